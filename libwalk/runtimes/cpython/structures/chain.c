@@ -141,21 +141,21 @@ static bool activation_add(const struct sw_cpython_at *at, struct sw_memory memo
 }
 
 /*
- * A generator may be the innermost frame before its caller is linked to it, and still when it has been
- * unlinked (3.12: FOR_ITER_GEN and YIELD_VALUE, as compilers order their stores): then a register of
+ * A frame may be the innermost one before its caller is linked to it, and a generator's still when it has been
+ * unlinked (3.12: calls, FOR_ITER_GEN and YIELD_VALUE, as compilers order their stores): then a register of
  * the interrupted code has the caller. Of several frames in registers it is the one that leads to all
  * others.
  */
-static bool resumed_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
-			const struct sw_regs *regs, struct sw_cpython_chain *chain,
-			uint64_t *ret_loop, uint64_t *ret_previous)
+static bool unlinked_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			 const struct sw_regs *regs, struct sw_cpython_chain *chain,
+			 uint64_t *ret_loop, uint64_t *ret_previous)
 {
 	struct sw_cpython_frame frame;
 	size_t first = chain->n_frames, n_found = 0;
 	uint64_t found = 0, value, loop, previous;
 	bool last;
 	if (regs == NULL || !sw_cpython_frame_read(at, memory, avma, &frame, &previous, &last) ||
-	    !frame.generator || last || previous != 0)
+	    last || previous != 0)
 		return false;
 	for (unsigned i = 0; i < SW_REGS_MAX; i++) {
 		if (!sw_regs_get(regs, i, &value) || value == avma || value % 8 != 0)
@@ -179,7 +179,7 @@ static bool whole_add(const struct sw_cpython_at *at, struct sw_memory memory, u
 	if (activation_add(at, memory, avma, chain, ret_loop, ret_previous))
 		return true;
 	chain->n_frames = first;
-	return resumed_add(at, memory, avma, regs, chain, ret_loop, ret_previous);
+	return unlinked_add(at, memory, avma, regs, chain, ret_loop, ret_previous);
 }
 
 /* The frames of the activation that has the cframe; false when it is not whole. *ret_outer is the next

@@ -179,29 +179,33 @@ static void test_left(void **state)
 		}
 }
 
-/* A generator that is not linked to its caller: registers have it. */
-static void test_unlinked_generator(void **state)
+/* A generator, or a function that has just been called, which is not linked to its caller: registers have it. */
+static void unlinked(unsigned minor, uint8_t owner)
+{
+	struct collected got;
+	struct sw_thread resumes = {.tid = 1, .fs_base = WORLD_ID};
+	begin(minor);
+	const struct sw_cpython_layout *l = &world.c.at.layout;
+	cpython_world_u64(&world, cpython_world_frame(0) + l->frame_previous, 0);
+	world.data[cpython_world_frame(0) + l->frame_owner - WORLD] = owner;
+	sw_regs_set(&resumes.regs, 6, cpython_world_frame(0));
+	sw_regs_set(&resumes.regs, 8, WORLD_STACK + 0x40); /* the activation's own */
+	assert_false(native_frame_of(&resumes, WORLD_STACK, WORLD_STACK + 0x100, &got));
+	sw_regs_set(&resumes.regs, 3, cpython_world_frame(1));
+	world.c.thread = NULL;
+	assert_true(native_frame_of(&resumes, WORLD_STACK, WORLD_STACK + 0x100, &got));
+	assert_string_equal(got.text, "inner:12 ");
+	assert_true(native_frame_of(&resumes, WORLD_STACK + 0x100, WORLD_STACK + 0x200, &got));
+	assert_string_equal(got.text, "outer:12 ");
+	cpython_world_deinit(&world);
+}
+
+static void test_unlinked(void **state)
 {
 	(void) state;
-	struct collected got;
-	for (unsigned minor = 12; minor <= 14; minor++) {
-		struct sw_thread resumes = {.tid = 1, .fs_base = WORLD_ID};
-		begin(minor);
-		const struct sw_cpython_layout *l = &world.c.at.layout;
-		cpython_world_u64(&world, cpython_world_frame(0) + l->frame_previous, 0);
-		world.data[cpython_world_frame(0) + l->frame_owner - WORLD] = 1;
-		sw_regs_set(&resumes.regs, 6, cpython_world_frame(0));
-		sw_regs_set(&resumes.regs, 8, WORLD_STACK + 0x40); /* the activation's own */
-		assert_false(native_frame_of(&resumes, WORLD_STACK, WORLD_STACK + 0x100, &got));
-		sw_regs_set(&resumes.regs, 3, cpython_world_frame(1));
-		world.c.thread = NULL;
-		assert_true(native_frame_of(&resumes, WORLD_STACK, WORLD_STACK + 0x100, &got));
-		assert_string_equal(got.text, "inner:12 ");
-		assert_true(
-			native_frame_of(&resumes, WORLD_STACK + 0x100, WORLD_STACK + 0x200, &got));
-		assert_string_equal(got.text, "outer:12 ");
-		cpython_world_deinit(&world);
-	}
+	for (unsigned minor = 12; minor <= 14; minor++)
+		for (uint8_t owner = 0; owner <= 1; owner++) /* a thread's stack, a generator */
+			unlinked(minor, owner);
 }
 
 /* A frame that leads to itself ends at the limit. */
@@ -473,7 +477,7 @@ int main(void)
 		cmocka_unit_test(test_not_begun),   cmocka_unit_test(test_offsets_refused),
 		cmocka_unit_test(test_without_gil), cmocka_unit_test(test_strings),
 		cmocka_unit_test(test_lines),       cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_thread),      cmocka_unit_test(test_unlinked_generator),
+		cmocka_unit_test(test_thread),      cmocka_unit_test(test_unlinked),
 		cmocka_unit_test(test_thread_name), cmocka_unit_test(test_hostile_objects),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
