@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { NS_PER_US = 1000, LEVELS_MAX = 64 };
+/* The time of a stop is for a machine that has far more to do than it can. */
+enum { NS_PER_US = 1000, LEVELS_MAX = 64, MAX_STOP_MS = 60000 };
 
 static void die(const char *what)
 {
@@ -49,7 +50,8 @@ static void stop(struct sw_context *ctx, struct sw_target *target, pid_t pid)
 	struct sw_error err = {0};
 	struct sw_snapshot *snap = NULL;
 	struct sw_walks *walks = NULL;
-	if (sw_snapshot_take(ctx, target, NULL, &snap, &err) < 0) {
+	const struct sw_snapshot_options options = {.max_stop_ms = MAX_STOP_MS};
+	if (sw_snapshot_take(ctx, target, &options, &snap, &err) < 0) {
 		printf("failed\t%s\n", err.message);
 		return;
 	}

@@ -54,8 +54,9 @@ def check_all(tap, folder):
 
         def settled():
             nonlocal ours
-            ours = tasks_of(patient_dump(erl.pid, "--tasks", "--depth", "200"))
-            return all(task["state"] in ("waiting", "suspended") for task, _ in ours.values())
+            report = patient_dump(erl.pid, "--tasks", "--depth", "200", status=(0, 3))
+            ours = tasks_of(report)
+            return report["complete"] and all(task["state"] in ("waiting", "suspended") for task, _ in ours.values())
         for _ in range(100):
             if settled():
                 break

@@ -15,7 +15,7 @@ import time
 from collections import Counter
 
 import dotnet
-from harness import dump, is_handler, module_of, patient_dump, snapwalk, stack_of
+from harness import dump, is_handler, module_of, patient_dump, snapwalk, stack_of, wait_until
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "500"))
 PROVEN = {"context", "cfi", "unwind_info", "runtime"}
@@ -265,6 +265,13 @@ def random_stops(tap, what, target, stops):
     storm = {t["tid"] for t in patient_dump(target.pid, "--symbols", "none")["threads"]
              if t["comm"].startswith("storm-")}
     tap.equal(len(storm), 6, f"{what}: its threads are there")
+
+    def begun():  # the last ones that were started may be on their way to their loop
+        report = dump(target.pid, "--symbols", "names", "--max-stop", 10000, "--timeout", 60000, status=(0, 3))
+        stacks = [stack_of(report, tid) for tid in storm]
+        return all(s and any(storm_method(f, methods) == "Loop" for f in s["frames"]) for s in stacks)
+    methods = target.methods()
+    wait_until(begun, "the storm's threads to begin")
     counts = stops_at_random(tap, what, target, stops, storm)
     tap.check(counts["clr"] > stops // 20 and counts["native"] > stops // 20,
               f"{what}: they were in managed and in native code", counts)

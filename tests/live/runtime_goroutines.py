@@ -50,8 +50,8 @@ def goroutines_of(report):
     return found
 
 
-def dump(process, *options):
-    return dump_of(process.pid, "--goroutines", *options)
+def dump(process, *options, **status):
+    return dump_of(process.pid, "--goroutines", *options, **status)
 
 
 def settled(process):
@@ -60,8 +60,8 @@ def settled(process):
 
     def all_wait():
         nonlocal report
-        report = dump(process)
-        return all(g["state"] == "waiting" for g, _ in goroutines_of(report).values())
+        report = dump(process, status=(0, 3))  # one whose stack is being moved has none for an instant
+        return report["complete"] and all(g["state"] == "waiting" for g, _ in goroutines_of(report).values())
     wait_until(all_wait, "goroutines that all wait")
     return report
 
@@ -146,7 +146,8 @@ def check_running(tap, name):
     try:
         for _ in range(STOPS):
             report = dump_of(process.pid, "--goroutines", status=(0, 3))
-            unread += [w["message"] for w in report["warnings"]]
+            # Where a busy machine takes more than a second, what threads wait for in the kernel is left out.
+            unread += [w["message"] for w in report["warnings"] if w["code"] != "timeout"]
             found = goroutines_of(report)
             # Eight wake each other; a ninth thing may be a goroutine of the collector.
             in_ping += sum(any(f["function"] == "main.ping" for f in s["frames"]) for _, s in found.values())

@@ -314,6 +314,9 @@ def check_stops(tap, version, home, mode):
     lines = lines_of_calls()
     with Java(home, "Busy", *MODES[mode]) as java:
         wait_until(lambda: computing_thread(java.pid) is not None, "the thread that computes")
+        # It has its name before it calls the first method.
+        wait_until(lambda: any(f["function"] == "Busy.compute" for s in stops_of(java.pid, computing_thread(java.pid), 1)
+                               for f in s["frames"]), "it to compute")
         stacks = stops_of(java.pid, computing_thread(java.pid), STOPS)
         found = [(what, stack) for stack in stacks
                  for what in [wrong_in_chain(stack, lines)] if what is not None]
@@ -422,7 +425,7 @@ def check_spoilt(tap, version, home):
     """A heap of nonsense: stacks do not need it. Nor do they hang when what they need is nonsense, too."""
     with Java(home, "Blocked", "-XX:+UseSerialGC") as java:
         def settled():
-            report = patient_dump(java.pid)
+            report = patient_dump(java.pid, status=(0, 3))
             return report if all(s["end"] == "complete" for s in report["stacks"]) else None
         before = wait_until(settled, "all stacks to be complete")
         names = {t["tid"]: t["managed"]["name"] for t in before["threads"] if t["managed"]}
@@ -439,6 +442,7 @@ def check_spoilt(tap, version, home):
         spoil(java.pid, heap)
         after = patient_dump(java.pid)
         tids = [tid for tid in names if stack_of(before, tid) is not None]
+        main_tid, = [tid for tid in tids if "Blocked.main" in [name for name, _ in java_frames(before, tid)]]
         tap.check(len(tids) >= 12 and heap, f"{version}: {len(tids)} threads, a heap of {len(heap)} mappings", heap)
         tap.equal({tid: java_frames(after, tid) for tid in tids}, {tid: java_frames(before, tid) for tid in tids},
                   f"{version}: a heap of nonsense: the same frames")
@@ -446,7 +450,7 @@ def check_spoilt(tap, version, home):
                    t["managed"]["name"] not in (None, "", names[t["tid"]])], [],
                   f"{version}: a heap of nonsense: no thread with another name")
         tap.equal([t["blocked_on"]["owner_tid"] for t in after["threads"]
-                   if (t.get("blocked_on") or {}).get("owner_tid") not in (None, java.pid + 1)], [],
+                   if (t.get("blocked_on") or {}).get("owner_tid") not in (None, main_tid)], [],
                   f"{version}: a heap of nonsense: nobody has a lock who has not")
         # What the VM knows of classes, methods, threads; all but stacks.
         spoil(java.pid, [m for m in rest if not any(m[0] <= sp < m[1] for sp in stack_pointers(java.pid))])

@@ -127,6 +127,9 @@ def check_busy(tap, version, path):
         source = text.read().splitlines()
     wrong, threads, empty = [], 0, 0
     with Target("python", BUSY, 3, path=path) as target:
+        # A thread that was just made is still in what makes threads.
+        wait_until(lambda: all(wrong_in_chain(s, version, source) is None for s in patient_dump(
+            target.pid, status=(0, 3))["stacks"]), "all to be busy")
         driver = subprocess.Popen([os.path.join(TARGETS, "drive_dumps"), str(target.pid), str(STOPS)],
                                   stdout=subprocess.PIPE, text=True)
         dumps = 0

@@ -23,13 +23,20 @@ blocked() ->
 
 %% Two processes that dirty schedulers run, and what process_info() says of them.
 dirty() ->
+    {module, _} = code:ensure_loaded(erts_debug), %% else they wait for the code server first
     Pids = [spawn(fun() -> erts_debug:F(wait, 3600000) end) || F <- [dirty_cpu, dirty_io]],
-    timer:sleep(100),
     [begin
-        {current_function, {M, F, A}} = process_info(Pid, current_function),
+        {M, F, A} = in_module(Pid, erts_debug),
         io:format("~s in ~s:~s/~b~n", [pid_to_list(Pid), M, F, A])
      end || Pid <- Pids],
     io:format("ready~n").
+
+%% What a process executes once that is of a module.
+in_module(Pid, Module) ->
+    case process_info(Pid, current_function) of
+        {current_function, {Module, _, _} = Function} -> Function;
+        _ -> timer:sleep(10), in_module(Pid, Module)
+    end.
 
 outer(Subject) -> X = inner(Subject), X + 1.
 inner(Subject) -> X = match(Subject), X + 1.
