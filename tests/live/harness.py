@@ -247,20 +247,40 @@ def tool(name):
     return shutil.which(name)
 
 
+def call_of(pid, tid):
+    """The number of the system call in which a thread sleeps, None when it does not."""
+    try:
+        with open(f"/proc/{pid}/task/{tid}/syscall") as call:
+            number = call.read().split()[0]
+    except OSError:
+        return None
+    return int(number) if number.isdigit() and state_of(pid, tid) == "S" else None
+
+
 def wait_blocked(pid, calls=(34,), tids=None):
     """Waits until every thread sleeps in one of these system calls (34: pause)."""
-    def blocked(tid):
-        try:
-            with open(f"/proc/{pid}/task/{tid}/syscall") as call:
-                number = call.read().split()[0]
-        except OSError:
-            return False
-        return number.isdigit() and int(number) in calls and state_of(pid, tid) == "S"
-
     def all_blocked():
-        return all(blocked(tid) for tid in tids or os.listdir(f"/proc/{pid}/task"))
+        return all(call_of(pid, tid) in calls for tid in tids or os.listdir(f"/proc/{pid}/task"))
 
     wait_until(all_blocked, f"all threads of {pid} to wait in {calls}")
+
+
+class Shares(Target):
+    """tests/targets/shares.c, when all that it has begun is where it is to be: it says "ready" before its threads
+    have had a turn."""
+
+    def __init__(self, blocked, *args, **more):
+        super().__init__("shares", blocked, *args, **more)
+        self.blocked = blocked
+
+    def __enter__(self):
+        super().__enter__()
+        wait_until(self.settled, "its threads to wait")
+        return self
+
+    def settled(self):
+        calls = [call_of(self.pid, tid) for tid in os.listdir(f"/proc/{self.pid}/task")]
+        return calls.count(34) == self.blocked and call_of(self.pid, self.pid) == 0  # pause, read
 
 
 def expected_stacks(lines):

@@ -62,17 +62,17 @@ def a_service(tap):
         some = text_of(target.pid, "--thread", "hold*")
         tap.check(": 1 thread of 501" in some and "hold+" in some, "--thread", some)
         for options in (("--thread", "zzz"), ("--state", "Zt"), ("--function", "^zzz$")):
-            got = snapwalk(*options, target.pid)
+            got = snapwalk(*options, target.pid, *PATIENT)
             tap.check(got.returncode == 1 and "0 threads of 501" in got.stdout
                       and f"{target.pid}: no thread matches {options[0]}" in got.stderr, f"{options[0]} that matches nothing",
                       (got.returncode, got.stdout[:200], got.stderr))
-        got = snapwalk("--thread", "zzz", target.pid, os.getppid())
+        got = snapwalk("--thread", "zzz", target.pid, os.getppid(), *PATIENT)
         tap.check(got.returncode == 1 and got.stderr.count("no thread matches") == 1, "of two processes: said once", got.stderr)
-        got = snapwalk("--thread", "hold*", target.pid, os.getppid())
+        got = snapwalk("--thread", "hold*", target.pid, os.getppid(), *PATIENT)
         tap.check("no thread matches" not in got.stderr, "a match in one of two is enough", got.stderr)
         for option, words in (("--goroutines", "not a Go program"), ("--tasks", "not a program of Python, .NET, Ruby or Erlang"),
                               ("--args", "not a PHP program")):
-            got = snapwalk(option, target.pid)
+            got = snapwalk(option, target.pid, *PATIENT)
             tap.check(got.returncode == 3 and words in "".join(got.stdout.splitlines(True)[:5])
                       and "Not complete" not in got.stdout and "Warnings" not in got.stdout
                       and "(other_program): leave that option away" in got.stderr,

@@ -5,6 +5,7 @@ kept as dumps are; rules make one; what ends it early leaves what there is, or n
 import gzip
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -279,19 +280,20 @@ def late(tap, daemon):
     with Target("threads", 2, 5) as target, daemon.client() as client:
         begin(client, daemon, target.pid)
         worker, = named(daemon.workers(), "snapwalk-worker")
-        # Each time it goes on anywhere between two samples.
-        for _ in range(12):
+        # Each time it goes on anywhere between two samples, after at least two that were due.
+        times = 16
+        for _ in range(times):
             os.kill(worker, signal.SIGSTOP)
             wait_until(lambda: state_of(worker) == "T", "it to stop")
             before = samples(daemon)
-            time.sleep(0.053)  # what is waited for is that time passes
+            time.sleep(random.uniform(0.045, 0.085))  # what is waited for is that time passes
             os.kill(worker, signal.SIGCONT)
             wait_until(lambda: samples(daemon) > before, "it to go on")
         target.process.kill()
         target.process.wait()
         made = client.receive()[0]["profile"]
         tap.equal([e.message for e in schema().iter_errors(made)], [], "as its schema says")
-        tap.check(made["n_late"] >= 1 and made["n_lost"] >= 12, "late and lost ones are counted",
+        tap.check(made["n_late"] >= 1 and made["n_lost"] >= times, "late and lost ones are counted",
                   {k: made[k] for k in ("n_samples", "n_late", "n_lost", "n_wanted")})
 
 
@@ -315,10 +317,14 @@ def modes(tap, daemon):
         tap.equal(made["stopped_ns"], 0, "off: nobody is stopped")
         made = profile(daemon, target.pid, duration_ms=4000, rate_hz=100, mode="cpu")["profile"]
         seen = functions(made)
-        share = seen.get("work_three", 0) / max(seen.get("work_one", 0), 1)
-        tap.check(made["mode"] == "cpu" and made["n_samples"] >= 10 and 1.5 < share < 6,
+        n = seen.get("work_three", 0) + seen.get("work_one", 0)
+        share = seen.get("work_three", 0) / max(n, 1)
+        # Six deviations of a share of three quarters.
+        tap.check(made["mode"] == "cpu" and made["n_samples"] >= 10 and abs(share - 0.75) < 6 * 0.43 / max(n, 1) ** 0.5,
                   "cpu: three of four samples", (made["n_samples"], share))
-        tap.check(not {"wait_long", "block"} & set(seen), "cpu: nobody who waits", seen)
+        # To begin a wait and to end it takes a few microseconds of a CPU.
+        tap.check("block" not in seen and seen.get("wait_long", 0) <= 1 + 0.05 * made["n_samples"],
+                  "cpu: nobody who waits", seen)
         tap.equal((made["stopped_ns"], made["n_samples"] + made["n_lost"]), (0, made["n_wanted"]),
                   "cpu: nobody is stopped")
         names = {thread["name"] for thread in made["threads"]}

@@ -6,7 +6,9 @@ import os
 import tempfile
 
 from daemon import Daemon
-from harness import Tap, Target, dump, snapwalk, state_of, wait_until
+from harness import Tap, Target, dump, snapwalk, state_of, wait_blocked, wait_until
+
+WAITS = (0, 35, 202, 230, 232)  # read, nanosleep, futex, clock_nanosleep, epoll_wait
 
 
 def all_sleep(pid):
@@ -69,6 +71,7 @@ def others(tap, directory):
 def kept(tap, directory):
     """Dumps of the daemon, one of which is a file."""
     with Daemon() as daemon, Target("threads", 3, 10) as target, Target("chain_pie") as other:
+        wait_blocked(target.pid, WAITS)
         first = daemon.capture(target.pid)["dump"]
         last = daemon.capture(other.pid)["dump"]
         path = os.path.join(directory, "first.json")

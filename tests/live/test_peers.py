@@ -44,8 +44,12 @@ def found(target, both, named):
     return wait_until(one, "the process at the other end")
 
 
-def text_with(target, words):
-    return wait_until(lambda: words in snapwalk("dump", *PATIENT, target.pid).stdout, words)
+def text_with(target, *words):
+    """A dump that says all of it, as found() waits for one."""
+    def said():
+        text = snapwalk("dump", *PATIENT, target.pid).stdout
+        return all(word in text for word in words)
+    return wait_until(said, words)
 
 
 def way(tap, name, directory):
@@ -105,9 +109,11 @@ def within(tap):
         tap.equal((wait["kind"], wait["owner_pid"], wait["trust"]), ("pipe", told(outer)["peer"], "visible"),
                   "pid namespace: who has it among those that can be seen")
         tap.equal(deadlocks, [], "pid namespace: no deadlock is proven")
-        text = subprocess.run([tool("nsenter"), "-t", str(pid), "-p", "-m", SNAPWALK, "1", *PATIENT],
-                              capture_output=True, text=True).stdout
-        tap.check("(pipe), or one that could not be looked at" in text, "pid namespace: the text says so", text)
+        def text():
+            return subprocess.run([tool("nsenter"), "-t", str(pid), "-p", "-m", SNAPWALK, "1", *PATIENT],
+                                  capture_output=True, text=True).stdout
+        words = "(pipe), or one that could not be looked at"
+        tap.check(wait_until(lambda: words in text(), words), "pid namespace: the text says so")
 
 
 def timer(tap):
@@ -134,9 +140,8 @@ def behind(tap):
                   "behind: the processes behind the holder, in order")
         tap.equal(report["deadlocks"], [], "behind: no deadlock")
         words = (f"\n3 threads wait for peers ({target.pid}), which is sleeping in read")
-        text = text_with(target, f", which waits for peers ({says['last']})\n") and \
-            snapwalk("dump", *PATIENT, target.pid).stdout
-        tap.check(words in text and f" for peers ({says['peer']}) (pipe)" in text, "behind: text says it", text)
+        tap.check(text_with(target, f", which waits for peers ({says['last']})\n", words,
+                            f" for peers ({says['peer']}) (pipe)"), "behind: text says it")
 
 
 def timerfd(tap):

@@ -48,7 +48,9 @@ def by_schema(tap, target):
         counts[thread] = counts.get(thread, 0) + row["count"]
     missing = sum(map(int, re.findall(r"^(\d+) (?:samples? failed|stacks? of threads that ran)", result.stderr, re.M)))
     n = profile["n_samples"]
-    tap.check(all(n - missing <= count <= n for count in counts.values()),
+    # Events of one that runs may be too many in the last moment.
+    more = {tid: 8 if name == "auditor" else 0 for tid, name in names.items()}
+    tap.check(all(n - missing <= count <= n + more[tid] for tid, count in counts.items()),
               "json: each thread counts in each sample", (counts, n, result.stderr))
     stacks = {(profile["threads"][r["thread"]]["name"], r["state"], r.get("wait")): stack_of(profile, r["node"])
               for r in profile["samples"]}
@@ -105,10 +107,14 @@ def differences(tap, target):
         wait_until(has_auditor, "a profile in which the auditor was on a CPU")
         with open(old, "w") as file:
             file.write(text.replace('"auditor"', '"gone"'))
-        result = sample(target, "--diff", old)
-        tap.check(re.search(r"^ +self +total +change +function$", result.stdout, re.M)
-                  and re.search(r"^ .* \+\d+\.\d +auditor$", result.stdout, re.M),
-                  "--diff: what is more", result)
+
+        def compared():
+            nonlocal result
+            result = sample(target, "--diff", old)
+            return re.search(r"^ .* \+\d+\.\d +auditor$", result.stdout, re.M)
+        result = None
+        wait_until(compared, "a profile with more of the auditor")
+        tap.check(re.search(r"^ +self +total +change +function$", result.stdout, re.M), "--diff: what is more", result)
         tap.check(re.search(r"^ +0\.0% +0\.0% +-\d+\.\d +gone$", result.stdout, re.M),
                   "--diff: what is gone", result)
         with open(old, "w") as file:

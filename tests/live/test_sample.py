@@ -9,16 +9,21 @@ import json
 import os
 import re
 import resource
+import select
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
-from harness import (SNAPWALK, TARGETS, Tap, Target, iterator_refused, snapwalk, state_of, wait_until)
+from daemon import name_of
+from harness import (SNAPWALK, TARGETS, Shares, Tap, Target, iterator_refused, snapwalk, state_of, wait_blocked,
+                     wait_until)
 
 SECONDS = int(os.environ.get("SNAPWALK_SECONDS", "3"))
 LOAD = 20
+PYTHON = "print('ready', flush=True)\nwhile True: pass"  # other code than native
 
 
 def counts(text):
@@ -32,7 +37,8 @@ def count_of(result, function):
 
 def taken(result):
     """(samples that were taken, that were wanted)"""
-    return tuple(map(int, re.search(r"^(\d+) of (\d+) samples", result.stderr, re.M).groups()))
+    got, wanted = map(int, re.search(r"^(\d+) of (\d+) samples", result.stderr, re.M).groups())
+    return got - failed(result), wanted
 
 
 def sampled(target, *args, seconds=SECONDS, rate=50):
@@ -45,6 +51,13 @@ def measured(target):
     target.process.stdin.close()
     return {name: int(n) for name, n in (line.split() for line in target.process.stdout)
             if name in ("wait_long", "wait_short", "work_three", "work_one")}
+
+
+def stolen_s():
+    """For how long the CPUs did not run that a virtual machine takes for its own. To the kernel that is a thread's
+    time neither on a CPU nor waiting for one."""
+    with open("/proc/stat") as file:
+        return int(file.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
 def share(a, b):
@@ -60,7 +73,7 @@ def share_error(n):
 def every_thread_counts(tap):
     """Threads that never run are counted in every sample, and the one that does where it was."""
     refused = iterator_refused()
-    with Target("shares", 100) as target:
+    with Shares(100) as target:
         result = sampled(target)
         n = taken(result)[0]
         tap.equal(count_of(result, "blocked"), 100 * n, "blocked threads count in each sample")
@@ -89,14 +102,18 @@ def off_cpu(tap):
     """Blocked time is measured by counters, not by samples: nearly none of them suffice for the sums."""
     refused = iterator_refused()
     for rate in (3, 200):
-        with Target("shares", 20, 2) as target:
+        with Shares(20, 2) as target:
+            stolen = stolen_s()
             result = sampled(target, "--mode", "off", "--format", "json", rate=rate)
+            stolen = stolen_s() - stolen
             profile = json.loads(result.stdout)
+            got, wanted = taken(result)
             truth = measured(target)
             ns = {name: off_ns(profile, name) for name in ("block", "wait_long", "wait_short")}
             seconds = profile["duration_ns"] / 1e9
             tap.equal(profile["mode"], "off", f"{rate} Hz: the profile says what it is")
-            tap.check(abs(ns["block"] / 1e9 / 20 - seconds) < 1.2 / rate + 0.15,
+            # From the first sample to the last one: those at the end may be lost.
+            tap.check(abs(ns["block"] / 1e9 / 20 - seconds) < 1.2 / rate + 0.15 + (wanted - got) / rate,
                       f"{rate} Hz: threads that never run are blocked all the time", (ns, result.stderr))
             if refused:
                 tap.skip("blocked time by counters", refused, "Linux 6.1, root")
@@ -106,15 +123,16 @@ def off_cpu(tap):
             placed = (ns["wait_long"] + ns["wait_short"]) / 1e9
             found = placed + (float(unseen.group(1)) if unseen else 0)
             # What it measured itself has the time in which it waits for a CPU, and what is before and after.
-            # It waits nearly all the time, and the clocks differ by a tick. Between samples others wait, too.
-            tap.check(0.3 * seconds < found < 1.2 * seconds and placed < 1.02 * seconds + 0.02,
-                      f"{rate} Hz: the time in short waits is found", (ns, truth, result.stderr))
+            # It waits nearly all the time, and the clocks differ by a tick. Between samples others wait, too, as far
+            # as the kernel can say: for a CPU of a virtual machine that does not run, also those that work.
+            tap.check(0.3 * seconds < found < 1.2 * seconds + stolen and placed < 1.02 * seconds + 0.02,
+                      f"{rate} Hz: the time in short waits is found", (ns, truth, stolen, result.stderr))
             if rate > 100:
                 tap.check(abs(share(ns["wait_long"], ns["wait_short"]) -
-                              share(truth["wait_long"], truth["wait_short"])) < share_error(taken(result)[0]),
+                              share(truth["wait_long"], truth["wait_short"])) < share_error(got),
                           "its shares are those that it measured", (ns, truth))
             tap.check(not off_ns(profile, "work_three"), f"{rate} Hz: work is not waiting", profile["samples"])
-    with Target("shares", 1) as target:
+    with Shares(1) as target:
         folded = counts(sampled(target, "--mode", "off", seconds=1).stdout)
         tap.check(all(500_000 < n < 1_100_000 for stack, n in folded.items() if ";block" in stack) and folded,
                   "folded stacks are in microseconds", folded)
@@ -122,7 +140,7 @@ def off_cpu(tap):
 
 def cpu_time(tap):
     """By events of the kernel: only what runs counts, with the shares that it measured; nothing is stopped."""
-    with Target("shares", 5, 3) as target:
+    with Shares(5, 3) as target:
         result = sampled(target, "--mode", "cpu", rate=499)
         if "perf events" in result.stderr:
             tap.skip("samples of CPU time", result.stderr.splitlines()[0], "perf_event_paranoid below 3, no filter")
@@ -137,24 +155,25 @@ def cpu_time(tap):
         few = 6 * 43 / n ** 0.5
         tap.check(abs(share(*work) - share(truth["work_three"], truth["work_one"])) < max(few, 3),
                   "cpu: with the shares that it measured", (n, work, truth))
-    with Target("shares", 1) as target:
-        child = background(target, "--mode", "cpu", "--rate", "999")
+    with Shares(1) as target:
+        run = background(target, "--mode", "cpu", "--rate", "999", n=0)  # nobody works yet
         target.send("work")
         target.readline()
-        result = finished(child)
+        result = finished(run)
         tap.check(result.returncode in (0, 3) and count_of(result, "work_later") > 0, "cpu: a new thread is seen", result)
-    with Target("shares", 1, 1, os.path.join(TARGETS, "busy")) as target:
-        child = background(target, "--mode", "cpu", "--rate", "999")
+    with Shares(1, 1, os.path.join(TARGETS, "busy")) as target:
+        run = background(target, "--mode", "cpu", "--rate", "999")
         target.send("exec")
-        result = finished(child)
+        wait_until(lambda: name_of(target.pid) == "busy", "the other program")
+        result = finished(run, 1000)  # of which a tenth is in each of its functions
         tap.check(result.returncode in (0, 3) and count_of(result, "work_three") > 0 and count_of(result, "sorting") > 0,
                   "cpu: the program before execve() is seen, and the one after it", result)
-    with Target("shares", 2) as target:
+    with Target("states", "plain", 2) as target:
+        wait_blocked(target.pid, (0, 34))
         result = sampled(target, "--mode", "cpu", "--format", "json", seconds=1)
         tap.check(result.returncode == 0 and json.loads(result.stdout)["mode"] == "cpu" and
                   result.stderr.startswith("0 samples") , "cpu: who does nothing has no samples", result)
-    program = "print('ready', flush=True)\nwhile True: pass"
-    with Target("python3", "-c", program, path="/usr/bin/python3") as target:
+    with Target("python3", "-c", PYTHON, path="/usr/bin/python3") as target:
         result = sampled(target, "--mode", "cpu", "--max-load", 100, seconds=2)
         tap.check("native code only" in result.stderr.splitlines()[0] and count_of(result, "<module>") > 0,
                   "cpu: where there is other code, it is sampled as ever, which is said", result)
@@ -162,19 +181,23 @@ def cpu_time(tap):
 
 def busy_threads(tap):
     """By the wall clock a thread that wants to run is where it is, on a CPU or not."""
-    with Target("shares", 10, 4) as target:
+    with Shares(10, 4) as target:
+        stolen = stolen_s()
         result = sampled(target, "--max-load", 100)
+        stolen = (stolen_s() - stolen) / SECONDS
         n = taken(result)[0]
         found = count_of(result, "work_three"), count_of(result, "work_one")
-        tap.check(result.returncode == (3 if unread(result) else 0) and sum(found) + unread(result) >= 0.97 * 4 * n
+        tap.check(is_complete_or_says(result) and sum(found) + unread(result) >= 0.97 * 4 * n
                   and sum(found) >= 0.7 * 4 * n, "busy threads are found, or said to be unread", result)
         truth = measured(target)
         tap.check(abs(share(*found) - share(truth["work_three"], truth["work_one"])) < 15,
                   "with the shares that they measured", (found, truth))
         on_cpu, runnable, blocked = map(float, re.search(
             r"on a CPU ([\d.]+) threads, runnable ([\d.]+), blocked ([\d.]+)", result.stderr).groups())
-        # Twelve wait.  What is runnable is measured, the rest is blocked: a little of a busy thread can be.
-        tap.check(3 < on_cpu + runnable < 5.2 and 10.5 < blocked < 12.5, "what they do is said", result.stderr)
+        # Twelve wait.  What is runnable is measured, the rest is blocked: a little of a busy thread can be, and what
+        # of its time was stolen is.
+        tap.check(3 - stolen < on_cpu + runnable < 5.2 and 10.5 < blocked < 12.5 + stolen, "what they do is said",
+                  (stolen, result.stderr))
 
 
 def states_of(profile):
@@ -194,7 +217,7 @@ def without_stops(tap):
     if refused:
         tap.skip("wall without a stop", refused, "Linux 6.1, root")
         return
-    with Target("shares", 40, 4) as target:
+    with Shares(40, 4) as target:
         before = cpu_ns(target.pid)
         result = sampled(target, "--format", "json")
         used_s = (cpu_ns(target.pid) - before) / 1e9
@@ -202,16 +225,18 @@ def without_stops(tap):
             tap.skip("wall without a stop", result.stderr, "perf_event_paranoid below 3, no filter")
             return
         profile = json.loads(result.stdout)
-        n = taken(result)[0]
+        n, wanted = taken(result)
         by_tid, by_state = states_of(profile)
         tap.check("; nothing was stopped\n" in result.stderr and profile["stopped_ns"] == 0,
                   "no stops: nothing is stopped, said", result.stderr)
         tap.check(len(by_tid) == 46 and all(n - unread(result) <= one <= n + 8 for one in by_tid.values()),
                   "no stops: each thread counts once in each sample", (n, by_tid, result.stderr))
         found_s = by_state.get("on_cpu", 0) / n * profile["duration_ns"] / 1e9
-        # The time around the run is in what the kernel says, too.
-        tap.check(0.6 * used_s - 0.15 < found_s < 1.05 * used_s + 0.15, "no stops: CPU time is what the kernel says",
-                  (found_s, used_s, result.stderr))
+        # The time around the run is in what the kernel says, too. Events come at equal distances, also where samples
+        # are lost: up to five of each thread count before that is made good.
+        over_s = 4 * min(5, 1 + wanted - n) / n * profile["duration_ns"] / 1e9
+        tap.check(0.6 * used_s - 0.15 < found_s < 1.05 * used_s + 0.15 + over_s,
+                  "no stops: CPU time is what the kernel says", (found_s, used_s, over_s, result.stderr))
         tap.check(all(profile["samples"][i]["state"] != "on_cpu" or "working" in stack
                       for i, stack in enumerate(stacks_of(profile)) if "work_" in stack),
                   "no stops: stacks are whole", profile["samples"])
@@ -222,25 +247,29 @@ def without_stops(tap):
         tap.check(result.returncode in (0, 3) and "nothing was stopped" in result.stderr and
                   0 <= sum(counts(result.stdout).values()) + unread(result) - taken(result)[0] <= 8,
                   "no stops: one that is always on a CPU is seen", result)
-    with Target("shares", 3, 2) as target:
+    with Shares(3, 2) as target:
         target.send("leave")
         wait_until(lambda: state_of(target.pid) == "Z", "its first thread ends")
         result = sampled(target)
         tap.check(result.returncode in (0, 3) and "nothing was stopped" in result.stderr and
                   count_of(result, "work_three") > 0, "no stops: nor when the first thread has ended", result)
-    with Target("shares", 3, 2) as target:
+    with Shares(3, 2) as target:
         without = os.path.join(TARGETS, "without")
-        result = subprocess.run([without, "perf_event_open=EPERM", "--", SNAPWALK, "sample", str(target.pid), "--duration",
-                                 str(SECONDS), "--max-load", "100"], capture_output=True, text=True, timeout=100)
+
+        def stopping():
+            """Beside others nobody of it may be met on a CPU for a while."""
+            run = subprocess.run([without, "perf_event_open=EPERM", "--", SNAPWALK, "sample", str(target.pid),
+                                  "--duration", str(SECONDS), "--max-load", "100"], capture_output=True, text=True,
+                                 timeout=100)
+            return None if "nothing was stopped" in run.stderr else run
+        result = wait_until(stopping, "a run in which a thread was on a CPU")
         tap.check("threads on a CPU were stopped: perf events are refused" in result.stderr and
                   count_of(result, "work_three") > 0, "no stops: without events as ever, which is said", result)
-    program = "while True: pass"
-    with Target("shares", 3, 2, "/usr/bin/python3", "-c", program) as target:
-        child = background(target, "--max-load", "100", "--rate", "100")
+    with Shares(3, 2, "/usr/bin/python3", "-c", PYTHON) as target:
+        run = background(target, "--max-load", "100", "--rate", "100")
         target.send("exec")
-        wait_until(lambda: "python" in os.readlink(f"/proc/{target.pid}/exe"), "the other program")
-        time.sleep(1)
-        result = finished(child)
+        tap.equal(target.readline(), "ready", "no stops: the other program runs")
+        result = finished(run, 200)
         tap.check("threads on a CPU were stopped: perf events give stacks of native code only" in result.stderr and
                   count_of(result, "work_three") > 0 and count_of(result, "<module>") > 0,
                   "no stops: code that is not native comes, and is sampled as ever", result)
@@ -266,7 +295,7 @@ def loaded_machine(tap):
     """With 20 busy loops beside it a run takes its time, and says what is missing."""
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(LOAD)]
     try:
-        with Target("shares", 50, 2) as target:
+        with Shares(50, 2) as target:
             begin = time.monotonic()
             result = sampled(target, seconds=2, rate=99)
             elapsed = time.monotonic() - begin
@@ -277,11 +306,15 @@ def loaded_machine(tap):
             loop.wait()
     got, wanted = taken(result)
     tap.check(elapsed >= 2 and wanted == 198, "loaded: the run is not shorter than asked for", (elapsed, result))
-    tap.check(result.returncode == 0 or (result.returncode == 3 and re.search(
-        r"\d+ (samples? ((is|are) lost|(was|were) left out|failed)|stacks? of threads)", result.stderr)),
-              "loaded: 0, or 3 with the reason", result)
-    tap.check(got >= 1 and count_of(result, "blocked") == 50 * (got - failed(result)),
+    tap.check(is_complete_or_says(result), "loaded: 0, or 3 with the reason", result)
+    tap.check(got >= 1 and count_of(result, "blocked") == 50 * got,
               "loaded: what is there is whole", result)
+
+
+def is_complete_or_says(result):
+    """Few samples or stacks that are missing are said, and leave the status 0: more of them make it 3."""
+    return result.returncode == 0 or (result.returncode == 3 and re.search(
+        r"\d+ (samples? ((is|are) lost|(was|were) left out|failed)|stacks? of threads)", result.stderr))
 
 
 def unread(result):
@@ -297,7 +330,7 @@ def failed(result):
 
 def load_limit(tap):
     """The limit slows the rate: a run with all threads stopped each time goes on to its end."""
-    with Target("shares", 200) as target:
+    with Shares(200) as target:
         begin = time.monotonic()
         result = sampled(target, "--stop", "always", "--max-load", 1, seconds=2, rate=200)
         elapsed = time.monotonic() - begin
@@ -310,7 +343,7 @@ def load_limit(tap):
 
 def until_told(tap):
     """--duration 0 goes on until a signal."""
-    with Target("shares", 5) as target, tempfile.TemporaryDirectory() as directory:
+    with Shares(5) as target, tempfile.TemporaryDirectory() as directory:
         place = os.path.join(directory, "folded")
         child = subprocess.Popen([SNAPWALK, "sample", str(target.pid), "--duration", "0", "--rate", "200",
                                   "-o", place], stderr=subprocess.PIPE, text=True)
@@ -336,7 +369,7 @@ def stopped_early(tap):
     def pending():
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
         os.kill(os.getpid(), signal.SIGTERM)
-    with Target("shares", 3) as target:
+    with Shares(3) as target:
         got = subprocess.run([SNAPWALK, "sample", str(target.pid)], preexec_fn=pending, timeout=60,
                              capture_output=True, text=True)
         tap.check(got.returncode == 1 and got.stdout == "" and "before the first sample" in got.stderr,
@@ -345,45 +378,48 @@ def stopped_early(tap):
 
 def threads_and_programs(tap):
     """A thread that comes during the run, then execve(): both programs are in the profile."""
-    with Target("shares", 3) as target:
-        child = background(target)
+    with Shares(3) as target:
+        run = background(target)
         target.send("more")
         target.readline()
-        result = finished(child)
+        result = finished(run)
         tap.check(count_of(result, "appeared") > 0 and count_of(result, "blocked") == 3 * taken(result)[0],
                   "a new thread is seen", result)
-    with Target("shares", 3, 0, os.path.join(TARGETS, "demo")) as target:
-        child = background(target)
+    with Shares(3, 0, os.path.join(TARGETS, "demo")) as target:
+        run = background(target)
         target.send("exec")
-        result = finished(child)
+        wait_until(lambda: "auditor" in [name_of(tid) for tid in os.listdir(f"/proc/{target.pid}/task")],
+                   "the other program")
+        result = finished(run)
         tap.check(result.returncode in (0, 3) and count_of(result, "blocked") > 0 and "auditor" in result.stdout,
                   "the program after execve() is seen, and the one before it", result)
 
 
-def background(target, *args):
-    """A run that has begun: the first sample has counted."""
-    child = subprocess.Popen([SNAPWALK, "sample", str(target.pid), "--duration", "0", *(args or ("--rate", "100"))],
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: cpu_of(child.pid) > 0, "it to begin")
-    time.sleep(0.5)  # nothing outside tells that a sample was taken; the checks say if none was
-    return child
+def background(target, *args, n=30):
+    """A run that has taken so many samples: (process, terminal)."""
+    child, terminal = on_a_terminal(target.pid, "--duration", 0, *(args or ("--rate", 100)))
+    wait_for_samples(terminal, n)
+    return child, terminal
 
 
-def cpu_of(pid):
-    with open(f"/proc/{pid}/schedstat") as file:
-        return int(file.read().split()[0]) // 15_000_000
-
-
-def finished(child):
-    time.sleep(0.7)
+def finished(run, n=50):
+    """How it ends, when it has taken so many more."""
+    child, terminal = run
+    wait_for_samples(terminal, n)
     child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=60)
+    said = []
+    reader = threading.Thread(target=lambda: said.append(rest_of(terminal)), daemon=True)
+    reader.start()
+    out = child.communicate(timeout=60)[0]
+    reader.join(60)
+    # The last of the progress is wiped out, and a terminal ends lines in its own way.
+    err = said[0].rpartition("\033[K")[2].replace("\r\n", "\n")
     return subprocess.CompletedProcess(child.args, child.returncode, out, err)
 
 
 def several(tap):
     """All targets in one profile; one that ends is said."""
-    with Target("shares", 7) as one, Target("shares", 11) as other:
+    with Shares(7) as one, Shares(11) as other:
         result = sampled([one.pid, other.pid], seconds=1)
         tap.check(result.returncode in (0, 3) and count_of(result, "blocked") == 18 * taken(result)[0]
                   and "of 2 processes" in result.stderr, "two processes, one profile", result)
@@ -393,7 +429,7 @@ def several(tap):
                  for pid in (one.pid, other.pid)}
         tap.equal(roots, {one.pid: 7 * taken(result)[0], other.pid: 11 * taken(result)[0]},
                   "--by-process: a root for each")
-    with Target("shares", 7) as one, Target("shares", 11) as other:
+    with Shares(7) as one, Shares(11) as other:
         child, terminal = on_a_terminal(one.pid, other.pid, "--duration", "0")
         wait_for_samples(terminal, 1)
         one.process.kill()
@@ -414,9 +450,11 @@ def on_a_terminal(*args):
 
 
 def wait_for_samples(terminal, n):
-    """Until the progress says that more than so many were taken since this was asked."""
-    text, first = "", None
-    for _ in range(1000):
+    """Until the progress says that so many were taken since this was asked. What it has said before is older."""
+    while select.select([terminal], [], [], 0)[0]:
+        os.read(terminal, 4096)
+    text, first, end = "", None, time.monotonic() + 60
+    while time.monotonic() < end and select.select([terminal], [], [], 60)[0]:
         text += os.read(terminal, 4096).decode()
         shown = [int(m) for m in re.findall(r"\r(\d+) samples,", text)]
         if shown:
@@ -443,7 +481,7 @@ def cost(tap):
     if refused:
         tap.skip("what a sample costs", refused, "Linux 6.1, root")
         return
-    with Target("shares", 1000) as target:
+    with Shares(1000) as target:
         def cpu(*args):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             result = snapwalk(*args)
@@ -465,7 +503,7 @@ def burst(tap):
     if refused:
         tap.skip("burst", refused, "Linux 6.1, root")
         return
-    with Target("shares", 20, 1) as target:
+    with Shares(20, 1) as target:
         result = snapwalk(target.pid, "--burst", "6,150")
         parts = {}
         for part in result.stdout.split("\n\n")[1:]:

@@ -112,10 +112,13 @@ class Top:
             self.read(0.05)
         return self.process.poll()
 
-    def restored(self):
-        self.read(0)
-        return termios.tcgetattr(self.slave) == self.before and b"\033[?1049l" in self.data and \
-            b"\033[?25h" in self.data
+    def restored(self, said=b""):
+        """Whether the terminal is as before, and what was said on it. The kernel may hand over what was written
+        later than it tells that the writer has ended, and in parts."""
+        wanted, end = (b"\033[?1049l", b"\033[?25h", said), time.monotonic() + PATIENCE_S
+        while not all(text in self.data for text in wanted) and time.monotonic() < end:
+            self.read(0.1)
+        return termios.tcgetattr(self.slave) == self.before and all(text in self.data for text in wanted)
 
 
 def is_raw(top):
@@ -207,8 +210,7 @@ def ends(tap):
         with Top(target.pid, "--interval", 100) as top:
             top.until(is_raw, "a view")
             target.process.kill()
-            tap.check(top.ended() == 0 and top.restored() and b"it ended" in top.data, "so does the end of the target",
-                      top.data)
+            tap.check(top.ended() == 0 and top.restored(b"it ended"), "so does the end of the target", top.data)
 
 
 def hostile_names(tap):

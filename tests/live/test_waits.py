@@ -92,8 +92,9 @@ def deadlock(tap):
         at = cycle.index(first)
         tap.equal(cycle[at:] + cycle[:at], [first, second], "the deadlock, in order")
         tap.equal(report["root_holders"], [], "nobody holds up the others")
-        run = subprocess.run([SNAPWALK, str(target.pid), *PATIENT], capture_output=True, text=True)
-        tap.check("\nDEADLOCK: locks (" in run.stdout, "text says it", run.stdout)
+        # This capture may take longer than the one before.
+        tap.check(wait_until(lambda: "\nDEADLOCK: locks (" in snapwalk(target.pid, *PATIENT).stdout, "the deadlock"),
+                  "text says it")
 
 
 def one_lock(tap):
