@@ -42,7 +42,7 @@ def without_iterator(tap, target):
         report = capture(target.pid, status=(0,), command=command)
         tap.equal((report["timings"]["n_stopped"], {t["captured_by"] for t in report["threads"]}),
                   (9, {"ptrace"}), f"{how}: all threads are stopped")
-        code, out, err, _ = run("dump", "-v", "--max-stop", 10000, target.pid, command=command)
+        code, out, err, _ = run("dump", "-v", *PATIENT, target.pid, command=command)
         tap.check(code == 0 and "All threads were stopped: bpf() is" in out,
                   f"{how}: -v says why", out[:400] + err)
         code, out, err, _ = run("dump", "--json", "--stop", "never", target.pid, command=command)
@@ -81,7 +81,7 @@ def without_realtime(tap, target):
     for how in ("auto", "always"):
         report = capture(target.pid, "--stop", how, status=(0,), command=command)
         tap.equal(report["timings"].get("realtime_refused"), True, f"--stop {how}, no real-time priority: it is said")
-        code, out, err, _ = run("dump", "-v", "--stop", how, "--max-stop", 10000, target.pid, command=command)
+        code, out, err, _ = run("dump", "-v", "--stop", how, *PATIENT, target.pid, command=command)
         tap.check(code == 0 and out.count("  Real-time priority was refused (CAP_SYS_NICE): ") == 1,
                   f"--stop {how}: -v says it", (out, err))
     if may_be_realtime():
