@@ -24,14 +24,21 @@ CASES = (
 )
 
 
-def same_without(tap, target):
+def settled_frames(target, **more):
+    """(frames, report) of a dump of threads that all wait: not of some that a stop before this one has let
+    go, and that get no turn on a busy machine."""
     wait_until(lambda: {state_of(target.pid, t) for t in tasks(target.pid)} == {"S"},
                "all threads to wait")
-    normal = frames_of(capture(target.pid, status=(0,)))
+    report = capture(target.pid, status=(0,), **more)
+    return frames_of(report), report
+
+
+def same_without(tap, target):
+    normal, _ = settled_frames(target)
     tap.equal(len(normal), 9, "nine threads were captured")
     for calls in CASES:
-        report = capture(target.pid, status=(0,), command=[WITHOUT, *calls, "--", SNAPWALK])
-        tap.equal(frames_of(report), normal, f"same stacks without {' '.join(calls)}")
+        frames, _ = settled_frames(target, command=[WITHOUT, *calls, "--", SNAPWALK])
+        tap.equal(frames, normal, f"same stacks without {' '.join(calls)}")
         tap.equal(held(target.pid), [], f"and nothing held without {' '.join(calls)}")
 
 
@@ -60,8 +67,9 @@ def without_types(tap, target):
         tap.skip("a kernel without BTF", "not root, or no mount namespace of its own", Tap.ROOT)
         return
     command = [*prefix, SNAPWALK]
-    normal, report = capture(target.pid, status=(0,)), capture(target.pid, status=(0,), command=command)
-    tap.equal(frames_of(report), frames_of(normal), "no BTF: same stacks")
+    normal, _ = settled_frames(target)
+    frames, report = settled_frames(target, command=command)
+    tap.equal(frames, normal, "no BTF: same stacks")
     tap.equal((report["timings"]["n_stopped"], {t["captured_by"] for t in report["threads"]},
                report["timings"]["stopped_why"]), (9, {"ptrace"}, NO_BTF),
               "no BTF: all threads are stopped, and the dump says why")
