@@ -199,7 +199,7 @@ def test_libgcc_churn(tap):
                       f"{name} tables that change: all of {CHURNS} are right" +
                       (", or say what was lost" if args[0] == LARGE else ""))
             # How much of its time the thread is in there depends on how soon the processor is through with
-            # a loop in memory, and how late with lists of thousands: a quarter on one that is new.
+            # a loop in memory, and how late with lists of thousands.
             tap.check(calls > CHURNS // 20, f"{name}: generated code was met", calls)
 
 
