@@ -54,8 +54,12 @@ def syscall_of(pid, tid):
 
 
 def cpu_ticks(pid, tid):
-    with open(f"/proc/{pid}/task/{tid}/stat") as stat:
-        fields = stat.read().rpartition(")")[2].split()
+    """0 when it has ended."""
+    try:
+        with open(f"/proc/{pid}/task/{tid}/stat") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+    except OSError:
+        return 0
     return int(fields[11]) + int(fields[12])
 
 
@@ -63,9 +67,12 @@ def tid_of_comm(pid, comm):
     """The thread of that name, the youngest if there are many; None."""
     found = None
     for tid in sorted(map(int, os.listdir(f"/proc/{pid}/task"))):
-        with open(f"/proc/{pid}/task/{tid}/comm") as name:
-            if name.read().strip() == comm:
-                found = tid
+        try:
+            with open(f"/proc/{pid}/task/{tid}/comm") as name:
+                if name.read().strip() == comm:
+                    found = tid
+        except OSError:  # it has just ended
+            continue
     return found
 
 

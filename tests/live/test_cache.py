@@ -131,15 +131,24 @@ def by_default(tap, directory, lines):
     env = {"HOME": home, "PATH": os.environ["PATH"]}
     dump = [public(SNAPWALK), "dump", "--json", "--via", "direct", "--max-stop", "60000", "--timeout", "60000"]
     as_user = f"setpriv --reuid {OTHER_UID} --clear-groups"
+    # The command waits for the file that is made after it, but not long: 60 s at most here.
+    wait_for = """wait_for() {
+            n=0
+            until ls "$1"/*.sections >/dev/null 2>&1 || [ $n = 1200 ]; do n=$((n + 1)); sleep 0.05; done
+            }"""
     with Target("threads", 3, 5, user=OTHER_UID) as target:
-        roots = elsewhere_kept(f"""pid=$1; shift
-            "$@" $pid >/dev/null; stat -c '%u %a' /var/cache/snapwalk; ls /var/cache/snapwalk | wc -l
+        roots = elsewhere_kept(f"""{wait_for}
+            pid=$1; shift
+            "$@" $pid >/dev/null; wait_for /var/cache/snapwalk
+            stat -c '%u %a' /var/cache/snapwalk; ls /var/cache/snapwalk | wc -l
             {as_user} "$@" $pid >/dev/null; ls {home}/.cache/snapwalk | wc -l""", target.pid, *dump, env=env)
         tap.equal(roots, ["0", "755", "1", "0"], "root's are in /var/cache/snapwalk; others read them there")
-        users = elsewhere_kept(f"""pid=$1; shift
-            {as_user} "$@" $pid >/dev/null; sleep 1; stat -c '%u %a' {home}/.cache; ls {home}/.cache/snapwalk | wc -l
+        users = elsewhere_kept(f"""{wait_for}
+            pid=$1; shift
+            {as_user} "$@" $pid >/dev/null; wait_for {home}/.cache/snapwalk
+            stat -c '%u %a' {home}/.cache; ls {home}/.cache/snapwalk | wc -l
             export XDG_CACHE_HOME={home}/xdg
-            {as_user} "$@" $pid >/dev/null; sleep 1; ls {home}/xdg/snapwalk | wc -l""",
+            {as_user} "$@" $pid >/dev/null; wait_for {home}/xdg/snapwalk; ls {home}/xdg/snapwalk | wc -l""",
                                target.pid, *dump, env=env)
         tap.equal(users, [str(OTHER_UID), "700", "1", "1"], "a user's are in ~/.cache, or in XDG_CACHE_HOME")
         homeless = dumped(target.pid, user=OTHER_UID, env={**env, "HOME": "/nonexistent"})

@@ -49,8 +49,10 @@ def threads_of(target):
         word, kind, tid, sp = line.split()
         if word == "thread":
             found[kind] = (int(tid), int(sp, 16))
+    # The main thread, too: it says that all is ready before it waits.
     wait_until(lambda: all(state_of(target.pid, tid) == ("R" if kind == "spinning" else "S")
-                           for kind, (tid, _) in found.items()), "the threads to wait")
+                           for kind, (tid, _) in [*found.items(), ("main", (target.pid, 0))]),
+               "the threads to wait")
     return found
 
 

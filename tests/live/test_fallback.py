@@ -24,14 +24,21 @@ CASES = (
 )
 
 
-def same_without(tap, target):
+def settled_frames(target, **more):
+    """(frames, report) of a dump of threads that all wait: not of some that a stop before this one has let
+    go, and that get no turn on a busy machine."""
     wait_until(lambda: {state_of(target.pid, t) for t in tasks(target.pid)} == {"S"},
                "all threads to wait")
-    normal = frames_of(capture(target.pid, status=(0,)))
+    report = capture(target.pid, status=(0,), **more)
+    return frames_of(report), report
+
+
+def same_without(tap, target):
+    normal, _ = settled_frames(target)
     tap.equal(len(normal), 9, "nine threads were captured")
     for calls in CASES:
-        report = capture(target.pid, status=(0,), command=[WITHOUT, *calls, "--", SNAPWALK])
-        tap.equal(frames_of(report), normal, f"same stacks without {' '.join(calls)}")
+        frames, _ = settled_frames(target, command=[WITHOUT, *calls, "--", SNAPWALK])
+        tap.equal(frames, normal, f"same stacks without {' '.join(calls)}")
         tap.equal(held(target.pid), [], f"and nothing held without {' '.join(calls)}")
 
 
@@ -42,7 +49,7 @@ def without_iterator(tap, target):
         report = capture(target.pid, status=(0,), command=command)
         tap.equal((report["timings"]["n_stopped"], {t["captured_by"] for t in report["threads"]}),
                   (9, {"ptrace"}), f"{how}: all threads are stopped")
-        code, out, err, _ = run("dump", "-v", "--max-stop", 10000, target.pid, command=command)
+        code, out, err, _ = run("dump", "-v", *PATIENT, target.pid, command=command)
         tap.check(code == 0 and "All threads were stopped: bpf() is" in out,
                   f"{how}: -v says why", out[:400] + err)
         code, out, err, _ = run("dump", "--json", "--stop", "never", target.pid, command=command)
@@ -60,8 +67,9 @@ def without_types(tap, target):
         tap.skip("a kernel without BTF", "not root, or no mount namespace of its own", Tap.ROOT)
         return
     command = [*prefix, SNAPWALK]
-    normal, report = capture(target.pid, status=(0,)), capture(target.pid, status=(0,), command=command)
-    tap.equal(frames_of(report), frames_of(normal), "no BTF: same stacks")
+    normal, _ = settled_frames(target)
+    frames, report = settled_frames(target, command=command)
+    tap.equal(frames, normal, "no BTF: same stacks")
     tap.equal((report["timings"]["n_stopped"], {t["captured_by"] for t in report["threads"]},
                report["timings"]["stopped_why"]), (9, {"ptrace"}, NO_BTF),
               "no BTF: all threads are stopped, and the dump says why")
@@ -81,7 +89,7 @@ def without_realtime(tap, target):
     for how in ("auto", "always"):
         report = capture(target.pid, "--stop", how, status=(0,), command=command)
         tap.equal(report["timings"].get("realtime_refused"), True, f"--stop {how}, no real-time priority: it is said")
-        code, out, err, _ = run("dump", "-v", "--stop", how, "--max-stop", 10000, target.pid, command=command)
+        code, out, err, _ = run("dump", "-v", "--stop", how, *PATIENT, target.pid, command=command)
         tap.check(code == 0 and out.count("  Real-time priority was refused (CAP_SYS_NICE): ") == 1,
                   f"--stop {how}: -v says it", (out, err))
     if may_be_realtime():

@@ -43,7 +43,11 @@ def check_live(tap, command, others):
                    {t["syscall"] for t in report["threads"]}), (32, 0, {"pause"}),
                   f"{command[0]}: what is said of the process")
         stacks = expected_stacks(target.lines)
-        said = {name: ask(target.pid) for name, ask in others.items()}
+        said = {}
+        for name, ask in others.items():
+            wait_blocked(target.pid, calls=(PAUSE,))  # the stop before this one has let it go
+            said[name] = ask(target.pid)
+        wait_blocked(target.pid, calls=(PAUSE,))
         for tid, functions in stacks.items():
             ours = pcs_of(report, tid)
             tap.equal(stack_of(report, tid)["end"], "complete", f"{command[0]}: the end is proven")

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import (SNAPWALK, TARGETS, Tap, Target, dump, module_of, own_functions, patient_dump,
+from harness import (PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, module_of, own_functions, patient_dump,
                      snapwalk, stack_of, state_of, wait_blocked, wait_until)
 
 CODE, DEBUG = (os.path.join(TARGETS, f"symfile_{name}.o") for name in ("code", "debug"))
@@ -198,7 +198,9 @@ def test_libgcc_churn(tap):
             tap.equal((len(wrong), wrong[:1]), (0, []),
                       f"{name} tables that change: all of {CHURNS} are right" +
                       (", or say what was lost" if args[0] == LARGE else ""))
-            tap.check(calls > CHURNS // 4, f"{name}: generated code was met", calls)
+            # How much of its time the thread is in there depends on how soon the processor is through with
+            # a loop in memory, and how late with lists of thousands.
+            tap.check(calls > CHURNS // 20, f"{name}: generated code was met", calls)
 
 
 def test_fixture(tap):
@@ -239,7 +241,7 @@ def test_images(tap):
                 words = [*prefix, program, library, how]
                 with Target("plugin_user", *words[1:], path=words[0]) as target:
                     wait_blocked(target.pid)
-                    result = subprocess.run([*prefix, command, "--json", str(target.pid)],
+                    result = subprocess.run([*prefix, command, "--json", *PATIENT, str(target.pid)],
                                             capture_output=True, text=True)
                     report = json.loads(result.stdout)
             tap.equal(own_functions(report, target.pid, ("plugin.so", "memfd:plugin.so")),

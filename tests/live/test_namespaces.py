@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import (SNAPWALK, TARGETS, Tap, Target, no_mounts, public, state_of, tool,
+from harness import (PATIENT, SNAPWALK, TARGETS, Tap, Target, no_mounts, public, state_of, tool,
                      wait_until)
 from safety import capture as capture_now
 from safety import frames_of, functions, held, parse, run, tasks, thread_of
@@ -207,7 +207,7 @@ def odd_thread_names(tap):
         tap.equal({t["state"] for t in report["threads"]}, {"S"},
                   "odd thread names: states are not misread")
         for arguments in ([], ["--no-group"], ["-v"], ["--format", "folded"]):
-            code, out, err, _ = run("dump", *arguments, target.pid)
+            code, out, err, _ = run("dump", *PATIENT, *arguments, target.pid)
             tap.check(code == 0 and clean(out) and clean(err),
                       f"odd thread names: no control characters in text {arguments}", repr(out))
         code, out, err, _ = run("dump", "--json", target.pid)

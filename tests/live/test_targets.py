@@ -136,6 +136,12 @@ def test_assembly(tap):
             tap.equal(others, {"cfi"}, f"assembly {name}: trust of the others")
 
 
+def ran_ns(pid, tid):
+    """Time on a CPU."""
+    with open(f"/proc/{pid}/task/{tid}/schedstat") as file:
+        return int(file.read().split()[0])
+
+
 def test_haskell(tap):
     """Code as GHC makes it: who runs it is found by the frame on the C stack, not by a scan of what lies there."""
     for program in ("haskell", "haskell_stripped"):
@@ -143,6 +149,9 @@ def test_haskell(tap):
             wanted = expected_stacks(target.lines)
             blocked = next(tid for tid, functions in wanted.items() if functions[0] == "block")
             wait_blocked(target.pid, tids=[blocked])
+            # The other may have been woken from the barrier only; on its way from there it needs much less.
+            wait_until(lambda: all(ran_ns(target.pid, tid) > 50_000_000 for tid in wanted if tid != blocked),
+                       "the other one to spin")
             for _ in range(10):
                 report = patient_dump(target.pid)
                 for tid, functions in wanted.items():

@@ -119,6 +119,9 @@ def busy(tap):
 def many(tap):
     """Within the defaults: whatever limits of time and space there are."""
     with Target("states", "plain", MANY) as target:
+        # The last ones may be on a CPU yet, where they would be stopped.
+        wait_until(lambda: {state_of(target.pid, tid) for tid in tasks(target.pid)} == {"S"},
+                   "all threads to wait")
         result = subprocess.run([SNAPWALK,
                                  str(target.pid), "--json", "--symbols", "names"],
                                 capture_output=True, text=True)

@@ -11,8 +11,8 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import (SNAPWALK, TARGETS, Tap, Target, dump, expected_stacks, no_mounts, patient_dump,
-                     pcs_of, snapwalk, stack_of, wait_blocked)
+from harness import (PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, expected_stacks, no_mounts,
+                     patient_dump, pcs_of, snapwalk, stack_of, wait_blocked)
 
 SAME = [
     *((f"chain_{how}",) for how in ("pie", "nopie", "static", "static_pie", "O0", "Os",
@@ -135,8 +135,8 @@ def test_not_installed(tap):
             tap.check("the second opinion needs libunwind" in result.stderr
                       and len(result.stderr.splitlines()) == 1,
                       f"{command[0]} without libunwind: one clear line", result.stderr)
-        result = subprocess.run([*hide, "dump", str(target.pid)], capture_output=True, text=True,
-                                timeout=60)
+        result = subprocess.run([*hide, "dump", *PATIENT, str(target.pid)], capture_output=True,
+                                text=True, timeout=60)
         tap.equal((result.returncode, result.stderr), (0, ""), "everything else works without it")
 
 

@@ -128,7 +128,7 @@ static NOINLINE void leap(jmp_buf place, volatile int n)
 
 static NOINLINE void leaping(void)
 {
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < 200; i++) { /* as long as the other jobs, so that it is met as often */
 		jmp_buf place;
 		if (setjmp(place) == 0)
 			leap(place, 5);
@@ -150,7 +150,7 @@ static NOINLINE void locking(void)
 static NOINLINE void in_handler(void)
 {
 	char text[64];
-	for (int i = 0; i < 1000; i++)
+	for (int i = 0; i < 2000; i++)
 		snprintf(text, sizeof(text), "%d", fib(8));
 	KEEP();
 }

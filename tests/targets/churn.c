@@ -6,9 +6,13 @@
 #include "target.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum { SPAWNERS = 3, AT_ONCE = 4 };
+
+static atomic_uint begun;
 
 static NOINLINE size_t inner(size_t n)
 {
@@ -41,6 +45,7 @@ static NOINLINE void spawn_some(size_t size)
 
 static NOINLINE void *spawner(void *arg)
 {
+	begun++;
 	/* Sizes that differ defeat glibc's cache of stacks. */
 	for (size_t i = 0; !released; i++)
 		spawn_some(((size_t) arg + 1) * 131072 + i % 64 * 65536);
@@ -57,6 +62,8 @@ int main(void)
 		if (pthread_create(&thread, NULL, spawner, (void *) i) != 0)
 			return 1;
 	}
+	while (begun < SPAWNERS) /* one that was just made has no function of ours on its stack yet */
+		sched_yield();
 	ready();
 	block();
 	return 0;
