@@ -8,7 +8,10 @@
 
 #include <string.h>
 
-enum { NS_PER_MS = 1000000 };
+enum {
+	NS_PER_MS = 1000000,
+	DESCRIBE_MS = 1000, /* the least for what threads do: libwalk's default */
+};
 
 int64_t sw_deadline_ns(const struct sw_options *options, int64_t begin_ns)
 {
@@ -30,6 +33,10 @@ struct sw_pipeline_options sw_obtain_options(const struct sw_options *options, i
 				  ? 0
 				  : options->begin_ns + (int64_t) options->whole_ms * NS_PER_MS,
 	};
+	if (options->timeout_ms == 0)
+		how.snapshot.describe_ms = UINT32_MAX;
+	else if (options->timeout_ms / 2 > DESCRIBE_MS)
+		how.snapshot.describe_ms = options->timeout_ms / 2;
 	/* For walks without the pipeline. */
 	how.walk.deadline_ns = how.symbolize.deadline_ns = sw_deadline_ns(options, begin_ns);
 	return how;

@@ -20,7 +20,7 @@ enum {
 	MIN_STACK_BYTES = 4096,
 	MAX_STOP_MS_LIMIT = 60000,
 	NS_PER_MS = 1000000,
-	DESCRIBE_MS = 1000, /* see struct sw_take */
+	DEFAULT_DESCRIBE_MS = 1000,
 	TAKE_AGAIN_MAX = 3,
 	CHANGED_AGAIN_MAX = 200,       /* where one program follows the other, */
 	CHANGED_AGAIN_NS = 1000000000, /* and for how long */
@@ -45,6 +45,8 @@ static struct sw_snapshot_options options_fill(const struct sw_snapshot_options 
 		o.max_stop_ms = DEFAULT_MAX_STOP_MS;
 	if (o.max_stop_ms > MAX_STOP_MS_LIMIT)
 		o.max_stop_ms = MAX_STOP_MS_LIMIT;
+	if (o.describe_ms == 0)
+		o.describe_ms = DEFAULT_DESCRIBE_MS;
 	if (o.stack_bytes == 0)
 		o.stack_bytes = DEFAULT_STACK_BYTES;
 	if (o.stack_bytes < MIN_STACK_BYTES)
@@ -91,7 +93,9 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 	take.snap->priv->tasks = take.options.tasks;
 	take.snap->priv->awaits = take.options.awaits;
 	take.snap->priv->args = take.options.args;
-	take.describe_end_ns = begin_ns + DESCRIBE_MS * (int64_t) NS_PER_MS;
+	if (take.options.describe_ms != UINT32_MAX)
+		take.describe_end_ns =
+			begin_ns + (int64_t) take.options.describe_ms * NS_PER_MS;
 	take.stop.task_fd = target->task_fd;
 	take.stop.new_threads = take.options.tids == NULL && !take.options.running_only;
 	take.stop.realtime = !take.options.no_realtime;

@@ -355,6 +355,9 @@ struct sw_snapshot_options {
 	/* Why there is none, in words. It is not tried then. Borrowed; NULL: it is tried. */
 	const char *iterator_refused;
 	uint32_t max_stop_ms; /* default 100 */
+	/* For files of /proc that say what threads do: what the stacks do not need. Default 1000; UINT32_MAX: no
+	 * limit. */
+	uint32_t describe_ms;
 	size_t stack_bytes;   /* per thread, default 256 KiB */
 	size_t total_bytes;   /* all copied memory, default 512 MiB */
 	size_t max_threads;   /* default 32768 */
