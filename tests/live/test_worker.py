@@ -189,12 +189,13 @@ def privileges(tap):
         tap.equal(status_field(broker, broker, "CapPrm"), "0" * 16, "the broker has none")
         whole(tap, driver, target.pid, "with these")
         tap.equal(sorted(os.path.basename(os.readlink(f"/proc/{spawner}/fd/{fd}")).split(":")[0]
+        # By then the spawner has also closed what it gave the broker, which it does after the answer.
+        wait_until(lambda: not children_of(spawner), "the worker to be reaped")
                          for fd in os.listdir(f"/proc/{spawner}/fd")) if root else [],
                   sorted(["anon_inode", "memfd", "null", "null", "null", "pipe", "socket"] +
                          ["anon_inode"] * (not driver.iterator_refused) * (2 + PROFILES)) if root else [],
                   "the spawner keeps the iterator's programs, that of replaced addresses, the turns and the pipe to the unpacker, and nothing "
                   "of workers")
-        wait_until(lambda: not children_of(spawner), "the worker to be reaped")
     wait_until(lambda: not os.path.exists(f"/proc/{spawner}"), "the spawner to end with its broker")
 
 
