@@ -84,7 +84,8 @@ def random_instants(tap, threads, kills):
         # Nearly all, but for a machine whose load changes all the time.
         tap.check(killed >= kills // 4, "kills came during the run",
                   f"{killed} of {kills}, run time {seconds * 1000:.1f} ms")
-        tap.check(total > 1000, "thousands of signals were sent meanwhile", total)
+        # Four in a millisecond: one that is quick is through with all kills before there are thousands.
+        tap.check(total > 4 * kills, "signals were sent meanwhile, some for each kill", total)
         tap.equal(capture(storm.pid, status=(0,))["process"]["pid"], storm.pid,
                   "and it can be captured whole afterwards")
 
