@@ -11,9 +11,8 @@ import subprocess
 import sys
 import tempfile
 
-from harness import (BUILD, SNAPWALK, Tap, Target, iterator_refused, no_mounts, public, snapwalk,
-                     state_of, tool,
-                     wait_until)
+from harness import (BUILD, PATIENT, SNAPWALK, Tap, Target, dump, iterator_refused, no_mounts, public,
+                     snapwalk, state_of, tool, wait_until)
 from safety import held
 
 NOBODY = 65534
@@ -263,10 +262,10 @@ def full_file_system(tap):
         tap.skip("a full file system", no_mounts(), tap.MOUNTS)
         return
     with tempfile.TemporaryDirectory() as directory, Demo() as target:
-        script = ('mount -t tmpfs -o size=4096 none "$1" && "$0" "$2" --json -o "$1/out";'
-                  ' s=$?; ls -A "$1"; exit $s')
+        script = ('d=$1; shift; mount -t tmpfs -o size=4096 none "$d" && "$0" "$@" --json -o "$d/out";'
+                  ' s=$?; ls -A "$d"; exit $s')
         result = subprocess.run(["unshare", "-m", "sh", "-c", script, SNAPWALK, directory,
-                                 str(target.pid)], capture_output=True, text=True)
+                                 str(target.pid), *PATIENT], capture_output=True, text=True)
         said(tap, result, 1, r"No space left on device \(io\)",
              "a full file system: an error, and nothing is left")
 
@@ -292,7 +291,7 @@ def standard_output(tap):
             os.close(writer)
             tap.check(result.returncode == 0 and result.stderr == "",
                       f"a reader that left is no error: {words[0]}", result)
-        closed = subprocess.run(["sh", "-c", '"$0" "$1" >&-', SNAPWALK, str(target.pid)],
+        closed = subprocess.run(["sh", "-c", '"$0" "$@" >&-', SNAPWALK, str(target.pid), *PATIENT],
                                 capture_output=True, text=True)
         tap.check(closed.returncode == 1 and ONE_LINE.match(closed.stderr),
                   "a closed standard output is an error", closed)

@@ -13,7 +13,7 @@ import tempfile
 
 from daemon import GATE, UNPRIVILEGED, Daemon, ended, private_copy
 from gate import TOKEN, Gate, alert, free_port, payload
-from harness import SNAPWALK, TARGETS, Tap, Target, tool, wait_until
+from harness import PATIENT, SNAPWALK, TARGETS, Tap, Target, tool, wait_until
 
 HOST = socket.gethostname()
 
@@ -438,8 +438,8 @@ def hook_without_daemon(tap):
         environment = {"PATH": os.environ["PATH"], "MONIT_PROCESS_PID": str(target.pid),
                        "MONIT_SERVICE": "demo", "MONIT_EVENT": "Timeout",
                        "SNAPWALK_SOCKET": os.path.join(directory, "nothing")}
-        got = subprocess.run([SNAPWALK, "hook", "monit", "-o", directory], env=environment,
-                             capture_output=True, text=True, timeout=60)
+        got = subprocess.run([SNAPWALK, "hook", "monit", "-o", directory, *PATIENT], env=environment,
+                             capture_output=True, text=True, timeout=120)
         names = os.listdir(directory)
         tap.equal((got.returncode, len(names)), (0, 1), f"hook -o DIR without a daemon: a file "
                   f"{got.stderr}")
