@@ -48,6 +48,7 @@ def manual_example(tap, daemon):
     lines = [line for line in text.splitlines() if not line.startswith(".")]
     program = "\n".join(lines).replace("\\e", "\\")
     with Target("threads", 8, 10) as target:
+        wait_blocked(target.pid, WAITS)  # those on the way there have stacks of their own
         got = subprocess.run(["/usr/bin/python3", "-c", program, daemon.socket_path,
                               str(target.pid)], capture_output=True, text=True, timeout=60)
         counts = [line.split()[0] for line in got.stdout.splitlines()]
@@ -73,6 +74,7 @@ def same_as_direct(tap, daemon):
 
 def options(tap, daemon):
     with Target("deep", ready="ready") as target:
+        wait_blocked(target.pid)
         got = daemon.capture(target.pid, options={"depth": 5})["dump"]
         longest = max(sum(not f["inlined"] for f in s["frames"]) for s in got["stacks"])
         tap.equal(longest, 5, "depth")

@@ -141,6 +141,9 @@ def restart_written(tap):
             killed += kill_at(start(target.pid, "--stop", "always"), generator.uniform(0, seconds))
         tap.equal(let_go(target.pid), [], "blocked threads: none stayed stopped or traced")
         tap.equal(killed, HELD_KILLS, "kills came during the run")
+        # What wakes who waits for a futex is lost on one that is just going back to it.
+        wait_until(lambda: all(state_of(target.pid, tid) == "S" for tid in tasks(target.pid)),
+                   "the threads to be in their calls again")
         for call in calls:
             target.send(f"release {call[1]}")
         got = {}
