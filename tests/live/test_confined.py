@@ -70,7 +70,8 @@ def seen_from_outside(tap):
 def debug_file_elsewhere(tap):
     """A debuglink to a name that only the whole directory would have: not opened, whoever reads."""
     if not tool("objcopy") or landlock_version() < 1:
-        tap.skip("files that may be opened", "no objcopy, or a kernel without Landlock")
+        tap.skip("files that may be opened", "no objcopy, or a kernel without Landlock",
+                 "package binutils, Linux 5.13 with Landlock")
         return
     with tempfile.TemporaryDirectory() as directory:
         path, debug = os.path.join(directory, "states"), os.path.join(directory, "secret")

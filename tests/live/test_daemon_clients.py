@@ -11,7 +11,7 @@ import sys
 import jsonschema
 
 from daemon import Daemon, Refused, join, private_copy
-from harness import (BUILD, SNAPWALK, Tap, Target, dump as direct_dump, expected_stacks,
+from harness import (BUILD, PATIENT, SNAPWALK, Tap, Target, dump as direct_dump, expected_stacks,
                      own_functions, tool, wait_blocked, wait_until)
 from safety import frames_of
 
@@ -48,6 +48,7 @@ def manual_example(tap, daemon):
     lines = [line for line in text.splitlines() if not line.startswith(".")]
     program = "\n".join(lines).replace("\\e", "\\")
     with Target("threads", 8, 10) as target:
+        wait_blocked(target.pid, WAITS)  # those on the way there have stacks of their own
         got = subprocess.run(["/usr/bin/python3", "-c", program, daemon.socket_path,
                               str(target.pid)], capture_output=True, text=True, timeout=60)
         counts = [line.split()[0] for line in got.stdout.splitlines()]
@@ -73,6 +74,7 @@ def same_as_direct(tap, daemon):
 
 def options(tap, daemon):
     with Target("deep", ready="ready") as target:
+        wait_blocked(target.pid)
         got = daemon.capture(target.pid, options={"depth": 5})["dump"]
         longest = max(sum(not f["inlined"] for f in s["frames"]) for s in got["stacks"])
         tap.equal(longest, 5, "depth")
@@ -263,7 +265,7 @@ def command(tap, daemon):
         dump = json.loads(got.stdout)
         tap.equal(frames_of(dump), frames_of(direct_dump(target.pid)), "the frames of --via direct")
         before = daemon.status()["counters"]["captures_total"]
-        got = run(daemon, "dump", "--via", "direct", "--json", target.pid)
+        got = run(daemon, "dump", "--via", "direct", "--json", *PATIENT, target.pid)
         tap.equal((got.returncode, daemon.status()["counters"]["captures_total"]), (0, before),
                   "--via direct does not ask the daemon")
         text = run(daemon, "dump", "--via", "daemon", target.pid)
@@ -288,7 +290,7 @@ def command(tap, daemon):
     tap.check(got.returncode == 1 and "nothing" in got.stderr, "no daemon: status 1 and the path",
               (got.returncode, got.stderr))
     with Target("threads", 1, 5) as target:
-        got = subprocess.run([SNAPWALK, "dump", "--via", "auto", "--json", str(target.pid)],
+        got = subprocess.run([SNAPWALK, "dump", "--via", "auto", "--json", *PATIENT, str(target.pid)],
                              env=env, capture_output=True, text=True, timeout=60)
         tap.equal(got.returncode, 0, "--via auto without a daemon: by itself")
 

@@ -91,7 +91,7 @@ def flip(daemon, kind, waits):
 def main():
     tap = Tap()
     if os.geteuid() != 0:
-        tap.skip("flips", "needs root")
+        tap.skip("flips", "not root", tap.ROOT)
         tap.done()
         return
     with Daemon(CONFIG) as daemon:

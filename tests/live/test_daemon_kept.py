@@ -7,7 +7,7 @@ import os
 import tempfile
 
 from daemon import UNPRIVILEGED, Daemon, refusal
-from harness import Tap, Target, snapwalk
+from harness import PATIENT, Tap, Target, snapwalk
 
 OTHER = 65533
 
@@ -25,7 +25,7 @@ def files(tap):
     with Target("threads", 2, 5) as target, Target("chain_pie") as other, \
             tempfile.TemporaryDirectory() as directory:
         both, pretty, damaged = (os.path.join(directory, n) for n in ("both.json", "pretty", "bad.json"))
-        taken = snapwalk("--json", str(target.pid), str(other.pid), "-o", both)
+        taken = snapwalk("--json", *PATIENT, str(target.pid), str(other.pid), "-o", both)
         dumps = [json.loads(line) for line in open(both)]
         tap.equal((taken.returncode, [d["process"]["pid"] for d in dumps]),
                   (0, [target.pid, other.pid]), "a file of two dumps")

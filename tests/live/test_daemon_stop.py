@@ -45,6 +45,7 @@ def options(tap):
             tap.equal(daemon.status()["stop"], configured, f"Stop={configured}: Status says so")
             for stop, result in asked.items():
                 given = {} if stop is None else {"options": {"stop": stop}}
+                settled(target)  # a stop makes blocked threads runnable for an instant
                 tap.equal(how(daemon.capture(target.pid, **given)["dump"]), result,
                           f"Stop={configured}, asked for {stop}")
         name, parameters = refusal(daemon.capture, target.pid, options={"stop": "sometimes"})
@@ -53,6 +54,7 @@ def options(tap):
         reload(daemon, Stop="auto")
         for words, result in (([], READ), (["--stop", "always"], STOPPED),
                               (["--stop", "never"], READ)):
+            settled(target)
             got = subprocess.run(
                 [SNAPWALK, "dump", "--via", "daemon", "--socket", daemon.socket_path, *words, "-v",
                  str(target.pid)], capture_output=True, text=True, timeout=60)

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from harness import SNAPWALK, Tap, Target, state_of, wait_until
+from harness import PATIENT, SNAPWALK, Tap, Target, state_of, wait_until
 from safety import capture, let_go, run_time, status_field, tasks
 
 THREADS = 12
@@ -84,7 +84,8 @@ def random_instants(tap, threads, kills):
         # Nearly all, but for a machine whose load changes all the time.
         tap.check(killed >= kills // 4, "kills came during the run",
                   f"{killed} of {kills}, run time {seconds * 1000:.1f} ms")
-        tap.check(total > 1000, "thousands of signals were sent meanwhile", total)
+        # Four in a millisecond: one that is quick is through with all kills before there are thousands.
+        tap.check(total > 4 * kills, "signals were sent meanwhile, some for each kill", total)
         tap.equal(capture(storm.pid, status=(0,))["process"]["pid"], storm.pid,
                   "and it can be captured whole afterwards")
 
@@ -128,18 +129,23 @@ def restart_written(tap):
     generator = random.Random(3)
     names = ("epoll_wait(-1)", "epoll_pwait(-1)", "semop", "sigwaitinfo", "io_getevents(NULL)",
              "futex_WAIT", "read_pipe", "poll(-1)")
+    # After --max-stop nobody waits for a thread that got no CPU to stop: its call may return EINTR then.
+    how = ("--stop", "always", *PATIENT[:2])
     with Target("blocking", 300000, 300000, *names) as target:
         calls = [line.split() for line in target.lines if line.startswith("call ")]
-        seconds = run_time(target.pid, "--stop", "always")
+        seconds = run_time(target.pid, *how)
         killed = 0
         for n in range(20 * HELD_KILLS):
             if let_go(target.pid) or killed == HELD_KILLS:
                 break
             if n % CHECK_EVERY == 0:  # the load of the machine changes
-                seconds = run_time(target.pid, "--stop", "always", times=3)
-            killed += kill_at(start(target.pid, "--stop", "always"), generator.uniform(0, seconds))
+                seconds = run_time(target.pid, *how, times=3)
+            killed += kill_at(start(target.pid, *how), generator.uniform(0, seconds))
         tap.equal(let_go(target.pid), [], "blocked threads: none stayed stopped or traced")
         tap.equal(killed, HELD_KILLS, "kills came during the run")
+        # What wakes who waits for a futex is lost on one that is just going back to it.
+        wait_until(lambda: all(state_of(target.pid, tid) == "S" for tid in tasks(target.pid)),
+                   "the threads to be in their calls again")
         for call in calls:
             target.send(f"release {call[1]}")
         got = {}

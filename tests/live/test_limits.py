@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 from harness import PATIENT, SNAPWALK, TARGETS, Tap, Target, state_of, wait_until
-from safety import held
+from safety import held, tasks
 
 REFUSE = os.path.join(TARGETS, "refuse.so")
 # Allocations that are refused, of a run: each of the first ones, then every STRIDEth.
@@ -120,7 +120,7 @@ def pcs(report):
 def few_descriptors(tap):
     """What cannot be opened for want of a descriptor is not said to be gone."""
     with Target("threads", 2, 5) as target:
-        wait_until(lambda: state_of(target.pid) == "S", "the main thread to wait")
+        wait_until(lambda: all(state_of(target.pid, tid) == "S" for tid in tasks(target.pid)), "all threads to wait")
         words = ["dump", "--json", *PATIENT, target.pid]
         whole = json.loads(run(words).stdout)
         odd, statuses = [], []

@@ -98,6 +98,7 @@ def whole(tap, driver, pid, what):
 
 def same_as_direct(tap):
     with Target("states", "plain", 20) as target, Driver() as driver:
+        at_rest(target)  # it says "ready" before its threads have begun
         report = whole(tap, driver, target.pid, "plain")
         tap.equal(names_of(report), names_of(dump(target.pid)), "the stacks are the command's")
         tap.equal((report["seq"], report["reason"]), (1, "driven"), "number and reason are there")
@@ -188,13 +189,14 @@ def privileges(tap):
         broker = driver.process.pid
         tap.equal(status_field(broker, broker, "CapPrm"), "0" * 16, "the broker has none")
         whole(tap, driver, target.pid, "with these")
+        # By then the spawner has also closed what it gave the broker, which it does after the answer.
+        wait_until(lambda: not children_of(spawner), "the worker to be reaped")
         tap.equal(sorted(os.path.basename(os.readlink(f"/proc/{spawner}/fd/{fd}")).split(":")[0]
                          for fd in os.listdir(f"/proc/{spawner}/fd")) if root else [],
                   sorted(["anon_inode", "memfd", "null", "null", "null", "pipe", "socket"] +
                          ["anon_inode"] * (not driver.iterator_refused) * (2 + PROFILES)) if root else [],
                   "the spawner keeps the iterator's programs, that of replaced addresses, the turns and the pipe to the unpacker, and nothing "
                   "of workers")
-        wait_until(lambda: not children_of(spawner), "the worker to be reaped")
     wait_until(lambda: not os.path.exists(f"/proc/{spawner}"), "the spawner to end with its broker")
 
 
