@@ -94,8 +94,7 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 	take.snap->priv->awaits = take.options.awaits;
 	take.snap->priv->args = take.options.args;
 	if (take.options.describe_ms != UINT32_MAX)
-		take.describe_end_ns =
-			begin_ns + (int64_t) take.options.describe_ms * NS_PER_MS;
+		take.describe_end_ns = begin_ns + (int64_t) take.options.describe_ms * NS_PER_MS;
 	take.stop.task_fd = target->task_fd;
 	take.stop.new_threads = take.options.tids == NULL && !take.options.running_only;
 	take.stop.realtime = !take.options.no_realtime;

@@ -358,9 +358,9 @@ struct sw_snapshot_options {
 	/* For files of /proc that say what threads do: what the stacks do not need. Default 1000; UINT32_MAX: no
 	 * limit. */
 	uint32_t describe_ms;
-	size_t stack_bytes;   /* per thread, default 256 KiB */
-	size_t total_bytes;   /* all copied memory, default 512 MiB */
-	size_t max_threads;   /* default 32768 */
+	size_t stack_bytes; /* per thread, default 256 KiB */
+	size_t total_bytes; /* all copied memory, default 512 MiB */
+	size_t max_threads; /* default 32768 */
 	enum sw_restart restart;
 	bool no_realtime;  /* do not use SCHED_FIFO during the stop */
 	const pid_t *tids; /* only these threads are stopped; NULL means all */

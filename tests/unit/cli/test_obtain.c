@@ -72,12 +72,24 @@ static void test_options(void **state)
 	assert_int_equal(how.last, SW_PIPELINE_REPORT);
 }
 
+/* What threads do has half of the time, and a second at least. */
+static void test_describe(void **state)
+{
+	(void) state;
+	static const uint32_t expected[][2] = {{1, 0}, {2000, 0}, {60000, 30000}, {0, UINT32_MAX}};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(expected); i++) {
+		const struct sw_options o = {.timeout_ms = expected[i][0]};
+		assert_int_equal(sw_obtain_options(&o, 5).snapshot.describe_ms, expected[i][1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_deadline),
 		cmocka_unit_test(test_count_missing),
 		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_describe),
 		cmocka_unit_test(test_subject_that_is_not_there),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
