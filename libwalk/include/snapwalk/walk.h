@@ -388,7 +388,8 @@ struct sw_snapshot_options {
 	bool goroutines;
 	/* Copy the tasks of asyncio in a Python program, and of .NET, too: for sw_walk_options.tasks. */
 	bool tasks;
-	/* Copy of .NET who awaits the async methods that threads run: for sw_walk_options.awaits. */
+	/* Copy of .NET who awaits the async methods that threads run: for sw_walk_options.awaits. Of V8 that is always
+	 * copied. */
 	bool awaits;
 	/* Copy also what requests are served, which is private: for sw_walk_options.args. */
 	bool args;
@@ -624,7 +625,7 @@ struct sw_walk_options {
 	bool trim_unknown; /* frames of no module at the innermost end are left out: sw_walk.n_trimmed */
 	bool goroutines; /* also of those that no thread runs */
 	bool tasks;      /* of asyncio and of .NET, likewise */
-	bool awaits; /* of the async methods of .NET that threads run, with who awaits them; tasks has them, too */
+	bool awaits; /* of the async functions of .NET and V8 that threads run, with who awaits them; tasks has them, too */
 	bool args; /* the requests that threads serve: sw_walk.request */
 };
 

@@ -36,6 +36,7 @@ bool sw_v8_probe(const struct sw_snapshot *snap)
 /* What of .symtab is looked for. */
 struct wanted {
 	uint64_t code_svma, data_svma, size_svma; /* 0: not there */
+	uint64_t table_svma, table_data_svma;
 	uint64_t sizes_svma, sizes_bytes;
 	uint64_t walker_svma, wasm_svma;
 };
@@ -53,6 +54,10 @@ static void wanted_take(const char *name, const Elf64_Sym *sym, struct wanted *w
 		w->data_svma = sym->st_value;
 	else if (strcmp(name, "v8_Default_embedded_blob_code_size_") == 0)
 		w->size_svma = sym->st_value;
+	else if (strcmp(name, "v8_Default_embedded_blob_data_") == 0)
+		w->table_svma = sym->st_value;
+	else if (strcmp(name, "v8_Default_embedded_blob_data_data_") == 0)
+		w->table_data_svma = sym->st_value;
 	else if (strcmp(name, "PushAllRegistersAndIterateStack") == 0)
 		w->walker_svma = sym->st_value;
 	else if (strcmp(name, "_ZN2v88internal4wasm12_GLOBAL__N_117global_wasm_stateE") == 0)
@@ -96,6 +101,28 @@ static int index_of(const struct sw_v8_program *p, const char *name)
 	return -1;
 }
 
+/* In the order of enum sw_v8_await_builtin. */
+static const char *const await_builtin_names[SW_V8_AWAIT_BUILTINS] = {
+	"AsyncFunctionAwaitResolveClosure",
+	"AsyncFunctionAwaitRejectClosure",
+	"AsyncGeneratorAwaitResolveClosure",
+	"AsyncGeneratorAwaitRejectClosure",
+	"AsyncGeneratorYieldWithAwaitResolveClosure",
+	"PromiseCapabilityDefaultResolve",
+	"PromiseAllResolveElementClosure",
+	"PromiseAllSettledResolveElementClosure",
+	"PromiseAnyRejectElementClosure",
+};
+
+/* Continues an async function. */
+static bool resumes(const char *name)
+{
+	for (size_t i = 0; i <= SW_V8_GENERATOR_YIELD; i++)
+		if (strcmp(name, await_builtin_names[i]) == 0)
+			return true;
+	return false;
+}
+
 static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_table *table,
 				 uint64_t blob_svma)
 {
@@ -115,6 +142,7 @@ static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_ta
 			.interprets = begins(name, "InterpreterEnt") ||
 				      begins(name, "BaselineOrInterpreterEnter") ||
 				      begins(name, "BaselineLeaveFrame"),
+			.resumes = resumes(name),
 			.handler = ends_with(name, "Handler"),
 		};
 	}
@@ -125,6 +153,60 @@ static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_ta
 	p->wasm_prologue = index_of(p, "WasmLiftoffFrameSetup");
 	p->wasm_lazy = index_of(p, "WasmCompileLazy");
 	return NULL;
+}
+
+/* ---- their numbers ------------------------------------------------------------------------- */
+
+static const struct sw_v8_builtin *builtin_exactly(const struct sw_v8_program *p, uint32_t off,
+						   uint32_t bytes)
+{
+	const struct sw_v8_builtin wanted = {.off = off};
+	const struct sw_v8_builtin *b = bsearch(&wanted, p->builtins, p->n_builtins,
+						sizeof(*p->builtins), compare_builtins);
+	return b != NULL && b->bytes == bytes ? b : NULL;
+}
+
+static void number_take(const struct sw_v8_builtin *b, size_t number,
+			int32_t numbers[SW_V8_AWAIT_BUILTINS])
+{
+	for (size_t i = 0; i < SW_V8_AWAIT_BUILTINS; i++)
+		if (strcmp(b->name, await_builtin_names[i]) == 0)
+			numbers[i] = (int32_t) number;
+}
+
+/*
+ * The data of the blob: three hashes, then for each builtin, by its number, where its code is and how long, and more, which
+ * differs in its size. It is that table if each of its entries is one of the builtins that symbols have.
+ * Source: src/snapshot/embedded/embedded-data.h, struct LayoutDescription.
+ */
+static bool numbers_fill(struct sw_v8_program *p, struct sw_bytes data, size_t entry_bytes)
+{
+	enum { TABLE = 24 };
+	int32_t numbers[SW_V8_AWAIT_BUILTINS];
+	for (size_t i = 0; i < SW_V8_AWAIT_BUILTINS; i++)
+		numbers[i] = SW_V8_NONE;
+	for (size_t i = 0; i < p->n_builtins; i++) {
+		uint32_t off, bytes;
+		if (!sw_bytes_u32(data, TABLE + i * entry_bytes, &off) ||
+		    !sw_bytes_u32(data, TABLE + i * entry_bytes + 4, &bytes))
+			return false;
+		const struct sw_v8_builtin *b = builtin_exactly(p, off, bytes);
+		if (b == NULL)
+			return false;
+		number_take(b, i, numbers);
+	}
+	for (size_t i = 0; i < SW_V8_AWAIT_BUILTINS; i++)
+		if (numbers[i] == SW_V8_NONE)
+			return false;
+	memcpy(p->at.awaits.builtins, numbers, sizeof(numbers));
+	return true;
+}
+
+static void numbers_find(struct sw_v8_program *p, struct sw_bytes data)
+{
+	enum { ENTRY_MIN = 8, ENTRY_MAX = 64 };
+	for (size_t bytes = ENTRY_MIN; bytes <= ENTRY_MAX && !p->at.awaits.has_builtins; bytes += 4)
+		p->at.awaits.has_builtins = numbers_fill(p, data, bytes);
 }
 
 static const char *blob_find(struct sw_v8_program *p, const struct sw_elf *elf)
@@ -156,8 +238,13 @@ static const char *blob_find(struct sw_v8_program *p, const struct sw_elf *elf)
 	    sw_bytes_sub(bytes, 0, WALKER_BYTES, &p->walker))
 		p->walker_off = (uint64_t) (bytes.data - elf->image.data);
 	p->builtins = calloc(BUILTINS_MAX, sizeof(*p->builtins));
-	return p->builtins == NULL ? "memory for the table of builtins"
-				   : builtins_fill(p, &table, svma);
+	if (p->builtins == NULL)
+		return "memory for the table of builtins";
+	const char *missing = builtins_fill(p, &table, svma);
+	svma = w.table_data_svma != 0 ? w.table_data_svma : w.table_svma;
+	if (missing == NULL && svma != 0 && sw_elf_loaded(elf, svma, &bytes))
+		numbers_find(p, bytes);
+	return missing;
 }
 
 static void version_fill(const struct sw_elf_symbols *symbols, struct sw_v8_program *p)
