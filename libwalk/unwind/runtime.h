@@ -56,7 +56,8 @@ struct sw_runtime_task {
 	bool live_read;      /* it may have gone on meanwhile */
 	bool may_miss;       /* frames may be missing before the innermost one */
 	const char *cut_why; /* static; why there may be more behind the outermost one; NULL */
-	const char *end_why; /* static; why that is the last one, where not just nothing follows; NULL */
+	const char *
+		end_why; /* static; why that is the last one, where not just nothing follows; NULL */
 };
 
 struct sw_runtime_ops {

@@ -17,18 +17,13 @@ enum { HEAP = 0x100000, HEAP_BYTES = 0x3000, READS_MAX = 3000000 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define AWAITS                                                                              \
-	{.type_function = 26,                                                                   \
-	 .type_generator = 27,                                                                  \
-	 .type_promise = 28,                                                                    \
-	 .type_reaction = 29,                                                                   \
-	 .type_capability = 30,                                                                 \
-	 .type_request = 31,                                                                    \
-	 .type_interpreter_data = 32,                                                           \
-	 .reaction_next = 8,                                                                    \
-	 .has_types = true,                                                                     \
-	 .builtins = {1, 2, 3, 4, 5, 6, 7, 8, 9},                                               \
-	 .has_builtins = true}
+#define AWAITS                                                                      \
+	{                                                                           \
+		.type_function = 26, .type_generator = 27, .type_promise = 28,      \
+		.type_reaction = 29, .type_capability = 30, .type_request = 31,     \
+		.type_interpreter_data = 32, .reaction_next = 8, .has_types = true, \
+		.builtins = {1, 2, 3, 4, 5, 6, 7, 8, 9}, .has_builtins = true       \
+	}
 
 static const struct sw_v8_layout layouts[] = {
 	{.major = 10,

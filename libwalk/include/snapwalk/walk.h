@@ -626,7 +626,7 @@ struct sw_walk_options {
 	bool goroutines; /* also of those that no thread runs */
 	bool tasks;      /* of asyncio and of .NET, likewise */
 	bool awaits; /* of the async functions of .NET and V8 that threads run, with who awaits them; tasks has them, too */
-	bool args; /* the requests that threads serve: sw_walk.request */
+	bool args;   /* the requests that threads serve: sw_walk.request */
 };
 
 /**

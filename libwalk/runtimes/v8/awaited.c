@@ -48,7 +48,8 @@ size_t sw_v8_awaited(struct sw_v8 *v8, const char **ret_why)
 		struct sw_v8_await await;
 		if (!sw_v8_await_begin(v8->heap, v8->resumed[i].closure, &await, &chain))
 			unknown += !sw_v8_await_is_over(v8->heap, v8->resumed[i].closure);
-		else if (sw_v8_await_next(&chain, &await) || chain.cut_why != NULL)
+		else if (sw_v8_await_next(&chain, &await) || chain.cut_why != NULL ||
+			 chain.several_why != NULL)
 			v8->resumed[n++] = v8->resumed[i];
 	}
 	if (unknown > 0)
@@ -85,7 +86,7 @@ bool sw_v8_awaited_show(struct sw_v8 *v8, size_t n, struct sw_runtime_task *ret,
 		return false;
 	bool named = sw_v8_function_read(v8->heap, await.shared, &function);
 	(void) snprintf(v8->task_name, sizeof(v8->task_name), "async %s",
-			named ? function.name : "function"); /* cut to fit */
+			named ? function.name : "function"); /* fits */
 	ret->info = (struct sw_task){.address_avma = await.generator - 1,
 				     .name = v8->task_name,
 				     .state = "running",

@@ -32,7 +32,7 @@ enum {
 	REQUEST_PROMISE = 32,
 	PROMISE_REACTIONS = 24,
 	PROMISE_FLAGS = 32,
-	PROMISE_STATUS = 3, /* 0: pending */
+	PROMISE_STATUS = 3,  /* 0: pending */
 	REACTION_REJECT = 8, /* from reaction_next on */
 	REACTION_FULFILL = 16,
 	REACTION_SETTLES = 24,
@@ -71,8 +71,8 @@ static bool context_of(struct sw_v8_heap heap, uint64_t function, uint64_t *ret)
 static bool is_generator(struct sw_v8_heap heap, uint64_t object)
 {
 	uint16_t type;
-	return sw_v8_type(heap, object, &type) && (type == heap.at->awaits.type_function ||
-						   type == heap.at->awaits.type_generator);
+	return sw_v8_type(heap, object, &type) &&
+	       (type == heap.at->awaits.type_function || type == heap.at->awaits.type_generator);
 }
 
 static bool generator_of(struct sw_v8_heap heap, uint64_t closure, uint64_t *ret)

@@ -13,10 +13,10 @@ enum {
 struct sw_v8_await {
 	uint64_t generator; /* 0: combinator */
 	uint64_t shared;
-	uint64_t bytecode;	/* 0: unknown */
-	int32_t offset;		/* in it; -1: unknown */
+	uint64_t bytecode;      /* 0: unknown */
+	int32_t offset;         /* in it; -1: unknown */
 	const char *combinator; /* static: "Promise.all" */
-	int32_t element;	/* its promise that is waited for; -1: unknown */
+	int32_t element;        /* its promise that is waited for; -1: unknown */
 };
 
 /* From an async function to those that await it, one after the other. */
@@ -24,7 +24,7 @@ struct sw_v8_await_chain {
 	struct sw_v8_heap heap;
 	uint64_t promise; /* which somebody may wait for; 0: the chain has ended */
 	size_t n_awaits, n_promises;
-	const char *cut_why;	 /* static: there may be more, which was not found; NULL */
+	const char *cut_why;     /* static: there may be more, which was not found; NULL */
 	const char *several_why; /* static: it is not one alone; NULL */
 };
 

@@ -76,8 +76,7 @@ static bool v8_frames(void *state, const struct sw_cursor *callee, uint64_t call
 	if (!v8->program->usable)
 		return false;
 	sw_v8_resumed_note(v8, callee);
-	return sw_v8_is_internal(v8, callee) &&
-	       !sw_v8_owns(v8, callee, &cookie);
+	return sw_v8_is_internal(v8, callee) && !sw_v8_owns(v8, callee, &cookie);
 }
 
 static size_t v8_awaited(void *state, const char **ret_why)

@@ -49,8 +49,8 @@ struct sw_v8_frame {
 	bool exact;                  /* pc is that of an interrupted instruction */
 	struct sw_v8_wasm_code wasm; /* object 0: none */
 	uint64_t script;             /* of WebAssembly; 0: unknown */
-	const char *combinator; /* static: it is no function but that call; NULL */
-	int32_t element;        /* of it; -1: unknown */
+	const char *combinator;      /* static: it is no function but that call; NULL */
+	int32_t element;             /* of it; -1: unknown */
 };
 
 /* What a thread runs: the function of a builtin that continues an async function. */
@@ -76,7 +76,7 @@ struct sw_v8 {
 	struct sw_v8_resumed *resumed; /* owned; one a thread at most */
 	size_t n_resumed, resumed_capacity;
 	bool resumed_lost;
-	char task_name[128]; /* of the one that was shown last */
+	char task_name[544]; /* of the one that was shown last */
 };
 
 #endif

@@ -18,7 +18,7 @@ enum {
 		4, /* addresses that no Code is found for, until they are looked for near by */
 	SW_V8_WINDOW_SEEN_SLOTS = 4096,
 	SW_V8_WINDOW_RANGES_MAX = 64,
-	SW_V8_WINDOW_FRAMES_MAX = 512, /* of one thread */
+	SW_V8_WINDOW_FRAMES_MAX = 512,  /* of one thread */
 	SW_V8_WINDOW_AWAITS_MAX = 1024, /* functions that await, of all threads */
 	SW_V8_WINDOW_SOURCE_MAX =
 		64 << 10, /* bytes of a source that are copied; longer ones are read later */

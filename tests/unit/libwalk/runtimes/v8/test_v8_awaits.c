@@ -159,7 +159,8 @@ static struct sw_v8_await_chain begin(uint64_t promise, struct sw_v8_await *ret)
 {
 	struct sw_v8_await_chain chain;
 	uint64_t g = make_async(EXECUTES, 0, promise);
-	assert_true(sw_v8_await_begin(heap(), make_builtin(SW_V8_AWAIT_RESOLVE, g, 0), ret, &chain));
+	assert_true(
+		sw_v8_await_begin(heap(), make_builtin(SW_V8_AWAIT_RESOLVE, g, 0), ret, &chain));
 	assert_int_equal(ret->generator, g);
 	assert_int_equal(ret->offset, -1);
 	return chain;
@@ -270,7 +271,8 @@ static void test_promises(void **state)
 		p[i] = make_promise();
 	put(capability, 8, p[3]);
 	make_reaction(p[0], make_builtin(SW_V8_CAPABILITY_RESOLVE, p[1], 0), undefined, undefined);
-	make_reaction(p[1], make_closure(smi(1), 0, 0), undefined, p[2]); /* of the program's then() */
+	make_reaction(p[1], make_closure(smi(1), 0, 0), undefined,
+		      p[2]); /* of the program's then() */
 	make_reaction(p[2], undefined, undefined, capability);
 	uint64_t g = awaited_by(p[3], 60, p[4]);
 	struct sw_v8_await_chain chain = begin(p[0], &await);
