@@ -182,6 +182,8 @@ static bool reaction_of(struct sw_v8_await_chain *chain, uint64_t *ret)
 	    !sw_v8_word(heap, *ret, heap.at->awaits.reaction_next, &next))
 		return cut(chain, unread);
 	if (!sw_v8_is_smi(next)) {
+		if (!sw_v8_has_type(heap, next, heap.at->awaits.type_reaction))
+			return cut(chain, unread);
 		chain->several_why = "more than one waits for what it returns";
 		return false;
 	}
@@ -256,6 +258,9 @@ static bool promise_follow(struct sw_v8_await_chain *chain, struct sw_v8_await *
 		return cut(chain, unread);
 	if (is_generator(heap, fulfill))
 		return generator_take(chain, fulfill, ret);
+	/* Whatever is fulfilled is passed on. */
+	if (builtin_of(heap, reject) == SW_V8_ANY_ELEMENT)
+		return combinator_take(chain, reject, "Promise.any", ret);
 	switch (builtin_of(heap, fulfill)) {
 	case SW_V8_AWAIT_RESOLVE:
 	case SW_V8_GENERATOR_RESOLVE:
@@ -266,12 +271,9 @@ static bool promise_follow(struct sw_v8_await_chain *chain, struct sw_v8_await *
 	case SW_V8_ALL_ELEMENT: return combinator_take(chain, fulfill, "Promise.all", ret);
 	case SW_V8_SETTLED_ELEMENT:
 		return combinator_take(chain, fulfill, "Promise.allSettled", ret);
-	case SW_V8_CAPABILITY_RESOLVE: slot_take(chain, fulfill, CONTEXT_FIRST); return false;
-	default: break;
+	case SW_V8_CAPABILITY_RESOLVE: slot_take(chain, fulfill, CONTEXT_FIRST); break;
+	default: settled_take(chain, settles); break;
 	}
-	if (builtin_of(heap, reject) == SW_V8_ANY_ELEMENT)
-		return combinator_take(chain, reject, "Promise.any", ret);
-	settled_take(chain, settles);
 	return false;
 }
 

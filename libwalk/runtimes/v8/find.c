@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/v8/find.h"
+#include "cleanup.h"
 #include "native/known_files.h"
 #include "snapshot/module.h"
 
@@ -101,26 +102,29 @@ static int index_of(const struct sw_v8_program *p, const char *name)
 	return -1;
 }
 
-/* In the order of enum sw_v8_await_builtin. */
-static const char *const await_builtin_names[SW_V8_AWAIT_BUILTINS] = {
-	"AsyncFunctionAwaitResolveClosure",
-	"AsyncFunctionAwaitRejectClosure",
-	"AsyncGeneratorAwaitResolveClosure",
-	"AsyncGeneratorAwaitRejectClosure",
-	"AsyncGeneratorYieldWithAwaitResolveClosure",
-	"PromiseCapabilityDefaultResolve",
-	"PromiseAllResolveElementClosure",
-	"PromiseAllSettledResolveElementClosure",
-	"PromiseAnyRejectElementClosure",
+static const struct {
+	enum sw_v8_await_builtin builtin;
+	const char *name;
+} await_builtins[] = {
+	{SW_V8_AWAIT_RESOLVE, "AsyncFunctionAwaitResolveClosure"},
+	{SW_V8_AWAIT_REJECT, "AsyncFunctionAwaitRejectClosure"},
+	{SW_V8_GENERATOR_RESOLVE, "AsyncGeneratorAwaitResolveClosure"},
+	{SW_V8_GENERATOR_REJECT, "AsyncGeneratorAwaitRejectClosure"},
+	{SW_V8_GENERATOR_YIELD, "AsyncGeneratorYieldWithAwaitResolveClosure"},
+	{SW_V8_GENERATOR_YIELD, "AsyncGeneratorYieldResolveClosure"}, /* 10.2 */
+	{SW_V8_CAPABILITY_RESOLVE, "PromiseCapabilityDefaultResolve"},
+	{SW_V8_ALL_ELEMENT, "PromiseAllResolveElementClosure"},
+	{SW_V8_SETTLED_ELEMENT, "PromiseAllSettledResolveElementClosure"},
+	{SW_V8_ANY_ELEMENT, "PromiseAnyRejectElementClosure"},
 };
 
-/* Continues an async function. */
-static bool resumes(const char *name)
+/* SW_V8_AWAIT_BUILTINS: none of them. */
+static enum sw_v8_await_builtin await_builtin_of(const char *name)
 {
-	for (size_t i = 0; i <= SW_V8_GENERATOR_YIELD; i++)
-		if (strcmp(name, await_builtin_names[i]) == 0)
-			return true;
-	return false;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(await_builtins); i++)
+		if (strcmp(name, await_builtins[i].name) == 0)
+			return await_builtins[i].builtin;
+	return SW_V8_AWAIT_BUILTINS;
 }
 
 static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_table *table,
@@ -142,7 +146,7 @@ static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_ta
 			.interprets = begins(name, "InterpreterEnt") ||
 				      begins(name, "BaselineOrInterpreterEnter") ||
 				      begins(name, "BaselineLeaveFrame"),
-			.resumes = resumes(name),
+			.resumes = await_builtin_of(name) <= SW_V8_GENERATOR_YIELD,
 			.handler = ends_with(name, "Handler"),
 		};
 	}
@@ -166,14 +170,6 @@ static const struct sw_v8_builtin *builtin_exactly(const struct sw_v8_program *p
 	return b != NULL && b->bytes == bytes ? b : NULL;
 }
 
-static void number_take(const struct sw_v8_builtin *b, size_t number,
-			int32_t numbers[SW_V8_AWAIT_BUILTINS])
-{
-	for (size_t i = 0; i < SW_V8_AWAIT_BUILTINS; i++)
-		if (strcmp(b->name, await_builtin_names[i]) == 0)
-			numbers[i] = (int32_t) number;
-}
-
 /*
  * The data of the blob: three hashes, then for each builtin, by its number, where its code is and how long, and more, which
  * differs in its size. It is that table if each of its entries is one of the builtins that symbols have.
@@ -193,7 +189,9 @@ static bool numbers_fill(struct sw_v8_program *p, struct sw_bytes data, size_t e
 		const struct sw_v8_builtin *b = builtin_exactly(p, off, bytes);
 		if (b == NULL)
 			return false;
-		number_take(b, i, numbers);
+		enum sw_v8_await_builtin which = await_builtin_of(b->name);
+		if (which < SW_V8_AWAIT_BUILTINS)
+			numbers[which] = (int32_t) i;
 	}
 	for (size_t i = 0; i < SW_V8_AWAIT_BUILTINS; i++)
 		if (numbers[i] == SW_V8_NONE)

@@ -56,6 +56,8 @@ static struct sw_v8_layout layout = {
 		   .has_builtins = true},
 };
 
+static const char unread[] = "what awaits it could not be read";
+
 static uint8_t heap_bytes[BYTES];
 static uint64_t heap_next, undefined;
 static struct fake_region region;
@@ -181,8 +183,6 @@ static void expect_end(struct sw_v8_await_chain *chain, const char *cut, const c
 		assert_string_equal(chain->several_why, several);
 }
 
-static const char unread[] = "what awaits it could not be read";
-
 static void test_chain(void **state)
 {
 	(void) state;
@@ -241,8 +241,8 @@ static void test_combinators(void **state)
 		uint64_t closure = make_builtin(all[i].builtin, 0, capability);
 		put(closure, 8, smi(8));
 		bool rejects = all[i].builtin == SW_V8_ANY_ELEMENT;
-		make_reaction(p1, rejects ? undefined : closure, rejects ? closure : undefined,
-			      undefined);
+		make_reaction(p1, rejects ? make_builtin(SW_V8_CAPABILITY_RESOLVE, p2, 0) : closure,
+			      rejects ? closure : undefined, undefined);
 		struct sw_v8_await await;
 		struct sw_v8_await_chain chain = begin(p1, &await);
 		assert_true(sw_v8_await_next(&chain, &await));
@@ -254,7 +254,9 @@ static void test_combinators(void **state)
 		expect_end(&chain, NULL, NULL);
 		/* It was called before: its context is another one. */
 		put(closure, 8, undefined);
-		put(closure, 32, undefined);
+		uint64_t native = make(TYPE_CONTEXT, 64);
+		put(native, 40, undefined);
+		put(closure, 32, native);
 		chain = begin(p1, &await);
 		assert_true(sw_v8_await_next(&chain, &await));
 		assert_int_equal(await.element, -1);
@@ -300,6 +302,9 @@ static void test_several(void **state)
 	put(second, 8, first);
 	struct sw_v8_await_chain chain = begin(p2, &await);
 	expect_end(&chain, NULL, "more than one waits for what it returns");
+	put(second, 8, p1); /* that is none */
+	chain = begin(p2, &await);
+	expect_end(&chain, unread, NULL);
 }
 
 static void test_generator(void **state)
