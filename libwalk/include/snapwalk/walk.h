@@ -388,8 +388,7 @@ struct sw_snapshot_options {
 	bool goroutines;
 	/* Copy the tasks of asyncio in a Python program, and of .NET, too: for sw_walk_options.tasks. */
 	bool tasks;
-	/* Copy of .NET who awaits the async methods that threads run: for sw_walk_options.awaits. Of V8 that is always
-	 * copied. */
+	/* Copy of .NET and V8 who awaits the async functions that threads run: for sw_walk_options.awaits. */
 	bool awaits;
 	/* Copy also what requests are served, which is private: for sw_walk_options.args. */
 	bool args;

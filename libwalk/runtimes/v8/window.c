@@ -149,7 +149,7 @@ static void awaits_copy(struct sw_v8_window *w, uint64_t function)
 {
 	struct sw_v8_await await;
 	struct sw_v8_await_chain chain;
-	if (!sw_v8_await_begin(window_heap(w), function, &await, &chain))
+	if (!w->awaits || !sw_v8_await_begin(window_heap(w), function, &await, &chain))
 		return;
 	do {
 		if (await.shared != 0)
