@@ -27,9 +27,8 @@ static int record(struct sw_session *session, const struct sw_subject *subject,
 {
 	struct sw_error err = {0};
 	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline all = {0};
-	struct sw_pipeline_options how = sw_obtain_options(options, sw_clock_ns());
+	const struct sw_pipeline_options how = sw_obtain_options(options, sw_clock_ns());
 	sw_cleanup(sw_free_p) char *directory = directory_of(options->output);
-	how.snapshot.awaits = how.walk.awaits = !options->walk.tasks; /* as a dump has it */
 	if (directory == NULL) {
 		(void) sw_fail_nomem(&err);
 		return sw_complain_error(options->output, &err);

@@ -12,7 +12,7 @@ import re
 import subprocess
 import tempfile
 
-from harness import PATIENT, SNAPWALK, Tap, dump, snapwalk, stack_of, wait_until
+from harness import PATIENT, SNAPWALK, Tap, dump, gcore, snapwalk, stack_of, wait_until
 import jit_fleet
 import runtime_v8
 
@@ -93,9 +93,13 @@ def check_forms(tap, node, running):
     tap.equal([place(f) for _, stack in tasks_of(asked) for f in stack["frames"]], awaits, f"{node}: with --tasks, too")
     with tempfile.TemporaryDirectory() as place_of:
         made = os.path.join(place_of, "record")
-        snapwalk("record", running.pid, "-o", made, check=True)
+        snapwalk("record", running.pid, "--tasks", "-o", made, check=True)
         recorded = look(["--fixture", made])
         tap.equal([place(f) for _, stack in tasks_of(recorded) for f in stack["frames"]], awaits, f"{node}: recorded")
+        core = os.path.join(place_of, "core")
+        gcore(running.pid, core)
+        saved = look(["--core", core])
+        tap.equal([place(f) for _, stack in tasks_of(saved) for f in stack["frames"]], awaits, f"{node}: of a core file")
 
 
 def test_blocked(tap):

@@ -34,6 +34,12 @@ void sw_v8_resumed_note(struct sw_v8 *v8, const struct sw_cursor *cursor)
 	v8->resumed[v8->n_resumed++] = (struct sw_v8_resumed){cursor->thread->tid, closure};
 }
 
+/* A record has them only if they were asked for. */
+static bool may_lack_them(const struct sw_snapshot *snap)
+{
+	return snap->n_threads > 0 && snap->threads[0].captured_by == SW_CAPTURED_FIXTURE;
+}
+
 /* Those that somebody awaits are kept. */
 size_t sw_v8_awaited(struct sw_v8 *v8, const char **ret_why)
 {
@@ -48,11 +54,11 @@ size_t sw_v8_awaited(struct sw_v8 *v8, const char **ret_why)
 		struct sw_v8_await await;
 		if (!sw_v8_await_begin(v8->heap, v8->resumed[i].closure, &await, &chain))
 			unknown += !sw_v8_await_is_over(v8->heap, v8->resumed[i].closure);
-		else if (sw_v8_await_next(&chain, &await) || chain.cut_why != NULL ||
-			 chain.several_why != NULL)
+		else if (sw_v8_await_next(&chain, &await) || chain.several_why != NULL ||
+			 (chain.cut_why != NULL && !may_lack_them(v8->snap)))
 			v8->resumed[n++] = v8->resumed[i];
 	}
-	if (unknown > 0)
+	if (unknown > 0 && !may_lack_them(v8->snap))
 		*ret_why = "what was copied does not say which one a thread runs";
 	if (v8->resumed_lost)
 		*ret_why = "out of memory";
