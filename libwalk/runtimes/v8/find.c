@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/v8/find.h"
-#include "cleanup.h"
 #include "native/known_files.h"
+#include "runtimes/v8/numbers.h"
 #include "snapshot/module.h"
 
 #include <snapwalk/error.h>
@@ -102,31 +102,6 @@ static int index_of(const struct sw_v8_program *p, const char *name)
 	return -1;
 }
 
-static const struct {
-	enum sw_v8_await_builtin builtin;
-	const char *name;
-} await_builtins[] = {
-	{SW_V8_AWAIT_RESOLVE, "AsyncFunctionAwaitResolveClosure"},
-	{SW_V8_AWAIT_REJECT, "AsyncFunctionAwaitRejectClosure"},
-	{SW_V8_GENERATOR_RESOLVE, "AsyncGeneratorAwaitResolveClosure"},
-	{SW_V8_GENERATOR_REJECT, "AsyncGeneratorAwaitRejectClosure"},
-	{SW_V8_GENERATOR_YIELD, "AsyncGeneratorYieldWithAwaitResolveClosure"},
-	{SW_V8_GENERATOR_YIELD, "AsyncGeneratorYieldResolveClosure"}, /* 10.2 */
-	{SW_V8_CAPABILITY_RESOLVE, "PromiseCapabilityDefaultResolve"},
-	{SW_V8_ALL_ELEMENT, "PromiseAllResolveElementClosure"},
-	{SW_V8_SETTLED_ELEMENT, "PromiseAllSettledResolveElementClosure"},
-	{SW_V8_ANY_ELEMENT, "PromiseAnyRejectElementClosure"},
-};
-
-/* SW_V8_AWAIT_BUILTINS: none of them. */
-static enum sw_v8_await_builtin await_builtin_of(const char *name)
-{
-	for (size_t i = 0; i < SW_ARRAY_SIZE(await_builtins); i++)
-		if (strcmp(name, await_builtins[i].name) == 0)
-			return await_builtins[i].builtin;
-	return SW_V8_AWAIT_BUILTINS;
-}
-
 static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_table *table,
 				 uint64_t blob_svma)
 {
@@ -146,7 +121,7 @@ static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_ta
 			.interprets = begins(name, "InterpreterEnt") ||
 				      begins(name, "BaselineOrInterpreterEnter") ||
 				      begins(name, "BaselineLeaveFrame"),
-			.resumes = await_builtin_of(name) <= SW_V8_GENERATOR_YIELD,
+			.resumes = sw_v8_await_builtin_of(name) <= SW_V8_GENERATOR_YIELD,
 			.handler = ends_with(name, "Handler"),
 		};
 	}
@@ -157,54 +132,6 @@ static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_ta
 	p->wasm_prologue = index_of(p, "WasmLiftoffFrameSetup");
 	p->wasm_lazy = index_of(p, "WasmCompileLazy");
 	return NULL;
-}
-
-/* ---- their numbers ------------------------------------------------------------------------- */
-
-static const struct sw_v8_builtin *builtin_exactly(const struct sw_v8_program *p, uint32_t off,
-						   uint32_t bytes)
-{
-	const struct sw_v8_builtin wanted = {.off = off};
-	const struct sw_v8_builtin *b = bsearch(&wanted, p->builtins, p->n_builtins,
-						sizeof(*p->builtins), compare_builtins);
-	return b != NULL && b->bytes == bytes ? b : NULL;
-}
-
-/*
- * The data of the blob: three hashes, then for each builtin, by its number, where its code is and how long, and more, which
- * differs in its size. It is that table if each of its entries is one of the builtins that symbols have.
- * Source: src/snapshot/embedded/embedded-data.h, struct LayoutDescription.
- */
-static bool numbers_fill(struct sw_v8_program *p, struct sw_bytes data, size_t entry_bytes)
-{
-	enum { TABLE = 24 };
-	int32_t numbers[SW_V8_AWAIT_BUILTINS];
-	for (size_t i = 0; i < SW_V8_AWAIT_BUILTINS; i++)
-		numbers[i] = SW_V8_NONE;
-	for (size_t i = 0; i < p->n_builtins; i++) {
-		uint32_t off, bytes;
-		if (!sw_bytes_u32(data, TABLE + i * entry_bytes, &off) ||
-		    !sw_bytes_u32(data, TABLE + i * entry_bytes + 4, &bytes))
-			return false;
-		const struct sw_v8_builtin *b = builtin_exactly(p, off, bytes);
-		if (b == NULL)
-			return false;
-		enum sw_v8_await_builtin which = await_builtin_of(b->name);
-		if (which < SW_V8_AWAIT_BUILTINS)
-			numbers[which] = (int32_t) i;
-	}
-	for (size_t i = 0; i < SW_V8_AWAIT_BUILTINS; i++)
-		if (numbers[i] == SW_V8_NONE)
-			return false;
-	memcpy(p->at.awaits.builtins, numbers, sizeof(numbers));
-	return true;
-}
-
-static void numbers_find(struct sw_v8_program *p, struct sw_bytes data)
-{
-	enum { ENTRY_MIN = 8, ENTRY_MAX = 64 };
-	for (size_t bytes = ENTRY_MIN; bytes <= ENTRY_MAX && !p->at.awaits.has_builtins; bytes += 4)
-		p->at.awaits.has_builtins = numbers_fill(p, data, bytes);
 }
 
 static const char *blob_find(struct sw_v8_program *p, const struct sw_elf *elf)
@@ -241,7 +168,7 @@ static const char *blob_find(struct sw_v8_program *p, const struct sw_elf *elf)
 	const char *missing = builtins_fill(p, &table, svma);
 	svma = w.table_data_svma != 0 ? w.table_data_svma : w.table_svma;
 	if (missing == NULL && svma != 0 && sw_elf_loaded(elf, svma, &bytes))
-		numbers_find(p, bytes);
+		sw_v8_numbers_find(p, bytes);
 	return missing;
 }
 

@@ -2,7 +2,7 @@
 /*
  * JavaScript: the frames of V8's interpreter, compilers and builtins in node, without any help of it.
  *
- *	find      which module has V8, and its builtins; layout: what it publishes for debuggers
+ *	find      which module has V8, and its builtins (numbers: what functions call them); layout: what it publishes for debuggers
  *	flow      where a function's return address is at each of its instructions
  *	frame     what a pc is in; step: one frame further
  *	object, function, code, positions   objects; names and lines; what was compiled into what
