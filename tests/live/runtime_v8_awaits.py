@@ -21,7 +21,7 @@ MODES = {"jitless": ["--jitless"], "baseline": ["--sparkplug", "--always-sparkpl
 SCRIPT = os.path.realpath(os.path.join(runtime_v8.SOURCES, "awaits.js"))
 # Those of awaits.js; of the last ones nobody knows from outside what V8 knows of them.
 CASES = ["outermost", "all", "settled", "any", "race", "catcher", "reader", "awaitsChained", "awaitsReturned",
-         "awaitsBeginner", "forked", "thenable"]
+         "awaitsBeginner", "forked", "thenable", "worker"]
 UNTOLD = ["inHandler"]
 ALL = "Promise.all (index 0)"
 OTHER = "Promise.all (index 1)"
@@ -64,15 +64,16 @@ def check_blocked(tap, name, running, untold):
 
     def seen():
         report = look(running.pid)
-        frames = [place(f) for f in stack_of(report, running.pid)["frames"] if f["kind"] == "v8js"]
-        return frames[:len(calls)] == calls and report
-    report = wait_until(seen, f"{name}: what the program says of its calls")
+        tids = [tid for stack in report["stacks"] for tid in stack["threads"]
+                if [place(f) for f in stack["frames"] if f["kind"] == "v8js"][:len(calls)] == calls]
+        return len(tids) == 1 and (report, tids[0])
+    report, tid = wait_until(seen, f"{name}: what the program says of its calls")
     tasks = tasks_of(report)
     found = [place(f) for _, stack in tasks for f in stack["frames"][1:]]
     tap.equal(found, awaits, f"{name}: who awaits it")
     tap.equal([w for w in report["warnings"] if "awaits" in w["message"]], [], f"{name}: and no warning")
     for task, stack in tasks:
-        tap.equal((task["state"], task["tid"]), ("running", running.pid), f"{name}: the thread that runs it")
+        tap.equal((task["state"], task["tid"]), ("running", tid), f"{name}: the thread that runs it")
         tap.check(stack["frames"][0]["function"] in [f for f, _, _ in calls], f"{name}: is on its stack", calls)
         tap.equal(stack["end"], "complete", f"{name}: complete")
     return report

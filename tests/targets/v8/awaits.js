@@ -195,6 +195,12 @@ async function busy() {
     for (let n = 0;; n++) await Promise.all([a1(n), b1(n)]);
 }
 
+// ---- on another thread --------------------------------------------------------------------------
+
+function worker() {
+    new (require('worker_threads').Worker)(__filename, {argv: ['outermost']});
+}
+
 const cases = {outermost, all, settled, any, race, catcher, reader, awaitsChained, awaitsReturned, awaitsBeginner,
-               forked, thenable, inHandler, busy};
+               forked, thenable, inHandler, worker, busy};
 cases[process.argv[2]]();
