@@ -175,7 +175,7 @@ struct sw_thread {
 	enum sw_captured_by captured_by;
 	struct sw_regs regs;
 	uint64_t fs_base,
-		gs_base;         /* of 32-bit programs fs_base is that of gs: the thread pointer */
+		gs_base; /* of 32-bit programs the other way round: fs_base, the thread pointer, is gs' */
 	uint64_t stack_avma;     /* first byte of the copied stack */
 	uint64_t stack_end_avma; /* end of the mapping that holds sp; 0 when sp is in no mapping */
 	size_t stack_bytes;      /* how much was copied */
