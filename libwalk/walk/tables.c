@@ -7,6 +7,7 @@
 #include "native/frame_pointer.h"
 #include "native/instructions.h"
 #include "native/pe.h"
+#include "native/pe32.h"
 #include "native/scan.h"
 #include "runtimes/beam/runtime.h"
 #include "runtimes/clr/runtime.h"
@@ -36,10 +37,8 @@ static const struct sw_unwinder_ops *const unwinders[] = {
 
 /* What reads structures of the process knows those of 64 bits only. */
 static const struct sw_unwinder_ops *const unwinders_32bit[] = {
-	&sw_unwind_elf,
-	&sw_unwind_instructions,
-	&sw_unwind_frame_pointer,
-	&sw_unwind_scan,
+	&sw_unwind_elf,           &sw_unwind_pe32, &sw_unwind_instructions,
+	&sw_unwind_frame_pointer, &sw_unwind_scan,
 };
 
 static const struct sw_tables tables_32bit = {
