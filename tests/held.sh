@@ -90,7 +90,9 @@ looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime sw_pages_m
 # for each of its sources.
 looked_at libwalk/runtimes/wine/stacks.c sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse
 looked_at libwalk/runtimes/wine/teb.c
-looked_at libwalk/runtimes/wine/frames.c
+looked_at libwalk/runtimes/wine/frames.c sw_wine_i386_callback_load sw_wine_i386_context_regs sw_wine_i386_signal_sp \
+	sw_wine_i386_start_regs sw_wine_i386_syscall_regs
+looked_at libwalk/runtimes/wine/frames_i386.c
 looked_at libwalk/runtimes/hotspot/window.c sw_snapshot_map sw_hotspot_locks_copy sw_hotspot_virtual_copy
 looked_at libwalk/runtimes/hotspot/locks_window.c
 looked_at libwalk/runtimes/hotspot/virtual/window.c sw_hotspot_collector_read sw_hotspot_heap_is sw_hotspot_virtual_count sw_copied_blocks_begin sw_copied_blocks_memory
