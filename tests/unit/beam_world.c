@@ -134,6 +134,7 @@ void beam_world_init(struct beam_world *w)
 					       .atoms_svma = BEAM_ATOMS,
 					       .processes_svma = BEAM_TABLE};
 	w->beam.exit_avma = BEAM_EXIT;
+	w->beam.ids.known = true;
 	beam_world_put(w, BEAM_ACTIVE, &active, sizeof(active));
 	beam_world_u64(w, BEAM_LISTS + 32, BEAM_PAIRS);
 	beam_world_u64(w, BEAM_LISTS + 40, 2);
