@@ -123,9 +123,10 @@ looked_at libwalk/runtimes/go/stacks.c
 looked_at libwalk/runtimes/php/window.c sw_php_request_copy
 looked_at libwalk/runtimes/php/request_window.c
 looked_at libwalk/runtimes/ruby/window.c sw_ruby_frame_read sw_ruby_iseq_name sw_ruby_method_name sw_copied_memory \
-	sw_ruby_mutex_owner sw_ruby_stack_read sw_ruby_thread_read sw_snapshot_map sw_ruby_fiber_at sw_ruby_fiber_map \
-	sw_ruby_fiber_of
+	sw_ruby_mutex_owner sw_ruby_stack_read sw_ruby_thread_read sw_snapshot_map sw_ruby_fiber_at sw_ruby_fiber_memory \
+	sw_ruby_fiber_of sw_ruby_any_ec sw_ruby_created_each
 looked_at libwalk/runtimes/ruby/fibers.c sw_snapshot_map
+looked_at libwalk/runtimes/ruby/created.c
 looked_at libwalk/runtimes/ruby/locks.c sw_ruby_ec_read
 looked_at libwalk/runtimes/beam/window.c sw_beam_is_code sw_beam_line_find sw_beam_text_read sw_beam_process_parse sw_beam_scheduler_parse \
 	sw_beam_processes_copy
