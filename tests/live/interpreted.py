@@ -27,7 +27,8 @@ def program(directory, name):
     if ROOT:
         for each in os.scandir(directory):
             if each.is_file():
-                shutil.copy(each.path, os.path.join(ROOT, "tmp"))
+                # As old as they are: what was just changed opcache does not keep, nor does the JIT compile it.
+                shutil.copy2(each.path, os.path.join(ROOT, "tmp"))
         return os.path.join("/tmp", name)
     return os.path.join(directory, name)
 
