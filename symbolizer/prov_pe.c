@@ -31,6 +31,23 @@ enum {
 	EXPORT_ORDINALS = 36,
 };
 
+/*
+ * Symbols of i386 tell the calling convention: _f (cdecl), _f@8 (stdcall), @f@8 (fastcall); Microsoft, "Decorated
+ * names". Without it they are as in the source, and as an export is named.
+ */
+static void undecorate(struct sw_pe_candidate *c)
+{
+	if (c->name[0] != '_' && c->name[0] != '@')
+		return;
+	c->name++;
+	c->name_bytes--;
+	size_t end = c->name_bytes;
+	while (end > 0 && c->name[end - 1] >= '0' && c->name[end - 1] <= '9')
+		end--;
+	if (end > 1 && end < c->name_bytes && c->name[end - 1] == '@')
+		c->name_bytes = end - 1;
+}
+
 /* Up to eight bytes in the record, or an offset of the strings behind their length. False: none, or a section's. */
 static bool symbol_name(const struct sw_pe_file *pe, struct sw_bytes record,
 			struct sw_pe_candidate *c)
@@ -43,6 +60,8 @@ static bool symbol_name(const struct sw_pe_file *pe, struct sw_bytes record,
 	if (zero == 0 &&
 	    (off < sizeof(off) || !sw_pe_file_name(pe->strings, off, &c->name, &c->name_bytes)))
 		return false;
+	if (pe->headers.is_32bit && c->name_bytes > 0)
+		undecorate(c);
 	return c->name_bytes > 0 && c->name[0] != '.';
 }
 

@@ -90,7 +90,9 @@ looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime sw_pages_m
 # for each of its sources.
 looked_at libwalk/runtimes/wine/stacks.c sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse
 looked_at libwalk/runtimes/wine/teb.c
-looked_at libwalk/runtimes/wine/frames.c
+looked_at libwalk/runtimes/wine/frames.c sw_wine_i386_callback_load sw_wine_i386_context_regs sw_wine_i386_signal_sp \
+	sw_wine_i386_start_regs sw_wine_i386_syscall_regs
+looked_at libwalk/runtimes/wine/frames_i386.c
 looked_at libwalk/runtimes/hotspot/window.c sw_snapshot_map sw_hotspot_locks_copy sw_hotspot_virtual_copy
 looked_at libwalk/runtimes/hotspot/locks_window.c
 looked_at libwalk/runtimes/hotspot/virtual/window.c sw_hotspot_collector_read sw_hotspot_heap_is sw_hotspot_virtual_count sw_copied_blocks_begin sw_copied_blocks_memory
@@ -123,9 +125,10 @@ looked_at libwalk/runtimes/go/stacks.c
 looked_at libwalk/runtimes/php/window.c sw_php_request_copy
 looked_at libwalk/runtimes/php/request_window.c
 looked_at libwalk/runtimes/ruby/window.c sw_ruby_frame_read sw_ruby_iseq_name sw_ruby_method_name sw_copied_memory \
-	sw_ruby_mutex_owner sw_ruby_stack_read sw_ruby_thread_read sw_snapshot_map sw_ruby_fiber_at sw_ruby_fiber_map \
-	sw_ruby_fiber_of
+	sw_ruby_mutex_owner sw_ruby_stack_read sw_ruby_thread_read sw_snapshot_map sw_ruby_fiber_at sw_ruby_fiber_memory \
+	sw_ruby_fiber_of sw_ruby_any_ec sw_ruby_created_each
 looked_at libwalk/runtimes/ruby/fibers.c sw_snapshot_map
+looked_at libwalk/runtimes/ruby/created.c
 looked_at libwalk/runtimes/ruby/locks.c sw_ruby_ec_read
 looked_at libwalk/runtimes/beam/window.c sw_beam_is_code sw_beam_line_find sw_beam_text_read sw_beam_process_parse sw_beam_scheduler_parse \
 	sw_beam_processes_copy
@@ -140,7 +143,8 @@ looked_at libwalk/native/tls.c
 # has a limit, and they need no memory.
 looked_at libwalk/runtimes/v8/window.c sw_snapshot_map sw_v8_array sw_v8_bytecode_position sw_v8_characters sw_copied_blocks_begin sw_copied_blocks_memory \
 	sw_v8_code_find_near sw_v8_code_touch sw_v8_function_read sw_v8_has_type sw_v8_shared_of \
-	sw_v8_string sw_v8_wasm_find sw_v8_wasm_script sw_v8_wasm_touch
+	sw_v8_string sw_v8_wasm_find sw_v8_wasm_script sw_v8_wasm_touch sw_v8_await_begin sw_v8_await_next
+looked_at libwalk/runtimes/v8/awaits.c sw_v8_has_type sw_v8_object sw_v8_shared_of sw_v8_type
 looked_at libwalk/runtimes/v8/code.c sw_v8_array sw_v8_has_type sw_v8_object sw_arch_insn sw_v8_positions_find \
 	sw_v8_positions_open sw_v8_positions_unsigned
 looked_at libwalk/runtimes/v8/positions.c

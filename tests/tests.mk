@@ -79,6 +79,13 @@ check-runtimes: deps-check deps-bench deps-monitors deps-runtimes
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build targets-runtimes
 	@SNAPWALK_RUNTIMES=1 $(PYTHON) tests/run.py --build $(BUILD) --no-skip --live $(sort $(wildcard tests/live/runtime_*.py))
 
+# 32-bit Windows programs: Wine for i386 costs minutes and 1.6 GB, so that check-runtimes leaves it out.
+.PHONY: check-wine32
+check-wine32: deps-check deps-wine32
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build targets-wine32
+	@tests/targets/wine/chroot.sh "$(abspath $(BUILD))/wine-8-i386" bookworm i386
+	@$(PYTHON) tests/run.py --build $(BUILD) --no-skip --live tests/live/test_wine32.py
+
 # Which faults of tests/mutate no test notices: MUTANTS="NAME ..." for some.
 .PHONY: check-mutants
 check-mutants: deps-check

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "jobs/job.h"
+#include "jobs/kept.h"
 #include "jobs/run.h"
 #include "jobs/state.h"
 #include "rpc/reply.h"
@@ -153,6 +154,8 @@ static void request_fill(struct sw_job *job, const struct sw_submission *s)
 		r->groups[r->n_groups] = caller->groups[r->n_groups];
 	if (s->profile != NULL)
 		r->profile = *s->profile;
+	r->repeats = s->keeper != NULL && s->keeper->wanted;
+	job->keeper = s->keeper;
 	job->lasts = r->profile.rate_hz > 0 && r->profile.size > 0 && !r->profile.alone;
 	if (s->reason != NULL)
 		(void) snprintf(r->reason, sizeof(r->reason), "%s", s->reason); /* checked before */

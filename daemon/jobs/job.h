@@ -11,6 +11,7 @@
 #include <systemd/sd-event.h>
 
 struct sw_jobs;
+struct sw_kept;
 
 /*
  * A capture that is queued or under way, and who waits for it. Captures of the same process with
@@ -53,7 +54,8 @@ struct sw_submission {
 	/* A sample of a profile: it is no capture for others, and what comes of the profile is up to the waiter. NULL:
 	 * a dump. */
 	const struct sw_worker_profile *profile;
-	bool fresh; /* no dump that is there already */
+	struct sw_kept *keeper; /* borrowed: of its series, for as long as that; NULL: none */
+	bool fresh;             /* no dump that is there already */
 	bool store;
 	bool alert;   /* a rule asks */
 	bool sampled; /* one of many */
@@ -99,6 +101,8 @@ struct sw_job {
 	/* Takes samples as long as its worker lives: it has no slot, nobody waits for its end to capture the same
 	 * process (worker/turn.h), and it ends when nobody waits for it. */
 	bool lasts;
+	struct sw_kept
+		*keeper; /* borrowed: whose worker it takes, and gives back; NULL: nobody's */
 	int target_pidfd, names_fd; /* owned; until it runs */
 	TAILQ_HEAD(, sw_waiter) waiters;
 	sd_event_source *deadline; /* owned */
@@ -108,7 +112,10 @@ struct sw_job {
 	int pidfd, stream;                    /* owned */
 	sd_event_source *on_exit, *on_stream; /* owned */
 	int64_t begin_ns, charged_us;
+	int64_t started_ns; /* CLOCK_MONOTONIC, when its process was */
 	bool resumed;
+	bool stays;                   /* it said that it waits for more */
+	bool kept;                    /* so it does: it has sent its dump */
 	bool enough;                  /* it was told so */
 	bool by_clock;                /* it said so */
 	uint64_t n_sampled;           /* as it says */

@@ -4,6 +4,7 @@
  * the files of a process that may be hostile.
  */
 #include "jobs/run.h"
+#include "jobs/kept.h"
 #include "jobs/state.h"
 #include "rpc/reply.h"
 #include "rules/match.h"
@@ -179,6 +180,7 @@ static void worker_dumped(struct sw_job *job)
 		account(job, dump);
 		if (!sw_job_is_sample(job))
 			publish(job, dump);
+		job->kept = job->stays;
 		sw_job_finish(job, dump, &refusal);
 	}
 	sw_dump_unref(dump);
@@ -213,6 +215,7 @@ static void on_event(struct sw_job *job)
 		job->owner =
 			resumed.owner; /* as it stood still, rather than when it was looked up */
 		job->rights = resumed.rights;
+		job->stays = resumed.stays;
 		charge(job, resumed.stopped_us, resumed.stopped_us);
 		sw_job_tell(job, "resumed");
 		break;
@@ -304,6 +307,15 @@ static void stream_ends(struct sw_job *job)
 	failed_ourselves(job, "the worker died");
 }
 
+/* It has sent its dump and waits: its series has it, and the job is over. */
+static bool leave(struct sw_job *job)
+{
+	if (!job->kept || job->keeper == NULL || !sw_kept_put(job->keeper, job))
+		return false;
+	sw_job_gone(job);
+	return true;
+}
+
 /* 1: there may be more; 0: not now, or nobody listens any more; -1: the end. */
 static int drain(struct sw_job *job)
 {
@@ -324,7 +336,10 @@ static int on_stream(sd_event_source *source, int fd, uint32_t events, void *arg
 	(void) fd;
 	(void) events;
 	/* What it sends after its dump is not read. */
-	if (drain(job) < 0 || job->state != SW_JOB_RUNNING)
+	const int r = drain(job);
+	if (r == 0 && leave(job))
+		return 0;
+	if (r < 0 || job->state != SW_JOB_RUNNING)
 		stream_ends(job);
 	return 0;
 }
@@ -373,12 +388,21 @@ void sw_job_await(struct sw_job *job, int64_t end_ms)
 	}
 }
 
+/* That of its series, if it waits; else a new one. */
+static int worker_find(struct sw_job *job, struct sw_error *err)
+{
+	if (job->keeper != NULL && sw_kept_take(job->keeper, job))
+		return 0;
+	job->started_ns = job->begin_ns;
+	return sw_spawner_spawn(job->jobs->spawner, &job->request, job->target_pidfd, job->names_fd,
+				&job->pidfd, &job->stream, err);
+}
+
 int sw_job_run(struct sw_job *job, struct sw_error *err)
 {
 	sd_event *event = job->jobs->event;
 	job->begin_ns = sw_clock_ns();
-	int r = sw_spawner_spawn(job->jobs->spawner, &job->request, job->target_pidfd,
-				 job->names_fd, &job->pidfd, &job->stream, err);
+	int r = worker_find(job, err);
 	if (r < 0)
 		return r;
 	sw_close_p(&job->target_pidfd);

@@ -7,6 +7,9 @@
 #include <snapwalk/clock.h>
 #include <string.h>
 
+/* Between captures; beyond, each has a worker. */
+static const int64_t keep_ns_max = INT64_C(10000000000);
+
 static struct sw_series *series_of(struct sw_waiter *waiter)
 {
 	return (struct sw_series *) ((char *) waiter - offsetof(struct sw_series, waiter));
@@ -29,6 +32,8 @@ static void on_done(struct sw_waiter *waiter, const struct sw_outcome *outcome)
 static bool submit(struct sw_series *series, struct sw_found *found, struct sw_refusal *refusal)
 {
 	struct sw_dump *dump = NULL;
+	series->kept.wanted =
+		series->left > 0 && series->profile == NULL && series->interval_ns <= keep_ns_max;
 	if (!sw_found_init(found, series->pid, series->starttime, -EBADF, refusal) ||
 	    !sw_target_permitted(series->jobs, &series->caller, found, refusal))
 		return false;
@@ -41,6 +46,7 @@ static bool submit(struct sw_series *series, struct sw_found *found, struct sw_r
 						 .names_fd = series->names_fd > 0 ? series->names_fd
 										  : 0,
 						 .profile = series->profile,
+						 .keeper = &series->kept,
 						 .fresh = true,
 						 .store = series->store,
 						 .alert = series->alert,
@@ -120,6 +126,7 @@ struct sw_series *sw_series_create(struct sw_jobs *jobs, const struct sw_submiss
 	series->next_ns = sw_clock_ns();
 	series->left = count;
 	series->profile = s->profile;
+	sw_kept_init(&series->kept);
 	series->names_fd =
 		count > 1 ? sw_names_create(s->profile != NULL ? SW_PROFILE_BYTES : 0) : -EBADF;
 	TAILQ_INSERT_TAIL(&jobs->series, series, link);
@@ -139,6 +146,7 @@ void sw_series_destroy(struct sw_series *series)
 	if (series == NULL)
 		return;
 	sw_waiter_cancel(&series->waiter);
+	sw_kept_drop(&series->kept, series->jobs);
 	TAILQ_REMOVE(&series->jobs->series, series, link);
 	(void) sd_event_source_disable_unref(series->timer);
 	sw_close_p(&series->names_fd);

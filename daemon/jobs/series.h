@@ -3,6 +3,7 @@
 #define SW_DAEMON_JOBS_SERIES_H
 
 #include "jobs/job.h"
+#include "jobs/kept.h"
 
 /* Captures of one process, one after the other. */
 struct sw_series {
@@ -20,6 +21,7 @@ struct sw_series {
 	uint64_t left;          /* captures still to be made, without the one under way */
 	sd_event_source *timer; /* owned */
 	int names_fd;           /* owned: worker/names.h; -EBADF: none */
+	struct sw_kept kept;
 	/* One capture came, or failed: outcome->refusal says why. sw_series_next() or
 	 * sw_series_destroy() must follow, at once or later. */
 	void (*done)(struct sw_series *series, const struct sw_outcome *outcome);

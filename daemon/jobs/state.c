@@ -34,6 +34,7 @@ void sw_jobs_reconfigure(struct sw_jobs *jobs, const struct sw_config *config)
 	if (sw_spawner_configure(jobs->spawner, config, &err) < 0)
 		sw_log(SW_LOG_ERROR, "workers go by the old Deny= and DumpMax=: %s", err.message);
 	sw_recent_clear(&jobs->recent);
+	sw_kept_renew(jobs);
 }
 
 void sw_jobs_deinit(struct sw_jobs *jobs)

@@ -15,9 +15,12 @@
  *	  | fork
  *	worker    one capture: CAP_SYS_PTRACE + CAP_DAC_READ_SEARCH until the snapshot is taken, then
  *	          none, seccomp and Landlock, and only then ELF, DWARF, names, JSON
- *	  | fork, for a series of samples: two pipes
+ *	  | fork, for a series of samples or of dumps: pipes
  *	parser    what the worker is else after its snapshot; the worker keeps its capabilities, parses
  *	          nothing, and hands samples on
+ *
+ * Of a series of dumps (dumps.h) the broker asks the same worker for one after the other, by a struct
+ * sw_worker_next on the stream; closing it is the end.
  *
  * Of a profile of CPU time the worker opens events of the kernel before it gives its capabilities up, and needs
  * no parser: nobody is stopped.
@@ -62,6 +65,7 @@ struct sw_worker_request {
 	uint32_t stop;    /* enum sw_stop_mode */
 	uint32_t symbols; /* enum sw_symbol_level */
 	bool no_inlines;
+	bool repeats;                      /* a dump, and more of them may be asked for: dumps.h */
 	char reason[SW_WORKER_REASON_MAX]; /* "" for none */
 	struct sw_worker_profile profile;
 };
@@ -78,6 +82,7 @@ enum sw_worker_event_type {
 	SW_PARSER_SAMPLE,
 	SW_PARSER_END,
 	SW_PARSER_DONE,
+	SW_PARSER_NEXT, /* worker/dumps.c */
 };
 
 /* Of a profile: since the last time it was said. */
@@ -96,6 +101,12 @@ struct sw_worker_resumed {
 	int64_t stopped_us; /* how long it was stopped: counts against its stop budget */
 	uid_t owner;        /* who may see its dump, as it was when captured: sw_dump_owner() */
 	struct sw_target_rights rights; /* as it was when captured */
+	bool stays;                     /* after its dump it waits for a struct sw_worker_next */
+};
+
+/* To a worker that stays: one dump more. */
+struct sw_worker_next {
+	uint64_t seq;
 };
 
 struct sw_worker_failed {

@@ -7,6 +7,7 @@
 #include "cleanup.h"
 #include "errors.h"
 
+#include <stdlib.h>
 #include <sys/prctl.h>
 
 enum { NS_PER_S = 1000000000 };
@@ -125,4 +126,40 @@ void sw_parser_run(struct sw_parser *p)
 					     NULL);
 	}
 	_exit(r < 0);
+}
+
+/* ---- the worker's ---------------------------------------------------------------------------- */
+
+int sw_parser_is_gone(struct sw_error *err)
+{
+	return sw_fail(err, SW_E_INTERNAL, "the process that parses its samples died");
+}
+
+int sw_parser_failure(int from_fd, const struct sw_worker_event *event, struct sw_error *err)
+{
+	struct sw_worker_failed failed;
+	if (event->type != SW_WORKER_FAILED || event->size != sizeof(failed) ||
+	    !sw_read_all(from_fd, &failed, sizeof(failed)))
+		return sw_parser_is_gone(err);
+	failed.message[sizeof(failed.message) - 1] = '\0';
+	/* Its code is one of a capture: what it says of permission nobody has asked it. */
+	return sw_fail(err, failed.code == SW_E_NOMEM ? SW_E_NOMEM : SW_E_INTERNAL, "%s",
+		       failed.message);
+}
+
+int sw_parser_pass(const struct sw_worker *worker, int from_fd, struct sw_error *err)
+{
+	struct sw_worker_event event;
+	if (!sw_read_all(from_fd, &event, sizeof(event)))
+		return sw_parser_is_gone(err);
+	if (event.type != SW_WORKER_DUMP)
+		return sw_parser_failure(from_fd, &event, err);
+	if (event.size == 0 || event.size > worker->config->dump_bytes_max)
+		return sw_parser_is_gone(err);
+	sw_cleanup(sw_free_p) char *json = malloc(event.size);
+	if (json == NULL)
+		return sw_fail_nomem(err);
+	if (!sw_read_all(from_fd, json, event.size))
+		return sw_parser_is_gone(err);
+	return sw_worker_event_write(worker->stream, SW_WORKER_DUMP, json, event.size, err);
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "worker/run.h"
+#include "worker/capture.h"
 #include "worker/cpu.h"
+#include "worker/dumps.h"
 #include "worker/names.h"
 #include "worker/profile.h"
 #include "worker/series.h"
 #include "worker/target.h"
 #include "worker/turn.h"
 #include "worker/wire.h"
-#include "sandbox/roles.h"
 #include "cleanup.h"
 #include "errors.h"
 
@@ -17,93 +18,20 @@
 
 #include <snapwalk/recorder.h>
 
-#include <inttypes.h>
 #include <sys/prctl.h>
-
-enum {
-	NS_PER_MS = 1000000,
-	NS_PER_US = 1000,
-	TURN_MS = 100, /* beyond the longest stop of another */
-};
 
 /* The target runs again. Bytes of it and of its files are looked at only after this, without
  * capabilities, but for what unwinders must know before the stop (libwalk/runtimes/clr/threads.c). */
 static int resumed(void *arg, const struct sw_snapshot *snap, struct sw_error *err)
 {
 	struct sw_worker *worker = arg;
-	const struct sw_worker_resumed event = {
-		.stopped_us = snap->times.stopped_ns / NS_PER_US,
-		.owner = worker->owner,
-		.rights = worker->rights,
-	};
 	const struct sw_worker_profile *asked = &worker->request.profile;
 	/* One that samples CPU time goes on with it for a minute: a part of that is its own. */
 	bool lasts = asked->mode == SW_RECORD_CPU && asked->size > 0 && !asked->alone &&
 		     !asked->by_clock;
-	int r = sw_worker_event_send(worker->stream, SW_WORKER_RESUMED, &event, sizeof(event),
-				     worker->program_fd, err);
+	int r = sw_worker_resumed_send(worker, snap, false, err);
 	sw_turn_give(worker->turns_fd, snap->process.pid);
-	sw_close_p(&worker->iterator_fd); /* it shows registers of the target */
-	sw_close_p(&worker->threads_fd);
-	sw_close_p(&worker->moved_fd);
-	sw_close_p(&worker->returns_fd);
-	sw_close_p(&worker->turns_fd);
-	if (r == 0)
-		r = sw_sandbox_worker(worker->request.memory_mib,
-				      worker->request.names_timeout_ms +
-					      (lasts ? SW_WORKER_LIFE_MS : 0),
-				      &worker->unpacked, err);
-	if (r == 0)
-		sw_names_recall(worker->names_fd, worker->session);
-	return r;
-}
-
-static struct sw_pipeline_options options_of(struct sw_worker *worker)
-{
-	const struct sw_worker_request *request = &worker->request;
-	/* Of a series, which must not wait, the first; samples of a profile must not differ. */
-	bool first = request->seq <= 1 && request->profile.rate_hz == 0;
-	return (struct sw_pipeline_options){
-		.snapshot = {.stop = (enum sw_stop_mode) request->stop,
-			     .iterator_fd = worker->iterator_fd >= 0 ? worker->iterator_fd : 0,
-			     .returns_fd = worker->returns_fd >= 0 ? worker->returns_fd : 0,
-			     .iterator_refused = worker->iterator_refused,
-			     .max_stop_ms = request->max_stop_ms,
-			     .stack_bytes = request->stack_bytes,
-			     .permit = sw_worker_permit,
-			     .permit_arg = worker,
-			     .peers = first,
-			     .may_name = sw_worker_may_name,
-			     .may_name_arg = worker},
-		.walk = {.max_frames = request->depth},
-		.symbolize = {.level = (enum sw_symbol_level) request->symbols,
-			      .no_inlines = request->no_inlines,
-			      .unpacked = &worker->unpacked,
-			      .package_lists = first ? SW_PACKAGE_LISTS : NULL},
-		.limit_ns = (int64_t) request->names_timeout_ms * NS_PER_MS,
-		/* Three quarters of the time for all: at its end we are killed, whatever is there. */
-		.end_ns =
-			worker->begin_ns + (int64_t) worker->config->timeout_ms * NS_PER_MS / 4 * 3,
-		.report = {.reason = request->reason[0] != '\0' ? request->reason : NULL,
-			   .seq = request->seq,
-			   .begin_ns = worker->begin_ns},
-		.resumed = resumed,
-		.resumed_arg = worker,
-	};
-}
-
-static int send_report(const struct sw_worker *worker, const struct sw_report *report,
-		       struct sw_error *err)
-{
-	char *json = NULL;
-	size_t size = 0;
-	int r = sw_report_json(report, &json, &size, err);
-	if (r < 0)
-		return r;
-	if (size > worker->config->dump_bytes_max)
-		return sw_fail(err, SW_E_LIMIT, "the dump has %zu bytes, DumpMax is %" PRIu64, size,
-			       worker->config->dump_bytes_max);
-	return sw_worker_event_write(worker->stream, SW_WORKER_DUMP, json, size, err);
+	return r < 0 ? r : sw_worker_confine(worker, lasts ? SW_WORKER_LIFE_MS : 0, err);
 }
 
 /* From the iterator of the spawner, which could be limited to any process, one for the target. */
@@ -147,7 +75,7 @@ static int one_capture(struct sw_worker *worker, struct sw_target *target,
 {
 	const struct sw_origin origin = {.kind = SW_FROM_TARGET, .target = target};
 	const pid_t pid = sw_target_pid(target);
-	struct sw_pipeline_options options = options_of(worker);
+	struct sw_pipeline_options options = sw_worker_capture_options(worker);
 	struct sw_pipeline made;
 	const enum sw_stop_mode stop = options.snapshot.stop;
 	const bool off = worker->request.profile.rate_hz > 0 &&
@@ -155,6 +83,8 @@ static int one_capture(struct sw_worker *worker, struct sw_target *target,
 	const bool by_clock = worker->request.profile.rate_hz > 0 &&
 			      worker->request.profile.mode == SW_RECORD_CPU &&
 			      cpu->recorder == NULL;
+	options.resumed = resumed;
+	options.resumed_arg = worker;
 	options.snapshot.running_only = by_clock;
 	if (cpu->recorder != NULL)
 		look_only(&options);
@@ -162,7 +92,8 @@ static int one_capture(struct sw_worker *worker, struct sw_target *target,
 		options.snapshot.stop = SW_STOP_NEVER;
 	options.snapshot.blocked_only = options.snapshot.stop != stop;
 	/* Without it the stop is tried all the same. */
-	(void) sw_turn_take(worker->turns_fd, pid, (int) worker->request.max_stop_ms + TURN_MS);
+	(void) sw_turn_take(worker->turns_fd, pid,
+			    (int) worker->request.max_stop_ms + SW_WORKER_TURN_MS);
 	int r = sw_pipeline_run(worker->session, &origin, &options, &made, err);
 	if (r == -SW_E_RUNNING && options.snapshot.stop != stop) { /* its only thread runs */
 		options.snapshot.stop = stop;
@@ -181,7 +112,7 @@ static int one_capture(struct sw_worker *worker, struct sw_target *target,
 	sw_names_keep(worker->names_fd, worker->session); /* the next one begins after our dump */
 	if (worker->request.profile.rate_hz > 0)
 		return sw_worker_profile_send(worker, made.report, err);
-	return send_report(worker, made.report, err);
+	return sw_worker_report_send(worker, made.report, err);
 }
 
 static int capture(struct sw_worker *worker, const struct sw_worker_iterator *iterator,
@@ -201,6 +132,8 @@ static int capture(struct sw_worker *worker, const struct sw_worker_iterator *it
 	sw_close_p(&worker->moved_fd);
 	worker->threads_fd = worker->moved_fd = -EBADF;
 	const struct sw_worker_profile *asked = &worker->request.profile;
+	if (worker->request.repeats && asked->rate_hz == 0)
+		return sw_worker_dumps_run(worker, target, err);
 	/* All threads stopped: by the clock, as in the command. */
 	if (asked->rate_hz > 0 && asked->mode == SW_RECORD_CPU && !asked->by_clock &&
 	    worker->request.stop != SW_STOP_ALWAYS)

@@ -77,24 +77,6 @@ static int parser_start(struct series *s, const struct sw_sample *first, struct 
 	return s->parser < 0 ? sw_fail_errno(err, SW_E_LIMIT, "cannot start a parser") : 0;
 }
 
-static int gone(struct sw_error *err)
-{
-	return sw_fail(err, SW_E_INTERNAL, "the process that parses its samples died");
-}
-
-/* The first of what it says that is not SW_PARSER_DONE goes to the broker. */
-static int failure_pass(struct series *s, const struct sw_worker_event *event, struct sw_error *err)
-{
-	struct sw_worker_failed failed;
-	if (event->type != SW_WORKER_FAILED || event->size != sizeof(failed) ||
-	    !sw_read_all(s->from_fd, &failed, sizeof(failed)))
-		return gone(err);
-	failed.message[sizeof(failed.message) - 1] = '\0';
-	/* Its code is one of a capture: what it says of permission nobody has asked it. */
-	return sw_fail(err, failed.code == SW_E_NOMEM ? SW_E_NOMEM : SW_E_INTERNAL, "%s",
-		       failed.message);
-}
-
 /* Until it is done with the last sample, or the broker does not want any more (*ret_end). */
 static int parser_wait(struct series *s, bool *ret_end, struct sw_error *err)
 {
@@ -111,11 +93,11 @@ static int parser_wait(struct series *s, bool *ret_end, struct sw_error *err)
 			break;
 	}
 	if (!sw_read_all(s->from_fd, &event, sizeof(event)))
-		return gone(err);
+		return sw_parser_is_gone(err);
 	if (event.type != SW_PARSER_DONE)
-		return failure_pass(s, &event, err);
+		return sw_parser_failure(s->from_fd, &event, err);
 	if (event.size != sizeof(code) || !sw_read_all(s->from_fd, &code, sizeof(code)))
-		return gone(err);
+		return sw_parser_is_gone(err);
 	if (code < 0 && s->round.n_samples > 0) /* nothing was made of it */
 		s->round.n_samples--;
 	return 0;
@@ -124,21 +106,9 @@ static int parser_wait(struct series *s, bool *ret_end, struct sw_error *err)
 /* The profile, to the broker. */
 static int profile_pass(struct series *s, struct sw_error *err)
 {
-	struct sw_worker_event event;
 	s->round.n_late = s->schedule.n_late;
 	int r = sw_worker_event_write(s->to_fd, SW_PARSER_END, &s->round, sizeof(s->round), err);
-	if (r < 0 || !sw_read_all(s->from_fd, &event, sizeof(event)))
-		return gone(err);
-	if (event.type != SW_WORKER_DUMP)
-		return failure_pass(s, &event, err);
-	if (event.size == 0 || event.size > s->worker->config->dump_bytes_max)
-		return gone(err);
-	sw_cleanup(sw_free_p) char *json = malloc(event.size);
-	if (json == NULL)
-		return sw_fail_nomem(err);
-	if (!sw_read_all(s->from_fd, json, event.size))
-		return gone(err);
-	return sw_worker_event_write(s->worker->stream, SW_WORKER_DUMP, json, event.size, err);
+	return r < 0 ? sw_parser_is_gone(err) : sw_parser_pass(s->worker, s->from_fd, err);
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */
@@ -196,7 +166,7 @@ static int sample_next(struct series *s, struct sw_error *err)
 		return 0;
 	r = sw_worker_event_write(s->to_fd, SW_PARSER_SAMPLE, bytes, size, err);
 	if (r < 0)
-		return gone(err);
+		return sw_parser_is_gone(err);
 	sample_count(s, &sample, &more);
 	r = sw_worker_life_tell(&s->worker->life, s->worker->stream, &more, err);
 	return r < 0 ? r : 1;

@@ -64,7 +64,7 @@ bool sw_worker_may_name(void *arg, int proc_fd)
  * stop a quick one, with code and memory at hand. It decides only by what a leader that has ended
  * still shows: its ids and program, but not whether the process protects itself.
  */
-static int look_before(struct sw_worker *worker, pid_t pid, struct sw_error *err)
+int sw_worker_look(struct sw_worker *worker, pid_t pid, struct sw_error *err)
 {
 	char path[64];
 	(void) snprintf(path, sizeof(path), "/proc/%d", (int) pid); /* fits */
@@ -75,8 +75,8 @@ static int look_before(struct sw_worker *worker, pid_t pid, struct sw_error *err
 			       "process %d may not be captured by the one who asks", (int) pid);
 	worker->rule = SW_DENY_NONE;
 	worker->permit_code = 0;
-	if (fd >= 0)
-		worker->program_fd = sw_program_fd(fd);
+	sw_close_p(&worker->program_fd); /* of the capture before */
+	worker->program_fd = fd >= 0 ? sw_program_fd(fd) : -EBADF;
 	return 0;
 }
 
@@ -106,7 +106,7 @@ int sw_worker_target_open(struct sw_worker *worker, struct sw_target **ret, stru
 			    ", not at %" PRIu64,
 			    (int) pid, starttime, request->starttime);
 	if (r == 0)
-		r = look_before(worker, sw_target_pid(target), err);
+		r = sw_worker_look(worker, sw_target_pid(target), err);
 	if (r < 0)
 		sw_target_close(target);
 	else

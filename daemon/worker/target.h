@@ -9,7 +9,7 @@
 #include <snapwalk/symbolize.h>
 #include <snapwalk/walk.h>
 
-/* One capture. */
+/* One capture, or one after the other. */
 struct sw_worker {
 	const struct sw_config *config;
 	struct sw_worker_request request;
@@ -36,6 +36,8 @@ struct sw_worker {
 
 /* The process that was asked for, if it is still the same and, at first sight, may be captured. */
 int sw_worker_target_open(struct sw_worker *worker, struct sw_target **ret, struct sw_error *err);
+/* The first look of each capture that follows: as that one's. */
+int sw_worker_look(struct sw_worker *worker, pid_t pid, struct sw_error *err);
 /* struct sw_snapshot_options.permit; arg is the worker. */
 bool sw_worker_permit(void *arg, int task_fd);
 /*

@@ -27,9 +27,9 @@ static void thread_fill_32(struct sw_thread *t, const struct user_regs_struct *r
 		{SW_X86_64_RBX, r->rbx}, {SW_X86_64_RSI, r->rsi}, {SW_X86_64_RDI, r->rdi},
 		{SW_X86_64_RBP, r->rbp}, {SW_X86_64_RSP, r->rsp}, {SW_X86_64_RA, r->rip},
 	};
-	/* gs leads to the thread's control block there. */
+	/* gs leads to the thread's control block there, fs to what gs leads to here (Wine's TEB). */
 	t->fs_base = (uint32_t) r->gs_base;
-	t->gs_base = 0;
+	t->gs_base = (uint32_t) r->fs_base;
 	t->regs = (struct sw_regs){0};
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		sw_regs_set(&t->regs, values[i].number, (uint32_t) values[i].value);

@@ -29,7 +29,8 @@ static void symbols_init(struct sw_pe_file *pe)
 bool sw_pe_file_init(struct sw_pe_file *pe, struct sw_bytes image)
 {
 	*pe = (struct sw_pe_file){.image = image};
-	if (!sw_pe_image_parse(image, &pe->headers) || pe->headers.machine != SW_PE_MACHINE_X86_64)
+	if (!sw_pe_image_parse(image, &pe->headers) ||
+	    pe->headers.machine == SW_PE_MACHINE_X86_64_LINUX)
 		return false;
 	symbols_init(pe);
 	return true;

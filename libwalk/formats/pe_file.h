@@ -5,7 +5,7 @@
 #include "pe_image.h"
 
 /*
- * A PE32+ file for x86-64 beyond its headers: what names and lines need.
+ * A PE file for x86-64 or i386 beyond its headers: what names and lines need.
  * Addresses are RVAs, which are also the svma of PE modules. All bytes are hostile.
  */
 

@@ -7,7 +7,9 @@ enum {
 	LFANEW_MAX = 16 << 20, /* ld and link put it below 4096; hostile headers anywhere */
 	SIGNATURE_BYTES = 4,
 	COFF_BYTES = 20,
-	OPTIONAL_MIN = 112, /* of PE32+, up to the data directories */
+	/* Up to the data directories; their number is before them. */
+	OPTIONAL_MIN = 112,
+	OPTIONAL_MIN_32 = 96,
 	DIRECTORY_BYTES = 8,
 	DIRECTORY_EXPORT = 0,
 	DIRECTORY_EXCEPTION = 3,
@@ -16,6 +18,7 @@ enum {
 	NT_BYTES = SIGNATURE_BYTES + COFF_BYTES + OPTIONAL_MIN + DIRECTORIES_MAX * DIRECTORY_BYTES,
 	SECTION_BYTES = 40,
 	SECTION_NAME = 8,
+	MAGIC_PE32 = 0x10b,
 	MAGIC_PE32_PLUS = 0x20b,
 	DEBUG_BYTES = 28, /* of an entry of the debug directory */
 	DEBUG_ENTRIES_MAX = 64,
@@ -40,15 +43,17 @@ static uint32_t u32_at(struct sw_bytes b, uint64_t offset)
 
 /* Directory number index, when the image has it and it lies inside. */
 static struct sw_pe_directory directory_at(struct sw_bytes optional, unsigned index,
-					   uint32_t image_bytes)
+					   const struct sw_pe_image *image)
 {
-	enum { COUNT = 108 }; /* NumberOfRvaAndSizes */
 	struct sw_pe_directory none = {0}, d;
-	uint64_t at = OPTIONAL_MIN + (uint64_t) index * DIRECTORY_BYTES;
-	if (index >= u32_at(optional, COUNT))
+	uint64_t start = image->is_32bit ? OPTIONAL_MIN_32 : OPTIONAL_MIN;
+	uint64_t at = start + (uint64_t) index * DIRECTORY_BYTES;
+	if (index >= u32_at(optional, start - 4)) /* NumberOfRvaAndSizes */
 		return none;
 	d = (struct sw_pe_directory){u32_at(optional, at), u32_at(optional, at + 4)};
-	return d.rva != 0 && d.rva < image_bytes && d.bytes <= image_bytes - d.rva ? d : none;
+	return d.rva != 0 && d.rva < image->image_bytes && d.bytes <= image->image_bytes - d.rva
+		       ? d
+		       : none;
 }
 
 static void section_parse(struct sw_bytes b, struct sw_pe_section *ret)
@@ -75,13 +80,26 @@ static bool sections_read(struct sw_memory memory, uint64_t at_avma, struct sw_p
 	return true;
 }
 
+static bool is_for_us(const struct sw_pe_image *image, uint16_t magic)
+{
+	switch (image->machine) {
+	case SW_PE_MACHINE_I386: return magic == MAGIC_PE32;
+	case SW_PE_MACHINE_X86_64:
+	case SW_PE_MACHINE_X86_64_LINUX: return magic == MAGIC_PE32_PLUS;
+	default: return false;
+	}
+}
+
 /* The fixed part: signature, COFF header, optional header. False: not an image for us. */
 static bool nt_parse(struct sw_bytes nt, struct sw_pe_image *ret, uint64_t *ret_sections_at)
 {
 	struct sw_bytes optional;
 	uint32_t coff = SIGNATURE_BYTES, optional_bytes = u16_at(nt, coff + 16);
-	if (!sw_bytes_has(nt, 0, NT_BYTES) || memcmp(nt.data, "PE\0", SIGNATURE_BYTES) != 0 ||
-	    optional_bytes < OPTIONAL_MIN)
+	if (!sw_bytes_has(nt, 0, NT_BYTES) || memcmp(nt.data, "PE\0", SIGNATURE_BYTES) != 0)
+		return false;
+	ret->machine = u16_at(nt, coff);
+	ret->is_32bit = ret->machine == SW_PE_MACHINE_I386;
+	if (optional_bytes < (ret->is_32bit ? OPTIONAL_MIN_32 : OPTIONAL_MIN))
 		return false;
 	if (!sw_bytes_sub(nt, coff + COFF_BYTES,
 			  optional_bytes < NT_BYTES - SIGNATURE_BYTES - COFF_BYTES
@@ -89,7 +107,6 @@ static bool nt_parse(struct sw_bytes nt, struct sw_pe_image *ret, uint64_t *ret_
 				  : NT_BYTES - SIGNATURE_BYTES - COFF_BYTES,
 			  &optional))
 		return false;
-	ret->machine = u16_at(nt, coff);
 	ret->n_sections = u16_at(nt, coff + 2);
 	ret->timestamp = u32_at(nt, coff + 4);
 	ret->symbols_off = u32_at(nt, coff + 8);
@@ -97,19 +114,20 @@ static bool nt_parse(struct sw_bytes nt, struct sw_pe_image *ret, uint64_t *ret_
 	ret->image_bytes = u32_at(optional, 56);
 	ret->header_bytes = u32_at(optional, 60);
 	ret->checksum = u32_at(optional, 64);
-	(void) sw_bytes_u64(optional, 24, &ret->preferred_avma); /* inside OPTIONAL_MIN */
-	if (u16_at(optional, 0) != MAGIC_PE32_PLUS || ret->n_sections > SW_PE_SECTIONS_MAX ||
-	    (ret->machine != SW_PE_MACHINE_X86_64 && ret->machine != SW_PE_MACHINE_X86_64_LINUX) ||
+	ret->preferred_avma = u32_at(optional, 28);
+	if (!ret->is_32bit)
+		(void) sw_bytes_u64(optional, 24, &ret->preferred_avma); /* inside OPTIONAL_MIN */
+	if (!is_for_us(ret, u16_at(optional, 0)) || ret->n_sections > SW_PE_SECTIONS_MAX ||
 	    ret->image_bytes == 0 || ret->image_bytes > SW_PE_IMAGE_BYTES_MAX)
 		return false;
-	ret->exports = directory_at(optional, DIRECTORY_EXPORT, ret->image_bytes);
-	ret->exception = directory_at(optional, DIRECTORY_EXCEPTION, ret->image_bytes);
-	ret->debug = directory_at(optional, DIRECTORY_DEBUG, ret->image_bytes);
+	ret->exports = directory_at(optional, DIRECTORY_EXPORT, ret);
+	ret->exception = directory_at(optional, DIRECTORY_EXCEPTION, ret);
+	ret->debug = directory_at(optional, DIRECTORY_DEBUG, ret);
 	*ret_sections_at = coff + COFF_BYTES + optional_bytes;
 	return true;
 }
 
-bool sw_pe_image_read(struct sw_memory memory, uint64_t base_avma, struct sw_pe_image *ret)
+static bool image_read(struct sw_memory memory, uint64_t base_avma, struct sw_pe_image *ret)
 {
 	uint8_t dos[DOS_BYTES], nt[NT_BYTES];
 	uint64_t nt_avma, sections_at, sections_avma;
@@ -127,6 +145,15 @@ bool sw_pe_image_read(struct sw_memory memory, uint64_t base_avma, struct sw_pe_
 	return true;
 }
 
+bool sw_pe_image_read(struct sw_memory memory, uint64_t base_avma, struct sw_pe_image *ret)
+{
+	struct sw_pe_image image;
+	if (!image_read(memory, base_avma, &image) || image.is_32bit != sw_memory_is_32bit(memory))
+		return false;
+	*ret = image;
+	return true;
+}
+
 static bool bytes_read(void *arg, uint64_t off, void *buffer, size_t length)
 {
 	const struct sw_bytes *b = arg;
@@ -136,7 +163,7 @@ static bool bytes_read(void *arg, uint64_t off, void *buffer, size_t length)
 bool sw_pe_image_parse(struct sw_bytes file, struct sw_pe_image *ret)
 {
 	static const struct sw_memory_ops ops = {.read = bytes_read};
-	return sw_pe_image_read((struct sw_memory){&ops, &file}, 0, ret);
+	return image_read((struct sw_memory){&ops, &file}, 0, ret);
 }
 
 const struct sw_pe_section *sw_pe_image_section(const struct sw_pe_image *image, uint32_t rva)

@@ -8,8 +8,8 @@
 #include <snapwalk/walk.h>
 
 /*
- * The headers of a PE32+ image for x86-64: what lies where. Headers are the same in the file and in
- * memory, so one parser reads both; all else is told apart by *_rva (from the image base, in memory)
+ * The headers of a PE32+ image for x86-64 or a PE32 image for i386: what lies where. Headers are the same
+ * in the file and in memory, so one parser reads both; all else is told apart by *_rva (from the image base, in memory)
  * and *_off (in the file). Every byte is hostile: what does not fit into the image is refused.
  * Source: Microsoft PE format specification (docs of 2025-07), "Overview" to "Section table".
  */
@@ -18,6 +18,7 @@ enum {
 	/* The Windows loader refuses more (PE format, "COFF file header", NumberOfSections). */
 	SW_PE_SECTIONS_MAX = 96,
 	SW_PE_IMAGE_BYTES_MAX = INT32_MAX,
+	SW_PE_MACHINE_I386 = 0x14c,
 	SW_PE_MACHINE_X86_64 = 0x8664,
 	/* .NET's ahead-of-time compiled images for Linux: the same, xor 0x7b79 (dotnet/runtime v8,
 	 * src/coreclr/inc/pedecoder.h, IMAGE_FILE_MACHINE_NATIVE_OS_OVERRIDE). */
@@ -38,6 +39,7 @@ struct sw_pe_directory {
 
 struct sw_pe_image {
 	uint16_t machine;
+	bool is_32bit; /* PE32, for i386 */
 	uint32_t timestamp, checksum;
 	uint32_t image_bytes, header_bytes;
 	uint64_t preferred_avma; /* where the linker put it: DWARF's addresses count from there */
@@ -47,10 +49,11 @@ struct sw_pe_image {
 	struct sw_pe_section sections[SW_PE_SECTIONS_MAX];
 };
 
-/* The headers of the image at base_avma; false when there is none, or none for x86-64. */
+/* The headers of the image at base_avma; false when there is none, or none for what runs in that memory: an
+ * image of .NET's that is for any machine is PE32, too, and no code in a 64-bit process. */
 bool sw_pe_image_read(struct sw_memory memory, uint64_t base_avma, struct sw_pe_image *ret);
 
-/* The same, from a file. */
+/* The same, from a file, whatever it is for. */
 bool sw_pe_image_parse(struct sw_bytes file, struct sw_pe_image *ret);
 
 /* The section that holds rva, or NULL. */

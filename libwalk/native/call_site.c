@@ -3,6 +3,7 @@
 #include "arch/arch.h"
 #include "cfi/function.h"
 #include "native/tail_jump.h"
+#include "pe/cfi.h"
 #include "pe/function.h"
 #include "snapshot/read.h"
 #include "snapshot/snapshot.h"
@@ -34,6 +35,20 @@ static bool pe_code_at(const struct sw_snapshot *snap, const struct sw_place *pl
 	       sw_pe_code_at(sw_snapshot_memory(&memory), place, avma, ret);
 }
 
+/* PE32 images have no function tables, but where functions begin often stands in other ones. */
+static bool pe32_start(const struct sw_cursor *c, uint64_t *ret_start_avma)
+{
+	struct sw_pe_cfi *cfi = sw_pe_cfi_get(c->place->module);
+	uint64_t base = c->place->start_avma;
+	uint32_t start, end;
+	const char *section;
+	if (cfi == NULL ||
+	    !sw_pe_cfi_function(cfi, (uint32_t) (c->lookup_avma - base), &start, &end, &section))
+		return false;
+	*ret_start_avma = base + start;
+	return true;
+}
+
 static bool callee_start(struct sw_callee *callee)
 {
 	if (callee->tried)
@@ -42,6 +57,11 @@ static bool callee_start(struct sw_callee *callee)
 	const struct sw_cursor *c = callee->cursor;
 	const struct sw_place *place = c->place;
 	struct sw_pe_code code;
+	if (place != NULL && sw_module_kind(place->module) == SW_MODULE_PE &&
+	    sw_memory_is_32bit(c->memory)) {
+		callee->known = pe32_start(c, &callee->start_avma);
+		return callee->known;
+	}
 	if (pe_code_at(c->snap, place, c->lookup_avma, &code)) {
 		callee->start_avma = code.start_avma;
 		callee->known = code.has_entry;

@@ -98,8 +98,9 @@ static bool pushed_by_runtime(const struct sw_cursor *c, uint64_t return_avma, u
 
 /* What lies between sp and the pair. */
 struct skipped {
-	bool verified;    /* this function's own return address: rbp is not this function's */
-	uint64_t at_avma; /* the nearest return address into generated code: frames may be ... */
+	bool verified; /* this function's own return address: rbp is not this function's */
+	uint64_t
+		at_avma; /* the nearest return address into generated code, or Windows': frames may be ... */
 	uint64_t return_avma; /* ... missing; 0 when there is none */
 };
 
@@ -114,6 +115,8 @@ static struct skipped skipped_look(struct sw_callee *callee, uint64_t end_avma)
 {
 	const struct sw_cursor *c = callee->cursor;
 	struct skipped found = {0};
+	/* Where its functions begin is often not known, and many use ebp for other things. */
+	bool is_windows = c->place != NULL && sw_module_kind(c->place->module) == SW_MODULE_PE;
 	uint64_t word_bytes = sw_memory_word_bytes(c->memory);
 	uint64_t at = (c->regs.sp_avma + word_bytes - 1) & ~(uint64_t) (word_bytes - 1);
 	for (size_t n = 0; n < FP_WORDS_MAX && at < end_avma; n++, at += word_bytes) {
@@ -124,7 +127,8 @@ static struct skipped skipped_look(struct sw_callee *callee, uint64_t end_avma)
 		found.verified = site == SW_SITE_VERIFIED;
 		if (found.verified)
 			break;
-		if (site != SW_SITE_NONE && found.return_avma == 0 && is_generated(c->snap, word)) {
+		if (site != SW_SITE_NONE && found.return_avma == 0 &&
+		    (is_windows || is_generated(c->snap, word))) {
 			found.at_avma = at;
 			found.return_avma = word;
 			if (is_listing(c, end_avma))
@@ -193,10 +197,19 @@ static bool guess(const struct sw_cursor *c, const struct skipped *skipped, uint
 	return true;
 }
 
+/* 64-bit Windows code has function tables, which say it if it does. */
+static bool may_keep(const struct sw_place *place, struct sw_memory memory)
+{
+	return place == NULL || sw_module_kind(place->module) != SW_MODULE_PE ||
+	       sw_memory_is_32bit(memory);
+}
+
 static enum sw_step fp_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	uint64_t rbp, at, pair[2];
 	bool rbp_known = sw_regs_get(&cursor->regs, SW_ARCH_FP, &rbp);
+	if (!may_keep(cursor->place, cursor->memory))
+		return SW_STEP_DECLINE;
 	if (!rbp_known || !sw_is_executable(cursor->snap, cursor->lookup_avma) ||
 	    !pair_find(cursor, rbp, &at) || !pair_read(cursor, rbp, at, pair))
 		return SW_STEP_DECLINE;
@@ -233,6 +246,8 @@ static void fp_explain(void *state, const struct sw_snapshot *snap, uint64_t avm
 	}
 	struct sw_snapshot_memory memory = {.snap = snap};
 	struct sw_memory m = sw_snapshot_memory(&memory);
+	if (!may_keep(sw_snapshot_place(snap, avma), m))
+		return;
 	const char *fp = sw_arch_reg_name(sw_memory_is_32bit(m), SW_ARCH_FP);
 	const char *sp = sw_arch_reg_name(sw_memory_is_32bit(m), SW_ARCH_SP);
 	unsigned word = sw_memory_word_bytes(m);
@@ -260,7 +275,7 @@ const struct sw_unwinder_ops sw_unwind_frame_pointer = {
 	.name = "frame-pointer",
 	.trust = SW_TRUST_FRAME_POINTER,
 	.weak_trust = SW_TRUST_SCAN,
-	.kinds = SW_CODE_ELF | SW_CODE_VDSO | SW_CODE_JIT | SW_CODE_ANON,
+	.kinds = SW_CODE_ELF | SW_CODE_PE | SW_CODE_VDSO | SW_CODE_JIT | SW_CODE_ANON,
 	.sources = sources,
 	.attach = fp_attach,
 	.detach = free,

@@ -8,6 +8,9 @@
  * come after a CALL, and tables must not lead to nonsense from there. One whose call leads to this
  * function, or from which tables lead on, is taken at once; else all ways must agree.
  *
+ * In Windows code for i386 a function often takes its arguments from the stack itself. How many, its own
+ * instructions say; where they do not, the stack pointer is lost until it is set anew, from ebp.
+ *
  * Where pc is no code at all, nothing of the callee has run: the CALL before the word at sp must have led to it.
  */
 #include "native/instructions.h"
@@ -16,12 +19,15 @@
 #include "native/ahead.h"
 #include "native/call_site.h"
 #include "native/known_files.h"
+#include "native/popped.h"
 #include "native/stack_switch.h"
+#include "snapshot/read.h"
 
 enum {
 	INSNS_MAX = 4096, /* of all ways: compilers' largest functions end sooner on some way */
 	BLOCKS_MAX = 256, /* each is gone through once */
 	WAYS_MAX = 32,    /* that wait to be tried */
+	CALLS_MAX = 64,   /* whose targets are looked into */
 	CHUNK_BYTES = 64,
 };
 
@@ -35,9 +41,11 @@ struct machine {
 
 struct follower {
 	const struct sw_cursor *cursor;
-	bool is_32bit;
+	struct sw_memory code; /* its memory; of images of Windows reads are no mark on the frame */
+	bool is_32bit, is_pe;
 	unsigned word_bytes;
 	struct sw_callee callee;
+	size_t n_calls;
 	struct machine ways[WAYS_MAX];
 	size_t n_ways;
 	uint64_t blocks[BLOCKS_MAX];
@@ -55,7 +63,7 @@ static size_t code_read(struct follower *f, uint64_t avma, const uint8_t **ret)
 	if (avma < f->chunk_avma || off + SW_INSN_BYTES_MAX > f->chunk_bytes) {
 		f->chunk_avma = avma;
 		for (f->chunk_bytes = CHUNK_BYTES; f->chunk_bytes > 0; f->chunk_bytes /= 2)
-			if (sw_memory_read(f->cursor->memory, avma, f->chunk, f->chunk_bytes))
+			if (sw_memory_read(f->code, avma, f->chunk, f->chunk_bytes))
 				break;
 		off = 0;
 	}
@@ -133,16 +141,18 @@ static bool returned(struct follower *f, const struct machine *m, uint64_t value
 	enum sw_call_site site = sw_call_site_check(&f->callee, return_avma);
 	if (site == SW_SITE_NONE)
 		return false;
-	sw_regs_set(&caller, SW_ARCH_SP, m->regs.sp_avma + f->word_bytes + value);
+	/* Tables count from the CALL: its arguments are still there then. */
+	sw_regs_set(&caller, SW_ARCH_SP,
+		    m->regs.sp_avma + f->word_bytes + (f->is_32bit ? 0 : value));
 	sw_regs_set(&caller, SW_ARCH_RA, return_avma);
 	caller.known &= sw_arch_preserved(f->is_32bit) | UINT32_C(1) << SW_ARCH_SP |
 			UINT32_C(1) << SW_ARCH_RA;
-	enum sw_ahead ahead = sw_walk_ahead(f->cursor, &caller, NULL, NULL);
+	enum sw_ahead ahead = sw_walk_ahead(f->callee.cursor, &caller, NULL, NULL);
 	if (ahead == SW_AHEAD_BAD)
 		return false;
 	bool sure = site == SW_SITE_VERIFIED ||
 		    (site >= SW_SITE_POSSIBLE &&
-		     (ahead >= SW_AHEAD_GOOD || sw_is_called_near(f->cursor, return_avma)));
+		     (ahead >= SW_AHEAD_GOOD || sw_is_called_near(f->callee.cursor, return_avma)));
 	if (!f->found || sure) {
 		f->agree = true;
 		f->caller = caller;
@@ -157,7 +167,7 @@ static bool returned(struct follower *f, const struct machine *m, uint64_t value
 static bool jumped_out(struct follower *f, const struct machine *m, uint64_t pc_avma)
 {
 	uint64_t slot_avma;
-	return sw_arch_jump_slot(f->cursor->memory, pc_avma, &slot_avma) && returned(f, m, 0);
+	return sw_arch_jump_slot(f->code, pc_avma, &slot_avma) && returned(f, m, 0);
 }
 
 /* Of instructions that go on behind themselves. False: what follows cannot be known. */
@@ -212,6 +222,37 @@ static bool effect(struct follower *f, struct machine *m, const struct sw_insn *
 	return true;
 }
 
+/* A call on the way has returned. */
+static void called(struct follower *f, struct machine *m, const struct sw_insn *insn,
+		   uint64_t pc_avma)
+{
+	struct sw_memory memory = f->code;
+	uint64_t target = insn->target, slot_avma, bytes;
+	if (!f->is_pe || m->sp_lost)
+		return;
+	bool known = insn->target_known ||
+		     (sw_arch_call_slot(memory, pc_avma + insn->length, &slot_avma) &&
+		      sw_memory_word(memory, slot_avma, &target));
+	if (known && f->n_calls++ < CALLS_MAX &&
+	    sw_popped_bytes(f->cursor->snap, memory, target, &bytes))
+		sp_set(m, m->regs.sp_avma + bytes);
+	else
+		m->sp_lost = true;
+}
+
+/* The frame's own call, as if it had returned. */
+static void start_called(const struct follower *f, struct machine *m)
+{
+	const struct sw_cursor *c = f->cursor;
+	uint64_t bytes;
+	if (!f->is_32bit || c->exact_pc)
+		return;
+	if (c->callee_avma != 0 && sw_popped_bytes(c->snap, f->code, c->callee_avma, &bytes))
+		sp_set(m, m->regs.sp_avma + bytes);
+	else
+		m->sp_lost = f->is_pe;
+}
+
 /* Follows one way to its end. True: the caller is found for certain. */
 static bool way_follow(struct follower *f, struct machine m)
 {
@@ -235,6 +276,7 @@ static bool way_follow(struct follower *f, struct machine m)
 			if (block_enter(f, insn.target))
 				way_add(f, &m, insn.target);
 			break;
+		case SW_INSN_CALL: called(f, &m, &insn, pc); break;
 		default:
 			if (!effect(f, &m, &insn))
 				return false;
@@ -263,12 +305,18 @@ static enum sw_step wild_step(const struct sw_cursor *cursor, struct sw_stepped 
 	return SW_STEP_OK;
 }
 
+/* Compilers' code that need not have tables; that of others is somebody else's, or follows no rules. */
+static bool is_followed(const struct sw_snapshot *snap, const struct sw_place *place)
+{
+	return sw_is_native_code(place) || (place != NULL && snap->process.elf_class == 32 &&
+					    sw_module_kind(place->module) == SW_MODULE_PE);
+}
+
 static enum sw_step instructions_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	(void) state;
 	enum sw_step wild = wild_step(cursor, ret);
-	/* Code without tables; that of others is somebody else's, or follows no rules. */
-	if (wild != SW_STEP_DECLINE || !sw_is_native_code(cursor->place))
+	if (wild != SW_STEP_DECLINE || !is_followed(cursor->snap, cursor->place))
 		return wild;
 	/* Builtins of such a file call and return by rules of their own. */
 	if (!sw_is_executable(cursor->snap, cursor->lookup_avma) ||
@@ -276,12 +324,20 @@ static enum sw_step instructions_step(void *state, struct sw_cursor *cursor, str
 		return SW_STEP_DECLINE;
 	if (sw_stack_switch_step(cursor, ret) == SW_STEP_OK)
 		return SW_STEP_OK;
+	struct sw_snapshot_memory image = {.snap = cursor->snap, .thread = cursor->thread};
+	struct sw_cursor quiet = *cursor;
+	bool is_pe = !sw_is_native_code(cursor->place);
+	if (is_pe)
+		quiet.memory = sw_snapshot_memory(&image);
 	struct follower f = {.cursor = cursor,
+			     .code = quiet.memory,
 			     .is_32bit = sw_memory_is_32bit(cursor->memory),
+			     .is_pe = is_pe,
 			     .word_bytes = sw_memory_word_bytes(cursor->memory),
-			     .callee = sw_callee_of(cursor)};
+			     .callee = sw_callee_of(&quiet)};
 	struct machine start = {.regs = cursor->regs};
 	start.regs.known &= sw_arch_preserved(f.is_32bit) | UINT32_C(1) << SW_ARCH_SP;
+	start_called(&f, &start);
 	way_add(&f, &start, cursor->regs.pc_avma);
 	while (f.n_ways > 0) {
 		struct machine m = f.ways[--f.n_ways];
@@ -302,7 +358,7 @@ static void instructions_explain(void *state, const struct sw_snapshot *snap, ui
 	if (!sw_is_executable(snap, avma))
 		sw_text_printf(text, "not executable: the caller's return address is at [rsp] "
 				     "if the call before it led here\n");
-	else if (sw_is_native_code(map->place >= 0 ? &snap->places[map->place] : NULL))
+	else if (is_followed(snap, map->place >= 0 ? &snap->places[map->place] : NULL))
 		sw_text_printf(text, "if no table helps: the instructions are followed to a RET\n");
 }
 

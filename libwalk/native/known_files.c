@@ -46,6 +46,8 @@ static const struct runtime_file files[] = {
 	{"mono-sgen", "mono", NOTHING, LOSES},
 	{"libmonosgen-", "mono", ANYTHING, LOSES},
 	{"beam.smp", "erlang", NOTHING, LOSES},
+	{"beam.emu.smp", "erlang", NOTHING, LOSES},
+	{"beam.jit.smp", "erlang", NOTHING, LOSES},
 	{"qemu-", "qemu", ANYTHING, LOSES},
 	{"libLLVM-", "llvm", VERSION, LOSES},
 	{"libLLVM.so.", "llvm", VERSION, LOSES},

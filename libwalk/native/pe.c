@@ -21,14 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	TEB_STACK_BASE = 8,
-	/* Above the first frame of a thread is space for four arguments (Wine 8.0 and 10.0,
-	 * dlls/ntdll/unix/signal_x86_64.c, call_init_thunk(): rsp = StackBase - 0x28). */
-	STACK_TOP_BYTES = 0x40,
-	ALLOCATION_BYTES = 0x10000,
-};
-
 /* What is known of the image at one place. */
 struct pe_module {
 	const char *problem; /* static: why there are no tables; NULL: there are */
@@ -168,27 +160,6 @@ static enum sw_step fail(struct sw_stepped *ret, enum sw_end end, const char *wh
 	return SW_STEP_FAIL;
 }
 
-static bool is_below(uint64_t sp_avma, uint64_t top_avma)
-{
-	return sp_avma <= top_avma && top_avma - sp_avma <= STACK_TOP_BYTES;
-}
-
-/*
- * The stack's first frame was made by hand, below the end that the thread's TEB tells of its stack. A
- * thread that goes from one fiber to another has the other's there before it is on it. Of the end that
- * it does not have any more is known that memory is reserved in multiples of 64 KiB (Microsoft,
- * "VirtualAlloc"; "Thread stack size").
- */
-static bool is_stack_top(const struct sw_cursor *cursor, uint64_t sp_avma)
-{
-	uint64_t teb = cursor->thread->gs_base, top;
-	if (!sw_pe_is_teb(cursor->memory, teb) ||
-	    !sw_memory_u64(cursor->memory, teb + TEB_STACK_BASE, &top))
-		return false;
-	return is_below(sp_avma, top) ||
-	       is_below(sp_avma, (sp_avma + ALLOCATION_BYTES - 1) & -(uint64_t) ALLOCATION_BYTES);
-}
-
 /* What a result of pe/unwind.h means to the walker. */
 static enum sw_step conclude(enum sw_pe_result result, bool leaf, const struct sw_cursor *cursor,
 			     const struct sw_pe_env *env, const struct pe_memory *m,
@@ -199,7 +170,8 @@ static enum sw_step conclude(enum sw_pe_result result, bool leaf, const struct s
 	enum sw_step step = sw_step_of_pe(result, env, cursor, ret);
 	if (result != SW_PE_OK)
 		return step;
-	if (ret->regs.pc_avma == 0 && is_stack_top(cursor, ret->regs.sp_avma))
+	if (ret->regs.pc_avma == 0 &&
+	    sw_pe_is_stack_top(cursor->memory, cursor->thread->gs_base, ret->regs.sp_avma))
 		return SW_STEP_END;
 	return leaf ? sw_step_leaf_check(cursor, ret) : SW_STEP_OK;
 }

@@ -79,7 +79,8 @@ static bool header_read(void *arg, uint64_t avma, void *buffer, size_t length)
 static bool extent_find(const struct adder *a, uint64_t base_avma, struct sw_pe_extent *ret,
 			const struct sw_map **ret_file)
 {
-	static const struct sw_memory_ops ops = {.read = header_read};
+	const struct sw_memory_ops ops = {.read = header_read,
+					  .is_32bit = sw_memory_is_32bit(a->memory)};
 	const struct sw_map *map = sw_snapshot_map(a->snap, base_avma);
 	bool file = map != NULL && map->start_avma == base_avma && sw_pe_may_begin(map);
 	size_t length, n_warnings = a->snap->n_warnings;
@@ -195,7 +196,8 @@ static int added_take(struct adder *a)
 int sw_snapshot_add_loaded(struct sw_snapshot *snap, const struct sw_opener *opener,
 			   struct sw_error *err)
 {
-	const struct sw_memory_ops ops = {.read = opener->read};
+	const struct sw_memory_ops ops = {.read = opener->read,
+					  .is_32bit = snap->process.elf_class == 32};
 	struct adder a = {.snap = snap, .opener = opener, .memory = {&ops, opener->arg}};
 	uint64_t teb_avma;
 	if (!teb_find(snap, a.memory, &teb_avma))

@@ -6,8 +6,9 @@
 
 /*
  * What a Windows process says of itself: TEB -> PEB -> the loader's list of modules. Offsets are
- * those of 64-bit Windows, which Wine keeps (winternl.h of Wine 8.0 and 10.0: TEB, PEB,
- * PEB_LDR_DATA, LDR_DATA_TABLE_ENTRY).
+ * those of Windows for the memory's words, which Wine keeps (winternl.h of Wine 8.0 and 10.0: TEB, PEB,
+ * PEB_LDR_DATA, LDR_DATA_TABLE_ENTRY). A thread's gs base here is that of fs in 32-bit programs, as in
+ * struct sw_thread.
  */
 
 enum {
@@ -25,6 +26,14 @@ bool sw_pe_is_teb(struct sw_memory memory, uint64_t gs_base);
 
 /* The thread's number as Windows counts, by its TEB. False: there is none. */
 bool sw_pe_thread_id(struct sw_memory memory, uint64_t gs_base, uint64_t *ret);
+
+/*
+ * A thread's first frame was made by hand, below the end that its TEB tells of its stack: whether the stack
+ * pointer behind it is there. A thread that goes from one fiber to another has the other's end there before
+ * it is on it. Of the end that it does not have any more is known that memory is reserved in multiples of
+ * 64 KiB (Microsoft, "VirtualAlloc"; "Thread stack size").
+ */
+bool sw_pe_is_stack_top(struct sw_memory memory, uint64_t gs_base, uint64_t sp_avma);
 
 /*
  * Calls each with the modules in the order of loading. Stops when it answers false. False: the list

@@ -52,7 +52,8 @@ static uint8_t *pe_image_from_memory(const struct sw_place_finder *f,
 				     const struct sw_place_group *g, size_t *ret_size,
 				     const char **ret_problem)
 {
-	const struct sw_memory_ops ops = {.read = f->opener->read};
+	const struct sw_memory_ops ops = {.read = f->opener->read,
+					  .is_32bit = f->snap->process.elf_class == 32};
 	struct sw_memory memory = {&ops, f->opener->arg};
 	uint8_t *image = sw_pe_image_from_memory(memory, f->snap->maps[g->first].start_avma,
 						 f->copy_max, ret_size);

@@ -59,7 +59,8 @@ static struct sw_place_group group_at(const struct sw_snapshot *snap, size_t fir
 static int pe_mark(struct sw_place_finder *f, struct sw_pe_extent **ret, size_t *ret_n)
 {
 	struct sw_snapshot *snap = f->snap;
-	const struct sw_memory_ops ops = {.read = f->opener->read};
+	const struct sw_memory_ops ops = {.read = f->opener->read,
+					  .is_32bit = snap->process.elf_class == 32};
 	struct sw_memory memory = {&ops, f->opener->arg};
 	size_t may = 0, n = 0;
 	for (size_t i = 0; i < snap->n_maps; i++)

@@ -36,6 +36,10 @@ void sw_snapshot_destroy(struct sw_snapshot *snap)
 	if (snap == NULL)
 		return;
 	struct sw_snapshot_priv *priv = snap->priv;
+	if (priv->borrowed) {
+		priv->found = (struct sw_slots){0};
+		sw_pages_init(&priv->pages);
+	}
 	sw_pages_deinit(&priv->pages);
 	/* Who was left behind may still be told to write there: given up, rather than used again. */
 	bool keep = priv->pages.left_behind;

@@ -56,6 +56,8 @@ struct sw_runtime_task {
 	bool live_read;      /* it may have gone on meanwhile */
 	bool may_miss;       /* frames may be missing before the innermost one */
 	const char *cut_why; /* static; why there may be more behind the outermost one; NULL */
+	const char *
+		end_why; /* static; why that is the last one, where not just nothing follows; NULL */
 };
 
 struct sw_runtime_ops {
@@ -147,11 +149,11 @@ struct sw_runtime_ops {
 	bool (*goroutine)(void *state, size_t n, struct sw_runtime_goroutine *ret);
 
 	/*
-	 * Optional, both or none; with names. As goroutines(). Then each in turn: adds its frames to sink,
+	 * Optional, task with any of the others; with names. As goroutines(). Then each in turn: adds its frames to sink,
 	 * unless a thread runs it. No frames and no thread: they could not be read. False: it is gone.
+	 * awaited instead of tasks, or with it: those alone that threads run and somebody awaits.
 	 */
 	size_t (*tasks)(void *state, const char **ret_why);
-	/* Optional, with tasks, and instead of it. Those alone that threads run and somebody awaits. */
 	size_t (*awaited)(void *state, const char **ret_why);
 	bool (*task)(void *state, size_t n, struct sw_runtime_task *ret,
 		     struct sw_frame_sink *sink);

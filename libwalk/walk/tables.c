@@ -7,6 +7,7 @@
 #include "native/frame_pointer.h"
 #include "native/instructions.h"
 #include "native/pe.h"
+#include "native/pe32.h"
 #include "native/scan.h"
 #include "runtimes/beam/runtime.h"
 #include "runtimes/clr/runtime.h"
@@ -34,15 +35,18 @@ static const struct sw_unwinder_ops *const unwinders[] = {
 	&sw_unwind_scan,
 };
 
-/* What reads structures of the process knows those of 64 bits only. */
+/* What reads structures of the process knows those of 64 bits only, but for Wine's. */
+static const struct sw_runtime_ops *const runtimes_32bit[] = {
+	&sw_runtime_wine,
+};
 static const struct sw_unwinder_ops *const unwinders_32bit[] = {
-	&sw_unwind_elf,
-	&sw_unwind_instructions,
-	&sw_unwind_frame_pointer,
-	&sw_unwind_scan,
+	&sw_unwind_elf,           &sw_unwind_pe32, &sw_unwind_instructions,
+	&sw_unwind_frame_pointer, &sw_unwind_scan,
 };
 
 static const struct sw_tables tables_32bit = {
+	.runtimes = runtimes_32bit,
+	.n_runtimes = SW_ARRAY_SIZE(runtimes_32bit),
 	.unwinders = unwinders_32bit,
 	.n_unwinders = SW_ARRAY_SIZE(unwinders_32bit),
 };

@@ -100,6 +100,13 @@ static void tasks_of(struct tasks *t, size_t runtime,
 	}
 }
 
+static void awaited_of(struct tasks *t, size_t runtime)
+{
+	const struct sw_active *active = &t->walks->priv->active.all[runtime];
+	if (active->runtime != NULL && active->runtime->awaited != NULL)
+		tasks_of(t, runtime, active->runtime->awaited);
+}
+
 int sw_walk_tasks(struct sw_walks *walks, struct sw_walker *walker)
 {
 	struct tasks t = {.walks = walks, .walker = walker, .capacity = walks->snap->n_threads + 1};
@@ -109,8 +116,12 @@ int sw_walk_tasks(struct sw_walks *walks, struct sw_walker *walker)
 		t.capacity = walks->n_walks;
 	for (size_t i = 0; i < active->n; i++) {
 		const struct sw_active *a = &active->all[i];
-		if (a->runtime == NULL || a->runtime->tasks == NULL)
+		if (a->runtime == NULL || a->runtime->task == NULL)
 			continue;
+		if (a->runtime->tasks == NULL) {
+			awaited_of(&t, i);
+			continue;
+		}
 		any = true;
 		tasks_of(&t, i, a->runtime->tasks);
 	}
@@ -128,9 +139,8 @@ int sw_walk_awaited(struct sw_walks *walks, struct sw_walker *walker)
 	if (t.capacity < walks->n_walks)
 		t.capacity = walks->n_walks;
 	for (size_t i = 0; i < active->n; i++)
-		if (active->all[i].runtime != NULL && active->all[i].runtime->awaited != NULL)
-			tasks_of(&t, i, active->all[i].runtime->awaited);
-	walks->awaits_why = sw_walk_left_why(walks, t.n_left, "async method", t.left_why);
+		awaited_of(&t, i);
+	walks->awaits_why = sw_walk_left_why(walks, t.n_left, "async function", t.left_why);
 	t.failed_nomem |= t.n_left > 0 && walks->awaits_why == NULL;
 	return t.failed_nomem ? -SW_E_NOMEM : 0;
 }

@@ -569,7 +569,9 @@ bool sw_walker_task(struct sw_walker *w, size_t i, size_t n, struct sw_runtime_t
 		w->frames[k].flags |= SW_FRAME_LIVE_READ;
 	if (ret->may_miss && w->n_frames > 0)
 		w->frames[0].flags |= SW_FRAME_MAY_MISS;
-	*walk = (struct sw_walk){.end = SW_END_COMPLETE, .n_frames = w->n_frames};
+	*walk = (struct sw_walk){.end = SW_END_COMPLETE,
+				 .why = ret->end_why,
+				 .n_frames = w->n_frames};
 	if (l.full) {
 		walk->end = SW_END_FRAME_LIMIT;
 		walk->why = "more frames than --depth allows";

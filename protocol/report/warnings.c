@@ -266,8 +266,8 @@ static void add_unthreaded(struct sw_report_builder *b)
 	if (walks->awaits_why != NULL)
 		add(b, sw_warning_name(SW_WARN_RUNTIME), 0,
 		    sw_arena_printf(b->arena,
-				    "who awaits the async methods that threads run is not known of "
-				    "all: %s",
+				    "who awaits the async functions that threads run is not known "
+				    "of all: %s",
 				    walks->awaits_why));
 	if (walks->no_requests)
 		add(b, sw_warning_name(SW_WARN_PROGRAM), 0,

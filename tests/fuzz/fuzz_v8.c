@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A heap of V8 that anybody wrote. The first byte says which version reads it, the rest is its memory; then
- * objects all over it are read as functions, strings, scripts, code and bytecode, and the bytes are
- * followed as instructions.
+ * objects all over it are read as functions, strings, scripts, code and bytecode, who awaits them is asked, and the
+ * bytes are followed as instructions.
  */
 #include "cleanup.h"
 #include "fake.h"
+#include "runtimes/v8/awaits.h"
 #include "runtimes/v8/code.h"
 #include "runtimes/v8/flow.h"
 #include "runtimes/v8/function.h"
@@ -15,6 +16,14 @@
 enum { HEAP = 0x100000, HEAP_BYTES = 0x3000, READS_MAX = 3000000 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define AWAITS                                                                      \
+	{                                                                           \
+		.type_function = 26, .type_generator = 27, .type_promise = 28,      \
+		.type_reaction = 29, .type_capability = 30, .type_request = 31,     \
+		.type_interpreter_data = 32, .reaction_next = 8, .has_types = true, \
+		.builtins = {1, 2, 3, 4, 5, 6, 7, 8, 9}, .has_builtins = true       \
+	}
 
 static const struct sw_v8_layout layouts[] = {
 	{.major = 10,
@@ -41,7 +50,8 @@ static const struct sw_v8_layout layouts[] = {
 	 .scope_locals = 32,
 	 .deopt_literals = 2,
 	 .deopt_shared = 6,
-	 .deopt_positions = 7},
+	 .deopt_positions = 7,
+	 .awaits = AWAITS},
 	{.major = 14,
 	 .function_first = 1,
 	 .function_last = 15,
@@ -68,13 +78,33 @@ static const struct sw_v8_layout layouts[] = {
 	 .positions_flagged = true,
 	 .deopt_literals = 3,
 	 .deopt_shared = 7,
-	 .deopt_positions = 8},
+	 .deopt_positions = 8,
+	 .awaits = AWAITS},
 };
 
 static void ignore(void *arg, uint64_t shared)
 {
 	(void) arg;
 	(void) shared;
+}
+
+static void chain_look(struct sw_v8_await_chain chain)
+{
+	struct sw_v8_await await;
+	size_t n = 0;
+	while (sw_v8_await_next(&chain, &await))
+		if (++n > SW_V8_AWAITS_MAX)
+			__builtin_trap();
+}
+
+static void awaits_look(struct sw_v8_heap heap, uint64_t object)
+{
+	struct sw_v8_await await;
+	struct sw_v8_await_chain chain = {.heap = heap, .promise = object};
+	chain_look(chain);
+	if (sw_v8_await_begin(heap, object, &await, &chain))
+		chain_look(chain);
+	(void) sw_v8_await_is_over(heap, object);
 }
 
 static void object_look(struct sw_v8_heap heap, uint64_t object)
@@ -89,6 +119,7 @@ static void object_look(struct sw_v8_heap heap, uint64_t object)
 	(void) sw_v8_function_read(heap, object, &function);
 	(void) sw_v8_line(heap, object, 40);
 	(void) sw_v8_bytecode_position(heap, object, 9);
+	awaits_look(heap, object);
 	for (enum sw_v8_kind kind = SW_V8_OTHER_CODE; kind <= SW_V8_TURBOFAN; kind++) {
 		struct sw_v8_level levels[SW_V8_INLINED_MAX];
 		struct sw_v8_code code = {object, HEAP, HEAP + 0x800, kind};

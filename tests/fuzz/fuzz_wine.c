@@ -82,9 +82,9 @@ static void look_stopped(const struct wine_case *w, const uint8_t *data, size_t 
 {
 	struct sw_wine_teb teb;
 	uint64_t sp;
-	if (sw_wine_teb_parse((struct sw_bytes){w->teb, sizeof(w->teb)}, WINE_TEB, &teb))
+	if (sw_wine_teb_parse((struct sw_bytes){w->teb, sizeof(w->teb)}, false, WINE_TEB, &teb))
 		(void) sw_wine_signal_sp((struct sw_bytes){data, size}, &teb, &sp);
-	(void) sw_wine_teb_parse((struct sw_bytes){data, size}, WINE_TEB, &teb);
+	(void) sw_wine_teb_parse((struct sw_bytes){data, size}, size % 2 != 0, WINE_TEB, &teb);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -18,6 +18,7 @@
 #include <snapwalk/walk.h>
 
 #include <search.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ struct driver {
 	struct sw_symbolizer *symbolizer;
 	void *tallies;       /* tsearch() tree of struct tally */
 	const char *program; /* NULL: the executable */
+	bool is_32bit;
 	size_t n_walks, n_bad;
 	int64_t longest_ns;
 };
@@ -91,10 +93,12 @@ static const char *function_of(const struct sw_symbols *symbols, const struct sw
 	return n == 0 || found[n - 1].function == NULL ? "?" : found[n - 1].function;
 }
 
-/* Of a Windows program, tables are also those of PE, and what leads from stack to stack. */
+/* Of a Windows program, tables are also those of PE, and what leads from stack to stack. In 32-bit ones the
+ * functions that make Wine's system calls have none: their instructions are as good. */
 static bool is_good(const struct driver *d, const struct sw_walk *walk)
 {
-	unsigned worst = d->program == NULL ? SW_TRUST_CFI : SW_TRUST_RUNTIME;
+	unsigned windows = d->is_32bit ? SW_TRUST_INSTRUCTIONS : SW_TRUST_RUNTIME;
+	unsigned worst = d->program == NULL ? SW_TRUST_CFI : windows;
 	if (walk->end != SW_END_COMPLETE)
 		return false;
 	for (size_t i = 0; i < walk->n_frames; i++)
@@ -190,6 +194,7 @@ static int stop_once(struct driver *d, struct sw_error *err)
 	}
 	for (size_t i = 0; r == 0 && i < walks->n_walks; i++) {
 		const struct sw_walk *walk = &walks->walks[i];
+		d->is_32bit = snap->process.elf_class == 32;
 		d->n_walks++;
 		tally_walk(d, walk, symbols, d->program != NULL ? d->program : snap->process.exe);
 		if (!is_good(d, walk))

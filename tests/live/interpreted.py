@@ -4,10 +4,12 @@
 A line that calls something says so in a comment: "-> name name". Two neighbours of a stack fit when the
 line of the outer one says that it calls the inner one.
 """
+import contextlib
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 
 # Of another Debian, whose interpreters are looked at then: SNAPWALK_ROOT.
 ROOT = os.environ.get("SNAPWALK_ROOT")
@@ -25,9 +27,20 @@ def program(directory, name):
     if ROOT:
         for each in os.scandir(directory):
             if each.is_file():
-                shutil.copy(each.path, os.path.join(ROOT, "tmp"))
+                # As old as they are: what was just changed opcache does not keep, nor does the JIT compile it.
+                shutil.copy2(each.path, os.path.join(ROOT, "tmp"))
         return os.path.join("/tmp", name)
     return os.path.join(directory, name)
+
+
+@contextlib.contextmanager
+def erlang(directory, name):
+    """The path of a folder with the compiled program, for interpreter()."""
+    with tempfile.TemporaryDirectory(dir=os.path.join(ROOT, "tmp") if ROOT else None) as folder:
+        shutil.copy(os.path.join(directory, name), folder)
+        inside = os.path.join("/tmp", os.path.basename(folder)) if ROOT else folder
+        subprocess.run(interpreter("erlc", "-o", inside, os.path.join(inside, name)), check=True)
+        yield inside
 
 
 class Program:

@@ -3,15 +3,14 @@
 """Erlang's processes (--tasks): all of them against process_info(), and stops anywhere in a program whose processes
 come and go.
 
-SNAPWALK_STOPS sets how many stops there are (20).
+SNAPWALK_STOPS sets how many stops there are (20); SNAPWALK_ROOT is the root of another Debian, whose Erlang is looked
+at.
 """
 import os
 import re
-import subprocess
-import tempfile
 
 from harness import Tap, patient_dump, tool
-from interpreted import Program, text_of
+from interpreted import Program, erlang, interpreter, text_of
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "erlang")
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "20"))
@@ -45,7 +44,7 @@ def as_said(task, stack):
 
 
 def check_all(tap, folder):
-    with Program("erl", "-noshell", "-noinput", "-pa", folder, "-s", "processes", "main") as erl:
+    with Program(*interpreter("erl"), "-noshell", "-noinput", "-pa", folder, "-s", "processes", "main") as erl:
         theirs = said_by(erl.lines)
         tap.check(len(theirs) > 700, f"{len(theirs)} processes to compare")
         suspended = [pid for pid, said in theirs.items() if said[3] == "suspended"]
@@ -95,7 +94,7 @@ def wrong_in(task, stack):
 
 def check_stops(tap, folder):
     wrong, stacks = [], 0
-    with Program("erl", "-noshell", "-noinput", "-pa", folder, "-s", "processes", "busy") as erl:
+    with Program(*interpreter("erl"), "-noshell", "-noinput", "-pa", folder, "-s", "processes", "busy") as erl:
         for _ in range(STOPS):
             report = patient_dump(erl.pid, "--tasks", status=(0, 3))
             for task, stack in tasks_of(report).values():
@@ -112,8 +111,7 @@ def check_stops(tap, folder):
 def main():
     tap = Tap()
     tap.check(tool("erl") and tool("erlc"), "Erlang is installed")
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["erlc", "-o", folder, os.path.join(SOURCES, "processes.erl")], check=True)
+    with erlang(SOURCES, "processes.erl") as folder:
         tap.guard(check_all, folder)
         tap.guard(check_stops, folder)
     tap.done()

@@ -8,6 +8,7 @@ import tarfile
 import tempfile
 
 from harness import Tap, dump, snapwalk
+from test_wine32 import chains_of, check_named
 from wine_threads import check_runtimes, check_threads
 
 FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "fixtures")
@@ -29,6 +30,21 @@ def test_walk(tap, version):
         check_threads(tap, name, lines, report)
         check_runtimes(tap, name, version, report)
         tap.equal(report["warnings"], [], f"{name}: no warning")
+        test_damaged(tap, name, directory)
+
+
+def test_i386(tap):
+    """32-bit: each thread at the end of its chain, proven to its start."""
+    name = "Wine 8 for i386, recorded"
+    with tempfile.TemporaryDirectory() as directory:
+        want = chains_of(unpack("8-i386", directory))
+        report = dump(["--fixture", directory], "--symbols", "names")
+        wrong = [w for tid, (thread, functions) in want.items()
+                 for w in check_named(report, tid, thread, functions, "wine32_chain_O2.exe")]
+        tap.check(len(want) == 12 and not wrong, f"{name}: {len(want)} threads are where they say", "\n".join(wrong))
+        wine = [r for r in report["process"]["runtimes"] if r["name"] == "wine"]
+        tap.check(len(wine) == 1 and wine[0]["version"].startswith("8.") and report["warnings"] == [],
+                  f"{name}: Wine is recognised", [report["process"]["runtimes"], report["warnings"]])
         test_damaged(tap, name, directory)
 
 
@@ -62,6 +78,7 @@ def main():
     tap = Tap()
     for version in ("8", "10"):
         tap.guard(lambda t, v=version: test_walk(t, v))
+    tap.guard(test_i386)
     tap.done()
 
 

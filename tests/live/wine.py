@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The Wines that check-runtimes looks at: Debian 12's own, and Debian 13's in a root directory of its
-own that is made below the build folder. Each has its prefix there, no display and one server, which
+"""The Wines that check-runtimes looks at: Debian 12's own, and in root directories of their own that are
+made below the build folder Debian 13's, and Debian 12's for 32-bit programs. Each has its prefix there, no display and one server, which
 alone is told to end.
 
     with Wine("10") as wine, wine.program("wine_threads.exe") as target:
@@ -14,13 +14,19 @@ from harness import BUILD, TARGETS, Target
 
 CHROOT_SH = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "wine",
                          "chroot.sh")
-LOADER, SERVER = "/usr/lib/wine/wine64", "/usr/lib/wine/wineserver64"
+LOADER = "/usr/lib/wine/wine64"
 VERSIONS = ("8", "10")
+# What chroot.sh makes, and the programs' names.
+ROOTS = {"10": ("trixie", "amd64"), "8-i386": ("bookworm", "i386")}
 
 
 class Wine:
     def __init__(self, version):
+        self.version = version
         self.root = "" if version == "8" else os.path.join(BUILD, f"wine-{version}")
+        self.is_32bit = version.endswith("-i386")
+        self.loader = "/usr/lib/wine/wine" if self.is_32bit else LOADER
+        self.server = "/usr/lib/wine/" + ("wineserver32" if self.is_32bit else "wineserver64")
         self.shared = os.path.join(BUILD, "wine-8") if version == "8" else f"{self.root}/test"
         prefix = os.path.join(self.shared, "prefix")
         self.environment = dict(
@@ -44,21 +50,21 @@ class Wine:
 
     def __enter__(self):
         if self.root:
-            subprocess.run([CHROOT_SH, self.root], check=True)
+            subprocess.run([CHROOT_SH, self.root, *ROOTS[self.version]], check=True)
         os.makedirs(os.path.join(self.shared, "prefix"), exist_ok=True)  # the server makes none
         # What still runs here is of a test that was cut off.
-        subprocess.run(self.command(SERVER, "-k"), env=self.environment, check=False,
+        subprocess.run(self.command(self.server, "-k"), env=self.environment, check=False,
                        stderr=subprocess.DEVNULL)
-        self.run(SERVER, "-p")
+        self.run(self.server, "-p")
         try:
-            self.run(LOADER, "wineboot", "-i")
+            self.run(self.loader, "wineboot", "-i")
         except BaseException:
             self.__exit__()
             raise
         return self
 
     def __exit__(self, *exc):
-        self.run(SERVER, "-k")
+        self.run(self.server, "-k")
 
     def program(self, name, *args):
         """Starts a target. The server runs already, so that what is in the environment for the
@@ -69,5 +75,5 @@ class Wine:
             os.mkfifo(fifo)
         # A file that the C library's resolver opens: it waits there for somebody to write.
         environment = dict(self.environment, HOSTALIASES=self.inside(fifo))
-        first, *rest = self.command(LOADER, self.inside(path), *map(str, args))
+        first, *rest = self.command(self.loader, self.inside(path), *map(str, args))
         return Target(name, *rest, path=first, env=environment, stderr=subprocess.DEVNULL)

@@ -296,5 +296,22 @@ $(T)/wine_boundaries.exe: tests/targets/wine/boundaries.c tests/targets/targets.
 	@mkdir -p $(@D)
 	$(MINGW) -std=gnu17 -O2 -g -gdwarf-4 -Wall -Wextra -static -o $@ $<
 
-.PHONY: targets-runtimes
+# The same for i386, and threads that are blocked: with tables, without debug information, without tables.
+MINGW32 := i686-w64-mingw32-gcc-win32
+MINGW32_FLAGS := -std=gnu17 -Wall -Wextra -Wno-missing-field-initializers
+CHAIN32_O2 := -O2 -g -gdwarf-4
+CHAIN32_O0 := -O0 -g
+CHAIN32_bare := -O2 -fno-asynchronous-unwind-tables -fno-exceptions
+WINE32_CHAINS := $(addprefix $(T)/wine32_chain_,O2.exe O0.exe bare.exe stripped.exe)
+$(T)/wine32_busy.exe: tests/targets/wine/busy.c tests/targets/targets.mk
+	@mkdir -p $(@D)
+	$(MINGW32) $(MINGW32_FLAGS) -O2 -g -Wl,--build-id -o $@ $<
+$(addprefix $(T)/wine32_chain_,O2.exe O0.exe bare.exe): $(T)/wine32_chain_%.exe: tests/targets/wine/chain.c tests/targets/targets.mk
+	@mkdir -p $(@D)
+	$(MINGW32) $(MINGW32_FLAGS) $(CHAIN32_$*) -Wl,--build-id -static -o $@ $< -lws2_32
+$(T)/wine32_chain_stripped.exe: $(T)/wine32_chain_O2.exe
+	i686-w64-mingw32-strip -o $@ $<
+
+.PHONY: targets-wine32 targets-runtimes
+targets-wine32: $(T)/wine32_busy.exe $(WINE32_CHAINS)
 targets-runtimes: $(T)/wine_busy.exe $(T)/pe_step.exe $(T)/wine_threads.exe $(T)/wine_boundaries.exe

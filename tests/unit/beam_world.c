@@ -13,6 +13,11 @@ void beam_world_u64(struct beam_world *w, uint64_t avma, uint64_t value)
 	beam_world_put(w, avma, &value, sizeof(value));
 }
 
+void beam_world_u32(struct beam_world *w, uint64_t avma, uint32_t value)
+{
+	beam_world_put(w, avma, &value, sizeof(value));
+}
+
 static uint64_t atom_put(struct beam_world *w, unsigned i, const char *text)
 {
 	uint64_t segment = BEAM_ATOMS + 0x200, atom = BEAM_ATOMS + 0x400 + 0x40 * i;
@@ -57,6 +62,53 @@ static void lines_put(struct beam_world *w)
 	}
 }
 
+static void mfa_put(struct beam_world *w, uint64_t avma, unsigned name, uint64_t arity)
+{
+	beam_world_u64(w, avma, 0 << 6 | 0xb);
+	beam_world_u64(w, avma + 8, (uint64_t) name << 6 | 0xb);
+	beam_world_u64(w, avma + 16, arity);
+}
+
+static void process_put(struct beam_world *w, unsigned i)
+{
+	const struct sw_beam_layout *at = w->beam.found.layout;
+	uint64_t process = BEAM_PROCESSES + BEAM_PROCESS_STRIDE * i,
+		 stack = BEAM_STACKS + BEAM_STACK_STRIDE * i;
+	const uint64_t words[BEAM_STACK_WORDS] = {0x1f, BEAM_F2 + 0x40, 0xdb, BEAM_F1 + 0x40,
+						  BEAM_EXIT};
+	beam_world_u64(w, BEAM_SLOTS + 8 * (1 + 3 * i), process); /* others are free */
+	beam_world_u64(w, process, (uint64_t) (0x50 + i) << 4 | 0x3);
+	beam_world_u64(w, process + at->process_stop, stack);
+	beam_world_u64(w, process + at->process_hend, stack + sizeof(words));
+	beam_world_u64(w, process + at->process_next, BEAM_F2 + 0x30);
+	beam_world_u64(w, process + at->process_messages, i);
+	mfa_put(w, process + at->process_initial, 1, 1);
+	beam_world_put(w, stack, words, sizeof(words));
+}
+
+static void processes_put(struct beam_world *w)
+{
+	const struct sw_beam_layout *at = w->beam.found.layout;
+	beam_world_u64(w, BEAM_TABLE + at->table_places, BEAM_SLOTS);
+	beam_world_u32(w, BEAM_TABLE + at->table_n, BEAM_N_SLOTS);
+	for (unsigned i = 0; i < BEAM_N_PROCESSES; i++)
+		process_put(w, i);
+	beam_world_u64(w, BEAM_PROCESSES + at->process_registered, BEAM_REGISTERED);
+	beam_world_u64(w, BEAM_REGISTERED + 16, BEAM_PROCESSES);
+	beam_world_u64(w, BEAM_REGISTERED + 32, 1 << 6 | 0xb);
+	mfa_put(w, BEAM_MFA, 2, 2);
+	for (unsigned kind = 0; kind < SW_BEAM_KINDS; kind++) {
+		uint64_t scheduler = BEAM_SCHEDULERS + 0x100 * kind;
+		w->beam.found.schedulers_svma[kind] = BEAM_VARIABLES + 16 * kind;
+		w->beam.found.counts_svma[kind] = BEAM_VARIABLES + 16 * kind + 8;
+		beam_world_u64(w, BEAM_VARIABLES + 16 * kind, scheduler);
+		beam_world_u64(w, BEAM_VARIABLES + 16 * kind + 8, 1);
+		beam_world_u64(w, scheduler + at->sched_tid, BEAM_FS_BASE + 0x1000 * kind);
+		beam_world_u64(w, scheduler + at->sched_no, 1);
+		beam_world_u64(w, scheduler + at->sched_dirty_no, 1);
+	}
+}
+
 void beam_world_init(struct beam_world *w)
 {
 	uint32_t active = 1, n_atoms = 3;
@@ -79,7 +131,10 @@ void beam_world_init(struct beam_world *w)
 					       .erts = "13.1.5",
 					       .active_svma = BEAM_ACTIVE,
 					       .ranges_svma = BEAM_LISTS,
-					       .atoms_svma = BEAM_ATOMS};
+					       .atoms_svma = BEAM_ATOMS,
+					       .processes_svma = BEAM_TABLE};
+	w->beam.exit_avma = BEAM_EXIT;
+	w->beam.ids.known = true;
 	beam_world_put(w, BEAM_ACTIVE, &active, sizeof(active));
 	beam_world_u64(w, BEAM_LISTS + 32, BEAM_PAIRS);
 	beam_world_u64(w, BEAM_LISTS + 40, 2);
@@ -96,4 +151,5 @@ void beam_world_init(struct beam_world *w)
 	function_put(w, 0, BEAM_F1, atom_put(w, 1, "f1"), 1);
 	function_put(w, 1, BEAM_F2, atom_put(w, 2, "f2"), 2);
 	lines_put(w);
+	processes_put(w);
 }

@@ -5,7 +5,11 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { SECTION_TABLE = PE_MAKE_HEADER + 24 + 240, SECTION_BYTES = 40 };
+enum {
+	SECTION_TABLE = PE_MAKE_HEADER + 24 + 240,
+	SECTION_TABLE_32 = SECTION_TABLE - 16,
+	SECTION_BYTES = 40
+};
 
 static uint32_t u32_at(const struct pe_make *pe, size_t offset)
 {
@@ -20,7 +24,8 @@ uint8_t *pe_load(const struct pe_make *pe)
 	assert(image != NULL);
 	memcpy(image, pe->bytes, PE_MAKE_HEADERS);
 	for (uint32_t i = 0; i < pe->n_sections; i++) {
-		size_t at = SECTION_TABLE + (size_t) i * SECTION_BYTES;
+		size_t at = (pe->is_32bit ? SECTION_TABLE_32 : SECTION_TABLE) +
+			    (size_t) i * SECTION_BYTES;
 		uint32_t bytes = u32_at(pe, at + 8), rva = u32_at(pe, at + 12);
 		assert(rva < PE_LOAD_BYTES && bytes <= PE_LOAD_BYTES - rva);
 		memcpy(image + rva, pe->bytes + u32_at(pe, at + 20), bytes);

@@ -12,7 +12,8 @@ enum {
 	N_SYMBOLS = 16,
 	OPTIONAL = 24,
 	DIRECTORIES = OPTIONAL + 112,
-	OPTIONAL_BYTES = 112 + 16 * 8,
+	DIRECTORIES_32 = OPTIONAL + 96,
+	DIRECTORIES_BYTES = 16 * 8,
 	SECTION_BYTES = 40,
 	FILE_ALIGNMENT = 0x200,
 	FIRST_ORDINAL = 5,
@@ -25,24 +26,44 @@ static void put(struct pe_make *pe, size_t off, uint64_t value, size_t bytes)
 	memcpy(pe->bytes + off, &value, bytes);
 }
 
-void pe_make_init(struct pe_make *pe)
+static size_t directories(const struct pe_make *pe)
+{
+	return PE_MAKE_HEADER + (pe->is_32bit ? DIRECTORIES_32 : DIRECTORIES);
+}
+
+static void make_init(struct pe_make *pe, bool is_32bit)
 {
 	memset(pe, 0, sizeof(*pe));
+	pe->is_32bit = is_32bit;
 	pe->size = PE_MAKE_HEADERS;
 	pe->strings_bytes = 4; /* of its own length */
 	memcpy(pe->bytes, "MZ", 2);
 	put(pe, 0x3c, PE_MAKE_HEADER, 4);
 	memcpy(pe->bytes + PE_MAKE_HEADER, "PE\0\0", 4);
-	put(pe, PE_MAKE_HEADER + 4, 0x8664, 2);
-	put(pe, PE_MAKE_HEADER + 20, OPTIONAL_BYTES, 2);
+	put(pe, PE_MAKE_HEADER + 4, is_32bit ? 0x14c : 0x8664, 2);
+	put(pe, PE_MAKE_HEADER + 20,
+	    directories(pe) + DIRECTORIES_BYTES - PE_MAKE_HEADER - OPTIONAL, 2);
 	put(pe, PE_MAKE_HEADER + 22, 0x2022, 2); /* executable, large addresses, DLL */
-	put(pe, PE_MAKE_HEADER + OPTIONAL, 0x20b, 2);
-	put(pe, PE_MAKE_HEADER + OPTIONAL + 24, PE_MAKE_BASE, 8);
+	put(pe, PE_MAKE_HEADER + OPTIONAL, is_32bit ? 0x10b : 0x20b, 2);
+	if (is_32bit)
+		put(pe, PE_MAKE_HEADER + OPTIONAL + 28, PE_MAKE_BASE_32, 4);
+	else
+		put(pe, PE_MAKE_HEADER + OPTIONAL + 24, PE_MAKE_BASE, 8);
 	put(pe, PE_MAKE_HEADER + OPTIONAL + 32, 0x1000, 4);
 	put(pe, PE_MAKE_HEADER + OPTIONAL + 36, FILE_ALIGNMENT, 4);
 	put(pe, PE_MAKE_HEADER + OPTIONAL + 56, 0x300000, 4);
 	put(pe, PE_MAKE_HEADER + OPTIONAL + 60, PE_MAKE_HEADERS, 4);
-	put(pe, PE_MAKE_HEADER + OPTIONAL + 108, 16, 4);
+	put(pe, directories(pe) - 4, 16, 4);
+}
+
+void pe_make_init(struct pe_make *pe)
+{
+	make_init(pe, false);
+}
+
+void pe_make_init_32(struct pe_make *pe)
+{
+	make_init(pe, true);
 }
 
 static uint32_t string_add(struct pe_make *pe, const char *s)
@@ -56,14 +77,14 @@ static uint32_t string_add(struct pe_make *pe, const char *s)
 
 static void directory_set(struct pe_make *pe, uint32_t index, uint32_t rva, uint32_t bytes)
 {
-	put(pe, PE_MAKE_HEADER + DIRECTORIES + 8 * index, rva, 4);
-	put(pe, PE_MAKE_HEADER + DIRECTORIES + 8 * index + 4, bytes, 4);
+	put(pe, directories(pe) + 8 * (size_t) index, rva, 4);
+	put(pe, directories(pe) + 8 * (size_t) index + 4, bytes, 4);
 }
 
 void pe_make_section(struct pe_make *pe, const char *name, uint32_t rva, uint32_t flags,
 		     const void *data, uint32_t size)
 {
-	size_t at = PE_MAKE_HEADER + OPTIONAL + OPTIONAL_BYTES + pe->n_sections * SECTION_BYTES;
+	size_t at = directories(pe) + DIRECTORIES_BYTES + (size_t) pe->n_sections * SECTION_BYTES;
 	uint32_t padded = (size + FILE_ALIGNMENT - 1) / FILE_ALIGNMENT * FILE_ALIGNMENT;
 	char field[16] = "";
 	assert(pe->n_sections < PE_MAKE_SECTIONS && pe->size + padded <= PE_MAKE_BYTES);

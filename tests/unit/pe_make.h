@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 /*
- * PE32+ files made in memory, for unit tests:
+ * PE files made in memory, for unit tests:
  *
  *	struct pe_make pe;
- *	pe_make_init(&pe);
+ *	pe_make_init(&pe);	PE32+ for x86-64; pe_make_init_32(): PE32 for i386
  *	pe_make_section(&pe, ".text", 0x1000, PE_MAKE_CODE, NULL, 0x1000);	NULL: zeros
  *	pe_make_function(&pe, 0x1000, 0x1040, 0x3000);	entry of the exception directory
  *	pe_make_symbol(&pe, "main", 1, 0x0, 0x20, 2, 0);	section from 1, value, type, class, aux
@@ -33,9 +33,10 @@ enum {
 	PE_MAKE_CODE = 0x60000020,
 	PE_MAKE_DATA = 0x40000040,
 };
-static const uint64_t PE_MAKE_BASE = UINT64_C(0x180000000);
+static const uint64_t PE_MAKE_BASE = UINT64_C(0x180000000), PE_MAKE_BASE_32 = 0x400000;
 
 struct pe_make {
+	bool is_32bit;
 	uint8_t bytes[PE_MAKE_BYTES];
 	size_t size;
 	uint32_t n_sections;
@@ -53,6 +54,7 @@ struct pe_make {
 };
 
 void pe_make_init(struct pe_make *pe);
+void pe_make_init_32(struct pe_make *pe);
 void pe_make_section(struct pe_make *pe, const char *name, uint32_t rva, uint32_t flags,
 		     const void *data, uint32_t size);
 void pe_make_function(struct pe_make *pe, uint32_t begin, uint32_t end, uint32_t unwind);

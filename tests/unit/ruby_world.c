@@ -102,7 +102,7 @@ void ruby_world_init(struct ruby_world *w)
 	w->thread.tid = 7;
 	w->thread.fs_base = RUBY_FS;
 	w->ruby.snap = &w->snap;
-	w->ruby.vm = (struct sw_ruby_vm){fake_memory(&w->fake), &w->ruby.found};
+	w->ruby.vm = (struct sw_ruby_vm){.memory = fake_memory(&w->fake), .found = &w->ruby.found};
 	w->ruby.found = (struct sw_ruby_found){.place = &w->place,
 					       .layout = sw_ruby_layout_of(3, 1),
 					       .version = "3.1.7",

@@ -162,6 +162,42 @@ SW_PUBLIC void sw_sampler_leave(struct sw_sampler *series);
 SW_PUBLIC int sw_sampler_unpack(struct sw_sampler *series, const void *bytes, size_t size,
 				struct sw_sample *ret, struct sw_error *err);
 
+/* ---- whole captures in two processes ----------------------------------------------------------- */
+
+/*
+ * The same of whole snapshots: one process captures, and parses nothing; another, forked from it after the
+ * first capture, walks that one and those that it is given. Both have the modules of the first.
+ *
+ *	sw_snapshot_take, sw_snapshot_native_code, fork
+ *	in the first:  sw_snapshot_take, sw_snapshot_native_code, sw_snapshot_pack	... again and again
+ *	in the second: sw_snapshot_unpack, sw_walk_all, sw_snapshot_destroy		... as often
+ */
+
+/**
+ * A number for the code and modules that a process has mapped. As long as it is the same one, a capture finds
+ * nothing to look into before the copy that the one before it did not know, and can be handed over.
+ *
+ * @return 0: not all is native code, or memory may not come. There is no such number.
+ */
+SW_PUBLIC uint64_t sw_snapshot_native_code(const struct sw_snapshot *snap);
+/**
+ * A snapshot as bytes.
+ * @param to  Nothing is read from there: it may be memory of both.
+ * @return 0; -SW_E_INVALID: taken with the option peers; -SW_E_LIMIT: more than max bytes.
+ */
+SW_PUBLIC int sw_snapshot_pack(const struct sw_snapshot *snap, void *to, size_t max,
+			       size_t *ret_size, struct sw_error *err);
+/**
+ * The snapshot of sw_snapshot_pack().
+ *
+ * @param base   The first one, with the same sw_snapshot_native_code(). Borrowed, as bytes, until the snapshot is
+ *               destroyed.
+ * @param bytes  Of the process that this one was forked from.
+ * @return 0; -SW_E_FORMAT: they are not what was packed; -SW_E_NOMEM. Free with sw_snapshot_destroy().
+ */
+SW_PUBLIC int sw_snapshot_unpack(const struct sw_snapshot *base, const void *bytes, size_t size,
+				 struct sw_snapshot **ret, struct sw_error *err);
+
 /* ---- CPU time -------------------------------------------------------------------------------- */
 
 struct sw_cpu_sampler;

@@ -175,7 +175,7 @@ struct sw_thread {
 	enum sw_captured_by captured_by;
 	struct sw_regs regs;
 	uint64_t fs_base,
-		gs_base;         /* of 32-bit programs fs_base is that of gs: the thread pointer */
+		gs_base; /* of 32-bit programs the other way round: fs_base, the thread pointer, is gs' */
 	uint64_t stack_avma;     /* first byte of the copied stack */
 	uint64_t stack_end_avma; /* end of the mapping that holds sp; 0 when sp is in no mapping */
 	size_t stack_bytes;      /* how much was copied */
@@ -391,7 +391,7 @@ struct sw_snapshot_options {
 	bool goroutines;
 	/* Copy the tasks of asyncio in a Python program, and of .NET, too: for sw_walk_options.tasks. */
 	bool tasks;
-	/* Copy of .NET who awaits the async methods that threads run: for sw_walk_options.awaits. */
+	/* Copy of .NET and V8 who awaits the async functions that threads run: for sw_walk_options.awaits. */
 	bool awaits;
 	/* Copy also what requests are served, which is private: for sw_walk_options.args. */
 	bool args;
@@ -627,8 +627,8 @@ struct sw_walk_options {
 	bool trim_unknown; /* frames of no module at the innermost end are left out: sw_walk.n_trimmed */
 	bool goroutines; /* also of those that no thread runs */
 	bool tasks;      /* of asyncio and of .NET, likewise */
-	bool awaits; /* of the async methods of .NET that threads run, with who awaits them; tasks has them, too */
-	bool args; /* the requests that threads serve: sw_walk.request */
+	bool awaits; /* of the async functions of .NET and V8 that threads run, with who awaits them; tasks has them, too */
+	bool args;   /* the requests that threads serve: sw_walk.request */
 };
 
 /**

@@ -99,7 +99,8 @@ size_t sw_beam_all_processes(struct sw_beam *beam, const char **ret_why)
 	if (all == NULL)
 		return 0;
 	beam->processes = all;
-	*ret_why = "this release of Erlang/OTP is not read";
+	*ret_why = beam->found.interprets ? "Erlang's emulator without JIT is not read"
+					  : "this release of Erlang/OTP is not read";
 	if (beam->found.layout == NULL)
 		return 0;
 	all->torn = beam->snap->live && (w == NULL || !w->whole || beam->snap->priv->hooks_torn);
@@ -166,7 +167,7 @@ bool sw_beam_process_show(struct sw_beam *beam, size_t n, struct sw_runtime_task
 		return true; /* it is missed, and not gone */
 	if (!sw_beam_full_parse(beam->found.layout, bytes, &p))
 		return false;
-	sw_beam_pid_put(p.id, all->pid, sizeof(all->pid));
+	sw_beam_pid_put(beam, p.id, all->pid, sizeof(all->pid));
 	ret->info = (struct sw_task){
 		.address_avma = avma,
 		.name = all->pid,

@@ -4,6 +4,7 @@
 
 #include "memory.h"
 #include "runtimes/beam/find.h"
+#include "runtimes/beam/processes.h"
 #include "runtimes/beam/schedulers.h"
 #include "snapshot/read.h"
 #include "snapshot/snapshot.h"
@@ -21,6 +22,7 @@ struct sw_beam {
 	struct sw_snapshot_memory live_source;
 	struct sw_memory live;
 	struct sw_beam_found found;
+	struct sw_beam_ids ids;
 	uint64_t exit_avma;                  /* where a process's first function returns */
 	uint64_t main_avma;                  /* process_main() as the JIT made it; 0: not found */
 	const struct sw_thread *thread;      /* whose scheduler was looked for last */

@@ -22,6 +22,9 @@ int sw_beam_before(struct sw_capture *capture)
 	if (r == 0)
 		r = sw_capture_want(capture, found.ranges_svma + bias,
 				    (size_t) SW_BEAM_LISTS * SW_BEAM_LIST_WORDS * 8);
+	if (r == 0 && found.layout->table_ids != 0 && found.processes_svma != 0)
+		r = sw_capture_want(capture, found.processes_svma + bias + found.layout->table_ids,
+				    SW_BEAM_IDS_BYTES);
 	for (size_t i = 0; i < SW_BEAM_KINDS && r == 0; i++) {
 		r = sw_capture_want(capture, found.schedulers_svma[i] + bias, 8);
 		if (r == 0)

@@ -10,11 +10,21 @@
 
 enum { LOOKUP_BYTES = 64, RANGES_BYTES = 32 /* of code that are looked at */ };
 
+/* erl_child_setup and others lie beside it. "erl -emu_flavor emu" starts the one without JIT. */
+bool sw_beam_file_probe(const char *path)
+{
+	static const char *const names[] = {"beam.smp", "beam.jit.smp", "beam.emu.smp"};
+	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
 static bool is_machine(const struct sw_place *place)
 {
-	const char *path = sw_module_path(place->module), *slash = strrchr(path, '/');
 	return sw_module_kind(place->module) == SW_MODULE_ELF &&
-	       strcmp(slash != NULL ? slash + 1 : path, "beam.smp") == 0;
+	       sw_beam_file_probe(sw_module_path(place->module));
 }
 
 static struct sw_place *machine_probe(const struct sw_snapshot *snap)
@@ -121,11 +131,13 @@ static void module_look(struct sw_module *module, struct sw_beam_found *f)
 		return;
 	}
 	if (!sw_elf_symbols_find(&symbols, "etp_beamasm", &symbol) ||
-	    !sw_elf_loaded(symbols.elf, symbol.svma, &bytes) || !sw_bytes_u32(bytes, 0, &jit) ||
-	    jit != 1) {
-		f->missing = "its JIT";
+	    !sw_elf_loaded(symbols.elf, symbol.svma, &bytes) || !sw_bytes_u32(bytes, 0, &jit)) {
+		f->missing = "whether it has a JIT";
 		return;
 	}
+	f->interprets = jit == 0;
+	if (f->interprets)
+		return;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(wanted); i++) {
 		if (!sw_elf_symbols_find(&symbols, wanted[i].name, &symbol)) {
 			f->missing = wanted[i].name;

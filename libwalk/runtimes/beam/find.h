@@ -5,6 +5,7 @@
 #include "runtimes/beam/layout.h"
 
 #include <snapwalk/walk.h>
+#include <stdbool.h>
 
 /* The kinds of schedulers, each with its array. */
 enum sw_beam_kind { SW_BEAM_NORMAL, SW_BEAM_DIRTY_CPU, SW_BEAM_DIRTY_IO, SW_BEAM_KINDS };
@@ -14,6 +15,7 @@ struct sw_beam_found {
 	struct sw_place *place;              /* the snapshot's */
 	const struct sw_beam_layout *layout; /* NULL: it cannot be read */
 	const char *missing; /* what is not there then; static. NULL: the version is not known */
+	bool interprets;     /* it is the one without JIT, which is not read */
 	char release[8], erts[16];
 	uint64_t schedulers_svma[SW_BEAM_KINDS], counts_svma[SW_BEAM_KINDS];
 	uint64_t ranges_svma;       /* three lists of the code that is loaded */
@@ -24,7 +26,10 @@ struct sw_beam_found {
 	uint64_t processes_svma; /* the table of processes; 0: not known */
 };
 
-/* Whether a module is the machine by its name. A look-up, no more. */
+/* Whether a file is the machine by its name: that with the JIT, or one of its other flavours. */
+bool sw_beam_file_probe(const char *path);
+
+/* Whether a module is. A look-up, no more. */
 bool sw_beam_probe(const struct sw_snapshot *snap);
 
 /* False: it is not there. Parses symbols of the module. */

@@ -8,7 +8,7 @@
  * stack. For a call of a C function it is kept in rbp, or in the process, and rsp is set to the
  * scheduler's registers, which lie on the thread's stack:
  *
- *	48 8d 63 80	lea rsp, [rbx - 0x80]
+ *	48 8d 63 xx	lea rsp, [rbx - registers_off]
  *	48 89 ec	mov rsp, rbp
  *	49 8b 65 58	mov rsp, [r13 + stop]
  */
@@ -98,10 +98,12 @@ static bool is_export_jump(const uint8_t *code)
 /* Between the two stacks. *ret_length: 0 when the instruction does no such thing. */
 static void switch_stack(struct follower *f, struct way *w, const uint8_t *code, size_t *ret_length)
 {
-	static const uint8_t enter[] = {0x48, 0x8d, 0x63, 0x80}, leave[] = {0x48, 0x89, 0xec},
+	const struct sw_beam_layout *layout = f->flow->beam->found.layout;
+	static const uint8_t enter[] = {0x48, 0x8d, 0x63}, leave[] = {0x48, 0x89, 0xec},
 			     leave_stop[] = {0x49, 0x8b, 0x65}, save[] = {0x48, 0x89, 0xe5};
 	*ret_length = 4;
-	if (memcmp(code, enter, sizeof(enter)) == 0) {
+	if (memcmp(code, enter, sizeof(enter)) == 0 &&
+	    code[3] == (uint8_t) -layout->registers_off) {
 		w->in_c = true;
 		w->stop_avma = w->sp_avma;
 	} else if (memcmp(code, leave, sizeof(leave)) == 0) {
@@ -110,7 +112,7 @@ static void switch_stack(struct follower *f, struct way *w, const uint8_t *code,
 		w->sp_known = w->saved_known;
 		w->in_c = false;
 	} else if (memcmp(code, leave_stop, sizeof(leave_stop)) == 0 &&
-		   code[3] == f->flow->beam->found.layout->process_stop) {
+		   code[3] == layout->process_stop) {
 		w->sp_avma = w->stop_avma;
 		w->sp_known = w->sp_avma != 0;
 		w->in_c = false;

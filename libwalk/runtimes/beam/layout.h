@@ -18,6 +18,12 @@ struct sw_beam_layout {
 		process_messages_in;
 	/* ErtsPTab */
 	uint16_t table_places, table_n;
+	/* A process's id: its number and, above it, its serial number. */
+	uint8_t pid_number_bits, pid_bits;
+	uint16_t
+		table_ids; /* ErtsPTab: what turns the place in the table, which a term has, into it; 0: a term has it */
+	/* From ErtsSchedulerRegisters, at which a C function's stack begins, to where Erlang code has a register. */
+	uint8_t registers_off;
 	/* From ErtsSchedulerRegisters to the lowest place of the return address of process_main(). */
 	uint16_t return_off;
 	/* BeamCodeHeader, ErtsCodeInfo */

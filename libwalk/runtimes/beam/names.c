@@ -19,9 +19,6 @@ enum {
 	ATOM_BYTES_MAX = 1020, /* 255 characters of UTF-8 */
 	SEGMENT_BITS = 10,
 	ARITY_MAX = 255,
-	PID_DATA_SHIFT = 4,
-	PID_DATA_MASK = 0xfffffff,
-	PID_NUMBER_BITS = 15,
 };
 
 bool sw_beam_atom_read(const struct sw_beam *beam, uint64_t term, char *ret, size_t size)
@@ -56,11 +53,16 @@ bool sw_beam_mfa_put(const struct sw_beam *beam, const uint64_t mfa[static 3], c
 	return true;
 }
 
-void sw_beam_pid_put(uint64_t id, char *ret, size_t size)
+void sw_beam_pid_put(const struct sw_beam *beam, uint64_t id, char *ret, size_t size)
 {
-	uint64_t data = id >> PID_DATA_SHIFT & PID_DATA_MASK;
-	(void) snprintf(ret, size, "<0.%" PRIu64 ".%" PRIu64 ">", data % (1 << PID_NUMBER_BITS),
-			data >> PID_NUMBER_BITS); /* fits */
+	const struct sw_beam_layout *at = beam->found.layout;
+	uint64_t number = sw_beam_id_number(at, &beam->ids, id);
+	if (!beam->ids.known)
+		(void) snprintf(ret, size, "<0.?.?>"); /* fits, as that below */
+	else
+		(void) snprintf(ret, size, "<0.%" PRIu64 ".%" PRIu64 ">",
+				number & ((UINT64_C(1) << at->pid_number_bits) - 1),
+				number >> at->pid_number_bits);
 }
 
 /* Of an ErtsCodeMFA. */
@@ -152,7 +154,7 @@ bool sw_beam_thread(struct sw_beam *beam, const struct sw_thread *thread,
 	size_t size = sizeof(ret->name) - (size_t) n;
 	if (s->process_known) {
 		char pid[40];
-		sw_beam_pid_put(s->process.id, pid, sizeof(pid));
+		sw_beam_pid_put(beam, s->process.id, pid, sizeof(pid));
 		n = snprintf(rest, size, ", runs %s", pid);
 		current_put(beam, s, rest + n, size - (size_t) n);
 	} else if (s->process_avma != 0) {

@@ -21,8 +21,8 @@ bool sw_beam_atom_read(const struct sw_beam *beam, uint64_t term, char *ret, siz
 /* "lists:map/2" of module, function and arity. */
 bool sw_beam_mfa_put(const struct sw_beam *beam, const uint64_t mfa[static 3], char *ret,
 		     size_t size);
-/* "<0.123.0>" of a process's id. */
-void sw_beam_pid_put(uint64_t id, char *ret, size_t size);
+/* "<0.123.0>" of a process's id; "<0.?.?>" where that cannot be told. */
+void sw_beam_pid_put(const struct sw_beam *beam, uint64_t id, char *ret, size_t size);
 
 /* sw_runtime_ops.names: "lists:map/2". */
 int sw_beam_names(struct sw_beam *beam, const struct sw_frame *frame, struct sw_description *ret);

@@ -3,7 +3,8 @@
  * Processes by the machine's table of them.
  *
  * Source: erts/emulator/beam/erl_process.h (Process, ERTS_PSFLG_*), erl_process.c
- * (erts_process_state2status()), erl_ptab.h (ErtsPTab), register.h (RegProc) of OTP 25.
+ * (erts_process_state2status()), erl_ptab.h (ErtsPTab), register.h (RegProc) of OTP 25; what 27 has otherwise by the
+ * memory of Debian's 27.3.4.1.
  */
 #include "runtimes/beam/processes.h"
 
@@ -12,6 +13,12 @@
 enum {
 	PID_TAG = 0x3,
 	PID_TAG_MASK = 0xf,
+	PID_TAG_BITS = 4,
+	IDS_LOW_MASK = 8,
+	IDS_HIGH_MASK = 16,
+	IDS_LOW_SHIFT = 24,
+	IDS_HIGH_SHIFT = 28,
+	SHIFT_MAX = 63,
 };
 
 /* ERTS_PSFLG_*: three priorities of two bits come first. */
@@ -36,6 +43,35 @@ static uint64_t word_at(const uint8_t *bytes, size_t at)
 	uint64_t word;
 	memcpy(&word, bytes + at, sizeof(word));
 	return word;
+}
+
+/* erts_ptab_pixdata2data(): pix_mask, pix_cl_mask, pix_cli_mask, pix_cl_shift, pix_cli_shift. */
+void sw_beam_ids_read(struct sw_memory memory, const struct sw_beam_found *found,
+		      struct sw_beam_ids *ret)
+{
+	uint8_t bytes[SW_BEAM_IDS_BYTES];
+	*ret = (struct sw_beam_ids){.known = found->layout->table_ids == 0};
+	if (ret->known || found->processes_svma == 0 ||
+	    !sw_memory_read(memory,
+			    found->processes_svma + found->place->bias + found->layout->table_ids,
+			    bytes, sizeof(bytes)))
+		return;
+	ret->mask = word_at(bytes, 0);
+	ret->low_mask = word_at(bytes, IDS_LOW_MASK);
+	ret->high_mask = word_at(bytes, IDS_HIGH_MASK);
+	memcpy(&ret->low_shift, bytes + IDS_LOW_SHIFT, sizeof(ret->low_shift));
+	memcpy(&ret->high_shift, bytes + IDS_HIGH_SHIFT, sizeof(ret->high_shift));
+	ret->known = ret->low_shift <= SHIFT_MAX && ret->high_shift <= SHIFT_MAX;
+}
+
+uint64_t sw_beam_id_number(const struct sw_beam_layout *layout, const struct sw_beam_ids *ids,
+			   uint64_t id)
+{
+	uint64_t data = id >> PID_TAG_BITS & ((UINT64_C(1) << layout->pid_bits) - 1);
+	if (layout->table_ids == 0)
+		return data;
+	return (data & ~ids->mask) | (data >> ids->low_shift & ids->low_mask) |
+	       (data & ids->high_mask) << ids->high_shift;
 }
 
 bool sw_beam_table_read(struct sw_memory memory, const struct sw_beam_found *found,

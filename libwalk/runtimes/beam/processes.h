@@ -13,6 +13,7 @@ enum {
 	SW_BEAM_OWN_STACK_MAX = 256
 				<< 10, /* bytes of one's stack; of a longer one it is not shown */
 	SW_BEAM_REGISTERED_BYTES = 40, /* RegProc */
+	SW_BEAM_IDS_BYTES = 32,        /* of ErtsPTab */
 };
 
 /* A process, whether a scheduler runs it or not. */
@@ -26,6 +27,23 @@ struct sw_beam_full {
 	uint64_t initial[3];           /* module, function, arity */
 	uint64_t messages;             /* in its queues */
 };
+
+/*
+ * What turns the term of a process into its number: which of its bits say where it is in the table, and how these
+ * are turned around.
+ */
+struct sw_beam_ids {
+	bool known;
+	uint64_t mask, low_mask, high_mask;
+	uint32_t low_shift, high_shift;
+};
+
+/* Not known where it cannot be read. */
+void sw_beam_ids_read(struct sw_memory memory, const struct sw_beam_found *found,
+		      struct sw_beam_ids *ret);
+/* The number of a process, with its serial number above it. */
+uint64_t sw_beam_id_number(const struct sw_beam_layout *layout, const struct sw_beam_ids *ids,
+			   uint64_t id);
 
 /* The table of processes: places that have an address or 0. False: it is not there. */
 bool sw_beam_table_read(struct sw_memory memory, const struct sw_beam_found *found,

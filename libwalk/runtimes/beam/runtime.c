@@ -51,6 +51,8 @@ static int beam_open(const struct sw_snapshot *snap, void *found, void **ret_sta
 			   &beam->exit_avma))
 		beam->exit_avma = 0;
 	if (beam->found.layout != NULL)
+		sw_beam_ids_read(beam->memory, &beam->found, &beam->ids);
+	if (beam->found.layout != NULL)
 		beam->main_avma = sw_beam_main_find(beam->live, beam->found.layout, snap);
 	*ret_state = beam;
 	return 0;
@@ -101,10 +103,16 @@ static size_t beam_identify(void *state, struct sw_runtime *ret, size_t max)
 	(void) snprintf(ret->version, sizeof(ret->version), "%s", f->release);
 	(void) snprintf(ret->where, sizeof(ret->where), "%s",
 			sw_module_path(f->place->module)); /* cut to fit */
-	if (f->layout == NULL && f->missing != NULL)
+	if (f->interprets)
+		(void) snprintf(
+			ret->problem, sizeof(ret->problem),
+			"the emulator without JIT (erts %s) is not read: Erlang's own frames are "
+			"missing",
+			f->erts); /* fits, as those below */
+	else if (f->layout == NULL && f->missing != NULL)
 		(void) snprintf(ret->problem, sizeof(ret->problem),
 				"%s could not be found: Erlang's own frames are missing",
-				f->missing); /* fits, as that below */
+				f->missing);
 	else if (f->layout != NULL && beam->main_avma == 0)
 		(void) snprintf(ret->problem, sizeof(ret->problem),
 				"its process_main() could not be found: schedulers that look for "

@@ -5,6 +5,7 @@
  */
 #include "runtimes/ruby/all_fibers.h"
 #include "arena.h"
+#include "runtimes/ruby/created.h"
 #include "runtimes/ruby/fibers.h"
 #include "runtimes/ruby/frames.h"
 #include "runtimes/ruby/window.h"
@@ -16,8 +17,10 @@
 enum { FIBER_NAME_BYTES = 32 };
 
 struct sw_ruby_all_fibers {
-	struct sw_ruby_fiber *fibers; /* owned */
+	struct sw_ruby_fiber *fibers; /* owned; those that have begun */
 	size_t n, capacity;
+	struct sw_ruby_created *created; /* owned; those that have not */
+	size_t n_created, created_capacity;
 	bool torn; /* threads ran while they were copied */
 	char name[FIBER_NAME_BYTES], waits_for[FIBER_NAME_BYTES]; /* of the one that is shown */
 };
@@ -27,15 +30,53 @@ void sw_ruby_all_fibers_destroy(struct sw_ruby_all_fibers *all)
 	if (all == NULL)
 		return;
 	free(all->fibers);
+	free(all->created);
 	free(all);
+}
+
+/* NULL: all are there. */
+static const char *begun_list(struct sw_ruby *ruby, struct sw_ruby_all_fibers *all)
+{
+	uint64_t start, end;
+	size_t at = 0;
+	while (sw_ruby_fiber_memory(&ruby->vm, ruby->snap, &at, &start, &end)) {
+		if (all->n == SW_RUBY_FIBERS_MAX)
+			return "there are too many fibers";
+		struct sw_ruby_fiber *grown =
+			sw_grow(all->fibers, all->n, &all->capacity, 16, sizeof(*grown));
+		if (grown == NULL)
+			return "out of memory";
+		all->fibers = grown;
+		if (sw_ruby_fiber_at(&ruby->vm, start, end, &grown[all->n]))
+			all->n++;
+	}
+	/* Of the same instant. One that is beginning or ending has its stack, and may not be told. */
+	struct sw_ruby_pool pool;
+	return ruby->vm.pool.avma != 0 &&
+			       sw_ruby_pool_read(ruby->vm.memory, ruby->vm.pool.avma, &pool) &&
+			       pool.used > all->n
+		       ? "not all fibers were found"
+		       : NULL;
+}
+
+/* sw_ruby_created_fn */
+static bool created_add(void *arg, const struct sw_ruby_created *created)
+{
+	struct sw_ruby_all_fibers *all = arg;
+	struct sw_ruby_created *grown =
+		sw_grow(all->created, all->n_created, &all->created_capacity, 16, sizeof(*grown));
+	if (grown == NULL)
+		return false;
+	all->created = grown;
+	grown[all->n_created++] = *created;
+	return true;
 }
 
 size_t sw_ruby_all_fibers(struct sw_ruby *ruby, const char **ret_why)
 {
 	struct sw_ruby_all_fibers *all = calloc(1, sizeof(*all));
 	const struct sw_ruby_window *w = ruby->window;
-	const struct sw_map *map;
-	size_t at = 0;
+	uint64_t ec;
 	*ret_why = "out of memory";
 	if (all == NULL)
 		return 0;
@@ -43,20 +84,17 @@ size_t sw_ruby_all_fibers(struct sw_ruby *ruby, const char **ret_why)
 	*ret_why = "Ruby is not read";
 	if (ruby->found.layout == NULL)
 		return 0;
-	*ret_why = w != NULL && w->fibers_cut ? "not all fibers could be copied" : NULL;
+	const char *why = w != NULL ? w->created_why : NULL;
 	all->torn = ruby->snap->live && (w == NULL || !w->whole || ruby->snap->priv->hooks_torn);
-	while (all->n < SW_RUBY_FIBERS_MAX && sw_ruby_fiber_map(ruby->snap, &at, &map)) {
-		struct sw_ruby_fiber *grown =
-			sw_grow(all->fibers, all->n, &all->capacity, 16, sizeof(*grown));
-		if (grown == NULL) {
-			*ret_why = "out of memory";
-			break;
-		}
-		all->fibers = grown;
-		if (sw_ruby_fiber_at(&ruby->vm, map->start_avma, map->end_avma, &grown[all->n]))
-			all->n++;
+	const char *begun_why = begun_list(ruby, all);
+	if (sw_ruby_any_ec(&ruby->vm, ruby->snap, &ec)) {
+		const char *created_why = sw_ruby_created_each(&ruby->vm, ec, created_add, all);
+		why = why != NULL ? why : created_why;
 	}
-	return all->n;
+	*ret_why = w != NULL && w->fibers_cut ? "not all fibers could be copied"
+		   : begun_why != NULL        ? begun_why
+					      : why;
+	return all->n + all->n_created;
 }
 
 /* The thread that runs it; 0: none does. */
@@ -98,10 +136,28 @@ static const char *name_put(char *ret, uint64_t object_avma)
 	return ret;
 }
 
+/* The block that it will execute, if that is Ruby's. */
+static void created_show(struct sw_ruby_all_fibers *all, const struct sw_ruby_created *created,
+			 struct sw_runtime_task *ret, struct sw_frame_sink *sink)
+{
+	const struct sw_ruby_frame block = {.iseq_avma = created->iseq_avma,
+					    .kind = SW_RUBY_FRAME_RUBY};
+	ret->info = (struct sw_task){.address_avma = created->object_avma,
+				     .name = name_put(all->name, created->object_avma),
+				     .state = "created"};
+	ret->live_read = all->torn;
+	if (created->iseq_avma != 0)
+		(void) sw_ruby_frame_add(sink, &block, false); /* else: it is missed */
+}
+
 bool sw_ruby_fiber_show(struct sw_ruby *ruby, size_t n, struct sw_runtime_task *ret,
 			struct sw_frame_sink *sink)
 {
 	struct sw_ruby_all_fibers *all = ruby->fibers;
+	if (n >= all->n) {
+		created_show(all, &all->created[n - all->n], ret, sink);
+		return true;
+	}
 	const struct sw_ruby_fiber *f = &all->fibers[n];
 	ret->info = (struct sw_task){.address_avma = f->object_avma,
 				     .name = name_put(all->name, f->object_avma),

@@ -16,5 +16,10 @@ int sw_ruby_before(struct sw_capture *capture)
 		return -SW_E_NOMEM;
 	w->found = found;
 	*capture->found = w;
-	return 0;
+	/* Where it is not found, all sizes are those that nobody has set. */
+	if (!sw_ruby_pool_find(capture->memory, found.place, false, &w->pool))
+		return 0;
+	int r = sw_capture_want(capture, w->pool.avma, SW_RUBY_POOL_BYTES);
+	return r != 0 ? r
+		      : sw_capture_want(capture, w->pool.allocation_avma, SW_RUBY_ALLOCATION_BYTES);
 }

@@ -4,7 +4,7 @@
  * that nobody can read, and that leads to the fiber:
  *
  *	end		its VM stack: frames grow down from here, values up from the other end
- *	end - 128 KiB	its machine stack, which grows down; its first function, fiber_entry(), has the
+ *	end - values	its machine stack, which grows down; its first function, fiber_entry(), has the
  *			rb_fiber_t in a register that rb_fiber_start() and others save
  *	start
  *
@@ -12,7 +12,9 @@
  *			..., prev, resuming_fiber, status, {sp, the rb_fiber_t}, {start, current, size ...}
  *
  * A word on the machine stack counts only if the rb_fiber_t at it leads back: its context to the fiber and to
- * this VM stack, and what it says of its stack to this mapping.
+ * this VM stack, and what it says of its stack to this mapping. How large both are says the pool that they come from
+ * (fiber_pool.c); where that is not known, the VM stack has as many bytes as where nobody sets
+ * RUBY_FIBER_VM_STACK_SIZE.
  *
  * Source: cont.c (rb_fiber_struct, rb_context_struct, fiber_pool_stack, fiber_prepare_stack(),
  * fiber_entry()), coroutine/amd64/Context.h of Ruby 3.1.2 and 3.3.8.
@@ -39,6 +41,11 @@ static uint64_t word(struct sw_bytes bytes, size_t off)
 	return value;
 }
 
+static uint64_t values_bytes(const struct sw_ruby_vm *vm)
+{
+	return vm->pool.avma != 0 ? vm->pool.values_bytes : SW_RUBY_FIBER_VALUES_BYTES;
+}
+
 /* Where it says of which memory its stack is: the offset of resuming_fiber. 0: nowhere. */
 static size_t resuming_off(struct sw_bytes fiber, uint64_t avma, uint64_t start_avma,
 			   uint64_t end_avma)
@@ -56,7 +63,7 @@ static bool fiber_read(const struct sw_ruby_vm *vm, uint64_t avma, uint64_t star
 {
 	uint8_t data[FIBER_BYTES];
 	struct sw_bytes fiber = {data, sizeof(data)};
-	uint64_t values = end_avma - SW_RUBY_FIBER_VALUES_BYTES;
+	uint64_t values = end_avma - values_bytes(vm);
 	if (!sw_memory_read(vm->memory, avma, data, sizeof(data)))
 		return false;
 	size_t off = resuming_off(fiber, avma, start_avma, end_avma);
@@ -73,7 +80,7 @@ static bool fiber_read(const struct sw_ruby_vm *vm, uint64_t avma, uint64_t star
 	const struct sw_ruby_stack *s = &ret->stack;
 	if (off == 0 || word(fiber, FIBER_EC + SW_RUBY_EC_FIBER) != avma ||
 	    word(fiber, FIBER_EC + SW_RUBY_EC_STACK) != values ||
-	    word(fiber, FIBER_EC + SW_RUBY_EC_STACK_SIZE) != SW_RUBY_FIBER_VALUES_BYTES / WORD ||
+	    word(fiber, FIBER_EC + SW_RUBY_EC_STACK_SIZE) != values_bytes(vm) / WORD ||
 	    s->first_avma < values || s->first_avma >= end_avma ||
 	    (end_avma - s->first_avma) % vm->found->layout->frame_bytes != 0)
 		return false;
@@ -90,9 +97,8 @@ bool sw_ruby_fiber_at(const struct sw_ruby_vm *vm, uint64_t start_avma, uint64_t
 	struct sw_bytes machine = {data, sizeof(data)};
 	uint64_t tried[CANDIDATES_MAX];
 	size_t n = 0;
-	if (vm->found->layout == NULL ||
-	    end_avma - start_avma < SW_RUBY_FIBER_VALUES_BYTES + MACHINE_BYTES ||
-	    !sw_memory_read(vm->memory, end_avma - SW_RUBY_FIBER_VALUES_BYTES - sizeof(data), data,
+	if (vm->found->layout == NULL || end_avma - start_avma < values_bytes(vm) + MACHINE_BYTES ||
+	    !sw_memory_read(vm->memory, end_avma - values_bytes(vm) - sizeof(data), data,
 			    sizeof(data)))
 		return false;
 	for (size_t off = sizeof(data); off > 0 && n < CANDIDATES_MAX; off -= WORD) {
@@ -114,24 +120,34 @@ bool sw_ruby_fiber_of(const struct sw_ruby_vm *vm, const struct sw_snapshot *sna
 		      const struct sw_ruby_stack *stack, struct sw_ruby_fiber *ret)
 {
 	const struct sw_map *map = sw_snapshot_map(snap, stack->end_avma - 1);
-	return map != NULL && map->end_avma == stack->end_avma &&
-	       stack->end_avma - stack->values_avma == SW_RUBY_FIBER_VALUES_BYTES &&
-	       stack->ec_avma > FIBER_EC &&
-	       fiber_read(vm, stack->ec_avma - FIBER_EC, map->start_avma, map->end_avma, ret);
+	uint64_t start;
+	if (map == NULL || stack->end_avma - stack->values_avma != values_bytes(vm) ||
+	    stack->ec_avma <= FIBER_EC)
+		return false;
+	if (vm->pool.avma == 0 && map->end_avma != stack->end_avma)
+		return false;
+	start = vm->pool.avma != 0 ? stack->end_avma - vm->pool.stack_bytes : map->start_avma;
+	return start >= map->start_avma && start < stack->values_avma &&
+	       fiber_read(vm, stack->ec_avma - FIBER_EC, start, stack->end_avma, ret);
 }
 
-bool sw_ruby_fiber_map(const struct sw_snapshot *snap, size_t *at, const struct sw_map **ret)
+bool sw_ruby_fiber_memory(const struct sw_ruby_vm *vm, const struct sw_snapshot *snap, size_t *at,
+			  uint64_t *ret_start_avma, uint64_t *ret_end_avma)
 {
+	/* What lies behind the last one of the pool may have become one mapping with it. */
+	bool known = vm->pool.avma != 0;
+	uint64_t bytes = known ? vm->pool.stack_bytes : SW_RUBY_FIBER_VALUES_BYTES + 1;
 	for (size_t i = *at > 0 ? *at : 1; i < snap->n_maps; i++) {
 		const struct sw_map *m = &snap->maps[i], *guard = m - 1;
 		if (m->inode != 0 || m->path[0] != '\0' ||
 		    m->prot != (SW_MAP_READ | SW_MAP_WRITE) ||
-		    m->end_avma - m->start_avma <= SW_RUBY_FIBER_VALUES_BYTES ||
-		    guard->end_avma != m->start_avma || guard->inode != 0 ||
+		    m->end_avma - m->start_avma < bytes || guard->end_avma != m->start_avma ||
+		    guard->inode != 0 ||
 		    (guard->prot & (SW_MAP_READ | SW_MAP_WRITE | SW_MAP_EXEC)) != 0 ||
 		    guard->end_avma - guard->start_avma != PAGE)
 			continue;
-		*ret = m;
+		*ret_start_avma = m->start_avma;
+		*ret_end_avma = known ? m->start_avma + bytes : m->end_avma;
 		*at = i + 1;
 		return true;
 	}

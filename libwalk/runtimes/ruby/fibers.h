@@ -7,7 +7,7 @@
 
 enum {
 	SW_RUBY_FIBERS_MAX = 8192,              /* of one process that are looked at */
-	SW_RUBY_FIBER_VALUES_BYTES = 128 << 10, /* RUBY_FIBER_VM_STACK_SIZE, where nobody sets it */
+	SW_RUBY_FIBER_VALUES_BYTES = 128 << 10, /* of a VM stack, where nobody sets it otherwise */
 };
 
 /* A fiber that has begun and not ended, and has a stack of its own. */
@@ -32,7 +32,8 @@ bool sw_ruby_fiber_at(const struct sw_ruby_vm *vm, uint64_t start_avma, uint64_t
 bool sw_ruby_fiber_of(const struct sw_ruby_vm *vm, const struct sw_snapshot *snap,
 		      const struct sw_ruby_stack *stack, struct sw_ruby_fiber *ret);
 
-/* The next mapping from *at on that may be such a stack; *at goes on behind it. False: there are no more. */
-bool sw_ruby_fiber_map(const struct sw_snapshot *snap, size_t *at, const struct sw_map **ret);
+/* The next memory from mapping *at on that may be such a stack; *at goes on behind it. False: there is no more. */
+bool sw_ruby_fiber_memory(const struct sw_ruby_vm *vm, const struct sw_snapshot *snap, size_t *at,
+			  uint64_t *ret_start_avma, uint64_t *ret_end_avma);
 
 #endif

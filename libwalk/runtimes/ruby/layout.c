@@ -25,11 +25,11 @@ static const struct sw_ruby_lock_layout locks_3_1 = {
 };
 
 static const struct sw_ruby_layout layouts[] = {
-	{3, 0, 56, 120, 136, 144, 8, 16, 0, NULL},
-	{3, 1, 64, 120, 136, 144, 12, 16, 32, &locks_3_1},
-	{3, 2, 64, 112, 128, 136, 12, 24, 0, NULL},
-	{3, 3, 56, 112, 128, 136, 12, 24, 0, NULL},
-	{3, 4, 56, 112, 128, 136, 12, 24, 0, NULL},
+	{3, 0, 56, 120, 136, 144, 8, 16, 0, NULL, false},
+	{3, 1, 64, 120, 136, 144, 12, 16, 32, &locks_3_1, false},
+	{3, 2, 64, 112, 128, 136, 12, 24, 0, NULL, false},
+	{3, 3, 56, 112, 128, 136, 12, 24, 0, NULL, true},
+	{3, 4, 56, 112, 128, 136, 12, 24, 0, NULL, true},
 };
 
 const struct sw_ruby_layout *sw_ruby_layout_of(unsigned major, unsigned minor)

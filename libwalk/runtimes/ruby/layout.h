@@ -38,6 +38,7 @@ struct sw_ruby_layout {
 	uint8_t embedded_off; /* text of a String that is in its object */
 	uint8_t yjit_bytes;   /* of a frame of YJIT's code with its return address; 0: not known */
 	const struct sw_ruby_lock_layout *locks; /* static; NULL: not known */
+	bool lists_contexts; /* has a list of all contexts, for JITs that may be used later */
 };
 
 enum sw_ruby_offset {

@@ -8,8 +8,9 @@
  *	window     what is copied while nothing changes
  *	chain      the frames of a thread; frames: which of them lie on which native frame
  *	yjit       generated code
- *	fibers     stacks of fibers; all_fibers: what is shown of those that no thread
- *	           runs; fiber_root: where the native stack of one ends
+ *	fibers     stacks of fibers; fiber_pool: where these come from; created: those that have
+ *	           none yet; all_fibers: what is shown of those that no thread runs; fiber_root:
+ *	           where the native stack of one ends
  *	locks      who has the GVL or a Mutex; waits: who wants it
  */
 #include "runtimes/ruby/runtime.h"
@@ -45,11 +46,17 @@ static int ruby_open(const struct sw_snapshot *snap, void *found, void **ret_sta
 	ruby->snap = snap;
 	ruby->window = found;
 	ruby->source = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
-	ruby->vm = (struct sw_ruby_vm){sw_snapshot_memory(&ruby->source), &ruby->found};
+	ruby->vm = (struct sw_ruby_vm){.memory = sw_snapshot_memory(&ruby->source),
+				       .found = &ruby->found};
 	if (!sw_ruby_find(snap, &ruby->found)) {
 		ruby_close(ruby);
 		return 0;
 	}
+	if (ruby->window != NULL)
+		ruby->vm.pool = ruby->window->pool;
+	else if (ruby->found.layout != NULL)
+		(void) sw_ruby_pool_find(ruby->vm.memory, ruby->found.place, true,
+					 &ruby->vm.pool); /* else: as nobody has set it */
 	*ret_state = ruby;
 	return 0;
 }

@@ -5,6 +5,7 @@
  */
 #include "runtimes/ruby/vm.h"
 #include "bytes.h"
+#include "snapshot/snapshot.h"
 
 #include <string.h>
 
@@ -29,6 +30,16 @@ bool sw_ruby_ec_read(const struct sw_ruby_vm *vm, uint64_t fs_base, uint64_t *re
 		return false;
 	*ret_avma = ec;
 	return true;
+}
+
+bool sw_ruby_any_ec(const struct sw_ruby_vm *vm, const struct sw_snapshot *snap, uint64_t *ret_avma)
+{
+	uint8_t data[SW_RUBY_EC_FRAMES_BYTES];
+	for (size_t i = 0; i < snap->n_threads; i++)
+		if (snap->threads[i].fs_base != 0 &&
+		    sw_ruby_ec_read(vm, snap->threads[i].fs_base, ret_avma, data, sizeof(data)))
+			return true;
+	return false;
 }
 
 bool sw_ruby_stack_read(const struct sw_ruby_vm *vm, uint64_t fs_base, struct sw_ruby_stack *ret)

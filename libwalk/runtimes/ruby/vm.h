@@ -3,6 +3,7 @@
 #define SW_RUBY_VM_H
 
 #include "memory.h"
+#include "runtimes/ruby/fiber_pool.h"
 #include "runtimes/ruby/find.h"
 
 /*
@@ -12,6 +13,7 @@
 struct sw_ruby_vm {
 	struct sw_memory memory;
 	const struct sw_ruby_found *found; /* with a layout */
+	struct sw_ruby_pool pool;          /* of the stacks of fibers */
 };
 
 enum {
@@ -44,6 +46,9 @@ struct sw_ruby_frame {
 /* The execution context of a thread, and its first n bytes. False: the thread has no Ruby. */
 bool sw_ruby_ec_read(const struct sw_ruby_vm *vm, uint64_t fs_base, uint64_t *ret_avma,
 		     uint8_t *ret, size_t n);
+/* That of the first thread that has one. */
+bool sw_ruby_any_ec(const struct sw_ruby_vm *vm, const struct sw_snapshot *snap,
+		    uint64_t *ret_avma);
 /* False: the thread has no Ruby. */
 bool sw_ruby_stack_read(const struct sw_ruby_vm *vm, uint64_t fs_base, struct sw_ruby_stack *ret);
 bool sw_ruby_frame_read(const struct sw_ruby_vm *vm, uint64_t avma, struct sw_ruby_frame *ret);

@@ -9,6 +9,7 @@
  */
 #include "runtimes/ruby/window.h"
 #include "map.h"
+#include "runtimes/ruby/created.h"
 #include "runtimes/ruby/fibers.h"
 #include "runtimes/ruby/locks.h"
 #include "runtimes/ruby/yjit.h"
@@ -163,25 +164,49 @@ static void thread_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm, u
 	stack_copy(w, vm, &stack);
 }
 
+struct creating {
+	struct sw_ruby_window *w;
+	const struct sw_ruby_vm *vm;
+};
+
+/* What the name of its block needs. */
+static bool created_copy(void *arg, const struct sw_ruby_created *created)
+{
+	struct creating *c = arg;
+	const struct sw_ruby_frame frame = {.iseq_avma = created->iseq_avma,
+					    .kind = SW_RUBY_FRAME_RUBY};
+	if (sw_capture_is_late(c->w->capture)) {
+		c->w->fibers_cut = true;
+		return false;
+	}
+	if (created->iseq_avma != 0)
+		name_copy(c->w, c->vm, &frame);
+	return true;
+}
+
 /* Of threads that run one, it was copied with the thread, and is once more. */
 static void fibers_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm)
 {
 	/* Not remembered, as it is read once. */
 	const struct sw_ruby_vm plain = {.memory = sw_copied_memory(w->capture),
-					 .found = &w->found};
-	const struct sw_map *map;
+					 .found = &w->found,
+					 .pool = w->pool};
+	struct creating creating = {w, vm};
 	struct sw_ruby_fiber fiber;
+	uint64_t start, end, ec;
 	size_t at = 0, n = 0;
-	while (sw_ruby_fiber_map(w->capture->snap, &at, &map)) {
+	while (sw_ruby_fiber_memory(vm, w->capture->snap, &at, &start, &end)) {
 		if (n == SW_RUBY_FIBERS_MAX || sw_capture_is_late(w->capture)) {
 			w->fibers_cut = true;
 			return;
 		}
-		if (sw_ruby_fiber_at(&plain, map->start_avma, map->end_avma, &fiber)) {
+		if (sw_ruby_fiber_at(&plain, start, end, &fiber)) {
 			n++;
 			stack_copy(w, vm, &fiber.stack);
 		}
 	}
+	if (sw_ruby_any_ec(&plain, w->capture->snap, &ec))
+		w->created_why = sw_ruby_created_each(&plain, ec, created_copy, &creating);
 }
 
 int sw_ruby_in_window(struct sw_capture *capture)
@@ -190,7 +215,7 @@ int sw_ruby_in_window(struct sw_capture *capture)
 	struct sw_ruby_window *w = *capture->found;
 	if (w == NULL)
 		return 0;
-	struct sw_ruby_vm vm = {.memory = {&ops, w}, .found = &w->found};
+	struct sw_ruby_vm vm = {.memory = {&ops, w}, .found = &w->found, .pool = w->pool};
 	w->capture = capture;
 	memset(w->seen, 0, sizeof(w->seen)); /* the window may be repeated */
 	w->n_seen = 0;
@@ -204,6 +229,7 @@ int sw_ruby_in_window(struct sw_capture *capture)
 		code_copy(w, capture->snap, t->regs.pc_avma);
 	}
 	w->fibers_cut = false;
+	w->created_why = NULL;
 	if (capture->snap->priv->tasks) /* last: what threads need comes first */
 		fibers_copy(w, &vm);
 	return 0;

@@ -17,11 +17,13 @@ struct sw_ruby_seen {
 /* What is set aside for the window before it: *sw_capture.found. */
 struct sw_ruby_window {
 	struct sw_ruby_found found;
+	struct sw_ruby_pool pool; /* as it was before */
 	struct sw_capture *capture;
 	struct sw_ruby_seen seen[SW_RUBY_SEEN_SLOTS];
 	size_t n_seen;
 	bool whole;              /* nothing runs */
 	bool fibers_cut;         /* not all were looked at */
+	const char *created_why; /* static; why there may be more that have not begun; NULL */
 	uint64_t gvl_avma;       /* the last one that was copied */
 	struct sw_range bulk[2]; /* frames and values of the thread that is copied */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/v8/find.h"
 #include "native/known_files.h"
+#include "runtimes/v8/numbers.h"
 #include "snapshot/module.h"
 
 #include <snapwalk/error.h>
@@ -36,6 +37,7 @@ bool sw_v8_probe(const struct sw_snapshot *snap)
 /* What of .symtab is looked for. */
 struct wanted {
 	uint64_t code_svma, data_svma, size_svma; /* 0: not there */
+	uint64_t table_svma, table_data_svma;
 	uint64_t sizes_svma, sizes_bytes;
 	uint64_t walker_svma, wasm_svma;
 };
@@ -53,6 +55,10 @@ static void wanted_take(const char *name, const Elf64_Sym *sym, struct wanted *w
 		w->data_svma = sym->st_value;
 	else if (strcmp(name, "v8_Default_embedded_blob_code_size_") == 0)
 		w->size_svma = sym->st_value;
+	else if (strcmp(name, "v8_Default_embedded_blob_data_") == 0)
+		w->table_svma = sym->st_value;
+	else if (strcmp(name, "v8_Default_embedded_blob_data_data_") == 0)
+		w->table_data_svma = sym->st_value;
 	else if (strcmp(name, "PushAllRegistersAndIterateStack") == 0)
 		w->walker_svma = sym->st_value;
 	else if (strcmp(name, "_ZN2v88internal4wasm12_GLOBAL__N_117global_wasm_stateE") == 0)
@@ -115,6 +121,7 @@ static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_ta
 			.interprets = begins(name, "InterpreterEnt") ||
 				      begins(name, "BaselineOrInterpreterEnter") ||
 				      begins(name, "BaselineLeaveFrame"),
+			.resumes = sw_v8_await_builtin_of(name) <= SW_V8_GENERATOR_YIELD,
 			.handler = ends_with(name, "Handler"),
 		};
 	}
@@ -156,8 +163,13 @@ static const char *blob_find(struct sw_v8_program *p, const struct sw_elf *elf)
 	    sw_bytes_sub(bytes, 0, WALKER_BYTES, &p->walker))
 		p->walker_off = (uint64_t) (bytes.data - elf->image.data);
 	p->builtins = calloc(BUILTINS_MAX, sizeof(*p->builtins));
-	return p->builtins == NULL ? "memory for the table of builtins"
-				   : builtins_fill(p, &table, svma);
+	if (p->builtins == NULL)
+		return "memory for the table of builtins";
+	const char *missing = builtins_fill(p, &table, svma);
+	svma = w.table_data_svma != 0 ? w.table_data_svma : w.table_svma;
+	if (missing == NULL && svma != 0 && sw_elf_loaded(elf, svma, &bytes))
+		sw_v8_numbers_find(p, bytes);
+	return missing;
 }
 
 static void version_fill(const struct sw_elf_symbols *symbols, struct sw_v8_program *p)

@@ -2,7 +2,7 @@
 /*
  * Source: tools/gen-postmortem-metadata.py of V8 10.2, 11.3, 12.4, 13.6 and 14.6 (node 18, 20, 22, 24
  * and 26), and the constants that their builds export. What the script has lost on the way is by
- * version: src/objects/code.h, instruction-stream.h, bytecode-array.h, scope-info.tq.
+ * version: src/objects/code.h, instruction-stream.h, bytecode-array.h, scope-info.tq, promise.tq.
  */
 #include "runtimes/v8/layout.h"
 #include "cleanup.h"
@@ -42,6 +42,18 @@ static const struct row rows[] = {
 	{AT(frame_js_to_wasm), {"frametype_JsToWasmFrame"}},
 	{AT(frame_types), {"frametype_NativeFrame"}},
 	{AT(wasm.type_module), {"type_WasmModuleObject__WASM_MODULE_OBJECT_TYPE"}},
+};
+
+/* Who awaits what is not told without these. */
+static const struct row await_rows[] = {
+	{AT(awaits.type_function), {"type_JSAsyncFunctionObject__JS_ASYNC_FUNCTION_OBJECT_TYPE"}},
+	{AT(awaits.type_generator),
+	 {"type_JSAsyncGeneratorObject__JS_ASYNC_GENERATOR_OBJECT_TYPE"}},
+	{AT(awaits.type_promise), {"type_JSPromise__JS_PROMISE_TYPE"}},
+	{AT(awaits.type_reaction), {"type_PromiseReaction__PROMISE_REACTION_TYPE"}},
+	{AT(awaits.type_capability), {"type_PromiseCapability__PROMISE_CAPABILITY_TYPE"}},
+	{AT(awaits.type_request), {"type_AsyncGeneratorRequest__ASYNC_GENERATOR_REQUEST_TYPE"}},
+	{AT(awaits.type_interpreter_data), {"type_InterpreterData__INTERPRETER_DATA_TYPE"}},
 };
 
 /* What is checked, as all that is read stands on it. */
@@ -96,6 +108,7 @@ static const struct sw_v8_layout versions[] = {
 	 .deopt_literals = 2,
 	 .deopt_shared = 6,
 	 .deopt_positions = 7,
+	 .awaits.reaction_next = 8,
 	 .wasm = {.state_ranges = 80,
 		  .state_wrappers = SW_V8_NONE,
 		  .module_codes = 424,
@@ -125,6 +138,7 @@ static const struct sw_v8_layout versions[] = {
 	 .deopt_literals = 2,
 	 .deopt_shared = 6,
 	 .deopt_positions = 7,
+	 .awaits.reaction_next = 8,
 	 .wasm = {.state_ranges = 72,
 		  .state_wrappers = SW_V8_NONE,
 		  .module_codes = 312,
@@ -155,6 +169,7 @@ static const struct sw_v8_layout versions[] = {
 	 .deopt_literals = 2,
 	 .deopt_shared = 6,
 	 .deopt_positions = 7,
+	 .awaits.reaction_next = 16,
 	 .wasm = {.state_ranges = 72,
 		  .state_wrappers = SW_V8_NONE,
 		  .module_codes = 400,
@@ -186,6 +201,7 @@ static const struct sw_v8_layout versions[] = {
 	 .deopt_literals = 3,
 	 .deopt_shared = 7,
 	 .deopt_positions = 8,
+	 .awaits.reaction_next = 16,
 	 .wasm = {.state_ranges = 40,
 		  .state_wrappers = 168,
 		  .module_codes = 320,
@@ -218,6 +234,7 @@ static const struct sw_v8_layout versions[] = {
 	 .deopt_shared = 7,
 	 .deopt_positions = 8,
 	 .positions_flagged = true,
+	 .awaits.reaction_next = 16,
 	 .wasm = {.state_ranges = 40,
 		  .state_wrappers = 320,
 		  .module_codes = 312,
@@ -308,6 +325,9 @@ bool sw_v8_layout_fill(const struct sw_elf_symbols *symbols, struct sw_v8_layout
 	layout.wasm.type_instance = SW_V8_NONE;
 	if (sw_v8_constant(symbols, "type_WasmInstanceObject__WASM_INSTANCE_OBJECT_TYPE", &value))
 		layout.wasm.type_instance = value;
+	layout.awaits.has_types = true;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(await_rows); i++)
+		layout.awaits.has_types &= row_read(symbols, &await_rows[i], &layout);
 	*ret = layout;
 	return true;
 }

@@ -20,6 +20,32 @@ struct sw_v8_wasm_layout {
 	int32_t type_instance, type_module;
 };
 
+/* Builtins that continue an async function, or are what a promise calls. */
+enum sw_v8_await_builtin {
+	SW_V8_AWAIT_RESOLVE,
+	SW_V8_AWAIT_REJECT,
+	SW_V8_GENERATOR_RESOLVE,
+	SW_V8_GENERATOR_REJECT,
+	SW_V8_GENERATOR_YIELD,
+	SW_V8_CAPABILITY_RESOLVE,
+	SW_V8_ALL_ELEMENT,
+	SW_V8_SETTLED_ELEMENT,
+	SW_V8_ANY_ELEMENT, /* is a reject handler */
+	SW_V8_AWAIT_BUILTINS,
+};
+
+/* What leads from an async function to those that await it: awaits.c. */
+struct sw_v8_await_layout {
+	int32_t type_function, type_generator; /* the objects of async functions and generators */
+	int32_t type_promise, type_reaction, type_capability, type_request;
+	int32_t type_interpreter_data;
+	int32_t reaction_next;
+	bool has_types;
+	/* V8's numbers of them, by the table that it has of its builtins. */
+	int32_t builtins[SW_V8_AWAIT_BUILTINS];
+	bool has_builtins;
+};
+
 /*
  * Where things are in a version of V8: from the constants that it publishes for debuggers (v8dbg_*), and
  * what they do not say by its version. Offsets count from the begin of an object; SW_V8_NONE: it has no
@@ -44,6 +70,7 @@ struct sw_v8_layout {
 	bool scope_flags_raw;   /* an integer, no Smi */
 	bool positions_flagged; /* an address's delta has two flags below it, and no sign */
 	struct sw_v8_wasm_layout wasm;
+	struct sw_v8_await_layout awaits;
 };
 
 /* False with *ret_missing (static) when the version is not known, or says other things than it did. */

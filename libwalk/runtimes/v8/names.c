@@ -24,15 +24,17 @@ static bool is_same(const struct sw_v8_frame *a, const struct sw_v8_frame *b)
 {
 	return a->shared == b->shared && a->bytecode == b->bytecode && a->offset == b->offset &&
 	       a->code.object == b->code.object && a->pc == b->pc && a->exact == b->exact &&
-	       a->wasm.object == b->wasm.object && a->script == b->script;
+	       a->wasm.object == b->wasm.object && a->script == b->script &&
+	       a->combinator == b->combinator && a->element == b->element;
 }
 
-static uint64_t cookie_of(struct sw_v8 *v8, const struct sw_v8_frame *frame)
+uint64_t sw_v8_frame_keep(struct sw_v8 *v8, const struct sw_v8_frame *frame)
 {
 	uint64_t key = sw_mix64(frame->shared ^ sw_mix64(frame->bytecode)), kept;
 	key = sw_mix64(key ^ sw_mix64((uint64_t) frame->offset ^ sw_mix64(frame->code.object)));
 	key = sw_mix64(key ^ frame->pc ^ (uint64_t) frame->exact << 63);
 	key = sw_mix64(key ^ sw_mix64(frame->wasm.object ^ sw_mix64(frame->script)));
+	key = sw_mix64(key ^ (uintptr_t) frame->combinator ^ (uint64_t) frame->element << 32);
 	if (sw_map64_get(&v8->by_frame, key, &kept) && kept <= v8->n_frames &&
 	    is_same(&v8->frames[kept - 1], frame))
 		return kept;
@@ -126,7 +128,7 @@ bool sw_v8_owns(struct sw_v8 *v8, const struct sw_cursor *cursor, uint64_t *ret_
 		frame.pc = cursor->regs.pc_avma;
 		frame.exact = cursor->exact_pc;
 	}
-	*ret_cookie = cookie_of(v8, &frame);
+	*ret_cookie = sw_v8_frame_keep(v8, &frame);
 	return true;
 }
 
@@ -287,6 +289,20 @@ static size_t levels_of(struct sw_v8 *v8, const struct sw_v8_frame *frame,
 	return 1;
 }
 
+/* As V8's own stacks have it. */
+static int combinator_describe(const struct sw_v8_frame *f, size_t level,
+			       struct sw_description *ret)
+{
+	if (level != 0 && level != SW_V8_OUTERMOST)
+		return 0;
+	if (f->element >= 0)
+		(void) snprintf(ret->function, sizeof(ret->function), "%s (index %" PRId32 ")",
+				f->combinator, f->element); /* fits */
+	else
+		(void) snprintf(ret->function, sizeof(ret->function), "%s", f->combinator);
+	return 1;
+}
+
 int sw_v8_describe(struct sw_v8 *v8, const struct sw_frame *frame, size_t level,
 		   struct sw_description *ret)
 {
@@ -298,6 +314,8 @@ int sw_v8_describe(struct sw_v8 *v8, const struct sw_frame *frame, size_t level,
 	const struct sw_v8_frame *f = &v8->frames[frame->cookie - 1];
 	if (f->wasm.object != 0)
 		return wasm_describe(v8, f, level, ret);
+	if (f->combinator != NULL)
+		return combinator_describe(f, level, ret);
 	size_t n = levels_of(v8, f, levels);
 	if (level == SW_V8_OUTERMOST)
 		level = n - 1;

@@ -10,6 +10,9 @@ static const size_t SW_V8_OUTERMOST = SIZE_MAX;
 /* As sw_runtime_ops.owns; the cookie is the frame's number. */
 bool sw_v8_owns(struct sw_v8 *v8, const struct sw_cursor *cursor, uint64_t *ret_cookie);
 
+/* The cookie of a frame; 0: it could not be kept. */
+uint64_t sw_v8_frame_keep(struct sw_v8 *v8, const struct sw_v8_frame *frame);
+
 /* Whether the frame is V8's own, and not the program's. */
 bool sw_v8_is_internal(struct sw_v8 *v8, const struct sw_cursor *cursor);
 

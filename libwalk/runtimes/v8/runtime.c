@@ -2,15 +2,17 @@
 /*
  * JavaScript: the frames of V8's interpreter, compilers and builtins in node, without any help of it.
  *
- *	find      which module has V8, and its builtins; layout: what it publishes for debuggers
+ *	find      which module has V8, and its builtins (numbers: what functions call them); layout: what it publishes for debuggers
  *	flow      where a function's return address is at each of its instructions
  *	frame     what a pc is in; step: one frame further
  *	object, function, code, positions   objects; names and lines; what was compiled into what
  *	wasm, wire               code of WebAssembly, which is no object; names of its functions
  *	names     which function a frame is in
+ *	awaits    from an async function to those that await it; awaited: of those that threads run
  *	before, window           what is copied while nothing moves
  */
 #include "runtimes/v8/runtime.h"
+#include "runtimes/v8/awaited.h"
 #include "runtimes/v8/before.h"
 #include "runtimes/v8/find.h"
 #include "runtimes/v8/names.h"
@@ -28,6 +30,7 @@ static void v8_close(void *state)
 		return;
 	sw_map64_deinit(&v8->by_frame);
 	free(v8->frames);
+	free(v8->resumed);
 	free(v8);
 }
 
@@ -70,8 +73,20 @@ static bool v8_frames(void *state, const struct sw_cursor *callee, uint64_t call
 	uint64_t cookie;
 	(void) caller_sp_avma;
 	(void) sink; /* its functions have frames of their own */
-	return v8->program->usable && sw_v8_is_internal(v8, callee) &&
-	       !sw_v8_owns(v8, callee, &cookie);
+	if (!v8->program->usable)
+		return false;
+	sw_v8_resumed_note(v8, callee);
+	return sw_v8_is_internal(v8, callee) && !sw_v8_owns(v8, callee, &cookie);
+}
+
+static size_t v8_awaited(void *state, const char **ret_why)
+{
+	return sw_v8_awaited(state, ret_why);
+}
+
+static bool v8_task(void *state, size_t n, struct sw_runtime_task *ret, struct sw_frame_sink *sink)
+{
+	return sw_v8_awaited_show(state, n, ret, sink);
 }
 
 static int v8_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
@@ -134,6 +149,8 @@ const struct sw_runtime_ops sw_runtime_v8 = {
 	.frames = v8_frames,
 	.names = v8_names,
 	.inlined = v8_inlined,
+	.awaited = v8_awaited,
+	.task = v8_task,
 	.identify = v8_identify,
 	.explain = v8_explain,
 };

@@ -16,6 +16,7 @@ struct sw_v8_builtin {
 	const char *name;    /* the image's, without "Builtins_" */
 	bool interprets;     /* runs bytecode in its caller's or its own frame, or leaves that */
 	bool handler;        /* of one bytecode */
+	bool resumes;        /* an async function or generator, which its function belongs to */
 };
 
 /* What is known of a file that has V8 in it; kept with the module. */
@@ -48,6 +49,14 @@ struct sw_v8_frame {
 	bool exact;                  /* pc is that of an interrupted instruction */
 	struct sw_v8_wasm_code wasm; /* object 0: none */
 	uint64_t script;             /* of WebAssembly; 0: unknown */
+	const char *combinator;      /* static: it is no function but that call; NULL */
+	int32_t element;             /* of it; -1: unknown */
+};
+
+/* What a thread runs: the function of a builtin that continues an async function. */
+struct sw_v8_resumed {
+	pid_t tid;
+	uint64_t closure;
 };
 
 struct sw_v8 {
@@ -64,6 +73,10 @@ struct sw_v8 {
 		unset_sp; /* sp of the frame that is not set up yet, though it has called; 0: none */
 	uint64_t
 		stale_sp; /* sp of the interpreted frame whose bytecode offset is of an earlier call */
+	struct sw_v8_resumed *resumed; /* owned; one a thread at most */
+	size_t n_resumed, resumed_capacity;
+	bool resumed_lost;
+	char task_name[544]; /* of the one that was shown last */
 };
 
 #endif

@@ -2,13 +2,14 @@
 /*
  * Objects move as soon as the process goes on, so what names need is copied: for each frame of JavaScript
  * on a stack its function and what leads from there to name, file and line; for each address of made code
- * the Code it belongs to. That is done by those who read it afterwards, over a memory that copies what
+ * the Code it belongs to; for an async function that goes on after an await those that await it. That is done by those who read it afterwards, over a memory that copies what
  * they look at, in blocks.
  *
  * In the window: nothing is allocated, opened or parsed; the reads are bounded by what was set aside.
  */
 #include "runtimes/v8/window.h"
 #include "arch/arch.h"
+#include "runtimes/v8/awaits.h"
 #include "runtimes/v8/code.h"
 #include "runtimes/v8/flow.h"
 #include "runtimes/v8/function.h"
@@ -143,11 +144,29 @@ static void code_copy(struct sw_v8_window *w, uint64_t pc, bool exact, bool like
 		sw_v8_code_touch(window_heap(w), &code, shared_copy, w);
 }
 
+/* Who awaits what a builtin continues, if this is its function. */
+static void awaits_copy(struct sw_v8_window *w, uint64_t function)
+{
+	struct sw_v8_await await;
+	struct sw_v8_await_chain chain;
+	if (!w->awaits || !sw_v8_await_begin(window_heap(w), function, &await, &chain))
+		return;
+	do {
+		if (await.shared != 0)
+			shared_copy(w, await.shared);
+		if (await.bytecode != 0)
+			bytecode_copy(w, await.bytecode);
+	} while (w->n_awaits++ < SW_V8_WINDOW_AWAITS_MAX && !sw_capture_is_late(w->capture) &&
+		 sw_v8_await_next(&chain, &await));
+}
+
 static void function_copy(struct sw_v8_window *w, uint64_t function)
 {
 	uint64_t shared;
-	if (is_new(w, function) && sw_v8_shared_of(window_heap(w), function, &shared))
-		shared_copy(w, shared);
+	if (!is_new(w, function) || !sw_v8_shared_of(window_heap(w), function, &shared))
+		return;
+	shared_copy(w, shared);
+	awaits_copy(w, function);
 }
 
 /* The word at an address of a stack may be its caller's rbp. */
@@ -259,7 +278,7 @@ int sw_v8_in_window(struct sw_capture *capture)
 	/* The window may be repeated. */
 	sw_copied_blocks_begin(&w->blocks, capture);
 	memset(w->seen, 0, sizeof(w->seen));
-	w->n_seen = w->misses = 0;
+	w->n_seen = w->misses = w->n_awaits = 0;
 	w->capture = capture;
 	for (size_t i = 0; i < capture->snap->n_threads; i++)
 		thread_copy(w, &capture->snap->threads[i]);

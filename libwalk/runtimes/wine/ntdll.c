@@ -13,20 +13,49 @@ enum {
 	/* Where each process has the system call dispatcher's address, for code that looks like
 	 * Windows' (Wine 8.0 and 10.0, dlls/ntdll/unix/signal_x86_64.c, signal_init_process()). */
 	USER_SHARED_DISPATCHER = 0x7ffe1000,
+	TEB32_DISPATCHER = 0xc0, /* the same of 32-bit programs: WOW32Reserved (signal_i386.c,
+				    signal_alloc_thread()) */
 };
 
 /* The function returns the address of the string: lea rax, [rip + disp32]; ret. */
-static void version_read(struct sw_memory memory, uint64_t function_avma, char version[32])
+static bool version_find(struct sw_memory memory, uint64_t function_avma, uint64_t *ret)
 {
 	static const uint8_t lea[] = {0x48, 0x8d, 0x05};
 	uint8_t code[8];
 	int32_t displacement;
-	char text[32];
-	if (function_avma == 0 || !sw_memory_read(memory, function_avma, code, sizeof(code)) ||
+	if (!sw_memory_read(memory, function_avma, code, sizeof(code)) ||
 	    memcmp(code, lea, sizeof(lea)) != 0 || code[7] != 0xc3)
-		return;
+		return false;
 	memcpy(&displacement, code + sizeof(lea), sizeof(displacement));
-	uint64_t at = function_avma + 7 + (uint64_t) (int64_t) displacement;
+	*ret = function_avma + 7 + (uint64_t) (int64_t) displacement;
+	return true;
+}
+
+/* [push ebp; mov ebp, esp;] mov eax, imm32 */
+static bool version_find_32(struct sw_memory memory, uint64_t function_avma, uint64_t *ret)
+{
+	static const uint8_t push[] = {0x55, 0x89, 0xe5};
+	enum { MOV = 0xb8 };
+	uint8_t code[8];
+	uint32_t avma;
+	if (!sw_memory_read(memory, function_avma, code, sizeof(code)))
+		return false;
+	size_t at = memcmp(code, push, sizeof(push)) == 0 ? sizeof(push) : 0;
+	if (code[at] != MOV)
+		return false;
+	memcpy(&avma, code + at + 1, sizeof(avma));
+	*ret = avma;
+	return true;
+}
+
+static void version_read(struct sw_memory memory, uint64_t function_avma, char version[32])
+{
+	char text[32];
+	uint64_t at;
+	if (function_avma == 0 ||
+	    !(sw_memory_is_32bit(memory) ? version_find_32(memory, function_avma, &at)
+					 : version_find(memory, function_avma, &at)))
+		return;
 	if (!sw_memory_read(memory, at, text, sizeof(text)))
 		return;
 	size_t n = 0;
@@ -40,10 +69,10 @@ static void version_read(struct sw_memory memory, uint64_t function_avma, char v
 static uint64_t pointer_read(const struct sw_pe_exports *e, const char *name)
 {
 	uint64_t at = sw_pe_export_find(e, name), value;
-	return at != 0 && sw_memory_u64(e->memory, at, &value) ? value : 0;
+	return at != 0 && sw_memory_word(e->memory, at, &value) ? value : 0;
 }
 
-static void names_read(struct sw_memory memory, struct sw_wine_ntdll *n)
+static void names_read(struct sw_memory memory, uint64_t teb_avma, struct sw_wine_ntdll *n)
 {
 	struct sw_pe_exports e;
 	if (!sw_pe_exports_open(memory, n->place->start_avma, &e)) {
@@ -57,8 +86,9 @@ static void names_read(struct sw_memory memory, struct sw_wine_ntdll *n)
 	n->delete_table_avma = sw_pe_export_find(&e, "RtlDeleteFunctionTable");
 	n->unix_call_avma = pointer_read(&e, "__wine_unix_call_dispatcher");
 	n->syscall_avma = pointer_read(&e, "__wine_syscall_dispatcher");
-	if (n->syscall_avma == 0 &&
-	    !sw_memory_u64(memory, USER_SHARED_DISPATCHER, &n->syscall_avma))
+	uint64_t at =
+		sw_memory_is_32bit(memory) ? teb_avma + TEB32_DISPATCHER : USER_SHARED_DISPATCHER;
+	if (n->syscall_avma == 0 && !sw_memory_word(memory, at, &n->syscall_avma))
 		n->syscall_avma = 0;
 	version_read(memory, sw_pe_export_find(&e, "wine_get_version"), n->version);
 	if (n->syscall_avma == 0 || n->unix_call_avma == 0)
@@ -90,8 +120,8 @@ enum tebs {
 	TEBS_KNOWN,
 };
 
-/* Linux' own code leaves gs base 0. */
-static enum tebs tebs_look(const struct sw_snapshot *snap)
+/* Linux' own code leaves gs base 0. *ret_avma: one of them, if any is known. */
+static enum tebs tebs_look(const struct sw_snapshot *snap, uint64_t *ret_avma)
 {
 	struct sw_snapshot_memory snapshot_memory = {.snap = snap};
 	struct sw_memory memory = sw_snapshot_memory(&snapshot_memory);
@@ -101,8 +131,10 @@ static enum tebs tebs_look(const struct sw_snapshot *snap)
 		struct sw_wine_teb teb;
 		if (!t->captured || t->gs_base == 0)
 			continue;
-		if (sw_wine_teb_read(memory, t->gs_base, &teb))
+		if (sw_wine_teb_read(memory, t->gs_base, &teb)) {
+			*ret_avma = t->gs_base;
 			return TEBS_KNOWN;
+		}
 		if (sw_pe_is_teb(memory, t->gs_base))
 			found = TEBS_UNKNOWN;
 	}
@@ -125,7 +157,8 @@ static bool leads_to_unix(const struct sw_snapshot *snap, const struct sw_wine_n
 bool sw_wine_ntdll_find(const struct sw_snapshot *snap, struct sw_wine_ntdll *ret)
 {
 	struct sw_snapshot_memory memory = {.snap = snap};
-	enum tebs tebs = tebs_look(snap);
+	uint64_t teb_avma = 0;
+	enum tebs tebs = tebs_look(snap, &teb_avma);
 	bool found = false;
 	if (tebs == TEBS_NONE)
 		return false;
@@ -133,7 +166,7 @@ bool sw_wine_ntdll_find(const struct sw_snapshot *snap, struct sw_wine_ntdll *re
 		if (!is_ntdll(&snap->places[i]))
 			continue;
 		struct sw_wine_ntdll n = {.place = &snap->places[i]};
-		names_read(sw_snapshot_memory(&memory), &n);
+		names_read(sw_snapshot_memory(&memory), teb_avma, &n);
 		bool own = leads_to_unix(snap, &n);
 		if (!found || own)
 			*ret = n;

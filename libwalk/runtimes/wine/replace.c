@@ -13,11 +13,15 @@ static bool any_register_is(const struct sw_regs *regs, uint64_t value)
 	return false;
 }
 
-/* The frame still has the rip of the system call's thunk, "syscall; ret". */
+/* The frame still has the rip of the system call's thunk, "syscall; ret"; of i386 "call *..; ret $.." */
 static bool is_in_thunk(struct sw_memory memory, uint64_t pc_avma)
 {
 	static const uint8_t wanted[] = {0x0f, 0x05, 0xc3};
 	uint8_t code[sizeof(wanted)];
+	uint64_t target_avma;
+	if (sw_memory_is_32bit(memory))
+		return sw_memory_read(memory, pc_avma, code, 1) && (code[0] & 0xfe) == 0xc2 &&
+		       sw_arch_call_before(memory, pc_avma, &target_avma) != SW_CALL_NONE;
 	return sw_memory_read(memory, pc_avma - 2, code, sizeof(code)) &&
 	       memcmp(code, wanted, sizeof(code)) == 0;
 }
@@ -26,7 +30,7 @@ static bool is_in_thunk(struct sw_memory memory, uint64_t pc_avma)
 static bool is_whole(struct sw_memory memory, uint64_t sp_avma)
 {
 	uint64_t return_avma, target_avma;
-	return sw_memory_u64(memory, sp_avma, &return_avma) &&
+	return sw_memory_word(memory, sp_avma, &return_avma) &&
 	       sw_arch_call_before(memory, return_avma, &target_avma) != SW_CALL_NONE;
 }
 

@@ -4,7 +4,8 @@
 #include "runtimes/wine/frames.h"
 
 enum {
-	FRAME_RSP = 0x88,
+	FRAME_RSP = 0x88, /* of a syscall_frame */
+	FRAME_ESP = 0x0c,
 	/* Upper end of a signal stack: the kernel's frame, with the largest state of the processor
 	 * that is saved (AMX: 11 KiB). */
 	SIGNAL_LOOK_BYTES = 14 << 10,
@@ -103,6 +104,7 @@ static size_t group_find(struct sw_capture *capture, size_t first, size_t last,
 	uint8_t raw[GROUP][SW_WINE_TEB_BYTES];
 	struct sw_capture_read reads[GROUP];
 	size_t n = 0, found = 0;
+	bool is_32bit = capture->snap->process.elf_class == 32;
 	for (size_t i = first; i < last; i++) {
 		uint64_t gs = capture->snap->threads[i].gs_base;
 		/* Linux' own code leaves gs base 0. */
@@ -115,7 +117,7 @@ static size_t group_find(struct sw_capture *capture, size_t first, size_t last,
 	for (size_t i = 0; i < n; i++) {
 		struct wine_thread t = {.index = threads[i].index};
 		struct sw_bytes bytes = {raw[i], sizeof(raw[i])};
-		if (!reads[i].ok || !sw_wine_teb_parse(bytes, reads[i].avma, &t.teb))
+		if (!reads[i].ok || !sw_wine_teb_parse(bytes, is_32bit, reads[i].avma, &t.teb))
 			continue;
 		t.sp_avma = capture->snap->threads[t.index].regs.sp_avma;
 		t.in_signal = sw_wine_on_signal_stack(&t.teb, t.sp_avma);
@@ -131,9 +133,13 @@ static void group_add(struct sw_capture *capture, size_t first, size_t last)
 	size_t n = group_find(capture, first, last, threads);
 	for (size_t i = 0; i < n; i++) {
 		struct wine_thread *t = &threads[i];
-		reads[i] = (struct sw_capture_read){t->teb.syscall_frame_avma + FRAME_RSP,
-						    &t->windows_sp_avma, sizeof(t->windows_sp_avma),
-						    false};
+		bool is_32bit = t->teb.is_32bit;
+		/* Little-endian: of a word of 4 bytes the lower half. */
+		reads[i] =
+			(struct sw_capture_read){t->teb.syscall_frame_avma +
+							 (is_32bit ? FRAME_ESP : FRAME_RSP),
+						 &t->windows_sp_avma,
+						 is_32bit ? 4 : sizeof(t->windows_sp_avma), false};
 	}
 	sw_capture_read_many(capture, reads, n);
 	for (size_t i = 0; i < n; i++) {

@@ -3,6 +3,7 @@
 #include "cfi/find.h"
 #include "cfi/function.h"
 #include "formats/pe_image.h"
+#include "pe/cfi.h"
 #include "pe/unwind.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/read.h"
@@ -39,6 +40,27 @@ static struct sw_wine_function function_find(const struct sw_pe_image *image,
 	return (struct sw_wine_function){base_avma + entry.begin_rva, base_avma + entry.end_rva};
 }
 
+/* Of images for i386, which have no function table: by their call frame information. */
+static struct sw_wine_function function_find_32(const struct sw_wine *w, uint64_t avma)
+{
+	const struct sw_place *place = w->ntdll.place;
+	struct sw_pe_cfi *cfi = sw_pe_cfi_get(place->module);
+	uint32_t start, end;
+	const char *section;
+	if (avma == 0 || cfi == NULL ||
+	    !sw_pe_cfi_function(cfi, (uint32_t) (avma - place->start_avma), &start, &end, &section))
+		return (struct sw_wine_function){0};
+	return (struct sw_wine_function){place->start_avma + start, place->start_avma + end};
+}
+
+static void functions_find_32(struct sw_wine *w)
+{
+	w->callback = function_find_32(w, w->ntdll.callback_avma);
+	w->exception = function_find_32(w, w->ntdll.exception_avma);
+	w->apc = function_find_32(w, w->ntdll.apc_avma);
+	w->loader = function_find_32(w, w->ntdll.loader_avma);
+}
+
 static void functions_find(struct sw_wine *w)
 {
 	struct sw_snapshot_memory memory = {.snap = w->snap};
@@ -58,7 +80,10 @@ void sw_wine_state_find(struct sw_wine *w, const struct sw_snapshot *snap)
 	w->snap = snap;
 	dispatcher_find(snap, w->ntdll.syscall_avma, &w->dispatchers[SW_WINE_SYSCALL]);
 	dispatcher_find(snap, w->ntdll.unix_call_avma, &w->dispatchers[SW_WINE_UNIX_CALL]);
-	functions_find(w);
+	if (snap->process.elf_class == 32)
+		functions_find_32(w);
+	else
+		functions_find(w);
 	if (w->ntdll.problem == NULL && (w->dispatchers[SW_WINE_SYSCALL].place == NULL ||
 					 w->dispatchers[SW_WINE_UNIX_CALL].place == NULL))
 		w->ntdll.problem = "ntdll.so has no call frame information for its dispatchers";

@@ -2,7 +2,14 @@
 #include "runtimes/wine/steps.h"
 #include "arch/arch.h"
 #include "cfi/find.h"
+#include "pe/cfi.h"
+#include "runtimes/wine/frames_i386.h"
 #include "runtimes/wine/replace.h"
+
+enum {
+	/* Of __wine_unix_call_dispatcher(), 32-bit: a handle of 8 bytes, the code, a pointer. */
+	UNIX_CALL_ARGUMENTS = 16,
+};
 
 /* ---- from Unix code of ntdll.so, by the syscall_frame and by what is kept beside it ------------------- */
 
@@ -51,6 +58,9 @@ enum sw_step sw_wine_dispatcher_step(struct sw_wine *w, enum sw_wine_call kind, 
 		r = sw_wine_syscall_regs(c->memory, frame, &ret->regs, &fault);
 	if (r == SW_WINE_OK && kind == SW_WINE_SYSCALL)
 		(void) sw_wine_replaced(c, frame, &ret->regs);
+	/* The dispatcher of i386 takes its arguments from the stack, which a caller's tables count from. */
+	if (r == SW_WINE_OK && kind == SW_WINE_UNIX_CALL && teb->is_32bit)
+		sw_regs_set(&ret->regs, SW_ARCH_SP, ret->regs.sp_avma - UNIX_CALL_ARGUMENTS);
 	return sw_wine_conclude(r, c, fault, "no frame of a system call encloses the dispatcher's",
 				ret);
 }
@@ -89,7 +99,7 @@ const struct sw_cfi_rule *sw_wine_wrong_rule(const struct sw_wine *w, const stru
 	enum { CFA_OF_RBP = 2 * SW_ARCH_WORD };
 	const struct sw_cfi_rule *rule;
 	struct sw_elf_cfi *cfi;
-	if (c->place != w->dispatchers[SW_WINE_SYSCALL].place)
+	if (c->place != w->dispatchers[SW_WINE_SYSCALL].place || sw_memory_is_32bit(c->memory))
 		return NULL;
 	cfi = sw_elf_cfi_get(c->place->module);
 	if (cfi == NULL ||
@@ -154,12 +164,33 @@ enum sw_step sw_wine_callback_step(struct sw_wine *w, struct sw_cursor *c, struc
 				ret);
 }
 
+/* Where a dispatcher of i386 has its first argument, by its own tables. */
+static bool argument_find(const struct sw_cursor *c, uint64_t *ret_avma)
+{
+	const struct sw_cfi_rule *rule;
+	struct sw_pe_cfi *cfi = sw_pe_cfi_get(c->place->module);
+	struct sw_cfi_env env = {.regs = &c->regs, .memory = c->memory};
+	uint64_t base = c->place->start_avma;
+	struct sw_regs regs;
+	if (cfi == NULL ||
+	    sw_pe_cfi_row(cfi, (uint32_t) (c->lookup_avma - base), &rule) != SW_PE_ROW_FOUND)
+		return false;
+	env.bias = sw_pe_cfi_bias(cfi, base);
+	if (sw_cfi_rule_apply(rule, &env, &regs) != SW_CFI_OK)
+		return false;
+	*ret_avma = regs.sp_avma;
+	return true;
+}
+
 /* What was interrupted may have been anywhere, also at an address that is no code. */
 enum sw_step sw_wine_context_step(struct sw_cursor *c, struct sw_stepped *ret)
 {
-	uint64_t fault = 0;
-	enum sw_wine_result r =
-		sw_wine_context_regs(c->memory, c->regs.sp_avma, &ret->regs, &fault);
+	uint64_t fault = 0, argument;
+	enum sw_wine_result r = SW_WINE_NONE;
+	if (sw_memory_is_32bit(c->memory) && argument_find(c, &argument))
+		r = sw_wine_i386_argument_regs(c->memory, argument, &ret->regs, &fault);
+	if (r == SW_WINE_NONE)
+		r = sw_wine_context_regs(c->memory, c->regs.sp_avma, &ret->regs, &fault);
 	if (r == SW_WINE_NONE)
 		return SW_STEP_DECLINE;
 	ret->flags = SW_FRAME_EXACT_PC;
@@ -184,6 +215,8 @@ bool sw_wine_is_thread_start(struct sw_wine *w, struct sw_cursor *c)
 	};
 	uint64_t rbx, first, return_avma, sp = c->regs.sp_avma;
 	const struct sw_wine_teb *teb = sw_wine_teb_of(w, c->memory, c->thread);
+	if (teb != NULL && teb->is_32bit)
+		return false; /* there it is another one: the walk is cut */
 	if (teb == NULL || !sw_regs_get(&c->regs, SW_X86_64_RBX, &rbx))
 		return false;
 	first = ((teb->stack_base_avma - ENTRY_BYTES) & -UINT64_C(16)) - CONTEXT_BYTES;

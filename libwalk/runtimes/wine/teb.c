@@ -2,29 +2,44 @@
 #include "runtimes/wine/teb.h"
 
 enum {
-	TEB_STACK_BASE = 0x08,
-	TEB_STACK_LIMIT = 0x10,
-	TEB_SELF = 0x30,
-	TEB_THREAD_ID = 0x48,
-	TEB_EXIT_FRAME = 0x320,
-	TEB_SYSCALL_FRAME = 0x328,
-	TEB_KERNEL_STACK = 0x370,
 	TEB_BLOCK_BYTES = 0x10000,   /* signal_stack_mask + 1 */
 	SIGNAL_STACK_OFF = 0x3800,   /* teb_size */
 	UNIX_STACK_BYTES = 0x100000, /* kernel_stack_size */
 };
 
-bool sw_wine_teb_parse(struct sw_bytes bytes, uint64_t teb_avma, struct sw_wine_teb *ret)
+/* Offsets of fields. */
+struct layout {
+	uint16_t stack_base, stack_limit, self, thread_id, exit_frame, syscall_frame, kernel_stack;
+};
+static const struct layout layouts[2] = {
+	{0x08, 0x10, 0x30, 0x48, 0x320, 0x328, 0x370},
+	{0x04, 0x08, 0x18, 0x24, 0x1f4, 0x1f8, 0x214},
+};
+
+static bool word_at(struct sw_bytes bytes, bool is_32bit, uint64_t off, uint64_t *ret)
+{
+	uint32_t half;
+	if (!is_32bit)
+		return sw_bytes_u64(bytes, off, ret);
+	if (!sw_bytes_u32(bytes, off, &half))
+		return false;
+	*ret = half;
+	return true;
+}
+
+bool sw_wine_teb_parse(struct sw_bytes bytes, bool is_32bit, uint64_t teb_avma,
+		       struct sw_wine_teb *ret)
 {
 	uint64_t self;
-	struct sw_wine_teb t = {.teb_avma = teb_avma};
-	if (!sw_bytes_u64(bytes, TEB_SELF, &self) || self != teb_avma ||
-	    !sw_bytes_u64(bytes, TEB_STACK_BASE, &t.stack_base_avma) ||
-	    !sw_bytes_u64(bytes, TEB_STACK_LIMIT, &t.stack_limit_avma) ||
-	    !sw_bytes_u64(bytes, TEB_THREAD_ID, &t.thread_id) ||
-	    !sw_bytes_u64(bytes, TEB_EXIT_FRAME, &t.exit_frame_avma) ||
-	    !sw_bytes_u64(bytes, TEB_SYSCALL_FRAME, &t.syscall_frame_avma) ||
-	    !sw_bytes_u64(bytes, TEB_KERNEL_STACK, &t.unix_avma))
+	const struct layout *l = &layouts[is_32bit];
+	struct sw_wine_teb t = {.is_32bit = is_32bit, .teb_avma = teb_avma};
+	if (!word_at(bytes, is_32bit, l->self, &self) || self != teb_avma ||
+	    !word_at(bytes, is_32bit, l->stack_base, &t.stack_base_avma) ||
+	    !word_at(bytes, is_32bit, l->stack_limit, &t.stack_limit_avma) ||
+	    !word_at(bytes, is_32bit, l->thread_id, &t.thread_id) ||
+	    !word_at(bytes, is_32bit, l->exit_frame, &t.exit_frame_avma) ||
+	    !word_at(bytes, is_32bit, l->syscall_frame, &t.syscall_frame_avma) ||
+	    !word_at(bytes, is_32bit, l->kernel_stack, &t.unix_avma))
 		return false;
 	if (t.stack_limit_avma >= t.stack_base_avma ||
 	    __builtin_add_overflow(t.unix_avma, UNIX_STACK_BYTES, &t.unix_end_avma) ||
@@ -42,5 +57,6 @@ bool sw_wine_teb_read(struct sw_memory memory, uint64_t teb_avma, struct sw_wine
 {
 	uint8_t bytes[SW_WINE_TEB_BYTES];
 	return teb_avma != 0 && sw_memory_read(memory, teb_avma, bytes, sizeof(bytes)) &&
-	       sw_wine_teb_parse((struct sw_bytes){bytes, sizeof(bytes)}, teb_avma, ret);
+	       sw_wine_teb_parse((struct sw_bytes){bytes, sizeof(bytes)},
+				 sw_memory_is_32bit(memory), teb_avma, ret);
 }

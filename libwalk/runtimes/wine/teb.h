@@ -7,7 +7,7 @@
 
 /*
  * What Wine keeps of a thread in its TEB, to which gs points in all of the thread's code, Windows or
- * Unix. A thread has three stacks:
+ * Unix; in 32-bit programs fs. A thread has three stacks:
  *
  *	Windows   [stack_limit, stack_base)
  *	Unix      [unix_stack, unix_end): system calls, calls to Unix libraries. While the thread is
@@ -15,10 +15,11 @@
  *	signal    [signal_stack, signal_end): the rest of the 64 KiB that hold the TEB
  *
  * Source: Wine 8.0 and 10.0, dlls/ntdll/unix/unix_private.h (ntdll_thread_data, teb_size,
- * signal_stack_mask, kernel_stack_size), signal_x86_64.c (amd64_thread_data); all fields are at the
- * same place in both.
+ * signal_stack_mask, kernel_stack_size), signal_x86_64.c (amd64_thread_data), signal_i386.c
+ * (x86_thread_data); all fields are at the same place in both.
  */
 struct sw_wine_teb {
+	bool is_32bit;
 	uint64_t teb_avma;
 	uint64_t stack_base_avma, stack_limit_avma;
 	uint64_t thread_id; /* Windows' number of the thread */
@@ -34,7 +35,8 @@ enum { SW_WINE_TEB_BYTES = 0x378 };
 
 /* The TEB at teb_avma, of which bytes holds the first SW_WINE_TEB_BYTES. False: this is no TEB, or
  * its thread has not begun yet. Nothing is read. */
-bool sw_wine_teb_parse(struct sw_bytes bytes, uint64_t teb_avma, struct sw_wine_teb *ret);
+bool sw_wine_teb_parse(struct sw_bytes bytes, bool is_32bit, uint64_t teb_avma,
+		       struct sw_wine_teb *ret);
 
 /* The same from memory. */
 bool sw_wine_teb_read(struct sw_memory memory, uint64_t teb_avma, struct sw_wine_teb *ret);

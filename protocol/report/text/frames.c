@@ -445,8 +445,16 @@ void sw_text_frames_some(struct sw_text_writer *w, const struct sw_report_stack 
 	if (hidden > 0)
 		sw_put_styled(w, SW_STYLE_DIM, "       … %zu frame%s of the %s (-v)\n", hidden,
 			      sw_plural(hidden), machine_name(stack));
-	if (strcmp(stack->end, "complete") == 0)
+	if (strcmp(stack->end, "complete") == 0) {
+		if (stack->why != NULL) {
+			sw_style_begin(w, SW_STYLE_DIM);
+			sw_put(w, "       … ");
+			sw_put_foreign(w, stack->why);
+			sw_style_end(w);
+			sw_put(w, "\n");
+		}
 		return;
+	}
 	sw_style_begin(w, SW_STYLE_ALARM);
 	sw_put(w, "       the stack is cut here (%s)", stack->end);
 	if (stack->why != NULL) {

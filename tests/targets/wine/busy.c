@@ -115,10 +115,14 @@ static PLAIN double saving(double a, double b, double c, double d)
 	for (int i = 0; i < 12; i++)
 		x[i] = a * i + b;
 	for (int i = 0; i < 20; i++)
+#ifdef __i386__
+		__asm__ volatile("" ::: "ebx", "esi", "edi");
+#else
 		__asm__ volatile("" ::
 					 : "rbx", "rsi", "rdi", "r12", "r13", "r14", "r15", "xmm6",
 					   "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",
 					   "xmm13", "xmm14", "xmm15");
+#endif
 	return x[3] + c * d;
 }
 
@@ -300,6 +304,9 @@ static void say(void)
 	       "edge leap leap\nedge queueing on_apc\nedge on_apc fib\nedge enumerating on_locale\n"
 	       "edge on_locale fib\nedge messaging on_message\nedge on_message on_message\n"
 	       "edge on_message fib\nedge raising on_exception\nedge on_exception fib\n");
+#ifdef __i386__
+	printf("edge jumping saving\n"); /* its arguments need more of the stack: no tail call */
+#endif
 }
 
 int main(void)

@@ -104,6 +104,30 @@ static void test_functions(void **state)
 	assert_int_equal(wants[1].source, SW_SOURCE_SYMTAB);
 }
 
+/* Symbols of i386 without what tells of the calling convention; those of other machines are as they are. */
+static void test_decorated(void **state)
+{
+	(void) state;
+	static const struct {
+		const char *symbol, *of_i386;
+	} names[] = {
+		{"_plain", "plain"}, {"_stdcall@12", "stdcall"},
+		{"@fast@8", "fast"}, {"__ZN1a1bEv", "_ZN1a1bEv"},
+		{"_x@y", "x@y"},     {"_@4", "@4"},
+		{"none", "none"},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++) {
+		pe_make_init_32(&pe);
+		pe_make_section(&pe, ".text", TEXT, PE_MAKE_CODE, NULL, 0x3000);
+		symbol(names[i].symbol, 0x1000, FUNCTION, EXTERNAL);
+		expect_one(0x1010, names[i].of_i386, 0x1000);
+		pe_make_init(&pe);
+		pe_make_section(&pe, ".text", TEXT, PE_MAKE_CODE, NULL, 0x3000);
+		symbol(names[i].symbol, 0x1000, FUNCTION, EXTERNAL);
+		expect_one(0x1010, names[i].symbol, 0x1000);
+	}
+}
+
 /* Parts of a function far away are that function's. */
 static void test_parts(void **state)
 {
@@ -397,6 +421,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_functions, setup),
+		cmocka_unit_test(test_decorated),
 		cmocka_unit_test_setup(test_parts, setup),
 		cmocka_unit_test_setup(test_named_parts, setup),
 		cmocka_unit_test_setup(test_labels_inside, setup),

@@ -70,6 +70,43 @@ static void test_headers(void **state)
 	assert_null(sw_pe_image_section(&image, 0xfff));
 }
 
+/* PE32: other places of fields. In the memory of a 64-bit program it is no code: .NET's images are such. */
+static void test_i386(void **state)
+{
+	(void) state;
+	struct pe_make pe;
+	struct sw_pe_image image;
+	pe_make_init_32(&pe);
+	pe_make_section(&pe, ".text", 0x1000, PE_MAKE_CODE, NULL, 0x180);
+	pe_make_export(&pe, "run", 0x1000);
+	pe_make_finish(&pe);
+	pe_make_patch(&pe, TIMESTAMP, 0x63f14e2b, 4);
+	assert_true(parse(&pe, &image));
+	assert_int_equal(image.machine, 0x14c);
+	assert_true(image.is_32bit);
+	assert_int_equal(image.preferred_avma, PE_MAKE_BASE_32);
+	assert_int_equal(image.image_bytes, 0x300000);
+	assert_int_equal(image.header_bytes, PE_MAKE_HEADERS);
+	assert_int_equal(image.exports.rva, PE_MAKE_EDATA);
+	assert_int_equal(image.exception.rva, 0);
+	assert_int_equal(image.n_sections, 2);
+	assert_string_equal(image.sections[0].name, ".text");
+	uint8_t id[SW_BUILD_ID_MAX];
+	assert_int_equal(sw_pe_image_build_id(&image, (struct sw_bytes){pe.bytes, pe.size}, id),
+			 12);
+	struct fake_memory fake = FAKE_MEMORY({0x320000, pe.bytes, 0x1000});
+	assert_true(sw_pe_image_read(fake_memory_32(&fake), 0x320000, &image));
+	assert_false(sw_pe_image_read(fake_memory(&fake), 0x320000, &image));
+	struct pe_make other;
+	make(&other, NULL, 0x100);
+	fake = (struct fake_memory) FAKE_MEMORY({0x320000, other.bytes, 0x1000});
+	assert_true(sw_pe_image_read(fake_memory(&fake), 0x320000, &image));
+	assert_false(sw_pe_image_read(fake_memory_32(&fake), 0x320000, &image));
+	/* Magic and machine must agree. */
+	pe_make_patch(&pe, MAGIC, 0x20b, 2);
+	assert_false(parse(&pe, &image));
+}
+
 /* The same in memory, where the base is nowhere near where the linker put it. */
 static void test_memory(void **state)
 {
@@ -231,10 +268,10 @@ static void test_many_entries(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_headers),      cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_refused),      cmocka_unit_test(test_directories),
-		cmocka_unit_test(test_file_off),     cmocka_unit_test(test_build_id),
-		cmocka_unit_test(test_many_entries),
+		cmocka_unit_test(test_headers),     cmocka_unit_test(test_i386),
+		cmocka_unit_test(test_memory),      cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_directories), cmocka_unit_test(test_file_off),
+		cmocka_unit_test(test_build_id),    cmocka_unit_test(test_many_entries),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

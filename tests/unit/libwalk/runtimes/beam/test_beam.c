@@ -46,6 +46,37 @@ static void test_versions(void **state)
 	assert_non_null(sw_beam_layout_of("25", "13.1.5"));
 	assert_null(sw_beam_layout_of("25", "13.2"));
 	assert_null(sw_beam_layout_of("26", "14.0"));
+	assert_non_null(sw_beam_layout_of("27", "15.2.7"));
+	assert_null(sw_beam_layout_of("27", "15.1.3"));
+	assert_null(sw_beam_layout_of("27", "13.1.5"));
+}
+
+static const char *pid_of(const char *release, const char *erts, uint64_t id)
+{
+	static char text[40];
+	world.beam.found.layout = sw_beam_layout_of(release, erts);
+	assert_non_null(world.beam.found.layout);
+	sw_beam_ids_read(world.beam.memory, &world.beam.found, &world.beam.ids);
+	sw_beam_pid_put(&world.beam, id, text, sizeof(text));
+	return text;
+}
+
+/* As Debian's have them; of 27 with room for 1048576 processes. */
+static void test_ids(void **state)
+{
+	(void) state;
+	static const uint64_t ids[] = {0xfffff, 0x1ffff, 7, UINT64_C(0x11) << 32 | 3};
+	assert_string_equal(pid_of("25", "13.1.5", 0x28800000513), "<0.81.0>");
+	assert_string_equal(pid_of("25", "13.1.5", UINT64_C(9) << 19 | 0x123), "<0.18.9>");
+	beam_world_put(&world, BEAM_TABLE + 0xd8, ids, sizeof(ids));
+	assert_string_equal(pid_of("27", "15.2.7", 0x2b83), "<0.87.0>");
+	assert_string_equal(pid_of("27", "15.2.7", 0x940943), "<0.600082.0>");
+	assert_string_equal(pid_of("27", "15.2.7", UINT64_C(5) << 32 | 0x1000003), "<0.1048576.5>");
+	beam_world_u64(&world, BEAM_TABLE + 0xf0, UINT64_C(0x11) << 32 | 64);
+	assert_string_equal(pid_of("27", "15.2.7", 0x2b83), "<0.?.?>");
+	beam_world_u64(&world, BEAM_TABLE + 0xf0, ids[3]);
+	world.beam.found.processes_svma = 0;
+	assert_string_equal(pid_of("27", "15.2.7", 0x2b83), "<0.?.?>");
 }
 
 static void test_schedulers(void **state)
@@ -125,6 +156,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_names, setup),
 		cmocka_unit_test_setup(test_versions, setup),
+		cmocka_unit_test_setup(test_ids, setup),
 		cmocka_unit_test_setup(test_schedulers, setup),
 		cmocka_unit_test_setup(test_processes, setup),
 		cmocka_unit_test_setup(test_flow, setup),

@@ -196,7 +196,7 @@ static bool is_whole(struct sw_capture *capture)
 static void assert_named(uint64_t iseq_avma, const char *label)
 {
 	struct fake_memory fake = {.regions = copies, .n_regions = n_copies};
-	const struct sw_ruby_vm vm = {fake_memory(&fake), &world.ruby.found};
+	const struct sw_ruby_vm vm = {.memory = fake_memory(&fake), .found = &world.ruby.found};
 	struct sw_ruby_name name;
 	assert_true(sw_ruby_iseq_name(&vm, iseq_avma, 0, &name));
 	assert_string_equal(name.label, label);

@@ -44,7 +44,7 @@ static int setup(void **state)
 	memset(other, 0, sizeof(other));
 	fake = (struct fake_memory){.regions = regions, .n_regions = 3};
 	found = (struct sw_ruby_found){.layout = sw_ruby_layout_of(3, 1)};
-	vm = (struct sw_ruby_vm){fake_memory(&fake), &found};
+	vm = (struct sw_ruby_vm){.memory = fake_memory(&fake), .found = &found};
 	put(machine, MACHINE_BYTES - 16, START + 0x100); /* its own memory: not followed */
 	put(machine, MACHINE_BYTES - 24, OTHER + 3);     /* no pointer */
 	put(machine, MACHINE_BYTES - 32, 0x12340000);    /* leads nowhere */
@@ -143,18 +143,29 @@ static void test_maps(void **state)
 		 .path = ""},
 	};
 	const struct sw_snapshot snap = {.maps = maps, .n_maps = 4};
-	const struct sw_map *map = NULL;
+	uint64_t start = 0, end = 0;
 	size_t at = 0;
-	assert_true(sw_ruby_fiber_map(&snap, &at, &map));
-	assert_ptr_equal(map, &maps[2]);
-	assert_false(sw_ruby_fiber_map(&snap, &at, &map)); /* the last one has no guard */
-	maps[1].end_avma -= 0x800;                         /* neither has this one */
+	assert_true(sw_ruby_fiber_memory(&vm, &snap, &at, &start, &end));
+	assert_int_equal(start, START);
+	assert_int_equal(end, END);
+	/* The last one has no guard. */
+	assert_false(sw_ruby_fiber_memory(&vm, &snap, &at, &start, &end));
+	maps[1].end_avma -= 0x800; /* neither has this one */
 	at = 0;
-	assert_false(sw_ruby_fiber_map(&snap, &at, &map));
+	assert_false(sw_ruby_fiber_memory(&vm, &snap, &at, &start, &end));
 	maps[1].end_avma = START;
 	maps[2].prot |= SW_MAP_EXEC;
 	at = 0;
-	assert_false(sw_ruby_fiber_map(&snap, &at, &map));
+	assert_false(sw_ruby_fiber_memory(&vm, &snap, &at, &start, &end));
+	maps[2].prot &= ~(uint32_t) SW_MAP_EXEC;
+	/* How large each is says the pool. */
+	vm.pool = (struct sw_ruby_pool){.avma = 8, .stack_bytes = END - START - 0x2000};
+	at = 0;
+	assert_true(sw_ruby_fiber_memory(&vm, &snap, &at, &start, &end));
+	assert_int_equal(end, END - 0x2000);
+	vm.pool.stack_bytes = END - START + 8;
+	at = 0;
+	assert_false(sw_ruby_fiber_memory(&vm, &snap, &at, &start, &end));
 }
 
 static void test_of_thread(void **state)
@@ -173,6 +184,15 @@ static void test_of_thread(void **state)
 	assert_false(sw_ruby_fiber_of(&vm, &snap, &stack, &f));
 	stack.ec_avma -= 8;
 	map.end_avma += 0x1000;
+	assert_false(sw_ruby_fiber_of(&vm, &snap, &stack, &f));
+	vm.pool = (struct sw_ruby_pool){.avma = 8,
+					.stack_bytes = END - START,
+					.values_bytes = SW_RUBY_FIBER_VALUES_BYTES};
+	assert_true(sw_ruby_fiber_of(&vm, &snap, &stack, &f));
+	assert_int_equal(f.start_avma, START);
+	vm.pool.stack_bytes += 0x1000; /* it would begin below its mapping */
+	assert_false(sw_ruby_fiber_of(&vm, &snap, &stack, &f));
+	vm.pool.stack_bytes = UINT64_MAX - 4095;
 	assert_false(sw_ruby_fiber_of(&vm, &snap, &stack, &f));
 }
 

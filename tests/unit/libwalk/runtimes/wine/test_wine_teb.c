@@ -10,7 +10,7 @@
 
 static bool parse(const struct wine_case *w, struct sw_wine_teb *ret)
 {
-	return sw_wine_teb_parse((struct sw_bytes){w->teb, sizeof(w->teb)}, WINE_TEB, ret);
+	return sw_wine_teb_parse((struct sw_bytes){w->teb, sizeof(w->teb)}, false, WINE_TEB, ret);
 }
 
 static void test_fields(void **state)
@@ -58,8 +58,8 @@ static void test_refused(void **state)
 		assert_false(parse(w, &teb));
 	}
 	wine_case_init(w);
-	assert_false(
-		sw_wine_teb_parse((struct sw_bytes){w->teb, sizeof(w->teb) - 1}, WINE_TEB, &teb));
+	assert_false(sw_wine_teb_parse((struct sw_bytes){w->teb, sizeof(w->teb) - 1}, false,
+				       WINE_TEB, &teb));
 	struct fake_memory fake = FAKE_MEMORY({WINE_TEB, w->teb, sizeof(w->teb)});
 	assert_true(sw_wine_teb_read(fake_memory(&fake), WINE_TEB, &teb));
 	assert_false(sw_wine_teb_read(fake_memory(&fake), WINE_TEB + 8, &teb));

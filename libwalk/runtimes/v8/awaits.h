@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_V8_AWAITS_H
+#define SW_V8_AWAITS_H
+
+#include "runtimes/v8/object.h"
+
+enum {
+	SW_V8_AWAITS_MAX = 128,   /* functions of one chain */
+	SW_V8_PROMISES_MAX = 512, /* of one chain, also those that no function awaits */
+};
+
+/* One that awaits: an async function where it is suspended, or a call that waits for several promises. */
+struct sw_v8_await {
+	uint64_t generator; /* 0: combinator */
+	uint64_t shared;
+	uint64_t bytecode;      /* 0: unknown */
+	int32_t offset;         /* in it; -1: unknown */
+	const char *combinator; /* static: "Promise.all" */
+	int32_t element;        /* its promise that is waited for; -1: unknown */
+};
+
+/* From an async function to those that await it, one after the other. */
+struct sw_v8_await_chain {
+	struct sw_v8_heap heap;
+	uint64_t promise; /* which somebody may wait for; 0: the chain has ended */
+	size_t n_awaits, n_promises;
+	const char *cut_why;     /* static: there may be more, which was not found; NULL */
+	const char *several_why; /* static: it is not one alone; NULL */
+};
+
+/*
+ * The async function that a builtin's function continues. False: it is another function, or what is executed
+ * is not known.
+ */
+bool sw_v8_await_begin(struct sw_v8_heap heap, uint64_t resumes, struct sw_v8_await *ret,
+		       struct sw_v8_await_chain *ret_chain);
+
+/* Whether that function is suspended again, or has ended: the builtin is about to return. */
+bool sw_v8_await_is_over(struct sw_v8_heap heap, uint64_t resumes);
+
+/* The next one that awaits; false: no more. */
+bool sw_v8_await_next(struct sw_v8_await_chain *chain, struct sw_v8_await *ret);
+
+#endif

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* runtimes/v8/awaits: from an async function to those that await it, over made objects. */
+#include "fake.h"
+#include "runtimes/v8/awaits.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum {
+	HEAP = 0x10000,
+	BYTES = 0x40000,
+	TYPE_JSFUNCTION = 2066,
+	TYPE_SHARED = 262,
+	TYPE_BYTECODE = 200,
+	TYPE_CODE = 201,
+	TYPE_FUNCTION = 2106, /* of async functions */
+	TYPE_GENERATOR = 2107,
+	TYPE_PROMISE = 2063,
+	TYPE_REACTION = 163,
+	TYPE_CAPABILITY = 164,
+	TYPE_REQUEST = 165,
+	TYPE_INTERPRETER_DATA = 166,
+	TYPE_CONTEXT = 205,
+	TYPE_UNDEFINED = 131,
+	EXECUTES = -2,
+	NUMBER = 235, /* of the first builtin */
+	DATA = 54,    /* of bytecode */
+	DEOPT = 16,
+};
+
+static struct sw_v8_layout layout = {
+	.major = 11,
+	.function_first = TYPE_JSFUNCTION,
+	.function_last = TYPE_JSFUNCTION + 14,
+	.type_shared = TYPE_SHARED,
+	.type_bytecode = TYPE_BYTECODE,
+	.type_code = TYPE_CODE,
+	.type_wrapper = SW_V8_NONE,
+	.function_shared = 24,
+	.shared_name = 16,
+	.shared_script = 32,
+	.bytecode_data = DATA,
+	.code_deopt = DEOPT,
+	.awaits = {.type_function = TYPE_FUNCTION,
+		   .type_generator = TYPE_GENERATOR,
+		   .type_promise = TYPE_PROMISE,
+		   .type_reaction = TYPE_REACTION,
+		   .type_capability = TYPE_CAPABILITY,
+		   .type_request = TYPE_REQUEST,
+		   .type_interpreter_data = TYPE_INTERPRETER_DATA,
+		   .reaction_next = 8,
+		   .has_types = true,
+		   .has_builtins = true},
+};
+
+static const char unread[] = "what awaits it could not be read";
+
+static uint8_t heap_bytes[BYTES];
+static uint64_t heap_next, undefined;
+static struct fake_region region;
+static struct fake_memory fake;
+
+static struct sw_v8_heap heap(void)
+{
+	region = (struct fake_region){HEAP, heap_bytes, sizeof(heap_bytes)};
+	fake = (struct fake_memory){.regions = &region, .n_regions = 1};
+	return (struct sw_v8_heap){&layout, fake_memory(&fake)};
+}
+
+static void put(uint64_t object, uint64_t offset, uint64_t value)
+{
+	memcpy(heap_bytes + (object - 1 + offset - HEAP), &value, sizeof(value));
+}
+
+static uint64_t smi(int32_t value)
+{
+	return (uint64_t) (uint32_t) value << 32;
+}
+
+static uint64_t make(uint16_t type, uint64_t bytes)
+{
+	uint64_t map = heap_next + 1, object = map + 16;
+	heap_next += 16 + (bytes + 7) / 8 * 8;
+	assert_true(heap_next < HEAP + BYTES);
+	memcpy(heap_bytes + (map - 1 + 12 - HEAP), &type, sizeof(type));
+	put(object, 0, map);
+	return object;
+}
+
+static int setup(void **state)
+{
+	(void) state;
+	memset(heap_bytes, 0, sizeof(heap_bytes));
+	heap_next = HEAP + 64;
+	for (int32_t i = 0; i < SW_V8_AWAIT_BUILTINS; i++)
+		layout.awaits.builtins[i] = NUMBER + i;
+	undefined = make(TYPE_UNDEFINED, 32);
+	return 0;
+}
+
+/* A JSFunction with that as its code and in a context with those two slots. */
+static uint64_t make_closure(uint64_t data, uint64_t slot_two, uint64_t slot_three)
+{
+	uint64_t function = make(TYPE_JSFUNCTION, 64), shared = make(TYPE_SHARED, 64);
+	uint64_t context = make(TYPE_CONTEXT, 64);
+	put(function, 8, undefined);
+	put(function, 24, shared);
+	put(function, 32, context);
+	put(shared, 8, data);
+	put(context, 32, slot_two);
+	put(context, 40, slot_three);
+	return function;
+}
+
+static uint64_t make_builtin(enum sw_v8_await_builtin builtin, uint64_t slot_two,
+			     uint64_t slot_three)
+{
+	return make_closure(smi(NUMBER + (int32_t) builtin), slot_two, slot_three);
+}
+
+static uint64_t make_promise(void)
+{
+	uint64_t promise = make(TYPE_PROMISE, 48);
+	put(promise, 32, smi(4)); /* pending */
+	return promise;
+}
+
+/* An async function; its shared is the one of bytecode. */
+static uint64_t make_async(int32_t continuation, int32_t position, uint64_t promise)
+{
+	uint64_t g = make(TYPE_FUNCTION, 96);
+	put(g, 24, make_closure(make(TYPE_BYTECODE, 64), 0, 0));
+	put(g, 48, smi(position));
+	put(g, 64, smi(continuation));
+	put(g, 80, promise);
+	return g;
+}
+
+static uint64_t make_reaction(uint64_t promise, uint64_t fulfill, uint64_t reject, uint64_t settles)
+{
+	uint64_t reaction = make(TYPE_REACTION, 48);
+	put(promise, 24, reaction);
+	put(reaction, 16, reject);
+	put(reaction, 24, fulfill);
+	put(reaction, 32, settles);
+	return reaction;
+}
+
+static uint64_t awaited_by(uint64_t promise, int32_t position, uint64_t settles)
+{
+	uint64_t g = make_async(0, position, settles);
+	make_reaction(promise, make_builtin(SW_V8_AWAIT_RESOLVE, g, 0),
+		      make_builtin(SW_V8_AWAIT_REJECT, g, 0), undefined);
+	return g;
+}
+
+static struct sw_v8_await_chain begin(uint64_t promise, struct sw_v8_await *ret)
+{
+	struct sw_v8_await_chain chain;
+	uint64_t g = make_async(EXECUTES, 0, promise);
+	assert_true(
+		sw_v8_await_begin(heap(), make_builtin(SW_V8_AWAIT_RESOLVE, g, 0), ret, &chain));
+	assert_int_equal(ret->generator, g);
+	assert_int_equal(ret->offset, -1);
+	return chain;
+}
+
+static void expect_end(struct sw_v8_await_chain *chain, const char *cut, const char *several)
+{
+	struct sw_v8_await await;
+	assert_false(sw_v8_await_next(chain, &await));
+	assert_false(sw_v8_await_next(chain, &await));
+	if (cut == NULL)
+		assert_null(chain->cut_why);
+	else
+		assert_string_equal(chain->cut_why, cut);
+	if (several == NULL)
+		assert_null(chain->several_why);
+	else
+		assert_string_equal(chain->several_why, several);
+}
+
+static void test_chain(void **state)
+{
+	(void) state;
+	uint64_t p1 = make_promise(), p2 = make_promise(), p3 = make_promise();
+	uint64_t g2 = awaited_by(p1, 60, p2), g3 = awaited_by(p2, DATA - 1, p3);
+	struct sw_v8_await await;
+	struct sw_v8_await_chain chain = begin(p1, &await);
+	assert_true(sw_v8_await_next(&chain, &await));
+	assert_int_equal(await.generator, g2);
+	assert_int_equal(await.offset, 60 - (DATA - 1));
+	assert_true(await.bytecode != 0);
+	assert_null(await.combinator);
+	assert_true(sw_v8_await_next(&chain, &await));
+	assert_int_equal(await.generator, g3);
+	assert_int_equal(await.offset, 0);
+	expect_end(&chain, NULL, NULL);
+}
+
+static void test_code(void **state)
+{
+	(void) state;
+	struct sw_v8_await await;
+	uint64_t p1 = make_promise(), g = awaited_by(p1, 60, make_promise()), function, shared;
+	memcpy(&function, heap_bytes + (g - 1 + 24 - HEAP), 8);
+	memcpy(&shared, heap_bytes + (function - 1 + 24 - HEAP), 8);
+	/* Compiled; and with a copy of the interpreter of its own. */
+	uint64_t code = make(TYPE_CODE, 64), data = make(TYPE_INTERPRETER_DATA, 32);
+	uint64_t bytecode = make(TYPE_BYTECODE, 64);
+	put(shared, 8, code);
+	put(code, DEOPT, data);
+	put(data, 8, bytecode);
+	struct sw_v8_await_chain chain = begin(p1, &await);
+	assert_true(sw_v8_await_next(&chain, &await));
+	assert_int_equal(await.bytecode, bytecode);
+	put(data, 8, undefined);
+	chain = begin(p1, &await);
+	assert_true(sw_v8_await_next(&chain, &await));
+	assert_int_equal(await.bytecode, 0);
+	assert_int_equal(await.offset, -1);
+}
+
+static void test_combinators(void **state)
+{
+	(void) state;
+	static const struct {
+		enum sw_v8_await_builtin builtin;
+		const char *name;
+	} all[] = {{SW_V8_ALL_ELEMENT, "Promise.all"},
+		   {SW_V8_SETTLED_ELEMENT, "Promise.allSettled"},
+		   {SW_V8_ANY_ELEMENT, "Promise.any"}};
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		uint64_t p1 = make_promise(), p2 = make_promise();
+		uint64_t g = awaited_by(p2, 60, make_promise());
+		uint64_t capability = make(TYPE_CAPABILITY, 32);
+		put(capability, 8, p2);
+		uint64_t closure = make_builtin(all[i].builtin, 0, capability);
+		put(closure, 8, smi(8));
+		bool rejects = all[i].builtin == SW_V8_ANY_ELEMENT;
+		make_reaction(p1, rejects ? make_builtin(SW_V8_CAPABILITY_RESOLVE, p2, 0) : closure,
+			      rejects ? closure : undefined, undefined);
+		struct sw_v8_await await;
+		struct sw_v8_await_chain chain = begin(p1, &await);
+		assert_true(sw_v8_await_next(&chain, &await));
+		assert_string_equal(await.combinator, all[i].name);
+		assert_int_equal(await.element, 7);
+		assert_int_equal(await.shared, 0);
+		assert_true(sw_v8_await_next(&chain, &await));
+		assert_int_equal(await.generator, g);
+		expect_end(&chain, NULL, NULL);
+		/* It was called before: its context is another one. */
+		put(closure, 8, undefined);
+		uint64_t native = make(TYPE_CONTEXT, 64);
+		put(native, 40, undefined);
+		put(closure, 32, native);
+		chain = begin(p1, &await);
+		assert_true(sw_v8_await_next(&chain, &await));
+		assert_int_equal(await.element, -1);
+		expect_end(&chain, NULL, NULL);
+	}
+}
+
+static void test_promises(void **state)
+{
+	(void) state;
+	uint64_t p[5], capability = make(TYPE_CAPABILITY, 32);
+	struct sw_v8_await await;
+	for (size_t i = 0; i < 5; i++)
+		p[i] = make_promise();
+	put(capability, 8, p[3]);
+	make_reaction(p[0], make_builtin(SW_V8_CAPABILITY_RESOLVE, p[1], 0), undefined, undefined);
+	make_reaction(p[1], make_closure(smi(1), 0, 0), undefined,
+		      p[2]); /* of the program's then() */
+	make_reaction(p[2], undefined, undefined, capability);
+	uint64_t g = awaited_by(p[3], 60, p[4]);
+	struct sw_v8_await_chain chain = begin(p[0], &await);
+	assert_true(sw_v8_await_next(&chain, &await));
+	assert_int_equal(await.generator, g);
+	expect_end(&chain, NULL, NULL);
+	/* It is done already: what it has is no reaction, whatever it looks like. */
+	put(p[0], 32, smi(5));
+	chain = begin(p[0], &await);
+	expect_end(&chain, NULL, NULL);
+	put(p[0], 32, smi(4));
+	/* Nobody is told. */
+	make_reaction(p[2], undefined, undefined, undefined);
+	chain = begin(p[0], &await);
+	expect_end(&chain, NULL, NULL);
+}
+
+static void test_several(void **state)
+{
+	(void) state;
+	struct sw_v8_await await;
+	uint64_t p1 = make_promise(), p2 = make_promise();
+	awaited_by(p1, 60, make_promise());
+	uint64_t first = make_reaction(p2, undefined, undefined, p1);
+	uint64_t second = make_reaction(p2, undefined, undefined, p1);
+	put(second, 8, first);
+	struct sw_v8_await_chain chain = begin(p2, &await);
+	expect_end(&chain, NULL, "more than one waits for what it returns");
+	put(second, 8, p1); /* that is none */
+	chain = begin(p2, &await);
+	expect_end(&chain, unread, NULL);
+}
+
+static void test_generator(void **state)
+{
+	(void) state;
+	uint64_t p1 = make_promise(), p2 = make_promise(), request = make(TYPE_REQUEST, 48);
+	uint64_t g = make_async(0, 70, request);
+	uint16_t type = TYPE_GENERATOR;
+	memcpy(heap_bytes + (g - 1 - 16 + 12 - HEAP), &type, sizeof(type));
+	put(request, 32, p2);
+	make_reaction(p1, make_builtin(SW_V8_GENERATOR_RESOLVE, g, 0), undefined, undefined);
+	uint64_t reader = awaited_by(p2, 60, make_promise());
+	struct sw_v8_await await;
+	struct sw_v8_await_chain chain = begin(p1, &await);
+	assert_true(sw_v8_await_next(&chain, &await));
+	assert_int_equal(await.generator, g);
+	assert_true(sw_v8_await_next(&chain, &await));
+	assert_int_equal(await.generator, reader);
+	expect_end(&chain, NULL, NULL);
+	/* Nobody asks for a value. */
+	put(g, 80, undefined);
+	chain = begin(p1, &await);
+	assert_true(sw_v8_await_next(&chain, &await));
+	expect_end(&chain, NULL, NULL);
+}
+
+static void test_begin(void **state)
+{
+	(void) state;
+	struct sw_v8_await await;
+	struct sw_v8_await_chain chain;
+	uint64_t running = make_async(EXECUTES, 0, make_promise());
+	uint64_t waits = make_async(3, 0, make_promise()), done = make_async(-1, 0, make_promise());
+	uint64_t closure = make_builtin(SW_V8_AWAIT_REJECT, running, 0);
+	assert_true(sw_v8_await_begin(heap(), closure, &await, &chain));
+	assert_false(sw_v8_await_is_over(heap(), closure));
+	layout.awaits.has_types = false;
+	assert_false(sw_v8_await_begin(heap(), closure, &await, &chain));
+	layout.awaits.has_types = true;
+	layout.awaits.has_builtins = false;
+	assert_false(sw_v8_await_begin(heap(), closure, &await, &chain));
+	layout.awaits.has_builtins = true;
+	closure = make_builtin(SW_V8_AWAIT_RESOLVE, waits, 0);
+	assert_false(sw_v8_await_begin(heap(), closure, &await, &chain));
+	assert_true(sw_v8_await_is_over(heap(), closure));
+	closure = make_builtin(SW_V8_AWAIT_RESOLVE, done, 0);
+	assert_false(sw_v8_await_begin(heap(), closure, &await, &chain));
+	assert_true(sw_v8_await_is_over(heap(), closure));
+	/* Others than those that continue. */
+	closure = make_builtin(SW_V8_ALL_ELEMENT, running, 0);
+	assert_false(sw_v8_await_begin(heap(), closure, &await, &chain));
+	closure = make_closure(make(TYPE_BYTECODE, 64), running, 0);
+	assert_false(sw_v8_await_begin(heap(), closure, &await, &chain));
+	closure = make_builtin(SW_V8_AWAIT_RESOLVE, undefined, 0);
+	assert_false(sw_v8_await_begin(heap(), closure, &await, &chain));
+	assert_false(sw_v8_await_is_over(heap(), closure));
+}
+
+static void test_lies(void **state)
+{
+	(void) state;
+	struct sw_v8_await await;
+	struct sw_v8_await_chain chain;
+	uint64_t p1 = make_promise(), p2 = make_promise();
+	/* What is awaited executes itself. */
+	uint64_t running = make_async(EXECUTES, 0, p2);
+	make_reaction(p1, make_builtin(SW_V8_AWAIT_RESOLVE, running, 0), undefined, undefined);
+	chain = begin(p1, &await);
+	expect_end(&chain, unread, NULL);
+	put(p1, 24, undefined); /* neither a reaction nor none */
+	chain = begin(p1, &await);
+	expect_end(&chain, unread, NULL);
+	put(p1, 24, HEAP + 4 * BYTES + 1);
+	chain = begin(p1, &await);
+	expect_end(&chain, unread, NULL);
+	/* Of another type where V8 has a promise. */
+	uint64_t g = make_async(EXECUTES, 0, undefined);
+	uint64_t closure = make_builtin(SW_V8_AWAIT_RESOLVE, g, 0);
+	assert_true(sw_v8_await_begin(heap(), closure, &await, &chain));
+	expect_end(&chain, unread, NULL);
+}
+
+/* Each loop has a limit. */
+static void test_cycles(void **state)
+{
+	(void) state;
+	struct sw_v8_await await;
+	uint64_t p1 = make_promise(), p2 = make_promise();
+	awaited_by(p1, 60, p2);
+	awaited_by(p2, 60, p1);
+	struct sw_v8_await_chain chain = begin(p1, &await);
+	for (size_t i = 0; i < SW_V8_AWAITS_MAX; i++)
+		assert_true(sw_v8_await_next(&chain, &await));
+	expect_end(&chain, "there are more than are looked at", NULL);
+	make_reaction(p1, undefined, undefined, p1);
+	chain = begin(p1, &await);
+	expect_end(&chain, "there are more than are looked at", NULL);
+	assert_true(fake.reads < 100 * SW_V8_PROMISES_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_chain, setup),
+		cmocka_unit_test_setup(test_code, setup),
+		cmocka_unit_test_setup(test_combinators, setup),
+		cmocka_unit_test_setup(test_promises, setup),
+		cmocka_unit_test_setup(test_several, setup),
+		cmocka_unit_test_setup(test_generator, setup),
+		cmocka_unit_test_setup(test_begin, setup),
+		cmocka_unit_test_setup(test_lies, setup),
+		cmocka_unit_test_setup(test_cycles, setup),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
