@@ -16,6 +16,7 @@ enum { BPF_MAP_TYPE_ARRAY = 2 }; /* include/uapi/linux/bpf.h */
 /* By what it is known that a thread is the same and did not run: see iterate/proof.h. */
 struct seen {
 	uint64_t start_ns, n_switches, state;
+	uint64_t node; /* its place in the list: an address */
 };
 
 struct {
@@ -86,19 +87,35 @@ static __always_inline struct look look_by_calls(uint64_t node, uint64_t address
 	return look;
 }
 
+/*
+ * The node that has come is nearly always the one that was there in the last pass. By the address that was kept
+ * the CPU can be at the next threads before it has loaded the pointer to this one: without, each waits for
+ * the one before it.
+ */
+static __always_inline uint64_t node_predicted(const struct seen *seen, uint64_t node)
+{
+	uint64_t kept = seen->node, same = kept;
+	asm volatile("" : "+r"(same)); /* else node itself is taken where they are equal */
+	return kept == node ? same : node;
+}
+
 static long thread_look(uint32_t index, void *arg)
 {
 	struct walk *w = arg;
-	if (w->node == w->head || w->node == 0)
+	struct seen *seen = bpf_map_lookup_elem(&sw_seen, &index);
+	uint64_t node = w->node;
+	if (node == w->head || node == 0)
 		return 1;
-	uint64_t address = w->node - bpf_core_field_offset(struct task_struct, thread_node);
+	if (seen != NULL)
+		node = node_predicted(seen, node);
+	uint64_t address = node - bpf_core_field_offset(struct task_struct, thread_node);
 	struct look look = bpf_core_enum_value_exists(enum bpf_type_flag, MEM_RCU)
-				   ? look_by_loads(w->node, address)
-				   : look_by_calls(w->node, address);
+				   ? look_by_loads(node, address)
+				   : look_by_calls(node, address);
+	look.now.node = node;
 	if (look.on_cpu != 0) /* other than what it will be */
 		look.now.n_switches = ~UINT64_C(0);
 	struct sw_iterate_moved *moved = w->moved;
-	struct seen *seen = bpf_map_lookup_elem(&sw_seen, &index);
 	w->node = look.next;
 	moved->n_threads = index + 1;
 	if (seen != NULL && look.on_cpu == 0 && seen->n_switches == look.now.n_switches &&

@@ -80,7 +80,7 @@ static int base_take(struct sw_cpu_sampler *s, struct sw_error *err)
 	r = sw_borrowed_create(s->base, &s->snap, err);
 	if (r < 0)
 		return r;
-	s->snap->priv->no_runtimes = true;
+	s->snap->priv->native_only = true;
 	s->snap->threads = s->threads;
 	s->base_old = s->code_came = false;
 	s->base_ns = sw_clock_ns();

@@ -117,7 +117,7 @@ int sw_light_create(struct sw_snapshot *base, const struct sw_target *target,
 		sw_light_destroy(l);
 		return r;
 	}
-	l->snap->priv->no_runtimes = true; /* sw_light_is_possible() */
+	l->snap->priv->native_only = true; /* sw_light_is_possible() */
 	l->space->reader = l->reader;
 	l->space->chosen = l->chosen;
 	l->space->proc_fd = target->proc_fd;

@@ -159,6 +159,8 @@ bool sw_snapshot_has_kind(const struct sw_snapshot *snap, enum sw_module_kind ki
 
 bool sw_snapshot_has_made_code(const struct sw_snapshot *snap)
 {
+	if (snap->priv->native_only)
+		return false;
 	for (size_t i = 0; i < snap->n_maps; i++) {
 		const struct sw_map *map = &snap->maps[i];
 		if (!(map->prot & SW_MAP_EXEC) || map->start_avma > INT64_MAX) /* [vsyscall] */

@@ -29,7 +29,7 @@ struct sw_snapshot_priv {
 	bool try_later;        /* a hook could not copy what it is for, but may in a moment */
 	bool live_dead;        /* a live read failed because the process is gone: ask no more */
 	bool borrowed;         /* found, and what pages have, are another snapshot's */
-	bool no_runtimes;      /* known from before, by the same maps: none is asked again */
+	bool native_only;      /* known from before, by the same maps: no runtime, no made code */
 	struct sw_range
 		*live; /* owned: pages that snapshot/live.c read, in the order of their reading */
 	size_t n_live, live_capacity;

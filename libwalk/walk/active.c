@@ -70,7 +70,7 @@ int sw_active_attach(const struct sw_snapshot *snap, const struct sw_tables *tab
 {
 	int r = 0;
 	tables = sw_tables_of(tables, snap);
-	for (size_t i = 0; r == 0 && i < tables->n_runtimes && !snap->priv->no_runtimes; i++)
+	for (size_t i = 0; r == 0 && i < tables->n_runtimes && !snap->priv->native_only; i++)
 		r = runtime_attach(snap, tables->runtimes[i], list, err);
 	for (size_t i = 0; r == 0 && i < tables->n_unwinders; i++)
 		r = unwinder_attach(snap, tables->unwinders[i], list, err);
