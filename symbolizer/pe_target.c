@@ -8,6 +8,9 @@
 enum {
 	DEADLINE_EVERY = 1 << 12, /* symbols, or matches: of hostile ones each may cost 10 us */
 	MATCHES_MAX = 1 << 26,    /* symbol and address pairs in one scan */
+	/* For i386 no table says where a function ends: an export names what is near behind it, as those
+	 * between exports have no names. */
+	EXPORT_REACH = 4096,
 };
 
 static int target_compare(const void *a, const void *b)
@@ -107,12 +110,14 @@ void sw_pe_scan_consider(struct sw_pe_scan *scan, size_t first, const struct sw_
 
 bool sw_pe_scan_late(struct sw_pe_scan *scan, size_t i)
 {
-	if (scan->matches > MATCHES_MAX)
+	scan->cut |= scan->matches > MATCHES_MAX;
+	if (scan->cut)
 		return true;
 	if (i % DEADLINE_EVERY != 0 && scan->matches - scan->matches_seen < DEADLINE_EVERY)
 		return false;
 	scan->matches_seen = scan->matches;
-	return sw_deadline_passed(scan->deadline_ns);
+	scan->cut = sw_deadline_passed(scan->deadline_ns);
+	return scan->cut;
 }
 
 /* Whether a target's best is to replace what another target of the same address found: the address's
@@ -122,6 +127,16 @@ static bool target_preferred(const struct sw_pe_target *target, const struct sw_
 	bool function = target->best.rank < SW_PE_RANK_NO_FUNCTION;
 	bool has = want->rank < SW_PE_RANK_NO_FUNCTION;
 	return target->primary ? function && !has : function || !has;
+}
+
+/* Without a table of functions: whether the symbol that was found is that of the address. */
+static bool is_of_address(const struct sw_pe_scan *scan, const struct sw_pe_target *target,
+			  enum sw_symbol_source source)
+{
+	if (!scan->pe->headers.is_32bit)
+		return true;
+	return !scan->cut && (source != SW_SOURCE_EXPORTS ||
+			      target->high_rva - target->best.start_rva <= EXPORT_REACH);
 }
 
 static int target_settle(const struct sw_pe_target *target, enum sw_symbol_source source,
@@ -150,7 +165,8 @@ int sw_pe_scan_settle(const struct sw_pe_scan *scan, enum sw_symbol_source sourc
 {
 	int r = 0;
 	for (size_t i = 0; i < scan->n && r == 0; i++)
-		r = target_settle(&scan->targets[i], source, &wants[scan->targets[i].want],
-				  request);
+		if (is_of_address(scan, &scan->targets[i], source))
+			r = target_settle(&scan->targets[i], source, &wants[scan->targets[i].want],
+					  request);
 	return r;
 }

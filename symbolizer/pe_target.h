@@ -50,6 +50,7 @@ struct sw_pe_scan {
 	struct sw_pe_target *targets; /* owned; by high_rva */
 	size_t n;
 	size_t matches, matches_seen; /* so far; and when the clock was looked at */
+	bool cut; /* not all symbols were looked at: the nearest one may be missing */
 	int64_t deadline_ns;
 };
 
@@ -64,7 +65,7 @@ bool sw_pe_scan_wants(const struct sw_pe_scan *scan, uint32_t rva, size_t *ret_f
 void sw_pe_scan_consider(struct sw_pe_scan *scan, size_t first, const struct sw_pe_candidate *c);
 /* Before the i-th symbol: the deadline or the limit of work was reached. */
 bool sw_pe_scan_late(struct sw_pe_scan *scan, size_t i);
-/* The wants get the best that was offered. 0 or -SW_E_NOMEM. */
+/* The wants get the best that was offered, where it is sure to be the best. 0 or -SW_E_NOMEM. */
 int sw_pe_scan_settle(const struct sw_pe_scan *scan, enum sw_symbol_source source,
 		      struct sw_want *wants, const struct sw_request *request);
 

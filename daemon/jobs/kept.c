@@ -13,13 +13,22 @@
 
 enum {
 	NS_PER_MS = 1000000,
-	KEPT_MAX = 32, /* at once */
+	KEPT_MAX = 16, /* at once */
 	KEPT_PER_USER_MAX = 4,
 };
 
 void sw_kept_init(struct sw_kept *kept)
 {
 	*kept = (struct sw_kept){.pidfd = -EBADF, .stream = -EBADF};
+}
+
+/* It waits, and has said nothing since its dump. */
+static bool is_waiting(const struct sw_kept *kept)
+{
+	struct pollfd events[] = {{.fd = kept->pidfd, .events = POLLIN},
+				  {.fd = kept->stream, .events = POLLIN | POLLRDHUP}};
+	return sw_clock_ns() < kept->begin_ns + SW_WORKER_LIFE_MS * (int64_t) NS_PER_MS &&
+	       poll(events, SW_ARRAY_SIZE(events), 0) == 0;
 }
 
 /* Alerts have those that are for nobody else. */
@@ -29,9 +38,9 @@ static bool has_space(const struct sw_job *job)
 	size_t all = 0, users = 0;
 	TAILQ_FOREACH(series, &job->jobs->series, link)
 	{
-		all += series->kept.stream >= 0;
-		users += series->kept.stream >= 0 && !series->alert &&
-			 series->caller.uid == job->request.caller_uid;
+		const bool waits = series->kept.stream >= 0 && is_waiting(&series->kept);
+		all += waits;
+		users += waits && !series->alert && series->caller.uid == job->request.caller_uid;
 	}
 	return all < KEPT_MAX &&
 	       (job->alert || (users < KEPT_PER_USER_MAX && all < KEPT_MAX - KEPT_PER_USER_MAX));
@@ -45,15 +54,6 @@ bool sw_kept_put(struct sw_kept *kept, struct sw_job *job)
 	kept->stream = sw_take_fd(job->stream);
 	kept->begin_ns = job->started_ns;
 	return true;
-}
-
-/* It waits, and has said nothing since its dump. */
-static bool is_waiting(const struct sw_kept *kept)
-{
-	struct pollfd events[] = {{.fd = kept->pidfd, .events = POLLIN},
-				  {.fd = kept->stream, .events = POLLIN | POLLRDHUP}};
-	return sw_clock_ns() < kept->begin_ns + SW_WORKER_LIFE_MS * (int64_t) NS_PER_MS &&
-	       poll(events, SW_ARRAY_SIZE(events), 0) == 0;
 }
 
 static void end(struct sw_kept *kept)

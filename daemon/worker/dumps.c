@@ -27,6 +27,8 @@ enum {
 	PIPE_BYTES = 1 << 20,
 	MALLOC_BYTES = 16 << 20,
 	SNAPSHOT_BYTES = 32 << 20, /* what is larger has a parser of its own */
+	PARSER_BYTES =
+		32 << 20, /* of its own memory: one with more does not wait for the next capture */
 };
 
 struct dumps {
@@ -208,6 +210,20 @@ static bool is_as_before(struct dumps *d, const struct sw_snapshot *snap)
 	return same;
 }
 
+static bool parser_is_large(const struct dumps *d)
+{
+	char path[32], text[128];
+	unsigned long long resident, shared;
+	(void) snprintf(path, sizeof(path), "/proc/%d/statm", (int) d->parser); /* fits */
+	sw_cleanup(sw_close_p) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return true;
+	text[n] = '\0';
+	return sscanf(text, "%*u %llu %llu", &resident, &shared) != 2 || resident < shared ||
+	       (resident - shared) * (uint64_t) sysconf(_SC_PAGESIZE) > PARSER_BYTES;
+}
+
 /* 1: another one may follow; 0: this was the last one. */
 static int dump_make(struct dumps *d, struct sw_error *err)
 {
@@ -237,19 +253,22 @@ static int dump_make(struct dumps *d, struct sw_error *err)
 	if (r == 0)
 		r = sw_parser_pass(w, d->from_fd, err);
 	sw_pipeline_deinit(&taken);
-	return r < 0 ? r : stays;
+	if (r == 0 && given) /* its pages, too: the next one makes them anew; else they stay */
+		(void) madvise(d->shared, SNAPSHOT_BYTES, MADV_REMOVE);
+	return r < 0 ? r : stays && !parser_is_large(d);
 }
 
-/* Asked for one more? */
+/* Asked for one more? A target that has ended is let go of. */
 static bool next_wait(struct dumps *d)
 {
 	struct sw_worker *w = d->worker;
 	struct sw_worker_next next;
 	for (;;) {
-		struct pollfd event = {.fd = w->stream, .events = POLLIN | POLLRDHUP};
+		struct pollfd events[] = {{.fd = w->stream, .events = POLLIN | POLLRDHUP},
+					  {.fd = w->target_pidfd, .events = POLLIN}};
 		const int64_t left_ms = (d->end_ns - sw_clock_ns()) / NS_PER_MS;
-		int n = left_ms > 0 ? poll(&event, 1, (int) left_ms) : 0;
-		if (n == 0)
+		int n = left_ms > 0 ? poll(events, SW_ARRAY_SIZE(events), (int) left_ms) : 0;
+		if (n == 0 || (n > 0 && events[0].revents == 0))
 			return false;
 		if (n > 0)
 			break;
@@ -278,5 +297,6 @@ int sw_worker_dumps_run(struct sw_worker *worker, struct sw_target *target, stru
 		r = sw_worker_look(worker, sw_target_pid(target), err);
 		r = r < 0 ? r : dump_make(&d, err);
 	}
+	parser_end(&d);
 	return r < 0 ? r : 0;
 }

@@ -24,10 +24,10 @@
 #include "snapshot/read.h"
 
 enum {
-	INSNS_MAX = 4096, /* of all ways: compilers' largest functions end sooner on some way */
-	BLOCKS_MAX = 256, /* each is gone through once */
-	WAYS_MAX = 32,    /* that wait to be tried */
-	CALLS_MAX = 64,   /* whose targets are looked into */
+	INSNS_MAX = 4096,  /* of all ways: compilers' largest functions end sooner on some way */
+	BLOCKS_MAX = 256,  /* each is gone through once */
+	WAYS_MAX = 32,     /* that wait to be tried */
+	CALLED_MAX = 8192, /* of the functions that are called on the way, all together */
 	CHUNK_BYTES = 64,
 };
 
@@ -45,7 +45,7 @@ struct follower {
 	bool is_32bit, is_pe;
 	unsigned word_bytes;
 	struct sw_callee callee;
-	size_t n_calls;
+	size_t called_left; /* instructions */
 	struct machine ways[WAYS_MAX];
 	size_t n_ways;
 	uint64_t blocks[BLOCKS_MAX];
@@ -233,21 +233,21 @@ static void called(struct follower *f, struct machine *m, const struct sw_insn *
 	bool known = insn->target_known ||
 		     (sw_arch_call_slot(memory, pc_avma + insn->length, &slot_avma) &&
 		      sw_memory_word(memory, slot_avma, &target));
-	if (known && f->n_calls++ < CALLS_MAX &&
-	    sw_popped_bytes(f->cursor->snap, memory, target, &bytes))
+	if (known && sw_popped_bytes(f->cursor->snap, memory, target, &f->called_left, &bytes))
 		sp_set(m, m->regs.sp_avma + bytes);
 	else
 		m->sp_lost = true;
 }
 
 /* The frame's own call, as if it had returned. */
-static void start_called(const struct follower *f, struct machine *m)
+static void start_called(struct follower *f, struct machine *m)
 {
 	const struct sw_cursor *c = f->cursor;
 	uint64_t bytes;
 	if (!f->is_32bit || c->exact_pc)
 		return;
-	if (c->callee_avma != 0 && sw_popped_bytes(c->snap, f->code, c->callee_avma, &bytes))
+	if (c->callee_avma != 0 &&
+	    sw_popped_bytes(c->snap, f->code, c->callee_avma, &f->called_left, &bytes))
 		sp_set(m, m->regs.sp_avma + bytes);
 	else
 		m->sp_lost = f->is_pe;
@@ -333,6 +333,7 @@ static enum sw_step instructions_step(void *state, struct sw_cursor *cursor, str
 			     .code = quiet.memory,
 			     .is_32bit = sw_memory_is_32bit(cursor->memory),
 			     .is_pe = is_pe,
+			     .called_left = CALLED_MAX,
 			     .word_bytes = sw_memory_word_bytes(cursor->memory),
 			     .callee = sw_callee_of(&quiet)};
 	struct machine start = {.regs = cursor->regs};

@@ -15,6 +15,7 @@ struct follower {
 	struct sw_memory memory;
 	uint64_t ways[WAYS_MAX], blocks[BLOCKS_MAX];
 	size_t n_ways, n_blocks, n_insns;
+	size_t *insns_left;
 	bool found, unknown;
 	uint64_t bytes;
 };
@@ -58,11 +59,12 @@ static void follow(struct follower *f, uint64_t pc)
 		uint8_t code[SW_INSN_BYTES_MAX];
 		struct sw_insn insn;
 		size_t n = sw_is_executable(f->snap, pc) ? sw_insn_read(f->memory, pc, code) : 0;
-		if (f->n_insns++ == INSNS_MAX ||
+		if (f->n_insns++ == INSNS_MAX || *f->insns_left == 0 ||
 		    !sw_arch_insn(sw_memory_is_32bit(f->memory), code, n, pc, &insn)) {
 			f->unknown = true;
 			return;
 		}
+		--*f->insns_left;
 		switch (insn.op) {
 		case SW_INSN_RETURN: returned(f, (uint64_t) insn.value); return;
 		case SW_INSN_JUMP: way_add(f, insn.target); return;
@@ -76,9 +78,9 @@ static void follow(struct follower *f, uint64_t pc)
 }
 
 bool sw_popped_bytes(const struct sw_snapshot *snap, struct sw_memory memory, uint64_t avma,
-		     uint64_t *ret)
+		     size_t *insns_left, uint64_t *ret)
 {
-	struct follower f = {.snap = snap, .memory = memory};
+	struct follower f = {.snap = snap, .memory = memory, .insns_left = insns_left};
 	way_add(&f, avma);
 	while (f.n_ways > 0 && !f.unknown)
 		follow(&f, f.ways[--f.n_ways]);

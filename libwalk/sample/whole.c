@@ -57,12 +57,18 @@ uint64_t sw_snapshot_native_code(const struct sw_snapshot *snap)
 		const struct sw_map *m = &snap->maps[i];
 		if (m->place < 0 && !(m->prot & SW_MAP_EXEC))
 			continue;
+		/* Not only where: a file that was written anew, or is gone by now, is another one. */
+		const struct sw_module *module = m->place >= 0 && (size_t) m->place < snap->n_places
+							 ? snap->places[m->place].module
+							 : NULL;
 		const uint64_t parts[] = {m->start_avma,
 					  m->end_avma,
 					  m->file_off,
 					  m->inode,
 					  (uint64_t) m->dev_major << 32 | m->dev_minor,
-					  (uint64_t) m->prot << 32 | (uint32_t) m->place};
+					  (uint64_t) m->prot << 32 | (uint32_t) m->place,
+					  (uintptr_t) module, /* of one context: it is known once */
+					  module != NULL && sw_module_deleted(module)};
 		for (size_t k = 0; k < SW_ARRAY_SIZE(parts); k++)
 			hash = add(hash, parts[k]);
 	}

@@ -129,6 +129,9 @@ int sw_walk_tasks(struct sw_walks *walks, struct sw_walker *walker)
 	walks->tasks_why = any ? sw_walk_left_why(walks, t.n_left, "task", t.left_why)
 			       : "none of CPython, .NET, Ruby and Erlang was found in the process";
 	t.failed_nomem |= t.n_left > 0 && walks->tasks_why == NULL;
+	if (!any) /* a runtime of which only who awaits is told */
+		walks->awaits_why = sw_walk_left_why(walks, t.n_left, "async function", t.left_why);
+	t.failed_nomem |= !any && t.n_left > 0 && walks->awaits_why == NULL;
 	return t.failed_nomem ? -SW_E_NOMEM : 0;
 }
 

@@ -21,7 +21,8 @@ struct sw_ruby_all_fibers {
 	size_t n, capacity;
 	struct sw_ruby_created *created; /* owned; those that have not */
 	size_t n_created, created_capacity;
-	bool torn; /* threads ran while they were copied */
+	bool created_lost; /* no memory for more */
+	bool torn;         /* threads ran while they were copied */
 	char name[FIBER_NAME_BYTES], waits_for[FIBER_NAME_BYTES]; /* of the one that is shown */
 };
 
@@ -65,6 +66,7 @@ static bool created_add(void *arg, const struct sw_ruby_created *created)
 	struct sw_ruby_all_fibers *all = arg;
 	struct sw_ruby_created *grown =
 		sw_grow(all->created, all->n_created, &all->created_capacity, 16, sizeof(*grown));
+	all->created_lost |= grown == NULL;
 	if (grown == NULL)
 		return false;
 	all->created = grown;
@@ -89,7 +91,7 @@ size_t sw_ruby_all_fibers(struct sw_ruby *ruby, const char **ret_why)
 	const char *begun_why = begun_list(ruby, all);
 	if (sw_ruby_any_ec(&ruby->vm, ruby->snap, &ec)) {
 		const char *created_why = sw_ruby_created_each(&ruby->vm, ec, created_add, all);
-		why = why != NULL ? why : created_why;
+		why = all->created_lost ? "out of memory" : why != NULL ? why : created_why;
 	}
 	*ret_why = w != NULL && w->fibers_cut ? "not all fibers could be copied"
 		   : begun_why != NULL        ? begun_why

@@ -155,8 +155,9 @@ static const char *side_walk(struct list *l, bool back)
 		if (avma == l->first_avma || !context_read(l->vm, avma, &context) ||
 		    (back ? context.next_avma : context.prev_avma) != before)
 			return "the list of fibers could not be read";
-		if (l->n++ == SW_RUBY_CONTEXTS_MAX)
+		if (l->n == SW_RUBY_CONTEXTS_MAX) /* of both sides together */
 			return "there are too many fibers";
+		l->n++;
 		if (!context_look(l, avma, &context))
 			return NULL;
 	}

@@ -164,6 +164,17 @@ static void thread_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm, u
 	stack_copy(w, vm, &stack);
 }
 
+/* sw_memory_ops.read: as sw_copied_memory(), until the window's limit is reached. */
+static bool timely_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct sw_ruby_window *w = arg;
+	if (sw_capture_is_late(w->capture)) {
+		w->fibers_cut = true;
+		return false;
+	}
+	return sw_memory_read(sw_copied_memory(w->capture), avma, buffer, length);
+}
+
 struct creating {
 	struct sw_ruby_window *w;
 	const struct sw_ruby_vm *vm;
@@ -191,6 +202,8 @@ static void fibers_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm)
 	const struct sw_ruby_vm plain = {.memory = sw_copied_memory(w->capture),
 					 .found = &w->found,
 					 .pool = w->pool};
+	static const struct sw_memory_ops ops = {.read = timely_read};
+	struct sw_ruby_vm timely = plain;
 	struct creating creating = {w, vm};
 	struct sw_ruby_fiber fiber;
 	uint64_t start, end, ec;
@@ -205,8 +218,9 @@ static void fibers_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm)
 			stack_copy(w, vm, &fiber.stack);
 		}
 	}
-	if (sw_ruby_any_ec(&plain, w->capture->snap, &ec))
-		w->created_why = sw_ruby_created_each(&plain, ec, created_copy, &creating);
+	timely.memory = (struct sw_memory){&ops, w};
+	if (sw_ruby_any_ec(&timely, w->capture->snap, &ec))
+		w->created_why = sw_ruby_created_each(&timely, ec, created_copy, &creating);
 }
 
 int sw_ruby_in_window(struct sw_capture *capture)

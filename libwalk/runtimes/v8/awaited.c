@@ -9,10 +9,14 @@
 #include "runtimes/v8/frame.h"
 #include "runtimes/v8/function.h"
 #include "runtimes/v8/names.h"
+#include "snapshot/snapshot.h"
 
 #include <stdio.h>
 
-enum { RESUMED_MAX = 1 << 16 };
+enum {
+	RESUMED_MAX = 1 << 16,
+	PROMISES_MAX = 1 << 16, /* that are looked at, of all chains */
+};
 
 void sw_v8_resumed_note(struct sw_v8 *v8, const struct sw_cursor *cursor)
 {
@@ -44,20 +48,25 @@ static bool may_lack_them(const struct sw_snapshot *snap)
 size_t sw_v8_awaited(struct sw_v8 *v8, const char **ret_why)
 {
 	const struct sw_v8_await_layout *at = &v8->heap.at->awaits;
-	size_t n = 0, unknown = 0;
+	size_t n = 0, unknown = 0, n_promises = 0;
+	bool more = false;
 	if (v8->n_resumed > 0 && (!at->has_types || !at->has_builtins)) {
 		*ret_why = "what leads from one to the next is not known of this build of V8";
 		return 0;
 	}
-	for (size_t i = 0; i < v8->n_resumed; i++) {
-		struct sw_v8_await_chain chain;
+	for (size_t i = 0; i < v8->n_resumed && !more; i++) {
+		struct sw_v8_await_chain chain = {0};
 		struct sw_v8_await await;
 		if (!sw_v8_await_begin(v8->heap, v8->resumed[i].closure, &await, &chain))
 			unknown += !sw_v8_await_is_over(v8->heap, v8->resumed[i].closure);
 		else if (sw_v8_await_next(&chain, &await) || chain.several_why != NULL ||
 			 (chain.cut_why != NULL && !may_lack_them(v8->snap)))
 			v8->resumed[n++] = v8->resumed[i];
+		n_promises += chain.n_promises;
+		more = n_promises > PROMISES_MAX && i + 1 < v8->n_resumed;
 	}
+	if (more)
+		*ret_why = "there are more than are looked at";
 	if (unknown > 0 && !may_lack_them(v8->snap))
 		*ret_why = "what was copied does not say which one a thread runs";
 	if (v8->resumed_lost)
@@ -97,9 +106,12 @@ bool sw_v8_awaited_show(struct sw_v8 *v8, size_t n, struct sw_runtime_task *ret,
 				     .name = v8->task_name,
 				     .state = "running",
 				     .tid = resumed->tid};
-	for (bool more = true; more && frame_add(v8, &await, sink);)
+	bool added = true;
+	for (bool more = true; more && (added = frame_add(v8, &await, sink));)
 		more = sw_v8_await_next(&chain, &await);
-	ret->cut_why = chain.cut_why;
+	/* The stack may be of a later instant than the objects. */
+	ret->live_read = v8->snap->live && v8->snap->priv->hooks_torn;
+	ret->cut_why = added ? chain.cut_why : "there is no space for more";
 	ret->end_why = chain.several_why;
 	return true;
 }

@@ -110,9 +110,10 @@ static bool generator_read(struct sw_v8_heap heap, uint64_t generator, struct sw
 		return sw_v8_smi(word) == GENERATOR_EXECUTES;
 	if (!sw_v8_word(heap, generator, GENERATOR_POSITION, &word) || !sw_v8_is_smi(word))
 		return false;
-	int32_t offset = sw_v8_smi(word) - (heap.at->bytecode_data - 1);
+	int64_t offset = (int64_t) sw_v8_smi(word) - (heap.at->bytecode_data - 1);
 	ret->bytecode = bytecode_of(heap, ret->shared);
-	ret->offset = ret->bytecode != 0 && offset >= 0 ? offset : -1;
+	ret->offset =
+		ret->bytecode != 0 && offset >= 0 && offset <= INT32_MAX ? (int32_t) offset : -1;
 	return true;
 }
 

@@ -130,7 +130,8 @@ static enum sw_wine_result context_through(struct sw_memory memory, uint64_t at_
 enum sw_wine_result sw_wine_i386_context_regs(struct sw_memory memory, uint64_t sp_avma,
 					      struct sw_regs *ret, uint64_t *ret_fault_avma)
 {
-	static const uint8_t places[] = {0x10, 0x14};
+	/* At once, where a register has its address: wine/replace.h. */
+	static const uint8_t places[] = {0, 0x10, 0x14};
 	enum sw_wine_result r = context_through(memory, sp_avma + WORD, ret, ret_fault_avma);
 	for (size_t i = 0; i < sizeof(places) && r == SW_WINE_NONE; i++)
 		r = context_load(memory, sp_avma + places[i], ret, ret_fault_avma);

@@ -159,8 +159,12 @@ static void popped_is(struct sw_snapshot *snap, uint64_t avma, bool known, uint6
 {
 	struct sw_snapshot_memory memory = {.snap = snap};
 	uint64_t bytes = 99;
-	assert_int_equal(sw_popped_bytes(snap, sw_snapshot_memory(&memory), avma, &bytes), known);
+	size_t left = 1000, none = 0;
+	assert_int_equal(sw_popped_bytes(snap, sw_snapshot_memory(&memory), avma, &left, &bytes),
+			 known);
 	assert_int_equal(bytes, known ? wanted : 99);
+	assert_true(!known || left < 1000);
+	assert_false(sw_popped_bytes(snap, sw_snapshot_memory(&memory), avma, &none, &bytes));
 }
 
 static void test_popped(void **state)
