@@ -5,10 +5,14 @@
 #include <snapwalk/sampler.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -218,13 +222,95 @@ static void test_peers(void **state)
 	sw_snapshot_destroy(from);
 }
 
+enum { IMAGE_BYTES = 4096 };
+
+static char image_path[] = "/tmp/snapwalk-whole-XXXXXX";
+
+static void image_write(const char *from)
+{
+	char bytes[IMAGE_BYTES];
+	int in = open(from, O_RDONLY | O_CLOEXEC),
+	    out = open(image_path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	ssize_t n;
+	assert_true(in >= 0 && out >= 0);
+	while ((n = read(in, bytes, sizeof(bytes))) > 0)
+		assert_int_equal(write(out, bytes, (size_t) n), n);
+	assert_int_equal(close(in), 0);
+	assert_int_equal(close(out), 0);
+}
+
+/* Maps the image, and unmaps it, at each byte on its input; always at one place. */
+static void __attribute__((noreturn)) mapper(int in, int out)
+{
+	void *const place = (void *) 0x7e0000000000; /* NOLINT(performance-no-int-to-ptr) */
+	(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+	char c;
+	for (bool mapped = false; read(in, &c, 1) == 1; mapped = !mapped) {
+		int fd = open(image_path, O_RDONLY | O_CLOEXEC);
+		bool done = mapped ? munmap(place, IMAGE_BYTES) == 0
+				   : mmap(place, IMAGE_BYTES, PROT_READ | PROT_EXEC,
+					  MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0) == place;
+		(void) close(fd);
+		if (!done || write(out, &c, 1) != 1)
+			break;
+	}
+	_exit(1);
+}
+
+static uint64_t code_of(struct sw_context *ctx, struct sw_target *target)
+{
+	const struct sw_snapshot_options options = {.stop = SW_STOP_ALWAYS};
+	struct sw_snapshot *snap = NULL;
+	assert_int_equal(sw_snapshot_take(ctx, target, &options, &snap, NULL), 0);
+	uint64_t code = sw_snapshot_native_code(snap);
+	sw_snapshot_destroy(snap);
+	return code;
+}
+
+/* A file that is written anew in its place has other code, wherever it is mapped. */
+static void test_code(void **state)
+{
+	(void) state;
+	struct sw_context *ctx;
+	struct sw_target *target;
+	int to[2], from[2], fd = mkstemp(image_path);
+	char c = 'x';
+	assert_true(fd >= 0);
+	assert_int_equal(close(fd), 0);
+	image_write("/bin/true");
+	assert_int_equal(pipe(to), 0);
+	assert_int_equal(pipe(from), 0);
+	pid_t pid = fork();
+	if (pid == 0)
+		mapper(to[0], from[1]);
+	assert_int_equal(sw_context_create(&ctx, NULL), 0);
+	assert_int_equal(sw_target_open(pid, &target, NULL), 0);
+	assert_int_equal(write(to[1], &c, 1), 1);
+	assert_int_equal(read(from[0], &c, 1), 1);
+	const uint64_t first = code_of(ctx, target);
+	assert_int_not_equal(first, 0);
+	assert_int_equal(code_of(ctx, target), first);
+	assert_int_equal(write(to[1], &c, 1), 1);
+	assert_int_equal(read(from[0], &c, 1), 1);
+	image_write("/bin/cat");
+	assert_int_equal(write(to[1], &c, 1), 1);
+	assert_int_equal(read(from[0], &c, 1), 1);
+	assert_int_not_equal(code_of(ctx, target), first);
+	sw_target_close(target);
+	sw_context_destroy(ctx);
+	assert_int_equal(unlink(image_path), 0);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(close(to[i]) + close(from[i]), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same),
-		cmocka_unit_test(test_live),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_peers),
+		cmocka_unit_test(test_same), cmocka_unit_test(test_live),
+		cmocka_unit_test(test_cut),  cmocka_unit_test(test_peers),
+		cmocka_unit_test(test_code),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

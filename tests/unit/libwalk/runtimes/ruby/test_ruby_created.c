@@ -15,7 +15,8 @@ enum {
 	PREV = 8,
 	NEXT = 16,
 	NOWHERE = 0x66660000,
-	MANY = 0x20000000, /* contexts without end, each of one and the same fiber */
+	MANY = 0x20000000, /* contexts without end, each of one and the same fiber; from there on, */
+	MANY_END = MANY + 24 * 10000000, /* or from there back */
 };
 
 static struct ruby_fiber_world world;
@@ -176,6 +177,8 @@ static void test_list(void **state)
 	assert_string_equal(look(UINT64_MAX - 7), "the list of fibers was not found");
 }
 
+static size_t n_many; /* that were read */
+
 /* A context at each address, each leads to the one behind it. */
 static bool many_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
@@ -185,6 +188,9 @@ static bool many_read(void *arg, uint64_t avma, void *buffer, size_t length)
 		return sw_memory_read(fake_memory(&world.fake), avma, buffer, length);
 	if (avma == MANY)
 		words[1] = OWN;
+	if (avma == MANY_END)
+		words[2] = OWN;
+	n_many++;
 	if (length > sizeof(words))
 		return false;
 	memcpy(buffer, words, length);
@@ -202,6 +208,14 @@ static void test_limit(void **state)
 			    "there are too many fibers");
 	assert_int_equal(n_got, 1); /* the others are not theirs */
 	assert_true(world.fake.reads < 4 * SW_RUBY_CONTEXTS_MAX);
+	/* It is one of both sides together. */
+	const uint64_t before_avma = ruby_fiber_world_get(&world, OWN + PREV);
+	put(OWN + PREV, MANY_END);
+	n_many = 0;
+	assert_string_equal(sw_ruby_created_each(&many, RUBY_EC, each, &world),
+			    "there are too many fibers");
+	assert_in_range(n_many, SW_RUBY_CONTEXTS_MAX, 4 * SW_RUBY_CONTEXTS_MAX);
+	put(OWN + PREV, before_avma);
 	put(OWN + NEXT, 0);
 	wanted = 1;
 	assert_null(look(RUBY_EC));
