@@ -62,6 +62,8 @@ void sw_beam_ids_read(struct sw_memory memory, const struct sw_beam_found *found
 	memcpy(&ret->low_shift, bytes + IDS_LOW_SHIFT, sizeof(ret->low_shift));
 	memcpy(&ret->high_shift, bytes + IDS_HIGH_SHIFT, sizeof(ret->high_shift));
 	ret->known = ret->low_shift <= SHIFT_MAX && ret->high_shift <= SHIFT_MAX;
+	if (!ret->known)
+		*ret = (struct sw_beam_ids){0};
 }
 
 uint64_t sw_beam_id_number(const struct sw_beam_layout *layout, const struct sw_beam_ids *ids,
