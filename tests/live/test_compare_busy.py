@@ -95,8 +95,12 @@ def to_handler_as_others(stack, peers):
 
 def wrong_tables(stack, alike):
     """The tables of the C library's assembly for i386 do not tell of all that it pushes: they lead to a
-    word that is no return address. snapwalk follows the instructions, or says that it has guessed."""
-    return alike == 1 and len(stack.frames) > 1 and stack.frames[1]["by"] in ("instructions", "stack-scan")
+    word that is no return address. snapwalk follows the instructions, or says that it has guessed. A thunk of that
+    assembly may be on top of it."""
+    if not 0 < alike < len(stack.frames) or stack.frames[alike]["by"] not in ("instructions", "stack-scan"):
+        return False
+    return alike == 1 or (alike == 2 and all(
+        os.path.basename(module_of(stack.report, f)).startswith("libc.") for f in stack.frames[:alike]))
 
 
 # Beginning of a build's name: why other tools are wrong there. Nowhere else.
