@@ -109,6 +109,15 @@ static bool is_fiber_entry(struct sw_elf_cfi *cfi, uint64_t svma)
 	       sw_elf_function_start(cfi, svma, &start) && start == symbol.svma;
 }
 
+/* It is in a register: the last instruction before a jump there (libgcc on its way to a handler). */
+static bool is_return_in_register(const struct sw_cfi_rule *rule)
+{
+	for (size_t i = 0; i < rule->n_regs; i++)
+		if (rule->regs[i].reg == SW_ARCH_RA)
+			return rule->regs[i].how == SW_CFI_REGISTER;
+	return false;
+}
+
 /*
  * The assembly of glibc for i386 (2.36: memcpy(), strcpy() and their like) has tables that do not tell of
  * all that it pushes: what they take for the return address is then any word. Where the frame begins is
@@ -117,7 +126,7 @@ static bool is_fiber_entry(struct sw_elf_cfi *cfi, uint64_t svma)
 static bool is_no_return_address(const struct sw_cfi_rule *rule, const struct sw_cursor *cursor,
 				 const struct sw_stepped *s)
 {
-	if (rule->signal)
+	if (rule->signal || is_return_in_register(rule))
 		return false;
 	/* They fetch their own pc by such a call, with wrong tables behind it. */
 	bool thunk = !cursor->exact_pc && cursor->depth == 2 &&
