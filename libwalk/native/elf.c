@@ -109,7 +109,10 @@ static bool is_fiber_entry(struct sw_elf_cfi *cfi, uint64_t svma)
 	       sw_elf_function_start(cfi, svma, &start) && start == symbol.svma;
 }
 
-/* It is in a register: the last instruction before a jump there (libgcc on its way to a handler). */
+/*
+ * It is in a register: the last instruction before a jump there (libgcc on its way to a handler), where
+ * nobody calls.
+ */
 static bool is_return_in_register(const struct sw_cfi_rule *rule)
 {
 	for (size_t i = 0; i < rule->n_regs; i++)
