@@ -24,8 +24,6 @@
 #include "runtimes/ruby/fibers.h"
 #include "bytes.h"
 
-#include <string.h>
-
 enum {
 	MACHINE_BYTES = 512, /* of the machine stack, that are looked at */
 	CANDIDATES_MAX = 8,  /* different words there that are followed */
@@ -141,9 +139,7 @@ bool sw_ruby_fiber_memory(const struct sw_ruby_vm *vm, const struct sw_snapshot 
 	uint64_t bytes = known ? vm->pool.stack_bytes : SW_RUBY_FIBER_VALUES_BYTES + 1;
 	for (size_t i = *at > 0 ? *at : 1; i < snap->n_maps; i++) {
 		const struct sw_map *m = &snap->maps[i], *guard = m - 1;
-		/* Ruby 3.4 names its memory where the kernel can: PR_SET_VMA_ANON_NAME. */
-		if (m->inode != 0 ||
-		    (m->path[0] != '\0' && strncmp(m->path, "[anon:", strlen("[anon:")) != 0) ||
+		if (m->inode != 0 || m->path[0] != '\0' ||
 		    m->prot != (SW_MAP_READ | SW_MAP_WRITE) ||
 		    m->end_avma - m->start_avma < bytes || guard->end_avma != m->start_avma ||
 		    guard->inode != 0 ||
