@@ -38,8 +38,7 @@ struct dumps {
 	uint64_t code;  /* of the first one; 0: there was none */
 	uid_t owner;    /* likewise: whose dump it was */
 	struct sw_target_rights rights;
-	pid_t parser;       /* our child; 0: none */
-	int to_fd, from_fd; /* pipes of it */
+	struct sw_parser_child parser; /* pid 0: none */
 	/* Owned: SNAPSHOT_BYTES that both have. Only written by the worker, which believes nothing in there. */
 	void *shared;
 };
@@ -132,42 +131,26 @@ __attribute__((noreturn)) static void parser_run(struct dumps *d, struct sw_snap
 
 static void parser_end(struct dumps *d)
 {
-	if (d->parser <= 0)
+	if (d->parser.pid == 0)
 		return;
-	(void) close(d->to_fd);
-	(void) close(d->from_fd);
-	(void) kill(d->parser, SIGKILL); /* our child, not waited for */
-	while (waitpid(d->parser, NULL, 0) < 0 && errno == EINTR)
+	(void) close(d->parser.to_fd);
+	(void) close(d->parser.from_fd);
+	(void) kill(d->parser.pid, SIGKILL); /* our child, not waited for */
+	while (waitpid(d->parser.pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	d->parser = 0;
+	d->parser.pid = 0;
 }
 
 /* A new one, which has the snapshot. */
 static int parser_start(struct dumps *d, struct sw_snapshot *first, struct sw_error *err)
 {
-	int to[2], from[2];
-	if (pipe2(to, O_CLOEXEC) < 0)
-		return sw_fail_errno(err, SW_E_LIMIT, "cannot make a pipe");
-	if (pipe2(from, O_CLOEXEC) < 0) {
-		(void) close(to[0]);
-		(void) close(to[1]);
-		return sw_fail_errno(err, SW_E_LIMIT, "cannot make a pipe");
-	}
-	(void) fcntl(from[1], F_SETPIPE_SZ, PIPE_BYTES); /* or as it is: slower */
-	pid_t self = getpid();
-	d->parser = fork();
-	if (d->parser == 0) {
-		(void) close(to[1]);
-		(void) close(from[0]);
-		if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != self)
-			_exit(1);
-		parser_run(d, first, to[0], from[1]);
-	}
-	(void) close(to[0]);
-	(void) close(from[1]);
-	d->to_fd = to[1];
-	d->from_fd = from[0];
-	return d->parser < 0 ? sw_fail_errno(err, SW_E_LIMIT, "cannot start a parser") : 0;
+	int r = sw_parser_fork(&d->parser, err);
+	if (r < 0)
+		return r;
+	if (d->parser.pid == 0)
+		parser_run(d, first, d->parser.from_fd, d->parser.to_fd);
+	(void) fcntl(d->parser.from_fd, F_SETPIPE_SZ, PIPE_BYTES); /* or as it is: slower */
+	return 0;
 }
 
 /* To the one that is there. */
@@ -176,7 +159,7 @@ static int snapshot_pass(struct dumps *d, size_t size, struct sw_error *err)
 	const struct turn turn = {.seq = d->worker->request.seq,
 				  .size = size,
 				  .begin_ns = d->worker->begin_ns};
-	int r = sw_worker_event_write(d->to_fd, SW_PARSER_NEXT, &turn, sizeof(turn), err);
+	int r = sw_worker_event_write(d->parser.to_fd, SW_PARSER_NEXT, &turn, sizeof(turn), err);
 	return r < 0 ? sw_parser_is_gone(err) : 0;
 }
 
@@ -214,7 +197,7 @@ static bool parser_is_large(const struct dumps *d)
 {
 	char path[32], text[128];
 	unsigned long long resident, shared;
-	(void) snprintf(path, sizeof(path), "/proc/%d/statm", (int) d->parser); /* fits */
+	(void) snprintf(path, sizeof(path), "/proc/%d/statm", (int) d->parser.pid); /* fits */
 	sw_cleanup(sw_close_p) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (n <= 0)
@@ -233,7 +216,7 @@ static int dump_make(struct dumps *d, struct sw_error *err)
 	int r = take(d, &taken, err);
 	if (r < 0)
 		return r;
-	const bool first = d->parser == 0;
+	const bool first = d->parser.pid == 0;
 	/* Else by a parser of its own, as the first one. */
 	const bool given =
 		is_as_before(d, taken.snap) && d->shared != MAP_FAILED &&
@@ -251,7 +234,7 @@ static int dump_make(struct dumps *d, struct sw_error *err)
 		r = parser_start(d, taken.snap, err);
 	}
 	if (r == 0)
-		r = sw_parser_pass(w, d->from_fd, err);
+		r = sw_parser_pass(w, d->parser.from_fd, err);
 	sw_pipeline_deinit(&taken);
 	if (r == 0 && given) /* its pages, too: the next one makes them anew; else they stay */
 		(void) madvise(d->shared, SNAPSHOT_BYTES, MADV_REMOVE);

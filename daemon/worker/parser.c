@@ -7,8 +7,11 @@
 #include "cleanup.h"
 #include "errors.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 enum { NS_PER_S = 1000000000 };
 
@@ -145,6 +148,37 @@ int sw_parser_failure(int from_fd, const struct sw_worker_event *event, struct s
 	/* Its code is one of a capture: what it says of permission nobody has asked it. */
 	return sw_fail(err, failed.code == SW_E_NOMEM ? SW_E_NOMEM : SW_E_INTERNAL, "%s",
 		       failed.message);
+}
+
+static void pipe_close(const int ends[static 2])
+{
+	(void) close(ends[0]); /* of a pipe: nothing is lost */
+	(void) close(ends[1]); /* likewise */
+}
+
+int sw_parser_fork(struct sw_parser_child *ret, struct sw_error *err)
+{
+	int to[2], from[2];
+	if (pipe2(to, O_CLOEXEC) < 0)
+		return sw_fail_errno(err, SW_E_LIMIT, "cannot make a pipe");
+	if (pipe2(from, O_CLOEXEC) < 0) {
+		pipe_close(to);
+		return sw_fail_errno(err, SW_E_LIMIT, "cannot make a pipe");
+	}
+	pid_t self = getpid(), pid = fork();
+	if (pid < 0) {
+		pipe_close(to);
+		pipe_close(from);
+		return sw_fail_errno(err, SW_E_LIMIT, "cannot start a parser");
+	}
+	bool parser = pid == 0;
+	(void) close(parser ? to[1] : to[0]);     /* the other side has it */
+	(void) close(parser ? from[0] : from[1]); /* likewise */
+	if (parser && (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != self))
+		_exit(1);
+	*ret = parser ? (struct sw_parser_child){.to_fd = from[1], .from_fd = to[0]}
+		      : (struct sw_parser_child){pid, .to_fd = to[1], .from_fd = from[0]};
+	return 0;
 }
 
 int sw_parser_pass(const struct sw_worker *worker, int from_fd, struct sw_error *err)

@@ -22,6 +22,16 @@ struct sw_parser {
 	int from_fd, to_fd; /* pipes: from the worker, to it */
 };
 
+/* The pipes of one side, and in the worker which process has the others. */
+struct sw_parser_child {
+	pid_t pid; /* 0: this is the parser */
+	int to_fd, from_fd;
+};
+
+/* Returns 0 in both processes, or -SW_E_LIMIT: then there is neither a process nor a pipe. The parser ends with
+ * the worker. */
+int sw_parser_fork(struct sw_parser_child *ret, struct sw_error *err);
+
 /* Its whole life, in the forked process. */
 __attribute__((noreturn)) void sw_parser_run(struct sw_parser *parser);
 

@@ -17,7 +17,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 enum {
@@ -34,9 +33,8 @@ struct series {
 	struct sw_sampler *sampler;
 	struct sw_schedule schedule;
 	struct sw_worker_round round;
-	pid_t pid;          /* of the process */
-	pid_t parser;       /* our child */
-	int to_fd, from_fd; /* pipes of it */
+	pid_t pid; /* of the process */
+	struct sw_parser_child parser;
 	int proc_fd;
 	uid_t owner; /* as it was at the first sample */
 	struct sw_target_rights rights;
@@ -47,34 +45,19 @@ struct series {
 
 static int parser_start(struct series *s, const struct sw_sample *first, struct sw_error *err)
 {
-	int to[2], from[2];
-	if (pipe2(to, O_CLOEXEC) < 0)
-		return sw_fail_errno(err, SW_E_LIMIT, "cannot make a pipe");
-	if (pipe2(from, O_CLOEXEC) < 0) {
-		(void) close(to[0]);
-		(void) close(to[1]);
-		return sw_fail_errno(err, SW_E_LIMIT, "cannot make a pipe");
-	}
-	(void) fcntl(to[1], F_SETPIPE_SZ, PIPE_BYTES); /* or as it is: slower */
-	pid_t self = getpid();
-	s->parser = fork();
-	if (s->parser == 0) {
+	int r = sw_parser_fork(&s->parser, err);
+	if (r < 0)
+		return r;
+	if (s->parser.pid == 0) {
 		struct sw_parser parser = {.worker = s->worker,
 					   .sampler = s->sampler,
 					   .first = *first,
-					   .from_fd = to[0],
-					   .to_fd = from[1]};
-		(void) close(to[1]);
-		(void) close(from[0]);
-		if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != self)
-			_exit(1);
+					   .from_fd = s->parser.from_fd,
+					   .to_fd = s->parser.to_fd};
 		sw_parser_run(&parser);
 	}
-	(void) close(to[0]);
-	(void) close(from[1]);
-	s->to_fd = to[1];
-	s->from_fd = from[0];
-	return s->parser < 0 ? sw_fail_errno(err, SW_E_LIMIT, "cannot start a parser") : 0;
+	(void) fcntl(s->parser.to_fd, F_SETPIPE_SZ, PIPE_BYTES); /* or as it is: slower */
+	return 0;
 }
 
 /* Until it is done with the last sample, or the broker does not want any more (*ret_end). */
@@ -83,7 +66,7 @@ static int parser_wait(struct series *s, bool *ret_end, struct sw_error *err)
 	struct sw_worker_event event;
 	int32_t code;
 	for (;;) {
-		struct pollfd events[] = {{.fd = s->from_fd, .events = POLLIN},
+		struct pollfd events[] = {{.fd = s->parser.from_fd, .events = POLLIN},
 					  {.fd = *ret_end ? -1 : s->worker->stream,
 					   .events = POLLIN | POLLRDHUP}};
 		if (poll(events, SW_ARRAY_SIZE(events), -1) < 0)
@@ -92,11 +75,11 @@ static int parser_wait(struct series *s, bool *ret_end, struct sw_error *err)
 		if (events[0].revents != 0)
 			break;
 	}
-	if (!sw_read_all(s->from_fd, &event, sizeof(event)))
+	if (!sw_read_all(s->parser.from_fd, &event, sizeof(event)))
 		return sw_parser_is_gone(err);
 	if (event.type != SW_PARSER_DONE)
-		return sw_parser_failure(s->from_fd, &event, err);
-	if (event.size != sizeof(code) || !sw_read_all(s->from_fd, &code, sizeof(code)))
+		return sw_parser_failure(s->parser.from_fd, &event, err);
+	if (event.size != sizeof(code) || !sw_read_all(s->parser.from_fd, &code, sizeof(code)))
 		return sw_parser_is_gone(err);
 	if (code < 0 && s->round.n_samples > 0) /* nothing was made of it */
 		s->round.n_samples--;
@@ -107,8 +90,9 @@ static int parser_wait(struct series *s, bool *ret_end, struct sw_error *err)
 static int profile_pass(struct series *s, struct sw_error *err)
 {
 	s->round.n_late = s->schedule.n_late;
-	int r = sw_worker_event_write(s->to_fd, SW_PARSER_END, &s->round, sizeof(s->round), err);
-	return r < 0 ? sw_parser_is_gone(err) : sw_parser_pass(s->worker, s->from_fd, err);
+	int r = sw_worker_event_write(s->parser.to_fd, SW_PARSER_END, &s->round, sizeof(s->round),
+				      err);
+	return r < 0 ? sw_parser_is_gone(err) : sw_parser_pass(s->worker, s->parser.from_fd, err);
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */
@@ -164,7 +148,7 @@ static int sample_next(struct series *s, struct sw_error *err)
 	if (sample.new_program || !is_permitted(s) ||
 	    sw_sampler_pack(s->sampler, &sample, &bytes, &size, &why) < 0)
 		return 0;
-	r = sw_worker_event_write(s->to_fd, SW_PARSER_SAMPLE, bytes, size, err);
+	r = sw_worker_event_write(s->parser.to_fd, SW_PARSER_SAMPLE, bytes, size, err);
 	if (r < 0)
 		return sw_parser_is_gone(err);
 	sample_count(s, &sample, &more);
@@ -274,6 +258,6 @@ int sw_worker_series_run(struct sw_worker *worker, struct sw_target *target, str
 	if (r == 0)
 		r = profile_pass(&s, err);
 	if (r == 0)
-		(void) waitpid(s.parser, NULL, 0); /* has ended: its time is ours */
+		(void) waitpid(s.parser.pid, NULL, 0); /* has ended: its time is ours */
 	return r;
 }

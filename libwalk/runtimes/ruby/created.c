@@ -172,7 +172,7 @@ const char *sw_ruby_created_each(const struct sw_ruby_vm *vm, uint64_t ec_avma,
 	l.off = context_off(vm, ec_avma, &l.first_avma);
 	if (l.off == 0)
 		return "the list of fibers was not found";
-	/* A thread that it belongs to has begun: it is none itself. */
+	/* The fiber that a thread runs has begun: the list need not tell of it. */
 	const char *why = side_walk(&l, true), *other = side_walk(&l, false);
 	return why != NULL ? why : other;
 }

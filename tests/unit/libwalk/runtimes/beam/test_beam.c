@@ -61,7 +61,7 @@ static const char *pid_of(const char *release, const char *erts, uint64_t id)
 	return text;
 }
 
-/* As Debian's have them; of 27 with room for 1048576 processes. */
+/* As Debian's have them; of 27 with a table for 1048576 processes. */
 static void test_ids(void **state)
 {
 	(void) state;

@@ -72,7 +72,7 @@ static void test_teb(void **state)
 	assert_true(sw_wine_on_unix_stack(&teb, UNIX_END - 1));
 	assert_true(sw_wine_on_signal_stack(&teb, TEB_BLOCK + 0x3800));
 	assert_false(sw_wine_on_signal_stack(&teb, TEB_BLOCK + 0x10000));
-	/* With words of 8 bytes it is none. */
+	/* With words of 8 bytes nothing is found there. */
 	assert_false(sw_wine_teb_read(fake_memory(&w.fake), TEB, &teb));
 }
 
