@@ -3,6 +3,7 @@
  * Series whose captures are made by one worker, without captures: the spawner below gives pipes, and what workers
  * say is written by the tests. The process that is captured is a child that waits.
  */
+#include "jobs_case.h"
 #include "jobs/run.h"
 #include "jobs/series.h"
 #include "jobs/state.h"
@@ -15,13 +16,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <cmocka.h>
 
 enum { WORKERS_MAX = 40, WAIT_US = 60 * 1000 * 1000, SERIES_MAX = 33 };
@@ -54,23 +52,8 @@ int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request 
 	return 0;
 }
 
-int sw_spawner_configure(struct sw_spawner *spawner, const struct sw_config *config,
-			 struct sw_error *err)
-{
-	(void) spawner;
-	(void) config;
-	(void) err;
-	return 0;
-}
-
 struct fixture {
-	struct sw_config config;
-	struct sw_counters counters;
-	struct sw_jobs jobs;
-	sd_event *event;
-	struct sw_spawner spawner;
-	struct sw_caller caller;
-	pid_t pid;
+	struct jobs_case base;
 	struct sw_series *series[SERIES_MAX];
 	size_t n_series, n_dumps, n_failed;
 };
@@ -78,23 +61,9 @@ struct fixture {
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	struct sw_error err = {0};
 	assert_non_null(f);
 	n_workers = 0;
-	assert_int_equal(sw_config_init(&f->config), 0);
-	f->config.store = false;
-	f->config.stop_percent_x100 = 10000;
-	f->caller = (struct sw_caller){.uid = getuid(), .gid = getgid(), .privileged = true};
-	f->spawner.pidfd = eventfd(0, 0);
-	f->pid = fork();
-	if (f->pid == 0) {
-		(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* when an assertion fails */
-		for (;;)
-			(void) pause();
-	}
-	sw_jobs_init(&f->jobs, &f->config, &f->counters);
-	assert_true(sd_event_new(&f->event) >= 0);
-	assert_int_equal(sw_jobs_start(&f->jobs, f->event, &f->spawner, &err), 0);
+	jobs_case_init(&f->base);
 	*state = f;
 	return 0;
 }
@@ -104,12 +73,7 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 	for (size_t i = 0; i < f->n_series; i++)
 		sw_series_destroy(f->series[i]);
-	sw_jobs_deinit(&f->jobs);
-	sd_event_unref(f->event);
-	sw_config_deinit(&f->config);
-	assert_int_equal(close(f->spawner.pidfd), 0);
-	assert_int_equal(kill(f->pid, SIGKILL), 0);
-	assert_int_equal(waitpid(f->pid, NULL, 0), f->pid);
+	jobs_case_deinit(&f->base);
 	free(f);
 	return 0;
 }
@@ -126,13 +90,13 @@ static struct sw_series *series_new(struct fixture *f, uint64_t count, int64_t i
 {
 	struct sw_found found = {.pidfd = -EBADF};
 	struct sw_refusal refusal = {0};
-	assert_true(sw_found_init(&found, f->pid, 0, -EBADF, &refusal));
-	const struct sw_submission s = {.caller = &f->caller,
+	assert_true(sw_found_init(&found, f->base.pid, 0, -EBADF, &refusal));
+	const struct sw_submission s = {.caller = &f->base.caller,
 					.found = &found,
 					.sampled = true,
 					.options = {.depth = 9 + (uint32_t) f->n_series,
 						    .max_stop_ms = 100}};
-	struct sw_series *series = sw_series_create(&f->jobs, &s, count, interval_ms);
+	struct sw_series *series = sw_series_create(&f->base.jobs, &s, count, interval_ms);
 	sw_found_deinit(&found);
 	assert_non_null(series);
 	series->owner = f;
@@ -143,14 +107,14 @@ static struct sw_series *series_new(struct fixture *f, uint64_t count, int64_t i
 
 static void wait_until_running(struct fixture *f, size_t n)
 {
-	while (f->jobs.n_running != n || f->jobs.n_queued > 0)
-		assert_true(sd_event_run(f->event, WAIT_US) > 0);
+	while (f->base.jobs.n_running != n || f->base.jobs.n_queued > 0)
+		assert_true(sd_event_run(f->base.event, WAIT_US) > 0);
 }
 
 /* The next capture of a series is under way. */
 static void ask(struct fixture *f, struct sw_series *series)
 {
-	size_t n = f->jobs.n_running;
+	size_t n = f->base.jobs.n_running;
 	series->next_ns = sw_clock_ns();
 	assert_true(sw_series_next(series));
 	wait_until_running(f, n + 1);
@@ -168,7 +132,7 @@ static void answer(struct fixture *f, const struct worker *w, const char *id, bo
 			    "\"pid\":%d,\"starttime\":%llu,\"uid\":%d,\"comm\":\"a\",\"exe\":"
 			    "\"/bin/a\"},\"timings\":{\"stopped_us\":0,\"total_us\":9},"
 			    "\"threads\":[],\"stacks\":[],\"modules\":[],\"warnings\":[]}",
-			    id, (int) f->pid, (unsigned long long) w->request.starttime,
+			    id, (int) f->base.pid, (unsigned long long) w->request.starttime,
 			    (int) getuid());
 	assert_int_equal(sw_worker_event_write(w->stream, SW_WORKER_RESUMED, &resumed,
 					       sizeof(resumed), NULL),
@@ -177,7 +141,7 @@ static void answer(struct fixture *f, const struct worker *w, const char *id, bo
 					       NULL),
 			 0);
 	while (f->n_dumps + f->n_failed == n)
-		assert_true(sd_event_run(f->event, WAIT_US) > 0);
+		assert_true(sd_event_run(f->base.event, WAIT_US) > 0);
 }
 
 static void end(const struct worker *w)
@@ -214,15 +178,15 @@ static void test_one_worker(void **state)
 		assert_int_equal(f->n_dumps, seq);
 		if (seq < 4) {
 			assert_int_equal(asked_for(&workers[0]), UINT64_MAX);
-			assert_int_equal(f->jobs.n_running, 0);
-			assert_true(TAILQ_EMPTY(&f->jobs.list));
+			assert_int_equal(f->base.jobs.n_running, 0);
+			assert_true(TAILQ_EMPTY(&f->base.jobs.list));
 		}
 	}
 	assert_int_equal(asked_for(&workers[0]), 0);
-	assert_int_equal(f->jobs.n_running, 1); /* until it has ended */
+	assert_int_equal(f->base.jobs.n_running, 1); /* until it has ended */
 	end(&workers[0]);
 	wait_until_running(f, 0);
-	assert_int_equal(f->counters.captures_total, 4);
+	assert_int_equal(f->base.counters.captures_total, 4);
 }
 
 /* One that does not stay, or whose series ends, or waits for long, has one capture. */
@@ -271,15 +235,15 @@ static void test_renewed(void **state)
 	assert_int_equal(n_workers, 4);
 	assert_int_equal(asked_for(&workers[2]), 0);
 	answer(f, &workers[3], "0-4", true);
-	f->jobs.config = &f->config;
-	sw_jobs_reconfigure(&f->jobs, &f->config);
+	f->base.jobs.config = &f->base.config;
+	sw_jobs_reconfigure(&f->base.jobs, &f->base.config);
 	assert_int_equal(asked_for(&workers[3]), 0);
 	ask(f, series);
 	assert_int_equal(n_workers, 5);
 	assert_int_equal(workers[4].request.seq, 5);
 	assert_int_equal(f->n_failed, 0);
 	/* One that is at work when they change, too. */
-	sw_jobs_reconfigure(&f->jobs, &f->config);
+	sw_jobs_reconfigure(&f->base.jobs, &f->base.config);
 	answer(f, &workers[4], "0-5", true);
 	assert_int_equal(asked_for(&workers[4]), 0);
 	end(&workers[4]);
@@ -301,7 +265,7 @@ static void test_dies(void **state)
 	end(&workers[0]);
 	wait_until_running(f, 0);
 	assert_int_equal(f->n_failed, 1);
-	assert_int_equal(f->counters.workers_died_total, 1);
+	assert_int_equal(f->base.counters.workers_died_total, 1);
 	ask(f, series);
 	assert_int_equal(n_workers, 2);
 	assert_int_equal(workers[1].request.seq, 3);

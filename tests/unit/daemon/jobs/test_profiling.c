@@ -3,6 +3,7 @@
  * Profiles without captures: the spawner below gives pipes, and what workers say is written by the tests. The
  * process that is profiled is a child that waits. Each profile would take an hour: what ends it is said.
  */
+#include "jobs_case.h"
 #include "jobs/profile.h"
 #include "jobs/run.h"
 #include "jobs/state.h"
@@ -13,13 +14,10 @@
 
 #include <fcntl.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <cmocka.h>
 
 enum { HOUR_MS = 3600 * 1000, RATE_HZ = 100, WAIT_US = 60 * 1000 * 1000 };
@@ -50,23 +48,8 @@ int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request 
 	return 0;
 }
 
-int sw_spawner_configure(struct sw_spawner *spawner, const struct sw_config *config,
-			 struct sw_error *err)
-{
-	(void) spawner;
-	(void) config;
-	(void) err;
-	return 0;
-}
-
 struct fixture {
-	struct sw_config config;
-	struct sw_counters counters;
-	struct sw_jobs jobs;
-	sd_event *event;
-	struct sw_spawner spawner;
-	struct sw_caller caller;
-	pid_t pid;
+	struct jobs_case base;
 	struct sw_subscriber subscriber;
 	size_t n_told, n_failures; /* by the subscriber */
 	bool begun, done, early;   /* early: said in the profile */
@@ -89,26 +72,12 @@ static void tell(struct sw_subscriber *subscriber, uid_t owner, const struct sw_
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	struct sw_error err = {0};
 	assert_non_null(f);
 	n_workers = 0;
 	target_owner = getuid();
-	assert_int_equal(sw_config_init(&f->config), 0);
-	f->config.store = false;
-	f->config.stop_percent_x100 = 10000;
-	f->caller = (struct sw_caller){.uid = getuid(), .gid = getgid(), .privileged = true};
-	f->spawner.pidfd = eventfd(0, 0);
-	f->pid = fork();
-	if (f->pid == 0) {
-		(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* when an assertion fails */
-		for (;;)
-			(void) pause();
-	}
-	sw_jobs_init(&f->jobs, &f->config, &f->counters);
-	assert_true(sd_event_new(&f->event) >= 0);
-	assert_int_equal(sw_jobs_start(&f->jobs, f->event, &f->spawner, &err), 0);
+	jobs_case_init(&f->base);
 	f->subscriber.tell = tell;
-	sw_publish_subscribe(&f->jobs.publisher, &f->subscriber);
+	sw_publish_subscribe(&f->base.jobs.publisher, &f->subscriber);
 	*state = f;
 	return 0;
 }
@@ -116,12 +85,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct fixture *f = *state;
-	sw_jobs_deinit(&f->jobs);
-	sd_event_unref(f->event);
-	sw_config_deinit(&f->config);
-	assert_int_equal(close(f->spawner.pidfd), 0);
-	assert_int_equal(kill(f->pid, SIGKILL), 0);
-	assert_int_equal(waitpid(f->pid, NULL, 0), f->pid);
+	jobs_case_deinit(&f->base);
 	free(f);
 	return 0;
 }
@@ -152,12 +116,12 @@ static void on_done(struct sw_profiling *profiling, const struct sw_outcome *out
 static struct sw_profiling *create(struct fixture *f, struct sw_refusal *refusal)
 {
 	struct sw_found found = {.pidfd = -EBADF};
-	assert_true(sw_found_init(&found, f->pid, 0, -EBADF, refusal));
-	const struct sw_submission s = {.caller = &f->caller,
+	assert_true(sw_found_init(&found, f->base.pid, 0, -EBADF, refusal));
+	const struct sw_submission s = {.caller = &f->base.caller,
 					.found = &found,
 					.options = {.depth = 9, .max_stop_ms = 100}};
 	const struct sw_profile_wish wish = {.rate_hz = RATE_HZ, .duration_ms = HOUR_MS};
-	struct sw_profiling *p = sw_profiling_create(&f->jobs, &s, &wish, refusal);
+	struct sw_profiling *p = sw_profiling_create(&f->base.jobs, &s, &wish, refusal);
 	sw_found_deinit(&found);
 	if (p != NULL) {
 		p->arg = f;
@@ -171,7 +135,7 @@ static struct sw_profiling *create(struct fixture *f, struct sw_refusal *refusal
 static void wait_for_worker(struct fixture *f, size_t n)
 {
 	while (n_workers < n)
-		assert_true(sd_event_run(f->event, WAIT_US) > 0);
+		assert_true(sd_event_run(f->base.event, WAIT_US) > 0);
 	assert_int_equal(n_workers, n);
 }
 
@@ -196,8 +160,8 @@ static void end(struct fixture *f)
 	assert_int_equal(close(worker_names), 0);
 	assert_int_equal(eventfd_write(worker_gone, 1), 0);
 	assert_int_equal(close(worker_gone), 0);
-	while (f->jobs.n_running + f->jobs.n_lasting > 0)
-		assert_true(sd_event_run(f->event, WAIT_US) > 0);
+	while (f->base.jobs.n_running + f->base.jobs.n_lasting > 0)
+		assert_true(sd_event_run(f->base.event, WAIT_US) > 0);
 }
 
 #define DUMP_ARRAYS "\"threads\":[],\"stacks\":[],\"modules\":[],\"warnings\":[]"
@@ -214,7 +178,7 @@ static void answer(struct fixture *f, const char *schema, const char *id, const 
 			    "\"complete\":true,\"process\":{\"pid\":%d,\"starttime\":%llu,"
 			    "\"uid\":%d,\"comm\":\"a\",\"exe\":\"/bin/a\"},\"timings\":{"
 			    "\"stopped_us\":0,\"total_us\":9,\"copy_us\":%zu,\"attach_us\":-1},%s}",
-			    schema, id, (int) f->pid, (unsigned long long) request.starttime,
+			    schema, id, (int) f->base.pid, (unsigned long long) request.starttime,
 			    (int) getuid(), 100 * n_workers, arrays);
 	say(SW_WORKER_RESUMED, &resumed, sizeof(resumed));
 	say(SW_WORKER_DUMP, ret, (size_t) size);
@@ -266,7 +230,7 @@ static void test_handed_on(void **state)
 	assert_int_equal(f->owner, getuid());
 	assert_int_equal(f->n_told, 1);
 	assert_int_equal(f->n_failures, 0);
-	assert_true(TAILQ_EMPTY(&f->jobs.series));
+	assert_true(TAILQ_EMPTY(&f->base.jobs.series));
 }
 
 /* Who may see all of it may have seen each sample. */
@@ -319,7 +283,7 @@ static void test_never_begun(void **state)
 	assert_string_equal(f->refused, "io.snapwalk.StopTimeout");
 	assert_int_equal(f->n_told, 0);
 	assert_int_equal(f->n_failures, 1);
-	assert_true(TAILQ_EMPTY(&f->jobs.series));
+	assert_true(TAILQ_EMPTY(&f->base.jobs.series));
 }
 
 /* A sample is no capture for somebody else, though the options are the same. */
@@ -340,13 +304,14 @@ static void test_not_shared(void **state)
 	struct sw_dump *dump = NULL;
 	char said[1024];
 	start(f);
-	assert_true(sw_found_init(&found, f->pid, 0, -EBADF, &refusal));
+	assert_true(sw_found_init(&found, f->base.pid, 0, -EBADF, &refusal));
 	int names = sw_names_create(0);
-	const struct sw_submission s = {.caller = &f->caller,
+	const struct sw_submission s = {.caller = &f->base.caller,
 					.found = &found,
 					.names_fd = names,
 					.options = {.depth = 9, .max_stop_ms = 100}};
-	assert_int_equal(sw_job_submit(&f->jobs, &s, &waiter, &dump, &refusal), SW_SUBMITTED_WAIT);
+	assert_int_equal(sw_job_submit(&f->base.jobs, &s, &waiter, &dump, &refusal),
+			 SW_SUBMITTED_WAIT);
 	assert_false(waiter.coalesced);
 	answer_profile(f, "0-1", said);
 	wait_for_worker(f, 2);
@@ -369,7 +334,7 @@ static void test_daemon_ends(void **state)
 	char said[1024];
 	start(f);
 	answer_profile(f, "0-1", said);
-	sw_series_end(&f->jobs);
+	sw_series_end(&f->base.jobs);
 	assert_true(f->done);
 	assert_string_equal(f->id, "0-1");
 	assert_int_equal(f->n_told, 1);
@@ -378,7 +343,7 @@ static void test_daemon_ends(void **state)
 static void run_until(struct fixture *f, const uint64_t *counter, uint64_t wanted)
 {
 	while (*counter < wanted)
-		assert_true(sd_event_run(f->event, WAIT_US) > 0);
+		assert_true(sd_event_run(f->base.event, WAIT_US) > 0);
 	assert_int_equal(*counter, wanted);
 }
 
@@ -394,36 +359,37 @@ static void test_lasts(void **state)
 	struct sw_dump *dump = NULL;
 	const struct sw_worker_sampled some = {.n_samples = 7, .n_threads = 70, .stopped_us = 5};
 	char said[1024], byte;
-	f->config.workers = 1;
+	f->base.config.workers = 1;
 	start(f);
 	assert_false(request.profile.alone);
 	answer_profile(f, "0-1", said);
-	assert_int_equal(f->counters.captures_total, 1);
+	assert_int_equal(f->base.counters.captures_total, 1);
 	wait_for_worker(f, 2);
-	assert_int_equal(f->jobs.n_running, 0);
-	assert_int_equal(f->jobs.n_lasting, 1);
+	assert_int_equal(f->base.jobs.n_running, 0);
+	assert_int_equal(f->base.jobs.n_lasting, 1);
 	int stream = worker_stream, gone = worker_gone, names = worker_names;
 	say(SW_WORKER_RESUMED, &resumed_now, sizeof(resumed_now));
 	say(SW_WORKER_SAMPLED, &some, sizeof(some));
-	run_until(f, &f->counters.captures_total, 8);
-	assert_int_equal(f->counters.stopped_us_total, 6);
-	assert_true(sw_found_init(&found, f->pid, 0, -EBADF, &refusal));
-	const struct sw_submission s = {.caller = &f->caller,
+	run_until(f, &f->base.counters.captures_total, 8);
+	assert_int_equal(f->base.counters.stopped_us_total, 6);
+	assert_true(sw_found_init(&found, f->base.pid, 0, -EBADF, &refusal));
+	const struct sw_submission s = {.caller = &f->base.caller,
 					.found = &found,
 					.names_fd = names,
 					.options = {.max_stop_ms = 100}};
-	assert_int_equal(sw_job_submit(&f->jobs, &s, &waiter, &dump, &refusal), SW_SUBMITTED_WAIT);
+	assert_int_equal(sw_job_submit(&f->base.jobs, &s, &waiter, &dump, &refusal),
+			 SW_SUBMITTED_WAIT);
 	wait_for_worker(f, 3);
 	assert_int_equal(request.profile.rate_hz, 0);
-	f->jobs.n_lasting--; /* not waited for */
+	f->base.jobs.n_lasting--; /* not waited for */
 	answer(f, "snapwalk.dump/1", "0-2", DUMP_ARRAYS, said);
-	f->jobs.n_lasting++;
+	f->base.jobs.n_lasting++;
 	/* What is asked for is said at once when the daemon ends. */
 	worker_stream = stream;
 	worker_gone = gone;
 	worker_names = names;
 	assert_true(recv(stream, &byte, 1, MSG_DONTWAIT) < 0);
-	sw_job_enough(TAILQ_FIRST(&f->jobs.list));
+	sw_job_enough(TAILQ_FIRST(&f->base.jobs.list));
 	assert_int_equal(recv(stream, &byte, 1, MSG_DONTWAIT), 0); /* the end */
 	sw_found_deinit(&found);
 	fail_with(f, SW_E_EXITED);
@@ -443,13 +409,13 @@ static void test_enough(void **state)
 	say(SW_WORKER_RESUMED, &resumed_now, sizeof(resumed_now));
 	assert_true(recv(worker_stream, &byte, 1, MSG_DONTWAIT) < 0);
 	say(SW_WORKER_SAMPLED, &two, sizeof(two)); /* no more than two stops can take */
-	run_until(f, &f->counters.captures_total, 3);
+	run_until(f, &f->base.counters.captures_total, 3);
 	assert_true(recv(worker_stream, &byte, 1, MSG_DONTWAIT) < 0);
 	say(SW_WORKER_SAMPLED, &much, sizeof(much));
-	run_until(f, &f->counters.captures_total, 1003);
+	run_until(f, &f->base.counters.captures_total, 1003);
 	assert_int_equal(recv(worker_stream, &byte, 1, MSG_DONTWAIT), 0);
-	sw_limits_destroy(f->jobs.limits);
-	assert_int_equal(sw_limits_create(&f->config, &f->jobs.limits), 0);
+	sw_limits_destroy(f->base.jobs.limits);
+	assert_int_equal(sw_limits_create(&f->base.config, &f->base.jobs.limits), 0);
 	fail_with(f, SW_E_STOP_TIMEOUT);
 	wait_for_worker(f, 3);
 	assert_true(request.profile.alone);
@@ -465,12 +431,12 @@ static void test_left(void **state)
 	start(f);
 	answer_profile(f, "0-1", said);
 	wait_for_worker(f, 2);
-	struct sw_job *job = TAILQ_FIRST(&f->jobs.list);
+	struct sw_job *job = TAILQ_FIRST(&f->base.jobs.list);
 	assert_true(job->lasts);
-	sw_waiter_cancel(&TAILQ_FIRST(&f->jobs.series)->waiter);
+	sw_waiter_cancel(&TAILQ_FIRST(&f->base.jobs.series)->waiter);
 	assert_int_equal(job->state, SW_JOB_ENDED);
 	end(f);
-	assert_true(TAILQ_EMPTY(&f->jobs.list));
+	assert_true(TAILQ_EMPTY(&f->base.jobs.list));
 }
 
 /* A user has four at once, alerts have the rest. */
@@ -486,12 +452,12 @@ static void test_space(void **state)
 	assert_null(create(f, &refusal));
 	assert_string_equal(refusal.name, "io.snapwalk.Busy");
 	sw_refusal_deinit(&refusal);
-	f->caller.uid++;
+	f->base.caller.uid++;
 	all[4] = create(f, &refusal);
 	assert_non_null(all[4]);
 	for (size_t i = 0; i < 5; i++)
 		sw_profiling_destroy(all[i]);
-	f->caller.uid--;
+	f->base.caller.uid--;
 	all[0] = create(f, &refusal);
 	assert_non_null(all[0]);
 	sw_profiling_destroy(all[0]);

@@ -50,21 +50,21 @@ static void pool_put(uint64_t avma)
 	put(ALLOCATION + 32, avma);
 }
 
+static const Elf64_Ehdr header = {
+	.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+	.e_type = ET_DYN,
+	.e_machine = EM_X86_64,
+	.e_version = EV_CURRENT,
+	.e_phoff = sizeof(Elf64_Ehdr),
+	.e_ehsize = sizeof(Elf64_Ehdr),
+	.e_phentsize = sizeof(Elf64_Phdr),
+	.e_phnum = 2,
+};
+
 static int setup(void **state)
 {
 	(void) state;
 	static uint8_t image[0x1000];
-	const Elf64_Ehdr header = {
-		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
-			    EV_CURRENT},
-		.e_type = ET_DYN,
-		.e_machine = EM_X86_64,
-		.e_version = EV_CURRENT,
-		.e_phoff = sizeof(header),
-		.e_ehsize = sizeof(header),
-		.e_phentsize = sizeof(Elf64_Phdr),
-		.e_phnum = 2,
-	};
 	const Elf64_Phdr segments[] = {
 		{.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_memsz = 0x1000, .p_filesz = 0x1000},
 		{.p_type = PT_LOAD,
@@ -165,17 +165,6 @@ static void test_hostile(void **state)
 {
 	(void) state;
 	static uint8_t image[0x1000];
-	Elf64_Ehdr header = {
-		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
-			    EV_CURRENT},
-		.e_type = ET_DYN,
-		.e_machine = EM_X86_64,
-		.e_version = EV_CURRENT,
-		.e_phoff = sizeof(header),
-		.e_ehsize = sizeof(header),
-		.e_phentsize = sizeof(Elf64_Phdr),
-		.e_phnum = 2,
-	};
 	const Elf64_Phdr segments[] = {
 		{.p_type = PT_LOAD, .p_flags = PF_W, .p_vaddr = UINT64_MAX - 8, .p_memsz = 0x1000},
 		{.p_type = PT_LOAD,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* runtimes/v8/awaits: from an async function to those that await it, over made objects. */
-#include "fake.h"
 #include "runtimes/v8/awaits.h"
+#include "v8_heap.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +10,6 @@
 #include <cmocka.h>
 
 enum {
-	HEAP = 0x10000,
-	BYTES = 0x40000,
 	TYPE_JSFUNCTION = 2066,
 	TYPE_SHARED = 262,
 	TYPE_BYTECODE = 200,
@@ -58,94 +56,63 @@ static struct sw_v8_layout layout = {
 
 static const char unread[] = "what awaits it could not be read";
 
-static uint8_t heap_bytes[BYTES];
-static uint64_t heap_next, undefined;
-static struct fake_region region;
-static struct fake_memory fake;
-
-static struct sw_v8_heap heap(void)
-{
-	region = (struct fake_region){HEAP, heap_bytes, sizeof(heap_bytes)};
-	fake = (struct fake_memory){.regions = &region, .n_regions = 1};
-	return (struct sw_v8_heap){&layout, fake_memory(&fake)};
-}
-
-static void put(uint64_t object, uint64_t offset, uint64_t value)
-{
-	memcpy(heap_bytes + (object - 1 + offset - HEAP), &value, sizeof(value));
-}
-
-static uint64_t smi(int32_t value)
-{
-	return (uint64_t) (uint32_t) value << 32;
-}
-
-static uint64_t make(uint16_t type, uint64_t bytes)
-{
-	uint64_t map = heap_next + 1, object = map + 16;
-	heap_next += 16 + (bytes + 7) / 8 * 8;
-	assert_true(heap_next < HEAP + BYTES);
-	memcpy(heap_bytes + (map - 1 + 12 - HEAP), &type, sizeof(type));
-	put(object, 0, map);
-	return object;
-}
+static uint64_t undefined;
 
 static int setup(void **state)
 {
 	(void) state;
-	memset(heap_bytes, 0, sizeof(heap_bytes));
-	heap_next = HEAP + 64;
+	v8_heap_reset();
 	for (int32_t i = 0; i < SW_V8_AWAIT_BUILTINS; i++)
 		layout.awaits.builtins[i] = NUMBER + i;
-	undefined = make(TYPE_UNDEFINED, 32);
+	undefined = v8_make(TYPE_UNDEFINED, 32);
 	return 0;
 }
 
 /* A JSFunction with that as its code and in a context with those two slots. */
 static uint64_t make_closure(uint64_t data, uint64_t slot_two, uint64_t slot_three)
 {
-	uint64_t function = make(TYPE_JSFUNCTION, 64), shared = make(TYPE_SHARED, 64);
-	uint64_t context = make(TYPE_CONTEXT, 64);
-	put(function, 8, undefined);
-	put(function, 24, shared);
-	put(function, 32, context);
-	put(shared, 8, data);
-	put(context, 32, slot_two);
-	put(context, 40, slot_three);
+	uint64_t function = v8_make(TYPE_JSFUNCTION, 64), shared = v8_make(TYPE_SHARED, 64);
+	uint64_t context = v8_make(TYPE_CONTEXT, 64);
+	v8_put(function, 8, undefined);
+	v8_put(function, 24, shared);
+	v8_put(function, 32, context);
+	v8_put(shared, 8, data);
+	v8_put(context, 32, slot_two);
+	v8_put(context, 40, slot_three);
 	return function;
 }
 
 static uint64_t make_builtin(enum sw_v8_await_builtin builtin, uint64_t slot_two,
 			     uint64_t slot_three)
 {
-	return make_closure(smi(NUMBER + (int32_t) builtin), slot_two, slot_three);
+	return make_closure(v8_smi(NUMBER + (int32_t) builtin), slot_two, slot_three);
 }
 
 static uint64_t make_promise(void)
 {
-	uint64_t promise = make(TYPE_PROMISE, 48);
-	put(promise, 32, smi(4)); /* pending */
+	uint64_t promise = v8_make(TYPE_PROMISE, 48);
+	v8_put(promise, 32, v8_smi(4)); /* pending */
 	return promise;
 }
 
 /* An async function; its shared is the one of bytecode. */
 static uint64_t make_async(int32_t continuation, int32_t position, uint64_t promise)
 {
-	uint64_t g = make(TYPE_FUNCTION, 96);
-	put(g, 24, make_closure(make(TYPE_BYTECODE, 64), 0, 0));
-	put(g, 48, smi(position));
-	put(g, 64, smi(continuation));
-	put(g, 80, promise);
+	uint64_t g = v8_make(TYPE_FUNCTION, 96);
+	v8_put(g, 24, make_closure(v8_make(TYPE_BYTECODE, 64), 0, 0));
+	v8_put(g, 48, v8_smi(position));
+	v8_put(g, 64, v8_smi(continuation));
+	v8_put(g, 80, promise);
 	return g;
 }
 
 static uint64_t make_reaction(uint64_t promise, uint64_t fulfill, uint64_t reject, uint64_t settles)
 {
-	uint64_t reaction = make(TYPE_REACTION, 48);
-	put(promise, 24, reaction);
-	put(reaction, 16, reject);
-	put(reaction, 24, fulfill);
-	put(reaction, 32, settles);
+	uint64_t reaction = v8_make(TYPE_REACTION, 48);
+	v8_put(promise, 24, reaction);
+	v8_put(reaction, 16, reject);
+	v8_put(reaction, 24, fulfill);
+	v8_put(reaction, 32, settles);
 	return reaction;
 }
 
@@ -161,8 +128,8 @@ static struct sw_v8_await_chain begin(uint64_t promise, struct sw_v8_await *ret)
 {
 	struct sw_v8_await_chain chain;
 	uint64_t g = make_async(EXECUTES, 0, promise);
-	assert_true(
-		sw_v8_await_begin(heap(), make_builtin(SW_V8_AWAIT_RESOLVE, g, 0), ret, &chain));
+	assert_true(sw_v8_await_begin(v8_heap(&layout), make_builtin(SW_V8_AWAIT_RESOLVE, g, 0),
+				      ret, &chain));
 	assert_int_equal(ret->generator, g);
 	assert_int_equal(ret->offset, -1);
 	return chain;
@@ -206,18 +173,18 @@ static void test_code(void **state)
 	(void) state;
 	struct sw_v8_await await;
 	uint64_t p1 = make_promise(), g = awaited_by(p1, 60, make_promise()), function, shared;
-	memcpy(&function, heap_bytes + (g - 1 + 24 - HEAP), 8);
-	memcpy(&shared, heap_bytes + (function - 1 + 24 - HEAP), 8);
+	memcpy(&function, v8_heap_bytes + (g - 1 + 24 - V8_HEAP), 8);
+	memcpy(&shared, v8_heap_bytes + (function - 1 + 24 - V8_HEAP), 8);
 	/* Compiled; and with a copy of the interpreter of its own. */
-	uint64_t code = make(TYPE_CODE, 64), data = make(TYPE_INTERPRETER_DATA, 32);
-	uint64_t bytecode = make(TYPE_BYTECODE, 64);
-	put(shared, 8, code);
-	put(code, DEOPT, data);
-	put(data, 8, bytecode);
+	uint64_t code = v8_make(TYPE_CODE, 64), data = v8_make(TYPE_INTERPRETER_DATA, 32);
+	uint64_t bytecode = v8_make(TYPE_BYTECODE, 64);
+	v8_put(shared, 8, code);
+	v8_put(code, DEOPT, data);
+	v8_put(data, 8, bytecode);
 	struct sw_v8_await_chain chain = begin(p1, &await);
 	assert_true(sw_v8_await_next(&chain, &await));
 	assert_int_equal(await.bytecode, bytecode);
-	put(data, 8, undefined);
+	v8_put(data, 8, undefined);
 	chain = begin(p1, &await);
 	assert_true(sw_v8_await_next(&chain, &await));
 	assert_int_equal(await.bytecode, 0);
@@ -236,10 +203,10 @@ static void test_combinators(void **state)
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		uint64_t p1 = make_promise(), p2 = make_promise();
 		uint64_t g = awaited_by(p2, 60, make_promise());
-		uint64_t capability = make(TYPE_CAPABILITY, 32);
-		put(capability, 8, p2);
+		uint64_t capability = v8_make(TYPE_CAPABILITY, 32);
+		v8_put(capability, 8, p2);
 		uint64_t closure = make_builtin(all[i].builtin, 0, capability);
-		put(closure, 8, smi(8));
+		v8_put(closure, 8, v8_smi(8));
 		bool rejects = all[i].builtin == SW_V8_ANY_ELEMENT;
 		make_reaction(p1, rejects ? make_builtin(SW_V8_CAPABILITY_RESOLVE, p2, 0) : closure,
 			      rejects ? closure : undefined, undefined);
@@ -253,10 +220,10 @@ static void test_combinators(void **state)
 		assert_int_equal(await.generator, g);
 		expect_end(&chain, NULL, NULL);
 		/* It was called before: its context is another one. */
-		put(closure, 8, undefined);
-		uint64_t native = make(TYPE_CONTEXT, 64);
-		put(native, 40, undefined);
-		put(closure, 32, native);
+		v8_put(closure, 8, undefined);
+		uint64_t native = v8_make(TYPE_CONTEXT, 64);
+		v8_put(native, 40, undefined);
+		v8_put(closure, 32, native);
 		chain = begin(p1, &await);
 		assert_true(sw_v8_await_next(&chain, &await));
 		assert_int_equal(await.element, -1);
@@ -267,13 +234,13 @@ static void test_combinators(void **state)
 static void test_promises(void **state)
 {
 	(void) state;
-	uint64_t p[5], capability = make(TYPE_CAPABILITY, 32);
+	uint64_t p[5], capability = v8_make(TYPE_CAPABILITY, 32);
 	struct sw_v8_await await;
 	for (size_t i = 0; i < 5; i++)
 		p[i] = make_promise();
-	put(capability, 8, p[3]);
+	v8_put(capability, 8, p[3]);
 	make_reaction(p[0], make_builtin(SW_V8_CAPABILITY_RESOLVE, p[1], 0), undefined, undefined);
-	make_reaction(p[1], make_closure(smi(1), 0, 0), undefined,
+	make_reaction(p[1], make_closure(v8_smi(1), 0, 0), undefined,
 		      p[2]); /* of the program's then() */
 	make_reaction(p[2], undefined, undefined, capability);
 	uint64_t g = awaited_by(p[3], 60, p[4]);
@@ -282,10 +249,10 @@ static void test_promises(void **state)
 	assert_int_equal(await.generator, g);
 	expect_end(&chain, NULL, NULL);
 	/* It is done already: what it has is no reaction, whatever it looks like. */
-	put(p[0], 32, smi(5));
+	v8_put(p[0], 32, v8_smi(5));
 	chain = begin(p[0], &await);
 	expect_end(&chain, NULL, NULL);
-	put(p[0], 32, smi(4));
+	v8_put(p[0], 32, v8_smi(4));
 	/* Nobody is told. */
 	make_reaction(p[2], undefined, undefined, undefined);
 	chain = begin(p[0], &await);
@@ -300,10 +267,10 @@ static void test_several(void **state)
 	awaited_by(p1, 60, make_promise());
 	uint64_t first = make_reaction(p2, undefined, undefined, p1);
 	uint64_t second = make_reaction(p2, undefined, undefined, p1);
-	put(second, 8, first);
+	v8_put(second, 8, first);
 	struct sw_v8_await_chain chain = begin(p2, &await);
 	expect_end(&chain, NULL, "more than one waits for what it returns");
-	put(second, 8, p1); /* that is none */
+	v8_put(second, 8, p1); /* that is none */
 	chain = begin(p2, &await);
 	expect_end(&chain, unread, NULL);
 }
@@ -311,11 +278,11 @@ static void test_several(void **state)
 static void test_generator(void **state)
 {
 	(void) state;
-	uint64_t p1 = make_promise(), p2 = make_promise(), request = make(TYPE_REQUEST, 48);
+	uint64_t p1 = make_promise(), p2 = make_promise(), request = v8_make(TYPE_REQUEST, 48);
 	uint64_t g = make_async(0, 70, request);
 	uint16_t type = TYPE_GENERATOR;
-	memcpy(heap_bytes + (g - 1 - 16 + 12 - HEAP), &type, sizeof(type));
-	put(request, 32, p2);
+	memcpy(v8_heap_bytes + (g - 1 - 16 + 12 - V8_HEAP), &type, sizeof(type));
+	v8_put(request, 32, p2);
 	make_reaction(p1, make_builtin(SW_V8_GENERATOR_RESOLVE, g, 0), undefined, undefined);
 	uint64_t reader = awaited_by(p2, 60, make_promise());
 	struct sw_v8_await await;
@@ -326,7 +293,7 @@ static void test_generator(void **state)
 	assert_int_equal(await.generator, reader);
 	expect_end(&chain, NULL, NULL);
 	/* Nobody asks for a value. */
-	put(g, 80, undefined);
+	v8_put(g, 80, undefined);
 	chain = begin(p1, &await);
 	assert_true(sw_v8_await_next(&chain, &await));
 	expect_end(&chain, NULL, NULL);
@@ -340,28 +307,28 @@ static void test_begin(void **state)
 	uint64_t running = make_async(EXECUTES, 0, make_promise());
 	uint64_t waits = make_async(3, 0, make_promise()), done = make_async(-1, 0, make_promise());
 	uint64_t closure = make_builtin(SW_V8_AWAIT_REJECT, running, 0);
-	assert_true(sw_v8_await_begin(heap(), closure, &await, &chain));
-	assert_false(sw_v8_await_is_over(heap(), closure));
+	assert_true(sw_v8_await_begin(v8_heap(&layout), closure, &await, &chain));
+	assert_false(sw_v8_await_is_over(v8_heap(&layout), closure));
 	layout.awaits.has_types = false;
-	assert_false(sw_v8_await_begin(heap(), closure, &await, &chain));
+	assert_false(sw_v8_await_begin(v8_heap(&layout), closure, &await, &chain));
 	layout.awaits.has_types = true;
 	layout.awaits.has_builtins = false;
-	assert_false(sw_v8_await_begin(heap(), closure, &await, &chain));
+	assert_false(sw_v8_await_begin(v8_heap(&layout), closure, &await, &chain));
 	layout.awaits.has_builtins = true;
 	closure = make_builtin(SW_V8_AWAIT_RESOLVE, waits, 0);
-	assert_false(sw_v8_await_begin(heap(), closure, &await, &chain));
-	assert_true(sw_v8_await_is_over(heap(), closure));
+	assert_false(sw_v8_await_begin(v8_heap(&layout), closure, &await, &chain));
+	assert_true(sw_v8_await_is_over(v8_heap(&layout), closure));
 	closure = make_builtin(SW_V8_AWAIT_RESOLVE, done, 0);
-	assert_false(sw_v8_await_begin(heap(), closure, &await, &chain));
-	assert_true(sw_v8_await_is_over(heap(), closure));
+	assert_false(sw_v8_await_begin(v8_heap(&layout), closure, &await, &chain));
+	assert_true(sw_v8_await_is_over(v8_heap(&layout), closure));
 	/* Others than those that continue. */
 	closure = make_builtin(SW_V8_ALL_ELEMENT, running, 0);
-	assert_false(sw_v8_await_begin(heap(), closure, &await, &chain));
-	closure = make_closure(make(TYPE_BYTECODE, 64), running, 0);
-	assert_false(sw_v8_await_begin(heap(), closure, &await, &chain));
+	assert_false(sw_v8_await_begin(v8_heap(&layout), closure, &await, &chain));
+	closure = make_closure(v8_make(TYPE_BYTECODE, 64), running, 0);
+	assert_false(sw_v8_await_begin(v8_heap(&layout), closure, &await, &chain));
 	closure = make_builtin(SW_V8_AWAIT_RESOLVE, undefined, 0);
-	assert_false(sw_v8_await_begin(heap(), closure, &await, &chain));
-	assert_false(sw_v8_await_is_over(heap(), closure));
+	assert_false(sw_v8_await_begin(v8_heap(&layout), closure, &await, &chain));
+	assert_false(sw_v8_await_is_over(v8_heap(&layout), closure));
 }
 
 static void test_lies(void **state)
@@ -375,16 +342,16 @@ static void test_lies(void **state)
 	make_reaction(p1, make_builtin(SW_V8_AWAIT_RESOLVE, running, 0), undefined, undefined);
 	chain = begin(p1, &await);
 	expect_end(&chain, unread, NULL);
-	put(p1, 24, undefined); /* neither a reaction nor none */
+	v8_put(p1, 24, undefined); /* neither a reaction nor none */
 	chain = begin(p1, &await);
 	expect_end(&chain, unread, NULL);
-	put(p1, 24, HEAP + 4 * BYTES + 1);
+	v8_put(p1, 24, V8_HEAP + 4 * V8_HEAP_BYTES + 1);
 	chain = begin(p1, &await);
 	expect_end(&chain, unread, NULL);
 	/* Of another type where V8 has a promise. */
 	uint64_t g = make_async(EXECUTES, 0, undefined);
 	uint64_t closure = make_builtin(SW_V8_AWAIT_RESOLVE, g, 0);
-	assert_true(sw_v8_await_begin(heap(), closure, &await, &chain));
+	assert_true(sw_v8_await_begin(v8_heap(&layout), closure, &await, &chain));
 	expect_end(&chain, unread, NULL);
 }
 
@@ -403,7 +370,7 @@ static void test_cycles(void **state)
 	make_reaction(p1, undefined, undefined, p1);
 	chain = begin(p1, &await);
 	expect_end(&chain, "there are more than are looked at", NULL);
-	assert_true(fake.reads < 100 * SW_V8_PROMISES_MAX);
+	assert_true(v8_heap_fake.reads < 100 * SW_V8_PROMISES_MAX);
 }
 
 int main(void)
