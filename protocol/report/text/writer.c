@@ -18,6 +18,7 @@
 #include "utc.h"
 #include "utf8.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -359,6 +360,15 @@ static void put_not_captured(struct sw_text_writer *w)
 	sw_wrap(w, from);
 }
 
+/* Whether the message says itself which thread it is about. */
+static bool names_thread(const struct sw_report_warning *warning)
+{
+	char name[32], *at;
+	int n = snprintf(name, sizeof(name), "thread %d", (int) warning->tid);
+	at = strstr(warning->message, name);
+	return at != NULL && !isdigit((unsigned char) at[n]);
+}
+
 static void put_warnings(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
@@ -371,7 +381,7 @@ static void put_warnings(struct sw_text_writer *w)
 			sw_put_styled(w, SW_STYLE_ALARM, "\nWarnings\n");
 		sw_put(w, "  %s: ", warning->code);
 		sw_put_foreign(w, warning->message);
-		if (warning->tid != 0)
+		if (warning->tid != 0 && !names_thread(warning))
 			sw_put(w, " (thread %d)", (int) warning->tid);
 		sw_put(w, "\n");
 	}

@@ -340,6 +340,23 @@ static struct sw_report_frame internal_frame(const char *function)
 	return frame;
 }
 
+/* The thread that a warning is about is said once. */
+static void test_warning_thread(void **state)
+{
+	(void) state;
+	const struct sw_report_warning warnings[] = {
+		{.code = "stack_limit", .tid = 4242, .message = "thread 4242 (w): part of it"},
+		{.code = "stack_limit", .tid = 424, .message = "thread 4242 waits for it"},
+	};
+	struct sw_report report = sample_report;
+	report.warnings = (struct sw_report_warning *) warnings;
+	report.n_warnings = 2;
+	char *text = text_of(&report, NULL);
+	assert_contains(text, "  stack_limit: thread 4242 (w): part of it\n"
+			      "  stack_limit: thread 4242 waits for it (thread 424)\n");
+	free(text);
+}
+
 /* Whose frames are left out is said in the words of the language. */
 static void test_machines(void **state)
 {
@@ -871,6 +888,7 @@ int main(void)
 		cmocka_unit_test(test_crowd),
 		cmocka_unit_test(test_crowd_order),
 		cmocka_unit_test(test_holder_of_idle),
+		cmocka_unit_test(test_warning_thread),
 		cmocka_unit_test(test_machines),
 		cmocka_unit_test(test_all_idle),
 		cmocka_unit_test(test_only_idle),
