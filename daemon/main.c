@@ -53,25 +53,25 @@ struct service {
 /* True: go on. */
 static bool arguments_parse(int argc, char **argv, struct arguments *ret, int *ret_status)
 {
-	enum { CONFIG = 256, SOCKET, USER, CHECK, VERSION, HELP };
+	enum { CONFIG = 256, SOCKET, USER, CHECK };
 	static const struct option options[] = {
 		{"config", required_argument, NULL, CONFIG},
 		{"socket", required_argument, NULL, SOCKET},
 		{"user", no_argument, NULL, USER},
 		{"check-config", no_argument, NULL, CHECK},
-		{"version", no_argument, NULL, VERSION},
-		{"help", no_argument, NULL, HELP},
+		{"version", no_argument, NULL, 'V'},
+		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
 	*ret_status = EXIT_SUCCESS;
-	for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+	for (int c; (c = getopt_long(argc, argv, "hV", options, NULL)) != -1;) {
 		switch (c) {
 		case CONFIG: ret->config = optarg; break;
 		case SOCKET: ret->socket = optarg; break;
 		case USER: ret->user = true; break;
 		case CHECK: ret->check = true; break;
-		case VERSION: puts("snapwalkd " SW_VERSION); return false;
-		case HELP: fputs(help, stdout); return false;
+		case 'V': puts("snapwalkd " SW_VERSION); return false;
+		case 'h': fputs(help, stdout); return false;
 		default: /* getopt has printed it */ *ret_status = EXIT_USAGE; return false;
 		}
 	}

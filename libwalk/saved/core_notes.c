@@ -156,6 +156,7 @@ static int take_prstatus(struct sw_arena *arena, struct sw_bytes desc, struct sw
 		.tid = (pid_t) tid,
 		.state = '?',
 		.captured = true,
+		.stayed = true, /* all are of one instant */
 		.syscall = call_number(l, desc),
 		.cpu_ns = cpu_time_ns(l, desc),
 		.stop_ns = -1,

@@ -82,6 +82,19 @@ static bool stack_in_range(const struct sw_fixture_saver *s, const struct sw_thr
 	return true;
 }
 
+/* What is known of a thread's wait beside its system call; false with errno. */
+static bool save_wait(struct sw_fixture_saver *s, const struct sw_thread *t)
+{
+	uint64_t off = 0;
+	if (!t->captured || t->captured_by == SW_CAPTURED_CORE)
+		return true;
+	if (!put_memory(s, t->wait, t->wait_bytes, &off))
+		return false;
+	sw_text_printf(&s->text, "wait %" PRId64 " %d %zu %" PRIu64 "\n", t->since_ns, t->stayed,
+		       t->wait_bytes, off);
+	return true;
+}
+
 bool sw_fixture_save_threads(struct sw_fixture_saver *s)
 {
 	for (size_t i = 0; i < s->snap->n_threads; i++) {
@@ -109,6 +122,8 @@ bool sw_fixture_save_threads(struct sw_fixture_saver *s)
 		sw_text_append(&s->text, "\n", 1);
 		if (t->own_tid != 0)
 			sw_text_printf(&s->text, "owntid %d\n", t->own_tid);
+		if (!save_wait(s, t))
+			return false;
 	}
 	return true;
 }

@@ -22,6 +22,9 @@
  *	regs KNOWN PC SP VALUE...	of the thread before; 17 values by DWARF number
  *	owntid TID			of the thread before, where it has another id in its own pid namespace:
  *					locks hold that one. -1: it could not be asked for
+ *	wait SINCE_NS STAYED BYTES OFFSET
+ *					of the thread before: for how long it has been off the CPU, whether it ran
+ *					while others were captured, and the memory around the futex it waits on
  *	module KIND DELETED NAME PATH	numbered from 0; NAME is "-" when there is no file
  *	place MODULE START END		numbered from 0
  *	map START END FILE_OFFSET INODE MAJOR MINOR PROT PLACE PATH
@@ -136,6 +139,7 @@ static void take_thread(struct sw_fixture_loader *l, struct sw_fixture_line *lin
 	t->captured = sw_fixture_u64(line, 1);
 	t->reason = (int) sw_fixture_u64(line, INT32_MAX);
 	t->since_ns = -1;
+	t->stayed = true; /* nothing else is known: of a core file, or written before that was */
 	t->captured_by = t->captured ? SW_CAPTURED_FIXTURE : SW_CAPTURED_NOT;
 	t->flags = (uint32_t) sw_fixture_u64(line, UINT32_MAX);
 	sw_fixture_string(line, state, sizeof(state));
@@ -178,6 +182,21 @@ static void take_owntid(struct sw_fixture_loader *l, struct sw_fixture_line *lin
 		line->bad = true;
 	else
 		l->thread->own_tid = (pid_t) sw_fixture_i64(line, -1, INT32_MAX);
+}
+
+static void take_wait(struct sw_fixture_loader *l, struct sw_fixture_line *line)
+{
+	struct sw_thread *t = l->thread;
+	if (t == NULL) {
+		line->bad = true;
+		return;
+	}
+	t->since_ns = sw_fixture_i64(line, -1, INT64_MAX);
+	t->stayed = sw_fixture_u64(line, 1);
+	t->wait_bytes = (size_t) sw_fixture_u64(line, sizeof(t->wait));
+	const uint8_t *bytes = memory_at(l, sw_fixture_u64(line, UINT64_MAX), &t->wait_bytes);
+	if (t->wait_bytes > 0)
+		memcpy(t->wait, bytes, t->wait_bytes);
 }
 
 /* Only plain names: what is read lies below the fixture's directory. */
@@ -281,7 +300,7 @@ static void take_side(struct sw_fixture_loader *l, struct sw_fixture_line *line)
 static void take_warning(struct sw_fixture_loader *l, struct sw_fixture_line *line)
 {
 	char message[SW_ERROR_MESSAGE_MAX];
-	enum sw_warning_code code = (enum sw_warning_code) sw_fixture_u64(line, SW_WARN_RUNTIME);
+	enum sw_warning_code code = (enum sw_warning_code) sw_fixture_u64(line, SW_WARN_PROGRAM);
 	pid_t tid = (pid_t) sw_fixture_i64(line, 0, INT32_MAX);
 	int reason = (int) sw_fixture_u64(line, INT32_MAX);
 	sw_fixture_string(line, message, sizeof(message));
@@ -304,6 +323,7 @@ static const struct sw_fixture_record records[] = {
 	{"thread", take_thread, offsetof(struct sw_fixture_counts, threads), THREADS_MAX},
 	{"regs", take_regs, SIZE_MAX, 0},
 	{"owntid", take_owntid, SIZE_MAX, 0},
+	{"wait", take_wait, SIZE_MAX, 0},
 	{"module", take_module, offsetof(struct sw_fixture_counts, modules), MODULES_MAX},
 	{"place", take_place, offsetof(struct sw_fixture_counts, places), PLACES_MAX},
 	{"map", take_map, offsetof(struct sw_fixture_counts, maps), SW_MAPS_MAX},

@@ -44,7 +44,7 @@ enum {
 	COUNT_OFF = 4,
 };
 
-/* The copied bytes around the word; of a core file or fixture they are with the rest. */
+/* The copied bytes around the word; of a core file they are with the rest. */
 static bool bytes_get(const struct sw_snapshot *snap, const struct sw_thread *t,
 		      uint8_t buffer[static SW_WAIT_BYTES], struct sw_bytes *ret)
 {
@@ -52,7 +52,7 @@ static bool bytes_get(const struct sw_snapshot *snap, const struct sw_thread *t,
 	size_t bytes;
 	if (!sw_futex_range(t, &begin_avma, &bytes))
 		return false;
-	if (snap->live) {
+	if (snap->live || t->wait_bytes > 0) {
 		*ret = (struct sw_bytes){t->wait, t->wait_bytes};
 		return t->wait_bytes == bytes;
 	}

@@ -273,7 +273,7 @@ void sw_report_build_waits(struct sw_report_builder *b)
 		t->blocked_on = kept;
 		/* Of a thread of another instant its owner may have given up what this one waited
 		 * for. */
-		proven[i] = (!snap->live || from->stayed) &&
+		proven[i] = from->stayed &&
 			    (runtime != NULL || from->wait_for == NULL || from->wait_for->proven);
 	}
 	if (!b->failed)

@@ -128,6 +128,9 @@ def check_config(tap):
         def check():
             return subprocess.run([SNAPWALKD, "--check-config", "--config", daemon.config_path],
                                   capture_output=True, text=True, timeout=60)
+        for short, long in (("-h", "--help"), ("-V", "--version")):
+            said = [subprocess.run([SNAPWALKD, option], capture_output=True, text=True, timeout=60) for option in (short, long)]
+            tap.check(said[0].returncode == 0 and said[0].stdout == said[1].stdout != "", f"{short} is {long}", said)
         good = check()
         tap.equal((good.returncode, good.stderr), (0, ""), "--check-config: all is well")
         with open(daemon.config_path, "a") as file:

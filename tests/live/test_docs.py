@@ -84,6 +84,7 @@ def test_library(tap):
 
 def test_words_of_the_dump(tap):
     strings = r'"([\w-]+)"'
+    schema = read("protocol/snapwalk-dump.schema.json")
     for what, path, start in (
             ("warnings", "libwalk/snapshot/snapshot.c", "const char *sw_warning_name("),
             ("trust", "libwalk/walk/names.c", "const char *sw_trust_name("),
@@ -92,6 +93,8 @@ def test_words_of_the_dump(tap):
             ("sources of names", "symbolizer/symbolizer.c", "const char *sw_symbol_source_name(")):
         words = set(re.findall(strings, body_of(path, start))) - {"unknown"}
         documented(tap, "snapwalk-dump.5", words, what)
+        tap.equal([word for word in sorted(words) if f'"{word}"' not in schema], [],
+                  f"{what}: each is in the schema")
     sources = {name: read(os.path.join(where, name))
                for where, _, names in os.walk(os.path.join(ROOT, "libwalk"))
                for name in names if name.endswith(".c")}
@@ -100,12 +103,25 @@ def test_words_of_the_dump(tap):
              for word in re.findall(r'\(struct sw_runtime\)\{\.name = "([\w-]+)"', text)]
     documented(tap, "snapwalk-dump.5", known + found, "runtimes and registries",
                r"It Va runtimes", r"\.Ss timings")
-    schema = json.loads(read("protocol/snapwalk-dump.schema.json"))
+    schema = json.loads(schema)
     documented(tap, "snapwalk-dump.5", fields_of(schema), "fields of the dump")
     schema = json.loads(read("protocol/snapwalk-profile.schema.json"))
     documented(tap, "snapwalk-profile.5", fields_of(schema), "fields of a profile")
     formats = re.search(r'define SW_PROFILE_FORMATS "([^"]+)"', read("cli/common/option_output.h")).group(1)
     documented(tap, "snapwalk.1", formats.split("|"), "formats of profiles", r"\.Ss Profiles", r"\.Sh OPTIONS")
+
+
+def test_types_of_the_socket(tap):
+    """What the interface has of a dump is what the schema says, with the same fields, and may be absent or null there."""
+    schema = json.loads(read("protocol/snapwalk-dump.schema.json"))["properties"]
+    interface = read("protocol/io.snapwalk.varlink")
+    for name, part in (("Process", "process"), ("Timings", "timings")):
+        body = re.search(rf"^type {name} \((.*?)^\)", interface, re.M | re.S).group(1)
+        got = {field: optional for field, optional in re.findall(r"^  (\w+): (\??)", body, re.M)}
+        properties, required = schema[part]["properties"], schema[part]["required"]
+        tap.equal(sorted(set(properties) - set(got) - {"crash"}), [], f"{name}: it has each field")
+        null = [field for field in got if field not in required or properties[field].get("$ref", "").endswith("_or_null")]
+        tap.equal([field for field in null if not got[field]], [], f"{name}: what may be absent or null is marked so")
 
 
 def test_commands(tap):
@@ -159,8 +175,8 @@ def test_ids(tap):
 
 def main():
     tap = Tap()
-    for test in (test_errors, test_library, test_words_of_the_dump, test_commands, test_journal, test_configuration,
-                 test_jq, test_ids):
+    for test in (test_errors, test_library, test_words_of_the_dump, test_types_of_the_socket, test_commands,
+                 test_journal, test_configuration, test_jq, test_ids):
         tap.guard(test)
     tap.done()
 

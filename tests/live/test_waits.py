@@ -96,6 +96,18 @@ def deadlock(tap):
         tap.check(wait_until(lambda: "\nDEADLOCK: locks (" in snapwalk(target.pid, *PATIENT).stdout, "the deadlock"),
                   "text says it")
 
+        def recorded_found():
+            with tempfile.TemporaryDirectory() as directory:
+                path = os.path.join(directory, "fixture")
+                snapwalk("record", target.pid, "-o", path)
+                report = json.loads(snapwalk("--fixture", path, "--json").stdout)
+                return report if report.get("deadlocks") else None
+        recorded = wait_until(recorded_found, "the deadlock in a record")
+        tap.equal([sorted(one) for one in recorded.get("deadlocks", [])], [sorted([first, second])],
+                  "told from a record, too")
+        tap.check(all((t.get("since_ms") or 0) > 0 for t in recorded["threads"] if t["tid"] in (first, second)),
+                  "with how long they have waited")
+
 
 def one_lock(tap):
     """explain --lock: what the target says of its locks, in the process and in a dump of it."""

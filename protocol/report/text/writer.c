@@ -219,7 +219,8 @@ static void put_main_class(struct sw_text_writer *w)
 		if (s == NULL || strcmp(sw_report_thread_name(&r->threads[i]), "main") != 0)
 			continue;
 		for (size_t k = 0; k < s->n_frames; k++)
-			if (strcmp(s->frames[k].kind, "jvm") == 0 && s->frames[k].function != NULL)
+			if (strcmp(s->frames[k].kind, "jvm") == 0 && !s->frames[k].internal &&
+			    s->frames[k].function != NULL)
 				first = &s->frames[k];
 		size_t size = first != NULL ? strlen(first->function) : 0;
 		if (size <= strlen(".main") ||

@@ -494,7 +494,7 @@ static void test_runtime_waits(void **state)
 		struct sw_thread *t = &s.snap->threads[i];
 		t->state = i == 3 ? 'R' : 'S';
 		t->syscall = 202; /* futex */
-		t->captured = true;
+		t->captured = t->stayed = true;
 		t->regs.val[5] = 0x9000;            /* rdi: the word */
 		t->regs.known |= 1u << 5 | 1u << 4; /* rsi: FUTEX_WAIT */
 		if (i > 0)
@@ -516,7 +516,6 @@ static void test_runtime_waits(void **state)
 	assert_int_equal(r->n_deadlocks, 1);
 	assert_int_equal(r->deadlocks[0].n, 2);
 	/* Of a process that ran meanwhile a cycle is one only of threads that did not. */
-	s.snap->live = true;
 	for (unsigned stayed = 0; stayed < 4; stayed++) {
 		s.snap->threads[1].stayed = stayed & 1;
 		s.snap->threads[2].stayed = stayed & 2;

@@ -269,12 +269,13 @@ static void test_java_head(void **state)
 	static const struct sw_report_managed thread = {.runtime = "hotspot",
 							.id = -1,
 							.name = "main"};
-	struct sw_report_frame frames[3] = {sample_frame("shop.Stock.main", 1),
-					    sample_frame("shop.Orders.main", 2),
-					    sample_frame("main", 3)};
-	frames[0].kind = frames[1].kind = "jvm";
+	struct sw_report_frame frames[] = {sample_frame("shop.Stock.main", 1),
+					   sample_frame("shop.Orders.main", 2),
+					   sample_frame("[call_stub]", 3), sample_frame("main", 4)};
+	frames[0].kind = frames[1].kind = frames[2].kind = "jvm";
+	frames[2].internal = true;
 	struct sw_report_stack stack;
-	struct sw_report report = one_stack(&stack, frames, 3);
+	struct sw_report report = one_stack(&stack, frames, 4);
 	struct sw_report_thread main_thread = report.threads[0];
 	main_thread.managed = &thread;
 	main_thread.stack = 0;

@@ -210,6 +210,9 @@ static struct sw_snapshot *make_snapshot(void)
 		sw_regs_set(&t->regs, i, 0xf000000000000000 + i);
 	t->fs_base = 0x7f0000000000;
 	t->own_tid = 77;
+	t->since_ns = 123456789;
+	t->wait_bytes = sizeof(t->wait);
+	memset(t->wait, 0xa5, t->wait_bytes);
 	t->gs_base = 1;
 	t->interrupted = true;
 	t->stop_ns = 55;
@@ -220,6 +223,7 @@ static struct sw_snapshot *make_snapshot(void)
 	dead->state = 'Z';
 	dead->flags = 0x400040;
 	fake_snapshot_range(s, 0x9000, "range of memory", 15);
+	sw_snapshot_warn(s, SW_WARN_PROGRAM, 0, 0, "no coroutines");
 	sw_snapshot_warn(s, SW_WARN_THREAD_MISSING, 8, SW_E_EXITED, "thread 8: it exited 100%%");
 	fake_snapshot_finish(s);
 	return s;
@@ -238,6 +242,11 @@ static void assert_same_thread(const struct sw_thread *a, const struct sw_thread
 	assert_true(a->syscall == b->syscall && a->cpu_ns == b->cpu_ns && a->stop_ns == b->stop_ns);
 	assert_memory_equal(&a->regs, &b->regs, sizeof(a->regs));
 	assert_int_equal(a->own_tid, b->own_tid);
+	if (a->captured) {
+		assert_true(a->since_ns == b->since_ns && a->stayed == b->stayed);
+		assert_int_equal(a->wait_bytes, b->wait_bytes);
+		assert_memory_equal(a->wait, b->wait, a->wait_bytes);
+	}
 	assert_true(a->fs_base == b->fs_base && a->gs_base == b->gs_base);
 	assert_true(a->stack_avma == b->stack_avma && a->stack_end_avma == b->stack_end_avma);
 	assert_int_equal(a->stack_bytes, b->stack_bytes);
@@ -439,7 +448,8 @@ static void test_malformed(void **state)
 		{HEAD "module 9 0 - x\nend\n", ": line 4: malformed 'module'"},
 		{HEAD "module 0 0 ../secret x\nend\n", ": line 4: malformed 'module'"},
 		{HEAD "module 0 0 .. x\nend\n", ": line 4: malformed 'module'"},
-		{HEAD "warning 10 0 0 x\nend\n", ": line 4: malformed 'warning'"},
+		{HEAD "warning 11 0 0 x\nend\n", ": line 4: malformed 'warning'"},
+		{HEAD "wait -1 1 0 0\nend\n", ": line 4: malformed 'wait'"},
 		{HEAD "process 1 0 0 5 -1 128 c - -\nend\n", ": line 4: malformed 'process'"},
 		{HEAD "time 1 -1 0 0 0 0 0\nend\n", ": line 4: malformed 'time'"},
 	};
