@@ -226,10 +226,15 @@ static int prepare(struct hooker *h)
 	h->into_directory = h->keeps && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 	if (!h->by_daemon && !h->keeps) {
 		char buffer[SW_SOCKET_PATH_SIZE];
-		(void) sw_fail(&err, SW_E_NOT_FOUND, "nobody listens on %s, and there is no -o",
-			       sw_daemon_path(&h->options, buffer));
+		bool direct = h->options.via == SW_VIA_DIRECT;
+		if (direct)
+			(void) sw_fail(&err, SW_E_NOT_FOUND, "--via direct, and there is no -o");
+		else
+			(void) sw_fail(&err, SW_E_NOT_FOUND,
+				       "nobody listens on %s, and there is no -o",
+				       sw_daemon_path(&h->options, buffer));
 		sw_complain(h->kind, err.message, sw_error_wire(err.code),
-			    "start snapwalkd, or give -o DIR");
+			    direct ? "give -o DIR" : "start snapwalkd, or give -o DIR");
 		return SW_STATUS_NOTHING;
 	}
 	if (h->keeps && !h->into_directory &&

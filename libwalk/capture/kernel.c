@@ -122,6 +122,7 @@ static void moved_drop(struct sw_take *take)
 
 static void warn(struct sw_take *take, const char *why, const char *remedy)
 {
+	take->snap->no_kernel_stacks = true;
 	sw_snapshot_warn(take->snap, SW_WARN_CAPTURE, 0, SW_E_NOT_PERMITTED,
 			 "no kernel stacks: %s%s", why, remedy);
 }

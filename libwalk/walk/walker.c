@@ -345,7 +345,10 @@ static bool step(struct sw_walker *w)
 			break;
 		}
 	}
-	if (first_why == NULL)
+	if (first_why == NULL && w->options->mode == SW_WALK_SCAN) {
+		first_end = SW_END_SCAN_LIMIT;
+		first_why = "the rest of the stack holds nothing that looks like a return address";
+	} else if (first_why == NULL)
 		first_why = c->place == NULL ? "code that belongs to no module"
 					     : "the module has no unwind information for this code";
 	finish(w, first_end, first_why);

@@ -221,7 +221,7 @@ static bool is_complete(const struct sw_report_builder *b)
 	for (size_t i = 0; i < snap->n_warnings; i++)
 		if (means_missing(snap->warnings[i].code))
 			return false;
-	return b->walks->goroutines_why == NULL && b->walks->tasks_why == NULL &&
+	return !snap->no_kernel_stacks && b->walks->goroutines_why == NULL && b->walks->tasks_why == NULL &&
 	       !b->walks->no_requests && (b->symbols == NULL || b->symbols->n_unfinished == 0);
 }
 

@@ -480,6 +480,8 @@ def hooks_without_daemon(tap):
         said(tap, snapwalk("hook", "monit", *nobody, env=env), 1,
              r"monit: nobody listens on /nonexistent/socket, and there is no -o \(not_found\)",
              "hook: neither a daemon nor a place for the dump")
+        said(tap, snapwalk("hook", "monit", *nobody, "--via", "direct", env=env), 1,
+             r"monit: --via direct, and there is no -o \(not_found\): give -o DIR", "hook: no place, and no daemon asked for")
         result = snapwalk("hook", "monit", *nobody, "-o", directory, "--max-stop", 10000,
                           "--timeout", 60000, env=env)
         match = re.match(rf"captured {target.pid} demo: (.*)\n$", result.stdout)

@@ -99,8 +99,9 @@ def refused(tap):
         tap.check('"kind":"kernel"' not in run.stdout and '"function"' in run.stdout,
                   "another user: stacks without kernel frames", run.stdout[-500:] + run.stderr)
         tap.check("as root" in run.stdout, "and what would show them", run.stdout[-2000:])
+        tap.check(run.returncode == 3 and "no kernel stacks" in run.stderr, "something is missing: said", run)
         stopped = snapwalk("dump", "--json", "--kernel", "--stop", "always", *PATIENT, target.pid)
-        tap.check("--stop always" in stopped.stdout, "--stop always: said why there are none",
+        tap.check(stopped.returncode == 3 and "--stop always" in stopped.stdout, "--stop always: said why there are none",
                   stopped.stdout[-2000:])
     run = snapwalk("dump", "--kernel", "--via", "daemon", os.getpid())
     tap.check(run.returncode == 2 and "--kernel" in run.stderr, "the daemon does not do it: usage",

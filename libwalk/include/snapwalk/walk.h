@@ -274,6 +274,7 @@ struct sw_snapshot {
 	const char
 		*iterator_refused; /* why all threads were stopped though it was not asked for, in
 					 words; "" otherwise. The snapshot's */
+	bool no_kernel_stacks;     /* though they were asked for; a warning says why */
 	bool realtime_refused;     /* SCHED_FIFO was: on a busy machine all took longer */
 	bool live;                 /* taken from a running process (not a core or fixture) */
 	struct sw_crash crash;

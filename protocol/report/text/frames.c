@@ -159,8 +159,14 @@ static const char *language_name(const char *kind)
 	return kind;
 }
 
-/* Whose code it is: the second column. Of managed code the assembly, wherever it was compiled to.
- */
+/* Generated code that lies in no file of its own: what its memory is called tells nobody whose it is. */
+static bool is_in_memory(const struct sw_text_writer *w, const struct sw_report_frame *f)
+{
+	return sw_frame_is_managed(f) &&
+	       (f->module < 0 || strcmp(w->report->modules[f->module].format, "anon") == 0);
+}
+
+/* Whose code it is: the second column. Of managed code the assembly, wherever it was compiled to. */
 static void place_text(const struct sw_text_writer *w, const struct sw_report_frame *f,
 		       struct sw_text *ret)
 {
@@ -171,7 +177,7 @@ static void place_text(const struct sw_text_writer *w, const struct sw_report_fr
 		sw_text_printf(ret, "(inlined)");
 	else if (assembly > 0)
 		sw_utf8_append_plain(ret, f->function, assembly);
-	else if (is_interpreted(f) || (f->module < 0 && sw_frame_is_managed(f)))
+	else if (is_interpreted(f) || is_in_memory(w, f))
 		sw_text_printf(ret, "(%s)", language_name(f->kind));
 	else if (f->module < 0)
 		sw_text_printf(ret, "(no module)");

@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { WAITERS_SHOWN = 40, OTHERS_SHOWN = 12, FRAMES_SHOWN = 6 };
+enum { WAITERS_SHOWN = 40, OTHERS_SHOWN = 5, FRAMES_SHOWN = 6 };
 
 /* A thread waits at a word of the lock, which is known by its first byte. Sizes of glibc for
  * x86-64, sysdeps/x86/nptl/bits/pthreadtypes-arch.h and semaphore.h, 2.31 to 2.42; musl's are not
@@ -142,19 +142,23 @@ static int fail_none(const struct sw_report *r, uint64_t address_avma, struct sw
 	struct sw_text text = {0};
 	uint64_t seen[OTHERS_SHOWN];
 	size_t n = 0;
-	for (size_t i = 0; i < r->n_threads && n < OTHERS_SHOWN; i++) {
+	bool more = false;
+	for (size_t i = 0; i < r->n_threads && !more; i++) {
 		const struct sw_report_wait *wait = r->threads[i].blocked_on;
 		bool known = wait == NULL || !wait->has_address;
 		for (size_t k = 0; k < n && !known; k++)
 			known = seen[k] == wait->address_avma;
 		if (known)
 			continue;
+		more = n == OTHERS_SHOWN;
+		if (more)
+			break;
 		sw_text_printf(&text, "%s%s %#" PRIx64, n > 0 ? ", " : "; threads wait for ",
 			       wait->kind, wait->address_avma);
 		seen[n++] = wait->address_avma;
 	}
-	int rc = sw_fail(err, SW_E_NOT_FOUND, "no thread waits for %#" PRIx64 "%s", address_avma,
-			 text.failed || n == 0 ? "" : text.data);
+	int rc = sw_fail(err, SW_E_NOT_FOUND, "no thread waits for %#" PRIx64 "%s%s", address_avma,
+			 text.failed || n == 0 ? "" : text.data, more ? ", …" : "");
 	sw_text_deinit(&text);
 	return rc;
 }

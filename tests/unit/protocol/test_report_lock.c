@@ -209,14 +209,14 @@ static void none(void **state)
 {
 	static const char others[] = "; threads wait for mutex 0x1000, mutex 0x2000, rwlock "
 				     "0x3008, rwlock 0x300c, futex "
-				     "0x4000, mutex 0x5000";
+				     "0x4000, …";
 	static const uint64_t addresses[] = {0x1001, 0xfd8, 0x3fff, 0x3010, 0, UINT64_MAX};
 	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(addresses); i++) {
 		int code;
 		sw_cleanup(sw_free_p) char *got = lock(addresses[i], &code);
 		assert_int_equal(code, -SW_E_NOT_FOUND);
-		assert_non_null(strstr(got, others));
+		assert_non_null(strstr(got, others)); /* not all fit */
 	}
 	int code;
 	sw_cleanup(sw_free_p) char *got = lock(0xfd9, &code);
