@@ -9,19 +9,27 @@
 
 enum { LEVELS_MAX = 64 }; /* of inlined calls; what is left out is the outermost but the function */
 
+/* NULL for "", and when there is no memory. */
+static const char *text_copy(struct sw_arena *arena, const char *text)
+{
+	return text[0] == '\0' ? NULL : sw_arena_strndup(arena, text, strlen(text));
+}
+
 static int symbol_fill(const struct sw_frame *frame, const struct sw_description *d,
 		       struct sw_arena *arena, struct sw_symbol *ret)
 {
 	const char *function = sw_arena_strndup(arena, d->function, strlen(d->function));
-	const char *file =
-		d->file[0] == '\0' ? NULL : sw_arena_strndup(arena, d->file, strlen(d->file));
-	if (function == NULL || (file == NULL && d->file[0] != '\0'))
+	const char *file = text_copy(arena, d->file), *signature = text_copy(arena, d->signature);
+	if (function == NULL || (file == NULL && d->file[0] != '\0') ||
+	    (signature == NULL && d->signature[0] != '\0'))
 		return -SW_E_NOMEM;
 	uint64_t avma = sw_frame_lookup_avma(frame);
 	bool start_known = d->start_avma != 0 && d->start_avma <= avma;
 	*ret = (struct sw_symbol){
 		.function = function,
 		.file = file,
+		.signature = signature,
+		.tier = d->tier,
 		.function_offset = start_known ? avma - d->start_avma : 0,
 		.line = d->line,
 		.line_offset = -1,

@@ -77,6 +77,8 @@ static void frame_fill(struct sw_report_builder *b, const struct sw_frame *from,
 	if (symbol->source >= SW_SOURCE_RUNTIME && symbol->function_offset == 0)
 		ret->function_offset = 0;
 	ret->file = sw_report_copy_shared(b, symbol->file);
+	ret->signature = sw_report_copy_shared(b, symbol->signature);
+	ret->tier = symbol->tier;
 	ret->line = symbol->line;
 	ret->line_offset = symbol->line_offset;
 	ret->inlined = symbol->inlined;

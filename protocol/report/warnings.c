@@ -221,8 +221,9 @@ static bool is_complete(const struct sw_report_builder *b)
 	for (size_t i = 0; i < snap->n_warnings; i++)
 		if (means_missing(snap->warnings[i].code))
 			return false;
-	return !snap->no_kernel_stacks && b->walks->goroutines_why == NULL && b->walks->tasks_why == NULL &&
-	       !b->walks->no_requests && (b->symbols == NULL || b->symbols->n_unfinished == 0);
+	return !snap->no_kernel_stacks && b->walks->goroutines_why == NULL &&
+	       b->walks->tasks_why == NULL && !b->walks->no_requests &&
+	       (b->symbols == NULL || b->symbols->n_unfinished == 0);
 }
 
 /* A runtime that is not used, or not in whole: that is told, whether it made a difference or not.

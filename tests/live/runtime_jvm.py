@@ -31,6 +31,8 @@ MODES = {
     "Shenandoah": ["-XX:+UnlockExperimentalVMOptions", "-XX:+UseShenandoahGC"],  # the same
     "CMS": ["-XX:+UseConcMarkSweepGC"],  # until 13
 }
+TIERS = {"interpreted", "c1", "c2", "native"}
+TIERS_OF = {"-Xint": {"interpreted", "native"}, "C1": TIERS - {"c2"}, "C2": TIERS - {"c1"}}
 DUMPS = max(STOPS // 3, 10)
 CORE_FILE = "core"
 HEAP = ((1 << 32) - (256 << 20), 1 << 32)  # with -Xmx256m and 32-bit pointers
@@ -196,6 +198,16 @@ def check_blocked(tap, version, home, mode):
         folded = snapwalk(java.pid, "--format", "folded", check=True).stdout
         tap.check("Blocked.main" in folded and not re.search(r"Blocked\.[^ ]*;[^ ]*(JVM_|Unsafe_Park|ObjectMonitor)", folded),
                   f"{version} {mode}: folded stacks end in methods", folded[:2000])
+        verbose = snapwalk(java.pid, "-v", *PATIENT).stdout
+        # ZGC has no name for the first thread, which only the class could tell.
+        tap.check("Blocked.main([Ljava/lang/String;)V" in verbose
+                  and (mode.startswith("ZGC") or ", main class Blocked\n" in verbose),
+                  f"{version} {mode}: the signature and the main class", verbose[:2000])
+        methods = [f for stack in ours["stacks"] for f in stack["frames"]
+                   if f["kind"] == "jvm" and not f["function"].startswith("[")]
+        tap.equal([f for f in methods if not re.fullmatch(r"\(.*\).+", f.get("signature", ""))], [],
+                  f"{version} {mode}: each method has a signature")
+        tap.equal({f.get("tier") for f in methods} - TIERS_OF.get(mode, TIERS), set(), f"{version} {mode}: and a tier")
         notes = [t["managed"] for t in ours["threads"] if t["tid"] in theirs]
         tap.check(all(n and n["runtime"] == "hotspot" and n["mode"] for n in notes), f"{version} {mode}: states", notes)
         names = {t["tid"]: (t["managed"]["name"], t["managed"]["id"], t["managed"]["role"])

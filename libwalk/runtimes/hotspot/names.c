@@ -138,6 +138,7 @@ static int method_describe(struct sw_hotspot *h, uint64_t method_avma, int32_t b
 		return 1;
 	}
 	(void) snprintf(ret->function, sizeof(ret->function), "%s", m->name); /* cut to fit */
+	(void) snprintf(ret->signature, sizeof(ret->signature), "%s", m->signature);
 	(void) snprintf(ret->file, sizeof(ret->file), "%s", m->file);
 	ret->line = sw_hotspot_method_line(h, m, bci);
 	return 1;
@@ -154,6 +155,7 @@ static int interpreted_describe(struct sw_hotspot *h, const struct sw_frame *fra
 	const struct sw_hotspot_method *m = sw_hotspot_method_get(h, i->method_avma);
 	int32_t bci = m != NULL && m->code_bytes > 0 ? (int32_t) (i->bcp_avma - m->code_avma)
 						     : SW_HOTSPOT_BCI_NONE;
+	ret->tier = m != NULL && m->code_bytes > 0 ? "interpreted" : m != NULL ? "native" : NULL;
 	return method_describe(h, i->method_avma, bci, ret);
 }
 
@@ -195,6 +197,7 @@ int sw_hotspot_describe(struct sw_hotspot *h, const struct sw_frame *frame, size
 		ret->start_avma = blob->code_avma;
 	if (n > 0)
 		(void) method_describe(h, scopes[level].method_avma, scopes[level].bci, ret);
+	ret->tier = blob->kind == SW_HOTSPOT_NATIVE ? "native" : blob->level == 4 ? "c2" : "c1";
 	/* All that was read now, as the process runs again: it must be of the code that was there then. */
 	if (n > 0 && sw_hotspot_blob_unchanged(h, blob))
 		return 1;

@@ -26,11 +26,13 @@ struct sw_report_frame {
 	uint64_t
 		function_offset; /* pc minus the function's start; inlined: as the function around it */
 	const char *file;        /* NULL: unknown */
-	uint32_t line;           /* 0: unknown */
-	int32_t line_offset;     /* -1: unknown */
-	const char *kind;        /* "native", "jit", ... static */
-	const char *by;          /* static */
-	const char *trust;       /* static */
+	const char *signature; /* of a Java method: "(I)V"; NULL: unknown */
+	const char *tier;      /* "interpreted", "c1", "c2" ...; NULL: unknown */
+	uint32_t line;         /* 0: unknown */
+	int32_t line_offset;   /* -1: unknown */
+	const char *kind;      /* "native", "jit", ... static */
+	const char *by;        /* static */
+	const char *trust;     /* static */
 	bool inlined;
 	bool signal; /* a signal trampoline */
 	bool live_read;

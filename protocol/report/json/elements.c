@@ -489,6 +489,10 @@ struct json_object *sw_report_json_frame(const struct sw_report_frame *f)
 	add_flag(&e, "may_miss", f->may_miss);
 	add_flag(&e, "after_guess", f->after_guess);
 	add_flag(&e, "internal", f->internal);
+	if (f->signature != NULL)
+		add_string(&e, "signature", f->signature);
+	if (f->tier != NULL)
+		add_string(&e, "tier", f->tier);
 	return element_end(&e);
 }
 

@@ -376,6 +376,8 @@ static void read_frame(struct sw_report_parser *p, struct sw_report_frame *f)
 		.may_miss = sw_parse_flag(p, "may_miss"),
 		.after_guess = sw_parse_flag(p, "after_guess"),
 		.internal = sw_parse_flag(p, "internal"),
+		.signature = sw_parse_string_or_null(p, "signature"),
+		.tier = sw_parse_string_or_null(p, "tier"),
 	};
 	f->has_offset = sw_parse_address_or_null(p, "offset", &f->offset);
 	f->line = read_line(p);

@@ -136,6 +136,8 @@ static void name_text(const struct sw_text_writer *w, const struct sw_report_fra
 		return;
 	}
 	function_text(w, f, ret);
+	if (w->options->verbose && f->signature != NULL)
+		sw_utf8_append_plain(ret, f->signature, strlen(f->signature));
 	/* The offset of an inlined call is that of the function around it; that of an interpreted
 	 * one is not known, or says nothing. */
 	if (!f->inlined && !is_interpreted(f))
@@ -226,6 +228,10 @@ static void put_details(struct sw_text_writer *w, const struct sw_report_frame *
 	if (f->has_offset)
 		sw_put(w, ", offset %#llx", (unsigned long long) f->offset);
 	sw_put(w, ", %s, by %s, trust %s", f->kind, f->by, f->trust);
+	if (f->tier != NULL) {
+		sw_put(w, ", ");
+		sw_put_foreign(w, f->tier);
+	}
 	if (f->line_offset >= 0)
 		sw_put(w, ", line %d of the function", f->line_offset + 1);
 	sw_style_end(w);

@@ -112,6 +112,8 @@ struct sw_symbol {
 	const char *function;     /* demangled; NULL when unknown */
 	const char *mangled;      /* the linkage name; NULL when it is the same or unknown */
 	const char *file;         /* NULL when unknown */
+	const char *signature;    /* of a Java method: "(I)V"; NULL when unknown */
+	const char *tier;         /* static: how the runtime executes it; NULL when unknown */
 	uint64_t function_offset; /* bytes from the function's start; of the outermost function also
 				     for inlined frames */
 	uint32_t line;            /* 0 when unknown */
