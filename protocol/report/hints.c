@@ -39,7 +39,7 @@ static const struct remedy remedies[] = {
 	{"cpython", true, "start it with -X perf or PYTHONPERFSUPPORT=1 (Python 3.12)"},
 	{"php", false, "set opcache.jit_debug=16"},
 	{"ruby", false, "start it with --yjit-perf=map (Ruby 3.3)"},
-	{"erlang", false, "start it with +JPperf true"},
+	{"erlang", true, "start it with +JPperf true"},
 	{"mono", false, "start it with --jitmap"},
 	{"qemu", false, "start it with -perfmap (QEMU 8.0)"},
 };
@@ -183,7 +183,8 @@ static bool wants_map(const struct sw_walks *walks, const struct remedy *remedy,
 	for (size_t i = 0; i < walks->n_runtimes; i++)
 		if (strcmp(walks->runtimes[i].name, remedy->runtime) == 0 &&
 		    can_write(&walks->runtimes[i]))
-			return walks->runtimes[i].problem[0] != '\0' ||
+			return (walks->runtimes[i].problem[0] != '\0' &&
+				!walks->runtimes[i].map_useless) ||
 			       (generated && !remedy->only_problem);
 	return false;
 }

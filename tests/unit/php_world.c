@@ -102,8 +102,7 @@ void php_world_init(struct php_world *w)
 					       .end_svma = PHP_CODE + 0x100,
 					       .frame_bytes = FRAME_BYTES,
 					       .fp_below = FRAME_BYTES - FP_SLOT,
-					       .hybrid = true,
-					       .jit_known = true};
+					       .hybrid = true};
 	string_put(w, 0, "/srv/a.php", 10);
 	php_world_u64(w, PHP_CLASS + SW_PHP_CLASS_NAME, string_put(w, 1, "A", 1));
 	call_put(w, 0, SW_PHP_USER_FUNCTION, string_put(w, 2, "leaf", 4), 0, 0);

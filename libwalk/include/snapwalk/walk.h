@@ -586,6 +586,7 @@ struct sw_runtime {
 	char where[256];   /* module or file it was found in; "" when there is no single one */
 	int64_t entries;   /* of a registry; -1: a runtime */
 	char problem[256]; /* why it is not used, or not in whole; "" when it is */
+	bool map_useless;  /* a perf map of its code would not mend the problem */
 	char untold[256];  /* what of its threads is not told though it is used; "" */
 	struct sw_virtual_threads virtual_threads; /* of Java 21 and later */
 };

@@ -175,8 +175,11 @@ void sw_php_engine_read(const struct sw_snapshot *snap, const struct sw_php_foun
 		ret->end_svma = symbol.svma;
 	ret->cfi = sw_elf_cfi_get(found->place->module);
 	ret->body_svma = symbol.svma + symbol.size / 2;
-	if (ret->cfi != NULL)
+	if (ret->cfi != NULL) {
+		struct pointer_frame frame;
 		ret->frame_bytes = frame_bytes_at(ret->cfi, ret->body_svma);
+		ret->frame_pointer = pointer_frame_at(ret->cfi, ret->body_svma, &frame);
+	}
 	if (ret->cfi != NULL && sw_elf_loaded(symbols.elf, symbol.svma, &code)) {
 		int32_t slot = sw_php_fp_slot(code);
 		uint32_t below = sw_php_fp_below_rbp(code);
@@ -184,18 +187,18 @@ void sw_php_engine_read(const struct sw_snapshot *snap, const struct sw_php_foun
 			ret->fp_below = ret->frame_bytes - (uint32_t) slot;
 		else if (ret->frame_bytes == 0 && below != 0)
 			ret->fp_below = POINTER_CFA + below;
-		if (ret->frame_bytes == 0)
+		if (ret->frame_pointer)
 			cold_find(ret, code);
 	}
 	ret->hybrid = kind_is_hybrid(&symbols);
-	ret->jit_known = found->layout->jit_known;
 	for (size_t i = 0; i < snap->n_maps && !ret->has_jit; i++)
 		ret->has_jit = is_jit_map(&snap->maps[i]);
 }
 
 bool sw_php_jit_frames(const struct sw_php_engine *engine)
 {
-	return engine->has_jit && engine->jit_known && engine->hybrid && engine->frame_bytes != 0;
+	return engine->has_jit && engine->hybrid &&
+	       (engine->frame_bytes != 0 || engine->frame_pointer);
 }
 
 bool sw_php_in_jit(const struct sw_php_engine *engine, const struct sw_cursor *cursor)
@@ -249,28 +252,41 @@ bool sw_php_engine_has(const struct sw_php_engine *engine, const struct sw_php_f
 	       in_cold(engine, found, cursor, caller_sp_avma);
 }
 
+/* Out of a frame whose CFA is cfa_avma, if a call of execute_ex() returns from it. */
+static enum sw_step frame_leave(const struct sw_php_engine *engine, const struct sw_php_found *found,
+				const struct sw_cursor *cursor, uint64_t cfa_avma,
+				struct sw_stepped *ret)
+{
+	const struct sw_cfi_rule *rule;
+	struct sw_cursor at = *cursor;
+	uint64_t return_avma;
+	if (!sw_memory_u64(cursor->memory, cfa_avma - SW_ARCH_WORD, &return_avma) ||
+	    !is_return(engine, found, cursor, return_avma) ||
+	    sw_elf_cfi_row(engine->cfi, engine->body_svma, &rule) != SW_ELF_ROW_FOUND)
+		return SW_STEP_DECLINE;
+	if (!engine->frame_pointer)
+		at.regs.sp_avma = cfa_avma - engine->frame_bytes;
+	return sw_step_by_cfi(rule, found->place->bias, &at, ret);
+}
+
 /*
  * Generated code that calls a function may have pushed something; the frame is where the return address
- * is one of a call of execute_ex().
+ * is one of a call of execute_ex(). A frame pointer says at once where that is: generated code leaves rbp alone.
  */
 enum sw_step sw_php_engine_step(const struct sw_php_engine *engine,
 				const struct sw_php_found *found, struct sw_cursor *cursor,
 				struct sw_stepped *ret)
 {
-	const struct sw_cfi_rule *rule;
+	uint64_t fp, sp = cursor->regs.sp_avma;
+	enum sw_step step = SW_STEP_DECLINE;
 	if (!sw_php_in_jit(engine, cursor))
 		return SW_STEP_DECLINE;
-	for (uint64_t pushed = 0; pushed <= PUSHED_BYTES_MAX; pushed += SW_ARCH_WORD) {
-		struct sw_cursor at = *cursor;
-		uint64_t return_avma;
-		at.regs.sp_avma += pushed;
-		if (!sw_memory_u64(cursor->memory,
-				   at.regs.sp_avma + engine->frame_bytes - SW_ARCH_WORD,
-				   &return_avma))
-			return SW_STEP_DECLINE;
-		if (is_return(engine, found, cursor, return_avma) &&
-		    sw_elf_cfi_row(engine->cfi, engine->body_svma, &rule) == SW_ELF_ROW_FOUND)
-			return sw_step_by_cfi(rule, found->place->bias, &at, ret);
-	}
-	return SW_STEP_DECLINE;
+	if (engine->frame_pointer)
+		return sw_regs_get(&cursor->regs, SW_ARCH_FP, &fp) && fp > sp
+			       ? frame_leave(engine, found, cursor, fp + POINTER_CFA, ret)
+			       : SW_STEP_DECLINE;
+	for (uint64_t pushed = 0; pushed <= PUSHED_BYTES_MAX && step == SW_STEP_DECLINE;
+	     pushed += SW_ARCH_WORD)
+		step = frame_leave(engine, found, cursor, sp + pushed + engine->frame_bytes, ret);
+	return step;
 }

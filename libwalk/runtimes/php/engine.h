@@ -27,8 +27,8 @@ struct sw_php_engine {
 	/* Of one with a frame pointer, the part that is rarely executed: [start, end); 0: none is known. */
 	uint64_t cold_start_svma, cold_end_svma;
 	bool hybrid;
-	bool jit_known; /* of sw_php_layout */
-	bool has_jit;   /* there is memory that the JIT may have used */
+	bool frame_pointer; /* its CFA is rbp + 16 */
+	bool has_jit;       /* there is memory that the JIT may have used */
 };
 
 void sw_php_engine_read(const struct sw_snapshot *snap, const struct sw_php_found *found,

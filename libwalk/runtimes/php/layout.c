@@ -8,9 +8,9 @@
 #include "cleanup.h"
 
 static const struct sw_php_layout layouts[] = {
-	{8, 0, 488, 68, 72, 144, 152, true},   {8, 1, 488, 68, 72, 144, 152, true},
-	{8, 2, 488, 80, 88, 152, 160, true},   {8, 3, 488, 76, 80, 144, 152, true},
-	{8, 4, 488, 96, 104, 168, 176, false},
+	{8, 0, 488, 68, 72, 144, 152},   {8, 1, 488, 68, 72, 144, 152},
+	{8, 2, 488, 80, 88, 152, 160},   {8, 3, 488, 76, 80, 144, 152},
+	{8, 4, 488, 96, 104, 168, 176},
 };
 
 const struct sw_php_layout *sw_php_layout_of(unsigned major, unsigned minor)

@@ -14,7 +14,6 @@ struct sw_php_layout {
 	uint16_t op_opcodes;
 	uint16_t op_filename;
 	uint16_t op_line_start; /* u32; line_end follows it */
-	bool jit_known;         /* its JIT is that of 8.0; from 8.4 on it is another one */
 };
 
 enum sw_php_offset {

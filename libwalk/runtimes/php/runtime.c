@@ -91,11 +91,6 @@ static void problem_say(const struct sw_php *php, char *ret, size_t size)
 			"sapi_globals could not be found: which requests it serves is not known");
 	else if (php->cut)
 		(void) snprintf(ret, size, "not all of PHP's own frames could be copied");
-	else if (php->engine.has_jit && !php->engine.jit_known)
-		(void) snprintf(ret, size,
-				"frames of code that the JIT of PHP %s made are not known: "
-				"those before them are guesses, and its own may be missing",
-				f->version);
 	else if (php->engine.has_jit && !sw_php_jit_frames(&php->engine))
 		(void) snprintf(ret, size,
 				"it was built so that frames of compiled code are not known");

@@ -223,6 +223,22 @@ static void test_maps(void **state)
 	assert_string_equal(hints_of(&s), "");
 }
 
+/* Erlang's map helps where its own functions are not read, and they are compiled. */
+static void test_erlang(void **state)
+{
+	(void) state;
+	struct scene s;
+	scene_init(&s);
+	s.frame.module = 2;
+	runtime_add(&s, "erlang", "");
+	assert_string_equal(hints_of(&s), ""); /* what has no name is somebody else's */
+	(void) snprintf(s.runtimes[0].problem, sizeof(s.runtimes[0].problem), "unknown release");
+	assert_string_equal(hints_of(&s), "perf_map: code of erlang has no names here: start it "
+					  "with +JPperf true\n");
+	s.runtimes[0].map_useless = true; /* the emulator without JIT */
+	assert_string_equal(hints_of(&s), "");
+}
+
 /* A thread that runs a loop of asyncio. */
 static void test_tasks(void **state)
 {
@@ -280,6 +296,7 @@ int main(void)
 		cmocka_unit_test(test_many_packages),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_erlang),
 		cmocka_unit_test(test_tasks),
 		cmocka_unit_test(test_goroutines),
 	};

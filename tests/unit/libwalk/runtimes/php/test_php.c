@@ -72,11 +72,14 @@ static void test_version(void **state)
 	assert_null(sw_php_layout_of(7, 4));
 	assert_null(sw_php_layout_of(8, 5));
 	assert_int_equal(sw_php_layout_of(8, 4)->op_filename, 168);
-	/* From 8.4 on the JIT is another one, whose frames are not that of execute_ex(). */
+	/* Frames of generated code are execute_ex()'s, if that has one whose size or frame pointer is known. */
 	struct sw_php_engine engine = {.has_jit = true, .hybrid = true, .frame_bytes = 0x40};
-	engine.jit_known = sw_php_layout_of(8, 3)->jit_known;
 	assert_true(sw_php_jit_frames(&engine));
-	engine.jit_known = sw_php_layout_of(8, 4)->jit_known;
+	engine.frame_bytes = 0;
+	assert_false(sw_php_jit_frames(&engine));
+	engine.frame_pointer = true;
+	assert_true(sw_php_jit_frames(&engine));
+	engine.hybrid = false;
 	assert_false(sw_php_jit_frames(&engine));
 }
 
