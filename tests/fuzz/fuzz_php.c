@@ -37,7 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	     strlen(served.script) >= sizeof(served.script)))
 		__builtin_trap();
 	(void) sw_php_version_scan(data, size, version, sizeof(version));
-	(void) sw_php_fp_slot((struct sw_bytes){data, size});
+	uint32_t end;
+	(void) sw_php_fp_slot((struct sw_bytes){data, size}, &end);
 	if (w.fake.reads > READS_MAX)
 		__builtin_trap(); /* every loop has a limit */
 	php_world_deinit(&w);

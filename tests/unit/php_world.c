@@ -88,6 +88,7 @@ void php_world_init(struct php_world *w)
 	w->region = (struct fake_region){PHP_WORLD, w->data, sizeof(w->data)};
 	w->fake = (struct fake_memory){.regions = &w->region, .n_regions = 1};
 	w->thread.tid = 7;
+	w->pc_avma = PHP_CODE + 0x50;
 	w->thread.captured = true;
 	w->snap.n_threads = 1;
 	w->snap.priv = &w->priv;
@@ -136,9 +137,10 @@ bool php_world_frames(struct php_world *w, size_t i, uint64_t fp, uint64_t ip, s
 			      .thread = &w->thread,
 			      .memory = w->php.memory,
 			      .place = &w->place,
-			      .lookup_avma = PHP_CODE + 0x50,
+			      .exact_pc = i == 0,
+			      .lookup_avma = i == 0 ? w->pc_avma : PHP_CODE + 0x50,
 			      .depth = i + 1,
-			      .regs = {.pc_avma = PHP_CODE + 0x50,
+			      .regs = {.pc_avma = i == 0 ? w->pc_avma : PHP_CODE + 0x50,
 				       .sp_avma = PHP_STACK + i * FRAME_BYTES}};
 	sw_regs_set(&c.regs, SW_X86_64_R14, fp);
 	sw_regs_set(&c.regs, SW_X86_64_R15, ip);

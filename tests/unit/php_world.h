@@ -44,6 +44,7 @@ struct php_world {
 	struct sw_snapshot_priv priv;
 	struct sw_snapshot snap;
 	struct sw_php php;
+	uint64_t pc_avma; /* of the innermost frame */
 };
 
 void php_world_init(struct php_world *w);

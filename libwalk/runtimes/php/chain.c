@@ -77,7 +77,7 @@ void sw_php_chain_read(struct sw_php *php, const struct sw_thread *thread)
 	struct sw_php_chain *c = &php->chain;
 	c->tid = thread->tid;
 	c->n = c->next = c->n_native = 0;
-	c->fp_known = false;
+	c->fp_known = c->begins = false;
 	for (uint64_t avma = innermost(php, thread); avma != 0;) {
 		struct sw_php_call *grown =
 			sw_grow(c->calls, c->n, &c->capacity, 64, sizeof(*grown));

@@ -25,15 +25,17 @@ enum {
 	PUSHED_BYTES_MAX = 512, /* by generated code: arguments, registers at a trace's exit */
 };
 
-int32_t sw_php_fp_slot(struct sw_bytes code)
+int32_t sw_php_fp_slot(struct sw_bytes code, uint32_t *ret_end)
 {
 	static const uint8_t store8[] = {0x4c, 0x89, 0x74, 0x24},
 			     store32[] = {0x4c, 0x89, 0xb4, 0x24};
 	size_t size = code.size < START_BYTES ? code.size : START_BYTES;
 	for (size_t i = 0; i + 8 <= size; i++) {
 		uint32_t slot;
+		*ret_end = (uint32_t) i + 5;
 		if (memcmp(code.data + i, store8, sizeof(store8)) == 0)
 			return code.data[i + 4] < 0x80 ? code.data[i + 4] : -1;
+		*ret_end = (uint32_t) i + 8;
 		if (memcmp(code.data + i, store32, sizeof(store32)) == 0)
 			return sw_bytes_u32(code, i + 4, &slot) && slot < FRAME_BYTES_MAX
 				       ? (int32_t) slot
@@ -42,7 +44,7 @@ int32_t sw_php_fp_slot(struct sw_bytes code)
 	return -1;
 }
 
-uint32_t sw_php_fp_below_rbp(struct sw_bytes code)
+uint32_t sw_php_fp_below_rbp(struct sw_bytes code, uint32_t *ret_end)
 {
 	size_t size = code.size < START_BYTES ? code.size : START_BYTES;
 	for (size_t i = 0; i + 7 <= size; i++) {
@@ -50,8 +52,10 @@ uint32_t sw_php_fp_below_rbp(struct sw_bytes code)
 		const uint8_t *c = code.data + i;
 		if (c[0] != 0x4c || c[1] != 0x89)
 			continue;
+		*ret_end = (uint32_t) i + 4;
 		if (c[2] == 0x75)
 			return c[3] >= 0x80 ? 0x100u - c[3] : 0;
+		*ret_end = (uint32_t) i + 7;
 		if (c[2] == 0xb5)
 			return sw_bytes_u32(code, i + 3, &word) && -word < FRAME_BYTES_MAX ? -word
 											   : 0;
@@ -181,12 +185,15 @@ void sw_php_engine_read(const struct sw_snapshot *snap, const struct sw_php_foun
 		ret->frame_pointer = pointer_frame_at(ret->cfi, ret->body_svma, &frame);
 	}
 	if (ret->cfi != NULL && sw_elf_loaded(symbols.elf, symbol.svma, &code)) {
-		int32_t slot = sw_php_fp_slot(code);
-		uint32_t below = sw_php_fp_below_rbp(code);
+		uint32_t end, below_end;
+		int32_t slot = sw_php_fp_slot(code, &end);
+		uint32_t below = sw_php_fp_below_rbp(code, &below_end);
 		if (slot >= 0 && (uint32_t) slot < ret->frame_bytes)
 			ret->fp_below = ret->frame_bytes - (uint32_t) slot;
 		else if (ret->frame_bytes == 0 && below != 0)
 			ret->fp_below = POINTER_CFA + below;
+		if (ret->fp_below != 0)
+			ret->fp_kept_svma = symbol.svma + (ret->frame_bytes != 0 ? end : below_end);
 		if (ret->frame_pointer)
 			cold_find(ret, code);
 	}
@@ -267,6 +274,14 @@ static enum sw_step frame_leave(const struct sw_php_engine *engine, const struct
 	if (!engine->frame_pointer)
 		at.regs.sp_avma = cfa_avma - engine->frame_bytes;
 	return sw_step_by_cfi(rule, found->place->bias, &at, ret);
+}
+
+bool sw_php_engine_begins(const struct sw_php_engine *engine, const struct sw_php_found *found,
+			  const struct sw_cursor *cursor)
+{
+	uint64_t svma = cursor->regs.pc_avma - found->place->bias;
+	return cursor->exact_pc && cursor->place == found->place && svma >= engine->start_svma &&
+	       svma < engine->fp_kept_svma;
 }
 
 /*

@@ -24,6 +24,7 @@ struct sw_php_engine {
 	uint64_t body_svma;            /* an instruction of it, with its frame set up */
 	uint32_t frame_bytes;          /* 0: not known, or with a frame pointer */
 	uint32_t fp_below;             /* 0: not known */
+	uint64_t fp_kept_svma;         /* the instruction behind the one that stores r14 there */
 	/* Of one with a frame pointer, the part that is rarely executed: [start, end); 0: none is known. */
 	uint64_t cold_start_svma, cold_end_svma;
 	bool hybrid;
@@ -39,6 +40,10 @@ void sw_php_engine_read(const struct sw_snapshot *snap, const struct sw_php_foun
 bool sw_php_engine_has(const struct sw_php_engine *engine, const struct sw_php_found *found,
 		       const struct sw_cursor *cursor, uint64_t caller_sp_avma);
 
+/* Whether execute_ex() is interrupted before it has kept r14, which is still its caller's then. */
+bool sw_php_engine_begins(const struct sw_php_engine *engine, const struct sw_php_found *found,
+			  const struct sw_cursor *cursor);
+
 /* Whether there is a JIT, the frames of whose code are known. */
 bool sw_php_jit_frames(const struct sw_php_engine *engine);
 
@@ -50,11 +55,12 @@ enum sw_step sw_php_engine_step(const struct sw_php_engine *engine,
 				const struct sw_php_found *found, struct sw_cursor *cursor,
 				struct sw_stepped *ret);
 
-/* In the code of execute_ex()'s start, the slot of "mov [rsp + slot], r14"; -1: there is none. */
-int32_t sw_php_fp_slot(struct sw_bytes code);
+/* In the code of execute_ex()'s start, the slot of "mov [rsp + slot], r14"; -1: there is none. *ret_end: how
+ * many bytes of it are up to the next instruction. */
+int32_t sw_php_fp_slot(struct sw_bytes code, uint32_t *ret_end);
 
 /* The same of "mov [rbp - n], r14": n; 0: there is none. */
-uint32_t sw_php_fp_below_rbp(struct sw_bytes code);
+uint32_t sw_php_fp_below_rbp(struct sw_bytes code, uint32_t *ret_end);
 
 /*
  * The next direct jump in code at code_svma that leads out of it: *off goes on behind it. False: there is no

@@ -6,7 +6,11 @@
  *
  * A thread may be stopped while a call begins or ends. EG(current_execute_data) is set before
  * execute_ex() is called, and set back before it returns; in between r14 holds a call that is not in
- * the chain.
+ * the chain. At the first instructions of execute_ex() r14 is still its caller's, and what lies where it will be
+ * kept is of an earlier call.
+ *
+ * C code in between may use r14, too: what it had there is taken for a call only if it is one of those that are
+ * left, or if its caller is one.
  */
 #include "runtimes/php/frames.h"
 #include "arch/arch.h"
@@ -23,11 +27,11 @@ static size_t last_call(struct sw_php *php, bool fp_known, uint64_t fp_avma)
 	uint64_t prev;
 	size_t i = fp_known ? sw_php_chain_find(c, fp_avma) : c->n;
 	if (i == c->n && fp_known && fp_avma != 0 && sw_php_call_read(php, fp_avma, &call, &prev)) {
-		if (call.info & SW_PHP_CALL_TOP)
-			return c->n;
 		i = sw_php_chain_find(c, prev);
+		if (i < c->n && i >= c->next && (call.info & SW_PHP_CALL_TOP))
+			return c->n;
 	}
-	if (i == c->n) /* internal functions that C code has called have no execute_ex() */
+	if (i == c->n || i < c->next) /* internal functions that C code has called have no execute_ex() */
 		for (i = c->next; i < c->n && c->calls[i].type == SW_PHP_INTERNAL_FUNCTION;)
 			i++;
 	return i < c->n ? sw_php_chain_run_end(c, i) : c->n;
@@ -40,7 +44,7 @@ static uint64_t opline_of(const struct sw_php_chain *c, size_t i, const struct s
 	const struct sw_php_call *call = &c->calls[i];
 	uint64_t ip;
 	/* Whoever calls has stored where it is, and so has who is about to. */
-	bool stored = i > 0 || c->n_native > 1 || (c->fp_known && c->fp_avma != call->avma);
+	bool stored = i > 0 || c->begins || c->n_native > 1 || (c->fp_known && c->fp_avma != call->avma);
 	if (stored)
 		return sw_php_call_has(call, call->opline_avma) ? call->opline_avma : 0;
 	/* In generated code neither is kept up to date. */
@@ -82,13 +86,19 @@ bool sw_php_frames(struct sw_php *php, const struct sw_cursor *callee, uint64_t 
 	bool jit = callee->place != php->found.place;
 	uint64_t fp = 0;
 	if (c->n_native++ == 0) {
-		c->fp_known = sw_regs_get(&callee->regs, SW_X86_64_R14, &fp);
-		c->fp_avma = fp;
+		bool known = sw_regs_get(&callee->regs, SW_X86_64_R14, &fp);
+		c->begins = sw_php_engine_begins(&php->engine, &php->found, callee);
+		c->fp_known = known || c->begins;
+		c->fp_avma = c->begins ? c->calls[0].avma : fp;
 	}
 	size_t last = last_call(php, c->fp_known, c->fp_avma);
 	if (last < c->n)
 		calls_add(c, last, callee, jit, sink);
 	/* What the execute_ex() further out executes. */
+	if (c->n_native == 1 && c->begins) {
+		c->fp_known = sw_regs_get(&callee->regs, SW_X86_64_R14, &c->fp_avma);
+		return true;
+	}
 	c->fp_known =
 		caller_sp_avma != 0 && php->engine.fp_below != 0 &&
 		sw_memory_u64(callee->memory, caller_sp_avma - php->engine.fp_below, &c->fp_avma);

@@ -94,9 +94,11 @@ static void test_fp_slot(void **state)
 		0x49, 0x89, 0xfe,             /* mov r14, rdi */
 		0x4c, 0x89, 0x7c, 0x24, 0x40, /* mov [rsp+0x40], r15 */
 	};
-	assert_int_equal(sw_php_fp_slot((struct sw_bytes){code, sizeof(code)}), 0x48);
-	assert_int_equal(sw_php_fp_slot((struct sw_bytes){code, 6}), -1);
-	assert_int_equal(sw_php_fp_slot((struct sw_bytes){NULL, 0}), -1);
+	uint32_t end = 0;
+	assert_int_equal(sw_php_fp_slot((struct sw_bytes){code, sizeof(code)}, &end), 0x48);
+	assert_int_equal(end, 11);
+	assert_int_equal(sw_php_fp_slot((struct sw_bytes){code, 6}, &end), -1);
+	assert_int_equal(sw_php_fp_slot((struct sw_bytes){NULL, 0}, &end), -1);
 }
 
 /* As gcc 14.2 has made Debian's PHP 8.4. */
@@ -110,9 +112,12 @@ static void test_fp_below(void **state)
 		0x49, 0x89, 0xfe,       /* mov r14, rdi */
 	};
 	static const uint8_t far[] = {0x4c, 0x89, 0xb5, 0x00, 0xff, 0xff, 0xff};
-	assert_int_equal(sw_php_fp_below_rbp((struct sw_bytes){code, sizeof(code)}), 0x38);
-	assert_int_equal(sw_php_fp_below_rbp((struct sw_bytes){code, 8}), 0);
-	assert_int_equal(sw_php_fp_below_rbp((struct sw_bytes){far, sizeof(far)}), 0x100);
+	uint32_t end = 0;
+	assert_int_equal(sw_php_fp_below_rbp((struct sw_bytes){code, sizeof(code)}, &end), 0x38);
+	assert_int_equal(end, 10);
+	assert_int_equal(sw_php_fp_below_rbp((struct sw_bytes){code, 8}, &end), 0);
+	assert_int_equal(sw_php_fp_below_rbp((struct sw_bytes){far, sizeof(far)}, &end), 0x100);
+	assert_int_equal(end, 7);
 }
 
 static void test_jump_out(void **state)
@@ -194,6 +199,48 @@ static void test_run_ended(void **state)
 	assert_string_equal(said(&sink.frames[1]), "{main} /srv/a.php:32");
 }
 
+/* At its first instructions execute_ex() has not kept r14 yet: what lies there is an earlier call's. */
+static void test_first_instructions(void **state)
+{
+	(void) state;
+	struct php_sink sink;
+	uint64_t ended = PHP_CALLS + 0x380, c_code = 0x10;
+	php_world_u64(&world, ended + SW_PHP_ED_PREV, PHP_CLOSURE);
+	php_world_u32(&world, ended + SW_PHP_ED_INFO, SW_PHP_CALL_TOP);
+	php_world_u32(&world, PHP_LEAF + SW_PHP_ED_INFO, SW_PHP_CALL_TOP);
+	php_world_u64(&world, PHP_STACK + 8, ended);
+	world.php.engine.fp_kept_svma = PHP_CODE + 8;
+	world.pc_avma = PHP_CODE + 4;
+	/* r15 is the caller's: a line that leaf() may be at, but is not. */
+	assert_true(php_world_frames(&world, 0, c_code, PHP_OPCODES + SW_PHP_OP_BYTES, &sink));
+	assert_int_equal(sink.n, 1);
+	assert_string_equal(said(&sink.frames[0]), "leaf /srv/a.php:2");
+	assert_true(php_world_frames(&world, 1, 0, 0, &sink));
+	assert_int_equal(sink.n, 1);
+	assert_string_equal(said(&sink.frames[0]), "A::{closure} /srv/a.php:12");
+}
+
+/* What C code had in r14 is no call: one that has been told, or one whose caller is none of those that are left. */
+static void test_not_kept(void **state)
+{
+	(void) state;
+	struct php_sink sink;
+	uint64_t other = PHP_CALLS + 0x380;
+	static const uint64_t prevs[] = {0, PHP_LEAF};
+	php_world_u32(&world, other + SW_PHP_ED_INFO, SW_PHP_CALL_TOP);
+	for (size_t i = 0; i < sizeof(prevs) / sizeof(*prevs); i++) {
+		php_world_u64(&world, other + SW_PHP_ED_PREV, prevs[i]);
+		php_world_u64(&world, PHP_STACK + 8, other);
+		assert_true(php_world_frames(&world, 0, PHP_LEAF, 0, &sink));
+		assert_true(php_world_frames(&world, 1, 0, 0, &sink));
+		assert_int_equal(sink.n, 2);
+	}
+	php_world_u64(&world, PHP_STACK + 8, PHP_LEAF);
+	assert_true(php_world_frames(&world, 0, PHP_LEAF, 0, &sink));
+	assert_true(php_world_frames(&world, 1, 0, 0, &sink));
+	assert_int_equal(sink.n, 2);
+}
+
 /* C code is about to call execute_ex(): the run is there, its frame not yet. */
 static void test_run_begins(void **state)
 {
@@ -264,6 +311,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_line_unknown, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_between, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_run_ended, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_first_instructions, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_run_begins, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_internal_run, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_circle, setup, teardown),
