@@ -115,6 +115,23 @@ def wrong_in_stack(stack):
     return None if last.startswith(LAST) or (ROOT and last == "") else f"ends in {last}"
 
 
+def ruby_label(label):
+    """Without the class, which Ruby has in it from 3.4 on."""
+    return re.sub(r"(?:[A-Z]\w*::)*[A-Z]\w*[#.]", "", label)
+
+
+def as_ruby_says(frames, version):
+    """[(function, file, line)] without what Ruby leaves out from 3.4 on: who is in a "rescue" or "ensure" has its line."""
+    if [int(part) for part in version.split(".")[:2]] < [3, 4]:
+        return frames
+    found, inner = [], None
+    for name, path, line in frames:
+        if inner is None or name != inner:
+            found.append((re.sub(r"^(rescue|ensure) in ", "", name), path, line))
+        inner = re.sub(r"^(rescue|ensure) in ", "", name) if re.match(r"(rescue|ensure) in ", name) else None
+    return found
+
+
 def wrong_in_chain(frames, calls, outermost, native):
     """frames: those of the language; native: {function that is not in the source: {what it may call}}."""
     if not frames or frames[-1]["function"] != outermost:

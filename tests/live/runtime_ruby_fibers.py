@@ -11,7 +11,7 @@ import re
 import subprocess
 
 from harness import Tap, patient_dump, stack_of, tool, wait_until
-from interpreted import GUESSES, Program, calls_of, interpreter, language_frames, program, text_of, wrong_in_chain
+from interpreted import GUESSES, Program, calls_of, interpreter, language_frames, program, ruby_label, text_of, wrong_in_chain
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "ruby")
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "20"))
@@ -33,7 +33,7 @@ def said_by(lines):
             trace = []
             found[fiber.group(1) + ">"] = (fiber.group(2), trace)
         elif place:
-            trace.append((place.group(3), place.group(1), int(place.group(2)) if place.group(2) else None))
+            trace.append((ruby_label(place.group(3)), place.group(1), int(place.group(2)) if place.group(2) else None))
     return found
 
 

@@ -131,6 +131,21 @@ bool sw_ruby_fiber_of(const struct sw_ruby_vm *vm, const struct sw_snapshot *sna
 	       fiber_read(vm, stack->ec_avma - FIBER_EC, start, stack->end_avma, ret);
 }
 
+/*
+ * Ruby 3.4 and later tells the kernel what memory is for, by ruby_annotate_mmap(): "[anon:Ruby:...]". A kernel
+ * that was built without such names shows none.
+ */
+static bool is_rubys(const struct sw_map *map)
+{
+	static const char name[] = "[anon:Ruby:";
+	size_t n = 0;
+	if (map->inode != 0)
+		return false;
+	while (name[n] != '\0' && map->path[n] == name[n])
+		n++;
+	return map->path[0] == '\0' || name[n] == '\0';
+}
+
 bool sw_ruby_fiber_memory(const struct sw_ruby_vm *vm, const struct sw_snapshot *snap, size_t *at,
 			  uint64_t *ret_start_avma, uint64_t *ret_end_avma)
 {
@@ -139,8 +154,7 @@ bool sw_ruby_fiber_memory(const struct sw_ruby_vm *vm, const struct sw_snapshot 
 	uint64_t bytes = known ? vm->pool.stack_bytes : SW_RUBY_FIBER_VALUES_BYTES + 1;
 	for (size_t i = *at > 0 ? *at : 1; i < snap->n_maps; i++) {
 		const struct sw_map *m = &snap->maps[i], *guard = m - 1;
-		if (m->inode != 0 || m->path[0] != '\0' ||
-		    m->prot != (SW_MAP_READ | SW_MAP_WRITE) ||
+		if (!is_rubys(m) || m->prot != (SW_MAP_READ | SW_MAP_WRITE) ||
 		    m->end_avma - m->start_avma < bytes || guard->end_avma != m->start_avma ||
 		    guard->inode != 0 ||
 		    (guard->prot & (SW_MAP_READ | SW_MAP_WRITE | SW_MAP_EXEC)) != 0 ||

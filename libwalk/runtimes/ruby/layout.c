@@ -2,7 +2,8 @@
 /*
  * Source: vm_core.h, iseq.h, iseq.c (succ_index_table), method.h, symbol.h and include/ruby/internal/core
  * of Ruby 3.0 to 3.4; for YJIT yjit_codegen.c of 3.1 (yjit_entry_prologue(): three registers). 3.1 was
- * compared with Debian's libruby3.1 3.1.7, 3.3 with Debian's libruby3.3 3.3.8. Locks: thread_pthread.h, ractor_core.h and thread_sync.c of 3.1;
+ * compared with Debian's libruby3.1 3.1.7, 3.3 with Debian's libruby3.3 3.3.8,
+ * 3.4 with libruby3.4 3.4.11 of Debian's experimental. Locks: thread_pthread.h, ractor_core.h and thread_sync.c of 3.1;
  * offsets as the compiler gives them for what Debian's ruby3.1-dev 3.1.2 and 3.1.7 declare.
  */
 #include "runtimes/ruby/layout.h"

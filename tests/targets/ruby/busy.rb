@@ -55,8 +55,9 @@ def deep(n)
   v + 1
 end
 
+# Prism, which compiles from Ruby 3.4 on, notes the line of "begin" for who waits for its "rescue".
 def guarded(n)
-  begin
+  begin                  # -> rescue_in_guarded
     raise ArgumentError  # -> raise exception initialize backtrace
   rescue ArgumentError   # -> rescue_in_guarded ===
     leaf(n)              # -> leaf

@@ -158,6 +158,17 @@ static void test_maps(void **state)
 	at = 0;
 	assert_false(sw_ruby_fiber_memory(&vm, &snap, &at, &start, &end));
 	maps[2].prot &= ~(uint32_t) SW_MAP_EXEC;
+	/* Ruby 3.4 gives it a name; that of another one is not a fiber's. */
+	maps[2].path = "[anon:Ruby:fiber_pool]";
+	at = 0;
+	assert_true(sw_ruby_fiber_memory(&vm, &snap, &at, &start, &end));
+	static const char *const others[] = {"[anon:Rubi:x]", "[anon:Ruby", "[heap]", "/Ruby"};
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		maps[2].path = others[i];
+		at = 0;
+		assert_false(sw_ruby_fiber_memory(&vm, &snap, &at, &start, &end));
+	}
+	maps[2].path = "";
 	/* How large each is says the pool. */
 	vm.pool = (struct sw_ruby_pool){.avma = 8, .stack_bytes = END - START - 0x2000};
 	at = 0;
