@@ -156,6 +156,11 @@ static void table_put(struct go_world *w, bool v118)
 	put_u64(w, GO_MODULE + (v118 ? 304 : 320), GO_TREE);
 }
 
+void go_world_module(struct go_world *w, unsigned offset, uint64_t value)
+{
+	put_u64(w, GO_MODULE + offset, value);
+}
+
 void go_world_code(struct go_world *w, enum go_world_func func, unsigned offset, const void *bytes,
 		   size_t n)
 {

@@ -99,6 +99,8 @@ uint64_t go_world_pc(enum go_world_func func, unsigned offset);
 /* The address of the n-th word of g0's stack, and that of the goroutine's. */
 uint64_t go_world_system(size_t n);
 uint64_t go_world_stack(size_t n);
+/* A word of its moduledata. */
+void go_world_module(struct go_world *w, unsigned offset, uint64_t value);
 void go_world_code(struct go_world *w, enum go_world_func func, unsigned offset, const void *bytes,
 		   size_t n);
 

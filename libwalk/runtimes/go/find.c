@@ -6,8 +6,10 @@
 
 enum {
 	/* The heap's first arena is at the first of 0xc0 << 32, 1 << 40 | 0xc0 << 32 ... that is free:
-	 * go1.18 to go1.26 src/runtime/malloc.go, mallocinit(). */
+	 * go1.18 to go1.27 src/runtime/malloc.go, mallocinit(). */
 	HINTS_MAX = 128,
+	/* Since 1.26 it is anywhere; it grows by chunks. */
+	CHUNK_BYTES = 4 << 20,
 };
 
 static const char slot_key; /* of what is kept with a module */
@@ -19,6 +21,32 @@ static bool has_heap(const struct sw_snapshot *snap)
 		if (map != NULL && map->path[0] != '/')
 			return true;
 	}
+	return false;
+}
+
+bool sw_go_may_be_heap(const struct sw_map *map)
+{
+	return map->inode == 0 && map->path[0] == '\0' &&
+	       map->prot == (SW_MAP_READ | SW_MAP_WRITE) && map->start_avma % CHUNK_BYTES == 0 &&
+	       (map->end_avma - map->start_avma) % CHUNK_BYTES == 0;
+}
+
+static bool is_go_file(struct sw_module *module)
+{
+	const struct sw_elf *elf = sw_module_elf(module);
+	return elf != NULL && elf->n_sections > 0 && sw_go_image_probe(elf);
+}
+
+/* A library in a program of another language. Its files are looked at only if there may be a heap of Go. */
+static bool has_library(const struct sw_snapshot *snap)
+{
+	bool may = false;
+	for (size_t i = 0; i < snap->n_maps && !may; i++)
+		may = sw_go_may_be_heap(&snap->maps[i]);
+	for (size_t i = 0; i < snap->n_places && may; i++)
+		if (sw_module_kind(snap->places[i].module) == SW_MODULE_ELF &&
+		    is_go_file(snap->places[i].module))
+			return true;
 	return false;
 }
 
@@ -36,10 +64,11 @@ bool sw_go_probe(const struct sw_snapshot *snap)
 		if (sw_module_kind(module) != SW_MODULE_ELF ||
 		    (exe != NULL && exe[0] != '\0' && strcmp(sw_module_path(module), exe) != 0))
 			continue;
-		const struct sw_elf *elf = sw_module_elf(module);
-		return elf != NULL && elf->n_sections > 0 && sw_go_image_probe(elf);
+		if (is_go_file(module))
+			return true;
+		break;
 	}
-	return false;
+	return has_library(snap);
 }
 
 /* What is kept with a module that was looked at. */

@@ -3,7 +3,7 @@
  * Finds the tables of Go in a file: the table of functions by its section, or by its first bytes where
  * a C linker has merged the section or a tool has removed the headers; the structure that points to all
  * the others ("moduledata") by the pointer to that table. In files that are relocated the pointers are
- * in the relocations. Source: go1.19.8 and go1.26 src/runtime/symtab.go, src/debug/buildinfo.
+ * in the relocations. Source: go1.19.8, go1.26 and go1.27.3 src/runtime/symtab.go, src/debug/buildinfo.
  */
 #include "runtimes/go/image.h"
 
@@ -23,6 +23,7 @@ enum {
 	MODULE_TEXT = 176,
 	MODULE_GOFUNC_118 = 304,
 	MODULE_GOFUNC_120 = 320,
+	MODULE_GOFUNC_127 = 344, /* in the table itself, up to the word behind it */
 };
 
 /* ---- words of the image as it is in memory, but for the bias ----------------------------------- */
@@ -123,6 +124,20 @@ static void modules_look(const struct words *w, struct modules *m)
 	}
 }
 
+/* What funcdata is counted from: 0 when it is not there. In older versions a small number is where it is since 1.27. */
+static uint64_t gofunc_read(const struct words *w, const struct sw_go_pclntab *table,
+			    uint64_t table_svma, uint64_t module_svma)
+{
+	uint64_t svma, end;
+	if (!table->v118 && word(w, module_svma + MODULE_GOFUNC_127, &svma) &&
+	    word(w, module_svma + MODULE_GOFUNC_127 + 8, &end) && svma > table_svma &&
+	    svma < end && end - table_svma <= table->bytes.size)
+		return svma;
+	return word(w, module_svma + (table->v118 ? MODULE_GOFUNC_118 : MODULE_GOFUNC_120), &svma)
+		       ? svma
+		       : 0;
+}
+
 static bool module_find(const struct sw_elf *elf, uint64_t table_svma, struct sw_go_image *image)
 {
 	const struct sw_go_pclntab *t = &image->table;
@@ -138,9 +153,7 @@ static bool module_find(const struct sw_elf *elf, uint64_t table_svma, struct sw
 		    !is_word(&w, at + MODULE_FUNCS, funcs) ||
 		    !word(&w, at + MODULE_TEXT, &image->text_svma))
 			continue;
-		if (!word(&w, at + (t->v118 ? MODULE_GOFUNC_118 : MODULE_GOFUNC_120),
-			  &image->gofunc_svma))
-			image->gofunc_svma = 0;
+		image->gofunc_svma = gofunc_read(&w, t, table_svma, at);
 		if (!sw_bytes_u32(t->funcs, (uint64_t) t->n_funcs * 8, &end))
 			return false;
 		image->end_svma = image->text_svma + end;

@@ -2,6 +2,7 @@
 /* runtimes/go: tables, names, and the way from stack to stack, over a made program. */
 #include "go_world.h"
 #include "arch/arch.h"
+#include "runtimes/go/find.h"
 #include "runtimes/go/image.h"
 #include "runtimes/go/names.h"
 #include "runtimes/go/runtime.h"
@@ -69,6 +70,44 @@ static void check_table(bool v118)
 	}
 	assert_false(sw_go_value(&image.table, &f, f.sp_table, f.end_off, &value));
 	assert_false(sw_go_value(&image.table, &f, 0, f.start_off, &value));
+}
+
+static void test_heap(void **state)
+{
+	(void) state;
+	struct sw_map map = {.start_avma = UINT64_C(0x3239dc000000),
+			     .end_avma = UINT64_C(0x3239dc400000),
+			     .prot = SW_MAP_READ | SW_MAP_WRITE,
+			     .path = ""};
+	assert_true(sw_go_may_be_heap(&map));
+	map.end_avma = map.start_avma + 0x21000; /* an arena of malloc() */
+	assert_false(sw_go_may_be_heap(&map));
+	map.start_avma += 0x200000;
+	map.end_avma = map.start_avma + 0x400000;
+	assert_false(sw_go_may_be_heap(&map));
+	map.start_avma -= 0x200000;
+	map.end_avma -= 0x200000;
+	map.path = "[heap]";
+	assert_false(sw_go_may_be_heap(&map));
+}
+
+/* Since 1.27 what funcdata is counted from is in the table, and a small number where it was. */
+static void test_funcdata_127(void **state)
+{
+	(void) state;
+	static struct go_world w;
+	go_world_init(&w, false);
+	go_world_module(&w, 320, 0x40);
+	go_world_module(&w, 344, GO_TREE);
+	go_world_module(&w, 352, GO_TREE + 0x100);
+	assert_int_equal(image_of(&w, true).gofunc_svma, GO_TREE);
+	/* An older one: a list with a capacity, and others behind it. */
+	go_world_module(&w, 320, GO_TREE + 8);
+	go_world_module(&w, 344, 1);
+	assert_int_equal(image_of(&w, true).gofunc_svma, GO_TREE + 8);
+	go_world_module(&w, 344, GO_TREE);
+	go_world_module(&w, 352, UINT64_MAX);
+	assert_int_equal(image_of(&w, true).gofunc_svma, GO_TREE + 8);
 }
 
 static void test_table(void **state)
@@ -557,6 +596,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_table, setup),
+		cmocka_unit_test(test_funcdata_127),
+		cmocka_unit_test(test_heap),
 		cmocka_unit_test_setup(test_table_cut, setup),
 		cmocka_unit_test_setup(test_tls, setup),
 		cmocka_unit_test_setup(test_goroutine, setup),
