@@ -130,8 +130,8 @@ static uint64_t gofunc_read(const struct words *w, const struct sw_go_pclntab *t
 {
 	uint64_t svma, end;
 	if (!table->v118 && word(w, module_svma + MODULE_GOFUNC_127, &svma) &&
-	    word(w, module_svma + MODULE_GOFUNC_127 + 8, &end) && svma > table_svma &&
-	    svma < end && end - table_svma <= table->bytes.size)
+	    word(w, module_svma + MODULE_GOFUNC_127 + 8, &end) && svma > table_svma && svma < end &&
+	    end - table_svma <= table->bytes.size)
 		return svma;
 	return word(w, module_svma + (table->v118 ? MODULE_GOFUNC_118 : MODULE_GOFUNC_120), &svma)
 		       ? svma

@@ -260,9 +260,9 @@ bool sw_php_engine_has(const struct sw_php_engine *engine, const struct sw_php_f
 }
 
 /* Out of a frame whose CFA is cfa_avma, if a call of execute_ex() returns from it. */
-static enum sw_step frame_leave(const struct sw_php_engine *engine, const struct sw_php_found *found,
-				const struct sw_cursor *cursor, uint64_t cfa_avma,
-				struct sw_stepped *ret)
+static enum sw_step frame_leave(const struct sw_php_engine *engine,
+				const struct sw_php_found *found, const struct sw_cursor *cursor,
+				uint64_t cfa_avma, struct sw_stepped *ret)
 {
 	const struct sw_cfi_rule *rule;
 	struct sw_cursor at = *cursor;

@@ -31,7 +31,8 @@ static size_t last_call(struct sw_php *php, bool fp_known, uint64_t fp_avma)
 		if (i < c->n && i >= c->next && (call.info & SW_PHP_CALL_TOP))
 			return c->n;
 	}
-	if (i == c->n || i < c->next) /* internal functions that C code has called have no execute_ex() */
+	if (i == c->n ||
+	    i < c->next) /* internal functions that C code has called have no execute_ex() */
 		for (i = c->next; i < c->n && c->calls[i].type == SW_PHP_INTERNAL_FUNCTION;)
 			i++;
 	return i < c->n ? sw_php_chain_run_end(c, i) : c->n;
@@ -44,7 +45,8 @@ static uint64_t opline_of(const struct sw_php_chain *c, size_t i, const struct s
 	const struct sw_php_call *call = &c->calls[i];
 	uint64_t ip;
 	/* Whoever calls has stored where it is, and so has who is about to. */
-	bool stored = i > 0 || c->begins || c->n_native > 1 || (c->fp_known && c->fp_avma != call->avma);
+	bool stored =
+		i > 0 || c->begins || c->n_native > 1 || (c->fp_known && c->fp_avma != call->avma);
 	if (stored)
 		return sw_php_call_has(call, call->opline_avma) ? call->opline_avma : 0;
 	/* In generated code neither is kept up to date. */
