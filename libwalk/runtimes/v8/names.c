@@ -122,6 +122,7 @@ bool sw_v8_owns(struct sw_v8 *v8, const struct sw_cursor *cursor, uint64_t *ret_
 			     ? made_read(v8, cursor, &here, &frame)
 			     : here.builtin->interprets && here.state.place == SW_V8_PLACE_FRAME &&
 				       interpreted_read(v8, cursor, &frame);
+	v8->any_unnamed |= !known && here.builtin == NULL && !here.is_walker;
 	if (!known)
 		return false;
 	if (frame.code.object != 0 || frame.wasm.object != 0) {

@@ -37,7 +37,7 @@ static void v8_close(void *state)
 static int v8_open(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
 	struct sw_v8 *v8 = calloc(1, sizeof(*v8));
-	(void) found; /* all that was copied is in the snapshot */
+	const struct sw_v8_window *window = found; /* all that was copied is in the snapshot */
 	if (v8 == NULL)
 		return -SW_E_NOMEM;
 	v8->snap = snap;
@@ -50,6 +50,7 @@ static int v8_open(const struct sw_snapshot *snap, void *found, void **ret_state
 	v8->source = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
 	v8->heap = (struct sw_v8_heap){&v8->program->at, sw_snapshot_memory(&v8->source)};
 	v8->wasm_state_avma = sw_v8_wasm_state(snap, v8->program, v8->place);
+	v8->short_why = window != NULL ? window->short_why : NULL;
 	*ret_state = v8;
 	return 0;
 }
@@ -118,6 +119,9 @@ static size_t v8_identify(void *state, struct sw_runtime *ret, size_t max)
 	if (!p->usable)
 		(void) snprintf(ret->problem, sizeof(ret->problem),
 				"JavaScript functions have no names: %s", p->missing);
+	else if (v8->short_why != NULL && v8->any_unnamed)
+		(void) snprintf(ret->problem, sizeof(ret->problem),
+				"some JavaScript functions have no names: %s", v8->short_why);
 	return 1;
 }
 

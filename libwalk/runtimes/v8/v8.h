@@ -66,8 +66,10 @@ struct sw_v8 {
 	struct sw_place *place;              /* borrowed from the snapshot */
 	const struct sw_v8_program *program; /* the module's */
 	uint64_t wasm_state_avma;            /* 0: unknown */
-	struct sw_map64 by_frame;            /* mix of a frame's words -> 1 + index */
-	struct sw_v8_frame *frames;          /* owned; cookies are 1 + index */
+	const char *short_why;      /* static: why not all that names need was copied; NULL */
+	bool any_unnamed;           /* of the frames that were looked at */
+	struct sw_map64 by_frame;   /* mix of a frame's words -> 1 + index */
+	struct sw_v8_frame *frames; /* owned; cookies are 1 + index */
 	size_t n_frames, frames_capacity;
 	uint64_t
 		unset_sp; /* sp of the frame that is not set up yet, though it has called; 0: none */

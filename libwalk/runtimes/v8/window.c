@@ -18,6 +18,8 @@
 
 #include <string.h>
 
+static const char no_space[] = "there was no space to copy all that leads to them";
+
 enum { FRAMELESS_WORDS = 3 }; /* others are looked at with the word before them */
 
 /* ---- memory that is copied ------------------------------------------------------------------- */
@@ -27,24 +29,54 @@ static struct sw_v8_heap window_heap(struct sw_v8_window *w)
 	return (struct sw_v8_heap){&w->at, sw_copied_blocks_memory(&w->blocks)};
 }
 
-/* True on first sight of an address; false also when there are too many. */
-static bool is_new(struct sw_v8_window *w, uint64_t avma)
+/* What an address was taken for: the words of a stack may be anything, and the right thing only the second
+ * time. */
+enum seen_as {
+	SEEN_BYTES,
+	SEEN_RETURN,
+	SEEN_CODE,
+	SEEN_WASM,
+	SEEN_FUNCTION,
+	SEEN_SHARED,
+	SEEN_SCRIPT,
+	SEEN_BYTECODE,
+	SEEN_INSTANCE,
+};
+
+/* True on first sight of an address as this; false also when there are too many. */
+static bool is_new(struct sw_v8_window *w, uint64_t avma, enum seen_as as)
 {
-	size_t i = (size_t) sw_mix64(avma) % SW_V8_WINDOW_SEEN_SLOTS;
-	while (w->seen[i] != 0 && w->seen[i] != avma)
-		i = (i + 1) % SW_V8_WINDOW_SEEN_SLOTS;
-	if (w->seen[i] == avma || w->n_seen >= SW_V8_WINDOW_SEEN_SLOTS / 2)
+	enum { ABOVE_ADDRESSES = 56 };
+	uint64_t key = avma ^ (uint64_t) as << ABOVE_ADDRESSES;
+	size_t i = (size_t) sw_mix64(key) % SW_V8_WINDOW_SEEN_SLOTS;
+	if (key == 0)
 		return false;
-	w->seen[i] = avma;
+	while (w->seen[i] != 0 && w->seen[i] != key)
+		i = (i + 1) % SW_V8_WINDOW_SEEN_SLOTS;
+	if (w->seen[i] == key)
+		return false;
+	if (w->n_seen >= SW_V8_WINDOW_SEEN_SLOTS / 2) {
+		w->short_why = no_space;
+		return false;
+	}
+	w->seen[i] = key;
 	w->n_seen++;
 	return true;
+}
+
+static bool is_late(struct sw_v8_window *w)
+{
+	bool late = sw_capture_is_late(w->capture);
+	if (late)
+		w->short_why = "there was no time to copy what leads to them";
+	return late;
 }
 
 /* In one part, as it is long; when it cannot be, it is read later. */
 static void long_copy(struct sw_v8_window *w, uint64_t avma, uint64_t bytes)
 {
 	const uint8_t *copy;
-	if (bytes > 0 && is_new(w, avma))
+	if (bytes > 0 && is_new(w, avma, SEEN_BYTES))
 		(void) sw_capture_copy(w->capture, avma, (size_t) bytes, &copy); /* else later */
 }
 
@@ -66,7 +98,7 @@ static void script_copy(struct sw_v8_window *w, uint64_t script)
 	uint64_t ends, source, word, avma;
 	uint32_t n;
 	bool wide;
-	if (!is_new(w, script) || !sw_v8_word(heap, script, LINE_ENDS, &ends) ||
+	if (!is_new(w, script, SEEN_SCRIPT) || !sw_v8_word(heap, script, LINE_ENDS, &ends) ||
 	    !sw_v8_word(heap, script, SOURCE, &source) ||
 	    !sw_v8_word(heap, script, LINE_OFFSET, &word))
 		return;
@@ -82,7 +114,8 @@ static void shared_copy(void *arg, uint64_t shared)
 {
 	struct sw_v8_window *w = arg;
 	uint64_t word;
-	if (!is_new(w, shared) || !sw_v8_function_read(window_heap(w), shared, &w->function))
+	if (!is_new(w, shared, SEEN_SHARED) ||
+	    !sw_v8_function_read(window_heap(w), shared, &w->function))
 		return;
 	(void) sw_v8_word(window_heap(w), shared, 8, &word); /* its code: only read */
 	if (w->function.script != 0)
@@ -91,7 +124,8 @@ static void shared_copy(void *arg, uint64_t shared)
 
 static void bytecode_copy(struct sw_v8_window *w, uint64_t bytecode)
 {
-	if (is_new(w, bytecode) && sw_v8_has_type(window_heap(w), bytecode, w->at.type_bytecode))
+	if (is_new(w, bytecode, SEEN_BYTECODE) &&
+	    sw_v8_has_type(window_heap(w), bytecode, w->at.type_bytecode))
 		/* As far as it goes: the whole table is read on the way to its end. */
 		(void) sw_v8_bytecode_position(window_heap(w), bytecode, INT32_MAX);
 }
@@ -108,7 +142,7 @@ static bool wasm_copy(struct sw_v8_window *w, uint64_t pc, bool exact)
 				  ? code.end_avma - code.start_avma
 				  : SW_V8_FLOW_BYTES);
 	(void) sw_memory_read(window_heap(w).memory, code.start_avma, bytes, sizeof(bytes));
-	if (is_new(w, code.object))
+	if (is_new(w, code.object, SEEN_WASM))
 		sw_v8_wasm_touch(window_heap(w), &code);
 	return true;
 }
@@ -118,7 +152,8 @@ static void instance_copy(struct sw_v8_window *w, uint64_t instance)
 {
 	enum { SCRIPT_NAME = 16 };
 	uint64_t script, name;
-	if (is_new(w, instance) && sw_v8_wasm_script(window_heap(w), instance, &script) &&
+	if (is_new(w, instance, SEEN_INSTANCE) &&
+	    sw_v8_wasm_script(window_heap(w), instance, &script) &&
 	    sw_v8_word(window_heap(w), script, SCRIPT_NAME, &name))
 		(void) sw_v8_string(window_heap(w), name, w->function.file,
 				    sizeof(w->function.file)); /* only read */
@@ -128,7 +163,7 @@ static void code_copy(struct sw_v8_window *w, uint64_t pc, bool exact, bool like
 {
 	bool far = likely && w->misses < SW_V8_WINDOW_MISSES_MAX;
 	struct sw_v8_code code;
-	if (!is_new(w, pc) || sw_capture_is_late(w->capture) || wasm_copy(w, pc, exact))
+	if (!is_new(w, pc, SEEN_RETURN) || is_late(w) || wasm_copy(w, pc, exact))
 		return;
 	if (!sw_v8_code_find_near(window_heap(w), pc + exact,
 				  far ? SW_V8_WINDOW_CODE_FAR : SW_V8_WINDOW_CODE_NEAR, &code)) {
@@ -140,7 +175,7 @@ static void code_copy(struct sw_v8_window *w, uint64_t pc, bool exact, bool like
 			  code.end_avma - code.start_avma < SW_V8_FLOW_BYTES
 				  ? code.end_avma - code.start_avma
 				  : SW_V8_FLOW_BYTES);
-	if (code.kind >= SW_V8_BASELINE && is_new(w, code.object))
+	if (code.kind >= SW_V8_BASELINE && is_new(w, code.object, SEEN_CODE))
 		sw_v8_code_touch(window_heap(w), &code, shared_copy, w);
 }
 
@@ -156,14 +191,15 @@ static void awaits_copy(struct sw_v8_window *w, uint64_t function)
 			shared_copy(w, await.shared);
 		if (await.bytecode != 0)
 			bytecode_copy(w, await.bytecode);
-	} while (w->n_awaits++ < SW_V8_WINDOW_AWAITS_MAX && !sw_capture_is_late(w->capture) &&
+	} while (w->n_awaits++ < SW_V8_WINDOW_AWAITS_MAX && !is_late(w) &&
 		 sw_v8_await_next(&chain, &await));
 }
 
 static void function_copy(struct sw_v8_window *w, uint64_t function)
 {
 	uint64_t shared;
-	if (!is_new(w, function) || !sw_v8_shared_of(window_heap(w), function, &shared))
+	if (!is_new(w, function, SEEN_FUNCTION) ||
+	    !sw_v8_shared_of(window_heap(w), function, &shared))
 		return;
 	shared_copy(w, shared);
 	awaits_copy(w, function);
@@ -279,8 +315,11 @@ int sw_v8_in_window(struct sw_capture *capture)
 	sw_copied_blocks_begin(&w->blocks, capture);
 	memset(w->seen, 0, sizeof(w->seen));
 	w->n_seen = w->misses = w->n_awaits = 0;
+	w->short_why = NULL;
 	w->capture = capture;
 	for (size_t i = 0; i < capture->snap->n_threads; i++)
 		thread_copy(w, &capture->snap->threads[i]);
+	if (!sw_copied_blocks_has_space(&w->blocks))
+		w->short_why = no_space;
 	return 0;
 }

@@ -41,7 +41,8 @@ struct sw_v8_window {
 	struct sw_copied_blocks blocks;         /* of these */
 	uint64_t seen[SW_V8_WINDOW_SEEN_SLOTS]; /* what was dealt with */
 	size_t n_seen, misses, n_awaits;
-	bool awaits; /* who awaits what threads run is asked for */
+	const char *short_why; /* static: not all that names need was copied; NULL */
+	bool awaits;           /* who awaits what threads run is asked for */
 	/* For those who read: what they make of it is not used. */
 	struct sw_v8_function function;
 	uint64_t stack[SW_V8_WINDOW_CHUNK_BYTES / 8 + 2];

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* runtimes/v8/window: what is copied for names while nothing moves, over a stack of made words. */
+#include "runtimes/v8/window.h"
+#include "v8_heap.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum {
+	TYPE_JSFUNCTION = 2066,
+	TYPE_SHARED = 262,
+	TYPE_SCRIPT = 167,
+	TYPE_SCOPE = 265,
+	TYPE_BYTECODE = 200,
+	TYPE_CODE = 201,
+	TYPE_STRING = 8, /* sequential, one byte a character */
+	STACK = 0x700000,
+	STACK_END = 0x701000,
+	CODE_PAGE = 0x900000,
+	N_WORDS = (STACK_END - STACK) / 8,
+};
+
+static const struct sw_v8_layout layout = {
+	.major = 11,
+	.function_first = TYPE_JSFUNCTION,
+	.function_last = TYPE_JSFUNCTION + 14,
+	.type_shared = TYPE_SHARED,
+	.type_script = TYPE_SCRIPT,
+	.type_scope = TYPE_SCOPE,
+	.type_bytecode = TYPE_BYTECODE,
+	.type_code = TYPE_CODE,
+	.type_wrapper = SW_V8_NONE,
+	.function_shared = 24,
+	.shared_name = 16,
+	.shared_script = 32,
+	.bytecode_data = 54,
+	.bytecode_positions = 32,
+	.code_start = SW_V8_NONE,
+	.header_code = SW_V8_NONE,
+	.frame_wasm = 4,
+};
+
+static struct sw_v8_window window;
+static struct sw_snapshot *snap;
+static struct sw_capture capture;
+static void *found = &window;
+static uint64_t words[N_WORDS];
+static bool late;
+
+/* A memory that does not read further than the heap. */
+static bool copy(struct sw_capture *c, uint64_t avma, size_t bytes, const uint8_t **ret_data)
+{
+	(void) c;
+	if (avma < V8_HEAP || avma - V8_HEAP > V8_HEAP_BYTES - bytes)
+		return false;
+	*ret_data = v8_heap_bytes + (avma - V8_HEAP);
+	return true;
+}
+
+static void read_many(struct sw_capture *c, struct sw_capture_read *reads, size_t n)
+{
+	(void) c;
+	for (size_t i = 0; i < n; i++) {
+		reads[i].ok = reads[i].avma >= STACK && reads[i].avma < STACK_END &&
+			      reads[i].bytes <= STACK_END - reads[i].avma;
+		if (reads[i].ok)
+			memcpy(reads[i].buffer, words + (reads[i].avma - STACK) / 8,
+			       reads[i].bytes);
+	}
+}
+
+static bool is_late(struct sw_capture *c)
+{
+	(void) c;
+	return late;
+}
+
+static bool was_copied(uint64_t object)
+{
+	uint64_t block = (object - 1) & -(uint64_t) SW_V8_WINDOW_BLOCK_BYTES;
+	for (size_t i = 0; i < SW_V8_WINDOW_BLOCK_SLOTS; i++)
+		if (window.slots[i].avma == block && window.slots[i].data != NULL)
+			return true;
+	return false;
+}
+
+/* A function whose name is in other blocks than itself. */
+static uint64_t make_function(uint64_t *ret_name)
+{
+	uint64_t function = v8_make(TYPE_JSFUNCTION, 2 * SW_V8_WINDOW_BLOCK_BYTES);
+	uint64_t shared = v8_make(TYPE_SHARED, 2 * SW_V8_WINDOW_BLOCK_BYTES);
+	v8_put(function, 24, shared);
+	v8_put(shared, 16, *ret_name = v8_make(TYPE_STRING, 2 * SW_V8_WINDOW_BLOCK_BYTES));
+	return function;
+}
+
+/* [rbp - 32] to [rbp + 8] of a frame whose rbp is there. */
+static void frame_put(size_t rbp, uint64_t bytecode, uint64_t function, uint64_t context)
+{
+	words[rbp - 4] = bytecode;
+	words[rbp - 2] = function;
+	words[rbp - 1] = context;
+	words[rbp] = STACK + 8 * (rbp + 32);
+	words[rbp + 1] = CODE_PAGE + 0x40;
+}
+
+static int setup(void **state)
+{
+	(void) state;
+	v8_heap_reset();
+	memset(words, 0, sizeof(words));
+	late = false;
+	snap = fake_snapshot_create();
+	fake_snapshot_map(snap, STACK, STACK_END, "rw-p", "");
+	fake_snapshot_map(snap, CODE_PAGE, CODE_PAGE + 0x1000, "r-xp", "");
+	fake_snapshot_finish(snap);
+	static struct sw_thread thread;
+	thread = (struct sw_thread){.tid = 1};
+	thread.regs.pc_avma = CODE_PAGE + 0x80;
+	thread.regs.sp_avma = STACK;
+	snap->threads = &thread;
+	snap->n_threads = 1;
+	static const struct sw_capture_ops ops = {.copy = copy,
+						  .read_many = read_many,
+						  .is_late = is_late};
+	window = (struct sw_v8_window){.at = layout,
+				       .ranges = {{CODE_PAGE, CODE_PAGE + 0x1000, .made = true}},
+				       .n_ranges = 1,
+				       .blocks = {.slots = window.slots,
+						  .n_slots = SW_V8_WINDOW_BLOCK_SLOTS,
+						  .block_bytes = SW_V8_WINDOW_BLOCK_BYTES,
+						  .max = SW_V8_WINDOW_BLOCKS_MAX,
+						  .once = true}};
+	capture = (struct sw_capture){.snap = snap, .ops = &ops, .found = &found};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void) state;
+	snap->threads = NULL;
+	snap->n_threads = 0;
+	fake_snapshot_destroy(snap);
+	return 0;
+}
+
+static void test_function(void **state)
+{
+	(void) state;
+	uint64_t name, function = make_function(&name);
+	frame_put(32, 0, function, v8_make(TYPE_SCOPE, 32));
+	assert_int_equal(sw_v8_in_window(&capture), 0);
+	assert_true(was_copied(name));
+	assert_null(window.short_why);
+}
+
+/* Functions of V8 itself that are written in C++ keep what they work on in any order. */
+static void test_seen_as_another_before(void **state)
+{
+	(void) state;
+	uint64_t name, function = make_function(&name), context = v8_make(TYPE_SCOPE, 32);
+	uint64_t other_name, other = make_function(&other_name);
+	frame_put(16, function, other, context);
+	frame_put(32, 0, function, context);
+	assert_int_equal(sw_v8_in_window(&capture), 0);
+	assert_true(was_copied(other_name));
+	assert_true(was_copied(name));
+}
+
+static void test_shared_seen_as_function_before(void **state)
+{
+	(void) state;
+	uint64_t name, function = make_function(&name), context = v8_make(TYPE_SCOPE, 32), shared;
+	memcpy(&shared, v8_heap_bytes + (function - 1 + 24 - V8_HEAP), sizeof(shared));
+	frame_put(16, 0, shared, context);
+	frame_put(32, 0, function, context);
+	assert_int_equal(sw_v8_in_window(&capture), 0);
+	assert_true(was_copied(name));
+}
+
+static void test_late(void **state)
+{
+	(void) state;
+	uint64_t name;
+	frame_put(32, 0, make_function(&name), v8_make(TYPE_SCOPE, 32));
+	late = true;
+	assert_int_equal(sw_v8_in_window(&capture), 0);
+	assert_string_equal(window.short_why, "there was no time to copy what leads to them");
+	late = false;
+	assert_int_equal(sw_v8_in_window(&capture), 0);
+	assert_null(window.short_why);
+}
+
+static void test_no_space(void **state)
+{
+	(void) state;
+	uint64_t name;
+	frame_put(32, 0, make_function(&name), v8_make(TYPE_SCOPE, 32));
+	window.blocks.max = 1;
+	assert_int_equal(sw_v8_in_window(&capture), 0);
+	assert_string_equal(window.short_why, "there was no space to copy all that leads to them");
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_function, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_seen_as_another_before, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_shared_seen_as_function_before, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_space, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
