@@ -283,6 +283,8 @@ bool sw_v8_await_next(struct sw_v8_await_chain *chain, struct sw_v8_await *ret)
 	while (chain->promise != 0) {
 		if (chain->n_awaits >= SW_V8_AWAITS_MAX || chain->n_promises >= SW_V8_PROMISES_MAX)
 			return cut(chain, "there are more than are looked at");
+		if (chain->is_enough != NULL && chain->is_enough(chain->arg))
+			return cut(chain, "there was no time for more");
 		chain->n_promises++;
 		if (promise_follow(chain, ret)) {
 			chain->n_awaits++;

@@ -179,6 +179,16 @@ static void code_copy(struct sw_v8_window *w, uint64_t pc, bool exact, bool like
 		sw_v8_code_touch(window_heap(w), &code, shared_copy, w);
 }
 
+/* A chain may have many promises that no function awaits. */
+static bool awaits_are_enough(void *arg)
+{
+	struct sw_v8_window *w = arg;
+	if (w->n_promises >= SW_V8_WINDOW_PROMISES_MAX)
+		return true;
+	w->n_promises++;
+	return is_late(w);
+}
+
 /* Who awaits what a builtin continues, if this is its function. */
 static void awaits_copy(struct sw_v8_window *w, uint64_t function)
 {
@@ -186,13 +196,14 @@ static void awaits_copy(struct sw_v8_window *w, uint64_t function)
 	struct sw_v8_await_chain chain;
 	if (!w->awaits || !sw_v8_await_begin(window_heap(w), function, &await, &chain))
 		return;
+	chain.is_enough = awaits_are_enough;
+	chain.arg = w;
 	do {
 		if (await.shared != 0)
 			shared_copy(w, await.shared);
 		if (await.bytecode != 0)
 			bytecode_copy(w, await.bytecode);
-	} while (w->n_awaits++ < SW_V8_WINDOW_AWAITS_MAX && !is_late(w) &&
-		 sw_v8_await_next(&chain, &await));
+	} while (w->n_awaits++ < SW_V8_WINDOW_AWAITS_MAX && sw_v8_await_next(&chain, &await));
 }
 
 static void function_copy(struct sw_v8_window *w, uint64_t function)
@@ -314,7 +325,7 @@ int sw_v8_in_window(struct sw_capture *capture)
 	/* The window may be repeated. */
 	sw_copied_blocks_begin(&w->blocks, capture);
 	memset(w->seen, 0, sizeof(w->seen));
-	w->n_seen = w->misses = w->n_awaits = 0;
+	w->n_seen = w->misses = w->n_awaits = w->n_promises = 0;
 	w->short_why = NULL;
 	w->capture = capture;
 	for (size_t i = 0; i < capture->snap->n_threads; i++)

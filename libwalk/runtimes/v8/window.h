@@ -18,8 +18,9 @@ enum {
 		4, /* addresses that no Code is found for, until they are looked for near by */
 	SW_V8_WINDOW_SEEN_SLOTS = 4096,
 	SW_V8_WINDOW_RANGES_MAX = 64,
-	SW_V8_WINDOW_FRAMES_MAX = 512,  /* of one thread */
-	SW_V8_WINDOW_AWAITS_MAX = 1024, /* functions that await, of all threads */
+	SW_V8_WINDOW_FRAMES_MAX = 512,    /* of one thread */
+	SW_V8_WINDOW_AWAITS_MAX = 1024,   /* functions that await, of all threads */
+	SW_V8_WINDOW_PROMISES_MAX = 8192, /* that lead to these */
 	SW_V8_WINDOW_SOURCE_MAX =
 		64 << 10, /* bytes of a source that are copied; longer ones are read later */
 	SW_V8_WINDOW_ENDS_MAX = 64 << 10,
@@ -40,7 +41,7 @@ struct sw_v8_window {
 	struct sw_copied_block slots[SW_V8_WINDOW_BLOCK_SLOTS];
 	struct sw_copied_blocks blocks;         /* of these */
 	uint64_t seen[SW_V8_WINDOW_SEEN_SLOTS]; /* what was dealt with */
-	size_t n_seen, misses, n_awaits;
+	size_t n_seen, misses, n_awaits, n_promises;
 	const char *short_why; /* static: not all that names need was copied; NULL */
 	bool awaits;           /* who awaits what threads run is asked for */
 	/* For those who read: what they make of it is not used. */

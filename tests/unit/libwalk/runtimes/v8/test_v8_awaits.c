@@ -373,6 +373,27 @@ static void test_cycles(void **state)
 	assert_true(v8_heap_fake.reads < 100 * SW_V8_PROMISES_MAX);
 }
 
+static bool count_down(void *arg)
+{
+	size_t *left = arg;
+	return (*left)-- == 0;
+}
+
+/* Who reads may end it at any promise, also at those that no function awaits. */
+static void test_enough(void **state)
+{
+	(void) state;
+	struct sw_v8_await await;
+	uint64_t p1 = make_promise();
+	size_t left = 3;
+	make_reaction(p1, undefined, undefined, p1);
+	struct sw_v8_await_chain chain = begin(p1, &await);
+	chain.is_enough = count_down;
+	chain.arg = &left;
+	expect_end(&chain, "there was no time for more", NULL);
+	assert_int_equal(chain.n_promises, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -385,6 +406,7 @@ int main(void)
 		cmocka_unit_test_setup(test_begin, setup),
 		cmocka_unit_test_setup(test_lies, setup),
 		cmocka_unit_test_setup(test_cycles, setup),
+		cmocka_unit_test_setup(test_enough, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

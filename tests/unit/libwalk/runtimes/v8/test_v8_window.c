@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* runtimes/v8/window: what is copied for names while nothing moves, over a stack of made words. */
 #include "runtimes/v8/window.h"
+#include "runtimes/v8/awaits.h"
 #include "v8_heap.h"
 
 #include <setjmp.h>
@@ -16,6 +17,10 @@ enum {
 	TYPE_BYTECODE = 200,
 	TYPE_CODE = 201,
 	TYPE_STRING = 8, /* sequential, one byte a character */
+	TYPE_ASYNC = 2106,
+	TYPE_PROMISE = 2063,
+	TYPE_REACTION = 163,
+	EXECUTES = -2,
 	STACK = 0x700000,
 	STACK_END = 0x701000,
 	CODE_PAGE = 0x900000,
@@ -40,6 +45,13 @@ static const struct sw_v8_layout layout = {
 	.code_start = SW_V8_NONE,
 	.header_code = SW_V8_NONE,
 	.frame_wasm = 4,
+	.awaits = {.type_function = TYPE_ASYNC,
+		   .type_promise = TYPE_PROMISE,
+		   .type_reaction = TYPE_REACTION,
+		   .reaction_next = 8,
+		   .has_types = true,
+		   .has_builtins = true,
+		   .builtins = {235, 236, 237, 238, 239, 240, 241, 242, 243}},
 };
 
 static struct sw_v8_window window;
@@ -48,6 +60,7 @@ static struct sw_capture capture;
 static void *found = &window;
 static uint64_t words[N_WORDS];
 static bool late;
+static size_t n_looks, n_looks_max; /* at the clock; 0: no end */
 
 /* A memory that does not read further than the heap. */
 static bool copy(struct sw_capture *c, uint64_t avma, size_t bytes, const uint8_t **ret_data)
@@ -74,7 +87,7 @@ static void read_many(struct sw_capture *c, struct sw_capture_read *reads, size_
 static bool is_late(struct sw_capture *c)
 {
 	(void) c;
-	return late;
+	return late || (n_looks_max > 0 && n_looks++ >= n_looks_max);
 }
 
 static bool was_copied(uint64_t object)
@@ -112,6 +125,7 @@ static int setup(void **state)
 	v8_heap_reset();
 	memset(words, 0, sizeof(words));
 	late = false;
+	n_looks = n_looks_max = 0;
 	snap = fake_snapshot_create();
 	fake_snapshot_map(snap, STACK, STACK_END, "rw-p", "");
 	fake_snapshot_map(snap, CODE_PAGE, CODE_PAGE + 0x1000, "r-xp", "");
@@ -203,6 +217,53 @@ static void test_no_space(void **state)
 	assert_string_equal(window.short_why, "there was no space to copy all that leads to them");
 }
 
+/* The builtin's function that continues an async function, whose promise leads to itself. */
+static uint64_t make_endless(void)
+{
+	uint64_t function = v8_make(TYPE_JSFUNCTION, 64), shared = v8_make(TYPE_SHARED, 64);
+	uint64_t closure = v8_make(TYPE_JSFUNCTION, 64), builtin = v8_make(TYPE_SHARED, 64);
+	uint64_t context = v8_make(TYPE_SCOPE, 64), async = v8_make(TYPE_ASYNC, 96);
+	uint64_t promise = v8_make(TYPE_PROMISE, 48), reaction = v8_make(TYPE_REACTION, 48);
+	v8_put(function, 24, shared);
+	v8_put(closure, 24, builtin);
+	v8_put(closure, 32, context);
+	v8_put(builtin, 8, v8_smi(235)); /* the first of its numbers */
+	v8_put(context, 32, async);
+	v8_put(async, 24, function);
+	v8_put(async, 64, v8_smi(EXECUTES));
+	v8_put(async, 80, promise);
+	v8_put(promise, 24, reaction);
+	v8_put(promise, 32, v8_smi(4)); /* pending */
+	v8_put(reaction, 16, context);
+	v8_put(reaction, 24, context);
+	v8_put(reaction, 32, promise);
+	return closure;
+}
+
+/* However long one chain is, the clock is looked at, and all chains together are not longer than a limit. */
+static void test_promises(void **state)
+{
+	(void) state;
+	window.awaits = true;
+	frame_put(32, 0, make_endless(), v8_make(TYPE_SCOPE, 32));
+	assert_int_equal(sw_v8_in_window(&capture), 0);
+	assert_int_equal(window.n_promises, SW_V8_PROMISES_MAX);
+	n_looks_max = 10;
+	assert_int_equal(sw_v8_in_window(&capture), 0);
+	assert_true(window.n_promises <= n_looks_max);
+	assert_string_equal(window.short_why, "there was no time to copy what leads to them");
+}
+
+static void test_promises_of_all(void **state)
+{
+	(void) state;
+	window.awaits = true;
+	for (size_t i = 0; i < SW_V8_WINDOW_PROMISES_MAX / SW_V8_PROMISES_MAX + 4; i++)
+		frame_put(16 + 16 * i, 0, make_endless(), v8_make(TYPE_SCOPE, 32));
+	assert_int_equal(sw_v8_in_window(&capture), 0);
+	assert_int_equal(window.n_promises, SW_V8_WINDOW_PROMISES_MAX);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -212,6 +273,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_space, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_promises, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_promises_of_all, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
