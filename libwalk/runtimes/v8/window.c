@@ -330,7 +330,7 @@ int sw_v8_in_window(struct sw_capture *capture)
 	w->capture = capture;
 	for (size_t i = 0; i < capture->snap->n_threads; i++)
 		thread_copy(w, &capture->snap->threads[i]);
-	if (!sw_copied_blocks_has_space(&w->blocks))
+	if (w->blocks.n >= w->blocks.max)
 		w->short_why = no_space;
 	return 0;
 }
