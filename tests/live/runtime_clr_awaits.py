@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Async methods of .NET 10 and who awaits them, as the targets themselves know it.
+"""Async methods of .NET 8 to 10 and who awaits them, as the targets themselves know it.
 
 SNAPWALK_STOPS sets how many captures there are of a program whose methods go on at random (60).
 """
@@ -53,8 +53,8 @@ def check_default(tap, target, what, wanted):
               f"{what}: folded stacks have each thread once")
 
 
-def check_known(tap, what, *options):
-    directory = dotnet.build("net10.0", *options)
+def check_known(tap, what, *options, framework="net10.0"):
+    directory = dotnet.build(framework, *options)
     with dotnet.Program("awaits", what, directory=directory) as target:
         wanted = sorted(tuple(line.split()[1:]) for line in target.lines if line.startswith("chain "))
         got = {}
@@ -110,13 +110,13 @@ def taken(pid, *options):
     return json.loads(result.stdout)
 
 
-def check_random(tap, *options):
+def check_random(tap, *options, directory=None):
     """0 wrong chains at random instants, next to a thread that allocates."""
     wrong, told, running, refused = [], 0, 0, 0
     legal = {("Leaf", "LeafOfA", "RootA"), ("Leaf", "LeafOfB", "RootB")}
     # Whoever awaits something may not have said so yet.
     legal |= {c[i:k] for c in legal for i in range(3) for k in range(i + 1, 4)}
-    with dotnet.Program("awaits", "random") as target:
+    with dotnet.Program("awaits", "random", directory=directory) as target:
         for _ in range(STOPS):
             report = taken(target.pid, *options)
             if any("move objects" in w["message"] for w in report["warnings"]):
@@ -176,6 +176,22 @@ def awaits_random_default(tap):
     check_random(tap)
 
 
+OLDER = ("net9.0", "net8.0")
+
+
+def awaits_older(tap):
+    """.NET 9, which describes half of what is needed, and .NET 8, which describes nothing."""
+    for framework in OLDER:
+        for what in ("busy", "waiting", "roots"):
+            check_known(tap, what, "--self-contained", framework=framework)
+
+
+def awaits_older_random(tap):
+    for framework in OLDER:
+        for options in (("--tasks",), ()):
+            check_random(tap, *options, directory=dotnet.build(framework, "--self-contained"))
+
+
 if __name__ == "__main__":
     dotnet.run([awaits_busy, awaits_waiting, awaits_roots, awaits_unoptimized, awaits_random,
-                awaits_random_default])
+                awaits_random_default, awaits_older, awaits_older_random])

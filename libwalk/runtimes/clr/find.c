@@ -28,6 +28,9 @@ enum {
 		1,   /* of the contract that names follow: runtimes/clr/published/name_layout.c */
 	DAC_MAP = 0, /* entries of g_dacTable */
 	DAC_THREADS = 16,    /* .NET 8: ThreadStore::s_pThreadStore */
+	DAC_FINALIZER = 17,  /* .NET 8: g_pFinalizerThread */
+	DAC_SUSPENDER = 18,  /* .NET 8: g_pSuspensionThread */
+	DAC_OBJECT = 40,     /* .NET 8: g_pObjectClass */
 	DAC_SYNC_TABLE = 80, /* .NET 8: g_pSyncTable */
 };
 
@@ -143,6 +146,17 @@ static bool dac_read(const struct sw_clr_runtime *r, struct sw_memory memory,
 	       *ret != 0;
 }
 
+/* What .NET 9 and later describe. */
+static void variables_find(struct sw_clr_runtime *r, struct sw_memory memory,
+			   const struct exports *e)
+{
+	/* Each stays 0 where it is not there. */
+	(void) dac_read(r, memory, e, DAC_SYNC_TABLE, &r->at.sync_table_avma);
+	(void) dac_read(r, memory, e, DAC_OBJECT, &r->at.object_table_avma);
+	(void) dac_read(r, memory, e, DAC_SUSPENDER, &r->at.suspender_avma);
+	(void) dac_read(r, memory, e, DAC_FINALIZER, &r->at.finalizer_avma);
+}
+
 /* Without a description of how code is found: only where that is known all the same. */
 static void fixed_use(struct sw_clr_runtime *r, struct sw_memory memory, const struct exports *e)
 {
@@ -164,9 +178,9 @@ static void fixed_use(struct sw_clr_runtime *r, struct sw_memory memory, const s
 		if (major == FIXED_FIRST)
 			(void) dac_read(r, memory, e, DAC_THREADS, &threads_avma); /* stays 0 */
 		r->at = sw_clr_layout_fixed(map_avma, threads_avma);
+		r->at.fixed_version = (unsigned) major;
 		if (major == FIXED_FIRST)
-			(void) dac_read(r, memory, e, DAC_SYNC_TABLE,
-					&r->at.sync_table_avma); /* stays 0 */
+			variables_find(r, memory, e);
 		if (r->contract.json.values != NULL)
 			sw_clr_layout_threads(&r->contract, &r->at);
 		r->usable = true;

@@ -160,8 +160,7 @@ static bool metadata_name(struct sw_clr_names *names, const struct sw_clr_name_l
 static bool method_module(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
 			  const struct method *method, uint64_t *ret_module_avma)
 {
-	return sw_clr_table_has_module(names, at, method->table_avma) &&
-	       sw_clr_u64(names->memory, method->table_avma, at->table_module, ret_module_avma);
+	return sw_clr_type_module(names, at, method->table_avma, ret_module_avma);
 }
 
 bool sw_clr_method_row(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
@@ -246,6 +245,16 @@ bool sw_clr_dynamic_name_holds(struct sw_memory now, const struct sw_clr_name_la
 
 /* ---- of sw_clr ------------------------------------------------------------------------------ */
 
+struct sw_clr_name_layout sw_clr_name_layout_of(const struct sw_clr_runtime *runtime)
+{
+	struct sw_clr_name_layout at = {0};
+	if (runtime->contract.json.values != NULL)
+		sw_clr_name_layout_resolve(&runtime->contract, &at);
+	else if (runtime->usable)
+		at = sw_clr_name_layout_fixed();
+	return at;
+}
+
 struct sw_clr_names *sw_clr_names_get(struct sw_clr *clr)
 {
 	if (clr->names != NULL)
@@ -256,10 +265,7 @@ struct sw_clr_names *sw_clr_names_get(struct sw_clr *clr)
 	names->memory = clr->memory;
 	names->arena = &clr->arena;
 	for (size_t i = 0; i < clr->n_runtimes; i++)
-		if (clr->runtimes[i].contract.json.values != NULL)
-			sw_clr_name_layout_resolve(&clr->runtimes[i].contract, &names->at[i]);
-		else if (clr->runtimes[i].usable)
-			names->at[i] = sw_clr_name_layout_fixed();
+		names->at[i] = sw_clr_name_layout_of(&clr->runtimes[i]);
 	return clr->names = names;
 }
 

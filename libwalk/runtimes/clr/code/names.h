@@ -58,6 +58,9 @@ bool sw_clr_row_name(const struct sw_clr_metadata *m, uint32_t rid, struct sw_te
 
 /* ---- of sw_clr ------------------------------------------------------------------------------ */
 
+/* What names of a runtime are made by; not usable where that is not known. */
+struct sw_clr_name_layout sw_clr_name_layout_of(const struct sw_clr_runtime *runtime);
+
 /* Made when first asked for; NULL when there is no memory. */
 struct sw_clr_names *sw_clr_names_get(struct sw_clr *clr);
 

@@ -10,6 +10,7 @@
 #include "runtimes/clr/code/names.h"
 #include "runtimes/clr/published/name_layout.h"
 #include "runtimes/clr/metadata/names.h"
+#include "runtimes/clr/objects/classes.h"
 
 #include <string.h>
 
@@ -175,8 +176,7 @@ static void table_name(struct namer *n, uint64_t table_avma)
 	size_t before = n->text->size;
 	if (array_name(n, table_avma))
 		return;
-	if (!sw_clr_table_has_module(n->names, n->at, table_avma) ||
-	    !field_u64(n, table_avma, n->at->table_module, &module_avma) ||
+	if (!sw_clr_type_module(n->names, n->at, table_avma, &module_avma) ||
 	    !field_u32(n, table_avma, n->at->table_flags2, &flags2)) {
 		unknown(n);
 		return;
@@ -245,14 +245,21 @@ static void handle_name(struct namer *n, uint64_t handle)
 	n->depth--;
 }
 
-bool sw_clr_table_has_module(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
-			     uint64_t table_avma)
+bool sw_clr_type_module(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
+			uint64_t table_avma, uint64_t *ret_module_avma)
 {
-	uint32_t flags;
+	static const struct sw_clr_classes of_8 = {
+		.table_base = 4,
+		.table_flags2 = 8,
+		.table_module = 24,
+		.table_class = 40,
+		.class_table = 16,
+		.module_may_differ = true,
+	};
 	if (!at->module_is_loader)
-		return true;
-	return sw_clr_u32(names->memory, table_avma, at->table_flags, &flags) &&
-	       (flags & (uint32_t) FLAGS_COMPONENT_SIZE || !(flags & FLAGS_GENERIC));
+		return sw_clr_u64(names->memory, table_avma, at->table_module, ret_module_avma);
+	*ret_module_avma = sw_clr_table_module(&of_8, names->memory, table_avma);
+	return *ret_module_avma != 0;
 }
 
 void sw_clr_type_name(struct sw_clr_names *names, const struct sw_clr_name_layout *at,

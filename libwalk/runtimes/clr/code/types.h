@@ -12,9 +12,9 @@ void sw_clr_type_name(struct sw_clr_names *names, const struct sw_clr_name_layou
 void sw_clr_type_arguments(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
 			   uint64_t avma, uint32_t n, struct sw_text *text);
 
-/* Whether the module that a MethodTable names is the one that has its metadata. */
-bool sw_clr_table_has_module(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
-			     uint64_t table_avma);
+/* The module that has the metadata of a MethodTable. */
+bool sw_clr_type_module(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
+			uint64_t table_avma, uint64_t *ret_module_avma);
 
 /* The type arguments of a MethodTable; nothing when it has none. */
 void sw_clr_table_arguments(struct sw_clr_names *names, const struct sw_clr_name_layout *at,

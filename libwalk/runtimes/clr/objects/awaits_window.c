@@ -104,7 +104,7 @@ static bool is_box(struct sw_clr_tasks_window *w, uint64_t object)
 		    module != w->at.library_avma)
 			return false;
 		const struct sw_clr_class *c = sw_clr_class_get(&w->at, &w->classes, table);
-		w->tables[i].box = c != NULL && c->kind == SW_CLR_BOX;
+		w->tables[i].box = c != NULL && sw_clr_kind_is_box(c->kind);
 	}
 	return w->tables[i].box;
 }

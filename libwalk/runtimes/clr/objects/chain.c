@@ -9,8 +9,12 @@
  *	a List of these
  *	anything else					a thread that waits in Wait(); done
  *
+ * A box from a pool, of PoolingAsyncValueTaskMethodBuilder, is no Task. It has a ManualResetValueTaskSourceCore, whose
+ * references are a delegate, what it is called with (the box of its awaiter, or a Task made of it by AsTask(), or an
+ * Action), and a context. Which is where is not published: they come first, and all that lead to a box lead to one.
+ *
  * Source: dotnet/runtime v10.0.0, System.Private.CoreLib/src/System/Threading/Tasks/{Task,TaskContinuation,Future}.cs,
- * System/Runtime/CompilerServices/AsyncTaskMethodBuilderT.cs.
+ * System/Runtime/CompilerServices/{AsyncTaskMethodBuilderT,PoolingAsyncValueTaskMethodBuilderT}.cs.
  */
 #include "runtimes/clr/objects/chain.h"
 #include "runtimes/clr/metadata/remote.h"
@@ -22,12 +26,20 @@ enum {
 	BOX_MADE = 0x400,
 	BOX_WAITS = 0x2000000,
 	LIST_MAX = 64,
+	SOURCE_WORDS = 4,
+	SOURCE_REFERENCES = 2, /* of these, in all versions */
 	ELEMENTS = 2 * SW_CLR_OBJECT_HEAD, /* of an array */
 };
 
 bool sw_clr_is_box(const struct sw_clr_chain *chain, uint64_t box_avma, bool *ret_done)
 {
 	uint32_t flags;
+	const struct sw_clr_class *class =
+		sw_clr_class_of(chain->at, chain->classes, chain->memory, box_avma);
+	if (class != NULL && class->kind == SW_CLR_POOLED) {
+		*ret_done = false;
+		return chain->pooled == NULL || chain->pooled(chain->arg, box_avma, ret_done);
+	}
 	if (!sw_clr_u32(chain->memory, box_avma, chain->at->task_flags, &flags) ||
 	    !(flags & BOX_MADE))
 		return false;
@@ -76,7 +88,8 @@ static uint64_t box_find(const struct sw_clr_chain *c, uint64_t object, bool *fo
 		if (class == NULL && c->cut != NULL)
 			*c->cut = true;
 		switch (class != NULL ? class->kind : SW_CLR_OTHER) {
-		case SW_CLR_BOX: return sw_clr_box_pending(c, object) ? object : 0;
+		case SW_CLR_BOX:
+		case SW_CLR_POOLED: return sw_clr_box_pending(c, object) ? object : 0;
 		case SW_CLR_TASK: object = field_get(c, object, c->at->task_continuation); break;
 		case SW_CLR_DELEGATE: object = field_get(c, object, c->at->delegate_target); break;
 		case SW_CLR_CONTINUATION:
@@ -102,10 +115,38 @@ uint64_t sw_clr_chain_box(const struct sw_clr_chain *chain, uint64_t object_avma
 	return box_find(chain, object_avma, ret_forks, &left);
 }
 
+static uint64_t pooled_next(const struct sw_clr_chain *c, const struct sw_clr_class *class,
+			    uint64_t box, bool *forks)
+{
+	uint64_t words[SOURCE_WORDS], found = 0;
+	uint32_t offset;
+	if (!sw_clr_pooled_source(c->at, c->classes->memory, class->table_avma, &offset))
+		return 0;
+	if (!sw_clr_read(c->memory, box, offset, words, sizeof(words))) {
+		if (c->cut != NULL)
+			*c->cut = true;
+		return 0;
+	}
+	for (size_t i = 0; i < SOURCE_WORDS; i++) {
+		/* Behind the references are numbers: what of them leads to no object is nothing that is missing. */
+		struct sw_clr_chain quiet = *c;
+		unsigned left = SW_CLR_HOPS_MAX;
+		quiet.cut = i < SOURCE_REFERENCES ? c->cut : NULL;
+		uint64_t next = box_find(&quiet, words[i], forks, &left);
+		*forks |= next != 0 && found != 0 && next != found;
+		found = found == 0 ? next : found;
+	}
+	return found;
+}
+
 uint64_t sw_clr_chain_next(const struct sw_clr_chain *chain, uint64_t box_avma, bool *ret_forks)
 {
-	uint64_t next = field_get(chain, box_avma, chain->at->task_continuation);
+	const struct sw_clr_class *class =
+		sw_clr_class_of(chain->at, chain->classes, chain->memory, box_avma);
 	*ret_forks = false;
+	if (class != NULL && class->kind == SW_CLR_POOLED)
+		return pooled_next(chain, class, box_avma, ret_forks);
+	uint64_t next = field_get(chain, box_avma, chain->at->task_continuation);
 	if (next == 0 && chain->promised != NULL)
 		next = chain->promised(chain->arg, box_avma);
 	return sw_clr_chain_box(chain, next, ret_forks);
@@ -119,7 +160,9 @@ bool sw_clr_machine_find(const struct sw_clr_chain *chain, uint64_t box_avma, ui
 	const struct sw_clr_class *c = sw_clr_class_of(at, chain->classes, chain->memory, box_avma);
 	uint64_t box = c != NULL ? sw_clr_box_table(at, m, c->table_avma) : 0, object, declared;
 	uint32_t offset;
-	if (box == 0 || !sw_clr_field_find(at, m, box, at->box_machine_rid, false, &offset) ||
+	uint32_t rid = c != NULL && c->kind == SW_CLR_POOLED ? at->pooled_machine_rid
+							     : at->box_machine_rid;
+	if (box == 0 || !sw_clr_field_find(at, m, box, rid, false, &offset) ||
 	    !sw_clr_argument(at, m, box, 1, &declared) || declared == 0 || declared % 8 != 0)
 		return false;
 	*ret_table = declared;

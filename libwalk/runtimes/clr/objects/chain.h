@@ -17,6 +17,8 @@ struct sw_clr_chain {
 	/* Of a state machine that is an object of its own: what goes on after it, an iterator's caller; 0: nothing, or
 	 * it is none. */
 	uint64_t (*promised)(void *arg, uint64_t box_avma);
+	/* Of a pooled box: whether it is in use, and done. NULL: it counts as one that is in use. */
+	bool (*pooled)(void *arg, uint64_t box_avma, bool *ret_done);
 	void *arg;
 	bool *cut; /* borrowed; set where something cannot be read; NULL: nobody asks */
 };
@@ -31,7 +33,7 @@ uint64_t sw_clr_chain_next(const struct sw_clr_chain *chain, uint64_t box_avma, 
 /* Whether a box is neither completed, nor failed, nor canceled. */
 bool sw_clr_box_pending(const struct sw_clr_chain *chain, uint64_t box_avma);
 
-/* The same, done or not: by the flags with which one is made. */
+/* The same, done or not: by the flags with which one is made, or by pooled(). */
 bool sw_clr_is_box(const struct sw_clr_chain *chain, uint64_t box_avma, bool *ret_done);
 
 /* Where the state machine's fields begin; *ret_table: its class. False: it cannot be read. */

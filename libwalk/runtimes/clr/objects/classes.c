@@ -10,7 +10,17 @@ enum {
 	FLAGS_COMPONENT_SIZE = (int) 0x80000000, /* the lower half is a size */
 	FLAGS_GENERIC = 0x30,
 	CLASS_IS_TABLE = 1,
-	ROW_SHIFT = 8,
+	/* .NET 8: MethodTable.m_wFlags2 */
+	FLAGS2_HAS_ARGUMENTS = 1,
+	FLAGS2_HAS_INTERFACES = 2,
+	FLAGS2_BEFORE_MODULE = 0x0c, /* words before it, one for each bit */
+	FLAGS2_HAS_MODULE = 0x10,
+	TABLE_VIRTUALS = 12,
+	TABLE_BYTES = 64,
+	VIRTUALS_OF_CHUNK = 8,
+	/* .NET 8: EEClass, src/coreclr/vm/class.h */
+	CLASS_PACKED = 49,
+	CLASS_BYTES = 50,
 	DICT_INFO_BYTES = 8,
 	DICTS_MAX = 1024,
 	OBJECT_BYTES_MAX = 1 << 20, /* of one without its elements */
@@ -41,15 +51,47 @@ static uint64_t canon_of(const struct sw_clr_classes *at, struct sw_memory m, ui
 											   : 0;
 }
 
+/*
+ * Of .NET 8. A MethodTable has the module that loaded it; one that has arguments of other modules has the one that
+ * it is of behind the words for its virtual methods, after what else it has there.
+ * Source: dotnet/runtime v8.0.0, src/coreclr/vm/methodtable.h, enum_flag_HasModuleOverride.
+ */
+static uint64_t module_behind(const struct sw_clr_classes *at, struct sw_memory m, uint64_t table)
+{
+	uint64_t class, module;
+	uint16_t virtuals;
+	uint32_t flags2, both = FLAGS2_HAS_ARGUMENTS | FLAGS2_HAS_INTERFACES;
+	table = canon_of(at, m, table, &class);
+	if (table == 0 || !sw_clr_u32(m, table, at->table_flags2, &flags2))
+		return 0;
+	if (!(flags2 & FLAGS2_HAS_MODULE))
+		return sw_clr_u64(m, table, at->table_module, &module) ? module : 0;
+	/* Generic types with interfaces alone: others have it elsewhere. */
+	if ((flags2 & both) != both || !sw_clr_u16(m, table, TABLE_VIRTUALS, &virtuals))
+		return 0;
+	uint64_t words = ((uint64_t) virtuals + VIRTUALS_OF_CHUNK - 1) / VIRTUALS_OF_CHUNK +
+			 (uint64_t) __builtin_popcount(flags2 & FLAGS2_BEFORE_MODULE);
+	return sw_clr_u64(m, table, TABLE_BYTES + 8 * words, &module) ? module : 0;
+}
+
+uint64_t sw_clr_table_module(const struct sw_clr_classes *at, struct sw_memory m, uint64_t table)
+{
+	uint64_t module;
+	uint32_t flags;
+	if (at->module_may_differ && sw_clr_u32(m, table, at->table_flags, &flags) &&
+	    !(flags & (uint32_t) FLAGS_COMPONENT_SIZE) && flags & FLAGS_GENERIC)
+		return module_behind(at, m, table);
+	return sw_clr_u64(m, table, at->table_module, &module) ? module : 0;
+}
+
 static bool is_of_library(const struct sw_clr_classes *at, struct sw_memory m, uint64_t table,
 			  uint32_t *ret_rid)
 {
-	uint64_t module;
 	uint32_t flags2;
-	if (!sw_clr_u64(m, table, at->table_module, &module) || module != at->library_avma ||
+	if (sw_clr_table_module(at, m, table) != at->library_avma ||
 	    !sw_clr_u32(m, table, at->table_flags2, &flags2))
 		return false;
-	*ret_rid = flags2 >> ROW_SHIFT;
+	*ret_rid = flags2 >> at->row_shift;
 	return true;
 }
 
@@ -130,18 +172,32 @@ const struct sw_clr_class *sw_clr_class_of(const struct sw_clr_classes *at,
 	return sw_clr_class_get(at, cache, word & ~(uint64_t) SW_CLR_TABLE_UNMASK);
 }
 
+/* How many fields an EEClass has: its parents', too, and static ones. */
+static bool counts_read(const struct sw_clr_classes *at, struct sw_memory m, uint64_t class,
+			uint16_t *ret_n, uint16_t *ret_statics)
+{
+	uint8_t packed, bytes;
+	if (!at->class_counts_behind)
+		return sw_clr_u16(m, class, at->class_n_fields, ret_n) &&
+		       sw_clr_u16(m, class, at->class_n_statics, ret_statics);
+	/* Only images of another kind, which .NET has no more, had them packed. */
+	return sw_clr_u8(m, class, CLASS_PACKED, &packed) && packed == 0 &&
+	       sw_clr_u8(m, class, CLASS_BYTES, &bytes) &&
+	       sw_clr_u16(m, class, bytes + at->class_n_fields, ret_n) &&
+	       sw_clr_u16(m, class, bytes + at->class_n_statics, ret_statics);
+}
+
 /* How many FieldDescs of its own a class has. */
 static bool fields_count(const struct sw_clr_classes *at, struct sw_memory m, uint64_t table,
 			 uint64_t *ret_list, uint32_t *ret_n)
 {
 	uint64_t class, parent, parent_class;
-	uint16_t n, statics, inherited = 0;
+	uint16_t n, statics, inherited = 0, others;
 	uint64_t canon = canon_of(at, m, table, &class);
 	if (canon == 0 || !sw_clr_u64(m, canon, at->table_parent, &parent) ||
-	    !sw_clr_u16(m, class, at->class_n_fields, &n) ||
-	    !sw_clr_u16(m, class, at->class_n_statics, &statics) ||
+	    !counts_read(at, m, class, &n, &statics) ||
 	    (parent != 0 && (canon_of(at, m, parent, &parent_class) == 0 ||
-			     !sw_clr_u16(m, parent_class, at->class_n_fields, &inherited))) ||
+			     !counts_read(at, m, parent_class, &inherited, &others))) ||
 	    n < inherited || !sw_clr_u64(m, class, at->class_fields, ret_list))
 		return false;
 	*ret_n = (uint32_t) (n - inherited) + statics;
@@ -176,12 +232,27 @@ uint64_t sw_clr_box_table(const struct sw_clr_classes *at, struct sw_memory memo
 {
 	uint32_t rid;
 	for (unsigned i = 0; i < 2 && table_avma != 0 && table_avma % 8 == 0; i++) {
-		if (is_of_library(at, memory, table_avma, &rid) && rid == at->box_rid)
+		if (is_of_library(at, memory, table_avma, &rid) &&
+		    (rid == at->box_rid || (rid == at->pooled_rid && rid != 0)))
 			return table_avma;
 		if (!sw_clr_u64(memory, table_avma, at->table_parent, &table_avma))
 			return 0;
 	}
 	return 0;
+}
+
+bool sw_clr_pooled_source(const struct sw_clr_classes *at, struct sw_memory memory,
+			  uint64_t table_avma, uint32_t *ret)
+{
+	uint64_t base;
+	uint32_t rid;
+	if (at->pooled_source_rid == 0 ||
+	    !sw_clr_u64(memory, sw_clr_box_table(at, memory, table_avma), at->table_parent, &base) ||
+	    base % 8 != 0 || !is_of_library(at, memory, base, &rid) || rid != at->pooled_base_rid ||
+	    !sw_clr_field_find(at, memory, base, at->pooled_source_rid, false, ret))
+		return false;
+	*ret += SW_CLR_OBJECT_HEAD;
+	return true;
 }
 
 bool sw_clr_argument(const struct sw_clr_classes *at, struct sw_memory memory, uint64_t table_avma,

@@ -19,6 +19,7 @@ enum sw_clr_kind {
 	SW_CLR_ARRAY, /* of references, or of structures that may have some */
 	SW_CLR_TASK,
 	SW_CLR_BOX, /* a Task that has the state machine of an async method */
+	SW_CLR_POOLED, /* such a machine's box that is no Task: of PoolingAsyncValueTaskMethodBuilder */
 	SW_CLR_DELEGATE,
 	SW_CLR_LIST,
 	SW_CLR_CONTINUATION, /* AwaitTaskContinuation: has an Action */
@@ -55,10 +56,14 @@ struct sw_clr_classes {
 	uint32_t table_flags, table_base, table_flags2, table_parent, table_module, table_class,
 		table_arguments, table_aux, table_bytes;
 	uint32_t class_table, class_fields, class_n_fields, class_n_statics;
+	bool class_counts_behind; /* the last two are behind a class of any kind, with 4 bytes each */
+	unsigned row_shift;       /* of a type's row, in table_flags2 */
+	bool module_may_differ;   /* table_module need not be the type's own: sw_clr_table_module() */
 	uint32_t dict_n, dict_arguments;
 	uint32_t map_next, map_data, map_count, map_mask;
 	uint32_t module_types;
-	uint32_t statics_bytes, statics_gc;
+	uint32_t statics_bytes, statics_gc; /* before what table_aux leads to */
+	uint32_t module_statics;            /* where a module's types have them together; 0: they do not */
 	/* The runtime's own library: System.Private.CoreLib */
 	uint64_t library_avma; /* Module */
 	struct {
@@ -71,6 +76,9 @@ struct sw_clr_classes {
 		continuation_action, continue_with_task, wrapper_continuation;
 	uint32_t box_rid,
 		box_machine_rid; /* the class AsyncStateMachineBox, its field StateMachine */
+	uint32_t pooled_rid, pooled_machine_rid; /* of the pooled one the same; 0: there is none */
+	/* The class that it derives from, and its field with what awaits it */
+	uint32_t pooled_base_rid, pooled_source_rid;
 	uint64_t slots[SW_CLR_SLOTS_MAX];
 	size_t n_slots;
 	uint64_t suspender_avma; /* of the variable: the thread that has stopped the others */
@@ -100,9 +108,23 @@ const struct sw_clr_class *sw_clr_class_of(const struct sw_clr_classes *at,
 bool sw_clr_field_find(const struct sw_clr_classes *at, struct sw_memory memory,
 		       uint64_t table_avma, uint32_t field_rid, bool is_static, uint32_t *ret);
 
+/* Whether it is the box of a state machine. */
+static inline bool sw_clr_kind_is_box(unsigned kind)
+{
+	return kind == SW_CLR_BOX || kind == SW_CLR_POOLED;
+}
+
+/* The module whose metadata has a type; 0: it cannot be read. */
+uint64_t sw_clr_table_module(const struct sw_clr_classes *at, struct sw_memory memory,
+			     uint64_t table_avma);
+
 /* The class itself, or the one of its parents that is the box of a state machine. 0: none. */
 uint64_t sw_clr_box_table(const struct sw_clr_classes *at, struct sw_memory memory,
 			  uint64_t table_avma);
+
+/* Where what awaits a pooled box stands, from an object's beginning on. False: it cannot be read. */
+bool sw_clr_pooled_source(const struct sw_clr_classes *at, struct sw_memory memory,
+			  uint64_t table_avma, uint32_t *ret);
 
 /* The n-th type argument of a class's own; false: there is none. */
 bool sw_clr_argument(const struct sw_clr_classes *at, struct sw_memory memory, uint64_t table_avma,

@@ -4,8 +4,8 @@
 #include "cleanup.h"
 #include "runtimes/clr/metadata/names.h"
 #include "runtimes/clr/metadata/remote.h"
+#include "runtimes/clr/objects/class_layout.h"
 
-#include <stddef.h>
 #include <string.h>
 
 enum {
@@ -19,36 +19,6 @@ enum {
 	STATICS_NOT_READY = 1,
 };
 
-#define ROW(type, field, member)                                     \
-	{                                                            \
-		type, field, offsetof(struct sw_clr_classes, member) \
-	}
-
-static const struct sw_clr_row rows[] = {
-	ROW("MethodTable", NULL, table_bytes),
-	ROW("MethodTable", "MTFlags", table_flags),
-	ROW("MethodTable", "BaseSize", table_base),
-	ROW("MethodTable", "MTFlags2", table_flags2),
-	ROW("MethodTable", "ParentMethodTable", table_parent),
-	ROW("MethodTable", "Module", table_module),
-	ROW("MethodTable", "EEClassOrCanonMT", table_class),
-	ROW("MethodTable", "PerInstInfo", table_arguments),
-	ROW("MethodTable", "AuxiliaryData", table_aux),
-	ROW("EEClass", "MethodTable", class_table),
-	ROW("EEClass", "FieldDescList", class_fields),
-	ROW("EEClass", "NumInstanceFields", class_n_fields),
-	ROW("EEClass", "NumStaticFields", class_n_statics),
-	ROW("GenericsDictInfo", "NumDicts", dict_n),
-	ROW("GenericsDictInfo", "NumTypeArgs", dict_arguments),
-	ROW("ModuleLookupMap", "Next", map_next),
-	ROW("ModuleLookupMap", "TableData", map_data),
-	ROW("ModuleLookupMap", "Count", map_count),
-	ROW("ModuleLookupMap", "SupportedFlagsMask", map_mask),
-	ROW("Module", "TypeDefToMethodTableMap", module_types),
-	ROW("DynamicStaticsInfo", NULL, statics_bytes),
-	ROW("DynamicStaticsInfo", "GCStatics", statics_gc),
-};
-
 static const struct {
 	const char *name; /* with its namespace and the types that it is in */
 	enum sw_clr_kind kind;
@@ -57,6 +27,8 @@ static const struct {
 	{"System.Threading.Tasks.Task", SW_CLR_TASK, false},
 	{"System.Runtime.CompilerServices.AsyncTaskMethodBuilder`1+AsyncStateMachineBox`1",
 	 SW_CLR_BOX, false},
+	{"System.Runtime.CompilerServices.PoolingAsyncValueTaskMethodBuilder`1+StateMachineBox`1",
+	 SW_CLR_POOLED, true},
 	{"System.MulticastDelegate", SW_CLR_DELEGATE, false},
 	{"System.Collections.Generic.List`1", SW_CLR_LIST, false},
 	{"System.Threading.Tasks.AwaitTaskContinuation", SW_CLR_CONTINUATION, false},
@@ -73,9 +45,16 @@ static const struct {
 	{"System.Threading.ThreadPool", SW_CLR_OTHER, true},
 	{"System.Threading.ThreadPoolWorkQueue+WorkStealingQueueList", SW_CLR_OTHER, true},
 	{"System.Delegate", SW_CLR_OTHER, false},
+	{"System.String", SW_CLR_OTHER, false},
+	{"System.Object", SW_CLR_OTHER, false},
+	{"System.Runtime.CompilerServices.PoolingAsyncValueTaskMethodBuilder`1+StateMachineBox",
+	 SW_CLR_OTHER, true},
 };
 
-enum { WANTED = SW_ARRAY_SIZE(wanted) };
+enum { WANTED = SW_ARRAY_SIZE(wanted), BOX = 1, POOLED = 2 }; /* indices of wanted */
+
+static const char pooled_base[] =
+	"System.Runtime.CompilerServices.PoolingAsyncValueTaskMethodBuilder`1+StateMachineBox";
 
 struct finding {
 	struct sw_clr_classes *at;
@@ -189,13 +168,27 @@ static bool member_find(const struct finding *f, uint64_t table, const char *typ
 	return true;
 }
 
+/* Without a field that is needed: there are none. */
+static void pooled_find(struct finding *f)
+{
+	struct sw_clr_classes *at = f->at;
+	uint32_t rid = f->rids[POOLED], base = rid_of(f, pooled_base);
+	if (rid == 0 || base == 0)
+		return;
+	at->pooled_machine_rid = sw_clr_field_rid(&f->library, rid, "StateMachine");
+	at->pooled_source_rid = sw_clr_field_rid(&f->library, base, "_valueTaskSource");
+	at->pooled_base_rid = base;
+	if (at->pooled_machine_rid != 0 && at->pooled_source_rid != 0)
+		at->pooled_rid = rid;
+}
+
 static bool members_find(struct finding *f)
 {
 	static const char task[] = "System.Threading.Tasks.Task";
 	struct sw_clr_classes *at = f->at;
-	uint32_t rid = rid_of(f, wanted[1].name);
-	at->box_rid = rid;
-	at->box_machine_rid = sw_clr_field_rid(&f->library, rid, "StateMachine");
+	at->box_rid = f->rids[BOX];
+	at->box_machine_rid = sw_clr_field_rid(&f->library, at->box_rid, "StateMachine");
+	pooled_find(f);
 	if (!member_find(f, 0, "System.Threading.Tasks.ContinueWithTaskContinuation", "m_task",
 			 &at->continue_with_task))
 		at->continue_with_task = 0; /* nobody has used one yet, or it is not known */
@@ -217,45 +210,97 @@ static bool members_find(struct finding *f)
 	       member_find(f, 0, "System.Delegate", "_target", &at->delegate_target);
 }
 
-static void slot_add(struct finding *f, const char *type, const char *name)
+/* Where a class has its static fields that are references; 0: nobody has used it, or they are being made. */
+static uint64_t statics_of(const struct finding *f, uint64_t table)
 {
-	struct sw_clr_classes *at = f->at;
-	uint32_t rid = rid_of(f, type),
-		 field = rid != 0 ? sw_clr_field_rid(&f->library, rid, name) : 0;
-	uint64_t table = rid != 0 ? table_of(f, rid) : 0, aux, statics;
-	uint32_t offset;
-	if (field == 0 || table == 0 || at->n_slots == SW_CLR_SLOTS_MAX ||
-	    !sw_clr_field_find(at, f->memory, table, field, true, &offset) ||
-	    !sw_clr_u64(f->memory, table, at->table_aux, &aux) || aux <= at->statics_bytes ||
-	    !sw_clr_u64(f->memory, aux - at->statics_bytes, at->statics_gc, &statics))
-		return;
-	/* Nobody has used the class yet, or its static fields are being made. */
-	if (statics == 0 || statics & STATICS_NOT_READY)
-		return;
-	at->slots[at->n_slots++] = statics + offset;
+	const struct sw_clr_classes *at = f->at;
+	uint64_t aux, statics;
+	if (at->module_statics != 0) {
+		if (!sw_clr_u64(f->memory, at->library_avma, at->module_statics, &aux))
+			return 0;
+	} else if (!sw_clr_u64(f->memory, table, at->table_aux, &aux) || aux <= at->statics_bytes) {
+		return 0;
+	} else {
+		aux -= at->statics_bytes;
+	}
+	return sw_clr_u64(f->memory, aux, at->statics_gc, &statics) && !(statics & STATICS_NOT_READY)
+		       ? statics
+		       : 0;
 }
 
-bool sw_clr_classes_find(const struct sw_clr_contract *contract, struct sw_memory memory,
+static bool slot_find(const struct finding *f, const char *type, const char *name, uint64_t *ret)
+{
+	uint32_t rid = rid_of(f, type), offset,
+		 field = rid != 0 ? sw_clr_field_rid(&f->library, rid, name) : 0;
+	uint64_t table = rid != 0 ? table_of(f, rid) : 0, statics;
+	if (field == 0 || table == 0 ||
+	    !sw_clr_field_find(f->at, f->memory, table, field, true, &offset) ||
+	    (statics = statics_of(f, table)) == 0)
+		return false;
+	*ret = statics + offset;
+	return true;
+}
+
+static void slot_add(struct finding *f, const char *type, const char *name)
+{
+	uint64_t slot;
+	if (f->at->n_slots < SW_CLR_SLOTS_MAX && slot_find(f, type, name, &slot))
+		f->at->slots[f->at->n_slots++] = slot;
+}
+
+/* Whether what the runtime does not say itself is as it is known: classes are those that their names say, with their
+ * fields where all know them, and the one static field of String is one. */
+static bool layout_holds(const struct finding *f, uint64_t object_table)
+{
+	uint32_t object = rid_of(f, "System.Object"), string = rid_of(f, "System.String");
+	uint64_t table = table_of(f, string), slot, empty, word;
+	return object_table != 0 && table_of(f, object) == object_table && table != 0 &&
+	       sw_clr_class_layout_holds(f->at, f->memory, table,
+					 sw_clr_field_rid(&f->library, string, "_stringLength"),
+					 sw_clr_field_rid(&f->library, string, "_firstChar")) &&
+	       slot_find(f, "System.String", "Empty", &slot) &&
+	       sw_memory_u64(f->memory, slot, &empty) &&
+	       sw_memory_u64(f->memory, empty, &word) &&
+	       (word & ~(uint64_t) SW_CLR_TABLE_UNMASK) == table;
+}
+
+/* The variables that lead to classes, and whether the runtime has what is read in a way that is known. */
+static bool variables_find(const struct sw_clr_contract *contract,
+			   const struct sw_clr_layout *layout, struct sw_clr_classes *ret,
+			   uint64_t *ret_object)
+{
+	uint64_t version;
+	if (contract->json.values == NULL) {
+		*ret_object = layout->object_table_avma;
+		ret->suspender_avma = layout->suspender_avma;
+		return *ret_object != 0 && ret->suspender_avma != 0;
+	}
+	return sw_clr_version(contract, "RuntimeTypeSystem", &version) && version == 1 &&
+	       sw_clr_version(contract, "Object", &version) && version == 1 &&
+	       sw_clr_version(contract, "Loader", &version) && version == 1 &&
+	       sw_clr_global(contract, "ObjectMethodTable", ret_object) &&
+	       sw_clr_global(contract, "GCThread", &ret->suspender_avma);
+}
+
+bool sw_clr_classes_find(const struct sw_clr_contract *contract, const struct sw_clr_layout *layout,
+			 struct sw_memory memory,
 			 bool (*open)(void *arg, uint64_t module_avma, struct sw_clr_metadata *ret),
 			 void *arg, struct sw_clr_classes *ret, const char **ret_why)
 {
 	struct finding f = {.at = ret, .memory = memory};
-	uint64_t variable, table, version;
+	uint64_t variable, table;
 	*ret = (struct sw_clr_classes){0};
-	*ret_why = "the runtime does not say where objects have what: .NET 10 does";
-	for (size_t i = 0; i < SW_ARRAY_SIZE(rows); i++)
-		if (!sw_clr_row_resolve(contract, &rows[i], ret))
-			return false;
-	if (!sw_clr_version(contract, "RuntimeTypeSystem", &version) || version != 1 ||
-	    !sw_clr_version(contract, "Object", &version) || version != 1 ||
-	    !sw_clr_version(contract, "Loader", &version) || version != 1 ||
-	    !sw_clr_global(contract, "ObjectMethodTable", &variable) ||
-	    !sw_clr_global(contract, "GCThread", &ret->suspender_avma))
+	*ret_why = "the runtime does not say where objects have what, and is not .NET 8 or 9";
+	if (!sw_clr_class_layout(contract, layout, ret) ||
+	    !variables_find(contract, layout, ret, &variable))
 		return false;
 	*ret_why = "the classes of tasks were not found in the runtime's library";
 	if (!sw_memory_u64(memory, variable, &table) ||
 	    !sw_clr_u64(memory, table, ret->table_module, &ret->library_avma) ||
 	    !open(arg, ret->library_avma, &f.library) || !rids_find(&f) || !members_find(&f))
+		return false;
+	*ret_why = "the runtime has its classes in another way than the .NET 8 and 9 that are known";
+	if (layout->fixed_version != 0 && !layout_holds(&f, table))
 		return false;
 	slot_add(&f, "System.Threading.TimerQueue", "<Instances>k__BackingField");
 	slot_add(&f, "System.Threading.ThreadPool", "s_workQueue");

@@ -3,11 +3,13 @@
 #define SW_CLR_FIND_CLASSES_H
 
 #include "runtimes/clr/objects/classes.h"
+#include "runtimes/clr/published/layout.h"
 
 /* Target running, or a snapshot. open() opens the metadata of a Module, that of the
  * runtime's own library. False with
  * *ret_why (static): tasks of this runtime cannot be read. */
-bool sw_clr_classes_find(const struct sw_clr_contract *contract, struct sw_memory memory,
+bool sw_clr_classes_find(const struct sw_clr_contract *contract, const struct sw_clr_layout *layout,
+			 struct sw_memory memory,
 			 bool (*open)(void *arg, uint64_t module_avma, struct sw_clr_metadata *ret),
 			 void *arg, struct sw_clr_classes *ret, const char **ret_why);
 

@@ -39,7 +39,7 @@ static void machines_read(struct sw_clr_tasks_window *w)
 	for (size_t i = 0; i < w->graph.n && sw_clr_tasks_go_on(w); i++) {
 		uint64_t table, fields;
 		uint32_t offset;
-		if (w->graph.nodes[i].kind == SW_CLR_BOX &&
+		if (sw_clr_kind_is_box(w->graph.nodes[i].kind) &&
 		    sw_clr_machine_find(&chain, w->graph.nodes[i].avma, &table, &fields))
 			(void) sw_clr_field_find(&w->at, w->graph.memory, table, 0, false,
 						 &offset); /* reads all of them */

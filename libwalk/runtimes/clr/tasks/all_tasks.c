@@ -58,7 +58,7 @@ static void graph_find(struct sw_clr_graph *g)
 
 static bool is_pending_box(const struct sw_clr_all_tasks *all, const struct sw_clr_node *node)
 {
-	return node->kind == SW_CLR_BOX && sw_clr_box_pending(&all->chain, node->avma);
+	return sw_clr_kind_is_box(node->kind) && sw_clr_box_pending(&all->chain, node->avma);
 }
 
 static void waiting_find(struct sw_clr *clr)
@@ -122,7 +122,7 @@ static void tasks_find(struct sw_clr *clr, bool running_only, const char **ret_w
 		return;
 	all->chain =
 		(struct sw_clr_chain){&all->at, &all->classes, all->memory, sw_clr_task_promised,
-				      clr,      NULL};
+				      sw_clr_task_pooled, clr,      NULL};
 	graph_begin(clr);
 	if (!running_only)
 		graph_find(all->graph);
@@ -240,6 +240,13 @@ static bool frame_add(struct sw_clr *clr, uint64_t box, struct sw_frame_sink *si
 	return cookie != 0 && sink->add(sink, m->table_avma + place, cookie);
 }
 
+static bool is_pooled(struct sw_clr_all_tasks *all, uint64_t box)
+{
+	const struct sw_clr_class *class =
+		sw_clr_class_of(&all->at, &all->classes, all->memory, box);
+	return class != NULL && class->kind == SW_CLR_POOLED;
+}
+
 bool sw_clr_task_show(struct sw_clr *clr, size_t n, struct sw_runtime_task *ret,
 		      struct sw_frame_sink *sink)
 {
@@ -258,11 +265,14 @@ bool sw_clr_task_show(struct sw_clr *clr, size_t n, struct sw_runtime_task *ret,
 		box = sw_clr_chain_next(&chain, box, &forks);
 	}
 	ret->cut_why = cut ? "what awaits it was not copied" : NULL;
-	(void) sw_clr_u32(all->memory, entry->box_avma, all->at.task_id, &id); /* stays 0 */
+	bool pooled = is_pooled(all, entry->box_avma);
+	if (!pooled) /* else it has none */
+		(void) sw_clr_u32(all->memory, entry->box_avma, all->at.task_id, &id); /* stays 0 */
 	if (id != 0)
 		(void) snprintf(all->name, sizeof(all->name), "Task %" PRIu32, id);
 	else
-		(void) snprintf(all->name, sizeof(all->name), "Task@0x%" PRIx64, entry->box_avma);
+		(void) snprintf(all->name, sizeof(all->name), "%sTask@0x%" PRIx64,
+				pooled ? "Value" : "", entry->box_avma);
 	ret->info = (struct sw_task){
 		.address_avma = entry->box_avma,
 		.name = all->name,

@@ -21,7 +21,6 @@
 #include <string.h>
 
 enum {
-	ROW_SHIFT = 8,
 	METHODS_MAX = 4096, /* of one type that are looked at */
 	/* columns */
 	TYPE_METHODS = 5,
@@ -96,17 +95,27 @@ static const char *name_make(struct sw_clr_names *names, const struct sw_clr_mac
 			       known ? "" : ".MoveNext");
 }
 
+/* SW_CLR_ABSENT: it has none of that name. */
+static uint32_t field_off(struct sw_clr *clr, const struct sw_clr_classes *at,
+			  const struct sw_clr_machine *m, const char *name)
+{
+	uint32_t rid = sw_clr_field_rid(&m->module->metadata, m->type_rid, name), offset;
+	return rid != 0 && sw_clr_field_find(at, clr->memory, m->table_avma, rid, false, &offset)
+		       ? offset
+		       : (uint32_t) SW_CLR_ABSENT;
+}
+
 static bool machine_read(struct sw_clr *clr, size_t runtime, const struct sw_clr_classes *at,
 			 struct sw_clr_machine *m)
 {
 	struct sw_clr_names *names = sw_clr_names_get(clr);
-	uint32_t flags2, promise;
+	uint32_t flags2;
 	if (names == NULL ||
-	    !sw_clr_u64(clr->memory, m->table_avma, at->table_module, &m->module_avma) ||
 	    !sw_clr_u32(clr->memory, m->table_avma, at->table_flags2, &flags2))
 		return false;
+	m->module_avma = sw_clr_table_module(at, clr->memory, m->table_avma);
 	m->module = sw_clr_module_get(names, &names->at[runtime], m->module_avma);
-	m->type_rid = flags2 >> ROW_SHIFT;
+	m->type_rid = flags2 >> at->row_shift;
 	if (m->module == NULL || !m->module->has_metadata)
 		return false;
 	const struct sw_clr_metadata *metadata = &m->module->metadata;
@@ -114,10 +123,8 @@ static bool machine_read(struct sw_clr *clr, size_t runtime, const struct sw_clr
 	if (m->state_rid != 0 &&
 	    !sw_clr_field_find(at, clr->memory, m->table_avma, m->state_rid, false, &m->state_off))
 		m->state_rid = 0;
-	promise = sw_clr_field_rid(metadata, m->type_rid, "<>v__promiseOfValueOrEnd");
-	if (promise == 0 ||
-	    !sw_clr_field_find(at, clr->memory, m->table_avma, promise, false, &m->promise_off))
-		m->promise_off = SW_CLR_ABSENT;
+	m->promise_off = field_off(clr, at, m, "<>v__promiseOfValueOrEnd");
+	m->builder_off = field_off(clr, at, m, "<>t__builder");
 	m->move_next_rid = method_find(metadata, m->type_rid, "MoveNext");
 	m->name = name_make(names, m);
 	return m->name != NULL;

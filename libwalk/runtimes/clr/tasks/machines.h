@@ -16,10 +16,11 @@ struct sw_clr_machine {
 	uint32_t state_off;     /* from the fields' beginning */
 	uint32_t
 		promise_off; /* of an iterator's promise to its caller; SW_CLR_ABSENT: it has none */
+	uint32_t builder_off; /* of the field <>t__builder; the same */
 	const char *name;    /* "T.dll!Ns.Type.Method": the arena's */
 };
 
-enum { SW_CLR_STATE_RUNNING = -1, SW_CLR_STATE_UNKNOWN = INT32_MIN };
+enum { SW_CLR_STATE_RUNNING = -1, SW_CLR_STATE_DONE = -2, SW_CLR_STATE_UNKNOWN = INT32_MIN };
 
 /* Loaded once; NULL: it is none, or there is no memory. */
 const struct sw_clr_machine *sw_clr_machine_get(struct sw_clr *clr, size_t runtime,

@@ -57,12 +57,11 @@ struct sw_clr_tasks_window *sw_clr_tasks_prepare(struct sw_capture *capture,
 	if (w->graph.stack_maps == NULL)
 		return NULL;
 	memset(w->graph.stack_maps, 0, w->graph.n_stack_maps);
-	if (runtime->contract.json.values != NULL)
-		sw_clr_name_layout_resolve(&runtime->contract, &names.at[0]);
+	names.at[0] = sw_clr_name_layout_of(runtime);
 	/* With false it is found again afterwards, and said. */
 	if (names.at[0].usable)
-		(void) sw_clr_classes_find(&runtime->contract, memory, library_open, &library,
-					   &w->at, &w->why);
+		(void) sw_clr_classes_find(&runtime->contract, &runtime->at, memory, library_open,
+					   &library, &w->at, &w->why);
 	sw_map64_deinit(&names.modules);
 	if (w->at.usable)
 		sw_capture_expect(capture, w->running_only ? EXPECTED_RUNNING : EXPECTED);
@@ -73,11 +72,11 @@ bool sw_clr_tasks_classes(struct sw_clr *clr, const char **ret_why)
 {
 	struct sw_clr_all_tasks *all = clr->tasks;
 	struct sw_clr_names *names = sw_clr_names_get(clr);
-	*ret_why = "tasks are read of .NET 10 only";
+	*ret_why = "tasks are read of .NET 8 to 10 only";
 	for (size_t i = 0; names != NULL && i < clr->n_runtimes; i++) {
 		struct library library = {names, &names->at[i]};
 		if (clr->runtimes[i].is_windows || !names->at[i].usable ||
-		    clr->runtimes[i].contract.json.values == NULL)
+		    !clr->runtimes[i].usable)
 			continue;
 		all->runtime = i;
 		/* That costs some milliseconds: it was found for the window. */
@@ -85,8 +84,8 @@ bool sw_clr_tasks_classes(struct sw_clr *clr, const char **ret_why)
 			all->at = clr->window->at;
 			return true;
 		}
-		if (sw_clr_classes_find(&clr->runtimes[i].contract, clr->memory, library_open,
-					&library, &all->at, ret_why))
+		if (sw_clr_classes_find(&clr->runtimes[i].contract, &clr->runtimes[i].at,
+					clr->memory, library_open, &library, &all->at, ret_why))
 			return true;
 	}
 	return false;

@@ -35,7 +35,12 @@ struct sw_clr_all_tasks *sw_clr_tasks_get(struct sw_clr *clr)
 	return all;
 }
 
-/* Whether the code is a method of AsyncStateMachineBox; *ret: the class that it was made for. */
+static bool is_box_class(const struct sw_clr_classes *at, uint32_t rid)
+{
+	return rid != 0 && (rid == at->box_rid || rid == at->pooled_rid);
+}
+
+/* Whether the code is a method of AsyncStateMachineBox, or of the pooled one; *ret: the class that it was made for. */
 static bool is_box_method(struct sw_clr *clr, const struct sw_clr_code *code, uint64_t *ret)
 {
 	struct sw_clr_all_tasks *all = clr->tasks;
@@ -51,7 +56,7 @@ static bool is_box_method(struct sw_clr *clr, const struct sw_clr_code *code, ui
 	if (m == NULL || !m->has_metadata ||
 	    !sw_clr_method_row(names, at, code->method_avma, &module, &rid) ||
 	    module != all->at.library_avma ||
-	    sw_clr_method_owner(&m->metadata, rid) != all->at.box_rid ||
+	    !is_box_class(&all->at, sw_clr_method_owner(&m->metadata, rid)) ||
 	    !sw_clr_method_table(names, at, code->method_avma, &table))
 		table = 0;
 	*ret = table;
@@ -118,15 +123,27 @@ const struct sw_clr_machine *sw_clr_task_machine(struct sw_clr *clr, uint64_t bo
 	struct sw_clr_all_tasks *all = clr->tasks;
 	uint64_t table, fields;
 	uint32_t state;
+	*ret_state = SW_CLR_STATE_UNKNOWN;
 	if (!sw_clr_machine_find(&all->chain, box, &table, &fields))
 		return NULL;
 	const struct sw_clr_machine *m =
 		sw_clr_machine_get(clr, all->runtime, &all->at, &all->machines, table);
-	*ret_state = SW_CLR_STATE_UNKNOWN;
 	if (m != NULL && m->state_rid != 0 && sw_clr_u32(all->memory, fields, m->state_off, &state))
 		*ret_state = (int32_t) state;
 	*ret_fields = fields;
 	return m;
+}
+
+/* A pool forgets what its boxes were for; one that is in use has a machine whose builder has it, first of all. */
+bool sw_clr_task_pooled(void *arg, uint64_t box, bool *ret_done)
+{
+	struct sw_clr *clr = arg;
+	uint64_t fields, own;
+	int32_t state;
+	const struct sw_clr_machine *m = sw_clr_task_machine(clr, box, &state, &fields);
+	*ret_done = state == SW_CLR_STATE_DONE;
+	return m != NULL && m->builder_off != SW_CLR_ABSENT &&
+	       sw_clr_u64(clr->tasks->memory, fields, m->builder_off, &own) && own == box;
 }
 
 /* ManualResetValueTaskSourceCore begins with its references, among them a delegate and what it is called with: the box
@@ -144,7 +161,7 @@ uint64_t sw_clr_task_promised(void *arg, uint64_t box)
 	for (size_t i = 0; i < PROMISE_WORDS; i++) {
 		const struct sw_clr_class *c =
 			sw_clr_class_of(&all->at, &all->classes, all->memory, words[i]);
-		if (c == NULL || c->kind != SW_CLR_BOX)
+		if (c == NULL || !sw_clr_kind_is_box(c->kind))
 			continue;
 		if (found != 0)
 			return 0;
@@ -177,7 +194,7 @@ static void candidate_add(struct sw_clr *clr, struct candidates *c, uint64_t wor
 		return;
 	const struct sw_clr_class *class =
 		sw_clr_class_of(&all->at, &all->classes, all->memory, word);
-	if (class == NULL || class->kind != SW_CLR_BOX)
+	if (class == NULL || !sw_clr_kind_is_box(class->kind))
 		return;
 	uint64_t box = sw_clr_box_table(&all->at, clr->memory, class->table_avma);
 	class = sw_clr_class_get(&all->at, &all->classes, box);

@@ -27,7 +27,8 @@ bool sw_clr_task_entry_add(struct sw_clr_all_tasks *all, uint64_t box_avma, pid_
 const struct sw_clr_machine *sw_clr_task_machine(struct sw_clr *clr, uint64_t box_avma,
 						 int32_t *ret_state, uint64_t *ret_fields_avma);
 
-/* As sw_clr_chain.promised, with clr. */
+/* As sw_clr_chain.promised and pooled, with clr. */
 uint64_t sw_clr_task_promised(void *clr, uint64_t box_avma);
+bool sw_clr_task_pooled(void *clr, uint64_t box_avma, bool *ret_done);
 
 #endif
