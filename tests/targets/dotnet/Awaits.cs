@@ -87,6 +87,45 @@ static class Awaits
         return sum;
     }
 
+    // ---- boxes from a pool, which are no tasks ----
+
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    static async ValueTask<string> PooledInner(bool busy)
+    {
+        await Task.Delay(20);
+        if (busy)
+            Busy(null);
+        await never.Task;
+        return "";
+    }
+
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder))]
+    static async ValueTask PooledMiddle(bool busy) => await PooledInner(busy).ConfigureAwait(false);
+
+    static async Task PooledTask(bool busy) => await PooledMiddle(busy).AsTask();
+
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    static async ValueTask<int> PooledOuter(bool busy)
+    {
+        await PooledTask(busy);
+        return 1;
+    }
+
+    /// Boxes that are done are in the pool again, and must not be told.
+    [AsyncMethodBuilder(typeof(PoolingAsyncValueTaskMethodBuilder<>))]
+    static async ValueTask<int> PooledDone()
+    {
+        await Task.Yield();
+        return 1;
+    }
+
+    static async Task<int> PooledRoot(bool busy)
+    {
+        for (int i = 0; i < 100; i++)
+            await PooledDone();
+        return await PooledOuter(busy);
+    }
+
     // ---- generic, of structures and of classes ----
 
     static async Task<T> Echo<T>(T value, bool busy)
@@ -119,11 +158,12 @@ static class Awaits
     {
         string state = busy ? "running" : "waiting";
         var all = new List<Task> { PlainOuter(busy), RunOuter(busy), Sum(busy), GenericOuter(busy), GenericValue(busy),
-                                   Deeper(5, busy) };
+                                   Deeper(5, busy), PooledRoot(busy) };
         keep.AddRange(all);
         Chain(state, "PlainInner", "PlainValue", "PlainOuter");
         Chain(state, "AllInner", "AllOuter", "AnyOuter", "RunOuter");
         Chain(state, "Numbers", "Sum");
+        Chain(state, "PooledInner", "PooledMiddle", "PooledTask", "PooledOuter", "PooledRoot");
         Chain(state, "Echo", "GenericOuter");
         Chain(state, "Echo", "GenericValue");
         Chain(state, "Deeper", "Deeper", "Deeper", "Deeper", "Deeper", "Deeper");
@@ -264,7 +304,7 @@ static class Awaits
         {
             bool busy = what == "busy";
             Start(busy);
-            while (busy && begun < 6)
+            while (busy && begun < 7)
                 Thread.Sleep(10);
             Thread.Sleep(300);
         }

@@ -248,10 +248,12 @@ bool sw_clr_dynamic_name_holds(struct sw_memory now, const struct sw_clr_name_la
 struct sw_clr_name_layout sw_clr_name_layout_of(const struct sw_clr_runtime *runtime)
 {
 	struct sw_clr_name_layout at = {0};
-	if (runtime->contract.json.values != NULL)
-		sw_clr_name_layout_resolve(&runtime->contract, &at);
-	else if (runtime->usable)
-		at = sw_clr_name_layout_fixed();
+	if (runtime->contract.json.values == NULL)
+		return runtime->usable ? sw_clr_name_layout_fixed() : at;
+	sw_clr_name_layout_resolve(&runtime->contract, &at);
+	/* .NET 9 says only where the other one of the two numbers is: struct GenericsDictInfo, v9.0.0. */
+	if (runtime->at.fixed_version == 9 && at.dict_n == SW_CLR_ABSENT && at.dict_arguments == 6)
+		at.dict_n = 4;
 	return at;
 }
 

@@ -196,6 +196,7 @@ void sw_clr_all_tasks_destroy(struct sw_clr_all_tasks *all)
 		return;
 	sw_map64_deinit(&all->machines);
 	sw_map64_deinit(&all->is_box_method);
+	sw_map64_deinit(&all->box_arguments);
 	sw_map64_deinit(&all->spot_of);
 	sw_map64_deinit(&all->runs);
 	sw_map64_deinit(&all->awaits);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/clr/tasks/running.h"
 #include "arch/arch.h"
+#include "cleanup.h"
+#include "runtimes/clr/code/entry_points.h"
 #include "runtimes/clr/code/names.h"
 #include "runtimes/clr/code/ranges.h"
+#include "runtimes/clr/code/types.h"
 #include "runtimes/clr/metadata/names.h"
 #include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/tasks/prepare.h"
@@ -13,6 +16,7 @@
 enum {
 	NOTES_MAX = 1 << 16,
 	CANDIDATES_MAX = 8,
+	BY_NAME = 1,            /* no MethodTable */
 	INNER_FRAMES = 3,       /* between the frame that has the box and its method's */
 	FRAME_BYTES_MAX = 4096, /* of AsyncStateMachineBox.MoveNext(): it has some hundred */
 	PROMISE_WORDS = 4,      /* of an iterator's, in which its continuation is */
@@ -40,6 +44,65 @@ static bool is_box_class(const struct sw_clr_classes *at, uint32_t rid)
 	return rid != 0 && (rid == at->box_rid || rid == at->pooled_rid);
 }
 
+static uint64_t key_of(const struct sw_clr_code *code)
+{
+	return code->method_avma != 0 ? code->method_avma
+				      : code->base_avma + code->function.begin_rva;
+}
+
+/*
+ * Of code that was compiled ahead of time .NET 8 and 9 do not say what method it is, but the image has its name:
+ *
+ *	System.Private.CoreLib.dll!...AsyncTaskMethodBuilder`1+AsyncStateMachineBox`1[...,System.__Canon].MoveNext(Thread)
+ *
+ * *ret: BY_NAME, and the arguments in brackets are kept.
+ */
+static bool is_named_box_method(struct sw_clr *clr, struct sw_clr_names *names,
+				const struct sw_clr_code *code, uint64_t *ret)
+{
+	static const char *const boxes[] = {
+		"!System.Runtime.CompilerServices.AsyncTaskMethodBuilder`1+AsyncStateMachineBox`1[",
+		"!System.Runtime.CompilerServices.PoolingAsyncValueTaskMethodBuilder`1+"
+		"StateMachineBox`1[",
+	};
+	struct sw_clr_all_tasks *all = clr->tasks;
+	struct sw_clr_start start;
+	const char *name = code->kind == SW_CLR_CODE_R2R
+				   ? sw_clr_entry_point_name(names, code, &start)
+				   : NULL,
+		   *found = NULL, *end = NULL;
+	for (size_t i = 0; name != NULL && found == NULL && i < SW_ARRAY_SIZE(boxes); i++)
+		if ((found = strstr(name, boxes[i])) != NULL)
+			found += strlen(boxes[i]) - 1;
+	if (found != NULL)
+		end = strstr(found, "].");
+	const char *kept = end != NULL ? sw_arena_strndup(&clr->arena, found,
+							   (size_t) (end + 1 - found))
+				       : NULL;
+	*ret = kept != NULL &&
+			       sw_map64_put(&all->box_arguments, key_of(code), (uintptr_t) kept) >= 0
+		       ? BY_NAME
+		       : 0;
+	all->failed_nomem |= sw_map64_put(&all->is_box_method, key_of(code), *ret) < 0;
+	return *ret != 0;
+}
+
+/* Whether a box is of the class that a method's code was made for: table is what is_box_method() says. */
+static bool is_made_for(struct sw_clr *clr, const struct sw_clr_code *code, uint64_t table,
+			uint64_t canon)
+{
+	struct sw_clr_names *names = sw_clr_names_get(clr);
+	uint64_t kept;
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	if (table != BY_NAME)
+		return canon == table;
+	if (names == NULL || !sw_map64_get(&clr->tasks->box_arguments, key_of(code), &kept))
+		return false;
+	sw_clr_table_arguments(names, &names->at[clr->tasks->runtime], canon, &text);
+	return !text.failed && text.size > 0 &&
+	       strcmp(text.data, (const char *) (uintptr_t) kept) == 0;
+}
+
 /* Whether the code is a method of AsyncStateMachineBox, or of the pooled one; *ret: the class that it was made for. */
 static bool is_box_method(struct sw_clr *clr, const struct sw_clr_code *code, uint64_t *ret)
 {
@@ -47,10 +110,12 @@ static bool is_box_method(struct sw_clr *clr, const struct sw_clr_code *code, ui
 	struct sw_clr_names *names = sw_clr_names_get(clr);
 	uint64_t module, table = 0;
 	uint32_t rid;
-	if (sw_map64_get(&all->is_box_method, code->method_avma, ret))
+	if (sw_map64_get(&all->is_box_method, key_of(code), ret))
 		return *ret != 0;
 	if (names == NULL || code->runtime != &clr->runtimes[all->runtime])
 		return false;
+	if (code->method_avma == 0)
+		return is_named_box_method(clr, names, code, ret);
 	const struct sw_clr_name_layout *at = &names->at[all->runtime];
 	const struct sw_clr_module *m = sw_clr_module_get(names, at, all->at.library_avma);
 	if (m == NULL || !m->has_metadata ||
@@ -81,7 +146,8 @@ void sw_clr_tasks_note(struct sw_clr *clr, const struct sw_clr_code *code,
 	uint64_t table;
 	/* The innermost one has called nothing. */
 	if ((snap->live && !snap->priv->tasks && !snap->priv->awaits) || cursor->exact_pc ||
-	    code->method_avma == 0 || caller_sp_avma <= cursor->regs.sp_avma ||
+	    (code->method_avma == 0 && code->kind != SW_CLR_CODE_R2R) ||
+	    caller_sp_avma <= cursor->regs.sp_avma ||
 	    caller_sp_avma - cursor->regs.sp_avma > FRAME_BYTES_MAX)
 		return;
 	struct sw_clr_all_tasks *all = sw_clr_tasks_get(clr);
@@ -182,7 +248,8 @@ struct candidates {
 	bool more;
 };
 
-static void candidate_add(struct sw_clr *clr, struct candidates *c, uint64_t word, uint64_t table)
+static void candidate_add(struct sw_clr *clr, struct candidates *c, uint64_t word,
+			  const struct sw_clr_code *code, uint64_t table)
 {
 	struct sw_clr_all_tasks *all = clr->tasks;
 	uint64_t fields;
@@ -198,7 +265,8 @@ static void candidate_add(struct sw_clr *clr, struct candidates *c, uint64_t wor
 		return;
 	uint64_t box = sw_clr_box_table(&all->at, clr->memory, class->table_avma);
 	class = sw_clr_class_get(&all->at, &all->classes, box);
-	if (class == NULL || class->canon_avma != table || !sw_clr_box_pending(&all->chain, word) ||
+	if (class == NULL || !is_made_for(clr, code, table, class->canon_avma) ||
+	    !sw_clr_box_pending(&all->chain, word) ||
 	    sw_clr_task_machine(clr, word, &state, &fields) == NULL)
 		return;
 	c->more |= c->n == CANDIDATES_MAX;
@@ -227,6 +295,7 @@ static void words_each(struct sw_clr *clr, const struct sw_clr_note *note,
 
 struct looking {
 	struct candidates *candidates;
+	const struct sw_clr_code *code;
 	uint64_t table;
 	bool seen[CANDIDATES_MAX];
 };
@@ -234,7 +303,7 @@ struct looking {
 static void word_take(struct sw_clr *clr, void *arg, uint64_t word)
 {
 	struct looking *l = arg;
-	candidate_add(clr, l->candidates, word, l->table);
+	candidate_add(clr, l->candidates, word, l->code, l->table);
 }
 
 /* What MoveNext() works on: the state machine, in the box or by itself. */
@@ -292,7 +361,7 @@ static bool box_of(struct sw_clr *clr, size_t index, uint64_t table, bool exclud
 {
 	const struct sw_clr_note *note = &clr->tasks->notes[index];
 	struct candidates c = {.n = 0};
-	struct looking l = {.candidates = &c, .table = table};
+	struct looking l = {.candidates = &c, .code = note->code, .table = table};
 	words_each(clr, note, word_take, &l);
 	if (c.n > 1)
 		candidates_compare(clr, index, &l);
