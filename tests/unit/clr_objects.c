@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { TABLE_BYTES = 0x50, CLASS_BYTES = 0x40, FIELD_BYTES = 16, MACHINE_RID = 7 };
+enum { TABLE_BYTES = 0x80, CLASS_BYTES = 0x40, FIELD_BYTES = 16, MACHINE_RID = 7, SOURCE_RID = 9 };
 
 void clr_objects_put(struct clr_objects *w, uint64_t avma, uint64_t value, size_t bytes)
 {
@@ -49,6 +49,20 @@ static void box_make(struct clr_objects *w)
 	clr_objects_put(w, field + 12, OBJECTS_STATE - 8, 4);
 }
 
+/* A pooled box, whose parent has one field: what awaits it. */
+static void pooled_make(struct clr_objects *w)
+{
+	uint64_t base = class_make(w, OBJECTS_POOLED_BASE_RID, 0, 0x50), class,
+		 field = take(w, FIELD_BYTES);
+	w->pooled = class_make(w, OBJECTS_POOLED_RID, base, 0x60);
+	memcpy(&class, w->data + (base + 40 - OBJECTS_DATA), 8);
+	clr_objects_put(w, class + 24, field, 8);
+	clr_objects_put(w, class + 50, 1, 2);
+	clr_objects_put(w, field, base, 8);
+	clr_objects_put(w, field + 8, SOURCE_RID, 4);
+	clr_objects_put(w, field + 12, OBJECTS_SOURCE - 8, 4);
+}
+
 static bool go_on(void *arg)
 {
 	(void) arg;
@@ -74,21 +88,27 @@ void clr_objects_init(struct clr_objects *w)
 					.class_fields = 24,
 					.class_n_fields = 50,
 					.class_n_statics = 54,
+					.row_shift = 8,
 					.dict_n = 0,
 					.dict_arguments = 2,
 					.library_avma = OBJECTS_DATA + OBJECTS_LIBRARY,
 					.known = {{OBJECTS_TASK_RID, SW_CLR_TASK},
 						  {OBJECTS_BOX_RID, SW_CLR_BOX},
 						  {OBJECTS_DELEGATE_RID, SW_CLR_DELEGATE},
-						  {OBJECTS_LIST_RID, SW_CLR_LIST}},
-					.n_known = 4,
+						  {OBJECTS_LIST_RID, SW_CLR_LIST},
+						  {OBJECTS_POOLED_RID, SW_CLR_POOLED}},
+					.n_known = 5,
 					.task_flags = OBJECTS_FLAGS,
 					.task_continuation = OBJECTS_CONTINUATION,
 					.delegate_target = OBJECTS_TARGET,
 					.list_items = 8,
 					.list_size = 16,
 					.box_rid = OBJECTS_BOX_RID,
-					.box_machine_rid = MACHINE_RID};
+					.box_machine_rid = MACHINE_RID,
+					.pooled_rid = OBJECTS_POOLED_RID,
+					.pooled_machine_rid = MACHINE_RID,
+					.pooled_base_rid = OBJECTS_POOLED_BASE_RID,
+					.pooled_source_rid = SOURCE_RID};
 	w->cache.memory = w->memory;
 	w->task = class_make(w, OBJECTS_TASK_RID, 0, 0x50);
 	w->box = class_make(w, OBJECTS_BOX_RID, w->task, 0x70);
@@ -99,6 +119,7 @@ void clr_objects_init(struct clr_objects *w)
 	w->array = class_make(w, OBJECTS_OTHER_RID, 0, 0x18);
 	clr_objects_put(w, w->array, 0x80000008, 4);
 	box_make(w);
+	pooled_make(w);
 	w->chain = (struct sw_clr_chain){.at = &w->at, .classes = &w->cache, .memory = w->memory};
 	w->graph.at = &w->at;
 	w->graph.classes = &w->cache;

@@ -308,6 +308,8 @@ static class Awaits
                 Thread.Sleep(10);
             Thread.Sleep(300);
         }
+        List<Task> kept = keep;
         Program.Ready();
+        GC.KeepAlive(kept); // on this thread's stack, so that it leads to all of them
     }
 }

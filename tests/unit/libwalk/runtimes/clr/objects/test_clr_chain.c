@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* runtimes/clr/objects/: who awaits whom, and what can be reached, in made memory. */
 #include "clr_objects.h"
+#include "runtimes/clr/objects/class_layout.h"
 
 #include <stdarg.h>
 #include <setjmp.h>
@@ -66,6 +67,130 @@ static void ways(void **state)
 	assert_int_equal(next_of(clr_objects_box(&w, clr_objects_new(&w, w.other)), false), 0);
 	assert_int_equal(next_of(clr_objects_box(&w, outer + 8), false), 0);
 	assert_int_equal(next_of(clr_objects_box(&w, 0x123456789a8), false), 0);
+}
+
+static bool in_use(void *arg, uint64_t box_avma, bool *ret_done)
+{
+	*ret_done = false;
+	return box_avma == *(const uint64_t *) arg;
+}
+
+/* Boxes that are no tasks: among the first words of their source one leads to who awaits them. */
+static void pooled(void **state)
+{
+	(void) state;
+	uint64_t outer = clr_objects_box(&w, 0), box = clr_objects_new(&w, w.pooled),
+		 other = clr_objects_new(&w, w.pooled);
+	bool done, forks;
+	assert_int_equal(next_of(box, false), 0);
+	clr_objects_put(&w, box + OBJECTS_SOURCE, delegate_of(clr_objects_new(&w, w.other)), 8);
+	clr_objects_put(&w, box + OBJECTS_SOURCE + 8, outer, 8);
+	assert_int_equal(next_of(box, false), outer);
+	clr_objects_put(&w, box + OBJECTS_SOURCE + 8, task_of(delegate_of(outer)), 8);
+	assert_int_equal(next_of(box, false), outer);
+	clr_objects_put(&w, box + OBJECTS_SOURCE + 16, clr_objects_box(&w, 0), 8);
+	assert_int_equal(next_of(box, true), outer);
+	/* What is awaited may be such a box, too; one that is in the pool is none. */
+	assert_int_equal(next_of(clr_objects_box(&w, box), false), box);
+	w.chain.pooled = in_use;
+	w.chain.arg = &box;
+	assert_int_equal(next_of(clr_objects_box(&w, box), false), box);
+	assert_int_equal(next_of(clr_objects_box(&w, other), false), 0);
+	assert_true(sw_clr_is_box(&w.chain, box, &done) && !done);
+	assert_false(sw_clr_is_box(&w.chain, other, &done));
+	/* What was not copied is said; a number behind the references is not missing. */
+	bool cut = false;
+	w.chain.cut = &cut;
+	clr_objects_put(&w, box + OBJECTS_SOURCE + 16, 0, 8);
+	clr_objects_put(&w, box + OBJECTS_SOURCE + 24, 0x123456789a8, 8);
+	assert_int_equal(sw_clr_chain_next(&w.chain, box, &forks), outer);
+	assert_false(cut);
+	clr_objects_put(&w, box + OBJECTS_SOURCE + 8, 0x123456789a8, 8);
+	assert_int_equal(sw_clr_chain_next(&w.chain, box, &forks), 0);
+	assert_true(cut);
+}
+
+static void put_table(uint64_t offset, uint64_t value, size_t bytes)
+{
+	clr_objects_put(&w, w.box + offset, value, bytes);
+}
+
+/* .NET 8: the module that loaded a generic type may be another one than its own, which is then behind its words. */
+static void modules_of_8(void **state)
+{
+	(void) state;
+	uint64_t library = OBJECTS_DATA + OBJECTS_LIBRARY, class;
+	memcpy(&class, w.data + (w.box + 40 - OBJECTS_DATA), 8);
+	w.at.row_shift = 16;
+	w.at.module_may_differ = true;
+	put_table(8, (uint64_t) OBJECTS_BOX_RID << 16 | 0x0f, 4);
+	assert_int_equal(sw_clr_table_module(&w.at, w.memory, w.box), library);
+	assert_int_equal(sw_clr_box_table(&w.at, w.memory, w.box), w.box);
+	put_table(24, 0x1000, 8);
+	assert_int_equal(sw_clr_table_module(&w.at, w.memory, w.box), 0x1000);
+	/* 9 methods take two words, then one for each of two bits. */
+	put_table(12, 9, 2);
+	put_table(8, (uint64_t) OBJECTS_BOX_RID << 16 | 0x1f, 4);
+	put_table(64 + 8 * 4, library, 8);
+	assert_int_equal(sw_clr_table_module(&w.at, w.memory, w.box), library);
+	put_table(8, (uint64_t) OBJECTS_BOX_RID << 16 | 0x1d, 4);
+	assert_int_equal(sw_clr_table_module(&w.at, w.memory, w.box), 0);
+	/* One that is not generic has its own. */
+	assert_int_equal(sw_clr_table_module(&w.at, w.memory, w.task), library);
+}
+
+/* .NET 8: how many fields there are stands behind the class, whatever its kind. */
+static void counts_of_8(void **state)
+{
+	(void) state;
+	uint64_t class;
+	uint32_t offset;
+	memcpy(&class, w.data + (w.box + 40 - OBJECTS_DATA), 8);
+	w.at.class_counts_behind = true;
+	w.at.class_n_fields = 0;
+	w.at.class_n_statics = 8;
+	clr_objects_put(&w, class + 49, 0, 1);
+	clr_objects_put(&w, class + 50, 0x38, 1);
+	clr_objects_put(&w, class + 51, 0, 1);
+	clr_objects_put(&w, class + 0x38, 1, 4);
+	clr_objects_put(&w, class + 0x38 + 8, 0, 4);
+	put_table(16, 0, 8); /* no parent */
+	assert_true(sw_clr_field_find(&w.at, w.memory, w.box, w.at.box_machine_rid, false, &offset));
+	assert_int_equal(offset, OBJECTS_STATE - 8);
+	clr_objects_put(&w, class + 0x38, 0, 4); /* what is behind the list is no field */
+	assert_false(sw_clr_field_find(&w.at, w.memory, w.box, w.at.box_machine_rid, false, &offset));
+	clr_objects_put(&w, class + 0x38, 1, 4);
+	clr_objects_put(&w, class + 49, 1, 1); /* packed */
+	assert_false(sw_clr_field_find(&w.at, w.memory, w.box, w.at.box_machine_rid, false, &offset));
+}
+
+/* What is known of .NET 8 and 9 counts where String is as all know it. */
+static void known_layouts(void **state)
+{
+	(void) state;
+	struct sw_clr_contract none = {0};
+	struct sw_clr_layout layout = {0};
+	struct sw_clr_classes at = {0};
+	assert_false(sw_clr_class_layout(&none, &layout, &at));
+	layout.fixed_version = 9; /* has a description of most */
+	assert_false(sw_clr_class_layout(&none, &layout, &at));
+	layout.fixed_version = 8;
+	assert_true(sw_clr_class_layout(&none, &layout, &at));
+	assert_int_equal(at.row_shift, 16);
+	assert_true(at.class_counts_behind && at.module_may_differ && at.module_statics != 0);
+	assert_int_equal(at.module_types, 752);
+	uint64_t class, fields = clr_objects_new(&w, 0);
+	memcpy(&class, w.data + (w.other + 40 - OBJECTS_DATA), 8);
+	clr_objects_put(&w, class + 24, fields, 8);
+	clr_objects_put(&w, class + 50, 2, 2);
+	for (uint64_t i = 0; i < 2; i++) {
+		clr_objects_put(&w, fields + 16 * i, w.other, 8);
+		clr_objects_put(&w, fields + 16 * i + 8, 21 + i, 4);
+		clr_objects_put(&w, fields + 16 * i + 12, 4 * i, 4);
+	}
+	assert_true(sw_clr_class_layout_holds(&w.at, w.memory, w.other, 21, 22));
+	assert_false(sw_clr_class_layout_holds(&w.at, w.memory, w.other, 22, 21));
+	assert_false(sw_clr_class_layout_holds(&w.at, w.memory, w.other, 21, 0));
 }
 
 static void done_ones_go_nowhere(void **state)
@@ -166,6 +291,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(ways, begin),
+		cmocka_unit_test_setup(pooled, begin),
+		cmocka_unit_test_setup(modules_of_8, begin),
+		cmocka_unit_test_setup(counts_of_8, begin),
+		cmocka_unit_test_setup(known_layouts, begin),
 		cmocka_unit_test_setup(done_ones_go_nowhere, begin),
 		cmocka_unit_test_setup(cycles_end, begin),
 		cmocka_unit_test_setup(machine, begin),
