@@ -22,7 +22,7 @@ enum {
 	OBJECTS_TARGET = 8, /* in a delegate */
 	OBJECTS_BOX_FLAGS = 0x2000400,
 	OBJECTS_DONE = 0x1000000,
-	OBJECTS_STATE = 0x48, /* of the state machine in a box */
+	OBJECTS_STATE = 0x48,  /* of the state machine in a box */
 	OBJECTS_SOURCE = 0x18, /* what awaits it, in a pooled box */
 };
 

@@ -27,7 +27,7 @@ enum {
 	BOX_WAITS = 0x2000000,
 	LIST_MAX = 64,
 	SOURCE_WORDS = 4,
-	SOURCE_REFERENCES = 2, /* of these, in all versions */
+	SOURCE_REFERENCES = 2,             /* of these, in all versions */
 	ELEMENTS = 2 * SW_CLR_OBJECT_HEAD, /* of an array */
 };
 

@@ -25,8 +25,8 @@ struct row {
 	int nine, eight; /* what it is in these versions, or UNKNOWN */
 };
 
-#define ROW(type, field, member, nine, eight)                                          \
-	{                                                                              \
+#define ROW(type, field, member, nine, eight)                                           \
+	{                                                                               \
 		{type, field, offsetof(struct sw_clr_classes, member)}, (nine), (eight) \
 	}
 
@@ -62,7 +62,7 @@ bool sw_clr_class_layout(const struct sw_clr_contract *contract, const struct sw
 	for (size_t i = 0; i < SW_ARRAY_SIZE(rows); i++) {
 		if (described && sw_clr_row_resolve(contract, &rows[i].row, ret))
 			continue;
-		int known = layout->fixed_version == 9	? rows[i].nine
+		int known = layout->fixed_version == 9   ? rows[i].nine
 			    : layout->fixed_version == 8 ? rows[i].eight
 							 : UNKNOWN;
 		if (known == UNKNOWN)

@@ -12,7 +12,6 @@ bool sw_clr_class_layout(const struct sw_clr_contract *contract, const struct sw
 
 /* Whether String, whose two fields are where compilers of all versions expect them, is described as at has it. */
 bool sw_clr_class_layout_holds(const struct sw_clr_classes *at, struct sw_memory memory,
-			       uint64_t string_table_avma, uint32_t length_rid,
-			       uint32_t first_rid);
+			       uint64_t string_table_avma, uint32_t length_rid, uint32_t first_rid);
 
 #endif

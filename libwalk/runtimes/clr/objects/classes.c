@@ -247,7 +247,8 @@ bool sw_clr_pooled_source(const struct sw_clr_classes *at, struct sw_memory memo
 	uint64_t base;
 	uint32_t rid;
 	if (at->pooled_source_rid == 0 ||
-	    !sw_clr_u64(memory, sw_clr_box_table(at, memory, table_avma), at->table_parent, &base) ||
+	    !sw_clr_u64(memory, sw_clr_box_table(at, memory, table_avma), at->table_parent,
+			&base) ||
 	    base % 8 != 0 || !is_of_library(at, memory, base, &rid) || rid != at->pooled_base_rid ||
 	    !sw_clr_field_find(at, memory, base, at->pooled_source_rid, false, ret))
 		return false;

@@ -58,12 +58,12 @@ struct sw_clr_classes {
 	uint32_t class_table, class_fields, class_n_fields, class_n_statics;
 	bool class_counts_behind; /* the last two are behind a class of any kind, with 4 bytes each */
 	unsigned row_shift;       /* of a type's row, in table_flags2 */
-	bool module_may_differ;   /* table_module need not be the type's own: sw_clr_table_module() */
+	bool module_may_differ; /* table_module need not be the type's own: sw_clr_table_module() */
 	uint32_t dict_n, dict_arguments;
 	uint32_t map_next, map_data, map_count, map_mask;
 	uint32_t module_types;
 	uint32_t statics_bytes, statics_gc; /* before what table_aux leads to */
-	uint32_t module_statics;            /* where a module's types have them together; 0: they do not */
+	uint32_t module_statics; /* where a module's types have them together; 0: they do not */
 	/* The runtime's own library: System.Private.CoreLib */
 	uint64_t library_avma; /* Module */
 	struct {

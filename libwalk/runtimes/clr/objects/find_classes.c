@@ -223,7 +223,8 @@ static uint64_t statics_of(const struct finding *f, uint64_t table)
 	} else {
 		aux -= at->statics_bytes;
 	}
-	return sw_clr_u64(f->memory, aux, at->statics_gc, &statics) && !(statics & STATICS_NOT_READY)
+	return sw_clr_u64(f->memory, aux, at->statics_gc, &statics) &&
+			       !(statics & STATICS_NOT_READY)
 		       ? statics
 		       : 0;
 }
@@ -259,8 +260,7 @@ static bool layout_holds(const struct finding *f, uint64_t object_table)
 					 sw_clr_field_rid(&f->library, string, "_stringLength"),
 					 sw_clr_field_rid(&f->library, string, "_firstChar")) &&
 	       slot_find(f, "System.String", "Empty", &slot) &&
-	       sw_memory_u64(f->memory, slot, &empty) &&
-	       sw_memory_u64(f->memory, empty, &word) &&
+	       sw_memory_u64(f->memory, slot, &empty) && sw_memory_u64(f->memory, empty, &word) &&
 	       (word & ~(uint64_t) SW_CLR_TABLE_UNMASK) == table;
 }
 
@@ -299,7 +299,8 @@ bool sw_clr_classes_find(const struct sw_clr_contract *contract, const struct sw
 	    !sw_clr_u64(memory, table, ret->table_module, &ret->library_avma) ||
 	    !open(arg, ret->library_avma, &f.library) || !rids_find(&f) || !members_find(&f))
 		return false;
-	*ret_why = "the runtime has its classes in another way than the .NET 8 and 9 that are known";
+	*ret_why =
+		"the runtime has its classes in another way than the .NET 8 and 9 that are known";
 	if (layout->fixed_version != 0 && !layout_holds(&f, table))
 		return false;
 	slot_add(&f, "System.Threading.TimerQueue", "<Instances>k__BackingField");

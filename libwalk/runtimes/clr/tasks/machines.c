@@ -110,8 +110,7 @@ static bool machine_read(struct sw_clr *clr, size_t runtime, const struct sw_clr
 {
 	struct sw_clr_names *names = sw_clr_names_get(clr);
 	uint32_t flags2;
-	if (names == NULL ||
-	    !sw_clr_u32(clr->memory, m->table_avma, at->table_flags2, &flags2))
+	if (names == NULL || !sw_clr_u32(clr->memory, m->table_avma, at->table_flags2, &flags2))
 		return false;
 	m->module_avma = sw_clr_table_module(at, clr->memory, m->table_avma);
 	m->module = sw_clr_module_get(names, &names->at[runtime], m->module_avma);

@@ -17,7 +17,7 @@ struct sw_clr_machine {
 	uint32_t
 		promise_off; /* of an iterator's promise to its caller; SW_CLR_ABSENT: it has none */
 	uint32_t builder_off; /* of the field <>t__builder; the same */
-	const char *name;    /* "T.dll!Ns.Type.Method": the arena's */
+	const char *name;     /* "T.dll!Ns.Type.Method": the arena's */
 };
 
 enum { SW_CLR_STATE_RUNNING = -1, SW_CLR_STATE_DONE = -2, SW_CLR_STATE_UNKNOWN = INT32_MIN };

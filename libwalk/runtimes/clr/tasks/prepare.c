@@ -75,8 +75,7 @@ bool sw_clr_tasks_classes(struct sw_clr *clr, const char **ret_why)
 	*ret_why = "tasks are read of .NET 8 to 10 only";
 	for (size_t i = 0; names != NULL && i < clr->n_runtimes; i++) {
 		struct library library = {names, &names->at[i]};
-		if (clr->runtimes[i].is_windows || !names->at[i].usable ||
-		    !clr->runtimes[i].usable)
+		if (clr->runtimes[i].is_windows || !names->at[i].usable || !clr->runtimes[i].usable)
 			continue;
 		all->runtime = i;
 		/* That costs some milliseconds: it was found for the window. */

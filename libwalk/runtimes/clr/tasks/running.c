@@ -76,11 +76,11 @@ static bool is_named_box_method(struct sw_clr *clr, struct sw_clr_names *names,
 			found += strlen(boxes[i]) - 1;
 	if (found != NULL)
 		end = strstr(found, "].");
-	const char *kept = end != NULL ? sw_arena_strndup(&clr->arena, found,
-							   (size_t) (end + 1 - found))
-				       : NULL;
-	*ret = kept != NULL &&
-			       sw_map64_put(&all->box_arguments, key_of(code), (uintptr_t) kept) >= 0
+	const char *kept =
+		end != NULL ? sw_arena_strndup(&clr->arena, found, (size_t) (end + 1 - found))
+			    : NULL;
+	*ret = kept != NULL && sw_map64_put(&all->box_arguments, key_of(code), (uintptr_t) kept) >=
+				       0
 		       ? BY_NAME
 		       : 0;
 	all->failed_nomem |= sw_map64_put(&all->is_box_method, key_of(code), *ret) < 0;

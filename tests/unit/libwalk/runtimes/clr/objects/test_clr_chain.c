@@ -155,13 +155,16 @@ static void counts_of_8(void **state)
 	clr_objects_put(&w, class + 0x38, 1, 4);
 	clr_objects_put(&w, class + 0x38 + 8, 0, 4);
 	put_table(16, 0, 8); /* no parent */
-	assert_true(sw_clr_field_find(&w.at, w.memory, w.box, w.at.box_machine_rid, false, &offset));
+	assert_true(
+		sw_clr_field_find(&w.at, w.memory, w.box, w.at.box_machine_rid, false, &offset));
 	assert_int_equal(offset, OBJECTS_STATE - 8);
 	clr_objects_put(&w, class + 0x38, 0, 4); /* what is behind the list is no field */
-	assert_false(sw_clr_field_find(&w.at, w.memory, w.box, w.at.box_machine_rid, false, &offset));
+	assert_false(
+		sw_clr_field_find(&w.at, w.memory, w.box, w.at.box_machine_rid, false, &offset));
 	clr_objects_put(&w, class + 0x38, 1, 4);
 	clr_objects_put(&w, class + 49, 1, 1); /* packed */
-	assert_false(sw_clr_field_find(&w.at, w.memory, w.box, w.at.box_machine_rid, false, &offset));
+	assert_false(
+		sw_clr_field_find(&w.at, w.memory, w.box, w.at.box_machine_rid, false, &offset));
 }
 
 /* What is known of .NET 8 and 9 counts where String is as all know it. */
@@ -190,6 +193,7 @@ static void known_layouts(void **state)
 	}
 	assert_true(sw_clr_class_layout_holds(&w.at, w.memory, w.other, 21, 22));
 	assert_false(sw_clr_class_layout_holds(&w.at, w.memory, w.other, 22, 21));
+	assert_false(sw_clr_class_layout_holds(&w.at, w.memory, w.other, 21, 21));
 	assert_false(sw_clr_class_layout_holds(&w.at, w.memory, w.other, 21, 0));
 }
 
