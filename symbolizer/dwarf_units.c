@@ -9,7 +9,6 @@ enum {
 	UNITS_DEADLINE_EVERY = 256,
 	UNIT_RANGES_MAX = 1 << 20,
 	ARANGES_MATCHES_MAX = 1 << 24, /* range and address pairs */
-	TUPLE_BYTES = 16,
 };
 
 /* Index of the first want at or after svma. */
@@ -44,15 +43,28 @@ static size_t range_match(struct sw_dwarf_want *wants, size_t n, uint64_t start,
 struct set {
 	struct sw_bytes bytes; /* all of it, with its length */
 	uint64_t unit_off;
-	uint64_t tuples_off; /* in bytes; 0: a version or a size of address that nobody writes */
+	uint64_t tuples_off;   /* in bytes; 0: a version or a size of address that nobody writes */
+	uint8_t address_bytes; /* 8; 4 for i386 */
 };
+
+/* An address or a length of the set. */
+static bool set_word(const struct set *set, uint64_t off, uint64_t *ret)
+{
+	uint32_t word;
+	if (set->address_bytes == sizeof(uint64_t))
+		return sw_bytes_u64(set->bytes, off, ret);
+	if (!sw_bytes_u32(set->bytes, off, &word))
+		return false;
+	*ret = word;
+	return true;
+}
 
 /* False when it is cut. */
 static bool set_read(struct sw_bytes aranges, uint64_t at, struct set *ret)
 {
 	uint32_t length32, off32 = 0;
 	uint16_t version = 0;
-	uint8_t address_bytes = 0, segment_bytes = 0;
+	uint8_t segment_bytes = 0;
 	uint64_t length, unit_off = 0;
 	if (!sw_bytes_u32(aranges, at, &length32))
 		return false;
@@ -71,9 +83,12 @@ static bool set_read(struct sw_bytes aranges, uint64_t at, struct set *ret)
 	else if (sw_bytes_u32(set.bytes, field, &off32))
 		unit_off = off32;
 	field += wide ? 8 : 4;
-	if (version == 2 && sw_bytes_u8(set.bytes, field, &address_bytes) && address_bytes == 8 &&
-	    sw_bytes_u8(set.bytes, field + 1, &segment_bytes) && segment_bytes == 0)
-		set.tuples_off = (field + 2 + TUPLE_BYTES - 1) & ~(uint64_t) (TUPLE_BYTES - 1);
+	if (version == 2 && sw_bytes_u8(set.bytes, field, &set.address_bytes) &&
+	    (set.address_bytes == 8 || set.address_bytes == 4) &&
+	    sw_bytes_u8(set.bytes, field + 1, &segment_bytes) && segment_bytes == 0) {
+		uint64_t tuple_bytes = 2 * (uint64_t) set.address_bytes;
+		set.tuples_off = (field + 2 + tuple_bytes - 1) & ~(tuple_bytes - 1);
+	}
 	set.unit_off = unit_off;
 	*ret = set;
 	return true;
@@ -85,9 +100,9 @@ void sw_dwarf_aranges_match(struct sw_bytes aranges, struct sw_dwarf_want *wants
 	size_t matches = 0;
 	for (uint64_t at = 0; set_read(aranges, at, &set); at += set.bytes.size) {
 		uint64_t tuple = set.tuples_off, start, bytes;
-		for (; tuple != 0 && sw_bytes_u64(set.bytes, tuple, &start) &&
-		       sw_bytes_u64(set.bytes, tuple + 8, &bytes);
-		     tuple += TUPLE_BYTES) {
+		for (; tuple != 0 && set_word(&set, tuple, &start) &&
+		       set_word(&set, tuple + set.address_bytes, &bytes);
+		     tuple += 2 * (uint64_t) set.address_bytes) {
 			matches += range_match(wants, n, start, bytes, set.unit_off);
 			if (matches > ARANGES_MATCHES_MAX)
 				return;

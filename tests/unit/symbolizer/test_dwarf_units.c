@@ -52,6 +52,23 @@ static void put_wide_set(struct aranges *a, uint64_t unit_off, uint64_t start, u
 	put(a, 0, 8);
 }
 
+/* Of i386: tuples of 8 bytes, with their header of 12 aligned to that. */
+static void put_set_i386(struct aranges *a, uint64_t unit_off, uint64_t start, uint64_t bytes)
+{
+	put(a, 12 + 24, 4);
+	put(a, 2, 2);
+	put(a, unit_off, 4);
+	put(a, 4, 1);
+	put(a, 0, 1);
+	put(a, 0, 4);
+	put(a, start, 4);
+	put(a, bytes, 4);
+	put(a, start + 0x10000, 4);
+	put(a, bytes, 4);
+	put(a, 0, 4);
+	put(a, 0, 4);
+}
+
 static struct sw_bytes bytes_of(const struct aranges *a)
 {
 	return (struct sw_bytes){a->bytes, a->size};
@@ -81,6 +98,24 @@ static void test_match(void **state)
 		assert_int_equal(wants[i].die_off, expected[i]);
 }
 
+static void test_addresses_of_4_bytes(void **state)
+{
+	(void) state;
+	struct aranges a = {0};
+	put_set_i386(&a, 0x11, 0x8049000, 0x100);
+	put_set(&a, 0x22, 0x5000, 0x10);
+	put_set_i386(&a, 0x33, 0xfffff000, 0x10);
+	struct sw_dwarf_want wants[] = {
+		want_at(0x5000),    want_at(0x8048fff), want_at(0x8049000),  want_at(0x80490ff),
+		want_at(0x8049100), want_at(0x8059000), want_at(0xfffff00f), want_at(0x10000f000),
+	};
+	sw_dwarf_aranges_match(bytes_of(&a), wants, 8);
+	static const uint64_t expected[] = {0x22,       SW_NO_UNIT, 0x11, 0x11,
+					    SW_NO_UNIT, 0x11,       0x33, SW_NO_UNIT};
+	for (size_t i = 0; i < 8; i++)
+		assert_int_equal(wants[i].die_off, expected[i]);
+}
+
 /* Versions, address sizes and segments that nobody writes: skipped, what follows is read. */
 static void test_unknown_set_is_skipped(void **state)
 {
@@ -88,7 +123,7 @@ static void test_unknown_set_is_skipped(void **state)
 	static const struct {
 		size_t at;
 		uint8_t value;
-	} edits[] = {{4, 3}, {10, 4}, {11, 1}};
+	} edits[] = {{4, 3}, {10, 2}, {11, 1}};
 	for (size_t i = 0; i < 3; i++) {
 		struct aranges a = {0};
 		put_set(&a, 0x11, 0x1000, 0x100);
@@ -146,6 +181,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_match),
+		cmocka_unit_test(test_addresses_of_4_bytes),
 		cmocka_unit_test(test_unknown_set_is_skipped),
 		cmocka_unit_test(test_cut_anywhere),
 		cmocka_unit_test(test_wide_ranges),
