@@ -36,17 +36,43 @@ static bool pe_code_at(const struct sw_snapshot *snap, const struct sw_place *pl
 }
 
 /* PE32 images have no function tables, but where functions begin often stands in other ones. */
-static bool pe32_start(const struct sw_cursor *c, uint64_t *ret_start_avma)
+static bool pe32_start(const struct sw_place *place, uint64_t avma, uint64_t *ret_start_avma)
 {
-	struct sw_pe_cfi *cfi = sw_pe_cfi_get(c->place->module);
-	uint64_t base = c->place->start_avma;
+	struct sw_pe_cfi *cfi = sw_pe_cfi_get(place->module);
+	uint64_t base = place->start_avma;
 	uint32_t start, end;
 	const char *section;
 	if (cfi == NULL ||
-	    !sw_pe_cfi_function(cfi, (uint32_t) (c->lookup_avma - base), &start, &end, &section))
+	    !sw_pe_cfi_function(cfi, (uint32_t) (avma - base), &start, &end, &section))
 		return false;
 	*ret_start_avma = base + start;
 	return true;
+}
+
+static bool elf_start(const struct sw_place *place, uint64_t avma, uint64_t *ret_start_avma)
+{
+	struct sw_elf_cfi *cfi =
+		place != NULL && place->resolved == 1 ? sw_elf_cfi_get(place->module) : NULL;
+	if (cfi == NULL || !sw_elf_function_start(cfi, avma - place->bias, ret_start_avma))
+		return false;
+	*ret_start_avma += place->bias;
+	return true;
+}
+
+static bool function_start(const struct sw_snapshot *snap, uint64_t avma, uint64_t *ret_start_avma)
+{
+	const struct sw_place *place = sw_snapshot_place(snap, avma);
+	return place != NULL && sw_module_kind(place->module) == SW_MODULE_PE
+		       ? pe32_start(place, avma, ret_start_avma)
+		       : elf_start(place, avma, ret_start_avma);
+}
+
+bool sw_function_ends(const struct sw_snapshot *snap, uint64_t avma, uint64_t next_avma)
+{
+	uint64_t start_avma, next_start_avma;
+	return function_start(snap, avma, &start_avma) &&
+	       (!function_start(snap, next_avma, &next_start_avma) ||
+		next_start_avma != start_avma);
 }
 
 static bool callee_start(struct sw_callee *callee)
@@ -59,7 +85,7 @@ static bool callee_start(struct sw_callee *callee)
 	struct sw_pe_code code;
 	if (place != NULL && sw_module_kind(place->module) == SW_MODULE_PE &&
 	    sw_memory_is_32bit(c->memory)) {
-		callee->known = pe32_start(c, &callee->start_avma);
+		callee->known = pe32_start(place, c->lookup_avma, &callee->start_avma);
 		return callee->known;
 	}
 	if (pe_code_at(c->snap, place, c->lookup_avma, &code)) {
@@ -68,14 +94,8 @@ static bool callee_start(struct sw_callee *callee)
 		callee->about = !code.has_entry;
 		return callee->known;
 	}
-	struct sw_elf_cfi *cfi =
-		place != NULL && place->resolved == 1 ? sw_elf_cfi_get(place->module) : NULL;
-	if (cfi == NULL ||
-	    !sw_elf_function_start(cfi, c->lookup_avma - place->bias, &callee->start_avma))
-		return false;
-	callee->start_avma += place->bias;
-	callee->known = true;
-	return true;
+	callee->known = elf_start(place, c->lookup_avma, &callee->start_avma);
+	return callee->known;
 }
 
 /* A target inside the function is one of its other entries. */

@@ -40,6 +40,9 @@ bool sw_is_called_near(const struct sw_cursor *c, uint64_t return_avma);
 /* True when avma is in executable memory. */
 bool sw_is_executable(const struct sw_snapshot *snap, uint64_t avma);
 
+/* Tables, or an ELF file's symbols, say that the function with code at avma has none at next_avma. */
+bool sw_function_ends(const struct sw_snapshot *snap, uint64_t avma, uint64_t next_avma);
+
 /* Code of compilers: of ELF files and of the vDSO. NULL: code of no file. */
 bool sw_is_native_code(const struct sw_place *place);
 

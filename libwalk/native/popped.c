@@ -71,6 +71,11 @@ static void follow(struct follower *f, uint64_t pc)
 		case SW_INSN_JUMP_FAR: jumped_far(f, pc); return;
 		case SW_INSN_STOP: return; /* it does not return this way */
 		case SW_INSN_BRANCH: way_add(f, insn.target); break;
+		case SW_INSN_CALL:
+			/* The last thing that a function does: its callee does not return. */
+			if (sw_function_ends(f->snap, pc, pc + insn.length))
+				return;
+			break;
 		default: break;
 		}
 		pc += insn.length;

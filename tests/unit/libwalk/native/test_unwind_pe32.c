@@ -25,6 +25,11 @@
  *		0x1043	ret $8
  * jumps:	0x1050	jmp *0x702000
  * ends:	0x1060	int3
+ * aborts:	0x1070	je 0x1075			table: it is followed by padding
+ *		0x1072	ret $4
+ *		0x1075	call *%eax			does not return
+ *		0x1077	nop; ret $8
+ * goes_on:	0x1080	call *%eax; ret $12		table: it ends with the ret
  */
 static const uint8_t text[0x100] = {[0x00] = 0xff,
 				    0xd0,
@@ -57,7 +62,23 @@ static const uint8_t text[0x100] = {[0x00] = 0xff,
 				    0x20,
 				    0x70,
 				    0,
-				    [0x60] = 0xcc};
+				    [0x60] = 0xcc,
+				    [0x70] = 0x74,
+				    3,
+				    0xc2,
+				    4,
+				    0,
+				    0xff,
+				    0xd0,
+				    0x90,
+				    0xc2,
+				    8,
+				    0,
+				    [0x80] = 0xff,
+				    0xd0,
+				    0xc2,
+				    12,
+				    0};
 static const uint8_t frames[] = {16, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x7c, 8,
 				 DW_CFA_def_cfa, 4, 4, DW_CFA_offset | 8, 1, DW_CFA_nop, DW_CFA_nop,
 				 /* start */
@@ -66,7 +87,10 @@ static const uint8_t frames[] = {16, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0
 				 20, 0, 0, 0, 0, 0, 0, 0, 0x10, 0x10, 0x40, 0, 0x10, 0, 0, 0,
 				 DW_CFA_advance_loc | 2, DW_CFA_def_cfa_offset, 8,
 				 DW_CFA_advance_loc | 5, DW_CFA_def_cfa_offset, 4, DW_CFA_nop,
-				 DW_CFA_nop};
+				 DW_CFA_nop,
+				 /* aborts, goes_on */
+				 12, 0, 0, 0, 0, 0, 0, 0, 0x70, 0x10, 0x40, 0, 7, 0, 0, 0, 12, 0, 0,
+				 0, 0, 0, 0, 0, 0x80, 0x10, 0x40, 0, 5, 0, 0, 0};
 
 enum {
 	BASE = 0x700000,
@@ -77,6 +101,8 @@ enum {
 	EITHER = BASE + 0x1040,
 	JUMPS = BASE + 0x1050,
 	ENDS = BASE + 0x1060,
+	ABORTS = BASE + 0x1070,
+	GOES_ON = BASE + 0x1080,
 	STACK = FAKE_STACK_AVMA + FAKE_STACK_BYTES,
 	TEB = 0x7ffd0000,
 	N_WORDS = 16,
@@ -179,6 +205,9 @@ static void test_popped(void **state)
 	popped_is(snap, JUMPS, true, 4);
 	popped_is(snap, EITHER, false, 0);
 	popped_is(snap, ENDS, false, 0);
+	popped_is(snap, ABORTS, true, 4);
+	popped_is(snap, ABORTS + 5, false, 0);
+	popped_is(snap, GOES_ON, true, 12);
 	popped_is(snap, STACK, false, 0);
 	fake_snapshot_destroy(snap);
 }
