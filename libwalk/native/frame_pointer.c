@@ -111,9 +111,9 @@ static bool is_listing(const struct sw_cursor *c, uint64_t pair_avma)
 }
 
 /* While they are, all behind the nearest one has been looked at already. */
-static struct skipped skipped_look(struct sw_callee *callee, uint64_t end_avma)
+static struct skipped skipped_look(const struct sw_cursor *c, struct sw_callee *callee,
+				   uint64_t end_avma)
 {
-	const struct sw_cursor *c = callee->cursor;
 	struct skipped found = {0};
 	/* Where its functions begin is often not known, and many use ebp for other things. */
 	bool is_windows = c->place != NULL && sw_module_kind(c->place->module) == SW_MODULE_PE;
@@ -214,11 +214,16 @@ static enum sw_step fp_step(void *state, struct sw_cursor *cursor, struct sw_ste
 	    !pair_find(cursor, rbp, &at) || !pair_read(cursor, rbp, at, pair))
 		return SW_STEP_DECLINE;
 	uint64_t cfa = at + 2 * sw_memory_word_bytes(cursor->memory);
-	struct sw_callee callee = sw_callee_of(cursor);
+	/* What Windows code calls through: import tables, which are written once. */
+	struct sw_snapshot_memory image = {.snap = cursor->snap, .thread = cursor->thread};
+	struct sw_cursor quiet = *cursor;
+	if (cursor->place != NULL && sw_module_kind(cursor->place->module) == SW_MODULE_PE)
+		quiet.memory = sw_snapshot_memory(&image);
+	struct sw_callee callee = sw_callee_of(&quiet);
 	bool pushed = sw_call_site_check(&callee, pair[1]) == SW_SITE_NONE;
 	if (pushed && !pushed_by_runtime(cursor, pair[1], cfa, pair[0]))
 		return SW_STEP_DECLINE;
-	const struct skipped skipped = skipped_look(&callee, at);
+	const struct skipped skipped = skipped_look(cursor, &callee, at);
 	if (skipped.verified)
 		return SW_STEP_DECLINE; /* the scan finds it */
 

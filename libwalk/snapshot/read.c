@@ -137,12 +137,17 @@ static size_t image_read(const struct sw_snapshot *snap, const struct sw_map *ma
 	return length;
 }
 
+/* Code and tables of a PE image, which do not change. Most of them are no mapping of the file. */
+static bool is_image(const struct sw_map *map, const struct sw_module *module, uint64_t avma,
+		     size_t length)
+{
+	return module != NULL && module->kind == SW_MODULE_PE && !(map->prot & SW_MAP_WRITE) &&
+	       length <= map->end_avma - avma;
+}
+
 static bool live_read(struct sw_snapshot_memory *m, uint64_t avma, uint8_t *to, size_t length)
 {
-	if (m->no_live || !m->snap->live || !sw_live_read(m->snap, avma, to, length))
-		return false;
-	m->live_reads++;
-	return true;
+	return !m->no_live && m->snap->live && sw_live_read(m->snap, avma, to, length);
 }
 
 /* Bytes at avma that were copied; how many. Else 0, and *length is cut to where copies begin. */
@@ -177,8 +182,10 @@ static bool parts_read(struct sw_snapshot_memory *m, uint64_t avma, uint8_t *to,
 		bool memory_first = module != NULL && module->kind == SW_MODULE_PE;
 		if (n == 0 && !memory_first)
 			n = image_read(m->snap, map, avma, to, part);
-		if (n == 0 && live_read(m, avma, to, part))
+		if (n == 0 && live_read(m, avma, to, part)) {
 			n = part;
+			m->live_reads += !is_image(map, module, avma, part);
+		}
 		if (n == 0 && memory_first)
 			n = image_read(m->snap, map, avma, to, part);
 		if (n == 0)

@@ -13,7 +13,8 @@ void sw_snapshot_index_copies(struct sw_snapshot *snap);
 /*
  * Memory as one thread of a snapshot sees it, in this order: its copied stack, other copied ranges
  * and stacks, read-only module images (their file is what is mapped), the live process. Counts what
- * came from the live process, so that the walker can mark the frame.
+ * came from the live process, so that the walker can mark the frame; not what is read-only in PE images, whose
+ * memory is asked before their file.
  */
 struct sw_snapshot_memory {
 	const struct sw_snapshot *snap; /* borrowed */

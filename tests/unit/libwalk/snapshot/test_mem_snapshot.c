@@ -266,6 +266,19 @@ static void pe_images_live(void **state)
 	f.snap->live = true;
 	for (uint64_t at = PE; at < PE_RDATA + 0x3000; at += 0x1000)
 		assert_int_equal(page_is(&f, at), 0x55);
+	/* Only what may change since the stop is a mark on frames. */
+	f.memory.live_reads = 0;
+	for (uint64_t at = PE; at < PE_RDATA + 0x3000; at += 0x1000) {
+		size_t before = f.memory.live_reads;
+		const struct sw_map *map = sw_snapshot_map(f.snap, at);
+		(void) page_is(&f, at);
+		assert_int_equal(f.memory.live_reads - before,
+				 map == NULL || map->place < 0 || (map->prot & SW_MAP_WRITE));
+	}
+	uint8_t bytes[16];
+	f.memory.live_reads = 0;
+	assert_true(sw_memory_read(sw_snapshot_memory(&f.memory), PE_RDATA - 8, bytes, 16));
+	assert_int_equal(f.memory.live_reads, 1); /* out of a mapping: anything's */
 	fake_snapshot_destroy(f.snap);
 
 	f = fixture_with_pe();
