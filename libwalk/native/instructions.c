@@ -356,6 +356,8 @@ static void instructions_explain(void *state, const struct sw_snapshot *snap, ui
 {
 	(void) state;
 	const struct sw_map *map = sw_snapshot_map(snap, avma);
+	if (!sw_is_executable(snap, avma) && snap->process.elf_class == 32)
+		return; /* as wild_step() */
 	if (!sw_is_executable(snap, avma))
 		sw_text_printf(text, "not executable: the caller's return address is at [rsp] "
 				     "if the call before it led here\n");

@@ -247,12 +247,17 @@ static void scan_explain(void *state, const struct sw_snapshot *snap, uint64_t a
 			 struct sw_text *text)
 {
 	(void) state;
-	sw_text_printf(text,
-		       sw_is_executable(snap, avma)
-			       ? "if nothing else helps: the first return address from rsp up "
-				 "whose call leads to this function, else the first one\n"
-			       : "not executable: the caller's return address is at [rsp] if a "
-				 "call led here\n");
+	const char *sp = sw_arch_reg_name(snap->process.elf_class == 32, SW_ARCH_SP);
+	if (sw_is_executable(snap, avma))
+		sw_text_printf(text,
+			       "if nothing else helps: the first return address from %s up "
+			       "whose call leads to this function, else the first one\n",
+			       sp);
+	else
+		sw_text_printf(text,
+			       "not executable: the caller's return address is at [%s] if a "
+			       "call led here\n",
+			       sp);
 }
 
 const struct sw_unwinder_ops sw_unwind_scan = {

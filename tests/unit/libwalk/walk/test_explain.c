@@ -92,12 +92,38 @@ static void test_no_code(void **state)
 	fake_snapshot_destroy(snap);
 }
 
+/* Of a program for i386 registers have its names. */
+static void test_i386(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x90};
+	struct sw_snapshot *snap = fake_snapshot_create();
+	snap->process.elf_class = 32;
+	(void) fake_snapshot_map(snap, 0x1000, 0x2000, "rw-s", "");
+	(void) fake_snapshot_map(snap, 0x8000, 0x9000, "r-xp", "");
+	fake_snapshot_range(snap, 0x8000, code, sizeof(code));
+	fake_snapshot_finish(snap);
+	explains(snap, 0x8000,
+		 "mapping: 0x8000-0x9000 r-xp offset 0x0 (anonymous)\n"
+		 "frame-pointer: if no table helps: ebp = [ebp], ra = [ebp+4], CFA = ebp+8\n"
+		 "stack-scan: if nothing else helps: the first return address from esp up whose "
+		 "call leads to this function, else the first one\n");
+	explains(
+		snap, 0x1234,
+		"mapping: 0x1000-0x2000 rw-s offset 0x0 (anonymous)\n"
+		"frame-pointer: not executable: not tried\n"
+		"stack-scan: not executable: the caller's return address is at [esp] if a call led "
+		"here\n");
+	fake_snapshot_destroy(snap);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_with_table),
 		cmocka_unit_test(test_without_table),
 		cmocka_unit_test(test_no_code),
+		cmocka_unit_test(test_i386),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
