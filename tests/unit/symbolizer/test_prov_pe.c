@@ -315,6 +315,35 @@ static void test_exports(void **state)
 	expect(&wants[4], NULL, 0);
 }
 
+/* No table says where functions for i386 end: an export names what is near behind it. */
+static void test_exports_reach(void **state)
+{
+	(void) state;
+	pe_make_init_32(&pe);
+	pe_make_section(&pe, ".text", TEXT, PE_MAKE_CODE, NULL, 0x3000);
+	pe_make_export(&pe, "Near", 0x1000);
+	pe_make_export(&pe, "Next", 0x2800);
+	struct sw_want wants[] = {{.svma = 0x1000}, {.svma = 0x2000}, {.svma = 0x2001},
+				  {.svma = 0x27ff}, {.svma = 0x2800}, {.svma = 0x37ff}};
+	look_up(wants, SW_ARRAY_SIZE(wants));
+	expect(&wants[0], "Near", 0x1000);
+	expect(&wants[1], "Near", 0x1000);
+	expect(&wants[2], NULL, 0);
+	expect(&wants[3], NULL, 0);
+	expect(&wants[4], "Next", 0x2800);
+	expect(&wants[5], "Next", 0x2800);
+}
+
+/* Symbols are there for all functions: how far the nearest one is says nothing. */
+static void test_symbols_reach(void **state)
+{
+	(void) state;
+	pe_make_init_32(&pe);
+	pe_make_section(&pe, ".text", TEXT, PE_MAKE_CODE, NULL, 0x3000);
+	symbol("_large", 0x1000, FUNCTION, EXTERNAL);
+	expect_one(0x3fff, "large", 0x1000);
+}
+
 /* A forwarder is a text in the export directory: not code, not even for an address right there. */
 static void test_forwarder(void **state)
 {
@@ -433,6 +462,8 @@ int main(void)
 		cmocka_unit_test_setup(test_auxiliary_records, setup),
 		cmocka_unit_test_setup(test_name_outside, setup),
 		cmocka_unit_test_setup_teardown(test_exports, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_exports_reach, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_symbols_reach, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forwarder, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_symbols_before_exports, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exports_outside, setup, teardown),
