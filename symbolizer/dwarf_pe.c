@@ -69,7 +69,7 @@ static void tables_write(struct sw_dwarf_file *file, const struct sw_pe_file *pe
 			file->aranges =
 				(struct sw_bytes){file->region + sections[k].off, bytes.size};
 	}
-	sw_dwarf_tables_write(file->region, plan->tables_off, sections, SW_DWARF_SECTIONS);
+	sw_dwarf_tables_write(file->region, plan->tables_off, false, sections, SW_DWARF_SECTIONS);
 }
 
 enum sw_dwarf_open sw_dwarf_pe_open(struct sw_dwarf_file *file, int fd, const struct sw_pe_file *pe)

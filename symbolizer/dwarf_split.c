@@ -68,8 +68,9 @@ static bool wanted_read(Dwarf_Die *die, const struct sw_dwarf_file *file, struct
 	if (ret->name == NULL ||
 	    dwarf_cu_info(die->cu, &version, NULL, NULL, NULL, &ret->id, &address_bytes, NULL) !=
 		    0 ||
-	    address_bytes != sizeof(uint64_t)) /* dwarf/ranges.h knows no other */
+	    (address_bytes != sizeof(uint64_t) && address_bytes != sizeof(uint32_t)))
 		return false;
+	ret->skeleton.address_bytes = address_bytes;
 	(void) number(die, DW_AT_GNU_dwo_id, DW_AT_GNU_dwo_id, &ret->id); /* else: the header's */
 	if (dwarf_attr(die, DW_AT_comp_dir, &attr) != NULL)
 		ret->directory = dwarf_formstring(&attr);
@@ -101,7 +102,7 @@ static bool unit_find(struct sw_dwarf_split *split, uint64_t id)
 
 /* Fills the region, whose last bytes are for the addresses and tables, and opens it. */
 static bool view_fill(struct sw_dwarf_split *split, const struct sw_dwarf_plan *plan,
-		      uint64_t tail_off, const struct wanted_unit *wanted)
+		      uint64_t tail_off, bool is_32bit, const struct wanted_unit *wanted)
 {
 	struct sw_dwarf_section sections[SW_DWARF_SECTIONS] = {0};
 	struct sw_bytes addr = wanted->skeleton.addr;
@@ -124,7 +125,7 @@ static bool view_fill(struct sw_dwarf_split *split, const struct sw_dwarf_plan *
 	const struct sw_dwarf_section *lists = &sections[SW_DWARF_RNGLISTS];
 	if (lists->name != NULL)
 		split->skeleton.rnglists = (struct sw_bytes){region + lists->off, lists->bytes};
-	sw_dwarf_tables_write(region, tail_off, sections, SW_DWARF_SECTIONS);
+	sw_dwarf_tables_write(region, tail_off, is_32bit, sections, SW_DWARF_SECTIONS);
 	split->file.elf =
 		sw_elf_handle((struct sw_bytes){split->file.region, split->file.region_bytes});
 	if (split->file.elf != NULL)
@@ -147,13 +148,15 @@ static enum sw_dwarf_open view_open(struct sw_dwarf_split *split, const struct w
 		return SW_DWARF_LATE;
 	uint64_t tail_off = plan.region_bytes; /* whole pages */
 	plan.region_bytes += SW_DWARF_TABLES_BYTES + wanted->skeleton.addr.size + UINT8_MAX;
+	if (elf->is_32bit && plan.region_bytes > UINT32_MAX)
+		return SW_DWARF_NONE;
 	split->file.region = sw_dwarf_plan_map(&plan, fd, elf);
 	if (split->file.region == NULL)
 		return SW_DWARF_NONE;
 	split->file.region_bytes = plan.region_bytes;
 	enum sw_dwarf_open r =
 		sw_dwarf_plan_inflate(&plan, split->file.region, request->deadline_ns, &why);
-	if (r == SW_DWARF_OPENED && !view_fill(split, &plan, tail_off, wanted))
+	if (r == SW_DWARF_OPENED && !view_fill(split, &plan, tail_off, elf->is_32bit, wanted))
 		r = SW_DWARF_NONE;
 	if (r != SW_DWARF_OPENED)
 		sw_dwarf_file_close(&split->file);

@@ -59,15 +59,29 @@ void sw_dwarf_ranges_begin(struct sw_dwarf_ranges *r, Dwarf_Die *die,
 	}
 }
 
+static bool address_read(const struct sw_dwarf_ranges *r, struct sw_bytes bytes, uint64_t off,
+			 uint64_t *ret)
+{
+	uint32_t word;
+	if (r->skeleton->address_bytes == sizeof(uint64_t))
+		return sw_bytes_u64(bytes, off, ret);
+	if (!sw_bytes_u32(bytes, off, &word))
+		return false;
+	*ret = word;
+	return true;
+}
+
 /* Of .debug_ranges: DWARF 4, 2.17.3. */
 static bool next_4(struct sw_dwarf_ranges *r, uint64_t *start, uint64_t *end)
 {
-	while (r->n++ < RANGES_MAX && sw_bytes_u64(r->skeleton->ranges, r->off, start) &&
-	       sw_bytes_u64(r->skeleton->ranges, r->off + 8, end)) {
-		r->off += 16;
+	const uint8_t bytes = r->skeleton->address_bytes;
+	const uint64_t largest = bytes == sizeof(uint64_t) ? UINT64_MAX : UINT32_MAX;
+	while (r->n++ < RANGES_MAX && address_read(r, r->skeleton->ranges, r->off, start) &&
+	       address_read(r, r->skeleton->ranges, r->off + bytes, end)) {
+		r->off += 2 * (uint64_t) bytes;
 		if (*start == 0 && *end == 0)
 			return false;
-		if (*start == UINT64_MAX) {
+		if (*start == largest) {
 			r->base = *end;
 			continue;
 		}
@@ -83,13 +97,16 @@ enum operand { NONE, INDEX, NUMBER, ADDRESS };
 
 static bool operand_read(struct sw_dwarf_ranges *r, enum operand kind, uint64_t *ret)
 {
+	const uint8_t bytes = r->skeleton->address_bytes;
 	uint64_t index;
 	switch (kind) {
 	case INDEX:
 		return leb_read(r->skeleton->rnglists, &r->off, &index) && index <= UINT32_MAX &&
-		       sw_bytes_u64(r->skeleton->addr, index * 8, ret);
+		       address_read(r, r->skeleton->addr, index * bytes, ret);
 	case NUMBER: return leb_read(r->skeleton->rnglists, &r->off, ret);
-	case ADDRESS: r->off += 8; return sw_bytes_u64(r->skeleton->rnglists, r->off - 8, ret);
+	case ADDRESS:
+		r->off += bytes;
+		return address_read(r, r->skeleton->rnglists, r->off - bytes, ret);
 	default: return true;
 	}
 }

@@ -8,6 +8,7 @@
 
 /* What a unit of split DWARF needs of its skeleton, which libdw can only have by opening files itself. */
 struct sw_dwarf_skeleton {
+	uint8_t address_bytes;    /* 8; 4 for i386 */
 	uint64_t base;            /* DW_AT_low_pc */
 	struct sw_bytes addr;     /* its part of .debug_addr */
 	struct sw_bytes ranges;   /* DWARF 4: its part of .debug_ranges */

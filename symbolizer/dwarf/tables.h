@@ -2,6 +2,7 @@
 #ifndef SW_DWARF_TABLES_H
 #define SW_DWARF_TABLES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,8 +19,8 @@ struct sw_dwarf_section {
 
 enum { SW_DWARF_TABLES_MAX = 16, SW_DWARF_TABLES_BYTES = 2048 };
 
-/* tables_off: SW_DWARF_TABLES_BYTES are free there, aligned to 8. At most SW_DWARF_TABLES_MAX sections. */
-void sw_dwarf_tables_write(uint8_t *region, uint64_t tables_off,
+/* tables_off: SW_DWARF_TABLES_BYTES are free there, aligned to 8, and below 4 GB of a 32-bit file. At most SW_DWARF_TABLES_MAX sections. */
+void sw_dwarf_tables_write(uint8_t *region, uint64_t tables_off, bool is_32bit,
 			   const struct sw_dwarf_section *sections, size_t n_sections);
 
 #endif

@@ -48,7 +48,7 @@ def build(directory, *flags, compiler="g++"):
 def frames_of(path, *args):
     """The frames of the program's main thread up to main, and its module."""
     with Target("names", path=path) as target:
-        wait_blocked(target.pid)
+        wait_blocked(target.pid, calls=(34, 29))  # pause, of i386, too
         report = dump(target.pid, "--max-stop", 5000, *args)
     frames = report["stacks"][report["threads"][0]["stack"]]["frames"]
     module = next(m for m in report["modules"] if os.path.basename(m["path"]) == "names")
@@ -239,7 +239,7 @@ def build_split(directory, compiler, version, *flags):
     os.makedirs(objects, exist_ok=True)
     run(compiler, "-O2", "-D_GNU_SOURCE", "-w", f"-gdwarf-{version}", "-gsplit-dwarf", *flags, "-c", "-o", "names.o",
         SOURCE, cwd=objects)
-    run(compiler, "-o", path, os.path.join(objects, "names.o"))
+    run(compiler, *[f for f in flags if f.startswith("-m")], "-o", path, os.path.join(objects, "names.o"))
     return path, os.path.join(objects, "names.dwo")
 
 
@@ -339,6 +339,31 @@ def test_dwp(tap):
             frames, module = frames_of(path)
             check_lines(tap, frames, name)
             tap.equal(module.get("symbols_why"), None, f"{name}: nothing is missing")
+
+
+def test_split_i386(tap):
+    """The same of programs for i386: .dwo files where they were made, and packed."""
+    with tempfile.TemporaryDirectory() as directory:
+        with open(os.path.join(directory, "one.cc"), "w") as file:
+            file.write("int main() { return 0; }")
+        made = subprocess.run(["g++", "-m32", "-o", "one", "one.cc"], cwd=directory, capture_output=True, check=False)
+        if made.returncode != 0:
+            tap.skip("split DWARF of programs for i386", "the compiler makes none", "package g++-multilib")
+            return
+    for compiler, version, packer in (("g++", 4, "dwp"), ("g++", 5, None), ("clang++", 4, "llvm-dwp"),
+                                      ("clang++", 5, "llvm-dwp")):
+        name = f"split i386 {compiler} {version}"
+        with tempfile.TemporaryDirectory() as directory:
+            path, dwo = build_split(directory, compiler, version, "-m32")
+            frames, module = frames_of(path)
+            check_lines(tap, frames, name)
+            tap.equal(module.get("symbols_why"), None, f"{name}: nothing is missing")
+            if packer is not None:
+                run(packer, "-e", path, "-o", path + ".dwp", cwd=os.path.dirname(dwo))
+                os.remove(dwo)
+                frames, module = frames_of(path)
+                check_lines(tap, frames, f"{name}, {packer}")
+                tap.equal(module.get("symbols_why"), None, f"{name}, {packer}: nothing is missing")
 
 
 class Watched:
@@ -653,7 +678,7 @@ def test_package(tap):
 def main():
     tap = Tap()
     for test in (test_formats, test_nested, test_ada, test_zstd, test_options, test_split_dwarf, test_split_based,
-                 test_split_damaged, test_dwp, test_split_missing, test_stripped, test_debuglink, test_build_id, test_minidebug, test_dwz,
+                 test_split_damaged, test_dwp, test_split_i386, test_split_missing, test_stripped, test_debuglink, test_build_id, test_minidebug, test_dwz,
                  test_dwz_missing, test_label, test_package, test_as_eu_addr2line):
         tap.guard(test)
     tap.done()
