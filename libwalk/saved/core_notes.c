@@ -4,7 +4,8 @@
  * Source: System V gABI 4.1, chapter 5 (note layout); Linux v6.1 include/uapi/linux/elfcore.h and
  * include/linux/elfcore.h (elf_prstatus, elf_prpsinfo), arch/x86/include/uapi/asm/ptrace.h
  * (user_regs_struct), fs/binfmt_elf.c fill_files_note() (NT_FILE), getauxval(3); of i386
- * include/linux/elfcore-compat.h and arch/x86/include/asm/user32.h (user_regs_struct32).
+ * include/linux/elfcore-compat.h and arch/x86/include/asm/user32.h (user_regs_struct32), and
+ * arch/x86/kernel/tls.c regset_tls_get() (NT_386_TLS, which gdb does not write).
  */
 #include "saved/core_notes.h"
 #include "arch/arch.h"
@@ -20,6 +21,14 @@ enum {
 	PRPSINFO_SNAME_OFF = 1,
 	PRPSINFO_FNAME_BYTES = 16,
 	NONE = 0xff, /* no such word */
+	/* struct user_desc: entry_number, base_addr, limit, flags */
+	USER_DESC_BYTES = 16,
+	USER_DESC_BASE_OFF = 4,
+	/* A segment's selector: the descriptor's number, which of two tables, privileges. */
+	SELECTOR_LOCAL = 4,
+	SELECTOR_SHIFT = 3,
+	WORD_FS_32 = 9, /* of user_regs_struct32 */
+	WORD_GS_32 = 10,
 	THREADS_FIRST = 64,
 };
 
@@ -171,7 +180,29 @@ static int take_prstatus(struct sw_arena *arena, struct sw_bytes desc, struct sw
 	for (unsigned i = 0; i < SW_REGS_MAX; i++)
 		if (l->word[i] != NONE)
 			sw_regs_set(&t->regs, i, user_reg(l, desc, l->word[i]));
+	notes->fs = (uint16_t) (notes->is_32bit ? user_reg(l, desc, WORD_FS_32) : 0);
+	notes->gs = (uint16_t) (notes->is_32bit ? user_reg(l, desc, WORD_GS_32) : 0);
 	return 0;
+}
+
+/* Where segments of the last thread begin: those in the table of all, where set_thread_area(2) puts them. */
+static void take_tls(struct sw_bytes desc, struct sw_core_notes *notes)
+{
+	if (!notes->is_32bit || notes->n_threads == 0 || notes->limited)
+		return;
+	struct sw_thread *t = &notes->threads[notes->n_threads - 1];
+	uint32_t number, base_avma;
+	for (uint64_t at = 0; sw_bytes_u32(desc, at, &number) &&
+			      sw_bytes_u32(desc, at + USER_DESC_BASE_OFF, &base_avma);
+	     at += USER_DESC_BYTES) {
+		if (base_avma == 0)
+			continue;
+		/* struct sw_thread has them the other way round. */
+		if (!(notes->gs & SELECTOR_LOCAL) && notes->gs >> SELECTOR_SHIFT == number)
+			t->fs_base = base_avma;
+		if (!(notes->fs & SELECTOR_LOCAL) && notes->fs >> SELECTOR_SHIFT == number)
+			t->gs_base = base_avma;
+	}
 }
 
 static void take_prpsinfo(struct sw_bytes desc, struct sw_core_notes *notes)
@@ -296,11 +327,14 @@ static int take_note(struct sw_arena *arena, uint32_t type, struct sw_bytes desc
 int sw_core_notes_parse(struct sw_arena *arena, struct sw_bytes segment,
 			struct sw_core_notes *notes)
 {
-	static const char owner[] = "CORE";
+	static const char owner[] = "CORE", linux_owner[] = "LINUX";
 	struct sw_elf_note note;
 	uint64_t offset = 0;
 	/* Each turn goes on by at least a header: bounded by the size of the file. */
 	while (sw_elf_note(segment, NOTE_ALIGN, &offset, &note)) {
+		if (note.type == NT_386_TLS && note.name.size == sizeof(linux_owner) &&
+		    memcmp(note.name.data, linux_owner, sizeof(linux_owner)) == 0)
+			take_tls(note.value, notes);
 		if (note.name.size != sizeof(owner) ||
 		    memcmp(note.name.data, owner, sizeof(owner)) != 0)
 			continue;

@@ -21,6 +21,7 @@ struct sw_core_notes {
 	struct sw_thread *threads; /* the arena's; in the file's order: the first is the one that
 				      crashed. Registers are set, stacks not */
 	size_t n_threads, threads_capacity;
+	uint16_t fs, gs; /* of i386: selectors of the last thread, while notes are read */
 	struct sw_core_file *files; /* the arena's; by address, not overlapping */
 	size_t n_files;
 	bool has_process;

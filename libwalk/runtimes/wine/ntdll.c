@@ -116,6 +116,7 @@ bool sw_wine_is_ntdll_so(const struct sw_place *place)
 
 enum tebs {
 	TEBS_NONE,    /* no thread has one */
+	TEBS_LOST,    /* where segments begin is not in the core file */
 	TEBS_UNKNOWN, /* they are there, but none is laid out as we know it */
 	TEBS_KNOWN,
 };
@@ -125,10 +126,13 @@ static enum tebs tebs_look(const struct sw_snapshot *snap, uint64_t *ret_avma)
 {
 	struct sw_snapshot_memory snapshot_memory = {.snap = snap};
 	struct sw_memory memory = sw_snapshot_memory(&snapshot_memory);
+	/* Every thread of a 32-bit program has a segment of its own, for the C library's record. */
+	bool lost = snap->process.elf_class == 32 && !snap->live;
 	enum tebs found = TEBS_NONE;
 	for (size_t i = 0; i < snap->n_threads; i++) {
 		const struct sw_thread *t = &snap->threads[i];
 		struct sw_wine_teb teb;
+		lost = lost && t->gs_base == 0 && t->fs_base == 0;
 		if (!t->captured || t->gs_base == 0)
 			continue;
 		if (sw_wine_teb_read(memory, t->gs_base, &teb)) {
@@ -138,7 +142,7 @@ static enum tebs tebs_look(const struct sw_snapshot *snap, uint64_t *ret_avma)
 		if (sw_pe_is_teb(memory, t->gs_base))
 			found = TEBS_UNKNOWN;
 	}
-	return found;
+	return lost ? TEBS_LOST : found;
 }
 
 static bool is_unix(const struct sw_snapshot *snap, uint64_t avma)
@@ -174,6 +178,8 @@ bool sw_wine_ntdll_find(const struct sw_snapshot *snap, struct sw_wine_ntdll *re
 		if (own)
 			break;
 	}
+	if (found && tebs == TEBS_LOST)
+		ret->problem = "the core file, of gdb, does not say where its threads' TEBs are";
 	if (found && tebs == TEBS_UNKNOWN)
 		ret->problem = "its threads' TEBs are not as Wine 8 to 10 lay them out";
 	return found;

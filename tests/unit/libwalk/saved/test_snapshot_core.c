@@ -164,8 +164,8 @@ static void test_32_bit(void **state)
 					  (uint32_t) -516,
 					  0,
 					  0,
-					  0,
-					  0,
+					  0x6b,
+					  0x63,
 					  168,
 					  TEXT_32 + 0x123,
 					  0x23,
@@ -175,6 +175,9 @@ static void test_32_bit(void **state)
 	uint8_t prstatus[144] = {0}, prpsinfo[124] = {0}, siginfo[128] = {0};
 	const uint32_t auxv[] = {AT_SYSINFO_EHDR, 0xf7fc0000, AT_ENTRY, TEXT_32 + 0x10, 0, 0};
 	uint32_t files[5 + 1] = {1, PAGE, TEXT_32, TEXT_32 + PAGE, 0};
+	/* struct user_desc: number, base, limit, flags. Of the last one there is only a part. */
+	static const uint32_t tls[] = {12,         0xf7d00000, 0xfffff, 0x51, 13,
+				       0x7ffd8000, 0xfff,      0x41,    13};
 	memcpy(files + 5, "/p", 3);
 	put_32(prstatus, 12, SIGSEGV);
 	put_32(prstatus, 24, 41);
@@ -190,6 +193,7 @@ static void test_32_bit(void **state)
 	put_32(siginfo, 12, 0xdead0);
 	core_note(&f->b, "CORE", NT_PRPSINFO, prpsinfo, sizeof(prpsinfo));
 	core_note(&f->b, "CORE", NT_PRSTATUS, prstatus, sizeof(prstatus));
+	core_note(&f->b, "LINUX", NT_386_TLS, tls, sizeof(tls));
 	core_note(&f->b, "CORE", NT_SIGINFO, siginfo, sizeof(siginfo));
 	core_note(&f->b, "CORE", NT_AUXV, auxv, sizeof(auxv));
 	core_note(&f->b, "CORE", NT_FILE, files, sizeof(files));
@@ -241,6 +245,9 @@ static void test_32_bit(void **state)
 	assert_int_equal(t->regs.val[SW_X86_64_RSI], 6);
 	assert_int_equal(t->regs.val[SW_X86_64_RBP], 5);
 	assert_int_equal(t->stack_end_avma, STACK_32 + PAGE);
+	assert_int_equal(t->fs_base,
+			 0xf7d00000); /* that of gs: as in 64-bit programs, the thread's record */
+	assert_int_equal(t->gs_base, 0x7ffd8000);
 	assert_int_equal(s->crash.signal, SIGSEGV);
 	assert_int_equal(s->crash.address_avma, 0xdead0);
 	assert_int_equal(s->n_warnings, 1); /* /p is not there */
