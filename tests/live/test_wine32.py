@@ -4,13 +4,15 @@
 chains, through Unix and Windows code and back, with tables and without; and a busy one at random instants,
 of which every call is one that it makes. No walk is wrong; one that cannot be proven says that it is cut."""
 import os
+import resource
+import signal
 import subprocess
 
-from harness import TARGETS, Tap, own_functions, patient_dump, stack_of, wait_until
+from harness import TARGETS, Tap, dump, no_kernel_core, own_functions, patient_dump, pcs_of, stack_of, wait_until
 from runtime_pe_random import said, wrong_calls
 from wine import Wine
 
-VERSION = "8-i386"
+VERSION = os.environ.get("SNAPWALK_WINE32", "8-i386")  # or 10-i386, where chroot.sh has made it
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "1000"))
 GAP_US = 3000
 PROVEN = {"context", "cfi", "runtime", "instructions"}
@@ -81,13 +83,42 @@ def check_modules(tap, how, report, program):
     process = report["process"]
     tap.equal(process["elf_class"], 32, f"{how}: a 32-bit process")
     wine = [r for r in process["runtimes"] if r["name"] == "wine"]
-    tap.check(len(wine) == 1 and wine[0]["version"].startswith("8.") and not wine[0].get("problem"),
+    tap.check(len(wine) == 1 and wine[0]["version"].startswith(VERSION.split("-")[0] + ".") and not wine[0].get("problem"),
               f"{how}: Wine is recognised", process["runtimes"])
     modules = {os.path.basename(m["path"]): m for m in report["modules"] if m["format"] == "pe"}
     tap.check({program, "ntdll.dll", "kernel32.dll", "kernelbase.dll"} <= set(modules),
               f"{how}: its Windows modules", sorted(modules))
     tap.check(modules[program]["build_id"] and all(int(m["end"], 16) <= 1 << 32 for m in modules.values()),
               f"{how}: their places and identities", modules[program])
+
+
+def test_core(tap, wine):
+    """The kernel's core file, with all that is mapped: files have other paths outside of the root directory."""
+    if no_kernel_core():
+        tap.skip("cores by the kernel", *no_kernel_core())
+        return
+    program = "wine32_chain_O2.exe"
+    with wine.program(program) as target:
+        want = chains_of(target.lines)
+        live = settled(target, want)
+        with open(f"/proc/{target.pid}/coredump_filter", "w") as file:
+            file.write("0x7f")
+        resource.prlimit(target.pid, resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        directory = os.readlink(f"/proc/{target.pid}/cwd")
+        before = set(os.listdir(directory))
+        os.kill(target.pid, signal.SIGXCPU)  # for which Wine has no handler
+        target.process.wait()
+        made = wait_until(lambda: [name for name in set(os.listdir(directory)) - before if name.startswith("core")],
+                          "the kernel's core file")
+        path = os.path.join(directory, made[0])
+        try:
+            core = dump(["--core", path], status=(0, 3))
+        finally:
+            os.unlink(path)
+    wrong = [w for tid, (name, functions) in want.items() for w in check_named(core, tid, name, functions, program)]
+    wrong += [f"{name}: other frames than in the process" for tid, (name, _) in want.items()
+              if name not in IN_WINDOWS_CODE and pcs_of(core, tid) != pcs_of(live, tid)]
+    tap.check(not wrong, f"the kernel's core: {len(want)} threads are where they say", "\n".join(wrong))
 
 
 def test_busy(tap, wine):
@@ -123,6 +154,7 @@ def main():
         with Wine(VERSION) as wine:
             for how in CHAINS:
                 t.guard(lambda t, h=how: test_chain(t, wine, h))
+            t.guard(lambda t: test_core(t, wine))
             t.guard(lambda t: test_busy(t, wine))
     tap.guard(look)
     tap.done()

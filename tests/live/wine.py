@@ -17,7 +17,7 @@ CHROOT_SH = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, 
 LOADER = "/usr/lib/wine/wine64"
 VERSIONS = ("8", "10")
 # What chroot.sh makes, and the programs' names.
-ROOTS = {"10": ("trixie", "amd64"), "8-i386": ("bookworm", "i386")}
+ROOTS = {"10": ("trixie", "amd64"), "8-i386": ("bookworm", "i386"), "10-i386": ("trixie", "i386")}
 
 
 class Wine:

@@ -125,13 +125,14 @@ static enum sw_wine_result context_through(struct sw_memory memory, uint64_t at_
 
 /*
  * KiUserExceptionDispatcher gets a pointer to the CONTEXT as its second argument; KiUserApcDispatcher of Wine 9
- * has the CONTEXT behind its own arguments, of which the first is popped before it calls.
+ * has the CONTEXT behind its own arguments, of which the first is popped before it calls. Then it pushes two
+ * arguments of NtContinue() below the CONTEXT.
  */
 enum sw_wine_result sw_wine_i386_context_regs(struct sw_memory memory, uint64_t sp_avma,
 					      struct sw_regs *ret, uint64_t *ret_fault_avma)
 {
 	/* At once, where a register has its address: wine/replace.h. */
-	static const uint8_t places[] = {0, 0x10, 0x14};
+	static const uint8_t places[] = {0, 0x10, 0x14, 4, 8, 12};
 	enum sw_wine_result r = context_through(memory, sp_avma + WORD, ret, ret_fault_avma);
 	for (size_t i = 0; i < sizeof(places) && r == SW_WINE_NONE; i++)
 		r = context_load(memory, sp_avma + places[i], ret, ret_fault_avma);

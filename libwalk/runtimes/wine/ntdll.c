@@ -179,7 +179,8 @@ bool sw_wine_ntdll_find(const struct sw_snapshot *snap, struct sw_wine_ntdll *re
 			break;
 	}
 	if (found && tebs == TEBS_LOST)
-		ret->problem = "the core file, of gdb, does not say where its threads' TEBs are";
+		ret->problem = "the core file does not say where its threads' TEBs are, as those "
+			       "of gdb do not";
 	if (found && tebs == TEBS_UNKNOWN)
 		ret->problem = "its threads' TEBs are not as Wine 8 to 10 lay them out";
 	return found;

@@ -154,8 +154,9 @@ static void test_context(void **state)
 {
 	(void) state;
 	enum { SP = WINDOWS + 0x200 };
-	/* KiUserApcDispatcher before and behind its first pop, KiUserExceptionDispatcher. */
-	static const uint32_t places[] = {SP + 0x14, SP + 0x10, SP + 0x58};
+	/* KiUserApcDispatcher before and behind its first pop, KiUserExceptionDispatcher; KiUserApcDispatcher behind
+	 * its call, and behind each argument that it pushes then. */
+	static const uint32_t places[] = {SP + 0x14, SP + 0x10, SP + 0x58, SP + 4, SP + 8, SP + 12};
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		struct world w;
 		struct sw_regs regs;
@@ -247,12 +248,38 @@ static void test_signal(void **state)
 				       &teb, &sp));
 }
 
+/* A core file without the segments of its threads, as gdb writes them. In a process, or with segments but no TEB,
+ * it is no Wine. */
+static void test_lost_tebs(void **state)
+{
+	(void) state;
+	static const uint64_t stack[1];
+	for (int i = 0; i < 3; i++) {
+		struct sw_wine_ntdll n;
+		struct sw_snapshot *snap = fake_snapshot_create();
+		snap->process.elf_class = 32;
+		(void) fake_snapshot_module(snap, SW_MODULE_PE, "/w/ntdll.dll", 0x700000, 0x700000,
+					    0x701000, NULL, 0);
+		fake_snapshot_thread(snap, 1, 0x700010, 0x10000, stack, 1)->fs_base =
+			i == 1 ? 0xf7d00000 : 0;
+		fake_snapshot_finish(snap);
+		snap->live = i == 2;
+		assert_int_equal(sw_wine_ntdll_find(snap, &n), i == 0);
+		if (i == 0)
+			assert_string_equal(n.problem,
+					    "the core file does not say where its threads' "
+					    "TEBs are, as those of gdb do not");
+		fake_snapshot_destroy(snap);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_teb),        cmocka_unit_test(test_syscall),
 		cmocka_unit_test(test_dispatcher), cmocka_unit_test(test_context),
 		cmocka_unit_test(test_callback),   cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_lost_tebs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
