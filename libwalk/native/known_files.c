@@ -117,6 +117,17 @@ bool sw_known_file_keeps_fp(const struct sw_module *module)
 	return file != NULL && file->rbp == KEEPS;
 }
 
+/* Of Wine since 7, as of Windows. */
+bool sw_known_file_runs_32bit(const struct sw_module *module)
+{
+	static const char name[] = "wow64cpu.dll";
+	const char *path = sw_module_path(module);
+	size_t length = strlen(path), n = sizeof(name) - 1;
+	return sw_module_kind(module) == SW_MODULE_PE && length >= n &&
+	       strcasecmp(path + length - n, name) == 0 &&
+	       (length == n || path[length - n - 1] == '/' || path[length - n - 1] == '\\');
+}
+
 bool sw_known_files_keep_fp(const struct sw_snapshot *snap)
 {
 	bool keeps = false;

@@ -19,4 +19,8 @@ bool sw_known_files_keep_fp(const struct sw_snapshot *snap);
  * builtins). */
 bool sw_known_file_keeps_fp(const struct sw_module *module);
 
+/* Whether a file of a 64-bit process runs the 32-bit code of a Windows program (WoW64): frames of that, which are not
+ * read, lie between this file's and their callers. */
+bool sw_known_file_runs_32bit(const struct sw_module *module);
+
 #endif

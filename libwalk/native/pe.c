@@ -7,6 +7,7 @@
  * in another process, that has its sections in anonymous memory and may have written to them.
  */
 #include "native/pe.h"
+#include "native/known_files.h"
 #include "arch/arch.h"
 #include "formats/pe_image.h"
 #include "pe/known_code.h"
@@ -27,6 +28,7 @@ struct pe_module {
 	uint64_t base_avma, end_avma;
 	uint64_t table_avma;
 	size_t n_functions;
+	bool runs_32bit;
 	struct sw_pe_cache cache;
 };
 
@@ -77,6 +79,7 @@ static void module_init(struct pe_module *m, const struct sw_snapshot *snap,
 	struct sw_pe_image image;
 	m->base_avma = place->start_avma;
 	m->end_avma = place->end_avma;
+	m->runs_32bit = sw_known_file_runs_32bit(place->module);
 	if (!sw_pe_image_read(sw_snapshot_memory(&memory), m->base_avma, &image)) {
 		m->problem = "its headers are malformed or not for x86-64";
 		return;
@@ -173,6 +176,8 @@ static enum sw_step conclude(enum sw_pe_result result, bool leaf, const struct s
 	if (ret->regs.pc_avma == 0 &&
 	    sw_pe_is_stack_top(cursor->memory, cursor->thread->gs_base, ret->regs.sp_avma))
 		return SW_STEP_END;
+	if (m->module->runs_32bit)
+		ret->flags |= SW_FRAME_MAY_MISS;
 	return leaf ? sw_step_leaf_check(cursor, ret) : SW_STEP_OK;
 }
 

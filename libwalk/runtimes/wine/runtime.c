@@ -12,6 +12,7 @@
  * lost (signal_x86_64.c, __wine_syscall_dispatcher, __wine_unix_call_dispatcher).
  */
 #include "runtimes/wine/runtime.h"
+#include "native/known_files.h"
 #include "snapshot/snapshot.h"
 #include "runtimes/wine/stacks.h"
 #include "runtimes/wine/state.h"
@@ -107,8 +108,13 @@ static size_t wine_identify(void *state, struct sw_runtime *ret, size_t max)
 	*ret = (struct sw_runtime){.name = "wine", .entries = -1};
 	snprintf(ret->version, sizeof(ret->version), "%s", w->ntdll.version);
 	snprintf(ret->where, sizeof(ret->where), "%s", sw_module_path(w->ntdll.place->module));
-	snprintf(ret->problem, sizeof(ret->problem), "%s",
-		 w->ntdll.problem != NULL ? w->ntdll.problem : "");
+	const char *problem = w->ntdll.problem;
+	for (size_t i = 0; i < w->snap->n_places && problem == NULL; i++)
+		if (sw_known_file_runs_32bit(w->snap->places[i].module))
+			problem = "frames of its 32-bit code, which runs in a 64-bit process (new "
+				  "WoW64), "
+				  "are not read";
+	snprintf(ret->problem, sizeof(ret->problem), "%s", problem != NULL ? problem : "");
 	return 1;
 }
 

@@ -91,24 +91,35 @@ static void make(struct pe_make *pe)
 }
 
 /* A process that has the image's bytes in its memory. */
-static struct sw_snapshot *snapshot(const uint8_t *loaded, const struct pe_make *pe)
+static struct sw_snapshot *snapshot_named(const char *path, const uint8_t *loaded,
+					  const struct pe_make *pe)
 {
 	struct sw_snapshot *snap = fake_snapshot_create();
-	(void) fake_snapshot_module(snap, SW_MODULE_PE, "/w/x.exe", BASE, BASE,
-				    BASE + PE_LOAD_BYTES, pe->bytes, pe->size);
+	(void) fake_snapshot_module(snap, SW_MODULE_PE, path, BASE, BASE, BASE + PE_LOAD_BYTES,
+				    pe->bytes, pe->size);
 	if (loaded != NULL)
 		fake_snapshot_range(snap, BASE, loaded, PE_LOAD_BYTES);
 	return snap;
 }
 
-static struct sw_snapshot *plain(void)
+static struct sw_snapshot *snapshot(const uint8_t *loaded, const struct pe_make *pe)
+{
+	return snapshot_named("/w/x.exe", loaded, pe);
+}
+
+static struct sw_snapshot *plain_named(const char *path)
 {
 	struct pe_make pe;
 	make(&pe);
 	uint8_t *loaded = pe_load(&pe);
-	struct sw_snapshot *snap = snapshot(loaded, &pe);
+	struct sw_snapshot *snap = snapshot_named(path, loaded, &pe);
 	free(loaded);
 	return snap;
+}
+
+static struct sw_snapshot *plain(void)
+{
+	return plain_named("/w/x.exe");
 }
 
 /* A thread whose TEB says where its stack begins. */
@@ -141,6 +152,29 @@ static void test_complete(void **state)
 		       {WORKER_CALLED, STACK + 0x30, "pe-unwind", "unwind_info", 0},
 		       {START_CALLED, STACK + 0x60, "pe-unwind", "unwind_info", 0}),
 		SW_END_COMPLETE, NULL);
+}
+
+/* What runs 32-bit code in a 64-bit process: its callers are right, but between it and them frames are missing. */
+static void test_runs_32bit(void **state)
+{
+	(void) state;
+	static const struct {
+		const char *path;
+		uint32_t flags;
+	} files[] = {{"/w/wow64cpu.dll", SW_FRAME_MAY_MISS},
+		     {"C:\\windows\\WOW64CPU.DLL", SW_FRAME_MAY_MISS},
+		     {"wow64cpu.dll", SW_FRAME_MAY_MISS},
+		     {"/w/xwow64cpu.dll", 0}};
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		struct sw_snapshot *snap = plain_named(files[i].path);
+		(void) thread(snap, BASE + 0x1024,
+			      WORDS(0, 0, 0, 0, 0, START_CALLED, 0, 0, 0, 0, 0, 0), STACK + 12 * 8);
+		walk_is(snap, NULL,
+			FRAMES({BASE + 0x1024, STACK, "context", "context", SW_FRAME_EXACT_PC},
+			       {START_CALLED, STACK + 0x30, "pe-unwind", "unwind_info",
+				files[i].flags}),
+			SW_END_COMPLETE, NULL);
+	}
 }
 
 /* A thread in SwitchToFiber() has the other fiber's stack in its TEB and still runs on its own, of which
@@ -276,6 +310,7 @@ static void test_stack_in_image(void **state)
 	struct sw_snapshot *snap = fake_snapshot_create();
 	(void) fake_snapshot_module(snap, SW_MODULE_PE, "/w/x.exe", base, base,
 				    base + PE_LOAD_BYTES, pe.bytes, pe.size);
+	snap->maps[snap->n_maps - 1].prot |= SW_MAP_WRITE;
 	struct sw_thread *t = fake_snapshot_stack(snap, TID, base + (WORKER - BASE), WORDS(0));
 	sw_regs_set(&t->regs, SW_ARCH_SP, base + SP_RVA);
 	snap->live = true;
@@ -483,13 +518,21 @@ static void test_explain(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_complete),       cmocka_unit_test(test_between_fibers),
-		cmocka_unit_test(test_zero_elsewhere), cmocka_unit_test(test_leaf),
-		cmocka_unit_test(test_no_leaf),        cmocka_unit_test(test_fiber_jump),
-		cmocka_unit_test(test_machine_frame),  cmocka_unit_test(test_memory_unreadable),
-		cmocka_unit_test(test_stack_in_image), cmocka_unit_test(test_stack_unreadable),
-		cmocka_unit_test(test_bad_tables),     cmocka_unit_test(test_indirect),
-		cmocka_unit_test(test_pushed_flags),   cmocka_unit_test(test_two_processes),
+		cmocka_unit_test(test_complete),
+		cmocka_unit_test(test_runs_32bit),
+		cmocka_unit_test(test_between_fibers),
+		cmocka_unit_test(test_zero_elsewhere),
+		cmocka_unit_test(test_leaf),
+		cmocka_unit_test(test_no_leaf),
+		cmocka_unit_test(test_fiber_jump),
+		cmocka_unit_test(test_machine_frame),
+		cmocka_unit_test(test_memory_unreadable),
+		cmocka_unit_test(test_stack_in_image),
+		cmocka_unit_test(test_stack_unreadable),
+		cmocka_unit_test(test_bad_tables),
+		cmocka_unit_test(test_indirect),
+		cmocka_unit_test(test_pushed_flags),
+		cmocka_unit_test(test_two_processes),
 		cmocka_unit_test(test_explain),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
