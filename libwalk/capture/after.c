@@ -94,9 +94,6 @@ static void thread_finish(struct sw_take *take, size_t i)
 		tracee->has_regs = false;
 		tracee->reason = SW_E_IO_WORKER;
 	}
-	/* The helper died before it came to that, or pages did not come. */
-	if (tracee->has_regs && (!take->stop.finished || take->stop.stalled))
-		sw_arch_thread_fill(t, &tracee->regs);
 	t->captured = tracee->has_regs;
 	t->reason = tracee->reason;
 	if (tracee->interrupt_ns != 0 && (t->captured || tracee->release_ns != 0))
@@ -312,13 +309,31 @@ static int fail_all(struct sw_take *take)
 	}
 }
 
+void sw_take_reader_drop(struct sw_take *take)
+{
+	if (!take->stop.stalled)
+		return;
+	sw_pages_reader_drop(&take->snap->priv->pages);
+	take->space->reader = NULL;
+}
+
+void sw_take_registers(struct sw_take *take)
+{
+	const struct sw_stop *s = &take->stop;
+	const bool *chosen = take->space->chosen;
+	if (s->finished && !s->stalled)
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->tracees[i].has_regs && (chosen == NULL || chosen[i]))
+			sw_arch_thread_fill(&take->snap->threads[i], &s->tracees[i].regs);
+}
+
 int sw_take_after(struct sw_take *take)
 {
 	struct sw_snapshot *snap = take->snap;
 	struct sw_stop *s = &take->stop;
 	snap->priv->pages.stalled = s->stalled && !s->died;
-	sw_pages_settle(
-		&snap->priv->pages); /* first: from here on nobody else writes to the space */
+	sw_pages_settle(&snap->priv->pages);
 	snap->n_threads = s->n;
 	snap->time_ns = s->time_ns;
 	snap->times.attach_ns = s->attach_ns;

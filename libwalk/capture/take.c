@@ -66,6 +66,8 @@ static int stop_all(struct sw_take *take)
 		sw_expendable_raise(take->space->reader);
 	sw_returns_begin(take->space->returns);
 	int r = sw_stop_run(&take->stop, take->err);
+	sw_take_reader_drop(take);
+	sw_take_registers(take);
 	sw_returns_put_back(take->space);
 	for (size_t i = 0; r == 0 && i < take->stop.n; i++)
 		take->snap->threads[i].stayed = true;

@@ -287,12 +287,9 @@ static int window_run(struct sw_take *take, enum sw_next next)
 	sw_returns_begin(take->space->returns);
 	if (r == 0)
 		r = n_stop == 0 ? touchless(take) : stop_some(take, next == SW_NEXT_WHOLE_STOP);
-	/* Nobody else writes to the space from here on. */
-	if (s->stalled) {
-		sw_pages_reader_drop(&take->snap->priv->pages);
-		take->space->reader = NULL;
-	}
+	sw_take_reader_drop(take);
 	sw_window_settle(w);
+	sw_take_registers(take);
 	sw_returns_put_back(take->space);
 	iterators_close(w);
 	return r;

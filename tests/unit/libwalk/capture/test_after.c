@@ -3,6 +3,7 @@
  * What is made of a stop: of a child with two threads, which are described as they are, and then taken
  * for stopped. Nobody stops them: registers are what each test says.
  */
+#include "arch/arch.h"
 #include "capture/before.h"
 #include "capture/stacks.h"
 #include "capture/take.h"
@@ -317,6 +318,40 @@ static void test_changed(void **state)
 	assert_int_equal(sw_take_after(&f->take), -SW_E_CHANGED);
 }
 
+/* Pages did not come, or the helper was killed, before there was time for registers: they are the stop's. What is
+ * corrected in them then is not written over, and neither are those of an earlier window. */
+static void test_registers(void **state)
+{
+	enum { BACK = 0x1234 };
+	struct fixture *f = *state;
+	bool chosen[] = {true, false};
+	struct sw_thread *threads = f->take.snap->threads;
+	f->take.space->chosen = chosen;
+	f->take.stop.stalled = f->take.stop.timed_out = true;
+	sw_regs_set(&threads[1].regs, SW_ARCH_RA, BACK + 1);
+	sw_take_registers(&f->take);
+	assert_int_equal(threads[0].regs.pc_avma, (uintptr_t) wait_for_ever);
+	assert_int_equal(threads[0].regs.sp_avma, f->stack_avma);
+	assert_int_equal(threads[1].regs.pc_avma, BACK + 1);
+	sw_regs_set(&threads[0].regs, SW_ARCH_RA, BACK);
+	f->take.space->chosen = NULL; /* as no windows are made */
+	assert_int_equal(sw_take_after(&f->take), 0);
+	assert_true(threads[0].captured && threads[1].captured);
+	assert_int_equal(threads[0].regs.pc_avma, BACK);
+	assert_int_equal(threads[1].regs.pc_avma, BACK + 1);
+}
+
+/* One that came to its end has filled them itself. */
+static void test_registers_are_there(void **state)
+{
+	struct fixture *f = *state;
+	struct sw_thread *threads = f->take.snap->threads;
+	copy(f);
+	sw_regs_set(&threads[0].regs, SW_ARCH_RA, 0x1234);
+	sw_take_registers(&f->take);
+	assert_int_equal(threads[0].regs.pc_avma, 0x1234);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -331,6 +366,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_limit_of_copy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fresh, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_changed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_registers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_registers_are_there, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
