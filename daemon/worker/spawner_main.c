@@ -42,8 +42,8 @@ struct spawner {
 		pid_t pid; /* of the worker that has it; 0: nobody */
 	} moved[SERIES_MAX];
 	struct sw_unpacked unpacked;
-	pid_t unpacker;        /* its process; 0: none */
 	bool realtime_refused; /* to its workers, as to itself */
+	pid_t workers[WORKERS_MAX];
 	unsigned n_workers;
 };
 
@@ -69,6 +69,16 @@ static int signals_prepare(void)
 	return signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+static void worker_forget(struct spawner *s, pid_t pid)
+{
+	for (unsigned i = 0; i < s->n_workers; i++)
+		if (s->workers[i] == pid) {
+			s->workers[i] = s->workers[--s->n_workers];
+			return;
+		}
+}
+
+/* Workers, and what was left of one that was killed: its parser, who reads pages for it. */
 static void reap(struct spawner *s)
 {
 	struct signalfd_siginfo signals;
@@ -79,8 +89,7 @@ static void reap(struct spawner *s)
 		siginfo_t info = {0};
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG) < 0 || info.si_pid == 0)
 			return;
-		if (info.si_pid != s->unpacker)
-			s->n_workers--;
+		worker_forget(s, info.si_pid);
 		for (size_t i = 0; i < SERIES_MAX; i++)
 			if (s->moved[i].pid == info.si_pid)
 				s->moved[i].pid = 0;
@@ -143,7 +152,7 @@ static int start(struct spawner *s, const struct sw_worker_request *request,
 		return r;
 	}
 	(void) close(pair[1]);
-	s->n_workers++;
+	s->workers[s->n_workers++] = pid;
 	if (moved < SERIES_MAX)
 		s->moved[moved].pid = pid;
 	int pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
@@ -274,8 +283,11 @@ void sw_spawner_run(const struct sw_config *config, int fd, pid_t parent)
 	struct sw_error err = {0};
 	iterator_load(config, &s.iterator);
 	moved_load(&s);
-	s.unpacker = sw_unpacker_start(config, &s.unpacked.ask_fd);
+	(void) sw_unpacker_start(config, &s.unpacked.ask_fd); /* reap() waits for it */
 	(void) prctl(PR_SET_NAME, "snapwalk-spawn");
+	/* Children of a worker that is killed end with it, and are ours then: in a container nobody else may
+	 * wait for them. */
+	(void) prctl(PR_SET_CHILD_SUBREAPER, 1);
 	int r = sw_sandbox_spawner(config, &err); /* first: looking a user up opens files */
 	if (r < 0) {
 		answer(&s, 0, &err, NULL, 0);

@@ -231,7 +231,7 @@ def begin(client, daemon, pid, **more):
 
 
 def named(pids, name):
-    return [pid for pid in pids if name_of(pid) == name]
+    return [pid for pid in pids if name_of(pid) == name and not ended(pid)]
 
 
 def one_worker(tap, daemon):

@@ -287,6 +287,23 @@ def killed(tap, daemon):
         tap.check("threads" in last and pairs(daemon)[0][0] != worker, "and no other")
 
 
+def left_alone(tap, daemon):
+    """What a worker that is killed leaves behind ends with it, and the daemon waits for it: nobody else need."""
+    with Target("threads", 4, 10) as target, daemon.client() as client:
+        replies = client.stream("Sample", target={"pid": target.pid}, interval_ms=500)
+        outcome(replies)
+        (worker, _), = pairs(daemon)
+        family = [worker, *children(worker)]
+        with stopped(daemon.spawner):
+            os.kill(worker, signal.SIGKILL)
+            wait_until(lambda: all(map(ended, family)), "all of them to end")
+            # Some may have ended before it did.
+            tap.equal({status_field(pid, pid, "PPid") for pid in family} - {""}, {str(daemon.spawner)},
+                      "who belonged to a worker is the spawner's")
+        wait_until(lambda: not any(map(state_of, family)), "the spawner to wait for them")
+        tap.check("threads" in outcome(replies), "another one makes the next capture")
+
+
 def hangs(tap, _):
     with Daemon({"TimeoutMs": 2000}) as daemon, Target("threads", 4, 10) as target, \
             daemon.client() as client:
@@ -399,7 +416,7 @@ def main():
         sys.exit("snapwalkd was not built")
     with Daemon() as daemon:
         for test in (one_worker, stays_small, privileges, as_others, busy, moves, other_program, not_permitted, killed,
-                     hangs, slow_client, others_come_in, not_native, names_are_kept, nothing_grows):
+                     left_alone, hangs, slow_client, others_come_in, not_native, names_are_kept, nothing_grows):
             tap.guard(test, daemon)
     tap.done()
 
