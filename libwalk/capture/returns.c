@@ -36,7 +36,7 @@ static int pushed_words(uint64_t at, unsigned *ret_max)
 
 /* ---- before ---------------------------------------------------------------------------------- */
 
-static const struct sw_map *page_of(const struct sw_snapshot *snap)
+const struct sw_map *sw_returns_page(const struct sw_snapshot *snap)
 {
 	for (size_t i = 0; i < snap->n_maps; i++)
 		if (strcmp(snap->maps[i].path, "[uprobes]") == 0)
@@ -74,7 +74,7 @@ static int link_open(const struct sw_take *take, int *ret_fd)
 
 void sw_returns_prepare(struct sw_take *take)
 {
-	const struct sw_map *page = page_of(take->snap);
+	const struct sw_map *page = sw_returns_page(take->snap);
 	if (page == NULL)
 		return;
 	struct sw_arena *arena = &take->snap->priv->arena;

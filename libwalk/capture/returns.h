@@ -24,6 +24,9 @@ struct sw_returns {
 /* Loads the program for it, once: for those who will not be allowed to. */
 void sw_returns_load(struct sw_context *ctx);
 
+/* The kernel's page; NULL: nothing is probed in the process. */
+const struct sw_map *sw_returns_page(const struct sw_snapshot *snap);
+
 /* Once the maps are known. What the kernel does not tell, the walk says to be missing. */
 void sw_returns_prepare(struct sw_take *take);
 void sw_returns_deinit(struct sw_returns *returns);
