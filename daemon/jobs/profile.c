@@ -82,6 +82,7 @@ static bool keep(struct sw_profiling *p, const struct sw_outcome *outcome)
 		p->owner = outcome->owner;
 	sw_dump_unref(p->dump);
 	p->dump = dump;
+	p->request.n_lost = 0;
 	p->request.size = (uint32_t) dump->size;
 	p->request.attach_us = timing(dump, "attach_us");
 	p->request.copy_us = timing(dump, "copy_us");
@@ -116,6 +117,8 @@ static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
 	bool first = p->dump == NULL, kept = true;
 	if (outcome->dump != NULL)
 		kept = keep(p, outcome);
+	else
+		p->request.n_lost += outcome->n_sampled;
 	choose(p, outcome);
 	int64_t now_ns = sw_clock_ns();
 	int64_t next_ns = series->next_ns > now_ns ? series->next_ns : now_ns;

@@ -77,8 +77,9 @@ static void info_set(const struct sw_worker *worker, struct sw_profile *profile,
 	info.rate_hz = asked->rate_hz;
 	info.n_samples = (uint64_t) sum((int64_t) info.n_samples, (int64_t) round->n_samples);
 	info.n_late = (uint64_t) sum((int64_t) info.n_late, (int64_t) round->n_late);
-	if (round->by_events) {
-		n_lost = (uint64_t) sum((int64_t) info.n_lost, (int64_t) round->n_lost);
+	if (round->by_events) { /* how many were due only those who took them know */
+		n_lost = (uint64_t) sum((int64_t) info.n_lost,
+					sum((int64_t) asked->n_lost, (int64_t) round->n_lost));
 		info.n_wanted = (uint64_t) sum((int64_t) info.n_samples, (int64_t) n_lost);
 	} else {
 		struct sw_schedule schedule;

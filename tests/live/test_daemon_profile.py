@@ -272,6 +272,28 @@ def one_worker(tap, daemon):
                   (made["n_samples"], made["n_wanted"], made["n_lost"]))
 
 
+def one_worker_of_events(tap, daemon):
+    """How many samples of CPU time were due is not known: those that were told of by a worker that is killed are lost."""
+    with Target("shares", 2, 1) as target, daemon.client() as client:
+        if not daemon.root or "iterator_refused" in daemon.status():
+            tap.skip("lost samples of CPU time", "no perf events", tap.ROOT)
+            return
+        begin(client, daemon, target.pid, mode="cpu")
+        before = samples(daemon)
+        wait_until(lambda: samples(daemon) >= before + 20, "twenty more")
+        for worker in named(daemon.workers(), "snapwalk-worker"):
+            os.kill(worker, signal.SIGKILL)
+            wait_until(lambda w=worker: ended(w), "the worker to end")
+        before = samples(daemon)
+        wait_until(lambda: samples(daemon) >= before + 3, "another one to go on")
+        target.process.kill()
+        target.process.wait()
+        made = client.receive()[0]["profile"]
+        tap.check(made["n_lost"] >= 20 and made["n_wanted"] == made["n_samples"] + made["n_lost"],
+                  "samples of CPU time that were lost with a worker are counted",
+                  {k: made[k] for k in ("n_samples", "n_lost", "n_wanted")})
+
+
 def late(tap, daemon):
     """A worker that does not run when a sample is due."""
     if not daemon.root:
@@ -454,7 +476,7 @@ def main():
     if not os.path.exists(os.path.join(BUILD, "bin", "snapwalkd")):
         sys.exit("snapwalkd was not built")
     with Daemon() as daemon:
-        for test in (added_up, shown, by_command, refused, cut_short, one_worker, late, modes,
+        for test in (added_up, shown, by_command, refused, cut_short, one_worker, one_worker_of_events, late, modes,
                      another_program, protected, captured_meanwhile):
             tap.guard(test, daemon)
     for test in (by_rule, no_events, stop_percent):

@@ -273,6 +273,32 @@ static void test_lost(void **state)
 	assert_int_equal(f->n_failures, 0);
 }
 
+/* What a worker has told that ends without a profile the next one counts as lost; once. */
+static void test_lost_are_counted(void **state)
+{
+	const struct sw_worker_resumed resumed = {.owner = target_owner};
+	const struct sw_worker_sampled more = {.n_samples = 70, .n_threads = 70};
+	struct fixture *f = *state;
+	char said[1024];
+	start(f);
+	assert_int_equal(request.profile.n_lost, 0);
+	answer_profile(f, "0-1", said);
+	for (size_t i = 2; i < 4; i++) {
+		wait_for_worker(f, i);
+		assert_int_equal(request.profile.n_lost, (i - 2) * 70);
+		say(SW_WORKER_RESUMED, &resumed, sizeof(resumed));
+		say(SW_WORKER_SAMPLED, &more, sizeof(more));
+		end(f); /* killed */
+	}
+	wait_for_worker(f, 4);
+	assert_int_equal(request.profile.n_lost, 140);
+	answer_profile(f, "0-1", said);
+	wait_for_worker(f, 5);
+	assert_int_equal(request.profile.n_lost, 0);
+	fail_with(f, SW_E_EXITED);
+	assert_string_equal(f->id, "0-1");
+}
+
 static void test_never_begun(void **state)
 {
 	struct fixture *f = *state;
@@ -469,6 +495,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_handed_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_owner, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lost_are_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_never_begun, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_shared, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_daemon_ends, setup, teardown),
