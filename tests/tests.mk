@@ -50,9 +50,10 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(UNIT_HEADERS) $(UNIT
 
 -include tests/targets/targets.mk
 
-.PHONY: tests-build unit-tests check-run check-asan check-runtimes bench bench-sampling fuzz
-tests-build: unit-tests $(FUZZ) targets
+.PHONY: tests-build unit-tests fuzz-tests check-run check-asan check-runtimes bench bench-sampling fuzz
+tests-build: unit-tests fuzz-tests targets
 unit-tests: $(UNIT)
+fuzz-tests: $(FUZZ)
 
 check-run:
 	@$(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live $(LIVE)
@@ -66,17 +67,19 @@ check-fast: deps-check
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
 	@$(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --live $(LIVE_FAST)
 
-# Unit tests, fuzz corpora and hostile input under ASan and UBSan.
+# Unit tests, fuzz corpora and hostile input under ASan and UBSan. What is looked at has no sanitizers: it is that of
+# make check, not made again.
 check-asan: deps-check
-	@$(MAKE) --no-print-directory -s -j$$(nproc) SANITIZE=1 WERROR=-Werror all tests-build
-	@$(MAKE) --no-print-directory -s SANITIZE=1 check-asan-run
+	@$(MAKE) --no-print-directory -s -j$$(nproc) WERROR=-Werror targets
+	@$(MAKE) --no-print-directory -s -j$$(nproc) SANITIZE=1 WERROR=-Werror all unit-tests fuzz-tests
+	@SNAPWALK_TARGETS="$(abspath $(T))" $(MAKE) --no-print-directory -s SANITIZE=1 check-asan-run
 check-asan-run:
 	@$(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live tests/live/test_hostile.py tests/live/test_cli.py tests/live/test_wine_fixtures.py \
 		tests/live/test_daemon_protocol.py tests/live/test_daemon_store.py
 
 # Real runtimes and monitoring systems that are packages: installs them and skips nothing.
 check-runtimes: deps-check deps-bench deps-monitors deps-runtimes
-	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build targets-runtimes
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all targets targets-runtimes
 	@SNAPWALK_RUNTIMES=1 $(PYTHON) tests/run.py --build $(BUILD) --no-skip --live $(sort $(wildcard tests/live/runtime_*.py))
 
 # 32-bit Windows programs: Wine for i386 costs minutes and 1.6 GB, so that check-runtimes leaves it out.

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from harness import (BUILD, PATIENT, SNAPWALK, Tap, Target, dump, iterator_refused, no_mounts, public,
+from harness import (BUILD, PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, iterator_refused, no_mounts, public,
                      snapwalk, state_of, tool, wait_until)
 from safety import held
 
@@ -351,8 +351,7 @@ def formats(tap):
 def selectors(tap):
     with tempfile.TemporaryDirectory() as directory:
         name = f"sw{os.getpid()}"
-        demo = shutil.copy(os.path.join(BUILD, "tests", "targets", "demo"),
-                           os.path.join(directory, name))
+        demo = shutil.copy(os.path.join(TARGETS, "demo"), os.path.join(directory, name))
         with Demo(demo) as first, Demo(demo) as second:
             result = patient("--comm", name, "--json")
             pids = sorted(json.loads(line)["process"]["pid"]
