@@ -45,7 +45,7 @@ struct sw_worker_profile {
 	int64_t end_ns;   /* when it is to end */
 	int64_t begin_real_ns;         /* CLOCK_REALTIME, the same instant */
 	char id[SW_WORKER_ID_MAX + 1]; /* of the profile so far */
-	uint64_t n_lost; /* samples that workers told of which ended without a profile, since that one */
+	uint64_t n_lost; /* samples since then, of workers that ended without a profile */
 	/* Timings of the samples so far, added up. */
 	int64_t attach_us, copy_us, unwind_us, symbolize_us, interrupted_calls;
 };

@@ -6,6 +6,7 @@
 #include "capture/reader.h"
 #include "capture/returns.h"
 #include "capture/touchless.h"
+#include "capture/unfinished.h"
 #include "capture/waits.h"
 #include "cleanup.h"
 #include "errors.h"

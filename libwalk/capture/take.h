@@ -38,15 +38,6 @@ int sw_capture_take(struct sw_context *ctx, struct sw_target *target,
 		    const struct sw_snapshot_options *options, const struct sw_tables *tables,
 		    struct sw_snapshot **ret, struct sw_error *err);
 
-/* After a stop, or each window, first: nobody else writes to the space from here on. */
-void sw_take_reader_drop(struct sw_take *take);
-
-/*
- * After a stop, or each window: threads of which the copy did not come to its end get their registers, those of
- * earlier windows keep theirs. Before anything is corrected in them (capture/returns.h).
- */
-void sw_take_registers(struct sw_take *take);
-
 /* After the stop: completes snap. */
 int sw_take_after(struct sw_take *take);
 

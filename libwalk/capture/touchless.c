@@ -3,6 +3,7 @@
 #include "arch/arch.h"
 #include "capture/decide.h"
 #include "capture/returns.h"
+#include "capture/unfinished.h"
 #include "capture/waits.h"
 #include "capture/window_create.h"
 #include "cleanup.h"

@@ -7,6 +7,7 @@
 #include "capture/before.h"
 #include "capture/stacks.h"
 #include "capture/take.h"
+#include "capture/unfinished.h"
 #include "cleanup.h"
 #include "snapshot/snapshot.h"
 
