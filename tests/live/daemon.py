@@ -295,8 +295,9 @@ class Daemon:
         return found[0] if found else 0
 
     def helpers(self):
-        """What the spawner has started: workers, and the process that unpacks debug files, as long as it lives."""
-        return children(self.spawner) if self.spawner else []
+        """What the spawner has started: workers, and the process that unpacks debug files, as long as it lives. Not who
+        was left by a worker and waits for pages that do not come: that ends with the target."""
+        return [pid for pid in children(self.spawner) if state_of(pid) != "D"] if self.spawner else []
 
     def workers(self):
         return [pid for pid in self.helpers() if name_of(pid) != "snapwalk-unpack"]
