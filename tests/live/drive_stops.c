@@ -5,8 +5,9 @@
  *	stack END[TAB]WHY
  *	FUNCTION[TAB]LINE[TAB]KIND[TAB]BY[TAB]TRUST	innermost first, inlined ones before the function
  *
- * with "?" for what is not known. With "code", after "stack" also the registers and the instructions
- * about the place. Thousands of stops take seconds; the command would take minutes.
+ * with "?" for what is not known. With "code", after "stack" also the registers, the instructions about the
+ * place, and the same of the last frame with the words from its sp on ("last"): a stack ends because of it.
+ * Thousands of stops take seconds; the command would take minutes.
  */
 #include "memory.h"
 #include "snapshot/read.h"
@@ -19,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { AROUND = 96, PAUSE_NS = 1000000 };
+enum { AROUND = 96, WORDS = 24, PAUSE_NS = 1000000 };
 
 static void die(const char *what, const struct sw_error *err)
 {
@@ -32,19 +33,38 @@ static const char *known(const char *s)
 	return s != NULL ? s : "?";
 }
 
-static void print_code(const struct sw_snapshot *snap, const struct sw_regs *regs)
+static void print_bytes(struct sw_snapshot_memory *source, uint64_t avma)
 {
 	uint8_t code[2 * AROUND];
+	printf("code ");
+	if (sw_memory_read(sw_snapshot_memory(source), avma - AROUND, code, sizeof(code)))
+		for (size_t i = 0; i < sizeof(code); i++)
+			printf("%02x", code[i]);
+	printf("\n");
+}
+
+static void print_last(const struct sw_snapshot *snap, const struct sw_walk *w)
+{
+	struct sw_snapshot_memory source = {.snap = snap};
+	const struct sw_frame *last = &w->frames[w->n_frames - 1];
+	uint64_t word;
+	printf("last pc=%" PRIx64 " sp=%" PRIx64 " words", last->pc_avma, last->sp_avma);
+	for (size_t i = 0; i < WORDS; i++)
+		if (sw_memory_u64(sw_snapshot_memory(&source), last->sp_avma + 8 * i, &word))
+			printf(" %" PRIx64, word);
+	printf("\n");
+	print_bytes(&source, last->pc_avma);
+}
+
+static void print_code(const struct sw_snapshot *snap, const struct sw_regs *regs)
+{
 	struct sw_snapshot_memory source = {.snap = snap};
 	printf("regs pc=%" PRIx64 " sp=%" PRIx64, regs->pc_avma, regs->sp_avma);
 	for (size_t i = 0; i < SW_REGS_MAX; i++)
 		if (regs->known & UINT32_C(1) << i)
 			printf(" %zu=%" PRIx64, i, regs->val[i]);
-	printf("\ncode ");
-	if (sw_memory_read(sw_snapshot_memory(&source), regs->pc_avma - AROUND, code, sizeof(code)))
-		for (size_t i = 0; i < sizeof(code); i++)
-			printf("%02x", code[i]);
 	printf("\n");
+	print_bytes(&source, regs->pc_avma);
 }
 
 static void print_frame(const struct sw_symbols *symbols, const struct sw_frame *frame)
@@ -87,8 +107,11 @@ int main(int argc, char **argv)
 		for (size_t k = 0; k < walks->n_walks; k++) {
 			const struct sw_walk *w = &walks->walks[k];
 			printf("stack %s\t%s\n", sw_end_name(w->end), known(w->why));
-			if (argc > 4)
+			if (argc > 4) {
 				print_code(snap, &w->thread->regs);
+				if (w->n_frames > 0)
+					print_last(snap, w);
+			}
 			for (size_t f = 0; f < w->n_frames; f++)
 				print_frame(symbols, &w->frames[f]);
 		}

@@ -356,6 +356,34 @@ def check_thrown(tap, version, home):
                   "\n".join(f"{what}\n" + "\n".join(map(str, stack["frames"])) for what, stack in wrong[:3]))
 
 
+def wrong_in_warming(stack):
+    """Which of f1 ... f6 it is in is not known, but the callers of the innermost are; None when they are there."""
+    wrong = wrong_in_stack(stack)
+    if wrong is not None:
+        return wrong
+    names = [f["function"] for f in stack["frames"] if f["kind"] == "jvm" and not f["function"].startswith("[")]
+    chain = [m.group(1) for m in (re.fullmatch(r"Warming\$Body\.(f\d|turn)", name) for name in names) if m]
+    if chain and chain != [f"f{i}" for i in range(len(chain) - 1, 0, -1)] + ["turn"]:
+        return f"another chain: {chain}"
+    strange = [name for name in names if not re.fullmatch(r"(java|jdk|sun)\.\S+|Warming\S*", name)]
+    return f"strange: {strange}" if strange else None
+
+
+def check_warming(tap, version, home, mode):
+    """Exceptions all the time, in code that is interpreted, compiled and given up anew every second."""
+    with Java(home, "Warming", *MODES[mode]) as java:
+        wait_until(lambda: computing_thread(java.pid) is not None, "the thread that throws")
+        tid = computing_thread(java.pid)
+        wait_until(lambda: any("Warming$Body" in (f["function"] or "") for s in stops_of(java.pid, tid, 10)
+                               for f in s["frames"]), "it to throw")
+        found = [(what, stack) for stack in stops_of(java.pid, tid, STOPS)
+                 for what in [wrong_in_warming(stack)] if what]
+        cut = sum(stack["end"] != "complete" for _, stack in found)
+        tap.check(len(found) == cut <= 1 + STOPS // 1000,
+                  f"{version} {mode}: exceptions in warm-up: the chain in each of {STOPS} stops; {cut} cut",
+                  "\n".join(f"{what}\n" + "\n".join(map(str, stack["frames"])) for what, stack in found[:3]))
+
+
 # Threads of Phases: what their frames may be called, the outermost first, and what says that they are at it.
 PHASES = {
     "collecting": ([r"Phases\.collect"], r"java\.lang\.Runtime\.gc"),
@@ -526,6 +554,8 @@ def main():
         for mode in modes:
             tap.guard(check_stops, version, home, mode)
         tap.guard(check_thrown, version, home)
+        for mode in ("default", "-Xint"):
+            tap.guard(check_warming, version, home, mode)
     tap.done()
 
 

@@ -367,6 +367,8 @@ void hotspot_world_deinit(struct hotspot_world *w)
 {
 	sw_map64_deinit(&w->h.blobs);
 	sw_map64_deinit(&w->h.by_pc);
+	sw_map64_deinit(&w->h.takes);
+	sw_map64_deinit(&w->h.told);
 	sw_map64_deinit(&w->h.methods);
 	sw_map64_deinit(&w->h.interpreted);
 	sw_hotspot_locks_destroy(&w->h);

@@ -9,6 +9,8 @@
 struct sw_hotspot_caller {
 	uint64_t pc, sp, fp;
 	bool fp_known;
+	struct sw_regs
+		saved; /* that a caller in C++ expects to find again; of others nothing is known */
 };
 
 /* One frame to step out of. */

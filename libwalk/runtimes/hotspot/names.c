@@ -7,6 +7,7 @@
  */
 #include "runtimes/hotspot/names.h"
 #include "arch/arch.h"
+#include "runtimes/hotspot/onward.h"
 #include "runtimes/hotspot/structures/code.h"
 #include "runtimes/hotspot/structures/codelets.h"
 #include "runtimes/hotspot/structures/method.h"
@@ -26,7 +27,8 @@ static bool bcp_fits(const struct sw_hotspot_method *m, uint64_t bcp)
 	return bcp >= m->code_avma && bcp - m->code_avma < m->code_bytes;
 }
 
-/* At the end of a return rbp is the caller's: what was returned from is not known any more. */
+/* At the end of a return, and when an exception goes on in the caller, rbp is the caller's: what was left is not
+ * known any more. */
 static bool is_without_frame(struct sw_hotspot *h, const struct sw_hotspot_blob *blob,
 			     const struct sw_cursor *c)
 {
@@ -34,7 +36,8 @@ static bool is_without_frame(struct sw_hotspot *h, const struct sw_hotspot_blob 
 	struct sw_hotspot_frame f = {
 		.h = h, .cursor = c, .blob = blob, .pc = c->regs.pc_avma, .sp = c->regs.sp_avma};
 	f.fp_known = sw_regs_get(&c->regs, SW_ARCH_FP, &f.fp);
-	return sw_hotspot_top_interpreter(&f, &caller);
+	return c->exact_pc ? sw_hotspot_top_interpreter(&f, &caller)
+			   : sw_hotspot_throwing(&f, &caller);
 }
 
 /* From a frame's registers; a native method has no bytecode. */
@@ -51,7 +54,7 @@ static bool interpreted_read(struct sw_hotspot *h, const struct sw_hotspot_blob 
 		*ret = (struct sw_hotspot_interpreted){rbx, m->code_avma};
 		return true;
 	}
-	if (c->exact_pc && is_without_frame(h, blob, c))
+	if (is_without_frame(h, blob, c))
 		return false;
 	if (!sw_regs_get(&c->regs, SW_ARCH_FP, &fp) ||
 	    !sw_memory_u64(c->memory, fp - 24, &ret->method_avma) ||
@@ -129,10 +132,9 @@ bool sw_hotspot_is_internal(struct sw_hotspot *h, const struct sw_frame *frame)
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-static int method_describe(struct sw_hotspot *h, uint64_t method_avma, int32_t bci,
+static int method_describe(const struct sw_hotspot_method *m, uint32_t line,
 			   struct sw_description *ret)
 {
-	const struct sw_hotspot_method *m = sw_hotspot_method_get(h, method_avma);
 	if (m == NULL) {
 		(void) snprintf(ret->function, sizeof(ret->function), "[Java method]");
 		return 1;
@@ -140,8 +142,49 @@ static int method_describe(struct sw_hotspot *h, uint64_t method_avma, int32_t b
 	(void) snprintf(ret->function, sizeof(ret->function), "%s", m->name); /* cut to fit */
 	(void) snprintf(ret->signature, sizeof(ret->signature), "%s", m->signature);
 	(void) snprintf(ret->file, sizeof(ret->file), "%s", m->file);
-	ret->line = sw_hotspot_method_line(h, m, bci);
+	ret->line = line;
 	return 1;
+}
+
+/* What compiled code executes at one place. All levels are read at once: code that goes while they are asked for one
+ * after the other would else take the outer ones along, and the rest would look whole. */
+struct sw_hotspot_told {
+	size_t n;
+	struct {
+		const struct sw_hotspot_method
+			*method; /* the arena's; NULL: it could not be read */
+		uint32_t line;
+	} levels[];
+};
+
+/* NULL: nothing that could be told. */
+static const struct sw_hotspot_told *told_at(struct sw_hotspot *h,
+					     const struct sw_hotspot_blob *blob, uint64_t pc)
+{
+	struct sw_hotspot_scope scopes[SW_HOTSPOT_SCOPES_MAX];
+	struct sw_hotspot_told *told = NULL;
+	uint64_t kept;
+	bool exact;
+	if (sw_map64_get(&h->told, pc, &kept))
+		return (const struct sw_hotspot_told *) (uintptr_t) kept;
+	size_t n = blob->gone ? 0 : sw_hotspot_scopes_at(h, blob, pc, scopes, &exact);
+	if (n > 0)
+		told = sw_arena_alloc(&h->arena, sizeof(*told) + n * sizeof(told->levels[0]));
+	if (told != NULL) {
+		told->n = n;
+		for (size_t i = 0; i < n; i++) {
+			const struct sw_hotspot_method *m =
+				sw_hotspot_method_get(h, scopes[i].method_avma);
+			told->levels[i].method = m;
+			told->levels[i].line =
+				m != NULL ? sw_hotspot_method_line(h, m, scopes[i].bci) : 0;
+		}
+	}
+	/* All that was read now, as the process runs again: it must be of the code that was there then. */
+	if (told != NULL && !sw_hotspot_blob_unchanged(h, blob))
+		told = NULL;
+	(void) sw_map64_put(&h->told, pc, (uintptr_t) told); /* lost: it is read again */
+	return told;
 }
 
 static int interpreted_describe(struct sw_hotspot *h, const struct sw_frame *frame,
@@ -156,7 +199,7 @@ static int interpreted_describe(struct sw_hotspot *h, const struct sw_frame *fra
 	int32_t bci = m != NULL && m->code_bytes > 0 ? (int32_t) (i->bcp_avma - m->code_avma)
 						     : SW_HOTSPOT_BCI_NONE;
 	ret->tier = m != NULL && m->code_bytes > 0 ? "interpreted" : m != NULL ? "native" : NULL;
-	return method_describe(h, i->method_avma, bci, ret);
+	return method_describe(m, m != NULL ? sw_hotspot_method_line(h, m, bci) : 0, ret);
 }
 
 static void stub_describe(struct sw_hotspot *h, const struct sw_hotspot_blob *blob, uint64_t pc,
@@ -171,9 +214,7 @@ static void stub_describe(struct sw_hotspot *h, const struct sw_hotspot_blob *bl
 int sw_hotspot_describe(struct sw_hotspot *h, const struct sw_frame *frame, size_t level,
 			struct sw_description *ret)
 {
-	struct sw_hotspot_scope scopes[SW_HOTSPOT_SCOPES_MAX];
 	const struct sw_hotspot_blob *blob = sw_hotspot_blob_at(h, frame->pc_avma);
-	bool exact;
 	bool method = blob != NULL &&
 		      (blob->kind == SW_HOTSPOT_COMPILED || blob->kind == SW_HOTSPOT_NATIVE);
 	if (!method && level > 0 && level != SW_HOTSPOT_OUTERMOST)
@@ -188,21 +229,20 @@ int sw_hotspot_describe(struct sw_hotspot *h, const struct sw_frame *frame, size
 		stub_describe(h, blob, frame->pc_avma, ret);
 		return 1;
 	}
-	size_t n = blob->gone ? 0 : sw_hotspot_scopes_at(h, blob, frame->pc_avma, scopes, &exact);
+	const struct sw_hotspot_told *told = told_at(h, blob, frame->pc_avma);
+	size_t n = told != NULL ? told->n : 1;
 	if (level == SW_HOTSPOT_OUTERMOST)
-		level = n > 0 ? n - 1 : 0;
-	if (n > 0 && level >= n)
+		level = n - 1;
+	if (level >= n)
 		return 0;
+	if (told == NULL) {
+		*ret = (struct sw_description){.function = "[Java method]"};
+		return 1;
+	}
 	if (level + 1 == n)
 		ret->start_avma = blob->code_avma;
-	if (n > 0)
-		(void) method_describe(h, scopes[level].method_avma, scopes[level].bci, ret);
 	ret->tier = blob->kind == SW_HOTSPOT_NATIVE ? "native" : blob->level == 4 ? "c2" : "c1";
-	/* All that was read now, as the process runs again: it must be of the code that was there then. */
-	if (n > 0 && sw_hotspot_blob_unchanged(h, blob))
-		return 1;
-	*ret = (struct sw_description){.function = "[Java method]"};
-	return level == 0 || n > 0;
+	return method_describe(told->levels[level].method, told->levels[level].line, ret);
 }
 
 /* ---- explain ------------------------------------------------------------------------------ */

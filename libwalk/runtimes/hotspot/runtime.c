@@ -4,7 +4,8 @@
  *
  *	find       which module is a VM; tables, layout: what it publishes for debuggers
  *	code       address -> blob of the code cache
- *	step       one frame further; top: where code was interrupted anywhere; epilogue; codelets
+ *	step       one frame further; top: where code was interrupted anywhere; codelets
+ *	onward     where the instructions of stubs lead
  *	continuation  where frames of a virtual thread end
  *	assembly   out of routines of libjvm.so that no table covers
  *	method     names and lines; scopes: what was compiled into what
@@ -36,6 +37,8 @@ static void hotspot_close(void *state)
 		return;
 	sw_map64_deinit(&h->blobs);
 	sw_map64_deinit(&h->by_pc);
+	sw_map64_deinit(&h->takes);
+	sw_map64_deinit(&h->told);
 	sw_map64_deinit(&h->methods);
 	sw_map64_deinit(&h->interpreted);
 	sw_hotspot_locks_destroy(h);

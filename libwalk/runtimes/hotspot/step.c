@@ -13,7 +13,7 @@
 #include "runtimes/hotspot/step.h"
 #include "runtimes/hotspot/continuation.h"
 #include "arch/arch.h"
-#include "runtimes/hotspot/epilogue.h"
+#include "runtimes/hotspot/onward.h"
 #include "runtimes/hotspot/threads.h"
 #include "runtimes/hotspot/top.h"
 
@@ -50,7 +50,7 @@ static bool compiled_step(const struct sw_hotspot_frame *f, struct sw_hotspot_ca
 
 static bool interpreted_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
 {
-	if (f->cursor->exact_pc && sw_hotspot_top_interpreter(f, ret))
+	if (f->cursor->exact_pc ? sw_hotspot_top_interpreter(f, ret) : sw_hotspot_throwing(f, ret))
 		return true;
 	if (!f->fp_known || f->fp % 8 != 0 || f->fp < f->sp || f->fp - f->sp > FRAME_SPAN_MAX)
 		return false;
@@ -94,7 +94,7 @@ static bool is_called_by(const struct sw_hotspot_frame *f, uint64_t pc)
 static bool routine_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
 {
 	struct sw_hotspot_caller leaf, framed;
-	if (f->cursor->exact_pc && sw_hotspot_epilogue(f, ret))
+	if (sw_hotspot_onward(f, ret))
 		return true;
 	bool is_leaf = sw_hotspot_return_at(f, slot_behind_cookie(f, f->sp), &leaf);
 	bool is_framed = rbp_step(f, &framed);
@@ -120,7 +120,7 @@ static bool routine_step(const struct sw_hotspot_frame *f, struct sw_hotspot_cal
 
 static bool stub_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
 {
-	if (f->cursor->exact_pc && (sw_hotspot_top_stub(f, ret) || sw_hotspot_epilogue(f, ret)))
+	if (f->cursor->exact_pc && (sw_hotspot_top_stub(f, ret) || sw_hotspot_onward(f, ret)))
 		return true;
 	if (f->blob->frame_bytes >= 16)
 		return compiled_step(f, ret);
@@ -131,6 +131,8 @@ static bool stub_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller
 static bool adapter_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
 {
 	uint64_t rax, r13;
+	if (sw_hotspot_onward(f, ret))
+		return true;
 	if (sw_hotspot_return_at(f, f->sp, ret) && is_behind_call(f, ret->pc))
 		return true;
 	*ret = (struct sw_hotspot_caller){.sp = f->sp, .fp = f->fp, .fp_known = f->fp_known};
@@ -195,7 +197,7 @@ static bool barrier_pass(const struct sw_hotspot_frame *f, struct sw_hotspot_cal
 	const struct sw_hotspot *h = f->h;
 	const struct sw_hotspot_blob *b = sw_hotspot_blob_at(f->h, caller->pc);
 	struct sw_hotspot_caller entry;
-	if (b->kind != SW_HOTSPOT_ROUTINES || caller->pc == h->call_stub_return_avma ||
+	if (b == NULL || b->kind != SW_HOTSPOT_ROUTINES || caller->pc == h->call_stub_return_avma ||
 	    f->blob->kind == SW_HOTSPOT_ROUTINES ||
 	    (!entry_read(f, caller, &entry) &&
 	     (!sw_hotspot_is_continuation_stub(b) ||
@@ -223,7 +225,7 @@ static void deopt_undo(const struct sw_hotspot_frame *f, struct sw_hotspot_calle
 {
 	const struct sw_hotspot_blob *b = sw_hotspot_blob_at(f->h, caller->pc);
 	uint64_t pc;
-	if (b->deopt_avma != 0 && caller->pc == b->deopt_avma && b->orig_pc_off > 0 &&
+	if (b != NULL && b->deopt_avma != 0 && caller->pc == b->deopt_avma && b->orig_pc_off > 0 &&
 	    sw_hotspot_word(f, caller->sp + (uint64_t) b->orig_pc_off, &pc) && pc >= b->code_avma &&
 	    pc < b->code_end_avma)
 		caller->pc = pc;
@@ -275,7 +277,7 @@ enum sw_step sw_hotspot_step(struct sw_hotspot *h, struct sw_cursor *cursor, str
 		return failed(ret, "no return address where Java code has it");
 	if (!in_stub && !barrier_pass(&f, &caller, ret))
 		deopt_undo(&f, &caller);
-	ret->regs = (struct sw_regs){0};
+	ret->regs = caller.saved;
 	sw_regs_set(&ret->regs, SW_ARCH_SP, caller.sp);
 	sw_regs_set(&ret->regs, SW_ARCH_RA, caller.pc);
 	if (caller.fp_known)

@@ -9,6 +9,7 @@
 #include "arch/arch.h"
 #include "bytes.h"
 #include "cleanup.h"
+#include "runtimes/hotspot/onward.h"
 #include "runtimes/hotspot/structures/codelets.h"
 
 #include <string.h>
@@ -143,6 +144,13 @@ static bool frame_is_gone(const struct code *c)
 		{"4d8b97????????418502c3", -1, "5d"},
 		{"418502c3", -8, "5d4d8b97????????"},
 		{"8505????????c3", -1, "5d"},
+		/* C1: mov $pc, %r10; mov %r10, pc(%r15); jmp. */
+		{"49ba????????????????4d8997????????e9", 0, ""},
+		{"4d8997????????e9", -10, "49ba????????????????"},
+		{"e9", -17, "49ba????????????????4d8997????????"},
+		/* To what takes an exception to the caller's handler. */
+		{"e9", -5, "4883c4??5d"},
+		{"e9", -8, "4881c4????????5d"},
 	};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(places); i++)
 		if (is_code(c, 0, places[i].here) &&
@@ -153,7 +161,9 @@ static bool frame_is_gone(const struct code *c)
 
 static bool at_last_pop(const struct code *c)
 {
-	return is_code(c, 0, "5dc3") || is_code(c, 0, "5d493ba7") || is_code(c, 0, "5d493b67") ||
+	return (is_code(c, 0, "5de9") &&
+		(is_code(c, -4, "4883c4??") || is_code(c, -7, "4881c4????????"))) ||
+	       is_code(c, 0, "5dc3") || is_code(c, 0, "5d493ba7") || is_code(c, 0, "5d493b67") ||
 	       is_code(c, 0, "5d4d8b97") || is_code(c, 0, "5d8505");
 }
 
@@ -174,6 +184,8 @@ static bool is_behind_leave(const struct code *c)
 		"0f84????????",
 		"49837f??00", /* cmpq $0, exception(%r15) */
 		"4983bf????????00",
+		"49817f??00000000",
+		"4981bf????????00000000",
 		"75??",
 		"0f85????????",
 		"c3",
@@ -443,7 +455,7 @@ bool sw_hotspot_top_interpreter(const struct sw_hotspot_frame *f, struct sw_hots
 	const struct sw_hotspot_codelet *codelet = sw_hotspot_codelet_at(f->h, f->pc);
 	if (codelet != NULL && codelet->entry && entry_step(f, codelet, ret))
 		return true;
-	return return_step(f, ret);
+	return return_step(f, ret) || sw_hotspot_throwing(f, ret);
 }
 
 bool sw_hotspot_at_entry(struct sw_hotspot *h, const struct sw_hotspot_blob *blob, uint64_t pc)

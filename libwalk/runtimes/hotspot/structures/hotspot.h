@@ -86,10 +86,12 @@ struct sw_hotspot {
 	char release[64];
 	uint64_t call_stub_return_avma, continuation_return_avma;
 	struct sw_arena arena;
-	struct sw_map64 blobs;       /* address -> struct sw_hotspot_blob, 0: not in use */
-	struct sw_map64 by_pc;       /* -> the same */
-	struct sw_map64 methods;     /* Method -> struct sw_hotspot_method, 0: not to be read */
-	struct sw_map64 interpreted; /* mix of both words -> 1 + index */
+	struct sw_map64 blobs;   /* address -> struct sw_hotspot_blob, 0: not in use */
+	struct sw_map64 by_pc;   /* -> the same */
+	struct sw_map64 takes;   /* place in the interpreter -> whether it takes an exception on */
+	struct sw_map64 told;    /* pc -> struct sw_hotspot_told, 0: nothing */
+	struct sw_map64 methods; /* Method -> struct sw_hotspot_method, 0: not to be read */
+	struct sw_map64 interpreted;           /* mix of both words -> 1 + index */
 	struct sw_hotspot_interpreted *frames; /* owned; cookies are 1 + index */
 	size_t n_frames, frames_capacity;
 	struct sw_hotspot_codelets *codelets; /* the arena's; NULL: not asked for yet */

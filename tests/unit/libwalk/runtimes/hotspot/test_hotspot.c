@@ -191,6 +191,17 @@ static void test_code_gone(void **state)
 				 1);
 		assert_string_equal(d.function, changes[i].same ? "p.A.outer" : "[Java method]");
 	}
+	/* Freed when the innermost has been told: the methods that it was compiled into do not vanish. */
+	hotspot_world_deinit(&world);
+	hotspot_world_init(&world);
+	world.snap.live = true;
+	world.snap.priv = &priv;
+	memcpy(now, world.data, WORLD_BYTES);
+	assert_int_equal(sw_hotspot_describe(&world.h, &frame, 0, &d), 1);
+	now[WORLD_BLOCK + 8 - WORLD] = 0;
+	assert_int_equal(sw_hotspot_describe(&world.h, &frame, 1, &d), 1);
+	assert_string_equal(d.function, "p.A.outer");
+	assert_int_equal(d.line, 10);
 	close(priv.mem_fd);
 	munmap(now, WORLD_BYTES);
 }
@@ -285,6 +296,24 @@ static void test_step_native_end(void **state)
 	/* In front of it and behind, the frame is whole. */
 	assert_int_equal(stepped(words, 12, WORLD_CODE + 0x80, &s), SW_STEP_FAIL);
 	assert_int_equal(stepped(words, 12, WORLD_CODE + 0x80 + 47, &s), SW_STEP_FAIL);
+}
+
+/* As 17 has it: 00 leave; 01 cmpq $0, 8(%r15), with four bytes of 0; 09 jne 10; 0f ret; 10 jmp exception */
+static void test_step_native_end_17(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0xc9, 0x49, 0x81, 0x7f, 0x08, 0,    0,
+				       0,    0,    0x0f, 0x85, 0x01, 0,    0,
+				       0,    0xc3, 0xe9, 0x93, 0x4c, 0xa6, 0xff};
+	static const uint8_t gone[] = {1, 9, 15, 16};
+	static const uint64_t words[] = {WORLD_CALL, 1, 2, WORLD_CALL, 4, 5, 6, 7, 8, 9, 10, 11};
+	struct sw_stepped s;
+	hotspot_world_native(&world);
+	hotspot_world_put(&world, WORLD_CODE + 0x80, code, sizeof(code));
+	for (size_t i = 0; i < sizeof(gone); i++) {
+		assert_int_equal(stepped(words, 12, WORLD_CODE + 0x80 + gone[i], &s), SW_STEP_OK);
+		assert_int_equal(s.regs.sp_avma, 0x8008);
+	}
 }
 
 /*
@@ -820,6 +849,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_step_prologue, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_return, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_native_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_step_native_end_17, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_stub_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_stub_pops, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_stub_saves, setup, teardown),

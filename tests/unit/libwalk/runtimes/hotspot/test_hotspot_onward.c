@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* runtimes/hotspot/onward: where the VM's own code leads, at each of its instructions. */
+#include "hotspot_world.h"
+#include "arch/arch.h"
+#include "runtimes/hotspot/onward.h"
+#include "runtimes/hotspot/structures/code.h"
+#include "runtimes/hotspot/step.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { AT = WORLD_CODE + 0x80, STACK = 0x8000, CALLER_FP = 0x2222 };
+
+static struct hotspot_world world;
+
+/* One place in code. */
+struct place {
+	unsigned off, sp; /* sp: words above STACK */
+	bool called;      /* pc is where a call has returned to */
+};
+
+static int setup(void **state)
+{
+	static const uint8_t call[] = {0xe8, 0, 0, 0, 0};
+	(void) state;
+	hotspot_world_init(&world);
+	hotspot_world_put(&world, WORLD_CALL - sizeof(call), call, sizeof(call));
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void) state;
+	hotspot_world_deinit(&world);
+	return 0;
+}
+
+static enum sw_step stepped_at(const uint64_t *words, size_t n, const struct place *p,
+			       const struct sw_regs *regs, struct sw_stepped *ret)
+{
+	static struct fake_region regions[2];
+	static struct fake_memory fake;
+	struct sw_cursor c = {.regs = *regs, .exact_pc = !p->called};
+	regions[0] = world.region;
+	regions[1] = (struct fake_region){STACK, words, n * 8};
+	fake = (struct fake_memory){.regions = regions, .n_regions = 2};
+	c.memory = fake_memory(&fake);
+	c.regs.pc_avma = AT + p->off;
+	sw_regs_set(&c.regs, SW_ARCH_SP, STACK + 8 * p->sp);
+	*ret = (struct sw_stepped){0};
+	return sw_hotspot_step(&world.h, &c, ret);
+}
+
+/*
+ * C1's unwind_exception: the frame that threw has gone, and its return address is at rsp; the caller's frame is above.
+ *
+ *	00 mov (%rsp), %rdx; 04 mov %rdx, %rsi; 07 mov %r15, %rdi; 0a test $15, %esp; 10 je 1f
+ *	16 sub $8, %rsp; 1a call far away; 1f add $8, %rsp (behind the call); 23 jmp 2a; 25 call far away
+ *	2a mov %rax, %rbx; 2d mov %r14, %rax; 30 pop %rdx; 31 jmp *%rbx
+ */
+static void test_unwind_exception(void **state)
+{
+	static const uint8_t code[] = {0x48, 0x8b, 0x14, 0x24, 0x48, 0x89, 0xd6, 0x49, 0x8b,
+				       0xff, 0xf7, 0xc4, 0x0f, 0,    0,    0,    0x0f, 0x84,
+				       0x0f, 0,    0,    0,    0x48, 0x83, 0xec, 0x08, 0xe8,
+				       0,    0,    0x40, 0,    0x48, 0x83, 0xc4, 0x08, 0xeb,
+				       0x05, 0xe8, 0,    0,    0x40, 0,    0x48, 0x89, 0xc3,
+				       0x4c, 0x89, 0xf0, 0x5a, 0xff, 0xe3};
+	/* What an earlier call left: another return address, which is right behind a call, too. */
+	static const uint64_t words[] = {WORLD_CALL, WORLD_CALL, 3, 4, 5};
+	static const struct place places[] = {{0, 1, false},   {4, 1, false},    {10, 1, false},
+					      {16, 1, false},  {0x16, 1, false}, {0x1a, 0, false},
+					      {0x1f, 0, true}, {0x23, 1, false}, {0x25, 1, false},
+					      {0x2a, 1, true}, {0x2d, 1, false}, {0x30, 1, false},
+					      {0x31, 2, false}};
+	struct sw_stepped s;
+	(void) state;
+	hotspot_world_routines(&world);
+	hotspot_world_put(&world, AT, code, sizeof(code));
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct sw_regs regs = {0};
+		sw_regs_set(&regs, SW_ARCH_FP, CALLER_FP);
+		if (places[i].off == 0x31)
+			sw_regs_set(&regs, SW_X86_64_RDX, WORLD_CALL);
+		assert_int_equal(stepped_at(words, 5, &places[i], &regs, &s), SW_STEP_OK);
+		assert_int_equal(s.regs.pc_avma, WORLD_CALL);
+		assert_int_equal(s.regs.sp_avma, STACK + 16);
+		assert_int_equal(s.regs.val[SW_ARCH_FP], CALLER_FP);
+	}
+}
+
+/* Two ways that leave different stacks behind: nothing is said. 00 je 03; 02 push %rax; 03 ret */
+static void test_ways_differ(void **state)
+{
+	static const uint8_t code[] = {0x74, 0x01, 0x50, 0xc3};
+	static const uint64_t words[] = {WORLD_CALL, WORLD_CALL};
+	struct sw_hotspot_caller caller;
+	struct fake_region regions[2] = {world.region, {STACK, words, sizeof(words)}};
+	struct fake_memory fake = {.regions = regions, .n_regions = 2};
+	struct sw_cursor c = {.memory = fake_memory(&fake),
+			      .regs = {.pc_avma = AT, .sp_avma = STACK + 8},
+			      .exact_pc = true};
+	(void) state;
+	hotspot_world_routines(&world);
+	hotspot_world_put(&world, AT, code, sizeof(code));
+	sw_regs_set(&c.regs, SW_X86_64_RAX, WORLD_CALL);
+	struct sw_hotspot_frame f = {.h = &world.h,
+				     .cursor = &c,
+				     .blob = sw_hotspot_blob_at(&world.h, AT),
+				     .pc = AT,
+				     .sp = STACK + 8};
+	assert_false(sw_hotspot_onward(&f, &caller));
+	hotspot_world_put(&world, AT, "\x90", 1); /* one way: nop; add %edx, -0x3d(%rax) */
+	hotspot_world_put(&world, AT + 1, "\x90\x90", 2);
+	assert_true(sw_hotspot_onward(&f, &caller));
+	assert_int_equal(caller.sp, STACK + 16);
+}
+
+/*
+ * An adapter that has the VM mend the call that led to it. r13 has the stack, and is saved itself:
+ *
+ *	00 call far away; 05 mov 8(%rsp), %r13; 0a mov %r13, %rsp; 0d jmp *%rcx
+ */
+static void test_adapter(void **state)
+{
+	static const uint8_t code[] = {0xe8, 0,    0,    0x40, 0,    0x4c, 0x8b, 0x6c,
+				       0x24, 0x08, 0x49, 0x8b, 0xe5, 0xff, 0xe1};
+	static const uint64_t words[] = {1, STACK + 32, 3, 4, WORLD_CALL, 6};
+	static const struct place places[] = {{0, 0, false}, {5, 0, true}, {0x0a, 0, false}};
+	static const char name[] = "I2C/C2I adapters";
+	struct sw_stepped s;
+	(void) state;
+	hotspot_world_put(&world, WORLD + 0x400, name, sizeof(name));
+	hotspot_world_put(&world, AT, code, sizeof(code));
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct sw_regs regs = {0};
+		sw_regs_set(&regs, SW_X86_64_R13, places[i].called ? 0x3333 : STACK + 32);
+		assert_int_equal(stepped_at(words, 6, &places[i], &regs, &s), SW_STEP_OK);
+		assert_int_equal(s.regs.pc_avma, WORLD_CALL);
+		assert_int_equal(s.regs.sp_avma, STACK + 40);
+	}
+}
+
+/*
+ * Compiled code that has taken its frame down and goes on where its exception is taken to the caller's handler:
+ * 00 add $0x10, %rsp; 04 pop %rbp; 05 jmp far away. A frame has 32 bytes: two words, rbp, return address.
+ */
+static void test_unwind_handler(void **state)
+{
+	static const uint8_t code[] = {0x48, 0x83, 0xc4, 0x10, 0x5d, 0xe9, 0, 0, 0x40, 0};
+	/* A stale address is where the return address would be if the frame were there. */
+	static const uint64_t words[] = {
+		1, 2, CALLER_FP, WORLD_CALL, 5, WORLD_CALL + 1, WORLD_CALL + 1, 8};
+	static const struct place places[] = {{0, 0, false}, {4, 2, false}, {5, 3, false}};
+	struct sw_stepped s;
+	(void) state;
+	hotspot_world_put(&world, AT, code, sizeof(code));
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct sw_regs regs = {0};
+		sw_regs_set(&regs, SW_ARCH_FP, i == 2 ? CALLER_FP : 0x1111);
+		assert_int_equal(stepped_at(words, 8, &places[i], &regs, &s), SW_STEP_OK);
+		assert_int_equal(s.regs.pc_avma, WORLD_CALL);
+		assert_int_equal(s.regs.sp_avma, STACK + 32);
+		assert_int_equal(s.regs.val[SW_ARCH_FP], CALLER_FP);
+	}
+}
+
+/* Code without an end is gone through once: 00 jmp 00. And a poll's slow path of C1 has no frame any more:
+ * 10 mov $pc, %r10; 1a mov %r10, pc(%r15); 21 jmp */
+static void test_circle_and_poll(void **state)
+{
+	static const uint8_t poll[] = {0x49, 0xba, 1,    2,    3, 4, 5,    6, 7, 8,    0x4d,
+				       0x89, 0x97, 0x58, 0x03, 0, 0, 0xe9, 0, 0, 0x40, 0};
+	static const uint64_t words[] = {WORLD_CALL, 2, 3, 4};
+	static const unsigned offs[] = {0x10, 0x1a, 0x21};
+	struct sw_stepped s;
+	struct sw_regs regs = {0};
+	(void) state;
+	sw_regs_set(&regs, SW_ARCH_FP, CALLER_FP);
+	hotspot_world_put(&world, AT + 0x10, poll, sizeof(poll));
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(stepped_at(words, 4, &(struct place){offs[i], 0, false}, &regs,
+					    &s),
+				 SW_STEP_OK);
+		assert_int_equal(s.regs.sp_avma, STACK + 8);
+	}
+	assert_int_equal(teardown(NULL), 0);
+	assert_int_equal(setup(NULL), 0);
+	hotspot_world_routines(&world);
+	hotspot_world_put(&world, AT, "\xeb\xfe", 2);
+	struct sw_hotspot_caller caller;
+	struct fake_region regions[2] = {world.region, {STACK, words, sizeof(words)}};
+	struct fake_memory fake = {.regions = regions, .n_regions = 2};
+	struct sw_cursor c = {.memory = fake_memory(&fake),
+			      .regs = {.pc_avma = AT, .sp_avma = STACK},
+			      .exact_pc = true};
+	struct sw_hotspot_frame f = {.h = &world.h,
+				     .cursor = &c,
+				     .blob = sw_hotspot_blob_at(&world.h, AT),
+				     .pc = AT,
+				     .sp = STACK};
+	assert_false(sw_hotspot_onward(&f, &caller));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_unwind_exception, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ways_differ, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_adapter, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unwind_handler, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_circle_and_poll, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
