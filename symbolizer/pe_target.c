@@ -103,6 +103,9 @@ void sw_pe_scan_consider(struct sw_pe_scan *scan, size_t first, const struct sw_
 {
 	for (size_t i = first; i < scan->n && scan->targets[i].low_rva <= c->start_rva; i++) {
 		scan->matches++;
+		/* Where nothing says how far a function reaches, that of a section may have ended before. */
+		if (c->rank == SW_PE_RANK_SECTION && !scan->targets[i].covered)
+			continue;
 		if (candidate_better(&scan->targets[i], c))
 			scan->targets[i].best = *c;
 	}

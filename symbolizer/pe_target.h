@@ -12,7 +12,7 @@
  * leaf functions and assembly, it is named by the nearest symbol that no function lies behind.
  *	1. in a function, symbols of functions and external ones before labels;
  *	2. the last start before the address;
- *	3. functions before others, external before static, names before ordinals, then the fewest
+ *	3. functions before others, external before static, names before ordinals and sections, then the fewest
  *	   leading underscores, the shortest, the first in strcmp order.
  */
 
@@ -22,6 +22,7 @@ enum {
 	SW_PE_RANK_STATIC = 1,
 	SW_PE_RANK_ORDINAL,
 	SW_PE_RANK_EXTERNAL, /* not said to be a function */
+	SW_PE_RANK_SECTION,  /* ".text$f", the section that a compiler made for f alone */
 	SW_PE_RANK_NO_FUNCTION,
 };
 

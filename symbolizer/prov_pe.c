@@ -48,7 +48,20 @@ static void undecorate(struct sw_pe_candidate *c)
 		c->name_bytes = end - 1;
 }
 
-/* Up to eight bytes in the record, or an offset of the strings behind their length. False: none, or a section's. */
+/* Of a section that has one function its name: ".text$f" of GCC and MinGW. False: it is another's. */
+static bool section_name(struct sw_pe_candidate *c)
+{
+	static const char prefix[] = ".text$";
+	size_t size = sizeof(prefix) - 1;
+	if (c->name_bytes <= size || memcmp(c->name, prefix, size) != 0)
+		return false;
+	c->name += size;
+	c->name_bytes -= size;
+	return true;
+}
+
+/* Up to eight bytes in the record, or an offset of the strings behind their length. False: none, or a section's that
+ * says nothing. */
 static bool symbol_name(const struct sw_pe_file *pe, struct sw_bytes record,
 			struct sw_pe_candidate *c)
 {
@@ -59,6 +72,8 @@ static bool symbol_name(const struct sw_pe_file *pe, struct sw_bytes record,
 	c->name_bytes = strnlen(c->name, SHORT_NAME_BYTES);
 	if (zero == 0 &&
 	    (off < sizeof(off) || !sw_pe_file_name(pe->strings, off, &c->name, &c->name_bytes)))
+		return false;
+	if (c->rank == SW_PE_RANK_SECTION && !section_name(c))
 		return false;
 	if (pe->headers.is_32bit && c->name_bytes > 0)
 		undecorate(c);
@@ -91,7 +106,9 @@ static bool symbol_read(struct sw_bytes record, const struct sw_pe_image *header
 	case CLASS_LABEL:
 		ret->rank = function ? SW_PE_RANK_STATIC : SW_PE_RANK_NO_FUNCTION;
 		/* a section's own symbol has more records, which tell of the section */
-		return function || *ret_n_aux == 0;
+		if (!function && *ret_n_aux > 0)
+			ret->rank = SW_PE_RANK_SECTION;
+		return true;
 	default: return false;
 	}
 }

@@ -269,6 +269,23 @@ static void test_not_code(void **state)
 	expect_one(0x1010, NULL, 0);
 }
 
+/* Compilers give a function a section that is called after it: known where nothing else is. */
+static void test_sections(void **state)
+{
+	(void) state;
+	pe_make_symbol(&pe, ".text$third", 1, 0x200, 0, STATIC, 1);
+	pe_make_symbol(&pe, ".text$", 1, 0x100, 0, STATIC, 1);
+	pe_make_symbol(&pe, ".text$leaf", 1, LEAVES - TEXT, 0, STATIC, 1);
+	symbol("label", 0x1210, 0, LABEL);
+	struct sw_want wants[] = {{.svma = 0x1130}, {.svma = 0x1230}, {.svma = LEAVES + 4}};
+	look_up(wants, 3);
+	expect(&wants[0], NULL, 0);
+	expect(&wants[1], "third", 0x1200);
+	expect(&wants[2], NULL, 0);
+	symbol("static", 0x1200, FUNCTION, STATIC);
+	expect_one(0x1230, "static", 0x1200);
+}
+
 static void test_auxiliary_records(void **state)
 {
 	(void) state;
@@ -459,6 +476,7 @@ int main(void)
 		cmocka_unit_test_setup(test_no_exception_directory, setup),
 		cmocka_unit_test_setup(test_aliases, setup),
 		cmocka_unit_test_setup(test_not_code, setup),
+		cmocka_unit_test_setup(test_sections, setup),
 		cmocka_unit_test_setup(test_auxiliary_records, setup),
 		cmocka_unit_test_setup(test_name_outside, setup),
 		cmocka_unit_test_setup_teardown(test_exports, setup, teardown),
