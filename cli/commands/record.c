@@ -27,7 +27,8 @@ static int record(struct sw_session *session, const struct sw_subject *subject,
 {
 	struct sw_error err = {0};
 	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline all = {0};
-	const struct sw_pipeline_options how = sw_obtain_options(options, sw_clock_ns());
+	struct sw_pipeline_options how = sw_obtain_options(options, sw_clock_ns());
+	how.snapshot.awaits = how.walk.awaits = true; /* as the dump of the process has them */
 	sw_cleanup(sw_free_p) char *directory = directory_of(options->output);
 	if (directory == NULL) {
 		(void) sw_fail_nomem(&err);

@@ -94,7 +94,7 @@ def check_forms(tap, node, running):
     tap.equal([place(f) for _, stack in tasks_of(asked) for f in stack["frames"]], awaits, f"{node}: with --tasks, too")
     with tempfile.TemporaryDirectory() as place_of:
         made = os.path.join(place_of, "record")
-        snapwalk("record", running.pid, "--tasks", "-o", made, check=True)
+        snapwalk("record", running.pid, "-o", made, check=True)
         recorded = look(["--fixture", made])
         tap.equal([place(f) for _, stack in tasks_of(recorded) for f in stack["frames"]], awaits, f"{node}: recorded")
         core = os.path.join(place_of, "core")
