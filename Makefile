@@ -23,7 +23,7 @@ PACKAGES_BUILD := gcc make pkg-config libc6-dev libelf-dev libdw-dev libunwind-d
 	libsystemd-dev libinih-dev libzstd-dev libmicrohttpd-dev \
 	clang bpftool libbpf-dev
 PACKAGES_CHECK := python3 python3-jsonschema libcmocka-dev elfutils gdb g++ musl-tools binutils \
-	clang libclang-rt-dev valgrind util-linux bash-completion man-db dwz xz-utils \
+	clang llvm libclang-rt-dev valgrind util-linux bash-completion man-db dwz xz-utils \
 	systemd socat jq zstd curl gcc-multilib g++-multilib
 PACKAGES_LINT  := clang-format clang mandoc shellcheck
 PACKAGES_BENCH := elfutils gdb python3 valgrind nodejs default-jdk-headless chromium

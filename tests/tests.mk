@@ -79,7 +79,7 @@ check-asan-run:
 
 # Real runtimes and monitoring systems that are packages: installs them and skips nothing.
 check-runtimes: deps-check deps-bench deps-monitors deps-runtimes
-	@$(MAKE) --no-print-directory -s -j$$(nproc) all targets targets-runtimes
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all targets targets-runtimes $(BUILD)/tests/unit/libwalk/pe/test_pe_steps
 	@SNAPWALK_RUNTIMES=1 $(PYTHON) tests/run.py --build $(BUILD) --no-skip --live $(sort $(wildcard tests/live/runtime_*.py))
 
 # 32-bit Windows programs: Wine for i386 costs minutes and 1.6 GB, so that check-runtimes leaves it out.

@@ -198,6 +198,11 @@ def private_copy(directory, name):
     return path
 
 
+def is_left(pid):
+    pending = [int(status_field(pid, pid, field) or "0", 16) for field in ("SigPnd", "ShdPnd")]
+    return state_of(pid) == "D" and any(signals & 1 << signal.SIGKILL - 1 for signals in pending)
+
+
 class Daemon:
     """snapwalkd in the foreground; ended by SIGTERM to its own pid."""
 
@@ -296,8 +301,8 @@ class Daemon:
 
     def helpers(self):
         """What the spawner has started: workers, and the process that unpacks debug files, as long as it lives. Not who
-        was left by a worker and waits for pages that do not come: that ends with the target."""
-        return [pid for pid in children(self.spawner) if state_of(pid) != "D"] if self.spawner else []
+        was left by a worker, was killed, and waits for pages that do not come: that ends with the target."""
+        return [pid for pid in children(self.spawner) if not is_left(pid)] if self.spawner else []
 
     def workers(self):
         return [pid for pid in self.helpers() if name_of(pid) != "snapwalk-unpack"]

@@ -23,8 +23,7 @@ import traceback
 
 BUILD = os.environ.get("SNAPWALK_BUILD", os.path.abspath("build"))
 SNAPWALK = os.path.join(BUILD, "bin", "snapwalk")
-# Targets are built once, without sanitizers, also for the sanitized run.
-# They have no sanitizers: make check-asan looks at those of make check.
+# Built once: they have no sanitizers: make check-asan looks at those of make check.
 TARGETS = os.environ.get("SNAPWALK_TARGETS", os.path.join(BUILD, "tests", "targets"))
 
 # For tests of something else than speed: a machine that has more to do than it can must not cut

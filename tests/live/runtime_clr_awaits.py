@@ -142,7 +142,7 @@ def check_random(tap, *options, directory=None):
     print(f"# {STOPS} captures, {refused} while objects moved; {running} threads ran Leaf, of {told} it was told")
     tap.equal(wrong, [], "no chain is wrong")
     tap.check(refused < STOPS, "objects do not move all the time")
-    tap.check(running == 0 or told >= running * 0.95, "nearly all that run are told", (told, running))
+    tap.check(running - told <= max(2, running * 0.05), "nearly all that run are told", (told, running))
 
 
 def method_of_thread(frame):

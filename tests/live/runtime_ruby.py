@@ -52,6 +52,7 @@ def check_blocked(tap, mode):
         name, path, line = wanted[0]
         wanted[0] = (name, path, line + 1)
         frames = frames[:1] + as_ruby_says(frames[1:], version())
+        tap.equal(len(frames), len(wanted) + 1, f"{mode}: as many as caller() has")
         # What eval() compiles is named "<compiled>" by Prism; Ruby tells the method around it.
         frames = [(said[0] if got[0] == "<compiled>" else got[0], *got[1:]) for said, got in zip([frames[0], *wanted], frames)]
         ours = [(got[0], None, None) if got[1] is None else got for got in frames[1:]]
