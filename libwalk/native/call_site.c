@@ -59,20 +59,20 @@ static bool elf_start(const struct sw_place *place, uint64_t avma, uint64_t *ret
 	return true;
 }
 
-static bool function_start(const struct sw_snapshot *snap, uint64_t avma, uint64_t *ret_start_avma)
-{
-	const struct sw_place *place = sw_snapshot_place(snap, avma);
-	return place != NULL && sw_module_kind(place->module) == SW_MODULE_PE
-		       ? pe32_start(place, avma, ret_start_avma)
-		       : elf_start(place, avma, ret_start_avma);
-}
-
 bool sw_function_ends(const struct sw_snapshot *snap, uint64_t avma, uint64_t next_avma)
 {
+	const struct sw_place *place = sw_snapshot_place(snap, avma);
 	uint64_t start_avma, next_start_avma;
-	return function_start(snap, avma, &start_avma) &&
-	       (!function_start(snap, next_avma, &next_start_avma) ||
-		next_start_avma != start_avma);
+	if (place != NULL && sw_module_kind(place->module) == SW_MODULE_PE)
+		return pe32_start(place, avma, &start_avma) &&
+		       (!pe32_start(place, next_avma, &next_start_avma) ||
+			next_start_avma != start_avma);
+	/* By tables alone: a pass over all symbols for each call that is asked about would take seconds. */
+	struct sw_elf_entry entry;
+	struct sw_elf_cfi *cfi =
+		place != NULL && place->resolved == 1 ? sw_elf_cfi_get(place->module) : NULL;
+	return cfi != NULL && sw_elf_entry_find(cfi, avma - place->bias, &entry) &&
+	       next_avma - place->bias >= entry.end_svma;
 }
 
 static bool callee_start(struct sw_callee *callee)

@@ -75,11 +75,11 @@ static int base_take(struct sw_cpu_sampler *s, struct sw_error *err)
 		return r;
 	/* Which ones a thread had at the instant of a sample nobody can tell afterwards. */
 	if (sw_returns_page(s->base) != NULL)
-		return sw_fail(
-			err, SW_E_INVALID,
-			"a tool probes functions of process %d (uprobes), and perf events do not "
-			"tell the return addresses that the kernel has replaced for it",
-			(int) s->target->pid);
+		return sw_fail(err, SW_E_INVALID,
+			       "a tool probes or has probed functions of process %d (uprobes), and "
+			       "perf events do not "
+			       "tell the return addresses that the kernel has replaced for it",
+			       (int) s->target->pid);
 	if (!sw_light_is_possible(s->base, &sw_tables))
 		return sw_fail(err, SW_E_INVALID,
 			       "perf events give stacks of native code only, and process %d has "

@@ -134,6 +134,10 @@ static bool ended(struct follower *w, const struct machine *m, uint64_t pc, uint
 		caller.saved = m->regs;
 		caller.saved.known &= sw_arch_preserved(false);
 	}
+	/* What ways do not agree about is not known. */
+	for (unsigned i = 0; w->found && i < SW_REGS_MAX; i++)
+		if (!(caller.saved.known >> i & 1) || caller.saved.val[i] != w->caller.saved.val[i])
+			sw_regs_forget(&w->caller.saved, i);
 	if (w->found)
 		return caller.pc == w->caller.pc && caller.sp == w->caller.sp &&
 		       caller.fp_known == w->caller.fp_known && caller.fp == w->caller.fp;

@@ -122,7 +122,9 @@ bool sw_v8_owns(struct sw_v8 *v8, const struct sw_cursor *cursor, uint64_t *ret_
 			     ? made_read(v8, cursor, &here, &frame)
 			     : here.builtin->interprets && here.state.place == SW_V8_PLACE_FRAME &&
 				       interpreted_read(v8, cursor, &frame);
-	v8->any_unnamed |= !known && here.builtin == NULL && !here.is_walker;
+	/* Wrappers and the way into WebAssembly never have a name. */
+	v8->any_unnamed |= !known && here.builtin == NULL && !here.is_walker &&
+			   !(here.has_code && here.code.kind == SW_V8_OTHER_CODE);
 	if (!known)
 		return false;
 	if (frame.code.object != 0 || frame.wasm.object != 0) {

@@ -183,8 +183,10 @@ static void code_copy(struct sw_v8_window *w, uint64_t pc, bool exact, bool like
 static bool awaits_are_enough(void *arg)
 {
 	struct sw_v8_window *w = arg;
-	if (w->n_promises >= SW_V8_WINDOW_PROMISES_MAX)
+	if (w->n_promises >= SW_V8_WINDOW_PROMISES_MAX) {
+		w->short_why = no_space;
 		return true;
+	}
 	w->n_promises++;
 	return is_late(w);
 }

@@ -364,10 +364,12 @@ static void put_not_captured(struct sw_text_writer *w)
 /* Whether the message says itself which thread it is about. */
 static bool names_thread(const struct sw_report_warning *warning)
 {
-	char name[32], *at;
+	char name[32];
 	int n = snprintf(name, sizeof(name), "thread %d", (int) warning->tid);
-	at = strstr(warning->message, name);
-	return at != NULL && !isdigit((unsigned char) at[n]);
+	for (const char *at = warning->message; (at = strstr(at, name)) != NULL; at += n)
+		if (!isdigit((unsigned char) at[n]))
+			return true;
+	return false;
 }
 
 static void put_warnings(struct sw_text_writer *w)

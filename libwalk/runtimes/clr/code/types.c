@@ -177,7 +177,8 @@ static void table_name(struct namer *n, uint64_t table_avma)
 	if (array_name(n, table_avma))
 		return;
 	if (!sw_clr_type_module(n->names, n->at, table_avma, &module_avma) ||
-	    !field_u32(n, table_avma, n->at->table_flags2, &flags2)) {
+	    !field_u32(n, table_avma, n->at->table_flags2, &flags2) ||
+	    sw_clr_row_overflows(flags2 >> n->at->row_shift, n->at->row_shift)) {
 		unknown(n);
 		return;
 	}

@@ -92,7 +92,7 @@ static void stack_take(struct sw_clr_tasks_window *w, const struct sw_thread *th
 static bool is_box(struct sw_clr_tasks_window *w, uint64_t object)
 {
 	struct sw_memory m = sw_memory_by_blocks(&w->reads);
-	uint64_t table, module;
+	uint64_t table;
 	if (!sw_memory_u64(m, object, &table))
 		return false;
 	table &= ~(uint64_t) SW_CLR_TABLE_UNMASK;
@@ -100,8 +100,8 @@ static bool is_box(struct sw_clr_tasks_window *w, uint64_t object)
 	if (w->tables[i].avma != table) {
 		w->tables[i].avma = table;
 		w->tables[i].box = false;
-		if (!may_be_class(w, table) || !sw_clr_u64(m, table, w->at.table_module, &module) ||
-		    module != w->at.library_avma)
+		if (!may_be_class(w, table) ||
+		    sw_clr_table_module(&w->at, m, table) != w->at.library_avma)
 			return false;
 		const struct sw_clr_class *c = sw_clr_class_get(&w->at, &w->classes, table);
 		w->tables[i].box = c != NULL && sw_clr_kind_is_box(c->kind);

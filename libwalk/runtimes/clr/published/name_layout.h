@@ -33,6 +33,12 @@ enum {
 	SW_CLR_METHOD_NAME_MAX = 4000, /* bytes; what is longer is cut */
 };
 
+/* .NET 8 keeps a type's row in 16 bits; a larger one stands elsewhere: METHODTABLE_TOKEN_OVERFLOW in methodtable.h. */
+static inline bool sw_clr_row_overflows(uint32_t row, unsigned row_shift)
+{
+	return row_shift == 16 && row == UINT16_MAX;
+}
+
 /* From the runtime's descriptor; ret->usable says if it is enough. */
 void sw_clr_name_layout_resolve(const struct sw_clr_contract *contract,
 				struct sw_clr_name_layout *ret);

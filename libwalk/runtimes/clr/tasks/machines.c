@@ -15,6 +15,7 @@
 #include "runtimes/clr/metadata/names.h"
 #include "runtimes/clr/metadata/remote.h"
 #include "runtimes/clr/objects/find_classes.h"
+#include "runtimes/clr/published/name_layout.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +116,8 @@ static bool machine_read(struct sw_clr *clr, size_t runtime, const struct sw_clr
 	m->module_avma = sw_clr_table_module(at, clr->memory, m->table_avma);
 	m->module = sw_clr_module_get(names, &names->at[runtime], m->module_avma);
 	m->type_rid = flags2 >> at->row_shift;
+	if (sw_clr_row_overflows(m->type_rid, at->row_shift))
+		return false;
 	if (m->module == NULL || !m->module->has_metadata)
 		return false;
 	const struct sw_clr_metadata *metadata = &m->module->metadata;
