@@ -13,7 +13,8 @@ import sys
 import tempfile
 
 from contended import check_owners
-from harness import PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, snapwalk, stack_of, state_of, tool, wait_until
+from harness import (PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, iterator_refused, snapwalk, stack_of, state_of, tool,
+                     wait_until)
 
 
 def all_sleep(pid):
