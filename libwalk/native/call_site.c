@@ -49,10 +49,15 @@ static bool pe32_start(const struct sw_place *place, uint64_t avma, uint64_t *re
 	return true;
 }
 
+/* NULL: none, or not known where the file lies. */
+static struct sw_elf_cfi *elf_cfi(const struct sw_place *place)
+{
+	return place != NULL && place->resolved == 1 ? sw_elf_cfi_get(place->module) : NULL;
+}
+
 static bool elf_start(const struct sw_place *place, uint64_t avma, uint64_t *ret_start_avma)
 {
-	struct sw_elf_cfi *cfi =
-		place != NULL && place->resolved == 1 ? sw_elf_cfi_get(place->module) : NULL;
+	struct sw_elf_cfi *cfi = elf_cfi(place);
 	if (cfi == NULL || !sw_elf_function_start(cfi, avma - place->bias, ret_start_avma))
 		return false;
 	*ret_start_avma += place->bias;
@@ -69,8 +74,7 @@ bool sw_function_ends(const struct sw_snapshot *snap, uint64_t avma, uint64_t ne
 			next_start_avma != start_avma);
 	/* By tables alone: a pass over all symbols for each call that is asked about would take seconds. */
 	struct sw_elf_entry entry;
-	struct sw_elf_cfi *cfi =
-		place != NULL && place->resolved == 1 ? sw_elf_cfi_get(place->module) : NULL;
+	struct sw_elf_cfi *cfi = elf_cfi(place);
 	return cfi != NULL && sw_elf_entry_find(cfi, avma - place->bias, &entry) &&
 	       next_avma - place->bias >= entry.end_svma;
 }

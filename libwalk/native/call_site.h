@@ -40,7 +40,7 @@ bool sw_is_called_near(const struct sw_cursor *c, uint64_t return_avma);
 /* True when avma is in executable memory. */
 bool sw_is_executable(const struct sw_snapshot *snap, uint64_t avma);
 
-/* Tables, or an ELF file's symbols, say that the function with code at avma has none at next_avma. */
+/* Unwind tables, or where functions of a PE32 image begin, say that the function with code at avma has none at next_avma. */
 bool sw_function_ends(const struct sw_snapshot *snap, uint64_t avma, uint64_t next_avma);
 
 /* Code of compilers: of ELF files and of the vDSO. NULL: code of no file. */

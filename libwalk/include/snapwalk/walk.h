@@ -670,13 +670,12 @@ SW_PUBLIC const char *sw_module_kind_name(unsigned kind);
 
 /** What the owner of a frame's code says of it. UTF-8 is not promised. */
 struct sw_description {
-	char function[4096]; /* cut to fit */
-	char signature
-		[1024]; /* of a Java method, as class files have it; "" when unknown. Cut to fit */
-	const char *tier;    /* static: how the runtime executes it; NULL when unknown */
-	char file[1024];     /* "" when unknown */
-	uint32_t line;       /* 0 when unknown */
-	uint64_t start_avma; /* of the function; 0 when unknown */
+	char function[4096];  /* cut to fit */
+	char signature[1024]; /* of a Java method: "(I)V"; "" when unknown. Cut to fit */
+	const char *tier;     /* static: how the runtime executes it; NULL when unknown */
+	char file[1024];      /* "" when unknown */
+	uint32_t line;        /* 0 when unknown */
+	uint64_t start_avma;  /* of the function; 0 when unknown */
 };
 
 /**

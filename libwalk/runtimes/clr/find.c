@@ -28,7 +28,6 @@ enum {
 		1,   /* of the contract that names follow: runtimes/clr/published/name_layout.c */
 	DAC_MAP = 0, /* entries of g_dacTable */
 	DAC_THREADS = 16,    /* .NET 8: ThreadStore::s_pThreadStore */
-	DAC_FINALIZER = 17,  /* .NET 8: g_pFinalizerThread */
 	DAC_SUSPENDER = 18,  /* .NET 8: g_pSuspensionThread */
 	DAC_OBJECT = 40,     /* .NET 8: g_pObjectClass */
 	DAC_SYNC_TABLE = 80, /* .NET 8: g_pSyncTable */
@@ -154,7 +153,6 @@ static void variables_find(struct sw_clr_runtime *r, struct sw_memory memory,
 	(void) dac_read(r, memory, e, DAC_SYNC_TABLE, &r->at.sync_table_avma);
 	(void) dac_read(r, memory, e, DAC_OBJECT, &r->at.object_table_avma);
 	(void) dac_read(r, memory, e, DAC_SUSPENDER, &r->at.suspender_avma);
-	(void) dac_read(r, memory, e, DAC_FINALIZER, &r->at.finalizer_avma);
 }
 
 /* Without a description of how code is found: only where that is known all the same. */

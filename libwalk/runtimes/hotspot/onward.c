@@ -76,7 +76,7 @@ static bool stack_read(const struct follower *w, const struct machine *m, uint64
 	return avma % 8 == 0 && sw_hotspot_word(w->f, avma, ret);
 }
 
-/* False: there is no room to remember it. */
+/* False: as many words as can be remembered have been written. */
 static bool stack_write(struct machine *m, uint64_t avma, const struct sw_regs *regs, unsigned from)
 {
 	struct written word = {.avma = avma};

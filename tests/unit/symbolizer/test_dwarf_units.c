@@ -79,6 +79,14 @@ static struct sw_dwarf_want want_at(uint64_t svma)
 	return (struct sw_dwarf_want){.svma = svma, .die_off = SW_NO_UNIT};
 }
 
+static void assert_match(const struct aranges *a, struct sw_dwarf_want *wants,
+			 const uint64_t *expected, size_t n)
+{
+	sw_dwarf_aranges_match(bytes_of(a), wants, n);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(wants[i].die_off, expected[i]);
+}
+
 static void test_match(void **state)
 {
 	(void) state;
@@ -91,11 +99,9 @@ static void test_match(void **state)
 		want_at(0x2000),  want_at(0x2001),  want_at(0x5000), want_at(0x5010),
 		want_at(0x11000), want_at(0x12000),
 	};
-	sw_dwarf_aranges_match(bytes_of(&a), wants, 10);
 	static const uint64_t expected[] = {SW_NO_UNIT, 0x11,   0x11,       SW_NO_UNIT, 0x33,
 					    SW_NO_UNIT, 0x2200, SW_NO_UNIT, 0x11,       0x33};
-	for (size_t i = 0; i < 10; i++)
-		assert_int_equal(wants[i].die_off, expected[i]);
+	assert_match(&a, wants, expected, 10);
 }
 
 static void test_addresses_of_4_bytes(void **state)
@@ -109,11 +115,9 @@ static void test_addresses_of_4_bytes(void **state)
 		want_at(0x5000),    want_at(0x8048fff), want_at(0x8049000),  want_at(0x80490ff),
 		want_at(0x8049100), want_at(0x8059000), want_at(0xfffff00f), want_at(0x10000f000),
 	};
-	sw_dwarf_aranges_match(bytes_of(&a), wants, 8);
 	static const uint64_t expected[] = {0x22,       SW_NO_UNIT, 0x11, 0x11,
 					    SW_NO_UNIT, 0x11,       0x33, SW_NO_UNIT};
-	for (size_t i = 0; i < 8; i++)
-		assert_int_equal(wants[i].die_off, expected[i]);
+	assert_match(&a, wants, expected, 8);
 }
 
 /* Versions, address sizes and segments that nobody writes: skipped, what follows is read. */

@@ -249,17 +249,17 @@ static void handle_name(struct namer *n, uint64_t handle)
 bool sw_clr_type_module(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
 			uint64_t table_avma, uint64_t *ret_module_avma)
 {
-	static const struct sw_clr_classes of_8 = {
-		.table_base = 4,
-		.table_flags2 = 8,
-		.table_module = 24,
-		.table_class = 40,
-		.class_table = 16,
+	const struct sw_clr_classes classes = {
+		.table_flags = at->table_flags,
+		.table_flags2 = at->table_flags2,
+		.table_module = at->table_module,
+		.table_class = at->table_class,
+		.class_table = at->class_table,
 		.module_may_differ = true,
 	};
 	if (!at->module_is_loader)
 		return sw_clr_u64(names->memory, table_avma, at->table_module, ret_module_avma);
-	*ret_module_avma = sw_clr_table_module(&of_8, names->memory, table_avma);
+	*ret_module_avma = sw_clr_table_module(&classes, names->memory, table_avma);
 	return *ret_module_avma != 0;
 }
 

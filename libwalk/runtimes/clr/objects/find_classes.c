@@ -19,6 +19,9 @@ enum {
 	STATICS_NOT_READY = 1,
 };
 
+static const char pooled_base[] =
+	"System.Runtime.CompilerServices.PoolingAsyncValueTaskMethodBuilder`1+StateMachineBox";
+
 static const struct {
 	const char *name; /* with its namespace and the types that it is in */
 	enum sw_clr_kind kind;
@@ -47,14 +50,10 @@ static const struct {
 	{"System.Delegate", SW_CLR_OTHER, false},
 	{"System.String", SW_CLR_OTHER, false},
 	{"System.Object", SW_CLR_OTHER, false},
-	{"System.Runtime.CompilerServices.PoolingAsyncValueTaskMethodBuilder`1+StateMachineBox",
-	 SW_CLR_OTHER, true},
+	{pooled_base, SW_CLR_OTHER, true},
 };
 
 enum { WANTED = SW_ARRAY_SIZE(wanted), BOX = 1, POOLED = 2 }; /* indices of wanted */
-
-static const char pooled_base[] =
-	"System.Runtime.CompilerServices.PoolingAsyncValueTaskMethodBuilder`1+StateMachineBox";
 
 struct finding {
 	struct sw_clr_classes *at;

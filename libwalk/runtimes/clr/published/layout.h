@@ -36,10 +36,9 @@ struct sw_clr_layout {
 	uint64_t store_avma; /* of the variable that points to the thread store; 0: not known */
 	uint64_t
 		sync_table_avma; /* of the variable that points to the table of SyncBlocks; 0: not known */
-	/* Of .NET 8 alone, variables: System.Object's MethodTable, the thread that has stopped the others, and the finalizer's; 0: not known */
-	uint64_t object_table_avma, suspender_avma, finalizer_avma;
-	unsigned
-		fixed_version; /* 8 or 9: what it does not describe is as that has it; 0: it describes all */
+	/* Of .NET 8 alone, variables: System.Object's MethodTable, the thread that has stopped the others; 0: not known */
+	uint64_t object_table_avma, suspender_avma;
+	unsigned fixed_version; /* 8 or 9: the rest is as that has it; 0: it describes all */
 	unsigned nibble_version;
 	enum sw_clr_debug_format debug_format; /* of what header_debug points to */
 	bool has_r2r_info; /* of ReadyToRun code the runtime says all; else the image is asked */

@@ -105,7 +105,7 @@ struct sw_clr_name_layout sw_clr_name_layout_fixed(void)
 		.dict_n = 4,
 		.dict_arguments = 6,
 		.class_rank = SW_CLR_ABSENT,
-		.class_table = SW_CLR_ABSENT,
+		.class_table = 16,
 		.desc_kind = SW_CLR_ABSENT,
 		.desc_param = SW_CLR_ABSENT,
 		.desc_var_module = SW_CLR_ABSENT,
