@@ -100,6 +100,14 @@ def parse_objdump(text, starts):
     return sorted(found)
 
 
+def parse_sections(text, starts):
+    """{rva: NAME} of the object files' own .text$NAME sections (-ffunction-sections)."""
+    pattern = re.compile(r"\[ *\d+\]\(sec +(\d+)\)\(fl 0x\w+\)\(ty +0\)\(scl +3\) "
+                         r"\(nx 1\) 0x(\w+) \.text\$(.*)")
+    return {starts[int(match[1]) - 1] + int(match[2], 16): match[3]
+            for match in map(pattern.match, text.splitlines()) if match}
+
+
 def position(text):
     """A file and line in one spelling; None for unknown ones."""
     path, _, line = text.split(" (discriminator")[0].rpartition(":")
@@ -116,8 +124,9 @@ def demangle(name):
 class Comparison:
     """Counts what agrees; .wrong has what does not."""
 
-    def __init__(self, headers, dwarf, symbols):
+    def __init__(self, headers, dwarf, symbols, sections=None):
         self.headers, self.dwarf, self.symbols = headers, dwarf, symbols
+        self.sections = sections or {}
         self.addresses = self.named = self.with_lines = self.inlined = 0
         self.wrong = []
 
@@ -153,9 +162,11 @@ class Comparison:
         start = rva - offset
         there = [n for at, n, _ in before if at == start]
         if function and start == function[0] and not there:
-            # Some static functions have no symbol: then it is DWARF's name.
-            if name != self.dwarf.get(rva, [("??", "")])[-1][0]:
-                self.wrong.append((hex(rva), "not DWARF's name", (name, offset)))
+            # Some static functions have no symbol: then it is their section's name, or DWARF's.
+            wanted = self.sections.get(start) or self.dwarf.get(rva, [("??", "")])[-1][0]
+            if name != wanted:
+                self.wrong.append((hex(rva), "not its section's or DWARF's name", (name, offset),
+                                   wanted))
             return
         if name not in there and name not in [demangle(n) for n in there]:
             self.wrong.append((hex(rva), "not its name", (name, offset), there))

@@ -34,10 +34,12 @@ def test_against_binutils(tap, version):
         rvas = sorted(random.sample(range(start, end), min(ADDRESSES, end - start)))
         dwarf = pe_oracle.parse_addr2line(pe_oracle.run_addr2line(path, headers.base, rvas),
                                           headers.base)
-        symbols = pe_oracle.parse_objdump(pe_oracle.run_objdump(path), headers.starts)
+        table = pe_oracle.run_objdump(path)
+        symbols = pe_oracle.parse_objdump(table, headers.starts)
+        sections = pe_oracle.parse_sections(table, headers.starts)
         found, _, us = pe_oracle.ours(path, rvas)
         tap.equal(sorted(found), rvas, f"{name}: every address was answered")
-        result = pe_oracle.Comparison(headers, dwarf, symbols).compare(found)
+        result = pe_oracle.Comparison(headers, dwarf, symbols, sections).compare(found)
         tap.equal(result.wrong[:5], [], f"{name}: {result.addresses} addresses as binutils does, "
                   f"{result.with_lines} with lines, {result.inlined} in inlined calls")
         print(f"# {name}: {us} us for {len(rvas)} addresses")
