@@ -102,7 +102,7 @@ static void entry_fill(struct sw_report_builder *b, struct sw_distinct_frame *en
 }
 
 /* An interpreter's frames differ in where they are and what they were found by (the cookie), but
- * are the same to the reader when they have the same name, file and line. */
+ * are the same to the reader when they have the same name, signature, file and line. */
 static bool reads_alike(const struct sw_distinct_frame *a, const struct sw_distinct_frame *b)
 {
 	if (!alike(a->frame, b->frame) || !sw_same_text(a->managed_name, b->managed_name) ||
@@ -110,7 +110,8 @@ static bool reads_alike(const struct sw_distinct_frame *a, const struct sw_disti
 		return false;
 	const struct sw_report_frame *x = &a->frames[a->n_frames - 1];
 	const struct sw_report_frame *y = &b->frames[b->n_frames - 1];
-	return x->line == y->line && sw_same_text(x->file, y->file);
+	return x->line == y->line && sw_same_text(x->file, y->file) &&
+	       sw_same_text(x->signature, y->signature) && sw_same_text(x->tier, y->tier);
 }
 
 static void entry_find_alike(struct sw_distinct_frames *s, uint32_t index)

@@ -356,6 +356,34 @@ def check_thrown(tap, version, home):
                   "\n".join(f"{what}\n" + "\n".join(map(str, stack["frames"])) for what, stack in wrong[:3]))
 
 
+def wrong_in_checked(stack):
+    """f1 to f5 call each other and deep(), that itself, and both f6(); None when the callers are such ones."""
+    wrong = wrong_in_stack(stack)
+    if wrong is not None:
+        return wrong
+    names = [f["function"][len("Checked."):] for f in stack["frames"] if (f["function"] or "").startswith("Checked.")]
+    own = " ".join(reversed(names))
+    chain = "( f1( f2( f3( f4( f5)?)?)?)?)?"
+    if not re.fullmatch(rf"compute{chain}( deep)*( f6)?", own):
+        return f"another chain: {own}"
+    return None
+
+
+def check_checked(tap, version, home):
+    """Code of C1 that has pushed arguments below its frame, for a search among the interfaces of a class."""
+    with Java(home, "Checked", *MODES["C1"]) as java:
+        wait_until(lambda: computing_thread(java.pid) is not None, "the thread that asks")
+        tid = computing_thread(java.pid)
+        wait_until(lambda: not any(f["function"] == "[interpreter]" for s in stops_of(java.pid, tid, 20) for f in s["frames"]),
+                   "compiled code")
+        stacks = stops_of(java.pid, tid, STOPS)
+        wrong = [(what, stack) for stack in stacks for what in [wrong_in_checked(stack)] if what]
+        searching = sum("subtype" in (stack["frames"][0]["function"] or "") for stack in stacks)
+        tap.check(len(wrong) <= STOPS // 1000 + 1 and all(stack["end"] != "complete" for _, stack in wrong),
+                  f"{version}: {len(stacks)} stops of code that asks for interfaces, {searching} in the search",
+                  "\n".join(f"{what}\n" + "\n".join(map(str, stack["frames"])) for what, stack in wrong[:3]))
+
+
 def wrong_in_warming(stack):
     """Which of f1 ... f6 it is in is not known, but the callers of the innermost are; None when they are there."""
     wrong = wrong_in_stack(stack)
@@ -554,6 +582,7 @@ def main():
         for mode in modes:
             tap.guard(check_stops, version, home, mode)
         tap.guard(check_thrown, version, home)
+        tap.guard(check_checked, version, home)
         for mode in ("default", "-Xint"):
             tap.guard(check_warming, version, home, mode)
     tap.done()

@@ -14,6 +14,7 @@
 #include "runtimes/hotspot/continuation.h"
 #include "arch/arch.h"
 #include "runtimes/hotspot/onward.h"
+#include "runtimes/hotspot/pending.h"
 #include "runtimes/hotspot/threads.h"
 #include "runtimes/hotspot/top.h"
 
@@ -39,6 +40,10 @@ static bool compiled_step(const struct sw_hotspot_frame *f, struct sw_hotspot_ca
 	uint64_t cfa = f->sp + f->blob->frame_bytes;
 	if (f->blob->frame_bytes < 16)
 		return false;
+	size_t pending = sw_hotspot_pending_words(f);
+	if (pending > 0 && sw_hotspot_frame_at(f, cfa + 8 * pending, ret) &&
+	    is_behind_call(f, ret->pc))
+		return true;
 	if (sw_hotspot_frame_at(f, cfa, ret))
 		return true;
 	/* Intrinsics of C2 push words of their own in the middle of a method. */

@@ -23,7 +23,13 @@ static int fake_walk_describe(const struct sw_walks *walks, const struct sw_fram
 #include <setjmp.h>
 #include <cmocka.h>
 
-enum { EXE_AVMA = 0x400000, BYTES = 0x1000, INLINED_PC = 0x400010, JIT_PC = 0x999 };
+enum {
+	EXE_AVMA = 0x400000,
+	BYTES = 0x1000,
+	INLINED_PC = 0x400010,
+	JIT_PC = 0x999,
+	JAVA_PC = 0x998
+};
 
 static const struct sw_symbol inlined[] = {
 	{.function = "inner", .file = "a.h", .line = 3, .line_offset = 1, .inlined = true},
@@ -31,6 +37,11 @@ static const struct sw_symbol inlined[] = {
 };
 static const struct sw_symbol from_jit[] = {
 	{.function = "jitted", .source = SW_SOURCE_JIT, .line_offset = -1}};
+/* Java's overloads: one name, file and line. */
+static const struct sw_symbol overloads[] = {
+	{.function = "A.f", .signature = "()V", .file = "A.java", .line = 3, .line_offset = -1},
+	{.function = "A.f", .signature = "(I)V", .file = "A.java", .line = 3, .line_offset = -1},
+};
 static unsigned finds;
 
 static size_t fake_symbols_find(const struct sw_symbols *symbols, const struct sw_frame *frame,
@@ -41,6 +52,10 @@ static size_t fake_symbols_find(const struct sw_symbols *symbols, const struct s
 	if (frame->pc_avma == INLINED_PC) {
 		*ret = inlined;
 		return 2;
+	}
+	if (frame->pc_avma == JAVA_PC) {
+		*ret = &overloads[frame->cookie % 2];
+		return 1;
 	}
 	*ret = from_jit;
 	return frame->pc_avma == JIT_PC ? 1 : 0;
@@ -186,6 +201,20 @@ static void test_managed(void **state)
 	scene_deinit(&s);
 }
 
+/* What an interpreter executes at one address: methods of one name are told apart by their signature. */
+static void test_overloads(void **state)
+{
+	(void) state;
+	struct scene s;
+	scene_init(&s);
+	uint32_t first = get(&s, NULL, JAVA_PC, 2);
+	assert_string_equal(s.distinct.distinct[first].frames[0].signature, "()V");
+	uint32_t second = get(&s, NULL, JAVA_PC, 1);
+	assert_int_not_equal(second, first);
+	assert_string_equal(s.distinct.distinct[second].frames[0].signature, "(I)V");
+	scene_deinit(&s);
+}
+
 static uint32_t get_language(struct scene *s, uint64_t pc, uint64_t cookie)
 {
 	struct sw_frame *frame = sw_arena_calloc(&s->arena, 1, sizeof(*frame));
@@ -248,6 +277,7 @@ int main(void)
 		cmocka_unit_test(test_inlined),         cmocka_unit_test(test_asked_once),
 		cmocka_unit_test(test_managed),         cmocka_unit_test(test_jit),
 		cmocka_unit_test(test_without_symbols), cmocka_unit_test(test_language),
+		cmocka_unit_test(test_overloads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -270,6 +270,47 @@ static void test_step_return(void **state)
 }
 
 /*
+ * C1's check of a subtype has its arguments on the stack, and array copies two words more; where the return address
+ * would be without them one of another call has been left:
+ *
+ *	00 push %rdi; 01 push %rsi; 02 push %rdi; 03 movabs $1, %r10; 0d push %r10; 0f call far away (code cache or not)
+ *	14 pop %rsi; 15 pop %rsi; 16 cmp $0, %esi; 19 jne 25; 1b pop %rsi; 1c pop %rdi; 1d add $0x10, %rsp; 21 pop %rbp
+ *	22 ret
+ */
+static void test_step_pending(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x57, 0x56, 0x57, 0x49, 0xba, 1,    0,    0,    0,
+				       0,    0,    0,    0,    0x41, 0x52, 0xe8, 0,    0,
+				       0x40, 0,    0x5e, 0x5e, 0x83, 0xfe, 0x00, 0x75, 0x0a,
+				       0x5e, 0x5f, 0x48, 0x83, 0xc4, 0x10, 0x5d, 0xc3};
+	static const struct {
+		unsigned off, pushed;
+		bool called;
+	} places[] = {{0x00, 0, false}, {0x01, 1, false}, {0x02, 2, false}, {0x03, 3, false},
+		      {0x0d, 3, false}, {0x0f, 4, false}, {0x14, 4, true},  {0x14, 4, false},
+		      {0x15, 3, false}, {0x16, 2, false}, {0x1b, 2, false}, {0x1c, 1, false},
+		      {0x1d, 0, false}};
+	static const uint8_t call[] = {0xe8, 0, 0, 0, 0};
+	hotspot_world_put(&world, WORLD_CALL - sizeof(call), call, sizeof(call));
+	hotspot_world_put(&world, WORLD_CODE + 0x80, code, sizeof(code));
+	for (size_t i = 0; i < SW_ARRAY_SIZE(places); i++) {
+		/* Each word would do as a return address. */
+		uint64_t words[12];
+		struct sw_stepped s;
+		for (size_t k = 0; k < SW_ARRAY_SIZE(words); k++)
+			words[k] = WORLD_CALL;
+		words[places[i].pushed + 2] = 0x2222;
+		struct sw_cursor c = {.regs = {.pc_avma = WORLD_CODE + 0x80 + places[i].off,
+					       .sp_avma = 0x8000},
+				      .exact_pc = !places[i].called};
+		assert_int_equal(stepped_from(words, 12, &c, &s), SW_STEP_OK);
+		assert_int_equal(s.regs.sp_avma, 0x8000 + 8 * (places[i].pushed + 4));
+		assert_int_equal(s.regs.val[SW_ARCH_FP], 0x2222);
+	}
+}
+
+/*
  * The end of a native method's wrapper as 25 has it:
  *
  *	00 leave; testb $1, 0x28(%r15); je 1e; movabs $pc, %r10; mov %r10, 0x538(%r15); jmp poll
@@ -848,6 +889,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_step, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_prologue, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_return, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_step_pending, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_native_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_native_end_17, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_stub_end, setup, teardown),
