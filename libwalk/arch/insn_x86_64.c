@@ -694,3 +694,221 @@ bool sw_arch_move(const uint8_t *code, size_t n, uint64_t avma, struct sw_move *
 		return clobber(&d, bytes, ret);
 	return is_inert(&d) || (d.map == 0 && !d.vector && move_one_byte(&d, ret));
 }
+
+/* ---- registers that are written ---------------------------------------------------------------- */
+
+enum { AX = 0, CX = 1, DX = 2, BX = 3, SP = 4, BP = 5, SI = 6, DI = 7, R11 = 11, ANY = 0xffff };
+
+static uint32_t bit(unsigned reg)
+{
+	return UINT32_C(1) << dwarf_number(reg);
+}
+
+/* Of 8 bits: without REX 4 to 7 are the second bytes of 0 to 3. */
+static uint32_t byte_bit(const struct decoder *d, unsigned reg)
+{
+	return bit(d->rex == 0 && reg >= 4 ? reg - 4 : reg);
+}
+
+static uint32_t reg_bit(const struct decoder *d)
+{
+	return bit(field_reg(d));
+}
+
+/* 0: it is memory. */
+static uint32_t rm_bit(const struct decoder *d)
+{
+	return is_register(d) ? bit(field_rm(d)) : 0;
+}
+
+static uint32_t rm_byte_bit(const struct decoder *d)
+{
+	return is_register(d) ? byte_bit(d, field_rm(d)) : 0;
+}
+
+/* add, or, adc, sbb, and, sub, xor: of r/m and reg, or of rax and a number. cmp writes nothing. */
+static uint32_t written_by_arithmetic(const struct decoder *d)
+{
+	switch (d->op >= 0x38 ? 7 : d->op & 7) {
+	case 0: return rm_byte_bit(d);
+	case 1: return rm_bit(d);
+	case 2: return byte_bit(d, field_reg(d));
+	case 3: return reg_bit(d);
+	case 4:
+	case 5: return bit(AX);
+	default: return 0;
+	}
+}
+
+/* Groups, whose operation is in ModRM. */
+static uint32_t written_by_group(const struct decoder *d)
+{
+	enum { TEST = 1, NEG = 3, CMP = 7 };
+	unsigned operation = (d->modrm >> 3) & 7;
+	switch (d->op) {
+	case 0x80: return operation == CMP ? 0 : rm_byte_bit(d);
+	case 0x81:
+	case 0x83: return operation == CMP ? 0 : rm_bit(d);
+	case 0xf6: /* test, not, neg, mul, imul, div, idiv */
+		return operation <= TEST ? 0 : operation <= NEG ? rm_byte_bit(d) : bit(AX);
+	case 0xf7: return operation <= TEST ? 0 : operation <= NEG ? rm_bit(d) : bit(AX) | bit(DX);
+	case 0xfe: return rm_byte_bit(d);
+	default: return operation <= 1 ? rm_bit(d) : operation == 6 ? bit(SP) : 0; /* 0xff */
+	}
+}
+
+static uint32_t written_by_one_byte(const struct decoder *d)
+{
+	unsigned low = (d->op & 7U) | (d->rex & 1U) << 3;
+	switch (d->op) {
+	case 0x00 ... 0x3f: return written_by_arithmetic(d);
+	case 0x50 ... 0x57:
+	case 0x68:
+	case 0x6a:
+	case 0x9c ... 0x9d: return bit(SP);
+	case 0x58 ... 0x5f: return bit(low) | bit(SP);
+	case 0x63:
+	case 0x69:
+	case 0x6b:
+	case 0x8b:
+	case 0x8d: return reg_bit(d);
+	case 0x6c ... 0x6f: /* of strings, with REP */
+	case 0xa4 ... 0xa7: return bit(SI) | bit(DI) | bit(CX);
+	case 0xaa ... 0xab:
+	case 0xae ... 0xaf: return bit(DI) | bit(CX);
+	case 0xac ... 0xad: return bit(AX) | bit(SI) | bit(CX);
+	case 0x70 ... 0x7f:
+	case 0x84 ... 0x85:
+	case 0x8e:
+	case 0x9b:
+	case 0x9e:
+	case 0xa2 ... 0xa3:
+	case 0xa8 ... 0xa9:
+	case 0xd8 ... 0xde:
+	case 0xe3:
+	case 0xe9:
+	case 0xeb:
+	case 0xf5:
+	case 0xf8 ... 0xf9:
+	case 0xfc ... 0xfd: return 0;
+	case 0x80 ... 0x81:
+	case 0x83:
+	case 0xf6 ... 0xf7:
+	case 0xfe ... 0xff: return written_by_group(d);
+	case 0x86: return rm_byte_bit(d) | byte_bit(d, field_reg(d));
+	case 0x87: return rm_bit(d) | reg_bit(d);
+	case 0x88:
+	case 0xc0:
+	case 0xc6:
+	case 0xd0:
+	case 0xd2: return rm_byte_bit(d);
+	case 0x89:
+	case 0x8c:
+	case 0xc1:
+	case 0xc7:
+	case 0xd1:
+	case 0xd3: return rm_bit(d);
+	case 0x8a: return byte_bit(d, field_reg(d));
+	case 0x8f: return rm_bit(d) | bit(SP);
+	case 0x90 ... 0x97: return low == AX ? 0 : bit(AX) | bit(low);
+	case 0x98:
+	case 0x9f:
+	case 0xa0 ... 0xa1:
+	case 0xd7:
+	case 0xdf: /* fnstsw %ax */ return bit(AX);
+	case 0x99: return bit(DX);
+	case 0xb0 ... 0xb7: return byte_bit(d, low);
+	case 0xb8 ... 0xbf: return bit(low);
+	case 0xc2 ... 0xc3: return bit(SP);
+	case 0xc9: return bit(SP) | bit(BP);
+	case 0xe0 ... 0xe2: return bit(CX);
+	case 0xe8: return bit(SP);
+	default: return ANY;
+	}
+}
+
+static uint32_t written_by_two_bytes(const struct decoder *d)
+{
+	unsigned operation = (d->modrm >> 3) & 7, low = (d->op & 7U) | (d->rex & 1U) << 3;
+	switch (d->op) {
+	case 0x05: return bit(AX) | bit(CX) | bit(R11); /* syscall */
+	case 0x0b:
+	case 0x0d:
+	case 0x10 ... 0x1d:
+	case 0x1f:
+	case 0x28 ... 0x2b:
+	case 0x2e ... 0x2f:
+	case 0x51 ... 0x77:
+	case 0x7c ... 0x7d:
+	case 0x7f ... 0x8f:
+	case 0xa3:
+	case 0xc2 ... 0xc4:
+	case 0xc6:
+	case 0xd0 ... 0xd6:
+	case 0xd8 ... 0xff: return 0;
+	case 0x1e: return is_register(d) && operation == 1 ? rm_bit(d) : 0; /* rdsspq */
+	case 0x2c ... 0x2d:                                                 /* cvttss2si */
+	case 0x40 ... 0x4f:                                                 /* cmovcc */
+	case 0x50:                                                          /* movmskps */
+	case 0xaf:
+	case 0xb6 ... 0xb8:
+	case 0xbc ... 0xbf:
+	case 0xc5:
+	case 0xd7: return reg_bit(d);
+	case 0x7e: return rm_bit(d);               /* movd */
+	case 0x90 ... 0x9f: return rm_byte_bit(d); /* setcc */
+	case 0xa0:
+	case 0xa8: return bit(SP);
+	case 0xa2: return bit(AX) | bit(BX) | bit(CX) | bit(DX); /* cpuid */
+	case 0x31: return bit(AX) | bit(DX);                     /* rdtsc */
+	case 0xa4 ... 0xa5:
+	case 0xab:
+	case 0xac ... 0xad:
+	case 0xb3:
+	case 0xbb: return rm_bit(d);
+	case 0xba: return operation > 4 ? rm_bit(d) : 0;
+	case 0xae: return operation <= 1 ? rm_bit(d) : 0; /* rdfsbase */
+	case 0xb0: return rm_byte_bit(d) | bit(AX);       /* cmpxchg */
+	case 0xb1: return rm_bit(d) | bit(AX);
+	case 0xc0: return rm_byte_bit(d) | byte_bit(d, field_reg(d)); /* xadd */
+	case 0xc1: return rm_bit(d) | reg_bit(d);
+	case 0xc7: return rm_bit(d) | bit(AX) | bit(DX); /* rdrand, cmpxchg8b */
+	case 0xc8 ... 0xcf: return bit(low);
+	default: return ANY;
+	}
+}
+
+/* Of maps 2 and 3, and by VEX and EVEX: what works on vectors writes few general registers; those of BMI name one
+ * more in the prefix, which is not kept. */
+static uint32_t written_by_others(const struct decoder *d)
+{
+	if (d->map == 3 && d->op >= 0x14 && d->op <= 0x17) /* pextrb */
+		return rm_bit(d);
+	if (d->map == 3 && d->op >= 0x60 && d->op <= 0x63) /* pcmpistri */
+		return bit(CX);
+	if (d->map > 3 || (d->map >= 2 && d->op >= 0xf0))
+		return d->vector || d->map != 2 ? ANY : reg_bit(d); /* crc32, movbe, adcx */
+	if (d->map >= 2)
+		return 0;
+	switch (d->op) {
+	case 0x2c ... 0x2d:
+	case 0x50:
+	case 0x78 ... 0x79:
+	case 0x93: /* kmov */
+	case 0xc5:
+	case 0xd7: return reg_bit(d);
+	case 0x7e: return rm_bit(d);
+	default: return 0;
+	}
+}
+
+uint32_t sw_arch_written(const uint8_t *code, size_t n)
+{
+	struct decoder d = {.code = code, .n = n};
+	bool absolute;
+	if (!decode(&d, &absolute))
+		return ANY;
+	if (d.vector || d.map > 1)
+		return written_by_others(&d);
+	return d.map == 1 ? written_by_two_bytes(&d) : written_by_one_byte(&d);
+}

@@ -13,6 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		    (insn.length == 0 || insn.length > SW_INSN_BYTES_MAX ||
 		     insn.length > size - off))
 			__builtin_trap();
+		if (sw_arch_written(data + off, size - off) > 0xffff)
+			__builtin_trap();
 		struct sw_move move;
 		if (sw_arch_move(data + off, size - off, off, &move) &&
 		    (move.length == 0 || move.length > size - off || move.to > 15 ||

@@ -244,10 +244,9 @@ static bool effect(struct follower *w, struct machine *m, const struct sw_insn *
 		return moved(w, m, &move);
 	if (insn->op == SW_INSN_SP_LOST)
 		return false;
-	if (insn->reg != SW_INSN_NO_REG) {
-		sw_regs_forget(r, insn->reg);
-		m->popped &= ~(UINT32_C(1) << insn->reg);
-	}
+	uint32_t written = sw_arch_written(code, n) & ~(UINT32_C(1) << SW_ARCH_SP);
+	r->known &= ~written;
+	m->popped &= ~written;
 	return true;
 }
 

@@ -119,6 +119,40 @@ static void test_ways_differ(void **state)
 }
 
 /*
+ * What arithmetic makes of a register is not what was popped, nor the caller's rbp:
+ *
+ *	00 pop %rcx; 01 and $-16, %rcx; 05 jmp *%rcx
+ *	10 add %rax, %rbp; 13 ret
+ */
+static void test_registers_written(void **state)
+{
+	static const uint8_t popped[] = {0x59, 0x48, 0x83, 0xe1, 0xf0, 0xff, 0xe1};
+	static const uint8_t fp[] = {0x48, 0x01, 0xc5, 0xc3};
+	static const uint64_t words[] = {WORLD_CALL, WORLD_CALL};
+	struct sw_hotspot_caller caller;
+	struct fake_region regions[2] = {world.region, {STACK, words, sizeof(words)}};
+	struct fake_memory fake = {.regions = regions, .n_regions = 2};
+	struct sw_cursor c = {.memory = fake_memory(&fake), .exact_pc = true};
+	(void) state;
+	hotspot_world_routines(&world);
+	hotspot_world_put(&world, AT, popped, sizeof(popped));
+	hotspot_world_put(&world, AT + 0x10, fp, sizeof(fp));
+	sw_regs_set(&c.regs, SW_ARCH_FP, CALLER_FP);
+	struct sw_hotspot_frame f = {.h = &world.h, .cursor = &c, .sp = STACK};
+	f.blob = sw_hotspot_blob_at(&world.h, AT);
+	f.pc = c.regs.pc_avma = AT;
+	c.regs.sp_avma = STACK;
+	assert_false(sw_hotspot_onward(&f, &caller));
+	f.pc = c.regs.pc_avma = AT + 0x10;
+	assert_true(sw_hotspot_onward(&f, &caller));
+	assert_int_equal(caller.pc, WORLD_CALL);
+	assert_false(caller.fp_known);
+	f.pc = c.regs.pc_avma = AT + 0x13;
+	assert_true(sw_hotspot_onward(&f, &caller));
+	assert_true(caller.fp_known);
+}
+
+/*
  * An adapter that has the VM mend the call that led to it. r13 has the stack, and is saved itself:
  *
  *	00 call far away; 05 mov 8(%rsp), %r13; 0a mov %r13, %rsp; 0d jmp *%rcx
@@ -209,6 +243,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_unwind_exception, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ways_differ, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_registers_written, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_adapter, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unwind_handler, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_circle_and_poll, setup, teardown),
