@@ -259,7 +259,9 @@ static void place_print(struct sw_hotspot *h, const struct sw_hotspot_method *m,
 {
 	uint32_t line = sw_hotspot_method_line(h, m, bci);
 	sw_text_printf(text, "%s%s%s", m->name, m->signature, how);
-	if (bci != SW_HOTSPOT_BCI_NONE)
+	if (bci == SW_HOTSPOT_BCI_ENTRY)
+		sw_text_printf(text, ", where it is entered");
+	else if (bci != SW_HOTSPOT_BCI_NONE)
 		sw_text_printf(text, ", bci %" PRId32 "%s", bci, exact ? "" : ", about");
 	if (line != 0)
 		sw_text_printf(text, ", %s:%" PRIu32, m->file, line);

@@ -19,6 +19,15 @@ public class Blocked {
 	static volatile boolean really;
 	static CountDownLatch ready;
 
+	static class Gate {
+		static long sum;
+
+		/* Compiled, it waits where it is entered, in front of its bytecode. */
+		static synchronized void enter() {
+			sum++;
+		}
+	}
+
 	static void descend(Wait wait, int depth) throws Exception {
 		if (depth > 0)
 			descend(wait, depth - 1);
@@ -60,17 +69,26 @@ public class Blocked {
 				}
 			},
 			d -> lock.lock(),
+			d -> Gate.enter(),
 			d -> Thread.sleep(100000000),
 			d -> new LinkedBlockingQueue<String>().take(),
 			d -> new SynchronousQueue<String>().put("never"),
 			d -> System.in.read(),
 			d -> Blocked.class.getDeclaredMethod("reflected").invoke(null),
 		};
-		for (int i = 0; i < 20000; i++)
+		for (int i = 0; i < 20000; i++) {
 			work(waits[i % waits.length]);
+			Gate.enter();
+		}
 		ready = new CountDownLatch(waits.length);
 		really = true;
 		lock.lock();
+		synchronized (Gate.class) {
+			block(waits);
+		}
+	}
+
+	static void block(Wait[] waits) throws Exception {
 		synchronized (held) {
 			ExecutorService pool = Executors.newFixedThreadPool(waits.length);
 			for (Wait wait : waits)

@@ -197,6 +197,8 @@ uint32_t sw_hotspot_method_line(struct sw_hotspot *h, const struct sw_hotspot_me
 	/* Nearly all tables are short. */
 	static const size_t sizes[] = {512, SW_HOTSPOT_LINE_BYTES};
 	uint32_t line = 0;
+	if (bci == SW_HOTSPOT_BCI_ENTRY)
+		bci = 0;
 	if (!method->has_lines || bci < 0 || (uint32_t) bci >= method->code_bytes)
 		return 0;
 	uint64_t avma = method->code_avma + method->code_bytes;

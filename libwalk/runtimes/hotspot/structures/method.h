@@ -5,7 +5,10 @@
 #include "runtimes/hotspot/structures/hotspot.h"
 
 enum {
-	SW_HOTSPOT_BCI_NONE = -1,      /* of native methods, and where it is not known */
+	SW_HOTSPOT_BCI_NONE = INT32_MIN, /* of native methods, and where it is not known */
+	/* Of compiled code where a method is entered: it waits for the monitor of a synchronized one, or counts. Its
+	 * line is that of bytecode 0: SynchronizationEntryBCI in Method::line_number_from_bci() (jdk-25.0.3). */
+	SW_HOTSPOT_BCI_ENTRY = -1,
 	SW_HOTSPOT_SYMBOL_MAX = 1024,  /* bytes of one name */
 	SW_HOTSPOT_LINES_MAX = 65536,  /* rows of a method's line table */
 	SW_HOTSPOT_LINE_BYTES = 65536, /* of such a table */

@@ -112,6 +112,19 @@ static void test_scopes(void **state)
 	assert_int_equal(s[0].method_avma, WORLD_OUTER);
 }
 
+/* Where a method is entered, in front of its bytecode: the line of that, as the VM says it. */
+static void test_line_of_entry(void **state)
+{
+	(void) state;
+	const struct sw_hotspot_method *m = sw_hotspot_method_get(&world.h, WORLD_OUTER);
+	assert_non_null(m);
+	uint32_t line = sw_hotspot_method_line(&world.h, m, 0);
+	assert_int_not_equal(line, 0);
+	assert_int_equal(sw_hotspot_method_line(&world.h, m, SW_HOTSPOT_BCI_ENTRY), line);
+	assert_int_equal(SW_HOTSPOT_BCI_ENTRY, -1); /* as scopes have it */
+	assert_int_equal(sw_hotspot_method_line(&world.h, m, SW_HOTSPOT_BCI_NONE), 0);
+}
+
 /* Scopes whose senders lead in a circle: the method itself is all that is said. */
 static void test_scopes_circle(void **state)
 {
@@ -889,6 +902,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_step, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_prologue, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_return, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_line_of_entry, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_pending, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_native_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_native_end_17, setup, teardown),
