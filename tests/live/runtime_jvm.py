@@ -163,13 +163,15 @@ def wrong_in_stack(stack):
 
 
 def wrong_in_internal(report):
-    """Frames of the VM's file and the call stub are the VM's own where the stack has a method; others never."""
+    """Frames of the VM's file, the call stub and what compiled code takes monitors with are the VM's own where the stack
+    has a method; others never."""
     wrong = []
     for stack in report["stacks"]:
         methods = [f for f in stack["frames"] if f["kind"] == "jvm" and not f["function"].startswith("[")]
         for number, frame in enumerate(stack["frames"]):
             path = report["modules"][frame["module"]]["path"] if frame["module"] is not None else ""
-            wanted = bool(methods) and (path.endswith("/libjvm.so") or frame["function"] == "[call_stub]")
+            wanted = bool(methods) and (path.endswith("/libjvm.so") or
+                                        re.fullmatch(r"\[(call_stub|.*monitor.*)\]", frame["function"] or "") is not None)
             if bool(frame.get("internal")) != wanted and frame["kind"] in ("native", "jvm"):
                 wrong.append(f"#{number} {frame['function']} {path}")
     return wrong
