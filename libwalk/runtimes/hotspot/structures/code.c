@@ -198,9 +198,7 @@ static void method_fill(const struct sw_hotspot *h, const struct header *header,
 	if (at->nmethod_deopt_begin != SW_HOTSPOT_NONE)
 		b->deopt_avma = field64(header, at->nmethod_deopt_begin);
 	else if (field32(header, at->nmethod_deopt_offset) > 0)
-		b->deopt_avma =
-			(at->nmethod_immutable != SW_HOTSPOT_NONE ? b->code_avma : b->avma) +
-			(uint64_t) field32(header, at->nmethod_deopt_offset);
+		b->deopt_avma = b->avma + (uint64_t) field32(header, at->nmethod_deopt_offset);
 	if (at->nmethod_immutable != SW_HOTSPOT_NONE)
 		tables_apart(h, header, b);
 	else

@@ -271,6 +271,32 @@ static void test_step_prologue(void **state)
 	assert_int_equal(s.regs.val[SW_ARCH_FP], 0x1111);
 }
 
+/*
+ * A frame that is to be left for the interpreter: its callee returns to a handler, and where it went on has been put
+ * into its slot. Where the handler is: as an address until 22, then as an offset from the header.
+ */
+static void test_step_deoptimised(void **state)
+{
+	(void) state;
+	enum { HANDLER = WORLD_CODE + 0x1f0, OFFSET = 88, ORIG_PC = 56, IMMUTABLE = 96 };
+	static const uint64_t words[] = {1, 2, 0x2222, HANDLER, 5, WORLD_CALL, 7, 8};
+	struct sw_stepped s;
+	hotspot_world_u32(&world, WORLD_BLOB + ORIG_PC, 8);
+	hotspot_world_u64(&world, WORLD_BLOB + OFFSET, HANDLER);
+	assert_int_equal(stepped(words, 8, WORLD_CODE + 0x80, &s), SW_STEP_OK);
+	assert_int_equal(s.regs.pc_avma, WORLD_CALL);
+	assert_int_equal(teardown(NULL), 0);
+	assert_int_equal(setup(NULL), 0);
+	world.h.at.nmethod_deopt_begin = -1;
+	world.h.at.nmethod_deopt_offset = OFFSET;
+	world.h.at.nmethod_immutable = IMMUTABLE;
+	hotspot_world_u32(&world, WORLD_BLOB + ORIG_PC, 8);
+	hotspot_world_u32(&world, WORLD_BLOB + OFFSET, HANDLER - WORLD_BLOB);
+	assert_int_equal(stepped(words, 8, WORLD_CODE + 0x80, &s), SW_STEP_OK);
+	assert_int_equal(s.regs.pc_avma, WORLD_CALL);
+	assert_int_equal(s.regs.sp_avma, 0x8020);
+}
+
 /* ret: whatever the method's frame was. */
 static void test_step_return(void **state)
 {
@@ -901,6 +927,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_code_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_prologue, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_step_deoptimised, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_return, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_line_of_entry, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_step_pending, setup, teardown),
