@@ -230,7 +230,7 @@ static void deopt_undo(const struct sw_hotspot_frame *f, struct sw_hotspot_calle
 {
 	const struct sw_hotspot_blob *b = sw_hotspot_blob_at(f->h, caller->pc);
 	uint64_t pc;
-	if (b != NULL && b->deopt_avma != 0 && caller->pc == b->deopt_avma && b->orig_pc_off > 0 &&
+	if (b != NULL && b->deopt_avma != 0 && caller->pc == b->deopt_avma && b->orig_pc_off >= 0 &&
 	    sw_hotspot_word(f, caller->sp + (uint64_t) b->orig_pc_off, &pc) && pc >= b->code_avma &&
 	    pc < b->code_end_avma)
 		caller->pc = pc;

@@ -279,7 +279,8 @@ static void test_step_deoptimised(void **state)
 {
 	(void) state;
 	enum { HANDLER = WORLD_CODE + 0x1f0, OFFSET = 88, ORIG_PC = 56, IMMUTABLE = 96 };
-	static const uint64_t words[] = {1, 2, 0x2222, HANDLER, 5, WORLD_CALL, 7, 8};
+	enum { SECOND = WORLD_CODE + 0x90 };
+	static const uint64_t words[] = {1, 2, 0x2222, HANDLER, SECOND, WORLD_CALL, 7, 8};
 	struct sw_stepped s;
 	hotspot_world_u32(&world, WORLD_BLOB + ORIG_PC, 8);
 	hotspot_world_u64(&world, WORLD_BLOB + OFFSET, HANDLER);
@@ -290,10 +291,10 @@ static void test_step_deoptimised(void **state)
 	world.h.at.nmethod_deopt_begin = -1;
 	world.h.at.nmethod_deopt_offset = OFFSET;
 	world.h.at.nmethod_immutable = IMMUTABLE;
-	hotspot_world_u32(&world, WORLD_BLOB + ORIG_PC, 8);
+	hotspot_world_u32(&world, WORLD_BLOB + ORIG_PC, 0); /* small frames of C2 */
 	hotspot_world_u32(&world, WORLD_BLOB + OFFSET, HANDLER - WORLD_BLOB);
 	assert_int_equal(stepped(words, 8, WORLD_CODE + 0x80, &s), SW_STEP_OK);
-	assert_int_equal(s.regs.pc_avma, WORLD_CALL);
+	assert_int_equal(s.regs.pc_avma, SECOND);
 	assert_int_equal(s.regs.sp_avma, 0x8020);
 }
 
