@@ -104,6 +104,12 @@ struct sw_runtime_ops {
 	enum sw_step (*step)(void *state, struct sw_cursor *cursor, struct sw_stepped *ret);
 	bool (*owns)(void *state, const struct sw_cursor *cursor, uint64_t *ret_cookie);
 
+	/*
+	 * Optional. Whether a return address whose mapping cannot be executed leads to generated code all the
+	 * same: the runtime writes to the page at that instant.
+	 */
+	bool (*writes_code)(void *state, uint64_t avma);
+
 	/* Optional, with owns: the kind of a frame, by its cookie, where it is not that of the row; static.
 	 * NULL: it is. */
 	const char *(*code)(void *state, uint64_t cookie);

@@ -254,6 +254,17 @@ static bool is_trampoline(struct sw_walker *w, uint64_t return_avma)
 	       map->path[0] != '/'; /* the start of a file's code stands on many stacks */
 }
 
+static bool is_written_code(struct sw_walker *w, uint64_t avma)
+{
+	for (size_t i = 0; i < w->active->n; i++) {
+		const struct sw_active *a = &w->active->all[i];
+		if (a->runtime != NULL && a->runtime->writes_code != NULL &&
+		    a->runtime->writes_code(a->state, avma))
+			return true;
+	}
+	return false;
+}
+
 /* Takes over what an unwinder found: checks it and appends the frame. False ends the walk. */
 static bool step_accept(struct sw_walker *w, const struct sw_active *active,
 			const struct sw_stepped *s, size_t live_before)
@@ -278,7 +289,8 @@ static bool step_accept(struct sw_walker *w, const struct sw_active *active,
 	    is_trampoline(w, s->regs.pc_avma)) {
 		exact_pc = true;
 		flags |= SW_FRAME_EXACT_PC;
-	} else if (!s->callee_signal && (map == NULL || !(map->prot & SW_MAP_EXEC))) {
+	} else if (!s->callee_signal && (map == NULL || !(map->prot & SW_MAP_EXEC)) &&
+		   !is_written_code(w, s->regs.pc_avma - !exact_pc)) {
 		finish(w, SW_END_BAD_UNWIND_INFO, "the return address is not in executable memory");
 		return false;
 	}

@@ -59,6 +59,7 @@ def build_all():
     build("vdso", "vdso.go")
     build("cgo", "cgo.go", cgo=True)
     build("cgo-pie", "cgo.go", "-buildmode=pie", cgo=True)
+    build("linked", "linked.go", "-ldflags=-s -w", cgo=True)
     build("liblibrary.so", "library.go", "-buildmode=c-shared", cgo=True)
     subprocess.run(["gcc", "-O1", "-g", "-o", made("host"), os.path.join(SOURCES, "host.c"), f"-L{DIRECTORY}", "-llibrary",
                     "-pthread", f"-Wl,-rpath,{DIRECTORY}"], check=True)
@@ -289,6 +290,8 @@ def main():
     calls = {"main.top", "main.through_c", "c_outer", "runtime.asmcgocall", "runtime.cgocallback", "crosscall2"}
     for name in ("cgo", "cgo-pie"):
         tap.guard(check_stops, name, made(name), ROOTS | C_ROOTS, calls)
+    lookup = {"runtime.asmcgocall", "runtime.cgocall", "os/user.Lookup", "main.look", "getpwnam_r"}
+    tap.guard(check_stops, "linked", made("linked"), ROOTS | C_ROOTS, lookup)
     tap.guard(check_stops, "library", made("host"), ROOTS | C_ROOTS, {"main.g2", "crosscall2", "h1", "run"})
     for version in ESBUILD:
         tap.guard(check_esbuild, version)

@@ -8,10 +8,11 @@ whose PHP is looked at; SNAPWALK_MODES are some of the modes, with commas.
 import os
 import re
 import subprocess
+import sys
 import tempfile
 
-from harness import Tap, patient_dump, stack_of, tool, wait_until
-from interpreted import (Program, Said, calls_of, interpreter, language_frames, program, text_of, wrong_in_chain,
+from harness import Tap, dump, patient_dump, stack_of, tool, wait_until
+from interpreted import (ROOT, Program, Said, calls_of, interpreter, language_frames, program, text_of, wrong_in_chain,
                          wrong_in_stack)
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "php")
@@ -90,6 +91,36 @@ def check_stops(tap, mode, said):
         tap.equal([r["version"].split(".")[:2] for r in found], [version()], f"{mode}: recognised, with its version")
 
 
+def plan(stack):
+    """Functions of PHP, and "-" for each frame of the loop that executes those before it."""
+    return [f["function"] if f["kind"] == "php" else "-" for f in stack["frames"]
+            if f["kind"] == "php" or (f["function"] or "").startswith("execute_ex")]
+
+
+def check_returns(tap):
+    """Which calls belong to which frame of the loop, at each instruction with which the loop returns."""
+    outer = ["usort", "run", "{main}", "-"]
+    # In this order they return: a generator is still there when it has yielded.
+    wanted = [["-", "array_map", "outer", "-", *outer], ["numbers", "-", "outer", "-", *outer],
+              ["-", "outer", "-", *outer], ["-", "outer", "-", *outer], ["-", *outer]]
+    if ROOT or not tool("gdb"):
+        tap.skip("returns of execute_ex()", "gdb is not installed, or the PHP is another Debian's", "package gdb")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["gdb", "-batch", "-nx", "-x", os.path.join(os.path.dirname(os.path.abspath(__file__)), "gdb_returns.py"),
+                        "--args", os.path.realpath(tool("php")), *MODES["no JIT"], os.path.join(SOURCES, "returns.php")],
+                       check=True, stdout=subprocess.DEVNULL, stderr=sys.stderr, stdin=subprocess.DEVNULL, timeout=120,
+                       env=dict(os.environ, FOLDER=folder, RETURNS=str(len(wanted))))
+        cores = sorted((int(n), int(i)) for n, i in (name.split(".")[0].split("-") for name in os.listdir(folder)))
+        wrong = []
+        for n, i in cores:
+            stack = dump(["--core", os.path.join(folder, f"{n}-{i}.core")])["stacks"][0]
+            if plan(stack) != wanted[n] or wrong_in_stack(stack):
+                wrong.append(f"return {n}, instruction {i}: {plan(stack)}\n{text_of(stack)}")
+        tap.check(not wrong and len({n for n, _ in cores}) == len(wanted),
+                  f"returns of execute_ex(): the calls of each frame at {len(cores)} instructions", "\n".join(wrong[:3]))
+
+
 def version():
     out = subprocess.run(interpreter("php", "-r", "echo PHP_MAJOR_VERSION, '.', PHP_MINOR_VERSION;"), check=True,
                          capture_output=True, text=True).stdout
@@ -104,6 +135,7 @@ def main():
         tap.guard(check_blocked, mode)
         tap.guard(check_stops, mode, said)
     said.check(tap)
+    tap.guard(check_returns)
     tap.done()
 
 

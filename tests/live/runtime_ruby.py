@@ -94,6 +94,20 @@ def check_stops(tap, mode, said):
         tap.equal([w for w in report["warnings"] if w["code"] in codes], [], f"{mode}: nothing to warn of")
 
 
+def check_compiles(tap):
+    """While YJIT writes to the page with the code that has called it, that page cannot be executed."""
+    wrong = []
+    with ruby_program("compiled.rb", "YJIT") as ruby:
+        for _ in range(STOPS):
+            stack = stack_of(patient_dump(ruby.pid, status=(0, 3)), ruby.pid)
+            names = [f["function"] for f in language_frames(stack, "ruby")]
+            what = wrong_in_stack(stack)
+            if what is not None or names[-1:] != ["<main>"] or "run" not in names:
+                wrong.append(f"{what}\n{text_of(stack)}")
+    tap.check(len(wrong) * 100 <= STOPS, f"YJIT: {STOPS} stops of a program that it compiles all the time",
+              f"{len(wrong)} wrong\n" + "\n".join(wrong[:3]))
+
+
 def version():
     return evaluated("print RUBY_VERSION")
 
@@ -114,6 +128,8 @@ def main():
             continue
         tap.guard(check_blocked, mode)
         tap.guard(check_stops, mode, said)
+        if mode == "YJIT" and version().startswith("3.1."):
+            tap.guard(check_compiles)
     said.check(tap)
     tap.done()
 

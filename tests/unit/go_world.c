@@ -49,6 +49,7 @@ static const struct {
 	[GO_GOROUTINE_HEADER] = {"runtime.goroutineheader", 0},
 	[GO_ASYNC_PREEMPT] = {"runtime.asyncPreempt", 0},
 	[GO_LEAF] = {"main.leaf", 0},
+	[GO_LINKED] = {"_cgo_f", 0},
 	[GO_OUTER] = {"main.outer", 0},
 };
 
@@ -109,7 +110,8 @@ static void func_put(struct go_world *w, unsigned n, bool v118, uint32_t *name_o
 	put_u32(w, GO_TABLE + FUNCS + 8 * n + 4, RECORDS + n * RECORD_BYTES);
 	put_u32(w, at, n * GO_FUNC_BYTES);
 	put_u32(w, at + 4, *name_off);
-	put_u32(w, at + 16, framed || n == GO_CGOCALLBACK ? SP_FRAME : SP_FLAT);
+	if (n != GO_LINKED)
+		put_u32(w, at + 16, framed || n == GO_CGOCALLBACK ? SP_FRAME : SP_FLAT);
 	put_u32(w, at + 20, FILE_TABLE);
 	put_u32(w, at + 24, LINE_TABLE);
 	put_u32(w, at + 28, 3); /* pcdata tables */

@@ -73,7 +73,8 @@ enum go_world_func {
 	GO_PRINT_CREATED_BY,
 	GO_GOROUTINE_HEADER,
 	GO_ASYNC_PREEMPT,
-	GO_LEAF, /* main.leaf: the return address is at rsp */
+	GO_LINKED, /* C code */
+	GO_LEAF,   /* main.leaf: the return address is at rsp */
 	GO_OUTER,
 	GO_N_FUNCS,
 };

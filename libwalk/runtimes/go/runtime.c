@@ -6,6 +6,7 @@
  *	pclntab    functions, frame sizes, lines; inlined: what was compiled into what
  *	stacks     the stacks of a thread, by its g and m
  *	step       one frame further; switch: from one stack to another; entry: where C begins it
+ *	linked     out of C code that Go's linker has put into the program
  *	names      names and lines
  *	before     what is found out before the window; window: what is copied in it
  *	layout     where all goroutines are; list: those copied in the window; goroutines: each of them

@@ -6,6 +6,7 @@
 #include "runtimes/go/step.h"
 #include "arch/arch.h"
 #include "runtimes/go/entry.h"
+#include "runtimes/go/linked.h"
 #include "runtimes/go/stacks.h"
 #include "runtimes/go/switch.h"
 #include "runtimes/go/window.h"
@@ -163,6 +164,20 @@ static bool is_copied(const struct sw_thread *t, uint64_t avma)
 	return avma >= t->stack_avma && avma - t->stack_avma <= t->stack_bytes;
 }
 
+/* Out of C code that Go's linker has put into the program. */
+static enum sw_step linked_step(const struct sw_go_frame *f, struct sw_stepped *ret)
+{
+	struct sw_go_caller caller;
+	bool may_miss;
+	if (!sw_go_linked_caller(f, &caller, &may_miss))
+		return failed(ret, SW_END_NO_UNWIND_INFO,
+			      "Go's table has no frame size for this code");
+	enum sw_step step = leave(f, SW_GO_ORDINARY, &caller, ret);
+	if (step == SW_STEP_OK && may_miss)
+		ret->flags |= SW_FRAME_MAY_MISS;
+	return step;
+}
+
 static enum sw_step frame_step(struct sw_go_frame *f, struct sw_stepped *ret)
 {
 	const struct sw_cursor *c = f->cursor;
@@ -172,6 +187,8 @@ static enum sw_step frame_step(struct sw_go_frame *f, struct sw_stepped *ret)
 		f->go->scheduled = true;
 	if (special == SW_GO_TOP)
 		return SW_STEP_END;
+	if (f->func.sp_table == 0)
+		return linked_step(f, ret);
 	uint64_t off = c->lookup_avma - f->module->place->bias - f->module->image.text_svma;
 	if (!delta_find(f, off))
 		return failed(ret, SW_END_NO_UNWIND_INFO,

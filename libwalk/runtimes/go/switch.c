@@ -139,23 +139,23 @@ static enum sw_go_switch morestack(const struct sw_go_frame *f, struct sw_go_cal
 	return SW_GO_SWITCH_OK;
 }
 
-/* What asmcgocall keeps below its call: the sp of its body, before it made space. */
-static bool saved_sp(const struct sw_go_frame *f, uint64_t sp, uint64_t *ret)
+bool sw_go_saved_sp(const struct sw_go_frame *f, uint64_t sp_avma, uint64_t *ret_avma)
 {
 	static const uint8_t layouts[][2] = {{48, 40}, {8, 0}};
 	const struct sw_go_stack *curg = &f->stacks->curg;
 	for (size_t i = 0; i < 2; i++) {
 		uint64_t g, value;
-		if (!word(f, sp + layouts[i][0], &g) || !word(f, sp + layouts[i][1], &value))
+		if (!word(f, sp_avma + layouts[i][0], &g) ||
+		    !word(f, sp_avma + layouts[i][1], &value))
 			continue;
-		if (g == 0 && value > sp && is_just_above(sp, value)) {
-			*ret = value;
+		if (g == 0 && value > sp_avma && is_just_above(sp_avma, value)) {
+			*ret_avma = value;
 			return true;
 		}
 		if (g == 0 || g != curg->g_avma || curg->high_avma == 0 ||
 		    value > curg->high_avma - curg->low_avma)
 			continue;
-		*ret = curg->high_avma - value;
+		*ret_avma = curg->high_avma - value;
 		return true;
 	}
 	return false;
@@ -179,7 +179,7 @@ static enum sw_go_switch asmcgocall(const struct sw_go_frame *f, struct sw_go_ca
 			return back_to(f, rdx, ret);
 		}
 	}
-	return saved_sp(f, sp, &old) ? back_to(f, old, ret) : SW_GO_SWITCH_FAIL;
+	return sw_go_saved_sp(f, sp, &old) ? back_to(f, old, ret) : SW_GO_SWITCH_FAIL;
 }
 
 /*
@@ -194,7 +194,8 @@ static enum sw_go_switch cgocallback(const struct sw_go_frame *f, struct sw_go_c
 	uint64_t sp = f->stacks->g0.sched_sp_avma;
 	for (size_t i = 0; i < CALLBACKS_MAX && word(f, sp, &next); i++) {
 		for (size_t k = 0; k < 2 && next > sp; k++)
-			if (saved_sp(f, (next - sizes[k]) & -UINT64_C(16), &old) && old == end)
+			if (sw_go_saved_sp(f, (next - sizes[k]) & -UINT64_C(16), &old) &&
+			    old == end)
 				return back_to(f, sp, ret);
 		if (next <= sp) {
 			struct sw_go_func below;

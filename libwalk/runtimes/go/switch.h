@@ -37,6 +37,9 @@ enum sw_go_switch {
  */
 bool sw_go_called_from(const struct sw_go_frame *f, enum sw_go_special special, uint64_t pc_avma);
 
+/* What asmcgocall() keeps from sp_avma on, the sp with which it calls C: the sp of its body before it made space. */
+bool sw_go_saved_sp(const struct sw_go_frame *f, uint64_t sp_avma, uint64_t *ret_avma);
+
 /* For a frame of such a function. */
 enum sw_go_switch sw_go_switch(const struct sw_go_frame *f, enum sw_go_special special,
 			       struct sw_go_caller *ret);

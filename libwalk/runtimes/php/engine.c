@@ -18,6 +18,7 @@ enum {
 	KIND_HYBRID = 4,
 	START_BYTES = 128, /* of execute_ex() that are looked at */
 	CODE_BYTES_MAX = 1 << 20,
+	RETURN_BYTES = 64,   /* between where r14 is put back and "ret" */
 	JUMPS_MAX = 1 << 14, /* out of it, that are looked at */
 	FRAME_BYTES_MAX = 4096,
 	FRAME_REGS_MAX = 17,
@@ -61,6 +62,46 @@ uint32_t sw_php_fp_below_rbp(struct sw_bytes code, uint32_t *ret_end)
 											   : 0;
 	}
 	return 0;
+}
+
+uint32_t sw_php_fp_own(struct sw_bytes code, uint32_t start)
+{
+	static const uint8_t set[] = {0x49, 0x89, 0xfe};
+	size_t size = code.size < START_BYTES ? code.size : START_BYTES;
+	for (size_t i = start; i + sizeof(set) <= size; i++)
+		if (memcmp(code.data + i, set, sizeof(set)) == 0)
+			return (uint32_t) (i + sizeof(set));
+	return start;
+}
+
+bool sw_php_return_find(struct sw_bytes code, bool rbp, uint32_t slot, size_t *off,
+			size_t *ret_start)
+{
+	uint32_t wanted = rbp ? -slot : slot;
+	for (size_t i = *off; i + 4 <= code.size; i++) {
+		const uint8_t *c = code.data + i;
+		uint32_t word = 0;
+		size_t at = rbp ? 3 : 4; /* of the displacement */
+		if (c[0] != 0x4c || c[1] != 0x8b || (!rbp && c[3] != 0x24))
+			continue;
+		if (c[2] == (rbp ? 0x75 : 0x74) && i + at + 1 <= code.size) {
+			word = (uint32_t) (int32_t) (int8_t) c[at];
+			at += 1;
+		} else if (c[2] == (rbp ? 0xb5 : 0xb4) && sw_bytes_u32(code, i + at, &word)) {
+			at += 4;
+		}
+		if (at == (rbp ? 3U : 4U) || word != wanted)
+			continue;
+		size_t left = code.size - i - at;
+		const uint8_t *ret =
+			memchr(c + at, 0xc3, left < RETURN_BYTES ? left : RETURN_BYTES);
+		if (ret == NULL)
+			continue;
+		*ret_start = i + at;
+		*off = (size_t) (ret + 1 - code.data);
+		return true;
+	}
+	return false;
 }
 
 bool sw_php_jump_out(struct sw_bytes code, uint64_t code_svma, size_t *off, uint64_t *ret_svma)
@@ -164,6 +205,26 @@ static bool is_jit_map(const struct sw_map *map)
 	return map != NULL && (map->prot & SW_MAP_EXEC) && (map->prot & SW_MAP_SHARED);
 }
 
+/* Where in execute_ex(), whose code this is, r14 is its caller's. */
+static void fp_read(struct sw_php_engine *engine, struct sw_bytes code, uint32_t kept)
+{
+	bool rbp = engine->frame_bytes == 0;
+	uint32_t slot =
+		rbp ? engine->fp_below - POINTER_CFA : engine->frame_bytes - engine->fp_below;
+	size_t off = 0, start;
+	engine->fp_own_svma = engine->start_svma + sw_php_fp_own(code, kept);
+	if (code.size > engine->end_svma - engine->start_svma)
+		code.size = (size_t) (engine->end_svma - engine->start_svma);
+	if (code.size > CODE_BYTES_MAX)
+		code.size = CODE_BYTES_MAX;
+	while (engine->n_returns < SW_PHP_RETURNS_MAX &&
+	       sw_php_return_find(code, rbp, slot, &off, &start)) {
+		size_t n = engine->n_returns++;
+		engine->returns[n].start_svma = engine->start_svma + start;
+		engine->returns[n].end_svma = engine->start_svma + off;
+	}
+}
+
 void sw_php_engine_read(const struct sw_snapshot *snap, const struct sw_php_found *found,
 			struct sw_php_engine *ret)
 {
@@ -193,7 +254,7 @@ void sw_php_engine_read(const struct sw_snapshot *snap, const struct sw_php_foun
 		else if (ret->frame_bytes == 0 && below != 0)
 			ret->fp_below = POINTER_CFA + below;
 		if (ret->fp_below != 0)
-			ret->fp_kept_svma = symbol.svma + (ret->frame_bytes != 0 ? end : below_end);
+			fp_read(ret, code, ret->frame_bytes != 0 ? end : below_end);
 		if (ret->frame_pointer)
 			cold_find(ret, code);
 	}
@@ -281,7 +342,19 @@ bool sw_php_engine_begins(const struct sw_php_engine *engine, const struct sw_ph
 {
 	uint64_t svma = cursor->regs.pc_avma - found->place->bias;
 	return cursor->exact_pc && cursor->place == found->place && svma >= engine->start_svma &&
-	       svma < engine->fp_kept_svma;
+	       svma < engine->fp_own_svma;
+}
+
+bool sw_php_engine_ends(const struct sw_php_engine *engine, const struct sw_php_found *found,
+			const struct sw_cursor *cursor)
+{
+	uint64_t svma = cursor->regs.pc_avma - found->place->bias;
+	if (!cursor->exact_pc || cursor->place != found->place)
+		return false;
+	for (size_t i = 0; i < engine->n_returns; i++)
+		if (svma >= engine->returns[i].start_svma && svma < engine->returns[i].end_svma)
+			return true;
+	return false;
 }
 
 /*

@@ -6,6 +6,8 @@
 #include "runtimes/php/find.h"
 #include "unwind/unwinder.h"
 
+enum { SW_PHP_RETURNS_MAX = 4 /* ends of execute_ex(); gcc makes one */ };
+
 /*
  * The native code that executes PHP: execute_ex() and, in the same frame, what the JIT made. Of the
  * kind "hybrid", which all builds by gcc are, generated code is jumped to and leaves the stack pointer
@@ -24,7 +26,12 @@ struct sw_php_engine {
 	uint64_t body_svma;            /* an instruction of it, with its frame set up */
 	uint32_t frame_bytes;          /* 0: not known, or with a frame pointer */
 	uint32_t fp_below;             /* 0: not known */
-	uint64_t fp_kept_svma;         /* the instruction behind the one that stores r14 there */
+	uint64_t fp_own_svma;          /* from this instruction on r14 is its own */
+	/* [start, end): where r14 is its caller's again, up to and with its "ret". */
+	struct {
+		uint64_t start_svma, end_svma;
+	} returns[SW_PHP_RETURNS_MAX];
+	size_t n_returns;
 	/* Of one with a frame pointer, the part that is rarely executed: [start, end); 0: none is known. */
 	uint64_t cold_start_svma, cold_end_svma;
 	bool hybrid;
@@ -40,9 +47,13 @@ void sw_php_engine_read(const struct sw_snapshot *snap, const struct sw_php_foun
 bool sw_php_engine_has(const struct sw_php_engine *engine, const struct sw_php_found *found,
 		       const struct sw_cursor *cursor, uint64_t caller_sp_avma);
 
-/* Whether execute_ex() is interrupted before it has kept r14, which is still its caller's then. */
+/* Whether execute_ex() is interrupted before r14 is its own: it is still its caller's then. */
 bool sw_php_engine_begins(const struct sw_php_engine *engine, const struct sw_php_found *found,
 			  const struct sw_cursor *cursor);
+
+/* Whether it is interrupted where r14 is its caller's again, and the call that it has executed has ended. */
+bool sw_php_engine_ends(const struct sw_php_engine *engine, const struct sw_php_found *found,
+			const struct sw_cursor *cursor);
 
 /* Whether there is a JIT, the frames of whose code are known. */
 bool sw_php_jit_frames(const struct sw_php_engine *engine);
@@ -61,6 +72,16 @@ int32_t sw_php_fp_slot(struct sw_bytes code, uint32_t *ret_end);
 
 /* The same of "mov [rbp - n], r14": n; 0: there is none. */
 uint32_t sw_php_fp_below_rbp(struct sw_bytes code, uint32_t *ret_end);
+
+/* How many bytes of the code are up to where "mov r14, rdi" is done; start: it is not there. */
+uint32_t sw_php_fp_own(struct sw_bytes code, uint32_t start);
+
+/*
+ * The next end of a function in code: from behind "mov r14, [rsp + slot]", or "mov r14, [rbp - n]", up to the
+ * "ret" that follows. *off goes on behind it. False: there is no other.
+ */
+bool sw_php_return_find(struct sw_bytes code, bool rbp, uint32_t slot, size_t *off,
+			size_t *ret_start);
 
 /*
  * The next direct jump in code at code_svma that leads out of it: *off goes on behind it. False: there is no

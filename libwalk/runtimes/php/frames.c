@@ -7,7 +7,7 @@
  * A thread may be stopped while a call begins or ends. EG(current_execute_data) is set before
  * execute_ex() is called, and set back before it returns; in between r14 holds a call that is not in
  * the chain. At the first instructions of execute_ex() r14 is still its caller's, and what lies where it will be
- * kept is of an earlier call.
+ * kept is of an earlier call; at the last ones it is its caller's again, whose calls are not this frame's.
  *
  * C code in between may use r14, too: what it had there is taken for a call only if it is one of those that are
  * left, or if its caller is one.
@@ -73,6 +73,34 @@ static void calls_add(struct sw_php_chain *c, size_t last, const struct sw_curso
 	}
 }
 
+static bool is_yield(const struct sw_php *php, const struct sw_php_call *call, uint64_t opline_avma)
+{
+	uint8_t code;
+	return sw_php_call_has(call, opline_avma) &&
+	       sw_memory_read(php->memory, opline_avma + SW_PHP_OP_CODE, &code, 1) &&
+	       (code == SW_PHP_YIELD || code == SW_PHP_YIELD_FROM);
+}
+
+/* While execute_ex() returns: whether its call is still there, as that of a generator that has yielded is. It
+ * goes on behind the yield, or once more at "yield from". */
+static bool has_yielded(const struct sw_php *php)
+{
+	const struct sw_php_call *call = &php->chain.calls[php->chain.next];
+	uint64_t at = call->opline_avma;
+	return is_yield(php, call, at - SW_PHP_OP_BYTES) || is_yield(php, call, at);
+}
+
+/* execute_ex() returns: r14 is its caller's; what is no call of the chain C code had there. */
+static void returning_add(struct sw_php *php, const struct sw_cursor *callee,
+			  struct sw_frame_sink *sink)
+{
+	struct sw_php_chain *c = &php->chain;
+	c->fp_known = sw_regs_get(&callee->regs, SW_X86_64_R14, &c->fp_avma) &&
+		      sw_php_chain_find(c, c->fp_avma) < c->n;
+	if (has_yielded(php))
+		calls_add(c, sw_php_chain_run_end(c, c->next), callee, false, sink);
+}
+
 bool sw_php_frames(struct sw_php *php, const struct sw_cursor *callee, uint64_t caller_sp_avma,
 		   struct sw_frame_sink *sink)
 {
@@ -88,6 +116,10 @@ bool sw_php_frames(struct sw_php *php, const struct sw_cursor *callee, uint64_t 
 	bool jit = callee->place != php->found.place;
 	uint64_t fp = 0;
 	if (c->n_native++ == 0) {
+		if (sw_php_engine_ends(&php->engine, &php->found, callee)) {
+			returning_add(php, callee, sink);
+			return true;
+		}
 		bool known = sw_regs_get(&callee->regs, SW_X86_64_R14, &fp);
 		c->begins = sw_php_engine_begins(&php->engine, &php->found, callee);
 		c->fp_known = known || c->begins;

@@ -36,6 +36,7 @@ enum sw_php_offset {
 	SW_PHP_STRING_TEXT = 24,
 	/* zend_op */
 	SW_PHP_OP_LINE = 24, /* u32 */
+	SW_PHP_OP_CODE = 28, /* u8: SW_PHP_YIELD ... */
 	SW_PHP_OP_BYTES = 32,
 	/* sapi_globals_struct */
 	SW_PHP_SAPI_CONTEXT = 0, /* of php-fpm its fcgi_request */
@@ -61,6 +62,9 @@ enum {
 	SW_PHP_INTERNAL_FUNCTION = 1,
 	SW_PHP_USER_FUNCTION = 2,
 	SW_PHP_EVAL_CODE = 4,
+	/* Zend/zend_vm_opcodes.h of PHP 8.0 to 8.4. */
+	SW_PHP_YIELD_FROM = 142,
+	SW_PHP_YIELD = 160,
 };
 
 /* NULL: the series is not known. Static. */

@@ -67,6 +67,11 @@ static enum sw_step ruby_step(void *state, struct sw_cursor *cursor, struct sw_s
 	return step == SW_STEP_DECLINE ? sw_ruby_fiber_root_step(state, cursor, ret) : step;
 }
 
+static bool ruby_writes_code(void *state, uint64_t avma)
+{
+	return sw_ruby_yjit_at(state, avma);
+}
+
 static bool ruby_frames(void *state, const struct sw_cursor *callee, uint64_t caller_sp_avma,
 			struct sw_frame_sink *sink)
 {
@@ -137,6 +142,7 @@ const struct sw_runtime_ops sw_runtime_ruby = {
 	.open = ruby_open,
 	.close = ruby_close,
 	.step = ruby_step,
+	.writes_code = ruby_writes_code,
 	.frames = ruby_frames,
 	.names = ruby_names,
 	.thread = ruby_thread,

@@ -26,20 +26,50 @@
 #include <string.h>
 
 enum {
-	PUSHED_BYTES_MAX = 160, /* registers that it saves, and alignment */
-	SAVED = 3,              /* registers */
+	WRITTEN_BYTES_MAX = 256 << 10, /* that YJIT writes to at once: pages */
+	PUSHED_BYTES_MAX = 160,        /* registers that it saves, and alignment */
+	SAVED = 3,                     /* registers */
 };
+
+static bool is_anonymous(const struct sw_map *map)
+{
+	return map != NULL && map->inode == 0 && map->path[0] == '\0';
+}
+
+/* Executable memory that is no file's, and touches the mapping. */
+static bool is_neighbour(const struct sw_map *map, const struct sw_map *other)
+{
+	return is_anonymous(other) && (other->prot & SW_MAP_EXEC) &&
+	       (other->end_avma == map->start_avma || other->start_avma == map->end_avma);
+}
+
+/*
+ * While it compiles, YJIT makes the pages that it writes to writable, and not executable: what called it may be on
+ * one of them. They are in the middle of its memory, or at its ends. Source: yjit_asm.c of Ruby 3.1,
+ * cb_mark_position_writeable(), cb_mark_all_executable().
+ */
+bool sw_ruby_yjit_at(const struct sw_ruby *ruby, uint64_t avma)
+{
+	const struct sw_snapshot *snap = ruby->snap;
+	const struct sw_map *map = sw_snapshot_map(snap, avma);
+	if (ruby->found.layout == NULL || ruby->found.layout->yjit_bytes == 0 || !is_anonymous(map))
+		return false;
+	if (map->prot & SW_MAP_EXEC)
+		return true;
+	size_t i = (size_t) (map - snap->maps);
+	return map->end_avma - map->start_avma <= WRITTEN_BYTES_MAX && (map->prot & SW_MAP_WRITE) &&
+	       ((i > 0 && is_neighbour(map, map - 1)) ||
+		(i + 1 < snap->n_maps && is_neighbour(map, map + 1)));
+}
 
 bool sw_ruby_in_yjit(const struct sw_ruby *ruby, const struct sw_cursor *cursor)
 {
 	const struct sw_place *place = cursor->place;
-	if (ruby->found.layout == NULL || ruby->found.layout->yjit_bytes == 0 ||
-	    place == ruby->found.place ||
+	if (place == ruby->found.place ||
 	    (place != NULL && sw_module_kind(place->module) != SW_MODULE_ANON &&
 	     sw_module_kind(place->module) != SW_MODULE_JIT))
 		return false;
-	const struct sw_map *map = sw_snapshot_map(cursor->snap, cursor->lookup_avma);
-	return map != NULL && (map->prot & SW_MAP_EXEC) && map->inode == 0 && map->path[0] == '\0';
+	return sw_ruby_yjit_at(ruby, cursor->lookup_avma);
 }
 
 /* Whether a call by a pointer in Ruby's own code may return to the address. */

@@ -11,7 +11,13 @@ enum {
 	SW_RUBY_END_BYTES = 16,  /* that give them back, or follow those */
 };
 
-/* Whether the frame at the cursor may be in code of YJIT: executable memory that is no file's. */
+/*
+ * Whether there may be code of YJIT: executable memory that is no file's, or a part of it to which YJIT writes, in
+ * which case it cannot be executed for a moment.
+ */
+bool sw_ruby_yjit_at(const struct sw_ruby *ruby, uint64_t avma);
+
+/* Whether the frame at the cursor may be in code of YJIT. */
 bool sw_ruby_in_yjit(const struct sw_ruby *ruby, const struct sw_cursor *cursor);
 
 /* sw_runtime_ops.step: out of code of YJIT. */

@@ -161,6 +161,9 @@ struct expected {
 	unsigned offset;
 };
 
+/* Whether a frame of the last walk says that others may be missing. */
+static bool missed;
+
 #define EXPECT(end, ...)                                    \
 	expect(end, (const struct expected[]){__VA_ARGS__}, \
 	       sizeof((const struct expected[]){__VA_ARGS__}) / sizeof(struct expected))
@@ -172,7 +175,9 @@ static void expect(enum sw_end end, const struct expected *frames, size_t n)
 	assert_int_equal(sw_walk_all(snap, NULL, &walks, NULL), 0);
 	assert_int_equal(walks->n_walks, 1);
 	const struct sw_walk *walk = &walks->walks[0];
+	missed = false;
 	for (size_t i = 0; i < n && i < walk->n_frames; i++) {
+		missed |= (walk->frames[i].flags & SW_FRAME_MAY_MISS) != 0;
 		uint64_t pc = go_world_pc(frames[i].func, frames[i].offset);
 		assert_int_equal(walk->frames[i].pc_avma, pc);
 		assert_string_equal(walk->frames[i].kind, "go");
@@ -371,6 +376,40 @@ static void test_asmcgocall(void **state)
 	world.system[6] = GO_CURG;
 	world.system[5] = GO_STACK_END - go_world_stack(4);
 	EXPECT(SW_END_COMPLETE, {GO_ASMCGOCALL, 0x28}, {GO_OUTER, 0x18}, {GO_GOEXIT, 1});
+}
+
+/* C code without tables, three words above which asmcgocall() has called it. */
+static void test_linked(void **state)
+{
+	(void) state;
+	outer_calls(GO_ASMCGOCALL);
+	goroutine_put(4);
+	go_world_code(&world, GO_ASMCGOCALL, 0x20, "\xff\xd0", 2);
+	go_world_code(&world, GO_LINKED, 0x10, "\xff\xd0", 2);
+	world.slot = GO_G0;
+	world.sp = go_world_system(0);
+	world.pc = go_world_pc(GO_LINKED, 0x12);
+	world.system[3] = go_world_pc(GO_ASMCGOCALL, 0x22);
+	world.system[4 + 6] = GO_CURG;
+	world.system[4 + 5] = GO_STACK_END - go_world_stack(4);
+	EXPECT(SW_END_COMPLETE, {GO_LINKED, 0x12}, {GO_ASMCGOCALL, 0x22}, {GO_OUTER, 0x18},
+	       {GO_GOEXIT, 1});
+	assert_false(missed);
+	/* In between is what may be a return address of C code. */
+	world.system[1] = go_world_pc(GO_LINKED, 0x12);
+	EXPECT(SW_END_COMPLETE, {GO_LINKED, 0x12}, {GO_ASMCGOCALL, 0x22}, {GO_OUTER, 0x18},
+	       {GO_GOEXIT, 1});
+	assert_true(missed);
+	/* Words of an earlier call: they are passed, up to the one with the goroutine. */
+	world.system[0] = go_world_pc(GO_ASMCGOCALL, 0x22);
+	EXPECT(SW_END_COMPLETE, {GO_LINKED, 0x12}, {GO_ASMCGOCALL, 0x22}, {GO_OUTER, 0x18},
+	       {GO_GOEXIT, 1});
+	/* It is another one's, or not behind the call. */
+	world.system[4 + 6] = GO_GSIGNAL;
+	EXPECT(SW_END_NO_UNWIND_INFO, {GO_LINKED, 0x12});
+	world.system[4 + 6] = GO_CURG;
+	world.system[3] = go_world_pc(GO_ASMCGOCALL, 0x23);
+	EXPECT(SW_END_NO_UNWIND_INFO, {GO_LINKED, 0x12});
 }
 
 /* The goroutine's frame of cgocallback() is words 1 to 4, and ends where it had called C. */
@@ -609,6 +648,7 @@ int main(void)
 		cmocka_unit_test_setup(test_mcall, setup),
 		cmocka_unit_test_setup(test_mstart, setup),
 		cmocka_unit_test_setup(test_asmcgocall, setup),
+		cmocka_unit_test_setup(test_linked, setup),
 		cmocka_unit_test_setup(test_cgocallback, setup),
 		cmocka_unit_test_setup(test_crosscall2, setup),
 		cmocka_unit_test_setup(test_entry, setup),

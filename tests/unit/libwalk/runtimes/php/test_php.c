@@ -101,6 +101,47 @@ static void test_fp_slot(void **state)
 	assert_int_equal(sw_php_fp_slot((struct sw_bytes){NULL, 0}, &end), -1);
 }
 
+/* The same two: from behind "mov r14, ..." up to the ret. */
+static void test_returns(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {
+		0x4c, 0x8b, 0x74, 0x24, 0x40, /* mov r14, [rsp+0x40]: another slot */
+		0xff, 0xd0,                   /* call rax */
+		0x4c, 0x8b, 0x74, 0x24, 0x48, /* mov r14, [rsp+0x48] */
+		0x4c, 0x8b, 0x7c, 0x24, 0x40, /* mov r15, [rsp+0x40] */
+		0x48, 0x83, 0xc4, 0x78,       /* add rsp, 0x78 */
+		0x41, 0x5d,                   /* pop r13 */
+		0xc3,                         /* ret */
+		0x4c, 0x8b, 0x74, 0x24, 0x48, /* mov r14, [rsp+0x48]: no ret follows */
+	};
+	static const uint8_t by_rbp[] = {
+		0x4c, 0x8b, 0x75, 0xc8,             /* mov r14, [rbp-0x38] */
+		0xc3,                               /* ret */
+		0x4c, 0x8b, 0xb5, 0xc8, 0xff, 0xff, /* mov r14, [rbp-0x38] */
+		0xff, 0x5d, 0xc3,                   /* pop rbp; ret */
+		0x4c, 0x8b, 0x75,                   /* cut off */
+	};
+	static const uint8_t begin[] = {0x4c, 0x89, 0x74, 0x24, 0x48, 0x90, 0x49, 0x89, 0xfe};
+	struct sw_bytes b = {code, sizeof(code)}, r = {by_rbp, sizeof(by_rbp)};
+	size_t off = 0, start = 0;
+	assert_true(sw_php_return_find(b, false, 0x48, &off, &start));
+	assert_int_equal(start, 12);
+	assert_int_equal(off, 24);
+	assert_false(sw_php_return_find(b, false, 0x48, &off, &start));
+	off = 0;
+	assert_false(sw_php_return_find(b, true, 0x48, &off, &start));
+	assert_true(sw_php_return_find(r, true, 0x38, &off, &start));
+	assert_int_equal(start, 4);
+	assert_int_equal(off, 5);
+	assert_true(sw_php_return_find(r, true, 0x38, &off, &start));
+	assert_int_equal(start, 12);
+	assert_int_equal(off, 14);
+	assert_false(sw_php_return_find(r, true, 0x38, &off, &start));
+	assert_int_equal(sw_php_fp_own((struct sw_bytes){begin, sizeof(begin)}, 5), 9);
+	assert_int_equal(sw_php_fp_own((struct sw_bytes){begin, 8}, 5), 5);
+}
+
 /* As gcc 14.2 has made Debian's PHP 8.4. */
 static void test_fp_below(void **state)
 {
@@ -209,7 +250,7 @@ static void test_first_instructions(void **state)
 	php_world_u32(&world, ended + SW_PHP_ED_INFO, SW_PHP_CALL_TOP);
 	php_world_u32(&world, PHP_LEAF + SW_PHP_ED_INFO, SW_PHP_CALL_TOP);
 	php_world_u64(&world, PHP_STACK + 8, ended);
-	world.php.engine.fp_kept_svma = PHP_CODE + 8;
+	world.php.engine.fp_own_svma = PHP_CODE + 8;
 	world.pc_avma = PHP_CODE + 4;
 	/* r15 is the caller's: a line that leaf() may be at, but is not. */
 	assert_true(php_world_frames(&world, 0, c_code, PHP_OPCODES + SW_PHP_OP_BYTES, &sink));
@@ -218,6 +259,45 @@ static void test_first_instructions(void **state)
 	assert_true(php_world_frames(&world, 1, 0, 0, &sink));
 	assert_int_equal(sink.n, 1);
 	assert_string_equal(said(&sink.frames[0]), "A::{closure} /srv/a.php:12");
+}
+
+/* At its last instructions r14 is its caller's again: this frame has no calls, and the caller has its own. */
+static void test_last_instructions(void **state)
+{
+	(void) state;
+	struct php_sink sink;
+	php_world_u64(&world, PHP_GLOBALS + world.php.found.layout->current_execute_data, PHP_MAP);
+	world.php.engine.returns[0].start_svma = PHP_CODE + 8;
+	world.php.engine.returns[0].end_svma = PHP_CODE + 16;
+	world.php.engine.n_returns = 1;
+	world.pc_avma = PHP_CODE + 15;
+	assert_true(php_world_frames(&world, 0, PHP_MAIN, 0, &sink));
+	assert_int_equal(sink.n, 0);
+	assert_true(php_world_frames(&world, 1, 0, 0, &sink));
+	assert_int_equal(sink.n, 2);
+	assert_string_equal(said(&sink.frames[1]), "{main} /srv/a.php:32");
+	world.pc_avma = PHP_CODE + 16;
+	assert_true(php_world_frames(&world, 0, PHP_MAIN, 0, &sink));
+	assert_int_equal(sink.n, 2);
+	/* What C code had there, though its caller is in the chain. */
+	php_world_u64(&world, PHP_CLOSURE + SW_PHP_ED_PREV, PHP_MAP);
+	world.pc_avma = PHP_CODE + 8;
+	assert_true(php_world_frames(&world, 0, PHP_CLOSURE, 0, &sink));
+	assert_true(php_world_frames(&world, 1, 0, 0, &sink));
+	assert_int_equal(sink.n, 2);
+	/* A generator that has yielded is still there: behind the yield, or at it. C code may have it in r14. */
+	php_world_u64(&world, PHP_GLOBALS + world.php.found.layout->current_execute_data,
+		      PHP_CLOSURE);
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t code = PHP_OPCODES + 0x80 + i * SW_PHP_OP_BYTES + SW_PHP_OP_CODE;
+		php_world_u64(&world, PHP_CLOSURE, PHP_OPCODES + 0x80 + SW_PHP_OP_BYTES);
+		world.data[code - PHP_WORLD] = i == 0 ? SW_PHP_YIELD : SW_PHP_YIELD_FROM;
+		assert_true(php_world_frames(&world, 0, PHP_CLOSURE, 0, &sink));
+		assert_int_equal(sink.n, 1);
+		assert_true(php_world_frames(&world, 1, 0, 0, &sink));
+		assert_int_equal(sink.n, 2);
+		world.data[code - PHP_WORLD] = 0;
+	}
 }
 
 /* What C code had in r14 is no call: one that has been told, or one whose caller is none of those that are left. */
@@ -305,6 +385,7 @@ int main(void)
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_version),
 		cmocka_unit_test(test_fp_slot),
+		cmocka_unit_test(test_returns),
 		cmocka_unit_test(test_fp_below),
 		cmocka_unit_test(test_jump_out),
 		cmocka_unit_test_setup_teardown(test_runs, setup, teardown),
@@ -312,6 +393,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_between, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_run_ended, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_first_instructions, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_last_instructions, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_run_begins, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_internal_run, setup, teardown),

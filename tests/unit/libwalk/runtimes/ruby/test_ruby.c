@@ -321,6 +321,42 @@ static void test_yjit_saved(void **state)
 	assert_int_equal(sw_ruby_yjit_saved(none, (struct sw_bytes){twice, 4}), -1);
 }
 
+/* While YJIT compiles, some pages of its memory cannot be executed. */
+static void test_yjit_written(void **state)
+{
+	(void) state;
+	static char none[] = "", heap[] = "[heap]";
+	enum { X = SW_MAP_READ | SW_MAP_EXEC, W = SW_MAP_READ | SW_MAP_WRITE };
+	struct sw_map maps[] = {
+		{.start_avma = 0x100000, .end_avma = 0x101000, .prot = W, .path = none},
+		{.start_avma = 0x200000, .end_avma = 0x204000, .prot = X, .path = none},
+		{.start_avma = 0x204000, .end_avma = 0x205000, .prot = W, .path = none},
+		{.start_avma = 0x205000, .end_avma = 0x208000, .prot = X, .path = none},
+		{.start_avma = 0x208000, .end_avma = 0x209000, .prot = W, .path = heap},
+		{.start_avma = 0x300000, .end_avma = 0x301000, .prot = X, .path = none},
+		{.start_avma = 0x301000, .end_avma = 0x401000, .prot = W, .path = none},
+		{.start_avma = 0x500000, .end_avma = 0x501000, .prot = SW_MAP_READ, .path = none},
+		{.start_avma = 0x501000, .end_avma = 0x502000, .prot = X, .path = none},
+	};
+	static const struct {
+		uint64_t avma;
+		bool code;
+	} wanted[] = {
+		{0x100010, false},                                       /* nothing of it is near */
+		{0x200010, true},  {0x204010, true},  {0x208010, false}, /* the heap */
+		{0x300010, true},  {0x301010, false},                    /* too large */
+		{0x500010, false}, {0x501010, true},  {0x502010, false},
+	};
+	world.snap.maps = maps;
+	world.snap.n_maps = sizeof(maps) / sizeof(*maps);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+		assert_int_equal(sw_ruby_yjit_at(&world.ruby, wanted[i].avma), wanted[i].code);
+	world.ruby.found.layout = NULL;
+	assert_false(sw_ruby_yjit_at(&world.ruby, 0x200010));
+	world.snap.maps = NULL;
+	world.snap.n_maps = 0;
+}
+
 /* A library's variable: module 2 of the thread's vector. */
 static void test_tls(void **state)
 {
@@ -348,6 +384,7 @@ int main(void)
 		cmocka_unit_test(test_symbols),
 		cmocka_unit_test(test_yjit_fills),
 		cmocka_unit_test(test_yjit_saved),
+		cmocka_unit_test_setup_teardown(test_yjit_written, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_runs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_run_begins, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_left, setup, teardown),
