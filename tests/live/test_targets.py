@@ -328,16 +328,25 @@ static long waits(void)
 __attribute__((noipa, used)) int inner(int n) { return n ? inner(n - 1) + 1 : (int) waits() + 1; }
 __attribute__((noipa, used)) int begin(void) { return inner(3) + inner(2); }
 """
+UNROLLED = r"""
+__asm__(".type unrolled, @function\nunrolled: sub $12, %rsp\n\tmov $34, %eax\n\tsyscall\n" /* pause */
+	"\t.rept 16500\n\tmovdqu (%rsi), %xmm3\n\t.endr\n\tadd $12, %rsp\n\tret\n\t.size unrolled, . - unrolled");
+int unrolled(void);
+__attribute__((noipa, optimize("no-omit-frame-pointer"))) int calls(int (*f)(void)) { return f() + 1; }
+__attribute__((noipa, optimize("no-omit-frame-pointer"))) int outer(void) { return calls(unrolled) + 1; }
+int main(void) { return outer() + 1; }
+"""
+# Without tables: what the C library's start files have, a program without them, and a very long function.
 STARTS = {
     "_init": (SECTIONS.replace("SECTION", ".init"), [], ["waits", "_init", "_start"]),
     "_fini": (SECTIONS.replace("SECTION", ".fini"), [], ["waits", "_fini", "_start"]),
+    "unrolled": (UNROLLED, [], ["unrolled", "calls", "outer", "main", "_start"]),
     "own entry": (OWN_ENTRY, ["-nostartfiles", "-static", "-no-pie"], ["inner"] * 4 + ["begin", "_start"]),
 }
 
 
 def test_starts(tap, name):
-    """What the C library's start files have no tables for, and a program without them: the first frame is
-    reached, not by guesses."""
+    """The first frame is reached, and none by a guess."""
     source, flags, wanted = STARTS[name]
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "program")
