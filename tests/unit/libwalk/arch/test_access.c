@@ -249,7 +249,8 @@ static void test_implied(void **state)
 	sw_regs_set(&t.regs, SW_X86_64_RA, 0x401000);
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		struct sw_access operands[SW_ACCESS_OPERANDS];
-		assert_int_equal(sw_arch_access(false, &t, cases[i].code, sizeof(cases[i].code), operands),
+		assert_int_equal(sw_arch_access(false, &t, cases[i].code, sizeof(cases[i].code),
+						operands),
 				 1);
 		assert_int_equal(operands[0].kind, cases[i].kind);
 		assert_int_equal(operands[0].avma, cases[i].avma);
@@ -273,11 +274,13 @@ static void test_32bit(void **state)
 		{{0x64, 0x8b, 0x07}, SW_ACCESS_READ, 0x7000},            /* mov %fs:(%edi),%eax */
 		{{0xc6, 0x47, 0xff, 1}, SW_ACCESS_WRITE, 0xfff},         /* movb $1,-1(%edi) */
 		{{0x8b, 0x46, 0x10}, SW_ACCESS_READ, 0xc}, /* mov 0x10(%esi),%eax: it wraps */
-		{{0x89, 0x44, 0x8f, 0x08}, SW_ACCESS_WRITE, 0x1010},  /* mov %eax,8(%edi,%ecx,4) */
-		{{0xdd, 0x1f}, SW_ACCESS_WRITE, 0x1000},              /* fstpl (%edi) */
-		{{0xc5, 0xfe, 0x6f, 0x07}, SW_ACCESS_READ, 0x1000},   /* vmovdqu (%edi),%ymm0 */
-		{{0xc4, 0xc1, 0x7e, 0x7f, 0x07}, SW_ACCESS_WRITE, 0x1000}, /* (%edi) whatever B is */
-		{{0xff, 0x17}, SW_ACCESS_READ, 0x1000},               /* call *(%edi) */
+		{{0x89, 0x44, 0x8f, 0x08}, SW_ACCESS_WRITE, 0x1010}, /* mov %eax,8(%edi,%ecx,4) */
+		{{0xdd, 0x1f}, SW_ACCESS_WRITE, 0x1000},             /* fstpl (%edi) */
+		{{0xc5, 0xfe, 0x6f, 0x07}, SW_ACCESS_READ, 0x1000},  /* vmovdqu (%edi),%ymm0 */
+		{{0xc4, 0xc1, 0x7e, 0x7f, 0x07},
+		 SW_ACCESS_WRITE,
+		 0x1000},                               /* (%edi) whatever B is */
+		{{0xff, 0x17}, SW_ACCESS_READ, 0x1000}, /* call *(%edi) */
 	};
 	static const uint8_t none[][SW_INSN_BYTES_MAX] = {
 		{0x47, 0x89, 0xc7}, /* inc %edi, and no prefix */
@@ -316,7 +319,8 @@ static void test_none(void **state)
 	assert_int_equal(sw_arch_access(false, &t, nop, sizeof(nop), operands), 0);
 	assert_int_equal(sw_arch_access(false, &t, lea, sizeof(lea), operands), 0);
 	assert_int_equal(sw_arch_access(false, &t, moves, sizeof(moves), operands), 0);
-	assert_int_equal(sw_arch_access(false, &t, store, sizeof(store), operands), 0); /* rdi unknown */
+	assert_int_equal(sw_arch_access(false, &t, store, sizeof(store), operands),
+			 0); /* rdi unknown */
 	assert_int_equal(sw_arch_access(false, &t, prefixes, sizeof(prefixes), operands), 0);
 	sw_regs_set(&t.regs, SW_X86_64_RDI, 0x1000);
 	assert_int_equal(sw_arch_access(false, &t, store, sizeof(store), operands), 1);
@@ -328,10 +332,8 @@ static void test_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_processor),
-		cmocka_unit_test(test_vectors),
-		cmocka_unit_test(test_implied),
-		cmocka_unit_test(test_32bit),
+		cmocka_unit_test(test_processor), cmocka_unit_test(test_vectors),
+		cmocka_unit_test(test_implied),   cmocka_unit_test(test_32bit),
 		cmocka_unit_test(test_none),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
