@@ -10,19 +10,40 @@
 
 enum {
 	D_MANGLED_MAX = 1024,    /* bytes; libiberty recurses over what it reads */
-	D_WRITTEN_MAX = 1 << 20, /* bytes: each back reference may double the text */
+	D_WRITTEN_MAX = 1 << 20, /* bytes: a back reference may double the text */
 	OTHER_MANGLED_MAX = 4096,
 	HEX_DIGITS = 2,
 };
+
+/*
+ * What may be written at most of a name of D. A back reference, "Q" and how far back in base 26, whose last
+ * digit is a lower-case letter, stands for the identifier that is there, "4core", or for a type: that may be
+ * all that was written up to now. Source: D's specification, "Back references" of its ABI.
+ */
+static size_t d_written(const char *mangled, size_t bytes)
+{
+	size_t written = 0;
+	for (size_t i = 0; i < bytes && written <= D_WRITTEN_MAX; i++) {
+		size_t back = 0, at = i + 1;
+		written++;
+		if (mangled[i] != 'Q')
+			continue;
+		for (; at < bytes && isupper((unsigned char) mangled[at]) && back <= bytes; at++)
+			back = back * 26 + (size_t) (mangled[at] - 'A');
+		back = back * 26 + (size_t) (mangled[at] - 'a');
+		bool name = islower((unsigned char) mangled[at]) && back > 0 && back <= i &&
+			    isdigit((unsigned char) mangled[i - back]);
+		written += name ? bytes : written;
+	}
+	return written;
+}
 
 char *sw_demangle_d(const char *mangled)
 {
 	if (strncmp(mangled, "_D", 2) != 0 || !isdigit((unsigned char) mangled[2]))
 		return NULL;
-	size_t bytes = strnlen(mangled, D_MANGLED_MAX), written = bytes;
-	for (size_t i = 0; i < bytes && written <= D_WRITTEN_MAX; i++)
-		written <<= mangled[i] == 'Q';
-	if (bytes == D_MANGLED_MAX || written > D_WRITTEN_MAX)
+	size_t bytes = strnlen(mangled, D_MANGLED_MAX);
+	if (bytes == D_MANGLED_MAX || d_written(mangled, bytes) > D_WRITTEN_MAX)
 		return NULL;
 	return dlang_demangle(mangled, DMGL_PARAMS | DMGL_ANSI);
 }

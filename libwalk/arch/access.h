@@ -17,7 +17,7 @@ enum { SW_ACCESS_OPERANDS = 2 /* MOVS has two */ };
  * The operands in memory of the instruction at regs->pc, of which n bytes are in code. Instructions that
  * are not known have none. Returns how many there are.
  */
-size_t sw_arch_access(const struct sw_thread *thread, const uint8_t *code, size_t n,
+size_t sw_arch_access(bool is_32bit, const struct sw_thread *thread, const uint8_t *code, size_t n,
 		      struct sw_access ret[static SW_ACCESS_OPERANDS]);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which memory an x86-64 instruction reads or writes: for cores, which tell the address of a fault but
- * not what the instruction wanted there. Source: Intel SDM volume 2 (2023), chapter 2 and the opcode
+ * Which memory an x86-64 instruction reads or writes, in 32-bit mode, too: for cores, which tell the address
+ * of a fault but not what the instruction wanted there. Source: Intel SDM volume 2 (2023), chapter 2 and the opcode
  * maps of appendix A. What is modified counts as written: the fault says so, too.
  */
 #include "arch/access.h"
@@ -24,7 +24,8 @@ struct decoder {
 	struct sw_bytes code;
 	uint64_t at; /* offset of the next byte */
 	bool failed;
-	uint8_t rex; /* W R X B */
+	bool is_32bit;
+	uint8_t rex; /* W R X B; not in 32-bit mode */
 	uint8_t repeat, segment;
 	bool vector;    /* VEX or EVEX */
 	uint32_t scale; /* of a displacement of one byte: EVEX */
@@ -61,11 +62,14 @@ static uint64_t displacement(struct decoder *d, unsigned bytes)
 	return (uint64_t) (int64_t) (int32_t) word;
 }
 
+/* In 32-bit mode of fs and gs the other way round, as struct sw_thread says. */
 static uint64_t with_segment(const struct decoder *d, uint64_t avma)
 {
-	if (d->segment == 0x64)
-		return avma + d->thread->fs_base;
-	return d->segment == 0x65 ? avma + d->thread->gs_base : avma;
+	if (d->segment == (d->is_32bit ? 0x65 : 0x64))
+		avma += d->thread->fs_base;
+	else if (d->segment == (d->is_32bit ? 0x64 : 0x65))
+		avma += d->thread->gs_base;
+	return d->is_32bit ? (uint32_t) avma : avma;
 }
 
 /* Bytes behind the displacement: what rip is relative to is the end of the instruction. */
@@ -110,6 +114,8 @@ static uint64_t operand(struct decoder *d)
 		avma += reg(d, base);
 	} else if (rm == 5 && mode == 0) {
 		avma = displacement(d, 4);
+		if (d->is_32bit)
+			return with_segment(d, avma);
 		return with_segment(d, avma + d->thread->regs.pc_avma + d->at + immediate_bytes(d));
 	} else {
 		avma = reg(d, rm | (d->rex & 1u) << 3);
@@ -133,6 +139,8 @@ static void read_vex(struct decoder *d, uint8_t first)
 		d->map = p & 0x1f;
 		p = next(d);
 	}
+	if (d->is_32bit)
+		d->rex = 0;
 	d->repeat = prefixes[p & 3];
 	d->opcode = next(d);
 }
@@ -144,7 +152,7 @@ static void read_evex(struct decoder *d)
 	uint8_t first = next(d), second = next(d), third = next(d);
 	d->vector = true;
 	d->map = first & 7;
-	d->rex = (~first >> 5) & 7;
+	d->rex = d->is_32bit ? 0 : (~first >> 5) & 7;
 	d->repeat = prefixes[second & 3];
 	d->scale = 16u << (third >> 5 & 3);
 	d->opcode = next(d);
@@ -160,6 +168,14 @@ static void read_evex(struct decoder *d)
 	}
 }
 
+/* In 32-bit mode LES, LDS and BOUND begin so, with an operand in memory. */
+static bool is_vector_prefix(const struct decoder *d)
+{
+	uint8_t following = 0;
+	(void) sw_bytes_u8(d->code, d->at, &following); /* none: it does not end */
+	return !d->is_32bit || following >> 6 == 3;
+}
+
 static void read_opcode(struct decoder *d)
 {
 	uint8_t byte = next(d);
@@ -172,13 +188,13 @@ static void read_opcode(struct decoder *d)
 			 byte != 0x3e && byte != 0x26)
 			break;
 	}
-	if ((byte & 0xf0) == 0x40) {
+	if (!d->is_32bit && (byte & 0xf0) == 0x40) {
 		d->rex = byte & 15;
 		byte = next(d);
 	}
-	if (byte == 0xc4 || byte == 0xc5) {
+	if ((byte == 0xc4 || byte == 0xc5) && is_vector_prefix(d)) {
 		read_vex(d, byte);
-	} else if (byte == 0x62) {
+	} else if (byte == 0x62 && is_vector_prefix(d)) {
 		read_evex(d);
 	} else if (byte == 0x0f) {
 		d->map = MAP_0F;
@@ -192,10 +208,22 @@ static void read_opcode(struct decoder *d)
 	}
 }
 
+/* Of the x87: bit n of a row is set where extension n of the opcode writes. D9 /1 and DB /4, /6 are none. */
+static enum sw_access_kind kind_x87(const struct decoder *d)
+{
+	static const uint8_t writes[8] = {0, 0xcc, 0, 0x8e, 0, 0xce, 0, 0xce};
+	return (writes[d->opcode & 7] >> (d->modrm >> 3 & 7) & 1) != 0 ? SW_ACCESS_WRITE
+								       : SW_ACCESS_READ;
+}
+
 /* What the one operand in memory is for; of an opcode without ModRM UNKNOWN. */
 static enum sw_access_kind kind_one(const struct decoder *d)
 {
 	unsigned extension = d->modrm >> 3 & 7;
+	if (d->opcode >= 0xd8 && d->opcode <= 0xdf)
+		return kind_x87(d);
+	if (d->opcode == 0x63 && d->is_32bit)
+		return SW_ACCESS_UNKNOWN; /* ARPL */
 	switch (d->opcode) {
 	case 0x38:
 	case 0x39:
@@ -304,39 +332,46 @@ static enum sw_access_kind kind_of(const struct decoder *d)
 /* Those whose operand is not said by ModRM; how many operands they have. */
 static size_t implied(struct decoder *d, struct sw_access *ret)
 {
-	enum { PUSHED = 8 };
+	const uint64_t word = d->is_32bit ? 4 : 8;
 	uint64_t sp = d->thread->regs.sp_avma;
 	if (d->map != MAP_ONE || d->vector)
 		return 0;
+	if (d->is_32bit &&
+	    (d->opcode & 0xfc) == 0xa0) { /* accumulator and an address in the code */
+		uint64_t avma = with_segment(d, displacement(d, 4));
+		ret[0] = (struct sw_access){d->opcode < 0xa2 ? SW_ACCESS_READ : SW_ACCESS_WRITE,
+					    avma, word};
+		return 1;
+	}
 	switch (d->opcode) {
 	case 0x50 ... 0x57:
 	case 0x68:
 	case 0x6a:
 	case 0x9c:
-	case 0xe8: ret[0] = (struct sw_access){SW_ACCESS_WRITE, sp - PUSHED, PUSHED}; return 1;
+	case 0xe8: ret[0] = (struct sw_access){SW_ACCESS_WRITE, sp - word, word}; return 1;
 	case 0x58 ... 0x5f:
 	case 0x9d:
 	case 0xc2:
-	case 0xc3: ret[0] = (struct sw_access){SW_ACCESS_READ, sp, PUSHED}; return 1;
-	case 0xc9: ret[0] = (struct sw_access){SW_ACCESS_READ, reg(d, 5), PUSHED}; return 1;
+	case 0xc3: ret[0] = (struct sw_access){SW_ACCESS_READ, sp, word}; return 1;
+	case 0xc9: ret[0] = (struct sw_access){SW_ACCESS_READ, reg(d, 5), word}; return 1;
 	case 0xa4:
 	case 0xa5:
-		ret[0] = (struct sw_access){SW_ACCESS_WRITE, reg(d, 7), PUSHED};
-		ret[1] = (struct sw_access){SW_ACCESS_READ, with_segment(d, reg(d, 6)), PUSHED};
+		ret[0] = (struct sw_access){SW_ACCESS_WRITE, reg(d, 7), word};
+		ret[1] = (struct sw_access){SW_ACCESS_READ, with_segment(d, reg(d, 6)), word};
 		return 2;
 	case 0xaa:
-	case 0xab: ret[0] = (struct sw_access){SW_ACCESS_WRITE, reg(d, 7), PUSHED}; return 1;
+	case 0xab: ret[0] = (struct sw_access){SW_ACCESS_WRITE, reg(d, 7), word}; return 1;
 	case 0xa6:
 	case 0xa7:
-		ret[0] = (struct sw_access){SW_ACCESS_READ, reg(d, 7), PUSHED};
-		ret[1] = (struct sw_access){SW_ACCESS_READ, with_segment(d, reg(d, 6)), PUSHED};
+		ret[0] = (struct sw_access){SW_ACCESS_READ, reg(d, 7), word};
+		ret[1] = (struct sw_access){SW_ACCESS_READ, with_segment(d, reg(d, 6)), word};
 		return 2;
 	case 0xac:
 	case 0xad:
-		ret[0] = (struct sw_access){SW_ACCESS_READ, with_segment(d, reg(d, 6)), PUSHED};
+		ret[0] = (struct sw_access){SW_ACCESS_READ, with_segment(d, reg(d, 6)), word};
 		return 1;
 	case 0xae:
-	case 0xaf: ret[0] = (struct sw_access){SW_ACCESS_READ, reg(d, 7), PUSHED}; return 1;
+	case 0xaf: ret[0] = (struct sw_access){SW_ACCESS_READ, reg(d, 7), word}; return 1;
 	default: return 0;
 	}
 }
@@ -348,10 +383,10 @@ static bool pushes(const struct decoder *d)
 	       (extension == 2 || extension == 6);
 }
 
-size_t sw_arch_access(const struct sw_thread *thread, const uint8_t *code, size_t n,
+size_t sw_arch_access(bool is_32bit, const struct sw_thread *thread, const uint8_t *code, size_t n,
 		      struct sw_access ret[static SW_ACCESS_OPERANDS])
 {
-	struct decoder d = {.thread = thread, .code = {code, n}, .scale = 1};
+	struct decoder d = {.thread = thread, .code = {code, n}, .is_32bit = is_32bit, .scale = 1};
 	read_opcode(&d);
 	if (d.failed)
 		return 0;
@@ -365,8 +400,10 @@ size_t sw_arch_access(const struct sw_thread *thread, const uint8_t *code, size_
 	if (d.modrm >> 6 != 3) {
 		ret[n_operands++] = (struct sw_access){kind, operand(&d), ACCESS_BYTES_MAX};
 	}
-	if (pushes(&d))
+	if (pushes(&d)) {
+		uint64_t word = is_32bit ? 4 : 8;
 		ret[n_operands++] =
-			(struct sw_access){SW_ACCESS_WRITE, thread->regs.sp_avma - 8, 8};
+			(struct sw_access){SW_ACCESS_WRITE, thread->regs.sp_avma - word, word};
+	}
 	return d.failed ? 0 : n_operands;
 }

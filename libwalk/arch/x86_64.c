@@ -7,6 +7,7 @@
  */
 #include "arch/arch.h"
 #include "arch/i386.h"
+#include "arch/insn.h"
 #include "cleanup.h"
 
 #include <string.h>
@@ -337,11 +338,36 @@ bool sw_arch_is_entry_code(struct sw_memory code, uint64_t pc, uint64_t entry)
 	return is_entry(code, pc, entry) || is_loader_entry(code, pc, entry);
 }
 
+/* Whether code that runs from bytes + at comes to its end, and has cleared rbp on the way. */
+static bool runs_and_clears_rbp(bool is_32bit, const uint8_t *bytes, size_t at, size_t size)
+{
+	bool cleared = false;
+	while (at < size) {
+		struct sw_insn insn;
+		if (!sw_arch_insn(is_32bit, bytes + at, size - at, at, &insn))
+			return false;
+		cleared |= size - at >= 3 && clears_rbp(bytes + at) != 0;
+		at += insn.length;
+		switch (insn.op) {
+		case SW_INSN_JUMP:
+			if (insn.target < at || insn.target > size)
+				return false;
+			at = (size_t) insn.target;
+			break;
+		case SW_INSN_JUMP_FAR:
+		case SW_INSN_RETURN:
+		case SW_INSN_STOP: return false;
+		default: break;
+		}
+	}
+	return at == size && cleared;
+}
+
 /*
  * pc is where the call of a process's entry code returns to. The entry code must clear rbp, "to mark
- * the deepest stack frame" (psABI 1.0, §3.4.1): first, or last before the call (Free Pascal 3.2.2
- * rtl/linux/x86_64/si_prc.inc). A call in a function that merely follows the entry code must not pass
- * for it: that function is then what an earlier call leads to.
+ * the deepest stack frame" (psABI 1.0, §3.4.1): first, or later (Free Pascal 3.2.2
+ * rtl/linux/x86_64/si_prc.inc, Linux 6.1 tools/include/nolibc/nolibc.h). A call in a function that merely
+ * follows the entry code, which ends in a jump or in an instruction that stops, must not pass for it.
  */
 static bool is_entry_call(struct sw_memory code, uint64_t pc, uint64_t entry)
 {
@@ -352,7 +378,7 @@ static bool is_entry_call(struct sw_memory code, uint64_t pc, uint64_t entry)
 	if (!sw_memory_read(code, entry, bytes, size))
 		return false;
 	size_t at = is_endbr(bytes) ? ENDBR_BYTES : 0;
-	if (clears_rbp(bytes + at) == 0 && (size < 8 || clears_rbp(bytes + size - 8) != 3))
+	if (!runs_and_clears_rbp(sw_memory_is_32bit(code), bytes, at, size))
 		return false;
 	for (; at + 5 < size; at++) {
 		int32_t displacement;

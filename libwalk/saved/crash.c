@@ -111,11 +111,10 @@ void sw_core_crash_access(struct sw_snapshot *snap)
 	}
 	if (!crash->has_address && !refused)
 		return;
-	if (snap->process.elf_class == 32)
-		return; /* arch/access.h knows 64-bit code */
 	uint8_t code[SW_INSN_BYTES_MAX];
 	struct sw_access operands[SW_ACCESS_OPERANDS];
-	size_t n = sw_arch_access(t, code, code_read(snap, t->regs.pc_avma, code), operands);
+	size_t n = sw_arch_access(snap->process.elf_class == 32, t, code,
+				  code_read(snap, t->regs.pc_avma, code), operands);
 	for (size_t i = 0; i < n; i++) {
 		const struct sw_access *o = &operands[i];
 		if (refused ? is_canonical(o->avma) : crash->address_avma - o->avma >= o->bytes)

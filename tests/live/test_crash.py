@@ -6,7 +6,7 @@ import signal
 import subprocess
 import tempfile
 
-from harness import (SNAPWALK, Tap, Target, dump, no_kernel_core, own_functions, snapwalk, wait_blocked, wait_until)
+from harness import (SNAPWALK, TARGETS, Tap, Target, dump, no_kernel_core, own_functions, snapwalk, wait_blocked, wait_until)
 
 # HOW: signal, code, address, access, words of the text
 WAYS = {
@@ -20,15 +20,19 @@ WAYS = {
 }
 
 
+READ_32 = 3  # its number in programs for i386
+PROGRAM_32 = os.path.join(TARGETS, "i386_crash")
+
+
 def tids(target):
     return {line.split()[0]: int(line.split()[1]) for line in target.lines}
 
 
-def core_of(directory, who, how, by=None):
+def core_of(directory, who, how, by=None, program="crash"):
     """The tids, and the core file; by: the signal that is sent."""
-    with Target("crash", who, how, cwd=directory) as target:
+    with Target(program, who, how, cwd=directory) as target:
         told = tids(target)
-        wait_blocked(target.pid, calls=(0,), tids=[told["waits"]])
+        wait_blocked(target.pid, calls=(0, READ_32), tids=[told["waits"]])
         if by is None:
             target.send("")
         else:
@@ -38,11 +42,11 @@ def core_of(directory, who, how, by=None):
     return target.pid, told, os.path.join(directory, names[0])
 
 
-def check(tap, who, how):
+def check(tap, who, how, program="crash"):
     wanted, code, address, access, words = WAYS[how]
     with tempfile.TemporaryDirectory() as directory:
-        pid, told, path = core_of(directory, who, how)
-        name = f"{who}, {how}"
+        pid, told, path = core_of(directory, who, how, program=program)
+        name = f"{program}: {who}, {how}"
         report = dump(["--core", path], status=(0, 3))
         crash = report["process"].get("crash")
         if not tap.check(crash is not None, f"{name}: there is a crash"):
@@ -57,7 +61,7 @@ def check(tap, who, how):
         state = {t["tid"]: (t["state"], t["syscall"]) for t in report["threads"]}
         tap.equal((state[told["waits"]], state[told["spins"]]), (("S", "read"), ("R", None)), f"{name}: the others")
         text = snapwalk("dump", "--core", path).stdout
-        by = f"crash ({pid})" if who == "main" else f"thread {told['crashes']}"
+        by = f"{program} ({pid})" if who == "main" else f"thread {told['crashes']}"
         verdict = next(line for line in text.splitlines() if line.startswith("SIG"))
         tap.check(verdict.startswith(wanted) and words in verdict and by in verdict, f"{name}: text", verdict)
         stacks = text.split("\n\n")
@@ -72,6 +76,15 @@ def test_ways(tap):
     for how in WAYS:
         check(tap, "thread", how)
     check(tap, "main", "write")
+
+
+def test_i386(tap):
+    if not os.path.exists(PROGRAM_32):
+        tap.skip("crashes of programs for i386", "they are not built",
+                 "packages gcc-multilib and g++-multilib, and a build after that")
+        return
+    for how in ("write", "read", "jump", "const", "divide"):
+        check(tap, "thread", how, "i386_crash")
 
 
 def test_sent(tap):
@@ -89,5 +102,6 @@ if no_kernel_core():
     tap.skip("core files of crashes", *no_kernel_core())
 else:
     tap.guard(test_ways)
+    tap.guard(test_i386)
     tap.guard(test_sent)
 tap.done()

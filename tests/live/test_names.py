@@ -126,6 +126,59 @@ def test_nested(tap):
               ["inlined:waits", "inner", "outer", "main"], "a function in a function has inlined calls")
 
 
+ACTOR = """
+#include <coroutine>
+#include <unistd.h>
+struct task {
+	struct promise_type {
+		task get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+		std::suspend_always initial_suspend() noexcept { return {}; }
+		std::suspend_always final_suspend() noexcept { return {}; }
+		void return_void() {}
+		void unhandled_exception() {}
+	};
+	std::coroutine_handle<promise_type> handle;
+};
+static volatile int released;
+static inline __attribute__((always_inline)) void waits(int n)
+{
+	while (released < n)
+		pause();
+}
+task walks(int n)
+{
+	co_await std::suspend_always{};
+	waits(n);
+}
+__attribute__((noipa)) int drives(task &t)
+{
+	t.handle.resume();
+	t.handle.resume();
+	return released;
+}
+int main()
+{
+	task t = walks(3);
+	return drives(t);
+}
+"""
+
+
+def test_actor(tap):
+    """A coroutine of C++: what is inlined in the function that goes on in it."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "actor")
+        run("g++", "-std=c++20", "-O2", "-g", "-x", "c++", "-o", path, "-", input=ACTOR.encode())
+        with subprocess.Popen([path]) as process:
+            try:
+                wait_blocked(process.pid)
+                report = dump(process.pid)
+            finally:
+                process.kill()
+    names = [name.partition("(")[0] for name in own_functions(report, process.pid) if "std::" not in name]
+    tap.equal(names, ["inlined:waits", "walks", "drives", "main"], "a coroutine of C++ has inlined calls")
+
+
 ADA = """
 #include <unistd.h>
 static volatile int released;
@@ -677,9 +730,10 @@ def test_package(tap):
 
 def main():
     tap = Tap()
-    for test in (test_formats, test_nested, test_ada, test_zstd, test_options, test_split_dwarf, test_split_based,
-                 test_split_damaged, test_dwp, test_split_i386, test_split_missing, test_stripped, test_debuglink, test_build_id, test_minidebug, test_dwz,
-                 test_dwz_missing, test_label, test_package, test_as_eu_addr2line):
+    for test in (test_formats, test_nested, test_actor, test_ada, test_zstd, test_options, test_split_dwarf,
+                 test_split_based, test_split_damaged, test_dwp, test_split_i386, test_split_missing, test_stripped,
+                 test_debuglink, test_build_id, test_minidebug, test_dwz, test_dwz_missing, test_label, test_package,
+                 test_as_eu_addr2line):
         tap.guard(test)
     tap.done()
 

@@ -309,6 +309,58 @@ def test_no_tables(tap):
                       f"{name}: nothing is said to be missing", stack["frames"])
 
 
+SECTIONS = r"""
+#include <unistd.h>
+static volatile int released;
+__attribute__((noipa, used)) static void waits(void) { while (!released) pause(); }
+__asm__(".section SECTION\n\tcall waits\n\t.text");
+int main(void) { return 0; }
+"""
+OWN_ENTRY = r"""
+__asm__(".globl _start\n.type _start, @function\n_start: mov %rsp, %rdi\n\txor %ebp, %ebp\n\tand $-16, %rsp\n"
+	"\tcall begin\n\thlt");
+static long waits(void)
+{
+	long result;
+	__asm__ volatile("syscall" : "=a"(result) : "0"(34L) : "rcx", "r11", "memory"); /* pause */
+	return result;
+}
+__attribute__((noipa, used)) int inner(int n) { return n ? inner(n - 1) + 1 : (int) waits() + 1; }
+__attribute__((noipa, used)) int begin(void) { return inner(3) + inner(2); }
+"""
+UNROLLED = r"""
+__asm__(".type unrolled, @function\nunrolled: sub $12, %rsp\n\tmov $34, %eax\n\tsyscall\n" /* pause */
+	"\t.rept 16500\n\tmovdqu (%rsi), %xmm3\n\t.endr\n\tadd $12, %rsp\n\tret\n\t.size unrolled, . - unrolled");
+int unrolled(void);
+__attribute__((noipa, optimize("no-omit-frame-pointer"))) int calls(int (*f)(void)) { return f() + 1; }
+__attribute__((noipa, optimize("no-omit-frame-pointer"))) int outer(void) { return calls(unrolled) + 1; }
+int main(void) { return outer() + 1; }
+"""
+# Without tables: what the C library's start files have, a program without them, and a very long function.
+STARTS = {
+    "_init": (SECTIONS.replace("SECTION", ".init"), [], ["waits", "_init", "_start"]),
+    "_fini": (SECTIONS.replace("SECTION", ".fini"), [], ["waits", "_fini", "_start"]),
+    "unrolled": (UNROLLED, [], ["unrolled", "calls", "outer", "main", "_start"]),
+    "own entry": (OWN_ENTRY, ["-nostartfiles", "-static", "-no-pie"], ["inner"] * 4 + ["begin", "_start"]),
+}
+
+
+def test_starts(tap, name):
+    """The first frame is reached, and none by a guess."""
+    source, flags, wanted = STARTS[name]
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "program")
+        subprocess.run(["gcc", "-O1", "-fno-optimize-sibling-calls", "-fno-asynchronous-unwind-tables", *flags,
+                        "-x", "c", "-o", path, "-"], input=source, text=True, check=True)
+        with Target("program", path=path, ready=None) as target:
+            wait_blocked(target.pid)
+            report = patient_dump(target.pid, status=(0, 3))
+    stack = stack_of(report, target.pid)
+    names = [f["function"] for f in stack["frames"] if module_of(report, f) == path]
+    tap.equal((names, stack["end"]), (wanted, "complete"), f"{name}: to the first frame")
+    tap.check(not set(trusts(stack)) & {"frame_pointer", "scan", "scan_verified"}, f"{name}: no guess", trusts(stack))
+
+
 def test_names(tap):
     with Target("named", 30) as target:
         wait_blocked(target.pid)
@@ -333,6 +385,8 @@ def main():
         tap.guard(test)
     tap.guard(test_fiber_entry)
     tap.guard(test_haskell)
+    for name in STARTS:
+        tap.guard(test_starts, name)
     for program in ("coroutine", "coroutine_static"):
         tap.guard(test_coroutine, program)
         tap.guard(test_coroutine_exit, program.replace("coroutine", "coroutine_exit"))

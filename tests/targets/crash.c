@@ -32,7 +32,7 @@ static NOINLINE void fall(const char *how)
 	else if (strcmp(how, "const") == 0)
 		*(char *) (uintptr_t) "constant" = 1;
 	else if (strcmp(how, "noncanonical") == 0)
-		*(volatile char *) (UINT64_C(0xdead) << 48) = 1;
+		*(volatile char *) (uintptr_t) (UINT64_C(0xdead) << 48) = 1;
 	else if (strcmp(how, "divide") == 0)
 		one /= zero; /* SIGFPE */
 	else if (strcmp(how, "abort") == 0)

@@ -198,7 +198,7 @@ $(T)/compared_i386_gcc_stripped $(T)/compared_i386_g++_stripped: $(T)/compared_i
 
 # Blocked programs for i386: test_i386.py.
 CHAINS32 := pie nopie static static_pie O0 Os framepointer debug_frame nohdr cet bare
-PLAIN32 := locks contended probed_busy inlines nullcall variable leaf tailcall plugin_user deep exceptions
+PLAIN32 := locks contended probed_busy inlines nullcall variable leaf tailcall plugin_user deep exceptions crash
 I386_TARGETS := $(if $(M32),$(addprefix $(T)/i386_,$(addprefix chain_,$(CHAINS32) clang stripped separate) $(PLAIN32) \
 	plugin.so handlers epoll))
 

@@ -24,6 +24,19 @@ static void test_d(void **state)
 {
 	(void) state;
 	is(sw_demangle("_D4core6thread5fiber5Fiber4callMFZv"), "core.thread.fiber.Fiber.call()");
+	/* 35 back references, nearly all to identifiers: druntime 2.100, core/internal/gc/impl/conservative/gc.d */
+	is(sw_demangle("_D4core8internal2gc4impl12conservativeQw14ConservativeGC__T9runLockedS_"
+		       "DQCsQCqQCk"
+		       "QCkQCiQCtQBy12mallocNoSyncMFNbmkKmxC8TypeInfoZPvS_"
+		       "DQFaQEyQEsQEsQEqQFb10mallocTimelS_"
+		       "DQGiQGgQGaQGaQFyQGj10numMallocslTmTkTmTxQDlZQFuMFNbKmKkKmKxQEeZQDx"),
+	   "core.internal.gc.impl.conservative.gc.ConservativeGC.runLocked!("
+	   "core.internal.gc.impl.conservative.gc.ConservativeGC.mallocNoSync(ulong, uint, ref "
+	   "ulong, "
+	   "const(TypeInfo)), core.internal.gc.impl.conservative.gc.mallocTime, "
+	   "core.internal.gc.impl.conservative.gc.numMallocs, ulong, uint, ulong, "
+	   "const(TypeInfo)).runLocked("
+	   "ref ulong, ref uint, ref ulong, ref const(TypeInfo))");
 	is(sw_demangle("_Dmain"), NULL);
 	is(sw_demangle("_D"), NULL);
 	is(sw_demangle("_D4core"), NULL);

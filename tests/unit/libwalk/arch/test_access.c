@@ -101,7 +101,7 @@ __asm__(".text\n.balign 32\nfaulting:\n" CELL("movq %rax, (%rdi)") CELL("movq (%
 											       "(%"
 											       "rdi"
 											       ")") CELL("movw $5, 2(%rdi)")
-										CELL("decb (%r15)") "faulting_end:\nfaulting_avx:\n" CELL(
+										CELL("decb (%r15)") CELL("flds (%rdi)") CELL("fldl (%rdi)") CELL("fldt (%rdi)") CELL("fstps (%rdi)") CELL("fstl (%rdi)") CELL("fstpt (%rdi)") CELL("fildll (%rdi)") CELL("fistpl (%rdi)") CELL("fisttpll (%rdi)") CELL("fnstcw (%rdi)") CELL("fldcw (%rdi)") CELL("fnstenv (%rdi)") CELL("fldenv (%rdi)") CELL("faddl (%rdi)") CELL("fiadds (%rdi)") CELL("fnstsw (%rdi)") CELL("fnsave (%rdi)") CELL("frstor (%rdi)") CELL("fbstp (%rdi)") CELL("fbld (%rdi)") "faulting_end:\nfaulting_avx:\n" CELL(
 											"vmovdqu "
 											"%ymm0, "
 											"(%rdi)") CELL("vmovdqu 32(%r9), %ymm10")
@@ -191,7 +191,7 @@ static void check(const uint8_t *begin, const uint8_t *end)
 			fail_msg("instruction %td did not fault", (code - begin) / CELL_BYTES);
 		}
 		struct sw_access operands[SW_ACCESS_OPERANDS];
-		size_t n = sw_arch_access(&thread, (const uint8_t *) thread.regs.pc_avma,
+		size_t n = sw_arch_access(false, &thread, (const uint8_t *) thread.regs.pc_avma,
 					  SW_INSN_BYTES_MAX, operands);
 		size_t i = 0;
 		while (i < n && fault_avma - operands[i].avma >= operands[i].bytes)
@@ -249,11 +249,62 @@ static void test_implied(void **state)
 	sw_regs_set(&t.regs, SW_X86_64_RA, 0x401000);
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		struct sw_access operands[SW_ACCESS_OPERANDS];
-		assert_int_equal(sw_arch_access(&t, cases[i].code, sizeof(cases[i].code), operands),
+		assert_int_equal(sw_arch_access(false, &t, cases[i].code, sizeof(cases[i].code),
+						operands),
 				 1);
 		assert_int_equal(operands[0].kind, cases[i].kind);
 		assert_int_equal(operands[0].avma, cases[i].avma);
 	}
+}
+
+/* In 32-bit mode. */
+static void test_32bit(void **state)
+{
+	static const struct {
+		uint8_t code[SW_INSN_BYTES_MAX];
+		enum sw_access_kind kind;
+		uint64_t avma;
+	} cases[] = {
+		{{0x55}, SW_ACCESS_WRITE, 0x7ffc},                       /* push %ebp */
+		{{0xc3}, SW_ACCESS_READ, 0x8000},                        /* ret */
+		{{0x8b, 0x05, 0x10, 0, 0, 0}, SW_ACCESS_READ, 0x10},     /* mov 0x10,%eax */
+		{{0xa1, 0x10, 0, 0, 0}, SW_ACCESS_READ, 0x10},           /* likewise */
+		{{0xa2, 0x10, 0, 0, 0x80}, SW_ACCESS_WRITE, 0x80000010}, /* mov %al,0x80000010 */
+		{{0x65, 0xa1, 0x14, 0, 0, 0}, SW_ACCESS_READ, 0x5014},   /* mov %gs:0x14,%eax */
+		{{0x64, 0x8b, 0x07}, SW_ACCESS_READ, 0x7000},            /* mov %fs:(%edi),%eax */
+		{{0xc6, 0x47, 0xff, 1}, SW_ACCESS_WRITE, 0xfff},         /* movb $1,-1(%edi) */
+		{{0x8b, 0x46, 0x10}, SW_ACCESS_READ, 0xc}, /* mov 0x10(%esi),%eax: it wraps */
+		{{0x89, 0x44, 0x8f, 0x08}, SW_ACCESS_WRITE, 0x1010}, /* mov %eax,8(%edi,%ecx,4) */
+		{{0xdd, 0x1f}, SW_ACCESS_WRITE, 0x1000},             /* fstpl (%edi) */
+		{{0xc5, 0xfe, 0x6f, 0x07}, SW_ACCESS_READ, 0x1000},  /* vmovdqu (%edi),%ymm0 */
+		{{0xc4, 0xc1, 0x7e, 0x7f, 0x07},
+		 SW_ACCESS_WRITE,
+		 0x1000},                               /* (%edi) whatever B is */
+		{{0xff, 0x17}, SW_ACCESS_READ, 0x1000}, /* call *(%edi) */
+	};
+	static const uint8_t none[][SW_INSN_BYTES_MAX] = {
+		{0x47, 0x89, 0xc7}, /* inc %edi, and no prefix */
+		{0xc5, 0x07},       /* lds (%edi),%eax */
+		{0x62, 0x07},       /* bound %eax,(%edi) */
+		{0x63, 0x07},       /* arpl %ax,(%edi) */
+		{0x67, 0x8b, 0x07}, /* addresses of 16 bits */
+	};
+	(void) state;
+	struct sw_thread t = {.fs_base = 0x5000, .gs_base = 0x6000};
+	sw_regs_set(&t.regs, SW_X86_64_RSP, 0x8000);
+	sw_regs_set(&t.regs, SW_X86_64_RDI, 0x1000);
+	sw_regs_set(&t.regs, SW_X86_64_RSI, 0xfffffffc);
+	sw_regs_set(&t.regs, SW_X86_64_RCX, 2);
+	sw_regs_set(&t.regs, SW_ARCH_RA, 0x401000);
+	struct sw_access operands[SW_ACCESS_OPERANDS];
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		size_t n = sw_arch_access(true, &t, cases[i].code, sizeof(cases[i].code), operands);
+		assert_true(n >= 1);
+		assert_int_equal(operands[0].kind, cases[i].kind);
+		assert_int_equal(operands[0].avma, cases[i].avma);
+	}
+	for (size_t i = 0; i < SW_ARRAY_SIZE(none); i++)
+		assert_int_equal(sw_arch_access(true, &t, none[i], sizeof(none[i]), operands), 0);
 }
 
 /* No operand where there is none, where the code is cut, where a register is not known. */
@@ -265,24 +316,24 @@ static void test_none(void **state)
 	struct sw_thread t = {0};
 	struct sw_access operands[SW_ACCESS_OPERANDS];
 	(void) state;
-	assert_int_equal(sw_arch_access(&t, nop, sizeof(nop), operands), 0);
-	assert_int_equal(sw_arch_access(&t, lea, sizeof(lea), operands), 0);
-	assert_int_equal(sw_arch_access(&t, moves, sizeof(moves), operands), 0);
-	assert_int_equal(sw_arch_access(&t, store, sizeof(store), operands), 0); /* rdi unknown */
-	assert_int_equal(sw_arch_access(&t, prefixes, sizeof(prefixes), operands), 0);
+	assert_int_equal(sw_arch_access(false, &t, nop, sizeof(nop), operands), 0);
+	assert_int_equal(sw_arch_access(false, &t, lea, sizeof(lea), operands), 0);
+	assert_int_equal(sw_arch_access(false, &t, moves, sizeof(moves), operands), 0);
+	assert_int_equal(sw_arch_access(false, &t, store, sizeof(store), operands),
+			 0); /* rdi unknown */
+	assert_int_equal(sw_arch_access(false, &t, prefixes, sizeof(prefixes), operands), 0);
 	sw_regs_set(&t.regs, SW_X86_64_RDI, 0x1000);
-	assert_int_equal(sw_arch_access(&t, store, sizeof(store), operands), 1);
+	assert_int_equal(sw_arch_access(false, &t, store, sizeof(store), operands), 1);
 	assert_int_equal(operands[0].avma, 0x1010);
 	for (size_t n = 0; n < sizeof(store); n++)
-		assert_int_equal(sw_arch_access(&t, store, n, operands), 0);
+		assert_int_equal(sw_arch_access(false, &t, store, n, operands), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_processor),
-		cmocka_unit_test(test_vectors),
-		cmocka_unit_test(test_implied),
+		cmocka_unit_test(test_processor), cmocka_unit_test(test_vectors),
+		cmocka_unit_test(test_implied),   cmocka_unit_test(test_32bit),
 		cmocka_unit_test(test_none),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -278,11 +278,34 @@ static void test_entry_call(void **state)
 	uint64_t entry = AT - sizeof(start);
 	assert_int_equal(sw_arch_known_code(m, AT, entry), SW_CODE_THREAD_START);
 	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_UNKNOWN);
-	assert_int_equal(sw_arch_known_code(m, AT, entry - 1), SW_CODE_UNKNOWN);
+	assert_int_equal(sw_arch_known_code(m, AT, entry + 3), SW_CODE_UNKNOWN);
 
 	/* A second function right behind it, which calls at +10 as well: not the entry. */
 	memcpy(code + 32 + 10, BYTES(0xe8, 0, 0, 0, 0));
 	assert_int_equal(sw_arch_known_code(m, AT + 15, entry), SW_CODE_UNKNOWN);
+
+	/* pop %rdi; mov %rsp,%rsi; xor %ebp,%ebp; and $-16,%rsp; call +0 */
+	m = memory_ending(BYTES(0x5f, 0x48, 0x89, 0xe6, 0x31, 0xed, 0x48, 0x83, 0xe4, 0xf0, 0xe8, 0,
+				0, 0, 0));
+	assert_int_equal(sw_arch_known_code(m, AT, AT - 15), SW_CODE_THREAD_START);
+
+	/* The same bytes within an instruction: mov $-0x12ceffff,%edi */
+	m = memory_ending(BYTES(0x48, 0x89, 0xe6, 0xbf, 0x01, 0x00, 0x31, 0xed, 0xe8, 0, 0, 0, 0));
+	assert_int_equal(sw_arch_known_code(m, AT, AT - 13), SW_CODE_UNKNOWN);
+
+	/* The entry code has ended: xor %ebp,%ebp; call further; hlt; then a function that calls. */
+	m = memory_ending(BYTES(0x31, 0xed, 0xe8, 0x40, 0, 0, 0, 0xf4, 0x53, 0xe8, 0, 0, 0, 0));
+	assert_int_equal(sw_arch_known_code(m, AT, AT - 14), SW_CODE_UNKNOWN);
+	assert_int_equal(sw_arch_known_code(m, AT - 7, AT - 14), SW_CODE_THREAD_START);
+
+	/* It jumps over a constant: xor %ebp,%ebp; jmp +4; int3 ...; call +0 */
+	m = memory_ending(BYTES(0x31, 0xed, 0xeb, 0x04, 0xcc, 0xcc, 0xcc, 0xcc, 0xe8, 0, 0, 0, 0));
+	assert_int_equal(sw_arch_known_code(m, AT, AT - 13), SW_CODE_THREAD_START);
+
+	/* rbp is cleared by what comes behind the entry code: ret; xor %ebp,%ebp; nop; call +0 */
+	m = memory_ending(
+		BYTES(0x48, 0x89, 0xe6, 0xc3, 0x31, 0xed, 0x90, 0x90, 0x90, 0xe8, 0, 0, 0, 0));
+	assert_int_equal(sw_arch_known_code(m, AT, AT - 14), SW_CODE_UNKNOWN);
 
 	/* rbp is not cleared */
 	m = memory_ending(BYTES(0x48, 0x89, 0xe7, 0x48, 0x83, 0xe4, 0xf0, 0xe8, 0, 0, 0, 0));
