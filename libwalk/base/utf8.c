@@ -121,6 +121,27 @@ void sw_utf8_append_plain(struct sw_text *text, const char *s, size_t size)
 	append_changed(text, s, size, change_for_people);
 }
 
+size_t sw_utf8_plain_length(const char *s, size_t size)
+{
+	static const char replacement[] = "\xef\xbf\xbd";
+	uint32_t value;
+	size_t length = sw_utf8_decode(s, size, &value);
+	bool is_ill_formed = value == SW_UTF8_REPLACEMENT &&
+			     (length != strlen(replacement) || memcmp(s, replacement, length) != 0);
+	return is_ill_formed || steers_terminal(value) ? 0 : length;
+}
+
+void sw_utf8_make_plain(char *text)
+{
+	for (size_t left = strlen(text); left > 0;) {
+		size_t length = sw_utf8_plain_length(text, left);
+		if (length == 0)
+			text[length++] = '?';
+		text += length;
+		left -= length;
+	}
+}
+
 size_t sw_utf8_columns(const char *s, size_t size)
 {
 	size_t columns = 0;

@@ -51,6 +51,17 @@ static void test_odd_bytes(void **state)
 		   "\\xf0\n");
 }
 
+/* "kcirt" behind what turns the direction of writing looks like "trick". */
+static void test_direction(void **state)
+{
+	(void) state;
+	listen_begin();
+	sw_complain("a\u202ez", "\u2028", "io", "");
+	sw_print_visible(stderr, "\u2066\n");
+	listen_end("snapwalk: a\\xe2\\x80\\xaez: \\xe2\\x80\\xa8 (io)\n"
+		   "\\xe2\\x81\\xa6\n");
+}
+
 static void test_about_is_said_once(void **state)
 {
 	(void) state;
@@ -114,7 +125,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_form),
-		cmocka_unit_test(test_odd_bytes),
+		cmocka_unit_test(test_odd_bytes), cmocka_unit_test(test_direction),
 		cmocka_unit_test(test_about_is_said_once),
 		cmocka_unit_test(test_pid_in_the_remedy),
 		cmocka_unit_test(test_many_warnings),
