@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where calls come in: sockets of the service manager, or one of our own. */
 #include "rpc/server.h"
+#include "rpc/call.h"
 #include "rpc/connection.h"
 #include "config/journal.h"
 #include "cleanup.h"
@@ -179,6 +180,47 @@ bool sw_server_has_space(const struct sw_server *server, const struct sw_caller 
 		return true;
 	size_t left = common > n_common ? common - n_common : 0;
 	return left > 0 && (n_own == 0 || n_own < (left + n_own + 1) / 2);
+}
+
+/* What other connections hold, and those of the same user. */
+static size_t held_by_others(const struct sw_server *server, const struct sw_connection *connection,
+			     size_t *ret_own)
+{
+	const struct sw_connection *c;
+	size_t all = 0;
+	*ret_own = 0;
+	TAILQ_FOREACH(c, &server->connections, link)
+	{
+		size_t held = c->call != NULL ? c->call->held_bytes : 0;
+		if (c == connection || held == 0)
+			continue;
+		all += held + c->output_bytes;
+		if (c->caller.uid == connection->caller.uid)
+			*ret_own += held + c->output_bytes;
+	}
+	return all;
+}
+
+bool sw_server_may_hold(const struct sw_server *server, const struct sw_connection *connection,
+			size_t bytes)
+{
+	size_t own, all = held_by_others(server, connection, &own);
+	if (own > 0 && own + bytes > SW_CONNECTION_HELD_MAX)
+		return false;
+	return is_reserved(server, &connection->caller) || all == 0 ||
+	       all + bytes <= SW_CONNECTION_HELD_ALL_MAX;
+}
+
+bool sw_server_may_send(const struct sw_server *server, const struct sw_connection *connection,
+			size_t bytes)
+{
+	const struct sw_connection *c;
+	size_t own = 0;
+	TAILQ_FOREACH(c, &server->connections, link)
+	if (c != connection && c->caller.uid == connection->caller.uid)
+		own += c->output_bytes;
+	return is_reserved(server, &connection->caller) || own == 0 ||
+	       own + bytes <= SW_CONNECTION_UNREAD_MAX;
 }
 
 static bool may_connect(struct sw_server *server, int fd)
