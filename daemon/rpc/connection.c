@@ -23,7 +23,7 @@ void sw_connection_kick(struct sw_connection *c)
 
 int sw_connection_take_fd(struct sw_connection *c, int64_t index)
 {
-	if (index < 0 || (uint64_t) index >= c->n_fds)
+	if (index < 0 || (uint64_t) index >= c->n_fds || !sw_is_pidfd(c->fds[index]))
 		return -EBADF;
 	return sw_take_fd(c->fds[index]);
 }
@@ -31,7 +31,8 @@ int sw_connection_take_fd(struct sw_connection *c, int64_t index)
 static void drop_fds(struct sw_connection *c)
 {
 	for (size_t i = 0; i < c->n_fds; i++)
-		sw_close_p(&c->fds[i]);
+		if (c->fds[i] >= 0)
+			sw_discard_descriptor(&c->server->discards, c->fds[i]);
 	c->n_fds = 0;
 }
 
@@ -143,7 +144,7 @@ static void take_fds(struct sw_connection *c, struct msghdr *message)
 			if (c->n_fds < SW_CONNECTION_FDS_MAX)
 				c->fds[c->n_fds++] = fd;
 			else {
-				(void) close(fd); /* of no use */
+				sw_discard_descriptor(&c->server->discards, fd); /* of no use */
 				c->dead = true;
 			}
 		}
@@ -155,7 +156,9 @@ static void receive(struct sw_connection *c)
 {
 	char data[READ_BYTES];
 	union {
-		char bytes[CMSG_SPACE(SW_CONNECTION_FDS_MAX * sizeof(int))];
+		/* Of all that one message may have (SCM_MAX_FD, include/net/scm.h, Linux 6.1): what finds no
+		 * space the kernel closes itself, before we go on. */
+		char bytes[CMSG_SPACE(253 * sizeof(int))];
 		struct cmsghdr align;
 	} control;
 	struct iovec part = {.iov_base = data, .iov_len = sizeof(data)};
@@ -279,7 +282,7 @@ int sw_connection_create(struct sw_server *server, int fd, struct sw_error *err)
 {
 	struct sw_connection *c = calloc(1, sizeof(*c));
 	if (c == NULL) {
-		(void) close(fd); /* not ours yet */
+		sw_discard_connection(&server->discards, fd); /* not ours yet */
 		return sw_fail_nomem(err);
 	}
 	c->server = server;
@@ -311,6 +314,6 @@ void sw_connection_destroy(struct sw_connection *c)
 	drop_fds(c);
 	sw_varlink_input_deinit(&c->input);
 	sw_caller_deinit(&c->caller);
-	sw_close_p(&c->fd);
+	sw_discard_connection(&c->server->discards, sw_take_fd(c->fd));
 	free(c);
 }

@@ -57,7 +57,7 @@ void sw_connection_destroy(struct sw_connection *connection);
 void sw_connection_send(struct sw_connection *connection, char *data, size_t size);
 /* Handles what came in meanwhile, from the event loop. */
 void sw_connection_kick(struct sw_connection *connection);
-/* Takes a descriptor that the peer has sent. -EBADF: it has not. */
+/* Takes a pidfd that the peer has sent. -EBADF: it has not. */
 int sw_connection_take_fd(struct sw_connection *connection, int64_t index);
 
 #endif

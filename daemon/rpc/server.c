@@ -239,7 +239,7 @@ static void take_connection(struct sw_server *server, int fd)
 	struct sw_error err = {0};
 	server->counters->connections_total++;
 	if (!may_connect(server, fd))
-		(void) close(fd); /* that is what is meant */
+		sw_discard_connection(&server->discards, fd); /* that is what is meant */
 	else if (sw_connection_create(server, fd, &err) < 0)
 		sw_log(SW_LOG_WARNING, "a connection is refused: %s", err.message);
 }
@@ -284,7 +284,7 @@ static int on_connection(sd_event_source *source, int listener_fd, uint32_t even
 
 int sw_server_start(struct sw_server *server, sd_event *event, struct sw_error *err)
 {
-	server->event = event;
+	server->event = server->discards.event = event;
 	if (sd_event_add_time_relative(event, &server->accept_again, CLOCK_MONOTONIC, 0, 0,
 				       on_accept_again, server) < 0 ||
 	    sd_event_source_set_enabled(server->accept_again, SD_EVENT_OFF) < 0)
@@ -315,5 +315,6 @@ void sw_server_deinit(struct sw_server *server)
 	sockets_close(server);
 	while (!TAILQ_EMPTY(&server->connections))
 		sw_connection_destroy(TAILQ_FIRST(&server->connections));
+	sw_discards_deinit(&server->discards);
 	(void) sd_event_source_disable_unref(server->accept_again);
 }

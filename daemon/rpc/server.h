@@ -5,6 +5,7 @@
 #include "config/counters.h"
 #include "config/settings.h"
 #include "policy/authorize.h"
+#include "rpc/discard.h"
 
 #include <sys/queue.h>
 #include <systemd/sd-event.h>
@@ -37,6 +38,7 @@ struct sw_server {
 	sd_event_source *accept_again; /* owned; after running out of descriptors */
 	TAILQ_HEAD(sw_connections, sw_connection) connections;
 	size_t n_connections;
+	struct sw_discards discards; /* what peers have sent, on its way to be closed */
 };
 
 void sw_server_init(struct sw_server *server, const struct sw_config *config,
