@@ -15,7 +15,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-enum { PEEK_BYTES = 64 << 10, PEEKS_MAX = 256, INTERRUPT_US = 1000 };
+enum { PEEK_BYTES = 64 << 10, PEEKS_MAX = 256, INTERRUPT_US = 1000, AGAIN_US = 50000 };
 
 bool sw_is_pidfd(int fd)
 {
@@ -57,7 +57,7 @@ static void nothing(int sig)
 __attribute__((noreturn)) static void closer_run(int fd)
 {
 	const struct sigaction interrupt = {.sa_handler = nothing};
-	const struct itimerval soon = {.it_interval.tv_usec = INTERRUPT_US,
+	const struct itimerval soon = {.it_interval.tv_usec = AGAIN_US,
 				       .it_value.tv_usec = INTERRUPT_US};
 	sigset_t none;
 	(void) sigemptyset(&none); /* these cannot fail */
