@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { WARNINGS_SHOWN = 10 };
 
@@ -112,10 +113,12 @@ void sw_complain(const char *about, const char *message, const char *code, const
 	sw_text_deinit(&line);
 }
 
-/* Of files the system's reason says more than the code. */
+/* Of files the system's reason says more than the code; root need not be told to become root. */
 static const char *remedy_of(const struct sw_error *err)
 {
 	const char *remedy = sw_remedy(sw_error_wire(err->code));
+	if (err->code == SW_E_NOT_PERMITTED && geteuid() == 0)
+		return "see why with 'snapwalk doctor PID'";
 	if (err->code != SW_E_IO)
 		return remedy;
 	switch (err->sys_errno) {
@@ -125,6 +128,7 @@ static const char *remedy_of(const struct sw_error *err)
 	case EPERM: return "see who may use it with 'ls -l', or run as root";
 	case ENOSPC:
 	case EDQUOT: return "free some space, or give another place";
+	case EISDIR: return "give the name of a file in it";
 	default: return remedy;
 	}
 }
