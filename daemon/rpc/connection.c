@@ -113,7 +113,8 @@ static void output_flush(struct sw_connection *c)
 
 void sw_connection_send(struct sw_connection *c, char *data, size_t size)
 {
-	bool may = !c->dead && (size < SW_CONNECTION_OUTPUT_LOW || sw_server_may_send(c->server, c, size));
+	bool may = !c->dead &&
+		   (size < SW_CONNECTION_OUTPUT_LOW || sw_server_may_send(c->server, c, size));
 	struct sw_output *o = may ? malloc(sizeof(*o)) : NULL;
 	if (o == NULL) {
 		free(data);

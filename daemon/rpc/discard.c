@@ -121,7 +121,8 @@ static void discard(struct sw_discards *discards, int fd)
 		(void) close(fd); /* nobody is served yet */
 	else if (!close_elsewhere(discards, fd) && !discards->said) {
 		discards->said = true;
-		sw_log(SW_LOG_WARNING, "descriptors that a client sent do not close, and stay open");
+		sw_log(SW_LOG_WARNING,
+		       "descriptors that a client sent do not close, and stay open");
 	}
 }
 

@@ -13,7 +13,9 @@
  * may wait is closed by a process that shares our descriptors and nothing else.
  */
 
-enum { SW_DISCARDS_MAX = 32 }; /* such processes at once; more descriptors than they can close stay open */
+enum {
+	SW_DISCARDS_MAX = 32
+}; /* such processes at once; more descriptors than they can close stay open */
 
 struct sw_discard {
 	sd_event_source *source; /* owned; NULL: free */

@@ -91,16 +91,21 @@ static void test_pid_in_the_remedy(void **state)
 static void test_remedies_that_help(void **state)
 {
 	const struct sw_error refused = {.code = SW_E_NOT_PERMITTED, .message = "refused"},
-			      directory = {.code = SW_E_IO, .sys_errno = EISDIR, .message = "it is a directory"};
+			      directory = {.code = SW_E_IO,
+					   .sys_errno = EISDIR,
+					   .message = "it is a directory"};
 	(void) state;
 	listen_begin();
 	assert_int_equal(sw_complain_error("7", &refused), SW_STATUS_DENIED);
 	assert_int_equal(sw_complain_error("/tmp", &directory), SW_STATUS_NOTHING);
-	listen_end(geteuid() == 0 ? "snapwalk: 7: refused (not_permitted): see why with 'snapwalk doctor 7'\n"
-				    "snapwalk: /tmp: it is a directory (io): give the name of a file in it\n"
-				  : "snapwalk: 7: refused (not_permitted): run as root, or see why with "
-				    "'snapwalk doctor 7'\n"
-				    "snapwalk: /tmp: it is a directory (io): give the name of a file in it\n");
+	listen_end(
+		geteuid() == 0
+			? "snapwalk: 7: refused (not_permitted): see why with 'snapwalk doctor 7'\n"
+			  "snapwalk: /tmp: it is a directory (io): give the name of a file in it\n"
+			: "snapwalk: 7: refused (not_permitted): run as root, or see why with "
+			  "'snapwalk doctor 7'\n"
+			  "snapwalk: /tmp: it is a directory (io): give the name of a file in "
+			  "it\n");
 }
 
 static void test_many_warnings(void **state)
@@ -141,7 +146,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_form),
-		cmocka_unit_test(test_odd_bytes), cmocka_unit_test(test_direction), cmocka_unit_test(test_remedies_that_help),
+		cmocka_unit_test(test_odd_bytes),
+		cmocka_unit_test(test_direction),
+		cmocka_unit_test(test_remedies_that_help),
 		cmocka_unit_test(test_about_is_said_once),
 		cmocka_unit_test(test_pid_in_the_remedy),
 		cmocka_unit_test(test_many_warnings),

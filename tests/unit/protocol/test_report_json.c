@@ -270,10 +270,11 @@ static void test_no_element(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_byte),      cmocka_unit_test(test_strict_parser), cmocka_unit_test(test_steers_nothing),
-		cmocka_unit_test(test_repeated_frames), cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_numbers),         cmocka_unit_test(test_lowest_number),
-		cmocka_unit_test(test_empty_lists),     cmocka_unit_test(test_no_element),
+		cmocka_unit_test(test_every_byte),     cmocka_unit_test(test_strict_parser),
+		cmocka_unit_test(test_steers_nothing), cmocka_unit_test(test_repeated_frames),
+		cmocka_unit_test(test_strings),        cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_lowest_number),  cmocka_unit_test(test_empty_lists),
+		cmocka_unit_test(test_no_element),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

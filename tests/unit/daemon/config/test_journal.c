@@ -37,7 +37,8 @@ static void listen_end(const char *wanted)
 static void plain(void **state)
 {
 	const struct sw_log_capture failure = {.pid = 7,
-					       .comm = "a\xc2\x9b" "2J\xff",
+					       .comm = "a\xc2\x9b"
+						       "2J\xff",
 					       .reason = "",
 					       .error = "no\n<0>forged \u202e\u00e9"};
 	(void) state;

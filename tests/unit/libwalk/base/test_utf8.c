@@ -153,9 +153,10 @@ static void test_encode(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_encode),  cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_decode),  cmocka_unit_test(test_all_pairs),
-		cmocka_unit_test(test_columns), cmocka_unit_test(test_make_plain), cmocka_unit_test(test_append_json),
+		cmocka_unit_test(test_encode),      cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_decode),      cmocka_unit_test(test_all_pairs),
+		cmocka_unit_test(test_columns),     cmocka_unit_test(test_make_plain),
+		cmocka_unit_test(test_append_json),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
