@@ -78,14 +78,14 @@ static void test_about_is_said_once(void **state)
 static void test_pid_in_the_remedy(void **state)
 {
 	(void) state;
-	struct sw_error err = {.code = SW_E_NOT_PERMITTED, .message = "no"};
+	struct sw_error err = {.code = SW_E_STOP_TIMEOUT, .message = "no"};
 	listen_begin();
-	assert_int_equal(sw_complain_error("42", &err), 77);
-	assert_int_equal(sw_complain_error("4x", &err), 77);
-	listen_end("snapwalk: 42: no (not_permitted): "
-		   "run as root, or see why with 'snapwalk doctor 42'\n"
-		   "snapwalk: 4x: no (not_permitted): "
-		   "run as root, or see why with 'snapwalk doctor PID'\n");
+	assert_int_equal(sw_complain_error("42", &err), SW_STATUS_NOTHING);
+	assert_int_equal(sw_complain_error("4x", &err), SW_STATUS_NOTHING);
+	listen_end("snapwalk: 42: no (stop_timeout): "
+		   "allow more with --max-stop, or see why with 'snapwalk doctor 42'\n"
+		   "snapwalk: 4x: no (stop_timeout): "
+		   "allow more with --max-stop, or see why with 'snapwalk doctor PID'\n");
 }
 
 static void test_remedies_that_help(void **state)
