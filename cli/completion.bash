@@ -14,7 +14,7 @@ _snapwalk_commands() {
 # All options of a command, or of all commands.
 _snapwalk_options() {
 	_snapwalk_help "$1" "$2" |
-		sed -n 's/^  \(-[A-Za-z]\), \(--[a-z-]*\).*/\1 \2/p; s/^  \(--[a-z-]*\).*/\1/p'
+		sed -n 's/^  \(-[A-Za-z]\), \(--[a-z-]*\).*/\1\n\2/p; s/^  \(--[a-z-]*\).*/\1/p'
 }
 
 # What an option of a command takes: "FILE", "text|json|folded"... nothing for a flag.
@@ -52,10 +52,20 @@ _snapwalk_words() {
 		_snapwalk_dumps "$1"
 		;;
 	delete) _snapwalk_dumps "$1" ;;
-	hook) [ "$3" != 2 ] || echo monit alertmanager nagios collectd systemd ;;
+	hook) [ "$3" != 2 ] || printf '%s\n' monit alertmanager nagios collectd systemd ;;
 	watch) ;;
 	*) _snapwalk_pids ;;
 	esac
+}
+
+# The lines of standard input that go on from the current word. A process chooses its name: it must not be expanded,
+# as compgen -W would, and it is quoted for the command line.
+_snapwalk_beginning_with() {
+	local word
+	while IFS= read -r word; do
+		printf -v word %q "$word"
+		[[ $word == "$1"* ]] && printf '%s\n' "$word"
+	done
 }
 
 _snapwalk() {
@@ -72,6 +82,7 @@ _snapwalk() {
 		command=${COMP_WORDS[1]}
 	fi
 	case $previous in
+	-*[!a-zA-Z-]*) ;;
 	-*) argument=$(_snapwalk_argument "$program" "$previous" "${command:-dump}") ;;
 	esac
 	case ${argument:-} in
@@ -82,30 +93,29 @@ _snapwalk() {
 		return
 		;;
 	NAME)
-		mapfile -t COMPREPLY < <(compgen -W "$(_snapwalk_names)" -- "$current")
+		mapfile -t COMPREPLY < <(_snapwalk_names | _snapwalk_beginning_with "$current")
 		return
 		;;
 	PID)
-		mapfile -t COMPREPLY < <(compgen -W "$(_snapwalk_pids)" -- "$current")
+		mapfile -t COMPREPLY < <(_snapwalk_pids | _snapwalk_beginning_with "$current")
 		return
 		;;
 	*'|'*)
-		choices=${argument//|/ }
-		mapfile -t COMPREPLY < <(compgen -W "${choices/TID,.../}" -- "$current")
+		choices=${argument//'|'/$'\n'}
+		mapfile -t COMPREPLY < <(grep -vxF 'TID,...' <<<"$choices" | _snapwalk_beginning_with "$current")
 		return
 		;;
 	*)
 		return
 		;;
 	esac
-	case $current in
-	-*) choices=$(_snapwalk_options "$program" "$command") ;;
-	*)
-		choices=$(_snapwalk_words "$program" "$command" "$COMP_CWORD")
-		[ "$COMP_CWORD" = 1 ] && choices="$(_snapwalk_commands "$program") $choices"
-		;;
-	esac
-	mapfile -t COMPREPLY < <(compgen -W "$choices" -- "$current")
+	mapfile -t COMPREPLY < <(case $current in
+		-*) _snapwalk_options "$program" "$command" ;;
+		*)
+			[ "$COMP_CWORD" != 1 ] || _snapwalk_commands "$program"
+			_snapwalk_words "$program" "$command" "$COMP_CWORD"
+			;;
+		esac | _snapwalk_beginning_with "$current")
 }
 
 complete -F _snapwalk snapwalk

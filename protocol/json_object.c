@@ -9,6 +9,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "json.h"
+#include "utf8.h"
 
 #include <errno.h>
 #include <json-c/linkhash.h>
@@ -125,7 +126,7 @@ void sw_json_object_append(struct sw_text *text, struct json_object *element)
 	size_t size;
 	const char *line = element == NULL ? NULL : serialise(element, &size);
 	if (line != NULL)
-		sw_text_append(text, line, size);
+		sw_utf8_append_json(text, line, size);
 	else
 		text->failed = true;
 	(void) json_object_put(element); /* NULL is legal */

@@ -12,6 +12,7 @@
 #include "hook/request.h"
 #include "hook/kinds.h"
 #include "run/obtain.h"
+#include "utf8.h"
 
 #include <snapwalk/clock.h>
 #include <signal.h>
@@ -74,7 +75,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 	va_start(ap, fmt);
 	(void) vsnprintf(text, sizeof(text), fmt, ap); /* cut is fine */
 	va_end(ap);
-	sw_make_printable(text);
+	sw_utf8_make_plain(text);
 	sw_text_printf(&line, "%s\n", text);
 	if (!line.failed)
 		(void) fwrite(line.data, 1, line.size, stdout); /* main() checks at the end */
@@ -316,7 +317,7 @@ static int act(struct hooker *h, struct sw_hook_request *request)
 	if (request->has_alerts)
 		return trigger_all(h, &request->alerts);
 	/* A longer text than the message may have been cut within a character. */
-	sw_make_printable(request->why);
+	sw_utf8_make_plain(request->why);
 	h->reason = h->options.reason != NULL ? h->options.reason : request->why;
 	h->options.reason = h->reason;
 	if (request->has_want) {

@@ -10,6 +10,7 @@
 #include "run/output.h"
 #include "run/sandbox.h"
 #include "top/terminal.h"
+#include "utf8.h"
 
 #include <snapwalk/clock.h>
 #include <errno.h>
@@ -63,7 +64,7 @@ static int look(struct top *t, struct sw_error *err)
 	if (t->n_looks == 0 || r == -SW_E_NOMEM)
 		return r;
 	(void) snprintf(t->view.message, sizeof(t->view.message), "%s", err->message);
-	sw_make_printable(t->view.message);
+	sw_utf8_make_plain(t->view.message);
 	return 0;
 }
 
@@ -94,7 +95,7 @@ static void dump_read(struct top *t)
 	else
 		(void) snprintf(t->view.message, sizeof(t->view.message), "no dump: %s",
 				dumped.said);
-	sw_make_printable(t->view.message);
+	sw_utf8_make_plain(t->view.message);
 }
 
 /* ---- keys --------------------------------------------------------------------------------- */

@@ -3,9 +3,11 @@
 #include "common/complain.h"
 #include "cleanup.h"
 #include "text.h"
+#include "utf8.h"
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { WARNINGS_SHOWN = 10 };
 
@@ -24,36 +26,17 @@ int sw_status_of(const struct sw_error *err)
 	return err->code == SW_E_NOT_PERMITTED ? SW_STATUS_DENIED : SW_STATUS_NOTHING;
 }
 
-/* Bytes of the character at s; 0 when it may not be printed: C0, DEL, C1 in UTF-8 (U+0080
- * to U+009F), which terminals obey, too, and bytes that are no UTF-8 (0x9b alone is C1 to some).
- * Source: Unicode 15.0 §3.9, table 3-7. */
-static size_t printable_length(const char *text)
-{
-	const unsigned char *s = (const unsigned char *) text;
-	if (s[0] < 0x80)
-		return s[0] >= 0x20 && s[0] != 0x7f;
-	size_t length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-	if (s[0] < 0xc2 || s[0] > 0xf4)
-		return 0;
-	unsigned low = s[0] == 0xc2 || s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
-	unsigned high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
-	if (s[1] < low || s[1] > high)
-		return 0;
-	for (size_t i = 2; i < length; i++)
-		if (s[i] < 0x80 || s[i] > 0xbf)
-			return 0;
-	return length;
-}
-
 /* A process may be called "\033[2J": nothing of that may reach a terminal. */
 static void append_visible(struct sw_text *line, const char *s, bool keep_newlines)
 {
-	while (*s != '\0') {
-		size_t length = *s == '\n' && keep_newlines ? 1 : printable_length(s);
+	for (size_t left = strlen(s); left > 0;) {
+		size_t length = *s == '\n' && keep_newlines ? 1 : sw_utf8_plain_length(s, left);
 		if (length == 0)
-			sw_text_printf(line, "\\x%02x", (unsigned char) *s++);
+			sw_text_printf(line, "\\x%02x", (unsigned char) *s);
 		sw_text_append(line, s, length);
+		length += length == 0;
 		s += length;
+		left -= length;
 	}
 }
 
@@ -74,16 +57,6 @@ void sw_print_visible(FILE *to, const char *text)
 	else if (visible.size > 0)
 		(void) fwrite(visible.data, 1, visible.size, to); /* main() checks at the end */
 	sw_text_deinit(&visible);
-}
-
-void sw_make_printable(char *text)
-{
-	while (*text != '\0') {
-		size_t length = printable_length(text);
-		if (length == 0)
-			*text++ = '?';
-		text += length;
-	}
 }
 
 /* Remedies name the process "PID"; when it is known, the reader can copy the command as it is. */
@@ -140,10 +113,12 @@ void sw_complain(const char *about, const char *message, const char *code, const
 	sw_text_deinit(&line);
 }
 
-/* Of files the system's reason says more than the code. */
+/* Of files the system's reason says more than the code; root need not be told to become root. */
 static const char *remedy_of(const struct sw_error *err)
 {
 	const char *remedy = sw_remedy(sw_error_wire(err->code));
+	if (err->code == SW_E_NOT_PERMITTED && geteuid() == 0)
+		return "see why with 'snapwalk doctor PID'";
 	if (err->code != SW_E_IO)
 		return remedy;
 	switch (err->sys_errno) {
@@ -153,6 +128,7 @@ static const char *remedy_of(const struct sw_error *err)
 	case EPERM: return "see who may use it with 'ls -l', or run as root";
 	case ENOSPC:
 	case EDQUOT: return "free some space, or give another place";
+	case EISDIR: return "give the name of a file in it";
 	default: return remedy;
 	}
 }

@@ -26,9 +26,6 @@ void sw_complain(const char *about, const char *message, const char *code, const
 /* Names come from outside: nothing in them may reach a terminal as a command. Newlines stay. */
 void sw_print_visible(FILE *to, const char *text);
 
-/* The same in place, for what goes into a message as a string: one '?' for each byte. */
-void sw_make_printable(char *text);
-
 /* The same for an error, with its remedy; returns its exit status. */
 int sw_complain_error(const char *about, const struct sw_error *err);
 /* The warnings of a dump, the first few; all of them when asked to. */

@@ -5,6 +5,7 @@
 #include "daemon/stream.h"
 #include "daemon/complaint.h"
 #include "errors.h"
+#include "utf8.h"
 
 #include <string.h>
 #include <time.h>
@@ -126,7 +127,7 @@ static bool add_reason(struct json_object *p, const char *reason)
 	sw_cleanup(sw_free_p) char *copy = strdup(reason);
 	if (copy == NULL)
 		return false;
-	sw_make_printable(copy);
+	sw_utf8_make_plain(copy);
 	return sw_json_add(p, "reason", json_object_new_string(copy));
 }
 
@@ -175,7 +176,7 @@ bool sw_daemon_read(const struct sw_options *options, const char *id, struct sw_
 	sw_cleanup(sw_free_p) char *copy = strdup(id);
 	struct json_object *p = json_object_new_object();
 	if (copy != NULL)
-		sw_make_printable(copy); /* no id has other characters */
+		sw_utf8_make_plain(copy); /* no id has other characters */
 	if (copy == NULL || !sw_json_add(p, "id", json_object_new_string(copy))) {
 		(void) json_object_put(p); /* NULL is legal */
 		p = NULL;

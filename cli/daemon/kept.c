@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "daemon/row.h"
 #include "errors.h"
+#include "utf8.h"
 
 #include <string.h>
 
@@ -61,7 +62,7 @@ static struct json_object *parameters_of(const char *word, bool newest)
 	int64_t pid = newest ? pid_of(word) : 0;
 	bool latest = newest && strcmp(word, "latest") == 0, ok = begin != NULL;
 	if (ok)
-		sw_make_printable(begin); /* with other characters no id begins */
+		sw_utf8_make_plain(begin); /* with other characters no id begins */
 	if (ok && pid > 0)
 		ok = sw_json_add(p, "pid", json_object_new_int64(pid));
 	else if (ok && !latest)
@@ -150,7 +151,7 @@ int sw_kept_change(const struct sw_options *options, const char *method, const c
 	sw_cleanup(sw_free_p) char *copy = strdup(id);
 	bool ok = copy != NULL;
 	if (ok)
-		sw_make_printable(copy);
+		sw_utf8_make_plain(copy);
 	ok = ok && sw_json_add(p, "id", json_object_new_string(copy)) &&
 	     (name == NULL || sw_json_add(p, name, json_object_new_boolean(value)));
 	if (!ok) {

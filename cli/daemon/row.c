@@ -2,6 +2,7 @@
 /* Lines about dumps, for list and watch. */
 #include "daemon/row.h"
 #include "daemon/call.h"
+#include "utf8.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -51,6 +52,6 @@ void sw_row_json(struct sw_text *text, struct json_object *object)
 	if (line == NULL)
 		text->failed = true;
 	else
-		sw_text_append(text, line, size);
+		sw_utf8_append_json(text, line, size);
 	sw_text_append(text, "\n", 1);
 }

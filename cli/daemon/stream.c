@@ -7,6 +7,7 @@
 #include "cleanup.h"
 #include "daemon/call.h"
 #include "errors.h"
+#include "utf8.h"
 
 #include <string.h>
 
@@ -39,7 +40,7 @@ static void append(struct sw_text *to, struct json_object *value)
 	if (text == NULL)
 		to->failed = true;
 	else
-		sw_text_append(to, text, size);
+		sw_utf8_append_json(to, text, size);
 }
 
 static int take_elements(struct sw_text *to, struct json_object *parameters, const char *name,

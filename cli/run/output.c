@@ -73,7 +73,9 @@ int sw_output_open(struct sw_output *ret, const char *path, struct sw_error *err
 	struct stat st;
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
 		ret->fd = -EBADF;
-		return sw_fail(err, SW_E_IO, "it is a directory");
+		(void) sw_fail(err, SW_E_IO, "it is a directory");
+		err->sys_errno = EISDIR;
+		return -SW_E_IO;
 	}
 	sw_cleanup(sw_free_p) char *directory = directory_of(path);
 	if (directory == NULL) {

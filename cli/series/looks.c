@@ -7,6 +7,7 @@
 #include "run/obtain.h"
 #include "series/recording.h"
 #include "top/place.h"
+#include "utf8.h"
 
 #include <snapwalk/clock.h>
 #include <string.h>
@@ -172,7 +173,7 @@ int sw_looks_look(struct sw_looks *l, struct sw_error *err)
 	}
 	l->look_ns = now_ns;
 	l->list.time_ns = sw_realtime_ns();
-	sw_make_printable(comm);
+	sw_utf8_make_plain(comm);
 	(void) snprintf(l->title, sizeof(l->title), "%s%spid %d", comm, comm[0] != '\0' ? ", " : "",
 			(int) l->subject.pid);
 	l->list.title = l->title;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config/journal.h"
+#include "utf8.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -31,14 +32,6 @@ static bool to_journal(void)
 	       fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
 }
 
-/* Names come from targets and clients: no line may forge another, nor steer a terminal. */
-static void make_plain(char *line)
-{
-	for (char *c = line; *c != '\0'; c++)
-		if ((unsigned char) *c < 0x20 || *c == 0x7f)
-			*c = '?';
-}
-
 static void to_stderr(int priority, const char *line)
 {
 	char text[LINE_MAX_BYTES + 32];
@@ -56,7 +49,8 @@ void sw_log(int priority, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void) vsnprintf(line, sizeof(line), fmt, ap); /* cut is fine: it is prose */
 	va_end(ap);
-	make_plain(line);
+	sw_utf8_make_plain(
+		line); /* names of targets and clients: no line forges another or steers a terminal */
 	if (!to_journal() || sd_journal_send("MESSAGE=%s", line, "PRIORITY=%i", priority, NULL) < 0)
 		to_stderr(priority, line);
 }
@@ -75,7 +69,7 @@ void sw_log_captured(const struct sw_log_capture *c)
 				(int) c->pid, c->comm, (long long) c->n_threads,
 				(long long) c->stopped_us, c->id, reason[0] != '\0' ? ": " : "",
 				reason);
-	make_plain(line);
+	sw_utf8_make_plain(line); /* as in sw_log() */
 	if (!to_journal() ||
 	    sd_journal_send("MESSAGE=%s", line, "PRIORITY=%i", priority, "MESSAGE_ID=%s",
 			    c->error != NULL ? ID_FAILED : ID_CAPTURED, "SNAPWALK_PID=%i",

@@ -4,10 +4,14 @@
 #include "methods/context.h"
 #include "methods/stream.h"
 #include "rpc/params.h"
+#include "rpc/server.h"
 #include "cleanup.h"
 #include "errors.h"
 
-enum { ID_MAX = 4096 }; /* longer ones are not even looked for */
+enum {
+	ID_MAX = 4096, /* longer ones are not even looked for */
+	RETRY_MS = 1000,
+};
 
 static void read_cancel(struct sw_call *call)
 {
@@ -28,6 +32,7 @@ static void read_stream(struct sw_call *call, struct sw_dump *dump)
 		return;
 	}
 	sw_dump_stream_begin(stream, dump, SW_COALESCED_UNSAID);
+	call->held_bytes = dump->size;
 	call->state = stream;
 	call->cancel = read_cancel;
 	call->pump = read_pump;
@@ -65,6 +70,17 @@ void sw_method_read(struct sw_call *call)
 	 * was dumped. */
 	if (entry == NULL || !sw_authorize_dump(&call->connection->caller, entry->uid)) {
 		sw_call_error(call, SW_INTERFACE ".NoSuchDump", sw_object_string("id", id));
+		return;
+	}
+	const struct sw_server *server = call->connection->server;
+	bool may = call->message.more
+			   ? sw_server_may_hold(server, call->connection, entry->dump_bytes)
+			   : sw_server_may_send(server, call->connection, entry->dump_bytes);
+	if (!may) {
+		methods->jobs->counters->busy_queue_total++;
+		sw_call_error(call, SW_INTERFACE ".Busy",
+			      sw_object_add(sw_object_int("retry_after_ms", RETRY_MS), "why",
+					    json_object_new_string("queue")));
 		return;
 	}
 	struct sw_dump *dump = NULL;

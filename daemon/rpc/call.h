@@ -22,7 +22,8 @@ struct sw_call {
 	struct sw_connection *connection; /* borrowed */
 	void *context;                    /* borrowed; what methods act on: sw_server.context */
 	struct sw_varlink_call message;
-	void *state; /* the method's */
+	void *state;       /* the method's */
+	size_t held_bytes; /* of a dump in memory for it alone: sw_server_may_hold() */
 	/* Frees state: the peer has hung up, or the final reply is sent. Optional. */
 	void (*cancel)(struct sw_call *call);
 	/* There is space for output. True: there is more to send when there is space again. Optional. */

@@ -23,7 +23,7 @@ void sw_connection_kick(struct sw_connection *c)
 
 int sw_connection_take_fd(struct sw_connection *c, int64_t index)
 {
-	if (index < 0 || (uint64_t) index >= c->n_fds)
+	if (index < 0 || (uint64_t) index >= c->n_fds || !sw_is_pidfd(c->fds[index]))
 		return -EBADF;
 	return sw_take_fd(c->fds[index]);
 }
@@ -31,7 +31,8 @@ int sw_connection_take_fd(struct sw_connection *c, int64_t index)
 static void drop_fds(struct sw_connection *c)
 {
 	for (size_t i = 0; i < c->n_fds; i++)
-		sw_close_p(&c->fds[i]);
+		if (c->fds[i] >= 0)
+			sw_discard_descriptor(&c->server->discards, c->fds[i]);
 	c->n_fds = 0;
 }
 
@@ -112,7 +113,9 @@ static void output_flush(struct sw_connection *c)
 
 void sw_connection_send(struct sw_connection *c, char *data, size_t size)
 {
-	struct sw_output *o = c->dead ? NULL : malloc(sizeof(*o));
+	bool may = !c->dead &&
+		   (size < SW_CONNECTION_OUTPUT_LOW || sw_server_may_send(c->server, c, size));
+	struct sw_output *o = may ? malloc(sizeof(*o)) : NULL;
 	if (o == NULL) {
 		free(data);
 		c->dead = true;
@@ -142,7 +145,7 @@ static void take_fds(struct sw_connection *c, struct msghdr *message)
 			if (c->n_fds < SW_CONNECTION_FDS_MAX)
 				c->fds[c->n_fds++] = fd;
 			else {
-				(void) close(fd); /* of no use */
+				sw_discard_descriptor(&c->server->discards, fd); /* of no use */
 				c->dead = true;
 			}
 		}
@@ -154,7 +157,9 @@ static void receive(struct sw_connection *c)
 {
 	char data[READ_BYTES];
 	union {
-		char bytes[CMSG_SPACE(SW_CONNECTION_FDS_MAX * sizeof(int))];
+		/* Of all that one message may have (SCM_MAX_FD, include/net/scm.h, Linux 6.1): what finds no
+		 * space the kernel closes itself, before we go on. */
+		char bytes[CMSG_SPACE(253 * sizeof(int))];
 		struct cmsghdr align;
 	} control;
 	struct iovec part = {.iov_base = data, .iov_len = sizeof(data)};
@@ -278,7 +283,7 @@ int sw_connection_create(struct sw_server *server, int fd, struct sw_error *err)
 {
 	struct sw_connection *c = calloc(1, sizeof(*c));
 	if (c == NULL) {
-		(void) close(fd); /* not ours yet */
+		sw_discard_connection(&server->discards, fd); /* not ours yet */
 		return sw_fail_nomem(err);
 	}
 	c->server = server;
@@ -310,6 +315,6 @@ void sw_connection_destroy(struct sw_connection *c)
 	drop_fds(c);
 	sw_varlink_input_deinit(&c->input);
 	sw_caller_deinit(&c->caller);
-	sw_close_p(&c->fd);
+	sw_discard_connection(&c->server->discards, sw_take_fd(c->fd));
 	free(c);
 }

@@ -15,6 +15,11 @@ enum {
 	SW_CONNECTION_OUTPUT_LOW = 1 << 20,   /* below: a stream goes on */
 	SW_CONNECTION_MESSAGE_MS = 10 * 1000, /* for a message to come in whole */
 	SW_CONNECTION_STALL_MS = 30 * 1000,   /* for the peer to read something */
+	SW_CONNECTION_UNREAD_MAX = 256
+				   << 20, /* unread replies of one user's connections together */
+	/* Stored dumps in memory for peers to read them: of one user, of all together. One may be larger. */
+	SW_CONNECTION_HELD_MAX = 64 << 20,
+	SW_CONNECTION_HELD_ALL_MAX = 256 << 20,
 };
 
 struct sw_output {
@@ -53,7 +58,7 @@ void sw_connection_destroy(struct sw_connection *connection);
 void sw_connection_send(struct sw_connection *connection, char *data, size_t size);
 /* Handles what came in meanwhile, from the event loop. */
 void sw_connection_kick(struct sw_connection *connection);
-/* Takes a descriptor that the peer has sent. -EBADF: it has not. */
+/* Takes a pidfd that the peer has sent. -EBADF: it has not. */
 int sw_connection_take_fd(struct sw_connection *connection, int64_t index);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where calls come in: sockets of the service manager, or one of our own. */
 #include "rpc/server.h"
+#include "rpc/call.h"
 #include "rpc/connection.h"
 #include "config/journal.h"
 #include "cleanup.h"
@@ -181,6 +182,47 @@ bool sw_server_has_space(const struct sw_server *server, const struct sw_caller 
 	return left > 0 && (n_own == 0 || n_own < (left + n_own + 1) / 2);
 }
 
+/* What other connections hold, and those of the same user. */
+static size_t held_by_others(const struct sw_server *server, const struct sw_connection *connection,
+			     size_t *ret_own)
+{
+	const struct sw_connection *c;
+	size_t all = 0;
+	*ret_own = 0;
+	TAILQ_FOREACH(c, &server->connections, link)
+	{
+		size_t held = c->call != NULL ? c->call->held_bytes : 0;
+		if (c == connection || held == 0)
+			continue;
+		all += held + c->output_bytes;
+		if (c->caller.uid == connection->caller.uid)
+			*ret_own += held + c->output_bytes;
+	}
+	return all;
+}
+
+bool sw_server_may_hold(const struct sw_server *server, const struct sw_connection *connection,
+			size_t bytes)
+{
+	size_t own, all = held_by_others(server, connection, &own);
+	if (own > 0 && own + bytes > SW_CONNECTION_HELD_MAX)
+		return false;
+	return is_reserved(server, &connection->caller) || all == 0 ||
+	       all + bytes <= SW_CONNECTION_HELD_ALL_MAX;
+}
+
+bool sw_server_may_send(const struct sw_server *server, const struct sw_connection *connection,
+			size_t bytes)
+{
+	const struct sw_connection *c;
+	size_t own = 0;
+	TAILQ_FOREACH(c, &server->connections, link)
+	if (c != connection && c->caller.uid == connection->caller.uid)
+		own += c->output_bytes;
+	return is_reserved(server, &connection->caller) || own == 0 ||
+	       own + bytes <= SW_CONNECTION_UNREAD_MAX;
+}
+
 static bool may_connect(struct sw_server *server, int fd)
 {
 	struct sw_caller caller = {0};
@@ -197,7 +239,7 @@ static void take_connection(struct sw_server *server, int fd)
 	struct sw_error err = {0};
 	server->counters->connections_total++;
 	if (!may_connect(server, fd))
-		(void) close(fd); /* that is what is meant */
+		sw_discard_connection(&server->discards, fd); /* that is what is meant */
 	else if (sw_connection_create(server, fd, &err) < 0)
 		sw_log(SW_LOG_WARNING, "a connection is refused: %s", err.message);
 }
@@ -242,7 +284,7 @@ static int on_connection(sd_event_source *source, int listener_fd, uint32_t even
 
 int sw_server_start(struct sw_server *server, sd_event *event, struct sw_error *err)
 {
-	server->event = event;
+	server->event = server->discards.event = event;
 	if (sd_event_add_time_relative(event, &server->accept_again, CLOCK_MONOTONIC, 0, 0,
 				       on_accept_again, server) < 0 ||
 	    sd_event_source_set_enabled(server->accept_again, SD_EVENT_OFF) < 0)
@@ -273,5 +315,6 @@ void sw_server_deinit(struct sw_server *server)
 	sockets_close(server);
 	while (!TAILQ_EMPTY(&server->connections))
 		sw_connection_destroy(TAILQ_FIRST(&server->connections));
+	sw_discards_deinit(&server->discards);
 	(void) sd_event_source_disable_unref(server->accept_again);
 }

@@ -5,6 +5,7 @@
 #include "config/counters.h"
 #include "config/settings.h"
 #include "policy/authorize.h"
+#include "rpc/discard.h"
 
 #include <sys/queue.h>
 #include <systemd/sd-event.h>
@@ -37,6 +38,7 @@ struct sw_server {
 	sd_event_source *accept_again; /* owned; after running out of descriptors */
 	TAILQ_HEAD(sw_connections, sw_connection) connections;
 	size_t n_connections;
+	struct sw_discards discards; /* what peers have sent, on its way to be closed */
 };
 
 void sw_server_init(struct sw_server *server, const struct sw_config *config,
@@ -49,5 +51,12 @@ void sw_server_deinit(struct sw_server *server);
 
 /* May this peer have a connection? */
 bool sw_server_has_space(const struct sw_server *server, const struct sw_caller *caller);
+/* May a call of this connection hold so much more memory while its peer reads? Peers may read as slowly as they like:
+ * many connections must not add up to all memory that the daemon has. */
+bool sw_server_may_hold(const struct sw_server *server, const struct sw_connection *connection,
+			size_t bytes);
+/* May so much more wait for its peer to read it? */
+bool sw_server_may_send(const struct sw_server *server, const struct sw_connection *connection,
+			size_t bytes);
 
 #endif

@@ -25,6 +25,7 @@ struct sw_store_entry {
 	const char *comm; /* the store's */
 	int64_t time_ns;  /* CLOCK_REALTIME of the dump */
 	uint64_t file_bytes;
+	uint64_t dump_bytes; /* as JSON; set by the store, as file_bytes */
 };
 
 /* Opens or makes the directory (0750), reads its index, drops what is too old. Files that are no

@@ -202,8 +202,8 @@ static int head_read(const struct sw_json *root, struct sw_json_part summary,
 			  .by = (uid_t) by,
 			  .alert = alert == 1,
 			  .pid = (pid_t) pid,
-			  .time_ns = time_ns},
-		.dump_bytes = (uint64_t) bytes,
+			  .time_ns = time_ns,
+			  .dump_bytes = (uint64_t) bytes},
 	};
 	if (head_fill(id, comm, summary, &head) < 0)
 		return sw_fail_nomem(err);

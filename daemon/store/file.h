@@ -25,7 +25,6 @@ bool sw_store_id_valid(const char *id);
 
 struct sw_store_head {
 	struct sw_store_entry entry; /* its strings are in text */
-	uint64_t dump_bytes;         /* of the dump as JSON */
 	char *text;                  /* owned */
 };
 void sw_store_head_deinit(struct sw_store_head *head);

@@ -111,6 +111,14 @@ static bool change_for_people(uint32_t value, char *ret, size_t ret_size)
 	return true;
 }
 
+static bool change_in_json(uint32_t value, char *ret, size_t ret_size)
+{
+	if (value < 0x7f || !steers_terminal(value))
+		return false;
+	(void) snprintf(ret, ret_size, "\\u%04x", value); /* fits */
+	return true;
+}
+
 void sw_utf8_append(struct sw_text *text, const char *s, size_t size)
 {
 	append_changed(text, s, size, change_ill_formed);
@@ -119,6 +127,38 @@ void sw_utf8_append(struct sw_text *text, const char *s, size_t size)
 void sw_utf8_append_plain(struct sw_text *text, const char *s, size_t size)
 {
 	append_changed(text, s, size, change_for_people);
+}
+
+void sw_utf8_append_json(struct sw_text *text, const char *json, size_t size)
+{
+	bool ascii = true;
+	for (size_t i = 0; i < size; i++)
+		ascii &= (uint8_t) json[i] < 0x7f;
+	if (ascii) /* nearly always: a dump may be large */
+		sw_text_append(text, json, size);
+	else
+		append_changed(text, json, size, change_in_json);
+}
+
+size_t sw_utf8_plain_length(const char *s, size_t size)
+{
+	static const char replacement[] = "\xef\xbf\xbd";
+	uint32_t value;
+	size_t length = sw_utf8_decode(s, size, &value);
+	bool is_ill_formed = value == SW_UTF8_REPLACEMENT &&
+			     (length != strlen(replacement) || memcmp(s, replacement, length) != 0);
+	return is_ill_formed || steers_terminal(value) ? 0 : length;
+}
+
+void sw_utf8_make_plain(char *text)
+{
+	for (size_t left = strlen(text); left > 0;) {
+		size_t length = sw_utf8_plain_length(text, left);
+		if (length == 0)
+			text[length++] = '?';
+		text += length;
+		left -= length;
+	}
 }
 
 size_t sw_utf8_columns(const char *s, size_t size)

@@ -30,6 +30,17 @@ void sw_utf8_append(struct sw_text *text, const char *s, size_t size);
  * as a command. */
 void sw_utf8_append_plain(struct sw_text *text, const char *s, size_t size);
 
+/* Appends JSON: of what sw_utf8_append_plain() changes, what JSON lets stand unescaped becomes \u009b. It says the same
+ * to every reader, and nothing to a terminal. */
+void sw_utf8_append_json(struct sw_text *text, const char *json, size_t size);
+
+/* Bytes of the character at s, of which size > 0 are there; 0: it is ill-formed, or one of those that
+ * sw_utf8_append_plain() changes. */
+size_t sw_utf8_plain_length(const char *s, size_t size);
+
+/* Where there is no space for more: of what sw_utf8_append_plain() changes each byte becomes '?'. */
+void sw_utf8_make_plain(char *text);
+
 /* Characters of a text as sw_utf8_append_plain() makes it: its columns, wide characters apart. */
 size_t sw_utf8_columns(const char *s, size_t size);
 

@@ -27,7 +27,8 @@ static void again(const struct sw_store_head *head, const char *json, size_t siz
 	check(strcmp(head->entry.id, head_again.entry.id) == 0);
 	check(strcmp(head->entry.comm, head_again.entry.comm) == 0);
 	check(head->entry.uid == head_again.entry.uid && head->entry.pid == head_again.entry.pid);
-	check(head->entry.time_ns == head_again.entry.time_ns && head_again.dump_bytes == size);
+	check(head->entry.time_ns == head_again.entry.time_ns &&
+	      head_again.entry.dump_bytes == size);
 	check(sw_store_decode(file, file_size, DUMP_MAX, &json_again, &size_again, NULL) == 0);
 	check(size == size_again && memcmp(json, json_again, size) == 0);
 }

@@ -12,6 +12,7 @@ import atexit
 import functools
 import json
 import os
+import random
 import re
 import resource
 import shutil
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import time
 import traceback
+import zlib
 
 BUILD = os.environ.get("SNAPWALK_BUILD", os.path.abspath("build"))
 SNAPWALK = os.path.join(BUILD, "bin", "snapwalk")
@@ -84,6 +86,30 @@ class Tap:
     def done(self):
         print(f"1..{self.number}", flush=True)
         sys.exit(1 if self.failed or not self.number else 0)
+
+
+def stolen_s():
+    """For how long the CPUs did not run that a virtual machine takes for its own. To the kernel that is a thread's
+    time neither on a CPU nor waiting for one."""
+    with open("/proc/stat") as file:
+        return int(file.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
+
+
+@functools.cache
+def slowness():
+    """How many times slower this machine's CPUs are than those for which the tests' few limits in ms were set; at least
+    1. What is measured is libz, which is the same everywhere and leaves the caches to others; the best of many short
+    runs has no interruption in it."""
+    reference_s = 0.00096
+    generator = random.Random(1)
+    words = [bytes(generator.choices(b"abcdefghij_<>:", k=generator.randrange(3, 14))) for _ in range(400)]
+    text = b" ".join(generator.choices(words, k=6000))
+    best_s = 1.0
+    for _ in range(50):
+        begin = time.perf_counter()
+        zlib.compress(text, 6)
+        best_s = min(best_s, time.perf_counter() - begin)
+    return max(1.0, best_s / reference_s)
 
 
 def wait_until(condition, what, seconds=60.0):

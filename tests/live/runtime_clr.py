@@ -15,7 +15,7 @@ import time
 from collections import Counter
 
 import dotnet
-from harness import dump, is_handler, module_of, patient_dump, snapwalk, stack_of, wait_until
+from harness import dump, is_handler, module_of, patient_dump, slowness, snapwalk, stack_of, wait_until
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "500"))
 PROVEN = {"context", "cfi", "unwind_info", "runtime"}
@@ -309,6 +309,7 @@ def test_server(tap):
                   f"server: {len(report['threads'])} threads are complete", bad)
         tap.equal(guesses(report), [], "server: no frame is a guess")
         stopped, plain, total, cpu = [], [], [], []
+        limit_us = 100000 * slowness()
         # The machine may have more to do: the best of many rounds says what it costs.
         for _ in range(40):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -319,13 +320,13 @@ def test_server(tap):
             plain.append(bare["stopped_us"])
             total.append(named["total_us"])
             cpu.append(1e6 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime))
-            if len(total) >= 10 and min(total) < 100000 and min(stopped) <= 1.3 * min(plain):
+            if len(total) >= 10 and min(total) < limit_us and min(stopped) <= 1.3 * min(plain):
                 break
         tap.check(min(stopped) <= 1.3 * min(plain), "server: stopped as long as without names",
                   f"{stopped} {plain}")
         # Where others take the processors away, the time on them counts.
         crowded = os.getloadavg()[0] > 2 * os.cpu_count()
-        tap.check(min(total) < 100000 or (crowded and min(cpu) < 100000),
+        tap.check(min(total) < limit_us or (crowded and min(cpu) < limit_us),
                   "server: the dump takes less than 100 ms", f"{total}\n{cpu}")
         print(f"# server: stopped {min(stopped)} us, without names {min(plain)} us, "
               f"dump {min(total)} us, of the processor {min(cpu):.0f} us")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The command line: what is said, where it is written, and the exit status."""
+import contextlib
 import json
 import os
 import re
@@ -50,6 +51,24 @@ def said(tap, result, status, pattern, name):
             and ONE_LINE.match(result.stderr) and result.stdout == "")
     return tap.check(good, name, f"status {result.returncode}\nout {result.stdout[:200]!r}\n"
                                  f"err {result.stderr!r}\nwanted {status} {pattern!r}")
+
+
+class Named:
+    """A process with a name of its own."""
+
+    def __init__(self, name):
+        self.name = name.encode()
+
+    def __enter__(self):
+        script = ("import ctypes, sys, time; ctypes.CDLL(None).prctl(15, sys.argv[1].encode(), 0, 0, 0); "
+                  "print(flush=True); sys.stdin.read()")
+        self.process = subprocess.Popen([sys.executable, "-c", script, self.name], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
+        self.process.stdout.readline()
+        return self.process.pid
+
+    def __exit__(self, *exc):
+        self.process.communicate()
 
 
 def bad_lines(tap):
@@ -543,15 +562,15 @@ def words_for_users(tap):
     tap.check(re.match(r"snapwalk \d+\.\d+\.\d+\n$", result.stdout), "--version", result)
 
 
-def complete(*words):
+def complete(*words, cwd=None):
     """What bash would offer for the last word."""
     script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
               '_snapwalk "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"; '
               'printf "%s\\n" "${COMPREPLY[@]}"')
     result = subprocess.run(["bash", "-c", script, "bash",
                              os.path.join(ROOT, "cli", "completion.bash"), SNAPWALK, *words],
-                            capture_output=True, text=True, timeout=60)
-    return result.stdout.split()
+                            capture_output=True, text=True, timeout=60, cwd=cwd)
+    return [line for line in result.stdout.split("\n") if line]
 
 
 def completion(tap):
@@ -574,6 +593,23 @@ def completion(tap):
     tap.equal(sorted(complete("7", "-o", "/etc/host")),
               sorted("/etc/" + n for n in os.listdir("/etc") if n.startswith("host")),
               "completion of files")
+
+
+def names_as_commands(tap):
+    """A name of a process that is a command for bash is neither run by completion nor offered to be run."""
+    with tempfile.TemporaryDirectory() as cwd, contextlib.ExitStack() as stack:
+        names = ["$(>ran)", "`>ran`", "a b;>ran", "${x:=\x1b[2J}"]
+        for name in names:
+            stack.enter_context(Named(name))
+        offered = complete("dump", "--comm", "", cwd=cwd)
+        tap.equal(os.listdir(cwd), [], "completion runs no name of a process")
+        words = subprocess.run(["bash", "-c", "printf '%s\\0' " + " ".join(offered)], capture_output=True, cwd=cwd,
+                               timeout=60, check=True).stdout.decode().split("\0")
+        tap.equal(os.listdir(cwd), [], "what completion offers is not run either")
+        tap.equal([name for name in names if name not in words], [], "completion offers each name as one word")
+        tap.check(not re.search("[\x00-\x1f\x7f]", "".join(offered)), "completion offers no control character")
+        tap.equal(complete("dump", "--comm", "a\\ b", cwd=cwd), ["a\\ b\\;\\>ran"],
+                  "completion of what was completed in part")
 
 
 def manual_example(tap):
@@ -664,7 +700,7 @@ def main():
     for function in (bad_lines, no_such_target, itself, kernel_thread, thirty_two_bits, zombie,
                      not_permitted, doctor_good, other_tracer, output_file, full_file_system,
                      standard_output, formats, selectors, explain_and_verify, record, sample,
-                     hooks_without_daemon, hook_does_not_wait, words_for_users, completion,
+                     hooks_without_daemon, hook_does_not_wait, words_for_users, completion, names_as_commands,
                      manual_example, first_try, first_try_without_lines, no_network):
         tap.guard(function)
     tap.done()

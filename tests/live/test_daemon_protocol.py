@@ -5,12 +5,14 @@
 What must happen is written in UAPI.20 "Varlink IPC" 0.1: an unknown member, a broken message or
 two modes at once close the connection; wrong parameters are typed errors.
 """
+import contextlib
 import json
 import os
 import random
 import socket
+import struct
 
-from daemon import UNPRIVILEGED, Client, Daemon, Refused, n_fds, number_of, refusal
+from daemon import UNPRIVILEGED, Client, Daemon, Refused, children, n_fds, number_of, refusal
 from harness import Tap, Target, wait_until
 
 SERVICE = "org.varlink.service."
@@ -197,6 +199,78 @@ def hang_up(tap, daemon):
         tap.check(True, "and leave no descriptor and no worker")
 
 
+@contextlib.contextmanager
+def lingering():
+    """A socket whose last close() waits for minutes: what it has sent is not read."""
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as sender, \
+            server.accept()[0]:
+        sender.setblocking(False)
+        try:
+            while True:
+                sender.send(b"x" * 65536)
+        except BlockingIOError:
+            pass
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 600))
+        yield sender
+
+
+def has_socket(pid, inode):
+    """Has the process a descriptor of this socket?"""
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            if os.readlink(f"/proc/{pid}/fd/{name}") == f"socket:[{inode}]":
+                return True
+        except OSError:
+            pass
+    return False
+
+
+def descriptors(tap, daemon):
+    """Whoever closes a descriptor last may have to wait, and the peer chooses which one it is."""
+    n_children, status, inodes = len(children(daemon.pid)), encode("io.snapwalk.Status"), []
+
+    def inode_of(sender):
+        inodes.append(os.fstat(sender.fileno()).st_ino)
+        return inodes[-1]
+
+    def answered(what):
+        with daemon.client() as other:
+            tap.equal(other.call("Status")["pid"], daemon.pid, f"others are answered while {what} is closed")
+
+    def received(inode):
+        wait_until(lambda: has_socket(daemon.pid, inode), "the daemon to receive a descriptor")
+
+    with lingering() as sender, daemon.client() as client:
+        client.send_bytes(status[:10], [sender.fileno()])
+        received(inode_of(sender))
+        sender.close()
+        client.send_bytes(status[10:])
+        answered("a descriptor that no call wanted")
+    with lingering() as sender, daemon.client() as client:
+        inode_of(sender)
+        client.send_bytes(status[:10], [sender.fileno()] * 8)
+        sender.close()
+        tap.check(client.closed(), "too many descriptors end the connection")
+        answered("one of too many descriptors")
+    with lingering() as sender, daemon.client() as client:
+        inode_of(sender)
+        next(client.stream("Subscribe"))
+        client.send_bytes(status, [sender.fileno()])  # not received: a call is being worked on
+        sender.close()
+        client.socket.close()
+        answered("what was not received")
+    with lingering() as sender, daemon.client() as client:
+        client.send_bytes(encode("io.snapwalk.Capture", {"target": {"pidfd": 0}})[:-1], [sender.fileno()])
+        received(inode_of(sender))
+        sender.close()
+        client.send_bytes(b"\0")
+        tap.check(b"no pidfd" in client.receive_bytes(), "a socket is no pidfd")
+        answered("what was given as a pidfd")
+    wait_until(lambda: not any(has_socket(daemon.pid, inode) for inode in inodes)
+               and len(children(daemon.pid)) <= n_children, "descriptors, and processes that close them, to go")
+    tap.check(True, "no descriptor is left, and no process that closes them")
+
+
 def slow_reader(tap, daemon):
     """A client that asks and does not read costs a bounded amount, and nobody else notices."""
     with daemon.client() as client:
@@ -307,7 +381,7 @@ def mutations(tap, daemon):
 def main():
     tap = Tap()
     with Daemon() as daemon:
-        for test in (service, targets, framing, broken, modes, hang_up, slow_reader, mutations):
+        for test in (service, targets, framing, broken, modes, hang_up, descriptors, slow_reader, mutations):
             tap.guard(test, daemon)
             if not tap.check(daemon.process.poll() is None, f"alive after {test.__name__}",
                              daemon.log()):

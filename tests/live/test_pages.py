@@ -14,7 +14,7 @@ import subprocess
 import time
 
 from daemon import Daemon
-from harness import SNAPWALK, Tap, Target, state_of, wait_blocked, wait_until
+from harness import SNAPWALK, Tap, Target, state_of, stolen_s, wait_blocked, wait_until
 
 KILLS = int(os.environ.get("SNAPWALK_KILLS", "6"))
 MAX_STOP_MS = 100
@@ -73,13 +73,15 @@ def held(pid):
 def test_dump(tap, how, stop):
     with Stalled(how) as target:
         wait_blocked(target.pid)
+        stolen = stolen_s()
         out = finish(start(target, stop), target)
+        stolen = stolen_s() - stolen
         if not tap.check(out is not None, f"{how}: the command ends"):
             return
         report = json.loads(out[0])
         tap.equal(held(target.pid), [], f"{how}: nothing is held")
         # The limit, what lies beyond it by design, and a machine that has other things to do.
-        tap.check(report["timings"]["stopped_us"] < (MAX_STOP_MS + 100) * 1000,
+        tap.check(report["timings"]["stopped_us"] < (MAX_STOP_MS + 100) * 1000 + stolen * 1e6,
                   f"{how}: held for no longer than the limit and 100 ms",
                   report["timings"]["stopped_us"])
         ends = {}
@@ -137,9 +139,9 @@ def test_kill(tap, how, stop):
             time.sleep(instants.uniform(0, 0.15))  # the instant is what is tried
             with ahead_of_others():
                 process.kill()
-                killed = time.monotonic()
+                killed, stolen = time.monotonic(), stolen_s()
                 wait_until(lambda: not held(target.pid), "the target to run again", PATIENCE)
-                took_ms = (time.monotonic() - killed) * 1000
+                took_ms = (time.monotonic() - killed - (stolen_s() - stolen)) * 1000
             if took_ms > MAX_STOP_MS + 100:
                 late.append(round(took_ms))
             if finish(process, target) is None:
@@ -197,9 +199,9 @@ def test_kill_daemon(tap, how):
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
                 with ahead_of_others():
-                    killed = time.monotonic()
+                    killed, stolen = time.monotonic(), stolen_s()
                     wait_until(lambda: not held(target.pid), "the target to run again", PATIENCE)
-                    took_ms = (time.monotonic() - killed) * 1000
+                    took_ms = (time.monotonic() - killed - (stolen_s() - stolen)) * 1000
                 if took_ms > MAX_STOP_MS + 100:
                     late.append(round(took_ms))
             if i % 4 == 0:

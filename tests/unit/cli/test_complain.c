@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 /* What the calls in between wrote to stderr. */
@@ -51,6 +52,17 @@ static void test_odd_bytes(void **state)
 		   "\\xf0\n");
 }
 
+/* "kcirt" behind what turns the direction of writing looks like "trick". */
+static void test_direction(void **state)
+{
+	(void) state;
+	listen_begin();
+	sw_complain("a\u202ez", "\u2028", "io", "");
+	sw_print_visible(stderr, "\u2066\n");
+	listen_end("snapwalk: a\\xe2\\x80\\xaez: \\xe2\\x80\\xa8 (io)\n"
+		   "\\xe2\\x81\\xa6\n");
+}
+
 static void test_about_is_said_once(void **state)
 {
 	(void) state;
@@ -66,14 +78,34 @@ static void test_about_is_said_once(void **state)
 static void test_pid_in_the_remedy(void **state)
 {
 	(void) state;
-	struct sw_error err = {.code = SW_E_NOT_PERMITTED, .message = "no"};
+	struct sw_error err = {.code = SW_E_STOP_TIMEOUT, .message = "no"};
 	listen_begin();
-	assert_int_equal(sw_complain_error("42", &err), 77);
-	assert_int_equal(sw_complain_error("4x", &err), 77);
-	listen_end("snapwalk: 42: no (not_permitted): "
-		   "run as root, or see why with 'snapwalk doctor 42'\n"
-		   "snapwalk: 4x: no (not_permitted): "
-		   "run as root, or see why with 'snapwalk doctor PID'\n");
+	assert_int_equal(sw_complain_error("42", &err), SW_STATUS_NOTHING);
+	assert_int_equal(sw_complain_error("4x", &err), SW_STATUS_NOTHING);
+	listen_end("snapwalk: 42: no (stop_timeout): "
+		   "allow more with --max-stop, or see why with 'snapwalk doctor 42'\n"
+		   "snapwalk: 4x: no (stop_timeout): "
+		   "allow more with --max-stop, or see why with 'snapwalk doctor PID'\n");
+}
+
+static void test_remedies_that_help(void **state)
+{
+	const struct sw_error refused = {.code = SW_E_NOT_PERMITTED, .message = "refused"},
+			      directory = {.code = SW_E_IO,
+					   .sys_errno = EISDIR,
+					   .message = "it is a directory"};
+	(void) state;
+	listen_begin();
+	assert_int_equal(sw_complain_error("7", &refused), SW_STATUS_DENIED);
+	assert_int_equal(sw_complain_error("/tmp", &directory), SW_STATUS_NOTHING);
+	listen_end(
+		geteuid() == 0
+			? "snapwalk: 7: refused (not_permitted): see why with 'snapwalk doctor 7'\n"
+			  "snapwalk: /tmp: it is a directory (io): give the name of a file in it\n"
+			: "snapwalk: 7: refused (not_permitted): run as root, or see why with "
+			  "'snapwalk doctor 7'\n"
+			  "snapwalk: /tmp: it is a directory (io): give the name of a file in "
+			  "it\n");
 }
 
 static void test_many_warnings(void **state)
@@ -115,6 +147,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_form),
 		cmocka_unit_test(test_odd_bytes),
+		cmocka_unit_test(test_direction),
+		cmocka_unit_test(test_remedies_that_help),
 		cmocka_unit_test(test_about_is_said_once),
 		cmocka_unit_test(test_pid_in_the_remedy),
 		cmocka_unit_test(test_many_warnings),

@@ -123,6 +123,19 @@ static void test_strict_parser(void **state)
 	free(text);
 }
 
+/* JSON is read on terminals, too: C1 and what changes the direction of writing is escaped as C0 is. */
+static void test_steers_nothing(void **state)
+{
+	struct sw_report report = sample_report;
+	char *text;
+	size_t size;
+	(void) state;
+	report.reason = "\033\x7f\xc2\x9b\u202e\u00e9";
+	assert_int_equal(sw_report_json(&report, &text, &size, NULL), 0);
+	assert_non_null(strstr(text, ",\"reason\":\"\\u001b\\u007f\\u009b\\u202e\u00e9\","));
+	free(text);
+}
+
 /* A frame that was written before is taken from there, but only if all of it is the same. */
 static void test_repeated_frames(void **state)
 {
@@ -257,10 +270,11 @@ static void test_no_element(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_byte),      cmocka_unit_test(test_strict_parser),
-		cmocka_unit_test(test_repeated_frames), cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_numbers),         cmocka_unit_test(test_lowest_number),
-		cmocka_unit_test(test_empty_lists),     cmocka_unit_test(test_no_element),
+		cmocka_unit_test(test_every_byte),     cmocka_unit_test(test_strict_parser),
+		cmocka_unit_test(test_steers_nothing), cmocka_unit_test(test_repeated_frames),
+		cmocka_unit_test(test_strings),        cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_lowest_number),  cmocka_unit_test(test_empty_lists),
+		cmocka_unit_test(test_no_element),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Who may connect when many do: places are counted, no socket takes part. */
+#include "rpc/call.h"
 #include "rpc/connection.h"
 #include "rpc/server.h"
 
@@ -49,8 +50,56 @@ static void reserved(void **state)
 	}
 }
 
+/* Whoever reads slowly, in as many connections as they get, does not make the daemon hold more than it has. */
+static void memory(void **state)
+{
+	enum { USERS = 8, EACH = 4, DUMP = 40 << 20, REPLY = 15 << 20 };
+	const struct sw_config config = {.connections = 256, .connections_uid = 64};
+	struct sw_server server = {.config = &config, .reserved_uid = GATE};
+	struct sw_connection c[USERS][EACH] = {0};
+	struct sw_call calls[USERS][EACH] = {0};
+	size_t held = 0, sent = 0;
+	(void) state;
+	TAILQ_INIT(&server.connections);
+	for (size_t u = 0; u < USERS; u++)
+		for (size_t i = 0; i < EACH; i++) {
+			struct sw_connection *one = &c[u][i];
+			one->caller.uid = u == USERS - 1 ? GATE : 1000 + (uid_t) u;
+			one->call = &calls[u][i];
+			TAILQ_INSERT_TAIL(&server.connections, one, link);
+			bool may = sw_server_may_hold(&server, one, DUMP);
+			/* A dump each, also of those who came late and are reserved places for. */
+			assert_int_equal(may, i == 0 && (u < 6 || u == USERS - 1));
+			one->call->held_bytes = may ? DUMP : 0;
+			held += may;
+		}
+	assert_int_equal(held, 7);
+	calls[USERS - 1][0].held_bytes = 0;
+	/* Small ones go on, and what has been read counts no more. */
+	assert_true(sw_server_may_hold(&server, &c[0][1], 1 << 20));
+	calls[0][0].held_bytes = 0;
+	assert_true(sw_server_may_hold(&server, &c[0][1], DUMP));
+	/* One that is larger than all that may be held can be read when nothing else is. */
+	for (size_t u = 0; u < USERS; u++)
+		calls[u][0].held_bytes = 0;
+	assert_true(sw_server_may_hold(&server, &c[0][1], (size_t) 1 << 30));
+	/* Replies: of one user together. */
+	for (size_t u = 0; u < USERS; u++)
+		for (size_t i = 0; i < EACH; i++)
+			c[u][i].caller.uid = 1000;
+	for (size_t u = 0; u < USERS; u++)
+		for (size_t i = 0; i < EACH; i++)
+			if (sw_server_may_send(&server, &c[u][i], REPLY)) {
+				c[u][i].output_bytes = REPLY;
+				sent++;
+			}
+	assert_int_equal(sent, SW_CONNECTION_UNREAD_MAX / REPLY);
+	c[1][1].caller.uid = 1001;
+	assert_true(sw_server_may_send(&server, &c[1][1], REPLY));
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(reserved)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(reserved), cmocka_unit_test(memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -167,7 +167,7 @@ static void heads(void **state)
 		if (cases[i].rc == 0) {
 			assert_string_equal(head.entry.id, "x");
 			assert_string_equal(head.entry.summary, i == 0 ? "{\"a\":[1]}" : "{}");
-			assert_int_equal(head.dump_bytes, i == 0 ? 2 : 0);
+			assert_int_equal(head.entry.dump_bytes, i == 0 ? 2 : 0);
 		}
 		sw_store_head_deinit(&head);
 		assert_int_equal(sw_store_head_parse(file, size - 1, &head, NULL), -SW_E_FORMAT);

@@ -113,6 +113,29 @@ static void test_columns(void **state)
 	assert_int_equal(sw_utf8_columns("\033", 1), 4);
 }
 
+static void test_make_plain(void **state)
+{
+	char text[] = "\u00e9 \u20ac \ufffd \x80 \n\x7f\xc2\x9b \u202e \xe2\x82";
+	(void) state;
+	sw_utf8_make_plain(text);
+	assert_string_equal(text, "\u00e9 \u20ac \ufffd ? ???? ??? ??");
+	assert_int_equal(sw_utf8_plain_length("\xef\xbf\xbd", 3), 3);
+	assert_int_equal(sw_utf8_plain_length("\xef\xbf\xbd", 2), 0);
+}
+
+static void test_append_json(void **state)
+{
+	static const char in[] = "{\"\u00e9\": \"\\n\x7f\xc2\x9b\u202e\u20ac\ufffd\"}\n";
+	struct sw_text text = {0};
+	(void) state;
+	sw_utf8_append_json(&text, in, strlen(in));
+	assert_string_equal(text.data, "{\"\u00e9\": \"\\n\\u007f\\u009b\\u202e\u20ac\ufffd\"}\n");
+	text.size = 0;
+	sw_utf8_append_json(&text, "{\"a\": 1}", 8);
+	assert_string_equal(text.data, "{\"a\": 1}");
+	sw_text_deinit(&text);
+}
+
 /* Each character there is is decoded as what was encoded. */
 static void test_encode(void **state)
 {
@@ -130,9 +153,10 @@ static void test_encode(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_encode),  cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_decode),  cmocka_unit_test(test_all_pairs),
-		cmocka_unit_test(test_columns),
+		cmocka_unit_test(test_encode),      cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_decode),      cmocka_unit_test(test_all_pairs),
+		cmocka_unit_test(test_columns),     cmocka_unit_test(test_make_plain),
+		cmocka_unit_test(test_append_json),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
