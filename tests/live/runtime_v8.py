@@ -155,6 +155,8 @@ def test_blocked(tap):
         for mode, options in MODES.items():
             with Node(node, "blocked.js", *options) as running:
                 check_blocked(tap, f"{node} {mode}", running)
+        with Node(node, "blocked.js", arguments=["covered"]) as running:
+            check_blocked(tap, f"{node} whose calls are counted", running)
 
 
 def wasm_wrong_of(frames):

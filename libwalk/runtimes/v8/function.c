@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Source: src/objects/shared-function-info.tq, scope-info.tq, script.tq of V8 10.2 to 14.6.
+ * Source: src/objects/shared-function-info.tq, scope-info.tq, script.tq, debug-objects.tq of V8 10.2 to 14.6.
  *
  *	ScopeInfo  flags, parameters, locals, (13.6 on: start and end,) names of locals (one hash table when
  *	           there are many), what they are, by flags: saved class variable; name and slot of the
@@ -16,6 +16,7 @@ enum {
 	FLAG_SAVED_CLASS = 10,
 	FLAG_OWN_VARIABLE = 12, /* two bits */
 	FLAG_INFERRED_NAME = 14,
+	DEBUG_INFO_SCRIPT = 24,
 	SCRIPT_SOURCE = 8,
 	SCRIPT_NAME = 16,
 	SCRIPT_LINE_OFFSET = 24,
@@ -70,6 +71,22 @@ static bool scope_name(struct sw_v8_heap heap, uint64_t scope, char *ret, size_t
 	return true;
 }
 
+/* Until 11.3 a function that a debugger, or what measures coverage, has looked at has its script behind that. */
+static bool script_of(struct sw_v8_heap heap, uint64_t shared, uint64_t *ret)
+{
+	uint64_t word;
+	if (!sw_v8_word(heap, shared, heap.at->shared_script, &word))
+		return false;
+	if (heap.at->type_debug_info != SW_V8_NONE &&
+	    sw_v8_has_type(heap, word, heap.at->type_debug_info) &&
+	    !sw_v8_word(heap, word, DEBUG_INFO_SCRIPT, &word))
+		return false;
+	if (!sw_v8_has_type(heap, word, heap.at->type_script))
+		return false;
+	*ret = word;
+	return true;
+}
+
 bool sw_v8_function_read(struct sw_v8_heap heap, uint64_t shared, struct sw_v8_function *ret)
 {
 	static const char anonymous[] = "(anonymous)";
@@ -89,8 +106,7 @@ bool sw_v8_function_read(struct sw_v8_heap heap, uint64_t shared, struct sw_v8_f
 		return false;
 	if (ret->name[0] == '\0')
 		memcpy(ret->name, anonymous, sizeof(anonymous));
-	if (sw_v8_object(heap, shared, heap.at->shared_script, heap.at->type_script,
-			 &ret->script) &&
+	if (script_of(heap, shared, &ret->script) &&
 	    (!sw_v8_word(heap, ret->script, SCRIPT_NAME, &word) ||
 	     !name_read(heap, word, ret->file, sizeof(ret->file))))
 		ret->file[0] = '\0';

@@ -314,7 +314,9 @@ bool sw_v8_layout_fill(const struct sw_elf_symbols *symbols, struct sw_v8_layout
 	for (size_t i = 0; i < SW_ARRAY_SIZE(fixed); i++)
 		if (!sw_v8_constant(symbols, fixed[i].name, &value) || value != fixed[i].value)
 			return false;
-	layout.function_last = layout.function_first + 14;
+	/* Until 11.3: functions, constructors of eleven typed arrays, of arrays, promises and regular
+	 * expressions, and of classes. */
+	layout.function_last = layout.function_first + 15;
 	if (sw_v8_constant(symbols, "LastJSFunctionType", &value) && value >= layout.function_first)
 		layout.function_last = value;
 	layout.type_wrapper = SW_V8_NONE;
@@ -322,6 +324,9 @@ bool sw_v8_layout_fill(const struct sw_elf_symbols *symbols, struct sw_v8_layout
 			   "type_SharedFunctionInfoWrapper__SHARED_FUNCTION_INFO_WRAPPER_TYPE",
 			   &value))
 		layout.type_wrapper = value;
+	layout.type_debug_info = SW_V8_NONE;
+	if (sw_v8_constant(symbols, "type_DebugInfo__DEBUG_INFO_TYPE", &value))
+		layout.type_debug_info = value;
 	layout.wasm.type_instance = SW_V8_NONE;
 	if (sw_v8_constant(symbols, "type_WasmInstanceObject__WASM_INSTANCE_OBJECT_TYPE", &value))
 		layout.wasm.type_instance = value;
