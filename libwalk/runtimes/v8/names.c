@@ -65,13 +65,18 @@ static bool interpreted_read(struct sw_v8 *v8, const struct sw_cursor *c, struct
 	return true;
 }
 
-/* A function that has been entered, and has no frame yet: its JSFunction is in a register. */
+/* A function that has been entered, and has no frame yet: its JSFunction is in a register, also of what it calls to
+ * have one. */
 static bool baseline_entered(struct sw_v8 *v8, const struct sw_cursor *c,
 			     const struct sw_v8_code *code, uint64_t *ret)
 {
 	enum { SHARED_DATA = 8 };
-	uint64_t rdi, data;
-	return sw_regs_get(&c->regs, SW_X86_64_RDI, &rdi) && sw_v8_shared_of(v8->heap, rdi, ret) &&
+	uint64_t function = 0, data;
+	if (c->regs.sp_avma == v8->unset_sp)
+		function = v8->unset_function;
+	else if (!sw_regs_get(&c->regs, SW_X86_64_RDI, &function))
+		return false;
+	return sw_v8_shared_of(v8->heap, function, ret) &&
 	       sw_v8_word(v8->heap, *ret, SHARED_DATA, &data) && data == code->object;
 }
 
@@ -102,10 +107,14 @@ static bool made_read(struct sw_v8 *v8, const struct sw_cursor *c, const struct 
 	bool is_framed = here->state.place == SW_V8_PLACE_FRAME;
 	if (here->has_wasm)
 		return wasm_read(v8, c, here, ret);
-	if (!here->has_code || here->code.kind == SW_V8_OTHER_CODE)
+	/* Code whose object was not copied may be anything: what was entered in the middle of a loop has the
+	 * interpreter's frame still, with the bytecode that it left it at. */
+	ret->offset = -1;
+	if (!here->has_code)
+		return is_framed && !here->is_walker && sw_v8_frame_shared(v8, c, &ret->shared);
+	if (here->code.kind == SW_V8_OTHER_CODE)
 		return is_framed && interpreted_read(v8, c, ret);
 	ret->code = here->code;
-	ret->offset = -1;
 	if (here->code.kind != SW_V8_BASELINE)
 		return sw_v8_code_shared(v8->heap, &here->code, &ret->shared);
 	return is_framed ? sw_v8_frame_shared(v8, c, &ret->shared)
