@@ -159,6 +159,14 @@ static bool is_wrapper(struct sw_v8 *v8, const struct sw_cursor *c)
 	       code.kind == SW_V8_OTHER_CODE && sw_v8_frame_shared(v8, c, &shared);
 }
 
+/* What has the context and the function of a frame of JavaScript where other frames have their type. */
+static bool is_function_frame(const struct sw_cursor *c)
+{
+	uint64_t context, function;
+	return sw_v8_frame_slot(c, SW_V8_SLOT_CONTEXT, &context) && sw_v8_is_object(context) &&
+	       sw_v8_frame_slot(c, SW_V8_SLOT_FUNCTION, &function) && sw_v8_is_object(function);
+}
+
 bool sw_v8_is_internal(struct sw_v8 *v8, const struct sw_cursor *cursor)
 {
 	uint64_t off, shared;
@@ -166,9 +174,11 @@ bool sw_v8_is_internal(struct sw_v8 *v8, const struct sw_cursor *cursor)
 		sw_v8_builtin_at(v8->snap, v8->program, cursor->regs.pc_avma, &off);
 	if (b == NULL)
 		return sw_v8_is_made(v8->snap, cursor->lookup_avma) && is_wrapper(v8, cursor);
-	/* Builtins that are functions of JavaScript are the program's calls. */
-	return b->handler || cursor->exact_pc || b->interprets ||
-	       !sw_v8_frame_shared(v8, cursor, &shared);
+	/* Builtins that are functions of JavaScript are the program's calls, and so is what is interpreted: also a
+	 * function that could not be read, as in the middle of a collection. */
+	return b->handler || cursor->exact_pc ||
+	       (b->interprets ? !is_function_frame(cursor)
+			      : !sw_v8_frame_shared(v8, cursor, &shared));
 }
 
 /* ---- names --------------------------------------------------------------------------------- */

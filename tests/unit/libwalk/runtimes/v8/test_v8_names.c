@@ -19,9 +19,15 @@ enum {
 	STACK = 0x700000,
 	CODE_PAGE = 0x900000,
 	RBP = 16, /* a word of the stack */
+	NODE = 0xa00000,
 	N_WORDS = 32,
 	SHARED_DATA = 8,
 };
+
+static const uint8_t blob[0x1000];
+static struct sw_v8_builtin entry = {.bytes = sizeof(blob),
+				     .name = "InterpreterEntryTrampoline",
+				     .interprets = true};
 
 static const struct sw_v8_program program = {
 	.usable = true,
@@ -38,6 +44,9 @@ static const struct sw_v8_program program = {
 	       .code_start = 40,
 	       .code_size = 56,
 	       .code_flags = 52},
+	.blob = {blob, sizeof(blob)},
+	.builtins = &entry,
+	.n_builtins = 1,
 	.prologue = -1,
 	.wasm_prologue = -1,
 	.wasm_lazy = -1,
@@ -63,6 +72,8 @@ static int setup(void **state)
 	fake = (struct fake_memory){.regions = regions, .n_regions = 3};
 	struct sw_snapshot *snap = fake_snapshot_create();
 	fake_snapshot_map(snap, CODE_PAGE, CODE_PAGE + sizeof(code), "r-xp", "");
+	(void) fake_snapshot_module(snap, SW_MODULE_ELF, "/usr/bin/node", NODE, NODE, NODE + 0x1000,
+				    NULL, 0);
 	fake_snapshot_finish(snap);
 	v8 = (struct sw_v8){.snap = snap,
 			    .heap = {&program.at, fake_memory(&fake)},
@@ -155,12 +166,28 @@ static void test_entered(void **state)
 	assert_false(sw_v8_owns(&v8, &cursor, &cookie));
 }
 
+/* A function that cannot be read is still one: its frame is not V8's own. */
+static void test_unreadable(void **state)
+{
+	(void) state;
+	uint64_t cookie;
+	cursor.regs.pc_avma = NODE + 0x200;
+	cursor.lookup_avma = NODE + 0x1ff;
+	assert_true(sw_v8_owns(&v8, &cursor, &cookie));
+	v8_put(function, 24, function); /* it has been moved */
+	assert_false(sw_v8_owns(&v8, &cursor, &cookie));
+	assert_false(sw_v8_is_internal(&v8, &cursor));
+	words[RBP - 1] = 2 * 15; /* a frame with a type */
+	assert_true(sw_v8_is_internal(&v8, &cursor));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_code_unknown, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_interpreted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_entered, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
