@@ -17,6 +17,8 @@ enum {
 	FLAG_OWN_VARIABLE = 12, /* two bits */
 	FLAG_INFERRED_NAME = 14,
 	DEBUG_INFO_SCRIPT = 24,
+	SHARED_DATA = 8,
+	INTERPRETER_DATA_BYTECODE = 8,
 	SCRIPT_SOURCE = 8,
 	SCRIPT_NAME = 16,
 	SCRIPT_LINE_OFFSET = 24,
@@ -32,6 +34,20 @@ bool sw_v8_shared_of(struct sw_v8_heap heap, uint64_t function, uint64_t *ret)
 	return sw_v8_type(heap, function, &type) && type >= heap.at->function_first &&
 	       type <= heap.at->function_last &&
 	       sw_v8_object(heap, function, heap.at->function_shared, heap.at->type_shared, ret);
+}
+
+uint64_t sw_v8_shared_bytecode(struct sw_v8_heap heap, uint64_t shared)
+{
+	uint64_t data, bytecode;
+	if (!sw_v8_word(heap, shared, SHARED_DATA, &data))
+		return 0;
+	if (sw_v8_has_type(heap, data, heap.at->type_code) &&
+	    !sw_v8_word(heap, data, heap.at->code_deopt, &data))
+		return 0;
+	if (sw_v8_has_type(heap, data, heap.at->awaits.type_interpreter_data) &&
+	    sw_v8_object(heap, data, INTERPRETER_DATA_BYTECODE, heap.at->type_bytecode, &bytecode))
+		return bytecode;
+	return sw_v8_has_type(heap, data, heap.at->type_bytecode) ? data : 0;
 }
 
 /* A name that is not empty. */

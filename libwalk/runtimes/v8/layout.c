@@ -2,7 +2,8 @@
 /*
  * Source: tools/gen-postmortem-metadata.py of V8 10.2, 11.3, 12.4, 13.6 and 14.6 (node 18, 20, 22, 24
  * and 26), and the constants that their builds export. What the script has lost on the way is by
- * version: src/objects/code.h, instruction-stream.h, bytecode-array.h, scope-info.tq, promise.tq.
+ * version: src/objects/code.h, instruction-stream.h, bytecode-array.h, scope-info.tq, promise.tq;
+ * the number of a bytecode as --print-bytecode has it.
  */
 #include "runtimes/v8/layout.h"
 #include "cleanup.h"
@@ -104,6 +105,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_deopt = 16,
 	 .code_positions = 24,
 	 .bytecode_positions = 32,
+	 .jump_loop = 0x89,
 	 .scope_locals = 32,
 	 .deopt_literals = 2,
 	 .deopt_shared = 6,
@@ -134,6 +136,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_deopt = 16,
 	 .code_positions = 24,
 	 .bytecode_positions = 32,
+	 .jump_loop = 0x89,
 	 .scope_locals = 32,
 	 .deopt_literals = 2,
 	 .deopt_shared = 6,
@@ -165,6 +168,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_deopt = 8,
 	 .code_positions = 16,
 	 .bytecode_positions = 24,
+	 .jump_loop = 0x8e,
 	 .scope_locals = 32,
 	 .deopt_literals = 2,
 	 .deopt_shared = 6,
@@ -196,6 +200,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_deopt = 8,
 	 .code_positions = 16,
 	 .bytecode_positions = 24,
+	 .jump_loop = 0x92,
 	 .scope_locals = 48,
 	 .scope_flags_raw = true,
 	 .deopt_literals = 3,
@@ -228,6 +233,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_deopt = 8,
 	 .code_positions = 16,
 	 .bytecode_positions = 24,
+	 .jump_loop = 0x95,
 	 .scope_locals = 48,
 	 .scope_flags_raw = true,
 	 .deopt_literals = 3,
