@@ -391,3 +391,52 @@ void sw_v8_explain(struct sw_v8 *v8, uint64_t avma, struct sw_text *text)
 		       sw_v8_code_has_inlined(v8->heap, &code) ? "; others were compiled into it"
 							       : "");
 }
+
+/* The bytecode that an interpreted or baseline frame executes; false: it has none, or it is not known. */
+static bool bytecode_at(struct sw_v8 *v8, const struct sw_v8_frame *f, uint64_t *ret_bytecode,
+			int32_t *ret_offset)
+{
+	*ret_bytecode = f->bytecode;
+	*ret_offset = f->offset;
+	if (f->code.kind == SW_V8_BASELINE)
+		*ret_offset = sw_v8_baseline_offset(v8->heap, &f->code, f->pc + f->exact,
+						    v8->program->sizes, ret_bytecode);
+	return *ret_bytecode != 0 && *ret_offset >= 0;
+}
+
+void sw_v8_explain_frame(struct sw_v8 *v8, const struct sw_frame *frame, struct sw_text *text)
+{
+	static const char *const tiers[] = {"Ignition", "Sparkplug", "Maglev", "TurboFan"};
+	struct sw_v8_level levels[SW_V8_INLINED_MAX];
+	struct sw_description d;
+	uint64_t bytecode, length;
+	int32_t offset;
+	if (frame->cookie == 0 || frame->cookie > v8->n_frames)
+		return;
+	const struct sw_v8_frame *f = &v8->frames[frame->cookie - 1];
+	if (f->wasm.object != 0 || f->combinator != NULL)
+		return;
+	if (f->code.object == 0 && f->bytecode == 0)
+		sw_text_printf(text, "code that was not copied\n");
+	else
+		sw_text_printf(text, "executed by %s\n", tiers[f->code.kind]);
+	if (f->code.object != 0)
+		sw_text_printf(text, "code object 0x%" PRIx64 ", offset 0x%" PRIx64 "\n",
+			       f->code.object - 1, f->pc - f->code.start_avma);
+	if (bytecode_at(v8, f, &bytecode, &offset) && sw_v8_word(v8->heap, bytecode, 8, &length) &&
+	    sw_v8_is_smi(length))
+		sw_text_printf(text,
+			       "bytecode array 0x%" PRIx64 ", offset %" PRId32 " of %" PRId32 "\n",
+			       bytecode - 1, offset, sw_v8_smi(length));
+	size_t n = levels_of(v8, f, levels);
+	for (size_t i = 0; i < n; i++) {
+		d = (struct sw_description){0};
+		(void) function_describe(v8, &levels[i], &d); /* without a name it says so */
+		sw_text_printf(text, "function %s", d.function);
+		if (d.line != 0)
+			sw_text_printf(text, " at %s:%" PRIu32, d.file, d.line);
+		else if (d.file[0] != '\0')
+			sw_text_printf(text, " of %s", d.file);
+		sw_text_printf(text, "%s\n", i + 1 < n ? ", inlined into" : "");
+	}
+}
