@@ -144,9 +144,9 @@ looked_at libwalk/native/tls.c
 looked_at libwalk/runtimes/v8/window.c sw_snapshot_map sw_v8_array sw_v8_bytecode_position sw_v8_characters sw_copied_blocks_begin sw_copied_blocks_memory \
 	sw_v8_code_find_near sw_v8_code_touch sw_v8_function_read sw_v8_has_type sw_v8_shared_of \
 	sw_v8_string sw_v8_wasm_find sw_v8_wasm_script sw_v8_wasm_touch sw_v8_await_begin sw_v8_await_next
-looked_at libwalk/runtimes/v8/awaits.c sw_v8_has_type sw_v8_object sw_v8_shared_of sw_v8_type
+looked_at libwalk/runtimes/v8/awaits.c sw_v8_has_type sw_v8_object sw_v8_shared_bytecode sw_v8_shared_of sw_v8_type
 looked_at libwalk/runtimes/v8/code.c sw_v8_array sw_v8_has_type sw_v8_object sw_arch_insn sw_v8_positions_find \
-	sw_v8_positions_open sw_v8_positions_unsigned
+	sw_v8_positions_next sw_v8_positions_open sw_v8_positions_unsigned sw_v8_shared_bytecode
 looked_at libwalk/runtimes/v8/positions.c
 looked_at libwalk/runtimes/v8/wasm.c sw_v8_object sw_v8_positions_find
 looked_at libwalk/runtimes/v8/function.c sw_v8_array sw_v8_characters sw_v8_has_type sw_v8_is_string sw_v8_object \

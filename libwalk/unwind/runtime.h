@@ -19,7 +19,7 @@
  *	walk      probe, open; for each thread step, owns and frames, then thread, wait and request; then
  *	          goroutines, and goroutine for each, with step, owns and frames; tasks, and task for
  *	          each; identify
- *	output    names, inlined, explain
+ *	output    names, inlined, explain, explain_frame
  *	end       close
  *
  * For a core file the capture is probe and before alone, for a fixture there is none: open() must
@@ -185,6 +185,9 @@ struct sw_runtime_ops {
 	uint32_t explains;
 	void (*explain)(void *state, const struct sw_snapshot *snap, uint64_t avma,
 			struct sw_text *text);
+
+	/* Optional. Lines about a frame that it owns, whose pc is the address that is asked about. */
+	void (*explain_frame)(void *state, const struct sw_frame *frame, struct sw_text *text);
 };
 
 #endif

@@ -5,6 +5,7 @@
 #include "snapshot/snapshot.h"
 #include "walk/active.h"
 #include "walk/tables.h"
+#include "walk/walks.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -73,6 +74,47 @@ static void explain_active(const struct sw_active_list *active, const struct sw_
 	}
 }
 
+enum { FRAMES_MAX = 32 };
+
+/* What threads execute at an address, by who knows: one address may be that of many functions of an interpreter. */
+static int explain_frames(const struct sw_active_list *active, const struct sw_snapshot *snap,
+			  uint64_t avma, struct sw_text *text, struct sw_error *err)
+{
+	struct sw_walks *walks = NULL;
+	size_t n = 0;
+	bool any = false;
+	for (size_t i = 0; i < active->n; i++)
+		any |= active->all[i].runtime != NULL &&
+		       active->all[i].runtime->explain_frame != NULL;
+	int r = any ? sw_walk_all(snap, NULL, &walks, err) : 0;
+	if (r < 0 || !any)
+		return r;
+	for (size_t i = 0; i < walks->n_walks; i++)
+		for (size_t k = 0; k < walks->walks[i].n_frames; k++) {
+			const struct sw_walk *w = &walks->walks[i];
+			const struct sw_frame *f = &w->frames[k];
+			const struct sw_active *owner =
+				f->owner == 0 || f->owner > walks->priv->active.n
+					? NULL
+					: &walks->priv->active.all[f->owner - 1];
+			if (f->pc_avma != avma || w->thread == NULL || owner == NULL ||
+			    owner->runtime == NULL || owner->runtime->explain_frame == NULL ||
+			    n++ >= FRAMES_MAX)
+				continue;
+			struct sw_text own = {0};
+			owner->runtime->explain_frame(owner->state, f, &own);
+			sw_text_printf(text, "%s: thread %d, frame %zu:\n", owner->name,
+				       w->thread->tid, k);
+			append_lines(text, owner->name, &own);
+			text->failed |= own.failed;
+			sw_text_deinit(&own);
+		}
+	if (n > FRAMES_MAX)
+		sw_text_printf(text, "frames: %zu more are at it\n", n - FRAMES_MAX);
+	sw_walks_destroy(walks);
+	return 0;
+}
+
 int sw_explain(const struct sw_snapshot *snap, uint64_t avma, char **ret_text, struct sw_error *err)
 {
 	const struct sw_map *map = sw_snapshot_map(snap, avma);
@@ -91,7 +133,8 @@ int sw_explain(const struct sw_snapshot *snap, uint64_t avma, char **ret_text, s
 			explain_module(place, avma, &text);
 		}
 		explain_active(&active, snap, place, avma, &text);
-		if (text.failed)
+		r = explain_frames(&active, snap, avma, &text, err);
+		if (r == 0 && text.failed)
 			r = sw_fail_nomem(err);
 	}
 	sw_active_detach(&active);

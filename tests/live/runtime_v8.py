@@ -8,9 +8,10 @@ colons.
 """
 import json
 import os
+import re
 import subprocess
 
-from harness import TARGETS, Tap, patient_dump, stack_of, wait_until
+from harness import TARGETS, Tap, patient_dump, snapwalk, stack_of, wait_until
 import jit_fleet
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "v8")
@@ -149,12 +150,28 @@ def check_blocked(tap, name, running):
     tap.equal(stack_of(report, running.pid)["end"], "complete", f"{name}: complete")
 
 
+def explained(tap, name, running, tier):
+    """Of an address that frames are at: what each of them executes."""
+    frames = [f for f in stack_of(patient_dump(running.pid), running.pid)["frames"] if f["kind"] == "v8js"]
+    same = [f for f in frames if f["pc"] == frames[0]["pc"]]
+    said = snapwalk("explain", running.pid, frames[0]["pc"], "--max-stop", 60000).stdout
+    place = {"Ignition": r"v8: bytecode array 0x[0-9a-f]+, offset \d+ of \d+\n",
+             "Sparkplug": r"v8: code object 0x[0-9a-f]+, offset 0x[0-9a-f]+\n(?:v8: bytecode array .*\n)?"}[tier]
+    found = re.findall(rf"v8: thread {running.pid}, frame \d+:\nv8: executed by {tier}\n{place}"
+                       r"v8: function (.*) at (.*):(\d+)\n", said)
+    tap.equal(found, [(f["function"], f["file"], str(f["line"])) for f in same],
+              f"{name}: explain says what {len(same)} frames execute")
+
+
 def test_blocked(tap):
     """What the program's own Error says of its stack is what is seen of it while it waits."""
     for node in nodes():
         for mode, options in MODES.items():
             with Node(node, "blocked.js", *options) as running:
                 check_blocked(tap, f"{node} {mode}", running)
+                explained(tap, f"{node} {mode}", running, "Sparkplug" if mode == "baseline" else "Ignition")
+        with Node(node, "blocked.js", arguments=["covered"]) as running:
+            check_blocked(tap, f"{node} whose calls are counted", running)
 
 
 def wasm_wrong_of(frames):

@@ -18,13 +18,18 @@ RECORDED = [("chain_pie",), ("chain_static",), ("chain_musl",), ("chain_debug_fr
 
 
 def summary(report):
-    """What tests/fixtures/*/expected holds: end and frames of every thread."""
+    """What tests/fixtures/*/expected holds: end and frames of every thread, and of who awaits what they execute."""
     lines = []
+    stacks = []
     for thread in report["threads"]:
         stack = stack_of(report, thread["tid"])
         if stack is None:  # it was not asked for
             continue
-        lines.append(f"thread {thread['tid']} {stack['end']}")
+        stacks.append((f"thread {thread['tid']}", stack))
+    for stack in report["stacks"]:
+        stacks += [(f"task {task['name']}", stack) for task in stack.get("tasks", [])]
+    for name, stack in stacks:
+        lines.append(f"{name} {stack['end']}")
         for frame in stack["frames"]:
             marks = [word for word in ("inlined", "signal", "may_miss", "internal") if frame.get(word)]
             if frame["kind"] in ("cpython", "v8js", "ruby", "php") and frame["file"]:

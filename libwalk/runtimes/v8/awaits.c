@@ -37,8 +37,6 @@ enum {
 	REACTION_FULFILL = 16,
 	REACTION_SETTLES = 24,
 	CAPABILITY_PROMISE = 8,
-	SHARED_DATA = 8,
-	INTERPRETER_DATA_BYTECODE = 8,
 };
 
 static const char unread[] = "what awaits it could not be read";
@@ -82,21 +80,6 @@ static bool generator_of(struct sw_v8_heap heap, uint64_t closure, uint64_t *ret
 	       sw_v8_word(heap, context, CONTEXT_FIRST, ret) && is_generator(heap, *ret);
 }
 
-/* The bytecode of a function, which may be compiled, too. 0: unknown. */
-static uint64_t bytecode_of(struct sw_v8_heap heap, uint64_t shared)
-{
-	uint64_t data, bytecode;
-	if (!sw_v8_word(heap, shared, SHARED_DATA, &data))
-		return 0;
-	if (sw_v8_has_type(heap, data, heap.at->type_code) &&
-	    !sw_v8_word(heap, data, heap.at->code_deopt, &data))
-		return 0;
-	if (sw_v8_has_type(heap, data, heap.at->awaits.type_interpreter_data) &&
-	    sw_v8_object(heap, data, INTERPRETER_DATA_BYTECODE, heap.at->type_bytecode, &bytecode))
-		return bytecode;
-	return sw_v8_has_type(heap, data, heap.at->type_bytecode) ? data : 0;
-}
-
 /* The function of a generator, and whether it is suspended, and where. */
 static bool generator_read(struct sw_v8_heap heap, uint64_t generator, struct sw_v8_await *ret)
 {
@@ -111,7 +94,7 @@ static bool generator_read(struct sw_v8_heap heap, uint64_t generator, struct sw
 	if (!sw_v8_word(heap, generator, GENERATOR_POSITION, &word) || !sw_v8_is_smi(word))
 		return false;
 	int64_t offset = (int64_t) sw_v8_smi(word) - (heap.at->bytecode_data - 1);
-	ret->bytecode = bytecode_of(heap, ret->shared);
+	ret->bytecode = sw_v8_shared_bytecode(heap, ret->shared);
 	ret->offset =
 		ret->bytecode != 0 && offset >= 0 && offset <= INT32_MAX ? (int32_t) offset : -1;
 	return true;

@@ -9,6 +9,7 @@
  */
 #include "runtimes/v8/code.h"
 #include "arch/insn.h"
+#include "runtimes/v8/function.h"
 #include "runtimes/v8/positions.h"
 
 #include <string.h>
@@ -214,6 +215,50 @@ static bool is_exit(struct sw_v8_heap heap, const struct sw_v8_code *code, int64
 	       (sw_v8_smi(word) > 0 && offset >= sw_v8_smi(word));
 }
 
+/* Wide, ExtraWide, and the same for the debugger. */
+enum { PREFIXES = 4 };
+
+/* True also when it is not known. */
+static bool is_jump_loop(struct sw_v8_heap heap, uint64_t bytecode, int64_t offset)
+{
+	uint8_t byte[2];
+	return !sw_memory_read(heap.memory,
+			       bytecode - 1 + (uint64_t) (heap.at->bytecode_data + offset), byte,
+			       sizeof(byte)) ||
+	       byte[byte[0] < PREFIXES] == heap.at->jump_loop;
+}
+
+/*
+ * Maglev may compile the first round of a loop by itself. All that it compiles of the loop after that has the
+ * position of the jump back, which is that of no call.
+ *
+ * Source: src/maglev/maglev-graph-builder.cc of V8 12.4 to 14.6: PeelLoop() and what updates the position.
+ */
+static bool is_of_jump_back(struct sw_v8_heap heap, uint64_t shared, int32_t position)
+{
+	struct sw_v8_positions t;
+	uint64_t bytecode = sw_v8_shared_bytecode(heap, shared), array, avma;
+	uint32_t n_bytes;
+	if (bytecode == 0 || !sw_v8_word(heap, bytecode, heap.at->bytecode_positions, &array) ||
+	    !sw_v8_array(heap, array, &avma, &n_bytes) ||
+	    !sw_v8_positions_open(heap, avma, n_bytes, &t))
+		return true;
+	for (size_t n = 0; n < SW_V8_POSITION_STEPS_MAX && sw_v8_positions_next(&t); n++)
+		if (sw_v8_position_in_source((uint64_t) t.position) == position &&
+		    is_jump_loop(heap, bytecode, t.code))
+			return true;
+	return false;
+}
+
+static void positions_check(struct sw_v8_heap heap, const struct sw_v8_code *code,
+			    struct sw_v8_level *levels, size_t n)
+{
+	for (size_t i = 0; i < n && code->kind == SW_V8_MAGLEV; i++)
+		if (levels[i].position >= 0 &&
+		    is_of_jump_back(heap, levels[i].shared, levels[i].position))
+			levels[i].position = -1;
+}
+
 size_t sw_v8_code_levels(struct sw_v8_heap heap, const struct sw_v8_code *code, uint64_t pc,
 			 struct sw_v8_level ret[SW_V8_INLINED_MAX])
 {
@@ -240,6 +285,7 @@ size_t sw_v8_code_levels(struct sw_v8_heap heap, const struct sw_v8_code *code, 
 	}
 	ret[n].shared = shared;
 	ret[n++].position = sw_v8_position_in_source(position);
+	positions_check(heap, code, ret, n);
 	return n;
 }
 
@@ -256,21 +302,35 @@ static void bytes_touch(struct sw_v8_heap heap, uint64_t array)
 							       : sizeof(bytes)); /* kept, or not */
 }
 
-static void baseline_touch(struct sw_v8_heap heap, const struct sw_v8_code *code)
+static void bytecode_touch(struct sw_v8_heap heap, uint64_t bytecode)
 {
-	uint64_t bytecode, array, length;
+	uint64_t length;
 	uint8_t byte;
-	if (sw_v8_word(heap, code->object, heap.at->code_positions, &array))
-		bytes_touch(heap, array);
-	if (!sw_v8_object(heap, code->object, heap.at->code_deopt, heap.at->type_bytecode,
-			  &bytecode) ||
-	    !sw_v8_word(heap, bytecode, 8, &length) || !sw_v8_is_smi(length))
+	if (!sw_v8_word(heap, bytecode, 8, &length) || !sw_v8_is_smi(length))
 		return;
 	for (int32_t i = 0; i < sw_v8_smi(length) + 1 && i < SW_V8_TABLE_MAX; i += 256)
 		(void) sw_memory_read(heap.memory,
 				      bytecode - 1 + (uint64_t) (heap.at->bytecode_data + i), &byte,
 				      1); /* kept, or not */
 	(void) sw_v8_bytecode_position(heap, bytecode, INT32_MAX);
+}
+
+/* What tells whether a position is that of a call. */
+static void maglev_touch(struct sw_v8_heap heap, uint64_t shared)
+{
+	uint64_t bytecode = sw_v8_shared_bytecode(heap, shared);
+	if (bytecode != 0)
+		bytecode_touch(heap, bytecode);
+}
+
+static void baseline_touch(struct sw_v8_heap heap, const struct sw_v8_code *code)
+{
+	uint64_t bytecode, array;
+	if (sw_v8_word(heap, code->object, heap.at->code_positions, &array))
+		bytes_touch(heap, array);
+	if (sw_v8_object(heap, code->object, heap.at->code_deopt, heap.at->type_bytecode,
+			 &bytecode))
+		bytecode_touch(heap, bytecode);
 }
 
 void sw_v8_code_touch(struct sw_v8_heap heap, const struct sw_v8_code *code,
@@ -282,8 +342,11 @@ void sw_v8_code_touch(struct sw_v8_heap heap, const struct sw_v8_code *code,
 		baseline_touch(heap, code);
 		return;
 	}
-	if (sw_v8_code_shared(heap, code, &word))
+	if (sw_v8_code_shared(heap, code, &word)) {
 		each(arg, word);
+		if (code->kind == SW_V8_MAGLEV)
+			maglev_touch(heap, word);
+	}
 	if (!inlined_open(heap, code, &inlined))
 		return;
 	(void) is_exit(heap, code, 0);         /* only read */
@@ -291,15 +354,18 @@ void sw_v8_code_touch(struct sw_v8_heap heap, const struct sw_v8_code *code,
 	if (sw_v8_word(heap, code->object, heap.at->code_positions, &word))
 		bytes_touch(heap, word);
 	for (uint32_t i = 0; i < inlined.n; i++)
-		if (inlined_call(heap, &inlined, i, &position, &word))
+		if (inlined_call(heap, &inlined, i, &position, &word)) {
 			each(arg, word);
+			if (code->kind == SW_V8_MAGLEV)
+				maglev_touch(heap, word);
+		}
 }
 
 /* The bytes of the bytecode at an offset, prefix included; 0: it is not known. */
 static uint32_t bytecode_bytes(struct sw_v8_heap heap, uint64_t bytecode, uint32_t offset,
 			       struct sw_bytes sizes)
 {
-	enum { PREFIXES = 4, SCALES = 3 }; /* Wide, ExtraWide, and the same for the debugger */
+	enum { SCALES = 3 };
 	size_t n = sizes.size / SCALES, scale = 0;
 	uint64_t at = bytecode - 1 + (uint64_t) heap.at->bytecode_data + offset;
 	uint8_t byte[2];

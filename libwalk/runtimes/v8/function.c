@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Source: src/objects/shared-function-info.tq, scope-info.tq, script.tq of V8 10.2 to 14.6.
+ * Source: src/objects/shared-function-info.tq, scope-info.tq, script.tq, debug-objects.tq of V8 10.2 to 14.6.
  *
  *	ScopeInfo  flags, parameters, locals, (13.6 on: start and end,) names of locals (one hash table when
  *	           there are many), what they are, by flags: saved class variable; name and slot of the
@@ -16,6 +16,9 @@ enum {
 	FLAG_SAVED_CLASS = 10,
 	FLAG_OWN_VARIABLE = 12, /* two bits */
 	FLAG_INFERRED_NAME = 14,
+	DEBUG_INFO_SCRIPT = 24,
+	SHARED_DATA = 8,
+	INTERPRETER_DATA_BYTECODE = 8,
 	SCRIPT_SOURCE = 8,
 	SCRIPT_NAME = 16,
 	SCRIPT_LINE_OFFSET = 24,
@@ -31,6 +34,20 @@ bool sw_v8_shared_of(struct sw_v8_heap heap, uint64_t function, uint64_t *ret)
 	return sw_v8_type(heap, function, &type) && type >= heap.at->function_first &&
 	       type <= heap.at->function_last &&
 	       sw_v8_object(heap, function, heap.at->function_shared, heap.at->type_shared, ret);
+}
+
+uint64_t sw_v8_shared_bytecode(struct sw_v8_heap heap, uint64_t shared)
+{
+	uint64_t data, bytecode;
+	if (!sw_v8_word(heap, shared, SHARED_DATA, &data))
+		return 0;
+	if (sw_v8_has_type(heap, data, heap.at->type_code) &&
+	    !sw_v8_word(heap, data, heap.at->code_deopt, &data))
+		return 0;
+	if (sw_v8_has_type(heap, data, heap.at->awaits.type_interpreter_data) &&
+	    sw_v8_object(heap, data, INTERPRETER_DATA_BYTECODE, heap.at->type_bytecode, &bytecode))
+		return bytecode;
+	return sw_v8_has_type(heap, data, heap.at->type_bytecode) ? data : 0;
 }
 
 /* A name that is not empty. */
@@ -70,6 +87,22 @@ static bool scope_name(struct sw_v8_heap heap, uint64_t scope, char *ret, size_t
 	return true;
 }
 
+/* Until 11.3 a function that a debugger, or what measures coverage, has looked at has its script behind that. */
+static bool script_of(struct sw_v8_heap heap, uint64_t shared, uint64_t *ret)
+{
+	uint64_t word;
+	if (!sw_v8_word(heap, shared, heap.at->shared_script, &word))
+		return false;
+	if (heap.at->type_debug_info != SW_V8_NONE &&
+	    sw_v8_has_type(heap, word, heap.at->type_debug_info) &&
+	    !sw_v8_word(heap, word, DEBUG_INFO_SCRIPT, &word))
+		return false;
+	if (!sw_v8_has_type(heap, word, heap.at->type_script))
+		return false;
+	*ret = word;
+	return true;
+}
+
 bool sw_v8_function_read(struct sw_v8_heap heap, uint64_t shared, struct sw_v8_function *ret)
 {
 	static const char anonymous[] = "(anonymous)";
@@ -89,8 +122,7 @@ bool sw_v8_function_read(struct sw_v8_heap heap, uint64_t shared, struct sw_v8_f
 		return false;
 	if (ret->name[0] == '\0')
 		memcpy(ret->name, anonymous, sizeof(anonymous));
-	if (sw_v8_object(heap, shared, heap.at->shared_script, heap.at->type_script,
-			 &ret->script) &&
+	if (script_of(heap, shared, &ret->script) &&
 	    (!sw_v8_word(heap, ret->script, SCRIPT_NAME, &word) ||
 	     !name_read(heap, word, ret->file, sizeof(ret->file))))
 		ret->file[0] = '\0';

@@ -19,4 +19,7 @@ bool sw_v8_function_read(struct sw_v8_heap heap, uint64_t shared, struct sw_v8_f
 /* The line, from 1 on, of a position in a script; 0 when it cannot be had. */
 uint32_t sw_v8_line(struct sw_v8_heap heap, uint64_t script, int32_t position);
 
+/* The bytecode of a SharedFunctionInfo, which may be compiled, too; 0: it is not known. */
+uint64_t sw_v8_shared_bytecode(struct sw_v8_heap heap, uint64_t shared);
+
 #endif

@@ -2,7 +2,8 @@
 /*
  * Source: tools/gen-postmortem-metadata.py of V8 10.2, 11.3, 12.4, 13.6 and 14.6 (node 18, 20, 22, 24
  * and 26), and the constants that their builds export. What the script has lost on the way is by
- * version: src/objects/code.h, instruction-stream.h, bytecode-array.h, scope-info.tq, promise.tq.
+ * version: src/objects/code.h, instruction-stream.h, bytecode-array.h, scope-info.tq, promise.tq;
+ * the number of a bytecode as --print-bytecode has it.
  */
 #include "runtimes/v8/layout.h"
 #include "cleanup.h"
@@ -104,6 +105,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_deopt = 16,
 	 .code_positions = 24,
 	 .bytecode_positions = 32,
+	 .jump_loop = 0x89,
 	 .scope_locals = 32,
 	 .deopt_literals = 2,
 	 .deopt_shared = 6,
@@ -134,6 +136,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_deopt = 16,
 	 .code_positions = 24,
 	 .bytecode_positions = 32,
+	 .jump_loop = 0x89,
 	 .scope_locals = 32,
 	 .deopt_literals = 2,
 	 .deopt_shared = 6,
@@ -165,6 +168,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_deopt = 8,
 	 .code_positions = 16,
 	 .bytecode_positions = 24,
+	 .jump_loop = 0x8e,
 	 .scope_locals = 32,
 	 .deopt_literals = 2,
 	 .deopt_shared = 6,
@@ -196,6 +200,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_deopt = 8,
 	 .code_positions = 16,
 	 .bytecode_positions = 24,
+	 .jump_loop = 0x92,
 	 .scope_locals = 48,
 	 .scope_flags_raw = true,
 	 .deopt_literals = 3,
@@ -228,6 +233,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_deopt = 8,
 	 .code_positions = 16,
 	 .bytecode_positions = 24,
+	 .jump_loop = 0x95,
 	 .scope_locals = 48,
 	 .scope_flags_raw = true,
 	 .deopt_literals = 3,
@@ -314,7 +320,9 @@ bool sw_v8_layout_fill(const struct sw_elf_symbols *symbols, struct sw_v8_layout
 	for (size_t i = 0; i < SW_ARRAY_SIZE(fixed); i++)
 		if (!sw_v8_constant(symbols, fixed[i].name, &value) || value != fixed[i].value)
 			return false;
-	layout.function_last = layout.function_first + 14;
+	/* Until 11.3: functions, constructors of eleven typed arrays, of arrays, promises and regular
+	 * expressions, and of classes. */
+	layout.function_last = layout.function_first + 15;
 	if (sw_v8_constant(symbols, "LastJSFunctionType", &value) && value >= layout.function_first)
 		layout.function_last = value;
 	layout.type_wrapper = SW_V8_NONE;
@@ -322,6 +330,9 @@ bool sw_v8_layout_fill(const struct sw_elf_symbols *symbols, struct sw_v8_layout
 			   "type_SharedFunctionInfoWrapper__SHARED_FUNCTION_INFO_WRAPPER_TYPE",
 			   &value))
 		layout.type_wrapper = value;
+	layout.type_debug_info = SW_V8_NONE;
+	if (sw_v8_constant(symbols, "type_DebugInfo__DEBUG_INFO_TYPE", &value))
+		layout.type_debug_info = value;
 	layout.wasm.type_instance = SW_V8_NONE;
 	if (sw_v8_constant(symbols, "type_WasmInstanceObject__WASM_INSTANCE_OBJECT_TYPE", &value))
 		layout.wasm.type_instance = value;

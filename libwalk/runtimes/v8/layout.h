@@ -56,6 +56,7 @@ struct sw_v8_layout {
 	/* Published. */
 	int32_t function_first, function_last; /* instance types of functions */
 	int32_t type_shared, type_script, type_scope, type_bytecode, type_code, type_wrapper;
+	int32_t type_debug_info; /* SW_V8_NONE: a function has its script all the same */
 	int32_t function_shared, shared_name, shared_script;
 	int32_t bytecode_data, kind_baseline;
 	int32_t deopt_literals, deopt_shared, deopt_positions; /* indices */
@@ -66,6 +67,7 @@ struct sw_v8_layout {
 				SW_V8_NONE: Code and instructions are one object */
 	int32_t code_start, code_size, code_flags, code_deopt, code_positions;
 	int32_t bytecode_positions;
+	uint8_t jump_loop;      /* the bytecode that goes back to where a loop begins */
 	int32_t scope_locals;   /* offset of the first name */
 	bool scope_flags_raw;   /* an integer, no Smi */
 	bool positions_flagged; /* an address's delta has two flags below it, and no sign */

@@ -65,13 +65,18 @@ static bool interpreted_read(struct sw_v8 *v8, const struct sw_cursor *c, struct
 	return true;
 }
 
-/* A function that has been entered, and has no frame yet: its JSFunction is in a register. */
+/* A function that has been entered, and has no frame yet: its JSFunction is in a register, also of what it calls to
+ * have one. */
 static bool baseline_entered(struct sw_v8 *v8, const struct sw_cursor *c,
 			     const struct sw_v8_code *code, uint64_t *ret)
 {
 	enum { SHARED_DATA = 8 };
-	uint64_t rdi, data;
-	return sw_regs_get(&c->regs, SW_X86_64_RDI, &rdi) && sw_v8_shared_of(v8->heap, rdi, ret) &&
+	uint64_t function = 0, data;
+	if (c->regs.sp_avma == v8->unset_sp)
+		function = v8->unset_function;
+	else if (!sw_regs_get(&c->regs, SW_X86_64_RDI, &function))
+		return false;
+	return sw_v8_shared_of(v8->heap, function, ret) &&
 	       sw_v8_word(v8->heap, *ret, SHARED_DATA, &data) && data == code->object;
 }
 
@@ -102,10 +107,14 @@ static bool made_read(struct sw_v8 *v8, const struct sw_cursor *c, const struct 
 	bool is_framed = here->state.place == SW_V8_PLACE_FRAME;
 	if (here->has_wasm)
 		return wasm_read(v8, c, here, ret);
-	if (!here->has_code || here->code.kind == SW_V8_OTHER_CODE)
+	/* Code whose object was not copied may be anything: what was entered in the middle of a loop has the
+	 * interpreter's frame still, with the bytecode that it left it at. */
+	ret->offset = -1;
+	if (!here->has_code)
+		return is_framed && !here->is_walker && sw_v8_frame_shared(v8, c, &ret->shared);
+	if (here->code.kind == SW_V8_OTHER_CODE)
 		return is_framed && interpreted_read(v8, c, ret);
 	ret->code = here->code;
-	ret->offset = -1;
 	if (here->code.kind != SW_V8_BASELINE)
 		return sw_v8_code_shared(v8->heap, &here->code, &ret->shared);
 	return is_framed ? sw_v8_frame_shared(v8, c, &ret->shared)
@@ -150,6 +159,14 @@ static bool is_wrapper(struct sw_v8 *v8, const struct sw_cursor *c)
 	       code.kind == SW_V8_OTHER_CODE && sw_v8_frame_shared(v8, c, &shared);
 }
 
+/* What has the context and the function of a frame of JavaScript where other frames have their type. */
+static bool is_function_frame(const struct sw_cursor *c)
+{
+	uint64_t context, function;
+	return sw_v8_frame_slot(c, SW_V8_SLOT_CONTEXT, &context) && sw_v8_is_object(context) &&
+	       sw_v8_frame_slot(c, SW_V8_SLOT_FUNCTION, &function) && sw_v8_is_object(function);
+}
+
 bool sw_v8_is_internal(struct sw_v8 *v8, const struct sw_cursor *cursor)
 {
 	uint64_t off, shared;
@@ -157,9 +174,11 @@ bool sw_v8_is_internal(struct sw_v8 *v8, const struct sw_cursor *cursor)
 		sw_v8_builtin_at(v8->snap, v8->program, cursor->regs.pc_avma, &off);
 	if (b == NULL)
 		return sw_v8_is_made(v8->snap, cursor->lookup_avma) && is_wrapper(v8, cursor);
-	/* Builtins that are functions of JavaScript are the program's calls. */
-	return b->handler || cursor->exact_pc || b->interprets ||
-	       !sw_v8_frame_shared(v8, cursor, &shared);
+	/* Builtins that are functions of JavaScript are the program's calls, and so is what is interpreted: also a
+	 * function that could not be read, as in the middle of a collection. */
+	return b->handler || cursor->exact_pc ||
+	       (b->interprets ? !is_function_frame(cursor)
+			      : !sw_v8_frame_shared(v8, cursor, &shared));
 }
 
 /* ---- names --------------------------------------------------------------------------------- */
@@ -371,4 +390,53 @@ void sw_v8_explain(struct sw_v8 *v8, uint64_t avma, struct sw_text *text)
 		       function.file[0] != '\0' ? ", " : "", function.file,
 		       sw_v8_code_has_inlined(v8->heap, &code) ? "; others were compiled into it"
 							       : "");
+}
+
+/* The bytecode that an interpreted or baseline frame executes; false: it has none, or it is not known. */
+static bool bytecode_at(struct sw_v8 *v8, const struct sw_v8_frame *f, uint64_t *ret_bytecode,
+			int32_t *ret_offset)
+{
+	*ret_bytecode = f->bytecode;
+	*ret_offset = f->offset;
+	if (f->code.kind == SW_V8_BASELINE)
+		*ret_offset = sw_v8_baseline_offset(v8->heap, &f->code, f->pc + f->exact,
+						    v8->program->sizes, ret_bytecode);
+	return *ret_bytecode != 0 && *ret_offset >= 0;
+}
+
+void sw_v8_explain_frame(struct sw_v8 *v8, const struct sw_frame *frame, struct sw_text *text)
+{
+	static const char *const tiers[] = {"Ignition", "Sparkplug", "Maglev", "TurboFan"};
+	struct sw_v8_level levels[SW_V8_INLINED_MAX];
+	struct sw_description d;
+	uint64_t bytecode, length;
+	int32_t offset;
+	if (frame->cookie == 0 || frame->cookie > v8->n_frames)
+		return;
+	const struct sw_v8_frame *f = &v8->frames[frame->cookie - 1];
+	if (f->wasm.object != 0 || f->combinator != NULL)
+		return;
+	if (f->code.object == 0 && f->bytecode == 0)
+		sw_text_printf(text, "code that was not copied\n");
+	else
+		sw_text_printf(text, "executed by %s\n", tiers[f->code.kind]);
+	if (f->code.object != 0)
+		sw_text_printf(text, "code object 0x%" PRIx64 ", offset 0x%" PRIx64 "\n",
+			       f->code.object - 1, f->pc - f->code.start_avma);
+	if (bytecode_at(v8, f, &bytecode, &offset) && sw_v8_word(v8->heap, bytecode, 8, &length) &&
+	    sw_v8_is_smi(length))
+		sw_text_printf(text,
+			       "bytecode array 0x%" PRIx64 ", offset %" PRId32 " of %" PRId32 "\n",
+			       bytecode - 1, offset, sw_v8_smi(length));
+	size_t n = levels_of(v8, f, levels);
+	for (size_t i = 0; i < n; i++) {
+		d = (struct sw_description){0};
+		(void) function_describe(v8, &levels[i], &d); /* without a name it says so */
+		sw_text_printf(text, "function %s", d.function);
+		if (d.line != 0)
+			sw_text_printf(text, " at %s:%" PRIu32, d.file, d.line);
+		else if (d.file[0] != '\0')
+			sw_text_printf(text, " of %s", d.file);
+		sw_text_printf(text, "%s\n", i + 1 < n ? ", inlined into" : "");
+	}
 }

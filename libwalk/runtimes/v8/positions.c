@@ -51,7 +51,7 @@ static int64_t with_sign(uint64_t value)
 	return (int64_t) (value >> 1) ^ -(int64_t) (value & 1);
 }
 
-static bool entry_next(struct sw_v8_positions *t)
+bool sw_v8_positions_next(struct sw_v8_positions *t)
 {
 	uint64_t code, position;
 	if (!sw_v8_positions_unsigned(t, &code) || !sw_v8_positions_unsigned(t, &position))
@@ -74,8 +74,8 @@ bool sw_v8_positions_find(struct sw_v8_heap heap, uint64_t avma, uint32_t n_byte
 	bool found = false;
 	if (!sw_v8_positions_open(heap, avma, n_bytes, &t))
 		return false;
-	for (size_t n = 0; n < SW_V8_POSITION_STEPS_MAX && entry_next(&t) && t.code <= offset;
-	     n++) {
+	for (size_t n = 0;
+	     n < SW_V8_POSITION_STEPS_MAX && sw_v8_positions_next(&t) && t.code <= offset; n++) {
 		*ret_code = t.code;
 		*ret_position = (uint64_t) t.position;
 		found = true;

@@ -32,6 +32,9 @@ bool sw_v8_positions_unsigned(struct sw_v8_positions *table, uint64_t *ret);
 bool sw_v8_positions_find(struct sw_v8_heap heap, uint64_t avma, uint32_t n_bytes, int64_t offset,
 			  int64_t *ret_code, uint64_t *ret_position);
 
+/* The next entry; false at the end. */
+bool sw_v8_positions_next(struct sw_v8_positions *table);
+
 /* Of a position: that in the source, -1 for none; the number of the inlined call, 0 for none. */
 static inline int32_t sw_v8_position_in_source(uint64_t position)
 {

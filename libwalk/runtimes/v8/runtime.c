@@ -136,6 +136,11 @@ static void v8_explain(void *state, const struct sw_snapshot *snap, uint64_t avm
 		sw_text_printf(text, "%s\n", v8->program->missing);
 }
 
+static void v8_explain_frame(void *state, const struct sw_frame *frame, struct sw_text *text)
+{
+	sw_v8_explain_frame(state, frame, text);
+}
+
 const struct sw_runtime_ops sw_runtime_v8 = {
 	.name = "v8",
 	.kind = "v8js",
@@ -157,4 +162,5 @@ const struct sw_runtime_ops sw_runtime_v8 = {
 	.task = v8_task,
 	.identify = v8_identify,
 	.explain = v8_explain,
+	.explain_frame = v8_explain_frame,
 };

@@ -131,8 +131,11 @@ static void prologue_note(const struct frame *f, const struct caller *caller)
 	if (!f->cursor->exact_pc || s->framed || s->place == SW_V8_PLACE_FRAME)
 		return;
 	if (is_builtin(f, p->prologue) || is_builtin(f, p->wasm_prologue) ||
-	    is_way_to_prologue(f, caller))
+	    is_way_to_prologue(f, caller)) {
 		f->v8->unset_sp = caller->sp;
+		if (!sw_regs_get(&f->cursor->regs, SW_X86_64_RDI, &f->v8->unset_function))
+			f->v8->unset_function = 0;
+	}
 }
 
 static bool is_entry(const struct sw_v8_builtin *b)
@@ -180,9 +183,12 @@ static bool inlining_unknown(struct sw_v8 *v8, uint64_t pc)
 	    sw_v8_wasm_find(v8->heap, v8->wasm_state_avma, pc - 1, &wasm))
 		return wasm.kind == SW_V8_WASM_FUNCTION &&
 		       (sw_v8_wasm_levels(v8->heap, &wasm, pc, wasm_levels, &certain), !certain);
-	return sw_v8_is_made(v8->snap, pc - 1) && sw_v8_code_find(v8->heap, pc, &code) &&
-	       code.kind >= SW_V8_MAGLEV && sw_v8_code_has_inlined(v8->heap, &code) &&
-	       sw_v8_code_levels(v8->heap, &code, pc, levels) == 0;
+	if (!sw_v8_is_made(v8->snap, pc - 1))
+		return false;
+	/* What was not copied may have others in it. */
+	return !sw_v8_code_find(v8->heap, pc, &code) ||
+	       (code.kind >= SW_V8_MAGLEV && sw_v8_code_has_inlined(v8->heap, &code) &&
+		sw_v8_code_levels(v8->heap, &code, pc, levels) == 0);
 }
 
 enum sw_step sw_v8_step(struct sw_v8 *v8, const struct sw_cursor *cursor, struct sw_stepped *ret)

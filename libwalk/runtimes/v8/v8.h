@@ -73,6 +73,7 @@ struct sw_v8 {
 	size_t n_frames, frames_capacity;
 	uint64_t
 		unset_sp; /* sp of the frame that is not set up yet, though it has called; 0: none */
+	uint64_t unset_function; /* what its JSFunction may be; 0: unknown */
 	uint64_t
 		stale_sp; /* sp of the interpreted frame whose bytecode offset is of an earlier call */
 	struct sw_v8_resumed *resumed; /* owned; one a thread at most */

@@ -159,11 +159,17 @@ static void instance_copy(struct sw_v8_window *w, uint64_t instance)
 				    sizeof(w->function.file)); /* only read */
 }
 
+/* Pages of V8's heap begin with a header. C++ code has the addresses of pages on its stack. */
+static bool is_page(uint64_t avma)
+{
+	return avma % SW_V8_WINDOW_PAGE_BYTES == 0;
+}
+
 static void code_copy(struct sw_v8_window *w, uint64_t pc, bool exact, bool likely)
 {
 	bool far = likely && w->misses < SW_V8_WINDOW_MISSES_MAX;
 	struct sw_v8_code code;
-	if (!is_new(w, pc, SEEN_RETURN) || is_late(w) || wasm_copy(w, pc, exact))
+	if (is_page(pc) || !is_new(w, pc, SEEN_RETURN) || is_late(w) || wasm_copy(w, pc, exact))
 		return;
 	if (!sw_v8_code_find_near(window_heap(w), pc + exact,
 				  far ? SW_V8_WINDOW_CODE_FAR : SW_V8_WINDOW_CODE_NEAR, &code)) {
@@ -256,13 +262,15 @@ static void top_copy(struct sw_v8_window *w, const struct sw_thread *t)
 {
 	const struct sw_v8_range *range = range_at(w, t->regs.pc_avma);
 	uint64_t rdi, rsi;
-	if (range == NULL || !range->made)
+	if (range == NULL)
+		return;
+	if (sw_regs_get(&t->regs, SW_X86_64_RDI, &rdi) && sw_v8_is_object(rdi))
+		function_copy(w, rdi);
+	if (!range->made)
 		return;
 	code_copy(w, t->regs.pc_avma, true, true);
 	if (sw_regs_get(&t->regs, SW_X86_64_RSI, &rsi) && sw_v8_is_object(rsi))
 		instance_copy(w, rsi);
-	if (sw_regs_get(&t->regs, SW_X86_64_RDI, &rdi) && sw_v8_is_object(rdi))
-		function_copy(w, rdi);
 }
 
 /* Without a frame of its own the top has its return address among the first words. */

@@ -14,6 +14,7 @@ enum {
 	SW_V8_WINDOW_CODE_NEAR =
 		16 << 10, /* bytes before an address in which its Code is looked for */
 	SW_V8_WINDOW_CODE_FAR = 256 << 10,
+	SW_V8_WINDOW_PAGE_BYTES = 256 << 10, /* of V8's heap: its pages begin at multiples */
 	SW_V8_WINDOW_MISSES_MAX =
 		4, /* addresses that no Code is found for, until they are looked for near by */
 	SW_V8_WINDOW_SEEN_SLOTS = 4096,

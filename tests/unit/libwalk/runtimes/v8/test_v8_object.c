@@ -17,6 +17,7 @@ enum {
 	TYPE_SCRIPT = 167,
 	TYPE_SCOPE = 272,
 	TYPE_BYTECODE = 205,
+	TYPE_DEBUG_INFO = 39,
 	SEQUENTIAL = 40, /* one byte a character */
 	WIDE = 32,
 	CONS = 41,
@@ -33,6 +34,7 @@ static const struct sw_v8_layout layout = {
 	.type_scope = TYPE_SCOPE,
 	.type_bytecode = TYPE_BYTECODE,
 	.type_wrapper = SW_V8_NONE,
+	.type_debug_info = TYPE_DEBUG_INFO,
 	.function_shared = 32,
 	.shared_name = 16,
 	.shared_script = 32,
@@ -134,6 +136,16 @@ static void test_function(void **state)
 	shared = make_function("", "", 1);
 	assert_true(sw_v8_function_read(v8_heap(&layout), shared, &f));
 	assert_string_equal(f.name, "(anonymous)");
+	/* A debugger has looked at it. */
+	uint64_t info = v8_make(TYPE_DEBUG_INFO, 64), script;
+	assert_true(sw_v8_word(v8_heap(&layout), shared, 32, &script));
+	v8_put(info, 24, script);
+	v8_put(shared, 32, info);
+	assert_true(sw_v8_function_read(v8_heap(&layout), shared, &f));
+	assert_string_equal(f.file, "/srv/shop.js");
+	v8_put(info, 24, info);
+	assert_true(sw_v8_function_read(v8_heap(&layout), shared, &f));
+	assert_string_equal(f.file, "");
 	/* What is not of its type is no function. */
 	uint64_t function = v8_make(TYPE_FUNCTION, 64), found;
 	v8_put(function, 32, shared);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* runtimes/v8/window: what is copied for names while nothing moves, over a stack of made words. */
 #include "runtimes/v8/window.h"
+#include "arch/arch.h"
 #include "runtimes/v8/awaits.h"
 #include "v8_heap.h"
 
@@ -207,6 +208,35 @@ static void test_late(void **state)
 	assert_null(window.short_why);
 }
 
+/* Addresses of pages, which lie where code does, are not taken for code that is looked for far back. */
+static void test_pages(void **state)
+{
+	(void) state;
+	window.ranges[0].end_avma = CODE_PAGE + 2 * SW_V8_WINDOW_PAGE_BYTES;
+	const uint64_t page =
+		CODE_PAGE + SW_V8_WINDOW_PAGE_BYTES - CODE_PAGE % SW_V8_WINDOW_PAGE_BYTES;
+	for (size_t i = 32; i < 48; i += 4) {
+		words[i] = STACK + 8 * (i + 32);
+		words[i + 1] = page;
+	}
+	assert_int_equal(sw_v8_in_window(&capture), 0);
+	assert_int_equal(window.misses, 1); /* the instruction that the thread is at */
+	words[33] = page + 64;
+	assert_int_equal(sw_v8_in_window(&capture), 0);
+	assert_int_equal(window.misses, 2);
+}
+
+/* What sets up the frame of a function has its JSFunction in a register. */
+static void test_entered(void **state)
+{
+	(void) state;
+	uint64_t name, function = make_function(&name);
+	window.ranges[0].made = false;
+	sw_regs_set(&snap->threads[0].regs, SW_X86_64_RDI, function);
+	assert_int_equal(sw_v8_in_window(&capture), 0);
+	assert_true(was_copied(name));
+}
+
 static void test_no_space(void **state)
 {
 	(void) state;
@@ -272,6 +302,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_shared_seen_as_function_before, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pages, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_entered, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_space, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_promises, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_promises_of_all, setup, teardown),

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* runtimes/v8/code: which call of its source compiled code executes. */
+#include "runtimes/v8/code.h"
+#include "v8_heap.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum {
+	TYPE_SHARED = 262,
+	TYPE_BYTECODE = 200,
+	TYPE_CODE = 201,
+	TYPE_ARRAY = 180,
+	SHARED_DATA = 8,
+	LITERALS = 3,
+	SHARED = 7,
+	POSITIONS = 8, /* then where the instructions of exits begin */
+	CODE_DEOPT = 8,
+	CODE_POSITIONS = 16,
+	BYTECODE_POSITIONS = 24,
+	BYTECODE_DATA = 64,
+	JUMP_LOOP = 0x92,
+	CALL_AT = 16, /* 5 bytes */
+	CALL = 300,   /* positions in the source */
+	LOOP = 31,
+};
+
+static const struct sw_v8_layout layout = {
+	.major = 13,
+	.type_shared = TYPE_SHARED,
+	.type_bytecode = TYPE_BYTECODE,
+	.type_code = TYPE_CODE,
+	.type_wrapper = SW_V8_NONE,
+	.awaits.type_interpreter_data = SW_V8_NONE,
+	.bytecode_data = BYTECODE_DATA,
+	.bytecode_positions = BYTECODE_POSITIONS,
+	.jump_loop = JUMP_LOOP,
+	.code_deopt = CODE_DEOPT,
+	.code_positions = CODE_POSITIONS,
+	.deopt_literals = LITERALS,
+	.deopt_shared = SHARED,
+	.deopt_positions = POSITIONS,
+};
+
+static uint64_t shared, bytecode;
+static struct sw_v8_code code;
+
+static uint8_t *at(uint64_t object)
+{
+	return v8_heap_bytes + (object - 1 - V8_HEAP);
+}
+
+static size_t number_put(uint8_t *to, int64_t value)
+{
+	uint64_t bits = (uint64_t) value << 1 ^ (uint64_t) (value >> 63);
+	size_t n = 0;
+	for (; bits > 0x7f; bits >>= 7)
+		to[n++] = (uint8_t) (bits | 0x80);
+	to[n++] = (uint8_t) bits;
+	return n;
+}
+
+/* A table of positions with two entries. */
+static uint64_t make_table(int64_t code0, int64_t source0, int64_t code1, int64_t source1)
+{
+	uint64_t table = v8_make(TYPE_ARRAY, 64);
+	uint8_t *bytes = at(table) + 16;
+	size_t n = number_put(bytes, code0 + 1);
+	n += number_put(bytes + n, (source0 + 1) * 2);
+	n += number_put(bytes + n, code1 - code0);
+	n += number_put(bytes + n, (source1 - source0) * 2);
+	v8_put(table, 8, v8_smi((int32_t) n));
+	return table;
+}
+
+static uint64_t make_array(int32_t length)
+{
+	uint64_t array = v8_make(TYPE_ARRAY, 16 + 8 * (uint64_t) length);
+	v8_put(array, 8, v8_smi(length));
+	return array;
+}
+
+/* Code whose only call has that position. */
+static void make_code(enum sw_v8_kind kind, int64_t source)
+{
+	uint64_t object = v8_make(TYPE_CODE, 128), data = make_array(POSITIONS + 2);
+	uint64_t instructions = v8_make(TYPE_ARRAY, 256);
+	v8_put(data, 16 + 8 * SHARED, shared);
+	v8_put(data, 16 + 8 * LITERALS, make_array(1));
+	v8_put(data, 16 + 8 * POSITIONS, make_array(0));
+	v8_put(data, 16 + 8 * (POSITIONS + 1), v8_smi(200));
+	v8_put(object, CODE_DEOPT, data);
+	v8_put(object, CODE_POSITIONS, make_table(0, 5, CALL_AT, source));
+	at(instructions)[CALL_AT] = 0xe8;
+	code = (struct sw_v8_code){object, instructions - 1, instructions - 1 + 256, kind};
+}
+
+static int32_t position(void)
+{
+	struct sw_v8_level levels[SW_V8_INLINED_MAX];
+	assert_int_equal(sw_v8_code_levels(v8_heap(&layout), &code, code.start_avma + CALL_AT + 5,
+					   levels),
+			 1);
+	assert_int_equal(levels[0].shared, shared);
+	return levels[0].position;
+}
+
+static int setup(void **state)
+{
+	(void) state;
+	v8_heap_reset();
+	shared = v8_make(TYPE_SHARED, 64);
+	bytecode = v8_make(TYPE_BYTECODE, 128);
+	v8_put(shared, SHARED_DATA, bytecode);
+	v8_put(bytecode, 8, v8_smi(16));
+	v8_put(bytecode, BYTECODE_POSITIONS, make_table(0, CALL, 4, LOOP));
+	at(bytecode)[BYTECODE_DATA] = 0x62;
+	at(bytecode)[BYTECODE_DATA + 4] = JUMP_LOOP;
+	return 0;
+}
+
+static void test_call(void **state)
+{
+	(void) state;
+	make_code(SW_V8_MAGLEV, CALL);
+	assert_int_equal(position(), CALL);
+}
+
+/* Maglev gives what is in a loop, once it has compiled the first round by itself, the position of the jump back. */
+static void test_jump_back(void **state)
+{
+	(void) state;
+	make_code(SW_V8_MAGLEV, LOOP);
+	assert_int_equal(position(), -1);
+	at(bytecode)[BYTECODE_DATA + 4] = 0; /* the prefix of one with wide operands */
+	at(bytecode)[BYTECODE_DATA + 5] = JUMP_LOOP;
+	assert_int_equal(position(), -1);
+	at(bytecode)[BYTECODE_DATA + 5] = 0x62;
+	assert_int_equal(position(), LOOP);
+	make_code(SW_V8_TURBOFAN, LOOP);
+	at(bytecode)[BYTECODE_DATA + 4] = JUMP_LOOP;
+	assert_int_equal(position(), LOOP);
+}
+
+/* Nothing says what it is the position of. */
+static void test_no_bytecode(void **state)
+{
+	(void) state;
+	make_code(SW_V8_MAGLEV, CALL);
+	v8_put(shared, SHARED_DATA, v8_smi(1));
+	assert_int_equal(position(), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_call, setup),
+		cmocka_unit_test_setup(test_jump_back, setup),
+		cmocka_unit_test_setup(test_no_bytecode, setup),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

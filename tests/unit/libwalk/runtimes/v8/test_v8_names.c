@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* runtimes/v8/names: frames of made code, of which what says what it is was copied or not. */
+#include "runtimes/v8/names.h"
+#include "arch/arch.h"
+#include "v8_heap.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum {
+	TYPE_JSFUNCTION = 2066,
+	TYPE_SHARED = 262,
+	TYPE_SCOPE = 265,
+	TYPE_BYTECODE = 200,
+	TYPE_CODE = 201,
+	STACK = 0x700000,
+	CODE_PAGE = 0x900000,
+	RBP = 16, /* a word of the stack */
+	NODE = 0xa00000,
+	N_WORDS = 32,
+	SHARED_DATA = 8,
+};
+
+static const uint8_t blob[0x1000];
+static struct sw_v8_builtin entry = {.bytes = sizeof(blob),
+				     .name = "InterpreterEntryTrampoline",
+				     .interprets = true};
+
+static const struct sw_v8_program program = {
+	.usable = true,
+	.at = {.major = 13,
+	       .function_first = TYPE_JSFUNCTION,
+	       .function_last = TYPE_JSFUNCTION + 16,
+	       .type_shared = TYPE_SHARED,
+	       .type_bytecode = TYPE_BYTECODE,
+	       .type_code = TYPE_CODE,
+	       .function_shared = 24,
+	       .bytecode_data = 54,
+	       .kind_baseline = 11,
+	       .header_code = 24,
+	       .code_start = 40,
+	       .code_size = 56,
+	       .code_flags = 52},
+	.blob = {blob, sizeof(blob)},
+	.builtins = &entry,
+	.n_builtins = 1,
+	.prologue = -1,
+	.wasm_prologue = -1,
+	.wasm_lazy = -1,
+};
+
+static uint64_t words[N_WORDS];
+static uint8_t code[0x1000];
+static struct sw_v8 v8;
+static struct sw_cursor cursor;
+static uint64_t function, shared;
+
+static int setup(void **state)
+{
+	(void) state;
+	static struct fake_region regions[3];
+	static struct fake_memory fake;
+	v8_heap_reset();
+	memset(words, 0, sizeof(words));
+	memset(code, 0, sizeof(code));
+	regions[0] = (struct fake_region){V8_HEAP, v8_heap_bytes, V8_HEAP_BYTES};
+	regions[1] = (struct fake_region){STACK, words, sizeof(words)};
+	regions[2] = (struct fake_region){CODE_PAGE, code, sizeof(code)};
+	fake = (struct fake_memory){.regions = regions, .n_regions = 3};
+	struct sw_snapshot *snap = fake_snapshot_create();
+	fake_snapshot_map(snap, CODE_PAGE, CODE_PAGE + sizeof(code), "r-xp", "");
+	(void) fake_snapshot_module(snap, SW_MODULE_ELF, "/usr/bin/node", NODE, NODE, NODE + 0x1000,
+				    NULL, 0);
+	fake_snapshot_finish(snap);
+	v8 = (struct sw_v8){.snap = snap,
+			    .heap = {&program.at, fake_memory(&fake)},
+			    .program = &program};
+	function = v8_make(TYPE_JSFUNCTION, 64);
+	shared = v8_make(TYPE_SHARED, 64);
+	v8_put(function, 24, shared);
+	/* A frame of the interpreter, at the bytecode with offset 40. */
+	words[RBP - 5] = v8_smi(53 + 40);
+	words[RBP - 4] = v8_make(TYPE_BYTECODE, 128);
+	words[RBP - 2] = function;
+	words[RBP - 1] = v8_make(TYPE_SCOPE, 32);
+	words[RBP] = STACK + 8 * (RBP + 8);
+	cursor = (struct sw_cursor){.snap = snap,
+				    .memory = fake_memory(&fake),
+				    .lookup_avma = CODE_PAGE + 0x1ff};
+	cursor.regs.pc_avma = CODE_PAGE + 0x200;
+	cursor.regs.sp_avma = STACK;
+	sw_regs_set(&cursor.regs, SW_ARCH_FP, STACK + 8 * RBP);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void) state;
+	fake_snapshot_destroy((struct sw_snapshot *) v8.snap);
+	sw_map64_deinit(&v8.by_frame);
+	free(v8.frames);
+	return 0;
+}
+
+static const struct sw_v8_frame *owned(void)
+{
+	uint64_t cookie = 0;
+	assert_true(sw_v8_owns(&v8, &cursor, &cookie));
+	assert_int_equal(cookie, v8.n_frames);
+	return &v8.frames[cookie - 1];
+}
+
+/* Code at CODE_PAGE + 0x100, of that kind. */
+static uint64_t make_code(uint32_t kind)
+{
+	uint64_t object = v8_make(TYPE_CODE, 128);
+	v8_put(object, 40, CODE_PAGE + 0x100);
+	v8_put(object, 52, kind);
+	v8_put(object, 56, 0x200);
+	memcpy(code + 0x100 - 24, &object, sizeof(object));
+	return object;
+}
+
+/*
+ * Compiled code that was entered in the middle of a loop lies over the frame of the interpreter, which says where
+ * the loop was left for it.
+ */
+static void test_code_unknown(void **state)
+{
+	(void) state;
+	const struct sw_v8_frame *f = owned();
+	assert_int_equal(f->shared, shared);
+	assert_int_equal(f->bytecode, 0);
+	assert_int_equal(f->offset, -1);
+}
+
+/* The interpreter's entry, a copy for each function. */
+static void test_interpreted(void **state)
+{
+	(void) state;
+	(void) make_code(2);
+	const struct sw_v8_frame *f = owned();
+	assert_int_equal(f->shared, shared);
+	assert_int_equal(f->bytecode, words[RBP - 4]);
+	assert_int_equal(f->offset, 40);
+}
+
+/* It has called what sets up its frame: rdi was the function then. */
+static void test_entered(void **state)
+{
+	(void) state;
+	uint64_t object = make_code(11);
+	words[RBP - 2] = 0;
+	v8_put(shared, SHARED_DATA, object);
+	v8.unset_sp = STACK;
+	v8.unset_function = function;
+	const struct sw_v8_frame *f = owned();
+	assert_int_equal(f->shared, shared);
+	assert_int_equal(f->code.object, object);
+	/* Of another function it is nothing. */
+	uint64_t cookie;
+	v8_put(shared, SHARED_DATA, shared);
+	assert_false(sw_v8_owns(&v8, &cursor, &cookie));
+}
+
+/* A function that cannot be read is still one: its frame is not V8's own. */
+static void test_unreadable(void **state)
+{
+	(void) state;
+	uint64_t cookie;
+	cursor.regs.pc_avma = NODE + 0x200;
+	cursor.lookup_avma = NODE + 0x1ff;
+	assert_true(sw_v8_owns(&v8, &cursor, &cookie));
+	v8_put(function, 24, function); /* it has been moved */
+	assert_false(sw_v8_owns(&v8, &cursor, &cookie));
+	assert_false(sw_v8_is_internal(&v8, &cursor));
+	words[RBP - 1] = 2 * 15; /* a frame with a type */
+	assert_true(sw_v8_is_internal(&v8, &cursor));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_code_unknown, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_interpreted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_entered, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
