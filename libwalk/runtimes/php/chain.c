@@ -19,27 +19,29 @@ static bool u32_read(struct sw_memory m, uint64_t avma, uint32_t *ret)
 	return sw_memory_read(m, avma, ret, sizeof(*ret));
 }
 
-/* Type and instructions of the function; what cannot be read stays 0. */
-static void function_read(const struct sw_php *php, struct sw_php_call *call)
+/* Type and instructions of the function; what cannot be read stays 0. False: nothing of it was copied. */
+static bool function_read(const struct sw_php *php, struct sw_php_call *call)
 {
 	const struct sw_php_layout *at = php->found.layout;
 	uint64_t opcodes, bytes;
 	uint32_t last;
 	uint8_t type;
-	if (call->func_avma == 0 || call->func_avma % 8 != 0 ||
-	    !sw_memory_read(php->memory, call->func_avma + SW_PHP_FUNC_TYPE, &type, 1))
-		return;
+	if (call->func_avma == 0 || call->func_avma % 8 != 0)
+		return true;
+	if (!sw_memory_read(php->memory, call->func_avma + SW_PHP_FUNC_TYPE, &type, 1))
+		return false;
 	if (type != SW_PHP_INTERNAL_FUNCTION && type != SW_PHP_USER_FUNCTION &&
 	    type != SW_PHP_EVAL_CODE)
-		return;
+		return true;
 	call->type = type;
 	if (type == SW_PHP_INTERNAL_FUNCTION ||
 	    !sw_memory_u64(php->memory, call->func_avma + at->op_opcodes, &opcodes) ||
 	    !u32_read(php->memory, call->func_avma + at->op_last, &last))
-		return;
+		return true;
 	bytes = (uint64_t) last * SW_PHP_OP_BYTES;
 	if (opcodes != 0 && !__builtin_add_overflow(opcodes, bytes, &call->opcodes_end_avma))
 		call->opcodes_avma = opcodes;
+	return true;
 }
 
 bool sw_php_call_read(const struct sw_php *php, uint64_t avma, struct sw_php_call *ret,
@@ -52,7 +54,7 @@ bool sw_php_call_read(const struct sw_php *php, uint64_t avma, struct sw_php_cal
 	    !u32_read(php->memory, avma + SW_PHP_ED_INFO, &ret->info) ||
 	    !sw_memory_u64(php->memory, avma + SW_PHP_ED_PREV, ret_prev_avma))
 		return false;
-	function_read(php, ret);
+	ret->unread = !function_read(php, ret);
 	return true;
 }
 
@@ -88,6 +90,7 @@ void sw_php_chain_read(struct sw_php *php, const struct sw_thread *thread)
 			php->cut = true;
 			return;
 		}
+		php->cut |= c->calls[c->n].unread;
 		c->n++;
 	}
 }

@@ -358,6 +358,19 @@ static void test_circle(void **state)
 	assert_int_equal(sink.n, 64); /* as many as were taken */
 }
 
+/* A call whose function was not copied has no frame, and that is said. */
+static void test_unread(void **state)
+{
+	(void) state;
+	struct php_sink sink;
+	assert_true(php_world_frames(&world, 0, PHP_LEAF, 0, &sink));
+	assert_false(world.php.cut);
+	php_world_u64(&world, PHP_LEAF + SW_PHP_ED_FUNC, 0x10); /* nowhere */
+	world.php.chain.tid = 0;
+	assert_true(php_world_frames(&world, 0, PHP_LEAF, 0, &sink));
+	assert_true(world.php.cut);
+}
+
 static void test_names(void **state)
 {
 	(void) state;
@@ -398,6 +411,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_run_begins, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_internal_run, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_circle, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
