@@ -19,6 +19,7 @@ static class Program
             case "hung": Hung.Run(); break;
             case "names": Names.Run(); break;
             case "made": Made.Run(n); break;
+            case "fresh": Fresh.Run(); break;
             case "locks": Locks.Run(args[1], args.Length > 2 ? int.Parse(args[2]) : 0); break;
             case "contended": Contended.Run(); break;
             case "awaits": Awaits.Run(args[1]); break;
