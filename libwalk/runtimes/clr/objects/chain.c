@@ -104,9 +104,8 @@ static uint64_t of_source(const struct sw_clr_chain *c, uint64_t object, uint32_
 
 static uint64_t of_each(const struct sw_clr_chain *c, uint64_t object, bool *forks, unsigned *left)
 {
-	uint64_t box = c->at->each_source != 0
-			       ? of_source(c, object, c->at->each_source, forks, left)
-			       : 0;
+	uint64_t box =
+		c->at->each_source != 0 ? of_source(c, object, c->at->each_source, forks, left) : 0;
 	return box != 0 && (c->awaits == NULL || c->awaits(c->arg, box)) ? box : 0;
 }
 
