@@ -22,13 +22,13 @@ enum sw_insn_op {
 	SW_INSN_POP,      /* one word, into reg */
 	SW_INSN_SP_ADD,   /* sp += value */
 	SW_INSN_SP_AND,   /* sp &= value */
-	SW_INSN_SP_FROM_FP,  /* sp = fp + value */
-	SW_INSN_FP_FROM_SP,  /* fp = sp + value */
-	SW_INSN_LEAVE,       /* sp = fp, pop fp */
-	SW_INSN_LOAD_SP,     /* reg = [sp + value] */
-	SW_INSN_LOAD_FP,     /* reg = [fp + value] */
-	SW_INSN_SP_FROM_REG, /* sp = reg + value: in 32-bit mode, where main() aligns its stack so */
-	SW_INSN_SP_LOST,     /* sp = something else */
+	SW_INSN_SP_FROM_FP, /* sp = fp + value */
+	SW_INSN_FP_FROM_SP, /* fp = sp + value */
+	SW_INSN_LEAVE,      /* sp = fp, pop fp */
+	SW_INSN_LOAD_SP,    /* reg = [sp + value] */
+	SW_INSN_LOAD_FP,    /* reg = [fp + value] */
+	SW_INSN_SP_FROM_REG, /* sp = reg + value: main() for i386 aligns its stack so; assembly ends so */
+	SW_INSN_SP_LOST, /* sp = something else */
 };
 
 struct sw_insn {

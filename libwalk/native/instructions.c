@@ -44,7 +44,7 @@ struct machine {
 struct follower {
 	const struct sw_cursor *cursor;
 	struct sw_memory code; /* its memory; of images of Windows reads are no mark on the frame */
-	bool is_32bit, is_pe;
+	bool is_32bit, is_pe;  /* of Windows for i386, where callees may take arguments */
 	unsigned word_bytes;
 	struct sw_callee callee;
 	size_t called_left; /* instructions */
@@ -308,17 +308,17 @@ static enum sw_step wild_step(const struct sw_cursor *cursor, struct sw_stepped 
 }
 
 /* Compilers' code that need not have tables; that of others is somebody else's, or follows no rules. */
-static bool is_followed(const struct sw_snapshot *snap, const struct sw_place *place)
+static bool is_followed(const struct sw_place *place)
 {
-	return sw_is_native_code(place) || (place != NULL && snap->process.elf_class == 32 &&
-					    sw_module_kind(place->module) == SW_MODULE_PE);
+	return sw_is_native_code(place) ||
+	       (place != NULL && sw_module_kind(place->module) == SW_MODULE_PE);
 }
 
 static enum sw_step instructions_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	(void) state;
 	enum sw_step wild = wild_step(cursor, ret);
-	if (wild != SW_STEP_DECLINE || !is_followed(cursor->snap, cursor->place))
+	if (wild != SW_STEP_DECLINE || !is_followed(cursor->place))
 		return wild;
 	/* Builtins of such a file call and return by rules of their own. */
 	if (!sw_is_executable(cursor->snap, cursor->lookup_avma) ||
@@ -334,7 +334,7 @@ static enum sw_step instructions_step(void *state, struct sw_cursor *cursor, str
 	struct follower f = {.cursor = cursor,
 			     .code = quiet.memory,
 			     .is_32bit = sw_memory_is_32bit(cursor->memory),
-			     .is_pe = is_pe,
+			     .is_pe = is_pe && sw_memory_is_32bit(cursor->memory),
 			     .called_left = CALLED_MAX,
 			     .word_bytes = sw_memory_word_bytes(cursor->memory),
 			     .callee = sw_callee_of(&quiet)};
@@ -363,7 +363,7 @@ static void instructions_explain(void *state, const struct sw_snapshot *snap, ui
 	if (!sw_is_executable(snap, avma))
 		sw_text_printf(text, "not executable: the caller's return address is at [rsp] "
 				     "if the call before it led here\n");
-	else if (is_followed(snap, map->place >= 0 ? &snap->places[map->place] : NULL))
+	else if (is_followed(map->place >= 0 ? &snap->places[map->place] : NULL))
 		sw_text_printf(text, "if no table helps: the instructions are followed to a RET\n");
 }
 

@@ -11,6 +11,7 @@
 #include "arch/arch.h"
 #include "formats/pe_image.h"
 #include "pe/known_code.h"
+#include "pe/own_handler.h"
 #include "snapshot/pe_loader.h"
 #include "pe/rule.h"
 #include "native/rule_step.h"
@@ -247,6 +248,9 @@ static enum sw_step pe_step(void *arg, struct sw_cursor *cursor, struct sw_stepp
 	if (!found && !cursor->exact_pc)
 		return fail(ret, SW_END_NO_UNWIND_INFO,
 			    "code that made a call and has no entry in the function table");
+	if (found && sw_pe_has_own_handler(&env, &function, cursor->regs.pc_avma))
+		return fail(ret, SW_END_NO_UNWIND_INFO,
+			    "the function table leaves this code to a handler of the program");
 	return conclude(step_by_tables(module, &env, found ? &function : NULL, &cursor->regs,
 				       &ret->regs),
 			!found, cursor, &env, &m, ret);

@@ -158,6 +158,39 @@ def awaits_waiting(tap):
     check_known(tap, "waiting")
 
 
+def more_of(report):
+    """The chains by the method before Outer, each from the innermost method on; those of the library by their name alone."""
+    found = {}
+    for _, _, frames in tasks_of(report):
+        names = [(f["function"] or "").rpartition(".")[2] for f in frames]
+        found.setdefault(names[-2] if names[-1] == "Outer" else "", []).append(names)
+    return found
+
+
+def check_more(tap, directory=None):
+    with dotnet.Program("awaits", "more", directory=directory) as target:
+        wanted = {}
+        for line in target.lines:
+            if line.startswith("chain "):
+                _, _, *names = line.split()
+                wanted.setdefault(names[-2], []).append(names)
+        got = {}
+
+        def alike():
+            got["chains"] = more_of(dump(target.pid, "--tasks", *PATIENT, status=(0, 3)))
+            return got["chains"] == wanted
+        try:
+            wait_until(alike, "all chains")
+        except Exception:  # noqa: BLE001 - what differs is said below
+            pass
+        tap.equal(got["chains"], wanted, "more: all chains, and no others")
+
+
+def awaits_more(tap):
+    """What else can be awaited: each method is in a chain with what leads to it, and awaited by Outer."""
+    check_more(tap)
+
+
 def awaits_roots(tap):
     """By the timer alone, and by the queue of the thread pool."""
     check_known(tap, "roots")
@@ -184,6 +217,7 @@ def awaits_older(tap):
     for framework in OLDER:
         for what in ("busy", "waiting", "roots"):
             check_known(tap, what, "--self-contained", framework=framework)
+        check_more(tap, dotnet.build(framework, "--self-contained"))
 
 
 def awaits_older_random(tap):
@@ -193,5 +227,5 @@ def awaits_older_random(tap):
 
 
 if __name__ == "__main__":
-    dotnet.run([awaits_busy, awaits_waiting, awaits_roots, awaits_unoptimized, awaits_random,
+    dotnet.run([awaits_busy, awaits_waiting, awaits_roots, awaits_more, awaits_unoptimized, awaits_random,
                 awaits_random_default, awaits_older, awaits_older_random])

@@ -10,7 +10,7 @@ DISPATCHERS = {"__wine_syscall_dispatcher", "__wine_unix_call_dispatcher"}
 # one frame is found by its frame pointer or on the stack.
 TRUST = {"context", "cfi", "unwind_info", "runtime"}
 TRUST_OF = {"table": {"jit"}, "growable": {"jit"}, "callback": {"frame_pointer"},
-            "unlisted": {"frame_pointer"}, "asmspin": {"scan"}, "asmcall": {"scan"}}
+            "unlisted": {"frame_pointer"}, "asmspin": {"scan"}, "asmcall": {"instructions"}}
 # Threads that are stopped in Windows code, in no call of Wine's.
 IN_WINDOWS_CODE = {"spin", "asmspin"}
 N_THREADS = 34

@@ -96,8 +96,9 @@ void clr_objects_init(struct clr_objects *w)
 						  {OBJECTS_BOX_RID, SW_CLR_BOX},
 						  {OBJECTS_DELEGATE_RID, SW_CLR_DELEGATE},
 						  {OBJECTS_LIST_RID, SW_CLR_LIST},
-						  {OBJECTS_POOLED_RID, SW_CLR_POOLED}},
-					.n_known = 5,
+						  {OBJECTS_POOLED_RID, SW_CLR_POOLED},
+						  {OBJECTS_EACH_RID, SW_CLR_EACH}},
+					.n_known = 6,
 					.task_flags = OBJECTS_FLAGS,
 					.task_continuation = OBJECTS_CONTINUATION,
 					.delegate_target = OBJECTS_TARGET,
@@ -108,12 +109,14 @@ void clr_objects_init(struct clr_objects *w)
 					.pooled_rid = OBJECTS_POOLED_RID,
 					.pooled_machine_rid = MACHINE_RID,
 					.pooled_base_rid = OBJECTS_POOLED_BASE_RID,
-					.pooled_source_rid = SOURCE_RID};
+					.pooled_source_rid = SOURCE_RID,
+					.each_source = OBJECTS_SOURCE};
 	w->cache.memory = w->memory;
 	w->task = class_make(w, OBJECTS_TASK_RID, 0, 0x50);
 	w->box = class_make(w, OBJECTS_BOX_RID, w->task, 0x70);
 	w->delegate = class_make(w, OBJECTS_DELEGATE_RID, 0, 0x40);
 	w->list = class_make(w, OBJECTS_LIST_RID, 0, 0x28);
+	w->each = class_make(w, OBJECTS_EACH_RID, 0, 0x60);
 	w->other = class_make(w, OBJECTS_OTHER_RID, 0, 0x28);
 	w->machine = class_make(w, OBJECTS_OTHER_RID, 0, 0x28);
 	w->array = class_make(w, OBJECTS_OTHER_RID, 0, 0x18);

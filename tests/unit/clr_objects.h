@@ -16,6 +16,7 @@ enum {
 	OBJECTS_LIST_RID,
 	OBJECTS_POOLED_RID,
 	OBJECTS_POOLED_BASE_RID,
+	OBJECTS_EACH_RID,
 	OBJECTS_OTHER_RID,
 	OBJECTS_CONTINUATION = 0x20, /* in a Task */
 	OBJECTS_FLAGS = 0x34,
@@ -23,7 +24,7 @@ enum {
 	OBJECTS_BOX_FLAGS = 0x2000400,
 	OBJECTS_DONE = 0x1000000,
 	OBJECTS_STATE = 0x48,  /* of the state machine in a box */
-	OBJECTS_SOURCE = 0x18, /* what awaits it, in a pooled box */
+	OBJECTS_SOURCE = 0x18, /* what awaits it, in a pooled box, or in what WhenEach() has */
 };
 
 #define OBJECTS_DATA UINT64_C(0x7e0000000000)
@@ -39,7 +40,7 @@ struct clr_objects {
 	struct sw_clr_chain chain;
 	struct sw_clr_graph graph;
 	uint8_t stack_maps[8];
-	uint64_t task, box, machine, delegate, list, array, other, pooled; /* MethodTables */
+	uint64_t task, box, machine, delegate, list, each, array, other, pooled; /* MethodTables */
 };
 
 void clr_objects_init(struct clr_objects *w);

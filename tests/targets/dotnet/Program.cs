@@ -19,8 +19,10 @@ static class Program
             case "hung": Hung.Run(); break;
             case "names": Names.Run(); break;
             case "made": Made.Run(n); break;
+            case "fresh": Fresh.Run(); break;
             case "locks": Locks.Run(args[1], args.Length > 2 ? int.Parse(args[2]) : 0); break;
             case "contended": Contended.Run(); break;
+            case "awaits" when args[1] == "more": AwaitsMore.Run(); break;
             case "awaits": Awaits.Run(args[1]); break;
             default: return 2;
         }

@@ -12,6 +12,8 @@
  * A box from a pool, of PoolingAsyncValueTaskMethodBuilder, is no Task. It has a ManualResetValueTaskSourceCore, whose
  * references are a delegate, what it is called with (the box of its awaiter, or a Task made of it by AsTask(), or an
  * Action), and a context. Which is where is not published: they come first, and all that lead to a box lead to one.
+ * Task.WhenEach() has one, too, for its iterator; it is what the tasks have as their continuation. It keeps the box of
+ * an iterator that has yielded since.
  *
  * Source: dotnet/runtime v10.0.0, System.Private.CoreLib/src/System/Threading/Tasks/{Task,TaskContinuation,Future}.cs,
  * System/Runtime/CompilerServices/{AsyncTaskMethodBuilderT,PoolingAsyncValueTaskMethodBuilderT}.cs.
@@ -79,6 +81,34 @@ static uint64_t of_list(const struct sw_clr_chain *c, uint64_t list, bool *forks
 	return found;
 }
 
+/* What awaits a ManualResetValueTaskSourceCore. */
+static uint64_t of_source(const struct sw_clr_chain *c, uint64_t object, uint32_t offset,
+			  bool *forks, unsigned *left)
+{
+	uint64_t words[SOURCE_WORDS], found = 0;
+	if (!sw_clr_read(c->memory, object, offset, words, sizeof(words))) {
+		if (c->cut != NULL)
+			*c->cut = true;
+		return 0;
+	}
+	for (size_t i = 0; i < SOURCE_WORDS; i++) {
+		/* Behind the references are numbers: what of them leads to no object is nothing that is missing. */
+		struct sw_clr_chain quiet = *c;
+		quiet.cut = i < SOURCE_REFERENCES ? c->cut : NULL;
+		uint64_t next = box_find(&quiet, words[i], forks, left);
+		*forks |= next != 0 && found != 0 && next != found;
+		found = found == 0 ? next : found;
+	}
+	return found;
+}
+
+static uint64_t of_each(const struct sw_clr_chain *c, uint64_t object, bool *forks, unsigned *left)
+{
+	uint64_t box =
+		c->at->each_source != 0 ? of_source(c, object, c->at->each_source, forks, left) : 0;
+	return box != 0 && (c->awaits == NULL || c->awaits(c->arg, box)) ? box : 0;
+}
+
 static uint64_t box_find(const struct sw_clr_chain *c, uint64_t object, bool *forks, unsigned *left)
 {
 	while (object != 0 && *left > 0) {
@@ -101,6 +131,7 @@ static uint64_t box_find(const struct sw_clr_chain *c, uint64_t object, bool *fo
 		case SW_CLR_WRAPPER:
 			object = field_get(c, object, c->at->wrapper_continuation);
 			break;
+		case SW_CLR_EACH: return of_each(c, object, forks, left);
 		case SW_CLR_LIST: return of_list(c, object, forks, left);
 		default: return 0;
 		}
@@ -118,25 +149,11 @@ uint64_t sw_clr_chain_box(const struct sw_clr_chain *chain, uint64_t object_avma
 static uint64_t pooled_next(const struct sw_clr_chain *c, const struct sw_clr_class *class,
 			    uint64_t box, bool *forks)
 {
-	uint64_t words[SOURCE_WORDS], found = 0;
+	unsigned left = SW_CLR_HOPS_MAX;
 	uint32_t offset;
-	if (!sw_clr_pooled_source(c->at, c->classes->memory, class->table_avma, &offset))
-		return 0;
-	if (!sw_clr_read(c->memory, box, offset, words, sizeof(words))) {
-		if (c->cut != NULL)
-			*c->cut = true;
-		return 0;
-	}
-	for (size_t i = 0; i < SOURCE_WORDS; i++) {
-		/* Behind the references are numbers: what of them leads to no object is nothing that is missing. */
-		struct sw_clr_chain quiet = *c;
-		unsigned left = SW_CLR_HOPS_MAX;
-		quiet.cut = i < SOURCE_REFERENCES ? c->cut : NULL;
-		uint64_t next = box_find(&quiet, words[i], forks, &left);
-		*forks |= next != 0 && found != 0 && next != found;
-		found = found == 0 ? next : found;
-	}
-	return found;
+	return sw_clr_pooled_source(c->at, c->classes->memory, class->table_avma, &offset)
+		       ? of_source(c, box, offset, forks, &left)
+		       : 0;
 }
 
 uint64_t sw_clr_chain_next(const struct sw_clr_chain *chain, uint64_t box_avma, bool *ret_forks)

@@ -19,6 +19,9 @@ struct sw_clr_chain {
 	uint64_t (*promised)(void *arg, uint64_t box_avma);
 	/* Of a pooled box: whether it is in use, and done. NULL: it counts as one that is in use. */
 	bool (*pooled)(void *arg, uint64_t box_avma, bool *ret_done);
+	/* Whether a box is at an await: one that has yielded a value has what it waited for before. NULL: it counts as
+	 * one that is. */
+	bool (*awaits)(void *arg, uint64_t box_avma);
 	void *arg;
 	bool *cut; /* borrowed; set where something cannot be read; NULL: nobody asks */
 };

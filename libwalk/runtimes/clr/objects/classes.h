@@ -25,6 +25,7 @@ enum sw_clr_kind {
 	SW_CLR_CONTINUATION, /* AwaitTaskContinuation: has an Action */
 	SW_CLR_CONTINUE_WITH,
 	SW_CLR_WRAPPER, /* of an Action, where the runtime traces tasks */
+	SW_CLR_EACH,    /* what Task.WhenEach() is told of tasks by, and its iterator waits for */
 	SW_CLR_TIMER,
 	SW_CLR_TIMERS,
 	SW_CLR_QUEUE, /* of the thread pool, or a part of one */
@@ -73,7 +74,7 @@ struct sw_clr_classes {
 	size_t n_known;
 	/* Fields, from the object's beginning on. */
 	uint32_t task_id, task_flags, task_continuation, delegate_target, list_items, list_size,
-		continuation_action, continue_with_task, wrapper_continuation;
+		continuation_action, continue_with_task, wrapper_continuation, each_source;
 	uint32_t box_rid,
 		box_machine_rid; /* the class AsyncStateMachineBox, its field StateMachine */
 	uint32_t pooled_rid, pooled_machine_rid; /* of the pooled one the same; 0: there is none */

@@ -38,6 +38,7 @@ static const struct {
 	{"System.Threading.Tasks.ContinueWithTaskContinuation", SW_CLR_CONTINUE_WITH, true},
 	{"System.Runtime.CompilerServices.AsyncMethodBuilderCore+ContinuationWrapper",
 	 SW_CLR_WRAPPER, true},
+	{"System.Threading.Tasks.Task+WhenEachState", SW_CLR_EACH, true}, /* since .NET 9 */
 	{"System.Threading.TimerQueueTimer", SW_CLR_TIMER, true},
 	{"System.Threading.TimerQueue", SW_CLR_TIMERS, true},
 	{"System.Threading.ThreadPoolWorkQueue", SW_CLR_QUEUE, true},
@@ -199,6 +200,9 @@ static bool members_find(struct finding *f)
 			 "ContinuationWrapper",
 			 "_continuation", &at->wrapper_continuation))
 		at->wrapper_continuation = 0;
+	if (!member_find(f, 0, "System.Threading.Tasks.Task+WhenEachState",
+			 "_waitForNextCompletedTask", &at->each_source))
+		at->each_source = 0;
 	/* Of a generic class the first one that was loaded: all have references there. */
 	if (!member_find(f, 0, "System.Collections.Generic.List`1", "_items", &at->list_items) ||
 	    !member_find(f, 0, "System.Collections.Generic.List`1", "_size", &at->list_size))

@@ -121,8 +121,8 @@ static void tasks_find(struct sw_clr *clr, bool running_only, const char **ret_w
 	if (!is_readable(clr, ret_why))
 		return;
 	all->chain = (struct sw_clr_chain){
-		&all->at,           &all->classes, all->memory, sw_clr_task_promised,
-		sw_clr_task_pooled, clr,           NULL};
+		&all->at,           &all->classes,      all->memory, sw_clr_task_promised,
+		sw_clr_task_pooled, sw_clr_task_awaits, clr,         NULL};
 	graph_begin(clr);
 	if (!running_only)
 		graph_find(all->graph);

@@ -212,6 +212,13 @@ bool sw_clr_task_pooled(void *arg, uint64_t box, bool *ret_done)
 	       sw_clr_u64(clr->tasks->memory, fields, m->builder_off, &own) && own == box;
 }
 
+bool sw_clr_task_awaits(void *arg, uint64_t box)
+{
+	uint64_t fields;
+	int32_t state;
+	return sw_clr_task_machine(arg, box, &state, &fields) != NULL && state >= 0;
+}
+
 /* ManualResetValueTaskSourceCore begins with its references, among them a delegate and what it is called with: the box
  * of who awaits the next element. Which is where is not published: it must be the only box there. */
 uint64_t sw_clr_task_promised(void *arg, uint64_t box)

@@ -30,5 +30,6 @@ const struct sw_clr_machine *sw_clr_task_machine(struct sw_clr *clr, uint64_t bo
 /* As sw_clr_chain.promised and pooled, with clr. */
 uint64_t sw_clr_task_promised(void *clr, uint64_t box_avma);
 bool sw_clr_task_pooled(void *clr, uint64_t box_avma, bool *ret_done);
+bool sw_clr_task_awaits(void *clr, uint64_t box_avma);
 
 #endif

@@ -26,6 +26,8 @@
  *		0x1099	nop
  *		0x109e	call *%rax
  *		0x10a0	nop
+ * own:		0x10b0	mov %rsp,%rax; push %rbx	what it does only its handler knows
+ *		0x10b4	nop; pop %rbx; ret
  */
 static const uint8_t text[0x100] = {[0x00] = 0x53,
 				    0x48,
@@ -57,11 +59,20 @@ static const uint8_t text[0x100] = {[0x00] = 0x53,
 				    0x90,
 				    [0x94] = 0xe8,
 				    [0x9e] = 0xff,
-				    0xd0};
+				    0xd0,
+				    [0xaf] = 0xcc,
+				    0x48,
+				    0x89,
+				    0xe0,
+				    0x53,
+				    0x90,
+				    0x5b,
+				    0xc3};
 static const uint8_t xdata[0x40] = {
 	[0x00] = 1, 5, 2, 0, 5, 0x32, 1, 0x30, /* worker: +5 allocate 0x20, +1 push rbx */
 	[0x10] = 1, 4, 1, 0, 4, 0x42,          /* start: +4 allocate 0x28 */
 	[0x20] = 1, 0, 1, 0, 0, 0x0a,          /* trap: machine frame */
+	[0x30] = 9, 0, 0, 0, 0, 0x11,          /* own: nothing but a handler */
 };
 
 enum {
@@ -73,6 +84,7 @@ enum {
 	TRAP = BASE + 0x1060,
 	PUSHED = BASE + 0x1091,
 	NO_ENTRY = BASE + 0x10a0,
+	OWN = BASE + 0x10b0,
 	XDATA = 0x2000,
 	TID = 1,
 	STACK = FAKE_STACK_AVMA + TID * FAKE_STACK_BYTES,
@@ -87,6 +99,7 @@ static void make(struct pe_make *pe)
 	pe_make_function(pe, 0x1000, 0x1011, XDATA);
 	pe_make_function(pe, 0x1020, 0x1030, XDATA + 0x10);
 	pe_make_function(pe, 0x1060, 0x1070, XDATA + 0x20);
+	pe_make_function(pe, 0x10b0, 0x10b7, XDATA + 0x30);
 	pe_make_finish(pe);
 }
 
@@ -211,6 +224,30 @@ static void test_zero_elsewhere(void **state)
 		walk_is(snap, NULL,
 			FRAMES({BASE + 0x1024, STACK, "context", "context", SW_FRAME_EXACT_PC}),
 			SW_END_BAD_UNWIND_INFO, "the return address is 0, which proves no end");
+	}
+}
+
+/* Of assembly that unwinds by a handler of its own the table is right only until it pushes something: then its
+ * instructions say where its caller is. */
+static void test_own_handler(void **state)
+{
+	(void) state;
+	for (uint64_t at = 0; at < 7; at = at == 0 ? 3 : at + 1) {
+		bool pushed = at == 4 || at == 5;
+		struct sw_snapshot *snap = plain();
+		if (pushed)
+			(void) thread(snap, OWN + at,
+				      WORDS(WORKER, START_CALLED, 0, 0, 0, 0, 0, 0, 0, 0),
+				      STACK + 12 * 8);
+		else
+			(void) thread(snap, OWN + at, WORDS(START_CALLED, 0, 0, 0, 0, 0, 0, 0, 0),
+				      STACK + 11 * 8);
+		walk_is(snap, NULL,
+			FRAMES({OWN + at, STACK, "context", "context", SW_FRAME_EXACT_PC},
+			       {START_CALLED, STACK + (pushed ? 16 : 8),
+				at > 3 ? "instructions" : "pe-unwind",
+				at > 3 ? "instructions" : "unwind_info", 0}),
+			SW_END_COMPLETE, NULL);
 	}
 }
 
@@ -503,36 +540,31 @@ static void test_explain(void **state)
 	struct sw_snapshot *snap = plain();
 	fake_snapshot_finish(snap);
 	explained(snap, WORKER,
-		  "pe-unwind: table: 3 entries at 0x7b700000\n"
+		  "pe-unwind: table: 4 entries at 0x7b700000\n"
 		  "pe-unwind: function: [0x7b601000, 0x7b601011), rva 0x1000..0x1011\n"
 		  "pe-unwind: unwind information: rva 0x2000, version 1, flags: none, prologue: 5 "
 		  "bytes, codes: 2\n"
 		  "pe-unwind:   +0x05: allocate 0x20\n"
-		  "pe-unwind:   +0x01: push rbx\n");
+		  "pe-unwind:   +0x01: push rbx\n"
+		  "instructions: if no table helps: the instructions are followed to a RET\n");
 	explained(snap, LEAF,
-		  "pe-unwind: table: 3 entries at 0x7b700000\n"
-		  "pe-unwind: entry: none covers it: a leaf, if it calls nobody\n");
+		  "pe-unwind: table: 4 entries at 0x7b700000\n"
+		  "pe-unwind: entry: none covers it: a leaf, if it calls nobody\n"
+		  "instructions: if no table helps: the instructions are followed to a RET\n");
 	fake_snapshot_destroy(snap);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_complete),
-		cmocka_unit_test(test_runs_32bit),
-		cmocka_unit_test(test_between_fibers),
-		cmocka_unit_test(test_zero_elsewhere),
-		cmocka_unit_test(test_leaf),
-		cmocka_unit_test(test_no_leaf),
-		cmocka_unit_test(test_fiber_jump),
-		cmocka_unit_test(test_machine_frame),
-		cmocka_unit_test(test_memory_unreadable),
-		cmocka_unit_test(test_stack_in_image),
-		cmocka_unit_test(test_stack_unreadable),
-		cmocka_unit_test(test_bad_tables),
-		cmocka_unit_test(test_indirect),
-		cmocka_unit_test(test_pushed_flags),
-		cmocka_unit_test(test_two_processes),
+		cmocka_unit_test(test_complete),       cmocka_unit_test(test_runs_32bit),
+		cmocka_unit_test(test_own_handler),    cmocka_unit_test(test_between_fibers),
+		cmocka_unit_test(test_zero_elsewhere), cmocka_unit_test(test_leaf),
+		cmocka_unit_test(test_no_leaf),        cmocka_unit_test(test_fiber_jump),
+		cmocka_unit_test(test_machine_frame),  cmocka_unit_test(test_memory_unreadable),
+		cmocka_unit_test(test_stack_in_image), cmocka_unit_test(test_stack_unreadable),
+		cmocka_unit_test(test_bad_tables),     cmocka_unit_test(test_indirect),
+		cmocka_unit_test(test_pushed_flags),   cmocka_unit_test(test_two_processes),
 		cmocka_unit_test(test_explain),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,6 +110,38 @@ static void pooled(void **state)
 	assert_true(cut);
 }
 
+static bool awaits_it(void *arg, uint64_t box_avma)
+{
+	return box_avma == *(const uint64_t *) arg;
+}
+
+/* Task.WhenEach(): what its tasks have leads to its iterator, which may have yielded since. */
+static void each(void **state)
+{
+	(void) state;
+	uint64_t iterator = clr_objects_box(&w, 0), each_of = clr_objects_new(&w, w.each), none = 0,
+		 box = clr_objects_box(&w, each_of);
+	assert_int_equal(next_of(box, false), 0);
+	clr_objects_put(&w, each_of + OBJECTS_SOURCE, delegate_of(clr_objects_new(&w, w.other)), 8);
+	clr_objects_put(&w, each_of + OBJECTS_SOURCE + 8, iterator, 8);
+	assert_int_equal(next_of(box, false), iterator);
+	assert_int_equal(next_of(clr_objects_box(&w, list_of(each_of, each_of)), false), iterator);
+	w.chain.awaits = awaits_it;
+	w.chain.arg = &iterator;
+	assert_int_equal(next_of(box, false), iterator);
+	w.chain.arg = &none;
+	assert_int_equal(next_of(box, false), 0);
+	/* Nonsense that leads to itself ends. */
+	for (unsigned i = 0; i < 4; i++)
+		clr_objects_put(&w, each_of + OBJECTS_SOURCE + 8 * i, each_of, 8);
+	assert_int_equal(next_of(box, false), 0);
+	/* .NET 8 has none. */
+	clr_objects_put(&w, each_of + OBJECTS_SOURCE + 8, iterator, 8);
+	w.chain.awaits = NULL;
+	w.at.each_source = 0;
+	assert_int_equal(next_of(box, false), 0);
+}
+
 static void put_table(uint64_t offset, uint64_t value, size_t bytes)
 {
 	clr_objects_put(&w, w.box + offset, value, bytes);
@@ -296,6 +328,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(ways, begin),
 		cmocka_unit_test_setup(pooled, begin),
+		cmocka_unit_test_setup(each, begin),
 		cmocka_unit_test_setup(modules_of_8, begin),
 		cmocka_unit_test_setup(counts_of_8, begin),
 		cmocka_unit_test_setup(known_layouts, begin),
