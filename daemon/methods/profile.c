@@ -59,8 +59,9 @@ static void on_done(struct sw_profiling *profiling, const struct sw_outcome *out
 		sw_call_error(call, outcome->refusal->name,
 			      json_object_get(outcome->refusal->parameters));
 	} else if (call->message.more) {
-		sw_dump_stream_begin(&profile->stream, outcome->dump, SW_COALESCED_NO);
-		sw_connection_kick(call->connection); /* which pumps */
+		struct sw_connection *connection = call->connection;
+		if (sw_dump_stream_begin(&profile->stream, call, outcome->dump, SW_COALESCED_NO))
+			sw_connection_kick(connection); /* which pumps */
 	} else {
 		sw_dump_send_whole(outcome->dump, call, SW_COALESCED_NO);
 	}

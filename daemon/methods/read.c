@@ -8,10 +8,7 @@
 #include "cleanup.h"
 #include "errors.h"
 
-enum {
-	ID_MAX = 4096, /* longer ones are not even looked for */
-	RETRY_MS = 1000,
-};
+enum { ID_MAX = 4096 }; /* longer ones are not even looked for */
 
 static void read_cancel(struct sw_call *call)
 {
@@ -31,12 +28,12 @@ static void read_stream(struct sw_call *call, struct sw_dump *dump)
 		sw_call_failed(call, "not enough memory");
 		return;
 	}
-	sw_dump_stream_begin(stream, dump, SW_COALESCED_UNSAID);
-	call->held_bytes = dump->size;
+	struct sw_connection *connection = call->connection;
 	call->state = stream;
 	call->cancel = read_cancel;
 	call->pump = read_pump;
-	sw_connection_kick(call->connection);
+	if (sw_dump_stream_begin(stream, call, dump, SW_COALESCED_UNSAID))
+		sw_connection_kick(connection);
 }
 
 static int dump_open(struct sw_store *store, const char *id, struct sw_dump **ret,
@@ -72,15 +69,13 @@ void sw_method_read(struct sw_call *call)
 		sw_call_error(call, SW_INTERFACE ".NoSuchDump", sw_object_string("id", id));
 		return;
 	}
+	/* Before it is unpacked. */
 	const struct sw_server *server = call->connection->server;
 	bool may = call->message.more
 			   ? sw_server_may_hold(server, call->connection, entry->dump_bytes)
 			   : sw_server_may_send(server, call->connection, entry->dump_bytes);
 	if (!may) {
-		methods->jobs->counters->busy_queue_total++;
-		sw_call_error(call, SW_INTERFACE ".Busy",
-			      sw_object_add(sw_object_int("retry_after_ms", RETRY_MS), "why",
-					    json_object_new_string("queue")));
+		sw_dump_too_many(call);
 		return;
 	}
 	struct sw_dump *dump = NULL;

@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "methods/stream.h"
+#include "rpc/server.h"
 #include "cleanup.h"
 
-void sw_dump_stream_begin(struct sw_dump_stream *stream, struct sw_dump *dump,
+enum { RETRY_MS = 1000 };
+
+void sw_dump_too_many(struct sw_call *call)
+{
+	sw_call_error(call, SW_INTERFACE ".Busy",
+		      sw_object_add(sw_object_int("retry_after_ms", RETRY_MS), "why",
+				    json_object_new_string("queue")));
+}
+
+bool sw_dump_stream_begin(struct sw_dump_stream *stream, struct sw_call *call, struct sw_dump *dump,
 			  enum sw_coalesced coalesced)
 {
+	if (!sw_server_may_hold(call->connection->server, call->connection, dump->size)) {
+		sw_dump_too_many(call);
+		return false;
+	}
 	sw_dump_stream_deinit(stream);
 	stream->dump = sw_dump_ref(dump);
 	stream->coalesced = coalesced;
+	call->held_bytes = dump->size;
+	return true;
 }
 
 void sw_dump_stream_deinit(struct sw_dump_stream *stream)
@@ -31,8 +47,10 @@ enum sw_streamed sw_dump_stream_next(struct sw_dump_stream *stream, struct sw_ca
 		return SW_STREAMED_ERROR;
 	}
 	/* The final reply frees the call, and with it the stream. */
-	if (r == 0)
+	if (r == 0) {
 		sw_dump_stream_deinit(stream);
+		call->held_bytes = 0;
+	}
 	sw_call_reply_text(call, &text, r > 0 || !last);
 	return r > 0 ? SW_STREAMED_PART : SW_STREAMED_ALL;
 }
@@ -40,7 +58,9 @@ enum sw_streamed sw_dump_stream_next(struct sw_dump_stream *stream, struct sw_ca
 void sw_dump_send_whole(struct sw_dump *dump, struct sw_call *call, enum sw_coalesced coalesced)
 {
 	struct sw_text text = {0};
-	if (sw_dump_whole(dump, coalesced, &text) == 0)
+	if (!sw_server_may_send(call->connection->server, call->connection, dump->size))
+		sw_dump_too_many(call);
+	else if (sw_dump_whole(dump, coalesced, &text) == 0)
 		sw_call_reply_text(call, &text, false);
 	else
 		too_large(call, dump->size);

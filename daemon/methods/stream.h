@@ -12,8 +12,11 @@ struct sw_dump_stream {
 	enum sw_coalesced coalesced;
 };
 
-void sw_dump_stream_begin(struct sw_dump_stream *stream, struct sw_dump *dump,
+/* False: the caller reads too many dumps at once, which is answered; the call is freed. */
+bool sw_dump_stream_begin(struct sw_dump_stream *stream, struct sw_call *call, struct sw_dump *dump,
 			  enum sw_coalesced coalesced);
+/* The answer for that. Frees the call. */
+void sw_dump_too_many(struct sw_call *call);
 void sw_dump_stream_deinit(struct sw_dump_stream *stream);
 
 enum sw_streamed {

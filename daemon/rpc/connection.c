@@ -32,7 +32,7 @@ static void drop_fds(struct sw_connection *c)
 {
 	for (size_t i = 0; i < c->n_fds; i++)
 		if (c->fds[i] >= 0)
-			sw_discard_descriptor(&c->server->discards, c->fds[i]);
+			sw_discard_descriptor(&c->server->discards, c->fds[i], c->caller.uid);
 	c->n_fds = 0;
 }
 
@@ -145,7 +145,7 @@ static void take_fds(struct sw_connection *c, struct msghdr *message)
 			if (c->n_fds < SW_CONNECTION_FDS_MAX)
 				c->fds[c->n_fds++] = fd;
 			else {
-				sw_discard_descriptor(&c->server->discards, fd); /* of no use */
+				sw_discard_descriptor(&c->server->discards, fd, c->caller.uid); /* of no use */
 				c->dead = true;
 			}
 		}
@@ -283,7 +283,7 @@ int sw_connection_create(struct sw_server *server, int fd, struct sw_error *err)
 {
 	struct sw_connection *c = calloc(1, sizeof(*c));
 	if (c == NULL) {
-		sw_discard_connection(&server->discards, fd); /* not ours yet */
+		sw_discard_connection(&server->discards, fd, (uid_t) -1); /* not ours yet */
 		return sw_fail_nomem(err);
 	}
 	c->server = server;
@@ -314,7 +314,7 @@ void sw_connection_destroy(struct sw_connection *c)
 	output_drop(c);
 	drop_fds(c);
 	sw_varlink_input_deinit(&c->input);
+	sw_discard_connection(&c->server->discards, sw_take_fd(c->fd), c->caller.uid);
 	sw_caller_deinit(&c->caller);
-	sw_discard_connection(&c->server->discards, sw_take_fd(c->fd));
 	free(c);
 }

@@ -215,19 +215,25 @@ bool sw_server_may_send(const struct sw_server *server, const struct sw_connecti
 			size_t bytes)
 {
 	const struct sw_connection *c;
-	size_t own = 0;
+	size_t own = 0, all = 0;
 	TAILQ_FOREACH(c, &server->connections, link)
-	if (c != connection && c->caller.uid == connection->caller.uid)
-		own += c->output_bytes;
+	{
+		size_t unread = c != connection ? c->output_bytes : 0;
+		all += unread;
+		if (c->caller.uid == connection->caller.uid)
+			own += unread;
+	}
 	return is_reserved(server, &connection->caller) || own == 0 ||
-	       own + bytes <= SW_CONNECTION_UNREAD_MAX;
+	       (own + bytes <= SW_CONNECTION_UNREAD_MAX &&
+		all + bytes <= SW_CONNECTION_UNREAD_ALL_MAX);
 }
 
-static bool may_connect(struct sw_server *server, int fd)
+static bool may_connect(struct sw_server *server, int fd, uid_t *ret_uid)
 {
-	struct sw_caller caller = {0};
+	struct sw_caller caller = {.uid = (uid_t) -1};
 	bool may = sw_caller_init(server->config, fd, &caller, NULL) == 0 &&
 		   sw_server_has_space(server, &caller);
+	*ret_uid = caller.uid;
 	sw_caller_deinit(&caller);
 	server->counters->connections_refused_total += !may;
 	return may;
@@ -237,9 +243,10 @@ static bool may_connect(struct sw_server *server, int fd)
 static void take_connection(struct sw_server *server, int fd)
 {
 	struct sw_error err = {0};
+	uid_t uid;
 	server->counters->connections_total++;
-	if (!may_connect(server, fd))
-		sw_discard_connection(&server->discards, fd); /* that is what is meant */
+	if (!may_connect(server, fd, &uid))
+		sw_discard_connection(&server->discards, fd, uid); /* that is what is meant */
 	else if (sw_connection_create(server, fd, &err) < 0)
 		sw_log(SW_LOG_WARNING, "a connection is refused: %s", err.message);
 }
@@ -284,8 +291,9 @@ static int on_connection(sd_event_source *source, int listener_fd, uint32_t even
 
 int sw_server_start(struct sw_server *server, sd_event *event, struct sw_error *err)
 {
-	server->event = server->discards.event = event;
-	if (sd_event_add_time_relative(event, &server->accept_again, CLOCK_MONOTONIC, 0, 0,
+	server->event = event;
+	if (sw_discards_start(&server->discards, event) < 0 ||
+	    sd_event_add_time_relative(event, &server->accept_again, CLOCK_MONOTONIC, 0, 0,
 				       on_accept_again, server) < 0 ||
 	    sd_event_source_set_enabled(server->accept_again, SD_EVENT_OFF) < 0)
 		return sw_fail_nomem(err);

@@ -190,6 +190,18 @@ def n_fds(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
+@contextlib.contextmanager
+def stopped(pid):
+    """The process does nothing meanwhile."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        wait_until(lambda: state_of(pid) == "T", f"{pid} to stop")
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+
 def private_copy(directory, name):
     """The path of a target program under a name that no other process has."""
     path = os.path.join(directory, f"{name[:6]}{os.getpid()}")

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The captures of one Sample: one worker makes them, as long as it can, and others are as good; what one of them
 found out of names the next ones need not look up."""
-import contextlib
 import os
 import shutil
 import signal
@@ -10,7 +9,7 @@ import socket
 import struct
 import sys
 
-from daemon import Daemon, Refused, children, ended, join, n_fds, name_of, number_of
+from daemon import Daemon, Refused, children, ended, join, n_fds, name_of, number_of, stopped
 from harness import (BUILD, TARGETS, Tap, Target, own_functions, public_directory, state_of, wait_blocked,
                      wait_until)
 from safety import status_field
@@ -74,17 +73,6 @@ def outcome(replies):
         if "summary" in reply:
             return join(parts)[0]
     return None
-
-
-@contextlib.contextmanager
-def stopped(pid):
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        wait_until(lambda: state_of(pid) == "T", f"{pid} to stop")
-        yield
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGCONT)
 
 
 def asked(replies):

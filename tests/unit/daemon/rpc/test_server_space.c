@@ -96,6 +96,15 @@ static void memory(void **state)
 	assert_int_equal(sent, SW_CONNECTION_UNREAD_MAX / REPLY);
 	c[1][1].caller.uid = 1001;
 	assert_true(sw_server_may_send(&server, &c[1][1], REPLY));
+	/* And of all users: the first reply of each is sent. */
+	for (size_t u = 0; u < USERS; u++)
+		for (size_t i = 0; i < EACH; i++) {
+			c[u][i].caller.uid = 1000 + (uid_t) u;
+			c[u][i].output_bytes = u < USERS - 1 ? 5 * REPLY : 0;
+		}
+	assert_true(sw_server_may_send(&server, &c[USERS - 1][0], REPLY));
+	c[USERS - 1][1].output_bytes = REPLY;
+	assert_false(sw_server_may_send(&server, &c[USERS - 1][0], REPLY));
 }
 
 int main(void)
