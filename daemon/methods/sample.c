@@ -85,8 +85,7 @@ static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
 		sw_call_reply(call, sw_object_string("state", "done"), true);
 		struct sw_connection *connection = call->connection;
 		if (sw_dump_stream_begin(&sample->stream, call, outcome->dump,
-					 outcome->coalesced ? SW_COALESCED_YES
-							    : SW_COALESCED_NO))
+					 outcome->coalesced ? SW_COALESCED_YES : SW_COALESCED_NO))
 			sw_connection_kick(connection); /* which pumps */
 		return;
 	}

@@ -145,7 +145,8 @@ static void take_fds(struct sw_connection *c, struct msghdr *message)
 			if (c->n_fds < SW_CONNECTION_FDS_MAX)
 				c->fds[c->n_fds++] = fd;
 			else {
-				sw_discard_descriptor(&c->server->discards, fd, c->caller.uid); /* of no use */
+				sw_discard_descriptor(&c->server->discards, fd,
+						      c->caller.uid); /* of no use */
 				c->dead = true;
 			}
 		}

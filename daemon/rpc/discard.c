@@ -185,8 +185,10 @@ static int on_work(sd_event_source *source, void *arg)
 	}
 	if (discards->n_waiting > SW_DISCARDED_MAX) {
 		/* Else we would be out of descriptors soon, and deaf for good. */
-		sw_log(SW_LOG_ERROR, "%zu descriptors that clients sent cannot be closed: "
-				   "the daemon ends, to be started anew", discards->n_waiting);
+		sw_log(SW_LOG_ERROR,
+		       "%zu descriptors that clients sent cannot be closed: "
+		       "the daemon ends, to be started anew",
+		       discards->n_waiting);
 		return sd_event_exit(discards->event, SW_E_IO);
 	}
 	return 0;
@@ -201,7 +203,8 @@ static void discard(struct sw_discards *discards, int fd, uid_t uid)
 		grown = sw_grow(discards->waiting, discards->n_waiting, &discards->capacity,
 				WAITING_AT_FIRST, sizeof(*grown));
 	if (grown == NULL) {
-		(void) close(fd); /* nobody is served yet, or there is no memory to do it otherwise */
+		(void) close(
+			fd); /* nobody is served yet, or there is no memory to do it otherwise */
 		return;
 	}
 	discards->waiting = grown;
