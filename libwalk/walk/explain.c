@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Everything known of one address, in words: for users who wonder about a frame, and for us. */
+#include "walk/explain.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "snapshot/snapshot.h"
@@ -7,6 +8,7 @@
 #include "walk/tables.h"
 #include "walk/walks.h"
 
+#include <snapwalk/clock.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -57,14 +59,19 @@ static void append_lines(struct sw_text *text, const char *name, const struct sw
 	}
 }
 
+/* SW_CODE_* of the code at a place. */
+static uint32_t kind_of(const struct sw_place *place)
+{
+	return UINT32_C(1) << (place != NULL ? sw_module_kind(place->module) : SW_MODULE_ANON);
+}
+
 static void explain_active(const struct sw_active_list *active, const struct sw_snapshot *snap,
 			   const struct sw_place *place, uint64_t avma, struct sw_text *text)
 {
-	enum sw_module_kind kind = place != NULL ? sw_module_kind(place->module) : SW_MODULE_ANON;
 	for (size_t i = 0; i < active->n; i++) {
 		const struct sw_active *a = &active->all[i];
 		uint32_t kinds = a->kinds | (a->runtime != NULL ? a->runtime->explains : 0);
-		if (!(kinds & (UINT32_C(1) << kind)))
+		if (!(kinds & kind_of(place)))
 			continue;
 		struct sw_text own = {0};
 		sw_active_explain(a, snap, avma, &own);
@@ -74,22 +81,32 @@ static void explain_active(const struct sw_active_list *active, const struct sw_
 	}
 }
 
-enum { FRAMES_MAX = 32 };
+enum { FRAMES_MAX = 32, WALK_MS = 1000 };
 
-/* What threads execute at an address, by who knows: one address may be that of many functions of an interpreter. */
-static int explain_frames(const struct sw_active_list *active, const struct sw_snapshot *snap,
-			  uint64_t avma, struct sw_text *text, struct sw_error *err)
+/* Whether anybody tells what frames execute whose code is at a place. */
+static bool any_explains_frames(const struct sw_active_list *active, const struct sw_place *place)
 {
-	struct sw_walks *walks = NULL;
-	size_t n = 0;
 	bool any = false;
 	for (size_t i = 0; i < active->n; i++)
 		any |= active->all[i].runtime != NULL &&
-		       active->all[i].runtime->explain_frame != NULL;
-	int r = any ? sw_walk_all(snap, NULL, &walks, err) : 0;
-	if (r < 0 || !any)
+		       active->all[i].runtime->explain_frame != NULL &&
+		       (active->all[i].kinds & kind_of(place));
+	return any;
+}
+
+/* What threads execute at an address, by who knows: one address may be that of many functions of an interpreter. */
+static int explain_frames(const struct sw_snapshot *snap, const struct sw_tables *tables,
+			  int64_t deadline_ns, uint64_t avma, struct sw_text *text,
+			  struct sw_error *err)
+{
+	const struct sw_walk_options options = {.deadline_ns = deadline_ns};
+	struct sw_walks *walks = NULL;
+	size_t n = 0, n_late = 0;
+	int r = sw_walk_all_with(snap, tables, &options, &walks, err);
+	if (r < 0)
 		return r;
-	for (size_t i = 0; i < walks->n_walks; i++)
+	for (size_t i = 0; i < walks->n_walks; i++) {
+		n_late += walks->walks[i].end == SW_END_TIMEOUT;
 		for (size_t k = 0; k < walks->walks[i].n_frames; k++) {
 			const struct sw_walk *w = &walks->walks[i];
 			const struct sw_frame *f = &w->frames[k];
@@ -109,13 +126,21 @@ static int explain_frames(const struct sw_active_list *active, const struct sw_s
 			text->failed |= own.failed;
 			sw_text_deinit(&own);
 		}
+	}
+	if (n_late > 0)
+		sw_text_printf(
+			text,
+			"frames: %zu threads were not walked to their end: the time limit was "
+			"reached\n",
+			n_late);
 	if (n > FRAMES_MAX)
 		sw_text_printf(text, "frames: %zu more are at it\n", n - FRAMES_MAX);
 	sw_walks_destroy(walks);
 	return 0;
 }
 
-int sw_explain(const struct sw_snapshot *snap, uint64_t avma, char **ret_text, struct sw_error *err)
+int sw_explain_with(const struct sw_snapshot *snap, const struct sw_tables *tables,
+		    int64_t deadline_ns, uint64_t avma, char **ret_text, struct sw_error *err)
 {
 	const struct sw_map *map = sw_snapshot_map(snap, avma);
 	if (map == NULL)
@@ -124,7 +149,7 @@ int sw_explain(const struct sw_snapshot *snap, uint64_t avma, char **ret_text, s
 					 ? &snap->places[map->place]
 					 : NULL;
 	struct sw_active_list active = {0};
-	int r = sw_active_attach(snap, &sw_tables, &active, err);
+	int r = sw_active_attach(snap, tables, &active, err);
 	struct sw_text text = {0};
 	if (r == 0) {
 		explain_mapping(map, &text);
@@ -133,7 +158,8 @@ int sw_explain(const struct sw_snapshot *snap, uint64_t avma, char **ret_text, s
 			explain_module(place, avma, &text);
 		}
 		explain_active(&active, snap, place, avma, &text);
-		r = explain_frames(&active, snap, avma, &text, err);
+		if (any_explains_frames(&active, place))
+			r = explain_frames(snap, tables, deadline_ns, avma, &text, err);
 		if (r == 0 && text.failed)
 			r = sw_fail_nomem(err);
 	}
@@ -142,4 +168,10 @@ int sw_explain(const struct sw_snapshot *snap, uint64_t avma, char **ret_text, s
 		*ret_text = sw_take_ptr(text.data);
 	sw_text_deinit(&text);
 	return r;
+}
+
+int sw_explain(const struct sw_snapshot *snap, uint64_t avma, char **ret_text, struct sw_error *err)
+{
+	int64_t deadline_ns = sw_clock_ns() + (int64_t) WALK_MS * 1000000;
+	return sw_explain_with(snap, &sw_tables, deadline_ns, avma, ret_text, err);
 }

@@ -86,10 +86,16 @@ static const struct sw_v8_layout layouts[] = {
 	 .awaits = AWAITS},
 };
 
-static void ignore(void *arg, uint64_t shared)
+static void ignore(void *arg, uint64_t object)
 {
 	(void) arg;
-	(void) shared;
+	(void) object;
+}
+
+static bool never(void *arg)
+{
+	(void) arg;
+	return false;
 }
 
 static void chain_look(struct sw_v8_await_chain chain)
@@ -115,6 +121,7 @@ static void object_look(struct sw_v8_heap heap, uint64_t object)
 {
 	static struct sw_v8_function function;
 	static const uint8_t sizes[3 * 64] = {[0 ... 3 * 64 - 1] = 2};
+	static const struct sw_v8_code_visitor visitor = {ignore, ignore, never, NULL};
 	char text[64];
 	uint64_t word;
 	(void) sw_v8_string(heap, object, text, sizeof(text));
@@ -127,9 +134,11 @@ static void object_look(struct sw_v8_heap heap, uint64_t object)
 	for (enum sw_v8_kind kind = SW_V8_OTHER_CODE; kind <= SW_V8_TURBOFAN; kind++) {
 		struct sw_v8_level levels[SW_V8_INLINED_MAX];
 		struct sw_v8_code code = {object, HEAP, HEAP + 0x800, kind};
-		(void) sw_v8_code_levels(heap, &code, HEAP + 0x123, levels);
+		size_t n = sw_v8_code_levels(heap, &code, HEAP + 0x123, levels);
+		for (size_t i = 0; i < n; i++)
+			(void) sw_v8_level_position(heap, &code, &levels[i]);
 		(void) sw_v8_code_entered(heap, &code);
-		sw_v8_code_touch(heap, &code, ignore, NULL);
+		sw_v8_code_touch(heap, &code, &visitor);
 		(void) sw_v8_baseline_offset(heap, &code, HEAP + 0x123,
 					     (struct sw_bytes){sizes, sizeof(sizes)}, &word);
 	}

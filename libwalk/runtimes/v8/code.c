@@ -229,6 +229,8 @@ static bool is_jump_loop(struct sw_v8_heap heap, uint64_t bytecode, int64_t offs
 }
 
 /*
+ * True also when it is not known.
+ *
  * Maglev may compile the first round of a loop by itself. All that it compiles of the loop after that has the
  * position of the jump back, which is that of no call.
  *
@@ -247,16 +249,16 @@ static bool is_of_jump_back(struct sw_v8_heap heap, uint64_t shared, int32_t pos
 		if (sw_v8_position_in_source((uint64_t) t.position) == position &&
 		    is_jump_loop(heap, bytecode, t.code))
 			return true;
-	return false;
+	return t.avma < t.end_avma; /* the rest could not be read */
 }
 
-static void positions_check(struct sw_v8_heap heap, const struct sw_v8_code *code,
-			    struct sw_v8_level *levels, size_t n)
+int32_t sw_v8_level_position(struct sw_v8_heap heap, const struct sw_v8_code *code,
+			     const struct sw_v8_level *level)
 {
-	for (size_t i = 0; i < n && code->kind == SW_V8_MAGLEV; i++)
-		if (levels[i].position >= 0 &&
-		    is_of_jump_back(heap, levels[i].shared, levels[i].position))
-			levels[i].position = -1;
+	return code->kind == SW_V8_MAGLEV && level->position >= 0 &&
+			       is_of_jump_back(heap, level->shared, level->position)
+		       ? -1
+		       : level->position;
 }
 
 size_t sw_v8_code_levels(struct sw_v8_heap heap, const struct sw_v8_code *code, uint64_t pc,
@@ -285,7 +287,6 @@ size_t sw_v8_code_levels(struct sw_v8_heap heap, const struct sw_v8_code *code, 
 	}
 	ret[n].shared = shared;
 	ret[n++].position = sw_v8_position_in_source(position);
-	positions_check(heap, code, ret, n);
 	return n;
 }
 
@@ -302,63 +303,47 @@ static void bytes_touch(struct sw_v8_heap heap, uint64_t array)
 							       : sizeof(bytes)); /* kept, or not */
 }
 
-static void bytecode_touch(struct sw_v8_heap heap, uint64_t bytecode)
+/* Of Maglev the bytecode, too: it tells whether a position is that of a call. */
+static void function_tell(struct sw_v8_heap heap, const struct sw_v8_code *code, uint64_t shared,
+			  const struct sw_v8_code_visitor *visitor)
 {
-	uint64_t length;
-	uint8_t byte;
-	if (!sw_v8_word(heap, bytecode, 8, &length) || !sw_v8_is_smi(length))
-		return;
-	for (int32_t i = 0; i < sw_v8_smi(length) + 1 && i < SW_V8_TABLE_MAX; i += 256)
-		(void) sw_memory_read(heap.memory,
-				      bytecode - 1 + (uint64_t) (heap.at->bytecode_data + i), &byte,
-				      1); /* kept, or not */
-	(void) sw_v8_bytecode_position(heap, bytecode, INT32_MAX);
-}
-
-/* What tells whether a position is that of a call. */
-static void maglev_touch(struct sw_v8_heap heap, uint64_t shared)
-{
-	uint64_t bytecode = sw_v8_shared_bytecode(heap, shared);
+	visitor->function(visitor->arg, shared);
+	uint64_t bytecode = code->kind == SW_V8_MAGLEV ? sw_v8_shared_bytecode(heap, shared) : 0;
 	if (bytecode != 0)
-		bytecode_touch(heap, bytecode);
+		visitor->bytecode(visitor->arg, bytecode);
 }
 
-static void baseline_touch(struct sw_v8_heap heap, const struct sw_v8_code *code)
+static void baseline_touch(struct sw_v8_heap heap, const struct sw_v8_code *code,
+			   const struct sw_v8_code_visitor *visitor)
 {
 	uint64_t bytecode, array;
 	if (sw_v8_word(heap, code->object, heap.at->code_positions, &array))
 		bytes_touch(heap, array);
 	if (sw_v8_object(heap, code->object, heap.at->code_deopt, heap.at->type_bytecode,
 			 &bytecode))
-		bytecode_touch(heap, bytecode);
+		visitor->bytecode(visitor->arg, bytecode);
 }
 
 void sw_v8_code_touch(struct sw_v8_heap heap, const struct sw_v8_code *code,
-		      void (*each)(void *arg, uint64_t shared), void *arg)
+		      const struct sw_v8_code_visitor *visitor)
 {
 	struct inlined inlined;
 	uint64_t word, position;
 	if (code->kind == SW_V8_BASELINE) {
-		baseline_touch(heap, code);
+		baseline_touch(heap, code, visitor);
 		return;
 	}
-	if (sw_v8_code_shared(heap, code, &word)) {
-		each(arg, word);
-		if (code->kind == SW_V8_MAGLEV)
-			maglev_touch(heap, word);
-	}
+	if (sw_v8_code_shared(heap, code, &word))
+		function_tell(heap, code, word, visitor);
 	if (!inlined_open(heap, code, &inlined))
 		return;
 	(void) is_exit(heap, code, 0);         /* only read */
 	(void) sw_v8_code_entered(heap, code); /* only read */
 	if (sw_v8_word(heap, code->object, heap.at->code_positions, &word))
 		bytes_touch(heap, word);
-	for (uint32_t i = 0; i < inlined.n; i++)
-		if (inlined_call(heap, &inlined, i, &position, &word)) {
-			each(arg, word);
-			if (code->kind == SW_V8_MAGLEV)
-				maglev_touch(heap, word);
-		}
+	for (uint32_t i = 0; i < inlined.n && !visitor->is_late(visitor->arg); i++)
+		if (inlined_call(heap, &inlined, i, &position, &word))
+			function_tell(heap, code, word, visitor);
 }
 
 /* The bytes of the bytecode at an offset, prefix included; 0: it is not known. */

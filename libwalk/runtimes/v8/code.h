@@ -39,7 +39,7 @@ uint64_t sw_v8_code_entered(struct sw_v8_heap heap, const struct sw_v8_code *cod
 /* One function of those that a place of compiled code executes. */
 struct sw_v8_level {
 	uint64_t shared;
-	int32_t position; /* in its source; -1: unknown */
+	int32_t position; /* in its source, see sw_v8_level_position(); -1: unknown */
 };
 
 /*
@@ -49,13 +49,26 @@ struct sw_v8_level {
 size_t sw_v8_code_levels(struct sw_v8_heap heap, const struct sw_v8_code *code, uint64_t pc,
 			 struct sw_v8_level ret[SW_V8_INLINED_MAX]);
 
+/* Its position, if that is the position of a call; -1: it is not, or it is not known. */
+int32_t sw_v8_level_position(struct sw_v8_heap heap, const struct sw_v8_code *code,
+			     const struct sw_v8_level *level);
+
 /* Whether other functions were compiled into it; true when that cannot be known. */
 bool sw_v8_code_has_inlined(struct sw_v8_heap heap, const struct sw_v8_code *code);
 
-/* Reads all that sw_v8_code_levels() may need, for memory that keeps what was read; calls each for the
- * functions that were compiled into it. */
+/* What is told of that which code leads to, each as often as it does. */
+struct sw_v8_code_visitor {
+	void (*function)(void *arg, uint64_t shared); /* compiled into it */
+	/* Its bytecodes and their positions say what the code executes. */
+	void (*bytecode)(void *arg, uint64_t bytecode);
+	bool (*is_late)(void *arg); /* no more is asked for */
+	void *arg;
+};
+
+/* Reads all of the code itself that sw_v8_code_levels() and sw_v8_baseline_offset() may need, for memory that
+ * keeps what was read; tells what else they need. */
 void sw_v8_code_touch(struct sw_v8_heap heap, const struct sw_v8_code *code,
-		      void (*each)(void *arg, uint64_t shared), void *arg);
+		      const struct sw_v8_code_visitor *visitor);
 
 /*
  * The bytecode that BASELINE code with a return address at pc executes, by sizes of bytecodes, for three

@@ -175,6 +175,7 @@ static void moved(struct flow *f, struct sw_v8_state *s, const struct sw_insn *i
 		break;
 	case SW_INSN_SP_ADD: offset_add(s, -i->value); break;
 	case SW_INSN_SP_LOST:
+	case SW_INSN_SP_FROM_REG:
 		if (s->place != SW_V8_PLACE_FRAME)
 			sp_lost(f, s, at + i->length);
 		break;

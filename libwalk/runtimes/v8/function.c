@@ -17,7 +17,6 @@ enum {
 	FLAG_OWN_VARIABLE = 12, /* two bits */
 	FLAG_INFERRED_NAME = 14,
 	DEBUG_INFO_SCRIPT = 24,
-	SHARED_DATA = 8,
 	INTERPRETER_DATA_BYTECODE = 8,
 	SCRIPT_SOURCE = 8,
 	SCRIPT_NAME = 16,
@@ -39,7 +38,7 @@ bool sw_v8_shared_of(struct sw_v8_heap heap, uint64_t function, uint64_t *ret)
 uint64_t sw_v8_shared_bytecode(struct sw_v8_heap heap, uint64_t shared)
 {
 	uint64_t data, bytecode;
-	if (!sw_v8_word(heap, shared, SHARED_DATA, &data))
+	if (!sw_v8_word(heap, shared, SW_V8_SHARED_DATA, &data))
 		return 0;
 	if (sw_v8_has_type(heap, data, heap.at->type_code) &&
 	    !sw_v8_word(heap, data, heap.at->code_deopt, &data))

@@ -70,14 +70,13 @@ static bool interpreted_read(struct sw_v8 *v8, const struct sw_cursor *c, struct
 static bool baseline_entered(struct sw_v8 *v8, const struct sw_cursor *c,
 			     const struct sw_v8_code *code, uint64_t *ret)
 {
-	enum { SHARED_DATA = 8 };
 	uint64_t function = 0, data;
 	if (c->regs.sp_avma == v8->unset_sp)
 		function = v8->unset_function;
 	else if (!sw_regs_get(&c->regs, SW_X86_64_RDI, &function))
 		return false;
 	return sw_v8_shared_of(v8->heap, function, ret) &&
-	       sw_v8_word(v8->heap, *ret, SHARED_DATA, &data) && data == code->object;
+	       sw_v8_word(v8->heap, *ret, SW_V8_SHARED_DATA, &data) && data == code->object;
 }
 
 /* [rbp - 8] has the type of a frame of WebAssembly, [rbp - 16] the instance that it belongs to; when it is
@@ -208,8 +207,8 @@ static uint32_t line_of(struct sw_v8 *v8, uint64_t script, int32_t position)
 	return line != 0 && is_unchanged(v8, script) ? line : 0;
 }
 
-static int function_describe(struct sw_v8 *v8, const struct sw_v8_level *level,
-			     struct sw_description *ret)
+static int function_describe(struct sw_v8 *v8, const struct sw_v8_code *code,
+			     const struct sw_v8_level *level, struct sw_description *ret)
 {
 	struct sw_v8_function function;
 	if (!sw_v8_function_read(v8->heap, level->shared, &function)) {
@@ -219,7 +218,8 @@ static int function_describe(struct sw_v8 *v8, const struct sw_v8_level *level,
 	(void) snprintf(ret->function, sizeof(ret->function), "%s", function.name); /* fits */
 	(void) snprintf(ret->file, sizeof(ret->file), "%s", function.file);
 	if (function.script != 0)
-		ret->line = line_of(v8, function.script, level->position);
+		ret->line =
+			line_of(v8, function.script, sw_v8_level_position(v8->heap, code, level));
 	return 1;
 }
 
@@ -291,22 +291,35 @@ bool sw_v8_is_wasm(const struct sw_v8 *v8, uint64_t cookie)
 	return cookie != 0 && cookie <= v8->n_frames && v8->frames[cookie - 1].wasm.object != 0;
 }
 
+/* The bytecode that an interpreted or baseline frame executes; false: it has none, or it is not known. */
+static bool bytecode_at(struct sw_v8 *v8, const struct sw_v8_frame *f, uint64_t *ret_bytecode,
+			int32_t *ret_offset)
+{
+	uint64_t bytecode = f->bytecode;
+	int32_t offset = f->offset;
+	if (f->code.kind == SW_V8_BASELINE)
+		offset = sw_v8_baseline_offset(v8->heap, &f->code, f->pc + f->exact,
+					       v8->program->sizes, &bytecode);
+	if (bytecode == 0 || offset < 0)
+		return false;
+	*ret_bytecode = bytecode;
+	*ret_offset = offset;
+	return true;
+}
+
 /* The functions that a frame executes, innermost first; at least one. */
 static size_t levels_of(struct sw_v8 *v8, const struct sw_v8_frame *frame,
 			struct sw_v8_level ret[SW_V8_INLINED_MAX])
 {
+	uint64_t bytecode;
+	int32_t offset;
 	size_t n = 0;
 	if (frame->code.kind >= SW_V8_MAGLEV && !frame->exact)
 		n = sw_v8_code_levels(v8->heap, &frame->code, frame->pc, ret);
 	if (n > 0)
 		return n;
 	ret[0] = (struct sw_v8_level){frame->shared, -1};
-	uint64_t bytecode = frame->bytecode;
-	int32_t offset = frame->offset;
-	if (frame->code.kind == SW_V8_BASELINE)
-		offset = sw_v8_baseline_offset(v8->heap, &frame->code, frame->pc + frame->exact,
-					       v8->program->sizes, &bytecode);
-	if (bytecode != 0)
+	if (bytecode_at(v8, frame, &bytecode, &offset))
 		ret[0].position = sw_v8_bytecode_position(v8->heap, bytecode, offset);
 	return 1;
 }
@@ -345,7 +358,7 @@ int sw_v8_describe(struct sw_v8 *v8, const struct sw_frame *frame, size_t level,
 		return 0;
 	if (level == n - 1)
 		ret->start_avma = f->code.start_avma;
-	return function_describe(v8, &levels[level], ret);
+	return function_describe(v8, &f->code, &levels[level], ret);
 }
 
 /* ---- explain ------------------------------------------------------------------------------- */
@@ -392,18 +405,6 @@ void sw_v8_explain(struct sw_v8 *v8, uint64_t avma, struct sw_text *text)
 							       : "");
 }
 
-/* The bytecode that an interpreted or baseline frame executes; false: it has none, or it is not known. */
-static bool bytecode_at(struct sw_v8 *v8, const struct sw_v8_frame *f, uint64_t *ret_bytecode,
-			int32_t *ret_offset)
-{
-	*ret_bytecode = f->bytecode;
-	*ret_offset = f->offset;
-	if (f->code.kind == SW_V8_BASELINE)
-		*ret_offset = sw_v8_baseline_offset(v8->heap, &f->code, f->pc + f->exact,
-						    v8->program->sizes, ret_bytecode);
-	return *ret_bytecode != 0 && *ret_offset >= 0;
-}
-
 void sw_v8_explain_frame(struct sw_v8 *v8, const struct sw_frame *frame, struct sw_text *text)
 {
 	static const char *const tiers[] = {"Ignition", "Sparkplug", "Maglev", "TurboFan"};
@@ -431,7 +432,8 @@ void sw_v8_explain_frame(struct sw_v8 *v8, const struct sw_frame *frame, struct 
 	size_t n = levels_of(v8, f, levels);
 	for (size_t i = 0; i < n; i++) {
 		d = (struct sw_description){0};
-		(void) function_describe(v8, &levels[i], &d); /* without a name it says so */
+		/* Without a name it says so. */
+		(void) function_describe(v8, &f->code, &levels[i], &d);
 		sw_text_printf(text, "function %s", d.function);
 		if (d.line != 0)
 			sw_text_printf(text, " at %s:%" PRIu32, d.file, d.line);

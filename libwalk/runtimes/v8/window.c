@@ -13,6 +13,7 @@
 #include "runtimes/v8/code.h"
 #include "runtimes/v8/flow.h"
 #include "runtimes/v8/function.h"
+#include "runtimes/v8/positions.h"
 #include "runtimes/v8/wasm.h"
 #include "snapshot/snapshot.h"
 
@@ -40,6 +41,7 @@ enum seen_as {
 	SEEN_SHARED,
 	SEEN_SCRIPT,
 	SEEN_BYTECODE,
+	SEEN_WHOLE_BYTECODE,
 	SEEN_INSTANCE,
 };
 
@@ -64,8 +66,9 @@ static bool is_new(struct sw_v8_window *w, uint64_t avma, enum seen_as as)
 	return true;
 }
 
-static bool is_late(struct sw_v8_window *w)
+static bool is_late(void *arg)
 {
+	struct sw_v8_window *w = arg;
 	bool late = sw_capture_is_late(w->capture);
 	if (late)
 		w->short_why = "there was no time to copy what leads to them";
@@ -117,7 +120,7 @@ static void shared_copy(void *arg, uint64_t shared)
 	if (!is_new(w, shared, SEEN_SHARED) ||
 	    !sw_v8_function_read(window_heap(w), shared, &w->function))
 		return;
-	(void) sw_v8_word(window_heap(w), shared, 8, &word); /* its code: only read */
+	(void) sw_v8_word(window_heap(w), shared, SW_V8_SHARED_DATA, &word); /* only read */
 	if (w->function.script != 0)
 		script_copy(w, w->function.script);
 }
@@ -128,6 +131,23 @@ static void bytecode_copy(struct sw_v8_window *w, uint64_t bytecode)
 	    sw_v8_has_type(window_heap(w), bytecode, w->at.type_bytecode))
 		/* As far as it goes: the whole table is read on the way to its end. */
 		(void) sw_v8_bytecode_position(window_heap(w), bytecode, INT32_MAX);
+}
+
+/* With the bytecodes themselves. */
+static void whole_bytecode_copy(void *arg, uint64_t bytecode)
+{
+	struct sw_v8_window *w = arg;
+	struct sw_v8_heap heap = window_heap(w);
+	uint64_t length, avma = bytecode - 1 + (uint64_t) w->at.bytecode_data;
+	uint8_t byte;
+	bytecode_copy(w, bytecode);
+	if (!is_new(w, bytecode, SEEN_WHOLE_BYTECODE) || !sw_v8_word(heap, bytecode, 8, &length) ||
+	    !sw_v8_is_smi(length) || sw_v8_smi(length) < 0)
+		return;
+	uint64_t n = (uint64_t) sw_v8_smi(length) + 1; /* what reads it takes two bytes */
+	for (uint64_t i = 0; i < n && i < SW_V8_TABLE_MAX && !is_late(w);
+	     i += SW_V8_WINDOW_BLOCK_BYTES - (avma + i) % SW_V8_WINDOW_BLOCK_BYTES)
+		(void) sw_memory_read(heap.memory, avma + i, &byte, 1); /* kept, or not */
 }
 
 static bool wasm_copy(struct sw_v8_window *w, uint64_t pc, bool exact)
@@ -159,7 +179,11 @@ static void instance_copy(struct sw_v8_window *w, uint64_t instance)
 				    sizeof(w->function.file)); /* only read */
 }
 
-/* Pages of V8's heap begin with a header. C++ code has the addresses of pages on its stack. */
+/*
+ * C++ code has the addresses of pages of V8's heap on its stack. They begin with a header: no call returns
+ * there. Not so where a page is made of several, for one object: the Code of such a return address is not copied,
+ * and its frame has no name. Nor in code of WebAssembly, which is no object.
+ */
 static bool is_page(uint64_t avma)
 {
 	return avma % SW_V8_WINDOW_PAGE_BYTES == 0;
@@ -169,7 +193,8 @@ static void code_copy(struct sw_v8_window *w, uint64_t pc, bool exact, bool like
 {
 	bool far = likely && w->misses < SW_V8_WINDOW_MISSES_MAX;
 	struct sw_v8_code code;
-	if (is_page(pc) || !is_new(w, pc, SEEN_RETURN) || is_late(w) || wasm_copy(w, pc, exact))
+	if (!is_new(w, pc, SEEN_RETURN) || is_late(w) || wasm_copy(w, pc, exact) ||
+	    (!exact && is_page(pc)))
 		return;
 	if (!sw_v8_code_find_near(window_heap(w), pc + exact,
 				  far ? SW_V8_WINDOW_CODE_FAR : SW_V8_WINDOW_CODE_NEAR, &code)) {
@@ -181,8 +206,9 @@ static void code_copy(struct sw_v8_window *w, uint64_t pc, bool exact, bool like
 			  code.end_avma - code.start_avma < SW_V8_FLOW_BYTES
 				  ? code.end_avma - code.start_avma
 				  : SW_V8_FLOW_BYTES);
+	const struct sw_v8_code_visitor visitor = {shared_copy, whole_bytecode_copy, is_late, w};
 	if (code.kind >= SW_V8_BASELINE && is_new(w, code.object, SEEN_CODE))
-		sw_v8_code_touch(window_heap(w), &code, shared_copy, w);
+		sw_v8_code_touch(window_heap(w), &code, &visitor);
 }
 
 /* A chain may have many promises that no function awaits. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "walk_case.h"
+#include "walk/explain.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -117,13 +118,114 @@ static void test_i386(void **state)
 	fake_snapshot_destroy(snap);
 }
 
+/* ---- what threads execute, by a runtime that owns all code of no file ----------------------- */
+
+static size_t n_steps;
+
+static bool made_probe(const struct sw_snapshot *snap)
+{
+	(void) snap;
+	return true;
+}
+
+static int made_open(const struct sw_snapshot *snap, void *found, void **ret_state)
+{
+	(void) snap;
+	(void) found;
+	*ret_state = &n_steps;
+	return 0;
+}
+
+static void made_close(void *state)
+{
+	(void) state;
+}
+
+static enum sw_step made_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
+{
+	(void) cursor;
+	(void) ret;
+	++*(size_t *) state;
+	return SW_STEP_DECLINE;
+}
+
+static bool made_owns(void *state, const struct sw_cursor *cursor, uint64_t *ret_cookie)
+{
+	(void) state;
+	(void) cursor;
+	*ret_cookie = 7;
+	return true;
+}
+
+static int made_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
+{
+	(void) state;
+	(void) frame;
+	(void) ret;
+	return 0;
+}
+
+static void made_explain_frame(void *state, const struct sw_frame *frame, struct sw_text *text)
+{
+	(void) state;
+	sw_text_printf(text, "number %d\n", (int) frame->cookie);
+}
+
+static void made_explains(struct sw_snapshot *snap, int64_t deadline_ns, uint64_t avma,
+			  const char *expected)
+{
+	static const struct sw_runtime_ops made = {.name = "made",
+						   .kind = "made",
+						   .trust = SW_TRUST_RUNTIME,
+						   .weak_trust = SW_TRUST_RUNTIME,
+						   .kinds = SW_CODE_ANON,
+						   .probe = made_probe,
+						   .open = made_open,
+						   .close = made_close,
+						   .step = made_step,
+						   .owns = made_owns,
+						   .names = made_names,
+						   .explain_frame = made_explain_frame};
+	static const struct sw_runtime_ops *const runtimes[] = {&made};
+	static const struct sw_tables tables = {.runtimes = runtimes, .n_runtimes = 1};
+	char *text = NULL;
+	n_steps = 0;
+	assert_int_equal(sw_explain_with(snap, &tables, deadline_ns, avma, &text, NULL), 0);
+	const char *behind = strstr(text, "(anonymous)\n");
+	assert_string_equal(behind != NULL ? behind : "", expected);
+	free(text);
+}
+
+/* Threads are walked where the address may be that of a frame which is explained, and until it is late. */
+static void test_frames(void **state)
+{
+	(void) state;
+	enum { MADE = 0x8000 };
+	static const uint64_t words[] = {0, 0};
+	static const uint8_t code[0x20];
+	struct sw_snapshot *snap = fake_snapshot_create();
+	walk_module(snap, BIAS, &(struct image_parts){.code = code, .n_code = sizeof(code)});
+	(void) fake_snapshot_map(snap, MADE, MADE + 0x1000, "r-xp", "");
+	(void) fake_snapshot_stack(snap, 5, MADE + 4, words, SW_ARRAY_SIZE(words));
+	fake_snapshot_finish(snap);
+	made_explains(snap, 0, MADE + 4, "(anonymous)\nmade: thread 5, frame 0:\nmade: number 7\n");
+	assert_int_equal(n_steps, 1);
+	made_explains(
+		snap, 1, MADE + 4,
+		"(anonymous)\nmade: thread 5, frame 0:\nmade: number 7\n"
+		"frames: 1 threads were not walked to their end: the time limit was reached\n");
+	assert_int_equal(n_steps, 0);
+	made_explains(snap, 0, CODE + 4, "");
+	assert_int_equal(n_steps, 0);
+	fake_snapshot_destroy(snap);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_with_table),
-		cmocka_unit_test(test_without_table),
-		cmocka_unit_test(test_no_code),
-		cmocka_unit_test(test_i386),
+		cmocka_unit_test(test_with_table), cmocka_unit_test(test_without_table),
+		cmocka_unit_test(test_no_code),    cmocka_unit_test(test_i386),
+		cmocka_unit_test(test_frames),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

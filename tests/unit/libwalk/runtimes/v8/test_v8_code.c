@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* runtimes/v8/code: which call of its source compiled code executes. */
 #include "runtimes/v8/code.h"
+#include "runtimes/v8/function.h"
 #include "v8_heap.h"
 
 #include <setjmp.h>
@@ -13,7 +14,6 @@ enum {
 	TYPE_BYTECODE = 200,
 	TYPE_CODE = 201,
 	TYPE_ARRAY = 180,
-	SHARED_DATA = 8,
 	LITERALS = 3,
 	SHARED = 7,
 	POSITIONS = 8, /* then where the instructions of exits begin */
@@ -104,7 +104,7 @@ static int32_t position(void)
 					   levels),
 			 1);
 	assert_int_equal(levels[0].shared, shared);
-	return levels[0].position;
+	return sw_v8_level_position(v8_heap(&layout), &code, &levels[0]);
 }
 
 static int setup(void **state)
@@ -113,7 +113,7 @@ static int setup(void **state)
 	v8_heap_reset();
 	shared = v8_make(TYPE_SHARED, 64);
 	bytecode = v8_make(TYPE_BYTECODE, 128);
-	v8_put(shared, SHARED_DATA, bytecode);
+	v8_put(shared, SW_V8_SHARED_DATA, bytecode);
 	v8_put(bytecode, 8, v8_smi(16));
 	v8_put(bytecode, BYTECODE_POSITIONS, make_table(0, CALL, 4, LOOP));
 	at(bytecode)[BYTECODE_DATA] = 0x62;
@@ -149,8 +149,84 @@ static void test_no_bytecode(void **state)
 {
 	(void) state;
 	make_code(SW_V8_MAGLEV, CALL);
-	v8_put(shared, SHARED_DATA, v8_smi(1));
+	v8_put(shared, SW_V8_SHARED_DATA, v8_smi(1));
 	assert_int_equal(position(), -1);
+}
+
+/* Which functions they are is known without a look at bytecode. */
+static void test_levels_alone(void **state)
+{
+	(void) state;
+	struct sw_v8_level levels[SW_V8_INLINED_MAX];
+	make_code(SW_V8_MAGLEV, LOOP);
+	assert_int_equal(sw_v8_code_levels(v8_heap(&layout), &code, code.start_avma + CALL_AT + 5,
+					   levels),
+			 1);
+	assert_int_equal(levels[0].position, LOOP);
+}
+
+/* A table whose end was not copied: the jump back may stand there. */
+static void test_table_cut(void **state)
+{
+	(void) state;
+	enum { TABLE = 1024, COPIED = 512 };
+	make_code(SW_V8_MAGLEV, CALL);
+	uint64_t used = v8_make(TYPE_ARRAY, 0) - 1;
+	(void) v8_make(TYPE_ARRAY, V8_HEAP + V8_HEAP_BYTES - COPIED - used - 64);
+	uint64_t table = v8_make(TYPE_ARRAY, 64);
+	v8_put(table, 8, v8_smi(TABLE));
+	memset(at(table) + 16, 2, V8_HEAP + V8_HEAP_BYTES - (table - 1) - 16);
+	v8_put(bytecode, BYTECODE_POSITIONS, table);
+	assert_int_equal(position(), -1);
+	v8_put(table, 8, v8_smi(COPIED / 2));
+	assert_int_equal(position(), CALL);
+}
+
+static size_t n_functions, n_bytecodes, n_functions_max;
+
+static void function_count(void *arg, uint64_t object)
+{
+	(void) arg;
+	assert_int_equal(object, shared);
+	n_functions++;
+}
+
+static void bytecode_count(void *arg, uint64_t object)
+{
+	(void) arg;
+	assert_int_equal(object, bytecode);
+	n_bytecodes++;
+}
+
+static bool is_enough(void *arg)
+{
+	(void) arg;
+	return n_functions >= n_functions_max;
+}
+
+/* What was compiled into code is told until it is late, of Maglev with the bytecode. */
+static void test_touch(void **state)
+{
+	(void) state;
+	enum { INLINED = 8 };
+	static const struct sw_v8_code_visitor visitor = {function_count, bytecode_count, is_enough,
+							  NULL};
+	static const enum sw_v8_kind kinds[] = {SW_V8_MAGLEV, SW_V8_TURBOFAN};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(kinds); i++) {
+		uint64_t data, literals = make_array(1), inlined = v8_make(TYPE_ARRAY, 256);
+		make_code(kinds[i], CALL);
+		memcpy(&data, at(code.object) + CODE_DEOPT, sizeof(data));
+		v8_put(literals, 16, shared);
+		v8_put(inlined, 8, v8_smi(16 * INLINED)); /* each of them literal 0 */
+		v8_put(data, 16 + 8 * LITERALS, literals);
+		v8_put(data, 16 + 8 * POSITIONS, inlined);
+		for (n_functions_max = 3; n_functions_max < 20; n_functions_max += 10) {
+			n_functions = n_bytecodes = 0;
+			sw_v8_code_touch(v8_heap(&layout), &code, &visitor);
+			assert_int_equal(n_functions, n_functions_max == 3 ? 3 : 1 + INLINED);
+			assert_int_equal(n_bytecodes, kinds[i] == SW_V8_MAGLEV ? n_functions : 0);
+		}
+	}
 }
 
 int main(void)
@@ -159,6 +235,9 @@ int main(void)
 		cmocka_unit_test_setup(test_call, setup),
 		cmocka_unit_test_setup(test_jump_back, setup),
 		cmocka_unit_test_setup(test_no_bytecode, setup),
+		cmocka_unit_test_setup(test_levels_alone, setup),
+		cmocka_unit_test_setup(test_table_cut, setup),
+		cmocka_unit_test_setup(test_touch, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

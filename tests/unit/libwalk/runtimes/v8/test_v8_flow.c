@@ -51,6 +51,17 @@ static void test_function(void **state)
 	assert_int_equal(at(code, sizeof(code), 6).place, SW_V8_PLACE_UNKNOWN); /* in the middle */
 }
 
+/* push %rax; lea 8(%rbx), %rsp; ret: where the return address is then is not known. */
+static void test_sp_of_register(void **state)
+{
+	(void) state;
+	static const uint8_t code[] = {0x50, 0x48, 0x8d, 0x63, 0x08, 0xc3};
+	struct sw_v8_state s = at(code, sizeof(code), 1);
+	assert_int_equal(s.place, SW_V8_PLACE_STACK);
+	assert_int_equal(s.offset, 8);
+	assert_int_equal(at(code, sizeof(code), 5).place, SW_V8_PLACE_UNKNOWN);
+}
+
 /* push %rax; push %rcx; pop %rcx; ret: words of its own above the return address. */
 static void test_frameless(void **state)
 {
@@ -177,10 +188,11 @@ static void test_entry_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_function), cmocka_unit_test(test_frameless),
-		cmocka_unit_test(test_entered),  cmocka_unit_test(test_prologue),
-		cmocka_unit_test(test_moved),    cmocka_unit_test(test_framed_entry),
-		cmocka_unit_test(test_copying),  cmocka_unit_test(test_entry_words),
+		cmocka_unit_test(test_function),       cmocka_unit_test(test_frameless),
+		cmocka_unit_test(test_entered),        cmocka_unit_test(test_prologue),
+		cmocka_unit_test(test_moved),          cmocka_unit_test(test_framed_entry),
+		cmocka_unit_test(test_copying),        cmocka_unit_test(test_entry_words),
+		cmocka_unit_test(test_sp_of_register),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* runtimes/v8/names: frames of made code, of which what says what it is was copied or not. */
 #include "runtimes/v8/names.h"
+#include "runtimes/v8/function.h"
 #include "arch/arch.h"
 #include "v8_heap.h"
 
@@ -16,12 +17,14 @@ enum {
 	TYPE_SCOPE = 265,
 	TYPE_BYTECODE = 200,
 	TYPE_CODE = 201,
+	TYPE_SCRIPT = 167,
+	TYPE_ARRAY = 180,
+	JUMP_LOOP = 0x92,
 	STACK = 0x700000,
 	CODE_PAGE = 0x900000,
 	RBP = 16, /* a word of the stack */
 	NODE = 0xa00000,
 	N_WORDS = 32,
-	SHARED_DATA = 8,
 };
 
 static const uint8_t blob[0x1000];
@@ -37,6 +40,19 @@ static const struct sw_v8_program program = {
 	       .type_shared = TYPE_SHARED,
 	       .type_bytecode = TYPE_BYTECODE,
 	       .type_code = TYPE_CODE,
+	       .type_script = TYPE_SCRIPT,
+	       .type_debug_info = SW_V8_NONE,
+	       .type_wrapper = SW_V8_NONE,
+	       .awaits.type_interpreter_data = SW_V8_NONE,
+	       .shared_name = 16,
+	       .shared_script = 32,
+	       .bytecode_positions = 24,
+	       .jump_loop = JUMP_LOOP,
+	       .code_deopt = 8,
+	       .code_positions = 16,
+	       .deopt_literals = 3,
+	       .deopt_shared = 7,
+	       .deopt_positions = 8,
 	       .function_shared = 24,
 	       .bytecode_data = 54,
 	       .kind_baseline = 11,
@@ -154,7 +170,7 @@ static void test_entered(void **state)
 	(void) state;
 	uint64_t object = make_code(11);
 	words[RBP - 2] = 0;
-	v8_put(shared, SHARED_DATA, object);
+	v8_put(shared, SW_V8_SHARED_DATA, object);
 	v8.unset_sp = STACK;
 	v8.unset_function = function;
 	const struct sw_v8_frame *f = owned();
@@ -162,7 +178,7 @@ static void test_entered(void **state)
 	assert_int_equal(f->code.object, object);
 	/* Of another function it is nothing. */
 	uint64_t cookie;
-	v8_put(shared, SHARED_DATA, shared);
+	v8_put(shared, SW_V8_SHARED_DATA, shared);
 	assert_false(sw_v8_owns(&v8, &cursor, &cookie));
 }
 
@@ -181,6 +197,64 @@ static void test_unreadable(void **state)
 	assert_true(sw_v8_is_internal(&v8, &cursor));
 }
 
+static uint64_t make_bytes(const uint8_t *bytes, size_t n)
+{
+	uint64_t array = v8_make(TYPE_ARRAY, 16 + n);
+	v8_put(array, 8, v8_smi((int32_t) n));
+	memcpy(v8_heap_bytes + (array - 1 + 16 - V8_HEAP), bytes, n);
+	return array;
+}
+
+static uint64_t make_smis(const int32_t *values, int32_t n)
+{
+	uint64_t array = v8_make(TYPE_ARRAY, 16 + 8 * (uint64_t) n);
+	v8_put(array, 8, v8_smi(n));
+	for (int32_t i = 0; i < n; i++)
+		v8_put(array, 16 + 8 * (uint64_t) i, v8_smi(values[i]));
+	return array;
+}
+
+/* The line of compiled code's only call, by its table of positions. */
+static uint32_t line_in(enum sw_v8_kind kind, const uint8_t positions[2])
+{
+	enum { CALL_AT = 16, CALL_BYTES = 5, DATA = 16 };
+	static const int32_t data[10] = {[9] = 64};
+	uint64_t object = make_code(0), deopt = make_smis(data, SW_ARRAY_SIZE(data));
+	v8_put(object, 8, deopt);
+	v8_put(object, 16, make_bytes(positions, 2));
+	v8_put(deopt, DATA + 8 * 3, make_smis(data, 1));
+	v8_put(deopt, DATA + 8 * 7, shared);
+	v8_put(deopt, DATA + 8 * 8, make_bytes(positions, 0));
+	code[0x100 + CALL_AT] = 0xe8;
+	const struct sw_v8_frame f = {.shared = shared,
+				      .code = {object, CODE_PAGE + 0x100, CODE_PAGE + 0x300, kind},
+				      .pc = CODE_PAGE + 0x100 + CALL_AT + CALL_BYTES};
+	const struct sw_frame frame = {.cookie = sw_v8_frame_keep(&v8, &f)};
+	struct sw_description d = {0};
+	assert_int_equal(sw_v8_describe(&v8, &frame, 0, &d), 1);
+	assert_string_equal(d.function, "(anonymous)");
+	return d.line;
+}
+
+/* A position of Maglev's that is that of a jump back is not the call's. */
+static void test_line_of_jump_back(void **state)
+{
+	(void) state;
+	/* Deltas of offset and of position, twice as they are: at 16 position 3 or 12; 0 has 3, 4 has 12. */
+	static const uint8_t call[] = {34, 16}, jump[] = {34, 52}, both[] = {2, 16, 8, 36};
+	static const int32_t ends[] = {5, 20, 40};
+	uint64_t script = v8_make(TYPE_SCRIPT, 64), bytecode = words[RBP - 4];
+	v8_put(script, 56, make_smis(ends, SW_ARRAY_SIZE(ends)));
+	v8_put(shared, 16, v8_smi(0)); /* without a name */
+	v8_put(shared, 32, script);
+	v8_put(shared, SW_V8_SHARED_DATA, bytecode);
+	v8_put(bytecode, 24, make_bytes(both, sizeof(both)));
+	v8_heap_bytes[bytecode - 1 + 54 + 4 - V8_HEAP] = JUMP_LOOP;
+	assert_int_equal(line_in(SW_V8_MAGLEV, call), 1);
+	assert_int_equal(line_in(SW_V8_MAGLEV, jump), 0);
+	assert_int_equal(line_in(SW_V8_TURBOFAN, jump), 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +262,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_interpreted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_entered, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_line_of_jump_back, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

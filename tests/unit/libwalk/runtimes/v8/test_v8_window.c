@@ -21,10 +21,20 @@ enum {
 	TYPE_ASYNC = 2106,
 	TYPE_PROMISE = 2063,
 	TYPE_REACTION = 163,
+	TYPE_ARRAY = 180,
 	EXECUTES = -2,
 	STACK = 0x700000,
 	STACK_END = 0x701000,
 	CODE_PAGE = 0x900000,
+	/* Of Code and what it leads to. */
+	CODE_SIZE = 24,
+	CODE_FLAGS = 28,
+	CODE_DEOPT = 8,
+	CODE_POSITIONS = 16,
+	LITERALS = 3,
+	SHARED = 7,
+	POSITIONS = 8,
+	MAGLEV = 12,
 	N_WORDS = (STACK_END - STACK) / 8,
 };
 
@@ -43,10 +53,29 @@ static const struct sw_v8_layout layout = {
 	.shared_script = 32,
 	.bytecode_data = 54,
 	.bytecode_positions = 32,
+	.code_size = CODE_SIZE,
+	.code_flags = CODE_FLAGS,
+	.code_deopt = CODE_DEOPT,
+	.code_positions = CODE_POSITIONS,
+	.kind_baseline = MAGLEV - 1,
+	.deopt_literals = LITERALS,
+	.deopt_shared = SHARED,
+	.deopt_positions = POSITIONS,
+	.wasm = {.state_ranges = 72,
+		 .state_wrappers = SW_V8_NONE,
+		 .module_codes = 16,
+		 .code_meta = 16,
+		 .code_sizes = 24,
+		 .code_protected = 40,
+		 .code_index = 44,
+		 .code_flags = 80,
+		 .kind_bits = 2,
+		 .kind_jumps = 3},
 	.code_start = SW_V8_NONE,
 	.header_code = SW_V8_NONE,
 	.frame_wasm = 4,
 	.awaits = {.type_function = TYPE_ASYNC,
+		   .type_interpreter_data = SW_V8_NONE,
 		   .type_promise = TYPE_PROMISE,
 		   .type_reaction = TYPE_REACTION,
 		   .reaction_next = 8,
@@ -226,6 +255,118 @@ static void test_pages(void **state)
 	assert_int_equal(window.misses, 2);
 }
 
+/* Code of WebAssembly is no object: its calls return to any address. */
+static void test_page_of_wasm(void **state)
+{
+	(void) state;
+	const uint64_t page =
+		CODE_PAGE + SW_V8_WINDOW_PAGE_BYTES - CODE_PAGE % SW_V8_WINDOW_PAGE_BYTES;
+	uint64_t variable = v8_make(TYPE_SCOPE, 16), wasm = v8_make(TYPE_SCOPE, 128);
+	uint64_t module = v8_make(TYPE_SCOPE, 64), range = v8_make(TYPE_SCOPE, 64);
+	uint64_t node = v8_make(TYPE_SCOPE, 64);
+	(void) v8_make(TYPE_SCOPE, SW_V8_WINDOW_BLOCK_BYTES);
+	uint64_t code = v8_make(TYPE_SCOPE, 2 * SW_V8_WINDOW_BLOCK_BYTES);
+	window.ranges[0].end_avma = page + SW_V8_WINDOW_PAGE_BYTES;
+	window.wasm_state_avma = variable - 1;
+	v8_put(variable, 0, wasm - 1);
+	v8_put(wasm, 72 + 8, range - 1);
+	v8_put(range, 32, page - 0x100);
+	v8_put(range, 40, page + 0x100);
+	v8_put(range, 48, module - 1);
+	v8_put(module, 16 + 8, node - 1);
+	v8_put(node, 32, page - 0x100);
+	v8_put(node, 40, code - 1);
+	v8_put(code, 0, module - 1);
+	v8_put(code, 8, page - 0x100);
+	v8_put(code, 24, 0x200);
+	words[32] = STACK + 8 * 64;
+	words[33] = page;
+	assert_int_equal(sw_v8_in_window(&capture), 0);
+	assert_true(was_copied(code));
+}
+
+/* Maglev code into which one function was compiled so many times, and its return address on the stack. */
+static uint64_t put_maglev(uint64_t inlined_function, size_t times)
+{
+	enum { INSTRUCTIONS = 256, HEADER = 128 };
+	uint64_t data = v8_make(TYPE_ARRAY, 16 + 8 * (POSITIONS + 2));
+	uint64_t literals = v8_make(TYPE_ARRAY, 24), none = v8_make(TYPE_ARRAY, 16);
+	uint64_t inlined = v8_make(TYPE_ARRAY, 16 + 16 * times);
+	uint64_t code = v8_make(TYPE_CODE, 0);
+	(void) v8_make(TYPE_ARRAY, (uint64_t) (-(int64_t) (code - 1 + 32) & 63));
+	code = v8_make(TYPE_CODE, HEADER + INSTRUCTIONS);
+	assert_int_equal((code - 1) % 64, 0);
+	v8_put(literals, 8, v8_smi(1));
+	v8_put(literals, 16, inlined_function);
+	v8_put(inlined, 8, v8_smi(16 * (int32_t) times));
+	v8_put(data, 8, v8_smi(POSITIONS + 2));
+	v8_put(data, 16 + 8 * LITERALS, literals);
+	v8_put(data, 16 + 8 * SHARED, inlined_function);
+	v8_put(data, 16 + 8 * POSITIONS, inlined);
+	v8_put(code, CODE_DEOPT, data);
+	v8_put(code, CODE_POSITIONS, none);
+	v8_put(code, CODE_SIZE, (uint64_t) MAGLEV << 32 | INSTRUCTIONS);
+	window.ranges[window.n_ranges++] =
+		(struct sw_v8_range){V8_HEAP, V8_HEAP + V8_HEAP_BYTES, .made = true};
+	words[32] = STACK + 8 * 64;
+	words[33] = code - 1 + HEADER + 64;
+	return code;
+}
+
+/* A function with bytecode, which begins 128 bytes before the end of a block, with its header. */
+static uint64_t make_compiled(int32_t length, uint64_t *ret_bytecode)
+{
+	uint64_t shared = v8_make(TYPE_SHARED, 64), table = v8_make(TYPE_ARRAY, 32);
+	(void) v8_make(TYPE_ARRAY, 2 * SW_V8_WINDOW_BLOCK_BYTES);
+	uint64_t next = v8_make(TYPE_ARRAY, 0) - 1 + 32;
+	(void) v8_make(TYPE_ARRAY,
+		       2 * SW_V8_WINDOW_BLOCK_BYTES - next % SW_V8_WINDOW_BLOCK_BYTES - 128);
+	uint64_t bytecode = v8_make(TYPE_BYTECODE, 54 + (uint64_t) length + 1);
+	(void) v8_make(TYPE_ARRAY, SW_V8_WINDOW_CODE_NEAR); /* not read with code behind it */
+	v8_put(shared, 8, bytecode);
+	v8_put(bytecode, 8, v8_smi(length));
+	v8_put(bytecode, 32, table);
+	*ret_bytecode = bytecode;
+	return shared;
+}
+
+/* All bytes of the bytecode of what was compiled into it, which say what a position is that of. */
+static void test_maglev(void **state)
+{
+	(void) state;
+	enum { LENGTH = 100 };
+	uint64_t bytecode, shared = make_compiled(LENGTH, &bytecode);
+	uint64_t code = put_maglev(shared, 1);
+	assert_int_not_equal((bytecode - 1 + 54) / SW_V8_WINDOW_BLOCK_BYTES,
+			     (bytecode - 1 + 54 + LENGTH) / SW_V8_WINDOW_BLOCK_BYTES);
+	assert_int_equal(sw_v8_in_window(&capture), 0);
+	assert_true(was_copied(code));
+	assert_true(was_copied(shared));
+	assert_true(was_copied(bytecode));
+	assert_true(was_copied(bytecode + 54 + LENGTH));
+	assert_null(window.short_why);
+}
+
+/* However often it was compiled into it, its bytecode is looked at once, and the clock each time. */
+static void test_maglev_many(void **state)
+{
+	(void) state;
+	enum { LENGTH = 8192, TIMES = 1000, BLOCKS = LENGTH / SW_V8_WINDOW_BLOCK_BYTES, FEW = 8 };
+	uint64_t bytecode, shared = make_compiled(LENGTH, &bytecode);
+	uint64_t code = put_maglev(shared, TIMES);
+	n_looks_max = 100 * TIMES;
+	assert_int_equal(sw_v8_in_window(&capture), 0);
+	assert_true(was_copied(code));
+	assert_true(was_copied(bytecode + 54 + LENGTH));
+	assert_in_range(n_looks, TIMES + BLOCKS, TIMES + BLOCKS + FEW);
+	n_looks = 0;
+	n_looks_max = FEW;
+	assert_int_equal(sw_v8_in_window(&capture), 0);
+	assert_in_range(n_looks, FEW, 2 * FEW);
+	assert_false(was_copied(bytecode + 54 + LENGTH));
+	assert_string_equal(window.short_why, "there was no time to copy what leads to them");
+}
+
 /* What sets up the frame of a function has its JSFunction in a register. */
 static void test_entered(void **state)
 {
@@ -303,6 +444,9 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pages, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_page_of_wasm, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_maglev, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_maglev_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_entered, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_space, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_promises, setup, teardown),
