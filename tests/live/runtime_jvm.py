@@ -152,7 +152,7 @@ def text_of(report, tid):
 def wrong_in_stack(stack):
     """What must hold for every stack that has Java frames; None when all does."""
     names = [f["function"] or "" for f in stack["frames"]]
-    if stack["end"] != "complete":
+    if stack["end"] != "complete" or not names:
         return f"{stack['end']}: {stack['why']}"
     if any(f["trust"] in GUESSES for f in stack["frames"]):
         return "a guess"
@@ -314,6 +314,11 @@ def stops_of(pid, tid, n):
     return stacks
 
 
+def innermost(stack):
+    """The name of the innermost function; "" when there is none."""
+    return (stack["frames"][0]["function"] or "") if stack["frames"] else ""
+
+
 def check_who_is_stopped(tap, version, home):
     """Two threads compute, the VM's own wait: what hooks copy is of one instant, and who waits is not stopped."""
     with Java(home, "Busy") as java:
@@ -352,7 +357,7 @@ def check_thrown(tap, version, home):
                    "compiled code")
         stacks = stops_of(java.pid, tid, STOPS)
         wrong = [(what, stack) for stack in stacks for what in [wrong_in_stack(stack)] if what]
-        in_stubs = sum("exception" in (stack["frames"][0]["function"] or "") for stack in stacks)
+        in_stubs = sum("exception" in innermost(stack) for stack in stacks)
         tap.check(len(wrong) <= 1 + STOPS // 1000 and all(stack["end"] != "complete" for _, stack in wrong),
                   f"{version}: {len(stacks)} stops of code that throws, {in_stubs} in what leads to handlers, {len(wrong)} cut",
                   "\n".join(f"{what}\n" + "\n".join(map(str, stack["frames"])) for what, stack in wrong[:3]))
@@ -380,8 +385,10 @@ def check_checked(tap, version, home):
                    "compiled code")
         stacks = stops_of(java.pid, tid, STOPS)
         wrong = [(what, stack) for stack in stacks for what in [wrong_in_checked(stack)] if what]
-        searching = sum("subtype" in (stack["frames"][0]["function"] or "") for stack in stacks)
-        tap.check(len(wrong) <= STOPS // 1000 + 1 and all(stack["end"] != "complete" for _, stack in wrong),
+        searching = sum("subtype" in innermost(stack) for stack in stacks)
+        # Without what has been pushed 13 of 100 stacks of 17 are complete and wrong, which none may be; of 25 none is.
+        # 45 to 67 of 100 are in the search, and none of 6000 was cut.
+        tap.check(searching > 0 and len(wrong) <= STOPS // 1000 + 1 and all(stack["end"] != "complete" for _, stack in wrong),
                   f"{version}: {len(stacks)} stops of code that asks for interfaces, {searching} in the search",
                   "\n".join(f"{what}\n" + "\n".join(map(str, stack["frames"])) for what, stack in wrong[:3]))
 

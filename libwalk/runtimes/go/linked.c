@@ -7,6 +7,7 @@
  */
 #include "runtimes/go/linked.h"
 #include "arch/arch.h"
+#include "native/call_site.h"
 #include "runtimes/go/step.h"
 #include "runtimes/go/switch.h"
 
@@ -29,23 +30,27 @@ static bool is_call_of_c(const struct sw_go_frame *f, uint64_t pc)
 static bool may_be_return(const struct sw_go_frame *f, uint64_t word)
 {
 	uint64_t target;
-	const struct sw_map *map = sw_snapshot_map(f->cursor->snap, word);
-	return map != NULL && (map->prot & SW_MAP_EXEC) &&
+	return sw_is_executable(f->cursor->snap, word) &&
 	       sw_arch_call_before(f->go->memory, word, &target) != SW_CALL_NONE;
 }
 
 bool sw_go_linked_caller(const struct sw_go_frame *f, struct sw_go_caller *ret, bool *ret_may_miss)
 {
 	uint64_t sp = f->cursor->regs.sp_avma, word, old;
-	*ret_may_miss = false;
+	uint64_t g0_sp_avma = sw_go_g0_sp(f, sp);
+	bool may_miss = false;
 	for (uint64_t at = sp; sp % 8 == 0 && at < sp + 8 * FRAME_WORDS_MAX; at += 8) {
 		if (!sw_memory_u64(f->cursor->memory, at, &word))
 			return false;
-		if (is_call_of_c(f, word) && sw_go_saved_sp(f, at + 8, &old)) {
+		/* One of an earlier call, which was made from a callback, lies elsewhere. */
+		if (is_call_of_c(f, word) && sw_go_saved_sp(f, at + 8, &old) &&
+		    (!sw_go_on_stack(&f->stacks->curg, old) ||
+		     sw_go_calls_c_at(g0_sp_avma, at + 8))) {
 			*ret = (struct sw_go_caller){.cfa_avma = at + 8};
+			*ret_may_miss = may_miss;
 			return true;
 		}
-		*ret_may_miss |= may_be_return(f, word);
+		may_miss |= may_be_return(f, word);
 	}
 	return false;
 }

@@ -161,6 +161,30 @@ bool sw_go_saved_sp(const struct sw_go_frame *f, uint64_t sp_avma, uint64_t *ret
 	return false;
 }
 
+/* What asmcgocall() takes off g0's sched.sp before it aligns that: until 1.25 or so, and since. */
+static const uint8_t sizes[] = {64, 16};
+
+static uint64_t c_sp(uint64_t g0_sp_avma, size_t i)
+{
+	return (g0_sp_avma - sizes[i]) & -UINT64_C(16);
+}
+
+uint64_t sw_go_g0_sp(const struct sw_go_frame *f, uint64_t sp_avma)
+{
+	uint64_t sp = f->stacks->g0.sched_sp_avma, next;
+	for (size_t i = 0; sp <= sp_avma; i++) {
+		if (i == CALLBACKS_MAX || !word(f, sp, &next) || next <= sp)
+			return 0;
+		sp = next;
+	}
+	return sp;
+}
+
+bool sw_go_calls_c_at(uint64_t g0_sp_avma, uint64_t sp_avma)
+{
+	return sp_avma == c_sp(g0_sp_avma, 0) || sp_avma == c_sp(g0_sp_avma, 1);
+}
+
 static enum sw_go_switch asmcgocall(const struct sw_go_frame *f, struct sw_go_caller *ret)
 {
 	uint64_t sp = f->cursor->regs.sp_avma, rdx, old;
@@ -189,13 +213,11 @@ static enum sw_go_switch asmcgocall(const struct sw_go_frame *f, struct sw_go_ca
  */
 static enum sw_go_switch cgocallback(const struct sw_go_frame *f, struct sw_go_caller *ret)
 {
-	static const uint8_t sizes[] = {64, 16};
 	uint64_t end = f->cursor->regs.sp_avma + f->delta + 8, old, next;
 	uint64_t sp = f->stacks->g0.sched_sp_avma;
 	for (size_t i = 0; i < CALLBACKS_MAX && word(f, sp, &next); i++) {
 		for (size_t k = 0; k < 2 && next > sp; k++)
-			if (sw_go_saved_sp(f, (next - sizes[k]) & -UINT64_C(16), &old) &&
-			    old == end)
+			if (sw_go_saved_sp(f, c_sp(next, k), &old) && old == end)
 				return back_to(f, sp, ret);
 		if (next <= sp) {
 			struct sw_go_func below;

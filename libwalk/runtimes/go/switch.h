@@ -40,6 +40,15 @@ bool sw_go_called_from(const struct sw_go_frame *f, enum sw_go_special special, 
 /* What asmcgocall() keeps from sp_avma on, the sp with which it calls C: the sp of its body before it made space. */
 bool sw_go_saved_sp(const struct sw_go_frame *f, uint64_t sp_avma, uint64_t *ret_avma);
 
+/*
+ * What g0's sched.sp was when C was called that is at sp_avma: its own, or, with callbacks in each other, which keep
+ * it, the first one above. 0: it is not known.
+ */
+uint64_t sw_go_g0_sp(const struct sw_go_frame *f, uint64_t sp_avma);
+
+/* Whether asmcgocall() calls C with sp_avma from a goroutine's stack, when g0's sched.sp is that. */
+bool sw_go_calls_c_at(uint64_t g0_sp_avma, uint64_t sp_avma);
+
 /* For a frame of such a function. */
 enum sw_go_switch sw_go_switch(const struct sw_go_frame *f, enum sw_go_special special,
 			       struct sw_go_caller *ret);

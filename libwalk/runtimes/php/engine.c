@@ -5,6 +5,7 @@
  */
 #include "runtimes/php/engine.h"
 #include "arch/arch.h"
+#include "arch/insn.h"
 #include "cfi/function.h"
 #include "formats/elf_symbol.h"
 #include "native/call_site.h"
@@ -74,6 +75,21 @@ uint32_t sw_php_fp_own(struct sw_bytes code, uint32_t start)
 	return start;
 }
 
+/* The size of the instructions up to and with the "ret" that code gets to, RETURN_BYTES at most; 0: it gets to none. */
+static size_t up_to_return(struct sw_bytes code)
+{
+	struct sw_insn insn;
+	for (size_t at = 0; at < RETURN_BYTES && at < code.size; at += insn.length) {
+		if (!sw_arch_insn(false, code.data + at, code.size - at, at, &insn) ||
+		    insn.op == SW_INSN_JUMP || insn.op == SW_INSN_JUMP_FAR ||
+		    insn.op == SW_INSN_STOP)
+			return 0;
+		if (insn.op == SW_INSN_RETURN)
+			return at + insn.length;
+	}
+	return 0;
+}
+
 bool sw_php_return_find(struct sw_bytes code, bool rbp, uint32_t slot, size_t *off,
 			size_t *ret_start)
 {
@@ -92,13 +108,11 @@ bool sw_php_return_find(struct sw_bytes code, bool rbp, uint32_t slot, size_t *o
 		}
 		if (at == (rbp ? 3U : 4U) || word != wanted)
 			continue;
-		size_t left = code.size - i - at;
-		const uint8_t *ret =
-			memchr(c + at, 0xc3, left < RETURN_BYTES ? left : RETURN_BYTES);
-		if (ret == NULL)
+		size_t size = up_to_return((struct sw_bytes){c + at, code.size - i - at});
+		if (size == 0)
 			continue;
 		*ret_start = i + at;
-		*off = (size_t) (ret + 1 - code.data);
+		*off = i + at + size;
 		return true;
 	}
 	return false;

@@ -6,7 +6,11 @@
 #include "runtimes/php/find.h"
 #include "unwind/unwinder.h"
 
-enum { SW_PHP_RETURNS_MAX = 4 /* ends of execute_ex(); gcc makes one */ };
+enum {
+	/* Ends of execute_ex(): gcc makes one. More count as its body: a thread that is interrupted there has calls that
+	 * are those of its caller, or none. */
+	SW_PHP_RETURNS_MAX = 4,
+};
 
 /*
  * The native code that executes PHP: execute_ex() and, in the same frame, what the JIT made. Of the

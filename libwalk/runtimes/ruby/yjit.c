@@ -27,8 +27,10 @@
 
 enum {
 	WRITTEN_BYTES_MAX = 256 << 10, /* that YJIT writes to at once: pages */
-	PUSHED_BYTES_MAX = 160,        /* registers that it saves, and alignment */
-	SAVED = 3,                     /* registers */
+	MEMORY_BYTES_MIN =
+		1 << 20, /* on one side of them; all of it are 256 MB, if nobody says other */
+	PUSHED_BYTES_MAX = 160, /* registers that it saves, and alignment */
+	SAVED = 3,              /* registers */
 };
 
 static bool is_anonymous(const struct sw_map *map)
@@ -36,17 +38,23 @@ static bool is_anonymous(const struct sw_map *map)
 	return map != NULL && map->inode == 0 && map->path[0] == '\0';
 }
 
-/* Executable memory that is no file's, and touches the mapping. */
-static bool is_neighbour(const struct sw_map *map, const struct sw_map *other)
+/* How much executable memory that is no file's touches the i-th mapping, at the lower end or at the upper. */
+static uint64_t executable_beside(const struct sw_snapshot *snap, size_t i, bool below)
 {
-	return is_anonymous(other) && (other->prot & SW_MAP_EXEC) &&
-	       (other->end_avma == map->start_avma || other->start_avma == map->end_avma);
+	const struct sw_map *map = &snap->maps[i];
+	if (below ? i == 0 : i + 1 >= snap->n_maps)
+		return 0;
+	const struct sw_map *other = below ? map - 1 : map + 1;
+	if (!is_anonymous(other) || !(other->prot & SW_MAP_EXEC) ||
+	    (below ? other->end_avma != map->start_avma : other->start_avma != map->end_avma))
+		return 0;
+	return other->end_avma - other->start_avma;
 }
 
 /*
  * While it compiles, YJIT makes the pages that it writes to writable, and not executable: what called it may be on
- * one of them. They are in the middle of its memory, or at its ends. Source: yjit_asm.c of Ruby 3.1,
- * cb_mark_position_writeable(), cb_mark_all_executable().
+ * one of them. They are in the middle of its memory, or at its ends, beside nearly all of it. Source: yjit_asm.c of
+ * Ruby 3.1, cb_mark_position_writeable(), cb_mark_all_executable().
  */
 bool sw_ruby_yjit_at(const struct sw_ruby *ruby, uint64_t avma)
 {
@@ -56,10 +64,12 @@ bool sw_ruby_yjit_at(const struct sw_ruby *ruby, uint64_t avma)
 		return false;
 	if (map->prot & SW_MAP_EXEC)
 		return true;
+	if (map->end_avma - map->start_avma > WRITTEN_BYTES_MAX || !(map->prot & SW_MAP_WRITE))
+		return false;
 	size_t i = (size_t) (map - snap->maps);
-	return map->end_avma - map->start_avma <= WRITTEN_BYTES_MAX && (map->prot & SW_MAP_WRITE) &&
-	       ((i > 0 && is_neighbour(map, map - 1)) ||
-		(i + 1 < snap->n_maps && is_neighbour(map, map + 1)));
+	uint64_t below = executable_beside(snap, i, true),
+		 above = executable_beside(snap, i, false);
+	return (below > 0 && above > 0) || below >= MEMORY_BYTES_MIN || above >= MEMORY_BYTES_MIN;
 }
 
 bool sw_ruby_in_yjit(const struct sw_ruby *ruby, const struct sw_cursor *cursor)

@@ -136,6 +136,8 @@ static uint64_t box_find(const struct sw_clr_chain *c, uint64_t object, bool *fo
 		default: return 0;
 		}
 	}
+	if (object != 0 && c->cut != NULL)
+		*c->cut = true;
 	return 0;
 }
 

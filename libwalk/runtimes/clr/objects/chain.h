@@ -19,11 +19,11 @@ struct sw_clr_chain {
 	uint64_t (*promised)(void *arg, uint64_t box_avma);
 	/* Of a pooled box: whether it is in use, and done. NULL: it counts as one that is in use. */
 	bool (*pooled)(void *arg, uint64_t box_avma, bool *ret_done);
-	/* Whether a box is at an await: one that has yielded a value has what it waited for before. NULL: it counts as
-	 * one that is. */
+	/* Whether a box is at an await: one that has yielded a value has what it waited for before. NULL, or
+	 * where that cannot be read: it counts as one that is. */
 	bool (*awaits)(void *arg, uint64_t box_avma);
 	void *arg;
-	bool *cut; /* borrowed; set where something cannot be read; NULL: nobody asks */
+	bool *cut; /* borrowed; set where something cannot be read, or is too far; NULL: nobody asks */
 };
 
 /* The box itself when it is one that is not done; else that behind a delegate, a promise, a continuation. 0: none.

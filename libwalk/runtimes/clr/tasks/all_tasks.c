@@ -120,9 +120,13 @@ static void tasks_find(struct sw_clr *clr, bool running_only, const char **ret_w
 	size_t lost = 0;
 	if (!is_readable(clr, ret_why))
 		return;
-	all->chain = (struct sw_clr_chain){
-		&all->at,           &all->classes,      all->memory, sw_clr_task_promised,
-		sw_clr_task_pooled, sw_clr_task_awaits, clr,         NULL};
+	all->chain = (struct sw_clr_chain){.at = &all->at,
+					   .classes = &all->classes,
+					   .memory = all->memory,
+					   .promised = sw_clr_task_promised,
+					   .pooled = sw_clr_task_pooled,
+					   .awaits = sw_clr_task_awaits,
+					   .arg = clr};
 	graph_begin(clr);
 	if (!running_only)
 		graph_find(all->graph);

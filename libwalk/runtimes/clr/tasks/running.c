@@ -216,7 +216,8 @@ bool sw_clr_task_awaits(void *arg, uint64_t box)
 {
 	uint64_t fields;
 	int32_t state;
-	return sw_clr_task_machine(arg, box, &state, &fields) != NULL && state >= 0;
+	(void) sw_clr_task_machine(arg, box, &state, &fields); /* says the state in any case */
+	return state >= 0 || state == SW_CLR_STATE_UNKNOWN;
 }
 
 /* ManualResetValueTaskSourceCore begins with its references, among them a delegate and what it is called with: the box

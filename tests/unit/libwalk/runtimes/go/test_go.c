@@ -392,9 +392,38 @@ static void test_linked(void **state)
 	world.system[3] = go_world_pc(GO_ASMCGOCALL, 0x22);
 	world.system[4 + 6] = GO_CURG;
 	world.system[4 + 5] = GO_STACK_END - go_world_stack(4);
+	world.g0[7] = go_world_system(12);
 	EXPECT(SW_END_COMPLETE, {GO_LINKED, 0x12}, {GO_ASMCGOCALL, 0x22}, {GO_OUTER, 0x18},
 	       {GO_GOEXIT, 1});
 	assert_false(missed);
+	/* A callback is in the thread, deeper: its own sched.sp keeps that of this call. */
+	world.sp = go_world_system(2);
+	world.g0[7] = go_world_system(0);
+	world.system[0] = go_world_system(1);
+	world.system[1] = go_world_system(13);
+	EXPECT(SW_END_COMPLETE, {GO_LINKED, 0x12}, {GO_ASMCGOCALL, 0x22}, {GO_OUTER, 0x18},
+	       {GO_GOEXIT, 1});
+	world.system[1] = go_world_system(0); /* nonsense */
+	EXPECT(SW_END_NO_UNWIND_INFO, {GO_LINKED, 0x12});
+	world.sp = go_world_system(0);
+	world.system[0] = world.system[1] = 0;
+	/* Since 1.25 or so it takes less space. */
+	world.g0[7] = go_world_system(6);
+	EXPECT(SW_END_COMPLETE, {GO_LINKED, 0x12}, {GO_ASMCGOCALL, 0x22}, {GO_OUTER, 0x18},
+	       {GO_GOEXIT, 1});
+	/* One that an earlier call from a callback has left, of the same goroutine: not at its place. */
+	world.g0[7] = go_world_system(30);
+	world.system[21] = go_world_pc(GO_ASMCGOCALL, 0x22);
+	world.system[22 + 6] = GO_CURG;
+	world.system[22 + 5] = GO_STACK_END - go_world_stack(4);
+	world.system[4 + 5] += 16;
+	EXPECT(SW_END_COMPLETE, {GO_LINKED, 0x12}, {GO_ASMCGOCALL, 0x22}, {GO_OUTER, 0x18},
+	       {GO_GOEXIT, 1});
+	assert_true(missed);
+	world.system[4 + 5] -= 16;
+	world.system[21] = 0;
+	EXPECT(SW_END_NO_UNWIND_INFO, {GO_LINKED, 0x12});
+	world.g0[7] = go_world_system(12);
 	/* In between is what may be a return address of C code. */
 	world.system[1] = go_world_pc(GO_LINKED, 0x12);
 	EXPECT(SW_END_COMPLETE, {GO_LINKED, 0x12}, {GO_ASMCGOCALL, 0x22}, {GO_OUTER, 0x18},

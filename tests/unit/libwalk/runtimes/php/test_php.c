@@ -122,7 +122,17 @@ static void test_returns(void **state)
 		0xff, 0x5d, 0xc3,                   /* pop rbp; ret */
 		0x4c, 0x8b, 0x75,                   /* cut off */
 	};
+	static const uint8_t with_c3[] = {
+		0x4c, 0x8b, 0x74, 0x24, 0x48, /* mov r14, [rsp+0x48] */
+		0x48, 0x89, 0xc3,             /* mov rbx, rax: the byte of ret, but none */
+		0xb8, 0xc3, 0x00, 0x00, 0x00, /* mov eax, 0xc3 */
+		0x48, 0x83, 0xc4, 0x78,       /* add rsp, 0x78 */
+		0xc3,                         /* ret */
+		0x4c, 0x8b, 0x74, 0x24, 0x48, /* mov r14, [rsp+0x48] */
+		0xeb, 0x10, 0xc3,             /* jmp; of something else: ret */
+	};
 	static const uint8_t begin[] = {0x4c, 0x89, 0x74, 0x24, 0x48, 0x90, 0x49, 0x89, 0xfe};
+	struct sw_bytes e = {with_c3, sizeof(with_c3)};
 	struct sw_bytes b = {code, sizeof(code)}, r = {by_rbp, sizeof(by_rbp)};
 	size_t off = 0, start = 0;
 	assert_true(sw_php_return_find(b, false, 0x48, &off, &start));
@@ -138,6 +148,11 @@ static void test_returns(void **state)
 	assert_int_equal(start, 12);
 	assert_int_equal(off, 14);
 	assert_false(sw_php_return_find(r, true, 0x38, &off, &start));
+	off = 0;
+	assert_true(sw_php_return_find(e, false, 0x48, &off, &start));
+	assert_int_equal(start, 5);
+	assert_int_equal(off, 18);
+	assert_false(sw_php_return_find(e, false, 0x48, &off, &start));
 	assert_int_equal(sw_php_fp_own((struct sw_bytes){begin, sizeof(begin)}, 5), 9);
 	assert_int_equal(sw_php_fp_own((struct sw_bytes){begin, 8}, 5), 5);
 }

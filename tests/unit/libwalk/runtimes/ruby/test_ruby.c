@@ -337,6 +337,15 @@ static void test_yjit_written(void **state)
 		{.start_avma = 0x301000, .end_avma = 0x401000, .prot = W, .path = none},
 		{.start_avma = 0x500000, .end_avma = 0x501000, .prot = SW_MAP_READ, .path = none},
 		{.start_avma = 0x501000, .end_avma = 0x502000, .prot = X, .path = none},
+		/* Of little code one side is no memory of YJIT. */
+		{.start_avma = 0x600000, .end_avma = 0x604000, .prot = X, .path = none},
+		{.start_avma = 0x604000, .end_avma = 0x605000, .prot = W, .path = none},
+		{.start_avma = 0x700000, .end_avma = 0x701000, .prot = W, .path = none},
+		{.start_avma = 0x701000, .end_avma = 0x704000, .prot = X, .path = none},
+		/* The first and the last pages of it. */
+		{.start_avma = 0x900000, .end_avma = 0x901000, .prot = W, .path = none},
+		{.start_avma = 0x901000, .end_avma = 0xa01000, .prot = X, .path = none},
+		{.start_avma = 0xa01000, .end_avma = 0xa02000, .prot = W, .path = none},
 	};
 	static const struct {
 		uint64_t avma;
@@ -345,7 +354,8 @@ static void test_yjit_written(void **state)
 		{0x100010, false},                                       /* nothing of it is near */
 		{0x200010, true},  {0x204010, true},  {0x208010, false}, /* the heap */
 		{0x300010, true},  {0x301010, false},                    /* too large */
-		{0x500010, false}, {0x501010, true},  {0x502010, false},
+		{0x500010, false}, {0x501010, true},  {0x502010, false}, {0x604010, false},
+		{0x700010, false}, {0x900010, true},  {0xa01010, true},
 	};
 	world.snap.maps = maps;
 	world.snap.n_maps = sizeof(maps) / sizeof(*maps);

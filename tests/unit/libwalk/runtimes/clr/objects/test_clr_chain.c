@@ -2,6 +2,7 @@
 /* runtimes/clr/objects/: who awaits whom, and what can be reached, in made memory. */
 #include "clr_objects.h"
 #include "runtimes/clr/objects/class_layout.h"
+#include "runtimes/clr/tasks/running.h"
 
 #include <stdarg.h>
 #include <setjmp.h>
@@ -131,6 +132,10 @@ static void each(void **state)
 	assert_int_equal(next_of(box, false), iterator);
 	w.chain.arg = &none;
 	assert_int_equal(next_of(box, false), 0);
+	/* Of one whose state cannot be read that is not known. */
+	struct sw_clr_all_tasks all = {.chain = w.chain};
+	struct sw_clr clr = {.tasks = &all};
+	assert_true(sw_clr_task_awaits(&clr, 0x123456789a8));
 	/* Nonsense that leads to itself ends. */
 	for (unsigned i = 0; i < 4; i++)
 		clr_objects_put(&w, each_of + OBJECTS_SOURCE + 8 * i, each_of, 8);
@@ -248,7 +253,12 @@ static void cycles_end(void **state)
 	(void) state;
 	uint64_t task = task_of(0), list = list_of(0, 0), items;
 	clr_objects_put(&w, task + OBJECTS_CONTINUATION, task, 8);
+	bool cut = false;
+	w.chain.cut = &cut;
+	assert_int_equal(next_of(clr_objects_box(&w, 0), false), 0);
+	assert_false(cut);
 	assert_int_equal(next_of(clr_objects_box(&w, task), false), 0);
+	assert_true(cut); /* farther than is looked */
 	memcpy(&items, w.data + (list + 8 - OBJECTS_DATA), 8);
 	clr_objects_put(&w, items + 16, list, 8);
 	clr_objects_put(&w, items + 24, list, 8);
