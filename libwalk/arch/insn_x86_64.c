@@ -376,7 +376,7 @@ static void lea(const struct decoder *d, struct sw_insn *i)
 		set(i, SW_INSN_SP_ADD, d->displacement);
 	else if (to == REG_SP && d->has_base && d->base == REG_FP)
 		set(i, SW_INSN_SP_FROM_FP, d->displacement);
-	else if (to == REG_SP && d->has_base) {
+	else if (to == REG_SP && d->has_base && (d->is_32bit || (d->rex & 8))) {
 		set(i, SW_INSN_SP_FROM_REG, d->displacement);
 		i->reg = dwarf_number(d->base);
 	} else if (to == REG_SP)

@@ -56,6 +56,7 @@ static const struct insn_case cases[] = {
 	{CODE(0x62, 0xf4, 0x3c, 0x18, 0xff, 0xf0), SW_INSN_SP_LOST, 0, NO}, /* push2 %rax,%r8 */
 	{CODE(0x62, 0xf4, 0x3c, 0x18, 0x8f, 0xc0), SW_INSN_SP_LOST, 0, NO}, /* pop2 %rax,%r8 */
 	{CODE(0x48, 0x8d, 0x26), SW_INSN_SP_FROM_REG, 0, SW_X86_64_RSI},    /* lea (%rsi),%rsp */
+	{CODE(0x8d, 0x26), SW_INSN_SP_LOST, 0, NO},                         /* lea (%rsi),%esp */
 	{CODE(0xc9), SW_INSN_LEAVE, 0, NO},
 	{CODE(0x48, 0x8b, 0x5c, 0x24, 0x08), SW_INSN_LOAD_SP, 8, SW_X86_64_RBX},
 	{CODE(0x4c, 0x8b, 0x65, 0xf0), SW_INSN_LOAD_FP, -0x10, 12},
