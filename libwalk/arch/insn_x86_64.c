@@ -100,9 +100,10 @@ struct decoder {
 	size_t n, at;
 	bool is_32bit;
 	bool operand16, address32, vector; /* prefixes: 66, 67, VEX or EVEX */
-	bool segment;                      /* FS or GS */
-	uint8_t rex;
-	unsigned map; /* 0: one byte, 1: 0f, 2: 0f 38, 3: 0f 3a, more: EVEX's */
+	bool evex;
+	bool segment;      /* FS or GS */
+	uint8_t rex, vvvv; /* the register that VEX names */
+	unsigned map;      /* 0: one byte, 1: 0f, 2: 0f 38, 3: 0f 3a, more: EVEX's */
 	uint8_t op, modrm, follows;
 	int64_t displacement, immediate;
 	bool has_base; /* memory at [base + displacement], without an index */
@@ -167,6 +168,8 @@ static bool vector(struct decoder *d)
 			return false;
 	d->map = length == 1 ? 1 : p[0] & (length == 2 ? 0x1f : 0x07);
 	d->vector = true;
+	d->evex = length == 3;
+	d->vvvv = (uint8_t) ((~p[length == 1 ? 0 : 1] >> 3) & 0xf);
 	/* The bits are stored inverted; what they extend matters for general registers alone. */
 	d->rex = (uint8_t) (length == 1
 				    ? (~p[0] >> 5) & 4
@@ -223,8 +226,17 @@ static uint8_t one_byte_32(uint8_t op)
 	}
 }
 
+/* EVEX's map of general registers (APX): those of its instructions that may have an immediate are not known. */
+static bool is_general_evex(const struct decoder *d)
+{
+	return d->evex && d->map == 4;
+}
+
 static uint8_t follows(const struct decoder *d)
 {
+	if (is_general_evex(d) &&
+	    ((one_byte[d->op] & (B | Z)) || d->op == 0xd4 || d->op == 0xf6 || d->op == 0xf7))
+		return X;
 	if (d->vector) {
 		bool immediate = d->map == 3 || (d->map == 1 && (two_byte[d->op] & B));
 		bool nothing = d->map == 1 && d->op == 0x77; /* vzeroupper */
@@ -364,7 +376,7 @@ static void lea(const struct decoder *d, struct sw_insn *i)
 		set(i, SW_INSN_SP_ADD, d->displacement);
 	else if (to == REG_SP && d->has_base && d->base == REG_FP)
 		set(i, SW_INSN_SP_FROM_FP, d->displacement);
-	else if (to == REG_SP && d->has_base) {
+	else if (to == REG_SP && d->has_base && (d->is_32bit || (d->rex & 8))) {
 		set(i, SW_INSN_SP_FROM_REG, d->displacement);
 		i->reg = dwarf_number(d->base);
 	} else if (to == REG_SP)
@@ -537,6 +549,8 @@ static void describe(const struct decoder *d, bool absolute, uint64_t avma, stru
 	*ret = (struct sw_insn){.op = SW_INSN_PLAIN,
 				.reg = SW_INSN_NO_REG,
 				.length = (uint8_t) d->at};
+	if (is_general_evex(d)) /* push2, pop2; arithmetic of any register */
+		ret->op = SW_INSN_SP_LOST;
 	if (d->vector || d->map > 1 || absolute)
 		return;
 	if (d->map == 1)
@@ -753,7 +767,10 @@ static uint32_t written_by_group(const struct decoder *d)
 		return operation <= TEST ? 0 : operation <= NEG ? rm_byte_bit(d) : bit(AX);
 	case 0xf7: return operation <= TEST ? 0 : operation <= NEG ? rm_bit(d) : bit(AX) | bit(DX);
 	case 0xfe: return rm_byte_bit(d);
-	default: return operation <= 1 ? rm_bit(d) : operation == 6 ? bit(SP) : 0; /* 0xff */
+	default: /* 0xff: inc, dec, calls, jumps, push */
+		if (operation <= 1)
+			return rm_bit(d);
+		return operation == 2 || operation == 3 || operation == 6 ? bit(SP) : 0;
 	}
 }
 
@@ -831,6 +848,10 @@ static uint32_t written_by_two_bytes(const struct decoder *d)
 {
 	unsigned operation = (d->modrm >> 3) & 7, low = (d->op & 7U) | (d->rex & 1U) << 3;
 	switch (d->op) {
+	case 0x01: /* xgetbv, rdtscp; many others */
+		return d->modrm == 0xd0   ? bit(AX) | bit(DX)
+		       : d->modrm == 0xf9 ? bit(AX) | bit(CX) | bit(DX)
+					  : ANY;
 	case 0x05: return bit(AX) | bit(CX) | bit(R11); /* syscall */
 	case 0x0b:
 	case 0x0d:
@@ -878,18 +899,37 @@ static uint32_t written_by_two_bytes(const struct decoder *d)
 	}
 }
 
-/* Of maps 2 and 3, and by VEX and EVEX: what works on vectors writes few general registers; those of BMI name one
- * more in the prefix, which is not kept. */
+/* The ends of maps 2 and 3, where all work on general registers. */
+static uint32_t written_by_general(const struct decoder *d)
+{
+	if (d->evex)
+		return ANY;
+	if (!d->vector) /* crc32, movbe, adcx; urdmsr */
+		return d->map != 2 ? ANY : reg_bit(d) | (d->op == 0xf8 ? rm_bit(d) : 0);
+	if (d->map == 3)
+		return d->op == 0xf0 ? reg_bit(d) : ANY; /* rorx */
+	switch (d->op) {
+	case 0xe0 ... 0xef:                          /* cmpccxadd */
+	case 0xf2:                                   /* andn */
+	case 0xf5:                                   /* bzhi, pdep, pext */
+	case 0xf7: return reg_bit(d);                /* bextr, shlx */
+	case 0xf3: return bit(d->vvvv);              /* blsr */
+	case 0xf6: return bit(d->vvvv) | reg_bit(d); /* mulx */
+	default: return ANY;
+	}
+}
+
+/* Of maps 2 and 3, and by VEX and EVEX: what works on vectors writes few general registers. */
 static uint32_t written_by_others(const struct decoder *d)
 {
 	if (d->map == 3 && d->op >= 0x14 && d->op <= 0x17) /* pextrb */
 		return rm_bit(d);
 	if (d->map == 3 && d->op >= 0x60 && d->op <= 0x63) /* pcmpistri */
 		return bit(CX);
-	if (d->map > 3 || (d->map >= 2 && d->op >= 0xf0))
-		return d->vector || d->map != 2 ? ANY : reg_bit(d); /* crc32, movbe, adcx */
+	if (d->map > 3)
+		return ANY;
 	if (d->map >= 2)
-		return 0;
+		return d->op >= 0xe0 ? written_by_general(d) : 0;
 	switch (d->op) {
 	case 0x2c ... 0x2d:
 	case 0x50:

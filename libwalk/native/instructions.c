@@ -24,9 +24,11 @@
 #include "snapshot/read.h"
 
 enum {
-	/* Of all ways: compilers' largest functions end sooner on some way than 4096; those that assemblers'
-	 * macros unroll do not (16,572 in x265 3.5, source/common/x86/intrapred8_allangs.asm). */
-	INSNS_MAX = 32768,
+	/* Of all ways of a function. Compilers' largest ones reach a RET sooner on some way. */
+	INSNS_MAX = 4096,
+	/* Of a function in which no branch was met: loops that a macro has unrolled (16,572 in x265 3.5,
+	 * source/common/x86/intrapred8_allangs.asm). A thread's frames share SW_STRAIGHT_INSNS_MAX. */
+	STRAIGHT_MAX = 32768,
 	BLOCKS_MAX = 256,  /* each is gone through once */
 	WAYS_MAX = 32,     /* that wait to be tried */
 	CALLED_MAX = 8192, /* of the functions that are called on the way, all together */
@@ -44,7 +46,9 @@ struct machine {
 struct follower {
 	const struct sw_cursor *cursor;
 	struct sw_memory code; /* its memory; of images of Windows reads are no mark on the frame */
-	bool is_32bit, is_pe;  /* of Windows for i386, where callees may take arguments */
+	bool is_32bit;
+	bool callees_pop;   /* their arguments: code of Windows for i386 */
+	uint32_t preserved; /* registers, by callees */
 	unsigned word_bytes;
 	struct sw_callee callee;
 	size_t called_left; /* instructions */
@@ -52,6 +56,7 @@ struct follower {
 	size_t n_ways;
 	uint64_t blocks[BLOCKS_MAX];
 	size_t n_blocks, n_insns;
+	bool branched;
 	uint8_t chunk[CHUNK_BYTES];
 	uint64_t chunk_avma;
 	size_t chunk_bytes;
@@ -172,11 +177,21 @@ static bool jumped_out(struct follower *f, const struct machine *m, uint64_t pc_
 	return sw_arch_jump_slot(f->code, pc_avma, &slot_avma) && returned(f, m, 0);
 }
 
-/* Of instructions that go on behind themselves. False: what follows cannot be known. */
-static bool effect(struct follower *f, struct machine *m, const struct sw_insn *insn)
+/* What the instruction writes is known only if effect() says so. */
+static void written_forget(const struct follower *f, struct machine *m, const uint8_t *code,
+			   size_t n)
 {
-	uint64_t fp;
+	if (!f->is_32bit)
+		m->regs.known &= ~sw_arch_written(code, n) | UINT32_C(1) << SW_ARCH_SP;
+}
+
+/* Of instructions that go on behind themselves. False: what follows cannot be known. */
+static bool effect(struct follower *f, struct machine *m, const struct sw_insn *insn,
+		   const uint8_t *code, size_t n)
+{
+	uint64_t fp = 0;
 	bool fp_known = sw_regs_get(&m->regs, SW_ARCH_FP, &fp);
+	written_forget(f, m, code, n);
 	switch (insn->op) {
 	case SW_INSN_PLAIN: sw_regs_forget(&m->regs, insn->reg); return true;
 	case SW_INSN_SP_LOST: m->sp_lost = true; return true;
@@ -230,7 +245,8 @@ static void called(struct follower *f, struct machine *m, const struct sw_insn *
 {
 	struct sw_memory memory = f->code;
 	uint64_t target = insn->target, slot_avma, bytes;
-	if (!f->is_pe || m->sp_lost)
+	m->regs.known &= f->preserved | UINT32_C(1) << SW_ARCH_SP;
+	if (!f->callees_pop || m->sp_lost)
 		return;
 	bool known = insn->target_known ||
 		     (sw_arch_call_slot(memory, pc_avma + insn->length, &slot_avma) &&
@@ -252,14 +268,26 @@ static void start_called(struct follower *f, struct machine *m)
 	    sw_popped_bytes(c->snap, f->code, c->callee_avma, &f->called_left, &bytes))
 		sp_set(m, m->regs.sp_avma + bytes);
 	else
-		m->sp_lost = f->is_pe;
+		m->sp_lost = f->callees_pop;
+}
+
+/* Whether one more may be followed. */
+static bool insn_count(struct follower *f)
+{
+	size_t *left = f->cursor->straight_left;
+	if (f->n_insns++ < INSNS_MAX)
+		return true;
+	if (f->branched || f->n_insns > STRAIGHT_MAX || left == NULL || *left == 0)
+		return false;
+	--*left;
+	return true;
 }
 
 /* Follows one way to its end. True: the caller is found for certain. */
 static bool way_follow(struct follower *f, struct machine m)
 {
 	uint64_t pc = m.regs.pc_avma;
-	while (f->n_insns++ < INSNS_MAX && sw_is_executable(f->cursor->snap, pc)) {
+	while (insn_count(f) && sw_is_executable(f->cursor->snap, pc)) {
 		const uint8_t *code;
 		struct sw_insn insn;
 		size_t n = code_read(f, pc, &code);
@@ -275,12 +303,14 @@ static bool way_follow(struct follower *f, struct machine m)
 			pc = insn.target;
 			continue;
 		case SW_INSN_BRANCH:
+			f->branched = true;
+			written_forget(f, &m, code, n);
 			if (block_enter(f, insn.target))
 				way_add(f, &m, insn.target);
 			break;
 		case SW_INSN_CALL: called(f, &m, &insn, pc); break;
 		default:
-			if (!effect(f, &m, &insn))
+			if (!effect(f, &m, &insn, code, n))
 				return false;
 		}
 		pc += insn.length;
@@ -334,10 +364,13 @@ static enum sw_step instructions_step(void *state, struct sw_cursor *cursor, str
 	struct follower f = {.cursor = cursor,
 			     .code = quiet.memory,
 			     .is_32bit = sw_memory_is_32bit(cursor->memory),
-			     .is_pe = is_pe && sw_memory_is_32bit(cursor->memory),
+			     .callees_pop = is_pe && sw_memory_is_32bit(cursor->memory),
 			     .called_left = CALLED_MAX,
 			     .word_bytes = sw_memory_word_bytes(cursor->memory),
 			     .callee = sw_callee_of(&quiet)};
+	f.preserved = sw_arch_preserved(f.is_32bit);
+	if (is_pe)
+		f.preserved |= UINT32_C(1) << SW_X86_64_RSI | UINT32_C(1) << SW_X86_64_RDI;
 	struct machine start = {.regs = cursor->regs};
 	start.regs.known &= sw_arch_preserved(f.is_32bit) | UINT32_C(1) << SW_ARCH_SP;
 	start_called(&f, &start);

@@ -4,6 +4,9 @@
 
 #include "unwind/unwinder.h"
 
+/* Instructions that are followed for one thread in functions that are longer than most. */
+enum { SW_STRAIGHT_INSNS_MAX = 1 << 18 };
+
 /* Code of files without tables: what its instructions do to the stack from pc to the function's return. */
 extern const struct sw_unwinder_ops sw_unwind_instructions;
 

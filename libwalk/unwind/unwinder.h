@@ -54,6 +54,7 @@ struct sw_cursor {
 	uint64_t callee_avma;                /* pc of the frame before this one; 0 for the first */
 	const struct sw_active_list *active; /* who is asked, for sw_walk_ahead(); NULL: nobody */
 	size_t *ahead_left;                  /* steps that it may still make for this thread */
+	size_t *straight_left; /* instructions of long functions, likewise; NULL: none */
 	const struct sw_walk_options *options; /* NULL: the defaults */
 	struct sw_leap *leap;                  /* NULL: nothing is listed */
 };

@@ -9,6 +9,7 @@
 #include "snapshot/snapshot.h"
 #include "unwind/unwinder.h"
 #include "native/ahead.h"
+#include "native/instructions.h"
 #include "walk/goroutines.h"
 #include "walk/names.h"
 #include "walk/tasks.h"
@@ -40,6 +41,7 @@ struct sw_walker {
 	size_t n_carriers;
 	size_t switches, switches_max; /* of stacks so far, and at most */
 	size_t ahead_left;             /* see sw_cursor */
+	size_t straight_left;          /* likewise */
 	struct sw_leap leap;           /* see sw_cursor */
 	const struct sw_map *map;      /* the last one found: code is where it was before */
 	enum sw_end end;
@@ -516,9 +518,11 @@ static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, stru
 				       .memory = sw_snapshot_memory(&w->memory),
 				       .active = w->active,
 				       .ahead_left = &w->ahead_left,
+				       .straight_left = &w->straight_left,
 				       .options = w->options,
 				       .leap = &w->leap};
 	w->ahead_left = SW_AHEAD_STEPS_MAX;
+	w->straight_left = SW_STRAIGHT_INSNS_MAX;
 	w->leap = (struct sw_leap){0};
 	w->n_frames = 0;
 	w->switches = 0;

@@ -2,6 +2,7 @@
 #ifndef SW_HOTSPOT_FRAME_H
 #define SW_HOTSPOT_FRAME_H
 
+#include "arch/arch.h"
 #include "runtimes/hotspot/structures/code.h"
 #include "unwind/unwinder.h"
 
@@ -31,6 +32,15 @@ static inline bool sw_hotspot_word(const struct sw_hotspot_frame *f, uint64_t av
 static inline bool sw_hotspot_is_return(const struct sw_hotspot_frame *f, uint64_t pc)
 {
 	return sw_hotspot_blob_at(f->h, pc) != NULL;
+}
+
+/* A call comes before pc, or the place is one where the runtime puts the address of its own choice. */
+static inline bool sw_hotspot_is_behind_call(const struct sw_hotspot_frame *f, uint64_t pc)
+{
+	uint64_t target;
+	const struct sw_hotspot_blob *b = sw_hotspot_blob_at(f->h, pc);
+	return b != NULL && (b->kind == SW_HOTSPOT_INTERPRETER || b->deopt_avma == pc ||
+			     sw_arch_call_before(f->h->memory, pc, &target) != SW_CALL_NONE);
 }
 
 /* The return address is at slot; the caller's frame begins behind it. */

@@ -114,14 +114,6 @@ static bool is_native_return(const struct follower *w, uint64_t pc)
 	       sw_arch_call_before(h->memory, pc, &target) != SW_CALL_NONE;
 }
 
-static bool is_behind_call(const struct follower *w, uint64_t pc)
-{
-	uint64_t target;
-	const struct sw_hotspot_blob *b = sw_hotspot_blob_at(w->f->h, pc);
-	return b != NULL && (b->kind == SW_HOTSPOT_INTERPRETER || b->deopt_avma == pc ||
-			     sw_arch_call_before(w->f->h->memory, pc, &target) != SW_CALL_NONE);
-}
-
 /* One way is at its end. False: it cannot be, or it differs from another one. */
 static bool ended(struct follower *w, const struct machine *m, uint64_t pc, uint64_t sp)
 {
@@ -160,7 +152,7 @@ static bool jumped(struct follower *w, const struct machine *m, unsigned reg)
 	    sw_regs_get(&m->regs, reg, &pc))
 		return ended(w, m, pc, m->regs.sp_avma);
 	return reg == SW_X86_64_RBX && w->f->blob->kind != SW_HOTSPOT_ADAPTER &&
-	       sw_regs_get(&m->regs, SW_X86_64_RDX, &pc) && is_behind_call(w, pc) &&
+	       sw_regs_get(&m->regs, SW_X86_64_RDX, &pc) && sw_hotspot_is_behind_call(w->f, pc) &&
 	       ended(w, m, pc, m->regs.sp_avma);
 }
 
@@ -242,7 +234,7 @@ static bool effect(struct follower *w, struct machine *m, const struct sw_insn *
 	}
 	if (sw_arch_move(code, n, r->pc_avma, &move))
 		return moved(w, m, &move);
-	if (insn->op == SW_INSN_SP_LOST)
+	if (insn->op == SW_INSN_SP_LOST || insn->op == SW_INSN_SP_FROM_REG)
 		return false;
 	uint32_t written = sw_arch_written(code, n) & ~(UINT32_C(1) << SW_ARCH_SP);
 	r->known &= ~written;

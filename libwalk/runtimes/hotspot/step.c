@@ -24,15 +24,6 @@ enum {
 	STUB_SPAN_MAX = 4096,
 };
 
-/* A call comes before pc, or the place is one where the runtime puts the address of its own choice. */
-static bool is_behind_call(const struct sw_hotspot_frame *f, uint64_t pc)
-{
-	uint64_t target;
-	const struct sw_hotspot_blob *b = sw_hotspot_blob_at(f->h, pc);
-	return b != NULL && (b->kind == SW_HOTSPOT_INTERPRETER || b->deopt_avma == pc ||
-			     sw_arch_call_before(f->h->memory, pc, &target) != SW_CALL_NONE);
-}
-
 static bool compiled_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
 {
 	if (f->cursor->exact_pc && sw_hotspot_top_compiled(f, ret))
@@ -42,13 +33,14 @@ static bool compiled_step(const struct sw_hotspot_frame *f, struct sw_hotspot_ca
 		return false;
 	size_t pending = sw_hotspot_pending_words(f);
 	if (pending > 0 && sw_hotspot_frame_at(f, cfa + 8 * pending, ret) &&
-	    is_behind_call(f, ret->pc))
+	    sw_hotspot_is_behind_call(f, ret->pc))
 		return true;
 	if (sw_hotspot_frame_at(f, cfa, ret))
 		return true;
 	/* Intrinsics of C2 push words of their own in the middle of a method. */
 	for (size_t i = 1; i <= PENDING_WORDS_MAX; i++)
-		if (sw_hotspot_frame_at(f, cfa + 8 * i, ret) && is_behind_call(f, ret->pc))
+		if (sw_hotspot_frame_at(f, cfa + 8 * i, ret) &&
+		    sw_hotspot_is_behind_call(f, ret->pc))
 			return true;
 	return false;
 }
@@ -115,7 +107,8 @@ static bool routine_step(const struct sw_hotspot_frame *f, struct sw_hotspot_cal
 			return true;
 		}
 	}
-	if (is_framed && (!is_leaf || is_called_by(f, framed.pc) || !is_behind_call(f, leaf.pc))) {
+	if (is_framed &&
+	    (!is_leaf || is_called_by(f, framed.pc) || !sw_hotspot_is_behind_call(f, leaf.pc))) {
 		*ret = framed;
 		return true;
 	}
@@ -138,10 +131,11 @@ static bool adapter_step(const struct sw_hotspot_frame *f, struct sw_hotspot_cal
 	uint64_t rax, r13;
 	if (sw_hotspot_onward(f, ret))
 		return true;
-	if (sw_hotspot_return_at(f, f->sp, ret) && is_behind_call(f, ret->pc))
+	if (sw_hotspot_return_at(f, f->sp, ret) && sw_hotspot_is_behind_call(f, ret->pc))
 		return true;
 	*ret = (struct sw_hotspot_caller){.sp = f->sp, .fp = f->fp, .fp_known = f->fp_known};
-	if (!sw_regs_get(&f->cursor->regs, SW_X86_64_RAX, &rax) || !is_behind_call(f, rax))
+	if (!sw_regs_get(&f->cursor->regs, SW_X86_64_RAX, &rax) ||
+	    !sw_hotspot_is_behind_call(f, rax))
 		return false;
 	ret->pc = rax;
 	if (sw_regs_get(&f->cursor->regs, SW_X86_64_R13, &r13) && r13 >= f->sp &&

@@ -194,7 +194,11 @@ static void method_fill(const struct sw_hotspot *h, const struct header *header,
 	(void) sw_bytes_u8(header->bytes, (uint64_t) at->nmethod_level, &level); /* stays 0 */
 	b->level = (int8_t) level;
 	b->osr = at->nmethod_entry_bci >= 0 && field32(header, at->nmethod_entry_bci) >= 0;
-	b->orig_pc_off = field32(header, at->nmethod_orig_pc);
+	uint32_t orig_pc;
+	b->orig_pc_off = SW_HOTSPOT_NONE; /* 0 is a slot */
+	if (at->nmethod_orig_pc != SW_HOTSPOT_NONE &&
+	    sw_bytes_u32(header->bytes, (uint64_t) at->nmethod_orig_pc, &orig_pc))
+		b->orig_pc_off = (int32_t) orig_pc;
 	if (at->nmethod_deopt_begin != SW_HOTSPOT_NONE)
 		b->deopt_avma = field64(header, at->nmethod_deopt_begin);
 	else if (field32(header, at->nmethod_deopt_offset) > 0)

@@ -55,7 +55,7 @@ struct sw_hotspot_blob {
 	int32_t compile_id;
 	int8_t level;
 	bool osr;
-	int64_t orig_pc_off; /* of the slot in the frame; 0: none */
+	int64_t orig_pc_off; /* of the slot in the frame; SW_HOTSPOT_NONE: not known */
 	uint64_t deopt_avma; /* 0: none */
 	uint64_t pcs_avma, pcs_end_avma;
 	uint64_t scopes_avma, scopes_end_avma;

@@ -52,8 +52,11 @@ static const struct insn_case cases[] = {
 	{CODE(0x48, 0x8b, 0xe5), SW_INSN_SP_FROM_FP, 0, NO},
 	{CODE(0x48, 0x8d, 0x65, 0xd8), SW_INSN_SP_FROM_FP, -0x28, NO},
 	{CODE(0x48, 0x8d, 0x64, 0x24, 0x08), SW_INSN_SP_ADD, 8, NO},
-	{CODE(0x48, 0x8d, 0x24, 0x04), SW_INSN_SP_LOST, 0, NO},          /* lea (%rsp,%rax),%rsp */
-	{CODE(0x48, 0x8d, 0x26), SW_INSN_SP_FROM_REG, 0, SW_X86_64_RSI}, /* lea (%rsi),%rsp */
+	{CODE(0x48, 0x8d, 0x24, 0x04), SW_INSN_SP_LOST, 0, NO}, /* lea (%rsp,%rax),%rsp */
+	{CODE(0x62, 0xf4, 0x3c, 0x18, 0xff, 0xf0), SW_INSN_SP_LOST, 0, NO}, /* push2 %rax,%r8 */
+	{CODE(0x62, 0xf4, 0x3c, 0x18, 0x8f, 0xc0), SW_INSN_SP_LOST, 0, NO}, /* pop2 %rax,%r8 */
+	{CODE(0x48, 0x8d, 0x26), SW_INSN_SP_FROM_REG, 0, SW_X86_64_RSI},    /* lea (%rsi),%rsp */
+	{CODE(0x8d, 0x26), SW_INSN_SP_LOST, 0, NO},                         /* lea (%rsi),%esp */
 	{CODE(0xc9), SW_INSN_LEAVE, 0, NO},
 	{CODE(0x48, 0x8b, 0x5c, 0x24, 0x08), SW_INSN_LOAD_SP, 8, SW_X86_64_RBX},
 	{CODE(0x4c, 0x8b, 0x65, 0xf0), SW_INSN_LOAD_FP, -0x10, 12},
@@ -183,6 +186,7 @@ static void test_not_known(void **state)
 	static const uint8_t no[][SW_INSN_BYTES_MAX + 1] = {
 		{0x06}, /* no instruction of 64-bit mode */
 		{0x0f, 0x04},
+		{0x62, 0xf4, 0x7c, 0x08, 0x83, 0xc0, 0x08}, /* add of APX, with a number */
 		{0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66,
 		 0x66, 0x90}, /* longer than an instruction may be */
 	};
@@ -349,7 +353,24 @@ static const struct written_case writes[] = {
 	{{0xf2, 0x0f, 0x38, 0xf0, 0xc1}, BIT(AX)},             /* crc32b %cl,%eax */
 	{{0xc5, 0xf8, 0x77}, 0},                               /* vzeroupper */
 	{{0xc5, 0xf9, 0xd7, 0xd0}, BIT(DX)},                   /* vpmovmskb %xmm0,%edx */
-	{{0xc4, 0xe2, 0xfb, 0xf6, 0xd1}, ALL},                 /* mulx: its prefix names one, too */
+	{{0xc4, 0xe2, 0xfb, 0xf6, 0xd1}, BIT(DX) | BIT(AX)},   /* mulx %rcx,%rax,%rdx */
+	{{0xc4, 0xe2, 0xf0, 0xf2, 0xd0}, BIT(DX)},             /* andn %rax,%rcx,%rdx */
+	{{0xc4, 0xe2, 0xa0, 0xf3, 0xc9}, BIT(11)},             /* blsr %rcx,%r11 */
+	{{0xc4, 0x62, 0xf9, 0xf7, 0xc9}, BIT(9)},              /* shlx %rax,%rcx,%r9 */
+	{{0xc4, 0xe3, 0xfb, 0xf0, 0xd1, 3}, BIT(DX)},          /* rorx $3,%rcx,%rdx */
+	{{0xc4, 0xe2, 0xf1, 0xe6, 0x16}, BIT(DX)},             /* cmpbexadd %rcx,%rdx,(%rsi) */
+	{{0xf2, 0x0f, 0x38, 0xf8, 0xd1}, BIT(DX) | BIT(CX)},   /* urdmsr %rdx,%rcx */
+	{{0xf2, 0x0f, 0x38, 0xf8, 0x11}, BIT(DX)},             /* enqcmd (%rcx),%rdx: none */
+	{{0x62, 0xf4, 0x3c, 0x18, 0xff, 0xf0}, ALL},           /* push2 %rax,%r8 */
+	{{0x62, 0xf2, 0xf1, 0x08, 0xe6, 0x16}, ALL},           /* cmpbexadd by EVEX */
+	{{0x0f, 0x01, 0xd0}, BIT(AX) | BIT(DX)},               /* xgetbv */
+	{{0x0f, 0x01, 0xf9}, BIT(AX) | BIT(CX) | BIT(DX)},     /* rdtscp */
+	{{0x0f, 0x01, 0xc1}, ALL},                             /* vmcall */
+	{{0x0f, 0x05}, BIT(AX) | BIT(CX) | BIT(11)},           /* syscall */
+	{{0xe8, 0, 0, 0, 0}, BIT(SP)},                         /* call */
+	{{0xff, 0xd3}, BIT(SP)},                               /* call *%rbx */
+	{{0xff, 0x1b}, BIT(SP)},                               /* lcall *(%rbx) */
+	{{0xff, 0xe3}, 0},                                     /* jmp *%rbx */
 	{{0xcd, 0x80}, ALL},                                   /* int $0x80 */
 	{{0x06}, ALL},                                         /* no instruction */
 };

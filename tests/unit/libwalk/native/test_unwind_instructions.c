@@ -4,6 +4,7 @@
 #include "native/instructions.h"
 #include "walk_case.h"
 
+#include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -148,6 +149,133 @@ static void test_declined(void **state)
 	assert_int_equal(STEP(round, 0, good, &s), SW_STEP_DECLINE);
 }
 
+/* The stack pointer comes from a register, which must still be what was loaded. */
+static void test_sp_from_register(void **state)
+{
+	(void) state;
+	static const struct {
+		uint8_t bytes[8];
+		size_t n;
+		bool kept;
+	} between[] = {
+		{{0x90}, 1, true},                          /* nop */
+		{{0xc4, 0xe2, 0xf0, 0xf2, 0xd0}, 5, true},  /* andn %rax,%rcx,%rdx */
+		{{0xff, 0xd0}, 2, true},                    /* call *%rax */
+		{{0x48, 0x83, 0xc3, 0x08}, 4, false},       /* add $8,%rbx */
+		{{0x48, 0x8d, 0x5b, 0x08}, 4, false},       /* lea 8(%rbx),%rbx */
+		{{0x48, 0xc7, 0xc3, 1, 0, 0, 0}, 7, false}, /* mov $1,%rbx */
+		{{0x31, 0xdb}, 2, false},                   /* xor %ebx,%ebx */
+		{{0x48, 0x0f, 0x44, 0xd8}, 4, false},       /* cmove %rax,%rbx */
+		{{0x48, 0x93}, 2, false},                   /* xchg %rax,%rbx */
+		{{0x48, 0xff, 0xc3}, 3, false},             /* inc %rbx */
+	};
+	static const uint8_t load[] = {0x48, 0x8b, 0x5c, 0x24, 0x08}; /* mov 8(%rsp),%rbx */
+	static const uint8_t end[] = {0x48, 0x8d, 0x63, 0x08, 0xc3};  /* lea 8(%rbx),%rsp; ret */
+	static const uint64_t stack[] = {0, SP + 8, CODE + BACK, CODE + BACK};
+	struct sw_stepped s;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(between); i++) {
+		uint8_t code[32];
+		size_t n = between[i].n;
+		print_message("between %zu\n", i);
+		memcpy(code, load, sizeof(load));
+		memcpy(code + sizeof(load), between[i].bytes, n);
+		memcpy(code + sizeof(load) + n, end, sizeof(end));
+		assert_int_equal(step(code, sizeof(load) + n + sizeof(end), 0, stack, 4, &s),
+				 between[i].kept ? SW_STEP_OK : SW_STEP_DECLINE);
+		if (between[i].kept)
+			assert_int_equal(s.regs.sp_avma, SP + 0x18);
+	}
+}
+
+/* What a call, or a loop, does not leave alone. */
+static void test_sp_from_scratch_register(void **state)
+{
+	(void) state;
+	static const uint8_t called[] = {
+		0x48, 0x8b, 0x44, 0x24, 0x08, /* mov 8(%rsp),%rax */
+		0xff, 0xd0,                   /* call *%rax */
+		0x48, 0x8d, 0x20, 0xc3,       /* lea (%rax),%rsp; ret */
+	};
+	static const uint8_t looped[] = {
+		0x48, 0x8b, 0x4c, 0x24, 0x08, /* mov 8(%rsp),%rcx */
+		0xe2, 0xfe,                   /* loop */
+		0x48, 0x8d, 0x21, 0xc3,       /* lea (%rcx),%rsp; ret */
+	};
+	static const uint64_t stack[] = {0, SP + 0x10, CODE + BACK};
+	struct sw_stepped s;
+	assert_int_equal(STEP(called, 0, stack, &s), SW_STEP_DECLINE);
+	assert_int_equal(STEP(looped, 0, stack, &s), SW_STEP_DECLINE);
+	assert_int_equal(STEP(called, 7, stack, &s), SW_STEP_DECLINE); /* it has returned */
+}
+
+enum { LONG = BIAS + IMAGE_SECTIONS, LONG_INSNS = 20000, LONG_BYTES = LONG_INSNS + 0x10 };
+
+/* A long function: call *%rax, nothing often, ret. left: as in struct sw_cursor. */
+static enum sw_step long_step(const uint8_t *first, size_t n_first, size_t *left)
+{
+	static uint8_t code[LONG_BYTES];
+	static const uint64_t stack[] = {LONG + 2};
+	const struct image_section section = {.name = ".long",
+					      .type = SHT_PROGBITS,
+					      .data = code,
+					      .size = sizeof(code)};
+	memset(code, 0x90, sizeof(code));
+	memcpy(code, "\xff\xd0", 2);
+	memcpy(code + 2, first, n_first);
+	code[LONG_INSNS] = 0xc3;
+	struct sw_snapshot *snap = fake_snapshot_create();
+	walk_module(snap, BIAS, &(struct image_parts){.sections = &section, .n_sections = 1});
+	(void) fake_snapshot_stack(snap, 1, LONG + 2, stack, 1);
+	fake_snapshot_finish(snap);
+	struct walk_cursor w;
+	walk_cursor_init(&w, snap, &snap->threads[0], true);
+	w.cursor.straight_left = left;
+	struct sw_stepped s = {0};
+	enum sw_step result = sw_unwind_instructions.step(NULL, &w.cursor, &s);
+	fake_snapshot_destroy(snap);
+	return result;
+}
+
+/* The walker allows it. */
+static void test_long_walk(void **state)
+{
+	(void) state;
+	static uint8_t code[LONG_BYTES];
+	static const uint64_t stack[] = {LONG + 2, LONG + 2};
+	const struct image_section section = {.name = ".long",
+					      .type = SHT_PROGBITS,
+					      .data = code,
+					      .size = sizeof(code)};
+	memset(code, 0x90, sizeof(code));
+	memcpy(code, "\xff\xd0", 2);
+	code[LONG_INSNS] = 0xc3;
+	struct sw_snapshot *snap = fake_snapshot_create();
+	walk_module(snap, BIAS, &(struct image_parts){.sections = &section, .n_sections = 1});
+	(void) fake_snapshot_stack(snap, 1, LONG + 2, stack, 2);
+	walk_is(snap, NULL,
+		FRAMES({LONG + 2, SP, "context", "context", SW_FRAME_EXACT_PC},
+		       {LONG + 2, SP + 8, "instructions", "instructions", 0},
+		       {LONG + 2, SP + 16, "instructions", "instructions", 0}),
+		SW_END_NO_UNWIND_INFO, "the module has no unwind information for this code");
+}
+
+/* It is followed to its end if there is no branch in it, and not for any number of frames. */
+static void test_long(void **state)
+{
+	(void) state;
+	static const uint8_t nop[] = {0x90}, branch[] = {0x74, 0x00};
+	size_t left = LONG_INSNS, none = 0;
+	assert_int_equal(long_step(nop, sizeof(nop), &left), SW_STEP_OK);
+	assert_in_range(left, 1, 5000);
+	assert_int_equal(long_step(nop, sizeof(nop), &left), SW_STEP_DECLINE);
+	assert_int_equal(left, 0);
+	assert_int_equal(long_step(nop, sizeof(nop), &none), SW_STEP_DECLINE);
+	assert_int_equal(long_step(nop, sizeof(nop), NULL), SW_STEP_DECLINE);
+	left = LONG_INSNS;
+	assert_int_equal(long_step(branch, sizeof(branch), &left), SW_STEP_DECLINE);
+	assert_int_equal(left, LONG_INSNS);
+}
+
 /* Through a pointer that leads to no code: proven when the call has led there. */
 static void test_wild_call(void **state)
 {
@@ -186,10 +314,17 @@ static void test_wild_call(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_epilogue),      cmocka_unit_test(test_pushed),
-		cmocka_unit_test(test_frame_pointer), cmocka_unit_test(test_branches),
-		cmocka_unit_test(test_no_agreement),  cmocka_unit_test(test_declined),
+		cmocka_unit_test(test_epilogue),
+		cmocka_unit_test(test_pushed),
+		cmocka_unit_test(test_frame_pointer),
+		cmocka_unit_test(test_branches),
+		cmocka_unit_test(test_no_agreement),
+		cmocka_unit_test(test_declined),
 		cmocka_unit_test(test_wild_call),
+		cmocka_unit_test(test_sp_from_register),
+		cmocka_unit_test(test_long_walk),
+		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_sp_from_scratch_register),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

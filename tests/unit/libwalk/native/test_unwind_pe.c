@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "arch/arch.h"
+#include "native/instructions.h"
 #include "pe_load.h"
 #include "walk_case.h"
 #include "snapshot/read.h"
@@ -28,6 +29,8 @@
  *		0x10a0	nop
  * own:		0x10b0	mov %rsp,%rax; push %rbx	what it does only its handler knows
  *		0x10b4	nop; pop %rbx; ret
+ * away:	0x10c0	mov 8(%rsp),%rsi; call *%rax	no entry
+ *		0x10c7	lea (%rsi),%rsp; ret
  */
 static const uint8_t text[0x100] = {[0x00] = 0x53,
 				    0x48,
@@ -67,6 +70,17 @@ static const uint8_t text[0x100] = {[0x00] = 0x53,
 				    0x53,
 				    0x90,
 				    0x5b,
+				    0xc3,
+				    [0xc0] = 0x48,
+				    0x8b,
+				    0x74,
+				    0x24,
+				    0x08,
+				    0xff,
+				    0xd0,
+				    0x48,
+				    0x8d,
+				    0x26,
 				    0xc3};
 static const uint8_t xdata[0x40] = {
 	[0x00] = 1, 5, 2, 0, 5, 0x32, 1, 0x30, /* worker: +5 allocate 0x20, +1 push rbx */
@@ -85,6 +99,7 @@ enum {
 	PUSHED = BASE + 0x1091,
 	NO_ENTRY = BASE + 0x10a0,
 	OWN = BASE + 0x10b0,
+	AWAY = BASE + 0x10c0,
 	XDATA = 0x2000,
 	TID = 1,
 	STACK = FAKE_STACK_AVMA + TID * FAKE_STACK_BYTES,
@@ -249,6 +264,22 @@ static void test_own_handler(void **state)
 				at > 3 ? "instructions" : "unwind_info", 0}),
 			SW_END_COMPLETE, NULL);
 	}
+}
+
+/* In code of Windows a function that was called leaves rsi and rdi alone, too. */
+static void test_preserved(void **state)
+{
+	(void) state;
+	struct sw_snapshot *snap = plain();
+	struct sw_thread *t = thread(snap, AWAY, WORDS(0, STACK + 16, START_CALLED, 0), STACK + 32);
+	fake_snapshot_finish(snap);
+	struct walk_cursor w;
+	walk_cursor_init(&w, snap, t, true);
+	struct sw_stepped s = {0};
+	assert_int_equal(sw_unwind_instructions.step(NULL, &w.cursor, &s), SW_STEP_OK);
+	assert_int_equal(s.regs.pc_avma, START_CALLED);
+	assert_int_equal(s.regs.sp_avma, STACK + 24);
+	fake_snapshot_destroy(snap);
 }
 
 static const struct sw_walk_options tables_only = {.mode = SW_WALK_TABLES};
@@ -557,14 +588,23 @@ static void test_explain(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_complete),       cmocka_unit_test(test_runs_32bit),
-		cmocka_unit_test(test_own_handler),    cmocka_unit_test(test_between_fibers),
-		cmocka_unit_test(test_zero_elsewhere), cmocka_unit_test(test_leaf),
-		cmocka_unit_test(test_no_leaf),        cmocka_unit_test(test_fiber_jump),
-		cmocka_unit_test(test_machine_frame),  cmocka_unit_test(test_memory_unreadable),
-		cmocka_unit_test(test_stack_in_image), cmocka_unit_test(test_stack_unreadable),
-		cmocka_unit_test(test_bad_tables),     cmocka_unit_test(test_indirect),
-		cmocka_unit_test(test_pushed_flags),   cmocka_unit_test(test_two_processes),
+		cmocka_unit_test(test_complete),
+		cmocka_unit_test(test_runs_32bit),
+		cmocka_unit_test(test_preserved),
+		cmocka_unit_test(test_own_handler),
+		cmocka_unit_test(test_between_fibers),
+		cmocka_unit_test(test_zero_elsewhere),
+		cmocka_unit_test(test_leaf),
+		cmocka_unit_test(test_no_leaf),
+		cmocka_unit_test(test_fiber_jump),
+		cmocka_unit_test(test_machine_frame),
+		cmocka_unit_test(test_memory_unreadable),
+		cmocka_unit_test(test_stack_in_image),
+		cmocka_unit_test(test_stack_unreadable),
+		cmocka_unit_test(test_bad_tables),
+		cmocka_unit_test(test_indirect),
+		cmocka_unit_test(test_pushed_flags),
+		cmocka_unit_test(test_two_processes),
 		cmocka_unit_test(test_explain),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

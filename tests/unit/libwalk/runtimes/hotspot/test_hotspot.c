@@ -296,6 +296,13 @@ static void test_step_deoptimised(void **state)
 	assert_int_equal(stepped(words, 8, WORLD_CODE + 0x80, &s), SW_STEP_OK);
 	assert_int_equal(s.regs.pc_avma, SECOND);
 	assert_int_equal(s.regs.sp_avma, 0x8020);
+	/* where the slot is is not known: what lies at 0 is something else */
+	assert_int_equal(teardown(NULL), 0);
+	assert_int_equal(setup(NULL), 0);
+	world.h.at.nmethod_orig_pc = SW_HOTSPOT_NONE;
+	hotspot_world_u64(&world, WORLD_BLOB + OFFSET, HANDLER);
+	assert_int_equal(stepped(words, 8, WORLD_CODE + 0x80, &s), SW_STEP_OK);
+	assert_int_equal(s.regs.pc_avma, HANDLER);
 }
 
 /* ret: whatever the method's frame was. */

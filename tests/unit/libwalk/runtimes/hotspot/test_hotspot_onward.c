@@ -123,11 +123,12 @@ static void test_ways_differ(void **state)
  *
  *	00 pop %rcx; 01 and $-16, %rcx; 05 jmp *%rcx
  *	10 add %rax, %rbp; 13 ret
+ *	20 lea (%rax), %esp; 22 ret
  */
 static void test_registers_written(void **state)
 {
 	static const uint8_t popped[] = {0x59, 0x48, 0x83, 0xe1, 0xf0, 0xff, 0xe1};
-	static const uint8_t fp[] = {0x48, 0x01, 0xc5, 0xc3};
+	static const uint8_t fp[] = {0x48, 0x01, 0xc5, 0xc3}, sp[] = {0x8d, 0x20, 0xc3};
 	static const uint64_t words[] = {WORLD_CALL, WORLD_CALL};
 	struct sw_hotspot_caller caller;
 	struct fake_region regions[2] = {world.region, {STACK, words, sizeof(words)}};
@@ -137,6 +138,7 @@ static void test_registers_written(void **state)
 	hotspot_world_routines(&world);
 	hotspot_world_put(&world, AT, popped, sizeof(popped));
 	hotspot_world_put(&world, AT + 0x10, fp, sizeof(fp));
+	hotspot_world_put(&world, AT + 0x20, sp, sizeof(sp));
 	sw_regs_set(&c.regs, SW_ARCH_FP, CALLER_FP);
 	struct sw_hotspot_frame f = {.h = &world.h, .cursor = &c, .sp = STACK};
 	f.blob = sw_hotspot_blob_at(&world.h, AT);
@@ -150,6 +152,9 @@ static void test_registers_written(void **state)
 	f.pc = c.regs.pc_avma = AT + 0x13;
 	assert_true(sw_hotspot_onward(&f, &caller));
 	assert_true(caller.fp_known);
+	f.pc = c.regs.pc_avma = AT + 0x20;
+	sw_regs_set(&c.regs, SW_X86_64_RAX, STACK + 8);
+	assert_false(sw_hotspot_onward(&f, &caller));
 }
 
 /*
