@@ -96,16 +96,25 @@ def check_stops(tap, mode, said):
 
 def check_compiles(tap):
     """While YJIT writes to the page with the code that has called it, that page cannot be executed."""
-    wrong = []
+    stops, cut, wrong = 4 * STOPS, [], []
     with ruby_program("compiled.rb", "YJIT") as ruby:
-        for _ in range(STOPS):
-            stack = stack_of(patient_dump(ruby.pid, status=(0, 3)), ruby.pid)
+        def stack_now():
+            return stack_of(patient_dump(ruby.pid, status=(0, 3)), ruby.pid)
+        wait_until(lambda: any(f["function"] == "run" for f in stack_now()["frames"]), "run")
+        for _ in range(stops):
+            stack = stack_now()
             names = [f["function"] for f in language_frames(stack, "ruby")]
             what = wrong_in_stack(stack)
-            if what is not None or names[-1:] != ["<main>"] or "run" not in names:
+            if stack["end"] != "complete":
+                cut.append(f"{what}\n{text_of(stack)}")
+            elif what is not None or names[-1:] != ["<main>"] or "run" not in names:
                 wrong.append(f"{what}\n{text_of(stack)}")
-    tap.check(len(wrong) * 100 <= STOPS, f"YJIT: {STOPS} stops of a program that it compiles all the time",
-              f"{len(wrong)} wrong\n" + "\n".join(wrong[:3]))
+    # 9 of 2700 were cut: the mapping is none of those that were read while YJIT changed them. Were it 1 of 100 on
+    # another machine, more than 14 of 400 would be in 1 of 50,000 runs. Without what is tested 17 of 200 are: 14 of 400
+    # or fewer in 1 of 20,000 runs.
+    tap.check(not wrong and len(cut) * 1000 <= 35 * stops,
+              f"YJIT: {stops} stops of a program that it compiles all the time, {len(cut)} cut",
+              f"{len(wrong)} wrong\n" + "\n".join((wrong + cut)[:3]))
 
 
 def version():
