@@ -16,14 +16,14 @@ enum {
 		256, /* of the C code; x_cgo_thread_start() and its like have a sigset_t */
 };
 
-/* Whether the address is behind asmcgocall()'s call of C. */
+/* Whether the address is behind asmcgocall()'s call of C; since 1.25 it calls a function that jumps there. */
 static bool is_call_of_c(const struct sw_go_frame *f, uint64_t pc)
 {
 	struct sw_go_func func;
 	uint64_t target;
 	return sw_go_image_func(&f->module->image, pc - 1 - f->module->place->bias, &func) &&
 	       sw_go_special_of(&func) == SW_GO_ASMCGOCALL &&
-	       (sw_arch_call_before(f->go->memory, pc, &target) & SW_CALL_INDIRECT);
+	       sw_arch_call_before(f->go->memory, pc, &target) != SW_CALL_NONE;
 }
 
 /* Whether a call of whatever code may return there: that would be a frame that is passed. */
