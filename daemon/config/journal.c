@@ -49,8 +49,8 @@ void sw_log(int priority, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void) vsnprintf(line, sizeof(line), fmt, ap); /* cut is fine: it is prose */
 	va_end(ap);
-	sw_utf8_make_plain(
-		line); /* names of targets and clients: no line forges another or steers a terminal */
+	/* Names of targets and clients: no line forges another or steers a terminal. */
+	sw_utf8_make_plain(line);
 	if (!to_journal() || sd_journal_send("MESSAGE=%s", line, "PRIORITY=%i", priority, NULL) < 0)
 		to_stderr(priority, line);
 }

@@ -64,9 +64,7 @@ static enum sw_submitted busy(struct sw_refusal *refusal, uint64_t *counter, con
 			      int64_t retry_ms)
 {
 	++*counter;
-	(void) sw_refuse(refusal, SW_INTERFACE ".Busy",
-			 sw_object_add(sw_object_int("retry_after_ms", retry_ms), "why",
-				       json_object_new_string(why)),
+	(void) sw_refuse(refusal, SW_INTERFACE ".Busy", sw_object_busy(retry_ms, why),
 			 "busy (%s): again in %lld ms", why, (long long) retry_ms);
 	return SW_SUBMITTED_REFUSED;
 }

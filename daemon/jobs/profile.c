@@ -179,9 +179,7 @@ struct sw_profiling *sw_profiling_create(struct sw_jobs *jobs, const struct sw_s
 {
 	if (!has_space(jobs, s)) {
 		jobs->counters->busy_queue_total++;
-		(void) sw_refuse(refusal, SW_INTERFACE ".Busy",
-				 sw_object_add(sw_object_int("retry_after_ms", RETRY_MS), "why",
-					       json_object_new_string("queue")),
+		(void) sw_refuse(refusal, SW_INTERFACE ".Busy", sw_object_busy(RETRY_MS, "queue"),
 				 "busy (queue): too many profiles are being made");
 		return NULL;
 	}

@@ -164,10 +164,7 @@ bool sw_series_pay(struct sw_jobs *jobs, const struct sw_caller *caller, struct 
 	if (ms == 0)
 		return true;
 	jobs->counters->busy_rate_total++;
-	return sw_refuse(refusal, SW_INTERFACE ".Busy",
-			 sw_object_add(sw_object_int("retry_after_ms", ms), "why",
-				       json_object_new_string("rate")),
-			 "busy (rate)");
+	return sw_refuse(refusal, SW_INTERFACE ".Busy", sw_object_busy(ms, "rate"), "busy (rate)");
 }
 
 /* When the connections are gone only those that nobody waits for are left: done() frees what they

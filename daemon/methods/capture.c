@@ -65,9 +65,7 @@ static void answer(struct capture *capture, struct sw_dump *dump, bool coalesced
 		return;
 	}
 	say_state(call, "done");
-	struct sw_connection *connection = call->connection;
-	if (sw_dump_stream_begin(&capture->stream, call, dump, said))
-		sw_connection_kick(connection); /* which pumps */
+	sw_dump_stream_begin(&capture->stream, call, dump, said);
 }
 
 static void on_done(struct sw_waiter *waiter, const struct sw_outcome *outcome)

@@ -59,9 +59,7 @@ static void on_done(struct sw_profiling *profiling, const struct sw_outcome *out
 		sw_call_error(call, outcome->refusal->name,
 			      json_object_get(outcome->refusal->parameters));
 	} else if (call->message.more) {
-		struct sw_connection *connection = call->connection;
-		if (sw_dump_stream_begin(&profile->stream, call, outcome->dump, SW_COALESCED_NO))
-			sw_connection_kick(connection); /* which pumps */
+		sw_dump_stream_begin(&profile->stream, call, outcome->dump, SW_COALESCED_NO);
 	} else {
 		sw_dump_send_whole(outcome->dump, call, SW_COALESCED_NO);
 	}

@@ -4,7 +4,6 @@
 #include "methods/context.h"
 #include "methods/stream.h"
 #include "rpc/params.h"
-#include "rpc/server.h"
 #include "cleanup.h"
 #include "errors.h"
 
@@ -28,12 +27,10 @@ static void read_stream(struct sw_call *call, struct sw_dump *dump)
 		sw_call_failed(call, "not enough memory");
 		return;
 	}
-	struct sw_connection *connection = call->connection;
 	call->state = stream;
 	call->cancel = read_cancel;
 	call->pump = read_pump;
-	if (sw_dump_stream_begin(stream, call, dump, SW_COALESCED_UNSAID))
-		sw_connection_kick(connection);
+	sw_dump_stream_begin(stream, call, dump, SW_COALESCED_UNSAID);
 }
 
 static int dump_open(struct sw_store *store, const char *id, struct sw_dump **ret,
@@ -69,15 +66,8 @@ void sw_method_read(struct sw_call *call)
 		sw_call_error(call, SW_INTERFACE ".NoSuchDump", sw_object_string("id", id));
 		return;
 	}
-	/* Before it is unpacked. */
-	const struct sw_server *server = call->connection->server;
-	bool may = call->message.more
-			   ? sw_server_may_hold(server, call->connection, entry->dump_bytes)
-			   : sw_server_may_send(server, call->connection, entry->dump_bytes);
-	if (!may) {
-		sw_dump_too_many(call);
+	if (!sw_dump_may_answer(call, entry->dump_bytes)) /* before it is unpacked */
 		return;
-	}
 	struct sw_dump *dump = NULL;
 	int r = dump_open(store, id, &dump, &err);
 	if (r == -SW_E_NOT_FOUND)

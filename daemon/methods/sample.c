@@ -83,10 +83,8 @@ static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
 	struct sw_call *call = sample->call;
 	if (outcome->dump != NULL) {
 		sw_call_reply(call, sw_object_string("state", "done"), true);
-		struct sw_connection *connection = call->connection;
-		if (sw_dump_stream_begin(&sample->stream, call, outcome->dump,
-					 outcome->coalesced ? SW_COALESCED_YES : SW_COALESCED_NO))
-			sw_connection_kick(connection); /* which pumps */
+		sw_dump_stream_begin(&sample->stream, call, outcome->dump,
+				     outcome->coalesced ? SW_COALESCED_YES : SW_COALESCED_NO);
 		return;
 	}
 	if (sw_refusal_is_final(outcome->refusal)) {

@@ -5,25 +5,26 @@
 
 enum { RETRY_MS = 1000 };
 
-void sw_dump_too_many(struct sw_call *call)
+bool sw_dump_may_answer(struct sw_call *call, size_t bytes)
 {
-	sw_call_error(call, SW_INTERFACE ".Busy",
-		      sw_object_add(sw_object_int("retry_after_ms", RETRY_MS), "why",
-				    json_object_new_string("queue")));
+	const struct sw_connection *connection = call->connection;
+	bool may = call->message.more ? sw_server_may_hold(connection->server, connection, bytes)
+				      : sw_server_may_send(connection->server, connection, bytes);
+	if (!may)
+		sw_call_error(call, SW_INTERFACE ".Busy", sw_object_busy(RETRY_MS, "queue"));
+	return may;
 }
 
-bool sw_dump_stream_begin(struct sw_dump_stream *stream, struct sw_call *call, struct sw_dump *dump,
+void sw_dump_stream_begin(struct sw_dump_stream *stream, struct sw_call *call, struct sw_dump *dump,
 			  enum sw_coalesced coalesced)
 {
-	if (!sw_server_may_hold(call->connection->server, call->connection, dump->size)) {
-		sw_dump_too_many(call);
-		return false;
-	}
+	if (!sw_dump_may_answer(call, dump->size))
+		return;
 	sw_dump_stream_deinit(stream);
 	stream->dump = sw_dump_ref(dump);
 	stream->coalesced = coalesced;
 	call->held_bytes = dump->size;
-	return true;
+	sw_connection_kick(call->connection); /* which pumps */
 }
 
 void sw_dump_stream_deinit(struct sw_dump_stream *stream)
@@ -58,9 +59,9 @@ enum sw_streamed sw_dump_stream_next(struct sw_dump_stream *stream, struct sw_ca
 void sw_dump_send_whole(struct sw_dump *dump, struct sw_call *call, enum sw_coalesced coalesced)
 {
 	struct sw_text text = {0};
-	if (!sw_server_may_send(call->connection->server, call->connection, dump->size))
-		sw_dump_too_many(call);
-	else if (sw_dump_whole(dump, coalesced, &text) == 0)
+	if (!sw_dump_may_answer(call, dump->size))
+		return;
+	if (sw_dump_whole(dump, coalesced, &text) == 0)
 		sw_call_reply_text(call, &text, false);
 	else
 		too_large(call, dump->size);

@@ -12,11 +12,12 @@ struct sw_dump_stream {
 	enum sw_coalesced coalesced;
 };
 
-/* False: the caller reads too many dumps at once, which is answered; the call is freed. */
-bool sw_dump_stream_begin(struct sw_dump_stream *stream, struct sw_call *call, struct sw_dump *dump,
+/* May the call be answered with so large a dump? False: its caller is slow in reading too many, which is said; the
+ * call is freed. */
+bool sw_dump_may_answer(struct sw_call *call, size_t bytes);
+/* With "more": the call's pump sends it from now on, if it may be. */
+void sw_dump_stream_begin(struct sw_dump_stream *stream, struct sw_call *call, struct sw_dump *dump,
 			  enum sw_coalesced coalesced);
-/* The answer for that. Frees the call. */
-void sw_dump_too_many(struct sw_call *call);
 void sw_dump_stream_deinit(struct sw_dump_stream *stream);
 
 enum sw_streamed {
@@ -28,7 +29,7 @@ enum sw_streamed {
 enum sw_streamed sw_dump_stream_next(struct sw_dump_stream *stream, struct sw_call *call,
 				     bool last);
 
-/* Without "more": all in one reply, or TooLarge. Frees the call. */
+/* Without "more": all in one reply, or TooLarge, if it may be sent. Frees the call. */
 void sw_dump_send_whole(struct sw_dump *dump, struct sw_call *call, enum sw_coalesced coalesced);
 
 #endif

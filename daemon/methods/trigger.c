@@ -87,9 +87,7 @@ static void answer(struct trigger *t)
 {
 	struct sw_call *call = t->call;
 	if (json_object_array_length(t->ids) == 0 && t->busy_ms > 0)
-		sw_call_error(call, SW_INTERFACE ".Busy",
-			      sw_object_add(sw_object_int("retry_after_ms", t->busy_ms), "why",
-					    json_object_new_string(t->busy_why)));
+		sw_call_error(call, SW_INTERFACE ".Busy", sw_object_busy(t->busy_ms, t->busy_why));
 	else {
 		struct json_object *reply = json_object_new_object();
 		sw_object_add(reply, "ids", json_object_get(t->ids));

@@ -203,8 +203,8 @@ static void discard(struct sw_discards *discards, int fd, uid_t uid)
 		grown = sw_grow(discards->waiting, discards->n_waiting, &discards->capacity,
 				WAITING_AT_FIRST, sizeof(*grown));
 	if (grown == NULL) {
-		(void) close(
-			fd); /* nobody is served yet, or there is no memory to do it otherwise */
+		/* Nobody is served yet, or there is no memory to do it otherwise. */
+		(void) close(fd);
 		return;
 	}
 	discards->waiting = grown;

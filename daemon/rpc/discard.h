@@ -19,8 +19,8 @@ enum {
 	SW_CLOSERS_MAX = 32,    /* processes that close */
 	SW_CLOSERS_UID_MAX = 4, /* of them for one user */
 	SW_CLOSER_FDS_MAX = 1024,
-	SW_DISCARDED_MAX =
-		16384, /* that wait: a quarter of LimitNOFILE= in the unit. With more we end */
+	/* That wait: a quarter of LimitNOFILE= in the unit. With more we end. */
+	SW_DISCARDED_MAX = 16384,
 };
 
 struct sw_closer {
@@ -36,8 +36,7 @@ struct sw_discarded {
 };
 
 struct sw_discards {
-	sd_event
-		*event; /* borrowed; NULL: nobody is served yet, and everything is closed at once */
+	sd_event *event;       /* borrowed; NULL: nobody is served yet, and all is closed at once */
 	sd_event_source *work; /* owned */
 	struct sw_closer closers[SW_CLOSERS_MAX];
 	struct sw_discarded *waiting; /* owned */

@@ -22,6 +22,12 @@ struct json_object *sw_object_string(const char *name, const char *value)
 	return sw_object_add(json_object_new_object(), name, json_object_new_string(value));
 }
 
+struct json_object *sw_object_busy(int64_t retry_after_ms, const char *why)
+{
+	return sw_object_add(sw_object_int("retry_after_ms", retry_after_ms), "why",
+			     json_object_new_string(why));
+}
+
 void sw_refusal_deinit(struct sw_refusal *refusal)
 {
 	(void) json_object_put(refusal->parameters); /* NULL is fine */
