@@ -329,10 +329,15 @@ static enum sw_access_kind kind_of(const struct decoder *d)
 	}
 }
 
+static uint64_t word_bytes(const struct decoder *d)
+{
+	return d->is_32bit ? 4 : 8;
+}
+
 /* Those whose operand is not said by ModRM; how many operands they have. */
 static size_t implied(struct decoder *d, struct sw_access *ret)
 {
-	const uint64_t word = d->is_32bit ? 4 : 8;
+	const uint64_t word = word_bytes(d);
 	uint64_t sp = d->thread->regs.sp_avma;
 	if (d->map != MAP_ONE || d->vector)
 		return 0;
@@ -401,7 +406,7 @@ size_t sw_arch_access(bool is_32bit, const struct sw_thread *thread, const uint8
 		ret[n_operands++] = (struct sw_access){kind, operand(&d), ACCESS_BYTES_MAX};
 	}
 	if (pushes(&d)) {
-		uint64_t word = is_32bit ? 4 : 8;
+		uint64_t word = word_bytes(&d);
 		ret[n_operands++] =
 			(struct sw_access){SW_ACCESS_WRITE, thread->regs.sp_avma - word, word};
 	}

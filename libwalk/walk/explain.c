@@ -83,15 +83,31 @@ static void explain_active(const struct sw_active_list *active, const struct sw_
 
 enum { FRAMES_MAX = 32, WALK_MS = 1000 };
 
+static bool has_explain_frame(const struct sw_active *active)
+{
+	return active != NULL && active->runtime != NULL && active->runtime->explain_frame != NULL;
+}
+
 /* Whether anybody tells what frames execute whose code is at a place. */
 static bool any_explains_frames(const struct sw_active_list *active, const struct sw_place *place)
 {
 	bool any = false;
 	for (size_t i = 0; i < active->n; i++)
-		any |= active->all[i].runtime != NULL &&
-		       active->all[i].runtime->explain_frame != NULL &&
+		any |= has_explain_frame(&active->all[i]) &&
 		       (active->all[i].kinds & kind_of(place));
 	return any;
+}
+
+static void explain_frame(const struct sw_walks *walks, const struct sw_walk *walk, size_t i,
+			  struct sw_text *text)
+{
+	const struct sw_active *owner = sw_walks_owner(walks, &walk->frames[i]);
+	struct sw_text own = {0};
+	owner->runtime->explain_frame(owner->state, &walk->frames[i], &own);
+	sw_text_printf(text, "%s: thread %d, frame %zu:\n", owner->name, walk->thread->tid, i);
+	append_lines(text, owner->name, &own);
+	text->failed |= own.failed;
+	sw_text_deinit(&own);
 }
 
 /* What threads execute at an address, by who knows: one address may be that of many functions of an interpreter. */
@@ -100,32 +116,19 @@ static int explain_frames(const struct sw_snapshot *snap, const struct sw_tables
 			  struct sw_error *err)
 {
 	const struct sw_walk_options options = {.deadline_ns = deadline_ns};
-	struct sw_walks *walks = NULL;
+	sw_cleanup(sw_walks_destroy_p) struct sw_walks *walks = NULL;
 	size_t n = 0, n_late = 0;
 	int r = sw_walk_all_with(snap, tables, &options, &walks, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < walks->n_walks; i++) {
-		n_late += walks->walks[i].end == SW_END_TIMEOUT;
-		for (size_t k = 0; k < walks->walks[i].n_frames; k++) {
-			const struct sw_walk *w = &walks->walks[i];
-			const struct sw_frame *f = &w->frames[k];
-			const struct sw_active *owner =
-				f->owner == 0 || f->owner > walks->priv->active.n
-					? NULL
-					: &walks->priv->active.all[f->owner - 1];
-			if (f->pc_avma != avma || w->thread == NULL || owner == NULL ||
-			    owner->runtime == NULL || owner->runtime->explain_frame == NULL ||
-			    n++ >= FRAMES_MAX)
-				continue;
-			struct sw_text own = {0};
-			owner->runtime->explain_frame(owner->state, f, &own);
-			sw_text_printf(text, "%s: thread %d, frame %zu:\n", owner->name,
-				       w->thread->tid, k);
-			append_lines(text, owner->name, &own);
-			text->failed |= own.failed;
-			sw_text_deinit(&own);
-		}
+		const struct sw_walk *w = &walks->walks[i];
+		n_late += w->end == SW_END_TIMEOUT;
+		for (size_t k = 0; w->thread != NULL && k < w->n_frames; k++)
+			if (w->frames[k].pc_avma == avma &&
+			    has_explain_frame(sw_walks_owner(walks, &w->frames[k])) &&
+			    n++ < FRAMES_MAX)
+				explain_frame(walks, w, k, text);
 	}
 	if (n_late > 0)
 		sw_text_printf(
@@ -135,7 +138,6 @@ static int explain_frames(const struct sw_snapshot *snap, const struct sw_tables
 			n_late);
 	if (n > FRAMES_MAX)
 		sw_text_printf(text, "frames: %zu more are at it\n", n - FRAMES_MAX);
-	sw_walks_destroy(walks);
 	return 0;
 }
 

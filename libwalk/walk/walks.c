@@ -98,13 +98,19 @@ void sw_walks_destroy(struct sw_walks *walks)
 	free(walks);
 }
 
+const struct sw_active *sw_walks_owner(const struct sw_walks *walks, const struct sw_frame *frame)
+{
+	if (frame->owner == 0 || walks->priv == NULL || frame->owner > walks->priv->active.n)
+		return NULL;
+	return &walks->priv->active.all[frame->owner - 1];
+}
+
 int sw_walk_describe(const struct sw_walks *walks, const struct sw_frame *frame,
 		     struct sw_description *ret)
 {
-	/* Frames that nobody owns are asked for, too, in walks that were put together by hand. */
-	if (frame->owner == 0 || walks->priv == NULL || frame->owner > walks->priv->active.n)
+	const struct sw_active *owner = sw_walks_owner(walks, frame);
+	if (owner == NULL)
 		return 0;
-	const struct sw_active *owner = &walks->priv->active.all[frame->owner - 1];
 	memset(ret, 0, sizeof(*ret));
 	return owner->names != NULL ? owner->names(owner->state, frame, ret) : 0;
 }
@@ -112,9 +118,9 @@ int sw_walk_describe(const struct sw_walks *walks, const struct sw_frame *frame,
 int sw_walk_describe_inlined(const struct sw_walks *walks, const struct sw_frame *frame,
 			     size_t level, struct sw_description *ret)
 {
-	if (frame->owner == 0 || walks->priv == NULL || frame->owner > walks->priv->active.n)
+	const struct sw_active *owner = sw_walks_owner(walks, frame);
+	if (owner == NULL)
 		return 0;
-	const struct sw_active *owner = &walks->priv->active.all[frame->owner - 1];
 	if (owner->runtime == NULL || owner->runtime->inlined == NULL)
 		return level == 0 ? sw_walk_describe(walks, frame, ret) : 0;
 	memset(ret, 0, sizeof(*ret));
