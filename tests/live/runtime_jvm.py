@@ -329,6 +329,15 @@ def check_who_is_stopped(tap, version, home):
                   f"{version}: more often than not few threads are stopped", (len(dumps[0]["threads"]), stopped))
 
 
+def wrong_ones(stacks, judge):
+    """[(what is wrong, stack)] by a function that says it of one."""
+    return [(what, stack) for stack in stacks for what in [judge(stack)] if what is not None]
+
+
+def shown(wrong):
+    return "\n".join(f"{what}\n" + "\n".join(map(str, stack["frames"])) for what, stack in wrong[:3])
+
+
 def check_stops(tap, version, home, mode):
     lines = lines_of_calls()
     with Java(home, "Busy", *MODES[mode]) as java:
@@ -337,30 +346,33 @@ def check_stops(tap, version, home, mode):
         wait_until(lambda: any(f["function"] == "Busy.compute" for s in stops_of(java.pid, computing_thread(java.pid), 1)
                                for f in s["frames"]), "it to compute")
         stacks = stops_of(java.pid, computing_thread(java.pid), STOPS)
-        found = [(what, stack) for stack in stacks
-                 for what in [wrong_in_chain(stack, lines)] if what is not None]
-        wrong = [f"{what}\n" + "\n".join(map(str, stack["frames"])) for what, stack in found]
+        wrong = wrong_ones(stacks, lambda stack: wrong_in_chain(stack, lines))
         # In the VM's own code for exceptions one of a thousand is cut, and says so.
-        cut = sum(stack["end"] != "complete" for _, stack in found)
+        cut = sum(stack["end"] != "complete" for _, stack in wrong)
         tap.equal(len(stacks), STOPS, f"{version} {mode}: {STOPS} stops")
         tap.check(len(wrong) == cut <= 1 + STOPS // 1000,
                   f"{version} {mode}: complete, the chain and its lines in each; {cut} of {STOPS} cut",
-                  f"{len(wrong)}\n" + "\n".join(wrong[:3]))
+                  f"{len(wrong)}\n" + shown(wrong))
+
+
+def compiled_stops(home, program):
+    """Stops of the thread of a program that computes, as soon as C1 has compiled all that it executes."""
+    with Java(home, program, *MODES["C1"]) as java:
+        wait_until(lambda: computing_thread(java.pid) is not None, "the thread that computes")
+        tid = computing_thread(java.pid)
+        wait_until(lambda: not any(f["function"] == "[interpreter]" for s in stops_of(java.pid, tid, 20) for f in s["frames"]),
+                   "compiled code")
+        return stops_of(java.pid, tid, STOPS)
 
 
 def check_thrown(tap, version, home):
     """Exceptions in code of C1, whose stubs take them to their handlers."""
-    with Java(home, "Thrown", *MODES["C1"]) as java:
-        wait_until(lambda: computing_thread(java.pid) is not None, "the thread that throws")
-        tid = computing_thread(java.pid)
-        wait_until(lambda: not any(f["function"] == "[interpreter]" for s in stops_of(java.pid, tid, 20) for f in s["frames"]),
-                   "compiled code")
-        stacks = stops_of(java.pid, tid, STOPS)
-        wrong = [(what, stack) for stack in stacks for what in [wrong_in_stack(stack)] if what]
-        in_stubs = sum("exception" in innermost(stack) for stack in stacks)
-        tap.check(len(wrong) <= 1 + STOPS // 1000 and all(stack["end"] != "complete" for _, stack in wrong),
-                  f"{version}: {len(stacks)} stops of code that throws, {in_stubs} in what leads to handlers, {len(wrong)} cut",
-                  "\n".join(f"{what}\n" + "\n".join(map(str, stack["frames"])) for what, stack in wrong[:3]))
+    stacks = compiled_stops(home, "Thrown")
+    wrong = wrong_ones(stacks, wrong_in_stack)
+    in_stubs = sum("exception" in innermost(stack) for stack in stacks)
+    tap.check(len(wrong) <= 1 + STOPS // 1000 and all(stack["end"] != "complete" for _, stack in wrong),
+              f"{version}: {len(stacks)} stops of code that throws, {in_stubs} in what leads to handlers, {len(wrong)} cut",
+              shown(wrong))
 
 
 def wrong_in_checked(stack):
@@ -378,19 +390,14 @@ def wrong_in_checked(stack):
 
 def check_checked(tap, version, home):
     """Code of C1 that has pushed arguments below its frame, for a search among the interfaces of a class."""
-    with Java(home, "Checked", *MODES["C1"]) as java:
-        wait_until(lambda: computing_thread(java.pid) is not None, "the thread that asks")
-        tid = computing_thread(java.pid)
-        wait_until(lambda: not any(f["function"] == "[interpreter]" for s in stops_of(java.pid, tid, 20) for f in s["frames"]),
-                   "compiled code")
-        stacks = stops_of(java.pid, tid, STOPS)
-        wrong = [(what, stack) for stack in stacks for what in [wrong_in_checked(stack)] if what]
-        searching = sum("subtype" in innermost(stack) for stack in stacks)
-        # Without what has been pushed 13 of 100 stacks of 17 are complete and wrong, which none may be; of 25 none is.
-        # 45 to 67 of 100 are in the search, and none of 6000 was cut.
-        tap.check(searching > 0 and len(wrong) <= STOPS // 1000 + 1 and all(stack["end"] != "complete" for _, stack in wrong),
-                  f"{version}: {len(stacks)} stops of code that asks for interfaces, {searching} in the search",
-                  "\n".join(f"{what}\n" + "\n".join(map(str, stack["frames"])) for what, stack in wrong[:3]))
+    stacks = compiled_stops(home, "Checked")
+    wrong = wrong_ones(stacks, wrong_in_checked)
+    searching = sum("subtype" in innermost(stack) for stack in stacks)
+    # Without what has been pushed 13 of 100 stacks of 17 are complete and wrong, which none may be; of 25 none is.
+    # 45 to 67 of 100 are in the search, and none of 6000 was cut.
+    tap.check(searching > 0 and len(wrong) <= STOPS // 1000 + 1 and all(stack["end"] != "complete" for _, stack in wrong),
+              f"{version}: {len(stacks)} stops of code that asks for interfaces, {searching} in the search",
+              shown(wrong))
 
 
 def wrong_in_warming(stack):
@@ -413,12 +420,11 @@ def check_warming(tap, version, home, mode):
         tid = computing_thread(java.pid)
         wait_until(lambda: any("Warming$Body" in (f["function"] or "") for s in stops_of(java.pid, tid, 10)
                                for f in s["frames"]), "it to throw")
-        found = [(what, stack) for stack in stops_of(java.pid, tid, STOPS)
-                 for what in [wrong_in_warming(stack)] if what]
+        found = wrong_ones(stops_of(java.pid, tid, STOPS), wrong_in_warming)
         cut = sum(stack["end"] != "complete" for _, stack in found)
         tap.check(len(found) == cut <= 1 + STOPS // 1000,
                   f"{version} {mode}: exceptions in warm-up: the chain in each of {STOPS} stops; {cut} cut",
-                  "\n".join(f"{what}\n" + "\n".join(map(str, stack["frames"])) for what, stack in found[:3]))
+                  shown(found))
 
 
 # Threads of Phases: what their frames may be called, the outermost first, and what says that they are at it.

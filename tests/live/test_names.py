@@ -111,18 +111,23 @@ int main(void)
 """
 
 
+def functions_of_blocked(path):
+    """The program's own functions while it is blocked, as own_functions() has them."""
+    with subprocess.Popen([path]) as process:
+        try:
+            wait_blocked(process.pid)
+            return own_functions(dump(process.pid), process.pid)
+        finally:
+            process.kill()
+
+
 def test_nested(tap):
     """A function in a function, which lies apart from it: what is inlined there."""
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "nested")
         run("gcc", "-O2", "-g", "-x", "c", "-o", path, "-", input=NESTED.encode())
-        with subprocess.Popen([path]) as process:
-            try:
-                wait_blocked(process.pid)
-                report = dump(process.pid)
-            finally:
-                process.kill()
-    tap.equal([re.sub(r"\.\d+$", "", name) for name in own_functions(report, process.pid)],
+        functions = functions_of_blocked(path)
+    tap.equal([re.sub(r"\.\d+$", "", name) for name in functions],
               ["inlined:waits", "inner", "outer", "main"], "a function in a function has inlined calls")
 
 
@@ -169,13 +174,8 @@ def test_actor(tap):
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "actor")
         run("g++", "-std=c++20", "-O2", "-g", "-x", "c++", "-o", path, "-", input=ACTOR.encode())
-        with subprocess.Popen([path]) as process:
-            try:
-                wait_blocked(process.pid)
-                report = dump(process.pid)
-            finally:
-                process.kill()
-    names = [name.partition("(")[0] for name in own_functions(report, process.pid) if "std::" not in name]
+        functions = functions_of_blocked(path)
+    names = [name.partition("(")[0] for name in functions if "std::" not in name]
     tap.equal(names, ["inlined:waits", "walks", "drives", "main"], "a coroutine of C++ has inlined calls")
 
 
@@ -211,13 +211,8 @@ def test_ada(tap):
         with open(assembler, "w") as file:
             file.write(text)
         run("gcc", "-o", path, assembler)
-        with subprocess.Popen([path]) as process:
-            try:
-                wait_blocked(process.pid)
-                report = dump(process.pid)
-            finally:
-                process.kill()
-    tap.equal((n, own_functions(report, process.pid)), (1, ["inlined:tasks.store.put", "tasks.worker", "main"]),
+        functions = functions_of_blocked(path)
+    tap.equal((n, functions), (1, ["inlined:tasks.store.put", "tasks.worker", "main"]),
               "names of a program in Ada")
 
 
