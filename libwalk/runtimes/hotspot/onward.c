@@ -10,6 +10,8 @@
  *					the interpreter
  *	mov %r13, %rsp			an adapter that has called into the VM is as at its begin: the return address
  *					is at rsp
+ *	jmp *%reg			the same way an adapter leads to the other kind of code; what it put below the
+ *					return address of compiled code begins at r13
  *
  * The call stub and few others are called from C++: what it expects to find again in registers comes from them, or
  * from where the stub has put it.
@@ -19,7 +21,7 @@
  *
  * Sources: Runtime1::generate_unwind_exception() and generate_handle_exception() of c1_Runtime1_x86.cpp,
  * generate_forward_exception() and generate_call_stub() of stubGenerator_x86_64.cpp,
- * TemplateInterpreterGenerator::generate_throw_exception(), patch_callers_callsite() and RegisterSaver of
+ * TemplateInterpreterGenerator::generate_throw_exception(), gen_c2i_adapter(), gen_i2c_adapter(), patch_callers_callsite() and RegisterSaver of
  * sharedRuntime_x86_64.cpp; src/hotspot/cpu/x86 of jdk-17.0.15 and jdk-25.0.3.
  */
 #include "runtimes/hotspot/onward.h"
@@ -32,8 +34,9 @@
 enum {
 	INSNS_MAX = 512, /* of all ways */
 	BLOCKS_MAX = 32,
-	WAYS_MAX = 16,    /* that wait */
-	WRITTEN_MAX = 40, /* words on one way; adapters save 17 */
+	WAYS_MAX = 16,                   /* that wait */
+	WRITTEN_MAX = 40,                /* words on one way; adapters save 17 */
+	ADAPTER_SPAN_MAX = 255 * 8 + 16, /* of arguments: a method has no more */
 	TAKING_BYTES =
 		24, /* from a call to the jump to a handler: 7, or 13 with the stack aligned for the call */
 };
@@ -145,15 +148,34 @@ static bool ended_at_sp(struct follower *w, const struct machine *m)
 	       ended(w, m, pc, m->regs.sp_avma + 8);
 }
 
+/*
+ * An adapter is done. Of its caller interpreted code and the call stub have their frames by rbp, and r13 may be an
+ * argument; what compiled code pushed for the call ends where r13 points to.
+ */
+static bool ended_adapter(struct follower *w, const struct machine *m)
+{
+	uint64_t pc, sender, sp = m->regs.sp_avma + 8, above = w->f->sp + 8;
+	if (!stack_read(w, m, m->regs.sp_avma, &pc))
+		return false;
+	const struct sw_hotspot_blob *b = sw_hotspot_blob_at(w->f->h, pc);
+	if (b == NULL)
+		return false;
+	if (b->kind == SW_HOTSPOT_INTERPRETER || b->kind == SW_HOTSPOT_ROUTINES)
+		return ended(w, m, pc, sp > above ? sp : above); /* it was aligned on the way */
+	return sw_regs_get(&m->regs, SW_X86_64_R13, &sender) && sender >= sp &&
+	       sender - sp <= ADAPTER_SPAN_MAX && ended(w, m, pc, sender);
+}
+
 static bool jumped(struct follower *w, const struct machine *m, unsigned reg)
 {
 	uint64_t pc;
+	if (w->f->blob->kind == SW_HOTSPOT_ADAPTER)
+		return ended_adapter(w, m);
 	if (!w->throwing_only && (m->popped & UINT32_C(1) << reg) &&
 	    sw_regs_get(&m->regs, reg, &pc))
 		return ended(w, m, pc, m->regs.sp_avma);
-	return reg == SW_X86_64_RBX && w->f->blob->kind != SW_HOTSPOT_ADAPTER &&
-	       sw_regs_get(&m->regs, SW_X86_64_RDX, &pc) && sw_hotspot_is_behind_call(w->f, pc) &&
-	       ended(w, m, pc, m->regs.sp_avma);
+	return reg == SW_X86_64_RBX && sw_regs_get(&m->regs, SW_X86_64_RDX, &pc) &&
+	       sw_hotspot_is_behind_call(w->f, pc) && ended(w, m, pc, m->regs.sp_avma);
 }
 
 /* ---- instructions ----------------------------------------------------------------------------- */

@@ -125,25 +125,6 @@ static bool stub_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller
 	return routine_step(f, ret);
 }
 
-/* Arguments are moved between the stack and registers; the return address may be in rax meanwhile. */
-static bool adapter_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *ret)
-{
-	uint64_t rax, r13;
-	if (sw_hotspot_onward(f, ret))
-		return true;
-	if (sw_hotspot_return_at(f, f->sp, ret) && sw_hotspot_is_behind_call(f, ret->pc))
-		return true;
-	*ret = (struct sw_hotspot_caller){.sp = f->sp, .fp = f->fp, .fp_known = f->fp_known};
-	if (!sw_regs_get(&f->cursor->regs, SW_X86_64_RAX, &rax) ||
-	    !sw_hotspot_is_behind_call(f, rax))
-		return false;
-	ret->pc = rax;
-	if (sw_regs_get(&f->cursor->regs, SW_X86_64_R13, &r13) && r13 >= f->sp &&
-	    r13 - f->sp < STUB_SPAN_MAX)
-		ret->sp = r13;
-	return true;
-}
-
 /* ---- the way into and out of Java ----------------------------------------------------------- */
 
 static bool call_stub_step(const struct sw_hotspot_frame *f, struct sw_stepped *ret)
@@ -237,7 +218,7 @@ static bool blob_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller
 	case SW_HOTSPOT_NATIVE: return compiled_step(f, ret);
 	case SW_HOTSPOT_INTERPRETER: return interpreted_step(f, ret);
 	case SW_HOTSPOT_FRAMELESS: return sw_hotspot_return_at(f, f->sp, ret) || stub_step(f, ret);
-	case SW_HOTSPOT_ADAPTER: return adapter_step(f, ret);
+	case SW_HOTSPOT_ADAPTER: return sw_hotspot_onward(f, ret);
 	case SW_HOTSPOT_ROUTINES: return routine_step(f, ret);
 	case SW_HOTSPOT_STUB: return stub_step(f, ret);
 	}

@@ -183,6 +183,84 @@ static void test_adapter(void **state)
 }
 
 /*
+ * An adapter that leads from compiled to interpreted code (jdk-17.0.15). r13 is any value before it is the caller's
+ * sp, and where the return address goes to is another one, of an earlier call:
+ *
+ *	00 pop %rax; 01 mov %rsp, %r13; 04 sub $32, %rsp; 08 mov %rax, (%rsp); 0c mov %rsi, 8(%rsp)
+ *	11 mov 0x38(%rbx), %rcx; 15 jmp *%rcx
+ */
+static void test_adapter_of_compiled(void **state)
+{
+	static const uint8_t code[] = {0x58, 0x4c, 0x8b, 0xec, 0x48, 0x83, 0xec, 0x20,
+				       0x48, 0x89, 0x04, 0x24, 0x48, 0x89, 0x74, 0x24,
+				       0x08, 0x48, 0x8b, 0x4b, 0x38, 0xff, 0xe1};
+	static const uint64_t before[] = {0, WORLD_CALL + 1, 2, 3, WORLD_CALL, 5, 6, 7, 8};
+	static const uint64_t after[] = {0, WORLD_CALL, 2, 3, WORLD_CALL + 1, 5, 6, 7, 8};
+	static const struct place places[] = {{0, 4, false},   {1, 5, false},    {4, 5, false},
+					      {8, 1, false},   {0x0c, 1, false}, {0x11, 1, false},
+					      {0x15, 1, false}};
+	static const char name[] = "I2C/C2I adapters";
+	struct sw_stepped s;
+	(void) state;
+	hotspot_world_put(&world, WORLD + 0x400, name, sizeof(name));
+	hotspot_world_put(&world, AT, code, sizeof(code));
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct sw_regs regs = {0};
+		sw_regs_set(&regs, SW_X86_64_R13, STACK + (i < 2 ? 64 : 40));
+		if (i > 0)
+			sw_regs_set(&regs, SW_X86_64_RAX, WORLD_CALL);
+		assert_int_equal(stepped_at(i < 4 ? before : after, 9, &places[i], &regs, &s),
+				 SW_STEP_OK);
+		assert_int_equal(s.regs.pc_avma, WORLD_CALL);
+		assert_int_equal(s.regs.sp_avma, STACK + 40);
+	}
+	/* r13 that cannot be that of the caller: nothing is said. */
+	struct sw_regs regs = {0};
+	sw_regs_set(&regs, SW_X86_64_R13, STACK + 8);
+	assert_int_equal(stepped_at(after, 9, &places[6], &regs, &s), SW_STEP_FAIL);
+	sw_regs_set(&regs, SW_X86_64_R13, STACK + 0x4000);
+	assert_int_equal(stepped_at(after, 9, &places[6], &regs, &s), SW_STEP_FAIL);
+}
+
+/*
+ * ... and from interpreted to compiled code. r13 is an argument, and below the aligned stack lies what an earlier call
+ * left:
+ *
+ *	00 mov (%rsp), %rax; 04 mov %rsp, %r11; 07 sub $16, %rsp; 0b and $-16, %rsp; 0f push %rax; 10 mov %r11, %rax
+ *	13 mov 0x40(%rbx), %r11; 17 mov 8(%rax), %r13; 1b mov %r13, 8(%rsp); 20 mov %rbx, %rax; 23 jmp *%r11
+ */
+static void test_adapter_of_interpreted(void **state)
+{
+	static const uint8_t code[] = {0x48, 0x8b, 0x04, 0x24, 0x4c, 0x8b, 0xdc, 0x48, 0x83, 0xec,
+				       0x10, 0x48, 0x83, 0xe4, 0xf0, 0x50, 0x49, 0x8b, 0xc3, 0x4c,
+				       0x8b, 0x5b, 0x40, 0x4c, 0x8b, 0x68, 0x08, 0x4c, 0x89, 0x6c,
+				       0x24, 0x08, 0x48, 0x8b, 0xc3, 0x41, 0xff, 0xe3};
+	static const uint8_t call[] = {0xff, 0xd0};
+	static const struct place places[] = {{0, 4, false},    {4, 4, false},    {7, 4, false},
+					      {0x0b, 2, false}, {0x0f, 2, false}, {0x10, 1, false},
+					      {0x13, 1, false}, {0x17, 1, false}, {0x1b, 1, false},
+					      {0x20, 1, false}, {0x23, 1, false}};
+	static const char name[] = "I2C/C2I adapters";
+	struct sw_stepped s;
+	(void) state;
+	uint64_t caller = hotspot_world_interpreter(&world, call, sizeof(call)) + sizeof(call);
+	const uint64_t words[] = {0, caller, WORLD_CALL, WORLD_CALL, caller, 5};
+	hotspot_world_put(&world, WORLD + 0x400, name, sizeof(name));
+	hotspot_world_put(&world, AT, code, sizeof(code));
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct sw_regs regs = {0};
+		sw_regs_set(&regs, SW_ARCH_FP, CALLER_FP);
+		sw_regs_set(&regs, SW_X86_64_R13, STACK + 32);
+		if (i > 0)
+			sw_regs_set(&regs, SW_X86_64_RAX, i < 6 ? caller : STACK + 32);
+		assert_int_equal(stepped_at(words, 6, &places[i], &regs, &s), SW_STEP_OK);
+		assert_int_equal(s.regs.pc_avma, caller);
+		assert_int_equal(s.regs.val[SW_ARCH_FP], CALLER_FP);
+		assert_true(s.regs.sp_avma > STACK + 8 * places[i].sp);
+	}
+}
+
+/*
  * Compiled code that has taken its frame down and goes on where its exception is taken to the caller's handler:
  * 00 add $0x10, %rsp; 04 pop %rbp; 05 jmp far away. A frame has 32 bytes: two words, rbp, return address.
  */
@@ -250,6 +328,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ways_differ, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_registers_written, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_adapter, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_adapter_of_compiled, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_adapter_of_interpreted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unwind_handler, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_circle_and_poll, setup, teardown),
 	};
