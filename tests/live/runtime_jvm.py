@@ -227,6 +227,26 @@ def check_blocked(tap, version, home, mode):
                   f"{version} {mode}: recognised once, with its version")
 
 
+def check_handled(tap, version, home):
+    """Compiled code that was given up while what it calls waits: by a method handle, and by its name."""
+    with Java(home, "Handled", *MODES["C2"], "-Xbatch") as java:
+        tid = computing_thread(java.pid)
+        theirs, ours = None, None
+
+        def alike():
+            nonlocal theirs, ours
+            theirs, ours = thread_print(jcmd(home, java.pid)).get(tid), patient_dump(java.pid)
+            return theirs == java_frames(ours, tid)
+        # It says that it waits right before it does.
+        with contextlib.suppress(Exception):  # what differs is said below
+            wait_until(alike, "the same frames")
+        tap.equal(java_frames(ours, tid), theirs, f"{version}: below code that was given up: frames as jcmd says")
+        tap.equal(wrong_in_stack(stack_of(ours, tid)), None, f"{version}: below code that was given up: complete")
+        tiers = {f["function"]: f.get("tier") for f in stack_of(ours, tid)["frames"]}
+        tap.equal([tiers.get(f"Handled.{name}") for name in ("byHandle", "byCall")], ["c2", "c2"],
+                  f"{version}: what was given up is compiled code")
+
+
 def check_carriers(tap, version, home, mode):
     """Virtual threads that compute: each carrier says so, and no other thread."""
     carriers = 2
@@ -588,6 +608,7 @@ def main():
                 tap.guard(check_carriers, version, home, mode)
         if int(version) >= 21:
             tap.guard(check_parked, version, home)
+        tap.guard(check_handled, version, home)
         if iterator_refused() == "":
             tap.guard(check_who_is_stopped, version, home)
         tap.guard(check_spoilt, version, home)

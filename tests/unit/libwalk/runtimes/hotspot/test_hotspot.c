@@ -296,6 +296,30 @@ static void test_step_deoptimised(void **state)
 	assert_int_equal(stepped(words, 8, WORLD_CODE + 0x80, &s), SW_STEP_OK);
 	assert_int_equal(s.regs.pc_avma, SECOND);
 	assert_int_equal(s.regs.sp_avma, 0x8020);
+	/* A method that calls method handles has another handler for these calls. */
+	for (int as_offset = 0; as_offset <= 1; as_offset++) {
+		enum { HANDLES = HANDLER + 5, HANDLES_AT = 104 };
+		static const uint64_t handles[] = {1, 2, 0x2222, HANDLES, SECOND, WORLD_CALL, 7, 8};
+		assert_int_equal(teardown(NULL), 0);
+		assert_int_equal(setup(NULL), 0);
+		world.h.at.nmethod_deopt_begin = as_offset ? -1 : OFFSET;
+		world.h.at.nmethod_deopt_mh_begin = as_offset ? -1 : HANDLES_AT;
+		world.h.at.nmethod_deopt_mh_offset = as_offset ? HANDLES_AT : -1;
+		hotspot_world_u32(&world, WORLD_BLOB + ORIG_PC, 0);
+		if (as_offset)
+			hotspot_world_u32(&world, WORLD_BLOB + HANDLES_AT, HANDLES - WORLD_BLOB);
+		else
+			hotspot_world_u64(&world, WORLD_BLOB + HANDLES_AT, HANDLES);
+		assert_int_equal(stepped(handles, 8, WORLD_CODE + 0x80, &s), SW_STEP_OK);
+		assert_int_equal(s.regs.pc_avma, SECOND);
+		/* others have none */
+		assert_int_equal(teardown(NULL), 0);
+		assert_int_equal(setup(NULL), 0);
+		world.h.at.nmethod_deopt_mh_offset = HANDLES_AT;
+		hotspot_world_u32(&world, WORLD_BLOB + HANDLES_AT, UINT32_MAX);
+		assert_int_equal(stepped(handles, 8, WORLD_CODE + 0x80, &s), SW_STEP_OK);
+		assert_int_equal(s.regs.pc_avma, HANDLES);
+	}
 	/* where the slot is is not known: what lies at 0 is something else */
 	assert_int_equal(teardown(NULL), 0);
 	assert_int_equal(setup(NULL), 0);
