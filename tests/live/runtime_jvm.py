@@ -227,6 +227,34 @@ def check_blocked(tap, version, home, mode):
                   f"{version} {mode}: recognised once, with its version")
 
 
+def check_explained(tap, version, home):
+    """Interpreted frames, most of which have one of few addresses: the method, bytecode and line of each, in all threads."""
+    with Java(home, "Blocked", "-Xint") as java:
+        said, told, there = "", set(), set()
+
+        def alike():
+            # Threads may be on their way to where they wait.
+            nonlocal said, told, there
+            report = patient_dump(java.pid)
+            frames = [(str(t["tid"]), f) for t in report["threads"] if t["stack"] is not None
+                      for f in stack_of(report, t["tid"])["frames"]]
+            pc = next((f["pc"] for _, f in frames if f["function"] == "Blocked.main"), None)
+            if pc is None:
+                return False
+            said = snapwalk("explain", java.pid, pc, "--max-stop", 60000).stdout
+            told = {(tid, *how) for tid, how in re.findall(
+                r"hotspot: thread (\d+), frame \d+:\nhotspot: interpreted: (.*)\n", said)
+                    for how in re.findall(r"^([^(]*)\(.*\)[^,]*, bci \d+(?:, (.*))?$", how)}
+            there = {(tid, f["function"], f"{f['file']}:{f['line']}" if f["line"] else "")
+                     for tid, f in frames if f["pc"] == pc}
+            return told and told <= there
+        with contextlib.suppress(Exception):  # what differs is said below
+            wait_until(alike, "the same frames")
+        tap.check(told <= there and len({tid for tid, _, _ in told}) > 1 and "Blocked.main" in {name for _, name, _ in told},
+                  f"{version}: explain says what {len(told)} frames at one address of the interpreter execute",
+                  (sorted(told - there), said[:2000]))
+
+
 def check_handled(tap, version, home):
     """Compiled code that was given up while what it calls waits: by a method handle, and by its name."""
     with Java(home, "Handled", *MODES["C2"], "-Xbatch") as java:
@@ -609,6 +637,7 @@ def main():
         if int(version) >= 21:
             tap.guard(check_parked, version, home)
         tap.guard(check_handled, version, home)
+        tap.guard(check_explained, version, home)
         if iterator_refused() == "":
             tap.guard(check_who_is_stopped, version, home)
         tap.guard(check_spoilt, version, home)

@@ -643,31 +643,30 @@ static void test_explain(void **state)
 	sw_text_deinit(&text);
 }
 
-/* Which method the interpreter executes say the threads that are at it. */
+/* Which method the interpreter executes say the frames that are at it: a caller here, whose rbp is 0x8040. */
 static void test_explain_interpreted(void **state)
 {
 	(void) state;
 	static const uint8_t code[] = {0x90, 0x90, 0x90, 0x90};
-	static struct sw_thread threads[3];
 	uint64_t begin = hotspot_world_interpreter(&world, code, sizeof(code));
-	for (size_t i = 0; i < 3; i++) {
-		threads[i] = (struct sw_thread){.tid = 71 + (pid_t) i, .captured = i < 2};
-		threads[i].regs.pc_avma = begin + (i == 1 ? 3 : 2);
-		threads[i].regs.sp_avma = 0x8000;
-		sw_regs_set(&threads[i].regs, SW_X86_64_RBX, WORLD_OUTER); /* at an entry */
-	}
-	world.snap.threads = threads;
-	world.snap.n_threads = 3;
+	uint64_t bytecode = sw_hotspot_method_get(&world.h, WORLD_OUTER)->code_avma;
+	const uint64_t words[] = {bytecode + 4, 0, 0, 0, 0, WORLD_OUTER, 0, 0};
+	struct fake_region regions[] = {world.region, {0x8000, words, sizeof(words)}};
+	struct fake_memory fake = {.regions = regions, .n_regions = 2};
+	struct sw_cursor c = {.regs = {.pc_avma = begin + 2, .sp_avma = 0x8000},
+			      .memory = fake_memory(&fake)};
+	struct sw_frame frame = {.pc_avma = begin + 2};
 	struct sw_text text = {0};
-	sw_hotspot_explain(&world.h, begin + 2, &text);
-	assert_non_null(strstr(text.data, "thread 71 executes p.A.outer"));
-	assert_non_null(strstr(text.data, ", bci 0"));
-	assert_null(strstr(text.data, "thread 72"));
-	assert_null(strstr(text.data, "thread 73"));
+	world.h.version = 17;
+	sw_regs_set(&c.regs, SW_ARCH_FP, 0x8040);
+	assert_true(sw_hotspot_owns(&world.h, &c, &frame.cookie));
+	sw_hotspot_explain_frame(&world.h, &frame, &text);
+	assert_string_equal(text.data, "interpreted: p.A.outer(J)J, bci 4, A.java:12\n");
 	sw_text_deinit(&text);
+	/* compiled code is told by its address alone */
 	text = (struct sw_text){0};
-	sw_hotspot_explain(&world.h, begin + 1, &text);
-	assert_non_null(strstr(text.data, "no captured thread is at it"));
+	sw_hotspot_explain_frame(&world.h, &(struct sw_frame){.pc_avma = WORLD_CALL}, &text);
+	assert_null(text.data);
 	sw_text_deinit(&text);
 }
 
