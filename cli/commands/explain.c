@@ -9,10 +9,28 @@
 #include "text.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-/* Only the maps are of interest: hold one thread, copy little. A leader that has exited cannot be
- * held; then all are. */
+/* Whether an address is in executable memory of no file, as code that runtimes make. What changes until the capture does
+ * no harm: threads are missing from what is told, or are captured for nothing. */
+static bool is_made_code(pid_t pid, uint64_t avma)
+{
+	char path[32], line[8192], access[5];
+	(void) snprintf(path, sizeof(path), "/proc/%d/maps", (int) pid);
+	sw_cleanup(sw_fclose_p) FILE *maps = fopen(path, "re");
+	while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
+		uint64_t start, end, inode;
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %*x:%*x %" SCNu64, &start, &end,
+			   access, &inode) == 4 &&
+		    avma >= start && avma < end)
+			return inode == 0 && access[2] == 'x';
+	}
+	return false;
+}
+
+/* Only the maps are of interest: hold one thread, copy little. Code of a runtime is explained by who executes it: all
+ * threads are captured. A leader that has exited cannot be held; then all are, too. */
 static int obtain_maps(struct sw_session *session, const struct sw_subject *subject,
 		       const struct sw_options *options, struct sw_pipeline *ret,
 		       struct sw_error *err)
@@ -20,7 +38,8 @@ static int obtain_maps(struct sw_session *session, const struct sw_subject *subj
 	struct sw_pipeline_options how = sw_obtain_options(options, options->begin_ns);
 	struct sw_pipeline_options narrow = how;
 	how.last = narrow.last = SW_PIPELINE_TAKE;
-	if (subject->kind == SW_WANT_PID && narrow.snapshot.tids == NULL) {
+	if (subject->kind == SW_WANT_PID && narrow.snapshot.tids == NULL &&
+	    !is_made_code(subject->pid, options->address_avma)) {
 		narrow.snapshot.tids = &subject->pid;
 		narrow.snapshot.n_tids = 1;
 		if (sw_obtain_confined(session, subject, options, &narrow, NULL, ret, err) == 0)

@@ -98,16 +98,22 @@ static bool any_explains_frames(const struct sw_active_list *active, const struc
 	return any;
 }
 
-static void explain_frame(const struct sw_walks *walks, const struct sw_walk *walk, size_t i,
-			  struct sw_text *text)
+/* n are told; of those past FRAMES_MAX only that there are some. False: there is nothing to tell of this one. */
+static bool explain_frame(const struct sw_walks *walks, const struct sw_walk *walk, size_t i,
+			  size_t n, struct sw_text *text)
 {
 	const struct sw_active *owner = sw_walks_owner(walks, &walk->frames[i]);
 	struct sw_text own = {0};
 	owner->runtime->explain_frame(owner->state, &walk->frames[i], &own);
-	sw_text_printf(text, "%s: thread %d, frame %zu:\n", owner->name, walk->thread->tid, i);
-	append_lines(text, owner->name, &own);
+	bool told = own.size > 0;
+	if (told && n < FRAMES_MAX) {
+		sw_text_printf(text, "%s: thread %d, frame %zu:\n", owner->name, walk->thread->tid,
+			       i);
+		append_lines(text, owner->name, &own);
+	}
 	text->failed |= own.failed;
 	sw_text_deinit(&own);
+	return told;
 }
 
 /* What threads execute at an address, by who knows: one address may be that of many functions of an interpreter. */
@@ -126,9 +132,8 @@ static int explain_frames(const struct sw_snapshot *snap, const struct sw_tables
 		n_late += w->end == SW_END_TIMEOUT;
 		for (size_t k = 0; w->thread != NULL && k < w->n_frames; k++)
 			if (w->frames[k].pc_avma == avma &&
-			    has_explain_frame(sw_walks_owner(walks, &w->frames[k])) &&
-			    n++ < FRAMES_MAX)
-				explain_frame(walks, w, k, text);
+			    has_explain_frame(sw_walks_owner(walks, &w->frames[k])))
+				n += explain_frame(walks, w, k, n, text);
 	}
 	if (n_late > 0)
 		sw_text_printf(

@@ -177,6 +177,36 @@ def wrong_in_internal(report):
     return wrong
 
 
+def explained(tap, version, pid):
+    """Interpreted frames, most of which have one of few addresses: the method, bytecode and line of each, in all threads."""
+    said, told, there = "", set(), set()
+
+    def alike():
+        # Threads may be on their way to where they wait.
+        nonlocal said, told, there
+        report = patient_dump(pid)
+        frames = [(str(t["tid"]), f) for t in report["threads"] if t["stack"] is not None
+                  for f in stack_of(report, t["tid"])["frames"]]
+        pc = next((f["pc"] for _, f in frames if f["function"] == "Blocked.main"), None)
+        if pc is None:
+            return False
+        said = snapwalk("explain", pid, pc, "--max-stop", 60000).stdout
+        told = {(tid, *how) for tid, how in re.findall(
+            r"hotspot: thread (\d+), frame \d+:\nhotspot: interpreted: (.*)\n", said)
+                for how in re.findall(r"^([^(]*)\(.*\)[^,]*, bci \d+(?:, (.*))?$", how)}
+        there = {(tid, f["function"], f"{f['file']}:{f['line']}" if f["line"] else "")
+                 for tid, f in frames if f["pc"] == pc}
+        return told <= there and fits()
+
+    def fits():  # on a busy machine not all threads may be walked in time
+        return len({tid for tid, _, _ in told}) > 1 and "Blocked.main" in {name for _, name, _ in told}
+    with contextlib.suppress(Exception):  # what differs is said below
+        wait_until(alike, "the same frames")
+    tap.check(told <= there and fits(),
+              f"{version}: explain says what {len(told)} frames at one address of the interpreter execute",
+              (sorted(told - there), said[:2000]))
+
+
 def check_blocked(tap, version, home, mode):
     with Java(home, "Blocked", *MODES[mode]) as java:
         out, ours, theirs = None, None, None
@@ -197,6 +227,8 @@ def check_blocked(tap, version, home, mode):
             tap.equal(java_frames(ours, tid), frames, f"{version} {mode}: {tid}: {len(frames)} frames as jcmd says")
             tap.equal(wrong_in_stack(stack_of(ours, tid)), None, f"{version} {mode}: {tid}: complete, nothing guessed")
         tap.equal(wrong_in_internal(ours), [], f"{version} {mode}: what is the VM's own")
+        if mode == "-Xint":
+            explained(tap, version, java.pid)
         folded = snapwalk(java.pid, "--format", "folded", check=True).stdout
         tap.check("Blocked.main" in folded and not re.search(r"Blocked\.[^ ]*;[^ ]*(JVM_|Unsafe_Park|ObjectMonitor)", folded),
                   f"{version} {mode}: folded stacks end in methods", folded[:2000])
@@ -225,6 +257,26 @@ def check_blocked(tap, version, home, mode):
         found = [r for r in ours["process"]["runtimes"] if r["name"] == "hotspot"]
         tap.equal([re.match(r"\d*", r["version"] or "").group() for r in found], [version],
                   f"{version} {mode}: recognised once, with its version")
+
+
+def check_handled(tap, version, home):
+    """Compiled code that was given up while what it calls waits: by a method handle, and by its name."""
+    with Java(home, "Handled", *MODES["C2"], "-Xbatch") as java:
+        tid = computing_thread(java.pid)
+        theirs, ours = None, None
+
+        def alike():
+            nonlocal theirs, ours
+            theirs, ours = thread_print(jcmd(home, java.pid)).get(tid), patient_dump(java.pid)
+            return theirs == java_frames(ours, tid)
+        # It says that it waits right before it does.
+        with contextlib.suppress(Exception):  # what differs is said below
+            wait_until(alike, "the same frames")
+        tap.equal(java_frames(ours, tid), theirs, f"{version}: below code that was given up: frames as jcmd says")
+        tap.equal(wrong_in_stack(stack_of(ours, tid)), None, f"{version}: below code that was given up: complete")
+        tiers = {f["function"]: f.get("tier") for f in stack_of(ours, tid)["frames"]}
+        tap.equal([tiers.get(f"Handled.{name}") for name in ("byHandle", "byCall")], ["c2", "c2"],
+                  f"{version}: what was given up is compiled code")
 
 
 def check_carriers(tap, version, home, mode):
@@ -616,6 +668,7 @@ def main():
                 tap.guard(check_carriers, version, home, mode)
         if int(version) >= 21:
             tap.guard(check_parked, version, home)
+        tap.guard(check_handled, version, home)
         if iterator_refused() == "":
             tap.guard(check_who_is_stopped, version, home)
         tap.guard(check_spoilt, version, home)

@@ -39,8 +39,9 @@ static inline bool sw_hotspot_is_behind_call(const struct sw_hotspot_frame *f, u
 {
 	uint64_t target;
 	const struct sw_hotspot_blob *b = sw_hotspot_blob_at(f->h, pc);
-	return b != NULL && (b->kind == SW_HOTSPOT_INTERPRETER || b->deopt_avma == pc ||
-			     sw_arch_call_before(f->h->memory, pc, &target) != SW_CALL_NONE);
+	return b != NULL &&
+	       (b->kind == SW_HOTSPOT_INTERPRETER || sw_hotspot_is_deopt_handler(b, pc) ||
+		sw_arch_call_before(f->h->memory, pc, &target) != SW_CALL_NONE);
 }
 
 /* The return address is at slot; the caller's frame begins behind it. */

@@ -187,6 +187,11 @@ static const struct sw_hotspot_told *told_at(struct sw_hotspot *h,
 	return told;
 }
 
+static int32_t bci_of(const struct sw_hotspot_method *m, const struct sw_hotspot_interpreted *frame)
+{
+	return m->code_bytes > 0 ? (int32_t) (frame->bcp_avma - m->code_avma) : SW_HOTSPOT_BCI_NONE;
+}
+
 static int interpreted_describe(struct sw_hotspot *h, const struct sw_frame *frame,
 				struct sw_description *ret)
 {
@@ -196,10 +201,8 @@ static int interpreted_describe(struct sw_hotspot *h, const struct sw_frame *fra
 	}
 	const struct sw_hotspot_interpreted *i = &h->frames[frame->cookie - 1];
 	const struct sw_hotspot_method *m = sw_hotspot_method_get(h, i->method_avma);
-	int32_t bci = m != NULL && m->code_bytes > 0 ? (int32_t) (i->bcp_avma - m->code_avma)
-						     : SW_HOTSPOT_BCI_NONE;
 	ret->tier = m != NULL && m->code_bytes > 0 ? "interpreted" : m != NULL ? "native" : NULL;
-	return method_describe(m, m != NULL ? sw_hotspot_method_line(h, m, bci) : 0, ret);
+	return method_describe(m, m != NULL ? sw_hotspot_method_line(h, m, bci_of(m, i)) : 0, ret);
 }
 
 static void stub_describe(struct sw_hotspot *h, const struct sw_hotspot_blob *blob, uint64_t pc,
@@ -269,36 +272,24 @@ static void place_print(struct sw_hotspot *h, const struct sw_hotspot_method *m,
 }
 
 /* The interpreter's code says nothing of methods: which one, the frames of threads that are there say. */
-static void interpreted_explain(struct sw_hotspot *h, const struct sw_hotspot_blob *b,
-				uint64_t avma, struct sw_text *text)
+static void interpreted_explain(struct sw_hotspot *h, uint64_t avma, struct sw_text *text)
 {
 	const struct sw_hotspot_codelet *codelet = sw_hotspot_codelet_at(h, avma);
-	size_t n = 0;
 	if (codelet != NULL)
 		sw_text_printf(text, "codelet %s\n", codelet->name);
-	for (size_t i = 0; i < h->snap->n_threads; i++) {
-		const struct sw_thread *t = &h->snap->threads[i];
-		struct sw_cursor c = {.snap = h->snap,
-				      .thread = t,
-				      .memory = h->memory,
-				      .regs = t->regs,
-				      .exact_pc = true};
-		struct sw_hotspot_interpreted frame;
-		const struct sw_hotspot_method *m;
-		if (!t->captured || t->regs.pc_avma != avma ||
-		    !interpreted_read(h, b, &c, &frame) ||
-		    (m = sw_hotspot_method_get(h, frame.method_avma)) == NULL)
-			continue;
-		sw_text_printf(text, "thread %d executes ", t->tid);
-		place_print(h, m,
-			    m->code_bytes > 0 ? (int32_t) (frame.bcp_avma - m->code_avma)
-					      : SW_HOTSPOT_BCI_NONE,
-			    "", true, text);
-		n++;
-	}
-	if (n == 0)
-		sw_text_printf(text, "no captured thread is at it: frames say which method "
-				     "they execute\n");
+}
+
+void sw_hotspot_explain_frame(struct sw_hotspot *h, const struct sw_frame *frame,
+			      struct sw_text *text)
+{
+	if (frame->cookie == 0 || frame->cookie > h->n_frames)
+		return;
+	const struct sw_hotspot_interpreted *i = &h->frames[frame->cookie - 1];
+	const struct sw_hotspot_method *m = sw_hotspot_method_get(h, i->method_avma);
+	if (m == NULL)
+		return;
+	sw_text_printf(text, "interpreted: ");
+	place_print(h, m, bci_of(m, i), "", true, text);
 }
 
 void sw_hotspot_explain(struct sw_hotspot *h, uint64_t avma, struct sw_text *text)
@@ -317,7 +308,7 @@ void sw_hotspot_explain(struct sw_hotspot *h, uint64_t avma, struct sw_text *tex
 	sw_text_printf(text, "%s: code 0x%" PRIx64 "-0x%" PRIx64 ", frame of %" PRIu64 " bytes\n",
 		       b->name, b->code_avma, b->code_end_avma, b->frame_bytes);
 	if (b->kind == SW_HOTSPOT_INTERPRETER)
-		interpreted_explain(h, b, avma, text);
+		interpreted_explain(h, avma, text);
 	if (b->kind != SW_HOTSPOT_COMPILED && b->kind != SW_HOTSPOT_NATIVE)
 		return;
 	sw_text_printf(text, "%s, level %d, compile id %d%s\n", tier_name(b), b->level,

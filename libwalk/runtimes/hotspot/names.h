@@ -20,4 +20,8 @@ int sw_hotspot_describe(struct sw_hotspot *h, const struct sw_frame *frame, size
 /* As sw_runtime_ops.explain. */
 void sw_hotspot_explain(struct sw_hotspot *h, uint64_t avma, struct sw_text *text);
 
+/* As sw_runtime_ops.explain_frame: of an interpreted frame the method and the bytecode that it executes. */
+void sw_hotspot_explain_frame(struct sw_hotspot *h, const struct sw_frame *frame,
+			      struct sw_text *text);
+
 #endif

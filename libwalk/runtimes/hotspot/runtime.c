@@ -168,6 +168,11 @@ static void hotspot_explain(void *state, const struct sw_snapshot *snap, uint64_
 		sw_hotspot_explain(state, avma, text);
 }
 
+static void hotspot_explain_frame(void *state, const struct sw_frame *frame, struct sw_text *text)
+{
+	sw_hotspot_explain_frame(state, frame, text);
+}
+
 const struct sw_runtime_ops sw_runtime_hotspot = {
 	.name = "hotspot",
 	.kind = "jvm",
@@ -188,4 +193,5 @@ const struct sw_runtime_ops sw_runtime_hotspot = {
 	.wait = hotspot_wait,
 	.identify = hotspot_identify,
 	.explain = hotspot_explain,
+	.explain_frame = hotspot_explain_frame,
 };

@@ -199,13 +199,13 @@ static bool continuation_stub_step(const struct sw_hotspot_frame *f, struct sw_h
 	return true;
 }
 
-/* A frame that is to be left for the interpreter returns to its method's handler; where it is has been
- * put into a slot of its own. */
+/* A frame that is to be left for the interpreter returns to a handler of its method, one for calls of method
+ * handles and one for all others; where it is has been put into a slot of its own. */
 static void deopt_undo(const struct sw_hotspot_frame *f, struct sw_hotspot_caller *caller)
 {
 	const struct sw_hotspot_blob *b = sw_hotspot_blob_at(f->h, caller->pc);
 	uint64_t pc;
-	if (b != NULL && b->deopt_avma != 0 && caller->pc == b->deopt_avma && b->orig_pc_off >= 0 &&
+	if (b != NULL && sw_hotspot_is_deopt_handler(b, caller->pc) && b->orig_pc_off >= 0 &&
 	    sw_hotspot_word(f, caller->sp + (uint64_t) b->orig_pc_off, &pc) && pc >= b->code_avma &&
 	    pc < b->code_end_avma)
 		caller->pc = pc;

@@ -27,6 +27,7 @@ struct sw_hotspot_layout {
 	int64_t blob_mutable_data, blob_relocation_size;
 	int64_t nmethod_method, nmethod_level, nmethod_compile_id, nmethod_orig_pc;
 	int64_t nmethod_entry_bci, nmethod_deopt_begin, nmethod_deopt_offset;
+	int64_t nmethod_deopt_mh_begin, nmethod_deopt_mh_offset;
 	int64_t nmethod_pcs, nmethod_dependencies, nmethod_scopes_begin, nmethod_scopes_offset;
 	int64_t nmethod_metadata, nmethod_immutable, nmethod_immutable_size;
 	int64_t method_const, const_constants, const_code_size, const_name, const_signature;

@@ -184,6 +184,16 @@ static void tables_behind(const struct sw_hotspot *h, const struct header *heade
 	b->metadata_avma = b->avma + (uint64_t) field32(header, at->nmethod_metadata);
 }
 
+/* Published as an address, or as an offset from the header; 0: the method has none. */
+static uint64_t handler_of(const struct header *header, int64_t begin, int64_t offset,
+			   uint64_t blob_avma)
+{
+	if (begin != SW_HOTSPOT_NONE)
+		return field64(header, begin);
+	int64_t distance = field32(header, offset);
+	return distance > 0 ? blob_avma + (uint64_t) distance : 0;
+}
+
 static void method_fill(const struct sw_hotspot *h, const struct header *header,
 			struct sw_hotspot_blob *b)
 {
@@ -199,10 +209,10 @@ static void method_fill(const struct sw_hotspot *h, const struct header *header,
 	if (at->nmethod_orig_pc != SW_HOTSPOT_NONE &&
 	    sw_bytes_u32(header->bytes, (uint64_t) at->nmethod_orig_pc, &orig_pc))
 		b->orig_pc_off = (int32_t) orig_pc;
-	if (at->nmethod_deopt_begin != SW_HOTSPOT_NONE)
-		b->deopt_avma = field64(header, at->nmethod_deopt_begin);
-	else if (field32(header, at->nmethod_deopt_offset) > 0)
-		b->deopt_avma = b->avma + (uint64_t) field32(header, at->nmethod_deopt_offset);
+	b->deopt_avma =
+		handler_of(header, at->nmethod_deopt_begin, at->nmethod_deopt_offset, b->avma);
+	b->deopt_mh_avma = handler_of(header, at->nmethod_deopt_mh_begin,
+				      at->nmethod_deopt_mh_offset, b->avma);
 	if (at->nmethod_immutable != SW_HOTSPOT_NONE)
 		tables_apart(h, header, b);
 	else

@@ -56,11 +56,17 @@ struct sw_hotspot_blob {
 	int8_t level;
 	bool osr;
 	int64_t orig_pc_off; /* of the slot in the frame; SW_HOTSPOT_NONE: not known */
-	uint64_t deopt_avma; /* 0: none */
+	uint64_t deopt_avma, deopt_mh_avma; /* 0: none; the second is for calls of method handles */
 	uint64_t pcs_avma, pcs_end_avma;
 	uint64_t scopes_avma, scopes_end_avma;
 	uint64_t metadata_avma;
 };
+
+/* A frame that is to be left for the interpreter is returned to here. */
+static inline bool sw_hotspot_is_deopt_handler(const struct sw_hotspot_blob *b, uint64_t pc)
+{
+	return pc != 0 && (pc == b->deopt_avma || pc == b->deopt_mh_avma);
+}
 
 /* What an interpreted frame executes. */
 struct sw_hotspot_interpreted {

@@ -296,6 +296,30 @@ static void test_step_deoptimised(void **state)
 	assert_int_equal(stepped(words, 8, WORLD_CODE + 0x80, &s), SW_STEP_OK);
 	assert_int_equal(s.regs.pc_avma, SECOND);
 	assert_int_equal(s.regs.sp_avma, 0x8020);
+	/* A method that calls method handles has another handler for these calls. */
+	for (int as_offset = 0; as_offset <= 1; as_offset++) {
+		enum { HANDLES = HANDLER + 5, HANDLES_AT = 104 };
+		static const uint64_t handles[] = {1, 2, 0x2222, HANDLES, SECOND, WORLD_CALL, 7, 8};
+		assert_int_equal(teardown(NULL), 0);
+		assert_int_equal(setup(NULL), 0);
+		world.h.at.nmethod_deopt_begin = as_offset ? -1 : OFFSET;
+		world.h.at.nmethod_deopt_mh_begin = as_offset ? -1 : HANDLES_AT;
+		world.h.at.nmethod_deopt_mh_offset = as_offset ? HANDLES_AT : -1;
+		hotspot_world_u32(&world, WORLD_BLOB + ORIG_PC, 0);
+		if (as_offset)
+			hotspot_world_u32(&world, WORLD_BLOB + HANDLES_AT, HANDLES - WORLD_BLOB);
+		else
+			hotspot_world_u64(&world, WORLD_BLOB + HANDLES_AT, HANDLES);
+		assert_int_equal(stepped(handles, 8, WORLD_CODE + 0x80, &s), SW_STEP_OK);
+		assert_int_equal(s.regs.pc_avma, SECOND);
+		/* others have none */
+		assert_int_equal(teardown(NULL), 0);
+		assert_int_equal(setup(NULL), 0);
+		world.h.at.nmethod_deopt_mh_offset = HANDLES_AT;
+		hotspot_world_u32(&world, WORLD_BLOB + HANDLES_AT, UINT32_MAX);
+		assert_int_equal(stepped(handles, 8, WORLD_CODE + 0x80, &s), SW_STEP_OK);
+		assert_int_equal(s.regs.pc_avma, HANDLES);
+	}
 	/* where the slot is is not known: what lies at 0 is something else */
 	assert_int_equal(teardown(NULL), 0);
 	assert_int_equal(setup(NULL), 0);
@@ -619,31 +643,30 @@ static void test_explain(void **state)
 	sw_text_deinit(&text);
 }
 
-/* Which method the interpreter executes say the threads that are at it. */
+/* Which method the interpreter executes say the frames that are at it: a caller here, whose rbp is 0x8040. */
 static void test_explain_interpreted(void **state)
 {
 	(void) state;
 	static const uint8_t code[] = {0x90, 0x90, 0x90, 0x90};
-	static struct sw_thread threads[3];
 	uint64_t begin = hotspot_world_interpreter(&world, code, sizeof(code));
-	for (size_t i = 0; i < 3; i++) {
-		threads[i] = (struct sw_thread){.tid = 71 + (pid_t) i, .captured = i < 2};
-		threads[i].regs.pc_avma = begin + (i == 1 ? 3 : 2);
-		threads[i].regs.sp_avma = 0x8000;
-		sw_regs_set(&threads[i].regs, SW_X86_64_RBX, WORLD_OUTER); /* at an entry */
-	}
-	world.snap.threads = threads;
-	world.snap.n_threads = 3;
+	uint64_t bytecode = sw_hotspot_method_get(&world.h, WORLD_OUTER)->code_avma;
+	const uint64_t words[] = {bytecode + 4, 0, 0, 0, 0, WORLD_OUTER, 0, 0};
+	struct fake_region regions[] = {world.region, {0x8000, words, sizeof(words)}};
+	struct fake_memory fake = {.regions = regions, .n_regions = 2};
+	struct sw_cursor c = {.regs = {.pc_avma = begin + 2, .sp_avma = 0x8000},
+			      .memory = fake_memory(&fake)};
+	struct sw_frame frame = {.pc_avma = begin + 2};
 	struct sw_text text = {0};
-	sw_hotspot_explain(&world.h, begin + 2, &text);
-	assert_non_null(strstr(text.data, "thread 71 executes p.A.outer"));
-	assert_non_null(strstr(text.data, ", bci 0"));
-	assert_null(strstr(text.data, "thread 72"));
-	assert_null(strstr(text.data, "thread 73"));
+	world.h.version = 17;
+	sw_regs_set(&c.regs, SW_ARCH_FP, 0x8040);
+	assert_true(sw_hotspot_owns(&world.h, &c, &frame.cookie));
+	sw_hotspot_explain_frame(&world.h, &frame, &text);
+	assert_string_equal(text.data, "interpreted: p.A.outer(J)J, bci 4, A.java:12\n");
 	sw_text_deinit(&text);
+	/* compiled code is told by its address alone */
 	text = (struct sw_text){0};
-	sw_hotspot_explain(&world.h, begin + 1, &text);
-	assert_non_null(strstr(text.data, "no captured thread is at it"));
+	sw_hotspot_explain_frame(&world.h, &(struct sw_frame){.pc_avma = WORLD_CALL}, &text);
+	assert_null(text.data);
 	sw_text_deinit(&text);
 }
 
