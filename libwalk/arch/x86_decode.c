@@ -42,7 +42,7 @@ static const uint8_t one_byte[256] = {
 
 static const uint8_t two_byte[256] = {
 	/*       0  1  2  3  4  5  6  7   8  9  a  b  c  d  e  f */
-	/* 0 */  M, M, M, M, X, 0, 0, 0,  0, 0, X, 0, X, M, 0, X,
+	/* 0 */  M, M, M, M, X, 0, 0, 0,  0, 0, X, 0, X, M, 0, MB,
 	/* 1 */  M, M, M, M, M, M, M, M,  M, M, M, M, M, M, M, M,
 	/* 2 */  M, M, M, M, X, X, X, X,  M, M, M, M, M, M, M, M,
 	/* 3 */  0, 0, 0, 0, 0, 0, X, 0,  X, X, X, X, X, X, X, X,
@@ -61,7 +61,13 @@ static const uint8_t two_byte[256] = {
 };
 /* clang-format on */
 
-enum { ESCAPE = 0x0f };
+enum {
+	ESCAPE = 0x0f,
+	MAP_MSR = 7, /* of VEX and EVEX: URDMSR and UWRMSR with the number of the register */
+	MAP_XOP = 8, /* and 9, without an immediate; 8 with one byte, 10 with four */
+	MAP_XOP_Z = 10,
+	MAP_MAX = MAP_XOP_Z,
+};
 
 static bool byte(struct sw_x86_decoded *d, uint8_t *ret)
 {
@@ -95,12 +101,12 @@ static bool prefixes(struct sw_x86_decoded *d)
 		case 0x67: d->address32 = true; break;
 		case 0x64:
 		case 0x65: d->segment = true; break;
+		case 0xf2: d->repne = true; break;
 		case 0x26:
 		case 0x2e:
 		case 0x36:
 		case 0x3e:
 		case 0xf0:
-		case 0xf2:
 		case 0xf3: break;
 		default:
 			if ((d->op & 0xf0) != 0x40 || d->is_32bit)
@@ -111,11 +117,11 @@ static bool prefixes(struct sw_x86_decoded *d)
 	}
 }
 
-/* VEX (c4, c5) and EVEX (62): always before an opcode of a map, with its ModRM. */
+/* VEX (c4, c5), XOP (8f) and EVEX (62): always before an opcode of a map, with its ModRM. */
 static bool vector(struct sw_x86_decoded *d)
 {
 	uint8_t p[3];
-	size_t length = d->op == 0xc5 ? 1 : d->op == 0xc4 ? 2 : 3;
+	size_t length = d->op == 0xc5 ? 1 : d->op == 0x62 ? 3 : 2;
 	for (size_t i = 0; i < length; i++)
 		if (!byte(d, &p[i]))
 			return false;
@@ -130,9 +136,14 @@ static bool vector(struct sw_x86_decoded *d)
 	return d->map >= 1 && byte(d, &d->op);
 }
 
-/* In 32-bit mode these opcodes had other meanings first, in which their ModRM is never a register. */
+/*
+ * In 32-bit mode these opcodes had other meanings first, in which their ModRM is never a register. XOP's was POP, in
+ * which ModRM's reg is 0: there XOP has its map, which is 8 or more. AMD APM volume 3 (3.36), 1.8.5.
+ */
 static bool is_vector(const struct sw_x86_decoded *d)
 {
+	if (d->op == SW_X86_POP_MEMORY)
+		return d->at < d->n && (d->code[d->at] & 0x1f) >= MAP_XOP;
 	if (d->op != 0xc4 && d->op != 0xc5 && d->op != 0x62)
 		return false;
 	return !d->is_32bit || (d->at < d->n && d->code[d->at] >= 0xc0);
@@ -184,14 +195,20 @@ static uint8_t follows(const struct sw_x86_decoded *d)
 	if (sw_x86_is_general_evex(d) &&
 	    ((one_byte[d->op] & (B | Z)) || d->op == 0xd4 || d->op == 0xf6 || d->op == 0xf7))
 		return X;
+	if (d->map > MAP_MAX)
+		return X;
+	if (d->map == MAP_MSR || d->map == MAP_XOP_Z)
+		return M | D;
 	if (d->vector) {
-		bool immediate = d->map == 3 || (d->map == 1 && (two_byte[d->op] & B));
+		bool immediate =
+			d->map == 3 || d->map == MAP_XOP || (d->map == 1 && (two_byte[d->op] & B));
 		bool nothing = d->map == 1 && d->op == 0x77; /* vzeroupper */
 		return nothing ? 0 : immediate ? MB : M;
 	}
 	switch (d->map) {
 	case 0: return d->is_32bit ? one_byte_32(d->op) : one_byte[d->op];
-	case 1: return two_byte[d->op];
+	case 1: /* extrq, insertq: two numbers of a byte */
+		return d->op == 0x78 && (d->operand16 || d->repne) ? M | W : two_byte[d->op];
 	case 2: return M;
 	default: return MB;
 	}

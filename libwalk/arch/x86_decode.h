@@ -12,11 +12,13 @@ struct sw_x86_decoded {
 	size_t n;            /* bytes of code */
 	size_t at;           /* those that were decoded: in the end the length */
 	bool is_32bit;
-	bool operand16, address32, vector; /* prefixes: 66, 67, VEX or EVEX */
+	bool operand16, address32, vector; /* prefixes: 66, 67; VEX, XOP or EVEX */
 	bool evex;
+	bool repne;        /* F2 */
 	bool segment;      /* FS or GS */
 	uint8_t rex, vvvv; /* the register that VEX names */
-	unsigned map;      /* 0: one byte, 1: 0f, 2: 0f 38, 3: 0f 3a, more: EVEX's */
+	/* 0: one byte, 1: 0f, 2: 0f 38, 3: 0f 3a, 4 to 7: of VEX and EVEX, 8 to 10: XOP's */
+	unsigned map;
 	uint8_t op, modrm;
 	uint8_t follows; /* the opcode, by the tables */
 	bool has_modrm;

@@ -93,6 +93,20 @@ static const struct insn_case cases[] = {
 	{CODE(0xc4, 0xe3, 0x7d, 0x39, 0xc1, 1), SW_INSN_PLAIN, 0, NO},       /* vextracti128 */
 	{CODE(0x62, 0xf1, 0xfe, 0x48, 0x6f, 0x46, 1), SW_INSN_PLAIN, 0, NO}, /* vmovdqu64 */
 	{CODE(0x0f, 0x05), SW_INSN_PLAIN, 0, NO},
+	{CODE(0xc4, 0xe7, 0x7b, 0xf8, 0xc1, 1, 2, 3, 4), SW_INSN_PLAIN, 0,
+	 NO}, /* urdmsr $0x4030201,%rcx */
+	{CODE(0x62, 0xf7, 0x7f, 0x08, 0xf8, 0xc1, 1, 2, 3, 4), SW_INSN_PLAIN, 0,
+	 NO}, /* the same by EVEX */
+	{CODE(0x8f, 0xe8, 0x68, 0xcc, 0xd9, 1), SW_INSN_PLAIN, 0,
+	 NO}, /* vpcomltb %xmm1,%xmm2,%xmm3 */
+	{CODE(0x8f, 0x69, 0x78, 0xc2, 0x58, 0x10), SW_INSN_PLAIN, 0,
+	 NO}, /* vphaddwd 0x10(%rax),%xmm11 */
+	{CODE(0x8f, 0xea, 0x78, 0x10, 0xc8, 1, 2, 3, 4), SW_INSN_PLAIN, 0,
+	 NO},                                                       /* bextr $0x4030201,%eax,%ecx */
+	{CODE(0x8f, 0x40, 0x08), SW_INSN_POP, 0, NO},               /* pop 8(%rax) */
+	{CODE(0x0f, 0x0f, 0xd1, 0x9e), SW_INSN_PLAIN, 0, NO},       /* pfadd %mm1,%mm2 */
+	{CODE(0x66, 0x0f, 0x78, 0xc1, 2, 1), SW_INSN_PLAIN, 0, NO}, /* extrq $1,$2,%xmm1 */
+	{CODE(0xf2, 0x0f, 0x78, 0xd1, 2, 1), SW_INSN_PLAIN, 0, NO}, /* insertq $1,$2,%xmm1,%xmm2 */
 };
 
 /* Of 32-bit mode, where it differs. */
@@ -108,10 +122,12 @@ static const struct insn_case cases_32[] = {
 	{CODE(0x83, 0xec, 0x18), SW_INSN_SP_ADD, -0x18, NO},
 	{CODE(0x8b, 0x5c, 0x24, 0x08), SW_INSN_LOAD_SP, 8, SW_X86_64_RBX},
 	{CODE(0x8b, 0x35, 1, 2, 3, 4), SW_INSN_PLAIN, 0, SW_X86_64_RSI},
-	{CODE(0xa1, 1, 2, 3, 4), SW_INSN_PLAIN, 0, NO}, /* mov 0x4030201,%eax */
-	{CODE(0xc5, 0x08), SW_INSN_PLAIN, 0, NO},       /* lds (%eax),%ecx */
-	{CODE(0xc5, 0xf8, 0x77), SW_INSN_PLAIN, 0, NO}, /* vzeroupper */
-	{CODE(0x62, 0x08), SW_INSN_PLAIN, 0, NO},       /* bound %ecx,(%eax) */
+	{CODE(0xa1, 1, 2, 3, 4), SW_INSN_PLAIN, 0, NO},                   /* mov 0x4030201,%eax */
+	{CODE(0xc5, 0x08), SW_INSN_PLAIN, 0, NO},                         /* lds (%eax),%ecx */
+	{CODE(0xc5, 0xf8, 0x77), SW_INSN_PLAIN, 0, NO},                   /* vzeroupper */
+	{CODE(0x8f, 0xe8, 0x68, 0xa2, 0xd9, 0x40), SW_INSN_PLAIN, 0, NO}, /* vpcmov */
+	{CODE(0x8f, 0x04, 0x24), SW_INSN_POP, 0, NO},                     /* pop (%esp) */
+	{CODE(0x62, 0x08), SW_INSN_PLAIN, 0, NO},                         /* bound %ecx,(%eax) */
 	{CODE(0xd4, 0x0a), SW_INSN_PLAIN, 0, NO},
 	{CODE(0x82, 0xc0, 0x01), SW_INSN_PLAIN, 0, NO},
 	{CODE(0xc9), SW_INSN_LEAVE, 0, NO},
