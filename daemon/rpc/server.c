@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where calls come in: sockets of the service manager, or one of our own. */
 #include "rpc/server.h"
-#include "rpc/call.h"
 #include "rpc/connection.h"
 #include "rpc/space.h"
 #include "config/journal.h"

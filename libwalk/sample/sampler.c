@@ -10,7 +10,6 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "iterate/thread.h"
-#include "process/proc.h"
 #include "process/target.h"
 #include "sample/borrowed.h"
 #include "sample/code.h"
