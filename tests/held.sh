@@ -152,7 +152,8 @@ looked_at libwalk/runtimes/v8/wasm.c sw_v8_object sw_v8_positions_find
 looked_at libwalk/runtimes/v8/function.c sw_v8_array sw_v8_characters sw_v8_has_type sw_v8_is_string sw_v8_object \
 	sw_v8_string sw_v8_type
 looked_at libwalk/runtimes/v8/object.c sw_utf8_encode
-looked_at libwalk/arch/insn_x86_64.c
+looked_at libwalk/arch/insn_x86_64.c sw_x86_decode
+looked_at libwalk/arch/x86_decode.c
 looked_at libwalk/jit/capture.c sw_jit_sources sw_n_jit_sources
 looked_at libwalk/jit/common/stop.c
 looked_at libwalk/jit/gdb/capture.c sw_jit_gdb_walk sw_jit_stop_memory

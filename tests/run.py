@@ -63,9 +63,15 @@ def run_one(path, environment, limit, fuzz):
         return out.decode("utf-8", "replace") + f"\ntimed out after {limit} s\n", -1
 
 
+def name_of(path):
+    """Of a unit test with its folder: several have a test_space."""
+    _, below, name = path.partition("/tests/unit/")
+    return name if below else os.path.basename(path)
+
+
 def count(path, output, status, totals):
     """Adds a program's results to the totals; True when all is well."""
-    name = os.path.basename(path)
+    name = name_of(path)
     passed = failed = skipped = 0
     planned = None
     why = ""
@@ -143,7 +149,7 @@ def main():
         begin = time.monotonic()
         output, status = run_one(path, environment, args.limit, path in args.fuzz)
         good = count(path, output, status, totals)
-        print(f"{'ok  ' if good else 'FAIL'} {os.path.basename(path):32s} "
+        print(f"{'ok  ' if good else 'FAIL'} {name_of(path):52s} "
               f"{time.monotonic() - begin:6.1f} s", flush=True)
         if not good:
             lines = telling(output.splitlines())

@@ -111,7 +111,7 @@ struct sw_job {
 	/* The worker's. */
 	int pidfd, stream;                    /* owned */
 	sd_event_source *on_exit, *on_stream; /* owned */
-	int64_t begin_ns, charged_us;
+	int64_t begin_ns;
 	int64_t started_ns; /* CLOCK_MONOTONIC, when its process was */
 	bool resumed;
 	bool stays;                   /* it said that it waits for more */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "methods/stream.h"
-#include "rpc/server.h"
+#include "rpc/space.h"
 #include "cleanup.h"
 
 enum { RETRY_MS = 1000 };

@@ -6,6 +6,7 @@
 #include "rpc/connection.h"
 #include "rpc/call.h"
 #include "rpc/server.h"
+#include "rpc/space.h"
 #include "cleanup.h"
 #include "errors.h"
 

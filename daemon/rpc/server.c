@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where calls come in: sockets of the service manager, or one of our own. */
 #include "rpc/server.h"
-#include "rpc/call.h"
 #include "rpc/connection.h"
+#include "rpc/space.h"
 #include "config/journal.h"
 #include "cleanup.h"
 #include "errors.h"
@@ -153,79 +153,6 @@ int sw_server_listen(struct sw_server *server, const char *path, struct sw_error
 		return r;
 	register_link(own);
 	return add_listener(server, fd, err);
-}
-
-static bool is_reserved(const struct sw_server *server, const struct sw_caller *caller)
-{
-	return caller->privileged || caller->uid == 0 || caller->uid == server->reserved_uid;
-}
-
-/*
- * A quarter of the places is for root, Group= and TriggerUser=. Of the others a user has at most half
- * of what the rest leaves, so that a few users cannot keep others out.
- */
-bool sw_server_has_space(const struct sw_server *server, const struct sw_caller *caller)
-{
-	const struct sw_config *config = server->config;
-	const struct sw_connection *c;
-	size_t common = config->connections - config->connections / 4, n_common = 0, n_own = 0;
-	TAILQ_FOREACH(c, &server->connections, link)
-	{
-		n_common += !is_reserved(server, &c->caller);
-		n_own += c->caller.uid == caller->uid;
-	}
-	if (server->n_connections >= config->connections || n_own >= config->connections_uid)
-		return false;
-	if (is_reserved(server, caller))
-		return true;
-	size_t left = common > n_common ? common - n_common : 0;
-	return left > 0 && (n_own == 0 || n_own < (left + n_own + 1) / 2);
-}
-
-/* What other connections hold, and those of the same user. */
-static size_t held_by_others(const struct sw_server *server, const struct sw_connection *connection,
-			     size_t *ret_own)
-{
-	const struct sw_connection *c;
-	size_t all = 0;
-	*ret_own = 0;
-	TAILQ_FOREACH(c, &server->connections, link)
-	{
-		size_t held = c->call != NULL ? c->call->held_bytes : 0;
-		if (c == connection || held == 0)
-			continue;
-		all += held + c->output_bytes;
-		if (c->caller.uid == connection->caller.uid)
-			*ret_own += held + c->output_bytes;
-	}
-	return all;
-}
-
-bool sw_server_may_hold(const struct sw_server *server, const struct sw_connection *connection,
-			size_t bytes)
-{
-	size_t own, all = held_by_others(server, connection, &own);
-	if (own > 0 && own + bytes > SW_CONNECTION_HELD_MAX)
-		return false;
-	return is_reserved(server, &connection->caller) || all == 0 ||
-	       all + bytes <= SW_CONNECTION_HELD_ALL_MAX;
-}
-
-bool sw_server_may_send(const struct sw_server *server, const struct sw_connection *connection,
-			size_t bytes)
-{
-	const struct sw_connection *c;
-	size_t own = 0, all = 0;
-	TAILQ_FOREACH(c, &server->connections, link)
-	{
-		size_t unread = c != connection ? c->output_bytes : 0;
-		all += unread;
-		if (c->caller.uid == connection->caller.uid)
-			own += unread;
-	}
-	return is_reserved(server, &connection->caller) || own == 0 ||
-	       (own + bytes <= SW_CONNECTION_UNREAD_MAX &&
-		all + bytes <= SW_CONNECTION_UNREAD_ALL_MAX);
 }
 
 static bool may_connect(struct sw_server *server, int fd, uid_t *ret_uid)

@@ -49,14 +49,4 @@ int sw_server_listen(struct sw_server *server, const char *path, struct sw_error
 int sw_server_start(struct sw_server *server, sd_event *event, struct sw_error *err);
 void sw_server_deinit(struct sw_server *server);
 
-/* May this peer have a connection? */
-bool sw_server_has_space(const struct sw_server *server, const struct sw_caller *caller);
-/* May a call of this connection hold so much more memory while its peer reads? Peers may read as slowly as they like:
- * many connections must not add up to all memory that the daemon has. */
-bool sw_server_may_hold(const struct sw_server *server, const struct sw_connection *connection,
-			size_t bytes);
-/* May so much more wait for its peer to read it? */
-bool sw_server_may_send(const struct sw_server *server, const struct sw_connection *connection,
-			size_t bytes);
-
 #endif

@@ -176,6 +176,14 @@ static bool is_vector_prefix(const struct decoder *d)
 	return !d->is_32bit || following >> 6 == 3;
 }
 
+/* AMD's XOP begins as POP does, in whose ModRM these bits are not set; of it no operand is known. */
+static bool is_xop(const struct decoder *d)
+{
+	uint8_t following = 0;
+	(void) sw_bytes_u8(d->code, d->at, &following); /* none: it does not end */
+	return (following & 0x1f) >= 8;
+}
+
 static void read_opcode(struct decoder *d)
 {
 	uint8_t byte = next(d);
@@ -205,6 +213,7 @@ static void read_opcode(struct decoder *d)
 		}
 	} else {
 		d->opcode = byte;
+		d->failed |= byte == 0x8f && is_xop(d);
 	}
 }
 
@@ -307,16 +316,28 @@ static enum sw_access_kind kind_0f(const struct decoder *d)
 	}
 }
 
+static enum sw_access_kind kind_0f38(const struct decoder *d)
+{
+	switch (d->opcode) {
+	case 0x2e ... 0x2f:
+	case 0x8e: return SW_ACCESS_WRITE;
+	case 0x90 ... 0x93: return SW_ACCESS_UNKNOWN; /* gathered from many addresses */
+	case 0xe0 ... 0xef:
+		return d->vector ? SW_ACCESS_WRITE : SW_ACCESS_READ; /* cmpccxadd; AES */
+	case 0xf1: return d->repeat != 0xf2 && !d->vector ? SW_ACCESS_WRITE : SW_ACCESS_READ;
+	case 0xf8: return SW_ACCESS_UNKNOWN; /* movdir64b: from memory to memory */
+	case 0xf9:                           /* movdiri */
+	case 0xfc: return SW_ACCESS_WRITE;   /* aadd */
+	default: return SW_ACCESS_READ;
+	}
+}
+
 static enum sw_access_kind kind_of(const struct decoder *d)
 {
 	switch (d->map) {
 	case MAP_ONE: return kind_one(d);
 	case MAP_0F: return kind_0f(d);
-	case MAP_0F38:
-		if (d->opcode == 0x8e || d->opcode == 0x2e || d->opcode == 0x2f ||
-		    (d->opcode == 0xf1 && d->repeat != 0xf2 && !d->vector))
-			return SW_ACCESS_WRITE;
-		return d->opcode >= 0x90 && d->opcode <= 0x93 ? SW_ACCESS_UNKNOWN : SW_ACCESS_READ;
+	case MAP_0F38: return kind_0f38(d);
 	case MAP_0F3A:
 		switch (d->opcode) {
 		case 0x14 ... 0x17:

@@ -84,11 +84,4 @@ struct sw_move {
 /* As sw_arch_insn(). False: also when it is another instruction. */
 bool sw_arch_move(const uint8_t *code, size_t n, uint64_t avma, struct sw_move *ret);
 
-/*
- * The general registers of which the instruction may change all or a part, as bits by their DWARF numbers: all of them
- * when that is not known. In 64-bit mode. Of a CALL it is sp alone, not what its callee changes; of SYSCALL the
- * kernel's result, too.
- */
-uint32_t sw_arch_written(const uint8_t *code, size_t n);
-
 #endif

@@ -40,7 +40,6 @@ struct opinion {
 	const char *why;
 	/* What happened in the step that is being made. */
 	size_t step_reads;
-	bool no_info;         /* no row was found: libunwind falls back on its own guess */
 	bool bad_info;        /* the row was refused */
 	bool unreadable;      /* memory was wanted that is not there */
 	uint64_t wanted_avma; /* the first such address */

@@ -6,7 +6,7 @@
 BPF_CLANG ?= clang
 BPFTOOL   ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 BPF_GEN   := $(BUILD)/gen/iterate
-BPF_NAMES := tasks moved kernel_stacks returns files
+BPF_NAMES := tasks moved returns files
 BPF_LSKEL := $(BPF_NAMES:%=$(BPF_GEN)/%.lskel.h)
 BPF_CFLAGS := -target bpf -mcpu=v3 -std=gnu17 -O2 -g -ffreestanding -Wall -Wextra -Werror -Ilibwalk
 

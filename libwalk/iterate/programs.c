@@ -11,7 +11,6 @@
 
 /* Generated code: not ours to warn about. */
 #include <files.lskel.h>
-#include <kernel_stacks.lskel.h>
 #include <moved.lskel.h>
 #include <returns.lskel.h>
 #include <tasks.lskel.h>
@@ -38,18 +37,6 @@ static int threads_load(int *ret_program_fd)
 	if (r == 0)
 		*ret_program_fd = take(&skeleton->progs.sw_tasks.prog_fd);
 	sw_tasks__destroy(skeleton);
-	return r;
-}
-
-static int kernel_stacks_load(int *ret_program_fd)
-{
-	struct sw_kernel_stacks *skeleton = sw_kernel_stacks__open();
-	if (skeleton == NULL)
-		return -ENOMEM;
-	int r = sw_kernel_stacks__load(skeleton);
-	if (r == 0)
-		*ret_program_fd = take(&skeleton->progs.sw_kernel_stacks.prog_fd);
-	sw_kernel_stacks__destroy(skeleton);
 	return r;
 }
 
@@ -95,7 +82,6 @@ int sw_iterate_program_load(enum sw_iterate_program program, int *ret_program_fd
 {
 	switch (program) {
 	case SW_ITERATE_THREADS: return threads_load(ret_program_fd);
-	case SW_ITERATE_KERNEL_STACKS: return kernel_stacks_load(ret_program_fd);
 	case SW_ITERATE_RETURNS: return returns_load(ret_program_fd);
 	case SW_ITERATE_FILES: return files_load(ret_program_fd);
 	}

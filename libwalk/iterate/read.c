@@ -63,12 +63,6 @@ int sw_iterate_read(int fd, struct sw_iterate_record *records, size_t max,
 	return 0;
 }
 
-int sw_iterate_read_kernel_stacks(int fd, struct sw_iterate_kernel_stack *stacks, size_t max,
-				  struct sw_iterate_pass *ret_pass)
-{
-	return pass_read(fd, stacks, sizeof(*stacks), max, ret_pass);
-}
-
 int sw_iterate_read_returns(int fd, struct sw_iterate_return *returns, size_t max,
 			    struct sw_iterate_pass *ret_pass)
 {

@@ -19,7 +19,7 @@ struct sw_iterate_pass {
 	bool overflow; /* there are more threads than space; n is the space */
 	bool cut;      /* there was a younger thread than the last one: the kernel ended the pass
 			  early, as the thread at which it stood ended. Another pass is needed for
-			  the others. Not said of kernel stacks */
+			  the others. Said by sw_iterate_read() only */
 };
 
 /**
@@ -32,10 +32,6 @@ int sw_iterate_read(int fd, struct sw_iterate_record *records, size_t max,
 
 /** Of sw_iterate_moved_program(). As sw_iterate_read(); -SW_E_NO_PROCESS: there is no such process. */
 int sw_iterate_read_moved(int fd, struct sw_iterate_moved *moved);
-
-/** The same for SW_ITERATE_KERNEL_STACKS. */
-int sw_iterate_read_kernel_stacks(int fd, struct sw_iterate_kernel_stack *stacks, size_t max,
-				  struct sw_iterate_pass *ret_pass);
 
 /** The same for SW_ITERATE_RETURNS, of which a thread has several, or none. */
 int sw_iterate_read_returns(int fd, struct sw_iterate_return *returns, size_t max,

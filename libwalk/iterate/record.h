@@ -11,7 +11,6 @@
 enum {
 	SW_ITERATE_REGS = 27, /* words of struct user_regs_struct */
 	SW_ITERATE_COMM = 16, /* TASK_COMM_LEN; not always terminated: it is read without a lock */
-	SW_ITERATE_FRAMES_MAX = 32,
 };
 
 /* One thread. Times are in nanoseconds. */
@@ -42,16 +41,6 @@ struct sw_iterate_record {
 	uint32_t traced;     /* task_struct.ptrace, 0: not traced */
 	uint32_t in_exec;    /* in execve(): its memory may be another program's already */
 	char comm[SW_ITERATE_COMM];
-};
-
-/* The kernel stack of one thread; of the thread with that start_ns only. */
-struct sw_iterate_kernel_stack {
-	uint64_t start_ns;
-	uint64_t n_voluntary, n_involuntary; /* as in its record, for the same proof */
-	uint32_t tid;
-	uint32_t on_cpu;
-	int64_t bytes; /* of frames[] that are valid; negative errno when the kernel gave none */
-	uint64_t frames[SW_ITERATE_FRAMES_MAX]; /* kernel addresses, innermost first; rest 0 */
 };
 
 enum {

@@ -31,10 +31,9 @@
  */
 
 enum sw_iterate_program {
-	SW_ITERATE_THREADS,       /* struct sw_iterate_record */
-	SW_ITERATE_KERNEL_STACKS, /* struct sw_iterate_kernel_stack */
-	SW_ITERATE_RETURNS,       /* struct sw_iterate_return */
-	SW_ITERATE_FILES, /* struct sw_iterate_file, of all processes: sw_iterate_files_open() */
+	SW_ITERATE_THREADS, /* struct sw_iterate_record */
+	SW_ITERATE_RETURNS, /* struct sw_iterate_return */
+	SW_ITERATE_FILES,   /* struct sw_iterate_file, of all processes: sw_iterate_files_open() */
 };
 
 /**

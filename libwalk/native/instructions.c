@@ -16,6 +16,7 @@
 #include "native/instructions.h"
 #include "arch/arch.h"
 #include "arch/insn.h"
+#include "arch/written.h"
 #include "native/ahead.h"
 #include "native/call_site.h"
 #include "native/known_files.h"

@@ -9,15 +9,13 @@
 #include "capture/returns.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "iterate/read.h"
-#include "iterate/tasks.h"
 #include "iterate/thread.h"
-#include "process/proc.h"
 #include "process/target.h"
 #include "sample/borrowed.h"
 #include "sample/code.h"
 #include "sample/handed.h"
 #include "sample/light.h"
+#include "sample/passes.h"
 #include "sample/table.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
@@ -26,13 +24,6 @@
 #include <snapwalk/clock.h>
 #include <fcntl.h>
 #include <string.h>
-
-enum {
-	MAX_THREADS = 32768,
-	RECORDS_FIRST = 4096,
-	PASSES_MAX = 4,      /* until one is not cut short */
-	SPARE_THREADS = 256, /* that may come between two samples */
-};
 
 struct sw_sampler {
 	struct sw_context *ctx;         /* borrowed */
@@ -43,14 +34,7 @@ struct sw_sampler {
 
 	bool by_iterator;
 	struct sw_error refused; /* why not; code 0: SW_STOP_ALWAYS, or it is used */
-	int program_fd, link_fd; /* owned: of the program that shows who moved */
-	int all_link_fd;         /* owned: of the context's program, all threads */
-	struct sw_sample_links links;
-	struct sw_iterate_moved moved;
-	struct sw_iterate_record *records; /* owned */
-	size_t n_records, records_max;
-	size_t n_listed;  /* threads that the last pass counted */
-	bool all_wanted;  /* the next pass is of all threads */
+	struct sw_sample_passes passes;
 	uint64_t exec_id; /* of the program; 0: not known yet */
 	bool new_program;
 
@@ -91,18 +75,11 @@ static int iterator_prepare(struct sw_sampler *s, struct sw_error *err)
 	struct sw_context *ctx = s->ctx;
 	if (s->options.stop == SW_STOP_ALWAYS)
 		return 0;
-	int r = 0;
+	int r;
 	if (s->options.iterator_refused != NULL)
 		r = sw_fail(&why, SW_E_UNSUPPORTED, "%s", s->options.iterator_refused);
-	if (r == 0 && ctx->iterator_fd < 0)
-		r = sw_iterate_load(SW_ITERATE_THREADS, &ctx->iterator_fd, &why);
-	if (r == 0 && s->program_fd < 0)
-		r = sw_iterate_moved_program(MAX_THREADS, &s->program_fd, &why);
-	if (r == 0)
-		r = sw_iterate_link_thread(s->program_fd, t->pid, &s->link_fd, &why);
-	if (r == 0)
-		r = sw_iterate_link_pid(ctx->iterator_fd, t->pid, &s->all_link_fd, &why);
-	sw_sample_links_init(&s->links, ctx->iterator_fd, s->all_link_fd);
+	else
+		r = sw_sample_passes_open(&s->passes, ctx, t, &why);
 	s->by_iterator = r == 0;
 	if (r == 0) {
 		if (s->options.returns_fd <= 0)
@@ -115,19 +92,6 @@ static int iterator_prepare(struct sw_sampler *s, struct sw_error *err)
 	if (s->options.stop == SW_STOP_NEVER)
 		return sw_fail(err, why.code, "process %d cannot be sampled without a stop: %s",
 			       (int) t->pid, why.message);
-	return 0;
-}
-
-static int programs_take(struct sw_sampler *s, const struct sw_sampler_programs *programs,
-			 struct sw_error *err)
-{
-	if (programs == NULL)
-		return 0;
-	s->program_fd = fcntl(programs->moved_fd, F_DUPFD_CLOEXEC, 3);
-	if (s->ctx->iterator_fd < 0)
-		s->ctx->iterator_fd = fcntl(programs->threads_fd, F_DUPFD_CLOEXEC, 3);
-	if (s->program_fd < 0 || s->ctx->iterator_fd < 0)
-		return sw_fail_errno(err, SW_E_LIMIT, "programs of the task iterator");
 	return 0;
 }
 
@@ -153,10 +117,8 @@ int sw_sampler_create_lent(struct sw_context *ctx, struct sw_target *target,
 	s->options.tids = NULL;
 	s->options.n_tids = 0;
 	s->options.running_only = false;
-	s->program_fd = s->link_fd = s->all_link_fd = -EBADF;
-	s->all_wanted = true;
-	sw_sample_links_init(&s->links, -EBADF, -EBADF);
-	int r = programs_take(s, programs, err);
+	sw_sample_passes_init(&s->passes);
+	int r = programs != NULL ? sw_sample_passes_lend(&s->passes, ctx, programs, err) : 0;
 	if (r == 0)
 		r = iterator_prepare(s, err);
 	if (r < 0) {
@@ -182,13 +144,9 @@ void sw_sampler_destroy(struct sw_sampler *s)
 	if (s == NULL)
 		return;
 	base_drop(s);
-	sw_sample_links_deinit(&s->links);
-	sw_close_p(&s->link_fd);
-	sw_close_p(&s->all_link_fd);
-	sw_close_p(&s->program_fd);
+	sw_sample_passes_deinit(&s->passes);
 	sw_sample_table_deinit(&s->table);
 	sw_handed_deinit(&s->handed);
-	free(s->records);
 	free(s->changes);
 	free(s->tids);
 	free(s->wanted);
@@ -260,73 +218,6 @@ static enum sw_activity activity_of(char state, bool on_cpu)
 
 /* ---- who moved ------------------------------------------------------------------------------ */
 
-static int records_reserve(struct sw_sampler *s)
-{
-	size_t wanted = s->n_listed + s->n_listed / 4 + SPARE_THREADS;
-	if (wanted < RECORDS_FIRST)
-		wanted = RECORDS_FIRST;
-	if (wanted <= s->records_max)
-		return 0;
-	struct sw_iterate_record *grown = reallocarray(s->records, wanted, sizeof(*s->records));
-	if (grown == NULL)
-		return -SW_E_NOMEM;
-	s->records = grown;
-	s->records_max = wanted;
-	return 0;
-}
-
-/* Records of all threads. False: of those behind a thread that ended meanwhile there are none. */
-static int whole_read(struct sw_sampler *s, bool *ret_whole, struct sw_error *err)
-{
-	struct sw_iterate_pass pass = {0};
-	for (int i = 0; i < PASSES_MAX; i++) {
-		if (records_reserve(s) < 0)
-			return sw_fail_nomem(err);
-		int r = sw_sample_links_read_all(&s->links, s->records, s->records_max, &pass, err);
-		if (r < 0)
-			return r;
-		s->n_records = pass.n;
-		*ret_whole = !pass.cut && !pass.overflow;
-		if (*ret_whole)
-			break;
-		if (pass.overflow)
-			s->n_listed = pass.n * 2;
-	}
-	s->n_listed = pass.n;
-	s->all_wanted = !*ret_whole;
-	return 0;
-}
-
-/* The records of those that moved are in s->records; *ret_whole: all threads were listed. */
-static int pass_read(struct sw_sampler *s, bool *ret_whole, struct sw_error *err)
-{
-	struct sw_iterate_moved *moved = &s->moved;
-	sw_cleanup(sw_close_p) int fd = -EBADF;
-	*ret_whole = false;
-	int r = sw_iterate_open(s->link_fd, &fd, err);
-	if (r < 0)
-		return r;
-	r = sw_iterate_read_moved(fd, moved);
-	if (r == -SW_E_NO_PROCESS)
-		return sw_fail(err, SW_E_EXITED, "process %d exited", (int) s->target->pid);
-	if (r < 0)
-		return sw_fail_errno(err, -r, "the task iterator cannot be read");
-	s->n_listed = moved->n_threads;
-	s->n_records = 0;
-	if (s->all_wanted || moved->more || moved->n_threads != moved->n_counted ||
-	    moved->n > SW_SAMPLE_ONE_BY_ONE)
-		return whole_read(s, ret_whole, err);
-	if (records_reserve(s) < 0)
-		return sw_fail_nomem(err);
-	for (size_t i = 0; r == 0 && i < moved->n; i++) {
-		size_t n = 0;
-		r = sw_sample_link_read(&s->links, (pid_t) moved->tids[i],
-					&s->records[s->n_records], &n, err);
-		s->n_records += n;
-	}
-	return r;
-}
-
 static struct sw_sample_times times_of(const struct sw_iterate_record *r, int64_t now_ns)
 {
 	uint64_t queued_ns = r->run_delay_ns;
@@ -341,7 +232,7 @@ static struct sw_sample_times times_of(const struct sw_iterate_record *r, int64_
 
 static int record_note(struct sw_sampler *s, size_t k, int64_t now_ns)
 {
-	const struct sw_iterate_record *r = &s->records[k];
+	const struct sw_iterate_record *r = &s->passes.records[k];
 	uint64_t n_switches = sw_iterate_switches(r);
 	size_t slot = sw_sample_table_find(&s->table, (pid_t) r->tid, 0);
 	if (slot != SIZE_MAX && s->table.threads[slot].start_ns != r->start_ns) {
@@ -419,15 +310,15 @@ static int moved_find(struct sw_sampler *s, struct sw_error *err)
 {
 	bool whole = false;
 	for (int i = 0; i < 2; i++) {
-		int r = pass_read(s, &whole, err);
+		int r = sw_sample_passes_read(&s->passes, s->target, &whole, err);
 		if (r < 0)
 			return r;
 		int64_t now_ns = sw_clock_ns();
 		if (!sw_target_lives(s->target))
 			return sw_fail(err, SW_E_EXITED, "process %d exited", (int) s->target->pid);
 		s->n_passes += whole;
-		for (size_t k = 0; k < s->n_records; k++) {
-			const struct sw_iterate_record *record = &s->records[k];
+		for (size_t k = 0; k < s->passes.n_records; k++) {
+			const struct sw_iterate_record *record = &s->passes.records[k];
 			if (s->exec_id != 0 && record->exec_id != s->exec_id) {
 				s->new_program = true;
 				if (threads_end(s, true) < 0)
@@ -439,9 +330,9 @@ static int moved_find(struct sw_sampler *s, struct sw_error *err)
 		}
 		if (whole && threads_end(s, false) < 0)
 			return sw_fail_nomem(err);
-		if (s->table.n_used == s->n_listed || whole)
+		if (s->table.n_used == s->passes.n_listed || whole)
 			break;
-		s->all_wanted = true; /* some ended: who? */
+		s->passes.all_wanted = true; /* some ended: who? */
 	}
 	s->n_wanted = 0;
 	for (size_t i = 0; i < s->table.n; i++) {
@@ -449,9 +340,9 @@ static int moved_find(struct sw_sampler *s, struct sw_error *err)
 		if (!t->used)
 			continue;
 		if (t->stale && t->record == 0)
-			s->all_wanted = true; /* not in this pass: with the next one */
+			s->passes.all_wanted = true; /* not in this pass: with the next one */
 		const struct sw_iterate_record *record =
-			t->stale && t->record != 0 ? &s->records[t->record - 1] : NULL;
+			t->stale && t->record != 0 ? &s->passes.records[t->record - 1] : NULL;
 		t->record = 0;
 		if (record == NULL)
 			continue;
@@ -482,7 +373,7 @@ static void light_prepare(struct sw_sampler *s)
 {
 	if (s->heavy || !s->by_iterator || !sw_light_is_possible(s->snap, &sw_tables))
 		return;
-	if (sw_light_create(s->snap, s->target, &s->options, &s->links, &s->light, NULL) < 0)
+	if (sw_light_create(s->snap, s->target, &s->options, &s->passes.links, &s->light, NULL) < 0)
 		s->heavy = true; /* as without it */
 	else
 		(void) sw_sample_code_is_other(
@@ -635,7 +526,7 @@ static void failure_keep(struct sw_sampler *s)
 	s->n_kept = n;
 	for (size_t i = 0; i < s->table.n; i++)
 		s->table.threads[i].stale = true;
-	s->all_wanted = true;
+	s->passes.all_wanted = true;
 }
 
 int sw_sampler_next(struct sw_sampler *s, struct sw_sample *ret, struct sw_error *err)
@@ -698,12 +589,8 @@ int sw_sampler_unpack(struct sw_sampler *s, const void *bytes, size_t size, stru
 
 void sw_sampler_leave(struct sw_sampler *s)
 {
-	sw_sample_links_deinit(&s->links);
-	sw_close_p(&s->link_fd);
-	sw_close_p(&s->all_link_fd);
-	sw_close_p(&s->program_fd);
+	sw_sample_passes_close(&s->passes);
 	sw_close_p(&s->ctx->iterator_fd);
 	sw_close_p(&s->ctx->returns_fd);
-	s->ctx->returns_fd = -EBADF;
-	s->link_fd = s->all_link_fd = s->program_fd = s->ctx->iterator_fd = -EBADF;
+	s->ctx->returns_fd = s->ctx->iterator_fd = -EBADF;
 }

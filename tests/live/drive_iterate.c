@@ -5,7 +5,6 @@
  *	drive_iterate list PID [MAX]     "thread TID INNER STATE ...", see list()
  *	drive_iterate pidfd PID          the same, the process named by a pidfd
  *	drive_iterate registers PID      each thread's registers against PTRACE_GETREGS
- *	drive_iterate kernel PID         kernel stacks
  *	drive_iterate time PID PASSES    how long a pass takes
  *	drive_iterate handover PID PASSES  passes by a process without capabilities or user
  *	drive_iterate refuse HOW         what is said when the kernel refuses: caps, bpf, perfmon, eperm, enosys
@@ -41,7 +40,6 @@ enum { THREADS_MAX = 16384, NOBODY = 65534 };
 enum { EXIT_WITHOUT = 77 };
 
 static struct sw_iterate_record records[2][THREADS_MAX];
-static struct sw_iterate_kernel_stack stacks[THREADS_MAX];
 
 static void fail(const struct sw_error *error)
 {
@@ -160,21 +158,6 @@ static void registers(int link_fd)
 	}
 	printf("registers threads=%zu compared=%zu different=%zu restarts=%zu\n", p.n, compared,
 	       different, results);
-}
-
-static void kernel_stacks(int link_fd)
-{
-	struct sw_iterate_pass p;
-	int r = sw_iterate_read_kernel_stacks(open_pass(link_fd), stacks, THREADS_MAX, &p);
-	if (r != 0)
-		errx(1, "sw_iterate_read_kernel_stacks: %s", sw_error_wire(-r));
-	for (size_t i = 0; i < p.n; i++) {
-		printf("kernel tid=%u bytes=%" PRId64, stacks[i].tid, stacks[i].bytes);
-		for (int64_t k = 0; k < stacks[i].bytes / (int64_t) sizeof(uint64_t); k++)
-			printf(" %#" PRIx64, stacks[i].frames[k]);
-		printf("\n");
-	}
-	printf("pass threads=%zu overflow=%d\n", p.n, p.overflow);
 }
 
 static int64_t cpu_ns(void)
@@ -592,8 +575,6 @@ int main(int argc, char **argv)
 		list(link_to(SW_ITERATE_THREADS, pid, true), (size_t) number);
 	else if (strcmp(what, "registers") == 0)
 		registers(link_to(SW_ITERATE_THREADS, pid, false));
-	else if (strcmp(what, "kernel") == 0)
-		kernel_stacks(link_to(SW_ITERATE_KERNEL_STACKS, pid, false));
 	else if (strcmp(what, "time") == 0)
 		time_passes(link_to(SW_ITERATE_THREADS, pid, false), number);
 	else if (strcmp(what, "handover") == 0)

@@ -4,7 +4,6 @@
 
 SNAPWALK_COPIES=1000000 makes the adversarial test that long; words are the functions to run.
 """
-import bisect
 import os
 import platform
 import re
@@ -347,32 +346,6 @@ def refusals(tap):
               "CAP_BPF and CAP_PERFMON are enough")
 
 
-# ---- kernel stacks ------------------------------------------------------------------------------
-
-def kernel_stacks(tap):
-    names = {}  # several at one address
-    with open("/proc/kallsyms") as file:
-        for line in file:
-            address, _, name = line.split()[:3]
-            names.setdefault(int(address, 16), set()).add(name)
-    addresses = sorted(names)
-    with Target("states", "plain", 3) as target:
-        settled(target.pid, number=4)
-        stacks = subprocess.run([DRIVER, "kernel", str(target.pid)], capture_output=True,
-                                text=True, check=True).stdout.splitlines()
-        tap.equal(stacks[-1], "pass threads=4 overflow=0", "kernel stacks of all threads")
-        for line in stacks[:-1]:
-            tid = re.search(r"tid=(\d+)", line).group(1)
-            frames = [int(word, 16) for word in line.split()[3:]]
-            with open(f"/proc/{target.pid}/task/{tid}/stack") as file:
-                wanted = re.findall(r"\] (\S+)\+0x", file.read())
-            got = [names[addresses[bisect.bisect_right(addresses, frame) - 1]]
-                   for frame in frames]
-            tap.check(len(got) == len(wanted) and
-                      all(name in known for name, known in zip(wanted, got)),
-                      f"kernel stack of thread {int(tid) - target.pid}", f"{got}\n{wanted}")
-
-
 # ---- the proof ----------------------------------------------------------------------------------
 
 def restless(*args):
@@ -434,7 +407,7 @@ def main():
                  overflow, uninterruptible, traced_by_another, stopped_by_a_signal, zombie_leader,
                  io_uring_worker, on_a_cpu, program_of_32_bits, after_execve,
                  namespace_seen_from_outside, namespace_seen_from_inside, without_privileges,
-                 refusals, kernel_stacks, nothing_torn, quiescent_is_still, time_of_a_pass):
+                 refusals, nothing_torn, quiescent_is_still, time_of_a_pass):
         if not only or test.__name__ in only:
             tap.guard(test)
     tap.done()

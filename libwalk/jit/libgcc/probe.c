@@ -18,7 +18,7 @@
 
 #include <elf.h>
 
-enum { FUNCTION_BYTES = 1024, REFERENCES_MAX = 32, PHDRS_MAX = 4096, TREE_BYTES = 24 };
+enum { FUNCTION_BYTES = 1024, REFERENCES_MAX = 32, TREE_BYTES = 24 };
 
 struct reference {
 	uint64_t svma;

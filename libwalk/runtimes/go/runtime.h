@@ -4,7 +4,7 @@
 
 #include "unwind/runtime.h"
 
-/* Go 1.18 to 1.26. */
+/* Go 1.18 to 1.27. */
 extern const struct sw_runtime_ops sw_runtime_go;
 
 #endif

@@ -27,6 +27,7 @@
 #include "runtimes/hotspot/onward.h"
 #include "arch/arch.h"
 #include "arch/insn.h"
+#include "arch/written.h"
 #include "native/call_site.h"
 
 #include <string.h>

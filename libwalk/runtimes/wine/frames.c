@@ -259,7 +259,7 @@ bool sw_wine_signal_sp(struct sw_bytes bytes, const struct sw_wine_teb *teb, uin
 {
 	if (teb->is_32bit)
 		return sw_wine_i386_signal_sp(bytes, teb, ret_sp_avma);
-	enum { STACK_SIZE = 0x10, REGS_RSP = 0x18 + 15 * 8, MIN_BYTES = REGS_RSP + 8 };
+	enum { STACK_SIZE = 0x10, REGS_RSP = 0x18 + 15 * 8 };
 	for (size_t at = bytes.size & ~(size_t) 7; at >= 8; at -= 8) {
 		uint64_t sp, size, rsp;
 		if (!sw_bytes_u64(bytes, at - 8, &sp) || sp != teb->signal_avma ||

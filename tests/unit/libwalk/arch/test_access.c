@@ -241,6 +241,12 @@ static void test_implied(void **state)
 		{{0x8b, 0x05, 0x10, 0, 0, 0}, SW_ACCESS_READ, 0x401016}, /* mov 0x10(%rip),%eax */
 		{{0xc6, 0x05, 0x10, 0, 0, 0, 1}, SW_ACCESS_WRITE, 0x401017},
 		{{0x64, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0}, SW_ACCESS_READ, 0x5028}, /* %fs:0x28 */
+		/* what few processors have */
+		{{0x0f, 0x38, 0xf9, 0x45, 0x10}, SW_ACCESS_WRITE, 0x9010},       /* movdiri */
+		{{0x0f, 0x38, 0xfc, 0x45, 0x10}, SW_ACCESS_WRITE, 0x9010},       /* aadd */
+		{{0xc4, 0xe2, 0x71, 0xe6, 0x45, 0x10}, SW_ACCESS_WRITE, 0x9010}, /* cmpbexadd */
+		{{0x66, 0x0f, 0x38, 0xdc, 0x45, 0x10}, SW_ACCESS_READ, 0x9010},  /* aesenc */
+		{{0x8f, 0x45, 0x10}, SW_ACCESS_WRITE, 0x9010}, /* pop 0x10(%rbp) */
 	};
 	(void) state;
 	struct sw_thread t = {.fs_base = 0x5000};
@@ -312,7 +318,10 @@ static void test_none(void **state)
 {
 	static const uint8_t nop[] = {0x90}, lea[] = {0x48, 0x8d, 0x07},
 			     moves[] = {0x48, 0x89, 0xc7}, store[] = {0x48, 0x89, 0x47, 0x10},
-			     prefixes[] = {0x66, 0x66, 0x66};
+			     prefixes[] = {0x66, 0x66, 0x66},
+			     xop[] = {0x8f, 0x4f, 0x78,
+				      0xc2, 0x47, 0x10}, /* vphaddwd by XOP, not POP */
+		two[] = {0x66, 0x0f, 0x38, 0xf8, 0x07};  /* movdir64b */
 	struct sw_thread t = {0};
 	struct sw_access operands[SW_ACCESS_OPERANDS];
 	(void) state;
@@ -325,6 +334,8 @@ static void test_none(void **state)
 	sw_regs_set(&t.regs, SW_X86_64_RDI, 0x1000);
 	assert_int_equal(sw_arch_access(false, &t, store, sizeof(store), operands), 1);
 	assert_int_equal(operands[0].avma, 0x1010);
+	assert_int_equal(sw_arch_access(false, &t, xop, sizeof(xop), operands), 0);
+	assert_int_equal(sw_arch_access(false, &t, two, sizeof(two), operands), 0);
 	for (size_t n = 0; n < sizeof(store); n++)
 		assert_int_equal(sw_arch_access(false, &t, store, n, operands), 0);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Tasks of asyncio in a report: JSON and back, text, folded stacks, filters. */
+#include "report_case.h"
 #include "sample_report.h"
 #include "cleanup.h"
 #include "text.h"
@@ -72,28 +73,6 @@ static void scene_init(struct scene *s)
 	s->report.n_stacks = 3;
 }
 
-static char *json_of(const struct sw_report *report)
-{
-	char *text;
-	size_t size;
-	assert_int_equal(sw_report_json(report, &text, &size, NULL), 0);
-	return text;
-}
-
-static char *text_of(const struct sw_report *report, struct sw_text_options options)
-{
-	char *text;
-	size_t size;
-	assert_int_equal(sw_report_text(report, &options, &text, &size, NULL), 0);
-	return text;
-}
-
-static void expect_in(const char *text, const char *wanted)
-{
-	if (strstr(text, wanted) == NULL)
-		fail_msg("not in the text: %s\n%s", wanted, text);
-}
-
 static void test_there_and_back(void **state)
 {
 	(void) state;
@@ -142,7 +121,7 @@ static void test_processes(void **state)
 	assert_string_equal(again, json);
 	assert_int_equal(r->stacks[2].tasks[0].messages, 7);
 	assert_false(r->stacks[0].tasks[0].has_messages);
-	sw_cleanup(sw_free_p) char *text = text_of(&s.report, (struct sw_text_options){0});
+	sw_cleanup(sw_free_p) char *text = text_of(&s.report, NULL);
 	expect_in(text, "(rex <0.81.0>, <0.81.0>");
 	expect_in(text, "1 waiting, 7 messages");
 }
@@ -185,7 +164,7 @@ static void test_text(void **state)
 	(void) state;
 	static struct scene s;
 	scene_init(&s);
-	sw_cleanup(sw_free_p) char *text = text_of(&s.report, (struct sw_text_options){0});
+	sw_cleanup(sw_free_p) char *text = text_of(&s.report, NULL);
 	expect_in(text, ", 10 tasks in 2 groups, 3 distinct stacks, ");
 	expect_in(text, "  task main, running\n  #0 ");
 	expect_in(text,
@@ -193,13 +172,13 @@ static void test_text(void **state)
 		  "  7 waiting; 1 waiting for the task Task-5; 1 runnable\n  #0   Event.wait");
 	assert_null(strstr(text, "goroutine"));
 	sw_cleanup(sw_free_p) char *each =
-		text_of(&s.report, (struct sw_text_options){.no_group = true});
+		text_of(&s.report, &(struct sw_text_options){.no_group = true});
 	expect_in(each, "\n1 task  (Task-3)\n  waiting\n  #0   Event.wait");
 	expect_in(each, "  task main, running\n");
 	s.stacks[2].end = "frame_limit";
 	s.stacks[2].why = "more frames than --depth allows";
 	s.report.complete = false;
-	sw_cleanup(sw_free_p) char *cut = text_of(&s.report, (struct sw_text_options){0});
+	sw_cleanup(sw_free_p) char *cut = text_of(&s.report, NULL);
 	expect_in(cut, " stacks of 9 tasks cut short;");
 }
 

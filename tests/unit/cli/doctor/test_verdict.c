@@ -160,7 +160,7 @@ static void test_tracer(void **state)
 	(void) snprintf(line, sizeof(line), "Name:\ta\nTracerPid:\t%d\n", (int) getpid());
 	write_text(f, "task/7/status", line);
 	(void) snprintf(line, sizeof(line),
-			"refused  tracer      thread 7 is traced by %d (test_doctor)\n",
+			"refused  tracer      thread 7 is traced by %d (test_verdict)\n",
 			(int) getpid());
 	has_line(f, line);
 }

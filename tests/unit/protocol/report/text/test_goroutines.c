@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Goroutines in a report: JSON and back, text, folded stacks, filters. */
+#include "report_case.h"
 #include "sample_report.h"
 #include "cleanup.h"
 #include "text.h"
@@ -94,27 +95,11 @@ static void scene_init(struct scene *s)
 	s->report.n_stacks = 4;
 }
 
-static char *json_of(const struct sw_report *report)
-{
-	char *text;
-	size_t size;
-	assert_int_equal(sw_report_json(report, &text, &size, NULL), 0);
-	return text;
-}
-
-static char *text_of(const struct sw_report *report, struct sw_text_options options)
-{
-	char *text;
-	size_t size;
-	assert_int_equal(sw_report_text(report, &options, &text, &size, NULL), 0);
-	return text;
-}
-
 static void check_text(const struct sw_report *a, const struct sw_report *b,
 		       struct sw_text_options options)
 {
-	sw_cleanup(sw_free_p) char *x = text_of(a, options);
-	sw_cleanup(sw_free_p) char *y = text_of(b, options);
+	sw_cleanup(sw_free_p) char *x = text_of(a, &options);
+	sw_cleanup(sw_free_p) char *y = text_of(b, &options);
 	assert_string_equal(x, y);
 }
 
@@ -189,18 +174,12 @@ static void test_refused(void **state)
 	}
 }
 
-static void expect_in(const char *text, const char *part)
-{
-	if (strstr(text, part) == NULL)
-		fail_msg("'%s' is not in: %s", part, text);
-}
-
 static void test_text(void **state)
 {
 	(void) state;
 	static struct scene s;
 	scene_init(&s);
-	sw_cleanup(sw_free_p) char *text = text_of(&s.report, (struct sw_text_options){0});
+	sw_cleanup(sw_free_p) char *text = text_of(&s.report, NULL);
 	expect_in(text, ": 4 threads, 11 goroutines in 3 groups, 4 distinct stacks, ");
 	expect_in(text, "  goroutine 7, running, created by main.main\n  #0 ");
 	expect_in(text, "\n9 goroutines  (100 101 102 103 104 105 +3 more)\n"
@@ -210,11 +189,12 @@ static void test_text(void **state)
 			"  created by main.main, main.go:31 (8); main.other, main.go:31 (1)\n");
 	expect_in(text, "\n1 goroutine of the runtime itself (--all shows it)\n");
 	assert_null(strstr(text, "GC worker"));
-	sw_cleanup(sw_free_p) char *all = text_of(&s.report, (struct sw_text_options){.all = true});
+	sw_cleanup(sw_free_p) char *all =
+		text_of(&s.report, &(struct sw_text_options){.all = true});
 	expect_in(all, "\n1 goroutine  (2)\n  waiting: GC worker (idle)\n  #0   runtime.gopark+4");
 	assert_null(strstr(all, "0 threads"));
 	sw_cleanup(sw_free_p) char *each =
-		text_of(&s.report, (struct sw_text_options){.no_group = true});
+		text_of(&s.report, &(struct sw_text_options){.no_group = true});
 	expect_in(each, "\n1 goroutine  (108)\n  runnable\n");
 	expect_in(each, "  goroutine 7, running");
 }
@@ -231,7 +211,7 @@ static void test_brief(void **state)
 	s.report.stacks = stacks;
 	s.report.n_stacks = 60;
 	s.report.n_threads = 0;
-	sw_cleanup(sw_free_p) char *text = text_of(&s.report, (struct sw_text_options){0});
+	sw_cleanup(sw_free_p) char *text = text_of(&s.report, NULL);
 	size_t lines = 0;
 	for (const char *c = text; *c != '\0'; c++)
 		lines += *c == '\n';
@@ -249,7 +229,7 @@ static void test_cut(void **state)
 	scene_init(&s);
 	s.stacks[2].end = "memory";
 	s.stacks[2].why = "its pages did not come";
-	sw_cleanup(sw_free_p) char *text = text_of(&s.report, (struct sw_text_options){0});
+	sw_cleanup(sw_free_p) char *text = text_of(&s.report, NULL);
 	expect_in(text, " stacks of 9 goroutines cut short;");
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "report_case.h"
 #include "sample_report.h"
 #include "cleanup.h"
 #include "text.h"
@@ -10,15 +11,6 @@
 #include <cmocka.h>
 
 SW_DEFINE_CLEANUP(struct sw_report *, sw_report_destroy);
-
-static char *json_of(const struct sw_report *report)
-{
-	char *text;
-	size_t size;
-	assert_int_equal(sw_report_json(report, &text, &size, NULL), 0);
-	assert_int_equal(strlen(text), size);
-	return text;
-}
 
 static struct sw_report *parse(const char *json)
 {
@@ -33,11 +25,8 @@ static struct sw_report *parse(const char *json)
 static void check_text(const struct sw_report *a, const struct sw_report *b,
 		       struct sw_text_options options)
 {
-	sw_cleanup(sw_free_p) char *x = NULL;
-	sw_cleanup(sw_free_p) char *y = NULL;
-	size_t size;
-	assert_int_equal(sw_report_text(a, &options, &x, &size, NULL), 0);
-	assert_int_equal(sw_report_text(b, &options, &y, &size, NULL), 0);
+	sw_cleanup(sw_free_p) char *x = text_of(a, &options);
+	sw_cleanup(sw_free_p) char *y = text_of(b, &options);
 	assert_string_equal(x, y);
 }
 
@@ -247,9 +236,7 @@ static void test_trimmed(void **state)
 	sw_cleanup(sw_report_destroy_p) struct sw_report *r = parse(json);
 	assert_int_equal(r->stacks[0].n_trimmed, 0);
 	assert_int_equal(r->stacks[1].n_trimmed, 3);
-	sw_cleanup(sw_free_p) char *text = NULL;
-	size_t size;
-	assert_int_equal(sw_report_text(r, NULL, &text, &size, NULL), 0);
+	sw_cleanup(sw_free_p) char *text = text_of(r, NULL);
 	assert_non_null(strstr(text, "3 frames of no module left out\n"));
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Who may connect when many do: places are counted, no socket takes part. */
+#include "rpc/space.h"
 #include "rpc/call.h"
 #include "rpc/connection.h"
-#include "rpc/server.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
