@@ -54,6 +54,12 @@ static enum sw_step php_step(void *state, struct sw_cursor *cursor, struct sw_st
 	return sw_php_engine_step(&php->engine, &php->found, cursor, ret);
 }
 
+static bool php_writes_code(void *state, uint64_t avma)
+{
+	const struct sw_php *php = state;
+	return sw_php_jit_at(&php->engine, php->snap, avma);
+}
+
 static bool php_frames(void *state, const struct sw_cursor *callee, uint64_t caller_sp_avma,
 		       struct sw_frame_sink *sink)
 {
@@ -121,6 +127,7 @@ const struct sw_runtime_ops sw_runtime_php = {
 	.open = php_open,
 	.close = php_close,
 	.step = php_step,
+	.writes_code = php_writes_code,
 	.frames = php_frames,
 	.names = php_names,
 	.request = php_request,
