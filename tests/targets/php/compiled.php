@@ -22,7 +22,8 @@ for ($i = 0; $i < 40; $i++)
 echo "ready\n";
 for ($n = 0; ; $n++) {
 	$path = getenv("FOLDER") . "/$n.php";
-	file_put_contents($path, "<?php\n" . str_replace("%d", $n, $function) . "return $n;\n");
+	$text = str_replace("%d", $n, $function);  // -> str_replace
+	file_put_contents($path, "<?php\n${text}return $n;\n");  // -> file_put_contents
 	outer($path);  // -> outer
-	unlink($path);
+	unlink($path);  // -> unlink
 }
