@@ -68,8 +68,7 @@ bool sw_php_call_read(const struct sw_php *php, uint64_t avma, struct sw_php_cal
 	    !sw_memory_u64(php->memory, avma + SW_PHP_ED_PREV, ret_prev_avma))
 		return false;
 	ret->unread = !function_read(php, ret);
-	ret->generator_avma =
-		sw_php_place_holder(avma, ret->func_avma, this_avma, ret->info);
+	ret->generator_avma = sw_php_place_holder(avma, ret->func_avma, this_avma, ret->info);
 	return true;
 }
 

@@ -25,9 +25,9 @@ enum sw_php_offset {
 	SW_PHP_ED_PREV = 48,
 	SW_PHP_ED_BYTES = 80,
 	/* zend_generator */
-	SW_PHP_GENERATOR_CALL = 56,    /* execute_data */
-	SW_PHP_GENERATOR_PARENT = 152, /* node.parent: who it yields from; NULL: it runs */
-	SW_PHP_GENERATOR_FAKE = 184,   /* execute_fake */
+	SW_PHP_GENERATOR_CALL = 56,      /* execute_data */
+	SW_PHP_GENERATOR_PARENT = 152,   /* node.parent: who it yields from; NULL: it runs */
+	SW_PHP_GENERATOR_FAKE = 184,     /* execute_fake */
 	SW_PHP_GENERATOR_FAKE_OLD = 192, /* where node has a pointer more */
 	/* zend_function */
 	SW_PHP_FUNC_TYPE = 0, /* u8 */

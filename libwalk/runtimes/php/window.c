@@ -159,13 +159,14 @@ static void generators_copy(struct sw_capture *capture, struct sw_php_window *w,
 	(void) sw_bytes_u32(b, SW_PHP_ED_INFO, &info);
 	uint64_t generator = sw_php_place_holder(avma, func, this_avma, info);
 	for (size_t i = 0; i < SW_PHP_GENERATORS_MAX && generator != 0; i++, generator = parent) {
-		if (generator % 8 != 0 ||
+		if (generator % 8 != 0 || !is_new(w, generator) ||
 		    !sw_capture_copy(capture, generator + SW_PHP_GENERATOR_CALL, BYTES, &copy))
 			return;
 		memcpy(&call, copy, sizeof(call));
 		memcpy(&parent, copy + BYTES - 8, sizeof(parent));
 		if (parent != 0)
-			(void) call_copy(capture, w, call, &running, call_frame); /* else it is cut */
+			(void) call_copy(capture, w, call, &running,
+					 call_frame); /* else it is cut */
 	}
 }
 
