@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""For gdb: FOLDER/<n>-<i>.core are core files of a PHP 8.2 in its n-th call of zend_generator_resume(), at the i-th of
+"""For gdb: FOLDER/<n>-<i>.core are core files of a PHP 8.2 in its n-th call of zend_generator_resume(), at one of
 the instructions after which the generator's call is the innermost one: its caller is about to be linked to it.
 
     gdb -batch -x gdb_resumes.py --args php8.2 PROGRAM
@@ -11,7 +11,7 @@ import gdb
 FOLDER = os.environ["FOLDER"]
 RESUMES = int(os.environ["RESUMES"])
 CURRENT = 488  # EG(current_execute_data)
-LINKED_AFTER = 4  # instructions
+LINKED_AFTER = 4  # instructions; of those the first and the last
 
 
 def number(expression):
@@ -34,7 +34,8 @@ def main():
         for i in range(LINKED_AFTER):
             if not gdb.execute("info symbol $pc", to_string=True).startswith("zend_generator_resume"):
                 break  # it is executed
-            gdb.execute(f"gcore {FOLDER}/{n}-{i}.core", to_string=True)
+            if i in (0, LINKED_AFTER - 1):
+                gdb.execute(f"gcore {FOLDER}/{n}-{i}.core", to_string=True)
             gdb.execute("stepi", to_string=True)
     gdb.execute("kill")
 
