@@ -7,12 +7,10 @@
 #include <snapwalk/walk.h>
 
 struct sw_php;
-struct sw_php_found;
 
 enum {
-	SW_PHP_GENERATORS_MAX = 1024, /* which yield from one another */
-	SW_PHP_CHAIN_MAX = 8192,      /* frames of one thread that are followed */
-	SW_PHP_STRING_MAX = 1024,     /* bytes of a name; longer ones are not read */
+	SW_PHP_CHAIN_MAX = 8192,  /* frames of one thread that are followed */
+	SW_PHP_STRING_MAX = 1024, /* bytes of a name; longer ones are not read */
 };
 
 /* A zend_execute_data: one call of a function. */
@@ -44,20 +42,6 @@ struct sw_php_chain {
 /* Reads the calls of a thread; none is not an error. */
 void sw_php_chain_read(struct sw_php *php, const struct sw_thread *thread);
 void sw_php_chain_deinit(struct sw_php_chain *chain);
-
-/*
- * A call without a function that stands for a generator, which yields from another one and that perhaps from a third.
- * Of them only the last one is in the chain. The generator, or 0.
- */
-uint64_t sw_php_place_holder(uint64_t avma, uint64_t func_avma, uint64_t this_avma, uint32_t info);
-
-/*
- * A generator's call is the innermost an instant before its caller is linked to it, in zend_generator_resume(), which
- * has the caller in a register then. How many candidates there are, 0 where the thread is not in that function.
- */
-enum { SW_PHP_RESUMERS_MAX = 6 };
-size_t sw_php_resumers(const struct sw_php_found *found, const struct sw_thread *thread,
-		       uint64_t ret_avma[static SW_PHP_RESUMERS_MAX]);
 
 /* Index of the call, or n. */
 size_t sw_php_chain_find(const struct sw_php_chain *chain, uint64_t avma);

@@ -5,6 +5,7 @@
  *	find       which module is PHP, its version; layout: where things are in it
  *	window     what is copied while nothing changes
  *	chain      the calls of a thread; frames: which of them lie on which native frame
+ *	generators those that yield from others, or are about to be resumed
  *	engine     execute_ex() and generated code
  *	names      class, function, file and line
  *	request    which request a thread serves

@@ -10,6 +10,7 @@
 #include "bytes.h"
 #include "map.h"
 #include "runtimes/php/chain.h"
+#include "runtimes/php/generators.h"
 #include "runtimes/php/request_window.h"
 #include "snapshot/snapshot.h"
 

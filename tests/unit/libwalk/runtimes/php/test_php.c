@@ -2,6 +2,7 @@
 /* runtimes/php: files, versions, runs of calls, names and lines over made structures. */
 #include "arch/arch.h"
 #include "php_world.h"
+#include "runtimes/php/generators.h"
 #include "runtimes/php/names.h"
 
 #include <setjmp.h>
