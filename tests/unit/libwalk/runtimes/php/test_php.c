@@ -461,7 +461,8 @@ static void test_resumed(void **state)
 	php_world_u64(&world, PHP_LEAF + SW_PHP_ED_PREV, PHP_MAP); /* of before */
 	sw_php_chain_read(&world.php, &world.thread);
 	assert_int_equal(c->n, 4);
-	sw_regs_set(regs, SW_X86_64_R13, PHP_MAP); /* linked */
+	sw_regs_set(regs, SW_X86_64_R12, PHP_CLOSURE);
+	sw_regs_set(regs, SW_X86_64_R13, PHP_MAP); /* linked, whatever else there is */
 	sw_php_chain_read(&world.php, &world.thread);
 	assert_int_equal(c->n, 3);
 	/* It is itself the one that resumes another generator. */
