@@ -122,7 +122,8 @@ looked_at libwalk/runtimes/cpython/structures/withs.c sw_cpython_code_read sw_cp
 looked_at libwalk/runtimes/go/window.c sw_go_g_parse sw_go_list_copy sw_go_m_parse sw_go_thread_check
 looked_at libwalk/runtimes/go/list.c sw_go_g_parse
 looked_at libwalk/runtimes/go/stacks.c
-looked_at libwalk/runtimes/php/window.c sw_php_request_copy
+looked_at libwalk/runtimes/php/window.c sw_php_request_copy sw_php_place_holder sw_php_resumers
+looked_at libwalk/runtimes/php/generators.c
 looked_at libwalk/runtimes/php/request_window.c
 looked_at libwalk/runtimes/ruby/window.c sw_ruby_frame_read sw_ruby_iseq_name sw_ruby_method_name sw_copied_memory \
 	sw_ruby_mutex_owner sw_ruby_stack_read sw_ruby_thread_read sw_snapshot_map sw_ruby_fiber_at sw_ruby_fiber_memory \

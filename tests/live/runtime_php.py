@@ -97,28 +97,64 @@ def plan(stack):
             if f["kind"] == "php" or (f["function"] or "").startswith("execute_ex")]
 
 
+def check_instructions(tap, what, wanted, script, program, **env):
+    """Core files that gdb makes by a script: wanted[n] is the plan of those of the n-th time."""
+    if ROOT or not tool("gdb"):
+        tap.skip(what, "gdb is not installed, or the PHP is another Debian's", "package gdb")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["gdb", "-batch", "-nx", "-x", os.path.join(os.path.dirname(os.path.abspath(__file__)), script),
+                        "--args", os.path.realpath(tool("php")), *MODES["no JIT"], os.path.join(SOURCES, program)],
+                       check=True, stdout=subprocess.DEVNULL, stderr=sys.stderr, stdin=subprocess.DEVNULL, timeout=120,
+                       env=dict(os.environ, FOLDER=folder, **env))
+        cores = sorted((int(n), int(i)) for n, i in (name.split(".")[0].split("-") for name in os.listdir(folder)))
+        wrong = []
+        for n, i in cores:
+            stack = dump(["--core", os.path.join(folder, f"{n}-{i}.core")])["stacks"][0]
+            if plan(stack) != wanted[n] or wrong_in_stack(stack):
+                wrong.append(f"{n}, instruction {i}: {plan(stack)}\n{text_of(stack)}")
+        tap.check(not wrong and len({n for n, _ in cores}) == len(wanted),
+                  f"{what}: the calls of each frame at {len(cores)} instructions", "\n".join(wrong[:3]))
+
+
 def check_returns(tap):
     """Which calls belong to which frame of the loop, at each instruction with which the loop returns."""
     outer = ["usort", "run", "{main}", "-"]
     # In this order they return: a generator is still there when it has yielded.
     wanted = [["-", "array_map", "outer", "-", *outer], ["numbers", "-", "outer", "-", *outer],
               ["-", "outer", "-", *outer], ["-", "outer", "-", *outer], ["-", *outer]]
-    if ROOT or not tool("gdb"):
-        tap.skip("returns of execute_ex()", "gdb is not installed, or the PHP is another Debian's", "package gdb")
+    check_instructions(tap, "returns of execute_ex()", wanted, "gdb_returns.py", "returns.php", RETURNS=str(len(wanted)))
+
+
+def check_resumes(tap):
+    """The callers of a generator while they are linked to it: it has none, or those of before."""
+    outer = ["run", "{main}", "-"]
+    wanted = [["numbers", "Generator::current", "first", *outer], ["numbers", "Generator::next", "second", *outer],
+              ["all", "sum", *outer], ["numbers", "all", "sum", *outer]]
+    if version() != ["8", "2"]:
+        tap.skip("generators that are resumed", "where PHP keeps the innermost call is known of 8.2", "package php8.2-cli")
         return
+    check_instructions(tap, "generators that are resumed", wanted, "gdb_resumes.py", "resumes.php", RESUMES=str(len(wanted)))
+
+
+def check_compiled(tap):
+    """Files that opcache keeps, and that are compiled, while code of the JIT is on the stack: it cannot be executed then."""
+    calls = calls_of(os.path.join(SOURCES, "compiled.php"))
+    mode = [*JIT, "-d", "opcache.jit=function", "-d", "opcache.memory_consumption=256", "-d", "opcache.jit_buffer_size=64M",
+            "-d", "opcache.file_update_protection=0", "-d", "opcache.max_accelerated_files=100000"]
+    wrong, inside = [], 0
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["gdb", "-batch", "-nx", "-x", os.path.join(os.path.dirname(os.path.abspath(__file__)), "gdb_returns.py"),
-                        "--args", os.path.realpath(tool("php")), *MODES["no JIT"], os.path.join(SOURCES, "returns.php")],
-                       check=True, stdout=subprocess.DEVNULL, stderr=sys.stderr, stdin=subprocess.DEVNULL, timeout=120,
-                       env=dict(os.environ, FOLDER=folder, RETURNS=str(len(wanted))))
-        cores = sorted((int(n), int(i)) for n, i in (name.split(".")[0].split("-") for name in os.listdir(folder)))
-        wrong = []
-        for n, i in cores:
-            stack = dump(["--core", os.path.join(folder, f"{n}-{i}.core")])["stacks"][0]
-            if plan(stack) != wanted[n] or wrong_in_stack(stack):
-                wrong.append(f"return {n}, instruction {i}: {plan(stack)}\n{text_of(stack)}")
-        tap.check(not wrong and len({n for n, _ in cores}) == len(wanted),
-                  f"returns of execute_ex(): the calls of each frame at {len(cores)} instructions", "\n".join(wrong[:3]))
+        command = interpreter("php", *mode, os.path.join(SOURCES, "compiled.php"))
+        with Program("env", f"FOLDER={folder}", *command) as php:
+            for _ in range(STOPS // 2):
+                stack = stack_of(patient_dump(php.pid, status=(0, 3)), php.pid)
+                frames = language_frames(stack, "php")
+                inside += any(f["function"] == "load" for f in frames)
+                what = wrong_in_stack(stack) or wrong_in_chain(frames, calls, "{main}", {})
+                if what is not None:
+                    wrong.append(f"{what}\n{text_of(stack)}")
+    tap.check(inside and len(wrong) <= 1, f"files that are compiled: the chain in {STOPS // 2} stacks, {inside} of them include one",
+              f"{len(wrong)} wrong\n" + "\n".join(wrong[:3]))
 
 
 def version():
@@ -136,6 +172,9 @@ def main():
         tap.guard(check_stops, mode, said)
     said.check(tap)
     tap.guard(check_returns)
+    tap.guard(check_resumes)
+    if not ROOT:
+        tap.guard(check_compiled)
     tap.done()
 
 

@@ -5,6 +5,7 @@
  */
 #include "runtimes/php/chain.h"
 #include "arena.h"
+#include "runtimes/php/generators.h"
 #include "runtimes/php/php.h"
 
 #include <stdlib.h>
@@ -47,14 +48,16 @@ static bool function_read(const struct sw_php *php, struct sw_php_call *call)
 bool sw_php_call_read(const struct sw_php *php, uint64_t avma, struct sw_php_call *ret,
 		      uint64_t *ret_prev_avma)
 {
+	uint64_t this_avma;
 	*ret = (struct sw_php_call){.avma = avma};
-	if (avma % 8 != 0 ||
+	if (avma % 8 != 0 || !sw_memory_u64(php->memory, avma + SW_PHP_ED_THIS, &this_avma) ||
 	    !sw_memory_u64(php->memory, avma + SW_PHP_ED_OPLINE, &ret->opline_avma) ||
 	    !sw_memory_u64(php->memory, avma + SW_PHP_ED_FUNC, &ret->func_avma) ||
 	    !u32_read(php->memory, avma + SW_PHP_ED_INFO, &ret->info) ||
 	    !sw_memory_u64(php->memory, avma + SW_PHP_ED_PREV, ret_prev_avma))
 		return false;
 	ret->unread = !function_read(php, ret);
+	ret->generator_avma = sw_php_place_holder(avma, ret->func_avma, this_avma, ret->info);
 	return true;
 }
 
@@ -74,6 +77,94 @@ static uint64_t innermost(const struct sw_php *php, const struct sw_thread *thre
 											     : 0;
 }
 
+static bool is_one_of(const uint64_t *all, size_t n, uint64_t avma)
+{
+	for (size_t i = 0; i < n; i++)
+		if (all[i] == avma)
+			return true;
+	return false;
+}
+
+/* Whether the address is that of a call of a function, whose callers go on to the outermost one. */
+static bool is_linked_call(const struct sw_php *php, uint64_t avma)
+{
+	struct sw_php_call call;
+	uint64_t prev;
+	for (size_t i = 0; i < SW_PHP_CHAIN_MAX; i++) {
+		if (!sw_php_call_read(php, avma, &call, &prev) || (i == 0 && call.type == 0))
+			return false;
+		if (prev == 0)
+			return call.info & SW_PHP_CALL_TOP;
+		avma = prev;
+	}
+	return false;
+}
+
+/*
+ * The caller of the innermost call, which has prev_avma there: another one where that is a generator, about to be
+ * resumed, and not linked to it yet. Source: zend_generator_resume() of Zend/zend_generators.c, PHP 8.2, which sets
+ * EG(current_execute_data) first and prev_execute_data after it, of a delegating generator by way of execute_fake.
+ */
+static uint64_t resumer(const struct sw_php *php, const struct sw_thread *thread,
+			const struct sw_php_call *innermost, uint64_t prev_avma)
+{
+	uint64_t all[SW_PHP_RESUMERS_MAX], fake_prev;
+	size_t n = sw_php_resumers(&php->found, thread, all);
+	struct sw_php_call fake;
+	if (!(innermost->info & SW_PHP_CALL_GENERATOR) || is_one_of(all, n, innermost->avma) ||
+	    is_one_of(all, n, prev_avma))
+		return prev_avma;
+	if (prev_avma != 0 && sw_php_call_read(php, prev_avma, &fake, &fake_prev) &&
+	    fake.func_avma == 0 && is_one_of(all, n, fake_prev))
+		return prev_avma;
+	for (size_t i = 0; i < n; i++)
+		if (is_linked_call(php, all[i]))
+			return all[i];
+	return prev_avma;
+}
+
+/* A call behind the others. False: there is no place, or it cannot be read. */
+static bool call_add(struct sw_php *php, uint64_t avma, uint64_t *ret_prev_avma)
+{
+	struct sw_php_chain *c = &php->chain;
+	struct sw_php_call *grown = sw_grow(c->calls, c->n, &c->capacity, 64, sizeof(*grown));
+	if (grown != NULL)
+		c->calls = grown;
+	if (grown == NULL || c->n >= SW_PHP_CHAIN_MAX ||
+	    !sw_php_call_read(php, avma, &c->calls[c->n], ret_prev_avma))
+		return false;
+	php->cut |= c->calls[c->n].unread;
+	c->n++;
+	return true;
+}
+
+/*
+ * The calls of generators that yield from another one, whose place holder this is: as zend_generator_check_placeholder_frame()
+ * has them, innermost first. No execute_ex() executes them: they are of the run of who has resumed the outermost.
+ */
+static bool generators_add(struct sw_php *php, uint64_t avma)
+{
+	struct sw_php_chain *c = &php->chain;
+	size_t first = c->n;
+	uint64_t parent, call, prev;
+	for (size_t i = 0; i < SW_PHP_GENERATORS_MAX; i++, avma = parent) {
+		if (!sw_memory_u64(php->memory, avma + SW_PHP_GENERATOR_PARENT, &parent))
+			return false;
+		if (parent == 0) /* it has its own call in the chain */
+			break;
+		if (!sw_memory_u64(php->memory, avma + SW_PHP_GENERATOR_CALL, &call) ||
+		    !call_add(php, call, &prev))
+			return false;
+		c->calls[c->n - 1].info &= ~(uint32_t) SW_PHP_CALL_TOP;
+	}
+	for (size_t i = first, last = c->n; i + 1 < last; i++) {
+		struct sw_php_call swapped = c->calls[i];
+		c->calls[i] = c->calls[--last];
+		c->calls[last] = swapped;
+	}
+	return true;
+}
+
 void sw_php_chain_read(struct sw_php *php, const struct sw_thread *thread)
 {
 	struct sw_php_chain *c = &php->chain;
@@ -81,17 +172,15 @@ void sw_php_chain_read(struct sw_php *php, const struct sw_thread *thread)
 	c->n = c->next = c->n_native = 0;
 	c->fp_known = c->begins = false;
 	for (uint64_t avma = innermost(php, thread); avma != 0;) {
-		struct sw_php_call *grown =
-			sw_grow(c->calls, c->n, &c->capacity, 64, sizeof(*grown));
-		if (grown != NULL)
-			c->calls = grown;
-		if (grown == NULL || c->n >= SW_PHP_CHAIN_MAX ||
-		    !sw_php_call_read(php, avma, &c->calls[c->n], &avma)) {
+		if (!call_add(php, avma, &avma)) {
 			php->cut = true;
 			return;
 		}
-		php->cut |= c->calls[c->n].unread;
-		c->n++;
+		uint64_t generator = c->calls[c->n - 1].generator_avma;
+		if (c->n == 1)
+			avma = resumer(php, thread, &c->calls[0], avma);
+		else if (generator != 0)
+			php->cut |= !generators_add(php, generator);
 	}
 }
 

@@ -219,6 +219,28 @@ static bool is_jit_map(const struct sw_map *map)
 	return map != NULL && (map->prot & SW_MAP_EXEC) && (map->prot & SW_MAP_SHARED);
 }
 
+/* Shared memory of no file that has a name, as opcache's is: of mmap(2), shm_open(3) or shmget(2). */
+static bool is_shared_memory(const struct sw_map *map)
+{
+	size_t length;
+	return map != NULL && (map->prot & SW_MAP_WRITE) && (map->prot & SW_MAP_SHARED) &&
+	       sw_map_path_deleted(map, &length);
+}
+
+/*
+ * While it compiles, and while opcache keeps a script, the JIT makes its whole buffer writable and not executable,
+ * which is one mapping with the rest of opcache's memory then: what called the compiler is in there. Source:
+ * zend_jit_unprotect() of ext/opcache/jit/zend_jit.c, PHP 8.2, and zend_accel_script_persist().
+ */
+bool sw_php_jit_at(const struct sw_php_engine *engine, const struct sw_snapshot *snap,
+		   uint64_t avma)
+{
+	const struct sw_map *map = sw_snapshot_map(snap, avma);
+	if (!sw_php_jit_frames(engine))
+		return false;
+	return engine->has_jit ? is_jit_map(map) : is_shared_memory(map);
+}
+
 /* Where in execute_ex(), whose code this is, r14 is its caller's. */
 static void fp_read(struct sw_php_engine *engine, struct sw_bytes code, uint32_t kept)
 {
@@ -279,17 +301,14 @@ void sw_php_engine_read(const struct sw_snapshot *snap, const struct sw_php_foun
 
 bool sw_php_jit_frames(const struct sw_php_engine *engine)
 {
-	return engine->has_jit && engine->hybrid &&
-	       (engine->frame_bytes != 0 || engine->frame_pointer);
+	return engine->hybrid && (engine->frame_bytes != 0 || engine->frame_pointer);
 }
 
 bool sw_php_in_jit(const struct sw_php_engine *engine, const struct sw_cursor *cursor)
 {
 	const struct sw_place *place = cursor->place;
-	if (!sw_php_jit_frames(engine) ||
-	    (place != NULL && sw_module_kind(place->module) == SW_MODULE_ELF))
-		return false;
-	return is_jit_map(sw_snapshot_map(cursor->snap, cursor->lookup_avma));
+	return (place == NULL || sw_module_kind(place->module) != SW_MODULE_ELF) &&
+	       sw_php_jit_at(engine, cursor->snap, cursor->lookup_avma);
 }
 
 /* Whether a call of execute_ex() may return to the address. */

@@ -40,7 +40,7 @@ struct sw_php_engine {
 	uint64_t cold_start_svma, cold_end_svma;
 	bool hybrid;
 	bool frame_pointer; /* its CFA is rbp + 16 */
-	bool has_jit;       /* there is memory that the JIT may have used */
+	bool has_jit;       /* there is executable memory that the JIT may have used */
 };
 
 void sw_php_engine_read(const struct sw_snapshot *snap, const struct sw_php_found *found,
@@ -59,8 +59,15 @@ bool sw_php_engine_begins(const struct sw_php_engine *engine, const struct sw_ph
 bool sw_php_engine_ends(const struct sw_php_engine *engine, const struct sw_php_found *found,
 			const struct sw_cursor *cursor);
 
-/* Whether there is a JIT, the frames of whose code are known. */
+/* Whether frames of code that a JIT makes are known. */
 bool sw_php_jit_frames(const struct sw_php_engine *engine);
+
+/*
+ * Whether there may be code of the JIT: executable memory of its own; while it writes to that, and there is none, any
+ * shared memory that may be opcache's.
+ */
+bool sw_php_jit_at(const struct sw_php_engine *engine, const struct sw_snapshot *snap,
+		   uint64_t avma);
 
 /* Whether the frame at the cursor is in code of the JIT. */
 bool sw_php_in_jit(const struct sw_php_engine *engine, const struct sw_cursor *cursor);

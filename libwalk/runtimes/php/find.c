@@ -113,6 +113,9 @@ static void module_look(struct sw_module *module, struct sw_php_found *f)
 	if (sw_elf_symbols_find(&symbols, f->threads ? "sapi_globals_offset" : "sapi_globals",
 				&symbol))
 		f->sapi_svma = symbol.svma;
+	if (sw_elf_symbols_find(&symbols, "zend_generator_resume", &symbol) &&
+	    !__builtin_add_overflow(symbol.svma, symbol.size, &f->resume_end_svma))
+		f->resume_svma = symbol.svma;
 	if (f->threads && !thread_offset_read(&symbols, &f->thread_offset)) {
 		f->missing = "where its threads keep their globals";
 		return;

@@ -16,6 +16,8 @@ struct sw_php_found {
 	uint64_t globals_svma; /* executor_globals; of ZTS executor_globals_offset */
 	uint64_t sapi_svma;    /* sapi_globals; of ZTS sapi_globals_offset. 0: not known */
 	int64_t thread_offset; /* ZTS: of the pointer to the globals, from fs */
+	/* [start, end) of zend_generator_resume(); 0: not known */
+	uint64_t resume_svma, resume_end_svma;
 };
 
 /* Whether a module is PHP by its name. A look-up, no more. */

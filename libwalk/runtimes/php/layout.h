@@ -20,9 +20,15 @@ enum sw_php_offset {
 	/* zend_execute_data */
 	SW_PHP_ED_OPLINE = 0,
 	SW_PHP_ED_FUNC = 24,
+	SW_PHP_ED_THIS = 32,
 	SW_PHP_ED_INFO = 40, /* u32: This.u1.type_info */
 	SW_PHP_ED_PREV = 48,
 	SW_PHP_ED_BYTES = 80,
+	/* zend_generator */
+	SW_PHP_GENERATOR_CALL = 56,      /* execute_data */
+	SW_PHP_GENERATOR_PARENT = 152,   /* node.parent: who it yields from; NULL: it runs */
+	SW_PHP_GENERATOR_FAKE = 184,     /* execute_fake */
+	SW_PHP_GENERATOR_FAKE_OLD = 192, /* where node has a pointer more */
 	/* zend_function */
 	SW_PHP_FUNC_TYPE = 0, /* u8 */
 	SW_PHP_FUNC_NAME = 8,
@@ -59,6 +65,8 @@ enum sw_php_offset {
 
 enum {
 	SW_PHP_CALL_TOP = 1 << 17, /* of ED_INFO: the last one of a run of execute_ex() */
+	SW_PHP_CALL_GENERATOR = 1 << 24,
+	SW_PHP_IS_OBJECT = 8, /* the lowest byte of ED_INFO */
 	SW_PHP_INTERNAL_FUNCTION = 1,
 	SW_PHP_USER_FUNCTION = 2,
 	SW_PHP_EVAL_CODE = 4,

@@ -5,6 +5,7 @@
  *	find       which module is PHP, its version; layout: where things are in it
  *	window     what is copied while nothing changes
  *	chain      the calls of a thread; frames: which of them lie on which native frame
+ *	generators those that yield from others, or are about to be resumed
  *	engine     execute_ex() and generated code
  *	names      class, function, file and line
  *	request    which request a thread serves
@@ -52,6 +53,12 @@ static enum sw_step php_step(void *state, struct sw_cursor *cursor, struct sw_st
 {
 	const struct sw_php *php = state;
 	return sw_php_engine_step(&php->engine, &php->found, cursor, ret);
+}
+
+static bool php_writes_code(void *state, uint64_t avma)
+{
+	const struct sw_php *php = state;
+	return sw_php_jit_at(&php->engine, php->snap, avma);
 }
 
 static bool php_frames(void *state, const struct sw_cursor *callee, uint64_t caller_sp_avma,
@@ -121,6 +128,7 @@ const struct sw_runtime_ops sw_runtime_php = {
 	.open = php_open,
 	.close = php_close,
 	.step = php_step,
+	.writes_code = php_writes_code,
 	.frames = php_frames,
 	.names = php_names,
 	.request = php_request,

@@ -10,6 +10,7 @@
 #include "bytes.h"
 #include "map.h"
 #include "runtimes/php/chain.h"
+#include "runtimes/php/generators.h"
 #include "runtimes/php/request_window.h"
 #include "snapshot/snapshot.h"
 
@@ -120,29 +121,76 @@ static bool frame_read(struct sw_capture *capture, struct sw_php_window *w, uint
 	return sw_capture_read(capture, avma, ret, SW_PHP_ED_BYTES);
 }
 
+/* A call and what its name and line need. running: no function of PHP's own was seen yet. */
+static bool call_copy(struct sw_capture *capture, struct sw_php_window *w, uint64_t avma,
+		      bool *running, uint8_t ret_frame[SW_PHP_ED_BYTES])
+{
+	uint64_t func, opline;
+	struct sw_bytes b = {ret_frame, SW_PHP_ED_BYTES}, function;
+	const uint8_t *copy;
+	if (avma % 8 != 0 || !frame_read(capture, w, avma, ret_frame))
+		return false;
+	(void) sw_bytes_u64(b, SW_PHP_ED_FUNC, &func); /* these fit */
+	(void) sw_bytes_u64(b, SW_PHP_ED_OPLINE, &opline);
+	bool copied = function_copy(capture, w, func, &function);
+	bool user = copied && function.data[SW_PHP_FUNC_TYPE] != SW_PHP_INTERNAL_FUNCTION;
+	if (*running && user) {
+		opcodes_copy(capture, w, function);
+		*running = false;
+	}
+	if (opline != 0 && opline % 8 == 0 && is_new(w, opline))
+		(void) sw_capture_copy(capture, opline, SW_PHP_OP_BYTES,
+				       &copy); /* else its line is not known */
+	return true;
+}
+
+/* Generators that yield from one another, by the first one's place holder among the calls. */
+static void generators_copy(struct sw_capture *capture, struct sw_php_window *w, uint64_t avma,
+			    const uint8_t frame[SW_PHP_ED_BYTES])
+{
+	enum { BYTES = SW_PHP_GENERATOR_PARENT + 8 - SW_PHP_GENERATOR_CALL };
+	struct sw_bytes b = {frame, SW_PHP_ED_BYTES};
+	uint64_t func, this_avma, call, parent;
+	uint32_t info;
+	uint8_t call_frame[SW_PHP_ED_BYTES];
+	const uint8_t *copy;
+	bool running = false;
+	(void) sw_bytes_u64(b, SW_PHP_ED_FUNC, &func); /* these fit */
+	(void) sw_bytes_u64(b, SW_PHP_ED_THIS, &this_avma);
+	(void) sw_bytes_u32(b, SW_PHP_ED_INFO, &info);
+	uint64_t generator = sw_php_place_holder(avma, func, this_avma, info);
+	for (size_t i = 0; i < SW_PHP_GENERATORS_MAX && generator != 0; i++, generator = parent) {
+		if (generator % 8 != 0 || !is_new(w, generator) ||
+		    !sw_capture_copy(capture, generator + SW_PHP_GENERATOR_CALL, BYTES, &copy))
+			return;
+		memcpy(&call, copy, sizeof(call));
+		memcpy(&parent, copy + BYTES - 8, sizeof(parent));
+		if (parent != 0)
+			(void) call_copy(capture, w, call, &running,
+					 call_frame); /* else it is cut */
+	}
+}
+
 static void chain_copy(struct sw_capture *capture, struct sw_php_window *w, uint64_t avma)
 {
-	bool running = true; /* no function of PHP's own was seen yet */
-	for (size_t i = 0; i < SW_PHP_CHAIN_MAX && avma != 0 && avma % 8 == 0; i++) {
+	bool running = true;
+	for (size_t i = 0; i < SW_PHP_CHAIN_MAX && avma != 0; i++) {
 		uint8_t frame[SW_PHP_ED_BYTES];
-		uint64_t func, opline;
-		struct sw_bytes b = {frame, sizeof(frame)}, function;
-		const uint8_t *copy;
-		if (!frame_read(capture, w, avma, frame))
+		if (!call_copy(capture, w, avma, &running, frame))
 			return;
-		(void) sw_bytes_u64(b, SW_PHP_ED_FUNC, &func); /* these fit */
-		(void) sw_bytes_u64(b, SW_PHP_ED_OPLINE, &opline);
-		(void) sw_bytes_u64(b, SW_PHP_ED_PREV, &avma);
-		bool copied = function_copy(capture, w, func, &function);
-		bool user = copied && function.data[SW_PHP_FUNC_TYPE] != SW_PHP_INTERNAL_FUNCTION;
-		if (running && user) {
-			opcodes_copy(capture, w, function);
-			running = false;
-		}
-		if (opline != 0 && opline % 8 == 0 && is_new(w, opline))
-			(void) sw_capture_copy(capture, opline, SW_PHP_OP_BYTES,
-					       &copy); /* else its line is not known */
+		generators_copy(capture, w, avma, frame);
+		memcpy(&avma, frame + SW_PHP_ED_PREV, sizeof(avma));
 	}
+}
+
+/* What may have called a generator that is being resumed by this thread. */
+static void resumers_copy(struct sw_capture *capture, struct sw_php_window *w,
+			  const struct sw_thread *thread)
+{
+	uint64_t all[SW_PHP_RESUMERS_MAX];
+	size_t n = sw_php_resumers(&w->found, thread, all);
+	for (size_t i = 0; i < n; i++)
+		chain_copy(capture, w, all[i]);
 }
 
 int sw_php_in_window(struct sw_capture *capture)
@@ -159,6 +207,8 @@ int sw_php_in_window(struct sw_capture *capture)
 		if (sw_capture_wanted(capture, globals + w->found.layout->current_execute_data,
 				      &value, sizeof(value)))
 			chain_copy(capture, w, value);
+		for (size_t i = 0; i < capture->snap->n_threads; i++)
+			resumers_copy(capture, w, &capture->snap->threads[i]);
 		if (w->requests)
 			sw_php_request_copy(capture, sapi);
 		return 0;
@@ -181,6 +231,7 @@ int sw_php_in_window(struct sw_capture *capture)
 			continue;
 		memcpy(&value, copy, sizeof(value));
 		chain_copy(capture, w, value);
+		resumers_copy(capture, w, t);
 	}
 	return 0;
 }

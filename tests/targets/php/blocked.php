@@ -41,8 +41,19 @@ final class Order extends Base
 
 	private function items()
 	{
-		foreach ($this->each() as $item)
+		foreach ($this->all() as $item)
 			$this->last = $item;
+	}
+
+	private function all()
+	{
+		yield from $this->some();
+	}
+
+	private function some()
+	{
+		yield 0;
+		yield from $this->each();
 	}
 
 	private function each()

@@ -48,10 +48,19 @@ function numbers($n)
 		yield leaf(30 + $i);  // -> leaf
 }
 
+function all($n)
+{
+	yield leaf(10);           // -> leaf
+	yield from numbers($n);   // -> numbers
+	yield leaf(10);           // -> leaf
+}
+
 function sum($n)
 {
 	$s = 0;
 	foreach (numbers($n) as $v)  // -> numbers
+		$s += $v;
+	foreach (all($n) as $v)  // -> all
 		$s += $v;
 	return $s;
 }

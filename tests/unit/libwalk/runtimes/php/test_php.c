@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* runtimes/php: files, versions, runs of calls, names and lines over made structures. */
+#include "arch/arch.h"
 #include "php_world.h"
+#include "runtimes/php/generators.h"
 #include "runtimes/php/names.h"
 
 #include <setjmp.h>
@@ -386,6 +388,137 @@ static void test_unread(void **state)
 	assert_true(world.php.cut);
 }
 
+/* The outer one yields from the middle one and that from leaf(), which alone has a call in the chain. */
+static void test_generators(void **state)
+{
+	(void) state;
+	enum {
+		OUTER = PHP_WORLD + 0x5000,
+		MIDDLE = OUTER + 0x200,
+		LEAF = OUTER + 0x400,
+		CALLS = OUTER + 0x600
+	};
+	static const uint64_t wanted[] = {PHP_LEAF,      OUTER + SW_PHP_GENERATOR_FAKE,
+					  CALLS + 0x100, CALLS,
+					  PHP_CLOSURE,   PHP_MAP,
+					  PHP_MAIN};
+	const struct sw_php_chain *c = &world.php.chain;
+	uint64_t fake = OUTER + SW_PHP_GENERATOR_FAKE;
+	php_world_u64(&world, PHP_LEAF + SW_PHP_ED_PREV, fake);
+	php_world_u32(&world, PHP_LEAF + SW_PHP_ED_INFO, SW_PHP_CALL_TOP | SW_PHP_CALL_GENERATOR);
+	php_world_u64(&world, fake + SW_PHP_ED_PREV, PHP_CLOSURE);
+	php_world_u64(&world, fake + SW_PHP_ED_THIS, OUTER);
+	php_world_u32(&world, fake + SW_PHP_ED_INFO, 0x300 | SW_PHP_IS_OBJECT);
+	for (unsigned i = 0; i < 2; i++) {
+		php_world_u64(&world, OUTER + 0x200 * i + SW_PHP_GENERATOR_PARENT,
+			      OUTER + 0x200 * (i + 1));
+		php_world_u64(&world, OUTER + 0x200 * i + SW_PHP_GENERATOR_CALL, CALLS + 0x100 * i);
+		php_world_u64(&world, CALLS + 0x100 * i + SW_PHP_ED_FUNC, PHP_FUNCTIONS);
+		php_world_u64(&world, CALLS + 0x100 * i + SW_PHP_ED_PREV, 0x10); /* of before */
+		php_world_u32(&world, CALLS + 0x100 * i + SW_PHP_ED_INFO,
+			      SW_PHP_CALL_TOP | SW_PHP_CALL_GENERATOR);
+	}
+	php_world_u64(&world, LEAF + SW_PHP_GENERATOR_CALL, PHP_LEAF);
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_false(world.php.cut);
+	assert_int_equal(c->n, sizeof(wanted) / sizeof(*wanted));
+	for (size_t i = 0; i < c->n; i++)
+		assert_int_equal(c->calls[i].avma, wanted[i]);
+	assert_int_equal(sw_php_chain_run_end(c, 0), 0);
+	assert_int_equal(sw_php_chain_run_end(c, 1), 4); /* no execute_ex() executes those two */
+	/* A circle, and one that cannot be read. */
+	php_world_u64(&world, MIDDLE + SW_PHP_GENERATOR_PARENT, OUTER);
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_int_equal(c->n, 2 + SW_PHP_GENERATORS_MAX + 3);
+	php_world_u64(&world, MIDDLE + SW_PHP_GENERATOR_PARENT, 0x10);
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_true(world.php.cut);
+	/* What is no place holder's place is none. */
+	php_world_u64(&world, fake + SW_PHP_ED_THIS, OUTER + 8);
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_int_equal(c->n, 5);
+}
+
+/* leaf() is a generator that zend_generator_resume() has not linked to its caller, which it has in a register. */
+static void test_resumed(void **state)
+{
+	(void) state;
+	const struct sw_php_chain *c = &world.php.chain;
+	struct sw_regs *regs = &world.thread.regs;
+	world.php.found.resume_svma = 0x7000;
+	world.php.found.resume_end_svma = 0x7100;
+	regs->pc_avma = 0x7010;
+	php_world_u32(&world, PHP_LEAF + SW_PHP_ED_INFO, SW_PHP_CALL_TOP | SW_PHP_CALL_GENERATOR);
+	php_world_u64(&world, PHP_LEAF + SW_PHP_ED_PREV, 0);
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_int_equal(c->n, 1);                            /* nobody knows its caller */
+	sw_regs_set(regs, SW_X86_64_RBX, PHP_WORLD + 0x3000); /* no call */
+	sw_regs_set(regs, SW_X86_64_R12, PHP_GLOBALS);
+	sw_regs_set(regs, SW_X86_64_R13, PHP_CLOSURE);
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_int_equal(c->n, 4);
+	assert_int_equal(c->calls[1].avma, PHP_CLOSURE);
+	php_world_u64(&world, PHP_LEAF + SW_PHP_ED_PREV, PHP_MAP); /* of before */
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_int_equal(c->n, 4);
+	sw_regs_set(regs, SW_X86_64_R12, PHP_CLOSURE);
+	sw_regs_set(regs, SW_X86_64_R13, PHP_MAP); /* linked, whatever else there is */
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_int_equal(c->n, 3);
+	/* It is itself the one that resumes another generator. */
+	sw_regs_set(regs, SW_X86_64_R13, PHP_LEAF);
+	sw_regs_set(regs, SW_X86_64_R14, PHP_CLOSURE);
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_int_equal(c->n, 3);
+	/* Elsewhere these registers say nothing, nor of other functions. */
+	sw_regs_set(regs, SW_X86_64_R13, PHP_CLOSURE);
+	regs->pc_avma = 0x7100;
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_int_equal(c->n, 3);
+	regs->pc_avma = 0x7010;
+	php_world_u32(&world, PHP_LEAF + SW_PHP_ED_INFO, 0);
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_int_equal(c->n, 3);
+}
+
+/* While code is made all of opcache's memory is one mapping, which cannot be executed. */
+static void test_jit_written(void **state)
+{
+	(void) state;
+	static char zero[] = "/dev/zero (deleted)", file[] = "/srv/data", none[] = "";
+	enum { W = SW_MAP_READ | SW_MAP_WRITE, X = SW_MAP_READ | SW_MAP_EXEC };
+	struct sw_map maps[] = {
+		{.start_avma = 0x100000,
+		 .end_avma = 0x180000,
+		 .prot = W | SW_MAP_SHARED,
+		 .path = zero},
+		{.start_avma = 0x180000,
+		 .end_avma = 0x200000,
+		 .prot = X | SW_MAP_SHARED,
+		 .path = zero},
+		{.start_avma = 0x300000,
+		 .end_avma = 0x301000,
+		 .prot = W | SW_MAP_SHARED,
+		 .path = file},
+		{.start_avma = 0x400000, .end_avma = 0x401000, .prot = W, .path = none},
+	};
+	struct sw_php_engine engine = {.has_jit = true, .hybrid = true, .frame_bytes = 0x40};
+	world.snap.maps = maps;
+	world.snap.n_maps = sizeof(maps) / sizeof(*maps);
+	assert_true(sw_php_jit_at(&engine, &world.snap, 0x180010));
+	assert_false(sw_php_jit_at(&engine, &world.snap, 0x100010)); /* the code is elsewhere */
+	engine.has_jit = false;
+	maps[1].prot = W | SW_MAP_SHARED;
+	assert_true(sw_php_jit_at(&engine, &world.snap, 0x180010));
+	assert_false(sw_php_jit_at(&engine, &world.snap, 0x300010));
+	assert_false(sw_php_jit_at(&engine, &world.snap, 0x400010));
+	assert_false(sw_php_jit_at(&engine, &world.snap, 0x500010));
+	engine.hybrid = false;
+	assert_false(sw_php_jit_at(&engine, &world.snap, 0x180010));
+	world.snap.maps = NULL;
+	world.snap.n_maps = 0;
+}
+
 static void test_names(void **state)
 {
 	(void) state;
@@ -427,6 +560,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_internal_run, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_circle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_generators, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_resumed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_jit_written, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
