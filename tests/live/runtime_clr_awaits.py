@@ -196,6 +196,28 @@ def awaits_roots(tap):
     check_known(tap, "roots")
 
 
+def check_sockets(tap, framework, directory):
+    """Only the runtime's table of sockets leads to who waits for them."""
+    with dotnet.Program("awaits", "sockets", directory=directory) as target:
+        wanted = sorted(tuple(line.split()[1:]) for line in target.lines if line.startswith("chain "))
+        got = {}
+
+        def alike():
+            report = dump(target.pid, "--tasks", *PATIENT, status=(0, 3))
+            got["chains"] = sorted((state, *[f["function"].rpartition(".")[2] for f in frames])
+                                   for state, _, frames in tasks_of(report))
+            return got["chains"] == wanted
+        try:
+            wait_until(alike, "all chains")
+        except Exception:  # noqa: BLE001 - what differs is said below
+            pass
+        tap.equal(got["chains"], wanted, f"sockets, {framework}: all chains, and no others")
+
+
+def awaits_sockets(tap):
+    check_sockets(tap, "net10.0", None)
+
+
 def awaits_unoptimized(tap):
     """Its state machines are objects of their own."""
     check_known(tap, "busy", "-p:Optimize=false", "--no-self-contained")
@@ -218,6 +240,7 @@ def awaits_older(tap):
         for what in ("busy", "waiting", "roots"):
             check_known(tap, what, "--self-contained", framework=framework)
         check_more(tap, dotnet.build(framework, "--self-contained"))
+        check_sockets(tap, framework, dotnet.build(framework, "--self-contained"))
 
 
 def awaits_older_random(tap):
@@ -227,5 +250,5 @@ def awaits_older_random(tap):
 
 
 if __name__ == "__main__":
-    dotnet.run([awaits_busy, awaits_waiting, awaits_roots, awaits_more, awaits_unoptimized, awaits_random,
+    dotnet.run([awaits_busy, awaits_waiting, awaits_roots, awaits_more, awaits_sockets, awaits_unoptimized, awaits_random,
                 awaits_random_default, awaits_older, awaits_older_random])
