@@ -246,5 +246,5 @@ def awaits_older_random(tap):
 
 
 if __name__ == "__main__":
-    dotnet.run([awaits_busy, awaits_waiting, awaits_roots, awaits_more, awaits_sockets, awaits_unoptimized, awaits_random,
-                awaits_random_default, awaits_older, awaits_older_random])
+    dotnet.run([awaits_busy, awaits_waiting, awaits_roots, awaits_more, awaits_sockets, awaits_unoptimized,
+                awaits_random, awaits_random_default, awaits_older, awaits_older_random])
