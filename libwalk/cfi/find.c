@@ -25,7 +25,9 @@ struct sw_elf_cfi {
 	struct sw_arena arena; /* rules */
 	struct sw_map64 rules; /* svma -> rule's address, or enum sw_elf_row of a failure */
 	struct sw_map64 starts;
-	bool unusable; /* nothing above is set */
+	uint64_t managed_svma,
+		managed_end_svma; /* see sw_elf_cfi_is_managed(); [x, x): there is none */
+	bool unusable;            /* nothing above is set */
 };
 
 static const char slot_key; /* of what is kept with a module */
@@ -104,6 +106,16 @@ static bool frame_find(struct sw_elf_cfi *cfi)
 	return sw_cfi_section_sane(&cfi->frame, start_svma - cfi->frame.svma);
 }
 
+static void managed_find(struct sw_elf_cfi *cfi)
+{
+	struct sw_elf_section s;
+	if (sw_elf_section_named(cfi->elf, "__managedcode", &s) &&
+	    !__builtin_add_overflow(s.svma, s.size, &cfi->managed_end_svma))
+		cfi->managed_svma = s.svma;
+	else
+		cfi->managed_end_svma = 0;
+}
+
 static struct sw_elf_cfi *elf_cfi_create(struct sw_module *module)
 {
 	struct sw_elf_cfi *cfi = calloc(1, sizeof(*cfi));
@@ -119,6 +131,7 @@ static struct sw_elf_cfi *elf_cfi_create(struct sw_module *module)
 	hdr_find(cfi);
 	if (cfi->handle != NULL && frame_find(cfi))
 		cfi->eh = dwarf_getcfi_elf(cfi->handle);
+	managed_find(cfi);
 	return cfi;
 }
 
@@ -146,6 +159,11 @@ struct sw_elf_cfi *sw_elf_cfi_get(struct sw_module *module)
 		*slot = elf_cfi_create(module);
 	struct sw_elf_cfi *cfi = *slot;
 	return cfi == NULL || cfi->unusable ? NULL : cfi;
+}
+
+bool sw_elf_cfi_is_managed(struct sw_elf_cfi *cfi, uint64_t svma)
+{
+	return svma >= cfi->managed_svma && svma < cfi->managed_end_svma;
 }
 
 const struct sw_elf *sw_elf_cfi_elf(struct sw_elf_cfi *cfi)

@@ -36,6 +36,9 @@ enum sw_elf_row sw_elf_cfi_row(struct sw_elf_cfi *cfi, uint64_t svma,
 /* The table that covers svma: ".eh_frame", ".debug_frame"; NULL when none does. Static. */
 const char *sw_elf_cfi_table(struct sw_elf_cfi *cfi, uint64_t svma);
 
+/* Whether svma is in code by .NET's NativeAOT compiler, which has a section of its own. */
+bool sw_elf_cfi_is_managed(struct sw_elf_cfi *cfi, uint64_t svma);
+
 /* The module's headers; borrowed. */
 const struct sw_elf *sw_elf_cfi_elf(struct sw_elf_cfi *cfi);
 

@@ -11,6 +11,7 @@
 #include "formats/elf_symbol.h"
 #include "native/haskell.h"
 #include "native/landing_pad.h"
+#include "native/managed_epilogue.h"
 #include "native/rule_step.h"
 #include "snapshot/snapshot.h"
 #include "unwind/unwinder.h"
@@ -142,6 +143,20 @@ static bool is_no_return_address(const struct sw_cfi_rule *rule, const struct sw
 	       (thunk && site == SW_SITE_OTHER);
 }
 
+/* What the table says of an epilogue that has not begun is as right. */
+static bool epilogue_step(struct sw_elf_cfi *cfi, const struct sw_cursor *cursor, enum sw_step step,
+			  struct sw_stepped *ret)
+{
+	struct sw_stepped s = *ret;
+	if (!sw_managed_epilogue(cfi, cursor, &s.regs) ||
+	    (step == SW_STEP_OK && s.regs.sp_avma == ret->regs.sp_avma))
+		return false;
+	s.weak = true;
+	s.source = SOURCE_INSTRUCTIONS;
+	*ret = s;
+	return true;
+}
+
 static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	(void) state;
@@ -162,6 +177,8 @@ static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_st
 	if (sw_may_lead_to_handler(rule) && handler_step(cfi, rule, cursor, ret))
 		return SW_STEP_OK;
 	enum sw_step step = sw_step_by_cfi(rule, place->bias, cursor, ret);
+	if (epilogue_step(cfi, cursor, step, ret))
+		return SW_STEP_OK;
 	if (rule->is_32bit && step == SW_STEP_OK && is_no_return_address(rule, cursor, ret))
 		return fail(ret, SW_END_BAD_UNWIND_INFO,
 			    "the call frame information leads to what is no return address");

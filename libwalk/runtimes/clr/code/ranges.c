@@ -92,6 +92,12 @@ static bool section_find(const struct sw_clr_layout *at, struct sw_memory m, uin
 	return false;
 }
 
+uint64_t sw_clr_image_module(const struct sw_clr_layout *at, struct sw_memory memory, uint64_t avma)
+{
+	struct section section;
+	return section_find(at, memory, avma, &section) ? section.module_avma : 0;
+}
+
 /* ---- the nibble map ----------------------------------------------------------------------- */
 
 struct nibbles {

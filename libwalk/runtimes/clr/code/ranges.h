@@ -20,6 +20,10 @@ bool sw_clr_nibble_start(const struct sw_clr_layout *at, uint64_t base_avma, uin
 bool sw_clr_range_find(const struct sw_clr_runtime *runtime, struct sw_memory memory,
 		       uint64_t pc_avma, struct sw_clr_code *ret);
 
+/* The Module of the image with code compiled ahead of time that is there; 0: none is. */
+uint64_t sw_clr_image_module(const struct sw_clr_layout *at, struct sw_memory memory,
+			     uint64_t avma);
+
 /* The code at an address, pc as it is; NULL when it is not managed code or there is no memory. Cached
  * by address; valid until detach. */
 const struct sw_clr_code *sw_clr_code_find(struct sw_clr *clr, uint64_t pc_avma);

@@ -28,7 +28,9 @@ enum sw_clr_kind {
 	SW_CLR_EACH,    /* what Task.WhenEach() is told of tasks by, and its iterator waits for */
 	SW_CLR_TIMER,
 	SW_CLR_TIMERS,
-	SW_CLR_QUEUE, /* of the thread pool, or a part of one */
+	SW_CLR_QUEUE,  /* of the thread pool, or a part of one */
+	SW_CLR_ENGINE, /* what waits for sockets */
+	SW_CLR_SOCKET, /* what is waited for of one socket */
 	SW_CLR_KINDS,
 };
 
@@ -67,9 +69,11 @@ struct sw_clr_classes {
 	uint32_t module_statics; /* where a module's types have them together; 0: they do not */
 	/* The runtime's own library: System.Private.CoreLib */
 	uint64_t library_avma; /* Module */
+	uint64_t sockets_avma; /* that of System.Net.Sockets; 0: it is not loaded, or not found */
 	struct {
 		uint32_t rid;
 		uint8_t kind;
+		bool of_sockets; /* of the module sockets_avma, else of the runtime's own library */
 	} known[SW_CLR_CLASSES_MAX];
 	size_t n_known;
 	/* Fields, from the object's beginning on. */

@@ -22,11 +22,13 @@ enum {
 static const char pooled_base[] =
 	"System.Runtime.CompilerServices.PoolingAsyncValueTaskMethodBuilder`1+StateMachineBox";
 
-static const struct {
+struct wanted {
 	const char *name; /* with its namespace and the types that it is in */
 	enum sw_clr_kind kind;
 	bool optional;
-} wanted[] = {
+};
+
+static const struct wanted wanted[] = {
 	{"System.Threading.Tasks.Task", SW_CLR_TASK, false},
 	{"System.Runtime.CompilerServices.AsyncTaskMethodBuilder`1+AsyncStateMachineBox`1",
 	 SW_CLR_BOX, false},
@@ -56,10 +58,23 @@ static const struct {
 
 enum { WANTED = SW_ARRAY_SIZE(wanted), BOX = 1, POOLED = 2 }; /* indices of wanted */
 
+/* Of a socket what waits for it leads to who awaits that. Since .NET 10 all sockets are in one array; before, each engine
+ * has a dictionary of its own. */
+static const char engine[] = "System.Net.Sockets.SocketAsyncEngine";
+static const struct wanted of_sockets[] = {
+	{engine, SW_CLR_ENGINE, true},
+	{"System.Net.Sockets.SocketAsyncContext", SW_CLR_SOCKET, true},
+};
+
+_Static_assert(WANTED + SW_ARRAY_SIZE(of_sockets) <= SW_CLR_CLASSES_MAX, "all are known together");
+
 struct finding {
 	struct sw_clr_classes *at;
 	struct sw_memory memory;
-	struct sw_clr_metadata library;
+	uint64_t module_avma;           /* in which they are */
+	struct sw_clr_metadata library; /* its */
+	const struct wanted *wanted;
+	size_t n_wanted;
 	uint32_t rids[WANTED]; /* 0: it has none */
 };
 
@@ -70,11 +85,11 @@ static const char *brief_of(const char *name)
 	return plus != NULL ? plus + 1 : dot != NULL ? dot + 1 : name;
 }
 
-static bool names_match(const struct sw_clr_metadata *m, uint32_t rid, size_t i)
+static bool names_match(const struct sw_clr_metadata *m, uint32_t rid, const char *name)
 {
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
 	return sw_clr_type_def_name(m, rid, false, &text) && !text.failed && text.size > 0 &&
-	       strcmp(text.data, wanted[i].name) == 0;
+	       strcmp(text.data, name) == 0;
 }
 
 static bool rids_find(struct finding *f)
@@ -87,26 +102,28 @@ static bool rids_find(struct finding *f)
 		if (!sw_clr_metadata_get(m, SW_CLR_TABLE_TYPE_DEF, rid, TYPE_NAME, &index) ||
 		    !sw_clr_metadata_string(m, index, &text) || text.failed || text.size == 0)
 			continue;
-		for (size_t i = 0; i < WANTED; i++)
-			if (f->rids[i] == 0 && strcmp(text.data, brief_of(wanted[i].name)) == 0 &&
-			    names_match(m, rid, i))
+		for (size_t i = 0; i < f->n_wanted; i++)
+			if (f->rids[i] == 0 &&
+			    strcmp(text.data, brief_of(f->wanted[i].name)) == 0 &&
+			    names_match(m, rid, f->wanted[i].name))
 				f->rids[i] = rid;
 	}
-	for (size_t i = 0; i < WANTED; i++) {
-		if (f->rids[i] == 0 && !wanted[i].optional)
+	for (size_t i = 0; i < f->n_wanted; i++) {
+		if (f->rids[i] == 0 && !f->wanted[i].optional)
 			return false;
-		if (f->rids[i] == 0 || wanted[i].kind == SW_CLR_OTHER)
+		if (f->rids[i] == 0 || f->wanted[i].kind == SW_CLR_OTHER)
 			continue;
 		f->at->known[f->at->n_known].rid = f->rids[i];
-		f->at->known[f->at->n_known++].kind = (uint8_t) wanted[i].kind;
+		f->at->known[f->at->n_known].of_sockets = f->module_avma == f->at->sockets_avma;
+		f->at->known[f->at->n_known++].kind = (uint8_t) f->wanted[i].kind;
 	}
 	return true;
 }
 
 static uint32_t rid_of(const struct finding *f, const char *name)
 {
-	for (size_t i = 0; i < WANTED; i++)
-		if (strcmp(wanted[i].name, name) == 0)
+	for (size_t i = 0; i < f->n_wanted; i++)
+		if (strcmp(f->wanted[i].name, name) == 0)
 			return f->rids[i];
 	return 0;
 }
@@ -133,7 +150,7 @@ uint32_t sw_clr_field_rid(const struct sw_clr_metadata *m, uint32_t type, const 
 static uint64_t table_of(const struct finding *f, uint32_t rid)
 {
 	const struct sw_clr_classes *at = f->at;
-	uint64_t map = at->library_avma + at->module_types, data, mask, index = rid, table;
+	uint64_t map = f->module_avma + at->module_types, data, mask, index = rid, table;
 	uint32_t count;
 	for (unsigned i = 0; i < MAPS_MAX && map != 0; i++) {
 		if (!sw_clr_u32(f->memory, map, at->map_count, &count))
@@ -141,7 +158,7 @@ static uint64_t table_of(const struct finding *f, uint32_t rid)
 		if (index < count)
 			return sw_clr_u64(f->memory, map, at->map_data, &data) &&
 					       sw_clr_u64(f->memory,
-							  at->library_avma + at->module_types,
+							  f->module_avma + at->module_types,
 							  at->map_mask, &mask) &&
 					       sw_clr_u64(f->memory, data, 8 * index, &table)
 				       ? table & ~mask
@@ -219,7 +236,7 @@ static uint64_t statics_of(const struct finding *f, uint64_t table)
 	const struct sw_clr_classes *at = f->at;
 	uint64_t aux, statics;
 	if (at->module_statics != 0) {
-		if (!sw_clr_u64(f->memory, at->library_avma, at->module_statics, &aux))
+		if (!sw_clr_u64(f->memory, f->module_avma, at->module_statics, &aux))
 			return 0;
 	} else if (!sw_clr_u64(f->memory, table, at->table_aux, &aux) || aux <= at->statics_bytes) {
 		return 0;
@@ -290,7 +307,7 @@ bool sw_clr_classes_find(const struct sw_clr_contract *contract, const struct sw
 			 bool (*open)(void *arg, uint64_t module_avma, struct sw_clr_metadata *ret),
 			 void *arg, struct sw_clr_classes *ret, const char **ret_why)
 {
-	struct finding f = {.at = ret, .memory = memory};
+	struct finding f = {.at = ret, .memory = memory, .wanted = wanted, .n_wanted = WANTED};
 	uint64_t variable, table;
 	*ret = (struct sw_clr_classes){0};
 	*ret_why = "the runtime does not say where objects have what, and is not .NET 8 or 9";
@@ -300,7 +317,8 @@ bool sw_clr_classes_find(const struct sw_clr_contract *contract, const struct sw
 	*ret_why = "the classes of tasks were not found in the runtime's library";
 	if (!sw_memory_u64(memory, variable, &table) ||
 	    !sw_clr_u64(memory, table, ret->table_module, &ret->library_avma) ||
-	    !open(arg, ret->library_avma, &f.library) || !rids_find(&f) || !members_find(&f))
+	    (f.module_avma = ret->library_avma) == 0 || !open(arg, ret->library_avma, &f.library) ||
+	    !rids_find(&f) || !members_find(&f))
 		return false;
 	*ret_why =
 		"the runtime has its classes in another way than the .NET 8 and 9 that are known";
@@ -311,4 +329,25 @@ bool sw_clr_classes_find(const struct sw_clr_contract *contract, const struct sw
 	slot_add(&f, "System.Threading.ThreadPoolWorkQueue+WorkStealingQueueList", "s_queues");
 	*ret_why = NULL;
 	return ret->usable = true;
+}
+
+void sw_clr_sockets_find(struct sw_memory memory, uint64_t module_avma,
+			 bool (*open)(void *arg, uint64_t module_avma, struct sw_clr_metadata *ret),
+			 void *arg, struct sw_clr_classes *at)
+{
+	struct finding f = {.at = at,
+			    .memory = memory,
+			    .module_avma = module_avma,
+			    .wanted = of_sockets,
+			    .n_wanted = SW_ARRAY_SIZE(of_sockets)};
+	if (module_avma == 0 || module_avma == at->library_avma || at->sockets_avma != 0 ||
+	    !open(arg, module_avma, &f.library))
+		return;
+	at->sockets_avma = module_avma;
+	if (!rids_find(&f) || f.rids[0] == 0) {
+		at->sockets_avma = 0;
+		return;
+	}
+	slot_add(&f, engine, "s_registeredContexts");
+	slot_add(&f, engine, "s_engines");
 }

@@ -15,7 +15,7 @@ void sw_clr_graph_reset(struct sw_clr_graph *graph)
 	graph->incomplete = false;
 }
 
-static void node_add(struct sw_clr_graph *g, uint64_t avma, uint8_t depth)
+static void node_add(struct sw_clr_graph *g, uint64_t avma, uint8_t hops)
 {
 	const struct sw_clr_class *c;
 	size_t i = (size_t) sw_mix64(avma) % SW_CLR_NODE_SLOTS;
@@ -23,7 +23,7 @@ static void node_add(struct sw_clr_graph *g, uint64_t avma, uint8_t depth)
 		i = (i + 1) % SW_CLR_NODE_SLOTS;
 	if (g->seen[i] != 0 || (c = sw_clr_class_of(g->at, g->classes, g->memory, avma)) == NULL)
 		return;
-	if (c->kind == SW_CLR_OTHER && (depth == 0 || c->component_bytes > 0))
+	if (c->kind == SW_CLR_OTHER && (hops == 0 || c->component_bytes > 0))
 		return;
 	if (g->n == SW_CLR_NODES_MAX) {
 		g->incomplete = true;
@@ -32,15 +32,15 @@ static void node_add(struct sw_clr_graph *g, uint64_t avma, uint8_t depth)
 	g->nodes[g->n] = (struct sw_clr_node){
 		.avma = avma,
 		.kind = c->kind,
-		.depth = c->kind == SW_CLR_OTHER ? depth : 0,
+		.hops = c->kind == SW_CLR_OTHER ? hops : 0,
 	};
 	g->seen[i] = (uint32_t) ++g->n;
 }
 
-void sw_clr_graph_word(struct sw_clr_graph *graph, uint64_t word, bool any)
+void sw_clr_graph_word(struct sw_clr_graph *graph, uint64_t word, uint8_t hops)
 {
 	if (sw_clr_may_be_object(graph, word))
-		node_add(graph, word, any ? 1 : 0);
+		node_add(graph, word, hops);
 }
 
 bool sw_clr_may_be_object(const struct sw_clr_graph *graph, uint64_t avma)
@@ -70,7 +70,7 @@ static void stack_add(struct sw_clr_graph *g, const struct sw_thread *thread,
 		    !sw_memory_read(stacks, at, words, n = sizeof(*words)))
 			return;
 		for (size_t i = 0; i < n / 8; i++)
-			sw_clr_graph_word(g, words[i], false);
+			sw_clr_graph_word(g, words[i], 0);
 		at += n;
 	}
 }
@@ -101,13 +101,13 @@ void sw_clr_graph_roots(struct sw_clr_graph *graph, struct sw_memory stacks)
 			continue;
 		for (unsigned r = 0; r < SW_REGS_MAX && r < 32; r++)
 			if (thread->regs.known >> r & 1)
-				sw_clr_graph_word(graph, thread->regs.val[r], false);
+				sw_clr_graph_word(graph, thread->regs.val[r], 0);
 		stack_add(graph, thread, stacks);
 	}
 	for (size_t i = 0; i < graph->at->n_slots; i++) {
 		uint64_t object;
 		if (sw_memory_u64(graph->memory, graph->at->slots[i], &object))
-			sw_clr_graph_word(graph, object, true);
+			sw_clr_graph_word(graph, object, 1);
 	}
 }
 
@@ -132,17 +132,26 @@ static uint64_t bytes_of(struct sw_clr_graph *g, const struct sw_clr_node *node)
 	return bytes;
 }
 
+/* Whatever hangs on a task is looked at once: what others wait for is often in it. */
+static uint8_t hops_after(const struct sw_clr_node *node)
+{
+	switch (node->kind) {
+	case SW_CLR_OTHER: return (uint8_t) (node->hops - 1);
+	case SW_CLR_ENGINE: return 2;
+	default: return 1;
+	}
+}
+
 static void node_scan(struct sw_clr_graph *g, struct sw_clr_node node)
 {
 	uint64_t words[CHUNK_WORDS], bytes = bytes_of(g, &node) & ~UINT64_C(7);
-	/* Whatever hangs on a task is looked at once: what others wait for is often in it. */
-	bool any = node.depth == 0;
+	uint8_t hops = hops_after(&node);
 	for (uint64_t at = 0; at < bytes; at += sizeof(words)) {
 		size_t n = bytes - at < sizeof(words) ? (size_t) (bytes - at) : sizeof(words);
 		if (!sw_clr_read(g->memory, node.avma, SW_CLR_OBJECT_HEAD + at, words, n))
 			return;
 		for (size_t i = 0; i < n / 8; i++)
-			sw_clr_graph_word(g, words[i], any);
+			sw_clr_graph_word(g, words[i], hops);
 	}
 }
 

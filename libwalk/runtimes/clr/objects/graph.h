@@ -7,7 +7,8 @@
 
 /*
  * The tasks that can be reached from words (registers, stacks, static fields): through tasks, their continuations,
- * delegates, timers and queues, and through one object of any other class in between. Not the heap: what only
+ * delegates, timers, queues and sockets, and through one object of any other class in between (two behind what waits for
+ * sockets, whose dictionary has its elements so). Not the heap: what only
  * other objects lead to is not found.
  */
 enum {
@@ -19,8 +20,8 @@ enum {
 
 struct sw_clr_node {
 	uint64_t avma;
-	uint8_t kind;  /* enum sw_clr_kind */
-	uint8_t depth; /* objects of other classes before it */
+	uint8_t kind; /* enum sw_clr_kind */
+	uint8_t hops; /* of an object of another class: it, and how many such may follow it */
 };
 
 struct sw_clr_graph {
@@ -42,8 +43,9 @@ struct sw_clr_graph {
 /* Empties it; at, memory and the functions stay. */
 void sw_clr_graph_reset(struct sw_clr_graph *graph);
 
-/* A word that may be the address of an object; only those of classes that lead to tasks count, but if any. */
-void sw_clr_graph_word(struct sw_clr_graph *graph, uint64_t word, bool any);
+/* A word that may be the address of an object. Only those of classes that lead to tasks count, but with hops: so many of
+ * any other class before one of these. */
+void sw_clr_graph_word(struct sw_clr_graph *graph, uint64_t word, uint8_t hops);
 
 /* Whether a word may be the address of an object: the collector's memory has no file and no stack, on which there are
  * MethodTables, too. */

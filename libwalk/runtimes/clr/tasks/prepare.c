@@ -2,6 +2,7 @@
 /* Which classes lead to tasks, and where their fields are: found before the window, or afterwards. */
 #include "runtimes/clr/tasks/prepare.h"
 #include "runtimes/clr/code/names.h"
+#include "runtimes/clr/code/ranges.h"
 #include "runtimes/clr/objects/find_classes.h"
 #include "runtimes/clr/objects/tasks_window.h"
 #include "cleanup.h"
@@ -28,6 +29,21 @@ static bool library_open(void *arg, uint64_t module_avma, struct sw_clr_metadata
 		return false;
 	*ret = m->metadata;
 	return true;
+}
+
+/* What waits for sockets is in a library of its own. In single files, where its image has no name, it is not found. */
+static void sockets_find(const struct sw_snapshot *snap, const struct sw_clr_layout *layout,
+			 struct sw_memory memory, struct library *library,
+			 struct sw_clr_classes *at)
+{
+	for (size_t i = 0; i < snap->n_maps && at->sockets_avma == 0; i++) {
+		const char *name = strrchr(snap->maps[i].path, '/');
+		if (name != NULL && strcmp(name, "/System.Net.Sockets.dll") == 0)
+			sw_clr_sockets_find(memory,
+					    sw_clr_image_module(layout, memory,
+								snap->maps[i].start_avma),
+					    library_open, library, at);
+	}
 }
 
 struct sw_clr_tasks_window *sw_clr_tasks_prepare(struct sw_capture *capture,
@@ -59,9 +75,11 @@ struct sw_clr_tasks_window *sw_clr_tasks_prepare(struct sw_capture *capture,
 	memset(w->graph.stack_maps, 0, w->graph.n_stack_maps);
 	names.at[0] = sw_clr_name_layout_of(runtime);
 	/* With false it is found again afterwards, and said. */
-	if (names.at[0].usable)
-		(void) sw_clr_classes_find(&runtime->contract, &runtime->at, memory, library_open,
-					   &library, &w->at, &w->why);
+	if (names.at[0].usable &&
+	    sw_clr_classes_find(&runtime->contract, &runtime->at, memory, library_open, &library,
+				&w->at, &w->why) &&
+	    !w->running_only)
+		sockets_find(capture->snap, &runtime->at, memory, &library, &w->at);
 	sw_map64_deinit(&names.modules);
 	if (w->at.usable)
 		sw_capture_expect(capture, w->running_only ? EXPECTED_RUNNING : EXPECTED);
@@ -84,8 +102,11 @@ bool sw_clr_tasks_classes(struct sw_clr *clr, const char **ret_why)
 			return true;
 		}
 		if (sw_clr_classes_find(&clr->runtimes[i].contract, &clr->runtimes[i].at,
-					clr->memory, library_open, &library, &all->at, ret_why))
+					clr->memory, library_open, &library, &all->at, ret_why)) {
+			sockets_find(clr->snap, &clr->runtimes[i].at, clr->memory, &library,
+				     &all->at);
 			return true;
+		}
 	}
 	return false;
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_MANAGED_EPILOGUE_H
+#define SW_MANAGED_EPILOGUE_H
+
+#include "cfi/find.h"
+#include "unwind/unwinder.h"
+
+/*
+ * Out of the epilogue of code by .NET's NativeAOT compiler: its call frame information ends with the prologue, so that of
+ * pops that were made already it tells nothing. Such code lies in a section of its own.
+ *
+ * False: the frame's code is none of that, or not at such an instruction, *ret is as it was.
+ */
+bool sw_managed_epilogue(struct sw_elf_cfi *cfi, const struct sw_cursor *cursor,
+			 struct sw_regs *ret);
+
+#endif
