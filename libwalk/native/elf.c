@@ -166,7 +166,8 @@ static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_st
 		return fail(ret, SW_END_BAD_UNWIND_INFO,
 			    "the call frame information leads to what is no return address");
 	if (step == SW_STEP_OK && ret->regs.pc_avma == 0 && !rule->signal &&
-	    is_fiber_entry(cfi, cursor->lookup_avma - place->bias))
+	    (sw_is_end_of_mapping(cursor->snap, ret->regs.sp_avma) ||
+	     is_fiber_entry(cfi, cursor->lookup_avma - place->bias)))
 		return SW_STEP_END;
 	return step;
 }
