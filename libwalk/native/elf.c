@@ -159,7 +159,7 @@ static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_st
 		return fail(ret, SW_END_BAD_UNWIND_INFO, "the call frame information is malformed");
 	case SW_ELF_ROW_NOMEM: return fail(ret, SW_END_INTERNAL, "not enough memory");
 	}
-	if (sw_may_lead_to_handler(rule) && handler_step(cfi, rule, cursor, ret))
+	if (sw_may_lead_to_handler(rule, cursor->exact_pc) && handler_step(cfi, rule, cursor, ret))
 		return SW_STEP_OK;
 	enum sw_step step = sw_step_by_cfi(rule, place->bias, cursor, ret);
 	if (rule->is_32bit && step == SW_STEP_OK && is_no_return_address(rule, cursor, ret))

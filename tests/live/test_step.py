@@ -61,6 +61,10 @@ def main():
     every = int(os.environ.get("SNAPWALK_EVERY", "211"))
     for name in ("stepped_throw", "stepped_throw_static"):
         tap.guard(lambda t, n=name: walk_everywhere(t, n, every, least_ahead=200))
+    if os.path.exists(os.path.join(TARGETS, "stepped_throw_i386")):
+        tap.guard(lambda t: walk_everywhere(t, "stepped_throw_i386", every, least_ahead=200))
+    else:
+        tap.skip("stepped_throw_i386", "it is not built", "package g++-multilib, and a build after that")
     tap.done()
 
 
