@@ -161,6 +161,11 @@ static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_st
 	}
 	if (sw_may_lead_to_handler(rule, cursor->exact_pc) && handler_step(cfi, rule, cursor, ret))
 		return SW_STEP_OK;
+	if (sw_haskell_edge(rule, cursor, ret)) {
+		ret->weak = true;
+		ret->source = SOURCE_INSTRUCTIONS;
+		return SW_STEP_OK;
+	}
 	enum sw_step step = sw_step_by_cfi(rule, place->bias, cursor, ret);
 	if (rule->is_32bit && step == SW_STEP_OK && is_no_return_address(rule, cursor, ret))
 		return fail(ret, SW_END_BAD_UNWIND_INFO,

@@ -8,8 +8,8 @@
  * handler of an exception as soon as it begins to load them: such walks are kept until the jump is done
  * and must equal the shadow stack then.
  *
- * stack:START-END:FIRST:ROOT is another stack that the process goes to and comes from, in code without tables
- * at switch:START-END; each has a shadow of its own. FIRST is where it begins, ROOT what it returns to.
+ * stack:START-END:FIRST:ROOT is another stack that the process goes to and comes from, in code without tables, or
+ * with some that do not tell of each instruction, at switch:START-END; each has a shadow of its own. FIRST is where it begins, ROOT what it returns to.
  *
  * Between two steps the process is let go with a SIGSTOP, so that it stands at the instruction while
  * the snapshot is taken as of any other stopped process. The ranges are counted: how often the pc
@@ -205,7 +205,8 @@ static bool walk_equals(const struct stepper *s, const struct sw_walk *walk)
 	for (size_t i = 0; i < s->now->depth; i++) {
 		bool switches = in_range(walk->frames[i].pc_avma, &s->switches);
 		if (walk->frames[i + 1].pc_avma != s->now->calls[s->now->depth - 1 - i].address ||
-		    walk->frames[i + 1].trust != (switches ? SW_TRUST_INSTRUCTIONS : SW_TRUST_CFI))
+		    (walk->frames[i + 1].trust != SW_TRUST_CFI &&
+		     !(switches && walk->frames[i + 1].trust == SW_TRUST_INSTRUCTIONS)))
 			return false;
 	}
 	return true;

@@ -56,6 +56,7 @@ def main():
     for name in ("stepped", "stepped_cet"):
         tap.guard(lambda t, n=name: walk_everywhere(t, n, least_in_plt=20))
     tap.guard(lambda t: walk_everywhere(t, "stepped_switch", least_steps=900))
+    tap.guard(lambda t: walk_everywhere(t, "stepped_haskell", least_steps=300))
     tap.guard(lambda t: walk_everywhere(t, "stepped_jumpto", least_steps=400, least_ahead=100))
     # 80,000 instructions and more, of which libgcc looks at tables for most; 1 walks at each.
     every = int(os.environ.get("SNAPWALK_EVERY", "211"))

@@ -78,6 +78,9 @@ $(T)/probed $(T)/probed_busy: $(T)/%: tests/targets/%.c $(TARGET_DEPS)
 $(T)/haskell: tests/targets/haskell.c tests/targets/lib/haskell_frames.S $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -O2 -o $@ $< tests/targets/lib/haskell_frames.S
+$(T)/stepped_haskell: tests/targets/stepped_haskell.c tests/targets/lib/haskell_frames.S $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -o $@ $< tests/targets/lib/haskell_frames.S
 $(T)/haskell_stripped: $(T)/haskell
 	strip -o $@ $<
 $(T)/stepped_switch: tests/targets/stepped_switch.c tests/targets/lib/switch_frames.S $(TARGET_DEPS)
