@@ -10,6 +10,7 @@
 #include "arena.h"
 #include "compare/load.h"
 #include "compare/table.h"
+#include "native/call_site.h"
 #include "walk/names.h"
 #include "walk/tables.h"
 #include "walk/walks.h"
@@ -188,6 +189,10 @@ static bool step_accept(struct opinion *o, unw_cursor_t *cursor, size_t live_bef
 	bool signal = o->lib->is_signal_frame(cursor) > 0;
 	if (signal)
 		callee->flags |= SW_FRAME_SIGNAL;
+	if (pc == 0 && !signal && sw_is_end_of_mapping(o->walks->snap, sp)) {
+		finish(o, SW_END_COMPLETE, NULL);
+		return false;
+	}
 	if (pc == 0) {
 		finish(o, SW_END_BAD_UNWIND_INFO, "the return address is 0, which proves no end");
 		return false;

@@ -14,6 +14,12 @@ bool sw_is_executable(const struct sw_snapshot *snap, uint64_t avma)
 	return map != NULL && (map->prot & SW_MAP_EXEC);
 }
 
+bool sw_is_end_of_mapping(const struct sw_snapshot *snap, uint64_t sp_avma)
+{
+	const struct sw_map *map = sw_snapshot_map(snap, sp_avma - 1);
+	return map != NULL && map->end_avma == sp_avma && map->path[0] == '\0';
+}
+
 bool sw_is_native_code(const struct sw_place *place)
 {
 	enum sw_module_kind kind = place != NULL ? sw_module_kind(place->module) : SW_MODULE_ANON;

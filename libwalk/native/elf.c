@@ -174,8 +174,13 @@ static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_st
 		return fail(ret, SW_END_BAD_UNWIND_INFO, "the call frame information is malformed");
 	case SW_ELF_ROW_NOMEM: return fail(ret, SW_END_INTERNAL, "not enough memory");
 	}
-	if (sw_may_lead_to_handler(rule) && handler_step(cfi, rule, cursor, ret))
+	if (sw_may_lead_to_handler(rule, cursor->exact_pc) && handler_step(cfi, rule, cursor, ret))
 		return SW_STEP_OK;
+	if (sw_haskell_edge(rule, cursor, ret)) {
+		ret->weak = true;
+		ret->source = SOURCE_INSTRUCTIONS;
+		return SW_STEP_OK;
+	}
 	enum sw_step step = sw_step_by_cfi(rule, place->bias, cursor, ret);
 	if (epilogue_step(cfi, cursor, step, ret))
 		return SW_STEP_OK;
@@ -183,7 +188,8 @@ static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_st
 		return fail(ret, SW_END_BAD_UNWIND_INFO,
 			    "the call frame information leads to what is no return address");
 	if (step == SW_STEP_OK && ret->regs.pc_avma == 0 && !rule->signal &&
-	    is_fiber_entry(cfi, cursor->lookup_avma - place->bias))
+	    (sw_is_end_of_mapping(cursor->snap, ret->regs.sp_avma) ||
+	     is_fiber_entry(cfi, cursor->lookup_avma - place->bias)))
 		return SW_STEP_END;
 	return step;
 }

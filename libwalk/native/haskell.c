@@ -11,6 +11,7 @@
  */
 #include "native/haskell.h"
 #include "arch/arch.h"
+#include "arch/haskell.h"
 #include "cfi/function.h"
 #include "cleanup.h"
 #include "native/call_site.h"
@@ -53,6 +54,27 @@ static const struct sw_cfi_rule *return_rule(const struct sw_snapshot *snap, uin
 		return NULL;
 	*ret_bias = place->bias;
 	return rule;
+}
+
+/* What the table says there is, or may be, too early or too late. */
+static bool may_be_edge(const struct sw_cfi_rule *rule)
+{
+	if (rule->cfa_expr != NULL || rule->cfa_reg != SW_ARCH_SP || rule->is_32bit)
+		return false;
+	return (rule->cfa_offset == SW_ARCH_WORD && is_saved(rule, SW_ARCH_RA, -SW_ARCH_WORD)) ||
+	       (rule->cfa_offset == 0 && is_saved(rule, SW_ARCH_RA, RA_OFFSET));
+}
+
+bool sw_haskell_edge(const struct sw_cfi_rule *rule, const struct sw_cursor *cursor,
+		     struct sw_stepped *ret)
+{
+	struct sw_regs regs;
+	if (!cursor->exact_pc || !may_be_edge(rule) ||
+	    !sw_arch_stg_run(cursor->memory, &cursor->regs, &regs) ||
+	    !sw_is_executable(cursor->snap, regs.pc_avma))
+		return false;
+	ret->regs = regs;
+	return true;
 }
 
 enum sw_step sw_haskell_step(struct sw_cursor *cursor, struct sw_stepped *ret)

@@ -21,45 +21,67 @@
 #include "native/call_site.h"
 
 enum {
-	CONTEXT_REGS = 17, /* those with a place in it; in DWARF's numbers */
-	CONTEXT_CFA = 0x90,
-	CONTEXT_RA = 0x98,
-	CONTEXT_LSDA = 0xa0,
-	CONTEXT_FUNCTION = 0xb8,
-	CONTEXT_FLAGS = 0xc0,
-	CONTEXT_ARGS_SIZE = 0xd0,
-	CONTEXT_BY_VALUE = 0xd8,
-	CONTEXT_BYTES = 0xf0,
+	CONTEXT_COLUMNS =
+		17, /* of tables: those with a place in it, for i386 too; one more is not used */
+	CONTEXT_WORDS = 18 + 9,
+	CONTEXT_FLAGS = 24,     /* in words */
 	FRAME_BYTES_MAX = 4096, /* 12.2: 704 */
 	ARGS_BYTES_MAX = 1 << 16,
 };
 
-/* Flags, of which there are two: that the context has all fields; that a signal came there. */
-static const uint64_t extended = UINT64_C(1) << 62, signal_frame = UINT64_C(1) << 63;
+/* One of a process's words has that many bytes. */
+struct layout {
+	unsigned word_bytes, context_bytes;
+	/* Flags, of which there are two: that the context has all fields; that a signal came there. */
+	uint64_t extended, signal_frame;
+};
+
+static const struct layout layout_64 = {8, 0xf0, UINT64_C(1) << 62, UINT64_C(1) << 63},
+			   layout_32 = {4, 0x80, UINT64_C(1) << 30, UINT64_C(1) << 31};
 
 struct context {
-	uint64_t reg[CONTEXT_REGS]; /* where its value is; the value itself by_value; 0: nowhere */
-	bool by_value[CONTEXT_REGS];
+	uint64_t reg[SW_REGS_MAX]; /* where its value is; the value itself by_value; 0: nowhere */
+	bool by_value[SW_REGS_MAX];
 	uint64_t cfa_avma, ra_avma, lsda_avma, function_avma, args_bytes;
 };
 
+static const struct layout *layout_of(struct sw_memory m)
+{
+	return sw_memory_is_32bit(m) ? &layout_32 : &layout_64;
+}
+
+/*
+ *	words	0	registers, by columns of tables
+ *		18	CFA, return address, LSDA, bases of text and data, start of the function
+ *		24	flags, version, bytes of arguments
+ *		27	a byte for each register: whether its word is the value itself
+ */
 static bool context_read(struct sw_memory m, uint64_t avma, struct context *ret)
 {
-	uint64_t flags;
-	if (!sw_memory_u64(m, avma + CONTEXT_FLAGS, &flags) ||
-	    (flags & ~signal_frame) != extended ||
-	    !sw_memory_u64(m, avma + CONTEXT_CFA, &ret->cfa_avma) ||
-	    !sw_memory_u64(m, avma + CONTEXT_RA, &ret->ra_avma) ||
-	    !sw_memory_u64(m, avma + CONTEXT_LSDA, &ret->lsda_avma) ||
-	    !sw_memory_u64(m, avma + CONTEXT_FUNCTION, &ret->function_avma) ||
-	    !sw_memory_u64(m, avma + CONTEXT_ARGS_SIZE, &ret->args_bytes))
+	enum { CFA = 18, RA = 19, LSDA = 20, FUNCTION = 23, ARGS_BYTES = 26 };
+	const struct layout *l = layout_of(m);
+	uint64_t words[CONTEXT_WORDS];
+	uint8_t by_value[CONTEXT_COLUMNS];
+	if (!sw_memory_word(m, avma + CONTEXT_FLAGS * l->word_bytes, &words[CONTEXT_FLAGS]) ||
+	    (words[CONTEXT_FLAGS] & ~l->signal_frame) != l->extended ||
+	    !sw_memory_read(m, avma + CONTEXT_WORDS * l->word_bytes, by_value, sizeof(by_value)))
 		return false;
-	for (unsigned i = 0; i < CONTEXT_REGS; i++) {
-		uint8_t by_value;
-		if (!sw_memory_u64(m, avma + i * SW_ARCH_WORD, &ret->reg[i]) ||
-		    !sw_memory_read(m, avma + CONTEXT_BY_VALUE + i, &by_value, 1) || by_value > 1)
+	for (unsigned i = 0; i < CONTEXT_WORDS; i++)
+		if (!sw_memory_word(m, avma + i * l->word_bytes, &words[i]))
 			return false;
-		ret->by_value[i] = by_value;
+	*ret = (struct context){.cfa_avma = words[CFA],
+				.ra_avma = words[RA],
+				.lsda_avma = words[LSDA],
+				.function_avma = words[FUNCTION],
+				.args_bytes = words[ARGS_BYTES]};
+	for (unsigned i = 0; i < CONTEXT_COLUMNS; i++) {
+		unsigned reg = sw_arch_reg_of_column(sw_memory_is_32bit(m), i);
+		if (by_value[i] > 1)
+			return false;
+		if (reg == SW_REGS_MAX)
+			continue;
+		ret->reg[reg] = words[i];
+		ret->by_value[reg] = by_value[i];
 	}
 	return true;
 }
@@ -76,13 +98,21 @@ static bool saved_at(const struct sw_cfi_rule *rule, unsigned reg, int32_t *ret_
 	return false;
 }
 
-bool sw_may_lead_to_handler(const struct sw_cfi_rule *rule)
+/* The registers that are passed to it. */
+static bool is_saved_for_handler(const struct sw_cfi_rule *rule)
 {
 	/* In these two the handler is told of the exception; no other function saves them
-	 * (psABI 1.0, §3.2.1; GCC's EH_RETURN_DATA_REGNO). */
+	 * (psABI 1.0, §3.2.1; GCC's EH_RETURN_DATA_REGNO, for i386, too). */
 	int32_t offset;
-	return !rule->is_32bit && /* whose contexts have another layout */
-	       saved_at(rule, SW_X86_64_RAX, &offset) && saved_at(rule, SW_X86_64_RDX, &offset);
+	return saved_at(rule, SW_X86_64_RAX, &offset) && saved_at(rule, SW_X86_64_RDX, &offset);
+}
+
+bool sw_may_lead_to_handler(const struct sw_cfi_rule *rule, bool exact_pc)
+{
+	/* The tables of libgcc for i386 say of its last instructions that all is restored. */
+	bool may_be_end = rule->is_32bit && exact_pc &&
+			  (rule->cfa_reg == SW_X86_64_RCX || rule->cfa_reg == SW_ARCH_SP);
+	return may_be_end || is_saved_for_handler(rule);
 }
 
 /* The context of the function's own caller: all registers that the table says it saved, and only those. */
@@ -91,7 +121,7 @@ static bool is_of_caller(const struct context *c, const struct sw_cfi_rule *rule
 {
 	if (c->cfa_avma != cfa_avma || c->function_avma != function_avma)
 		return false;
-	for (unsigned i = 0; i < CONTEXT_REGS; i++) {
+	for (unsigned i = 0; i < SW_REGS_MAX; i++) {
 		int32_t offset;
 		if (i == SW_ARCH_SP) /* uw_install_context_1() has use for it */
 			continue;
@@ -107,14 +137,15 @@ static bool is_of_caller(const struct context *c, const struct sw_cfi_rule *rule
 static bool handler_find(const struct sw_cursor *cursor, const struct sw_cfi_rule *rule,
 			 uint64_t cfa_avma, uint64_t function_avma, struct context *ret)
 {
+	const struct layout *l = layout_of(cursor->memory);
 	uint64_t at = cursor->regs.sp_avma;
-	if (at >= cfa_avma || cfa_avma - at > FRAME_BYTES_MAX || at % SW_ARCH_WORD != 0)
+	if (at >= cfa_avma || cfa_avma - at > FRAME_BYTES_MAX || at % l->word_bytes != 0)
 		return false;
 	struct context c, handler;
 	unsigned n_callers = 0, n_handlers = 0;
-	while (at + CONTEXT_BYTES <= cfa_avma) {
+	while (at + l->context_bytes <= cfa_avma) {
 		if (!context_read(cursor->memory, at, &c)) {
-			at += SW_ARCH_WORD;
+			at += l->word_bytes;
 			continue;
 		}
 		if (is_of_caller(&c, rule, cfa_avma, function_avma)) {
@@ -123,7 +154,7 @@ static bool handler_find(const struct sw_cursor *cursor, const struct sw_cfi_rul
 			n_handlers++;
 			handler = c;
 		}
-		at += CONTEXT_BYTES;
+		at += l->context_bytes;
 	}
 	if (n_callers != 1 || n_handlers != 1)
 		return false;
@@ -136,8 +167,9 @@ static bool handler_reg(const struct context *c, unsigned reg, const struct sw_c
 			uint64_t lowest_avma, struct sw_regs *ret)
 {
 	uint64_t at = c->reg[reg], value = at;
-	if (!c->by_value[reg] && (at % SW_ARCH_WORD != 0 || at < lowest_avma || at >= c->cfa_avma ||
-				  !sw_memory_u64(cursor->memory, at, &value)))
+	if (!c->by_value[reg] &&
+	    (at % layout_of(cursor->memory)->word_bytes != 0 || at < lowest_avma ||
+	     at >= c->cfa_avma || !sw_memory_word(cursor->memory, at, &value)))
 		return false;
 	sw_regs_set(ret, reg, value);
 	return true;
@@ -146,13 +178,13 @@ static bool handler_reg(const struct context *c, unsigned reg, const struct sw_c
 static bool handler_regs(const struct context *c, const struct sw_cfi_rule *rule,
 			 const struct sw_cursor *cursor, uint64_t cfa_avma, struct sw_regs *ret)
 {
-	uint32_t preserved =
-		sw_arch_preserved(false) & ~(UINT32_C(1) << SW_ARCH_SP | UINT32_C(1) << SW_ARCH_RA);
+	uint32_t preserved = sw_arch_preserved(rule->is_32bit) &
+			     ~(UINT32_C(1) << SW_ARCH_SP | UINT32_C(1) << SW_ARCH_RA);
 	int32_t lowest;
 	*ret = (struct sw_regs){0};
 	if (!saved_at(rule, SW_X86_64_RAX, &lowest))
 		return false;
-	for (unsigned i = 0; i < CONTEXT_REGS; i++)
+	for (unsigned i = 0; i < SW_REGS_MAX; i++)
 		if ((preserved & UINT32_C(1) << i) &&
 		    !handler_reg(c, i, cursor, cfa_avma + (uint64_t) (int64_t) lowest, ret))
 			return false;
@@ -194,7 +226,7 @@ static enum sw_step done_step(const struct sw_cfi_rule *rule, const struct sw_cu
 	    !sw_is_executable(cursor->snap, regs.pc_avma))
 		return SW_STEP_DECLINE;
 	ret->regs = cursor->regs;
-	ret->regs.known &= sw_arch_preserved(false);
+	ret->regs.known &= sw_arch_preserved(rule->is_32bit);
 	sw_regs_set(&ret->regs, SW_ARCH_SP, regs.sp_avma);
 	sw_regs_set(&ret->regs, SW_ARCH_RA, regs.pc_avma);
 	return SW_STEP_OK;
@@ -206,7 +238,10 @@ enum sw_step sw_handler_step(struct sw_elf_cfi *cfi, const struct sw_cfi_rule *r
 	enum sw_step step = SW_STEP_DECLINE;
 	switch (sw_arch_eh_return(cursor->memory, cursor->regs.pc_avma, cursor->exact_pc)) {
 	case SW_EH_RETURN_NO: break;
-	case SW_EH_RETURN_AHEAD: step = ahead_step(cfi, rule, cursor, ret); break;
+	case SW_EH_RETURN_AHEAD:
+		if (is_saved_for_handler(rule))
+			step = ahead_step(cfi, rule, cursor, ret);
+		break;
 	case SW_EH_RETURN_DONE: step = done_step(rule, cursor, ret); break;
 	}
 	if (step == SW_STEP_OK)

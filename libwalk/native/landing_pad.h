@@ -5,8 +5,9 @@
 #include "cfi/find.h"
 #include "unwind/unwinder.h"
 
-/* Whether the rule may be that of a function of libgcc which goes on in the handler of an exception. */
-bool sw_may_lead_to_handler(const struct sw_cfi_rule *rule);
+/* Whether the rule may be that of a function of libgcc which goes on in the handler of an exception. exact_pc: it is of the
+ * next instruction, and not of a return address. */
+bool sw_may_lead_to_handler(const struct sw_cfi_rule *rule, bool exact_pc);
 
 /*
  * Out of such a function, when it has begun to put the handler's registers into the places that its table

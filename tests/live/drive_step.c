@@ -8,8 +8,8 @@
  * handler of an exception as soon as it begins to load them: such walks are kept until the jump is done
  * and must equal the shadow stack then.
  *
- * stack:START-END:FIRST:ROOT is another stack that the process goes to and comes from, in code without tables
- * at switch:START-END; each has a shadow of its own. FIRST is where it begins, ROOT what it returns to.
+ * stack:START-END:FIRST:ROOT is another stack that the process goes to and comes from, in code without tables, or
+ * with some that do not tell of each instruction, at switch:START-END; each has a shadow of its own. FIRST is where it begins, ROOT what it returns to.
  *
  * Between two steps the process is let go with a SIGSTOP, so that it stands at the instruction while
  * the snapshot is taken as of any other stopped process. The ranges are counted: how often the pc
@@ -35,6 +35,7 @@ enum {
 	INSTRUCTION_MAX = 15,
 	EARLY_SHARE = 32,
 	STACKS_MAX = 4,
+	CS_32BIT = 0x23, /* Linux 6.1, arch/x86/include/asm/segment.h, __USER32_CS */
 };
 
 struct range {
@@ -58,6 +59,8 @@ struct stepper {
 	size_t n_stacks;
 	struct range switches; /* code that goes from one to another */
 	struct user_regs_struct regs;
+	bool is_32bit;
+	size_t word_bytes;
 	uint8_t code[INSTRUCTION_MAX + 1];
 	size_t steps, mismatches;
 	uint64_t early[SHADOW_MAX]; /* callers in walks that may be ahead of a jump */
@@ -151,29 +154,33 @@ static void look(struct stepper *s)
 	ptrace(PTRACE_GETREGS, s->pid, NULL, &s->regs);
 	memset(s->code, 0, sizeof(s->code));
 	read_memory(s, s->regs.rip, s->code, INSTRUCTION_MAX);
+	s->is_32bit = s->regs.cs == CS_32BIT;
+	s->word_bytes = s->is_32bit ? 4 : 8;
 }
 
 /* Intel SDM vol. 2: CALL is E8 or FF /2, behind any of these prefixes. */
-static bool is_call(const uint8_t *code)
+static bool is_call(const struct stepper *s)
 {
-	while (*code == 0x66 || *code == 0xf2 || *code == 0x3e || (*code & 0xf0) == 0x40)
+	const uint8_t *code = s->code;
+	while (*code == 0x66 || *code == 0xf2 || *code == 0x3e ||
+	       (!s->is_32bit && (*code & 0xf0) == 0x40))
 		code++;
 	return code[0] == 0xe8 || (code[0] == 0xff && (code[1] & 0x38) == 0x10);
 }
 
 static void push(struct stepper *s, uint64_t slot)
 {
-	uint64_t address;
+	uint64_t address = 0;
 	if (s->now->depth == SHADOW_MAX)
 		die("the shadow stack is full");
-	read_memory(s, slot, &address, sizeof(address));
+	read_memory(s, slot, &address, s->word_bytes);
 	s->now->calls[s->now->depth].slot = slot;
 	s->now->calls[s->now->depth++].address = address;
 }
 
 static void step(struct stepper *s)
 {
-	bool call = is_call(s->code);
+	bool call = is_call(s);
 	if (ptrace(PTRACE_SINGLESTEP, s->pid, NULL, NULL) != 0)
 		die("PTRACE_SINGLESTEP");
 	wait_stop(s);
@@ -198,7 +205,8 @@ static bool walk_equals(const struct stepper *s, const struct sw_walk *walk)
 	for (size_t i = 0; i < s->now->depth; i++) {
 		bool switches = in_range(walk->frames[i].pc_avma, &s->switches);
 		if (walk->frames[i + 1].pc_avma != s->now->calls[s->now->depth - 1 - i].address ||
-		    walk->frames[i + 1].trust != (switches ? SW_TRUST_INSTRUCTIONS : SW_TRUST_CFI))
+		    (walk->frames[i + 1].trust != SW_TRUST_CFI &&
+		     !(switches && walk->frames[i + 1].trust == SW_TRUST_INSTRUCTIONS)))
 			return false;
 	}
 	return true;
@@ -278,7 +286,7 @@ static void adopt(struct stepper *s, const struct sw_walk *walk)
 	if (walk->n_frames < 3)
 		die("the first walk does not reach main");
 	for (size_t i = walk->n_frames - 1; i >= 2 && s->now->depth < SHADOW_MAX; i--) {
-		s->now->calls[s->now->depth].slot = walk->frames[i].sp_avma - 8;
+		s->now->calls[s->now->depth].slot = walk->frames[i].sp_avma - s->word_bytes;
 		s->now->calls[s->now->depth++].address = walk->frames[i].pc_avma;
 	}
 	push(s, s->regs.rsp);

@@ -56,12 +56,17 @@ def main():
     for name in ("stepped", "stepped_cet"):
         tap.guard(lambda t, n=name: walk_everywhere(t, n, least_in_plt=20))
     tap.guard(lambda t: walk_everywhere(t, "stepped_switch", least_steps=900))
+    tap.guard(lambda t: walk_everywhere(t, "stepped_haskell", least_steps=300))
     tap.guard(lambda t: walk_everywhere(t, "stepped_jumpto", least_steps=400, least_ahead=100))
     tap.guard(lambda t: walk_everywhere(t, "stepped_managed", least_steps=400))
     # 80,000 instructions and more, of which libgcc looks at tables for most; 1 walks at each.
     every = int(os.environ.get("SNAPWALK_EVERY", "211"))
     for name in ("stepped_throw", "stepped_throw_static"):
         tap.guard(lambda t, n=name: walk_everywhere(t, n, every, least_ahead=200))
+    if os.path.exists(os.path.join(TARGETS, "stepped_throw_i386")):
+        tap.guard(lambda t: walk_everywhere(t, "stepped_throw_i386", every, least_ahead=200))
+    else:
+        tap.skip("stepped_throw_i386", "it is not built", "package g++-multilib, and a build after that")
     tap.done()
 
 

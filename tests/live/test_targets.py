@@ -245,8 +245,9 @@ def test_coroutine_exit(tap, program):
 
 
 def test_fiber_entry(tap):
-    """A return address of 0 is the end of a fiber of D, and no end of anything else."""
+    """A return address of 0 is the end of a fiber of D, and where the stack's memory ends; no end of anything else."""
     for args, wanted in (((), ("complete", None)),
+                         (("mapped",), ("complete", None)),
                          (("other",), ("bad_unwind_info", "the return address is 0, which proves no end"))):
         with Target("fiber_entry", *args) as target:
             wait_blocked(target.pid)

@@ -78,6 +78,9 @@ $(T)/probed $(T)/probed_busy: $(T)/%: tests/targets/%.c $(TARGET_DEPS)
 $(T)/haskell: tests/targets/haskell.c tests/targets/lib/haskell_frames.S $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -O2 -o $@ $< tests/targets/lib/haskell_frames.S
+$(T)/stepped_haskell: tests/targets/stepped_haskell.c tests/targets/lib/haskell_frames.S $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -o $@ $< tests/targets/lib/haskell_frames.S
 $(T)/haskell_stripped: $(T)/haskell
 	strip -o $@ $<
 $(T)/stepped_switch: tests/targets/stepped_switch.c tests/targets/lib/switch_frames.S $(TARGET_DEPS)
@@ -103,7 +106,10 @@ $(T)/coroutine_static $(T)/coroutine_exit_static: $(T)/%_static: tests/targets/%
 # libgcc as a library, and in the program.
 $(T)/stepped_throw: THROW_LDFLAGS :=
 $(T)/stepped_throw_static: THROW_LDFLAGS := -static
-THROW_TARGETS := $(addprefix $(T)/stepped_,throw throw_static)
+$(T)/stepped_throw_i386: THROW_LDFLAGS := -m32
+# Where the compilers have what i386 needs (gcc-multilib, g++-multilib).
+M32 := $(filter /%,$(shell gcc -m32 -print-file-name=Scrt1.o))
+THROW_TARGETS := $(T)/stepped_throw $(addprefix $(T)/stepped_throw_,static $(if $(M32),i386))
 $(THROW_TARGETS): tests/targets/stepped_throw.cc $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CXX) -D_GNU_SOURCE -O2 -g -Wall -Wextra $(THROW_LDFLAGS) -o $@ $<
@@ -173,8 +179,7 @@ $(addprefix $(T)/compared_clang++_,$(COMPARED_CLANGXX)): $(T)/compared_clang++_%
 $(T)/compared_gcc_stripped $(T)/compared_musl_stripped $(T)/compared_g++_stripped: $(T)/compared_%_stripped: $(T)/compared_%_O2
 	strip -o $@ $<
 
-# The same two for i386, where the compilers have what that needs (gcc-multilib, g++-multilib).
-M32 := $(filter /%,$(shell gcc -m32 -print-file-name=Scrt1.o))
+# The same two for i386.
 COMPARED32_GCC := O0 O1 O2 O3 Os pointer no_pointer nopie static static_pie lto split_dwarf cet no_cet pg \
 	instrument lazy no_plt bare_plt nohdr debug_frame own_tables probed wide pushes accumulate sections
 COMPARED32_CLANG := O0 O1 O2 O3 Os pointer nopie static static_pie

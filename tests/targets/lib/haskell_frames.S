@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What haskell.c runs: the way in and out as GHC's runtime has it, and code as GHC compiles it: without tables,
+ * What haskell.c and stepped_haskell.c run: the way in and out as GHC's runtime has it, and code as GHC compiles it: without tables,
  * with a stack of its own at rbp, which never moves rsp but to align it for a call.
  */
 	.text
@@ -10,15 +10,15 @@
 	.type StgRun, @function
 StgRun:
 	.cfi_startproc
-	subq $0x30, %rsp
-	.cfi_adjust_cfa_offset 0x30
-	movq %rbx, (%rsp)
-	movq %rbp, 8(%rsp)
-	movq %r12, 16(%rsp)
-	movq %r13, 24(%rsp)
-	movq %r14, 32(%rsp)
-	movq %r15, 40(%rsp)
+	subq $0x30, %rsp /* the table does not tell of what is done before the registers are saved */
+	movq %rsp, %rax
 	subq $16384, %rsp
+	movq %rbx, (%rax)
+	movq %rbp, 8(%rax)
+	movq %r12, 16(%rax)
+	movq %r13, 24(%rax)
+	movq %r14, 32(%rax)
+	movq %r15, 40(%rax)
 	.cfi_def_cfa %rsp, 0
 	.cfi_offset %rbx, 16384
 	.cfi_offset %rbp, 16392
@@ -32,6 +32,7 @@ StgRun:
 	jmp *%rdi
 	.globl StgReturn
 StgReturn:
+	movq %rbx, %rax
 	addq $16384, %rsp
 	movq (%rsp), %rbx
 	movq 8(%rsp), %rbp
@@ -41,6 +42,8 @@ StgReturn:
 	movq 40(%rsp), %r15
 	addq $0x30, %rsp
 	ret
+	.globl stg_run_end
+stg_run_end:
 	.cfi_endproc
 	.size StgRun, . - StgRun
 
@@ -53,6 +56,13 @@ Main_zdwspin_info:
 	movq (%rbp), %rbx
 	jmp Main_zdwspin_info
 	.size Main_zdwspin_info, . - Main_zdwspin_info
+
+	.globl Main_returns_info
+	.type Main_returns_info, @function
+Main_returns_info:
+	movq %rbp, %rbx
+	jmp StgReturn
+	.size Main_returns_info, . - Main_returns_info
 
 	.globl Main_callsC_info
 	.type Main_callsC_info, @function

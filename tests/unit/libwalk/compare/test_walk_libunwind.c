@@ -344,12 +344,14 @@ static void test_broken_stacks(void **state)
 		{BASE + WORK + 5, 0, SW_FRAME_EXACT_PC},
 		{BASE + WORK + 9, 2, 0},
 	};
-	static const uint64_t zero[] = {0x2222, BASE + WORK + 9, 0x3333, 0};
+	static const uint64_t zero[] = {0x2222, BASE + WORK + 9, 0x3333, 0, 0};
 	if (UNW_VERSION < UNW_VERSION_CODE(1, 8)) /* since then it takes 0 for the end */
-		assert_walk(&image, WORK + 5, zero, 4, frames, 2, SW_END_BAD_UNWIND_INFO,
+		assert_walk(&image, WORK + 5, zero, 5, frames, 2, SW_END_BAD_UNWIND_INFO,
 			    "the return address is 0, which proves no end");
 	else
-		assert_walk(&image, WORK + 5, zero, 4, frames, 2, SW_END_COMPLETE, NULL);
+		assert_walk(&image, WORK + 5, zero, 5, frames, 2, SW_END_COMPLETE, NULL);
+	/* the last that its memory has place for */
+	assert_walk(&image, WORK + 5, zero, 4, frames, 2, SW_END_COMPLETE, NULL);
 	static const uint64_t data[] = {0x2222, BASE + WORK + 9, 0x3333, 0x10100000};
 	assert_walk(&image, WORK + 5, data, 4, frames, 2, SW_END_BAD_UNWIND_INFO,
 		    "the return address is not in executable memory");

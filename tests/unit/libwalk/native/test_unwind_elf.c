@@ -263,7 +263,7 @@ static void test_bad_ends(void **state)
 {
 	(void) state;
 	/* no table for the code */
-	static const uint64_t stack[] = {0x1234, 0};
+	static const uint64_t stack[] = {0x1234, 0, 0};
 	struct sw_snapshot *snap = snapshot(&program);
 	(void) fake_snapshot_stack(snap, 1, CODE + 0x100, stack, 2);
 	walk_is(snap, &tables_only,
@@ -276,9 +276,33 @@ static void test_bad_ends(void **state)
 		SW_END_BAD_UNWIND_INFO, "the return address is not in executable memory");
 	/* 0 is no proof of an end */
 	snap = snapshot(&program);
-	(void) fake_snapshot_stack(snap, 1, CODE + 0x40, stack + 1, 1);
+	(void) fake_snapshot_stack(snap, 1, CODE + 0x40, stack + 1, 2);
 	walk_is(snap, NULL, FRAMES({CODE + 0x40, SP, "context", "context", SW_FRAME_EXACT_PC}),
 		SW_END_BAD_UNWIND_INFO, "the return address is 0, which proves no end");
+}
+
+/* It is one where the frame is the last of its memory, as a fiber's first; not on a thread's stack. */
+static void test_end_of_mapping(void **state)
+{
+	(void) state;
+	static const char why[] = "the return address is 0, which proves no end";
+	static const uint64_t stack[] = {0, 0};
+	static const struct {
+		size_t n_words;
+		const char *path;
+		bool complete;
+	} cases[] = {{1, "", true}, {2, "", false}, {1, "[stack]", false}};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct sw_snapshot *snap = snapshot(&program);
+		(void) fake_snapshot_stack(snap, 1, CODE + 0x40, stack, cases[i].n_words);
+		for (size_t k = 0; k < snap->n_maps; k++)
+			if (snap->maps[k].start_avma < SP && snap->maps[k].end_avma > SP)
+				snap->maps[k].path = cases[i].path;
+		walk_is(snap, NULL,
+			FRAMES({CODE + 0x40, SP, "context", "context", SW_FRAME_EXACT_PC}),
+			cases[i].complete ? SW_END_COMPLETE : SW_END_BAD_UNWIND_INFO,
+			cases[i].complete ? NULL : why);
+	}
 }
 
 /* The copy ends before the stack does: its own reason, and no guess. */
@@ -392,6 +416,7 @@ int main(void)
 		cmocka_unit_test(test_musl_thread_start),
 		cmocka_unit_test(test_entry_without_table),
 		cmocka_unit_test(test_bad_ends),
+		cmocka_unit_test(test_end_of_mapping),
 		cmocka_unit_test(test_linkage_table),
 		cmocka_unit_test(test_copy_too_short),
 		cmocka_unit_test(test_no_image),

@@ -125,8 +125,9 @@ static void test_scan_below(void **state)
 		       {CODE + 0x15, SP + 24, "elf-cfi", "cfi", 0}),
 		SW_END_COMPLETE, NULL);
 	/* nothing there: the end is what it was */
+	static const uint64_t nothing[] = {0, 0};
 	snap = snapshot();
-	(void) fake_snapshot_stack(snap, 1, CODE, stack, 1);
+	(void) fake_snapshot_stack(snap, 1, CODE, nothing, 2);
 	end_is(snap, &(struct sw_walk_options){.scan_below = 9}, 1, SW_END_BAD_UNWIND_INFO, why);
 }
 

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_ARCH_HASKELL_H
+#define SW_ARCH_HASKELL_H
+
+#include "memory.h"
+
+#include <snapwalk/walk.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * GHC's StgRun() while it makes its frame, and StgReturn while it takes it down: their table tells of the frame that is
+ * there between the two. From regs to those of StgRun()'s caller, if pc is one of these instructions.
+ */
+bool sw_arch_stg_run(struct sw_memory memory, const struct sw_regs *regs, struct sw_regs *ret);
+
+#endif
