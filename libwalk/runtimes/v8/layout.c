@@ -55,6 +55,11 @@ static const struct row await_rows[] = {
 	{AT(awaits.type_capability), {"type_PromiseCapability__PROMISE_CAPABILITY_TYPE"}},
 	{AT(awaits.type_request), {"type_AsyncGeneratorRequest__ASYNC_GENERATOR_REQUEST_TYPE"}},
 	{AT(awaits.type_interpreter_data), {"type_InterpreterData__INTERPRETER_DATA_TYPE"}},
+	{AT(awaits.type_bound), {"type_JSBoundFunction__JS_BOUND_FUNCTION_TYPE"}},
+	{AT(awaits.type_fulfill_job),
+	 {"type_PromiseFulfillReactionJobTask__PROMISE_FULFILL_REACTION_JOB_TASK_TYPE"}},
+	{AT(awaits.type_reject_job),
+	 {"type_PromiseRejectReactionJobTask__PROMISE_REJECT_REACTION_JOB_TASK_TYPE"}},
 };
 
 /* What is checked, as all that is read stands on it. */
