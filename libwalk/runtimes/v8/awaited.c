@@ -78,9 +78,9 @@ static bool resumed_begin(struct sw_v8 *v8, const struct sw_v8_resumed *resumed,
 			  struct sw_v8_await *ret, struct sw_v8_await_chain *ret_chain)
 {
 	uint64_t function;
-	return resumed->job != 0 ? sw_v8_await_job(v8->heap, resumed->job, &function, ret,
-						   ret_chain)
-				 : sw_v8_await_begin(v8->heap, resumed->closure, ret, ret_chain);
+	return resumed->job != 0
+		       ? sw_v8_await_job(v8->heap, resumed->job, &function, ret, ret_chain)
+		       : sw_v8_await_begin(v8->heap, resumed->closure, ret, ret_chain);
 }
 
 /* Those that somebody awaits are kept. */

@@ -289,8 +289,10 @@ bool sw_v8_await_job(struct sw_v8_heap heap, uint64_t job, uint64_t *ret_functio
 	    sw_v8_shared_bytecode(heap, shared) == 0)
 		return false;
 	*ret_function = function;
-	*ret = (struct sw_v8_await){
-		.generator = job, .shared = shared, .offset = -1, .element = -1};
+	*ret = (struct sw_v8_await){.generator = job,
+				    .shared = shared,
+				    .offset = -1,
+				    .element = -1};
 	*ret_chain = (struct sw_v8_await_chain){.heap = heap};
 	settled_take(ret_chain, settles);
 	return true;

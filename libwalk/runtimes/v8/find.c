@@ -150,9 +150,9 @@ static void microtasks_find(struct sw_v8_program *p, const struct sw_elf_symbols
 	struct sw_v8_microtasks *m = &p->microtasks;
 	struct sw_bytes code;
 	int i = index_of(p, "RunMicrotasks");
-	if (i < 0 || (!(w->has_isolate &&
-			sw_tls_of_program(symbols->elf, w->isolate_svma, &m->isolate)) &&
-		      !sw_tls_find(symbols, isolate_name, &m->isolate)))
+	if (i < 0 ||
+	    (!(w->has_isolate && sw_tls_of_program(symbols->elf, w->isolate_svma, &m->isolate)) &&
+	     !sw_tls_find(symbols, isolate_name, &m->isolate)))
 		return;
 	if (!sw_bytes_sub(p->blob, p->builtins[i].off, p->builtins[i].bytes, &code) ||
 	    !sw_v8_microtask_off(code, &m->off))

@@ -2,7 +2,7 @@
 /*
  * Source: tools/gen-postmortem-metadata.py of V8 10.2, 11.3, 12.4, 13.6 and 14.6 (node 18, 20, 22, 24
  * and 26), and the constants that their builds export. What the script has lost on the way is by
- * version: src/objects/code.h, instruction-stream.h, bytecode-array.h, scope-info.tq, promise.tq;
+ * version: src/objects/code.h, code-kind.h, instruction-stream.h, bytecode-array.h, scope-info.tq, promise.tq;
  * the number of a bytecode as --print-bytecode has it.
  */
 #include "runtimes/v8/layout.h"
@@ -107,6 +107,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_start = SW_V8_NONE,
 	 .code_size = 40,
 	 .code_flags = 48,
+	 .kind_regexp = 3,
 	 .code_deopt = 16,
 	 .code_positions = 24,
 	 .bytecode_positions = 32,
@@ -138,6 +139,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_start = 40,
 	 .code_size = 56,
 	 .code_flags = 48,
+	 .kind_regexp = 3,
 	 .code_deopt = 16,
 	 .code_positions = 24,
 	 .bytecode_positions = 32,
@@ -170,6 +172,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_start = 40,
 	 .code_size = 52,
 	 .code_flags = 48,
+	 .kind_regexp = 3,
 	 .code_deopt = 8,
 	 .code_positions = 16,
 	 .bytecode_positions = 24,
@@ -202,6 +205,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_start = 40,
 	 .code_size = 56,
 	 .code_flags = 52,
+	 .kind_regexp = 3,
 	 .code_deopt = 8,
 	 .code_positions = 16,
 	 .bytecode_positions = 24,
@@ -235,6 +239,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_start = 40,
 	 .code_size = 56,
 	 .code_flags = 52,
+	 .kind_regexp = 4,
 	 .code_deopt = 8,
 	 .code_positions = 16,
 	 .bytecode_positions = 24,

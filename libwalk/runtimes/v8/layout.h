@@ -67,6 +67,7 @@ struct sw_v8_layout {
 	/* By version. */
 	int32_t header_code; /* from an instruction stream's begin back to the word that leads to its Code;
 				SW_V8_NONE: Code and instructions are one object */
+	int32_t kind_regexp;
 	int32_t code_start, code_size, code_flags, code_deopt, code_positions;
 	int32_t bytecode_positions;
 	uint8_t jump_loop;      /* the bytecode that goes back to where a loop begins */

@@ -84,7 +84,7 @@ struct sw_v8 {
 	struct sw_v8_resumed *resumed; /* owned; one a thread at most */
 	size_t n_resumed, resumed_capacity;
 	bool resumed_lost;
-	uint64_t called; /* JSFunction of the outermost frame until now; 0: none */
+	uint64_t called;     /* JSFunction of the outermost frame until now; 0: none */
 	char task_name[544]; /* of the one that was shown last */
 };
 

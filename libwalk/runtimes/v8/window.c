@@ -251,8 +251,7 @@ static void job_copy(struct sw_v8_window *w, const struct sw_thread *t)
 	struct sw_v8_await await;
 	struct sw_v8_await_chain chain;
 	uint64_t job, function;
-	if (w->awaits &&
-	    sw_v8_microtask(&w->microtasks, window_heap(w).memory, t->fs_base, &job) &&
+	if (w->awaits && sw_v8_microtask(&w->microtasks, window_heap(w).memory, t->fs_base, &job) &&
 	    sw_v8_await_job(window_heap(w), job, &function, &await, &chain))
 		chain_copy(w, &await, &chain);
 }

@@ -440,9 +440,8 @@ static void test_job(void **state)
 	expect_end(&chain, NULL, NULL);
 	/* Another microtask; one that calls a builtin, nothing, or what is bound to itself. */
 	assert_false(job_is(make_job(TYPE_REACTION, handler, p1), &function, &await, &chain));
-	assert_false(
-		job_is(make_job(TYPE_FULFILL_JOB, make_builtin(SW_V8_AWAIT_RESOLVE, g, 0), p1),
-		       &function, &await, &chain));
+	assert_false(job_is(make_job(TYPE_FULFILL_JOB, make_builtin(SW_V8_AWAIT_RESOLVE, g, 0), p1),
+			    &function, &await, &chain));
 	assert_false(job_is(make_job(TYPE_FULFILL_JOB, undefined, p1), &function, &await, &chain));
 	v8_put(bound, 24, bound);
 	assert_false(job_is(make_job(TYPE_FULFILL_JOB, bound, p1), &function, &await, &chain));
