@@ -42,6 +42,20 @@ static bool got_find(const struct sw_elf_symbols *symbols, const char *name, uin
 	return false;
 }
 
+bool sw_tls_of_program(const struct sw_elf *elf, uint64_t svma, struct sw_tls_variable *ret)
+{
+	struct sw_elf_segment tls, interp;
+	if (!sw_elf_segment_typed(elf, PT_TLS, &tls) || svma >= tls.memory_bytes ||
+	    !sw_elf_segment_typed(elf, PT_INTERP, &interp))
+		return false;
+	uint64_t align = tls.align == 0 ? 1 : tls.align, end;
+	if ((align & (align - 1)) != 0 || align > (1 << 20) || tls.memory_bytes > (1 << 30))
+		return false;
+	end = (tls.memory_bytes + align - 1) & -align; /* it ends at fs */
+	*ret = (struct sw_tls_variable){.program = true, .offset = (int64_t) svma - (int64_t) end};
+	return true;
+}
+
 bool sw_tls_find(const struct sw_elf_symbols *symbols, const char *name,
 		 struct sw_tls_variable *ret)
 {
@@ -51,15 +65,9 @@ bool sw_tls_find(const struct sw_elf_symbols *symbols, const char *name,
 	if (!sw_elf_symbols_find(symbols, name, &symbol) ||
 	    !sw_elf_segment_typed(symbols->elf, PT_TLS, &tls) || symbol.svma >= tls.memory_bytes)
 		return false;
-	if (!sw_elf_segment_typed(symbols->elf, PT_INTERP, &interp))
-		return got_find(symbols, name, &ret->got_svma);
-	uint64_t align = tls.align == 0 ? 1 : tls.align, end;
-	if ((align & (align - 1)) != 0 || align > (1 << 20) || tls.memory_bytes > (1 << 30))
-		return false;
-	end = (tls.memory_bytes + align - 1) & -align; /* it ends at fs */
-	ret->program = true;
-	ret->offset = (int64_t) symbol.svma - (int64_t) end;
-	return true;
+	return sw_elf_segment_typed(symbols->elf, PT_INTERP, &interp)
+		       ? sw_tls_of_program(symbols->elf, symbol.svma, ret)
+		       : got_find(symbols, name, &ret->got_svma);
 }
 
 bool sw_tls_of_pair(const struct sw_elf_symbols *symbols, uint64_t got_svma, int64_t offset,

@@ -25,6 +25,8 @@ CALLS = {("f1", "f2"): 51, ("f2", "f3"): 47, ("f3", "f4"): 43, ("f4", "f5"): 37,
 MAY_MISS = 8
 WASM_MODES = {"liftoff": ["--liftoff", "--no-wasm-tier-up"], "turbofan": ["--no-liftoff"], "default": []}
 CLASS_MODES = {"baseline": ["--sparkplug", "--always-sparkplug", "--no-opt"], "default": []}
+REGEXP_MODES = {"compiled": [], "interpreted": ["--regexp-interpret-all"]}
+REGEXPS = ("nested.", "overlapping.", "(repeated)", "wide.", "(global")
 # As node names them; w4 has no name.
 WASM_CHAIN = ["outer", "w1", "w2", "back", "w3", "wasm-function[5]", "w5", "inner"]
 WASM_NUMBERS = {"w1": 2, "w2": 3, "w3": 4, "wasm-function[5]": 5, "w5": 6}
@@ -125,6 +127,48 @@ def test_classes(tap):
             many = [frames for _, frames in stops
                     if sum(f["function"] == "build" and f["kind"] == "v8js" for f in frames) > 1]
             tap.equal(many, [], f"{name}: no frame twice")
+
+
+def regexp_wrong_of(frames, source):
+    """What cannot be in a stack of regexp.js."""
+    wrong = []
+    chain = [f for f in frames if f["function"] == "[RegExp]" or f["file"].endswith("/regexp.js")]
+    for i, frame in enumerate(chain):
+        caller = chain[i + 1] if i + 1 < len(chain) else {"function": "?", "line": 0, "flags": 0}
+        line = source[caller["line"] - 1] if caller["line"] != 0 else None
+        if frame["function"] == "[RegExp]":
+            # Only such functions have one of the expressions in their lines.
+            if i != 0 or not (caller["function"].startswith("by") or caller["flags"] & MAY_MISS):
+                wrong.append(f"{caller['function']} runs a regular expression")
+            elif line is not None and caller["function"].startswith("by") and \
+                    not any(word in line for word in REGEXPS):
+                wrong.append(f"{caller['function']}:{caller['line']} runs a regular expression")
+        elif frame["function"].startswith("by"):
+            if not (caller["function"] == "rounds" or caller["flags"] & MAY_MISS):
+                wrong.append(f"{caller['function']} calls {frame['function']}")
+            elif caller["function"] == "rounds" and line is not None and f" {frame['function']}();" not in line:
+                wrong.append(f"rounds:{caller['line']} calls {frame['function']}")
+    return wrong
+
+
+def test_regexps(tap):
+    """Code of regular expressions is said as such, and its caller is right, also where they are interpreted."""
+    with open(os.path.join(SOURCES, "regexp.js"), encoding="utf-8") as text:
+        source = text.read().splitlines()
+    for node in nodes():
+        for mode, options in REGEXP_MODES.items():
+            with Node(node, "regexp.js", *options) as running:
+                stops = stops_of(running.pid, STOPS // 2)
+            name = f"{node} regular expressions {mode}"
+            wrong = [words for _, frames in stops for words in regexp_wrong_of(frames, source)]
+            tap.equal(wrong, [], f"{name}: no wrong caller, no wrong line")
+            whole = [end == "complete" and not any(f["trust"] in GUESSES for f in frames)
+                     for end, frames in stops]
+            tap.check(len(stops) >= STOPS * 0.45 and sum(whole) >= 0.97 * len(stops),
+                      f"{name}: complete without a guess", (sum(whole), len(stops)))
+            # More than nine of ten instants are in such code.
+            found = sum(f["function"] == "[RegExp]" for _, frames in stops for f in frames)
+            tap.check((found > 0) == (mode == "compiled"), f"{name}: said as such", (found, len(stops)))
 
 
 def check_blocked(tap, name, running):
@@ -259,6 +303,7 @@ def main():
     test_wasm_busy(tap)
     test_busy(tap)
     test_classes(tap)
+    test_regexps(tap)
     tap.done()
 
 

@@ -18,14 +18,44 @@ enum {
 	PROMISES_MAX = 1 << 16, /* that are looked at, of all chains */
 };
 
+/* What the innermost queue of a thread runs, if it has called what the frame inside belongs to. */
+static bool job_of(struct sw_v8 *v8, const struct sw_thread *t, struct sw_v8_resumed *ret)
+{
+	struct sw_v8_await await;
+	struct sw_v8_await_chain chain;
+	uint64_t job, function;
+	if (v8->called == 0 ||
+	    !sw_v8_microtask(&v8->microtasks, v8->heap.memory, t->fs_base, &job) ||
+	    !sw_v8_await_job(v8->heap, job, &function, &await, &chain) || function != v8->called)
+		return false;
+	*ret = (struct sw_v8_resumed){t->tid, function, job};
+	return true;
+}
+
+/* The frames of a thread come innermost first. */
+static void called_note(struct sw_v8 *v8, const struct sw_cursor *cursor)
+{
+	uint64_t shared, function;
+	if (cursor->exact_pc)
+		v8->called = 0;
+	if (sw_v8_frame_shared(v8, cursor, &shared) &&
+	    sw_v8_frame_slot(cursor, SW_V8_SLOT_FUNCTION, &function))
+		v8->called = function;
+}
+
 void sw_v8_resumed_note(struct sw_v8 *v8, const struct sw_cursor *cursor)
 {
-	uint64_t off, closure;
+	uint64_t off;
+	struct sw_v8_resumed found = {.tid = cursor->thread->tid};
 	const struct sw_v8_builtin *b =
 		sw_v8_builtin_at(v8->snap, v8->program, cursor->regs.pc_avma, &off);
-	if (b == NULL || !b->resumes || cursor->exact_pc || cursor->thread->tid == 0 ||
-	    (v8->n_resumed > 0 && v8->resumed[v8->n_resumed - 1].tid == cursor->thread->tid) ||
-	    !sw_v8_frame_slot(cursor, SW_V8_SLOT_FUNCTION, &closure))
+	if (b != NULL || sw_v8_is_made(v8->snap, cursor->regs.pc_avma))
+		called_note(v8, cursor);
+	if (b == NULL || cursor->exact_pc || found.tid == 0 ||
+	    (v8->n_resumed > 0 && v8->resumed[v8->n_resumed - 1].tid == found.tid))
+		return;
+	if (!(b->resumes && sw_v8_frame_slot(cursor, SW_V8_SLOT_FUNCTION, &found.closure)) &&
+	    !(b->runs_microtasks && job_of(v8, cursor->thread, &found)))
 		return;
 	struct sw_v8_resumed *grown = v8->n_resumed >= RESUMED_MAX
 					      ? NULL
@@ -35,13 +65,22 @@ void sw_v8_resumed_note(struct sw_v8 *v8, const struct sw_cursor *cursor)
 	if (grown == NULL)
 		return;
 	v8->resumed = grown;
-	v8->resumed[v8->n_resumed++] = (struct sw_v8_resumed){cursor->thread->tid, closure};
+	v8->resumed[v8->n_resumed++] = found;
 }
 
 /* A record has them only if they were asked for. */
 static bool may_lack_them(const struct sw_snapshot *snap)
 {
 	return snap->n_threads > 0 && snap->threads[0].captured_by == SW_CAPTURED_FIXTURE;
+}
+
+static bool resumed_begin(struct sw_v8 *v8, const struct sw_v8_resumed *resumed,
+			  struct sw_v8_await *ret, struct sw_v8_await_chain *ret_chain)
+{
+	uint64_t function;
+	return resumed->job != 0
+		       ? sw_v8_await_job(v8->heap, resumed->job, &function, ret, ret_chain)
+		       : sw_v8_await_begin(v8->heap, resumed->closure, ret, ret_chain);
 }
 
 /* Those that somebody awaits are kept. */
@@ -57,7 +96,7 @@ size_t sw_v8_awaited(struct sw_v8 *v8, const char **ret_why)
 	for (size_t i = 0; i < v8->n_resumed && !more; i++) {
 		struct sw_v8_await_chain chain = {0};
 		struct sw_v8_await await;
-		if (!sw_v8_await_begin(v8->heap, v8->resumed[i].closure, &await, &chain))
+		if (!resumed_begin(v8, &v8->resumed[i], &await, &chain))
 			unknown += !sw_v8_await_is_over(v8->heap, v8->resumed[i].closure);
 		else if (sw_v8_await_next(&chain, &await) || chain.several_why != NULL ||
 			 (chain.cut_why != NULL && !may_lack_them(v8->snap)))
@@ -97,10 +136,11 @@ bool sw_v8_awaited_show(struct sw_v8 *v8, size_t n, struct sw_runtime_task *ret,
 	struct sw_v8_await_chain chain;
 	struct sw_v8_await await;
 	struct sw_v8_function function;
-	if (!sw_v8_await_begin(v8->heap, resumed->closure, &await, &chain))
+	if (!resumed_begin(v8, resumed, &await, &chain))
 		return false;
 	bool named = sw_v8_function_read(v8->heap, await.shared, &function);
-	(void) snprintf(v8->task_name, sizeof(v8->task_name), "async %s",
+	(void) snprintf(v8->task_name, sizeof(v8->task_name), "%s %s",
+			resumed->job != 0 ? "handler" : "async",
 			named ? function.name : "function"); /* fits */
 	ret->info = (struct sw_task){.address_avma = await.generator - 1,
 				     .name = v8->task_name,

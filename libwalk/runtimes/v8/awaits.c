@@ -261,6 +261,43 @@ static bool promise_follow(struct sw_v8_await_chain *chain, struct sw_v8_await *
 	return false;
 }
 
+/* What a bound function calls in the end. */
+static bool bound_follow(struct sw_v8_heap heap, uint64_t *function)
+{
+	enum { TARGET = 24, BOUND_MAX = 8 };
+	for (size_t n = 0; n < BOUND_MAX; n++) {
+		if (!sw_v8_has_type(heap, *function, heap.at->awaits.type_bound))
+			return true;
+		if (!sw_v8_word(heap, *function, TARGET, function))
+			return false;
+	}
+	return false;
+}
+
+bool sw_v8_await_job(struct sw_v8_heap heap, uint64_t job, uint64_t *ret_function,
+		     struct sw_v8_await *ret, struct sw_v8_await_chain *ret_chain)
+{
+	const struct sw_v8_await_layout *at = &heap.at->awaits;
+	uint64_t function, settles, shared;
+	uint16_t type;
+	/* Its fields are an argument where a reaction has the next one, context, handler, what it settles. */
+	if (!at->has_types || !sw_v8_type(heap, job, &type) ||
+	    (type != at->type_fulfill_job && type != at->type_reject_job) ||
+	    !sw_v8_word(heap, job, at->reaction_next + REACTION_FULFILL, &function) ||
+	    !sw_v8_word(heap, job, at->reaction_next + REACTION_SETTLES, &settles) ||
+	    !bound_follow(heap, &function) || !sw_v8_shared_of(heap, function, &shared) ||
+	    sw_v8_shared_bytecode(heap, shared) == 0)
+		return false;
+	*ret_function = function;
+	*ret = (struct sw_v8_await){.generator = job,
+				    .shared = shared,
+				    .offset = -1,
+				    .element = -1};
+	*ret_chain = (struct sw_v8_await_chain){.heap = heap};
+	settled_take(ret_chain, settles);
+	return true;
+}
+
 bool sw_v8_await_next(struct sw_v8_await_chain *chain, struct sw_v8_await *ret)
 {
 	while (chain->promise != 0) {

@@ -11,7 +11,7 @@ enum {
 
 /* One that awaits: an async function where it is suspended, or a call that waits for several promises. */
 struct sw_v8_await {
-	uint64_t generator; /* 0: combinator */
+	uint64_t generator; /* 0: combinator; of a promise's handler the microtask that calls it */
 	uint64_t shared;
 	uint64_t bytecode;      /* 0: unknown */
 	int32_t offset;         /* in it; -1: unknown */
@@ -40,6 +40,13 @@ bool sw_v8_await_begin(struct sw_v8_heap heap, uint64_t resumes, struct sw_v8_aw
 
 /* Whether that function is suspended again, or has ended: the builtin is about to return. */
 bool sw_v8_await_is_over(struct sw_v8_heap heap, uint64_t resumes);
+
+/*
+ * The function that a microtask calls because a promise was settled: not the same as a builtin that continues an async
+ * function. False: it is another microtask, or calls no function of the program's.
+ */
+bool sw_v8_await_job(struct sw_v8_heap heap, uint64_t job, uint64_t *ret_function,
+		     struct sw_v8_await *ret, struct sw_v8_await_chain *ret_chain);
 
 /* The next one that awaits; false: no more. */
 bool sw_v8_await_next(struct sw_v8_await_chain *chain, struct sw_v8_await *ret);

@@ -25,6 +25,7 @@ int sw_v8_before(struct sw_capture *capture)
 					      .once = true};
 	w->awaits = snap->priv->awaits || snap->priv->tasks;
 	w->wasm_state_avma = sw_v8_wasm_state(snap, p, place);
+	w->microtasks = sw_v8_microtasks_of(snap, p, place);
 	for (size_t i = 0; i < snap->n_maps && w->n_ranges < SW_V8_WINDOW_RANGES_MAX; i++) {
 		const struct sw_map *m = &snap->maps[i];
 		uint64_t from = m->file_off, bytes = m->end_avma - m->start_avma;

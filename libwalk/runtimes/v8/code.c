@@ -42,7 +42,8 @@ static bool code_at(struct sw_v8_heap heap, uint64_t object, uint64_t start, uin
 				   .end_avma = start + size,
 				   .kind = kind < 0 || kind > 2
 						   ? SW_V8_OTHER_CODE
-						   : SW_V8_BASELINE + (enum sw_v8_kind) kind};
+						   : SW_V8_BASELINE + (enum sw_v8_kind) kind,
+				   .is_regexp = (flags & KIND_MASK) == (uint32_t) at->kind_regexp};
 	return true;
 }
 

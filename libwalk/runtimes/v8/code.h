@@ -17,6 +17,7 @@ struct sw_v8_code {
 	uint64_t object;
 	uint64_t start_avma, end_avma; /* of instructions */
 	enum sw_v8_kind kind;
+	bool is_regexp; /* OTHER_CODE: of a regular expression */
 };
 
 /* That which has instructions at pc, a return address behind its last one included, and begins at most so

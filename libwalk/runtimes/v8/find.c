@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/v8/find.h"
 #include "native/known_files.h"
+#include "native/tls_symbol.h"
 #include "runtimes/v8/numbers.h"
 #include "snapshot/module.h"
 
@@ -10,6 +11,8 @@
 #include <string.h>
 
 static const char slot_key; /* of what is kept with a module */
+
+static const char isolate_name[] = "_ZN2v88internal18g_current_isolate_E";
 
 enum { BUILTINS_MAX = 8192, BLOB_MAX = 64 << 20, WALKER_BYTES = 33 };
 
@@ -40,6 +43,8 @@ struct wanted {
 	uint64_t table_svma, table_data_svma;
 	uint64_t sizes_svma, sizes_bytes;
 	uint64_t walker_svma, wasm_svma;
+	bool has_isolate;
+	uint64_t isolate_svma; /* in a thread's copy */
 };
 
 static bool begins(const char *s, const char *with)
@@ -63,7 +68,10 @@ static void wanted_take(const char *name, const Elf64_Sym *sym, struct wanted *w
 		w->walker_svma = sym->st_value;
 	else if (strcmp(name, "_ZN2v88internal4wasm12_GLOBAL__N_117global_wasm_stateE") == 0)
 		w->wasm_svma = sym->st_value;
-	else if (strcmp(name, "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE") == 0) {
+	else if (strcmp(name, isolate_name) == 0 && ELF64_ST_TYPE(sym->st_info) == STT_TLS) {
+		w->has_isolate = true;
+		w->isolate_svma = sym->st_value;
+	} else if (strcmp(name, "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE") == 0) {
 		w->sizes_svma = sym->st_value;
 		w->sizes_bytes = sym->st_size;
 	}
@@ -123,6 +131,7 @@ static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_ta
 				      begins(name, "BaselineLeaveFrame"),
 			.resumes = sw_v8_await_builtin_of(name) <= SW_V8_GENERATOR_YIELD,
 			.handler = ends_with(name, "Handler"),
+			.runs_microtasks = strcmp(name, "RunMicrotasks") == 0,
 		};
 	}
 	if (p->n_builtins == 0)
@@ -134,8 +143,25 @@ static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_ta
 	return NULL;
 }
 
-static const char *blob_find(struct sw_v8_program *p, const struct sw_elf *elf)
+/* Without it handlers of promises are functions like others. */
+static void microtasks_find(struct sw_v8_program *p, const struct sw_elf_symbols *symbols,
+			    const struct wanted *w)
 {
+	struct sw_v8_microtasks *m = &p->microtasks;
+	struct sw_bytes code;
+	int i = index_of(p, "RunMicrotasks");
+	if (i < 0 ||
+	    (!(w->has_isolate && sw_tls_of_program(symbols->elf, w->isolate_svma, &m->isolate)) &&
+	     !sw_tls_find(symbols, isolate_name, &m->isolate)))
+		return;
+	if (!sw_bytes_sub(p->blob, p->builtins[i].off, p->builtins[i].bytes, &code) ||
+	    !sw_v8_microtask_off(code, &m->off))
+		m->off = 0;
+}
+
+static const char *blob_find(struct sw_v8_program *p, const struct sw_elf_symbols *symbols)
+{
+	const struct sw_elf *elf = symbols->elf;
 	struct sw_elf_table table;
 	struct sw_bytes bytes;
 	struct wanted w = {0};
@@ -166,6 +192,7 @@ static const char *blob_find(struct sw_v8_program *p, const struct sw_elf *elf)
 	if (p->builtins == NULL)
 		return "memory for the table of builtins";
 	const char *missing = builtins_fill(p, &table, svma);
+	microtasks_find(p, symbols, &w);
 	svma = w.table_data_svma != 0 ? w.table_data_svma : w.table_svma;
 	if (missing == NULL && svma != 0 && sw_elf_loaded(elf, svma, &bytes))
 		sw_v8_numbers_find(p, bytes);
@@ -219,7 +246,7 @@ static struct sw_v8_program *program_make(struct sw_module *module)
 	version_fill(&symbols, p);
 	if (!sw_v8_layout_fill(&symbols, &p->at, &p->missing))
 		return p;
-	p->missing = blob_find(p, symbols.elf);
+	p->missing = blob_find(p, &symbols);
 	p->usable = p->missing == NULL;
 	return p;
 }
@@ -290,6 +317,17 @@ uint64_t sw_v8_wasm_state(const struct sw_snapshot *snap, const struct sw_v8_pro
 	if (p->wasm_state_svma == 0 || !sw_place_resolve(place, snap))
 		return 0;
 	return p->wasm_state_svma + place->bias;
+}
+
+struct sw_v8_microtasks sw_v8_microtasks_of(const struct sw_snapshot *snap,
+					    const struct sw_v8_program *p, struct sw_place *place)
+{
+	struct sw_v8_microtasks microtasks = p->microtasks;
+	if (microtasks.off != 0 && sw_place_resolve(place, snap))
+		microtasks.bias = place->bias;
+	else
+		microtasks.off = 0;
+	return microtasks;
 }
 
 bool sw_v8_is_made(const struct sw_snapshot *snap, uint64_t avma)

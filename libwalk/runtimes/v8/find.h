@@ -23,6 +23,11 @@ bool sw_v8_is_walker(const struct sw_snapshot *snap, const struct sw_v8_program 
 uint64_t sw_v8_wasm_state(const struct sw_snapshot *snap, const struct sw_v8_program *program,
 			  struct sw_place *place);
 
+/* Where it is said what runs of the queue of microtasks. */
+struct sw_v8_microtasks sw_v8_microtasks_of(const struct sw_snapshot *snap,
+					    const struct sw_v8_program *program,
+					    struct sw_place *place);
+
 /* Whether an address is in memory that has code of no file. */
 bool sw_v8_is_made(const struct sw_snapshot *snap, uint64_t avma);
 

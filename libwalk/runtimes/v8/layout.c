@@ -2,7 +2,7 @@
 /*
  * Source: tools/gen-postmortem-metadata.py of V8 10.2, 11.3, 12.4, 13.6 and 14.6 (node 18, 20, 22, 24
  * and 26), and the constants that their builds export. What the script has lost on the way is by
- * version: src/objects/code.h, instruction-stream.h, bytecode-array.h, scope-info.tq, promise.tq;
+ * version: src/objects/code.h, code-kind.h, instruction-stream.h, bytecode-array.h, scope-info.tq, promise.tq;
  * the number of a bytecode as --print-bytecode has it.
  */
 #include "runtimes/v8/layout.h"
@@ -55,6 +55,11 @@ static const struct row await_rows[] = {
 	{AT(awaits.type_capability), {"type_PromiseCapability__PROMISE_CAPABILITY_TYPE"}},
 	{AT(awaits.type_request), {"type_AsyncGeneratorRequest__ASYNC_GENERATOR_REQUEST_TYPE"}},
 	{AT(awaits.type_interpreter_data), {"type_InterpreterData__INTERPRETER_DATA_TYPE"}},
+	{AT(awaits.type_bound), {"type_JSBoundFunction__JS_BOUND_FUNCTION_TYPE"}},
+	{AT(awaits.type_fulfill_job),
+	 {"type_PromiseFulfillReactionJobTask__PROMISE_FULFILL_REACTION_JOB_TASK_TYPE"}},
+	{AT(awaits.type_reject_job),
+	 {"type_PromiseRejectReactionJobTask__PROMISE_REJECT_REACTION_JOB_TASK_TYPE"}},
 };
 
 /* What is checked, as all that is read stands on it. */
@@ -102,6 +107,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_start = SW_V8_NONE,
 	 .code_size = 40,
 	 .code_flags = 48,
+	 .kind_regexp = 3,
 	 .code_deopt = 16,
 	 .code_positions = 24,
 	 .bytecode_positions = 32,
@@ -133,6 +139,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_start = 40,
 	 .code_size = 56,
 	 .code_flags = 48,
+	 .kind_regexp = 3,
 	 .code_deopt = 16,
 	 .code_positions = 24,
 	 .bytecode_positions = 32,
@@ -165,6 +172,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_start = 40,
 	 .code_size = 52,
 	 .code_flags = 48,
+	 .kind_regexp = 3,
 	 .code_deopt = 8,
 	 .code_positions = 16,
 	 .bytecode_positions = 24,
@@ -197,6 +205,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_start = 40,
 	 .code_size = 56,
 	 .code_flags = 52,
+	 .kind_regexp = 3,
 	 .code_deopt = 8,
 	 .code_positions = 16,
 	 .bytecode_positions = 24,
@@ -230,6 +239,7 @@ static const struct sw_v8_layout versions[] = {
 	 .code_start = 40,
 	 .code_size = 56,
 	 .code_flags = 52,
+	 .kind_regexp = 4,
 	 .code_deopt = 8,
 	 .code_positions = 16,
 	 .bytecode_positions = 24,

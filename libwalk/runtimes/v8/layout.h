@@ -39,6 +39,8 @@ struct sw_v8_await_layout {
 	int32_t type_function, type_generator; /* the objects of async functions and generators */
 	int32_t type_promise, type_reaction, type_capability, type_request;
 	int32_t type_interpreter_data;
+	int32_t type_bound;
+	int32_t type_fulfill_job, type_reject_job; /* handlers of a promise, while they run */
 	int32_t reaction_next;
 	bool has_types;
 	/* V8's numbers of them, by the table that it has of its builtins. */
@@ -65,6 +67,7 @@ struct sw_v8_layout {
 	/* By version. */
 	int32_t header_code; /* from an instruction stream's begin back to the word that leads to its Code;
 				SW_V8_NONE: Code and instructions are one object */
+	int32_t kind_regexp;
 	int32_t code_start, code_size, code_flags, code_deopt, code_positions;
 	int32_t bytecode_positions;
 	uint8_t jump_loop;      /* the bytecode that goes back to where a loop begins */

@@ -111,6 +111,10 @@ static bool made_read(struct sw_v8 *v8, const struct sw_cursor *c, const struct 
 	ret->offset = -1;
 	if (!here->has_code)
 		return is_framed && !here->is_walker && sw_v8_frame_shared(v8, c, &ret->shared);
+	if (here->code.is_regexp) {
+		ret->code = here->code;
+		return true;
+	}
 	if (here->code.kind == SW_V8_OTHER_CODE)
 		return is_framed && interpreted_read(v8, c, ret);
 	ret->code = here->code;
@@ -338,6 +342,16 @@ static int combinator_describe(const struct sw_v8_frame *f, size_t level,
 	return 1;
 }
 
+/* What its code was made of is not said: a pattern may be data. */
+static int regexp_describe(const struct sw_v8_frame *f, size_t level, struct sw_description *ret)
+{
+	if (level != 0 && level != SW_V8_OUTERMOST)
+		return 0;
+	(void) snprintf(ret->function, sizeof(ret->function), "[RegExp]");
+	ret->start_avma = f->code.start_avma;
+	return 1;
+}
+
 int sw_v8_describe(struct sw_v8 *v8, const struct sw_frame *frame, size_t level,
 		   struct sw_description *ret)
 {
@@ -351,6 +365,8 @@ int sw_v8_describe(struct sw_v8 *v8, const struct sw_frame *frame, size_t level,
 		return wasm_describe(v8, f, level, ret);
 	if (f->combinator != NULL)
 		return combinator_describe(f, level, ret);
+	if (f->code.is_regexp)
+		return regexp_describe(f, level, ret);
 	size_t n = levels_of(v8, f, levels);
 	if (level == SW_V8_OUTERMOST)
 		level = n - 1;
@@ -395,7 +411,8 @@ void sw_v8_explain(struct sw_v8 *v8, uint64_t avma, struct sw_text *text)
 		return;
 	}
 	sw_text_printf(text, "Code: 0x%" PRIx64 "-0x%" PRIx64 ", %s\n", code.start_avma,
-		       code.end_avma, kinds[code.kind]);
+		       code.end_avma,
+		       code.is_regexp ? "compiled of a regular expression" : kinds[code.kind]);
 	if (!sw_v8_code_shared(v8->heap, &code, &shared) ||
 	    !sw_v8_function_read(v8->heap, shared, &function))
 		return;
@@ -415,7 +432,7 @@ void sw_v8_explain_frame(struct sw_v8 *v8, const struct sw_frame *frame, struct 
 	if (frame->cookie == 0 || frame->cookie > v8->n_frames)
 		return;
 	const struct sw_v8_frame *f = &v8->frames[frame->cookie - 1];
-	if (f->wasm.object != 0 || f->combinator != NULL)
+	if (f->wasm.object != 0 || f->combinator != NULL || f->code.is_regexp)
 		return;
 	if (f->code.object == 0 && f->bytecode == 0)
 		sw_text_printf(text, "code that was not copied\n");

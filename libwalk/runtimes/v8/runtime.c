@@ -9,6 +9,7 @@
  *	wasm, wire               code of WebAssembly, which is no object; names of its functions
  *	names     which function a frame is in
  *	awaits    from an async function to those that await it; awaited: of those that threads run
+ *	microtask what V8 runs of its queue
  *	before, window           what is copied while nothing moves
  */
 #include "runtimes/v8/runtime.h"
@@ -50,6 +51,7 @@ static int v8_open(const struct sw_snapshot *snap, void *found, void **ret_state
 	v8->source = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
 	v8->heap = (struct sw_v8_heap){&v8->program->at, sw_snapshot_memory(&v8->source)};
 	v8->wasm_state_avma = sw_v8_wasm_state(snap, v8->program, v8->place);
+	v8->microtasks = sw_v8_microtasks_of(snap, v8->program, v8->place);
 	v8->short_why = window != NULL ? window->short_why : NULL;
 	*ret_state = v8;
 	return 0;

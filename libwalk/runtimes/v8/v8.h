@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "runtimes/v8/code.h"
 #include "runtimes/v8/layout.h"
+#include "runtimes/v8/microtask.h"
 #include "runtimes/v8/wasm.h"
 #include "snapshot/read.h"
 #include "snapshot/snapshot.h"
@@ -17,6 +18,7 @@ struct sw_v8_builtin {
 	bool interprets;     /* runs bytecode in its caller's or its own frame, or leaves that */
 	bool handler;        /* of one bytecode */
 	bool resumes;        /* an async function or generator, which its function belongs to */
+	bool runs_microtasks;
 };
 
 /* What is known of a file that has V8 in it; kept with the module. */
@@ -37,6 +39,7 @@ struct sw_v8_program {
 	struct sw_bytes walker;
 	uint64_t walker_off;   /* in the file */
 	struct sw_bytes sizes; /* of bytecodes, for three scales of operands; none: unknown */
+	struct sw_v8_microtasks microtasks; /* bias: that of the place is not in it */
 };
 
 /* What a frame executes. */
@@ -53,10 +56,11 @@ struct sw_v8_frame {
 	int32_t element;             /* of it; -1: unknown */
 };
 
-/* What a thread runs: the function of a builtin that continues an async function. */
+/* What a thread runs: the function of a builtin that continues an async function, or a promise's handler. */
 struct sw_v8_resumed {
 	pid_t tid;
 	uint64_t closure;
+	uint64_t job; /* the microtask that has called it; 0: it is of a builtin */
 };
 
 struct sw_v8 {
@@ -66,6 +70,7 @@ struct sw_v8 {
 	struct sw_place *place;              /* borrowed from the snapshot */
 	const struct sw_v8_program *program; /* the module's */
 	uint64_t wasm_state_avma;            /* 0: unknown */
+	struct sw_v8_microtasks microtasks;
 	const char *short_why;      /* static: why not all that names need was copied; NULL */
 	bool any_unnamed;           /* of the frames that were looked at */
 	struct sw_map64 by_frame;   /* mix of a frame's words -> 1 + index */
@@ -79,6 +84,7 @@ struct sw_v8 {
 	struct sw_v8_resumed *resumed; /* owned; one a thread at most */
 	size_t n_resumed, resumed_capacity;
 	bool resumed_lost;
+	uint64_t called;     /* JSFunction of the outermost frame until now; 0: none */
 	char task_name[544]; /* of the one that was shown last */
 };
 

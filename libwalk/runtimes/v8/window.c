@@ -223,21 +223,37 @@ static bool awaits_are_enough(void *arg)
 	return is_late(w);
 }
 
+static void chain_copy(struct sw_v8_window *w, struct sw_v8_await *await,
+		       struct sw_v8_await_chain *chain)
+{
+	chain->is_enough = awaits_are_enough;
+	chain->arg = w;
+	do {
+		if (await->shared != 0)
+			shared_copy(w, await->shared);
+		if (await->bytecode != 0)
+			bytecode_copy(w, await->bytecode);
+	} while (w->n_awaits++ < SW_V8_WINDOW_AWAITS_MAX && sw_v8_await_next(chain, await));
+}
+
 /* Who awaits what a builtin continues, if this is its function. */
 static void awaits_copy(struct sw_v8_window *w, uint64_t function)
 {
 	struct sw_v8_await await;
 	struct sw_v8_await_chain chain;
-	if (!w->awaits || !sw_v8_await_begin(window_heap(w), function, &await, &chain))
-		return;
-	chain.is_enough = awaits_are_enough;
-	chain.arg = w;
-	do {
-		if (await.shared != 0)
-			shared_copy(w, await.shared);
-		if (await.bytecode != 0)
-			bytecode_copy(w, await.bytecode);
-	} while (w->n_awaits++ < SW_V8_WINDOW_AWAITS_MAX && sw_v8_await_next(&chain, &await));
+	if (w->awaits && sw_v8_await_begin(window_heap(w), function, &await, &chain))
+		chain_copy(w, &await, &chain);
+}
+
+/* Who awaits what a handler of a promise settles, if the thread runs one. */
+static void job_copy(struct sw_v8_window *w, const struct sw_thread *t)
+{
+	struct sw_v8_await await;
+	struct sw_v8_await_chain chain;
+	uint64_t job, function;
+	if (w->awaits && sw_v8_microtask(&w->microtasks, window_heap(w).memory, t->fs_base, &job) &&
+	    sw_v8_await_job(window_heap(w), job, &function, &await, &chain))
+		chain_copy(w, &await, &chain);
 }
 
 static void function_copy(struct sw_v8_window *w, uint64_t function)
@@ -351,6 +367,8 @@ static void thread_copy(struct sw_v8_window *w, const struct sw_thread *t)
 			frameless_look(w, t, w->stack, (size_t) bytes / 8);
 		words_look(w, w->stack, (size_t) bytes / 8, at, map->end_avma, &n_frames);
 	}
+	if (n_frames > 0)
+		job_copy(w, t);
 }
 
 int sw_v8_in_window(struct sw_capture *capture)

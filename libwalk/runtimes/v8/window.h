@@ -3,6 +3,7 @@
 #define SW_V8_WINDOW_H
 
 #include "runtimes/v8/function.h"
+#include "runtimes/v8/microtask.h"
 #include "unwind/copied.h"
 
 enum {
@@ -36,6 +37,7 @@ struct sw_v8_range {
 struct sw_v8_window {
 	struct sw_v8_layout at;
 	uint64_t wasm_state_avma;
+	struct sw_v8_microtasks microtasks;
 	struct sw_capture *capture; /* that of the call */
 	struct sw_v8_range ranges[SW_V8_WINDOW_RANGES_MAX];
 	size_t n_ranges;

@@ -11,9 +11,9 @@ function where(error) {
         const place = /at (async )?(?:new )?(.*?) \((?:file:\/\/)?([^()]*):(\d+):\d+\)$/.exec(line);
         const element = /at async (Promise\.\w+ \(index \d+\))$/.exec(line);
         if (element !== null) return {async: true, function: element[1], file: null, line: 0};
-        if (place === null) return {async: /at async/.test(line), function: null, line: 0};
-        return {async: place[1] !== undefined, function: place[2].split('.').pop(), file: place[3],
-                line: Number(place[4])};
+        if (place === null) return {async: /at async/.test(line), function: null, file: null, line: 0};
+        return {async: place[1] !== undefined, function: place[2].replace(/ \[as .*\]$/, '').split('.').pop(),
+                file: place[3], line: Number(place[4])};
     });
 }
 
@@ -146,6 +146,31 @@ async function inHandler() {
     await later().then(handler);
 }
 
+class Handlers {
+    handle() {
+        waits();
+    }
+}
+
+async function inBound() {
+    const all = new Handlers();
+    await Promise.all([null, later().then(all.handle.bind(all)).then((value) => value)]);
+}
+
+async function inCaught() {
+    await later().then(() => Promise.reject(new Error('as it should'))).catch(handler).finally(() => {});
+}
+
+async function inGetter() { // the handler has returned: nothing of it is on the stack
+    await later().then(() => ({get then() { waits(); return null; }}));
+}
+
+async function inMicrotask() { // nothing is known of who wants it
+    await later();
+    queueMicrotask(handler);
+    await later();
+}
+
 // ---- busy ---------------------------------------------------------------------------------------
 
 function spin() {
@@ -190,9 +215,23 @@ async function b1(n) {
     return await b2(n);
 }
 
+function c2() {
+    const junk = [];
+    for (let i = 0; i < 200; i++) junk.push({i});
+    return spin() + junk.length;
+}
+
+function c3(n) {
+    return n;
+}
+
+async function c1() {
+    return await later().then(c2).then(c3);
+}
+
 async function busy() {
     fs.writeSync(1, '[]\n');
-    for (let n = 0;; n++) await Promise.all([a1(n), b1(n)]);
+    for (let n = 0;; n++) await Promise.all([a1(n), b1(n), c1()]);
 }
 
 // ---- on another thread --------------------------------------------------------------------------
@@ -202,5 +241,6 @@ function worker() {
 }
 
 const cases = {outermost, all, settled, any, race, catcher, reader, awaitsChained, awaitsReturned, awaitsBeginner,
-               forked, thenable, inHandler, worker, busy};
+               forked, thenable, inHandler, inBound, inCaught, inGetter, inMicrotask,
+               worker, busy};
 cases[process.argv[2]]();

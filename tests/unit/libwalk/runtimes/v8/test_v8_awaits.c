@@ -21,6 +21,9 @@ enum {
 	TYPE_CAPABILITY = 164,
 	TYPE_REQUEST = 165,
 	TYPE_INTERPRETER_DATA = 166,
+	TYPE_BOUND = 2060,
+	TYPE_FULFILL_JOB = 144,
+	TYPE_REJECT_JOB = 145,
 	TYPE_CONTEXT = 205,
 	TYPE_UNDEFINED = 131,
 	EXECUTES = -2,
@@ -49,6 +52,9 @@ static struct sw_v8_layout layout = {
 		   .type_capability = TYPE_CAPABILITY,
 		   .type_request = TYPE_REQUEST,
 		   .type_interpreter_data = TYPE_INTERPRETER_DATA,
+		   .type_bound = TYPE_BOUND,
+		   .type_fulfill_job = TYPE_FULFILL_JOB,
+		   .type_reject_job = TYPE_REJECT_JOB,
 		   .reaction_next = 8,
 		   .has_types = true,
 		   .has_builtins = true},
@@ -394,6 +400,55 @@ static void test_enough(void **state)
 	assert_int_equal(chain.n_promises, 3);
 }
 
+static uint64_t make_job(uint16_t type, uint64_t handler, uint64_t settles)
+{
+	uint64_t job = v8_make(type, 48);
+	v8_put(job, 24, handler);
+	v8_put(job, 32, settles);
+	return job;
+}
+
+static bool job_is(uint64_t job, uint64_t *ret_function, struct sw_v8_await *ret,
+		   struct sw_v8_await_chain *ret_chain)
+{
+	return sw_v8_await_job(v8_heap(&layout), job, ret_function, ret, ret_chain);
+}
+
+/* A handler of a promise, and who awaits what it returns. */
+static void test_job(void **state)
+{
+	(void) state;
+	uint64_t p1 = make_promise(), g = awaited_by(p1, 60, make_promise()), function;
+	uint64_t handler = make_closure(v8_make(TYPE_BYTECODE, 64), 0, 0);
+	uint64_t bound = v8_make(TYPE_BOUND, 48), job = make_job(TYPE_FULFILL_JOB, handler, p1);
+	struct sw_v8_await await;
+	struct sw_v8_await_chain chain;
+	assert_true(job_is(job, &function, &await, &chain));
+	assert_int_equal(function, handler);
+	assert_int_equal(await.generator, job);
+	assert_int_equal(await.offset, -1);
+	assert_true(sw_v8_await_next(&chain, &await));
+	assert_int_equal(await.generator, g);
+	expect_end(&chain, NULL, NULL);
+	/* Bound, and of a promise that was rejected. */
+	v8_put(bound, 24, handler);
+	assert_true(job_is(make_job(TYPE_REJECT_JOB, bound, p1), &function, &await, &chain));
+	assert_int_equal(function, handler);
+	/* Nobody wants what it returns. */
+	assert_true(
+		job_is(make_job(TYPE_FULFILL_JOB, handler, undefined), &function, &await, &chain));
+	expect_end(&chain, NULL, NULL);
+	/* Another microtask; one that calls a builtin, nothing, or what is bound to itself. */
+	assert_false(job_is(make_job(TYPE_REACTION, handler, p1), &function, &await, &chain));
+	assert_false(job_is(make_job(TYPE_FULFILL_JOB, make_builtin(SW_V8_AWAIT_RESOLVE, g, 0), p1),
+			    &function, &await, &chain));
+	assert_false(job_is(make_job(TYPE_FULFILL_JOB, undefined, p1), &function, &await, &chain));
+	v8_put(bound, 24, bound);
+	assert_false(job_is(make_job(TYPE_FULFILL_JOB, bound, p1), &function, &await, &chain));
+	assert_false(job_is(v8_smi(1), &function, &await, &chain));
+	assert_false(job_is(0x7fffffff1, &function, &await, &chain));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -407,6 +462,7 @@ int main(void)
 		cmocka_unit_test_setup(test_lies, setup),
 		cmocka_unit_test_setup(test_cycles, setup),
 		cmocka_unit_test_setup(test_enough, setup),
+		cmocka_unit_test_setup(test_job, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,7 +94,10 @@ static void make_code(enum sw_v8_kind kind, int64_t source)
 	v8_put(object, CODE_DEOPT, data);
 	v8_put(object, CODE_POSITIONS, make_table(0, 5, CALL_AT, source));
 	at(instructions)[CALL_AT] = 0xe8;
-	code = (struct sw_v8_code){object, instructions - 1, instructions - 1 + 256, kind};
+	code = (struct sw_v8_code){.object = object,
+				   .start_avma = instructions - 1,
+				   .end_avma = instructions - 1 + 256,
+				   .kind = kind};
 }
 
 static int32_t position(void)
@@ -229,6 +232,34 @@ static void test_touch(void **state)
 	}
 }
 
+/* Which compiler has made it. */
+static void test_kind(void **state)
+{
+	(void) state;
+	enum { START = V8_HEAP + 0x10000, BASELINE = 10, REGEXP = 3, HEADER_CODE = 24 };
+	struct sw_v8_layout with = layout;
+	uint64_t object = v8_make(TYPE_CODE, 64);
+	with.header_code = HEADER_CODE;
+	with.code_start = 40;
+	with.code_flags = 52;
+	with.code_size = 56;
+	with.kind_baseline = BASELINE;
+	with.kind_regexp = REGEXP;
+	memcpy(v8_heap_bytes + START - HEADER_CODE - V8_HEAP, &object, sizeof(object));
+	v8_put(object, 40, START);
+	v8_put(object, 56, 100);
+	for (uint64_t kind = 0; kind < 16; kind++) {
+		v8_put(object, 48, (0x7f0 | kind) << 32);
+		assert_true(sw_v8_code_find(v8_heap(&with), START + 70, &code));
+		assert_int_equal(code.object, object);
+		assert_int_equal(code.is_regexp, kind == REGEXP);
+		assert_int_equal(code.kind, kind >= BASELINE && kind <= BASELINE + 2
+						    ? SW_V8_BASELINE + kind - BASELINE
+						    : SW_V8_OTHER_CODE);
+	}
+	assert_false(sw_v8_code_find(v8_heap(&with), START + 101, &code));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +269,7 @@ int main(void)
 		cmocka_unit_test_setup(test_levels_alone, setup),
 		cmocka_unit_test_setup(test_table_cut, setup),
 		cmocka_unit_test_setup(test_touch, setup),
+		cmocka_unit_test_setup(test_kind, setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
