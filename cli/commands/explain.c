@@ -12,8 +12,22 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether an address is in executable memory of no file, as code that runtimes make. What changes until the capture does
- * no harm: threads are missing from what is told, or are captured for nothing. */
+/* The vdso and vsyscall. */
+static bool is_kernels(const char *name)
+{
+	return strncmp(name, "[v", 2) == 0;
+}
+
+static bool is_memfd(const char *name)
+{
+	static const char prefix[] = "/memfd:";
+	return strncmp(name, prefix, sizeof(prefix) - 1) == 0;
+}
+
+/*
+ * Whether an address is in executable memory of no file, as code that runtimes make. What changes until the capture does
+ * no harm: threads are missing from what is told, or are captured for nothing.
+ */
 static bool is_made_code(pid_t pid, uint64_t avma)
 {
 	char path[32], line[8192], access[5];
@@ -21,10 +35,12 @@ static bool is_made_code(pid_t pid, uint64_t avma)
 	sw_cleanup(sw_fclose_p) FILE *maps = fopen(path, "re");
 	while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
 		uint64_t start, end, inode;
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %*x:%*x %" SCNu64, &start, &end,
-			   access, &inode) == 4 &&
+		int name = 0;
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %*x:%*x %" SCNu64 " %n", &start,
+			   &end, access, &inode, &name) == 4 &&
 		    avma >= start && avma < end)
-			return inode == 0 && access[2] == 'x';
+			return access[2] == 'x' &&
+			       (inode == 0 ? !is_kernels(line + name) : is_memfd(line + name));
 	}
 	return false;
 }

@@ -322,8 +322,7 @@ static enum sw_access_kind kind_0f38(const struct decoder *d)
 	case 0x2e ... 0x2f:
 	case 0x8e: return SW_ACCESS_WRITE;
 	case 0x90 ... 0x93: return SW_ACCESS_UNKNOWN; /* gathered from many addresses */
-	case 0xe0 ... 0xef:
-		return d->vector ? SW_ACCESS_WRITE : SW_ACCESS_READ; /* cmpccxadd; AES */
+	case 0xe0 ... 0xef: return d->vector ? SW_ACCESS_WRITE : SW_ACCESS_READ; /* cmpccxadd */
 	case 0xf1: return d->repeat != 0xf2 && !d->vector ? SW_ACCESS_WRITE : SW_ACCESS_READ;
 	case 0xf8: return SW_ACCESS_UNKNOWN; /* movdir64b: from memory to memory */
 	case 0xf9:                           /* movdiri */

@@ -18,6 +18,7 @@ enum sw_eh_return {
 };
 
 /* What the code from pc on is. exact_pc: it is the next instruction, and no return address. */
-enum sw_eh_return sw_arch_eh_return(struct sw_memory code, uint64_t pc_avma, bool exact_pc);
+enum sw_eh_return sw_arch_eh_return(struct sw_memory code, uint64_t pc_avma, bool exact_pc,
+				    bool look_ahead);
 
 #endif

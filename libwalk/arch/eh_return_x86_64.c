@@ -90,11 +90,12 @@ static bool leads_to_end(struct sw_memory code, uint64_t pc_avma)
 	return false;
 }
 
-enum sw_eh_return sw_arch_eh_return(struct sw_memory code, uint64_t pc_avma, bool exact_pc)
+enum sw_eh_return sw_arch_eh_return(struct sw_memory code, uint64_t pc_avma, bool exact_pc,
+				    bool look_ahead)
 {
 	static const size_t done[] = {0, MOV_BYTES, MOV_BYTES + POP_BYTES};
 	for (size_t i = 0; exact_pc && i < sizeof(done) / sizeof(done[0]); i++)
 		if (is_end(code, pc_avma, done[i]))
 			return SW_EH_RETURN_DONE;
-	return leads_to_end(code, pc_avma) ? SW_EH_RETURN_AHEAD : SW_EH_RETURN_NO;
+	return look_ahead && leads_to_end(code, pc_avma) ? SW_EH_RETURN_AHEAD : SW_EH_RETURN_NO;
 }

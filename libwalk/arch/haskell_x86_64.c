@@ -12,6 +12,7 @@ enum {
 	SAVED_BYTES = 0x30,
 	RESERVED_BYTES = 0x4000,
 	CODE_BYTES_MAX = 41,
+	FIRST_BYTES = 4,
 };
 
 /* clang-format off */
@@ -42,24 +43,20 @@ static const uint8_t takes_down[] = {
 
 _Static_assert(sizeof(makes) <= CODE_BYTES_MAX && sizeof(takes_down) <= CODE_BYTES_MAX, "");
 
-/* Of nearly all code this says that it is something else. */
-static bool may_be(struct sw_memory memory, uint64_t pc)
-{
-	uint8_t first[2];
-	if (!sw_memory_read(memory, pc, first, sizeof(first)))
-		return false;
-	return first[0] == 0xc3 ||
-	       ((first[0] == 0x48 || first[0] == 0x4c) &&
-		(first[1] == 0x89 || first[1] == 0x8b || first[1] == 0x81 || first[1] == 0x83));
-}
+/* What is at pc; of nearly all code this says already that it is something else. */
+struct here {
+	struct sw_memory memory;
+	uint64_t pc;
+	uint8_t first[FIRST_BYTES];
+};
 
 /* Whether pc is behind so many bytes of the code. */
-static bool is_at(struct sw_memory memory, uint64_t pc, size_t offset, const uint8_t *code,
-		  size_t n)
+static bool is_at(const struct here *h, size_t offset, const uint8_t *code, size_t n)
 {
 	uint8_t there[CODE_BYTES_MAX];
-	return pc >= offset && sw_memory_read(memory, pc - offset, there, n) &&
-	       memcmp(there, code, n) == 0;
+	size_t n_first = n - offset < FIRST_BYTES ? n - offset : FIRST_BYTES;
+	return memcmp(h->first, code + offset, n_first) == 0 && h->pc >= offset &&
+	       sw_memory_read(h->memory, h->pc - offset, there, n) && memcmp(there, code, n) == 0;
 }
 
 static bool return_from(struct sw_memory memory, uint64_t slot_avma, struct sw_regs *ret)
@@ -79,19 +76,21 @@ bool sw_arch_stg_run(struct sw_memory memory, const struct sw_regs *regs, struct
 	static const unsigned saved[] = {SW_X86_64_RBX, SW_X86_64_RBP, SW_X86_64_R12,
 					 SW_X86_64_R13, SW_X86_64_R14, SW_X86_64_R15};
 	uint64_t pc = regs->pc_avma, sp = regs->sp_avma, value;
-	if (sw_memory_is_32bit(memory) || !may_be(memory, pc))
+	struct here here = {.memory = memory, .pc = pc};
+	if (sw_memory_is_32bit(memory) ||
+	    !sw_memory_read(memory, pc, here.first, sizeof(here.first)))
 		return false;
 	*ret = *regs;
 	ret->known &= sw_arch_preserved(false);
 	for (size_t i = 0; i < sizeof(made); i++)
-		if (is_at(memory, pc, made[i], makes, sizeof(makes)))
+		if (is_at(&here, made[i], makes, sizeof(makes)))
 			return return_from(memory,
 					   sp + SAVED_BYTES + (made[i] > 0x07 ? RESERVED_BYTES : 0),
 					   ret);
-	if (is_at(memory, pc, sizeof(takes_down) - 1, takes_down, sizeof(takes_down)))
+	if (is_at(&here, sizeof(takes_down) - 1, takes_down, sizeof(takes_down)))
 		return return_from(memory, sp, ret);
 	for (size_t i = 0; i < sizeof(taken); i++) {
-		if (!is_at(memory, pc, taken[i], takes_down, sizeof(takes_down)))
+		if (!is_at(&here, taken[i], takes_down, sizeof(takes_down)))
 			continue;
 		for (size_t k = 0; k < SW_ARRAY_SIZE(saved); k++) {
 			if (!sw_memory_u64(memory, sp + k * SW_ARCH_WORD, &value))

@@ -189,7 +189,7 @@ static bool step_accept(struct opinion *o, unw_cursor_t *cursor, size_t live_bef
 	bool signal = o->lib->is_signal_frame(cursor) > 0;
 	if (signal)
 		callee->flags |= SW_FRAME_SIGNAL;
-	if (pc == 0 && !signal && sw_is_end_of_mapping(o->walks->snap, sp)) {
+	if (pc == 0 && !signal && sw_is_end_of_mapping(o->walks->snap, callee->sp_avma, sp)) {
 		finish(o, SW_END_COMPLETE, NULL);
 		return false;
 	}

@@ -14,10 +14,11 @@ bool sw_is_executable(const struct sw_snapshot *snap, uint64_t avma)
 	return map != NULL && (map->prot & SW_MAP_EXEC);
 }
 
-bool sw_is_end_of_mapping(const struct sw_snapshot *snap, uint64_t sp_avma)
+bool sw_is_end_of_mapping(const struct sw_snapshot *snap, uint64_t sp_avma, uint64_t cfa_avma)
 {
-	const struct sw_map *map = sw_snapshot_map(snap, sp_avma - 1);
-	return map != NULL && map->end_avma == sp_avma && map->path[0] == '\0';
+	const struct sw_map *map = sw_snapshot_map(snap, sp_avma);
+	return map != NULL && map->end_avma == cfa_avma && (map->prot & SW_MAP_WRITE) &&
+	       map->path[0] == '\0';
 }
 
 bool sw_is_native_code(const struct sw_place *place)

@@ -41,11 +41,11 @@ bool sw_is_called_near(const struct sw_cursor *c, uint64_t return_avma);
 bool sw_is_executable(const struct sw_snapshot *snap, uint64_t avma);
 
 /*
- * A frame that ends at sp_avma is the last that its memory has place for. With 0 for a return address it is a fiber's
+ * A frame from sp_avma to cfa_avma is the last that its memory has place for. With 0 for a return address it is a fiber's
  * first, on memory that was mapped for it alone, as Crystal's (1.6, src/fiber/context/x86_64-sysv.cr: that word is never
  * written). The stacks of threads end in what is not theirs.
  */
-bool sw_is_end_of_mapping(const struct sw_snapshot *snap, uint64_t sp_avma);
+bool sw_is_end_of_mapping(const struct sw_snapshot *snap, uint64_t sp_avma, uint64_t cfa_avma);
 
 /* Unwind tables, or where functions of a PE32 image begin, say that the function with code at avma has none at next_avma. */
 bool sw_function_ends(const struct sw_snapshot *snap, uint64_t avma, uint64_t next_avma);

@@ -147,8 +147,12 @@ static bool is_no_return_address(const struct sw_cfi_rule *rule, const struct sw
 static bool epilogue_step(struct sw_elf_cfi *cfi, const struct sw_cursor *cursor, enum sw_step step,
 			  struct sw_stepped *ret)
 {
+	if (!cursor->exact_pc || sw_memory_is_32bit(cursor->memory) ||
+	    !sw_elf_cfi_is_managed(cfi, cursor->regs.pc_avma - cursor->place->bias))
+		return false;
 	struct sw_stepped s = *ret;
 	if (!sw_managed_epilogue(cfi, cursor, &s.regs) ||
+	    !sw_is_executable(cursor->snap, s.regs.pc_avma) ||
 	    (step == SW_STEP_OK && s.regs.sp_avma == ret->regs.sp_avma))
 		return false;
 	s.weak = true;
@@ -188,7 +192,7 @@ static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_st
 		return fail(ret, SW_END_BAD_UNWIND_INFO,
 			    "the call frame information leads to what is no return address");
 	if (step == SW_STEP_OK && ret->regs.pc_avma == 0 && !rule->signal &&
-	    (sw_is_end_of_mapping(cursor->snap, ret->regs.sp_avma) ||
+	    (sw_is_end_of_mapping(cursor->snap, cursor->regs.sp_avma, ret->regs.sp_avma) ||
 	     is_fiber_entry(cfi, cursor->lookup_avma - place->bias)))
 		return SW_STEP_END;
 	return step;

@@ -236,12 +236,10 @@ enum sw_step sw_handler_step(struct sw_elf_cfi *cfi, const struct sw_cfi_rule *r
 			     const struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	enum sw_step step = SW_STEP_DECLINE;
-	switch (sw_arch_eh_return(cursor->memory, cursor->regs.pc_avma, cursor->exact_pc)) {
+	switch (sw_arch_eh_return(cursor->memory, cursor->regs.pc_avma, cursor->exact_pc,
+				  is_saved_for_handler(rule))) {
 	case SW_EH_RETURN_NO: break;
-	case SW_EH_RETURN_AHEAD:
-		if (is_saved_for_handler(rule))
-			step = ahead_step(cfi, rule, cursor, ret);
-		break;
+	case SW_EH_RETURN_AHEAD: step = ahead_step(cfi, rule, cursor, ret); break;
 	case SW_EH_RETURN_DONE: step = done_step(rule, cursor, ret); break;
 	}
 	if (step == SW_STEP_OK)

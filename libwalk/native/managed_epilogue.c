@@ -14,6 +14,7 @@
 #include "arch/arch.h"
 #include "arch/insn.h"
 #include "cfi/function.h"
+#include "native/call_site.h"
 
 enum {
 	POPS_MAX = 16,
@@ -23,7 +24,7 @@ enum {
 	REX_W_MASK = 0xf8,
 };
 
-/* A jump through a register or memory that the compiler marks, so that it is none of a switch. */
+/* A jump through a register or memory with the mark of a tail call; those of a switch have none. */
 static bool is_marked(const uint8_t *code, size_t n)
 {
 	return n >= 2 && (((code[0] & REX_W_MASK) == REX_W && code[1] == OPCODE_FAR) ||
@@ -38,13 +39,17 @@ static bool is_out(struct sw_elf_cfi *cfi, uint64_t pc_svma, uint64_t target_svm
 	       (target_svma <= entry.start_svma || target_svma >= entry.end_svma);
 }
 
+static bool is_return_address(const struct sw_cursor *cursor, uint64_t word)
+{
+	struct sw_callee callee = sw_callee_of(cursor);
+	return sw_call_site_check(&callee, word) != SW_SITE_NONE;
+}
+
 bool sw_managed_epilogue(struct sw_elf_cfi *cfi, const struct sw_cursor *cursor,
 			 struct sw_regs *ret)
 {
 	struct sw_regs regs = cursor->regs;
 	uint64_t pc = regs.pc_avma, bias = cursor->place->bias, word;
-	if (!cursor->exact_pc || !sw_elf_cfi_is_managed(cfi, pc - bias))
-		return false;
 	for (size_t pops = 0; pops <= POPS_MAX; pops++) {
 		uint8_t code[SW_INSN_BYTES_MAX];
 		struct sw_insn insn;
@@ -57,6 +62,9 @@ bool sw_managed_epilogue(struct sw_elf_cfi *cfi, const struct sw_cursor *cursor,
 			       (pops > 0 || is_out(cfi, pc - bias, insn.target - bias))) ||
 			      (insn.op == SW_INSN_JUMP_FAR && (pops > 0 || is_marked(code, n)));
 		if (!leaves && (insn.op != SW_INSN_POP || insn.reg == SW_INSN_NO_REG))
+			return false;
+		/* Code may be in two places, between which it jumps with its frame. */
+		if (insn.op == SW_INSN_JUMP && pops == 0 && !is_return_address(cursor, word))
 			return false;
 		sw_regs_set(&regs, SW_ARCH_SP, regs.sp_avma + SW_ARCH_WORD);
 		if (!leaves) {

@@ -9,7 +9,8 @@
  * Out of the epilogue of code by .NET's NativeAOT compiler: its call frame information ends with the prologue, so that of
  * pops that were made already it tells nothing. Such code lies in a section of its own.
  *
- * False: the frame's code is none of that, or not at such an instruction, *ret is as it was.
+ * The frame's code is such code, in a 64-bit program, and its pc is exact. False: it is not at such an instruction; *ret
+ * is as it was.
  */
 bool sw_managed_epilogue(struct sw_elf_cfi *cfi, const struct sw_cursor *cursor,
 			 struct sw_regs *ret);

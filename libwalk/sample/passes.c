@@ -38,6 +38,7 @@ void sw_sample_passes_deinit(struct sw_sample_passes *p)
 	sw_sample_passes_close(p);
 	free(p->records);
 	p->records = NULL;
+	p->records_max = 0;
 }
 
 int sw_sample_passes_lend(struct sw_sample_passes *p, struct sw_context *ctx,

@@ -98,15 +98,15 @@ static bool any_explains_frames(const struct sw_active_list *active, const struc
 	return any;
 }
 
-/* n are told; of those past FRAMES_MAX only that there are some. False: there is nothing to tell of this one. */
+/* False: there is nothing to tell of this one. */
 static bool explain_frame(const struct sw_walks *walks, const struct sw_walk *walk, size_t i,
-			  size_t n, struct sw_text *text)
+			  struct sw_text *text)
 {
 	const struct sw_active *owner = sw_walks_owner(walks, &walk->frames[i]);
 	struct sw_text own = {0};
 	owner->runtime->explain_frame(owner->state, &walk->frames[i], &own);
 	bool told = own.size > 0;
-	if (told && n < FRAMES_MAX) {
+	if (told) {
 		sw_text_printf(text, "%s: thread %d, frame %zu:\n", owner->name, walk->thread->tid,
 			       i);
 		append_lines(text, owner->name, &own);
@@ -123,7 +123,7 @@ static int explain_frames(const struct sw_snapshot *snap, const struct sw_tables
 {
 	const struct sw_walk_options options = {.deadline_ns = deadline_ns};
 	sw_cleanup(sw_walks_destroy_p) struct sw_walks *walks = NULL;
-	size_t n = 0, n_late = 0;
+	size_t n = 0, n_more = 0, n_late = 0;
 	int r = sw_walk_all_with(snap, tables, &options, &walks, err);
 	if (r < 0)
 		return r;
@@ -131,9 +131,13 @@ static int explain_frames(const struct sw_snapshot *snap, const struct sw_tables
 		const struct sw_walk *w = &walks->walks[i];
 		n_late += w->end == SW_END_TIMEOUT;
 		for (size_t k = 0; w->thread != NULL && k < w->n_frames; k++)
-			if (w->frames[k].pc_avma == avma &&
-			    has_explain_frame(sw_walks_owner(walks, &w->frames[k])))
-				n += explain_frame(walks, w, k, n, text);
+			if (w->frames[k].pc_avma != avma ||
+			    !has_explain_frame(sw_walks_owner(walks, &w->frames[k])))
+				continue;
+			else if (n < FRAMES_MAX)
+				n += explain_frame(walks, w, k, text);
+			else
+				n_more++;
 	}
 	if (n_late > 0)
 		sw_text_printf(
@@ -141,8 +145,8 @@ static int explain_frames(const struct sw_snapshot *snap, const struct sw_tables
 			"frames: %zu threads were not walked to their end: the time limit was "
 			"reached\n",
 			n_late);
-	if (n > FRAMES_MAX)
-		sw_text_printf(text, "frames: %zu more are at it\n", n - FRAMES_MAX);
+	if (n_more > 0)
+		sw_text_printf(text, "frames: %zu more are at it\n", n_more);
 	return 0;
 }
 

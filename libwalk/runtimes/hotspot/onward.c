@@ -10,8 +10,8 @@
  *					the interpreter
  *	mov %r13, %rsp			an adapter that has called into the VM is as at its begin: the return address
  *					is at rsp
- *	jmp *%reg			the same way an adapter leads to the other kind of code; what it put below the
- *					return address of compiled code begins at r13
+ *	jmp *%reg			an adapter is done: the return address is at rsp, and the arguments that it put above
+ *					that for interpreted code end at r13
  *
  * The call stub and few others are called from C++: what it expects to find again in registers comes from them, or
  * from where the stub has put it.
@@ -21,8 +21,8 @@
  *
  * Sources: Runtime1::generate_unwind_exception() and generate_handle_exception() of c1_Runtime1_x86.cpp,
  * generate_forward_exception() and generate_call_stub() of stubGenerator_x86_64.cpp,
- * TemplateInterpreterGenerator::generate_throw_exception(), gen_c2i_adapter(), gen_i2c_adapter(), patch_callers_callsite() and RegisterSaver of
- * sharedRuntime_x86_64.cpp; src/hotspot/cpu/x86 of jdk-17.0.15 and jdk-25.0.3.
+ * TemplateInterpreterGenerator::generate_throw_exception(), gen_c2i_adapter(), gen_i2c_adapter(),
+ * patch_callers_callsite() and RegisterSaver of sharedRuntime_x86_64.cpp; src/hotspot/cpu/x86 of jdk-17.0.15 and jdk-25.0.3.
  */
 #include "runtimes/hotspot/onward.h"
 #include "arch/arch.h"
@@ -33,10 +33,10 @@
 #include <string.h>
 
 enum {
-	INSNS_MAX = 512, /* of all ways */
+	INSNS_MAX = 1024, /* of all ways; an adapter moves 255 arguments at most, each by two */
 	BLOCKS_MAX = 32,
 	WAYS_MAX = 16,                   /* that wait */
-	WRITTEN_MAX = 40,                /* words on one way; adapters save 17 */
+	WRITTEN_MAX = 40,                /* words that one way remembers; adapters save 17 */
 	ADAPTER_SPAN_MAX = 255 * 8 + 16, /* of arguments: a method has no more */
 	TAKING_BYTES =
 		24, /* from a call to the jump to a handler: 7, or 13 with the stack aligned for the call */
@@ -54,6 +54,7 @@ struct machine {
 	uint32_t popped; /* registers that were loaded from the stack by POP */
 	struct written words[WRITTEN_MAX];
 	size_t n_words;
+	uint64_t lost_avma, lost_end_avma; /* where more were written, which are not known */
 };
 
 struct follower {
@@ -77,23 +78,33 @@ static bool stack_read(const struct follower *w, const struct machine *m, uint64
 			*ret = m->words[i - 1].value;
 			return m->words[i - 1].known;
 		}
-	return avma % 8 == 0 && sw_hotspot_word(w->f, avma, ret);
+	return avma % 8 == 0 && (avma < m->lost_avma || avma >= m->lost_end_avma) &&
+	       sw_hotspot_word(w->f, avma, ret);
 }
 
-/* False: as many words as can be remembered have been written. */
-static bool stack_write(struct machine *m, uint64_t avma, const struct sw_regs *regs, unsigned from)
+static void lost_add(struct machine *m, uint64_t avma)
+{
+	if (m->lost_avma == m->lost_end_avma)
+		m->lost_avma = m->lost_end_avma = avma;
+	if (avma < m->lost_avma)
+		m->lost_avma = avma;
+	if (avma >= m->lost_end_avma)
+		m->lost_end_avma = avma + 8;
+}
+
+static void stack_write(struct machine *m, uint64_t avma, const struct sw_regs *regs, unsigned from)
 {
 	struct written word = {.avma = avma};
 	word.known = sw_regs_get(regs, from, &word.value);
 	for (size_t i = 0; i < m->n_words; i++)
 		if (m->words[i].avma == avma) {
 			m->words[i] = word;
-			return true;
+			return;
 		}
 	if (m->n_words == WRITTEN_MAX)
-		return false;
-	m->words[m->n_words++] = word;
-	return true;
+		lost_add(m, avma);
+	else
+		m->words[m->n_words++] = word;
 }
 
 static void load(const struct follower *w, struct machine *m, unsigned to, uint64_t avma)
@@ -207,7 +218,7 @@ static bool moved(struct follower *w, struct machine *m, const struct sw_move *m
 	case SW_MOVE_STORE:
 		if ((move->to == SW_ARCH_SP || move->to == SW_ARCH_FP) &&
 		    sw_regs_get(&m->regs, move->to, &value))
-			return stack_write(m, value + (uint64_t) move->value, &m->regs, move->from);
+			stack_write(m, value + (uint64_t) move->value, &m->regs, move->from);
 		return true;
 	case SW_MOVE_FORGET: sw_regs_forget(&m->regs, move->to); break;
 	default: return true;
@@ -226,7 +237,8 @@ static bool effect(struct follower *w, struct machine *m, const struct sw_insn *
 	switch (insn->op) {
 	case SW_INSN_PUSH:
 		sw_regs_set(r, SW_ARCH_SP, r->sp_avma - 8);
-		return stack_write(m, r->sp_avma, r, insn->reg);
+		stack_write(m, r->sp_avma, r, insn->reg);
+		return true;
 	case SW_INSN_POP:
 		if (insn->reg != SW_INSN_NO_REG) {
 			load(w, m, insn->reg, r->sp_avma);
@@ -359,6 +371,7 @@ static bool follow(const struct sw_hotspot_frame *f, bool throwing_only,
 		w.ways[0].regs.known &= sw_arch_preserved(false) | UINT32_C(1) << SW_ARCH_SP;
 	w.ways[0].popped = 0;
 	w.ways[0].n_words = 0;
+	w.ways[0].lost_avma = w.ways[0].lost_end_avma = 0;
 	while (w.n_ways > 0) {
 		struct machine m = w.ways[--w.n_ways];
 		if (!way_follow(&w, &m))

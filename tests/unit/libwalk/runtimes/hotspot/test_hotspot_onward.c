@@ -223,7 +223,39 @@ static void test_adapter_of_compiled(void **state)
 }
 
 /*
- * ... and from interpreted to compiled code. r13 is an argument, and below the aligned stack lies what an earlier call
+ * More words are written than are remembered; those are not known, all others are:
+ *
+ *	00 mov %rax, (%rsp); 04 push %rsi, 60 times; 40 add $480, %rsp; 47 jmp *%rcx
+ */
+static void test_adapter_of_many(void **state)
+{
+	enum { PUSHES = 60 };
+	static const uint8_t begin[] = {0x48, 0x89, 0x04, 0x24}, push[] = {0x56},
+			     end[] = {0x48, 0x81, 0xc4, 0xe0, 0x01, 0, 0, 0xff, 0xe1};
+	static const char name[] = "I2C/C2I adapters";
+	uint64_t words[PUSHES + 4];
+	struct sw_stepped s;
+	struct sw_regs regs = {0};
+	(void) state;
+	for (size_t i = 0; i < PUSHES + 4; i++)
+		words[i] = WORLD_CALL + 1;
+	hotspot_world_put(&world, WORLD + 0x400, name, sizeof(name));
+	hotspot_world_put(&world, AT, begin, sizeof(begin));
+	for (size_t i = 0; i < PUSHES; i++)
+		hotspot_world_put(&world, AT + sizeof(begin) + i, push, sizeof(push));
+	hotspot_world_put(&world, AT + sizeof(begin) + PUSHES, end, sizeof(end));
+	sw_regs_set(&regs, SW_X86_64_RAX, WORLD_CALL);
+	sw_regs_set(&regs, SW_X86_64_R13, STACK + 8 * (PUSHES + 2));
+	const struct place place = {0, PUSHES, false};
+	assert_int_equal(stepped_at(words, PUSHES + 4, &place, &regs, &s), SW_STEP_OK);
+	assert_int_equal(s.regs.pc_avma, WORLD_CALL);
+	assert_int_equal(s.regs.sp_avma, STACK + 8 * (PUSHES + 2));
+	hotspot_world_put(&world, AT + sizeof(begin) + PUSHES, end + 7, 2); /* rsp is left there */
+	assert_int_equal(stepped_at(words, PUSHES + 4, &place, &regs, &s), SW_STEP_FAIL);
+}
+
+/*
+ * An adapter that leads from interpreted to compiled code. r13 is an argument, and below the aligned stack lies what an earlier call
  * left:
  *
  *	00 mov (%rsp), %rax; 04 mov %rsp, %r11; 07 sub $16, %rsp; 0b and $-16, %rsp; 0f push %rax; 10 mov %r11, %rax
@@ -329,6 +361,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_registers_written, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_adapter, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_adapter_of_compiled, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_adapter_of_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_adapter_of_interpreted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unwind_handler, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_circle_and_poll, setup, teardown),
