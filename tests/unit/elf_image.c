@@ -100,6 +100,7 @@ static void sections_put(uint8_t *image, const struct image_parts *parts, Elf64_
 		shdrs[n++] = (Elf64_Shdr){.sh_name = (Elf64_Word) names_size,
 					  .sh_type = s->type,
 					  .sh_flags = s->flags,
+					  .sh_addr = s->flags & SHF_ALLOC ? at : 0,
 					  .sh_offset = at,
 					  .sh_size = s->size,
 					  .sh_entsize = s->entry_size,

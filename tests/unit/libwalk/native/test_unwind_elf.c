@@ -281,6 +281,75 @@ static void test_bad_ends(void **state)
 		SW_END_BAD_UNWIND_INFO, "the return address is 0, which proves no end");
 }
 
+/*
+ * Code by .NET's NativeAOT compiler, in its section; the table ends with the prologue:
+ *
+ *	00 push %rbp; 01 push %rbx; 02 sub $0x20, %rsp; 06 nop
+ *	07 add $0x20, %rsp; 0b pop %rbx; 0c pop %rbp; 0d ret
+ *	0e jmp *%rax (of a switch); 10 rex.W jmp *%rax (out of the function); 13 jmp _start
+ */
+static void test_managed_epilogue(void **state)
+{
+	enum {
+		OFF = IMAGE_SECTIONS - IMAGE_CODE,
+		RET = CODE + 0x07,
+		NO_CALL = CODE + 0x41,
+		DATA = 0x1234
+	};
+	static const uint8_t managed[] = {0x55, 0x53, 0x48, 0x83, 0xec, 0x20, 0x90, 0x48,
+					  0x83, 0xc4, 0x20, 0x5b, 0x5d, 0xc3, 0xff, 0xe0,
+					  0x48, 0xff, 0xe0, 0xe9, 0xe8, 0xcf, 0xff, 0xff};
+	static const struct image_section section = {.name = "__managedcode",
+						     .type = SHT_PROGBITS,
+						     .flags = SHF_ALLOC | SHF_EXECINSTR,
+						     .data = managed,
+						     .size = sizeof(managed)};
+	struct image_fde all[7];
+	memcpy(all, fdes, sizeof(fdes));
+	all[6] = (struct image_fde){.start = OFF,
+				    .end = OFF + sizeof(managed),
+				    IMAGE_ROWS(0x41, 0x0e, 16, 0x86, 2, 0x41, 0x0e, 24, 0x83, 3,
+					       0x44, 0x0e, 56)};
+	struct image_parts parts = program;
+	parts.fdes = all;
+	parts.n_fdes = 7;
+	parts.sections = &section;
+	parts.n_sections = 1;
+	static const struct {
+		unsigned off, sp; /* sp: words from here to the caller's frame */
+		const char *by, *trust;
+		uint64_t stack[8];
+	} cases[] = {
+		{0x06, 7, "elf-cfi", "cfi", {0, 0, 0, 0, 0xb, 0xbb, RET, 1}},
+		{0x0b, 3, "instructions", "instructions", {0xb, 0xbb, RET, 1}},
+		{0x0c, 2, "instructions", "instructions", {0xbb, RET, 1}},
+		{0x0d, 1, "instructions", "instructions", {RET, 1}},
+		{0x0d, 7, "elf-cfi", "cfi", {DATA, 0, 0, 0, 0xb, 0xbb, RET, 1}},
+		{0x0e, 7, "elf-cfi", "cfi", {RET, 0, 0, 0, 0xb, 0xbb, RET, 1}},
+		{0x10, 1, "instructions", "instructions", {RET, 1}},
+		{0x13, 1, "instructions", "instructions", {RET, 1}},
+		{0x13, 7, "elf-cfi", "cfi", {NO_CALL, 0, 0, 0, 0xb, 0xbb, RET, 1}},
+	};
+	(void) state;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct sw_snapshot *snap = snapshot(&parts);
+		uint64_t pc = CODE + OFF + cases[i].off;
+		(void) fake_snapshot_stack(snap, 1, pc, cases[i].stack, 8);
+		walk_is(snap, NULL,
+			FRAMES({pc, SP, "context", "context", SW_FRAME_EXACT_PC},
+			       {RET, SP + 8 * cases[i].sp, cases[i].by, cases[i].trust, 0}),
+			SW_END_COMPLETE, NULL);
+	}
+}
+
+static struct sw_map map_as(const struct sw_map *map, const char *path, bool writable)
+{
+	struct sw_map m = *map;
+	m.path = path;
+	m.prot = writable ? SW_MAP_READ | SW_MAP_WRITE : SW_MAP_READ;
+	return m;
+}
+
 /* It is one where the frame is the last of its memory, as a fiber's first; not on a thread's stack. */
 static void test_end_of_mapping(void **state)
 {
@@ -290,14 +359,18 @@ static void test_end_of_mapping(void **state)
 	static const struct {
 		size_t n_words;
 		const char *path;
-		bool complete;
-	} cases[] = {{1, "", true}, {2, "", false}, {1, "[stack]", false}};
+		bool writable, complete;
+	} cases[] = {{1, "", true, true},
+		     {2, "", true, false},
+		     {1, "[stack]", true, false},
+		     {1, "", false, false}};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		struct sw_snapshot *snap = snapshot(&program);
 		(void) fake_snapshot_stack(snap, 1, CODE + 0x40, stack, cases[i].n_words);
 		for (size_t k = 0; k < snap->n_maps; k++)
 			if (snap->maps[k].start_avma < SP && snap->maps[k].end_avma > SP)
-				snap->maps[k].path = cases[i].path;
+				snap->maps[k] =
+					map_as(&snap->maps[k], cases[i].path, cases[i].writable);
 		walk_is(snap, NULL,
 			FRAMES({CODE + 0x40, SP, "context", "context", SW_FRAME_EXACT_PC}),
 			cases[i].complete ? SW_END_COMPLETE : SW_END_BAD_UNWIND_INFO,
@@ -417,6 +490,7 @@ int main(void)
 		cmocka_unit_test(test_entry_without_table),
 		cmocka_unit_test(test_bad_ends),
 		cmocka_unit_test(test_end_of_mapping),
+		cmocka_unit_test(test_managed_epilogue),
 		cmocka_unit_test(test_linkage_table),
 		cmocka_unit_test(test_copy_too_short),
 		cmocka_unit_test(test_no_image),
