@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""For gdb: FOLDER/<n>-<i>.core are core files of CPython 3.11 or 3.12 in the call behind its n-th os.getppid(), i
-instructions after the called frame has become the innermost one and before it has been linked to its caller. Of those
-EVERY-th of the first call, else the first one, and the last. FOLDER/orders says how many places there are in the loop where a
-frame is linked, and in how many of these it is the innermost one before.
+"""For gdb: FOLDER/<n>-<i>.core are core files of CPython 3.11 or 3.12 in the call between its n-th pair of os.getppid(),
+i instructions after the called frame has become the innermost one, and before it has been linked to its caller: the
+first and the last of these instructions, and of the first call every third. A call that links it first has none.
+FOLDER/orders says how many places of the loop link a frame, and in how many of these it is the innermost one before.
 
     gdb -batch -x gdb_calls.py --args python3.11 -I -S calls.py
 """
@@ -21,21 +21,20 @@ LOOP = "_PyEval_EvalFrameDefault"
 
 
 def instructions():
-    symbol = gdb.execute(f"info address {LOOP}", to_string=True)
-    start = int(re.search(r"0x[0-9a-f]+", symbol).group(), 16)
+    """Of the loop, and a few behind it."""
+    at = int(gdb.parse_and_eval(f"(long)&{LOOP}"))
     architecture = gdb.selected_inferior().architecture()
-    found, ends = [], start + (1 << 18)
-    while not found or found[-1]["addr"] < ends:
-        at = found[-1]["addr"] + found[-1]["length"] if found else start
-        if not gdb.execute(f"info symbol {at}", to_string=True).startswith(LOOP):
-            break
+    found = []
+    while gdb.execute(f"info symbol {at}", to_string=True).startswith(LOOP):
         found += architecture.disassemble(at, count=1000)
+        at = found[-1]["addr"] + found[-1]["length"]
     return found
 
 
 def links(code):
-    """[whether the frame was innermost before, the instructions up to the one that links it] of each place. It is linked
-    where a register is stored in another one's frame, which then is in that register: previous = frame, frame = new."""
+    """For each place that links a frame: the instructions from when it is the innermost one up to that; none where it is
+    not before. It is linked where the loop's frame is stored in it and it becomes the loop's: previous = frame,
+    frame = new."""
     found = []
     for i, each in enumerate(code):
         stored = re.fullmatch(rf"mov +%(r\w+),0x{PREVIOUS:x}\(%(r\w+)\)", each["asm"])
@@ -45,21 +44,30 @@ def links(code):
         behind = [re.sub(" +", " ", e["asm"]) for e in code[i + 1:i + 1 + BEHIND]]
         if f"mov %{new},%{frame}" not in behind:
             continue
-        first = i
+        innermost = None
         for k in range(i - 1, max(i - BEFORE, 0), -1):
             if re.match(r"(call|j|ret)", code[k]["asm"]):
                 break
             if re.fullmatch(rf"mov +%{new},0x\w+\(%rsp\)", code[k]["asm"]):
-                first = k + 1
-        found.append([e["addr"] for e in code[first:i + 1]] if first < i + 1 and first != i else [])
+                innermost = k
+        found.append([] if innermost is None else [e["addr"] for e in code[innermost + 1:i + 1]])
     return found
+
+
+def enable(breakpoints, on):
+    for each in breakpoints:
+        each.enabled = on
+
+
+def pc():
+    return int(gdb.parse_and_eval("(long)$pc"))
 
 
 def main():
     for each in ("set pagination off", "set confirm off", "set debuginfod enabled off", "set disassembly-flavor att",
                  "set breakpoint pending on"):
         gdb.execute(each)
-    asked = gdb.Breakpoint("getppid")
+    gdb.Breakpoint("getppid")
     gdb.execute("run", to_string=True)
     found = links(instructions())
     early = {each[0]: each for each in found if each}
@@ -67,22 +75,20 @@ def main():
         orders.write(f"{len(found)} {len(early)}\n")
     places = [gdb.Breakpoint(f"*{first}") for first in early]
     for n in range(CALLS if early else 0):
-        for place in places:
-            place.enabled = True
+        enable(places, True)
         gdb.execute("continue", to_string=True)
-        pc = int(gdb.parse_and_eval("(long)$pc"))
-        for place in places:
-            place.enabled = False
-        if pc in early:
-            for i, address in enumerate(early[pc]):
-                if int(gdb.parse_and_eval("(long)$pc")) != address:
+        enable(places, False)
+        if pc() in early:
+            addresses = early[pc()]
+            for i, address in enumerate(addresses):
+                if pc() != address:
                     raise RuntimeError(f"stopped elsewhere than at instruction {i}")
-                if i == 0 or i + 1 == len(early[pc]) or (n == 0 and i % EVERY == 0):
+                if i in (0, len(addresses) - 1) or (n == 0 and i % EVERY == 0):
                     gdb.execute(f"gcore {FOLDER}/{n}-{i}.core", to_string=True)
                 gdb.execute("stepi", to_string=True)
-        if n + 1 < CALLS and (pc in early):
-            gdb.execute("continue", to_string=True)  # to the next os.getppid()
-    asked.delete()
+            gdb.execute("continue", to_string=True)  # to the second os.getppid() of the pair
+        if n + 1 < CALLS:
+            gdb.execute("continue", to_string=True)
     gdb.execute("kill")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Calls that the interpreter's loop makes by itself; os.getppid() says that the next one is looked at. In the
-comments: what is there at that instant."""
+"""Calls that the interpreter's loop makes by itself; what is looked at is between two os.getppid(). In the comments: what
+is on the stack then."""
 import os
 
 
@@ -18,7 +18,8 @@ def first():
 
 def second():
     os.getppid()
-    return leaf()
+    leaf()
+    os.getppid()
 
 
 class Item:
@@ -30,12 +31,15 @@ def item(of):
     for i in range(100):
         if i == 99:
             os.getppid()
-        of[i]
+        of[i]  # by now in a way of its own
+    os.getppid()
 
 
 def generate():
     os.getppid()
-    yield leaf()
+    leaf()
+    os.getppid()
+    yield
 
 
 def words(code):
