@@ -283,7 +283,8 @@ bool sw_cpython_frames(struct sw_cpython *c, const struct sw_cursor *callee,
 		sink->without &= !ours;
 		if (ours)
 			return true;
-		sink->may_miss = c->chain.unproven && c->chain.innermost_avma >= callee->regs.sp_avma &&
+		sink->may_miss = c->chain.unproven &&
+				 c->chain.innermost_avma >= callee->regs.sp_avma &&
 				 c->chain.innermost_avma < caller_sp_avma;
 	}
 	/* What has no name says nothing between two activations of the loop, nor below them; before the

@@ -208,7 +208,8 @@ static bool new_add(const struct sw_cpython_at *at, struct sw_memory memory, uin
 	if (found != 0)
 		return activation_add(at, memory, found, chain, ret_loop, ret_previous);
 	if (!last && shims)
-		(void) sw_cpython_frame_read(at, memory, next, &entry, &previous, &last); /* else not last */
+		(void) sw_cpython_frame_read(at, memory, next, &entry, &previous,
+					     &last); /* else not last */
 	return last && activation_add(at, memory, avma, chain, ret_loop, ret_previous);
 }
 
@@ -221,10 +222,10 @@ static bool whole_add(const struct sw_cpython_at *at, struct sw_memory memory, u
 	size_t first = chain->n_frames;
 	struct sw_cpython_frame frame;
 	bool last;
-	if (regs != NULL &&
-	    sw_cpython_frame_read(at, memory, avma, &frame, ret_previous, &last) &&
+	if (regs != NULL && sw_cpython_frame_read(at, memory, avma, &frame, ret_previous, &last) &&
 	    sw_cpython_frame_is_new(at, memory, &frame)) {
-		chain->unproven = !new_add(at, memory, avma, regs, below, chain, ret_loop, ret_previous);
+		chain->unproven =
+			!new_add(at, memory, avma, regs, below, chain, ret_loop, ret_previous);
 		return !chain->unproven;
 	}
 	if (activation_add(at, memory, avma, chain, ret_loop, ret_previous))
@@ -247,7 +248,8 @@ static bool cframe_add(const struct sw_cpython_at *at, struct sw_memory memory, 
 	    !sw_memory_u64(memory, cframe + l->cframe_previous, ret_outer) || *ret_outer == 0)
 		return false;
 	if (sw_memory_u64(memory, *ret_outer + l->cframe_frame, &below) &&
-	    whole_add(at, memory, innermost, regs, below, chain, &loop, &previous) && previous == below)
+	    whole_add(at, memory, innermost, regs, below, chain, &loop, &previous) &&
+	    previous == below)
 		return group_add(chain, cframe, first);
 	chain->n_frames = first;
 	return false;

@@ -3,8 +3,8 @@
 #include "runtimes/cpython/structures/code.h"
 
 enum {
-	UNIT = 2,         /* bytes of an instruction; what was executed last is one before the first */
-	CHUNK_TOP = 16,   /* struct _stack_chunk: previous, size, top, data */
+	UNIT = 2, /* bytes of an instruction; what was executed last is one before the first */
+	CHUNK_TOP = 16, /* struct _stack_chunk: previous, size, top, data */
 	CHUNK_DATA = 24,
 	CHUNK_ALIGNMENT = 4096,
 	GENERATORS_MAX = 1024, /* that wait for each other */
@@ -25,8 +25,8 @@ static bool chunk_adjoins(struct sw_memory memory, uint64_t avma, uint64_t end_a
 {
 	uint64_t chunk = avma - CHUNK_DATA, before, top;
 	return chunk % CHUNK_ALIGNMENT == 0 && sw_memory_u64(memory, chunk, &before) &&
-	       before != 0 && sw_memory_u64(memory, before + CHUNK_TOP, &top) &&
-	       top < UINT32_MAX && before + CHUNK_DATA + 8 * top == end_avma;
+	       before != 0 && sw_memory_u64(memory, before + CHUNK_TOP, &top) && top < UINT32_MAX &&
+	       before + CHUNK_DATA + 8 * top == end_avma;
 }
 
 static bool adjoins(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,

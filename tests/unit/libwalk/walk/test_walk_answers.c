@@ -274,10 +274,8 @@ static const struct sw_walk *walk_language(struct fixture *f, enum sw_step last)
 	n_said = n_asked = 0;
 	answers[0] = ok(CODE + 0x20, SP + 16);
 	answers[1] = ok(CODE + 0x30, SP + 32);
-	answers[2] = (struct answer){.step = last,
-				     .more = {.final = true,
-					      .end = SW_END_BAD_UNWIND_INFO,
-					      .why = "cut"}};
+	answers[2] = (struct answer){
+		.step = last, .more = {.final = true, .end = SW_END_BAD_UNWIND_INFO, .why = "cut"}};
 	sw_walks_destroy(f->walks);
 	assert_int_equal(sw_walk_all_with(f->snap, &with, NULL, &f->walks, NULL), 0);
 	return &f->walks->walks[0];

@@ -230,8 +230,9 @@ struct called {
 
 enum {
 	CALLED = WORLD_FRAMES + 0x180, /* a frame at the end of inner()'s, which is that long */
-	UNUSED = WORLD_FRAMES + 0x200, /* one that leads where inner() does, and that does not end there */
-	CHUNK = WORLD + 0xf80,         /* with inner() */
+	UNUSED = WORLD_FRAMES +
+		 0x200,        /* one that leads where inner() does, and that does not end there */
+	CHUNK = WORLD + 0xf80, /* with inner() */
 	NEXT_CHUNK = WORLD_OBJECTS,
 	CHUNK_DATA = 24,
 };
