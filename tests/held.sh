@@ -114,7 +114,8 @@ looked_at libwalk/runtimes/cpython/tasks_window.c sw_cpython_awaits_read sw_cpyt
 looked_at libwalk/runtimes/cpython/tasks.c sw_cpython_attribute_find sw_cpython_attribute_get sw_cpython_string sw_cpython_threads_each
 looked_at libwalk/runtimes/cpython/structures/objects.c sw_cpython_string
 looked_at libwalk/runtimes/cpython/structures/awaits.c sw_cpython_code_read sw_cpython_frame_read
-looked_at libwalk/runtimes/cpython/structures/chain.c
+looked_at libwalk/runtimes/cpython/structures/chain.c sw_cpython_frame_is_new sw_cpython_frames_adjoin
+looked_at libwalk/runtimes/cpython/structures/data_stack.c sw_cpython_code_read sw_cpython_frame_read
 looked_at libwalk/runtimes/cpython/structures/code.c
 looked_at libwalk/runtimes/cpython/gil.c sw_cpython_tid_of
 looked_at libwalk/runtimes/cpython/waited.c

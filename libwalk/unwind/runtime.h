@@ -35,6 +35,11 @@ struct sw_frame_sink {
 	 * more frames are taken.
 	 */
 	bool (*add)(struct sw_frame_sink *sink, uint64_t address_avma, uint64_t cookie);
+	/* Set by frames(). The native frame has language frames that could not be proven. */
+	bool may_miss;
+	/* Likewise: it executes language frames, as a rule, and has none. Where the whole stack has none of the
+	 * runtime it is marked, too. */
+	bool without;
 };
 
 /* A stack that a runtime runs on a thread, or on none. */

@@ -39,6 +39,8 @@ struct sw_walker {
 	size_t max_frames;
 	size_t carriers[SW_TABLES_MAX]; /* indices of runtimes that have language frames */
 	size_t n_carriers;
+	size_t without; /* 1 + index of the first native frame that has none of them; 0: there is none */
+	uint8_t without_owner;
 	size_t switches, switches_max; /* of stacks so far, and at most */
 	size_t ahead_left;             /* see sw_cursor */
 	size_t straight_left;          /* likewise */
@@ -234,6 +236,12 @@ static void language_frames(struct sw_walker *w, uint64_t caller_sp_avma)
 		size_t n = w->n_frames - at - 1;
 		memmove(&w->frames[at], &w->frames[at + 1], n * sizeof(*w->frames));
 		w->frames[at + n] = l.native;
+		if (l.sink.may_miss)
+			w->frames[at + n].flags |= SW_FRAME_MAY_MISS;
+		if (l.sink.without && n == 0 && w->without == 0) {
+			w->without = at + 1;
+			w->without_owner = l.owner;
+		}
 		for (size_t k = at; w->memory.live_reads != live_before && k < at + n; k++)
 			w->frames[k].flags |= SW_FRAME_LIVE_READ;
 		if (internal)
@@ -509,6 +517,18 @@ static size_t trim(struct sw_walker *w)
 	return n;
 }
 
+/* A stack in which a runtime has native frames for those of its language, and none of these, says so. */
+static void mark_without(struct sw_walker *w)
+{
+	if (w->without == 0 || w->end != SW_END_COMPLETE)
+		return;
+	for (size_t i = 0; i < w->n_frames; i++)
+		if ((w->frames[i].flags & SW_FRAME_LANGUAGE) &&
+		    w->frames[i].owner == w->without_owner)
+			return;
+	w->frames[w->without - 1].flags |= SW_FRAME_MAY_MISS;
+}
+
 static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, struct sw_frame first,
 		       struct sw_walk *walk)
 {
@@ -526,6 +546,7 @@ static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, stru
 	w->leap = (struct sw_leap){0};
 	w->n_frames = 0;
 	w->switches = 0;
+	w->without = 0;
 	w->guessed = false;
 	w->why = NULL;
 	w->end = SW_END_INTERNAL;
@@ -544,6 +565,7 @@ static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, stru
 	if (thread->pages_missing && (w->end == SW_END_MEMORY || w->end == SW_END_STACK_LIMIT))
 		finish(w, SW_END_MEMORY, "its pages did not come");
 
+	mark_without(w);
 	internal_frames(w);
 	if (w->options->trim_unknown)
 		walk->n_trimmed = trim(w);

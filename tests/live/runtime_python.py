@@ -12,12 +12,13 @@ import re
 import shutil
 import socket
 import subprocess
+import tempfile
 
 from harness import TARGETS, Tap, Target, patient_dump, snapwalk, stack_of, wait_until
 
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "python")
-BUSY, BLOCKED, MANY, INTERPRETERS = (os.path.realpath(os.path.join(PROGRAMS, name)) for name in (
-    "busy.py", "blocked.py", "many.py", "interpreters.py"))
+BUSY, BLOCKED, MANY, INTERPRETERS, CALLS_PROGRAM = (os.path.realpath(os.path.join(PROGRAMS, name)) for name in (
+    "busy.py", "blocked.py", "many.py", "interpreters.py", "calls.py"))
 STOPS = int(os.environ.get("SNAPWALK_PYTHON_STOPS", "200"))
 GUESSES = {"scan", "scan_verified", "frame_pointer"}
 LOOP = "_PyEval_EvalFrameDefault"
@@ -312,6 +313,39 @@ def check_refused(tap, version, path):
         tap.check(said, f"{version}: says why", report["warnings"])
 
 
+# What of calls.py is on the stack, for each pair of its os.getppid().
+CALLS_MADE = [["second", "main", "<module>"], ["item", "main", "<module>"], ["generate", "main", "<module>"]]
+
+
+def check_calls(tap, version, path):
+    """A function that has just been called, before it is linked to its caller: it leads to what was there before."""
+    what = f"{version}: functions that are called"
+    if not shutil.which("gdb"):
+        tap.skip(what, "gdb is not installed", "package gdb")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["gdb", "-batch", "-nx", "-x", os.path.join(os.path.dirname(os.path.abspath(__file__)), "gdb_calls.py"),
+                        "--args", path, "-I", "-S", CALLS_PROGRAM], check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=300,
+                       env=dict(os.environ, FOLDER=folder, PREVIOUS=str({11: 48, 12: 8}[minor(version)]),
+                                CALLS=str(len(CALLS_MADE))))
+        with open(os.path.join(folder, "orders")) as orders:
+            places, early = map(int, orders.read().split())
+        tap.check(places, f"{version}: {places} places of the loop link a frame, in {early} it is the innermost one before")
+        cores = sorted((int(n), int(i)) for n, i in (
+            name.split(".")[0].split("-") for name in os.listdir(folder) if name.endswith(".core")))
+        wrong = []
+        for n, i in cores:
+            stack = patient_dump(["--core", os.path.join(folder, f"{n}-{i}.core")])["stacks"][0]
+            if [f["function"] for f in python_frames(stack)] != CALLS_MADE[n] or wrong_in_stack(stack):
+                wrong.append(f"{n}, instruction {i}\n{text_of(stack)}")
+        if cores:
+            tap.check(not wrong, f"{what}: their callers at {len(cores)} instructions", "\n".join(wrong[:3]))
+        else:
+            tap.skip(f"{what}: their callers", "this build links all that calls.py calls before they are the innermost ones",
+                     "a CPython 3.11 or 3.12 of another compiler")
+
+
 def main():
     tap = Tap()
     found = interpreters()
@@ -321,6 +355,8 @@ def main():
             tap.guard(check_refused, version, path)
             continue
         tap.guard(check_blocked, version, path)
+        if minor(version) in (11, 12):
+            tap.guard(check_calls, version, path)
         tap.guard(check_busy, version, path)
         tap.guard(check_interpreters, version, path)
         tap.guard(check_many, version, path)

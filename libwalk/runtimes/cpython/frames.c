@@ -48,6 +48,7 @@ static void thread_begin(struct sw_cpython *c, const struct sw_cursor *cursor)
 	c->thread = cursor->thread;
 	c->chain.n_frames = c->chain.n_groups = 0;
 	c->chain.innermost_avma = 0;
+	c->chain.unproven = false;
 	c->next = 0;
 	c->met_loop = false;
 	c->cframe_depth = 0;
@@ -260,10 +261,11 @@ bool sw_cpython_frames(struct sw_cpython *c, const struct sw_cursor *callee,
 		return false;
 	if (c->thread != callee->thread)
 		thread_begin(c, callee);
-	if (c->chain.n_groups == 0 && c->chain.innermost_avma == 0)
-		return false; /* a thread that the interpreter does not know */
 	uint64_t svma = callee->lookup_avma - c->at.place->bias;
 	enum sw_cpython_function what = sw_cpython_function(c->functions, svma);
+	sink->without = what == SW_CPYTHON_LOOP;
+	if (c->chain.n_groups == 0 && c->chain.innermost_avma == 0)
+		return false; /* a thread that the interpreter does not know */
 	if (what == SW_CPYTHON_LOOP || what == SW_CPYTHON_UNNAMED || what == SW_CPYTHON_GLUE) {
 		bool loop = what == SW_CPYTHON_LOOP, ours = false;
 		switch ((enum sw_cpython_pairing) c->at.layout.pairing) {
@@ -278,8 +280,12 @@ bool sw_cpython_frames(struct sw_cpython *c, const struct sw_cursor *callee,
 			break;
 		}
 		c->in_loop |= ours;
+		sink->without &= !ours;
 		if (ours)
 			return true;
+		sink->may_miss = c->chain.unproven &&
+				 c->chain.innermost_avma >= callee->regs.sp_avma &&
+				 c->chain.innermost_avma < caller_sp_avma;
 	}
 	/* What has no name says nothing between two activations of the loop, nor below them; before the
 	 * first it may be what the program waits in. */

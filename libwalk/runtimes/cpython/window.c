@@ -150,6 +150,7 @@ static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 	w->stack = sw_snapshot_map(snap, t->regs.sp_avma);
 	w->chain.n_frames = w->chain.n_groups = 0;
 	w->chain.innermost_avma = 0;
+	w->chain.unproven = false;
 	sw_cpython_chain_add(&w->at, memory, thread->avma, &t->regs, &w->chain);
 	if (w->chain.innermost_avma != 0 &&
 	    (w->chain.n_groups == 0 || w->chain.groups[0].loop_avma != w->chain.innermost_avma))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/cpython/structures/chain.h"
 #include "arch/arch.h"
+#include "runtimes/cpython/structures/data_stack.h"
 
 #include <string.h>
 
@@ -170,12 +171,63 @@ static bool unlinked_add(const struct sw_cpython_at *at, struct sw_memory memory
 	return found != 0 && activation_add(at, memory, found, chain, ret_loop, ret_previous);
 }
 
-/* As activation_add(), of the innermost activation when there are registers; else nothing is added. */
+/*
+ * 3.11, 3.12: a function that has just been called is the innermost one before its caller is linked to it,
+ * as compilers order these stores, and leads until then to what a frame before it left there, which may be
+ * a chain that was whole. So the caller is what a register, or the frame, leads to if all from there on
+ * lie end to end, and it is one alone. Else only a frame that its activation was called for has none:
+ * then what it leads to is linked first.
+ */
+static bool new_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+		    const struct sw_regs *regs, uint64_t below, struct sw_cpython_chain *chain,
+		    uint64_t *ret_loop, uint64_t *ret_previous)
+{
+	struct sw_cpython_frame frame, entry;
+	size_t first = chain->n_frames;
+	uint64_t values[SW_REGS_MAX + 1], found = 0, next, previous, loop;
+	size_t n = 0;
+	bool last, shims = at->layout.frame_entry == SW_CPYTHON_NONE;
+	if (!sw_cpython_frame_read(at, memory, avma, &frame, &next, &last))
+		return false;
+	values[n++] = last ? 0 : next;
+	for (unsigned i = 0; i < SW_REGS_MAX; i++)
+		n += sw_regs_get(regs, i, &values[n]);
+	for (size_t i = 0; i < n; i++) {
+		if (values[i] == 0 || values[i] == avma || values[i] == found || values[i] % 8 != 0)
+			continue;
+		bool whole = activation_add(at, memory, values[i], chain, &loop, &previous) &&
+			     previous == below &&
+			     sw_cpython_frames_adjoin(at, memory, avma, chain->frames + first,
+						      chain->n_frames - first, below);
+		chain->n_frames = first;
+		if (whole && found != 0)
+			return false;
+		if (whole)
+			found = values[i];
+	}
+	if (found != 0)
+		return activation_add(at, memory, found, chain, ret_loop, ret_previous);
+	if (!last && shims)
+		(void) sw_cpython_frame_read(at, memory, next, &entry, &previous,
+					     &last); /* else not last */
+	return last && activation_add(at, memory, avma, chain, ret_loop, ret_previous);
+}
+
+/* As activation_add(), of the innermost activation when there are registers; else nothing is added.
+ * below: what comes after it, by its cframe. */
 static bool whole_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
-		      const struct sw_regs *regs, struct sw_cpython_chain *chain,
+		      const struct sw_regs *regs, uint64_t below, struct sw_cpython_chain *chain,
 		      uint64_t *ret_loop, uint64_t *ret_previous)
 {
 	size_t first = chain->n_frames;
+	struct sw_cpython_frame frame;
+	bool last;
+	if (regs != NULL && sw_cpython_frame_read(at, memory, avma, &frame, ret_previous, &last) &&
+	    sw_cpython_frame_is_new(at, memory, &frame)) {
+		chain->unproven =
+			!new_add(at, memory, avma, regs, below, chain, ret_loop, ret_previous);
+		return !chain->unproven;
+	}
 	if (activation_add(at, memory, avma, chain, ret_loop, ret_previous))
 		return true;
 	chain->n_frames = first;
@@ -196,7 +248,8 @@ static bool cframe_add(const struct sw_cpython_at *at, struct sw_memory memory, 
 	    !sw_memory_u64(memory, cframe + l->cframe_previous, ret_outer) || *ret_outer == 0)
 		return false;
 	if (sw_memory_u64(memory, *ret_outer + l->cframe_frame, &below) &&
-	    whole_add(at, memory, innermost, regs, chain, &loop, &previous) && previous == below)
+	    whole_add(at, memory, innermost, regs, below, chain, &loop, &previous) &&
+	    previous == below)
 		return group_add(chain, cframe, first);
 	chain->n_frames = first;
 	return false;
@@ -222,7 +275,7 @@ static void shims_add(const struct sw_cpython_at *at, struct sw_memory memory, u
 	for (; avma != 0; regs = NULL) {
 		size_t first = chain->n_frames;
 		uint64_t shim;
-		if (!whole_add(at, memory, avma, regs, chain, &shim, &avma)) {
+		if (!whole_add(at, memory, avma, regs, 0, chain, &shim, &avma)) {
 			chain->n_frames = first;
 			return;
 		}

@@ -30,6 +30,7 @@ struct sw_cpython_chain {
 	struct sw_cpython_group *groups; /* borrowed: space for SW_CPYTHON_GROUPS_MAX */
 	size_t n_groups;
 	uint64_t innermost_avma; /* 3.11, 3.12: the innermost cframe, whole or not; 0: none */
+	bool unproven; /* 3.11, 3.12: that has a frame which has not begun, and whose caller is not known */
 };
 
 enum {

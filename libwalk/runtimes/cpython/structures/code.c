@@ -43,6 +43,19 @@ static bool is_used(const struct sw_cpython_layout *l, const uint8_t *head)
 	return references > 0 && references <= UINT32_MAX;
 }
 
+/* _PyFrame_NumSlotsForCodeObject() (3.11: Python/frame.c); from 3.12 on the code object has the sum. */
+static uint64_t frame_bytes(const struct sw_cpython_layout *l, const uint8_t *bytes)
+{
+	uint32_t words, more;
+	if (l->code_frame_words == SW_CPYTHON_NONE)
+		return 0;
+	memcpy(&words, bytes + l->code_frame_words, sizeof(words));
+	if (l->code_stack_words == SW_CPYTHON_NONE)
+		return 8 * (uint64_t) words;
+	memcpy(&more, bytes + l->code_stack_words, sizeof(more));
+	return l->frame_locals + 8 * ((uint64_t) words + more);
+}
+
 bool sw_cpython_code_read(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
 			  struct sw_cpython_code *ret)
 {
@@ -58,6 +71,7 @@ bool sw_cpython_code_read(const struct sw_cpython_at *at, struct sw_memory memor
 		.function_avma = word_at(bytes, qualified ? l->code_qualname : l->code_name),
 		.filename_avma = word_at(bytes, l->code_filename),
 		.lines_avma = word_at(bytes, l->code_lines),
+		.frame_bytes = frame_bytes(l, bytes),
 	};
 	memcpy(&ret->first_line, bytes + l->code_first_line, sizeof(ret->first_line));
 	if (l->pairing == SW_CPYTHON_BY_CONTENT) {

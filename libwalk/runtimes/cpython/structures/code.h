@@ -17,7 +17,8 @@ struct sw_cpython_code {
 	uint64_t instructions_avma; /* 3.8 to 3.10: the object */
 	uint64_t copies_avma;       /* of instructions; 0: there are none */
 	uint32_t first_line;
-	int32_t traceable; /* offset in bytes of the first instruction that counts */
+	int32_t traceable;    /* offset in bytes of the first instruction that counts */
+	uint64_t frame_bytes; /* 3.11, 3.12: that a frame of it has in the data stack; else 0 */
 };
 
 /* False when it cannot be read, or is no code object. */

@@ -24,6 +24,7 @@
 	.code_filename = 104, .code_name = 112, .code_qualname = SW_CPYTHON_NONE,                 \
 	.code_lines = 120, .code_first_line = 40, .code_instructions = 48,                        \
 	.code_traceable = SW_CPYTHON_NONE, .code_bytes = 128, .string_ascii = 48,                 \
+	.code_frame_words = SW_CPYTHON_NONE, .code_stack_words = SW_CPYTHON_NONE,                 \
 	.string_other = 72, .frame_copy = SW_CPYTHON_NONE, .code_copies = SW_CPYTHON_NONE,        \
 	.pairing = SW_CPYTHON_BY_CONTENT
 
@@ -68,6 +69,8 @@ static const struct sw_cpython_layout layouts[] = {
 		.code_instructions = 184,
 		.code_traceable = 168,
 		.code_bytes = 184,
+		.code_frame_words = 76,
+		.code_stack_words = 68,
 		.string_ascii = 48,
 		.string_other = 72,
 		.frame_copy = SW_CPYTHON_NONE,
@@ -107,6 +110,8 @@ static const struct sw_cpython_layout layouts[] = {
 		.code_instructions = 192,
 		.code_traceable = 176,
 		.code_bytes = 192,
+		.code_frame_words = 76,
+		.code_stack_words = SW_CPYTHON_NONE,
 		.string_ascii = 40,
 		.string_other = 56,
 		.frame_copy = SW_CPYTHON_NONE,
@@ -272,6 +277,8 @@ bool sw_cpython_layout_read(struct sw_memory memory, uint64_t runtime_avma, unsi
 		.code_copies = SW_CPYTHON_NONE,
 		.thread_number = SW_CPYTHON_NONE,
 		.frame_entry = SW_CPYTHON_NONE,
+		.code_frame_words = SW_CPYTHON_NONE,
+		.code_stack_words = SW_CPYTHON_NONE,
 		.owner_shim = 3,
 	};
 	*ret_missing = "its debug offsets";

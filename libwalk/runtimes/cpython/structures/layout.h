@@ -31,6 +31,9 @@ struct sw_cpython_layout {
 	uint16_t code_instructions; /* 3.8 to 3.10: pointer to the object that has them */
 	uint16_t code_traceable;    /* 3.11 on: index of the first instruction that counts */
 	uint16_t code_bytes;        /* of a code object that are looked at */
+	/* 3.11, 3.12: words that a frame of it has in the data stack, 32 bits; 3.11: those of its variables,
+	 * and of its stack. */
+	uint16_t code_frame_words, code_stack_words;
 	uint16_t string_ascii, string_other;
 	uint16_t type_keys;  /* of a class: the names of its instances' attributes */
 	uint16_t owner_shim; /* from this owner on, a frame is of the interpreter itself */

@@ -206,6 +206,107 @@ static void test_deadline(void **state)
 	assert_in_range(w->n_frames, 70, 140);
 }
 
+/* ---- frames of an interpreter ------------------------------------------------------------------- */
+
+/* What frames() says of the native frames, from the innermost one on. */
+static struct {
+	bool without, may_miss, adds;
+} said[4];
+static size_t n_said;
+
+static bool language_probe(const struct sw_snapshot *snap)
+{
+	(void) snap;
+	return true;
+}
+
+static int language_open(const struct sw_snapshot *snap, void *found, void **ret_state)
+{
+	(void) snap;
+	(void) found;
+	*ret_state = said;
+	return 0;
+}
+
+static void language_close(void *state)
+{
+	(void) state;
+}
+
+static bool language_frames(void *state, const struct sw_cursor *callee, uint64_t caller_sp_avma,
+			    struct sw_frame_sink *sink)
+{
+	(void) state;
+	(void) callee;
+	(void) caller_sp_avma;
+	sink->without = said[n_said].without;
+	sink->may_miss = said[n_said].may_miss;
+	if (said[n_said++].adds)
+		assert_true(sink->add(sink, 0x1000, 1));
+	return false;
+}
+
+static int language_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
+{
+	(void) state;
+	(void) frame;
+	(void) ret;
+	return 0;
+}
+
+static const struct sw_walk *walk_language(struct fixture *f, enum sw_step last)
+{
+	static const struct sw_runtime_ops language = {.name = "language",
+						       .kind = "language",
+						       .trust = SW_TRUST_RUNTIME,
+						       .weak_trust = SW_TRUST_RUNTIME,
+						       .kinds = SW_CODE_ANON,
+						       .probe = language_probe,
+						       .open = language_open,
+						       .close = language_close,
+						       .frames = language_frames,
+						       .names = language_names};
+	static const struct sw_runtime_ops *const runtimes[] = {&language};
+	static const struct sw_tables with = {.unwinders = unwinders,
+					      .n_unwinders = 2,
+					      .runtimes = runtimes,
+					      .n_runtimes = 1};
+	n_said = n_asked = 0;
+	answers[0] = ok(CODE + 0x20, SP + 16);
+	answers[1] = ok(CODE + 0x30, SP + 32);
+	answers[2] = (struct answer){
+		.step = last, .more = {.final = true, .end = SW_END_BAD_UNWIND_INFO, .why = "cut"}};
+	sw_walks_destroy(f->walks);
+	assert_int_equal(sw_walk_all_with(f->snap, &with, NULL, &f->walks, NULL), 0);
+	return &f->walks->walks[0];
+}
+
+/* A complete stack with native frames for those of a language, but none of these, says that they may be missing. */
+static void test_without(void **state)
+{
+	memset(said, 0, sizeof(said));
+	said[1].without = true;
+	said[2].without = true;
+	const struct sw_walk *w = walk_language(*state, SW_STEP_END);
+	assert_int_equal(w->end, SW_END_COMPLETE);
+	assert_int_equal(w->n_frames, 3);
+	assert_false(w->frames[0].flags & SW_FRAME_MAY_MISS);
+	assert_true(w->frames[1].flags & SW_FRAME_MAY_MISS);
+	assert_false(w->frames[2].flags & SW_FRAME_MAY_MISS);
+	w = walk_language(*state, SW_STEP_FAIL); /* it is said to be cut */
+	assert_int_equal(w->end, SW_END_BAD_UNWIND_INFO);
+	assert_false(w->frames[1].flags & SW_FRAME_MAY_MISS);
+	said[2].adds = true; /* what begins has none before all others */
+	w = walk_language(*state, SW_STEP_END);
+	assert_int_equal(w->n_frames, 4);
+	for (size_t i = 0; i < w->n_frames; i++)
+		assert_false(w->frames[i].flags & SW_FRAME_MAY_MISS);
+	said[1].may_miss = true;
+	w = walk_language(*state, SW_STEP_END);
+	assert_true(w->frames[1].flags & SW_FRAME_MAY_MISS);
+	assert_false(w->frames[3].flags & SW_FRAME_MAY_MISS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,6 +317,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_trust, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_final, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_without, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -208,6 +208,118 @@ static void test_unlinked(void **state)
 			unlinked(minor, owner);
 }
 
+/* That many words has a frame of the code in the data stack. */
+static void frame_words(unsigned code, uint32_t words)
+{
+	const struct sw_cpython_layout *l = &world.c.at.layout;
+	uint8_t *data = world.data + cpython_world_code(code) - WORLD;
+	uint32_t part = words - (l->minor == 11 ? 9 : 0), stack = 2;
+	if (l->minor == 11) {
+		part -= stack;
+		memcpy(data + l->code_stack_words, &stack, sizeof(stack));
+	}
+	memcpy(data + l->code_frame_words, &part, sizeof(part));
+}
+
+/* inner() has just called leaf(). */
+struct called {
+	uint64_t leaf, previous; /* where its frame is, and what that leads to */
+	uint64_t caller;         /* in a register */
+	bool found;
+};
+
+enum {
+	CALLED = WORLD_FRAMES + 0x180, /* a frame at the end of inner()'s, which is that long */
+	UNUSED = WORLD_FRAMES +
+		 0x200,        /* one that leads where inner() does, and that does not end there */
+	CHUNK = WORLD + 0xf80, /* with inner() */
+	NEXT_CHUNK = WORLD_OBJECTS,
+	CHUNK_DATA = 24,
+};
+
+static void called_put(const struct called *called)
+{
+	const struct sw_cpython_layout *l = &world.c.at.layout;
+	uint64_t code = cpython_world_code(0);
+	frame_words(1, (CALLED - WORLD_FRAMES - 0x80) / 8);
+	frame_words(2, 16);
+	world.data[code + l->code_traceable - WORLD] = 1;
+	cpython_world_u64(&world, called->leaf + l->frame_previous, called->previous);
+	cpython_world_u64(&world, called->leaf + l->frame_code, code);
+	cpython_world_u64(&world, called->leaf + l->frame_instruction,
+			  code + l->code_instructions - 2);
+	cpython_world_u64(&world, WORLD_STACK + 0x10 + l->cframe_frame, called->leaf);
+	memcpy(world.data + UNUSED - WORLD, world.data + cpython_world_frame(1) - WORLD, 0x80);
+	cpython_world_u64(&world, NEXT_CHUNK, CHUNK);
+	cpython_world_u64(&world, CHUNK + 16, (CALLED - CHUNK - CHUNK_DATA) / 8);
+}
+
+static void called_is(unsigned minor, const struct called *called)
+{
+	struct collected got;
+	struct sw_thread calls = {.tid = 1, .fs_base = WORLD_ID};
+	begin(minor);
+	world.c.functions = &loop;
+	called_put(called);
+	sw_regs_set(&calls.regs, 3, called->caller);
+	sw_regs_set(&calls.regs, 6, called->leaf);
+	sw_regs_set(&calls.regs, 12, cpython_world_frame(2)); /* of another activation */
+	assert_int_equal(native_frame_of(&calls, WORLD_STACK, WORLD_STACK + 0x100, &got),
+			 called->found);
+	assert_string_equal(got.text, called->found ? "inner:12 " : "");
+	assert_int_equal(got.sink.may_miss, !called->found);
+	assert_int_equal(got.sink.without, !called->found);
+	assert_true(native_frame_of(&calls, WORLD_STACK + 0x100, WORLD_STACK + 0x200, &got));
+	assert_string_equal(got.text, "outer:12 ");
+	assert_false(got.sink.may_miss || got.sink.without);
+	cpython_world_deinit(&world);
+}
+
+/* A function that has just been called leads to what a frame before it left there: its caller ends where it lies. */
+static void test_called(void **state)
+{
+	(void) state;
+	uint64_t inner = cpython_world_frame(1);
+	const struct called cases[] = {
+		{CALLED, 0, inner, true},
+		{CALLED, WORLD + WORLD_BYTES, inner, true},
+		{CALLED, UNUSED, inner, true}, /* though all that leads to is whole */
+		{CALLED, inner, inner, true},
+		{CALLED, inner, 0, true}, /* it has been linked */
+		{CALLED, UNUSED, 0, false},
+		{CALLED, 0, UNUSED, false},
+		{CALLED, 0, 0, false},
+		{CALLED + 8, inner, inner, false},
+		{NEXT_CHUNK + CHUNK_DATA, 0, inner, true},
+		{NEXT_CHUNK + CHUNK_DATA, 0, UNUSED, false},
+		{NEXT_CHUNK + CHUNK_DATA + 8, 0, inner, false},
+	};
+	for (unsigned minor = 11; minor <= 12; minor++)
+		for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++)
+			called_is(minor, &cases[i]);
+}
+
+/* Of one that the activation begins with nothing has to be proven: it is linked first. */
+static void test_called_first(void **state)
+{
+	(void) state;
+	struct collected got;
+	for (unsigned minor = 11; minor <= 12; minor++) {
+		begin(minor);
+		world.c.functions = &loop;
+		const struct sw_cpython_layout *l = &world.c.at.layout;
+		uint64_t inner = cpython_world_frame(1);
+		cpython_world_u64(&world, WORLD_STACK + 0x10 + l->cframe_frame, inner);
+		cpython_world_u64(&world, inner + l->frame_instruction,
+				  cpython_world_code(1) + l->code_instructions - 2);
+		world.data[cpython_world_code(1) + l->code_traceable - WORLD] = 1;
+		assert_true(native_frame(WORLD_STACK, WORLD_STACK + 0x100, &got));
+		assert_string_equal(got.text, "");
+		assert_false(got.sink.may_miss || got.sink.without);
+		cpython_world_deinit(&world);
+	}
+}
+
 /* A frame that leads to itself ends at the limit. */
 static void test_cycle(void **state)
 {
@@ -479,6 +591,7 @@ int main(void)
 		cmocka_unit_test(test_lines),       cmocka_unit_test(test_functions),
 		cmocka_unit_test(test_thread),      cmocka_unit_test(test_unlinked),
 		cmocka_unit_test(test_thread_name), cmocka_unit_test(test_hostile_objects),
+		cmocka_unit_test(test_called),      cmocka_unit_test(test_called_first),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
