@@ -337,6 +337,43 @@ static void graph(void **state)
 	fake_snapshot_destroy(snap);
 }
 
+/* What a static field has may be long, as the array of all sockets; others may not. */
+static void long_arrays(void **state)
+{
+	(void) state;
+	enum { ELEMENTS = SW_CLR_SCAN_BYTES / 8 + 100 };
+	uint64_t slot = clr_objects_new(&w, w.other), box = clr_objects_box(&w, 0),
+		 array = OBJECTS_DATA + OBJECTS_BYTES / 4;
+	assert_true(w.used < OBJECTS_BYTES / 4);
+	clr_objects_put(&w, slot, array, 8);
+	clr_objects_put(&w, array, w.array, 8);
+	clr_objects_put(&w, array + 8, ELEMENTS, 4);
+	clr_objects_put(&w, array + 16 + 8 * (ELEMENTS - 1), box, 8);
+	struct sw_snapshot *snap = fake_snapshot_create();
+	fake_snapshot_map(snap, OBJECTS_DATA, OBJECTS_DATA + OBJECTS_BYTES, "rw-p", "");
+	fake_snapshot_finish(snap);
+	w.graph.snap = snap;
+	sw_clr_graph_word(&w.graph, array, 1);
+	sw_clr_graph_close(&w.graph);
+	assert_true(reached(array));
+	assert_false(reached(box));
+	assert_true(w.graph.incomplete);
+	sw_clr_graph_reset(&w.graph);
+	w.at.slots[w.at.n_slots++] = slot;
+	sw_clr_graph_roots(&w.graph, w.memory);
+	sw_clr_graph_close(&w.graph);
+	assert_true(reached(box));
+	assert_false(w.graph.incomplete);
+	/* That has a limit, too. */
+	sw_clr_graph_reset(&w.graph);
+	clr_objects_put(&w, array + 8, SW_CLR_SLOT_SCAN_BYTES / 8 + 2, 4);
+	sw_clr_graph_roots(&w.graph, w.memory);
+	sw_clr_graph_close(&w.graph);
+	assert_true(reached(box));
+	assert_true(w.graph.incomplete);
+	fake_snapshot_destroy(snap);
+}
+
 struct sockets {
 	struct sw_memory memory;
 	size_t bytes, opened;
@@ -401,6 +438,7 @@ int main(void)
 		cmocka_unit_test_setup(cycles_end, begin),
 		cmocka_unit_test_setup(machine, begin),
 		cmocka_unit_test_setup(graph, begin),
+		cmocka_unit_test_setup(long_arrays, begin),
 		cmocka_unit_test_setup(sockets, begin),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
