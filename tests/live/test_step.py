@@ -28,8 +28,8 @@ def walk_everywhere(tap, name, every=1, least_in_plt=0, least_ahead=0, least_ste
     with Target(name) as target:
         address = dict(line.split(" ") for line in target.lines)
         bias = load_bias(target.pid, path)
-        stacks = [f"{'switch' if key == 'switch' else 'stack'}:{value}" for key, value in address.items()
-                  if key == "switch" or key.startswith("stack")]
+        stacks = [f"{'stack' if key.startswith('stack') else key}:{value}" for key, value in address.items()
+                  if key in ("switch", "tables") or key.startswith("stack")]
         ranges = [f"{start + bias:x}-{end + bias:x}" for start, end in plt_ranges(path)]
         wait_until(lambda: state_of(target.pid) == "S", f"{name} to read")
         with subprocess.Popen([os.path.join(TARGETS, "drive_step"), str(target.pid),
