@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * drive_step PID BEGIN END EVERY [stack:... ...] [switch:...|tables:...] [START-END ...]: single-steps a process from BEGIN to END and walks its
- * stack at every EVERYth instruction, and more often while a walk may be ahead (below). The oracle is a
- * shadow stack: each call instruction pushes its return address, and what the stack pointer has passed
+ * drive_step PID BEGIN END EVERY [stack:... ...] [switch:...|tables:...] [START-END ...]: single-steps a process from
+ * BEGIN to END and walks its stack at every EVERYth instruction, and more often while a walk may be ahead (below). The
+ * oracle is a shadow stack: each call instruction pushes its return address, and what the stack pointer has passed
  * is popped. The walk must equal it, by tables alone.
  * longjmp's tables show the jump as done as soon as its registers are loaded, and libgcc is shown in the
  * handler of an exception as soon as it begins to load them: such walks are kept until the jump is done
