@@ -2,32 +2,56 @@
 /*
  * Objects and classes that anybody wrote. The input is laid over a small world that is right, in parts:
  * u16 offset / 8 | u8 length | bytes. Then all boxes are asked who awaits them, and what can be reached is followed.
+ * The same is laid over the metadata of a library that has sockets, whose classes are looked for.
  */
+#include "clr_make.h"
 #include "clr_objects.h"
 
 #include "bytes.h"
+#include "runtimes/clr/objects/find_classes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { READS_MAX = 3000000 };
+enum { READS_MAX = 3000000, METADATA = 0x20000 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void lay_over(struct clr_objects *w, const uint8_t *data, size_t size)
+static void lay_over(uint8_t *over, size_t over_bytes, const uint8_t *data, size_t size)
 {
 	struct sw_bytes b = {data, size}, part;
 	uint16_t offset;
 	uint8_t length;
 	for (uint64_t at = 0; sw_bytes_u16(b, at, &offset) && sw_bytes_u8(b, at + 2, &length);
 	     at += 3 + length) {
-		size_t to = (size_t) offset * 8 % sizeof(w->data);
+		size_t to = (size_t) offset * 8 % over_bytes;
 		if (!sw_bytes_sub(b, at + 3, length, &part))
 			return;
-		if (length > sizeof(w->data) - to)
-			length = (uint8_t) (sizeof(w->data) - to);
-		memcpy(w->data + to, part.data, length);
+		if (length > over_bytes - to)
+			length = (uint8_t) (over_bytes - to);
+		memcpy(over + to, part.data, length);
 	}
+}
+
+static bool metadata_open(void *arg, uint64_t module_avma, struct sw_clr_metadata *ret)
+{
+	(void) module_avma;
+	return sw_clr_metadata_open(fake_memory(arg), METADATA, CLR_MAKE_BYTES, ret);
+}
+
+static void sockets_look(struct clr_objects *w, const uint8_t *data, size_t size)
+{
+	static uint8_t bytes[CLR_MAKE_BYTES];
+	struct fake_region region = {METADATA, bytes, sizeof(bytes)};
+	struct fake_memory fake = {.regions = &region, .n_regions = 1};
+	memset(bytes, 0, sizeof(bytes));
+	(void) clr_make_metadata(bytes, CLR_MAKE_SOCKET | (size % 2 == 0 ? CLR_MAKE_ENGINE : 0));
+	lay_over(bytes, sizeof(bytes), data, size);
+	for (uint64_t i = 0; i < 20; i++)
+		sw_clr_sockets_find(w->memory, OBJECTS_DATA + i * 0x800, metadata_open, &fake,
+				    &w->at);
+	if (fake.reads > READS_MAX || w->at.n_known > SW_CLR_CLASSES_MAX)
+		__builtin_trap();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -39,7 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	clr_objects_init(&w);
 	for (size_t i = 0; i < 8; i++)
 		boxes[i] = clr_objects_box(&w, i > 0 ? boxes[i - 1] : 0);
-	lay_over(&w, data, size);
+	lay_over(w.data, sizeof(w.data), data, size);
+	sockets_look(&w, data, size);
 	memcpy(stack, boxes, sizeof(stack));
 	struct sw_snapshot *snap = fake_snapshot_create();
 	fake_snapshot_map(snap, OBJECTS_DATA, OBJECTS_DATA + OBJECTS_BYTES, "rw-p", "");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A heap of V8 that anybody wrote. The first byte says which version reads it, the rest is its memory; then
- * objects all over it are read as functions, strings, scripts, code and bytecode, who awaits them is asked, and the
- * bytes are followed as instructions.
+ * objects all over it are read as functions, strings, scripts, code, bytecode and microtasks, who awaits them is asked,
+ * and the bytes are followed as instructions.
  */
 #include "cleanup.h"
 #include "fake.h"
@@ -10,6 +10,7 @@
 #include "runtimes/v8/code.h"
 #include "runtimes/v8/flow.h"
 #include "runtimes/v8/function.h"
+#include "runtimes/v8/microtask.h"
 
 #include <string.h>
 
@@ -22,6 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 		.type_function = 26, .type_generator = 27, .type_promise = 28,      \
 		.type_reaction = 29, .type_capability = 30, .type_request = 31,     \
 		.type_interpreter_data = 32, .reaction_next = 8, .has_types = true, \
+		.type_bound = 34, .type_fulfill_job = 35, .type_reject_job = 36,    \
 		.builtins = {1, 2, 3, 4, 5, 6, 7, 8, 9}, .has_builtins = true       \
 	}
 
@@ -111,8 +113,11 @@ static void awaits_look(struct sw_v8_heap heap, uint64_t object)
 {
 	struct sw_v8_await await;
 	struct sw_v8_await_chain chain = {.heap = heap, .promise = object};
+	uint64_t function;
 	chain_look(chain);
 	if (sw_v8_await_begin(heap, object, &await, &chain))
+		chain_look(chain);
+	if (sw_v8_await_job(heap, object, &function, &await, &chain))
 		chain_look(chain);
 	(void) sw_v8_await_is_over(heap, object);
 }
@@ -158,6 +163,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		object_look(heap, HEAP + at + 1);
 	struct sw_v8_code code;
 	(void) sw_v8_code_find(heap, HEAP + 0x2345, &code);
+	uint32_t off;
+	(void) sw_v8_microtask_off((struct sw_bytes){bytes, sizeof(bytes)}, &off);
 	for (unsigned flags = 0; flags < 8; flags++) {
 		struct sw_v8_function_code f = {.code = {bytes, 512},
 						.prologue = flags & 1,

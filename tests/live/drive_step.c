@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * drive_step PID BEGIN END EVERY [stack:... ...] [switch:...] [START-END ...]: single-steps a process from BEGIN to END and walks its
- * stack at every EVERYth instruction, and more often while a walk may be ahead (below). The oracle is a
- * shadow stack: each call instruction pushes its return address, and what the stack pointer has passed
+ * drive_step PID BEGIN END EVERY [stack:... ...] [switch:...|tables:...] [START-END ...]: single-steps a process from
+ * BEGIN to END and walks its stack at every EVERYth instruction, and more often while a walk may be ahead (below). The
+ * oracle is a shadow stack: each call instruction pushes its return address, and what the stack pointer has passed
  * is popped. The walk must equal it, by tables alone.
  * longjmp's tables show the jump as done as soon as its registers are loaded, and libgcc is shown in the
  * handler of an exception as soon as it begins to load them: such walks are kept until the jump is done
  * and must equal the shadow stack then.
  *
- * stack:START-END:FIRST:ROOT is another stack that the process goes to and comes from, in code without tables, or
- * with some that do not tell of each instruction, at switch:START-END; each has a shadow of its own. FIRST is where it begins, ROOT what it returns to.
+ * stack:START-END:FIRST:ROOT is another stack that the process goes to and comes from, in code without tables at
+ * switch:START-END, or at tables:START-END, whose tables do not tell of each instruction; each has a shadow of its own.
+ * FIRST is where it begins, ROOT what it returns to.
  *
  * Between two steps the process is let go with a SIGSTOP, so that it stands at the instruction while
  * the snapshot is taken as of any other stopped process. The ranges are counted: how often the pc
@@ -58,6 +59,7 @@ struct stepper {
 	struct shadow stacks[STACKS_MAX + 1], *now; /* the first one: of all other stacks */
 	size_t n_stacks;
 	struct range switches; /* code that goes from one to another */
+	bool has_tables;       /* it: tables may answer, too */
 	struct user_regs_struct regs;
 	bool is_32bit;
 	size_t word_bytes;
@@ -205,8 +207,9 @@ static bool walk_equals(const struct stepper *s, const struct sw_walk *walk)
 	for (size_t i = 0; i < s->now->depth; i++) {
 		bool switches = in_range(walk->frames[i].pc_avma, &s->switches);
 		if (walk->frames[i + 1].pc_avma != s->now->calls[s->now->depth - 1 - i].address ||
-		    (walk->frames[i + 1].trust != SW_TRUST_CFI &&
-		     !(switches && walk->frames[i + 1].trust == SW_TRUST_INSTRUCTIONS)))
+		    (walk->frames[i + 1].trust !=
+			     (switches ? SW_TRUST_INSTRUCTIONS : SW_TRUST_CFI) &&
+		     !(switches && s->has_tables && walk->frames[i + 1].trust == SW_TRUST_CFI)))
 			return false;
 	}
 	return true;
@@ -328,12 +331,14 @@ static struct range range_of(const char *text, char **ret_end)
 	return (struct range){start, strtoull(*ret_end + 1, ret_end, 16)};
 }
 
-/* stack:START-END:FIRST:ROOT or switch:START-END. False: it is something else. */
+/* stack:START-END:FIRST:ROOT, switch:START-END or tables:START-END. False: it is something else. */
 static bool stack_or_switch(struct stepper *s, const char *text)
 {
 	char *end;
-	if (strncmp(text, "switch:", 7) == 0) {
+	bool tables = strncmp(text, "tables:", 7) == 0;
+	if (tables || strncmp(text, "switch:", 7) == 0) {
 		s->switches = range_of(text + 7, &end);
+		s->has_tables = tables;
 		return true;
 	}
 	if (strncmp(text, "stack:", 6) != 0)

@@ -51,7 +51,7 @@ static NOINLINE void work(size_t n)
 
 int main(void)
 {
-	printf("begin %p\nend %p\nswitch %#llx-%p\n", (void *) begin_steps, (void *) end_steps,
+	printf("begin %p\nend %p\ntables %#llx-%p\n", (void *) begin_steps, (void *) end_steps,
 	       (unsigned long long) (uintptr_t) StgRun + 4, (void *) stg_run_end);
 	work(1);
 	ready();

@@ -92,8 +92,9 @@ static void method(struct maker *m, unsigned which)
 	u2(m, 1);
 }
 
-static void rows_make(struct maker *m, bool edited)
+static void rows_make(struct maker *m, bool edited, bool socket, bool engine)
 {
+	const char sockets[] = "System.Net.Sockets";
 	u2(m, 0); /* Module */
 	string(m, "T.dll");
 	heap_index(m, 0);
@@ -106,10 +107,10 @@ static void rows_make(struct maker *m, bool edited)
 	string(m, "Enumerator");
 	string(m, "");
 	type_def(m, "", "<Module>", 1);
-	type_def(m, "N", "Outer", 1);
+	type_def(m, socket ? sockets : "N", socket ? "SocketAsyncContext" : "Outer", 1);
 	type_def(m, "System", "Int32", 3); /* without methods */
 	type_def(m, "", "Inner`1", 3);
-	type_def(m, "", "Last", 5);
+	type_def(m, engine ? sockets : "", engine ? "SocketAsyncEngine" : "Last", 5);
 	for (unsigned i = 0; edited && i < 5; i++)
 		u2(m, 5 - i); /* MethodPtr */
 	for (unsigned i = 0; i < 5; i++)
@@ -163,7 +164,7 @@ size_t clr_make_metadata(uint8_t *to, unsigned options)
 	bool edited = options & CLR_MAKE_EDITED;
 	put_number(&m.strings, 0, 1);
 	put_number(&m.blobs, 0, 1);
-	rows_make(&m, edited);
+	rows_make(&m, edited, options & CLR_MAKE_SOCKET, options & CLR_MAKE_ENGINE);
 	stream_make(&m, edited, &tables);
 	const struct {
 		const char *name;

@@ -23,6 +23,8 @@ enum {
 	CLR_MAKE_EDITED =
 		2, /* "#-": methods are in the order 5 4 3 2 1, and a table says so; nothing
 				is sorted */
+	CLR_MAKE_SOCKET = 4, /* Outer is System.Net.Sockets.SocketAsyncContext */
+	CLR_MAKE_ENGINE = 8, /* Last is System.Net.Sockets.SocketAsyncEngine */
 	CLR_MAKE_BYTES = 4096,
 };
 

@@ -32,12 +32,9 @@ static bool job_of(struct sw_v8 *v8, const struct sw_thread *t, struct sw_v8_res
 	return true;
 }
 
-/* The frames of a thread come innermost first. */
 static void called_note(struct sw_v8 *v8, const struct sw_cursor *cursor)
 {
 	uint64_t shared, function;
-	if (cursor->exact_pc)
-		v8->called = 0;
 	if (sw_v8_frame_shared(v8, cursor, &shared) &&
 	    sw_v8_frame_slot(cursor, SW_V8_SLOT_FUNCTION, &function))
 		v8->called = function;
@@ -47,12 +44,17 @@ void sw_v8_resumed_note(struct sw_v8 *v8, const struct sw_cursor *cursor)
 {
 	uint64_t off;
 	struct sw_v8_resumed found = {.tid = cursor->thread->tid};
+	/* The frames of a thread come innermost first. */
+	if (cursor->exact_pc)
+		v8->called = 0;
+	if (found.tid == 0 ||
+	    (v8->n_resumed > 0 && v8->resumed[v8->n_resumed - 1].tid == found.tid))
+		return;
 	const struct sw_v8_builtin *b =
 		sw_v8_builtin_at(v8->snap, v8->program, cursor->regs.pc_avma, &off);
-	if (b != NULL || sw_v8_is_made(v8->snap, cursor->regs.pc_avma))
+	if (v8->microtasks.off != 0 && (b != NULL || sw_v8_is_made(v8->snap, cursor->regs.pc_avma)))
 		called_note(v8, cursor);
-	if (b == NULL || cursor->exact_pc || found.tid == 0 ||
-	    (v8->n_resumed > 0 && v8->resumed[v8->n_resumed - 1].tid == found.tid))
+	if (b == NULL || cursor->exact_pc)
 		return;
 	if (!(b->resumes && sw_v8_frame_slot(cursor, SW_V8_SLOT_FUNCTION, &found.closure)) &&
 	    !(b->runs_microtasks && job_of(v8, cursor->thread, &found)))
@@ -125,7 +127,7 @@ static bool frame_add(struct sw_v8 *v8, const struct sw_v8_await *await, struct 
 	/* Instructions tell frames apart; without any, what is suspended. */
 	uint64_t avma = await->bytecode != 0 && await->offset >= 0
 				? await->bytecode + (uint64_t) await->offset
-				: await->generator;
+				: await->object;
 	return cookie != 0 && sink->add(sink, avma, cookie);
 }
 
@@ -142,7 +144,7 @@ bool sw_v8_awaited_show(struct sw_v8 *v8, size_t n, struct sw_runtime_task *ret,
 	(void) snprintf(v8->task_name, sizeof(v8->task_name), "%s %s",
 			resumed->job != 0 ? "handler" : "async",
 			named ? function.name : "function"); /* fits */
-	ret->info = (struct sw_task){.address_avma = await.generator - 1,
+	ret->info = (struct sw_task){.address_avma = await.object - 1,
 				     .name = v8->task_name,
 				     .state = "running",
 				     .tid = resumed->tid};

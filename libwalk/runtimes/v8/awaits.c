@@ -84,7 +84,7 @@ static bool generator_of(struct sw_v8_heap heap, uint64_t closure, uint64_t *ret
 static bool generator_read(struct sw_v8_heap heap, uint64_t generator, struct sw_v8_await *ret)
 {
 	uint64_t function, word;
-	*ret = (struct sw_v8_await){.generator = generator, .offset = -1, .element = -1};
+	*ret = (struct sw_v8_await){.object = generator, .offset = -1, .element = -1};
 	if (!sw_v8_word(heap, generator, GENERATOR_FUNCTION, &function) ||
 	    !sw_v8_shared_of(heap, function, &ret->shared) ||
 	    !sw_v8_word(heap, generator, GENERATOR_CONTINUATION, &word) || !sw_v8_is_smi(word))
@@ -289,10 +289,7 @@ bool sw_v8_await_job(struct sw_v8_heap heap, uint64_t job, uint64_t *ret_functio
 	    sw_v8_shared_bytecode(heap, shared) == 0)
 		return false;
 	*ret_function = function;
-	*ret = (struct sw_v8_await){.generator = job,
-				    .shared = shared,
-				    .offset = -1,
-				    .element = -1};
+	*ret = (struct sw_v8_await){.object = job, .shared = shared, .offset = -1, .element = -1};
 	*ret_chain = (struct sw_v8_await_chain){.heap = heap};
 	settled_take(ret_chain, settles);
 	return true;

@@ -11,7 +11,7 @@ enum {
 
 /* One that awaits: an async function where it is suspended, or a call that waits for several promises. */
 struct sw_v8_await {
-	uint64_t generator; /* 0: combinator; of a promise's handler the microtask that calls it */
+	uint64_t object; /* generator, or microtask that calls a handler; 0: combinator */
 	uint64_t shared;
 	uint64_t bytecode;      /* 0: unknown */
 	int32_t offset;         /* in it; -1: unknown */

@@ -14,7 +14,7 @@
 #include "arch/insn.h"
 #include "runtimes/v8/object.h"
 
-enum { ROOT = 128, OFF_MAX = 1 << 16, TIMES = 2 };
+enum { ROOT = 128, OFF_MAX = 1 << 16, TIMES = 2, CODE_MAX = 16 << 10 };
 
 /* 49 89 or 4d 89 /r with a displacement of 32 bits and r13 below it. */
 static bool is_store(struct sw_bytes code, size_t at, uint32_t *ret_off)
@@ -29,6 +29,8 @@ static bool is_store(struct sw_bytes code, size_t at, uint32_t *ret_off)
 bool sw_v8_microtask_off(struct sw_bytes code, uint32_t *ret)
 {
 	uint32_t off = 0, n = 0, found;
+	if (code.size > CODE_MAX)
+		return false;
 	for (size_t at = 0; at < code.size;) {
 		struct sw_insn i;
 		if (!sw_arch_insn(false, code.data + at, code.size - at, at, &i))

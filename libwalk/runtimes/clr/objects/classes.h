@@ -35,8 +35,9 @@ enum sw_clr_kind {
 };
 
 enum {
-	SW_CLR_CLASSES_MAX = 24, /* that have such a kind */
-	SW_CLR_SLOTS_MAX = 8,    /* static fields that lead to what is pending */
+	SW_CLR_CLASSES_MAX = 24,  /* that have such a kind */
+	SW_CLR_SOCKETS_TRIES = 4, /* modules that may be System.Net.Sockets */
+	SW_CLR_SLOTS_MAX = 8,     /* static fields that lead to what is pending */
 	SW_CLR_PARENTS_MAX = 16,
 	SW_CLR_FIELDS_MAX = 1024,  /* of one class */
 	SW_CLR_CLASS_CACHE = 4096, /* power of two */
@@ -70,6 +71,8 @@ struct sw_clr_classes {
 	/* The runtime's own library: System.Private.CoreLib */
 	uint64_t library_avma; /* Module */
 	uint64_t sockets_avma; /* that of System.Net.Sockets; 0: it is not loaded, or not found */
+	uint64_t sockets_tried[SW_CLR_SOCKETS_TRIES]; /* modules that were looked at for it */
+	size_t n_sockets_tried;
 	struct {
 		uint32_t rid;
 		uint8_t kind;

@@ -58,11 +58,11 @@ static const struct wanted wanted[] = {
 
 enum { WANTED = SW_ARRAY_SIZE(wanted), BOX = 1, POOLED = 2 }; /* indices of wanted */
 
-/* Of a socket what waits for it leads to who awaits that. Since .NET 10 all sockets are in one array; before, each engine
- * has a dictionary of its own. */
+/* Of a socket what waits for it leads to who awaits that. Since .NET 10 all sockets are in one array; before, each
+ * engine has a dictionary of its own. */
 static const char engine[] = "System.Net.Sockets.SocketAsyncEngine";
 static const struct wanted of_sockets[] = {
-	{engine, SW_CLR_ENGINE, true},
+	{engine, SW_CLR_ENGINE, false},
 	{"System.Net.Sockets.SocketAsyncContext", SW_CLR_SOCKET, true},
 };
 
@@ -108,9 +108,10 @@ static bool rids_find(struct finding *f)
 			    names_match(m, rid, f->wanted[i].name))
 				f->rids[i] = rid;
 	}
-	for (size_t i = 0; i < f->n_wanted; i++) {
+	for (size_t i = 0; i < f->n_wanted; i++)
 		if (f->rids[i] == 0 && !f->wanted[i].optional)
-			return false;
+			return false; /* nothing was added */
+	for (size_t i = 0; i < f->n_wanted && f->at->n_known < SW_CLR_CLASSES_MAX; i++) {
 		if (f->rids[i] == 0 || f->wanted[i].kind == SW_CLR_OTHER)
 			continue;
 		f->at->known[f->at->n_known].rid = f->rids[i];
@@ -331,6 +332,18 @@ bool sw_clr_classes_find(const struct sw_clr_contract *contract, const struct sw
 	return ret->usable = true;
 }
 
+/* Each module is looked at once, and few are: a program may name any file so. */
+static bool sockets_try(struct sw_clr_classes *at, uint64_t module_avma)
+{
+	for (size_t i = 0; i < at->n_sockets_tried; i++)
+		if (at->sockets_tried[i] == module_avma)
+			return false;
+	if (at->n_sockets_tried == SW_CLR_SOCKETS_TRIES)
+		return false;
+	at->sockets_tried[at->n_sockets_tried++] = module_avma;
+	return true;
+}
+
 void sw_clr_sockets_find(struct sw_memory memory, uint64_t module_avma,
 			 bool (*open)(void *arg, uint64_t module_avma, struct sw_clr_metadata *ret),
 			 void *arg, struct sw_clr_classes *at)
@@ -341,10 +354,10 @@ void sw_clr_sockets_find(struct sw_memory memory, uint64_t module_avma,
 			    .wanted = of_sockets,
 			    .n_wanted = SW_ARRAY_SIZE(of_sockets)};
 	if (module_avma == 0 || module_avma == at->library_avma || at->sockets_avma != 0 ||
-	    !open(arg, module_avma, &f.library))
+	    !sockets_try(at, module_avma) || !open(arg, module_avma, &f.library))
 		return;
 	at->sockets_avma = module_avma;
-	if (!rids_find(&f) || f.rids[0] == 0) {
+	if (!rids_find(&f)) {
 		at->sockets_avma = 0;
 		return;
 	}

@@ -13,7 +13,8 @@ bool sw_clr_classes_find(const struct sw_clr_contract *contract, const struct sw
 			 bool (*open)(void *arg, uint64_t module_avma, struct sw_clr_metadata *ret),
 			 void *arg, struct sw_clr_classes *ret, const char **ret_why);
 
-/* The same of System.Net.Sockets, which is module_avma: what leads to who awaits sockets is added to at. */
+/* The same of System.Net.Sockets, which is module_avma: what leads to who awaits sockets is added to at,
+ * all of it or nothing. Each module is looked at once, and SW_CLR_SOCKETS_TRIES are. */
 void sw_clr_sockets_find(struct sw_memory memory, uint64_t module_avma,
 			 bool (*open)(void *arg, uint64_t module_avma, struct sw_clr_metadata *ret),
 			 void *arg, struct sw_clr_classes *at);

@@ -12,6 +12,7 @@ void sw_clr_graph_reset(struct sw_clr_graph *graph)
 	if (graph->n > 0)
 		memset(graph->seen, 0, sizeof(graph->seen));
 	graph->n = 0;
+	memset(graph->held, 0, sizeof(graph->held));
 	graph->incomplete = false;
 }
 
@@ -105,10 +106,18 @@ void sw_clr_graph_roots(struct sw_clr_graph *graph, struct sw_memory stacks)
 		stack_add(graph, thread, stacks);
 	}
 	for (size_t i = 0; i < graph->at->n_slots; i++) {
-		uint64_t object;
-		if (sw_memory_u64(graph->memory, graph->at->slots[i], &object))
-			sw_clr_graph_word(graph, object, 1);
+		uint64_t *object = &graph->held[i];
+		if (sw_memory_u64(graph->memory, graph->at->slots[i], object))
+			sw_clr_graph_word(graph, *object, 1);
 	}
+}
+
+static uint64_t scan_limit(const struct sw_clr_graph *g, uint64_t avma)
+{
+	for (size_t i = 0; i < SW_CLR_SLOTS_MAX; i++)
+		if (g->held[i] == avma)
+			return SW_CLR_SLOT_SCAN_BYTES;
+	return SW_CLR_SCAN_BYTES;
 }
 
 /* How much of it are fields or elements, without the first word. */
@@ -125,9 +134,9 @@ static uint64_t bytes_of(struct sw_clr_graph *g, const struct sw_clr_node *node)
 			return 0;
 		bytes += (uint64_t) n * c->component_bytes;
 	}
-	if (bytes > SW_CLR_SCAN_BYTES) {
+	if (bytes > SW_CLR_SCAN_BYTES && bytes > scan_limit(g, node->avma)) {
 		g->incomplete = true;
-		bytes = SW_CLR_SCAN_BYTES;
+		bytes = scan_limit(g, node->avma);
 	}
 	return bytes;
 }
@@ -148,6 +157,10 @@ static void node_scan(struct sw_clr_graph *g, struct sw_clr_node node)
 	uint8_t hops = hops_after(&node);
 	for (uint64_t at = 0; at < bytes; at += sizeof(words)) {
 		size_t n = bytes - at < sizeof(words) ? (size_t) (bytes - at) : sizeof(words);
+		if (at > 0 && at % SW_CLR_SCAN_BYTES == 0 && !g->go_on(g->arg)) {
+			g->incomplete = true;
+			return;
+		}
 		if (!sw_clr_read(g->memory, node.avma, SW_CLR_OBJECT_HEAD + at, words, n))
 			return;
 		for (size_t i = 0; i < n / 8; i++)

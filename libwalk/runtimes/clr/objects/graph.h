@@ -7,14 +7,14 @@
 
 /*
  * The tasks that can be reached from words (registers, stacks, static fields): through tasks, their continuations,
- * delegates, timers, queues and sockets, and through one object of any other class in between (two behind what waits for
- * sockets, whose dictionary has its elements so). Not the heap: what only
- * other objects lead to is not found.
+ * delegates, timers, queues and sockets, and through one object of any other class in between (two behind what waits
+ * for sockets, whose dictionary has its elements so). Not the heap: what only other objects lead to is not found.
  */
 enum {
 	SW_CLR_NODES_MAX = 1 << 15,
 	SW_CLR_NODE_SLOTS = 1 << 16,
-	SW_CLR_SCAN_BYTES = 16 << 10,        /* of one object */
+	SW_CLR_SCAN_BYTES = 16 << 10,       /* of one object */
+	SW_CLR_SLOT_SCAN_BYTES = 256 << 10, /* of one that a static field has: sockets are in one */
 	SW_CLR_ROOT_STACK_BYTES = 256 << 10, /* of each thread's stack */
 };
 
@@ -36,6 +36,7 @@ struct sw_clr_graph {
 	void *arg;
 	struct sw_clr_node nodes[SW_CLR_NODES_MAX];
 	size_t n;
+	uint64_t held[SW_CLR_SLOTS_MAX];  /* what static fields had; 0: nothing */
 	uint32_t seen[SW_CLR_NODE_SLOTS]; /* 1 + index of a node */
 	bool incomplete;                  /* there was more than that */
 };
@@ -43,8 +44,8 @@ struct sw_clr_graph {
 /* Empties it; at, memory and the functions stay. */
 void sw_clr_graph_reset(struct sw_clr_graph *graph);
 
-/* A word that may be the address of an object. Only those of classes that lead to tasks count, but with hops: so many of
- * any other class before one of these. */
+/* A word that may be the address of an object. Only those of classes that lead to tasks count, but with hops: so many
+ * of any other class before one of these. */
 void sw_clr_graph_word(struct sw_clr_graph *graph, uint64_t word, uint8_t hops);
 
 /* Whether a word may be the address of an object: the collector's memory has no file and no stack, on which there are

@@ -14,6 +14,7 @@ enum {
 	BLOCKS = 256,
 	EXPECTED = 4 << 20, /* to be copied */
 	EXPECTED_RUNNING = 128 << 10,
+	SOCKETS_MAPS_MAX = 64, /* that have its name: an image has less than ten */
 };
 
 struct library {
@@ -36,13 +37,15 @@ static void sockets_find(const struct sw_snapshot *snap, const struct sw_clr_lay
 			 struct sw_memory memory, struct library *library,
 			 struct sw_clr_classes *at)
 {
-	for (size_t i = 0; i < snap->n_maps && at->sockets_avma == 0; i++) {
+	size_t n = 0;
+	for (size_t i = 0; i < snap->n_maps && at->sockets_avma == 0 && n < SOCKETS_MAPS_MAX; i++) {
 		const char *name = strrchr(snap->maps[i].path, '/');
-		if (name != NULL && strcmp(name, "/System.Net.Sockets.dll") == 0)
-			sw_clr_sockets_find(memory,
-					    sw_clr_image_module(layout, memory,
-								snap->maps[i].start_avma),
-					    library_open, library, at);
+		if (name == NULL || strcmp(name, "/System.Net.Sockets.dll") != 0)
+			continue;
+		n++;
+		sw_clr_sockets_find(memory,
+				    sw_clr_image_module(layout, memory, snap->maps[i].start_avma),
+				    library_open, library, at);
 	}
 }
 

@@ -136,7 +136,7 @@ static struct sw_v8_await_chain begin(uint64_t promise, struct sw_v8_await *ret)
 	uint64_t g = make_async(EXECUTES, 0, promise);
 	assert_true(sw_v8_await_begin(v8_heap(&layout), make_builtin(SW_V8_AWAIT_RESOLVE, g, 0),
 				      ret, &chain));
-	assert_int_equal(ret->generator, g);
+	assert_int_equal(ret->object, g);
 	assert_int_equal(ret->offset, -1);
 	return chain;
 }
@@ -164,12 +164,12 @@ static void test_chain(void **state)
 	struct sw_v8_await await;
 	struct sw_v8_await_chain chain = begin(p1, &await);
 	assert_true(sw_v8_await_next(&chain, &await));
-	assert_int_equal(await.generator, g2);
+	assert_int_equal(await.object, g2);
 	assert_int_equal(await.offset, 60 - (DATA - 1));
 	assert_true(await.bytecode != 0);
 	assert_null(await.combinator);
 	assert_true(sw_v8_await_next(&chain, &await));
-	assert_int_equal(await.generator, g3);
+	assert_int_equal(await.object, g3);
 	assert_int_equal(await.offset, 0);
 	expect_end(&chain, NULL, NULL);
 }
@@ -223,7 +223,7 @@ static void test_combinators(void **state)
 		assert_int_equal(await.element, 7);
 		assert_int_equal(await.shared, 0);
 		assert_true(sw_v8_await_next(&chain, &await));
-		assert_int_equal(await.generator, g);
+		assert_int_equal(await.object, g);
 		expect_end(&chain, NULL, NULL);
 		/* It was called before: its context is another one. */
 		v8_put(closure, 8, undefined);
@@ -252,7 +252,7 @@ static void test_promises(void **state)
 	uint64_t g = awaited_by(p[3], 60, p[4]);
 	struct sw_v8_await_chain chain = begin(p[0], &await);
 	assert_true(sw_v8_await_next(&chain, &await));
-	assert_int_equal(await.generator, g);
+	assert_int_equal(await.object, g);
 	expect_end(&chain, NULL, NULL);
 	/* It is done already: what it has is no reaction, whatever it looks like. */
 	v8_put(p[0], 32, v8_smi(5));
@@ -294,9 +294,9 @@ static void test_generator(void **state)
 	struct sw_v8_await await;
 	struct sw_v8_await_chain chain = begin(p1, &await);
 	assert_true(sw_v8_await_next(&chain, &await));
-	assert_int_equal(await.generator, g);
+	assert_int_equal(await.object, g);
 	assert_true(sw_v8_await_next(&chain, &await));
-	assert_int_equal(await.generator, reader);
+	assert_int_equal(await.object, reader);
 	expect_end(&chain, NULL, NULL);
 	/* Nobody asks for a value. */
 	v8_put(g, 80, undefined);
@@ -425,10 +425,10 @@ static void test_job(void **state)
 	struct sw_v8_await_chain chain;
 	assert_true(job_is(job, &function, &await, &chain));
 	assert_int_equal(function, handler);
-	assert_int_equal(await.generator, job);
+	assert_int_equal(await.object, job);
 	assert_int_equal(await.offset, -1);
 	assert_true(sw_v8_await_next(&chain, &await));
-	assert_int_equal(await.generator, g);
+	assert_int_equal(await.object, g);
 	expect_end(&chain, NULL, NULL);
 	/* Bound, and of a promise that was rejected. */
 	v8_put(bound, 24, handler);

@@ -37,6 +37,20 @@ static void test_off(void **state)
 	assert_false(sw_v8_microtask_off((struct sw_bytes){NULL, 0}, &off));
 }
 
+/* A builtin may be as long as its file says. */
+static void test_long(void **state)
+{
+	(void) state;
+	enum { MAX = 16 << 10, NOP = 0x90 };
+	static uint8_t code[MAX + 1];
+	uint32_t off = 0;
+	for (size_t i = 0; i < sizeof(code); i++)
+		code[i] = i < sizeof(runs) - 1 ? runs[i] : NOP;
+	assert_true(sw_v8_microtask_off((struct sw_bytes){code, MAX}, &off));
+	assert_int_equal(off, 0x1ae0);
+	assert_false(sw_v8_microtask_off((struct sw_bytes){code, sizeof(code)}, &off));
+}
+
 /* fs - 16 has the isolate; 128 bytes behind it is its root. */
 static void test_microtask(void **state)
 {
@@ -67,6 +81,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_off),
+		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_microtask),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

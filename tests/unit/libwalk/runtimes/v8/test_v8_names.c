@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* runtimes/v8/names: frames of made code, of which what says what it is was copied or not. */
 #include "runtimes/v8/names.h"
+#include "runtimes/v8/awaited.h"
 #include "runtimes/v8/function.h"
 #include "arch/arch.h"
 #include "v8_heap.h"
@@ -255,6 +256,34 @@ static void test_line_of_jump_back(void **state)
 	assert_int_equal(line_in(SW_V8_TURBOFAN, jump), 2);
 }
 
+/* The function that called: of the frames of one thread, and only where it is of use. */
+static void test_called(void **state)
+{
+	(void) state;
+	const struct sw_thread thread = {.tid = 7}, next = {.tid = 8};
+	struct sw_v8_resumed resumed = {.tid = 7};
+	cursor.thread = &thread;
+	sw_v8_resumed_note(&v8, &cursor);
+	assert_int_equal(v8.called, 0); /* where microtasks are is not known */
+	v8.microtasks.off = 8;
+	sw_v8_resumed_note(&v8, &cursor);
+	assert_int_equal(v8.called, function);
+	/* The next thread begins in other code. */
+	cursor.thread = &next;
+	cursor.exact_pc = true;
+	cursor.regs.pc_avma = STACK;
+	sw_v8_resumed_note(&v8, &cursor);
+	assert_int_equal(v8.called, 0);
+	/* What a thread runs is noted already. */
+	cursor.thread = &thread;
+	cursor.exact_pc = false;
+	cursor.regs.pc_avma = CODE_PAGE + 0x200;
+	v8.resumed = &resumed;
+	v8.n_resumed = 1;
+	sw_v8_resumed_note(&v8, &cursor);
+	assert_int_equal(v8.called, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +292,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_entered, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_line_of_jump_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_called, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* runtimes/clr/objects/: who awaits whom, and what can be reached, in made memory. */
+#include "clr_make.h"
 #include "clr_objects.h"
 #include "runtimes/clr/objects/class_layout.h"
+#include "runtimes/clr/objects/find_classes.h"
 #include "runtimes/clr/tasks/running.h"
 
 #include <stdarg.h>
@@ -10,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+
+enum { SOCKETS = 0x20000 }; /* metadata */
 
 static struct clr_objects w;
 
@@ -333,6 +337,94 @@ static void graph(void **state)
 	fake_snapshot_destroy(snap);
 }
 
+/* What a static field has may be long, as the array of all sockets; others may not. */
+static void long_arrays(void **state)
+{
+	(void) state;
+	enum { ELEMENTS = SW_CLR_SCAN_BYTES / 8 + 100 };
+	uint64_t slot = clr_objects_new(&w, w.other), box = clr_objects_box(&w, 0),
+		 array = OBJECTS_DATA + OBJECTS_BYTES / 4;
+	assert_true(w.used < OBJECTS_BYTES / 4);
+	clr_objects_put(&w, slot, array, 8);
+	clr_objects_put(&w, array, w.array, 8);
+	clr_objects_put(&w, array + 8, ELEMENTS, 4);
+	clr_objects_put(&w, array + 16 + 8 * (ELEMENTS - 1), box, 8);
+	struct sw_snapshot *snap = fake_snapshot_create();
+	fake_snapshot_map(snap, OBJECTS_DATA, OBJECTS_DATA + OBJECTS_BYTES, "rw-p", "");
+	fake_snapshot_finish(snap);
+	w.graph.snap = snap;
+	sw_clr_graph_word(&w.graph, array, 1);
+	sw_clr_graph_close(&w.graph);
+	assert_true(reached(array));
+	assert_false(reached(box));
+	assert_true(w.graph.incomplete);
+	sw_clr_graph_reset(&w.graph);
+	w.at.slots[w.at.n_slots++] = slot;
+	sw_clr_graph_roots(&w.graph, w.memory);
+	sw_clr_graph_close(&w.graph);
+	assert_true(reached(box));
+	assert_false(w.graph.incomplete);
+	/* That has a limit, too. */
+	sw_clr_graph_reset(&w.graph);
+	clr_objects_put(&w, array + 8, SW_CLR_SLOT_SCAN_BYTES / 8 + 2, 4);
+	sw_clr_graph_roots(&w.graph, w.memory);
+	sw_clr_graph_close(&w.graph);
+	assert_true(reached(box));
+	assert_true(w.graph.incomplete);
+	fake_snapshot_destroy(snap);
+}
+
+struct sockets {
+	struct sw_memory memory;
+	size_t bytes, opened;
+};
+
+static bool sockets_open(void *arg, uint64_t module_avma, struct sw_clr_metadata *ret)
+{
+	struct sockets *s = arg;
+	(void) module_avma;
+	s->opened++;
+	return sw_clr_metadata_open(s->memory, SOCKETS, s->bytes, ret);
+}
+
+/* Whoever names files can have any number of modules that are not what their names say. */
+static void sockets(void **state)
+{
+	(void) state;
+	static uint8_t bytes[CLR_MAKE_BYTES];
+	struct sw_clr_classes *at = &w.at;
+	struct fake_region region = {SOCKETS, bytes, clr_make_metadata(bytes, CLR_MAKE_SOCKET)};
+	struct fake_memory fake = {.regions = &region, .n_regions = 1};
+	struct sockets s = {.memory = fake_memory(&fake), .bytes = region.size};
+	size_t n_known = at->n_known;
+	uint64_t first = OBJECTS_DATA + 0x1000;
+	for (uint64_t i = 0; i < 40; i++)
+		sw_clr_sockets_find(w.memory, first + i / 2 * 8, sockets_open, &s, at);
+	assert_int_equal(s.opened, SW_CLR_SOCKETS_TRIES);
+	assert_int_equal(at->n_known, n_known);
+	assert_int_equal(at->n_slots, 0);
+	assert_int_equal(at->sockets_avma, 0);
+	/* With both classes it is that. */
+	at->n_sockets_tried = 0;
+	s.bytes = region.size = clr_make_metadata(bytes, CLR_MAKE_SOCKET | CLR_MAKE_ENGINE);
+	for (uint64_t i = 0; i < 2; i++)
+		sw_clr_sockets_find(w.memory, first + i * 8, sockets_open, &s, at);
+	assert_int_equal(s.opened, SW_CLR_SOCKETS_TRIES + 1);
+	assert_int_equal(at->sockets_avma, first);
+	assert_int_equal(at->n_known, n_known + 2);
+	assert_int_equal(at->known[n_known].kind, SW_CLR_ENGINE);
+	assert_int_equal(at->known[n_known].rid, 5);
+	assert_true(at->known[n_known].of_sockets);
+	assert_int_equal(at->known[n_known + 1].kind, SW_CLR_SOCKET);
+	assert_int_equal(at->known[n_known + 1].rid, 2);
+	/* No space: what is there stays. */
+	at->n_sockets_tried = 0;
+	at->sockets_avma = 0;
+	at->n_known = SW_CLR_CLASSES_MAX - 1;
+	sw_clr_sockets_find(w.memory, first, sockets_open, &s, at);
+	assert_int_equal(at->n_known, SW_CLR_CLASSES_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,6 +438,8 @@ int main(void)
 		cmocka_unit_test_setup(cycles_end, begin),
 		cmocka_unit_test_setup(machine, begin),
 		cmocka_unit_test_setup(graph, begin),
+		cmocka_unit_test_setup(long_arrays, begin),
+		cmocka_unit_test_setup(sockets, begin),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
