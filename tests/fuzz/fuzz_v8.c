@@ -138,7 +138,10 @@ static void object_look(struct sw_v8_heap heap, uint64_t object)
 	awaits_look(heap, object);
 	for (enum sw_v8_kind kind = SW_V8_OTHER_CODE; kind <= SW_V8_TURBOFAN; kind++) {
 		struct sw_v8_level levels[SW_V8_INLINED_MAX];
-		struct sw_v8_code code = {object, HEAP, HEAP + 0x800, kind};
+		struct sw_v8_code code = {.object = object,
+					  .start_avma = HEAP,
+					  .end_avma = HEAP + 0x800,
+					  .kind = kind};
 		size_t n = sw_v8_code_levels(heap, &code, HEAP + 0x123, levels);
 		for (size_t i = 0; i < n; i++)
 			(void) sw_v8_level_position(heap, &code, &levels[i]);
