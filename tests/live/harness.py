@@ -39,7 +39,7 @@ def gcore(pid, path):
     run = subprocess.run(["gdb", "-batch", "-nx", "-iex", "set auto-load off",
                           "-iex", "set debuginfod enabled off", "-p", str(pid),
                           "-ex", f"generate-core-file {path}"],
-                         capture_output=True, text=True, timeout=120)
+                         capture_output=True, text=True, timeout=hangs_s())
     if not os.path.exists(path):
         raise RuntimeError(f"gdb made no core file: {run.stdout}\n{run.stderr}")
 
