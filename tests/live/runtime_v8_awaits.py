@@ -153,7 +153,8 @@ def test_busy(tap):
             told = sum(bool(tasks_of(report)) for report in reports)
             tap.check(told >= STOPS / 4, f"{name}: chains are there", told)
             # Where objects could not be copied, functions have no names either.
-            warned = [w["message"] for report in reports for w in report["warnings"] if "awaits" in w["message"]
+            warned = [(w["message"], [f["function"] for f in stack_of(report, running.pid)["frames"]], report["timings"])
+                      for report in reports for w in report["warnings"] if "awaits" in w["message"]
                       and any(f["kind"] == "v8js" for f in stack_of(report, running.pid)["frames"])]
             tap.equal(warned, [], f"{name}: all that threads run are told")
 
