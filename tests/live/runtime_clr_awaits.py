@@ -10,7 +10,7 @@ import re
 import subprocess
 
 import dotnet
-from harness import PATIENT, SNAPWALK, dump, wait_until
+from harness import PATIENT, SNAPWALK, dump, hangs_s, wait_until
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "60"))
 SOURCE = os.path.join(dotnet.SOURCES, "Awaits.cs")
@@ -48,7 +48,7 @@ def check_default(tap, target, what, wanted):
     if running:
         check_threads(tap, got["report"])
     folded = subprocess.run([SNAPWALK, str(target.pid), *PATIENT, "--format", "folded"], capture_output=True, text=True,
-                            timeout=120).stdout
+                            timeout=hangs_s()).stdout
     tap.equal([line for line in folded.splitlines() if line.startswith("task;")], [],
               f"{what}: folded stacks have each thread once")
 
@@ -95,7 +95,7 @@ def check_threads(tap, report):
 def check_forms(tap, target, wanted):
     """Text has them, and so has what was recorded."""
     text = subprocess.run([SNAPWALK, str(target.pid), *PATIENT, "--tasks", "--all"], capture_output=True, text=True,
-                          timeout=120).stdout
+                          timeout=hangs_s()).stdout
     tap.check(re.search(r"AllInner\b.*\n.*AllOuter\b.*\n.*AnyOuter\b.*\n.*RunOuter\b", text), "text has a chain", text)
     if wanted[0][0] == "running":
         tap.check(re.search(r"running on thread \d+", text), "text says which thread runs it", text)
@@ -104,7 +104,7 @@ def check_forms(tap, target, wanted):
 def taken(pid, *options):
     """Complete or not: it says when objects move."""
     result = subprocess.run([SNAPWALK, str(pid), *options, "--json", *PATIENT], capture_output=True, text=True,
-                            timeout=120)
+                            timeout=hangs_s())
     if result.returncode not in (0, 3):
         raise RuntimeError(result.stderr)
     return json.loads(result.stdout)

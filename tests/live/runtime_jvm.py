@@ -179,30 +179,32 @@ def wrong_in_internal(report):
 
 def explained(tap, version, pid):
     """Interpreted frames, most of which have one of few addresses: the method, bytecode and line of each, in all threads."""
-    said, told, there = "", set(), set()
+    said, told, there, lost = "", set(), set(), False
 
     def alike():
-        # Threads may be on their way to where they wait.
-        nonlocal said, told, there
+        # Threads may be on their way to where they wait; the first one is there.
+        nonlocal said, told, there, lost
         report = patient_dump(pid)
         frames = [(str(t["tid"]), f) for t in report["threads"] if t["stack"] is not None
                   for f in stack_of(report, t["tid"])["frames"]]
         pc = next((f["pc"] for _, f in frames if f["function"] == "Blocked.main"), None)
         if pc is None:
             return False
-        said = snapwalk("explain", pid, pc, "--max-stop", 60000).stdout
+        said = snapwalk("explain", pid, pc).stdout
         told = {(tid, *how) for tid, how in re.findall(
             r"hotspot: thread (\d+), frame \d+:\nhotspot: interpreted: (.*)\n", said)
                 for how in re.findall(r"^([^(]*)\(.*\)[^,]*, bci \d+(?:, (.*))?$", how)}
         there = {(tid, f["function"], f"{f['file']}:{f['line']}" if f["line"] else "")
                  for tid, f in frames if f["pc"] == pc}
-        return told <= there and fits()
+        # On a busy machine not all threads may be walked in the second that there is for them, which is said.
+        lost = "Blocked.main" not in {name for _, name, _ in told} and "not walked to their end" not in said
+        return lost or told <= there and fits()
 
-    def fits():  # on a busy machine not all threads may be walked in time
+    def fits():
         return len({tid for tid, _, _ in told}) > 1 and "Blocked.main" in {name for _, name, _ in told}
     with contextlib.suppress(Exception):  # what differs is said below
         wait_until(alike, "the same frames")
-    tap.check(told <= there and fits(),
+    tap.check(not lost and told <= there and fits(),
               f"{version}: explain says what {len(told)} frames at one address of the interpreter execute",
               (sorted(told - there), said[:2000]))
 

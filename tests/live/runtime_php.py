@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from harness import Tap, dump, patient_dump, stack_of, tool, wait_until
+from harness import Tap, dump, hangs_s, patient_dump, stack_of, tool, wait_until
 from interpreted import (ROOT, Program, Said, calls_of, interpreter, language_frames, program, text_of, wrong_in_chain,
                          wrong_in_stack)
 
@@ -105,7 +105,7 @@ def check_instructions(tap, what, wanted, script, program, **env):
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["gdb", "-batch", "-nx", "-x", os.path.join(os.path.dirname(os.path.abspath(__file__)), script),
                         "--args", os.path.realpath(tool("php")), *MODES["no JIT"], os.path.join(SOURCES, program)],
-                       check=True, stdout=subprocess.DEVNULL, stderr=sys.stderr, stdin=subprocess.DEVNULL, timeout=120,
+                       check=True, stdout=subprocess.DEVNULL, stderr=sys.stderr, stdin=subprocess.DEVNULL, timeout=hangs_s(),
                        env=dict(os.environ, FOLDER=folder, **env))
         cores = sorted((int(n), int(i)) for n, i in (name.split(".")[0].split("-") for name in os.listdir(folder)))
         wrong = []

@@ -12,7 +12,7 @@ import re
 import subprocess
 import tempfile
 
-from harness import PATIENT, SNAPWALK, Tap, dump, gcore, snapwalk, stack_of, wait_until
+from harness import PATIENT, Tap, dump, gcore, snapwalk, stack_of, wait_until
 import jit_fleet
 import runtime_v8
 
@@ -87,7 +87,7 @@ def check_blocked(tap, name, running, untold):
 def check_forms(tap, node, running):
     """Text has them, and so have a record and --tasks; folded stacks have a thread once."""
     def said(*words):
-        return subprocess.run([SNAPWALK, *words, *PATIENT], capture_output=True, text=True, timeout=120).stdout
+        return snapwalk(*words, *PATIENT).stdout
     chain = r"inner .*\n.*order .*:37\n.*order .*:35\n.*order .*:35\n.*arrow .*:44\n.*outermost .*:49"
     text = said(str(running.pid), "--all")
     tap.check(re.search(chain, text), f"{node}: text has a chain", text)
@@ -153,7 +153,8 @@ def test_busy(tap):
             told = sum(bool(tasks_of(report)) for report in reports)
             tap.check(told >= STOPS / 4, f"{name}: chains are there", told)
             # Where objects could not be copied, functions have no names either.
-            warned = [w["message"] for report in reports for w in report["warnings"] if "awaits" in w["message"]
+            warned = [(w["message"], [f["function"] for f in stack_of(report, running.pid)["frames"]], report["timings"])
+                      for report in reports for w in report["warnings"] if "awaits" in w["message"]
                       and any(f["kind"] == "v8js" for f in stack_of(report, running.pid)["frames"])]
             tap.equal(warned, [], f"{name}: all that threads run are told")
 

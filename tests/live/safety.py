@@ -6,7 +6,7 @@ import subprocess
 import threading
 import time
 
-from harness import PATIENT, SNAPWALK, TARGETS, snapwalk, state_of, tool
+from harness import PATIENT, SNAPWALK, TARGETS, hangs_s, snapwalk, state_of, tool
 
 # Exit statuses of a capture that gave something, and of one that gave nothing, with a reason.
 GAVE = (0, 3)
@@ -55,8 +55,9 @@ def let_go(pid, seconds=20.0):
         time.sleep(0.001)
 
 
-def run(*args, limit=240, command=None, **popen):
+def run(*args, limit=None, command=None, **popen):
     """(status, stdout, stderr, seconds) of a snapwalk run, bytes decoded as UTF-8 strictly."""
+    limit = 2 * hangs_s() if limit is None else limit
     begin = time.monotonic()
     result = subprocess.run([*(command or [SNAPWALK]), *map(str, args)], capture_output=True,
                             timeout=limit, **popen)

@@ -5,12 +5,12 @@ import os
 import re
 import subprocess
 
-from harness import PATIENT, SNAPWALK, Tap, Target, snapwalk, state_of, wait_until
+from harness import PATIENT, SNAPWALK, Tap, Target, hangs_s, snapwalk, state_of, wait_until
 
 
 def text_of(pid, *options):
     run = subprocess.run([SNAPWALK, "dump", str(pid), *PATIENT, *options], capture_output=True, text=True,
-                         timeout=120)
+                         timeout=hangs_s())
     if run.returncode != 0:
         raise RuntimeError(f"{run.returncode}: {run.stderr}")
     return run.stdout

@@ -6,15 +6,44 @@ lost to the time that it takes to describe so many threads.
 SNAPWALK_CROWD: how many threads; SNAPWALK_RUNS: how many captures the figure is of."""
 import os
 
-from daemon import Daemon
-from harness import Tap, Target
-from safety import capture, median
+from daemon import Daemon, Refused
+from harness import PATIENT, Tap, Target, wait_until
+from safety import GAVE, median, parse, run
 
 CROWD = int(os.environ.get("SNAPWALK_CROWD", 10000))
 RUNS = int(os.environ.get("SNAPWALK_RUNS", 5))
 MAX_STOP_MS = 100
 SLACK_MS = 5    # a thread of ours that had to wait for its turn
 TRIES = 4       # on a machine that does something else
+STOPS_S = 300   # until one stops somebody
+
+
+def stopped(take):
+    """What has stacks: where others have the CPUs, no thread may have stopped by the limit, which is an answer, too."""
+    return wait_until(take, "a stop in which some stop in time", STOPS_S)
+
+
+def capture(target, *args):
+    """As dump() of the harness is, a stop of all with the limit."""
+    def take():
+        code, out, err, _ = run("dump", "--json", *PATIENT, "--stop", "always", "--max-stop", MAX_STOP_MS, *args, target.pid)
+        if code == 1 and "no thread stopped within" in err:
+            return None
+        if code not in GAVE:
+            raise RuntimeError(f"status {code}\n{err}")
+        return parse(out)
+    return stopped(take)
+
+
+def capture_of(daemon, target):
+    def take():
+        try:
+            return daemon.capture(target.pid)["dump"]
+        except Refused as error:
+            if error.name != "StopTimeout":
+                raise
+            return None
+    return stopped(take)
 
 
 def ends(report):
@@ -39,8 +68,7 @@ def look(tap, report):
 
 def bound(tap, target):
     for _ in range(TRIES):
-        seen = [look(tap, capture(target.pid, "--stop", "always", "--max-stop", MAX_STOP_MS,
-                                  "--symbols", "none")) for _ in range(RUNS)]
+        seen = [look(tap, capture(target, "--symbols", "none")) for _ in range(RUNS)]
         stops, captured = [ms for ms, _ in seen], [n for _, n in seen]
         print(f"# held for {min(stops):.0f} to {max(stops):.0f} ms, median {median(stops):.0f}; "
               f"{min(captured)} to {max(captured)} stacks, median {median(captured)}", flush=True)
@@ -61,7 +89,7 @@ def before_walking_ms(report):
 
 def short_ms(target):
     """More than walking takes here and now, and less than describing does."""
-    seen = [capture(target.pid, "--stop", "always", "--max-stop", MAX_STOP_MS) for _ in range(3)]
+    seen = [capture(target) for _ in range(3)]
     walking, before = median(list(map(walking_ms, seen))), median(list(map(before_walking_ms, seen)))
     print(f"# walking takes {walking:.0f} ms, what is before it {before:.0f} ms", flush=True)
     return max(int((walking * before) ** 0.5), 1)
@@ -80,8 +108,7 @@ def describing(tap, what, short, take):
 
 def by_command(tap, target):
     short = short_ms(target)
-    describing(tap, "command", short, lambda: capture(target.pid, "--stop", "always", "--max-stop", MAX_STOP_MS,
-                                                      "--timeout", short))
+    describing(tap, "command", short, lambda: capture(target, "--timeout", short))
 
 
 def by_daemon(tap, target):
@@ -90,7 +117,7 @@ def by_daemon(tap, target):
         return
     short = short_ms(target)
     with Daemon({"NamesTimeoutMs": short, "Stop": "always", "MaxStopMs": MAX_STOP_MS}) as daemon:
-        describing(tap, "daemon", short, lambda: daemon.capture(target.pid)["dump"])
+        describing(tap, "daemon", short, lambda: capture_of(daemon, target))
 
 
 def main():

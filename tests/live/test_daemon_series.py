@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The captures of one Sample: one worker makes them, as long as it can, and others are as good; what one of them
 found out of names the next ones need not look up."""
+import contextlib
+import datetime
 import os
 import shutil
 import signal
 import socket
 import struct
 import sys
+import time
 
 from daemon import Daemon, Refused, children, ended, join, n_fds, name_of, number_of, stopped
 from harness import (BUILD, TARGETS, Tap, Target, own_functions, public_directory, state_of, wait_blocked,
@@ -17,6 +20,7 @@ from test_random_stop import said, wrong_calls
 
 OWN = ("plugin_inner", "plugin_run")
 USER = 65532
+INTERVAL_MS = 300  # in which a worker is idle for most of the time
 PASSES = {"seq", "time", "uptime_ms", "cpu_ns", "since_ms", "stop_us", "timings"}
 
 
@@ -75,10 +79,50 @@ def outcome(replies):
     return None
 
 
-def asked(replies):
-    """Until the next capture is under way."""
-    while next(replies).get("state") != "stopped":
-        pass
+def pair_of(daemon):
+    """The one worker of a series, which has made a capture, with its parser. Those that have ended may still be listed."""
+    def one():
+        found = [pair for pair in pairs(daemon) if not any(map(ended, pair))]
+        return found[0] if len(found) == 1 else None
+    return wait_until(one, "one worker with its parser")
+
+
+def capturing(daemon):
+    return daemon.status()["capturing"] > 0
+
+
+@contextlib.contextmanager
+def idle(daemon):
+    """A worker of a series that stands still since between two captures, unless it was asked right now; its parser."""
+    while True:
+        pair = pair_of(daemon)
+        with stopped(pair[0]):
+            if not capturing(daemon):
+                yield pair
+                return
+        wait_until(lambda: not capturing(daemon), "a capture to end")
+
+
+@contextlib.contextmanager
+def asked(daemon):
+    """The same when it has been asked for the next capture, of which it has done nothing. What was made before may not
+    have been read yet."""
+    with idle(daemon) as (worker, _):
+        wait_until(lambda: capturing(daemon), "the next capture to be asked for")
+        yield worker
+
+
+def since(begin, replies):
+    """The first outcome that is of no capture from before that time."""
+    made = outcome(replies)
+    while isinstance(made, dict) and seconds_of(made["time"]) < begin:
+        made = outcome(replies)
+    return made
+
+
+def seconds_of(text):
+    """Since 1970."""
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 def one_worker(tap, daemon):
@@ -115,7 +159,7 @@ def privileges(tap, daemon):
         dumps = captures(client.stream("Sample", target={"pid": target.pid}, interval_ms=10))
         for _ in range(3):
             next(dumps)
-        (worker, parser), = pairs(daemon)
+        worker, parser = pair_of(daemon)
         tap.equal((status_field(parser, parser, "CapEff"), status_field(parser, parser, "CapPrm")),
                   ("0" * 16, "0" * 16), "the parser has no capability")
         tap.check(int(status_field(parser, parser, "Seccomp_filters")) >
@@ -198,16 +242,16 @@ def other_program(tap, daemon):
     with Target("sh", "-c", "echo ready; read x; exec sleep 1000", path="/bin/sh") as target, \
             daemon.client() as client:
         wait_blocked(target.pid, calls=(0,))
-        replies = client.stream("Sample", target={"pid": target.pid}, interval_ms=20)
+        replies = client.stream("Sample", target={"pid": target.pid}, interval_ms=INTERVAL_MS)
         for _ in range(3):
             first = outcome(replies)
-        (worker, _), = pairs(daemon)
-        with stopped(worker):
-            asked(replies)
+        with asked(daemon) as worker:  # one that is at work says ProcessChanged
             target.send("go")
             wait_until(lambda: name_of(target.pid) == "sleep", "the other program")
             wait_blocked(target.pid, calls=(35, 230))
-        second, third, fourth = (outcome(replies) for _ in range(3))
+            begin = time.time()
+        second = since(begin, replies)
+        third, fourth = outcome(replies), outcome(replies)
         tap.equal([d["process"]["comm"] for d in (first, second, third, fourth)],
                   [first["process"]["comm"], "sleep", "sleep", "sleep"], "it is captured as what it is")
         paths = [{os.path.basename(m["path"]) for m in d["modules"]} for d in (first, second, fourth)]
@@ -215,7 +259,7 @@ def other_program(tap, daemon):
                   "with its modules", paths)
         tap.check(all(s["end"] == "complete" for d in (second, fourth) for s in d["stacks"]),
                   "and whole stacks")
-        tap.check(pairs(daemon)[0][0] != worker, "by another worker", (worker, pairs(daemon)))
+        tap.check(pair_of(daemon)[0] != worker, "by another worker", (worker, pairs(daemon)))
 
 
 def becomes(tap, daemon, mode, what):
@@ -226,22 +270,18 @@ def becomes(tap, daemon, mode, what):
     with Target("sh", "-c", f"echo ready; read x; exec {program} 1000", path="/bin/sh", user=USER,
                 group=USER, extra_groups=[]) as target, daemon.client(USER) as client:
         wait_blocked(target.pid, calls=(0,))
-        replies = client.stream("Sample", target={"pid": target.pid}, interval_ms=20)
+        replies = client.stream("Sample", target={"pid": target.pid}, interval_ms=INTERVAL_MS)
         for _ in range(3):
             outcome(replies)
-        (worker, _), = pairs(daemon)
-        with stopped(worker):
-            asked(replies)
+        with asked(daemon):
             target.send("go")
             wait_until(lambda: name_of(target.pid).startswith("sleep"), "the other program")
             if mode & 0o4000 and status_field(target.pid, target.pid, "Uid").split()[1] != "0":
                 tap.skip(what, "no set-user-ID programs", "a /tmp without nosuid")
                 return
+            begin = time.time()
         try:
-            made = outcome(replies)
-            if isinstance(made, dict) and made["process"]["comm"] == "sh":  # of before: it was made when the worker was stopped
-                made = outcome(replies)
-            tap.check(False, what, made)
+            tap.check(False, what, since(begin, replies))
         except Refused as error:
             tap.equal(error.name, "NotPermitted", what)
     wait_until(lambda: not daemon.workers(), "the worker to end")
@@ -255,26 +295,34 @@ def not_permitted(tap, daemon):
     becomes(tap, daemon, 0o711, "nor of one that its user may not look at any more")
 
 
+def killed_idle(daemon, replies):
+    """The next outcome after the worker was killed between two captures."""
+    for _ in range(10):
+        with idle(daemon) as (worker, parser):
+            os.kill(worker, signal.SIGKILL)
+            begin = time.time()
+        wait_until(lambda: ended(worker) and ended(parser), "both to end")
+        made = since(begin, replies)
+        if made != "the worker died":  # it may have been asked right before, but not each time
+            break
+    return made
+
+
 def killed(tap, daemon):
     with Target("threads", 4, 10) as target, daemon.client() as client:
-        replies = client.stream("Sample", target={"pid": target.pid}, interval_ms=200)
+        replies = client.stream("Sample", target={"pid": target.pid}, interval_ms=INTERVAL_MS)
         outcome(replies)
-        (worker, parser), = pairs(daemon)
-        os.kill(worker, signal.SIGKILL)
-        wait_until(lambda: ended(worker) and ended(parser), "both to end")
-        tap.check("threads" in outcome(replies), "a worker that dies between two captures costs none")
-        (worker, parser), = pairs(daemon)
+        tap.check("threads" in killed_idle(daemon, replies), "a worker that dies between two captures costs none")
+        _, parser = pair_of(daemon)
         os.kill(parser, signal.SIGKILL)
         wait_until(lambda: ended(parser), "it to end")
-        tap.check("parses its samples died" in outcome(replies), "a parser that dies costs one")
+        tap.check("parses its samples died" in since(time.time(), replies), "a parser that dies costs one")
         tap.check("threads" in outcome(replies), "and no other")
-        (worker, _), = pairs(daemon)
-        with stopped(worker):
-            asked(replies)
+        with asked(daemon) as worker:
             os.kill(worker, signal.SIGKILL)
-            tap.equal(outcome(replies), "the worker died", "so does a worker at work")
-        last = outcome(replies)
-        tap.check("threads" in last and pairs(daemon)[0][0] != worker, "and no other")
+            begin = time.time()
+        tap.equal(since(begin, replies), "the worker died", "so does a worker at work")
+        tap.check("threads" in outcome(replies) and pair_of(daemon)[0] != worker, "and no other")
 
 
 def left_alone(tap, daemon):
@@ -282,7 +330,7 @@ def left_alone(tap, daemon):
     with Target("threads", 4, 10) as target, daemon.client() as client:
         replies = client.stream("Sample", target={"pid": target.pid}, interval_ms=500)
         outcome(replies)
-        (worker, _), = pairs(daemon)
+        worker, _ = pair_of(daemon)
         family = [worker, *children(worker)]
         with stopped(daemon.spawner):
             os.kill(worker, signal.SIGKILL)
@@ -298,12 +346,10 @@ def left_alone(tap, daemon):
 def hangs(tap, _):
     with Daemon({"TimeoutMs": 2000}) as daemon, Target("threads", 4, 10) as target, \
             daemon.client() as client:
-        replies = client.stream("Sample", target={"pid": target.pid}, interval_ms=50)
-        wait_until(lambda: "threads" in outcome(replies) and pairs(daemon), "a capture")
-        (worker, _), = pairs(daemon)
-        with stopped(worker):
-            asked(replies)
-            tap.equal(outcome(replies), "it took longer than 2000 ms", "one that hangs costs one")
+        replies = client.stream("Sample", target={"pid": target.pid}, interval_ms=INTERVAL_MS)
+        wait_until(lambda: "threads" in outcome(replies), "a capture")
+        with asked(daemon) as worker:
+            tap.equal(since(time.time(), replies), "it took longer than 2000 ms", "one that hangs costs one")
             wait_until(lambda: "threads" in outcome(replies), "another one to go on")
             tap.check(ended(worker), "it is ended")
 
