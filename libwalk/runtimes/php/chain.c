@@ -139,14 +139,15 @@ static bool call_add(struct sw_php *php, uint64_t avma, uint64_t *ret_prev_avma)
 }
 
 /*
- * The calls of generators that yield from another one, whose place holder this is: as zend_generator_check_placeholder_frame()
- * has them, innermost first. No execute_ex() executes them: they are of the run of who has resumed the outermost.
+ * The calls of generators that yield from another one, whose place holder this is: as
+ * zend_generator_check_placeholder_frame() has them, innermost first. No execute_ex() executes them: they are of the
+ * run of who has resumed the outermost. False: some are missing.
  */
 static bool generators_add(struct sw_php *php, uint64_t avma)
 {
 	struct sw_php_chain *c = &php->chain;
 	size_t first = c->n;
-	uint64_t parent, call, prev;
+	uint64_t parent = avma, call, prev;
 	for (size_t i = 0; i < SW_PHP_GENERATORS_MAX; i++, avma = parent) {
 		if (!sw_memory_u64(php->memory, avma + SW_PHP_GENERATOR_PARENT, &parent))
 			return false;
@@ -162,7 +163,7 @@ static bool generators_add(struct sw_php *php, uint64_t avma)
 		c->calls[i] = c->calls[--last];
 		c->calls[last] = swapped;
 	}
-	return true;
+	return parent == 0;
 }
 
 void sw_php_chain_read(struct sw_php *php, const struct sw_thread *thread)

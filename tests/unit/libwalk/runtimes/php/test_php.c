@@ -430,6 +430,8 @@ static void test_generators(void **state)
 	php_world_u64(&world, MIDDLE + SW_PHP_GENERATOR_PARENT, OUTER);
 	sw_php_chain_read(&world.php, &world.thread);
 	assert_int_equal(c->n, 2 + SW_PHP_GENERATORS_MAX + 3);
+	assert_true(world.php.cut);
+	world.php.cut = false;
 	php_world_u64(&world, MIDDLE + SW_PHP_GENERATOR_PARENT, 0x10);
 	sw_php_chain_read(&world.php, &world.thread);
 	assert_true(world.php.cut);
