@@ -147,23 +147,27 @@ static bool generators_add(struct sw_php *php, uint64_t avma)
 {
 	struct sw_php_chain *c = &php->chain;
 	size_t first = c->n;
-	uint64_t parent = avma, call, prev;
-	for (size_t i = 0; i < SW_PHP_GENERATORS_MAX; i++, avma = parent) {
+	uint64_t call, prev;
+	bool whole = false;
+	for (size_t i = 0; i < SW_PHP_GENERATORS_MAX; i++) {
+		uint64_t parent;
 		if (!sw_memory_u64(php->memory, avma + SW_PHP_GENERATOR_PARENT, &parent))
-			return false;
-		if (parent == 0) /* it has its own call in the chain */
+			break;
+		whole = parent == 0;
+		if (whole) /* it has its own call in the chain */
 			break;
 		if (!sw_memory_u64(php->memory, avma + SW_PHP_GENERATOR_CALL, &call) ||
 		    !call_add(php, call, &prev))
-			return false;
+			break;
 		c->calls[c->n - 1].info &= ~(uint32_t) SW_PHP_CALL_TOP;
+		avma = parent;
 	}
 	for (size_t i = first, last = c->n; i + 1 < last; i++) {
 		struct sw_php_call swapped = c->calls[i];
 		c->calls[i] = c->calls[--last];
 		c->calls[last] = swapped;
 	}
-	return parent == 0;
+	return whole;
 }
 
 void sw_php_chain_read(struct sw_php *php, const struct sw_thread *thread)

@@ -435,6 +435,16 @@ static void test_generators(void **state)
 	php_world_u64(&world, MIDDLE + SW_PHP_GENERATOR_PARENT, 0x10);
 	sw_php_chain_read(&world.php, &world.thread);
 	assert_true(world.php.cut);
+	/* leaf() goes on to one that cannot be read: the others are innermost first. */
+	world.php.cut = false;
+	php_world_u64(&world, MIDDLE + SW_PHP_GENERATOR_PARENT, LEAF);
+	php_world_u64(&world, LEAF + SW_PHP_GENERATOR_PARENT, MIDDLE);
+	php_world_u64(&world, LEAF + SW_PHP_GENERATOR_CALL, 0x10);
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_true(world.php.cut);
+	assert_int_equal(c->n, sizeof(wanted) / sizeof(*wanted));
+	for (size_t i = 0; i < c->n; i++)
+		assert_int_equal(c->calls[i].avma, wanted[i]);
 	/* What is no place holder's place is none. */
 	php_world_u64(&world, fake + SW_PHP_ED_THIS, OUTER + 8);
 	sw_php_chain_read(&world.php, &world.thread);
