@@ -462,8 +462,11 @@ static void test_resumed(void **state)
 	regs->pc_avma = 0x7010;
 	php_world_u32(&world, PHP_LEAF + SW_PHP_ED_INFO, SW_PHP_CALL_TOP | SW_PHP_CALL_GENERATOR);
 	php_world_u64(&world, PHP_LEAF + SW_PHP_ED_PREV, 0);
+	sw_regs_set(regs, SW_X86_64_RBP, 0x10);
 	sw_php_chain_read(&world.php, &world.thread);
-	assert_int_equal(c->n, 1);                            /* nobody knows its caller */
+	assert_int_equal(c->n, 1); /* nobody knows its caller */
+	assert_true(world.php.cut);
+	world.php.cut = false;
 	sw_regs_set(regs, SW_X86_64_RBX, PHP_WORLD + 0x3000); /* no call */
 	sw_regs_set(regs, SW_X86_64_R12, PHP_GLOBALS);
 	sw_regs_set(regs, SW_X86_64_R13, PHP_CLOSURE);
@@ -491,6 +494,101 @@ static void test_resumed(void **state)
 	php_world_u32(&world, PHP_LEAF + SW_PHP_ED_INFO, 0);
 	sw_php_chain_read(&world.php, &world.thread);
 	assert_int_equal(c->n, 3);
+	assert_false(world.php.cut);
+}
+
+/* The caller is the innermost of the calls in registers, whatever their order; if there is one such. */
+static void test_resumed_order(void **state)
+{
+	(void) state;
+	const struct sw_php_chain *c = &world.php.chain;
+	struct sw_regs *regs = &world.thread.regs;
+	uint64_t other = PHP_CALLS + 0x380;
+	world.php.found.resume_svma = 0x7000;
+	world.php.found.resume_end_svma = 0x7100;
+	regs->pc_avma = 0x7010;
+	php_world_u32(&world, PHP_LEAF + SW_PHP_ED_INFO, SW_PHP_CALL_TOP | SW_PHP_CALL_GENERATOR);
+	php_world_u64(&world, PHP_LEAF + SW_PHP_ED_PREV, 0);
+	sw_regs_set(regs, SW_X86_64_RBX, PHP_MAP);
+	sw_regs_set(regs, SW_X86_64_R12, PHP_CLOSURE);
+	sw_regs_set(regs, SW_X86_64_R13, PHP_MAIN);
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_int_equal(c->n, 4);
+	assert_int_equal(c->calls[1].avma, PHP_CLOSURE);
+	assert_false(world.php.cut);
+	php_world_u64(&world, other + SW_PHP_ED_FUNC, PHP_FUNCTIONS);
+	php_world_u64(&world, other + SW_PHP_ED_PREV, PHP_MAIN);
+	sw_regs_set(regs, SW_X86_64_R14, other);
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_int_equal(c->n, 1);
+	assert_true(world.php.cut);
+}
+
+/* A generator yields from leaf(), and is resumed by another call than before: it is in a register, too. */
+static void test_resumed_delegating(void **state)
+{
+	(void) state;
+	enum {
+		OUTER = PHP_WORLD + 0x5000,
+		LEAF = OUTER + 0x200,
+		OTHER = OUTER + 0x400,
+		CALL = OUTER + 0x600
+	};
+	/* What leaf() and the place holder of OUTER or OTHER have as their callers. */
+	static const uint64_t prevs[][2] = {
+		{0, 0},
+		{OUTER + SW_PHP_GENERATOR_FAKE, PHP_MAP}, /* not linked */
+		{OUTER + SW_PHP_GENERATOR_FAKE, PHP_CLOSURE},
+		{OTHER + SW_PHP_GENERATOR_FAKE,
+		 PHP_CLOSURE},    /* it was resumed by way of another one */
+		{PHP_CLOSURE, 0}, /* or without one */
+	};
+	const struct sw_php_chain *c = &world.php.chain;
+	struct sw_regs *regs = &world.thread.regs;
+	world.php.found.resume_svma = 0x7000;
+	world.php.found.resume_end_svma = 0x7100;
+	regs->pc_avma = 0x7010;
+	sw_regs_set(regs, SW_X86_64_RBX, LEAF);
+	sw_regs_set(regs, SW_X86_64_RBP, OUTER);
+	sw_regs_set(regs, SW_X86_64_R13, PHP_CLOSURE);
+	php_world_u32(&world, PHP_LEAF + SW_PHP_ED_INFO, SW_PHP_CALL_TOP | SW_PHP_CALL_GENERATOR);
+	php_world_u64(&world, LEAF + SW_PHP_GENERATOR_CALL, PHP_LEAF);
+	php_world_u64(&world, OUTER + SW_PHP_GENERATOR_CALL, CALL);
+	php_world_u64(&world, OUTER + SW_PHP_GENERATOR_PARENT, LEAF);
+	php_world_u64(&world, OTHER + SW_PHP_GENERATOR_CALL, CALL + 0x100);
+	php_world_u64(&world, OTHER + SW_PHP_GENERATOR_PARENT, LEAF);
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t fake = (i == 0 ? OUTER : OTHER) + SW_PHP_GENERATOR_FAKE;
+		php_world_u64(&world, fake + SW_PHP_ED_THIS, i == 0 ? OUTER : OTHER);
+		php_world_u32(&world, fake + SW_PHP_ED_INFO, 0x300 | SW_PHP_IS_OBJECT);
+		php_world_u64(&world, CALL + 0x100 * i + SW_PHP_ED_FUNC, PHP_FUNCTIONS);
+	}
+	for (size_t i = 0; i < sizeof(prevs) / sizeof(*prevs); i++) {
+		php_world_u64(&world, PHP_LEAF + SW_PHP_ED_PREV, prevs[i][0]);
+		for (unsigned k = 0; k < 2; k++)
+			php_world_u64(&world,
+				      (k == 0 ? OUTER : OTHER) + SW_PHP_GENERATOR_FAKE +
+					      SW_PHP_ED_PREV,
+				      prevs[i][1]);
+		sw_php_chain_read(&world.php, &world.thread);
+		assert_false(world.php.cut);
+		size_t n = c->n == 6 ? 2 : 1; /* with a place holder, or without */
+		assert_int_equal(c->n, n + 4);
+		assert_int_equal(c->calls[n].avma, CALL);
+		assert_int_equal(c->calls[n + 1].avma, PHP_CLOSURE);
+		assert_int_equal(sw_php_chain_run_end(c, n), n + 1);
+	}
+	/* Now nothing yields from leaf(). */
+	sw_regs_set(regs, SW_X86_64_RBP, LEAF);
+	php_world_u64(&world, PHP_LEAF + SW_PHP_ED_PREV, OUTER + SW_PHP_GENERATOR_FAKE);
+	php_world_u64(&world, OUTER + SW_PHP_GENERATOR_FAKE + SW_PHP_ED_PREV, PHP_CLOSURE);
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_int_equal(c->n, 4);
+	assert_int_equal(c->calls[1].avma, PHP_CLOSURE);
+	/* A circle is no proof that nothing does. */
+	php_world_u64(&world, LEAF + SW_PHP_GENERATOR_PARENT, LEAF);
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_true(world.php.cut);
 }
 
 /* While code is made all of opcache's memory is one mapping, which cannot be executed. */
@@ -574,6 +672,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_generators, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_resumed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_resumed_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_resumed_delegating, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_jit_written, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
 	};
