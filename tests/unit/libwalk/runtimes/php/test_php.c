@@ -612,13 +612,30 @@ static void test_jit_written(void **state)
 		 .path = file},
 		{.start_avma = 0x400000, .end_avma = 0x401000, .prot = W, .path = none},
 	};
-	struct sw_php_engine engine = {.has_jit = true, .hybrid = true, .frame_bytes = 0x40};
+	uint8_t code[] = {0x90, 0x90, 0x90, 0xe8, 0x10, 0, 0, 0, 0x90, 0x90}; /* call */
+	uint8_t data[16] = {0};
+	struct fake_region regions[] = {{0x180010, code, sizeof(code)},
+					{0x180100, data, sizeof(data)}};
+	struct fake_memory fake = {.regions = regions, .n_regions = 2};
+	struct sw_memory memory = fake_memory(&fake);
+	struct sw_php_engine engine = {.has_jit = true,
+				       .opcache = true,
+				       .hybrid = true,
+				       .frame_bytes = 0x40};
 	world.snap.maps = maps;
 	world.snap.n_maps = sizeof(maps) / sizeof(*maps);
 	assert_true(sw_php_jit_at(&engine, &world.snap, 0x180010));
 	assert_false(sw_php_jit_at(&engine, &world.snap, 0x100010)); /* the code is elsewhere */
 	engine.has_jit = false;
 	maps[1].prot = W | SW_MAP_SHARED;
+	/* Behind a call; data, and what cannot be read, is no code. */
+	assert_true(sw_php_jit_returns(&engine, &world.snap, memory, 0x180018));
+	assert_false(sw_php_jit_returns(&engine, &world.snap, memory, 0x180019));
+	assert_false(sw_php_jit_returns(&engine, &world.snap, memory, 0x180108));
+	assert_false(sw_php_jit_returns(&engine, &world.snap, memory, 0x180200));
+	engine.opcache = false;
+	assert_false(sw_php_jit_returns(&engine, &world.snap, memory, 0x180018));
+	engine.opcache = true;
 	assert_true(sw_php_jit_at(&engine, &world.snap, 0x180010));
 	assert_false(sw_php_jit_at(&engine, &world.snap, 0x300010));
 	assert_false(sw_php_jit_at(&engine, &world.snap, 0x400010));
