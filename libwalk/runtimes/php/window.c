@@ -20,6 +20,8 @@ enum {
 	SHORT_BYTES = 64,      /* of a string that are read at first */
 	/* Added to addresses, which are multiples of 8: of what may be something else, too. */
 	SEEN_GENERATOR = 1,
+	SEEN_CALL = 2,
+	LATE_STEPS = 16, /* of a chain, before it is asked whether there is time for more */
 };
 
 /* True on first sight of an address. */
@@ -33,6 +35,12 @@ static bool is_new(struct sw_php_window *w, uint64_t avma)
 	w->seen[i] = avma;
 	w->n_seen++;
 	return true;
+}
+
+/* In a chain at step i: what is missing cuts it. */
+static bool is_late(struct sw_capture *capture, size_t i)
+{
+	return i % LATE_STEPS == LATE_STEPS - 1 && sw_capture_is_late(capture);
 }
 
 static void string_copy(struct sw_capture *capture, struct sw_php_window *w, uint64_t avma)
@@ -155,7 +163,8 @@ static void generators_copy(struct sw_capture *capture, struct sw_php_window *w,
 	const uint8_t *copy;
 	bool running = false;
 	for (size_t i = 0; i < SW_PHP_GENERATORS_MAX && generator != 0; i++, generator = parent) {
-		if (generator % 8 != 0 || !is_new(w, generator | SEEN_GENERATOR) ||
+		if (generator % 8 != 0 || is_late(capture, i) ||
+		    !is_new(w, generator | SEEN_GENERATOR) ||
 		    !sw_capture_copy(capture, generator + SW_PHP_GENERATOR_CALL, BYTES, &copy))
 			return;
 		memcpy(&call, copy, sizeof(call));
@@ -178,12 +187,15 @@ static uint64_t generator_of(uint64_t avma, const uint8_t frame[SW_PHP_ED_BYTES]
 	return sw_php_place_holder(avma, func, this_avma, info);
 }
 
-static void chain_copy(struct sw_capture *capture, struct sw_php_window *w, uint64_t avma)
+/* running: it begins with what runs; others end where an earlier one of them went on. */
+static void chain_copy(struct sw_capture *capture, struct sw_php_window *w, uint64_t avma,
+		       bool running)
 {
-	bool running = true;
+	bool other = !running;
 	for (size_t i = 0; i < SW_PHP_CHAIN_MAX && avma != 0; i++) {
 		uint8_t frame[SW_PHP_ED_BYTES];
-		if (!call_copy(capture, w, avma, &running, frame))
+		if (is_late(capture, i) || (other && !is_new(w, avma | SEEN_CALL)) ||
+		    !call_copy(capture, w, avma, &running, frame))
 			return;
 		generators_copy(capture, w, generator_of(avma, frame));
 		memcpy(&avma, frame + SW_PHP_ED_PREV, sizeof(avma));
@@ -197,7 +209,7 @@ static void resumers_copy(struct sw_capture *capture, struct sw_php_window *w,
 	uint64_t all[SW_PHP_RESUMERS_MAX];
 	size_t n = sw_php_resumers(&w->found, thread, all);
 	for (size_t i = 0; i < n; i++) {
-		chain_copy(capture, w, all[i]);
+		chain_copy(capture, w, all[i], false);
 		generators_copy(capture, w, all[i]);
 	}
 }
@@ -215,7 +227,7 @@ int sw_php_in_window(struct sw_capture *capture)
 	if (!w->found.threads) {
 		if (sw_capture_wanted(capture, globals + w->found.layout->current_execute_data,
 				      &value, sizeof(value)))
-			chain_copy(capture, w, value);
+			chain_copy(capture, w, value, true);
 		for (size_t i = 0; i < capture->snap->n_threads; i++)
 			resumers_copy(capture, w, &capture->snap->threads[i]);
 		if (w->requests)
@@ -239,7 +251,7 @@ int sw_php_in_window(struct sw_capture *capture)
 				     8, &copy))
 			continue;
 		memcpy(&value, copy, sizeof(value));
-		chain_copy(capture, w, value);
+		chain_copy(capture, w, value, true);
 		resumers_copy(capture, w, t);
 	}
 	return 0;
