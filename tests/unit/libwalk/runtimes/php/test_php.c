@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* runtimes/php: files, versions, runs of calls, names and lines over made structures. */
 #include "arch/arch.h"
+#include "elf_make.h"
 #include "php_world.h"
 #include "runtimes/php/generators.h"
 #include "runtimes/php/names.h"
@@ -83,6 +84,37 @@ static void test_version(void **state)
 	assert_true(sw_php_jit_frames(&engine));
 	engine.hybrid = false;
 	assert_false(sw_php_jit_frames(&engine));
+}
+
+/* Where zend_generator_resume() is, by a file that may say anything. */
+static void test_resume_found(void **state)
+{
+	(void) state;
+	static const struct {
+		uint64_t svma, bytes, start, end;
+	} cases[] = {{0x1100, 0x80, 0x1100, 0x1180}, {0x1100, UINT64_MAX - 0x10, 0, 0}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		static struct elf_make elf;
+		struct sw_snapshot *snap = fake_snapshot_create();
+		struct sw_php_found found;
+		elf_make_init(&elf);
+		uint32_t text = elf_make_section(&elf, ".text", SHT_PROGBITS,
+						 SHF_ALLOC | SHF_EXECINSTR, 0x1000, NULL, 0x1000);
+		elf_make_symbol(&elf, "executor_globals", STB_GLOBAL, STT_OBJECT, (uint16_t) text,
+				0x1000, 8);
+		elf_make_symbol(&elf, "zend_generator_resume", STB_GLOBAL, STT_FUNC,
+				(uint16_t) text, cases[i].svma, cases[i].bytes);
+		elf_make_symtab(&elf, SHT_DYNSYM);
+		elf_make_finish(&elf);
+		(void) fake_snapshot_module(snap, SW_MODULE_ELF, "/usr/bin/php8.2", 0x7000000,
+					    0x7001000, 0x7002000, elf.bytes, elf.size);
+		fake_snapshot_finish(snap);
+		assert_true(sw_php_find(snap, &found));
+		assert_int_equal(found.globals_svma, 0x1000);
+		assert_int_equal(found.resume_svma, cases[i].start);
+		assert_int_equal(found.resume_end_svma, cases[i].end);
+		fake_snapshot_destroy(snap);
+	}
 }
 
 /* As gcc 12.2 has made Debian's PHP 8.2.36. */
@@ -672,6 +704,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_version),
+		cmocka_unit_test(test_resume_found),
 		cmocka_unit_test(test_fp_slot),
 		cmocka_unit_test(test_returns),
 		cmocka_unit_test(test_fp_below),
