@@ -111,7 +111,7 @@ struct sw_runtime_ops {
 
 	/*
 	 * Optional. Whether a return address whose mapping cannot be executed leads to generated code all the
-	 * same: the runtime writes to the page at that instant.
+	 * same: the runtime writes to the page at that instant. avma is one less.
 	 */
 	bool (*writes_code)(void *state, uint64_t avma);
 

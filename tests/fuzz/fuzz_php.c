@@ -2,18 +2,45 @@
 /*
  * PHP whose structures anybody wrote. The input is laid over a small one that is right, in parts: u16
  * offset / 4 | u8 length | bytes. Then the calls on three frames of execute_ex() are asked for and
- * named, and the request that it serves is read. What a file says of itself is scanned, too.
+ * named, and the request that it serves is read; then the calls once more, of a generator that is about to be resumed.
+ * What a file says of itself is scanned, too.
  */
 #include "php_world.h"
 #include "lay_over.h"
 
+#include "arch/arch.h"
 #include "bytes.h"
 #include "runtimes/php/names.h"
 #include "runtimes/php/request.h"
 
 #include <string.h>
 
-enum { READS_MAX = 200000 };
+enum {
+	/* The callers of each of SW_PHP_RESUMERS_MAX calls are followed twice, with a few reads for each. */
+	READS_MAX = 2000000,
+	GENERATOR = PHP_WORLD + 0x5000,
+	CALL = GENERATOR + 0x400,
+};
+
+/* leaf() is a generator, from which another one yields, with its place holder. */
+static void generators_put(struct php_world *w)
+{
+	uint64_t fake = GENERATOR + SW_PHP_GENERATOR_FAKE;
+	php_world_u64(w, GENERATOR + SW_PHP_GENERATOR_PARENT, GENERATOR + 0x200);
+	php_world_u64(w, GENERATOR + SW_PHP_GENERATOR_CALL, CALL);
+	php_world_u64(w, GENERATOR + 0x200 + SW_PHP_GENERATOR_CALL, PHP_LEAF);
+	php_world_u64(w, CALL + SW_PHP_ED_FUNC, PHP_FUNCTIONS);
+	php_world_u64(w, fake + SW_PHP_ED_THIS, GENERATOR);
+	php_world_u32(w, fake + SW_PHP_ED_INFO, SW_PHP_IS_OBJECT);
+	php_world_u64(w, fake + SW_PHP_ED_PREV, PHP_CLOSURE);
+	php_world_u64(w, PHP_LEAF + SW_PHP_ED_PREV, fake);
+	php_world_u32(w, PHP_LEAF + SW_PHP_ED_INFO, SW_PHP_CALL_TOP | SW_PHP_CALL_GENERATOR);
+	w->thread.regs = (struct sw_regs){.pc_avma = 0x7010};
+	sw_regs_set(&w->thread.regs, SW_X86_64_RBX, GENERATOR + 0x200);
+	sw_regs_set(&w->thread.regs, SW_X86_64_RBP, GENERATOR);
+	sw_regs_set(&w->thread.regs, SW_X86_64_R13, PHP_CLOSURE);
+	sw_regs_set(&w->thread.regs, SW_X86_64_R14, PHP_MAP);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -25,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct sw_served served;
 	char version[16];
 	php_world_init(&w);
+	generators_put(&w);
 	lay_over(w.data, sizeof(w.data), data, size);
 	for (size_t i = 0; i < 3; i++) {
 		(void) php_world_frames(&w, i, PHP_LEAF, PHP_OPCODES, &sink);
@@ -36,6 +64,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    (strlen(served.uri) >= sizeof(served.uri) ||
 	     strlen(served.script) >= sizeof(served.script)))
 		__builtin_trap();
+	w.php.found.resume_svma = 0x7000;
+	w.php.found.resume_end_svma = 0x7100;
+	sw_php_chain_read(&w.php, &w.thread);
 	(void) sw_php_version_scan(data, size, version, sizeof(version));
 	uint32_t end;
 	(void) sw_php_fp_slot((struct sw_bytes){data, size}, &end);

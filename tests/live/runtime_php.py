@@ -7,6 +7,7 @@ whose PHP is looked at; SNAPWALK_MODES are some of the modes, with commas.
 """
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -130,11 +131,26 @@ def check_resumes(tap):
     """The callers of a generator while they are linked to it: it has none, or those of before."""
     outer = ["run", "{main}", "-"]
     wanted = [["numbers", "Generator::current", "first", *outer], ["numbers", "Generator::next", "second", *outer],
-              ["all", "sum", *outer], ["numbers", "all", "sum", *outer]]
+              ["all", "sum", *outer], *[["numbers", "all", "sum", *outer]] * 3, ["all", "sum", *outer],
+              ["all", "Generator::current", "first", *outer], ["numbers", "all", "Generator::current", "first", *outer],
+              ["numbers", "all", "Generator::next", "other", *outer]]
     if version() != ["8", "2"]:
         tap.skip("generators that are resumed", "where PHP keeps the innermost call is known of 8.2", "package php8.2-cli")
         return
     check_instructions(tap, "generators that are resumed", wanted, "gdb_resumes.py", "resumes.php", RESUMES=str(len(wanted)))
+
+
+def stopped_stack(pid):
+    """A stack, and what shared memory the process could write to just then, which was not of files."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        wait_until(lambda: open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] == "T", "it stops")
+        with open(f"/proc/{pid}/maps") as maps:
+            parts = [re.match(r"([0-9a-f]+)-([0-9a-f]+) rw-s .*\(deleted\)$", line) for line in maps]
+        written = [range(int(part.group(1), 16), int(part.group(2), 16)) for part in parts if part]
+        return stack_of(patient_dump(pid, status=(0, 3)), pid), written
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 def check_compiled(tap):
@@ -142,19 +158,24 @@ def check_compiled(tap):
     calls = calls_of(os.path.join(SOURCES, "compiled.php"))
     mode = [*JIT, "-d", "opcache.jit=function", "-d", "opcache.memory_consumption=256", "-d", "opcache.jit_buffer_size=64M",
             "-d", "opcache.file_update_protection=0", "-d", "opcache.max_accelerated_files=100000"]
-    wrong, inside = [], 0
+    wrong, cut, inside, stops = [], [], 0, 0
     with tempfile.TemporaryDirectory() as folder:
         command = interpreter("php", *mode, os.path.join(SOURCES, "compiled.php"))
         with Program("env", f"FOLDER={folder}", *command) as php:
-            for _ in range(STOPS // 2):
-                stack = stack_of(patient_dump(php.pid, status=(0, 3)), php.pid)
+            while stops < STOPS // 2 or (not inside and stops < 10 * STOPS):
+                stops += 1
+                stack, written = stopped_stack(php.pid)
                 frames = language_frames(stack, "php")
-                inside += any(f["function"] == "load" for f in frames)
-                what = wrong_in_stack(stack) or wrong_in_chain(frames, calls, "{main}", {})
+                what = wrong_in_stack(stack)
+                if what is not None:
+                    cut.append(f"{what}\n{text_of(stack)}")
+                    continue
+                inside += any(int(f["pc"], 16) in part for f in stack["frames"] if f["kind"] != "php" for part in written)
+                what = wrong_in_chain(frames, calls, "{main}", {})
                 if what is not None:
                     wrong.append(f"{what}\n{text_of(stack)}")
-    tap.check(inside and len(wrong) <= 1, f"files that are compiled: the chain in {STOPS // 2} stacks, {inside} of them include one",
-              f"{len(wrong)} wrong\n" + "\n".join(wrong[:3]))
+    tap.check(inside and not wrong and len(cut) <= max(1, stops // 20), f"files that are compiled: the chain in {stops} stacks, "
+              f"{inside} of them have code that cannot be executed", f"{len(wrong)} wrong, {len(cut)} cut\n" + "\n".join((wrong + cut)[:3]))
 
 
 def version():

@@ -100,27 +100,51 @@ static bool is_linked_call(const struct sw_php *php, uint64_t avma)
 	return false;
 }
 
-/*
- * The caller of the innermost call, which has prev_avma there: another one where that is a generator, about to be
- * resumed, and not linked to it yet. Source: zend_generator_resume() of Zend/zend_generators.c, PHP 8.2, which sets
- * EG(current_execute_data) first and prev_execute_data after it, of a delegating generator by way of execute_fake.
- */
-static uint64_t resumer(const struct sw_php *php, const struct sw_thread *thread,
-			const struct sw_php_call *innermost, uint64_t prev_avma)
+/* Whether it is the other call, or its callers lead to that. */
+static bool leads_to(const struct sw_php *php, uint64_t avma, uint64_t wanted_avma)
 {
-	uint64_t all[SW_PHP_RESUMERS_MAX], fake_prev;
-	size_t n = sw_php_resumers(&php->found, thread, all);
-	struct sw_php_call fake;
-	if (!(innermost->info & SW_PHP_CALL_GENERATOR) || is_one_of(all, n, innermost->avma) ||
-	    is_one_of(all, n, prev_avma))
-		return prev_avma;
-	if (prev_avma != 0 && sw_php_call_read(php, prev_avma, &fake, &fake_prev) &&
-	    fake.func_avma == 0 && is_one_of(all, n, fake_prev))
-		return prev_avma;
-	for (size_t i = 0; i < n; i++)
-		if (is_linked_call(php, all[i]))
+	for (size_t i = 0; i < SW_PHP_CHAIN_MAX && avma != 0 && avma != wanted_avma; i++)
+		if (!sw_memory_u64(php->memory, avma + SW_PHP_ED_PREV, &avma))
+			return false;
+	return avma == wanted_avma;
+}
+
+/* Of those that are linked calls the innermost one, whose callers the others are; 0: there is none. */
+static uint64_t innermost_of(const struct sw_php *php, const uint64_t *all, size_t n)
+{
+	uint64_t found = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!is_linked_call(php, all[i]) || (found != 0 && leads_to(php, found, all[i])))
+			continue;
+		if (found != 0 && !leads_to(php, all[i], found))
+			return 0;
+		found = all[i];
+	}
+	return found;
+}
+
+/*
+ * Of those the generator that yields from another one, and that perhaps from a third, up to the one whose call this is;
+ * 0: there is none.
+ */
+static uint64_t delegating(struct sw_php *php, const uint64_t *all, size_t n, uint64_t call_avma)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t avma = all[i], parent = avma, call;
+		size_t k = 0;
+		while (k < SW_PHP_GENERATORS_MAX && avma % 8 == 0 &&
+		       sw_memory_u64(php->memory, avma + SW_PHP_GENERATOR_PARENT, &parent) &&
+		       parent != 0) {
+			avma = parent;
+			k++;
+		}
+		if (k > 0 && parent == 0 &&
+		    sw_memory_u64(php->memory, avma + SW_PHP_GENERATOR_CALL, &call) &&
+		    call == call_avma)
 			return all[i];
-	return prev_avma;
+		php->cut |= k == SW_PHP_GENERATORS_MAX;
+	}
+	return 0;
 }
 
 /* A call behind the others. False: there is no place, or it cannot be read. */
@@ -139,30 +163,64 @@ static bool call_add(struct sw_php *php, uint64_t avma, uint64_t *ret_prev_avma)
 }
 
 /*
- * The calls of generators that yield from another one, whose place holder this is: as zend_generator_check_placeholder_frame()
- * has them, innermost first. No execute_ex() executes them: they are of the run of who has resumed the outermost.
+ * The calls of generators that yield from another one, whose place holder this is: as
+ * zend_generator_check_placeholder_frame() has them, innermost first. No execute_ex() executes them: they are of the
+ * run of who has resumed the outermost. False: some are missing.
  */
 static bool generators_add(struct sw_php *php, uint64_t avma)
 {
 	struct sw_php_chain *c = &php->chain;
 	size_t first = c->n;
-	uint64_t parent, call, prev;
-	for (size_t i = 0; i < SW_PHP_GENERATORS_MAX; i++, avma = parent) {
+	uint64_t call, prev;
+	bool whole = false;
+	for (size_t i = 0; i < SW_PHP_GENERATORS_MAX; i++) {
+		uint64_t parent;
 		if (!sw_memory_u64(php->memory, avma + SW_PHP_GENERATOR_PARENT, &parent))
-			return false;
-		if (parent == 0) /* it has its own call in the chain */
+			break;
+		whole = parent == 0;
+		if (whole) /* it has its own call in the chain */
 			break;
 		if (!sw_memory_u64(php->memory, avma + SW_PHP_GENERATOR_CALL, &call) ||
 		    !call_add(php, call, &prev))
-			return false;
+			break;
 		c->calls[c->n - 1].info &= ~(uint32_t) SW_PHP_CALL_TOP;
+		avma = parent;
 	}
 	for (size_t i = first, last = c->n; i + 1 < last; i++) {
 		struct sw_php_call swapped = c->calls[i];
 		c->calls[i] = c->calls[--last];
 		c->calls[last] = swapped;
 	}
-	return true;
+	return whole;
+}
+
+/*
+ * The caller of the innermost call, which has prev_avma there: another one where that is a generator, about to be
+ * resumed, and not linked to it yet. Source: zend_generator_resume() of Zend/zend_generators.c, PHP 8.2, which sets
+ * EG(current_execute_data) first and prev_execute_data after it, of a delegating generator by way of execute_fake.
+ * Until then these are of who has resumed it before, or none. Delegating generators are added.
+ */
+static uint64_t resumer(struct sw_php *php, const struct sw_thread *thread, uint64_t prev_avma)
+{
+	const struct sw_php_call *innermost = &php->chain.calls[0];
+	uint64_t all[SW_PHP_RESUMERS_MAX], fake_prev = 0, by;
+	size_t n = sw_php_resumers(&php->found, thread, all);
+	struct sw_php_call fake = {0};
+	if (!(innermost->info & SW_PHP_CALL_GENERATOR) || n == 0 ||
+	    is_one_of(all, n, innermost->avma))
+		return prev_avma;
+	if (prev_avma != 0)
+		(void) sw_php_call_read(php, prev_avma, &fake, &fake_prev); /* else it is none */
+	by = delegating(php, all, n, innermost->avma);
+	if (by == 0 && is_one_of(all, n, fake.generator_avma))
+		by = fake.generator_avma;
+	bool linked = by == 0 ? is_one_of(all, n, prev_avma)
+			      : by == fake.generator_avma && is_one_of(all, n, fake_prev);
+	if (linked)
+		return prev_avma;
+	uint64_t caller = innermost_of(php, all, n);
+	php->cut |= caller == 0 || (by != 0 && !generators_add(php, by));
+	return caller;
 }
 
 void sw_php_chain_read(struct sw_php *php, const struct sw_thread *thread)
@@ -178,7 +236,7 @@ void sw_php_chain_read(struct sw_php *php, const struct sw_thread *thread)
 		}
 		uint64_t generator = c->calls[c->n - 1].generator_avma;
 		if (c->n == 1)
-			avma = resumer(php, thread, &c->calls[0], avma);
+			avma = resumer(php, thread, avma);
 		else if (generator != 0)
 			php->cut |= !generators_add(php, generator);
 	}

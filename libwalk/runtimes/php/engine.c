@@ -219,6 +219,12 @@ static bool is_jit_map(const struct sw_map *map)
 	return map != NULL && (map->prot & SW_MAP_EXEC) && (map->prot & SW_MAP_SHARED);
 }
 
+static bool is_opcache(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return strncmp(slash != NULL ? slash + 1 : path, "opcache.so", 10) == 0; /* or deleted */
+}
+
 /* Shared memory of no file that has a name, as opcache's is: of mmap(2), shm_open(3) or shmget(2). */
 static bool is_shared_memory(const struct sw_map *map)
 {
@@ -229,7 +235,8 @@ static bool is_shared_memory(const struct sw_map *map)
 
 /*
  * While it compiles, and while opcache keeps a script, the JIT makes its whole buffer writable and not executable,
- * which is one mapping with the rest of opcache's memory then: what called the compiler is in there. Source:
+ * which is one mapping with the rest of opcache's memory then: what called the compiler is in there. Without the JIT
+ * there is the same mapping, with data alone. Source:
  * zend_jit_unprotect() of ext/opcache/jit/zend_jit.c, PHP 8.2, and zend_accel_script_persist().
  */
 bool sw_php_jit_at(const struct sw_php_engine *engine, const struct sw_snapshot *snap,
@@ -238,7 +245,16 @@ bool sw_php_jit_at(const struct sw_php_engine *engine, const struct sw_snapshot 
 	const struct sw_map *map = sw_snapshot_map(snap, avma);
 	if (!sw_php_jit_frames(engine))
 		return false;
-	return engine->has_jit ? is_jit_map(map) : is_shared_memory(map);
+	return engine->has_jit ? is_jit_map(map) : engine->opcache && is_shared_memory(map);
+}
+
+bool sw_php_jit_returns(const struct sw_php_engine *engine, const struct sw_snapshot *snap,
+			struct sw_memory memory, uint64_t return_avma)
+{
+	uint64_t target;
+	return sw_php_jit_at(engine, snap, return_avma - 1) &&
+	       (engine->has_jit ||
+		sw_arch_call_before(memory, return_avma, &target) != SW_CALL_NONE);
 }
 
 /* Where in execute_ex(), whose code this is, r14 is its caller's. */
@@ -295,6 +311,9 @@ void sw_php_engine_read(const struct sw_snapshot *snap, const struct sw_php_foun
 			cold_find(ret, code);
 	}
 	ret->hybrid = kind_is_hybrid(&symbols);
+	for (size_t i = 0; i < snap->n_places && !ret->opcache; i++)
+		ret->opcache = sw_module_kind(snap->places[i].module) == SW_MODULE_ELF &&
+			       is_opcache(sw_module_path(snap->places[i].module));
 	for (size_t i = 0; i < snap->n_maps && !ret->has_jit; i++)
 		ret->has_jit = is_jit_map(&snap->maps[i]);
 }

@@ -41,6 +41,7 @@ struct sw_php_engine {
 	bool hybrid;
 	bool frame_pointer; /* its CFA is rbp + 16 */
 	bool has_jit;       /* there is executable memory that the JIT may have used */
+	bool opcache;       /* of which the JIT is a part, is loaded */
 };
 
 void sw_php_engine_read(const struct sw_snapshot *snap, const struct sw_php_found *found,
@@ -68,6 +69,10 @@ bool sw_php_jit_frames(const struct sw_php_engine *engine);
  */
 bool sw_php_jit_at(const struct sw_php_engine *engine, const struct sw_snapshot *snap,
 		   uint64_t avma);
+
+/* Whether what returns there may have been called by code of the JIT; while it writes, a CALL must be before it. */
+bool sw_php_jit_returns(const struct sw_php_engine *engine, const struct sw_snapshot *snap,
+			struct sw_memory memory, uint64_t return_avma);
 
 /* Whether the frame at the cursor is in code of the JIT. */
 bool sw_php_in_jit(const struct sw_php_engine *engine, const struct sw_cursor *cursor);

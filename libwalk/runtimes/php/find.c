@@ -95,6 +95,7 @@ static void module_look(struct sw_module *module, struct sw_php_found *f)
 {
 	struct sw_elf_symbols symbols;
 	struct sw_elf_symbol symbol;
+	uint64_t end;
 	unsigned major, minor;
 	if (!sw_elf_symbols_open(sw_module_elf(module), &symbols)) {
 		f->missing = "its file";
@@ -114,8 +115,10 @@ static void module_look(struct sw_module *module, struct sw_php_found *f)
 				&symbol))
 		f->sapi_svma = symbol.svma;
 	if (sw_elf_symbols_find(&symbols, "zend_generator_resume", &symbol) &&
-	    !__builtin_add_overflow(symbol.svma, symbol.size, &f->resume_end_svma))
+	    !__builtin_add_overflow(symbol.svma, symbol.size, &end)) {
 		f->resume_svma = symbol.svma;
+		f->resume_end_svma = end;
+	}
 	if (f->threads && !thread_offset_read(&symbols, &f->thread_offset)) {
 		f->missing = "where its threads keep their globals";
 		return;

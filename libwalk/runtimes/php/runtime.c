@@ -58,7 +58,8 @@ static enum sw_step php_step(void *state, struct sw_cursor *cursor, struct sw_st
 static bool php_writes_code(void *state, uint64_t avma)
 {
 	const struct sw_php *php = state;
-	return sw_php_jit_at(&php->engine, php->snap, avma);
+	struct sw_snapshot_memory source = {.snap = php->snap}; /* code stays where it is */
+	return sw_php_jit_returns(&php->engine, php->snap, sw_snapshot_memory(&source), avma + 1);
 }
 
 static bool php_frames(void *state, const struct sw_cursor *callee, uint64_t caller_sp_avma,

@@ -18,6 +18,10 @@ enum {
 	PAGE_BYTES = 4096,
 	OPCODES_BYTES = 32768, /* of the function that runs */
 	SHORT_BYTES = 64,      /* of a string that are read at first */
+	/* Added to addresses, which are multiples of 8: of what may be something else, too. */
+	SEEN_GENERATOR = 1,
+	SEEN_CALL = 2,
+	LATE_STEPS = 16, /* of a chain, before it is asked whether there is time for more */
 };
 
 /* True on first sight of an address. */
@@ -31,6 +35,12 @@ static bool is_new(struct sw_php_window *w, uint64_t avma)
 	w->seen[i] = avma;
 	w->n_seen++;
 	return true;
+}
+
+/* In a chain at step i: what is missing cuts it. */
+static bool is_late(struct sw_capture *capture, size_t i)
+{
+	return i % LATE_STEPS == LATE_STEPS - 1 && sw_capture_is_late(capture);
 }
 
 static void string_copy(struct sw_capture *capture, struct sw_php_window *w, uint64_t avma)
@@ -144,23 +154,17 @@ static bool call_copy(struct sw_capture *capture, struct sw_php_window *w, uint6
 	return true;
 }
 
-/* Generators that yield from one another, by the first one's place holder among the calls. */
-static void generators_copy(struct sw_capture *capture, struct sw_php_window *w, uint64_t avma,
-			    const uint8_t frame[SW_PHP_ED_BYTES])
+/* Generators that yield from one another. */
+static void generators_copy(struct sw_capture *capture, struct sw_php_window *w, uint64_t generator)
 {
 	enum { BYTES = SW_PHP_GENERATOR_PARENT + 8 - SW_PHP_GENERATOR_CALL };
-	struct sw_bytes b = {frame, SW_PHP_ED_BYTES};
-	uint64_t func, this_avma, call, parent;
-	uint32_t info;
+	uint64_t call, parent;
 	uint8_t call_frame[SW_PHP_ED_BYTES];
 	const uint8_t *copy;
 	bool running = false;
-	(void) sw_bytes_u64(b, SW_PHP_ED_FUNC, &func); /* these fit */
-	(void) sw_bytes_u64(b, SW_PHP_ED_THIS, &this_avma);
-	(void) sw_bytes_u32(b, SW_PHP_ED_INFO, &info);
-	uint64_t generator = sw_php_place_holder(avma, func, this_avma, info);
 	for (size_t i = 0; i < SW_PHP_GENERATORS_MAX && generator != 0; i++, generator = parent) {
-		if (generator % 8 != 0 || !is_new(w, generator) ||
+		if (generator % 8 != 0 || is_late(capture, i) ||
+		    !is_new(w, generator | SEEN_GENERATOR) ||
 		    !sw_capture_copy(capture, generator + SW_PHP_GENERATOR_CALL, BYTES, &copy))
 			return;
 		memcpy(&call, copy, sizeof(call));
@@ -171,26 +175,43 @@ static void generators_copy(struct sw_capture *capture, struct sw_php_window *w,
 	}
 }
 
-static void chain_copy(struct sw_capture *capture, struct sw_php_window *w, uint64_t avma)
+/* Whose place holder a call is; 0: it is none. */
+static uint64_t generator_of(uint64_t avma, const uint8_t frame[SW_PHP_ED_BYTES])
 {
-	bool running = true;
+	struct sw_bytes b = {frame, SW_PHP_ED_BYTES};
+	uint64_t func, this_avma;
+	uint32_t info;
+	(void) sw_bytes_u64(b, SW_PHP_ED_FUNC, &func); /* these fit */
+	(void) sw_bytes_u64(b, SW_PHP_ED_THIS, &this_avma);
+	(void) sw_bytes_u32(b, SW_PHP_ED_INFO, &info);
+	return sw_php_place_holder(avma, func, this_avma, info);
+}
+
+/* running: it begins with what runs; others end where an earlier one of them went on. */
+static void chain_copy(struct sw_capture *capture, struct sw_php_window *w, uint64_t avma,
+		       bool running)
+{
+	bool other = !running;
 	for (size_t i = 0; i < SW_PHP_CHAIN_MAX && avma != 0; i++) {
 		uint8_t frame[SW_PHP_ED_BYTES];
-		if (!call_copy(capture, w, avma, &running, frame))
+		if (is_late(capture, i) || (other && !is_new(w, avma | SEEN_CALL)) ||
+		    !call_copy(capture, w, avma, &running, frame))
 			return;
-		generators_copy(capture, w, avma, frame);
+		generators_copy(capture, w, generator_of(avma, frame));
 		memcpy(&avma, frame + SW_PHP_ED_PREV, sizeof(avma));
 	}
 }
 
-/* What may have called a generator that is being resumed by this thread. */
+/* What may have called a generator that is being resumed by this thread, and what may yield from it. */
 static void resumers_copy(struct sw_capture *capture, struct sw_php_window *w,
 			  const struct sw_thread *thread)
 {
 	uint64_t all[SW_PHP_RESUMERS_MAX];
 	size_t n = sw_php_resumers(&w->found, thread, all);
-	for (size_t i = 0; i < n; i++)
-		chain_copy(capture, w, all[i]);
+	for (size_t i = 0; i < n; i++) {
+		chain_copy(capture, w, all[i], false);
+		generators_copy(capture, w, all[i]);
+	}
 }
 
 int sw_php_in_window(struct sw_capture *capture)
@@ -206,7 +227,7 @@ int sw_php_in_window(struct sw_capture *capture)
 	if (!w->found.threads) {
 		if (sw_capture_wanted(capture, globals + w->found.layout->current_execute_data,
 				      &value, sizeof(value)))
-			chain_copy(capture, w, value);
+			chain_copy(capture, w, value, true);
 		for (size_t i = 0; i < capture->snap->n_threads; i++)
 			resumers_copy(capture, w, &capture->snap->threads[i]);
 		if (w->requests)
@@ -230,7 +251,7 @@ int sw_php_in_window(struct sw_capture *capture)
 				     8, &copy))
 			continue;
 		memcpy(&value, copy, sizeof(value));
-		chain_copy(capture, w, value);
+		chain_copy(capture, w, value, true);
 		resumers_copy(capture, w, t);
 	}
 	return 0;

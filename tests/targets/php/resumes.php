@@ -32,10 +32,18 @@ function sum()
 	return $s;
 }
 
+function other($g, ...$more)
+{
+	$g->next();
+	return $g->current() + count($more);
+}
+
 function run()
 {
 	$g = numbers();
-	return first($g) + second($g) + sum();
+	$n = first($g) + second($g) + sum();
+	$g = all();
+	return $n + first($g) + other($g, 1, 2, 3, 4, 5, 6, 7);
 }
 
 run();

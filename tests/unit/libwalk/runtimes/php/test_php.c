@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* runtimes/php: files, versions, runs of calls, names and lines over made structures. */
 #include "arch/arch.h"
+#include "elf_make.h"
 #include "php_world.h"
 #include "runtimes/php/generators.h"
 #include "runtimes/php/names.h"
@@ -83,6 +84,37 @@ static void test_version(void **state)
 	assert_true(sw_php_jit_frames(&engine));
 	engine.hybrid = false;
 	assert_false(sw_php_jit_frames(&engine));
+}
+
+/* Where zend_generator_resume() is, by a file that may say anything. */
+static void test_resume_found(void **state)
+{
+	(void) state;
+	static const struct {
+		uint64_t svma, bytes, start, end;
+	} cases[] = {{0x1100, 0x80, 0x1100, 0x1180}, {0x1100, UINT64_MAX - 0x10, 0, 0}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		static struct elf_make elf;
+		struct sw_snapshot *snap = fake_snapshot_create();
+		struct sw_php_found found;
+		elf_make_init(&elf);
+		uint32_t text = elf_make_section(&elf, ".text", SHT_PROGBITS,
+						 SHF_ALLOC | SHF_EXECINSTR, 0x1000, NULL, 0x1000);
+		elf_make_symbol(&elf, "executor_globals", STB_GLOBAL, STT_OBJECT, (uint16_t) text,
+				0x1000, 8);
+		elf_make_symbol(&elf, "zend_generator_resume", STB_GLOBAL, STT_FUNC,
+				(uint16_t) text, cases[i].svma, cases[i].bytes);
+		elf_make_symtab(&elf, SHT_DYNSYM);
+		elf_make_finish(&elf);
+		(void) fake_snapshot_module(snap, SW_MODULE_ELF, "/usr/bin/php8.2", 0x7000000,
+					    0x7001000, 0x7002000, elf.bytes, elf.size);
+		fake_snapshot_finish(snap);
+		assert_true(sw_php_find(snap, &found));
+		assert_int_equal(found.globals_svma, 0x1000);
+		assert_int_equal(found.resume_svma, cases[i].start);
+		assert_int_equal(found.resume_end_svma, cases[i].end);
+		fake_snapshot_destroy(snap);
+	}
 }
 
 /* As gcc 12.2 has made Debian's PHP 8.2.36. */
@@ -430,9 +462,21 @@ static void test_generators(void **state)
 	php_world_u64(&world, MIDDLE + SW_PHP_GENERATOR_PARENT, OUTER);
 	sw_php_chain_read(&world.php, &world.thread);
 	assert_int_equal(c->n, 2 + SW_PHP_GENERATORS_MAX + 3);
+	assert_true(world.php.cut);
+	world.php.cut = false;
 	php_world_u64(&world, MIDDLE + SW_PHP_GENERATOR_PARENT, 0x10);
 	sw_php_chain_read(&world.php, &world.thread);
 	assert_true(world.php.cut);
+	/* leaf() goes on to one that cannot be read: the others are innermost first. */
+	world.php.cut = false;
+	php_world_u64(&world, MIDDLE + SW_PHP_GENERATOR_PARENT, LEAF);
+	php_world_u64(&world, LEAF + SW_PHP_GENERATOR_PARENT, MIDDLE);
+	php_world_u64(&world, LEAF + SW_PHP_GENERATOR_CALL, 0x10);
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_true(world.php.cut);
+	assert_int_equal(c->n, sizeof(wanted) / sizeof(*wanted));
+	for (size_t i = 0; i < c->n; i++)
+		assert_int_equal(c->calls[i].avma, wanted[i]);
 	/* What is no place holder's place is none. */
 	php_world_u64(&world, fake + SW_PHP_ED_THIS, OUTER + 8);
 	sw_php_chain_read(&world.php, &world.thread);
@@ -450,8 +494,11 @@ static void test_resumed(void **state)
 	regs->pc_avma = 0x7010;
 	php_world_u32(&world, PHP_LEAF + SW_PHP_ED_INFO, SW_PHP_CALL_TOP | SW_PHP_CALL_GENERATOR);
 	php_world_u64(&world, PHP_LEAF + SW_PHP_ED_PREV, 0);
+	sw_regs_set(regs, SW_X86_64_RBP, 0x10);
 	sw_php_chain_read(&world.php, &world.thread);
-	assert_int_equal(c->n, 1);                            /* nobody knows its caller */
+	assert_int_equal(c->n, 1); /* nobody knows its caller */
+	assert_true(world.php.cut);
+	world.php.cut = false;
 	sw_regs_set(regs, SW_X86_64_RBX, PHP_WORLD + 0x3000); /* no call */
 	sw_regs_set(regs, SW_X86_64_R12, PHP_GLOBALS);
 	sw_regs_set(regs, SW_X86_64_R13, PHP_CLOSURE);
@@ -479,6 +526,101 @@ static void test_resumed(void **state)
 	php_world_u32(&world, PHP_LEAF + SW_PHP_ED_INFO, 0);
 	sw_php_chain_read(&world.php, &world.thread);
 	assert_int_equal(c->n, 3);
+	assert_false(world.php.cut);
+}
+
+/* The caller is the innermost of the calls in registers, whatever their order; if there is one such. */
+static void test_resumed_order(void **state)
+{
+	(void) state;
+	const struct sw_php_chain *c = &world.php.chain;
+	struct sw_regs *regs = &world.thread.regs;
+	uint64_t other = PHP_CALLS + 0x380;
+	world.php.found.resume_svma = 0x7000;
+	world.php.found.resume_end_svma = 0x7100;
+	regs->pc_avma = 0x7010;
+	php_world_u32(&world, PHP_LEAF + SW_PHP_ED_INFO, SW_PHP_CALL_TOP | SW_PHP_CALL_GENERATOR);
+	php_world_u64(&world, PHP_LEAF + SW_PHP_ED_PREV, 0);
+	sw_regs_set(regs, SW_X86_64_RBX, PHP_MAP);
+	sw_regs_set(regs, SW_X86_64_R12, PHP_CLOSURE);
+	sw_regs_set(regs, SW_X86_64_R13, PHP_MAIN);
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_int_equal(c->n, 4);
+	assert_int_equal(c->calls[1].avma, PHP_CLOSURE);
+	assert_false(world.php.cut);
+	php_world_u64(&world, other + SW_PHP_ED_FUNC, PHP_FUNCTIONS);
+	php_world_u64(&world, other + SW_PHP_ED_PREV, PHP_MAIN);
+	sw_regs_set(regs, SW_X86_64_R14, other);
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_int_equal(c->n, 1);
+	assert_true(world.php.cut);
+}
+
+/* A generator yields from leaf(), and is resumed by another call than before: it is in a register, too. */
+static void test_resumed_delegating(void **state)
+{
+	(void) state;
+	enum {
+		OUTER = PHP_WORLD + 0x5000,
+		LEAF = OUTER + 0x200,
+		OTHER = OUTER + 0x400,
+		CALL = OUTER + 0x600
+	};
+	/* What leaf() and the place holder of OUTER or OTHER have as their callers. */
+	static const uint64_t prevs[][2] = {
+		{0, 0},
+		{OUTER + SW_PHP_GENERATOR_FAKE, PHP_MAP}, /* not linked */
+		{OUTER + SW_PHP_GENERATOR_FAKE, PHP_CLOSURE},
+		{OTHER + SW_PHP_GENERATOR_FAKE,
+		 PHP_CLOSURE},    /* it was resumed by way of another one */
+		{PHP_CLOSURE, 0}, /* or without one */
+	};
+	const struct sw_php_chain *c = &world.php.chain;
+	struct sw_regs *regs = &world.thread.regs;
+	world.php.found.resume_svma = 0x7000;
+	world.php.found.resume_end_svma = 0x7100;
+	regs->pc_avma = 0x7010;
+	sw_regs_set(regs, SW_X86_64_RBX, LEAF);
+	sw_regs_set(regs, SW_X86_64_RBP, OUTER);
+	sw_regs_set(regs, SW_X86_64_R13, PHP_CLOSURE);
+	php_world_u32(&world, PHP_LEAF + SW_PHP_ED_INFO, SW_PHP_CALL_TOP | SW_PHP_CALL_GENERATOR);
+	php_world_u64(&world, LEAF + SW_PHP_GENERATOR_CALL, PHP_LEAF);
+	php_world_u64(&world, OUTER + SW_PHP_GENERATOR_CALL, CALL);
+	php_world_u64(&world, OUTER + SW_PHP_GENERATOR_PARENT, LEAF);
+	php_world_u64(&world, OTHER + SW_PHP_GENERATOR_CALL, CALL + 0x100);
+	php_world_u64(&world, OTHER + SW_PHP_GENERATOR_PARENT, LEAF);
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t fake = (i == 0 ? OUTER : OTHER) + SW_PHP_GENERATOR_FAKE;
+		php_world_u64(&world, fake + SW_PHP_ED_THIS, i == 0 ? OUTER : OTHER);
+		php_world_u32(&world, fake + SW_PHP_ED_INFO, 0x300 | SW_PHP_IS_OBJECT);
+		php_world_u64(&world, CALL + 0x100 * i + SW_PHP_ED_FUNC, PHP_FUNCTIONS);
+	}
+	for (size_t i = 0; i < sizeof(prevs) / sizeof(*prevs); i++) {
+		php_world_u64(&world, PHP_LEAF + SW_PHP_ED_PREV, prevs[i][0]);
+		for (unsigned k = 0; k < 2; k++)
+			php_world_u64(&world,
+				      (k == 0 ? OUTER : OTHER) + SW_PHP_GENERATOR_FAKE +
+					      SW_PHP_ED_PREV,
+				      prevs[i][1]);
+		sw_php_chain_read(&world.php, &world.thread);
+		assert_false(world.php.cut);
+		size_t n = c->n == 6 ? 2 : 1; /* with a place holder, or without */
+		assert_int_equal(c->n, n + 4);
+		assert_int_equal(c->calls[n].avma, CALL);
+		assert_int_equal(c->calls[n + 1].avma, PHP_CLOSURE);
+		assert_int_equal(sw_php_chain_run_end(c, n), n + 1);
+	}
+	/* Now nothing yields from leaf(). */
+	sw_regs_set(regs, SW_X86_64_RBP, LEAF);
+	php_world_u64(&world, PHP_LEAF + SW_PHP_ED_PREV, OUTER + SW_PHP_GENERATOR_FAKE);
+	php_world_u64(&world, OUTER + SW_PHP_GENERATOR_FAKE + SW_PHP_ED_PREV, PHP_CLOSURE);
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_int_equal(c->n, 4);
+	assert_int_equal(c->calls[1].avma, PHP_CLOSURE);
+	/* A circle is no proof that nothing does. */
+	php_world_u64(&world, LEAF + SW_PHP_GENERATOR_PARENT, LEAF);
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_true(world.php.cut);
 }
 
 /* While code is made all of opcache's memory is one mapping, which cannot be executed. */
@@ -502,13 +644,30 @@ static void test_jit_written(void **state)
 		 .path = file},
 		{.start_avma = 0x400000, .end_avma = 0x401000, .prot = W, .path = none},
 	};
-	struct sw_php_engine engine = {.has_jit = true, .hybrid = true, .frame_bytes = 0x40};
+	uint8_t code[] = {0x90, 0x90, 0x90, 0xe8, 0x10, 0, 0, 0, 0x90, 0x90}; /* call */
+	uint8_t data[16] = {0};
+	struct fake_region regions[] = {{0x180010, code, sizeof(code)},
+					{0x180100, data, sizeof(data)}};
+	struct fake_memory fake = {.regions = regions, .n_regions = 2};
+	struct sw_memory memory = fake_memory(&fake);
+	struct sw_php_engine engine = {.has_jit = true,
+				       .opcache = true,
+				       .hybrid = true,
+				       .frame_bytes = 0x40};
 	world.snap.maps = maps;
 	world.snap.n_maps = sizeof(maps) / sizeof(*maps);
 	assert_true(sw_php_jit_at(&engine, &world.snap, 0x180010));
 	assert_false(sw_php_jit_at(&engine, &world.snap, 0x100010)); /* the code is elsewhere */
 	engine.has_jit = false;
 	maps[1].prot = W | SW_MAP_SHARED;
+	/* Behind a call; data, and what cannot be read, is no code. */
+	assert_true(sw_php_jit_returns(&engine, &world.snap, memory, 0x180018));
+	assert_false(sw_php_jit_returns(&engine, &world.snap, memory, 0x180019));
+	assert_false(sw_php_jit_returns(&engine, &world.snap, memory, 0x180108));
+	assert_false(sw_php_jit_returns(&engine, &world.snap, memory, 0x180200));
+	engine.opcache = false;
+	assert_false(sw_php_jit_returns(&engine, &world.snap, memory, 0x180018));
+	engine.opcache = true;
 	assert_true(sw_php_jit_at(&engine, &world.snap, 0x180010));
 	assert_false(sw_php_jit_at(&engine, &world.snap, 0x300010));
 	assert_false(sw_php_jit_at(&engine, &world.snap, 0x400010));
@@ -545,6 +704,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_version),
+		cmocka_unit_test(test_resume_found),
 		cmocka_unit_test(test_fp_slot),
 		cmocka_unit_test(test_returns),
 		cmocka_unit_test(test_fp_below),
@@ -562,6 +722,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_generators, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_resumed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_resumed_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_resumed_delegating, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_jit_written, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
 	};
