@@ -48,8 +48,7 @@ static bool object_add(void *arg, const struct sw_cpython_task_set *set, uint64_
 static void thread_add(struct sw_cpython *c, const struct sw_thread *thread)
 {
 	struct sw_cpython_all_tasks *all = c->tasks;
-	c->chain.n_frames = c->chain.n_groups = 0;
-	c->chain.innermost_avma = 0;
+	sw_cpython_chain_reset(&c->chain);
 	for (size_t i = 0; i < c->n_threads; i++)
 		if (c->threads[i].id == thread->fs_base && c->threads[i].id != 0)
 			sw_cpython_chain_add(&c->at, c->copied, c->threads[i].avma, &thread->regs,

@@ -81,8 +81,7 @@ static bool thread_explain(struct sw_cpython *c, const struct sw_cpython_thread 
 			   uint64_t avma, struct sw_text *text)
 {
 	struct sw_cpython_chain *chain = &c->chain;
-	chain->n_frames = chain->n_groups = 0;
-	chain->innermost_avma = 0;
+	sw_cpython_chain_reset(chain);
 	c->thread = NULL; /* the chain is none of a thread that is walked */
 	sw_cpython_chain_add(&c->at, c->memory, thread->avma, NULL, chain);
 	for (size_t i = 0; i < chain->n_frames; i++) {

@@ -46,9 +46,7 @@ bool sw_cpython_threads_read(struct sw_cpython *c)
 static void thread_begin(struct sw_cpython *c, const struct sw_cursor *cursor)
 {
 	c->thread = cursor->thread;
-	c->chain.n_frames = c->chain.n_groups = 0;
-	c->chain.innermost_avma = 0;
-	c->chain.unproven = false;
+	sw_cpython_chain_reset(&c->chain);
 	c->next = 0;
 	c->met_loop = false;
 	c->cframe_depth = 0;

@@ -123,8 +123,7 @@ static void thread_gather(const struct sw_cpython *c, const struct sw_cpython_th
 	if (grown == NULL)
 		return;
 	b->threads = grown;
-	chain->n_frames = chain->n_groups = 0;
-	chain->innermost_avma = 0;
+	sw_cpython_chain_reset(chain);
 	sw_cpython_chain_add(&c->at, instant(c), t->avma, &thread->regs, chain);
 	struct inside *in = &b->threads[b->n_threads++];
 	*in = (struct inside){t->avma, t->id, b->n_frames, chain->n_frames};

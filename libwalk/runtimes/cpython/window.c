@@ -148,9 +148,7 @@ static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 		(void) sw_memory_u64(memory, thread->avma + w->at.layout.thread_number, &word);
 	lock_copy(w, memory, thread->interp_avma);
 	w->stack = sw_snapshot_map(snap, t->regs.sp_avma);
-	w->chain.n_frames = w->chain.n_groups = 0;
-	w->chain.innermost_avma = 0;
-	w->chain.unproven = false;
+	sw_cpython_chain_reset(&w->chain);
 	sw_cpython_chain_add(&w->at, memory, thread->avma, &t->regs, &w->chain);
 	if (w->chain.innermost_avma != 0 &&
 	    (w->chain.n_groups == 0 || w->chain.groups[0].loop_avma != w->chain.innermost_avma))

@@ -33,6 +33,14 @@ struct sw_cpython_chain {
 	bool unproven; /* 3.11, 3.12: that has a frame which has not begun, and whose caller is not known */
 };
 
+/* Empties it; the space stays. */
+static inline void sw_cpython_chain_reset(struct sw_cpython_chain *chain)
+{
+	chain->n_frames = chain->n_groups = 0;
+	chain->innermost_avma = 0;
+	chain->unproven = false;
+}
+
 enum {
 	SW_CPYTHON_FRAMES_MAX = 16384, /* of one thread */
 	SW_CPYTHON_GROUPS_MAX = 8192,
