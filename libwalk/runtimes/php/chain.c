@@ -210,7 +210,8 @@ static uint64_t resumer(struct sw_php *php, const struct sw_thread *thread, uint
 	    is_one_of(all, n, innermost->avma))
 		return prev_avma;
 	if (prev_avma != 0)
-		(void) sw_php_call_read(php, prev_avma, &fake, &fake_prev); /* else it is none */
+		(void) sw_php_call_read(php, prev_avma, &fake,
+					&fake_prev); /* else it stands for no generator */
 	by = delegating(php, all, n, innermost->avma);
 	if (by == 0 && is_one_of(all, n, fake.generator_avma))
 		by = fake.generator_avma;

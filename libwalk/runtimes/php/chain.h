@@ -19,7 +19,7 @@ struct sw_php_call {
 	uint32_t info;           /* SW_PHP_CALL_* */
 	uint8_t type;            /* SW_PHP_*_FUNCTION; 0: no function, or not readable */
 	bool unread;             /* it has a function, of which nothing was copied */
-	uint64_t generator_avma; /* whose place holder it is; 0: it is none */
+	uint64_t generator_avma; /* the generator that it stands for; 0: it is a call */
 	uint64_t opcodes_avma, opcodes_end_avma; /* [opcodes, opcodes_end); 0: none */
 };
 

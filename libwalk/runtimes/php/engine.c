@@ -242,10 +242,10 @@ static bool is_shared_memory(const struct sw_map *map)
 bool sw_php_jit_at(const struct sw_php_engine *engine, const struct sw_snapshot *snap,
 		   uint64_t avma)
 {
-	const struct sw_map *map = sw_snapshot_map(snap, avma);
-	if (!sw_php_jit_frames(engine))
+	if (!sw_php_jit_frames(engine) || (!engine->has_jit && !engine->opcache))
 		return false;
-	return engine->has_jit ? is_jit_map(map) : engine->opcache && is_shared_memory(map);
+	const struct sw_map *map = sw_snapshot_map(snap, avma);
+	return engine->has_jit ? is_jit_map(map) : is_shared_memory(map);
 }
 
 bool sw_php_jit_returns(const struct sw_php_engine *engine, const struct sw_snapshot *snap,

@@ -175,7 +175,7 @@ static void generators_copy(struct sw_capture *capture, struct sw_php_window *w,
 	}
 }
 
-/* Whose place holder a call is; 0: it is none. */
+/* The generator that a call stands for; 0: it is one of a function. */
 static uint64_t generator_of(uint64_t avma, const uint8_t frame[SW_PHP_ED_BYTES])
 {
 	struct sw_bytes b = {frame, SW_PHP_ED_BYTES};
