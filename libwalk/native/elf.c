@@ -85,6 +85,13 @@ static enum sw_step known_code_step(struct sw_cursor *cursor, struct sw_stepped 
 	return step == SW_STEP_DECLINE ? plt_step(cursor, ret) : step;
 }
 
+/* It is told by instructions, and not by the table. */
+static void mark_by_instructions(struct sw_stepped *s)
+{
+	s->weak = true;
+	s->source = SOURCE_INSTRUCTIONS;
+}
+
 /* What the table says is no longer, or not quite, true while libgcc goes on in an exception's handler. */
 static bool handler_step(struct sw_elf_cfi *cfi, const struct sw_cfi_rule *rule,
 			 const struct sw_cursor *cursor, struct sw_stepped *ret)
@@ -92,8 +99,7 @@ static bool handler_step(struct sw_elf_cfi *cfi, const struct sw_cfi_rule *rule,
 	struct sw_stepped s = *ret;
 	if (sw_handler_step(cfi, rule, cursor, &s) != SW_STEP_OK)
 		return false;
-	s.weak = true;
-	s.source = SOURCE_INSTRUCTIONS;
+	mark_by_instructions(&s);
 	*ret = s;
 	return true;
 }
@@ -155,8 +161,7 @@ static bool epilogue_step(struct sw_elf_cfi *cfi, const struct sw_cursor *cursor
 	    !sw_is_executable(cursor->snap, s.regs.pc_avma) ||
 	    (step == SW_STEP_OK && s.regs.sp_avma == ret->regs.sp_avma))
 		return false;
-	s.weak = true;
-	s.source = SOURCE_INSTRUCTIONS;
+	mark_by_instructions(&s);
 	*ret = s;
 	return true;
 }
@@ -181,8 +186,7 @@ static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_st
 	if (sw_may_lead_to_handler(rule, cursor->exact_pc) && handler_step(cfi, rule, cursor, ret))
 		return SW_STEP_OK;
 	if (sw_haskell_edge(rule, cursor, ret)) {
-		ret->weak = true;
-		ret->source = SOURCE_INSTRUCTIONS;
+		mark_by_instructions(ret);
 		return SW_STEP_OK;
 	}
 	enum sw_step step = sw_step_by_cfi(rule, place->bias, cursor, ret);
