@@ -353,6 +353,11 @@ def computing_thread(pid):
     return None
 
 
+def computing(pid):
+    """The thread that computes, as soon as there is one."""
+    return wait_until(lambda: computing_thread(pid), "the thread that computes")
+
+
 def stops_of(pid, tid, n):
     """Stacks at n instants, as drive_stops prints them."""
     out = subprocess.run([os.path.join(TARGETS, "drive_stops"), str(pid), str(tid), str(n)], check=True,
@@ -368,6 +373,14 @@ def stops_of(pid, tid, n):
     return stacks
 
 
+def computing_in(pid, function, n=1):
+    """The thread that computes, as soon as one of n stacks has such a function: it has its name before it calls any."""
+    tid = computing(pid)
+    wait_until(lambda: any(re.fullmatch(function, f["function"] or "") for s in stops_of(pid, tid, n) for f in s["frames"]),
+               function)
+    return tid
+
+
 def innermost(stack):
     """The name of the innermost function; "" when there is none."""
     return (stack["frames"][0]["function"] or "") if stack["frames"] else ""
@@ -376,7 +389,7 @@ def innermost(stack):
 def check_who_is_stopped(tap, version, home):
     """Two threads compute, the VM's own wait: what hooks copy is of one instant, and who waits is not stopped."""
     with Java(home, "Busy") as java:
-        wait_until(lambda: computing_thread(java.pid) is not None, "the thread that computes")
+        computing(java.pid)
         dumps = [patient_dump(java.pid) for _ in range(30)]
         stopped = sorted(d["timings"]["n_stopped"] for d in dumps)
         tap.check(sum(n >= len(dumps[0]["threads"]) // 2 for n in stopped) < len(dumps) // 2,
@@ -395,11 +408,7 @@ def shown(wrong):
 def check_stops(tap, version, home, mode):
     lines = lines_of_calls()
     with Java(home, "Busy", *MODES[mode]) as java:
-        wait_until(lambda: computing_thread(java.pid) is not None, "the thread that computes")
-        # It has its name before it calls the first method.
-        wait_until(lambda: any(f["function"] == "Busy.compute" for s in stops_of(java.pid, computing_thread(java.pid), 1)
-                               for f in s["frames"]), "it to compute")
-        stacks = stops_of(java.pid, computing_thread(java.pid), STOPS)
+        stacks = stops_of(java.pid, computing_in(java.pid, r"Busy\.compute"), STOPS)
         wrong = wrong_ones(stacks, lambda stack: wrong_in_chain(stack, lines))
         # In the VM's own code for exceptions one of a thousand is cut, and says so.
         cut = sum(stack["end"] != "complete" for _, stack in wrong)
@@ -412,8 +421,7 @@ def check_stops(tap, version, home, mode):
 def compiled_stops(home, program):
     """Stops of the thread of a program that computes, as soon as C1 has compiled all that it executes."""
     with Java(home, program, *MODES["C1"]) as java:
-        wait_until(lambda: computing_thread(java.pid) is not None, "the thread that computes")
-        tid = computing_thread(java.pid)
+        tid = computing(java.pid)
         wait_until(lambda: not any(f["function"] == "[interpreter]" for s in stops_of(java.pid, tid, 20) for f in s["frames"]),
                    "compiled code")
         return stops_of(java.pid, tid, STOPS)
@@ -468,11 +476,7 @@ def check_adapters(tap, version, home):
     """Calls between compiled code and code that stays interpreted."""
     options = [f"-XX:CompileCommand={what}" for what in ("quiet", "exclude,Adapters.i*", "dontinline,Adapters.*")]
     with Java(home, "Adapters", *options) as java:
-        wait_until(lambda: computing_thread(java.pid) is not None, "the thread that computes")
-        tid = computing_thread(java.pid)
-        wait_until(lambda: any(f["function"] == "Adapters.compute" for s in stops_of(java.pid, tid, 1) for f in s["frames"]),
-                   "it to compute")
-        stacks = stops_of(java.pid, tid, STOPS)
+        stacks = stops_of(java.pid, computing_in(java.pid, r"Adapters\.compute"), STOPS)
     wrong = wrong_ones(stacks, wrong_in_adapters)
     cut = sum(stack["end"] != "complete" for _, stack in wrong)
     adapters = sum("adapters" in innermost(stack) for stack in stacks)
@@ -498,10 +502,7 @@ def wrong_in_warming(stack):
 def check_warming(tap, version, home, mode):
     """Exceptions all the time, in code that is interpreted, compiled and given up anew every second."""
     with Java(home, "Warming", *MODES[mode]) as java:
-        wait_until(lambda: computing_thread(java.pid) is not None, "the thread that throws")
-        tid = computing_thread(java.pid)
-        wait_until(lambda: any("Warming$Body" in (f["function"] or "") for s in stops_of(java.pid, tid, 10)
-                               for f in s["frames"]), "it to throw")
+        tid = computing_in(java.pid, r".*Warming\$Body.*", 10)
         found = wrong_ones(stops_of(java.pid, tid, STOPS), wrong_in_warming)
         cut = sum(stack["end"] != "complete" for _, stack in found)
         tap.check(len(found) == cut <= 1 + STOPS // 1000,

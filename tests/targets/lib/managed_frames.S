@@ -37,7 +37,7 @@
 	ret
 	done	managed_leaf
 
-/* size_t managed_saved(size_t n, size_t (*f)(size_t)): registers to be kept, room, a call, a switch's jump. */
+/* size_t managed_saved(size_t n, size_t (*f)(size_t)): saves registers, makes a frame, calls f, jumps as a switch. */
 	function managed_saved
 	pushed	rbp, 16
 	pushed	r15, 24
@@ -81,7 +81,7 @@
 	ret
 	done	managed_tail
 
-/* size_t managed_far(size_t n, size_t (*f)(size_t)): jumps there, once with room that was freed alone. */
+/* size_t managed_far(size_t n, size_t (*f)(size_t)): jumps to f, or through memory, right behind its ADD to rsp. */
 	function managed_far
 	sub	$24, %rsp
 	.cfi_def_cfa_offset 32
