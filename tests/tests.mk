@@ -19,7 +19,7 @@ TESTS_LIBS   = $(ALL_LDFLAGS) $(LIBS_DAEMON) $(LIBS_GATE) $(LIBS_PROTOCOL) $(LIB
 UNIT_HEADERS := $(wildcard tests/unit/*.h)
 UNIT_COMMON  := $(BUILD)/tests/libunit.a
 UNIT_OBJECTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/common/%.o,\
-	$(filter-out tests/unit/test_%,$(sort $(wildcard tests/unit/*.c))))
+	$(filter-out tests/unit/test_% tests/unit/program.c,$(sort $(wildcard tests/unit/*.c))))
 $(BUILD)/tests/common/%.o: tests/unit/%.c $(UNIT_HEADERS) $(TESTS_ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(TESTS_CFLAGS) -c -o $@ $<
@@ -27,17 +27,46 @@ $(UNIT_COMMON): $(UNIT_OBJECTS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# Programs in which the kernel's answers are a table: tests/unit/fake_kernel.h.
-FAKE_KERNEL := $(patsubst %,$(BUILD)/tests/unit/libwalk/%,stop/test_run capture/test_copy capture/test_window \
-	walk/test_walk_answers)
-$(FAKE_KERNEL): TESTS_WRAP := $(patsubst %,-Wl$(comma)--wrap=%,ptrace waitid process_vm_readv clock_gettime \
+# A program for each top folder of unit/, as linking costs more than compiling: all tests of libwalk are in one.
+# Each test is a link to its program, which runs the test by whose name it was called (unit/program.c). Programs in
+# which the kernel's answers are a table (unit/fake_kernel.h) are linked in another way, and tests that define functions
+# of the product or of the C library themselves have a program each.
+FAKE_KERNEL := $(patsubst %,libwalk/%,stop/test_run capture/test_copy capture/test_window walk/test_walk_answers)
+UNIT_ALONE  := daemon/jobs/test_job daemon/jobs/test_kept daemon/jobs/test_profile libwalk/stop/test_helper_killed \
+	protocol/profile/test_write protocol/report/test_distinct protocol/report/test_nomem protocol/test_varlink_nomem
+UNIT_NAMES  := $(patsubst $(BUILD)/tests/unit/%,%,$(UNIT))
+unit_group   = $(if $(filter $(1),$(UNIT_ALONE)),$(subst /,_,$(1)),\
+	$(if $(filter $(1),$(FAKE_KERNEL)),fake_kernel,$(firstword $(subst /, ,$(1)))))
+UNIT_GROUPS := $(sort $(foreach name,$(UNIT_NAMES),$(call unit_group,$(name))))
+unit_tests   = $(foreach name,$(UNIT_NAMES),$(if $(filter $(1),$(strip $(call unit_group,$(name)))),$(name)))
+UNIT_WRAP_fake_kernel := $(patsubst %,-Wl$(comma)--wrap=%,ptrace waitid process_vm_readv clock_gettime \
 	setitimer fstat lseek getdents64 faccessat openat)
+UNIT_OBJ := $(BUILD)/tests/unit-obj
 
-$(BUILD)/tests/unit/%: tests/unit/%.c $(UNIT_COMMON) $(UNIT_HEADERS) $(TESTS_ARCHIVES) \
-		$(filter-out %/main.o,$(OBJ_CLI))
+$(UNIT_OBJ)/%.o: tests/unit/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(TESTS_CFLAGS) $(TESTS_WRAP) -o $@ $< $(UNIT_COMMON) $(filter-out $(BUILD)/obj/cli/main.o,$(OBJ_CLI)) \
-		$(TESTS_ARCHIVES) $(TESTS_LIBS) -lcmocka
+	$(CC) $(TESTS_CFLAGS) -Wno-missing-prototypes -Dmain=main_of_$(subst /,_,$*) -MMD -MP -c -o $@ $<
+
+# The names of a program's tests.
+$(UNIT_OBJ)/%.names: tests/tests.mk
+	@mkdir -p $(@D)
+	@printf 'TEST("%s", %s)\n' $(foreach name,$(call unit_tests,$*),"$(name)" "main_of_$(subst /,_,$(name))") >$@
+
+define unit_program
+$(UNIT_OBJ)/program_$(1).o: tests/unit/program.c $(UNIT_OBJ)/$(1).names $(BUILD)/flags
+	$$(CC) $$(TESTS_CFLAGS) -DTESTS='"$(abspath $(UNIT_OBJ)/$(1).names)"' -c -o $$@ $$<
+$(BUILD)/tests/unit/program_$(1): $(UNIT_OBJ)/program_$(1).o $$(patsubst %,$(UNIT_OBJ)/%.o,$$(call unit_tests,$(1))) \
+		$$(UNIT_COMMON) $$(TESTS_ARCHIVES) $$(filter-out %/main.o,$$(OBJ_CLI))
+	@mkdir -p $$(@D)
+	$$(CC) $$(TESTS_CFLAGS) $$(UNIT_WRAP_$(1)) -o $$@ $$(filter $(UNIT_OBJ)/%,$$^) $$(UNIT_COMMON) \
+		$$(filter-out $(BUILD)/obj/cli/main.o,$$(OBJ_CLI)) $$(TESTS_ARCHIVES) $$(TESTS_LIBS) -lcmocka
+$$(patsubst %,$(BUILD)/tests/unit/%,$$(call unit_tests,$(1))): $(BUILD)/tests/unit/program_$(1)
+	@mkdir -p $$(@D)
+	@rm -rf $$@
+	@ln -s $$(abspath $$<) $$@
+endef
+$(foreach group,$(UNIT_GROUPS),$(eval $(call unit_program,$(group))))
+-include $(shell find $(UNIT_OBJ) -name '*.d' 2>/dev/null)
 
 # The command's code is in no archive.
 $(BUILD)/tests/fuzz/fuzz_hook: $(filter-out %/main.o,$(OBJ_CLI))

@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <cmocka.h>
 
 static struct go_world world;
@@ -333,13 +334,15 @@ static void test_no_go(void **state)
 
 /* ---- in the window ------------------------------------------------------------------------------ */
 
-enum { MANY = 200, EACH_WORDS = 48, STACK_WORDS = 256 };
+enum { MANY = 200, EACH_WORDS = 48, STACK_WORDS = 256, GUARD_BYTES = 4096 };
 
 static struct {
 	uint64_t globals[2];
 	uint64_t list[MANY];
 	uint64_t g[MANY][EACH_WORDS];
 	uint64_t stacks[MANY][STACK_WORDS];
+	/* Nothing can be read behind it, whatever else the program has. */
+	_Alignas(GUARD_BYTES) uint8_t guard[GUARD_BYTES];
 } many;
 
 static uint64_t at(const void *p)
@@ -415,6 +418,7 @@ static void test_copy_limits(void **state)
 	capture_case_init(&c);
 	c.stop.copy_end_ns = INT64_MAX;
 	many_init(&list);
+	assert_int_equal(mprotect(many.guard, GUARD_BYTES, PROT_NONE), 0);
 	many.globals[0] = UINT64_MAX;
 	sw_go_list_copy(&c.capture, &list); /* beyond the end of the array */
 	assert_in_range(c.snap->n_ranges, 2, 60);
@@ -437,6 +441,7 @@ static void test_copy_limits(void **state)
 	list.usable = false;
 	sw_go_list_copy(&c.capture, &list);
 	assert_int_equal(c.snap->n_ranges, 0);
+	assert_int_equal(mprotect(many.guard, GUARD_BYTES, PROT_READ | PROT_WRITE), 0);
 	capture_case_deinit(&c);
 }
 
