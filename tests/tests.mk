@@ -84,8 +84,10 @@ tests-build: unit-tests fuzz-tests targets
 unit-tests: $(UNIT)
 fuzz-tests: $(FUZZ)
 
+# The gate, which decides whether a change lands: what is deterministic (tests/README.md). The fuzzers run over their
+# corpora; check-asan also mutates.
 check-run:
-	@$(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live $(LIVE)
+	@SNAPWALK_MUTATIONS=0 $(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live $(LIVE) --tier gate
 
 # While one works: unit tests, and of the live tests those that go through capture, walk, names, JSON,
 # fixtures, the command and the daemon, and are quick.
@@ -96,6 +98,9 @@ check-fast: deps-check
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
 	@$(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --live $(LIVE_FAST)
 
+# Mutations of each file of a corpus.
+MUTATIONS ?= 500
+
 # Unit tests, fuzz corpora and hostile input under ASan and UBSan. What is looked at has no sanitizers: it is that of
 # make check, not made again.
 check-asan: deps-check
@@ -103,13 +108,25 @@ check-asan: deps-check
 	@$(MAKE) --no-print-directory -s -j$$(nproc) SANITIZE=1 WERROR=-Werror all unit-tests fuzz-tests
 	@SNAPWALK_TARGETS="$(abspath $(T))" $(MAKE) --no-print-directory -s SANITIZE=1 check-asan-run
 check-asan-run:
-	@$(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live tests/live/test_hostile.py tests/live/test_cli.py tests/live/test_wine_fixtures.py \
+	@SNAPWALK_MUTATIONS=$(MUTATIONS) $(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live tests/live/test_hostile.py tests/live/test_cli.py tests/live/test_wine_fixtures.py \
 		tests/live/test_daemon_protocol.py tests/live/test_daemon_store.py
 
 # Real runtimes and monitoring systems that are packages: installs them and skips nothing.
 check-runtimes: deps-check deps-bench deps-monitors deps-runtimes
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all targets targets-runtimes $(BUILD)/tests/unit/libwalk/pe/test_pe_steps
 	@SNAPWALK_RUNTIMES=1 $(PYTHON) tests/run.py --build $(BUILD) --no-skip --live $(sort $(wildcard tests/live/runtime_*.py))
+
+# All that looks at random instants, or at runtimes, or makes a storm: for SOAK_MINUTES, file by file, in an order and
+# with a seed of its own each time. What was wrong is kept in $(BUILD)/evidence; the status is 0 unless the tests
+# themselves break.
+SOAK_MINUTES ?= 120
+.PHONY: soak soak-run
+soak: deps-check deps-bench deps-monitors deps-runtimes
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build targets-runtimes
+	@$(MAKE) --no-print-directory -s soak-run
+soak-run:
+	@SNAPWALK_RUNTIMES=1 $(PYTHON) tests/run.py --build $(BUILD) --minutes $(SOAK_MINUTES) --fuzz $(FUZZ) \
+		--live $(LIVE) $(sort $(wildcard tests/live/runtime_*.py)) --tier soak --tier runtime
 
 # 32-bit Windows programs: Wine for i386 costs minutes and 1.6 GB, so that check-runtimes leaves it out.
 .PHONY: check-wine32

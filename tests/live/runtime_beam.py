@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 15s
 """Erlang: stops anywhere in a process whose chain of calls is known, a process that waits in C code
 against process_info(), and schedulers that have nothing to do.
 

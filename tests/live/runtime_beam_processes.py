@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 10s
 """Erlang's processes (--tasks): all of them against process_info(), and stops anywhere in a program whose processes
 come and go.
 

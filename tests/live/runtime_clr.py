@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 245s
 """.NET processes: every thread of a program that has managed code on its stacks in all ways, at random
 instants, while the runtime hangs, with 500 threads; of .NET 8, 9 and 10, in one file, from a core
 and from a recording. What is right is said by the programs themselves.

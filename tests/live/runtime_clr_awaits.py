@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 160s
 """Async methods of .NET 8 to 10 and who awaits them, as the targets themselves know it.
 
 SNAPWALK_STOPS sets how many captures there are of a program whose methods go on at random (60).

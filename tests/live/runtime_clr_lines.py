@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 185s
 """Files and lines of managed frames, as the program's own StackTrace has them: with a PDB beside the
 assembly, in it, of another build, without one; of code that was compiled in all ways.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 175s
 """Code of .NET processes that is freed while we look: dynamic methods, of the program and of
 reflection, compiled expressions, assemblies that are unloaded. What of it was on a stack in the stop is
 unwound and named as it was then.

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 100s
 """Names of managed methods and threads of .NET processes: in the order and the words of the
 program's own StackTrace, and as the runtime's component for debuggers has them.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 190s
 """.NET for Windows under Wine 8 and 10: managed code on Windows' own code on Unix code, and all of it on
 one stack. What is right is said by the programs themselves, which are those of runtime_clr.py.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 60s
 """Go: goroutines in system calls against the program's own dump, and stops anywhere in busy code.
 
 Programs with a known chain of calls are built by golang-go: plain, stripped, position-independent, with

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 20s
 """Go: all goroutines, against the program's own dump; very many of them; others that run meanwhile.
 
 SNAPWALK_STOPS sets how many dumps there are of a program whose goroutines run (30).

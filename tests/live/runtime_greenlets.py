@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 15s
 """The greenlet that a thread runs (gevent): its own Python functions, and the end of its stack, which is where it began:
 what lies above on the thread's stack is of other greenlets."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 90s
 """Runtimes that compile code, real and live: what the walk through their code must reach.
 
     tables   complete, every frame by a table; as gdb shows it where gdb can

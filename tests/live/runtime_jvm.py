@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 240s
 """Java on HotSpot: blocked threads against the VM's own view, and stops anywhere in busy code.
 
 With each JDK below /usr/lib/jvm, and those that SNAPWALK_JDKS names: folders, with colons between them.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 15s
 """Locks of .NET: who waits for what, and who has it, as the targets themselves know it.
 
 SNAPWALK_STOPS sets how many captures there are of programs that lock and unlock at random (50, each twice).

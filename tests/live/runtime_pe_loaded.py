@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 5s
 """A Windows program on a file system that is mounted noexec: Wine reads it into anonymous memory, and
 only the process's own list of modules tells of it. And one of which the kernel wrote a core file,
 which leaves out what was mapped from files."""

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 20s
 """Names and lines in the DLLs of Wine 8 and 10: at random addresses as binutils has them, and a name for the
 start of every function that has unwind information."""
 import glob

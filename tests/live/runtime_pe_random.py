@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 85s
 """A busy Windows program under Wine stopped at random instants: every walk is complete, by tables
 alone, every frame of Windows code has a function, and every function was called by one that calls
 it. In Windows code, Unix code, and at all boundaries between them."""

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 15s
 """A Windows program steps through itself under Wine and records each function's caller; a step out of
 every instruction must give the caller's ten registers. The recorded fixture's twin, made afresh, and
 the same for functions of Wine's own libraries."""

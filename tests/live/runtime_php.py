@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 15s
 """PHP: a blocked program against debug_print_backtrace(), stops anywhere in a busy one, php-fpm.
 
 SNAPWALK_STOPS sets how many stops there are in each mode (60); SNAPWALK_ROOT is the root of another Debian,

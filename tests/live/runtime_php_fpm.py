@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 40s
 """php-fpm under load: stops anywhere in workers that serve requests, whose chain of calls the script says.
 
 SNAPWALK_STOPS sets how many stacks in PHP code there are in each mode (60).

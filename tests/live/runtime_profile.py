@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 40s
 """Profiles are opened by the programs that they are for: go tool pprof, speedscope in a browser, the
 Firefox Profiler's command, protoc with OpenTelemetry's definition, a browser for our own page.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 10s
 """Real programs: a JVM, node, CPython, chromium. Every thread's walk is complete or says why not, a
 guess is marked as one, and on threads that are blocked the program counters equal eu-stack's where
 eu-stack reaches an end."""

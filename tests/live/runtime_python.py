@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 90s
 """Python on CPython: blocked threads against the interpreter's own view, and stops anywhere in busy code.
 
 Looks at every CPython of this machine: Debian's, and those of pyenv. SNAPWALK_PYTHON_STOPS sets how many

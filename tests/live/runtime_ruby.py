@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 40s
 """Ruby: a blocked program against caller(), stops anywhere in a busy one of two threads, without YJIT
 and with it.
 

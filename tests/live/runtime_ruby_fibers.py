@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 5s
 """Ruby's fibers (--tasks): those that wait against Fiber#backtrace, those that have not begun, other sizes of their
 stacks, and stops anywhere in a program that resumes them.
 

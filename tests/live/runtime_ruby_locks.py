@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 20s
 """Ruby's GVL and Mutexes: who waits for what, and who has it, by Ruby's own word and by what threads execute.
 
 SNAPWALK_STOPS sets how many captures there are of a program that locks and unlocks at random (200, twice).

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 15s
 """A web application on Sinatra and puma under load: stops anywhere, without YJIT and with it. Its own
 functions are a known chain; what calls it must be what caller() says there.
 

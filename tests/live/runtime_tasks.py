@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 20s
 """Tasks of asyncio, against the program's own view; many of them; others that go on meanwhile.
 
 Looks at every CPython of this machine from 3.8 on. SNAPWALK_STOPS sets how many dumps there are with each of a

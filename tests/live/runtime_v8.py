@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 45s
 """JavaScript and WebAssembly in node: blocked programs against their own view, and stops anywhere in known chains
 of calls.
 

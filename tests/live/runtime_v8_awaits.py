@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 60s
 """Async functions of JavaScript that node executes, and who awaits them: blocked ones against their own Error.stack,
 those that go on again and again against what can be.
 

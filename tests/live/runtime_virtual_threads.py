@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 50s
 """Virtual threads of Java: how many there are, against what the program and the VM know of them; and the stacks of
 those that are mounted, at any instruction.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 130s
 """Windows programs under Wine 8 and 10: threads in all the ways there are to wait, spin, fault and call
 back. Every walk goes through all stacks to the thread's start, and equals what the program sees of
 itself. The program goes on as if nothing had been."""

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """What a person reads of a server with hundreds of threads: what is wrong, first and short."""
 import os
 import re

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """Debug sections that were unpacked once are kept, and used by the next dump: by the command and the daemon.
 
 That a file is used is seen by what it says: one of zeros leaves the C library without lines."""

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """What a snapshot holds, as a program sees it that embeds the library: stacks, limits, subsets,
 times; and that nothing is left behind in that program."""
 import os

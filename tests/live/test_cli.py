@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 20s
 """The command line: what is said, where it is written, and the exit status."""
 import contextlib
 import json

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 15s
 """On blocked targets the program counters equal those of eu-stack and gdb, thread by thread.
 
 Where another tool stops early or goes wrong, DIFFERENT says how and why; that is checked as well,

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: soak 25s
 """Busy programs, built in many ways, at random instants: the program counters of each thread equal
 those of eu-stack and gdb, and the functions are those of the program's own record.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: soak 15s
 """The busy programs of test_compare_busy.py, built for i386: at random instants the program counters of
 each thread equal those of eu-stack and gdb, and the functions are those of the program's own record.
 

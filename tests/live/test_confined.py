@@ -1,5 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 40s
+# strict
 """The command gives its privileges up before it reads what the target chose.
 
 What it can still do is seen from outside: while it writes a dump that does not fit into a pipe, and by

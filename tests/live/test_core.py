@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 10s
 """Core files: gdb's and the kernel's walk to the stacks of the live process; incomplete, foreign and
 malformed ones end in what can be had or in one clear line."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """Core files of programs that crash: which signal, by whom, and what it wanted of which address."""
 import os
 import signal

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: soak 20s
+# serial
 """10,000 threads: a stop of all keeps its bound, with as many stacks as fit into it, and none of them is
 lost to the time that it takes to describe so many threads.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: soak 5s
 """Ten users who have their own processes captured and stored as fast as they can, beside one alert: its
 dump is still there after as much as they could do in an hour, and the command of OnDump= ran for it.
 

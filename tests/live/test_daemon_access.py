@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
+# strict
 """Who may capture whom, and who may see what was captured. Needs root: it plays other users."""
 import grp
 import os

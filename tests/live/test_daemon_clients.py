@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """Clients that are not ours: Python's standard library, socat with jq, varlinkctl and
 python3-varlink where they are installed; and our own command."""
 import json

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
+# strict
 """A dump that is there already is given only to who might have made it, however its process changes
 between. Needs root: it plays other users. SNAPWALK_FLIPS: how many changes (10,000 take minutes)."""
 import ctypes

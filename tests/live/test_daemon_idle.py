@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: soak 15s
+# serial
 """A daemon that has nothing to do is small and sleeps, also after it had something to do."""
 import time
 

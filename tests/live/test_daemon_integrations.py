@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 15s
 """From a monitoring system to a stored dump: rules, hooks, the gate with a real Alertmanager, a
 real Monit, and OnDump= on the way out.
 """

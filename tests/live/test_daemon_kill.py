@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: soak 35s
+# strict
 """kill -9 of the worker, the daemon, the spawner and the gate at random instants: targets run on,
 dumps that were stored stay whole, and the next request works.
 

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 65s
+# serial
 """Profile: samples that the daemon's workers add up. What is kept of them is read back in all formats, and is
 kept as dumps are; rules make one; what ends it early leaves what there is, or nothing."""
 import gzip

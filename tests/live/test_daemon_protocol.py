@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 20s
 """The socket, byte by byte: requests that are split, joined, broken, or cut off by a hang-up.
 
 What must happen is written in UAPI.20 "Varlink IPC" 0.1: an unknown member, a broken message or

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 30s
 """The captures of one Sample: one worker makes them, as long as it can, and others are as good; what one of them
 found out of names the next ones need not look up."""
 import contextlib

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """Which threads the daemon stops: Stop=, the option of a call, of the command, and a start to which
 the task iterator is refused."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 10s
 """Stored dumps: bounded in number, size and age; found again after a restart; a full disk and
 damaged files cost what they hit and nothing else."""
 import json

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: soak 30s
 """Alert storms: many calls for one process cost one capture per interval; many callers at once are
 all answered, and neither the daemon nor a target shows it afterwards.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 10s
 """As a service: the units' security, their sandbox really tried, activation, notification, reload
 and the check of the configuration."""
 import os

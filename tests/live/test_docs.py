@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """What the product can print is in the manual pages, and what they show can be done.
 
 The words come from the tables in the source that the program prints them from, so that a new one

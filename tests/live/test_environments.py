@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """Where less is possible than on a machine of one's own, tests say so: they neither fail nor pass.
 
 Made here: a hard limit of core files of 0 that may not be raised, as some sudo and containers set it;

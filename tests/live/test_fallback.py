@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """Kernels that lack a system call give the same dump (targets/without.c takes it away)."""
 import os
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 15s
 """Recorded snapshots walk the same elsewhere; those in tests/fixtures walk as they always did."""
 import contextlib
 import os

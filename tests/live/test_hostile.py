@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 75s
+# strict
 """Targets, core files and fixtures that somebody made to break the reader.
 
 Whatever the bytes: exit status 0, 1 or 3, no death by a signal, an answer in time, valid JSON when

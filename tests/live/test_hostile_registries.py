@@ -1,5 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 10s
+# strict
 """Registries of generated code that lie: an answer in time, a short stop, and a clear reason."""
 import os
 import time

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 10s
 """Blocked programs for i386: live with and without a stop, from cores and from a record, against what
 they say of themselves, gdb and eu-stack."""
 import os

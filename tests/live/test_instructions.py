@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 10s
 """Following instructions to the return: at random instants of busy programs it says the same as call
 frame information, or nothing; and it finds the callers of code that has no tables."""
 import os

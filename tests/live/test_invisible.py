@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 120s
 """What the target feels: a thread in each blocking call, dumped again and again.
 
 A call without a time limit must not return. Afterwards its event is sent and it must return that

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 10s
 """The task iterator (libwalk/iterate) against ptrace, /proc and threads that know what they wrote.
 
 SNAPWALK_COPIES=1000000 makes the adversarial test that long; words are the functions to run.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """Files in which runtimes publish generated code: perf maps and jitdumps. Which ones are believed,
 where they are looked for, and what becomes of those that are cut, old, or somebody else's."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: soak 25s
 """Function tables that a JIT compiler registers by <snapwalk/ftable.h>: the example, one that never
 rests, registries that lie, and the header itself.
 

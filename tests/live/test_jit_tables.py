@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: soak 60s
 """Generated code by the tables that are published of it: GDB's JIT interface, libgcc's registry."""
 import json
 import os

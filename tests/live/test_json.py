@@ -1,5 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
+# strict
 """The JSON of real dumps: valid by the schema, consistent in itself, ids that can be relied on."""
 import copy
 import json

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """Our JSON reader against Python's on texts that are well-formed, and on mutations of them."""
 import glob
 import json

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """What blocked threads call in the kernel: --kernel, and those in state D without it.
 
 SNAPWALK_STOPS=N: so many captures of threads that go from call to call."""

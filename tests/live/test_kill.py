@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: soak 100s
+# strict
 """snapwalk is killed at random instants: the target goes on as if nothing had been.
 
 The target receives numbered signals all the while and keeps books (targets/signal_storm.c).

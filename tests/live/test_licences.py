@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """Recorded files have bytes of other programs: the README beside them names each of those programs,
 its version and its licence. (Lines of licences in files that can have them: tests/lint.sh.)
 """

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 15s
 """snapwalk where it is given too little: memory, descriptors, file sizes, standard files. A crash,
 a hang or a silent end is a failure, and so is a target that does not go on."""
 import json

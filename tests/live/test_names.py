@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 15s
 """Names, files, lines and inlined calls, from every place debug information can be in."""
 import contextlib
 import errno

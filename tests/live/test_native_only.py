@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """A dump of a native program runs no code of the readers of PE, generated code, .NET, Wine or other
 runtimes, but for the functions that find out that they are not needed."""
 import os

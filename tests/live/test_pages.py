@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 25s
 """Memory and files whose pages never come: nobody waits for them while the target is held, nor for
 ever.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """Names and lines at every byte of a small DLL's code, against what binutils said of it
 (tests/fixtures/pe-names)."""
 import os

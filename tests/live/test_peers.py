@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """Processes that wait for one another by what the kernel has: pipes, sockets, file locks, children."""
 import json
 import os

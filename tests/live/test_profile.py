@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 20s
 """The formats of sample, without the programs that they are for (runtime_profile.py has those): JSON by its
 schema and against the other formats, differences, and what is refused before anything is sampled.
 """

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: soak 120s
 """Busy programs stopped at random instants: every walk is complete, by tables alone, and every
 function on a stack was called by one that calls it."""
 import os

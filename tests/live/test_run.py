@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What run.py makes of the output of test programs: nothing is lost, a skip says what it needs."""
+# tier: gate 5s
+"""What run.py makes of test programs: nothing is lost, a skip says what it needs, a rerun hides nothing."""
 import contextlib
+import glob
 import io
 import os
+import subprocess
 import sys
+import tempfile
 
 from harness import Tap
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, ".."))
+import ledger  # noqa: E402
 import run  # noqa: E402
 
 PLAN = "1..2\n"
@@ -39,13 +45,107 @@ CASES = {
 
 def counted(tap):
     for what, (output, status, wanted, failure, skips) in CASES.items():
-        totals = run.Totals()
-        good = run.count("tests/p", output, status, totals)
+        totals = run.count("p", output, status)
         tap.equal((totals.passed, totals.failed, totals.skipped), wanted, f"{what}: counted")
-        tap.equal(good, wanted[1] == 0, f"{what}: whether all is well")
         tap.equal([f.endswith(failure or "") for f in totals.failures],
                   [True] * (failure is not None), f"{what}: what failed")
         tap.equal(totals.skips, skips, f"{what}: what is skipped")
+
+
+# A test that says what the file FOLDER/turns tells it to: the first line of the first run, and so on.
+TURNS = """# tier: gate 5s
+{head}
+import os
+path = os.path.join({folder!r}, "turn")
+turn = int(open(path).read()) if os.path.exists(path) else 0
+open(path, "w").write(str(turn + 1))
+print({outputs!r}[min(turn, {last})])
+print("1..1")
+"""
+OK, BAD = "ok 1 - it holds", "not ok 1 - it holds\n# it was 3"
+# What each run says, more of the head; status, closing line, (rare, new)
+RUNS = {
+    "it passes": ([OK], "", 0, "1 passed, 0 failed", None),
+    "it always fails": ([BAD], "", 1, "0 passed, 1 failed", None),
+    "it fails once": ([BAD, OK], "", 0, "1 passed, 0 failed", "1 rare (0 known, 1 new)"),
+    "it fails three times": ([BAD, BAD, BAD, OK], "", 0, "1 passed, 0 failed", "1 rare (0 known, 1 new)"),
+    "it fails four times": ([BAD, BAD, BAD, BAD, OK], "", 1, "0 passed, 1 failed", None),
+    "it fails once and is strict": ([BAD, OK], "# strict", 1, "0 passed, 1 failed", None),
+    "a sanitizer reports once": (["not ok 1 - it holds\n# ERROR: AddressSanitizer: overflow", OK], "", 1,
+                                 "0 passed, 1 failed", None),
+    "a thread was left stopped once": (["not ok 1 - a thread is left stopped", OK], "", 1, "0 passed, 1 failed", None),
+    "it tells of something rare": (["# rare: p.q cut 3 of 90: end; evidence e\n" + OK], "", 0, "1 passed, 0 failed",
+                                   "1 rare (0 known, 1 new)"),
+}
+
+
+def ran(folder, outputs, head, *more):
+    path = os.path.join(folder, "test_turns.py")
+    with open(path, "w") as file:
+        file.write(TURNS.format(head=head, folder=folder, outputs=outputs, last=len(outputs) - 1))
+    return subprocess.run([sys.executable, os.path.join(HERE, "..", "run.py"), "--build", folder, "--live", path, *more],
+                          capture_output=True, text=True, timeout=600)
+
+
+def again(tap):
+    """What runs again, what is rare, and what is never excused."""
+    for what, (outputs, head, status, closing, rare) in RUNS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            result = ran(folder, outputs, head)
+            lines = result.stdout.splitlines()
+            tap.equal((result.returncode, lines[-1:]), (status, [closing]), f"{what}: status and closing line")
+            tap.check((rare or "0 rare (0 known, 0 new)") in lines, f"{what}: what is rare is counted", result.stdout)
+            failures = sum(output != OK and "# rare" not in output for output in outputs[:1])
+            tap.equal(os.path.isdir(os.path.join(folder, "evidence")), failures > 0, f"{what}: the output is kept")
+            tap.equal(os.path.isdir(os.path.join(folder, "ledger")), rare is not None, f"{what}: an entry is drafted")
+            tap.check(os.path.getsize(os.path.join(folder, "tests", "timings.tsv")), f"{what}: the time is kept")
+
+
+def soaked(tap):
+    """A soak shows what failed, keeps it, and is no failure."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = ran(folder, [BAD, OK], "", "--minutes", "0.0001")
+        tap.equal((result.returncode, result.stdout.splitlines()[-1]), (1, "0 passed, 1 failed"),
+                  "a soak in which nothing passed is broken")
+        result = ran(folder, [BAD, OK], "", "--minutes", "0.0001")
+        tap.equal((result.returncode, result.stdout.splitlines()[-1]), (0, "1 passed, 0 failed"), "a soak passes")
+
+
+def budget(tap):
+    file = run.File(os.path.join(HERE, "test_run.py"), "live")
+    tap.equal((file.tier, file.budget_s, file.serial, file.strict), ("gate", 5, False, False), "the head of this file")
+    tap.equal(run.over_budget(file, 9, 0), None, "less than twice the budget")
+    tap.check(run.over_budget(file, 11, 0), "more than twice the budget")
+    tap.equal(run.over_budget(file, 11, 4 * os.cpu_count()), None, "a machine that has four times as much to do")
+    for path in sorted(glob.glob(os.path.join(HERE, "*.py"))):
+        if os.path.basename(path).startswith(("test_", "runtime_")):
+            tap.check(run.File(path, "live").tier, f"{os.path.basename(path)} says its tier")
+
+
+def ledgers(tap):
+    """Entries are read, and find what they are about."""
+    tap.check(isinstance(ledger.read(), list), "the ledger can be read")
+    rare = ledger.Rare("runtime_x.py", "17 G1: 400 stacks are complete", "cut in stub 3")
+    text = 'match: file ~ "^runtime_x" and check ~ "stacks are" and why ~ "stub \\d"\n' + \
+        "Seen: a\nRate: b\nCause: c\nState: d\n"
+    entry = ledger.parse("0001-a.md", text)
+    tap.check(entry.matches(rare), "a pattern finds its failure")
+    tap.check(not entry.matches(ledger.Rare("runtime_x.py", rare.check, "cut")), "and no other")
+    for name, wrong in (("no match", "Seen: a\n"), ("not a condition", 'match: color ~ "x"\n'),
+                        ("a bad expression", 'match: file ~ "("\n'), ("without a state", text.replace("State", "S"))):
+        try:
+            ledger.parse("0001-a.md", wrong)
+            tap.check(False, f"{name}: refused")
+        except ValueError as error:
+            tap.check(str(error).startswith("0001-a.md: "), f"{name}: refused")
+    with tempfile.TemporaryDirectory() as folder:
+        path = ledger.draft(ledger.Rare("test_a.py", 'it "is" (3 of 5)', "why"), folder)
+        os.rename(path, os.path.join(folder, "0001-a.md"))
+        entries = ledger.read(folder)
+        tap.check(ledger.known(entries, ledger.Rare("test_a.py", 'it "is" (4 of 17)', "other")),
+                  "a draft finds the failure again, with other numbers")
+        tap.equal(ledger.known(entries, ledger.Rare("test_b.py", 'it "is" (4 of 17)', "other")), None,
+                  "and not in another file")
 
 
 def shown(tap):
@@ -62,4 +162,8 @@ def shown(tap):
 tap = Tap()
 tap.guard(counted)
 tap.guard(shown)
+tap.guard(again)
+tap.guard(soaked)
+tap.guard(budget)
+tap.guard(ledgers)
 tap.done()

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 85s
+# serial
 """Samples over a while: each thread counts in each sample, the shares are those that the target measured
 itself, nobody is stopped who need not be, and a run takes its time, whatever happens meanwhile.
 

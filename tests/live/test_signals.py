@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 55s
+# strict
 """Signals and job control while dumps go on: none lost, none added, none changed."""
 import os
 import random

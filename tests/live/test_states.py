@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 35s
 """Processes and threads that cannot be stopped, or change while they are: an answer, in time, with
 the reason, and nothing left behind."""
 import json

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 90s
 """A walk at every single instruction of a program: PLT stubs that bind lazily, the dynamic linker's
 resolver, prologues, epilogues, exceptions. A shadow stack of its calls says what each walk must be."""
 import os

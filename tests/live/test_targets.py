@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 10s
 """Unwinding real processes: functions, end reason and trust of every frame, as the target says."""
 import os
 import shutil

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 40s
+# serial
 """The capture that stops nothing against the one that stops all: the same walks, at most as many stops
 as CPUs, no torn stack, however many threads there are.
 

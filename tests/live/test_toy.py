@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """The interface for runtimes: a toy interpreter, added by one folder and one row, walks mixed with its
 native frames, live, from a core file and from a recorded snapshot."""
 import os

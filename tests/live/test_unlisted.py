@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """Programs whose .eh_frame_hdr lacks functions that .eh_frame describes, as GNU ld links some objects of
 clang: they are walked by tables all the same."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 20s
 """Functions whose returns a tool probes (bpftrace, perf): the kernel has replaced their return addresses."""
 import contextlib
 import json

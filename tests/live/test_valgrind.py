@@ -1,5 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 10s
+# strict
 """One dump under valgrind: no error, nothing leaked."""
 import json
 import subprocess

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """The second opinion: libunwind over the same snapshot agrees on blocked targets.
 
 Where libunwind has no opinion (no tables that it reads), that is said and nothing is invented.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """Who waits for whom: what the targets themselves know of it.
 
 SNAPWALK_STOPS sets how many captures there are of a program that locks and unlocks at random (100, twice). Names of tests

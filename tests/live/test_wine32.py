@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
 """32-bit Windows programs under Wine, in i386 processes of their own: threads blocked at the end of known
 chains, through Unix and Windows code and back, with tables and without; and a busy one at random instants,
 of which every call is one that it makes. No walk is wrong; one that cannot be proven says that it is cut."""

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 10s
 """Windows programs under Wine 8 and 10, recorded: they walk here, where there is no Wine, as they did
 there, and as the program itself said that its stacks were. Damaged ones end, and say why."""
 import os

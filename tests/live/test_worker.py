@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 40s
 """The daemon's spawner and workers, driven without a socket: captures, refusals, privileges, and
 deaths at random instants that the target must not notice."""
 import json
