@@ -414,6 +414,7 @@ help:
 		'                   and CC CPPFLAGS CFLAGS LDFLAGS are honoured by all of them' \
 		'make check-asan    unit tests, fuzzers and hostile input, sanitized' \
 		'make check-runtimes  real runtimes; installs them' \
+		'make soak          random instants, storms and runtimes, again and again: SOAK_MINUTES=60' \
 		'make check-installed  the service under systemd, in a container with Debian' \
 		'make check-wine32  32-bit Windows programs, with a Wine of their own: minutes, 1.6 GB' \
 		'make check-kernel  the command on Debian'\''s own kernel, or KERNEL=FILE, emulated' \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# HACKING.md names only files and functions that exist.
+# HACKING.md and tests/README.md name only files and functions that exist.
 set -ufo pipefail
 status=0
 checked=0
@@ -8,14 +8,14 @@ sources=$(git ls-files libwalk symbolizer protocol confine daemon cli tests Make
 words=$(git grep -ohwE '[A-Za-z_0-9]+' -- libwalk symbolizer protocol confine daemon cli 'tests/*.[ch]' tests/live | sort -u)
 
 missing() {
-	echo "HACKING.md: there is no $1" >&2
+	echo "HACKING.md, tests/README.md: there is no $1" >&2
 	status=1
 }
 
 while read -r name; do
 	checked=$((checked + 1))
 	grep -qxF -- "$name" <<<"$words" || missing "$name"
-done < <(grep -oE '\bsw_[a-z0-9_]+\b|\bSW_[A-Z_0-9]+\b|\b[a-z_]+\(\)' HACKING.md | tr -d '()' | sort -u)
+done < <(grep -ohE '\bsw_[a-z0-9_]+\b|\bSW_[A-Z_0-9]+\b|\b[a-z_]+\(\)' HACKING.md tests/README.md | tr -d '()' | sort -u)
 
 # From the root, or by their name alone; * stands for any, NAME for what somebody adds.
 while read -r name; do
@@ -23,7 +23,7 @@ while read -r name; do
 	checked=$((checked + 1))
 	pattern=$(sed 's/[.]/\\./g; s/\*/[^ ]*/g' <<<"$name")
 	grep -qE "(^|/)$pattern\$" <<<"$sources" || missing "$name"
-done < <(grep -oE '[A-Za-z_0-9*/.-]+\.(c|h|py|sh|def|json)\b' HACKING.md | sort -u)
+done < <(grep -ohE '[A-Za-z_0-9*/.-]+\.(c|h|py|sh|def|json)\b' HACKING.md tests/README.md | sort -u)
 
 [ "$checked" -gt 50 ] || missing "anything to check"
 exit "$status"
