@@ -78,13 +78,14 @@ looked_at libwalk/base/memory_blocks.c
 looked_at libwalk/base/priority.c sched_getparam sched_getscheduler sched_setscheduler
 looked_at libwalk/capture/reader.c clock_gettime sw_capture_space_fill sw_priority_raise \
 	sw_expendable_has_died sw_expendable_run sw_iterate_read_returns
-looked_at libwalk/capture/window.c sw_capture_reader_fill sw_capture_space_hooks_matter sw_iterate_comm \
+looked_at libwalk/capture/window.c sw_capture_reader_fill sw_capture_same sw_capture_space_hooks_matter sw_iterate_comm \
 	sw_iterate_is_quiescent sw_iterate_is_unchanged sw_iterate_is_worker sw_iterate_read \
 	sw_iterate_registers sw_iterate_state sw_iterate_waits_ns sw_take_how
 looked_at libwalk/sample/held.c sw_capture_reader_fill
 looked_at libwalk/capture/decide.c sw_iterate_has_registers sw_iterate_is_32bit sw_iterate_is_worker
 looked_at libwalk/iterate/thread.c
-looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime sw_pages_may_stall sw_pages_present
+looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime sw_pages_may_stall sw_pages_present sw_capture_same_note
+looked_at libwalk/capture/same.c sw_capture_is_over sw_capture_reads
 # Hooks: stacks of Wine, blobs of HotSpot's code cache, frames of CPython, Go's stacks, calls of PHP, frames
 # of Ruby, processes of Erlang, what V8's names need, then what the unwinder of generated code copies
 # for each of its sources.

@@ -47,10 +47,12 @@ $(UNIT_OBJ)/%.o: tests/unit/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(TESTS_CFLAGS) -Wno-missing-prototypes -Dmain=main_of_$(subst /,_,$*) -MMD -MP -c -o $@ $<
 
-# The names of a program's tests.
-$(UNIT_OBJ)/%.names: tests/tests.mk
+# The names of a program's tests: written when they change, as a file of its own may come or go.
+.PHONY: names
+$(UNIT_OBJ)/%.names: names
 	@mkdir -p $(@D)
-	@printf 'TEST("%s", %s)\n' $(foreach name,$(call unit_tests,$*),"$(name)" "main_of_$(subst /,_,$(name))") >$@
+	@printf 'TEST("%s", %s)\n' $(foreach name,$(call unit_tests,$*),"$(name)" "main_of_$(subst /,_,$(name))") >$@.new
+	@if cmp -s $@.new $@; then rm -f $@.new; else mv $@.new $@; fi
 
 define unit_program
 $(UNIT_OBJ)/program_$(1).o: tests/unit/program.c $(UNIT_OBJ)/$(1).names $(BUILD)/flags

@@ -8,6 +8,7 @@
  */
 #include "capture/copy.h"
 #include "bytes.h"
+#include "capture/same.h"
 #include "snapshot/snapshot.h"
 
 #include <snapwalk/clock.h>
@@ -132,6 +133,7 @@ static bool will_come(const struct sw_capture_space *space, const struct sw_capt
 void sw_capture_reads(struct sw_capture *capture, struct sw_capture_read *reads, size_t n)
 {
 	struct sw_capture_space *space = capture->arg;
+	const struct sw_capture_read *all = reads;
 	for (size_t i = 0; i < n;) {
 		size_t batch = 0;
 		while (batch < n - i && batch < SW_CAPTURE_READS &&
@@ -151,6 +153,7 @@ void sw_capture_reads(struct sw_capture *capture, struct sw_capture_read *reads,
 				read_slow(space->stop, r->avma, r->buffer, r->bytes) == r->bytes;
 		}
 	}
+	sw_capture_same_note(space, all, n);
 }
 
 bool sw_capture_copy_range(struct sw_capture *capture, uint64_t avma, size_t bytes,

@@ -177,6 +177,7 @@ static void hooks_find(struct sw_capture_space *space, const struct sw_tables *t
 		const struct sw_runtime_ops *r = tables->runtimes[i];
 		const struct sw_hook hook = {.ops = r,
 					     .name = r->name,
+					     .is_runtime = true,
 					     .before = r->before,
 					     .stacks = r->stacks,
 					     .in_window = r->in_window};

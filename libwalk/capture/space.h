@@ -16,6 +16,9 @@ enum {
 	SW_CAPTURE_PREFAULT_BYTES = 16384,   /* of a stack, whose pages are there before the stop */
 	SW_CAPTURE_UNKNOWN_BYTES = 64 << 10, /* of a stack whose mapping is not known */
 	SW_CAPTURE_ROOT_BYTES = 16 << 10,    /* at the upper end of a stack that is too long */
+	SW_CAPTURE_NOTES = 1024,             /* reads of hooks that are proven a second time, */
+	SW_CAPTURE_AGAIN_BYTES = 16 << 10,   /* so many bytes in one system call, */
+	SW_CAPTURE_AGAIN_MAX = 512 << 10,    /* and so many in all */
 };
 
 static inline uint64_t sw_capture_page_up(uint64_t avma)
@@ -38,10 +41,17 @@ struct sw_capture_part {
 	bool absent;         /* pages of it did not come */
 };
 
+/* What a hook read in the window without keeping it. */
+struct sw_capture_note {
+	uint64_t avma, hash;
+	size_t bytes;
+};
+
 /* A runtime or an unwinder whose hooks are called. */
 struct sw_hook {
 	const void *ops; /* which one */
 	const char *name;
+	bool is_runtime;
 	int (*before)(struct sw_capture *capture);
 	int (*stacks)(struct sw_capture *capture);
 	int (*in_window)(struct sw_capture *capture);
@@ -76,6 +86,11 @@ struct sw_capture_space {
 	size_t wanted_at, stack_at; /* where hooks found something last, of these and of stacks */
 	size_t ranges_max;          /* of snap->ranges */
 	size_t copies_max;          /* of them, that hooks copied in the window */
+	/* What hooks read in the last window with hooks, to read it again: capture/same.h. */
+	bool notes_full; /* there was more */
+	size_t n_notes;
+	struct sw_capture_note notes[SW_CAPTURE_NOTES];
+	uint8_t again[SW_CAPTURE_AGAIN_BYTES];
 	struct iovec remote[SW_CAPTURE_BATCH];
 	const struct sw_map *main_stack; /* borrowed: "[stack]" */
 	uint64_t main_stack_end_avma;    /* above it lie arguments and environment */

@@ -216,6 +216,8 @@ static void window_begin(struct sw_capture_space *space)
 		space->first = space->used = 0;
 		space->snap->n_ranges = 0;
 		space->hooks_done = 0;
+		space->n_notes = 0;
+		space->notes_full = false;
 	}
 	space->first_used = space->used;
 	space->n_copied = space->first;

@@ -325,7 +325,7 @@ static void pause_between(size_t tries)
 
 static void round_note(struct sw_round *round, const struct sw_window *w, enum sw_next next)
 {
-	round->hooks = w->hooks_matter;
+	round->hooks = w->hooks_matter && !w->tables_same;
 	if (w->whole)
 		round->quiescent = w->quiescent;
 	round->n_whole += w->whole;

@@ -9,6 +9,7 @@
 #include "capture/window.h"
 #include "capture/decide.h"
 #include "capture/reader.h"
+#include "capture/same.h"
 #include "capture/stacks.h"
 #include "iterate/proof.h"
 #include "iterate/thread.h"
@@ -298,6 +299,7 @@ void sw_window_fill(void *arg, struct sw_stop *stop)
 		return;
 	if (w->whole)
 		w->hooks_matter = sw_capture_space_hooks_matter(w->space);
+	w->tables_same = w->hooks_matter && sw_capture_same(w->space);
 	if (w->with_passes && !pass_of_window(w, 1)) {
 		w->failed = true;
 		return;

@@ -49,6 +49,7 @@ struct sw_window {
 	bool seems_whole; /* after the first pass: nobody runs */
 	bool quiescent;
 	bool hooks_matter; /* what hooks copied, or could not, must be of one instant */
+	bool tables_same;  /* and was, as it is now what it was: sw_capture_same() */
 	size_t n_rest, n_rest_running, n_waiting;
 };
 
