@@ -8,6 +8,7 @@
 #include <confine/landlock.h>
 #include <confine/seccomp.h>
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +90,20 @@ static void allow_beside(struct paths *p, const char *module)
 		allow_printf(p, "%.*s.debug", (int) (dot - module), module);
 }
 
+/*
+ * The directory of a module is asked only where the module's own file is open: that one answered. There
+ * is no such file when it did not, and a copy without links when a program serves it, which may stop
+ * answering at any time. Debug files beside such are not looked for (sw_unit_is_here()).
+ */
+static bool has_file(const struct sw_module *module)
+{
+	struct statx stx;
+	int fd = sw_module_fd(module);
+	return fd >= 0 &&
+	       statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_NLINK, &stx) == 0 &&
+	       stx.stx_nlink > 0;
+}
+
 /* What was unpacked of debug files before. */
 static void allow_unpacked(struct paths *p, const struct sw_options *options)
 {
@@ -110,7 +125,7 @@ static void allow_debug_files(struct paths *p, const struct sw_options *options,
 	size_t n = 0;
 	for (size_t i = 0; i < snap->n_places && n < MODULES_MAX; i++) {
 		const struct sw_module *module = snap->places[i].module;
-		if (module == NULL || sw_module_kind(module) != SW_MODULE_ELF)
+		if (module == NULL || sw_module_kind(module) != SW_MODULE_ELF || !has_file(module))
 			continue;
 		allow_beside(p, sw_module_path(module));
 		n++;

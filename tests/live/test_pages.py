@@ -23,6 +23,7 @@ MAX_STOP_MS = 100
 PATIENCE = 30
 HOWS = ("code", "detached", "stack", "data", "header", "uffd", "over", "program", "side")
 STOPS = ("auto", "always")
+SYMBOLS = ("lines", "none")
 
 
 class Stalled(Target):
@@ -101,6 +102,21 @@ def test_dump(tap, how, stop):
         said = [w["message"] for w in report["warnings"] if "does not answer" in w["message"]]
         tap.equal(len(said), 1 if how in ("code", "detached", "program") else 0,
                   f"{how}, {stop}: a file system that does not answer is named")
+
+
+def test_same_mounts(tap, symbols):
+    """Where snapwalk sees the target's mounts, the names of its files lead to the server, too."""
+    label = f"same mounts, --symbols {symbols}"
+    with Stalled("program") as target:
+        wait_blocked(target.pid)
+        process = subprocess.Popen(["nsenter", "-m", "-t", str(target.pid), SNAPWALK, "dump",
+                                    "--symbols", symbols, "--timeout", "1000", str(target.pid)],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        out = finish(process, target)
+        if not tap.check(out is not None, f"{label}: the command ends"):
+            return
+        tap.equal(held(target.pid), [], f"{label}: nothing is held")
+        tap.check("pause" in out[0], f"{label}: there are stacks", out)
 
 
 def test_healthy(tap):
@@ -222,6 +238,8 @@ def main():
     for how in HOWS:
         for stop in STOPS:
             tap.guard(lambda t, h=how, s=stop: test_dump(t, h, s))
+    for symbols in SYMBOLS:
+        tap.guard(lambda t, s=symbols: test_same_mounts(t, s))
     tap.guard(test_healthy)
     for how in HOWS:
         for stop in STOPS:
