@@ -23,9 +23,11 @@ PACKAGES_BUILD := gcc make pkg-config libc6-dev libelf-dev libdw-dev libunwind-d
 	libsystemd-dev libinih-dev libzstd-dev libmicrohttpd-dev \
 	clang bpftool libbpf-dev
 PACKAGES_CHECK := python3 python3-jsonschema libcmocka-dev elfutils gdb g++ musl-tools binutils \
-	clang llvm libclang-rt-dev valgrind util-linux bash-completion man-db dwz xz-utils \
+	clang llvm libclang-rt-dev patch valgrind util-linux bash-completion man-db dwz xz-utils \
 	systemd socat jq zstd curl gcc-multilib g++-multilib
-PACKAGES_LINT  := clang-format clang mandoc shellcheck
+PACKAGES_FMT   := clang-format
+PACKAGES_LINT  := $(PACKAGES_FMT) clang mandoc patch shellcheck
+PACKAGES_LAYERS := python3 binutils
 PACKAGES_BENCH := elfutils gdb python3 valgrind nodejs default-jdk-headless chromium
 # Runtimes that compile code (tests/live/jit_fleet.py); what npm has is put into the build folder.
 PACKAGES_JIT := llvm-14 llvm-15 python3-numba postgresql-15 qemu-user php8.2-cli php8.2-opcache \
@@ -260,11 +262,15 @@ define install_packages
 	fi
 endef
 
-.PHONY: deps deps-check deps-lint deps-bench deps-monitors deps-runtimes deps-wine32 deps-installed deps-kernel
+.PHONY: deps deps-check deps-fmt deps-lint deps-layers deps-bench deps-monitors deps-runtimes deps-wine32 deps-installed deps-kernel
 deps: system
 	$(call install_packages,$(PACKAGES_BUILD))
 deps-check: deps
 	$(call install_packages,$(PACKAGES_CHECK))
+deps-fmt: system
+	$(call install_packages,$(PACKAGES_FMT))
+deps-layers: deps
+	$(call install_packages,$(PACKAGES_LAYERS))
 deps-lint: system
 	$(call install_packages,$(PACKAGES_BUILD) $(PACKAGES_LINT))
 deps-bench: deps
@@ -300,16 +306,18 @@ check-fresh:
 SOURCES_C = $(shell find libwalk symbolizer protocol confine cli daemon tests/unit tests/fuzz tests/bench tests/live \
 	-name '*.[ch]')
 
-.PHONY: fmt fmt-check lint layers
-fmt:
+.PHONY: fmt fmt-check lint layers layers-run
+fmt: deps-fmt
 	clang-format -i $(SOURCES_C)
-fmt-check:
+fmt-check: deps-fmt
 	@clang-format --dry-run --Werror $(SOURCES_C)
 lint: deps-lint
 	@$(MAKE) --no-print-directory fmt-check
 	@tests/lint.sh
 	@$(MAKE) --no-print-directory -s -j$$(nproc) CC=clang BUILD=$(BUILD)-clang WERROR=-Werror all
-layers: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PROTOCOL) $(OBJ_CONFINE) $(OBJ_CLI) $(OBJ_DAEMON) $(OBJ_GATE)
+layers: deps-layers
+	@$(MAKE) --no-print-directory layers-run
+layers-run: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PROTOCOL) $(OBJ_CONFINE) $(OBJ_CLI) $(OBJ_DAEMON) $(OBJ_GATE)
 	@tests/layers.sh "$(CC)" "$(ALL_CFLAGS)" libwalk/base "$(INC_BASE)" libwalk/formats "$(INC_FORMATS)" \
 		libwalk "$(INC_LIBWALK)" symbolizer "$(INC_SYMBOLIZER)" protocol "$(INC_PROTOCOL)" confine "$(INC_CONFINE)" cli "$(INC_CLI)" daemon "$(INC_DAEMON)"
 	@tests/graph.py --objects $(BUILD)/obj/libwalk --sources libwalk --without '*.bpf.c' \

@@ -158,16 +158,16 @@ check-kernel: deps-check deps-kernel
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
 	@KERNEL=$(KERNEL) tests/kernel.sh $(BUILD)
 
-bench: deps-bench
+bench: deps-check deps-bench
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
 	@$(PYTHON) tests/bench/bench.py --build $(BUILD)
 
 # What sampling costs the target, and how right its shares are: five minutes on a machine that does nothing else.
-bench-sampling:
+bench-sampling: deps-check deps-bench
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
 	@$(PYTHON) tests/bench/sampling.py --build $(BUILD)
 
 # Coverage-guided, clang only: make fuzz FUZZ_SECONDS=60
 FUZZ_SECONDS ?= 30
-fuzz:
+fuzz: deps-check
 	@tests/fuzz/libfuzzer.sh $(FUZZ_SECONDS) "$(INC_TESTS)" "$(TESTS_LIBS)"

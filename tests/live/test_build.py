@@ -255,9 +255,26 @@ def refused(tap):
         tap.equal((got.returncode, got.stderr), (0, ""), "a newer one is not refused")
 
 
+def installs(tap):
+    """A target that builds tests installs what they need; a target that a message names exists."""
+    text = text_of(os.path.join(ROOT, "Makefile")) + text_of(os.path.join(ROOT, "tests/tests.mk"))
+    rules = re.findall(r"^([a-z][a-z0-9-]*):([^=\n]*)\n((?:\t.*\n)+)", text, re.M)
+    builders = {name: needs.split() for name, needs, recipe in rules if re.search(r"\$\(MAKE\).*tests-build", recipe)}
+    tap.check(len(builders) >= 5, "targets that build tests are found", str(builders))
+    tap.equal(sorted(name for name, needs in builders.items() if "deps-check" not in needs), [],
+              "each target that builds tests installs their packages")
+    needs = {name: words.split() for name, words, _ in rules}
+    for name, package in (("fmt", "deps-fmt"), ("fmt-check", "deps-fmt"), ("lint", "deps-lint"),
+                          ("layers", "deps-layers"), ("fuzz", "deps-check"), ("bench", "deps-bench")):
+        tap.check(package in needs.get(name, []), f"make {name} installs its packages", str(needs.get(name)))
+    named = {word for path in glob.glob(os.path.join(ROOT, "tests/**/*.*"), recursive=True)
+             if path.endswith((".py", ".sh")) for word in re.findall(r"make (deps-[a-z0-9]+)", text_of(path))}
+    tap.equal(sorted(named - needs.keys()), [], "each deps target that a test names exists")
+
+
 def main():
     tap = Tap()
-    for test in (exports, hardened, chosen_paths, pkg_config, flags, refused):
+    for test in (exports, hardened, chosen_paths, pkg_config, flags, refused, installs):
         tap.guard(test)
     tap.done()
 

@@ -271,7 +271,7 @@ def missing(tap, what, program, package):
     """True, with a skip, when a real program is not here."""
     if tool(program):
         return False
-    tap.skip(what, f"{package} is not installed", "sudo make deps-integrations")
+    tap.skip(what, f"{package} is not installed", f"apt-get install {package}")
     return True
 
 
