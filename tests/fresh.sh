@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # The two commands of the README as a newcomer gives them: in a clean Debian root, by a user with
-# sudo whose clone of the last commit is in a home of mode 0700.
+# sudo whose clone of the last commit is in a home of mode 0700, with a login's limit of 1024 open files.
 #
 #	SUITE=trixie	another Debian than 12
 #	RUNS=3		sudo make check so many times
@@ -66,7 +66,7 @@ enter_root() {
 }
 
 as_user() {
-	su --login "$USER_NAME" --command "cd snapwalk && $1"
+	su --login "$USER_NAME" --command "ulimit -Sn 1024 && cd snapwalk && $1"
 }
 
 # checks: each run's closing line, then their sum; false when anything failed.

@@ -34,6 +34,21 @@ TARGETS = os.environ.get("SNAPWALK_TARGETS", os.path.join(BUILD, "tests", "targe
 PATIENT = ("--max-stop", "60000", "--timeout", "600000")
 
 
+# The soft limit of a login is 1024: fewer files than a stop of 10,000 threads opens.
+OPEN_FILES = 65536
+
+
+def raise_open_files():
+    """Raise the soft limit of open files, of this process and of what it starts, as far as the hard one allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+raise_open_files()
+
+
 def gcore(pid, path):
     """A core file of a running process, made by gdb."""
     run = subprocess.run(["gdb", "-batch", "-nx", "-iex", "set auto-load off",

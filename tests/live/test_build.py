@@ -5,8 +5,10 @@
 import glob
 import os
 import re
+import resource
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from harness import BUILD, Tap
@@ -272,9 +274,20 @@ def installs(tap):
     tap.equal(sorted(named - needs.keys()), [], "each deps target that a test names exists")
 
 
+def open_files(tap):
+    """A login with the usual soft limit of 1024 open files runs the tests of many threads."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    code = "import harness, resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
+    got = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                         cwd=os.path.dirname(os.path.abspath(__file__)),
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard)))
+    tap.equal(int(got.stdout), min(65536, hard) if hard != resource.RLIM_INFINITY else 65536,
+              "the harness raises the soft limit of open files")
+
+
 def main():
     tap = Tap()
-    for test in (exports, hardened, chosen_paths, pkg_config, flags, refused, installs):
+    for test in (exports, hardened, chosen_paths, pkg_config, flags, refused, installs, open_files):
         tap.guard(test)
     tap.done()
 
