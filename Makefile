@@ -255,10 +255,13 @@ define install_packages
 			echo "snapwalk: packages are missing:$$missing" >&2; \
 			echo "snapwalk: run: sudo apt-get install$$missing" >&2; exit 1; \
 		fi; \
+		export DEBIAN_FRONTEND=noninteractive; \
+		uris="apt-get install -y -qq --no-install-recommends --print-uris $$missing"; \
+		$$uris >/dev/null 2>&1 || { echo "updating the lists of packages"; apt-get update -qq || exit 1; }; \
+		$$uris | awk '{ n++; size += $$3 } END { printf "installing %d packages (%.0f MB to download)\n", n, size / 1e6 }'; \
 		echo "installing:$$missing"; \
-		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null 2>&1 || { \
-			apt-get update -qq && \
-			DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }; \
+		apt-get install -y -qq --no-install-recommends $$missing >/dev/null || { apt-get update -qq && \
+			apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }; \
 	fi
 endef
 
@@ -290,6 +293,7 @@ deps-runtimes: deps
 # ---- the two commands of the README -----------------------------------------------------------
 .PHONY: try check
 try: deps
+	@echo "building in $(BUILD): some minutes"
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all
 	@tests/try.sh $(BIN)/snapwalk $(PID)
 
