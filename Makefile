@@ -258,7 +258,7 @@ define install_packages
 		export DEBIAN_FRONTEND=noninteractive; \
 		uris="apt-get install -y -qq --no-install-recommends --print-uris $$missing"; \
 		$$uris >/dev/null 2>&1 || { echo "updating the lists of packages"; apt-get update -qq || exit 1; }; \
-		$$uris | awk '{ n++; size += $$3 } END { printf "installing %d packages (%.0f MB to download)\n", n, size / 1e6 }'; \
+		$$uris | awk '{ n++; size += $$3 } END { printf "installing %d package%s (%.1f MB to download)\n", n, n == 1 ? "" : "s", size / 1e6 }'; \
 		echo "installing:$$missing"; \
 		apt-get install -y -qq --no-install-recommends $$missing >/dev/null || { apt-get update -qq && \
 			apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }; \
