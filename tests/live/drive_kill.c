@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * drive_kill count -- CMD ...: runs a command under ptrace with all processes that it makes and prints
+ * their system calls, one process (or thread) a line, in the order of creation:
+ *
+ *	task INDEX calls N ptrace N	ptrace: number of its first ptrace(), 0 when it made none
+ *
+ * drive_kill at INDEX N entry|exit VICTIM -- CMD ...: runs it so and sends SIGKILL at the entry or the
+ * exit of the N-th system call (from 1) of that process. VICTIM: self (the process that makes the call),
+ * main (the command alone) or all (the command and every process it has made). The others go on.
+ * Prints "killed" or "ended" and returns when the last of them has ended.
+ *
+ * Numbers are those of one process, so that they do not depend on which process runs first. Counting
+ * begins at the execve() of the command, whose output is discarded.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TASKS_MAX = 256 };
+
+struct task {
+	pid_t tid;
+	bool started; /* its first stop, which is no event of the command, has been seen */
+	bool ended;
+	unsigned long n_calls, first_ptrace;
+};
+
+struct driver {
+	struct task tasks[TASKS_MAX];
+	size_t n_tasks;
+	/* Where to kill; number 0: nowhere. */
+	unsigned long index, number;
+	unsigned char op; /* PTRACE_SYSCALL_INFO_ENTRY or _EXIT */
+	const char *victim;
+	bool killed;
+};
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "drive_kill: %s: %s\n", what, strerror(errno));
+	exit(2);
+}
+
+/* A task is seen first by its own stop or by its parent's event, whichever the kernel reports first. */
+static struct task *task_of(struct driver *d, pid_t tid)
+{
+	for (size_t i = 0; i < d->n_tasks; i++)
+		if (d->tasks[i].tid == tid && !d->tasks[i].ended)
+			return &d->tasks[i];
+	if (d->n_tasks == TASKS_MAX) {
+		errno = E2BIG;
+		fail("tasks");
+	}
+	d->tasks[d->n_tasks] = (struct task){.tid = tid};
+	return &d->tasks[d->n_tasks++];
+}
+
+static void kill_victim(struct driver *d, const struct task *self)
+{
+	d->killed = true;
+	bool all = strcmp(d->victim, "all") == 0;
+	if (strcmp(d->victim, "self") == 0)
+		(void) kill(self->tid, SIGKILL);
+	for (size_t i = 0; i < d->n_tasks && strcmp(d->victim, "self") != 0; i++)
+		if (!d->tasks[i].ended && (all || i == 0))
+			(void) kill(d->tasks[i].tid, SIGKILL); /* it may have ended */
+}
+
+static void on_call(struct driver *d, struct task *task)
+{
+	struct __ptrace_syscall_info info;
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, task->tid, sizeof(info), &info) <= 0)
+		return; /* killed meanwhile */
+	if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
+		task->n_calls++;
+		if (info.entry.nr == SYS_ptrace && task->first_ptrace == 0)
+			task->first_ptrace = task->n_calls;
+	}
+	if (!d->killed && d->number != 0 && info.op == d->op && task->n_calls == d->number &&
+	    task == &d->tasks[d->index])
+		kill_victim(d, task);
+}
+
+/* Returns the signal that the task is to receive. */
+static int on_stop(struct driver *d, struct task *task, int status)
+{
+	int sig = WSTOPSIG(status), event = status >> 16;
+	if (sig == (SIGTRAP | 0x80)) {
+		on_call(d, task);
+		return 0;
+	}
+	if (event != 0) {
+		unsigned long made;
+		if (event != PTRACE_EVENT_EXEC &&
+		    ptrace(PTRACE_GETEVENTMSG, task->tid, 0, &made) == 0)
+			(void) task_of(d, (pid_t) made);
+		return 0;
+	}
+	if (!task->started && sig == SIGSTOP) {
+		task->started = true;
+		return 0;
+	}
+	return sig;
+}
+
+static void run(struct driver *d)
+{
+	for (;;) {
+		int status;
+		pid_t tid = waitpid(-1, &status, __WALL);
+		if (tid < 0 && errno == EINTR)
+			continue;
+		if (tid < 0)
+			return; /* all have ended */
+		struct task *task = task_of(d, tid);
+		if (!WIFSTOPPED(status)) {
+			task->ended = true;
+			continue;
+		}
+		int sig = on_stop(d, task, status);
+		(void) ptrace(PTRACE_SYSCALL, tid, 0, sig); /* it may have been killed */
+	}
+}
+
+static void start(struct driver *d, char **command)
+{
+	pid_t pid = fork();
+	if (pid < 0)
+		fail("fork");
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+		if (null < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
+		    ptrace(PTRACE_TRACEME, 0, 0, 0) != 0)
+			_exit(126);
+		(void) raise(SIGSTOP);
+		execvp(command[0], command);
+		_exit(127);
+	}
+	int status;
+	if (waitpid(pid, &status, __WALL) != pid || !WIFSTOPPED(status))
+		fail("start");
+	long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+		       PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC;
+	if (ptrace(PTRACE_SETOPTIONS, pid, 0, options) != 0)
+		fail("PTRACE_SETOPTIONS");
+	task_of(d, pid)->started = true;
+	if (ptrace(PTRACE_SYSCALL, pid, 0, 0) != 0)
+		fail("PTRACE_SYSCALL");
+}
+
+int main(int argc, char **argv)
+{
+	static struct driver d;
+	bool count = argc > 3 && strcmp(argv[1], "count") == 0 && strcmp(argv[2], "--") == 0;
+	bool at = argc > 7 && strcmp(argv[1], "at") == 0 && strcmp(argv[6], "--") == 0;
+	if (!count && !at) {
+		fprintf(stderr, "usage: drive_kill count -- CMD... | at INDEX N entry|exit "
+				"self|main|all -- CMD...\n");
+		return 2;
+	}
+	if (at) {
+		d.index = strtoul(argv[2], NULL, 10);
+		d.number = strtoul(argv[3], NULL, 10);
+		d.op = strcmp(argv[4], "exit") == 0 ? PTRACE_SYSCALL_INFO_EXIT
+						    : PTRACE_SYSCALL_INFO_ENTRY;
+		d.victim = argv[5];
+	}
+	start(&d, argv + (count ? 3 : 7));
+	run(&d);
+	for (size_t i = 0; count && i < d.n_tasks; i++)
+		printf("task %zu calls %lu ptrace %lu\n", i, d.tasks[i].n_calls,
+		       d.tasks[i].first_ptrace);
+	if (at)
+		puts(d.killed ? "killed" : "ended");
+	return 0;
+}
