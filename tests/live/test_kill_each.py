@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 90s
+"""snapwalk is killed at each of its system calls (drive_kill.c): the target goes on as if nothing had been.
+
+Covered: each system call, at entry and at exit, of the process that stops the target, with SIGKILL to that process,
+to the command and to all processes; and the entry of each call of the command itself, up to the number that the
+shortest of three runs makes. One target lasts for all kills. Not covered: the exit of the command's calls, and calls
+of its other processes. test_kill.py has random instants between system calls.
+"""
+import os
+import subprocess
+
+from harness import PATIENT, SNAPWALK, TARGETS, Tap, Target, state_of, wait_until
+from safety import capture, let_go, tasks
+from test_kill import Storm
+
+THREADS, RATE = 4, 1000
+CHECK_EVERY = 50
+HOW = ("--stop", "always", *PATIENT[:2])
+# Calls that the kernel would end with EINTR when a stop interrupts them.
+BLOCKED = ("epoll_wait(-1)", "epoll_pwait(-1)", "semop", "sigwaitinfo", "io_getevents(NULL)",
+           "futex_WAIT", "read_pipe", "poll(-1)")
+
+
+def drive(pid, *words):
+    run = subprocess.run([os.path.join(TARGETS, "drive_kill"), *map(str, words), "--", SNAPWALK, "dump", "--json",
+                          *HOW, str(pid)], capture_output=True, text=True, timeout=120, check=True)
+    return run.stdout
+
+
+def count(pid):
+    """(calls of the command, index of the process that stops the target, its calls). The command polls, so that the
+    number of its calls differs between runs; the least of three is reached by nearly all."""
+    least, stopper = None, None
+    for _ in range(3):
+        rows = [[int(word) for word in line.split()[1::2]] for line in drive(pid, "count").splitlines()]
+        least = rows[0][1] if least is None else min(least, rows[0][1])
+        stopper = next((index, calls) for index, calls, first_ptrace in rows if first_ptrace)
+    return least, *stopper
+
+
+def of_stopper(index, calls, victims):
+    return [(index, n, side, victim) for n in range(1, calls + 1) for side in ("entry", "exit") for victim in victims]
+
+
+def kill_at_each(pid, points, check=lambda n: None):
+    """(points where a thread stayed stopped or traced, kills)"""
+    stuck, killed = [], 0
+    for n, point in enumerate(points, 1):
+        killed += drive(pid, "at", *point) == "killed\n"
+        if left := let_go(pid, 2.0):
+            stuck.append((point, left))
+            break  # all that follow would say the same
+        if n % CHECK_EVERY == 0:
+            check(n)
+    return stuck, killed
+
+
+def each_call(tap):
+    with Storm(THREADS, RATE) as storm:
+        beats, _ = storm.check(tap, [0] * THREADS, "before")
+        calls, stopper, stops = count(storm.pid)
+        points = of_stopper(stopper, stops, ("self", "main", "all"))
+        points += [(0, n, "entry", "main") for n in range(1, calls + 1)]
+
+        def check(n):
+            nonlocal beats
+            beats, _ = storm.check(tap, beats, f"after {n} kills")
+
+        stuck, killed = kill_at_each(storm.pid, points, check)
+        tap.equal(stuck, [], f"no thread stayed stopped or traced: {stops} calls of the stop, {calls} of the command")
+        tap.check(killed >= len(points) * 9 // 10, "nine of ten points were met", f"{killed} of {len(points)}")
+        tap.check(stops > 20, "the process that stops the target was found", stops)
+        if not stuck:
+            storm.check(tap, beats, "after all kills")
+            tap.equal(capture(storm.pid, status=(0,))["process"]["pid"], storm.pid, "it can be captured afterwards")
+
+
+def blocked_calls(tap):
+    """The command is killed at each call of the process that stops the target: no call returns EINTR."""
+    with Target("blocking", 300000, 300000, *BLOCKED) as target:
+        calls = [line.split() for line in target.lines if line.startswith("call ")]
+        _, stopper, stops = count(target.pid)
+        points = of_stopper(stopper, stops, ("main",))
+        stuck, killed = kill_at_each(target.pid, points)
+        tap.equal(stuck, [], f"blocked threads: none stayed stopped or traced, {len(points)} points")
+        tap.check(killed >= len(points) * 9 // 10, "nine of ten points were met", f"{killed} of {len(points)}")
+        # A wake-up of a futex is lost on a thread that is just going back to it.
+        wait_until(lambda: all(state_of(target.pid, tid) == "S" for tid in tasks(target.pid)),
+                   "the threads to be in their calls again")
+        for call in calls:
+            target.send(f"release {call[1]}")
+        got = {}
+        for _ in calls:
+            words = target.readline().split()
+            got[words[1]] = words[2:4]
+        odd = {c[1]: got[c[1]] for c in calls if got[c[1]] != c[4:6]}
+        tap.equal(odd, {}, f"after {killed} kills every call returned its event, none EINTR")
+
+
+def main():
+    tap = Tap()
+    tap.guard(each_call)
+    tap.guard(blocked_calls)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
