@@ -30,14 +30,13 @@ def drive(pid, *words):
 
 
 def count(pid):
-    """(calls of the command, index of the process that stops the target, its calls). The command polls, so that the
-    number of its calls differs between runs; the least of three is reached by nearly all."""
-    least, stopper = None, None
+    """(calls of the command, index of the process that stops the target, its calls). Both wait in loops, so that the
+    number of their calls differs between runs; the least of three is reached by nearly all."""
+    runs = []
     for _ in range(3):
         rows = [[int(word) for word in line.split()[1::2]] for line in drive(pid, "count").splitlines()]
-        least = rows[0][1] if least is None else min(least, rows[0][1])
-        stopper = next((index, calls) for index, calls, first_ptrace in rows if first_ptrace)
-    return least, *stopper
+        runs.append((rows[0][1], *next(row[:2] for row in rows if row[2])))
+    return min(run[0] for run in runs), runs[0][1], min(run[2] for run in runs)
 
 
 def of_stopper(index, calls, victims):
