@@ -86,9 +86,9 @@ static const uint32_t parser_deadly[] = {
 
 /* SW_SECCOMP_FILES */
 static const uint32_t file_calls[] = {
-	SYS_mkdirat,  SYS_mkdir,    SYS_renameat2, SYS_renameat,        SYS_rename,
-	SYS_unlinkat, SYS_unlink,   SYS_rmdir,     SYS_copy_file_range, SYS_ftruncate,
-	SYS_pwrite64, SYS_sendfile, SYS_fsync,     SYS_lstat,           SYS_fstatfs,
+	SYS_mkdirat, SYS_mkdir, SYS_renameat2,       SYS_renameat,  SYS_rename,   SYS_unlinkat,
+	SYS_unlink,  SYS_rmdir, SYS_copy_file_range, SYS_ftruncate, SYS_pwrite64, SYS_sendfile,
+	SYS_fsync,   SYS_lstat, SYS_fstatfs,         SYS_linkat,
 };
 
 /*

@@ -20,6 +20,7 @@ static void saver_deinit(struct sw_fixture_saver *s)
 	sw_close_p(&s->dir_fd);
 	sw_close_p(&s->modules_fd);
 	sw_close_p(&s->memory_fd);
+	sw_close_p(&s->store_fd);
 	free(s->range_off);
 	free(s->modules);
 }
@@ -95,7 +96,8 @@ static int fail(const char *directory, struct sw_error *err)
 	return errno == ENOMEM ? sw_fail_nomem(err) : sw_fail_errno(err, SW_E_IO, "%s", directory);
 }
 
-int sw_snapshot_save(const struct sw_snapshot *snap, const char *directory, struct sw_error *err)
+int sw_snapshot_save_shared(const struct sw_snapshot *snap, const char *directory,
+			    const char *store, struct sw_error *err)
 {
 	struct stat st;
 	size_t length = strlen(directory);
@@ -111,14 +113,31 @@ int sw_snapshot_save(const struct sw_snapshot *snap, const char *directory, stru
 		errno = EEXIST; /* said now, not after everything was copied */
 		return fail(directory, err);
 	}
-	if (mkdtemp(temporary) == NULL)
-		return fail(directory, err);
-	struct sw_fixture_saver s = {.snap = snap, .modules_fd = -EBADF, .memory_fd = -EBADF};
+	struct sw_fixture_saver s = {.snap = snap,
+				     .dir_fd = -EBADF,
+				     .modules_fd = -EBADF,
+				     .memory_fd = -EBADF,
+				     .store_fd = -EBADF};
+	if (store != NULL) {
+		s.store_fd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (s.store_fd < 0)
+			return fail(store, err);
+	}
+	if (mkdtemp(temporary) == NULL) {
+		int r = fail(directory, err);
+		saver_deinit(&s);
+		return r;
+	}
 	s.dir_fd = open(temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	bool ok = s.dir_fd >= 0 && save_all(&s) && rename_new(temporary, final);
-	int result = ok ? 0 : fail(directory, err);
+	int result = ok ? 0 : fail(s.store_failed ? store : directory, err);
 	saver_deinit(&s);
 	if (!ok)
 		remove_all(temporary);
 	return result;
+}
+
+int sw_snapshot_save(const struct sw_snapshot *snap, const char *directory, struct sw_error *err)
+{
+	return sw_snapshot_save_shared(snap, directory, NULL, err);
 }

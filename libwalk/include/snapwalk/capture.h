@@ -131,6 +131,16 @@ SW_PUBLIC int sw_snapshot_from_core(struct sw_context *ctx, const char *core_pat
  */
 SW_PUBLIC int sw_snapshot_save(const struct sw_snapshot *snap, const char *directory,
 			       struct sw_error *err);
+/**
+ * The same with a store for the files of modules, which many such directories share: each file is
+ * there once, under its build-id or what its contents amount to, and in a directory by a hard link.
+ * Each directory stays whole without the store. A file of the store that no directory has any more
+ * has one link.
+ * @param store  A directory that exists, on the same file system; NULL: none.
+ * @return 0; -SW_E_IO (also: there can be no hard links), -SW_E_NOMEM.
+ */
+SW_PUBLIC int sw_snapshot_save_shared(const struct sw_snapshot *snap, const char *directory,
+				      const char *store, struct sw_error *err);
 /** @return 0; -SW_E_IO, -SW_E_FORMAT, -SW_E_LIMIT, -SW_E_NOMEM. */
 SW_PUBLIC int sw_snapshot_load(struct sw_context *ctx, const char *directory,
 			       struct sw_snapshot **ret, struct sw_error *err);

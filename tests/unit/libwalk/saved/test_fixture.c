@@ -376,6 +376,54 @@ static void test_save_refused(void **state)
 	fake_snapshot_destroy(made);
 }
 
+/* The number of names in a directory, of which the last one without a build-id is in ret. */
+static size_t list_store(const char *directory, char ret[128])
+{
+	size_t n = 0;
+	sw_cleanup(sw_closedir_p) DIR *dir = opendir(directory);
+	for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;) {
+		n += e->d_name[0] != '.';
+		if (strncmp(e->d_name, "crc32-", 6) == 0)
+			(void) snprintf(ret, 128, "%s/%.32s", directory, e->d_name);
+	}
+	return n;
+}
+
+static nlink_t links_of(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 ? st.st_nlink : 0;
+}
+
+static void test_store(void **state)
+{
+	struct fixture *f = *state;
+	struct sw_snapshot *made = make_snapshot();
+	char store[96], path[128] = "";
+	(void) snprintf(store, sizeof(store), "%s/store", f->dir);
+	assert_int_equal(sw_snapshot_save_shared(made, f->first, store, &f->err), -SW_E_IO);
+	assert_memory_equal(f->err.message, store, strlen(store));
+	assert_int_equal(mkdir(store, 0700), 0);
+	assert_int_equal(sw_snapshot_save_shared(made, f->first, store, &f->err), 0);
+	assert_int_equal(sw_snapshot_save_shared(made, f->second, store, &f->err), 0);
+	/* The program, and the image of memory, which has no build-id. */
+	assert_int_equal(list_store(store, path), 2);
+	assert_int_equal(links_of(path), 3);
+	assert_int_equal(load(f, f->second), 0);
+	assert_same(made, f->snap);
+	/* Another file of that name and size is not taken, and stays. */
+	remove_fixture(f->second);
+	assert_int_equal(unlink(path), 0);
+	write_file(store, strrchr(path, '/') + 1, "image of nothing", 15);
+	assert_int_equal(sw_snapshot_save_shared(made, f->second, store, &f->err), 0);
+	assert_int_equal(links_of(path), 1);
+	assert_int_equal(list_store(store, path), 2);
+	assert_int_equal(load(f, f->second), 0);
+	assert_same(made, f->snap);
+	remove_fixture(store);
+	fake_snapshot_destroy(made);
+}
+
 #define HEAD "snapwalk-fixture 1\narch x86_64\nprocess 1 0 0 5 -1 64 c - -\n"
 #define REGS "regs 0x0 0x10 0x20 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
 
@@ -490,6 +538,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stack_in_range, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_save_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_store, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loaded_literal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_short_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missing_module, setup, teardown),
