@@ -6,6 +6,7 @@
 #include "daemon/dump.h"
 #include "daemon/complaint.h"
 #include "run/deliver.h"
+#include "run/keep.h"
 #include "run/obtain.h"
 
 #include <snapwalk/clock.h>
@@ -81,15 +82,16 @@ static int dump_directly(struct dumper *d, const struct sw_subject *subject, int
 	how.snapshot.peers = true;
 	how.snapshot.awaits = how.walk.awaits = shows_awaits(d->options);
 	how.symbolize.package_lists = SW_PACKAGE_LISTS;
-	int r = d->alone ? sw_obtain_confined(d->session, subject, d->options, &how, NULL, &got,
-					      &err)
+	int r = d->alone ? sw_obtain_confined(d->session, subject, d->options, &how, &got, &err)
 			 : sw_obtain_apart(d->session, subject, &how, &d->delivery, &apart, &err);
 	*ret_refused = r == -SW_E_NOT_PERMITTED && d->options->via == SW_VIA_AUTO &&
 		       sw_daemon_listens(d->options);
 	if (r < 0)
 		return *ret_refused ? SW_STATUS_DENIED : sw_complain_error(subject->name, &err);
-	if (d->alone)
-		return sw_delivery_put(&d->delivery, subject->name, got.report, NULL, 0);
+	if (d->alone) {
+		int status = sw_delivery_put(&d->delivery, subject->name, got.report, NULL, 0);
+		return sw_status_worse(status, sw_keep_beside(d->options, got.snap));
+	}
 	for (size_t i = 0; i < apart.n_owners; i++)
 		follow(d, apart.owners[i]);
 	d->delivery.n_matched += apart.n_matched;
@@ -146,6 +148,12 @@ int sw_cmd_dump(const struct sw_options *options)
 	int status;
 	if (options->burst_count > 0)
 		return sw_burst(options);
+	if (options->keep != NULL) {
+		struct sw_subject only;
+		status = sw_select_one(options, &only);
+		if (status != SW_STATUS_COMPLETE)
+			return status;
+	}
 	if (sw_select(options, &selection, &about, &err) < 0)
 		status = sw_complain_error(about, &err);
 	else if (sw_delivery_begin(&d.delivery, options, options->format, options->output, &err) <

@@ -58,10 +58,10 @@ static int obtain_maps(struct sw_session *session, const struct sw_subject *subj
 	    !is_made_code(subject->pid, options->address_avma)) {
 		narrow.snapshot.tids = &subject->pid;
 		narrow.snapshot.n_tids = 1;
-		if (sw_obtain_confined(session, subject, options, &narrow, NULL, ret, err) == 0)
+		if (sw_obtain_confined(session, subject, options, &narrow, ret, err) == 0)
 			return 0;
 	}
-	return sw_obtain_confined(session, subject, options, &how, NULL, ret, err);
+	return sw_obtain_confined(session, subject, options, &how, ret, err);
 }
 
 static void append_symbol(struct sw_text *text, const struct sw_symbol *s)
@@ -164,7 +164,7 @@ static int explain_lock_live(struct sw_session *session, const struct sw_subject
 	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline got = {0};
 	struct sw_error err = {0};
 	how.snapshot.peers = true;
-	if (sw_obtain_confined(session, subject, options, &how, NULL, &got, &err) < 0)
+	if (sw_obtain_confined(session, subject, options, &how, &got, &err) < 0)
 		return sw_complain_error(subject->name, &err);
 	return explain_lock(options, subject->name, got.report);
 }

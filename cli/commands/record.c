@@ -5,22 +5,10 @@
  */
 #include "commands/commands.h"
 #include "common/complain.h"
-#include "errors.h"
+#include "run/keep.h"
 #include "run/obtain.h"
 
 #include <snapwalk/clock.h>
-#include <string.h>
-
-/* Where the directory is made, beside which a temporary one is. */
-static char *directory_of(const char *path)
-{
-	size_t length = strlen(path);
-	while (length > 1 && path[length - 1] == '/')
-		length--;
-	while (length > 0 && path[length - 1] != '/')
-		length--;
-	return length == 0 ? strdup(".") : strndup(path, length);
-}
 
 static int record(struct sw_session *session, const struct sw_subject *subject,
 		  const struct sw_options *options)
@@ -29,24 +17,19 @@ static int record(struct sw_session *session, const struct sw_subject *subject,
 	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline all = {0};
 	struct sw_pipeline_options how = sw_obtain_options(options, sw_clock_ns());
 	how.snapshot.awaits = how.walk.awaits = true; /* as the dump of the process has them */
-	sw_cleanup(sw_free_p) char *directory = directory_of(options->output);
-	if (directory == NULL) {
-		(void) sw_fail_nomem(&err);
-		return sw_complain_error(options->output, &err);
-	}
-	if (sw_obtain_confined(session, subject, options, &how, directory, &all, &err) < 0)
+	if (sw_obtain_confined(session, subject, options, &how, &all, &err) < 0)
 		return sw_complain_error(subject->name, &err);
 	const struct sw_snapshot *snap = all.snap;
-	if (sw_snapshot_save(snap, options->output, &err) < 0)
-		return sw_complain_error(options->output, &err);
+	if (sw_keep(options, snap, &err) < 0)
+		return sw_complain_error(options->keep, &err);
 	size_t captured = 0;
 	for (size_t i = 0; i < snap->n_threads; i++)
 		captured += snap->threads[i].captured;
 	printf("%s: %zu of %zu threads, stopped for %.2f ms\n"
 	       "It holds the memory of the stacks: treat it as confidential.\n"
 	       "Walk it with: snapwalk dump --fixture %s\n",
-	       options->output, captured, snap->n_threads, (double) snap->times.stopped_ns / 1e6,
-	       options->output);
+	       options->keep, captured, snap->n_threads, (double) snap->times.stopped_ns / 1e6,
+	       options->keep);
 	return sw_count_missing(snap) == 0 ? SW_STATUS_COMPLETE : SW_STATUS_MISSING;
 }
 

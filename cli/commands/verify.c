@@ -82,7 +82,7 @@ static int verify(struct verifier *v, const struct sw_subject *subject)
 	struct sw_pipeline_options take = sw_obtain_options(v->options, v->options->begin_ns);
 	take.last = SW_PIPELINE_TAKE;
 	if (sw_walk_libunwind_load(&err) < 0 ||
-	    sw_obtain_confined(v->session, subject, v->options, &take, NULL, &v->taken, &err) < 0 ||
+	    sw_obtain_confined(v->session, subject, v->options, &take, &v->taken, &err) < 0 ||
 	    walk(v, false, &v->ours, &err) < 0 || walk(v, true, &v->theirs, &err) < 0)
 		return sw_complain_error(subject->name, &err);
 	/* Both have one walk for each captured thread, in the snapshot's order. */

@@ -70,6 +70,24 @@ bool sw_set_output(struct sw_options *o, const char *value, struct sw_usage *usa
 	return true;
 }
 
+static bool set_directory(const char **ret, const char *value, struct sw_usage *usage)
+{
+	if (value[0] == '\0')
+		return sw_usage_fail(usage, "give a directory", "the value is empty");
+	*ret = value;
+	return true;
+}
+
+bool sw_set_keep(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	return set_directory(&o->keep, value, usage);
+}
+
+bool sw_set_modules_store(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	return set_directory(&o->modules_store, value, usage);
+}
+
 bool sw_set_color(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	int n = sw_choice_parse(value, "auto|always|never", usage);

@@ -8,7 +8,8 @@
 
 /* Options that say what is printed, and how. */
 sw_option_set sw_set_json, sw_set_format, sw_set_profile_format, sw_set_show_format, sw_set_diff,
-	sw_set_output, sw_set_color, sw_set_no_group, sw_set_verbose, sw_set_all, sw_set_time,
-	sw_set_state, sw_set_function, sw_set_thread, sw_set_reason;
+	sw_set_output, sw_set_keep, sw_set_modules_store, sw_set_color, sw_set_no_group,
+	sw_set_verbose, sw_set_all, sw_set_time, sw_set_state, sw_set_function, sw_set_thread,
+	sw_set_reason;
 
 #endif

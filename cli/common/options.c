@@ -188,6 +188,8 @@ static const char *only_direct(const struct sw_options *o)
 		return "--args";
 	if (o->by_process)
 		return "--by-process";
+	if (o->command->bit == SW_FOR_DUMP && o->keep != NULL)
+		return "--keep";
 	return o->snapshot.restart != SW_RESTART_INFINITE ? "--restart" : "";
 }
 
@@ -278,6 +280,28 @@ static bool check_threadless(struct sw_options *o, struct sw_usage *usage)
 	return true;
 }
 
+/* One snapshot of a running process is kept. */
+static bool check_keep(struct sw_options *o, struct sw_usage *usage)
+{
+	if (o->command->bit == SW_FOR_RECORD)
+		o->keep = o->output;
+	if (o->modules_store != NULL && o->keep == NULL) {
+		(void) snprintf(usage->about, sizeof(usage->about), "--modules-store");
+		return sw_usage_fail(usage, "give --keep DIR too", "belongs to --keep");
+	}
+	if (o->command->bit != SW_FOR_DUMP || o->keep == NULL)
+		return true;
+	(void) snprintf(usage->about, sizeof(usage->about), "--keep");
+	if (wants_have(o, SW_WANT_CORE) || wants_have(o, SW_WANT_FIXTURE))
+		return sw_usage_fail(usage, "give a running process", "it is a file already");
+	if (o->n_wants > 1 || o->follow)
+		return sw_usage_fail(usage, "give one target, without --follow",
+				     "it keeps one process");
+	if (o->burst_count > 0)
+		return sw_usage_fail(usage, "leave one of both away", "--burst keeps no snapshot");
+	return true;
+}
+
 /* What only the whole command line can tell. */
 static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 {
@@ -318,7 +342,7 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 		(void) snprintf(usage->about, sizeof(usage->about), "--exe");
 		return sw_usage_fail(usage, "give --core FILE too", "belongs to --core");
 	}
-	return check_threadless(o, usage) && check_via(o, usage);
+	return check_keep(o, usage) && check_threadless(o, usage) && check_via(o, usage);
 }
 
 bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,

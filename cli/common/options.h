@@ -62,11 +62,13 @@ struct sw_options {
 	int64_t begin_ns;                 /* CLOCK_MONOTONIC when the program began */
 	struct sw_want *wants;            /* owned */
 	size_t n_wants;
-	pid_t *tids;         /* owned; snapshot.tids points to it */
-	const char *exe;     /* --exe, NULL: not given */
-	const char *output;  /* NULL: standard output */
-	const char *address; /* explain: the last word */
-	const char **words;  /* owned array; show, delete, pin, diff, explain: dumps; hook: its kind
+	pid_t *tids;        /* owned; snapshot.tids points to it */
+	const char *exe;    /* --exe, NULL: not given */
+	const char *output; /* NULL: standard output */
+	const char *keep;   /* dump, record: the directory for the snapshot; NULL: it is not kept */
+	const char *modules_store; /* with keep; NULL: not given */
+	const char *address;       /* explain: the last word */
+	const char **words; /* owned array; show, delete, pin, diff, explain: dumps; hook: its kind
 				and what follows */
 	size_t n_words;
 	uint64_t address_avma;

@@ -4,6 +4,7 @@
 #include "common/complain.h"
 #include "common/dwo_reader.h"
 #include "errors.h"
+#include "run/keep.h"
 #include "run/sandbox.h"
 
 #include <string.h>
@@ -65,7 +66,6 @@ int sw_obtain(struct sw_session *session, const struct sw_subject *subject,
 
 struct confine {
 	const struct sw_options *options;
-	const char *writable;
 	struct sw_dwo_reader dwo_reader;
 };
 
@@ -110,19 +110,20 @@ static int confine(void *arg, const struct sw_snapshot *snap, struct sw_error *e
 {
 	struct confine *c = arg;
 	dwo_reader_start(c, snap);
-	return sw_sandbox_enter(c->options, snap, c->writable, err);
+	return sw_sandbox_enter(c->options, snap, err);
 }
 
 int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subject,
 		       const struct sw_options *options, const struct sw_pipeline_options *how,
-		       const char *writable, struct sw_pipeline *ret, struct sw_error *err)
+		       struct sw_pipeline *ret, struct sw_error *err)
 {
-	struct confine arg = {.options = options, .writable = writable};
+	struct confine arg = {.options = options};
 	struct sw_pipeline_options confined = *how;
 	*ret = (struct sw_pipeline){0};
+	sw_keep_prepare(options);
 	int r = how->libunwind ? sw_walk_libunwind_load(err) : 0; /* the sandbox loads no code */
 	if (r == 0 && sw_subject_is_saved(subject))
-		r = sw_sandbox_enter_saved(options, writable, err);
+		r = sw_sandbox_enter_saved(options, err);
 	if (r < 0)
 		return r;
 	if (!sw_subject_is_saved(subject)) {
@@ -176,7 +177,7 @@ static int tell(void *arg, int fd)
 	a->delivery.output.direct = true;
 	a->delivery.n_written = 0;
 	if (a->snap == NULL)
-		r = sw_obtain_confined(a->session, a->subject, options, a->how, NULL, &made, &err);
+		r = sw_obtain_confined(a->session, a->subject, options, a->how, &made, &err);
 	else {
 		const struct sw_origin origin = {.kind = SW_FROM_SNAPSHOT, .snapshot = a->snap};
 		struct confine c = {.options = options};
@@ -186,7 +187,10 @@ static int tell(void *arg, int fd)
 		if (r == 0)
 			r = sw_pipeline_run(a->session, &origin, &how, &made, &err);
 	}
-	return r < 0 ? sw_complain_error(a->subject->name, &err) : render(a, made.report);
+	if (r < 0)
+		return sw_complain_error(a->subject->name, &err);
+	int status = render(a, made.report);
+	return sw_status_worse(status, sw_keep_beside(options, made.snap));
 }
 
 static void header_take(struct sw_obtained *o)
@@ -232,6 +236,7 @@ int sw_obtain_apart(struct sw_session *session, const struct sw_subject *subject
 	struct sw_apart child;
 	*ret = (struct sw_obtained){0};
 	take.last = SW_PIPELINE_TAKE;
+	sw_keep_prepare(delivery->options);
 	int r = how->libunwind ? sw_walk_libunwind_load(err) : 0;
 	if (r == 0 && !sw_subject_is_saved(subject))
 		r = sw_obtain(session, subject, delivery->options, &take, &taken, err);

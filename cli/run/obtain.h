@@ -20,17 +20,15 @@ int sw_obtain(struct sw_session *session, const struct sw_subject *subject,
 	      const struct sw_options *options, const struct sw_pipeline_options *how,
 	      struct sw_pipeline *ret, struct sw_error *err);
 
-/*
- * The same by a process that gives its privileges up in time (sandbox.h), and has them no more when
- * this returns. writable: as there.
- */
+/* The same by a process that gives its privileges up in time (sandbox.h), and has them no more when
+ * this returns. */
 int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subject,
 		       const struct sw_options *options, const struct sw_pipeline_options *how,
-		       const char *writable, struct sw_pipeline *ret, struct sw_error *err);
+		       struct sw_pipeline *ret, struct sw_error *err);
 
 /*
  * The same by a child, which renders the report for delivery and says on standard error what is
- * missing. A process is captured by ourselves, the child reads what was captured.
+ * missing. A process is captured by ourselves, the child reads what was captured, and keeps it (keep.h).
  */
 struct sw_obtained {
 	struct sw_text text;

@@ -157,9 +157,33 @@ static int give_up(uint64_t caps, uint64_t landlocked_caps, struct paths *p, uns
 #endif
 }
 
-static unsigned calls_of(const char *writable)
+static unsigned calls_of(const struct sw_options *options)
 {
-	return SW_SECCOMP_TERMINAL | (writable != NULL ? SW_SECCOMP_FILES : 0);
+	return SW_SECCOMP_TERMINAL | (options->keep != NULL ? SW_SECCOMP_FILES : 0);
+}
+
+/* Where the snapshot that is kept becomes a directory, beside which a temporary one is made; and the
+ * store of its modules. */
+static int allow_kept(struct paths *p, const struct sw_options *options, struct sw_error *err)
+{
+	const char *keep = options->keep;
+	if (keep == NULL)
+		return 0;
+	size_t length = strlen(keep);
+	while (length > 1 && keep[length - 1] == '/')
+		length--;
+	while (length > 0 && keep[length - 1] != '/')
+		length--;
+	char *directory = length == 0 ? strdup(".") : strndup(keep, length);
+	if (directory == NULL || p->n_names == PATHS_MAX) {
+		free(directory);
+		return sw_fail_nomem(err);
+	}
+	p->names[p->n_names++] = directory;
+	allow(p, directory, SW_LANDLOCK_WRITE);
+	if (options->modules_store != NULL)
+		allow(p, options->modules_store, SW_LANDLOCK_WRITE);
+	return 0;
 }
 
 static bool is_off(const struct sw_options *options)
@@ -168,29 +192,28 @@ static bool is_off(const struct sw_options *options)
 }
 
 int sw_sandbox_enter(const struct sw_options *options, const struct sw_snapshot *snap,
-		     const char *writable, struct sw_error *err)
+		     struct sw_error *err)
 {
 	sw_cleanup(paths_deinit) struct paths p = {0};
 	if (is_off(options))
 		return 0;
+	int r = allow_kept(&p, options, err);
+	size_t n_kept = p.n_names;
 	allow_debug_files(&p, options, snap);
-	if (writable != NULL)
-		allow(&p, writable, SW_LANDLOCK_WRITE);
 	/* The directory of a module that has such a file may be closed to all but its user. */
-	uint64_t beside_caps = p.n_names > 0 ? read_caps : 0;
-	return give_up(writable != NULL ? write_caps : 0, beside_caps, &p, calls_of(writable), err);
+	uint64_t beside_caps = p.n_names > n_kept ? read_caps : 0;
+	return r < 0 ? r
+		     : give_up(options->keep != NULL ? write_caps : 0, beside_caps, &p,
+			       calls_of(options), err);
 }
 
-int sw_sandbox_enter_saved(const struct sw_options *options, const char *writable,
-			   struct sw_error *err)
+int sw_sandbox_enter_saved(const struct sw_options *options, struct sw_error *err)
 {
 	sw_cleanup(paths_deinit) struct paths p = {0};
 	if (is_off(options))
 		return 0;
 	allow(&p, "/", SW_LANDLOCK_LIST);
-	if (writable != NULL)
-		allow(&p, writable, SW_LANDLOCK_WRITE);
-	return give_up(writable != NULL ? write_caps : read_caps, 0, &p, calls_of(writable), err);
+	return give_up(read_caps, 0, &p, SW_SECCOMP_TERMINAL, err);
 }
 
 /* Of what a process has mapped, its files are opened below /proc: deleted ones by map_files, which
@@ -214,7 +237,7 @@ int sw_sandbox_enter_capturing(const struct sw_options *options, bool screen, st
 int sw_sandbox_enter_parsing(const struct sw_options *options, struct sw_error *err)
 {
 	struct paths none = {0};
-	return is_off(options) ? 0 : give_up(0, 0, &none, calls_of(NULL), err);
+	return is_off(options) ? 0 : give_up(0, 0, &none, SW_SECCOMP_TERMINAL, err);
 }
 
 int sw_sandbox_entrust(const struct sw_options *options, struct sw_output *output,

@@ -15,12 +15,11 @@
  */
 
 /* Nothing of the process is held any more; of the snapshot it uses the names of modules alone.
- * writable is a directory below which files are to be made, NULL for none. */
+ * Where the snapshot is kept (options->keep), files can be made there, and nowhere else. */
 int sw_sandbox_enter(const struct sw_options *options, const struct sw_snapshot *snap,
-		     const char *writable, struct sw_error *err);
+		     struct sw_error *err);
 /* Before a core file or a fixture is opened: their modules may be anywhere. */
-int sw_sandbox_enter_saved(const struct sw_options *options, const char *writable,
-			   struct sw_error *err);
+int sw_sandbox_enter_saved(const struct sw_options *options, struct sw_error *err);
 /*
  * Captures are made afterwards, and what they read is parsed: everything that the kernel is asked
  * for once is there by now (the task iterator, perf events), files that are written are open. Kept

@@ -218,6 +218,18 @@ static void test_bad_lines(void **state)
 	bad("7 --json=1", "--json: takes no value: write it without a value");
 	bad("7 --depth", "--depth: a value is missing: give N");
 	bad("7 -o", "--output: a value is missing: give FILE");
+	bad("dump 7 --modules-store y", "--modules-store: belongs to --keep: give --keep DIR too");
+	bad("dump 7 8 --keep x", "--keep: it keeps one process: give one target, without --follow");
+	bad("dump 7 --keep x --follow",
+	    "--keep: it keeps one process: give one target, without --follow");
+	bad("dump --fixture y --keep x", "--keep: it is a file already: give a running process");
+	bad("dump --core y --keep x", "--keep: it is a file already: give a running process");
+	bad("dump 7 --keep x --burst 2,5",
+	    "--keep: --burst keeps no snapshot: leave one of both away");
+	bad("dump 7 --keep x --via daemon",
+	    "--keep: the daemon does not do that: leave it away, or use --via direct");
+	bad("dump 7 --keep '", "--keep: the value is empty: give a directory");
+	bad("sample 7 --keep x", "--keep: is no option of sample: see snapwalk sample --help");
 	bad("7 -o '", "--output: the value is empty: give a file name, or - for standard output");
 	bad("foo", "foo: neither a command nor a process id: "
 		   "give a number, or --comm foo for processes of that name");
