@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""One judge for all tests that look at a process at random instants.
+
+    with Judge(tap, "php.busy", "JIT tracing") as judge:
+        for look in judge.looks(pid, STOPS):       # look.report is the dump
+            judge.right(look)                      # for each stack of it one of these three
+            judge.cut(look, "memory: ...")         # it is not whole, or guessed, and says so itself
+            judge.wrong(look, "f5 calls f2")       # it has a frame that is not, and does not say so
+
+An instant never comes back, so each look is a dump with its snapshot (dump --keep). Those that are right are deleted.
+Others are kept in $SNAPWALK_EVIDENCE (build/evidence) as NAME/<number>/: `dump.json`, `snapshot`, which
+`snapwalk dump --fixture` walks again, `why`, and `about.json` (seed, load, stolen time, versions). They share modules/.
+Of each name and kind the last KEPT_MAX are kept. A look that was made elsewhere is judge.look(report, evidence): a
+text, or a function that writes into the folder it is given.
+
+How many may be wrong or cut is no feeling but a statistic. tests/rates.tsv says for a name and kind how many were bad of
+how many stacks, in all runs so far. What is known of the rate is then a beta distribution with the mean
+(bad + 1) / (looks + prior), where the prior stands for looks that nobody made: 1000 for `cut`, 10000 for `wrong`, so
+that without a row rates of 1 in 1000 and 1 in 10000 are expected. The number of bad ones in n stacks has a beta-binomial
+distribution, which is the binomial one with the doubt about the rate in it: with few looks behind it a limit is wide,
+with 100,000 it is sharp. The check fails if k or more bad ones would be met in fewer than one of 1,000,000 runs (LIMIT),
+so that 1000 such checks fail by chance in one of 1000 runs. With 240 stacks it fails from 9 cut or 4 wrong ones on when
+nothing is known, and from 3 of either when none of 100,000 was bad.
+
+What passes is not forgotten: wrong stacks, however few, and more cut ones than 99 of 100 runs have, make a line
+"# rare: NAME KIND K of N: REASON; evidence FOLDER" behind the check's, which tests/run.py reads.
+
+SNAPWALK_LOOKS_FACTOR=N makes N times as many looks (scaled()), for the soak.
+"""
+import contextlib
+import json
+import math
+import os
+import platform
+import re
+import shutil
+import subprocess
+import tempfile
+
+from harness import BUILD, PATIENT, SNAPWALK, snapwalk, stolen_s
+
+RATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "rates.tsv")
+PRIORS = {"wrong": 10000, "cut": 1000}  # looks that stand for what is expected of a name without a row
+LIMIT = 1e-6
+UNUSUAL = 0.01  # of `cut`: what is told though it passes
+KEPT_MAX = 20
+
+
+def scaled(n):
+    """How many looks are made where a test asks for n."""
+    return n * int(os.environ.get("SNAPWALK_LOOKS_FACTOR", "1"))
+
+
+def read_rates(path=RATES):
+    """{(name, kind): (bad, looks)}"""
+    rates = {}
+    with open(path) as file:
+        for line in file:
+            if line.startswith("#") or not line.strip():
+                continue
+            name, kind, bad, looks, _since, _ledger = line.rstrip("\n").split("\t")
+            if kind not in PRIORS or (name, kind) in rates or not 0 <= int(bad) <= int(looks):
+                raise ValueError(f"{path}: {line}")
+            rates[name, kind] = (int(bad), int(looks))
+    return rates
+
+
+def tail(k, n, bad, looks, prior):
+    """The probability of k or more bad ones among n, after bad ones among looks."""
+    a, b = bad + 1, looks - bad + prior - 1
+
+    def beta(x, y):
+        return math.lgamma(x) + math.lgamma(y) - math.lgamma(x + y)
+    if k <= 0:
+        return 1.0
+    total = 0.0
+    for x in range(k, n + 1):
+        term = math.exp(math.lgamma(n + 1) - math.lgamma(x + 1) - math.lgamma(n - x + 1) + beta(x + a, n - x + b) - beta(a, b))
+        total += term
+        if term < total * 1e-12:  # from here on they are smaller and smaller
+            break
+    return min(total, 1.0)
+
+
+class Look:
+    """A dump, its text and the folder of its snapshot, which is None where the look was made elsewhere."""
+
+    def __init__(self, report, text=None, snapshot=None, evidence=None):
+        self.report, self.text, self.snapshot, self.evidence = report, text, snapshot, evidence
+        self.bad = []  # (kind, why)
+
+
+class Judge:
+    def __init__(self, tap, name, about="", root=None, rates=None):
+        """name: a row of tests/rates.tsv, and a folder. about: which of several that share it, as a version."""
+        self.tap, self.name, self.about = tap, name, about
+        self.root = root or os.environ.get("SNAPWALK_EVIDENCE", os.path.join(BUILD, "evidence"))
+        self.rates = read_rates() if rates is None else rates
+        self.stacks, self.current = 0, None
+        self.whys = {kind: [] for kind in PRIORS}
+        self.kept = {kind: [] for kind in PRIORS}  # folders of this run
+
+    def __enter__(self):
+        if not re.fullmatch(r"[\w.-]*\w", self.name):
+            raise ValueError(self.name)
+        self.folder, self.store = os.path.join(self.root, self.name), os.path.join(self.root, "modules")
+        os.makedirs(self.folder, exist_ok=True)
+        self.temporary = tempfile.mkdtemp(prefix=".looks-", dir=self.folder)
+        self.stolen_s = stolen_s()
+        return self
+
+    # ---- looks ----
+
+    def looks(self, pid, n=None, *args, status=(0, 3)):
+        """n dumps, more with SNAPWALK_LOOKS_FACTOR; without n until the loop is left."""
+        made = 0
+        while n is None or made < scaled(n):
+            self.settle()
+            snapshot = os.path.join(self.temporary, "snapshot")
+            result = snapwalk("dump", "--json", *PATIENT, *args, "--keep", snapshot, "--modules-store", self.store, pid)
+            if result.returncode not in status:
+                raise RuntimeError(f"snapwalk dump {pid}: status {result.returncode}\n{result.stderr}")
+            made += 1
+            yield self.begin(Look(json.loads(result.stdout), result.stdout, snapshot))
+
+    def look(self, report, evidence=None):
+        """One that was made elsewhere."""
+        return self.begin(Look(report, evidence=evidence))
+
+    def begin(self, look):
+        self.settle()
+        self.current = look
+        return look
+
+    def settle(self):
+        """After the verdicts about a look: it is kept or deleted."""
+        look, self.current = self.current, None
+        if look is None:
+            return
+        for kind in PRIORS:  # wrong first
+            if any(kind == each for each, _ in look.bad):
+                self.keep(look, kind)
+                break
+        if look.snapshot is not None:
+            shutil.rmtree(look.snapshot, ignore_errors=True)
+
+    # ---- verdicts, one for each stack ----
+
+    def right(self, look):
+        self.verdict(look)
+
+    def cut(self, look, why):
+        self.verdict(look, cut=why)
+
+    def wrong(self, look, why):
+        self.verdict(look, wrong=why)
+
+    def verdict(self, look, cut=None, wrong=None, text=""):
+        """cut, wrong: why it is that, None: it is not; text: the stack. True when it is right."""
+        self.stacks += 1
+        for kind, why in (("wrong", wrong), ("cut", cut)):
+            if why is not None:
+                look.bad.append((kind, f"{why}\n{text}"))
+                self.whys[kind].append(why)
+                return False
+        return True
+
+    # ---- evidence ----
+
+    def keep(self, look, kind):
+        if len(self.kept[kind]) >= KEPT_MAX:
+            return
+        numbers = sorted(int(name) for name in os.listdir(self.folder) if name.isdigit())
+        of_kind = [number for number in numbers if self.kind_of(number) == kind]
+        for number in of_kind[:max(0, len(of_kind) + 1 - KEPT_MAX)]:
+            shutil.rmtree(os.path.join(self.folder, str(number)))
+        folder = os.path.join(self.folder, str(numbers[-1] + 1 if numbers else 1))
+        os.mkdir(folder)
+        with open(os.path.join(folder, "why"), "w") as file:
+            file.write("".join(f"{each}: {why.rstrip()}\n" for each, why in sorted(look.bad, reverse=True)))
+        with open(os.path.join(folder, "about.json"), "w") as file:
+            json.dump(self.circumstances(look), file, indent=1)
+        if look.report is not None:
+            with open(os.path.join(folder, "dump.json"), "w") as file:
+                file.write(look.text or json.dumps(look.report))
+        if look.snapshot is not None and os.path.isdir(look.snapshot):
+            os.rename(look.snapshot, os.path.join(folder, "snapshot"))
+        if callable(look.evidence):
+            look.evidence(folder)
+        elif look.evidence is not None:
+            with open(os.path.join(folder, "evidence"), "w") as file:
+                file.write(look.evidence)
+        self.kept[kind].append(folder)
+
+    def kind_of(self, number):
+        """Of an earlier one; None when it is not whole."""
+        try:
+            with open(os.path.join(self.folder, str(number), "why")) as file:
+                return file.read().partition(":")[0]
+        except OSError:
+            return None
+
+    def circumstances(self, look):
+        process = (look.report or {}).get("process", {})
+        version = subprocess.run([SNAPWALK, "--version"], capture_output=True, text=True).stdout.splitlines()
+        return {"name": self.name, "about": self.about, "stacks_before": self.stacks,
+                "seed": os.environ.get("SNAPWALK_SEED"), "load": os.getloadavg(), "cpus": os.cpu_count(),
+                "stolen_s": round(stolen_s() - self.stolen_s, 2), "snapwalk": version[0] if version else None,
+                "kernel": platform.release(), "libc": " ".join(platform.libc_ver()), "exe": process.get("exe"),
+                "runtimes": process.get("runtimes")}
+
+    def clean(self):
+        shutil.rmtree(self.temporary, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            os.rmdir(self.folder)  # unless something is kept
+        for entry in os.scandir(self.store) if os.path.isdir(self.store) else ():
+            with contextlib.suppress(OSError):  # another judge may do the same
+                if entry.stat().st_nlink == 1:
+                    os.unlink(entry.path)
+        with contextlib.suppress(OSError):
+            os.rmdir(self.store)
+
+    # ---- the end ----
+
+    def __exit__(self, exc_type, exc, _trace):
+        if isinstance(exc, Exception) and self.current is not None:
+            self.verdict(self.current, wrong=f"{exc_type.__name__}: {exc}")
+        self.settle()
+        self.clean()
+        if exc is None:
+            self.tap.check(self.stacks, f"{self.title()}: {self.stacks} stacks were judged")
+            for kind in PRIORS:
+                self.decide(kind)
+
+    def title(self):
+        return f"{self.name} {self.about}".rstrip()
+
+    def decide(self, kind):
+        whys, n = self.whys[kind], self.stacks
+        known = (*self.rates.get((self.name, kind), (0, 0)), PRIORS[kind])
+        chance = tail(len(whys), n, *known)
+        most = next(k for k in range(n + 1) if k == n or tail(k + 1, n, *known) < LIMIT)
+        evidence = self.kept[kind][0] if self.kept[kind] else "none"
+        if self.tap.check(chance >= LIMIT, f"{self.title()}: {len(whys)} of {n} stacks are {kind}, up to {most} may be",
+                          "\n".join([f"evidence: {evidence}", *whys[:3]])) and \
+                whys and (kind == "wrong" or chance < UNUSUAL):
+            first = whys[0].splitlines()[0] if whys[0] else ""
+            about = f"{self.about}: " if self.about else ""
+            print(f"# rare: {self.name} {kind} {len(whys)} of {n}: {about}{first}; evidence {evidence}", flush=True)
