@@ -14,7 +14,6 @@ import tempfile
 # Of another Debian, whose interpreters are looked at then: SNAPWALK_ROOT.
 ROOT = os.environ.get("SNAPWALK_ROOT")
 GUESSES = {"scan", "scan_verified", "frame_pointer"}
-SAID_MAX = 0.001  # of all stacks; of 8000 of PHP and 6400 of Ruby none was
 LAST = ("_start", "start_thread", "clone3")
 
 
@@ -42,26 +41,6 @@ def erlang(directory, name):
         inside = os.path.join("/tmp", os.path.basename(folder)) if ROOT else folder
         subprocess.run(interpreter("erlc", "-o", inside, os.path.join(inside, name)), check=True)
         yield inside
-
-
-class Said:
-    """Stacks of all modes that say themselves that they are cut or guessed: no fault, but rare. One of
-    them fails no test, however few stacks there were."""
-
-    def __init__(self):
-        self.stacks, self.texts = 0, []
-
-    def add(self, stack):
-        """Whether it says so."""
-        self.stacks += 1
-        what = wrong_in_stack(stack)
-        if what is not None:
-            self.texts.append(f"{what}\n{text_of(stack)}")
-        return what is not None
-
-    def check(self, tap):
-        tap.check(len(self.texts) <= max(1, self.stacks * SAID_MAX), f"{len(self.texts)} of {self.stacks} stacks are cut or guessed",
-                  "\n".join(self.texts[:3]))
 
 
 class Program:

@@ -115,13 +115,17 @@ class Judge:
         """n dumps, more with SNAPWALK_LOOKS_FACTOR; without n until the loop is left."""
         made = 0
         while n is None or made < scaled(n):
-            self.settle()
-            snapshot = os.path.join(self.temporary, "snapshot")
-            result = snapwalk("dump", "--json", *PATIENT, *args, "--keep", snapshot, "--modules-store", self.store, pid)
-            if result.returncode not in status:
-                raise RuntimeError(f"snapwalk dump {pid}: status {result.returncode}\n{result.stderr}")
             made += 1
-            yield self.begin(Look(json.loads(result.stdout), result.stdout, snapshot))
+            yield self.take(pid, *args, status=status)
+
+    def take(self, pid, *args, status=(0, 3)):
+        """One dump."""
+        self.settle()
+        snapshot = os.path.join(self.temporary, "snapshot")
+        result = snapwalk("dump", "--json", *PATIENT, *args, "--keep", snapshot, "--modules-store", self.store, pid)
+        if result.returncode not in status:
+            raise RuntimeError(f"snapwalk dump {pid}: status {result.returncode}\n{result.stderr}")
+        return self.begin(Look(json.loads(result.stdout), result.stdout, snapshot))
 
     def look(self, report, evidence=None):
         """One that was made elsewhere."""
@@ -156,9 +160,10 @@ class Judge:
         self.verdict(look, wrong=why)
 
     def verdict(self, look, cut=None, wrong=None, text=""):
-        """cut, wrong: why it is that, None: it is not; text: the stack. True when it is right."""
+        """cut, wrong: why it is that, None: it is not; text: the stack. True when it is right. One that says itself that
+        it is cut is not wrong."""
         self.stacks += 1
-        for kind, why in (("wrong", wrong), ("cut", cut)):
+        for kind, why in (("cut", cut), ("wrong", wrong)):
             if why is not None:
                 look.bad.append((kind, f"{why}\n{text}"))
                 self.whys[kind].append(why)

@@ -14,8 +14,9 @@ import sys
 import tempfile
 
 from harness import Tap, dump, hangs_s, patient_dump, stack_of, tool, wait_until
-from interpreted import (ROOT, Program, Said, calls_of, interpreter, language_frames, program, text_of, wrong_in_chain,
+from interpreted import (ROOT, Program, calls_of, interpreter, language_frames, program, text_of, wrong_in_chain,
                          wrong_in_stack)
+from judge import Judge, scaled
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "php")
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "60"))
@@ -70,26 +71,16 @@ def check_blocked(tap, mode):
         tap.equal(wrong_in_stack(stack), None, f"{mode}: complete, nothing guessed")
 
 
-def check_stops(tap, mode, said):
+def check_stops(tap, mode):
+    """The chain and its lines in each stack."""
     calls = calls_of(os.path.join(SOURCES, "busy.php"))
-    wrong, lines, tops = [], 0, 0
-    with php_program("busy.php", mode) as php:
-        for _ in range(STOPS):
-            report = patient_dump(php.pid, status=(0, 3))
-            stack = stack_of(report, php.pid)
+    with php_program("busy.php", mode) as php, Judge(tap, "php.busy", mode) as judge:
+        for look in judge.looks(php.pid, STOPS):
+            stack = stack_of(look.report, php.pid)
             # From 8.4 on closures are named with where they were made.
             frames = [dict(f, function=re.sub(r"\{closure:.*\}", "{closure}", f["function"])) for f in language_frames(stack, "php")]
-            if said.add(stack):
-                continue
-            what = wrong_in_chain(frames, calls, "{main}", NATIVE)
-            if what is not None:
-                wrong.append(f"{what}\n{text_of(stack)}")
-            own = next((f for f in frames if f["file"]), None)
-            tops += own is not None
-            lines += own is not None and own["line"] is not None
-        tap.check(not wrong, f"{mode}: {STOPS} stops: the chain and its lines in each; "
-                  f"{lines} of {tops} innermost functions with a line", f"{len(wrong)} wrong\n" + "\n".join(wrong[:3]))
-        found = [r for r in report["process"]["runtimes"] if r["name"] == "php"]
+            judge.verdict(look, wrong_in_stack(stack), wrong_in_chain(frames, calls, "{main}", NATIVE), text_of(stack))
+        found = [r for r in look.report["process"]["runtimes"] if r["name"] == "php"]
         tap.equal([r["version"].split(".")[:2] for r in found], [version()], f"{mode}: recognised, with its version")
 
 
@@ -141,15 +132,15 @@ def check_resumes(tap):
     check_instructions(tap, "generators that are resumed", wanted, "gdb_resumes.py", "resumes.php", RESUMES=str(len(wanted)))
 
 
-def stopped_stack(pid):
-    """A stack, and what shared memory the process could write to just then, which was not of files."""
+def stopped_look(judge, pid):
+    """A look, and what shared memory the process could write to just then, which was not of files."""
     os.kill(pid, signal.SIGSTOP)
     try:
         wait_until(lambda: open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0] == "T", "it stops")
         with open(f"/proc/{pid}/maps") as maps:
             parts = [re.match(r"([0-9a-f]+)-([0-9a-f]+) rw-s .*\(deleted\)$", line) for line in maps]
         written = [range(int(part.group(1), 16), int(part.group(2), 16)) for part in parts if part]
-        return stack_of(patient_dump(pid, status=(0, 3)), pid), written
+        return judge.take(pid), written
     finally:
         os.kill(pid, signal.SIGCONT)
 
@@ -159,24 +150,17 @@ def check_compiled(tap):
     calls = calls_of(os.path.join(SOURCES, "compiled.php"))
     mode = [*JIT, "-d", "opcache.jit=function", "-d", "opcache.memory_consumption=256", "-d", "opcache.jit_buffer_size=64M",
             "-d", "opcache.file_update_protection=0", "-d", "opcache.max_accelerated_files=100000"]
-    wrong, cut, inside, stops = [], [], 0, 0
+    inside = 0
     with tempfile.TemporaryDirectory() as folder:
         command = interpreter("php", *mode, os.path.join(SOURCES, "compiled.php"))
-        with Program("env", f"FOLDER={folder}", *command) as php:
-            while stops < STOPS // 2 or (not inside and stops < 10 * STOPS):
-                stops += 1
-                stack, written = stopped_stack(php.pid)
-                frames = language_frames(stack, "php")
-                what = wrong_in_stack(stack)
-                if what is not None:
-                    cut.append(f"{what}\n{text_of(stack)}")
-                    continue
-                inside += any(int(f["pc"], 16) in part for f in stack["frames"] if f["kind"] != "php" for part in written)
-                what = wrong_in_chain(frames, calls, "{main}", {})
-                if what is not None:
-                    wrong.append(f"{what}\n{text_of(stack)}")
-    tap.check(inside and not wrong and len(cut) <= max(1, stops // 20), f"files that are compiled: the chain in {stops} stacks, "
-              f"{inside} of them have code that cannot be executed", f"{len(wrong)} wrong, {len(cut)} cut\n" + "\n".join((wrong + cut)[:3]))
+        with Program("env", f"FOLDER={folder}", *command) as php, Judge(tap, "php.compiled") as judge:
+            while judge.stacks < scaled(STOPS) // 2 or (not inside and judge.stacks < 10 * STOPS):
+                look, written = stopped_look(judge, php.pid)
+                stack = stack_of(look.report, php.pid)
+                wrong = wrong_in_chain(language_frames(stack, "php"), calls, "{main}", {})
+                if judge.verdict(look, wrong_in_stack(stack), wrong, text_of(stack)):
+                    inside += any(int(f["pc"], 16) in part for f in stack["frames"] if f["kind"] != "php" for part in written)
+    tap.check(inside, f"files that are compiled: {inside} stacks have code that cannot be executed")
 
 
 def version():
@@ -188,11 +172,9 @@ def version():
 def main():
     tap = Tap()
     tap.check(tool("php"), "PHP is installed")
-    said = Said()
     for mode in os.environ.get("SNAPWALK_MODES", ",".join(MODES)).split(","):
         tap.guard(check_blocked, mode)
-        tap.guard(check_stops, mode, said)
-    said.check(tap)
+        tap.guard(check_stops, mode)
     tap.guard(check_returns)
     tap.guard(check_resumes)
     if not ROOT:
