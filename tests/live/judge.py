@@ -11,7 +11,7 @@ An instant never comes back, so each look is a dump with its snapshot (dump --ke
 Others are kept in $SNAPWALK_EVIDENCE (build/evidence) as NAME/<number>/: `dump.json`, `snapshot`, which
 `snapwalk dump --fixture` walks again, `why`, and `about.json` (seed, load, stolen time, versions). They share modules/.
 Of each name and kind the last KEPT_MAX are kept. A look that was made elsewhere is judge.look(report, evidence): a
-text, or a function that writes into the folder it is given.
+text, or a function that writes into the folder it is given. judge.series() is for hundreds of looks.
 
 How many may be wrong or cut is no feeling but a statistic. tests/rates.tsv says for a name and kind how many were bad of
 how many stacks, in all runs so far. What is known of the rate is then a beta distribution with the mean
@@ -37,7 +37,7 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import BUILD, PATIENT, SNAPWALK, snapwalk, stolen_s
+from harness import BUILD, PATIENT, SNAPWALK, TARGETS, snapwalk, stolen_s
 
 RATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "rates.tsv")
 PRIORS = {"wrong": 10000, "cut": 1000}  # looks that stand for what is expected of a name without a row
@@ -126,6 +126,27 @@ class Judge:
         if result.returncode not in status:
             raise RuntimeError(f"snapwalk dump {pid}: status {result.returncode}\n{result.stderr}")
         return self.begin(Look(json.loads(result.stdout), result.stdout, snapshot))
+
+    def series(self, pid, n, tid=None, stop="always"):
+        """Likewise, of one thread alone with tid, by tests/live/drive_dumps.c: faster than the command, as what programs say is
+        kept from one to the next. A snapshot is only written when it is kept."""
+        command = [os.path.join(TARGETS, "drive_dumps"), pid, "ask", stop, self.store, *([] if tid is None else [tid])]
+        os.makedirs(self.store, exist_ok=True)
+        with subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as driver:
+            def asked(line):
+                driver.stdin.write(line + "\n")
+                driver.stdin.flush()
+                answer = driver.stdout.readline()
+                if not answer:
+                    raise RuntimeError(f"drive_dumps: status {driver.wait()}")
+                return answer
+            try:
+                for _ in range(scaled(n)):
+                    self.settle()
+                    text = asked("")
+                    yield self.begin(Look(json.loads(text), text, evidence=lambda folder: asked(os.path.join(folder, "snapshot"))))
+            finally:
+                self.settle()  # while there is a driver
 
     def look(self, report, evidence=None):
         """One that was made elsewhere."""

@@ -157,23 +157,30 @@ def test_looks(tap):
             for look in it.looks(target.pid):
                 it.cut(look, "the last one")
                 break
-        tap.equal((it.stacks, len(it.whys["wrong"])), (7, 2), "6 looks, and one more")
-        tap.equal(kept(root), {1: "wrong: not at all\ncomplete\n", 2: "wrong: not at all\ncomplete\n", 3: "cut: the last one\n"},
+            for i, look in enumerate(it.series(target.pid, 2, target.pid)):
+                it.verdict(look, wrong="of a series" if i == 1 else None)
+            for look in it.series(target.pid, 2, stop="auto"):
+                it.wrong(look, "left")
+                break
+        tap.equal((it.stacks, len(it.whys["wrong"])), (12, 4), "looks, one more, and two series")
+        tap.equal(kept(root), {1: "wrong: not at all\ncomplete\n", 2: "wrong: not at all\ncomplete\n", 3: "cut: the last one\n",
+                               4: "wrong: of a series\n", 5: "wrong: left\n"},
                   "those that are not right are kept")
-        names = [sorted(os.listdir(os.path.join(root, "a.b", number, "snapshot", "modules"))) for number in "123"]
-        tap.equal(names, [sorted(os.listdir(os.path.join(root, "modules")))] * 3, "their modules are in one store")
+        names = [sorted(os.listdir(os.path.join(root, "a.b", number, "snapshot", "modules"))) for number in "12345"]
+        tap.equal(names, [sorted(os.listdir(os.path.join(root, "modules")))] * 5, "their modules are in one store")
         links = {entry.stat().st_nlink for entry in os.scandir(os.path.join(root, "modules"))}
-        tap.equal(links, {4}, "once each")
-        with open(os.path.join(root, "a.b", "2", "dump.json")) as file:
-            live = json.load(file)
-        again = dump(["--fixture", os.path.join(root, "a.b", "2", "snapshot")])
-        tap.equal(again["stacks"], live["stacks"], "what was kept walks again as it did")
+        tap.equal(links, {6}, "once each")
+        for number, level in (("2", "lines"), ("4", "names")):
+            with open(os.path.join(root, "a.b", number, "dump.json")) as file:
+                live = json.load(file)
+            again = dump(["--fixture", os.path.join(root, "a.b", number, "snapshot"), "--symbols", level])
+            tap.equal(again["stacks"], live["stacks"], "what was kept walks again as it did")
         tap.check(not any(name.startswith(".") for name in os.listdir(os.path.join(root, "a.b"))), "nothing temporary stays")
         with Judge(Results(), "right", root=root, rates={}) as it:
             for look in it.looks(target.pid, 1):
                 it.right(look)
         tap.equal(sorted(os.listdir(root)), ["a.b", "modules"], "of looks that are right nothing stays")
-        for number in "123":
+        for number in "12345":
             judge.shutil.rmtree(os.path.join(root, "a.b", number))
         with Judge(Results(), "right", root=root, rates={}) as it:
             it.right(it.look({}))
