@@ -11,9 +11,10 @@ import shutil
 import subprocess
 import tempfile
 
+from judge import cut_in_stack
+
 # Of another Debian, whose interpreters are looked at then: SNAPWALK_ROOT.
 ROOT = os.environ.get("SNAPWALK_ROOT")
-GUESSES = {"scan", "scan_verified", "frame_pointer"}
 LAST = ("_start", "start_thread", "clone3")
 
 
@@ -85,10 +86,8 @@ def language_frames(stack, kind):
 
 def wrong_in_stack(stack):
     """What must hold for every stack; None when all does."""
-    if stack["end"] != "complete":
-        return f"{stack['end']}: {stack['why']}"
-    if any(f["trust"] in GUESSES for f in stack["frames"]):
-        return "a guess"
+    if cut_in_stack(stack) is not None:
+        return cut_in_stack(stack)
     last = stack["frames"][-1]["function"] or ""
     # The C library's own symbols are in a package that the other Debian does not have.
     return None if last.startswith(LAST) or (ROOT and last == "") else f"ends in {last}"

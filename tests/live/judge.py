@@ -44,6 +44,7 @@ PRIORS = {"wrong": 10000, "cut": 1000}  # looks that stand for what is expected 
 LIMIT = 1e-6
 UNUSUAL = 0.01  # of `cut`: what is told though it passes
 KEPT_MAX = 20
+GUESSES = {"scan", "scan_verified", "frame_pointer"}
 
 
 def scaled(n):
@@ -80,6 +81,13 @@ def tail(k, n, bad, looks, prior):
         if term < total * 1e-12:  # from here on they are smaller and smaller
             break
     return min(total, 1.0)
+
+
+def cut_in_stack(stack):
+    """What a stack says itself that it lacks: it is cut, or guessed; None when it says nothing."""
+    if stack["end"] != "complete":
+        return f"{stack['end']}: {stack['why']}"
+    return "a guess" if any(f["trust"] in GUESSES for f in stack["frames"]) else None
 
 
 class Look:

@@ -16,7 +16,7 @@ import tempfile
 from harness import Tap, dump, hangs_s, patient_dump, stack_of, tool, wait_until
 from interpreted import (ROOT, Program, calls_of, interpreter, language_frames, program, text_of, wrong_in_chain,
                          wrong_in_stack)
-from judge import Judge, scaled
+from judge import Judge, cut_in_stack, scaled
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "php")
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "60"))
@@ -79,7 +79,8 @@ def check_stops(tap, mode):
             stack = stack_of(look.report, php.pid)
             # From 8.4 on closures are named with where they were made.
             frames = [dict(f, function=re.sub(r"\{closure:.*\}", "{closure}", f["function"])) for f in language_frames(stack, "php")]
-            judge.verdict(look, wrong_in_stack(stack), wrong_in_chain(frames, calls, "{main}", NATIVE), text_of(stack))
+            wrong = wrong_in_stack(stack) or wrong_in_chain(frames, calls, "{main}", NATIVE)
+            judge.verdict(look, cut_in_stack(stack), wrong, text_of(stack))
         found = [r for r in look.report["process"]["runtimes"] if r["name"] == "php"]
         tap.equal([r["version"].split(".")[:2] for r in found], [version()], f"{mode}: recognised, with its version")
 
@@ -157,8 +158,8 @@ def check_compiled(tap):
             while judge.stacks < scaled(STOPS) // 2 or (not inside and judge.stacks < 10 * STOPS):
                 look, written = stopped_look(judge, php.pid)
                 stack = stack_of(look.report, php.pid)
-                wrong = wrong_in_chain(language_frames(stack, "php"), calls, "{main}", {})
-                if judge.verdict(look, wrong_in_stack(stack), wrong, text_of(stack)):
+                wrong = wrong_in_stack(stack) or wrong_in_chain(language_frames(stack, "php"), calls, "{main}", {})
+                if judge.verdict(look, cut_in_stack(stack), wrong, text_of(stack)):
                     inside += any(int(f["pc"], 16) in part for f in stack["frames"] if f["kind"] != "php" for part in written)
     tap.check(inside, f"files that are compiled: {inside} stacks have code that cannot be executed")
 

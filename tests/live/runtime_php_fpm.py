@@ -16,7 +16,7 @@ import threading
 import fastcgi
 from harness import Tap, patient_dump, stack_of, wait_until
 from interpreted import calls_of, language_frames, text_of, wrong_in_chain, wrong_in_stack
-from judge import Judge, scaled
+from judge import Judge, cut_in_stack, scaled
 
 ROUTES = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, "targets", "php", "routes.php"))
 SCRIPT = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, "targets", "php", "fpm.php"))
@@ -110,7 +110,7 @@ def check_stops(tap, mode):
             for pid in server.workers():
                 look = judge.take(pid)
                 stack = stack_of(look.report, pid)
-                is_right = judge.verdict(look, wrong_in_stack(stack), wrong_in_worker(stack, calls), text_of(stack))
+                is_right = judge.verdict(look, cut_in_stack(stack), wrong_in_stack(stack) or wrong_in_worker(stack, calls), text_of(stack))
                 inside += is_right and bool(language_frames(stack, "php"))
                 names |= {f["function"] for f in language_frames(stack, "php")}
                 if URI in str(look.report):

@@ -16,12 +16,12 @@ import subprocess
 import tempfile
 
 from harness import TARGETS, Tap, Target, patient_dump, snapwalk, stack_of, wait_until
+from judge import Judge, cut_in_stack, scaled
 
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "python")
 BUSY, BLOCKED, MANY, INTERPRETERS, CALLS_PROGRAM = (os.path.realpath(os.path.join(PROGRAMS, name)) for name in (
     "busy.py", "blocked.py", "many.py", "interpreters.py", "calls.py"))
 STOPS = int(os.environ.get("SNAPWALK_PYTHON_STOPS", "200"))
-GUESSES = {"scan", "scan_verified", "frame_pointer"}
 LOOP = "_PyEval_EvalFrameDefault"
 CONNECTIONS = 5
 
@@ -71,15 +71,17 @@ def text_of(stack):
         f"{' internal' if f.get('internal') else ''}" for f in stack["frames"]])
 
 
+def lacks(stack):
+    """What a stack says itself that it lacks, or that it does not know; None when it is nothing."""
+    doubt = "a doubt" if any(f.get("live_read") or f.get("may_miss") for f in stack["frames"]) else None
+    return cut_in_stack(stack) or doubt
+
+
 def wrong_in_stack(stack):
     """What must hold for every stack of a thread of Python; None when all does."""
     frames = [f for f in stack["frames"] if not f["inlined"]]
-    if stack["end"] != "complete":
-        return f"{stack['end']}: {stack['why']}"
-    if any(f["trust"] in GUESSES for f in frames):
-        return "a guess"
-    if any(f.get("live_read") or f.get("may_miss") for f in frames):
-        return "a doubt"
+    if lacks(stack) is not None:
+        return lacks(stack)
     if any(f["function"] is None for f in frames if f["kind"] == "cpython"):
         return "a frame without a name"
     # An activation of the loop that is being entered or left, before all others, has no frame of its own.
@@ -127,28 +129,14 @@ def wrong_in_chain(stack, version, source):
 def check_busy(tap, version, path):
     with open(BUSY) as text:
         source = text.read().splitlines()
-    wrong, threads, empty = [], 0, 0
-    with Target("python", BUSY, 3, path=path) as target:
+    with Target("python", BUSY, 3, path=path) as target, Judge(tap, "python.busy", version) as judge:
         # A thread that was just made is still in what makes threads.
         wait_until(lambda: all(wrong_in_chain(s, version, source) is None for s in patient_dump(
             target.pid, status=(0, 3))["stacks"]), "all to be busy")
-        driver = subprocess.Popen([os.path.join(TARGETS, "drive_dumps"), str(target.pid), str(STOPS)],
-                                  stdout=subprocess.PIPE, text=True)
-        dumps = 0
-        for line in driver.stdout:
-            dumps += 1
-            report = json.loads(line)
-            for stack in report["stacks"]:
-                threads += len(stack["threads"])
-                what = wrong_in_chain(stack, version, source)
-                if what is not None:
-                    wrong.append(f"{what}\n{text_of(stack)}")
-                first = stack["frames"][0]
-                empty += first["function"] == LOOP and not first.get("internal")
-        tap.equal((driver.wait(), dumps), (0, STOPS), f"{version}: {STOPS} dumps of the busy program")
-    tap.check(threads == 3 * STOPS, f"{version}: of all threads", threads)
-    tap.check(not wrong, f"{version}: {threads} stacks: complete, the chain and its lines in each "
-              f"({empty} entered or left a function)", f"{len(wrong)} are not\n" + "\n".join(wrong[:3]))
+        for look in judge.series(target.pid, STOPS):
+            for stack in (stack_of(look.report, thread["tid"]) for thread in look.report["threads"]):
+                judge.verdict(look, lacks(stack), wrong_in_chain(stack, version, source), text_of(stack))
+    tap.equal(judge.stacks, 3 * scaled(STOPS), f"{version}: of all threads")
 
 
 def ours(report, tid):
@@ -278,30 +266,14 @@ def wrong_in_another(stack, version):
 
 def check_interpreters(tap, version, path):
     """Each thread runs in an interpreter of its own, from 3.12 on without waiting for the others."""
-    wrong, threads = [], 0
-    with Target("python", INTERPRETERS, path=path) as target:
+    with Target("python", INTERPRETERS, path=path) as target, Judge(tap, "python.interpreters", version) as judge:
         wait_until(lambda: sum("s1" in [f["function"] for f in python_frames(s)] for s in patient_dump(
             target.pid, status=(0, 3))["stacks"]) == 2, "both to be busy")
-        for report in dumps_of(target.pid, STOPS // 2):
-            for stack in report["stacks"]:
-                for tid in stack["threads"]:
-                    if tid == target.pid:
-                        continue
-                    threads += 1
-                    what = wrong_in_another(stack, version)
-                    if what is not None:
-                        wrong.append(f"{what}\n{text_of(stack)}")
-    tap.check(threads == 2 * (STOPS // 2) and not wrong, f"{version}: {threads} stacks in other interpreters: complete, "
-              "the chain and its lines in each", f"{len(wrong)} are not\n" + "\n".join(wrong[:3]))
-
-
-def dumps_of(pid, n):
-    driver = subprocess.Popen([os.path.join(TARGETS, "drive_dumps"), str(pid), str(n)], stdout=subprocess.PIPE,
-                              text=True)
-    for line in driver.stdout:
-        yield json.loads(line)
-    if driver.wait() != 0:
-        raise RuntimeError(f"drive_dumps: {driver.returncode}")
+        for look in judge.series(target.pid, STOPS // 2):
+            for tid in (thread["tid"] for thread in look.report["threads"] if thread["tid"] != target.pid):
+                stack = stack_of(look.report, tid)
+                judge.verdict(look, lacks(stack), wrong_in_another(stack, version), text_of(stack))
+    tap.equal(judge.stacks, 2 * scaled(STOPS // 2), f"{version}: of both threads")
 
 
 def check_refused(tap, version, path):

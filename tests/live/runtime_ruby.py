@@ -14,7 +14,7 @@ import subprocess
 from harness import Tap, patient_dump, stack_of, tool, wait_until
 from interpreted import (Program, as_ruby_says, calls_of, interpreter, language_frames, program, ruby_label, text_of,
                          wrong_in_chain, wrong_in_stack)
-from judge import Judge
+from judge import Judge, cut_in_stack
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "ruby")
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "100"))
@@ -80,7 +80,7 @@ def check_stops(tap, mode):
                     stack = stack_of(report, thread["tid"])
                     outermost = "<main>" if thread["tid"] == ruby.pid else "block in <main>"
                     wrong = wrong_in_chain(language_frames(stack, "ruby"), calls, outermost, NATIVE)
-                    judge.verdict(look, wrong_in_stack(stack), wrong, text_of(stack))
+                    judge.verdict(look, cut_in_stack(stack), wrong_in_stack(stack) or wrong, text_of(stack))
         tap.check(judge.stacks >= STOPS, f"{mode}: of both threads", judge.stacks)
         found = [r for r in report["process"]["runtimes"] if r["name"] == "ruby"]
         tap.equal([r["version"] for r in found], [version()], f"{mode}: recognised, with its version")
@@ -101,7 +101,7 @@ def check_compiles(tap):
                 stack = stack_of(look.report, ruby.pid)
                 names = [f["function"] for f in language_frames(stack, "ruby")]
                 wrong = None if names[-1:] == ["<main>"] and "run" in names else "another chain"
-                judge.verdict(look, wrong_in_stack(stack), wrong, text_of(stack))
+                judge.verdict(look, cut_in_stack(stack), wrong_in_stack(stack) or wrong, text_of(stack))
 
 
 def version():

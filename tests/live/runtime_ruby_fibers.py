@@ -12,7 +12,8 @@ import re
 import subprocess
 
 from harness import Tap, patient_dump, stack_of, tool, wait_until
-from interpreted import GUESSES, Program, calls_of, interpreter, language_frames, program, ruby_label, text_of, wrong_in_chain
+from interpreted import Program, calls_of, interpreter, language_frames, program, ruby_label, text_of, wrong_in_chain
+from judge import GUESSES
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "ruby")
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "20"))

@@ -15,7 +15,7 @@ import threading
 
 from harness import Tap, stack_of, tool
 from interpreted import Program, calls_of, language_frames, text_of, wrong_in_chain, wrong_in_stack
-from judge import Judge, scaled
+from judge import Judge, cut_in_stack, scaled
 from runtime_ruby import MODES, backtrace
 
 SCRIPT = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, "targets", "ruby", "sinatra.rb"))
@@ -100,7 +100,7 @@ def check_load(tap, mode):
                         inside += is_inside
                         names |= {f["function"] for f in frames} if is_inside else set()
                         wrong = wrong_in_application(frames, calls, wanted) if is_inside else None
-                        judge.verdict(look, wrong_in_stack(stack), wrong, text_of(stack))
+                        judge.verdict(look, cut_in_stack(stack), wrong_in_stack(stack) or wrong, text_of(stack))
             tap.equal(load.failed, [], f"{mode}: {load.served} requests were served meanwhile")
     finally:
         shutil.rmtree(directory)

@@ -12,18 +12,18 @@ import os
 import re
 import subprocess
 
-from harness import TARGETS, Tap, patient_dump, snapwalk, stack_of, wait_until
+from harness import Tap, patient_dump, snapwalk, stack_of, wait_until
+from interpreted import text_of
+from judge import Judge, cut_in_stack
 import jit_fleet
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "v8")
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "100"))
 MODES = {"jitless": ["--jitless"], "baseline": ["--sparkplug", "--always-sparkplug", "--no-opt"], "default": []}
-GUESSES = {"scan", "scan_verified", "frame_pointer"}
 CALLEES = {"f1": {"f2"}, "f2": {"f3"}, "f3": {"f4"}, "f4": {"f5", "f6"}, "f5": {"f6"}, "f6": set()}
 # Of each function; where it calls the next one of the chain there is one line.
 LINES = {"f1": range(50, 53), "f2": range(46, 49), "f3": range(40, 45), "f4": range(28, 39), "f5": range(24, 27)}
 CALLS = {("f1", "f2"): 51, ("f2", "f3"): 47, ("f3", "f4"): 43, ("f4", "f5"): 37, ("f4", "f6"): 31, ("f5", "f6"): 25}
-MAY_MISS = 8
 WASM_MODES = {"liftoff": ["--liftoff", "--no-wasm-tier-up"], "turbofan": ["--no-liftoff"], "default": []}
 CLASS_MODES = {"baseline": ["--sparkplug", "--always-sparkplug", "--no-opt"], "default": []}
 REGEXP_MODES = {"compiled": [], "interpreted": ["--regexp-interpret-all"]}
@@ -59,19 +59,21 @@ class Node:
         self.process.stdout.close()
 
 
-def stops_of(pid, count):
-    """[(end, frames)]: frames are dicts, innermost first."""
-    run = subprocess.run([os.path.join(TARGETS, "drive_frames"), str(pid), str(count), "500"],
-                         capture_output=True, text=True, check=True)
-    stops = []
-    for line in run.stdout.splitlines():
-        words = line.split("\t")
-        if words[0] == "stop":
-            stops.append((words[1], []))
-        elif words[0] == "frame":
-            stops[-1][1].append({"trust": words[2], "kind": words[3], "flags": int(words[4], 16),
-                                 "function": words[5], "line": int(words[6]), "file": words[7]})
-    return stops
+def wait_begun(pid, begun):
+    """Until a frame is one of the program's: code is compiled while it runs, and the first stops see that, too."""
+    wait_until(lambda: any(begun(f) for f in stack_of(patient_dump(pid, status=(0, 3)), pid)["frames"]), "the program to begin")
+
+
+def judge_stops(tap, name, about, pid, n, wrong_of):
+    """Stops anywhere, of whose frames a function says what is wrong, [] when nothing is; the frames of all."""
+    found = []
+    with Judge(tap, name, about) as judge:
+        for look in judge.series(pid, n, pid, "auto"):
+            stack = stack_of(look.report, pid)
+            wrong = ", ".join(wrong_of(stack["frames"])) or None
+            judge.verdict(look, None if wrong else cut_in_stack(stack), wrong, text_of(stack))
+            found.append(stack["frames"])
+    return found
 
 
 def wrong_of(frames):
@@ -81,14 +83,14 @@ def wrong_of(frames):
     for outer, inner in zip(chain, chain[1:]):
         # Functions that were compiled in may be missing where that is said.
         if inner["function"] not in CALLEES[outer["function"]] and (
-                inner["function"] <= outer["function"] or not outer["flags"] & MAY_MISS):
+                inner["function"] <= outer["function"] or not outer.get("may_miss")):
             wrong.append(f"{outer['function']} calls {inner['function']}")
         # f3 has another way to f4, by a builtin and a function without a name.
         line = CALLS.get((outer["function"], inner["function"]))
-        if line is not None and outer["line"] not in (0, line) and outer["function"] != "f3":
+        if line is not None and outer["line"] not in (None, line) and outer["function"] != "f3":
             wrong.append(f"{outer['function']}:{outer['line']} calls {inner['function']}")
     for frame in chain:
-        if frame["line"] != 0 and frame["line"] not in LINES.get(frame["function"], [frame["line"]]):
+        if frame["line"] is not None and frame["line"] not in LINES.get(frame["function"], [frame["line"]]):
             wrong.append(f"{frame['function']}:{frame['line']}")
     return wrong
 
@@ -97,55 +99,42 @@ def test_busy(tap):
     for node in nodes():
         for mode, options in MODES.items():
             with Node(node, "busy.js", *options) as running:
-                # Code is compiled while it runs: the first stops see that, too.
-                wait_until(lambda: any(f["function"] in CALLEES for _, frames in stops_of(running.pid, 1)
-                                       for f in frames), "the program to begin")
-                stops = stops_of(running.pid, STOPS)
-            name = f"{node} {mode}"
-            wrong = [words for _, frames in stops for words in wrong_of(frames)]
-            tap.equal(wrong, [], f"{name}: no wrong name, no wrong line")
-            whole = [end == "complete" and not any(f["trust"] in GUESSES for f in frames)
-                     for end, frames in stops]
-            tap.check(len(stops) >= STOPS * 0.9 and sum(whole) >= 0.97 * len(stops),
-                      f"{name}: complete without a guess", (sum(whole), len(stops)))
-            named = [f for _, frames in stops for f in frames if f["function"] in CALLEES]
-            tap.check(len(named) > len(stops), f"{name}: the chain is there", len(named))
+                wait_begun(running.pid, lambda f: f["function"] in CALLEES)
+                stops = judge_stops(tap, "v8.busy", f"{node} {mode}", running.pid, STOPS, wrong_of)
+            named = [f for frames in stops for f in frames if f["function"] in CALLEES]
+            tap.check(len(named) > len(stops), f"{node} {mode}: the chain is there", len(named))
+
+
+def twice_of(frames):
+    """What makes the calls in classes.js is on the stack once."""
+    return ["a frame twice"] if sum(f["function"] == "build" and f["kind"] == "v8js" for f in frames) > 1 else []
 
 
 def test_classes(tap):
-    """Constructors and calls of all kinds: each stack has the function that makes them, once."""
+    """Constructors and calls of all kinds."""
     for node in nodes():
         for mode, options in CLASS_MODES.items():
             with Node(node, "classes.js", *options) as running:
-                wait_until(lambda: any(f["function"] == "build" for _, frames in stops_of(running.pid, 1)
-                                       for f in frames), "the program to begin")
-                stops = stops_of(running.pid, STOPS)
-            name = f"{node} classes {mode}"
-            whole = [end == "complete" and not any(f["trust"] in GUESSES for f in frames)
-                     for end, frames in stops]
-            tap.check(len(stops) >= STOPS * 0.9 and sum(whole) >= 0.99 * len(stops),
-                      f"{name}: complete without a guess", (sum(whole), len(stops)))
-            many = [frames for _, frames in stops
-                    if sum(f["function"] == "build" and f["kind"] == "v8js" for f in frames) > 1]
-            tap.equal(many, [], f"{name}: no frame twice")
+                wait_begun(running.pid, lambda f: f["function"] == "build")
+                judge_stops(tap, "v8.classes", f"{node} {mode}", running.pid, STOPS, twice_of)
 
 
 def regexp_wrong_of(frames, source):
     """What cannot be in a stack of regexp.js."""
     wrong = []
-    chain = [f for f in frames if f["function"] == "[RegExp]" or f["file"].endswith("/regexp.js")]
+    chain = [f for f in frames if f["function"] == "[RegExp]" or (f["file"] or "").endswith("/regexp.js")]
     for i, frame in enumerate(chain):
-        caller = chain[i + 1] if i + 1 < len(chain) else {"function": "?", "line": 0, "flags": 0}
-        line = source[caller["line"] - 1] if caller["line"] != 0 else None
+        caller = chain[i + 1] if i + 1 < len(chain) else {"function": "?", "line": None}
+        line = source[caller["line"] - 1] if caller["line"] else None
         if frame["function"] == "[RegExp]":
             # Only such functions have one of the expressions in their lines.
-            if i != 0 or not (caller["function"].startswith("by") or caller["flags"] & MAY_MISS):
+            if i != 0 or not (caller["function"].startswith("by") or caller.get("may_miss")):
                 wrong.append(f"{caller['function']} runs a regular expression")
             elif line is not None and caller["function"].startswith("by") and \
                     not any(word in line for word in REGEXPS):
                 wrong.append(f"{caller['function']}:{caller['line']} runs a regular expression")
         elif frame["function"].startswith("by"):
-            if not (caller["function"] == "rounds" or caller["flags"] & MAY_MISS):
+            if not (caller["function"] == "rounds" or caller.get("may_miss")):
                 wrong.append(f"{caller['function']} calls {frame['function']}")
             elif caller["function"] == "rounds" and line is not None and f" {frame['function']}();" not in line:
                 wrong.append(f"rounds:{caller['line']} calls {frame['function']}")
@@ -159,17 +148,11 @@ def test_regexps(tap):
     for node in nodes():
         for mode, options in REGEXP_MODES.items():
             with Node(node, "regexp.js", *options) as running:
-                stops = stops_of(running.pid, STOPS // 2)
-            name = f"{node} regular expressions {mode}"
-            wrong = [words for _, frames in stops for words in regexp_wrong_of(frames, source)]
-            tap.equal(wrong, [], f"{name}: no wrong caller, no wrong line")
-            whole = [end == "complete" and not any(f["trust"] in GUESSES for f in frames)
-                     for end, frames in stops]
-            tap.check(len(stops) >= STOPS * 0.45 and sum(whole) >= 0.97 * len(stops),
-                      f"{name}: complete without a guess", (sum(whole), len(stops)))
+                stops = judge_stops(tap, "v8.regexp", f"{node} {mode}", running.pid, STOPS // 2,
+                                    lambda frames: regexp_wrong_of(frames, source))
             # More than nine of ten instants are in such code.
-            found = sum(f["function"] == "[RegExp]" for _, frames in stops for f in frames)
-            tap.check((found > 0) == (mode == "compiled"), f"{name}: said as such", (found, len(stops)))
+            found = sum(f["function"] == "[RegExp]" for frames in stops for f in frames)
+            tap.check((found > 0) == (mode == "compiled"), f"{node} regular expressions {mode}: said as such", (found, len(stops)))
 
 
 def check_blocked(tap, name, running):
@@ -224,16 +207,16 @@ def wasm_wrong_of(frames):
     wrong = []
     for i, frame in enumerate(frames):
         # The innermost one may have given up what says where it is from.
-        if i == 0 and frame["file"] == "?":
+        if i == 0 and frame["file"] is None:
             continue
         number = WASM_NUMBERS.get(frame["function"])
         if frame["kind"] == "wasm" and (
-                number is None or f":wasm-function[{number}]" not in frame["file"]):
+                number is None or f":wasm-function[{number}]" not in (frame["file"] or "")):
             wrong.append(f"{frame['function']} of {frame['file']}")
     chain = [f for f in reversed(frames) if f["kind"] in ("v8js", "wasm") and f["function"] in WASM_CHAIN]
     for outer, inner in zip(chain, chain[1:]):
         calls = WASM_CHAIN.index(inner["function"]) - WASM_CHAIN.index(outer["function"])
-        if calls != 1 and (calls < 1 or not outer["flags"] & MAY_MISS):
+        if calls != 1 and (calls < 1 or not outer.get("may_miss")):
             wrong.append(f"{outer['function']} calls {inner['function']}")
     return wrong
 
@@ -242,16 +225,8 @@ def test_wasm_busy(tap):
     for node in nodes():
         for mode, options in WASM_MODES.items():
             with Node(node, "wasm.js", *options) as running:
-                wait_until(lambda: any(f["kind"] == "wasm" for _, frames in stops_of(running.pid, 1)
-                                       for f in frames), "the program to begin")
-                stops = stops_of(running.pid, STOPS)
-            name = f"{node} WebAssembly {mode}"
-            wrong = [words for _, frames in stops for words in wasm_wrong_of(frames)]
-            tap.equal(wrong, [], f"{name}: no wrong name, no wrong place")
-            whole = [end == "complete" and not any(f["trust"] in GUESSES for f in frames)
-                     for end, frames in stops]
-            tap.check(len(stops) >= STOPS * 0.9 and sum(whole) >= 0.99 * len(stops),
-                      f"{name}: complete without a guess", (sum(whole), len(stops)))
+                wait_begun(running.pid, lambda f: f["kind"] == "wasm")
+                judge_stops(tap, "v8.wasm", f"{node} {mode}", running.pid, STOPS, wasm_wrong_of)
 
 
 def place_of(frame):
