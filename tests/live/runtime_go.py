@@ -17,12 +17,13 @@ import subprocess
 import sys
 
 from harness import BUILD, Target, module_of, patient_dump, stack_of, wait_until
+from interpreted import text_of
+from judge import Judge, cut_in_stack, scaled
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "go")
 DIRECTORY = os.path.join(os.path.abspath(BUILD), "tests", "go")
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "60"))
 ESBUILD = {"0.17.7": "1.20", "0.24.0": "1.23", "0.28.2": "1.26"}
-GUESSES = {"scan", "scan_verified", "frame_pointer"}
 # Where the stack of a thread ends that is Go's; in programs with C code also where C's end.
 ROOTS = {"runtime.goexit", "runtime.mcall", "runtime.morestack", "runtime.mstart", "runtime.rt0_go",
          "runtime.clone"}
@@ -140,10 +141,8 @@ class Checker:
         """None when the stack is right."""
         frames = stack["frames"]
         names = [f["function"] for f in frames]
-        if stack["end"] != "complete":
-            return f"{stack['end']}: {stack['why']}"
-        if any(f["trust"] in GUESSES for f in frames):
-            return "a guess"
+        if cut_in_stack(stack) is not None:
+            return cut_in_stack(stack)
         if names[-1] not in self.roots:
             return f"ends in {names[-1]}"
         chain = [name for name in names if name in CHAIN]
@@ -158,23 +157,14 @@ class Checker:
 
 def check_stops(tap, name, path, roots, wanted, *args):
     """wanted: functions that must have been seen, if need be in more stops; "_cgo_": any that cgo made."""
-    checker, wrong, seen, stacks, stops = Checker(roots), [], set(), 0, 0
-    with Target(None, *args, path=path) as target:
-        while stops < STOPS or (stops < 10 * STOPS and not wanted <= seen):
-            stops += 1
-            report = patient_dump(target.pid, status=(0, 3))
-            for stack in report["stacks"]:
-                stacks += len(stack["threads"])
+    checker, seen = Checker(roots), set()
+    with Target(None, *args, path=path) as target, Judge(tap, "go.busy", name) as judge:
+        for stops, look in enumerate(judge.series(target.pid, 10 * STOPS, stop="auto"), 1):
+            for stack in (stack_of(look.report, thread["tid"]) for thread in look.report["threads"] if thread["captured"]):
                 seen.update(re.sub(r"^(_cgo_)[0-9a-f]+_.*", r"\1", f["function"] or "") for f in stack["frames"])
-                what = checker.wrong(report, stack)
-                if what is not None:
-                    wrong.append(what + "\n" + "\n".join(
-                        f"  {f['pc']} {f['function']} {f['line']} {f['by']} {f['trust']}" for f in stack["frames"]))
-    for what in wrong:
-        print("".join(f"# {line}\n" for line in what.splitlines()), end="")
-    # One that is random may be among some hundred, too.
-    tap.check(len(wrong) <= max(1, stacks // 1000), f"{name}: {stops} stops, {stacks} stacks: 999 of 1000 complete and right",
-              len(wrong))
+                judge.verdict(look, cut_in_stack(stack), checker.wrong(look.report, stack), text_of(stack))
+            if stops >= scaled(STOPS) and wanted <= seen:
+                break
     tap.check(wanted <= seen, f"{name}: {len(wanted)} functions of the chain were seen", wanted - seen)
 
 

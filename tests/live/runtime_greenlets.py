@@ -7,6 +7,8 @@ import os
 import subprocess
 
 from harness import Tap, patient_dump, snapwalk, stack_of, wait_until
+from interpreted import text_of
+from judge import Judge, cut_in_stack
 
 PYTHON = "/usr/bin/python3"
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "python", "greenlets.py")
@@ -37,8 +39,8 @@ def python_names(stack):
 def wrong(stack):
     """None when it is the running greenlet's, and only that."""
     names = python_names(stack)
-    if stack["end"] != "complete":
-        return f"{stack['end']}: {stack['why']}"
+    if cut_in_stack(stack) is not None:
+        return cut_in_stack(stack)
     if names != ["inner", "middle", "outer"]:
         return f"functions {names}"
     if not (stack["frames"][-1]["function"] or "").startswith(FIRST):
@@ -61,13 +63,10 @@ def check_blocked(tap, depth):
 
 
 def check_busy(tap, depth):
-    with Greenlets("spin", depth) as target:
-        bad = {}
-        for _ in range(STOPS):
-            found = wrong(stack_of(patient_dump(target.pid, status=(0, 3)), target.pid))
-            if found is not None:
-                bad[found] = bad.get(found, 0) + 1
-        tap.equal(bad, {}, f"depth {depth}: {STOPS} random stops")
+    with Greenlets("spin", depth) as target, Judge(tap, "python.greenlets", f"depth {depth}") as judge:
+        for look in judge.looks(target.pid, STOPS):
+            stack = stack_of(look.report, target.pid)
+            judge.verdict(look, cut_in_stack(stack), wrong(stack), text_of(stack))
 
 
 def main():
