@@ -13,16 +13,17 @@ Others are kept in $SNAPWALK_EVIDENCE (build/evidence) as NAME/<number>/: `dump.
 Of each name and kind the last KEPT_MAX are kept. A look that was made elsewhere is judge.look(report, evidence): a
 text, or a function that writes into the folder it is given. judge.series() is for hundreds of looks.
 
-How many may be wrong or cut is no feeling but a statistic. tests/rates.tsv says for a name and kind how many were bad of
-how many stacks, in all runs so far. What is known of the rate is then a beta distribution with the mean
+How many may be wrong or cut is no feeling but a statistic. What is counted is looks: the stacks of one look have what
+went wrong at its instant in common, and are no independent trials. A look is bad with one stack that is. tests/rates.tsv
+says for a name and kind how many were bad of how many looks, in all runs so far. What is known of the rate is then a beta distribution with the mean
 (bad + 1) / (looks + prior), where the prior stands for looks that nobody made: 1000 for `cut`, 10000 for `wrong`, so
-that without a row rates of 1 in 1000 and 1 in 10000 are expected. The number of bad ones in n stacks has a beta-binomial
+that without a row rates of 1 in 1000 and 1 in 10000 are expected. The number of bad ones in n looks has a beta-binomial
 distribution, which is the binomial one with the doubt about the rate in it: with few looks behind it a limit is wide,
 with 100,000 it is sharp. The check fails if k or more bad ones would be met in fewer than one of 1,000,000 runs (LIMIT),
-so that 1000 such checks fail by chance in one of 1000 runs. With 240 stacks it fails from 9 cut or 4 wrong ones on when
+so that 1000 such checks fail by chance in one of 1000 runs. With 240 looks it fails from 9 cut or 4 wrong ones on when
 nothing is known, and from 3 of either when none of 100,000 was bad.
 
-What passes is not forgotten: wrong stacks, however few, and more cut ones than 99 of 100 runs have, make a line
+What passes is not forgotten: wrong looks, however few, and more cut ones than 99 of 100 runs have, make a line
 "# rare: NAME KIND K of N: REASON; evidence FOLDER" behind the check's, which tests/run.py reads.
 
 SNAPWALK_LOOKS_FACTOR=N makes N times as many looks (scaled()), for the soak.
@@ -95,7 +96,7 @@ class Look:
 
     def __init__(self, report, text=None, snapshot=None, evidence=None):
         self.report, self.text, self.snapshot, self.evidence = report, text, snapshot, evidence
-        self.bad = []  # (kind, why)
+        self.judged, self.bad = False, []  # of its stacks: (kind, why)
 
 
 class Judge:
@@ -104,8 +105,8 @@ class Judge:
         self.tap, self.name, self.about = tap, name, about
         self.root = root or os.environ.get("SNAPWALK_EVIDENCE", os.path.join(BUILD, "evidence"))
         self.rates = read_rates() if rates is None else rates
-        self.stacks, self.current = 0, None
-        self.whys = {kind: [] for kind in PRIORS}
+        self.stacks, self.n, self.current = 0, 0, None
+        self.whys = {kind: [] for kind in PRIORS}  # of each bad look the first
         self.kept = {kind: [] for kind in PRIORS}  # folders of this run
 
     def __enter__(self):
@@ -170,10 +171,12 @@ class Judge:
         look, self.current = self.current, None
         if look is None:
             return
-        for kind in PRIORS:  # wrong first
-            if any(kind == each for each, _ in look.bad):
-                self.keep(look, kind)
-                break
+        self.n += look.judged
+        bad = {kind: why for kind, why in reversed(look.bad)}  # the first of each
+        for kind, why in bad.items():
+            self.whys[kind].append(why)
+        if bad:
+            self.keep(look, "wrong" if "wrong" in bad else "cut")
         if look.snapshot is not None:
             shutil.rmtree(look.snapshot, ignore_errors=True)
 
@@ -192,10 +195,10 @@ class Judge:
         """cut, wrong: why it is that, None: it is not; text: the stack. True when it is right. One that says itself that
         it is cut is not wrong."""
         self.stacks += 1
+        look.judged = True
         for kind, why in (("cut", cut), ("wrong", wrong)):
             if why is not None:
                 look.bad.append((kind, f"{why}\n{text}"))
-                self.whys[kind].append(why)
                 return False
         return True
 
@@ -237,7 +240,7 @@ class Judge:
     def circumstances(self, look):
         process = (look.report or {}).get("process", {})
         version = subprocess.run([SNAPWALK, "--version"], capture_output=True, text=True).stdout.splitlines()
-        return {"name": self.name, "about": self.about, "stacks_before": self.stacks,
+        return {"name": self.name, "about": self.about, "looks_before": self.n - 1,
                 "seed": os.environ.get("SNAPWALK_SEED"), "load": os.getloadavg(), "cpus": os.cpu_count(),
                 "stolen_s": round(stolen_s() - self.stolen_s, 2), "snapwalk": version[0] if version else None,
                 "kernel": platform.release(), "libc": " ".join(platform.libc_ver()), "exe": process.get("exe"),
@@ -262,7 +265,7 @@ class Judge:
         self.settle()
         self.clean()
         if exc is None:
-            self.tap.check(self.stacks, f"{self.title()}: {self.stacks} stacks were judged")
+            self.tap.check(self.stacks, f"{self.title()}: {self.stacks} stacks in {self.n} looks were judged")
             for kind in PRIORS:
                 self.decide(kind)
 
@@ -270,12 +273,12 @@ class Judge:
         return f"{self.name} {self.about}".rstrip()
 
     def decide(self, kind):
-        whys, n = self.whys[kind], self.stacks
+        whys, n = self.whys[kind], self.n
         known = (*self.rates.get((self.name, kind), (0, 0)), PRIORS[kind])
         chance = tail(len(whys), n, *known)
         most = next(k for k in range(n + 1) if k == n or tail(k + 1, n, *known) < LIMIT)
         evidence = self.kept[kind][0] if self.kept[kind] else "none"
-        if self.tap.check(chance >= LIMIT, f"{self.title()}: {len(whys)} of {n} stacks are {kind}, up to {most} may be",
+        if self.tap.check(chance >= LIMIT, f"{self.title()}: {len(whys)} of {n} looks are {kind}, up to {most} may be",
                           "\n".join([f"evidence: {evidence}", *whys[:3]])) and \
                 whys and (kind == "wrong" or chance < UNUSUAL):
             first = whys[0].splitlines()[0] if whys[0] else ""

@@ -12,7 +12,8 @@ import re
 import tempfile
 
 from harness import PATIENT, Tap, Target, gcore, patient_dump, snapwalk
-from runtime_python import PROGRAMS, interpreters, minor
+from judge import Judge
+from runtime_python import PROGRAMS, interpreters, minor, text_of
 
 TASKS, TURNS, SMALL = (os.path.realpath(os.path.join(PROGRAMS, name))
                        for name in ("tasks.py", "task_turns.py", "small.py"))
@@ -159,23 +160,19 @@ def wrong_in_turn(task, stack):
 
 def check_turns(tap, version, path):
     """Tasks that begin, go on and end all the time."""
-    wrong, n, states, missed, dumps = [], 0, set(), 0, 0
-    with Target("python", TURNS, path=path) as target:
-        for _ in range(STOPS):
-            report = patient_dump(target.pid, "--tasks", status=(0, 3))
-            dumps += 1
-            for task, stack in tasks_of(report):
-                n += 1
+    states, missed = set(), 0
+    with Target("python", TURNS, path=path) as target, Judge(tap, "python.tasks", version) as judge:
+        for look in judge.looks(target.pid, STOPS, "--tasks"):
+            for task, stack in tasks_of(look.report):
                 states.add(task["state"])
                 what = wrong_in_turn(task, stack)
-                if what is not None:
-                    wrong.append((what, task, [f["function"] for f in stack["frames"]]))
-            counts = [re.search(r"(\d+) tasks? could not be read", w["message"]) for w in report["warnings"]]
+                cut = what if what == "a doubt" else None
+                judge.verdict(look, cut, what, f"{task}\n{text_of(stack)}")
+            counts = [re.search(r"(\d+) tasks? could not be read", w["message"]) for w in look.report["warnings"]]
             missed = max([missed] + [int(c.group(1)) for c in counts if c])
-    tap.check(not wrong, f"{version}: {dumps} dumps, {n} tasks that go on: all stacks are right", wrong[:3])
     # The one that is about to begin or to end has none for an instant.
     tap.check(missed <= 1, f"{version}: none but the one that runs is missing", missed)
-    tap.check("runnable" in states and n >= 10 * dumps, f"{version}: they are there", (n, states))
+    tap.check("runnable" in states and judge.stacks >= 10 * judge.n, f"{version}: they are there", (judge.stacks, states))
 
 
 def check_without(tap, version, path, why):

@@ -111,6 +111,23 @@ def test_decides(tap):
                   "the rate of one kind says nothing of the other")
 
 
+def test_counts(tap):
+    """Looks are counted, not their stacks."""
+    with tempfile.TemporaryDirectory() as root, contextlib.redirect_stdout(io.StringIO()):
+        with Judge(Results(), "a.b", root=root, rates={}) as it:
+            for _ in range(3):
+                look = it.look({})
+                it.right(look)
+                it.cut(look, "first")
+                it.cut(look, "second")
+                it.wrong(look, "third")
+            it.right(it.look({}))
+            it.look({})  # nothing in it was to be judged
+            it.right(it.look({}))
+        found = {kind: [why.strip() for why in whys] for kind, whys in it.whys.items()}
+    tap.equal((it.stacks, it.n, found), (14, 5, {"wrong": ["third"] * 3, "cut": ["first"] * 3}), "of looks with several stacks")
+
+
 def test_keeps(tap):
     with tempfile.TemporaryDirectory() as root:
         judged(root, [("right", None), ("cut", "first"), ("right", None), ("wrong", "second")])
@@ -189,7 +206,7 @@ def test_looks(tap):
 
 def main():
     tap = Tap()
-    for test in (test_tail, test_rates, test_decides, test_keeps, test_looks):
+    for test in (test_tail, test_rates, test_decides, test_counts, test_keeps, test_looks):
         tap.guard(test)
     tap.done()
 

@@ -7,7 +7,8 @@ import os
 import re
 import subprocess
 
-from harness import SNAPWALK, TARGETS, Tap, Target, stack_of
+from harness import SNAPWALK, TARGETS, Tap, Target, module_of, stack_of
+from judge import Judge, cut_in_stack
 from safety import capture
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "2000"))
@@ -123,26 +124,30 @@ def test_churn(tap):
     print(f"# churn: {[' '.join(line[1:]) for line in lines if line[0] == 'gone']}")
 
 
+def chain_of(report, thread):
+    """As the driver's "chain": the functions of the program, innermost first; what has no name is ?OFFSET."""
+    frames = [f for f in stack_of(report, thread["tid"])["frames"] if not f["inlined"]
+              and module_of(report, f) == report["process"]["exe"] and f["function"] != "_start"]
+    return [thread["comm"], *(f["function"] or "?" + f["offset"] for f in frames)]
+
+
 def test_modules(tap):
     """A library that comes and goes. The maps are read before the stop and may lack it; its _init
     has no CFI: then a walk is cut or guessed and says so, and that is rare. What is complete is
     right."""
-    stops = max(STOPS // 4, 100)
-    with Target("modules", os.path.join(TARGETS, "plugin.so")) as target:
-        lines = drive(target.pid, stops, 2000)
-        edges, roots = said(target, "edge"), said(target, "root")
     stubs = plt_ranges(os.path.join(TARGETS, "modules")) + plt_ranges(os.path.join(TARGETS, "plugin.so"))
-    chains = [without_stub(line[2:], stubs) for line in lines if line[0] == "chain"]
-    wrong = [(w, chain) for chain in chains for w in wrong_calls(chain, edges, roots)]
-    tap.check(not wrong, f"modules: all calls on {len(chains)} distinct stacks are calls it makes",
-              "\n".join(map(str, wrong[:10])))
-    walks = {line[3]: int(line[1]) for line in lines if line[0] == "chain" and len(line) > 3}
-    tap.check("callback" in walks, "modules: was met in the library's callback", walks)
-    cut = sum(int(line[1]) for line in lines if line[0] == "cut")
-    total = next(line for line in lines if line[0] == "stops")
-    tap.check(cut <= stops * 0.05 and int(total[8]) <= stops * 0.1,
-              f"modules: {cut} walks are cut, {total[8]} are not by tables alone, of {stops}",
-              "\n".join(" ".join(line) for line in lines if line[0] == "bad"))
+    seen = set()
+    with Target("modules", os.path.join(TARGETS, "plugin.so")) as target, Judge(tap, "native.modules") as judge:
+        edges, roots = said(target, "edge"), said(target, "root")
+        for look in judge.series(target.pid, max(STOPS // 4, 100)):
+            for thread in look.report["threads"]:
+                stack = stack_of(look.report, thread["tid"])
+                chain = without_stub(chain_of(look.report, thread), stubs)
+                guess = None if {f["trust"] for f in stack["frames"]} <= {"context", "cfi"} else "not by tables alone"
+                wrong = "; ".join(wrong_calls(chain, edges, roots)) or None
+                if judge.verdict(look, cut_in_stack(stack) or guess, wrong, " ".join(chain)):
+                    seen.update(chain)
+    tap.check("callback" in seen, "modules: was met in the library's callback", seen)
 
 
 def test_throwing(tap):
