@@ -15,13 +15,14 @@ text, or a function that writes into the folder it is given. judge.series() is f
 
 How many may be wrong or cut is no feeling but a statistic. What is counted is looks: the stacks of one look have what
 went wrong at its instant in common, and are no independent trials. A look is bad with one stack that is. tests/rates.tsv
-says for a name and kind how many were bad of how many looks, in all runs so far. What is known of the rate is then a beta distribution with the mean
-(bad + 1) / (looks + prior), where the prior stands for looks that nobody made: 1000 for `cut`, 10000 for `wrong`, so
-that without a row rates of 1 in 1000 and 1 in 10000 are expected. The number of bad ones in n looks has a beta-binomial
-distribution, which is the binomial one with the doubt about the rate in it: with few looks behind it a limit is wide,
-with 100,000 it is sharp. The check fails if k or more bad ones would be met in fewer than one of 1,000,000 runs (LIMIT),
-so that 1000 such checks fail by chance in one of 1000 runs. With 240 looks it fails from 9 cut or 4 wrong ones on when
-nothing is known, and from 3 of either when none of 100,000 was bad.
+says for a name and kind how many were bad of how many looks, in all runs so far. What is known of the rate is then a beta
+distribution with the mean (bad + 1) / (looks + prior). The prior stands for looks that nobody made: 1000 for `cut`, 10000
+for `wrong`, so that without a row rates of 1 in 1000 and 1 in 10000 are expected; and looks / bad where that is less, so
+that a row with a higher rate says just that one. The number of bad ones in n looks has a beta-binomial distribution, which
+is the binomial one with the doubt about the rate in it: with few looks behind it a limit is wide, with 100,000 it is
+sharp. The check fails if k or more bad ones would be met in fewer than one of 1,000,000 runs (LIMIT), so that 1000 such
+checks fail by chance in one of 1000 runs. With 240 looks it fails from 9 cut or 4 wrong ones on when nothing is known,
+and from 3 of either when none of 100,000 was bad.
 
 What passes is not forgotten: wrong looks, however few, and more cut ones than 99 of 100 runs have, make a line
 "# rare: NAME KIND K of N: REASON; evidence FOLDER" behind the check's, which tests/run.py reads.
@@ -65,6 +66,10 @@ def read_rates(path=RATES):
                 raise ValueError(f"{path}: {line}")
             rates[name, kind] = (int(bad), int(looks))
     return rates
+
+
+def prior_of(kind, bad, looks):
+    return min(PRIORS[kind], looks / bad) if bad else PRIORS[kind]
 
 
 def tail(k, n, bad, looks, prior):
@@ -274,7 +279,8 @@ class Judge:
 
     def decide(self, kind):
         whys, n = self.whys[kind], self.n
-        known = (*self.rates.get((self.name, kind), (0, 0)), PRIORS[kind])
+        bad, looks = self.rates.get((self.name, kind), (0, 0))
+        known = bad, looks, prior_of(kind, bad, looks)
         chance = tail(len(whys), n, *known)
         most = next(k for k in range(n + 1) if k == n or tail(k + 1, n, *known) < LIMIT)
         evidence = self.kept[kind][0] if self.kept[kind] else "none"

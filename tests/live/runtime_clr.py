@@ -17,6 +17,8 @@ from collections import Counter
 
 import dotnet
 from harness import dump, is_handler, module_of, patient_dump, slowness, snapwalk, stack_of, wait_until
+from interpreted import text_of
+from judge import Judge
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "500"))
 PROVEN = {"context", "cfi", "unwind_info", "runtime"}
@@ -219,20 +221,25 @@ def invented(frames, methods):
     return None
 
 
-def look(report, methods, storm, counts, bad):
-    for thread in report["threads"]:
+def lacks(stack):
+    """What a stack says itself that it lacks; None when it is nothing."""
+    if stack is None:
+        return "it has no stack"
+    frames = stack["frames"]
+    if stack["end"] != "complete":
+        return f"{stack['end']}: {stack['why']}"
+    if any(f["trust"] not in PROVEN and not is_handler(frames, i) for i, f in enumerate(frames)):
+        return "a guess"
+    return "code of nobody" if any(f["kind"] == "unknown" for f in frames) else None
+
+
+def judge_report(judge, look, methods, storm, counts):
+    for thread in look.report["threads"]:
         if not thread["captured"] and thread["tid"] not in storm:
             continue  # compilers come and go
-        stack = stack_of(report, thread["tid"])
+        stack = stack_of(look.report, thread["tid"])
         frames = stack["frames"] if stack else []
-        counts["walks"] += 1
-        wrong = None if stack and stack["end"] == "complete" else (
-            f"it is not complete: {stack['end'], stack['why']}" if stack else "it has no stack")
-        if any(f["trust"] not in PROVEN and not is_handler(frames, i) for i, f in enumerate(frames)):
-            wrong = wrong or "it has a guess"
-        if any(f["kind"] == "unknown" for f in frames):
-            wrong = wrong or "it has code of nobody"
-        wrong = wrong or invented(frames, methods)
+        wrong = invented(frames, methods)
         if thread["tid"] in storm and frames:
             counts[frames[0]["kind"]] += 1
             managed = [f for f in frames if f["kind"] == "clr"]
@@ -240,25 +247,19 @@ def look(report, methods, storm, counts, bad):
             counts[("outermost", *(f["function"] for f in managed[-2:]))] += 1
             if "Loop" not in {storm_method(f, methods) for f in managed[-3:]}:
                 wrong = wrong or "its first method is missing"
-        if wrong:
-            bad.append("\n".join([f"{thread['tid']} {thread['comm']}: {wrong}",
-                                  *(f"  {f['pc']} {f['by']} {f['function']}" for f in frames)]))
+        judge.verdict(look, lacks(stack), wrong, text_of(stack) if stack else "")
 
 
 def stops_at_random(tap, what, target, stops, storm):
     """Of the storm, whose threads' numbers are known: where they were, counted."""
-    rng, counts, bad = random.Random(stops), Counter(), []
+    rng, counts = random.Random(stops), Counter()
     methods = target.methods()
-    for _ in range(stops):
-        report = dump(target.pid, "--symbols", "names", "--max-stop", 10000, "--timeout", 60000,
-                      status=(0, 3))
-        look(report, methods, storm, counts, bad)
-        time.sleep(rng.random() * 0.01)
-    tap.check(not bad, f"{what}: {stops} random stops, {counts['walks']} walks complete and right",
-              f"{len(bad)} of them\n" + "\n".join(bad[:3]))
+    with Judge(tap, "clr.storm", what) as judge:
+        for look in judge.looks(target.pid, stops, "--symbols", "names"):
+            judge_report(judge, look, methods, storm, counts)
+            time.sleep(rng.random() * 0.01)
     ends = [key for key in counts if isinstance(key, tuple)]
     tap.equal(len(ends), 1, f"{what}: all threads of the storm begin in the same way {ends}")
-    print(f"# {what}: {dict(counts)}")
     return counts
 
 

@@ -28,6 +28,9 @@ def test_tail(tap):
         tap.check(abs(got - wanted) <= 1e-7 * wanted, f"none of {looks} was bad, {k} of {n} are", (got, wanted))
     tap.equal(tail(0, 10, 3, 100, 1000), 1.0, "none or more: always")
     tap.check(abs(tail(1, 1, 9, 1000, 1000) - 10 / 2000) < 1e-9, "of a single stack it is the mean: (bad + 1) / (looks + prior)")
+    for bad, looks, wanted in ((25, 330, 25 / 330), (1, 10**6, 2 / 1001000), (0, 50, 1 / 1050)):
+        got = tail(1, 1, bad, looks, judge.prior_of("cut", bad, looks))
+        tap.check(abs(got - wanted) < 1e-9, f"{bad} of {looks} were cut: the rate is {wanted:.2g}", got)
     values = [tail(k, 100, 5, 1000, 1000) for k in range(102)]
     tap.check(all(a >= b for a, b in zip(values, values[1:])) and values[101] == 0.0, "more are rarer, more than all are never")
     # As a binomial one, whose rate is known.
@@ -36,8 +39,8 @@ def test_tail(tap):
     tap.check(abs(tail(3, n, 10**7, 10**10, 1000) - binomial) < 1e-5, "of many looks: the binomial distribution",
               (tail(3, n, 10**7, 10**10, 1000), binomial))
     for kind, n, known, first in (("cut", 240, (0, 0), 9), ("wrong", 240, (0, 0), 4), ("cut", 240, (0, 100000), 3),
-                                  ("wrong", 240, (0, 100000), 3), ("cut", 400, (9, 2700), 11)):
-        fails = next(k for k in range(n) if tail(k, n, *known, judge.PRIORS[kind]) < LIMIT)
+                                  ("wrong", 240, (0, 100000), 3), ("cut", 400, (9, 2700), 12), ("cut", 30, (25, 330), 13)):
+        fails = next(k for k in range(n) if tail(k, n, *known, judge.prior_of(kind, *known)) < LIMIT)
         tap.equal(fails, first, f"{kind}, {known[0]} of {known[1]} known: from how many of {n} on it fails")
 
 
