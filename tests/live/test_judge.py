@@ -167,7 +167,7 @@ def test_looks(tap):
         results = Results()
         with contextlib.redirect_stdout(io.StringIO()), Judge(results, "a.b", root=root, rates={}) as it, \
                 mock.patch.dict(os.environ, SNAPWALK_LOOKS_FACTOR="2"):
-            tap.equal(scaled(5), 10, "SNAPWALK_LOOKS_FACTOR")
+            made = scaled(5)
             for i, look in enumerate(it.looks(target.pid, 3)):
                 stack = stack_of(look.report, target.pid)
                 if i in (1, 3):
@@ -182,6 +182,7 @@ def test_looks(tap):
             for look in it.series(target.pid, 2, stop="auto"):
                 it.wrong(look, "left")
                 break
+        tap.equal(made, 10, "SNAPWALK_LOOKS_FACTOR")
         tap.equal((it.stacks, len(it.whys["wrong"])), (12, 4), "looks, one more, and two series")
         tap.equal(kept(root), {1: "wrong: not at all\ncomplete\n", 2: "wrong: not at all\ncomplete\n", 3: "cut: the last one\n",
                                4: "wrong: of a series\n", 5: "wrong: left\n"},
