@@ -1,5 +1,6 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 20s
 """Snapshots that dumps keep: they walk again as they did, and share the files of modules."""
 import contextlib
 import json
