@@ -70,7 +70,7 @@ looked_at libwalk/stop/pace.c
 looked_at libwalk/stop/threads.c fstat faccessat openat close sw_proc_tids sw_stop_holds_any
 looked_at libwalk/arch/restart.c
 looked_at libwalk/arch/user_regs_x86_64.c
-looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_parts_copy sw_capture_parts_trim \
+looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_parts_copy sw_capture_parts_trim sw_capture_same_begin \
 	sw_futex_range sw_snapshot_map
 looked_at libwalk/waits/range.c
 looked_at libwalk/unwind/copied.c
@@ -85,7 +85,7 @@ looked_at libwalk/sample/held.c sw_capture_reader_fill
 looked_at libwalk/capture/decide.c sw_iterate_has_registers sw_iterate_is_32bit sw_iterate_is_worker
 looked_at libwalk/iterate/thread.c
 looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime sw_pages_may_stall sw_pages_present sw_capture_same_note
-looked_at libwalk/capture/same.c sw_capture_is_over sw_capture_reads
+looked_at libwalk/capture/same.c sw_capture_is_over sw_capture_reads_make
 # Hooks: stacks of Wine, blobs of HotSpot's code cache, frames of CPython, Go's stacks, calls of PHP, frames
 # of Ruby, processes of Erlang, what V8's names need, then what the unwinder of generated code copies
 # for each of its sources.

@@ -130,10 +130,8 @@ static bool will_come(const struct sw_capture_space *space, const struct sw_capt
 	       sw_pages_present(pages, read->avma, read->bytes) == read->bytes;
 }
 
-void sw_capture_reads(struct sw_capture *capture, struct sw_capture_read *reads, size_t n)
+void sw_capture_reads_make(struct sw_capture_space *space, struct sw_capture_read *reads, size_t n)
 {
-	struct sw_capture_space *space = capture->arg;
-	const struct sw_capture_read *all = reads;
 	for (size_t i = 0; i < n;) {
 		size_t batch = 0;
 		while (batch < n - i && batch < SW_CAPTURE_READS &&
@@ -153,7 +151,12 @@ void sw_capture_reads(struct sw_capture *capture, struct sw_capture_read *reads,
 				read_slow(space->stop, r->avma, r->buffer, r->bytes) == r->bytes;
 		}
 	}
-	sw_capture_same_note(space, all, n);
+}
+
+void sw_capture_reads(struct sw_capture *capture, struct sw_capture_read *reads, size_t n)
+{
+	sw_capture_reads_make(capture->arg, reads, n);
+	sw_capture_same_note(capture->arg, reads, n);
 }
 
 bool sw_capture_copy_range(struct sw_capture *capture, uint64_t avma, size_t bytes,

@@ -11,6 +11,9 @@ void sw_capture_parts_trim(struct sw_capture_space *space);
 /* Copies space->parts, which have their places, until the deadline. Also in the stop. */
 void sw_capture_parts_copy(struct sw_capture_space *space);
 
+/* Reads for ourselves, as sw_capture_reads() does for hooks. */
+void sw_capture_reads_make(struct sw_capture_space *space, struct sw_capture_read *reads, size_t n);
+
 /* Operations of hooks in the window: see unwind/capture.h. */
 bool sw_capture_copy_range(struct sw_capture *capture, uint64_t avma, size_t bytes,
 			   const uint8_t **ret_data);

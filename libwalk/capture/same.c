@@ -15,15 +15,32 @@ static uint64_t hash_of(const uint8_t *data, size_t bytes)
 	return hash;
 }
 
+/* A runtime may be asked as there is generated code, and have found that the process is none of its own. */
+static bool no_runtimes(const struct sw_capture_space *space)
+{
+	for (size_t i = 0; i < space->n_hooks; i++)
+		if (space->hooks[i].is_runtime && *space->hooks[i].found != NULL)
+			return false;
+	return true;
+}
+
+void sw_capture_same_begin(struct sw_capture_space *space)
+{
+	space->n_notes = space->noted_bytes = 0;
+	space->notes_full = !no_runtimes(space);
+}
+
 void sw_capture_same_note(struct sw_capture_space *space, const struct sw_capture_read *reads,
 			  size_t n)
 {
 	for (size_t i = 0; i < n && !space->notes_full; i++) {
 		/* A read that failed found nothing there, and may find something now. */
 		space->notes_full = !reads[i].ok || space->n_notes == SW_CAPTURE_NOTES ||
-				    reads[i].bytes > SW_CAPTURE_AGAIN_BYTES;
+				    reads[i].bytes > SW_CAPTURE_AGAIN_BYTES ||
+				    reads[i].bytes > SW_CAPTURE_AGAIN_MAX - space->noted_bytes;
 		if (space->notes_full)
 			return;
+		space->noted_bytes += reads[i].bytes;
 		space->notes[space->n_notes++] =
 			(struct sw_capture_note){reads[i].avma,
 						 hash_of(reads[i].buffer, reads[i].bytes),
@@ -45,7 +62,7 @@ static bool batch_is_same(struct batch *b)
 	struct sw_capture capture = {.arg = b->space};
 	if (sw_capture_is_over(&capture))
 		return false;
-	sw_capture_reads(&capture, b->reads, b->n);
+	sw_capture_reads_make(b->space, b->reads, b->n);
 	for (size_t i = 0; i < b->n; i++) {
 		const struct sw_capture_read *r = &b->reads[i];
 		if (!r->ok)
@@ -88,29 +105,19 @@ static bool wanted_add(struct batch *b, const struct sw_capture_part *p)
 	return true;
 }
 
-/* A runtime may be asked as there is generated code, and have found that the process is none of its own. */
-static bool only_tables(const struct sw_capture_space *space)
-{
-	for (size_t i = 0; i < space->n_hooks; i++)
-		if (space->hooks[i].is_runtime && *space->hooks[i].found != NULL)
-			return false;
-	return space->n_hooked == 0 && !space->space_short;
-}
-
 bool sw_capture_same(struct sw_capture_space *space)
 {
-	if (space->notes_full || !only_tables(space))
+	/* Further stacks are those of threads; what had no space is not there to be compared. */
+	if (space->notes_full || !no_runtimes(space) || space->n_hooked > 0 || space->space_short)
 		return false;
 	struct batch b = {.space = space};
-	size_t n_notes = space->n_notes;
-	space->notes_full = true; /* what follows is no hook's read */
-	bool same = true;
-	for (size_t i = 0; same && i < space->n_want; i++)
-		same = wanted_add(&b, &space->parts[i]);
-	for (size_t i = 0; same && i < n_notes; i++)
-		same = one_add(&b, space->notes[i].avma, space->notes[i].bytes, NULL,
-			       space->notes[i].hash);
-	same = same && batch_is_same(&b);
-	space->notes_full = false;
-	return same;
+	for (size_t i = 0; i < space->n_want; i++)
+		if (!wanted_add(&b, &space->parts[i]))
+			return false;
+	for (size_t i = 0; i < space->n_notes; i++) {
+		const struct sw_capture_note *n = &space->notes[i];
+		if (!one_add(&b, n->avma, n->bytes, NULL, n->hash))
+			return false;
+	}
+	return batch_is_same(&b);
 }

@@ -13,7 +13,10 @@
  * they copied of a thread that is taken in a later window must go with its stack there.
  */
 
-/* In the window: notes what was read. */
+/* In a window with hooks, before them: forgets what was read in the one before. */
+void sw_capture_same_begin(struct sw_capture_space *space);
+
+/* In the window: notes reads of hooks, if they can be proven this way at all. */
 void sw_capture_same_note(struct sw_capture_space *space, const struct sw_capture_read *reads,
 			  size_t n);
 

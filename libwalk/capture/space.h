@@ -41,7 +41,7 @@ struct sw_capture_part {
 	bool absent;         /* pages of it did not come */
 };
 
-/* What a hook read in the window without keeping it. */
+/* A read of a hook in the window, by what it gave. */
 struct sw_capture_note {
 	uint64_t avma, hash;
 	size_t bytes;
@@ -86,9 +86,9 @@ struct sw_capture_space {
 	size_t wanted_at, stack_at; /* where hooks found something last, of these and of stacks */
 	size_t ranges_max;          /* of snap->ranges */
 	size_t copies_max;          /* of them, that hooks copied in the window */
-	/* What hooks read in the last window with hooks, to read it again: capture/same.h. */
-	bool notes_full; /* there was more */
-	size_t n_notes;
+	/* Reads of the last window with hooks, to be made again: capture/same.h. */
+	bool notes_full; /* there were more, or nothing can be proven by them */
+	size_t n_notes, noted_bytes;
 	struct sw_capture_note notes[SW_CAPTURE_NOTES];
 	uint8_t again[SW_CAPTURE_AGAIN_BYTES];
 	struct iovec remote[SW_CAPTURE_BATCH];

@@ -10,6 +10,7 @@
 #include "arch/user_regs.h"
 #include "capture/stacks.h"
 #include "capture/copy.h"
+#include "capture/same.h"
 #include "snapshot/snapshot.h"
 #include "waits/range.h"
 
@@ -216,8 +217,7 @@ static void window_begin(struct sw_capture_space *space)
 		space->first = space->used = 0;
 		space->snap->n_ranges = 0;
 		space->hooks_done = 0;
-		space->n_notes = 0;
-		space->notes_full = false;
+		sw_capture_same_begin(space);
 	}
 	space->first_used = space->used;
 	space->n_copied = space->first;

@@ -33,8 +33,7 @@ static int setup(void **state)
 	assert_int_equal(sw_capture_want(&c.capture, at(table), sizeof(table)), 0);
 	capture_case_copy(&c);
 	c.space.n_want = 1;
-	c.space.n_notes = 0;
-	c.space.notes_full = false;
+	sw_capture_same_begin(&c.space);
 	assert_true(sw_capture_read(&c.capture, at(&node), &value, sizeof(value)));
 	assert_int_equal(c.space.n_notes, 1);
 	return 0;
@@ -117,6 +116,13 @@ static void test_runtime(void **state)
 	assert_true(sw_capture_same(&c.space)); /* the process is none of its own */
 	found = &c;
 	assert_false(sw_capture_same(&c.space));
+	sw_capture_same_begin(&c.space);
+	uint64_t value;
+	assert_true(sw_capture_read(&c.capture, at(&node), &value, sizeof(value)));
+	assert_int_equal(c.space.n_notes, 0); /* no time is spent on it in the window */
+	found = NULL;
+	sw_capture_same_begin(&c.space);
+	found = &c;
 	c.space.hooks[0].is_runtime = false;
 	assert_true(sw_capture_same(&c.space));
 	c.space.n_hooked = 1; /* further stacks */
