@@ -88,7 +88,7 @@ def draft(rare, folder):
     os.makedirs(folder, exist_ok=True)
     slug = re.sub(r"[^a-z0-9]+", "-", f"{rare.file.removesuffix('.py')} {rare.check}".lower()).strip("-")[:60]
     path = os.path.join(folder, f"NNNN-{slug}.md")
-    # What differs from run to run is no part of a pattern.
+    # A pattern leaves numbers open, which differ from run to run.
     check = re.sub(r"\\?\d+", r"\\d+", re.escape(rare.check).replace('"', '\\"').replace("\\ ", " "))
     with open(path, "w") as file:
         file.write(f'match: file == "{rare.file}" and check ~ "^{check}$"\n\n'

@@ -230,7 +230,7 @@ class Runner:
             PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=os.path.abspath("tests/live"), SNAPWALK_SEED=str(self.seed),
             SNAPWALK_EVIDENCE=self.evidence)
         self.totals = Totals()
-        self.again = []  # (file, its first run)
+        self.again = []  # (file, its first run, folder of its output)
         self.done = 0
         self.lock = threading.Lock()
         self.timings = os.path.join(args.build, "tests", "timings.tsv")
@@ -251,12 +251,13 @@ class Runner:
                         f"load {' '.join(map(str, os.getloadavg()))}\n")
         return folder
 
-    def fail(self, file, ran, counted):
+    def fail(self, ran, counted):
         lines = telling(ran.output.splitlines())
         print("".join(f"    | {line}\n" for line in lines), flush=True)
         self.totals.add(counted)
 
-    def run(self, file):
+    def run_and_count(self, file):
+        """One run, and its totals, in which too long a time is a failure."""
         load = os.getloadavg()[0]
         ran = run_one(file, self.environment, self.args.limit)
         counted = count(file.name, ran.output, ran.status)
@@ -264,6 +265,11 @@ class Runner:
         if late is not None:
             counted.failed += 1
             counted.failures.append(late)
+        return ran, counted
+
+    def run(self, file):
+        load = os.getloadavg()[0]
+        ran, counted = self.run_and_count(file)
         with self.lock:
             with open(self.timings, "a") as timings:
                 timings.write(f"{time.strftime('%FT%TZ', time.gmtime())}\t{file.name}\t{ran.seconds:.2f}\t{load:.2f}\n")
@@ -273,24 +279,21 @@ class Runner:
                 return
             why = never_excused(file, ran.output) if file.kind == "live" else "only live files run again"
             self.say("FAIL" if why else "fail", file, ran.seconds)
-            self.keep(file, ran, 0)
+            evidence = self.keep(file, ran, 0)
             if why or self.args.no_rerun:
-                if file.kind == "live":
-                    counted.failures.append(f"{file.name}: {why}") if why else None
-                self.fail(file, ran, counted)
+                if why and file.kind == "live":
+                    counted.failures.append(f"{file.name}: {why}")
+                self.fail(ran, counted)
             else:
-                self.again.append((file, ran))
+                self.again.append((file, ran, evidence))
 
-    def run_again(self, file, first):
+    def run_again(self, file, first, evidence):
         """Whether the failure of a file comes again in a new process."""
-        last = first
         for number in range(1, RERUNS + 1):
-            last = run_one(file, self.environment, self.args.limit)
-            counted = count(file.name, last.output, last.status)
-            if counted.failed == 0 and over_budget(file, last.seconds, os.getloadavg()[0]) is None:
+            last, counted = self.run_and_count(file)
+            if counted.failed == 0:
                 print(f"rare {file.name:52s} {last.seconds:6.1f} s  (passed in run {number + 1})", flush=True)
                 self.totals.add(counted)
-                evidence = os.path.join(self.evidence, f"{file.name.replace('/', '-')}-{self.seed}-0")
                 for check, why in details(first.output) or [("ended", f"status {first.status}, {first.seconds:.0f} s")]:
                     self.totals.rare.append(ledger.Rare(file.name, check, why, evidence))
                 return
@@ -298,12 +301,7 @@ class Runner:
             if never_excused(file, last.output):
                 break
         print(f"FAIL {file.name:52s} {last.seconds:6.1f} s  (again)", flush=True)
-        counted = count(file.name, last.output, last.status)
-        late = over_budget(file, last.seconds, os.getloadavg()[0])
-        if late is not None:
-            counted.failed += 1
-            counted.failures.append(late)
-        self.fail(file, last, counted)
+        self.fail(last, counted)
 
     def run_all(self):
         # The longest first, so that none is left alone in the end.
@@ -314,8 +312,8 @@ class Runner:
         for file in self.files:
             if file.serial:
                 self.run(file)
-        for file, first in self.again:
-            self.run_again(file, first)
+        for again in self.again:
+            self.run_again(*again)
 
 
 def show_skips(totals):

@@ -39,7 +39,7 @@ static int dump_once(struct sw_session *session, struct sw_target *target, const
 	return r;
 }
 
-/* Until the end of standard input. */
+/* Runs until the end of standard input. */
 static int answer(struct sw_session *session, struct sw_target *target, char **words,
 		  struct sw_error *err)
 {

@@ -6,13 +6,16 @@ import subprocess
 import threading
 import time
 
-from harness import PATIENT, SNAPWALK, TARGETS, hangs_s, snapwalk, state_of, tool
+from harness import PATIENT, SNAPWALK, TARGETS, hangs_s, snapwalk, state_of, tool, wait_until
 
 # Exit statuses of a capture that gave something, and of one that gave nothing, with a reason.
 GAVE = (0, 3)
 NO_BTF = ("the task iterator needs a kernel with type information "
           "(/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF)")
 ANSWERED = (0, 1, 3)
+# Calls of a target "blocking" that wait for ever, each of which begins again after a stop.
+WITHOUT_LIMIT = ("epoll_wait(-1)", "epoll_pwait(-1)", "semop", "sigwaitinfo", "io_getevents(NULL)", "futex_WAIT",
+                 "read_pipe", "poll(-1)")
 
 
 def tasks(pid):
@@ -131,6 +134,22 @@ def median(values):
 def run_time(pid, *args, times=7):
     """Median seconds that a run takes here and now."""
     return median([run("dump", "--json", *args, pid)[3] for _ in range(times)])
+
+
+def check_released(tap, target, killed):
+    """Gives each call of a target "blocking" its event: it returns that, and nothing returned EINTR before."""
+    calls = [line.split() for line in target.lines if line.startswith("call ")]
+    # A wake-up of a futex is lost on a thread that is just going back to it.
+    wait_until(lambda: all(state_of(target.pid, tid) == "S" for tid in tasks(target.pid)),
+               "the threads to be in their calls again")
+    for call in calls:
+        target.send(f"release {call[1]}")
+    got = {}
+    for _ in calls:
+        words = target.readline().split()
+        got[words[1]] = words[2:4]
+    odd = {c[1]: got[c[1]] for c in calls if got[c[1]] != c[4:6]}
+    tap.equal(odd, {}, f"after {killed} kills every call returned its event, none EINTR")
 
 
 class Lines:

@@ -63,7 +63,7 @@ print({outputs!r}[min(turn, {last})])
 print("1..1")
 """
 OK, BAD = "ok 1 - it holds", "not ok 1 - it holds\n# it was 3"
-# What each run says, more of the head; status, closing line, (rare, new)
+# Output of each run, a further line of the head; status, closing line, line about what is rare
 RUNS = {
     "it passes": ([OK], "", 0, "1 passed, 0 failed", None),
     "it always fails": ([BAD], "", 1, "0 passed, 1 failed", None),
