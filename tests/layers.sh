@@ -21,23 +21,32 @@ while [ $# -gt 1 ]; do
 	shift 2
 done
 
+# visible COMPONENT HEADERS: those that the component's list of folders leads to, in one run of the compiler.
+visible() {
+	# shellcheck disable=SC2086
+	sed 's/.*/#if __has_include("&")\nvisible &\n#endif/' <<<"$2" |
+		$cc $cflags ${includes[$1]} -E -P -x c - | sed -n 's/^visible //p'
+}
+
 for component in "${components[@]}"; do
 	for other in "${components[@]}"; do
 		[ "$component" = "$other" ] && continue
 		# base is everybody's; everything else is internal to its component
 		[ "$other" = libwalk/base ] && continue
 		[ "$component-$other" = symbolizer-libwalk/formats ] && continue
+		headers=$(cd "$other" && find . -name '*.h' -not -path '*/include/*' -printf '%P\n')
+		[ "$other" = libwalk ] && headers=$(grep -v '^base/' <<<"$headers")
+		[ -n "$headers" ] || continue
+		probes=$((probes + $(wc -l <<<"$headers")))
 		while read -r header; do
-			probes=$((probes + 1))
 			# the system may have a header of that name (memory.h): look which one it was
 			# shellcheck disable=SC2086
-			found=$(echo "#include \"${header#"$other"/}\"" |
-				$cc $cflags ${includes[$component]} -M -x c - 2>/dev/null)
-			if [[ $found == *" $header"* ]]; then
-				echo "layers: $component can include $header" >&2
+			found=$(echo "#include \"$header\"" | $cc $cflags ${includes[$component]} -M -x c - 2>/dev/null)
+			if [[ $found == *" $other/$header"* ]]; then
+				echo "layers: $component can include $other/$header" >&2
 				status=1
 			fi
-		done < <(find "$other" -name '*.h' -not -path '*/include/*' -not -path 'libwalk/base/*')
+		done < <(visible "$component" "$headers")
 	done
 done
 
