@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Tests: unit/FOLDER/test_*.c -> one program each, in folders like what they test; fuzz/fuzz_*.c -> a
-# libFuzzer target that is also a plain program running its corpus; live/test_*.py -> scripts over real processes; targets/ -> the
+# libFuzzer target that also runs over its corpus without libFuzzer; live/test_*.py -> scripts over real processes; targets/ -> the
 # programs they look at (targets/targets.mk). Everything speaks TAP; run.py counts.
 
 UNIT  := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(sort $(shell find tests/unit -name "test_*.c")))
@@ -70,14 +70,35 @@ endef
 $(foreach group,$(UNIT_GROUPS),$(eval $(call unit_program,$(group))))
 -include $(shell find $(UNIT_OBJ) -name '*.d' 2>/dev/null)
 
-# The command's code is in no archive.
-$(BUILD)/tests/fuzz/fuzz_hook: $(filter-out %/main.o,$(OBJ_CLI))
-$(BUILD)/tests/fuzz/fuzz_hook: FUZZ_MORE = $(filter-out %/cli/main.o,$(OBJ_CLI))
-# The plain program: LLVMFuzzerTestOneInput over each file named, plus fixed-seed mutations of it.
-$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(UNIT_HEADERS) $(UNIT_COMMON) $(TESTS_ARCHIVES)
+# Fuzzers as plain programs: LLVMFuzzerTestOneInput over each file of a corpus, plus fixed-seed mutations of it. One
+# program has all of them and runs that by whose name it was called, as for unit tests; but for those that define
+# functions of the product.
+FUZZ_ALONE := fuzz_worker_stream
+FUZZ_NAMES := $(patsubst $(BUILD)/tests/fuzz/%,%,$(FUZZ))
+FUZZ_OBJ   := $(BUILD)/tests/fuzz-obj
+$(FUZZ_OBJ)/%.o: tests/fuzz/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(TESTS_CFLAGS) -o $@ $< tests/fuzz/driver.c $(UNIT_COMMON) $(FUZZ_MORE) $(TESTS_ARCHIVES) $(TESTS_LIBS) \
-		-lcmocka
+	$(CC) $(TESTS_CFLAGS) -Wno-missing-prototypes -DLLVMFuzzerTestOneInput=input_of_$* -MMD -MP -c -o $@ $<
+
+# fuzz_program PROGRAM,NAMES
+define fuzz_program
+$(FUZZ_OBJ)/$(1).names: names
+	@mkdir -p $$(@D)
+	@printf 'FUZZER(%s)\n' $(2) >$$@.new
+	@if cmp -s $$@.new $$@; then rm -f $$@.new; else mv $$@.new $$@; fi
+$(FUZZ_OBJ)/driver_$(1).o: tests/fuzz/driver.c $(FUZZ_OBJ)/$(1).names $(BUILD)/flags
+	$$(CC) $$(TESTS_CFLAGS) -DFUZZERS='"$(abspath $(FUZZ_OBJ)/$(1).names)"' -c -o $$@ $$<
+$(BUILD)/tests/fuzz/program_$(1): $(FUZZ_OBJ)/driver_$(1).o $(patsubst %,$(FUZZ_OBJ)/%.o,$(2)) $$(UNIT_COMMON) \
+		$$(TESTS_ARCHIVES) $$(filter-out %/main.o,$$(OBJ_CLI))
+	@mkdir -p $$(@D)
+	$$(CC) $$(TESTS_CFLAGS) -o $$@ $$(filter $(FUZZ_OBJ)/%,$$^) $$(UNIT_COMMON) \
+		$$(filter-out $(BUILD)/obj/cli/main.o,$$(OBJ_CLI)) $$(TESTS_ARCHIVES) $$(TESTS_LIBS) -lcmocka
+$(patsubst %,$(BUILD)/tests/fuzz/%,$(2)): $(BUILD)/tests/fuzz/program_$(1)
+	@ln -sfn program_$(1) $$@
+endef
+$(eval $(call fuzz_program,all,$(filter-out $(FUZZ_ALONE),$(FUZZ_NAMES))))
+$(foreach name,$(FUZZ_ALONE),$(eval $(call fuzz_program,$(name),$(name))))
+-include $(shell find $(FUZZ_OBJ) -name '*.d' 2>/dev/null)
 
 -include tests/targets/targets.mk
 

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Runs a fuzz target as a plain test, without a coverage-guided engine: over every file of a corpus
- * directory, and over mutations of each that are the same every time.
+ * directory, and over mutations of each that are the same every time. The program may have several targets: it runs the
+ * one by whose name it was called, a symbolic link (tests.mk).
  *
  *	fuzz_NAME DIRECTORY [mutations of each file]
+ *
+ * FUZZERS is a file of tests.mk with a line for each target, FUZZER(fuzz_NAME). Its LLVMFuzzerTestOneInput() is
+ * input_of_fuzz_NAME(), renamed by the compiler.
  */
 #include <dirent.h>
 #include <stdbool.h>
@@ -14,7 +18,28 @@
 
 enum { INPUT_MAX = 1 << 20, MUTATIONS = 2000, CHANGES_MAX = 8 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+typedef int input_function(const uint8_t *data, size_t size);
+
+#define FUZZER(name) int input_of_##name(const uint8_t *data, size_t size);
+#include FUZZERS
+#undef FUZZER
+
+static const struct {
+	const char *name;
+	input_function *input;
+} fuzzers[] = {
+#define FUZZER(name) {#name, input_of_##name},
+#include FUZZERS
+#undef FUZZER
+};
+
+static input_function *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(fuzzers) / sizeof(fuzzers[0]); i++)
+		if (strcmp(name, fuzzers[i].name) == 0)
+			return fuzzers[i].input;
+	return NULL;
+}
 
 /* splitmix64 (Steele, Lea, Flood 2014) */
 static uint64_t random_next(uint64_t *state)
@@ -48,17 +73,17 @@ static size_t mutate(uint8_t *data, size_t size, uint64_t *state)
 }
 
 /* The target sees exactly size bytes on the heap, so that the sanitizer sees what is read behind. */
-static void run(const uint8_t *data, size_t size)
+static void run(input_function *input, const uint8_t *data, size_t size)
 {
 	uint8_t *copy = malloc(size > 0 ? size : 1);
 	if (copy == NULL)
 		exit(1);
 	memcpy(copy, data, size);
-	(void) LLVMFuzzerTestOneInput(copy, size); /* always 0 */
+	(void) input(copy, size); /* always 0 */
 	free(copy);
 }
 
-static size_t run_file(const char *path, size_t mutations)
+static size_t run_file(input_function *input, const char *path, size_t mutations)
 {
 	static uint8_t original[INPUT_MAX], changed[INPUT_MAX];
 	FILE *f = fopen(path, "rb");
@@ -66,17 +91,24 @@ static size_t run_file(const char *path, size_t mutations)
 		return 0;
 	size_t size = fread(original, 1, sizeof(original), f);
 	(void) fclose(f); /* was only read */
-	run(original, size);
+	run(input, original, size);
 	uint64_t state = size; /* each file its own, always the same */
 	for (size_t i = 0; i < mutations; i++) {
 		memcpy(changed, original, size);
-		run(changed, mutate(changed, size, &state));
+		run(input, changed, mutate(changed, size, &state));
 	}
 	return 1 + mutations;
 }
 
 int main(int argc, char **argv)
 {
+	const char *slash = strrchr(argv[0], '/'), *name = slash != NULL ? slash + 1 : argv[0];
+	input_function *input = find(name);
+	if (input == NULL) {
+		fprintf(stderr, "%s: no fuzz target has this name: a link to this program has\n",
+			argv[0]);
+		return 2;
+	}
 	DIR *dir = argc > 1 ? opendir(argv[1]) : NULL;
 	if (dir == NULL) {
 		fprintf(stderr, "usage: %s CORPUS_DIRECTORY [MUTATIONS]\n", argv[0]);
@@ -88,11 +120,9 @@ int main(int argc, char **argv)
 		if (entry->d_name[0] == '.')
 			continue;
 		(void) snprintf(path, sizeof(path), "%s/%s", argv[1], entry->d_name);
-		inputs += run_file(path, mutations);
+		inputs += run_file(input, path, mutations);
 	}
 	(void) closedir(dir);
-	const char *slash = strrchr(argv[0], '/');
-	printf("%sok 1 - %s: %zu inputs\n1..1\n", inputs > 0 ? "" : "not ",
-	       slash != NULL ? slash + 1 : argv[0], inputs);
+	printf("%sok 1 - %s: %zu inputs\n1..1\n", inputs > 0 ? "" : "not ", name, inputs);
 	return inputs > 0 ? 0 : 1;
 }

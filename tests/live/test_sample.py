@@ -23,7 +23,7 @@ from daemon import name_of
 from harness import (SNAPWALK, TARGETS, Shares, Tap, Target, iterator_refused, snapwalk, state_of, stolen_s,
                      wait_blocked, wait_until)
 
-SECONDS = int(os.environ.get("SNAPWALK_SECONDS", "3"))
+SECONDS = int(os.environ.get("SNAPWALK_SECONDS", "2"))
 LOAD = 20
 ASKED_MS = (24, 8)  # the waits of tests/targets/shares.c
 PYTHON = "print('ready', flush=True)\nwhile True: pass"  # other code than native
