@@ -14,6 +14,7 @@
 #include "waits/peers.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 
 #include <snapwalk/clock.h>
 
@@ -309,6 +310,36 @@ static int fail_all(struct sw_take *take)
 	}
 }
 
+/* By whom the stop was asked for: a list of the hooks' names. */
+static void names_of_hooks(const struct sw_capture_space *space, char *to, size_t bytes)
+{
+	size_t n = 0;
+	to[0] = '\0';
+	for (size_t i = 0; i < space->n_hooks && n < bytes; i++)
+		if (*space->hooks[i].found != NULL)
+			n += (size_t) snprintf(to + n, bytes - n, "%s%s", n > 0 ? ", " : "",
+					       space->hooks[i].name);
+}
+
+/* Where the way without a stop was tried, and did not do for all threads. */
+static void stop_explain(struct sw_take *take)
+{
+	struct sw_snapshot *snap = take->snap;
+	char names[128];
+	const char *why = "threads that ran cannot be read while they run";
+	if (snap->n_stopped == 0 || take->options.stop == SW_STOP_ALWAYS ||
+	    snap->stopped_why[0] != '\0')
+		return;
+	names_of_hooks(take->space, names, sizeof(names));
+	if (take->stopped_for_hooks)
+		why = sw_arena_printf(
+			&snap->priv->arena,
+			"threads ran while the data of %s was copied, which must be of one instant",
+			names[0] != '\0' ? names : "unwinders");
+	if (why != NULL)
+		snap->stopped_why = why;
+}
+
 int sw_take_after(struct sw_take *take)
 {
 	struct sw_snapshot *snap = take->snap;
@@ -322,6 +353,7 @@ int sw_take_after(struct sw_take *take)
 	snap->realtime_refused = s->realtime_refused;
 	snap->times.copy_ns = s->copy_ns;
 	snap->n_stopped = stopped_count(s);
+	stop_explain(take);
 	/* Before the threads, of which there may be more than there is space for warnings. */
 	warn_limits(take);
 	for (size_t i = 0; i < s->n; i++) {

@@ -29,6 +29,7 @@ struct sw_take {
 	_Atomic uint32_t n_undescribed; /* threads for which there was no time then */
 	uint64_t maps_pages;            /* size of the memory that the maps describe; 0 unknown */
 	struct sw_proc_stat leader;     /* of the thread group's leader */
+	bool stopped_for_hooks; /* threads were, so that what hooks copy is of one instant */
 	const struct sw_tables *tables;
 	struct sw_error *err;
 };

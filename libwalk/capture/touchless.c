@@ -41,7 +41,7 @@ static int refused(struct sw_take *take, const struct sw_error *why)
 			       "process %d cannot be captured without a stop: %s",
 			       take->target->pid, why->message);
 	const char *text = sw_arena_strndup(&snap->priv->arena, why->message, strlen(why->message));
-	snap->iterator_refused = text != NULL ? text : "the task iterator is refused";
+	snap->stopped_why = text != NULL ? text : "the task iterator is refused";
 	return 0;
 }
 
@@ -380,6 +380,9 @@ static int windows_run(struct sw_take *take, struct sw_round *round)
 		if (s->refused || s->changed || !s->finished || s->stalled || take->window->failed)
 			break;
 		round_note(round, take->window, next);
+		take->stopped_for_hooks |= next == SW_NEXT_WHOLE_RUNNING ||
+					   next == SW_NEXT_WHOLE_RUNNABLE ||
+					   next == SW_NEXT_WHOLE_STOP;
 		round->elapsed_ns = sw_clock_ns() - begin_ns;
 		next = sw_next_round(round);
 		if (next == SW_NEXT_DONE || next == SW_NEXT_GIVE_UP)

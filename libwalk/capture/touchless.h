@@ -11,7 +11,7 @@
 
 /*
  * Gets take->link_fd: a link of the iterator that is limited to the target. Where there is none, and
- * the options do without, snap->iterator_refused says why. 0; -SW_E_*: the options insist on it.
+ * the options do without, snap->stopped_why says why. 0; -SW_E_*: the options insist on it.
  */
 int sw_take_link(struct sw_take *take);
 

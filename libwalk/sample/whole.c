@@ -142,7 +142,7 @@ static void snapshot_put(struct out *out, const struct sw_snapshot *snap)
 	put(out, &head, sizeof(head));
 	put_string(out, snap->process.exe);
 	put_string(out, snap->process.cgroup);
-	put_string(out, snap->iterator_refused);
+	put_string(out, snap->stopped_why);
 	for (size_t i = 0; i < snap->n_threads; i++)
 		thread_put(out, &snap->threads[i], i > 0 ? &snap->threads[i - 1] : NULL);
 	for (size_t i = 0; i < snap->n_maps; i++) {
@@ -317,7 +317,7 @@ static bool snapshot_take(struct sw_snapshot *snap, struct rest *rest)
 	snap->process = head.process;
 	snap->process.exe = exe;
 	snap->process.cgroup = cgroup;
-	snap->iterator_refused = refused;
+	snap->stopped_why = refused;
 	snap->times = head.times;
 	snap->time_ns = head.time_ns;
 	snap->interrupted_calls = head.interrupted_calls;

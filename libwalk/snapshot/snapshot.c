@@ -26,7 +26,7 @@ int sw_snapshot_create(struct sw_context *ctx, struct sw_snapshot **ret, struct 
 	snap->process.exe = "";
 	snap->process.cgroup = "";
 	snap->process.uptime_ms = -1;
-	snap->iterator_refused = "";
+	snap->stopped_why = "";
 	*ret = snap;
 	return 0;
 }

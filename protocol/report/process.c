@@ -121,9 +121,8 @@ static void timings_fill(struct sw_report_builder *b, int64_t begin_ns)
 	report->timings.symbolize_us = symbolize_ns / 1000;
 	report->timings.total_us = total_ns / 1000;
 	report->timings.interrupted_calls = snap->interrupted_calls;
-	report->timings.stopped_why = snap->iterator_refused[0] != '\0'
-					      ? sw_report_copy(b, snap->iterator_refused)
-					      : NULL;
+	report->timings.stopped_why =
+		snap->stopped_why[0] != '\0' ? sw_report_copy(b, snap->stopped_why) : NULL;
 	report->timings.n_stopped = (int64_t) snap->n_stopped;
 	report->timings.realtime_refused = snap->realtime_refused;
 }

@@ -263,13 +263,12 @@ struct sw_snapshot {
 	size_t n_warnings;
 	struct sw_times times;
 	size_t interrupted_calls;
-	size_t n_stopped; /* threads that were stopped, however shortly */
-	const char
-		*iterator_refused; /* why all threads were stopped though it was not asked for, in
-					 words; "" otherwise. The snapshot's */
-	bool no_kernel_stacks;     /* though they were asked for; a warning says why */
-	bool realtime_refused;     /* SCHED_FIFO was: on a busy machine all took longer */
-	bool live;                 /* taken from a running process (not a core or fixture) */
+	size_t n_stopped;        /* threads that were stopped, however shortly */
+	const char *stopped_why; /* why threads were stopped though it was not asked for, in words;
+				    "" otherwise. The snapshot's */
+	bool no_kernel_stacks;   /* though they were asked for; a warning says why */
+	bool realtime_refused;   /* SCHED_FIFO was: on a busy machine all took longer */
+	bool live;               /* taken from a running process (not a core or fixture) */
 	struct sw_crash crash;
 	struct sw_peer *peers; /* only with sw_snapshot_options.peers */
 	size_t n_peers;

@@ -267,7 +267,7 @@ struct sw_report {
 		int64_t stopped_us, longest_thread_stop_us, attach_us, copy_us, unwind_us;
 		int64_t symbolize_us, total_us;
 		size_t interrupted_calls;
-		const char *stopped_why; /* why all threads were, though not asked for; NULL */
+		const char *stopped_why; /* why threads were, though not asked for; NULL */
 		int64_t n_stopped;       /* threads; -1: an older dump, which does not say */
 		bool realtime_refused;   /* to the capture: on a busy machine it took longer */
 	} timings;

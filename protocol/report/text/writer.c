@@ -18,6 +18,7 @@
 #include "utc.h"
 #include "utf8.h"
 
+#include <inttypes.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -471,7 +472,12 @@ static void put_timings(struct sw_text_writer *w)
 	       (double) r->timings.copy_us / 1000, (double) r->timings.unwind_us / 1000,
 	       (double) r->timings.symbolize_us / 1000, (double) r->timings.total_us / 1000, r->id);
 	if (r->timings.stopped_why != NULL) {
-		sw_put(w, "  All threads were stopped: ");
+		if (r->timings.n_stopped > 0 && r->timings.n_stopped < (int64_t) r->n_threads)
+			sw_put(w,
+			       "  %" PRId64 " of %zu threads were stopped: ", r->timings.n_stopped,
+			       r->n_threads);
+		else
+			sw_put(w, "  All threads were stopped: ");
 		sw_put_foreign(w, r->timings.stopped_why);
 		sw_put(w, "\n");
 	}

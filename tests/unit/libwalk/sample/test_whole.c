@@ -81,7 +81,7 @@ static struct sw_snapshot *whole_create(void)
 					    .comm = "new",
 					    .exe = "/new",
 					    .cgroup = "/slice"};
-	snap->iterator_refused = "of course";
+	snap->stopped_why = "of course";
 	snap->threads = threads;
 	snap->n_threads = 3;
 	snap->maps = maps;
@@ -112,7 +112,7 @@ static void test_same(void **state)
 	assert_string_equal(got->process.comm, "new");
 	assert_string_equal(got->process.exe, "/new");
 	assert_string_equal(got->process.cgroup, "/slice");
-	assert_string_equal(got->iterator_refused, "of course");
+	assert_string_equal(got->stopped_why, "of course");
 	assert_true(got->live);
 	assert_int_equal(got->time_ns, 99);
 	assert_int_equal(got->times.stopped_ns, 77);
