@@ -158,10 +158,14 @@ check-wine32: deps-check deps-wine32
 	@tests/targets/wine/chroot.sh "$(abspath $(BUILD))/wine-8-i386" bookworm i386
 	@$(PYTHON) tests/run.py --build $(BUILD) --no-skip --live tests/live/test_wine32.py
 
-# Which faults of tests/mutate no test notices: MUTANTS="NAME ..." for some.
+# Which faults no test notices: the patches of tests/mutate, and MUTANTS_N of those that rules make, others each day.
+# MUTANTS="NAME ...": those patches alone. MUTANTS_IN="FOLDER ...": rule mutants of those alone.
+MUTANTS_N ?= 40
+MUTANTS_SEED ?= $(shell date -u +%F)
 .PHONY: check-mutants
 check-mutants: deps-check
-	@$(PYTHON) tests/mutants.py --build $(BUILD) $(MUTANTS)
+	@$(PYTHON) tests/mutants.py --build $(BUILD) --rules $(MUTANTS_N) --seed $(MUTANTS_SEED) $(MUTANTS) \
+		$(if $(MUTANTS_IN),--in $(MUTANTS_IN))
 
 # Other compilers and flags, in a folder whose name has a space.
 .PHONY: check-flags
