@@ -20,7 +20,9 @@ IF = re.compile(r"\bif \(")
 LOGIC = re.compile(r"(&&|\|\|)")
 COMPARE = re.compile(r"(?<= )(<=|>=|<|>)(?=\s)")
 BOUNDARY = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
-ONE = re.compile(r"\s[-+] 1(?![\w.]| <<)")
+CAST = r"(?:\((?:u?int\w*|size_t|long|unsigned|int8_t)\) )?"
+OPERAND = CAST + r"[~-]?(?:\w+|\([^();]*\))(?:(?:->|\.)\w+|\[[^\];]*\]|\([^();]*\))*"
+TERM = re.compile(r"(?<=[\w)\]])\s(?:[-+|&^]|<<|>>)\s+" + OPERAND + r"(?: [*/%] " + OPERAND + r")*")
 CALL = re.compile(r"(?:\(void\) )?((?:\w+(?:->|\.))*\w+)\(")
 ASSIGN = re.compile(r"(?!return\b|else\b)[\w.>*\[\]-]*\w\]* (?:[-+|&^]|<<|>>)?= [^;{}]*;|(?:[\w.>\[\]-]+)(?:\+\+|--);")
 FAILURE = re.compile(r"\breturn (?:-SW_E_\w+|sw_fail\w*\([^;]*\));")
@@ -28,6 +30,8 @@ BOOLEAN = re.compile(r"\breturn (true|false);")
 KEYWORDS = {"if", "while", "for", "switch", "return", "sizeof", "do", "else", "case", "static_assert"}
 # A call that only gives memory back is noticed by the sanitizers alone.
 GIVES_BACK = re.compile(r"free|destroy|deinit|close|munmap|va_end|va_start")
+# The operators that end an operand of one: those that bind no tighter.
+ENDS = {"&&": ("&&", "||"), "||": ("||",), "?": ()}
 OPENING, CLOSING = "([{", ")]}"
 
 
@@ -73,7 +77,7 @@ def operand_end(masked, at, operator):
             if depth == 0:
                 return i
             depth -= 1
-        elif depth == 0 and (c in ";,?:" or two == "||" or (two == "&&" and operator == "&&")):
+        elif depth == 0 and (c in ";,?:" or two in ENDS[operator]):
             return i
         i += 2 if two in ("||", "&&") else 1
     return i
@@ -93,7 +97,7 @@ def operand_begin(masked, end, operator):
             depth -= 1
         elif depth == 0:
             is_assignment = c == "=" and masked[i - 1] not in "=!<>" and masked[i + 1] != "="
-            if c in ";,?:" or is_assignment or two == "||" or (two == "&&" and operator == "&&"):
+            if c in ";,?:" or is_assignment or two in ENDS[operator]:
                 return i + 1
             if masked[:i + 1].endswith("return") and not masked[i + 1].isalnum():
                 return i + 1
@@ -109,6 +113,7 @@ def conditions(masked, begin, end):
             continue
         yield "negate", opened, closed + 1, lambda text: f"(!{text})"
         yield "never", opened, closed + 1, lambda text: f"(false && {text})"
+        yield "always", opened, closed + 1, lambda text: f"(true || {text})"
 
 
 def logic(masked, begin, end):
@@ -128,8 +133,26 @@ def logic(masked, begin, end):
 def bounds(masked, begin, end):
     for m in COMPARE.finditer(masked, begin, end):
         yield "bound", m.start(), m.end(), lambda text: BOUNDARY[text]
-    for m in ONE.finditer(masked, begin, end):
-        yield "one", m.start(), m.end(), lambda text: ""
+
+
+def terms(masked, begin, end):
+    for m in TERM.finditer(masked, begin, end):
+        yield "term", m.start(), m.end(), lambda text: ""
+
+
+def arms(masked, begin, end):
+    """A choice between two values is always the one, or always the other."""
+    for at in range(begin, end):
+        if masked[at] != "?":
+            continue
+        start = operand_begin(masked, at, "?")
+        start += len(masked[start:at]) - len(masked[start:at].lstrip())
+        middle = operand_end(masked, at + 1, "?")
+        if masked[middle:middle + 1] != ":":
+            continue
+        stop = operand_end(masked, middle + 1, "?")
+        yield "arm", start, stop, lambda text, cut=(at + 1 - start, middle - start): text[cut[0]:cut[1]].strip()
+        yield "arm", start, stop, lambda text, cut=middle + 1 - start: text[cut:].strip()
 
 
 def begins_statement(masked, at):
@@ -162,7 +185,7 @@ def results(masked, begin, end):
             lambda text: "return false;" if "true" in text else "return true;"
 
 
-FAMILIES = (conditions, logic, bounds, statements, results)
+FAMILIES = (conditions, logic, bounds, terms, arms, statements, results)
 
 
 def mutants_of(path, text):
