@@ -20,7 +20,7 @@ IF = re.compile(r"\bif \(")
 LOGIC = re.compile(r"(&&|\|\|)")
 COMPARE = re.compile(r"(?<= )(<=|>=|<|>)(?=\s)")
 BOUNDARY = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
-CAST = r"(?:\((?:u?int\w*|size_t|long|unsigned|int8_t)\) )?"
+CAST = r"(?:\((?:u?int\w*|size_t|long|unsigned|int8_t)\) )*"
 OPERAND = CAST + r"[~-]?(?:\w+|\([^();]*\))(?:(?:->|\.)\w+|\[[^\];]*\]|\([^();]*\))*"
 TERM = re.compile(r"(?<=[\w)\]])\s(?:[-+|&^]|<<|>>)\s+" + OPERAND + r"(?: [*/%] " + OPERAND + r")*")
 CALL = re.compile(r"(?:\(void\) )?((?:\w+(?:->|\.))*\w+)\(")
