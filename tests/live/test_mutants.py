@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 15s
 """What mutants.py makes of a source of a few lines: rules, the choice of mutants, patches by their text, the verdict."""
 import os
 import shutil
@@ -158,8 +159,8 @@ def judged(tap, folder):
                 for line in out.splitlines() if line.startswith("[") and "(): " in line}
     tap.equal(sorted(verdicts), sorted(
         [("killed", "clamp", r) for r in ("always", "negate", "never")] + [("survived", "clamp", "bound")] +
-        [("survived", "untested", r) for r in ("always", "bound", "negate", "never")] +
-        []), "what a test notices is killed, the rest survives")
+        [("survived", "untested", r) for r in ("always", "bound", "negate", "never")]
+        ), "what a test notices is killed, the rest survives")
     tap.check("lib                                           8        3         5             0" in out, "the table", out)
     key = next(line for line in out.splitlines() if line.startswith("    key: ") and "\tclamp\tbound\t" in line)
     mutants.write(os.path.join(folder, "tests/mutate/equivalent.tsv"),
@@ -171,12 +172,12 @@ def judged(tap, folder):
 
 def main():
     tap = Tap()
-    tap.guard(made, tap)
-    tap.guard(chosen, tap)
+    tap.guard(made)
+    tap.guard(chosen)
     with tempfile.TemporaryDirectory() as folder:
         tree_make(folder)
-        tap.guard(patched, tap, folder)
-        tap.guard(judged, tap, folder)
+        tap.guard(patched, folder)
+        tap.guard(judged, folder)
     tap.done()
 
 
