@@ -23,10 +23,10 @@ PACKAGES_BUILD := gcc make pkg-config libc6-dev libelf-dev libdw-dev libunwind-d
 	libsystemd-dev libinih-dev libzstd-dev libmicrohttpd-dev \
 	clang bpftool libbpf-dev
 PACKAGES_CHECK := python3 python3-jsonschema libcmocka-dev elfutils gdb g++ musl-tools binutils \
-	clang llvm libclang-rt-dev patch valgrind util-linux bash-completion man-db dwz xz-utils \
+	clang llvm libclang-rt-dev git valgrind util-linux bash-completion man-db dwz xz-utils \
 	systemd socat jq zstd curl gcc-multilib g++-multilib
 PACKAGES_FMT   := clang-format
-PACKAGES_LINT  := $(PACKAGES_FMT) clang mandoc patch shellcheck
+PACKAGES_LINT  := $(PACKAGES_FMT) clang git mandoc python3 shellcheck
 PACKAGES_LAYERS := python3 binutils
 PACKAGES_BENCH := elfutils gdb python3 valgrind nodejs default-jdk-headless chromium
 # Runtimes that compile code (tests/live/jit_fleet.py); what npm has is put into the build folder.

@@ -122,7 +122,8 @@ def tree_make(folder):
                        ("tests/mutate/small.patch", PATCH), ("tests/mutate/equivalent.tsv", "")):
         os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
         mutants.write(os.path.join(folder, path), text)
-    shutil.copy(os.path.join(TESTS, "run.py"), os.path.join(folder, "tests"))
+    for name in ("run.py", "ledger.py"):
+        shutil.copy(os.path.join(TESTS, name), os.path.join(folder, "tests"))
 
 
 def mutants_run(folder, *args):
@@ -170,6 +171,56 @@ def judged(tap, folder):
               "an equivalent mutant does not count", out)
 
 
+def lint_tree(folder):
+    """A clone in which lint has nothing to say, with 20 patches for the 20 functions of a source."""
+    functions = [f"int f{n}(int a)\n{{\n\treturn a + {n};\n}}\n" for n in range(20)]
+    licence = "SPDX-License-Identifier: LGPL-2.1-or-later\n"
+    files = {"libwalk/many.c": f"/* {licence[:-1]} */\n" + "\n".join(functions),
+             "tests/hacking.sh": f"#!/bin/sh\n# {licence}", "bin/mandoc": f"#!/bin/sh\n# {licence}",
+             "bin/shellcheck": f"#!/bin/sh\n# {licence}"}
+    for n in range(20):
+        files[f"tests/mutate/many-{n:02}.patch"] = (
+            f"{n} is not added.\n{licence}\n--- a/libwalk/many.c\n+++ b/libwalk/many.c\n"
+            f"@@ -1,3 +1,3 @@ int f{n}(int a)\n {{\n-\treturn a + {n};\n+\treturn a;\n }}\n")
+    for path, text in files.items():
+        os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
+        mutants.write(os.path.join(folder, path), text)
+        if text.startswith("#!"):
+            os.chmod(os.path.join(folder, path), 0o755)
+    for name in ("lint.sh", "mutants.py", "mutate/rules.py"):
+        shutil.copy(os.path.join(TESTS, name), os.path.join(folder, "tests", name))
+    subprocess.run(["git", "init", "-q", "."], cwd=folder, check=True)
+
+
+def lint_run(folder):
+    environment = dict(os.environ, PATH=os.path.join(folder, "bin") + ":" + os.environ["PATH"],
+                       PYTHONDONTWRITEBYTECODE="1")
+    result = subprocess.run(["bash", "tests/lint.sh"], cwd=folder, env=environment, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, check=False, text=True)
+    # The clone has not all folders that lint looks at, which grep says.
+    return result.returncode, "".join(line for line in result.stdout.splitlines(True) if line.startswith("lint: "))
+
+
+def linted(tap, folder):
+    lint_tree(folder)
+    tap.equal(lint_run(folder), (0, "lint: ok\n"), "lint has nothing to say of 20 patches that apply")
+    patch = os.path.join(folder, "tests/mutate/many-11.patch")
+    good = mutants.read(patch)
+    mutants.write(patch, good.replace("return a + 11;", "return a + 111;"))
+    tap.equal(lint_run(folder), (1, "lint: tests/mutate/many-11.patch: does not apply: "
+                                 "libwalk/many.c: the lines are not in it\n"),
+              "lint fails by one patch of 20 that does not apply, and names it alone")
+    mutants.write(patch, good.replace("+\treturn a;", "+\treturn a + 11;"))
+    tap.equal(lint_run(folder), (1, "lint: tests/mutate/many-11.patch: does not apply: "
+                                 "libwalk/many.c: the patch changes nothing\n"),
+              "lint fails by one patch of 20 that changes nothing")
+    mutants.write(patch, good)
+    with open(os.path.join(folder, "tests/mutants.py"), "a", encoding="utf-8") as f:
+        f.write("\x00")
+    status, out = lint_run(folder)
+    tap.check(status == 1 and "lint: " in out, "lint fails when the patches cannot be looked at", out)
+
+
 def main():
     tap = Tap()
     tap.guard(made)
@@ -178,6 +229,8 @@ def main():
         tree_make(folder)
         tap.guard(patched, folder)
         tap.guard(judged, folder)
+    with tempfile.TemporaryDirectory() as folder:
+        tap.guard(linted, folder)
     tap.done()
 
 
