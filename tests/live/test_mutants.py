@@ -27,6 +27,7 @@ static int room(int n, int max)
 int lib_add(struct list *list, int n)
 {
 \tlist->n += n;
+\tlist->items[list->map[n - 1]].flags |= 1;
 \tnote("a && b", n);
 \tfree(list->old);
 \treturn n == 1 ? room(list->n + 1, 4) : 0;
@@ -49,6 +50,8 @@ WANTED = {
     ("arm", "lib_add", "n == 1 ? room(list->n + 1, 4) : 0", "0"),
     ("call", "lib_add", 'note("a && b", n);', "(void) 0;"),
     ("assign", "lib_add", "list->n += n;", "(void) 0;"),
+    ("assign", "lib_add", "list->items[list->map[n - 1]].flags |= 1;", "(void) 0;"),
+    ("term", "lib_add", " - 1", ""),
 }
 SMALL = """\
 #include <stdbool.h>

@@ -24,7 +24,8 @@ CAST = r"(?:\((?:u?int\w*|size_t|long|unsigned|int8_t)\) )*"
 OPERAND = CAST + r"[~-]?(?:\w+|\([^();]*\))(?:(?:->|\.)\w+|\[[^\];]*\]|\([^();]*\))*"
 TERM = re.compile(r"(?<=[\w)\]])\s(?:[-+|&^]|<<|>>)\s+" + OPERAND + r"(?: [*/%] " + OPERAND + r")*")
 CALL = re.compile(r"(?:\(void\) )?((?:\w+(?:->|\.))*\w+)\(")
-ASSIGN = re.compile(r"(?!return\b|else\b)[\w.>*\[\]-]*\w\]* (?:[-+|&^]|<<|>>)?= [^;{}]*;|(?:[\w.>\[\]-]+)(?:\+\+|--);")
+LEFT = r"(?!return\b|else\b)\*{0,2}(?:--|\+\+)?\w+(?:(?:->|\.)\w+|\[[^;{}\n]*?\](?! *\]))*"
+ASSIGN = re.compile(LEFT + r"(?: (?:[-+|&^]|<<|>>)?= [^;{}]*|\+\+|--);")
 FAILURE = re.compile(r"\breturn (?:-SW_E_\w+|sw_fail\w*\([^;]*\));")
 BOOLEAN = re.compile(r"\breturn (true|false);")
 KEYWORDS = {"if", "while", "for", "switch", "return", "sizeof", "do", "else", "case", "static_assert"}
