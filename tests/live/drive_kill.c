@@ -5,9 +5,10 @@
  *
  *	task INDEX calls N ptrace N	ptrace: number of its first ptrace(), 0 when it made none
  *
- * drive_kill at INDEX N entry|exit VICTIM -- CMD ...: runs it so and sends SIGKILL at the entry or the
+ * drive_kill at INDEX N entry|exit|cut VICTIM -- CMD ...: runs it so and sends SIGKILL at the entry or the
  * exit of the N-th system call (from 1) of that process. VICTIM: self (the process that makes the call),
- * main (the command alone) or all (the command and every process it has made). The others go on.
+ * main (the command alone), all (the command and every process it has made) or the INDEX of another process.
+ * The others go on. "cut" in place of "entry" kills within the N-th write(): it writes half of its bytes.
  * Prints "killed" or "ended" and returns when the last of them has ended.
  *
  * Numbers are those of one process, so that they do not depend on which process runs first. Counting
@@ -22,6 +23,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,7 +33,7 @@ struct task {
 	pid_t tid;
 	bool started; /* its first stop, which is no event of the command, has been seen */
 	bool ended;
-	unsigned long n_calls, first_ptrace;
+	unsigned long n_calls, n_writes, first_ptrace;
 };
 
 struct driver {
@@ -39,7 +41,8 @@ struct driver {
 	size_t n_tasks;
 	/* Where to kill; number 0: nowhere. */
 	unsigned long index, number;
-	unsigned char op; /* PTRACE_SYSCALL_INFO_ENTRY or _EXIT */
+	unsigned char
+		op; /* PTRACE_SYSCALL_INFO_ENTRY or _EXIT; _NONE: number is of write() calls */
 	const char *victim;
 	bool killed;
 };
@@ -68,11 +71,25 @@ static void kill_victim(struct driver *d, const struct task *self)
 {
 	d->killed = true;
 	bool all = strcmp(d->victim, "all") == 0;
+	size_t one = strtoul(d->victim, NULL, 10); /* main is 0 */
 	if (strcmp(d->victim, "self") == 0)
-		(void) kill(self->tid, SIGKILL);
-	for (size_t i = 0; i < d->n_tasks && strcmp(d->victim, "self") != 0; i++)
-		if (!d->tasks[i].ended && (all || i == 0))
+		one = (size_t) (self - d->tasks);
+	for (size_t i = 0; i < d->n_tasks; i++)
+		if (!d->tasks[i].ended && (all || i == one))
 			(void) kill(d->tasks[i].tid, SIGKILL); /* it may have ended */
+}
+
+/* The call that begins writes half of its bytes; it is the one to kill at. */
+static void cut_write(struct driver *d, const struct task *task)
+{
+	struct user_regs_struct regs;
+	if (ptrace(PTRACE_GETREGS, task->tid, 0, &regs) != 0)
+		fail("PTRACE_GETREGS");
+	regs.rdx /= 2;
+	if (ptrace(PTRACE_SETREGS, task->tid, 0, &regs) != 0)
+		fail("PTRACE_SETREGS");
+	d->op = PTRACE_SYSCALL_INFO_EXIT;
+	d->number = task->n_calls;
 }
 
 static void on_call(struct driver *d, struct task *task)
@@ -84,6 +101,10 @@ static void on_call(struct driver *d, struct task *task)
 		task->n_calls++;
 		if (info.entry.nr == SYS_ptrace && task->first_ptrace == 0)
 			task->first_ptrace = task->n_calls;
+		task->n_writes += info.entry.nr == SYS_write;
+		if (info.entry.nr == SYS_write && d->op == PTRACE_SYSCALL_INFO_NONE &&
+		    task == &d->tasks[d->index] && task->n_writes == d->number)
+			cut_write(d, task);
 	}
 	if (!d->killed && d->number != 0 && info.op == d->op && task->n_calls == d->number &&
 	    task == &d->tasks[d->index])
@@ -163,15 +184,16 @@ int main(int argc, char **argv)
 	bool count = argc > 3 && strcmp(argv[1], "count") == 0 && strcmp(argv[2], "--") == 0;
 	bool at = argc > 7 && strcmp(argv[1], "at") == 0 && strcmp(argv[6], "--") == 0;
 	if (!count && !at) {
-		fprintf(stderr, "usage: drive_kill count -- CMD... | at INDEX N entry|exit "
-				"self|main|all -- CMD...\n");
+		fprintf(stderr, "usage: drive_kill count -- CMD... | at INDEX N entry|exit|cut "
+				"self|main|all|INDEX -- CMD...\n");
 		return 2;
 	}
 	if (at) {
 		d.index = strtoul(argv[2], NULL, 10);
 		d.number = strtoul(argv[3], NULL, 10);
-		d.op = strcmp(argv[4], "exit") == 0 ? PTRACE_SYSCALL_INFO_EXIT
-						    : PTRACE_SYSCALL_INFO_ENTRY;
+		if (strcmp(argv[4], "cut") != 0)
+			d.op = strcmp(argv[4], "exit") == 0 ? PTRACE_SYSCALL_INFO_EXIT
+							    : PTRACE_SYSCALL_INFO_ENTRY;
 		d.victim = argv[5];
 	}
 	start(&d, argv + (count ? 3 : 7));

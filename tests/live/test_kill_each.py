@@ -20,10 +20,19 @@ CHECK_EVERY = 50
 HOW = ("--stop", "always", *PATIENT[:2])
 
 
-def drive(pid, *words):
-    run = subprocess.run([os.path.join(TARGETS, "drive_kill"), *map(str, words), "--", SNAPWALK, "dump", "--json",
-                          *HOW, str(pid)], capture_output=True, text=True, timeout=120, check=True)
-    return run.stdout
+def command_of(pid):
+    return [SNAPWALK, "dump", "--json", *HOW, str(pid)]
+
+
+def drive(command, *words, **run):
+    """What drive_kill prints. It returns when the command and all processes that this has made have ended."""
+    return subprocess.run([os.path.join(TARGETS, "drive_kill"), *map(str, words), "--", *command],
+                          capture_output=True, text=True, timeout=120, check=True, **run).stdout
+
+
+def counted(command, **run):
+    """[(index, calls, number of the first ptrace() or 0)] of the processes of one run."""
+    return [tuple(int(word) for word in line.split()[1::2]) for line in drive(command, "count", **run).splitlines()]
 
 
 def count(pid):
@@ -31,7 +40,7 @@ def count(pid):
     number of their calls differs between runs; the least of three is reached by nearly all."""
     runs = []
     for _ in range(3):
-        rows = [[int(word) for word in line.split()[1::2]] for line in drive(pid, "count").splitlines()]
+        rows = counted(command_of(pid))
         runs.append((rows[0][1], *next(row[:2] for row in rows if row[2])))
     return min(run[0] for run in runs), runs[0][1], min(run[2] for run in runs)
 
@@ -40,11 +49,11 @@ def of_stopper(index, calls, victims):
     return [(index, n, side, victim) for n in range(1, calls + 1) for side in ("entry", "exit") for victim in victims]
 
 
-def kill_at_each(pid, points, check=lambda n: None):
+def kill_at_each(pid, points, check=lambda n: None, command=None, **run):
     """(points where a thread stayed stopped or traced, kills)"""
     stuck, killed = [], 0
     for n, point in enumerate(points, 1):
-        killed += drive(pid, "at", *point) == "killed\n"
+        killed += drive(command or command_of(pid), "at", *point, **run) == "killed\n"
         if left := let_go(pid, 2.0):
             stuck.append((point, left))
             break  # all that follow would say the same
