@@ -8,11 +8,12 @@
  * drive_kill at INDEX N entry|exit|cut VICTIM -- CMD ...: runs it so and sends SIGKILL at the entry or the
  * exit of the N-th system call (from 1) of that process. VICTIM: self (the process that makes the call),
  * main (the command alone), all (the command and every process it has made) or the INDEX of another process.
- * The others go on. "cut" in place of "entry" kills within the N-th write(): it writes half of its bytes.
- * Prints "killed" or "ended" and returns when the last of them has ended.
+ * The others go on. VICTIM:SIGNAL sends another signal than SIGKILL, by its number. "cut" in place of "entry" kills within the N-th write(): it writes half of its bytes.
+ * Prints "killed" or "ended" and the status of the command ("exit N" or "signal N"), and returns when the last of
+ * them has ended.
  *
  * Numbers are those of one process, so that they do not depend on which process runs first. Counting
- * begins at the execve() of the command, whose output is discarded.
+ * begins at the execve() of the command, whose standard output is discarded.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,8 +44,9 @@ struct driver {
 	unsigned long index, number;
 	unsigned char
 		op; /* PTRACE_SYSCALL_INFO_ENTRY or _EXIT; _NONE: number is of write() calls */
-	const char *victim;
+	const char *victim; /* with :SIGNAL or without */
 	bool killed;
+	int status; /* of the command, when it has ended */
 };
 
 static void fail(const char *what)
@@ -70,13 +72,15 @@ static struct task *task_of(struct driver *d, pid_t tid)
 static void kill_victim(struct driver *d, const struct task *self)
 {
 	d->killed = true;
-	bool all = strcmp(d->victim, "all") == 0;
+	const char *colon = strchr(d->victim, ':');
+	int sig = colon != NULL ? atoi(colon + 1) : SIGKILL;
+	bool all = strncmp(d->victim, "all", 3) == 0;
 	size_t one = strtoul(d->victim, NULL, 10); /* main is 0 */
-	if (strcmp(d->victim, "self") == 0)
+	if (strncmp(d->victim, "self", 4) == 0)
 		one = (size_t) (self - d->tasks);
 	for (size_t i = 0; i < d->n_tasks; i++)
 		if (!d->tasks[i].ended && (all || i == one))
-			(void) kill(d->tasks[i].tid, SIGKILL); /* it may have ended */
+			(void) kill(d->tasks[i].tid, sig); /* it may have ended */
 }
 
 /* The call that begins writes half of its bytes; it is the one to kill at. */
@@ -145,6 +149,8 @@ static void run(struct driver *d)
 		struct task *task = task_of(d, tid);
 		if (!WIFSTOPPED(status)) {
 			task->ended = true;
+			if (task == d->tasks)
+				d->status = status;
 			continue;
 		}
 		int sig = on_stop(d, task, status);
@@ -159,8 +165,7 @@ static void start(struct driver *d, char **command)
 		fail("fork");
 	if (pid == 0) {
 		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-		if (null < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
-		    ptrace(PTRACE_TRACEME, 0, 0, 0) != 0)
+		if (null < 0 || dup2(null, 1) < 0 || ptrace(PTRACE_TRACEME, 0, 0, 0) != 0)
 			_exit(126);
 		(void) raise(SIGSTOP);
 		execvp(command[0], command);
@@ -185,7 +190,7 @@ int main(int argc, char **argv)
 	bool at = argc > 7 && strcmp(argv[1], "at") == 0 && strcmp(argv[6], "--") == 0;
 	if (!count && !at) {
 		fprintf(stderr, "usage: drive_kill count -- CMD... | at INDEX N entry|exit|cut "
-				"self|main|all|INDEX -- CMD...\n");
+				"self|main|all|INDEX[:SIGNAL] -- CMD...\n");
 		return 2;
 	}
 	if (at) {
@@ -202,6 +207,8 @@ int main(int argc, char **argv)
 		printf("task %zu calls %lu ptrace %lu\n", i, d.tasks[i].n_calls,
 		       d.tasks[i].first_ptrace);
 	if (at)
-		puts(d.killed ? "killed" : "ended");
+		printf("%s %s %d\n", d.killed ? "killed" : "ended",
+		       WIFSIGNALED(d.status) ? "signal" : "exit",
+		       WIFSIGNALED(d.status) ? WTERMSIG(d.status) : WEXITSTATUS(d.status));
 	return 0;
 }

@@ -116,6 +116,33 @@ def one_alert(tap):
               f"{counters.get('on_dump_dropped_total', 0)} had no OnDump=")
 
 
+def in_turn(tap, users=USERS[:4], files=3, turns=4):
+    """As one_alert() in a known order, in a store that has fewer places than users."""
+    if os.geteuid() != 0:
+        tap.skip("captures of several users", "not root", tap.ROOT)
+        return
+    with Daemon({**CONFIG, "MaxFiles": files}, rules={"r.conf": rule("stuck", CooldownSec=0)}) as daemon, \
+            contextlib.ExitStack() as stack:
+        out = hook(daemon)
+        sick = stack.enter_context(Target("threads", 2, 10))
+        targets = {uid: stack.enter_context(Target("threads", 2, 10, user=uid, group=uid, extra_groups=[]))
+                   for uid in users}
+
+        def all_store(times):
+            for uid in [*users] * times:
+                with daemon.client(uid) as client:
+                    client.call("Capture", target={"pid": targets[uid].pid}, options={"store": True})
+
+        all_store(1)
+        kept, _ = alert_runs(tap, daemon, sick.pid, out)
+        for turn in range(turns):
+            all_store(1)
+            name, _ = refusal(daemon.call, "Read", id=kept)
+            if not tap.check(name is None, f"turn {turn + 1} of the users: the alert's dump is there", name):
+                break
+        tap.equal(len(daemon.stored()), files, "the store has as many as MaxFiles=")
+
+
 def alert_runs(tap, daemon, pid, out):
     """The id of its dump and how long it took to come, with OnDump= run for it."""
     begin = time.monotonic()

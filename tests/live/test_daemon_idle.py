@@ -29,14 +29,14 @@ def settled(family):
     wait_until(still, "the daemon to become idle")
 
 
-def idle(tap, daemon, what):
+def idle(tap, daemon, what, seconds=SECONDS):
     family = [daemon.pid, *children(daemon.pid)]
     tap.equal(len(family), 2, f"{what}: two processes, daemon and spawner")
     settled(family)
     before = [switches(pid) for pid in family]
     # The measure itself: a span of time in which nothing may happen.
-    time.sleep(SECONDS)
-    tap.equal([switches(pid) for pid in family], before, f"{what}: no wake-up in {SECONDS} s")
+    time.sleep(seconds)
+    tap.equal([switches(pid) for pid in family], before, f"{what}: no wake-up in {seconds} s")
     memory = number_of(daemon.pid, "VmRSS")
     tap.check(memory <= MEMORY_KIB, f"{what}: at most {MEMORY_KIB} KiB", f"{memory} KiB")
     print(f"# {what}: {memory} KiB, spawner {number_of(daemon.spawner, 'VmRSS')} KiB")

@@ -15,8 +15,8 @@ import socket
 import subprocess
 import time
 
-from daemon import GATE, Daemon, Refused, children, ended
-from harness import Tap, tool, wait_until
+from daemon import GATE, Daemon, Refused, children, ended, stopped
+from harness import Tap, Target, tool, wait_until
 from safety import let_go
 from test_kill import Storm, wait_exact
 
@@ -214,6 +214,71 @@ def gate_seconds(gate, pid):
         gate.post("/alertmanager", json.dumps(
             {"version": "4", "alerts": [alert(pid, f"{n:016d}")]}))
     return (time.monotonic() - begin) / 3
+
+
+# ---- at known instants, for the gate --------------------------------------------------------------
+
+def one_worker(tap, kills=3):
+    """Each is killed as soon as it is there, while it has all its work before it."""
+    with Daemon() as daemon, Target("threads", 50, 60) as target:
+        answers = []
+        for _ in range(20 * kills):
+            if answers.count("Failed") == kills:
+                break
+            with daemon.client() as client:
+                client.send("Capture", {"target": {"pid": target.pid}})
+                if found := first_worker(daemon.spawner, client):
+                    kill(found)
+                answers.append(answer(client))
+        tap.check(set(answers) <= {"dump", "Failed"} and answers.count("Failed") == kills,
+                  "a worker is killed: its caller is told", answers)
+        tap.equal(let_go(target.pid), [], "a worker is killed: no thread stayed stopped or traced")
+        tap.check(daemon.capture(target.pid)["dump"]["threads"], "a worker is killed: the next request works")
+        whole(tap, daemon, "a worker is killed")
+
+
+def in_a_call(tap):
+    """The daemon, the spawner or both die while a capture waits for the spawner, which does not run."""
+    with Daemon() as daemon, Target("threads", 4, 10) as target:
+        for who in (("daemon",), ("spawner",), ("daemon", "spawner")):
+            what = f"{' and '.join(who)} killed in a call"
+            kept = daemon.capture(target.pid)["dump"]["id"]
+            family = {"daemon": daemon.pid, "spawner": daemon.spawner}
+            with daemon.client() as client:
+                client.call("Status")
+                with stopped(family["spawner"]):
+                    client.send("Capture", {"target": {"pid": target.pid}})
+                    for name in who:
+                        kill(family[name])
+                tap.check(answer(client) in ("closed", "Failed"), f"{what}: the caller is told")
+            daemon.process.wait(60)
+            wait_until(lambda f=family: all(map(ended, f.values())), "both to end")
+            tap.equal(let_go(target.pid), [], f"{what}: no thread stayed stopped or traced")
+            with open(os.path.join(daemon.state, ".new-half.json.zst"), "w", encoding="ascii") as half:
+                half.write("as if the kill had come while a dump was written")
+            daemon.start()
+            tap.check(daemon.capture(target.pid)["dump"]["threads"], f"{what}: it works after the restart")
+            whole(tap, daemon, what, [kept])
+
+
+def gate_in_a_call(tap):
+    """The gate dies while an alert waits for the spawner, which does not run."""
+    if not os.path.exists(GATE):
+        tap.skip("a kill of the gate", "snapwalk-gate was not built", "make all")
+        return
+    from gate import Gate, alert  # noqa: PLC0415 - only where there is one
+    with Target("threads", 4, 10) as target, Daemon(rules={"test.conf": Gate.RULE}) as daemon, Gate(daemon) as gate:
+        body = json.dumps({"version": "4", "alerts": [alert(target.pid, "0" * 16)]})
+        with stopped(daemon.spawner):
+            begun = gate.try_begin("POST", "/alertmanager", body)
+            kill(gate.pid)
+            gate.process.wait()
+            tap.equal(gate.end(begun), None, "the gate is killed in a call: no answer")
+        gate.start()
+        body = json.dumps({"version": "4", "alerts": [alert(target.pid, "f" * 16)]})
+        tap.equal(gate.post("/alertmanager", body)[0], 200, "the gate is killed in a call: the next alert works")
+        wait_until(lambda: daemon.status()["connections"] == 1, "the gate's connections to end")
+        whole(tap, daemon, "the gate is killed in a call")
 
 
 def main():

@@ -89,6 +89,20 @@ def one_process(tap):
                   "the counters say so")
 
 
+def one_after_another(tap, calls=20):
+    """As one_process(), within an interval that does not end."""
+    with Daemon({"MinIntervalSec": 3600}) as daemon, Target("threads", 8, 20) as target:
+        before = daemon.status()["counters"]
+        replies = [daemon.capture(target.pid) for _ in range(calls)]
+        after = daemon.status()["counters"]
+        tap.equal(len({reply["dump"]["id"] for reply in replies}), 1, f"{calls} calls in one interval: one dump")
+        tap.equal([reply.get("coalesced", False) for reply in replies], [False] + [True] * (calls - 1),
+                  "the first caller has the capture, the others 'coalesced'")
+        tap.equal({name: after[name] - before[name] for name in ("captures_total", "coalesced_total")},
+                  {"captures_total": 1, "coalesced_total": calls - 1}, "the counters say so")
+        tap.equal(len(daemon.stored()), 1, "one dump is stored")
+
+
 def joiners(tap):
     """Callers that come while the capture is under way wait for that one."""
     with Daemon({"MinIntervalSec": 0}) as daemon, Target("threads", 200, 60) as target:
@@ -141,6 +155,9 @@ def budget(tap):
 
 def uid_rate(tap):
     """RatePerMinute=, RateBurst=: of a caller that is not root."""
+    if os.geteuid() != 0:
+        tap.skip("a rate for each user", "not root", tap.ROOT)
+        return
     config = {"MinIntervalSec": 0, "RatePerMinute": 6, "RateBurst": 3}
     user = {"user": 65534, "group": 65534, "extra_groups": []}
     with Daemon(config) as daemon, Target("threads", 2, 10, **user) as target:
@@ -246,10 +263,7 @@ def main():
     tap.guard(one_process)
     tap.guard(joiners)
     tap.guard(budget)
-    if os.geteuid() == 0:
-        tap.guard(uid_rate)
-    else:
-        tap.skip("a rate for each user", "not root", tap.ROOT)
+    tap.guard(uid_rate)
     tap.guard(storm)
     tap.done()
 

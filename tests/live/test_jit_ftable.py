@@ -5,9 +5,9 @@
 rests, registries that lie, and the header itself.
 
 SNAPWALK_FTABLE_SECONDS=60 reads the running registry for longer."""
+import functools
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 
@@ -261,17 +261,28 @@ def hostile(tap):
                           problems)
 
 
-tap = Tap()
-tap.guard(example)
-tap.guard(announced_only)
-scratch_directory = tempfile.mkdtemp(prefix="ftable-")
-try:
-    tap.guard(stripped, scratch_directory)
-    tap.guard(several, scratch_directory)
-    tap.guard(compiles, scratch_directory)
-    tap.guard(manual_example, scratch_directory)
-finally:
-    shutil.rmtree(scratch_directory)
-tap.guard(stress)
-tap.guard(hostile)
-tap.done()
+def with_scratch(test):
+    """A test that builds programs, in a directory that is gone afterwards."""
+    @functools.wraps(test)
+    def run(tap):
+        with tempfile.TemporaryDirectory(prefix="ftable-") as scratch:
+            test(tap, scratch)
+    return run
+
+
+BUILT = (stripped, several, compiles, manual_example)
+
+
+def main():
+    tap = Tap()
+    tap.guard(example)
+    tap.guard(announced_only)
+    for test in map(with_scratch, BUILT):
+        tap.guard(test)
+    tap.guard(stress)
+    tap.guard(hostile)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

@@ -26,8 +26,13 @@ def command_of(pid):
 
 def drive(command, *words, **run):
     """What drive_kill prints. It returns when the command and all processes that this has made have ended."""
+    return drive_all(command, *words, **run).stdout
+
+
+def drive_all(command, *words, **run):
+    """stdout: what drive_kill prints; stderr: what the command said there."""
     return subprocess.run([os.path.join(TARGETS, "drive_kill"), *map(str, words), "--", *command],
-                          capture_output=True, text=True, timeout=120, check=True, **run).stdout
+                          capture_output=True, text=True, timeout=120, check=True, **run)
 
 
 def counted(command, **run):
@@ -53,7 +58,7 @@ def kill_at_each(pid, points, check=lambda n: None, command=None, **run):
     """(points where a thread stayed stopped or traced, kills)"""
     stuck, killed = [], 0
     for n, point in enumerate(points, 1):
-        killed += drive(command or command_of(pid), "at", *point, **run) == "killed\n"
+        killed += drive(command or command_of(pid), "at", *point, **run).startswith("killed")
         if left := let_go(pid, 2.0):
             stuck.append((point, left))
             break  # all that follow would say the same

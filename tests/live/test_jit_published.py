@@ -1,0 +1,20 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 15s
+"""What test_jit_ftable.py and test_jit_tables.py, which the soak runs, check of programs that stand still: the tables
+of generated code by <snapwalk/ftable.h>, GDB's interface and libgcc's registry, right, recorded and full of lies."""
+import test_jit_ftable as ftable
+import test_jit_tables as tables
+from harness import Tap
+
+
+def main():
+    tap = Tap()
+    for test in (ftable.example, ftable.announced_only, *map(ftable.with_scratch, ftable.BUILT), ftable.hostile,
+                 tables.test_gdb, tables.gdb_many, tables.test_libgcc, tables.test_fixture, tables.test_images):
+        tap.guard(test)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
