@@ -10,6 +10,7 @@ another tool differs, REASONS must have that build with a reason that holds at t
 
 SNAPWALK_STOPS=N: N stops of each build. Names of builds as arguments: of these alone.
 """
+import contextlib
 import os
 import random
 import signal
@@ -193,11 +194,13 @@ def suspend(pid):
                f"{pid} to stop")
 
 
-def look(found, program, peers):
-    """One stop, and what all say."""
+def look(found, program, peers, only=None):
+    """One stop, and what all say; of one thread only, if that is all that stands at a known instant."""
     pid = program.pid
     suspend(pid)
     recorded = program.recorded()
+    if only:
+        recorded = {only: recorded[only]}
     reports = [dump(pid, "--stop", "always", status=(0, 3)),
                dump(pid, "--stop", "auto", status=(0, 3))]
     said = {name: ask(pid) for name, ask in peers.items()}
@@ -209,6 +212,27 @@ def look(found, program, peers):
     os.kill(pid, signal.SIGCONT)
 
 
+def check_known(tap, build, peers, instants, functions):
+    """A build at the first instructions of functions."""
+    found = Build(build, peers)
+    with tempfile.NamedTemporaryFile() as records:
+        records.truncate(RECORDS * RECORD_BYTES)
+        with Target("compared_" + build, records.name) as target:
+            program = Program(target.pid, build, records)
+            for function in functions:
+                look(found, program, peers, instants.stop_at(target.pid, function))
+    judge_build(tap, found, peers, f"the stacks at {len(functions)} known instants", len(functions))
+
+
+def judge_build(tap, found, peers, what, n_stacks):
+    tap.check(found.stacks == n_stacks and not found.wrong,
+              f"{found.name}: {what} are complete, true, and the same with a stop, without, and again"
+              + found.excuses("the record"), "\n\n".join(found.wrong[:3]))
+    for peer in peers:
+        title = f"{found.name}: all as {peer} says" + found.excuses(peer)
+        tap.check(not found.unexplained[peer], title, "\n\n".join(found.unexplained[peer][:3]))
+
+
 def check_build(tap, build, peers):
     found = Build(build, peers)
     with tempfile.NamedTemporaryFile() as records:
@@ -218,13 +242,7 @@ def check_build(tap, build, peers):
             for _ in range(STOPS):
                 time.sleep(random.random() * MAX_GAP)
                 look(found, program, peers)
-    tap.check(found.stacks == 3 * STOPS and not found.wrong,
-              f"{build}: the {found.stacks} stacks of {STOPS} stops are complete, true, and the same "
-              "with a stop, without, and again" + found.excuses("the record"),
-              "\n\n".join(found.wrong[:3]))
-    for peer in peers:
-        title = f"{build}: all as {peer} says" + found.excuses(peer)
-        tap.check(not found.unexplained[peer], title, "\n\n".join(found.unexplained[peer][:3]))
+    judge_build(tap, found, peers, f"the {found.stacks} stacks of {STOPS} stops", 3 * STOPS)
 
 
 def test_agrees(tap):
@@ -259,28 +277,40 @@ def has_avx2():
         return " avx2 " in cpus.read()
 
 
-def compare(tap, names, at_least):
-    """All builds, or those that were asked for."""
+@contextlib.contextmanager
+def other_tools(tap):
+    """{name: what says the stacks of a process}"""
     peers = {}
     if tool("eu-stack"):
         peers["eu-stack"] = lambda pid: oracles.eu_stack(pid)[0]
     else:
         tap.skip("comparison with eu-stack", "it is not installed", "package elfutils")
-    if tool("gdb"):
-        gdb = oracles.Gdb()
-        peers["gdb"] = gdb.stacks
-    else:
+    if not tool("gdb"):
         tap.skip("comparison with gdb", "it is not installed", "package gdb")
+        yield peers
+        return
+    gdb = oracles.Gdb()
+    try:
+        yield {**peers, "gdb": gdb.stacks}
+    finally:
+        gdb.close()
+
+
+def compare(tap, names, at_least):
+    """All builds, or those that were asked for."""
     names = sys.argv[1:] or names
+    with other_tools(tap) as peers:
+        compare_builds(tap, names, peers)
+    tap.check(len(names) >= at_least or sys.argv[1:],
+              f"{len(names)} builds, {len(names) * STOPS} stops")
+
+
+def compare_builds(tap, names, peers):
     for name in names:
         if name.endswith("gcc_wide") and not has_avx2():
             tap.skip(name, "the processor has no AVX2", "a processor that has")
             continue
         tap.guard(lambda t, n=name: check_build(t, n, peers))
-    if "gdb" in peers:
-        gdb.close()
-    tap.check(len(names) >= at_least or sys.argv[1:],
-              f"{len(names)} builds, {len(names) * STOPS} stops")
 
 
 def main():

@@ -68,6 +68,13 @@ def look(tap, report):
     return report["timings"]["stopped_us"] / 1000, captured
 
 
+def whole_crowd(tap, target, n):
+    """All stacks of a crowd, in a stop that has time for them."""
+    report = capture(target, "--symbols", "none", "--max-stop", "60000")
+    tap.equal(ends(report), {"complete": n}, f"{n} threads: all stacks are complete")
+    tap.equal(len({t["tid"] for t in report["threads"]}), n, f"{n} threads: each is there once")
+
+
 def bound(tap, target):
     for _ in range(TRIES):
         seen = [look(tap, capture(target, "--symbols", "none")) for _ in range(RUNS)]

@@ -5,6 +5,7 @@
 function on a stack was called by one that calls it."""
 import os
 import re
+import signal
 import subprocess
 
 from harness import SNAPWALK, TARGETS, Tap, Target, module_of, stack_of
@@ -126,9 +127,32 @@ def test_churn(tap):
 
 def chain_of(report, thread):
     """As the driver's "chain": the functions of the program, innermost first; what has no name is ?OFFSET."""
-    frames = [f for f in stack_of(report, thread["tid"])["frames"] if not f["inlined"]
-              and module_of(report, f) == report["process"]["exe"] and f["function"] != "_start"]
-    return [thread["comm"], *(f["function"] or "?" + f["offset"] for f in frames)]
+    frames = [f for f in stack_of(report, thread["tid"])["frames"] if f.get("signal") or (
+        not f["inlined"] and module_of(report, f) == report["process"]["exe"] and f["function"] != "_start")]
+    return [thread["comm"], *("<signal>" if f.get("signal") else f["function"] or "?" + f["offset"] for f in frames)]
+
+
+def check_known(tap, name, instants, functions):
+    """A program at the first instructions of functions: the walk of the thread that is there is complete, by tables
+    alone, and each function was called by one that calls it."""
+    stubs = plt_ranges(os.path.join(TARGETS, name))
+    bad = []
+    with Target(name) as target:
+        edges, roots = said(target, "edge"), said(target, "root")
+        for function in functions:
+            tid = instants.stop_at(target.pid, function)
+            report = capture(target.pid)
+            stack = stack_of(report, tid)
+            chain = without_stub(chain_of(report, next(t for t in report["threads"] if t["tid"] == tid)), stubs)
+            wrong = wrong_calls(chain, edges, roots)
+            if chain[1:2] != [function]:
+                wrong.append(f"the innermost is {chain[1:2]}")
+            if stack["end"] != "complete" or {f["trust"] for f in stack["frames"]} - {"context", "cfi"}:
+                wrong.append(f"{stack['end']}, not by tables alone")
+            bad += [(function, w, chain) for w in wrong]
+            os.kill(target.pid, signal.SIGCONT)
+    tap.check(not bad, f"{name}: the walks at {len(functions)} known instants are complete, right and by tables alone",
+              "\n".join(map(str, bad[:10])))
 
 
 def test_modules(tap):

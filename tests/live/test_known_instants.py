@@ -1,0 +1,50 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 25s
+"""What the soak looks at in test_compare_busy.py, test_compare_busy_i386.py, test_random_stop.py and test_crowd.py at
+random instants, at known ones (known_instants.py): stacks of busy programs are those that they say, and that eu-stack
+and gdb say; a crowd of threads is captured whole."""
+import test_compare_busy as busy
+import test_crowd as crowd
+import test_random_stop as random_stop
+from harness import Tap, Target, tool
+from known_instants import Instants
+
+# A leaf that qsort() calls, the handler of a signal.
+FUNCTIONS = ("r_compare", "r_on_timer")
+THROWS = ("r_thrower", "r_containers")
+BUILDS = {"gcc_O2": FUNCTIONS, "clang_O2": FUNCTIONS, "musl_O2": FUNCTIONS, "g++_O2": THROWS, "i386_gcc_O2": FUNCTIONS}
+IN_BUSY = ("fib", "compare", "in_handler")
+CROWD = 1500  # more than the soft limit of open files in a login
+
+
+def builds_known(tap):
+    there = busy.builds() + busy.builds(i386=True)
+    with Instants() as instants, busy.other_tools(tap) as peers:
+        for build, functions in BUILDS.items():
+            if build in there:
+                tap.guard(lambda t, b=build, f=functions: busy.check_known(t, b, peers, instants, f))
+            else:
+                tap.skip(f"{build} at known instants", "it is not built",
+                         "packages gcc-multilib and g++-multilib" if "i386" in build else "a compiler of its name")
+        tap.guard(random_stop.check_known, "busy", instants, IN_BUSY)
+
+
+def crowd_known(tap):
+    with Target("threads", CROWD - 1, 3) as target:
+        crowd.whole_crowd(tap, target, CROWD)
+
+
+def main():
+    tap = Tap()
+    tap.guard(busy.test_agrees)
+    tap.guard(crowd_known)
+    if tool("gdb"):
+        tap.guard(builds_known)
+    else:
+        tap.skip("busy programs at known instants", "gdb is not installed", "package gdb")
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
