@@ -19,17 +19,14 @@
 
 /* What remains to be done: memory, files that are open, the end. */
 static const uint32_t parser_calls[] = {
-	SYS_read,        SYS_pread64,         SYS_readv,
-	SYS_write,       SYS_writev,          SYS_close,
-	SYS_fstat,       SYS_newfstatat,      SYS_lseek,
-	SYS_fcntl,       SYS_munmap,          SYS_mremap,
-	SYS_brk,         SYS_madvise,         SYS_futex,
-	SYS_getrandom,   SYS_uname,           SYS_getpid,
-	SYS_gettid,      SYS_clock_gettime,   SYS_gettimeofday,
-	SYS_sysinfo,     SYS_rt_sigreturn,    SYS_rt_sigprocmask,
-	SYS_sched_yield, SYS_sigaltstack,     SYS_exit,
-	SYS_exit_group,  SYS_restart_syscall, SYS_poll,
-	SYS_ppoll,       SYS_clock_nanosleep, SYS_readlink,
+	SYS_read,        SYS_pread64,      SYS_readv,           SYS_write,
+	SYS_writev,      SYS_close,        SYS_fstat,           SYS_newfstatat,
+	SYS_lseek,       SYS_munmap,       SYS_mremap,          SYS_brk,
+	SYS_madvise,     SYS_futex,        SYS_getrandom,       SYS_uname,
+	SYS_getpid,      SYS_gettid,       SYS_clock_gettime,   SYS_gettimeofday,
+	SYS_sysinfo,     SYS_rt_sigreturn, SYS_rt_sigprocmask,  SYS_sched_yield,
+	SYS_sigaltstack, SYS_exit,         SYS_exit_group,      SYS_restart_syscall,
+	SYS_poll,        SYS_ppoll,        SYS_clock_nanosleep, SYS_readlink,
 	SYS_readlinkat,  SYS_getdents64, /* of directories that Landlock lets it read */
 };
 
@@ -185,6 +182,31 @@ static const struct sw_filter_rule capture_rules[] = {
 	{.call = SYS_clone3, .action = SECCOMP_RET_ERRNO | ENOSYS},
 };
 
+/*
+ * The commands of fcntl(2) that are needed. F_SETOWN, F_SETSIG and O_ASYNC let the kernel send a signal to another
+ * process in our name (F_NOTIFY and F_SETLEASE to ourselves): no other filter nor a Landlock before version 6
+ * sees that.
+ */
+static const struct sw_filter_rule no_async = {.argument = 2, .mask = O_ASYNC};
+static const struct sw_filter_rule fcntl_rules[] = {
+	ALLOWED(SYS_fcntl, 1, F_GETFD),
+	ALLOWED(SYS_fcntl, 1, F_SETFD),
+	ALLOWED(SYS_fcntl, 1, F_GETFL),
+	ALLOWED(SYS_fcntl, 1, F_DUPFD),
+	ALLOWED(SYS_fcntl, 1, F_DUPFD_CLOEXEC),
+	ALLOWED(SYS_fcntl, 1, F_SETLK),
+	ALLOWED(SYS_fcntl, 1, F_ADD_SEALS),
+	ALLOWED(SYS_fcntl, 1, F_GET_SEALS),
+	ALLOWED(SYS_fcntl, 1, F_SETPIPE_SZ),
+	{.call = SYS_fcntl,
+	 .action = SECCOMP_RET_ALLOW,
+	 .argument = 1,
+	 .mask = UINT32_MAX,
+	 .value = F_SETFL,
+	 .also = &no_async},
+	{.call = SYS_fcntl, .action = SECCOMP_RET_KILL_PROCESS},
+};
+
 /* SW_SECCOMP_SCREEN */
 static const struct sw_filter_rule screen_rules[] = {
 	ALLOWED(SYS_ioctl, 1, TCSETS),
@@ -241,6 +263,7 @@ int sw_seccomp_parser(unsigned more, struct sw_error *err)
 	if (more & SW_SECCOMP_SCREEN)
 		rules_add(&f, screen_rules, SW_ARRAY_SIZE(screen_rules));
 	sw_filter_add_group(&f, &allowed);
+	rules_add(&f, fcntl_rules, SW_ARRAY_SIZE(fcntl_rules));
 	allow_without(&f, SYS_mmap, 2, PROT_EXEC);
 	allow_without(&f, SYS_mprotect, 2, PROT_EXEC);
 	allow_without(&f, SYS_openat, 2, more & SW_SECCOMP_FILES ? 0 : writing);
