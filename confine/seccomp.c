@@ -112,7 +112,6 @@ static const uint32_t capture_calls[] = {
 	SYS_statfs,
 	SYS_fstatfs,
 	SYS_close_range,
-	SYS_pidfd_getfd,
 	SYS_memfd_create,
 	SYS_capset,
 	SYS_set_robust_list, /* of a thread's start, as rseq */

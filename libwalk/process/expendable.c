@@ -6,6 +6,7 @@
 #include "priority.h"
 
 #include <snapwalk/clock.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
@@ -14,6 +15,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -182,7 +184,10 @@ static void close_job(void *arg)
 
 int sw_expendable_take_fd(struct sw_expendable *e, int fd)
 {
-	int ours = (int) syscall(SYS_pidfd_getfd, e->pidfd, fd, 0); /* Linux 5.6; close on exec */
+	char name[48];
+	(void) snprintf(name, sizeof(name), "/proc/%d/fd/%d", (int) e->pid, fd); /* fits */
+	/* Not by pidfd_getfd(2), which a parser may not have: it gives what is open for writing, too. */
+	int ours = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	int error = errno;
 	(void) sw_expendable_run(e, close_job, &fd, sw_clock_ns() + NS_PER_S); /* or at its end */
 	errno = error;

@@ -39,7 +39,8 @@ enum { SW_EXPENDABLE_READ_BYTES = 64 << 10 };
 ssize_t sw_expendable_pread(struct sw_expendable *e, int fd, void *buffer, size_t bytes,
 			    uint64_t off, int64_t deadline_ns);
 
-/* A descriptor of its own that a job left open: it is ours from now on. -1 with errno. */
+/* A regular file that a job left open: opened for reading once more, by us. The process then closes its own. -1 with
+ * errno. */
 int sw_expendable_take_fd(struct sw_expendable *e, int fd);
 
 /* It has real-time priority from now on, so that who waits for it does not wait for its turn. */

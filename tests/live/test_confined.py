@@ -136,7 +136,7 @@ def debug_file_in_private(tap):
 # What may not be done, and how it ends: killed (SIGSYS), or the error.
 ATTACKS = {"read": "EACCES", "proc": "EACCES", "write": "EPERM", "openat2": "EPERM", "chmod": "EPERM",
            "mem": "EPERM", "exec": None, "fork": None, "socket": None, "ptrace": None, "poke": None,
-           "kill": None, "bpf": None, "userns": None}
+           "kill": None, "bpf": None, "userns": None, "getfd": None, "owner": None}
 # Between captures: what these need is possible, and is no more than that.
 BETWEEN = {**ATTACKS, "read": "done", "proc": "done", "ptrace": "done", "openat2": "ENOSYS", "bpf": "EPERM",
            "pc": None, "options": None}

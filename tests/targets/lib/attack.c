@@ -3,7 +3,7 @@
  * Preloaded into a program under test: what a parser would do that a file has taken over, at the moment
  * when libdw is handed one.
  *
- *	ATTACK=read|write|openat2|mem|chmod|proc|exec|fork|socket|ptrace|poke|pc|options|kill|bpf|userns
+ *	ATTACK=read|write|openat2|mem|chmod|proc|exec|fork|socket|ptrace|poke|pc|options|kill|bpf|userns|getfd|owner
  *
  * Writes "attack: done" or "attack: ERROR" to standard error and goes on; or is killed.
  */
@@ -78,6 +78,12 @@ static int attack_process(void)
 				    -514));
 	if (strcmp(what, "options") == 0)
 		return asked(ptrace(PTRACE_SEIZE, -1, 0, PTRACE_O_EXITKILL));
+	if (strcmp(what, "getfd") == 0) {
+		(void) syscall(SYS_pidfd_getfd, -1, 0, 0);
+		return errno == EBADF ? 0 : -1; /* the kernel was asked */
+	}
+	if (strcmp(what, "owner") == 0)
+		return fcntl(STDERR_FILENO, F_SETOWN, getpid());
 	errno = EINVAL;
 	return -1;
 }

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -97,6 +98,38 @@ static void test_confined(void **state)
 	(void) close(fd);
 }
 
+static void make_file(void *arg)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	*(int *) arg = fd >= 0 && write(fd, "text", 4) == 4 ? fd : -1;
+}
+
+/* A descriptor that is taken is one of ours, for reading only, and the other process has closed its own. */
+static void test_take_fd(void **state)
+{
+	(void) state;
+	struct sw_expendable *e = NULL;
+	char text[5] = "";
+	int fd = -1, theirs[2];
+	assert_int_equal(sw_expendable_start(NULL, 0, &e, NULL), 0);
+	assert_true(
+		sw_expendable_run(e, make_file, &fd, sw_clock_ns() + 60 * (int64_t) PATIENCE_NS));
+	assert_true(fd >= 0);
+	theirs[0] = theirs[1] = fd;
+	int ours = sw_expendable_take_fd(e, fd);
+	assert_true(ours >= 0);
+	assert_int_equal(fcntl(ours, F_GETFL) & O_ACCMODE, O_RDONLY);
+	assert_int_equal(fcntl(ours, F_GETFD), FD_CLOEXEC);
+	assert_int_equal(pread(ours, text, 4, 0), 4);
+	assert_memory_equal(text, "text", 4);
+	assert_true(
+		sw_expendable_run(e, is_open, theirs, sw_clock_ns() + 60 * (int64_t) PATIENCE_NS));
+	assert_int_equal(theirs[0], -1);
+	assert_int_equal(sw_expendable_take_fd(e, fd), -1);
+	assert_true(sw_expendable_end(e));
+	(void) close(ours);
+}
+
 static void test_kinds(void **state)
 {
 	(void) state;
@@ -139,7 +172,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_run),   cmocka_unit_test(test_descriptors),
 		cmocka_unit_test(test_lost),  cmocka_unit_test(test_confined),
-		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_kinds), cmocka_unit_test(test_take_fd),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
