@@ -64,12 +64,34 @@ void sw_filter_add(struct sw_filter *f, const struct sw_filter_rule *rule)
 	for (const struct sw_filter_rule *c = rule; c != NULL; c = c->also) {
 		left -= CONDITION_INSTRUCTIONS;
 		/* The lower half comes first: x86-64 is little endian. */
-		load(f, offsetof(struct seccomp_data, args) + c->argument * sizeof(uint64_t));
+		load(f, offsetof(struct seccomp_data, args) + c->argument * sizeof(uint64_t) +
+				(c->upper ? sizeof(uint32_t) : 0));
 		append(f, (struct sock_filter) BPF_STMT(BPF_ALU | BPF_AND | BPF_K, c->mask));
 		jump(f, BPF_JEQ, c->value, 0, left + 1);
 	}
 	answer(f, rule->action);
 	load(f, offsetof(struct seccomp_data, nr));
+}
+
+void sw_filter_add_rules(struct sw_filter *f, const struct sw_filter_rule *rules, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		sw_filter_add(f, &rules[i]);
+}
+
+void sw_filter_allow_without(struct sw_filter *f, uint32_t call, unsigned argument, uint32_t bits)
+{
+	const struct sw_filter_rule rule = {.call = call,
+					    .action = SECCOMP_RET_ALLOW,
+					    .argument = argument,
+					    .mask = bits};
+	sw_filter_add(f, &rule);
+}
+
+void sw_filter_add_from(struct sw_filter *f, uint32_t first, uint32_t action)
+{
+	jump(f, BPF_JGE, first, 0, 1);
+	answer(f, action);
 }
 
 void sw_filter_add_group(struct sw_filter *f, const struct sw_filter_group *group)

@@ -5,6 +5,7 @@
 #include <snapwalk/error.h>
 
 #include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,14 +19,22 @@
 struct sw_filter_rule {
 	uint32_t call;   /* SYS_* */
 	uint32_t action; /* SECCOMP_RET_* */
-	/* Only if (argument & mask) == value, in the lower half of the argument. A mask of 0 and a value
-	 * of 0: always. */
+	/* Only if (argument & mask) == value, in the lower half of the argument or in its upper one. A mask of 0 and
+	 * a value of 0: always. */
 	unsigned argument;
 	uint32_t mask, value;
+	bool upper;
 	/* What must hold besides, of the same call: its argument, mask and value, and what it asks for in
 	 * turn. Borrowed; NULL: nothing. */
 	const struct sw_filter_rule *also;
 };
+
+/* A call that is allowed with one value of one argument. */
+#define SW_FILTER_ALLOWED(number, index, wanted)                                    \
+	{                                                                           \
+		.call = (number), .action = SECCOMP_RET_ALLOW, .argument = (index), \
+		.mask = UINT32_MAX, .value = (wanted)                               \
+	}
 
 /* The same action for several calls. */
 struct sw_filter_group {
@@ -34,7 +43,7 @@ struct sw_filter_group {
 	uint32_t action;
 };
 
-enum { SW_FILTER_INSTRUCTIONS_MAX = 768 };
+enum { SW_FILTER_INSTRUCTIONS_MAX = 1536 };
 
 /* Zero-initialised is empty. What is added first counts first. */
 struct sw_filter {
@@ -46,6 +55,12 @@ struct sw_filter {
 /* The start of each filter: calls of another machine's or of x32's numbers kill. */
 void sw_filter_begin(struct sw_filter *filter);
 void sw_filter_add(struct sw_filter *filter, const struct sw_filter_rule *rule);
+void sw_filter_add_rules(struct sw_filter *filter, const struct sw_filter_rule *rules, size_t n);
+/* A call that is allowed when none of some bits is set in an argument. */
+void sw_filter_allow_without(struct sw_filter *filter, uint32_t call, unsigned argument,
+			     uint32_t bits);
+/* All calls from a number on. */
+void sw_filter_add_from(struct sw_filter *filter, uint32_t first, uint32_t action);
 void sw_filter_add_group(struct sw_filter *filter, const struct sw_filter_group *group);
 /* All other calls. -SW_E_INTERNAL: there were too many rules. */
 int sw_filter_end(struct sw_filter *filter, uint32_t action, struct sw_error *err);

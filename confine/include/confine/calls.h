@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CONFINE_CALLS_H
+#define SW_CONFINE_CALLS_H
+
+#include "confine/filter.h"
+
+/* Sets of system calls that several filters have in common. */
+
+/* Allows what each of our processes does: memory, files that are open, time, its own end. fcntl(2) with other commands
+ * than the needed ones kills. */
+void sw_calls_add_own(struct sw_filter *filter);
+/* Allows memory that is not executed, and opening files for reading. */
+void sw_calls_add_reading(struct sw_filter *filter);
+/* Allows captures: to hold threads, and to read their memory and files. Of what ptrace(2) can change, that alone which
+ * lets an interrupted system call begin anew. Comes before the others. */
+void sw_calls_add_capture(struct sw_filter *filter);
+/* Kills at what none of our processes does after its start: starting a program, becoming another user, changing
+ * another process or taking its descriptors, loading code into the kernel. */
+void sw_calls_add_harmful(struct sw_filter *filter);
+
+#endif
