@@ -90,8 +90,12 @@ static int descend(const struct sw_config *config, uint64_t keep, struct sw_erro
 int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err)
 {
 	sw_caps_allow_realtime();
-	int r = descend(config, config->user_mode ? 0 : capture_caps | events_cap, err);
-	return r < 0 ? r : sw_seccomp_spawner(err);
+	return descend(config, config->user_mode ? 0 : capture_caps | events_cap, err);
+}
+
+int sw_sandbox_spawner_begin(struct sw_error *err)
+{
+	return sw_seccomp_spawner(err);
 }
 
 int sw_sandbox_worker_begin(bool with_events, struct sw_error *err)

@@ -3,15 +3,21 @@
 #include "cleanup.h"
 #include "errors.h"
 
-#include <confine/filter.h>
+#include <asm/ioctls.h>
+#include <confine/calls.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
+#include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-/* What changes the machine, looks around in it, or leaves it: nobody of the daemon needs that. */
-static const uint32_t nobodys[] = {
+/* Calls that change the machine, look around in it, or leave it: no process of the daemon needs them. */
+static const uint32_t machine_calls[] = {
 	SYS_mount,
 	SYS_umount2,
 	SYS_move_mount,
@@ -55,8 +61,8 @@ static const uint32_t nobodys[] = {
 	SYS_vhangup,
 };
 
-/* What neither the broker nor a command of OnDump= needs besides. EPERM, as commands are not ours. */
-static const uint32_t broker_refused[] = {
+/* Calls that neither the launcher nor a command of OnDump= needs besides. EPERM, as commands are not ours. */
+static const uint32_t commands_refused[] = {
 	SYS_ptrace,
 	SYS_process_vm_readv,
 	SYS_process_vm_writev,
@@ -70,29 +76,165 @@ static const uint32_t broker_refused[] = {
 	SYS_sched_setattr,
 };
 
+/* The number that follows the last call of Linux 6.1. */
+enum { FIRST_UNKNOWN_CALL = 451 };
+
 /*
- * What the spawner and its workers, which have its capabilities until they have captured, need not do
- * at any time: starting programs, sockets of any kind but the streams of workers, becoming
- * somebody, making or changing files.
+ * Calls that would help who takes over the spawner or a worker, which have capabilities until they have captured:
+ * sockets of any kind but the streams of workers, making or changing files. They kill, while others that are not
+ * allowed fail with EPERM, as libraries try things that they can do without.
  */
 static const uint32_t spawner_deadly[] = {
-	SYS_execve,      SYS_execveat,     SYS_process_vm_writev,
-	SYS_socket,      SYS_connect,      SYS_bind,
-	SYS_listen,      SYS_accept,       SYS_accept4,
-	SYS_setuid,      SYS_setgid,       SYS_setreuid,
-	SYS_setregid,    SYS_setresuid,    SYS_setresgid,
-	SYS_setgroups,   SYS_setfsuid,     SYS_setfsgid,
-	SYS_creat,       SYS_open,         SYS_mknod,
-	SYS_mknodat,     SYS_mkdir,        SYS_mkdirat,
-	SYS_rmdir,       SYS_rename,       SYS_renameat,
-	SYS_renameat2,   SYS_link,         SYS_linkat,
-	SYS_symlink,     SYS_symlinkat,    SYS_unlink,
-	SYS_unlinkat,    SYS_truncate,     SYS_chmod,
-	SYS_fchmod,      SYS_fchmodat,     SYS_chown,
-	SYS_lchown,      SYS_fchown,       SYS_fchownat,
-	SYS_setxattr,    SYS_lsetxattr,    SYS_fsetxattr,
-	SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr,
-	SYS_utimensat,
+	SYS_socket,    SYS_connect,   SYS_bind,        SYS_listen,       SYS_accept,
+	SYS_accept4,   SYS_creat,     SYS_open,        SYS_mknod,        SYS_mknodat,
+	SYS_mkdir,     SYS_mkdirat,   SYS_rmdir,       SYS_rename,       SYS_renameat,
+	SYS_renameat2, SYS_link,      SYS_linkat,      SYS_symlink,      SYS_symlinkat,
+	SYS_unlink,    SYS_unlinkat,  SYS_truncate,    SYS_chmod,        SYS_fchmodat,
+	SYS_chown,     SYS_lchown,    SYS_fchown,      SYS_fchownat,     SYS_setxattr,
+	SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr,
+	SYS_utimensat, SYS_clone, /* with new namespaces */
+};
+
+/* Calls of the spawner and of its workers until they have captured, beside those of captures: streams, workers and
+ * parsers, events of the kernel, and confining themselves further. */
+static const uint32_t spawner_calls[] = {
+	SYS_pidfd_open,
+	SYS_signalfd4,
+	SYS_pipe2,
+	SYS_dup,
+	SYS_dup2,
+	SYS_dup3,
+	SYS_sendmsg,
+	SYS_recvmsg,
+	SYS_shutdown,
+	SYS_stat,
+	SYS_lstat,
+	SYS_getcwd,
+	SYS_getuid,
+	SYS_getgid,
+	SYS_getegid,
+	SYS_getresuid,
+	SYS_getresgid,
+	SYS_getgroups,
+	SYS_sched_getaffinity,
+	SYS_set_tid_address,
+	SYS_ftruncate,
+	SYS_perf_event_open,
+	SYS_capget,
+	SYS_landlock_create_ruleset,
+	SYS_landlock_add_rule,
+	SYS_landlock_restrict_self,
+};
+
+static const struct sw_filter_rule spawner_rules[] = {
+	/* Asked for who is at the other end of a unix socket (libwalk/waits/sockets.c), where it goes on without an
+	 * answer. So does the unit's RestrictAddressFamilies=. */
+	{.call = SYS_socket,
+	 .action = SECCOMP_RET_ERRNO | EAFNOSUPPORT,
+	 .mask = UINT32_MAX,
+	 .value = AF_NETLINK},
+	SW_FILTER_ALLOWED(SYS_socketpair, 0, AF_UNIX),
+	SW_FILTER_ALLOWED(SYS_prctl, 0, PR_SET_NAME),
+	SW_FILTER_ALLOWED(SYS_prctl, 0, PR_SET_DUMPABLE),
+	SW_FILTER_ALLOWED(SYS_prctl, 0, PR_GET_DUMPABLE),
+	SW_FILTER_ALLOWED(SYS_prlimit64, 0, 0),
+	SW_FILTER_ALLOWED(SYS_ioctl, 1, PERF_EVENT_IOC_SET_OUTPUT),
+	SW_FILTER_ALLOWED(SYS_ioctl, 1, NS_GET_USERNS),
+	SW_FILTER_ALLOWED(SYS_tgkill, 2, SIGABRT),
+};
+
+/*
+ * Calls of the broker after its start, beside those that all have in common: its socket and its clients, the spawner,
+ * the store, the journal, and what looking users up needs of libraries.
+ */
+static const uint32_t broker_calls[] = {
+	/* the loop */
+	SYS_epoll_create1,
+	SYS_epoll_ctl,
+	SYS_epoll_wait,
+	SYS_epoll_pwait,
+	SYS_epoll_pwait2,
+	SYS_timerfd_create,
+	SYS_timerfd_settime,
+	SYS_signalfd4,
+	SYS_eventfd2,
+	SYS_setitimer,
+	SYS_rt_sigaction,
+	SYS_rt_sigtimedwait,
+	/* clients, the spawner, the journal */
+	SYS_accept4,
+	SYS_connect,
+	SYS_sendto,
+	SYS_recvfrom,
+	SYS_sendmsg,
+	SYS_recvmsg,
+	SYS_shutdown,
+	SYS_getsockopt,
+	SYS_setsockopt,
+	SYS_getsockname,
+	SYS_getpeername,
+	SYS_pipe2,
+	SYS_dup,
+	SYS_dup3,
+	SYS_close_range,
+	/* processes */
+	SYS_pidfd_open,
+	SYS_pidfd_send_signal,
+	SYS_waitid,
+	SYS_wait4,
+	/* the store */
+	SYS_stat,
+	SYS_lstat,
+	SYS_statx,
+	SYS_statfs,
+	SYS_fstatfs,
+	SYS_access,
+	SYS_faccessat,
+	SYS_faccessat2,
+	SYS_getcwd,
+	SYS_mkdir,
+	SYS_mkdirat,
+	SYS_unlink,
+	SYS_unlinkat,
+	SYS_rename,
+	SYS_renameat,
+	SYS_renameat2,
+	SYS_fchmod,
+	SYS_fsync,
+	SYS_fdatasync,
+	SYS_ftruncate,
+	SYS_pwrite64,
+	SYS_memfd_create,
+	/* who we are */
+	SYS_getppid,
+	SYS_getuid,
+	SYS_geteuid,
+	SYS_getgid,
+	SYS_getegid,
+	SYS_getresuid,
+	SYS_getresgid,
+	SYS_getgroups,
+	SYS_getrusage,
+	SYS_sched_getaffinity,
+	SYS_set_tid_address,
+	SYS_set_robust_list,
+	SYS_rseq,
+	SYS_umask,
+};
+
+static const struct sw_filter_rule broker_rules[] = {
+	SW_FILTER_ALLOWED(SYS_socket, 0, AF_UNIX),
+	SW_FILTER_ALLOWED(SYS_socketpair, 0, AF_UNIX),
+	SW_FILTER_ALLOWED(SYS_prctl, 0, PR_SET_NAME),
+	SW_FILTER_ALLOWED(SYS_prctl, 0, PR_GET_NAME),
+	SW_FILTER_ALLOWED(SYS_prctl, 0, PR_GET_DUMPABLE),
+	SW_FILTER_ALLOWED(SYS_prlimit64, 0, 0),
+	SW_FILTER_ALLOWED(SYS_ioctl, 1, TCGETS),
+	SW_FILTER_ALLOWED(SYS_ioctl, 1, FIONREAD),
+	SW_FILTER_ALLOWED(SYS_tgkill, 2, SIGABRT),
+	/* Libraries that look users up are loaded: memory is executable or writable. */
+	{.call = SYS_mmap, .action = SECCOMP_RET_ALLOW, .argument = 2, .mask = PROT_WRITE},
+	{.call = SYS_openat, .action = SECCOMP_RET_ALLOW},
 };
 
 enum {
@@ -116,56 +258,65 @@ static void refuse_bits(struct sw_filter *f, uint32_t call, unsigned argument, u
 }
 
 /* Its flags are in memory, where no filter can see them; without it clone is used. */
-static void refuse_clone3(struct sw_filter *f)
-{
-	static const struct sw_filter_rule rule = {.call = SYS_clone3,
-						   .action = SECCOMP_RET_ERRNO | ENOSYS};
-	sw_filter_add(f, &rule);
-}
+static const struct sw_filter_rule no_clone3 = {.call = SYS_clone3,
+						.action = SECCOMP_RET_ERRNO | ENOSYS};
 
-static int allow_others(struct sw_filter *f, struct sw_error *err)
+int sw_seccomp_commands(struct sw_error *err)
 {
-	int r = sw_filter_end(f, SECCOMP_RET_ALLOW, err);
-	return r < 0 ? r : sw_filter_enter(f, err);
+	static const struct sw_filter_group machine = {machine_calls, SW_ARRAY_SIZE(machine_calls),
+						       SECCOMP_RET_ERRNO | EPERM},
+					    refused = {commands_refused,
+						       SW_ARRAY_SIZE(commands_refused),
+						       SECCOMP_RET_ERRNO | EPERM};
+	struct sw_filter f = {.n = 0};
+	sw_filter_begin(&f);
+	sw_filter_add_from(&f, FIRST_UNKNOWN_CALL, SECCOMP_RET_ERRNO | ENOSYS);
+	sw_filter_add_group(&f, &machine);
+	sw_filter_add_group(&f, &refused);
+	refuse_bits(&f, SYS_clone, 0, CLONE_NEWUSER, SECCOMP_RET_ERRNO | EPERM);
+	sw_filter_add(&f, &no_clone3);
+	int r = sw_filter_end(&f, SECCOMP_RET_ALLOW, err);
+	return r < 0 ? r : sw_filter_enter(&f, err);
 }
 
 int sw_seccomp_broker(struct sw_error *err)
 {
-	static const struct sw_filter_group of_nobody = {nobodys, SW_ARRAY_SIZE(nobodys),
-							 SECCOMP_RET_ERRNO | EPERM},
-					    refused = {broker_refused,
-						       SW_ARRAY_SIZE(broker_refused),
-						       SECCOMP_RET_ERRNO | EPERM};
+	static const struct sw_filter_group calls = {broker_calls, SW_ARRAY_SIZE(broker_calls),
+						     SECCOMP_RET_ALLOW};
 	struct sw_filter f = {.n = 0};
 	sw_filter_begin(&f);
-	sw_filter_add_group(&f, &of_nobody);
-	sw_filter_add_group(&f, &refused);
-	refuse_bits(&f, SYS_clone, 0, CLONE_NEWUSER, SECCOMP_RET_ERRNO | EPERM);
-	refuse_clone3(&f);
-	return allow_others(&f, err);
+	sw_calls_add_own(&f);
+	sw_calls_add_reading(&f);
+	sw_filter_add_group(&f, &calls);
+	sw_filter_add_rules(&f, broker_rules, SW_ARRAY_SIZE(broker_rules));
+	sw_filter_allow_without(&f, SYS_clone, 0, NEW_NAMESPACES);
+	sw_filter_add(&f, &no_clone3);
+	sw_calls_add_harmful(&f);
+	int r = sw_filter_end(&f, SECCOMP_RET_ERRNO | EPERM, err);
+	return r < 0 ? r : sw_filter_enter(&f, err);
 }
 
 int sw_seccomp_spawner(struct sw_error *err)
 {
-	static const struct sw_filter_group of_nobody = {nobodys, SW_ARRAY_SIZE(nobodys),
-							 SECCOMP_RET_KILL_PROCESS},
+	static const struct sw_filter_group machine = {machine_calls, SW_ARRAY_SIZE(machine_calls),
+						       SECCOMP_RET_KILL_PROCESS},
 					    deadly = {spawner_deadly, SW_ARRAY_SIZE(spawner_deadly),
-						      SECCOMP_RET_KILL_PROCESS};
-	/* Asked for who is at the other end of a unix socket (libwalk/waits/sockets.c), where it
-	 * goes on without an answer. So does the unit's RestrictAddressFamilies=. */
-	static const struct sw_filter_rule netlink = {.call = SYS_socket,
-						      .action = SECCOMP_RET_ERRNO | EAFNOSUPPORT,
-						      .mask = UINT32_MAX,
-						      .value = AF_NETLINK};
+						      SECCOMP_RET_KILL_PROCESS},
+					    calls = {spawner_calls, SW_ARRAY_SIZE(spawner_calls),
+						     SECCOMP_RET_ALLOW};
 	const uint32_t making = O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY);
 	struct sw_filter f = {.n = 0};
 	sw_filter_begin(&f);
-	sw_filter_add(&f, &netlink);
-	sw_filter_add_group(&f, &of_nobody);
-	sw_filter_add_group(&f, &deadly);
-	refuse_bits(&f, SYS_clone, 0, NEW_NAMESPACES, SECCOMP_RET_KILL_PROCESS);
-	refuse_bits(&f, SYS_unshare, 0, NEW_NAMESPACES, SECCOMP_RET_KILL_PROCESS);
+	sw_calls_add_capture(&f);
+	sw_calls_add_own(&f);
+	sw_calls_add_reading(&f);
+	sw_filter_add_rules(&f, spawner_rules, SW_ARRAY_SIZE(spawner_rules));
+	sw_filter_add_group(&f, &calls);
+	sw_filter_allow_without(&f, SYS_clone, 0, NEW_NAMESPACES);
 	refuse_bits(&f, SYS_openat, 2, making, SECCOMP_RET_KILL_PROCESS);
-	refuse_clone3(&f);
-	return allow_others(&f, err);
+	sw_filter_add_group(&f, &machine);
+	sw_filter_add_group(&f, &deadly);
+	sw_calls_add_harmful(&f);
+	int r = sw_filter_end(&f, SECCOMP_RET_ERRNO | EPERM, err);
+	return r < 0 ? r : sw_filter_enter(&f, err);
 }

@@ -6,7 +6,9 @@
 
 /* Of the calling thread: the process must have no other. Workers after their capture: confine/seccomp.h. */
 int sw_seccomp_broker(struct sw_error *err);
-/* Also what workers have until then. */
+/* Also for commands of OnDump=, which may be any program. */
+int sw_seccomp_commands(struct sw_error *err);
+/* Also for workers until then. */
 int sw_seccomp_spawner(struct sw_error *err);
 
 #endif

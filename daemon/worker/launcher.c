@@ -258,7 +258,7 @@ static int become(const struct sw_on_dump_user *user, struct sw_error *err)
 	/* Commands are the same user: not dumpable, they cannot look at us. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
 		return sw_fail_errno(err, SW_E_NOT_PERMITTED, "cannot give up new privileges");
-	return sw_seccomp_broker(err);
+	return sw_seccomp_commands(err);
 }
 
 /* Ends with the broker, not with the signals that end it: commands must be ended first. */

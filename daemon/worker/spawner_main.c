@@ -304,6 +304,10 @@ void sw_spawner_run(const struct sw_config *config, int fd, pid_t parent)
 	s.child_fd = signals_prepare();
 	if (s.child_fd < 0)
 		_exit(1);
+	if (sw_sandbox_spawner_begin(&err) < 0) {
+		answer(&s, 0, &err, NULL, 0);
+		_exit(1);
+	}
 	struct sw_priority before = sw_priority_begin();
 	sw_priority_end(&before);
 	s.realtime_refused = before.refused;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sandbox/roles.h"
+#include "sandbox/seccomp.h"
 #include "cleanup.h"
 
 #include <setjmp.h>
@@ -32,7 +33,14 @@
 
 /* Each sandbox is entered by a child of its own. What it found out is its exit status. */
 static const struct sw_unpacked nothing_unpacked = {.ask_fd = -EBADF};
-enum { FINE = 0, SANDBOX_FAILED = 100, MEMORY_MIB = 64, MIB = 1 << 20, NAMES_MS = 3000 };
+enum {
+	FINE = 0,
+	SANDBOX_FAILED = 100,
+	MEMORY_MIB = 64,
+	MIB = 1 << 20,
+	NAMES_MS = 3000,
+	FCHMODAT2 = 452
+};
 
 static int status_of(void (*child)(void))
 {
@@ -334,9 +342,15 @@ static void test_worker_dies(void **state)
 
 static struct sw_config config; /* set before a child is forked */
 
-static int spawner_enter(struct sw_error *err)
+static int spawner_filtered(struct sw_error *err)
 {
 	int r = sw_sandbox_spawner(&config, err);
+	return r < 0 ? r : sw_sandbox_spawner_begin(err);
+}
+
+static int spawner_enter(struct sw_error *err)
+{
+	int r = spawner_filtered(err);
 	return prctl(PR_GET_DUMPABLE) != 0 ? -1000 : r;
 }
 
@@ -399,7 +413,7 @@ static void test_spawner(void **state)
 
 static int captures_enter(struct sw_error *err)
 {
-	int r = sw_sandbox_spawner(&config, err);
+	int r = spawner_filtered(err);
 	return r < 0 ? r : sw_sandbox_worker_begin(false, err);
 }
 
@@ -420,9 +434,14 @@ static void child_spawner_works(void)
 	struct sw_error err;
 	int pair[2], status;
 	config = (struct sw_config){.user = (char *) "nobody"};
-	MUST(sw_sandbox_spawner(&config, &err) == 0);
+	int null = open("/dev/null", O_RDWR);
+	MUST(null >= 0 && spawner_filtered(&err) == 0);
 	MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
-	MUST(open("/proc/self/maps", O_RDONLY) >= 0 && open("/dev/null", O_RDWR) >= 0);
+	MUST(open("/proc/self/maps", O_RDONLY) >= 0);
+	MUST(open("/dev/null", O_RDWR) < 0 && errno == EPERM);
+	MUST(fchmod(null, 0600) < 0 && errno == EPERM); /* goes on without */
+	MUST(syscall(SYS_openat2, AT_FDCWD, "/tmp", NULL, 0) < 0 && errno == ENOSYS);
+	MUST(syscall(9999) < 0 && errno == EPERM);
 	MUST(memfd_create("copy", MFD_CLOEXEC) >= 0);
 	MUST(socket(AF_NETLINK, SOCK_RAW, 0) < 0 && errno == EAFNOSUPPORT); /* goes on without */
 	pid_t pid = fork();
@@ -430,7 +449,7 @@ static void child_spawner_works(void)
 	if (pid == 0) {
 		int pidfd = (int) syscall(SYS_pidfd_open, getppid(), 0);
 		MUST(unshare(CLONE_FILES | CLONE_FS) == 0);
-		MUST(pidfd >= 0 && ptrace(PTRACE_TRACEME, 0, 0, 0) == 0);
+		MUST(pidfd >= 0 && ptrace(PTRACE_INTERRUPT, getppid(), 0, 0) < 0 && errno == ESRCH);
 		struct iovec none = {NULL, 0};
 		MUST(process_vm_readv(getpid(), &none, 1, &none, 1, 0) == 0);
 		MUST(syscall(SYS_bpf, -1, NULL, 0) < 0 && errno != ENOSYS); /* asked the kernel */
@@ -446,7 +465,7 @@ static void child_spawner_dies(void)
 {
 	struct sw_error err;
 	config = (struct sw_config){.user = (char *) "nobody"};
-	MUST(sw_sandbox_spawner(&config, &err) == 0);
+	MUST(spawner_filtered(&err) == 0);
 	(void) syscall(spawner_call[0], spawner_call[1], spawner_call[2], spawner_call[3], 0L, 0L,
 		       0L);
 }
@@ -477,6 +496,10 @@ static void test_spawner_filter(void **state)
 		{SYS_init_module},
 		{SYS_io_uring_setup},
 		{SYS_userfaultfd},
+		{SYS_pidfd_getfd},
+		{SYS_ptrace, PTRACE_POKEDATA},
+		{SYS_ptrace, PTRACE_TRACEME},
+		{SYS_fcntl, 0, F_SETOWN},
 	};
 	assert_fine(child_spawner_works);
 	for (size_t i = 0; i < SW_ARRAY_SIZE(calls); i++) {
@@ -536,13 +559,16 @@ static void test_no_user(void **state)
 		assert_fine(child_no_user);
 }
 
-static void child_broker(void)
+/* What the launcher of OnDump= and its commands do, which have a filter of their own. */
+static void child_commands(void)
 {
 	struct sw_error err;
 	config = (struct sw_config){.user = (char *) "nobody"};
-	MUST(sw_sandbox_broker(&config, &err) == 0);
+	MUST(sw_sandbox_unprivileged(&config, &err) == 0);
+	MUST(sw_seccomp_commands(&err) == 0);
 	MUST(ptrace(PTRACE_TRACEME, 0, 0, 0) < 0 && errno == EPERM);
 	MUST(unshare(CLONE_NEWUSER) < 0 && errno == EPERM);
+	MUST(syscall(9999) < 0 && errno == ENOSYS);
 	/* By clone, too: with CLONE_FS the kernel itself would say EINVAL. By clone3, whose flags no filter
 	 * sees, nothing at all. */
 	MUST(syscall(SYS_clone, CLONE_NEWUSER | CLONE_FS | SIGCHLD, 0, 0, 0, 0) < 0 &&
@@ -563,10 +589,71 @@ static void child_broker(void)
 	_exit(1);
 }
 
-static void test_broker_works(void **state)
+static void test_commands(void **state)
 {
 	(void) state;
-	assert_fine(child_broker);
+	assert_fine(child_commands);
+}
+
+/* What the broker does, and what it is refused. */
+static void child_broker_works(void)
+{
+	struct sw_error err;
+	int pair[2], status;
+	config = (struct sw_config){.user = (char *) "nobody"};
+	MUST(sw_sandbox_broker(&config, &err) == 0);
+	MUST(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0);
+	MUST(fcntl(pair[0], F_SETFL, O_NONBLOCK) == 0 && send(pair[0], "x", 1, 0) == 1);
+	MUST(socket(AF_INET, SOCK_STREAM, 0) < 0 && errno == EPERM);
+	int made = open("/tmp", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	MUST(made >= 0 && write(made, "x", 1) == 1 && fsync(made) == 0 && fchmod(made, 0640) == 0);
+	MUST(chdir("/") < 0 && errno == EPERM);
+	MUST(syscall(SYS_keyctl, 0, -2, 0, 0, 0) < 0 && errno == EPERM);
+	MUST(syscall(FCHMODAT2, AT_FDCWD, "/tmp", 0700, 0) < 0 && errno == EPERM);
+	MUST(syscall(SYS_clone3, NULL, 0) < 0 && errno == ENOSYS);
+	MUST(syscall(9999) < 0 && errno == EPERM);
+	pid_t pid = fork();
+	MUST(pid >= 0);
+	if (pid == 0)
+		_exit(FINE);
+	MUST(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
+static long broker_call[2];
+
+static void child_broker_dies(void)
+{
+	struct sw_error err;
+	config = (struct sw_config){.user = (char *) "nobody"};
+	MUST(sw_sandbox_broker(&config, &err) == 0);
+	(void) syscall(broker_call[0], broker_call[1], 0L, 0L, 0L, 0L, 0L);
+}
+
+static void test_broker_filter(void **state)
+{
+	(void) state;
+	static const long calls[][2] = {
+		{SYS_execve},
+		{SYS_execveat},
+		{SYS_ptrace, PTRACE_TRACEME},
+		{SYS_process_vm_readv},
+		{SYS_process_vm_writev},
+		{SYS_pidfd_getfd},
+		{SYS_bpf},
+		{SYS_perf_event_open},
+		{SYS_setresuid},
+		{SYS_mount},
+		{SYS_setns},
+		{SYS_unshare, CLONE_NEWUSER},
+		{SYS_io_uring_setup},
+	};
+	assert_fine(child_broker_works);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(calls); i++) {
+		memcpy(broker_call, calls[i], sizeof(broker_call));
+		int status = status_of(child_broker_dies);
+		if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSYS)
+			fail_msg("system call %ld: status %#x", calls[i][0], (unsigned) status);
+	}
 }
 
 /* Landlock alone, without the filter that forbids the same in another way. */
@@ -641,7 +728,8 @@ int main(void)
 		cmocka_unit_test(test_spawner_of_user),
 		cmocka_unit_test(test_broker),
 		cmocka_unit_test(test_no_user),
-		cmocka_unit_test(test_broker_works),
+		cmocka_unit_test(test_broker_filter),
+		cmocka_unit_test(test_commands),
 		cmocka_unit_test(test_read_only),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
