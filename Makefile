@@ -201,10 +201,10 @@ $(BIN)/snapwalkd: $(BUILD)/obj/daemon/main.o $(LIB)/libdaemon.a $(LIB)/libconfin
 		$(LIBS_DAEMON) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
 # A client in a sandbox of its own: nothing that stops, walks or stores.
-$(BIN)/snapwalk-gate: $(BUILD)/obj/daemon/gate/main.o $(LIB)/libgate.a $(LIB)/libprotocol.a \
+$(BIN)/snapwalk-gate: $(BUILD)/obj/daemon/gate/main.o $(LIB)/libgate.a $(LIB)/libconfine.a $(LIB)/libprotocol.a \
 		$(LIB)/libbase.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -o $@ $< $(LIB)/libgate.a $(LIB)/libprotocol.a \
+	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -o $@ $< $(LIB)/libgate.a $(LIB)/libconfine.a $(LIB)/libprotocol.a \
 		$(LIB)/libbase.a $(LIBS_GATE) $(LIBS_PROTOCOL)
 
 # Exported is what a library's map says (tests/live/test_build.py compares with the headers).

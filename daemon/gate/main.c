@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* snapwalk-gate(8). */
 #include "gate/call.h"
+#include "gate/filter.h"
 #include "gate/http.h"
 #include "gate/options.h"
 #include "gate/token.h"
 #include "cleanup.h"
 #include "errors.h"
+
+#include <confine/caps.h>
 
 #include <arpa/inet.h>
 #include <grp.h>
@@ -46,6 +49,7 @@ static int open_listener(const struct sw_gate_options *o, int *ret, struct sw_er
  * systems: a user of our own is better. */
 static int drop_privileges(struct sw_error *err)
 {
+	sw_caps_bound(0); /* first: needs a capability that the change of user takes away */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return sw_fail_errno(err, SW_E_NOT_PERMITTED, "cannot give up privileges");
 	if (geteuid() == 0) {
@@ -61,10 +65,13 @@ static int drop_privileges(struct sw_error *err)
 			return sw_fail_errno(err, SW_E_NOT_PERMITTED, "cannot become %s",
 					     user->pw_name);
 	}
+	int r = sw_caps_keep(0, err); /* root's are gone; others may have been given to us */
+	if (r < 0)
+		return r;
 	/* The token is in our memory. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return sw_fail_errno(err, SW_E_NOT_PERMITTED, "cannot protect the token");
-	return 0;
+	return sw_gate_filter_enter(err);
 }
 
 /* Port 0 is any: whoever asked for it needs to know which. */

@@ -41,8 +41,10 @@ class Gate:
     RULE = ("[rule stuck]\nSource=alertmanager\nMatch=alertname=ProcessStuck\nHost=instance\n"
             "Target=pid:%{pid}\nCooldownSec=0\n")
 
-    def __init__(self, daemon):
+    def __init__(self, daemon, by_root=False):
+        """by_root: started by root without anything around it, as where systemd does not start it."""
         self.daemon = daemon
+        self.by_root = by_root
         self.process = None
 
     def __enter__(self):
@@ -53,7 +55,7 @@ class Gate:
             file.write(TOKEN + "\n")
         os.chmod(self.token_file, 0o600)
         self.prefix = []
-        if os.geteuid() == 0:
+        if os.geteuid() == 0 and not self.by_root:
             user = pwd.getpwnam(USER)
             os.chown(self.token_file, user.pw_uid, user.pw_gid)
             self.prefix = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}",
