@@ -32,7 +32,8 @@ $(UNIT_COMMON): $(UNIT_OBJECTS)
 # which the kernel's answers are a table (unit/fake_kernel.h) are linked in another way, and tests that define functions
 # of the product or of the C library themselves have a program each.
 FAKE_KERNEL := $(patsubst %,libwalk/%,stop/test_run capture/test_copy capture/test_window walk/test_walk_answers)
-UNIT_ALONE  := daemon/jobs/test_job daemon/jobs/test_kept daemon/jobs/test_profile libwalk/stop/test_helper_killed \
+UNIT_ALONE  := daemon/jobs/test_job daemon/jobs/test_kept daemon/jobs/test_profile daemon/sandbox/test_filters \
+	libwalk/stop/test_helper_killed \
 	protocol/profile/test_write protocol/report/test_distinct protocol/report/test_nomem protocol/test_varlink_nomem
 UNIT_NAMES  := $(patsubst $(BUILD)/tests/unit/%,%,$(UNIT))
 unit_group   = $(if $(filter $(1),$(UNIT_ALONE)),$(subst /,_,$(1)),\

@@ -589,10 +589,25 @@ static void child_commands(void)
 	_exit(1);
 }
 
+/* A call by the numbers of i386. */
+static void child_calls_i386(void)
+{
+	struct sw_error err;
+	config = (struct sw_config){.user = (char *) "nobody"};
+	MUST(sw_sandbox_unprivileged(&config, &err) == 0);
+	MUST(sw_seccomp_commands(&err) == 0);
+	long result = 20; /* getpid */
+	__asm__ volatile("int $0x80" : "+a"(result) : : "memory");
+}
+
 static void test_commands(void **state)
 {
 	(void) state;
 	assert_fine(child_commands);
+	int status = status_of(child_calls_i386);
+	/* SIGSEGV: the kernel has none of these calls. */
+	assert_true(WIFSIGNALED(status) &&
+		    (WTERMSIG(status) == SIGSYS || WTERMSIG(status) == SIGSEGV));
 }
 
 /* What the broker does, and what it is refused. */

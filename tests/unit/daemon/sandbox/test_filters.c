@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What becomes of each system call in each of our processes: filters.txt beside this file, which has to be the same.
+ * Each filter is followed here as the kernel does, for each number; where an argument decides, for all values of it.
+ *
+ * Called with a path, writes the table there instead.
+ */
+#include "cleanup.h"
+#include "gate/filter.h"
+#include "process/expendable.h"
+#include "sandbox/seccomp.h"
+#include "syscall_name.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+#include <confine/seccomp.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+enum {
+	CALLS_MAX = 512, /* x32 has calls of its own from here on */
+	FAR_CALL = 9999,
+	X32_BIT = 0x40000000,
+	PROGRAM_MAX = 4096, /* BPF_MAXINSNS */
+	PATH_TEXT = 256,
+	LINE_MAX_BYTES = 8192,
+};
+
+static struct sock_fprog entered; /* by the role that comes next; its instructions are owned */
+
+/* The C library's: a filter is not entered, but kept. */
+int prctl(int option, ...)
+{
+	va_list ap;
+	long a[4];
+	va_start(ap, option);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(a); i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	if (option != PR_SET_SECCOMP)
+		return (int) syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+	static struct sock_filter instructions[PROGRAM_MAX];
+	const struct sock_fprog *program = (const struct sock_fprog *) a[1];
+	memcpy(instructions, program->filter, program->len * sizeof(instructions[0]));
+	entered = (struct sock_fprog){program->len, instructions};
+	return 0;
+}
+
+/* ---- roles -------------------------------------------------------------------------------------- */
+
+static int parser(struct sw_error *err)
+{
+	return sw_seccomp_parser(0, err);
+}
+
+static int files(struct sw_error *err)
+{
+	return sw_seccomp_parser(SW_SECCOMP_FILES, err);
+}
+
+static int terminal(struct sw_error *err)
+{
+	return sw_seccomp_parser(SW_SECCOMP_TERMINAL, err);
+}
+
+static int sampler(struct sw_error *err)
+{
+	return sw_seccomp_parser(SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE, err);
+}
+
+static int top(struct sw_error *err)
+{
+	return sw_seccomp_parser(SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE | SW_SECCOMP_SCREEN, err);
+}
+
+/* Shares our memory, so that its filter is kept as the others are. */
+static int reader(struct sw_error *err)
+{
+	struct sw_expendable *e = NULL;
+	int r = sw_expendable_start(NULL, 0, &e, err);
+	if (r < 0)
+		return r;
+	bool ok = sw_expendable_confine(e);
+	return sw_expendable_end(e) && ok ? 0 : -1;
+}
+
+static const struct {
+	const char *name;
+	int (*enter)(struct sw_error *err);
+} roles[] = {
+	{"parser", parser},
+	{"unpacker", files},
+	{"dump", terminal},
+	{"sample", sampler},
+	{"top", top},
+	{"reader", reader},
+	{"spawner", sw_seccomp_spawner},
+	{"broker", sw_seccomp_broker},
+	{"commands", sw_seccomp_commands},
+	{"gate", sw_gate_filter_enter},
+};
+
+/* ---- following a filter ------------------------------------------------------------------------- */
+
+/* The value that the next instruction has: of the call, or of an argument, of which nothing is known. */
+struct value {
+	bool known;
+	uint32_t word,
+		mask; /* known: the value. Else its offset in struct seccomp_data, and what was masked */
+};
+
+static const char *action_name(uint32_t action, char *space, size_t size)
+{
+	switch (action) {
+	case SECCOMP_RET_ALLOW: return "+";
+	case SECCOMP_RET_KILL_PROCESS: return "KILL";
+	case SECCOMP_RET_ERRNO | EPERM: return "-";
+	case SECCOMP_RET_ERRNO | ENOSYS: return "ENOSYS";
+	default:
+		(void) snprintf(space, size, "%#x", action); /* fits */
+		return space;
+	}
+}
+
+static void put_condition(char *text, const struct value *v, uint32_t wanted)
+{
+	size_t n = strlen(text);
+	const char *and = n > 0 ? " and " : "";
+	unsigned off = v->word - (unsigned) offsetof(struct seccomp_data, args);
+	const char *half = off % 8 != 0 ? "'" : ""; /* the upper one */
+	char value[32];
+	(void) snprintf(value, sizeof(value), "%#x", wanted);
+	if (wanted == (uint32_t) getpid())
+		strcpy(value, "our pid");
+	if (v->mask == UINT32_MAX)
+		(void) snprintf(text + n, PATH_TEXT - n, "%s%u%s=%s", and, off / 8, half, value);
+	else
+		(void) snprintf(text + n, PATH_TEXT - n, "%s%u%s&%#x=%s", and, off / 8, half,
+				v->mask, value);
+}
+
+static bool compares(uint16_t code, uint32_t left, uint32_t right)
+{
+	switch (BPF_OP(code)) {
+	case BPF_JEQ: return left == right;
+	case BPF_JGE: return left >= right;
+	default: fail_msg("an instruction that filters do not use: %#x", code); return false;
+	}
+}
+
+/*
+ * Each way to an end: "conditions: action", the first that holds counts. A condition that does not hold leads to the
+ * next rule, whichever of a rule it is.
+ */
+static void follow(uint32_t arch, uint32_t number, char *ret)
+{
+	size_t pc = 0, next = 0;
+	struct value a = {.known = true};
+	char path[PATH_TEXT] = "", space[16];
+	ret[0] = '\0';
+	for (;;) {
+		assert_true(pc < entered.len);
+		const struct sock_filter *i = &entered.filter[pc++];
+		switch (BPF_CLASS(i->code)) {
+		case BPF_LD:
+			a = (struct value){.word = i->k, .mask = UINT32_MAX};
+			if (i->k == offsetof(struct seccomp_data, arch))
+				a = (struct value){.known = true, .word = arch};
+			else if (i->k == offsetof(struct seccomp_data, nr))
+				a = (struct value){.known = true, .word = number};
+			else
+				assert_true(i->k >= offsetof(struct seccomp_data, args));
+			break;
+		case BPF_ALU:
+			assert_int_equal(i->code, BPF_ALU | BPF_AND | BPF_K);
+			assert_false(a.known);
+			a.mask &= i->k;
+			break;
+		case BPF_JMP:
+			if (a.known) {
+				pc += compares(i->code, a.word, i->k) ? i->jt : i->jf;
+				break;
+			}
+			assert_int_equal(BPF_OP(i->code), BPF_JEQ);
+			if (path[0] == '\0')
+				next = pc + i->jf;
+			assert_int_equal(next, pc + i->jf);
+			put_condition(path, &a, i->k);
+			pc += i->jt;
+			break;
+		case BPF_RET: {
+			size_t n = strlen(ret);
+			(void) snprintf(ret + n, LINE_MAX_BYTES - n, "%s%s%s%s", n > 0 ? "; " : "",
+					path, path[0] != '\0' ? ": " : "",
+					action_name(i->k, space, sizeof(space)));
+			if (path[0] == '\0')
+				return;
+			path[0] = '\0';
+			pc = next;
+			break;
+		}
+		default: fail_msg("an instruction that filters do not use: %#x", i->code);
+		}
+	}
+}
+
+/* ---- the table ---------------------------------------------------------------------------------- */
+
+static char lines[CALLS_MAX][SW_ARRAY_SIZE(roles)][LINE_MAX_BYTES];
+
+static void others_are_refused(const char *role)
+{
+	char text[LINE_MAX_BYTES];
+	for (uint32_t n = 0; n < CALLS_MAX; n++) {
+		follow(AUDIT_ARCH_X86_64, n | X32_BIT, text);
+		if (strcmp(text, "KILL") != 0)
+			fail_msg("%s: call %u of x32: %s", role, n, text);
+		follow(AUDIT_ARCH_I386, n, text);
+		if (strcmp(text, "KILL") != 0)
+			fail_msg("%s: call %u of i386: %s", role, n, text);
+	}
+}
+
+static void table_make(void)
+{
+	struct sw_error err = {0};
+	char far[LINE_MAX_BYTES];
+	for (size_t r = 0; r < SW_ARRAY_SIZE(roles); r++) {
+		entered.len = 0;
+		assert_int_equal(roles[r].enter(&err), 0);
+		for (uint32_t n = 0; n < CALLS_MAX; n++)
+			follow(AUDIT_ARCH_X86_64, n, lines[n][r]);
+		others_are_refused(roles[r].name);
+		follow(AUDIT_ARCH_X86_64, FAR_CALL, far);
+		assert_string_equal(far, lines[CALLS_MAX - 1][r]);
+	}
+}
+
+/* A name, then what becomes of it in each role; "?": the lines at the end say. */
+static void row_put(FILE *to, const char *name, uint32_t n)
+{
+	(void) fprintf(to, "%-24s", name);
+	for (size_t r = 0; r < SW_ARRAY_SIZE(roles); r++)
+		(void) fprintf(to, " %-8s", strchr(lines[n][r], ':') != NULL ? "?" : lines[n][r]);
+	(void) fputc('\n', to);
+}
+
+static bool same_row(uint32_t a, uint32_t b)
+{
+	for (size_t r = 0; r < SW_ARRAY_SIZE(roles); r++)
+		if (strcmp(lines[a][r], lines[b][r]) != 0)
+			return false;
+	return true;
+}
+
+static void table_put(FILE *to)
+{
+	(void) fputs("# SPDX-License-Identifier: LGPL-2.1-or-later\n"
+		     "# Written by tests/unit/daemon/sandbox/test_filters.c: + passes, - fails "
+		     "with EPERM, KILL "
+		     "kills the process.\n"
+		     "# ?: its arguments decide, as the lines at the end say: the first part that "
+		     "holds.\n"
+		     "# 0=1: the lower half of the first argument is 1; 0': its upper half; 0&3=0: "
+		     "has none of "
+		     "these bits.\n",
+		     to);
+	(void) fprintf(to, "%-24s", "");
+	for (size_t r = 0; r < SW_ARRAY_SIZE(roles); r++)
+		(void) fprintf(to, " %-8s", roles[r].name);
+	(void) fputc('\n', to);
+	uint32_t unnamed = CALLS_MAX;
+	for (uint32_t n = 0; n < CALLS_MAX; n++) {
+		char number[32];
+		const char *name = sw_syscall_name(n);
+		if (name == NULL && unnamed < CALLS_MAX && same_row(n, unnamed))
+			continue;
+		if (name == NULL)
+			unnamed = n;
+		(void) snprintf(number, sizeof(number), "(unnamed from %u)", n); /* fits */
+		row_put(to, name != NULL ? name : number, n);
+	}
+	for (size_t r = 0; r < SW_ARRAY_SIZE(roles); r++)
+		for (uint32_t n = 0; n < CALLS_MAX; n++)
+			if (strchr(lines[n][r], ':') != NULL)
+				(void) fprintf(to, "%s %s  %s\n", roles[r].name, sw_syscall_name(n),
+					       lines[n][r]);
+}
+
+static const char kept_path[] = SW_TESTS_DIR "/unit/daemon/sandbox/filters.txt";
+static const char *write_path;
+
+static void without_spaces_at_end(char *line)
+{
+	size_t n = strcspn(line, "\n");
+	while (n > 0 && line[n - 1] == ' ')
+		n--;
+	line[n] = '\0';
+}
+
+static void test_table(void **state)
+{
+	(void) state;
+	sw_cleanup(sw_free_p) char *text = NULL;
+	size_t size = 0;
+	table_make();
+	FILE *to = open_memstream(&text, &size);
+	assert_non_null(to);
+	table_put(to);
+	assert_int_equal(fclose(to), 0);
+	sw_cleanup(sw_fclose_p) FILE *kept = fopen(write_path != NULL ? write_path : kept_path,
+						   write_path != NULL ? "we" : "re");
+	assert_non_null(kept);
+	unsigned number = 0, n_other = 0;
+	char *rest = text;
+	for (char *line;
+	     (line = strsep(&rest, "\n")) != NULL && (rest != NULL || line[0] != '\0');) {
+		char theirs[LINE_MAX_BYTES] = "";
+		number++;
+		without_spaces_at_end(line);
+		if (write_path != NULL) {
+			(void) fprintf(kept, "%s\n", line);
+			continue;
+		}
+		if (fgets(theirs, sizeof(theirs), kept) == NULL)
+			theirs[0] = '\0';
+		without_spaces_at_end(theirs);
+		if (strcmp(line, theirs) != 0 && n_other++ < 20)
+			print_error("line %u\n  kept: %s\n  is:   %s\n", number, theirs, line);
+	}
+	char more[LINE_MAX_BYTES];
+	if (write_path == NULL && (n_other > 0 || fgets(more, sizeof(more), kept) != NULL))
+		fail_msg("%u lines of filters.txt are not what the filters do", n_other);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_table),
+	};
+	write_path = argc > 1 ? argv[1] : NULL;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
