@@ -2,6 +2,7 @@
 #ifndef SW_DAEMON_GATE_CALL_H
 #define SW_DAEMON_GATE_CALL_H
 
+#include "gate/host.h"
 #include "gate/seen.h"
 #include "gate/slots.h"
 
@@ -29,13 +30,14 @@ enum sw_gate_result {
 };
 const char *sw_gate_result_name(enum sw_gate_result result); /* static */
 
-static const unsigned sw_gate_codes[] = {200, 400, 401, 403, 404, 405, 413, 500, 503};
+static const unsigned sw_gate_codes[] = {200, 400, 401, 403, 404, 405, 413, 421, 500, 503};
 enum { SW_GATE_N_CODES = sizeof(sw_gate_codes) / sizeof(sw_gate_codes[0]) };
 
 struct sw_gate {
 	const char *socket_path; /* borrowed */
 	const char *token;       /* borrowed */
-	pthread_mutex_t lock;    /* for all below */
+	struct sw_gate_hosts hosts;
+	pthread_mutex_t lock; /* for all below */
 	struct sw_gate_seen seen;
 	uint64_t results[SW_GATE_N_RESULTS];
 	uint64_t requests[SW_GATE_N_CODES];

@@ -95,6 +95,30 @@ static bool method_fits(const struct route *route, const char *method)
 	       strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
 }
 
+struct hosts_seen {
+	const struct sw_gate_hosts *ours; /* borrowed */
+	bool other;
+};
+
+static enum MHD_Result host_check(void *arg, enum MHD_ValueKind kind, const char *name,
+				  const char *value)
+{
+	struct hosts_seen *seen = arg;
+	(void) kind;
+	if (strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0 && !sw_gate_host_is_ours(seen->ours, value))
+		seen->other = true;
+	return MHD_YES;
+}
+
+/* Each header Host, if there are several: a proxy may have gone by any of them. */
+static bool hosts_are_ours(const struct sw_gate *gate, struct MHD_Connection *connection)
+{
+	struct hosts_seen seen = {.ours = &gate->hosts};
+	(void) MHD_get_connection_values(connection, MHD_HEADER_KIND, host_check,
+					 &seen); /* how many there are */
+	return !seen.other;
+}
+
 /* What can be decided before the body is there. False with the reply filled. */
 static bool admit(struct sw_gate *gate, struct MHD_Connection *connection, const char *path,
 		  const char *method, struct sw_gate_reply *reply)
@@ -104,7 +128,10 @@ static bool admit(struct sw_gate *gate, struct MHD_Connection *connection, const
 							 MHD_HTTP_HEADER_AUTHORIZATION);
 	const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
 							 MHD_HTTP_HEADER_CONTENT_LENGTH);
-	if (route == NULL)
+	if (!hosts_are_ours(gate, connection))
+		sw_gate_reply_error(reply, 421,
+				    "Host names another server: use localhost, or see --host");
+	else if (route == NULL)
 		sw_gate_reply_error(reply, 404, "there are /alertmanager, /metrics and /healthz");
 	else if (!method_fits(route, method)) {
 		sw_gate_reply_error(reply, 405, route->post ? "use POST" : "use GET");

@@ -129,6 +129,7 @@ static int run(const struct sw_gate_options *o, struct sw_error *err)
 		return r;
 	struct sw_gate gate;
 	sw_gate_init(&gate, o->socket_path, token);
+	gate.hosts = o->hosts;
 	r = serve(&gate, sw_take_fd(listen_fd), err);
 	sw_gate_deinit(&gate);
 	explicit_bzero(token, strlen(token));

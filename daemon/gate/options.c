@@ -79,10 +79,22 @@ static int default_token(struct sw_gate_options *o, struct sw_error *err)
 	return o->token_file == NULL ? sw_fail_nomem(err) : 0;
 }
 
+static int take_host(struct sw_gate_options *o, const char *name, struct sw_error *err)
+{
+	if (!sw_gate_host_is_name(name))
+		return sw_fail(err, SW_E_INVALID, "'%s' is no name: give one without a port", name);
+	if (o->hosts.n == SW_GATE_HOSTS_MAX)
+		return sw_fail(err, SW_E_INVALID, "more than %d names: give fewer --host",
+			       SW_GATE_HOSTS_MAX);
+	o->hosts.names[o->hosts.n++] = name;
+	return 0;
+}
+
 static int take_option(struct sw_gate_options *o, int letter, char **argv, struct sw_error *err)
 {
 	switch (letter) {
 	case 'l': return sw_gate_listen_parse(optarg, &o->listen, &o->listen_size, err);
+	case 'H': return take_host(o, optarg, err);
 	case 's': o->socket_path = optarg; return 0;
 	case 't':
 		free(o->token_file);
@@ -103,6 +115,7 @@ int sw_gate_options_parse(int argc, char **argv, struct sw_gate_options *ret, st
 {
 	static const struct option longs[] = {
 		{"listen", required_argument, NULL, 'l'},
+		{"host", required_argument, NULL, 'H'},
 		{"socket", required_argument, NULL, 's'},
 		{"token-file", required_argument, NULL, 't'},
 		{"help", no_argument, NULL, 'h'},
@@ -141,6 +154,8 @@ void sw_gate_options_help(void)
 	       "snapwalkd.\n\n"
 	       "Options:\n"
 	       "  --listen [ADDRESS:]PORT   a loopback address (default 127.0.0.1:%d)\n"
+	       "  --host NAME               answer requests for that name, too, as a proxy may\n"
+	       "                            send them (up to %d times)\n"
 	       "  --socket PATH             of snapwalkd (default: the environment's\n"
 	       "                            SNAPWALK_SOCKET, else\n"
 	       "                            %s)\n"
@@ -150,5 +165,5 @@ void sw_gate_options_help(void)
 	       "  -h, --help                this help\n"
 	       "  -V, --version             the version\n\n"
 	       "Requests: POST /alertmanager (with the token), GET /metrics, GET /healthz.\n",
-	       SW_GATE_PORT, default_socket, default_token_file);
+	       SW_GATE_PORT, SW_GATE_HOSTS_MAX, default_socket, default_token_file);
 }

@@ -2,6 +2,8 @@
 #ifndef SW_DAEMON_GATE_OPTIONS_H
 #define SW_DAEMON_GATE_OPTIONS_H
 
+#include "gate/host.h"
+
 #include <snapwalk/error.h>
 
 #include <netinet/in.h>
@@ -14,6 +16,7 @@ struct sw_gate_options {
 	socklen_t listen_size;
 	const char *socket_path; /* borrowed from argv, the environment, or static */
 	char *token_file;        /* owned */
+	struct sw_gate_hosts hosts;
 	bool help, version;
 };
 

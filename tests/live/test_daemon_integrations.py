@@ -130,6 +130,9 @@ def gate_http(tap):
                   and "\nsnapwalk_" in body, "GET /metrics", (status, body[:300]))
         metrics_format(tap, body)
         tap.equal(gate.get("/healthz", token=None)[0], 200, "GET /healthz: all is well")
+        status, _, body = gate.get("/metrics", token=None, Host=f"evil.example:{gate.port}")
+        tap.check(status == 421 and "snapwalk" not in body, "GET /metrics for another host: refused",
+                  (status, body))
         one = payload(alert(target.pid, "a" * 16))
         for what, token, wanted in (("no token", None, 401), ("a wrong token", TOKEN + "x", 401),
                                     ("a part of the token", TOKEN[:-1], 401)):

@@ -87,7 +87,7 @@ static int status_of(int fd)
 	return sscanf(text, "HTTP/1.1 %d ", &status) == 1 ? status : 0;
 }
 
-static const char head[] = "POST /alertmanager HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+static const char head[] = "POST /alertmanager HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 			   "Authorization: Bearer 0123456789abcdef\r\n";
 
 /* A body in chunks says nothing of its length before. */
@@ -125,7 +125,7 @@ static int ask(const struct fixture *f, const char *text)
 	return status_of(fd);
 }
 
-#define REST  " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+#define REST  " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 #define TOKEN "Authorization: Bearer 0123456789abcdef\r\n"
 
 static void test_refused(void **state)
@@ -147,11 +147,31 @@ static void test_refused(void **state)
 	assert_int_equal(ask(f, "GET /healthz" REST "\r\n"), 503);
 }
 
+/* A name that was made to lead to loopback is refused, whatever is asked for. */
+static void test_host(void **state)
+{
+	struct fixture *f = *state;
+	f->gate.hosts = (struct sw_gate_hosts){.names = {"gate.example.org"}, .n = 1};
+#define GET(path, host) "GET " path " HTTP/1.1\r\n" host "Connection: close\r\n\r\n"
+	assert_int_equal(ask(f, GET("/metrics", "Host: evil.example:9911\r\n")), 421);
+	assert_int_equal(ask(f, GET("/healthz", "Host: evil.example\r\n")), 421);
+	assert_int_equal(ask(f, GET("/", "Host: evil.example\r\n")), 421);
+	assert_int_equal(ask(f, "POST /alertmanager HTTP/1.1\r\nHost: evil.example\r\n"
+				"Connection: close\r\n" TOKEN "Content-Length: 2\r\n\r\n{}"),
+			 421);
+	assert_int_equal(ask(f, GET("/metrics", "Host: localhost\r\nHost: evil.example\r\n")), 421);
+	assert_int_equal(ask(f, GET("/metrics", "Host: localhost:9911\r\n")), 200);
+	assert_int_equal(ask(f, GET("/metrics", "Host: gate.example.org\r\n")), 200);
+	assert_int_equal(ask(f, "GET /metrics HTTP/1.0\r\n\r\n"), 200);
+#undef GET
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_chunks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_host, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,6 +100,13 @@ static void test_options(void **state)
 	assert_string_equal(o.socket_path, "/x");
 	assert_string_equal(o.token_file, "/y");
 	sw_gate_options_deinit(&o);
+	assert_int_equal(parse(&o, &err, 2, "--host=gate.example.org", "--host=web1"), 0);
+	assert_int_equal(o.hosts.n, 2);
+	assert_string_equal(o.hosts.names[1], "web1");
+	sw_gate_options_deinit(&o);
+	assert_int_equal(parse(&o, &err, 1, "--host=web1:9911"), -SW_E_INVALID);
+	assert_string_equal(err.message, "'web1:9911' is no name: give one without a port");
+	sw_gate_options_deinit(&o);
 	assert_int_equal(parse(&o, &err, 1, "--port"), -SW_E_INVALID);
 	assert_string_equal(err.message, "--port: no such option: see --help");
 	sw_gate_options_deinit(&o);
