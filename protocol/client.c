@@ -193,18 +193,43 @@ static int read_some(struct sw_varlink_client *client, struct sw_error *err)
 	return r < 0 ? sw_fail_nomem(err) : 0;
 }
 
-int sw_varlink_client_receive(struct sw_varlink_client *client, int timeout_ms,
-			      struct sw_varlink_answer *ret, struct sw_error *err)
+/* The next message, borrowed until the next one. */
+static int receive(struct sw_varlink_client *client, int timeout_ms, const char **ret_message,
+		   size_t *ret_size, struct sw_error *err)
 {
 	int64_t deadline_ms = deadline_after(timeout_ms);
-	const char *message;
-	size_t size;
-	while (sw_varlink_input_next(&client->input, &message, &size) == 0) {
+	while (sw_varlink_input_next(&client->input, ret_message, ret_size) == 0) {
 		int r = wait_for(client->fd, POLLIN, deadline_ms, err);
 		if (r == 0)
 			r = read_some(client, err);
 		if (r < 0)
 			return r;
 	}
-	return sw_varlink_answer_parse(message, size, ret, err);
+	return 0;
+}
+
+int sw_varlink_client_receive(struct sw_varlink_client *client, int timeout_ms,
+			      struct sw_varlink_answer *ret, struct sw_error *err)
+{
+	const char *message;
+	size_t size;
+	int r = receive(client, timeout_ms, &message, &size, err);
+	return r < 0 ? r : sw_varlink_answer_parse(message, size, ret, err);
+}
+
+int sw_varlink_client_receive_text(struct sw_varlink_client *client, int timeout_ms,
+				   struct sw_varlink_answer *ret, const char **ret_text,
+				   size_t *ret_size, struct sw_error *err)
+{
+	struct sw_json_part parameters;
+	const char *message;
+	size_t size;
+	int r = receive(client, timeout_ms, &message, &size, err);
+	if (r == 0)
+		r = sw_varlink_answer_cut(message, size, ret, &parameters, err);
+	if (r < 0)
+		return r;
+	*ret_text = parameters.data;
+	*ret_size = parameters.size;
+	return 0;
 }

@@ -100,3 +100,54 @@ int sw_varlink_answer_parse(const char *message, size_t size, struct sw_varlink_
 		*ret = answer;
 	return r;
 }
+
+static bool part_is(struct sw_json_part part, const char *text)
+{
+	return part.size == strlen(text) && memcmp(part.data, text, part.size) == 0;
+}
+
+/* A member of a reply. */
+static int member_cut(struct sw_json_part name, struct sw_json_part value, bool *continues,
+		      struct sw_json_part *parameters, struct sw_error *err)
+{
+	bool is_null = part_is(value, "null");
+	if (part_is(name, "parameters")) {
+		if (value.data[0] != '{' && !is_null)
+			return sw_fail(err, SW_E_FORMAT, "'parameters' is not an object");
+		if (!is_null)
+			*parameters = value;
+	} else if (part_is(name, "continues")) {
+		*continues = part_is(value, "true");
+		if (!*continues && !is_null && !part_is(value, "false"))
+			return sw_fail(err, SW_E_FORMAT, "'continues' is not a boolean");
+	} else if (memchr(name.data, '.', name.size) == NULL && !is_null)
+		return sw_fail(err, SW_E_FORMAT, "a member that is not known: '%.*s'",
+			       name.size < 64 ? (int) name.size : 64, name.data);
+	return 0;
+}
+
+int sw_varlink_answer_cut(const char *message, size_t size, struct sw_varlink_answer *ret,
+			  struct sw_json_part *ret_parameters, struct sw_error *err)
+{
+	struct sw_json_scan scan = sw_json_scan_begin(message, size, SW_JSON_DEPTH_MAX);
+	struct sw_json_part name, value, parameters = {.data = "{}", .size = 2};
+	bool is_error = false, continues = false;
+	int r = scan.close == '}' ? 0 : sw_fail(err, SW_E_FORMAT, "the answer is not an object");
+	while (r == 0 && (r = sw_json_scan_next(&scan, &name, &value, err)) > 0) {
+		is_error |= part_is(name, "error") && !part_is(value, "null");
+		r = part_is(name, "error") ? 0
+					   : member_cut(name, value, &continues, &parameters, err);
+	}
+	if (r < 0)
+		return r;
+	if (is_error && size > SW_VARLINK_ERROR_MAX)
+		return sw_fail(err, SW_E_FORMAT, "an error is above %d KiB",
+			       SW_VARLINK_ERROR_MAX >> 10);
+	if (is_error) {
+		*ret_parameters = (struct sw_json_part){0};
+		return sw_varlink_answer_parse(message, size, ret, err);
+	}
+	*ret = (struct sw_varlink_answer){.continues = continues};
+	*ret_parameters = parameters;
+	return 0;
+}

@@ -59,26 +59,40 @@ bool sw_daemon_listens(const struct sw_options *options)
 	return open_client(options, &client, NULL) == 0;
 }
 
+/* What takes answers: one of the two. */
+struct taker {
+	sw_daemon_take_fn *object;
+	sw_daemon_take_text_fn *text;
+	void *arg;
+};
+
 /* True: there may be more answers. */
-static bool take_answer(struct sw_varlink_client *client, int wait_ms, sw_daemon_take_fn *take,
-			void *arg, struct sw_complaint *why)
+static bool take_answer(struct sw_varlink_client *client, int wait_ms, const struct taker *taker,
+			struct sw_complaint *why)
 {
 	struct sw_error err = {0};
 	struct sw_varlink_answer answer = {0};
+	const char *text = NULL;
+	size_t size = 0;
 	bool more = false;
-	if (sw_varlink_client_receive(client, wait_ms, &answer, &err) < 0)
+	int r = taker->text != NULL ? sw_varlink_client_receive_text(client, wait_ms, &answer,
+								     &text, &size, &err)
+				    : sw_varlink_client_receive(client, wait_ms, &answer, &err);
+	if (r < 0)
 		sw_complaint_of_error(why, &err);
 	else if (answer.error != NULL)
 		sw_complaint_of_answer(why, &answer);
 	else
-		more = take(arg, answer.parameters, why) && answer.continues;
+		more = (taker->text != NULL ? taker->text(taker->arg, text, size, why)
+					    : taker->object(taker->arg, answer.parameters, why)) &&
+		       answer.continues;
 	sw_varlink_answer_deinit(&answer);
 	return more;
 }
 
-bool sw_daemon_call(const struct sw_options *options, const char *method,
-		    struct json_object *parameters, bool more, int wait_ms, sw_daemon_take_fn *take,
-		    void *arg, struct sw_complaint *ret_why)
+static bool call(const struct sw_options *options, const char *method,
+		 struct json_object *parameters, bool more, int wait_ms, const struct taker *taker,
+		 struct sw_complaint *ret_why)
 {
 	struct sw_error err = {0};
 	sw_cleanup(sw_varlink_client_close_p) struct sw_varlink_client *client = NULL;
@@ -91,7 +105,23 @@ bool sw_daemon_call(const struct sw_options *options, const char *method,
 	if (r < 0)
 		sw_complaint_of_error(ret_why, &err);
 	else
-		while (take_answer(client, wait_ms, take, arg, ret_why))
+		while (take_answer(client, wait_ms, taker, ret_why))
 			;
 	return ret_why->code == NULL;
+}
+
+bool sw_daemon_call(const struct sw_options *options, const char *method,
+		    struct json_object *parameters, bool more, int wait_ms, sw_daemon_take_fn *take,
+		    void *arg, struct sw_complaint *ret_why)
+{
+	const struct taker taker = {.object = take, .arg = arg};
+	return call(options, method, parameters, more, wait_ms, &taker, ret_why);
+}
+
+bool sw_daemon_call_text(const struct sw_options *options, const char *method,
+			 struct json_object *parameters, int wait_ms, sw_daemon_take_text_fn *take,
+			 void *arg, struct sw_complaint *ret_why)
+{
+	const struct taker taker = {.text = take, .arg = arg};
+	return call(options, method, parameters, true, wait_ms, &taker, ret_why);
 }

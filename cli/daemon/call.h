@@ -31,6 +31,13 @@ bool sw_daemon_call(const struct sw_options *options, const char *method,
 		    struct json_object *parameters, bool more, int wait_ms, sw_daemon_take_fn *take,
 		    void *arg, struct sw_complaint *ret_why);
 
+/* The same for answers that may be large, which come as the text of an object, borrowed. */
+typedef bool sw_daemon_take_text_fn(void *arg, const char *text, size_t size,
+				    struct sw_complaint *complaint);
+bool sw_daemon_call_text(const struct sw_options *options, const char *method,
+			 struct json_object *parameters, int wait_ms, sw_daemon_take_text_fn *take,
+			 void *arg, struct sw_complaint *ret_why);
+
 /* json_object_object_add() that consumes the value in any case; false: out of memory. */
 bool sw_json_add(struct json_object *object, const char *name, struct json_object *value);
 /* Of a member: "" or 0 when it is not there or something else. Borrowed. */

@@ -20,10 +20,10 @@ void sw_daemon_dump_deinit(struct sw_daemon_dump *dump)
 	*dump = (struct sw_daemon_dump){0};
 }
 
-static bool take_piece(void *arg, struct json_object *parameters, struct sw_complaint *why)
+static bool take_piece(void *arg, const char *text, size_t size, struct sw_complaint *why)
 {
 	struct sw_error err = {0};
-	if (sw_stream_take(arg, parameters, &err) == 0)
+	if (sw_stream_take(arg, text, size, &err) == 0)
 		return true;
 	sw_complaint_of_error(why, &err);
 	return false;
@@ -82,8 +82,8 @@ static bool call(const struct sw_options *options, const char *method,
 {
 	struct sw_stream stream = {0};
 	int wait_ms = SILENCE_MS + (int) (takes_ms < INT32_MAX / 2 ? takes_ms : 0);
-	bool ok = sw_daemon_call(options, method, parameters, true, wait_ms, take_piece, &stream,
-				 why) &&
+	bool ok = sw_daemon_call_text(options, method, parameters, wait_ms, take_piece, &stream,
+				      why) &&
 		  finish(options, &stream, ret, why);
 	sw_stream_deinit(&stream);
 	return ok;

@@ -6,20 +6,23 @@
 
 #include <snapwalk/varlink.h>
 
-enum { SW_STREAM_ARRAYS = 8 };
+enum {
+	SW_STREAM_ARRAYS = 8,
+	SW_STREAM_BYTES_MAX = 128 << 20, /* of a dump: twice what DumpMax= is by default */
+};
 
 /* The answers to Capture or Read with 'more', on their way to be one dump, or one profile. */
 struct sw_stream {
 	struct sw_text head; /* the dump without its arrays */
 	struct sw_text arrays[SW_STREAM_ARRAYS];
-	char *dump;                  /* owned; it came whole */
+	struct sw_text dump;         /* it came whole */
 	struct json_object *summary; /* owned; NULL: not yet */
 	bool coalesced;
 };
 
 void sw_stream_deinit(struct sw_stream *stream);
-/* 0; -SW_E_FORMAT; -SW_E_LIMIT; -SW_E_NOMEM. */
-int sw_stream_take(struct sw_stream *stream, struct json_object *parameters, struct sw_error *err);
+/* Takes the parameters of an answer, an object. 0; -SW_E_FORMAT; -SW_E_LIMIT; -SW_E_NOMEM. */
+int sw_stream_take(struct sw_stream *stream, const char *text, size_t size, struct sw_error *err);
 /* By the summary, which comes last. */
 bool sw_stream_is_profile(const struct sw_stream *stream);
 /* The dump as JSON, malloc'ed. 0; -SW_E_FORMAT: parts are missing; -SW_E_NOMEM. */

@@ -22,7 +22,7 @@ struct reader {
 	uint64_t objects;   /* bit i: the container of depth i is an object, not an array */
 	unsigned depth, depth_max;
 	bool portable; /* only numbers that every reader keeps */
-	bool twice, no_memory;
+	bool twice, no_memory, too_many;
 };
 
 _Static_assert(SW_JSON_DEPTH_MAX <= 64, "a bit of objects for each");
@@ -261,6 +261,10 @@ static struct sw_json *value_add(struct reader *r, enum sw_json_type type)
 	r->n_outer += r->depth == 1;
 	if (t == NULL)
 		return &r->none;
+	if (t->n == SW_JSON_TREE_VALUES_MAX) {
+		r->too_many = r->no_memory = true;
+		return &r->none;
+	}
 	struct sw_json *values =
 		sw_grow(t->values, t->n, &t->capacity, VALUES_FIRST, sizeof(*values));
 	if (values == NULL) {
@@ -501,6 +505,9 @@ int sw_json_parse(struct sw_json_tree *tree, const char *text, size_t size, unsi
 	tree->n = 0;
 	if (take_whole(&r))
 		return 0;
+	if (r.too_many)
+		return sw_fail(err, SW_E_FORMAT, "more than %d values of JSON are too many",
+			       SW_JSON_TREE_VALUES_MAX);
 	if (r.no_memory)
 		return sw_fail_nomem(err);
 	return r.twice ? sw_fail(err, SW_E_FORMAT, "two members have the same name")

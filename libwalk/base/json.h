@@ -20,6 +20,7 @@
 enum {
 	SW_JSON_DEPTH_MAX = 64,             /* depth_max above this is this */
 	SW_JSON_TREE_BYTES_MAX = INT32_MAX, /* of a text that becomes a tree */
+	SW_JSON_TREE_VALUES_MAX = 1 << 21,  /* in it: 64 MiB. A stack of SW_MAX_FRAMES has fewer */
 	SW_JSON_NUMBER_BYTES_MAX = 40,      /* what sw_json_check() takes of one with a fraction */
 	SW_JSON_EXPONENT_DIGITS_MAX = 2,    /* so that it is a finite double */
 };
@@ -93,7 +94,8 @@ struct sw_json_tree {
 
 /*
  * The whole text is one value. No two members of one object have the same name. Takes 32 bytes a value
- * and at most the text's size for strings: 33 times the text of "[0,0,...]", of a dump 3 times.
+ * and at most the text's size for strings: 33 times the text of "[0,0,...]", of a dump 3 times. More than
+ * SW_JSON_TREE_VALUES_MAX values are refused.
  * 0; -SW_E_FORMAT; -SW_E_NOMEM. After a failure there are no values to look at.
  */
 int sw_json_parse(struct sw_json_tree *tree, const char *text, size_t size, unsigned depth_max,

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 5s
+# tier: gate 15s
 """Clients that are not ours: Python's standard library, socat with jq, varlinkctl and
 python3-varlink where they are installed; and our own command."""
+import contextlib
 import json
 import os
 import socket
 import subprocess
 import sys
+import tempfile
+import threading
 
 import jsonschema
 
@@ -312,6 +315,48 @@ def watch(tap, daemon):
             process.communicate(timeout=60)
 
 
+def answers_of_hostile(kind):
+    """What a daemon may send that wants the command's memory, without its NULs; the last one ends the answers."""
+    size = 15 << 20
+    parts = {"numbers": (b'"stacks":[', b"0,", b"0]"), "objects": (b'"stacks":[', b"{},", b"{}]"),
+             "a dump": (b'"dump":{"a":[', b"[],", b"[]]}"),
+             "a summary": (b'"summary":{"a":[', b"{},", b"{}]}"), "states": (b'"state":[', b"{},", b"{}]")}
+    begin, middle, end = parts[kind]
+    message = b'{"continues":true,"parameters":{' + begin + middle * (size // len(middle)) + end + b"}}"
+    return [message] * 10 + [b'{"parameters":{"head":{"a":1},"summary":{}}}']
+
+
+def serve_once(listener, messages):
+    peer, _ = listener.accept()
+    with contextlib.suppress(OSError), peer:
+        peer.recv(65536)
+        for message in messages:
+            peer.sendall(message + b"\0")
+
+
+def hostile_daemon(tap):
+    """The command's memory has a limit, whatever a daemon sends, and it says why it gives up."""
+    limit_kib = 300 << 10  # 128 MiB of text, one message, and the program
+    with tempfile.TemporaryDirectory() as directory, Target("threads", 1, 5) as target:
+        for kind in ("numbers", "objects", "a dump", "a summary", "states"):
+            path = os.path.join(directory, kind.replace(" ", "-"))
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(path)
+                listener.listen()
+                server = threading.Thread(target=serve_once, args=(listener, answers_of_hostile(kind)))
+                server.start()
+                run = subprocess.Popen([SNAPWALK, "dump", "--via", "daemon", "--socket", path, "--json",
+                                        str(target.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                said = run.stderr.read().decode()
+                _, status, used = os.wait4(run.pid, 0)
+                run.returncode = os.waitstatus_to_exitcode(status)
+                server.join()
+            tap.check(run.returncode not in (0, 3) and said.startswith("snapwalk: ") and
+                      used.ru_maxrss < limit_kib, f"a hostile daemon's {kind}: an error, and no more memory",
+                      (run.returncode, said, f"{used.ru_maxrss} KiB"))
+            print(f"# {kind}: {used.ru_maxrss} KiB: {said.strip()}")
+
+
 def main():
     tap = Tap()
     if not os.path.exists(os.path.join(BUILD, "bin", "snapwalkd")):
@@ -321,6 +366,7 @@ def main():
                      sample_and_subscribe, selectors, socat_and_jq, varlinkctl, python_varlink,
                      command, watch):
             tap.guard(test, daemon)
+    tap.guard(hostile_daemon)
     tap.done()
 
 

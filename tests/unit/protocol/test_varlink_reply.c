@@ -154,6 +154,61 @@ static void test_answer_refused(void **state)
 	}
 }
 
+/* A reply is cut where it stands; an error is read as ever. */
+static void test_answer_cut(void **state)
+{
+	(void) state;
+	static const char reply[] =
+		"{\"a.vendor\":[1], \"continues\":true,\"parameters\": {\"x\":[{}]} }";
+	static const char error[] = "{\"parameters\":{\"n\":1},\"error\":\"a.b.C\"}";
+	struct sw_varlink_answer answer = {0};
+	struct sw_json_part parameters;
+	struct sw_error err = {0};
+	assert_int_equal(sw_varlink_answer_cut(reply, strlen(reply), &answer, &parameters, &err),
+			 0);
+	assert_true(answer.continues);
+	assert_null(answer.parameters);
+	assert_int_equal(parameters.size, 10);
+	assert_memory_equal(parameters.data, "{\"x\":[{}]}", 10);
+	assert_int_equal(sw_varlink_answer_cut("{}", 2, &answer, &parameters, &err), 0);
+	assert_false(answer.continues);
+	assert_int_equal(parameters.size, 2);
+	assert_int_equal(sw_varlink_answer_cut(error, strlen(error), &answer, &parameters, &err),
+			 0);
+	assert_string_equal(answer.error, "a.b.C");
+	assert_null(parameters.data);
+	assert_int_equal(json_object_get_int(json_object_object_get(answer.parameters, "n")), 1);
+	sw_varlink_answer_deinit(&answer);
+	static const struct {
+		const char *text, *message;
+	} texts[] = {
+		{"", "the answer is not an object"},
+		{"[]", "the answer is not an object"},
+		{"{\"error\":{}}", "'error' is not a name like interface.Name"},
+		{"{\"parameters\":[]}", "'parameters' is not an object"},
+		{"{\"continues\":1}", "'continues' is not a boolean"},
+		{"{\"result\":{}}", "a member that is not known: 'result'"},
+		{"{\"parameters\":{}", "this JSON is cut short"},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(texts); i++) {
+		assert_int_equal(sw_varlink_answer_cut(texts[i].text, strlen(texts[i].text),
+						       &answer, &parameters, &err),
+				 -SW_E_FORMAT);
+		assert_string_equal(err.message, texts[i].message);
+	}
+	size_t size = SW_VARLINK_ERROR_MAX + 1;
+	char *large = malloc(size);
+	assert_non_null(large);
+	memset(large, ' ', size);
+	memcpy(large, error, strlen(error));
+	assert_int_equal(sw_varlink_answer_cut(large, size - 1, &answer, &parameters, &err), 0);
+	sw_varlink_answer_deinit(&answer);
+	assert_int_equal(sw_varlink_answer_cut(large, size, &answer, &parameters, &err),
+			 -SW_E_FORMAT);
+	assert_string_equal(err.message, "an error is above 64 KiB");
+	free(large);
+}
+
 /* Whole definitions: their first lines, their last members, nothing behind. */
 static void test_interfaces(void **state)
 {
@@ -184,7 +239,8 @@ int main(void)
 		cmocka_unit_test(test_reply),          cmocka_unit_test(test_reply_invalid_utf8),
 		cmocka_unit_test(test_reply_text),     cmocka_unit_test(test_error),
 		cmocka_unit_test(test_limit),          cmocka_unit_test(test_answer),
-		cmocka_unit_test(test_answer_refused), cmocka_unit_test(test_interfaces),
+		cmocka_unit_test(test_answer_refused), cmocka_unit_test(test_answer_cut),
+		cmocka_unit_test(test_interfaces),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,11 +10,7 @@
 
 static int take(struct sw_stream *s, const char *text, struct sw_error *err)
 {
-	struct json_object *parameters = json_tokener_parse(text);
-	assert_non_null(parameters);
-	int r = sw_stream_take(s, parameters, err);
-	assert_int_equal(json_object_put(parameters), 1);
-	return r;
+	return sw_stream_take(s, text, strlen(text), err);
 }
 
 static void test_parts(void **state)
@@ -93,6 +89,8 @@ static void test_malformed(void **state)
 		{"{\"head\":{}}", "the daemon's head of a dump is no object"},
 		{"{\"stacks\":{}}", "the daemon's stacks are no list"},
 		{"{\"warnings\":1}", "the daemon's warnings are no list"},
+		{"{\"summary\":[]}", "this is JSON, but not an object"},
+		{"{\"stacks\":[1,]}", "this is not JSON that is taken here, at byte 13"},
 	};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		struct sw_stream s = {0};
@@ -103,13 +101,63 @@ static void test_malformed(void **state)
 	}
 }
 
+/* White space that breaks lines, and what a terminal takes for a command, do not get into a dump's line. */
+static void test_one_line(void **state)
+{
+	(void) state;
+	struct sw_stream s = {0};
+	struct sw_error err = {0};
+	sw_cleanup(sw_free_p) char *text = NULL;
+	size_t size;
+	assert_int_equal(take(&s, "{\"dump\":{\"id\":\r\n\t\"x\xc2\x9b\"},\"warnings\":null}",
+			      &err),
+			 0);
+	assert_int_equal(sw_stream_finish(&s, &text, &size, &err), 0);
+	assert_string_equal(text, "{\"id\":   \"x\\u009b\"}");
+	sw_stream_deinit(&s);
+}
+
+/* Whatever it is sent for, it takes no more than the limit. */
+static void test_too_large(void **state)
+{
+	(void) state;
+	enum { PART = 8 << 20 };
+	static const char *const heads[] = {"{\"stacks\":[", "{\"frames\":[0,",
+					    "{\"dump\":{\"a\":["};
+	static const char *const ends[] = {"]}", "]}", "]}}"};
+	for (size_t k = 0; k < SW_ARRAY_SIZE(heads); k++) {
+		struct sw_stream s = {0};
+		struct sw_error err = {0};
+		struct sw_text text = {0};
+		int r = 0;
+		size_t n = 0;
+		sw_text_printf(&text, "%s\"", heads[k]);
+		for (size_t i = 0; i < PART / 64; i++)
+			sw_text_append(
+				&text,
+				"0123456789012345678901234567890123456789012345678901234567890123",
+				64);
+		sw_text_printf(&text, "\"%s", ends[k]);
+		assert_false(text.failed);
+		for (; r == 0 && n < 2 * SW_STREAM_BYTES_MAX / PART; n++)
+			r = sw_stream_take(&s, text.data, text.size, &err);
+		if (k < 2) {
+			assert_int_equal(n, SW_STREAM_BYTES_MAX / PART);
+			assert_int_equal(r, -SW_E_LIMIT);
+			assert_string_equal(err.message, "the dump is above 128 MiB");
+		} else
+			assert_int_equal(r, 0); /* each takes the place of the one before */
+		sw_text_deinit(&text);
+		sw_stream_deinit(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_missing_parts),
-		cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_parts),         cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_missing_parts), cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_one_line),      cmocka_unit_test(test_too_large),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -471,6 +471,29 @@ static void test_members(void **state)
 	sw_json_tree_deinit(&tree);
 }
 
+/* A text of 16 MiB may have 8 million values, which would be a quarter of a GiB. */
+static void test_too_many(void **state)
+{
+	(void) state;
+	struct sw_json_tree tree = {0};
+	struct sw_error err;
+	enum { ELEMENTS = SW_JSON_TREE_VALUES_MAX };
+	size_t size = 2 * (size_t) ELEMENTS + 1; /* [0,0,...,0] */
+	char *text = malloc(size);
+	assert_non_null(text);
+	for (size_t i = 0; i < size; i++)
+		text[i] = i % 2 == 1 ? '0' : ',';
+	text[0] = '[';
+	text[size - 1] = ']';
+	assert_int_equal(sw_json_parse(&tree, text, size, 8, &err), -SW_E_FORMAT);
+	assert_string_equal(err.message, "more than 2097152 values of JSON are too many");
+	text[size - 3] = ']';
+	assert_int_equal(sw_json_parse(&tree, text, size - 2, 8, &err), 0);
+	assert_int_equal(tree.n, SW_JSON_TREE_VALUES_MAX);
+	sw_json_tree_deinit(&tree);
+	free(text);
+}
+
 /* Another text in the memory of the one before; also after one that was refused. */
 static void test_again(void **state)
 {
@@ -502,7 +525,8 @@ int main(void)
 		cmocka_unit_test(test_cut),           cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_messages),      cmocka_unit_test(test_scan),
 		cmocka_unit_test(test_scan_refused),  cmocka_unit_test(test_values),
-		cmocka_unit_test(test_members),       cmocka_unit_test(test_again),
+		cmocka_unit_test(test_members),       cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
