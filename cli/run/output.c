@@ -5,6 +5,7 @@
 
 #include <confine/descriptors.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -14,11 +15,18 @@
 
 enum { OUTPUT_MODE = 0666, TEMPORARY_TRIES = 16 };
 
+/* Devices, and what is open already. In /dev/shm are everybody's files. */
+static bool is_of_system(const char *path)
+{
+	return (strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0) ||
+	       strncmp(path, "/proc/", 6) == 0;
+}
+
 /* Devices and pipes cannot appear by rename: replacing /dev/null by a file would be a disaster. */
 static bool is_direct(const char *path)
 {
 	struct stat st;
-	if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0)
+	if (is_of_system(path))
 		return true;
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
@@ -29,6 +37,50 @@ static char *directory_of(const char *path)
 	if (slash == NULL)
 		return strdup(".");
 	return slash == path ? strdup("/") : strndup(path, (size_t) (slash - path));
+}
+
+/* Whether another user may have put the file into its directory for us to find: as the kernel asks for
+ * fs.protected_fifos=2, which holds for open() with O_CREAT alone; see proc(5). Also where the directory is not sticky. */
+static bool is_planted(const char *path, const struct stat *st)
+{
+	struct stat directory_st;
+	sw_cleanup(sw_free_p) char *directory = directory_of(path);
+	if (st->st_uid == geteuid() || st->st_uid == 0)
+		return false;
+	return directory == NULL || stat(directory, &directory_st) < 0 ||
+	       ((directory_st.st_mode & (S_IWOTH | S_IWGRP)) != 0 &&
+		st->st_uid != directory_st.st_uid);
+}
+
+/* The same for the link that path may be, and for what it leads to; path_fd holds that. */
+static bool is_planted_on_the_way(const char *path, int path_fd)
+{
+	char name[32], found[PATH_MAX];
+	struct stat st;
+	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && is_planted(path, &st))
+		return true;
+	(void) snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd); /* fits */
+	ssize_t n = readlink(name, found, sizeof(found) - 1);
+	if (n < 0 || fstat(path_fd, &st) < 0)
+		return true;
+	found[n] = '\0';
+	return !S_ISCHR(st.st_mode) && is_planted(found, &st);
+}
+
+/* Nothing is opened before it was looked at: opening alone waits at a FIFO until somebody reads it. */
+static int open_direct(struct sw_output *out, struct sw_error *err)
+{
+	char name[32];
+	sw_cleanup(sw_close_p) int path_fd = open(out->path, O_PATH | O_CLOEXEC);
+	out->fd = -EBADF;
+	if (path_fd < 0)
+		return sw_fail_errno(err, SW_E_IO, "cannot write there");
+	if (!is_of_system(out->path) && is_planted_on_the_way(out->path, path_fd))
+		return sw_fail(err, SW_E_IO,
+			       "another user has put it into a directory that others may write to");
+	(void) snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd); /* fits */
+	out->fd = open(name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	return out->fd < 0 ? sw_fail_errno(err, SW_E_IO, "cannot write there") : 0;
 }
 
 /* A name beside path that is not used; the caller tries again when it is by then. */
@@ -65,10 +117,8 @@ int sw_output_open(struct sw_output *ret, const char *path, struct sw_error *err
 	if (path == NULL || strcmp(path, "-") == 0)
 		return 0;
 	ret->path = path;
-	if (is_direct(path)) {
-		ret->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-		return ret->fd < 0 ? sw_fail_errno(err, SW_E_IO, "cannot write there") : 0;
-	}
+	if (is_direct(path))
+		return open_direct(ret, err);
 	ret->direct = false;
 	struct stat st;
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {

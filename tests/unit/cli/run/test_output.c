@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "run/output.h"
 #include "cleanup.h"
+#include "skip.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -196,6 +197,52 @@ static void test_entrusted_fails(void **state)
 	assert_int_equal(access(p->file, F_OK), -1);
 }
 
+/* What others put where they may: root would write to whom they like, or wait for a reader for ever. */
+static void test_planted(void **state)
+{
+	enum { OTHER = 65533 };
+	struct place *p = *state;
+	char link[80];
+	struct sw_output out;
+	struct sw_error err = {0};
+	if (geteuid() != 0) {
+		SKIP("not root: it cannot make files of others", "root");
+		return;
+	}
+	(void) snprintf(link, sizeof(link), "%s/link", p->directory);
+	assert_int_equal(mkfifo(p->file, 0666), 0);
+	assert_int_equal(chown(p->file, OTHER, OTHER), 0);
+	int reader =
+		open(p->file, O_RDONLY | O_NONBLOCK); /* or a fault would make us wait for ever */
+	static const mode_t modes[] = {01777, 0777, 01775};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(modes); i++) {
+		assert_int_equal(chmod(p->directory, modes[i]), 0);
+		assert_int_equal(sw_output_open(&out, p->file, &err), -SW_E_IO);
+		assert_string_equal(err.message, "another user has put it into a directory that "
+						 "others may write to");
+		sw_output_deinit(&out);
+	}
+	/* The same by a link of theirs to what is nobody's secret, and by a link of ours to theirs. */
+	assert_int_equal(symlink("/dev/null", link), 0);
+	assert_int_equal(lchown(link, OTHER, OTHER), 0);
+	assert_int_equal(sw_output_open(&out, link, &err), -SW_E_IO);
+	sw_output_deinit(&out);
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(symlink(p->file, link), 0);
+	assert_int_equal(sw_output_open(&out, link, &err), -SW_E_IO);
+	sw_output_deinit(&out);
+	/* Ours, and one in a directory of its user. */
+	assert_int_equal(chown(p->file, 0, 0), 0);
+	assert_int_equal(sw_output_open(&out, link, &err), 0);
+	sw_output_deinit(&out);
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(chown(p->file, OTHER, OTHER), 0);
+	assert_int_equal(chown(p->directory, OTHER, OTHER), 0);
+	assert_int_equal(sw_output_open(&out, p->file, &err), 0);
+	sw_output_deinit(&out);
+	assert_int_equal(close(reader), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +254,7 @@ int main(void)
 		cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_slow_reader),
 		cmocka_unit_test_setup_teardown(test_reader_gone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_planted, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
