@@ -79,7 +79,9 @@ static int path_allow(int ruleset_fd, const struct sw_landlock_path *path, uint6
 		      struct sw_error *err)
 {
 	struct stat st;
-	sw_cleanup(sw_close_p) int fd = open(path->path, O_PATH | O_CLOEXEC);
+	sw_cleanup(sw_close_p) int own_fd =
+		path->path != NULL ? open(path->path, O_PATH | O_CLOEXEC) : -EBADF;
+	int fd = path->path != NULL ? own_fd : path->fd;
 	if (fd < 0 || fstat(fd, &st) < 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
 		return 0;
 	struct path_beneath_attr beneath = {
@@ -87,7 +89,8 @@ static int path_allow(int ruleset_fd, const struct sw_landlock_path *path, uint6
 		.parent_fd = fd,
 	};
 	if (syscall(SYS_landlock_add_rule, ruleset_fd, RULE_PATH_BENEATH, &beneath, 0) < 0)
-		return sw_fail_errno(err, SW_E_IO, "Landlock: %s", path->path);
+		return sw_fail_errno(err, SW_E_IO, "Landlock: %s",
+				     path->path != NULL ? path->path : "a file");
 	return 0;
 }
 

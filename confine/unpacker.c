@@ -11,8 +11,8 @@
 int sw_confine_unpacker(const char *debug_dir, const char *directory, struct sw_error *err)
 {
 	const struct sw_landlock_path paths[] = {
-		{debug_dir, SW_LANDLOCK_READ},
-		{directory, SW_LANDLOCK_WRITE},
+		{.path = debug_dir, .access = SW_LANDLOCK_READ},
+		{.path = directory, .access = SW_LANDLOCK_WRITE},
 	};
 	(void) umask(S_IWGRP | S_IWOTH); /* others may read what root's debug files say */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

@@ -45,15 +45,19 @@ static bool fd_path(int fd, char ret[static PATH_MAX])
  * waits at a FIFO. (openat2() with RESOLVE_BENEATH is refused in sandboxes, whose filter cannot see
  * its flags.)
  */
-static int beneath(const char *directory, const char *name, struct stat *st)
+static int beneath(const char *directory, const char *name, bool plain, struct stat *st)
 {
 	char path[PATH_MAX], top[PATH_MAX], found[PATH_MAX];
-	int n = snprintf(path, sizeof(path), "%s/%s", directory, name);
+	int n = snprintf(path, sizeof(path), "%s/%s",
+			 plain && strcmp(directory, "/") == 0 ? "" : directory, name);
 	if (n < 0 || (size_t) n >= sizeof(path))
 		return -1;
 	sw_cleanup(sw_close_p) int fd = open(path, O_PATH | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, st) < 0 || !S_ISREG(st->st_mode))
 		return -1;
+	/* The kernel says where it is without links. */
+	if (plain)
+		return fd_path(fd, found) && strcmp(found, path) == 0 ? sw_take_fd(fd) : -1;
 	sw_cleanup(sw_close_p) int top_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (top_fd < 0 || !fd_path(top_fd, top) || !fd_path(fd, found))
 		return -1;
@@ -61,11 +65,11 @@ static int beneath(const char *directory, const char *name, struct stat *st)
 	return strncmp(found, top, length) == 0 && found[length] == '/' ? sw_take_fd(fd) : -1;
 }
 
-bool sw_image_map(struct sw_image *image, const char *directory, const char *name)
+static bool image_map(struct sw_image *image, const char *directory, const char *name, bool plain)
 {
 	struct stat st;
 	char link[32];
-	sw_cleanup(sw_close_p) int path_fd = beneath(directory, name, &st);
+	sw_cleanup(sw_close_p) int path_fd = beneath(directory, name, plain, &st);
 	if (path_fd < 0 || st.st_size <= 0 || (uint64_t) st.st_size > IMAGE_BYTES_MAX)
 		return false;
 	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd); /* fits */
@@ -77,6 +81,16 @@ bool sw_image_map(struct sw_image *image, const char *directory, const char *nam
 		return false;
 	*image = (struct sw_image){{p, (size_t) st.st_size}, true, sw_take_fd(fd)};
 	return true;
+}
+
+bool sw_image_map(struct sw_image *image, const char *directory, const char *name)
+{
+	return image_map(image, directory, name, false);
+}
+
+bool sw_image_map_plain(struct sw_image *image, const char *directory, const char *name)
+{
+	return image_map(image, directory, name, true);
 }
 
 static void build_id_hex(struct sw_bytes id, char *ret)
@@ -155,10 +169,10 @@ bool sw_unit_is_here(const struct sw_unit *unit)
 }
 
 static bool linked_map(const struct sw_elf *main, const struct debuglink *link,
-		       const char *directory, const char *name, struct sw_image *image,
+		       const char *directory, const char *name, bool plain, struct sw_image *image,
 		       struct sw_elf *elf)
 {
-	if (!sw_image_map(image, directory, name))
+	if (!image_map(image, directory, name, plain))
 		return false;
 	if (sw_elf_init(elf, image->bytes) && link_matches(main, elf, link->crc))
 		return true;
@@ -180,16 +194,16 @@ static bool by_debuglink(const struct sw_elf *main, const struct sw_unit *unit,
 		return false;
 	const char *beside = n == 0 ? "/" : directory;
 	if (sw_unit_is_here(unit)) {
-		if (linked_map(main, &link, beside, link.name, image, elf))
+		if (linked_map(main, &link, beside, link.name, true, image, elf))
 			return true;
 		n = snprintf(name, sizeof(name), ".debug/%s", link.name);
 		if (n > 0 && (size_t) n < sizeof(name) &&
-		    linked_map(main, &link, beside, name, image, elf))
+		    linked_map(main, &link, beside, name, true, image, elf))
 			return true;
 	}
 	n = snprintf(name, sizeof(name), "%s/%s", directory, link.name);
 	return n > 0 && (size_t) n < sizeof(name) &&
-	       linked_map(main, &link, debug_dir, name, image, elf);
+	       linked_map(main, &link, debug_dir, name, false, image, elf);
 }
 
 static bool debugfile_open(struct sw_unit *unit, struct sw_debugfile *file, const char *debug_dir)

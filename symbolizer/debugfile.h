@@ -18,6 +18,8 @@ void sw_image_deinit(struct sw_image *image);
 /* Maps directory/name for reading. False when it is not a regular file, is too large, lies outside of
  * directory or cannot be opened. Nothing but a regular file is ever opened: names may be hostile. */
 bool sw_image_map(struct sw_image *image, const char *directory, const char *name);
+/* The same for a file beside a module, whose directory may be anybody's: nothing on the way there is a symbolic link. */
+bool sw_image_map_plain(struct sw_image *image, const char *directory, const char *name);
 
 /* A module's separate debug file, or the knowledge that there is none. */
 struct sw_debugfile {

@@ -214,9 +214,9 @@ static enum sw_dwarf_open dwo_find(struct sw_dwarf_split *split, const struct wa
 	return n > 0 && (size_t) n < sizeof(path) ? dwo_open(split, wanted, "/", path, request) : r;
 }
 
-static bool dwp_map(struct sw_dwp *dwp, const char *directory, const char *path)
+static bool dwp_map(struct sw_dwp *dwp, bool found)
 {
-	if (!sw_image_map(&dwp->image, directory, path))
+	if (!found)
 		return false;
 	if (sw_elf_init(&dwp->elf, dwp->image.bytes))
 		return true;
@@ -234,8 +234,9 @@ static bool dwp_find(struct sw_dwp *dwp, const struct sw_unit *unit,
 	dwp->tried = true;
 	int n = snprintf(path, sizeof(path), "%s.dwp", sw_module_path(unit->module));
 	dwp->found = n > 0 && (size_t) n < sizeof(path) && path[0] == '/' &&
-		     ((sw_unit_is_here(unit) && dwp_map(dwp, "/", path)) ||
-		      dwp_map(dwp, request->debug_dir, path));
+		     ((sw_unit_is_here(unit) &&
+		       dwp_map(dwp, sw_image_map_plain(&dwp->image, "/", path + 1))) ||
+		      dwp_map(dwp, sw_image_map(&dwp->image, request->debug_dir, path)));
 	return dwp->found;
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/dwo_reader.h"
 #include "cleanup.h"
+#include "common/plain_path.h"
 
 #include <confine/caps.h>
 #include <confine/descriptors.h>
+#include <confine/owner.h>
 #include <confine/seccomp.h>
 #include <snapwalk/clock.h>
 #include <elf.h>
@@ -25,14 +27,14 @@ static const size_t SPACE_BYTES = 256 << 20; /* of one file */
 /* ---- in the child ------------------------------------------------------------------------- */
 
 /* O_PATH opens nothing: opening alone waits at a FIFO, or does something to a device. */
-static int regular_open(const char *path, size_t *ret_size)
+static int regular_open(const char *path, uid_t owner, size_t *ret_size)
 {
 	struct stat st;
 	char link[32];
 	size_t length = strlen(path);
 	if (path[0] != '/' || length < 4 || strcmp(path + length - 4, ".dwo") != 0)
 		return -1;
-	sw_cleanup(sw_close_p) int fd = open(path, O_PATH | O_CLOEXEC);
+	sw_cleanup(sw_close_p) int fd = sw_plain_path_open(path, owner);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < SELFMAG ||
 	    (uint64_t) st.st_size > SPACE_BYTES)
 		return -1;
@@ -41,10 +43,10 @@ static int regular_open(const char *path, size_t *ret_size)
 	return open(link, O_RDONLY | O_CLOEXEC);
 }
 
-static uint64_t file_copy(const char *path, uint8_t *space)
+static uint64_t file_copy(const char *path, uid_t owner, uint8_t *space)
 {
 	size_t size = 0, n = 0;
-	sw_cleanup(sw_close_p) int fd = regular_open(path, &size);
+	sw_cleanup(sw_close_p) int fd = regular_open(path, owner, &size);
 	while (fd >= 0 && n < size) {
 		ssize_t part = read(fd, space + n, n == 0 ? SELFMAG : size - n);
 		if (part <= 0 || (n == 0 && memcmp(space, ELFMAG, SELFMAG) != 0))
@@ -54,10 +56,11 @@ static uint64_t file_copy(const char *path, uint8_t *space)
 	return n == size ? n : 0;
 }
 
-static void serve(int fd, uint8_t *space)
+static void serve(int fd, uid_t uid, gid_t gid, uint8_t *space)
 {
 	char path[PATH_MAX];
 	struct sw_error err;
+	sw_owner_become(uid, gid);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || sw_caps_keep(0, &err) < 0)
 		return;
 #ifndef __SANITIZE_ADDRESS__
@@ -69,7 +72,7 @@ static void serve(int fd, uint8_t *space)
 		if (n <= 0)
 			return;
 		path[n] = '\0';
-		uint64_t size = file_copy(path, space);
+		uint64_t size = file_copy(path, uid, space);
 		if (write(fd, &size, sizeof(size)) != sizeof(size))
 			return;
 	}
@@ -77,7 +80,7 @@ static void serve(int fd, uint8_t *space)
 
 /* ---- in the parent ------------------------------------------------------------------------ */
 
-void sw_dwo_reader_start(struct sw_dwo_reader *reader)
+void sw_dwo_reader_start(struct sw_dwo_reader *reader, uid_t uid, gid_t gid)
 {
 	int fds[2];
 	*reader = (struct sw_dwo_reader){.fd = -EBADF};
@@ -95,7 +98,7 @@ void sw_dwo_reader_start(struct sw_dwo_reader *reader)
 		 * end then. */
 		sw_confine_descriptors((int *const[]){&fds[1]}, 1);
 		if (getppid() == parent)
-			serve(fds[1], space);
+			serve(fds[1], uid, gid, space);
 		_exit(0);
 	}
 	(void) close(fds[1]); /* a socket */

@@ -6,11 +6,13 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * Reads .dwo files for a process that may open none: their names are in the program, so that it is
  * not known beforehand which they are. It is a child that parses nothing, has no capabilities, and
- * opens regular ELF files of such names alone. What it reads comes through shared memory: a file
+ * opens regular ELF files of such names alone, with the permissions of the user whose process it is. It follows no
+ * symbolic link of a file, and of directories those of root and of that user. What it reads comes through shared memory: a file
  * system that does not answer costs the time limit, and descriptors need not be received.
  */
 struct sw_dwo_reader {
@@ -18,8 +20,8 @@ struct sw_dwo_reader {
 	const uint8_t *space; /* owned */
 };
 
-/* Without a child nothing is read, which is no error. */
-void sw_dwo_reader_start(struct sw_dwo_reader *reader);
+/* Without a child nothing is read, which is no error. uid, gid: of the process. */
+void sw_dwo_reader_start(struct sw_dwo_reader *reader, uid_t uid, gid_t gid);
 /* As struct sw_symbolize_options says of dwo_read. */
 size_t sw_dwo_reader_read(void *reader, const char *path, int64_t deadline_ns, const void **ret);
 /* It ends by itself when we do, too. */

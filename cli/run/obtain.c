@@ -94,7 +94,7 @@ static void dwo_reader_start(struct confine *c, const struct sw_snapshot *snap)
 {
 	if (!c->options->no_sandbox && c->options->symbolize.level == SW_SYMBOLS_LINES &&
 	    may_have_dwo(snap))
-		sw_dwo_reader_start(&c->dwo_reader);
+		sw_dwo_reader_start(&c->dwo_reader, snap->process.uid, snap->process.gid);
 }
 
 static void dwo_reader_use(struct confine *c, struct sw_pipeline_options *how)
@@ -123,7 +123,7 @@ int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subj
 	sw_keep_prepare(options);
 	int r = how->libunwind ? sw_walk_libunwind_load(err) : 0; /* the sandbox loads no code */
 	if (r == 0 && sw_subject_is_saved(subject))
-		r = sw_sandbox_enter_saved(options, err);
+		r = sw_sandbox_enter_saved(options, subject, err);
 	if (r < 0)
 		return r;
 	if (!sw_subject_is_saved(subject)) {

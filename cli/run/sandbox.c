@@ -2,13 +2,16 @@
 #include "run/sandbox.h"
 #include "cleanup.h"
 #include "common/complain.h"
+#include "common/plain_path.h"
 #include "errors.h"
 
 #include <confine/caps.h>
 #include <confine/landlock.h>
+#include <confine/owner.h>
 #include <confine/seccomp.h>
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,41 +39,34 @@ static void paths_deinit(struct paths *p)
 {
 	for (size_t i = 0; i < p->n_names; i++)
 		free(p->names[i]);
+	for (size_t i = 0; i < p->n; i++)
+		if (p->all[i].path == NULL)
+			(void) close(p->all[i].fd); /* O_PATH */
 }
 
 static void allow(struct paths *p, const char *path, enum sw_landlock_access access)
 {
 	if (p->n < PATHS_MAX)
-		p->all[p->n++] = (struct sw_landlock_path){path, access};
+		p->all[p->n++] = (struct sw_landlock_path){.path = path, .access = access};
 }
 
 /*
- * Landlock is told of what a link leads to, and the directory of a module may be anybody's: only
- * links of root's or our own are followed.
+ * The directory of a module may be anybody's. Its path is the kernel's own and has no link, and a debug file that is a
+ * link is not opened (sw_image_map_plain()): what is opened here is what Landlock is told of.
  */
-static bool is_trusted(const char *path)
-{
-	struct stat st;
-	return lstat(path, &st) == 0 &&
-	       (!S_ISLNK(st.st_mode) || st.st_uid == 0 || st.st_uid == geteuid());
-}
-
 __attribute__((format(printf, 2, 3))) static void allow_printf(struct paths *p, const char *fmt,
 							       ...)
 {
 	va_list ap;
-	char *path = NULL;
+	char path[PATH_MAX];
 	va_start(ap, fmt);
-	int n = p->n_names < PATHS_MAX ? vasprintf(&path, fmt, ap) : -1;
+	int n = vsnprintf(path, sizeof(path), fmt, ap);
 	va_end(ap);
-	if (n < 0)
+	if (n < 0 || (size_t) n >= sizeof(path) || p->n == PATHS_MAX)
 		return; /* a file less may be read */
-	if (!is_trusted(path)) {
-		free(path);
-		return;
-	}
-	p->names[p->n_names++] = path;
-	allow(p, path, SW_LANDLOCK_READ);
+	int fd = sw_plain_path_open(path, SW_PLAIN_NO_LINKS);
+	if (fd >= 0)
+		p->all[p->n++] = (struct sw_landlock_path){.access = SW_LANDLOCK_READ, .fd = fd};
 }
 
 /*
@@ -132,9 +128,14 @@ static void allow_debug_files(struct paths *p, const struct sw_options *options,
 	}
 }
 
-/* p: NULL: without Landlock. landlocked_caps: kept, too, where that says which files may be opened.
- */
-static int give_up(uint64_t caps, uint64_t landlocked_caps, struct paths *p, unsigned calls,
+/* Whose permissions open files. */
+struct owner {
+	uid_t uid;
+	gid_t gid;
+};
+
+/* p: NULL: without Landlock. owner: NULL: our own permissions. */
+static int give_up(uint64_t caps, struct paths *p, const struct owner *owner, unsigned calls,
 		   struct sw_error *err)
 {
 	tzset(); /* reads a file */
@@ -147,8 +148,10 @@ static int give_up(uint64_t caps, uint64_t landlocked_caps, struct paths *p, uns
 		return sw_fail_errno(err, SW_E_IO, "cannot give up new privileges");
 	/* Before the capabilities are gone: a path may be below somebody's private directory. */
 	int r = p != NULL ? sw_landlock_enter(p->all, p->n, err) : 1;
+	if (r >= 0 && owner != NULL)
+		sw_owner_become(owner->uid, owner->gid);
 	if (r >= 0)
-		r = sw_caps_keep(r == 0 ? caps | landlocked_caps : caps, err);
+		r = sw_caps_keep(caps, err);
 #ifdef __SANITIZE_ADDRESS__
 	(void) calls; /* its check for leaks clones a thread that traces this one */
 	return r < 0 ? r : 0;
@@ -198,22 +201,31 @@ int sw_sandbox_enter(const struct sw_options *options, const struct sw_snapshot 
 	if (is_off(options))
 		return 0;
 	int r = allow_kept(&p, options, err);
-	size_t n_kept = p.n_names;
 	allow_debug_files(&p, options, snap);
-	/* The directory of a module that has such a file may be closed to all but its user. */
-	uint64_t beside_caps = p.n_names > n_kept ? read_caps : 0;
+	const struct owner owner = {.uid = snap->process.uid, .gid = snap->process.gid};
+	/* The snapshot that is kept is ours, whoever may write to its directory. */
+	bool keeps = options->keep != NULL;
 	return r < 0 ? r
-		     : give_up(options->keep != NULL ? write_caps : 0, beside_caps, &p,
-			       calls_of(options), err);
+		     : give_up(keeps ? write_caps : 0, &p, keeps ? NULL : &owner, calls_of(options),
+			       err);
 }
 
-int sw_sandbox_enter_saved(const struct sw_options *options, struct sw_error *err)
+int sw_sandbox_enter_saved(const struct sw_options *options, const struct sw_subject *subject,
+			   struct sw_error *err)
 {
 	sw_cleanup(paths_deinit) struct paths p = {0};
+	struct stat st;
 	if (is_off(options))
 		return 0;
+	/* One that is not there is complained about by who opens it. */
+	struct owner owner = {.uid = geteuid(), .gid = getegid()};
+	if (stat(subject->path, &st) == 0)
+		owner = (struct owner){.uid = st.st_uid, .gid = st.st_gid};
+	/* The programs of a core file that root has may be anybody's, in directories that are closed to root
+	 * without capabilities. A fixture has its modules itself. */
+	bool anywhere = subject->kind == SW_WANT_CORE && owner.uid == geteuid();
 	allow(&p, "/", SW_LANDLOCK_LIST);
-	return give_up(read_caps, 0, &p, SW_SECCOMP_TERMINAL, err);
+	return give_up(anywhere ? read_caps : 0, &p, &owner, SW_SECCOMP_TERMINAL, err);
 }
 
 /* Of what a process has mapped, its files are opened below /proc: deleted ones by map_files, which
@@ -229,7 +241,7 @@ int sw_sandbox_enter_capturing(const struct sw_options *options, bool screen, st
 	if (r < 0 || is_off(options))
 		return r;
 	sw_caps_allow_realtime();
-	return give_up(capture_caps, 0, NULL,
+	return give_up(capture_caps, NULL, NULL,
 		       SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE | (screen ? SW_SECCOMP_SCREEN : 0),
 		       err);
 }
@@ -237,7 +249,7 @@ int sw_sandbox_enter_capturing(const struct sw_options *options, bool screen, st
 int sw_sandbox_enter_parsing(const struct sw_options *options, struct sw_error *err)
 {
 	struct paths none = {0};
-	return is_off(options) ? 0 : give_up(0, 0, &none, SW_SECCOMP_TERMINAL, err);
+	return is_off(options) ? 0 : give_up(0, &none, NULL, SW_SECCOMP_TERMINAL, err);
 }
 
 int sw_sandbox_entrust(const struct sw_options *options, struct sw_output *output,

@@ -8,7 +8,8 @@
 /*
  * What the command gives up before it parses bytes that somebody else wrote: capabilities, all
  * system calls but those for reading files, memory and writing to what is open, and, where the
- * kernel has Landlock, all files but those that may be debug files. For good: nothing can be
+ * kernel has Landlock, all files but those that may be debug files, which are opened with the permissions
+ * of the process's user. For good: nothing can be
  * captured afterwards.
  *
  * 0; -SW_E_NOT_PERMITTED, -SW_E_IO: the process must not go on.
@@ -18,8 +19,10 @@
  * Where the snapshot is kept (options->keep), files can be made there, and nowhere else. */
 int sw_sandbox_enter(const struct sw_options *options, const struct sw_snapshot *snap,
 		     struct sw_error *err);
-/* Before a core file or a fixture is opened: their modules may be anywhere. */
-int sw_sandbox_enter_saved(const struct sw_options *options, struct sw_error *err);
+/* Before a core file or a fixture is opened, with its owner's permissions: their modules may be anywhere. Of a core file
+ * that is root's own, root keeps the one capability that reads all files. */
+int sw_sandbox_enter_saved(const struct sw_options *options, const struct sw_subject *subject,
+			   struct sw_error *err);
 /*
  * Captures are made afterwards, and what they read is parsed: everything that the kernel is asked
  * for once is there by now (the task iterator, perf events), files that are written are open. Kept

@@ -142,12 +142,13 @@ static int landlock_enter(const struct sw_unpacked *unpacked, struct sw_error *e
 {
 	struct sw_landlock_path paths[2 + SW_ARRAY_SIZE(unpacked->directories)];
 	size_t n = 0;
-	paths[n++] = (struct sw_landlock_path){debug_dir, SW_LANDLOCK_READ};
-	paths[n++] = (struct sw_landlock_path){SW_PACKAGE_LISTS, SW_LANDLOCK_LIST};
+	paths[n++] = (struct sw_landlock_path){.path = debug_dir, .access = SW_LANDLOCK_READ};
+	paths[n++] =
+		(struct sw_landlock_path){.path = SW_PACKAGE_LISTS, .access = SW_LANDLOCK_LIST};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(unpacked->directories); i++)
 		if (unpacked->directories[i] != NULL)
-			paths[n++] = (struct sw_landlock_path){unpacked->directories[i],
-							       SW_LANDLOCK_READ};
+			paths[n++] = (struct sw_landlock_path){.path = unpacked->directories[i],
+							       .access = SW_LANDLOCK_READ};
 	return sw_landlock_enter(paths, n, err);
 }
 

@@ -51,15 +51,17 @@ static void process_describe(struct sw_take *take)
 	const struct sw_target *target = take->target;
 	struct sw_process *p = &take->snap->process;
 	char text[STATUS_TEXT_MAX];
-	uint64_t uid;
+	uint64_t uid, gid;
 	*p = (struct sw_process){.pid = target->pid,
 				 .starttime = target->starttime,
 				 .elf_class = sw_proc_elf_class(take->live_fd),
 				 .exe = "",
 				 .cgroup = ""};
 	if (sw_proc_read_small(target->proc_fd, "status", text, sizeof(text)) > 0 &&
-	    sw_proc_status_number(text, "Uid", &uid))
+	    sw_proc_status_number(text, "Uid", &uid) && sw_proc_status_number(text, "Gid", &gid)) {
 		p->uid = (uid_t) uid;
+		p->gid = (gid_t) gid;
+	}
 	struct timespec now;
 	(void) clock_gettime(CLOCK_BOOTTIME, &now);
 	p->uptime_ms = (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000 -

@@ -126,11 +126,51 @@ def debug_file_in_private(tap):
         for name in (path, path + ".debug", directory):
             os.chown(name, nobody, nobody)
         os.chmod(directory, 0o700)
-        with Target(None, "plain", 1, path=path) as target:
-            command = [SNAPWALK, "dump", "--max-stop", "10000", "--via", "direct", "--json", str(target.pid)]
-            run = subprocess.run(command, capture_output=True, text=True)
-            symbols = [m["symbols"] for m in json.loads(run.stdout)["modules"] if m["path"] == path]
+        command = ["dump", "--max-stop", "10000", "--via", "direct", "--json"]
+        with Target(None, "plain", 120, path=path, user=nobody, group=nobody, extra_groups=[]) as target:
+            status, text, code, error = while_it_writes([*command, target.pid])
+            symbols = [m["symbols"] for m in json.loads(text)["modules"] if m["path"] == path]
             tap.equal(symbols, ["dwarf"], "another user's private directory: its debug file is read")
+            without_caps(tap, status, nobody, "... with that user's permissions, and no capability")
+            os.chown(path + ".debug", 0, 0)
+            os.chmod(path + ".debug", 0o600)
+            status, text, code, error = while_it_writes([*command, target.pid])
+            symbols = [m["symbols"] for m in json.loads(text)["modules"] if m["path"] == path]
+            tap.equal(symbols, ["none"], "... but not one that this user may not read")
+
+
+def without_caps(tap, status, uid, what, caps=0):
+    """Of a parser: whose permissions it opens files with, and its capabilities."""
+    tap.equal((status["Uid"].split()[3], [int(status[key], 16) for key in ("CapEff", "CapPrm", "CapInh", "CapAmb")],
+               status["Groups"].strip() if uid != 0 else ""), (str(uid), [caps, caps, 0, 0], ""), what)
+
+
+def parsed_of_owner(tap):
+    """Core files and fixtures of a user are parsed with the permissions of that user, those of root without
+    capabilities, but for core files, whose programs may be anybody's."""
+    if os.geteuid() != 0:
+        tap.skip("files of others", "not root", Tap.ROOT)
+        return
+    nobody = pwd.getpwnam("nobody").pw_uid
+    with tempfile.TemporaryDirectory() as directory, Target("states", "plain", 120) as target:
+        os.chmod(directory, 0o755)
+        fixture = os.path.join(directory, "fixture")
+        subprocess.run([SNAPWALK, "record", "--max-stop", "10000", "-o", fixture, str(target.pid)],
+                       check=True, stdout=subprocess.DEVNULL)
+        saved = {"fixture": (fixture, 0)}
+        if tool("gcore"):
+            subprocess.run(["gcore", "-o", os.path.join(directory, "core"), str(target.pid)], check=True,
+                           capture_output=True)
+            saved["core"] = (os.path.join(directory, f"core.{target.pid}"), CAP_DAC_READ_SEARCH)
+        else:
+            tap.skip("core files", "no gcore", "package gdb")
+        for kind, (path, caps) in saved.items():
+            for uid in (0, nobody):
+                subprocess.run(["chown", "-R", f"{uid}:{uid}", path], check=True)
+                status, text, code, error = while_it_writes(["dump", f"--{kind}", path, "--json"])
+                tap.check(code in (0, 3) and json.loads(text)["stacks"], f"{kind} of {uid}: it works", (code, error))
+                without_caps(tap, status, uid, f"{kind} of {uid}: parsed with its owner's permissions",
+                             caps if uid == 0 else 0)
 
 
 # What may not be done, and how it ends: killed (SIGSYS), or the error.
@@ -296,6 +336,7 @@ def main():
     tap.guard(seen_from_outside)
     tap.guard(debug_file_elsewhere)
     tap.guard(debug_file_in_private)
+    tap.guard(parsed_of_owner)
     tap.done()
 
 

@@ -46,9 +46,9 @@ def build(directory, *flags, compiler="g++"):
     return path
 
 
-def frames_of(path, *args):
+def frames_of(path, *args, **popen):
     """The frames of the program's main thread up to main, and its module."""
-    with Target("names", path=path) as target:
+    with Target("names", path=path, **popen) as target:
         wait_blocked(target.pid, calls=(34, 29))  # pause, of i386, too
         report = dump(target.pid, "--max-stop", 5000, *args)
     frames = report["stacks"][report["threads"][0]["stack"]]["frames"]
@@ -724,12 +724,87 @@ def test_package(tap):
         tap.equal((module["path"], module.get("debug_package")), (PROGRAM, None), "nor is a file of another root")
 
 
+NOT_FOUND = "the .dwo or .dwp file with its inlined calls was not found"
+NOBODY = 65534
+
+
+def check_refused(tap, name, found, why=NOT_FOUND):
+    frames, module = found
+    tap.equal(([f["inlined"] for f in frames[:3]], module.get("symbols_why")), ([False] * 3, why), name)
+
+
+def moved_and_linked(path, directory):
+    """The file is in another directory, and a link to it in its place."""
+    elsewhere = os.path.join(directory, os.path.basename(path))
+    os.rename(path, elsewhere)
+    os.symlink(elsewhere, path)
+
+
+def test_links(tap):
+    """Files that the program names, or that lie beside it, are no links; on the way to a .dwo file, those of root and
+    of the program's user are followed. What that user may not read is not read for it."""
+    with tempfile.TemporaryDirectory() as directory, tempfile.TemporaryDirectory() as other:
+        os.chmod(directory, 0o755)
+        path, dwo = build_split(directory, "g++", 4)
+        objects = os.path.dirname(dwo)
+        run("dwp", "-e", path, "-o", path + ".dwp", cwd=objects)
+        os.rename(dwo, os.path.join(other, "dwo"))
+        check_lines(tap, frames_of(path)[0], ".dwp")
+        moved_and_linked(path + ".dwp", other)
+        check_refused(tap, ".dwp is a link: not opened", frames_of(path))
+        check_refused(tap, ".dwp is a link: not opened without the sandbox", frames_of(path, "--no-sandbox"))
+        os.remove(path + ".dwp")
+        os.rename(os.path.join(other, "dwo"), dwo)
+        check_lines(tap, frames_of(path)[0], ".dwo")
+        moved_and_linked(dwo, other)
+        check_refused(tap, ".dwo is a link: not opened", frames_of(path))
+        os.remove(dwo)
+        os.rename(objects, objects + "-elsewhere")
+        os.symlink(objects + "-elsewhere", objects)
+        os.rename(os.path.join(other, "names.dwo"), dwo)
+        check_lines(tap, frames_of(path)[0], "its directory is a link of ours")
+        if os.geteuid() != 0:
+            tap.skip("links of others", "not root", Tap.ROOT)
+            return
+        os.chown(objects, NOBODY, NOBODY, follow_symlinks=False)
+        check_refused(tap, "its directory is a link of another user: not opened", frames_of(path))
+        theirs = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        check_lines(tap, frames_of(path, **theirs)[0], "its directory is a link of the program's user")
+        os.chmod(dwo, 0o600)
+        check_refused(tap, ".dwo is root's alone, the program another user's: not read", frames_of(path, **theirs))
+        os.chown(dwo, NOBODY, NOBODY)
+        check_lines(tap, frames_of(path, **theirs)[0], ".dwo is the program's user's alone")
+
+
+def test_debug_links(tap):
+    """A debug file beside the program, in .debug and by another name of the same file."""
+    with tempfile.TemporaryDirectory() as directory, tempfile.TemporaryDirectory() as other:
+        path = build(directory, "-g")
+        debug, folder = path + ".debug", os.path.join(directory, ".debug")
+        build_id = ["objcopy", "--remove-section=.note.gnu.build-id"]
+        run(*build_id, "--only-keep-debug", path, debug)
+        run(*build_id, "--strip-all", f"--add-gnu-debuglink={debug}", path, path + ".new")
+        os.rename(path + ".new", path)
+        check_lines(tap, frames_of(path)[0], "beside it")
+        moved_and_linked(debug, other)
+        for how in ((), ("--no-sandbox",)):
+            tap.equal(frames_of(path, *how)[1]["symbols"], "none", f"a link beside it: not opened {' '.join(how)}")
+        os.remove(debug)
+        os.rename(other, folder)
+        os.mkdir(other)
+        check_lines(tap, frames_of(path)[0], "in .debug")
+        os.rename(folder, os.path.join(other, "folder"))
+        os.symlink(os.path.join(other, "folder"), folder)
+        for how in ((), ("--no-sandbox",)):
+            tap.equal(frames_of(path, *how)[1]["symbols"], "none", f".debug is a link: not opened {' '.join(how)}")
+
+
 def main():
     tap = Tap()
     for test in (test_formats, test_nested, test_actor, test_ada, test_zstd, test_options, test_split_dwarf,
                  test_split_based, test_split_damaged, test_dwp, test_split_i386, test_split_missing, test_stripped,
                  test_debuglink, test_build_id, test_minidebug, test_dwz, test_dwz_missing, test_label, test_package,
-                 test_as_eu_addr2line):
+                 test_as_eu_addr2line, test_links, test_debug_links):
         tap.guard(test)
     tap.done()
 

@@ -14,8 +14,9 @@ enum sw_landlock_access {
 
 /* What may be opened: a file, or all below a directory. One that is not there is left out. */
 struct sw_landlock_path {
-	const char *path; /* borrowed */
+	const char *path; /* borrowed; NULL: what fd holds, which was looked at */
 	enum sw_landlock_access access;
+	int fd; /* borrowed; O_PATH */
 };
 
 /* For the calling thread: from now on no file can be opened but those, no socket connected, no process

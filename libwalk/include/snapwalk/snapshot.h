@@ -190,7 +190,8 @@ struct sw_range {
 
 struct sw_process {
 	pid_t pid, ppid;
-	uid_t uid;
+	uid_t uid; /* the real one, as gid */
+	gid_t gid;
 	uint64_t starttime; /* clock ticks since boot, field 22 of /proc/PID/stat */
 	int64_t uptime_ms;  /* age of the process, -1 when unknown */
 	int elf_class;      /* 64; 32: a program for i386 */

@@ -53,7 +53,7 @@ static void regular_files_of_that_name_are_read(void **state)
 	file_make("b.dwo", "something else");
 	file_make("c.elf", "\177ELF and more");
 	assert_int_equal(mkfifo(path_of("d.dwo"), 0600), 0);
-	sw_dwo_reader_start(&reader);
+	sw_dwo_reader_start(&reader, getuid(), getgid());
 	assert_int_equal(sw_dwo_reader_read(&reader, path_of("b.dwo"), 0, &bytes), 0);
 	assert_int_equal(sw_dwo_reader_read(&reader, path_of("c.elf"), 0, &bytes), 0);
 	assert_int_equal(sw_dwo_reader_read(&reader, path_of("d.dwo"), 0, &bytes), 0);
@@ -69,7 +69,7 @@ static void after_no_answer_it_is_not_asked(void **state)
 	struct sw_dwo_reader reader;
 	const void *bytes = NULL;
 	(void) state;
-	sw_dwo_reader_start(&reader);
+	sw_dwo_reader_start(&reader, getuid(), getgid());
 	int fd = reader.fd;
 	for (int i = 0; i < 100000 && reader.fd >= 0; i++)
 		(void) sw_dwo_reader_read(&reader, path_of("a.dwo"), LONG_AGO_NS, &bytes);

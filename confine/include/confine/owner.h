@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CONFINE_OWNER_H
+#define SW_CONFINE_OWNER_H
+
+#include <sys/types.h>
+
+/*
+ * The calling thread opens files with the permissions of that user and group from now on, without other groups, and
+ * without capabilities over files. All else stays: no process of that user may trace or signal us. Where we may not do
+ * that, as without CAP_SETUID, the permissions are our own.
+ */
+void sw_owner_become(uid_t uid, gid_t gid);
+
+#endif
