@@ -778,7 +778,9 @@ def test_links(tap):
 
 def test_debug_links(tap):
     """A debug file beside the program, in .debug and by another name of the same file."""
-    with tempfile.TemporaryDirectory() as directory, tempfile.TemporaryDirectory() as other:
+    with tempfile.TemporaryDirectory() as directory:
+        other = os.path.join(directory, "other")
+        os.mkdir(other)
         path = build(directory, "-g")
         debug, folder = path + ".debug", os.path.join(directory, ".debug")
         build_id = ["objcopy", "--remove-section=.note.gnu.build-id"]
