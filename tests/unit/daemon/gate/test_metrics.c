@@ -16,6 +16,7 @@ static const char own[] =
 	"snapwalk_gate_requests_total{code=\"404\"} 0\n"
 	"snapwalk_gate_requests_total{code=\"405\"} 0\n"
 	"snapwalk_gate_requests_total{code=\"413\"} 0\n"
+	"snapwalk_gate_requests_total{code=\"421\"} 0\n"
 	"snapwalk_gate_requests_total{code=\"500\"} 0\n"
 	"snapwalk_gate_requests_total{code=\"503\"} 1\n"
 	"# HELP snapwalk_gate_alerts_total Alerts received, by what came of them.\n"

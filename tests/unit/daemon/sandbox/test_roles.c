@@ -682,7 +682,7 @@ static void child_read_only(void)
 	(void) snprintf(path, sizeof(path), "%s/file", below);
 	int before = open(path, O_WRONLY | O_CLOEXEC);
 	MUST(before >= 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	const struct sw_landlock_path files = {below, SW_LANDLOCK_READ};
+	const struct sw_landlock_path files = {.path = below, .access = SW_LANDLOCK_READ};
 	MUST(sw_landlock_enter(&files, 1, &err) == 0);
 	MUST(open(path, O_RDONLY) >= 0);
 	MUST(open(path, O_WRONLY) < 0 && errno == EACCES);
