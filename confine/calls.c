@@ -157,12 +157,24 @@ static const uint32_t harmful_calls[] = {
 	SYS_init_module, SYS_finit_module,    SYS_open_by_handle_at,
 };
 
+/* What gives real-time priority up (cli/run/urgent.c). */
+static const struct sw_filter_rule ordinary = {.argument = 1,
+					       .mask = UINT32_MAX,
+					       .value = SCHED_OTHER | SCHED_RESET_ON_FORK},
+				   ordinary_self = {.call = SYS_sched_setscheduler,
+						    .action = SECCOMP_RET_ALLOW,
+						    .argument = 0,
+						    .mask = UINT32_MAX,
+						    .value = 0,
+						    .also = &ordinary};
+
 void sw_calls_add_own(struct sw_filter *f)
 {
 	static const struct sw_filter_group own = {own_calls, SW_ARRAY_SIZE(own_calls),
 						   SECCOMP_RET_ALLOW};
 	sw_filter_add_group(f, &own);
 	sw_filter_add_rules(f, fcntl_rules, SW_ARRAY_SIZE(fcntl_rules));
+	sw_filter_add(f, &ordinary_self);
 }
 
 void sw_calls_add_reading(struct sw_filter *f)

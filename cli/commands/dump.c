@@ -8,6 +8,7 @@
 #include "run/deliver.h"
 #include "run/keep.h"
 #include "run/obtain.h"
+#include "run/urgent.h"
 
 #include <snapwalk/clock.h>
 #include <sys/stat.h>
@@ -79,6 +80,7 @@ static int dump_directly(struct dumper *d, const struct sw_subject *subject, int
 	sw_cleanup(sw_obtained_deinit) struct sw_obtained apart = {0};
 	struct sw_pipeline_options how = sw_obtain_options(d->options, begin_ns);
 	how.report.seq = d->delivery.n_written + 1;
+	sw_urgent_spare(subject->pid);
 	how.snapshot.peers = true;
 	how.snapshot.awaits = how.walk.awaits = shows_awaits(d->options);
 	how.symbolize.package_lists = SW_PACKAGE_LISTS;
@@ -148,6 +150,7 @@ int sw_cmd_dump(const struct sw_options *options)
 	int status;
 	if (options->burst_count > 0)
 		return sw_burst(options);
+	sw_urgent_begin(options);
 	if (options->keep != NULL) {
 		struct sw_subject only;
 		status = sw_select_one(options, &only);

@@ -144,6 +144,13 @@ bool sw_set_via(struct sw_options *o, const char *value, struct sw_usage *usage)
 	return n >= 0;
 }
 
+bool sw_set_priority(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	int n = sw_choice_parse(value, "normal|high", usage);
+	o->priority_normal = n == 0;
+	return n >= 0;
+}
+
 /* ---- walk and names ----------------------------------------------------------------------- */
 
 bool sw_set_depth(struct sw_options *o, const char *value, struct sw_usage *usage)

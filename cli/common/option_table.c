@@ -98,6 +98,9 @@ const struct sw_option sw_option_table[] = {
 	 "N captures with MS between: what is busy, and what never ran", sw_set_burst, false},
 	{"via", 0, "auto|direct|daemon", STOPS | SW_FOR_HOOK,
 	 "who does the capture: this command or the daemon (default auto)", sw_set_via, false},
+	{"priority", 0, "normal|high", SW_FOR_DUMP,
+	 "high (default): with real-time priority where permitted, for 100 ms of CPU time",
+	 sw_set_priority, false},
 	{"socket", 0, "PATH", HOOKED | ASKS | SW_FOR_EXPLAIN | SW_FOR_SAMPLE,
 	 "the daemon's socket (default /run/snapwalk/io.snapwalk)", sw_set_socket, false},
 

@@ -83,6 +83,7 @@ struct sw_options {
 	uint32_t whole_ms;   /* of a hook: when walking and naming have to be over; 0: no limit */
 	bool timeout_given, stop_given;
 	enum sw_via via;
+	bool priority_normal;
 	const char *socket_path; /* --socket, NULL: not given */
 	bool no_group, verbose, all, follow;
 	enum sw_text_time time;

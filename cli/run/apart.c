@@ -2,6 +2,7 @@
 #include "run/apart.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "run/urgent.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -23,6 +24,7 @@ int sw_apart_start(struct sw_apart *ret, int (*work)(void *arg, int fd), void *a
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0) {
 		(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
+		sw_urgent_child();
 		_exit(getppid() == parent ? work(arg, fds[1]) : 0);
 	}
 	(void) close(fds[1]);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "run/urgent.h"
+#include "cleanup.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+
+enum {
+	LOWEST = 1, /* of real-time priorities: sched(7) */
+	THREADS_MAX = 4096,
+	US_PER_MS = 1000,
+};
+
+static volatile sig_atomic_t urgent;
+
+/* Filters of system calls permit these arguments: sw_calls_add_own(). The flag cannot be taken away without a
+ * privilege; it changes nothing for a process of ordinary priority. */
+static void give_up(void)
+{
+	const struct sched_param none = {0};
+	(void) sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK,
+				  &none); /* less is always permitted */
+	urgent = 0;
+}
+
+static void on_time_used(int signal_number)
+{
+	int kept = errno;
+	(void) signal_number;
+	give_up();
+	errno = kept;
+}
+
+static void raise_priority(void)
+{
+	const struct sched_param lowest = {.sched_priority = LOWEST};
+	const struct itimerval limit = {.it_value.tv_usec = SW_URGENT_CPU_MS * US_PER_MS};
+	const struct sigaction used = {.sa_handler = on_time_used, .sa_flags = SA_RESTART};
+	/* Without the limit a fault of ours could keep a CPU from all others. */
+	if (sigaction(SIGPROF, &used, NULL) < 0 || setitimer(ITIMER_PROF, &limit, NULL) < 0)
+		return;
+	urgent = sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) == 0;
+	if (!urgent)
+		sw_urgent_end();
+}
+
+void sw_urgent_begin(const struct sw_options *options)
+{
+	if (!options->priority_normal && sched_getscheduler(0) == SCHED_OTHER)
+		raise_priority();
+}
+
+void sw_urgent_child(void)
+{
+	if (urgent)
+		raise_priority(); /* SCHED_RESET_ON_FORK has taken it away, and timers are not inherited */
+}
+
+void sw_urgent_end(void)
+{
+	const struct itimerval none = {0};
+	(void) setitimer(ITIMER_PROF, &none, NULL); /* cannot fail */
+	if (urgent)
+		give_up();
+}
+
+/* "." and "..": 0, which would be ourselves. */
+static bool is_lowest(pid_t tid)
+{
+	struct sched_param param;
+	int policy = tid > 0 ? sched_getscheduler(tid) : -1;
+	return policy >= 0 &&
+	       ((policy & ~SCHED_RESET_ON_FORK) == SCHED_FIFO ||
+		(policy & ~SCHED_RESET_ON_FORK) == SCHED_RR) &&
+	       sched_getparam(tid, &param) == 0 && param.sched_priority == LOWEST;
+}
+
+void sw_urgent_spare(pid_t pid)
+{
+	char path[32];
+	size_t n = 0;
+	if (!urgent)
+		return;
+	(void) snprintf(path, sizeof(path), "/proc/%d/task", (int) pid);
+	sw_cleanup(sw_closedir_p) DIR *tasks = opendir(path);
+	for (struct dirent *e; tasks != NULL && n < THREADS_MAX && (e = readdir(tasks)) != NULL;
+	     n++)
+		if (is_lowest((pid_t) strtol(e->d_name, NULL, 10))) {
+			sw_urgent_end();
+			return;
+		}
+}
