@@ -157,7 +157,7 @@ static const uint32_t harmful_calls[] = {
 	SYS_init_module, SYS_finit_module,    SYS_open_by_handle_at,
 };
 
-/* What gives real-time priority up (cli/run/urgent.c). */
+/* What gives real-time priority up (urgent.c of libwalk/base). */
 static const struct sw_filter_rule ordinary = {.argument = 1,
 					       .mask = UINT32_MAX,
 					       .value = SCHED_OTHER | SCHED_RESET_ON_FORK},

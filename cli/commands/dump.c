@@ -8,7 +8,7 @@
 #include "run/deliver.h"
 #include "run/keep.h"
 #include "run/obtain.h"
-#include "run/urgent.h"
+#include "urgent.h"
 
 #include <snapwalk/clock.h>
 #include <sys/stat.h>
@@ -150,7 +150,8 @@ int sw_cmd_dump(const struct sw_options *options)
 	int status;
 	if (options->burst_count > 0)
 		return sw_burst(options);
-	sw_urgent_begin(options);
+	if (!options->priority_normal)
+		sw_urgent_begin();
 	if (options->keep != NULL) {
 		struct sw_subject only;
 		status = sw_select_one(options, &only);

@@ -2,7 +2,7 @@
 #include "run/apart.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "run/urgent.h"
+#include "urgent.h"
 
 #include <fcntl.h>
 #include <signal.h>

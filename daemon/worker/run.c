@@ -11,6 +11,7 @@
 #include "worker/wire.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "urgent.h"
 
 #include <snapwalk/clock.h>
 #include <snapwalk/iterator.h>
@@ -91,6 +92,10 @@ static int one_capture(struct sw_worker *worker, struct sw_target *target,
 	if ((cpu->recorder != NULL || off) && stop == SW_STOP_AUTO && worker->iterator_fd >= 0)
 		options.snapshot.stop = SW_STOP_NEVER;
 	options.snapshot.blocked_only = options.snapshot.stop != stop;
+	if (worker->request.profile.rate_hz == 0) {
+		sw_urgent_begin();
+		sw_urgent_spare(pid);
+	}
 	/* Without it the stop is tried all the same. */
 	(void) sw_turn_take(worker->turns_fd, pid,
 			    (int) worker->request.max_stop_ms + SW_WORKER_TURN_MS);

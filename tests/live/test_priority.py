@@ -4,7 +4,9 @@
 """The priority that a dump runs with: seen while it waits for a reader of its output, which is larger than a pipe."""
 import os
 import subprocess
+import threading
 
+from daemon import Daemon
 from harness import SNAPWALK, Tap, Target, state_of, wait_until
 
 FEW, MANY = 400, 6000
@@ -43,7 +45,7 @@ def batch():
 
 def priorities(tap):
     if not may_raise():
-        tap.skip("real-time priority", "it is refused here", "CAP_SYS_NICE and a CPU controller that permits it")
+        tap.skip("real-time priority", "it is refused here", "CAP_SYS_NICE")
         return
     with Target("states", "plain", FEW) as target:
         tap.equal(policy_of(target), (FIFO, 0), "the lowest real-time priority, not for children")
@@ -58,6 +60,40 @@ def priorities(tap):
         tap.equal(policy_of(target, "--no-group"), (GIVEN_UP, 0), "100 ms of CPU time later: given up")
 
 
+def policies_of_workers(daemon, target):
+    """All that was seen during a capture."""
+    seen, done = set(), threading.Event()
+
+    def look():
+        while not done.is_set():
+            for pid in daemon.workers():
+                try:
+                    seen.add(os.sched_getscheduler(pid))
+                except ProcessLookupError:
+                    pass
+    looks = threading.Thread(target=look)
+    looks.start()
+    try:
+        daemon.capture(target.pid)
+    finally:
+        done.set()
+        looks.join()
+    return seen
+
+
+def workers(tap):
+    if not may_raise():
+        tap.skip("real-time priority of workers", "it is refused here", "CAP_SYS_NICE")
+        return
+    with Target("states", "plain", MANY) as target, Daemon() as daemon:
+        if daemon.status().get("realtime_refused"):
+            tap.skip("real-time priority of workers", "the daemon may not set RLIMIT_RTPRIO", "CAP_SYS_RESOURCE")
+            return
+        seen = policies_of_workers(daemon, target)
+        tap.check({FIFO, GIVEN_UP} <= seen, "a worker has it, too, and gives it up", seen)
+
+
 tap = Tap()
 tap.guard(priorities)
+tap.guard(workers)
 tap.done()

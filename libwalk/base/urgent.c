@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "run/urgent.h"
+#include "urgent.h"
 #include "cleanup.h"
 
 #include <dirent.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/time.h>
@@ -48,9 +49,9 @@ static void raise_priority(void)
 		sw_urgent_end();
 }
 
-void sw_urgent_begin(const struct sw_options *options)
+void sw_urgent_begin(void)
 {
-	if (!options->priority_normal && sched_getscheduler(0) == SCHED_OTHER)
+	if (sched_getscheduler(0) == SCHED_OTHER)
 		raise_priority();
 }
 

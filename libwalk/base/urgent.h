@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_CLI_URGENT_H
-#define SW_CLI_URGENT_H
+#ifndef SW_BASE_URGENT_H
+#define SW_BASE_URGENT_H
 
-#include "common/options.h"
+#include <sys/types.h>
 
 /*
  * A CPU at once, on a machine that has none to spare: the lowest real-time priority for this process, until it has used
  * SW_URGENT_CPU_MS of CPU time. Programs that it starts do not have it. Without CAP_SYS_NICE or RLIMIT_RTPRIO, for one
- * that was started with a lower priority (SCHED_BATCH, SCHED_IDLE), and with --priority normal nothing changes.
+ * that was started with a lower priority (SCHED_BATCH, SCHED_IDLE) nothing changes.
  */
 enum { SW_URGENT_CPU_MS = 100 };
 
-void sw_urgent_begin(const struct sw_options *options);
+void sw_urgent_begin(void);
 /* In a child that was forked meanwhile, and is to have it, too: with CPU time of its own. */
 void sw_urgent_child(void);
 /* Gives it up where a thread of pid has that same priority, and would have to wait for us. */
