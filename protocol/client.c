@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "varlink_message.h"
+#include "varlink_reply.h"
 
 #include <snapwalk/clock.h>
 #include <poll.h>

@@ -2,8 +2,6 @@
 #ifndef SW_VARLINK_MESSAGE_H
 #define SW_VARLINK_MESSAGE_H
 
-#include "json.h"
-
 #include <snapwalk/varlink.h>
 
 /* What calls and answers share: their outer objects. */
@@ -40,14 +38,5 @@ int sw_varlink_message_text(struct json_object *message, char **ret_message, siz
 /* A call: consumes parameters, also on failure. */
 int sw_varlink_call_text(const char *method, struct json_object *parameters, bool more,
 			 char **ret_message, size_t *ret_size);
-
-/* What a client got. 0; -SW_E_FORMAT; -SW_E_NOMEM. */
-int sw_varlink_answer_parse(const char *message, size_t size, struct sw_varlink_answer *ret,
-			    struct sw_error *err);
-/* The same without a tree of a reply: its parameters are a part of the message. Of an error, which has
- * SW_VARLINK_ERROR_MAX bytes at most, ret_parameters->data is NULL. */
-enum { SW_VARLINK_ERROR_MAX = 64 << 10 };
-int sw_varlink_answer_cut(const char *message, size_t size, struct sw_varlink_answer *ret,
-			  struct sw_json_part *ret_parameters, struct sw_error *err);
 
 #endif

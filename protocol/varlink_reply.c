@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Replies and errors: what a service writes, what a client reads. */
+#include "varlink_reply.h"
 #include "errors.h"
 #include "json.h"
 #include "text.h"

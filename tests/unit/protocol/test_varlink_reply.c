@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "varlink_message.h"
+#include "varlink_reply.h"
 #include "cleanup.h"
 
 #include <stdarg.h>
