@@ -18,7 +18,8 @@ space for it) or as the last line before status 77. One that does not is a failu
 A live file that fails runs again, alone, with the same seed, up to three times. If it passes then, its failure is
 *rare*: it is matched with tests/ledger/, its output is kept below BUILD/evidence, and the run goes on to pass. Never
 excused is what hurts a target or is certain to be wrong: NEVER_EXCUSED, and all that a file says that is "strict".
-A test may tell of something rare itself, in a line "# rare: WHAT" (live/judge.py).
+A test may tell of something rare itself, in a line "# rare: WHAT" (live/judge.py). A line "# rate: NAME KIND BAD LOOKS"
+says how many of its random looks were bad; --rates FILE adds them to the rows of that file (tests/rates.tsv).
 """
 import argparse
 import concurrent.futures
@@ -36,11 +37,13 @@ import ledger
 RESULT = re.compile(r"^(not )?ok\b[ \d]*-?\s*(.*)$")
 PLAN = re.compile(r"^1\.\.(\d+)")
 SKIP = re.compile(r"^(.*?)\s*# SKIP\s*(.*)$", re.I)
+RATE = re.compile(r"^# rate: (\S+) (\S+) (\d+) (\d+)$")
 NEEDS = re.compile(r"^(.*); needs (.+)$")
 TIER = re.compile(r"^# tier: (gate|soak|runtime) (\d+)s$", re.M)
 HEADER_LINES = 10
 FAILURES_MAX = 60
 END_LINES = 20
+FIXED_SEED = 0  # of a run that decides whether a change lands: random numbers are the same each time
 RERUNS = 3
 BUDGET_MIN_S = 5
 NEVER_EXCUSED = re.compile(
@@ -94,6 +97,7 @@ class Totals:
         self.failures = []
         self.skips = {}  # what would enable them: the lines to show
         self.rare = []
+        self.rates = []  # (name, kind, bad, looks)
 
     def skip(self, name, test, why):
         """why: "REASON; needs WHAT"."""
@@ -111,6 +115,7 @@ class Totals:
         self.skipped += other.skipped
         self.failures += other.failures
         self.rare += other.rare
+        self.rates += other.rates
         for needs, lines in other.skips.items():
             self.skips.setdefault(needs, []).extend(lines)
 
@@ -144,6 +149,9 @@ def count(name, output, status):
         if line.startswith("# rare: "):
             what, _, evidence = line.removeprefix("# rare: ").partition("; evidence ")
             totals.rare.append(ledger.Rare(name, "rare", what, evidence))
+        rate = RATE.match(line)
+        if rate:
+            totals.rates.append((rate.group(1), rate.group(2), int(rate.group(3)), int(rate.group(4))))
         result = RESULT.match(line)
         if not result:
             continue
@@ -223,7 +231,7 @@ def telling(lines):
 class Runner:
     def __init__(self, args, files):
         self.args, self.files = args, files
-        self.seed = args.seed if args.seed is not None else random.SystemRandom().randrange(1 << 31)
+        self.seed = args.seed if args.seed is not None else FIXED_SEED
         self.evidence = os.path.join(os.path.abspath(args.build), "evidence")
         self.environment = dict(
             os.environ, SNAPWALK_BUILD=os.path.abspath(args.build), CMOCKA_MESSAGE_OUTPUT="TAP",
@@ -335,6 +343,27 @@ def show_rare(totals, entries, drafts):
     print(f"{len(totals.rare)} rare ({len(totals.rare) - n_new} known, {n_new} new)")
 
 
+def add_rates(path, found):
+    """Adds counts to the rows of a file; a name and kind that has none gets one."""
+    more = {}
+    for name, kind, bad, looks in found:
+        before = more.get((name, kind), (0, 0))
+        more[name, kind] = before[0] + bad, before[1] + looks
+    with open(path) as file:
+        lines = file.read().splitlines()
+    for i, line in enumerate(lines):
+        if line.startswith("#") or not line:
+            continue
+        name, kind, bad, looks, *rest = line.split("\t")
+        if (name, kind) in more:
+            add_bad, add_looks = more.pop((name, kind))
+            lines[i] = "\t".join((name, kind, str(int(bad) + add_bad), str(int(looks) + add_looks), *rest))
+    today = time.strftime("%F", time.gmtime())
+    lines += ["\t".join((*key, str(bad), str(looks), today, "-")) for key, (bad, looks) in sorted(more.items())]
+    with open(path, "w") as file:
+        file.write("".join(f"{line}\n" for line in lines))
+
+
 def soak(args, files):
     """Runs files in turn, in an order of its own each time, until the time is over. Status 0, whatever was found: it is
     shown and kept. Only a harness that breaks is a failure."""
@@ -347,7 +376,10 @@ def soak(args, files):
         order = random.Random(runner.seed).sample(files, len(files))
         print(f"turn {turn}, seed {runner.seed}, {max(0, end - time.monotonic()) / 60:.0f} minutes are left", flush=True)
         for file in order:
+            known = len(runner.totals.rates)
             runner.run(file)
+            if args.rates and len(runner.totals.rates) > known:
+                add_rates(args.rates, runner.totals.rates[known:])
             if time.monotonic() >= end:
                 break
         all_totals.add(runner.totals)
@@ -363,7 +395,8 @@ def main():
     parser.add_argument("--tier", action="append", help="of live files, only those of this tier")
     parser.add_argument("--limit", type=int, default=1800, help="seconds for one program")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="programs at a time")
-    parser.add_argument("--seed", type=int, help="of what is random")
+    parser.add_argument("--seed", type=int, help="of what is random; without it a soak draws one for each turn")
+    parser.add_argument("--rates", help="a soak: the file to which it adds the rates that it has measured")
     parser.add_argument("--no-skip", action="store_true", help="a skip is a failure")
     parser.add_argument("--no-rerun", action="store_true", help="what fails once has failed")
     parser.add_argument("--minutes", type=float, help="a soak: run the files until the time is over")

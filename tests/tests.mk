@@ -141,15 +141,17 @@ check-runtimes: deps-check deps-bench deps-monitors deps-runtimes
 	@SNAPWALK_RUNTIMES=1 $(PYTHON) tests/run.py --build $(BUILD) --no-skip --live $(sort $(wildcard tests/live/runtime_*.py))
 
 # All that looks at random instants, or at runtimes, or makes a storm: for SOAK_MINUTES, file by file, in an order and
-# with a seed of its own each time. What was wrong is kept in $(BUILD)/evidence; the status is 0 unless the tests
-# themselves break.
+# with a seed of its own each time, with SOAK_LOOKS times as many looks. What was wrong is kept in $(BUILD)/evidence, and
+# measured rates are added to tests/rates.tsv; the status is 0 unless the tests themselves break.
 SOAK_MINUTES ?= 120
+SOAK_LOOKS ?= 3
 .PHONY: soak soak-run
 soak: deps-check deps-bench deps-monitors deps-runtimes
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build targets-runtimes
 	@$(MAKE) --no-print-directory -s soak-run
 soak-run:
-	@SNAPWALK_RUNTIMES=1 $(PYTHON) tests/run.py --build $(BUILD) --minutes $(SOAK_MINUTES) --fuzz $(FUZZ) \
+	@SNAPWALK_RUNTIMES=1 SNAPWALK_LOOKS_FACTOR=$(SOAK_LOOKS) $(PYTHON) tests/run.py --build $(BUILD) \
+		--minutes $(SOAK_MINUTES) --rates tests/rates.tsv --fuzz $(FUZZ) \
 		--live $(LIVE) $(sort $(wildcard tests/live/runtime_*.py)) --tier soak --tier runtime
 
 # 32-bit Windows programs: Wine for i386 costs minutes and 1.6 GB, so that check-runtimes leaves it out.

@@ -49,6 +49,13 @@ def raise_open_files():
 raise_open_files()
 
 
+def seeded(number):
+    """A generator of random numbers: that number's in a run without a seed or with seed 0, as the gate's is; with another
+    SNAPWALK_SEED, which tests/run.py prints, that seed's and the number's."""
+    seed = int(os.environ.get("SNAPWALK_SEED", 0))
+    return random.Random(f"{seed} {number}" if seed else number)
+
+
 def gcore(pid, path):
     """A core file of a running process, made by gdb."""
     run = subprocess.run(["gdb", "-batch", "-nx", "-iex", "set auto-load off",

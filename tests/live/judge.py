@@ -25,7 +25,8 @@ checks fail by chance in one of 1000 runs. With 240 looks it fails from 9 cut or
 and from 3 of either when none of 100,000 was bad.
 
 What passes is not forgotten: wrong looks, however few, and more cut ones than 99 of 100 runs have, make a line
-"# rare: NAME KIND K of N: REASON; evidence FOLDER" behind the check's, which tests/run.py reads.
+"# rare: NAME KIND K of N: REASON; evidence FOLDER" behind the check's, which tests/run.py reads. A check that passes
+also prints "# rate: NAME KIND BAD LOOKS", which `make soak` adds to tests/rates.tsv.
 
 SNAPWALK_LOOKS_FACTOR=N makes N times as many looks (scaled()), for the soak.
 """
@@ -284,9 +285,12 @@ class Judge:
         chance = tail(len(whys), n, *known)
         most = next(k for k in range(n + 1) if k == n or tail(k + 1, n, *known) < LIMIT)
         evidence = self.kept[kind][0] if self.kept[kind] else "none"
-        if self.tap.check(chance >= LIMIT, f"{self.title()}: {len(whys)} of {n} looks are {kind}, up to {most} may be",
-                          "\n".join([f"evidence: {evidence}", *whys[:3]])) and \
-                whys and (kind == "wrong" or chance < UNUSUAL):
+        if not self.tap.check(chance >= LIMIT, f"{self.title()}: {len(whys)} of {n} looks are {kind}, up to {most} may be",
+                              "\n".join([f"evidence: {evidence}", *whys[:3]])):
+            return
+        if n > 0:
+            print(f"# rate: {self.name} {kind} {len(whys)} {n}", flush=True)
+        if whys and (kind == "wrong" or chance < UNUSUAL):
             first = whys[0].splitlines()[0] if whys[0] else ""
             about = f"{self.about}: " if self.about else ""
             print(f"# rare: {self.name} {kind} {len(whys)} of {n}: {about}{first}; evidence {evidence}", flush=True)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Damaged copies of files, the same in every run."""
-import random
+"""Damaged copies of files, the same in every run with the same SNAPWALK_SEED."""
 import struct
+
+from harness import seeded
 
 # Values that lengths, counts and offsets break on.
 EDGES = (0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff,
@@ -56,7 +57,7 @@ def damage(generator, data, offset, size, keep=(0, 0)):
 
 def variants(seed, data, regions, count, keep=(0, 0)):
     """count damaged copies, region after region: (what, bytes)."""
-    generator = random.Random(seed)
+    generator = seeded(seed)
     names = sorted(regions)
     for n in range(count):
         name = names[n % len(names)]
@@ -65,7 +66,7 @@ def variants(seed, data, regions, count, keep=(0, 0)):
 
 def lengths(seed, size, count):
     """Lengths to cut a file at: the first small ones, the last ones, and any between."""
-    generator = random.Random(seed)
+    generator = seeded(seed)
     some = {0, 1, 15, 16, 63, 64, 65, 120, 4095, 4096, 4097, size - 1, size - 8, size // 2}
     while len(some) < count:
         some.add(generator.randrange(size))

@@ -7,7 +7,6 @@ and from a recording. What is right is said by the programs themselves.
 
 SNAPWALK_STOPS=N: how many random stops (default 500)."""
 import os
-import random
 import re
 import resource
 import subprocess
@@ -16,7 +15,7 @@ import time
 from collections import Counter
 
 import dotnet
-from harness import dump, is_handler, module_of, patient_dump, slowness, snapwalk, stack_of, wait_until
+from harness import dump, is_handler, module_of, patient_dump, seeded, slowness, snapwalk, stack_of, wait_until
 from interpreted import text_of
 from judge import Judge
 
@@ -252,7 +251,7 @@ def judge_report(judge, look, methods, storm, counts):
 
 def stops_at_random(tap, what, target, stops, storm):
     """Of the storm, whose threads' numbers are known: where they were, counted."""
-    rng, counts = random.Random(stops), Counter()
+    rng, counts = seeded(stops), Counter()
     methods = target.methods()
     with Judge(tap, "clr.storm", what) as judge:
         for look in judge.looks(target.pid, stops, "--symbols", "names"):

@@ -7,13 +7,12 @@ unwound and named as it was then.
 
 SNAPWALK_STOPS=N: how many random stops (default 300)."""
 import os
-import random
 import re
 import time
 from collections import Counter
 
 import dotnet
-from harness import is_handler, stack_of
+from harness import is_handler, seeded, stack_of
 from interpreted import text_of
 from judge import Judge
 from runtime_clr import lacks
@@ -48,7 +47,7 @@ def judge_made(judge, look, stack, counts):
 
 def random_looks(judge, pid, n, *names):
     """(look, stack) of the threads whose names begin so."""
-    rng = random.Random(STOPS)
+    rng = seeded(STOPS)
     for look in judge.looks(pid, n, "--symbols", "names"):
         for thread in look.report["threads"]:
             if thread["comm"].startswith(names) and thread["captured"]:

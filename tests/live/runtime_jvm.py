@@ -12,14 +12,13 @@ import ctypes
 import glob
 import json
 import os
-import random
 import re
 import resource
 import signal
 import subprocess
 import tempfile
 
-from harness import BUILD, PATIENT, TARGETS, Tap, iterator_refused, patient_dump, snapwalk, stack_of, wait_until
+from harness import BUILD, PATIENT, TARGETS, Tap, iterator_refused, patient_dump, seeded, snapwalk, stack_of, wait_until
 from judge import GUESSES, Judge, cut_in_stack
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "jvm")
@@ -527,7 +526,7 @@ def check_phases(tap, version, home, mode):
 
 def spoil(pid, maps):
     """Random words over all of these mappings."""
-    noise = random.Random(1).randbytes(1 << 20)
+    noise = seeded(1).randbytes(1 << 20)
     with open(f"/proc/{pid}/mem", "r+b", buffering=0) as memory:
         for start, end in maps:
             for at in range(start, end, len(noise)):

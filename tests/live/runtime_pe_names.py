@@ -5,10 +5,9 @@
 start of every function that has unwind information."""
 import glob
 import os
-import random
 import subprocess
 
-from harness import Tap
+from harness import Tap, seeded
 import pe_oracle
 import wine
 
@@ -26,13 +25,12 @@ def dlls(version):
 
 
 def test_against_binutils(tap, version):
-    random.seed(20261120)
-    totals = [0, 0, 0, 0]
+    generator, totals = seeded(20261120), [0, 0, 0, 0]
     for name in COMPARED:
         path = os.path.join(dlls(version), name + ".dll")
         headers = pe_oracle.Headers(path)
         start, end = headers.code[0]
-        rvas = sorted(random.sample(range(start, end), min(ADDRESSES, end - start)))
+        rvas = sorted(generator.sample(range(start, end), min(ADDRESSES, end - start)))
         dwarf = pe_oracle.parse_addr2line(pe_oracle.run_addr2line(path, headers.base, rvas),
                                           headers.base)
         table = pe_oracle.run_objdump(path)

@@ -12,7 +12,6 @@ SNAPWALK_STOPS=N: N stops of each build. Names of builds as arguments: of these 
 """
 import contextlib
 import os
-import random
 import signal
 import sys
 import tempfile
@@ -21,11 +20,12 @@ from collections import Counter
 
 import oracles
 from compared import RECORD_BYTES, RECORDS, Program, agrees
-from harness import (INTERPRETED, TARGETS, Tap, Target, dump, is_handler, module_of, pcs_of, stack_of,
-                     state_of, tool, wait_until)
+from harness import (INTERPRETED, TARGETS, Tap, Target, dump, is_handler, module_of, pcs_of, seeded, stack_of, state_of,
+                     tool, wait_until)
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "1"))
 MAX_GAP = 0.02
+GAPS = seeded(18)
 
 
 class Stack:
@@ -240,7 +240,7 @@ def check_build(tap, build, peers):
         with Target("compared_" + build, records.name) as target:
             program = Program(target.pid, build, records)
             for _ in range(STOPS):
-                time.sleep(random.random() * MAX_GAP)
+                time.sleep(GAPS.random() * MAX_GAP)
                 look(found, program, peers)
     judge_build(tap, found, peers, f"the {found.stacks} stacks of {STOPS} stops", 3 * STOPS)
 
@@ -315,7 +315,6 @@ def compare_builds(tap, names, peers):
 
 def main():
     tap = Tap()
-    random.seed(18)
     tap.guard(test_agrees)
     compare(tap, builds(), 50)
     tap.done()

@@ -6,7 +6,6 @@ each thread equal those of eu-stack and gdb, and the functions are those of the 
 
 SNAPWALK_STOPS=N: N stops of each build. Names of builds as arguments: of these alone.
 """
-import random
 
 from harness import Tap
 from test_compare_busy import builds, compare
@@ -14,7 +13,6 @@ from test_compare_busy import builds, compare
 
 def main():
     tap = Tap()
-    random.seed(18)
     names = builds(i386=True)
     if names:
         compare(tap, names, 40)

@@ -9,14 +9,13 @@ SNAPWALK_KILLS=N kills each of them so often; 100 is the default.
 """
 import json
 import os
-import random
 import signal
 import socket
 import subprocess
 import time
 
 from daemon import GATE, Daemon, Refused, children, ended, stopped
-from harness import Tap, Target, tool, wait_until
+from harness import Tap, Target, seeded, tool, wait_until
 from safety import let_go
 from test_kill import Storm, wait_exact
 
@@ -76,7 +75,7 @@ def whole(tap, daemon, what, wanted=()):
 
 
 def workers(tap):
-    generator = random.Random(20261121)
+    generator = seeded(20261121)
     with Daemon() as daemon, Storm(THREADS, RATE) as storm:
         beats, _ = storm.check(tap, [0] * THREADS, "before kills of the worker")
         seconds = capture_seconds(daemon, storm.pid)
@@ -126,7 +125,7 @@ def client_has(client):
 
 def daemon_killed(tap):
     """The daemon, its spawner, or both at once, as the OOM killer or an admin does it."""
-    generator = random.Random(20261122)
+    generator = seeded(20261122)
     kept, stuck, odd = [], [], []
     with Daemon() as daemon, Storm(THREADS, RATE) as storm:
         beats, _ = storm.check(tap, [0] * THREADS, "before kills of the daemon")
@@ -181,7 +180,7 @@ def gate_killed(tap):
         tap.skip("kills of the gate", "snapwalk-gate was not built", "make all")
         return
     from gate import Gate, alert  # noqa: PLC0415 - only where there is one
-    generator = random.Random(20261123)
+    generator = seeded(20261123)
     with Storm(THREADS, RATE) as storm, Daemon(rules={"test.conf": Gate.RULE}) as daemon:
         beats, _ = storm.check(tap, [0] * THREADS, "before kills of the gate")
         answers = {}

@@ -7,7 +7,6 @@ kept as dumps are; rules make one; what ends it early leaves what there is, or n
 import gzip
 import json
 import os
-import random
 import re
 import signal
 import subprocess
@@ -17,7 +16,7 @@ import time
 import jsonschema
 
 from daemon import Daemon, UNPRIVILEGED, children, ended, n_fds, name_of, refusal
-from harness import BUILD, SNAPWALK, TARGETS, Tap, Target, state_of, wait_blocked, wait_until
+from harness import BUILD, SNAPWALK, TARGETS, Tap, Target, seeded, state_of, wait_blocked, wait_until
 from safety import status_field
 from test_daemon_integrations import ids_of, reasons_of, rule, trigger
 
@@ -305,12 +304,12 @@ def late(tap, daemon):
         begin(client, daemon, target.pid)
         worker, = named(daemon.workers(), "snapwalk-worker")
         # Each time it goes on anywhere between two samples, after at least two that were due.
-        times = 16
+        times, pauses = 16, seeded(20261129)
         for _ in range(times):
             os.kill(worker, signal.SIGSTOP)
             wait_until(lambda: state_of(worker) == "T", "it to stop")
             before = samples(daemon)
-            time.sleep(random.uniform(0.045, 0.085))  # what is waited for is that time passes
+            time.sleep(pauses.uniform(0.045, 0.085))  # what is waited for is that time passes
             os.kill(worker, signal.SIGCONT)
             wait_until(lambda: samples(daemon) > before, "it to go on")
         target.process.kill()

@@ -9,12 +9,11 @@ two modes at once close the connection; wrong parameters are typed errors.
 import contextlib
 import json
 import os
-import random
 import socket
 import struct
 
 from daemon import UNPRIVILEGED, Client, Daemon, Refused, children, n_fds, number_of, refusal, stopped
-from harness import Tap, Target, wait_until
+from harness import Tap, Target, seeded, wait_until
 
 SCM_MAX_FD = 253  # include/net/scm.h, Linux 6.1
 SERVICE = "org.varlink.service."
@@ -365,7 +364,7 @@ def mutations(tap, daemon):
         ("io.snapwalk.Status", {}, {}),
         (SERVICE + "GetInfo", {}, {}),
         (SERVICE + "GetInterfaceDescription", {"interface": "io.snapwalk"}, {}))]
-    generator = random.Random(20261120)
+    generator = seeded(20261120)
     fds = n_fds(daemon.pid)
     count = {"closed": 0, "answered": 0}
     odd = []

@@ -5,12 +5,11 @@
 damaged files cost what they hit and nothing else."""
 import json
 import os
-import random
 import subprocess
 import time
 
 from daemon import Daemon, refusal
-from harness import BUILD, Tap, Target, tool, wait_until
+from harness import BUILD, Tap, Target, seeded, tool, wait_until
 
 STORE_SIZE = 256 * 1024
 
@@ -184,7 +183,7 @@ def damage(generator, data):
 
 
 def damaged(tap):
-    generator = random.Random(20261124)
+    generator = seeded(20261124)
     with Daemon() as daemon, Target("threads", 5, 20) as target:
         good = [capture_id(daemon, target.pid) for _ in range(2)]
         victim = capture_id(daemon, target.pid)

@@ -8,13 +8,12 @@ SNAPWALK_STORM_SECONDS=60 makes the storm longer.
 """
 import contextlib
 import os
-import random
 import signal
 import threading
 import time
 
 from daemon import Daemon, Refused, children, join, n_fds, number_of
-from harness import Tap, Target, wait_until
+from harness import Tap, Target, seeded, wait_until
 from safety import held
 from test_kill import Storm
 
@@ -220,7 +219,7 @@ def storm(tap):
         signals = stack.enter_context(Storm(4, 100))
         pids = [t.pid for t in targets] + [signals.pid]
         books = Books()
-        generators = [random.Random(n) for n in range(CLIENTS)]
+        generators = [seeded(n) for n in range(CLIENTS)]
 
         def ask(client, number):
             generator = generators[number]

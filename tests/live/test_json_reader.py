@@ -5,12 +5,11 @@
 import glob
 import json
 import os
-import random
 import re
 import struct
 import subprocess
 
-from harness import BUILD, Tap
+from harness import BUILD, Tap, seeded
 
 DRIVER = os.path.join(BUILD, "tests", "targets", "drive_json")
 CORPORA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fuzz", "corpus")
@@ -136,7 +135,7 @@ def mutate(rng, text):
 
 
 def all_texts():
-    rng = random.Random(11)
+    rng = seeded(11)
     files = sorted(glob.glob(os.path.join(CORPORA, "fuzz_json", "*"))
                    + glob.glob(os.path.join(CORPORA, "fuzz_alerts", "*"))
                    + glob.glob(os.path.join(CORPORA, "fuzz_clr_contract", "*")))

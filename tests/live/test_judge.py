@@ -92,21 +92,27 @@ def kept(root, name="a.b"):
     return found
 
 
+def rates(n, **bad):
+    """The lines that say the rates of looks whose checks passed."""
+    return "".join(f"# rate: a.b {kind} {k} {n}\n" for kind, k in bad.items())
+
+
 def test_decides(tap):
     with tempfile.TemporaryDirectory() as root:
         right = [("right", None)] * 200
-        tap.equal(judged(root, right)[:2], ([True] * 3, ""), "all are right: passes without a word")
+        tap.equal(judged(root, right)[:2], ([True] * 3, rates(200, wrong=0, cut=0)), "all are right: passes and says so")
         tap.equal(os.listdir(root), [], "all are right: nothing is kept")
         tap.equal(judged(root, [])[0], [False, True, True], "nothing was judged: fails")
         passed, out, _ = judged(root, right + [("wrong", "f calls g\nsecond line")], about="1.2")
-        tap.equal((passed, out), ([True] * 3, f"# rare: a.b wrong 1 of 201: 1.2: f calls g; evidence {root}/a.b/1\n"),
-                  "one is wrong: passes, and is told")
+        tap.equal((passed, out), ([True] * 3, rates(201, wrong=1) + "# rare: a.b wrong 1 of 201: 1.2: f calls g; evidence "
+                                  f"{root}/a.b/1\n" + rates(201, cut=0)), "one is wrong: passes, and is told")
         passed, out, _ = judged(root, right + [("cut", "memory")])
-        tap.equal((passed, out), ([True] * 3, ""), "one is cut: passes")
+        tap.equal((passed, out), ([True] * 3, rates(201, wrong=0, cut=1)), "one is cut: passes")
         passed, out, _ = judged(root, right + [("cut", "memory")] * 4)
-        tap.equal((passed, out), ([True] * 3, f"# rare: a.b cut 4 of 204: memory; evidence {root}/a.b/3\n"), "4 are cut: passes, and is told")
+        tap.equal((passed, out), ([True] * 3, rates(204, wrong=0, cut=4) +
+                                  f"# rare: a.b cut 4 of 204: memory; evidence {root}/a.b/3\n"), "4 are cut: passes, and is told")
         passed, out, checks = judged(root, right + [("wrong", "f calls g")] * 5)
-        tap.equal((passed, out), ([True, False, True], ""), "5 are wrong: fails")
+        tap.equal((passed, out), ([True, False, True], rates(205, cut=0)), "5 are wrong: fails")
         tap.check("f calls g" in checks[1][2] and f"{root}/a.b/7" in checks[1][2], "and says why and where", checks[1])
         tap.equal(judged(root, right + [("cut", "memory")] * 12)[0], [True, True, False], "12 are cut: fails")
         tap.equal(judged(root, right + [("cut", "memory")] * 12, {("a.b", "cut"): (50, 1000)})[0], [True] * 3,

@@ -8,12 +8,11 @@ The target receives numbered signals all the while and keeps books (targets/sign
 SNAPWALK_KILLS=1000: how many kills while calls are blocked.
 """
 import os
-import random
 import signal
 import subprocess
 import time
 
-from harness import PATIENT, SNAPWALK, Tap, Target, state_of, wait_until
+from harness import PATIENT, SNAPWALK, Tap, Target, seeded, state_of, wait_until
 from safety import WITHOUT_LIMIT, capture, check_released, let_go, run_time, status_field, tasks
 
 THREADS = 12
@@ -69,7 +68,7 @@ def kill_at(process, seconds):
 
 
 def random_instants(tap, threads, kills):
-    generator = random.Random(20261120)
+    generator = seeded(20261120)
     with Storm(threads) as storm:
         seconds = run_time(storm.pid)
         beats, _ = storm.check(tap, [0] * threads, f"{threads} threads, before")
@@ -102,7 +101,7 @@ def while_traced(pid, process, leader):
 
 def aimed_instants(tap):
     """Kills while the target is held: the instants that hurt if any do."""
-    generator = random.Random(2)
+    generator = seeded(2)
     with Storm(rate=AIMED_RATE) as storm:
         beats, _ = storm.check(tap, [0] * THREADS, "before aimed kills")
         hits, stuck = 0, []
@@ -128,7 +127,7 @@ def aimed_instants(tap):
 def restart_written(tap):
     """Calls without a time limit begin again though snapwalk is killed right in the stop that interrupted
     them: the process that holds them lives until their registers say so."""
-    generator = random.Random(3)
+    generator = seeded(3)
     # After --max-stop nobody waits for a thread that got no CPU to stop: its call may return EINTR then.
     how = ("--stop", "always", *PATIENT[:2])
     with Target("blocking", 300000, 300000, *WITHOUT_LIMIT) as target:
@@ -147,7 +146,7 @@ def restart_written(tap):
 
 def terminal_signals(tap):
     """What a terminal sends goes to the whole group. Ctrl-Z must not leave the target stopped."""
-    generator = random.Random(6)
+    generator = seeded(6)
     with Storm() as storm:
         beats, _ = storm.check(tap, [0] * THREADS, "before terminal signals")
         seconds = run_time(storm.pid)
@@ -177,7 +176,7 @@ def signal_group(process, number):
 
 def helper_killed(tap):
     """The process that does the stop dies alone, as by the OOM killer."""
-    generator = random.Random(7)
+    generator = seeded(7)
     with Storm() as storm:
         beats, _ = storm.check(tap, [0] * THREADS, "before kills of the helper")
         odd, hits = [], 0

@@ -6,14 +6,13 @@ import contextlib
 import errno
 import json
 import os
-import random
 import re
 import shutil
 import subprocess
 import tempfile
 import threading
 
-from harness import (PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, no_mounts, own_functions, tool,
+from harness import (PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, no_mounts, own_functions, seeded, tool,
                      wait_blocked, wait_until)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -352,7 +351,7 @@ def test_split_based(tap):
 
 def test_split_damaged(tap):
     """A .dwo and a .dwp file with random bytes changed: an answer each time."""
-    chance = random.Random(18)
+    chance = seeded(18)
     with tempfile.TemporaryDirectory() as directory:
         path, dwo = build_split(directory, "g++", 4)
         run("dwp", "-e", path, "-o", path + ".dwp", cwd=os.path.dirname(dwo))

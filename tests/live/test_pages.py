@@ -8,14 +8,13 @@ SNAPWALK_KILLS=N: how often snapwalk is killed meanwhile, for each kind of memor
 import contextlib
 import json
 import os
-import random
 import select
 import signal
 import subprocess
 import time
 
 from daemon import Daemon
-from harness import SNAPWALK, Tap, Target, state_of, stolen_s, wait_blocked, wait_until
+from harness import SNAPWALK, Tap, Target, seeded, state_of, stolen_s, wait_blocked, wait_until
 
 KILLS = int(os.environ.get("SNAPWALK_KILLS", "6"))
 MAX_STOP_MS = 100
@@ -147,7 +146,7 @@ def ahead_of_others():
 
 def test_kill(tap, how, stop):
     """Whenever it is killed, the target runs again, within what is left of the limit and 100 ms."""
-    instants = random.Random(12)
+    instants = seeded(12)
     late = []
     with Stalled(how) as target:
         wait_blocked(target.pid)
@@ -200,7 +199,7 @@ def test_daemon(tap):
 
 def test_kill_daemon(tap, how):
     """Its worker, or all of it: the target runs again, and the next capture is made."""
-    instants = random.Random(13)
+    instants = seeded(13)
     late = []
     config = {"MinIntervalSec": 0, "StopPercent": 100, "KeepFree": "0", "MaxStopMs": MAX_STOP_MS,
               "TimeoutMs": 20000}

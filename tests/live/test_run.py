@@ -6,10 +6,14 @@ import contextlib
 import glob
 import io
 import os
+import random
+import re
 import subprocess
 import sys
 import tempfile
+import time
 
+import judge
 from harness import Tap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -111,6 +115,53 @@ def soaked(tap):
         tap.equal((result.returncode, result.stdout.splitlines()[-1]), (0, "1 passed, 0 failed"), "a soak passes")
 
 
+ROWS = "# name\tkind\tbad\tlooks\tsince\tledger\na.b\tcut\t1\t90\t2026-11-01\t0001-a\na.c\tcut\t0\t5\t2026-11-02\t-\n"
+
+
+def rates(tap):
+    """A soak adds the rates that its files say to those that are known."""
+    output = OK + "\n# rate: a.b cut 2 10\n# rate: x.y wrong 0 10"
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "rates.tsv")
+        for words, added in (((), False), (("--minutes", "0.0001"), True)):
+            with open(path, "w") as file:
+                file.write(ROWS)
+            result = ran(folder, [output], "", "--rates", path, *words)
+            with open(path) as file:
+                got = file.read()
+            today = time.strftime("%F", time.gmtime())
+            wanted = ROWS.replace("\t1\t90\t", "\t3\t100\t") + f"x.y\twrong\t0\t10\t{today}\t-\n" if added else ROWS
+            tap.equal((result.returncode, got), (0, wanted), f"measured rates are {'added' if added else 'not added'}")
+        run.add_rates(path, [("x.y", "wrong", 1, 5), ("x.y", "wrong", 0, 5)])
+        tap.equal(judge.read_rates(path)["x.y", "wrong"], (1, 20), "several of one name are added up")
+    told = subprocess.run(["make", "-n", "--no-print-directory", "soak-run", "SOAK_LOOKS=7"], capture_output=True, text=True).stdout
+    tap.check("SNAPWALK_LOOKS_FACTOR=7" in told and "--rates tests/rates.tsv" in told,
+              "make soak makes more looks, and adds its rates", told)
+
+
+def seeds(tap):
+    """Random numbers are the same in each run of the gate, and others with another seed."""
+    head = "from harness import seeded"
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "test_seed.py")
+        with open(path, "w") as file:
+            file.write(f"# tier: gate 5s\n{head}\nopen({folder!r} + '/said', 'a').write(str(seeded(5).random()) + ' ')\n"
+                       f"print('{OK}')\n")
+        for words in ((), (), ("--seed", "17"), ("--seed", "17"), ("--seed", "18"), ("--minutes", "0.0001")):
+            subprocess.run([sys.executable, os.path.join(HERE, "..", "run.py"), "--build", folder, "--live", path, *words],
+                           capture_output=True, text=True, timeout=600)
+        with open(os.path.join(folder, "said")) as file:
+            got = file.read().split()
+    tap.equal(got[:2], [str(random.Random(5).random())] * 2, "without a seed: the number's own, each time")
+    tap.check(got[2] == got[3] and len(set(got)) == 4, "--seed decides, and a soak draws one", got)
+    for path in sorted(glob.glob(os.path.join(HERE, "*.py"))):
+        if os.path.basename(path) in ("harness.py", "test_run.py"):
+            continue
+        with open(path) as file:
+            tap.check(not re.search(r"^(import|from) random\b", file.read(), re.M),
+                      f"{os.path.basename(path)} has its random numbers from seeded()")
+
+
 def budget(tap):
     file = run.File(os.path.join(HERE, "test_run.py"), "live")
     tap.equal((file.tier, file.budget_s, file.serial, file.strict), ("gate", 5, False, False), "the head of this file")
@@ -164,6 +215,8 @@ tap.guard(counted)
 tap.guard(shown)
 tap.guard(again)
 tap.guard(soaked)
+tap.guard(rates)
+tap.guard(seeds)
 tap.guard(budget)
 tap.guard(ledgers)
 tap.done()

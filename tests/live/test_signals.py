@@ -4,11 +4,10 @@
 # strict
 """Signals and job control while dumps go on: none lost, none added, none changed."""
 import os
-import random
 import signal
 import time
 
-from harness import Tap, Target, state_of, wait_until
+from harness import Tap, Target, seeded, state_of, wait_until
 from safety import capture, held, let_go, run, run_time, tasks
 from test_kill import Storm, start, wait_exact
 
@@ -81,7 +80,7 @@ def stays(pid, state, what):
 
 def job_control_races(tap, kill):
     """SIGSTOP and SIGCONT that arrive at any instant of a dump (which may be killed) hold."""
-    generator = random.Random(4)
+    generator = seeded(4)
     how = " when snapwalk is killed, too" if kill else ""
     with Target("states", "plain", 4) as target:
         seconds = run_time(target.pid)

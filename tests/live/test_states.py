@@ -5,14 +5,13 @@
 the reason, and nothing left behind."""
 import json
 import os
-import random
 import signal
 import subprocess
 import tempfile
 import time
 
-from harness import (PATIENT, SNAPWALK, TARGETS, Tap, Target, iterator_refused, stack_of, state_of, wait_blocked,
-                     wait_until)
+from harness import (PATIENT, SNAPWALK, TARGETS, Tap, Target, iterator_refused, seeded, stack_of, state_of,
+                     wait_blocked, wait_until)
 from safety import (ANSWERED, capture, functions, held, let_go, parse, run, run_time,
                     status_field, tasks, thread_of, warned)
 
@@ -227,7 +226,7 @@ def finished(target):
 
 def dying(tap, how):
     """The target ends, by SIGKILL or by itself, at any instant of a dump."""
-    generator = random.Random(5)
+    generator = seeded(5)
     codes, odd = [], []
     with Target("states", "plain", "8") as target:
         takes = run_time(target.pid, "--symbols", "none")

@@ -5,13 +5,12 @@
 import contextlib
 import json
 import os
-import random
 import subprocess
 import time
 
 from daemon import Daemon
-from harness import (PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, iterator_refused, own_functions, snapwalk, stack_of,
-                     wait_blocked, wait_until)
+from harness import (PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, iterator_refused, own_functions, seeded, snapwalk,
+                     stack_of, wait_blocked, wait_until)
 
 FUNCTIONS = ("innermost", "recursive", "jumps", "plain")
 BUSY = ("deeper", "middle", "top")
@@ -115,7 +114,7 @@ def wrong_in(report, pid):
 
 def busy(tap, name):
     """At random instants, by a stop: in the functions, and in the kernel's own code where they return."""
-    pause = random.Random(20261126)
+    pause = seeded(20261126)
     with probed(tap, name, BUSY) as target:
         if target is None:
             return

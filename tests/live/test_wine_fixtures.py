@@ -4,11 +4,10 @@
 """Windows programs under Wine 8 and 10, recorded: they walk here, where there is no Wine, as they did
 there, and as the program itself said that its stacks were. Damaged ones end, and say why."""
 import os
-import random
 import tarfile
 import tempfile
 
-from harness import Tap, dump, snapwalk
+from harness import Tap, dump, seeded, snapwalk
 from test_wine32 import chains_of, check_named
 from wine_threads import check_runtimes, check_threads
 
@@ -56,7 +55,7 @@ def test_damaged(tap, name, directory):
     silent, failed = [], []
     for number in range(DAMAGED):
         memory = bytearray(whole)
-        rng = random.Random(number)
+        rng = seeded(number)
         for _ in range(len(whole) // 8 // 50):
             at = rng.randrange(len(whole) // 8) * 8
             memory[at:at + 8] = rng.choice((

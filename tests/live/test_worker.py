@@ -5,14 +5,12 @@
 deaths at random instants that the target must not notice."""
 import json
 import os
-import random
 import signal
 import subprocess
 import tempfile
 import time
 
-from harness import (TARGETS, Tap, Target, dump, iterator_refused, public, state_of, tool,
-                     wait_until)
+from harness import TARGETS, Tap, Target, dump, iterator_refused, public, seeded, state_of, tool, wait_until
 from mutate import Elf, variants
 from safety import held, let_go, median, run_time, status_field, tasks
 from test_hostile import at_rest, code_range, special_files
@@ -367,7 +365,7 @@ def send(pid, signo):
 
 def at_random(tap, signo, times, what):
     """A signal to workers at random instants of their lives."""
-    generator = random.Random(signo)
+    generator = seeded(signo)
     with Storm() as storm, Driver() as driver:
         beats, _ = storm.check(tap, [0] * THREADS, f"{what}: before")
         seconds = run_time(storm.pid)
@@ -428,7 +426,7 @@ def spawner_slow(tap):
 
 
 def spawners_killed(tap):
-    generator = random.Random(7)
+    generator = seeded(7)
     with Storm() as storm:
         beats, _ = storm.check(tap, [0] * THREADS, "spawner killed: before")
         seconds, stuck, bad, hits = run_time(storm.pid), [], [], 0
