@@ -74,6 +74,7 @@ class Tap:
     HOST_PIDS = "a pid namespace with kernel threads (no container)"
     CGROUPS = "root and cgroup file systems that may be written"
     GOLD = "package binutils-gold"
+    FIRST_PIDS = "the first pid namespace (no container)"
     MOUNTS = "root in a root directory that is a mount point (no plain chroot)"
 
     def __init__(self):
@@ -253,6 +254,11 @@ def iterator_refused():
     ran = subprocess.run([os.path.join(TARGETS, "drive_iterate"), "time", str(os.getpid()), "1"],
                          capture_output=True, text=True)
     return "" if ran.returncode == 0 else ran.stdout.strip() or ran.stderr.strip()
+
+
+def in_first_pid_namespace():
+    """Elsewhere processes outside may hold what a thread waits for: nothing is proven of them."""
+    return os.stat("/proc/self/ns/pid").st_ino == 0xEFFFFFFC  # PROC_PID_INIT_INO in include/linux/proc_ns.h
 
 
 def state_of(pid, tid=None):

@@ -9,8 +9,8 @@ import subprocess
 import tempfile
 
 from daemon import UNPRIVILEGED, Daemon
-from harness import (PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, iterator_refused, snapwalk, tool, wait_blocked,
-                     wait_until)
+from harness import (PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, in_first_pid_namespace, iterator_refused,
+                     snapwalk, tool, wait_blocked, wait_until)
 
 OPENAT, READ, WRITE, NANOSLEEP, WAIT4, FCNTL, FLOCK = 257, 0, 1, 35, 61, 72, 73
 CLOCK_NANOSLEEP, PAUSE, MSGRCV, SEMOP, SEMTIMEDOP = 230, 34, 70, 65, 220
@@ -55,7 +55,9 @@ def text_with(target, *words):
 
 def way(tap, name, directory):
     call, kind, named, both = WAYS[name]
-    both = both and iterator_refused() == "" and os.geteuid() == 0
+    if both and not in_first_pid_namespace():
+        tap.skip(f"{name}: the deadlock", "none is proven in a pid namespace", Tap.FIRST_PIDS)
+    both = both and iterator_refused() == "" and os.geteuid() == 0 and in_first_pid_namespace()
     arguments = [os.path.join(directory, name)] if name in FILES else []
     with Target("peers", name, *arguments) as target:
         says = told(target)
@@ -82,7 +84,7 @@ def way(tap, name, directory):
             words = (f" for a file lock, which peers ({owner}) has" if kind == "file_lock" else
                      f" for peers ({owner}) ({kind})")
             tap.check(text_with(target, words), f"{name}: text says for whom")
-        if name == "pipe":
+        if name == "pipe" and in_first_pid_namespace():  # what is not proven is not followed
             def followed():
                 run = snapwalk("dump", "--json", *PATIENT, "--follow", target.pid)
                 return [json.loads(line)["process"]["pid"] for line in run.stdout.splitlines()] == [target.pid, owner]

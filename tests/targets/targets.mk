@@ -108,7 +108,7 @@ $(T)/stepped_throw: THROW_LDFLAGS :=
 $(T)/stepped_throw_static: THROW_LDFLAGS := -static
 $(T)/stepped_throw_i386: THROW_LDFLAGS := -m32
 # Where the compilers have what i386 needs (gcc-multilib, g++-multilib).
-M32 := $(filter /%,$(shell gcc -m32 -print-file-name=Scrt1.o))
+M32 := $(filter /%,$(shell gcc -m32 -print-file-name=Scrt1.o 2>/dev/null))
 THROW_TARGETS := $(T)/stepped_throw $(addprefix $(T)/stepped_throw_,static $(if $(M32),i386))
 $(THROW_TARGETS): tests/targets/stepped_throw.cc $(TARGET_DEPS)
 	@mkdir -p $(@D)
