@@ -74,6 +74,7 @@ class Tap:
     HOST_PIDS = "a pid namespace with kernel threads (no container)"
     CGROUPS = "root and cgroup file systems that may be written"
     GOLD = "package binutils-gold"
+    USERS = "user namespaces (sysctl user.max_user_namespaces > 0, no plain chroot)"
     FIRST_PIDS = "the first pid namespace (no container)"
     MOUNTS = "root in a root directory that is a mount point (no plain chroot)"
 
@@ -280,6 +281,16 @@ def no_mounts():
     except OSError as error:
         return f"unshare: {error.strerror}"
     # The private propagation that unshare gives to / needs / to be a mount point.
+    return None if result.returncode == 0 else result.stderr.strip().replace("\n", "; ")
+
+
+@functools.cache
+def no_user_namespaces():
+    """Why no user namespace can be made here, None when one can: the kernel refuses it in a plain chroot."""
+    try:
+        result = subprocess.run(["unshare", "--user", "true"], capture_output=True, text=True)
+    except OSError as error:
+        return f"unshare: {error.strerror}"
     return None if result.returncode == 0 else result.stderr.strip().replace("\n", "; ")
 
 

@@ -14,7 +14,7 @@ import subprocess
 import time
 
 from daemon import Daemon
-from harness import SNAPWALK, Tap, Target, seeded, state_of, stolen_s, wait_blocked, wait_until
+from harness import SNAPWALK, Tap, Target, no_mounts, seeded, state_of, stolen_s, wait_blocked, wait_until
 
 KILLS = int(os.environ.get("SNAPWALK_KILLS", "6"))
 MAX_STOP_MS = 100
@@ -231,8 +231,9 @@ def test_kill_daemon(tap, how):
 
 def main():
     tap = Tap()
-    if os.geteuid() != 0 or not os.path.exists("/dev/fuse"):
-        tap.skip("pages", "a file system of one's own needs root and /dev/fuse")
+    why_not = no_mounts() or (None if os.path.exists("/dev/fuse") else "there is no /dev/fuse")
+    if why_not:
+        tap.skip("pages", why_not, f"{Tap.MOUNTS}, and /dev/fuse")
         tap.done()
     for how in HOWS:
         for stop in STOPS:

@@ -10,7 +10,7 @@ import tempfile
 
 from daemon import UNPRIVILEGED, Daemon
 from harness import (PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, in_first_pid_namespace, iterator_refused,
-                     snapwalk, tool, wait_blocked, wait_until)
+                     no_mounts, snapwalk, tool, wait_blocked, wait_until)
 
 OPENAT, READ, WRITE, NANOSLEEP, WAIT4, FCNTL, FLOCK = 257, 0, 1, 35, 61, 72, 73
 CLOCK_NANOSLEEP, PAUSE, MSGRCV, SEMOP, SEMTIMEDOP = 230, 34, 70, 65, 220
@@ -93,8 +93,8 @@ def way(tap, name, directory):
 
 def within(tap):
     """In a pid namespace processes outside may have the other end, too: who has it is told, and no more."""
-    if not tool("unshare") or not tool("nsenter") or os.geteuid() != 0:
-        tap.skip("peers in a pid namespace", "not root, or no unshare", Tap.ROOT)
+    if no_mounts() or not tool("nsenter"):
+        tap.skip("peers in a pid namespace", no_mounts() or "nsenter is not installed", f"{Tap.MOUNTS}, package util-linux")
         return
     with Target(None, "-p", "-f", "--kill-child", "--mount-proc", os.path.join(TARGETS, "peers"), "pipe",
                 path=tool("unshare")) as outer:

@@ -273,11 +273,8 @@ static void become_namespaced(void)
 		_exit(1);
 }
 
-static void read_namespaced(void **state)
+static void skip_without_user_namespaces(void)
 {
-	struct sw_target_creds t;
-	struct sw_error err = {0};
-	(void) state;
 	pid_t probe = fork();
 	int status;
 	if (probe == 0) {
@@ -288,6 +285,14 @@ static void read_namespaced(void **state)
 	if (status != 0)
 		SKIP("no user namespace can be made",
 		     "sysctl user.max_user_namespaces > 0, no plain chroot");
+}
+
+static void read_namespaced(void **state)
+{
+	struct sw_target_creds t;
+	struct sw_error err = {0};
+	(void) state;
+	skip_without_user_namespaces();
 	sw_cleanup(sw_close_p) int fd = -EBADF;
 	pid_t pid = child_start(become_namespaced, &fd);
 	assert_int_equal(sw_target_creds_read(fd, &t, &err), 0);
@@ -620,7 +625,8 @@ static void never_more_lenient(void **state)
 	int n_both = 0, n_stricter = 0;
 	(void) state;
 	if (geteuid() != 0)
-		skip();
+		SKIP_NOT_ROOT();
+	skip_without_user_namespaces();
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(chmod(dir, 0755), 0);
 	(void) snprintf(address.sun_path, sizeof(address.sun_path), "%s/s", dir);
