@@ -626,6 +626,8 @@ static void child_broker_works(void)
 	MUST(syscall(SYS_keyctl, 0, -2, 0, 0, 0) < 0 && errno == EPERM);
 	MUST(syscall(FCHMODAT2, AT_FDCWD, "/tmp", 0700, 0) < 0 && errno == EPERM);
 	MUST(syscall(SYS_clone3, NULL, 0) < 0 && errno == ENOSYS);
+	MUST(syscall(SYS_clone, CLONE_NEWUSER | CLONE_FS | SIGCHLD, 0, 0, 0, 0) < 0 &&
+	     errno == EPERM);
 	MUST(syscall(9999) < 0 && errno == EPERM);
 	pid_t pid = fork();
 	MUST(pid >= 0);
