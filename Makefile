@@ -94,6 +94,10 @@ ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -DSW_VERSION='"$(VERSION)"' -DSW_SYSCONFDI
 # Read-only after relocation, all of it (full RELRO).
 ALL_LDFLAGS = -Wl,--as-needed -Wl,-O1 -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack $(LDFLAGS)
 
+# The linker marks no program as fit for shadow stacks where the C library's start files are not marked, which return to
+# nobody: all other code is (-fcf-protection). Indirect branches are left unmarked then, as those files lack their targets.
+MARKED = $(if $(filter -fcf-protection,$(HARDEN)),-Wl$(comma)-z$(comma)shstk)
+
 LIBS_WALK     := -ldw -lelf -ldeflate
 # Loaded when a second opinion is asked for (libwalk/compare/load.h), never linked.
 LIBS_UNWIND   :=
@@ -192,25 +196,25 @@ $(LIB)/%.a:
 # The command links our own code statically (no start-up cost for it) and the system's dynamically.
 $(BIN)/snapwalk: $(OBJ_CLI) $(LIB)/libconfine.a $(ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -o $@ $(OBJ_CLI) $(LIB)/libconfine.a $(ARCHIVES) \
+	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) $(MARKED) -o $@ $(OBJ_CLI) $(LIB)/libconfine.a $(ARCHIVES) \
 		$(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
 $(BIN)/snapwalkd: $(BUILD)/obj/daemon/main.o $(LIB)/libdaemon.a $(LIB)/libconfine.a $(ARCHIVES)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -o $@ $< $(LIB)/libdaemon.a $(LIB)/libconfine.a $(ARCHIVES) \
+	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) $(MARKED) -o $@ $< $(LIB)/libdaemon.a $(LIB)/libconfine.a $(ARCHIVES) \
 		$(LIBS_DAEMON) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
 # A client in a sandbox of its own: nothing that stops, walks or stores.
 $(BIN)/snapwalk-gate: $(BUILD)/obj/daemon/gate/main.o $(LIB)/libgate.a $(LIB)/libconfine.a $(LIB)/libprotocol.a \
 		$(LIB)/libbase.a
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) -o $@ $< $(LIB)/libgate.a $(LIB)/libconfine.a $(LIB)/libprotocol.a \
+	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) $(MARKED) -o $@ $< $(LIB)/libgate.a $(LIB)/libconfine.a $(LIB)/libprotocol.a \
 		$(LIB)/libbase.a $(LIBS_GATE) $(LIBS_PROTOCOL)
 
 # Exported is what a library's map says (tests/live/test_build.py compares with the headers).
 define shared
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -shared $(ALL_LDFLAGS) -Wl,-z,defs -Wl,-soname,$(@F) -Wl,--version-script=$(1) -o $@ \
+	$(CC) $(ALL_CFLAGS) -shared $(ALL_LDFLAGS) $(MARKED) -Wl,-z,defs -Wl,-soname,$(@F) -Wl,--version-script=$(1) -o $@ \
 		-Wl,--whole-archive $(2) -Wl,--no-whole-archive $(3)
 	ln -sf $(@F) $(basename $@)
 endef

@@ -111,12 +111,15 @@ def hardened(tap):
         tap.check(not re.search(r"\((?:RPATH|RUNPATH|TEXTREL)\)", dynamic),
                   f"{name}: no RPATH, no text relocations", dynamic)
         tap.check("__stack_chk_fail" in needs, f"{name}: stack protector", needs)
+        if "-fcf-protection" in flags:
+            tap.check(re.search("x86 feature:.*SHSTK", output("readelf", "-n", path)),
+                      f"{name}: marked for shadow stacks")
         if optimised:
             tap.check(re.search(r"__\w+_chk\b(?<!__stack_chk)", needs), f"{name}: _FORTIFY_SOURCE", needs)
         else:
             tap.skip(f"{name}: _FORTIFY_SOURCE", "this was built without optimisation",
                      "CFLAGS with -O1 or more")
-    # Objects of ours; a program has the property only when the C library's objects have it, too.
+    # Objects of ours; a program has the property of indirect branches only when the C library's objects have it, too.
     objects = [o for o in glob.glob(os.path.join(BUILD, "obj/libwalk/**/*.o"), recursive=True)
                if os.path.exists(os.path.join(ROOT, os.path.relpath(o, f"{BUILD}/obj"))[:-1] + "c")]
     lost = [os.path.basename(o) for o in objects
