@@ -149,7 +149,7 @@ static int say_kept(const struct sw_subject *subject, const struct sw_daemon_dum
 		    bool verbose)
 {
 	if (dump->report != NULL && !dump->complete)
-		sw_complain_warnings(subject->name, dump->report, verbose);
+		sw_complain_warnings(subject->name, dump->report, 0, verbose);
 	if (!dump->stored) {
 		sw_complain(subject->name, "the daemon did not keep the dump", "not_stored",
 			    "see the daemon's journal, or give -o");

@@ -59,11 +59,15 @@ void sw_print_visible(FILE *to, const char *text)
 	sw_text_deinit(&visible);
 }
 
+static bool is_pid(const char *about)
+{
+	return about[0] != '\0' && about[strspn(about, "0123456789")] == '\0';
+}
+
 /* Remedies name the process "PID"; when it is known, the reader can copy the command as it is. */
 static void append_remedy(struct sw_text *line, const char *about, const char *remedy)
 {
-	bool is_pid = about[0] != '\0' && about[strspn(about, "0123456789")] == '\0';
-	const char *name = is_pid ? strstr(remedy, "PID") : NULL;
+	const char *name = is_pid(about) ? strstr(remedy, "PID") : NULL;
 	if (name == NULL) {
 		append_visible(line, remedy, false);
 		return;
@@ -113,19 +117,21 @@ void sw_complain(const char *about, const char *message, const char *code, const
 	sw_text_deinit(&line);
 }
 
-/* Of files the system's reason says more than the code; root need not be told to become root. */
-static const char *remedy_of(const struct sw_error *err)
+/* Of files the system's reason says more than the code. What is not said of a process is said of a file. */
+static const char *remedy_of(const char *about, const struct sw_error *err)
 {
-	const char *remedy = sw_remedy(sw_error_wire(err->code));
-	if (err->code == SW_E_NOT_PERMITTED && geteuid() == 0)
-		return "see why with 'snapwalk doctor PID'";
+	unsigned causes =
+		(is_pid(about) ? 0 : SW_SAID_OF_FILE) | (geteuid() == 0 ? SW_SAID_TO_ROOT : 0);
+	const char *remedy = sw_remedy(sw_error_wire(err->code), causes);
 	if (err->code != SW_E_IO)
 		return remedy;
 	switch (err->sys_errno) {
 	case ENOENT:
 	case ENOTDIR: return "check that the path is right";
 	case EACCES:
-	case EPERM: return "see who may use it with 'ls -l', or run as root";
+	case EPERM:
+		return geteuid() == 0 ? "see who may use it with 'ls -l'"
+				      : "see who may use it with 'ls -l', or run as root";
 	case ENOSPC:
 	case EDQUOT: return "free some space, or give another place";
 	case EISDIR: return "give the name of a file in it";
@@ -135,19 +141,30 @@ static const char *remedy_of(const struct sw_error *err)
 
 int sw_complain_error(const char *about, const struct sw_error *err)
 {
-	sw_complain(about, err->message, sw_error_wire(err->code), remedy_of(err));
+	sw_complain(about, err->message, sw_error_wire(err->code), remedy_of(about, err));
 	return sw_status_of(err);
 }
 
-void sw_complain_warnings(const char *about, const struct sw_report *report, bool all)
+/* As capture/space.c says it of each stack that the limit has cut; else it was memory that could not be read. */
+static bool limit_was_reached(const struct sw_report *report)
 {
+	for (size_t i = 0; i < report->n_warnings; i++)
+		if (strstr(report->warnings[i].message, " bytes of the stack were copied") != NULL)
+			return true;
+	return false;
+}
+
+void sw_complain_warnings(const char *about, const struct sw_report *report, unsigned causes,
+			  bool all)
+{
+	causes |= limit_was_reached(report) ? 0 : SW_SAID_OF_UNREAD;
 	size_t shown = report->n_warnings;
 	if (!all && shown > WARNINGS_SHOWN)
 		shown = WARNINGS_SHOWN;
 	for (size_t i = 0; i < shown; i++) {
 		const struct sw_report_warning *w = &report->warnings[i];
 		/* the message names the thread */
-		sw_complain(about, w->message, w->code, sw_remedy(w->code));
+		sw_complain(about, w->message, w->code, sw_remedy(w->code, causes));
 	}
 	if (report->n_warnings > shown) {
 		char message[64];

@@ -28,10 +28,22 @@ void sw_print_visible(FILE *to, const char *text);
 
 /* The same for an error, with its remedy; returns its exit status. */
 int sw_complain_error(const char *about, const struct sw_error *err);
-/* The warnings of a dump, the first few; all of them when asked to. */
-void sw_complain_warnings(const char *about, const struct sw_report *report, bool all);
+/* The warnings of a dump, the first few; all of them when asked to. causes: SW_SAID_*. */
+void sw_complain_warnings(const char *about, const struct sw_report *report, unsigned causes,
+			  bool all);
 
-/* What to do about an error or warning, by its wire name; "" when there is nothing. Static. */
-const char *sw_remedy(const char *wire);
+/* What decides which advice can be followed. */
+enum {
+	SW_SAID_OF_FILE =
+		1 << 0, /* a core file, a fixture, a dump that was kept: nothing is copied again */
+	SW_SAID_TO_ROOT = 1 << 1,    /* who needs not become root */
+	SW_SAID_OF_UNREAD = 1 << 2,  /* no limit of ours ended the copies of stacks */
+	SW_SAID_AT_MOST = 1 << 3,    /* --stack-bytes is as large as it can be */
+	SW_SAID_AT_DEEPEST = 1 << 4, /* --depth likewise */
+	SW_SAID_OF_SCAN = 1 << 5,    /* --walk scan was given */
+};
+
+/* What to do about an error or warning, by its wire name and causes; "" when there is nothing. Static. */
+const char *sw_remedy(const char *wire, unsigned causes);
 
 #endif

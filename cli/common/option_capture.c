@@ -10,8 +10,6 @@
 enum {
 	MAX_STOP_MS = 60 * 1000,
 	MAX_TIMEOUT_MS = 24 * 3600 * 1000,
-	MIN_STACK_BYTES = 4096,
-	MAX_STACK_BYTES = 1 << 30,
 	MAX_SCAN_RANGE = 1 << 30,
 	MAX_BURST = 1000,
 	MAX_TIDS = 32768, /* as many as sw_snapshot_options.max_threads allows by default */
@@ -96,7 +94,7 @@ bool sw_set_timeout(struct sw_options *o, const char *value, struct sw_usage *us
 bool sw_set_stack_bytes(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	uint64_t n = 0;
-	if (!sw_size_parse(value, MIN_STACK_BYTES, MAX_STACK_BYTES, &n, usage))
+	if (!sw_size_parse(value, SW_STACK_BYTES_LEAST, SW_STACK_BYTES_MOST, &n, usage))
 		return false;
 	o->snapshot.stack_bytes = (size_t) n;
 	return true;

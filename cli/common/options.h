@@ -57,6 +57,9 @@ enum sw_top_sort { SW_TOP_BY_CPU, SW_TOP_BY_STATE, SW_TOP_BY_SINCE, SW_TOP_BY_NA
 enum sw_color { SW_COLOR_AUTO, SW_COLOR_ALWAYS, SW_COLOR_NEVER };
 
 /* A parsed command line. Strings are borrowed from argv. */
+/* Of --stack-bytes. */
+enum { SW_STACK_BYTES_LEAST = 4096, SW_STACK_BYTES_MOST = 1 << 30 };
+
 struct sw_options {
 	const struct sw_command *command; /* static; NULL with --version and a bare --help */
 	int64_t begin_ns;                 /* CLOCK_MONOTONIC when the program began */

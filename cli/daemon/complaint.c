@@ -95,7 +95,7 @@ static void not_traceable(struct sw_complaint *c, struct json_object *p)
 		if (strcmp(codes[i].why, why) == 0) {
 			c->code = sw_error_wire(codes[i].code);
 			say(c, "%s", sw_error_text(codes[i].code));
-			advise(c, "%s", sw_remedy(c->code));
+			advise(c, "%s", sw_remedy(c->code, 0));
 		}
 }
 
@@ -202,7 +202,7 @@ void sw_complaint_of_answer(struct sw_complaint *ret, const struct sw_varlink_an
 	if (k->error != 0)
 		ret->status = sw_status_of(&err);
 	say(ret, "%s", k->message != NULL ? k->message : sw_error_text(k->error));
-	advise(ret, "%s", k->remedy != NULL ? k->remedy : sw_remedy(ret->code));
+	advise(ret, "%s", k->remedy != NULL ? k->remedy : sw_remedy(ret->code, 0));
 	if (k->fill != NULL)
 		k->fill(ret, answer->parameters);
 }
@@ -221,7 +221,7 @@ void sw_complaint_of_error(struct sw_complaint *ret, const struct sw_error *err)
 	};
 	*ret = (struct sw_complaint){.code = sw_error_wire(err->code), .status = sw_status_of(err)};
 	say(ret, "%s", err->message);
-	advise(ret, "%s", sw_remedy(ret->code));
+	advise(ret, "%s", sw_remedy(ret->code, 0));
 	for (size_t i = 0; i < SW_ARRAY_SIZE(remedies); i++)
 		if (remedies[i].code == err->code)
 			advise(ret, "%s", remedies[i].remedy);

@@ -182,13 +182,24 @@ static int put(struct sw_delivery *d, const char *text, size_t size, struct sw_e
 	return r;
 }
 
+/* Dumps that are shown or compared were made before, as core files were. */
+static unsigned causes_of(const struct sw_options *o)
+{
+	bool live = o->n_wants > 0 && o->wants[0].kind != SW_WANT_CORE &&
+		    o->wants[0].kind != SW_WANT_FIXTURE;
+	return (live ? 0 : SW_SAID_OF_FILE) | (geteuid() == 0 ? SW_SAID_TO_ROOT : 0) |
+	       (o->snapshot.stack_bytes == SW_STACK_BYTES_MOST ? SW_SAID_AT_MOST : 0) |
+	       (o->walk.max_frames == SW_MAX_FRAMES ? SW_SAID_AT_DEEPEST : 0) |
+	       (o->walk.mode == SW_WALK_SCAN ? SW_SAID_OF_SCAN : 0);
+}
+
 /* Text on a terminal has it all: saying it twice helps nobody. */
 static void say_what_is_missing(const struct sw_delivery *d, const char *about,
 				const struct sw_report *report)
 {
 	bool seen = d->format == SW_FORMAT_TEXT && d->output.path == NULL && isatty(STDOUT_FILENO);
 	if (!seen && (!report->complete || d->options->verbose))
-		sw_complain_warnings(about, report, d->options->verbose);
+		sw_complain_warnings(about, report, causes_of(d->options), d->options->verbose);
 }
 
 int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_report *report,

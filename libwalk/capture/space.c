@@ -259,6 +259,9 @@ static void part_hand_over(struct sw_capture_space *space, const struct sw_captu
 	if (p->thread < 0 || !p->cut)
 		return;
 	const struct sw_thread *t = &space->snap->threads[p->thread];
+	/* What was asked for did not come: it was not the limit that ended the copy. */
+	if (p->bytes < space->stack_bytes)
+		return;
 	sw_snapshot_warn(space->snap, SW_WARN_STACK_LIMIT, t->tid, SW_E_LIMIT,
 			 "thread %d (%s): only the first %zu bytes of the stack were copied",
 			 t->tid, t->comm, p->bytes);

@@ -228,7 +228,21 @@ def snapwalk(*args, timeout=None, **run):
     if args[:1] in (("record",), ("verify",), ("explain",)) and "--max-stop" not in args:
         args += PATIENT[:2] if args[0] == "record" else PATIENT
     run.setdefault("capture_output", True)
-    return subprocess.run([SNAPWALK, *map(str, args)], text=True, timeout=timeout, **run)
+    result = subprocess.run([SNAPWALK, *map(str, args)], text=True, timeout=timeout, **run)
+    advice_is_possible(args, result.stderr or "")
+    return result
+
+
+def advice_is_possible(args, said):
+    """Raises when the command advises what cannot be done (cli/common/remedy.c)."""
+    words = [str(word) for word in args]
+    of_file = "--core" in words or "--fixture" in words or words[:1] == ["show"]
+    at_most = "--stack-bytes" in words and words[words.index("--stack-bytes") + 1] in ("1G", str(1 << 30))
+    for line in said.splitlines():
+        if "more with --stack-bytes" in line and (of_file or at_most) or \
+                of_file and any(word in line for word in ("--max-stop", "snapwalk doctor", "snapwalk verify")) or \
+                "(memory_unreadable): try again" in line:
+            raise RuntimeError(f"snapwalk {' '.join(words)}: the advice cannot be followed: {line}")
 
 
 def dump(target, *args, status=(0,)):

@@ -137,6 +137,8 @@ def test_missing_part(tap):
         with open(os.path.join(path, "snapshot"), "w") as f:
             f.writelines(lines)
         again = dump(["--fixture", path], status=(3,))
+        said = snapwalk("dump", "--fixture", path).stderr
+        tap.check("(stack_limit): the file has no more of that stack\n" in said, "cut: advice that is possible", said)
         pcs = pcs_of(again, pid)
         tap.equal(stack_of(again, pid)["end"], "stack_limit", "cut: said")
         tap.check(50 < len(pcs) < 200 and pcs == pcs_of(live, pid)[:len(pcs)],

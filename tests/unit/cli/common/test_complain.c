@@ -81,11 +81,11 @@ static void test_pid_in_the_remedy(void **state)
 	struct sw_error err = {.code = SW_E_STOP_TIMEOUT, .message = "no"};
 	listen_begin();
 	assert_int_equal(sw_complain_error("42", &err), SW_STATUS_NOTHING);
+	err.code = SW_E_NO_THREAD;
 	assert_int_equal(sw_complain_error("4x", &err), SW_STATUS_NOTHING);
 	listen_end("snapwalk: 42: no (stop_timeout): "
 		   "allow more with --max-stop, or see why with 'snapwalk doctor 42'\n"
-		   "snapwalk: 4x: no (stop_timeout): "
-		   "allow more with --max-stop, or see why with 'snapwalk doctor PID'\n");
+		   "snapwalk: 4x: no (no_such_thread): see its threads in /proc/PID/task\n");
 }
 
 static void test_remedies_that_help(void **state)
@@ -116,7 +116,7 @@ static void test_many_warnings(void **state)
 		warnings[i] = (struct sw_report_warning){.code = "odd", .message = "w"};
 	struct sw_report report = {.warnings = warnings, .n_warnings = 12};
 	listen_begin();
-	sw_complain_warnings("7", &report, false);
+	sw_complain_warnings("7", &report, 0, false);
 	listen_end("snapwalk: 7: w (odd)\n"
 		   "snapwalk: 7: w (odd)\n"
 		   "snapwalk: 7: w (odd)\n"
@@ -130,7 +130,7 @@ static void test_many_warnings(void **state)
 		   "snapwalk: 7: and 2 more warnings (warnings): see them all with -v or --json\n");
 	report.n_warnings = 11;
 	listen_begin();
-	sw_complain_warnings("7", &report, true);
+	sw_complain_warnings("7", &report, 0, true);
 	assert_int_equal(fflush(stderr), 0);
 	size_t lines = 0;
 	for (const char *c = said; *c != '\0'; c++)
@@ -142,9 +142,31 @@ static void test_many_warnings(void **state)
 	assert_int_equal(lines, 11);
 }
 
+/* Larger copies help where it was the limit that ended them, as another warning says then. */
+static void test_limit_of_stacks(void **state)
+{
+	(void) state;
+	struct sw_report_warning warnings[] = {
+		{.code = "stack_limit", .message = "the stack of thread 7 ends early"},
+		{.code = "stack_limit",
+		 .message = "thread 7 (x): only the first 4096 bytes of the stack were copied"}};
+	struct sw_report report = {.warnings = warnings, .n_warnings = 1};
+	listen_begin();
+	sw_complain_warnings("7", &report, 0, false);
+	report.n_warnings = 2;
+	sw_complain_warnings("7", &report, 0, false);
+	listen_end("snapwalk: 7: the stack of thread 7 ends early (stack_limit): what is missing "
+		   "of that stack could not be read at all\n"
+		   "snapwalk: 7: the stack of thread 7 ends early (stack_limit): copy more with "
+		   "--stack-bytes\n"
+		   "snapwalk: 7: thread 7 (x): only the first 4096 bytes of the stack were copied "
+		   "(stack_limit): copy more with --stack-bytes\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_limit_of_stacks),
 		cmocka_unit_test(test_form),
 		cmocka_unit_test(test_odd_bytes),
 		cmocka_unit_test(test_direction),

@@ -16,7 +16,7 @@ static void test_every_error_has_a_remedy(void **state)
 #undef SW_ERROR
 	};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(wires); i++)
-		if (sw_remedy(wires[i])[0] == '\0')
+		if (sw_remedy(wires[i], 0)[0] == '\0')
 			fail_msg("error %s has no remedy", wires[i]);
 }
 
@@ -24,18 +24,100 @@ static void test_every_warning_has_a_remedy(void **state)
 {
 	(void) state;
 	for (int w = SW_WARN_STOP_TIMEOUT; w <= SW_WARN_PROGRAM; w++)
-		if (sw_remedy(sw_warning_name((enum sw_warning_code) w))[0] == '\0')
+		if (sw_remedy(sw_warning_name((enum sw_warning_code) w), 0)[0] == '\0')
 			fail_msg("warning %s has no remedy",
 				 sw_warning_name((enum sw_warning_code) w));
-	assert_string_equal(sw_remedy("never heard of"), "");
+	assert_string_equal(sw_remedy("never heard of", 0), "");
 }
 
 static void test_every_end_has_a_remedy(void **state)
 {
 	(void) state;
 	for (unsigned end = SW_END_COMPLETE + 1; end <= SW_END_INTERNAL; end++)
-		if (sw_remedy(sw_end_name(end))[0] == '\0')
+		if (sw_remedy(sw_end_name(end), 0)[0] == '\0')
 			fail_msg("end %s has no remedy", sw_end_name(end));
+}
+
+/* All causes together and each alone: what is advised has to be possible. */
+static void check_possible(const char *wire)
+{
+	static const struct {
+		unsigned cause;
+		const char *words; /* of advice that cannot be followed */
+	} impossible[] = {
+		{SW_SAID_OF_FILE, "--stack-bytes"}, {SW_SAID_OF_FILE, "--max-stop"},
+		{SW_SAID_OF_FILE, "--stop"},        {SW_SAID_OF_FILE, "--restart"},
+		{SW_SAID_OF_FILE, "--threads"},     {SW_SAID_OF_FILE, "doctor PID"},
+		{SW_SAID_OF_FILE, "explain PID"},   {SW_SAID_OF_FILE, "verify PID"},
+		{SW_SAID_TO_ROOT, "run as root"},   {SW_SAID_AT_DEEPEST, "--depth"},
+		{SW_SAID_OF_SCAN, "--walk scan"},
+	};
+	for (unsigned causes = 0; causes < SW_SAID_OF_SCAN << 1; causes++) {
+		const char *remedy = sw_remedy(wire, causes);
+		if (remedy[0] == '\0')
+			fail_msg("%s has no remedy by causes %#x", wire, causes);
+		for (size_t i = 0; i < SW_ARRAY_SIZE(impossible); i++)
+			if ((causes & impossible[i].cause) != 0 &&
+			    strstr(remedy, impossible[i].words) != NULL)
+				fail_msg("%s by causes %#x: '%s' cannot be done", wire, causes,
+					 remedy);
+		/* A stack is not the only thing that takes memory. */
+		if ((causes & (SW_SAID_AT_MOST | SW_SAID_OF_UNREAD)) != 0 &&
+		    strstr(remedy, "more with --stack-bytes") != NULL)
+			fail_msg("%s by causes %#x: '%s' cannot be done", wire, causes, remedy);
+		if (strstr(wire, "memory_unreadable") != NULL &&
+		    strstr(remedy, "try again") != NULL)
+			fail_msg("%s: nothing is read by trying again", wire);
+	}
+}
+
+static void test_remedies_are_possible(void **state)
+{
+	(void) state;
+	static const char *const wires[] = {
+#define SW_ERROR(name, number, wire, text) wire,
+#include <snapwalk/error_codes.def>
+#undef SW_ERROR
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(wires); i++)
+		check_possible(wires[i]);
+	for (int w = SW_WARN_STOP_TIMEOUT; w <= SW_WARN_PROGRAM; w++)
+		check_possible(sw_warning_name((enum sw_warning_code) w));
+	for (unsigned end = SW_END_COMPLETE + 1; end <= SW_END_INTERNAL; end++)
+		check_possible(sw_end_name(end));
+}
+
+/* One code with several causes. */
+static void test_remedies_by_cause(void **state)
+{
+	(void) state;
+	static const struct {
+		const char *wire;
+		unsigned causes;
+		const char *remedy;
+	} cases[] = {
+		{"stack_limit", 0, "copy more with --stack-bytes"},
+		{"stack_limit", SW_SAID_TO_ROOT, "copy more with --stack-bytes"},
+		{"stack_limit", SW_SAID_AT_MOST, "no more than 1 GiB of a stack is copied"},
+		{"stack_limit", SW_SAID_OF_UNREAD,
+		 "what is missing of that stack could not be read at all"},
+		{"stack_limit", SW_SAID_OF_FILE | SW_SAID_AT_MOST | SW_SAID_OF_UNREAD,
+		 "the file has no more of that stack"},
+		{"memory_unreadable", 0,
+		 "that memory is secret, or does not come from where it is: no option changes "
+		 "that"},
+		{"memory_unreadable", SW_SAID_OF_FILE, "the file does not have that memory"},
+		{"memory", 0, "compare with 'snapwalk verify PID'"},
+		{"memory", SW_SAID_OF_FILE, "the file does not have that memory"},
+		{"no_memory", SW_SAID_OF_FILE, "free some memory"},
+		{"frame_limit", SW_SAID_AT_DEEPEST,
+		 "no more frames than these are shown of a stack"},
+		{"not_permitted", SW_SAID_TO_ROOT, "see why with 'snapwalk doctor PID'"},
+		{"not_permitted", SW_SAID_TO_ROOT | SW_SAID_OF_FILE,
+		 "see who may use it with 'ls -l'"},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++)
+		assert_string_equal(sw_remedy(cases[i].wire, cases[i].causes), cases[i].remedy);
 }
 
 static void test_worst_status(void **state)
@@ -76,6 +158,8 @@ int main(void)
 		cmocka_unit_test(test_every_error_has_a_remedy),
 		cmocka_unit_test(test_every_warning_has_a_remedy),
 		cmocka_unit_test(test_every_end_has_a_remedy),
+		cmocka_unit_test(test_remedies_are_possible),
+		cmocka_unit_test(test_remedies_by_cause),
 		cmocka_unit_test(test_worst_status),
 		cmocka_unit_test(test_status_of_errors),
 		cmocka_unit_test(test_control_characters_are_shown),
