@@ -139,7 +139,7 @@ ORDER_LIBWALK  := base arch formats process stop iterate events snapshot waits u
 	runtimes/hotspot/published runtimes/hotspot/structures runtimes/hotspot/virtual \
 	runtimes/cpython/extensions,runtimes/cpython/structures \
 	runtimes/*!jit,jit/* jit/common jit/gdb,jit/libgcc,jit/ftable,jit/perf jit walk sample compare
-ORDER_DAEMON   := config policy,rules,sandbox,store rpc,worker jobs methods . gate!*
+ORDER_DAEMON   := config policy rules,sandbox,store rpc,worker jobs methods . gate!*
 include libwalk/iterate/iterate.mk
 .DEFAULT_GOAL := all
 

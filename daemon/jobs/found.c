@@ -115,7 +115,8 @@ bool sw_found_init(struct sw_found *ret, pid_t pid, uint64_t starttime, int pidf
 bool sw_target_permitted(struct sw_jobs *jobs, const struct sw_caller *caller,
 			 const struct sw_found *found, struct sw_refusal *refusal)
 {
-	enum sw_deny_rule rule = sw_authorize(jobs->config, caller, &found->creds);
+	const struct sw_subject subject = sw_target_subject(&found->creds);
+	enum sw_deny_rule rule = sw_authorize(jobs->config, caller, &subject);
 	if (rule == SW_DENY_NONE)
 		return true;
 	jobs->counters->denied_total++;

@@ -215,7 +215,7 @@ static struct sw_job *job_create(struct sw_jobs *jobs, const struct sw_submissio
 		return NULL;
 	*job = (struct sw_job){.jobs = jobs,
 			       .options = s->options,
-			       .owner = sw_dump_owner(&s->found->creds),
+			       .target = s->found->creds,
 			       .target_pidfd = -EBADF,
 			       .names_fd = -EBADF,
 			       .program_fd = -EBADF,
@@ -366,13 +366,13 @@ enum sw_submitted sw_job_submit(struct sw_jobs *jobs, const struct sw_submission
 		wait_for(job, waiter, true);
 		return SW_SUBMITTED_WAIT;
 	}
-	uid_t owner = 0;
+	const struct sw_target_creds *target = NULL;
 	struct sw_dump *dump =
 		s->fresh ? NULL
-			 : sw_recent_find(&jobs->recent, s->found, s->caller, &s->options, &owner);
+			 : sw_recent_find(&jobs->recent, s->found, s->caller, &s->options, &target);
 	if (dump != NULL) {
 		jobs->counters->coalesced_total++;
-		const struct sw_origin origin = {.owner = owner,
+		const struct sw_origin origin = {.target = target,
 						 .by = s->caller->uid,
 						 .alert = s->alert};
 		if (s->store && !dump->stored)
@@ -425,7 +425,7 @@ static void publish_failure(const struct sw_job *job, const struct sw_refusal *r
 					       .comm = job->comm,
 					       .reason = job->request.reason,
 					       .error = refusal->message};
-	const struct sw_origin origin = {.owner = job->owner,
+	const struct sw_origin origin = {.target = &job->target,
 					 .by = job->request.caller_uid,
 					 .alert = job->alert,
 					 .sampled = job->sampled};
@@ -447,7 +447,7 @@ void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *
 	while ((waiter = TAILQ_FIRST(&job->waiters)) != NULL) {
 		const struct sw_outcome outcome = {.dump = dump,
 						   .coalesced = waiter->coalesced,
-						   .owner = job->owner,
+						   .target = &job->target,
 						   .refusal = refusal,
 						   .lasted = ran && job->lasts,
 						   .n_sampled = job->n_sampled,

@@ -24,8 +24,9 @@ struct sw_kept;
 struct sw_outcome {
 	struct sw_dump *dump; /* borrowed; NULL: refused */
 	bool coalesced;
-	uid_t owner;                      /* of the dump: sw_dump_owner() */
-	const struct sw_refusal *refusal; /* borrowed */
+	const struct sw_target_creds *target; /* borrowed: the process as it was captured; NULL:
+					       * there was no capture */
+	const struct sw_refusal *refusal;     /* borrowed */
 	/* Of a worker that took samples as long as it lived: how many. */
 	bool lasted;
 	uint64_t n_sampled;
@@ -93,10 +94,9 @@ struct sw_job {
 	struct sw_job_options options;
 	struct sw_worker_request request;
 	char comm[64];
-	char *require_exe;              /* owned; NULL: any */
-	uid_t owner;                    /* of its dump: sw_dump_owner() */
-	struct sw_target_rights rights; /* of the target when it was stopped */
-	int program_fd;                 /* owned: sw_program_fd() of before */
+	char *require_exe;             /* owned; NULL: any */
+	struct sw_target_creds target; /* when it was stopped; before: when it was looked up */
+	int program_fd;                /* owned: sw_program_fd() of before */
 	bool store, alert, sampled;
 	/* Takes samples as long as its worker lives: it has no slot, nobody waits for its end to capture the same
 	 * process (worker/turn.h), and it ends when nobody waits for it. */

@@ -28,7 +28,7 @@ static int64_t timing(const struct sw_dump *dump, const char *name)
 
 static void publish(struct sw_profiling *p)
 {
-	const struct sw_origin origin = {.owner = p->owner,
+	const struct sw_origin origin = {.target = &p->target,
 					 .by = p->series->caller.uid,
 					 .alert = p->series->alert};
 	sw_publish_dump(&p->series->jobs->publisher, p->dump, &origin, p->store, false,
@@ -65,7 +65,7 @@ static void finish(struct sw_profiling *p, const struct sw_outcome *outcome)
 		     sw_clock_ns() < p->end_ns - p->series->interval_ns;
 	if (p->dump != NULL && early)
 		reason_add(p, outcome->refusal->message);
-	const struct sw_outcome finished = {.dump = p->dump, .owner = p->owner};
+	const struct sw_outcome finished = {.dump = p->dump, .target = &p->target};
 	if (p->dump != NULL)
 		publish(p);
 	p->done(p, p->dump != NULL ? &finished : outcome);
@@ -76,10 +76,10 @@ static bool keep(struct sw_profiling *p, const struct sw_outcome *outcome)
 {
 	struct sw_dump *dump = sw_dump_ref(outcome->dump);
 	/* Who may see all of it may see each sample. */
-	if (p->dump != NULL && p->owner != outcome->owner)
-		p->owner = (uid_t) SW_DUMP_PRIVILEGED_ONLY;
+	if (p->dump != NULL)
+		sw_target_creds_mix(&p->target, outcome->target);
 	else
-		p->owner = outcome->owner;
+		p->target = *outcome->target;
 	sw_dump_unref(p->dump);
 	p->dump = dump;
 	p->request.n_lost = 0;

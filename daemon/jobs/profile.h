@@ -17,7 +17,7 @@ struct sw_profiling {
 	int64_t end_ns;                   /* CLOCK_MONOTONIC */
 	unsigned n_alone;                 /* samples to be taken one by one */
 	int64_t chosen_ns;                /* CLOCK_MONOTONIC, when the last worker was done */
-	uid_t owner;                      /* who may see it, at every sample */
+	struct sw_target_creds target;    /* the process at every sample: who may see it */
 	bool store;
 	/* The first sample is there, and with it the profile's id. Optional. */
 	void (*begun)(struct sw_profiling *profiling, const struct sw_outcome *outcome);

@@ -13,7 +13,7 @@ static struct sw_store_entry entry_of(const struct sw_dump *dump, const struct s
 {
 	return (struct sw_store_entry){.id = dump->id,
 				       .summary = sw_dump_summary_text(dump),
-				       .uid = origin->owner,
+				       .subject = sw_target_subject(origin->target),
 				       .by = origin->by,
 				       .alert = origin->alert,
 				       .pid = dump->pid,
@@ -48,8 +48,9 @@ static void start_commands(struct sw_publisher *publisher)
 	struct sw_command command;
 	while (sw_commands_peek(&publisher->commands, &command)) {
 		struct sw_error err = {0};
-		const struct sw_origin nobody = {0};
-		const struct sw_store_entry entry = entry_of(command.dump, &nobody);
+		const struct sw_store_entry entry = {.id = command.dump->id,
+						     .pid = command.dump->pid,
+						     .comm = command.dump->comm};
 		int r = sw_on_dump_start(publisher->on_dump, &entry, command.reason,
 					 command.dump->text, command.dump->size, &err);
 		if (r == -SW_E_LIMIT)
@@ -84,12 +85,13 @@ static bool may_log(struct sw_publisher *publisher, const struct sw_origin *orig
 	return may;
 }
 
-static void tell(struct sw_publisher *publisher, uid_t owner, const struct sw_dump *dump,
-		 const char *failure)
+static void tell(struct sw_publisher *publisher, const struct sw_origin *origin,
+		 const struct sw_dump *dump, const char *failure)
 {
+	const struct sw_subject subject = sw_target_subject(origin->target);
 	struct sw_subscriber *subscriber;
 	TAILQ_FOREACH(subscriber, &publisher->subscribers, link)
-	subscriber->tell(subscriber, owner, dump, failure);
+	subscriber->tell(subscriber, &subject, dump, failure);
 }
 
 void sw_publish_dump(struct sw_publisher *publisher, struct sw_dump *dump,
@@ -105,7 +107,7 @@ void sw_publish_dump(struct sw_publisher *publisher, struct sw_dump *dump,
 		(void) sw_publish_store(publisher, dump, origin); /* reported there */
 	if (!origin->sampled)
 		run_command(publisher, dump, origin, reason);
-	tell(publisher, origin->owner, dump, NULL);
+	tell(publisher, origin, dump, NULL);
 	if (!quiet && may_log(publisher, origin))
 		sw_log_captured(&entry);
 }
@@ -114,7 +116,7 @@ void sw_publish_failure(struct sw_publisher *publisher, const struct sw_log_capt
 			const struct sw_origin *origin)
 {
 	publisher->counters->captures_failed_total++;
-	tell(publisher, origin->owner, NULL, failure->error);
+	tell(publisher, origin, NULL, failure->error);
 	if (may_log(publisher, origin))
 		sw_log_captured(failure);
 }

@@ -17,16 +17,17 @@
 /* Called for every new dump. */
 struct sw_subscriber {
 	TAILQ_ENTRY(sw_subscriber) link;
-	/* owner: who may see it. dump NULL: a capture failed, in words. */
-	void (*tell)(struct sw_subscriber *subscriber, uid_t owner, const struct sw_dump *dump,
-		     const char *failure);
+	/* subject: the process, by which may be decided who may see it. dump NULL: a capture failed, in
+	 * words. */
+	void (*tell)(struct sw_subscriber *subscriber, const struct sw_subject *subject,
+		     const struct sw_dump *dump, const char *failure);
 };
 
 /* Who is behind a dump. */
 struct sw_origin {
-	uid_t owner;  /* who may see it */
-	uid_t by;     /* who asked for it */
-	bool alert;   /* a rule did */
+	const struct sw_target_creds *target; /* borrowed: the process as it was captured */
+	uid_t by;                             /* who asked for it */
+	bool alert;                           /* a rule did */
 	bool sampled; /* one of many: neither a command nor, but for the first, the journal */
 };
 
@@ -53,7 +54,7 @@ void sw_publish_deinit(struct sw_publisher *publisher);
 /* Disk, OnDump=, subscribers, and (not quiet) the journal. */
 void sw_publish_dump(struct sw_publisher *publisher, struct sw_dump *dump,
 		     const struct sw_origin *origin, bool store, bool quiet, const char *reason);
-/* Subscribers and the journal. owner: of the dump that there would have been. */
+/* Subscribers and the journal. */
 void sw_publish_failure(struct sw_publisher *publisher, const struct sw_log_capture *failure,
 			const struct sw_origin *origin);
 /* Disk only. */

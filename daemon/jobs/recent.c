@@ -26,8 +26,7 @@ struct sw_recent {
 	bool privileged, same_user_ns;
 	uid_t uid;
 	gid_t gid;
-	uid_t owner; /* of the dump */
-	struct sw_target_rights rights;
+	struct sw_target_creds target;
 	int program_fd; /* owned */
 	int64_t expires_ns;
 };
@@ -112,14 +111,14 @@ static bool same_process(const struct sw_recent *recent, const struct sw_found *
 /* Is the process still what it was? Its number, start time and pidfd are the same after exec(). */
 static bool still_holds(const struct sw_recent *recent, const struct sw_found *found)
 {
-	struct sw_target_rights now = sw_target_rights(&found->creds);
-	return memcmp(&recent->rights, &now, sizeof(now)) == 0 &&
+	const struct sw_target_rights *now = &found->creds.rights;
+	return memcmp(&recent->target.rights, now, sizeof(*now)) == 0 &&
 	       sw_program_runs(recent->program_fd);
 }
 
 struct sw_dump *sw_recent_find(struct sw_recents *recents, const struct sw_found *found,
 			       const struct sw_caller *caller, const struct sw_job_options *options,
-			       uid_t *ret_owner)
+			       const struct sw_target_creds **ret_target)
 {
 	struct sw_recent *recent, *previous;
 	int64_t now_ns = sw_clock_ns();
@@ -135,7 +134,7 @@ struct sw_dump *sw_recent_find(struct sw_recents *recents, const struct sw_found
 		if (!same_right(recent, caller) ||
 		    memcmp(&recent->options, options, sizeof(*options)) != 0)
 			continue;
-		*ret_owner = recent->owner;
+		*ret_target = &recent->target;
 		return recent->expires_ns > now_ns ? recent->dump : NULL;
 	}
 	return NULL;
@@ -152,7 +151,7 @@ void sw_recent_forget(struct sw_recents *recents, const char *id)
 }
 
 void sw_recent_add(struct sw_recents *recents, struct sw_dump *dump, struct sw_job *job,
-		   uid_t owner, uint32_t interval_ms)
+		   uint32_t interval_ms)
 {
 	const struct sw_worker_request *request = &job->request;
 	int64_t interval_ns = interval_ms * INT64_C(1000000);
@@ -166,8 +165,7 @@ void sw_recent_add(struct sw_recents *recents, struct sw_dump *dump, struct sw_j
 				     .same_user_ns = request->caller_same_user_ns,
 				     .uid = request->caller_uid,
 				     .gid = request->caller_gid,
-				     .owner = owner,
-				     .rights = job->rights,
+				     .target = job->target,
 				     .program_fd = sw_take_fd(job->program_fd),
 				     .expires_ns = sw_clock_ns() + interval_ns};
 	TAILQ_INSERT_TAIL(&recents->list, recent, link);

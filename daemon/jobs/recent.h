@@ -26,15 +26,16 @@ void sw_recent_deinit(struct sw_recents *recents);
 /*
  * Borrowed, until the next call. NULL: there is none. Only for a caller with the right of the one who
  * captured, and a process that has not executed a program since, nor become another user, nor given
- * up or gained capabilities, nor begun or ceased to protect itself. *ret_owner: who may see it.
+ * up or gained capabilities, nor begun or ceased to protect itself. *ret_target: the process as it was
+ * captured, borrowed as the dump.
  */
 struct sw_dump *sw_recent_find(struct sw_recents *recents, const struct sw_found *found,
 			       const struct sw_caller *caller, const struct sw_job_options *options,
-			       uid_t *ret_owner);
+			       const struct sw_target_creds **ret_target);
 /* A dump that is not to be returned again. */
 void sw_recent_forget(struct sw_recents *recents, const char *id);
 /* Takes the job's program_fd. interval_ms: how long it is young. */
 void sw_recent_add(struct sw_recents *recents, struct sw_dump *dump, struct sw_job *job,
-		   uid_t owner, uint32_t interval_ms);
+		   uint32_t interval_ms);
 
 #endif

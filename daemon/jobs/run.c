@@ -90,26 +90,34 @@ static void charge(struct sw_job *job, int64_t stopped_us, int64_t longest_us)
 			  longest_us < stopped_us ? longest_us : stopped_us, sw_clock_ns());
 }
 
-/* What the broker could not see without the worker's capabilities: the path of the executable. */
+/* Deny= with what the broker could not see without the worker's capabilities, the path of the executable:
+ * as it was when the process stood still, and as the dump says. */
 static enum sw_deny_rule judge(const struct sw_job *job, const struct sw_dump *dump)
 {
-	const struct sw_caller caller = {.uid = job->request.caller_uid,
-					 .gid = job->request.caller_gid,
-					 .privileged = true};
-	sw_cleanup(sw_free_p) struct sw_target_creds *creds = calloc(1, sizeof(*creds));
-	if (creds == NULL)
-		return SW_DENY_KERNEL;
+	const struct sw_caller caller = {.privileged = true};
+	struct sw_subject subject = sw_target_subject(&job->target);
+	enum sw_deny_rule rule = sw_authorize(job->jobs->config, &caller, &subject);
+	if (rule != SW_DENY_NONE)
+		return rule;
 	for (int i = 0; i < 3; i++)
-		creds->uid[i] = dump->uid;
-	(void) snprintf(creds->comm, sizeof(creds->comm), "%s", dump->comm);
-	(void) snprintf(creds->exe, sizeof(creds->exe), "%s", dump->exe);
-	return sw_authorize(job->jobs->config, &caller, creds);
+		subject.rights.uid[i] = dump->uid;
+	subject.comm = dump->comm;
+	subject.exe = dump->exe;
+	return sw_authorize(job->jobs->config, &caller, &subject);
 }
 
 static bool exe_allowed(const struct sw_job *job, const struct sw_dump *dump)
 {
 	const struct sw_rule rule = {.require_exe = job->require_exe};
-	return job->require_exe == NULL || sw_rule_exe_allowed(&rule, dump->exe);
+	return job->require_exe == NULL || (sw_rule_exe_allowed(&rule, job->target.exe) &&
+					    sw_rule_exe_allowed(&rule, dump->exe));
+}
+
+/* Set-user-ID programs change their user between the two looks at them. */
+static bool is_another_user(const struct sw_job *job, const struct sw_dump *dump)
+{
+	const uint32_t *uid = job->target.rights.uid;
+	return dump->uid != uid[0] && dump->uid != uid[1] && dump->uid != uid[2];
 }
 
 /* What was asked for: a dump, or the profile that the job knows. */
@@ -138,14 +146,14 @@ static void publish(struct sw_job *job, struct sw_dump *dump)
 	const char *reason = job->request.reason;
 	/* The first of a sample is worth a line, the thousand that follow are not. */
 	bool quiet = job->request.seq > 1 && !job->store;
-	const struct sw_origin origin = {.owner = job->owner,
+	const struct sw_origin origin = {.target = &job->target,
 					 .by = job->request.caller_uid,
 					 .alert = job->alert,
 					 .sampled = job->sampled};
 	sw_publish_dump(&jobs->publisher, dump, &origin, job->store, quiet,
 			reason[0] != '\0' ? reason : NULL);
 	if (job->require_exe == NULL)
-		sw_recent_add(&jobs->recent, dump, job, job->owner, jobs->config->min_interval_ms);
+		sw_recent_add(&jobs->recent, dump, job, jobs->config->min_interval_ms);
 }
 
 /* Consumes the payload. */
@@ -174,9 +182,8 @@ static void worker_dumped(struct sw_job *job)
 				"RequireExe= forbids its executable");
 		sw_job_finish(job, NULL, &refusal);
 	} else {
-		/* Set-uid programs change their user between the two looks at them. */
-		if (job->owner != dump->uid)
-			job->owner = (uid_t) SW_DUMP_PRIVILEGED_ONLY;
+		if (is_another_user(job, dump))
+			job->target.rights.mixed |= SW_MIXED_RIGHTS;
 		account(job, dump);
 		if (!sw_job_is_sample(job))
 			publish(job, dump);
@@ -212,9 +219,10 @@ static void on_event(struct sw_job *job)
 	switch (job->event.type) {
 	case SW_WORKER_RESUMED:
 		memcpy(&resumed, job->payload, sizeof(resumed));
-		job->owner =
-			resumed.owner; /* as it stood still, rather than when it was looked up */
-		job->rights = resumed.rights;
+		/* As it stood still, rather than when it was looked up. */
+		job->target = resumed.target;
+		job->target.comm[sizeof(job->target.comm) - 1] = '\0';
+		job->target.exe[sizeof(job->target.exe) - 1] = '\0';
 		job->stays = resumed.stays;
 		charge(job, resumed.stopped_us, resumed.stopped_us);
 		sw_job_tell(job, "resumed");
@@ -243,7 +251,8 @@ static bool header_is_good(const struct sw_job *job)
 		return e->size == sizeof(struct sw_worker_sampled) && job->resumed &&
 		       sw_job_is_sample(job);
 	case SW_WORKER_FAILED: return e->size == sizeof(struct sw_worker_failed);
-	case SW_WORKER_DUMP: return e->size > 0 && e->size <= job->jobs->config->dump_bytes_max;
+	case SW_WORKER_DUMP: /* nobody knows who may see one without the event before it */
+		return e->size > 0 && e->size <= job->jobs->config->dump_bytes_max && job->resumed;
 	default: return false;
 	}
 }

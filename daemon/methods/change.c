@@ -10,8 +10,7 @@ static void reply_unknown(struct sw_call *call, const char *id)
 
 static struct sw_kept_rights rights_of(const struct sw_store_entry *entry)
 {
-	return (struct sw_kept_rights){.owner = entry->uid,
-				       .by = entry->by,
+	return (struct sw_kept_rights){.by = entry->by,
 				       .alert = entry->alert,
 				       .pinned = entry->pinned,
 				       .pinned_by = entry->pinned_by};
@@ -24,12 +23,16 @@ const struct sw_store_entry *sw_change_find(struct sw_call *call, const char *id
 	const struct sw_caller *caller = &call->connection->caller;
 	const struct sw_store_entry *entry =
 		publisher->store != NULL ? sw_store_find(publisher->store, id) : NULL;
-	if (entry == NULL || !sw_authorize_dump(caller, entry->uid)) {
+	/* What Deny= keeps from the privileged they may still remove. */
+	if (entry == NULL ||
+	    (!caller->privileged &&
+	     sw_authorize(publisher->config, caller, &entry->subject) != SW_DENY_NONE)) {
 		reply_unknown(call, id);
 		return NULL;
 	}
 	const struct sw_kept_rights rights = rights_of(entry);
-	enum sw_deny_rule rule = sw_authorize_change(publisher->config, caller, &rights);
+	enum sw_deny_rule rule =
+		sw_authorize_change(publisher->config, caller, &entry->subject, &rights);
 	if (rule == SW_DENY_NONE)
 		return entry;
 	publisher->counters->denied_total++;

@@ -23,14 +23,21 @@ static const struct sw_param list_table[] = {
 	{"limit", SW_PARAM_INT, offsetof(struct list_params, limit), .min = 1, .max = INT32_MAX},
 };
 
+static bool may_see(const struct sw_call *call, const struct sw_store_entry *entry)
+{
+	const struct sw_methods *methods = call->context;
+	return sw_authorize(methods->jobs->config, &call->connection->caller, &entry->subject) ==
+	       SW_DENY_NONE;
+}
+
 static bool matches(const struct sw_store_entry *entry, const struct list_params *p,
-		    const struct sw_caller *caller)
+		    const struct sw_call *call)
 {
 	return (p->pid == 0 || entry->pid == p->pid) &&
 	       (p->comm == NULL || strcmp(entry->comm, p->comm) == 0) &&
 	       (p->since == NULL || entry->time_ns >= p->since_ns) &&
 	       (p->id == NULL || strncmp(entry->id, p->id, strlen(p->id)) == 0) &&
-	       sw_authorize_dump(caller, entry->uid);
+	       may_see(call, entry);
 }
 
 /* What is on disk and not read yet, with "more": names, because the store may change meanwhile. */
@@ -80,8 +87,11 @@ static bool list_pump(struct sw_call *call)
 {
 	struct listing *listing = call->state;
 	const struct sw_store_entry *entry = NULL;
-	while (listing->next < listing->n && entry == NULL)
+	while (listing->next < listing->n && entry == NULL) {
 		entry = sw_store_find(store_of(call), listing->ids[listing->next++]);
+		if (entry != NULL && !may_see(call, entry)) /* Deny= was read again meanwhile */
+			entry = NULL;
+	}
 	bool continues = listing->next < listing->n;
 	reply_summary(call, entry, continues);
 	return continues;
@@ -97,7 +107,7 @@ static void list_one_by_one(struct sw_call *call, const struct list_params *p)
 	size_t n = 0;
 	for (size_t i = 0; ok && i < count && (p->limit == 0 || n < (size_t) p->limit); i++) {
 		const struct sw_store_entry *entry = sw_store_entry(store, i);
-		if (!matches(entry, p, &call->connection->caller))
+		if (!matches(entry, p, call))
 			continue;
 		ids[n] = strdup(entry->id);
 		ok = ids[n++] != NULL;
@@ -129,7 +139,7 @@ static void list_at_once(struct sw_call *call, const struct list_params *p)
 	/* When they are too many the oldest are missing; "more" has them all. */
 	for (size_t i = 0; i < count && (p->limit == 0 || n < (size_t) p->limit); i++) {
 		const struct sw_store_entry *entry = sw_store_entry(store, i);
-		if (!matches(entry, p, &call->connection->caller))
+		if (!matches(entry, p, call))
 			continue;
 		if (text.size + strlen(entry->summary) > LIST_BYTES_MAX)
 			break;

@@ -62,7 +62,8 @@ void sw_method_read(struct sw_call *call)
 	const struct sw_store_entry *entry = store != NULL ? sw_store_find(store, id) : NULL;
 	/* A dump that the caller may not see is not found: its id would reveal when which process
 	 * was dumped. */
-	if (entry == NULL || !sw_authorize_dump(&call->connection->caller, entry->uid)) {
+	if (entry == NULL || sw_authorize(methods->jobs->config, &call->connection->caller,
+					  &entry->subject) != SW_DENY_NONE) {
 		sw_call_error(call, SW_INTERFACE ".NoSuchDump", sw_object_string("id", id));
 		return;
 	}

@@ -21,11 +21,13 @@ static struct sw_publisher *publisher_of(const struct sw_call *call)
 	return &methods->jobs->publisher;
 }
 
-static void tell(struct sw_subscriber *subscriber, uid_t owner, const struct sw_dump *dump,
-		 const char *failure)
+static void tell(struct sw_subscriber *subscriber, const struct sw_subject *subject,
+		 const struct sw_dump *dump, const char *failure)
 {
 	struct subscription *s = (struct subscription *) subscriber; /* its first member */
-	if (!sw_authorize_dump(&s->call->connection->caller, owner))
+	const struct sw_methods *methods = s->call->context;
+	if (sw_authorize(methods->jobs->config, &s->call->connection->caller, subject) !=
+	    SW_DENY_NONE)
 		return;
 	if (!sw_call_has_space(s->call) || s->dropped) {
 		s->dropped = true;

@@ -172,17 +172,19 @@ static bool status_ids(const char *status, const char *key, uint32_t ret[3])
  * one's user namespace; both files say it as seen by the reader, so that two maps are the same text in
  * the same namespace; they are it, too, in one that root has made with a map of everything to itself.
  */
-static bool same_user_namespace(int proc_fd)
+static struct sw_user_ns user_namespace(int proc_fd)
 {
-	struct sw_user_ns ns = sw_user_ns_read(proc_fd);
+	static const struct sw_user_ns another = {0};
+	const struct sw_user_ns own = sw_user_ns_self(), ns = sw_user_ns_read(proc_fd);
 	if (ns.ino != 0)
-		return sw_user_ns_equal(ns, sw_user_ns_self());
+		return sw_user_ns_equal(ns, own) ? own : another;
 	sw_cleanup(sw_text_deinit) struct sw_text ours = {0};
 	sw_cleanup(sw_text_deinit) struct sw_text theirs = {0};
 	if (sw_text_read_at(&ours, AT_FDCWD, "/proc/self/uid_map", MAP_TEXT_MAX) < 0 ||
 	    sw_text_read_at(&theirs, proc_fd, "uid_map", MAP_TEXT_MAX) < 0)
-		return false;
-	return ours.size == theirs.size && memcmp(ours.data, theirs.data, ours.size) == 0;
+		return another;
+	bool same = ours.size == theirs.size && memcmp(ours.data, theirs.data, ours.size) == 0;
+	return same ? own : another;
 }
 
 static bool read_exe_at(int dirfd, const char *name, char *ret, size_t size)
@@ -227,6 +229,7 @@ static int fail_proc(const char *what, struct sw_error *err)
 int sw_target_creds_read(int proc_fd, struct sw_target_creds *ret, struct sw_error *err)
 {
 	struct sw_target_creds creds = {0};
+	struct sw_target_rights *rights = &creds.rights;
 	sw_cleanup(sw_text_deinit) struct sw_text status = {0}, comm = {0};
 	struct stat st;
 	int rc = sw_text_read_at(&status, proc_fd, "status", STATUS_TEXT_MAX);
@@ -235,14 +238,14 @@ int sw_target_creds_read(int proc_fd, struct sw_target_creds *ret, struct sw_err
 	if (rc < 0)
 		return fail_proc("status", err);
 	const char *caps = status_find(status.data, "CapPrm");
-	if (!status_ids(status.data, "Uid", creds.uid) ||
-	    !status_ids(status.data, "Gid", creds.gid) || caps == NULL ||
-	    sscanf(caps, "%" SCNx64, &creds.cap_permitted) != 1)
+	if (!status_ids(status.data, "Uid", rights->uid) ||
+	    !status_ids(status.data, "Gid", rights->gid) || caps == NULL ||
+	    sscanf(caps, "%" SCNx64, &rights->cap_permitted) != 1)
 		return sw_fail(err, SW_E_EXITED, "the target has just exited");
 	static const char *const others[] = {"CapEff", "CapInh", "CapBnd", "CapAmb"};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(others); i++) {
 		const char *set = status_find(status.data, others[i]);
-		if (set == NULL || sscanf(set, "%" SCNx64, &creds.caps[i]) != 1)
+		if (set == NULL || sscanf(set, "%" SCNx64, &rights->caps[i]) != 1)
 			return sw_fail(err, SW_E_EXITED, "the target has just exited");
 	}
 	/*
@@ -252,8 +255,8 @@ int sw_target_creds_read(int proc_fd, struct sw_target_creds *ret, struct sw_err
 	 */
 	if (fstatat(proc_fd, "status", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return fail_proc("owner", err);
-	creds.dumpable = st.st_uid == creds.uid[1] && st.st_gid == creds.gid[1];
-	creds.same_user_ns = same_user_namespace(proc_fd);
+	rights->dumpable = st.st_uid == rights->uid[1] && st.st_gid == rights->gid[1];
+	rights->user_ns = user_namespace(proc_fd);
 	if (sw_text_read_at(&comm, proc_fd, "comm", STATUS_TEXT_MAX) == 0 && comm.size > 0) {
 		comm.data[strcspn(comm.data, "\n")] = '\0';
 		(void) snprintf(creds.comm, sizeof(creds.comm), "%s", comm.data); /* 63: enough */
@@ -261,6 +264,23 @@ int sw_target_creds_read(int proc_fd, struct sw_target_creds *ret, struct sw_err
 	read_exe(proc_fd, creds.exe, sizeof(creds.exe));
 	*ret = creds;
 	return 0;
+}
+
+void sw_target_creds_mix(struct sw_target_creds *creds, const struct sw_target_creds *other)
+{
+	const uint32_t before = creds->rights.mixed;
+	creds->rights.mixed = other->rights.mixed;
+	const bool same = memcmp(&creds->rights, &other->rights, sizeof(creds->rights)) == 0;
+	creds->rights.mixed |= before | (same ? 0 : SW_MIXED_RIGHTS);
+	if (strcmp(creds->comm, other->comm) != 0 || strcmp(creds->exe, other->exe) != 0)
+		creds->rights.mixed |= SW_MIXED_NAMES;
+}
+
+struct sw_subject sw_target_subject(const struct sw_target_creds *creds)
+{
+	_Static_assert(sizeof(creds->rights) == 6 * 4 + 5 * 8 + 2 * 8 + 2 * 4,
+		       "rights are compared as bytes");
+	return (struct sw_subject){.rights = creds->rights, .comm = creds->comm, .exe = creds->exe};
 }
 
 /* ---- the decision ---------------------------------------------------------------------------- */
@@ -274,7 +294,7 @@ static bool exe_is(const char *exe, const char *path)
 	       (exe[length] == '\0' || strcmp(exe + length, deleted) == 0);
 }
 
-static bool uid_is(const struct sw_target_creds *target, const char *text)
+static bool uid_is(const struct sw_target_rights *target, const char *text)
 {
 	char *end;
 	errno = 0;
@@ -284,30 +304,35 @@ static bool uid_is(const struct sw_target_creds *target, const char *text)
 	return target->uid[0] == uid || target->uid[1] == uid || target->uid[2] == uid;
 }
 
+static bool word_means(const char *word, const struct sw_subject *subject)
+{
+	if (strncmp(word, "uid:", 4) == 0)
+		return (subject->rights.mixed & SW_MIXED_RIGHTS) != 0 ||
+		       uid_is(&subject->rights, word + 4);
+	if ((subject->rights.mixed & SW_MIXED_NAMES) != 0)
+		return true;
+	if (word[0] == '/')
+		return exe_is(subject->exe, word);
+	return strcmp(subject->comm, word) == 0;
+}
+
 /*
  * Looked at by the broker, for an early answer, and by the worker while the target is stopped. The
  * broker cannot see whose exe it is when the process is not its own (exe is ""), the worker can.
  */
-static bool is_denied(const struct sw_config *config, const struct sw_target_creds *target)
+static bool is_denied(const struct sw_config *config, const struct sw_subject *subject)
 {
-	for (char **deny = config->deny; deny != NULL && *deny != NULL; deny++) {
-		if (strncmp(*deny, "uid:", 4) == 0) {
-			if (uid_is(target, *deny + 4))
-				return true;
-		} else if ((*deny)[0] == '/') {
-			if (exe_is(target->exe, *deny))
-				return true;
-		} else if (strcmp(target->comm, *deny) == 0) {
+	for (char **deny = config->deny; deny != NULL && *deny != NULL; deny++)
+		if (word_means(*deny, subject))
 			return true;
-		}
-	}
 	return false;
 }
 
 enum sw_deny_rule sw_authorize(const struct sw_config *config, const struct sw_caller *caller,
-			       const struct sw_target_creds *target)
+			       const struct sw_subject *subject)
 {
-	if (is_denied(config, target))
+	const struct sw_target_rights *target = &subject->rights;
+	if (is_denied(config, subject))
 		return SW_DENY_LIST;
 	if (caller->privileged)
 		return SW_DENY_NONE;
@@ -321,56 +346,46 @@ enum sw_deny_rule sw_authorize(const struct sw_config *config, const struct sw_c
 	 */
 	if (config->require_same_namespace && !caller->same_user_ns)
 		return SW_DENY_NAMESPACE;
-	if (caller->borrowed_ids)
+	if (caller->borrowed_ids || (target->mixed & SW_MIXED_RIGHTS) != 0)
 		return SW_DENY_OWNER;
 	for (int i = 0; i < 3; i++)
 		if (target->uid[i] != caller->uid || target->gid[i] != caller->gid)
 			return SW_DENY_OWNER;
-	if (!target->dumpable || !target->same_user_ns || target->cap_permitted != 0)
+	/* The namespace of a dump that is kept may have been that of a daemon which ran elsewhere. */
+	if (!target->dumpable || target->cap_permitted != 0 ||
+	    !sw_user_ns_equal(target->user_ns, sw_user_ns_self()))
 		return SW_DENY_DUMPABLE;
 	return SW_DENY_NONE;
 }
 
-struct sw_target_rights sw_target_rights(const struct sw_target_creds *target)
+/* The kernel would not let the user whose it is look at it: a set-user-ID program, say. */
+static bool is_for_the_privileged(const struct sw_target_rights *r)
 {
-	struct sw_target_rights rights = {.cap_permitted = target->cap_permitted,
-					  .dumpable = target->dumpable,
-					  .same_user_ns = target->same_user_ns};
-	_Static_assert(sizeof(rights) == 6 * 4 + 5 * 8 + 2 * 4, "it is compared as bytes");
-	for (int i = 0; i < 3; i++) {
-		rights.uid[i] = target->uid[i];
-		rights.gid[i] = target->gid[i];
-	}
-	memcpy(rights.caps, target->caps, sizeof(rights.caps));
-	return rights;
+	for (int i = 0; i < 3; i++)
+		if (r->uid[i] != r->uid[0] || r->gid[i] != r->gid[0])
+			return true;
+	return (r->mixed & SW_MIXED_RIGHTS) != 0 || !r->dumpable || r->user_ns.ino == 0 ||
+	       r->cap_permitted != 0;
 }
 
-bool sw_authorize_dump(const struct sw_caller *caller, uid_t owner)
+bool sw_rights_imply(const struct sw_target_rights *rights, const struct sw_target_rights *others)
 {
-	return caller->privileged ||
-	       (owner != (uid_t) SW_DUMP_PRIVILEGED_ONLY && caller->uid == owner);
+	if (rights->uid[0] == 0 || is_for_the_privileged(rights))
+		return true;
+	return !is_for_the_privileged(others) && others->uid[0] == rights->uid[0] &&
+	       others->gid[0] == rights->gid[0];
 }
 
 enum sw_deny_rule sw_authorize_change(const struct sw_config *config,
 				      const struct sw_caller *caller,
+				      const struct sw_subject *subject,
 				      const struct sw_kept_rights *dump)
 {
 	if (caller->privileged)
 		return SW_DENY_NONE;
-	if (config->require_same_namespace && !caller->same_user_ns)
-		return SW_DENY_NAMESPACE;
-	if (caller->borrowed_ids || !sw_authorize_dump(caller, dump->owner) || dump->alert ||
-	    dump->by != caller->uid || (dump->pinned && dump->pinned_by != caller->uid))
-		return SW_DENY_ROOT_ONLY;
-	return SW_DENY_NONE;
-}
-
-uid_t sw_dump_owner(const struct sw_target_creds *target)
-{
-	for (int i = 0; i < 3; i++)
-		if (target->uid[i] != target->uid[0] || target->gid[i] != target->gid[0])
-			return (uid_t) SW_DUMP_PRIVILEGED_ONLY;
-	if (!target->dumpable || !target->same_user_ns || target->cap_permitted != 0)
-		return (uid_t) SW_DUMP_PRIVILEGED_ONLY;
-	return target->uid[0];
+	enum sw_deny_rule rule = sw_authorize(config, caller, subject);
+	if (rule == SW_DENY_NONE && (dump->alert || dump->by != caller->uid ||
+				     (dump->pinned && dump->pinned_by != caller->uid)))
+		rule = SW_DENY_ROOT_ONLY;
+	return rule == SW_DENY_NONE || rule == SW_DENY_NAMESPACE ? rule : SW_DENY_ROOT_ONLY;
 }

@@ -45,44 +45,50 @@ void sw_caller_deinit(struct sw_caller *caller);
 void sw_caller_place(const struct sw_config *config, struct sw_caller *caller,
 		     struct sw_user_ns user_ns);
 
-/* What the rule needs to know of a target; from /proc/PID. */
+/* The facts that decide who may see a process. Compared as bytes: no padding. */
+struct sw_target_rights {
+	uint32_t uid[3], gid[3];         /* real, effective, saved */
+	uint64_t cap_permitted, caps[4]; /* effective, inheritable, bounding, ambient */
+	/* The namespace in which its ids and capabilities mean what ours do: the daemon's, when the
+	 * process is in it; ino 0: it is in another one. By the namespace where the kernel lets us
+	 * look, otherwise by its maps. */
+	struct sw_user_ns user_ns;
+	uint32_t dumpable;
+	uint32_t mixed; /* SW_MIXED_*: of several looks that found different things */
+};
+enum {
+	SW_MIXED_RIGHTS = 1, /* only the privileged may see both; either may be the user of Deny= */
+	SW_MIXED_NAMES = 2,  /* either may be the name or the program of Deny= */
+};
+
+/* What the rule needs to know of a process, by value. */
 struct sw_target_creds {
-	uid_t uid[3]; /* real, effective, saved */
-	gid_t gid[3];
-	bool dumpable;
-	bool same_user_ns; /* as ours, so that its ids and capabilities mean what ours do: by the
-			    * namespace where the kernel lets us look, otherwise by its maps */
-	uint64_t cap_permitted;
-	uint64_t caps[4]; /* effective, inheritable, bounding, ambient */
+	struct sw_target_rights rights;
 	char comm[64];
 	char exe[4096]; /* "" unknown */
 };
 
 /* Reads through a /proc/PID directory. 0; -SW_E_EXITED; -SW_E_NOT_PERMITTED. */
 int sw_target_creds_read(int proc_fd, struct sw_target_creds *ret, struct sw_error *err);
+/* Adds what another look has found: SW_MIXED_*. */
+void sw_target_creds_mix(struct sw_target_creds *creds, const struct sw_target_creds *other);
 
-/* What decides who may look at it. Compared as bytes: no padding. */
-struct sw_target_rights {
-	uint32_t uid[3], gid[3];
-	uint64_t cap_permitted, caps[4];
-	uint32_t dumpable, same_user_ns;
+/* Whose stacks a caller wants: a process that runs, or one whose dump is kept. Borrows its strings. */
+struct sw_subject {
+	struct sw_target_rights rights;
+	const char *comm, *exe;
 };
-struct sw_target_rights sw_target_rights(const struct sw_target_creds *target);
+struct sw_subject sw_target_subject(const struct sw_target_creds *creds);
 
-/* The decision. caller->privileged skips all but Deny=. */
+/* The decision, for live processes and for stored dumps. caller->privileged skips all but Deny=. */
 enum sw_deny_rule sw_authorize(const struct sw_config *config, const struct sw_caller *caller,
-			       const struct sw_target_creds *target);
-/* Who, besides the privileged, may see a dump of this target: its user, or nobody when the kernel
- * would not let that user look at the process itself (a set-uid program, say). For
- * sw_store_entry.uid. */
-enum { SW_DUMP_PRIVILEGED_ONLY = -1 };
-uid_t sw_dump_owner(const struct sw_target_creds *target);
-/* May this caller see a dump with that owner? */
-bool sw_authorize_dump(const struct sw_caller *caller, uid_t owner);
+			       const struct sw_subject *subject);
+/* May everybody who may see a process with these rights see one with the others, too? Deny= aside. */
+bool sw_rights_imply(const struct sw_target_rights *rights, const struct sw_target_rights *others);
 
-/* A dump that is kept, as sw_store_entry has it. */
+/* What is known of a dump that is kept besides its subject, as sw_store_entry has it. */
 struct sw_kept_rights {
-	uid_t owner, by;
+	uid_t by;
 	bool alert, pinned;
 	uid_t pinned_by;
 };
@@ -93,6 +99,7 @@ struct sw_kept_rights {
  */
 enum sw_deny_rule sw_authorize_change(const struct sw_config *config,
 				      const struct sw_caller *caller,
+				      const struct sw_subject *subject,
 				      const struct sw_kept_rights *dump);
 
 #endif

@@ -3,6 +3,7 @@
 #define SW_DAEMON_STORE_DUMPS_H
 
 #include "config/settings.h"
+#include "policy/authorize.h"
 
 #include <sys/types.h>
 
@@ -16,11 +17,13 @@ struct sw_store;
 struct sw_store_entry {
 	const char *id;      /* the store's */
 	const char *summary; /* JSON text of io.snapwalk's Summary; the store's */
-	uid_t uid;           /* who may see it: sw_dump_owner(), policy/authorize.h */
-	uid_t by;            /* who asked for it: whose share of the space it takes */
-	bool alert;          /* a rule asked for it */
-	bool pinned;         /* no limit removes it */
-	uid_t pinned_by;     /* who wanted that; the rest is as it was when the dump was kept */
+	/* The process as it was when it was captured: who may see the dump, by sw_authorize(). Its
+	 * strings are the store's. */
+	struct sw_subject subject;
+	uid_t by;        /* who asked for it: whose share of the space it takes */
+	bool alert;      /* a rule asked for it */
+	bool pinned;     /* no limit removes it */
+	uid_t pinned_by; /* who wanted that; the rest is as it was when the dump was kept */
 	pid_t pid;
 	const char *comm; /* the store's */
 	int64_t time_ns;  /* CLOCK_REALTIME of the dump */

@@ -6,12 +6,14 @@
 #include "json.h"
 
 #include <json-c/json.h>
+#include <limits.h>
 #include <string.h>
 #include <zstd.h>
 
 enum { FRAME_HEAD_BYTES = 8, STORE_VERSION = 1, COMPRESSION_LEVEL = 3 };
 
 static const uint32_t SKIPPABLE_MAGIC = 0x184D2A50;
+static const uint32_t NOBODY = UINT32_MAX; /* "uid", for earlier versions */
 
 static void json_put_p(struct json_object **object)
 {
@@ -49,6 +51,56 @@ static bool add(struct json_object *object, const char *key, struct json_object 
 	return false;
 }
 
+/* The bytes of a name of the target as printable ASCII. */
+static struct json_object *name_json(const char *name)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	size_t length = strnlen(name, PATH_MAX), n = 0;
+	sw_cleanup(sw_free_p) char *text = malloc(3 * length + 1);
+	for (size_t i = 0; text != NULL && i < length; i++) {
+		unsigned char c = (unsigned char) name[i];
+		if (c >= ' ' && c <= '~' && c != '%') {
+			text[n++] = (char) c;
+			continue;
+		}
+		text[n++] = '%';
+		text[n++] = digits[c >> 4];
+		text[n++] = digits[c & 0xf];
+	}
+	return text != NULL ? json_object_new_string_len(text, (int) n) : NULL;
+}
+
+static struct json_object *ids_json(const struct sw_target_rights *rights)
+{
+	struct json_object *ids = json_object_new_array();
+	for (int i = 0; ids != NULL && i < 6; i++) {
+		struct json_object *id =
+			json_object_new_int64(i < 3 ? rights->uid[i] : rights->gid[i - 3]);
+		if (id != NULL && json_object_array_add(ids, id) == 0)
+			continue;
+		json_object_put(id);
+		json_object_put(ids);
+		ids = NULL;
+	}
+	return ids;
+}
+
+/* The facts that sw_authorize() goes by. NULL: no memory. */
+static struct json_object *target_json(const struct sw_subject *subject)
+{
+	const struct sw_target_rights *r = &subject->rights;
+	sw_cleanup(json_put_p) struct json_object *target = json_object_new_object();
+	if (target == NULL || !add(target, "ids", ids_json(r)) ||
+	    !add(target, "cap_permitted", json_object_new_int64((int64_t) r->cap_permitted)) ||
+	    !add(target, "user_ns", json_object_new_int64((int64_t) r->user_ns.ino)) ||
+	    !add(target, "dumpable", json_object_new_int(r->dumpable != 0)) ||
+	    !add(target, "mixed", json_object_new_int((int) r->mixed)) ||
+	    !add(target, "comm", name_json(subject->comm)) ||
+	    !add(target, "exe", name_json(subject->exe)))
+		return NULL;
+	return sw_take_ptr(target);
+}
+
 static int head_build(const struct sw_store_entry *entry, size_t dump_bytes,
 		      struct json_object **ret, struct sw_error *err)
 {
@@ -68,13 +120,14 @@ static int head_build(const struct sw_store_entry *entry, size_t dump_bytes,
 	sw_cleanup(json_put_p) struct json_object *head = json_object_new_object();
 	if (head == NULL || !add(head, "snapwalk_store", json_object_new_int(STORE_VERSION)) ||
 	    !add(head, "id", json_object_new_string(entry->id)) ||
-	    !add(head, "uid", json_object_new_int64(entry->uid)) ||
+	    !add(head, "uid", json_object_new_int64(NOBODY)) ||
 	    !add(head, "by", json_object_new_int64(entry->by)) ||
 	    !add(head, "alert", json_object_new_int(entry->alert)) ||
 	    !add(head, "pid", json_object_new_int64(entry->pid)) ||
 	    !add(head, "comm", json_object_new_string(entry->comm)) ||
 	    !add(head, "time_ns", json_object_new_int64(entry->time_ns)) ||
 	    !add(head, "bytes", json_object_new_int64((int64_t) dump_bytes)) ||
+	    !add(head, "target", target_json(&entry->subject)) ||
 	    !add(head, "summary", sw_take_ptr(summary)))
 		return sw_fail_nomem(err);
 	*ret = sw_take_ptr(head);
@@ -163,20 +216,125 @@ static struct sw_json_part summary_of(const char *text, size_t size)
 	return (struct sw_json_part){0};
 }
 
-/* id, comm and summary in one allocation. */
-static int head_fill(const char *id, const char *comm, struct sw_json_part summary,
-		     struct sw_store_head *head)
+static int hex_digit(char c)
 {
-	size_t id_size = strlen(id) + 1, comm_size = strlen(comm) + 1;
-	head->text = malloc(id_size + comm_size + summary.size + 1);
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* As name_json() wrote it; to has as much space as the text. */
+static bool name_read(const char *text, char *to)
+{
+	for (; *text != '\0'; text++) {
+		if (*text != '%') {
+			*to++ = *text;
+			continue;
+		}
+		int high = hex_digit(text[1]), low = high < 0 ? -1 : hex_digit(text[2]);
+		if (low < 0 || (high == 0 && low == 0))
+			return false;
+		*to++ = (char) (high << 4 | low);
+		text += 2;
+	}
+	*to = '\0';
+	return true;
+}
+
+static bool ids_read(const struct sw_json *target, struct sw_target_rights *ret)
+{
+	const struct sw_json *ids = sw_json_member_of(target, "ids", SW_JSON_ARRAY);
+	int n = 0;
+	if (ids == NULL)
+		return false;
+	for (const struct sw_json *id = sw_json_first(ids); id != NULL;
+	     id = sw_json_next(ids, id)) {
+		if (n == 6 || id->type != SW_JSON_INTEGER || id->integer < 0 ||
+		    id->integer > UINT32_MAX)
+			return false;
+		uint32_t *to = n < 3 ? &ret->uid[n] : &ret->gid[n - 3];
+		*to = (uint32_t) id->integer;
+		n++;
+	}
+	return n == 6;
+}
+
+/* The process that the dump is of; its names are as they are written. */
+static bool target_read(const struct sw_json *target, struct sw_subject *ret)
+{
+	int64_t caps, ns, dumpable, mixed;
+	struct sw_subject subject = {.comm = get_string(target, "comm"),
+				     .exe = get_string(target, "exe")};
+	if (subject.comm == NULL || subject.exe == NULL || !ids_read(target, &subject.rights) ||
+	    !get_int(target, "cap_permitted", 0, INT64_MAX, &caps) ||
+	    !get_int(target, "user_ns", 0, INT64_MAX, &ns) ||
+	    !get_int(target, "dumpable", 0, 1, &dumpable) ||
+	    !get_int(target, "mixed", 0, SW_MIXED_RIGHTS | SW_MIXED_NAMES, &mixed))
+		return false;
+	subject.rights.cap_permitted = (uint64_t) caps;
+	/* All namespaces are of one file system, whose device has another number at each start of the
+	 * machine; the inode of the initial namespace never has. */
+	if (ns != 0)
+		subject.rights.user_ns =
+			(struct sw_user_ns){.dev = sw_user_ns_self().dev, .ino = (uint64_t) ns};
+	subject.rights.dumpable = dumpable == 1;
+	subject.rights.mixed = (uint32_t) mixed;
+	*ret = subject;
+	return true;
+}
+
+/* A file of an earlier version: for Deny=, what the summary says; nobody but the privileged sees it. */
+static struct sw_subject target_guess(const struct sw_json *root, const char *comm)
+{
+	const struct sw_json *summary = sw_json_member_of(root, "summary", SW_JSON_OBJECT);
+	const struct sw_json *process =
+		summary != NULL ? sw_json_member_of(summary, "process", SW_JSON_OBJECT) : NULL;
+	const char *exe = process != NULL ? get_string(process, "exe") : NULL;
+	int64_t uid;
+	struct sw_subject subject = {.comm = comm, .exe = exe != NULL ? exe : ""};
+	if (process != NULL && get_int(process, "uid", 0, UINT32_MAX, &uid))
+		for (int i = 0; i < 3; i++)
+			subject.rights.uid[i] = (uint32_t) uid;
+	return subject;
+}
+
+/* What the head has of strings, as they are written. */
+struct head_strings {
+	const char *id, *comm;
+	struct sw_json_part summary;
+	bool encoded; /* the subject's are those of name_json() */
+};
+
+static char *string_put(char **at, const char *s)
+{
+	size_t size = strlen(s) + 1;
+	char *copy = memcpy(*at, s, size);
+	*at += size;
+	return copy;
+}
+
+/* All strings in one allocation. */
+static int head_fill(const struct head_strings *strings, struct sw_store_head *head,
+		     struct sw_error *err)
+{
+	const struct sw_json_part *summary = &strings->summary;
+	struct sw_subject *subject = &head->entry.subject;
+	char *at = head->text =
+		malloc(strlen(strings->id) + strlen(strings->comm) + strlen(subject->comm) +
+		       strlen(subject->exe) + summary->size + 5);
 	if (head->text == NULL)
-		return -SW_E_NOMEM;
-	head->entry.id = memcpy(head->text, id, id_size);
-	head->entry.comm = memcpy(head->text + id_size, comm, comm_size);
-	char *copy = head->text + id_size + comm_size;
-	memcpy(copy, summary.data, summary.size);
-	copy[summary.size] = '\0';
-	head->entry.summary = copy;
+		return sw_fail_nomem(err);
+	head->entry.id = string_put(&at, strings->id);
+	head->entry.comm = string_put(&at, strings->comm);
+	char *comm = string_put(&at, subject->comm), *exe = string_put(&at, subject->exe);
+	if (strings->encoded && (!name_read(comm, comm) || !name_read(exe, exe))) {
+		sw_store_head_deinit(head);
+		return sw_fail(err, SW_E_FORMAT, "a name in the head of a stored dump is damaged");
+	}
+	subject->comm = comm;
+	subject->exe = exe;
+	head->entry.summary = memcpy(at, summary->data, summary->size);
+	at[summary->size] = '\0';
 	return 0;
 }
 
@@ -184,31 +342,39 @@ static int head_read(const struct sw_json *root, struct sw_json_part summary,
 		     struct sw_store_head *ret, struct sw_error *err)
 {
 	int64_t version, uid, pid, time_ns, bytes, by, alert;
-	const char *id = get_string(root, "id"), *comm = get_string(root, "comm");
+	const struct sw_json *target = sw_json_member_of(root, "target", SW_JSON_OBJECT);
+	struct head_strings strings = {.id = get_string(root, "id"),
+				       .comm = get_string(root, "comm"),
+				       .summary = summary,
+				       .encoded = target != NULL};
+	struct sw_subject subject = {0};
 	if (!get_int(root, "snapwalk_store", STORE_VERSION, STORE_VERSION, &version) ||
 	    !get_int(root, "uid", 0, UINT32_MAX, &uid) ||
 	    !get_int(root, "pid", 1, INT32_MAX, &pid) ||
 	    !get_int(root, "time_ns", 0, INT64_MAX, &time_ns) ||
-	    !get_int(root, "bytes", 0, INT64_MAX, &bytes) || id == NULL || !sw_store_id_valid(id) ||
-	    comm == NULL || summary.size == 0 || summary.data[0] != '{')
+	    !get_int(root, "bytes", 0, INT64_MAX, &bytes) || strings.id == NULL ||
+	    !sw_store_id_valid(strings.id) || strings.comm == NULL || summary.size == 0 ||
+	    summary.data[0] != '{' || (target != NULL && !target_read(target, &subject)))
 		return sw_fail(err, SW_E_FORMAT, "the head of a stored dump is not one of ours");
+	if (target == NULL)
+		subject = target_guess(root, strings.comm);
 	/* Files of 0.1 do not have these. */
 	if (!get_int(root, "by", 0, UINT32_MAX, &by) || !get_int(root, "alert", 0, 1, &alert)) {
 		by = uid;
 		alert = 0;
 	}
 	struct sw_store_head head = {
-		.entry = {.uid = (uid_t) uid,
+		.entry = {.subject = subject,
 			  .by = (uid_t) by,
 			  .alert = alert == 1,
 			  .pid = (pid_t) pid,
 			  .time_ns = time_ns,
 			  .dump_bytes = (uint64_t) bytes},
 	};
-	if (head_fill(id, comm, summary, &head) < 0)
-		return sw_fail_nomem(err);
-	*ret = head;
-	return 0;
+	int r = head_fill(&strings, &head, err);
+	if (r == 0)
+		*ret = head;
+	return r;
 }
 
 int sw_store_head_parse(const void *data, size_t size, struct sw_store_head *ret,

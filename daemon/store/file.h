@@ -8,9 +8,17 @@
  * One stored dump as bytes (RFC 8878, zstd format specification 0.4.0):
  *
  *	skippable frame (§3.1.2)  magic 0x184D2A50, size, JSON text of the head:
- *	                          {"snapwalk_store":1,"id":…,"uid":…,"by":…,"alert":0,"pid":…,"comm":…,"time_ns":…,
- *	                           "bytes":…,"summary":{…}}
+ *	                          {"snapwalk_store":1,"id":…,"uid":4294967295,"by":…,"alert":0,"pid":…,
+ *	                           "comm":…,"time_ns":…,"bytes":…,
+ *	                           "target":{"ids":[…],"cap_permitted":…,"user_ns":…,
+ *	                                     "dumpable":1,"mixed":0,"comm":…,"exe":…},
+ *	                           "summary":{…}}
  *	zstd frame (§3.1.1)       the dump, with its size and checksum
+ *
+ * "target" is the process as it was captured: its six ids (users, groups; real, effective, saved), the
+ * inode of its user namespace, 0 for another than the daemon's, and its names as bytes, with %XX for
+ * what is not printable ASCII and for '%'. Earlier versions decided by "uid" alone who may see a dump:
+ * such a version shows a file of this one to the privileged only, and so does this one such a file.
  *
  * `zstd -dc ID.json.zst` prints the dump: decoders step over the first.
  */

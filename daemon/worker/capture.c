@@ -50,8 +50,7 @@ int sw_worker_resumed_send(struct sw_worker *worker, const struct sw_snapshot *s
 {
 	const struct sw_worker_resumed event = {
 		.stopped_us = snap->times.stopped_ns / NS_PER_US,
-		.owner = worker->owner,
-		.rights = worker->rights,
+		.target = worker->creds,
 		.stays = stays,
 	};
 	return sw_worker_event_send(worker->stream, SW_WORKER_RESUMED, &event, sizeof(event),

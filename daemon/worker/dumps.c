@@ -34,11 +34,10 @@ enum {
 struct dumps {
 	struct sw_worker *worker;
 	struct sw_target *target;
-	int64_t end_ns; /* CLOCK_MONOTONIC */
-	uint64_t code;  /* of the first one; 0: there was none */
-	uid_t owner;    /* likewise: whose dump it was */
-	struct sw_target_rights rights;
-	struct sw_parser_child parser; /* pid 0: none */
+	int64_t end_ns;                 /* CLOCK_MONOTONIC */
+	uint64_t code;                  /* of the first one; 0: there was none */
+	struct sw_target_rights rights; /* likewise: of the target */
+	struct sw_parser_child parser;  /* pid 0: none */
 	/* Owned: SNAPSHOT_BYTES that both have. Only written by the worker, which believes nothing in there. */
 	void *shared;
 };
@@ -185,11 +184,10 @@ static bool is_as_before(struct dumps *d, const struct sw_snapshot *snap)
 {
 	const struct sw_worker *w = d->worker;
 	const uint64_t code = sw_snapshot_native_code(snap);
-	bool same = code != 0 && code == d->code && w->owner == d->owner &&
-		    memcmp(&w->rights, &d->rights, sizeof(w->rights)) == 0;
+	bool same = code != 0 && code == d->code &&
+		    memcmp(&w->creds.rights, &d->rights, sizeof(d->rights)) == 0;
 	d->code = code;
-	d->owner = w->owner;
-	d->rights = w->rights;
+	d->rights = w->creds.rights;
 	return same;
 }
 

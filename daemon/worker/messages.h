@@ -99,10 +99,9 @@ struct sw_worker_event {
 };
 
 struct sw_worker_resumed {
-	int64_t stopped_us; /* how long it was stopped: counts against its stop budget */
-	uid_t owner;        /* who may see its dump, as it was when captured: sw_dump_owner() */
-	struct sw_target_rights rights; /* as it was when captured */
-	bool stays;                     /* after its dump it waits for a struct sw_worker_next */
+	int64_t stopped_us;            /* how long it was stopped: counts against its stop budget */
+	struct sw_target_creds target; /* as it was when captured: who may see its dump */
+	bool stays;                    /* after its dump it waits for a struct sw_worker_next */
 };
 
 /* To a worker that stays: one dump more. */

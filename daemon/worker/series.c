@@ -36,8 +36,7 @@ struct series {
 	pid_t pid; /* of the process */
 	struct sw_parser_child parser;
 	int proc_fd;
-	uid_t owner; /* as it was at the first sample */
-	struct sw_target_rights rights;
+	struct sw_target_rights rights; /* of the target at the first sample */
 	unsigned n_failures;
 };
 
@@ -126,8 +125,8 @@ static void sample_count(struct series *s, const struct sw_sample *sample,
 static bool is_permitted(struct series *s)
 {
 	struct sw_worker *w = s->worker;
-	return sw_worker_permit(w, s->proc_fd) && w->owner == s->owner &&
-	       memcmp(&w->rights, &s->rights, sizeof(s->rights)) == 0;
+	return sw_worker_permit(w, s->proc_fd) &&
+	       memcmp(&w->creds.rights, &s->rights, sizeof(s->rights)) == 0;
 }
 
 /* 1: go on; 0: the series is over, and what there is counts; else the failure of all. */
@@ -198,12 +197,9 @@ static int first_take(struct series *s, struct sw_sample *ret, struct sw_error *
 	int r = sample_take(s, ret, err);
 	if (r < 0)
 		return r;
-	s->owner = w->owner;
-	s->rights = w->rights;
+	s->rights = w->creds.rights;
 	sample_count(s, ret, &more);
-	const struct sw_worker_resumed event = {.stopped_us = more.stopped_us,
-						.owner = w->owner,
-						.rights = w->rights};
+	const struct sw_worker_resumed event = {.stopped_us = more.stopped_us, .target = w->creds};
 	more.stopped_us = more.longest_us = 0;
 	r = sw_worker_event_send(w->stream, SW_WORKER_RESUMED, &event, sizeof(event), w->program_fd,
 				 err);

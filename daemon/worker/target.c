@@ -34,16 +34,23 @@ static pid_t pidfd_pid(int pidfd)
 	return (pid_t) proc_number(path, "Pid", -1);
 }
 
+static enum sw_deny_rule authorize(const struct sw_worker *worker,
+				   const struct sw_target_creds *creds)
+{
+	const struct sw_subject subject = sw_target_subject(creds);
+	return sw_authorize(worker->config, &worker->caller, &subject);
+}
+
 bool sw_worker_permit(void *arg, int task_fd)
 {
 	struct sw_worker *worker = arg;
-	struct sw_target_creds creds;
-	int r = sw_target_creds_read(task_fd, &creds, NULL);
+	int r = sw_target_creds_read(task_fd, &worker->creds, NULL);
 	worker->permit_code = -r;
-	worker->rights = r == 0 ? sw_target_rights(&creds) : (struct sw_target_rights){0};
-	worker->owner = r == 0 ? sw_dump_owner(&creds) : (uid_t) SW_DUMP_PRIVILEGED_ONLY;
-	worker->rule =
-		r == 0 ? sw_authorize(worker->config, &worker->caller, &creds) : SW_DENY_KERNEL;
+	worker->rule = SW_DENY_KERNEL;
+	if (r == 0)
+		worker->rule = authorize(worker, &worker->creds);
+	else
+		worker->creds = (struct sw_target_creds){0};
 	return worker->rule == SW_DENY_NONE;
 }
 
@@ -51,12 +58,9 @@ bool sw_worker_may_name(void *arg, int proc_fd)
 {
 	struct sw_worker *worker = arg;
 	struct sw_target_creds creds;
-	if (sw_target_creds_read(proc_fd, &creds, NULL) < 0 ||
-	    sw_authorize(worker->config, &worker->caller, &creds) != SW_DENY_NONE)
-		return false;
-	bool only_privileged =
-		worker->owner == 0 || worker->owner == (uid_t) SW_DUMP_PRIVILEGED_ONLY;
-	return only_privileged || sw_dump_owner(&creds) == worker->owner;
+	return sw_target_creds_read(proc_fd, &creds, NULL) == 0 &&
+	       authorize(worker, &creds) == SW_DENY_NONE &&
+	       sw_rights_imply(&worker->creds.rights, &creds.rights);
 }
 
 /*

@@ -29,8 +29,7 @@ struct sw_worker {
 	/* What was found when the target was captured. */
 	enum sw_deny_rule rule;
 	int permit_code; /* SW_E_*: the target's ids could not be read */
-	uid_t owner;     /* of the dump */
-	struct sw_target_rights rights;
+	struct sw_target_creds creds;
 	int program_fd; /* owned: of sw_program_fd(); from before the target was stopped */
 };
 

@@ -26,7 +26,11 @@ static void again(const struct sw_store_head *head, const char *json, size_t siz
 	check(sw_store_head_parse(file, file_size, &head_again, NULL) == 0);
 	check(strcmp(head->entry.id, head_again.entry.id) == 0);
 	check(strcmp(head->entry.comm, head_again.entry.comm) == 0);
-	check(head->entry.uid == head_again.entry.uid && head->entry.pid == head_again.entry.pid);
+	check(head->entry.pid == head_again.entry.pid);
+	check(memcmp(&head->entry.subject.rights, &head_again.entry.subject.rights,
+		     sizeof(struct sw_target_rights)) == 0);
+	check(strcmp(head->entry.subject.comm, head_again.entry.subject.comm) == 0);
+	check(strcmp(head->entry.subject.exe, head_again.entry.subject.exe) == 0);
 	check(head->entry.time_ns == head_again.entry.time_ns &&
 	      head_again.entry.dump_bytes == size);
 	check(sw_store_decode(file, file_size, DUMP_MAX, &json_again, &size_again, NULL) == 0);

@@ -126,7 +126,8 @@ static void print_event(const struct sw_worker_event *event, const void *payload
 	const struct sw_worker_failed *failed = payload;
 	switch (event->type) {
 	case SW_WORKER_RESUMED:
-		printf("resumed %" PRId64 " %d\n", resumed->stopped_us, (int) resumed->owner);
+		printf("resumed %" PRId64 " %d\n", resumed->stopped_us,
+		       (int) resumed->target.rights.uid[0]);
 		break;
 	case SW_WORKER_DUMP:
 		printf("dump %u %" PRId64 "\n", event->size, now_us() - begin_us);

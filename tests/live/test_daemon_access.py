@@ -3,8 +3,12 @@
 # tier: gate 5s
 # strict
 """Who may capture whom, and who may see what was captured. Needs root: it plays other users."""
+import contextlib
+import ctypes
 import grp
+import json
 import os
+import signal
 import sys
 
 from daemon import UNPRIVILEGED, Daemon, refusal
@@ -139,6 +143,142 @@ def visible(tap, daemon):
         tap.check(mine in listed and secret in listed, "root sees both", listed)
 
 
+def new_namespace():
+    if ctypes.CDLL(None, use_errno=True).unshare(0x10000000) < 0:  # CLONE_NEWUSER
+        raise OSError(ctypes.get_errno(), "unshare")
+
+
+def become(real, effective, gid, namespace=False):
+    os.setgroups([])
+    os.setresgid(gid, gid, gid)
+    os.setresuid(real, effective, effective)
+    if namespace:
+        new_namespace()
+
+
+@contextlib.contextmanager
+def pipe_of_child(work):
+    """What a child writes, which ends with it."""
+    ours, theirs = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        with contextlib.suppress(BaseException):
+            work(theirs)
+            status = 0
+        os._exit(status)
+    os.close(theirs)
+    try:
+        with os.fdopen(ours) as file:
+            yield file
+    finally:
+        os.waitpid(pid, 0)
+
+
+def ask(daemon, who, pid, ids):
+    """What a process that has become WHO is answered: the rule that refuses to capture PID, and of dumps
+    those in its list, those that it can read, and how its attempt to pin each ends."""
+    def work(to):
+        become(*who)
+        with daemon.client(timeout=60) as client:
+            name, got = refusal(client.call, "Capture", target={"pid": pid}, options={"store": False})
+            listed = [s["id"] for s in client.call("List")["summaries"]]
+            more = [reply["summary"]["id"] for reply in client.stream("List") if "summary" in reply]
+            reads = [refusal(client.call, "Read", id=dump)[0] for dump in ids]
+            pins = [refusal(client.call, "Pin", id=dump) for dump in ids]
+            deletes = [refusal(client.call, "Delete", id=dump)[0] for dump in ids]
+        answer = {"capture": got.get("rule") if name else None,
+                  "list": [dump for dump in ids if dump in listed],
+                  "more": [dump for dump in ids if dump in more],
+                  "read": [dump for dump, error in zip(ids, reads) if error is None],
+                  "pin": [error for error, _ in pins], "delete": deletes}
+        os.write(to, json.dumps(answer).encode())
+    with pipe_of_child(work) as file:
+        return json.load(file)
+
+
+@contextlib.contextmanager
+def listening(daemon, who):
+    """A subscriber that has become WHO: hears() says of which dumps it was told until then."""
+    def work(to):
+        become(*who)
+        with daemon.client(timeout=60) as client:
+            for event in client.stream("Subscribe"):
+                told = event.get("summary", {}).get("id", event["event"])
+                os.write(to, (told + "\n").encode())
+                if told == event["event"] != "ready":
+                    return
+    with pipe_of_child(work) as file:
+        if file.readline() != "ready\n":
+            raise RuntimeError("no subscription")
+        yield file
+
+
+# The last one may delete what the others are to be refused.
+CALLERS = (("its user in another group", (UNPRIVILEGED, UNPRIVILEGED, OTHER)),
+           ("its user in a namespace of its own", (UNPRIVILEGED, UNPRIVILEGED, UNPRIVILEGED, True)),
+           ("another user by borrowed ids", (OTHER, UNPRIVILEGED, UNPRIVILEGED)),
+           ("another user", (OTHER, OTHER, OTHER)),
+           ("its user", (UNPRIVILEGED, UNPRIVILEGED, UNPRIVILEGED)))
+WITH_CAPABILITY = ["--reuid", str(UNPRIVILEGED), "--regid", str(UNPRIVILEGED), "--clear-groups",
+                   "--inh-caps=+net_raw", "--ambient-caps=+net_raw", "/bin/sleep", "1000"]
+
+
+def kept(tap):
+    """Who may not capture a process has no dump of it either: not by Read, List, Subscribe, Pin or Delete,
+    whoever captured it, also after a start of the daemon."""
+    own = as_user(UNPRIVILEGED)
+    with Target("threads", 2, 10, **own) as plain, \
+            Target(None, "-c", PROTECTED, path="/usr/bin/python3", **own) as hidden, \
+            Target(None, *WITH_CAPABILITY, path="/usr/bin/setpriv", ready=False) as capable, \
+            Target("threads", 2, 10, **as_user(UNPRIVILEGED, OTHER)) as grouped, Daemon() as daemon:
+        wait_until(lambda: number(capable.pid, "CapEff") == 1 << 13, "a process with CAP_NET_RAW")
+        targets = (("a process", plain, ("owner", "namespace", "owner", "owner", None)),
+                   ("one that protects itself", hidden, ("owner", "namespace", "owner", "owner", "dumpable")),
+                   ("one with a capability", capable, ("owner", "namespace", "owner", "owner", "dumpable")),
+                   ("one of another group", grouped, (None, "namespace", "owner", "owner", "owner")))
+        dumps = {}
+        with contextlib.ExitStack() as stack:
+            files = [stack.enter_context(listening(daemon, who)) for _, who in CALLERS]
+            for what, target, _ in targets:
+                with daemon.client() as client:
+                    dumps[what] = [client.call("Capture", target={"pid": target.pid})["dump"]["id"]]
+            daemon.stop()  # ends the subscriptions
+            heard = [file.read().split() for file in files]
+        daemon.start()
+        with daemon.client(UNPRIVILEGED) as client:
+            dumps["a process"].append(client.call("Capture", target={"pid": plain.pid})["dump"]["id"])
+        for what, target, rules in targets:
+            ids = dumps[what]
+            for (name, who), rule, told in zip(CALLERS, rules, heard):
+                got = ask(daemon, who, target.pid, ids)
+                seen = ids if rule is None else []
+                tap.equal((got["capture"], got["list"], got["more"], got["read"], ids[0] in told),
+                          (rule, seen, seen, seen, rule is None), f"{what}, {name}: capture, list, read, subscribe")
+                # What root has captured is not the user's to change; what they have, is.
+                change = ["NotPermitted" if rule is None else "NoSuchDump"]
+                change += [None if rule is None else "NoSuchDump"] * (len(ids) - 1)
+                tap.equal((got["pin"], got["delete"]), (change, change), f"{what}, {name}: pin, delete")
+
+
+def kept_and_denied(tap):
+    """Deny= is for what is kept, too, at once; root may still delete it."""
+    with Target("threads", 2, 10) as target, Target("chain_pie") as other, Daemon() as daemon:
+        dump = daemon.capture(target.pid)["dump"]["id"]
+        rest = daemon.capture(other.pid)["dump"]["id"]
+        with open(f"/proc/{target.pid}/comm") as comm:
+            words = (comm.read().strip(), os.readlink(f"/proc/{target.pid}/exe"), "uid:0")
+        for n, word in enumerate(words):
+            daemon.write_config(Deny=word)
+            daemon.process.send_signal(signal.SIGHUP)
+            wait_until(lambda n=n: daemon.log().count("read again") == n + 1, "the reload")
+            listed = [s["id"] for s in daemon.call("List")["summaries"]]
+            read = refusal(daemon.call, "Read", id=dump)[0]
+            tap.equal((listed, read), ([] if word == "uid:0" else [rest], "NoSuchDump"),
+                      f"Deny={os.path.basename(word)}: a dump that is kept is not shown to root")
+        tap.equal(refusal(daemon.call, "Delete", id=dump)[0], None, "root deletes it")
+
+
 def deny_list(tap):
     program = public(os.path.join(TARGETS, "threads"))  # the same file for both users
     with Target(None, 2, 10, path=program) as target, Target("chain_pie") as other, \
@@ -208,6 +348,8 @@ def main():
                      privileges):
             tap.guard(test, daemon)
         wait_until(lambda: not daemon.workers(), "workers to end")
+    tap.guard(kept)
+    tap.guard(kept_and_denied)
     tap.guard(deny_list)
     tap.guard(user_mode)
     tap.done()

@@ -53,7 +53,13 @@ struct sw_store_entry store_case_entry(const char *id, int64_t time_ns)
 {
 	return (struct sw_store_entry){.id = id,
 				       .summary = "{\"id\":\"x\"}",
-				       .uid = 1000,
+				       .subject = {.rights = {.uid = {1000, 1001, 1002},
+							      .gid = {3, 4, 5},
+							      .cap_permitted = 1ull << 40,
+							      .user_ns = sw_user_ns_self(),
+							      .dumpable = 1},
+						   .comm = "ser\"ver\xff",
+						   .exe = "/opt/100%/se\nr"},
 				       .pid = 42,
 				       .comm = "ser\"ver",
 				       .time_ns = time_ns};

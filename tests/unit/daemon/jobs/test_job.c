@@ -77,15 +77,12 @@ static void end(struct worker *w)
 
 /* What workers and the broker see of all targets. */
 static struct sw_target_creds target_creds;
-static uid_t target_owner;
 static char target_program[64]; /* its pagemap */
 
 static void say_dump(struct worker *w, const char *id)
 {
 	char text[1024];
-	const struct sw_worker_resumed resumed = {.stopped_us = 850,
-						  .owner = target_owner,
-						  .rights = sw_target_rights(&target_creds)};
+	const struct sw_worker_resumed resumed = {.stopped_us = 850, .target = target_creds};
 	int size = snprintf(text, sizeof(text),
 			    "{\"id\":\"%s\",\"time\":\"2026-11-20T10:35:50Z\",\"complete\":true,"
 			    "\"process\":{\"pid\":%d,\"starttime\":%llu,\"uid\":5,\"comm\":\"a\","
@@ -142,8 +139,9 @@ static int setup(void **state)
 	assert_non_null(f);
 	struct sw_error err = {0};
 	n_workers = 0;
-	target_creds = (struct sw_target_creds){.uid = {5, 5, 5}, .dumpable = true};
-	target_owner = 5;
+	target_creds = (struct sw_target_creds){.rights = {.uid = {5, 5, 5}, .dumpable = true},
+						.comm = "a",
+						.exe = "/bin/a"};
 	strcpy(target_program, "/proc/self/pagemap");
 	assert_int_equal(sw_config_init(&f->config), 0);
 	f->config.store = false;
@@ -571,17 +569,17 @@ static void test_recent_rights(void **state)
 		capture_as(f, &root);
 		assert_true(has_recent(f, &root));
 		if (i < 3)
-			target_creds.uid[i]++;
+			target_creds.rights.uid[i]++;
 		else if (i < 6)
-			target_creds.gid[i - 3]++;
+			target_creds.rights.gid[i - 3]++;
 		else if (i < 10)
-			target_creds.caps[i - 6]++;
+			target_creds.rights.caps[i - 6]++;
 		else if (i == 10)
-			target_creds.cap_permitted = 1;
+			target_creds.rights.cap_permitted = 1;
 		else if (i == 11)
-			target_creds.dumpable = false;
+			target_creds.rights.dumpable = false;
 		else
-			target_creds.same_user_ns = true;
+			target_creds.rights.user_ns = sw_user_ns_self();
 		assert_false(has_recent(f, &root));
 		target_creds = before;
 		assert_false(has_recent(f, &root));
@@ -668,7 +666,7 @@ static void test_store_joining(void **state)
 	struct sw_refusal refusal = {0};
 	char directory[64];
 	open_store(f, directory);
-	target_creds.same_user_ns = true;
+	target_creds.rights.user_ns = sw_user_ns_self();
 	submit(f, 42, 9, &a);
 	loop(f);
 	storing = true;
@@ -681,7 +679,7 @@ static void test_store_joining(void **state)
 	assert_int_equal(sw_store_count(f->jobs.publisher.store), 1);
 	/* The process protected itself when it was captured: nobody's but root's, who asks whenever. */
 	sw_recent_clear(&f->jobs.recent);
-	target_owner = (uid_t) SW_DUMP_PRIVILEGED_ONLY;
+	target_creds.rights.dumpable = 0;
 	submit(f, 43, 9, &a);
 	loop(f);
 	say_dump(&workers[1], "0-2");
@@ -694,9 +692,12 @@ static void test_store_joining(void **state)
 	assert_true(dump->stored);
 	sw_dump_unref(dump);
 	assert_int_equal(sw_store_count(f->jobs.publisher.store), 2);
-	assert_int_equal(sw_store_find(f->jobs.publisher.store, "0-2")->uid,
-			 (uid_t) SW_DUMP_PRIVILEGED_ONLY);
-	assert_int_equal(sw_store_find(f->jobs.publisher.store, "0-1")->uid, 5);
+	const struct sw_subject *hidden = &sw_store_find(f->jobs.publisher.store, "0-2")->subject;
+	const struct sw_subject *plain = &sw_store_find(f->jobs.publisher.store, "0-1")->subject;
+	const struct sw_caller user = {.uid = 5, .same_user_ns = true};
+	assert_int_equal(sw_authorize(&f->config, &user, hidden), SW_DENY_DUMPABLE);
+	assert_int_equal(sw_authorize(&f->config, &user, plain), SW_DENY_NONE);
+	assert_string_equal(plain->exe, "/bin/a");
 	remove_store(f, directory);
 }
 

@@ -125,7 +125,8 @@ static void answer(struct fixture *f, const struct worker *w, const char *id, bo
 {
 	char text[1024];
 	size_t n = f->n_dumps + f->n_failed;
-	const struct sw_worker_resumed resumed = {.owner = getuid(), .stays = stays};
+	const struct sw_worker_resumed resumed = {
+		.target = {.rights = {.uid = {getuid(), getuid(), getuid()}}}, .stays = stays};
 	int size = snprintf(text, sizeof(text),
 			    "{\"schema\":\"snapwalk.dump/1\",\"id\":\"%s\","
 			    "\"time\":\"2026-11-20T10:35:50Z\",\"complete\":true,\"process\":{"

@@ -26,7 +26,7 @@ enum { HOUR_MS = 3600 * 1000, RATE_HZ = 100, WAIT_US = 60 * 1000 * 1000 };
 static int worker_stream, worker_gone, worker_names;
 static struct sw_worker_request request;
 static size_t n_workers;
-static uid_t target_owner; /* as workers see it */
+static struct sw_target_creds target; /* as workers see it */
 
 int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request *asked,
 		     int target_pidfd, int names_fd, int *ret_pidfd, int *ret_stream,
@@ -55,15 +55,16 @@ struct fixture {
 	bool begun, done, early;   /* early: said in the profile */
 	char id[64];               /* of what was done */
 	char refused[128];         /* and why it was not */
-	uid_t owner;
+	uint32_t mixed;            /* SW_MIXED_* */
+	uid_t uid;
 };
 
-static void tell(struct sw_subscriber *subscriber, uid_t owner, const struct sw_dump *dump,
-		 const char *failure)
+static void tell(struct sw_subscriber *subscriber, const struct sw_subject *subject,
+		 const struct sw_dump *dump, const char *failure)
 {
 	struct fixture *f =
 		(struct fixture *) ((char *) subscriber - offsetof(struct fixture, subscriber));
-	(void) owner;
+	(void) subject;
 	(void) failure;
 	f->n_told += dump != NULL;
 	f->n_failures += dump == NULL;
@@ -74,7 +75,9 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 	assert_non_null(f);
 	n_workers = 0;
-	target_owner = getuid();
+	target = (struct sw_target_creds){.rights = {.uid = {getuid(), getuid(), getuid()},
+						     .dumpable = 1},
+					  .exe = "/bin/a"};
 	jobs_case_init(&f->base);
 	f->subscriber.tell = tell;
 	sw_publish_subscribe(&f->base.jobs.publisher, &f->subscriber);
@@ -103,7 +106,8 @@ static void on_done(struct sw_profiling *profiling, const struct sw_outcome *out
 	struct fixture *f = profiling->arg;
 	assert_false(f->done);
 	f->done = true;
-	f->owner = outcome->owner;
+	f->mixed = outcome->target != NULL ? outcome->target->rights.mixed : 0;
+	f->uid = outcome->target != NULL ? outcome->target->rights.uid[0] : 0;
 	f->early = outcome->dump != NULL &&
 		   strstr(outcome->dump->text,
 			  "{\"schema\":\"snapwalk.profile/1\",\"ended_early\":\"") != NULL;
@@ -172,7 +176,7 @@ static void end(struct fixture *f)
 static void answer(struct fixture *f, const char *schema, const char *id, const char *arrays,
 		   char ret[static 1024])
 {
-	const struct sw_worker_resumed resumed = {.owner = target_owner};
+	const struct sw_worker_resumed resumed = {.target = target};
 	int size = snprintf(ret, 1024,
 			    "{\"schema\":\"%s\",\"id\":\"%s\",\"time\":\"2026-11-20T10:35:50Z\","
 			    "\"complete\":true,\"process\":{\"pid\":%d,\"starttime\":%llu,"
@@ -227,29 +231,42 @@ static void test_handed_on(void **state)
 	assert_true(f->done);
 	assert_true(f->early); /* and why is in it */
 	assert_string_equal(f->id, "0-1");
-	assert_int_equal(f->owner, getuid());
+	assert_int_equal(f->uid, getuid());
+	assert_int_equal(f->mixed, 0);
 	assert_int_equal(f->n_told, 1);
 	assert_int_equal(f->n_failures, 0);
 	assert_true(TAILQ_EMPTY(&f->base.jobs.series));
 }
 
 /* Who may see all of it may have seen each sample. */
-static void test_owner(void **state)
+static void test_mixed(void **state)
 {
 	struct fixture *f = *state;
 	char said[1024];
-	start(f);
-	answer_profile(f, "0-1", said);
-	wait_for_worker(f, 2);
-	target_owner = getuid() + 1;
-	answer_profile(f, "0-1", said);
-	wait_for_worker(f, 3);
-	target_owner = getuid();
-	answer_profile(f, "0-1", said);
-	wait_for_worker(f, 4);
-	fail_with(f, SW_E_EXITED);
-	assert_string_equal(f->id, "0-1");
-	assert_int_equal(f->owner, (uid_t) SW_DUMP_PRIVILEGED_ONLY);
+	for (int i = 0; i < 5; i++) {
+		const struct sw_target_creds before = target;
+		n_workers = 0;
+		f->begun = f->done = false;
+		start(f);
+		answer_profile(f, "0-1", said);
+		wait_for_worker(f, 2);
+		if (i == 0)
+			target.rights.gid[2]++;
+		else if (i == 1)
+			target.rights.uid[1]++;
+		else if (i == 2)
+			target.rights.dumpable = 0;
+		else if (i == 3)
+			strcpy(target.exe, "/bin/b");
+		answer_profile(f, "0-1", said);
+		wait_for_worker(f, 3);
+		target = before;
+		answer_profile(f, "0-1", said);
+		wait_for_worker(f, 4);
+		fail_with(f, SW_E_EXITED);
+		assert_string_equal(f->id, "0-1");
+		assert_int_equal(f->mixed, i < 3 ? SW_MIXED_RIGHTS : i == 3 ? SW_MIXED_NAMES : 0);
+	}
 }
 
 /* Later samples may fail; what else a worker says is a failure, too. */
@@ -276,7 +293,7 @@ static void test_lost(void **state)
 /* What a worker has told that ends without a profile the next one counts as lost; once. */
 static void test_lost_are_counted(void **state)
 {
-	const struct sw_worker_resumed resumed = {.owner = target_owner};
+	const struct sw_worker_resumed resumed = {.target = target};
 	const struct sw_worker_sampled more = {.n_samples = 70, .n_threads = 70};
 	struct fixture *f = *state;
 	char said[1024];
@@ -493,7 +510,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_handed_on, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_owner, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_mixed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lost_are_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_never_begun, setup, teardown),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "policy/authorize.h"
+#include "store/file.h"
 #include "cleanup.h"
 
 #include <fcntl.h>
@@ -25,10 +26,10 @@ enum { SOMEBODY = 54321, SOME_GROUP = 54322 };
 static struct sw_target_creds somebody(void)
 {
 	return (struct sw_target_creds){
-		.uid = {SOMEBODY, SOMEBODY, SOMEBODY},
-		.gid = {SOME_GROUP, SOME_GROUP, SOME_GROUP},
-		.dumpable = true,
-		.same_user_ns = true,
+		.rights = {.uid = {SOMEBODY, SOMEBODY, SOMEBODY},
+			   .gid = {SOME_GROUP, SOME_GROUP, SOME_GROUP},
+			   .user_ns = sw_user_ns_self(),
+			   .dumpable = true},
 		.comm = "server",
 		.exe = "/usr/bin/server",
 	};
@@ -36,6 +37,13 @@ static struct sw_target_creds somebody(void)
 
 static const struct sw_caller same = {.uid = SOMEBODY, .gid = SOME_GROUP};
 static const struct sw_caller privileged = {.uid = 1, .gid = 1, .privileged = true};
+
+static enum sw_deny_rule authorize(const struct sw_config *config, const struct sw_caller *caller,
+				   const struct sw_target_creds *target)
+{
+	const struct sw_subject subject = sw_target_subject(target);
+	return sw_authorize(config, caller, &subject);
+}
 
 static void names(void **state)
 {
@@ -53,15 +61,15 @@ static void owner(void **state)
 	struct sw_config config = {0};
 	struct sw_target_creds t = somebody();
 	(void) state;
-	assert_int_equal(sw_authorize(&config, &same, &t), SW_DENY_NONE);
+	assert_int_equal(authorize(&config, &same, &t), SW_DENY_NONE);
 	for (int i = 0; i < 3; i++) {
 		t = somebody();
-		t.uid[i]++;
-		assert_int_equal(sw_authorize(&config, &same, &t), SW_DENY_OWNER);
-		assert_int_equal(sw_authorize(&config, &privileged, &t), SW_DENY_NONE);
+		t.rights.uid[i]++;
+		assert_int_equal(authorize(&config, &same, &t), SW_DENY_OWNER);
+		assert_int_equal(authorize(&config, &privileged, &t), SW_DENY_NONE);
 		t = somebody();
-		t.gid[i]++;
-		assert_int_equal(sw_authorize(&config, &same, &t), SW_DENY_OWNER);
+		t.rights.gid[i]++;
+		assert_int_equal(authorize(&config, &same, &t), SW_DENY_OWNER);
 	}
 }
 
@@ -70,15 +78,15 @@ static void protected_target(void **state)
 	struct sw_config config = {0};
 	(void) state;
 	struct sw_target_creds t = somebody();
-	t.dumpable = false;
-	assert_int_equal(sw_authorize(&config, &same, &t), SW_DENY_DUMPABLE);
-	assert_int_equal(sw_authorize(&config, &privileged, &t), SW_DENY_NONE);
+	t.rights.dumpable = false;
+	assert_int_equal(authorize(&config, &same, &t), SW_DENY_DUMPABLE);
+	assert_int_equal(authorize(&config, &privileged, &t), SW_DENY_NONE);
 	t = somebody();
-	t.cap_permitted = 1;
-	assert_int_equal(sw_authorize(&config, &same, &t), SW_DENY_DUMPABLE);
+	t.rights.cap_permitted = 1;
+	assert_int_equal(authorize(&config, &same, &t), SW_DENY_DUMPABLE);
 	t = somebody();
-	t.same_user_ns = false;
-	assert_int_equal(sw_authorize(&config, &same, &t), SW_DENY_DUMPABLE);
+	t.rights.user_ns = (struct sw_user_ns){0};
+	assert_int_equal(authorize(&config, &same, &t), SW_DENY_DUMPABLE);
 }
 
 static void deny_list(void **state)
@@ -102,55 +110,210 @@ static void deny_list(void **state)
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		char *deny[] = {"other", (char *) cases[i].deny, NULL};
 		struct sw_config config = {.deny = deny};
-		assert_int_equal(sw_authorize(&config, &same, &t), cases[i].rule);
+		assert_int_equal(authorize(&config, &same, &t), cases[i].rule);
 		/* It wins over everybody. */
-		assert_int_equal(sw_authorize(&config, &privileged, &t), cases[i].rule);
+		assert_int_equal(authorize(&config, &privileged, &t), cases[i].rule);
 	}
 	char *deny[] = {"/usr/bin/server", NULL};
 	struct sw_config config = {.deny = deny};
 	strcpy(t.exe, "/usr/bin/server (deleted)");
-	assert_int_equal(sw_authorize(&config, &privileged, &t), SW_DENY_LIST);
+	assert_int_equal(authorize(&config, &privileged, &t), SW_DENY_LIST);
 	strcpy(t.exe, "/usr/bin/server (delete)");
-	assert_int_equal(sw_authorize(&config, &privileged, &t), SW_DENY_NONE);
+	assert_int_equal(authorize(&config, &privileged, &t), SW_DENY_NONE);
 	deny[0] = "uid:54322";
-	assert_int_equal(sw_authorize(&config, &privileged, &t), SW_DENY_NONE);
-	t.uid[2] = 54322;
-	assert_int_equal(sw_authorize(&config, &privileged, &t), SW_DENY_LIST);
+	assert_int_equal(authorize(&config, &privileged, &t), SW_DENY_NONE);
+	t.rights.uid[2] = 54322;
+	assert_int_equal(authorize(&config, &privileged, &t), SW_DENY_LIST);
 }
 
-static void dumps(void **state)
+/* Which process may be named in a dump of another: whoever may see the dump may see it, too. */
+static void implied(void **state)
 {
-	struct sw_target_creds t = somebody();
+	const struct sw_target_rights own = somebody().rights;
 	(void) state;
-	assert_int_equal(sw_dump_owner(&t), SOMEBODY);
-	assert_true(sw_authorize_dump(&same, SOMEBODY));
-	assert_false(sw_authorize_dump(&same, SOMEBODY + 1));
-	assert_true(sw_authorize_dump(&privileged, SOMEBODY));
-	/* A set-uid program of ours is not ours to look at. */
-	t.uid[1] = 0;
-	assert_int_equal(sw_dump_owner(&t), (uid_t) SW_DUMP_PRIVILEGED_ONLY);
-	t = somebody();
-	t.dumpable = false;
-	assert_int_equal(sw_dump_owner(&t), (uid_t) SW_DUMP_PRIVILEGED_ONLY);
-	/* Nor one with capabilities, of another namespace, or that has another group. */
-	t = somebody();
-	t.cap_permitted = UINT64_C(1) << CAP_NET_RAW;
-	assert_int_equal(sw_dump_owner(&t), (uid_t) SW_DUMP_PRIVILEGED_ONLY);
-	t = somebody();
-	t.same_user_ns = false;
-	assert_int_equal(sw_dump_owner(&t), (uid_t) SW_DUMP_PRIVILEGED_ONLY);
-	for (int i = 0; i < 3; i++) {
-		t = somebody();
-		t.gid[i]++;
-		assert_int_equal(sw_dump_owner(&t), (uid_t) SW_DUMP_PRIVILEGED_ONLY);
-		t = somebody();
-		t.uid[i]++;
-		assert_int_equal(sw_dump_owner(&t), (uid_t) SW_DUMP_PRIVILEGED_ONLY);
+	assert_true(sw_rights_imply(&own, &own));
+	for (int i = 0; i < 10; i++) {
+		struct sw_target_rights other = own, of_root = own;
+		if (i < 3)
+			other.uid[i]++;
+		else if (i < 6)
+			other.gid[i - 3]++;
+		else if (i == 6)
+			other.dumpable = 0;
+		else if (i == 7)
+			other.cap_permitted = UINT64_C(1) << CAP_NET_RAW;
+		else if (i == 8)
+			other.user_ns = (struct sw_user_ns){0};
+		else
+			other.mixed = SW_MIXED_RIGHTS;
+		assert_false(sw_rights_imply(&own, &other));
+		/* Only the privileged may see a set-user-ID program: they see everything. */
+		assert_true(sw_rights_imply(&other, &own));
+		memset(of_root.uid, 0, sizeof(of_root.uid));
+		assert_true(sw_rights_imply(&of_root, &other));
 	}
-	assert_false(sw_authorize_dump(&same, (uid_t) SW_DUMP_PRIVILEGED_ONLY));
-	assert_true(sw_authorize_dump(&privileged, (uid_t) SW_DUMP_PRIVILEGED_ONLY));
-	const struct sw_caller nobody_at_all = {.uid = (uid_t) -1};
-	assert_false(sw_authorize_dump(&nobody_at_all, (uid_t) SW_DUMP_PRIVILEGED_ONLY));
+	struct sw_target_rights third = own;
+	for (int i = 0; i < 3; i++)
+		third.gid[i]++;
+	assert_false(sw_rights_imply(&own, &third));
+	assert_false(sw_rights_imply(&third, &own));
+}
+
+/* What several looks have found: the users are known to differ, or the names. */
+static void mixed(void **state)
+{
+	char *deny[] = {"uid:7", NULL};
+	struct sw_config config = {0};
+	(void) state;
+	for (int i = 0; i < 6; i++) {
+		struct sw_target_creds t = somebody(), other = somebody();
+		const bool rights = i == 1 || i == 2 || i == 5, names = i >= 3;
+		if (i == 1)
+			other.rights.gid[1]++;
+		else if (i == 2)
+			other.rights.caps[3]++;
+		else if (i == 3)
+			strcpy(other.comm, "other");
+		else if (i == 4)
+			strcpy(other.exe, "/usr/bin/other");
+		else if (i == 5)
+			other.rights.mixed = SW_MIXED_RIGHTS | SW_MIXED_NAMES;
+		sw_target_creds_mix(&t, &other);
+		other = somebody(); /* a third that is as the first changes nothing */
+		sw_target_creds_mix(&t, &other);
+		config.deny = NULL;
+		assert_int_equal(authorize(&config, &same, &t),
+				 rights ? SW_DENY_OWNER : SW_DENY_NONE);
+		assert_int_equal(authorize(&config, &privileged, &t), SW_DENY_NONE);
+		/* A word may mean one of them. */
+		config.deny = deny;
+		deny[0] = "uid:7";
+		assert_int_equal(authorize(&config, &privileged, &t),
+				 rights ? SW_DENY_LIST : SW_DENY_NONE);
+		deny[0] = "nobody-has-this";
+		assert_int_equal(authorize(&config, &privileged, &t),
+				 names ? SW_DENY_LIST : SW_DENY_NONE);
+		deny[0] = "/no/such/program";
+		assert_int_equal(authorize(&config, &privileged, &t),
+				 names ? SW_DENY_LIST : SW_DENY_NONE);
+	}
+}
+
+/* ---- dumps that are kept ---------------------------------------------------------------------- */
+
+/* The decision on a dump of the target, from the facts that are kept with it: the file is written, and
+ * its head is read as at a start of the daemon. */
+static enum sw_deny_rule authorize_kept(const struct sw_config *config,
+					const struct sw_caller *caller,
+					const struct sw_target_creds *target)
+{
+	const struct sw_store_entry entry = {.id = "a",
+					     .summary = "{}",
+					     .subject = sw_target_subject(target),
+					     .pid = 1,
+					     .comm = "a"};
+	struct sw_store_head head = {0};
+	sw_cleanup(sw_free_p) char *file = NULL;
+	size_t size = 0;
+	assert_int_equal(sw_store_encode(&entry, "{}", 2, &file, &size, NULL), 0);
+	assert_int_equal(sw_store_head_parse(file, size, &head, NULL), 0);
+	enum sw_deny_rule rule = sw_authorize(config, caller, &head.entry.subject);
+	sw_store_head_deinit(&head);
+	return rule;
+}
+
+/* Live and kept are one decision, whoever asks for whatever process. */
+static void live_and_kept(void **state)
+{
+	static const struct {
+		const char *name;
+		struct sw_caller caller;
+	} callers[] = {
+		{"its user", {.uid = SOMEBODY, .gid = SOME_GROUP, .same_user_ns = true}},
+		{"another group", {.uid = SOMEBODY, .gid = 99, .same_user_ns = true}},
+		{"another user", {.uid = 99, .gid = SOME_GROUP, .same_user_ns = true}},
+		{"its user in a namespace", {.uid = SOMEBODY, .gid = SOME_GROUP}},
+		{"by borrowed ids",
+		 {.uid = SOMEBODY, .gid = SOME_GROUP, .same_user_ns = true, .borrowed_ids = true}},
+		{"nobody at all", {.uid = (uid_t) -1, .gid = (gid_t) -1, .same_user_ns = true}},
+		{"root", {.privileged = true, .same_user_ns = true}},
+		{"a member of Group=", {.uid = 99, .gid = 99, .privileged = true}},
+	};
+	struct sw_target_creds targets[9];
+	char *deny[][2] = {{NULL}, {"server"}, {"/usr/bin/server"}, {"uid:54321"}, {"other"}};
+	/* A process without a catch, by the callers above: with RequireSameNamespace=, and without. */
+	static const enum sw_deny_rule plain[2][8] = {
+		{SW_DENY_NONE, SW_DENY_OWNER, SW_DENY_OWNER, SW_DENY_NONE, SW_DENY_OWNER,
+		 SW_DENY_OWNER, SW_DENY_NONE, SW_DENY_NONE},
+		{SW_DENY_NONE, SW_DENY_OWNER, SW_DENY_OWNER, SW_DENY_NAMESPACE, SW_DENY_OWNER,
+		 SW_DENY_OWNER, SW_DENY_NONE, SW_DENY_NONE},
+	};
+	(void) state;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(targets); i++)
+		targets[i] = somebody();
+	targets[1].rights.uid[1] = 0;
+	targets[2].rights.gid[2] = 0;
+	targets[3].rights.dumpable = 0;
+	targets[4].rights.cap_permitted = UINT64_C(1) << CAP_NET_RAW;
+	targets[5].rights.user_ns = (struct sw_user_ns){0};
+	targets[6].rights.mixed = SW_MIXED_RIGHTS;
+	targets[7].rights.mixed = SW_MIXED_NAMES;
+	targets[8].rights.user_ns.ino--; /* of a daemon that ran in another namespace */
+	for (size_t d = 0; d < SW_ARRAY_SIZE(deny); d++) {
+		for (size_t c = 0; c < 2 * SW_ARRAY_SIZE(callers); c++) {
+			const struct sw_caller *caller = &callers[c / 2].caller;
+			const struct sw_config config = {.deny = deny[d],
+							 .require_same_namespace = c % 2 == 1};
+			for (size_t t = 0; t < SW_ARRAY_SIZE(targets); t++) {
+				enum sw_deny_rule live = authorize(&config, caller, &targets[t]);
+				enum sw_deny_rule kept =
+					authorize_kept(&config, caller, &targets[t]);
+				if (live != kept)
+					fail_msg(
+						"%s, target %zu, Deny=%s: %s to be captured, %s to "
+						"be read",
+						callers[c / 2].name, t,
+						deny[d][0] != NULL ? deny[d][0] : "",
+						sw_deny_name(live), sw_deny_name(kept));
+				if (t == 0 && d == 0)
+					assert_int_equal(kept, plain[c % 2][c / 2]);
+				if (t == 0 && d > 0 && d < 4)
+					assert_int_equal(kept, SW_DENY_LIST);
+				if (t > 0 && t != 7 && !caller->privileged)
+					assert_int_not_equal(kept, SW_DENY_NONE);
+			}
+		}
+	}
+}
+
+/* A file of an earlier version, which has "uid" and nothing else: nobody but the privileged sees it, and
+ * Deny= goes by what the summary says. */
+static void kept_by_earlier_versions(void **state)
+{
+	static const char text[] = "{\"snapwalk_store\":1,\"id\":\"a\",\"uid\":54321,\"by\":54321,"
+				   "\"alert\":0,\"pid\":1,"
+				   "\"comm\":\"server\",\"time_ns\":1,\"bytes\":2,\"summary\":{"
+				   "\"process\":{\"uid\":54321,"
+				   "\"exe\":\"/usr/bin/ser%76er\"}}}";
+	const struct sw_caller user = {.uid = SOMEBODY, .gid = 0, .same_user_ns = true};
+	char *deny[] = {NULL, NULL}, file[8 + sizeof(text)] = {0x50, 0x2A, 0x4D, 0x18};
+	struct sw_config config = {.deny = deny};
+	struct sw_store_head head = {0};
+	(void) state;
+	file[4] = (char) (sizeof(text) - 1);
+	assert_true(sizeof(text) - 1 < 256);
+	memcpy(file + 8, text, sizeof(text));
+	assert_int_equal(sw_store_head_parse(file, 8 + sizeof(text) - 1, &head, NULL), 0);
+	const struct sw_subject *s = &head.entry.subject;
+	assert_int_not_equal(sw_authorize(&config, &same, s), SW_DENY_NONE);
+	assert_int_not_equal(sw_authorize(&config, &user, s), SW_DENY_NONE);
+	assert_int_equal(sw_authorize(&config, &privileged, s), SW_DENY_NONE);
+	static const char *const words[] = {"server", "uid:54321", "/usr/bin/ser%76er"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(words); i++) {
+		deny[0] = (char *) words[i];
+		assert_int_equal(sw_authorize(&config, &privileged, s), SW_DENY_LIST);
+	}
+	sw_store_head_deinit(&head);
 }
 
 /* ---- real processes -------------------------------------------------------------------------- */
@@ -222,12 +385,12 @@ static void read_target(void **state)
 	assert_int_equal(sw_target_creds_read(fd, &t, &err), 0);
 	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(t.uid[i], uid);
-		assert_int_equal(t.gid[i], gid);
+		assert_int_equal(t.rights.uid[i], uid);
+		assert_int_equal(t.rights.gid[i], gid);
 	}
-	assert_true(t.dumpable);
-	assert_true(t.same_user_ns);
-	assert_true(t.cap_permitted == 0);
+	assert_true(t.rights.dumpable);
+	assert_true(sw_user_ns_equal(t.rights.user_ns, sw_user_ns_self()));
+	assert_true(t.rights.cap_permitted == 0);
 	assert_string_equal(t.comm, "a"); /* up to the line end, and no other line */
 	assert_string_equal(t.exe, self);
 	child_end(pid);
@@ -244,7 +407,7 @@ static void read_hidden(void **state)
 	sw_cleanup(sw_close_p) int fd = -EBADF;
 	pid_t pid = child_start(become_hidden, &fd);
 	assert_int_equal(sw_target_creds_read(fd, &t, &err), 0);
-	assert_false(t.dumpable);
+	assert_false(t.rights.dumpable);
 	child_end(pid);
 }
 
@@ -258,11 +421,10 @@ static void read_effective(void **state)
 	sw_cleanup(sw_close_p) int fd = -EBADF;
 	pid_t pid = child_start(become_effective, &fd);
 	assert_int_equal(sw_target_creds_read(fd, &t, &err), 0);
-	assert_int_equal(t.uid[0], SOMEBODY);
-	assert_int_equal(t.uid[1], 0);
-	assert_int_equal(t.uid[2], 0);
-	assert_int_equal(t.gid[0], SOME_GROUP);
-	assert_int_equal(sw_dump_owner(&t), (uid_t) SW_DUMP_PRIVILEGED_ONLY);
+	assert_int_equal(t.rights.uid[0], SOMEBODY);
+	assert_int_equal(t.rights.uid[1], 0);
+	assert_int_equal(t.rights.uid[2], 0);
+	assert_int_equal(t.rights.gid[0], SOME_GROUP);
 	child_end(pid);
 }
 
@@ -296,7 +458,7 @@ static void read_namespaced(void **state)
 	sw_cleanup(sw_close_p) int fd = -EBADF;
 	pid_t pid = child_start(become_namespaced, &fd);
 	assert_int_equal(sw_target_creds_read(fd, &t, &err), 0);
-	assert_false(t.same_user_ns);
+	assert_int_equal(t.rights.user_ns.ino, 0);
 	child_end(pid);
 }
 
@@ -564,7 +726,9 @@ static void ask_both(const struct role *who, pid_t target, int listener,
 	sw_cleanup(sw_close_p) int proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(sw_target_creds_read(proc_fd, &creds, &err), 0);
 	*ret_kernel = verdict == 'y';
-	*ret_ours = sw_authorize(&config, &caller, &creds) == SW_DENY_NONE;
+	*ret_ours = authorize(&config, &caller, &creds) == SW_DENY_NONE;
+	assert_int_equal(authorize_kept(&config, &caller, &creds),
+			 authorize(&config, &caller, &creds));
 	sw_caller_deinit(&caller);
 	(void) close(said[0]);
 	(void) close(done[0]);
@@ -669,44 +833,43 @@ static void group_names(void **state)
 /* Who may remove or pin a dump that is kept. */
 static void changes(void **state)
 {
-	static const struct sw_kept_rights own = {.owner = SOMEBODY, .by = SOMEBODY};
+	static const struct sw_kept_rights own = {.by = SOMEBODY};
 	struct sw_config config = {0};
 	struct sw_caller caller = same;
 	struct sw_kept_rights dump = own;
+	struct sw_target_creds t = somebody();
+	struct sw_subject s = sw_target_subject(&t);
 	(void) state;
-	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_NONE);
+	assert_int_equal(sw_authorize_change(&config, &caller, &s, &dump), SW_DENY_NONE);
 	/* What root or a rule has captured of their process, they see and do not change. */
 	dump.by = 0;
-	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_ROOT_ONLY);
-	assert_true(sw_authorize_dump(&caller, dump.owner));
+	assert_int_equal(sw_authorize_change(&config, &caller, &s, &dump), SW_DENY_ROOT_ONLY);
+	assert_int_equal(sw_authorize(&config, &caller, &s), SW_DENY_NONE);
 	dump = own;
 	dump.alert = true;
-	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_ROOT_ONLY);
-	/* What they have captured and may not see any more, or never could. */
-	dump = own;
-	dump.owner = (uid_t) SW_DUMP_PRIVILEGED_ONLY;
-	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_ROOT_ONLY);
-	dump.owner = SOMEBODY + 1;
-	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_ROOT_ONLY);
+	assert_int_equal(sw_authorize_change(&config, &caller, &s, &dump), SW_DENY_ROOT_ONLY);
 	dump = own;
 	dump.pinned = true;
 	dump.pinned_by = SOMEBODY;
-	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_NONE);
+	assert_int_equal(sw_authorize_change(&config, &caller, &s, &dump), SW_DENY_NONE);
 	dump.pinned_by = 0;
-	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_ROOT_ONLY);
+	assert_int_equal(sw_authorize_change(&config, &caller, &s, &dump), SW_DENY_ROOT_ONLY);
+	/* What they have captured and may not see any more, or never could. */
 	dump = own;
-	caller.borrowed_ids = true;
-	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_ROOT_ONLY);
-	caller = same;
+	s.rights.dumpable = 0;
+	assert_int_equal(sw_authorize_change(&config, &caller, &s, &dump), SW_DENY_ROOT_ONLY);
+	dump = (struct sw_kept_rights){.alert = true, .pinned = true, .pinned_by = 7};
+	assert_int_equal(sw_authorize_change(&config, &privileged, &s, &dump), SW_DENY_NONE);
+	/* Deny= keeps nobody who may remove all from removing. */
+	char *deny[] = {"server", NULL};
+	config.deny = deny;
+	assert_int_equal(sw_authorize(&config, &privileged, &s), SW_DENY_LIST);
+	assert_int_equal(sw_authorize_change(&config, &privileged, &s, &dump), SW_DENY_NONE);
+	config.deny = NULL;
+	s = sw_target_subject(&t);
+	dump = own;
 	config.require_same_namespace = true;
-	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_NAMESPACE);
-	caller.same_user_ns = true;
-	assert_int_equal(sw_authorize_change(&config, &caller, &dump), SW_DENY_NONE);
-	dump = (struct sw_kept_rights){.owner = (uid_t) SW_DUMP_PRIVILEGED_ONLY,
-				       .alert = true,
-				       .pinned = true,
-				       .pinned_by = 7};
-	assert_int_equal(sw_authorize_change(&config, &privileged, &dump), SW_DENY_NONE);
+	assert_int_equal(sw_authorize_change(&config, &caller, &s, &dump), SW_DENY_NAMESPACE);
 }
 
 int main(void)
@@ -716,7 +879,10 @@ int main(void)
 		cmocka_unit_test(owner),
 		cmocka_unit_test(protected_target),
 		cmocka_unit_test(deny_list),
-		cmocka_unit_test(dumps),
+		cmocka_unit_test(implied),
+		cmocka_unit_test(mixed),
+		cmocka_unit_test(live_and_kept),
+		cmocka_unit_test(kept_by_earlier_versions),
 		cmocka_unit_test(changes),
 		cmocka_unit_test(read_target),
 		cmocka_unit_test(read_hidden),

@@ -52,7 +52,11 @@ static void keep_and_read(void **state)
 		assert_string_equal(e->id, "a");
 		assert_string_equal(e->summary, "{\"id\":\"x\"}");
 		assert_string_equal(e->comm, "ser\"ver");
-		assert_int_equal(e->uid, 1000);
+		const struct sw_store_entry put = store_case_entry("a", 0);
+		assert_memory_equal(&e->subject.rights, &put.subject.rights,
+				    sizeof(put.subject.rights));
+		assert_string_equal(e->subject.comm, "ser\"ver\xff");
+		assert_string_equal(e->subject.exe, "/opt/100%/se\nr");
 		assert_int_equal(e->pid, 42);
 		assert_true(e->time_ns == f.now_ns + 1);
 		assert_string_equal(sw_store_entry(store, 1)->id, "b");

@@ -34,7 +34,7 @@ static void test_small(void **state)
 	(void) state;
 	int fds[2];
 	struct sw_worker_event event;
-	struct sw_worker_resumed got, sent = {.stopped_us = 850, .owner = 1000};
+	struct sw_worker_resumed got, sent = {.stopped_us = 850, .target = {.exe = "/bin/x"}};
 	pair_create(fds);
 	assert_int_equal(sw_worker_event_write(fds[0], SW_WORKER_RESUMED, &sent, sizeof(sent),
 					       NULL),
@@ -45,7 +45,7 @@ static void test_small(void **state)
 	assert_int_equal(event.size, sizeof(got));
 	read_all(fds[1], &got, sizeof(got));
 	assert_int_equal(got.stopped_us, 850);
-	assert_int_equal(got.owner, 1000);
+	assert_string_equal(got.target.exe, "/bin/x");
 	assert_int_equal(read(fds[1], &event, 1), 0);
 	(void) close(fds[1]);
 }
