@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 enum {
@@ -102,6 +103,7 @@ struct reading {
 	unsigned line;
 	sw_config_say_fn *say;
 	void *arg;
+	bool protects; /* the key that a line which begins with a blank goes on with */
 	bool nomem;
 };
 
@@ -121,6 +123,21 @@ __attribute__((format(printf, 2, 3))) static void problem(struct reading *r, con
 static void note_line(struct reading *r, const char *line);
 static bool names_key(const char *line);
 
+/* As fgets(), but a NUL is left out, not taken for the end: there was one, *ret_nul. */
+static char *read_line(char *line, size_t size, FILE *file, bool *ret_nul)
+{
+	size_t n = 0;
+	int c = 0;
+	*ret_nul = false;
+	while (n < size - 1 && c != '\n' && (c = getc(file)) != EOF) {
+		if (c != '\0')
+			line[n++] = (char) c;
+		*ret_nul |= c == '\0';
+	}
+	line[n] = '\0';
+	return n > 0 || *ret_nul ? line : NULL;
+}
+
 /* inih asks for lines like fgets(); reading them ourselves counts them, which inih does not. */
 static char *next_line(char *line, int size, void *stream)
 {
@@ -130,14 +147,22 @@ static char *next_line(char *line, int size, void *stream)
 		problem(r, "the rest is ignored: the file has too many lines");
 		return NULL;
 	}
-	if (fgets(line, CONFIG_LINE_MAX + 2, r->file) == NULL)
+	bool nul;
+	if (read_line(line, CONFIG_LINE_MAX + 2, r->file, &nul) == NULL)
 		return NULL;
 	r->line++;
+	if (line[0] == '[')
+		r->protects = false;
 	if (strchr(line, '\n') == NULL && !feof(r->file)) {
 		problem(r, "the line is too long: it is ignored");
 		note_line(r, line);
 		for (int c; (c = getc(r->file)) != EOF && c != '\n';)
 			;
+		line[0] = '\0';
+	}
+	if (nul) {
+		problem(r, "not a text: the line is ignored");
+		r->config->n_unsafe++; /* whatever it says */
 		line[0] = '\0';
 	}
 	const char *begin = line + strspn(line, " \t\r\n");
@@ -205,20 +230,41 @@ static const struct sw_config_key *key_guess(const char *name)
 
 /* What is written in a place where it does not hold, or in a way that is not read, may be what was
  * to protect. */
-static void note_key(struct reading *r, const char *name)
+static bool may_protect(const char *name)
 {
+	enum { BEGIN = 3 }; /* "Denied", "RequireNamespace", "UserName" */
 	const struct sw_config_key *key = key_guess(name);
-	if (key != NULL && (key->flags & SW_KEY_PROTECTS))
-		r->config->n_unsafe++;
+	if (key != NULL)
+		return (key->flags & SW_KEY_PROTECTS) != 0;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(keys); i++)
+		if ((keys[i].flags & SW_KEY_PROTECTS) != 0 &&
+		    strncasecmp(keys[i].name, name, BEGIN) == 0)
+			return true;
+	return false;
 }
 
+static void note_key(struct reading *r, const char *name)
+{
+	r->config->n_unsafe += may_protect(name);
+}
+
+/* The name of a key is made of letters. */
+static bool is_name(const char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	return name[0] != '\0' && strspn(name, letters) == strlen(name);
+}
+
+/* A line that is lost: it may be one of a key that protects, or what the key above it goes on with. */
 static void note_line(struct reading *r, const char *line)
 {
 	char name[40];
 	const char *begin = line + strspn(line, " \t");
-	(void) snprintf(name, sizeof(name), "%.*s", (int) strcspn(begin, " \t=:\r\n"),
-			begin); /* cut */
-	note_key(r, name);
+	size_t length = strcspn(begin, " \t=:\r\n");
+	(void) snprintf(name, sizeof(name), "%.*s", (int) length, begin); /* cut */
+	const char *behind = begin + length + strspn(begin + length, " \t");
+	bool own = begin == line && is_name(name) && (*behind == '=' || *behind == ':');
+	r->config->n_unsafe += may_protect(name) || (!own && r->protects);
 }
 
 /* "KEY=..." or "KEY: ...", or nearly so. */
@@ -237,6 +283,8 @@ static int on_key(void *user, const char *section, const char *name, const char 
 {
 	struct reading *r = user;
 	const struct sw_config_key *key = key_find(name);
+	const bool goes_on = r->protects && !is_name(name);
+	r->protects = goes_on || may_protect(name);
 	if (strcmp(section, "snapwalkd") != 0 && section[0] != '\0') {
 		problem(r, "unknown section [%s]: only [snapwalkd] is known", section);
 		note_key(r, name);
@@ -246,17 +294,21 @@ static int on_key(void *user, const char *section, const char *name, const char 
 		const struct sw_config_key *guess = key_guess(name);
 		problem(r, guess != NULL ? "unknown key %s: is %s meant?" : "unknown key %s", name,
 			guess != NULL ? guess->name : "");
-		note_key(r, name);
+		if (goes_on)
+			r->config
+				->n_unsafe++; /* "ssh uid:7", of a line before which a blank is missing */
+		else
+			note_key(r, name);
 		return 1;
 	}
-	const char *why = NULL;
-	if (sw_config_value_set(key, value, r->config, &why) == 0) {
+	char why[SW_CONFIG_WHY_BYTES];
+	if (sw_config_value_set(key, value, r->config, why) == 0) {
 		struct sw_config_place *place = &r->config->places[key - keys];
 		(void) snprintf(place->path, sizeof(place->path), "%s", r->path);
 		place->line = r->line;
 		return 1;
 	}
-	if (why == NULL) {
+	if (why[0] == '\0') {
 		r->nomem = true;
 		return 1;
 	}

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config/value.h"
+#include "config/path.h"
 #include "cleanup.h"
 
+#include <limits.h>
 #include <string.h>
 #include <strings.h>
 
@@ -146,36 +148,148 @@ static int list_set(char ***field, const char *value, bool add, const char **ret
 	return 0;
 }
 
-/* A word that stands for no process protects none. */
-static const char *deny_problem(const char *word)
+static int why_set(char why[SW_CONFIG_WHY_BYTES], const char *what)
 {
-	enum { COMM_MAX = 15 }; /* TASK_COMM_LEN, include/linux/sched.h, less the NUL */
-	static const char prefix[] = "uid:";
-	if (strncmp(word, prefix, strlen(prefix)) == 0) {
-		const char *number = word + strlen(prefix);
-		size_t digits = strspn(number, "0123456789");
-		return digits == 0 || digits > 10 || number[digits] != '\0' ||
-				       strtoull(number, NULL, 10) > UINT32_MAX
-			       ? "not a user id"
-			       : NULL;
-	}
-	if (word[0] == '\0')
-		return "an empty word";
-	if (word[0] == '/')
-		return NULL;
-	if (strchr(word, '/') != NULL)
-		return "a relative path";
-	if (strpbrk(word, ",=") != NULL)
-		return "words are separated by blanks, and have no ',' or '='";
-	return strlen(word) > COMM_MAX ? "a name longer than 15 bytes, which no process has" : NULL;
+	(void) snprintf(why, SW_CONFIG_WHY_BYTES, "%s", what); /* fits: ours */
+	return -SW_E_INVALID;
 }
 
-static const char *deny_list_problem(char *const *list)
+/* What kind of word was meant, but is not known. */
+static const char *prefix_problem(const char *word)
 {
-	const char *why = NULL;
-	for (char *const *word = list; why == NULL && word != NULL && *word != NULL; word++)
-		why = deny_problem(*word);
-	return why;
+	static const char *const unknown[] = {"uid:",  "user:",   "gid:",  "group:",
+					      "pid:",  "comm:",   "exe:",  "unit:",
+					      "path:", "cgroup:", "name:", "container:"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(unknown); i++)
+		if (strncasecmp(word, unknown[i], strlen(unknown[i])) == 0)
+			return "of words with a colon in front only uid: is known, in small "
+			       "letters";
+	return NULL;
+}
+
+static const char *name_problem(const char *word)
+{
+	enum { COMM_MAX = 15 }; /* TASK_COMM_LEN, include/linux/sched.h, less the NUL */
+	if (strchr(word, '/') != NULL)
+		return "a relative path";
+	if (strcmp(word, "\\") == 0)
+		return "a line goes on in the next one when that begins with a blank, without '\\'";
+	if (strpbrk(word, "*?") != NULL)
+		return "a pattern: write each name";
+	if (strpbrk(word, ",;='\"") != NULL)
+		return "words are separated by blanks, and have none of ',', ';', '=' and quotes";
+	if (strlen(word) > COMM_MAX)
+		return "a name longer than 15 bytes, which no process has";
+	return prefix_problem(word);
+}
+
+/* A path that no link /proc/PID/exe has would deny nothing. */
+static int program_check(const char *word, char why[SW_CONFIG_WHY_BYTES])
+{
+	char written[SW_CONFIG_WHY_BYTES];
+	size_t length = strlen(word);
+	const char *list = strstr(word, ",/");
+	if (strpbrk(word, "*?") != NULL)
+		return why_set(why, "a pattern: write the path of each program");
+	if (list != NULL || word[length - 1] == ',' || word[length - 1] == ';')
+		return why_set(why, "words are separated by blanks, without ',' and ';'");
+	if (!sw_path_canonical(word, written, sizeof(written))) {
+		(void) snprintf(why, SW_CONFIG_WHY_BYTES, /* cut is fine: it is prose */
+				"not as the kernel writes it: write %.200s", written);
+		return -SW_E_INVALID;
+	}
+	const char *no_program = sw_path_no_program(word);
+	return no_program != NULL ? why_set(why, no_program) : 0;
+}
+
+/* What looks as if it parted two words, or is not seen. */
+static const char *character_problem(const char *word)
+{
+	/* U+00A0, U+2000 to U+203F (blanks, quotes, what is not seen), U+3000, U+FEFF */
+	static const char *const not_ascii[] = {"\xC2\xA0", "\xE2\x80", "\xE3\x80\x80",
+						"\xEF\xBB\xBF"};
+	for (const char *c = word; *c != '\0'; c++)
+		if ((unsigned char) *c < ' ' || *c == 0x7f)
+			return "a control character in a word";
+	for (size_t i = 0; i < SW_ARRAY_SIZE(not_ascii); i++)
+		if (strstr(word, not_ascii[i]) != NULL)
+			return "a blank or a quote that is not ASCII in a word";
+	return word[0] == '#' ? "a comment behind a value begins with ' ;'" : NULL;
+}
+
+/* A word that stands for no process protects none. */
+static int deny_check(const char *word, char why[SW_CONFIG_WHY_BYTES])
+{
+	static const char prefix[] = "uid:";
+	const char *what = character_problem(word);
+	if (what != NULL)
+		return why_set(why, what);
+	if (word[0] == '/')
+		return program_check(word, why);
+	if (word[0] == '\0') {
+		what = "an empty word";
+	} else if (strncmp(word, prefix, strlen(prefix)) == 0) {
+		const char *number = word + strlen(prefix);
+		size_t digits = strspn(number, "0123456789");
+		if (digits == 0 || digits > 10 || number[digits] != '\0' ||
+		    strtoull(number, NULL, 10) > UINT32_MAX)
+			what = "not a user id";
+	} else {
+		what = name_problem(word);
+	}
+	return what != NULL ? why_set(why, what) : 0;
+}
+
+/* Adds where the links in the path of a program lead, as the kernel writes it. A path that may not be looked
+ * at stays as it is: workers, which may, compare the file itself. */
+static int resolved_add(char ***list, const char *word)
+{
+	char path[PATH_MAX];
+	size_t n;
+	if (word[0] != '/' || !sw_path_resolve(word, path, sizeof(path)) || strcmp(path, word) == 0)
+		return 0;
+	sw_cleanup(sw_config_list_free_p) char **more = list_copy(*list, &n);
+	if (more == NULL || (n < LIST_MAX && (more[n] = strdup(path)) == NULL))
+		return -SW_E_NOMEM;
+	if (n == LIST_MAX)
+		return -SW_E_LIMIT;
+	sw_config_list_free(*list);
+	*list = sw_take_ptr(more);
+	return 0;
+}
+
+static size_t list_bytes(char *const *list)
+{
+	size_t n = 1; /* an empty word at the end */
+	for (; list != NULL && *list != NULL; list++)
+		n += strlen(*list) + 1;
+	return n;
+}
+
+static int deny_set(char ***field, const char *value, char why[SW_CONFIG_WHY_BYTES])
+{
+	sw_cleanup(sw_config_list_free_p) char **words = NULL;
+	sw_cleanup(sw_config_list_free_p) char **list = NULL;
+	const char *what = NULL;
+	size_t n;
+	int r = list_set(&words, value, false, &what);
+	for (char **word = words; r == 0 && word != NULL && *word != NULL; word++)
+		r = deny_check(*word, why);
+	if (r == 0) {
+		list = list_copy(*field, &n);
+		r = list == NULL ? -SW_E_NOMEM : list_set(&list, value, true, &what);
+	}
+	for (char **word = words; r == 0 && word != NULL && *word != NULL; word++)
+		r = resolved_add(&list, *word);
+	if (r == -SW_E_LIMIT || (r == 0 && list_bytes(list) > SW_CONFIG_DENY_BYTES)) {
+		what = "too many words";
+		r = -SW_E_INVALID;
+	}
+	if (r < 0)
+		return what != NULL ? why_set(why, what) : r;
+	sw_config_list_free(*field);
+	*field = sw_take_ptr(list);
+	return 0;
 }
 
 static int string_set(char **field, const char *value)
@@ -223,12 +337,10 @@ static void choices_list(const char *const *choices, char *ret, size_t size)
 	}
 }
 
-int sw_config_value_set(const struct sw_config_key *key, const char *value,
-			struct sw_config *config, const char **ret_why)
+static int value_set(const struct sw_config_key *key, const char *value, char *field,
+		     const char **ret_why)
 {
-	char *field = (char *) config + key->offset;
 	uint64_t number = 0;
-	*ret_why = NULL;
 	switch (key->kind) {
 	case SW_CONFIG_STRING:
 	case SW_CONFIG_PATH:
@@ -239,16 +351,6 @@ int sw_config_value_set(const struct sw_config_key *key, const char *value,
 		else
 			return string_set((char **) field, value);
 		return -SW_E_INVALID;
-	case SW_CONFIG_DENY: {
-		char **list = NULL;
-		int r = list_set(&list, value, false, ret_why);
-		if (r == 0)
-			*ret_why = deny_list_problem(list);
-		sw_config_list_free(list);
-		if (r < 0 || *ret_why != NULL)
-			return r < 0 ? r : -SW_E_INVALID;
-		return list_set((char ***) field, value, true, ret_why);
-	}
 	case SW_CONFIG_LIST:
 	case SW_CONFIG_COMMAND:
 		return list_set((char ***) field, value, key->kind == SW_CONFIG_LIST, ret_why);
@@ -268,6 +370,18 @@ int sw_config_value_set(const struct sw_config_key *key, const char *value,
 	else
 		*(uint32_t *) field = (uint32_t) number;
 	return 0;
+}
+
+int sw_config_value_set(const struct sw_config_key *key, const char *value,
+			struct sw_config *config, char ret_why[SW_CONFIG_WHY_BYTES])
+{
+	char *field = (char *) config + key->offset;
+	const char *why = NULL;
+	ret_why[0] = '\0';
+	if (key->kind == SW_CONFIG_DENY)
+		return deny_set((char ***) field, value, ret_why);
+	int r = value_set(key, value, field, &why);
+	return why != NULL ? why_set(ret_why, why) : r;
 }
 
 void sw_config_value_expected(const struct sw_config_key *key, char *ret, size_t size)

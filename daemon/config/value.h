@@ -37,10 +37,15 @@ struct sw_config_key {
 /* What a value of this kind has to be: "yes or no", "a whole number from 1 to 64". */
 void sw_config_value_expected(const struct sw_config_key *key, char *ret, size_t size);
 
-/* 0; or a negative number and *ret_why (static) what is wrong with the value, NULL: no memory. The
- * field is changed only on success. */
+enum {
+	SW_CONFIG_WHY_BYTES = 256,
+	SW_CONFIG_DENY_BYTES = 32768, /* of all words of a list of kind DENY, each with its NUL */
+};
+
+/* 0; or a negative number and in ret_why what is wrong with the value, "": no memory. The field is
+ * changed only on success. Of kind DENY, a path whose links lead to another one adds both. */
 int sw_config_value_set(const struct sw_config_key *key, const char *value,
-			struct sw_config *config, const char **ret_why);
+			struct sw_config *config, char ret_why[SW_CONFIG_WHY_BYTES]);
 
 /* NULL-terminated, each string and the array on the heap. NULL is fine. */
 void sw_config_list_free(char **list);

@@ -240,5 +240,16 @@ bool sw_rule_exe_allowed(const struct sw_rule *rule, const char *exe)
 		return false;
 	memcpy(path, exe, length);
 	path[length] = '\0';
-	return fnmatch(rule->require_exe, path, FNM_PATHNAME) == 0;
+	for (const char *p = rule->require_exe; *p != '\0'; p += strspn(p, "\n")) {
+		char pattern[4096];
+		size_t n = strcspn(p, "\n");
+		if (n >= sizeof(pattern))
+			return false;
+		memcpy(pattern, p, n);
+		pattern[n] = '\0';
+		if (fnmatch(pattern, path, FNM_PATHNAME) == 0)
+			return true;
+		p += n;
+	}
+	return false;
 }

@@ -2,11 +2,13 @@
 /* Rules files as rules. Strict: what is not understood is reported, and the rule does not count. */
 #include "rules/parse.h"
 #include "rules/values.h"
+#include "config/path.h"
 #include "config/settings.h"
 #include "cleanup.h"
 #include "errors.h"
 
 #include <ini.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 #include <strings.h>
@@ -143,12 +145,28 @@ static void set_host(struct parser *p, const char *value)
 
 static void set_require_exe(struct parser *p, const char *value)
 {
-	if (value[0] != '/' || !sw_rule_glob_valid(value))
+	char written[PATH_MAX], patterns[2 * PATH_MAX], resolved[PATH_MAX];
+	const size_t length = strlen(value);
+	if (value[0] != '/' || !sw_rule_glob_valid(value)) {
 		complain(p, p->line,
 			 "RequireExe=: not an absolute path, or more than %d '*': %.100s",
 			 SW_RULE_STARS_MAX, value);
-	else
-		string_set(p, &p->rule.require_exe, value);
+	} else if (value[length - 1] == ',' || value[length - 1] == ';' ||
+		   strstr(value, " /") != NULL || strstr(value, ",/") != NULL) {
+		complain(p, p->line, "RequireExe=: one path, without ',' and ';': %.100s", value);
+	} else if (!sw_path_canonical(value, written, sizeof(written))) {
+		complain(p, p->line,
+			 "RequireExe=: not as the kernel writes it: write %.100s, not %.100s",
+			 written, value);
+	} else if (sw_path_no_program(value) != NULL) {
+		complain(p, p->line, "RequireExe=: %.100s: %s", value, sw_path_no_program(value));
+	} else {
+		const bool leads = sw_path_resolve(value, resolved, sizeof(resolved)) &&
+				   strcmp(resolved, value) != 0;
+		(void) snprintf(patterns, sizeof(patterns), "%s%s%s", value, /* fits: lines do */
+				leads ? "\n" : "", leads ? resolved : "");
+		string_set(p, &p->rule.require_exe, patterns);
+	}
 }
 
 static void set_max_targets(struct parser *p, const char *value)

@@ -23,9 +23,10 @@
  * a line that is no INI is left out as a whole. Defaults: 4, 1, 1 and 300.
  */
 struct sw_rule {
-	char *name, *source, *host_label, *require_exe;
-	char **match;   /* "label=value" or "label~=glob"; NULL-terminated */
-	char **targets; /* "kind:template"; NULL-terminated */
+	char *name, *source, *host_label;
+	char *require_exe; /* patterns, one a line: as it is written, and where its links lead */
+	char **match;      /* "label=value" or "label~=glob"; NULL-terminated */
+	char **targets;    /* "kind:template"; NULL-terminated */
 	uint32_t max_targets, count, interval_ms, cooldown_ms;
 	uint32_t profile_ms;   /* 0: captures */
 	uint32_t profile_mode; /* enum sw_record_mode */

@@ -30,7 +30,7 @@ enum {
 	SW_WORKER_REASON_MAX = 512,
 	SW_WORKER_ID_MAX = 64,
 	SW_WORKER_GROUPS_MAX = 64,
-	SW_WORKER_DENY_MAX = 32768,
+	SW_WORKER_DENY_MAX = 32768, /* SW_CONFIG_DENY_BYTES of config/value.h */
 };
 
 /* Samples of a profile: what the series knows of those before them. The first profile is begun by its worker, with

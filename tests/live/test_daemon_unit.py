@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 10s
+# tier: gate 30s
 """As a service: the units' security, their sandbox really tried, activation, notification, reload
 and the check of the configuration."""
 import os
@@ -204,6 +204,83 @@ def refused(tap):
             tap.check(said in daemon.log(), f"{name}: it says why", daemon.log())
 
 
+# Lines, whether they keep the daemon from starting, and what is said of them; None: they are good.
+VERDICTS = (
+    ("Deny=gpg /usr/bin/gpg uid:7\n ssh-agent", False, None),
+    ("Deny=/bin/sleep", False, None),
+    ("Deny=/no/such/program", False, None),
+    ("Deny=/usr/bin/*", True, "a pattern: write the path of each program"),
+    ("Deny=/usr//bin/sleep", True, "not as the kernel writes it: write /usr/bin/sleep"),
+    ("Deny=/usr/bin/../bin/sleep", True, "not as the kernel writes it: write /usr/bin/sleep"),
+    ("Deny=/bin/sleep/", True, "not as the kernel writes it: write /bin/sleep"),
+    ("Deny=/bin/sleep,", True, "words are separated by blanks"),
+    ("Deny=/bin/sleep, gpg", True, "words are separated by blanks"),
+    ("Deny=/usr/bin", True, "a directory"),
+    ("Deny=gpg; ssh", True, "words are separated by blanks"),
+    ("Deny=gpg*", True, "a pattern"),
+    ("Deny='gpg'", True, "quotes"),
+    ("Deny=UID:7", True, "only uid: is known"),
+    ("Deny=gpg\u00a0ssh", True, "not ASCII"),
+    ("Deny=gpg\nssh", True, "neither a key with '='"),
+    ("Deny=gpg \\\n ssh", True, "without '\\'"),
+    ("Deny=gpg\n " + "x" * 200, True, "the line is too long"),
+    ("Deny=gpg\nssh uid:7", True, "unknown key ssh uid"),
+    ("Deny=gpg\0 ssh", True, "not a text"),
+    ("DenyExe=/usr/bin/gpg", True, "unknown key DenyExe"),
+    ("[other]\nDeny=gpg", True, "unknown section [other]"),
+    ("[snapwalkd\nDeny=gpg", True, "neither a key with '='"),
+    ("".join(f"Deny=/{n:0180}\n" for n in range(181)), True, "too many words"),
+    ("RequireSameNamespace=maybe", True, "neither yes nor no"),
+    ("MaxUse=1G\nfoo", False, "neither a key with '='"),
+    ("Workers=many", False, "not a number"),
+    ("CacheDirectory=cache", False, "not an absolute path"),
+    ("OnDump=\"/bin/cat", False, "a quote is missing"),
+)
+
+
+def one_verdict(tap):
+    """The check, a start and a reload say the same of each mistake, and have the same verdict."""
+    with Daemon() as running:
+        base = open(running.config_path).read()
+        words = ["--config", running.config_path, *([] if os.geteuid() == 0 else ["--user"])]
+        socket_path = os.path.join(running.directory, "another")
+        for number, (lines, unsafe, said) in enumerate(VERDICTS):
+            with open(running.config_path, "w") as file:
+                file.write(base + lines + "\n")
+            check = subprocess.run([SNAPWALKD, *words, "--check-config"], capture_output=True,
+                                   text=True, timeout=60)
+            before = len(running.log())
+            running.process.send_signal(signal.SIGHUP)
+            wait_until(lambda before=before: re.search("read again|old configuration stays",
+                                                       running.log()[before:]), "the reload")
+            reloaded = running.log()[before:]
+            started = start_and_end(words, socket_path)
+            name = lines if len(lines) < 60 else lines[:40] + "..."
+            tap.equal((check.returncode, started[0], "old configuration stays" in reloaded),
+                      (int(said is not None), int(unsafe), unsafe),
+                      f"{name!r}: the verdict of check, start and reload")
+            problems = [line for line in check.stderr.splitlines()
+                        if line.startswith(running.config_path + ":")]
+            tap.check((said or "") in check.stderr and bool(problems) == (said is not None)
+                      and all(line in text for line in problems for text in (started[1], reloaded)),
+                      f"{name!r}: what they say of it", (check.stderr, started[1], reloaded))
+
+
+def start_and_end(words, socket_path):
+    """The exit status of a daemon that is ended as soon as it listens, and what it said."""
+    if os.path.exists(socket_path):
+        os.unlink(socket_path)
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen([SNAPWALKD, *words, "--socket", socket_path], stdout=log,
+                                   stderr=log, stdin=subprocess.DEVNULL)
+        wait_until(lambda: process.poll() is not None or os.path.exists(socket_path), "a start")
+        if process.poll() is None:
+            process.terminate()
+        status = process.wait(60)
+        log.seek(0)
+        return status, log.read()
+
+
 def reloads(tap):
     """SIGHUP: what needs a restart is named; with a mistake in what protects the old one stays."""
     with Target("threads", 2, 5) as target, Daemon({"Deny": "nothing"}) as daemon:
@@ -313,7 +390,7 @@ def installed(tap):
 def main():
     tap = Tap()
     for test in (security, units, no_user, sandbox, notified, activation, check_config, refused,
-                 reloads, second, installed):
+                 one_verdict, reloads, second, installed):
         tap.guard(test)
     tap.done()
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
 #include "config/settings.h"
+#include "config/value.h"
 
 #include <snapwalk/walk.h>
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -154,6 +156,9 @@ static void test_problems(void **state)
 	assert_int_equal(f->config.queue, 7);
 }
 
+#define TEN  "0123456789"
+#define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+
 /* What protects, in whatever way it is misspelt, must not be taken for not there. */
 static void test_unsafe(void **state)
 {
@@ -178,6 +183,51 @@ static void test_unsafe(void **state)
 		{"[snapwalkd]\nMaxUse=1G\n Deny=gpg\n", 1}, /* would be a part of MaxUse= */
 		{"[snapwalkd]\nDeny=gpg\n\tDney =ssh\n", 1},
 		{"[snapwalkd]\nOnDump=/bin/cat\n  Deny: gpg\n", 1},
+		/* Words that would stand for no process. */
+		{"[snapwalkd]\nDeny=/usr/bin/*\n", 1},
+		{"[snapwalkd]\nDeny=/usr/bin/slee?\n", 1},
+		{"[snapwalkd]\nDeny=gpg*\n", 1},
+		{"[snapwalkd]\nDeny=/usr//bin/sleep\n", 1},
+		{"[snapwalkd]\nDeny=/usr/bin/../bin/sleep\n", 1},
+		{"[snapwalkd]\nDeny=/usr/./bin/sleep\n", 1},
+		{"[snapwalkd]\nDeny=/bin/sleep/\n", 1},
+		{"[snapwalkd]\nDeny=/no/such/thing/\n", 1},
+		{"[snapwalkd]\nDeny=/bin/sleep,\n", 1},
+		{"[snapwalkd]\nDeny=/bin/sleep, /bin/cat\n", 1},
+		{"[snapwalkd]\nDeny=/bin/sleep,/bin/cat\n", 1},
+		{"[snapwalkd]\nDeny=/bin/sleep;\n", 1},
+		{"[snapwalkd]\nDeny=/dev/null/sleep\n", 1},
+		{"[snapwalkd]\nDeny=/usr/bin\n", 1},
+		{"[snapwalkd]\nDeny=/dev/null\n", 1},
+		{"[snapwalkd]\nDeny=~/bin/gpg\n", 1},
+		{"[snapwalkd]\nDeny=gpg; ssh\n", 1},
+		{"[snapwalkd]\nDeny='gpg'\n", 1},
+		{"[snapwalkd]\nDeny=gpg # and the rest\n", 1},
+		{"[snapwalkd]\nDeny=gpg\xC2\xA0ssh\n", 1},
+		{"[snapwalkd]\nDeny=/usr/bin/gpg\xC2\xA0/usr/bin/ssh\n", 1},
+		{"[snapwalkd]\nDeny=\xE2\x80\x9Cgpg\xE2\x80\x9D\n", 1},
+		{"[snapwalkd]\nDeny=gpg\rssh\n", 1},
+		{"[snapwalkd]\nDeny=UID:7\n", 1},
+		{"[snapwalkd]\nDeny=user:bob\n", 1},
+		{"[snapwalkd]\nDeny=uid:7,\n", 1},
+		{"[snapwalkd]\nDeny=uid:7-9\n", 1},
+		{"[snapwalkd]\nDenied=gpg\n", 1},
+		{"[snapwalkd]\nDenyExe=/usr/bin/gpg\n", 1},
+		{"[snapwalkd]\nRequireNamespace=no\n", 1},
+		/* Lines that go on, and are lost. */
+		{"[snapwalkd]\nDeny=gpg\nssh\n", 1},
+		{"[snapwalkd]\nDeny=gpg \\\nssh\n", 2},
+		{"[snapwalkd]\nDeny=gpg \\\n ssh\n", 1},
+		{"[snapwalkd]\nDeny=gpg\n# more\n\nssh uid:7\n", 1},
+		{"[snapwalkd]\nDeny=gpg\n MaxUse=1G\n", 1},
+		{"[snapwalkd]\nDeny=gpg\n /" LONG "\n", 1},
+		{"[snapwalkd]\nDeny=gpg\n/" LONG "\n", 1},
+		{"[snapwalkd]\nDney=gpg\n ssh\n", 2},
+		{"[snapwalkd]\nDeny=gpg\nMaxUse=1G\nssh\n", 0},
+		{"[snapwalkd]\nDeny=gpg\n[snapwalkd]\nssh\n", 0},
+		{"[snapwalkd]\nDeny=gpg\nOnDump=/bin/cat " LONG "\n", 0},
+		{"[snapwalkd]\nDeny=gpg ; ssh\n", 0},
+		{"[snapwalkd]\nDeny=/bin/sleep /usr/bin/[ /no/such/thing\n /bin/cat\n", 0},
 		{"[snapwalkd]\nDeny=gpg\n ssh\n uid:7\n", 0},
 		{"[snapwalkd]\nDeny=uid:0 gpg-agent /usr/bin/gpg \"/opt/my app\" uid:4294967295\n",
 		 0},
@@ -196,6 +246,124 @@ static void test_unsafe(void **state)
 		assert_true(cases[i].n_unsafe <= f->n_said);
 	}
 	assert_int_equal(f->config.n_problems, 4);
+}
+
+static void load_bytes(struct fixture *f, const char *text, size_t size)
+{
+	struct sw_error err = {0};
+	sw_cleanup(sw_fclose_p) FILE *file = fopen(f->path, "we");
+	assert_non_null(file);
+	assert_int_equal(fwrite(text, 1, size, file), size);
+	assert_int_equal(fflush(file), 0);
+	assert_int_equal(sw_config_load(&f->config, f->path, say, f, &err), 0);
+}
+
+/* A line with a NUL is no text: it is lost, and the next one is not. */
+static void test_nul(void **state)
+{
+	static const char text[] = "Queue=9\nDeny=gpg\0 ssh\nWorkers=3\nMaxUse\0=\n";
+	struct fixture *f = *state;
+	char wanted[512];
+	load_bytes(f, text, sizeof(text) - 1);
+	assert_int_equal(f->n_said, 2);
+	(void) snprintf(wanted, sizeof(wanted), "%s:2: not a text: the line is ignored", f->path);
+	assert_string_equal(f->said[0], wanted);
+	assert_int_equal(f->config.n_unsafe, 2);
+	assert_int_equal(f->config.queue, 9);
+	assert_int_equal(f->config.workers, 3);
+	assert_null(f->config.deny);
+}
+
+/* What is said of a path that is not the kernel's, and of what no process has as its program. */
+static void test_deny_paths(void **state)
+{
+	static const struct {
+		const char *word, *why;
+	} cases[] = {
+		{"/usr//bin/sleep", "not as the kernel writes it: write /usr/bin/sleep"},
+		{"/usr/bin/../bin/sleep", "not as the kernel writes it: write /usr/bin/sleep"},
+		{"/../bin/sleep", "not as the kernel writes it: write /bin/sleep"},
+		{"/bin/sleep/", "not as the kernel writes it: write /bin/sleep"},
+		{"//", "not as the kernel writes it: write /"},
+		{"/usr/bin/*", "a pattern: write the path of each program"},
+		{"/bin/sleep,", "words are separated by blanks, without ',' and ';'"},
+		{"/usr/bin", "a directory: write each program in it"},
+		{"/dev/null", "neither a file nor a link to one"},
+		{"/dev/null/x", "no program can have this path: a part of it is no directory"},
+	};
+	struct fixture *f = *state;
+	char text[512], wanted[1024], script[192];
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		f->n_said = 0;
+		(void) snprintf(text, sizeof(text), "Deny=gpg %s\n", cases[i].word);
+		load(f, text);
+		(void) snprintf(
+			wanted, sizeof(wanted),
+			"%s:1: Deny=gpg %s: %s: expected a process's name, an absolute path "
+			"of a program, or uid:N",
+			f->path, cases[i].word, cases[i].why);
+		assert_int_equal(f->n_said, 1);
+		assert_string_equal(f->said[0], wanted);
+		assert_null(f->config.deny);
+	}
+	f->n_said = 0;
+	(void) snprintf(script, sizeof(script), "%s/script", f->directory);
+	put(script, "#!/bin/sh\n");
+	(void) snprintf(text, sizeof(text), "Deny=%s\n", script);
+	load(f, text);
+	assert_int_equal(f->n_said, 1);
+	assert_non_null(strstr(f->said[0], ": a script, whose process runs the interpreter"));
+	put(script, "\177ELF");
+	load(f, text);
+	assert_int_equal(f->n_said, 1);
+	assert_string_equal(f->config.deny[0], script);
+	assert_null(f->config.deny[1]);
+	assert_int_equal(unlink(script), 0);
+}
+
+/* A path with links: as it is written, and where it leads; of what is not there, its directory's. */
+static void test_deny_links(void **state)
+{
+	struct fixture *f = *state;
+	char real[PATH_MAX], program[PATH_MAX + 16], by_dir[PATH_MAX + 16], by_link[PATH_MAX + 16],
+		text[5 * PATH_MAX], target[PATH_MAX + 16];
+	assert_non_null(realpath(f->directory, real));
+	(void) snprintf(program, sizeof(program), "%s/program", real);
+	(void) snprintf(by_link, sizeof(by_link), "%s/link", real);
+	(void) snprintf(by_dir, sizeof(by_dir), "%s/dir", real);
+	put(program, "\177ELF");
+	assert_int_equal(symlink("program", by_link), 0);
+	assert_int_equal(symlink(".", by_dir), 0);
+	(void) snprintf(text, sizeof(text), "Deny=%s %s/none\n %s/link %s\n", by_link, by_dir,
+			by_dir, program);
+	load(f, text);
+	assert_int_equal(f->n_said, 0);
+	assert_string_equal(f->config.deny[0], by_link);
+	assert_string_equal(f->config.deny[2], program);
+	(void) snprintf(target, sizeof(target), "%s/none", real);
+	assert_string_equal(f->config.deny[3], target);
+	assert_string_equal(f->config.deny[5], program);
+	assert_string_equal(f->config.deny[6], program);
+	assert_null(f->config.deny[7]);
+	assert_int_equal(unlink(program), 0);
+	assert_int_equal(unlink(by_link), 0);
+	assert_int_equal(unlink(by_dir), 0);
+}
+
+/* More than goes to workers is refused when it is read. */
+static void test_deny_bytes(void **state)
+{
+	enum { LINES = 185, WORD = 182, FIT = (SW_CONFIG_DENY_BYTES - 1) / WORD };
+	struct fixture *f = *state;
+	size_t used = 0;
+	sw_cleanup(sw_free_p) char *many = malloc(64 << 10);
+	assert_non_null(many);
+	for (int i = 0; i < LINES; i++)
+		used += (size_t) sprintf(many + used, "Deny=/%0180d\n", i);
+	load(f, many);
+	assert_int_equal(f->n_said, LINES - FIT);
+	assert_int_equal(f->config.n_unsafe, LINES - FIT);
+	assert_non_null(strstr(f->said[0], ": too many words"));
 }
 
 static void test_restart(void **state)
@@ -266,6 +434,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_values, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_problems, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unsafe, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nul, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_deny_paths, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_deny_links, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_deny_bytes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_restart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long_line, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_drop_ins, setup, teardown),

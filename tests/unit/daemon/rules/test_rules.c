@@ -6,6 +6,7 @@
 #include "text.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -121,6 +122,21 @@ static void mistakes(void **state)
 		{"Target=pid:%{}\n", "r.conf:9: Target=: not understood: pid:%{}\n"},
 		{"RequireExe=myapp\n",
 		 "r.conf:9: RequireExe=: not an absolute path, or more than 3 '*': myapp\n"},
+		{"RequireExe=/usr//bin/x\n", "r.conf:9: RequireExe=: not as the kernel writes it: "
+					     "write /usr/bin/x, not /usr//bin/x\n"},
+		{"RequireExe=/usr/bin/../x*\n",
+		 "r.conf:9: RequireExe=: not as the kernel writes it: "
+		 "write /usr/x*, not /usr/bin/../x*\n"},
+		{"RequireExe=/usr/bin/x/\n", "r.conf:9: RequireExe=: not as the kernel writes it: "
+					     "write /usr/bin/x, not /usr/bin/x/\n"},
+		{"RequireExe=/usr/bin/x,\n",
+		 "r.conf:9: RequireExe=: one path, without ',' and ';': /usr/bin/x,\n"},
+		{"RequireExe=/usr/bin/x /usr/bin/y\n",
+		 "r.conf:9: RequireExe=: one path, without ',' and ';': /usr/bin/x /usr/bin/y\n"},
+		{"RequireExe=/usr/bin/x,/usr/bin/y\n",
+		 "r.conf:9: RequireExe=: one path, without ',' and ';': /usr/bin/x,/usr/bin/y\n"},
+		{"RequireExe=/usr/bin\n",
+		 "r.conf:9: RequireExe=: /usr/bin: a directory: write each program in it\n"},
 		{"MaxTargets=0\n", "r.conf:9: MaxTargets=: 1 to 64, not 0\n"},
 		{"MaxTargets=65\n", "r.conf:9: MaxTargets=: 1 to 64, not 65\n"},
 		{"Count=99999999999999999999\n",
@@ -147,6 +163,7 @@ static void mistakes(void **state)
 			 GOOD, cases[i].lines);
 		snprintf(said, sizeof(said), "%sr.conf:5: rule bad is left out\n", cases[i].said);
 		struct sw_rules rules = parse(text, said);
+		assert_int_equal(rules.n_unsafe, strncmp(cases[i].lines, "RequireExe", 10) == 0);
 		assert_int_equal(rules.n_rules, 1);
 		assert_string_equal(rules.rules[0].name, "good");
 		sw_rules_deinit(&rules);
@@ -411,6 +428,32 @@ static void exes(void **state)
 	assert_false(sw_rule_exe_allowed(&rule, ""));
 }
 
+/* A directory that is a link, as /bin is on many systems: the program is that of both paths. */
+static void exe_links(void **state)
+{
+	char directory[] = "/tmp/snapwalk-rules-XXXXXX", link[64], text[256], exe[PATH_MAX + 64];
+	char real[PATH_MAX];
+	static const char *const patterns[] = {"my", "m*"};
+	(void) state;
+	assert_non_null(mkdtemp(directory));
+	assert_non_null(realpath(directory, real));
+	snprintf(link, sizeof(link), "%s/bin", directory);
+	assert_int_equal(symlink(".", link), 0);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(patterns); i++) {
+		snprintf(text, sizeof(text), "%sRequireExe=%s/%s\n", GOOD, link, patterns[i]);
+		struct sw_rules rules = parse(text, "");
+		snprintf(exe, sizeof(exe), "%s/my", real);
+		assert_true(sw_rule_exe_allowed(&rules.rules[0], exe));
+		snprintf(exe, sizeof(exe), "%s/bin/my (deleted)", real);
+		assert_true(sw_rule_exe_allowed(&rules.rules[0], exe));
+		snprintf(exe, sizeof(exe), "%s/you", real);
+		assert_false(sw_rule_exe_allowed(&rules.rules[0], exe));
+		sw_rules_deinit(&rules);
+	}
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(rmdir(directory), 0);
+}
+
 /* Many stars against a long value: an answer at once. */
 static void slow_globs(void **state)
 {
@@ -486,12 +529,13 @@ static void directory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fields),     cmocka_unit_test(mistakes),
-		cmocka_unit_test(missing),    cmocka_unit_test(titles),
-		cmocka_unit_test(no_ini),     cmocka_unit_test(match),
-		cmocka_unit_test(values),     cmocka_unit_test(literal_percent),
-		cmocka_unit_test(hosts),      cmocka_unit_test(exes),
-		cmocka_unit_test(slow_globs), cmocka_unit_test(directory),
+		cmocka_unit_test(fields),    cmocka_unit_test(mistakes),
+		cmocka_unit_test(missing),   cmocka_unit_test(titles),
+		cmocka_unit_test(no_ini),    cmocka_unit_test(match),
+		cmocka_unit_test(values),    cmocka_unit_test(literal_percent),
+		cmocka_unit_test(hosts),     cmocka_unit_test(exes),
+		cmocka_unit_test(exe_links), cmocka_unit_test(slow_globs),
+		cmocka_unit_test(directory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config/path.h"
+#include "bytes.h"
+#include "cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- as it is written ------------------------------------------------------------------------- */
+
+/* Appends "/NAME"; "/.." takes the last one away. */
+static size_t component_put(char *to, size_t size, size_t used, const char *name, size_t length)
+{
+	if (length == 0 || (length == 1 && name[0] == '.'))
+		return used;
+	if (length == 2 && name[0] == '.' && name[1] == '.') {
+		while (used > 0 && to[--used] != '/')
+			;
+		to[used] = '\0';
+		return used;
+	}
+	int n = snprintf(to + used, size - used, "/%.*s", (int) length, name);
+	return used + (size_t) n < size ? used + (size_t) n : size - 1; /* cut: see path.h */
+}
+
+bool sw_path_canonical(const char *path, char *ret, size_t size)
+{
+	size_t used = 0;
+	ret[0] = '\0';
+	for (const char *p = path; *p != '\0';) {
+		p += strspn(p, "/");
+		size_t length = strcspn(p, "/");
+		used = component_put(ret, size, used, p, length);
+		p += length;
+	}
+	if (used == 0)
+		(void) snprintf(ret, size, "/"); /* of two bytes at least */
+	return strcmp(path, ret) == 0;
+}
+
+/* ---- as it is on this machine ----------------------------------------------------------------- */
+
+/* The path that a descriptor was opened by, without links. */
+static bool path_of(int fd, char *ret, size_t size)
+{
+	char link[32];
+	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", fd); /* fits */
+	ssize_t n = readlink(link, ret, size);
+	if (n <= 0 || (size_t) n >= size || ret[0] != '/')
+		return false;
+	ret[n] = '\0';
+	return true;
+}
+
+/* Where the components end that are no pattern: "/usr/bin" of "/usr/bin/a*". */
+static size_t plain_length(const char *path)
+{
+	size_t length = strcspn(path, "*?[\\");
+	if (path[length] == '\0')
+		return length;
+	while (length > 0 && path[length] != '/')
+		length--;
+	return length;
+}
+
+bool sw_path_resolve(const char *path, char *ret, size_t size)
+{
+	char part[PATH_MAX], resolved[PATH_MAX];
+	size_t length = plain_length(path);
+	if (length >= sizeof(part)) {
+		errno = ENAMETOOLONG;
+		return false;
+	}
+	/* The longest part of it that is there. */
+	for (;;) {
+		memcpy(part, path, length);
+		part[length] = '\0';
+		sw_cleanup(sw_close_p) int fd =
+			open(length > 0 ? part : "/", O_PATH | O_CLOEXEC | O_NOCTTY);
+		if (fd >= 0) {
+			if (!path_of(fd, resolved, sizeof(resolved)))
+				return false;
+			break;
+		}
+		if (errno != ENOENT || length == 0)
+			return false;
+		while (length > 0 && path[--length] != '/')
+			;
+	}
+	const char *begin = strcmp(resolved, "/") == 0 ? "" : resolved;
+	const char *rest = path + length;
+	int n = snprintf(ret, size, "%s%s", begin, rest);
+	if (n <= 0 || (size_t) n >= size) {
+		errno = ENAMETOOLONG;
+		return false;
+	}
+	return true;
+}
+
+const char *sw_path_no_program(const char *path)
+{
+	struct stat st;
+	char begin[2];
+	sw_cleanup(sw_close_p) int fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return errno == ENOTDIR || errno == ELOOP
+			       ? "no program can have this path: a part of it is no directory"
+			       : NULL;
+	if (S_ISDIR(st.st_mode))
+		return "a directory: write each program in it";
+	if (!S_ISREG(st.st_mode))
+		return "neither a file nor a link to one";
+	/* A regular file: opening it has no effect. Who may not read it does not know better. */
+	sw_cleanup(sw_close_p) int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (file >= 0 && sw_pread(file, begin, sizeof(begin), 0) == sizeof(begin) &&
+	    memcmp(begin, "#!", sizeof(begin)) == 0)
+		return "a script, whose process runs the interpreter: write the name of the "
+		       "process, as in /proc/PID/comm";
+	return NULL;
+}
