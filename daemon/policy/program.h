@@ -23,4 +23,12 @@ int sw_program_fd(int proc_fd);
  */
 bool sw_program_runs(int fd);
 
+/*
+ * Does a process run one of the files that paths of Deny= lead to now, by device and inode: by a hard link,
+ * a bind mount, or a symbolic link that leads elsewhere since the configuration was read? To be asked while
+ * the process runs: looking a path up may wait for its file system. No attributes are fetched from a server
+ * (AT_STATX_DONT_SYNC), and without a path in the list nothing is looked at. list: NULL is fine.
+ */
+bool sw_program_is_listed(int proc_fd, char *const *list);
+
 #endif

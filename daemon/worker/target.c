@@ -41,6 +41,16 @@ static enum sw_deny_rule authorize(const struct sw_worker *worker,
 	return sw_authorize(worker->config, &worker->caller, &subject);
 }
 
+/* The target has executed another program since its file was compared with those of Deny=. */
+static bool is_another_program(const struct sw_worker *worker)
+{
+	char **deny = worker->config->deny;
+	while (deny != NULL && *deny != NULL && (*deny)[0] != '/')
+		deny++;
+	return deny != NULL && *deny != NULL && worker->program[0] != '\0' &&
+	       strcmp(worker->program, worker->creds.exe) != 0;
+}
+
 bool sw_worker_permit(void *arg, int task_fd)
 {
 	struct sw_worker *worker = arg;
@@ -51,6 +61,9 @@ bool sw_worker_permit(void *arg, int task_fd)
 		worker->rule = authorize(worker, &worker->creds);
 	else
 		worker->creds = (struct sw_target_creds){0};
+	if (worker->rule == SW_DENY_NONE &&
+	    (worker->program_is_listed || is_another_program(worker)))
+		worker->rule = SW_DENY_LIST;
 	return worker->rule == SW_DENY_NONE;
 }
 
@@ -73,10 +86,13 @@ int sw_worker_look(struct sw_worker *worker, pid_t pid, struct sw_error *err)
 	char path[64];
 	(void) snprintf(path, sizeof(path), "/proc/%d", (int) pid); /* fits */
 	sw_cleanup(sw_close_p) int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	worker->program[0] = '\0';
+	worker->program_is_listed = fd >= 0 && sw_program_is_listed(fd, worker->config->deny);
 	if (fd >= 0 && !sw_worker_permit(worker, fd) &&
 	    (worker->rule == SW_DENY_LIST || worker->rule == SW_DENY_OWNER))
 		return sw_fail(err, SW_E_NOT_PERMITTED,
 			       "process %d may not be captured by the one who asks", (int) pid);
+	memcpy(worker->program, worker->creds.exe, sizeof(worker->program));
 	worker->rule = SW_DENY_NONE;
 	worker->permit_code = 0;
 	sw_close_p(&worker->program_fd); /* of the capture before */

@@ -30,6 +30,10 @@ struct sw_worker {
 	enum sw_deny_rule rule;
 	int permit_code; /* SW_E_*: the target's ids could not be read */
 	struct sw_target_creds creds;
+	/* Of the look before the target was stopped. */
+	bool program_is_listed; /* sw_program_is_listed() */
+	char program[sizeof(
+		((struct sw_target_creds *) 0)->exe)]; /* which it was; "": no look yet */
 	int program_fd; /* owned: of sw_program_fd(); from before the target was stopped */
 };
 

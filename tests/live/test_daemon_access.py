@@ -8,10 +8,12 @@ import ctypes
 import grp
 import json
 import os
+import shutil
 import signal
 import sys
+import tempfile
 
-from daemon import UNPRIVILEGED, Daemon, refusal
+from daemon import UNPRIVILEGED, Daemon, private_copy, refusal
 from harness import TARGETS, Tap, Target, public, wait_until
 
 OTHER = 65533
@@ -297,6 +299,30 @@ def deny_list(tap):
                               f"{os.path.basename(process.command[0])} of {process.popen}")
 
 
+def deny_paths(tap):
+    """Deny= by a path with links in it, by a hard link, and by a link that was made later."""
+    program = private_copy(tempfile.mkdtemp(prefix="snapwalk-deny-"), "chain_pie")
+    directory = os.path.dirname(program)
+    hard, link, there = (os.path.join(directory, name) for name in ("hard", "link", "dir"))
+    os.link(program, hard)
+    os.symlink("/nowhere", link)
+    os.symlink(".", there)
+    try:
+        with Target(None, path=program) as target, Target("chain_pie") as other:
+            for deny in (program, hard, link, os.path.join(there, os.path.basename(program))):
+                with Daemon({"Deny": deny, "MinIntervalSec": 0}) as daemon:
+                    if deny == link:
+                        os.unlink(link)
+                        os.symlink(os.path.basename(program), link)
+                    name, got = refusal(daemon.capture, target.pid)
+                    tap.equal((name, got.get("rule")), ("NotPermitted", "deny"),
+                              f"Deny= by {os.path.basename(deny)}: it is not captured")
+                    tap.equal(refusal(daemon.capture, other.pid)[0], None,
+                              f"Deny= by {os.path.basename(deny)}: another program is")
+    finally:
+        shutil.rmtree(directory)
+
+
 def privileges(tap, daemon):
     """The processes have what they need, and nothing else."""
     def field(pid, name):
@@ -351,6 +377,7 @@ def main():
     tap.guard(kept)
     tap.guard(kept_and_denied)
     tap.guard(deny_list)
+    tap.guard(deny_paths)
     tap.guard(user_mode)
     tap.done()
 

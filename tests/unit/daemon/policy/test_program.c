@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "policy/program.h"
+#include "cleanup.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <cmocka.h>
+
+/* A copy of a program that waits, under a name of its own. */
+struct fixture {
+	char directory[32], program[64], hard[64], link[64], directory_link[64];
+	pid_t pid;
+	int proc_fd;
+};
+
+static void copy(const char *from, const char *to)
+{
+	char buffer[1 << 16];
+	sw_cleanup(sw_close_p) int in = open(from, O_RDONLY | O_CLOEXEC);
+	sw_cleanup(sw_close_p) int out = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+	ssize_t n;
+	while ((n = read(in, buffer, sizeof(buffer))) > 0)
+		assert_int_equal(write(out, buffer, (size_t) n), n);
+	assert_int_equal(n, 0);
+}
+
+static void start(struct fixture *f)
+{
+	char path[32], exe[PATH_MAX] = "";
+	f->pid = fork();
+	if (f->pid == 0) {
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void) execl(f->program, "sleep", "1000", NULL);
+		_exit(1);
+	}
+	(void) snprintf(path, sizeof(path), "/proc/%d", (int) f->pid);
+	f->proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	while (strcmp(exe, f->program) != 0) { /* until it is executed */
+		ssize_t n = readlinkat(f->proc_fd, "exe", exe, sizeof(exe) - 1);
+		assert_true(n > 0);
+		exe[n] = '\0';
+		assert_int_equal(waitpid(f->pid, NULL, WNOHANG), 0);
+	}
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	assert_non_null(f);
+	strcpy(f->directory, "/tmp/snapwalk-exe-XXXXXX");
+	assert_non_null(mkdtemp(f->directory));
+	(void) snprintf(f->program, sizeof(f->program), "%s/program", f->directory);
+	(void) snprintf(f->hard, sizeof(f->hard), "%s/hard", f->directory);
+	(void) snprintf(f->link, sizeof(f->link), "%s/link", f->directory);
+	(void) snprintf(f->directory_link, sizeof(f->directory_link), "%s/d", f->directory);
+	copy("/bin/sleep", f->program);
+	assert_int_equal(link(f->program, f->hard), 0);
+	assert_int_equal(symlink("program", f->link), 0);
+	assert_int_equal(symlink(".", f->directory_link), 0);
+	start(f);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	const char *const names[] = {f->program, f->hard, f->link, f->directory_link};
+	assert_int_equal(kill(f->pid, SIGKILL), 0);
+	assert_int_equal(waitpid(f->pid, NULL, 0), f->pid);
+	(void) close(f->proc_fd);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++)
+		(void) unlink(names[i]);
+	assert_int_equal(rmdir(f->directory), 0);
+	free(f);
+	return 0;
+}
+
+static bool is_listed(const struct fixture *f, const char *word)
+{
+	char *list[] = {"uid:5", "name", "/no/such/program", "/bin/sleep", (char *) word, NULL};
+	return sw_program_is_listed(f->proc_fd, list);
+}
+
+/* By whatever path its file is found. */
+static void listed(void **state)
+{
+	struct fixture *f = *state;
+	char text[128];
+	assert_true(is_listed(f, f->program));
+	assert_true(is_listed(f, f->hard));
+	assert_true(is_listed(f, f->link));
+	(void) snprintf(text, sizeof(text), "%s/d/d/hard", f->directory);
+	assert_true(is_listed(f, text));
+	assert_false(is_listed(f, "/usr/bin/env"));
+	assert_false(is_listed(f, "program"));
+	assert_false(is_listed(f, NULL));
+	assert_false(sw_program_is_listed(f->proc_fd, NULL));
+}
+
+/* A link that leads elsewhere is asked again; so is the file that was put in the program's place. */
+static void changed(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(unlink(f->link), 0);
+	assert_int_equal(symlink("/usr/bin/env", f->link), 0);
+	assert_false(is_listed(f, f->link));
+	assert_int_equal(unlink(f->program), 0);
+	copy("/bin/sleep", f->program);
+	assert_false(is_listed(f, f->program)); /* by its file; by its path it is */
+	assert_true(is_listed(f, f->hard));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(listed, setup, teardown),
+		cmocka_unit_test_setup_teardown(changed, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
