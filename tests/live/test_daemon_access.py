@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 5s
+# tier: gate 10s
 # strict
 """Who may capture whom, and who may see what was captured. Needs root: it plays other users."""
 import contextlib
