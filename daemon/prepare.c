@@ -80,6 +80,20 @@ static int check_trigger_user(const struct sw_config *config, sw_config_say_fn *
 	return 0;
 }
 
+/* A program that is not there yet may come; a typing mistake looks the same. */
+static void check_deny(const struct sw_config *config, sw_config_say_fn *note, void *arg)
+{
+	char text[512];
+	struct stat st;
+	for (char **word = config->deny; note != NULL && word != NULL && *word != NULL; word++) {
+		if ((*word)[0] != '/' || stat(*word, &st) == 0 || errno != ENOENT)
+			continue;
+		(void) snprintf(text, sizeof(text), "there is no program %.300s (Deny=) now",
+				*word);
+		note(arg, text);
+	}
+}
+
 static int check_rules(struct sw_config *config, sw_config_say_fn *say, void *arg,
 		       struct sw_error *err)
 {
@@ -114,6 +128,7 @@ int sw_prepare(struct sw_config *config, sw_config_say_fn *say, sw_config_say_fn
 {
 	int rules = check_rules(config, say, arg, err); /* said before the first error ends it */
 	check_on_dump(config, say, arg);
+	check_deny(config, note, arg);
 	if (config->n_unsafe > 0)
 		return sw_fail(err, SW_E_INVALID,
 			       "the configuration has a mistake in what protects (%zu): see above",

@@ -214,6 +214,8 @@ static const char *character_problem(const char *word)
 	for (size_t i = 0; i < SW_ARRAY_SIZE(not_ascii); i++)
 		if (strstr(word, not_ascii[i]) != NULL)
 			return "a blank or a quote that is not ASCII in a word";
+	if (word[0] == ' ' || (word[0] != '\0' && word[strlen(word) - 1] == ' '))
+		return "a blank at an end of a word";
 	return word[0] == '#' ? "a comment behind a value begins with ' ;'" : NULL;
 }
 

@@ -261,6 +261,9 @@ def one_verdict(tap):
                       f"{name!r}: the verdict of check, start and reload")
             problems = [line for line in check.stderr.splitlines()
                         if line.startswith(running.config_path + ":")]
+            tap.equal(("there is no program /no/such/program (Deny=) now" in check.stderr,
+                       "there is no program /no/such/program (Deny=) now" in started[1]),
+                      ("/no/such" in lines, "/no/such" in lines), f"{name!r}: what is not there")
             tap.check((said or "") in check.stderr and bool(problems) == (said is not None)
                       and all(line in text for line in problems for text in (started[1], reloaded)),
                       f"{name!r}: what they say of it", (check.stderr, started[1], reloaded))

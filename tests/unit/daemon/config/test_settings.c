@@ -207,6 +207,8 @@ static void test_unsafe(void **state)
 		{"[snapwalkd]\nDeny=/usr/bin/gpg\xC2\xA0/usr/bin/ssh\n", 1},
 		{"[snapwalkd]\nDeny=\xE2\x80\x9Cgpg\xE2\x80\x9D\n", 1},
 		{"[snapwalkd]\nDeny=gpg\rssh\n", 1},
+		{"[snapwalkd]\nDeny=\"/bin/sleep \"\n", 1},
+		{"[snapwalkd]\nDeny=\" gpg\"\n", 1},
 		{"[snapwalkd]\nDeny=UID:7\n", 1},
 		{"[snapwalkd]\nDeny=user:bob\n", 1},
 		{"[snapwalkd]\nDeny=uid:7,\n", 1},
