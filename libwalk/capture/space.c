@@ -260,7 +260,7 @@ static void part_hand_over(struct sw_capture_space *space, const struct sw_captu
 		return;
 	const struct sw_thread *t = &space->snap->threads[p->thread];
 	/* What was asked for did not come: it was not the limit that ended the copy. */
-	if (p->bytes < space->stack_bytes)
+	if (p->bytes < p->wanted_bytes)
 		return;
 	sw_snapshot_warn(space->snap, SW_WARN_STACK_LIMIT, t->tid, SW_E_LIMIT,
 			 "thread %d (%s): only the first %zu bytes of the stack were copied",

@@ -37,7 +37,7 @@ struct sw_capture_part {
 	int32_t owner;       /* the thread by whose registers it was found; -1: none */
 	bool cut;            /* there was more */
 	bool wait;           /* the lock that the owner waits for */
-	size_t wanted_bytes; /* of those that prepare hooks wanted */
+	size_t wanted_bytes; /* of those that prepare hooks wanted, and of threads' stacks */
 	bool absent;         /* pages of it did not come */
 };
 

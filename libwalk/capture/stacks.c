@@ -178,6 +178,8 @@ static void parts_place(struct sw_capture_space *space)
 			p->bytes = share;
 			p->cut = true;
 		}
+		if (p->thread >= 0)
+			p->wanted_bytes = p->bytes;
 		p->to = space->snap->priv->pool + space->used;
 		space->used += p->bytes;
 	}

@@ -2,7 +2,7 @@
 /* What comes over a socket: bytes, cut into messages, as calls and as answers; and a dump, which may
  * also be a file of anybody's. */
 #include "json.h"
-#include "varlink_message.h"
+#include "varlink_reply.h"
 
 #include <snapwalk/protocol.h>
 #include <stdint.h>

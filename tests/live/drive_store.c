@@ -65,7 +65,6 @@ static int put(struct sw_store *store, const char *id, int64_t time_ns, struct s
 	static char text[TEXT_BYTES];
 	const struct sw_store_entry entry = {.id = id,
 					     .summary = "{\"of\":\"drive_store\"}",
-					     .uid = 1000,
 					     .by = 1000,
 					     .pid = 42,
 					     .comm = "driven",
