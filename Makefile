@@ -298,12 +298,12 @@ deps-runtimes: deps
 # ---- the two commands of the README -----------------------------------------------------------
 .PHONY: try check
 try: deps
-	@echo "building in $(BUILD): some minutes"
-	@$(MAKE) --no-print-directory -s -j$$(nproc) all
+	@tests/progress.sh "snapwalk in $(BUILD)" $(MAKE) --no-print-directory -s -j$$(nproc) all
 	@tests/try.sh $(BIN)/snapwalk $(PID)
 
 check: deps-check
-	@$(MAKE) --no-print-directory -s -j$$(nproc) WERROR=-Werror all tests-build
+	@tests/progress.sh "snapwalk and its tests in $(BUILD)" \
+		$(MAKE) --no-print-directory -s -j$$(nproc) WERROR=-Werror all tests-build
 	@$(MAKE) --no-print-directory -s check-run
 
 # Both in a clean Debian root: make check-fresh SUITE=trixie RUNS=3 BUSY=4 (tests/fresh.sh).

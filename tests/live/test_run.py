@@ -162,6 +162,24 @@ def seeds(tap):
                       f"{os.path.basename(path)} has its random numbers from seeded()")
 
 
+MAKEFILE = "all: a b c\na b c:\n\t@: -o $@ ; echo > $@\nbad: a\n\t@: -o $@ ; exit 3\n"
+
+
+def progress(tap):
+    """A build says how many files it has to make and how many are there."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "Makefile"), "w") as file:
+            file.write(MAKEFILE)
+
+        def built(*targets):
+            result = subprocess.run([os.path.join(HERE, "..", "progress.sh"), "it", "make", "-s", "-C", folder, *targets],
+                                    capture_output=True, text=True, cwd=folder, timeout=600)
+            return result.returncode, result.stdout
+        tap.equal(built("bad"), (2, "building it: 0 of 2 files\n"), "a build that fails: make's status")
+        tap.equal(built("all"), (0, "building it: 0 of 2 files\nbuilding it: 2 of 2 files\n"), "what is to be built is counted")
+        tap.equal(built("all"), (0, ""), "nothing is to be built: not a word")
+
+
 def budget(tap):
     file = run.File(os.path.join(HERE, "test_run.py"), "live")
     tap.equal((file.tier, file.budget_s, file.serial, file.strict), ("gate", 5, False, False), "the head of this file")
@@ -216,6 +234,7 @@ tap.guard(shown)
 tap.guard(again)
 tap.guard(soaked)
 tap.guard(rates)
+tap.guard(progress)
 tap.guard(seeds)
 tap.guard(budget)
 tap.guard(ledgers)
