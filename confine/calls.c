@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 
-/* What remains to be done: memory, files that are open, the end. */
+/* Calls of every process: memory, files that are open, its end. */
 static const uint32_t own_calls[] = {
 	SYS_read,        SYS_pread64,      SYS_readv,           SYS_write,
 	SYS_writev,      SYS_close,        SYS_fstat,           SYS_newfstatat,
@@ -144,7 +144,7 @@ static const struct sw_filter_rule capture_rules[] = {
 	{.call = SYS_clone3, .action = SECCOMP_RET_ERRNO | ENOSYS},
 };
 
-/* Calls that none of our processes makes after its start. What makes one of them is hostile. */
+/* Calls that none of our processes makes after its start: one that does was taken over. */
 static const uint32_t harmful_calls[] = {
 	SYS_execve,      SYS_execveat,        SYS_process_vm_writev,
 	SYS_pidfd_getfd, SYS_setuid,          SYS_setgid,

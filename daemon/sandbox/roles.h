@@ -19,13 +19,13 @@ int sw_sandbox_check_user(const struct sw_config *config, struct sw_error *err);
 /* Keeps CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_PERFMON, as far as they are there; with --user nothing. No
  * new privileges, not dumpable, no core file. */
 int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err);
-/* Of the spawner before its first order: a seccomp filter, also for its workers, allows what these do. What would
- * start a program, connect a socket, make or change a file, or change the machine kills. */
+/* The spawner enters a seccomp filter before its first order, which its workers inherit: it allows their calls. A call
+ * that would start a program, connect a socket, make or change a file, or change the machine kills. */
 int sw_sandbox_spawner_begin(struct sw_error *err);
 /* Of a worker at its start: CAP_PERFMON goes, but of one that opens events of the kernel. */
 int sw_sandbox_worker_begin(bool with_events, struct sw_error *err);
-/* The same as the spawner without any capability. A seccomp filter allows what the broker does; what would start a
- * program, trace, or change the machine kills. */
+/* The same as the spawner without any capability. A seccomp filter allows the broker's calls; one that would
+ * start a program, trace, or change the machine kills. */
 int sw_sandbox_broker(const struct sw_config *config, struct sw_error *err);
 /* The user as above and no capability: for a process that confines itself further. */
 int sw_sandbox_unprivileged(const struct sw_config *config, struct sw_error *err);

@@ -82,7 +82,7 @@ static int top(struct sw_error *err)
 	return sw_seccomp_parser(SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE | SW_SECCOMP_SCREEN, err);
 }
 
-/* Shares our memory, so that its filter is kept as the others are. */
+/* The reader shares our memory, so that its filter is kept as the others are. */
 static int reader(struct sw_error *err)
 {
 	struct sw_expendable *e = NULL;
@@ -245,7 +245,7 @@ static void table_make(void)
 	}
 }
 
-/* A name, then what becomes of it in each role; "?": the lines at the end say. */
+/* A row is a name, and what becomes of the call in each role; "?": the lines at the end say. */
 static void row_put(FILE *to, const char *name, uint32_t n)
 {
 	(void) fprintf(to, "%-24s", name);

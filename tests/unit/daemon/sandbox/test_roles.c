@@ -559,7 +559,7 @@ static void test_no_user(void **state)
 		assert_fine(child_no_user);
 }
 
-/* What the launcher of OnDump= and its commands do, which have a filter of their own. */
+/* The launcher of OnDump= and its commands have a filter of their own. */
 static void child_commands(void)
 {
 	struct sw_error err;
@@ -610,7 +610,7 @@ static void test_commands(void **state)
 		    (WTERMSIG(status) == SIGSYS || WTERMSIG(status) == SIGSEGV));
 }
 
-/* What the broker does, and what it is refused. */
+/* The broker's own work passes its filter, other calls fail. */
 static void child_broker_works(void)
 {
 	struct sw_error err;
