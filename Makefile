@@ -25,6 +25,8 @@ PACKAGES_BUILD := gcc make pkg-config libc6-dev libelf-dev libdw-dev libunwind-d
 PACKAGES_CHECK := python3 python3-jsonschema libcmocka-dev elfutils gdb g++ musl-tools binutils \
 	clang llvm libclang-rt-dev git valgrind util-linux bash-completion man-db dwz xz-utils \
 	systemd socat jq zstd curl gcc-multilib g++-multilib
+# Static libraries that are in no package of the above.
+PACKAGES_STATIC := libbz2-dev zlib1g-dev
 PACKAGES_FMT   := clang-format
 PACKAGES_LINT  := $(PACKAGES_FMT) clang git mandoc python3 shellcheck
 PACKAGES_LAYERS := python3 binutils
@@ -204,6 +206,23 @@ $(BIN)/snapwalkd: $(BUILD)/obj/daemon/main.o $(LIB)/libdaemon.a $(LIB)/libconfin
 	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) $(MARKED) -o $@ $< $(LIB)/libdaemon.a $(LIB)/libconfine.a $(ARCHIVES) \
 		$(LIBS_DAEMON) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
+# The command as one file that runs where nothing else is: another C library, an empty root directory. The linker takes
+# load.o before that of libwalk.a, which would load a library.
+STATIC := $(BUILD)/static
+LIBS_STATIC := $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) -lz -lbz2
+$(STATIC)/load.o: libwalk/compare/load.c libwalk/compare/load.h Makefile $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(INC_LIBWALK) -DSW_STATIC -c -o $@ $<
+$(STATIC)/snapwalk: $(STATIC)/load.o $(OBJ_CLI) $(LIB)/libconfine.a $(ARCHIVES)
+	@missing=""; for library in $(patsubst -l%,lib%.a,$(LIBS_STATIC)) libc.a; do \
+		case $$($(CC) -print-file-name=$$library) in /*) ;; *) missing="$$missing, $$library" ;; esac; done; \
+	[ -z "$$missing" ] || { echo "snapwalk: needed for a static file, but not here: $${missing#, }:" \
+		"'sudo make deps-static' installs the packages of Debian 12" >&2; exit 1; }
+	$(CC) $(ALL_CFLAGS) -static-pie $(ALL_LDFLAGS) -s -o $@ $(STATIC)/load.o $(OBJ_CLI) $(LIB)/libconfine.a \
+		$(ARCHIVES) $(LIBS_STATIC)
+.PHONY: static
+static: $(STATIC)/snapwalk
+
 # A client in a sandbox of its own: nothing that stops, walks or stores.
 $(BIN)/snapwalk-gate: $(BUILD)/obj/daemon/gate/main.o $(LIB)/libgate.a $(LIB)/libconfine.a $(LIB)/libprotocol.a \
 		$(LIB)/libbase.a
@@ -270,11 +289,13 @@ define install_packages
 	fi
 endef
 
-.PHONY: deps deps-check deps-fmt deps-lint deps-layers deps-bench deps-monitors deps-runtimes deps-wine32 deps-installed deps-kernel
+.PHONY: deps deps-check deps-static deps-fmt deps-lint deps-layers deps-bench deps-monitors deps-runtimes deps-wine32 deps-installed deps-kernel
 deps: system
 	$(call install_packages,$(PACKAGES_BUILD))
 deps-check: deps
 	$(call install_packages,$(PACKAGES_CHECK))
+deps-static: deps
+	$(call install_packages,$(PACKAGES_STATIC))
 deps-fmt: system
 	$(call install_packages,$(PACKAGES_FMT))
 deps-layers: deps
@@ -426,6 +447,7 @@ clean:
 help:
 	@sed -n '3,5s/^#	//p' Makefile
 	@printf '%s\n' 'make               build' \
+		'make static        $(STATIC)/snapwalk: one file, for containers and other machines' \
 		'sudo make install  below PREFIX=/usr, DESTDIR= before it; uninstall takes it away' \
 		'                   SYSCONFDIR=/etc BINDIR SBINDIR LIBDIR INCLUDEDIR DATADIR MANDIR UNITDIR' \
 		'                   and CC CPPFLAGS CFLAGS LDFLAGS are honoured by all of them' \

@@ -4,6 +4,7 @@
 #include "doctor/verdict.h"
 
 #include <snapwalk/iterator.h>
+#include <snapwalk/walk.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +28,18 @@ static bool read_line(const char *path, char *line, size_t size)
 		(void) snprintf(line, size, "%.*s", (int) strcspn(text.data, "\n"), text.data);
 	sw_text_deinit(&text);
 	return ok;
+}
+
+/* What we may do and what others do is read there. A root directory with one static file may lack it. */
+static bool check_proc(struct sw_doctor *d)
+{
+	bool mounted = d->self.size > 0;
+	if (!mounted)
+		sw_doctor_say(d, SW_VERDICT_REFUSED, "proc", "mount -t proc proc /proc",
+			      "/proc is not mounted here: no process is seen");
+	else
+		sw_doctor_say(d, SW_VERDICT_OK, "proc", NULL, "/proc is mounted");
+	return mounted;
 }
 
 static bool have_ptrace_cap(const struct sw_doctor *d)
@@ -207,9 +220,21 @@ static void check_load(struct sw_doctor *d)
 			      now, cpus, minute);
 }
 
+/* The reason says whether it is not installed, or we are a static file. */
+static void check_libunwind(struct sw_doctor *d)
+{
+	struct sw_error err = {0};
+	if (sw_walk_libunwind_load(&err) == 0)
+		sw_doctor_say(d, SW_VERDICT_OK, "libunwind", NULL, "verify can compare with it");
+	else
+		sw_doctor_say(d, SW_VERDICT_NOTE, "libunwind", NULL, "no verify: %s", err.message);
+}
+
 void sw_doctor_general(struct sw_doctor *d)
 {
 	check_kernel(d);
+	if (!check_proc(d))
+		return; /* the others read it */
 	check_capability(d);
 	check_yama(d);
 	check_lsm(d);
@@ -218,4 +243,5 @@ void sw_doctor_general(struct sw_doctor *d)
 	check_container(d);
 	check_realtime(d);
 	check_load(d);
+	check_libunwind(d);
 }

@@ -10,6 +10,13 @@
 
 int sw_libunwind_load(struct sw_libunwind *ret, struct sw_error *err)
 {
+#ifdef SW_STATIC
+	/* A library would bring a second C library along, of another version than ours. */
+	(void) ret;
+	return sw_fail(err, SW_E_UNSUPPORTED,
+		       "the second opinion needs libunwind: this snapwalk is a static file, which "
+		       "cannot load it");
+#else
 	/* NODELETE: its memory pools would leak with every unload. The handle is not needed. */
 	void *handle = dlopen(LIBUNWIND_SONAME, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (handle == NULL)
@@ -33,6 +40,7 @@ int sw_libunwind_load(struct sw_libunwind *ret, struct sw_error *err)
 			       missing);
 	*ret = lib;
 	return 0;
+#endif
 }
 
 int sw_walk_libunwind_load(struct sw_error *err)

@@ -150,6 +150,15 @@ static int gone(pid_t pid, int code, struct sw_error *err)
 	return sw_fail(err, code, "process %d has just exited", (int) pid);
 }
 
+/* Without /proc, as in a root directory with nothing in it, no process is seen. */
+static int not_there(pid_t pid, struct sw_error *err)
+{
+	if (access("/proc/self/stat", F_OK) < 0 && errno == ENOENT)
+		return sw_fail(err, SW_E_UNSUPPORTED,
+			       "/proc is not mounted here: 'mount -t proc proc /proc' mounts it");
+	return sw_fail(err, SW_E_NO_PROCESS, "no process %d", (int) pid);
+}
+
 /* From a pid or tid to the process, with everything that identifies it. */
 static int identify(pid_t pid, struct sw_target *t, struct sw_error *err)
 {
@@ -159,9 +168,8 @@ static int identify(pid_t pid, struct sw_target *t, struct sw_error *err)
 	errno = 0;
 	if (sw_proc_read_small(AT_FDCWD, path, status, sizeof(status)) <= 0 ||
 	    !sw_proc_status_number(status, "Tgid", &tgid))
-		return sw_errno_is_shortage(errno)
-			       ? gone(pid, SW_E_NO_PROCESS, err)
-			       : sw_fail(err, SW_E_NO_PROCESS, "no process %d", (int) pid);
+		return sw_errno_is_shortage(errno) ? gone(pid, SW_E_NO_PROCESS, err)
+						   : not_there(pid, err);
 	t->pid = (pid_t) tgid;
 	if (t->pid == getpid())
 		return sw_fail(err, SW_E_SELF,

@@ -239,7 +239,7 @@ SW_PUBLIC int sw_walk_libunwind(const struct sw_snapshot *snap,
 /**
  * Load libunwind now, for a process that may not open and map files any more when it is to walk.
  *
- * @return 0; -SW_E_UNSUPPORTED: libunwind is not installed.
+ * @return 0; -SW_E_UNSUPPORTED: libunwind is not installed, or the program is a static file.
  */
 SW_PUBLIC int sw_walk_libunwind_load(struct sw_error *err);
 SW_PUBLIC void sw_walks_destroy(struct sw_walks *walks);
