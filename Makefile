@@ -24,7 +24,7 @@ PACKAGES_BUILD := gcc make pkg-config libc6-dev libelf-dev libdw-dev libunwind-d
 	clang bpftool libbpf-dev
 PACKAGES_CHECK := python3 python3-jsonschema libcmocka-dev elfutils gdb g++ musl-tools binutils \
 	clang llvm libclang-rt-dev git valgrind util-linux bash-completion man-db dwz xz-utils \
-	systemd socat jq zstd curl gcc-multilib g++-multilib
+	systemd socat jq zsh fish zstd curl gcc-multilib g++-multilib
 # Static libraries that are in no package of the above.
 PACKAGES_STATIC := libbz2-dev zlib1g-dev
 PACKAGES_FMT   := clang-format
@@ -70,6 +70,8 @@ LIBDIR      ?= $(PREFIX)/lib
 INCLUDEDIR  ?= $(PREFIX)/include
 DATADIR     ?= $(PREFIX)/share
 MANDIR      ?= $(DATADIR)/man
+ZSHDIR      ?= $(DATADIR)/zsh/site-functions
+FISHDIR     ?= $(DATADIR)/fish/vendor_completions.d
 SYSCONFDIR  ?= /etc
 UNITDIR     ?= $(PREFIX)/lib/systemd/system
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
@@ -383,6 +385,8 @@ $(foreach page,$(wildcard man/*.[1-8]),644 $(page) $(MANDIR)/man$(subst .,,$(suf
 644 protocol/snapwalk-profile.schema.json $(DATADIR)/snapwalk/snapwalk-profile.schema.json
 644 protocol/io.snapwalk.varlink $(DATADIR)/snapwalk/io.snapwalk.varlink
 644 cli/completion.bash $(DATADIR)/bash-completion/completions/snapwalk
+644 cli/completion.zsh $(ZSHDIR)/_snapwalk
+644 cli/completion.fish $(FISHDIR)/snapwalk.fish
 $(foreach unit,snapwalkd.service snapwalkd.socket snapwalk-gate.service,\
 644 daemon/units/$(unit) $(UNITDIR)/$(unit)$(newline))
 644 daemon/units/snapwalk.sysusers $(SYSUSERSDIR)/snapwalk.conf

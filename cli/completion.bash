@@ -39,6 +39,11 @@ _snapwalk_names() {
 	cat /proc/[0-9]*/comm 2>/dev/null | sort -u
 }
 
+# Of each process the line of its control group, which has the unit and the container.
+_snapwalk_cgroups() {
+	sed -n 's/^0:://p; s/^[0-9]*:name=systemd://p' /proc/[0-9]*/cgroup 2>/dev/null | sort -u
+}
+
 # What the daemon keeps, when it answers.
 _snapwalk_dumps() {
 	command "$1" list 2>/dev/null | sed -n '2,$s/ .*//p'
@@ -85,18 +90,32 @@ _snapwalk() {
 	-*[!a-zA-Z-]*) ;;
 	-*) argument=$(_snapwalk_argument "$program" "$previous" "${command:-dump}") ;;
 	esac
-	case ${argument:-} in
-	'') ;;
-	FILE | DIR | PATH)
+	case ${argument:+$previous}:${argument:-} in
+	:) ;;
+	--unit:*)
+		mapfile -t COMPREPLY < <(_snapwalk_cgroups | grep -oE '[^/]+\.(service|scope)' | sort -u |
+			_snapwalk_beginning_with "$current")
+		return
+		;;
+	--cgroup:*)
+		mapfile -t COMPREPLY < <(_snapwalk_cgroups | _snapwalk_beginning_with "$current")
+		return
+		;;
+	--container:*)
+		mapfile -t COMPREPLY < <(_snapwalk_cgroups | grep -oE '[0-9a-f]{64}' | sort -u |
+			_snapwalk_beginning_with "$current")
+		return
+		;;
+	*:FILE | *:DIR | *:PATH)
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$current")
 		return
 		;;
-	NAME)
+	*:NAME)
 		mapfile -t COMPREPLY < <(_snapwalk_names | _snapwalk_beginning_with "$current")
 		return
 		;;
-	PID)
+	*:PID)
 		mapfile -t COMPREPLY < <(_snapwalk_pids | _snapwalk_beginning_with "$current")
 		return
 		;;
