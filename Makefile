@@ -27,6 +27,7 @@ PACKAGES_CHECK := python3 python3-jsonschema libcmocka-dev elfutils gdb g++ musl
 	systemd socat jq zsh fish zstd curl gcc-multilib g++-multilib
 # Static libraries that are in no package of the above.
 PACKAGES_STATIC := libbz2-dev zlib1g-dev
+PACKAGES_DIST  := python3 minisign
 PACKAGES_FMT   := clang-format
 PACKAGES_LINT  := $(PACKAGES_FMT) clang git mandoc python3 shellcheck
 PACKAGES_LAYERS := python3 binutils
@@ -291,13 +292,15 @@ define install_packages
 	fi
 endef
 
-.PHONY: deps deps-check deps-static deps-fmt deps-lint deps-layers deps-bench deps-monitors deps-runtimes deps-wine32 deps-installed deps-kernel
+.PHONY: deps deps-check deps-static deps-dist deps-fmt deps-lint deps-layers deps-bench deps-monitors deps-runtimes deps-wine32 deps-installed deps-kernel
 deps: system
 	$(call install_packages,$(PACKAGES_BUILD))
 deps-check: deps
 	$(call install_packages,$(PACKAGES_CHECK))
 deps-static: deps
 	$(call install_packages,$(PACKAGES_STATIC))
+deps-dist: deps-static
+	$(call install_packages,$(PACKAGES_DIST))
 deps-fmt: system
 	$(call install_packages,$(PACKAGES_FMT))
 deps-layers: deps
@@ -401,7 +404,7 @@ CHOSEN := sed -e 's|/usr/bin/snapwalk|$(BINDIR)/snapwalk|g' -e 's|/usr/sbin/snap
 	-e 's|^Version:.*|Version: $(VERSION)|' -e 's|^prefix=.*|prefix=$(PREFIX)|' \
 	-e 's|^libdir=.*|libdir=$(LIBDIR)|' -e 's|^includedir=.*|includedir=$(INCLUDEDIR)|'
 
-.PHONY: install uninstall
+.PHONY: install install-strip uninstall
 install uninstall: export INSTALLED := $(INSTALLED)
 install: all
 	@printf '%s\n' "$$INSTALLED" | while read -r mode source target; do \
@@ -410,13 +413,16 @@ install: all
 		mkdir -p "$${target%/*}"; \
 		case $$mode in \
 		link) ln -sf "$$source" "$$target" ;; \
-		755) install -m 755 "$$source" "$$target" ;; \
+		755) install $(STRIPPED) -m 755 "$$source" "$$target" ;; \
 		keep) [ -e "$$target" ] || { $(CHOSEN) "$$source" >"$$target" && chmod 644 "$$target"; } ;; \
 		644) rm -f "$$target" && $(CHOSEN) "$$source" >"$$target" && chmod 644 "$$target" ;; \
 		esac || exit 1; \
 	done
 	@install -d "$(DESTDIR)$(SYSCONFDIR)/snapwalk/snapwalk.conf.d" "$(DESTDIR)$(SYSCONFDIR)/snapwalk/rules.d"
 	@[ -n "$(DESTDIR)" ] || $(MAKE) --no-print-directory install-system
+
+install-strip:
+	@$(MAKE) --no-print-directory STRIPPED=-s install
 
 # Users, groups and directories of the running system.
 .PHONY: install-system
@@ -443,7 +449,10 @@ uninstall:
 	@rmdir "$(DESTDIR)$(INCLUDEDIR)/snapwalk" "$(DESTDIR)$(DATADIR)/snapwalk" "$(DESTDIR)$(DATADIR)/doc/snapwalk" \
 		"$(DESTDIR)$(SYSCONFDIR)/snapwalk/snapwalk.conf.d" "$(DESTDIR)$(SYSCONFDIR)/snapwalk/rules.d" \
 		"$(DESTDIR)$(SYSCONFDIR)/snapwalk" 2>/dev/null || true
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
 	@[ -n "$(DESTDIR)" ] || rm -f /var/cache/snapwalk/*.sections /var/cache/snapwalk/daemon/*.sections
+
+include packaging/packaging.mk
 
 .PHONY: clean help
 clean:
@@ -452,7 +461,8 @@ help:
 	@sed -n '3,5s/^#	//p' Makefile
 	@printf '%s\n' 'make               build' \
 		'make static        $(STATIC)/snapwalk: one file, for containers and other machines' \
-		'sudo make install  below PREFIX=/usr, DESTDIR= before it; uninstall takes it away' \
+		'make dist          the files of a release, in $(BUILD)/dist: MINISIGN_KEY=FILE signs them' \
+		'sudo make install  below PREFIX=/usr, DESTDIR= before it; uninstall takes it away, install-strip strips it' \
 		'                   SYSCONFDIR=/etc BINDIR SBINDIR LIBDIR INCLUDEDIR DATADIR MANDIR UNITDIR' \
 		'                   and CC CPPFLAGS CFLAGS LDFLAGS are honoured by all of them' \
 		'make check-asan    unit tests, fuzzers and hostile input, sanitized' \

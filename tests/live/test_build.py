@@ -214,6 +214,30 @@ def uninstalled(tap, destination, chosen):
     tap.equal(files_below(destination), [], "nor is one that was not changed")
 
 
+def stripped(tap):
+    """make install-strip: the same files, without symbols and debug information."""
+    with tempfile.TemporaryDirectory() as directory:
+        done = make("-s", "-o", "all", "install-strip", f"DESTDIR={directory}")
+        tap.equal((done.returncode, done.stderr), (0, ""), "make install-strip")
+        programs = [os.path.join(directory, f) for f in files_below(directory)
+                    if f.startswith(("usr/bin/", "usr/sbin/")) or ".so." in f]
+        tap.equal(len(programs), len(PROGRAMS) + len(LIBRARIES), "install-strip: programs and libraries")
+        tap.equal([p for p in programs if re.search(r"\.symtab|\.debug_", output("readelf", "-SW", p))], [],
+                  "install-strip: have neither symbols nor debug information")
+        tap.check(output(os.path.join(directory, "usr/bin/snapwalk"), "--version").startswith("snapwalk "),
+                  "install-strip: and run")
+
+
+def caches(tap):
+    """The running system's cache of libraries is made anew after a removal, and never for DESTDIR."""
+    for wanted, destination in ((True, ""), (False, "/nowhere")):
+        done = make("-n", "uninstall", f"DESTDIR={destination}")
+        lines = [line for line in done.stdout.splitlines() if "ldconfig" in line]
+        tap.equal(len(lines), 1, f"uninstall, DESTDIR={destination!r}: one line of ldconfig")
+        line = re.sub(r"ldconfig$", "echo ran", lines[0].replace("$(id -u)", "0"))
+        tap.equal("ran" in output("sh", "-c", line), wanted, f"uninstall, DESTDIR={destination!r}: runs it or not")
+
+
 # ---- the Makefile -------------------------------------------------------------------------------
 
 def flags(tap):
@@ -290,7 +314,7 @@ def open_files(tap):
 
 def main():
     tap = Tap()
-    for test in (exports, hardened, chosen_paths, pkg_config, flags, refused, installs, open_files):
+    for test in (exports, hardened, chosen_paths, stripped, caches, pkg_config, flags, refused, installs, open_files):
         tap.guard(test)
     tap.done()
 

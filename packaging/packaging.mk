@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Packages and releases: each in a folder of its own below BUILD, from the sources alone.
+
+# With a build of its own, in which no path of this machine is: two builds of the same sources have the same bytes.
+.PHONY: dist
+dist: deps-dist
+	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/dist-build CFLAGS="-O2 -g -ffile-prefix-map=$(CURDIR)=." static
+	@packaging/dist.sh $(BUILD)/dist $(VERSION) $(BUILD)/dist-build/static/snapwalk
+	@echo "snapwalk: the files of the release are in $(BUILD)/dist"
+
