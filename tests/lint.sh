@@ -18,6 +18,7 @@ done
 # shellcheck disable=SC2046
 shellcheck $(git ls-files '*.sh' '.ci/run') || complain "shellcheck has warnings"
 
+packaging/news.py check || complain "a fragment of NEWS is not right"
 tests/hacking.sh || complain "HACKING.md names what is not there"
 
 code=(libwalk symbolizer protocol confine daemon cli)
@@ -37,7 +38,7 @@ fi
 while read -r file; do
 	complain "$file: no SPDX line"
 done < <(git ls-files --cached --others --exclude-standard |
-	grep -vE '^(LICENSE|NEWS|tests/fuzz/corpus/.*|tests/fixtures/.*/[^.]*|tests/targets/otlp/opentelemetry/.*|.*\.(xz|dll))$' |
+	grep -vE '^(LICENSE|NEWS|news/[0-9].*|tests/fuzz/corpus/.*|tests/fixtures/.*/[^.]*|tests/targets/otlp/opentelemetry/.*|.*\.(xz|dll))$' |
 	xargs -d '\n' grep -aLE 'SPDX-License-Identifier: [A-Z]')
 # What is read with privileges is public: each runtime that looks before the copy.
 while read -r runtime; do
