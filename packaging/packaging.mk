@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Packages and releases: each in a folder of its own below BUILD, from the sources alone.
 
+.PHONY: deb
+deb: deps-deb
+	@packaging/deb.sh $(BUILD)/deb $(VERSION)
+	@echo "snapwalk: the packages are in $(BUILD)/deb"
+
 # With a build of its own, in which no path of this machine is: two builds of the same sources have the same bytes.
 .PHONY: dist
 dist: deps-dist

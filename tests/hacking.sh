@@ -4,7 +4,7 @@
 set -ufo pipefail
 status=0
 checked=0
-sources=$(git ls-files libwalk symbolizer protocol confine daemon cli tests Makefile)
+sources=$(git ls-files libwalk symbolizer protocol confine daemon cli packaging tests Makefile)
 words=$(git grep -ohwE '[A-Za-z_0-9]+' -- libwalk symbolizer protocol confine daemon cli 'tests/*.[ch]' tests/live | sort -u)
 
 missing() {

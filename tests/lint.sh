@@ -38,7 +38,7 @@ fi
 while read -r file; do
 	complain "$file: no SPDX line"
 done < <(git ls-files --cached --others --exclude-standard |
-	grep -vE '^(LICENSE|NEWS|news/[0-9].*|tests/fuzz/corpus/.*|tests/fixtures/.*/[^.]*|tests/targets/otlp/opentelemetry/.*|.*\.(xz|dll))$' |
+	grep -vE '^(LICENSE|NEWS|news/[0-9].*|packaging/debian/source/format|tests/fuzz/corpus/.*|tests/fixtures/.*/[^.]*|tests/targets/otlp/opentelemetry/.*|.*\.(xz|dll))$' |
 	xargs -d '\n' grep -aLE 'SPDX-License-Identifier: [A-Z]')
 # What is read with privileges is public: each runtime that looks before the copy.
 while read -r runtime; do
