@@ -6,12 +6,12 @@ _snapwalk_help() {
 	command "$1" ${2:+"$2"} --help 2>/dev/null
 }
 
-# The commands: the first words of the lines between "Commands:" and "Targets:".
+# The commands: the first words of the lines from "Commands:" to "Targets:".
 _snapwalk_commands() {
 	_snapwalk_help "$1" | sed -n '/^Commands:/,/^Targets:/s/^  \([a-z][a-z]*\)\( .*\)\{0,1\}$/\1/p'
 }
 
-# All options of a command, or of all commands.
+# All options of a command.
 _snapwalk_options() {
 	_snapwalk_help "$1" "$2" |
 		sed -n 's/^  \(-[A-Za-z]\), \(--[a-z-]*\).*/\1\n\2/p; s/^  \(--[a-z-]*\).*/\1/p'
@@ -129,7 +129,7 @@ _snapwalk() {
 		;;
 	esac
 	mapfile -t COMPREPLY < <(case $current in
-		-*) _snapwalk_options "$program" "$command" ;;
+		-*) _snapwalk_options "$program" "${command:-dump}" ;;
 		*)
 			[ "$COMP_CWORD" != 1 ] || _snapwalk_commands "$program"
 			_snapwalk_words "$program" "$command" "$COMP_CWORD"

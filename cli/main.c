@@ -16,8 +16,7 @@ static const struct sw_command commands[] = {
 	 sw_cmd_dump},
 	{"sample", SW_FOR_SAMPLE, "TARGET...", "Capture repeatedly and add up the stacks",
 	 sw_cmd_sample},
-	{"top", SW_FOR_TOP, "TARGET", "A live view of its threads: state, since when, CPU, where",
-	 sw_cmd_top},
+	{"top", SW_FOR_TOP, "TARGET", "A live view of its threads: state, CPU, where", sw_cmd_top},
 	{"explain", SW_FOR_EXPLAIN, "TARGET ADDRESS", "Say what is known of an address",
 	 sw_cmd_explain},
 	{"verify", SW_FOR_VERIFY, "TARGET", "Compare with libunwind, frame by frame",
@@ -27,16 +26,17 @@ static const struct sw_command commands[] = {
 	{"doctor", SW_FOR_DOCTOR, "[TARGET]", "Say what stands in the way of a capture",
 	 sw_cmd_doctor},
 	{"list", SW_FOR_LIST, "[PID]", "The dumps that the daemon keeps", sw_cmd_list},
-	{"show", SW_FOR_SHOW, "latest|PID|ID|FILE...",
-	 "Dumps that the daemon keeps, by the beginning of an id, or files of JSON", sw_cmd_show},
-	{"delete", SW_FOR_DELETE, "ID...", "Remove dumps that the daemon keeps", sw_cmd_delete},
-	{"pin", SW_FOR_PIN, "latest|PID|ID...",
-	 "Keep dumps whatever the limits of the daemon's store say", sw_cmd_pin},
-	{"diff", SW_FOR_DIFF, "DUMP DUMP", "What changed between two dumps: ids or files of JSON",
-	 sw_cmd_diff},
+	{"show", SW_FOR_SHOW, "DUMP...", "Print dumps that the daemon keeps, or files of JSON",
+	 sw_cmd_show},
+	{"delete", SW_FOR_DELETE, "DUMP...", "Remove dumps that the daemon keeps", sw_cmd_delete},
+	{"pin", SW_FOR_PIN, "DUMP...", "Keep dumps beyond the limits of the daemon's store",
+	 sw_cmd_pin},
+	{"diff", SW_FOR_DIFF, "DUMP DUMP", "What changed between two dumps", sw_cmd_diff},
 	{"watch", SW_FOR_WATCH, "", "A line for each new dump of the daemon", sw_cmd_watch},
-	{"hook", SW_FOR_HOOK, "KIND [WORD...]",
-	 "Capture when monit, alertmanager, nagios, collectd or systemd calls", sw_cmd_hook},
+	{"hook", SW_FOR_HOOK, "KIND [WORD...]", "Capture when a monitoring system calls",
+	 sw_cmd_hook},
+	{"help", SW_FOR_HELP, "[COMMAND]", "Its options; with --all those of all commands", NULL},
+	{"version", SW_FOR_VERSION, "", "Print the version", NULL},
 	{0},
 };
 
@@ -91,7 +91,7 @@ static int run(struct sw_options *options)
 	struct sw_unpacker unpacker;
 	int status = SW_STATUS_COMPLETE;
 	if (options->help)
-		sw_options_help(stdout, commands, options->command);
+		sw_options_help(stdout, commands, options->command, options->all);
 	else if (options->version)
 		puts("snapwalk " SW_VERSION);
 	else {
@@ -114,6 +114,10 @@ int main(int argc, char **argv)
 	int64_t begin_ns = sw_clock_ns();
 	prepare_process();
 	int status = SW_STATUS_USAGE;
+	if (argc < 2) {
+		sw_options_usage(stderr);
+		return status;
+	}
 	if (sw_options_parse(argc, argv, commands, &options, &usage)) {
 		options.begin_ns = begin_ns;
 		status = run(&options);

@@ -58,8 +58,44 @@ static void print_status(FILE *to)
 	      to);
 }
 
-void sw_options_help(FILE *to, const struct sw_command *commands, const struct sw_command *command)
+/* The commands, and how to know more: it fits into 24 lines of a terminal. */
+static void print_screen(FILE *to, const struct sw_command *commands)
 {
+	fputs("Usage: snapwalk PID...      what every thread of a process is doing, now\n"
+	      "       snapwalk COMMAND TARGET [OPTION...]\n\n"
+	      "Commands:\n",
+	      to);
+	for (const struct sw_command *c = commands; c->name != NULL; c++) {
+		char left[80];
+		(void) snprintf(left, sizeof(left), "%s %s", c->name, c->arguments);
+		print_row(to, left, c->summary);
+	}
+	fputs("\nTargets: PID, -p PID, --comm NAME, --unit U, --container ID, --core FILE...\n"
+	      "'snapwalk help COMMAND' has its options, 'snapwalk help --all' those of all.\n",
+	      to);
+}
+
+void sw_options_usage(FILE *to)
+{
+	fputs("Usage: snapwalk PID                what every thread is doing, now\n"
+	      "       snapwalk sample PID -d 10   where its time goes, in ten seconds\n"
+	      "       snapwalk top PID            its threads, live\n"
+	      "       snapwalk --comm NAME        all processes of a name; --unit, --container\n"
+	      "       snapwalk core.1234          the threads of a core file\n"
+	      "       snapwalk doctor PID         why a capture is refused\n"
+	      "       snapwalk show latest        the newest dump that the daemon keeps\n"
+	      "\n"
+	      "'snapwalk help' lists the commands, 'snapwalk help COMMAND' has its options.\n",
+	      to);
+}
+
+void sw_options_help(FILE *to, const struct sw_command *commands, const struct sw_command *command,
+		     bool all)
+{
+	if (command == NULL && !all) {
+		print_screen(to, commands);
+		return;
+	}
 	unsigned bits = command != NULL ? (unsigned) command->bit : ~0U;
 	if (command != NULL) {
 		fprintf(to, "Usage: snapwalk %s %s%s[OPTION...]\n\n%s.\n", command->name,
@@ -78,8 +114,8 @@ void sw_options_help(FILE *to, const struct sw_command *commands, const struct s
 			print_row(to, left, c->summary);
 		}
 	}
-	if (bits &
-	    ~(unsigned) (SW_FOR_SHOW | SW_FOR_WATCH | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF)) {
+	if (bits & ~(unsigned) (SW_FOR_SHOW | SW_FOR_WATCH | SW_FOR_DELETE | SW_FOR_PIN |
+				SW_FOR_DIFF | SW_FOR_HELP | SW_FOR_VERSION)) {
 		fputs("\nTargets:\n", to);
 		if (bits & ~(unsigned) SW_FOR_HOOK)
 			print_row(to, "PID", "a process, or one of its threads");

@@ -29,7 +29,7 @@ bool sw_set_rate(struct sw_options *o, const char *value, struct sw_usage *usage
 
 bool sw_set_duration(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
-	return sw_u32_parse(value, 0, MAX_DURATION_S, &o->duration_s, usage);
+	return sw_seconds_parse(value, MAX_DURATION_S, &o->duration_s, usage);
 }
 
 bool sw_set_by_process(struct sw_options *o, const char *value, struct sw_usage *usage)

@@ -16,7 +16,7 @@ enum {
 	LOOKS = STOPS | SW_FOR_TOP,
 	SELECTS = LOOKS | SW_FOR_DOCTOR | SW_FOR_HOOK,
 	ASKS = KEPT | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF, /* the daemon, and nobody else */
-	ALL = SELECTS | ASKS,
+	ALL = SELECTS | ASKS | SW_FOR_HELP | SW_FOR_VERSION,
 	OFFLINE = SW_FOR_DUMP | SW_FOR_EXPLAIN | SW_FOR_VERIFY, /* also cores and fixtures */
 	HOOKED = SW_FOR_DUMP | SW_FOR_HOOK,                     /* the daemon may do it */
 	WALKS = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_VERIFY,
@@ -26,12 +26,12 @@ enum {
 };
 
 const struct sw_option sw_option_table[] = {
+	{"pid", 'p', "PID", SELECTS | SW_FOR_LIST,
+	 "this process; hook: instead of the one that is said", sw_set_pid, true},
 	{"comm", 0, "NAME", SELECTS | SW_FOR_LIST, "processes of this name", sw_set_comm, true},
 	{"unit", 0, "U", SELECTS, "processes of this systemd unit", sw_set_unit, true},
 	{"cgroup", 0, "PATH", SELECTS, "processes in this cgroup or below", sw_set_cgroup, true},
 	{"container", 0, "ID", SELECTS, "processes of this container", sw_set_container, true},
-	{"pid", 0, "PID", SW_FOR_HOOK, "this process, instead of the one that is said", sw_set_pid,
-	 true},
 	{"core", 0, "FILE", OFFLINE, "an ELF core file", sw_set_core, true},
 	{"exe", 0, "FILE", OFFLINE, "the program of --core, when it moved", sw_set_exe, true},
 	{"fixture", 0, "DIR", OFFLINE, "a snapshot made by record or dump --keep", sw_set_fixture,
@@ -39,11 +39,11 @@ const struct sw_option sw_option_table[] = {
 
 	{"json", 0, NULL, HOOKED | KEPT | SW_FOR_DIFF, "short for --format json", sw_set_json,
 	 false},
-	{"format", 0, "text|json|folded", SW_FOR_DUMP | SW_FOR_HOOK,
+	{"format", 'f', "text|json|folded", SW_FOR_DUMP | SW_FOR_HOOK,
 	 "how to print (default text; hook: json)", sw_set_format, false},
-	{"format", 0, SW_PROFILE_FORMATS, SW_FOR_SAMPLE,
+	{"format", 'f', SW_PROFILE_FORMATS, SW_FOR_SAMPLE,
 	 "how to print (default text on a terminal, else folded)", sw_set_profile_format, false},
-	{"format", 0, SW_PROFILE_FORMATS, SW_FOR_SHOW,
+	{"format", 'f', SW_PROFILE_FORMATS, SW_FOR_SHOW,
 	 "how to print (default text); dumps: text, folded or json", sw_set_show_format, false},
 	{"diff", 0, "FILE", SW_FOR_SAMPLE,
 	 "compare with a profile of --format json; in text and html", sw_set_diff, false},
@@ -58,8 +58,9 @@ const struct sw_option sw_option_table[] = {
 	 "colours in text (default auto)", sw_set_color, false},
 	{"no-group", 0, NULL, READS, "one stack for each thread, by thread id", sw_set_no_group,
 	 false},
-	{"all", 0, NULL, READS | SW_FOR_SAMPLE | SW_FOR_DIFF,
-	 "in text also idle threads, and all stacks; sample: what is small; diff: all of a list",
+	{"all", 0, NULL, READS | SW_FOR_SAMPLE | SW_FOR_DIFF | SW_FOR_HELP,
+	 "in text also idle threads, and all stacks; sample: what is small; diff: all of a list; "
+	 "help: the options of all commands",
 	 sw_set_all, false},
 	{"time", 0, "local|utc|start", READS,
 	 "times in text: here, UTC, or since the process began (default utc)", sw_set_time, false},
@@ -135,10 +136,11 @@ const struct sw_option sw_option_table[] = {
 	{"mode", 0, "wall|cpu|off", SW_FOR_SAMPLE,
 	 "by the clock, by CPU time, or the time that threads are blocked (default wall)",
 	 sw_set_mode, false},
-	{"rate", 0, "HZ", SW_FOR_SAMPLE, "samples a second (default 20; of CPU time: 99)",
+	{"rate", 'r', "HZ", SW_FOR_SAMPLE, "samples a second (default 20; of CPU time: 99)",
 	 sw_set_rate, false},
-	{"duration", 0, "S", SW_FOR_SAMPLE, "seconds to sample, 0: until Control-C (default 5)",
-	 sw_set_duration, false},
+	{"duration", 'd', "TIME", SW_FOR_SAMPLE,
+	 "how long to sample: 10, 10s, 2m, 1h; 0: until Control-C (default 5)", sw_set_duration,
+	 false},
 	{"max-load", 0, "PERCENT", SW_FOR_SAMPLE,
 	 "largest share of time the target is stopped (default 1)", sw_set_max_load, false},
 	{"by-process", 0, NULL, SW_FOR_SAMPLE, "the outermost frame of each stack is its process",

@@ -2,6 +2,7 @@
 /* Values of options: numbers, sizes, addresses and words, taken only whole. */
 #include "common/option_values.h"
 #include "common/options.h"
+#include "cleanup.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -70,6 +71,28 @@ bool sw_u32_parse(const char *text, uint32_t low, uint32_t high, uint32_t *ret,
 	if (!sw_number_parse(text, low, high, &value, usage))
 		return false;
 	*ret = (uint32_t) value;
+	return true;
+}
+
+bool sw_seconds_parse(const char *text, uint32_t high_s, uint32_t *ret_s, struct sw_usage *usage)
+{
+	static const struct {
+		char letter;
+		uint32_t seconds;
+	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}};
+	char digits[16];
+	size_t length = strspn(text, "0123456789");
+	uint32_t unit = 0, n;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(units); i++)
+		if (text[length] == units[i].letter && text[length + 1] == '\0')
+			unit = units[i].seconds;
+	if (unit == 0 || length == 0 || length >= sizeof(digits))
+		return sw_u32_parse(text, 0, high_s, ret_s, usage);
+	memcpy(digits, text, length);
+	digits[length] = '\0';
+	if (!sw_u32_parse(digits, 0, high_s / unit, &n, usage))
+		return false;
+	*ret_s = n * unit;
 	return true;
 }
 

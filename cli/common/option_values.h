@@ -7,6 +7,8 @@
 /* A whole number in [low, high], digits only. False with usage filled. */
 bool sw_number_parse(const char *text, uint64_t low, uint64_t high, uint64_t *ret,
 		     struct sw_usage *usage);
+/* "10", "10s", "2m" or "1h", as seconds. */
+bool sw_seconds_parse(const char *text, uint32_t high_s, uint32_t *ret_s, struct sw_usage *usage);
 bool sw_u32_parse(const char *text, uint32_t low, uint32_t high, uint32_t *ret,
 		  struct sw_usage *usage);
 /* The index of text in names ("text|json|folded"), or -1 with usage filled. */

@@ -2,6 +2,8 @@
 #include "common/options.h"
 #include "common/option_values.h"
 #include "common/option_table.h"
+#include "common/nearest.h"
+#include "common/word_kind.h"
 #include "cleanup.h"
 
 #include <assert.h>
@@ -33,6 +35,15 @@ static const struct sw_command *find_command(const struct sw_command *commands, 
 	return NULL;
 }
 
+/* The command that a mistyped word may mean; NULL: none. */
+static const struct sw_command *near_command(const struct sw_command *commands, const char *word)
+{
+	for (; commands->name != NULL; commands++)
+		if (sw_is_near(word, commands->name))
+			return commands;
+	return NULL;
+}
+
 static void make_tables(struct option *longs, char *shorts)
 {
 	*shorts++ = ':'; /* tells a missing argument from an unknown option */
@@ -44,7 +55,7 @@ static void make_tables(struct option *longs, char *shorts)
 		longs[i] = (struct option){.name = o->name,
 					   .has_arg = takes ? required_argument : no_argument,
 					   .val = again ? longs[i - 1].val : LONG_BASE + (int) i};
-		if (o->letter == 0)
+		if (o->letter == 0 || again)
 			continue;
 		*shorts++ = o->letter;
 		if (takes)
@@ -81,6 +92,21 @@ static void about_word(struct sw_usage *usage, const char *word)
 	(void) snprintf(usage->about, sizeof(usage->about), "%.*s", (int) strcspn(word, "="), word);
 }
 
+static bool no_such_option(const struct sw_options *o, struct sw_usage *usage)
+{
+	char remedy[sizeof(usage->remedy)];
+	const char *word = usage->about;
+	(void) snprintf(remedy, sizeof(remedy), "see snapwalk %s --help", o->command->name);
+	for (size_t i = 0; i < sw_n_options && strncmp(word, "--", 2) == 0; i++)
+		if ((sw_option_table[i].commands & o->command->bit) &&
+		    sw_is_near(word + 2, sw_option_table[i].name)) {
+			(void) snprintf(remedy, sizeof(remedy), "did you mean --%s?",
+					sw_option_table[i].name);
+			break;
+		}
+	return sw_usage_fail(usage, remedy, "no such option");
+}
+
 static bool take_option(struct sw_options *o, int value, char **argv, struct sw_usage *usage)
 {
 	const struct sw_option *option = option_of(value == ':' || value == '?' ? optopt : value);
@@ -91,7 +117,7 @@ static bool take_option(struct sw_options *o, int value, char **argv, struct sw_
 			about_word(usage, argv[optind - 1]);
 		if (option != NULL)
 			return sw_usage_fail(usage, "write it without a value", "takes no value");
-		return sw_usage_fail(usage, "see snapwalk --help", "no such option");
+		return no_such_option(o, usage);
 	}
 	option = row_of(option, o->command->bit);
 	(void) snprintf(usage->about, sizeof(usage->about), "--%s", option->name);
@@ -107,19 +133,55 @@ static bool take_option(struct sw_options *o, int value, char **argv, struct sw_
 	return option->set(o, optarg, usage);
 }
 
+/* A word that names neither a command nor a process: a file, or a mistake. */
+static bool take_file(struct sw_options *o, const char *word, const struct sw_command *commands,
+		      struct sw_usage *usage)
+{
+	enum { OFFLINE = SW_FOR_DUMP | SW_FOR_EXPLAIN | SW_FOR_VERIFY };
+	char remedy[sizeof(usage->remedy)];
+	const char *message = "neither a command nor a process id";
+	const struct sw_command *near = near_command(commands, word);
+	enum sw_word_kind kind = sw_word_kind(word);
+	bool saved = kind == SW_WORD_CORE || kind == SW_WORD_SNAPSHOT;
+	if (saved && (o->command->bit & OFFLINE)) {
+		o->wants[o->n_wants++] =
+			(struct sw_want){.kind = kind == SW_WORD_CORE ? SW_WANT_CORE
+								      : SW_WANT_FIXTURE,
+					 .text = word};
+		return true;
+	}
+	if (saved) {
+		message = kind == SW_WORD_CORE ? "it is a core file" : "it is a snapshot";
+		(void) snprintf(remedy, sizeof(remedy), "see it with 'snapwalk dump %.80s'", word);
+	} else if (kind == SW_WORD_PROGRAM) {
+		message = "it is a program, not a process";
+		(void) snprintf(remedy, sizeof(remedy), "start it with 'snapwalk sample -- %.80s'",
+				word);
+	} else if (kind == SW_WORD_JSON) {
+		message = "it is a file of JSON";
+		(void) snprintf(remedy, sizeof(remedy), "see it with 'snapwalk show %.80s'", word);
+	} else if (kind == SW_WORD_OTHER || strchr(word, '/') != NULL) {
+		message = kind == SW_WORD_OTHER ? "it is neither a core file nor a snapshot"
+						: "there is no such file";
+		(void) snprintf(remedy, sizeof(remedy), "give a process id, or a core file");
+	} else if (near != NULL) {
+		(void) snprintf(remedy, sizeof(remedy), "did you mean '%s'?", near->name);
+	} else {
+		(void) snprintf(remedy, sizeof(remedy),
+				"give a number, or --comm %.60s for processes of that name", word);
+	}
+	return sw_usage_fail(usage, remedy, "%s", message);
+}
+
 static bool take_pid(struct sw_options *o, const char *word, const struct sw_command *commands,
 		     struct sw_usage *usage)
 {
 	uint64_t pid;
-	char remedy[sizeof(usage->remedy)];
 	(void) snprintf(usage->about, sizeof(usage->about), "%s", word);
 	if (find_command(commands, word) != NULL)
 		return sw_usage_fail(usage, "put the command first", "a command is misplaced");
-	if (word[strspn(word, "0123456789")] != '\0' || word[0] == '\0') {
-		(void) snprintf(remedy, sizeof(remedy),
-				"give a number, or --comm %.60s for processes of that name", word);
-		return sw_usage_fail(usage, remedy, "neither a command nor a process id");
-	}
+	if (word[strspn(word, "0123456789")] != '\0' || word[0] == '\0')
+		return take_file(o, word, commands, usage);
 	if (!sw_number_parse(word, 1, INT_MAX, &pid, usage))
 		return sw_usage_fail(usage, "give the number of a process", "no process id");
 	o->wants[o->n_wants++] =
@@ -148,6 +210,24 @@ static bool take_words(struct sw_options *o, char **words, size_t n,
 			o->words[o->n_words++] = words[i];
 		else if (!take_pid(o, words[i], commands, usage))
 			return false;
+	return true;
+}
+
+/* "help dump" is "dump --help". */
+static bool take_help(struct sw_options *o, char **words, size_t n,
+		      const struct sw_command *commands, struct sw_usage *usage)
+{
+	const struct sw_command *named = n > 0 ? find_command(commands, words[0]) : NULL;
+	const struct sw_command *near = n > 0 ? near_command(commands, words[0]) : NULL;
+	char remedy[sizeof(usage->remedy)] = "'snapwalk help' lists them";
+	if (n > 0)
+		(void) snprintf(usage->about, sizeof(usage->about), "%s", words[0]);
+	if (near != NULL)
+		(void) snprintf(remedy, sizeof(remedy), "did you mean '%s'?", near->name);
+	if (n > 0 && named == NULL)
+		return sw_usage_fail(usage, remedy, "there is no such command");
+	o->help = true;
+	o->command = named;
 	return true;
 }
 
@@ -385,6 +465,12 @@ bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
 			ret->command = NULL;
 		return true;
 	}
+	if (ret->command->bit == SW_FOR_VERSION) {
+		ret->version = true;
+		return true;
+	}
+	if (ret->command->bit == SW_FOR_HELP)
+		return take_help(ret, argv + optind, (size_t) (argc - optind), commands, usage);
 	return take_words(ret, argv + optind, (size_t) (argc - optind), commands, usage) &&
 	       check_whole(ret, usage);
 }

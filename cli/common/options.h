@@ -22,6 +22,8 @@ enum sw_command_bit {
 	SW_FOR_PIN = 2048,
 	SW_FOR_DIFF = 4096,
 	SW_FOR_TOP = 8192,
+	SW_FOR_HELP = 16384,
+	SW_FOR_VERSION = 32768,
 };
 
 struct sw_options;
@@ -31,7 +33,8 @@ struct sw_command {
 	enum sw_command_bit bit;
 	const char *arguments; /* as shown in the usage line */
 	const char *summary;
-	int (*run)(const struct sw_options *options); /* returns the exit status */
+	int (*run)(const struct sw_options
+			   *options); /* returns the exit status; NULL: main.c does it */
 };
 
 /* What a TARGET word asks for. */
@@ -130,7 +133,11 @@ bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
 		      struct sw_options *ret, struct sw_usage *usage);
 void sw_options_deinit(struct sw_options *options);
 
-/* Help for one command, or for all of them when command is NULL. */
-void sw_options_help(FILE *to, const struct sw_command *commands, const struct sw_command *command);
+/* Help for one command. When command is NULL: the commands on one screen; with all, each option of each command. */
+void sw_options_help(FILE *to, const struct sw_command *commands, const struct sw_command *command,
+		     bool all);
+
+/* Ten lines for a command line without any word. */
+void sw_options_usage(FILE *to);
 
 #endif

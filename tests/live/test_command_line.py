@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 20s
+"""What a newcomer types works, or is answered with what would: the options of other tools, help, files as targets,
+mistyped words."""
+import json
+import os
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(__file__))
+from harness import SNAPWALK, Tap, Target, dump, gcore, snapwalk, tool  # noqa: E402
+
+
+def refused(tap, words, pattern, name):
+    result = snapwalk(*words)
+    tap.check(result.returncode == 2 and re.search(pattern, result.stderr) and not result.stdout, name,
+              f"status {result.returncode}\n{result.stdout}\n{result.stderr}\nwanted {pattern}")
+
+
+def test_letters(tap):
+    with Target("demo") as target:
+        for words in (["-p", target.pid], [f"-p{target.pid}"], ["--pid", target.pid], [f"--pid={target.pid}"],
+                      ["dump", "-p", target.pid]):
+            result = snapwalk(*words, "--json")
+            tap.equal((result.returncode, json.loads(result.stdout)["process"]["pid"]), (0, target.pid),
+                      f"the process of {words[0]}")
+        result = snapwalk("sample", "-p", target.pid, "-d", "1s", "-r", "10", "-f", "json")
+        profile = json.loads(result.stdout)
+        tap.equal((profile["rate_hz"], profile["mode"]), (10, "wall"), "sample -p -d -r -f")
+    for value, pattern in (("1x", r"'1x' is not a number"), ("25h", r"'25' is out of range"), ("s", "is not a number")):
+        refused(tap, ["sample", "1", "-d", value], pattern, f"a duration that is none: {value}")
+
+
+def test_help(tap):
+    screen = snapwalk("--help").stdout
+    tap.check(5 < len(screen.splitlines()) <= 24, "--help fits on a screen of 24 lines", screen)
+    tap.equal(snapwalk("help").stdout, screen, "help is --help")
+    commands = re.findall(r"^  ([a-z]+)", screen, re.M)
+    for command in commands:
+        tap.equal(snapwalk("help", command).stdout, snapwalk(command, "--help").stdout, f"help {command}")
+    every = snapwalk("help", "--all").stdout
+    tap.check(all(option in every for option in ("--rate", "--burst", "--unpin")), "help --all has all options")
+    tap.equal(snapwalk("version").stdout, snapwalk("--version").stdout, "version is --version")
+    result = snapwalk()
+    tap.check(result.returncode == 2 and result.stdout == "" and len(result.stderr.splitlines()) <= 10
+              and result.stderr.startswith("Usage: snapwalk PID"), "no word at all: usage in ten lines", result)
+
+
+def test_mistakes(tap):
+    for word, name in (("dmup", "dump"), ("sampel", "sample"), ("tpo", "top"), ("doctr", "doctor")):
+        refused(tap, [word, "1"], rf"{word}: .*did you mean '{name}'\?", f"{word} may mean {name}")
+    refused(tap, ["help", "dmup"], r"did you mean 'dump'\?", "help of a command that is none")
+    refused(tap, ["dump", "--jsno", "1"], r"--jsno: no such option .*did you mean --json\?", "a mistyped option")
+    refused(tap, ["nginx"], r"give a number, or --comm nginx", "a word like no command")
+    refused(tap, ["/nonexistent/x"], r"there is no such file", "a path that leads nowhere")
+    refused(tap, [SNAPWALK], rf"it is a program, not a process .*'snapwalk sample -- {re.escape(SNAPWALK)}'",
+            "a program is not dumped but may be started")
+    with tempfile.TemporaryDirectory() as directory:
+        script, text, made = (os.path.join(directory, n) for n in ("script", "text", "dump.json"))
+        for path, content in ((script, "#!/bin/sh\n"), (text, "hello\n"), (made, '{"schema": 1}\n')):
+            with open(path, "w") as file:
+                file.write(content)
+        os.chmod(script, 0o755)
+        refused(tap, [script], "it is a program", "a script is a program")
+        refused(tap, [text], "neither a core file nor a snapshot", "a file of something else")
+        refused(tap, [made], "see it with 'snapwalk show ", "a file of JSON")
+        refused(tap, [directory], "neither a core file nor a snapshot", "a directory")
+
+
+def test_files(tap):
+    with tempfile.TemporaryDirectory() as directory, Target("chain", "wait") as target:
+        kept = os.path.join(directory, "kept")
+        tap.equal(snapwalk("record", target.pid, "-o", kept).returncode, 0, "record")
+        tap.equal(dump(kept)["process"]["pid"], target.pid, "a snapshot as an argument is dumped")
+        refused(tap, ["top", kept], r"it is a snapshot .*'snapwalk dump ", "a snapshot is nothing for top")
+        if tool("gdb") is None:
+            tap.skip("a core file as an argument", "gdb is not installed", "package gdb")
+            return
+        core = os.path.join(directory, "core.123")
+        gcore(target.pid, core)
+        tap.equal(dump(core)["process"]["pid"], target.pid, "a core file as an argument is dumped")
+        refused(tap, ["sample", core], r"it is a core file .*'snapwalk dump ", "a core file is nothing for sample")
+
+
+def main():
+    tap = Tap()
+    for test in (test_letters, test_help, test_mistakes, test_files):
+        tap.guard(test)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
