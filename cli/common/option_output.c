@@ -2,6 +2,7 @@
 /* Options that say what is printed, and how. */
 #include "common/option_output.h"
 #include "common/option_values.h"
+#include "cleanup.h"
 
 #include <regex.h>
 #include <string.h>
@@ -32,12 +33,60 @@ bool sw_set_profile_format(struct sw_options *o, const char *value, struct sw_us
 	static const enum sw_profile_format values[] = {SW_PROFILE_TEXT,       SW_PROFILE_FOLDED,
 							SW_PROFILE_JSON,       SW_PROFILE_PPROF,
 							SW_PROFILE_SPEEDSCOPE, SW_PROFILE_FIREFOX,
-							SW_PROFILE_HTML,       SW_PROFILE_OTLP};
+							SW_PROFILE_HTML,       SW_PROFILE_OTLP,
+							SW_PROFILE_SVG};
 	int n = sw_choice_parse(value, SW_PROFILE_FORMATS, usage);
 	if (n < 0)
 		return false;
 	o->profile_format = values[n];
 	o->format_given = true;
+	return true;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t n = strlen(name), n_end = strlen(end);
+	return n > n_end && strcasecmp(name + n - n_end, end) == 0;
+}
+
+bool sw_format_by_name(struct sw_options *o, struct sw_usage *usage)
+{
+	/* The first that fits: ".json" is the end of others, too. */
+	static const struct {
+		const char *end, *format;
+	} ends[] = {
+		{".speedscope.json", "speedscope"},
+		{".firefox.json", "firefox"},
+		{".json", "json"},
+		{".pb.gz", "pprof"},
+		{".pprof", "pprof"},
+		{".html", "html"},
+		{".folded", "folded"},
+		{".collapsed", "folded"},
+		{".svg", "svg"},
+		{".otlp", "otlp"},
+		{".txt", "text"},
+	};
+	enum { BY_NAME = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_SHOW | SW_FOR_DIFF };
+	if (o->output == NULL || o->format_given || !(o->command->bit & BY_NAME))
+		return true;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(ends); i++) {
+		if (!ends_with(o->output, ends[i].end))
+			continue;
+		if (o->command->bit & SW_FOR_SAMPLE)
+			return sw_set_profile_format(o, ends[i].format, usage);
+		if (o->command->bit & SW_FOR_SHOW)
+			return sw_set_show_format(o, ends[i].format, usage);
+		bool ok = sw_set_format(o, ends[i].format, usage);
+		if (!ok) {
+			(void) snprintf(usage->about, sizeof(usage->about), "%s", o->output);
+			return sw_usage_fail(usage,
+					     "give a name with .json, .folded or .txt, or --format",
+					     "%s cannot write %s", o->command->name,
+					     ends[i].format);
+		}
+		return ok;
+	}
 	return true;
 }
 

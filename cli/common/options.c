@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/options.h"
 #include "common/option_values.h"
+#include "common/option_output.h"
 #include "common/option_table.h"
 #include "common/nearest.h"
 #include "common/word_kind.h"
@@ -389,6 +390,8 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 	if (o->rate_hz == 0)
 		o->rate_hz = o->mode == SW_RECORD_CPU ? DEFAULT_CPU_RATE_HZ : DEFAULT_RATE_HZ;
 	(void) snprintf(usage->about, sizeof(usage->about), "%s", o->command->name);
+	if (!sw_format_by_name(o, usage))
+		return false;
 	if (bit & (SW_FOR_LIST | NAMES_DUMPS | SW_FOR_WATCH))
 		return check_kept(o, usage);
 	if (bit == SW_FOR_HOOK)

@@ -15,6 +15,7 @@ int sw_profile_write(const struct sw_profile *profile, enum sw_profile_format fo
 		[SW_PROFILE_FIREFOX] = sw_profile_firefox,
 		[SW_PROFILE_HTML] = sw_profile_html,
 		[SW_PROFILE_OTLP] = sw_profile_otlp,
+		[SW_PROFILE_SVG] = sw_profile_svg,
 	};
 	static const struct sw_profile_write_options defaults = {0};
 	struct sw_text text = {0};

@@ -10,6 +10,6 @@ typedef int sw_profile_writer(struct sw_text *text, const struct sw_profile *p,
 			      const struct sw_profile_write_options *options);
 
 sw_profile_writer sw_profile_text, sw_profile_folded, sw_profile_json, sw_profile_pprof,
-	sw_profile_speedscope, sw_profile_firefox, sw_profile_html, sw_profile_otlp;
+	sw_profile_speedscope, sw_profile_firefox, sw_profile_html, sw_profile_otlp, sw_profile_svg;
 
 #endif

@@ -8,9 +8,10 @@ import os
 import re
 import sys
 import tempfile
+import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import SNAPWALK, Tap, Target, dump, gcore, snapwalk, tool  # noqa: E402
+from harness import PATIENT, SNAPWALK, Tap, Target, dump, gcore, snapwalk, tool  # noqa: E402
 
 
 def refused(tap, words, pattern, name):
@@ -23,7 +24,7 @@ def test_letters(tap):
     with Target("demo") as target:
         for words in (["-p", target.pid], [f"-p{target.pid}"], ["--pid", target.pid], [f"--pid={target.pid}"],
                       ["dump", "-p", target.pid]):
-            result = snapwalk(*words, "--json")
+            result = snapwalk(*words, "--json", *PATIENT)
             tap.equal((result.returncode, json.loads(result.stdout)["process"]["pid"]), (0, target.pid),
                       f"the process of {words[0]}")
         result = snapwalk("sample", "-p", target.pid, "-d", "1s", "-r", "10", "-f", "json")
@@ -84,9 +85,43 @@ def test_files(tap):
         refused(tap, ["sample", core], r"it is a core file .*'snapwalk dump ", "a core file is nothing for sample")
 
 
+def starts(path):
+    with open(path, "rb") as file:
+        return file.read(2000)
+
+
+def test_formats(tap):
+    """The name of the output file says the format; --format says it better."""
+    with tempfile.TemporaryDirectory() as directory, Target("demo") as target:
+        def made(command, name, *more):
+            path = os.path.join(directory, name)
+            result = snapwalk(command, "-p", target.pid, *(["-d", 1] if command == "sample" else []), "-o", path, *more)
+            # 3: a machine that is busy has no time for some of the samples, or for names.
+            tap.check(result.returncode in (0, 3), f"{command} -o {name}", result.stderr)
+            return starts(path)
+
+        for name, wanted in (("x.html", rb"(?i)^<!doctype html>"), ("x.pb.gz", b"^\x1f\x8b"), ("x.folded", rb"^\w[^\n]*;.* \d+\n"),
+                             ("x.speedscope.json", rb"speedscope.app/file-format-schema"),
+                             ("x.json", rb'"snapwalk.profile/1"'), ("x.svg", rb"^<\?xml [^\n]*\n<svg "),
+                             ("x.other", rb"^\w[^\n]*;.* \d+\n")):
+            tap.check(re.search(wanted, made("sample", name)), f"sample -o {name}: its format")
+        tap.check(b"snapwalk.profile/1" in made("sample", "y.html", "-f", "json"), "--format says more than a name")
+        tap.check(b"snapwalk.profile/1" in made("sample", "y", "--json"), "sample --json")
+        picture = xml.etree.ElementTree.parse(os.path.join(directory, "x.svg"))
+        titles = [e.text for e in picture.iter("{http://www.w3.org/2000/svg}title")]
+        tap.check(any(t.startswith("all (") and t.endswith("100.0 %)") for t in titles)
+                  and any(t.startswith(("auditor (", "worker (")) for t in titles),
+                  "the picture is XML that has the functions", titles)
+        tap.check(b'"snapwalk.dump/1"' in made("dump", "z.json"), "dump -o z.json is JSON")
+        tap.check(re.search(rb"^\w[^\n]*;.* \d+\n", made("dump", "z.folded")), "dump -o z.folded")
+        tap.check(b", pid " in made("dump", "z.txt"), "dump -o z.txt")
+        refused(tap, ["dump", target.pid, "-o", os.path.join(directory, "z.svg")], "dump cannot write svg",
+                "a dump is no flame graph")
+
+
 def main():
     tap = Tap()
-    for test in (test_letters, test_help, test_mistakes, test_files):
+    for test in (test_letters, test_help, test_mistakes, test_files, test_formats):
         tap.guard(test)
     tap.done()
 

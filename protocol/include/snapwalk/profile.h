@@ -137,6 +137,7 @@ enum sw_profile_format {
 	SW_PROFILE_FIREFOX,    /* a processed profile of the Firefox Profiler, JSON */
 	SW_PROFILE_HTML,       /* one page that needs nothing else */
 	SW_PROFILE_OTLP,       /* OpenTelemetry, protobuf: ProfilesData */
+	SW_PROFILE_SVG,        /* a flame graph as a picture without scripts */
 	SW_PROFILE_FORMATS,
 };
 

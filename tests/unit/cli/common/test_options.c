@@ -241,10 +241,10 @@ static void test_bad_lines(void **state)
 	bad("verify 7 8", "verify: several targets are given: give one target");
 	bad("record 7", "record: no directory is given: give -o DIRECTORY, a new one");
 	bad("sample 7 --format xml",
-	    "--format: 'xml' is unknown: give text|folded|json|pprof|speedscope|firefox|html|otlp");
+	    "--format: 'xml' is unknown: give text|folded|json|pprof|speedscope|firefox|html|otlp|svg");
 	bad("dump 7 --format html", "--format: 'html' is unknown: give text|json|folded");
 	bad("show 1-2 --format xml",
-	    "--format: 'xml' is unknown: give text|folded|json|pprof|speedscope|firefox|html|otlp");
+	    "--format: 'xml' is unknown: give text|folded|json|pprof|speedscope|firefox|html|otlp|svg");
 	bad("sample 7 --format pprof --diff old.json",
 	    "--diff: this format has no differences: give --format text or html");
 	bad("dump 7 --diff old.json", "--diff: is no option of dump: see snapwalk dump --help");

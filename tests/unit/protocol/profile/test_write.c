@@ -292,12 +292,37 @@ static void test_hostile_name(void **state)
 	assert_int_equal(ends, 2); /* of the page itself */
 	assert_null(strstr(html, "<img"));
 	free(html);
+	char *svg = write_as(p, SW_PROFILE_SVG);
+	assert_null(strstr(svg, "<img"));
+	assert_non_null(strstr(svg, "&lt;img"));
+	free(svg);
 	for (enum sw_profile_format f = 0; f < SW_PROFILE_FORMATS; f++) {
 		char *data = write_with(p, f, NULL, &size);
 		if (f != SW_PROFILE_PPROF)
 			assert_null(memchr(data, '\x1b', size));
 		free(data);
 	}
+	sw_profile_destroy(p);
+}
+
+/* Names are text in the picture, and the shares add up. */
+static void test_svg(void **state)
+{
+	(void) state;
+	struct sw_profile *p = create();
+	char *svg = write_as(p, SW_PROFILE_SVG);
+	assert_memory_equal(svg, "<?xml", 5);
+	assert_non_null(strstr(svg, "<title>all ("));
+	assert_non_null(strstr(svg, "100.0 %)</title><rect x=\"10.00\""));
+	assert_non_null(strstr(svg, "</svg>\n"));
+	assert_null(strstr(svg, "<script"));
+	size_t opened = 0, closed = 0;
+	for (const char *at = svg; (at = strstr(at, "<g>")) != NULL; at++)
+		opened++;
+	for (const char *at = svg; (at = strstr(at, "</g>")) != NULL; at++)
+		closed++;
+	assert_true(opened > 2 && opened == closed);
+	free(svg);
 	sw_profile_destroy(p);
 }
 
@@ -515,14 +540,14 @@ static void test_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_folded),       cmocka_unit_test(test_text),
-		cmocka_unit_test(test_by_process),   cmocka_unit_test(test_ended_early),
-		cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_too_deep),     cmocka_unit_test(test_hostile_name),
-		cmocka_unit_test(test_json_strings), cmocka_unit_test(test_protobuf),
-		cmocka_unit_test(test_locations),    cmocka_unit_test(test_gzip),
-		cmocka_unit_test(test_difference),   cmocka_unit_test(test_kept),
-		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_folded),     cmocka_unit_test(test_text),
+		cmocka_unit_test(test_by_process), cmocka_unit_test(test_ended_early),
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_too_deep),   cmocka_unit_test(test_hostile_name),
+		cmocka_unit_test(test_svg),        cmocka_unit_test(test_json_strings),
+		cmocka_unit_test(test_protobuf),   cmocka_unit_test(test_locations),
+		cmocka_unit_test(test_gzip),       cmocka_unit_test(test_difference),
+		cmocka_unit_test(test_kept),       cmocka_unit_test(test_no_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
