@@ -4,17 +4,19 @@
 #include "common/complain.h"
 #include "errors.h"
 #include "run/obtain.h"
+#include "run/started.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/resource.h>
 
 /* The first is what "snapwalk PID" means. A new command is one line here and one file. */
 static const struct sw_command commands[] = {
 	{"dump", SW_FOR_DUMP, "TARGET...", "All threads, once; 'snapwalk PID' is short for it",
 	 sw_cmd_dump},
-	{"sample", SW_FOR_SAMPLE, "TARGET...", "Capture repeatedly and add up the stacks",
+	{"sample", SW_FOR_SAMPLE, "TARGET...", "Where time goes; '-- PROGRAM ARG...' starts one",
 	 sw_cmd_sample},
 	{"top", SW_FOR_TOP, "TARGET", "A live view of its threads: state, CPU, where", sw_cmd_top},
 	{"explain", SW_FOR_EXPLAIN, "TARGET ADDRESS", "Say what is known of an address",
@@ -53,36 +55,41 @@ static void on_sigbus(int signal_number)
 
 /* A descriptor that our caller closed would be given to the next file that is opened, as a dump,
  * and what is said on standard error would be written into it. This one refuses reads and writes. */
-static void standard_files_fill(void)
+static void standard_files_fill(struct sw_inherited *before)
 {
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0)
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		before->filled[fd] = fcntl(fd, F_GETFD) < 0;
+		if (before->filled[fd])
 			(void) open("/", O_PATH); /* the lowest that is free: fd */
+	}
 }
 
 /* Each file that the target has mapped is kept open; many shells and service managers allow 1024 at
  * first, for the sake of select(). */
-static void files_limit_raise(void)
+static void files_limit_raise(struct sw_inherited *before)
 {
-	struct rlimit limit;
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+	(void) getrlimit(RLIMIT_NOFILE, &before->files); /* fails only for bad numbers */
+	struct rlimit limit = before->files;
+	if (limit.rlim_cur < limit.rlim_max) {
 		limit.rlim_cur = limit.rlim_max;
 		(void) setrlimit(RLIMIT_NOFILE, &limit); /* then there are fewer */
 	}
 }
 
-static void prepare_process(void)
+static void prepare_process(struct sw_inherited *before)
 {
-	standard_files_fill();
-	files_limit_raise();
+	standard_files_fill(before);
+	files_limit_raise(before);
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	before->debuginfod_urls = urls != NULL ? strdup(urls) : NULL;
 	/* libdw would ask servers for debug files by itself: the answer must not wait for that. */
 	(void) unsetenv("DEBUGINFOD_URLS"); /* fails only for bad names */
 	struct sigaction bus = {.sa_handler = on_sigbus};
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
-	(void) sigaction(SIGBUS, &bus, NULL); /* fail only for bad numbers */
+	(void) sigaction(SIGBUS, &bus, &before->bus); /* fail only for bad numbers */
 	/* A reader that went away and a limit on file sizes are errors of write(). */
-	(void) sigaction(SIGPIPE, &ignore, NULL);
-	(void) sigaction(SIGXFSZ, &ignore, NULL);
+	(void) sigaction(SIGPIPE, &ignore, &before->pipe);
+	(void) sigaction(SIGXFSZ, &ignore, &before->file_size);
 }
 
 static int run(struct sw_options *options)
@@ -112,7 +119,8 @@ int main(int argc, char **argv)
 	struct sw_options options;
 	struct sw_usage usage;
 	int64_t begin_ns = sw_clock_ns();
-	prepare_process();
+	struct sw_inherited inherited = {0};
+	prepare_process(&inherited);
 	int status = SW_STATUS_USAGE;
 	if (argc < 2) {
 		sw_options_usage(stderr);
@@ -120,6 +128,7 @@ int main(int argc, char **argv)
 	}
 	if (sw_options_parse(argc, argv, commands, &options, &usage)) {
 		options.begin_ns = begin_ns;
+		options.inherited = &inherited;
 		status = run(&options);
 	} else
 		sw_complain(usage.about, usage.message, "usage", usage.remedy);

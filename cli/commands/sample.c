@@ -9,6 +9,26 @@
 #include "series/sample_run.h"
 #include "run/sandbox.h"
 #include "run/select.h"
+#include "run/started.h"
+#include "errors.h"
+
+/* Whether there is nothing to be sampled any more, or never was. */
+static bool has_ended(const struct sw_error *err)
+{
+	return err->code == SW_E_EXITED || err->code == SW_E_NO_PROCESS || err->code == SW_E_ZOMBIE;
+}
+
+static int complain_early(const struct sw_options *options, const struct sw_sample_run *run)
+{
+	if (options->program != NULL)
+		sw_complain(options->program[0], "it ended before the first sample", "no_samples",
+			    "sample more often with --rate");
+	else
+		sw_complain(run->selection.subjects[0].name,
+			    "it was told to stop before the first sample", "no_samples",
+			    "let it run for longer");
+	return SW_STATUS_NOTHING;
+}
 
 static int sample(struct sw_sample_run *run, struct sw_profile_output *output)
 {
@@ -18,16 +38,23 @@ static int sample(struct sw_sample_run *run, struct sw_profile_output *output)
 	int read = sw_profile_output_parse(output);
 	if (read != SW_STATUS_COMPLETE)
 		return read;
-	if (sw_sample_run_all(run, &err) < 0)
+	if (sw_sample_run_all(run, &err) < 0 && !(run->options->program != NULL && has_ended(&err)))
 		return sw_complain_error(run->selection.subjects[0].name, &err);
-	if (!run->by_events && sw_sample_run_totals(run).n_samples == 0) {
-		sw_complain(run->selection.subjects[0].name,
-			    "it was told to stop before the first sample", "no_samples",
-			    "let it run for longer");
-		return SW_STATUS_NOTHING;
-	}
+	if (!run->by_events && sw_sample_run_totals(run).n_samples == 0)
+		return complain_early(run->options, run);
 	int status = sw_sample_run_summary(run);
 	return sw_status_worse(status, sw_profile_output_write(output, run->profile));
+}
+
+/* What the recorder found out before exec() it finds out again where it depends on the program: whether events alone
+ * are enough. Else it sees by itself that there is another one. */
+static bool begin_program(struct sw_sample_run *run, struct sw_started *started, int *ret_status)
+{
+	if (!sw_started_go(started, run->options->program[0], ret_status))
+		return false;
+	if (run->options->mode != SW_RECORD_WALL)
+		sw_sample_run_reopen(run);
+	return true;
 }
 
 /* ---- by the daemon ---- */
@@ -87,19 +114,35 @@ static int sample_by_daemon(const struct sw_options *options)
 	return status;
 }
 
-int sw_cmd_sample(const struct sw_options *options)
+/* started: NULL when the process was there before. */
+static int sample_directly(const struct sw_options *options, struct sw_started *started)
 {
-	if (options->via == SW_VIA_DAEMON)
-		return sample_by_daemon(options);
 	struct sw_sample_run run;
 	struct sw_profile_output output;
 	int status = sw_sample_run_open(&run, options);
 	if (status == SW_STATUS_COMPLETE) {
 		status = sw_profile_output_open(&output, options);
 		if (status == SW_STATUS_COMPLETE)
-			status = sample(&run, &output);
+			status = started == NULL || begin_program(&run, started, &status)
+					 ? sample(&run, &output)
+					 : status;
 		sw_profile_output_deinit(&output);
 	}
 	sw_sample_run_deinit(&run);
 	return status;
+}
+
+static int sample_started(const struct sw_options *options, struct sw_started *started)
+{
+	int status = sample_directly(options, started);
+	sw_started_wait(started);
+	return status;
+}
+
+int sw_cmd_sample(const struct sw_options *options)
+{
+	if (options->via == SW_VIA_DAEMON)
+		return sample_by_daemon(options);
+	return options->program != NULL ? sw_started_run(options, sample_started)
+					: sample_directly(options, NULL);
 }

@@ -29,6 +29,7 @@ bool sw_set_rate(struct sw_options *o, const char *value, struct sw_usage *usage
 
 bool sw_set_duration(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
+	o->duration_given = true;
 	return sw_seconds_parse(value, MAX_DURATION_S, &o->duration_s, usage);
 }
 

@@ -25,6 +25,7 @@ enum {
 	DAEMON_MAX_S = 3600,
 	/* Its words are dumps. */
 	NAMES_DUMPS = SW_FOR_SHOW | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF,
+	A_WORD = 1,      /* of getopt_long(): no option */
 	LONG_BASE = 256, /* getopt values of options are LONG_BASE + index: never a letter */
 };
 
@@ -47,6 +48,7 @@ static const struct sw_command *near_command(const struct sw_command *commands, 
 
 static void make_tables(struct option *longs, char *shorts)
 {
+	*shorts++ = '-'; /* words come in their order, as A_WORD; what stands behind -- does not */
 	*shorts++ = ':'; /* tells a missing argument from an unknown option */
 	for (size_t i = 0; i < sw_n_options; i++) {
 		const struct sw_option *o = &sw_option_table[i];
@@ -383,6 +385,24 @@ static bool check_keep(struct sw_options *o, struct sw_usage *usage)
 	return true;
 }
 
+/* A program that is to be started: its standard output is its own. */
+static bool check_program(struct sw_options *o, struct sw_usage *usage)
+{
+	if (o->program[0] == NULL)
+		return sw_usage_fail(usage, "give a program behind --", "no program is given");
+	if (o->n_wants > 0)
+		return sw_usage_fail(usage, "give one of both",
+				     "a process and a program are given");
+	if (o->via == SW_VIA_DAEMON)
+		return sw_usage_fail(usage, "leave --via away", "the daemon starts no programs");
+	if (o->output == NULL && o->format_given && o->profile_format != SW_PROFILE_TEXT)
+		return sw_usage_fail(usage, "give -o FILE", "standard output is the program's");
+	o->via = SW_VIA_DIRECT;
+	if (!o->duration_given)
+		o->duration_s = 0; /* until it ends */
+	return true;
+}
+
 /* What only the whole command line can tell. */
 static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 {
@@ -396,7 +416,9 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 		return check_kept(o, usage);
 	if (bit == SW_FOR_HOOK)
 		return check_hook(o, usage) && check_via(o, usage);
-	if (o->n_wants + o->n_words == 0 && bit != SW_FOR_DOCTOR)
+	if (o->program != NULL && !check_program(o, usage))
+		return false;
+	if (o->program == NULL && o->n_wants + o->n_words == 0 && bit != SW_FOR_DOCTOR)
 		return sw_usage_fail(usage, "give a process id, or see snapwalk --help",
 				     "no target is given");
 	if (o->burst_count > 0 && o->format != SW_FORMAT_TEXT)
@@ -456,26 +478,40 @@ bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
 		argv++;
 	}
 	struct option longs[SW_OPTIONS_MAX + 1];
-	char shorts[2 * SW_OPTIONS_MAX + 2];
+	char shorts[2 * SW_OPTIONS_MAX + 3];
+	size_t n_words = 0;
+	sw_cleanup(sw_free_p) char **words = calloc((size_t) argc, sizeof(*words));
+	if (words == NULL)
+		return sw_usage_fail(usage, "free some memory", "not enough memory");
 	make_tables(longs, shorts);
 	opterr = 0;
-	optind = 0; /* glibc: start afresh, with permutation */
-	for (int value; (value = getopt_long(argc, argv, shorts, longs, NULL)) != -1;)
-		if (!take_option(ret, value, argv, usage))
+	optind = 0; /* glibc: start afresh */
+	int before = 1;
+	for (int value; (value = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {
+		before = optind;
+		if (value == A_WORD)
+			words[n_words++] = optarg;
+		else if (!take_option(ret, value, argv, usage))
 			return false;
+	}
+	bool dashes = optind > before;
 	if (ret->help || ret->version) {
 		if (named == NULL)
 			ret->command = NULL;
 		return true;
 	}
+	if (dashes && ret->command->bit == SW_FOR_SAMPLE)
+		ret->program = argv + optind;
+	else
+		for (int i = optind; i < argc; i++)
+			words[n_words++] = argv[i];
 	if (ret->command->bit == SW_FOR_VERSION) {
 		ret->version = true;
 		return true;
 	}
 	if (ret->command->bit == SW_FOR_HELP)
-		return take_help(ret, argv + optind, (size_t) (argc - optind), commands, usage);
-	return take_words(ret, argv + optind, (size_t) (argc - optind), commands, usage) &&
-	       check_whole(ret, usage);
+		return take_help(ret, words, n_words, commands, usage);
+	return take_words(ret, words, n_words, commands, usage) && check_whole(ret, usage);
 }
 
 void sw_options_deinit(struct sw_options *options)

@@ -27,6 +27,7 @@ enum sw_command_bit {
 };
 
 struct sw_options;
+struct sw_inherited;
 
 struct sw_command {
 	const char *name;
@@ -68,10 +69,13 @@ struct sw_options {
 	int64_t begin_ns;                 /* CLOCK_MONOTONIC when the program began */
 	struct sw_want *wants;            /* owned */
 	size_t n_wants;
-	pid_t *tids;        /* owned; snapshot.tids points to it */
-	const char *exe;    /* --exe, NULL: not given */
-	const char *output; /* NULL: standard output */
-	const char *keep;   /* dump, record: the directory for the snapshot; NULL: it is not kept */
+	pid_t *tids; /* owned; snapshot.tids points to it */
+	char *const *
+		program; /* borrowed from argv: what stands behind --, with its arguments; NULL: nothing */
+	const struct sw_inherited *inherited; /* borrowed: for a program that is started */
+	const char *exe;                      /* --exe, NULL: not given */
+	const char *output;                   /* NULL: standard output */
+	const char *keep; /* dump, record: the directory for the snapshot; NULL: it is not kept */
 	const char *modules_store; /* with keep; NULL: not given */
 	const char *address;       /* explain: the last word */
 	const char **words; /* owned array; show, delete, pin, diff, explain: dumps; hook: its kind
@@ -110,9 +114,10 @@ struct sw_options {
 	const char *since;                              /* list; NULL: not given */
 	uint32_t limit;                                 /* list, top */
 	bool limit_given;
-	bool unpin;         /* pin: no longer */
-	const char *states; /* hook; NULL: its default */
-	bool soft;          /* hook: SOFT states, too */
+	bool unpin;          /* pin: no longer */
+	const char *states;  /* hook; NULL: its default */
+	bool soft;           /* hook: SOFT states, too */
+	bool duration_given; /* sample */
 	bool help, version;
 };
 

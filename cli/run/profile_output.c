@@ -33,12 +33,16 @@ int sw_profile_output_open(struct sw_profile_output *ret, const struct sw_option
 		return sw_complain_error(options->diff, &err);
 	if (sw_output_open(&ret->output, options->output, &err) < 0)
 		return sw_complain_error(options->output, &err);
+	/* What a program that was started writes is not mixed with a profile. */
+	if (options->program != NULL && options->output == NULL)
+		ret->output.fd = STDERR_FILENO;
 	if (sw_sandbox_entrust(options, &ret->output, &err) < 0)
 		return sw_complain_error(options->output, &err);
 	/* People see text; what reads a pipe or a file are programs. */
-	ret->format = options->format_given                       ? options->profile_format
-		      : on_terminal(ret) || options->diff != NULL ? SW_PROFILE_TEXT
-								  : SW_PROFILE_FOLDED;
+	ret->format = options->format_given ? options->profile_format
+		      : on_terminal(ret) || options->diff != NULL || ret->output.fd == STDERR_FILENO
+			      ? SW_PROFILE_TEXT
+			      : SW_PROFILE_FOLDED;
 	if (on_terminal(ret) &&
 	    (ret->format == SW_PROFILE_PPROF || ret->format == SW_PROFILE_OTLP)) {
 		sw_complain("--format", "a terminal cannot show it", "usage", "give -o FILE");

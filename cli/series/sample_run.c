@@ -62,7 +62,11 @@ static int recorder_open(struct sw_sample_run *run, const struct sw_subject *sub
 {
 	struct sw_error err = {0};
 	run->names[run->n_recorders] = subject->name;
-	if (recorder_create(run, subject, &run->recorders[run->n_recorders], &err) < 0)
+	int r = recorder_create(run, subject, &run->recorders[run->n_recorders], &err);
+	/* A program may be that short. */
+	if (run->options->program != NULL && (r == -SW_E_ZOMBIE || r == -SW_E_EXITED))
+		return SW_STATUS_COMPLETE;
+	if (r < 0)
 		return sw_complain_error(subject->name, &err);
 	const struct sw_recorder *made = run->recorders[run->n_recorders++];
 	const char *refused = sw_recorder_refused(made);
@@ -93,8 +97,11 @@ int sw_sample_run_open(struct sw_sample_run *run, const struct sw_options *optio
 	const char *about = "";
 	*run = (struct sw_sample_run){.options = options, .status = SW_STATUS_COMPLETE};
 	(void) sigemptyset(&run->signals); /* cannot fail */
-	(void) sigaddset(&run->signals, SIGINT);
-	(void) sigaddset(&run->signals, SIGTERM);
+	/* A program that was started says by its end when there is nothing more to sample. */
+	if (options->program == NULL) {
+		(void) sigaddset(&run->signals, SIGINT);
+		(void) sigaddset(&run->signals, SIGTERM);
+	}
 	(void) sigprocmask(SIG_BLOCK, &run->signals, NULL);
 	if (sw_select(options, &run->selection, &about, &err) < 0)
 		return sw_complain_error(about, &err);
@@ -116,6 +123,17 @@ int sw_sample_run_open(struct sw_sample_run *run, const struct sw_options *optio
 		run->status = sw_status_worse(run->status,
 					      recorder_open(run, &run->selection.subjects[i]));
 	return run->n_recorders > 0 ? SW_STATUS_COMPLETE : run->status;
+}
+
+void sw_sample_run_reopen(struct sw_sample_run *run)
+{
+	for (size_t i = 0; i < run->n_recorders; i++)
+		sw_recorder_destroy(run->recorders[i]);
+	run->n_recorders = 0;
+	run->by_events = false;
+	for (size_t i = 0; i < run->selection.n_subjects; i++)
+		run->status = sw_status_worse(run->status,
+					      recorder_open(run, &run->selection.subjects[i]));
 }
 
 void sw_sample_run_deinit(struct sw_sample_run *run)
@@ -182,7 +200,8 @@ static bool wait_until(const sigset_t *signals, int64_t when_ns)
 static void progress_show(struct sw_sample_run *run)
 {
 	int64_t now_ns = sw_clock_ns();
-	if (now_ns - run->progress_ns < NS_PER_S / 4 || !isatty(STDERR_FILENO))
+	if (now_ns - run->progress_ns < NS_PER_S / 4 || !isatty(STDERR_FILENO) ||
+	    run->options->program != NULL)
 		return;
 	run->progress_ns = now_ns;
 	double seconds = (double) (now_ns - run->schedule.begin_ns) / 1e9;
@@ -461,7 +480,7 @@ int sw_sample_run_summary(const struct sw_sample_run *run)
 		say_blocked(&t);
 	int status = sw_status_worse(run->status, say_missing(run, &t));
 	for (size_t i = 0; i < run->n_recorders; i++) {
-		if (!sw_recorder_has_ended(run->recorders[i]))
+		if (!sw_recorder_has_ended(run->recorders[i]) || run->options->program != NULL)
 			continue;
 		sw_complain(run->names[i], "it ended while it was sampled", "exited",
 			    "the result is what was there by then");

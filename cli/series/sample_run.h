@@ -35,6 +35,8 @@ struct sw_sample_run {
 /* Opens the processes; complains of those that cannot be had. SW_STATUS_*: of the worst, but of none when
  * there is one to sample. */
 int sw_sample_run_open(struct sw_sample_run *run, const struct sw_options *options);
+/* The process is another program now: what was found out of it is found out again. */
+void sw_sample_run_reopen(struct sw_sample_run *run);
 void sw_sample_run_deinit(struct sw_sample_run *run);
 
 /* 0; -SW_E_NOMEM; the error of a process that cannot be sampled at all, when it is the only one. */
