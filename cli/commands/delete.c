@@ -3,11 +3,11 @@
 #include "commands/commands.h"
 #include "daemon/kept.h"
 
-/* What may come to mean another dump meanwhile, as "latest", is not for what cannot be undone. */
+/* Says which one it was: the word may have been "latest". */
 static int delete_one(const struct sw_options *options, const char *word)
 {
 	char id[SW_KEPT_ID_SIZE];
-	int status = sw_kept_find(options, word, false, id);
+	int status = sw_kept_find(options, word, id);
 	if (status == SW_STATUS_COMPLETE)
 		status = sw_kept_change(options, "io.snapwalk.Delete", id, NULL, false);
 	if (status == SW_STATUS_COMPLETE)

@@ -6,7 +6,7 @@
 static int pin_one(const struct sw_options *options, const char *word)
 {
 	char id[SW_KEPT_ID_SIZE];
-	int status = sw_kept_find(options, word, true, id);
+	int status = sw_kept_find(options, word, id);
 	if (status == SW_STATUS_COMPLETE)
 		status = sw_kept_change(options, "io.snapwalk.Pin", id, "pinned", !options->unpin);
 	if (status == SW_STATUS_COMPLETE)

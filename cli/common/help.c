@@ -114,6 +114,11 @@ void sw_options_help(FILE *to, const struct sw_command *commands, const struct s
 			print_row(to, left, c->summary);
 		}
 	}
+	if (command != NULL && (bits & (SW_FOR_SHOW | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF)))
+		fprintf(to,
+			"A DUMP is latest, a process id, an id or a part of one that no other "
+			"has%s.\n",
+			bits & (SW_FOR_SHOW | SW_FOR_DIFF) ? ",\nor a file" : "");
 	if (bits & ~(unsigned) (SW_FOR_SHOW | SW_FOR_WATCH | SW_FOR_DELETE | SW_FOR_PIN |
 				SW_FOR_DIFF | SW_FOR_HELP | SW_FOR_VERSION)) {
 		fputs("\nTargets:\n", to);

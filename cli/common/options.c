@@ -450,6 +450,23 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 	return check_keep(o, usage) && check_threadless(o, usage) && check_via(o, usage);
 }
 
+/* Options may stand before the command, as in git: the first word that is not an option's value. Makes it the first
+ * word of all. */
+static void command_move(int argc, char **argv, const struct option *longs, const char *shorts,
+			 const struct sw_command *commands)
+{
+	int value;
+	optind = 0; /* glibc: start afresh */
+	do
+		value = getopt_long(argc, argv, shorts, longs, NULL);
+	while (value != -1 && value != A_WORD);
+	if (value != A_WORD || find_command(commands, optarg) == NULL)
+		return;
+	char *word = argv[optind - 1];
+	memmove(argv + 2, argv + 1, (size_t) (optind - 2) * sizeof(*argv));
+	argv[1] = word;
+}
+
 bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
 		      struct sw_options *ret, struct sw_usage *usage)
 {
@@ -471,20 +488,21 @@ bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
 	ret->words = calloc((size_t) argc, sizeof(*ret->words));
 	if (ret->wants == NULL || ret->words == NULL)
 		return sw_usage_fail(usage, "free some memory", "not enough memory");
+	struct option longs[SW_OPTIONS_MAX + 1];
+	char shorts[2 * SW_OPTIONS_MAX + 3];
+	make_tables(longs, shorts);
+	opterr = 0;
+	command_move(argc, argv, longs, shorts, commands);
 	const struct sw_command *named = find_command(commands, argv[1]);
 	if (named != NULL) {
 		ret->command = named;
 		argc--;
 		argv++;
 	}
-	struct option longs[SW_OPTIONS_MAX + 1];
-	char shorts[2 * SW_OPTIONS_MAX + 3];
 	size_t n_words = 0;
 	sw_cleanup(sw_free_p) char **words = calloc((size_t) argc, sizeof(*words));
 	if (words == NULL)
 		return sw_usage_fail(usage, "free some memory", "not enough memory");
-	make_tables(longs, shorts);
-	opterr = 0;
 	optind = 0; /* glibc: start afresh */
 	int before = 1;
 	for (int value; (value = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {

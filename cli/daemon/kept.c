@@ -9,7 +9,8 @@
 
 enum {
 	SILENCE_MS = 30000,
-	SHOWN = 10,              /* dumps whose ids begin with the word */
+	SHOWN = 10,              /* dumps that the word may mean */
+	PART_MIN = 4,            /* letters of a part that is looked for in the middle of ids */
 	WHOLE_TAIL = 8,          /* digits of the random number that ends an id */
 	PID_MAX_LIMIT = 1 << 22, /* include/linux/threads.h: an id is never so small a number */
 };
@@ -34,6 +35,7 @@ static int64_t pid_of(const char *word)
 struct finding {
 	const char *word;
 	size_t n;
+	bool part;  /* the word may be anywhere in an id */
 	bool exact; /* the word is a whole id, even if another id begins with it */
 	char id[SW_KEPT_ID_SIZE];
 	struct sw_text rows; /* owned */
@@ -45,7 +47,7 @@ static bool take(void *arg, struct json_object *parameters, struct sw_complaint 
 	struct json_object *summary = json_object_object_get(parameters, "summary");
 	const char *id = sw_json_string(summary, "id");
 	(void) why;
-	if (id[0] == '\0' || f->exact)
+	if (id[0] == '\0' || f->exact || (f->part && strstr(id, f->word) == NULL))
 		return true;
 	f->exact = strcmp(id, f->word) == 0;
 	if (f->n++ == 0 || f->exact)
@@ -55,20 +57,22 @@ static bool take(void *arg, struct json_object *parameters, struct sw_complaint 
 	return true;
 }
 
-static struct json_object *parameters_of(const char *word, bool newest)
+/* part: all dumps are asked for, and the daemon's answer is searched. */
+static struct json_object *parameters_of(const char *word, bool part)
 {
 	struct json_object *p = json_object_new_object();
 	sw_cleanup(sw_free_p) char *begin = strdup(word);
-	int64_t pid = newest ? pid_of(word) : 0;
-	bool latest = newest && strcmp(word, "latest") == 0, ok = begin != NULL;
+	int64_t pid = pid_of(word);
+	bool latest = strcmp(word, "latest") == 0, ok = begin != NULL;
 	if (ok)
 		sw_utf8_make_plain(begin); /* with other characters no id begins */
 	if (ok && pid > 0)
 		ok = sw_json_add(p, "pid", json_object_new_int64(pid));
-	else if (ok && !latest)
+	else if (ok && !latest && !part)
 		ok = sw_json_add(p, "id", json_object_new_string(begin));
-	ok = ok &&
-	     sw_json_add(p, "limit", json_object_new_int64(latest || pid > 0 ? 1 : SHOWN + 1));
+	if (ok && !part)
+		ok = sw_json_add(p, "limit",
+				 json_object_new_int64(latest || pid > 0 ? 1 : SHOWN + 1));
 	if (!ok) {
 		(void) json_object_put(p); /* NULL is legal */
 		p = NULL;
@@ -76,12 +80,12 @@ static struct json_object *parameters_of(const char *word, bool newest)
 	return p;
 }
 
-static int say_none(const char *word, bool newest)
+static int say_none(const char *word)
 {
 	struct sw_error err = {.code = SW_E_NOT_FOUND};
 	char message[96] = "there is no such dump, or it is not for you";
 	const char *remedy = "see 'snapwalk list'";
-	if (newest && (strcmp(word, "latest") == 0 || pid_of(word) > 0)) {
+	if (strcmp(word, "latest") == 0 || pid_of(word) > 0) {
 		(void) snprintf(message, sizeof(message),
 				"the daemon keeps no dump%s that you may see",
 				pid_of(word) > 0 ? " of this process" : "");
@@ -95,8 +99,9 @@ static int say_several(const struct finding *f)
 {
 	char message[64];
 	struct sw_text text = {0};
-	(void) snprintf(message, sizeof(message), "%s%d dumps begin so",
-			f->n > SHOWN ? "more than " : "", (int) (f->n > SHOWN ? SHOWN : f->n));
+	(void) snprintf(message, sizeof(message), "%s%d dumps %s", f->n > SHOWN ? "more than " : "",
+			(int) (f->n > SHOWN ? SHOWN : f->n),
+			f->part ? "have that in their ids" : "begin so");
 	sw_complain(f->word, message, "usage", "give more of the id");
 	sw_row_header(&text);
 	if (!text.failed && !f->rows.failed) {
@@ -107,7 +112,12 @@ static int say_several(const struct finding *f)
 	return SW_STATUS_USAGE;
 }
 
-int sw_kept_find(const struct sw_options *options, const char *word, bool newest,
+static bool may_be_part(const char *word)
+{
+	return pid_of(word) == 0 && strcmp(word, "latest") != 0 && strlen(word) >= PART_MIN;
+}
+
+int sw_kept_find(const struct sw_options *options, const char *word,
 		 char ret_id[static SW_KEPT_ID_SIZE])
 {
 	struct finding f = {.word = word};
@@ -121,12 +131,17 @@ int sw_kept_find(const struct sw_options *options, const char *word, bool newest
 	}
 	/* Longer than any id, which List would call a mistake; or every id. */
 	if (strlen(word) > 64 || word[0] == '\0')
-		return say_none(word, newest);
-	if (!sw_daemon_call(options, "io.snapwalk.List", parameters_of(word, newest), true,
-			    SILENCE_MS, take, &f, &why))
+		return say_none(word);
+	bool ok = sw_daemon_call(options, "io.snapwalk.List", parameters_of(word, false), true,
+				 SILENCE_MS, take, &f, &why);
+	f.part = ok && f.n == 0 && may_be_part(word);
+	if (f.part)
+		ok = sw_daemon_call(options, "io.snapwalk.List", parameters_of(word, true), true,
+				    SILENCE_MS, take, &f, &why);
+	if (!ok)
 		status = sw_complain_about(word, &why);
 	else if (f.n == 0)
-		status = say_none(word, newest);
+		status = say_none(word);
 	else if (f.n > 1 && !f.exact)
 		status = say_several(&f);
 	else

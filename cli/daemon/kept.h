@@ -9,13 +9,13 @@
 enum { SW_KEPT_ID_SIZE = 128 };
 
 /*
- * A whole id, the beginning of one, or with newest "latest" and a process id: the newest of all, or
- * of that process. Only of those that the caller may see.
+ * A whole id, its beginning, any part of it that no other has, "latest" or a process id: the newest
+ * of all, or of that process. Only of those that the caller may see.
  *
  * @return SW_STATUS_COMPLETE and the whole id; else what was wrong has been said, with the dumps
- * that several begin so.
+ * that may be meant.
  */
-int sw_kept_find(const struct sw_options *options, const char *word, bool newest,
+int sw_kept_find(const struct sw_options *options, const char *word,
 		 char ret_id[static SW_KEPT_ID_SIZE]);
 
 /* A call of io.snapwalk about one dump, without reply; adds the pair when name is not NULL.

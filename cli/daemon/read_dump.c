@@ -11,14 +11,20 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { FILE_BYTES_MAX = 1 << 30, DEPTH_MAX = 16 };
 
-/* An id has neither a slash nor this ending. */
+/* An id has neither a slash nor this ending. What else may be an id is a file when there is one of that name: ids and
+ * the words for them are left to those. */
 static bool is_file(const char *word)
 {
 	static const char ending[] = ".json";
 	size_t length = strlen(word), n = sizeof(ending) - 1;
+	struct stat st;
+	if (strcmp(word, "latest") != 0 && word[strspn(word, "0123456789")] != '\0' &&
+	    stat(word, &st) == 0 && S_ISREG(st.st_mode))
+		return true;
 	return strchr(word, '/') != NULL || (length > n && strcmp(word + length - n, ending) == 0);
 }
 
@@ -37,7 +43,7 @@ static int read_kept(struct sw_read_dump *ret, const struct sw_options *options)
 {
 	struct sw_daemon_dump dump;
 	struct sw_complaint why;
-	int status = sw_kept_find(options, ret->word, true, ret->id);
+	int status = sw_kept_find(options, ret->word, ret->id);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
 	if (!sw_daemon_read(options, ret->id, &dump, &why))

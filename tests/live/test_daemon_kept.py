@@ -96,10 +96,18 @@ def words(tap):
         got = run("show", "latest", str(other.pid))
         tap.check(got.returncode == 0 and got.stdout.count(f"pid {other.pid}") == 1,
                   "show takes several", got.stderr)
-        for word in ("latest", str(target.pid)):
-            got = run("delete", word)
-            tap.equal((got.returncode, daemon.status()["stored"]), (1, 3),
-                      f"delete takes ids only, not {'latest' if word == 'latest' else 'a process'}")
+        tap.equal([shown(i[-8:]) for i in (first, second, third)], [first, second, third], "the end of an id")
+        tap.equal(shown(first[9:]), first, "a part of an id")
+        got = run("show", f"-{target.pid}-"[1:])
+        tap.check(got.returncode == 2 and "2 dumps have that in their ids" in got.stderr
+                  and len(got.stderr.splitlines()) == 4, "a part that two ids have", got.stderr)
+        with tempfile.TemporaryDirectory() as directory:
+            with open(os.path.join(directory, first[:8] + "x"), "w") as file:
+                file.write(run("show", "--json", second).stdout)
+            got = run("show", "--json", first[:8] + "x", cwd=directory)
+            tap.equal(json.loads(got.stdout)["id"], second, "a file without .json is read")
+        got = snapwalk("--socket", daemon.socket_path, "show", "--json", "latest")
+        tap.equal(json.loads(got.stdout or "{}").get("id"), third, "options before the command")
         got = run("delete", common)
         tap.equal((got.returncode, daemon.status()["stored"]), (2, 3),
                   "nor what several begin with")
@@ -108,6 +116,9 @@ def words(tap):
                   "delete says what it deleted, and what there was not")
         with daemon.client() as client:
             tap.equal(listed(client), [third, second], "it is gone")
+            fourth = capture_id(client, other.pid)
+        got = run("delete", "latest")
+        tap.equal((got.returncode, got.stdout), (0, f"deleted {fourth}\n"), "delete latest, and which that was")
         tap.check(f"deletes dump {first}" in daemon.log(), "the log says so", daemon.log())
         got = run("pin", "latest")
         tap.equal((got.returncode, got.stdout), (0, f"pinned {third}\n"), "pin latest")
