@@ -65,6 +65,11 @@ static int put(struct sw_store *store, const char *id, int64_t time_ns, struct s
 	static char text[TEXT_BYTES];
 	const struct sw_store_entry entry = {.id = id,
 					     .summary = "{\"of\":\"drive_store\"}",
+					     .subject = {.rights = {.uid = {1000, 1000, 1000},
+								    .gid = {1000, 1000, 1000},
+								    .dumpable = 1},
+							 .comm = "driven",
+							 .exe = "/usr/bin/driven"},
 					     .by = 1000,
 					     .pid = 42,
 					     .comm = "driven",
