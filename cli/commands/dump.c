@@ -143,11 +143,14 @@ static int dump_all(struct dumper *d, struct sw_selection *selection)
 
 int sw_cmd_dump(const struct sw_options *options)
 {
-	struct dumper d = {.options = options};
+	struct sw_keeper keeper = {0};
+	struct sw_options with_keeper = *options;
+	struct dumper d = {.options = &with_keeper};
 	struct sw_selection selection;
 	struct sw_error err = {0};
 	const char *about = "";
 	int status;
+	with_keeper.keeper = &keeper;
 	if (options->burst_count > 0)
 		return sw_burst(options);
 	if (!options->priority_normal)
@@ -160,8 +163,8 @@ int sw_cmd_dump(const struct sw_options *options)
 	}
 	if (sw_select(options, &selection, &about, &err) < 0)
 		status = sw_complain_error(about, &err);
-	else if (sw_delivery_begin(&d.delivery, options, options->format, options->output, &err) <
-		 0)
+	else if (sw_delivery_begin(&d.delivery, &with_keeper, options->format, options->output,
+				   &err) < 0)
 		status = sw_complain_error(sw_delivery_name(&d.delivery), &err);
 	else if (sw_session_create(&d.session, &err) < 0)
 		status = sw_delivery_end(&d.delivery, sw_complain_error("snapwalk", &err));
@@ -169,6 +172,7 @@ int sw_cmd_dump(const struct sw_options *options)
 		status = sw_delivery_end(&d.delivery, dump_all(&d, &selection));
 		sw_session_destroy(d.session);
 	}
+	sw_keeper_end(&keeper);
 	sw_selection_deinit(&selection);
 	return status;
 }

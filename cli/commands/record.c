@@ -39,13 +39,16 @@ int sw_cmd_record(const struct sw_options *options)
 	int status = sw_select_one(options, &subject);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
+	struct sw_keeper keeper = {0};
 	struct sw_options names = *options; /* lines come from files, not from memory */
 	names.symbolize.level = SW_SYMBOLS_NAMES;
+	names.keeper = &keeper;
 	struct sw_session *session;
 	struct sw_error err = {0};
 	if (sw_session_create(&session, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
 	status = record(session, &subject, &names);
+	sw_keeper_end(&keeper);
 	sw_session_destroy(session);
 	return status;
 }

@@ -64,6 +64,8 @@ enum sw_color { SW_COLOR_AUTO, SW_COLOR_ALWAYS, SW_COLOR_NEVER };
 /* Of --stack-bytes. */
 enum { SW_STACK_BYTES_LEAST = 4096, SW_STACK_BYTES_MOST = 1 << 30 };
 
+struct sw_keeper;
+
 struct sw_options {
 	const struct sw_command *command; /* static; NULL with --version and a bare --help */
 	int64_t begin_ns;                 /* CLOCK_MONOTONIC when the program began */
@@ -77,6 +79,7 @@ struct sw_options {
 	const char *output;                   /* NULL: standard output */
 	const char *keep; /* dump, record: the directory for the snapshot; NULL: it is not kept */
 	const char *modules_store; /* with keep; NULL: not given */
+	struct sw_keeper *keeper;  /* borrowed; of a command with keep */
 	const char *address;       /* explain: the last word */
 	const char **words; /* owned array; show, delete, pin, diff, explain: dumps; hook: its kind
 				and what follows */

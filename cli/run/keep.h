@@ -4,13 +4,32 @@
 
 #include "common/options.h"
 
-/*
- * The snapshot as a directory, where options->keep says so: dump --keep, and record.
- */
+#include <sys/types.h>
 
-/* Before the target is touched and privileges are given up: makes the store of modules. What fails here
- * sw_keep() says. */
+/*
+ * The snapshot as a directory, where options->keep says so: dump --keep, and record. A temporary directory is made before
+ * privileges are given up, for which it may lie in anybody's. A child that looks into nothing keeps these privileges: it
+ * gives the directory its name in the end, or removes it when we end without a word.
+ *
+ *	prepare (before the target is touched) -> begin (before privileges are given up) -> sw_keep() -> end
+ *
+ * Without begin, as nothing is given up, sw_keep() does it all.
+ */
+struct sw_keeper {
+	char *temporary; /* owned; NULL: not begun */
+	int fd;          /* owned: that directory; meaningless without it, as all below */
+	int store_fd;    /* owned; < 0: none */
+	pid_t placer;
+	int placer_fd;          /* owned: it is told there */
+	struct sw_error failed; /* code 0: it did not */
+};
+
+/* Makes the store of modules. What fails here sw_keep() says. */
 void sw_keep_prepare(const struct sw_options *options);
+/* Zero-initialised is not begun. What fails sw_keep() says: a dump is there all the same. */
+void sw_keeper_begin(struct sw_keeper *keeper, const struct sw_options *options);
+/* What was not kept by then is removed. */
+void sw_keeper_end(struct sw_keeper *keeper);
 
 /* After all was walked and named, so that what was read of the running process for that is kept, too. 0 also when
  * nothing is to be kept; -SW_E_IO, -SW_E_NOMEM. */

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "run/obtain.h"
 #include "run/apart.h"
+#include "cleanup.h"
 #include "common/complain.h"
 #include "common/dwo_reader.h"
 #include "errors.h"
 #include "run/keep.h"
 #include "run/sandbox.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
 	NS_PER_MS = 1000000,
@@ -109,8 +112,24 @@ static void dwo_reader_use(struct confine *c, struct sw_pipeline_options *how)
 static int confine(void *arg, const struct sw_snapshot *snap, struct sw_error *err)
 {
 	struct confine *c = arg;
+	if (c->options->keeper != NULL && !c->options->no_sandbox)
+		sw_keeper_begin(c->options->keeper, c->options);
 	dwo_reader_start(c, snap);
 	return sw_sandbox_enter(c->options, snap, err);
+}
+
+/* Its path, if that leads to what was opened before privileges were given up; else what leads to that: it may lie in a
+ * directory that is closed to its owner. */
+static const char *path_of(const struct sw_subject *subject, int fd, char link[static 32])
+{
+	struct stat opened, now;
+	sw_cleanup(sw_close_p) int again = open(subject->path, O_PATH | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &opened) < 0 ||
+	    (again >= 0 && fstat(again, &now) == 0 && now.st_dev == opened.st_dev &&
+	     now.st_ino == opened.st_ino))
+		return subject->path;
+	(void) snprintf(link, 32, "/proc/self/fd/%d", fd); /* fits */
+	return link;
 }
 
 int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subject,
@@ -122,16 +141,22 @@ int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subj
 	*ret = (struct sw_pipeline){0};
 	sw_keep_prepare(options);
 	int r = how->libunwind ? sw_walk_libunwind_load(err) : 0; /* the sandbox loads no code */
+	sw_cleanup(sw_close_p) int fd =
+		sw_subject_is_saved(subject) ? open(subject->path, O_PATH | O_CLOEXEC) : -EBADF;
 	if (r == 0 && sw_subject_is_saved(subject))
-		r = sw_sandbox_enter_saved(options, subject, err);
+		r = sw_sandbox_enter_saved(options, subject, fd, err);
 	if (r < 0)
 		return r;
-	if (!sw_subject_is_saved(subject)) {
+	struct sw_subject found = *subject;
+	char link[32];
+	if (sw_subject_is_saved(subject)) {
+		found.path = path_of(subject, fd, link);
+	} else {
 		confined.resumed = confine;
 		confined.resumed_arg = &arg;
 		dwo_reader_use(&arg, &confined);
 	}
-	r = sw_obtain(session, subject, options, &confined, ret, err);
+	r = sw_obtain(session, &found, options, &confined, ret, err);
 	sw_dwo_reader_end(&arg.dwo_reader);
 	return r;
 }
@@ -187,10 +212,12 @@ static int tell(void *arg, int fd)
 		if (r == 0)
 			r = sw_pipeline_run(a->session, &origin, &how, &made, &err);
 	}
-	if (r < 0)
-		return sw_complain_error(a->subject->name, &err);
-	int status = render(a, made.report);
-	return sw_status_worse(status, sw_keep_beside(options, made.snap));
+	int status = r < 0 ? sw_complain_error(a->subject->name, &err) : render(a, made.report);
+	if (r == 0)
+		status = sw_status_worse(status, sw_keep_beside(options, made.snap));
+	if (options->keeper != NULL)
+		sw_keeper_end(options->keeper);
+	return status;
 }
 
 static void header_take(struct sw_obtained *o)

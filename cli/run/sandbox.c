@@ -4,6 +4,7 @@
 #include "common/complain.h"
 #include "common/plain_path.h"
 #include "errors.h"
+#include "run/keep.h"
 
 #include <confine/caps.h>
 #include <confine/landlock.h>
@@ -24,21 +25,15 @@
 enum { MODULES_MAX = 256, PATHS_MAX = 4 * MODULES_MAX + 8 };
 
 static const uint64_t read_caps = UINT64_C(1) << CAP_DAC_READ_SEARCH;
-static const uint64_t write_caps = UINT64_C(1) << CAP_DAC_OVERRIDE | UINT64_C(1)
-									     << CAP_DAC_READ_SEARCH;
 
 /* What Landlock lets the process open. */
 struct paths {
 	struct sw_landlock_path all[PATHS_MAX];
 	size_t n;
-	char *names[PATHS_MAX]; /* owned */
-	size_t n_names;
 };
 
 static void paths_deinit(struct paths *p)
 {
-	for (size_t i = 0; i < p->n_names; i++)
-		free(p->names[i]);
 	for (size_t i = 0; i < p->n; i++)
 		if (p->all[i].path == NULL)
 			(void) close(p->all[i].fd); /* O_PATH */
@@ -165,28 +160,21 @@ static unsigned calls_of(const struct sw_options *options)
 	return SW_SECCOMP_TERMINAL | (options->keep != NULL ? SW_SECCOMP_FILES : 0);
 }
 
-/* Where the snapshot that is kept becomes a directory, beside which a temporary one is made; and the
- * store of its modules. */
-static int allow_kept(struct paths *p, const struct sw_options *options, struct sw_error *err)
+static void allow_directory(struct paths *p, int fd)
 {
-	const char *keep = options->keep;
-	if (keep == NULL)
-		return 0;
-	size_t length = strlen(keep);
-	while (length > 1 && keep[length - 1] == '/')
-		length--;
-	while (length > 0 && keep[length - 1] != '/')
-		length--;
-	char *directory = length == 0 ? strdup(".") : strndup(keep, length);
-	if (directory == NULL || p->n_names == PATHS_MAX) {
-		free(directory);
-		return sw_fail_nomem(err);
-	}
-	p->names[p->n_names++] = directory;
-	allow(p, directory, SW_LANDLOCK_WRITE);
-	if (options->modules_store != NULL)
-		allow(p, options->modules_store, SW_LANDLOCK_WRITE);
-	return 0;
+	int copy = fd >= 0 && p->n < PATHS_MAX ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+	if (copy >= 0)
+		p->all[p->n++] = (struct sw_landlock_path){.access = SW_LANDLOCK_WRITE, .fd = copy};
+}
+
+/* The temporary directory of the snapshot that is kept, and the store of its modules. */
+static void allow_kept(struct paths *p, const struct sw_options *options)
+{
+	if (options->keep == NULL || options->keeper == NULL ||
+	    options->keeper->temporary == NULL || options->keeper->failed.code != 0)
+		return;
+	allow_directory(p, options->keeper->fd);
+	allow_directory(p, options->keeper->store_fd);
 }
 
 static bool is_off(const struct sw_options *options)
@@ -200,18 +188,15 @@ int sw_sandbox_enter(const struct sw_options *options, const struct sw_snapshot 
 	sw_cleanup(paths_deinit) struct paths p = {0};
 	if (is_off(options))
 		return 0;
-	int r = allow_kept(&p, options, err);
+	allow_kept(&p, options);
 	allow_debug_files(&p, options, snap);
 	const struct owner owner = {.uid = snap->process.uid, .gid = snap->process.gid};
-	/* The snapshot that is kept is ours, whoever may write to its directory. */
-	bool keeps = options->keep != NULL;
-	return r < 0 ? r
-		     : give_up(keeps ? write_caps : 0, &p, keeps ? NULL : &owner, calls_of(options),
-			       err);
+	/* The snapshot that is kept is ours. */
+	return give_up(0, &p, options->keep != NULL ? NULL : &owner, calls_of(options), err);
 }
 
 int sw_sandbox_enter_saved(const struct sw_options *options, const struct sw_subject *subject,
-			   struct sw_error *err)
+			   int fd, struct sw_error *err)
 {
 	sw_cleanup(paths_deinit) struct paths p = {0};
 	struct stat st;
@@ -219,7 +204,7 @@ int sw_sandbox_enter_saved(const struct sw_options *options, const struct sw_sub
 		return 0;
 	/* One that is not there is complained about by who opens it. */
 	struct owner owner = {.uid = geteuid(), .gid = getegid()};
-	if (stat(subject->path, &st) == 0)
+	if (fd >= 0 && fstat(fd, &st) == 0)
 		owner = (struct owner){.uid = st.st_uid, .gid = st.st_gid};
 	/* The programs of a core file that root has may be anybody's, in directories that are closed to root
 	 * without capabilities. A fixture has its modules itself. */

@@ -20,9 +20,10 @@
 int sw_sandbox_enter(const struct sw_options *options, const struct sw_snapshot *snap,
 		     struct sw_error *err);
 /* Before a core file or a fixture is opened, with its owner's permissions: their modules may be anywhere. Of a core file
- * that is root's own, root keeps the one capability that reads all files. */
+ * that is root's own, root keeps the one capability that reads all files. fd: what was opened with O_PATH; < 0: it is not
+ * there. */
 int sw_sandbox_enter_saved(const struct sw_options *options, const struct sw_subject *subject,
-			   struct sw_error *err);
+			   int fd, struct sw_error *err);
 /*
  * Captures are made afterwards, and what they read is parsed: everything that the kernel is asked
  * for once is there by now (the task iterator, perf events), files that are written are open. Kept

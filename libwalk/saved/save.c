@@ -96,14 +96,20 @@ static int fail(const char *directory, struct sw_error *err)
 	return errno == ENOMEM ? sw_fail_nomem(err) : sw_fail_errno(err, SW_E_IO, "%s", directory);
 }
 
-int sw_snapshot_save_shared(const struct sw_snapshot *snap, const char *directory,
-			    const char *store, struct sw_error *err)
+/* Without the slashes at its end. */
+static char *name_of(const char *directory)
 {
-	struct stat st;
 	size_t length = strlen(directory);
 	while (length > 1 && directory[length - 1] == '/')
 		length--;
-	sw_cleanup(sw_free_p) char *final = strndup(directory, length);
+	return strndup(directory, length);
+}
+
+int sw_snapshot_save_begin(const char *directory, char **ret_temporary, int *ret_fd,
+			   struct sw_error *err)
+{
+	struct stat st;
+	sw_cleanup(sw_free_p) char *final = name_of(directory);
 	sw_cleanup(sw_free_p) char *temporary = NULL;
 	if (final == NULL || asprintf(&temporary, "%s.XXXXXX", final) < 0) {
 		temporary = NULL; /* asprintf leaves it undefined */
@@ -113,28 +119,77 @@ int sw_snapshot_save_shared(const struct sw_snapshot *snap, const char *director
 		errno = EEXIST; /* said now, not after everything was copied */
 		return fail(directory, err);
 	}
-	struct sw_fixture_saver s = {.snap = snap,
-				     .dir_fd = -EBADF,
-				     .modules_fd = -EBADF,
-				     .memory_fd = -EBADF,
-				     .store_fd = -EBADF};
-	if (store != NULL) {
-		s.store_fd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (s.store_fd < 0)
-			return fail(store, err);
-	}
-	if (mkdtemp(temporary) == NULL) {
+	if (mkdtemp(temporary) == NULL)
+		return fail(directory, err);
+	int fd = open(temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) {
 		int r = fail(directory, err);
-		saver_deinit(&s);
+		remove_all(temporary);
 		return r;
 	}
-	s.dir_fd = open(temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool ok = s.dir_fd >= 0 && save_all(&s) && rename_new(temporary, final);
-	int result = ok ? 0 : fail(s.store_failed ? store : directory, err);
+	*ret_temporary = sw_take_ptr(temporary);
+	*ret_fd = fd;
+	return 0;
+}
+
+/* store_failed: whether it was the store that could not be written. */
+static int fill(const struct sw_snapshot *snap, int fd, int store_fd, bool *ret_store_failed,
+		struct sw_error *err)
+{
+	struct sw_fixture_saver s = {.snap = snap,
+				     .dir_fd = fd,
+				     .modules_fd = -EBADF,
+				     .memory_fd = -EBADF,
+				     .store_fd = store_fd};
+	int r = save_all(&s) ? 0 : fail("its files cannot be written", err);
+	*ret_store_failed = s.store_failed;
+	s.dir_fd = s.store_fd = -EBADF; /* the caller's */
 	saver_deinit(&s);
-	if (!ok)
+	return r;
+}
+
+int sw_snapshot_save_fill(const struct sw_snapshot *snap, int fd, int store_fd, const char *store,
+			  struct sw_error *err)
+{
+	bool store_failed;
+	int r = fill(snap, fd, store_fd, &store_failed, err);
+	return r == -SW_E_IO && store_failed ? fail(store, err) : r;
+}
+
+int sw_snapshot_save_end(const char *temporary, const char *directory, struct sw_error *err)
+{
+	sw_cleanup(sw_free_p) char *final = directory != NULL ? name_of(directory) : NULL;
+	if (directory == NULL) {
 		remove_all(temporary);
-	return result;
+		return 0;
+	}
+	if (final != NULL && rename_new(temporary, final))
+		return 0;
+	int r = final == NULL ? sw_fail_nomem(err) : fail(directory, err);
+	remove_all(temporary);
+	return r;
+}
+
+int sw_snapshot_save_shared(const struct sw_snapshot *snap, const char *directory,
+			    const char *store, struct sw_error *err)
+{
+	sw_cleanup(sw_close_p) int fd = -EBADF;
+	sw_cleanup(sw_close_p) int store_fd =
+		store != NULL ? open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -EBADF;
+	sw_cleanup(sw_free_p) char *temporary = NULL;
+	bool store_failed = false;
+	if (store != NULL && store_fd < 0)
+		return fail(store, err);
+	int r = sw_snapshot_save_begin(directory, &temporary, &fd, err);
+	if (r < 0)
+		return r;
+	r = fill(snap, fd, store_fd, &store_failed, err);
+	if (r == 0)
+		return sw_snapshot_save_end(temporary, directory, err);
+	if (r == -SW_E_IO)
+		r = fail(store_failed ? store : directory, err);
+	remove_all(temporary);
+	return r;
 }
 
 int sw_snapshot_save(const struct sw_snapshot *snap, const char *directory, struct sw_error *err)

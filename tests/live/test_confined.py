@@ -301,6 +301,33 @@ def file_in_place(tap):
         tap.equal(sorted(os.listdir(directory)), ["a", "b", "c", "dump.json"], "and nothing else is left")
 
 
+def snapshot_in_place(tap):
+    """Of record and --keep, likewise: in another user's directory, with a store, by a parser without capabilities."""
+    if os.geteuid() != 0:
+        tap.skip("another user's directory for snapshots", "not root", Tap.ROOT)
+        return
+    nobody = pwd.getpwnam("nobody").pw_uid
+    with Target("states", "plain", 120) as target, tempfile.TemporaryDirectory() as directory:
+        os.chown(directory, nobody, nobody)
+        os.chmod(directory, 0o700)
+        kept, store = os.path.join(directory, "kept"), os.path.join(directory, "store")
+        status, text, code, error = while_it_writes(
+            ["dump", "--max-stop", "10000", "--json", target.pid, "--keep", kept, "--modules-store", store])
+        tap.check(code in (0, 3) and json.loads(text)["stacks"], "dump --keep: it works", (code, error))
+        without_caps(tap, status, 0, "dump --keep: parsed without capabilities")
+        recorded = os.path.join(directory, "recorded")
+        run = subprocess.run([SNAPWALK, "record", "--max-stop", "10000", str(target.pid), "-o", recorded],
+                             capture_output=True, text=True)
+        tap.equal((run.returncode, run.stderr), (0, ""), "record: it works")
+        run = subprocess.run([SNAPWALK, "record", "--max-stop", "10000", str(target.pid), "-o", recorded],
+                             capture_output=True, text=True)
+        tap.check(run.returncode == 1 and "it exists already" in run.stderr, "record: not twice", run.stderr)
+        tap.equal(sorted(os.listdir(directory)), ["kept", "recorded", "store"], "... and nothing else is left")
+        for path in (kept, recorded):
+            run = subprocess.run([SNAPWALK, "dump", "--fixture", path, "--json"], capture_output=True, text=True)
+            tap.equal(len(json.loads(run.stdout)["threads"]), 121, f"{os.path.basename(path)}: walks again")
+
+
 def files_compared(tap):
     """diff: while it writes what it found."""
     with tempfile.TemporaryDirectory() as directory:
@@ -334,6 +361,7 @@ def main():
     tap.guard(taken_over_between)
     tap.guard(between_captures)
     tap.guard(file_in_place)
+    tap.guard(snapshot_in_place)
     tap.guard(files_compared)
     tap.guard(by_user)
     tap.guard(seen_from_outside)

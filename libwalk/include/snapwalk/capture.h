@@ -141,6 +141,22 @@ SW_PUBLIC int sw_snapshot_save(const struct sw_snapshot *snap, const char *direc
  */
 SW_PUBLIC int sw_snapshot_save_shared(const struct sw_snapshot *snap, const char *directory,
 				      const char *store, struct sw_error *err);
+/**
+ * The same in three parts, for programs that give up privileges before they parse: begin and end may need those that
+ * make files in other people's directories, and do not look into a snapshot; fill makes files below the two
+ * descriptors alone.
+ * @param ret_temporary  The caller's, for free(3): what end is told.
+ * @param ret_fd         The caller's: the temporary directory, for fill.
+ * @return 0; -SW_E_IO (also: it exists), -SW_E_NOMEM.
+ */
+SW_PUBLIC int sw_snapshot_save_begin(const char *directory, char **ret_temporary, int *ret_fd,
+				     struct sw_error *err);
+/** @param store_fd  < 0: none. @param store  Its name, for messages. @return as above. */
+SW_PUBLIC int sw_snapshot_save_fill(const struct sw_snapshot *snap, int fd, int store_fd,
+				    const char *store, struct sw_error *err);
+/** Gives the directory its name; NULL: removes it. After an error it is removed, too. @return 0; -SW_E_IO. */
+SW_PUBLIC int sw_snapshot_save_end(const char *temporary, const char *directory,
+				   struct sw_error *err);
 /** @return 0; -SW_E_IO, -SW_E_FORMAT, -SW_E_LIMIT, -SW_E_NOMEM. */
 SW_PUBLIC int sw_snapshot_load(struct sw_context *ctx, const char *directory,
 			       struct sw_snapshot **ret, struct sw_error *err);
