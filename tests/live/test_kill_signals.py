@@ -36,8 +36,7 @@ def check_all(tap, storm, beats, points, what, right):
     return storm.check(tap, beats, what)[0]
 
 
-def main():
-    tap = Tap()
+def each_call(tap):
     with Storm(THREADS, RATE) as storm:
         beats, _ = storm.check(tap, [0] * THREADS, "before")
         _, stopper, stops = count(storm.pid)
@@ -49,6 +48,11 @@ def main():
         points = [(stopper, n, "entry", "self") for n in range(1, stops + 1)]
         check_all(tap, storm, beats, points, "the process that stops is killed",
                   lambda ended, said: ended in ANSWERS and (ended == "exit 0") == (said == ""))
+
+
+def main():
+    tap = Tap()
+    tap.guard(each_call)
     tap.done()
 
 
