@@ -28,6 +28,7 @@ PACKAGES_CHECK := python3 python3-jsonschema libcmocka-dev elfutils gdb g++ musl
 # Static libraries that are in no package of the above.
 PACKAGES_STATIC := libbz2-dev zlib1g-dev
 PACKAGES_DEB   := dpkg-dev debhelper fakeroot lintian autopkgtest systemd
+PACKAGES_RPM   := rpm rpmlint
 PACKAGES_DIST  := python3 minisign
 PACKAGES_FMT   := clang-format
 PACKAGES_LINT  := $(PACKAGES_FMT) clang git mandoc python3 shellcheck
@@ -293,7 +294,7 @@ define install_packages
 	fi
 endef
 
-.PHONY: deps deps-check deps-static deps-deb deps-dist deps-fmt deps-lint deps-layers deps-bench deps-monitors deps-runtimes deps-wine32 deps-installed deps-kernel
+.PHONY: deps deps-check deps-static deps-deb deps-rpm deps-dist deps-fmt deps-lint deps-layers deps-bench deps-monitors deps-runtimes deps-wine32 deps-installed deps-kernel
 deps: system
 	$(call install_packages,$(PACKAGES_BUILD))
 deps-check: deps
@@ -302,6 +303,8 @@ deps-static: deps
 	$(call install_packages,$(PACKAGES_STATIC))
 deps-deb: deps
 	$(call install_packages,$(PACKAGES_DEB))
+deps-rpm: deps
+	$(call install_packages,$(PACKAGES_RPM))
 deps-dist: deps-static
 	$(call install_packages,$(PACKAGES_DIST))
 deps-fmt: system
@@ -465,7 +468,7 @@ help:
 	@printf '%s\n' 'make               build' \
 		'make static        $(STATIC)/snapwalk: one file, for containers and other machines' \
 		'make dist          the files of a release, in $(BUILD)/dist: MINISIGN_KEY=FILE signs them' \
-		'sudo make deb      packages of Debian, in $(BUILD)/deb' \
+		'sudo make deb rpm  packages of Debian in $(BUILD)/deb, of rpm in $(BUILD)/rpm' \
 		'sudo make install  below PREFIX=/usr, DESTDIR= before it; uninstall takes it away, install-strip strips it' \
 		'                   SYSCONFDIR=/etc BINDIR SBINDIR LIBDIR INCLUDEDIR DATADIR MANDIR UNITDIR' \
 		'                   and CC CPPFLAGS CFLAGS LDFLAGS are honoured by all of them' \

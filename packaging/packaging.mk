@@ -6,6 +6,11 @@ deb: deps-deb
 	@packaging/deb.sh $(BUILD)/deb $(VERSION)
 	@echo "snapwalk: the packages are in $(BUILD)/deb"
 
+.PHONY: rpm
+rpm: deps-rpm
+	@packaging/rpm.sh $(BUILD)/rpm $(VERSION)
+	@echo "snapwalk: the packages are in $(BUILD)/rpm/RPMS"
+
 # With a build of its own, in which no path of this machine is: two builds of the same sources have the same bytes.
 .PHONY: dist
 dist: deps-dist
