@@ -24,7 +24,7 @@ PACKAGES_BUILD := gcc make pkg-config libc6-dev libelf-dev libdw-dev libunwind-d
 	clang bpftool libbpf-dev
 PACKAGES_CHECK := python3 python3-jsonschema libcmocka-dev elfutils gdb g++ musl-tools binutils \
 	clang llvm libclang-rt-dev git valgrind util-linux bash-completion man-db dwz xz-utils \
-	systemd socat jq zsh fish zstd curl gcc-multilib g++-multilib
+	systemd socat jq zsh fish minisign libbz2-dev zstd curl gcc-multilib g++-multilib
 # Static libraries that are in no package of the above.
 PACKAGES_STATIC := libbz2-dev zlib1g-dev
 PACKAGES_DEB   := dpkg-dev debhelper fakeroot lintian autopkgtest systemd
