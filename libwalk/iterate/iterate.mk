@@ -8,7 +8,8 @@ BPFTOOL   ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 BPF_GEN   := $(BUILD)/gen/iterate
 BPF_NAMES := tasks moved returns files
 BPF_LSKEL := $(BPF_NAMES:%=$(BPF_GEN)/%.lskel.h)
-BPF_CFLAGS := -target bpf -mcpu=v3 -std=gnu17 -O2 -g -ffreestanding -Wall -Wextra -Werror -Ilibwalk
+# The programs have their files and lines in them, for the kernel: they must not name the folder of who builds.
+BPF_CFLAGS := -target bpf -mcpu=v3 -std=gnu17 -O2 -g -ffreestanding -Wall -Wextra -Werror -Ilibwalk -ffile-prefix-map=$(CURDIR)=.
 
 # What is missing, in words; empty: nothing.
 BPF_MISSING := $(shell command -v $(BPF_CLANG) >/dev/null || echo clang; \

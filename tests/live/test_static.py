@@ -36,6 +36,9 @@ def needs_nothing(tap):
     dynamic = subprocess.run(["readelf", "-dlSW", STATIC], capture_output=True, text=True, check=True).stdout
     tap.check("NEEDED" not in dynamic and "INTERP" not in dynamic, "needs no library and no loader", dynamic)
     tap.check(".symtab" not in dynamic and ".debug_info" not in dynamic, "is stripped", dynamic)
+    with open(STATIC, "rb") as file:
+        paths = re.findall(rb"[ -~]*/libwalk/[ -~]*|" + re.escape(ROOT.encode()) + rb"[ -~]*", file.read())
+    tap.equal([path for path in paths if path.startswith(b"/")], [], "names no folder of who built it")
     tap.check("GNU_RELRO" in dynamic and re.search(r"\bPIE\b", dynamic), "is a PIE and read-only after relocation",
               dynamic)
 
