@@ -36,7 +36,9 @@ static int record(struct sw_session *session, const struct sw_subject *subject,
 int sw_cmd_record(const struct sw_options *options)
 {
 	struct sw_subject subject;
-	int status = sw_select_one(options, &subject);
+	int status = sw_keep_check(options);
+	if (status == SW_STATUS_COMPLETE)
+		status = sw_select_one(options, &subject);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
 	struct sw_keeper keeper = {0};

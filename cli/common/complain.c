@@ -134,6 +134,7 @@ static const char *remedy_of(const char *about, const struct sw_error *err)
 				      : "see who may use it with 'ls -l', or run as root";
 	case ENOSPC:
 	case EDQUOT: return "free some space, or give another place";
+	case EEXIST: return "choose another name";
 	case EISDIR: return "give the name of a file in it";
 	default: return remedy;
 	}

@@ -5,11 +5,23 @@
 #include "errors.h"
 
 #include <confine/descriptors.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+
+int sw_keep_check(const struct sw_options *options)
+{
+	struct stat st;
+	struct sw_error err = {0};
+	if (options->keep == NULL || lstat(options->keep, &st) < 0)
+		return SW_STATUS_COMPLETE;
+	(void) sw_fail(&err, SW_E_IO, "it is there already");
+	err.sys_errno = EEXIST;
+	return sw_complain_error(options->keep, &err);
+}
 
 void sw_keep_prepare(const struct sw_options *options)
 {

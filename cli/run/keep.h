@@ -24,6 +24,8 @@ struct sw_keeper {
 	struct sw_error failed; /* code 0: it did not */
 };
 
+/* Before the process is touched: whether the directory can be a new one. An exit status; what is wrong was said. */
+int sw_keep_check(const struct sw_options *options);
 /* Makes the store of modules. What fails here sw_keep() says. */
 void sw_keep_prepare(const struct sw_options *options);
 /* Zero-initialised is not begun. What fails sw_keep() says: a dump is there all the same. */

@@ -35,7 +35,9 @@ static bool to_journal(void)
 static void to_stderr(int priority, const char *line)
 {
 	char text[LINE_MAX_BYTES + 32];
-	int size = isatty(STDERR_FILENO)
+	/* sd-daemon(3): a service manager reads the priority; people and their files do not. */
+	bool by_manager = getenv("INVOCATION_ID") != NULL && !isatty(STDERR_FILENO);
+	int size = !by_manager
 			   ? snprintf(text, sizeof(text), "snapwalkd: %s\n", line)
 			   : snprintf(text, sizeof(text), "<%d>snapwalkd: %s\n", priority, line);
 	/* One write, so that lines of several processes stay whole; nowhere left to complain. */

@@ -7,8 +7,12 @@
 #include "cleanup.h"
 #include "errors.h"
 
+#include <pthread.h>
+#include <pwd.h>
 #include <snapwalk/clock.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* One payload being worked off. */
 struct batch {
@@ -61,6 +65,35 @@ enum sw_gate_result sw_gate_judge(const struct sw_varlink_answer *answer, unsign
 	return SW_GATE_FAILED;
 }
 
+/* Whom the daemon refuses, and what lets it in. */
+static void reason_of(char *ret, size_t size)
+{
+	char buffer[1024];
+	struct passwd user, *found = NULL;
+	(void) getpwuid_r(geteuid(), &user, buffer, sizeof(buffer),
+			  &found); /* then without a name */
+	const char *name = found != NULL ? found->pw_name : "?";
+	(void) snprintf(
+		ret, size,
+		"snapwalkd takes alerts from root, its Group= and its TriggerUser= only, and "
+		"snapwalk-gate runs as %s (uid %u): run it as one of them, or set "
+		"TriggerUser=%s in snapwalk.conf and restart snapwalkd",
+		name, (unsigned) geteuid(), name);
+}
+
+/* In the answer for who sends the alerts, once in the log for who runs the gate. */
+static void say_refused(struct batch *b, struct json_object *entry)
+{
+	char reason[512];
+	reason_of(reason, sizeof(reason));
+	add(b, entry, "reason", json_object_new_string(reason));
+	(void) pthread_mutex_lock(&b->gate->lock);
+	bool first = b->gate->results[SW_GATE_REFUSED] == 0;
+	(void) pthread_mutex_unlock(&b->gate->lock);
+	if (first && b->counts[SW_GATE_REFUSED] == 0)
+		fprintf(stderr, "snapwalk-gate: an alert was refused: %s\n", reason);
+}
+
 /* Passes on the daemon's answer; json-c's reference counts stay in this thread. */
 static void describe(struct batch *b, struct json_object *entry,
 		     const struct sw_varlink_answer *answer, const struct sw_error *err)
@@ -95,6 +128,8 @@ static enum sw_gate_result trigger(struct batch *b, const struct sw_alert *alert
 	if (retry_s > b->retry_s)
 		b->retry_s = retry_s;
 	describe(b, entry, got, &err);
+	if (result == SW_GATE_REFUSED)
+		say_refused(b, entry);
 	sw_varlink_answer_deinit(&answer);
 	return result;
 }

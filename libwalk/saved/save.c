@@ -91,8 +91,12 @@ static bool rename_new(const char *from, const char *to)
 
 static int fail(const char *directory, struct sw_error *err)
 {
-	if (errno == EEXIST || errno == ENOTEMPTY)
-		return sw_fail(err, SW_E_IO, "%s: it exists already", directory);
+	if (errno == EEXIST || errno == ENOTEMPTY) {
+		(void) sw_fail(err, SW_E_IO, "%s: it is there already", directory);
+		if (err != NULL)
+			err->sys_errno = EEXIST;
+		return -SW_E_IO;
+	}
 	return errno == ENOMEM ? sw_fail_nomem(err) : sw_fail_errno(err, SW_E_IO, "%s", directory);
 }
 

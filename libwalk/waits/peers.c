@@ -462,7 +462,8 @@ static void check_again(struct resolver *r)
 
 static bool is_blocked(const struct sw_thread *t)
 {
-	return t->captured && (t->state == 'S' || t->state == 'D') && t->syscall >= 0;
+	return t->captured && (t->state == 'S' || t->state == 'D' || t->state == 'T') &&
+	       t->syscall >= 0;
 }
 
 static bool call_of_thread(const struct sw_snapshot *snap, const struct sw_thread *t,

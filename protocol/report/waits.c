@@ -127,7 +127,7 @@ static const char *kind_of_functions(const struct sw_report_stack *s)
 }
 
 /* A method of .NET has its parameters behind the name. */
-static bool is_sleep(const struct sw_report_frame *f)
+static bool is_sleep_function(const struct sw_report_frame *f)
 {
 	const char *name = sw_frame_method(f);
 	const size_t size = strcspn(name, "(");
@@ -135,7 +135,28 @@ static bool is_sleep(const struct sw_report_frame *f)
 		if (strlen(sleeps[i].function) == size &&
 		    strncmp(name, sleeps[i].function, size) == 0 &&
 		    strcmp(f->kind, sleeps[i].kind) == 0)
-			return f->line == 0;
+			return true;
+	return false;
+}
+
+static bool is_sleep(const struct sw_report_frame *f)
+{
+	return f->line == 0 && is_sleep_function(f);
+}
+
+bool sw_report_is_at_sleep(const struct sw_report_stack *s)
+{
+	enum { MANAGED_SEEN = 3 }; /* the function that sleeps, and what it calls */
+	size_t n_managed = 0;
+	for (size_t i = 0; s != NULL && i < s->n_frames && n_managed < MANAGED_SEEN; i++) {
+		const struct sw_report_frame *f = &s->frames[i];
+		if (!sw_frame_is_managed(f) || f->internal || f->function == NULL)
+			continue;
+		n_managed++;
+		/* A function of Ruby's users may have that name, too. */
+		if (strcmp(f->kind, "ruby") == 0 ? is_sleep(f) : is_sleep_function(f))
+			return true;
+	}
 	return false;
 }
 
@@ -245,6 +266,12 @@ static const struct sw_runtime_wait *runtime_wait(const struct sw_walks *walks, 
 									  : NULL;
 }
 
+/* The call that SIGSTOP has interrupted goes on when the process does. Of a core file the states are not known. */
+static bool may_wait(char state)
+{
+	return state == 'S' || state == 'D' || state == 'T' || state == '?';
+}
+
 void sw_report_build_waits(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
@@ -254,8 +281,7 @@ void sw_report_build_waits(struct sw_report_builder *b)
 		const struct sw_thread *from = &snap->threads[i];
 		struct sw_report_thread *t = &b->report->threads[i];
 		struct sw_report_wait wait;
-		/* Of a core file the states are not known. */
-		if (!from->captured || (t->state != 'S' && t->state != 'D' && t->state != '?'))
+		if (!from->captured || !may_wait(t->state))
 			continue;
 		const struct sw_runtime_wait *runtime = runtime_wait(b->walks, &walk, from);
 		if (!runtime_fill(b, runtime, &wait) && !futex_fill(b, from, t, &wait) &&

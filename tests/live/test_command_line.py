@@ -6,12 +6,13 @@ mistyped words."""
 import json
 import os
 import re
+import signal
 import sys
 import tempfile
 import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import PATIENT, SNAPWALK, Tap, Target, dump, gcore, snapwalk, tool  # noqa: E402
+from harness import PATIENT, SNAPWALK, Tap, Target, dump, gcore, snapwalk, state_of, tool, wait_until  # noqa: E402
 
 
 def refused(tap, words, pattern, name):
@@ -119,9 +120,33 @@ def test_formats(tap):
                 "a dump is no flame graph")
 
 
+def test_stopped(tap):
+    """A process that SIGSTOP holds: how it goes on is said, and its deadlock as if it ran."""
+    with Target("locks") as target:
+        wait_until(lambda: [state_of(target.pid, t) for t in os.listdir(f"/proc/{target.pid}/task")] == ["S"] * 3,
+                   "its threads to block")
+        os.kill(target.pid, signal.SIGSTOP)
+        wait_until(lambda: state_of(target.pid) == "T", "it to stop")
+        text = snapwalk(target.pid, *PATIENT).stdout
+        tap.check(re.search(rf"^The process is stopped \(SIGSTOP.*by whom is not known\): kill -CONT\s+{target.pid} lets",
+                            text, re.M), "a process that is stopped: how it goes on", text)
+        report = dump(target.pid)
+        tap.equal([len(d) for d in report["deadlocks"]], [2], "its deadlock is told")
+        tap.equal({t["state"] for t in report["threads"]}, {"T"}, "it is still stopped")
+        os.kill(target.pid, signal.SIGCONT)
+        wait_until(lambda: state_of(target.pid) == "S", "it to go on")
+
+
+def test_existing(tap):
+    with tempfile.TemporaryDirectory() as directory:
+        result = snapwalk("record", os.getpid(), "-o", directory)
+        tap.check(result.returncode == 1 and result.stderr == f"snapwalk: {directory}: it is there already (io): "
+                  "choose another name\n", "record -o of a directory that is there", result)
+
+
 def main():
     tap = Tap()
-    for test in (test_letters, test_help, test_mistakes, test_files, test_formats):
+    for test in (test_letters, test_help, test_mistakes, test_files, test_formats, test_stopped, test_existing):
         tap.guard(test)
     tap.done()
 

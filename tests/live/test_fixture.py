@@ -155,7 +155,7 @@ def refused(tap, name, status, words, *args):
 def test_refused(tap):
     with tempfile.TemporaryDirectory() as directory, Target("chain_pie") as target:
         wait_blocked(target.pid)
-        refused(tap, "it exists", 1, "it exists already", "record", target.pid, "-o", directory)
+        refused(tap, "it exists", 1, "it is there already", "record", target.pid, "-o", directory)
         refused(tap, "no such place", 1, "No such file or directory", "record", target.pid, "-o",
                 os.path.join(directory, "no", "such"))
         tap.equal(os.listdir(directory), [], "nothing is left over")

@@ -136,7 +136,7 @@ def test_refused(tap):
         wait_blocked(target.pid)
         inside = os.path.join(directory, "kept")
         for name, words, args in (
-                ("it exists", f"{directory}: it exists already (io)", ("--keep", directory)),
+                ("it exists", f"{directory}: it is there already (io)", ("--keep", directory)),
                 ("no such place", "No such file or directory", ("--keep", os.path.join(inside, "no", "such"))),
                 ("no such store", f"{inside}/no/store: No such file", ("--keep", inside, "--modules-store", f"{inside}/no/store")),
                 ("no store", "/dev/null: Not a directory", ("--keep", inside, "--modules-store", "/dev/null"))):

@@ -9,6 +9,8 @@
 #include "report/text/threads.h"
 #include "report/text/waits.h"
 #include "report/text/width.h"
+#include "report/waits.h"
+#include "duration.h"
 
 #include <string.h>
 
@@ -293,6 +295,40 @@ static void put_counts(struct sw_text_writer *w, const size_t counts[SW_ACTIVITI
 	sw_put(w, any ? "\n" : "");
 }
 
+/* A thread that is runnable in a function that sleeps uses no CPU worth a word. */
+static bool is_at_sleep(const struct sw_report *r, const struct sw_report_thread *t)
+{
+	return t->state == 'R' && sw_report_is_at_sleep(sw_stack_of(r, t));
+}
+
+/* "The process is stopped (SIGSTOP or the like, for 2.1 s; by whom is not known): kill -CONT 123 lets it run" */
+static void put_process_stopped(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	char since[SW_DURATION_BYTES] = "";
+	int64_t least_ms = -1;
+	size_t n = 0;
+	for (size_t i = 0; i < r->n_threads; i++) {
+		const struct sw_report_thread *t = &r->threads[i];
+		if (t->state == 'Z' || t->state == 'X')
+			continue;
+		if (t->state != 'T')
+			return;
+		n++;
+		if (t->since_ms >= 0 && (least_ms < 0 || t->since_ms < least_ms))
+			least_ms = t->since_ms;
+	}
+	if (n == 0)
+		return;
+	if (least_ms >= 0)
+		sw_duration_format(since, least_ms);
+	sw_put_styled(w, SW_STYLE_BOLD, "The process is stopped");
+	sw_put(w,
+	       " (SIGSTOP or the like%s%s; by whom is not known): kill -CONT %d "
+	       "lets it run\n",
+	       since[0] != '\0' ? ", for " : "", since, (int) r->process.pid);
+}
+
 /* "3 threads run in spin gil.py:4" */
 static void put_running(struct sw_text_writer *w, const enum sw_activity *activities)
 {
@@ -309,6 +345,9 @@ static void put_running(struct sw_text_writer *w, const enum sw_activity *activi
 		size_t n = tally.rows[i].count;
 		if (r->process.crash != NULL)
 			sw_put(w, "%zu thread%s ran at the crash", n, sw_plural(n));
+		else if (is_at_sleep(r, tally.rows[i].first))
+			sw_put(w, "%zu thread%s runnable, about to sleep or just woken", n,
+			       n == 1 ? " is" : "s are");
 		else
 			sw_put(w, "%zu thread%s", n, n == 1 ? " runs" : "s run");
 		if (n == 1) {
@@ -374,6 +413,7 @@ void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activitie
 		sw_wrap(w, from);
 		return;
 	}
+	put_process_stopped(w);
 	if (r->n_all_threads == 0) {
 		put_deadlocks(w);
 		put_holders(w, activities);

@@ -42,6 +42,7 @@ static void plain(void **state)
 					       .reason = "",
 					       .error = "no\n<0>forged \u202e\u00e9"};
 	(void) state;
+	assert_int_equal(setenv("INVOCATION_ID", "0123", 1), 0);
 	listen_begin();
 	sw_log(SW_LOG_WARNING, "\033[2J \xc2\x85%s", "\u00e9");
 	sw_log_captured(&failure);
@@ -49,10 +50,21 @@ static void plain(void **state)
 		   "<5>snapwalkd: capture of 7 (a??2J?) failed: no?<0>forged ???\u00e9\n");
 }
 
+/* Without a service manager that reads priorities nobody sees them: in a file, a pipe or a container's log. */
+static void without_manager(void **state)
+{
+	(void) state;
+	assert_int_equal(unsetenv("INVOCATION_ID"), 0);
+	listen_begin();
+	sw_log(SW_LOG_WARNING, "x");
+	listen_end("snapwalkd: x\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plain),
+		cmocka_unit_test(without_manager),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

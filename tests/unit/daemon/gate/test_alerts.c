@@ -4,7 +4,9 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <pwd.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <cmocka.h>
@@ -231,10 +233,21 @@ static void test_refused_and_failed(void **state)
 	       "{\"captured\":0,\"skipped\":0,\"resolved\":0,\"duplicate\":0,\"busy\":0,"
 	       "\"refused\":0,\"failed\":1,\"alerts\":[{\"fingerprint\":\"a\",\"error\":"
 	       "\"io.snapwalk.Failed\",\"result\":\"failed\"}]}\n");
-	expect(&gate, "{\"alerts\":[" ALERT("firing", "a") "]}", 403, 0,
-	       "{\"captured\":0,\"skipped\":0,\"resolved\":0,\"duplicate\":0,\"busy\":0,"
-	       "\"refused\":1,\"failed\":0,\"alerts\":[{\"fingerprint\":\"a\",\"error\":"
-	       "\"org.varlink.service.PermissionDenied\",\"result\":\"refused\"}]}\n");
+	const struct passwd *user = getpwuid(geteuid());
+	const char *name = user != NULL ? user->pw_name : "?";
+	char refused[1024];
+	(void) snprintf(
+		refused, sizeof(refused),
+		"{\"captured\":0,\"skipped\":0,\"resolved\":0,\"duplicate\":0,\"busy\":0,"
+		"\"refused\":1,\"failed\":0,\"alerts\":[{\"fingerprint\":\"a\",\"error\":"
+		"\"org.varlink.service.PermissionDenied\",\"reason\":\"snapwalkd takes alerts from "
+		"root, its Group= and its TriggerUser= only, and snapwalk-gate runs as %s (uid "
+		"%u): "
+		"run it as one of them, or set TriggerUser=%s in snapwalk.conf and restart "
+		"snapwalkd\","
+		"\"result\":\"refused\"}]}\n",
+		name, (unsigned) geteuid(), name);
+	expect(&gate, "{\"alerts\":[" ALERT("firing", "a") "]}", 403, 0, refused);
 	assert_int_equal(fake_end(&f), 2);
 	sw_gate_deinit(&gate);
 }

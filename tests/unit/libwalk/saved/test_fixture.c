@@ -359,7 +359,7 @@ static void test_save_refused(void **state)
 	char wanted[128];
 	assert_int_equal(mkdir(f->first, 0700), 0);
 	assert_int_equal(sw_snapshot_save(made, f->first, &f->err), -SW_E_IO);
-	(void) snprintf(wanted, sizeof(wanted), "%s: it exists already", f->first);
+	(void) snprintf(wanted, sizeof(wanted), "%s: it is there already", f->first);
 	assert_string_equal(f->err.message, wanted);
 	assert_int_equal(sw_snapshot_save(made, "/nonexistent/dir/x", &f->err), -SW_E_IO);
 	assert_string_equal(f->err.message, "/nonexistent/dir/x: No such file or directory");

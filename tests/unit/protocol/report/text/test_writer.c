@@ -618,6 +618,45 @@ static void test_verdict(void **state)
 	free(text);
 }
 
+/* Threads that are runnable in a function that sleeps do not "run"; a process that is stopped says how it goes on. */
+static void test_verdict_of_sleepers(void **state)
+{
+	(void) state;
+	struct sw_report_frame frames[2] = {language_frame("java.lang.Thread.sleep", 450),
+					    language_frame("Main.tick", 4)};
+	static const size_t indices[] = {0, 1};
+	struct sw_report_stack stack;
+	struct sw_report_thread threads[2];
+	struct sw_report report = one_stack(&stack, frames, 2);
+	frames[0].kind = frames[1].kind = "jvm";
+	for (size_t i = 0; i < 2; i++)
+		threads[i] = (struct sw_report_thread){.tid = (pid_t) (4242 + i),
+						       .comm = "java",
+						       .state = 'R',
+						       .captured = true,
+						       .cpu_ns = -1,
+						       .since_ms = 7000 + (int64_t) i};
+	stack.threads = indices;
+	stack.n_threads = 2;
+	report.threads = threads;
+	report.n_threads = 2;
+	char *text = text_of(&report, NULL);
+	expect_in(text, "\n2 threads are runnable, about to sleep or just woken in "
+			"java.lang.Thread.sleep\n");
+	free(text);
+	threads[0].state = 'T';
+	text = text_of(&report, NULL);
+	assert_null(strstr(text, "is stopped"));
+	free(text);
+	threads[1].state = 'T';
+	text = text_of(&report, NULL);
+	expect_in(text, "\nThe process is stopped (SIGSTOP or the like, for 7.0 s; by whom is not "
+			"known): kill -CONT");
+	expect_in(text, " 4242");
+	expect_in(text, "\nstopped 2\n");
+	free(text);
+}
+
 /* Who waits for another while all is well does not make that one a holder: Java's first thread, which waits
  * for main() to end. */
 static void test_holder_of_idle(void **state)
@@ -865,6 +904,7 @@ int main(void)
 		cmocka_unit_test(test_verdict),
 		cmocka_unit_test(test_crowd),
 		cmocka_unit_test(test_crowd_order),
+		cmocka_unit_test(test_verdict_of_sleepers),
 		cmocka_unit_test(test_holder_of_idle),
 		cmocka_unit_test(test_warning_thread),
 		cmocka_unit_test(test_machines),
