@@ -23,7 +23,7 @@ static const uint32_t own_calls[] = {
 	SYS_sysinfo,     SYS_rt_sigreturn, SYS_rt_sigprocmask,  SYS_sched_yield,
 	SYS_sigaltstack, SYS_exit,         SYS_exit_group,      SYS_restart_syscall,
 	SYS_poll,        SYS_ppoll,        SYS_clock_nanosleep, SYS_readlink,
-	SYS_readlinkat,  SYS_getdents64, /* of directories that Landlock lets it read */
+	SYS_readlinkat,  SYS_statx,        SYS_getdents64, /* of directories that Landlock lets it read */
 };
 
 /*
@@ -69,7 +69,6 @@ static const uint32_t capture_calls[] = {
 	SYS_access,
 	SYS_faccessat,
 	SYS_faccessat2,
-	SYS_statx,
 	SYS_statfs,
 	SYS_fstatfs,
 	SYS_close_range,

@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "debugfile.h"
 #include "packages/find.h"
+#include "provider.h"
 
 #include <snapwalk/clock.h>
 #include <string.h>
@@ -12,12 +13,12 @@ enum { UNITS_MAX = 16 }; /* that are looked for in one call; a dump shows few of
 /* An answer that was to be there in a moment does not wait for a slow disk. */
 static const int64_t SEARCH_NS = 100000000;
 
-static bool wants_package(const struct sw_unit *unit)
+static bool wants_package(const struct sw_unit *unit, struct sw_local *local)
 {
 	const char *path = sw_module_path(unit->module);
 	return !unit->package_tried && unit->kind == 1 << SW_MODULE_ELF &&
 	       unit->source <= SW_SOURCE_DYNSYM && path[0] == '/' && strchr(path, '\n') == NULL &&
-	       sw_unit_is_here(unit);
+	       sw_unit_is_here(unit, local);
 }
 
 static int take(struct sw_unit *unit, const struct sw_package_want *want, struct sw_arena *arena)
@@ -32,7 +33,7 @@ static int take(struct sw_unit *unit, const struct sw_package_want *want, struct
 }
 
 int sw_debug_packages_find(struct sw_unit *const *units, size_t n, const char *lists,
-			   struct sw_arena *arena, int64_t limit_ns)
+			   const struct sw_request *request)
 {
 	struct sw_package_want wants[UNITS_MAX];
 	struct sw_unit *of[UNITS_MAX];
@@ -40,16 +41,16 @@ int sw_debug_packages_find(struct sw_unit *const *units, size_t n, const char *l
 	int64_t deadline_ns = sw_clock_ns() + SEARCH_NS;
 	int r = 0;
 	for (size_t i = 0; i < n && n_wants < UNITS_MAX; i++) {
-		if (!wants_package(units[i]))
+		if (!wants_package(units[i], request->local))
 			continue;
 		wants[n_wants].path = sw_module_path(units[i]->module);
 		of[n_wants++] = units[i];
 	}
-	if (limit_ns != 0 && limit_ns < deadline_ns)
-		deadline_ns = limit_ns;
+	if (request->deadline_ns != 0 && request->deadline_ns < deadline_ns)
+		deadline_ns = request->deadline_ns;
 	if (n_wants > 0)
 		sw_packages_find(lists, wants, n_wants, deadline_ns);
 	for (size_t i = 0; i < n_wants && r == 0; i++)
-		r = take(of[i], &wants[i], arena);
+		r = take(of[i], &wants[i], request->arena);
 	return r;
 }

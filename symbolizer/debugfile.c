@@ -39,37 +39,45 @@ static bool fd_path(int fd, char ret[static PATH_MAX])
 	return true;
 }
 
+static int path_open(struct sw_local *local, const char *path, int flags)
+{
+	return local != NULL ? sw_local_open(local, path, flags)
+			     : open(path, O_PATH | O_CLOEXEC | flags);
+}
+
 /*
  * An O_PATH descriptor of directory/name, if that is a regular file and lies below directory when all
  * links are followed. O_PATH opens nothing: opening alone sets a watchdog going, rewinds a tape, or
  * waits at a FIFO. (openat2() with RESOLVE_BENEATH is refused in sandboxes, whose filter cannot see
  * its flags.)
  */
-static int beneath(const char *directory, const char *name, bool plain, struct stat *st)
+static int beneath(struct sw_local *local, const char *directory, const char *name, bool plain,
+		   struct stat *st)
 {
 	char path[PATH_MAX], top[PATH_MAX], found[PATH_MAX];
 	int n = snprintf(path, sizeof(path), "%s/%s",
 			 plain && strcmp(directory, "/") == 0 ? "" : directory, name);
 	if (n < 0 || (size_t) n >= sizeof(path))
 		return -1;
-	sw_cleanup(sw_close_p) int fd = open(path, O_PATH | O_CLOEXEC);
+	sw_cleanup(sw_close_p) int fd = path_open(local, path, 0);
 	if (fd < 0 || fstat(fd, st) < 0 || !S_ISREG(st->st_mode))
 		return -1;
 	/* The kernel says where it is without links. */
 	if (plain)
 		return fd_path(fd, found) && strcmp(found, path) == 0 ? sw_take_fd(fd) : -1;
-	sw_cleanup(sw_close_p) int top_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	sw_cleanup(sw_close_p) int top_fd = path_open(local, directory, 0);
 	if (top_fd < 0 || !fd_path(top_fd, top) || !fd_path(fd, found))
 		return -1;
 	size_t length = strcmp(top, "/") == 0 ? 0 : strlen(top);
 	return strncmp(found, top, length) == 0 && found[length] == '/' ? sw_take_fd(fd) : -1;
 }
 
-static bool image_map(struct sw_image *image, const char *directory, const char *name, bool plain)
+static bool image_map(struct sw_image *image, struct sw_local *local, const char *directory,
+		      const char *name, bool plain)
 {
 	struct stat st;
 	char link[32];
-	sw_cleanup(sw_close_p) int path_fd = beneath(directory, name, plain, &st);
+	sw_cleanup(sw_close_p) int path_fd = beneath(local, directory, name, plain, &st);
 	if (path_fd < 0 || st.st_size <= 0 || (uint64_t) st.st_size > IMAGE_BYTES_MAX)
 		return false;
 	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd); /* fits */
@@ -83,14 +91,16 @@ static bool image_map(struct sw_image *image, const char *directory, const char 
 	return true;
 }
 
-bool sw_image_map(struct sw_image *image, const char *directory, const char *name)
+bool sw_image_map(struct sw_image *image, struct sw_local *local, const char *directory,
+		  const char *name)
 {
-	return image_map(image, directory, name, false);
+	return image_map(image, local, directory, name, false);
 }
 
-bool sw_image_map_plain(struct sw_image *image, const char *directory, const char *name)
+bool sw_image_map_plain(struct sw_image *image, struct sw_local *local, const char *directory,
+			const char *name)
 {
-	return image_map(image, directory, name, true);
+	return image_map(image, local, directory, name, true);
 }
 
 static void build_id_hex(struct sw_bytes id, char *ret)
@@ -108,15 +118,15 @@ static bool same_bytes(struct sw_bytes a, struct sw_bytes b)
 	return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
 }
 
-bool sw_debugfile_by_build_id(const char *debug_dir, struct sw_bytes id, struct sw_image *image,
-			      struct sw_elf *elf)
+bool sw_debugfile_by_build_id(struct sw_local *local, const char *debug_dir, struct sw_bytes id,
+			      struct sw_image *image, struct sw_elf *elf)
 {
 	if (id.size < BUILD_ID_BYTES_MIN || id.size > BUILD_ID_BYTES_MAX)
 		return false;
 	char hex[2 * BUILD_ID_BYTES_MAX + 1], path[sizeof(hex) + 32];
 	build_id_hex(id, hex);
 	(void) snprintf(path, sizeof(path), ".build-id/%.2s/%s.debug", hex, hex + 2); /* fits */
-	if (!sw_image_map(image, debug_dir, path))
+	if (!sw_image_map(image, local, debug_dir, path))
 		return false;
 	struct sw_bytes found;
 	if (sw_elf_init(elf, image->bytes) && sw_elf_build_id(elf, &found) && same_bytes(found, id))
@@ -157,22 +167,24 @@ static bool link_matches(const struct sw_elf *main, const struct sw_elf *elf, ui
 	return lzma_crc32(elf->image.data, elf->image.size, 0) == crc;
 }
 
-bool sw_unit_is_here(const struct sw_unit *unit)
+bool sw_unit_is_here(const struct sw_unit *unit, struct sw_local *local)
 {
 	struct stat mapped, named;
 	struct sw_module *module = unit->module;
 	int fd = sw_module_fd(module);
-	/* Without a link it is the copy of a file whose file system may not answer: not to be asked. */
-	return fd >= 0 && fstat(fd, &mapped) == 0 && mapped.st_nlink > 0 &&
-	       stat(sw_module_path(module), &named) == 0 && mapped.st_dev == named.st_dev &&
+	/* Without a link it is the copy of a file whose file system may not answer. */
+	if (fd < 0 || fstat(fd, &mapped) < 0 || mapped.st_nlink == 0)
+		return false;
+	sw_cleanup(sw_close_p) int named_fd = path_open(local, sw_module_path(module), 0);
+	return named_fd >= 0 && fstat(named_fd, &named) == 0 && mapped.st_dev == named.st_dev &&
 	       mapped.st_ino == named.st_ino;
 }
 
 static bool linked_map(const struct sw_elf *main, const struct debuglink *link,
-		       const char *directory, const char *name, bool plain, struct sw_image *image,
-		       struct sw_elf *elf)
+		       struct sw_local *local, const char *directory, const char *name, bool plain,
+		       struct sw_image *image, struct sw_elf *elf)
 {
-	if (!image_map(image, directory, name, plain))
+	if (!image_map(image, local, directory, name, plain))
 		return false;
 	if (sw_elf_init(elf, image->bytes) && link_matches(main, elf, link->crc))
 		return true;
@@ -181,7 +193,8 @@ static bool linked_map(const struct sw_elf *main, const struct debuglink *link,
 }
 
 static bool by_debuglink(const struct sw_elf *main, const struct sw_unit *unit,
-			 const char *debug_dir, struct sw_image *image, struct sw_elf *elf)
+			 struct sw_local *local, const char *debug_dir, struct sw_image *image,
+			 struct sw_elf *elf)
 {
 	struct debuglink link;
 	char directory[PATH_MAX], name[PATH_MAX];
@@ -193,32 +206,34 @@ static bool by_debuglink(const struct sw_elf *main, const struct sw_unit *unit,
 	if (n < 0 || (size_t) n >= sizeof(directory))
 		return false;
 	const char *beside = n == 0 ? "/" : directory;
-	if (sw_unit_is_here(unit)) {
-		if (linked_map(main, &link, beside, link.name, true, image, elf))
+	if (sw_unit_is_here(unit, local)) {
+		if (linked_map(main, &link, local, beside, link.name, true, image, elf))
 			return true;
 		n = snprintf(name, sizeof(name), ".debug/%s", link.name);
 		if (n > 0 && (size_t) n < sizeof(name) &&
-		    linked_map(main, &link, beside, name, true, image, elf))
+		    linked_map(main, &link, local, beside, name, true, image, elf))
 			return true;
 	}
 	n = snprintf(name, sizeof(name), "%s/%s", directory, link.name);
 	return n > 0 && (size_t) n < sizeof(name) &&
-	       linked_map(main, &link, debug_dir, name, false, image, elf);
+	       linked_map(main, &link, local, debug_dir, name, false, image, elf);
 }
 
-static bool debugfile_open(struct sw_unit *unit, struct sw_debugfile *file, const char *debug_dir)
+static bool debugfile_open(struct sw_unit *unit, struct sw_debugfile *file, struct sw_local *local,
+			   const char *debug_dir)
 {
 	const struct sw_elf *main = sw_unit_elf(unit);
 	struct sw_bytes id;
 	if (main == NULL)
 		return false;
 	if (sw_elf_build_id(main, &id) &&
-	    sw_debugfile_by_build_id(debug_dir, id, &file->image, &file->elf))
+	    sw_debugfile_by_build_id(local, debug_dir, id, &file->image, &file->elf))
 		return true;
-	return by_debuglink(main, unit, debug_dir, &file->image, &file->elf);
+	return by_debuglink(main, unit, local, debug_dir, &file->image, &file->elf);
 }
 
-const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, const char *debug_dir)
+const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, struct sw_local *local,
+					     const char *debug_dir)
 {
 	struct sw_debugfile *file = unit->debugfile;
 	if (file == NULL) {
@@ -226,7 +241,7 @@ const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, const char *d
 		if (file == NULL)
 			return NULL;
 		unit->debugfile = file;
-		file->found = debugfile_open(unit, file, debug_dir);
+		file->found = debugfile_open(unit, file, local, debug_dir);
 	}
 	return file->found ? file : NULL;
 }

@@ -16,10 +16,13 @@ struct sw_image {
 
 void sw_image_deinit(struct sw_image *image);
 /* Maps directory/name for reading. False when it is not a regular file, is too large, lies outside of
- * directory or cannot be opened. Nothing but a regular file is ever opened: names may be hostile. */
-bool sw_image_map(struct sw_image *image, const char *directory, const char *name);
+ * directory, on a file system that may not answer, or cannot be opened. Nothing but a regular file is ever opened:
+ * names may be hostile. local: NULL: for a process that may wait for ever. */
+bool sw_image_map(struct sw_image *image, struct sw_local *local, const char *directory,
+		  const char *name);
 /* The same for a file beside a module, whose directory may be anybody's: nothing on the way there is a symbolic link. */
-bool sw_image_map_plain(struct sw_image *image, const char *directory, const char *name);
+bool sw_image_map_plain(struct sw_image *image, struct sw_local *local, const char *directory,
+			const char *name);
 
 /* A module's separate debug file, or the knowledge that there is none. */
 struct sw_debugfile {
@@ -29,15 +32,16 @@ struct sw_debugfile {
 };
 
 /* The unit's separate debug file, looked for once; NULL when there is none. */
-const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, const char *debug_dir);
+const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, struct sw_local *local,
+					     const char *debug_dir);
 void sw_debugfile_destroy(struct sw_debugfile *file);
 
 /* Whether the module's path leads us to the very file that the target has mapped. In a container it may lead
  * to another file of the host: what is beside that one, or is known of it, is none of the target's. */
-bool sw_unit_is_here(const struct sw_unit *unit);
+bool sw_unit_is_here(const struct sw_unit *unit, struct sw_local *local);
 
 /* debug_dir/.build-id/ab/cdef….debug, if it has that build-id itself. image is the caller's. */
-bool sw_debugfile_by_build_id(const char *debug_dir, struct sw_bytes id, struct sw_image *image,
-			      struct sw_elf *elf);
+bool sw_debugfile_by_build_id(struct sw_local *local, const char *debug_dir, struct sw_bytes id,
+			      struct sw_image *image, struct sw_elf *elf);
 
 #endif

@@ -85,8 +85,8 @@ static void headers_edit(uint8_t *region, const struct sw_elf *elf,
 
 /* .gnu_debugaltlink: a path with NUL, then the build-id of the file (DWARF 5, 7.3.6; dwz(1)). The
  * path counts only for what follows "/.dwz/": a file may not make us open what it names. */
-static bool alt_find(const struct sw_elf *elf, const char *debug_dir, struct sw_image *image,
-		     struct sw_elf *alt)
+static bool alt_find(const struct sw_elf *elf, struct sw_local *local, const char *debug_dir,
+		     struct sw_image *image, struct sw_elf *alt)
 {
 	struct sw_elf_section section;
 	struct sw_bytes bytes, id, found;
@@ -95,11 +95,11 @@ static bool alt_find(const struct sw_elf *elf, const char *debug_dir, struct sw_
 	    !sw_elf_section_bytes(elf, &section, &bytes) || !sw_bytes_str(bytes, 0, &name) ||
 	    !sw_bytes_sub(bytes, strlen(name) + 1, bytes.size - strlen(name) - 1, &id))
 		return false;
-	if (sw_debugfile_by_build_id(debug_dir, id, image, alt))
+	if (sw_debugfile_by_build_id(local, debug_dir, id, image, alt))
 		return true;
 	const char *below = strstr(name, "/.dwz/");
 	if (below == NULL || strstr(below, "/../") != NULL ||
-	    !sw_image_map(image, debug_dir, below + 1))
+	    !sw_image_map(image, local, debug_dir, below + 1))
 		return false;
 	if (sw_elf_init(alt, image->bytes) && sw_elf_build_id(alt, &found) &&
 	    found.size == id.size && memcmp(found.data, id.data, id.size) == 0)
@@ -228,7 +228,7 @@ static enum sw_dwarf_open alt_open(struct sw_dwarf_file *file, const struct sw_e
 	struct sw_elf alt;
 	enum sw_dwarf_open r = SW_DWARF_OPENED;
 	struct sw_elf_section link;
-	if (!alt_find(elf, request->debug_dir, &image, &alt)) {
+	if (!alt_find(elf, request->local, request->debug_dir, &image, &alt)) {
 		if (sw_elf_section_named(elf, ".gnu_debugaltlink", &link))
 			file->why = "the file to which dwz moved names was not found";
 		return r;

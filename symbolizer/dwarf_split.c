@@ -182,7 +182,7 @@ static enum sw_dwarf_open dwo_open(struct sw_dwarf_split *split, const struct wa
 			       ? view_open(split, wanted, -1, &elf, false, request)
 			       : r;
 	}
-	if (!sw_image_map(&image, directory, path))
+	if (!sw_image_map(&image, request->local, directory, path))
 		return r;
 	if (sw_elf_init(&elf, image.bytes))
 		r = view_open(split, wanted, image.fd, &elf, false, request);
@@ -203,7 +203,7 @@ static enum sw_dwarf_open dwo_find(struct sw_dwarf_split *split, const struct wa
 	if (n < 0 || (size_t) n >= sizeof(path))
 		return SW_DWARF_NONE;
 	enum sw_dwarf_open r = SW_DWARF_NONE;
-	bool ours = sw_unit_is_here(unit);
+	bool ours = sw_unit_is_here(unit, request->local);
 	if (ours && path[0] == '/')
 		r = dwo_open(split, wanted, "/", path, request);
 	if (r == SW_DWARF_NONE)
@@ -234,9 +234,9 @@ static bool dwp_find(struct sw_dwp *dwp, const struct sw_unit *unit,
 	dwp->tried = true;
 	int n = snprintf(path, sizeof(path), "%s.dwp", sw_module_path(unit->module));
 	dwp->found = n > 0 && (size_t) n < sizeof(path) && path[0] == '/' &&
-		     ((sw_unit_is_here(unit) &&
-		       dwp_map(dwp, sw_image_map_plain(&dwp->image, "/", path + 1))) ||
-		      dwp_map(dwp, sw_image_map(&dwp->image, request->debug_dir, path)));
+		     ((sw_unit_is_here(unit, request->local) &&
+		       dwp_map(dwp, sw_image_map_plain(&dwp->image, request->local, "/", path + 1))) ||
+		      dwp_map(dwp, sw_image_map(&dwp->image, request->local, request->debug_dir, path)));
 	return dwp->found;
 }
 

@@ -202,6 +202,7 @@ static int symbols_fill(struct sw_symbols *symbols, const struct sw_walks *walks
 	struct sw_request request = {
 		.arena = &priv->symbolizer->arena,
 		.debug_dir = o->debug_dir != NULL ? o->debug_dir : SW_DEBUG_DIR,
+		.local = sw_context_local(priv->symbolizer->ctx),
 		.deadline_ns = o->deadline_ns,
 		.unpacked = o->unpacked,
 		.options = o,
@@ -210,8 +211,7 @@ static int symbols_fill(struct sw_symbols *symbols, const struct sw_walks *walks
 	if (r == 0)
 		r = units_look_up(priv, o->level, &request);
 	if (r == 0 && o->package_lists != NULL)
-		r = sw_debug_packages_find(priv->units, priv->n_units, o->package_lists,
-					   request.arena, o->deadline_ns);
+		r = sw_debug_packages_find(priv->units, priv->n_units, o->package_lists, &request);
 	symbols->n_addresses = priv->n_results;
 	for (size_t i = 0; i < priv->n_results && r == 0; i++)
 		r = result_finish(symbols, &priv->results[i], o);

@@ -9,6 +9,7 @@
 #include <snapwalk/symbolize.h>
 
 struct sw_arena;
+struct sw_request;
 
 enum { SW_PROVIDERS_MAX = 16 };
 
@@ -39,7 +40,7 @@ struct sw_unit {
 /* Of units that have no symbols but those that they export: which package would have them. Each is looked for
  * once: debug_packages.c. 0 or -SW_E_NOMEM. */
 int sw_debug_packages_find(struct sw_unit *const *units, size_t n, const char *lists,
-			   struct sw_arena *arena, int64_t deadline_ns);
+			   const struct sw_request *request);
 /* The ELF view of the module's image, or NULL. */
 const struct sw_elf *sw_unit_elf(struct sw_unit *unit);
 /* The PE view of it, or NULL. */

@@ -37,7 +37,7 @@ static void answer(struct server *s, struct sw_bytes id)
 {
 	struct sw_image image = {0};
 	struct sw_elf elf;
-	if (!sw_debugfile_by_build_id(s->debug_dir, id, &image, &elf))
+	if (!sw_debugfile_by_build_id(NULL, s->debug_dir, id, &image, &elf))
 		return;
 	unpack(s, &image, &elf);
 	sw_image_deinit(&image);

@@ -2,7 +2,6 @@
 #include "run/sandbox.h"
 #include "cleanup.h"
 #include "common/complain.h"
-#include "common/plain_path.h"
 #include "errors.h"
 #include "run/keep.h"
 
@@ -28,6 +27,7 @@ static const uint64_t read_caps = UINT64_C(1) << CAP_DAC_READ_SEARCH;
 
 /* What Landlock lets the process open. */
 struct paths {
+	struct sw_local *local; /* borrowed */
 	struct sw_landlock_path all[PATHS_MAX];
 	size_t n;
 };
@@ -36,7 +36,7 @@ static void paths_deinit(struct paths *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (p->all[i].path == NULL)
-			(void) close(p->all[i].fd); /* O_PATH */
+			(void) close(p->all[i].fd); /* O_PATH, of a disk */
 }
 
 static void allow(struct paths *p, const char *path, enum sw_landlock_access access)
@@ -46,20 +46,21 @@ static void allow(struct paths *p, const char *path, enum sw_landlock_access acc
 }
 
 /*
- * The directory of a module may be anybody's. Its path is the kernel's own and has no link, and a debug file that is a
- * link is not opened (sw_image_map_plain()): what is opened here is what Landlock is told of.
+ * A file, or all below a directory, by a name that the target has a say in: sw_local_open() opens nothing on a file
+ * system that may not answer. The directory of a module may be anybody's. Its path is the kernel's own and has no link,
+ * and a debug file that is a link is not opened (sw_image_map_plain()): what is opened here is what Landlock is told of.
  */
-__attribute__((format(printf, 2, 3))) static void allow_printf(struct paths *p, const char *fmt,
-							       ...)
+__attribute__((format(printf, 3, 4))) static void allow_printf(struct paths *p, int flags,
+							       const char *fmt, ...)
 {
 	va_list ap;
 	char path[PATH_MAX];
 	va_start(ap, fmt);
 	int n = vsnprintf(path, sizeof(path), fmt, ap);
 	va_end(ap);
-	if (n < 0 || (size_t) n >= sizeof(path) || p->n == PATHS_MAX)
-		return; /* a file less may be read */
-	int fd = sw_plain_path_open(path, SW_PLAIN_NO_LINKS);
+	int fd = n > 0 && (size_t) n < sizeof(path) && p->n < PATHS_MAX
+			 ? sw_local_open(p->local, path, flags)
+			 : -1;
 	if (fd >= 0)
 		p->all[p->n++] = (struct sw_landlock_path){.access = SW_LANDLOCK_READ, .fd = fd};
 }
@@ -74,18 +75,15 @@ static void allow_beside(struct paths *p, const char *module)
 	if (module[0] != '/')
 		return;
 	const char *dot = strrchr(slash, '.');
-	allow_printf(p, "%.*s/.debug", (int) (slash - module), module);
-	allow_printf(p, "%s.debug", module);
-	allow_printf(p, "%s.dwp", module);
+	allow_printf(p, O_NOFOLLOW, "%.*s/.debug", (int) (slash - module), module);
+	allow_printf(p, O_NOFOLLOW, "%s.debug", module);
+	allow_printf(p, O_NOFOLLOW, "%s.dwp", module);
 	if (dot != NULL)
-		allow_printf(p, "%.*s.debug", (int) (dot - module), module);
+		allow_printf(p, O_NOFOLLOW, "%.*s.debug", (int) (dot - module), module);
 }
 
-/*
- * The directory of a module is asked only where the module's own file is open: that one answered. There
- * is no such file when it did not, and a copy without links when a program serves it, which may stop
- * answering at any time. Debug files beside such are not looked for (sw_unit_is_here()).
- */
+/* There is no file of a module that did not answer, and a copy without links where a program serves it: debug
+ * files beside such a module are not looked for (sw_unit_is_here()). */
 static bool has_file(const struct sw_module *module)
 {
 	struct statx stx;
@@ -108,10 +106,10 @@ static void allow_debug_files(struct paths *p, const struct sw_options *options,
 			      const struct sw_snapshot *snap)
 {
 	allow_unpacked(p, options);
-	allow(p,
-	      options->symbolize.debug_dir != NULL ? options->symbolize.debug_dir
-						   : "/usr/lib/debug",
-	      SW_LANDLOCK_READ);
+	p->local = sw_context_local(snap->ctx);
+	allow_printf(p, 0, "%s",
+		     options->symbolize.debug_dir != NULL ? options->symbolize.debug_dir
+							  : "/usr/lib/debug");
 	allow(p, SW_PACKAGE_LISTS, SW_LANDLOCK_LIST);
 	size_t n = 0;
 	for (size_t i = 0; i < snap->n_places && n < MODULES_MAX; i++) {

@@ -85,7 +85,9 @@ int sw_filesystems_parse(struct sw_arena *arena, const char *text, size_t size, 
 		n += line_parse(text, (size_t) (line_end - text), own_namespace, &devices[n]);
 		text = line_end + 1;
 	}
-	*ret = (struct sw_filesystems){devices, n};
+	*ret = (struct sw_filesystems){devices, n, false};
+	for (size_t i = 0; i < n; i++)
+		ret->has_served_disk |= devices[i].major != 0 && devices[i].kind != SW_FS_LOCAL;
 	return 0;
 }
 
@@ -143,8 +145,10 @@ bool sw_filesystems_file(int fd, struct sw_fs_file *ret)
 	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID, &stx) < 0)
 		return false;
 	*ret = (struct sw_fs_file){stx.stx_dev_major, stx.stx_dev_minor, 0};
-	if (ret->major == 0)
-		ret->mount = (stx.stx_mask & STATX_MNT_ID) ? stx.stx_mnt_id : mount_of(fd);
+	if (stx.stx_mask & STATX_MNT_ID)
+		ret->mount = stx.stx_mnt_id;
+	else if (ret->major == 0)
+		ret->mount = mount_of(fd);
 	return true;
 }
 
@@ -169,12 +173,12 @@ enum sw_fs_kind sw_filesystems_link_kind(int proc_fd, const char *name)
 	struct sw_fs_file file;
 	struct sw_filesystems fs;
 	enum sw_fs_kind kind;
-	if (fd < 0 || !sw_filesystems_file(fd, &file) || file.major != 0)
+	if (fd < 0 || !sw_filesystems_file(fd, &file))
 		return SW_FS_LOCAL; /* where it is refused nobody waits */
 	if (sw_filesystems_read(&arena, proc_fd, &fs) == 0 &&
 	    sw_filesystems_find(&fs, &file, &kind))
 		return kind;
-	return is_memory(file.major, file.minor) ? SW_FS_LOCAL : SW_FS_USER;
+	return file.major != 0 || is_memory(file.major, file.minor) ? SW_FS_LOCAL : SW_FS_USER;
 }
 
 enum sw_fs_kind sw_filesystems_kind(const struct sw_filesystems *fs, uint32_t major, uint32_t minor)

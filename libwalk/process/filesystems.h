@@ -24,6 +24,7 @@ struct sw_fs_device {
 struct sw_filesystems {
 	const struct sw_fs_device *devices; /* the arena's */
 	size_t n;
+	bool has_served_disk; /* a device with a disk's number for which a program answers: fuseblk */
 };
 
 enum { SW_FS_DEVICES_MAX = 8192 };
@@ -40,7 +41,7 @@ int sw_filesystems_read(struct sw_arena *arena, int proc_fd, struct sw_filesyste
 
 /*
  * Of an open file, which is not asked itself, also O_PATH: its device, and its mount, as a btrfs
- * subvolume has a device that is listed nowhere.
+ * subvolume has a device that is listed nowhere. Before Linux 5.8 the mount of disks is not known.
  */
 struct sw_fs_file {
 	uint32_t major, minor;

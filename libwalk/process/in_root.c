@@ -19,6 +19,8 @@ enum {
 /* The directories that lead from the root to where we are: ".." goes back to the one before, whatever it
  * is called by now. */
 struct place {
+	bool (*permits)(void *arg, int fd); /* NULL: all */
+	void *arg;
 	int root_fd;        /* borrowed */
 	int fds[DEPTH_MAX]; /* owned */
 	size_t depth, n_links;
@@ -47,6 +49,11 @@ static bool fail(int error)
 	return false;
 }
 
+static bool permits(const struct place *p, int fd)
+{
+	return p->permits == NULL || p->permits(p->arg, fd);
+}
+
 static bool down(struct place *p, const char *name)
 {
 	if (p->depth == DEPTH_MAX)
@@ -55,16 +62,20 @@ static bool down(struct place *p, const char *name)
 	if (fd < 0)
 		return false;
 	p->fds[p->depth++] = fd;
-	return true;
+	return permits(p, fd);
 }
 
 /* What a link says comes before what is left. False: it is no link, or there are too many. */
 static bool follow(struct place *p, const char *name)
 {
 	char text[PATH_MAX], all[PATH_MAX];
-	ssize_t n = readlinkat(here(p), name, text, sizeof(text) - 1);
-	if (n < 0)
+	/* The link itself: by its name another file may be asked. */
+	sw_cleanup(sw_close_p) int fd = openat(here(p), name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || !permits(p, fd))
 		return false;
+	ssize_t n = readlinkat(fd, "", text, sizeof(text) - 1);
+	if (n < 0)
+		return fail(errno == ENOENT ? EINVAL : errno); /* ENOENT: it is no link */
 	text[n] = '\0';
 	if (++p->n_links > LINKS_MAX)
 		return fail(ELOOP);
@@ -89,10 +100,20 @@ static void name_take(struct place *p, char name[static NAME_SIZE])
 	memmove(p->left, p->left + end, strlen(p->left + end) + 1);
 }
 
-int sw_in_root_open(int root_fd, const char *path, int flags)
+static int permitted(const struct place *p, int fd)
 {
-	sw_cleanup(place_deinit) struct place p = {.root_fd = root_fd};
+	sw_cleanup(sw_close_p) int opened_fd = fd;
+	return fd >= 0 && permits(p, fd) ? sw_take_fd(opened_fd) : -1;
+}
+
+int sw_in_root_open_where(int root_fd, const char *path, int flags,
+			  bool (*permit)(void *arg, int fd), void *arg)
+{
+	sw_cleanup(
+		place_deinit) struct place p = {.permits = permit, .arg = arg, .root_fd = root_fd};
 	char name[NAME_SIZE];
+	if (!permits(&p, root_fd))
+		return -1;
 	if (snprintf(p.left, sizeof(p.left), "%s", path) >= (int) sizeof(p.left)) {
 		errno = ENAMETOOLONG;
 		return -1;
@@ -118,6 +139,11 @@ int sw_in_root_open(int root_fd, const char *path, int flags)
 			errno = errno == EINVAL ? ENOTDIR : errno;
 			return -1;
 		}
-		return openat(here(&p), name, flags | O_NOFOLLOW);
+		return permitted(&p, openat(here(&p), name, flags | O_NOFOLLOW));
 	}
+}
+
+int sw_in_root_open(int root_fd, const char *path, int flags)
+{
+	return sw_in_root_open_where(root_fd, path, flags, NULL, NULL);
 }

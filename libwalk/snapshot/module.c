@@ -15,8 +15,17 @@ int sw_context_create(struct sw_context **ret, struct sw_error *err)
 	if (ctx == NULL)
 		return sw_fail_nomem(err);
 	ctx->iterator_fd = ctx->returns_fd = -EBADF;
-	*ret = ctx;
-	return 0;
+	int r = sw_local_create(&ctx->local, err);
+	if (r < 0)
+		free(ctx);
+	else
+		*ret = ctx;
+	return r;
+}
+
+struct sw_local *sw_context_local(const struct sw_context *ctx)
+{
+	return ctx->local;
 }
 
 static void module_destroy(struct sw_module *m)
@@ -43,6 +52,7 @@ void sw_context_destroy(struct sw_context *ctx)
 	sw_map64_deinit(&ctx->by_identity);
 	sw_close_p(&ctx->iterator_fd);
 	sw_close_p(&ctx->returns_fd);
+	sw_local_destroy(ctx->local);
 	free(ctx);
 }
 

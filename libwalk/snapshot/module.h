@@ -51,6 +51,7 @@ struct sw_context {
 	struct sw_error iterator_error; /* why it was not loaded; code 0: it was not tried */
 	int returns_fd;                 /* owned: that of SW_ITERATE_RETURNS; -EBADF: none */
 	bool returns_tried;
+	struct sw_local *local; /* owned */
 };
 
 /* Takes over fd (also on failure) of a regular file whose fstat is *st; the same file gives the

@@ -8,6 +8,7 @@
  */
 
 #include <snapwalk/error.h>
+#include <snapwalk/local.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +31,8 @@ struct sw_context; /* modules by device:inode + build-id, compiled rules */
 /** @return 0; -SW_E_NOMEM. Free with sw_context_destroy(), after every snapshot made with it. */
 SW_PUBLIC int sw_context_create(struct sw_context **ret, struct sw_error *err);
 SW_PUBLIC void sw_context_destroy(struct sw_context *ctx);
+/** The mounts as they were when it was created: <snapwalk/local.h>. Borrowed. */
+SW_PUBLIC struct sw_local *sw_context_local(const struct sw_context *ctx);
 
 /* ---- modules ------------------------------------------------------------------------------ */
 

@@ -60,7 +60,7 @@ static void serve(struct fixture *f)
 		SKIP("/dev/shm is on a disk", "a tmpfs that is mounted there");
 	assert_int_not_equal(file.mount, 0);
 	f->device = (struct sw_fs_device){file.mount, file.major, file.minor, SW_FS_USER};
-	f->pages.fs = (struct sw_filesystems){&f->device, 1};
+	f->pages.fs = (struct sw_filesystems){.devices = &f->device, .n = 1};
 	f->pages.fs_known = f->pages.our_fs_known = true;
 }
 

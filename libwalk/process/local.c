@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "arena.h"
+#include "cleanup.h"
+#include "errors.h"
+#include "process/filesystems.h"
+#include "process/in_root.h"
+
+#include <snapwalk/clock.h>
+#include <snapwalk/local.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+/* How often mounts are read anew, as one is not known. */
+static const int64_t AGAIN_NS = 1000000000;
+
+struct sw_local {
+	struct sw_arena arena; /* the mounts' */
+	struct sw_filesystems fs;
+	uid_t uid;           /* ours: a sandbox does not tell it */
+	uint64_t own_mount;  /* of our root directory */
+	uint64_t last_mount; /* the last one that was permitted */
+	int64_t read_ns;     /* when they were read */
+};
+
+static void mounts_read(struct sw_local *local)
+{
+	struct sw_arena arena = {0};
+	struct sw_filesystems fs = {0};
+	local->read_ns = sw_clock_ns();
+	sw_cleanup(sw_close_p) int self_fd = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	/* In a sandbox they cannot be read again: those from before count. */
+	if (self_fd < 0 || sw_filesystems_read(&arena, self_fd, &fs) < 0 || fs.n == 0) {
+		sw_arena_deinit(&arena);
+		return;
+	}
+	sw_arena_deinit(&local->arena);
+	local->arena = arena;
+	local->fs = fs;
+	local->last_mount = 0;
+}
+
+static uint64_t root_mount(void)
+{
+	struct sw_fs_file file;
+	sw_cleanup(sw_close_p) int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd >= 0 && sw_filesystems_file(fd, &file) ? file.mount : 0;
+}
+
+int sw_local_create(struct sw_local **ret, struct sw_error *err)
+{
+	struct sw_local *local = calloc(1, sizeof(*local));
+	if (local == NULL)
+		return sw_fail_nomem(err);
+	mounts_read(local);
+	local->own_mount = root_mount();
+	local->uid = geteuid();
+	*ret = local;
+	return 0;
+}
+
+void sw_local_destroy(struct sw_local *local)
+{
+	if (local == NULL)
+		return;
+	sw_arena_deinit(&local->arena);
+	free(local);
+}
+
+static bool mount_answers(struct sw_local *local, const struct sw_fs_file *file)
+{
+	enum sw_fs_kind kind;
+	if (file->mount == 0)
+		return false;
+	/* Our own pages come from where our root directory is: who does not answer there has stopped us. */
+	if (file->mount == local->own_mount || file->mount == local->last_mount)
+		return true;
+	bool known = sw_filesystems_find(&local->fs, file, &kind);
+	if (!known && sw_clock_ns() - local->read_ns > AGAIN_NS) {
+		mounts_read(local);
+		known = sw_filesystems_find(&local->fs, file, &kind);
+	}
+	if (!known || kind != SW_FS_LOCAL)
+		return false;
+	local->last_mount = file->mount;
+	return true;
+}
+
+/* Whoever may put a link there may also let it lead to what they may not read themselves. */
+static bool link_is_trusted(const struct sw_local *local, int fd)
+{
+	struct stat st;
+	return fstat(fd, &st) == 0 &&
+	       (!S_ISLNK(st.st_mode) || st.st_uid == 0 || st.st_uid == local->uid);
+}
+
+static bool permit(void *arg, int fd)
+{
+	struct sw_local *local = arg;
+	struct sw_fs_file file;
+	if (!sw_filesystems_file(fd, &file) || !mount_answers(local, &file)) {
+		errno = EXDEV;
+		return false;
+	}
+	if (link_is_trusted(local, fd))
+		return true;
+	errno = ELOOP;
+	return false;
+}
+
+int sw_local_open(struct sw_local *local, const char *path, int flags)
+{
+	sw_cleanup(sw_close_p) int from_fd =
+		open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (from_fd < 0)
+		return -1;
+	return sw_in_root_open_where(from_fd, path, O_PATH | O_CLOEXEC | flags, permit, local);
+}
