@@ -142,7 +142,7 @@ struct file_job {
 	struct sw_live live;
 	const struct sw_map *map;
 	const char *path;
-	int copy_fd; /* where its bytes are to go; -1: only the first are looked at */
+	int copy_fd; /* where its bytes are to go; negative: only the first are looked at */
 	struct stat st;
 	bool deleted, ok;
 };
@@ -158,11 +158,16 @@ static void file_job(void *arg)
 				    : pread(fd, &byte, 1, 0) >= 0;
 }
 
-static bool file_run(struct sw_expendable *e, struct file_job *job, int copy_fd, int patience_ms)
+static bool file_run(struct sw_pages *pages, struct sw_expendable *e, struct file_job *job,
+		     int copy_fd, int patience_ms)
 {
+	int64_t begin_ns = sw_clock_ns();
 	job->copy_fd = copy_fd;
 	job->ok = false;
-	return sw_expendable_run(e, file_job, job, sw_clock_ns() + patience_ms * INT64_C(1000000));
+	bool came = sw_expendable_run(e, file_job, job,
+				      sw_pages_deadline_ns(pages, begin_ns, patience_ms));
+	sw_pages_waited(pages, begin_ns);
+	return came;
 }
 
 /* False: it does not answer, or another reason; errno says which. */
@@ -183,9 +188,9 @@ static bool file_try(struct sw_live *live, struct file_job *job, int copy_fd)
 	job->live = *live;
 	job->live.direct = true;
 	/* Who gives one byte is waited for longer. */
-	bool came = file_run(e, job, -EBADF, LOOK_PATIENCE_MS);
-	if (came && job->ok && copy_fd >= 0)
-		came = file_run(e, job, copy_fd, COPY_PATIENCE_MS);
+	bool came = file_run(live->pages, e, job, -EBADF, LOOK_PATIENCE_MS);
+	if (came && job->ok)
+		came = file_run(live->pages, e, job, copy_fd, COPY_PATIENCE_MS);
 	/* Lost, it executes nothing more: what it was told stays ours. */
 	(void) sw_expendable_end(e);
 	if (!came) {
@@ -208,21 +213,15 @@ static int live_open(void *arg, const struct sw_map *map, const char *path, bool
 		errno = ETIMEDOUT;
 		return -1;
 	}
-	/* A network's files are read as they are wanted, once they were seen to come. What a program
-	 * serves is looked at in a copy only, as it may end to answer at any page. */
+	/* It may end to answer at any page: it is looked at in a copy only. */
 	struct file_job job = {.map = map,
 			       .path = path,
 			       .copy_fd = -EBADF,
 			       .deleted = *ret_deleted};
-	sw_cleanup(sw_close_p) int copy_fd =
-		kind == SW_FS_USER ? memfd_create("snapwalk-file", MFD_CLOEXEC) : -EBADF;
-	if ((kind == SW_FS_USER && copy_fd < 0) || !file_try(live, &job, copy_fd))
+	sw_cleanup(sw_close_p) int copy_fd = memfd_create("snapwalk-file", MFD_CLOEXEC);
+	if (copy_fd < 0 || !file_try(live, &job, copy_fd))
 		return -1;
 	*ret_deleted = job.deleted;
-	if (kind != SW_FS_USER) {
-		job.live.direct = true;
-		return file_open(&job.live, map, path, ret_deleted);
-	}
 	live->copy_fd = copy_fd;
 	live->copied = job.st;
 	return sw_take_fd(copy_fd);

@@ -137,8 +137,12 @@ static int open_apart(struct sw_pages *pages, struct open_job *job)
 	if (e == NULL)
 		return -1;
 	/* Lost, it executes nothing more once it was ended: what it was told stays ours. */
-	int64_t deadline_ns = sw_clock_ns() + patience_ms(pages, job->what) * INT64_C(1000000);
-	if (!sw_expendable_run(e, open_job, job, deadline_ns)) {
+	int64_t begin_ns = sw_clock_ns();
+	bool came = sw_expendable_run(e, open_job, job,
+				      sw_pages_deadline_ns(pages, begin_ns,
+							   patience_ms(pages, job->what)));
+	sw_pages_waited(pages, begin_ns);
+	if (!came) {
 		sw_pages_opener_drop(pages);
 		errno = ETIMEDOUT;
 		return -1;

@@ -16,6 +16,7 @@ enum {
 	READ_PATIENCE_MS = 250, /* for a page, before its file system is taken not to answer */
 	ENTRIES = 64,           /* of pagemap at once */
 	NS_PER_MS = 1000000,
+	WAITS_MS = 3000, /* all of them together */
 };
 
 /* Documentation/admin-guide/mm/pagemap.rst, v6.1. */
@@ -70,6 +71,18 @@ static const struct sw_pages_slow *slow_find(const struct sw_pages *pages, uint6
 	return low < pages->n_slow ? &pages->slow[low] : NULL;
 }
 
+int64_t sw_pages_deadline_ns(const struct sw_pages *pages, int64_t begin_ns, int patience_ms)
+{
+	int64_t left_ns = WAITS_MS * (int64_t) NS_PER_MS - pages->waited_ns;
+	int64_t patience_ns = patience_ms * (int64_t) NS_PER_MS;
+	return begin_ns + (patience_ns < left_ns ? patience_ns : left_ns);
+}
+
+void sw_pages_waited(struct sw_pages *pages, int64_t begin_ns)
+{
+	pages->waited_ns += sw_clock_ns() - begin_ns;
+}
+
 static bool has_file(const struct sw_map *map)
 {
 	return map->inode != 0 || map->dev_major != 0 || map->dev_minor != 0;
@@ -81,7 +94,20 @@ static enum sw_fs_kind map_kind(struct sw_pages *pages, const struct sw_map *map
 		if (pages->slow[i - 1].dev_major == map->dev_major &&
 		    pages->slow[i - 1].dev_minor == map->dev_minor)
 			return pages->slow[i - 1].kind;
+	/* Our own pages come from there: who does not answer has stopped us. */
+	if (map->dev_major == pages->root_major && map->dev_minor == pages->root_minor)
+		return SW_FS_LOCAL;
 	return sw_filesystems_kind(&pages->fs, map->dev_major, map->dev_minor);
+}
+
+static void root_look(struct sw_pages *pages)
+{
+	struct sw_fs_file file;
+	sw_cleanup(sw_close_p) int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || !sw_filesystems_file(fd, &file))
+		return;
+	pages->root_major = file.major;
+	pages->root_minor = file.minor;
 }
 
 static int mounts_read(struct sw_pages *pages, bool ours)
@@ -91,6 +117,8 @@ static int mounts_read(struct sw_pages *pages, bool ours)
 	if (*known || pages->arena == NULL)
 		return 0;
 	*known = true; /* tried once */
+	if (!ours)
+		root_look(pages);
 	sw_cleanup(sw_close_p) int self_fd =
 		ours ? open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC) : -EBADF;
 	return sw_filesystems_read(pages->arena, ours ? self_fd : pages->proc_fd, fs);
@@ -102,8 +130,6 @@ enum sw_fs_kind sw_pages_fd_kind(struct sw_pages *pages, int fd)
 	enum sw_fs_kind kind;
 	if (!sw_filesystems_file(fd, &file))
 		return SW_FS_USER;
-	if (file.major != 0)
-		return SW_FS_LOCAL;
 	if (mounts_read(pages, false) == 0 && sw_filesystems_find(&pages->fs, &file, &kind))
 		return kind;
 	if (mounts_read(pages, true) == 0 && sw_filesystems_find(&pages->our_fs, &file, &kind))
@@ -138,12 +164,14 @@ int sw_pages_classify(struct sw_pages *pages, struct sw_arena *arena, int proc_f
 	pages->n_slow = 0;
 	for (size_t i = 0; i < n_maps; i++) {
 		const struct sw_map *map = &maps[i];
-		/* Disks are told by their numbers. */
-		if (!has_file(map) || map->dev_major != 0 ||
-		    (local != NULL && local->dev_minor == map->dev_minor))
+		if (!has_file(map) || (local != NULL && local->dev_major == map->dev_major &&
+				       local->dev_minor == map->dev_minor))
 			continue;
 		if (mounts_read(pages, false) < 0)
 			return -SW_E_NOMEM;
+		/* Disks are told by their numbers. */
+		if (map->dev_major != 0 && !pages->fs.has_served_disk)
+			continue;
 		enum sw_fs_kind kind = map_kind(pages, map);
 		if (kind == SW_FS_LOCAL) {
 			local = map;
@@ -204,7 +232,7 @@ enum sw_fs_kind sw_pages_file_kind(const struct sw_pages *pages, const struct sw
 				   bool *ret_stalled)
 {
 	*ret_stalled = false;
-	for (size_t i = 0; map->dev_major == 0 && i < pages->n_slow; i++)
+	for (size_t i = 0; i < pages->n_slow; i++)
 		if (pages->slow[i].dev_major == map->dev_major &&
 		    pages->slow[i].dev_minor == map->dev_minor) {
 			*ret_stalled = pages->slow[i].stalled;
@@ -290,8 +318,12 @@ static bool part_read(struct sw_pages *pages, int mem_fd, const struct sw_pages_
 	struct sw_expendable *reader = sw_pages_reader(pages);
 	if (reader == NULL || sw_expendable_is_lost(reader))
 		return false;
-	int64_t deadline_ns = sw_clock_ns() + READ_PATIENCE_MS * (int64_t) NS_PER_MS;
-	ssize_t n = sw_expendable_pread(reader, mem_fd, to, bytes, avma, deadline_ns);
+	int64_t begin_ns = sw_clock_ns();
+	ssize_t n = sw_expendable_pread(reader, mem_fd, to, bytes, avma,
+					sw_pages_deadline_ns(pages, begin_ns, READ_PATIENCE_MS));
+	int error = errno;
+	sw_pages_waited(pages, begin_ns);
+	errno = error;
 	if (n == (ssize_t) bytes)
 		return true;
 	if (n >= 0)

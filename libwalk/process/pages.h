@@ -20,19 +20,21 @@ struct sw_pages_slow {
 enum { SW_PAGES_LOST_MAX = 4 };
 
 struct sw_pages {
-	int live_fd;                /* borrowed: sw_target_live_fd(), for the opener */
-	int mem_fd;                 /* borrowed: /proc/PID/mem, for the reader */
-	int proc_fd;                /* borrowed: of the thread that is looked through */
-	struct sw_arena *arena;     /* borrowed */
-	int pagemap_fd;             /* owned: /proc/PID/pagemap; -EBADF when it is refused */
-	bool swapped;               /* some of its anonymous memory is in the swap */
-	bool swap_stalled;          /* and did not come from there */
-	bool careful;               /* one did not come: only what is in memory is read */
-	bool confined;              /* no other reader can be started */
-	bool stalled;               /* the copy did not come to its end */
-	bool left_behind;           /* one that may still write to where the window's copies are */
-	unsigned n_lost;            /* readers */
-	struct sw_pages_slow *slow; /* the arena's; sorted */
+	int live_fd;            /* borrowed: sw_target_live_fd(), for the opener */
+	int mem_fd;             /* borrowed: /proc/PID/mem, for the reader */
+	int proc_fd;            /* borrowed: of the thread that is looked through */
+	struct sw_arena *arena; /* borrowed */
+	int pagemap_fd;         /* owned: /proc/PID/pagemap; -EBADF when it is refused */
+	bool swapped;           /* some of its anonymous memory is in the swap */
+	bool swap_stalled;      /* and did not come from there */
+	bool careful;           /* one did not come: only what is in memory is read */
+	bool confined;          /* no other reader can be started */
+	bool stalled;           /* the copy did not come to its end */
+	bool left_behind;       /* one that may still write to where the window's copies are */
+	unsigned n_lost;        /* readers */
+	int64_t waited_ns;      /* in all: sw_pages_deadline_ns() */
+	uint32_t root_major, root_minor; /* the device of our root directory */
+	struct sw_pages_slow *slow;      /* the arena's; sorted */
 	size_t n_slow;
 	struct sw_filesystems fs, our_fs; /* where it is, and where we are */
 	bool fs_known, our_fs_known;
@@ -73,6 +75,13 @@ void sw_pages_opener_end(struct sw_pages *pages);
 enum sw_fs_kind sw_pages_file_kind(const struct sw_pages *pages, const struct sw_map *map,
 				   bool *ret_stalled);
 void sw_pages_file_stalled(struct sw_pages *pages, const struct sw_map *map);
+
+/*
+ * Until when to wait for what may not come, at most so long; all such waits of a capture together have a limit, too, as
+ * a server may answer each time at the last moment. Call sw_pages_waited() afterwards.
+ */
+int64_t sw_pages_deadline_ns(const struct sw_pages *pages, int64_t begin_ns, int patience_ms);
+void sw_pages_waited(struct sw_pages *pages, int64_t begin_ns);
 
 /* Starts the reader, if there is none: before the window. NULL when it cannot be had. */
 struct sw_expendable *sw_pages_reader(struct sw_pages *pages);
