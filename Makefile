@@ -371,6 +371,7 @@ layers-run: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PR
 	@tests/graph.py --objects $(BUILD)/obj/cli --sources cli --headers --order 'common cache,daemon,doctor,hook,top run series commands .'
 	@tests/graph.py --objects $(BUILD)/obj/daemon --sources daemon --headers --order '$(ORDER_DAEMON)'
 	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)"
+	@tests/hangs.sh $(BUILD)/obj
 
 # ---- installation -----------------------------------------------------------------------------
 # Mode, source, where; a mode of "keep" is a file that the administrator changes, "link" a symbolic link.
