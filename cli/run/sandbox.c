@@ -86,11 +86,10 @@ static void allow_beside(struct paths *p, const char *module)
  * files beside such a module are not looked for (sw_unit_is_here()). */
 static bool has_file(const struct sw_module *module)
 {
-	struct statx stx;
+	struct stat st;
 	int fd = sw_module_fd(module);
-	return fd >= 0 &&
-	       statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_NLINK, &stx) == 0 &&
-	       stx.stx_nlink > 0;
+	return fd >= 0 && fstatat(fd, "", &st, AT_EMPTY_PATH | AT_STATX_DONT_SYNC) == 0 &&
+	       st.st_nlink > 0;
 }
 
 /* What was unpacked of debug files before. */

@@ -139,11 +139,23 @@ static uint64_t mount_of(int fd)
 	return mount;
 }
 
+/* Without statx(2), which old filters refuse. DONT_SYNC is heeded here, too: vfs_fstatat() in fs/stat.c, v5.10. */
+static bool file_by_device(int fd, struct sw_fs_file *ret)
+{
+	struct stat st;
+	if (fstatat(fd, "", &st, AT_EMPTY_PATH | AT_STATX_DONT_SYNC) < 0)
+		return false;
+	*ret = (struct sw_fs_file){major(st.st_dev), minor(st.st_dev), 0};
+	if (ret->major == 0)
+		ret->mount = mount_of(fd);
+	return true;
+}
+
 bool sw_filesystems_file(int fd, struct sw_fs_file *ret)
 {
 	struct statx stx;
 	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID, &stx) < 0)
-		return false;
+		return file_by_device(fd, ret);
 	*ret = (struct sw_fs_file){stx.stx_dev_major, stx.stx_dev_minor, 0};
 	if (stx.stx_mask & STATX_MNT_ID)
 		ret->mount = stx.stx_mnt_id;

@@ -16,10 +16,10 @@ static const int64_t AGAIN_NS = 1000000000;
 struct sw_local {
 	struct sw_arena arena; /* the mounts' */
 	struct sw_filesystems fs;
-	uid_t uid;           /* ours: a sandbox does not tell it */
-	uint64_t own_mount;  /* of our root directory */
-	uint64_t last_mount; /* the last one that was permitted */
-	int64_t read_ns;     /* when they were read */
+	uid_t uid;             /* ours: a sandbox does not tell it */
+	struct sw_fs_file own; /* our root directory */
+	uint64_t last_mount;   /* the last one that was permitted */
+	int64_t read_ns;       /* when they were read */
 };
 
 static void mounts_read(struct sw_local *local)
@@ -39,20 +39,15 @@ static void mounts_read(struct sw_local *local)
 	local->last_mount = 0;
 }
 
-static uint64_t root_mount(void)
-{
-	struct sw_fs_file file;
-	sw_cleanup(sw_close_p) int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return fd >= 0 && sw_filesystems_file(fd, &file) ? file.mount : 0;
-}
-
 int sw_local_create(struct sw_local **ret, struct sw_error *err)
 {
 	struct sw_local *local = calloc(1, sizeof(*local));
 	if (local == NULL)
 		return sw_fail_nomem(err);
 	mounts_read(local);
-	local->own_mount = root_mount();
+	sw_cleanup(sw_close_p) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd >= 0)
+		(void) sw_filesystems_file(root_fd, &local->own); /* or it is none that is known */
 	local->uid = geteuid();
 	*ret = local;
 	return 0;
@@ -69,10 +64,11 @@ void sw_local_destroy(struct sw_local *local)
 static bool mount_answers(struct sw_local *local, const struct sw_fs_file *file)
 {
 	enum sw_fs_kind kind;
-	if (file->mount == 0)
-		return false;
 	/* Our own pages come from where our root directory is: who does not answer there has stopped us. */
-	if (file->mount == local->own_mount || file->mount == local->last_mount)
+	if (file->mount == local->own.mount && file->major == local->own.major &&
+	    file->minor == local->own.minor)
+		return true;
+	if (file->mount != 0 && file->mount == local->last_mount)
 		return true;
 	bool known = sw_filesystems_find(&local->fs, file, &kind);
 	if (!known && sw_clock_ns() - local->read_ns > AGAIN_NS) {
