@@ -259,6 +259,23 @@ struct sw_expendable *sw_pages_reader(struct sw_pages *pages)
 	return pages->reader;
 }
 
+bool sw_pages_space_answers(struct sw_pages *pages)
+{
+	struct sw_expendable *reader = pages->mem_fd >= 0 ? sw_pages_reader(pages) : NULL;
+	int64_t begin_ns = sw_clock_ns();
+	uint8_t byte;
+	if (reader == NULL)
+		return true;
+	/* That nothing is mapped there is said under the lock, too: __access_remote_vm() in mm/memory.c, v6.1. */
+	(void) sw_expendable_pread(reader, pages->mem_fd, &byte, sizeof(byte), 0,
+				   sw_pages_deadline_ns(pages, begin_ns, WAITS_MS));
+	if (!sw_expendable_is_lost(reader) || sw_expendable_has_died(reader))
+		return true;
+	sw_pages_waited(pages, begin_ns);
+	sw_pages_reader_drop(pages);
+	return false;
+}
+
 void sw_pages_reader_drop(struct sw_pages *pages)
 {
 	pages->left_behind |= !reader_end(pages);

@@ -86,6 +86,13 @@ void sw_pages_waited(struct sw_pages *pages, int64_t begin_ns);
 /* Starts the reader, if there is none: before the window. NULL when it cannot be had. */
 struct sw_expendable *sw_pages_reader(struct sw_pages *pages);
 
+/*
+ * Whether the target's memory can be read and mappings of it can be looked at: false where one of its threads holds the
+ * lock of its address space, and waits. So does one that unmaps a file whose server does not answer: fuse_vma_close() in
+ * fs/fuse/file.c, v6.1, which writes the file's pages. Asked by the reader, before anybody else reads.
+ */
+bool sw_pages_space_answers(struct sw_pages *pages);
+
 /* One that is lost executes nothing from here on; if it does not end, it is left behind. */
 void sw_pages_reader_drop(struct sw_pages *pages);
 

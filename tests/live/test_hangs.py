@@ -12,6 +12,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -295,6 +296,55 @@ def try_place(tap, place, daemon, unit):
             tap.check(state_of(target.pid) in "SR", f"{place.__name__}: the target goes on")
 
 
+# A thread unmaps a file whose pages have to be written first; another one waits for the lock to map memory.
+LOCKS = """
+import ctypes, mmap, os, sys, threading
+memory = mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 4096)
+memory[0] = 1
+address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+print("ready", flush=True)
+sys.stdin.readline()
+threading.Thread(target=ctypes.CDLL(None).munmap, args=(ctypes.c_void_p(address), 4096)).start()
+sys.stdin.readline()
+threading.Thread(target=mmap.mmap, args=(-1, 4096)).start()
+sys.stdin.readline()
+"""
+
+
+def waiting(pid):
+    return sum(state_of(pid, tid) == "D" for tid in os.listdir(f"/proc/{pid}/task"))
+
+
+def test_locked(tap, daemon, unit):
+    """A thread of the target holds the lock of its memory, and waits for the server: nobody can read that memory."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as parent:
+        directory, output = f"{parent}/d", f"{parent}/out"
+        os.mkdir(directory)
+        with fuse.Fuse(directory, {"file": bytes(4096)}) as server:
+            with Target("", "-c", LOCKS, f"{directory}/file", path=sys.executable) as target:
+                server.stop_after(0)
+                try:
+                    for n in (1, 2):
+                        target.send("")
+                        wait_until(lambda n=n: waiting(target.pid) == n, f"{n} threads that wait", 10)
+                except TimeoutError as error:
+                    server.resume()
+                    tap.skip("locked memory", str(error), "a kernel that unmaps so")
+                    return
+                for name, words in commands(target, daemon, unit, output).items():
+                    took, result = (None, None) if name in (*RARE, "unit", "verify") else run(words)
+                    if took is None:
+                        continue
+                    if result is None:
+                        server.resume()
+                        took.communicate()
+                    if not tap.check(result is not None, f"locked memory, {name}: ends", " ".join(words)):
+                        return
+                    if name == "dump":
+                        tap.check("locks its memory" in result[2], "locked memory: it is said", result)
+                server.resume()
+
+
 LIBRARIES, SLOW_MS, SLOW_LIMIT_S = 80, 30, 8
 
 
@@ -327,6 +377,7 @@ def main():
         tap.skip("--unit", "no cgroup can be made", tap.CGROUPS)
     tap.guard(test_slow)
     with Daemon({"MinIntervalSec": 0, "StopPercent": 100, "KeepFree": "0"}) as daemon:
+        tap.guard(test_locked, daemon, unit)
         for place in PLACES:
             tap.guard(test_place, place, daemon, unit)
     unit.remove()
