@@ -75,19 +75,27 @@ static uint64_t access_of(const struct sw_landlock_path *path, mode_t mode)
 	return S_ISDIR(mode) ? of_files | of_directories : of_files;
 }
 
+/* What the kernel has at hand: a file system that does not answer is not asked, but where a filter refuses statx(2). */
+static mode_t mode_of(int fd)
+{
+	struct statx stx;
+	struct stat st;
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &stx) == 0)
+		return stx.stx_mode;
+	return fstat(fd, &st) == 0 ? st.st_mode : 0;
+}
+
 static int path_allow(int ruleset_fd, const struct sw_landlock_path *path, uint64_t handled,
 		      struct sw_error *err)
 {
-	struct stat st;
 	sw_cleanup(sw_close_p) int opened_fd =
 		path->path != NULL ? open(path->path, O_PATH | O_CLOEXEC) : -EBADF;
 	int fd = path->path != NULL ? opened_fd : path->fd;
-	/* What the kernel has at hand: a file system that does not answer is not asked. */
-	if (fd < 0 || fstatat(fd, "", &st, AT_EMPTY_PATH | AT_STATX_DONT_SYNC) < 0 ||
-	    (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
+	mode_t mode = fd >= 0 ? mode_of(fd) : 0;
+	if (!S_ISDIR(mode) && !S_ISREG(mode))
 		return 0;
 	struct path_beneath_attr beneath = {
-		.allowed_access = access_of(path, st.st_mode) & handled,
+		.allowed_access = access_of(path, mode) & handled,
 		.parent_fd = fd,
 	};
 	if (syscall(SYS_landlock_add_rule, ruleset_fd, RULE_PATH_BENEATH, &beneath, 0) < 0)

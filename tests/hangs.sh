@@ -33,10 +33,9 @@ cli/doctor/general.c		own	access
 cli/doctor/target.c		proc	fstatat openat readlink readlinkat
 cli/main.c			own	open
 cli/run/output.c		own	open stat
-cli/run/sandbox.c		known	fstatat
 cli/top/terminal.c		own	open
 confine/descriptors.c		own	open
-confine/landlock.c		own	fstatat open
+confine/landlock.c		own	open statx
 daemon/config/settings.c	own	fopen scandir
 daemon/jobs/found.c		proc	open
 daemon/main.c			own	access open

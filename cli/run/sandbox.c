@@ -88,8 +88,7 @@ static bool has_file(const struct sw_module *module)
 {
 	struct stat st;
 	int fd = sw_module_fd(module);
-	return fd >= 0 && fstatat(fd, "", &st, AT_EMPTY_PATH | AT_STATX_DONT_SYNC) == 0 &&
-	       st.st_nlink > 0;
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink > 0;
 }
 
 /* What was unpacked of debug files before. */

@@ -139,11 +139,11 @@ static uint64_t mount_of(int fd)
 	return mount;
 }
 
-/* Without statx(2), which old filters refuse. DONT_SYNC is heeded here, too: vfs_fstatat() in fs/stat.c, v5.10. */
+/* Without statx(2), which old filters refuse: then the file's file system may be asked. */
 static bool file_by_device(int fd, struct sw_fs_file *ret)
 {
 	struct stat st;
-	if (fstatat(fd, "", &st, AT_EMPTY_PATH | AT_STATX_DONT_SYNC) < 0)
+	if (fstat(fd, &st) < 0)
 		return false;
 	*ret = (struct sw_fs_file){major(st.st_dev), minor(st.st_dev), 0};
 	if (ret->major == 0)
