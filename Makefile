@@ -183,6 +183,7 @@ $(BUILD)/flags: | needed
 # These are put into the library as they are (.incbin).
 $(BUILD)/obj/protocol/interfaces.o: $(wildcard protocol/*.varlink)
 $(BUILD)/obj/protocol/profile/html.o: protocol/profile/page.html
+$(BUILD)/obj/protocol/report/html.o: protocol/report/page.html
 $(BUILD)/obj/%.o: %.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC) -MMD -MP -c -o $@ $<

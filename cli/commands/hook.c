@@ -93,8 +93,10 @@ struct captured {
 /* DIR/ID.json; the id comes from the daemon and must not leave the directory. */
 static char *file_name(const struct hooker *h, const char *dump_id)
 {
-	static const char *const suffixes[] = {
-		[SW_FORMAT_TEXT] = "txt", [SW_FORMAT_JSON] = "json", [SW_FORMAT_FOLDED] = "folded"};
+	static const char *const suffixes[] = {[SW_FORMAT_TEXT] = "txt",
+					       [SW_FORMAT_JSON] = "json",
+					       [SW_FORMAT_FOLDED] = "folded",
+					       [SW_FORMAT_HTML] = "html"};
 	char id[128], *path;
 	(void) snprintf(id, sizeof(id), "%s", dump_id);
 	for (char *c = id; *c != '\0'; c++)

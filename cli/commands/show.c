@@ -11,10 +11,11 @@
 static int put_dump(struct sw_delivery *delivery, const struct sw_read_dump *dump, const char *json,
 		    size_t size)
 {
-	if (delivery->options->profile_format <= SW_PROFILE_JSON)
+	if (delivery->options->profile_format <= SW_PROFILE_JSON ||
+	    delivery->options->profile_format == SW_PROFILE_HTML)
 		return sw_delivery_put(delivery, sw_read_dump_name(dump), dump->report, json, size);
 	sw_complain(sw_read_dump_name(dump), "it is a dump: this format is for profiles", "usage",
-		    "give --format text, folded or json");
+		    "give --format text, folded, json or html");
 	return SW_STATUS_USAGE;
 }
 

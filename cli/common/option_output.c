@@ -20,7 +20,7 @@ bool sw_set_json(struct sw_options *o, const char *value, struct sw_usage *usage
 
 bool sw_set_format(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
-	int n = sw_choice_parse(value, "text|json|folded", usage);
+	int n = sw_choice_parse(value, "text|json|folded|html", usage);
 	if (n < 0)
 		return false;
 	o->format = (enum sw_format) n;
@@ -81,7 +81,7 @@ bool sw_format_by_name(struct sw_options *o, struct sw_usage *usage)
 		if (!ok) {
 			(void) snprintf(usage->about, sizeof(usage->about), "%s", o->output);
 			return sw_usage_fail(usage,
-					     "give a name with .json, .folded or .txt, or --format",
+					     "give a name with .json, .html, .folded or .txt",
 					     "%s cannot write %s", o->command->name,
 					     ends[i].format);
 		}
@@ -97,6 +97,7 @@ bool sw_set_show_format(struct sw_options *o, const char *value, struct sw_usage
 		return false;
 	o->format = o->profile_format == SW_PROFILE_JSON     ? SW_FORMAT_JSON
 		    : o->profile_format == SW_PROFILE_FOLDED ? SW_FORMAT_FOLDED
+		    : o->profile_format == SW_PROFILE_HTML   ? SW_FORMAT_HTML
 							     : SW_FORMAT_TEXT;
 	return true;
 }

@@ -340,7 +340,8 @@ static bool check_kept(struct sw_options *o, struct sw_usage *usage)
 		return sw_usage_fail(usage, "leave it away", "a target is given");
 	if (bit == SW_FOR_LIST && o->n_wants > 1)
 		return sw_usage_fail(usage, "give one target", "several targets are given");
-	if (bit & (SW_FOR_LIST | SW_FOR_WATCH | SW_FOR_DIFF) && o->format == SW_FORMAT_FOLDED)
+	if (bit & (SW_FOR_LIST | SW_FOR_WATCH | SW_FOR_DIFF) &&
+	    (o->format == SW_FORMAT_FOLDED || o->format == SW_FORMAT_HTML))
 		return sw_usage_fail(usage, "give --json, or nothing", "it has no stacks");
 	return true;
 }
@@ -421,6 +422,8 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 	if (o->program == NULL && o->n_wants + o->n_words == 0 && bit != SW_FOR_DOCTOR)
 		return sw_usage_fail(usage, "give a process id, or see snapwalk --help",
 				     "no target is given");
+	if (o->format == SW_FORMAT_HTML && bit != SW_FOR_HOOK && o->n_wants > 1)
+		return sw_usage_fail(usage, "give one target", "a page has one process");
 	if (o->burst_count > 0 && o->format != SW_FORMAT_TEXT)
 		return sw_usage_fail(usage, "leave --format away", "--burst gives text only");
 	for (size_t i = 0; o->burst_count > 0 && i < o->n_wants; i++)

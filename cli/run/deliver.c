@@ -123,6 +123,8 @@ static int render(const struct sw_delivery *d, const struct sw_report *report, c
 	const struct sw_options *o = d->options;
 	if (d->format == SW_FORMAT_JSON)
 		return sw_report_json(report, ret, size, err);
+	if (d->format == SW_FORMAT_HTML)
+		return sw_report_html(report, ret, size, err);
 	if (d->format == SW_FORMAT_FOLDED)
 		return o->no_group ? sw_report_folded_threads(report, ret, size, err)
 				   : sw_report_folded(report, ret, size, err);

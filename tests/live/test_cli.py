@@ -580,7 +580,7 @@ def completion(tap):
     wanted = [f"--{name}" for _, name in options] + [f"-{letter}" for letter, _ in options if letter]
     tap.equal(sorted(offered), sorted(wanted), "completion without a command has every option of dump")
     tap.equal(complete("do"), ["doctor"], "completion of a command")
-    tap.equal(complete("dump", "--format", ""), ["text", "json", "folded"],
+    tap.equal(complete("dump", "--format", ""), ["text", "json", "folded", "html"],
               "completion of a value")
     tap.equal(complete("dump", "--format", "=", "j"), ["json"], "completion behind =")
     tap.equal(complete("sample", "--format", "p"), ["pprof"], "completion of a value, by command")

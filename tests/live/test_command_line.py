@@ -13,6 +13,7 @@ import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(__file__))
 from harness import PATIENT, SNAPWALK, Tap, Target, dump, gcore, snapwalk, state_of, tool, wait_until  # noqa: E402
+from test_cli import Named  # noqa: E402
 
 
 def refused(tap, words, pattern, name):
@@ -137,6 +138,30 @@ def test_stopped(tap):
         wait_until(lambda: state_of(target.pid) == "S", "it to go on")
 
 
+def test_page(tap):
+    """dump -o x.html: one page, whose data is the dump and the verdict of its text; names of the target are no markup."""
+    with tempfile.TemporaryDirectory() as directory, Target("locks") as target:
+        wait_until(lambda: [state_of(target.pid, t) for t in os.listdir(f"/proc/{target.pid}/task")] == ["S"] * 3,
+                   "its threads to block")
+        path = os.path.join(directory, "x.html")
+        result = snapwalk("dump", target.pid, "-o", path, *PATIENT)
+        tap.equal(result.returncode, 0, "dump -o x.html")
+        with open(path) as file:
+            page = file.read()
+        data = re.search(r'<script id="dump" type="application/json">(.*?)</script>', page, re.S).group(1)
+        tap.check("<" not in data and page.count("</script>") == 2, "no name ends the script", data[:300])
+        made = json.loads(data)
+        tap.equal((made["dump"]["process"]["pid"], len(made["dump"]["threads"])), (target.pid, 3), "the dump is in the page")
+        tap.check(any(line.startswith("DEADLOCK") for line in made["verdict"]), "and the verdict", made["verdict"])
+        tap.check(not re.search(r"(?:src|href)\s*=|url\(|@import", page), "nothing comes from elsewhere")
+        with Named("<i></script>") as pid:
+            tap.check(snapwalk("dump", pid, "-o", path, *PATIENT).returncode in (0, 3), "a process with a strange name")
+        with open(path) as file:
+            page = file.read()
+        tap.check(page.count("</script>") == 2 and "<i>" not in page, "its name ends no script and is no markup")
+        refused(tap, ["dump", target.pid, os.getpid(), "-o", path], "a page has one process", "a page of two processes")
+
+
 def test_existing(tap):
     with tempfile.TemporaryDirectory() as directory:
         result = snapwalk("record", os.getpid(), "-o", directory)
@@ -146,7 +171,7 @@ def test_existing(tap):
 
 def main():
     tap = Tap()
-    for test in (test_letters, test_help, test_mistakes, test_files, test_formats, test_stopped, test_existing):
+    for test in (test_letters, test_help, test_mistakes, test_files, test_formats, test_stopped, test_page, test_existing):
         tap.guard(test)
     tap.done()
 

@@ -378,6 +378,10 @@ SW_PUBLIC int sw_report_lock(const struct sw_report *report, uint64_t address_av
  */
 SW_PUBLIC uint64_t sw_report_idle_id(const struct sw_report *report, const char **ret_call);
 
+/** One page that any browser shows without network: the verdict, who waits for whom, all stacks and threads. */
+SW_PUBLIC int sw_report_html(const struct sw_report *report, char **ret_text, size_t *ret_size,
+			     struct sw_error *err);
+
 /** Folded stacks for flame graphs: "comm;outermost;...;innermost COUNT". */
 SW_PUBLIC int sw_report_folded(const struct sw_report *report, char **ret_text, size_t *ret_size,
 			       struct sw_error *err);

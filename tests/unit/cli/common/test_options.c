@@ -209,8 +209,8 @@ static void test_bad_lines(void **state)
 	bad("7 --stack-bytes 1", "--stack-bytes: '1' is out of range: give 4096 to 1073741824");
 	bad("7 --stack-bytes 99999999999999999G",
 	    "--stack-bytes: '99999999999999999G' is out of range: give 4096 to 1073741824");
-	bad("7 --format xml", "--format: 'xml' is unknown: give text|json|folded");
-	bad("7 --format tex", "--format: 'tex' is unknown: give text|json|folded");
+	bad("7 --format xml", "--format: 'xml' is unknown: give text|json|folded|html");
+	bad("7 --format tex", "--format: 'tex' is unknown: give text|json|folded|html");
 	bad("7 --via sideways", "--via: 'sideways' is unknown: give auto|direct|daemon");
 	bad("7 --bogus", "--bogus: no such option: see snapwalk dump --help");
 	bad("7 --bogus=3", "--bogus: no such option: see snapwalk dump --help");
@@ -242,7 +242,7 @@ static void test_bad_lines(void **state)
 	bad("record 7", "record: no directory is given: give -o DIRECTORY, a new one");
 	bad("sample 7 --format xml",
 	    "--format: 'xml' is unknown: give text|folded|json|pprof|speedscope|firefox|html|otlp|svg");
-	bad("dump 7 --format html", "--format: 'html' is unknown: give text|json|folded");
+	bad("dump 7 --format pprof", "--format: 'pprof' is unknown: give text|json|folded|html");
 	bad("show 1-2 --format xml",
 	    "--format: 'xml' is unknown: give text|folded|json|pprof|speedscope|firefox|html|otlp|svg");
 	bad("sample 7 --format pprof --diff old.json",
