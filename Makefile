@@ -183,7 +183,7 @@ $(BUILD)/flags: | needed
 # These are put into the library as they are (.incbin).
 $(BUILD)/obj/protocol/interfaces.o: $(wildcard protocol/*.varlink)
 $(BUILD)/obj/protocol/profile/html.o: protocol/profile/page.html
-$(BUILD)/obj/protocol/report/html.o: protocol/report/page.html
+$(BUILD)/obj/protocol/report/html/html.o: protocol/report/html/page.html
 $(BUILD)/obj/%.o: %.c Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC) -MMD -MP -c -o $@ $<
@@ -368,7 +368,7 @@ layers-run: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PR
 	@tests/graph.py --objects $(BUILD)/obj/symbolizer --sources symbolizer --headers \
 		--public symbolizer/include/snapwalk --order 'include/snapwalk dwarf,packages,unpacked .'
 	@tests/graph.py --objects $(BUILD)/obj/protocol --sources protocol --headers --machine x86_64 \
-		--public protocol/include/snapwalk --order 'include/snapwalk . report report/text,report/json,report/parse profile,pipeline,diff recording'
+		--public protocol/include/snapwalk --order 'include/snapwalk . report report/text,report/json,report/parse report/html,profile,pipeline,diff recording'
 	@tests/graph.py --objects $(BUILD)/obj/cli --sources cli --headers --order 'common cache,daemon,doctor,hook,top run series commands .'
 	@tests/graph.py --objects $(BUILD)/obj/daemon --sources daemon --headers --order '$(ORDER_DAEMON)'
 	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)"

@@ -2,6 +2,7 @@
 #include "commands/commands.h"
 #include "cache/unpacker.h"
 #include "common/complain.h"
+#include "common/help.h"
 #include "errors.h"
 #include "run/obtain.h"
 #include "run/started.h"

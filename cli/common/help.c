@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The help, made from the tables, so that it cannot forget an option. */
-#include "common/options.h"
+#include "common/help.h"
 #include "common/option_table.h"
 
 #include <string.h>

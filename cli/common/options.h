@@ -141,11 +141,4 @@ bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
 		      struct sw_options *ret, struct sw_usage *usage);
 void sw_options_deinit(struct sw_options *options);
 
-/* Help for one command. When command is NULL: the commands on one screen; with all, each option of each command. */
-void sw_options_help(FILE *to, const struct sw_command *commands, const struct sw_command *command,
-		     bool all);
-
-/* Ten lines for a command line without any word. */
-void sw_options_usage(FILE *to);
-
 #endif

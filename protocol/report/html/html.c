@@ -12,7 +12,7 @@
 #include <snapwalk/protocol.h>
 #include <string.h>
 
-SW_EMBED(dump_page_text, "protocol/report/page.html");
+SW_EMBED(dump_page_text, "protocol/report/html/page.html");
 
 static const char place[] = "@DUMP@";
 
