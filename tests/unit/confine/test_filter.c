@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
 #include "errors.h"
+#include "test.h"
 
 #include <confine/filter.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 #include <linux/audit.h>
 #include <linux/seccomp.h>
@@ -60,9 +56,8 @@ static void check(const struct sw_filter *filter, const struct call *calls, size
 }
 
 /* A first rule that does not hold leaves the number of the call for the second. */
-static void test_rules(void **state)
+TEST(test_rules)
 {
-	(void) state;
 	static const uint32_t both[] = {ONE, TWO};
 	static const struct sw_filter_rule rules[] = {
 		{.call = ONE, .action = ANSWER(A), .argument = 1, .mask = 0xf0, .value = 0x30},
@@ -85,9 +80,8 @@ static void test_rules(void **state)
 	check(&filter, calls, SW_ARRAY_SIZE(calls));
 }
 
-static void test_others(void **state)
+TEST(test_others)
 {
-	(void) state;
 	static const uint32_t allowed[] = {SYS_exit_group, TWO};
 	static const struct sw_filter_group group = {allowed, SW_ARRAY_SIZE(allowed),
 						     SECCOMP_RET_ALLOW};
@@ -101,9 +95,8 @@ static void test_others(void **state)
 }
 
 /* Another machine's calls have other numbers: the first thing that is compared. */
-static void test_machine(void **state)
+TEST(test_machine)
 {
-	(void) state;
 	struct sw_filter filter = {.n = 0};
 	sw_filter_begin(&filter);
 	assert_int_equal(filter.program[0].k, offsetof(struct seccomp_data, arch));
@@ -113,9 +106,8 @@ static void test_machine(void **state)
 	assert_int_equal(filter.program[2].k, SECCOMP_RET_KILL_PROCESS);
 }
 
-static void test_full(void **state)
+TEST(test_full)
 {
-	(void) state;
 	static const struct sw_filter_rule rule = {.call = ONE, .action = ANSWER(A)};
 	struct sw_filter filter = {.n = 0};
 	struct sw_error err = {0};
@@ -131,9 +123,8 @@ static void test_full(void **state)
 }
 
 /* All of several arguments, of which the first that differs leaves the call to the next rule. */
-static void test_also(void **state)
+TEST(test_also)
 {
-	(void) state;
 	static const struct sw_filter_rule third = {.argument = 2, .mask = UINT32_MAX, .value = 7},
 					   second = {.argument = 1,
 						     .mask = 0xf,
@@ -163,14 +154,4 @@ static void test_also(void **state)
 		sw_filter_add(&filter, &rules[i]);
 	assert_int_equal(sw_filter_end(&filter, ANSWER(REST), &err), 0);
 	check(&filter, calls, SW_ARRAY_SIZE(calls));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_also),   cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_others), cmocka_unit_test(test_machine),
-		cmocka_unit_test(test_full),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

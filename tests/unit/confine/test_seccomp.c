@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
 #include "errors.h"
+#include "test.h"
 
 #include <confine/seccomp.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -38,9 +34,8 @@ static int signal_of(unsigned kind, long command, long argument)
 	return 0;
 }
 
-static void parser_sends_no_signal_by_fcntl(void **state)
+TEST(parser_sends_no_signal_by_fcntl)
 {
-	(void) state;
 	static const long deadly[][2] = {
 		{F_SETOWN, 1},
 		{F_SETOWN_EX, 0},
@@ -56,22 +51,12 @@ static void parser_sends_no_signal_by_fcntl(void **state)
 				fail_msg("kind %u: command %zu is permitted", kinds[k], i);
 }
 
-static void parser_has_the_commands_that_it_needs(void **state)
+TEST(parser_has_the_commands_that_it_needs)
 {
-	(void) state;
 	static const long needed[][2] = {
 		{F_GETFD, 0}, {F_SETFD, 0}, {F_GETFL, 0}, {F_DUPFD_CLOEXEC, 3}, {F_SETFL, 0},
 	};
 	for (size_t k = 0; k < SW_ARRAY_SIZE(kinds); k++)
 		for (size_t i = 0; i < SW_ARRAY_SIZE(needed); i++)
 			assert_int_equal(signal_of(kinds[k], needed[i][0], needed[i][1]), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parser_sends_no_signal_by_fcntl),
-		cmocka_unit_test(parser_has_the_commands_that_it_needs),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
+#include "test.h"
 
 #include <snapwalk/alerts.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* As Alertmanager 0.25.0 sent it, shortened: one alert resolved, one firing, a newline behind. */
 static const char payload[] =
@@ -22,9 +20,8 @@ static const char payload[] =
 	"\"externalURL\":\"http://vm:19993\",\"version\":\"4\",\"groupKey\":\"{}\","
 	"\"truncatedAlerts\":0}\n";
 
-static void test_payload(void **state)
+TEST(test_payload)
 {
-	(void) state;
 	struct sw_alerts a;
 	assert_int_equal(sw_alerts_parse(payload, strlen(payload), &a, NULL), 0);
 	assert_int_equal(a.n_alerts, 2);
@@ -43,9 +40,8 @@ static void test_payload(void **state)
 }
 
 /* Text above U+007F, which json-c 0.18 refuses when it is strict. */
-static void test_text(void **state)
+TEST(test_text)
 {
-	(void) state;
 	static const char text[] = "{\"alerts\":[{\"status\":\"firing\",\"labels\":"
 				   "{\"price\":\"\xe2\x82\xac \xef\xbf\xbd\"}}]}";
 	struct sw_alerts a;
@@ -57,9 +53,8 @@ static void test_text(void **state)
 	sw_alerts_deinit(&a);
 }
 
-static void test_every_cut_is_refused(void **state)
+TEST(test_every_cut_is_refused)
 {
-	(void) state;
 	struct sw_alerts a;
 	struct sw_error err;
 	for (size_t size = 0; size < strlen(payload) - 2; size++)
@@ -75,9 +70,8 @@ static void bad(const char *text, int code, const char *message)
 	assert_string_equal(err.message, message);
 }
 
-static void test_malformed(void **state)
+TEST(test_malformed)
 {
-	(void) state;
 	bad("[]", SW_E_FORMAT, "the payload: this is JSON, but not an object");
 	bad("{}", SW_E_FORMAT, "the payload has no alerts");
 	bad("{} {}", SW_E_FORMAT, "the payload: this is not JSON that is taken here, at byte 3");
@@ -99,9 +93,8 @@ static void test_malformed(void **state)
 	    "the payload: this is not JSON that is taken here, at byte 13");
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
-	(void) state;
 	sw_cleanup(sw_free_p) char *text = calloc(1, SW_ALERTS_BYTES_MAX + 2);
 	struct sw_alerts a;
 	struct sw_error err = {0};
@@ -122,16 +115,4 @@ static void test_limits(void **state)
 		used += (size_t) sprintf(text + used, ",\"%d\":\"\"", i);
 	(void) sprintf(text + used, "}}]}");
 	bad(text, SW_E_LIMIT, "alert 0 has more than 128 labels");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_payload),
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_every_cut_is_refused),
-		cmocka_unit_test(test_malformed),
-		cmocka_unit_test(test_limits),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

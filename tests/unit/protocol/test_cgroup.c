@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cgroup.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define ID  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define POD "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1f_2.slice"
@@ -51,17 +49,10 @@ static void assert_part(struct sw_cgroup_part got, const char *wanted)
 	assert_memory_equal(got.data, wanted, got.size);
 }
 
-static void test_samples(void **state)
+TEST(test_samples)
 {
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(samples); i++) {
 		assert_part(sw_cgroup_unit(samples[i].path), samples[i].unit);
 		assert_part(sw_cgroup_container(samples[i].path), samples[i].container);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_samples)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,10 +2,9 @@
 /* The client against a service that is this thread: the kernel's buffers hold what one end wrote
  * before the other one reads. */
 #include "cleanup.h"
+#include "test.h"
 
 #include <snapwalk/varlink.h>
-#include <stdarg.h>
-#include <setjmp.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -13,7 +12,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <cmocka.h>
 
 enum { LIMIT_MS = 20000 };
 
@@ -69,7 +67,7 @@ static void answer(struct service *s, const char *message, size_t size)
 /* With the NUL that ends it. */
 #define ANSWER(s, literal) answer((s), (literal), sizeof(literal))
 
-static void test_call(void **state)
+TEST_WITH(test_call, setup, teardown)
 {
 	struct service *s = *state;
 	open_client(s, LIMIT_MS);
@@ -103,7 +101,7 @@ static void test_call(void **state)
 	sw_varlink_answer_deinit(&a);
 }
 
-static void test_pass_fd(void **state)
+TEST_WITH(test_pass_fd, setup, teardown)
 {
 	struct service *s = *state;
 	open_client(s, LIMIT_MS);
@@ -144,7 +142,7 @@ static void check_open(const char *path, int timeout_ms, int code, const char *m
 	assert_null(client);
 }
 
-static void test_nobody(void **state)
+TEST_WITH(test_nobody, setup, teardown)
 {
 	struct service *s = *state;
 	char message[256], path[256];
@@ -164,7 +162,7 @@ static void test_nobody(void **state)
 }
 
 /* Root may connect to everything, and so is somebody else meanwhile. */
-static void test_forbidden(void **state)
+TEST_WITH(test_forbidden, setup, teardown)
 {
 	enum { NOBODY = 65534 };
 	struct service *s = *state;
@@ -188,7 +186,7 @@ static void test_forbidden(void **state)
 }
 
 /* listen(0) has space for one connection that nobody accepted. */
-static void test_full(void **state)
+TEST_WITH(test_full, setup, teardown)
 {
 	struct service *s = *state;
 	char message[256];
@@ -208,7 +206,7 @@ static void check_receive(struct service *s, int code, const char *message)
 	assert_null(a.parameters);
 }
 
-static void test_hang_up(void **state)
+TEST_WITH(test_hang_up, setup, teardown)
 {
 	struct service *s = *state;
 	open_client(s, LIMIT_MS);
@@ -227,7 +225,7 @@ static void test_hang_up(void **state)
 	assert_string_equal(err.message, "the daemon hung up");
 }
 
-static void test_hang_up_between(void **state)
+TEST_WITH(test_hang_up_between, setup, teardown)
 {
 	struct service *s = *state;
 	open_client(s, LIMIT_MS);
@@ -236,7 +234,7 @@ static void test_hang_up_between(void **state)
 	check_receive(s, SW_E_EXITED, "the daemon hung up");
 }
 
-static void test_malformed(void **state)
+TEST_WITH(test_malformed, setup, teardown)
 {
 	struct service *s = *state;
 	open_client(s, LIMIT_MS);
@@ -246,7 +244,7 @@ static void test_malformed(void **state)
 	check_receive(s, SW_E_FORMAT, "this is not JSON that is taken here, at byte 0");
 }
 
-static void test_timeouts(void **state)
+TEST_WITH(test_timeouts, setup, teardown)
 {
 	struct service *s = *state;
 	open_client(s, 10);
@@ -311,27 +309,10 @@ static void receive_large(struct service *s, size_t size, int wanted)
 	sw_varlink_answer_deinit(&a);
 }
 
-static void test_largest(void **state)
+TEST_WITH(test_largest, setup, teardown)
 {
 	struct service *s = *state;
 	open_client(s, LIMIT_MS);
 	receive_large(s, SW_VARLINK_MESSAGE_MAX, 0);
 	receive_large(s, SW_VARLINK_MESSAGE_MAX + 1, -SW_E_FORMAT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_call, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_pass_fd, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_nobody, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_forbidden, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_hang_up, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_hang_up_between, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_malformed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_timeouts, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_largest, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,13 @@
 #include "cleanup.h"
 #include "json.h"
 #include "text.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
-static void test_parse(void **state)
+TEST(test_parse)
 {
-	(void) state;
 	struct json_object *object = NULL;
 	static const char text[] =
 		" {\"a\":6,\"b\":\"x\\ud83d\\ude00\",\"c\":[null,{\"a\":null}]}  ";
@@ -38,9 +35,8 @@ static void test_parse(void **state)
 			 -SW_E_FORMAT);
 }
 
-static void test_values(void **state)
+TEST(test_values)
 {
-	(void) state;
 	static const char text[] =
 		"{\"\\\"\\u00e9\": \"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00E4\\u20aC"
 		"\\uFFFF\\uD834\\uDD1E\xc3\xa4\",\"i\":[ -9223372036854775808 , "
@@ -71,9 +67,8 @@ static void test_values(void **state)
 }
 
 /* No integer is another than the one that was written. */
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
-	(void) state;
 	static const char text[] = "{\"i\":18446744073709551615,\"f\":1e300}";
 	struct json_object *object = NULL, *value;
 	struct sw_error err;
@@ -94,9 +89,8 @@ static void test_numbers(void **state)
 }
 
 /* At the depth that is the limit. */
-static void test_parse_deepest(void **state)
+TEST(test_parse_deepest)
 {
-	(void) state;
 	struct sw_text text = {0};
 	for (int i = 0; i < SW_JSON_DEPTH_MAX; i++)
 		sw_text_printf(&text, "{\"a\":");
@@ -109,15 +103,4 @@ static void test_parse_deepest(void **state)
 			 0);
 	json_object_put(object);
 	sw_text_deinit(&text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_parse_deepest),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

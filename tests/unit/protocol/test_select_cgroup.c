@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "select_cgroup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -28,9 +26,8 @@ static bool has_unit(const char *text, const char *unit)
 	return sw_cgroup_has_unit(copy, unit);
 }
 
-static void test_path(void **state)
+TEST(test_path)
 {
-	(void) state;
 	assert_true(matches(v2, "/system.slice/nginx.service"));
 	assert_true(matches(v2, "/system.slice/nginx.service/"));
 	assert_true(matches(v2, "/system.slice/nginx.service/worker"));
@@ -45,9 +42,8 @@ static void test_path(void **state)
 	assert_false(matches("no colons at all", "/"));
 }
 
-static void test_unit(void **state)
+TEST(test_unit)
 {
-	(void) state;
 	assert_true(has_unit(v2, "nginx.service"));
 	assert_true(has_unit(v2, "nginx"));
 	assert_true(has_unit(v2, "system.slice"));
@@ -58,9 +54,8 @@ static void test_unit(void **state)
 	assert_false(has_unit(v1, "ssh"));
 }
 
-static void test_container(void **state)
+TEST(test_container)
 {
-	(void) state;
 	char id[65] = "";
 	assert_true(sw_cgroup_has_container("0::/docker/" ID "\n", "012345", id));
 	assert_string_equal(id, ID);
@@ -72,14 +67,4 @@ static void test_container(void **state)
 	assert_false(sw_cgroup_has_container("0::/docker/" ID "0\n", "012345", id));
 	assert_false(sw_cgroup_has_container("0::/docker/0123456789abcdef\n", "012345", id));
 	assert_false(sw_cgroup_has_container("", "012345", id));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_path),
-		cmocka_unit_test(test_unit),
-		cmocka_unit_test(test_container),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "stack_id.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 
 static const uint8_t build_id[] = {0xde, 0xad, 0xbe, 0xef};
 
@@ -18,9 +16,8 @@ static const struct sw_stack_id_frame with_name = {.name = "Main.run()", .offset
 static const struct sw_stack_id_frame unknown = {.path = "", .offset = 9};
 
 /* The encoding is part of the schema: these bytes may never change. */
-static void test_encoding(void **state)
+TEST(test_encoding)
 {
-	(void) state;
 	static const char wanted[] = "B\x04\xde\xad\xbe\xef\x88\x77\x66\x55\x44\x33\x22\x11"
 				     "P/x\0\x10\0\0\0\0\0\0\0"
 				     "NMain.run()\0"
@@ -37,9 +34,8 @@ static void test_encoding(void **state)
 
 /* The published value of XXH3-64 with seed 0 for no input (xxHash 0.8.1, its sanity check), and what
  * libxxhash 0.8.1 gave for the byte "U" when the encoding was fixed. */
-static void test_hash(void **state)
+TEST(test_hash)
 {
-	(void) state;
 	struct sw_text bytes = {0};
 	assert_true(sw_stack_id(&bytes) == UINT64_C(0x2d06800538d394c2));
 	sw_stack_id_add(&bytes, &unknown);
@@ -47,9 +43,8 @@ static void test_hash(void **state)
 	sw_text_deinit(&bytes);
 }
 
-static void test_depth_changes_it(void **state)
+TEST(test_depth_changes_it)
 {
-	(void) state;
 	struct sw_text bytes = {0};
 	uint64_t seen[16];
 	for (size_t depth = 0; depth < SW_ARRAY_SIZE(seen); depth++) {
@@ -62,9 +57,8 @@ static void test_depth_changes_it(void **state)
 }
 
 /* More than one length byte can say: falls back to the path. */
-static void test_long_build_id(void **state)
+TEST(test_long_build_id)
 {
-	(void) state;
 	static const uint8_t large[256];
 	struct sw_stack_id_frame frame = {.build_id = large,
 					  .build_id_bytes = sizeof(large),
@@ -74,15 +68,4 @@ static void test_long_build_id(void **state)
 	assert_memory_equal(bytes.data, "P/x\0\0\0\0\0\0\0\0\0", 12);
 	assert_int_equal(bytes.size, 12);
 	sw_text_deinit(&bytes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_encoding),
-		cmocka_unit_test(test_hash),
-		cmocka_unit_test(test_depth_changes_it),
-		cmocka_unit_test(test_long_build_id),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "syscall_name.h"
 #include "cleanup.h"
+#include "test.h"
 
 #include <snapwalk/walk.h>
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 #include "skip.h"
 
-static void test_some(void **state)
+TEST(test_some)
 {
-	(void) state;
 	/* Linux 6.17, arch/x86/entry/syscalls/syscall_64.tbl */
 	assert_string_equal(sw_syscall_name(0), "read");
 	assert_string_equal(sw_syscall_name(202), "futex");
@@ -21,9 +18,8 @@ static void test_some(void **state)
 	assert_string_equal(sw_syscall_name(462), "mseal");
 }
 
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
-	(void) state;
 	assert_null(sw_syscall_name(-1));
 	assert_null(
 		sw_syscall_name(400)); /* a gap: numbers shared with other machines begin at 424 */
@@ -32,9 +28,8 @@ static void test_unknown(void **state)
 	assert_null(sw_syscall_name(INT64_MIN));
 }
 
-static void test_i386(void **state)
+TEST(test_i386)
 {
-	(void) state;
 	/* Linux 6.17, arch/x86/entry/syscalls/syscall_32.tbl */
 	assert_string_equal(sw_syscall_name(SW_SYSCALL_I386), "restart_syscall");
 	assert_string_equal(sw_syscall_name(SW_SYSCALL_I386 + 3), "read");
@@ -62,20 +57,8 @@ static void headers_check(const char *path, int64_t first)
 	assert_true(seen >= 300);
 }
 
-static void test_headers(void **state)
+TEST(test_headers)
 {
-	(void) state;
 	headers_check("/usr/include/x86_64-linux-gnu/asm/unistd_64.h", 0);
 	headers_check("/usr/include/x86_64-linux-gnu/asm/unistd_32.h", SW_SYSCALL_I386);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_some),
-		cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_i386),
-		cmocka_unit_test(test_headers),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,9 @@
 #include "varlink_message.h"
 #include "cleanup.h"
 #include "text.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct sw_varlink_call parse(const char *text)
 {
@@ -28,9 +26,8 @@ static void refuse(const char *text, const char *message)
 	assert_null(call.parameters);
 }
 
-static void test_whole(void **state)
+TEST(test_whole)
 {
-	(void) state;
 	struct sw_varlink_call call = parse(" {\"parameters\": {\"target\":{\"pid\":17}},\n"
 					    "\"more\":true, \"method\":\"io.snapwalk.Capture\"}\n");
 	assert_string_equal(call.method, "io.snapwalk.Capture");
@@ -45,9 +42,8 @@ static void test_whole(void **state)
 }
 
 /* Absent, null and the default are the same. */
-static void test_absent(void **state)
+TEST(test_absent)
 {
-	(void) state;
 	static const char *const texts[] = {
 		"{\"method\":\"a.B\"}",
 		"{\"method\":\"a.b.B\",\"parameters\":null}",
@@ -68,9 +64,8 @@ static void test_absent(void **state)
 	}
 }
 
-static void test_flags(void **state)
+TEST(test_flags)
 {
-	(void) state;
 	static const char two[] = "more than one of 'more', 'oneway' and 'upgrade' is set";
 	struct sw_varlink_call call =
 		parse("{\"method\":\"a.b.B\",\"oneway\":true,\"more\":false}");
@@ -88,9 +83,8 @@ static void test_flags(void **state)
 	refuse("{\"method\":\"a.b.B\",\"upgrade\":{}}", "'upgrade' is not a boolean");
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-	(void) state;
 	refuse("", "this is empty, where JSON is expected");
 	refuse("[]", "this is JSON, but not an object");
 	refuse("{}", "'method' is missing");
@@ -111,9 +105,8 @@ static void test_refused(void **state)
 }
 
 /* The call's own object is the first of SW_VARLINK_DEPTH_MAX. */
-static void test_depth(void **state)
+TEST(test_depth)
 {
-	(void) state;
 	for (int depth = 1; depth <= SW_VARLINK_DEPTH_MAX + 1; depth++) {
 		struct sw_text text = {0};
 		struct sw_varlink_call call = {0};
@@ -130,9 +123,8 @@ static void test_depth(void **state)
 	}
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void) state;
 	static const char *const good[] = {
 		"io.snapwalk.Capture", "a.b.C", "A.b.C", "a.0.C1", "a-b.c--d.E", "xn--a.b2.Cd3E",
 	};
@@ -180,21 +172,9 @@ static void check_text(const char *method, const char *parameters, bool more, co
 	free(message);
 }
 
-static void test_text(void **state)
+TEST(test_text)
 {
-	(void) state;
 	check_text("a.b.C", NULL, false, "{\"method\":\"a.b.C\"}");
 	check_text("a.b.C", "{\"path\":\"/a\\n\"}", true,
 		   "{\"method\":\"a.b.C\",\"parameters\":{\"path\":\"/a\\n\"},\"more\":true}");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole), cmocka_unit_test(test_absent),
-		cmocka_unit_test(test_flags), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_depth), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_text),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
+#include "test.h"
 
 #include <snapwalk/varlink.h>
-#include <stdarg.h>
-#include <setjmp.h>
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 static void check_next(struct sw_varlink_input *input, const char *wanted)
 {
@@ -25,9 +23,8 @@ static void check_none(struct sw_varlink_input *input)
 	assert_null(message);
 }
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
-	(void) state;
 	struct sw_varlink_input input = {0};
 	check_none(&input);
 	assert_int_equal(sw_varlink_input_add(&input, "", 0), 0);
@@ -39,9 +36,8 @@ static void test_empty(void **state)
 	check_none(&input);
 }
 
-static void test_split_and_batched(void **state)
+TEST(test_split_and_batched)
 {
-	(void) state;
 	struct sw_varlink_input input = {0};
 	assert_int_equal(sw_varlink_input_add(&input, "ab", 2), 0);
 	check_none(&input);
@@ -57,9 +53,8 @@ static void test_split_and_batched(void **state)
 }
 
 /* Whatever the peer's writes were, the messages are the same. */
-static void test_every_split(void **state)
+TEST(test_every_split)
 {
-	(void) state;
 	static const char stream[] = "one\0\0three is longer\0four"; /* its own NUL is the last */
 	for (size_t a = 0; a <= sizeof(stream); a++)
 		for (size_t b = a; b <= sizeof(stream); b++) {
@@ -82,9 +77,8 @@ static void test_every_split(void **state)
 		}
 }
 
-static void test_byte_by_byte(void **state)
+TEST(test_byte_by_byte)
 {
-	(void) state;
 	enum { SIZE = 300000 };
 	struct sw_varlink_input input = {0};
 	for (size_t i = 0; i < SIZE; i++) {
@@ -103,9 +97,8 @@ static void test_byte_by_byte(void **state)
 	sw_varlink_input_deinit(&input);
 }
 
-static void test_too_long(void **state)
+TEST(test_too_long)
 {
-	(void) state;
 	struct sw_varlink_input input = {.max = 4};
 	assert_int_equal(sw_varlink_input_add(&input,
 					      "1234\0"
@@ -128,9 +121,8 @@ static void test_too_long(void **state)
 	sw_varlink_input_deinit(&input);
 }
 
-static void test_default_limit(void **state)
+TEST(test_default_limit)
 {
-	(void) state;
 	struct sw_varlink_input input = {0};
 	sw_cleanup(sw_free_p) char *data = calloc(1, SW_VARLINK_CALL_MAX + 1);
 	assert_non_null(data);
@@ -139,14 +131,4 @@ static void test_default_limit(void **state)
 	assert_int_equal(sw_varlink_input_add(&input, data, SW_VARLINK_CALL_MAX), 0);
 	assert_int_equal(sw_varlink_input_add(&input, " ", 1), -SW_E_LIMIT);
 	sw_varlink_input_deinit(&input);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty),       cmocka_unit_test(test_split_and_batched),
-		cmocka_unit_test(test_every_split), cmocka_unit_test(test_byte_by_byte),
-		cmocka_unit_test(test_too_long),    cmocka_unit_test(test_default_limit),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

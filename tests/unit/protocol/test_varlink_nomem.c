@@ -6,11 +6,9 @@
 #include "sample_report.h"
 #include "varlink_message.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 #include "skip.h"
 
 #ifndef __SANITIZE_ADDRESS__
@@ -125,9 +123,8 @@ static void check(operation *operate, bool only_one)
 	free(whole);
 }
 
-static void test_all(void **state)
+TEST(test_all)
 {
-	(void) state;
 	static operation *const operations[] = {read_call,  write_reply, write_error, write_empty,
 						write_text, write_call,  read_dump};
 	size_t size;
@@ -141,25 +138,12 @@ static void test_all(void **state)
 	free(dump);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_all)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
 #else
 
-static void test_skipped(void **state)
+TEST(test_skipped)
 {
-	(void) state;
 	(void) sample_report;
 	SKIP_SANITIZED();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_skipped)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 #endif

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "varlink_reply.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* Frees the message. */
 static void check(int r, char *message, size_t size, const char *wanted)
@@ -16,9 +14,8 @@ static void check(int r, char *message, size_t size, const char *wanted)
 	free(message);
 }
 
-static void test_reply(void **state)
+TEST(test_reply)
 {
-	(void) state;
 	char *message;
 	size_t size;
 	int r = sw_varlink_reply(NULL, false, &message, &size);
@@ -30,9 +27,8 @@ static void test_reply(void **state)
 }
 
 /* What a target calls itself must not cost the client its connection. */
-static void test_reply_invalid_utf8(void **state)
+TEST(test_reply_invalid_utf8)
 {
-	(void) state;
 	char *message;
 	size_t size;
 	struct json_object *parameters = json_object_new_object();
@@ -41,9 +37,8 @@ static void test_reply_invalid_utf8(void **state)
 	check(r, message, size, "{\"parameters\":{\"comm\":\"a\xef\xbf\xbd\xef\xbf\xbd\\\"b\"}}");
 }
 
-static void test_reply_text(void **state)
+TEST(test_reply_text)
 {
-	(void) state;
 	char *message;
 	size_t size;
 	int r = sw_varlink_reply_text("dump", "{\"a\":1}\n", 8, false, &message, &size);
@@ -52,9 +47,8 @@ static void test_reply_text(void **state)
 	check(r, message, size, "{\"parameters\":{\"threads\":[]},\"continues\":true}");
 }
 
-static void test_error(void **state)
+TEST(test_error)
 {
-	(void) state;
 	char *message;
 	size_t size;
 	int r = sw_varlink_error("io.snapwalk.NoSuchProcess", json_tokener_parse("{\"pid\":5}"),
@@ -67,9 +61,8 @@ static void test_error(void **state)
 }
 
 /* Of the longest message to the byte. */
-static void test_limit(void **state)
+TEST(test_limit)
 {
-	(void) state;
 	static const char around[] = "{\"parameters\":{\"dump\":\"\"}}";
 	size_t fits = SW_VARLINK_MESSAGE_MAX - (sizeof(around) - 1) + 2, size = 0;
 	sw_cleanup(sw_free_p) char *text = malloc(fits + 1);
@@ -101,9 +94,8 @@ static struct sw_varlink_answer parse(const char *text)
 	return answer;
 }
 
-static void test_answer(void **state)
+TEST(test_answer)
 {
-	(void) state;
 	struct sw_varlink_answer a =
 		parse("{\"continues\":true,\"parameters\":{\"state\":\"done\"},\"x.y\":{}}");
 	assert_null(a.error);
@@ -127,9 +119,8 @@ static void test_answer(void **state)
 	sw_varlink_answer_deinit(&a);
 }
 
-static void test_answer_refused(void **state)
+TEST(test_answer_refused)
 {
-	(void) state;
 	static const struct {
 		const char *text, *message;
 	} texts[] = {
@@ -155,9 +146,8 @@ static void test_answer_refused(void **state)
 }
 
 /* A reply is cut where it stands; an error is read as ever. */
-static void test_answer_cut(void **state)
+TEST(test_answer_cut)
 {
-	(void) state;
 	static const char reply[] =
 		"{\"a.vendor\":[1], \"continues\":true,\"parameters\": {\"x\":[{}]} }";
 	static const char error[] = "{\"parameters\":{\"n\":1},\"error\":\"a.b.C\"}";
@@ -210,9 +200,8 @@ static void test_answer_cut(void **state)
 }
 
 /* Whole definitions: their first lines, their last members, nothing behind. */
-static void test_interfaces(void **state)
+TEST(test_interfaces)
 {
-	(void) state;
 	assert_non_null(strstr(sw_varlink_interface_snapwalk, "\ninterface io.snapwalk\n"));
 	assert_non_null(strstr(sw_varlink_interface_snapwalk, "\nmethod Capture("));
 	static const char last[] = "\nerror Failed (detail: string)\n";
@@ -231,16 +220,4 @@ static void test_interfaces(void **state)
 	};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(members); i++)
 		assert_non_null(strstr(sw_varlink_interface_service, members[i]));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reply),          cmocka_unit_test(test_reply_invalid_utf8),
-		cmocka_unit_test(test_reply_text),     cmocka_unit_test(test_error),
-		cmocka_unit_test(test_limit),          cmocka_unit_test(test_answer),
-		cmocka_unit_test(test_answer_refused), cmocka_unit_test(test_answer_cut),
-		cmocka_unit_test(test_interfaces),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "test.h"
+
 #include <snapwalk/symbolize.h>
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 static void expect(const char *mangled, const char *wanted)
 {
@@ -16,9 +15,8 @@ static void expect(const char *mangled, const char *wanted)
 	free(text);
 }
 
-static void test_cpp(void **state)
+TEST(test_cpp)
 {
-	(void) state;
 	expect("_ZN2ns1fEi", "ns::f(int)");
 	expect("_ZNK2ns12_GLOBAL__N_13Foo6methodEPKc",
 	       "ns::(anonymous namespace)::Foo::method(char const*) const");
@@ -29,9 +27,8 @@ static void test_cpp(void **state)
 	expect("_ZN2ns3barEv.constprop.0", "ns::bar() [clone .constprop.0]");
 }
 
-static void test_rust_legacy(void **state)
+TEST(test_rust_legacy)
 {
-	(void) state;
 	/* The hash that ends legacy names is left out. */
 	expect("_ZN3std2rt10lang_start17h3a7c1e5f09b8d246E", "std::rt::lang_start");
 	expect("_ZN4core3ptr42drop_in_place$LT$alloc..string..String$GT$17h0123456789abcdefE",
@@ -39,18 +36,16 @@ static void test_rust_legacy(void **state)
 }
 
 /* RFC 2603, "Rust Symbol Name Mangling (v0)". */
-static void test_rust_v0(void **state)
+TEST(test_rust_v0)
 {
-	(void) state;
 	expect("_RNvC6_123foo3bar", "123foo::bar");
 	expect("_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar");
 	expect("_RINvNtC3std3mem8align_ofjdE", "std::mem::align_of::<usize, f64>");
 	expect("_RNCNvC4main4main0", "main::main::{closure#0}");
 }
 
-static void test_not_mangled(void **state)
+TEST(test_not_mangled)
 {
-	(void) state;
 	assert_null(sw_demangle("main"));
 	assert_null(sw_demangle(""));
 	assert_null(sw_demangle("_"));
@@ -62,9 +57,8 @@ static void test_not_mangled(void **state)
 }
 
 /* Names made to exhaust the stack, the memory or the patience of a demangler. */
-static void test_hostile(void **state)
+TEST(test_hostile)
 {
-	(void) state;
 	char *name = malloc(1 << 16);
 	assert_non_null(name);
 	memset(name, 'P', 1 << 16);
@@ -90,14 +84,4 @@ static void test_hostile(void **state)
 	}
 	assert_null(sw_demangle(name));
 	free(name);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cpp),     cmocka_unit_test(test_rust_legacy),
-		cmocka_unit_test(test_rust_v0), cmocka_unit_test(test_not_mangled),
-		cmocka_unit_test(test_hostile),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,17 @@
 /* Lines, inlined calls and names of a PE file from its DWARF alone: tests/fixtures/pe-names. */
 #include "cleanup.h"
 #include "snapshot/module.h"
+#include "test.h"
 
 #include <snapwalk/symbolize.h>
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { FILE_BYTES_MAX = 1 << 16, BIAS = 0x10000000, HEADER = 0x80, INTERNAL = 0x1010 };
 
@@ -95,17 +93,15 @@ static const char *describe(uint64_t rva)
 	return text;
 }
 
-static void test_whole(void **state)
+TEST_WITH(test_whole, setup, NULL)
 {
-	(void) state;
 	assert_string_equal(describe(INTERNAL + 17), "internal+17 /src/names.c:34");
 	assert_string_equal(describe(0x3000), "");
 }
 
 /* Names and offsets, too, when there are no symbols. */
-static void test_without_symbols(void **state)
+TEST_WITH(test_without_symbols, setup, NULL)
 {
-	(void) state;
 	symbols_remove();
 	assert_string_equal(describe(INTERNAL + 17), "internal+17 /src/names.c:34");
 	assert_string_equal(describe(0x1131),
@@ -116,9 +112,8 @@ static void test_without_symbols(void **state)
 
 /* DWARF counts from the preferred base that the header gives: with another one it says nothing, as
  * all of its code would lie outside. */
-static void test_base(void **state)
+TEST_WITH(test_base, setup, NULL)
 {
-	(void) state;
 	symbols_remove();
 	base_set(UINT64_C(0x3a6160000));
 	assert_string_equal(describe(INTERNAL + 17), "");
@@ -132,9 +127,8 @@ static void test_base(void **state)
 }
 
 /* Sections that do not lie in the file are not there; the rest is. */
-static void test_section_outside(void **state)
+TEST_WITH(test_section_outside, setup, NULL)
 {
-	(void) state;
 	static const char wanted[] = "internal+17 ?:0";
 	uint32_t far = 0x7fffff00;
 	uint16_t n, optional;
@@ -146,15 +140,4 @@ static void test_section_outside(void **state)
 			memcpy(section + 20, &far, 4);
 	}
 	assert_string_equal(describe(INTERNAL + 17), wanted);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_whole, setup),
-		cmocka_unit_test_setup(test_without_symbols, setup),
-		cmocka_unit_test_setup(test_base, setup),
-		cmocka_unit_test_setup(test_section_outside, setup),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

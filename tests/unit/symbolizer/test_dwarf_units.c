@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "dwarf_units.h"
+#include "test.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 struct aranges {
 	uint8_t bytes[512];
@@ -87,9 +85,8 @@ static void assert_match(const struct aranges *a, struct sw_dwarf_want *wants,
 		assert_int_equal(wants[i].die_off, expected[i]);
 }
 
-static void test_match(void **state)
+TEST(test_match)
 {
-	(void) state;
 	struct aranges a = {0};
 	put_set(&a, 0x11, 0x1000, 0x100);
 	put_wide_set(&a, 0x2200, 0x5000, 0x10);
@@ -104,9 +101,8 @@ static void test_match(void **state)
 	assert_match(&a, wants, expected, 10);
 }
 
-static void test_addresses_of_4_bytes(void **state)
+TEST(test_addresses_of_4_bytes)
 {
-	(void) state;
 	struct aranges a = {0};
 	put_set_i386(&a, 0x11, 0x8049000, 0x100);
 	put_set(&a, 0x22, 0x5000, 0x10);
@@ -121,9 +117,8 @@ static void test_addresses_of_4_bytes(void **state)
 }
 
 /* Versions, address sizes and segments that nobody writes: skipped, what follows is read. */
-static void test_unknown_set_is_skipped(void **state)
+TEST(test_unknown_set_is_skipped)
 {
-	(void) state;
 	static const struct {
 		size_t at;
 		uint8_t value;
@@ -139,9 +134,8 @@ static void test_unknown_set_is_skipped(void **state)
 	}
 }
 
-static void test_cut_anywhere(void **state)
+TEST(test_cut_anywhere)
 {
-	(void) state;
 	struct aranges a = {0};
 	put_set(&a, 0x11, 0x1000, 0x100);
 	size_t first = a.size;
@@ -159,9 +153,8 @@ static void test_cut_anywhere(void **state)
 }
 
 /* Ranges that claim everything, thousands of times, do not hang. */
-static void test_wide_ranges(void **state)
+TEST(test_wide_ranges)
 {
-	(void) state;
 	enum { SETS = 3000, WANTS = 20000 };
 	uint8_t *sets = malloc(SETS * 64);
 	struct sw_dwarf_want *wants = calloc(WANTS, sizeof(*wants));
@@ -179,16 +172,4 @@ static void test_wide_ranges(void **state)
 	assert_int_equal(wants[WANTS - 1].die_off, 7);
 	free(wants);
 	free(sets);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_match),
-		cmocka_unit_test(test_addresses_of_4_bytes),
-		cmocka_unit_test(test_unknown_set_is_skipped),
-		cmocka_unit_test(test_cut_anywhere),
-		cmocka_unit_test(test_wide_ranges),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

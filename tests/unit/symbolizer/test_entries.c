@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
 #include "entries.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 #include "skip.h"
 
 /* What the next function finds on its stack is no 0. */
@@ -17,9 +15,8 @@ __attribute__((noinline)) static void stack_fill(void)
 }
 
 /* No memory for the list of addresses: that is returned, and nothing is done with the list. */
-static void test_no_memory(void **state)
+TEST(test_no_memory)
 {
-	(void) state;
 #ifdef __SANITIZE_ADDRESS__
 	SKIP_SANITIZED(); /* it takes a size that cannot be for a bug */
 #endif
@@ -32,12 +29,4 @@ static void test_no_memory(void **state)
 	assert_int_equal(sw_unit_lines(&unit, &request), -SW_E_NOMEM);
 	stack_fill();
 	assert_int_equal(sw_unit_names(&unit, &request), -SW_E_NOMEM);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_no_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,14 +5,12 @@
 #include "kept.h"
 #include "map.h"
 #include "snapshot/module.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 enum { TEXT = 0x1000, BIAS = 0x400000, BYTES = 4096, HEAD_BYTES = 24, CANARY = 0x5a };
 
@@ -150,7 +148,7 @@ static void same_symbols(const struct sw_entry *entry, const struct sw_symbol *w
 	}
 }
 
-static void test_round_trip(void **state)
+TEST_WITH(test_round_trip, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_unit *unit = unit_make(f);
@@ -172,7 +170,7 @@ static void test_round_trip(void **state)
 }
 
 /* Too little space: addresses that were asked for last come first; nothing is written behind it. */
-static void test_space(void **state)
+TEST_WITH(test_space, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_unit *unit = unit_make(f);
@@ -199,7 +197,7 @@ static void test_space(void **state)
 	sw_unit_destroy(unit);
 }
 
-static void test_other_file(void **state)
+TEST_WITH(test_other_file, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_unit *unit = unit_make(f);
@@ -226,7 +224,7 @@ static uint64_t hash_of(const uint8_t *data, size_t size)
 }
 
 /* A byte is another one: nothing is taken; and when the hash says that it is right: something, or nothing. */
-static void test_wrong_bytes(void **state)
+TEST_WITH(test_wrong_bytes, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_unit *unit = unit_make(f);
@@ -259,7 +257,7 @@ static void test_wrong_bytes(void **state)
 }
 
 /* Whoever is given it does not look into the file again: there is nothing in there any more. */
-static void test_symbolizers(void **state)
+TEST_WITH(test_symbolizers, setup, teardown)
 {
 	struct fixture *f = *state;
 	static const struct sw_symbolize_options offline = {.debug_dir = "/nonexistent"};
@@ -302,16 +300,4 @@ static void test_symbolizers(void **state)
 		assert_int_equal(pwrite(f->fd, zeros, f->elf.size, 0), f->elf.size);
 		assert_int_equal(futimens(f->fd, f->times), 0);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_space, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_other_file, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_wrong_bytes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_symbolizers, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

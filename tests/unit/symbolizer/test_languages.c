@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "languages.h"
 #include "elf_make.h"
+#include "test.h"
 
 #include <snapwalk/symbolize.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static void is(char *text, const char *wanted)
 {
@@ -20,9 +18,8 @@ static void is(char *text, const char *wanted)
 	free(text);
 }
 
-static void test_d(void **state)
+TEST(test_d)
 {
-	(void) state;
 	is(sw_demangle("_D4core6thread5fiber5Fiber4callMFZv"), "core.thread.fiber.Fiber.call()");
 	/* 35 back references, nearly all to identifiers: druntime 2.100, core/internal/gc/impl/conservative/gc.d */
 	is(sw_demangle("_D4core8internal2gc4impl12conservativeQw14ConservativeGC__T9runLockedS_"
@@ -50,9 +47,8 @@ static void test_d(void **state)
 	is(sw_demangle(name), NULL);
 }
 
-static void test_fortran(void **state)
+TEST(test_fortran)
 {
-	(void) state;
 	is(sw_demangle("__solver_MOD_step"), "solver::step");
 	is(sw_demangle("__a_b_MOD_c_d"), "a_b::c_d");
 	is(sw_demangle("__MOD_step"), NULL);
@@ -61,9 +57,8 @@ static void test_fortran(void **state)
 	is(sw_demangle("__libc_start_main"), NULL);
 }
 
-static void test_ocaml(void **state)
+TEST(test_ocaml)
 {
-	(void) state;
 	is(sw_demangle("camlStdlib__Map__find_1234"), "Stdlib.Map.find");
 	is(sw_demangle("camlMain__fun_731"), "Main.fun_731");
 	is(sw_demangle("camlStdlib__$3e$3e$3d_90"), "Stdlib.>>=");
@@ -74,9 +69,8 @@ static void test_ocaml(void **state)
 	is(sw_demangle("caml"), NULL);
 }
 
-static void test_pascal(void **state)
+TEST(test_pascal)
 {
-	(void) state;
 	is(sw_demangle("P$CHAIN_$$_FIB$LONGINT$$LONGINT"), "CHAIN.FIB(LONGINT)");
 	is(sw_demangle("CLASSES$_$TFPLIST_$__$$_ADD$POINTER$LONGINT$$LONGINT"),
 	   "CLASSES.TFPLIST.ADD(POINTER, LONGINT)");
@@ -93,9 +87,8 @@ static void test_pascal(void **state)
 	is(sw_demangle("scala_$dollar"), NULL);
 }
 
-static void test_ada(void **state)
+TEST(test_ada)
 {
-	(void) state;
 	is(sw_demangle("ada__text_io__put_line__2"), "ada.text_io.put_line");
 	is(sw_demangle("system__tasking__stages__task_wrapper"),
 	   "system.tasking.stages.task_wrapper");
@@ -118,9 +111,8 @@ static void test_ada(void **state)
 	is(sw_demangle_ada("", true), NULL);
 }
 
-static void test_program_is_ada(void **state)
+TEST(test_program_is_ada)
 {
-	(void) state;
 	for (int ada = 0; ada < 2; ada++) {
 		struct elf_make made;
 		struct sw_elf elf;
@@ -139,9 +131,8 @@ static void test_program_is_ada(void **state)
 	}
 }
 
-static void test_haskell(void **state)
+TEST(test_haskell)
 {
-	(void) state;
 	is(sw_demangle_haskell("Main_zdwwork_info"), "Main.$wwork");
 	is(sw_demangle_haskell("Main_loopzq_info"), "Main.loop'");
 	is(sw_demangle_haskell("ZCMain_main_info"), ":Main.main");
@@ -171,18 +162,4 @@ static void test_haskell(void **state)
 	is(sw_demangle_haskell("Main_x$y_info"), NULL);
 	/* what any program may have is none without the runtime beside it */
 	is(sw_demangle("Main_zdwwork_info"), NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_d),
-		cmocka_unit_test(test_fortran),
-		cmocka_unit_test(test_haskell),
-		cmocka_unit_test(test_ocaml),
-		cmocka_unit_test(test_pascal),
-		cmocka_unit_test(test_ada),
-		cmocka_unit_test(test_program_is_ada),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,21 +5,19 @@
 #include "elf_make.h"
 #include "fake.h"
 #include "snapshot/module.h"
+#include "test.h"
 
 #include <snapwalk/symbolize.h>
 
 #include <fcntl.h>
 #include <limits.h>
 #include <lzma.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 enum { TEXT = 0x1000, BIAS = 0x400000 };
 
@@ -130,7 +128,7 @@ static void write_debug(struct fixture *f, const char *name)
 	elf_make_write(&f->debug, path_of(f, name, path));
 }
 
-static void test_build_id(void **state)
+TEST_WITH(test_build_id, setup, teardown)
 {
 	struct fixture *f = *state;
 	elf_make_build_id(&f->stripped, id, sizeof(id));
@@ -140,7 +138,7 @@ static void test_build_id(void **state)
 	expect_found(f, look_up(f, "/bin/x"));
 }
 
-static void test_build_id_of_another(void **state)
+TEST_WITH(test_build_id_of_another, setup, teardown)
 {
 	struct fixture *f = *state;
 	elf_make_build_id(&f->stripped, id, sizeof(id));
@@ -158,7 +156,7 @@ static void link_to(struct fixture *f, const char *name, uint32_t wrong)
 			   lzma_crc32(f->debug.bytes, f->debug.size, 0) ^ wrong);
 }
 
-static void test_debuglink_beside_it(void **state)
+TEST_WITH(test_debuglink_beside_it, setup, teardown)
 {
 	struct fixture *f = *state;
 	char path[PATH_MAX];
@@ -167,7 +165,7 @@ static void test_debuglink_beside_it(void **state)
 	expect_found(f, look_up(f, path_of(f, "x", path)));
 }
 
-static void test_debuglink_in_subdirectory(void **state)
+TEST_WITH(test_debuglink_in_subdirectory, setup, teardown)
 {
 	struct fixture *f = *state;
 	char path[PATH_MAX];
@@ -177,7 +175,7 @@ static void test_debuglink_in_subdirectory(void **state)
 	expect_found(f, look_up(f, path_of(f, "x", path)));
 }
 
-static void test_debuglink_below_debug_dir(void **state)
+TEST_WITH(test_debuglink_below_debug_dir, setup, teardown)
 {
 	struct fixture *f = *state;
 	link_to(f, "x.debug", 0);
@@ -187,7 +185,7 @@ static void test_debuglink_below_debug_dir(void **state)
 	expect_found(f, look_up(f, "/opt/tool/x"));
 }
 
-static void test_debuglink_wrong_crc(void **state)
+TEST_WITH(test_debuglink_wrong_crc, setup, teardown)
 {
 	struct fixture *f = *state;
 	char path[PATH_MAX];
@@ -197,7 +195,7 @@ static void test_debuglink_wrong_crc(void **state)
 }
 
 /* Build-ids that differ refuse it even if the checksum is right. */
-static void test_debuglink_other_build_id(void **state)
+TEST_WITH(test_debuglink_other_build_id, setup, teardown)
 {
 	struct fixture *f = *state;
 	char path[PATH_MAX];
@@ -209,7 +207,7 @@ static void test_debuglink_other_build_id(void **state)
 }
 
 /* A link must be a name, not a way out of the directory; and not a FIFO that blocks whoever opens. */
-static void test_debuglink_hostile(void **state)
+TEST_WITH(test_debuglink_hostile, setup, teardown)
 {
 	struct fixture *f = *state;
 	char path[PATH_MAX];
@@ -236,7 +234,7 @@ static int watch(const char *path)
 }
 
 /* Opening is what does harm: a watchdog, a tape, whoever waits at the other end of a FIFO. */
-static void test_debuglink_fifo(void **state)
+TEST_WITH(test_debuglink_fifo, setup, teardown)
 {
 	struct fixture *f = *state;
 	char path[PATH_MAX];
@@ -248,7 +246,7 @@ static void test_debuglink_fifo(void **state)
 	(void) close(fd);
 }
 
-static void test_build_id_fifo(void **state)
+TEST_WITH(test_build_id_fifo, setup, teardown)
 {
 	struct fixture *f = *state;
 	char path[PATH_MAX];
@@ -261,7 +259,7 @@ static void test_build_id_fifo(void **state)
 }
 
 /* The right file, but where a link leads out of the debug directory: it is not opened. */
-static void test_build_id_outside(void **state)
+TEST_WITH(test_build_id_outside, setup, teardown)
 {
 	struct fixture *f = *state;
 	char outside[PATH_MAX], link[PATH_MAX];
@@ -281,7 +279,7 @@ static void test_build_id_outside(void **state)
 }
 
 /* Distributions link from .build-id to the file's place in the same directory. */
-static void test_build_id_link_inside(void **state)
+TEST_WITH(test_build_id_link_inside, setup, teardown)
 {
 	struct fixture *f = *state;
 	char link[PATH_MAX];
@@ -298,7 +296,7 @@ static void test_build_id_link_inside(void **state)
 }
 
 /* In a container the same path is another file: what is beside that one is the host's. */
-static void test_debuglink_beside_another(void **state)
+TEST_WITH(test_debuglink_beside_another, setup, teardown)
 {
 	struct fixture *f = *state;
 	char path[PATH_MAX], other[PATH_MAX];
@@ -313,24 +311,4 @@ static void test_debuglink_beside_another(void **state)
 	assert_null(look_up(f, module));
 	assert_int_equal(opens(fd), 0);
 	(void) close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_build_id, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_build_id_of_another, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_debuglink_beside_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_debuglink_in_subdirectory, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_debuglink_below_debug_dir, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_debuglink_wrong_crc, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_debuglink_other_build_id, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_debuglink_hostile, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_debuglink_fifo, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_build_id_fifo, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_build_id_outside, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_build_id_link_inside, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_debuglink_beside_another, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

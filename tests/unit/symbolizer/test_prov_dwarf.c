@@ -3,16 +3,14 @@
  * Lines and inlined calls of this program's own functions, whose lines the preprocessor knows.
  */
 #include "snapshot/module.h"
+#include "test.h"
 
 #include <snapwalk/symbolize.h>
 
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 extern const char __executable_start[]; /* of the linker: svma 0 of a PIE */
 
@@ -103,7 +101,7 @@ static void expect_here(const struct sw_symbol *symbol, const char *function, in
 	assert_int_equal(symbol->source, SW_SOURCE_DWARF);
 }
 
-static void test_inlined_chain(void **state)
+TEST_WITH(test_inlined_chain, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_symbols *symbols;
@@ -125,7 +123,7 @@ static void test_inlined_chain(void **state)
 	sw_symbols_destroy(symbols);
 }
 
-static void test_no_inlines(void **state)
+TEST_WITH(test_no_inlines, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_symbols *symbols;
@@ -138,7 +136,7 @@ static void test_no_inlines(void **state)
 }
 
 /* Names alone, then lines for the same address by the same symbolizer, then names again. */
-static void test_levels(void **state)
+TEST_WITH(test_levels, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_symbols *symbols;
@@ -159,14 +157,4 @@ static void test_levels(void **state)
 	assert_int_equal(sw_symbolize(f->symbolizer, &f->walks, &none, &symbols, NULL), 0);
 	assert_int_equal(sw_symbols_find(symbols, &f->frame, &found), 0);
 	sw_symbols_destroy(symbols);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_inlined_chain, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_inlines, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_levels, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,13 +5,11 @@
 #include "prov_symtab.h"
 #include "providers.h"
 #include "prov_symtab.h"
+#include "test.h"
 
 #include <lzma.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 enum { TEXT = 0x1000 };
 
@@ -76,9 +74,8 @@ static void expect(struct sw_want *want, const char *name, enum sw_symbol_source
 	free((char *) want->name);
 }
 
-static void test_merged_with_dynsym(void **state)
+TEST_WITH(test_merged_with_dynsym, setup, NULL)
 {
-	(void) state;
 	struct sw_want wants[] = {{.svma = TEXT + 1}, {.svma = TEXT + 0x41}, {.svma = TEXT + 0x80}};
 	bool decompressed;
 	look_up(wants, 3, &decompressed);
@@ -88,9 +85,8 @@ static void test_merged_with_dynsym(void **state)
 	assert_null(wants[2].name);
 }
 
-static void test_only_when_needed(void **state)
+TEST_WITH(test_only_when_needed, setup, NULL)
 {
-	(void) state;
 	struct sw_want wants[] = {{.svma = TEXT + 1}};
 	bool decompressed;
 	look_up(wants, 1, &decompressed);
@@ -98,9 +94,8 @@ static void test_only_when_needed(void **state)
 	expect(&wants[0], "exported", SW_SOURCE_DYNSYM);
 }
 
-static void test_damaged(void **state)
+TEST_WITH(test_damaged, setup, NULL)
 {
-	(void) state;
 	/* Any byte wrong, or any tail missing: xz's checks find it, and dynsym's names stay. */
 	size_t whole = packed_bytes;
 	for (size_t at = 0; at < whole; at += 7) {
@@ -119,14 +114,4 @@ static void test_damaged(void **state)
 		expect(&wants[0], "exported", SW_SOURCE_DYNSYM);
 		assert_null(wants[1].name);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_merged_with_dynsym, setup),
-		cmocka_unit_test_setup(test_only_when_needed, setup),
-		cmocka_unit_test_setup(test_damaged, setup),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,10 @@
 #include "dwarf/deadline.h"
 #include "entries.h"
 #include "providers.h"
+#include "test.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 /* COFF symbols' types and classes. */
 enum { FUNCTION = 0x20, EXTERNAL = 2, STATIC = 3, LABEL = 6, FILE_NAME = 103, WEAK = 105 };
@@ -83,9 +81,8 @@ static void expect_one(uint64_t rva, const char *name, uint64_t start)
 	expect(&want, name, start);
 }
 
-static void test_functions(void **state)
+TEST_WITH(test_functions, setup, NULL)
 {
-	(void) state;
 	symbol("first", 0x1000, FUNCTION, EXTERNAL);
 	symbol("the_second_function", 0x1100, FUNCTION, STATIC);
 	struct sw_want wants[] = {{.svma = 0xfff},  {.svma = 0x1000}, {.svma = 0x103f},
@@ -105,9 +102,8 @@ static void test_functions(void **state)
 }
 
 /* Symbols of i386 without what tells of the calling convention; those of other machines are as they are. */
-static void test_decorated(void **state)
+TEST(test_decorated)
 {
-	(void) state;
 	static const struct {
 		const char *symbol, *of_i386;
 	} names[] = {
@@ -129,9 +125,8 @@ static void test_decorated(void **state)
 }
 
 /* Parts of a function far away are that function's. */
-static void test_parts(void **state)
+TEST_WITH(test_parts, setup, NULL)
 {
-	(void) state;
 	symbol("second", 0x1100, FUNCTION, EXTERNAL);
 	symbol("third", 0x1200, FUNCTION, EXTERNAL);
 	struct sw_want wants[] = {{.svma = 0xf08}, {.svma = 0x1210}, {.svma = 0x2010}};
@@ -143,9 +138,8 @@ static void test_parts(void **state)
 }
 
 /* A part with a symbol of its own has that name, unless it is only a label. */
-static void test_named_parts(void **state)
+TEST_WITH(test_named_parts, setup, NULL)
 {
-	(void) state;
 	symbol("third", 0x1200, FUNCTION, EXTERNAL);
 	symbol("third.cold", 0x2000, FUNCTION, STATIC);
 	expect_one(0x2010, "third.cold", 0x2000);
@@ -159,9 +153,8 @@ static void test_named_parts(void **state)
 	expect_one(0x2010, "label", 0x2000);
 }
 
-static void test_labels_inside(void **state)
+TEST_WITH(test_labels_inside, setup, NULL)
 {
-	(void) state;
 	symbol("label", 0x1210, 0, LABEL);
 	symbol("third", 0x1200, FUNCTION, EXTERNAL);
 	symbol("other", 0x1220, 0, STATIC);
@@ -178,9 +171,8 @@ static void test_labels_inside(void **state)
 }
 
 /* Assembly has entry points that no type says to be functions, under one entry. */
-static void test_entry_points(void **state)
+TEST_WITH(test_entry_points, setup, NULL)
 {
-	(void) state;
 	symbol("entry1", 0x1200, FUNCTION, EXTERNAL);
 	symbol("entry2", 0x120c, 0, EXTERNAL);
 	symbol("label", 0x1210, 0, LABEL);
@@ -193,9 +185,8 @@ static void test_entry_points(void **state)
 }
 
 /* Without entries: the nearest one, but nothing reaches over a function. */
-static void test_leaves(void **state)
+TEST_WITH(test_leaves, setup, NULL)
 {
-	(void) state;
 	symbol("third_part", 0x2000, FUNCTION, EXTERNAL);
 	symbol("leaf", LEAVES, FUNCTION, EXTERNAL);
 	symbol("inner", LEAVES + 0x20, 0, LABEL);
@@ -212,9 +203,8 @@ static void test_leaves(void **state)
 	expect(&wants[5], NULL, 0);
 }
 
-static void test_no_exception_directory(void **state)
+TEST_WITH(test_no_exception_directory, setup, NULL)
 {
-	(void) state;
 	pe_make_init(&pe);
 	pe_make_section(&pe, ".text", TEXT, PE_MAKE_CODE, NULL, 0x1000);
 	pe_make_section(&pe, ".text2", 0x5000, PE_MAKE_CODE, NULL, 0x1000);
@@ -228,9 +218,8 @@ static void test_no_exception_directory(void **state)
 }
 
 /* One name for one address, whatever the order of the table. */
-static void test_aliases(void **state)
+TEST_WITH(test_aliases, setup, NULL)
 {
-	(void) state;
 	static const struct {
 		const char *name;
 		uint16_t type;
@@ -252,9 +241,8 @@ static void test_aliases(void **state)
 }
 
 /* What starts no code names none. */
-static void test_not_code(void **state)
+TEST_WITH(test_not_code, setup, NULL)
 {
-	(void) state;
 	pe_make_symbol(&pe, ".text", 1, 0, 0, STATIC, 1); /* a section's, with its record */
 	pe_make_symbol(&pe, "section", 1, 0, 0, STATIC, 1);
 	pe_make_symbol(&pe, "data", 2, 0, FUNCTION, EXTERNAL, 0);
@@ -270,9 +258,8 @@ static void test_not_code(void **state)
 }
 
 /* Compilers give a function a section that is called after it: known where nothing else is. */
-static void test_sections(void **state)
+TEST_WITH(test_sections, setup, NULL)
 {
-	(void) state;
 	pe_make_symbol(&pe, ".text$third", 1, 0x200, 0, STATIC, 1);
 	pe_make_symbol(&pe, ".text$", 1, 0x100, 0, STATIC, 1);
 	pe_make_symbol(&pe, ".text$leaf", 1, LEAVES - TEXT, 0, STATIC, 1);
@@ -286,9 +273,8 @@ static void test_sections(void **state)
 	expect_one(0x1230, "static", 0x1200);
 }
 
-static void test_auxiliary_records(void **state)
+TEST_WITH(test_auxiliary_records, setup, NULL)
 {
-	(void) state;
 	pe_make_symbol(&pe, "f", 1, 0, FUNCTION, EXTERNAL, 2);
 	symbol("g", 0x1100, FUNCTION, EXTERNAL);
 	struct sw_want wants[] = {{.svma = 0x1020}, {.svma = 0x1110}};
@@ -301,17 +287,15 @@ static void test_auxiliary_records(void **state)
 	expect_one(0x1020, "f", 0x1000);
 }
 
-static void test_name_outside(void **state)
+TEST_WITH(test_name_outside, setup, NULL)
 {
-	(void) state;
 	symbol("a_long_name_of_a_function", 0x1000, FUNCTION, EXTERNAL);
 	memset(pe.symbols[0] + 4, 0xff, 4);
 	expect_one(0x1010, NULL, 0);
 }
 
-static void test_exports(void **state)
+TEST_WITH(test_exports, setup, teardown)
 {
-	(void) state;
 	pe_make_export(&pe, "CreateThing", 0x1000);
 	pe_make_export(&pe, NULL, 0x1100); /* the first ordinal is 5 */
 	pe_make_export(&pe, "data", RDATA);
@@ -333,9 +317,8 @@ static void test_exports(void **state)
 }
 
 /* No table says where functions for i386 end: an export names what is near behind it. */
-static void test_exports_reach(void **state)
+TEST_WITH(test_exports_reach, setup, teardown)
 {
-	(void) state;
 	pe_make_init_32(&pe);
 	pe_make_section(&pe, ".text", TEXT, PE_MAKE_CODE, NULL, 0x3000);
 	pe_make_export(&pe, "Near", 0x1000);
@@ -352,9 +335,8 @@ static void test_exports_reach(void **state)
 }
 
 /* Symbols are there for all functions: how far the nearest one is says nothing. */
-static void test_symbols_reach(void **state)
+TEST_WITH(test_symbols_reach, setup, teardown)
 {
-	(void) state;
 	pe_make_init_32(&pe);
 	pe_make_section(&pe, ".text", TEXT, PE_MAKE_CODE, NULL, 0x3000);
 	symbol("_large", 0x1000, FUNCTION, EXTERNAL);
@@ -362,9 +344,8 @@ static void test_symbols_reach(void **state)
 }
 
 /* A forwarder is a text in the export directory: not code, not even for an address right there. */
-static void test_forwarder(void **state)
+TEST_WITH(test_forwarder, setup, teardown)
 {
-	(void) state;
 	pe_make_forward(&pe, "gone", "OTHER.gone");
 	for (uint32_t at = 0; at < 0x200; at++) {
 		struct pe_make kept = pe;
@@ -374,9 +355,8 @@ static void test_forwarder(void **state)
 }
 
 /* Symbols say more than exports, which are only asked for the rest. */
-static void test_symbols_before_exports(void **state)
+TEST_WITH(test_symbols_before_exports, setup, teardown)
 {
-	(void) state;
 	symbol("internal", 0x1000, FUNCTION, STATIC);
 	pe_make_export(&pe, "external", 0x1000);
 	pe_make_export(&pe, "rest", 0x1100);
@@ -387,9 +367,8 @@ static void test_symbols_before_exports(void **state)
 	assert_int_equal(wants[1].source, SW_SOURCE_EXPORTS);
 }
 
-static void test_exports_outside(void **state)
+TEST_WITH(test_exports_outside, setup, teardown)
 {
-	(void) state;
 	static const struct {
 		uint32_t field, value;
 		const char *name;
@@ -417,9 +396,8 @@ static void test_exports_outside(void **state)
 	}
 }
 
-static void test_not_a_pe_file(void **state)
+TEST(test_not_a_pe_file)
 {
-	(void) state;
 	struct sw_unit unit = {.kind = 1 << SW_MODULE_PE, .pe_tried = true};
 	struct sw_request request = {.arena = &arena};
 	struct sw_want want = {.svma = 0x1010};
@@ -431,9 +409,8 @@ static void test_not_a_pe_file(void **state)
  * 32 MiB without an end of a string, in which names begin: that of a section and of 65536 symbols. A
  * file like that keeps nobody waiting.
  */
-static void test_names_without_end(void **state)
+TEST_WITH(test_names_without_end, setup, teardown)
 {
-	(void) state;
 	enum { BYTES = 32 << 20, N = 1 << 16, SYMBOLS = 1 << 20, NAMES_RVA = 0x100000 };
 	uint8_t *image = malloc(BYTES);
 	assert_non_null(image);
@@ -461,32 +438,4 @@ static void test_names_without_end(void **state)
 	assert_int_equal(sw_prov_pe.names(&unit, NULL, &want, 1, &request), 0);
 	assert_in_range(sw_clock_ns() - begin_ns, 0, INT64_C(5000000000));
 	free(image);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_functions, setup),
-		cmocka_unit_test(test_decorated),
-		cmocka_unit_test_setup(test_parts, setup),
-		cmocka_unit_test_setup(test_named_parts, setup),
-		cmocka_unit_test_setup(test_labels_inside, setup),
-		cmocka_unit_test_setup(test_entry_points, setup),
-		cmocka_unit_test_setup(test_leaves, setup),
-		cmocka_unit_test_setup(test_no_exception_directory, setup),
-		cmocka_unit_test_setup(test_aliases, setup),
-		cmocka_unit_test_setup(test_not_code, setup),
-		cmocka_unit_test_setup(test_sections, setup),
-		cmocka_unit_test_setup(test_auxiliary_records, setup),
-		cmocka_unit_test_setup(test_name_outside, setup),
-		cmocka_unit_test_setup_teardown(test_exports, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_exports_reach, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_symbols_reach, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_forwarder, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_symbols_before_exports, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_exports_outside, setup, teardown),
-		cmocka_unit_test(test_not_a_pe_file),
-		cmocka_unit_test_setup_teardown(test_names_without_end, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

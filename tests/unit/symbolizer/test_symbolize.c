@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "elf_make.h"
 #include "fake.h"
+#include "test.h"
 
 #include <snapwalk/symbolize.h>
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 enum { TEXT = 0x1000, A_BIAS = 0x400000, B_BIAS = 0x800000, FRAMES_MAX = 8 };
 
@@ -102,7 +100,7 @@ static const struct sw_symbol *one(struct fixture *f, const struct sw_frame *fra
 
 static const struct sw_symbolize_options offline = {.debug_dir = "/nonexistent"};
 
-static void test_two_modules(void **state)
+TEST_WITH(test_two_modules, setup, teardown)
 {
 	struct fixture *f = *state;
 	const struct sw_frame *in_a = add(f, f->place_a, A_BIAS + TEXT + 4, SW_FRAME_EXACT_PC);
@@ -130,7 +128,7 @@ static void test_two_modules(void **state)
 }
 
 /* A return address right behind a function that ends with a call belongs to that function. */
-static void test_call_at_function_end(void **state)
+TEST_WITH(test_call_at_function_end, setup, teardown)
 {
 	struct fixture *f = *state;
 	const struct sw_frame *caller = add(f, f->place_a, A_BIAS + TEXT + 0x20, 0);
@@ -142,7 +140,7 @@ static void test_call_at_function_end(void **state)
 	assert_int_equal(sw_symbols_find(f->symbols, exact, &symbol), 0);
 }
 
-static void test_assembly_label(void **state)
+TEST_WITH(test_assembly_label, setup, teardown)
 {
 	struct fixture *f = *state;
 	const struct sw_frame *inside = add(f, f->place_a, A_BIAS + TEXT + 0x90, SW_FRAME_EXACT_PC);
@@ -157,7 +155,7 @@ static void test_assembly_label(void **state)
 	assert_int_equal(sw_symbols_find(f->symbols, behind, &symbol), 0); /* not its section */
 }
 
-static void test_no_demangle(void **state)
+TEST_WITH(test_no_demangle, setup, teardown)
 {
 	struct fixture *f = *state;
 	const struct sw_frame *frame = add(f, f->place_a, A_BIAS + TEXT, SW_FRAME_EXACT_PC);
@@ -170,7 +168,7 @@ static void test_no_demangle(void **state)
 	assert_string_equal(one(f, frame)->function, "ns::f(int)");
 }
 
-static void test_unknown_places(void **state)
+TEST_WITH(test_unknown_places, setup, teardown)
 {
 	struct fixture *f = *state;
 	const struct sw_frame *nowhere = add(f, NULL, 0x1234, SW_FRAME_EXACT_PC);
@@ -187,7 +185,7 @@ static void test_unknown_places(void **state)
 }
 
 /* Past the deadline nothing is looked up, and it says so; what is known already is still given. */
-static void test_deadline_and_memory(void **state)
+TEST_WITH(test_deadline_and_memory, setup, teardown)
 {
 	struct fixture *f = *state;
 	const struct sw_frame *in_a = add(f, f->place_a, A_BIAS + TEXT, SW_FRAME_EXACT_PC);
@@ -212,7 +210,7 @@ static void test_deadline_and_memory(void **state)
 }
 
 /* Frames of one address that differ by cookie are told apart. */
-static void test_cookies(void **state)
+TEST_WITH(test_cookies, setup, teardown)
 {
 	struct fixture *f = *state;
 	(void) add(f, f->place_a, A_BIAS + TEXT, SW_FRAME_EXACT_PC);
@@ -227,26 +225,10 @@ static void test_cookies(void **state)
 	assert_int_equal(sw_symbols_find(f->symbols, &other, &symbol), 0);
 }
 
-static void test_source_names(void **state)
+TEST(test_source_names)
 {
-	(void) state;
 	assert_string_equal(sw_symbol_source_name(SW_SOURCE_NONE), "none");
 	assert_string_equal(sw_symbol_source_name(SW_SOURCE_MINIDEBUG), "minidebug");
 	assert_string_equal(sw_symbol_source_name(SW_SOURCE_JIT), "jit");
 	assert_string_equal(sw_symbol_source_name((enum sw_symbol_source) 99), "unknown");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_two_modules, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_call_at_function_end, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_assembly_label, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_demangle, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unknown_places, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_deadline_and_memory, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cookies, setup, teardown),
-		cmocka_unit_test(test_source_names),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "elf_make.h"
 #include "symtab.h"
+#include "test.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 enum { TEXT = 0x1000, TEXT_BYTES = 0x1000, DATA = 0x3000 };
 
@@ -49,9 +47,8 @@ static void expect(const struct sw_want *want, const char *name, uint64_t start)
 	assert_int_equal(want->start_svma, start);
 }
 
-static void test_bounds(void **state)
+TEST_WITH(test_bounds, setup, NULL)
 {
-	(void) state;
 	function("f", STB_GLOBAL, STT_FUNC, TEXT + 0x10, 0x20);
 	function("g", STB_GLOBAL, STT_FUNC, TEXT + 0x40, 0x10);
 	struct sw_want wants[] = {{.svma = TEXT + 0xf},  {.svma = TEXT + 0x10},
@@ -71,9 +68,8 @@ static void test_bounds(void **state)
 	assert_int_equal(wants[1].size_bytes, 0x20);
 }
 
-static void test_innermost_of_nested(void **state)
+TEST_WITH(test_innermost_of_nested, setup, NULL)
 {
-	(void) state;
 	function("inner", STB_LOCAL, STT_FUNC, TEXT + 0x20, 0x10);
 	function("outer", STB_GLOBAL, STT_FUNC, TEXT, 0x100);
 	struct sw_want wants[] = {{.svma = TEXT + 0x1f},
@@ -86,9 +82,8 @@ static void test_innermost_of_nested(void **state)
 }
 
 /* The same names in any order of the table. */
-static void test_aliases(void **state)
+TEST_WITH(test_aliases, setup, NULL)
 {
-	(void) state;
 	struct alias {
 		const char *name;
 		int bind, type;
@@ -113,9 +108,8 @@ static void test_aliases(void **state)
 	}
 }
 
-static void test_version_is_cut(void **state)
+TEST_WITH(test_version_is_cut, setup, NULL)
 {
-	(void) state;
 	function("memcpy@@GLIBC_2.14", STB_GLOBAL, STT_FUNC, TEXT, 16);
 	function("old@GLIBC_2.2.5", STB_GLOBAL, STT_GNU_IFUNC, TEXT + 16, 16);
 	struct sw_want wants[] = {{.svma = TEXT}, {.svma = TEXT + 16}};
@@ -124,9 +118,8 @@ static void test_version_is_cut(void **state)
 	expect(&wants[1], "old", TEXT + 16);
 }
 
-static void test_labels(void **state)
+TEST_WITH(test_labels, setup, NULL)
 {
-	(void) state;
 	function("sized", STB_GLOBAL, STT_FUNC, TEXT + 0x100, 0x10);
 	function("asm_loop", STB_LOCAL, STT_NOTYPE, TEXT + 0x40, 0);
 	function("asm_entry", STB_GLOBAL, STT_FUNC, TEXT + 0x40, 0);
@@ -149,9 +142,8 @@ static void test_labels(void **state)
 }
 
 /* Of what lies behind an exported label of a stripped file nobody knows. */
-static void test_exported_labels(void **state)
+TEST_WITH(test_exported_labels, setup, NULL)
 {
-	(void) state;
 	struct sw_elf elf;
 	struct sw_symtab table;
 	function("memset", STB_GLOBAL, STT_FUNC, TEXT + 0x40, 0);
@@ -165,9 +157,8 @@ static void test_exported_labels(void **state)
 	assert_int_equal(want.label.end_svma, TEXT + 0x140);
 }
 
-static void test_not_functions(void **state)
+TEST_WITH(test_not_functions, setup, NULL)
 {
-	(void) state;
 	function("object", STB_GLOBAL, STT_OBJECT, TEXT, 0x1000);
 	function("file.c", STB_LOCAL, STT_FILE, TEXT, 0x1000);
 	elf_make_symbol(&made, "undefined", STB_GLOBAL, STT_FUNC, SHN_UNDEF, TEXT, 0x1000);
@@ -181,9 +172,8 @@ static void test_not_functions(void **state)
 }
 
 /* A size that reaches past the end of the address space. */
-static void test_size_overflow(void **state)
+TEST_WITH(test_size_overflow, setup, NULL)
 {
-	(void) state;
 	function("wide", STB_GLOBAL, STT_FUNC, TEXT, UINT64_MAX);
 	struct sw_want wants[] = {{.svma = TEXT - 1}, {.svma = TEXT}, {.svma = UINT64_MAX}};
 	scan(wants, 3);
@@ -192,9 +182,8 @@ static void test_size_overflow(void **state)
 	expect(&wants[2], "wide", TEXT);
 }
 
-static void test_bad_names(void **state)
+TEST_WITH(test_bad_names, setup, NULL)
 {
-	(void) state;
 	function("good", STB_WEAK, STT_FUNC, TEXT, 16);
 	function("bad", STB_GLOBAL, STT_FUNC, TEXT, 16);
 	made.symbols[made.n_symbols - 1].st_name = 0xffffff; /* outside the strings */
@@ -203,9 +192,8 @@ static void test_bad_names(void **state)
 	expect(&want, "good", TEXT);
 }
 
-static void test_string_without_end(void **state)
+TEST_WITH(test_string_without_end, setup, NULL)
 {
-	(void) state;
 	function("cut", STB_GLOBAL, STT_FUNC, TEXT, 16);
 	made.strings_bytes--; /* the table ends before the NUL */
 	struct sw_want want = {.svma = TEXT};
@@ -213,9 +201,8 @@ static void test_string_without_end(void **state)
 	assert_null(want.name);
 }
 
-static void test_two_tables(void **state)
+TEST_WITH(test_two_tables, setup, NULL)
 {
-	(void) state;
 	struct sw_elf elf;
 	struct sw_symtab table;
 	function("dynamic", STB_GLOBAL, STT_FUNC, TEXT, 0x20);
@@ -236,9 +223,8 @@ static void test_two_tables(void **state)
 	expect(&wants[1], "hidden", TEXT + 0x20);
 }
 
-static void test_deadline(void **state)
+TEST(test_deadline)
 {
-	(void) state;
 	/* A table long enough that the clock is looked at: all of it one symbol, repeated. */
 	enum { N = 1 << 17 };
 	Elf64_Sym *symbols = calloc(N, sizeof(*symbols));
@@ -251,23 +237,4 @@ static void test_deadline(void **state)
 	assert_true(sw_symtab_scan(&table, &want, 1, 0));
 	assert_false(sw_symtab_scan(&table, &want, 1, 1)); /* the first ns after boot is over */
 	free(symbols);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_bounds, setup),
-		cmocka_unit_test_setup(test_innermost_of_nested, setup),
-		cmocka_unit_test_setup(test_aliases, setup),
-		cmocka_unit_test_setup(test_version_is_cut, setup),
-		cmocka_unit_test_setup(test_labels, setup),
-		cmocka_unit_test_setup(test_exported_labels, setup),
-		cmocka_unit_test_setup(test_not_functions, setup),
-		cmocka_unit_test_setup(test_size_overflow, setup),
-		cmocka_unit_test_setup(test_bad_names, setup),
-		cmocka_unit_test_setup(test_string_without_end, setup),
-		cmocka_unit_test_setup(test_two_tables, setup),
-		cmocka_unit_test(test_deadline),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,10 +2,8 @@
 /* Unpacked sections on disk: what is believed, and what is not. */
 #include "unpacked/file.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 #include "skip.h"
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -76,7 +74,7 @@ static bool is_mapped(const struct fixture *f)
 	return sw_unpacked_map(&f->unpacked, &f->key, f->at);
 }
 
-static void what_is_written_is_mapped(void **state)
+TEST_WITH(what_is_written_is_mapped, setup, teardown)
 {
 	struct fixture *f = *state;
 	assert_false(is_mapped(f));
@@ -89,7 +87,7 @@ static void what_is_written_is_mapped(void **state)
 }
 
 /* Each of what the debug file is known by. */
-static void of_another_file_it_is_not(void **state)
+TEST_WITH(of_another_file_it_is_not, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_unpacked_key right = f->key;
@@ -119,7 +117,7 @@ static void of_another_file_it_is_not(void **state)
 }
 
 /* After a power failure half of it may be missing. */
-static void of_an_earlier_start_it_is_not(void **state)
+TEST_WITH(of_an_earlier_start_it_is_not, setup, teardown)
 {
 	struct fixture *f = *state;
 	written(f);
@@ -127,7 +125,7 @@ static void of_an_earlier_start_it_is_not(void **state)
 	assert_false(is_mapped(f));
 }
 
-static void cut_short_it_is_not(void **state)
+TEST_WITH(cut_short_it_is_not, setup, teardown)
 {
 	struct fixture *f = *state;
 	written(f);
@@ -135,7 +133,7 @@ static void cut_short_it_is_not(void **state)
 	assert_false(is_mapped(f));
 }
 
-static void that_others_may_write_it_is_not(void **state)
+TEST_WITH(that_others_may_write_it_is_not, setup, teardown)
 {
 	struct fixture *f = *state;
 	written(f);
@@ -147,7 +145,7 @@ static void that_others_may_write_it_is_not(void **state)
 	assert_true(is_mapped(f));
 }
 
-static void of_another_user_it_is_not(void **state)
+TEST_WITH(of_another_user_it_is_not, setup, teardown)
 {
 	struct fixture *f = *state;
 	if (geteuid() != 0)
@@ -160,7 +158,7 @@ static void of_another_user_it_is_not(void **state)
 }
 
 /* A link leads to what somebody else chose; a FIFO never answers. */
-static void only_a_file_it_is(void **state)
+TEST_WITH(only_a_file_it_is, setup, teardown)
 {
 	struct fixture *f = *state;
 	char elsewhere[PATH_BYTES + 4];
@@ -177,7 +175,7 @@ static void only_a_file_it_is(void **state)
 	assert_true(is_mapped(f));
 }
 
-static void only_what_root_or_we_installed(void **state)
+TEST_WITH(only_what_root_or_we_installed, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_unpacked_key right = f->key;
@@ -197,7 +195,7 @@ static void only_what_root_or_we_installed(void **state)
 	assert_false(sw_unpacked_may(&f->unpacked, &f->key));
 }
 
-static void directories_are_looked_at(void **state)
+TEST_WITH(directories_are_looked_at, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_unpacked u = {.owner = geteuid()};
@@ -232,7 +230,7 @@ static bool is_there(const struct fixture *f, const char *name)
 }
 
 /* 512 MiB in all, which no disk has to hold: the files are empty but for their size. */
-static void what_was_not_used_goes_first(void **state)
+TEST_WITH(what_was_not_used_goes_first, setup, teardown)
 {
 	struct fixture *f = *state;
 	const off_t part = 200 << 20;
@@ -254,7 +252,7 @@ static void what_was_not_used_goes_first(void **state)
 	assert_true(is_mapped(f));
 }
 
-static void requests_are_whole_and_counted(void **state)
+TEST_WITH(requests_are_whole_and_counted, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_unpacked_request request;
@@ -271,23 +269,4 @@ static void requests_are_whole_and_counted(void **state)
 	assert_true(f->unpacked.n_asked < 10000);
 	(void) close(fds[0]);
 	(void) close(fds[1]);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(what_is_written_is_mapped),
-		TEST(of_another_file_it_is_not),
-		TEST(of_an_earlier_start_it_is_not),
-		TEST(cut_short_it_is_not),
-		TEST(that_others_may_write_it_is_not),
-		TEST(of_another_user_it_is_not),
-		TEST(only_a_file_it_is),
-		TEST(only_what_root_or_we_installed),
-		TEST(directories_are_looked_at),
-		TEST(what_was_not_used_goes_first),
-		TEST(requests_are_whole_and_counted),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
 #include "common/complain.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 /* What the calls in between wrote to stderr. */
 static FILE *saved;
@@ -28,9 +26,8 @@ static void listen_end(const char *wanted)
 	free(said);
 }
 
-static void test_form(void **state)
+TEST(test_form)
 {
-	(void) state;
 	listen_begin();
 	sw_complain("a\nb", "it \033[2J failed", "io", "try again");
 	sw_complain("a", "it failed", "io", "");
@@ -38,9 +35,8 @@ static void test_form(void **state)
 		   "snapwalk: a: it failed (io)\n");
 }
 
-static void test_odd_bytes(void **state)
+TEST(test_odd_bytes)
 {
-	(void) state;
 	listen_begin();
 	sw_complain("a\x97z", "\xc2\x9b \xc2\xa0 \xc3\xa9 \xe2\x82 \xe2\x82\xac", "io",
 		    "\xf0\x9f\x98\x80");
@@ -53,9 +49,8 @@ static void test_odd_bytes(void **state)
 }
 
 /* "kcirt" behind what turns the direction of writing looks like "trick". */
-static void test_direction(void **state)
+TEST(test_direction)
 {
-	(void) state;
 	listen_begin();
 	sw_complain("a\u202ez", "\u2028", "io", "");
 	sw_print_visible(stderr, "\u2066\n");
@@ -63,9 +58,8 @@ static void test_direction(void **state)
 		   "\\xe2\\x81\\xa6\n");
 }
 
-static void test_about_is_said_once(void **state)
+TEST(test_about_is_said_once)
 {
-	(void) state;
 	listen_begin();
 	sw_complain("core", "core: no ELF file", "bad_format", "");
 	sw_complain("core", "core is short", "bad_format", "");
@@ -75,9 +69,8 @@ static void test_about_is_said_once(void **state)
 		   "snapwalk: : : x (io)\n");
 }
 
-static void test_pid_in_the_remedy(void **state)
+TEST(test_pid_in_the_remedy)
 {
-	(void) state;
 	struct sw_error err = {.code = SW_E_STOP_TIMEOUT, .message = "no"};
 	listen_begin();
 	assert_int_equal(sw_complain_error("42", &err), SW_STATUS_NOTHING);
@@ -88,13 +81,12 @@ static void test_pid_in_the_remedy(void **state)
 		   "snapwalk: 4x: no (no_such_thread): see its threads in /proc/PID/task\n");
 }
 
-static void test_remedies_that_help(void **state)
+TEST(test_remedies_that_help)
 {
 	const struct sw_error refused = {.code = SW_E_NOT_PERMITTED, .message = "refused"},
 			      directory = {.code = SW_E_IO,
 					   .sys_errno = EISDIR,
 					   .message = "it is a directory"};
-	(void) state;
 	listen_begin();
 	assert_int_equal(sw_complain_error("7", &refused), SW_STATUS_DENIED);
 	assert_int_equal(sw_complain_error("/tmp", &directory), SW_STATUS_NOTHING);
@@ -108,9 +100,8 @@ static void test_remedies_that_help(void **state)
 			  "it\n");
 }
 
-static void test_many_warnings(void **state)
+TEST(test_many_warnings)
 {
-	(void) state;
 	struct sw_report_warning warnings[12];
 	for (size_t i = 0; i < 12; i++)
 		warnings[i] = (struct sw_report_warning){.code = "odd", .message = "w"};
@@ -143,9 +134,8 @@ static void test_many_warnings(void **state)
 }
 
 /* Larger copies help where it was the limit that ended them, as another warning says then. */
-static void test_limit_of_stacks(void **state)
+TEST(test_limit_of_stacks)
 {
-	(void) state;
 	struct sw_report_warning warnings[] = {
 		{.code = "stack_limit", .message = "the stack of thread 7 ends early"},
 		{.code = "stack_limit",
@@ -161,19 +151,4 @@ static void test_limit_of_stacks(void **state)
 		   "--stack-bytes\n"
 		   "snapwalk: 7: thread 7 (x): only the first 4096 bytes of the stack were copied "
 		   "(stack_limit): copy more with --stack-bytes\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limit_of_stacks),
-		cmocka_unit_test(test_form),
-		cmocka_unit_test(test_odd_bytes),
-		cmocka_unit_test(test_direction),
-		cmocka_unit_test(test_remedies_that_help),
-		cmocka_unit_test(test_about_is_said_once),
-		cmocka_unit_test(test_pid_in_the_remedy),
-		cmocka_unit_test(test_many_warnings),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,10 @@
 /* The child that reads .dwo files: what it opens, and what happens when it does not answer. */
 #include "common/dwo_reader.h"
 #include "cleanup.h"
+#define TEST_OWN_MAIN
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -44,11 +43,10 @@ static void file_make(const char *name, const char *bytes)
 	assert_int_equal(write(fd, bytes, strlen(bytes)), strlen(bytes));
 }
 
-static void regular_files_of_that_name_are_read(void **state)
+TEST(regular_files_of_that_name_are_read)
 {
 	struct sw_dwo_reader reader;
 	const void *bytes = NULL;
-	(void) state;
 	file_make("a.dwo", "\177ELF and more");
 	file_make("b.dwo", "something else");
 	file_make("c.elf", "\177ELF and more");
@@ -64,11 +62,10 @@ static void regular_files_of_that_name_are_read(void **state)
 }
 
 /* It is asked no more: what it says would be of the question before. */
-static void after_no_answer_it_is_not_asked(void **state)
+TEST(after_no_answer_it_is_not_asked)
 {
 	struct sw_dwo_reader reader;
 	const void *bytes = NULL;
-	(void) state;
 	sw_dwo_reader_start(&reader, getuid(), getgid());
 	int fd = reader.fd;
 	for (int i = 0; i < 100000 && reader.fd >= 0; i++)
@@ -85,9 +82,5 @@ static void after_no_answer_it_is_not_asked(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(regular_files_of_that_name_are_read),
-		cmocka_unit_test(after_no_answer_it_is_not_asked),
-	};
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return TEST_RUN(setup, teardown);
 }

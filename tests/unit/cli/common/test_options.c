@@ -3,11 +3,9 @@
 #include "common/option_values.h"
 #include "common/option_table.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 static const struct sw_command commands[] = {
 	{.name = "dump", .bit = SW_FOR_DUMP},
@@ -59,9 +57,8 @@ static void bad(const char *line, const char *wanted)
 	assert_string_equal(got, wanted);
 }
 
-static void test_pid_alone_is_a_dump(void **state)
+TEST(test_pid_alone_is_a_dump)
 {
-	(void) state;
 	struct sw_options o;
 	good("1234", &o);
 	assert_string_equal(o.command->name, "dump");
@@ -77,9 +74,8 @@ static void test_pid_alone_is_a_dump(void **state)
 	sw_options_deinit(&o);
 }
 
-static void test_all_options_of_dump(void **state)
+TEST(test_all_options_of_dump)
 {
-	(void) state;
 	struct sw_options o;
 	good("dump 7 --json -o out --depth 12 --max-stop 9 --timeout 0 --stack-bytes 64K", &o);
 	assert_int_equal(o.format, SW_FORMAT_JSON);
@@ -121,9 +117,8 @@ static void test_all_options_of_dump(void **state)
 	sw_options_deinit(&o);
 }
 
-static void test_threads(void **state)
+TEST(test_threads)
 {
-	(void) state;
 	struct sw_options o;
 	good("7 --threads 8,9,10", &o);
 	assert_int_equal(o.snapshot.n_tids, 3);
@@ -141,9 +136,8 @@ static void test_threads(void **state)
 			       "give all, running or thread ids with commas");
 }
 
-static void test_targets(void **state)
+TEST(test_targets)
 {
-	(void) state;
 	struct sw_options o;
 	good("12 13 --comm nginx --unit cron --cgroup /a --container 0123ab --core c --exe e", &o);
 	assert_int_equal(o.n_wants, 7);
@@ -169,9 +163,8 @@ static void test_targets(void **state)
 	bad("7 --exe x", "--exe: belongs to --core: give --core FILE too");
 }
 
-static void test_explain(void **state)
+TEST(test_explain)
 {
-	(void) state;
 	struct sw_options o;
 	good("explain 7 0x7F00", &o);
 	assert_int_equal(o.address_avma, 0x7f00);
@@ -189,9 +182,8 @@ static void test_explain(void **state)
 	    "give it in hexadecimal, as in 0x7f12345678");
 }
 
-static void test_bad_lines(void **state)
+TEST(test_bad_lines)
 {
-	(void) state;
 	bad("", "command line: no target is given: give a process id, or see snapwalk --help");
 	bad("dump", "dump: no target is given: give a process id, or see snapwalk --help");
 	bad("--json", "dump: no target is given: give a process id, or see snapwalk --help");
@@ -240,20 +232,19 @@ static void test_bad_lines(void **state)
 	bad("doctor 7 --json", "--json: is no option of doctor: see snapwalk doctor --help");
 	bad("verify 7 8", "verify: several targets are given: give one target");
 	bad("record 7", "record: no directory is given: give -o DIRECTORY, a new one");
-	bad("sample 7 --format xml",
-	    "--format: 'xml' is unknown: give text|folded|json|pprof|speedscope|firefox|html|otlp|svg");
+	bad("sample 7 --format xml", "--format: 'xml' is unknown: give "
+				     "text|folded|json|pprof|speedscope|firefox|html|otlp|svg");
 	bad("dump 7 --format pprof", "--format: 'pprof' is unknown: give text|json|folded|html");
-	bad("show 1-2 --format xml",
-	    "--format: 'xml' is unknown: give text|folded|json|pprof|speedscope|firefox|html|otlp|svg");
+	bad("show 1-2 --format xml", "--format: 'xml' is unknown: give "
+				     "text|folded|json|pprof|speedscope|firefox|html|otlp|svg");
 	bad("sample 7 --format pprof --diff old.json",
 	    "--diff: this format has no differences: give --format text or html");
 	bad("dump 7 --diff old.json", "--diff: is no option of dump: see snapwalk dump --help");
 	bad("sample 7 --rate 0", "--rate: '0' is out of range: give 1 to 1000");
 }
 
-static void test_help_needs_no_target(void **state)
+TEST(test_help_needs_no_target)
 {
-	(void) state;
 	struct sw_options o;
 	good("--help", &o);
 	assert_true(o.help);
@@ -271,9 +262,8 @@ static void test_help_needs_no_target(void **state)
 	sw_options_deinit(&o);
 }
 
-static void test_sample_defaults(void **state)
+TEST(test_sample_defaults)
 {
-	(void) state;
 	struct sw_options o;
 	good("sample 7", &o);
 	assert_int_equal(o.rate_hz, 20);
@@ -291,9 +281,8 @@ static void test_sample_defaults(void **state)
 	sw_options_deinit(&o);
 }
 
-static void test_via(void **state)
+TEST(test_via)
 {
-	(void) state;
 	struct sw_options o;
 	good("7", &o);
 	assert_int_equal(o.via, SW_VIA_AUTO);
@@ -354,9 +343,8 @@ static void test_via(void **state)
 	bad("doctor --socket /s", "--socket: is no option of doctor: see snapwalk doctor --help");
 }
 
-static void test_list(void **state)
+TEST(test_list)
 {
-	(void) state;
 	struct sw_options o;
 	good("list", &o);
 	assert_int_equal(o.limit, 100);
@@ -375,9 +363,8 @@ static void test_list(void **state)
 	bad("list --format folded", "--format: is no option of list: see snapwalk list --help");
 }
 
-static void test_since(void **state)
+TEST(test_since)
 {
-	(void) state;
 	static const struct {
 		const char *text, *wanted;
 	} times[] = {
@@ -412,9 +399,8 @@ static void test_since(void **state)
 			fail_msg("'%s' was taken as %s", wrong[i], text);
 }
 
-static void test_show_and_watch(void **state)
+TEST(test_show_and_watch)
 {
-	(void) state;
 	struct sw_options o;
 	good("show 20261120T103550Z-7-1 other -v --no-group", &o);
 	assert_int_equal(o.n_wants, 0);
@@ -441,9 +427,8 @@ static void test_show_and_watch(void **state)
 	bad("show x --depth 3", "--depth: is no option of show: see snapwalk show --help");
 }
 
-static void test_hook(void **state)
+TEST(test_hook)
 {
-	(void) state;
 	struct sw_options o;
 	good("hook nagios CRITICAL HARD 3 --pid 7 --states CRITICAL,UNKNOWN --soft -o /d", &o);
 	assert_int_equal(o.n_words, 4);
@@ -481,9 +466,8 @@ static void test_hook(void **state)
 
 /* Names must be unique for each command, letters for all: getopt_long() would silently take the first. Rows
  * of one name stand together. */
-static void test_table_is_unambiguous(void **state)
+TEST(test_table_is_unambiguous)
 {
-	(void) state;
 	for (size_t i = 0; i < sw_n_options; i++) {
 		assert_non_null(sw_option_table[i].set);
 		assert_true(sw_option_table[i].commands != 0);
@@ -502,25 +486,4 @@ static void test_table_is_unambiguous(void **state)
 						 same);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pid_alone_is_a_dump),
-		cmocka_unit_test(test_all_options_of_dump),
-		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_targets),
-		cmocka_unit_test(test_explain),
-		cmocka_unit_test(test_bad_lines),
-		cmocka_unit_test(test_help_needs_no_target),
-		cmocka_unit_test(test_sample_defaults),
-		cmocka_unit_test(test_via),
-		cmocka_unit_test(test_list),
-		cmocka_unit_test(test_since),
-		cmocka_unit_test(test_show_and_watch),
-		cmocka_unit_test(test_hook),
-		cmocka_unit_test(test_table_is_unambiguous),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

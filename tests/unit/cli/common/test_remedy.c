@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
 #include "common/complain.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
-static void test_every_error_has_a_remedy(void **state)
+TEST(test_every_error_has_a_remedy)
 {
-	(void) state;
 	static const char *const wires[] = {
 #define SW_ERROR(name, number, wire, text) wire,
 #include <snapwalk/error_codes.def>
@@ -20,9 +17,8 @@ static void test_every_error_has_a_remedy(void **state)
 			fail_msg("error %s has no remedy", wires[i]);
 }
 
-static void test_every_warning_has_a_remedy(void **state)
+TEST(test_every_warning_has_a_remedy)
 {
-	(void) state;
 	for (int w = SW_WARN_STOP_TIMEOUT; w <= SW_WARN_PROGRAM; w++)
 		if (sw_remedy(sw_warning_name((enum sw_warning_code) w), 0)[0] == '\0')
 			fail_msg("warning %s has no remedy",
@@ -30,9 +26,8 @@ static void test_every_warning_has_a_remedy(void **state)
 	assert_string_equal(sw_remedy("never heard of", 0), "");
 }
 
-static void test_every_end_has_a_remedy(void **state)
+TEST(test_every_end_has_a_remedy)
 {
-	(void) state;
 	for (unsigned end = SW_END_COMPLETE + 1; end <= SW_END_INTERNAL; end++)
 		if (sw_remedy(sw_end_name(end), 0)[0] == '\0')
 			fail_msg("end %s has no remedy", sw_end_name(end));
@@ -71,9 +66,8 @@ static void check_possible(const char *wire)
 	}
 }
 
-static void test_remedies_are_possible(void **state)
+TEST(test_remedies_are_possible)
 {
-	(void) state;
 	static const char *const wires[] = {
 #define SW_ERROR(name, number, wire, text) wire,
 #include <snapwalk/error_codes.def>
@@ -88,9 +82,8 @@ static void test_remedies_are_possible(void **state)
 }
 
 /* One code with several causes. */
-static void test_remedies_by_cause(void **state)
+TEST(test_remedies_by_cause)
 {
-	(void) state;
 	static const struct {
 		const char *wire;
 		unsigned causes;
@@ -120,9 +113,8 @@ static void test_remedies_by_cause(void **state)
 		assert_string_equal(sw_remedy(cases[i].wire, cases[i].causes), cases[i].remedy);
 }
 
-static void test_worst_status(void **state)
+TEST(test_worst_status)
 {
-	(void) state;
 	assert_int_equal(sw_status_worse(0, 0), 0);
 	assert_int_equal(sw_status_worse(0, 3), 3);
 	assert_int_equal(sw_status_worse(3, 1), 1);
@@ -130,18 +122,16 @@ static void test_worst_status(void **state)
 	assert_int_equal(sw_status_worse(77, 2), 2);
 }
 
-static void test_status_of_errors(void **state)
+TEST(test_status_of_errors)
 {
-	(void) state;
 	struct sw_error denied = {.code = SW_E_NOT_PERMITTED}, gone = {.code = SW_E_EXITED};
 	assert_int_equal(sw_status_of(&denied), 77);
 	assert_int_equal(sw_status_of(&gone), 1);
 }
 
 /* A thread may be called whatever it likes. */
-static void test_control_characters_are_shown(void **state)
+TEST(test_control_characters_are_shown)
 {
-	(void) state;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *f = open_memstream(&text, &size);
@@ -150,19 +140,4 @@ static void test_control_characters_are_shown(void **state)
 	assert_int_equal(fclose(f), 0);
 	assert_string_equal(text, "a\\x1b[2Jb\\x7f\n\\xc2\\x9bc\xc3\xa4\\x0d");
 	free(text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_error_has_a_remedy),
-		cmocka_unit_test(test_every_warning_has_a_remedy),
-		cmocka_unit_test(test_every_end_has_a_remedy),
-		cmocka_unit_test(test_remedies_are_possible),
-		cmocka_unit_test(test_remedies_by_cause),
-		cmocka_unit_test(test_worst_status),
-		cmocka_unit_test(test_status_of_errors),
-		cmocka_unit_test(test_control_characters_are_shown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,9 @@
 #include "daemon/row.h"
 #include "daemon/complaint.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 static const struct {
 	const char *error, *parameters;
@@ -74,9 +72,8 @@ static const struct {
 	{"io.snapwalk.", "{}", 1, "the daemon says io.snapwalk. (daemon): "},
 };
 
-static void test_answers(void **state)
+TEST(test_answers)
 {
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		struct sw_varlink_answer answer = {.error = strdup(cases[i].error),
 						   .parameters =
@@ -93,9 +90,8 @@ static void test_answers(void **state)
 }
 
 /* Every error of the interface has a line of its own. */
-static void test_none_is_forgotten(void **state)
+TEST(test_none_is_forgotten)
 {
-	(void) state;
 	size_t n = 0;
 	const char *at = sw_varlink_interface_snapwalk;
 	while ((at = strstr(at, "\nerror ")) != NULL) {
@@ -115,9 +111,8 @@ static void test_none_is_forgotten(void **state)
 	assert_int_equal(n, 17);
 }
 
-static void test_connection(void **state)
+TEST(test_connection)
 {
-	(void) state;
 	struct sw_complaint c;
 	struct sw_error err = {.code = SW_E_NOT_FOUND, .message = "nobody listens on /s"};
 	sw_complaint_of_error(&c, &err);
@@ -133,9 +128,8 @@ static void test_connection(void **state)
 	assert_string_equal(c.remedy, "free some memory, or copy less with --stack-bytes");
 }
 
-static void test_row(void **state)
+TEST(test_row)
 {
-	(void) state;
 	struct sw_text text = {0};
 	struct json_object *summary = json_tokener_parse(
 		"{\"id\":\"20261120T103550_084579-4242-0123abcd\","
@@ -160,15 +154,4 @@ static void test_row(void **state)
 	assert_string_equal(strchr(text.data, '0'), "0                       0       0      0.0\n");
 	sw_text_deinit(&text);
 	assert_int_equal(json_object_put(summary), 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_answers),
-		cmocka_unit_test(test_none_is_forgotten),
-		cmocka_unit_test(test_connection),
-		cmocka_unit_test(test_row),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

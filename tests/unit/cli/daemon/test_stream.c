@@ -2,20 +2,17 @@
 #include "daemon/call.h"
 #include "daemon/stream.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 static int take(struct sw_stream *s, const char *text, struct sw_error *err)
 {
 	return sw_stream_take(s, text, strlen(text), err);
 }
 
-static void test_parts(void **state)
+TEST(test_parts)
 {
-	(void) state;
 	struct sw_stream s = {0};
 	struct sw_error err = {0};
 	static const char *const parts[] = {
@@ -45,9 +42,8 @@ static void test_parts(void **state)
 	sw_stream_deinit(&s);
 }
 
-static void test_whole(void **state)
+TEST(test_whole)
 {
-	(void) state;
 	struct sw_stream s = {0};
 	struct sw_error err = {0};
 	sw_cleanup(sw_free_p) char *text = NULL;
@@ -60,9 +56,8 @@ static void test_whole(void **state)
 }
 
 /* A stream that ends early must not look like a whole dump. */
-static void test_missing_parts(void **state)
+TEST(test_missing_parts)
 {
-	(void) state;
 	struct sw_stream s = {0};
 	struct sw_error err = {0};
 	char *text = NULL;
@@ -78,9 +73,8 @@ static void test_missing_parts(void **state)
 	sw_stream_deinit(&s);
 }
 
-static void test_malformed(void **state)
+TEST(test_malformed)
 {
-	(void) state;
 	static const struct {
 		const char *text, *message;
 	} cases[] = {
@@ -102,9 +96,8 @@ static void test_malformed(void **state)
 }
 
 /* White space that breaks lines, and what a terminal takes for a command, do not get into a dump's line. */
-static void test_one_line(void **state)
+TEST(test_one_line)
 {
-	(void) state;
 	struct sw_stream s = {0};
 	struct sw_error err = {0};
 	sw_cleanup(sw_free_p) char *text = NULL;
@@ -118,9 +111,8 @@ static void test_one_line(void **state)
 }
 
 /* Whatever it is sent for, it takes no more than the limit. */
-static void test_too_large(void **state)
+TEST(test_too_large)
 {
-	(void) state;
 	enum { PART = 8 << 20 };
 	static const char *const heads[] = {"{\"stacks\":[", "{\"frames\":[0,",
 					    "{\"dump\":{\"a\":["};
@@ -150,14 +142,4 @@ static void test_too_large(void **state)
 		sw_text_deinit(&text);
 		sw_stream_deinit(&s);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parts),         cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_missing_parts), cmocka_unit_test(test_malformed),
-		cmocka_unit_test(test_one_line),      cmocka_unit_test(test_too_large),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,13 +2,12 @@
 /* Checks over a directory that looks like /proc/PID. */
 #include "cleanup.h"
 #include "doctor/verdict.h"
+#define TEST_OWN_MAIN
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 /* Fields of /proc/PID/stat around state and flags. */
 #define STAT(comm, state, flags) "7 (" comm ") " state " 1 7 7 0 -1 " flags " 0 0 0\n"
@@ -96,7 +95,7 @@ static void has_line(struct fake *f, const char *line)
 		fail_msg("no line '%s' in\n%s", line, f->doctor.report.data);
 }
 
-static void test_nothing_refuses(void **state)
+TEST_WITH(test_nothing_refuses, set_up, tear_down)
 {
 	struct fake *f = *state;
 	has_line(f, "ok       kind        a 64-bit program\n");
@@ -107,7 +106,7 @@ static void test_nothing_refuses(void **state)
 	assert_int_equal(f->doctor.n_refused, 0);
 }
 
-static void test_kind(void **state)
+TEST_WITH(test_kind, set_up, tear_down)
 {
 	struct fake *f = *state;
 	has_line(f, "ok       kind        a 64-bit program\n");
@@ -123,7 +122,7 @@ static void test_kind(void **state)
 }
 
 /* Root may trace others; the check refuses only if the kernel does. */
-static void test_uid(void **state)
+TEST_WITH(test_uid, set_up, tear_down)
 {
 	struct fake *f = *state;
 	sw_text_deinit(&f->doctor.other);
@@ -141,7 +140,7 @@ static void test_uid(void **state)
 	assert_int_equal(f->doctor.n_refused, 2);
 }
 
-static void test_threads(void **state)
+TEST_WITH(test_threads, set_up, tear_down)
 {
 	struct fake *f = *state;
 	write_text(f, "task/7/stat", STAT("x", "D", "0"));
@@ -153,7 +152,7 @@ static void test_threads(void **state)
 	assert_null(strstr(f->doctor.report.data, "permission"));
 }
 
-static void test_tracer(void **state)
+TEST_WITH(test_tracer, set_up, tear_down)
 {
 	struct fake *f = *state;
 	char line[96];
@@ -165,9 +164,8 @@ static void test_tracer(void **state)
 	has_line(f, line);
 }
 
-static void test_status_field(void **state)
+TEST(test_status_field)
 {
-	(void) state;
 	struct sw_text text = {0};
 	assert_int_equal(sw_status_field(&text, "TracerPid", 10), -1);
 	sw_text_printf(&text, "Name:\tTracerPid:\t5\nTracerPid:\t12\nCapEff:\t00000000000000ff\n");
@@ -177,9 +175,8 @@ static void test_status_field(void **state)
 	sw_text_deinit(&text);
 }
 
-static void test_load(void **state)
+TEST(test_load)
 {
-	(void) state;
 	assert_false(sw_load_is_busy(0.5, 1, 2));
 	assert_false(sw_load_is_busy(2.0, 3, 2)); /* a thread on each, and we */
 	assert_true(sw_load_is_busy(0.5, 4, 2));
@@ -189,14 +186,5 @@ static void test_load(void **state)
 int main(void)
 {
 	alarm(60); /* for one who opens the program */
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_nothing_refuses, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_kind, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_uid, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_tracer, set_up, tear_down),
-		cmocka_unit_test(test_status_field),
-		cmocka_unit_test(test_load),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return TEST_RUN(NULL, NULL);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "hook_case.h"
 #include "hook/kinds.h"
+#include "test.h"
 
-static void test_firing(void **state)
+TEST(test_firing)
 {
-	(void) state;
 	struct hook_case c = {.text = "{\"alerts\":["
 				      "{\"status\":\"resolved\",\"labels\":{\"a\":\"1\"}},"
 				      "{\"status\":\"firing\",\"labels\":{\"a\":\"2\"}}]}\n"};
@@ -19,17 +19,15 @@ static void test_firing(void **state)
 	sw_hook_request_deinit(&request);
 }
 
-static void test_idle(void **state)
+TEST(test_idle)
 {
-	(void) state;
 	hook_case_idles((struct hook_case){.text = "{\"status\":\"firing\",\"alerts\":["
 						   "{\"status\":\"resolved\",\"labels\":{}}]}"},
 			sw_hook_alertmanager, "alertmanager: 1 alert, none of them firing");
 }
 
-static void test_fails(void **state)
+TEST(test_fails)
 {
-	(void) state;
 	static const char words[] = "the daemon's rules say which process an alert means: "
 				    "give no words and no target";
 	hook_case_fails((struct hook_case){.text = ""}, sw_hook_alertmanager, SW_E_FORMAT,
@@ -38,14 +36,4 @@ static void test_fails(void **state)
 			SW_E_INVALID, words);
 	hook_case_fails((struct hook_case){.text = "{}", .has_target = true}, sw_hook_alertmanager,
 			SW_E_INVALID, words);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_firing),
-		cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_fails),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "hook_case.h"
 #include "hook/kinds.h"
+#include "test.h"
 
 /* As collectd-exec(5) describes it. */
 #define NOTIFICATION(severity)        \
@@ -15,9 +16,8 @@
 	"\n"                          \
 	"Plugin processes: too many\nPluginInstance: not a header\n"
 
-static void test_severity(void **state)
+TEST(test_severity)
 {
-	(void) state;
 	hook_case_acts((struct hook_case){.text = NOTIFICATION("FAILURE")}, sw_hook_collectd,
 		       "comm:my app", "collectd: FAILURE: Plugin processes: too many");
 	hook_case_idles((struct hook_case){.text = NOTIFICATION("WARNING")}, sw_hook_collectd,
@@ -30,17 +30,15 @@ static void test_severity(void **state)
 		       "collectd: WARNING: Plugin processes: too many");
 }
 
-static void test_target_of_the_command_line(void **state)
+TEST(test_target_of_the_command_line)
 {
-	(void) state;
 	hook_case_acts((struct hook_case){.text = "Severity: FAILURE\nPlugin: cpu\n\nhot",
 					  .has_target = true},
 		       sw_hook_collectd, "none", "collectd: FAILURE: hot");
 }
 
-static void test_fails(void **state)
+TEST(test_fails)
 {
-	(void) state;
 	static const char no_process[] = "only notifications of the processes plugin say which "
 					 "process: give --comm, --unit or --pid";
 	static const char strange[] = "no notification of collectd: it has no line 'Severity:'";
@@ -65,9 +63,8 @@ static void test_fails(void **state)
 }
 
 /* Longer than anything we keep: cut, and nothing else. */
-static void test_long(void **state)
+TEST(test_long)
 {
-	(void) state;
 	char text[2000], plugin[1000];
 	struct sw_hook_request request;
 	memset(plugin, 'x', sizeof(plugin) - 1);
@@ -78,15 +75,4 @@ static void test_long(void **state)
 	assert_int_equal(hook_case_run(&c, sw_hook_collectd, &request, NULL), 0);
 	assert_int_equal(strlen(request.want.text), 127);
 	sw_hook_request_deinit(&request);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_severity),
-		cmocka_unit_test(test_target_of_the_command_line),
-		cmocka_unit_test(test_fails),
-		cmocka_unit_test(test_long),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

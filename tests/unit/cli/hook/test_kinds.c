@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "hook_case.h"
 #include "hook/kinds.h"
+#include "test.h"
 
-static void test_kinds(void **state)
+TEST(test_kinds)
 {
-	(void) state;
 	static const struct {
 		const char *name;
 		bool reads_stdin;
@@ -22,9 +22,8 @@ static void test_kinds(void **state)
 	assert_null(sw_hook_find("Monit"));
 }
 
-static void test_pid(void **state)
+TEST(test_pid)
 {
-	(void) state;
 	assert_int_equal(sw_hook_pid("42"), 42);
 	assert_int_equal(sw_hook_pid("2147483647"), 2147483647);
 	assert_int_equal(sw_hook_pid("2147483648"), 0);
@@ -34,9 +33,8 @@ static void test_pid(void **state)
 	assert_int_equal(sw_hook_pid(""), 0);
 }
 
-static void test_list(void **state)
+TEST(test_list)
 {
-	(void) state;
 	assert_true(sw_hook_in_list("CRITICAL", "critical"));
 	assert_true(sw_hook_in_list("WARNING,CRITICAL", "CRITICAL"));
 	assert_true(sw_hook_in_list("WARNING,CRITICAL,X", "CRITICAL"));
@@ -44,14 +42,4 @@ static void test_list(void **state)
 	assert_false(sw_hook_in_list("CRIT", "CRITICAL"));
 	assert_false(sw_hook_in_list("", "CRITICAL"));
 	assert_false(sw_hook_in_list("A,,B", ""));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_pid),
-		cmocka_unit_test(test_list),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

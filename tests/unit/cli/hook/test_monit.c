@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "hook_case.h"
 #include "hook/kinds.h"
+#include "test.h"
 
-static void test_acts(void **state)
+TEST(test_acts)
 {
-	(void) state;
 	/* As Monit 5.33 called a program. */
 	hook_case_acts((struct hook_case){.variables = {"MONIT_PROCESS_PID=3341",
 							"MONIT_SERVICE=app",
@@ -19,18 +19,16 @@ static void test_acts(void **state)
 		       sw_hook_monit, "none", "monit: http: Connection failed");
 }
 
-static void test_recovery(void **state)
+TEST(test_recovery)
 {
-	(void) state;
 	hook_case_idles((struct hook_case){.variables = {"MONIT_PROCESS_PID=3341",
 							 "MONIT_SERVICE=app",
 							 "MONIT_EVENT=Resource limit succeeded"}},
 			sw_hook_monit, "monit: app: Resource limit succeeded");
 }
 
-static void test_fails(void **state)
+TEST(test_fails)
 {
-	(void) state;
 	static const char *const pids[] = {"MONIT_PROCESS_PID=-1", "MONIT_PROCESS_PID=0",
 					   "MONIT_PROCESS_PID=", "OTHER=1"};
 	for (size_t i = 0; i < sizeof(pids) / sizeof(pids[0]); i++)
@@ -43,14 +41,4 @@ static void test_fails(void **state)
 	hook_case_fails((struct hook_case){.variables = {"MONIT_EVENT=x"}, .words = {"7"}},
 			sw_hook_monit, SW_E_INVALID,
 			"monit says all in its environment: give no words");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_acts),
-		cmocka_unit_test(test_recovery),
-		cmocka_unit_test(test_fails),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

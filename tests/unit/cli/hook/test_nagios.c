@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "hook_case.h"
 #include "hook/kinds.h"
+#include "test.h"
 
-static void test_words(void **state)
+TEST(test_words)
 {
-	(void) state;
 	hook_case_acts((struct hook_case){.words = {"CRITICAL", "HARD", "3"}, .has_target = true},
 		       sw_hook_nagios, "none", "nagios: CRITICAL HARD attempt 3");
 	hook_case_idles((struct hook_case){.words = {"CRITICAL", "SOFT", "1"}, .has_target = true},
@@ -15,9 +15,8 @@ static void test_words(void **state)
 			sw_hook_nagios, "nagios: WARNING HARD");
 }
 
-static void test_states(void **state)
+TEST(test_states)
 {
-	(void) state;
 	hook_case_acts((struct hook_case){.words = {"WARNING", "SOFT", "2"},
 					  .states = "warning,unknown",
 					  .soft = true,
@@ -29,9 +28,8 @@ static void test_states(void **state)
 			sw_hook_nagios, "nagios: CRITICAL HARD attempt 2");
 }
 
-static void test_environment(void **state)
+TEST(test_environment)
 {
-	(void) state;
 	hook_case_acts((struct hook_case){.variables = {"NAGIOS_SERVICESTATE=CRITICAL",
 							"NAGIOS_SERVICESTATETYPE=HARD",
 							"NAGIOS_SERVICEATTEMPT=4",
@@ -49,9 +47,8 @@ static void test_environment(void **state)
 			sw_hook_nagios, "nagios: OK HARD attempt 1");
 }
 
-static void test_fails(void **state)
+TEST(test_fails)
 {
-	(void) state;
 	static const char no_state[] = "no state is given: give $SERVICESTATE$ "
 				       "$SERVICESTATETYPE$ $SERVICEATTEMPT$";
 	hook_case_fails((struct hook_case){.has_target = true}, sw_hook_nagios, SW_E_INVALID,
@@ -65,15 +62,4 @@ static void test_fails(void **state)
 			SW_E_INVALID,
 			"nagios knows no processes: give --pid, --comm, --unit, --cgroup or "
 			"--container");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_words),
-		cmocka_unit_test(test_states),
-		cmocka_unit_test(test_environment),
-		cmocka_unit_test(test_fails),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "hook_case.h"
 #include "hook/kinds.h"
+#include "test.h"
 
-static void test_acts(void **state)
+TEST(test_acts)
 {
-	(void) state;
 	hook_case_acts((struct hook_case){.variables = {"MAINPID=77", "SERVICE_RESULT=success"}},
 		       sw_hook_systemd, "pid:77", "systemd: result success");
 	hook_case_acts((struct hook_case){.variables = {"MAINPID=77"}, .words = {"78"}},
@@ -16,9 +16,8 @@ static void test_acts(void **state)
 	hook_case_acts((struct hook_case){.has_target = true}, sw_hook_systemd, "none", "systemd");
 }
 
-static void test_fails(void **state)
+TEST(test_fails)
 {
-	(void) state;
 	static const char ended[] = "the main process has ended";
 	hook_case_fails((struct hook_case){.variables = {"MAINPID="}}, sw_hook_systemd,
 			SW_E_NOT_FOUND, ended);
@@ -29,13 +28,4 @@ static void test_fails(void **state)
 			"MAINPID is not set: give $MAINPID, a process id or a unit");
 	hook_case_fails((struct hook_case){.words = {"1", "2"}}, sw_hook_systemd, SW_E_INVALID,
 			"give one process id or unit");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_acts),
-		cmocka_unit_test(test_fails),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,10 @@
 #include "run/deliver.h"
 #include "cleanup.h"
 #include "common/complain.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 /* A directory that can be taken away between the first byte and the name of the file. */
 struct place {
@@ -39,7 +37,7 @@ static void begin(const struct place *p, const struct sw_options *options, struc
 	assert_int_equal(access(p->file, F_OK), -1);
 }
 
-static void test_written(void **state)
+TEST_WITH(test_written, setup, teardown)
 {
 	const struct place *p = *state;
 	const struct sw_options options = {0};
@@ -52,7 +50,7 @@ static void test_written(void **state)
 }
 
 /* The file could not be put in place: that is not told by status 0. */
-static void test_not_put_in_place(void **state)
+TEST_WITH(test_not_put_in_place, setup, teardown)
 {
 	const struct place *p = *state;
 	const struct sw_options options = {0};
@@ -65,7 +63,7 @@ static void test_not_put_in_place(void **state)
 }
 
 /* Nothing to write: no file, and the status is what it was. */
-static void test_nothing(void **state)
+TEST_WITH(test_nothing, setup, teardown)
 {
 	const struct place *p = *state;
 	const struct sw_options options = {0};
@@ -73,14 +71,4 @@ static void test_nothing(void **state)
 	assert_int_equal(sw_delivery_begin(&d, &options, SW_FORMAT_JSON, p->file, NULL), 0);
 	assert_int_equal(sw_delivery_end(&d, SW_STATUS_MISSING), SW_STATUS_MISSING);
 	assert_int_equal(access(p->file, F_OK), -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_written, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_put_in_place, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_nothing, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

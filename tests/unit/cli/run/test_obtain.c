@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "run/obtain.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
-
-static void test_deadline(void **state)
+TEST(test_deadline)
 {
-	(void) state;
 	struct sw_options o = {.timeout_ms = 2000};
 	assert_int_equal(sw_deadline_ns(&o, 5), 2000000005);
 	o.timeout_ms = 0;
@@ -15,9 +11,8 @@ static void test_deadline(void **state)
 }
 
 /* Threads that have no user stack, or were not asked for, are not missing. */
-static void test_count_missing(void **state)
+TEST(test_count_missing)
 {
-	(void) state;
 	struct sw_thread threads[] = {
 		{.captured = true},
 		{.reason = SW_E_SKIPPED},
@@ -33,9 +28,8 @@ static void test_count_missing(void **state)
 	assert_int_equal(sw_count_missing(&snap), 2);
 }
 
-static void test_subject_that_is_not_there(void **state)
+TEST(test_subject_that_is_not_there)
 {
-	(void) state;
 	struct sw_options o = {.timeout_ms = 1};
 	struct sw_subject subject = {.kind = SW_WANT_FIXTURE, .path = "/nonexistent"};
 	struct sw_session *session;
@@ -51,9 +45,8 @@ static void test_subject_that_is_not_there(void **state)
 	sw_session_destroy(session);
 }
 
-static void test_options(void **state)
+TEST(test_options)
 {
-	(void) state;
 	const struct sw_options o = {.timeout_ms = 1,
 				     .libunwind = true,
 				     .reason = "why",
@@ -73,24 +66,11 @@ static void test_options(void **state)
 }
 
 /* What threads do has half of the time, and a second at least. */
-static void test_describe(void **state)
+TEST(test_describe)
 {
-	(void) state;
 	static const uint32_t expected[][2] = {{1, 0}, {2000, 0}, {60000, 30000}, {0, UINT32_MAX}};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(expected); i++) {
 		const struct sw_options o = {.timeout_ms = expected[i][0]};
 		assert_int_equal(sw_obtain_options(&o, 5).snapshot.describe_ms, expected[i][1]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_deadline),
-		cmocka_unit_test(test_count_missing),
-		cmocka_unit_test(test_options),
-		cmocka_unit_test(test_describe),
-		cmocka_unit_test(test_subject_that_is_not_there),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

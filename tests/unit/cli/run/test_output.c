@@ -2,15 +2,13 @@
 #include "run/output.h"
 #include "cleanup.h"
 #include "skip.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <cmocka.h>
 
 struct place {
 	char directory[32];
@@ -45,7 +43,7 @@ static void content_is(const char *path, const char *wanted)
 	assert_string_equal(got, wanted);
 }
 
-static void test_appears_at_commit(void **state)
+TEST_WITH(test_appears_at_commit, set_up, tear_down)
 {
 	struct place *p = *state;
 	struct sw_output out;
@@ -57,7 +55,7 @@ static void test_appears_at_commit(void **state)
 	content_is(p->file, "one\n");
 }
 
-static void test_old_file_survives(void **state)
+TEST_WITH(test_old_file_survives, set_up, tear_down)
 {
 	struct place *p = *state;
 	struct sw_output out;
@@ -76,9 +74,8 @@ static void test_old_file_survives(void **state)
 	content_is(p->file, "new");
 }
 
-static void test_no_directory(void **state)
+TEST(test_no_directory)
 {
-	(void) state;
 	struct sw_output out;
 	struct sw_error err;
 	assert_int_equal(sw_output_open(&out, "/nonexistent/x", &err), -SW_E_IO);
@@ -89,9 +86,8 @@ static void test_no_directory(void **state)
 	sw_output_deinit(&out);
 }
 
-static void test_full_disk(void **state)
+TEST(test_full_disk)
 {
-	(void) state;
 	struct sw_output out;
 	struct sw_error err;
 	struct stat before, after;
@@ -106,7 +102,7 @@ static void test_full_disk(void **state)
 	assert_true(S_ISCHR(after.st_mode));
 }
 
-static void test_reader_gone(void **state)
+TEST_WITH(test_reader_gone, set_up, tear_down)
 {
 	struct place *p = *state;
 	struct sw_output out;
@@ -122,9 +118,8 @@ static void test_reader_gone(void **state)
 }
 
 /* A pipe that does not block, and a reader that takes its time. */
-static void test_slow_reader(void **state)
+TEST(test_slow_reader)
 {
-	(void) state;
 	enum { SIZE = 1 << 20 };
 	static char data[SIZE];
 	int ends[2];
@@ -152,7 +147,7 @@ static void test_slow_reader(void **state)
 }
 
 /* By a child: the same, also when it is not done. */
-static void test_entrusted(void **state)
+TEST_WITH(test_entrusted, set_up, tear_down)
 {
 	struct place *p = *state;
 	struct sw_output out;
@@ -175,7 +170,7 @@ static void test_entrusted(void **state)
 }
 
 /* What goes wrong there is said here. */
-static void test_entrusted_fails(void **state)
+TEST_WITH(test_entrusted_fails, set_up, tear_down)
 {
 	struct place *p = *state;
 	struct sw_output out;
@@ -198,7 +193,7 @@ static void test_entrusted_fails(void **state)
 }
 
 /* What others put where they may: root would write to whom they like, or wait for a reader for ever. */
-static void test_planted(void **state)
+TEST_WITH(test_planted, set_up, tear_down)
 {
 	enum { OTHER = 65533 };
 	struct place *p = *state;
@@ -241,20 +236,4 @@ static void test_planted(void **state)
 	assert_int_equal(sw_output_open(&out, p->file, &err), 0);
 	sw_output_deinit(&out);
 	assert_int_equal(close(reader), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_entrusted, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_entrusted_fails, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_appears_at_commit, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_old_file_survives, set_up, tear_down),
-		cmocka_unit_test(test_no_directory),
-		cmocka_unit_test(test_full_disk),
-		cmocka_unit_test(test_slow_reader),
-		cmocka_unit_test_setup_teardown(test_reader_gone, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_planted, set_up, tear_down),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,14 @@
 /* The looks of top at a process of this test: places are found again when they were numbered anew. */
 #include "series/looks.h"
 #include "still_process.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <string.h>
 
 enum { THREADS = 4, LOOKS = 3, NAMES_SIZE = 256 };
 
-static void test_renumbered(void **state)
+TEST(test_renumbered)
 {
-	(void) state;
 	char names[THREADS][NAMES_SIZE];
 	const struct sw_options options = {.rate_hz = 1};
 	pid_t pid = still_process_start(THREADS);
@@ -44,10 +39,4 @@ static void test_renumbered(void **state)
 	}
 	sw_looks_deinit(&looks);
 	still_process_end(pid);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_renumbered)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

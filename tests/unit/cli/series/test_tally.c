@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "series/tally.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static void add(struct sw_tally *t, const char *stack, uint64_t count)
 {
@@ -17,9 +15,8 @@ static void add(struct sw_tally *t, const char *stack, uint64_t count)
 }
 
 /* Names that differ in their number are one, if there are two of them; others keep theirs. */
-static void test_numbered(void **state)
+TEST(test_numbered)
 {
-	(void) state;
 	struct sw_tally t = {0};
 	static const struct sw_tally_entry wanted[] = {
 		{"http-*;main;f", 7}, {"http-*;main;g", 5}, {"worker7;main;f", 2},
@@ -42,10 +39,4 @@ static void test_numbered(void **state)
 	}
 	assert_int_equal(t.n_lost, 9);
 	sw_tally_deinit(&t);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbered)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "top/view.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static const int64_t S = 1000000000;
 static const char busy[] = "main\n\nwork < main\nwork\nmain";
@@ -47,9 +45,8 @@ static void assert_lines(const struct sw_text *text, const char *const *lines, s
 	assert_string_equal(at, "");
 }
 
-static void test_whole(void **state)
+TEST(test_whole)
 {
-	(void) state;
 	struct sw_top_list list = list_of_three();
 	struct sw_top_view view = {0};
 	struct sw_text text = {0};
@@ -67,9 +64,8 @@ static void test_whole(void **state)
 }
 
 /* Never more lines or columns than there are; moving ends at the last page. */
-static void test_small(void **state)
+TEST(test_small)
 {
-	(void) state;
 	struct sw_top_list list = list_of_three();
 	struct sw_top_view view = {.first = 100};
 	struct sw_text text = {0};
@@ -87,9 +83,8 @@ static void test_small(void **state)
 	sw_text_deinit(&text);
 }
 
-static void test_stacks_and_filter(void **state)
+TEST(test_stacks_and_filter)
 {
-	(void) state;
 	struct sw_top_list list = list_of_three();
 	struct sw_top_view view = {.stacks = true, .filter = "LLL_lock", .sort = SW_TOP_BY_NAME};
 	struct sw_text text = {0};
@@ -107,9 +102,8 @@ static void test_stacks_and_filter(void **state)
 	sw_text_deinit(&text);
 }
 
-static void test_orders(void **state)
+TEST(test_orders)
 {
-	(void) state;
 	static const pid_t wanted[][3] = {
 		[SW_TOP_BY_CPU] = {12, 11, 13},
 		[SW_TOP_BY_STATE] = {12, 11, 13},
@@ -130,9 +124,8 @@ static void test_orders(void **state)
 	}
 }
 
-static void test_ages(void **state)
+TEST(test_ages)
 {
-	(void) state;
 	static const struct {
 		int64_t ns;
 		const char *text;
@@ -144,16 +137,4 @@ static void test_ages(void **state)
 		sw_top_age(ages[i].ns, age);
 		assert_string_equal(age, ages[i].text);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_small),
-		cmocka_unit_test(test_stacks_and_filter),
-		cmocka_unit_test(test_orders),
-		cmocka_unit_test(test_ages),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config/journal.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static int before = -1, pipe_fds[2];
 
@@ -34,14 +32,13 @@ static void listen_end(const char *wanted)
 
 /* A line is one line of text that steers no terminal, C1 and the direction of writing included; the journal hides
  * a message that is something else. */
-static void plain(void **state)
+TEST(plain)
 {
 	const struct sw_log_capture failure = {.pid = 7,
 					       .comm = "a\xc2\x9b"
 						       "2J\xff",
 					       .reason = "",
 					       .error = "no\n<0>forged \u202e\u00e9"};
-	(void) state;
 	assert_int_equal(setenv("INVOCATION_ID", "0123", 1), 0);
 	listen_begin();
 	sw_log(SW_LOG_WARNING, "\033[2J \xc2\x85%s", "\u00e9");
@@ -51,20 +48,10 @@ static void plain(void **state)
 }
 
 /* Without a service manager that reads priorities nobody sees them: in a file, a pipe or a container's log. */
-static void without_manager(void **state)
+TEST(without_manager)
 {
-	(void) state;
 	assert_int_equal(unsetenv("INVOCATION_ID"), 0);
 	listen_begin();
 	sw_log(SW_LOG_WARNING, "x");
 	listen_end("snapwalkd: x\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain),
-		cmocka_unit_test(without_manager),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config/path.h"
 #include "cleanup.h"
+#include "test.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
-static void canonical(void **state)
+TEST(canonical)
 {
 	static const struct {
 		const char *path, *written;
@@ -29,7 +27,6 @@ static void canonical(void **state)
 		{"/../../a", "/a"},
 	};
 	char written[64], short_one[4];
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		bool same = strcmp(cases[i].path, cases[i].written) == 0;
 		assert_int_equal(sw_path_canonical(cases[i].path, written, sizeof(written)), same);
@@ -40,12 +37,11 @@ static void canonical(void **state)
 }
 
 /* What is a pattern, and what is not there, stays behind the directory that is. */
-static void resolve(void **state)
+TEST(resolve)
 {
 	char directory[] = "/tmp/snapwalk-path-XXXXXX", link[64], path[128], wanted[PATH_MAX + 64];
 	char resolved[PATH_MAX], real[PATH_MAX];
 	static const char *const rest[] = {"", "/a", "/a/b", "/*", "/a?/b*", "/[", "/a[bc]/d"};
-	(void) state;
 	assert_non_null(mkdtemp(directory));
 	assert_non_null(realpath(directory, real));
 	(void) snprintf(link, sizeof(link), "%s/link", directory);
@@ -72,22 +68,11 @@ static void resolve(void **state)
 	assert_int_equal(rmdir(directory), 0);
 }
 
-static void no_program(void **state)
+TEST(no_program)
 {
-	(void) state;
 	assert_null(sw_path_no_program("/bin/sleep"));
 	assert_null(sw_path_no_program("/no/such/program"));
 	assert_non_null(sw_path_no_program("/"));
 	assert_non_null(sw_path_no_program("/dev/zero"));
 	assert_non_null(sw_path_no_program("/bin/sleep/x"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(canonical),
-		cmocka_unit_test(resolve),
-		cmocka_unit_test(no_program),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,13 @@
 #include "cleanup.h"
 #include "config/settings.h"
 #include "config/value.h"
+#include "test.h"
 
 #include <snapwalk/walk.h>
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 enum { SAID_MAX = 16 };
 
@@ -67,7 +65,7 @@ static void load(struct fixture *f, const char *text)
 	assert_int_equal(sw_config_load(&f->config, f->path, say, f, &err), 0);
 }
 
-static void test_defaults(void **state)
+TEST_WITH(test_defaults, setup, teardown)
 {
 	const struct fixture *f = *state;
 	const struct sw_config *c = &f->config;
@@ -88,7 +86,7 @@ static void test_defaults(void **state)
 	assert_int_equal(c->store_max_age_s, 30 * 86400);
 }
 
-static void test_values(void **state)
+TEST_WITH(test_values, setup, teardown)
 {
 	struct fixture *f = *state;
 	load(f,
@@ -121,7 +119,7 @@ static void test_values(void **state)
 }
 
 /* Each with its line; the default stays, and the rest of the file holds. */
-static void test_problems(void **state)
+TEST_WITH(test_problems, setup, teardown)
 {
 	struct fixture *f = *state;
 	load(f,
@@ -160,7 +158,7 @@ static void test_problems(void **state)
 #define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 
 /* What protects, in whatever way it is misspelt, must not be taken for not there. */
-static void test_unsafe(void **state)
+TEST_WITH(test_unsafe, setup, teardown)
 {
 	static const struct {
 		const char *text;
@@ -261,7 +259,7 @@ static void load_bytes(struct fixture *f, const char *text, size_t size)
 }
 
 /* A line with a NUL is no text: it is lost, and the next one is not. */
-static void test_nul(void **state)
+TEST_WITH(test_nul, setup, teardown)
 {
 	static const char text[] = "Queue=9\nDeny=gpg\0 ssh\nWorkers=3\nMaxUse\0=\n";
 	struct fixture *f = *state;
@@ -277,7 +275,7 @@ static void test_nul(void **state)
 }
 
 /* What is said of a path that is not the kernel's, and of what no process has as its program. */
-static void test_deny_paths(void **state)
+TEST_WITH(test_deny_paths, setup, teardown)
 {
 	static const struct {
 		const char *word, *why;
@@ -324,7 +322,7 @@ static void test_deny_paths(void **state)
 }
 
 /* A path with links: as it is written, and where it leads; of what is not there, its directory's. */
-static void test_deny_links(void **state)
+TEST_WITH(test_deny_links, setup, teardown)
 {
 	struct fixture *f = *state;
 	char real[PATH_MAX], program[PATH_MAX + 16], by_dir[PATH_MAX + 16], by_link[PATH_MAX + 16],
@@ -353,7 +351,7 @@ static void test_deny_links(void **state)
 }
 
 /* More than goes to workers is refused when it is read. */
-static void test_deny_bytes(void **state)
+TEST_WITH(test_deny_bytes, setup, teardown)
 {
 	enum { LINES = 185, WORD = 182, FIT = (SW_CONFIG_DENY_BYTES - 1) / WORD };
 	struct fixture *f = *state;
@@ -368,7 +366,7 @@ static void test_deny_bytes(void **state)
 	assert_non_null(strstr(f->said[0], ": too many words"));
 }
 
-static void test_restart(void **state)
+TEST_WITH(test_restart, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_config other;
@@ -384,7 +382,7 @@ static void test_restart(void **state)
 	sw_config_deinit(&other);
 }
 
-static void test_long_line(void **state)
+TEST_WITH(test_long_line, setup, teardown)
 {
 	struct fixture *f = *state;
 	char text[1024], wanted[512];
@@ -400,7 +398,7 @@ static void test_long_line(void **state)
 }
 
 /* Drop-ins in order of their names; only *.conf; an empty list begins anew. */
-static void test_drop_ins(void **state)
+TEST_WITH(test_drop_ins, setup, teardown)
 {
 	struct fixture *f = *state;
 	char path[192];
@@ -420,30 +418,11 @@ static void test_drop_ins(void **state)
 	assert_null(f->config.deny[1]);
 }
 
-static void test_missing(void **state)
+TEST_WITH(test_missing, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_error err = {0};
 	assert_int_equal(sw_config_load(&f->config, f->path, say, f, &err), -SW_E_IO);
 	assert_non_null(strstr(err.message, f->path));
 	assert_int_equal(sw_config_load(&f->config, f->directory, say, f, &err), -SW_E_IO);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_defaults, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_values, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_problems, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unsafe, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_nul, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_deny_paths, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_deny_links, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_deny_bytes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_restart, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_long_line, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_drop_ins, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_missing, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

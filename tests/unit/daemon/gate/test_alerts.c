@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gate/alerts.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <pwd.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <cmocka.h>
 
 static enum sw_gate_result judge(const char *error, const char *parameters, unsigned *retry_s)
 {
@@ -21,9 +19,8 @@ static enum sw_gate_result judge(const char *error, const char *parameters, unsi
 	return result;
 }
 
-static void test_judge(void **state)
+TEST(test_judge)
 {
-	(void) state;
 	unsigned retry_s;
 	assert_int_equal(judge(NULL, "{\"ids\":[\"a\"],\"skipped\":[]}", &retry_s),
 			 SW_GATE_CAPTURED);
@@ -123,9 +120,8 @@ static void expect(struct sw_gate *gate, const char *body, unsigned code, unsign
 	"{\"status\":\"" status "\",\"labels\":{\"pid\":\"7\"},\"startsAt\":\"t\"," \
 	"\"fingerprint\":\"" fingerprint "\"}"
 
-static void test_each_alert_by_itself(void **state)
+TEST(test_each_alert_by_itself)
 {
-	(void) state;
 	static const char *const answers[] = {
 		"{\"parameters\":{\"ids\":[\"x1\"],\"skipped\":[]}}",
 		"{\"parameters\":{\"ids\":[],\"skipped\":[{\"rule\":\"r\",\"reason\":\"host\"}]}}",
@@ -166,9 +162,8 @@ static void test_each_alert_by_itself(void **state)
 	sw_gate_deinit(&gate);
 }
 
-static void test_busy_is_to_be_sent_again(void **state)
+TEST(test_busy_is_to_be_sent_again)
 {
-	(void) state;
 	static const char *const answers[] = {
 		"{\"parameters\":{\"ids\":[\"x1\"],\"skipped\":[]}}",
 		"{\"error\":\"io.snapwalk.Busy\",\"parameters\":{\"retry_after_ms\":2500,"
@@ -197,9 +192,8 @@ static void test_busy_is_to_be_sent_again(void **state)
 	sw_gate_deinit(&gate);
 }
 
-static void test_daemon_away(void **state)
+TEST(test_daemon_away)
 {
-	(void) state;
 	struct sw_gate gate;
 	sw_gate_init(&gate, "/nonexistent/socket", "");
 	expect(&gate, "{\"alerts\":[" ALERT("firing", "a") "]}", 503, SW_GATE_AWAY_S,
@@ -217,9 +211,8 @@ static void test_daemon_away(void **state)
 	sw_gate_deinit(&gate);
 }
 
-static void test_refused_and_failed(void **state)
+TEST(test_refused_and_failed)
 {
-	(void) state;
 	static const char *const answers[] = {
 		"{\"error\":\"io.snapwalk.Failed\",\"parameters\":{\"detail\":\"x\"}}",
 		"{\"error\":\"org.varlink.service.PermissionDenied\"}",
@@ -252,9 +245,8 @@ static void test_refused_and_failed(void **state)
 	sw_gate_deinit(&gate);
 }
 
-static void test_stopping(void **state)
+TEST(test_stopping)
 {
-	(void) state;
 	static const char *const answers[] = {"{}", NULL};
 	struct fake f;
 	struct sw_gate gate;
@@ -269,17 +261,4 @@ static void test_stopping(void **state)
 	free(reply.body);
 	(void) fake_end(&f);
 	sw_gate_deinit(&gate);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_judge),
-		cmocka_unit_test(test_each_alert_by_itself),
-		cmocka_unit_test(test_busy_is_to_be_sent_again),
-		cmocka_unit_test(test_daemon_away),
-		cmocka_unit_test(test_refused_and_failed),
-		cmocka_unit_test(test_stopping),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gate/host.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 static const struct sw_gate_hosts hosts = {.names = {"gate.example.org", "web1"}, .n = 2};
 
-static void test_ours(void **state)
+TEST(test_ours)
 {
-	(void) state;
 	static const char *const ours[] = {
 		NULL,
 		"localhost",
@@ -34,9 +31,8 @@ static void test_ours(void **state)
 			fail_msg("'%s' was refused", ours[i]);
 }
 
-static void test_others(void **state)
+TEST(test_others)
 {
-	(void) state;
 	static const char *const others[] = {
 		"",
 		".",
@@ -70,9 +66,8 @@ static void test_others(void **state)
 	assert_false(sw_gate_host_is_ours(&(struct sw_gate_hosts){.n = 0}, "web1"));
 }
 
-static void test_long(void **state)
+TEST(test_long)
 {
-	(void) state;
 	char header[1024];
 	memset(header, 'a', sizeof(header));
 	header[sizeof(header) - 1] = '\0';
@@ -80,9 +75,8 @@ static void test_long(void **state)
 	assert_false(sw_gate_host_is_name(header));
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void) state;
 	static const char *const names[] = {"a", "web1", "gate.example.org", "under_score"};
 	static const char *const others[] = {"",    "a:1", "127.0.0.1", "[::1]",
 					     "::1", "a b", "http://a",  "*"};
@@ -92,15 +86,4 @@ static void test_names(void **state)
 	for (size_t i = 0; i < SW_ARRAY_SIZE(others); i++)
 		if (sw_gate_host_is_name(others[i]))
 			fail_msg("'%s' was taken", others[i]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ours),
-		cmocka_unit_test(test_others),
-		cmocka_unit_test(test_long),
-		cmocka_unit_test(test_names),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,13 @@
 /* HTTP as it comes over a socket, without a daemon behind it. */
 #include "gate/http.h"
 #include "cleanup.h"
+#include "test.h"
 
 #include <snapwalk/alerts.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <cmocka.h>
 
 enum { CHUNK = 64 << 10 };
 
@@ -108,7 +106,7 @@ static int post_chunks(const struct fixture *f, size_t n, char byte)
 	return status_of(fd);
 }
 
-static void test_chunks(void **state)
+TEST_WITH(test_chunks, setup, teardown)
 {
 	struct fixture *f = *state;
 	/* As much as is taken, which is no JSON; more than that. */
@@ -128,7 +126,7 @@ static int ask(const struct fixture *f, const char *text)
 #define REST  " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 #define TOKEN "Authorization: Bearer 0123456789abcdef\r\n"
 
-static void test_refused(void **state)
+TEST_WITH(test_refused, setup, teardown)
 {
 	struct fixture *f = *state;
 	assert_int_equal(ask(f, "GET /" REST "\r\n"), 404);
@@ -148,7 +146,7 @@ static void test_refused(void **state)
 }
 
 /* A name that was made to lead to loopback is refused, whatever is asked for. */
-static void test_host(void **state)
+TEST_WITH(test_host, setup, teardown)
 {
 	struct fixture *f = *state;
 	f->gate.hosts = (struct sw_gate_hosts){.names = {"gate.example.org"}, .n = 1};
@@ -164,14 +162,4 @@ static void test_host(void **state)
 	assert_int_equal(ask(f, GET("/metrics", "Host: gate.example.org\r\n")), 200);
 	assert_int_equal(ask(f, "GET /metrics HTTP/1.0\r\n\r\n"), 200);
 #undef GET
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_chunks, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_host, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gate/metrics.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 static const char own[] =
 	"# HELP snapwalk_gate_requests_total HTTP requests, by answer.\n"
@@ -52,15 +50,13 @@ static void expect(const char *status, const char *wanted)
 	sw_gate_deinit(&gate);
 }
 
-static void test_without_daemon(void **state)
+TEST(test_without_daemon)
 {
-	(void) state;
 	expect(NULL, "snapwalk_up 0\n");
 }
 
-static void test_gauges(void **state)
+TEST(test_gauges)
 {
-	(void) state;
 	expect("{\"version\":\"0.1\",\"pid\":1,\"uptime_ms\":61005,\"capturing\":1,\"queued\":2,"
 	       "\"stored_bytes\":9007199254740993}",
 	       "snapwalk_up 1\n"
@@ -78,9 +74,8 @@ static void test_gauges(void **state)
 	       "snapwalk_uptime_seconds 61.005\n");
 }
 
-static void test_counters(void **state)
+TEST(test_counters)
 {
-	(void) state;
 	expect("{\"counters\":{\"captures_total{result=\\\"ok\\\"}\":7,\"coalesced_total\":3,"
 	       "\"captures_total{result=\\\"failed\\\"}\":1,\"stop_us_sum\":1250007,"
 	       "\"stop_us_count\":8,\"wait_us_total\":5,\"snapwalk_dump_bytes_sum\":12}}",
@@ -102,9 +97,8 @@ static void test_counters(void **state)
 	       "snapwalk_dump_bytes_sum 12\n");
 }
 
-static void test_histogram(void **state)
+TEST(test_histogram)
 {
-	(void) state;
 	expect("{\"counters\":{\"stop_us_sum\":2500,\"stop_us_bucket{le=\\\"0.001\\\"}\":1,"
 	       "\"stop_us_bucket{le=\\\"+Inf\\\"}\":2,\"stop_us_count\":2}}",
 	       "snapwalk_up 1\n"
@@ -116,9 +110,8 @@ static void test_histogram(void **state)
 }
 
 /* Nothing that a scraper would choke on is passed on. */
-static void test_strange_counters(void **state)
+TEST(test_strange_counters)
 {
-	(void) state;
 	expect("{\"counters\":{\"\":1,\"a b\":1,\"A\":1,\"1a\":1,\"a{\":1,\"a{}\":1,\"a{b=c}\":1,"
 	       "\"a{b=\\\"c\\\"\":1,\"a{b=\\\"\\n\\\"}\":1,\"a{b=\\\"c\\\"}x\":1,\"a\\nb\":1,"
 	       "\"negative\":-1,\"real\":1.5,\"text\":\"1\",\"good\":1}}",
@@ -126,14 +119,4 @@ static void test_strange_counters(void **state)
 	       "# TYPE snapwalk_good counter\n"
 	       "snapwalk_good 1\n");
 	expect("{\"counters\":[1]}", "snapwalk_up 1\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_without_daemon),   cmocka_unit_test(test_gauges),
-		cmocka_unit_test(test_counters),         cmocka_unit_test(test_histogram),
-		cmocka_unit_test(test_strange_counters),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

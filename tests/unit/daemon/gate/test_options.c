@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gate/options.h"
 #include "cleanup.h"
+#include "test.h"
 
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 static void good_address(const char *text, const char *address, unsigned port)
 {
@@ -38,9 +36,8 @@ static void bad_address(const char *text, const char *message)
 	assert_string_equal(err.message, message);
 }
 
-static void test_addresses(void **state)
+TEST(test_addresses)
 {
-	(void) state;
 	good_address("9911", "127.0.0.1", 9911);
 	good_address(":0", "127.0.0.1", 0);
 	good_address("127.1.2.3:65535", "127.1.2.3", 65535);
@@ -49,9 +46,8 @@ static void test_addresses(void **state)
 }
 
 /* The token would go over the network as it is. */
-static void test_only_loopback(void **state)
+TEST(test_only_loopback)
 {
-	(void) state;
 	static const char remedy[] = " is not a loopback address: give 127.0.0.1:PORT, and put a "
 				     "proxy with TLS before it";
 	static const char *const open[] = {"0.0.0.0:9911", "192.0.2.1:9911", "[::]:9911",
@@ -79,9 +75,8 @@ static int parse(struct sw_gate_options *o, struct sw_error *err, int argc, ...)
 	return sw_gate_options_parse(argc + 1, argv, o, err);
 }
 
-static void test_options(void **state)
+TEST(test_options)
 {
-	(void) state;
 	struct sw_gate_options o;
 	struct sw_error err = {0};
 	assert_int_equal(unsetenv("CREDENTIALS_DIRECTORY"), 0);
@@ -116,14 +111,4 @@ static void test_options(void **state)
 	assert_int_equal(parse(&o, &err, 1, "9911"), -SW_E_INVALID);
 	assert_string_equal(err.message, "9911: it takes options only: see --help");
 	sw_gate_options_deinit(&o);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_only_loopback),
-		cmocka_unit_test(test_options),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

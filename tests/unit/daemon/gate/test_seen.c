@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gate/seen.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
-
-static void test_key(void **state)
+TEST(test_key)
 {
-	(void) state;
 	struct sw_alert a = {.fingerprint = "f1", .starts_at = "t1"};
 	struct sw_alert later = {.fingerprint = "f1", .starts_at = "t2"};
 	struct sw_alert other = {.fingerprint = "f2", .starts_at = "t1"};
@@ -24,9 +20,8 @@ static void test_key(void **state)
 	assert_true(sw_gate_seen_key(&other) == 0);
 }
 
-static void test_ring(void **state)
+TEST(test_ring)
 {
-	(void) state;
 	static struct sw_gate_seen seen;
 	assert_false(sw_gate_seen_has(&seen, 7));
 	sw_gate_seen_add(&seen, 7);
@@ -45,13 +40,4 @@ static void test_ring(void **state)
 	assert_false(sw_gate_seen_has(&seen, 7));
 	assert_true(sw_gate_seen_has(&seen, 100));
 	assert_true(sw_gate_seen_has(&seen, 99));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_key),
-		cmocka_unit_test(test_ring),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gate/slots.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -42,7 +39,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static void test_share(void **state)
+TEST_WITH(test_share, set_up, NULL)
 {
 	struct sw_gate_slots *s = *state;
 	assert_false(sw_gate_slots_ask(s));
@@ -64,7 +61,7 @@ static void test_share(void **state)
 }
 
 /* Who has shown the token comes into the reserve, and has no share. */
-static void test_known(void **state)
+TEST_WITH(test_known, set_up, NULL)
 {
 	struct sw_gate_slots *s = *state;
 	int drop_fd;
@@ -83,7 +80,7 @@ static void test_known(void **state)
 }
 
 /* The oldest of those that the gate has forgotten is the first it knew. */
-static void test_known_many(void **state)
+TEST_WITH(test_known_many, set_up, NULL)
 {
 	struct sw_gate_slots *s = *state;
 	int drop_fd;
@@ -97,7 +94,7 @@ static void test_known_many(void **state)
 	assert_int_equal(s->known[SW_GATE_KNOWN_MAX - 1], ALICE + SW_GATE_KNOWN_MAX);
 }
 
-static void test_late(void **state)
+TEST_WITH(test_late, set_up, NULL)
 {
 	struct sw_gate_slots *s = *state;
 	const int64_t late_ns = (int64_t) SW_GATE_REQUEST_S * NS_PER_S;
@@ -141,9 +138,8 @@ static struct sockaddr_storage address(const char *text, uint16_t port)
 }
 
 /* Lines as Linux 6.1 writes them. */
-static void test_peer(void **state)
+TEST(test_peer)
 {
-	(void) state;
 	static const char v4[] = "  sl  local_address rem_address   st tx_queue rx_queue tr "
 				 "tm->when retrnsmt   uid  "
 				 "timeout inode\n"
@@ -175,9 +171,8 @@ static void test_peer(void **state)
 }
 
 /* The kernel's own table, for a connection of our own. */
-static void test_peer_own(void **state)
+TEST(test_peer_own)
 {
-	(void) state;
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t size = sizeof(at);
 	int listener = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
@@ -191,17 +186,4 @@ static void test_peer_own(void **state)
 	close(served);
 	close(client);
 	close(listener);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_share, set_up),
-		cmocka_unit_test_setup(test_known, set_up),
-		cmocka_unit_test_setup(test_known_many, set_up),
-		cmocka_unit_test_setup(test_late, set_up),
-		cmocka_unit_test(test_peer),
-		cmocka_unit_test(test_peer_own),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "gate/token.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
-static void test_matches(void **state)
+TEST(test_matches)
 {
-	(void) state;
 	static const char token[] = "0123456789abcdef";
 	assert_true(sw_gate_token_matches(token, "Bearer 0123456789abcdef"));
 	assert_true(sw_gate_token_matches(token, "bearer  0123456789abcdef"));
@@ -42,9 +39,8 @@ static int load(const char *content, size_t size, char **ret, struct sw_error *e
 	return r;
 }
 
-static void test_load(void **state)
+TEST(test_load)
 {
-	(void) state;
 	static const char *const contents[] = {"0123456789abcdef", "0123456789abcdef\n",
 					       "0123456789abcdef\r\nsecond line\n"};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(contents); i++) {
@@ -54,9 +50,8 @@ static void test_load(void **state)
 	}
 }
 
-static void test_bad_files(void **state)
+TEST(test_bad_files)
 {
-	(void) state;
 	char *token = NULL, big[SW_GATE_TOKEN_MAX + 1];
 	struct sw_error err;
 	memset(big, 'a', sizeof(big));
@@ -69,14 +64,4 @@ static void test_bad_files(void **state)
 	assert_int_equal(sw_gate_token_load("/nonexistent/token", &token, &err), -SW_E_IO);
 	assert_string_equal(err.message, "/nonexistent/token: No such file or directory");
 	assert_null(token);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_matches),
-		cmocka_unit_test(test_load),
-		cmocka_unit_test(test_bad_files),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Whose dump is told to OnDump= next, and whose is not at all. */
 #include "jobs/commands.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* Only size and identity of a dump matter. */
 static struct sw_dump dumps[SW_COMMANDS_MAX + 8];
@@ -27,11 +25,10 @@ static uid_t next_user(struct sw_commands *commands)
 	return by;
 }
 
-static void in_turn(void **state)
+TEST_WITH(in_turn, setup, NULL)
 {
 	struct sw_commands commands;
 	struct sw_command command;
-	(void) state;
 	sw_commands_init(&commands);
 	for (int i = 0; i < 6; i++)
 		assert_true(sw_commands_add(&commands, &dumps[i], 1, false, "why"));
@@ -57,11 +54,10 @@ static void in_turn(void **state)
 	assert_false(sw_commands_peek(&commands, &command));
 }
 
-static void places(void **state)
+TEST_WITH(places, setup, NULL)
 {
 	struct sw_commands commands;
 	size_t n = 0;
-	(void) state;
 	sw_commands_init(&commands);
 	for (uid_t uid = 0; uid < 10; uid++)
 		for (int i = 0; i < SW_COMMANDS_USER_MAX + 1; i++)
@@ -81,13 +77,4 @@ static void places(void **state)
 	assert_false(sw_commands_add(&commands, &dumps[1], 2, false, NULL));
 	assert_true(sw_commands_add(&commands, &dumps[1], 2, true, NULL));
 	sw_commands_deinit(&commands);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(in_turn, setup),
-		cmocka_unit_test_setup(places, setup),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

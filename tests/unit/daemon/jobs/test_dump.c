@@ -2,11 +2,9 @@
 #include "jobs/dump.h"
 #include "jobs/summary.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define HEAD                                                                                      \
 	"\"schema\":\"snapwalk.dump/1\",\"id\":\"20261120T103550.084579-42-0a1b2c3d\",\"seq\":1," \
@@ -42,9 +40,8 @@ static struct sw_dump *dump_of(const char *text)
 	return dump;
 }
 
-static void test_summary(void **state)
+TEST(test_summary)
 {
-	(void) state;
 	struct sw_dump *dump = dump_of("{" HEAD ARRAYS "}\n");
 	assert_string_equal(dump->id, "20261120T103550.084579-42-0a1b2c3d");
 	assert_string_equal(dump->comm, "server");
@@ -74,7 +71,7 @@ static void test_summary(void **state)
 }
 
 /* A worker that parsed hostile files may say anything. */
-static void test_refused(void **state)
+TEST(test_refused)
 {
 	static const char *const bad[] = {
 		"",
@@ -100,7 +97,6 @@ static void test_refused(void **state)
 		"\"process\":{\"pid\":1,\"starttime\":1,\"uid\":1,\"comm\":\"a\"},"
 		"\"timings\":{\"stopped_us\":1,\"total_us\":1}" ARRAYS "}",
 	};
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(bad); i++) {
 		struct sw_dump *dump = NULL;
 		struct sw_error err = {0};
@@ -111,7 +107,7 @@ static void test_refused(void **state)
 	}
 }
 
-static void test_parts(void **state)
+TEST(test_parts)
 {
 	static const char *const wanted[] = {
 		"{\"head\":{" HEAD "}}",
@@ -120,7 +116,6 @@ static void test_parts(void **state)
 		"{\"threads\":[{\"tid\":42},{\"tid\":43}]}",
 		"{\"warnings\":[]}",
 	};
-	(void) state;
 	struct sw_dump *dump = dump_of("{" HEAD ARRAYS "}");
 	struct sw_dump_cursor cursor = {0};
 	struct sw_text text = {0};
@@ -142,7 +137,7 @@ static void test_parts(void **state)
 }
 
 /* A profile has other arrays; what it is says its first member. */
-static void test_profile(void **state)
+TEST(test_profile)
 {
 	static const char *const wanted[] = {
 		"{\"head\":{" PROFILE "}}",
@@ -153,7 +148,6 @@ static void test_profile(void **state)
 		"{\"nodes\":[[null,0]]}",
 		"{\"samples\":[{\"thread\":0},{\"thread\":0}]}",
 	};
-	(void) state;
 	struct sw_dump *dump = dump_of("{" PROFILE TABLES "}");
 	struct sw_dump_cursor cursor = {0};
 	struct sw_text text = {0};
@@ -178,11 +172,10 @@ static void test_profile(void **state)
 }
 
 /* 3 MiB of threads come in parts of about 1 MiB, whole and in order. */
-static void test_large(void **state)
+TEST(test_large)
 {
 	enum { THREADS = 3000 };
 	struct sw_text big = {0};
-	(void) state;
 	sw_text_printf(&big,
 		       "{" HEAD ",\"stacks\":[],\"modules\":[],\"warnings\":[],\"threads\":[");
 	for (int i = 0; i < THREADS; i++)
@@ -218,10 +211,9 @@ static void test_large(void **state)
 }
 
 /* No client takes a message of 16 MiB. */
-static void test_too_large(void **state)
+TEST(test_too_large)
 {
 	struct sw_text big = {0};
-	(void) state;
 	sw_text_printf(&big,
 		       "{" HEAD ",\"stacks\":[{\"x\":\"%0*d\"}],\"threads\":[],\"modules\":[],"
 		       "\"warnings\":[]}",
@@ -238,10 +230,9 @@ static void test_too_large(void **state)
 	sw_text_deinit(&big);
 }
 
-static void test_times(void **state)
+TEST(test_times)
 {
 	int64_t ns;
-	(void) state;
 	assert_true(sw_time_parse("1970-01-01T00:00:01Z", &ns) && ns == 1000000000);
 	assert_true(sw_time_parse("1970-01-01T00:00:01.5Z", &ns) && ns == 1500000000);
 	assert_true(sw_time_parse("1970-01-01T01:00:00+01:00", &ns) && ns == 0);
@@ -251,15 +242,4 @@ static void test_times(void **state)
 	assert_false(sw_time_parse("1970-01-01", &ns));
 	assert_false(sw_time_parse("1970-01-01T00:00:01Zx", &ns));
 	assert_false(sw_time_parse("0001-01-01T00:00:00Z", &ns));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_summary), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_parts),   cmocka_unit_test(test_profile),
-		cmocka_unit_test(test_large),   cmocka_unit_test(test_too_large),
-		cmocka_unit_test(test_times),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

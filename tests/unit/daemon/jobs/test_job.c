@@ -7,19 +7,17 @@
 #include "jobs/state.h"
 #include "worker/wire.h"
 #include "cleanup.h"
+#include "test.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <cmocka.h>
 
 enum { WORKERS_MAX = 8, LOOPS_MAX = 100 };
 
@@ -199,7 +197,7 @@ static void submit(struct fixture *f, pid_t pid, uint32_t depth, struct listener
 	assert_int_equal(submit_as(f, &root, pid, depth, l, &dump, &refusal), SW_SUBMITTED_WAIT);
 }
 
-static void test_one(void **state)
+TEST_WITH(test_one, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct listener l = listener_new();
@@ -229,7 +227,7 @@ static void test_one(void **state)
 }
 
 /* Callers in flight join; a caller soon after has the same dump; other options do not. */
-static void test_coalesced(void **state)
+TEST_WITH(test_coalesced, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct listener a = listener_new(), b = listener_new(), c = listener_new();
@@ -259,7 +257,7 @@ static void test_coalesced(void **state)
 }
 
 /* A process has one tracer: its next capture waits, that of another process does not. */
-static void test_one_at_a_time(void **state)
+TEST_WITH(test_one_at_a_time, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct listener a = listener_new(), b = listener_new(), c = listener_new();
@@ -284,7 +282,7 @@ static void test_one_at_a_time(void **state)
 }
 
 /* What was let in while the target had stop time left is asked again when its turn comes. */
-static void test_budget_at_start(void **state)
+TEST_WITH(test_budget_at_start, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct listener a = listener_new(), b = listener_new();
@@ -304,7 +302,7 @@ static void test_budget_at_start(void **state)
 	assert_int_equal(f->jobs.n_queued, 0);
 }
 
-static void test_nonsense(void **state)
+TEST_WITH(test_nonsense, setup, teardown)
 {
 	struct fixture *f = *state;
 	const struct sw_worker_resumed resumed = {0};
@@ -341,7 +339,7 @@ static int lowest_free_fd(void)
 }
 
 /* Descriptors that come along unasked do not stay open. */
-static void test_descriptors(void **state)
+TEST_WITH(test_descriptors, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct listener l = listener_new();
@@ -363,7 +361,7 @@ static void test_descriptors(void **state)
 	assert_string_equal(l.heard, "stopped io.snapwalk.Failed");
 }
 
-static void test_failures(void **state)
+TEST_WITH(test_failures, setup, teardown)
 {
 	static const struct {
 		int code;
@@ -393,7 +391,7 @@ static void test_failures(void **state)
 	}
 }
 
-static void test_cancel(void **state)
+TEST_WITH(test_cancel, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct listener a = listener_new(), b = listener_new();
@@ -414,7 +412,7 @@ static void test_cancel(void **state)
 	assert_int_equal(f->jobs.n_running, 0);
 }
 
-static void test_busy(void **state)
+TEST_WITH(test_busy, setup, teardown)
 {
 	struct fixture *f = *state;
 	const struct sw_caller user = {.uid = 5, .gid = 5};
@@ -446,7 +444,7 @@ static void test_busy(void **state)
 	sw_waiter_cancel(&l[1].waiter);
 }
 
-static void test_deadline(void **state)
+TEST_WITH(test_deadline, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct listener a = listener_new(), b = listener_new();
@@ -510,7 +508,7 @@ static bool has_recent(struct fixture *f, const struct sw_caller *caller)
 	return false;
 }
 
-static void test_recent_right(void **state)
+TEST_WITH(test_recent_right, setup, teardown)
 {
 	static const struct sw_caller others[] = {
 		{.uid = 6, .gid = 5, .same_user_ns = true},
@@ -532,7 +530,7 @@ static void test_recent_right(void **state)
 }
 
 /* The same for one that is being made. */
-static void test_running_right(void **state)
+TEST_WITH(test_running_right, setup, teardown)
 {
 	static const struct sw_caller others[] = {
 		{.uid = 6, .gid = 5, .same_user_ns = true},
@@ -560,7 +558,7 @@ static void test_running_right(void **state)
 
 /* Whatever decides who may look at the process: a change of it ends the dump, also when the change
  * is taken back. */
-static void test_recent_rights(void **state)
+TEST_WITH(test_recent_rights, setup, teardown)
 {
 	struct fixture *f = *state;
 	for (int i = 0; i < 13; i++) {
@@ -588,7 +586,7 @@ static void test_recent_rights(void **state)
 }
 
 /* Where nothing may be young there is nothing; and a dump that was young is given until its time. */
-static void test_recent_age(void **state)
+TEST_WITH(test_recent_age, setup, teardown)
 {
 	struct fixture *f = *state;
 	f->config.min_interval_ms = 0;
@@ -603,7 +601,7 @@ static void test_recent_age(void **state)
 }
 
 /* A child that executes a program when told to, with the same number and start time. */
-static void test_recent_exec(void **state)
+TEST_WITH(test_recent_exec, setup, teardown)
 {
 	struct fixture *f = *state;
 	int go[2], done[2];
@@ -658,7 +656,7 @@ static void remove_store(struct fixture *f, const char *directory)
 }
 
 /* "store" of whoever joins, a capture under way or its dump, is as good as that of the first. */
-static void test_store_joining(void **state)
+TEST_WITH(test_store_joining, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct listener a = listener_new(), b = listener_new();
@@ -702,7 +700,7 @@ static void test_store_joining(void **state)
 }
 
 /* One who asks for much waits behind those who ask for little, and cannot fill the queue. */
-static void test_fair_queue(void **state)
+TEST_WITH(test_fair_queue, setup, teardown)
 {
 	static const struct sw_caller a = {.uid = 5, .gid = 5}, b = {.uid = 6, .gid = 6};
 	struct fixture *f = *state;
@@ -749,28 +747,4 @@ static void test_fair_queue(void **state)
 	roots = listener_new();
 	assert_int_equal(submit_as(f, &root, 400, 9, &roots, &dump, &refusal), SW_SUBMITTED_WAIT);
 	sw_waiter_cancel(&roots.waiter);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_one, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_coalesced, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_one_at_a_time, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_budget_at_start, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_nonsense, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_descriptors, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_failures, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_busy, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_recent_right, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_running_right, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_recent_rights, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_recent_age, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_recent_exec, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_store_joining, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_fair_queue, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

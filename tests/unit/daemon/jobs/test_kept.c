@@ -11,16 +11,14 @@
 #include "worker/wire.h"
 #include "bytes.h"
 #include "cleanup.h"
+#include "test.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <cmocka.h>
 
 enum { WORKERS_MAX = 40, WAIT_US = 60 * 1000 * 1000, SERIES_MAX = 33 };
 
@@ -163,7 +161,7 @@ static uint64_t asked_for(const struct worker *w)
 }
 
 /* One worker for all captures of a series, which has no slot between them; it ends with the last one. */
-static void test_one_worker(void **state)
+TEST_WITH(test_one_worker, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_series *series = series_new(f, 4, 10);
@@ -191,7 +189,7 @@ static void test_one_worker(void **state)
 }
 
 /* One that does not stay, or whose series ends, or waits for long, has one capture. */
-static void test_not_kept(void **state)
+TEST_WITH(test_not_kept, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_series *series = series_new(f, 9, 10);
@@ -216,7 +214,7 @@ static void test_not_kept(void **state)
 }
 
 /* One that is gone, that talks, or that is old is not asked: the capture is made by another one. */
-static void test_renewed(void **state)
+TEST_WITH(test_renewed, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_series *series = series_new(f, 9, 10);
@@ -255,7 +253,7 @@ static void test_renewed(void **state)
 }
 
 /* One that dies at work costs that capture, and no other. */
-static void test_dies(void **state)
+TEST_WITH(test_dies, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_series *series = series_new(f, 9, 10);
@@ -275,7 +273,7 @@ static void test_dies(void **state)
 }
 
 /* The series ends while it waits, or works: it ends, too, and the capture is made. */
-static void test_cancelled(void **state)
+TEST_WITH(test_cancelled, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_series *waits = series_new(f, 9, 10), *works = series_new(f, 9, 10);
@@ -300,7 +298,7 @@ static void test_cancelled(void **state)
 }
 
 /* A user has four that wait; the fifth series has a worker for each capture. */
-static void test_few(void **state)
+TEST_WITH(test_few, setup, teardown)
 {
 	enum { PER_USER = 4 };
 	struct fixture *f = *state;
@@ -316,17 +314,4 @@ static void test_few(void **state)
 	ask(f, f->series[PER_USER]);
 	answer(f, &workers[PER_USER + 1], "0-1", true);
 	assert_int_equal(asked_for(&workers[PER_USER + 1]), UINT64_MAX);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_one_worker, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_kept, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_renewed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_dies, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cancelled, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_few, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,14 +11,12 @@
 #include "worker/wire.h"
 #include "bytes.h"
 #include "cleanup.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <cmocka.h>
 
 enum { HOUR_MS = 3600 * 1000, RATE_HZ = 100, WAIT_US = 60 * 1000 * 1000 };
 
@@ -202,7 +200,7 @@ static void fail_with(struct fixture *f, int code)
 }
 
 /* Each worker is given what the one before it has made; what is published is the last. */
-static void test_handed_on(void **state)
+TEST_WITH(test_handed_on, setup, teardown)
 {
 	struct fixture *f = *state;
 	char said[1024];
@@ -239,7 +237,7 @@ static void test_handed_on(void **state)
 }
 
 /* Who may see all of it may have seen each sample. */
-static void test_mixed(void **state)
+TEST_WITH(test_mixed, setup, teardown)
 {
 	struct fixture *f = *state;
 	char said[1024];
@@ -270,7 +268,7 @@ static void test_mixed(void **state)
 }
 
 /* Later samples may fail; what else a worker says is a failure, too. */
-static void test_lost(void **state)
+TEST_WITH(test_lost, setup, teardown)
 {
 	struct fixture *f = *state;
 	char said[1024], other[1024];
@@ -291,7 +289,7 @@ static void test_lost(void **state)
 }
 
 /* What a worker has told that ends without a profile the next one counts as lost; once. */
-static void test_lost_are_counted(void **state)
+TEST_WITH(test_lost_are_counted, setup, teardown)
 {
 	const struct sw_worker_resumed resumed = {.target = target};
 	const struct sw_worker_sampled more = {.n_samples = 70, .n_threads = 70};
@@ -316,7 +314,7 @@ static void test_lost_are_counted(void **state)
 	assert_string_equal(f->id, "0-1");
 }
 
-static void test_never_begun(void **state)
+TEST_WITH(test_never_begun, setup, teardown)
 {
 	struct fixture *f = *state;
 	start(f);
@@ -338,7 +336,7 @@ static void heard(struct sw_waiter *waiter, const struct sw_outcome *outcome)
 	assert_false(outcome->coalesced);
 }
 
-static void test_not_shared(void **state)
+TEST_WITH(test_not_shared, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_waiter waiter = {.done = heard};
@@ -371,7 +369,7 @@ static void test_not_shared(void **state)
 }
 
 /* What there is when the daemon ends is kept. */
-static void test_daemon_ends(void **state)
+TEST_WITH(test_daemon_ends, setup, teardown)
 {
 	struct fixture *f = *state;
 	char said[1024];
@@ -393,7 +391,7 @@ static void run_until(struct fixture *f, const uint64_t *counter, uint64_t wante
 static const struct sw_worker_resumed resumed_now = {.stopped_us = 1};
 
 /* A worker that goes on: it has no slot, each sample counts, its process can be captured meanwhile. */
-static void test_lasts(void **state)
+TEST_WITH(test_lasts, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_waiter waiter = {.done = heard};
@@ -440,7 +438,7 @@ static void test_lasts(void **state)
 }
 
 /* Above StopPercent= it is told that it is enough. One that took few samples was not worth it. */
-static void test_enough(void **state)
+TEST_WITH(test_enough, setup, teardown)
 {
 	struct fixture *f = *state;
 	const struct sw_worker_sampled two = {.n_samples = 2, .stopped_us = INT64_C(1) << 40},
@@ -467,7 +465,7 @@ static void test_enough(void **state)
 }
 
 /* Nobody waits for it any more: its worker is killed. */
-static void test_left(void **state)
+TEST_WITH(test_left, setup, teardown)
 {
 	struct fixture *f = *state;
 	char said[1024];
@@ -483,7 +481,7 @@ static void test_left(void **state)
 }
 
 /* A user has four at once, alerts have the rest. */
-static void test_space(void **state)
+TEST_WITH(test_space, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_profiling *all[5] = {0};
@@ -504,22 +502,4 @@ static void test_space(void **state)
 	all[0] = create(f, &refusal);
 	assert_non_null(all[0]);
 	sw_profiling_destroy(all[0]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_handed_on, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_mixed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lost_are_counted, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_never_begun, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_shared, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_daemon_ends, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_space, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lasts, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_enough, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_left, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,13 @@
 #include "policy/authorize.h"
 #include "store/file.h"
 #include "cleanup.h"
+#include "test.h"
 
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -18,7 +17,6 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <cmocka.h>
 #include "skip.h"
 
 enum { SOMEBODY = 54321, SOME_GROUP = 54322 };
@@ -45,9 +43,8 @@ static enum sw_deny_rule authorize(const struct sw_config *config, const struct 
 	return sw_authorize(config, caller, &subject);
 }
 
-static void names(void **state)
+TEST(names)
 {
-	(void) state;
 	assert_string_equal(sw_deny_name(SW_DENY_NONE), "none");
 	assert_string_equal(sw_deny_name(SW_DENY_OWNER), "owner");
 	assert_string_equal(sw_deny_name(SW_DENY_DUMPABLE), "dumpable");
@@ -56,11 +53,10 @@ static void names(void **state)
 	assert_string_equal(sw_deny_name(SW_DENY_ROOT_ONLY), "root_only");
 }
 
-static void owner(void **state)
+TEST(owner)
 {
 	struct sw_config config = {0};
 	struct sw_target_creds t = somebody();
-	(void) state;
 	assert_int_equal(authorize(&config, &same, &t), SW_DENY_NONE);
 	for (int i = 0; i < 3; i++) {
 		t = somebody();
@@ -73,10 +69,9 @@ static void owner(void **state)
 	}
 }
 
-static void protected_target(void **state)
+TEST(protected_target)
 {
 	struct sw_config config = {0};
-	(void) state;
 	struct sw_target_creds t = somebody();
 	t.rights.dumpable = false;
 	assert_int_equal(authorize(&config, &same, &t), SW_DENY_DUMPABLE);
@@ -89,7 +84,7 @@ static void protected_target(void **state)
 	assert_int_equal(authorize(&config, &same, &t), SW_DENY_DUMPABLE);
 }
 
-static void deny_list(void **state)
+TEST(deny_list)
 {
 	static const struct {
 		const char *deny;
@@ -106,7 +101,6 @@ static void deny_list(void **state)
 		{"uid:", SW_DENY_NONE},
 	};
 	struct sw_target_creds t = somebody();
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		char *deny[] = {"other", (char *) cases[i].deny, NULL};
 		struct sw_config config = {.deny = deny};
@@ -127,10 +121,9 @@ static void deny_list(void **state)
 }
 
 /* Which process may be named in a dump of another: whoever may see the dump may see it, too. */
-static void implied(void **state)
+TEST(implied)
 {
 	const struct sw_target_rights own = somebody().rights;
-	(void) state;
 	assert_true(sw_rights_imply(&own, &own));
 	for (int i = 0; i < 10; i++) {
 		struct sw_target_rights other = own, of_root = own;
@@ -160,11 +153,10 @@ static void implied(void **state)
 }
 
 /* What several looks have found: the users are known to differ, or the names. */
-static void mixed(void **state)
+TEST(mixed)
 {
 	char *deny[] = {"uid:7", NULL};
 	struct sw_config config = {0};
-	(void) state;
 	for (int i = 0; i < 6; i++) {
 		struct sw_target_creds t = somebody(), other = somebody();
 		const bool rights = i == 1 || i == 2 || i == 5, names = i >= 3;
@@ -223,7 +215,7 @@ static enum sw_deny_rule authorize_kept(const struct sw_config *config,
 }
 
 /* Live and kept are one decision, whoever asks for whatever process. */
-static void live_and_kept(void **state)
+TEST(live_and_kept)
 {
 	static const struct {
 		const char *name;
@@ -248,7 +240,6 @@ static void live_and_kept(void **state)
 		{SW_DENY_NONE, SW_DENY_OWNER, SW_DENY_OWNER, SW_DENY_NAMESPACE, SW_DENY_OWNER,
 		 SW_DENY_OWNER, SW_DENY_NONE, SW_DENY_NONE},
 	};
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(targets); i++)
 		targets[i] = somebody();
 	targets[1].rights.uid[1] = 0;
@@ -288,7 +279,7 @@ static void live_and_kept(void **state)
 
 /* A file of an earlier version, which has "uid" and nothing else: nobody but the privileged sees it, and
  * Deny= goes by what the summary says. */
-static void kept_by_earlier_versions(void **state)
+TEST(kept_by_earlier_versions)
 {
 	static const char text[] = "{\"snapwalk_store\":1,\"id\":\"a\",\"uid\":54321,\"by\":54321,"
 				   "\"alert\":0,\"pid\":1,"
@@ -299,7 +290,6 @@ static void kept_by_earlier_versions(void **state)
 	char *deny[] = {NULL, NULL}, file[8 + sizeof(text)] = {0x50, 0x2A, 0x4D, 0x18};
 	struct sw_config config = {.deny = deny};
 	struct sw_store_head head = {0};
-	(void) state;
 	file[4] = (char) (sizeof(text) - 1);
 	assert_true(sizeof(text) - 1 < 256);
 	memcpy(file + 8, text, sizeof(text));
@@ -372,14 +362,13 @@ static void become_effective(void)
 		_exit(1);
 }
 
-static void read_target(void **state)
+TEST(read_target)
 {
 	struct sw_target_creds t;
 	struct sw_error err = {0};
 	char self[4096] = "";
 	uid_t uid = geteuid() == 0 ? SOMEBODY : geteuid();
 	gid_t gid = geteuid() == 0 ? SOME_GROUP : getegid();
-	(void) state;
 	sw_cleanup(sw_close_p) int fd = -EBADF;
 	pid_t pid = child_start(become_somebody, &fd);
 	assert_int_equal(sw_target_creds_read(fd, &t, &err), 0);
@@ -399,11 +388,10 @@ static void read_target(void **state)
 	assert_string_equal(err.message, "the target has just exited");
 }
 
-static void read_hidden(void **state)
+TEST(read_hidden)
 {
 	struct sw_target_creds t;
 	struct sw_error err = {0};
-	(void) state;
 	sw_cleanup(sw_close_p) int fd = -EBADF;
 	pid_t pid = child_start(become_hidden, &fd);
 	assert_int_equal(sw_target_creds_read(fd, &t, &err), 0);
@@ -411,11 +399,10 @@ static void read_hidden(void **state)
 	child_end(pid);
 }
 
-static void read_effective(void **state)
+TEST(read_effective)
 {
 	struct sw_target_creds t;
 	struct sw_error err = {0};
-	(void) state;
 	if (geteuid() != 0)
 		SKIP_NOT_ROOT();
 	sw_cleanup(sw_close_p) int fd = -EBADF;
@@ -449,11 +436,10 @@ static void skip_without_user_namespaces(void)
 		     "sysctl user.max_user_namespaces > 0, no plain chroot");
 }
 
-static void read_namespaced(void **state)
+TEST(read_namespaced)
 {
 	struct sw_target_creds t;
 	struct sw_error err = {0};
-	(void) state;
 	skip_without_user_namespaces();
 	sw_cleanup(sw_close_p) int fd = -EBADF;
 	pid_t pid = child_start(become_namespaced, &fd);
@@ -478,13 +464,12 @@ static void become_thread_only(void)
 		_exit(1);
 }
 
-static void read_leaderless(void **state)
+TEST(read_leaderless)
 {
 	struct sw_target_creds t;
 	struct sw_error err = {0};
 	char self[4096] = "", path[64], stat[512] = "";
 	int status_fd[2];
-	(void) state;
 	assert_int_equal(pipe(status_fd), 0);
 	pid_t pid = fork();
 	if (pid == 0) {
@@ -516,7 +501,7 @@ static void read_leaderless(void **state)
 
 /* ---- callers --------------------------------------------------------------------------------- */
 
-static void caller_self(void **state)
+TEST(caller_self)
 {
 	struct sw_config config = {.group_looked_up = true};
 	struct sw_caller caller;
@@ -524,7 +509,6 @@ static void caller_self(void **state)
 	int pair[2];
 	gid_t groups[1024];
 	int n = getgroups(SW_ARRAY_SIZE(groups), groups);
-	(void) state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	assert_int_equal(sw_caller_init(&config, pair[0], &caller, &err), 0);
 	assert_int_equal(caller.pid, getpid());
@@ -575,11 +559,10 @@ static int connect_somebody(const char *path, size_t n_groups)
 	return fd;
 }
 
-static void caller_groups(void **state)
+TEST(caller_groups)
 {
 	static const size_t counts[] = {0, 1, 64, 65, 1000};
 	char dir[] = "/tmp/snapwalk-auth-XXXXXX", path[64];
-	(void) state;
 	if (geteuid() != 0)
 		SKIP_NOT_ROOT();
 	assert_non_null(mkdtemp(dir));
@@ -755,7 +738,7 @@ static pid_t target_start(const struct role *role)
 	return pid;
 }
 
-static void never_more_lenient(void **state)
+TEST(never_more_lenient)
 {
 	static const struct role targets[] = {
 		{"the same", {US, US, US}, {US, US, US}, .ns = HOST},
@@ -787,7 +770,6 @@ static void never_more_lenient(void **state)
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	char dir[] = "/tmp/snapwalk-auth-XXXXXX";
 	int n_both = 0, n_stricter = 0;
-	(void) state;
 	if (geteuid() != 0)
 		SKIP_NOT_ROOT();
 	skip_without_user_namespaces();
@@ -819,10 +801,9 @@ static void never_more_lenient(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
-static void group_names(void **state)
+TEST(group_names)
 {
 	gid_t gid = 4711;
-	(void) state;
 	assert_true(sw_group_find("root", &gid));
 	assert_int_equal(gid, 0);
 	gid = 4711;
@@ -831,7 +812,7 @@ static void group_names(void **state)
 }
 
 /* Who may remove or pin a dump that is kept. */
-static void changes(void **state)
+TEST(changes)
 {
 	static const struct sw_kept_rights own = {.by = SOMEBODY};
 	struct sw_config config = {0};
@@ -839,7 +820,6 @@ static void changes(void **state)
 	struct sw_kept_rights dump = own;
 	struct sw_target_creds t = somebody();
 	struct sw_subject s = sw_target_subject(&t);
-	(void) state;
 	assert_int_equal(sw_authorize_change(&config, &caller, &s, &dump), SW_DENY_NONE);
 	/* What root or a rule has captured of their process, they see and do not change. */
 	dump.by = 0;
@@ -870,29 +850,4 @@ static void changes(void **state)
 	dump = own;
 	config.require_same_namespace = true;
 	assert_int_equal(sw_authorize_change(&config, &caller, &s, &dump), SW_DENY_NAMESPACE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names),
-		cmocka_unit_test(owner),
-		cmocka_unit_test(protected_target),
-		cmocka_unit_test(deny_list),
-		cmocka_unit_test(implied),
-		cmocka_unit_test(mixed),
-		cmocka_unit_test(live_and_kept),
-		cmocka_unit_test(kept_by_earlier_versions),
-		cmocka_unit_test(changes),
-		cmocka_unit_test(read_target),
-		cmocka_unit_test(read_hidden),
-		cmocka_unit_test(read_effective),
-		cmocka_unit_test(read_namespaced),
-		cmocka_unit_test(read_leaderless),
-		cmocka_unit_test(caller_self),
-		cmocka_unit_test(caller_groups),
-		cmocka_unit_test(group_names),
-		cmocka_unit_test(never_more_lenient),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "policy/log_limit.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
+#include "test.h"
 
 static const int64_t S = 1000000000;
 
-static void counted(void **state)
+TEST(counted)
 {
 	struct sw_log_limit limit = {0};
 	uid_t uid = 0;
-	(void) state;
 	for (int i = 0; i < SW_LOG_LIMIT_ENTRIES; i++)
 		assert_true(sw_log_limit_take(&limit, 5, 100 * S));
 	for (int i = 0; i < 7; i++)
@@ -25,21 +21,11 @@ static void counted(void **state)
 	assert_true(sw_log_limit_take(&limit, 5, 160 * S));
 }
 
-static void many_users(void **state)
+TEST(many_users)
 {
 	struct sw_log_limit limit = {0};
-	(void) state;
 	for (uid_t uid = 0; uid < SW_LOG_LIMIT_USERS; uid++)
 		assert_true(sw_log_limit_take(&limit, uid, S));
 	assert_false(sw_log_limit_take(&limit, 4711, S));
 	assert_true(sw_log_limit_take(&limit, 4711, 61 * S));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counted),
-		cmocka_unit_test(many_users),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "policy/program.h"
 #include "cleanup.h"
+#include "test.h"
 
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <cmocka.h>
 
 /* A copy of a program that waits, under a name of its own. */
 struct fixture {
@@ -90,7 +88,7 @@ static bool is_listed(const struct fixture *f, const char *word)
 }
 
 /* By whatever path its file is found. */
-static void listed(void **state)
+TEST_WITH(listed, setup, teardown)
 {
 	struct fixture *f = *state;
 	char text[128];
@@ -106,7 +104,7 @@ static void listed(void **state)
 }
 
 /* A link that leads elsewhere is asked again; so is the file that was put in the program's place. */
-static void changed(void **state)
+TEST_WITH(changed, setup, teardown)
 {
 	struct fixture *f = *state;
 	assert_int_equal(unlink(f->link), 0);
@@ -116,13 +114,4 @@ static void changed(void **state)
 	copy("/bin/sleep", f->program);
 	assert_false(is_listed(f, f->program)); /* by its file; by its path it is */
 	assert_true(is_listed(f, f->hard));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(listed, setup, teardown),
-		cmocka_unit_test_setup_teardown(changed, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "policy/throttle.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 static const int64_t MS = 1000000, S = 1000000000, T0 = 5000 * INT64_C(1000000000);
 
@@ -21,10 +19,9 @@ static struct sw_limits *make(uint32_t per_minute, uint32_t burst, uint32_t perc
 }
 
 /* 60 a minute, 3 at once: three, then one each second, and the wait is exact. */
-static void bucket(void **state)
+TEST(bucket)
 {
 	struct sw_limits *l = make(60, 3, 100);
-	(void) state;
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(sw_limits_take(l, 1000, T0), 0);
 	assert_int_equal(sw_limits_take(l, 1000, T0), 1000);
@@ -44,11 +41,10 @@ static void bucket(void **state)
 }
 
 /* 100 a second for a minute: the burst, and then as many as the rate. */
-static void storm(void **state)
+TEST(storm)
 {
 	struct sw_limits *l = make(60, 20, 100);
 	int granted = 0;
-	(void) state;
 	for (int i = 0; i < 6000; i++)
 		granted += sw_limits_take(l, 1000, T0 + i * 10 * MS) == 0;
 	/* The last is at 59.99 s: 20, and one for each of 59 whole seconds. */
@@ -56,10 +52,9 @@ static void storm(void **state)
 	sw_limits_destroy(l);
 }
 
-static void no_rate(void **state)
+TEST(no_rate)
 {
 	struct sw_limits *l = make(0, 0, 0);
-	(void) state;
 	for (int i = 0; i < 100; i++) {
 		assert_int_equal(sw_limits_take(l, 1000, T0), 0);
 		sw_limits_stopped(l, 7, 1, 1000000, 1000000, T0);
@@ -68,11 +63,10 @@ static void no_rate(void **state)
 	sw_limits_destroy(l);
 }
 
-static void reconfigure(void **state)
+TEST(reconfigure)
 {
 	struct sw_limits *l = make(60, 1, 100);
 	struct sw_config config = {.rate_per_minute = 6, .rate_burst = 1, .stop_percent_x100 = 50};
-	(void) state;
 	assert_int_equal(sw_limits_take(l, 1000, T0), 0);
 	assert_int_equal(sw_limits_take(l, 1000, T0), 1000);
 	sw_limits_reconfigure(l, &config);
@@ -90,10 +84,9 @@ static void reconfigure(void **state)
 }
 
 /* Ten thousand users: the table keeps the 1024 of the last, and forgets the others. */
-static void many_uids(void **state)
+TEST(many_uids)
 {
 	struct sw_limits *l = make(1, 1, 100);
-	(void) state;
 	for (uid_t uid = 1; uid <= 10000; uid++)
 		assert_int_equal(sw_limits_take(l, uid, T0 + uid), 0);
 	assert_int_equal(sw_limits_take(l, 10000, T0 + 20000), 60000);
@@ -103,10 +96,9 @@ static void many_uids(void **state)
 }
 
 /* 1 % of 60 s is 600 ms: six stops of 100 ms, the seventh when the first has left the window. */
-static void budget(void **state)
+TEST(budget)
 {
 	struct sw_limits *l = make(60, 20, 100);
-	(void) state;
 	assert_int_equal(sw_limits_target(l, 42, 9, T0), 0);
 	for (int i = 0; i < 6; i++) {
 		assert_int_equal(sw_limits_target(l, 42, 9, T0 + i * S), 0);
@@ -123,14 +115,13 @@ static void budget(void **state)
 
 /* Whoever waits as long as he is told is let in, and in no 60 s is a target stopped for longer than
  * its budget: 7.3 ms each time, as fast as allowed, for ten minutes. */
-static void budget_holds(void **state)
+TEST(budget_holds)
 {
 	enum { STOPS_MAX = 10000, STOP_US = 7300 };
 	static int64_t at_ns[STOPS_MAX];
 	struct sw_limits *l = make(60, 20, 100);
 	size_t n = 0, first = 0;
 	int64_t now_ns = T0 + 123456789, most_us = 0;
-	(void) state;
 	while (now_ns < T0 + 600 * S) {
 		uint32_t wait = sw_limits_target(l, 42, 9, now_ns);
 		if (wait > 0) {
@@ -152,10 +143,9 @@ static void budget_holds(void **state)
 }
 
 /* One stop above the whole budget: not again before it is forgotten, but not never. */
-static void long_stop(void **state)
+TEST(long_stop)
 {
 	struct sw_limits *l = make(60, 20, 1); /* 0.01 %: 6 ms */
-	(void) state;
 	sw_limits_stopped(l, 42, 9, 100000, 100000, T0);
 	assert_int_equal(sw_limits_target(l, 42, 9, T0 + 500 * MS), 60500);
 	assert_int_equal(sw_limits_target(l, 42, 9, T0 + 61 * S), 0);
@@ -169,26 +159,13 @@ static void long_stop(void **state)
 }
 
 /* More targets than the table has: the one not seen for longest is forgotten. */
-static void many_targets(void **state)
+TEST(many_targets)
 {
 	struct sw_limits *l = make(60, 20, 100);
-	(void) state;
 	for (pid_t pid = 1; pid <= 10000; pid++)
 		sw_limits_stopped(l, pid, 1, 600000, 600000, T0 + pid);
 	assert_int_equal(sw_limits_target(l, 10000, 1, T0 + 20000), 61000);
 	assert_int_equal(sw_limits_target(l, 10000 - 511, 1, T0 + 20000), 61000);
 	assert_int_equal(sw_limits_target(l, 10000 - 512, 1, T0 + 20000), 0);
 	sw_limits_destroy(l);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bucket),       cmocka_unit_test(storm),
-		cmocka_unit_test(no_rate),      cmocka_unit_test(reconfigure),
-		cmocka_unit_test(many_uids),    cmocka_unit_test(budget),
-		cmocka_unit_test(budget_holds), cmocka_unit_test(long_stop),
-		cmocka_unit_test(many_targets),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

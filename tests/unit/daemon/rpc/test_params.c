@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "rpc/params.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 struct values {
 	int64_t number;
@@ -39,10 +37,9 @@ static const char *read_text(const char *text, struct values *ret)
 	return ok ? NULL : bad_name;
 }
 
-static void test_good(void **state)
+TEST(test_good)
 {
 	struct values v = {.choice = -1};
-	(void) state;
 	struct json_object *object = json_tokener_parse("{\"word\":\"abcd\",\"number\":10,\"flag\":"
 							"true,\"choice\":\"green\",\"object\":{}}");
 	const char *bad = NULL;
@@ -62,7 +59,7 @@ static void test_good(void **state)
 	assert_null(v.object);
 }
 
-static void test_bad(void **state)
+TEST(test_bad)
 {
 	static const struct {
 		const char *text, *bad;
@@ -85,7 +82,6 @@ static void test_bad(void **state)
 		{"{\"word\":\"a\",\"object\":[]}", "object"},
 		{"{\"word\":\"a\",\"odd\":1}", "odd"},
 	};
-	(void) state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct values v = {0};
 		const char *bad = read_text(cases[i].text, &v);
@@ -93,10 +89,4 @@ static void test_bad(void **state)
 			fail_msg("taken: %s", cases[i].text);
 		assert_string_equal(bad, cases[i].bad);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_good), cmocka_unit_test(test_bad)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

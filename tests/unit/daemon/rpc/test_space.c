@@ -3,11 +3,9 @@
 #include "rpc/space.h"
 #include "rpc/call.h"
 #include "rpc/connection.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 enum { GATE = 77 };
 
@@ -27,12 +25,11 @@ static size_t connect_all(struct sw_server *server, uid_t uid, bool privileged)
 	return n;
 }
 
-static void reserved(void **state)
+TEST(reserved)
 {
 	const struct sw_config config = {.connections = 256, .connections_uid = 64};
 	struct sw_server server = {.config = &config, .reserved_uid = GATE};
 	size_t n = 0;
-	(void) state;
 	TAILQ_INIT(&server.connections);
 	assert_int_equal(connect_all(&server, 1000, false), 64);
 	for (uid_t uid = 1001; uid < 1007; uid++) {
@@ -51,7 +48,7 @@ static void reserved(void **state)
 }
 
 /* Whoever reads slowly, in as many connections as they get, does not make the daemon hold more than it has. */
-static void memory(void **state)
+TEST(memory)
 {
 	enum { USERS = 8, EACH = 4, DUMP = 40 << 20, REPLY = 15 << 20 };
 	const struct sw_config config = {.connections = 256, .connections_uid = 64};
@@ -59,7 +56,6 @@ static void memory(void **state)
 	struct sw_connection c[USERS][EACH] = {0};
 	struct sw_call calls[USERS][EACH] = {0};
 	size_t held = 0, sent = 0;
-	(void) state;
 	TAILQ_INIT(&server.connections);
 	for (size_t u = 0; u < USERS; u++)
 		for (size_t i = 0; i < EACH; i++) {
@@ -105,10 +101,4 @@ static void memory(void **state)
 	assert_true(sw_server_may_send(&server, &c[USERS - 1][0], REPLY));
 	c[USERS - 1][1].output_bytes = REPLY;
 	assert_false(sw_server_may_send(&server, &c[USERS - 1][0], REPLY));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(reserved), cmocka_unit_test(memory)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,14 +4,12 @@
 #include "rules/parse.h"
 #include "cleanup.h"
 #include "text.h"
+#include "test.h"
 
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 #include <snapwalk/recorder.h>
 
 static const int64_t S = 1000000000;
@@ -62,10 +60,9 @@ static const char full[] = "# comment\n"
 			   "ProfileSec=10.5\r\n"
 			   "ProfileMode=off\r\n";
 
-static void fields(void **state)
+TEST(fields)
 {
 	struct sw_rules rules = parse(full, "");
-	(void) state;
 	assert_int_equal(rules.n_rules, 2);
 	const struct sw_rule *r = &rules.rules[0];
 	assert_string_equal(r->name, "stuck");
@@ -104,7 +101,7 @@ static void fields(void **state)
 #define GOOD "[rule good]\nMatch=a=b\nHost=h\nTarget=pid:%{pid}\n"
 
 /* Each mistake takes its rule away and no other. */
-static void mistakes(void **state)
+TEST(mistakes)
 {
 	static const struct {
 		const char *lines, *said;
@@ -156,7 +153,6 @@ static void mistakes(void **state)
 		{"ProfileMode=cpu\n", "r.conf:5: rule bad has ProfileMode= without ProfileSec=\n"},
 		{"Source=a b\n", "r.conf:9: Source=: not a name: a b\n"},
 	};
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		char text[512], said[512];
 		snprintf(text, sizeof(text), "%s[rule bad]\nMatch=a=b\nHost=h\nTarget=pid:1\n%s",
@@ -170,7 +166,7 @@ static void mistakes(void **state)
 	}
 }
 
-static void missing(void **state)
+TEST(missing)
 {
 	struct sw_rules rules = parse("[rule a]\nMatch=a=b\nTarget=pid:1\n"
 				      "[rule b]\nHost=h\nTarget=pid:1\n"
@@ -181,15 +177,13 @@ static void missing(void **state)
 				      "r.conf:4: rule b is left out\n"
 				      "r.conf:7: rule c has no Target=\n"
 				      "r.conf:7: rule c is left out\n");
-	(void) state;
 	assert_int_equal(rules.n_rules, 0);
 	sw_rules_deinit(&rules);
 }
 
 /* Titles: others than [rule NAME], the same twice, and keys before any. */
-static void titles(void **state)
+TEST(titles)
 {
-	(void) state;
 	struct sw_rules rules = parse("Host=h\n" GOOD "[rule good]\nMatch=c=d\nHost=h\n"
 				      "Target=pid:2\n[watch x]\nHost=h\nMatch=a=b\n[rule a/b]\n"
 				      "Host=h\n",
@@ -204,10 +198,9 @@ static void titles(void **state)
 }
 
 /* What is no INI could be anything: the file does not count. */
-static void no_ini(void **state)
+TEST(no_ini)
 {
 	char text[512];
-	(void) state;
 	struct sw_rules rules = parse(GOOD "Host\n", "r.conf:5: neither [rule NAME] nor KEY=VALUE: "
 						     "the file is left out\n");
 	assert_int_equal(rules.n_rules, 0);
@@ -236,7 +229,7 @@ static void no_ini(void **state)
 	sw_rules_deinit(&rules);
 }
 
-static void match(void **state)
+TEST(match)
 {
 	const char *labels[] = {"alertname=ProcessStuck", "severity=page", "team=web",
 				"instance=web1:9256",     "pid=1234",      NULL};
@@ -244,7 +237,6 @@ static void match(void **state)
 	struct sw_rule *r = &rules.rules[0];
 	struct sw_rule_target target = {0};
 	const char *reason = NULL;
-	(void) state;
 	assert_int_equal(sw_rule_match(r, "alertmanager", label, labels, "web1", 7 * S, &target,
 				       &reason),
 			 1);
@@ -302,13 +294,12 @@ static void match(void **state)
 	sw_rules_deinit(&rules);
 }
 
-static void literal_percent(void **state)
+TEST(literal_percent)
 {
 	const char *labels[] = {"a=b", "host=h", NULL};
 	struct sw_rules rules = parse(full, "");
 	struct sw_rule_target target = {0};
 	const char *reason = NULL;
-	(void) state;
 	assert_int_equal(sw_rule_match(&rules.rules[1], "x", label, labels, "h", 0, &target,
 				       &reason),
 			 1);
@@ -318,12 +309,11 @@ static void literal_percent(void **state)
 	sw_rules_deinit(&rules);
 }
 
-static void values(void **state)
+TEST(values)
 {
 	static const char hex64[] = "0123456789abcdef0123456789abcdef0123456789abcdef"
 				    "0123456789abcdef";
 	char long_value[1100];
-	(void) state;
 	memset(long_value, 'a', sizeof(long_value));
 	long_value[0] = '/';
 	long_value[1024] = '\0';
@@ -382,7 +372,7 @@ static void values(void **state)
 			fail_msg("%s:%s", cases[i].kind, cases[i].value);
 }
 
-static void hosts(void **state)
+TEST(hosts)
 {
 	static const struct {
 		const char *value, *host;
@@ -407,17 +397,15 @@ static void hosts(void **state)
 		{"[::1]:9100", "web1", false},
 		{"localhost:9100", "web1", false},
 	};
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++)
 		if (sw_rule_host_matches(cases[i].value, cases[i].host) != cases[i].matches)
 			fail_msg("%s on %s", cases[i].value, cases[i].host);
 }
 
-static void exes(void **state)
+TEST(exes)
 {
 	static char pattern[] = "/usr/*/my[ab]";
 	struct sw_rule rule = {.require_exe = pattern}, any = {0};
-	(void) state;
 	assert_true(sw_rule_exe_allowed(&any, ""));
 	assert_true(sw_rule_exe_allowed(&rule, "/usr/bin/mya"));
 	assert_true(sw_rule_exe_allowed(&rule, "/usr/bin/myb (deleted)"));
@@ -429,12 +417,11 @@ static void exes(void **state)
 }
 
 /* A directory that is a link, as /bin is on many systems: the program is that of both paths. */
-static void exe_links(void **state)
+TEST(exe_links)
 {
 	char directory[] = "/tmp/snapwalk-rules-XXXXXX", link[64], text[256], exe[PATH_MAX + 64];
 	char real[PATH_MAX];
 	static const char *const patterns[] = {"my", "m*"};
-	(void) state;
 	assert_non_null(mkdtemp(directory));
 	assert_non_null(realpath(directory, real));
 	snprintf(link, sizeof(link), "%s/bin", directory);
@@ -455,14 +442,13 @@ static void exe_links(void **state)
 }
 
 /* Many stars against a long value: an answer at once. */
-static void slow_globs(void **state)
+TEST(slow_globs)
 {
 	char value[4000] = "a=";
 	const char *labels[] = {value, "h=h", NULL};
 	struct sw_rules rules = parse("[rule r]\nHost=h\nMatch=a~=*a*a*b\nTarget=pid:1\n", "");
 	struct sw_rule_target target = {0};
 	const char *reason = NULL;
-	(void) state;
 	memset(value + 2, 'a', sizeof(value) - 3);
 	value[sizeof(value) - 1] = '\0';
 	for (size_t length = 256; length <= 257; length++) {
@@ -488,14 +474,13 @@ static void put_file(const char *dir, const char *name, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
-static void directory(void **state)
+TEST(directory)
 {
 	char dir[] = "/tmp/snapwalk-rules-XXXXXX", path[256], expect[600];
 	struct sw_rules rules = {0};
 	struct sw_error err = {0};
 	sw_cleanup(sw_text_deinit) struct sw_text said = {0};
 	static const char *const names[] = {"20-b.conf", "10-a.conf", "x.conf~", ".y.conf"};
-	(void) state;
 	assert_non_null(mkdtemp(dir));
 	put_file(dir, names[0], "[rule b]\nMatch=a=b\nHost=h\nTarget=pid:1\n");
 	put_file(dir, names[1], GOOD "Nonsense=1\n[rule a]\nMatch=a=b\nHost=h\nTarget=pid:1\n");
@@ -524,18 +509,4 @@ static void directory(void **state)
 	assert_int_equal(rules.n_rules, 0);
 	assert_int_equal(sw_rules_load("/dev/null", NULL, NULL, &rules, &err), -SW_E_IO);
 	assert_string_equal(err.message, "/dev/null: Not a directory");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fields),    cmocka_unit_test(mistakes),
-		cmocka_unit_test(missing),   cmocka_unit_test(titles),
-		cmocka_unit_test(no_ini),    cmocka_unit_test(match),
-		cmocka_unit_test(values),    cmocka_unit_test(literal_percent),
-		cmocka_unit_test(hosts),     cmocka_unit_test(exes),
-		cmocka_unit_test(exe_links), cmocka_unit_test(slow_globs),
-		cmocka_unit_test(directory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,8 @@
 #include "sandbox/roles.h"
 #include "sandbox/seccomp.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 #include "skip.h"
 
 #include <confine/filter.h>
@@ -163,9 +160,8 @@ static int worker_enter(struct sw_error *err)
 	return sw_sandbox_worker(MEMORY_MIB, NAMES_MS, &nothing_unpacked, err);
 }
 
-static void test_worker_status(void **state)
+TEST(test_worker_status)
 {
-	(void) state;
 	char line[256];
 	struct inside c = inside_start(worker_enter);
 	assert_int_equal(c.result, 0);
@@ -267,9 +263,8 @@ static void child_writes_file(void)
 	(void) n; /* it does not return */
 }
 
-static void test_worker_works(void **state)
+TEST(test_worker_works)
 {
-	(void) state;
 	assert_fine(child_works);
 	assert_fine(child_opens);
 	assert_fine(child_probes);
@@ -279,9 +274,8 @@ static void test_worker_works(void **state)
 	assert_int_equal(WTERMSIG(status), SIGXFSZ);
 }
 
-static void test_worker_landlock(void **state)
+TEST(test_worker_landlock)
 {
-	(void) state;
 	if (syscall(SYS_landlock_create_ruleset, NULL, 0, 1) < 1) {
 		SKIP("the kernel has no Landlock", "Linux 5.13 or newer with Landlock");
 	}
@@ -305,9 +299,8 @@ static void child_without_landlock(void)
 	MUST(open("/etc/passwd", O_RDWR) < 0 && errno == EPERM);
 }
 
-static void test_worker_without_landlock(void **state)
+TEST(test_worker_without_landlock)
 {
-	(void) state;
 	assert_fine(child_without_landlock);
 }
 
@@ -319,9 +312,8 @@ static void child_dies(void)
 	(void) syscall(deadly_call, 0L, 0L, 0L, 0L, 0L, 0L);
 }
 
-static void test_worker_dies(void **state)
+TEST(test_worker_dies)
 {
-	(void) state;
 	static const long calls[] = {
 		SYS_execve,      SYS_execveat, SYS_fork,           SYS_vfork,
 		SYS_clone,       SYS_clone3,   SYS_ptrace,         SYS_process_vm_readv,
@@ -376,9 +368,8 @@ static void child_realtime(void)
 	_exit((int) now.rlim_cur);
 }
 
-static void test_spawner(void **state)
+TEST(test_spawner)
 {
-	(void) state;
 	config = (struct sw_config){.user = (char *) "nobody"};
 	struct inside c = inside_start(spawner_enter);
 	assert_int_equal(c.result, 0);
@@ -418,9 +409,8 @@ static int captures_enter(struct sw_error *err)
 }
 
 /* Who opens no events of the kernel has no capability for it. */
-static void test_worker_begins(void **state)
+TEST(test_worker_begins)
 {
-	(void) state;
 	config = (struct sw_config){.user = (char *) "nobody"};
 	struct inside c = inside_start(captures_enter);
 	assert_int_equal(c.result, 0);
@@ -470,9 +460,8 @@ static void child_spawner_dies(void)
 		       0L);
 }
 
-static void test_spawner_filter(void **state)
+TEST(test_spawner_filter)
 {
-	(void) state;
 	static const long calls[][4] = {
 		{SYS_execve},
 		{SYS_execveat},
@@ -510,9 +499,8 @@ static void test_spawner_filter(void **state)
 	}
 }
 
-static void test_spawner_of_user(void **state)
+TEST(test_spawner_of_user)
 {
-	(void) state;
 	config = (struct sw_config){.user = (char *) "nobody", .user_mode = true};
 	struct inside c = inside_start(spawner_enter);
 	assert_int_equal(c.result, 0);
@@ -524,9 +512,8 @@ static void test_spawner_of_user(void **state)
 	inside_end(&c);
 }
 
-static void test_broker(void **state)
+TEST(test_broker)
 {
-	(void) state;
 	config = (struct sw_config){.user = (char *) "nobody"};
 	struct inside c = inside_start(broker_enter);
 	assert_int_equal(c.result, 0);
@@ -552,9 +539,8 @@ static void child_no_user(void)
 	MUST(sw_sandbox_broker(&config, &err) == -SW_E_INVALID);
 }
 
-static void test_no_user(void **state)
+TEST(test_no_user)
 {
-	(void) state;
 	if (is_root())
 		assert_fine(child_no_user);
 }
@@ -600,9 +586,8 @@ static void child_calls_i386(void)
 	__asm__ volatile("int $0x80" : "+a"(result) : : "memory");
 }
 
-static void test_commands(void **state)
+TEST(test_commands)
 {
-	(void) state;
 	assert_fine(child_commands);
 	int status = status_of(child_calls_i386);
 	/* SIGSEGV: the kernel has none of these calls. */
@@ -646,9 +631,8 @@ static void child_broker_dies(void)
 	(void) syscall(broker_call[0], broker_call[1], 0L, 0L, 0L, 0L, 0L);
 }
 
-static void test_broker_filter(void **state)
+TEST(test_broker_filter)
 {
-	(void) state;
 	static const long calls[][2] = {
 		{SYS_execve},
 		{SYS_execveat},
@@ -708,10 +692,9 @@ static void make_file(const char *path)
 	assert_int_equal(close(fd), 0);
 }
 
-static void test_read_only(void **state)
+TEST(test_read_only)
 {
 	char below[80], file[128], other[80];
-	(void) state;
 	if (syscall(SYS_landlock_create_ruleset, NULL, 0, 1) < 1) {
 		SKIP("the kernel has no Landlock", "Linux 5.13 or newer with Landlock");
 	}
@@ -729,25 +712,4 @@ static void test_read_only(void **state)
 	assert_int_equal(rmdir(below), 0);
 	assert_int_equal(rmdir(writable), 0);
 	assert_int_equal(status, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_worker_status),
-		cmocka_unit_test(test_worker_works),
-		cmocka_unit_test(test_worker_landlock),
-		cmocka_unit_test(test_worker_dies),
-		cmocka_unit_test(test_worker_without_landlock),
-		cmocka_unit_test(test_spawner),
-		cmocka_unit_test(test_worker_begins),
-		cmocka_unit_test(test_spawner_filter),
-		cmocka_unit_test(test_spawner_of_user),
-		cmocka_unit_test(test_broker),
-		cmocka_unit_test(test_no_user),
-		cmocka_unit_test(test_broker_filter),
-		cmocka_unit_test(test_commands),
-		cmocka_unit_test(test_read_only),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

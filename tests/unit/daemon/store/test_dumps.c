@@ -2,21 +2,18 @@
 /* Keeping dumps, and giving them back. */
 #include "store_case.h"
 #include "cleanup.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 #include "skip.h"
 
-static void ids(void **state)
+TEST(ids)
 {
 	static const char sixty_four[] =
 		"0123456789012345678901234567890123456789012345678901234567890123";
 	char too_long[66];
-	(void) state;
 	snprintf(too_long, sizeof(too_long), "%sx", sixty_four);
 	assert_true(sw_store_id_valid("20261120T103550.084579-42-deadbeef"));
 	assert_true(sw_store_id_valid(sixty_four));
@@ -29,7 +26,7 @@ static void ids(void **state)
 	assert_false(sw_store_id_valid("a\n"));
 }
 
-static void keep_and_read(void **state)
+TEST(keep_and_read)
 {
 	struct store_case f = store_case_make();
 	struct sw_error err = {0};
@@ -37,7 +34,6 @@ static void keep_and_read(void **state)
 	char path[128], text[256];
 	size_t size;
 	char *json = NULL;
-	(void) state;
 	assert_int_equal(rmdir(f.dir), 0); /* it makes the directory */
 	struct sw_store *store = store_case_open(&f);
 	assert_int_equal(stat(f.dir, &st), 0);
@@ -105,13 +101,12 @@ static void keep_and_read(void **state)
 }
 
 /* Any zstd reads it: the head is a frame to step over. */
-static void others_can_read(void **state)
+TEST(others_can_read)
 {
 	struct store_case f = store_case_make();
 	struct sw_error err = {0};
 	struct sw_store_entry e = store_case_entry("x", f.now_ns);
 	char command[128], text[64] = "";
-	(void) state;
 	if (system("zstd --version >/dev/null 2>&1") != 0) {
 		store_case_remove(&f);
 		SKIP("zstd is not installed", "package zstd");
@@ -129,11 +124,10 @@ static void others_can_read(void **state)
 }
 
 /* A directory that was there already: others must not look in. */
-static void closed(void **state)
+TEST(closed)
 {
 	struct store_case f = store_case_make();
 	struct stat st;
-	(void) state;
 	assert_int_equal(chmod(f.dir, 02775), 0);
 	sw_store_close(store_case_open(&f));
 	assert_int_equal(stat(f.dir, &st), 0);
@@ -142,14 +136,13 @@ static void closed(void **state)
 }
 
 /* A link where the file is made first: nothing is written through it. */
-static void no_links(void **state)
+TEST(no_links)
 {
 	struct store_case f = store_case_make();
 	struct sw_error err = {0};
 	struct sw_store_entry e = store_case_entry("x", f.now_ns);
 	char link[128], elsewhere[128];
 	struct stat st;
-	(void) state;
 	struct sw_store *store = store_case_open(&f);
 	snprintf(link, sizeof(link), "%s/.new-x.json.zst", f.dir);
 	snprintf(elsewhere, sizeof(elsewhere), "%s-elsewhere", f.dir);
@@ -163,13 +156,12 @@ static void no_links(void **state)
 }
 
 /* A dump gets its name when it is whole: what has that name until then stays as it is, or is replaced. */
-static void named_at_last(void **state)
+TEST(named_at_last)
 {
 	struct store_case f = store_case_make();
 	struct sw_error err = {0};
 	struct sw_store_entry e = store_case_entry("x", f.now_ns);
 	char path[128];
-	(void) state;
 	struct sw_store *store = store_case_open(&f);
 	snprintf(path, sizeof(path), "%s/x.json.zst", f.dir);
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -186,29 +178,14 @@ static void named_at_last(void **state)
 }
 
 /* A directory that cannot be. */
-static void no_directory(void **state)
+TEST(no_directory)
 {
 	static char dir[] = "/dev/null/x";
 	struct sw_config config = {.state_dir = dir};
 	struct sw_store *store = NULL;
 	struct sw_error err = {0};
-	(void) state;
 	assert_int_equal(sw_store_open(&config, &store, &err), -SW_E_IO);
 	assert_string_equal(err.message, "/dev/null/x: Not a directory");
 	assert_null(store);
 	sw_store_close(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ids),
-		cmocka_unit_test(keep_and_read),
-		cmocka_unit_test(others_can_read),
-		cmocka_unit_test(closed),
-		cmocka_unit_test(no_directory),
-		cmocka_unit_test(no_links),
-		cmocka_unit_test(named_at_last),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,11 @@
 #include "store_case.h"
 #include "cleanup.h"
 #include "text.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 static void put_file(const struct store_case *f, const char *name, const void *data, size_t size)
 {
@@ -21,14 +19,13 @@ static void put_file(const struct store_case *f, const char *name, const void *d
 	assert_int_equal(close(fd), 0);
 }
 
-static void foreign_files(void **state)
+TEST(foreign_files)
 {
 	struct store_case f = store_case_make();
 	struct sw_error err = {0};
 	struct sw_store_entry e = store_case_entry("good", f.now_ns);
 	char path[160], text[512], *file, *json;
 	size_t size;
-	(void) state;
 	assert_int_equal(sw_store_encode(&e, "{}", 2, &file, &size, &err), 0);
 	put_file(&f, "good.json.zst", file, size);
 	put_file(&f, "other-name.json.zst", file, size); /* its head says another id */
@@ -64,7 +61,7 @@ static void foreign_files(void **state)
 }
 
 /* Each byte of a dump's frame changed: said, never believed. */
-static void damaged(void **state)
+TEST(damaged)
 {
 	struct store_case f = store_case_make();
 	struct sw_error err = {0};
@@ -72,7 +69,6 @@ static void damaged(void **state)
 	char *file = NULL, *json = NULL, original[300];
 	size_t size, n;
 	uint32_t head;
-	(void) state;
 	store_case_random(original, sizeof(original), 3);
 	assert_int_equal(sw_store_encode(&e, original, sizeof(original), &file, &size, &err), 0);
 	memcpy(&head, file + 4, 4);
@@ -107,7 +103,7 @@ static void damaged(void **state)
 }
 
 /* A frame that says it holds a terabyte. */
-static void bomb(void **state)
+TEST(bomb)
 {
 	static const uint8_t file[] = {
 		0x50, 0x2A, 0x4D, 0x18, 2, 0, 0, 0, '{', '}', 0x28, 0xB5, 0x2F, 0xFD, /* magic */
@@ -119,13 +115,12 @@ static void bomb(void **state)
 	struct sw_error err = {0};
 	char *json = NULL;
 	size_t n;
-	(void) state;
 	assert_int_equal(sw_store_decode(file, sizeof(file), 64 << 20, &json, &n, &err),
 			 -SW_E_LIMIT);
 	assert_string_equal(err.message, "a stored dump of 1099511627776 bytes is above the limit");
 }
 
-static void heads(void **state)
+TEST(heads)
 {
 	static const struct {
 		const char *text;
@@ -155,7 +150,6 @@ static void heads(void **state)
 		{"", -SW_E_FORMAT},
 		{"[1]", -SW_E_FORMAT},
 	};
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		char file[512] = {0x50, 0x2A, 0x4D, 0x18, (char) strlen(cases[i].text)};
 		struct sw_store_head head = {0};
@@ -172,15 +166,4 @@ static void heads(void **state)
 		sw_store_head_deinit(&head);
 		assert_int_equal(sw_store_head_parse(file, size - 1, &head, NULL), -SW_E_FORMAT);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(foreign_files),
-		cmocka_unit_test(damaged),
-		cmocka_unit_test(bomb),
-		cmocka_unit_test(heads),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

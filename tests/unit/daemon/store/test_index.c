@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "store/index.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 static void insert(struct sw_store_index *index, int64_t time_ns, const char *id)
 {
@@ -20,7 +18,7 @@ static void insert(struct sw_store_index *index, int64_t time_ns, const char *id
 }
 
 /* By time, those of the same time by id; in whatever order they come. */
-static void order(void **state)
+TEST(order)
 {
 	static const struct {
 		int64_t time_ns;
@@ -30,7 +28,6 @@ static void order(void **state)
 					{4, 3, 2, 1, 0},
 					{2, 4, 0, 3, 1},
 					{3, 1, 4, 2, 0}};
-	(void) state;
 	for (size_t o = 0; o < SW_ARRAY_SIZE(orders); o++) {
 		struct sw_store_index index = {0};
 		for (size_t i = 0; i < 5; i++)
@@ -44,11 +41,10 @@ static void order(void **state)
 	}
 }
 
-static void find_and_remove(void **state)
+TEST(find_and_remove)
 {
 	struct sw_store_index index = {0};
 	size_t at = 99;
-	(void) state;
 	assert_null(sw_store_index_find(&index, "a", &at));
 	for (int i = 0; i < 200; i++) { /* the table grows twice */
 		char id[8];
@@ -69,13 +65,4 @@ static void find_and_remove(void **state)
 	assert_string_equal(index.heads[196]->entry.id, "i198");
 	sw_store_index_deinit(&index);
 	sw_store_head_free(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(order),
-		cmocka_unit_test(find_and_remove),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,11 @@
 #include "store_case.h"
 #include "store/pins.h"
 #include "cleanup.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 static const int64_t S = 1000000000;
 
@@ -39,11 +37,10 @@ static void assert_names(const struct store_case *f, const char *wanted)
 }
 
 /* A pin is a file with the user's number, found again; the dump is deleted with it. */
-static void files(void **state)
+TEST(files)
 {
 	struct store_case f = store_case_make();
 	struct sw_error err = {0};
-	(void) state;
 	struct sw_store *store = store_case_open(&f);
 	store_case_put(store, "a", f.now_ns, 100);
 	store_case_put(store, "b", f.now_ns + 1, 100);
@@ -77,7 +74,7 @@ static void files(void **state)
 }
 
 /* What was not written by us, or not to its end, is root's; what is no file pins nothing. */
-static void strange_files(void **state)
+TEST(strange_files)
 {
 	static const struct {
 		const char *text;
@@ -92,7 +89,6 @@ static void strange_files(void **state)
 		     {" 7\n", 0}};
 	struct store_case f = store_case_make();
 	char path[128];
-	(void) state;
 	struct sw_store *store = store_case_open(&f);
 	store_case_put(store, "a", f.now_ns, 100);
 	snprintf(path, sizeof(path), "%s/a.pin", f.dir);
@@ -126,10 +122,9 @@ static void strange_files(void **state)
 	store_case_remove(&f);
 }
 
-static void limits_pass_by(void **state)
+TEST(limits_pass_by)
 {
 	struct store_case f = store_case_make();
-	(void) state;
 	f.config.store_max_files = 4;
 	struct sw_store *store = store_case_open(&f);
 	store_case_put(store, "old", f.now_ns - 2000 * S, 100);
@@ -178,12 +173,11 @@ static void limits_pass_by(void **state)
 }
 
 /* Half for all, an eighth for what one user asked for; the rest of the store is everybody's. */
-static void how_many(void **state)
+TEST(how_many)
 {
 	struct store_case f = store_case_make();
 	struct sw_error err = {0};
 	char id[8];
-	(void) state;
 	f.config.store_max_files = 16;
 	struct sw_store *store = store_case_open(&f);
 	for (int i = 0; i < 12; i++) {
@@ -227,10 +221,9 @@ static void how_many(void **state)
 }
 
 /* Dumps of alerts that are pinned do not keep those of users from going. */
-static void alerts(void **state)
+TEST(alerts)
 {
 	struct store_case f = store_case_make();
-	(void) state;
 	f.config.store_max_files = 4;
 	struct sw_store *store = store_case_open(&f);
 	put_by(store, "a0", f.now_ns, 0, true);
@@ -247,14 +240,4 @@ static void alerts(void **state)
 	assert_names(&f, "a0.json.zst a0.pin a1.json.zst a1.pin a3.json.zst u1.json.zst ");
 	sw_store_close(store);
 	store_case_remove(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(files),          cmocka_unit_test(strange_files),
-		cmocka_unit_test(limits_pass_by), cmocka_unit_test(how_many),
-		cmocka_unit_test(alerts),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,23 +3,20 @@
 #include "store_case.h"
 #include "store/space.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 #include "skip.h"
 
 static const int64_t S = 1000000000;
 
-static void max_files(void **state)
+TEST(max_files)
 {
 	struct store_case f = store_case_make();
-	(void) state;
 	f.config.store_max_files = 3;
 	struct sw_store *store = store_case_open(&f);
 	for (int i = 0; i < 5; i++) {
@@ -43,12 +40,11 @@ static void max_files(void **state)
 	store_case_remove(&f);
 }
 
-static void max_use(void **state)
+TEST(max_use)
 {
 	struct store_case f = store_case_make();
 	struct sw_error err = {0};
 	struct sw_store_entry e = store_case_entry("big", f.now_ns + 9);
-	(void) state;
 	f.config.store_max_use = 100000;
 	struct sw_store *store = store_case_open(&f);
 	sw_cleanup(sw_free_p) char *json = malloc(200000);
@@ -87,11 +83,10 @@ static bool has(const struct sw_store *store, const char *id)
 	return sw_store_find(store, id) != NULL;
 }
 
-static void shares(void **state)
+TEST(shares)
 {
 	struct store_case f = store_case_make();
 	char id[16];
-	(void) state;
 	f.config.store_max_files = 10;
 	struct sw_store *store = store_case_open(&f);
 	assert_int_equal(put_by(store, "root", f.now_ns, 0, false), 0);
@@ -141,10 +136,9 @@ static void shares(void **state)
 	store_case_remove(&f);
 }
 
-static void max_age(void **state)
+TEST(max_age)
 {
 	struct store_case f = store_case_make();
-	(void) state;
 	struct sw_store *store = store_case_open(&f);
 	store_case_put(store, "old", f.now_ns - 3500 * S, 100);
 	store_case_put(store, "new", f.now_ns, 100);
@@ -184,7 +178,7 @@ static bool mount_small(const struct store_case *f)
 	return geteuid() == 0 && mount("none", f->dir, "tmpfs", 0, "size=256k,mode=0700") == 0;
 }
 
-static void disk_full(void **state)
+TEST(disk_full)
 {
 	struct store_case f = store_case_make();
 	struct sw_error err = {0};
@@ -192,7 +186,6 @@ static void disk_full(void **state)
 	char text[512], expect[512];
 	size_t n = 0;
 	int rc = 0;
-	(void) state;
 	if (!mount_small(&f)) {
 		store_case_remove(&f);
 		SKIP("no small file system can be mounted",
@@ -249,12 +242,11 @@ static void disk_full(void **state)
 }
 
 /* Somebody else has filled the disk: throwing all dumps away would not help, so none is. */
-static void disk_full_of_others(void **state)
+TEST(disk_full_of_others)
 {
 	struct store_case f = store_case_make();
 	struct sw_error err = {0};
 	struct sw_store_entry e = store_case_entry("lost", f.now_ns + 1);
-	(void) state;
 	if (!mount_small(&f)) {
 		store_case_remove(&f);
 		SKIP("no small file system can be mounted",
@@ -276,14 +268,13 @@ static void disk_full_of_others(void **state)
 }
 
 /* Without a disk of our own: a limit on the size of files stops the write in the middle. */
-static void write_fails(void **state)
+TEST(write_fails)
 {
 	struct store_case f = store_case_make();
 	struct sw_error err = {0};
 	struct sw_store_entry e = store_case_entry("lost", f.now_ns + 1);
 	struct rlimit old, small;
 	char text[128];
-	(void) state;
 	struct sw_store *store = store_case_open(&f);
 	store_case_put(store, "kept", f.now_ns, 20000);
 	sw_cleanup(sw_free_p) char *json = malloc(50000);
@@ -303,15 +294,4 @@ static void write_fails(void **state)
 	assert_int_equal(sw_store_put(store, &e, json, 50000, &err), 0);
 	sw_store_close(store);
 	store_case_remove(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(max_files),   cmocka_unit_test(max_use),
-		cmocka_unit_test(max_age),     cmocka_unit_test(shares),
-		cmocka_unit_test(disk_full),   cmocka_unit_test(disk_full_of_others),
-		cmocka_unit_test(write_fails),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

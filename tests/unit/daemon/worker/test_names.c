@@ -2,25 +2,22 @@
 /* That names come from one worker to the next is shown by tests/live/test_daemon_series.py. */
 #include "worker/names.h"
 #include "cleanup.h"
+#include "test.h"
 
 #include <snapwalk/pipeline.h>
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 /* Nobody who has it can make it of another size: who has mapped it would be ended. */
-static void test_size(void **state)
+TEST(test_size)
 {
 	struct stat st;
 	int fd = sw_names_create(0);
-	(void) state;
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(st.st_size, SW_NAMES_BYTES);
@@ -44,11 +41,10 @@ static bool is_zero(int fd)
 }
 
 /* No descriptor, one of something else, one with nothing in it. */
-static void test_nothing(void **state)
+TEST(test_nothing)
 {
 	struct sw_session *session = NULL;
 	int pair[2];
-	(void) state;
 	assert_int_equal(sw_session_create(&session, NULL), 0);
 	assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
 	sw_names_recall(-EBADF, session);
@@ -67,9 +63,8 @@ static void test_nothing(void **state)
 }
 
 /* The profile is behind the names, which it leaves alone. */
-static void test_profile(void **state)
+TEST(test_profile)
 {
-	(void) state;
 	int fd = sw_names_create(SW_PROFILE_BYTES);
 	sw_cleanup(sw_free_p) char *big = malloc(SW_PROFILE_BYTES + 1);
 	assert_true(fd >= 0);
@@ -89,14 +84,4 @@ static void test_profile(void **state)
 	assert_false(sw_names_put_profile(fd, "{}", 2));
 	assert_null(sw_names_profile(fd, 2));
 	assert_int_equal(close(fd), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_size),
-		cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_profile),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,15 @@
 #include "worker/ondump.h"
 #include "cleanup.h"
 #include "text.h"
+#define TEST_OWN_MAIN
+#include "test.h"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <cmocka.h>
 #include "skip.h"
 
 enum { WAIT_MS = 20000, NOBODY = 65534 };
@@ -88,12 +87,11 @@ static struct sw_text read_out(const struct fixture *f)
 }
 
 /* What it reads and knows, and what it is. */
-static void surroundings(void **state)
+TEST(surroundings)
 {
 	struct fixture f;
 	struct sw_error err = {0};
 	char expect[1024];
-	(void) state;
 	setenv("SECRET", "of the daemon", 1);
 	start(&f,
 	      "#!/bin/sh\nexec >$1/out\ncat\necho\nenv | grep -v -e ^_= -e ^PWD= | sort\n"
@@ -125,13 +123,12 @@ static void surroundings(void **state)
 }
 
 /* A large dump, which nobody can change, and no reason. */
-static void large(void **state)
+TEST(large)
 {
 	enum { SIZE = 3 << 20 };
 	struct fixture f;
 	struct sw_error err = {0};
 	sw_cleanup(sw_free_p) char *json = malloc(SIZE + 1);
-	(void) state;
 	memset(json, 'x', SIZE);
 	json[SIZE] = '\0';
 	start(&f,
@@ -157,12 +154,11 @@ static bool lives(const char *path)
 }
 
 /* It and its children are killed at the time limit. */
-static void too_long(void **state)
+TEST(too_long)
 {
 	struct fixture f;
 	struct sw_error err = {0};
 	char path[128];
-	(void) state;
 	start(&f, "#!/bin/sh\ntail -f /dev/null &\necho $! >$1/child\necho $$ >$1/out\nwait\n",
 	      300);
 	assert_int_equal(run(&f, "x", NULL, "{}", &err), 0);
@@ -178,11 +174,10 @@ static void too_long(void **state)
 }
 
 /* What a command leaves behind when it ends is ended. */
-static void left_behind(void **state)
+TEST(left_behind)
 {
 	struct fixture f;
 	struct sw_error err = {0};
-	(void) state;
 	start(&f, "#!/bin/sh\ntail -f /dev/null &\necho $! >$1/out\n", WAIT_MS);
 	assert_int_equal(run(&f, "x", NULL, "{}", &err), 0);
 	struct sw_on_dump_result r = result(&f);
@@ -194,12 +189,11 @@ static void left_behind(void **state)
 }
 
 /* Four at once; the fifth is refused, and there is space again when one has ended. */
-static void many(void **state)
+TEST(many)
 {
 	struct fixture f;
 	struct sw_error err = {0};
 	char fifo[128];
-	(void) state;
 	start(&f, "#!/bin/sh\nread line <$1/fifo\n", WAIT_MS);
 	snprintf(fifo, sizeof(fifo), "%s/fifo", f.dir);
 	assert_int_equal(mkfifo(fifo, 0666), 0);
@@ -216,13 +210,12 @@ static void many(void **state)
 }
 
 /* A program that is not there: status 127, and why on standard error. */
-static void not_there(void **state)
+TEST(not_there)
 {
 	struct fixture f;
 	struct sw_error err = {0};
 	char line[256] = "", expect[256];
 	int pipes[2], old = dup(STDERR_FILENO);
-	(void) state;
 	assert_int_equal(pipe(pipes), 0);
 	assert_int_equal(dup2(pipes[1], STDERR_FILENO), STDERR_FILENO);
 	start(&f, "", WAIT_MS);
@@ -244,14 +237,13 @@ static void not_there(void **state)
 }
 
 /* The launcher is killed: an error, and the daemon goes on. */
-static void launcher_killed(void **state)
+TEST(launcher_killed)
 {
 	struct fixture f;
 	struct sw_error err = {0};
 	struct sw_on_dump_result r;
 	pid_t launcher = -1;
 	char children[64];
-	(void) state;
 	start(&f, "#!/bin/sh\n", WAIT_MS);
 	snprintf(children, sizeof(children), "/proc/self/task/%d/children", (int) getpid());
 	sw_cleanup(sw_fclose_p) FILE *list = fopen(children, "re");
@@ -269,7 +261,7 @@ static void launcher_killed(void **state)
 	end(&f);
 }
 
-static void configuration(void **state)
+TEST(configuration)
 {
 	static char relative[] = "script", absolute[] = "/bin/true", root[] = "root",
 		    unknown[] = "no-such-user-here";
@@ -277,7 +269,6 @@ static void configuration(void **state)
 	struct sw_config config = {.on_dump_user = root};
 	struct sw_on_dump *commands = (struct sw_on_dump *) &config;
 	struct sw_error err = {0};
-	(void) state;
 	assert_int_equal(sw_on_dump_create(&config, &commands, &err), 0);
 	assert_null(commands); /* none wanted */
 	sw_on_dump_destroy(commands);
@@ -296,16 +287,6 @@ static void configuration(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(surroundings),
-		cmocka_unit_test(large),
-		cmocka_unit_test(too_long),
-		cmocka_unit_test(left_behind),
-		cmocka_unit_test(many),
-		cmocka_unit_test(not_there),
-		cmocka_unit_test(launcher_killed),
-		cmocka_unit_test(configuration),
-	};
 	(void) signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return TEST_RUN(NULL, NULL);
 }

@@ -3,16 +3,14 @@
 #include "worker/life.h"
 #include "worker/turn.h"
 #include "cleanup.h"
+#include "test.h"
 
 #include <snapwalk/clock.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { PID = 4242, NS_PER_MS = 1000000 };
 
@@ -35,10 +33,9 @@ static pid_t child_with_turn(int turns_fd)
 	return child;
 }
 
-static void test_turns(void **state)
+TEST(test_turns)
 {
 	int fd = sw_turns_create();
-	(void) state;
 	assert_true(fd >= 0);
 	pid_t child = child_with_turn(fd);
 	assert_false(sw_turn_take(fd, PID, 5));
@@ -54,11 +51,10 @@ static void test_turns(void **state)
 	assert_true(sw_turn_take(-EBADF, PID, 0)); /* nobody waits for anybody */
 }
 
-static void test_life(void **state)
+TEST(test_life)
 {
 	struct sw_worker_life life;
 	int ends[2];
-	(void) state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	int64_t now_ns = sw_clock_ns();
 	sw_worker_life_begin(&life, INT64_MAX);
@@ -75,7 +71,7 @@ static void test_life(void **state)
 }
 
 /* Not each sample, but at once when much time was stopped. */
-static void test_told(void **state)
+TEST(test_told)
 {
 	struct sw_worker_life life;
 	struct sw_worker_event event;
@@ -83,7 +79,6 @@ static void test_told(void **state)
 	const struct sw_worker_sampled one = {.n_samples = 1, .n_threads = 9},
 				       much = {.n_samples = 1, .stopped_us = 20000};
 	int ends[2];
-	(void) state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
 	sw_worker_life_begin(&life, INT64_MAX);
 	assert_int_equal(sw_worker_life_flush(&life, ends[0], NULL), 0);
@@ -100,14 +95,4 @@ static void test_told(void **state)
 	assert_true(read(ends[1], &event, sizeof(event)) < 0);
 	assert_int_equal(close(ends[0]), 0);
 	assert_int_equal(close(ends[1]), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_life),
-		cmocka_unit_test(test_told),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,7 @@
 #include "worker/wire.h"
 #include "worker/spawner.h"
 #include "cleanup.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -37,7 +33,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_bytes(void **state)
+TEST_WITH(test_bytes, setup, teardown)
 {
 	const struct pair *p = *state;
 	struct sw_spawner_order sent = {.number = 7, .request = {.pid = 42, .reason = "why"}}, got;
@@ -49,7 +45,7 @@ static void test_bytes(void **state)
 	assert_int_equal(n, 0);
 }
 
-static void test_descriptors(void **state)
+TEST_WITH(test_descriptors, setup, teardown)
 {
 	const struct pair *p = *state;
 	struct stat wanted, got;
@@ -74,7 +70,7 @@ static void test_descriptors(void **state)
 }
 
 /* An answer with a code that is none of ours, or without the worker, is no worker. */
-static void test_answers(void **state)
+TEST_WITH(test_answers, setup, teardown)
 {
 	const struct pair *p = *state;
 	static const struct {
@@ -105,7 +101,7 @@ static void test_answers(void **state)
 }
 
 /* An order says which descriptors come with it: each may be left out. */
-static void test_order(void **state)
+TEST_WITH(test_order, setup, teardown)
 {
 	const struct pair *p = *state;
 	static const struct sw_worker_request request = {.pid = 42};
@@ -144,10 +140,9 @@ static void test_order(void **state)
 }
 
 /* Whatever is in there, nothing behind it is read: a broker that is not what it was sends it. */
-static void test_deny_list(void **state)
+TEST(test_deny_list)
 {
 	struct sw_spawner_policy *policy = calloc(1, sizeof(*policy));
-	(void) state;
 	assert_non_null(policy);
 	char **list = sw_wire_deny_list(policy);
 	assert_null(list[0]);
@@ -181,7 +176,7 @@ static int lowest_free_fd(void)
 }
 
 /* Of a message that is not ours nothing is kept open. */
-static void test_too_much(void **state)
+TEST_WITH(test_too_much, setup, teardown)
 {
 	const struct pair *p = *state;
 	char small[4];
@@ -212,7 +207,7 @@ static void test_too_much(void **state)
 	assert_int_equal(lowest_free_fd(), free_fd);
 }
 
-static void test_gone(void **state)
+TEST_WITH(test_gone, setup, teardown)
 {
 	struct pair *p = *state;
 	char byte;
@@ -226,7 +221,7 @@ static void test_gone(void **state)
 }
 
 /* Nobody reads: it does not wait. */
-static void test_full(void **state)
+TEST_WITH(test_full, setup, teardown)
 {
 	const struct pair *p = *state;
 	static const char block[4096];
@@ -235,19 +230,4 @@ static void test_full(void **state)
 		r = sw_wire_send(p->a, block, sizeof(block), NULL, 0);
 	assert_int_equal(r, -1);
 	assert_int_equal(errno, EAGAIN);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_bytes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_answers, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
-		cmocka_unit_test(test_deny_list),
-		cmocka_unit_test_setup_teardown(test_descriptors, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_too_much, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_gone, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

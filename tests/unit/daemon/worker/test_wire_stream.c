@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "worker/wire.h"
 #include "cleanup.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <signal.h>
 #include <string.h>
@@ -29,9 +25,8 @@ static void read_all(int fd, void *to, size_t size)
 	}
 }
 
-static void test_small(void **state)
+TEST(test_small)
 {
-	(void) state;
 	int fds[2];
 	struct sw_worker_event event;
 	struct sw_worker_resumed got, sent = {.stopped_us = 850, .target = {.exe = "/bin/x"}};
@@ -51,9 +46,8 @@ static void test_small(void **state)
 }
 
 /* Larger than the socket holds: it goes out part by part, as the other side reads. */
-static void test_large(void **state)
+TEST(test_large)
 {
-	(void) state;
 	int fds[2], status;
 	struct sw_worker_event event;
 	uint8_t *sent = malloc(LARGE_BYTES), *got = malloc(LARGE_BYTES);
@@ -79,9 +73,8 @@ static void test_large(void **state)
 	free(got);
 }
 
-static void test_gone(void **state)
+TEST(test_gone)
 {
-	(void) state;
 	int fds[2];
 	struct sw_error err = {0};
 	pair_create(fds);
@@ -92,23 +85,11 @@ static void test_gone(void **state)
 	(void) close(fds[0]);
 }
 
-static void test_too_large(void **state)
+TEST(test_too_large)
 {
-	(void) state;
 	struct sw_error err = {0};
 	assert_int_equal(sw_worker_event_write(-1, SW_WORKER_DUMP, "", (size_t) UINT32_MAX + 1,
 					       &err),
 			 -SW_E_LIMIT);
 	assert_int_equal(err.code, SW_E_LIMIT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_small),
-		cmocka_unit_test(test_large),
-		cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_too_large),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,14 +8,12 @@
 #include "arch/arch.h"
 #include "arch/insn.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-#include <cmocka.h>
 
 enum { CELL_BYTES = 32, PAGE_BYTES = 4096, FAULT_WRITE = 2 };
 
@@ -210,15 +208,13 @@ static void check(const uint8_t *begin, const uint8_t *end)
 	assert_int_equal(munmap(page, PAGE_BYTES), 0);
 }
 
-static void test_processor(void **state)
+TEST(test_processor)
 {
-	(void) state;
 	check(faulting, faulting_end);
 }
 
-static void test_vectors(void **state)
+TEST(test_vectors)
 {
-	(void) state;
 	if (__builtin_cpu_supports("avx2"))
 		check(faulting_avx, faulting_avx_end);
 	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"))
@@ -226,7 +222,7 @@ static void test_vectors(void **state)
 }
 
 /* What uses the stack, and addresses relative to rip and to a segment. */
-static void test_implied(void **state)
+TEST(test_implied)
 {
 	static const struct {
 		uint8_t code[SW_INSN_BYTES_MAX];
@@ -248,7 +244,6 @@ static void test_implied(void **state)
 		{{0x66, 0x0f, 0x38, 0xdc, 0x45, 0x10}, SW_ACCESS_READ, 0x9010},  /* aesenc */
 		{{0x8f, 0x45, 0x10}, SW_ACCESS_WRITE, 0x9010}, /* pop 0x10(%rbp) */
 	};
-	(void) state;
 	struct sw_thread t = {.fs_base = 0x5000};
 	sw_regs_set(&t.regs, SW_X86_64_RSP, 0x8000);
 	sw_regs_set(&t.regs, SW_X86_64_RBP, 0x9000);
@@ -264,7 +259,7 @@ static void test_implied(void **state)
 }
 
 /* In 32-bit mode. */
-static void test_32bit(void **state)
+TEST(test_32bit)
 {
 	static const struct {
 		uint8_t code[SW_INSN_BYTES_MAX];
@@ -295,7 +290,6 @@ static void test_32bit(void **state)
 		{0x63, 0x07},       /* arpl %ax,(%edi) */
 		{0x67, 0x8b, 0x07}, /* addresses of 16 bits */
 	};
-	(void) state;
 	struct sw_thread t = {.fs_base = 0x5000, .gs_base = 0x6000};
 	sw_regs_set(&t.regs, SW_X86_64_RSP, 0x8000);
 	sw_regs_set(&t.regs, SW_X86_64_RDI, 0x1000);
@@ -314,7 +308,7 @@ static void test_32bit(void **state)
 }
 
 /* No operand where there is none, where the code is cut, where a register is not known. */
-static void test_none(void **state)
+TEST(test_none)
 {
 	static const uint8_t nop[] = {0x90}, lea[] = {0x48, 0x8d, 0x07},
 			     moves[] = {0x48, 0x89, 0xc7}, store[] = {0x48, 0x89, 0x47, 0x10},
@@ -324,7 +318,6 @@ static void test_none(void **state)
 		two[] = {0x66, 0x0f, 0x38, 0xf8, 0x07};  /* movdir64b */
 	struct sw_thread t = {0};
 	struct sw_access operands[SW_ACCESS_OPERANDS];
-	(void) state;
 	assert_int_equal(sw_arch_access(false, &t, nop, sizeof(nop), operands), 0);
 	assert_int_equal(sw_arch_access(false, &t, lea, sizeof(lea), operands), 0);
 	assert_int_equal(sw_arch_access(false, &t, moves, sizeof(moves), operands), 0);
@@ -338,14 +331,4 @@ static void test_none(void **state)
 	assert_int_equal(sw_arch_access(false, &t, two, sizeof(two), operands), 0);
 	for (size_t n = 0; n < sizeof(store); n++)
 		assert_int_equal(sw_arch_access(false, &t, store, n, operands), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_processor), cmocka_unit_test(test_vectors),
-		cmocka_unit_test(test_implied),   cmocka_unit_test(test_32bit),
-		cmocka_unit_test(test_none),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

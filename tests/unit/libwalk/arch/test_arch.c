@@ -2,11 +2,9 @@
 #include "arch/arch.h"
 #include "cleanup.h"
 #include "fake.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { AT = 0x400100 }; /* where the bytes under test lie */
 
@@ -37,9 +35,8 @@ static unsigned call_before(const uint8_t *bytes, size_t n, uint64_t *ret_target
 	return sw_arch_call_before(memory_ending(bytes, n), AT, ret_target);
 }
 
-static void test_direct_call(void **state)
+TEST(test_direct_call)
 {
-	(void) state;
 	uint64_t target;
 	assert_int_equal(call_before(BYTES(0xe8, 0x10, 0, 0, 0), &target), SW_CALL_DIRECT);
 	assert_int_equal(target, AT + 0x10);
@@ -51,9 +48,8 @@ static void test_direct_call(void **state)
 	assert_int_equal(call_before(BYTES(0xe9, 0x10, 0, 0, 0), &target), SW_CALL_NONE);
 }
 
-static void test_indirect_call(void **state)
+TEST(test_indirect_call)
 {
-	(void) state;
 	uint64_t target;
 	static const struct {
 		uint8_t bytes[8];
@@ -84,18 +80,16 @@ static void test_indirect_call(void **state)
 			 SW_CALL_DIRECT | SW_CALL_INDIRECT);
 }
 
-static void test_call_before_unreadable(void **state)
+TEST(test_call_before_unreadable)
 {
-	(void) state;
 	uint64_t target;
 	struct sw_memory m = memory_ending(BYTES(0xe8, 0, 0, 0, 0));
 	assert_int_equal(sw_arch_call_before(m, 0x1000, &target), SW_CALL_NONE);
 	assert_int_equal(sw_arch_call_before(m, 3, &target), SW_CALL_NONE);
 }
 
-static void test_jump_slot(void **state)
+TEST(test_jump_slot)
 {
-	(void) state;
 	uint64_t slot = 0;
 	/* jmp *0x2fe2(%rip) */
 	assert_true(sw_arch_jump_slot(memory_beginning(BYTES(0xff, 0x25, 0xe2, 0x2f, 0, 0)), AT,
@@ -115,9 +109,8 @@ static enum sw_fp_place fp_place(const uint8_t *bytes, size_t n)
 	return sw_arch_fp_place(memory_beginning(bytes, n), AT);
 }
 
-static void test_padding_before(void **state)
+TEST(test_padding_before)
 {
-	(void) state;
 	static const uint8_t bytes[] = {0xcc, 0x90, 0x90};
 	assert_true(sw_arch_padding_before(memory_beginning(bytes, 3), AT + 1));
 	assert_false(sw_arch_padding_before(memory_beginning(bytes, 3), AT + 2));
@@ -125,9 +118,8 @@ static void test_padding_before(void **state)
 	assert_false(sw_arch_padding_before(memory_beginning(bytes, 3), 0));
 }
 
-static void test_fp_place(void **state)
+TEST(test_fp_place)
 {
-	(void) state;
 	assert_int_equal(fp_place(BYTES(0x55)), SW_FP_AT_ENTRY); /* push %rbp */
 	assert_int_equal(fp_place(BYTES(0xf3, 0x0f, 0x1e, 0xfa, 0x55)), SW_FP_AT_ENTRY);
 	assert_int_equal(fp_place(BYTES(0xc3)), SW_FP_AT_ENTRY);           /* ret */
@@ -145,9 +137,8 @@ static void test_fp_place(void **state)
 	assert_int_equal(sw_arch_fp_place(m, 0x1000), SW_FP_IN_BODY); /* unreadable */
 }
 
-static void test_sigreturn(void **state)
+TEST(test_sigreturn)
 {
-	(void) state;
 	/* mov $0xf,%rax; syscall */
 	struct sw_memory m = memory_beginning(BYTES(0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05));
 	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_SIGRETURN);
@@ -161,9 +152,8 @@ static void test_sigreturn(void **state)
 	assert_int_equal(sw_arch_sigframe_off(SW_X86_64_RA), 168);
 }
 
-static void test_musl_clone(void **state)
+TEST(test_musl_clone)
 {
-	(void) state;
 	/* xor %ebp,%ebp; pop %rdi; call *%r9 | mov %eax,%edi; xor %eax,%eax; mov $60,%al; syscall */
 	struct sw_memory m = memory_ending(BYTES(0x31, 0xed, 0x5f, 0x41, 0xff, 0xd1));
 	static const uint8_t after[] = {0x89, 0xc7, 0x31, 0xc0, 0xb0, 0x3c, 0x0f, 0x05};
@@ -172,9 +162,8 @@ static void test_musl_clone(void **state)
 	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_THREAD_START);
 }
 
-static void test_start_context(void **state)
+TEST(test_start_context)
 {
-	(void) state;
 	/* mov %rbx,%rsp; mov (%rsp),%rdi; test %rdi,%rdi; je +8; call */
 	struct sw_memory m = memory_beginning(BYTES(0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48,
 						    0x85, 0xff, 0x74, 0x08, 0xe8, 1, 2, 3, 4));
@@ -192,9 +181,8 @@ static void test_start_context(void **state)
 	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_UNKNOWN);
 }
 
-static void test_fcontext_finish(void **state)
+TEST(test_fcontext_finish)
 {
-	(void) state;
 	/* push %rbp; jmp *%rbx | xor %rdi,%rdi; call _exit; hlt */
 	static const uint8_t after[] = {0x48, 0x31, 0xff, 0xe8, 1, 2, 3, 4, 0xf4};
 	struct sw_memory m = memory_ending(BYTES(0x55, 0xff, 0xe3));
@@ -214,9 +202,8 @@ static void test_fcontext_finish(void **state)
 	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_UNKNOWN);
 }
 
-static void test_clone_side(void **state)
+TEST(test_clone_side)
 {
-	(void) state;
 	/* syscall; test %rax,%rax; jl +19; je +1; ret: glibc 2.36 clone and clone3 */
 	struct sw_memory m =
 		memory_beginning(BYTES(0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x13, 0x74, 0x01, 0xc3));
@@ -246,9 +233,8 @@ static void test_clone_side(void **state)
 }
 
 /* Free Pascal fills tables first: its call is the last of 80 bytes. */
-static void test_long_entry(void **state)
+TEST(test_long_entry)
 {
-	(void) state;
 	enum { BYTES_MAX = 96, CALL = 5, XOR = 3 };
 	static const uint8_t call[CALL] = {0xe8, 0x0a}, xor[XOR] = {
 								0x48, 0x31, 0xed};
@@ -268,9 +254,8 @@ static void test_long_entry(void **state)
 	}
 }
 
-static void test_entry_call(void **state)
+TEST(test_entry_call)
 {
-	(void) state;
 	/* xor %rbp,%rbp; mov %rsp,%rdi; and $-16,%rsp; call +10 */
 	static const uint8_t start[] = {0x48, 0x31, 0xed, 0x48, 0x89, 0xe7, 0x48, 0x83,
 					0xe4, 0xf0, 0xe8, 0x0a, 0,    0,    0};
@@ -313,9 +298,8 @@ static void test_entry_call(void **state)
 }
 
 /* Each form of an indirect call, with a target that it leads to and one that it does not. */
-static void test_call_led(void **state)
+TEST(test_call_led)
 {
-	(void) state;
 	enum { DATA = 0x2000, SP_AVMA = 0x5000, TARGET = 0x777 };
 	static const uint64_t words[] = {TARGET, TARGET + 1};
 	static const struct {
@@ -383,9 +367,8 @@ static const uint8_t loader[] = {
 };
 
 /* The dynamic loader's entry code, all of it and nothing behind it. */
-static void test_loader_entry(void **state)
+TEST(test_loader_entry)
 {
-	(void) state;
 	enum { JUMP = 0x3a, CLEAR = 0x29 };
 	static uint8_t bytes[SW_ARCH_ENTRY_MAX];
 	static const struct fake_region region[] = {{AT, bytes, sizeof(bytes)}};
@@ -405,9 +388,8 @@ static void test_loader_entry(void **state)
 }
 
 /* Before its first instruction a program has called nobody; but that is all that is known. */
-static void test_entry_itself(void **state)
+TEST(test_entry_itself)
 {
-	(void) state;
 	struct sw_memory m =
 		memory_beginning(BYTES(0x48, 0x31, 0xed, 0x48, 0x89, 0xe7, 0x90, 0x90));
 	assert_true(sw_arch_is_entry_code(m, AT, AT));
@@ -419,9 +401,8 @@ static void test_entry_itself(void **state)
 	assert_false(sw_arch_is_entry_code(m, AT, AT));
 }
 
-static void test_register_names(void **state)
+TEST(test_register_names)
 {
-	(void) state;
 	assert_string_equal(sw_arch_reg_name(false, SW_X86_64_RDX), "rdx");
 	assert_string_equal(sw_arch_reg_name(false, SW_X86_64_R15), "r15");
 	assert_string_equal(sw_arch_reg_name(false, SW_ARCH_RA), "ra");
@@ -436,9 +417,8 @@ static struct sw_memory of_i386(struct sw_memory m)
 }
 
 /* Intel386 psABI 1.1, table 2.14. */
-static void test_i386_registers(void **state)
+TEST(test_i386_registers)
 {
-	(void) state;
 	static const char *const columns[] = {"eax", "ecx", "edx", "ebx", "esp",
 					      "ebp", "esi", "edi", "ra"};
 	for (unsigned i = 0; i < 9; i++) {
@@ -459,9 +439,8 @@ static void test_i386_registers(void **state)
 	assert_int_equal(sw_arch_preserved(true), 1u << 3 | 1u << 6 | 1u << 4 | 1u << 5);
 }
 
-static void test_i386_code(void **state)
+TEST(test_i386_code)
 {
-	(void) state;
 	uint64_t address;
 	uint32_t off;
 	/* call back by more than there is before it: addresses wrap around */
@@ -496,9 +475,8 @@ static void test_i386_code(void **state)
 	assert_false(sw_arch_is_pc_thunk(m, AT));
 }
 
-static void test_i386_sigreturn(void **state)
+TEST(test_i386_sigreturn)
 {
-	(void) state;
 	struct sw_memory m = of_i386(memory_beginning(BYTES(0xb8, 0xad, 0, 0, 0, 0xcd, 0x80)));
 	assert_int_equal(sw_arch_known_code(m, AT, 0), SW_CODE_SIGRETURN);
 	m = of_i386(memory_beginning(BYTES(0x58, 0xb8, 0x77, 0, 0, 0, 0xcd, 0x80)));
@@ -512,9 +490,8 @@ static void test_i386_sigreturn(void **state)
 	assert_int_equal(sw_arch_sigframe_place(SW_CODE_SIGRETURN, false, SW_ARCH_RA), 168);
 }
 
-static void test_regs(void **state)
+TEST(test_regs)
 {
-	(void) state;
 	struct sw_regs regs = {0};
 	uint64_t value = 1;
 	assert_false(sw_regs_get(&regs, SW_X86_64_RBX, &value));
@@ -530,32 +507,4 @@ static void test_regs(void **state)
 	assert_int_equal(regs.pc_avma, 0x4000);
 	assert_false(sw_regs_get(&regs, SW_REGS_MAX, &value));
 	sw_regs_set(&regs, SW_REGS_MAX, 9); /* ignored */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_direct_call),
-		cmocka_unit_test(test_indirect_call),
-		cmocka_unit_test(test_call_before_unreadable),
-		cmocka_unit_test(test_jump_slot),
-		cmocka_unit_test(test_padding_before),
-		cmocka_unit_test(test_fp_place),
-		cmocka_unit_test(test_sigreturn),
-		cmocka_unit_test(test_i386_registers),
-		cmocka_unit_test(test_i386_code),
-		cmocka_unit_test(test_i386_sigreturn),
-		cmocka_unit_test(test_musl_clone),
-		cmocka_unit_test(test_start_context),
-		cmocka_unit_test(test_fcontext_finish),
-		cmocka_unit_test(test_clone_side),
-		cmocka_unit_test(test_entry_call),
-		cmocka_unit_test(test_long_entry),
-		cmocka_unit_test(test_loader_entry),
-		cmocka_unit_test(test_call_led),
-		cmocka_unit_test(test_entry_itself),
-		cmocka_unit_test(test_register_names),
-		cmocka_unit_test(test_regs),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,10 +3,7 @@
 #include "arch/haskell.h"
 #include "cleanup.h"
 #include "fake.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
+#include "test.h"
 
 enum { CODE = 0x400000, SP = 0x7000, BACK = 0x401234, MAKES = 0x10, TAKES = 0x50 };
 
@@ -35,7 +32,7 @@ static bool step(uint64_t pc, struct sw_regs *ret)
 	return sw_arch_stg_run(fake_memory(&fake), &regs, ret);
 }
 
-static void test_each(void **state)
+TEST(test_each)
 {
 	static const struct {
 		uint64_t pc;
@@ -47,7 +44,6 @@ static void test_each(void **state)
 		{TAKES + 0x07, 6, 0x5b},        {TAKES + 0x0b, 6, 0x5b},
 		{TAKES + 0x24, 6, 0x5b},        {TAKES + 0x28, 0, 0xb},
 	};
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		struct sw_regs regs;
 		uint64_t rbx;
@@ -64,20 +60,10 @@ static void test_each(void **state)
 }
 
 /* Before the first instruction, before the table's frame is taken down, inside of an instruction, in other code. */
-static void test_others(void **state)
+TEST(test_others)
 {
 	static const uint64_t others[] = {MAKES, TAKES, MAKES + 0x05, TAKES + 0x08, 0, 0x80};
 	struct sw_regs regs;
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(others); i++)
 		assert_false(step(CODE + others[i], &regs));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each),
-		cmocka_unit_test(test_others),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

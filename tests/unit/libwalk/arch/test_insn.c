@@ -5,11 +5,9 @@
 #include "arch/arch.h"
 #include "arch/insn.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define CODE(...) {__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__})
 
@@ -137,9 +135,8 @@ static const struct insn_case cases_32[] = {
 	{CODE(0x8d, 0x24, 0x04), SW_INSN_SP_LOST, 0, NO}, /* lea (%esp,%eax),%esp */
 };
 
-static void test_32_bit(void **state)
+TEST(test_32_bit)
 {
-	(void) state;
 	static const uint8_t no[][3] = {{0x9a}, {0xea}, {0x67, 0x8b, 0x05}};
 	struct sw_insn insn;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases_32); i++) {
@@ -163,9 +160,8 @@ static void test_32_bit(void **state)
 	assert_int_equal(insn.target, 0xd);
 }
 
-static void test_cases(void **state)
+TEST(test_cases)
 {
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		const struct insn_case *c = &cases[i];
 		struct sw_insn insn;
@@ -183,9 +179,8 @@ static void test_cases(void **state)
 }
 
 /* Cut off at each byte, none is read further. */
-static void test_cut(void **state)
+TEST(test_cut)
 {
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++)
 		for (size_t n = 0; n < cases[i].length; n++) {
 			struct sw_insn insn;
@@ -196,9 +191,8 @@ static void test_cut(void **state)
 		}
 }
 
-static void test_not_known(void **state)
+TEST(test_not_known)
 {
-	(void) state;
 	static const uint8_t no[][SW_INSN_BYTES_MAX + 1] = {
 		{0x06}, /* no instruction of 64-bit mode */
 		{0x0f, 0x04},
@@ -264,9 +258,8 @@ static const struct move_case moves[] = {
 	 0}, /* movups %xmm0,%fs:(%rsp) */
 };
 
-static void test_moves(void **state)
+TEST(test_moves)
 {
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(moves); i++) {
 		const struct move_case *c = &moves[i];
 		struct sw_move m;
@@ -285,9 +278,8 @@ static void test_moves(void **state)
 }
 
 /* What writes a register or memory in another way, or goes elsewhere. */
-static void test_no_moves(void **state)
+TEST(test_no_moves)
 {
-	(void) state;
 	static const uint8_t no[][SW_INSN_BYTES_MAX] = {
 		{0x83, 0xe8, 0x10},             /* sub $0x10,%eax */
 		{0x48, 0x83, 0xe0, 0xf0},       /* and $-16,%rax */
@@ -315,14 +307,4 @@ static void test_no_moves(void **state)
 		print_message("no move %zu\n", i);
 		assert_false(sw_arch_move(no[i], sizeof(no[i]), AT, &m));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cases), cmocka_unit_test(test_32_bit),
-		cmocka_unit_test(test_cut),   cmocka_unit_test(test_not_known),
-		cmocka_unit_test(test_moves), cmocka_unit_test(test_no_moves),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "arch/perf_regs.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
 #include <asm/perf_regs.h>
 
 /* The kernel gives those whose bits are set, by their numbers. */
-static void test_order(void **state)
+TEST(test_order)
 {
-	(void) state;
 	uint64_t regs[SW_ARCH_PERF_REGS_N];
 	size_t n = 0;
 	struct user_regs_struct r;
@@ -32,10 +29,4 @@ static void test_order(void **state)
 	assert_int_equal(r.r11, 1000 + PERF_REG_X86_R11);
 	assert_int_equal(r.r15, 1000 + PERF_REG_X86_R15);
 	assert_int_equal((int64_t) r.orig_rax, -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_order)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "arch/restart.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <sys/syscall.h>
-#include <cmocka.h>
 
 static const uint64_t NO_LIMIT_INT = UINT64_C(0xffffffff); /* -1 as the kernel sees an int */
 
@@ -67,9 +65,8 @@ static const struct row rows[] = {
 	{9999, {0}, SW_RESTART_VISIBLE, SW_RESTART_VISIBLE},
 };
 
-static void each_call(void **state)
+TEST(each_call)
 {
-	(void) state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct row *r = &rows[i];
 		assert_int_equal(sw_restart_decide(r->number, -EINTR, r->args, SW_RESTART_INFINITE),
@@ -82,10 +79,9 @@ static void each_call(void **state)
 }
 
 /* Any other result is not ours to touch: the call has ended, or the kernel begins it again. */
-static void other_results(void **state)
+TEST(other_results)
 {
 	static const int64_t results[] = {0, 1, 65536, -EAGAIN, -512, -513, -514, -516, 4};
-	(void) state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		for (size_t k = 0; k < sizeof(results) / sizeof(results[0]); k++)
 			assert_int_equal(sw_restart_decide(rows[i].number, results[k], rows[i].args,
@@ -94,21 +90,10 @@ static void other_results(void **state)
 }
 
 /* Interrupted in its own code, rax happens to be -4. */
-static void in_no_call(void **state)
+TEST(in_no_call)
 {
-	(void) state;
 	assert_int_equal(sw_restart_decide(-1, -EINTR, rows[0].args, SW_RESTART_ALL),
 			 SW_RESTART_NOTHING);
 	assert_int_equal(sw_restart_decide(-236, -EINTR, rows[0].args, SW_RESTART_INFINITE),
 			 SW_RESTART_NOTHING);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_call),
-		cmocka_unit_test(other_results),
-		cmocka_unit_test(in_no_call),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,10 +3,7 @@
 #include "arch/arch.h"
 #include "arch/insn.h"
 #include "cleanup.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
+#include "test.h"
 
 enum { AX = 0, DX = 1, CX = 2, BX = 3, DI = 5, FP = SW_ARCH_FP, SP = SW_ARCH_SP };
 
@@ -84,20 +81,11 @@ static const struct written_case writes[] = {
 	{{0x06}, ALL},                                         /* no instruction */
 };
 
-static void test_written(void **state)
+TEST(test_written)
 {
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(writes); i++) {
 		print_message("written %zu\n", i);
 		assert_int_equal(sw_arch_written(writes[i].code, SW_INSN_BYTES_MAX),
 				 writes[i].written);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_written),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

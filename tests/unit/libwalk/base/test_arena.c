@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "arena.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
-static void aligned_and_apart(void **state)
+TEST(aligned_and_apart)
 {
 	struct sw_arena arena = {0};
 	uint8_t *blocks[200];
-	(void) state;
 	for (size_t i = 0; i < 200; i++) {
 		size_t size = i * i % 5000; /* small, large, and 0 */
 		blocks[i] = sw_arena_alloc(&arena, size);
@@ -28,10 +25,9 @@ static void aligned_and_apart(void **state)
 }
 
 /* A large block does not end the use of the chunk that small ones come from. */
-static void large_blocks_lie_apart(void **state)
+TEST(large_blocks_lie_apart)
 {
 	struct sw_arena arena = {0};
-	(void) state;
 	char *first = sw_arena_alloc(&arena, 16);
 	assert_non_null(sw_arena_alloc(&arena, 1 << 20));
 	char *second = sw_arena_alloc(&arena, 16);
@@ -39,10 +35,9 @@ static void large_blocks_lie_apart(void **state)
 	sw_arena_deinit(&arena);
 }
 
-static void sizes_that_overflow(void **state)
+TEST(sizes_that_overflow)
 {
 	struct sw_arena arena = {0};
-	(void) state;
 	assert_null(sw_arena_alloc(&arena, SIZE_MAX));
 	assert_null(sw_arena_alloc(&arena, SIZE_MAX - 14));
 	assert_null(sw_arena_alloc(&arena, SIZE_MAX - 20)); /* with the chunk's head it wraps */
@@ -52,10 +47,9 @@ static void sizes_that_overflow(void **state)
 	sw_arena_deinit(&arena);
 }
 
-static void calloc_zeroes(void **state)
+TEST(calloc_zeroes)
 {
 	struct sw_arena arena = {0};
-	(void) state;
 	memset(sw_arena_alloc(&arena, 4000), 0xff, 4000);
 	sw_arena_deinit(&arena);
 	const uint8_t *zeroed = sw_arena_calloc(&arena, 100, 40);
@@ -65,10 +59,9 @@ static void calloc_zeroes(void **state)
 	sw_arena_deinit(&arena);
 }
 
-static void strings(void **state)
+TEST(strings)
 {
 	struct sw_arena arena = {0};
-	(void) state;
 	assert_string_equal(sw_arena_strdup(&arena, "hello"), "hello");
 	assert_string_equal(sw_arena_strdup(&arena, ""), "");
 	assert_string_equal(sw_arena_strndup(&arena, "hello", 2), "he");
@@ -78,16 +71,4 @@ static void strings(void **state)
 	assert_int_equal(strlen(long_text), 50000);
 	assert_int_equal(long_text[49999], '7');
 	sw_arena_deinit(&arena);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(aligned_and_apart),
-		cmocka_unit_test(large_blocks_lie_apart),
-		cmocka_unit_test(sizes_that_overflow),
-		cmocka_unit_test(calloc_zeroes),
-		cmocka_unit_test(strings),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

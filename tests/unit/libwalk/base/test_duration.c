@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "duration.h"
+#include "test.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
-#include <setjmp.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
-static void test_one(void **state)
+TEST(test_one)
 {
-	(void) state;
 	static const struct {
 		int64_t ms;
 		const char *text;
@@ -36,9 +33,8 @@ static void test_one(void **state)
 	}
 }
 
-static void test_range(void **state)
+TEST(test_range)
 {
-	(void) state;
 	char text[SW_DURATION_RANGE_BYTES];
 	sw_duration_format_range(text, 12 * 60000, 14 * 60000 + 1);
 	assert_string_equal(text, "12–14 min");
@@ -48,13 +44,4 @@ static void test_range(void **state)
 	assert_string_equal(text, "40 s – 14 min");
 	sw_duration_format_range(text, 0, INT64_MAX);
 	assert_string_equal(text, "0 ms – 106751991167 days");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one),
-		cmocka_unit_test(test_range),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

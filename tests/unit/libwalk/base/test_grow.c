@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "arena.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include "skip.h"
 
-static void test_doubles(void **state)
+TEST(test_doubles)
 {
-	(void) state;
 	size_t capacity = 0, n = 0;
 	int *numbers = NULL;
 	for (; n < 9; n++) {
@@ -32,9 +29,8 @@ __attribute__((noinline)) static void *grow_hugely(int *numbers, size_t *capacit
 	return sw_grow(numbers, 2, capacity, 2, size);
 }
 
-static void test_no_memory(void **state)
+TEST(test_no_memory)
 {
-	(void) state;
 #ifdef __SANITIZE_ADDRESS__
 	SKIP_SANITIZED(); /* when a size overflows */
 #endif
@@ -46,13 +42,4 @@ static void test_no_memory(void **state)
 	assert_int_equal(capacity, 2);
 	assert_int_equal(numbers[1], 7);
 	free(numbers);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_doubles),
-		cmocka_unit_test(test_no_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,10 @@
 #include "json.h"
 #include "cleanup.h"
 #include "text.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* ---- what is taken: the same by check, scan and tree ------------------------------------------ */
 
@@ -61,9 +59,8 @@ static void all_take(const char *text, size_t size, unsigned depth_max, bool tak
 		fail_msg("scan, taken %d: %s", !taken, text);
 }
 
-static void test_taken(void **state)
+TEST(test_taken)
 {
-	(void) state;
 	static const char *const texts[] = {
 		"{}",
 		"[]",
@@ -95,9 +92,8 @@ static void test_taken(void **state)
 		all_take(texts[i], strlen(texts[i]), 8, true);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-	(void) state;
 	static const char *const texts[] = {
 		"",
 		" ",
@@ -184,9 +180,8 @@ static void test_refused(void **state)
 }
 
 /* What another reader cannot keep: the check refuses it, scan and tree have it as text. */
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
-	(void) state;
 	static const char *const texts[] = {
 		"9223372036854775808",
 		"-9223372036854775809",
@@ -209,9 +204,8 @@ static void test_numbers(void **state)
 }
 
 /* Names that come twice: only the tree refuses them. */
-static void test_twice(void **state)
+TEST(test_twice)
 {
-	(void) state;
 	static const char *const texts[] = {"{\"a\":1,\"a\":2}", "{\"a\":null,\"a\":1}",
 					    "{\"a\":null,\"a\":null}",
 					    "{\"b\":[{\"a\":1,\"\\u0061\":1}]}",
@@ -230,10 +224,9 @@ static void test_twice(void **state)
 }
 
 /* The same where many names are sorted: also an object of 200,000 takes no time to speak of. */
-static void test_twice_of_many(void **state)
+TEST(test_twice_of_many)
 {
 	enum { MANY = 200000 };
-	(void) state;
 	struct sw_text text = {0};
 	struct sw_json_tree tree = {0};
 	for (int i = 0; i < MANY; i++)
@@ -251,9 +244,8 @@ static void test_twice_of_many(void **state)
 }
 
 /* A NUL is never in a text; what is behind it does not hide. */
-static void test_nul(void **state)
+TEST(test_nul)
 {
-	(void) state;
 	all_take("{}\0", 3, 8, false);
 	all_take("\"a\0b\"", 5, 8, false);
 	all_take("[\0]", 3, 8, false);
@@ -262,11 +254,10 @@ static void test_nul(void **state)
 }
 
 /* Every prefix of a value is no value. */
-static void test_cut(void **state)
+TEST(test_cut)
 {
 	static const char whole[] = "{\"a\":[1.5e3,\"\xe2\x82\xac\\u20ac\",true,null,{\"b\":-1}]}";
 	struct sw_error err;
-	(void) state;
 	for (size_t size = 0; size < sizeof(whole) - 1; size++) {
 		assert_int_equal(check(whole, size, 8), -SW_E_FORMAT);
 		assert_int_equal(parse(whole, size, 8), -SW_E_FORMAT);
@@ -287,9 +278,8 @@ static void nested(char *text, size_t depth, bool taken)
 	assert_int_equal(parse(text, 2 * depth, 1000), wanted);
 }
 
-static void test_depth(void **state)
+TEST(test_depth)
 {
-	(void) state;
 	static const struct {
 		const char *text;
 		unsigned depth;
@@ -317,9 +307,8 @@ static void test_depth(void **state)
 	nested(text, SW_JSON_DEPTH_MAX + 1, false);
 }
 
-static void test_messages(void **state)
+TEST(test_messages)
 {
-	(void) state;
 	struct sw_error err;
 	struct sw_json_tree tree = {0};
 	static const char text[] = "{\"a\":01}";
@@ -355,9 +344,8 @@ static void check_end(struct sw_json_scan *s)
 	assert_int_equal(sw_json_scan_next(s, &name, &value, NULL), 0);
 }
 
-static void test_scan(void **state)
+TEST(test_scan)
 {
-	(void) state;
 	static const char text[] =
 		" { \"a\" : [ 1, [2,3] ] ,\"\\u0062\":\"},\", \"c\":{\"d\":-1}} \n";
 	struct sw_json_scan s = sw_json_scan_begin(text, sizeof(text) - 1, 8);
@@ -380,9 +368,8 @@ static void test_scan(void **state)
 	check_end(&s);
 }
 
-static void test_scan_refused(void **state)
+TEST(test_scan_refused)
 {
-	(void) state;
 	static const char *const texts[] = {"",      "12",      "[",     "{",        "[1",
 					    "[1,",   "[1,]",    "[,1]",  "[1 2]",    "[] x",
 					    "{} {}", "{\"a\"}", "{1:2}", "{\"a\":}", "{\"a\":1]"};
@@ -405,9 +392,8 @@ static void test_scan_refused(void **state)
 
 /* ---- tree ------------------------------------------------------------------------------------ */
 
-static void test_values(void **state)
+TEST(test_values)
 {
-	(void) state;
 	static const char text[] =
 		" {\"\\\"\\u00e9\": \"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00E4\\u20aC"
 		"\\uFFFF\\uD834\\uDD1E\xc3\xa4\",\"i\":[ -9223372036854775808 , "
@@ -452,9 +438,8 @@ static void test_values(void **state)
 	sw_json_tree_deinit(&tree);
 }
 
-static void test_members(void **state)
+TEST(test_members)
 {
-	(void) state;
 	static const char text[] = "{\"a\":{\"b\":[{\"c\":1},2]},\"ab\":\"x\",\"\":3}";
 	struct sw_json_tree tree = {0};
 	assert_int_equal(sw_json_parse(&tree, text, sizeof(text) - 1, 8, NULL), 0);
@@ -472,9 +457,8 @@ static void test_members(void **state)
 }
 
 /* A text of 16 MiB may have 8 million values, which would be a quarter of a GiB. */
-static void test_too_many(void **state)
+TEST(test_too_many)
 {
-	(void) state;
 	struct sw_json_tree tree = {0};
 	struct sw_error err;
 	enum { ELEMENTS = SW_JSON_TREE_VALUES_MAX };
@@ -495,9 +479,8 @@ static void test_too_many(void **state)
 }
 
 /* Another text in the memory of the one before; also after one that was refused. */
-static void test_again(void **state)
+TEST(test_again)
 {
-	(void) state;
 	struct sw_json_tree tree = {0};
 	struct sw_text large = {0};
 	for (int i = 0; i < 1000; i++)
@@ -514,19 +497,4 @@ static void test_again(void **state)
 	sw_json_tree_deinit(&tree);
 	assert_null(tree.values);
 	sw_text_deinit(&large);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_taken),         cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_numbers),       cmocka_unit_test(test_twice),
-		cmocka_unit_test(test_twice_of_many), cmocka_unit_test(test_nul),
-		cmocka_unit_test(test_cut),           cmocka_unit_test(test_depth),
-		cmocka_unit_test(test_messages),      cmocka_unit_test(test_scan),
-		cmocka_unit_test(test_scan_refused),  cmocka_unit_test(test_values),
-		cmocka_unit_test(test_members),       cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_again),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

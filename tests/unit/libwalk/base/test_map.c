@@ -1,26 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "map.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
-
-static void empty(void **state)
+TEST(empty)
 {
 	struct sw_map64 map = {0};
 	uint64_t value = 9;
-	(void) state;
 	assert_false(sw_map64_get(&map, 0, &value));
 	assert_false(sw_map64_get(&map, UINT64_MAX, &value));
 	assert_int_equal(value, 9);
 	sw_map64_deinit(&map);
 }
 
-static void put_and_replace(void **state)
+TEST(put_and_replace)
 {
 	struct sw_map64 map = {0};
 	uint64_t value;
-	(void) state;
 	assert_int_equal(sw_map64_put(&map, 0, 5), 0); /* 0 is a key like any other */
 	assert_int_equal(sw_map64_put(&map, UINT64_MAX, 6), 0);
 	assert_true(sw_map64_get(&map, 0, &value));
@@ -38,11 +33,10 @@ static void put_and_replace(void **state)
 }
 
 /* Page-aligned addresses, as maps have them, and neighbours. */
-static void many(void **state)
+TEST(many)
 {
 	enum { N = 20000 };
 	struct sw_map64 map = {0};
-	(void) state;
 	for (uint64_t i = 0; i < N; i++) {
 		assert_int_equal(sw_map64_put(&map, i << 12, i), 0);
 		assert_int_equal(sw_map64_put(&map, (i << 12) + 1, ~i), 0);
@@ -61,21 +55,9 @@ static void many(void **state)
 }
 
 /* Source: the constants of splitmix64, and its first outputs for the seed 0 (Vigna, 2015). */
-static void mixing(void **state)
+TEST(mixing)
 {
-	(void) state;
 	assert_true(sw_mix64(UINT64_C(0x9e3779b97f4a7c15)) == UINT64_C(0xe220a8397b1dcdaf));
 	assert_true(sw_mix64(UINT64_C(0x3c6ef372fe94f82a)) == UINT64_C(0x6e789e6aa1b965f4));
 	assert_true(sw_mix64(0) == 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(empty),
-		cmocka_unit_test(put_and_replace),
-		cmocka_unit_test(many),
-		cmocka_unit_test(mixing),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bytes.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <cmocka.h>
 
-static void test_pread(void **state)
+TEST(test_pread)
 {
-	(void) state;
 	char buffer[8] = "";
 	int fd = memfd_create("pread", MFD_CLOEXEC);
 	assert_true(fd >= 0);
@@ -27,10 +24,4 @@ static void test_pread(void **state)
 	assert_int_equal(close(fd), 0);
 	assert_int_equal(sw_pread(fd, buffer, 1, 0), 0);
 	assert_int_equal(errno, EBADF);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_pread)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

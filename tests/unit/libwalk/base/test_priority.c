@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "priority.h"
 #include "skip.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { NICE = 3, PASSED = 0, FAILED = 1, REFUSED = 2 };
 
@@ -77,30 +75,17 @@ static void check(int (*function)(void))
 	assert_int_equal(result, PASSED);
 }
 
-static void comes_back(void **state)
+TEST(comes_back)
 {
-	(void) state;
 	check(there_and_back);
 }
 
-static void real_time_stays(void **state)
+TEST(real_time_stays)
 {
-	(void) state;
 	check(of_real_time_already);
 }
 
-static void reset_on_fork_stays(void **state)
+TEST(reset_on_fork_stays)
 {
-	(void) state;
 	check(not_inherited);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(comes_back),
-		cmocka_unit_test(real_time_stays),
-		cmocka_unit_test(reset_on_fork_stays),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

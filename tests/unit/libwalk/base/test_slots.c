@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "slots.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 static char order[8];
 static size_t n_destroyed;
@@ -15,9 +13,8 @@ static void destroyed(void *value)
 }
 
 /* Values stay where they are, under their keys; the last one is destroyed first, empty ones not at all. */
-static void test_slots(void **state)
+TEST(test_slots)
 {
-	(void) state;
 	static const char keys[3];
 	struct sw_slots slots = {0};
 	assert_null(sw_slots_find(&slots, &keys[0]));
@@ -39,20 +36,12 @@ static void test_slots(void **state)
 	assert_null(sw_slots_find(&slots, &keys[0]));
 }
 
-static void test_full(void **state)
+TEST(test_full)
 {
-	(void) state;
 	static const char keys[SW_SLOTS_MAX + 1];
 	struct sw_slots slots = {0};
 	for (size_t i = 0; i < SW_SLOTS_MAX; i++)
 		assert_non_null(sw_slots_get(&slots, &keys[i], NULL));
 	assert_null(sw_slots_get(&slots, &keys[SW_SLOTS_MAX], NULL));
 	assert_non_null(sw_slots_get(&slots, &keys[0], NULL));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_slots),
-					   cmocka_unit_test(test_full)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

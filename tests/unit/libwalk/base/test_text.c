@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "text.h"
 #include "cleanup.h"
+#include "test.h"
 
 #include <snapwalk/error.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <cmocka.h>
 
-static void append_and_print(void **state)
+TEST(append_and_print)
 {
 	struct sw_text text = {0};
-	(void) state;
 	sw_text_append(&text, "", 0);
 	assert_string_equal(text.data, "");
 	sw_text_append(&text, "ab", 2);
@@ -28,10 +25,9 @@ static void append_and_print(void **state)
 	assert_int_equal(text.size, 0);
 }
 
-static void grows(void **state)
+TEST(grows)
 {
 	struct sw_text text = {0};
-	(void) state;
 	for (int i = 0; i < 10000; i++)
 		sw_text_printf(&text, "%04d", i);
 	assert_int_equal(text.size, 40000);
@@ -43,10 +39,9 @@ static void grows(void **state)
 }
 
 /* Too large: remembered, and all that follows is left out. */
-static void failure_stays(void **state)
+TEST(failure_stays)
 {
 	struct sw_text text = {0};
-	(void) state;
 	sw_text_append(&text, "kept", 4);
 	sw_text_append(&text, "x", SIZE_MAX - 2);
 	assert_true(text.failed);
@@ -57,12 +52,11 @@ static void failure_stays(void **state)
 	sw_text_deinit(&text);
 }
 
-static void read_files(void **state)
+TEST(read_files)
 {
 	enum { BYTES = 100000 };
 	static char bytes[BYTES];
 	struct sw_text text = {0};
-	(void) state;
 	for (size_t i = 0; i < BYTES; i++)
 		bytes[i] = (char) (i * 7);
 	sw_cleanup(sw_close_p) int fd = memfd_create("text", MFD_CLOEXEC);
@@ -81,10 +75,9 @@ static void read_files(void **state)
 }
 
 /* Files of /proc have no size. */
-static void read_proc(void **state)
+TEST(read_proc)
 {
 	struct sw_text text = {0};
-	(void) state;
 	assert_int_equal(sw_text_read_at(&text, AT_FDCWD, "/proc/self/status", 1 << 16), 0);
 	assert_non_null(strstr(text.data, "\nPid:\t"));
 	sw_text_deinit(&text);
@@ -94,14 +87,4 @@ static void read_proc(void **state)
 	assert_int_equal(sw_text_read_at(&text, AT_FDCWD, "/proc/self", 1 << 16), -SW_E_IO);
 	assert_int_equal(errno, EISDIR);
 	sw_text_deinit(&text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(append_and_print), cmocka_unit_test(grows),
-		cmocka_unit_test(failure_stays),    cmocka_unit_test(read_files),
-		cmocka_unit_test(read_proc),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

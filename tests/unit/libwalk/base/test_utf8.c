@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "utf8.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define R "\xef\xbf\xbd" /* U+FFFD */
 
@@ -23,9 +21,8 @@ static void assert_appends(void (*append)(struct sw_text *, const char *, size_t
 	sw_text_deinit(&text);
 }
 
-static void test_samples(void **state)
+TEST(test_samples)
 {
-	(void) state;
 	/* The ill-formed ones: Unicode 15.0, tables 3-8 to 3-11. */
 	static const struct sample samples[] = {
 		{"", "", ""},
@@ -65,9 +62,8 @@ static void test_samples(void **state)
 	}
 }
 
-static void test_decode(void **state)
+TEST(test_decode)
 {
-	(void) state;
 	uint32_t value;
 	assert_int_equal(sw_utf8_decode("A", 1, &value), 1);
 	assert_int_equal(value, 'A');
@@ -83,9 +79,8 @@ static void test_decode(void **state)
 }
 
 /* Whatever the bytes, the result is well-formed and free of control characters. */
-static void test_all_pairs(void **state)
+TEST(test_all_pairs)
 {
-	(void) state;
 	for (unsigned a = 0; a < 256; a++) {
 		for (unsigned b = 0; b < 256; b++) {
 			char in[3] = {(char) a, (char) b, '!'};
@@ -104,30 +99,27 @@ static void test_all_pairs(void **state)
 	}
 }
 
-static void test_columns(void **state)
+TEST(test_columns)
 {
-	(void) state;
 	assert_int_equal(sw_utf8_columns("main", 4), 4);
 	assert_int_equal(sw_utf8_columns("é€", 5), 2);
 	assert_int_equal(sw_utf8_columns("\xff", 1), 1);
 	assert_int_equal(sw_utf8_columns("\033", 1), 4);
 }
 
-static void test_make_plain(void **state)
+TEST(test_make_plain)
 {
 	char text[] = "\u00e9 \u20ac \ufffd \x80 \n\x7f\xc2\x9b \u202e \xe2\x82";
-	(void) state;
 	sw_utf8_make_plain(text);
 	assert_string_equal(text, "\u00e9 \u20ac \ufffd ? ???? ??? ??");
 	assert_int_equal(sw_utf8_plain_length("\xef\xbf\xbd", 3), 3);
 	assert_int_equal(sw_utf8_plain_length("\xef\xbf\xbd", 2), 0);
 }
 
-static void test_append_json(void **state)
+TEST(test_append_json)
 {
 	static const char in[] = "{\"\u00e9\": \"\\n\x7f\xc2\x9b\u202e\u20ac\ufffd\"}\n";
 	struct sw_text text = {0};
-	(void) state;
 	sw_utf8_append_json(&text, in, strlen(in));
 	assert_string_equal(text.data, "{\"\u00e9\": \"\\n\\u007f\\u009b\\u202e\u20ac\ufffd\"}\n");
 	text.size = 0;
@@ -137,9 +129,8 @@ static void test_append_json(void **state)
 }
 
 /* Each character there is is decoded as what was encoded. */
-static void test_encode(void **state)
+TEST(test_encode)
 {
-	(void) state;
 	char bytes[SW_UTF8_BYTES_MAX];
 	for (uint32_t c = 0; c <= 0x10ffff; c += c == 0xd7ff ? 0x801 : 1) {
 		uint32_t got = 0;
@@ -148,15 +139,4 @@ static void test_encode(void **state)
 		assert_int_equal(sw_utf8_decode(bytes, wanted, &got), wanted);
 		assert_int_equal(got, c);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_encode),      cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_decode),      cmocka_unit_test(test_all_pairs),
-		cmocka_unit_test(test_columns),     cmocka_unit_test(test_make_plain),
-		cmocka_unit_test(test_append_json),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

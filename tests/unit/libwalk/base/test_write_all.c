@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "bytes.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <cmocka.h>
 
-static void test_whole(void **state)
+TEST(test_whole)
 {
-	(void) state;
 	char buffer[8] = "";
 	int fd = memfd_create("write_all", MFD_CLOEXEC);
 	assert_true(fd >= 0);
@@ -28,9 +25,8 @@ static void test_whole(void **state)
 }
 
 /* The first write() is cut at the limit, the second one says why. */
-static void test_in_parts(void **state)
+TEST(test_in_parts)
 {
-	(void) state;
 	struct rlimit before, four;
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
@@ -46,13 +42,4 @@ static void test_in_parts(void **state)
 	assert_int_equal(why, EFBIG);
 	assert_int_equal(lseek(fd, 0, SEEK_END), 4);
 	assert_int_equal(close(fd), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_in_parts),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

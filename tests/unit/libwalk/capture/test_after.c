@@ -10,11 +10,7 @@
 #include "capture/unfinished.h"
 #include "cleanup.h"
 #include "snapshot/snapshot.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -160,7 +156,7 @@ static size_t n_warnings(const struct fixture *f, enum sw_warning_code code, pid
 	return n;
 }
 
-static void test_plain(void **state)
+TEST_WITH(test_plain, setup, teardown)
 {
 	struct fixture *f = *state;
 	copy(f);
@@ -181,7 +177,7 @@ static void test_plain(void **state)
 }
 
 /* Code that is newer than the maps: they are read again, and what was there before stays. */
-static void test_new_code(void **state)
+TEST_WITH(test_new_code, setup, teardown)
 {
 	struct fixture *f = *state;
 	uint64_t code_avma = child_maps_code(f);
@@ -196,7 +192,7 @@ static void test_new_code(void **state)
 }
 
 /* The memory had another size in the stop than when the maps were read. */
-static void test_other_size(void **state)
+TEST_WITH(test_other_size, setup, teardown)
 {
 	struct fixture *f = *state;
 	uint64_t page_avma = child_maps_code(f);
@@ -207,7 +203,7 @@ static void test_other_size(void **state)
 	assert_non_null(sw_snapshot_map(f->take.snap, page_avma));
 }
 
-static void test_not_copied(void **state)
+TEST_WITH(test_not_copied, setup, teardown)
 {
 	struct fixture *f = *state;
 	assert_int_equal(sw_take_after(&f->take), 0);
@@ -218,7 +214,7 @@ static void test_not_copied(void **state)
 }
 
 /* Without a reason of its own: it is missing, not gone. */
-static void test_not_stopped(void **state)
+TEST_WITH(test_not_stopped, setup, teardown)
 {
 	struct fixture *f = *state;
 	f->take.stop.tracees[1].has_regs = false;
@@ -233,7 +229,7 @@ static void test_not_stopped(void **state)
 }
 
 /* The same where our process that held it was killed. */
-static void test_died(void **state)
+TEST_WITH(test_died, setup, teardown)
 {
 	struct fixture *f = *state;
 	f->take.stop.tracees[1].has_regs = false;
@@ -254,7 +250,7 @@ static const char *message_of(const struct fixture *f, enum sw_warning_code code
 }
 
 /* Of a stop that there was, and of none. */
-static void test_limits(void **state)
+TEST_WITH(test_limits, setup, teardown)
 {
 	struct fixture *f = *state;
 	copy(f);
@@ -270,7 +266,7 @@ static void test_limits(void **state)
 		"for it");
 }
 
-static void test_limit_of_copy(void **state)
+TEST_WITH(test_limit_of_copy, setup, teardown)
 {
 	struct fixture *f = *state;
 	copy(f);
@@ -283,7 +279,7 @@ static void test_limit_of_copy(void **state)
 			    "(nothing was stopped)");
 }
 
-static void test_interrupted(void **state)
+TEST_WITH(test_interrupted, setup, teardown)
 {
 	struct fixture *f = *state;
 	f->take.stop.tracees[1].visible = true;
@@ -296,7 +292,7 @@ static void test_interrupted(void **state)
 }
 
 /* One that was found in the stop is described after it. */
-static void test_fresh(void **state)
+TEST_WITH(test_fresh, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_thread *t = &f->take.snap->threads[1];
@@ -310,7 +306,7 @@ static void test_fresh(void **state)
 }
 
 /* It became another program: none of it is given. */
-static void test_changed(void **state)
+TEST_WITH(test_changed, setup, teardown)
 {
 	struct fixture *f = *state;
 	f->take.stop.changed = true;
@@ -321,7 +317,7 @@ static void test_changed(void **state)
 
 /* Pages did not come, or the helper was killed, before there was time for registers: they are the stop's. What is
  * corrected in them then is not written over, and neither are those of an earlier window. */
-static void test_registers(void **state)
+TEST_WITH(test_registers, setup, teardown)
 {
 	enum { BACK = 0x1234 };
 	struct fixture *f = *state;
@@ -343,7 +339,7 @@ static void test_registers(void **state)
 }
 
 /* One that came to its end has filled them itself. */
-static void test_registers_are_there(void **state)
+TEST_WITH(test_registers_are_there, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_thread *threads = f->take.snap->threads;
@@ -351,24 +347,4 @@ static void test_registers_are_there(void **state)
 	sw_regs_set(&threads[0].regs, SW_ARCH_RA, 0x1234);
 	sw_take_registers(&f->take);
 	assert_int_equal(threads[0].regs.pc_avma, 0x1234);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_plain, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_new_code, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_other_size, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_copied, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_stopped, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_died, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_interrupted, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_limit_of_copy, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_fresh, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_changed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_registers, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_registers_are_there, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

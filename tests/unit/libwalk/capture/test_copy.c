@@ -11,11 +11,7 @@
 #include "fake_kernel.h"
 #include "snapshot/snapshot.h"
 #include "waits/range.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <string.h>
@@ -119,10 +115,9 @@ static uint64_t begin_of(size_t thread)
 }
 
 /* From below sp, where leaf functions have variables, to the thread's control block. */
-static void test_whole(void **state)
+TEST(test_whole)
 {
 	struct fixture *f = start(2);
-	(void) state;
 	f->tracees[0].has_regs = false;
 	f->tracees[1].regs.rip = 0x401000;
 	run(f);
@@ -136,10 +131,9 @@ static void test_whole(void **state)
 }
 
 /* Pages that are not there end a copy; what follows it is copied nevertheless. */
-static void test_partly(void **state)
+TEST(test_partly)
 {
 	struct fixture *f = start(3);
-	(void) state;
 	fake_kernel.ranges[0].size = SP_OFF + 0x100;
 	fake_kernel.ranges[1].size = 0x1000; /* nothing of it */
 	run(f);
@@ -149,10 +143,9 @@ static void test_partly(void **state)
 	end(f);
 }
 
-static void test_cut(void **state)
+TEST(test_cut)
 {
 	struct fixture *f = start(1);
-	(void) state;
 	f->tracees[0].regs.fs_base = 0; /* not known: the whole mapping is the stack */
 	run(f);
 	assert_stack(f, 0, begin_of(0), STACK_MAX);
@@ -168,12 +161,11 @@ static void test_cut(void **state)
 }
 
 /* All together are above the limit: each has an equal part. */
-static void test_shares(void **state)
+TEST(test_shares)
 {
 	const struct sw_snapshot_options options = {.stack_bytes = STACK_MAX,
 						    .total_bytes = STACK_MAX};
 	struct fixture *f = start_with(4, &options);
-	(void) state;
 	run(f);
 	for (size_t i = 0; i < 4; i++)
 		assert_stack(f, i, begin_of(i), STACK_MAX / 4);
@@ -182,10 +174,9 @@ static void test_shares(void **state)
 }
 
 /* On an alternate stack: the thread's own is copied, too, from its lower end. */
-static void test_two_stacks(void **state)
+TEST(test_two_stacks)
 {
 	struct fixture *f = start(2);
-	(void) state;
 	f->stop.n = 1;
 	f->tracees[0].regs.fs_base = stack_avma(1) + 0x1100;
 	run(f);
@@ -200,10 +191,9 @@ static void test_two_stacks(void **state)
 }
 
 /* In no mapping that is known: some of it, and the end stays open. */
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
 	struct fixture *f = start(1);
-	(void) state;
 	f->snap->maps[0].start_avma = 0x10000;
 	f->snap->maps[0].end_avma = 0x11000;
 	run(f);
@@ -213,12 +203,11 @@ static void test_unknown(void **state)
 }
 
 /* The first batch is copied, whatever the time is; others are not begun after the deadline. */
-static void test_deadline(void **state)
+TEST(test_deadline)
 {
 	const struct sw_snapshot_options options = {.stack_bytes = SW_CAPTURE_BATCH_BYTES,
 						    .total_bytes = 4 * SW_CAPTURE_BATCH_BYTES};
 	struct fixture *f = start_with(2, &options);
-	(void) state;
 	for (size_t i = 0; i < 2; i++) { /* a batch of its own each */
 		f->snap->maps[i].start_avma = UINT64_C(0x100000000) * (i + 1);
 		f->snap->maps[i].end_avma = UINT64_C(0x100000000) * (i + 2);
@@ -237,10 +226,9 @@ static void test_deadline(void **state)
 }
 
 /* Where the system call is refused, /proc/PID/mem is read. */
-static void test_without_readv(void **state)
+TEST(test_without_readv)
 {
 	struct fixture *f = start(2);
-	(void) state;
 	fake_kernel.readv_errno = EPERM;
 	f->stop.mem_fd = memfd_create("mem", MFD_CLOEXEC);
 	assert_int_equal(pwrite(f->stop.mem_fd, memory, sizeof(memory), STACK_AVMA),
@@ -253,10 +241,9 @@ static void test_without_readv(void **state)
 }
 
 /* The helper died after the first one: the second is taken as not copied. */
-static void test_unfinished(void **state)
+TEST(test_unfinished)
 {
 	struct fixture *f = start(2);
-	(void) state;
 	sw_capture_space_fill(f->space, &f->stop);
 	f->stop.finished = false;
 	f->space->n_copied = 1;
@@ -267,10 +254,9 @@ static void test_unfinished(void **state)
 }
 
 /* The same where the reader did not come back, which is said of the stack. */
-static void test_stalled(void **state)
+TEST(test_stalled)
 {
 	struct fixture *f = start(2);
-	(void) state;
 	sw_capture_space_fill(f->space, &f->stop);
 	f->stop.stalled = true;
 	f->space->n_copied = 1;
@@ -284,11 +270,10 @@ static void test_stalled(void **state)
 /* ---- what hooks do --------------------------------------------------------------------------- */
 
 /* Checked against what is left of the space, not against all of it. */
-static void test_space_left(void **state)
+TEST(test_space_left)
 {
 	struct fixture *f = start(1);
 	const uint8_t *data = NULL;
-	(void) state;
 	f->space->used = f->space->size - 100;
 	assert_false(sw_capture_copy_range(&f->space->capture, STACK_AVMA, 101, &data));
 	assert_true(f->space->space_short);
@@ -302,11 +287,10 @@ static void test_space_left(void **state)
 }
 
 /* What cannot be read as a whole is no range, and uses no space. */
-static void test_range_partly(void **state)
+TEST(test_range_partly)
 {
 	struct fixture *f = start(1);
 	const uint8_t *data = NULL;
-	(void) state;
 	assert_false(
 		sw_capture_copy_range(&f->space->capture, STACK_AVMA + STACK_BYTES - 8, 9, &data));
 	assert_int_equal(f->space->used, 0);
@@ -317,11 +301,10 @@ static void test_range_partly(void **state)
 	end(f);
 }
 
-static void test_ranges_max(void **state)
+TEST(test_ranges_max)
 {
 	struct fixture *f = start(1);
 	const uint8_t *data = NULL;
-	(void) state;
 	for (size_t i = 0; i < SW_CAPTURE_RANGES; i++)
 		assert_true(sw_capture_copy_range(&f->space->capture, STACK_AVMA, 1, &data));
 	assert_false(sw_capture_copy_range(&f->space->capture, STACK_AVMA, 1, &data));
@@ -330,11 +313,10 @@ static void test_ranges_max(void **state)
 }
 
 /* What was wanted before is found in what was read of it, not in what was asked for. */
-static void test_wanted(void **state)
+TEST(test_wanted)
 {
 	struct fixture *f = start(1);
 	uint8_t bytes[8];
-	(void) state;
 	assert_int_equal(sw_capture_want(&f->space->capture, STACK_AVMA + STACK_BYTES - 16, 32), 0);
 	assert_int_equal(sw_capture_want(&f->space->capture, 0, SW_CAPTURE_WANT_BYTES - 31),
 			 -SW_E_LIMIT);
@@ -350,12 +332,11 @@ static void test_wanted(void **state)
 }
 
 /* In any order, again and again; stacks are found from the red zone to where their copies end. */
-static void test_in_stack(void **state)
+TEST(test_in_stack)
 {
 	struct fixture *f = start(3);
 	struct sw_capture *capture = &f->space->capture;
 	uint8_t bytes[8];
-	(void) state;
 	for (size_t i = 0; i < 3; i++) /* what is wanted comes before stacks */
 		assert_int_equal(sw_capture_want(capture, stack_avma(i), 16), 0);
 	f->space->n_want = f->space->n_parts;
@@ -386,12 +367,11 @@ static void test_in_stack(void **state)
 	end(f);
 }
 
-static void test_reads(void **state)
+TEST(test_reads)
 {
 	struct fixture *f = start(1);
 	uint8_t bytes[5][4] = {{0}};
 	struct sw_capture_read reads[5];
-	(void) state;
 	for (size_t i = 0; i < 5; i++)
 		reads[i] = (struct sw_capture_read){STACK_AVMA + 8 * i, bytes[i], 4, i == 2};
 	reads[2].avma = STACK_AVMA + STACK_BYTES - 2; /* half of it */
@@ -405,10 +385,9 @@ static void test_reads(void **state)
 	end(f);
 }
 
-static void test_all_held(void **state)
+TEST(test_all_held)
 {
 	struct fixture *f = start(2);
-	(void) state;
 	assert_true(sw_capture_all_held(&f->space->capture));
 	f->tracees[1].has_regs = false;
 	assert_false(sw_capture_all_held(&f->space->capture));
@@ -422,10 +401,9 @@ static void test_all_held(void **state)
 }
 
 /* A runtime knows where a stack ends: what lies above is somebody else's. */
-static void test_stack_bound(void **state)
+TEST(test_stack_bound)
 {
 	struct fixture *f = start(2);
-	(void) state;
 	sw_capture_space_fill(f->space, &f->stop);
 	uint64_t end_avma = begin_of(1) + 0x200;
 	sw_capture_stack_bound(&f->space->capture, 1, end_avma);
@@ -448,10 +426,9 @@ static void set_futex(struct user_regs_struct *regs, uint64_t word_avma)
 }
 
 /* The words around the lock come with the registers; half of them is nothing. */
-static void test_lock(void **state)
+TEST(test_lock)
 {
 	struct fixture *f = start(2);
-	(void) state;
 	set_futex(&f->tracees[0].regs, stack_avma(0) + 0x1000);
 	set_futex(&f->tracees[1].regs, stack_avma(1) + STACK_BYTES - 4);
 	run(f);
@@ -460,21 +437,4 @@ static void test_lock(void **state)
 			    sizeof(f->snap->threads[0].wait));
 	assert_int_equal(f->snap->threads[1].wait_bytes, 0);
 	end(f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),      cmocka_unit_test(test_partly),
-		cmocka_unit_test(test_cut),        cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_two_stacks), cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_deadline),   cmocka_unit_test(test_without_readv),
-		cmocka_unit_test(test_unfinished), cmocka_unit_test(test_stalled),
-		cmocka_unit_test(test_space_left), cmocka_unit_test(test_range_partly),
-		cmocka_unit_test(test_ranges_max), cmocka_unit_test(test_wanted),
-		cmocka_unit_test(test_in_stack),   cmocka_unit_test(test_reads),
-		cmocka_unit_test(test_all_held),   cmocka_unit_test(test_stack_bound),
-		cmocka_unit_test(test_lock),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

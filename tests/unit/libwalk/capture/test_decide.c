@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "capture/decide.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 enum {
 	MS = 1000000,
@@ -32,10 +30,9 @@ static void assert_how(struct sw_iterate_record r, enum sw_take_how how, int rea
 	assert_int_equal(got, reason);
 }
 
-static void how_it_is_taken(void **state)
+TEST(how_it_is_taken)
 {
 	struct sw_iterate_record r = sleeper();
-	(void) state;
 	assert_how(r, SW_TAKE_READ, 0);
 	r.on_cpu = 1;
 	assert_how(r, SW_TAKE_AGAIN, 0);
@@ -79,44 +76,39 @@ static enum sw_next after(struct sw_round round, size_t n_tries, int64_t elapsed
 	return sw_next_round(&round);
 }
 
-static void all_taken(void **state)
+TEST(all_taken)
 {
-	(void) state;
 	assert_int_equal(after(left(0, 0, 0), 0, 1 * MS), SW_NEXT_DONE);
 	assert_int_equal(after(left(0, 0, 90), 9, 99 * MS), SW_NEXT_DONE);
 }
 
 /* Nobody else wants its CPU: it would run on. */
-static void running_alone(void **state)
+TEST(running_alone)
 {
-	(void) state;
 	assert_int_equal(after(left(1, 1, 0), 0, 1 * MS), SW_NEXT_REST);
 	assert_int_equal(after(left(1, 1, 0), 1, 1 * MS), SW_NEXT_REST);
 	assert_int_equal(after(left(1, 1, 0), 2, 1 * MS), SW_NEXT_REST_RUNNING);
 }
 
 /* More threads than CPUs: those on a CPU soon wait for one themselves. */
-static void running_among_others(void **state)
+TEST(running_among_others)
 {
-	(void) state;
 	assert_int_equal(after(left(2, 1, 98), 3, 2 * MS), SW_NEXT_REST);
 	assert_int_equal(after(left(2, 1, 98), 9, 12 * MS), SW_NEXT_REST);
 	assert_int_equal(after(left(2, 1, 98), 9, 13 * MS), SW_NEXT_REST_RUNNING);
 }
 
 /* The first window alone took half a second: nothing was tried yet. */
-static void late_windows_say_nothing(void **state)
+TEST(late_windows_say_nothing)
 {
-	(void) state;
 	for (size_t tries = 0; tries < SW_MOVING_TRIES; tries++)
 		assert_int_equal(after(left(66, 2, 98), tries, 500 * MS), SW_NEXT_REST);
 	assert_int_equal(after(left(66, 2, 98), SW_MOVING_TRIES, 500 * MS), SW_NEXT_REST_RUNNING);
 }
 
 /* Those that are on no CPU are stopped only where that of the others was not enough. */
-static void never_all_at_once(void **state)
+TEST(never_all_at_once)
 {
-	(void) state;
 	struct sw_round round = left(66, 2, 98);
 	assert_int_equal(after(round, 20, 31 * MS), SW_NEXT_REST_RUNNING);
 	round.n_stops = 1;
@@ -128,9 +120,8 @@ static void never_all_at_once(void **state)
 
 /* The last stop could not ask it: it began too late, or waited in state D. It is read where it waits
  * next. */
-static void looks_after_the_last_stop(void **state)
+TEST(looks_after_the_last_stop)
 {
-	(void) state;
 	struct sw_round round = left(1, 0, 0);
 	round.n_stops = SW_STOPS_MAX;
 	assert_int_equal(after(round, 22, 33 * MS), SW_NEXT_REST);
@@ -139,18 +130,16 @@ static void looks_after_the_last_stop(void **state)
 }
 
 /* It comes and goes, and is on a CPU in no look. */
-static void moving(void **state)
+TEST(moving)
 {
-	(void) state;
 	assert_int_equal(after(left(1, 0, 0), 20, 30 * MS), SW_NEXT_REST);
 	assert_int_equal(after(left(1, 0, 0), 20, 31 * MS), SW_NEXT_REST_STOP);
 	assert_int_equal(after(left(1, 0, 0), 3, 31 * MS), SW_NEXT_REST);
 }
 
 /* Those that were stopped were not those that were left: the last stop is of all. */
-static void the_last_stop(void **state)
+TEST(the_last_stop)
 {
-	(void) state;
 	struct sw_round round = left(1, 1, 0);
 	round.n_stops = SW_STOPS_MAX - 2;
 	assert_int_equal(after(round, 5, 2 * MS), SW_NEXT_REST_RUNNING);
@@ -158,9 +147,8 @@ static void the_last_stop(void **state)
 	assert_int_equal(after(round, 5, 2 * MS), SW_NEXT_REST_STOP);
 }
 
-static void short_limit(void **state)
+TEST(short_limit)
 {
-	(void) state;
 	struct sw_round round = left(1, 0, 0);
 	round.limit_ns = 2 * MS;
 	assert_int_equal(after(round, 4, 1 * MS), SW_NEXT_REST);
@@ -168,9 +156,8 @@ static void short_limit(void **state)
 	assert_int_equal(after(round, 3, 1 * MS + 1), SW_NEXT_REST);
 }
 
-static void never_stops(void **state)
+TEST(never_stops)
 {
-	(void) state;
 	struct sw_round round = left(2, 1, 0);
 	round.mode = SW_STOP_NEVER;
 	assert_int_equal(after(round, 90, LIMIT - 1), SW_NEXT_REST);
@@ -182,9 +169,8 @@ static void never_stops(void **state)
 }
 
 /* Blocked time is asked for: a thread that runs all the time is no reason to wait. */
-static void never_waits_for_running(void **state)
+TEST(never_waits_for_running)
 {
-	(void) state;
 	struct sw_round round = left(2, 2, 0);
 	round.mode = SW_STOP_NEVER;
 	assert_int_equal(after(round, 1, 0), SW_NEXT_REST);
@@ -200,9 +186,8 @@ static void never_waits_for_running(void **state)
 }
 
 /* What was copied for hooks must be of one instant. */
-static void hooks(void **state)
+TEST(hooks)
 {
-	(void) state;
 	struct sw_round round = left(0, 0, 0);
 	round.hooks = true;
 	assert_int_equal(after(round, 0, 1 * MS), SW_NEXT_WHOLE);
@@ -226,24 +211,4 @@ static void hooks(void **state)
 	round.quiescent = true;
 	round.n_rest = round.n_rest_running = 0;
 	assert_int_equal(after(round, 0, 1 * MS), SW_NEXT_DONE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(how_it_is_taken),
-		cmocka_unit_test(all_taken),
-		cmocka_unit_test(running_alone),
-		cmocka_unit_test(running_among_others),
-		cmocka_unit_test(late_windows_say_nothing),
-		cmocka_unit_test(never_all_at_once),
-		cmocka_unit_test(moving),
-		cmocka_unit_test(the_last_stop),
-		cmocka_unit_test(looks_after_the_last_stop),
-		cmocka_unit_test(short_limit),
-		cmocka_unit_test(never_stops),
-		cmocka_unit_test(never_waits_for_running),
-		cmocka_unit_test(hooks),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

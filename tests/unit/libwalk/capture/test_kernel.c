@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What /proc/PID/task/TID/stack says, and what it might. */
 #include "capture/kernel.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
-static void frames(void **state)
+TEST(frames)
 {
-	(void) state;
 	struct sw_arena arena = {0};
 	const struct sw_kernel_stack *stack = sw_kernel_stack_parse(
 		"[<0>] nfs_wait_bit_killable+0x1c/0xa0 [nfs]\n"
@@ -28,9 +25,8 @@ static void frames(void **state)
 	sw_arena_deinit(&arena);
 }
 
-static void no_frames(void **state)
+TEST(no_frames)
 {
-	(void) state;
 	static const char *const texts[] = {
 		"",           "\n\n",         "[<0>]", "[<0>] ", "[<0>] +0x1/0x2",
 		"[<0>] name", "name+0x1/0x2", "[",     "] a+1"};
@@ -46,9 +42,8 @@ static void no_frames(void **state)
 	sw_arena_deinit(&arena);
 }
 
-static void too_many(void **state)
+TEST(too_many)
 {
-	(void) state;
 	static const char line[] = "[<0>] a+0x1/0x2\n";
 	char text[100 * sizeof(line)] = "";
 	struct sw_arena arena = {0};
@@ -58,11 +53,4 @@ static void too_many(void **state)
 	assert_non_null(stack);
 	assert_int_equal(stack->n_frames, 64);
 	sw_arena_deinit(&arena);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(frames), cmocka_unit_test(no_frames),
-					   cmocka_unit_test(too_many)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,11 @@
 #include "capture/returns.h"
 #include "iterate/record.h"
 #include "snapshot/snapshot.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* Two threads: the stack of 11 is [0x1000, 0x1040), that of 12 [0x2000, 0x2040). */
 enum { PAGE = 0x9000, CODE = 0x5000, N = 2, WORDS = 8, MAX = 8 };
@@ -78,9 +76,8 @@ static void assert_at(const struct fixture *f, int thread, uint64_t pc, uint64_t
 }
 
 /* Where the page's address stands, and nowhere else; the page's own entry is no answer. */
-static void stacks_get_their_addresses(void **state)
+TEST(stacks_get_their_addresses)
 {
-	(void) state;
 	struct fixture f;
 	fixture_init(&f);
 	f.words[0][2] = f.words[0][4] = f.words[1][1] = PAGE;
@@ -100,9 +97,8 @@ static void stacks_get_their_addresses(void **state)
 }
 
 /* Whoever ran meanwhile has another stack than the one that was told. */
-static void not_of_others(void **state)
+TEST(not_of_others)
 {
-	(void) state;
 	struct fixture f;
 	fixture_init(&f);
 	f.words[0][2] = f.words[1][1] = PAGE;
@@ -119,9 +115,8 @@ static void not_of_others(void **state)
 	assert_int_equal(f.words[0][2], PAGE);
 }
 
-static void words_of_32_bits(void **state)
+TEST(words_of_32_bits)
 {
-	(void) state;
 	struct fixture f;
 	fixture_init(&f);
 	f.stop.is_32bit = true;
@@ -132,9 +127,8 @@ static void words_of_32_bits(void **state)
 }
 
 /* Each instruction of the kernel's code: to where the function returned. */
-static void registers_in_the_page(void **state)
+TEST(registers_in_the_page)
 {
-	(void) state;
 	static const struct {
 		uint64_t at;
 		int pushed;
@@ -164,9 +158,8 @@ static void registers_in_the_page(void **state)
 }
 
 /* An instruction that is probed is executed elsewhere. */
-static void registers_on_their_way(void **state)
+TEST(registers_on_their_way)
 {
-	(void) state;
 	struct fixture f;
 	fixture_init(&f);
 	add(&f, 11, SW_ITERATE_STEP, PAGE + 128, CODE + 64);
@@ -178,16 +171,4 @@ static void registers_on_their_way(void **state)
 	at(&f, 0, PAGE + 256, 0x1000);
 	sw_returns_put_back(&f.space);
 	assert_at(&f, 0, PAGE + 256, 0x1000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stacks_get_their_addresses),
-		cmocka_unit_test(not_of_others),
-		cmocka_unit_test(words_of_32_bits),
-		cmocka_unit_test(registers_in_the_page),
-		cmocka_unit_test(registers_on_their_way),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

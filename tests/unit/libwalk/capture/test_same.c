@@ -2,13 +2,11 @@
 #include "capture/same.h"
 #include "capture_case.h"
 #include "snapshot/snapshot.h"
+#include "test.h"
 
 #include <snapwalk/clock.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { TABLE_BYTES = 40000 }; /* more than one system call reads */
 
@@ -46,17 +44,15 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_same(void **state)
+TEST_WITH(test_same, setup, teardown)
 {
-	(void) state;
 	assert_true(sw_capture_same(&c.space));
 	assert_true(sw_capture_same(&c.space)); /* of a later window */
 	assert_int_equal(c.space.n_notes, 1);
 }
 
-static void test_table_changed(void **state)
+TEST_WITH(test_table_changed, setup, teardown)
 {
-	(void) state;
 	table[TABLE_BYTES - 1]++;
 	assert_false(sw_capture_same(&c.space));
 	table[TABLE_BYTES - 1]--;
@@ -65,32 +61,28 @@ static void test_table_changed(void **state)
 	assert_false(sw_capture_same(&c.space));
 }
 
-static void test_node_changed(void **state)
+TEST_WITH(test_node_changed, setup, teardown)
 {
-	(void) state;
 	node++;
 	assert_false(sw_capture_same(&c.space));
 }
 
 /* Nothing was there to be read: something may be there now. */
-static void test_not_read(void **state)
+TEST_WITH(test_not_read, setup, teardown)
 {
-	(void) state;
 	uint64_t value;
 	assert_false(sw_capture_read(&c.capture, 8, &value, sizeof(value)));
 	assert_false(sw_capture_same(&c.space));
 }
 
-static void test_not_copied(void **state)
+TEST_WITH(test_not_copied, setup, teardown)
 {
-	(void) state;
 	c.space.parts[0].bytes--;
 	assert_false(sw_capture_same(&c.space));
 }
 
-static void test_too_many(void **state)
+TEST_WITH(test_too_many, setup, teardown)
 {
-	(void) state;
 	uint64_t value;
 	for (size_t i = 1; i < SW_CAPTURE_NOTES; i++)
 		assert_true(sw_capture_read(&c.capture, at(&node), &value, sizeof(value)));
@@ -99,17 +91,15 @@ static void test_too_many(void **state)
 	assert_false(sw_capture_same(&c.space));
 }
 
-static void test_late(void **state)
+TEST_WITH(test_late, setup, teardown)
 {
-	(void) state;
 	c.stop.copy_end_ns = sw_clock_ns() - 1;
 	assert_false(sw_capture_same(&c.space));
 }
 
 /* Data of a runtime must go with the stack of its thread, which may be taken in a later window. */
-static void test_runtime(void **state)
+TEST_WITH(test_runtime, setup, teardown)
 {
-	(void) state;
 	void *found = NULL;
 	c.space.hooks[0] = (struct sw_hook){.is_runtime = true, .found = &found};
 	c.space.n_hooks = 1;
@@ -127,19 +117,4 @@ static void test_runtime(void **state)
 	assert_true(sw_capture_same(&c.space));
 	c.space.n_hooked = 1; /* further stacks */
 	assert_false(sw_capture_same(&c.space));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_same, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_table_changed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_node_changed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_read, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_copied, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_too_many, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_runtime, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,10 +6,7 @@
 #include "unwind/capture.h"
 #include "unwind/tables.h"
 #include "unwind/unwinder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
+#include "test.h"
 
 enum { THREADS = 2 };
 
@@ -54,17 +51,10 @@ static void windows_are(int late, enum sw_stop_mode stop, int wanted)
 }
 
 /* All are stopped, so that each capture has one window. */
-static void test_later(void **state)
+TEST(test_later)
 {
-	(void) state;
 	windows_are(0, SW_STOP_ALWAYS, 1);
 	windows_are(1, SW_STOP_ALWAYS, 2);
 	windows_are(2, SW_STOP_ALWAYS, 3);
 	windows_are(9, SW_STOP_ALWAYS, 3);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_later)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,15 @@
 #include "cleanup.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <cmocka.h>
 
 enum { N = 4, NOBODY = 1 << 22 }; /* above every thread id: PID_MAX_LIMIT */
 
@@ -85,7 +83,7 @@ static int fixture_free(void **state)
 }
 
 /* By who waits for longest, in the places where the key is known. */
-static void test_shared(void **state)
+TEST_WITH(test_shared, fixture_make, fixture_free)
 {
 	struct fixture *f = *state;
 	f->records[2].wait_key = 8;
@@ -99,7 +97,7 @@ static void test_shared(void **state)
 	assert_string_equal(f->threads[1].wchan, f->threads[0].wchan);
 }
 
-static void test_longest(void **state)
+TEST_WITH(test_longest, fixture_make, fixture_free)
 {
 	struct fixture *f = *state;
 	f->records[3].arrived_ns = 50; /* and it is not there */
@@ -107,7 +105,7 @@ static void test_longest(void **state)
 	assert_string_equal(f->threads[0].wchan, "");
 }
 
-static void test_running(void **state)
+TEST_WITH(test_running, fixture_make, fixture_free)
 {
 	struct fixture *f = *state;
 	f->threads[1].state = 'R';
@@ -119,7 +117,7 @@ static void test_running(void **state)
 
 /* The one that was read may have been at another place by then: nothing is said of all that share it, as there
  * is no later look here. */
-static void test_moved(void **state)
+TEST_WITH(test_moved, fixture_make, fixture_free)
 {
 	struct fixture *f = *state;
 	sw_waits_read(&f->take, f->records, N);
@@ -133,7 +131,7 @@ static void test_moved(void **state)
 }
 
 /* The state is that of the copy; of who was stopped it is left to sw_wait_stopped(). */
-static void test_moved_before_copy(void **state)
+TEST_WITH(test_moved_before_copy, fixture_make, fixture_free)
 {
 	struct fixture *f = *state;
 	sw_waits_read(&f->take, f->records, N);
@@ -153,7 +151,7 @@ static void test_moved_before_copy(void **state)
 	assert_string_equal(f->threads[3].wchan, f->threads[0].wchan);
 }
 
-static void test_stopped(void **state)
+TEST_WITH(test_stopped, fixture_make, fixture_free)
 {
 	enum { ERESTARTSYS = 512, ERESTART_RESTARTBLOCK = 516, RETURNED = 3 };
 	static const struct {
@@ -176,7 +174,6 @@ static void test_stopped(void **state)
 		{'T', SYS_futex, -ERESTARTSYS, 'T'},
 		{'T', -1, 0, 'T'},
 	};
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		struct sw_thread t = {.state = cases[i].before, .since_ns = 7, .wchan = "a_place"};
 		const struct sw_arch_call call = {.number = cases[i].number,
@@ -189,7 +186,7 @@ static void test_stopped(void **state)
 	}
 }
 
-static void test_ended(void **state)
+TEST_WITH(test_ended, fixture_make, fixture_free)
 {
 	struct fixture *f = *state;
 	sw_waits_read(&f->take, f->records, N);
@@ -199,7 +196,7 @@ static void test_ended(void **state)
 }
 
 /* More places than are kept: the rest is read by itself. */
-static void test_many(void **state)
+TEST_WITH(test_many, fixture_make, fixture_free)
 {
 	struct fixture *f = *state;
 	enum { MANY = SW_WAITS_MAX + 10 };
@@ -217,9 +214,8 @@ static void test_many(void **state)
 }
 
 /* What goes on after a stop is told apart by what it waits in; sleeping stays what it is. */
-static void test_restarted(void **state)
+TEST(test_restarted)
 {
-	(void) state;
 	struct sw_thread threads[] = {
 		{.syscall = SYS_restart_syscall, .wchan = "futex_wait_queue"},
 		{.syscall = SYS_restart_syscall, .wchan = "poll_schedule_timeout.constprop.0"},
@@ -232,22 +228,4 @@ static void test_restarted(void **state)
 	sw_waits_restarted(threads, 5);
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(threads[i].syscall, expected[i]);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make, fixture_free)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_shared),
-		TEST(test_longest),
-		TEST(test_running),
-		TEST(test_moved),
-		TEST(test_moved_before_copy),
-		TEST(test_stopped),
-		TEST(test_ended),
-		TEST(test_many),
-		cmocka_unit_test(test_restarted),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,11 +7,7 @@
 #include "fake.h"
 #include "fake_kernel.h"
 #include "snapshot/snapshot.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -141,10 +137,9 @@ static void assert_taken(const struct fixture *f, const char *expected)
 	}
 }
 
-static void test_all_sleep(void **state)
+TEST(test_all_sleep)
 {
 	struct fixture *f = start();
-	(void) state;
 	run(f);
 	assert_taken(f, "ttt");
 	assert_true(f->window->quiescent);
@@ -160,10 +155,9 @@ static void test_all_sleep(void **state)
 }
 
 /* Whoever ran in between is not taken, and what was copied of it is thrown away. */
-static void test_ran(void **state)
+TEST(test_ran)
 {
 	struct fixture *f = start();
-	(void) state;
 	f->records[1][1].n_voluntary++;
 	run(f);
 	assert_taken(f, "tnt");
@@ -176,10 +170,9 @@ static void test_ran(void **state)
 	end(f);
 }
 
-static void test_on_a_cpu(void **state)
+TEST(test_on_a_cpu)
 {
 	struct fixture *f = start();
-	(void) state;
 	f->records[0][2].on_cpu = f->records[1][2].on_cpu = 1;
 	run(f);
 	assert_taken(f, "ttn");
@@ -190,10 +183,9 @@ static void test_on_a_cpu(void **state)
 }
 
 /* It stood still in the first pass and was gone in the second. */
-static void test_gone_meanwhile(void **state)
+TEST(test_gone_meanwhile)
 {
 	struct fixture *f = start();
-	(void) state;
 	f->n[1] = 2;
 	run(f);
 	assert_taken(f, "ttn");
@@ -202,10 +194,9 @@ static void test_gone_meanwhile(void **state)
 }
 
 /* In the next window of the rest, only that one is copied; the others stay as they are. */
-static void test_rest(void **state)
+TEST(test_rest)
 {
 	struct fixture *f = start();
-	(void) state;
 	f->records[1][1].n_voluntary++;
 	run(f);
 	f->window->whole = false;
@@ -223,10 +214,9 @@ static void test_rest(void **state)
 }
 
 /* A window of the rest that gave nothing uses up no space. */
-static void test_rest_in_vain(void **state)
+TEST(test_rest_in_vain)
 {
 	struct fixture *f = start();
-	(void) state;
 	f->records[1][1].n_voluntary++;
 	run(f);
 	size_t used = f->space->used, n_parts = f->space->n_parts;
@@ -239,10 +229,9 @@ static void test_rest_in_vain(void **state)
 }
 
 /* The thread through which memory was read executed a program: then nothing that was read counts. */
-static void test_carrier(void **state)
+TEST(test_carrier)
 {
 	struct fixture *f = start();
-	(void) state;
 	f->records[1][0].exec_id++;
 	run(f);
 	assert_taken(f, "nnn");
@@ -262,10 +251,9 @@ static void test_carrier(void **state)
 }
 
 /* Another thread with the id of one that was there before. */
-static void test_id_again(void **state)
+TEST(test_id_again)
 {
 	struct fixture *f = start();
-	(void) state;
 	f->records[1][2].start_ns++;
 	run(f);
 	assert_taken(f, "ttn");
@@ -279,10 +267,9 @@ static void test_id_again(void **state)
 	end(f);
 }
 
-static void test_new_thread(void **state)
+TEST(test_new_thread)
 {
 	struct fixture *f = start();
-	(void) state;
 	f->n[0] = f->n[1] = 4;
 	run(f);
 	assert_int_equal(f->stop.n, 4);
@@ -299,10 +286,9 @@ static void test_new_thread(void **state)
 }
 
 /* More than there is space for. */
-static void test_overflow(void **state)
+TEST(test_overflow)
 {
 	struct fixture *f = start();
-	(void) state;
 	f->stop.capacity = TEAM;
 	f->n[0] = f->n[1] = 4;
 	run(f);
@@ -313,10 +299,9 @@ static void test_overflow(void **state)
 }
 
 /* The kernel ended the first pass early: who is not in it may be there. */
-static void test_cut(void **state)
+TEST(test_cut)
 {
 	struct fixture *f = start();
-	(void) state;
 	f->n[0] = 2;
 	run(f);
 	assert_taken(f, "ttn");
@@ -333,10 +318,9 @@ static void test_cut(void **state)
 	end(f);
 }
 
-static void test_workers(void **state)
+TEST(test_workers)
 {
 	struct fixture *f = start();
-	(void) state;
 	f->records[0][1].flags = f->records[1][1].flags = IO_WORKER;
 	f->records[0][1].on_cpu = 1;
 	run(f);
@@ -347,10 +331,9 @@ static void test_workers(void **state)
 }
 
 /* Those that a stop holds need no proof, and memory is read through them. */
-static void test_held(void **state)
+TEST(test_held)
 {
 	struct fixture *f = start();
-	(void) state;
 	f->tracees[2].phase = SW_TRACEE_STOPPED;
 	f->tracees[2].has_regs = true;
 	sw_iterate_registers(&f->records[0][2], &f->tracees[2].regs);
@@ -369,10 +352,9 @@ static void test_held(void **state)
 }
 
 /* Nobody asked for it. */
-static void test_skipped(void **state)
+TEST(test_skipped)
 {
 	struct fixture *f = start();
-	(void) state;
 	f->tracees[1].reason = SW_E_SKIPPED;
 	run(f);
 	assert_taken(f, "tnt");
@@ -382,10 +364,9 @@ static void test_skipped(void **state)
 }
 
 /* Hooks are not told that nobody runs where no second pass will confirm it. */
-static void test_doubtful(void **state)
+TEST(test_doubtful)
 {
 	struct fixture *f = start();
-	(void) state;
 	f->window->doubtful = true;
 	run(f);
 	assert_false(f->window->seems_whole);
@@ -394,10 +375,9 @@ static void test_doubtful(void **state)
 }
 
 /* The second pass cannot be read: nothing is proven. */
-static void test_no_second_pass(void **state)
+TEST(test_no_second_pass)
 {
 	struct fixture *f = start();
-	(void) state;
 	passes_open(f);
 	int second = f->window->pass_fds[1];
 	f->window->pass_fds[1] = -EBADF;
@@ -415,10 +395,9 @@ static void test_no_second_pass(void **state)
 }
 
 /* The helper was killed after the copy: the second pass is made afterwards, and decides. */
-static void test_killed(void **state)
+TEST(test_killed)
 {
 	struct fixture *f = start();
-	(void) state;
 	f->records[1][1].n_voluntary++;
 	passes_open(f);
 	sw_window_fill(f->window, &f->stop);
@@ -460,10 +439,9 @@ static void look_again(struct fixture *f)
 }
 
 /* What those that were taken did since, by one look more. */
-static void test_since(void **state)
+TEST(test_since)
 {
 	struct fixture *f = start();
-	(void) state;
 	run(f);
 	assert_taken(f, "ttt");
 	assert_since(f, SW_SINCE_STAYED, SW_SINCE_STAYED, SW_SINCE_STAYED);
@@ -488,10 +466,9 @@ static void test_since(void **state)
 }
 
 /* Who did not run from the first look of all to the last one. */
-static void test_stayed(void **state)
+TEST(test_stayed)
 {
 	struct fixture *f = start();
-	(void) state;
 	f->records[0][0].on_cpu = 1; /* this one ran at first */
 	f->records[0][1].n_voluntary--;
 	run(f);
@@ -526,10 +503,9 @@ static void test_stayed(void **state)
 	end(f);
 }
 
-static void test_nobody_seen(void **state)
+TEST(test_nobody_seen)
 {
 	struct fixture *f = start();
-	(void) state;
 	f->records[1][1].n_voluntary++;
 	run(f);
 	sw_window_look_again(f->window, -EBADF);
@@ -544,10 +520,9 @@ static void test_nobody_seen(void **state)
 }
 
 /* More threads by now are no reason to say that some were left out. */
-static void test_look_finds_no_new(void **state)
+TEST(test_look_finds_no_new)
 {
 	struct fixture *f = start();
-	(void) state;
 	run(f);
 	f->stop.capacity = TEAM;
 	f->n[1] = THREADS;
@@ -557,32 +532,4 @@ static void test_look_finds_no_new(void **state)
 	assert_int_equal(f->stop.n, TEAM);
 	assert_since(f, SW_SINCE_STAYED, SW_SINCE_STAYED, SW_SINCE_STAYED);
 	end(f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_sleep),
-		cmocka_unit_test(test_ran),
-		cmocka_unit_test(test_on_a_cpu),
-		cmocka_unit_test(test_gone_meanwhile),
-		cmocka_unit_test(test_rest),
-		cmocka_unit_test(test_rest_in_vain),
-		cmocka_unit_test(test_carrier),
-		cmocka_unit_test(test_id_again),
-		cmocka_unit_test(test_new_thread),
-		cmocka_unit_test(test_overflow),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_workers),
-		cmocka_unit_test(test_held),
-		cmocka_unit_test(test_skipped),
-		cmocka_unit_test(test_doubtful),
-		cmocka_unit_test(test_no_second_pass),
-		cmocka_unit_test(test_killed),
-		cmocka_unit_test(test_since),
-		cmocka_unit_test(test_stayed),
-		cmocka_unit_test(test_nobody_seen),
-		cmocka_unit_test(test_look_finds_no_new),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

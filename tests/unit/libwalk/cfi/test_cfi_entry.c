@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cfi/entry.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { SVMA = 0x2000 };
 
@@ -22,9 +20,8 @@ static struct sw_cfi_section view(const uint8_t *bytes, size_t size)
 	return (struct sw_cfi_section){.bytes = {bytes, size}, .svma = SVMA};
 }
 
-static void test_entries(void **state)
+TEST(test_entries)
 {
-	(void) state;
 	const struct sw_cfi_section s = view(section, sizeof(section));
 	struct sw_cfi_entry e;
 	assert_int_equal(sw_cfi_entry_read(&s, 0, &e), 1);
@@ -49,9 +46,8 @@ static void test_entries(void **state)
 }
 
 /* Whether the function has handlers of exceptions: 'L' of its CIE, and an address that is not 0. */
-static void test_lsda(void **state)
+TEST(test_lsda)
 {
-	(void) state;
 	static const uint8_t with[] = {
 		20,   0, 0,    0,  0,  0,    0,    0,    1,    'z',  'L',  'R',
 		0,    1, 0x78, 16, 2,  0x1b, 0x1b, 0x0c, 7,    8,    0x90, 1, /* 24: FDE */
@@ -79,9 +75,8 @@ static void test_lsda(void **state)
 }
 
 /* Every cut is malformed or the end, never read beyond. */
-static void test_cut_anywhere(void **state)
+TEST(test_cut_anywhere)
 {
-	(void) state;
 	struct sw_cfi_entry e;
 	for (size_t size = 0; size < 44; size++) {
 		uint8_t *copy = malloc(size + 1);
@@ -95,9 +90,8 @@ static void test_cut_anywhere(void **state)
 	}
 }
 
-static void test_malformed(void **state)
+TEST(test_malformed)
 {
-	(void) state;
 	static const struct {
 		size_t offset;
 		uint8_t value;
@@ -131,9 +125,8 @@ static bool sane(const uint8_t *program, size_t size)
 
 #define PROGRAM(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
 
-static void test_instructions(void **state)
+TEST(test_instructions)
 {
-	(void) state;
 	/* every instruction with operands that look like instructions themselves */
 	assert_true(sane(PROGRAM(0x41, 0x86, 2, 0xc6, 0x00, 0x0a, 0x0b, 0x02, 5, 0x03, 5, 5, 0x04,
 				 5, 5, 5, 5, 0x01, 5, 5, 5, 5, 0x06, 5, 0x07, 5, 0x08, 5, 0x09, 5,
@@ -175,9 +168,8 @@ static enum sw_cfi_hdr hdr_read(const uint8_t *bytes, size_t size, struct sw_cfi
 	return r;
 }
 
-static void test_search_table(void **state)
+TEST(test_search_table)
 {
-	(void) state;
 	/* functions at 0x1000 and 0x1010 (twice, as folded ones are), entries at 0x3020, 0x3030.. */
 	static const uint8_t hdr[] = {
 		1,    0x1b, 0x03, 0x3b, 0x10, 0,    0,    0,    3,    0,    0,    0,
@@ -216,14 +208,4 @@ static void test_search_table(void **state)
 	copy[0] = 2;
 	assert_int_equal(hdr_read(copy, sizeof(copy), &table), SW_CFI_HDR_BAD);
 	assert_int_equal(hdr_read(hdr, 3, &table), SW_CFI_HDR_BAD);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_entries),      cmocka_unit_test(test_lsda),
-		cmocka_unit_test(test_cut_anywhere), cmocka_unit_test(test_malformed),
-		cmocka_unit_test(test_instructions), cmocka_unit_test(test_search_table),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,10 @@
 #include "arch/arch.h"
 #include "cfi/expr.h"
 #include "fake.h"
+#include "test.h"
 
 #include <dwarf.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* A frame that expressions are evaluated in: rsp 0x7000, rip 0x40100b, rbp 0x7020; rbx is lost. */
 static const uint64_t stack[] = {0x1122334455667788, 0xfedcba9876543210, 0x7018, 0x401136};
@@ -80,9 +78,8 @@ static uint64_t value_32(const Dwarf_Op *ops, size_t n)
 }
 
 /* Registers by i386's numbers, words of 4 bytes, numbers that wrap around. */
-static void test_32_bit(void **state)
+TEST(test_32_bit)
 {
-	(void) state;
 	const uint64_t minus_8 = (uint64_t) -8, minus_1 = (uint64_t) -1;
 	assert_int_equal(value_32(OPS({DW_OP_breg4, 0x10, 0, 0})), 0x7010);    /* esp */
 	assert_int_equal(value_32(OPS({DW_OP_breg5, minus_8, 0, 0})), 0x7018); /* ebp */
@@ -136,9 +133,8 @@ static uint64_t unary(uint8_t atom, int64_t a)
 	return value(OPS(constant(a), {.atom = atom}));
 }
 
-static void test_arithmetic(void **state)
+TEST(test_arithmetic)
 {
-	(void) state;
 	assert_int_equal(binary(DW_OP_plus, 5, -7), (uint64_t) -2);
 	assert_int_equal(binary(DW_OP_minus, 5, 7), (uint64_t) -2);
 	assert_int_equal(binary(DW_OP_mul, -3, 7), (uint64_t) -21);
@@ -156,9 +152,8 @@ static void test_arithmetic(void **state)
 	assert_int_equal(unary(DW_OP_abs, INT64_MIN), (uint64_t) INT64_MIN);
 }
 
-static void test_shifts(void **state)
+TEST(test_shifts)
 {
-	(void) state;
 	assert_int_equal(binary(DW_OP_shl, 1, 3), 8);
 	assert_int_equal(binary(DW_OP_shl, 1, 64), 0);
 	assert_int_equal(binary(DW_OP_shl, 1, -1), 0);
@@ -168,9 +163,8 @@ static void test_shifts(void **state)
 	assert_int_equal(binary(DW_OP_shra, -16, 200), UINT64_MAX);
 }
 
-static void test_comparisons_are_signed(void **state)
+TEST(test_comparisons_are_signed)
 {
-	(void) state;
 	assert_int_equal(binary(DW_OP_lt, -1, 1), 1);
 	assert_int_equal(binary(DW_OP_gt, -1, 1), 0);
 	assert_int_equal(binary(DW_OP_ge, 11, 11), 1);
@@ -179,9 +173,8 @@ static void test_comparisons_are_signed(void **state)
 	assert_int_equal(binary(DW_OP_ne, 3, 3), 0);
 }
 
-static void test_stack_operations(void **state)
+TEST(test_stack_operations)
 {
-	(void) state;
 	Dwarf_Op one = constant(1), two = constant(2), three = constant(3);
 	Dwarf_Op minus = {.atom = DW_OP_minus};
 	assert_int_equal(value(OPS(one, two, {.atom = DW_OP_swap}, minus)), 1);
@@ -199,9 +192,8 @@ static void test_stack_operations(void **state)
 			 3);
 }
 
-static void test_registers_and_constants(void **state)
+TEST(test_registers_and_constants)
 {
-	(void) state;
 	assert_int_equal(value(OPS({.atom = DW_OP_lit31})), 31);
 	assert_int_equal(value(OPS({.atom = DW_OP_const1u, .number = 200})), 200);
 	assert_int_equal(value(OPS({.atom = DW_OP_breg7, .number = 8})), 0x7008);
@@ -216,9 +208,8 @@ static void test_registers_and_constants(void **state)
 			 0x7008);
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
-	(void) state;
 	assert_int_equal(value(OPS({.atom = DW_OP_breg7, .number = 8}, {.atom = DW_OP_deref})),
 			 0xfedcba9876543210);
 	for (int size = 1; size <= 8; size *= 2)
@@ -234,9 +225,8 @@ static void test_memory(void **state)
  *	40100b:	push $index	after it, at +11, CFA is 8 further
  *	CFA = rsp + 8 + ((rip & 15) >= 11) * 8
  */
-static void test_plt(void **state)
+TEST(test_plt)
 {
-	(void) state;
 	const Dwarf_Op ops[] = {
 		{.atom = DW_OP_breg7, .number = 8, .offset = 0},
 		{.atom = DW_OP_breg16, .offset = 2},
@@ -258,9 +248,8 @@ static void test_plt(void **state)
 	assert_int_equal(cfa, 0x7008);
 }
 
-static void test_branches(void **state)
+TEST(test_branches)
 {
-	(void) state;
 	/* 0: lit N; 1: bra +4 -> 8; 4: lit7; 5: skip +1 -> 9; 8: lit9; 9: nop */
 	for (unsigned taken = 0; taken < 2; taken++) {
 		const Dwarf_Op ops[] = {
@@ -284,9 +273,8 @@ static void test_branches(void **state)
 	assert_int_equal(value(loop, 5), 0);
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
-	(void) state;
 	/* skip to itself: for ever */
 	const Dwarf_Op forever[] = {{.atom = DW_OP_lit0, .offset = 0},
 				    {.atom = DW_OP_skip, .number = (uint16_t) -3, .offset = 1}};
@@ -302,9 +290,8 @@ static void test_limits(void **state)
 	assert_int_equal(compile_only(many, SW_CFI_EXPR_OPS_MAX + 1), -SW_E_LIMIT);
 }
 
-static void test_failures(void **state)
+TEST(test_failures)
 {
-	(void) state;
 	assert_int_equal(failure(OPS({.atom = DW_OP_plus})), SW_CFI_BAD);
 	assert_int_equal(failure(OPS({.atom = DW_OP_lit1}, {.atom = DW_OP_swap})), SW_CFI_BAD);
 	assert_int_equal(failure(OPS({.atom = DW_OP_drop})), SW_CFI_BAD);
@@ -327,9 +314,8 @@ static void test_failures(void **state)
 	assert_int_equal(f.env.fault_avma, 0x7020);
 }
 
-static void test_refused_when_compiled(void **state)
+TEST(test_refused_when_compiled)
 {
-	(void) state;
 	assert_int_equal(compile_only(NULL, 0), -SW_E_FORMAT);
 	assert_int_equal(compile_only(OPS({.atom = DW_OP_fbreg})), -SW_E_FORMAT);
 	assert_int_equal(compile_only(OPS({.atom = DW_OP_form_tls_address})), -SW_E_FORMAT);
@@ -347,9 +333,8 @@ static void test_refused_when_compiled(void **state)
 			 -SW_E_FORMAT);
 }
 
-static void test_print(void **state)
+TEST(test_print)
 {
-	(void) state;
 	const Dwarf_Op ops[] = {
 		{.atom = DW_OP_breg7, .number = 8, .offset = 0},
 		{.atom = DW_OP_breg16, .offset = 2},
@@ -366,24 +351,4 @@ static void test_print(void **state)
 	assert_string_equal(text.data, "rsp+8 ra 15 and deref8 -4");
 	sw_text_deinit(&text);
 	sw_arena_deinit(&arena);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_32_bit),
-		cmocka_unit_test(test_arithmetic),
-		cmocka_unit_test(test_shifts),
-		cmocka_unit_test(test_comparisons_are_signed),
-		cmocka_unit_test(test_stack_operations),
-		cmocka_unit_test(test_registers_and_constants),
-		cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_plt),
-		cmocka_unit_test(test_branches),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_refused_when_compiled),
-		cmocka_unit_test(test_print),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,10 @@
 #include "arena.h"
 #include "errors.h"
 #include "jit_case.h"
+#include "test.h"
 
 #include <dwarf.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	ABS8 = DW_EH_PE_absptr,
@@ -38,9 +36,8 @@ static void rule_is(const struct sw_cfi_section *section, uint64_t off, uint64_t
 }
 
 /* Whatever the pointers count from, the rule is the same at each address. */
-static void test_encodings(void **state)
+TEST(test_encodings)
 {
-	(void) state;
 	static const uint8_t encodings[] = {ABS8, PCREL4, PCREL8, TEXTREL4, DATAREL4};
 	for (size_t i = 0; i < sizeof(encodings); i++) {
 		struct eh_make eh = {.avma = code + 0x100000,
@@ -63,9 +60,8 @@ static void test_encodings(void **state)
 }
 
 /* A table for i386: its numbers of registers, 4 bytes in plain addresses, which wrap around. */
-static void test_i386(void **state)
+TEST(test_i386)
 {
-	(void) state;
 	static const uint8_t bytes[] = {
 		/* 0: CIE, "zR" plain; alignments 1 and -4, return address in column 8 */
 		20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x7c, 8, 1, DW_EH_PE_absptr,
@@ -89,9 +85,8 @@ static void test_i386(void **state)
 }
 
 /* Without a base such pointers mean nothing. */
-static void test_no_base(void **state)
+TEST(test_no_base)
 {
-	(void) state;
 	static const uint8_t encodings[] = {TEXTREL4, DATAREL4};
 	for (size_t i = 0; i < sizeof(encodings); i++) {
 		struct eh_make eh = {.avma = code};
@@ -103,9 +98,8 @@ static void test_no_base(void **state)
 }
 
 /* LuaJIT 2.1: an FDE with a personality and nothing about frames. */
-static void test_empty(void **state)
+TEST(test_empty)
 {
-	(void) state;
 	struct eh_make eh = {.avma = code + 0x1000};
 	size_t cie = eh_make_empty_cie(&eh, PCREL4);
 	size_t fde = eh_make_fde(&eh, cie, PCREL4, code, 0x40, EH_ROWS(0, 0, 0));
@@ -114,9 +108,8 @@ static void test_empty(void **state)
 }
 
 /* V8's programs hold absolute addresses, which mean the same everywhere; others do not. */
-static void test_set_loc(void **state)
+TEST(test_set_loc)
 {
-	(void) state;
 	uint8_t rows[12] = {DW_CFA_set_loc};
 	uint64_t at = code + 16;
 	memcpy(rows + 1, &at, sizeof(at));
@@ -137,9 +130,8 @@ static void test_set_loc(void **state)
 }
 
 /* What libdw must not be let at. */
-static void test_excessive(void **state)
+TEST(test_excessive)
 {
-	(void) state;
 	struct eh_make eh = {.avma = code + 0x1000};
 	size_t cie = eh_make_cie(&eh, PCREL4);
 	/* DW_CFA_undefined of register 2^27 - 1 */
@@ -149,9 +141,8 @@ static void test_excessive(void **state)
 	rule_is(&section, fde, code, "bad_format");
 }
 
-static void test_find(void **state)
+TEST(test_find)
 {
-	(void) state;
 	struct eh_make eh = {.avma = code + 0x1000};
 	size_t cie = eh_make_cie(&eh, PCREL4);
 	size_t first = eh_make_fde(&eh, cie, PCREL4, code + 0x40, 0x40, EH_ROWS(0));
@@ -173,9 +164,8 @@ static void test_find(void **state)
 }
 
 /* A CIE is read for each FDE: its letters have a limit. */
-static void test_letters(void **state)
+TEST(test_letters)
 {
-	(void) state;
 	for (size_t n = 16; n <= 17; n++) {
 		uint8_t bytes[64] = {32, 0, 0, 0, 0, 0, 0, 0, 1};
 		const uint32_t fde[2] = {24, 40};
@@ -193,9 +183,8 @@ static void test_letters(void **state)
 	}
 }
 
-static void test_fdes(void **state)
+TEST(test_fdes)
 {
-	(void) state;
 	struct eh_make a = {.avma = code + 0x1000}, b = {.avma = code + 0x2000};
 	size_t cie = eh_make_cie(&a, PCREL4);
 	size_t high = eh_make_fde(&a, cie, PCREL4, code + 0x40, 0x40, EH_ROWS(0));
@@ -224,16 +213,4 @@ static void test_fdes(void **state)
 	assert_true(fdes.bad);
 	assert_int_equal(fdes.n, 2);
 	sw_cfi_fdes_deinit(&fdes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_encodings), cmocka_unit_test(test_no_base),
-		cmocka_unit_test(test_i386),      cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_set_loc),   cmocka_unit_test(test_excessive),
-		cmocka_unit_test(test_find),      cmocka_unit_test(test_fdes),
-		cmocka_unit_test(test_letters),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

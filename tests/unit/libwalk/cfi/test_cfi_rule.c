@@ -3,12 +3,10 @@
 #include "cfi/rule.h"
 #include "elf_image.h"
 #include "fake.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* One function of 16 bytes with the rows under test, through libdw as in real life. */
 struct fixture {
@@ -97,9 +95,8 @@ static const struct image_fde prologue = {
 	IMAGE_ROWS(0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6),
 };
 
-static void test_rows_of_a_prologue(void **state)
+TEST(test_rows_of_a_prologue)
 {
-	(void) state;
 	static const uint64_t at_entry[] = {0x401136};
 	static const uint64_t pushed[] = {0x7100, 0x401136};
 	static const uint64_t in_body[] = {0, 0, 0, 0x7100, 0x401136};
@@ -138,9 +135,8 @@ static void test_rows_of_a_prologue(void **state)
 }
 
 /* What the callee must leave alone is known in the caller, everything else is not. */
-static void test_what_survives(void **state)
+TEST(test_what_survives)
 {
-	(void) state;
 	static const uint64_t stack[] = {0x401136};
 	struct sw_regs regs = registers(), caller;
 	sw_regs_forget(&regs, SW_X86_64_R15);
@@ -154,9 +150,8 @@ static void test_what_survives(void **state)
 	fixture_deinit(&f);
 }
 
-static void test_every_kind_of_rule(void **state)
+TEST(test_every_kind_of_rule)
 {
-	(void) state;
 	/*	7000: 0x11  7008: 0x22  7010: 0x7000  7018: 0x401136 */
 	static const uint64_t stack[] = {0x11, 0x22, 0x7000, 0x401136};
 	struct sw_regs regs = registers(), caller;
@@ -193,9 +188,8 @@ static void test_every_kind_of_rule(void **state)
  * A stack switch, as Wine's dispatcher describes its own: CFA by an expression, and a rule for rsp
  * that differs from the CFA.
  */
-static void test_rsp_has_its_own_rule(void **state)
+TEST(test_rsp_has_its_own_rule)
 {
-	(void) state;
 	/*	7000: frame  7008: 0x9000 (other stack)  7010: 0x14000139a (pc there) */
 	static const uint64_t stack[] = {0x7018, 0x9000, 0x14000139a};
 	struct sw_regs regs = registers(), caller;
@@ -214,9 +208,8 @@ static void test_rsp_has_its_own_rule(void **state)
 	fixture_deinit(&f);
 }
 
-static void test_undefined_return_address_is_the_end(void **state)
+TEST(test_undefined_return_address_is_the_end)
 {
-	(void) state;
 	struct sw_regs regs = registers(), caller = {.known = 77};
 	struct fixture f;
 	uint64_t fault;
@@ -229,9 +222,8 @@ static void test_undefined_return_address_is_the_end(void **state)
 
 /* An FDE that says nothing (LuaJIT registers one) is as good as none; one that gives a CFA but no
  * return address is no proof that the stack ends. */
-static void test_empty_rows(void **state)
+TEST(test_empty_rows)
 {
-	(void) state;
 	struct fixture f;
 	const struct image_fde nothing = {.start = 0, .end = 16, .empty_cie = true};
 	assert_int_equal(compile(&f, &nothing, 0), -SW_E_NOT_FOUND);
@@ -244,9 +236,8 @@ static void test_empty_rows(void **state)
 	fixture_deinit(&f);
 }
 
-static void test_signal_frame(void **state)
+TEST(test_signal_frame)
 {
-	(void) state;
 	struct fixture f;
 	const struct image_fde fde = {.start = 0, .end = 16, .signal = true};
 	assert_int_equal(compile(&f, &fde, 0), 0);
@@ -254,9 +245,8 @@ static void test_signal_frame(void **state)
 	fixture_deinit(&f);
 }
 
-static void test_failures(void **state)
+TEST(test_failures)
 {
-	(void) state;
 	static const uint64_t stack[] = {0x401136};
 	struct sw_regs regs = registers(), caller;
 	struct fixture f;
@@ -286,9 +276,8 @@ static void test_failures(void **state)
 
 /* The kernel's frame: rsp -> uc_flags uc_link uc_stack[3] r8..r15 rdi rsi rbp rbx rdx rax rcx rsp
  * rip. */
-static void test_sigreturn(void **state)
+TEST(test_sigreturn)
 {
-	(void) state;
 	static const uint64_t stack[] = {1,  0,  0,  0,  0,      8,  9,  10, 11, 12,     13,
 					 14, 15, 50, 60, 0x7f00, 30, 10, 0,  20, 0x7e00, 0x401140};
 	struct sw_arena arena = {0};
@@ -307,9 +296,8 @@ static void test_sigreturn(void **state)
 
 /* i386's: esp -> the signal, two pointers, siginfo (128 bytes), uc_flags uc_link uc_stack[3], gs fs es ds
  * edi esi ebp esp ebx edx ecx eax trapno err eip. What lies behind is not read. */
-static void test_sigreturn_32(void **state)
+TEST(test_sigreturn_32)
 {
-	(void) state;
 	uint32_t stack[3 + 32 + 5 + 15] = {0};
 	static const uint32_t saved[] = {50, 40,         0x7f00, 0xfff01000, 30,       10,
 					 20, 0xffffffff, 0,      0,          0x8049123};
@@ -332,21 +320,4 @@ static void test_sigreturn_32(void **state)
 		       "ebx = [CFA+192], esi = [CFA+180], edi = [CFA+176], ebp = [CFA+184], "
 		       "esp = [CFA+188], ra = [CFA+216]");
 	sw_arena_deinit(&arena);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows_of_a_prologue),
-		cmocka_unit_test(test_what_survives),
-		cmocka_unit_test(test_every_kind_of_rule),
-		cmocka_unit_test(test_rsp_has_its_own_rule),
-		cmocka_unit_test(test_undefined_return_address_is_the_end),
-		cmocka_unit_test(test_empty_rows),
-		cmocka_unit_test(test_signal_frame),
-		cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_sigreturn),
-		cmocka_unit_test(test_sigreturn_32),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cfi/unlisted.h"
 #include "jit_case.h"
+#include "test.h"
 
 #include <endian.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { ENCODING = 0x1b, CODE = 0x1000, FRAME = 0x4000, HDR = 0x3000, FDES = 5, PAIRS = 8 };
 
@@ -62,9 +60,8 @@ static bool has(const struct frame *f, size_t fde)
 	return found != NULL;
 }
 
-static void test_only_what_is_not_listed(void **state)
+TEST(test_only_what_is_not_listed)
 {
-	(void) state;
 	struct frame f;
 	frame_init(&f);
 	list(&f, 0, CODE);
@@ -78,9 +75,8 @@ static void test_only_what_is_not_listed(void **state)
 }
 
 /* Where the section ends is only known by section headers; else the first terminator ends it. */
-static void test_terminators(void **state)
+TEST(test_terminators)
 {
-	(void) state;
 	struct frame f;
 	frame_init(&f);
 	find(&f, 0);
@@ -94,9 +90,8 @@ static void test_terminators(void **state)
 }
 
 /* Of functions that were folded the table has one. */
-static void test_folded(void **state)
+TEST(test_folded)
 {
-	(void) state;
 	struct frame f;
 	frame_init(&f);
 	for (size_t i = 0; i < 3; i++)
@@ -111,9 +106,8 @@ static void test_folded(void **state)
 }
 
 /* As many entries as the table has: none is looked into. */
-static void test_all_listed(void **state)
+TEST(test_all_listed)
 {
-	(void) state;
 	struct frame f;
 	frame_init(&f);
 	for (size_t i = 0; i < FDES; i++)
@@ -124,9 +118,8 @@ static void test_all_listed(void **state)
 }
 
 /* Cut anywhere: what is whole before it is found, and nothing is read behind it. */
-static void test_cut_anywhere(void **state)
+TEST(test_cut_anywhere)
 {
-	(void) state;
 	struct frame f;
 	frame_init(&f);
 	size_t whole = f.eh.size;
@@ -143,16 +136,4 @@ static void test_cut_anywhere(void **state)
 		sw_cfi_fdes_deinit(&f.found);
 		free(copy);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_only_what_is_not_listed),
-		cmocka_unit_test(test_terminators),
-		cmocka_unit_test(test_folded),
-		cmocka_unit_test(test_all_listed),
-		cmocka_unit_test(test_cut_anywhere),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cfi/debug_frame.h"
 #include "elf_image.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* The row at 0x1004 of a function [0x1000, 0x1010): after 4 bytes CFA = rsp+40. */
 static const uint8_t rows[] = {0x44, 0x0e, 40};
@@ -36,9 +34,8 @@ static int cfa_offset(const struct image_section *section)
 	return result;
 }
 
-static void test_plain(void **state)
+TEST(test_plain)
 {
-	(void) state;
 	size_t size;
 	uint8_t *data = debug_frame_section(0x1000, 0x1010, rows, sizeof(rows), &size);
 	struct image_section s = {.name = ".debug_frame",
@@ -60,9 +57,8 @@ static void test_plain(void **state)
 }
 
 /* An instruction that would make libdw set aside a gigabyte: the section is not used. */
-static void test_excessive_register(void **state)
+TEST(test_excessive_register)
 {
-	(void) state;
 	static const uint8_t greedy[] = {0x05, 0xff, 0xff, 0xff, 0x1f, 1};
 	size_t size;
 	uint8_t *data = debug_frame_section(0x1000, 0x1010, greedy, sizeof(greedy), &size);
@@ -90,9 +86,8 @@ static size_t zlib_store(const uint8_t *data, size_t size, uint8_t *out)
 	return sizeof(head) + size + sizeof(tail);
 }
 
-static void test_compressed(void **state)
+TEST(test_compressed)
 {
-	(void) state;
 	size_t size;
 	uint8_t *data = debug_frame_section(0x1000, 0x1010, rows, sizeof(rows), &size);
 	uint8_t out[512] = {0};
@@ -116,9 +111,8 @@ static void test_compressed(void **state)
 	free(data);
 }
 
-static void test_compressed_the_old_way(void **state)
+TEST(test_compressed_the_old_way)
 {
-	(void) state;
 	size_t size;
 	uint8_t *data = debug_frame_section(0x1000, 0x1010, rows, sizeof(rows), &size);
 	uint8_t out[512] = {'Z', 'L', 'I', 'B', 0, 0, 0, 0, 0, 0, 0, (uint8_t) size};
@@ -130,15 +124,4 @@ static void test_compressed_the_old_way(void **state)
 	out[5] = 1; /* 2^48 bytes */
 	assert_int_equal(cfa_offset(&s), -2);
 	free(data);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),
-		cmocka_unit_test(test_excessive_register),
-		cmocka_unit_test(test_compressed),
-		cmocka_unit_test(test_compressed_the_old_way),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

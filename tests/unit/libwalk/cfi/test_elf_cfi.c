@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cfi/find.h"
 #include "walk_case.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { BIAS = 0x550000000000 };
 
@@ -29,9 +27,8 @@ static struct sw_module *module_of(struct sw_snapshot *snap)
 }
 
 /* A rule is compiled once; what does not exist is also looked for once. */
-static void test_rules_are_kept(void **state)
+TEST(test_rules_are_kept)
 {
-	(void) state;
 	struct sw_snapshot *snap = snapshot();
 	struct sw_elf_cfi *cfi = sw_elf_cfi_get(module_of(snap));
 	assert_non_null(cfi);
@@ -46,9 +43,8 @@ static void test_rules_are_kept(void **state)
 }
 
 /* Addresses without end do not take memory without end, and rules stay right. */
-static void test_rules_are_bounded(void **state)
+TEST(test_rules_are_bounded)
 {
-	(void) state;
 	struct sw_snapshot *snap = snapshot();
 	struct sw_elf_cfi *cfi = sw_elf_cfi_get(module_of(snap));
 	const struct sw_cfi_rule *rule = NULL;
@@ -59,9 +55,8 @@ static void test_rules_are_bounded(void **state)
 	fake_snapshot_destroy(snap);
 }
 
-static void test_image_by_svma(void **state)
+TEST(test_image_by_svma)
 {
-	(void) state;
 	struct sw_snapshot *snap = snapshot();
 	struct sw_elf_cfi *cfi = sw_elf_cfi_get(module_of(snap));
 	struct sw_bytes bytes = {0};
@@ -83,9 +78,8 @@ static void test_image_by_svma(void **state)
 }
 
 /* libdw is not let at rows that ask for too much; their neighbours are as good as ever. */
-static void test_excessive_rows(void **state)
+TEST(test_excessive_rows)
 {
-	(void) state;
 	const struct image_fde greedy[] = {
 		{.start = 0x00, .end = 0x10, IMAGE_ROWS(0x05, 0xff, 0xff, 0xff, 0x1f, 1)},
 		{.start = 0x20, .end = 0x30, IMAGE_ROWS(0x44, 0x0e, 24)},
@@ -102,9 +96,8 @@ static void test_excessive_rows(void **state)
 
 /* Without a search table, or with one that is not sorted: the first works, the second is not used,
  * since libdw might find another entry in it than we do. */
-static void test_search_tables(void **state)
+TEST(test_search_tables)
 {
-	(void) state;
 	static const struct {
 		size_t offset;
 		uint8_t value;
@@ -134,9 +127,8 @@ static void test_search_tables(void **state)
 }
 
 /* Entries that the search table does not have are found, too, and as exact; what is in it goes first. */
-static void test_unlisted(void **state)
+TEST(test_unlisted)
 {
-	(void) state;
 	const struct image_fde four[] = {
 		{.start = 0x00, .end = 0x10, IMAGE_ROWS(0x44, 0x0e, 16), .unlisted = true},
 		{.start = 0x10, .end = 0x20, IMAGE_ROWS(0x44, 0x0e, 24)},
@@ -177,9 +169,8 @@ static void test_unlisted(void **state)
 }
 
 /* Other classes, machines and byte orders are not ours; nor is what is no ELF file at all. */
-static void test_refused(void **state)
+TEST(test_refused)
 {
-	(void) state;
 	static const struct {
 		size_t offset;
 		uint8_t value;
@@ -195,15 +186,4 @@ static void test_refused(void **state)
 		assert_null(sw_elf_cfi_get(module_of(snap))); /* remembered */
 		fake_snapshot_destroy(snap);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rules_are_kept), cmocka_unit_test(test_rules_are_bounded),
-		cmocka_unit_test(test_image_by_svma),  cmocka_unit_test(test_excessive_rows),
-		cmocka_unit_test(test_search_tables),  cmocka_unit_test(test_unlisted),
-		cmocka_unit_test(test_refused),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,10 @@
 #include "cfi/function.h"
 #include "elf_image.h"
 #include "fake.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static const struct image_fde fdes[] = {
 	{.start = 0x00, .end = 0x10},
@@ -67,9 +65,8 @@ static uint64_t start_of(struct fixture *f, unsigned at)
 	return sw_elf_function_start(f->cfi, IMAGE_CODE + at, &start) ? start - IMAGE_CODE : 0xfff;
 }
 
-static void test_entries(void **state)
+TEST(test_entries)
 {
-	(void) state;
 	struct fixture f = fixture(SHT_SYMTAB, 0, 0);
 	struct sw_elf_entry entry = {0};
 	assert_true(sw_elf_entry_find(f.cfi, IMAGE_CODE + 0x12, &entry));
@@ -89,9 +86,8 @@ static void test_entries(void **state)
 	fake_snapshot_destroy(f.snap);
 }
 
-static void test_symbols_where_there_is_no_entry(void **state)
+TEST(test_symbols_where_there_is_no_entry)
 {
-	(void) state;
 	struct fixture f = fixture(SHT_SYMTAB, 0, 0);
 	assert_int_equal(start_of(&f, 0x12), 0x10); /* the entry goes before */
 	assert_int_equal(start_of(&f, 0x10f), 0x100);
@@ -110,9 +106,8 @@ static void test_symbols_where_there_is_no_entry(void **state)
 }
 
 /* Each byte of the search table's header, of a CIE and of an FDE may be anything. */
-static void test_malformed(void **state)
+TEST(test_malformed)
 {
-	(void) state;
 	static const struct {
 		size_t offset;
 		uint8_t value;
@@ -133,14 +128,4 @@ static void test_malformed(void **state)
 		assert_false(sw_elf_entry_find(f.cfi, IMAGE_CODE, &entry));
 		fake_snapshot_destroy(f.snap);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_entries),
-		cmocka_unit_test(test_symbols_where_there_is_no_entry),
-		cmocka_unit_test(test_malformed),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,11 @@
 #include "fake.h"
 #include "compare/table.h"
 #include "walk/walker.h"
+#define TEST_OWN_MAIN
+#include "test.h"
 
 #include <elf.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 /*
  * A module made by hand, mapped at BASE:
@@ -211,9 +210,8 @@ static void assert_walk(const struct image *image, uint64_t pc, const uint64_t *
 	fake_snapshot_destroy(snap);
 }
 
-static void test_complete(void **state)
+TEST(test_complete)
 {
-	(void) state;
 	struct image image;
 	make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
 	static const uint64_t stack[] = {0x2222, BASE + WORK + 9, 0x3333, BASE + START + 5, 0};
@@ -225,9 +223,8 @@ static void test_complete(void **state)
 	assert_walk(&image, WORK + 5, stack, 5, frames, 3, SW_END_COMPLETE, NULL);
 }
 
-static void test_without_hdr(void **state)
+TEST(test_without_hdr)
 {
-	(void) state;
 	struct image image;
 	make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
 	use_sections(&image);
@@ -246,9 +243,8 @@ static void test_without_hdr(void **state)
 		    "libunwind found no unwind information");
 }
 
-static void test_index(void **state)
+TEST(test_index)
 {
-	(void) state;
 	struct image image;
 	struct sw_libunwind_table tables[2] = {0};
 	uint64_t word;
@@ -279,9 +275,8 @@ static void test_index(void **state)
 
 /* The row at the exact pc for the first frame: nothing is pushed yet. A return address right behind
  * a function belongs to that function. */
-static void test_row_edges(void **state)
+TEST(test_row_edges)
 {
-	(void) state;
 	struct image image;
 	make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
 	static const uint64_t stack[] = {BASE + WORK + FUNCTION_BYTES, 0x2222, BASE + START + 5, 0};
@@ -294,9 +289,8 @@ static void test_row_edges(void **state)
 }
 
 /* What a signal interrupted is looked up at its exact pc, the first instruction of work here. */
-static void test_signal(void **state)
+TEST(test_signal)
 {
-	(void) state;
 	struct image image;
 	make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
 	static const uint64_t stack[] = {0x2222, BASE + TRAMPOLINE, BASE + WORK, BASE + START + 5,
@@ -320,9 +314,8 @@ static void test_signal(void **state)
 }
 
 /* No guess: libunwind would go on by frame pointer. */
-static void test_no_unwind_info(void **state)
+TEST(test_no_unwind_info)
 {
-	(void) state;
 	struct image image;
 	make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
 	static const uint64_t stack[] = {BASE + WORK + 9, 0x2222, BASE + START + 5, 0};
@@ -335,9 +328,8 @@ static void test_no_unwind_info(void **state)
 		    "libunwind found no unwind information");
 }
 
-static void test_broken_stacks(void **state)
+TEST(test_broken_stacks)
 {
-	(void) state;
 	struct image image;
 	make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
 	static const struct expected frames[] = {
@@ -360,9 +352,8 @@ static void test_broken_stacks(void **state)
 		    "libunwind wanted memory that could not be read");
 }
 
-static void test_frame_limit(void **state)
+TEST(test_frame_limit)
 {
-	(void) state;
 	struct image image;
 	make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
 	uint64_t stack[40];
@@ -377,9 +368,8 @@ static void test_frame_limit(void **state)
 }
 
 /* What would make libunwind read outside its arrays or loop for ever. */
-static void test_hostile_instructions(void **state)
+TEST(test_hostile_instructions)
 {
-	(void) state;
 	static const struct {
 		const char *cfi;
 		size_t size;
@@ -411,9 +401,8 @@ static void test_hostile_instructions(void **state)
 }
 
 /* Every byte of the tables with a bit turned: an answer, whatever it is. */
-static void test_mutations(void **state)
+TEST(test_mutations)
 {
-	(void) state;
 	static const uint64_t stack[] = {0x2222, BASE + WORK + 9, 0x3333, BASE + START + 5};
 	for (size_t turn = 0; turn < 2 * (EH_FRAME + 0xa0 - HDR); turn++) {
 		struct image image;
@@ -441,9 +430,8 @@ static bool instructions_ok(const char *bytes, size_t size, uint64_t ra_column)
 	return sw_libunwind_instructions_ok(&info, fake_memory(&fake));
 }
 
-static void test_instructions_ok(void **state)
+TEST(test_instructions_ok)
 {
-	(void) state;
 	static const char good[] =
 		"\x41\x0e\x10\x86\x02\x02\xff\x03\xff\xff\x04\xff\xff\xff\xff"
 		"\x05\x81\x01\x82\x01\x0a\x0b\x09\x06\x10\x10\x06\x02\x77\x00\xc6"
@@ -462,9 +450,8 @@ static void test_instructions_ok(void **state)
 	assert_false(sw_libunwind_instructions_ok(&none, fake_memory(&fake)));
 }
 
-static void test_not_captured(void **state)
+TEST(test_not_captured)
 {
-	(void) state;
 	struct image image;
 	make_image(&image, WORK_CFI, sizeof(WORK_CFI) - 1);
 	struct sw_snapshot *snap = make_snapshot(&image, WORK, NULL, 0);
@@ -485,19 +472,5 @@ int main(void)
 		printf("%s; needs package libunwind-dev\n", err.message);
 		return 77;
 	}
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_complete),
-		cmocka_unit_test(test_without_hdr),
-		cmocka_unit_test(test_index),
-		cmocka_unit_test(test_row_edges),
-		cmocka_unit_test(test_signal),
-		cmocka_unit_test(test_no_unwind_info),
-		cmocka_unit_test(test_broken_stacks),
-		cmocka_unit_test(test_frame_limit),
-		cmocka_unit_test(test_hostile_instructions),
-		cmocka_unit_test(test_mutations),
-		cmocka_unit_test(test_instructions_ok),
-		cmocka_unit_test(test_not_captured),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return TEST_RUN(NULL, NULL);
 }

@@ -2,13 +2,11 @@
 /* Records of perf events in rings of memory: whole, wrapped, and such as no kernel writes. */
 #include "events/rings.h"
 #include "arch/perf_regs.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	PAGE = 4096,
@@ -127,11 +125,10 @@ static void assert_sample(struct fixture *f, pid_t tid)
 		assert_int_equal(got.stack[i], i + 1);
 }
 
-static void test_sample(void **state)
+TEST(test_sample)
 {
 	struct fixture *f = start(RING_BYTES, 0);
 	uint8_t sample[SAMPLE];
-	(void) state;
 	assert_none(f);
 	sample_make(sample, 11);
 	append(f, &f->ring, sample, SAMPLE);
@@ -148,9 +145,8 @@ static void test_sample(void **state)
 }
 
 /* Wherever in it the ring ends: in its header, too. */
-static void test_wrapped(void **state)
+TEST(test_wrapped)
 {
-	(void) state;
 	for (size_t before = 1; before < SAMPLE; before++) {
 		struct fixture *f = start(RING_BYTES, 5 * (uint64_t) RING_BYTES - before);
 		uint8_t sample[SAMPLE];
@@ -166,10 +162,9 @@ static void test_wrapped(void **state)
 }
 
 /* Nothing more of what is there is believed; what comes later is. */
-static void test_wrong_size(void **state)
+TEST(test_wrong_size)
 {
 	static const size_t sizes[] = {0, 1, HEADER - 1, 2 * SAMPLE + 1, UINT16_MAX};
-	(void) state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct fixture *f = start(RING_BYTES, 0);
 		uint8_t sample[SAMPLE];
@@ -187,11 +182,10 @@ static void test_wrong_size(void **state)
 }
 
 /* Not even a header. */
-static void test_torn(void **state)
+TEST(test_torn)
 {
 	struct fixture *f = start(RING_BYTES, 0);
 	uint8_t sample[SAMPLE];
-	(void) state;
 	sample_make(sample, 11);
 	append(f, &f->ring, sample, HEADER - 1);
 	assert_none(f);
@@ -199,11 +193,10 @@ static void test_torn(void **state)
 }
 
 /* A record that is longer than the ring, and more of them than the ring can hold. */
-static void test_longer_than_ring(void **state)
+TEST(test_longer_than_ring)
 {
 	struct fixture *f = start(PAGE, 0);
 	uint8_t sample[SAMPLE];
-	(void) state;
 	sample_make(sample, 11);
 	put16(sample, offsetof(struct perf_event_header, size), 2 * PAGE);
 	append(f, &f->ring, sample, SAMPLE);
@@ -230,9 +223,8 @@ static void assert_refused(const uint8_t *record, size_t size)
 	end(f);
 }
 
-static void test_cut_samples(void **state)
+TEST(test_cut_samples)
 {
-	(void) state;
 	for (size_t size = HEADER; size < SAMPLE; size++) {
 		uint8_t sample[SAMPLE];
 		sample_make(sample, 11);
@@ -241,7 +233,7 @@ static void test_cut_samples(void **state)
 	}
 }
 
-static void test_hostile_samples(void **state)
+TEST(test_hostile_samples)
 {
 	static const struct {
 		size_t at;
@@ -260,7 +252,6 @@ static void test_hostile_samples(void **state)
 		{HEADER, UINT64_C(0xffffffff) << 32 | 7},
 		{HEADER, 7},
 	};
-	(void) state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		uint8_t sample[SAMPLE];
 		sample_make(sample, 11);
@@ -269,11 +260,10 @@ static void test_hostile_samples(void **state)
 	}
 }
 
-static void test_lost(void **state)
+TEST(test_lost)
 {
 	struct fixture *f = start(RING_BYTES, RING_BYTES - 12);
 	uint8_t lost[HEADER + 16], sample[SAMPLE];
-	(void) state;
 	header_make(lost, PERF_RECORD_LOST, 0, sizeof(lost));
 	put64(lost, HEADER, 99);
 	put64(lost, HEADER + 8, 40);
@@ -292,12 +282,11 @@ static void test_lost(void **state)
 	end(f);
 }
 
-static void test_kinds(void **state)
+TEST(test_kinds)
 {
 	struct fixture *f = start(RING_BYTES, 0);
 	uint8_t record[HEADER];
 	struct sw_events_sample got;
-	(void) state;
 	header_make(record, 1000, 0, HEADER);
 	append(f, &f->ring, record, HEADER);
 	header_make(record, PERF_RECORD_COMM, 0, HEADER);
@@ -313,12 +302,11 @@ static void test_kinds(void **state)
 }
 
 /* Names, of those that are there and of those that begin; what is cut says nothing. */
-static void test_names(void **state)
+TEST(test_names)
 {
 	struct fixture *f = start(RING_BYTES, 0);
 	uint8_t name[HEADER + 24] = {0}, begins[HEADER + 24] = {0};
 	struct sw_events_sample got;
-	(void) state;
 	header_make(name, PERF_RECORD_COMM, 0, sizeof(name));
 	put32(name, HEADER, 7);
 	put32(name, HEADER + 4, 11);
@@ -351,13 +339,12 @@ static void test_names(void **state)
 }
 
 /* Of several rings, one of which could not be had. */
-static void test_rings(void **state)
+TEST(test_rings)
 {
 	struct fixture *f = start(RING_BYTES, 0);
 	struct sw_events_ring all[3] = {f->ring, {.cpu = 1}, {.page = page_create(RING_BYTES)}};
 	struct sw_events_sample got;
 	uint8_t sample[SAMPLE];
-	(void) state;
 	f->rings.all = all;
 	f->rings.n = 3;
 	sample_make(sample, 11);
@@ -372,14 +359,13 @@ static void test_rings(void **state)
 }
 
 /* A process that writes what says nothing as fast as it can does not keep us for ever. */
-static void test_flood(void **state)
+TEST(test_flood)
 {
 	enum { N = 100000, BYTES = 1 << 20 };
 	struct fixture *f = start(BYTES, 0);
 	struct sw_events_sample got;
 	uint8_t name[HEADER], sample[SAMPLE];
 	size_t calls = 0;
-	(void) state;
 	header_make(name, PERF_RECORD_COMM, 0, HEADER);
 	for (size_t i = 0; i < N; i++)
 		append(f, &f->ring, name, HEADER);
@@ -391,23 +377,4 @@ static void test_flood(void **state)
 		assert_true(++calls < N);
 	assert_int_equal(got.tid, 11);
 	end(f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sample),
-		cmocka_unit_test(test_wrapped),
-		cmocka_unit_test(test_wrong_size),
-		cmocka_unit_test(test_torn),
-		cmocka_unit_test(test_longer_than_ring),
-		cmocka_unit_test(test_cut_samples),
-		cmocka_unit_test(test_hostile_samples),
-		cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_rings),
-		cmocka_unit_test(test_flood),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

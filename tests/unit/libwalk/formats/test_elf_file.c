@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "elf_file.h"
 #include "elf_make.h"
+#include "test.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 static struct elf_make made;
 
@@ -31,9 +29,8 @@ static Elf64_Ehdr *header(void)
 	return (Elf64_Ehdr *) made.bytes; /* our own bytes, aligned */
 }
 
-static void test_sections(void **state)
+TEST_WITH(test_sections, setup, NULL)
 {
-	(void) state;
 	struct sw_elf elf;
 	struct sw_elf_section section;
 	struct sw_bytes bytes;
@@ -54,9 +51,8 @@ static void test_sections(void **state)
 	assert_false(sw_elf_section(&elf, 5, &section));
 }
 
-static void test_build_id(void **state)
+TEST_WITH(test_build_id, setup, NULL)
 {
-	(void) state;
 	struct sw_elf elf;
 	struct sw_bytes id;
 	assert_true(open_made(&elf));
@@ -65,9 +61,8 @@ static void test_build_id(void **state)
 	assert_memory_equal(id.data, "\x01\x02\x03\x04\x05", 5);
 }
 
-static void test_loaded(void **state)
+TEST_WITH(test_loaded, setup, NULL)
 {
-	(void) state;
 	struct sw_elf elf;
 	struct sw_bytes bytes;
 	Elf64_Phdr load = {.p_type = PT_LOAD,
@@ -147,9 +142,8 @@ static const struct file_32 *make_32(void)
 	return &f;
 }
 
-static void test_32_bit(void **state)
+TEST(test_32_bit)
 {
-	(void) state;
 	const struct file_32 *f = make_32();
 	struct sw_elf elf;
 	struct sw_elf_section section;
@@ -199,9 +193,8 @@ static void test_32_bit(void **state)
 	assert_false(sw_elf_init(&elf, (struct sw_bytes){(uint8_t *) &changed, sizeof(changed)}));
 }
 
-static void test_not_elf(void **state)
+TEST_WITH(test_not_elf, setup, NULL)
 {
-	(void) state;
 	struct sw_elf elf;
 	assert_false(sw_elf_init(&elf, (struct sw_bytes){NULL, 0}));
 	assert_false(sw_elf_init(&elf, (struct sw_bytes){made.bytes, sizeof(Elf64_Ehdr) - 1}));
@@ -216,9 +209,8 @@ static void test_not_elf(void **state)
 }
 
 /* Headers that lie: an ELF file without sections is left. */
-static void test_lies(void **state)
+TEST_WITH(test_lies, setup, NULL)
 {
-	(void) state;
 	struct sw_elf elf;
 	struct sw_elf_section section;
 	uint64_t true_off = header()->e_shoff;
@@ -247,9 +239,8 @@ static void test_lies(void **state)
 	assert_int_equal(elf.n_segments, 0);
 }
 
-static void test_section_outside(void **state)
+TEST_WITH(test_section_outside, setup, NULL)
 {
-	(void) state;
 	struct sw_elf elf;
 	struct sw_elf_section section;
 	struct sw_bytes bytes;
@@ -265,9 +256,8 @@ static void test_section_outside(void **state)
 }
 
 /* Sections past 0xff00: their number is in the first header (gABI 4.1). */
-static void test_extended_numbers(void **state)
+TEST_WITH(test_extended_numbers, setup, NULL)
 {
-	(void) state;
 	struct sw_elf elf;
 	struct sw_elf_section section;
 	Elf64_Shdr *first = (Elf64_Shdr *) (made.bytes + header()->e_shoff);
@@ -281,19 +271,4 @@ static void test_extended_numbers(void **state)
 	first->sh_size = UINT64_MAX / 64 + 2;
 	assert_true(open_made(&elf));
 	assert_int_equal(elf.n_sections, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_sections, setup),
-		cmocka_unit_test(test_32_bit),
-		cmocka_unit_test_setup(test_build_id, setup),
-		cmocka_unit_test_setup(test_loaded, setup),
-		cmocka_unit_test_setup(test_not_elf, setup),
-		cmocka_unit_test_setup(test_lies, setup),
-		cmocka_unit_test_setup(test_section_outside, setup),
-		cmocka_unit_test_setup(test_extended_numbers, setup),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "elf_frames.h"
 #include "elf_image.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
-static void test_starts(void **state)
+TEST(test_starts)
 {
-	(void) state;
 	static const struct image_fde fdes[] = {{.start = 0x10, .end = 0x20},
 						{.start = 0x20, .end = 0x28},
 						{.start = 0x40, .end = 0x50}};
@@ -39,10 +36,4 @@ static void test_starts(void **state)
 	assert_true(sw_elf_init(&elf, (struct sw_bytes){image, IMAGE_BYTES}));
 	assert_false(sw_elf_frame_start(&elf, IMAGE_CODE + 0x10, &start));
 	free(image);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_starts)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "formats/elf_symbol.h"
 #include "elf_make.h"
+#include "test.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <json-c/json.h>
 #include <stdlib.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { EXEC = SHF_ALLOC | SHF_EXECINSTR, WRITE = SHF_ALLOC | SHF_WRITE };
 
@@ -71,9 +69,8 @@ static void found(const char *name, uint64_t svma)
 	assert_int_equal(symbol.size, svma != 0 ? 8 : 0);
 }
 
-static void test_hashed(void **state)
+TEST(test_hashed)
 {
-	(void) state;
 	dynamic(UINT64_MAX);
 	found("first", 0x4000);
 	found("third", 0x4010);
@@ -84,9 +81,8 @@ static void test_hashed(void **state)
 }
 
 /* A table that has no end, or leads outside. */
-static void test_bad_hash(void **state)
+TEST(test_bad_hash)
 {
-	(void) state;
 	for (uint32_t bytes = 0; bytes < 40; bytes++) {
 		dynamic(UINT64_MAX);
 		Elf64_Ehdr ehdr;
@@ -105,9 +101,8 @@ static void test_bad_hash(void **state)
 	}
 }
 
-static void test_in_a_row(void **state)
+TEST(test_in_a_row)
 {
-	(void) state;
 	elf_make_init(&elf);
 	uint16_t data =
 		(uint16_t) elf_make_section(&elf, ".data", SHT_NOBITS, WRITE, 0x4000, NULL, 0x100);
@@ -127,9 +122,8 @@ static void count(void *arg, const char *name, const struct sw_elf_symbol *symbo
 }
 
 /* Small ones that can be written to; each of several with the name. */
-static void test_variables(void **state)
+TEST(test_variables)
 {
-	(void) state;
 	static const char *const names[] = {"a", "bc", NULL}, *const more[] = {"a", NULL};
 	struct sw_elf_symbols symbols;
 	uint64_t sums[2] = {0}, again[2] = {0};
@@ -161,9 +155,8 @@ static void test_variables(void **state)
 	found("a", 0);                                 /* not exported */
 }
 
-static void test_no_elf(void **state)
+TEST(test_no_elf)
 {
-	(void) state;
 	struct sw_elf_symbols symbols;
 	struct sw_bytes bytes;
 	dynamic(UINT64_MAX);
@@ -225,7 +218,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_library(void **state)
+TEST_WITH(test_library, setup, teardown)
 {
 	const struct library *l = *state;
 	static const char *const names[] = {"json_object_new_object", "json_tokener_parse_ex",
@@ -251,6 +244,11 @@ static void test_library(void **state)
 	assert_int_equal(symbol.size, 78);
 }
 
+TEST_WITH(test_library_no_sections, setup_no_sections, teardown)
+{
+	test_library(state);
+}
+
 /* The first bytes in memory of their own, for the sanitizers. */
 static void ask(const struct library *l, size_t size)
 {
@@ -266,7 +264,7 @@ static void ask(const struct library *l, size_t size)
 }
 
 /* Cut anywhere, and with any one part of its tables overwritten: an answer, and no crash. */
-static void test_damaged(void **state)
+TEST_WITH(test_damaged, setup, teardown)
 {
 	struct library *l = *state;
 	for (size_t size = 0; size < l->size; size += l->size / 64 + 1)
@@ -281,11 +279,16 @@ static void test_damaged(void **state)
 	}
 }
 
+TEST_WITH(test_damaged_no_sections, setup_no_sections, teardown)
+{
+	test_damaged(state);
+}
+
 /*
  * Everything is in one bucket, and a name without end is behind each symbol: to measure it for each of
  * them would take a minute and more.
  */
-static void test_endless_names(void **state)
+TEST(test_endless_names)
 {
 	enum {
 		DYNAMIC = 0x100,
@@ -294,7 +297,6 @@ static void test_endless_names(void **state)
 		STRINGS = SYMBOLS + SW_ELF_CHAIN_MAX * sizeof(Elf64_Sym),
 		STRING_BYTES = 256 << 20,
 	};
-	(void) state;
 	const char *name = "AAAA";
 	const uint32_t hash = 5381U * 33 * 33 * 33 * 33 + 'A' * (33U * 33 * 33 + 33 * 33 + 33 + 1);
 	uint8_t *image = calloc(1, STRINGS + STRING_BYTES);
@@ -339,21 +341,4 @@ static void test_endless_names(void **state)
 	assert_true(sw_elf_symbols_find(&symbols, name, &found_symbol));
 	assert_int_equal(found_symbol.svma, 1);
 	free(image);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hashed),
-		cmocka_unit_test(test_bad_hash),
-		cmocka_unit_test(test_in_a_row),
-		cmocka_unit_test(test_variables),
-		cmocka_unit_test(test_no_elf),
-		cmocka_unit_test(test_endless_names),
-		cmocka_unit_test_setup_teardown(test_library, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_library, setup_no_sections, teardown),
-		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_damaged, setup_no_sections, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "pe_make.h"
 #include "pe_file.h"
+#include "test.h"
 
-#include <stdarg.h>
 #include <string.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 static struct pe_make pe;
 static struct sw_pe_file file;
@@ -27,9 +25,8 @@ static void put(size_t off, uint32_t value, size_t bytes)
 	memcpy(pe.bytes + off, &value, bytes);
 }
 
-static void test_headers(void **state)
+TEST_WITH(test_headers, setup, NULL)
 {
-	(void) state;
 	pe_make_section(&pe, ".text", 0x1000, PE_MAKE_CODE, "code", 5);
 	pe_make_symbol(&pe, "f", 1, 0, 0x20, 2, 0);
 	pe_make_finish(&pe);
@@ -40,9 +37,8 @@ static void test_headers(void **state)
 	assert_int_equal(file.strings.size, 4);
 }
 
-static void test_not_a_pe_file(void **state)
+TEST(test_not_a_pe_file)
 {
-	(void) state;
 	static const struct {
 		size_t off;
 		uint32_t value;
@@ -70,9 +66,8 @@ static void test_not_a_pe_file(void **state)
 }
 
 /* An image without its sections is none; other tables may be missing. */
-static void test_tables_outside(void **state)
+TEST_WITH(test_tables_outside, setup, NULL)
 {
-	(void) state;
 	struct sw_bytes bytes;
 	pe_make_section(&pe, ".text", 0x1000, PE_MAKE_CODE, NULL, 16);
 	pe_make_symbol(&pe, "f", 1, 0, 0x20, 2, 0);
@@ -92,9 +87,8 @@ static void test_tables_outside(void **state)
 	assert_int_equal(file.strings.size, 0);
 }
 
-static void test_sections(void **state)
+TEST_WITH(test_sections, setup, NULL)
 {
-	(void) state;
 	const struct sw_pe_section *section;
 	struct sw_bytes bytes;
 	pe_make_section(&pe, ".text", 0x1000, PE_MAKE_CODE, "code", 5);
@@ -122,9 +116,8 @@ static void test_sections(void **state)
 	assert_false(sw_pe_file_at(&file, UINT32_MAX, &bytes));
 }
 
-static void test_long_names(void **state)
+TEST(test_long_names)
 {
-	(void) state;
 	static const char *const names[] = {"/", "/0", "/3", "/x", "/99999", "/9999999", "/0x4"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		(void) setup(NULL);
@@ -135,9 +128,8 @@ static void test_long_names(void **state)
 	}
 }
 
-static void test_directories(void **state)
+TEST_WITH(test_directories, setup, NULL)
 {
-	(void) state;
 	struct sw_bytes bytes;
 	pe_make_function(&pe, 0x1000, 0x1010, 0x3000);
 	pe_make_finish(&pe);
@@ -173,9 +165,8 @@ static void check(uint32_t rva, bool covered, uint32_t begin, uint32_t primary)
 	assert_int_equal(e.primary_rva, primary);
 }
 
-static void test_extents(void **state)
+TEST_WITH(test_extents, setup, NULL)
 {
-	(void) state;
 	static const uint8_t xdata[] = {
 		PLAIN, /* 0x3000 */
 		CHAINED(0),
@@ -215,9 +206,8 @@ static void test_extents(void **state)
 	check(UINT32_MAX, false, 0x1810, 0x1810);
 }
 
-static void test_ring(void **state)
+TEST_WITH(test_ring, setup, NULL)
 {
-	(void) state;
 	/* two entries that are each other's parents */
 	static const uint8_t xdata[] = {CHAINED(0), ENTRY(0x1100, 0x1110, 0x3010), CHAINED(0),
 					ENTRY(0x1000, 0x1010, 0x3000)};
@@ -228,19 +218,4 @@ static void test_ring(void **state)
 	assert_true(init());
 	check(0x1005, true, 0x1000, 0x1000);
 	check(0x1105, true, 0x1100, 0x1100);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_headers, setup),
-		cmocka_unit_test(test_not_a_pe_file),
-		cmocka_unit_test_setup(test_tables_outside, setup),
-		cmocka_unit_test_setup(test_sections, setup),
-		cmocka_unit_test(test_long_names),
-		cmocka_unit_test_setup(test_directories, setup),
-		cmocka_unit_test_setup(test_extents, setup),
-		cmocka_unit_test_setup(test_ring, setup),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

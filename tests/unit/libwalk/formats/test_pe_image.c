@@ -2,12 +2,10 @@
 #include "fake.h"
 #include "formats/pe_image.h"
 #include "pe_load.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	/* Offsets of header fields from the signature. */
@@ -41,9 +39,8 @@ static bool parse(const struct pe_make *pe, struct sw_pe_image *ret)
 	return sw_pe_image_parse((struct sw_bytes){pe->bytes, pe->size}, ret);
 }
 
-static void test_headers(void **state)
+TEST(test_headers)
 {
-	(void) state;
 	struct pe_make pe;
 	struct sw_pe_image image;
 	make(&pe, NULL, 0x100);
@@ -71,9 +68,8 @@ static void test_headers(void **state)
 }
 
 /* PE32: other places of fields. In the memory of a 64-bit program it is no code: .NET's images are such. */
-static void test_i386(void **state)
+TEST(test_i386)
 {
-	(void) state;
 	struct pe_make pe;
 	struct sw_pe_image image;
 	pe_make_init_32(&pe);
@@ -108,9 +104,8 @@ static void test_i386(void **state)
 }
 
 /* The same in memory, where the base is nowhere near where the linker put it. */
-static void test_memory(void **state)
+TEST(test_memory)
 {
-	(void) state;
 	struct pe_make pe;
 	struct sw_pe_image image;
 	make(&pe, NULL, 0x100);
@@ -138,9 +133,8 @@ static void patched(int32_t offset, uint64_t value, size_t bytes, bool good)
 	assert_int_equal(parse(&pe, &image), good);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-	(void) state;
 	patched(MACHINE, 0x14c, 2, false); /* 32-bit */
 	patched(MACHINE, 0xaa64, 2, false);
 	patched(MACHINE, 0xfd1d, 2, true); /* .NET for Linux */
@@ -155,9 +149,8 @@ static void test_refused(void **state)
 }
 
 /* Directories that are not there, or not in the image. */
-static void test_directories(void **state)
+TEST(test_directories)
 {
-	(void) state;
 	struct pe_make pe;
 	struct sw_pe_image image;
 	make(&pe, NULL, 0x100);
@@ -178,9 +171,8 @@ static void test_directories(void **state)
 	assert_int_equal(image.exports.rva, 0);
 }
 
-static void test_file_off(void **state)
+TEST(test_file_off)
 {
-	(void) state;
 	struct pe_make pe;
 	struct sw_pe_image image;
 	uint32_t off;
@@ -216,9 +208,8 @@ static size_t build_id(const struct pe_make *pe, uint8_t id[SW_BUILD_ID_MAX])
 
 /* As debuggers print the GUID (objdump -p: "signature 6f94274fea3f815c32eacacf3937b43d"), and the
  * age. */
-static void test_build_id(void **state)
+TEST(test_build_id)
 {
-	(void) state;
 	static const uint8_t wanted[] = {0x6f, 0x94, 0x27, 0x4f, 0xea, 0x3f, 0x81, 0x5c, 0x32, 0xea,
 					 0xca, 0xcf, 0x39, 0x37, 0xb4, 0x3d, 0,    0,    0,    2};
 	uint8_t id[SW_BUILD_ID_MAX];
@@ -247,9 +238,8 @@ static void test_build_id(void **state)
 }
 
 /* A directory that claims more entries than anybody looks at. */
-static void test_many_entries(void **state)
+TEST(test_many_entries)
 {
-	(void) state;
 	enum { N = 200, BYTES = N * 28 };
 	uint8_t entries[BYTES + 64] = {0}, id[SW_BUILD_ID_MAX];
 	struct pe_make pe;
@@ -263,15 +253,4 @@ static void test_many_entries(void **state)
 	memmove(pe.bytes + FILE_RDATA + 64 * 28, pe.bytes + FILE_RDATA + 63 * 28, 28);
 	memset(pe.bytes + FILE_RDATA + 63 * 28, 0, 28);
 	assert_int_equal(build_id(&pe, id), 0); /* the 65th */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_headers),     cmocka_unit_test(test_i386),
-		cmocka_unit_test(test_memory),      cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_directories), cmocka_unit_test(test_file_off),
-		cmocka_unit_test(test_build_id),    cmocka_unit_test(test_many_entries),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

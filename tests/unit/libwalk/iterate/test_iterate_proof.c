@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "iterate/proof.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { PF_IO_WORKER = 0x10, TEAM = 4 };
 
@@ -25,9 +23,8 @@ static struct sw_iterate_record sleeper(uint32_t tid)
 	return r;
 }
 
-static void same(void **state)
+TEST(same)
 {
-	(void) state;
 	struct sw_iterate_record a = sleeper(10), b = a;
 	assert_true(sw_iterate_is_unchanged(&a, &b));
 	/* woken, and waits for a CPU; renamed; another thread began: it did not run for that */
@@ -39,9 +36,8 @@ static void same(void **state)
 	assert_true(sw_iterate_is_unchanged(&a, &b));
 }
 
-static void each_difference(void **state)
+TEST(each_difference)
 {
-	(void) state;
 	struct sw_iterate_record a = sleeper(10);
 #define REFUSED(change)                                        \
 	do {                                                   \
@@ -84,9 +80,8 @@ static bool quiescent(const struct windows *w)
 	return sw_iterate_is_quiescent(w->before, w->n_before, w->after, w->n_after);
 }
 
-static void quiescence(void **state)
+TEST(quiescence)
 {
-	(void) state;
 	struct windows w = quiet();
 	assert_true(quiescent(&w));
 	for (size_t i = 0; i < TEAM; i++) {
@@ -99,9 +94,8 @@ static void quiescence(void **state)
 	assert_false(quiescent(&w));
 }
 
-static void threads_come_and_go(void **state)
+TEST(threads_come_and_go)
 {
-	(void) state;
 	/* a new one */
 	struct windows w = quiet();
 	w.after[TEAM] = sleeper(10 + TEAM);
@@ -120,9 +114,8 @@ static void threads_come_and_go(void **state)
 }
 
 /* The first pass ended at a thread that ended: nobody saw those behind it, in neither pass. */
-static void early_end(void **state)
+TEST(early_end)
 {
-	(void) state;
 	struct windows w = quiet();
 	w.n_before = w.n_after = TEAM - 1;
 	w.before[TEAM - 2].is_last = 0;
@@ -137,9 +130,8 @@ static void early_end(void **state)
 	assert_false(quiescent(&w));
 }
 
-static void workers(void **state)
+TEST(workers)
 {
-	(void) state;
 	struct windows w = quiet();
 	for (size_t i = 1; i < 3; i++)
 		w.before[i].flags = w.after[i].flags = PF_IO_WORKER;
@@ -158,14 +150,4 @@ static void workers(void **state)
 	w.n_after = TEAM;
 	w.after[3].n_voluntary++;
 	assert_false(quiescent(&w));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(same),       cmocka_unit_test(each_difference),
-		cmocka_unit_test(quiescence), cmocka_unit_test(threads_come_and_go),
-		cmocka_unit_test(early_end),  cmocka_unit_test(workers),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,12 @@
 /* A pipe in place of the iterator: it gives records in the same way, in parts. */
 #include "iterate/read.h"
 #include "cleanup.h"
+#include "test.h"
 
 #include <snapwalk/error.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { RECORDS = 5 };
 
@@ -27,9 +25,8 @@ static int iterator(size_t bytes)
 	return fds[0];
 }
 
-static void whole(void **state)
+TEST(whole)
 {
-	(void) state;
 	struct sw_iterate_record records[RECORDS + 1];
 	struct sw_iterate_pass pass;
 	sw_cleanup(sw_close_p) int fd = iterator(RECORDS * sizeof(records[0]));
@@ -41,9 +38,8 @@ static void whole(void **state)
 		assert_int_equal(records[i].tid, i + 1);
 }
 
-static void space(void **state)
+TEST(space)
 {
-	(void) state;
 	struct sw_iterate_record records[RECORDS];
 	struct sw_iterate_pass pass;
 	/* just enough */
@@ -61,9 +57,8 @@ static void space(void **state)
 	assert_int_equal(records[RECORDS - 1].tid, 0);
 }
 
-static void ended_early(void **state)
+TEST(ended_early)
 {
-	(void) state;
 	struct sw_iterate_record records[RECORDS];
 	struct sw_iterate_pass pass;
 	sw_cleanup(sw_close_p) int fd = iterator((RECORDS - 1) * sizeof(records[0]));
@@ -73,9 +68,8 @@ static void ended_early(void **state)
 	assert_true(pass.cut);
 }
 
-static void nobody(void **state)
+TEST(nobody)
 {
-	(void) state;
 	struct sw_iterate_record record;
 	struct sw_iterate_pass pass = {.n = 7, .overflow = true};
 	sw_cleanup(sw_close_p) int fd = iterator(0);
@@ -84,9 +78,8 @@ static void nobody(void **state)
 	assert_false(pass.overflow);
 }
 
-static void refused(void **state)
+TEST(refused)
 {
-	(void) state;
 	struct sw_iterate_record records[RECORDS];
 	struct sw_iterate_pass pass = {.n = 7};
 	/* half a record: of another program */
@@ -95,13 +88,4 @@ static void refused(void **state)
 	assert_int_equal(sw_iterate_read(-1, records, RECORDS, &pass), -SW_E_IO);
 	assert_int_equal(errno, EBADF);
 	assert_int_equal(pass.n, 7);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole),  cmocka_unit_test(space),   cmocka_unit_test(ended_early),
-		cmocka_unit_test(nobody), cmocka_unit_test(refused),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "iterate/refusal.h"
+#include "test.h"
 
 #include <errno.h>
 #include <linux/capability.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define BIT(n) (UINT64_C(1) << (n))
 
@@ -33,18 +31,16 @@ static void expect(const struct sw_iterate_machine *machine, int error, int code
 	assert_string_equal(err.message, message);
 }
 
-static void not_built(void **state)
+TEST(not_built)
 {
-	(void) state;
 	struct sw_iterate_machine machine = able();
 	machine.built = false;
 	expect(&machine, EOPNOTSUPP, SW_E_UNSUPPORTED,
 	       "built without the task iterator: clang, bpftool or libbpf-dev was missing");
 }
 
-static void old_kernels(void **state)
+TEST(old_kernels)
 {
-	(void) state;
 	struct sw_iterate_machine machine = able();
 	machine.minor = 0;
 	expect(&machine, EINVAL, SW_E_UNSUPPORTED,
@@ -61,9 +57,8 @@ static void old_kernels(void **state)
 	       "(/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF)");
 }
 
-static void capabilities(void **state)
+TEST(capabilities)
 {
-	(void) state;
 	struct sw_iterate_machine machine = able();
 	machine.capabilities = 0;
 	expect(&machine, EPERM, SW_E_NOT_PERMITTED,
@@ -80,9 +75,8 @@ static void capabilities(void **state)
 	       "bpf() is refused by a system call filter or a security module (container?)");
 }
 
-static void filters_and_namespaces(void **state)
+TEST(filters_and_namespaces)
 {
-	(void) state;
 	struct sw_iterate_machine machine = able();
 	expect(&machine, ENOSYS, SW_E_NOT_PERMITTED,
 	       "bpf() is not there: a system call filter (container?) or a kernel without "
@@ -93,9 +87,8 @@ static void filters_and_namespaces(void **state)
 	       "(container?)");
 }
 
-static void lockdown(void **state)
+TEST(lockdown)
 {
-	(void) state;
 	struct sw_iterate_machine machine = able();
 	strcpy(machine.lockdown, "confidentiality");
 	expect(&machine, EINVAL, SW_E_NOT_PERMITTED,
@@ -106,21 +99,10 @@ static void lockdown(void **state)
 	       "the kernel refuses the task iterator: Invalid argument");
 }
 
-static void this_machine(void **state)
+TEST(this_machine)
 {
-	(void) state;
 	struct sw_iterate_machine machine;
 	sw_iterate_machine_look(&machine);
 	assert_true(machine.major >= 3);
 	assert_null(strpbrk(machine.lockdown, "[] \n"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(not_built),    cmocka_unit_test(old_kernels),
-		cmocka_unit_test(capabilities), cmocka_unit_test(filters_and_namespaces),
-		cmocka_unit_test(lockdown),     cmocka_unit_test(this_machine),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

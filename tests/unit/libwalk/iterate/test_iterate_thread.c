@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "iterate/thread.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* Source: linux include/linux/sched.h, v6.18; /proc of that kernel shows these letters. */
-static void states(void **state)
+TEST(states)
 {
-	(void) state;
 	static const struct {
 		uint32_t state, exit_state;
 		char letter;
@@ -30,9 +27,8 @@ static void states(void **state)
 	}
 }
 
-static void registers_true(void **state)
+TEST(registers_true)
 {
-	(void) state;
 	struct sw_iterate_record r = {.flags = 0x400040};
 	assert_true(sw_iterate_has_registers(&r));
 	assert_false(sw_iterate_is_worker(&r));
@@ -53,9 +49,8 @@ static void registers_true(void **state)
 	assert_false(sw_iterate_has_registers(&r));
 }
 
-static void registers_layout(void **state)
+TEST(registers_layout)
 {
-	(void) state;
 	struct sw_iterate_record r = {0};
 	for (size_t i = 0; i < SW_ITERATE_REGS; i++)
 		r.regs[i] = 1000 + i;
@@ -73,9 +68,8 @@ static void registers_layout(void **state)
 	assert_true(sw_iterate_is_32bit(&r));
 }
 
-static void waits(void **state)
+TEST(waits)
 {
-	(void) state;
 	struct sw_iterate_record r = {.clock_ns = 9000, .arrived_ns = 4000, .stint_ns = 500};
 	assert_int_equal(sw_iterate_waits_ns(&r), 4500);
 	/* preempted or woken: it waits for a CPU */
@@ -93,24 +87,11 @@ static void waits(void **state)
 	assert_int_equal(sw_iterate_waits_ns(&r), 0);
 }
 
-static void names(void **state)
+TEST(names)
 {
-	(void) state;
 	struct sw_iterate_record r;
 	char name[SW_ITERATE_COMM + 1];
 	memset(&r, 'a', sizeof(r)); /* not terminated */
 	sw_iterate_comm(&r, name);
 	assert_string_equal(name, "aaaaaaaaaaaaaaaa");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(states),
-		cmocka_unit_test(registers_true),
-		cmocka_unit_test(registers_layout),
-		cmocka_unit_test(waits),
-		cmocka_unit_test(names),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

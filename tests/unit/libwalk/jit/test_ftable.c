@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What <snapwalk/ftable.h> does in the program that includes it. */
+#include "test.h"
+
 #include <snapwalk/ftable.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <sys/wait.h>
-#include <cmocka.h>
 
 static unsigned released;
 
@@ -46,9 +45,8 @@ static size_t live_count(void)
 	return n;
 }
 
-static void test_add_and_remove(void **state)
+TEST(test_add_and_remove)
 {
-	(void) state;
 	struct swft_table *a = add(0x1000), *b = add(0x2000);
 	assert_int_equal(live_count(), 2);
 	assert_int_equal(a->start, 0x1000);
@@ -67,9 +65,8 @@ static void test_add_and_remove(void **state)
 	assert_int_equal(live_count(), 0);
 }
 
-static void test_nothing_to_add(void **state)
+TEST(test_nothing_to_add)
 {
-	(void) state;
 	struct swft_desc d;
 	memset(&d, 0, sizeof(d));
 	assert_null(swft_add(&d));
@@ -79,9 +76,8 @@ static void test_nothing_to_add(void **state)
 }
 
 /* Payload stays until so many others were removed; then its table is used again, and not before. */
-static void test_quarantine(void **state)
+TEST(test_quarantine)
 {
-	(void) state;
 	swft_flush();
 	released = 0;
 	struct swft_table *first = add(0x1000);
@@ -102,11 +98,10 @@ static void test_quarantine(void **state)
 }
 
 /* Chunks grow, and tables stay where they are. */
-static void test_many(void **state)
+TEST(test_many)
 {
 	enum { MANY = 3000 };
 	static struct swft_table *tables[MANY];
-	(void) state;
 	for (unsigned i = 0; i < MANY; i++)
 		tables[i] = add(0x1000 + 16 * i);
 	assert_int_equal(live_count(), MANY);
@@ -124,9 +119,8 @@ static void test_many(void **state)
 	swft_flush();
 }
 
-static void test_grow_and_fill(void **state)
+TEST(test_grow_and_fill)
 {
-	(void) state;
 	struct swft_desc d;
 	memset(&d, 0, sizeof(d));
 	d.kind = SWFT_DEFERRED;
@@ -151,9 +145,8 @@ static void test_grow_and_fill(void **state)
 
 /* A child of fork() inherits the lock and a table that is being written, from a thread that it does
  * not have. */
-static void test_after_fork(void **state)
+TEST(test_after_fork)
 {
-	(void) state;
 	struct swft_table *cut = add(0x1000);
 	swft_remove(cut);
 	swft_flush();
@@ -173,9 +166,8 @@ static void test_after_fork(void **state)
 }
 
 /* What swft_flush() or swft_remove() leave of the list where a fork() cuts them off. */
-static void test_after_fork_in_list(void **state)
+TEST(test_after_fork_in_list)
 {
-	(void) state;
 	swft_flush();
 	for (unsigned cut = 0; cut < 2; cut++) {
 		struct swft_table *stale = add(0x1000), *t = add(0x2000);
@@ -190,15 +182,4 @@ static void test_after_fork_in_list(void **state)
 		assert_int_equal(released, 2);
 		swft_flush();
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_add_and_remove),     cmocka_unit_test(test_nothing_to_add),
-		cmocka_unit_test(test_quarantine),         cmocka_unit_test(test_many),
-		cmocka_unit_test(test_grow_and_fill),      cmocka_unit_test(test_after_fork),
-		cmocka_unit_test(test_after_fork_in_list),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,9 @@
 #include "jit/ftable/read.h"
 #include "jit/ftable/record.h"
 #include "fake.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { REGISTRY = 0x1000, CHUNK_A = 0x2000, CHUNK_B = 0x4000, TABLES = 4 };
 
@@ -68,9 +66,8 @@ static struct sw_ftables read_still(void)
 	return t;
 }
 
-static void test_whole(void **state)
+TEST_WITH(test_whole, setup, NULL)
 {
-	(void) state;
 	struct sw_ftables t = read_still();
 	assert_null(t.problem);
 	assert_int_equal(t.n, 3);
@@ -88,9 +85,8 @@ static void test_whole(void **state)
 
 /* Stopped in the middle of a change: what is live is right, whatever seq is; what is dead is
  * skipped. */
-static void test_stopped_in_a_change(void **state)
+TEST_WITH(test_stopped_in_a_change, setup, NULL)
 {
-	(void) state;
 	made.a.tables[0].seq = 7;
 	made.a.tables[1].seq = 9;
 	made.a.tables[1].state = SWFT_DEAD;
@@ -104,9 +100,8 @@ static void test_stopped_in_a_change(void **state)
 }
 
 /* A copy that was marked as changed while it was made. */
-static void test_marked_busy(void **state)
+TEST_WITH(test_marked_busy, setup, NULL)
 {
-	(void) state;
 	made.a.tables[1].state = SW_FTABLE_STATE_BUSY;
 	struct sw_ftables t = read_still();
 	assert_int_equal(t.n, 2);
@@ -115,10 +110,9 @@ static void test_marked_busy(void **state)
 }
 
 /* Larger structures of a later version: what is behind ours is skipped. */
-static void test_larger_tables(void **state)
+TEST_WITH(test_larger_tables, setup, NULL)
 {
 	static uint8_t bytes[sizeof(struct swft_chunk) + 16 + 2 * (sizeof(struct swft_table) + 24)];
-	(void) state;
 	memcpy(bytes, &made.a.head, sizeof(made.a.head));
 	memcpy(bytes + sizeof(made.a.head) + 16, &made.a.tables[0], sizeof(struct swft_table));
 	memcpy(bytes + sizeof(made.a.head) + 16 + sizeof(struct swft_table) + 24, &made.a.tables[1],
@@ -146,7 +140,7 @@ static void problem_is(const char *problem, size_t n_tables)
 	sw_ftables_deinit(&t);
 }
 
-static void test_problems(void **state)
+TEST_WITH(test_problems, setup, NULL)
 {
 	made.registry.magic[0] = 'x';
 	problem_is("there is no registry", 0);
@@ -177,9 +171,8 @@ static void test_problems(void **state)
 	problem_is("its list of chunks leads back to itself", 2);
 }
 
-static void test_bad_tables(void **state)
+TEST_WITH(test_bad_tables, setup, NULL)
 {
-	(void) state;
 	made.a.head.used = TABLES;
 	made.a.tables[0].check = 0;
 	made.a.tables[1].end = made.a.tables[1].start;
@@ -224,9 +217,8 @@ static struct sw_ftables read_running(struct changing *c)
 	return t;
 }
 
-static void test_running(void **state)
+TEST_WITH(test_running, setup, NULL)
 {
-	(void) state;
 	struct changing c = {.every = 1};
 	struct sw_ftables t = read_running(&c);
 	assert_null(t.problem);
@@ -236,7 +228,7 @@ static void test_running(void **state)
 }
 
 /* Changed while it was read: read again, and then it is right. */
-static void test_running_change(void **state)
+TEST_WITH(test_running_change, setup, NULL)
 {
 	for (size_t every = 1; every < 12; every++) {
 		(void) setup(state);
@@ -252,9 +244,8 @@ static void test_running_change(void **state)
 }
 
 /* One that never comes to rest, and one whose writer died in the middle: not waited for. */
-static void test_running_busy(void **state)
+TEST_WITH(test_running_busy, setup, NULL)
 {
-	(void) state;
 	made.a.tables[0].seq = 5;
 	struct changing c = {.every = 1, .times = SIZE_MAX};
 	struct sw_ftables t = read_running(&c);
@@ -264,9 +255,8 @@ static void test_running_busy(void **state)
 	sw_ftables_deinit(&t);
 }
 
-static void test_unchanged(void **state)
+TEST_WITH(test_unchanged, setup, NULL)
 {
-	(void) state;
 	struct sw_ftables t = read_still();
 	assert_true(sw_ftable_unchanged(fake_memory(&made.fake), &t.all[2]));
 	made.a.tables[1].seq++;
@@ -275,9 +265,8 @@ static void test_unchanged(void **state)
 	sw_ftables_deinit(&t);
 }
 
-static void test_deferred(void **state)
+TEST_WITH(test_deferred, setup, NULL)
 {
-	(void) state;
 	made.a.tables[0].kind = SWFT_DEFERRED;
 	memcpy(made.a.tables[0].format, "eh_frame", 8);
 	made.a.tables[1].kind = SWFT_DEFERRED;
@@ -303,9 +292,8 @@ static void test_deferred(void **state)
 }
 
 /* Several registries may lead to the same chunks: all of them together have the limit. */
-static void test_limit_of_all(void **state)
+TEST_WITH(test_limit_of_all, setup, NULL)
 {
-	(void) state;
 	size_t left = 7 * sizeof(struct swft_table);
 	struct sw_ftables t = {0};
 	for (int i = 0; i < 2; i++)
@@ -320,23 +308,4 @@ static void test_limit_of_all(void **state)
 	assert_int_equal(t.n, 7);
 	assert_int_equal(left, 0);
 	sw_ftables_deinit(&t);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_whole, setup),
-		cmocka_unit_test_setup(test_stopped_in_a_change, setup),
-		cmocka_unit_test_setup(test_marked_busy, setup),
-		cmocka_unit_test_setup(test_larger_tables, setup),
-		cmocka_unit_test_setup(test_problems, setup),
-		cmocka_unit_test_setup(test_bad_tables, setup),
-		cmocka_unit_test_setup(test_running, setup),
-		cmocka_unit_test_setup(test_running_change, setup),
-		cmocka_unit_test_setup(test_running_busy, setup),
-		cmocka_unit_test_setup(test_unchanged, setup),
-		cmocka_unit_test_setup(test_deferred, setup),
-		cmocka_unit_test_setup(test_limit_of_all, setup),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,11 +4,9 @@
 #include "fake.h"
 #include "jit/ftable/read.h"
 #include "jit/common/source.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	REGISTRY = 0x10000,
@@ -126,7 +124,7 @@ static void name_is(struct fixture *f, uint64_t avma, const char *name, uint64_t
 	assert_int_equal(d.line, line);
 }
 
-static void test_regions(void **state)
+TEST_WITH(test_regions, setup, teardown)
 {
 	struct fixture *f = *state;
 	(void) table(f, SWFT_FRAME_POINTER, CODE, 0x100);
@@ -143,7 +141,7 @@ static void test_regions(void **state)
 }
 
 /* At a symbol's first instruction nothing has been reserved yet. */
-static void test_fixed_at_symbols(void **state)
+TEST_WITH(test_fixed_at_symbols, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct swft_table *t = table(f, SWFT_FIXED, CODE, 128);
@@ -156,7 +154,7 @@ static void test_fixed_at_symbols(void **state)
 	assert_int_equal(find(f, CODE + 64).cfa_offset, 8);
 }
 
-static void test_names(void **state)
+TEST_WITH(test_names, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct swft_table *t = table(f, SWFT_FRAME_POINTER, CODE, 200);
@@ -172,7 +170,7 @@ static void test_names(void **state)
 }
 
 /* Sorted entries: the way out is that of the last one that begins before. */
-static void test_runtime_functions(void **state)
+TEST_WITH(test_runtime_functions, setup, teardown)
 {
 	static const uint32_t entries[] = {0, 0x20, 0x500, 0x40, 0x60, 0x510, 0x60, 0x70, 0x520};
 	struct fixture *f = *state;
@@ -192,7 +190,7 @@ static void test_runtime_functions(void **state)
 }
 
 /* Of tables about the same code the newest one that knows the address. */
-static void test_newest_that_knows(void **state)
+TEST_WITH(test_newest_that_knows, setup, teardown)
 {
 	static const uint8_t cie[24] = {20, 0,    0,  0, 0,    0,    0, 0, 1,    'z', 'R', 0,
 					1,  0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1,   0,   0};
@@ -215,7 +213,7 @@ static void test_newest_that_knows(void **state)
 	assert_int_equal(find(f, CODE + 0x60).how, SW_JIT_FRAME_POINTER);
 }
 
-static void test_announced(void **state)
+TEST_WITH(test_announced, setup, teardown)
 {
 	struct fixture *f = *state;
 	memcpy(table(f, SWFT_DEFERRED, CODE, 0x10)->format, "mine", 4);
@@ -228,7 +226,7 @@ static void test_announced(void **state)
 }
 
 /* What tables point to is not there, or too large: said, and not used. */
-static void test_bad_payload(void **state)
+TEST_WITH(test_bad_payload, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct swft_table *t = table(f, SWFT_EH_FRAME, CODE, 0x10);
@@ -249,7 +247,7 @@ static void test_bad_payload(void **state)
 	sw_text_deinit(&text);
 }
 
-static void test_recognised(void **state)
+TEST_WITH(test_recognised, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_runtime r[2];
@@ -261,19 +259,4 @@ static void test_recognised(void **state)
 	assert_string_equal(r[0].where, "/jit");
 	assert_int_equal(r[0].entries, 1);
 	assert_string_equal(r[0].problem, "1 of its tables are malformed");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_regions, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_fixed_at_symbols, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_runtime_functions, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_newest_that_knows, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_announced, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_bad_payload, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_recognised, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,14 +7,12 @@
 #include "jit_case.h"
 #include "jit/gdb/list.h"
 #include "walk_case.h"
+#include "test.h"
 
 #include <dwarf.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 enum {
 	LIST = 0x5000, /* the descriptor, and nodes behind it */
@@ -48,9 +46,8 @@ static void list_is(const struct list *list, enum sw_jit_gdb_end end, const char
 	sw_text_deinit(&text);
 }
 
-static void test_list(void **state)
+TEST(test_list)
 {
-	(void) state;
 	struct list l = {.version = 1};
 	_Static_assert(offsetof(struct list, nodes) == NODE - LIST, "where NODE says");
 	list_is(&l, SW_JIT_GDB_WHOLE, "");
@@ -68,9 +65,8 @@ static void test_list(void **state)
 	list_is(&l, SW_JIT_GDB_STOPPED, " dead+2");
 }
 
-static void test_bad_lists(void **state)
+TEST(test_bad_lists)
 {
-	(void) state;
 	struct list l = {.version = 1, .first = NODE_AVMA(0)};
 	l.nodes[0][0] = 0x123456;
 	list_is(&l, SW_JIT_GDB_UNREADABLE, " 0+0");
@@ -191,9 +187,8 @@ static void walked(uint32_t symbols, uint64_t descriptor_bytes, bool found)
 	free(files);
 }
 
-static void test_walked(void **state)
+TEST(test_walked)
 {
-	(void) state;
 	walked(SHT_DYNSYM, 24, true);
 	walked(SHT_SYMTAB, 24, true);
 	walked(SHT_DYNSYM, 64, true);
@@ -202,9 +197,8 @@ static void test_walked(void **state)
 }
 
 /* Names, kinds, registries of the same. */
-static void test_described(void **state)
+TEST(test_described)
 {
-	(void) state;
 	struct sw_snapshot *snap = program(SHT_DYNSYM, 24);
 	struct elf_make *files = calloc(4, sizeof(*files));
 	struct list list = {0};
@@ -242,9 +236,8 @@ static void test_described(void **state)
 }
 
 /* The same code twice: what came last is right, the other one was not taken out. */
-static void test_stale(void **state)
+TEST(test_stale)
 {
-	(void) state;
 	struct sw_snapshot *snap = program(SHT_DYNSYM, 24);
 	struct elf_make *files = calloc(3, sizeof(*files));
 	struct list list = {0};
@@ -262,9 +255,8 @@ static void test_stale(void **state)
 }
 
 /* What is damaged is told, and what is whole is used. */
-static void test_damaged(void **state)
+TEST(test_damaged)
 {
-	(void) state;
 	struct sw_snapshot *snap = program(SHT_DYNSYM, 24);
 	struct elf_make *files = calloc(2, sizeof(*files));
 	struct list list = {0};
@@ -299,9 +291,8 @@ static void test_damaged(void **state)
  * Read after the stop, in the midst of being overwritten: what was read first and what is there now
  * are not one symfile. Here the registry is our own memory.
  */
-static void test_torn(void **state)
+TEST(test_torn)
 {
-	(void) state;
 	struct sw_snapshot *snap = program(SHT_DYNSYM, 24);
 	struct elf_make *files = calloc(2, sizeof(*files));
 	struct list list = {.version = 1, .first = (uintptr_t) list.nodes[0]};
@@ -342,15 +333,4 @@ static void test_torn(void **state)
 	sw_jit_gdb.detach(gdb);
 	fake_snapshot_destroy(snap);
 	free(files);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_list),   cmocka_unit_test(test_bad_lists),
-		cmocka_unit_test(test_walked), cmocka_unit_test(test_described),
-		cmocka_unit_test(test_stale),  cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_torn),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,10 @@
 #include "jit/gdb/prepare.h"
 #include "jit/gdb/source.h"
 #include "jit/gdb/known.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 enum {
 	NEW = 16,     /* nodes in front that come and go */
@@ -113,9 +111,8 @@ static size_t copied_symfiles(struct scene *s, size_t first, size_t last)
 }
 
 /* A large list that nothing happens to: its first node, which proves that. */
-static void test_quiet(void **state)
+TEST(test_quiet)
 {
-	(void) state;
 	struct scene *s = scene_create(MANY);
 	const struct sw_jit_gdb_known *k = prepared(s);
 	assert_true(k->whole && k->quiet && k->parts.too_many);
@@ -127,9 +124,8 @@ static void test_quiet(void **state)
 
 /* The same beside a variable that cannot be copied: a program whose text is mapped a second time (node)
  * leads to one in reserved memory, which /proc/PID/mem gives and process_vm_readv() does not. */
-static void test_reserved(void **state)
+TEST(test_reserved)
 {
-	(void) state;
 	struct scene *s = scene_create(MANY);
 	void *reserved = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(reserved != MAP_FAILED);
@@ -142,9 +138,8 @@ static void test_reserved(void **state)
 }
 
 /* New ones in front: with their symfiles. */
-static void test_new(void **state)
+TEST(test_new)
 {
-	(void) state;
 	struct scene *s = scene_create(MANY);
 	s->descriptor.first = at(&s->nodes[2]);
 	assert_int_equal(prepared(s)->n, MANY - 2);
@@ -160,9 +155,8 @@ static void test_new(void **state)
  * and only the order has changed. Where the first node in front was taken as proof, the others were
  * read after the stop, in yet another order: a circle.
  */
-static void test_turned(void **state)
+TEST(test_turned)
 {
-	(void) state;
 	for (size_t turn = 1; turn < NEW; turn++) {
 		struct scene *s = scene_create(MANY);
 		assert_int_equal(prepared(s)->n, MANY);
@@ -177,9 +171,8 @@ static void test_turned(void **state)
 }
 
 /* A small one: all that is new, wherever it is. */
-static void test_small(void **state)
+TEST(test_small)
 {
-	(void) state;
 	struct scene *s = scene_create(FEW + 1);
 	s->nodes[1].next = at(&s->nodes[3]);
 	assert_int_equal(prepared(s)->n, FEW);
@@ -192,9 +185,8 @@ static void test_small(void **state)
 
 /* One that was on its way each time it was looked at is a small one for all that: what was read wrongly
  * is not counted again and again. Here it is a circle, which was cut when it is looked at again. */
-static void test_misread(void **state)
+TEST(test_misread)
 {
-	(void) state;
 	struct scene *s = scene_create(NEW);
 	s->nodes[NEW - 1].next = at(&s->nodes[0]);
 	const struct sw_jit_gdb_known *k = prepared(s);
@@ -207,9 +199,8 @@ static void test_misread(void **state)
 }
 
 /* Whatever the list is: so many reads and so many bytes. */
-static void test_limits(void **state)
+TEST(test_limits)
 {
-	(void) state;
 	struct scene *s = scene_create(LONG);
 	s->nodes[LONG - 1].next = 1; /* leads nowhere, so all is looked at */
 	assert_false(prepared(s)->whole);
@@ -226,15 +217,4 @@ static void test_limits(void **state)
 	assert_int_equal(captured(s), MANY + 2);
 	assert_true(s->c.space.used <= SW_JIT_GDB_STOP_BYTES + MANY * SW_JIT_GDB_NODE_BYTES + 32);
 	scene_destroy(s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_quiet),  cmocka_unit_test(test_reserved),
-		cmocka_unit_test(test_new),    cmocka_unit_test(test_turned),
-		cmocka_unit_test(test_small),  cmocka_unit_test(test_misread),
-		cmocka_unit_test(test_limits),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,9 @@
 #include "jit/perf/jitdump.h"
 #include "jit/perf/jitdump_parse.h"
 #include "cfi/fde.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* A file in the making. */
 static struct {
@@ -97,9 +95,8 @@ static const char *name_at(const struct sw_jitdump *dump, uint64_t avma)
 	return f != NULL ? sw_jitdump_name(dump, f) : "none";
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void) state;
 	begin();
 	load(0x1000, 16, "one");
 	load(0x2000, 16, "two");
@@ -118,9 +115,8 @@ static void test_names(void **state)
 	sw_jitdump_deinit(&dump);
 }
 
-static void test_moves(void **state)
+TEST(test_moves)
 {
-	(void) state;
 	begin();
 	load(0x1000, 16, "moved");
 	move(0x1000, 0x3000);
@@ -149,11 +145,10 @@ static void line_is(const struct sw_jitdump *dump, uint64_t avma, const char *na
 }
 
 /* The last entry that does not lie behind the address; "\xff" is the file of the entry before. */
-static void test_lines(void **state)
+TEST(test_lines)
 {
 	struct sw_bytes found;
 	uint32_t number;
-	(void) state;
 	begin();
 	record(2, 16 + 3 * 16 + 4 + 2 + 4);
 	put64(0x1000);
@@ -177,11 +172,10 @@ static void test_lines(void **state)
 
 /* V8 counts from the ELF header that perf will write before the code. Its names of files are sometimes
  * other bytes, of the same length: then the function's name says which file it is. */
-static void test_lines_of_v8(void **state)
+TEST(test_lines_of_v8)
 {
 	struct sw_bytes found;
 	uint32_t number;
-	(void) state;
 	begin();
 	record(2, 16 + 2 * (16 + 10) + 4); /* padded */
 	put64(0x1000);
@@ -219,7 +213,7 @@ static void test_lines_of_v8(void **state)
 }
 
 /* .eh_frame of a function of 20 bytes: it is as if it began at the next multiple of 8. */
-static void test_unwinding(void **state)
+TEST(test_unwinding)
 {
 	static const uint8_t cie[24] = {20, 0,    0,  0, 0,    0,    0, 0, 1,    'z', 'R', 0,
 					1,  0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1,   0,   0};
@@ -228,7 +222,6 @@ static void test_unwinding(void **state)
 	struct sw_cfi_section section;
 	struct sw_cfi_entry entry;
 	uint64_t off;
-	(void) state;
 	begin();
 	record(4, 24 + 48 + sizeof(hdr));
 	put64(48 + sizeof(hdr));
@@ -256,11 +249,10 @@ static void test_unwinding(void **state)
 }
 
 /* More than a function can need is not searched for each address. */
-static void test_too_much_unwinding(void **state)
+TEST(test_too_much_unwinding)
 {
 	static const char much[(64 << 10) + 1];
 	struct sw_cfi_section section;
-	(void) state;
 	for (size_t bytes = sizeof(much) - 1; bytes <= sizeof(much); bytes++) {
 		begin();
 		record(4, 24 + bytes);
@@ -278,11 +270,10 @@ static void test_too_much_unwinding(void **state)
 }
 
 /* What V8 writes: a header and no entries. */
-static void test_header_only(void **state)
+TEST(test_header_only)
 {
 	static const char hdr[20] = "header";
 	struct sw_cfi_section section;
-	(void) state;
 	begin();
 	record(4, 24 + sizeof(hdr));
 	put64(sizeof(hdr));
@@ -298,9 +289,8 @@ static void test_header_only(void **state)
 }
 
 /* Cut at every byte: what is whole counts, and it is no mistake. */
-static void test_cut(void **state)
+TEST(test_cut)
 {
-	(void) state;
 	begin();
 	load(0x1000, 16, "one");
 	size_t first = file.size;
@@ -313,9 +303,8 @@ static void test_cut(void **state)
 	}
 }
 
-static void test_malformed(void **state)
+TEST(test_malformed)
 {
-	(void) state;
 	struct sw_jitdump dump;
 	begin();
 	file.bytes[0] = 'x';
@@ -330,16 +319,4 @@ static void test_malformed(void **state)
 	assert_string_equal(dump.problem, "it has a malformed record");
 	assert_int_equal(dump.n, 1);
 	sw_jitdump_deinit(&dump);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),       cmocka_unit_test(test_moves),
-		cmocka_unit_test(test_lines),       cmocka_unit_test(test_lines_of_v8),
-		cmocka_unit_test(test_unwinding),   cmocka_unit_test(test_too_much_unwinding),
-		cmocka_unit_test(test_header_only), cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_malformed),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,15 +11,13 @@
 #include "unwind/unwinder.h"
 #include "walk_case.h"
 #include "jit/libgcc/known.h"
+#include "test.h"
 
 #include <dwarf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <stdlib.h>
 #include <string.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 enum {
 	MEM = 0x5000,
@@ -59,9 +57,8 @@ static void object(uint64_t *words, size_t i, uint64_t what, uint64_t flags, uin
 	memcpy(words + i, o, sizeof(o));
 }
 
-static void test_lists(void **state)
+TEST(test_lists)
 {
-	(void) state;
 	uint64_t w[MEM_WORDS] = {0};
 	tables_are(w, SW_JIT_LIBGCC_LIST, SW_JIT_LIBGCC_WHOLE, "");
 	w[0] = AT(10);
@@ -88,9 +85,8 @@ static void test_lists(void **state)
 	tables_are(w, SW_JIT_LIBGCC_LIST, SW_JIT_LIBGCC_STOPPED, " 50:dead");
 }
 
-static void test_bad_lists(void **state)
+TEST(test_bad_lists)
 {
-	(void) state;
 	uint64_t w[MEM_WORDS] = {AT(10)};
 	object(w, 10, 0xa000, 0, AT(10));
 	tables_are(w, SW_JIT_LIBGCC_LIST, SW_JIT_LIBGCC_CYCLE, " 50:a000 50:a000");
@@ -112,9 +108,8 @@ static void node(uint64_t *words, size_t i, uint64_t lock, uint32_t count, uint3
 	words[i + 1] = count | (uint64_t) type << 32;
 }
 
-static void test_trees(void **state)
+TEST(test_trees)
 {
-	(void) state;
 	uint64_t w[MEM_WORDS] = {0};
 	tables_are(w, SW_JIT_LIBGCC_TREE, SW_JIT_LIBGCC_WHOLE, "");
 	w[0] = AT(100); /* an inner node with two leaves */
@@ -137,9 +132,8 @@ static void test_trees(void **state)
 	tables_are(w, SW_JIT_LIBGCC_TREE, SW_JIT_LIBGCC_WHOLE, " a0:b000 f0:c000");
 }
 
-static void test_bad_trees(void **state)
+TEST(test_bad_trees)
 {
-	(void) state;
 	uint64_t w[MEM_WORDS] = {AT(100)};
 	node(w, 100, 4, 11, 1); /* more than fit */
 	tables_are(w, SW_JIT_LIBGCC_TREE, SW_JIT_LIBGCC_UNREADABLE, "");
@@ -157,9 +151,8 @@ static void test_bad_trees(void **state)
 }
 
 /* 15 children each, all the same: bounded by the nodes looked at, not by 15 to the 16th. */
-static void test_wide_tree(void **state)
+TEST(test_wide_tree)
 {
-	(void) state;
 	uint64_t w[MEM_WORDS] = {AT(100)};
 	node(w, 100, 4, 15, 0);
 	for (size_t i = 0; i < 15; i++)
@@ -174,9 +167,8 @@ static void test_wide_tree(void **state)
 	assert_true(fake.reads < 1 << 18);
 }
 
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
-	(void) state;
 	uint32_t frame[] = {8, 0, 0, 4, 0, 0, 3};
 	struct fake_memory fake = FAKE_MEMORY({MEM, frame, sizeof(frame)});
 	struct sw_memory memory = fake_memory(&fake);
@@ -350,9 +342,8 @@ static void is_not_found(struct sw_snapshot *snap)
 		SW_END_NO_UNWIND_INFO, "code that belongs to no module");
 }
 
-static void test_found(void **state)
+TEST(test_found)
 {
-	(void) state;
 	is_found(process(12, true, true, UNSEEN, false));
 	is_found(process(12, true, true, SEEN, false));
 	is_found(process(14, true, true, OBJECTS, false));
@@ -368,16 +359,14 @@ static void test_found(void **state)
 }
 
 /* LuaJIT 2.1 registers an FDE without any rule: it is not used. */
-static void test_empty(void **state)
+TEST(test_empty)
 {
-	(void) state;
 	struct sw_snapshot *snap = process(12, true, true, UNSEEN, true);
 	is_not_found(snap);
 }
 
-static void test_recognised(void **state)
+TEST(test_recognised)
 {
-	(void) state;
 	struct sw_snapshot *snap = process(14, true, true, FRAMES_TREE, false);
 	struct sw_walks *walks;
 	fake_snapshot_finish(snap);
@@ -439,9 +428,8 @@ static void torn_is(bool overwritten, bool freed, bool found)
 	fake_snapshot_destroy(snap);
 }
 
-static void test_torn(void **state)
+TEST(test_torn)
 {
-	(void) state;
 	torn_is(false, false, true);
 	torn_is(true, false, false);
 	torn_is(false, true, false);
@@ -620,9 +608,8 @@ static void turning_deinit(struct turning *t)
  * Between the last look before the stop and the stop code was made anew, round and round, until the same
  * objects are in the same order again: nothing in the list says so.
  */
-static void test_turned(void **state)
+TEST(test_turned)
 {
-	(void) state;
 	struct turning t = {0};
 	bool live;
 	turning_init(&t, TURNS, 12);
@@ -642,9 +629,8 @@ static void test_turned(void **state)
 }
 
 /* What was registered in the stop is gone after it; what is there then may be new. */
-static void test_gone(void **state)
+TEST(test_gone)
 {
-	(void) state;
 	struct turning t = {0};
 	bool live;
 	turning_init(&t, TURNS, 12);
@@ -675,9 +661,8 @@ static void test_gone(void **state)
  * In a tree the leaf's version proves for each table what it had in the stop, however many there are:
  * not as in lists, nothing of it is read after the stop. The version goes on by 4 with each change.
  */
-static void test_tree_proves(void **state)
+TEST(test_tree_proves)
 {
-	(void) state;
 	struct turning t = {0};
 	bool live;
 	turning_init(&t, TURNS, 14);
@@ -701,18 +686,4 @@ static void test_tree_proves(void **state)
 	assert_false(live);
 	assert_string_equal(problem(&t), "");
 	turning_deinit(&t);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lists),       cmocka_unit_test(test_bad_lists),
-		cmocka_unit_test(test_trees),       cmocka_unit_test(test_bad_trees),
-		cmocka_unit_test(test_wide_tree),   cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_found),       cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_recognised),  cmocka_unit_test(test_torn),
-		cmocka_unit_test(test_turned),      cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_tree_proves),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

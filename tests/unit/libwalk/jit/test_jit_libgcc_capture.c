@@ -7,12 +7,10 @@
 #include "jit/libgcc/source.h"
 #include "jit/libgcc/tables.h"
 #include "jit/libgcc/known.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 enum {
 	MANY = 400,  /* objects of a large registry */
@@ -143,9 +141,8 @@ static size_t proven(struct scene *s)
 }
 
 /* Nothing has changed as far as it is looked at: the newest are copied, and nothing proven. */
-static void test_quiet_list(void **state)
+TEST(test_quiet_list)
 {
-	(void) state;
 	struct scene *s = scene_create(MANY);
 	const struct sw_jit_libgcc_known *k = prepared(s);
 	assert_true(k->whole && k->quiet && k->parts.too_many);
@@ -161,9 +158,8 @@ static void test_quiet_list(void **state)
 
 /* One came in front, and one in the midst is gone: all objects are looked at, and the table that was not
  * known is copied. */
-static void test_changed_list(void **state)
+TEST(test_changed_list)
 {
-	(void) state;
 	struct scene *s = scene_create(MANY);
 	(void) prepared(s);
 	s->objects[MANY].words[5] = s->first[0];
@@ -179,9 +175,8 @@ static void test_changed_list(void **state)
 
 /* Many that lie together are copied with the stacks: what the list had in the stop, each table with the
  * bytes that it had then. */
-static void test_dense_list(void **state)
+TEST(test_dense_list)
 {
-	(void) state;
 	struct scene *s = scene_create(0);
 	static uint64_t objects[MANY][6];
 	static uint32_t tables[MANY][8];
@@ -206,9 +201,8 @@ static void test_dense_list(void **state)
 }
 
 /* A small one: what is new, wherever it is, and what was there with the bytes that it has now. */
-static void test_small(void **state)
+TEST(test_small)
 {
-	(void) state;
 	struct scene *s = scene_create(FEW);
 	assert_false(prepared(s)->parts.too_many);
 	s->objects[1].words[5] = at(&s->objects[FEW]);
@@ -223,9 +217,8 @@ static void test_small(void **state)
 }
 
 /* No version has changed: nothing is copied. */
-static void test_quiet_tree(void **state)
+TEST(test_quiet_tree)
 {
-	(void) state;
 	struct scene *s = tree_create();
 	const struct sw_jit_libgcc_known *k = prepared(s);
 	assert_true(k->whole && k->quiet && k->parts.too_many);
@@ -238,9 +231,8 @@ static void test_quiet_tree(void **state)
 
 /* A leaf has changed: an object says what it said, but its table is another one. Only what hangs on that
  * leaf is copied, and not taken for what it was. */
-static void test_changed_tree(void **state)
+TEST(test_changed_tree)
 {
-	(void) state;
 	struct scene *s = tree_create();
 	(void) prepared(s);
 	s->leaves[7].version = 8;
@@ -256,9 +248,8 @@ static void test_changed_tree(void **state)
 }
 
 /* The first window was disturbed, and the hook runs again: what it compared then proves nothing now. */
-static void test_window_again(void **state)
+TEST(test_window_again)
 {
-	(void) state;
 	struct scene *s = tree_create();
 	(void) prepared(s);
 	assert_int_equal(captured(s), 0);
@@ -270,9 +261,8 @@ static void test_window_again(void **state)
 }
 
 /* A node is being changed: it is looked at even though it had that version. */
-static void test_locked_tree(void **state)
+TEST(test_locked_tree)
 {
-	(void) state;
 	struct scene *s = tree_create();
 	s->leaves[7].version = 5;
 	const struct sw_jit_libgcc_known *k = prepared(s);
@@ -284,9 +274,8 @@ static void test_locked_tree(void **state)
 }
 
 /* Whatever the list is: so many reads, so many tables. */
-static void test_limits(void **state)
+TEST(test_limits)
 {
-	(void) state;
 	struct scene *s = scene_create(LONG);
 	(void) prepared(s);
 	s->objects[LONG].words[5] = s->first[0]; /* it has changed, so all is looked at */
@@ -310,16 +299,4 @@ static void test_limits(void **state)
 	assert_false(k->whole);
 	assert_true(captured(s) <= SW_JIT_LIBGCC_STOP_READS);
 	scene_destroy(s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_quiet_list),   cmocka_unit_test(test_changed_list),
-		cmocka_unit_test(test_dense_list),   cmocka_unit_test(test_small),
-		cmocka_unit_test(test_quiet_tree),   cmocka_unit_test(test_changed_tree),
-		cmocka_unit_test(test_window_again), cmocka_unit_test(test_locked_tree),
-		cmocka_unit_test(test_limits),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

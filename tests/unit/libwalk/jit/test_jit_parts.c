@@ -4,12 +4,10 @@
 #include "capture/space.h"
 #include "cleanup.h"
 #include "fake.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 /* What was wanted, in the order of addresses. */
 static void wanted_are(struct sw_jit_parts *parts, const struct sw_jit_part *wanted, size_t n)
@@ -33,9 +31,8 @@ static void wanted_are(struct sw_jit_parts *parts, const struct sw_jit_part *wan
 	(const struct sw_jit_part[]){__VA_ARGS__}, \
 		sizeof((const struct sw_jit_part[]){__VA_ARGS__}) / sizeof(struct sw_jit_part)
 
-static void test_neighbours(void **state)
+TEST(test_neighbours)
 {
-	(void) state;
 	struct sw_jit_parts p = {0};
 	sw_jit_parts_add(&p, 0x9000, 32);
 	sw_jit_parts_add(&p, 0x1000, 32);
@@ -48,9 +45,8 @@ static void test_neighbours(void **state)
 	wanted_are(&p, WANTED({0x1000, 0x1110}, {0x1211, 0x1221}, {0x9000, 0x9020}));
 }
 
-static void test_too_many(void **state)
+TEST(test_too_many)
 {
-	(void) state;
 	struct sw_jit_parts p = {0};
 	for (uint64_t i = 0; i < SW_JIT_PARTS_MAX; i++)
 		sw_jit_parts_add(&p, 0x10000 * (i + 1), 8);
@@ -74,9 +70,8 @@ static void test_too_many(void **state)
 }
 
 /* Neighbours that come downwards: joined when there is no more place, with the gaps between them. */
-static void test_dense(void **state)
+TEST(test_dense)
 {
-	(void) state;
 	struct sw_jit_parts p = {.dense = true};
 	for (uint64_t i = 0; i < 1000; i++)
 		sw_jit_parts_add(&p, 0x100000 - 64 * i, 48);
@@ -96,9 +91,8 @@ static void test_dense(void **state)
 }
 
 /* In the stop: what was wanted is here, and only that which was really copied. */
-static void test_wanted(void **state)
+TEST(test_wanted)
 {
-	(void) state;
 	uint8_t bytes[16] = {1, 2, 3, 4, 5, 6, 7, 8}, to[8];
 	struct sw_capture_part parts[] = {{.avma = 0x5000, .bytes = 8, .to = bytes},
 					  {.avma = 0x1000, .bytes = 4, .to = bytes + 2}};
@@ -119,15 +113,4 @@ static void test_wanted(void **state)
 	assert_true(sw_memory_u64(sw_jit_stop_memory(&stop), 0x5000, &word));
 	assert_int_equal(word, 0x0807060504030201);
 	assert_false(sw_memory_u64(sw_jit_stop_memory(&stop), 0x6000, &word)); /* none left */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_neighbours),
-		cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_dense),
-		cmocka_unit_test(test_wanted),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

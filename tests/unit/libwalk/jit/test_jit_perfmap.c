@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "jit/perf/perfmap.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct sw_bytes text(const char *s)
 {
@@ -23,9 +21,8 @@ static void line_is(const char *s, uint64_t start, uint64_t bytes, const char *n
 	assert_memory_equal(line.name.data, name, line.name.size);
 }
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
-	(void) state;
 	line_is("7f0012340000 5c LazyCompile:*outer t.js:5\n", 0x7f0012340000, 0x5c,
 		"LazyCompile:*outer t.js:5");
 	line_is("0x7F0012340000 0x5C void [System] X::Y()\r\n", 0x7f0012340000, 0x5c,
@@ -34,7 +31,7 @@ static void test_lines(void **state)
 	line_is("ffffffffffffffff 1 end\n", UINT64_MAX, 1, "end");
 }
 
-static void test_no_lines(void **state)
+TEST(test_no_lines)
 {
 	static const char *const bad[] = {
 		"",
@@ -51,7 +48,6 @@ static void test_no_lines(void **state)
 		" 1 2 space first\n",
 		"-1 2 name\n",
 	};
-	(void) state;
 	struct sw_perfmap_line line;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_false(sw_perfmap_line_read(text(bad[i]), 0, &line));
@@ -78,9 +74,8 @@ static void name_is(const char *map, uint64_t avma, const char *name)
 }
 
 /* Memory is used again: later lines are true, also where they cover a part only. */
-static void test_later_wins(void **state)
+TEST(test_later_wins)
 {
-	(void) state;
 	static const char map[] = "1000 100 first\n2000 10 other\n1080 20 second\n1000 10 third\n";
 	name_is(map, 0x1000, "third");
 	name_is(map, 0x1010, "first");
@@ -91,23 +86,20 @@ static void test_later_wins(void **state)
 	name_is(map, 0x2005, "other");
 }
 
-static void test_cut_tail(void **state)
+TEST(test_cut_tail)
 {
-	(void) state;
 	name_is("1000 10 whole\n2000 10 cu", 0x2000, "");
 	name_is("1000 10 whole\n2000 10 cu", 0x1000, "whole");
 	name_is("1000 10 only", 0x1000, "");
 }
 
-static void test_bad_lines_between(void **state)
+TEST(test_bad_lines_between)
 {
-	(void) state;
 	name_is("garbage\n1000 10 good\n\nzzz 1 x\n", 0x1008, "good");
 }
 
-static void test_limit(void **state)
+TEST(test_limit)
 {
-	(void) state;
 	static const char line[] = "1 1 a\n";
 	size_t lines = SW_PERFMAP_LINES_MAX + 10, n, size = lines * (sizeof(line) - 1);
 	char *map = malloc(size);
@@ -123,14 +115,4 @@ static void test_limit(void **state)
 	assert_int_equal(n, SW_PERFMAP_LINES_MAX);
 	sw_jit_ranges_deinit(&ranges);
 	free(map);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),      cmocka_unit_test(test_no_lines),
-		cmocka_unit_test(test_later_wins), cmocka_unit_test(test_cut_tail),
-		cmocka_unit_test(test_limit),      cmocka_unit_test(test_bad_lines_between),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "range_index.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* The value that holds an address, -1 for none. */
 static int64_t at(const struct sw_jit_ranges *r, uint64_t avma)
@@ -18,9 +16,8 @@ static void add(struct sw_jit_ranges *r, uint64_t start, uint64_t bytes, uint32_
 	assert_int_equal(sw_jit_ranges_add(r, start, bytes, value), 0);
 }
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
-	(void) state;
 	struct sw_jit_ranges r = {0};
 	add(&r, 0x1000, 0, 1);
 	add(&r, UINT64_MAX, 2, 1);
@@ -30,9 +27,8 @@ static void test_empty(void **state)
 }
 
 /* In any order, at their very ends. */
-static void test_apart(void **state)
+TEST(test_apart)
 {
-	(void) state;
 	struct sw_jit_ranges r = {0};
 	add(&r, 0x7fff00003000, 0x10, 1);
 	add(&r, 0x1000, 0x10, 2);
@@ -49,9 +45,8 @@ static void test_apart(void **state)
 }
 
 /* Newer ones cut older ones, also in the middle, and are not cut by them. */
-static void test_cut(void **state)
+TEST(test_cut)
 {
-	(void) state;
 	struct sw_jit_ranges r = {0};
 	add(&r, 0x100, 0x100, 1);
 	add(&r, 0x140, 0x10, 5);
@@ -72,9 +67,8 @@ static void test_cut(void **state)
 }
 
 /* Against looking at all of them. */
-static void test_random(void **state)
+TEST(test_random)
 {
-	(void) state;
 	enum { N = 200, SPACE = 600 };
 	static struct sw_jit_range all[N];
 	uint64_t seed = 1;
@@ -96,15 +90,4 @@ static void test_random(void **state)
 		}
 		sw_jit_ranges_deinit(&r);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_apart),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_random),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

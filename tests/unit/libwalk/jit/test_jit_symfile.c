@@ -7,13 +7,11 @@
 #include "fake.h"
 #include "jit_case.h"
 #include "cfi/fde.h"
+#include "test.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 enum {
 	ABS8 = DW_EH_PE_absptr,
@@ -107,9 +105,8 @@ static void relocated(uint32_t type, uint8_t encoding, uint64_t table_avma)
 	sw_jit_symfile_close(f);
 }
 
-static void test_relocations(void **state)
+TEST(test_relocations)
 {
-	(void) state;
 	relocated(R_X86_64_64, ABS8, code + 0x1000);
 	relocated(R_X86_64_PC32, PCREL4, code + 0x1000);
 	relocated(R_X86_64_PC32, PCREL4, code - 0x1000);
@@ -119,9 +116,8 @@ static void test_relocations(void **state)
 }
 
 /* What does not fit, is not known, or lies outside: the tables are said to be malformed. */
-static void test_bad_relocations(void **state)
+TEST(test_bad_relocations)
 {
-	(void) state;
 	static const struct {
 		uint32_t type;
 		uint64_t table_avma, offset;
@@ -159,9 +155,8 @@ static void test_bad_relocations(void **state)
 }
 
 /* PHP 8.2: pointers count from the code, and the table has no address. */
-static void test_textrel(void **state)
+TEST(test_textrel)
 {
-	(void) state;
 	struct elf_make elf;
 	struct eh_make eh = {.text_avma = code};
 	elf_make_init(&elf);
@@ -178,9 +173,8 @@ static void test_textrel(void **state)
 
 /* qemu 7.2: an executable file with .debug_frame and one entry for a whole buffer of code, which is
  * not in the file. */
-static void test_debug_frame(void **state)
+TEST(test_debug_frame)
 {
-	(void) state;
 	static const uint8_t head[] = {0x10, 0,    0,  0,    0xff, 0xff, 0xff, 0xff, 3, 0,
 				       1,    0x78, 16, 0x0c, 7,    8,    0x90, 1,    0, 0,
 				       0x18, 0,    0,  0,    0,    0,    0,    0};
@@ -203,9 +197,8 @@ static void test_debug_frame(void **state)
 	sw_jit_symfile_close(f);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void) state;
 	struct elf_make elf;
 	elf_make_init(&elf);
 	uint16_t text =
@@ -249,9 +242,8 @@ static int codes_of(const void *bytes, size_t size, size_t said, size_t budget, 
 }
 
 /* Headers alone: sections with code, an address and a size. */
-static void test_codes(void **state)
+TEST(test_codes)
 {
-	(void) state;
 	struct elf_make elf;
 	struct codes c = {.max = 8};
 	elf_make_init(&elf);
@@ -282,9 +274,8 @@ static void test_codes(void **state)
 		0);
 }
 
-static void test_not_elf(void **state)
+TEST(test_not_elf)
 {
-	(void) state;
 	uint8_t *bytes = calloc(1, 64);
 	assert_null(sw_jit_symfile_open(bytes, 64));
 	struct elf_make elf;
@@ -293,15 +284,4 @@ static void test_not_elf(void **state)
 	bytes = malloc(elf.size);
 	memcpy(bytes, elf.bytes, elf.size);
 	assert_null(sw_jit_symfile_open(bytes, elf.size - 1));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_relocations), cmocka_unit_test(test_bad_relocations),
-		cmocka_unit_test(test_textrel),     cmocka_unit_test(test_debug_frame),
-		cmocka_unit_test(test_names),       cmocka_unit_test(test_codes),
-		cmocka_unit_test(test_not_elf),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

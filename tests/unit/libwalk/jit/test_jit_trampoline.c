@@ -3,12 +3,10 @@
 #include "arch/arch.h"
 #include "jit/common/source.h"
 #include "walk_case.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	BIAS = 0x550000000000,
@@ -47,9 +45,8 @@ static struct sw_snapshot *snapshot(void)
 }
 
 /* Stopped at each of its instructions: the return address is where it must be. */
-static void test_python(void **state)
+TEST(test_python)
 {
-	(void) state;
 	static const struct {
 		uint64_t pc, sp;
 	} cases[] = {{FIRST, SP + 8},      {FIRST + 4, SP + 16}, {FIRST + 6, SP + 16},
@@ -67,9 +64,8 @@ static void test_python(void **state)
 }
 
 /* As a caller: the function it called returns behind its CALL. */
-static void test_python_caller(void **state)
+TEST(test_python_caller)
 {
-	(void) state;
 	static const uint64_t stack[] = {SECOND + 6, 0, FIRST + 6, 0, CODE + 0x42};
 	struct sw_snapshot *snap = snapshot();
 	(void) fake_snapshot_stack(snap, 1, FIRST, stack, 5);
@@ -92,9 +88,8 @@ static bool finds(struct sw_snapshot *snap, const struct sw_jit_root *roots, siz
 }
 
 /* Other code, a part of it, its bytes in a file's code. */
-static void test_not_python(void **state)
+TEST(test_not_python)
 {
-	(void) state;
 	struct sw_jit_entry entry;
 	struct sw_snapshot *snap = snapshot();
 	fake_snapshot_finish(snap);
@@ -111,9 +106,8 @@ static void test_not_python(void **state)
 }
 
 /* What beam_normal_exit points at ends the stack of an Erlang process. */
-static void test_beam(void **state)
+TEST(test_beam)
 {
-	(void) state;
 	static const uint64_t exit_avma = JIT + 0x100, none = 0;
 	const struct sw_jit_root roots[] = {{.avma = VARIABLE, .detail = ROOT_BEAM},
 					    {.avma = VARIABLE + 0x100, .detail = ROOT_BEAM},
@@ -130,15 +124,4 @@ static void test_beam(void **state)
 	assert_false(finds(snap, roots, 3, exit_avma + 1, &entry));
 	assert_false(finds(snap, roots, 3, exit_avma - 2, &entry));
 	fake_snapshot_destroy(snap);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_python),
-		cmocka_unit_test(test_python_caller),
-		cmocka_unit_test(test_not_python),
-		cmocka_unit_test(test_beam),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

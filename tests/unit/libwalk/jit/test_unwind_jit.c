@@ -6,13 +6,11 @@
 #include "jit/common/source.h"
 #include "jit_case.h"
 #include "walk_case.h"
+#include "test.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 enum {
 	BIAS = 0x550000000000,
@@ -26,9 +24,8 @@ enum {
 };
 
 /* The wire names are the sources' own, in their order. */
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void) state;
 	const struct sw_unwinder_ops *ops = walk_unwinder("jit");
 	for (size_t i = 0; i < sw_n_jit_sources; i++)
 		assert_string_equal(ops->sources[i], sw_jit_sources[i]->name);
@@ -117,9 +114,8 @@ static void found_by(uint8_t gdb, uint8_t libgcc, const char *by, const char *wh
 			why != NULL ? why : "code that belongs to no module");
 }
 
-static void test_order(void **state)
+TEST(test_order)
 {
-	(void) state;
 	found_by(32, 32, "jit-gdb", NULL);
 	found_by(0, 32, "jit-libgcc", NULL);
 	/* What the better one says leads nowhere: stale, or wrong. */
@@ -129,9 +125,8 @@ static void test_order(void **state)
 	found_by(0, 0, NULL, NULL);
 }
 
-static void test_explained(void **state)
+TEST(test_explained)
 {
-	(void) state;
 	struct sw_snapshot *snap = process();
 	publish(snap, 32, 24);
 	(void) fake_snapshot_stack(snap, 1, JIT + 0x10, stack, SW_ARRAY_SIZE(stack));
@@ -145,14 +140,4 @@ static void test_explained(void **state)
 			       ".eh_frame\njit: rule: CFA = rsp+24, ra = [CFA-8]\n"));
 	free(text);
 	fake_snapshot_destroy(snap);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_explained),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

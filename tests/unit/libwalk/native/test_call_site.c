@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "native/call_site.h"
 #include "walk_case.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { BIAS = 0x550000000000, CODE = BIAS + IMAGE_CODE, SLOT = BIAS + 0x20000 };
 
@@ -63,9 +61,8 @@ static enum sw_call_site check(uint64_t pc, uint64_t slot_value, uint64_t return
 	return site;
 }
 
-static void test_direct(void **state)
+TEST(test_direct)
 {
-	(void) state;
 	enum { IN_CALLEE = CODE + 0x18 };
 	assert_int_equal(check(IN_CALLEE, 0, CODE + 0x35), SW_SITE_VERIFIED);
 	/* another entry of the function, before pc; and one that lies behind it */
@@ -79,24 +76,21 @@ static void test_direct(void **state)
 	assert_int_equal(check(IN_CALLEE, 0, CODE + 0x4b), SW_SITE_NONE); /* leads nowhere */
 }
 
-static void test_indirect(void **state)
+TEST(test_indirect)
 {
-	(void) state;
 	assert_int_equal(check(CODE + 0x18, 0, CODE + 0x41), SW_SITE_POSSIBLE);
 }
 
-static void test_plt(void **state)
+TEST(test_plt)
 {
-	(void) state;
 	assert_int_equal(check(CODE + 0x18, CODE + 0x10, CODE + 0x46), SW_SITE_VERIFIED);
 	assert_int_equal(check(CODE + 0x18, CODE + 0x20, CODE + 0x46), SW_SITE_OTHER);
 	assert_int_equal(check(CODE + 0x18, 0, CODE + 0x46), SW_SITE_POSSIBLE); /* unreadable */
 }
 
 /* A function that was called and jumped to the frame's is not on the stack. */
-static void test_tail_jump(void **state)
+TEST(test_tail_jump)
 {
-	(void) state;
 	assert_int_equal(check(CODE + 0x18, 0, CODE + 0x75), SW_SITE_VERIFIED);
 	assert_int_equal(check(CODE + 0x28, 0, CODE + 0x75), SW_SITE_OTHER);
 	/* by the slot of a PLT entry */
@@ -104,9 +98,8 @@ static void test_tail_jump(void **state)
 }
 
 /* A call through a word that is known: to the function, to one that jumps to it, elsewhere by now. */
-static void test_call_slot(void **state)
+TEST(test_call_slot)
 {
-	(void) state;
 	assert_int_equal(check(CODE + 0x18, CODE + 0x10, CODE + 0x7b), SW_SITE_VERIFIED);
 	assert_int_equal(check(CODE + 0x18, CODE + 0x80, CODE + 0x7b), SW_SITE_VERIFIED);
 	assert_int_equal(check(CODE + 0x18, CODE + 0x20, CODE + 0x7b), SW_SITE_POSSIBLE);
@@ -114,9 +107,8 @@ static void test_call_slot(void **state)
 }
 
 /* With a limit to the distance only that counts, also where a function begins is not known. */
-static void test_range(void **state)
+TEST(test_range)
 {
-	(void) state;
 	options.scan_range_bytes = 8;
 	assert_int_equal(check(CODE + 0x18, 0, CODE + 0x35), SW_SITE_VERIFIED);
 	assert_int_equal(check(CODE + 0x18, 0, CODE + 0x3f), SW_SITE_NONE); /* behind pc */
@@ -130,9 +122,8 @@ static void test_range(void **state)
 	options.scan_range_bytes = 0;
 }
 
-static void test_no_return_address(void **state)
+TEST(test_no_return_address)
 {
-	(void) state;
 	assert_int_equal(check(CODE + 0x18, 0, CODE + 0x36), SW_SITE_NONE); /* no call ends there */
 	assert_int_equal(check(CODE + 0x18, 0, FAKE_STACK_AVMA), SW_SITE_NONE); /* no code */
 	assert_int_equal(check(CODE + 0x18, 0, 0), SW_SITE_NONE);
@@ -140,16 +131,14 @@ static void test_no_return_address(void **state)
 }
 
 /* What a signal handler returns to comes after no call. */
-static void test_trampoline(void **state)
+TEST(test_trampoline)
 {
-	(void) state;
 	assert_int_equal(check(CODE + 0x18, 0, CODE + 0x50), SW_SITE_POSSIBLE);
 	assert_int_equal(check(CODE + 0x18, 0, CODE + 0x51), SW_SITE_NONE);
 }
 
-static void test_executable(void **state)
+TEST(test_executable)
 {
-	(void) state;
 	struct sw_snapshot *snap = fake_snapshot_create();
 	(void) fake_snapshot_map(snap, 0x1000, 0x2000, "r-xp", "");
 	(void) fake_snapshot_map(snap, 0x2000, 0x3000, "rw-p", "");
@@ -163,9 +152,8 @@ static void test_executable(void **state)
 
 /* From generated code, of which no functions are known: a call to a file's code did not lead there,
  * unless it goes through a slot that leads on. */
-static void test_generated(void **state)
+TEST(test_generated)
 {
-	(void) state;
 	enum { JIT = 0x660000000000 };
 	for (int slot = 0; slot < 2; slot++) {
 		uint64_t slot_value = slot ? JIT : CODE + 0x20;
@@ -191,21 +179,4 @@ static void test_generated(void **state)
 				 slot ? SW_SITE_POSSIBLE : SW_SITE_OTHER);
 		fake_snapshot_destroy(snap);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_direct),
-		cmocka_unit_test(test_indirect),
-		cmocka_unit_test(test_plt),
-		cmocka_unit_test(test_tail_jump),
-		cmocka_unit_test(test_range),
-		cmocka_unit_test(test_call_slot),
-		cmocka_unit_test(test_no_return_address),
-		cmocka_unit_test(test_trampoline),
-		cmocka_unit_test(test_executable),
-		cmocka_unit_test(test_generated),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

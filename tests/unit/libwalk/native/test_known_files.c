@@ -3,12 +3,10 @@
 #include "runtimes/known/runtime.h"
 #include "elf_make.h"
 #include "fake.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { BASE = 0x550000000000, EACH = 0x100000 };
 
@@ -29,9 +27,8 @@ static size_t recognise(const char *const *paths, size_t n, struct sw_runtime *r
 	return found;
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void) state;
 	static const struct {
 		const char *path, *name, *version;
 	} cases[] = {
@@ -69,9 +66,8 @@ static void test_names(void **state)
 	}
 }
 
-static void test_each_once(void **state)
+TEST(test_each_once)
 {
-	(void) state;
 	static const char *const paths[] = {"/usr/bin/python3.11", "/lib/libc.so.6",
 					    "/lib/libpython3.11.so.1.0", "/lib/libLLVM-14.so.1"};
 	struct sw_runtime found[4];
@@ -106,9 +102,8 @@ static size_t recognise_program(const char *section, const char *path, struct sw
 	return found;
 }
 
-static void test_native_image(void **state)
+TEST(test_native_image)
 {
-	(void) state;
 	struct sw_runtime found;
 	assert_int_equal(recognise_program(".svm_heap", "/opt/server", &found), 1);
 	assert_string_equal(found.name, "native-image");
@@ -119,9 +114,8 @@ static void test_native_image(void **state)
 }
 
 /* Electron's programs have names of their own, and let libraries call V8. */
-static void test_exports_v8(void **state)
+TEST(test_exports_v8)
 {
-	(void) state;
 	static struct elf_make elf;
 	static const struct {
 		const char *symbol;
@@ -164,9 +158,8 @@ static bool keeps_fp(const char *const *paths, size_t n)
 	return keeps;
 }
 
-static void test_keeps_fp(void **state)
+TEST(test_keeps_fp)
 {
-	(void) state;
 	static const char *const paths[] = {"/lib/libc.so.6", "/usr/bin/sbcl",
 					    "/usr/bin/python3.11", "/lib/libjvm.so"};
 	assert_false(keeps_fp(paths, 1)); /* nothing is known of what generates code there */
@@ -182,14 +175,4 @@ static void test_keeps_fp(void **state)
 	}
 	fake_snapshot_finish(snap);
 	fake_snapshot_destroy(snap);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),        cmocka_unit_test(test_each_once),
-		cmocka_unit_test(test_native_image), cmocka_unit_test(test_exports_v8),
-		cmocka_unit_test(test_keeps_fp),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,9 @@
 #include "arch/arch.h"
 #include "native/elf.h"
 #include "walk_case.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { BIAS = 0x550000000000, CODE = BIAS + IMAGE_CODE, SP = FAKE_STACK_AVMA + FAKE_STACK_BYTES };
 
@@ -138,9 +136,8 @@ static struct sw_snapshot *snapshot(uint64_t pc, const uint64_t *stack, size_t n
 }
 
 /* While uw_install_context_1() copies. */
-static void test_installing(void **state)
+TEST(test_installing)
 {
-	(void) state;
 	uint64_t stack[WORDS];
 	stack_make(stack);
 	walk_is(snapshot(CODE + IN_INSTALL, stack, WORDS), NULL,
@@ -168,9 +165,8 @@ static enum sw_step step(uint64_t pc, const uint64_t *stack, size_t n, uint64_t 
 }
 
 /* Behind it, in raise itself. Arguments that were on the stack are taken from it. */
-static void test_restoring(void **state)
+TEST(test_restoring)
 {
-	(void) state;
 	uint64_t stack[WORDS];
 	struct sw_stepped s;
 	stack_make(stack);
@@ -188,9 +184,8 @@ static void test_restoring(void **state)
 }
 
 /* The last three instructions: registers stay, wherever the table says that they are. */
-static void test_restored(void **state)
+TEST(test_restored)
 {
-	(void) state;
 	uint64_t stack[WORDS];
 	struct sw_stepped s;
 	stack_make(stack);
@@ -214,9 +209,8 @@ static void test_restored(void **state)
 }
 
 /* Before the call of install all is as the table says; so it is when a context is not as it must be. */
-static void test_as_by_table(void **state)
+TEST(test_as_by_table)
 {
-	(void) state;
 	static const struct {
 		unsigned word;
 		uint64_t value;
@@ -252,15 +246,4 @@ static void test_as_by_table(void **state)
 		if (s.regs.pc_avma != CODE + BACK || s.weak)
 			fail_msg("case %zu", i);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_installing),
-		cmocka_unit_test(test_restoring),
-		cmocka_unit_test(test_restored),
-		cmocka_unit_test(test_as_by_table),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,9 @@
 #include "cleanup.h"
 #include "native/stack_switch.h"
 #include "walk_case.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	BIAS = 0x550000000000,
@@ -77,9 +75,8 @@ static void is(const struct sw_stepped *s, uint64_t sp, uint64_t rbx, uint64_t r
 }
 
 /* Before the switch the caller is that on the stack that is left, of which the other says where it is. */
-static void test_before(void **state)
+TEST(test_before)
 {
-	(void) state;
 	static const uint64_t entered[] = {CODE + BACK, 1, 2};
 	static const uint64_t lowered[] = {1, 2, 3, CODE + BACK, 4};
 	static const size_t at[] = {0x5, 0x9, 0xe, 0x11};
@@ -93,9 +90,8 @@ static void test_before(void **state)
 }
 
 /* Behind it, it is that on the stack that was entered, with the registers that lie there or came from there. */
-static void test_behind(void **state)
+TEST(test_behind)
 {
-	(void) state;
 	static const uint64_t stack[] = {0xbb, 0xff, 3, CODE + BACK, 4};
 	struct sw_stepped s;
 	assert_int_equal(STEP(moves, 0x14, stack, 0, &s), SW_STEP_OK);
@@ -107,9 +103,8 @@ static void test_behind(void **state)
 }
 
 /* The jump's address is no longer on the stack, or it is that of a function, whose caller is. */
-static void test_jump(void **state)
+TEST(test_jump)
 {
-	(void) state;
 	uint64_t stack[] = {CODE + BACK, 1, 2};
 	struct sw_stepped s;
 	assert_int_equal(STEP(moves, 0x27, stack, CODE + 0x40, &s), SW_STEP_OK);
@@ -120,9 +115,8 @@ static void test_jump(void **state)
 	assert_int_equal(STEP(moves, 0x27, stack, 0x1234, &s), SW_STEP_DECLINE); /* no code */
 }
 
-static void test_pushes(void **state)
+TEST(test_pushes)
 {
-	(void) state;
 	static const uint64_t entered[] = {CODE + BACK, 1, 2};
 	static const uint64_t pushed[] = {0xbb, CODE + BACK, 2};
 	struct sw_stepped s;
@@ -139,9 +133,8 @@ static void test_pushes(void **state)
 }
 
 /* A fiber that has not begun: its first code is not returned to, it begins there. */
-static void test_first(void **state)
+TEST(test_first)
 {
-	(void) state;
 	static const uint64_t stack[] = {CODE, CODE + FIRST + 3, 3, CODE + FIRST, 4};
 	struct sw_stepped s;
 	assert_int_equal(STEP(moves, 0x14, stack, 0, &s), SW_STEP_OK);
@@ -151,9 +144,8 @@ static void test_first(void **state)
 }
 
 /* What it does cannot be known, or what it gives is no return address. */
-static void test_declined(void **state)
+TEST(test_declined)
 {
-	(void) state;
 	static const uint64_t stack[] = {1, 2, 3, 4};
 	static const uint8_t twice[] = {0x48, 0x89, 0xfc, 0x48, 0x89, 0xf4, 0xc3};
 	static const uint8_t endless[] = {0x90, 0x90, 0xeb, 0xfc};
@@ -171,9 +163,8 @@ static void test_declined(void **state)
 }
 
 /* The end of a function with a frame pointer is no switch: rbp leads up in its own frame. */
-static void test_frame_pointer(void **state)
+TEST(test_frame_pointer)
 {
-	(void) state;
 	static const uint8_t code[] = {0x48, 0x89, 0xec, 0x5d,
 				       0xc3}; /* mov %rbp,%rsp; pop %rbp; ret */
 	/* What is above sp looks like a return address, too. */
@@ -190,9 +181,8 @@ static void test_frame_pointer(void **state)
 }
 
 /* What a vector or the state of SSE was written to is not what it was. */
-static void test_clobbered(void **state)
+TEST(test_clobbered)
 {
-	(void) state;
 	/* movups %xmm0,(%rsp) or 16 bytes further up; mov %rdi,%rsp; pop %rbx; ret */
 	static const uint8_t over[] = {0x0f, 0x11, 0x04, 0x24, 0x48, 0x89, 0xfc, 0x5b, 0xc3};
 	static const uint8_t beside[] = {0x0f, 0x11, 0x44, 0x24, 0x10,
@@ -207,15 +197,4 @@ static void test_clobbered(void **state)
 	assert_int_equal(STEP(state2, 0, stack, 0, &s), SW_STEP_OK);
 	assert_int_equal(STEP(over, 0, stack, 0, &s), SW_STEP_DECLINE);
 	assert_int_equal(STEP(state4, 0, stack, 0, &s), SW_STEP_DECLINE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_before),        cmocka_unit_test(test_behind),
-		cmocka_unit_test(test_jump),          cmocka_unit_test(test_pushes),
-		cmocka_unit_test(test_first),         cmocka_unit_test(test_declined),
-		cmocka_unit_test(test_frame_pointer), cmocka_unit_test(test_clobbered),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

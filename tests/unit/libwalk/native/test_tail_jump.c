@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "native/tail_jump.h"
 #include "fake.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { CODE = 0x401000, FOUND = 0x402000, SLOT = 0x403000 };
 
@@ -33,9 +31,8 @@ static bool leads_within(const uint8_t *code, size_t n, size_t insns)
 /* jmp FOUND + more, at that offset of the code */
 #define JUMP(at, more) 0xe9, (uint8_t) (0xfb - (at) + (more)), 0x0f, 0, 0
 
-static void test_direct(void **state)
+TEST(test_direct)
 {
-	(void) state;
 	assert_true(LEADS(0x31, 0xd2, JUMP(2, 0)));              /* xor %edx,%edx; jmp */
 	assert_true(LEADS(0x31, 0xd2, JUMP(2, 4)));              /* to another entry before pc */
 	assert_false(LEADS(0x31, 0xd2, 0xe9, 0x0a, 0x10, 0, 0)); /* behind pc */
@@ -49,9 +46,8 @@ static void test_direct(void **state)
 }
 
 /* With a frame of its own it is a jump within the function, whatever lies there. */
-static void test_frame(void **state)
+TEST(test_frame)
 {
-	(void) state;
 	assert_true(LEADS(0x53, 0x5b, JUMP(2, 0)));                               /* push, pop */
 	assert_false(LEADS(0x53, JUMP(1, 0)));                                    /* push */
 	assert_true(LEADS(0x48, 0x83, 0xec, 8, 0x48, 0x83, 0xc4, 8, JUMP(8, 0))); /* sub, add */
@@ -63,32 +59,19 @@ static void test_frame(void **state)
 	assert_false(LEADS(0x5b, 0x53, 0x5b, JUMP(3, 0)));
 }
 
-static void test_slot(void **state)
+TEST(test_slot)
 {
-	(void) state;
 	assert_true(LEADS(0xff, 0x25, 0xfa, 0x1f, 0, 0));        /* jmp *SLOT(%rip) */
 	assert_false(LEADS(0xff, 0x25, 0xfa, 0x1e, 0, 0));       /* not readable */
 	assert_false(LEADS(0x53, 0xff, 0x25, 0xf9, 0x1f, 0, 0)); /* not at the function's end */
 	assert_false(LEADS(0xff, 0xe0));                         /* jmp *%rax */
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
-	(void) state;
 	static const uint8_t code[] = {0x90, 0x90, 0x90, JUMP(3, 0)};
 	assert_true(leads_within(code, sizeof(code), 4));
 	assert_false(leads_within(code, sizeof(code), 3));
 	assert_false(LEADS(0xeb, 0xfe)); /* without end */
 	assert_false(LEADS(0x06));       /* no instruction */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_direct),
-		cmocka_unit_test(test_frame),
-		cmocka_unit_test(test_slot),
-		cmocka_unit_test(test_limits),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "arch/arch.h"
 #include "walk_case.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { BIAS = 0x550000000000, CODE = BIAS + IMAGE_CODE, SP = FAKE_STACK_AVMA + FAKE_STACK_BYTES };
 
@@ -55,9 +53,8 @@ static struct sw_snapshot *snapshot(const struct image_parts *parts)
 	return snap;
 }
 
-static void test_whole_stack(void **state)
+TEST(test_whole_stack)
 {
-	(void) state;
 	static const uint64_t stack[] = {
 		0,           0, /* leaf's */
 		CODE + 0x16,    /* into main */
@@ -75,9 +72,8 @@ static void test_whole_stack(void **state)
 }
 
 /* In the epilogue, after pop %rbx: the row of exactly that instruction counts. */
-static void test_epilogue(void **state)
+TEST(test_epilogue)
 {
-	(void) state;
 	static const uint64_t stack[] = {CODE + 0x07, 1};
 	struct sw_snapshot *snap = snapshot(&program);
 	(void) fake_snapshot_stack(snap, 1, CODE + 0x17, stack, 2);
@@ -88,9 +84,8 @@ static void test_epilogue(void **state)
 }
 
 /* A call that does not return may end its function: its return address belongs to the next. */
-static void test_noreturn_at_the_end(void **state)
+TEST(test_noreturn_at_the_end)
 {
-	(void) state;
 	static const uint64_t stack[] = {CODE + 0x36, 0xbb, CODE + 0x07, 1};
 	struct sw_snapshot *snap = snapshot(&program);
 	(void) fake_snapshot_stack(snap, 1, CODE + 0x40, stack, 4);
@@ -102,9 +97,8 @@ static void test_noreturn_at_the_end(void **state)
 }
 
 /* Callee-saved registers come back as they were pushed. */
-static void test_registers(void **state)
+TEST(test_registers)
 {
-	(void) state;
 	static const uint64_t stack[] = {0xbb, CODE + 0x07, 1};
 	struct sw_snapshot *snap = snapshot(&program);
 	struct sw_thread *thread = fake_snapshot_stack(snap, 1, CODE + 0x16, stack, 3);
@@ -132,9 +126,8 @@ static void test_registers(void **state)
  * trampoline's FDE says 'S' and gives everything from the kernel's frame.
  *	50 trampoline:	mov $0xf,%rax; syscall
  */
-static void test_signal_frame_by_table(void **state)
+TEST(test_signal_frame_by_table)
 {
-	(void) state;
 	const struct image_fde with_trampoline[] = {
 		{.start = 0x00, .end = 0x08, IMAGE_ROWS(0x07, 16)},
 		{.start = 0x10, .end = 0x20, IMAGE_ROWS(0x0e, 128)},
@@ -167,9 +160,8 @@ static void test_signal_frame_by_table(void **state)
 
 /* The same without a table for the trampoline (musl, static programs of other languages): it is
  * known by its instructions. */
-static void test_signal_frame_by_instructions(void **state)
+TEST(test_signal_frame_by_instructions)
 {
-	(void) state;
 	uint8_t with_trampoline[0x60];
 	memcpy(with_trampoline, code, sizeof(code));
 	memcpy(with_trampoline + 0x50, "\x48\xc7\xc0\x0f\0\0\0\x0f\x05", 9);
@@ -191,9 +183,8 @@ static void test_signal_frame_by_instructions(void **state)
 }
 
 /* A signal that arrives on an alternate stack above the interrupted one: sp goes down once. */
-static void test_alternate_signal_stack(void **state)
+TEST(test_alternate_signal_stack)
 {
-	(void) state;
 	uint8_t with_trampoline[0x60];
 	memcpy(with_trampoline, code, sizeof(code));
 	memcpy(with_trampoline + 0x50, "\x48\xc7\xc0\x0f\0\0\0\x0f\x05", 9);
@@ -219,9 +210,8 @@ static void test_alternate_signal_stack(void **state)
 
 /* musl's clone has no table, or a wrong one that leads into the void: the code says it is the end.
  *	50: xor %ebp,%ebp; pop %rdi; call *%r9; mov %eax,%edi; xor %eax,%eax; mov $60,%al; syscall */
-static void test_musl_thread_start(void **state)
+TEST(test_musl_thread_start)
 {
-	(void) state;
 	uint8_t with_clone[0x60];
 	memcpy(with_clone, code, sizeof(code));
 	memcpy(with_clone + 0x50, "\x31\xed\x5f\x41\xff\xd1\x89\xc7\x31\xc0\xb0\x3c\x0f\x05", 14);
@@ -241,9 +231,8 @@ static void test_musl_thread_start(void **state)
 }
 
 /* The process's entry code without a table, known by e_entry and by clearing rbp. */
-static void test_entry_without_table(void **state)
+TEST(test_entry_without_table)
 {
-	(void) state;
 	static const uint64_t stack[] = {CODE + 0x07, 1};
 	struct image_parts parts = program;
 	parts.fdes = fdes + 1;
@@ -259,9 +248,8 @@ static void test_entry_without_table(void **state)
 
 static const struct sw_walk_options tables_only = {.mode = SW_WALK_TABLES};
 
-static void test_bad_ends(void **state)
+TEST(test_bad_ends)
 {
-	(void) state;
 	/* no table for the code */
 	static const uint64_t stack[] = {0x1234, 0, 0};
 	struct sw_snapshot *snap = snapshot(&program);
@@ -288,7 +276,7 @@ static void test_bad_ends(void **state)
  *	07 add $0x20, %rsp; 0b pop %rbx; 0c pop %rbp; 0d ret
  *	0e jmp *%rax (of a switch); 10 rex.W jmp *%rax (out of the function); 13 jmp _start
  */
-static void test_managed_epilogue(void **state)
+TEST(test_managed_epilogue)
 {
 	enum {
 		OFF = IMAGE_SECTIONS - IMAGE_CODE,
@@ -330,7 +318,6 @@ static void test_managed_epilogue(void **state)
 		{0x13, 1, "instructions", "instructions", {RET, 1}},
 		{0x13, 7, "elf-cfi", "cfi", {NO_CALL, 0, 0, 0, 0xb, 0xbb, RET, 1}},
 	};
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		struct sw_snapshot *snap = snapshot(&parts);
 		uint64_t pc = CODE + OFF + cases[i].off;
@@ -351,9 +338,8 @@ static struct sw_map map_as(const struct sw_map *map, const char *path, bool wri
 }
 
 /* It is one where the frame is the last of its memory, as a fiber's first; not on a thread's stack. */
-static void test_end_of_mapping(void **state)
+TEST(test_end_of_mapping)
 {
-	(void) state;
 	static const char why[] = "the return address is 0, which proves no end";
 	static const uint64_t stack[] = {0, 0};
 	static const struct {
@@ -379,9 +365,8 @@ static void test_end_of_mapping(void **state)
 }
 
 /* The copy ends before the stack does: its own reason, and no guess. */
-static void test_copy_too_short(void **state)
+TEST(test_copy_too_short)
 {
-	(void) state;
 	static const uint64_t stack[] = {0, 0};
 	struct sw_snapshot *snap = snapshot(&program);
 	struct sw_thread *thread = fake_snapshot_stack(snap, 1, CODE + 0x24, stack, 2);
@@ -397,9 +382,8 @@ static void test_copy_too_short(void **state)
 }
 
 /* A module whose bytes are no ELF file, or none at all: declined, nothing breaks. */
-static void test_no_image(void **state)
+TEST(test_no_image)
 {
-	(void) state;
 	static const uint64_t stack[] = {0};
 	static const char junk[256] = "\177ELF is not enough";
 	for (int i = 0; i < 2; i++) {
@@ -414,9 +398,8 @@ static void test_no_image(void **state)
 	}
 }
 
-static void test_debug_frame_when_eh_frame_is_silent(void **state)
+TEST(test_debug_frame_when_eh_frame_is_silent)
 {
-	(void) state;
 	static const uint8_t rows[] = {0x44, 0x0e, 40}; /* after 4 bytes CFA = rsp+40 */
 	size_t size;
 	uint8_t *section = debug_frame_section(IMAGE_CODE + 0x100, IMAGE_CODE + 0x110, rows,
@@ -442,9 +425,8 @@ static void test_debug_frame_when_eh_frame_is_silent(void **state)
  *	56		jmp *0x200(%rip)	ff 25 ..
  *	60		jmp *0x200(%rip)	ff 25 ..
  */
-static void test_linkage_table(void **state)
+TEST(test_linkage_table)
 {
-	(void) state;
 	uint8_t with_plt[0x70] = {0};
 	memcpy(with_plt, code, sizeof(code));
 	with_plt[0x12] = 0x4a; /* main calls the entry at 60 */
@@ -474,27 +456,4 @@ static void test_linkage_table(void **state)
 	walk_is(snap, &tables_only,
 		FRAMES({CODE + 0x60, SP, "context", "context", SW_FRAME_EXACT_PC}),
 		SW_END_NO_UNWIND_INFO, "the module has no unwind information for this code");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole_stack),
-		cmocka_unit_test(test_epilogue),
-		cmocka_unit_test(test_noreturn_at_the_end),
-		cmocka_unit_test(test_registers),
-		cmocka_unit_test(test_signal_frame_by_table),
-		cmocka_unit_test(test_signal_frame_by_instructions),
-		cmocka_unit_test(test_alternate_signal_stack),
-		cmocka_unit_test(test_musl_thread_start),
-		cmocka_unit_test(test_entry_without_table),
-		cmocka_unit_test(test_bad_ends),
-		cmocka_unit_test(test_end_of_mapping),
-		cmocka_unit_test(test_managed_epilogue),
-		cmocka_unit_test(test_linkage_table),
-		cmocka_unit_test(test_copy_too_short),
-		cmocka_unit_test(test_no_image),
-		cmocka_unit_test(test_debug_frame_when_eh_frame_is_silent),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "arch/arch.h"
 #include "walk_case.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	BIAS = 0x550000000000,
@@ -121,9 +119,8 @@ static void stopped_in_b(unsigned at, const uint64_t *stack, size_t n, uint64_t 
 		SW_END_COMPLETE, NULL);
 }
 
-static void test_body(void **state)
+TEST(test_body)
 {
-	(void) state;
 	static const uint64_t stack[] = {
 		0,    0,           SP + 32, CODE + 0x19, /* b's frame */
 		0xbb, CODE + 0x42,                       /* a's frame */
@@ -131,23 +128,20 @@ static void test_body(void **state)
 	stopped_in_b(0x28, stack, 6, SP + 16, SP + 32, SP + 48);
 }
 
-static void test_entry(void **state)
+TEST(test_entry)
 {
-	(void) state;
 	static const uint64_t stack[] = {CODE + 0x19, 0xbb, CODE + 0x42};
 	stopped_in_b(0x20, stack, 3, SP + 8, SP + 8, SP + 24);
 }
 
-static void test_pushed(void **state)
+TEST(test_pushed)
 {
-	(void) state;
 	static const uint64_t stack[] = {SP + 16, CODE + 0x19, 0xbb, CODE + 0x42};
 	stopped_in_b(0x21, stack, 4, SP + 16, SP + 16, SP + 32);
 }
 
-static void test_at_ret(void **state)
+TEST(test_at_ret)
 {
-	(void) state;
 	static const uint64_t stack[] = {CODE + 0x19, 0xbb, CODE + 0x42};
 	stopped_in_b(0x29, stack, 3, SP + 8, SP + 8, SP + 24);
 }
@@ -168,9 +162,8 @@ static enum sw_step step_at(uint64_t pc, const uint64_t *stack, size_t n, uint64
 	return step;
 }
 
-static void test_registers(void **state)
+TEST(test_registers)
 {
-	(void) state;
 	static const uint64_t stack[] = {0, 0, SP + 32, CODE + 0x19, 0xbb, CODE + 0x42};
 	struct sw_stepped s;
 	assert_int_equal(step_at(CODE + 0x28, stack, 6, SP + 16, &s), SW_STEP_OK);
@@ -182,9 +175,8 @@ static void test_registers(void **state)
 	assert_int_equal(s.flags, 0);
 }
 
-static void test_declined(void **state)
+TEST(test_declined)
 {
-	(void) state;
 	static const uint64_t good[] = {0, 0, SP + 32, CODE + 0x19, 0xbb, CODE + 0x42};
 	static const uint64_t no_call[] = {0, 0, SP + 32, CODE + 0x18, 0xbb, CODE + 0x42};
 	static const uint64_t no_code[] = {0, 0, SP + 32, SP, 0xbb, CODE + 0x42};
@@ -206,9 +198,8 @@ static void test_declined(void **state)
  * b is a leaf that does not touch rbp (here: stopped where nothing says so), which is still a's
  * frame pointer. The call in a leads to b, and its return address lies below: a must not be lost.
  */
-static void test_leaf_without_frame(void **state)
+TEST(test_leaf_without_frame)
 {
-	(void) state;
 	static const uint64_t stack[] = {CODE + 0x19, 0xbb, CODE + 0x42};
 	struct sw_stepped s;
 	assert_int_equal(step_at(CODE + 0x24, stack, 3, SP + 8, &s), SW_STEP_DECLINE);
@@ -259,9 +250,8 @@ static void leaps_over_generated(uint64_t pc, const char *runtime, bool listed)
 
 /* In JIT code a call cannot be verified; a return address into code without tables that the chain
  * leaps over may be a caller's (OpenJDK without -XX:+PreserveFramePointer, mono). */
-static void test_chain_that_may_miss(void **state)
+TEST(test_chain_that_may_miss)
 {
-	(void) state;
 	leaps_over_generated(JIT + 3, NULL, true);
 	leaps_over_generated(JIT + 3, "/usr/lib/libjvm.so", true);
 }
@@ -279,9 +269,8 @@ static struct sw_snapshot *with_generated(void)
 
 /* All return addresses into generated code, in their order, and nothing else: neither a word that no call
  * comes before nor one into a file. Behind the pair the chain is believed again: its words are no guess. */
-static void test_leapt_over_are_listed(void **state)
+TEST(test_leapt_over_are_listed)
 {
-	(void) state;
 	const uint64_t stack[] = {
 		JIT + 3,              /* f */
 		0x1234,      JIT + 9, /* no call before it */
@@ -307,9 +296,8 @@ static void test_leapt_over_are_listed(void **state)
 
 /* A file's function that saves no rbp, called from code that was generated: its own return address is
  * found, though others into generated code lie before it. */
-static void test_own_return_address_goes_first(void **state)
+TEST(test_own_return_address_goes_first)
 {
-	(void) state;
 	const uint64_t stack[] = {JIT + 3, CODE + 0x19, 0xbb, CODE + 0x42};
 	struct sw_snapshot *snap = with_generated();
 	struct sw_thread *thread = fake_snapshot_stack(snap, 1, CODE + 0x24, stack, 4);
@@ -324,9 +312,8 @@ static void test_own_return_address_goes_first(void **state)
 enum { MANY_WORDS = 2 * 1024 };
 
 /* Not further than 8 KiB from one to the next; that more may be there is said. */
-static void test_listing_is_bounded(void **state)
+TEST(test_listing_is_bounded)
 {
-	(void) state;
 	static uint64_t stack[MANY_WORDS + 2];
 	memset(stack, 0, sizeof(stack));
 	stack[0] = stack[1] = JIT + 3;
@@ -348,18 +335,16 @@ static void test_listing_is_bounded(void **state)
 
 /* Where all generated code keeps frame pointers, it misses nothing; but a function of a file may leave
  * rbp alone, and then its caller is missing. */
-static void test_honest_runtime(void **state)
+TEST(test_honest_runtime)
 {
-	(void) state;
 	leaps_over_generated(JIT + 3, "/usr/bin/sbcl", false);
 	leaps_over_generated(CODE + 0x38, "/usr/bin/sbcl", true);
 }
 
 /* HotSpot's interpreter pushes return addresses that no CALL precedes. They count as long as the
  * chain goes on. */
-static void test_interpreter(void **state)
+TEST(test_interpreter)
 {
-	(void) state;
 	static const uint8_t nops[16] = {0x90, 0x90};
 	static const uint64_t stack[] = {
 		SP + 16,
@@ -394,9 +379,8 @@ static void test_interpreter(void **state)
 }
 
 /* V8 makes frames that return to the entry of a builtin, which has no table: behind padding. */
-static void test_made_by_deoptimizer(void **state)
+TEST(test_made_by_deoptimizer)
 {
-	(void) state;
 	static const uint64_t stack[] = {
 		SP + 16, CODE + 0x38, /* made: nothing called */
 		SP + 32, CODE + 0x19, /* the chain goes on */
@@ -422,9 +406,8 @@ static void test_made_by_deoptimizer(void **state)
 }
 
 /* The first frame of a process of BEAM: rbp = 0 beside an address that nothing called. */
-static void test_marked_end(void **state)
+TEST(test_marked_end)
 {
-	(void) state;
 	static const uint8_t nops[16] = {0x90, 0x90};
 	static const uint64_t stack[] = {0, JIT + 8, 0x57a1e};
 	struct sw_snapshot *snap = snapshot(true);
@@ -439,9 +422,8 @@ static void test_marked_end(void **state)
 }
 
 /* Windows code of 64 bits keeps no such chain: it is never followed there. */
-static void test_never_on_pe(void **state)
+TEST(test_never_on_pe)
 {
-	(void) state;
 	static const uint64_t stack[] = {SP + 16, JIT, SP + 32, JIT};
 	struct sw_snapshot *snap = fake_snapshot_create();
 	(void) fake_snapshot_module(snap, SW_MODULE_PE, "a.dll", JIT, JIT, JIT + 0x1000, NULL, 0);
@@ -449,27 +431,4 @@ static void test_never_on_pe(void **state)
 	sw_regs_set(&thread->regs, SW_ARCH_FP, SP);
 	walk_is(snap, NULL, FRAMES({JIT + 3, SP, "context", "context", SW_FRAME_EXACT_PC}),
 		SW_END_NO_UNWIND_INFO, "its headers are malformed or not for x86-64");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_body),
-		cmocka_unit_test(test_entry),
-		cmocka_unit_test(test_pushed),
-		cmocka_unit_test(test_at_ret),
-		cmocka_unit_test(test_registers),
-		cmocka_unit_test(test_declined),
-		cmocka_unit_test(test_leaf_without_frame),
-		cmocka_unit_test(test_chain_that_may_miss),
-		cmocka_unit_test(test_leapt_over_are_listed),
-		cmocka_unit_test(test_own_return_address_goes_first),
-		cmocka_unit_test(test_listing_is_bounded),
-		cmocka_unit_test(test_honest_runtime),
-		cmocka_unit_test(test_interpreter),
-		cmocka_unit_test(test_made_by_deoptimizer),
-		cmocka_unit_test(test_marked_end),
-		cmocka_unit_test(test_never_on_pe),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

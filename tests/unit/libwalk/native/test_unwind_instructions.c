@@ -3,12 +3,10 @@
 #include "cleanup.h"
 #include "native/instructions.h"
 #include "walk_case.h"
+#include "test.h"
 
 #include <elf.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	BIAS = 0x550000000000,
@@ -44,9 +42,8 @@ static enum sw_step step(const uint8_t *bytes, size_t n_bytes, size_t pc, const 
 #define STEP(code, pc, stack, ret) step(code, sizeof(code), pc, stack, SW_ARRAY_SIZE(stack), ret)
 
 /* Through an epilogue: the registers that it restores are the caller's. */
-static void test_epilogue(void **state)
+TEST(test_epilogue)
 {
-	(void) state;
 	static const uint8_t code[] = {
 		0x48, 0x83, 0xc4, 0x08, /* 0 add $8,%rsp */
 		0x5b,                   /* 4 pop %rbx */
@@ -66,9 +63,8 @@ static void test_epilogue(void **state)
 }
 
 /* What is pushed on the way is not what the stack has there now. */
-static void test_pushed(void **state)
+TEST(test_pushed)
 {
-	(void) state;
 	static const uint8_t code[] = {
 		0x53,                /* push %rbx */
 		0xbb, 1,    0, 0, 0, /* mov $1,%ebx */
@@ -84,9 +80,8 @@ static void test_pushed(void **state)
 }
 
 /* rsp comes from rbp, after it was lost. */
-static void test_frame_pointer(void **state)
+TEST(test_frame_pointer)
 {
-	(void) state;
 	static const uint8_t code[] = {
 		0x48, 0x29, 0xc4,       /* sub %rax,%rsp */
 		0x48, 0x8b, 0x5d, 0xf8, /* mov -8(%rbp),%rbx */
@@ -101,9 +96,8 @@ static void test_frame_pointer(void **state)
 }
 
 /* A way that ends in a call that does not return, and one that goes round: the other leads out. */
-static void test_branches(void **state)
+TEST(test_branches)
 {
-	(void) state;
 	static const uint8_t code[] = {
 		0x74, 0x02,       /* 0 je 4 */
 		0xeb, 0xfc,       /* 2 jmp 0 */
@@ -118,9 +112,8 @@ static void test_branches(void **state)
 }
 
 /* Two ways that lead to different callers, neither of them proven, prove nothing. */
-static void test_no_agreement(void **state)
+TEST(test_no_agreement)
 {
-	(void) state;
 	static const uint8_t code[] = {
 		0x74, 0x01, /* je 3 */
 		0xc3,       /* ret */
@@ -133,9 +126,8 @@ static void test_no_agreement(void **state)
 }
 
 /* No return address; no code; a jump through a register; rsp that nobody knows. */
-static void test_declined(void **state)
+TEST(test_declined)
 {
-	(void) state;
 	static const uint8_t ret[] = {0xc3}, none[] = {0x06}, jump[] = {0xff, 0xe0},
 			     lost[] = {0x48, 0x89, 0xc4, 0xc3}, round[] = {0xeb, 0xfe};
 	static const uint64_t good[] = {CODE + BACK}, bad[] = {CODE + BACK + 1}, data[] = {SP};
@@ -150,9 +142,8 @@ static void test_declined(void **state)
 }
 
 /* The stack pointer comes from a register, which must still be what was loaded. */
-static void test_sp_from_register(void **state)
+TEST(test_sp_from_register)
 {
-	(void) state;
 	static const struct {
 		uint8_t bytes[8];
 		size_t n;
@@ -188,9 +179,8 @@ static void test_sp_from_register(void **state)
 }
 
 /* What a call, or a loop, does not leave alone. */
-static void test_sp_from_scratch_register(void **state)
+TEST(test_sp_from_scratch_register)
 {
-	(void) state;
 	static const uint8_t called[] = {
 		0x48, 0x8b, 0x44, 0x24, 0x08, /* mov 8(%rsp),%rax */
 		0xff, 0xd0,                   /* call *%rax */
@@ -237,9 +227,8 @@ static enum sw_step long_step(const uint8_t *first, size_t n_first, size_t *left
 }
 
 /* The walker allows it. */
-static void test_long_walk(void **state)
+TEST(test_long_walk)
 {
-	(void) state;
 	static uint8_t code[LONG_BYTES];
 	static const uint64_t stack[] = {LONG + 2, LONG + 2};
 	const struct image_section section = {.name = ".long",
@@ -260,9 +249,8 @@ static void test_long_walk(void **state)
 }
 
 /* It is followed to its end if there is no branch in it, and not for any number of frames. */
-static void test_long(void **state)
+TEST(test_long)
 {
-	(void) state;
 	static const uint8_t nop[] = {0x90}, branch[] = {0x74, 0x00};
 	size_t left = LONG_INSNS, none = 0;
 	assert_int_equal(long_step(nop, sizeof(nop), &left), SW_STEP_OK);
@@ -277,9 +265,8 @@ static void test_long(void **state)
 }
 
 /* Through a pointer that leads to no code: proven when the call has led there. */
-static void test_wild_call(void **state)
+TEST(test_wild_call)
 {
-	(void) state;
 	enum { WILD = 0x1234 };
 	uint8_t code[0x100];
 	static const uint64_t stack[] = {CODE + BACK, 1};
@@ -309,22 +296,4 @@ static void test_wild_call(void **state)
 		assert_int_equal(sw_unwind_instructions.step(NULL, &w.cursor, &s), SW_STEP_DECLINE);
 		fake_snapshot_destroy(snap);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_epilogue),
-		cmocka_unit_test(test_pushed),
-		cmocka_unit_test(test_frame_pointer),
-		cmocka_unit_test(test_branches),
-		cmocka_unit_test(test_no_agreement),
-		cmocka_unit_test(test_declined),
-		cmocka_unit_test(test_wild_call),
-		cmocka_unit_test(test_sp_from_register),
-		cmocka_unit_test(test_long_walk),
-		cmocka_unit_test(test_long),
-		cmocka_unit_test(test_sp_from_scratch_register),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,11 @@
 #include "pe_load.h"
 #include "walk_case.h"
 #include "snapshot/read.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 /*
  * worker:	0x1000	push %rbx
@@ -165,9 +163,8 @@ static struct sw_thread *thread(struct sw_snapshot *snap, uint64_t pc, const uin
 	(const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)
 
 /* Through all of a stack, to the frame that was made by hand below the stack's end. */
-static void test_complete(void **state)
+TEST(test_complete)
 {
-	(void) state;
 	struct sw_snapshot *snap = plain();
 	(void) thread(snap, WORKER,
 		      WORDS(0, 0, 0, 0, 0xb1, WORKER_CALLED, /* worker */
@@ -183,9 +180,8 @@ static void test_complete(void **state)
 }
 
 /* What runs 32-bit code in a 64-bit process: its callers are right, but between it and them frames are missing. */
-static void test_runs_32bit(void **state)
+TEST(test_runs_32bit)
 {
-	(void) state;
 	static const struct {
 		const char *path;
 		uint32_t flags;
@@ -207,9 +203,8 @@ static void test_runs_32bit(void **state)
 
 /* A thread in SwitchToFiber() has the other fiber's stack in its TEB and still runs on its own, of which
  * is known what Windows allocates: the first frame, sp of its caller included, is right below. */
-static void test_between_fibers(void **state)
+TEST(test_between_fibers)
 {
-	(void) state;
 	enum { END = 0x10000, ABOVE = 0x40 };
 	for (int below = 0; below < 2; below++) {
 		struct sw_snapshot *snap = plain();
@@ -227,9 +222,8 @@ static void test_between_fibers(void **state)
 }
 
 /* The same 0 in the middle of a stack, or without a TEB, proves nothing. */
-static void test_zero_elsewhere(void **state)
+TEST(test_zero_elsewhere)
 {
-	(void) state;
 	for (int without_teb = 0; without_teb < 2; without_teb++) {
 		struct sw_snapshot *snap = plain();
 		struct sw_thread *t = thread(snap, BASE + 0x1024, WORDS(0, 0, 0, 0, 0, 0, 0),
@@ -244,9 +238,8 @@ static void test_zero_elsewhere(void **state)
 
 /* Of assembly that unwinds by a handler of its own the table is right only until it pushes something: then its
  * instructions say where its caller is. */
-static void test_own_handler(void **state)
+TEST(test_own_handler)
 {
-	(void) state;
 	for (uint64_t at = 0; at < 7; at = at == 0 ? 3 : at + 1) {
 		bool pushed = at == 4 || at == 5;
 		struct sw_snapshot *snap = plain();
@@ -267,9 +260,8 @@ static void test_own_handler(void **state)
 }
 
 /* In code of Windows a function that was called leaves rsi and rdi alone, too. */
-static void test_preserved(void **state)
+TEST(test_preserved)
 {
-	(void) state;
 	struct sw_snapshot *snap = plain();
 	struct sw_thread *t = thread(snap, AWAY, WORDS(0, STACK + 16, START_CALLED, 0), STACK + 32);
 	fake_snapshot_finish(snap);
@@ -286,9 +278,8 @@ static const struct sw_walk_options tables_only = {.mode = SW_WALK_TABLES};
 
 /* Code without an entry is a leaf where a thread was stopped, never where a call was made: then the
  * stack is searched for the caller. */
-static void test_leaf(void **state)
+TEST(test_leaf)
 {
-	(void) state;
 	static const char why[] = "code that made a call and has no entry in the function table";
 	for (int scan = 0; scan < 2; scan++) {
 		struct sw_snapshot *snap = plain();
@@ -307,9 +298,8 @@ static void test_leaf(void **state)
 
 /* Assembly that has pushed something is no leaf, in which what was pushed would be called from, be it
  * an address of code. */
-static void test_no_leaf(void **state)
+TEST(test_no_leaf)
 {
-	(void) state;
 	for (int pushed = 0; pushed < 2; pushed++) {
 		struct sw_snapshot *snap = plain();
 		const uint64_t rbx = pushed ? LEAF : 0xb0b;
@@ -329,9 +319,8 @@ static void test_no_leaf(void **state)
 }
 
 /* What a machine frame interrupted is looked up exactly: here the first byte of a function. */
-static void test_machine_frame(void **state)
+TEST(test_machine_frame)
 {
-	(void) state;
 	struct sw_snapshot *snap = plain();
 	(void) thread(snap, TRAP,
 		      WORDS(BASE + 0x1000, 0x33, 0x202, STACK + 0x28, 0x2b, START_CALLED, 0, 0, 0,
@@ -345,9 +334,8 @@ static void test_machine_frame(void **state)
 }
 
 /* The file is there, but it is not what the process runs by. */
-static void test_memory_unreadable(void **state)
+TEST(test_memory_unreadable)
 {
-	(void) state;
 	struct pe_make pe;
 	make(&pe);
 	uint8_t *loaded = pe_load(&pe);
@@ -363,9 +351,8 @@ static void test_memory_unreadable(void **state)
 
 /* A stack in the data of an image, as of a fiber: it changes while it is read, which its frames show.
  * Code and tables of the same image do not. */
-static void test_stack_in_image(void **state)
+TEST(test_stack_in_image)
 {
-	(void) state;
 	enum { SP_RVA = 0x1f0000, RETURN_AT = SP_RVA + 0x28 };
 	struct pe_make pe;
 	make(&pe);
@@ -395,9 +382,8 @@ static void test_stack_in_image(void **state)
 }
 
 /* Code may be read around a pc in vain: it is the stack that is missing. */
-static void test_stack_unreadable(void **state)
+TEST(test_stack_unreadable)
 {
-	(void) state;
 	struct pe_make pe;
 	make(&pe);
 	uint8_t *loaded = pe_load(&pe);
@@ -415,9 +401,8 @@ static void test_stack_unreadable(void **state)
 
 /* Wine's switch_fiber(), behind "mov 0x98(%rdx),%rsp": the other fiber has its stack and registers, the
  * address to go on at is in its CONTEXT yet. */
-static void test_fiber_jump(void **state)
+TEST(test_fiber_jump)
 {
-	(void) state;
 	enum { JUMP = 0x1067, FIBER = 0x7ffd8000 };
 	static const uint8_t code[] = {0x48, 0x8b, 0xa2, 0x98, 0, 0, 0, 0xff, 0xa2, 0xf8, 0, 0, 0};
 	const uint64_t rip = START_CALLED;
@@ -450,9 +435,8 @@ static void bad_table_is(size_t offset, uint8_t value, enum sw_end end, const ch
 	free(loaded);
 }
 
-static void test_bad_tables(void **state)
+TEST(test_bad_tables)
 {
-	(void) state;
 	bad_table_is(0, 'X', SW_END_NO_UNWIND_INFO, "its headers are malformed or not for x86-64");
 	bad_table_is(PE_MAKE_HEADER + 4, 0x1d, SW_END_NO_UNWIND_INFO,
 		     "its headers are malformed or not for x86-64");
@@ -463,9 +447,8 @@ static void test_bad_tables(void **state)
 }
 
 /* An entry that leads to another one, and one that leads to itself. */
-static void test_indirect(void **state)
+TEST(test_indirect)
 {
-	(void) state;
 	struct pe_make pe;
 	make(&pe);
 	uint8_t *loaded = pe_load(&pe);
@@ -487,9 +470,8 @@ static void test_indirect(void **state)
 }
 
 /* Wine 8's RtlCaptureContext(): its entry says that it pushes nothing. */
-static void test_pushed_flags(void **state)
+TEST(test_pushed_flags)
 {
-	(void) state;
 	static const uint8_t code[] = {0x9c, 0xc7, 0x41, 0x30, 0x0f, 0x00, 0x10, 0x00, 0x0f,
 				       0xae, 0x59, 0x34, 0x8c, 0x49, 0x38, 0x8c, 0x59, 0x3a,
 				       0x8c, 0x41, 0x3c, 0x8c, 0x61, 0x3e, 0x8c, 0x69, 0x40,
@@ -518,9 +500,8 @@ static void test_pushed_flags(void **state)
 }
 
 /* Two processes have the same file in memory, and one has written to its tables. */
-static void test_two_processes(void **state)
+TEST(test_two_processes)
 {
-	(void) state;
 	struct pe_make pe;
 	make(&pe);
 	uint8_t *loaded = pe_load(&pe);
@@ -565,9 +546,8 @@ static void explained(struct sw_snapshot *snap, uint64_t avma, const char *wante
 	free(all);
 }
 
-static void test_explain(void **state)
+TEST(test_explain)
 {
-	(void) state;
 	struct sw_snapshot *snap = plain();
 	fake_snapshot_finish(snap);
 	explained(snap, WORKER,
@@ -583,29 +563,4 @@ static void test_explain(void **state)
 		  "pe-unwind: entry: none covers it: a leaf, if it calls nobody\n"
 		  "instructions: if no table helps: the instructions are followed to a RET\n");
 	fake_snapshot_destroy(snap);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_complete),
-		cmocka_unit_test(test_runs_32bit),
-		cmocka_unit_test(test_preserved),
-		cmocka_unit_test(test_own_handler),
-		cmocka_unit_test(test_between_fibers),
-		cmocka_unit_test(test_zero_elsewhere),
-		cmocka_unit_test(test_leaf),
-		cmocka_unit_test(test_no_leaf),
-		cmocka_unit_test(test_fiber_jump),
-		cmocka_unit_test(test_machine_frame),
-		cmocka_unit_test(test_memory_unreadable),
-		cmocka_unit_test(test_stack_in_image),
-		cmocka_unit_test(test_stack_unreadable),
-		cmocka_unit_test(test_bad_tables),
-		cmocka_unit_test(test_indirect),
-		cmocka_unit_test(test_pushed_flags),
-		cmocka_unit_test(test_two_processes),
-		cmocka_unit_test(test_explain),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

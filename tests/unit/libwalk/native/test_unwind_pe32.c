@@ -2,13 +2,11 @@
 #include "native/popped.h"
 #include "pe_load.h"
 #include "walk_case.h"
+#include "test.h"
 
 #include <dwarf.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 /*
  * start:	0x1000	call *%eax			table: CFA = esp+4
@@ -137,9 +135,8 @@ static struct sw_snapshot *snapshot(uint32_t pc, const uint32_t words[N_WORDS], 
  * Out of code without tables by its instructions, to code with: callee() takes its argument from the stack
  * itself, but caller's table counts from the call.
  */
-static void test_stdcall(void **state)
+TEST(test_stdcall)
 {
-	(void) state;
 	static const uint32_t words[N_WORDS] = {CALLEE_CALLED, 0xb, CALLER_CALLED, 1,
 						START_CALLED,  0};
 	struct sw_snapshot *snap = snapshot(LEAF, words, STACK + N_WORDS * 4);
@@ -152,9 +149,8 @@ static void test_stdcall(void **state)
 }
 
 /* A return address of 0 ends the stack only where stacks begin. */
-static void test_zero_elsewhere(void **state)
+TEST(test_zero_elsewhere)
 {
-	(void) state;
 	static const uint32_t words[N_WORDS] = {0};
 	struct sw_snapshot *snap = snapshot(BASE + 0x1000, words, STACK + 0x1000);
 	walk_is(snap, NULL, FRAMES({BASE + 0x1000, STACK, "context", "context", SW_FRAME_EXACT_PC}),
@@ -167,9 +163,8 @@ static void test_zero_elsewhere(void **state)
 
 /* The function that callee() has called takes 0 bytes or 8: callee's stack pointer is not known. What is on
  * the stack is then only guessed at. */
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
-	(void) state;
 	static const uint32_t words[N_WORDS] = {CALLEE_CALLED, 0xb, CALLER_CALLED, 1,
 						START_CALLED,  0};
 	struct sw_snapshot *snap = snapshot(EITHER, words, STACK + N_WORDS * 4);
@@ -193,9 +188,8 @@ static void popped_is(struct sw_snapshot *snap, uint64_t avma, bool known, uint6
 	assert_false(sw_popped_bytes(snap, sw_snapshot_memory(&memory), avma, &none, &bytes));
 }
 
-static void test_popped(void **state)
+TEST(test_popped)
 {
-	(void) state;
 	static const uint32_t words[N_WORDS];
 	struct sw_snapshot *snap = snapshot(LEAF, words, STACK);
 	fake_snapshot_finish(snap);
@@ -210,15 +204,4 @@ static void test_popped(void **state)
 	popped_is(snap, GOES_ON, true, 12);
 	popped_is(snap, STACK, false, 0);
 	fake_snapshot_destroy(snap);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stdcall),
-		cmocka_unit_test(test_zero_elsewhere),
-		cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_popped),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

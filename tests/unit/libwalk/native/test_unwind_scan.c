@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "arch/arch.h"
 #include "walk_case.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	BIAS = 0x550000000000,
@@ -135,33 +133,29 @@ static void second_frame(const uint64_t *stack, size_t n, struct walk_frame seco
 	}
 
 /* b was called by a: verified. Data and the addresses of functions are no return addresses. */
-static void test_verified(void **state)
+TEST(test_verified)
 {
-	(void) state;
 	static const uint64_t stack[] = {0, CODE + 0x20, SP, AFTER_B, 0, AFTER_START};
 	second_frame(stack, 6, VERIFIED(AFTER_B, SP + 32), SP + 48);
 }
 
 /* A stale return address (the call before it leads to c) is passed over; so is one that may be. */
-static void test_verified_before_nearer_ones(void **state)
+TEST(test_verified_before_nearer_ones)
 {
-	(void) state;
 	static const uint64_t stack[] = {AFTER_C, AFTER_INDIRECT, 0, AFTER_B, AFTER_START};
 	second_frame(stack, 5, VERIFIED(AFTER_B, SP + 32), SP + 40);
 }
 
 /* An indirect call may lead to b, and is nearer than a call elsewhere. */
-static void test_indirect(void **state)
+TEST(test_indirect)
 {
-	(void) state;
 	static const uint64_t stack[] = {AFTER_C, AFTER_INDIRECT, AFTER_START};
 	second_frame(stack, 3, GUESSED(AFTER_INDIRECT, SP + 16), SP + 24);
 }
 
 /* Every word that may be a return address, instead of one of them. */
-static void test_all(void **state)
+TEST(test_all)
 {
-	(void) state;
 	static const uint64_t stack[] = {AFTER_C, AFTER_INDIRECT, CODE + 0x20, AFTER_B,
 					 0,       AFTER_START};
 	struct sw_snapshot *snap = snapshot();
@@ -177,9 +171,8 @@ static void test_all(void **state)
 }
 
 /* Nothing better than a call to c, which may have jumped to b. */
-static void test_tail_call(void **state)
+TEST(test_tail_call)
 {
-	(void) state;
 	static const uint64_t stack[] = {AFTER_C, 0};
 	struct sw_snapshot *snap = snapshot();
 	(void) fake_snapshot_stack(snap, 1, IN_B, stack, 2);
@@ -190,9 +183,8 @@ static void test_tail_call(void **state)
 }
 
 /* Of calls elsewhere the one from which tables lead to the first frame, not a nearer one. */
-static void test_root_among_others(void **state)
+TEST(test_root_among_others)
 {
-	(void) state;
 	static const uint64_t stack[] = {AFTER_C, 0, AFTER_ROOTED, AFTER_ROOT};
 	struct sw_snapshot *snap = snapshot();
 	(void) fake_snapshot_stack(snap, 1, IN_B, stack, 4);
@@ -204,9 +196,8 @@ static void test_root_among_others(void **state)
 
 /* The thread's first frame, and nothing before it: nothing is missing. With a word before it that may
  * be a return address all is as uncertain as ever. */
-static void test_first_frame(void **state)
+TEST(test_first_frame)
 {
-	(void) state;
 	static const uint64_t alone[] = {0, CODE + 0x20, AFTER_START, AFTER_C};
 	struct sw_snapshot *snap = snapshot();
 	(void) fake_snapshot_stack(snap, 1, IN_B, alone, 4);
@@ -233,9 +224,8 @@ static void test_first_frame(void **state)
 }
 
 /* A call through a PLT entry is verified by what the entry's slot holds. */
-static void test_plt(void **state)
+TEST(test_plt)
 {
-	(void) state;
 	static const uint64_t stack[] = {AFTER_PLT, AFTER_START};
 	static const uint64_t to_b = CODE + 0x20, to_c = CODE + 0x30;
 	struct sw_snapshot *snap = snapshot();
@@ -256,9 +246,8 @@ static void test_plt(void **state)
 }
 
 /* Far beyond the nearest possible one even a verified one is more likely another frame's. */
-static void test_verified_only_nearby(void **state)
+TEST(test_verified_only_nearby)
 {
-	(void) state;
 	uint64_t stack[80] = {AFTER_INDIRECT};
 	stack[70] = AFTER_B;
 	stack[71] = AFTER_START;
@@ -270,9 +259,8 @@ static void test_verified_only_nearby(void **state)
 		SW_END_COMPLETE, NULL);
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
-	(void) state;
 	/* nothing in 32 KiB, but there is more */
 	static uint64_t stack[5000];
 	stack[4096] = AFTER_B;
@@ -291,9 +279,8 @@ static void test_limits(void **state)
 }
 
 /* A call through a null pointer: the return address is at rsp, and no register has changed. */
-static void test_call_through_null(void **state)
+TEST(test_call_through_null)
 {
-	(void) state;
 	static const uint64_t stack[] = {AFTER_INDIRECT, AFTER_START};
 	struct sw_snapshot *snap = snapshot();
 	struct sw_thread *thread = fake_snapshot_stack(snap, 1, 0, stack, 2);
@@ -315,9 +302,8 @@ static void test_call_through_null(void **state)
 
 /* After a guess registers are lost, but for an rbp that looks like a frame above: the register, or
  * what lies below the return address. */
-static void test_registers(void **state)
+TEST(test_registers)
 {
-	(void) state;
 	static const struct {
 		uint64_t rbp, pushed;
 		bool kept;
@@ -346,9 +332,8 @@ static void test_registers(void **state)
 }
 
 /* A handler returns to the signal trampoline, which no CALL precedes. */
-static void test_trampoline(void **state)
+TEST(test_trampoline)
 {
-	(void) state;
 	memcpy(code + 0x57, "\x48\xc7\xc0\x0f\0\0\0\x0f\x05", 9);
 	uint64_t stack[2 + 22 + 1] = {0, CODE + 0x57};
 	stack[2 + 20] = SP + 24 * 8;
@@ -361,24 +346,4 @@ static void test_trampoline(void **state)
 			SW_FRAME_MAY_MISS | SW_FRAME_SIGNAL},
 		       {CODE + 0x44, SP + 24 * 8, "elf-cfi", "cfi", SW_FRAME_EXACT_PC}),
 		SW_END_COMPLETE, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_verified),
-		cmocka_unit_test(test_verified_before_nearer_ones),
-		cmocka_unit_test(test_indirect),
-		cmocka_unit_test(test_all),
-		cmocka_unit_test(test_tail_call),
-		cmocka_unit_test(test_root_among_others),
-		cmocka_unit_test(test_first_frame),
-		cmocka_unit_test(test_plt),
-		cmocka_unit_test(test_verified_only_nearby),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_call_through_null),
-		cmocka_unit_test(test_registers),
-		cmocka_unit_test(test_trampoline),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,10 @@
 #include "arch/arch.h"
 #include "native/ahead.h"
 #include "walk_case.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	BIAS = 0x550000000000,
@@ -67,9 +65,8 @@ static struct sw_snapshot *stopped(const uint64_t *stack, size_t n)
 	}
 
 /* The tables lead from the nearer one to no code: it is stale. */
-static void test_stale(void **state)
+TEST(test_stale)
 {
-	(void) state;
 	static const uint64_t stack[] = {0, AFTER_G, 0, 0x57a1e, AFTER_G, 0, AFTER_START};
 	walk_is(stopped(stack, 7), NULL,
 		FRAMES(FIRST, GUESSED(AFTER_G, SP + 40), PROVEN(AFTER_START, SP + 56)),
@@ -77,9 +74,8 @@ static void test_stale(void **state)
 }
 
 /* They lead to code, but no call comes before it. */
-static void test_stale_into_code(void **state)
+TEST(test_stale_into_code)
 {
-	(void) state;
 	static const uint64_t stack[] = {AFTER_G, 0, JIT + 10, AFTER_G, 0, AFTER_START};
 	walk_is(stopped(stack, 6), NULL,
 		FRAMES(FIRST, GUESSED(AFTER_G, SP + 32), PROVEN(AFTER_START, SP + 48)),
@@ -87,9 +83,8 @@ static void test_stale_into_code(void **state)
 }
 
 /* f called the assembly that jumped here; the stale call of it below leads nowhere. */
-static void test_entered_by_jump(void **state)
+TEST(test_entered_by_jump)
 {
-	(void) state;
 	static const uint64_t stack[] = {
 		AFTER_VM, 0, 0x57a1e, AFTER_VM, 0, AFTER_G, 0, AFTER_START,
 	};
@@ -101,9 +96,8 @@ static void test_entered_by_jump(void **state)
 }
 
 /* A direct call to a file's code whose frames do not lead through g's: stale, though they end. */
-static void test_not_entered_by_jump(void **state)
+TEST(test_not_entered_by_jump)
 {
-	(void) state;
 	static const uint64_t stack[] = {
 		AFTER_VM, 0, AFTER_VM, AFTER_G, AFTER_START, AFTER_START,
 	};
@@ -113,18 +107,16 @@ static void test_not_entered_by_jump(void **state)
 }
 
 /* Nothing better: a guess, and what comes of it is said. */
-static void test_only_stale(void **state)
+TEST(test_only_stale)
 {
-	(void) state;
 	static const uint64_t stack[] = {AFTER_G, 0, 0x57a1e};
 	walk_is(stopped(stack, 3), NULL, FRAMES(FIRST, GUESSED(AFTER_G, SP + 8)),
 		SW_END_BAD_UNWIND_INFO, "the return address is not in executable memory");
 }
 
 /* Steps are counted for a thread: then nothing is known. */
-static void test_steps(void **state)
+TEST(test_steps)
 {
-	(void) state;
 	static const uint64_t stack[] = {AFTER_G, 0, AFTER_START, 0, 0};
 	struct sw_snapshot *snap = stopped(stack, 5);
 	static struct sw_active_list active;
@@ -145,14 +137,4 @@ static void test_steps(void **state)
 	assert_int_equal(left, 0);
 	sw_active_detach(&active);
 	fake_snapshot_destroy(snap);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stale),           cmocka_unit_test(test_stale_into_code),
-		cmocka_unit_test(test_entered_by_jump), cmocka_unit_test(test_not_entered_by_jump),
-		cmocka_unit_test(test_only_stale),      cmocka_unit_test(test_steps),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

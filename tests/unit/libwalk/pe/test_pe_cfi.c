@@ -2,12 +2,10 @@
 #include "pe/cfi.h"
 #include "pe_make.h"
 #include "fake.h"
+#include "test.h"
 
 #include <dwarf.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* What both kinds of section have: CFA = esp+4, the return address there. */
 #define CIE_ROWS DW_CFA_def_cfa, 4, 4, DW_CFA_offset | 8, 1
@@ -74,9 +72,8 @@ static void rule_is(struct sw_pe_cfi *cfi, uint32_t rva, const char *wanted)
 	}
 }
 
-static void test_debug_frame(void **state)
+TEST(test_debug_frame)
 {
-	(void) state;
 	struct sw_place *place;
 	struct sw_snapshot *snap = snapshot(true, NULL, &place);
 	struct sw_pe_cfi *cfi = sw_pe_cfi_get(place->module);
@@ -99,9 +96,8 @@ static void test_debug_frame(void **state)
 }
 
 /* .eh_frame goes first, also by the name that is left of it without a string table. */
-static void test_eh_frame(void **state)
+TEST(test_eh_frame)
 {
-	(void) state;
 	static const char *const names[] = {".eh_frame", ".eh_fram"};
 	for (size_t i = 0; i < 2; i++) {
 		struct sw_place *place;
@@ -117,9 +113,8 @@ static void test_eh_frame(void **state)
 }
 
 /* Images for x86-64 have function tables; what is no image has nothing. */
-static void test_others(void **state)
+TEST(test_others)
 {
-	(void) state;
 	struct sw_place *place;
 	struct sw_snapshot *snap = snapshot(false, ".eh_frame", &place);
 	assert_null(sw_pe_cfi_get(place->module));
@@ -129,14 +124,4 @@ static void test_others(void **state)
 				     "MZ", 2);
 	assert_null(sw_pe_cfi_get(place->module));
 	fake_snapshot_destroy(snap);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_debug_frame),
-		cmocka_unit_test(test_eh_frame),
-		cmocka_unit_test(test_others),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

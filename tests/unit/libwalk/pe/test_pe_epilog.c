@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "pe_case.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { RBX = 3, R12 = 12, R15 = 15 }; /* DWARF numbers */
 
@@ -30,9 +28,8 @@ static void prepare(struct pe_case *c, const uint8_t *code, size_t n)
 	pe_case_stack(c, PE_WORDS(0x10, 0x11, 0x12, 0x13, 0x14, 0x15));
 }
 
-static void test_returns(void **state)
+TEST(test_returns)
 {
-	(void) state;
 	struct pe_case c;
 	/* add $16,%rsp; pop %r15; pop %rbx; ret */
 	prepare(&c, PE_BYTES(0x48, 0x83, 0xc4, 0x10, 0x41, 0x5f, 0x5b, 0xc3));
@@ -65,9 +62,8 @@ static void test_returns(void **state)
 }
 
 /* 17 pops are no epilogue, and the end of the function is the end of what is decoded. */
-static void test_bounds(void **state)
+TEST(test_bounds)
 {
-	(void) state;
 	struct pe_case c;
 	prepare(&c, PE_BYTES(0x5b, 0x5b, 0x5b, 0x5b, 0x5b, 0x5b, 0x5b, 0x5b, 0x5b, 0x5b, 0x5b, 0x5b,
 			     0x5b, 0x5b, 0x5b, 0x5b, 0x5b, 0xc3));
@@ -105,9 +101,8 @@ static void jump_is(bool leaves, const uint8_t *code, size_t n)
 	assert_int_equal(words(&c, AT), leaves ? 0 : BODY_WORDS);
 }
 
-static void test_jumps_by_their_form(void **state)
+TEST(test_jumps_by_their_form)
 {
-	(void) state;
 	jump_is(true, PE_BYTES(0xff, 0x25, 0, 0, 0, 0));       /* jmp *(%rip) */
 	jump_is(true, PE_BYTES(0xf2, 0xff, 0x25, 0, 0, 0, 0)); /* bnd */
 	jump_is(true, PE_BYTES(0x48, 0xff, 0xe0));             /* rex.W jmp *%rax */
@@ -146,9 +141,8 @@ static void jump_into(bool leaves, uint32_t target_rva, const uint8_t *info, siz
 }
 
 /* A jump leaves if there is nothing of a frame where it goes. */
-static void test_jumps_by_their_target(void **state)
+TEST(test_jumps_by_their_target)
 {
-	(void) state;
 	/* the begin of a function, and of one without a frame */
 	jump_into(true, PE_CODE + 0x200, version_1, sizeof(version_1));
 	jump_into(true, PE_CODE + 0x200, PE_BYTES(1, 0, 0, 0));
@@ -166,9 +160,8 @@ static void test_jumps_by_their_target(void **state)
 }
 
 /* Without codes there is nothing to pop, but in a part that is chained there may be. */
-static void test_without_codes(void **state)
+TEST(test_without_codes)
 {
-	(void) state;
 	struct pe_case c;
 	pe_case_init(&c, PE_BYTES(0x5b, 0xc3), PE_BYTES(1, 0, 0, 0));
 	pe_case_stack(&c, PE_WORDS(0x10, 0x11, 0x12, 0x13, 0x14));
@@ -183,9 +176,8 @@ static void test_without_codes(void **state)
 }
 
 /* Version 2: what is listed counts, not what the instructions are. */
-static void test_listed(void **state)
+TEST(test_listed)
 {
-	(void) state;
 	/* 4 bytes each: pop %r15; pop %rbx; ret. One at the end, one 0x80 bytes before it. */
 	static const uint8_t info[] = {2,
 				       7,
@@ -226,9 +218,8 @@ static void test_listed(void **state)
 }
 
 /* pushfq: 8 bytes allocated by an instruction of one byte; and a machine frame at the bottom. */
-static void test_listed_specials(void **state)
+TEST(test_listed_specials)
 {
-	(void) state;
 	struct pe_case c;
 	pe_case_init(&c, NULL, 0,
 		     PE_BYTES(2, 4, 5, 0, PE_SLOT(3, 6, 1), PE_SLOT(0, 6, 0), PE_SLOT(4, 2, 4),
@@ -248,9 +239,8 @@ static void test_listed_specials(void **state)
 }
 
 /* The pushes are the parent's. */
-static void test_listed_chained(void **state)
+TEST(test_listed_chained)
 {
-	(void) state;
 	struct pe_case c;
 	static const uint8_t part[] = {
 		2 | 4 << 3,
@@ -278,9 +268,8 @@ static void test_listed_chained(void **state)
 }
 
 /* Four pushes and the same again, more often than any function does: no part of it is believed. */
-static void test_listed_too_many(void **state)
+TEST(test_listed_too_many)
 {
-	(void) state;
 	struct pe_case c;
 	pe_case_init(&c, NULL, 0,
 		     PE_BYTES(2 | 4 << 3, 0, 6, 0, PE_SLOT(4, 6, 1), PE_SLOT(0, 6, 0),
@@ -298,20 +287,4 @@ static void test_listed_too_many(void **state)
 	c.regions[1].size = sizeof(c.stack);
 	assert_int_equal(pe_case_step(&c, PE_CODE_BYTES - 4), SW_PE_BAD);
 	assert_string_equal(c.env.why, "the unwind information has too many codes");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_returns),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_jumps_by_their_form),
-		cmocka_unit_test(test_jumps_by_their_target),
-		cmocka_unit_test(test_without_codes),
-		cmocka_unit_test(test_listed),
-		cmocka_unit_test(test_listed_specials),
-		cmocka_unit_test(test_listed_chained),
-		cmocka_unit_test(test_listed_too_many),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,10 @@
 #include "pe/exports.h"
 #include "fake.h"
 #include "pe_load.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	FUNCTION = 0x1010,
@@ -62,7 +60,7 @@ static void u32_put(struct loaded *l, uint32_t rva, uint32_t value)
 	memcpy(l->image + rva, &value, sizeof(value));
 }
 
-static void test_found(void **state)
+TEST_WITH(test_found, setup, teardown)
 {
 	struct sw_pe_exports e;
 	assert_true(opened(*state, &e));
@@ -75,7 +73,7 @@ static void test_found(void **state)
 	assert_int_equal(sw_pe_export_find(&e, "g_dacTable2"), BASE + FUNCTION + 4);
 }
 
-static void test_not_found(void **state)
+TEST_WITH(test_not_found, setup, teardown)
 {
 	static const char *const names[] = {"", "A", "DotNetRuntime", "b", "g_dacTable3", "zz"};
 	char longer[80];
@@ -89,7 +87,7 @@ static void test_not_found(void **state)
 }
 
 /* Numbers that lead out of the image, or of a table. */
-static void test_hostile(void **state)
+TEST_WITH(test_hostile, setup, teardown)
 {
 	struct loaded *l = *state;
 	struct sw_pe_exports e;
@@ -109,14 +107,4 @@ static void test_hostile(void **state)
 	assert_true(opened(l, &e));
 	l->image[0] = 'X';
 	assert_false(opened(l, &e));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_found, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_found, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_hostile, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,10 @@
 #include "pe_load.h"
 #include "walk_case.h"
 #include "snapshot/read.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 /*
  * first:	0x1000..0x1010		entry
@@ -60,9 +58,8 @@ static void code_is(uint64_t avma, uint64_t start_avma, bool has_entry)
 	fake_snapshot_destroy(snap);
 }
 
-static void test_code(void **state)
+TEST(test_code)
 {
-	(void) state;
 	code_is(FIRST - 1, BASE, false); /* before all functions */
 	code_is(FIRST, FIRST, true);
 	code_is(FIRST + 0xf, FIRST, true);
@@ -72,9 +69,8 @@ static void test_code(void **state)
 	code_is(SECOND + 0x10, SECOND + 0x10, false); /* behind all */
 }
 
-static void test_none(void **state)
+TEST(test_none)
 {
-	(void) state;
 	struct sw_snapshot *snap = snapshot(FIRST);
 	struct sw_snapshot_memory memory = {.snap = snap};
 	struct sw_memory m = sw_snapshot_memory(&memory);
@@ -101,9 +97,8 @@ static enum sw_call_site site(uint64_t pc, uint64_t called)
 }
 
 /* Which calls may have led to a frame of Windows code. */
-static void test_call_site(void **state)
+TEST(test_call_site)
 {
-	(void) state;
 	assert_int_equal(site(SECOND + 8, SECOND), SW_SITE_VERIFIED);
 	assert_int_equal(site(SECOND + 8, FIRST), SW_SITE_OTHER);
 	assert_int_equal(site(SECOND + 8, ASSEMBLY), SW_SITE_OTHER);
@@ -114,14 +109,4 @@ static void test_call_site(void **state)
 	assert_int_equal(site(PC, FIRST + 8), SW_SITE_OTHER);
 	assert_int_equal(site(PC, SECOND), SW_SITE_OTHER);
 	assert_int_equal(site(PC, THUNK), SW_SITE_OTHER);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_code),
-		cmocka_unit_test(test_none),
-		cmocka_unit_test(test_call_site),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "pe_case.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct sw_pe_info info;
 
@@ -26,9 +24,8 @@ static void code_is(size_t i, unsigned offset, unsigned op, unsigned op_info, ui
 	assert_int_equal(info.codes[i].value, value);
 }
 
-static void test_every_code(void **state)
+TEST(test_every_code)
 {
-	(void) state;
 	struct pe_case c;
 	assert_int_equal(read_info(&c, SW_PE_WINDOWS,
 				   PE_BYTES(1, 50, 24, 5 | 3 << 4,                  /* rbp - 48 */
@@ -67,9 +64,8 @@ static void test_every_code(void **state)
 }
 
 /* What follows the codes begins at an even slot. */
-static void test_tails(void **state)
+TEST(test_tails)
 {
-	(void) state;
 	struct pe_case c;
 	assert_int_equal(read_info(&c, SW_PE_WINDOWS,
 				   PE_BYTES(1 | 3 << 3, 1, 1, 0, PE_SLOT(1, 0, 3), PE_U16(0xeeee),
@@ -91,9 +87,8 @@ static void test_tails(void **state)
 }
 
 /* The bytes of llvm/test/MC/COFF/seh-unwindv2.s, two epilogues and padding, are of this form. */
-static void test_listed_epilogues(void **state)
+TEST(test_listed_epilogues)
 {
-	(void) state;
 	struct pe_case c;
 	assert_int_equal(read_info(&c, SW_PE_WINDOWS,
 				   PE_BYTES(2, 5, 6, 0, PE_SLOT(3, 6, 1), PE_SLOT(0x34, 6, 2),
@@ -112,9 +107,8 @@ static void test_listed_epilogues(void **state)
 }
 
 /* SET_FPREG_LARGE: the frame register lies up to 4 GiB above the frame's base. Only CoreCLR. */
-static void test_large_frame_offset(void **state)
+TEST(test_large_frame_offset)
 {
-	(void) state;
 	static const uint8_t bytes[] = {1, 9, 3, 5 | 15 << 4, PE_SLOT(9, 11, 0), PE_U32(0x12345)};
 	struct pe_case c;
 	assert_int_equal(read_info(&c, SW_PE_CLR_SYSV, bytes, sizeof(bytes)), SW_PE_OK);
@@ -140,9 +134,8 @@ static void bad(const uint8_t *bytes, size_t n, const char *why)
 	assert_string_equal(c.env.why, why);
 }
 
-static void test_malformed(void **state)
+TEST(test_malformed)
 {
-	(void) state;
 	bad(PE_BYTES(3, 0, 0, 0), "unwind information of version 3 is not supported");
 	bad(PE_BYTES(0, 0, 0, 0), "unwind information of an unknown version");
 	bad(PE_BYTES(4, 0, 0, 0), "unwind information of an unknown version");
@@ -162,9 +155,8 @@ static void test_malformed(void **state)
 	    "the unwind information names no frame register");
 }
 
-static void test_unreadable(void **state)
+TEST(test_unreadable)
 {
-	(void) state;
 	struct pe_case c;
 	pe_case_init(&c, NULL, 0, PE_BYTES(0));
 	assert_int_equal(sw_pe_info_read(&c.env, PE_IMAGE_BYTES, &info), SW_PE_UNREADABLE);
@@ -175,24 +167,12 @@ static void test_unreadable(void **state)
 	assert_int_equal(c.env.fault_avma, PE_BASE + PE_IMAGE_BYTES);
 }
 
-static void test_register_numbers(void **state)
+TEST(test_register_numbers)
 {
-	(void) state;
 	static const char *const names[SW_PE_REGS] = {
 		"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
 		"r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15",
 	};
 	for (unsigned i = 0; i < SW_PE_REGS; i++)
 		assert_string_equal(sw_arch_reg_name(false, sw_pe_dwarf_reg(i)), names[i]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_code),       cmocka_unit_test(test_tails),
-		cmocka_unit_test(test_listed_epilogues), cmocka_unit_test(test_large_frame_offset),
-		cmocka_unit_test(test_malformed),        cmocka_unit_test(test_unreadable),
-		cmocka_unit_test(test_register_numbers),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "pe_case.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* ___chkstk_ms of gcc 12.2's libgcc. */
 static const uint8_t chkstk[] = {
@@ -58,17 +56,15 @@ static void chkstk_at(uint32_t at)
 		assert_int_equal(pushed(at, at + 50), 0);
 }
 
-static void test_chkstk(void **state)
+TEST(test_chkstk)
 {
-	(void) state;
 	chkstk_at(1000);
 	chkstk_at(0);
 	chkstk_at(sizeof(page) - sizeof(chkstk));
 }
 
-static void test_leaf(void **state)
+TEST(test_leaf)
 {
-	(void) state;
 	assert_int_equal(pushed(0, 2000), 0);
 	/* code that cannot be read */
 	assert_int_equal(pushed(0, sizeof(page) + 2), 0);
@@ -79,13 +75,4 @@ static void test_leaf(void **state)
 	sw_regs_set(&regs, SW_ARCH_RA, 3);
 	assert_int_equal(sw_pe_step_leaf(&env, &regs, &ret), SW_PE_UNREADABLE);
 	assert_int_equal(env.fault_avma, PE_STACK);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chkstk),
-		cmocka_unit_test(test_leaf),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

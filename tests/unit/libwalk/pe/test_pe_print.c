@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "pe_case.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
+#include "test.h"
 
 static void print_is(struct pe_case *c, const char *expected)
 {
@@ -14,9 +11,8 @@ static void print_is(struct pe_case *c, const char *expected)
 	sw_text_deinit(&text);
 }
 
-static void test_version_1(void **state)
+TEST(test_version_1)
 {
-	(void) state;
 	struct pe_case c;
 	pe_case_init(&c, NULL, 0,
 		     PE_BYTES(1 | 1 << 3, 50, 24, 5 | 3 << 4, PE_SLOT(50, 9, 15), PE_U32(0x123450),
@@ -43,9 +39,8 @@ static void test_version_1(void **state)
 		     "  +0x00: machine frame with error code\n");
 }
 
-static void test_version_2_and_chain(void **state)
+TEST(test_version_2_and_chain)
 {
-	(void) state;
 	struct pe_case c;
 	pe_case_init(&c, NULL, 0,
 		     PE_BYTES(2 | 4 << 3, 0, 2, 0, PE_SLOT(3, 6, 1), PE_SLOT(0x80, 6, 0),
@@ -65,9 +60,8 @@ static void test_version_2_and_chain(void **state)
 		 "  +0x00: machine frame\n");
 }
 
-static void test_malformed(void **state)
+TEST(test_malformed)
 {
-	(void) state;
 	struct pe_case c;
 	pe_case_init(&c, NULL, 0, PE_BYTES(3, 0, 0, 0));
 	print_is(&c,
@@ -84,14 +78,4 @@ static void test_malformed(void **state)
 	assert_false(text.failed);
 	assert_string_equal(text.data + text.size - 33, "malformed: the chain is too long\n");
 	sw_text_deinit(&text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_version_1),
-		cmocka_unit_test(test_version_2_and_chain),
-		cmocka_unit_test(test_malformed),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

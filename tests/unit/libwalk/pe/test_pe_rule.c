@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "pe_case.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
+#include "test.h"
 
 enum { RBX = 3, RSI = 4, RDI = 5, RBP = 6, R12 = 12, R13 = 13 }; /* DWARF numbers */
 
@@ -30,9 +27,8 @@ static void step_is(struct pe_case *c, uint32_t offset, uint64_t pc, uint64_t sp
 	assert_int_equal(c->ret.sp_avma, sp);
 }
 
-static void test_each_place_of_a_prologue(void **state)
+TEST(test_each_place_of_a_prologue)
 {
-	(void) state;
 	struct pe_case c;
 	pe_case_init(&c, NULL, 0, frame, sizeof(frame));
 	pe_case_stack(&c, PE_WORDS(0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19));
@@ -62,9 +58,8 @@ static void test_each_place_of_a_prologue(void **state)
  *	0: mov %rbx,16(%rsp)  5: push %rbp  6: mov %rsp,%rbp
  * Saves count from the frame as it is before the frame register is popped.
  */
-static void test_save_before_the_push_of_the_frame_register(void **state)
+TEST(test_save_before_the_push_of_the_frame_register)
 {
-	(void) state;
 	struct pe_case c;
 	pe_case_init(&c, NULL, 0,
 		     PE_BYTES(1, 9, 4, 5, PE_SLOT(9, 3, 0), PE_SLOT(6, 0, 5), PE_SLOT(5, 4, 3),
@@ -81,9 +76,8 @@ static void test_save_before_the_push_of_the_frame_register(void **state)
 }
 
 /* Which registers a caller may rely on, where nothing is said of them. */
-static void test_preserved(void **state)
+TEST(test_preserved)
 {
-	(void) state;
 	static const uint8_t none[] = {1, 0, 0, 0};
 	struct pe_case c;
 	pe_case_init(&c, NULL, 0, none, sizeof(none));
@@ -98,9 +92,8 @@ static void test_preserved(void **state)
 	assert_int_equal(c.ret.known, 1u << RBX | 1u << RBP | 1u << 7 | 0xd000 | 1u << 16);
 }
 
-static void test_large_allocations(void **state)
+TEST(test_large_allocations)
 {
-	(void) state;
 	struct pe_case c;
 	pe_case_init(&c, NULL, 0,
 		     PE_BYTES(1, 8, 5, 0, PE_SLOT(8, 1, 1), PE_U32(0xfffffff8u), PE_SLOT(4, 1, 0),
@@ -113,9 +106,8 @@ static void test_large_allocations(void **state)
 }
 
 /* The far form of a save lies beyond what the near one reaches: 512 KiB. */
-static void test_far_saves(void **state)
+TEST(test_far_saves)
 {
-	(void) state;
 	static const uint64_t far[] = {0x77, 0x10};
 	struct pe_case c;
 	pe_case_init(&c, NULL, 0,
@@ -126,9 +118,8 @@ static void test_far_saves(void **state)
 	assert_int_equal(pe_case_reg(&c, R12), 0x77);
 }
 
-static void test_large_frame_offset(void **state)
+TEST(test_large_frame_offset)
 {
-	(void) state;
 	struct pe_case c;
 	pe_case_init(&c, NULL, 0,
 		     PE_BYTES(1, 9, 4, 5 | 15 << 4, PE_SLOT(9, 11, 0), PE_U32(0x1000),
@@ -142,9 +133,8 @@ static void test_large_frame_offset(void **state)
 }
 
 /* PUSH_MACHFRAME: rip, cs, eflags, rsp, ss; with an error code below them. */
-static void test_machine_frames(void **state)
+TEST(test_machine_frames)
 {
-	(void) state;
 	struct pe_case c;
 	pe_case_init(&c, NULL, 0, PE_BYTES(1, 1, 2, 0, PE_SLOT(1, 0, 3), PE_SLOT(0, 10, 0)));
 	pe_case_stack(&c, PE_WORDS(0x10, 0x11, 0x33, 0x246, 0x9000, 0x2b));
@@ -172,9 +162,8 @@ static void test_machine_frames(void **state)
  * As Wine 10.0's KiUserExceptionDispatcher: no prologue, all is there at the first instruction, and
  * registers come from a context below the machine frame.
  */
-static void test_saves_at_entry(void **state)
+TEST(test_saves_at_entry)
 {
-	(void) state;
 	struct pe_case c;
 	pe_case_init(&c, NULL, 0,
 		     PE_BYTES(1, 0, 4, 0, PE_SLOT(0, 4, 3), PE_U16(1), PE_SLOT(0, 2, 2),
@@ -187,9 +176,8 @@ static void test_saves_at_entry(void **state)
 }
 
 /* A part that saves one more register, and lies before the function it belongs to. */
-static void test_chained(void **state)
+TEST(test_chained)
 {
-	(void) state;
 	struct pe_case c;
 	pe_case_init(&c, NULL, 0,
 		     PE_BYTES(1 | 4 << 3, 5, 2, 0, PE_SLOT(5, 4, 12), PE_U16(1),
@@ -206,9 +194,8 @@ static void test_chained(void **state)
 }
 
 /* A part without codes of its own that relies on its parent's frame register. */
-static void test_chained_frame_register(void **state)
+TEST(test_chained_frame_register)
 {
-	(void) state;
 	struct pe_case c;
 	pe_case_init(&c, NULL, 0,
 		     PE_BYTES(1 | 4 << 3, 5, 2, 5 | 1 << 4, PE_SLOT(5, 4, 12), PE_U16(0),
@@ -222,9 +209,8 @@ static void test_chained_frame_register(void **state)
 	assert_int_equal(pe_case_reg(&c, RSI), 0x12);
 }
 
-static void test_indirect_entry(void **state)
+TEST(test_indirect_entry)
 {
-	(void) state;
 	struct pe_case c;
 	pe_case_init(&c, NULL, 0, frame, sizeof(frame));
 	pe_case_bytes(&c, PE_INFO + 0x100,
@@ -237,9 +223,8 @@ static void test_indirect_entry(void **state)
 }
 
 /* Memory that is missing costs the register, not the frame. */
-static void test_lost_registers(void **state)
+TEST(test_lost_registers)
 {
-	(void) state;
 	struct pe_case c;
 	uint64_t value;
 	pe_case_init(&c, NULL, 0,
@@ -264,9 +249,8 @@ static void bad(struct pe_case *c, const char *why)
 	assert_string_equal(c->env.why, why);
 }
 
-static void test_malformed(void **state)
+TEST(test_malformed)
 {
-	(void) state;
 	struct pe_case c;
 	pe_case_init(&c, NULL, 0, PE_BYTES(1, 1, 2, 0, PE_SLOT(1, 10, 0), PE_SLOT(1, 0, 3)));
 	bad(&c, "unwind codes follow a machine frame");
@@ -302,24 +286,4 @@ static void test_malformed(void **state)
 	assert_int_equal(c.env.fault_avma, PE_BASE + PE_IMAGE_BYTES);
 	c.function.unwind_rva = PE_IMAGE_BYTES + 1;
 	assert_int_equal(pe_case_step(&c, 20), SW_PE_UNREADABLE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_place_of_a_prologue),
-		cmocka_unit_test(test_save_before_the_push_of_the_frame_register),
-		cmocka_unit_test(test_preserved),
-		cmocka_unit_test(test_large_allocations),
-		cmocka_unit_test(test_far_saves),
-		cmocka_unit_test(test_large_frame_offset),
-		cmocka_unit_test(test_machine_frames),
-		cmocka_unit_test(test_saves_at_entry),
-		cmocka_unit_test(test_chained),
-		cmocka_unit_test(test_chained_frame_register),
-		cmocka_unit_test(test_indirect_entry),
-		cmocka_unit_test(test_lost_registers),
-		cmocka_unit_test(test_malformed),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,13 +6,12 @@
  */
 #include "arch/arch.h"
 #include "pe/rule.h"
+#define TEST_OWN_MAIN
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	REGS = 10,
@@ -275,9 +274,8 @@ static size_t replay_deinit(struct replay *r)
 	return functions;
 }
 
-static void test_every_instruction(void **state)
+TEST(test_every_instruction)
 {
-	(void) state;
 	struct replay r = {.callers = calloc(CALLERS_MAX, sizeof(*r.callers))};
 	assert_non_null(r.callers);
 	FILE *f = fopen(steps_path, "r");
@@ -304,8 +302,5 @@ int main(int argc, char **argv)
 {
 	recorded = argc < 2;
 	steps_path = argc > 1 ? argv[1] : SW_TESTS_DIR "/fixtures/pe-steps/steps";
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_instruction),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return TEST_RUN(NULL, NULL);
 }

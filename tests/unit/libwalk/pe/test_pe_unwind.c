@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "pe_case.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
+#include "test.h"
 
 static const struct sw_pe_function table[] = {
 	{0x1000, 0x1010, 1 << 2}, {0x1010, 0x1011, 2 << 2}, {0x1020, 0x1030, 3 << 2},
@@ -16,9 +13,8 @@ static uint32_t search(struct sw_memory memory, size_t n, uint32_t rva)
 	return sw_pe_table_search(memory, 0x5000, n, rva, &f) ? f.unwind_rva >> 2 : 0;
 }
 
-static void test_search(void **state)
+TEST(test_search)
 {
-	(void) state;
 	struct fake_memory fake = FAKE_MEMORY({0x5000, table, sizeof(table)});
 	struct sw_memory memory = fake_memory(&fake);
 	static const struct {
@@ -39,9 +35,8 @@ static void test_search(void **state)
 	assert_int_equal(search(memory, SIZE_MAX, 0x1000), 0);
 }
 
-static void test_resolve(void **state)
+TEST(test_resolve)
 {
-	(void) state;
 	struct pe_case c;
 	pe_case_init(&c, NULL, 0, PE_BYTES(PE_ENTRY(0x10, 0x20, 0x30)));
 	struct sw_pe_function f = {1, 2, PE_INFO + 1};
@@ -59,9 +54,8 @@ static void test_resolve(void **state)
 }
 
 /* Each rule is made once, for exact addresses and return addresses apart. */
-static void test_cache(void **state)
+TEST(test_cache)
 {
-	(void) state;
 	struct pe_case c;
 	struct sw_pe_cache cache = {0};
 	pe_case_init(&c, PE_BYTES(0x53, 0x5b, 0xc3), PE_BYTES(1, 1, 1, 0, PE_SLOT(1, 0, 3)));
@@ -100,9 +94,8 @@ static void test_cache(void **state)
 }
 
 /* A program with more places than are kept: all are dropped, none is wrong. */
-static void test_cache_limit(void **state)
+TEST(test_cache_limit)
 {
-	(void) state;
 	struct pe_case c;
 	struct sw_pe_cache cache = {0};
 	pe_case_init(&c, NULL, 0, PE_BYTES(1, 0, 0, 0));
@@ -117,15 +110,4 @@ static void test_cache_limit(void **state)
 	assert_null(sw_pe_cache_find(&cache, 0, true));
 	assert_non_null(sw_pe_cache_find(&cache, SW_PE_CACHE_MAX + 9, true));
 	sw_pe_cache_deinit(&cache);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_search),
-		cmocka_unit_test(test_resolve),
-		cmocka_unit_test(test_cache),
-		cmocka_unit_test(test_cache_limit),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,10 +2,8 @@
 /* A process that may be left behind, and which file systems it is for. */
 #include "process/expendable.h"
 #include "process/filesystems.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 #include <snapwalk/clock.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -36,9 +34,8 @@ static void is_open(void *arg)
 		fds[i] = fstat(fds[i], &st);
 }
 
-static void test_run(void **state)
+TEST(test_run)
 {
-	(void) state;
 	struct sw_expendable *e = NULL;
 	int n = 0;
 	assert_int_equal(sw_expendable_start(NULL, 0, &e, NULL), 0);
@@ -51,9 +48,8 @@ static void test_run(void **state)
 }
 
 /* What it was given is open, what is ours alone is not. */
-static void test_descriptors(void **state)
+TEST(test_descriptors)
 {
-	(void) state;
 	struct sw_expendable *e = NULL;
 	int kept = open("/dev/null", O_RDONLY), ours = open("/dev/null", O_RDONLY);
 	int fds[] = {kept, ours};
@@ -66,9 +62,8 @@ static void test_descriptors(void **state)
 	(void) close(ours);
 }
 
-static void test_lost(void **state)
+TEST(test_lost)
 {
-	(void) state;
 	struct sw_expendable *e = NULL;
 	int n = 0;
 	assert_int_equal(sw_expendable_start(NULL, 0, &e, NULL), 0);
@@ -80,9 +75,8 @@ static void test_lost(void **state)
 }
 
 /* Confined, it still reads, and dies of anything else. */
-static void test_confined(void **state)
+TEST(test_confined)
 {
-	(void) state;
 	struct sw_expendable *e = NULL;
 	char text[5] = "";
 	int fd = open("/proc/self/exe", O_RDONLY), n[] = {fd, fd};
@@ -105,9 +99,8 @@ static void make_file(void *arg)
 }
 
 /* A descriptor that is taken is one of ours, for reading only, and the other process has closed its own. */
-static void test_take_fd(void **state)
+TEST(test_take_fd)
 {
-	(void) state;
 	struct sw_expendable *e = NULL;
 	char text[5] = "";
 	int fd = -1, theirs[2];
@@ -130,9 +123,8 @@ static void test_take_fd(void **state)
 	(void) close(ours);
 }
 
-static void test_kinds(void **state)
+TEST(test_kinds)
 {
-	(void) state;
 	static const char text[] =
 		"25 1 0:22 / /sys rw,nosuid - sysfs sysfs rw\n"
 		"36 25 0:40 / /home/u/far rw - fuse.sshfs u@far:/ rw,user_id=1000\n"
@@ -165,14 +157,4 @@ static void test_kinds(void **state)
 	assert_int_equal(kind, SW_FS_LOCAL);
 	assert_int_equal(sw_filesystems_link_kind(-EBADF, "exe"), SW_FS_LOCAL);
 	sw_arena_deinit(&arena);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_run),   cmocka_unit_test(test_descriptors),
-		cmocka_unit_test(test_lost),  cmocka_unit_test(test_confined),
-		cmocka_unit_test(test_kinds), cmocka_unit_test(test_take_fd),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,10 +4,8 @@
 #include "arena.h"
 #include "cleanup.h"
 #include "skip.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -71,7 +69,7 @@ static void holds_bytes(int fd)
 	assert_memory_equal(bytes, "bytes", 5);
 }
 
-static void test_local(void **state)
+TEST_WITH(test_local, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct stat st, own;
@@ -85,7 +83,7 @@ static void test_local(void **state)
 	assert_null(f->pages.opener);
 }
 
-static void test_nothing_there(void **state)
+TEST_WITH(test_nothing_there, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct stat st;
@@ -104,7 +102,7 @@ static void test_nothing_there(void **state)
 }
 
 /* A copy: its own owner and mode say nothing of the file's, which *st has. */
-static void test_served(void **state)
+TEST_WITH(test_served, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct stat st, own;
@@ -124,7 +122,7 @@ static void test_served(void **state)
 	assert_int_equal(own.st_mode & 0777, 0600);
 }
 
-static void test_mounts(void **state)
+TEST_WITH(test_mounts, setup, teardown)
 {
 	struct fixture *f = *state;
 	serve(f);
@@ -132,15 +130,4 @@ static void test_mounts(void **state)
 	f->device.kind = SW_FS_LOCAL;
 	assert_true(sw_pages_mounts_are_local(&f->pages, false));
 	assert_false(sw_pages_mounts_are_local(&f->pages, true)); /* not known */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_local, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_nothing_there, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_served, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_mounts, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,10 +2,8 @@
 /* Paths below a directory that is taken for the root: what leads out of it, and what the kernel does. */
 #include "process/in_root.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -93,7 +91,7 @@ static void check(const struct tree *t, const char *path, int more, const char *
 		fail_msg("%s is not %s", path, file);
 }
 
-static void test_found(void **state)
+TEST_WITH(test_found, set_up, tear_down)
 {
 	const struct tree *t = *state;
 	check(t, "/file", 0, "root/file", 0);
@@ -109,7 +107,7 @@ static void test_found(void **state)
 	check(t, "/dir/top/dir/top/file", 0, "root/file", 0);
 }
 
-static void test_stays_inside(void **state)
+TEST_WITH(test_stays_inside, set_up, tear_down)
 {
 	const struct tree *t = *state;
 	check(t, "../secret", 0, NULL, ENOENT);
@@ -120,7 +118,7 @@ static void test_stays_inside(void **state)
 	check(t, "..", 0, "root", 0);
 }
 
-static void test_not_found(void **state)
+TEST_WITH(test_not_found, set_up, tear_down)
 {
 	const struct tree *t = *state;
 	char name[300];
@@ -135,7 +133,7 @@ static void test_not_found(void **state)
 	check(t, name, 0, NULL, ENAMETOOLONG);
 }
 
-static void test_last_link(void **state)
+TEST_WITH(test_last_link, set_up, tear_down)
 {
 	const struct tree *t = *state;
 	check(t, "/through", O_NOFOLLOW, "root/through", 0);
@@ -143,7 +141,7 @@ static void test_last_link(void **state)
 }
 
 /* Where the kernel can do it, it finds the same. */
-static void test_as_kernel(void **state)
+TEST_WITH(test_as_kernel, set_up, tear_down)
 {
 	static const char *const paths[] = {"/file",     "/absolute/file", "/out",
 					    "/up",       "/through",       "/dir/back",
@@ -168,16 +166,4 @@ static void test_as_kernel(void **state)
 		assert_int_equal(fstat(theirs, &b), 0);
 		assert_int_equal(a.st_ino, b.st_ino);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_found, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_stays_inside, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_not_found, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_last_link, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_as_kernel, set_up, tear_down),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

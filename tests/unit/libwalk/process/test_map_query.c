@@ -5,14 +5,12 @@
 #include "process/maps.h"
 #include "skip.h"
 #include "text.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { PAGE = 4096 };
 
@@ -60,9 +58,8 @@ static bool is_offered(const struct world *w)
 	} while (0)
 
 /* Whatever the next allocation maps is no code. */
-static void all_as_in_the_text(void **state)
+TEST(all_as_in_the_text)
 {
-	(void) state;
 	struct world w;
 	struct sw_map map;
 	world_begin(&w);
@@ -90,9 +87,8 @@ static void all_as_in_the_text(void **state)
 }
 
 /* Code that comes, goes, may be written to, or moves. */
-static void what_changed(void **state)
+TEST(what_changed)
 {
-	(void) state;
 	static const struct {
 		int first, second;
 	} now[] = {
@@ -120,22 +116,11 @@ static void what_changed(void **state)
 	world_end(&w);
 }
 
-static void no_maps(void **state)
+TEST(no_maps)
 {
-	(void) state;
 	struct sw_map map;
 	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(sw_map_query_code(fd, 0, &map), SW_MAP_QUERY_REFUSED);
 	assert_int_equal(sw_map_compare_code(fd, NULL, 0), SW_MAP_COMPARE_UNKNOWN);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_as_in_the_text),
-		cmocka_unit_test(what_changed),
-		cmocka_unit_test(no_maps),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

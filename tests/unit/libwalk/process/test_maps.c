@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "snapshot/snapshot.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 struct parsed {
 	struct sw_arena arena;
@@ -20,9 +18,8 @@ static int parse(struct parsed *p, const char *text)
 	return sw_maps_parse(&p->arena, text, strlen(text), &p->maps, &p->n, &p->bad);
 }
 
-static void whole_line(void **state)
+TEST(whole_line)
 {
-	(void) state;
 	struct parsed p;
 	assert_int_equal(parse(&p, "7f3a1c000000-7f3a1c021000 r-xs 00002000 fe:1a 131077"
 				   "                     /usr/lib/libc.so.6\n"),
@@ -41,9 +38,8 @@ static void whole_line(void **state)
 	sw_arena_deinit(&p.arena);
 }
 
-static void anonymous_and_special(void **state)
+TEST(anonymous_and_special)
 {
-	(void) state;
 	struct parsed p;
 	assert_int_equal(
 		parse(&p, "1000-2000 rw-p 00000000 00:00 0 \n"
@@ -64,9 +60,8 @@ static void anonymous_and_special(void **state)
 }
 
 /* A file's name may hold all but a newline, which the kernel writes as \012. */
-static void odd_names(void **state)
+TEST(odd_names)
 {
-	(void) state;
 	struct parsed p;
 	assert_int_equal(parse(&p, "1000-2000 r--p 00000000 08:01 7    /tmp/a b  c\n"
 				   "2000-3000 r--p 00001000 08:01 7    /tmp/a b  c\n"
@@ -83,7 +78,7 @@ static void odd_names(void **state)
 	sw_arena_deinit(&p.arena);
 }
 
-static void bad_lines_are_counted(void **state)
+TEST(bad_lines_are_counted)
 {
 	static const char *const bad[] = {
 		"",
@@ -105,7 +100,6 @@ static void bad_lines_are_counted(void **state)
 		"-1000-2000 rw-p 0 00:00 0",
 		" 1000-2000 rw-p 0 00:00 0",
 	};
-	(void) state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct parsed p;
 		char text[256];
@@ -118,9 +112,8 @@ static void bad_lines_are_counted(void **state)
 	}
 }
 
-static void empty(void **state)
+TEST(empty)
 {
-	(void) state;
 	struct parsed p;
 	assert_int_equal(parse(&p, ""), 0);
 	assert_int_equal(p.n, 0);
@@ -128,9 +121,8 @@ static void empty(void **state)
 	sw_arena_deinit(&p.arena);
 }
 
-static void too_many(void **state)
+TEST(too_many)
 {
-	(void) state;
 	size_t lines = SW_MAPS_MAX + 1;
 	char *text = malloc(lines);
 	struct sw_arena arena = {0};
@@ -146,9 +138,8 @@ static void too_many(void **state)
 	free(text);
 }
 
-static void deleted(void **state)
+TEST(deleted)
 {
-	(void) state;
 	size_t length;
 	struct sw_map map = {.path = "/bin/x (deleted)"};
 	assert_true(sw_map_path_deleted(&map, &length));
@@ -168,9 +159,8 @@ static void deleted(void **state)
 }
 
 /* A library came and the heap grew; another library went. */
-static void merged(void **state)
+TEST(merged)
 {
-	(void) state;
 	struct parsed older, newer;
 	struct sw_map *maps;
 	size_t n;
@@ -194,15 +184,4 @@ static void merged(void **state)
 	assert_string_equal(maps[3].path, "/stays.so");
 	sw_arena_deinit(&older.arena);
 	sw_arena_deinit(&newer.arena);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_line), cmocka_unit_test(anonymous_and_special),
-		cmocka_unit_test(odd_names),  cmocka_unit_test(bad_lines_are_counted),
-		cmocka_unit_test(empty),      cmocka_unit_test(too_many),
-		cmocka_unit_test(deleted),    cmocka_unit_test(merged),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "process/proc.h"
 #include "cleanup.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 #define TAIL " 1 2 3 0 -1 4194560 1 2 3 4 70 30 5 6 20 0 1 0 998877 123456789 250 99\n"
 
@@ -16,9 +14,8 @@ static bool parse(const char *text, struct sw_proc_stat *stat)
 	return sw_proc_stat_parse(text, strlen(text), stat);
 }
 
-static void stat_fields(void **state)
+TEST(stat_fields)
 {
-	(void) state;
 	struct sw_proc_stat stat;
 	assert_true(parse("42 (server) S" TAIL, &stat));
 	assert_string_equal(stat.comm, "server");
@@ -36,9 +33,8 @@ static void stat_fields(void **state)
 }
 
 /* A program names its threads as it likes. */
-static void stat_hostile_names(void **state)
+TEST(stat_hostile_names)
 {
-	(void) state;
 	struct sw_proc_stat stat;
 	assert_true(parse("42 (a) R 1 2) Z" TAIL, &stat));
 	assert_string_equal(stat.comm, "a) R 1 2");
@@ -57,7 +53,7 @@ static void stat_hostile_names(void **state)
 	assert_int_equal(strlen(stat.comm), SW_COMM_MAX - 1);
 }
 
-static void stat_malformed(void **state)
+TEST(stat_malformed)
 {
 	static const char *const bad[] = {
 		"",
@@ -73,7 +69,6 @@ static void stat_malformed(void **state)
 		"42 (x) S 1 2 3 0 -1 x 1 2 3 4 5 6 7 8 9 1 2 3 4 5",
 		"42 (x) S 99999999999999999999999 2 3 0 -1 4 1 2 3 4 70 30 5 6 20 0 1 0 1 1",
 	};
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(bad); i++) {
 		struct sw_proc_stat stat = {.state = '!'};
 		assert_false(parse(bad[i], &stat));
@@ -81,11 +76,10 @@ static void stat_malformed(void **state)
 	}
 }
 
-static void status(void **state)
+TEST(status)
 {
 	static const char text[] = "Name:\tUid:\nTracerPid:\t77\nUid:\t1000\t1001\t0\t0\nOdd:\tx\n";
 	uint64_t value = 5;
-	(void) state;
 	assert_true(sw_proc_status_number(text, "TracerPid", &value));
 	assert_int_equal(value, 77);
 	assert_true(sw_proc_status_number(text, "Uid", &value));
@@ -109,9 +103,8 @@ static const char *cgroup(const char *text)
 }
 
 /* Who runs may be on its way out of the call; its count grows only when it leaves the CPU. */
-static void switches_of_who_waits(void **state)
+TEST(switches_of_who_waits)
 {
-	(void) state;
 	assert_int_equal(sw_proc_switches("Name:\tx\nState:\tS (sleeping)\n"
 					  "voluntary_ctxt_switches:\t40\n"
 					  "nonvoluntary_ctxt_switches:\t2\n"),
@@ -128,9 +121,8 @@ static void switches_of_who_waits(void **state)
 			 0);
 }
 
-static void cgroups(void **state)
+TEST(cgroups)
 {
-	(void) state;
 	assert_string_equal(cgroup("0::/system.slice/x.service\n"), "/system.slice/x.service");
 	assert_string_equal(cgroup("5:cpu:/c\n1:name=systemd:/s\n"), "/s");
 	assert_string_equal(cgroup("5:cpu:/c\n0::/u\n1:name=systemd:/s\n"), "/u");
@@ -140,11 +132,10 @@ static void cgroups(void **state)
 	assert_null(cgroup("0:\n"));
 }
 
-static void tids(void **state)
+TEST(tids)
 {
 	pid_t found[4] = {0};
 	size_t n = 0;
-	(void) state;
 	sw_cleanup(sw_close_p) int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	for (int again = 0; again < 2; again++) { /* begins anew each time */
@@ -159,13 +150,12 @@ static void tids(void **state)
 }
 
 /* Only whole numbers that can be a thread id. */
-static void tids_of_odd_names(void **state)
+TEST(tids_of_odd_names)
 {
 	static const char *const names[] = {"12", "1x", "x", "99999999999", "-5", "0", "34"};
 	char dir[] = "/tmp/test_proc_XXXXXX";
 	pid_t found[8];
 	size_t n;
-	(void) state;
 	assert_non_null(mkdtemp(dir));
 	sw_cleanup(sw_close_p) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++)
@@ -178,10 +168,9 @@ static void tids_of_odd_names(void **state)
 	assert_int_equal(found[0] + found[1], 12 + 34);
 }
 
-static void own_stat(void **state)
+TEST(own_stat)
 {
 	struct sw_proc_stat stat;
-	(void) state;
 	sw_cleanup(sw_close_p) int fd = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(sw_proc_stat_read(fd, "stat", &stat));
 	assert_int_equal(stat.ppid, getppid());
@@ -190,26 +179,8 @@ static void own_stat(void **state)
 	assert_false(sw_proc_stat_read(fd, "no_such_file", &stat));
 }
 
-static void statm(void **state)
+TEST(statm)
 {
-	(void) state;
 	assert_int_equal(sw_proc_statm_pages("61382 1830 1590 78 0 8371 0\n"), 61382);
 	assert_int_equal(sw_proc_statm_pages(""), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(switches_of_who_waits),
-		cmocka_unit_test(statm),
-		cmocka_unit_test(stat_fields),
-		cmocka_unit_test(stat_hostile_names),
-		cmocka_unit_test(stat_malformed),
-		cmocka_unit_test(status),
-		cmocka_unit_test(cgroups),
-		cmocka_unit_test(tids),
-		cmocka_unit_test(tids_of_odd_names),
-		cmocka_unit_test(own_stat),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

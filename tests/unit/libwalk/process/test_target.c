@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "process/target.h"
+#include "test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 /* By the pidfd, and where there is none by the file of its first thread. */
 static void assert_lives(const struct sw_target *target, bool expected)
@@ -19,12 +17,11 @@ static void assert_lives(const struct sw_target *target, bool expected)
 	assert_int_equal(sw_target_lives(&without), expected);
 }
 
-static void lives(void **state)
+TEST(lives)
 {
 	struct sw_target *target;
 	siginfo_t info;
 	pid_t pid = fork();
-	(void) state;
 	if (pid == 0) {
 		(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* not left over by a test that fails */
 		for (;;)
@@ -43,10 +40,4 @@ static void lives(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_lives(target, false);
 	sw_target_close(target);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(lives)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,11 @@
 #include "sample/handed.h"
 #include "sample/borrowed.h"
 #include "snapshot/snapshot.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct sw_snapshot *snapshot_create(void)
 {
@@ -61,14 +59,13 @@ static void forget(struct sw_snapshot *snap)
 	sw_snapshot_destroy(snap);
 }
 
-static void test_same(void **state)
+TEST(test_same)
 {
 	struct sw_snapshot *from = snapshot_create();
 	struct sw_sample sample = sample_make(from), got;
 	struct sw_handed out = {0}, in = {.snap = snapshot_create()};
 	const void *bytes;
 	size_t size;
-	(void) state;
 	for (int i = 0; i < 2; i++) { /* with and without threads */
 		assert_int_equal(sw_handed_pack(&out, &sample, &bytes, &size, NULL), 0);
 		assert_int_equal(sw_handed_unpack(&in, bytes, size, &got, NULL), 0);
@@ -98,7 +95,7 @@ static void test_same(void **state)
 }
 
 /* Cut anywhere, or longer. */
-static void test_cut(void **state)
+TEST(test_cut)
 {
 	struct sw_snapshot *from = snapshot_create();
 	const struct sw_sample sample = sample_make(from);
@@ -106,7 +103,6 @@ static void test_cut(void **state)
 	struct sw_handed out = {0}, in = {.snap = snapshot_create()};
 	const void *bytes;
 	size_t size;
-	(void) state;
 	assert_int_equal(sw_handed_pack(&out, &sample, &bytes, &size, NULL), 0);
 	for (size_t n = 0; n <= size + 1; n++) {
 		uint8_t *copy = calloc(1, n + 1);
@@ -121,13 +117,4 @@ static void test_cut(void **state)
 	sw_handed_deinit(&out);
 	sw_handed_deinit(&in);
 	forget(from);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same),
-		cmocka_unit_test(test_cut),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

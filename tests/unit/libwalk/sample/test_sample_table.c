@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sample/table.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
 
 /* A slot stays with its thread, and is given again when that ends. An id that is used again by another
  * thread is another thread. */
-static void test_slots(void **state)
+TEST(test_slots)
 {
-	(void) state;
 	struct sw_sample_table t = {0};
 	size_t a = sw_sample_table_add(&t, 100, 7), b = sw_sample_table_add(&t, 101, 8);
 	assert_int_equal(a, 0);
@@ -28,9 +25,8 @@ static void test_slots(void **state)
 }
 
 /* A million threads that come and go, three at a time, take the space of three. */
-static void test_bounded(void **state)
+TEST(test_bounded)
 {
-	(void) state;
 	struct sw_sample_table t = {0};
 	for (uint32_t i = 0; i < 1000000; i++) {
 		pid_t tid = (pid_t) i + 1;
@@ -45,11 +41,4 @@ static void test_bounded(void **state)
 	assert_int_equal(t.n, 4);
 	assert_true(t.by_tid.capacity <= 4096);
 	sw_sample_table_deinit(&t);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_slots),
-					   cmocka_unit_test(test_bounded)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,11 @@
 /* A snapshot that is handed from one process to another, and bytes that are none. */
 #include "skip.h"
 #include "snapshot/snapshot.h"
+#include "test.h"
 
 #include <snapwalk/sampler.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { BYTES_MAX = 1 << 16 };
 
@@ -97,12 +95,11 @@ static struct sw_snapshot *whole_create(void)
 	return snap;
 }
 
-static void test_same(void **state)
+TEST(test_same)
 {
 	struct sw_snapshot *base = base_create(), *from = whole_create(), *got = NULL;
 	uint8_t *bytes = malloc(BYTES_MAX);
 	size_t size = 0;
-	(void) state;
 	assert_int_equal(sw_snapshot_pack(from, bytes, BYTES_MAX, &size, NULL), 0);
 	assert_int_equal(sw_snapshot_unpack(base, bytes, size, &got, NULL), 0);
 	sw_snapshot_destroy(from); /* its strings are not needed any more */
@@ -157,12 +154,11 @@ static void test_same(void **state)
 }
 
 /* Memory of the process is read by a descriptor of its own: the base's stays open. */
-static void test_live(void **state)
+TEST(test_live)
 {
 	struct sw_snapshot *base = base_create(), *from = whole_create(), *got = NULL;
 	uint8_t *bytes = malloc(BYTES_MAX);
 	size_t size = 0;
-	(void) state;
 	base->priv->mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 	assert_true(base->priv->mem_fd >= 0);
 	assert_int_equal(sw_snapshot_pack(from, bytes, BYTES_MAX, &size, NULL), 0);
@@ -180,12 +176,11 @@ static void test_live(void **state)
 }
 
 /* Cut anywhere, or longer; with a module that the base does not have. */
-static void test_cut(void **state)
+TEST(test_cut)
 {
 	struct sw_snapshot *base = base_create(), *from = whole_create(), *got = NULL;
 	uint8_t *bytes = malloc(BYTES_MAX);
 	size_t size = 0;
-	(void) state;
 	assert_int_equal(sw_snapshot_pack(from, bytes, BYTES_MAX, &size, NULL), 0);
 	for (size_t n = 0; n <= size + 1; n++) {
 		uint8_t *copy = calloc(1, n + 1);
@@ -209,13 +204,12 @@ static void test_cut(void **state)
 }
 
 /* Other processes are of the first capture only. */
-static void test_peers(void **state)
+TEST(test_peers)
 {
 	struct sw_peer peer = {.pid = 3};
 	struct sw_snapshot *from = whole_create();
 	uint8_t *bytes = malloc(BYTES_MAX);
 	size_t size = 0;
-	(void) state;
 	from->peers = &peer;
 	from->n_peers = 1;
 	assert_int_equal(sw_snapshot_pack(from, bytes, BYTES_MAX, &size, NULL), -SW_E_INVALID);
@@ -269,9 +263,8 @@ static uint64_t code_of(struct sw_context *ctx, struct sw_target *target)
 }
 
 /* A file that is written anew in its place has other code, wherever it is mapped. */
-static void test_code(void **state)
+TEST(test_code)
 {
-	(void) state;
 #ifdef __SANITIZE_ADDRESS__
 	SKIP("memory of the sanitizer is not all native code's", "a build without it (make check)");
 #endif
@@ -307,14 +300,4 @@ static void test_code(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(close(to[i]) + close(from[i]), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same), cmocka_unit_test(test_live),
-		cmocka_unit_test(test_cut),  cmocka_unit_test(test_peers),
-		cmocka_unit_test(test_code),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,11 @@
 #include "cleanup.h"
 #include "fake.h"
 #include "saved/fixture_text.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 struct fixture {
 	char dir[64]; /* in which everything lies */
@@ -96,9 +94,8 @@ static void read_text(const char *directory, struct sw_text *text)
 	assert_int_equal(sw_text_read_at(text, AT_FDCWD, path, 1 << 20), 0);
 }
 
-static void test_strings(void **state)
+TEST(test_strings)
 {
-	(void) state;
 	static const struct {
 		const char *plain, *encoded;
 	} cases[] = {
@@ -118,9 +115,8 @@ static void test_strings(void **state)
 	}
 }
 
-static void test_bad_strings(void **state)
+TEST(test_bad_strings)
 {
-	(void) state;
 	static const char *const cases[] = {"", "%", "%4", "%4g", "%00", "12345678"};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		struct sw_fixture_line line = {cases[i], cases[i] + strlen(cases[i]), false};
@@ -131,9 +127,8 @@ static void test_bad_strings(void **state)
 	}
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
-	(void) state;
 	static const char text[] = "0 18446744073709551615 0xffffffffffffffff 0xAb -5 "
 				   "-9223372036854775807 9223372036854775807";
 	struct sw_fixture_line line = {text, text + sizeof(text) - 1, false};
@@ -306,7 +301,7 @@ static void assert_same(const struct sw_snapshot *a, const struct sw_snapshot *b
 	}
 }
 
-static void test_round_trip(void **state)
+TEST_WITH(test_round_trip, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_snapshot *made = make_snapshot();
@@ -330,7 +325,7 @@ static void test_round_trip(void **state)
 }
 
 /* Stacks that lie in a range, as those of core files do, are written once. */
-static void test_stack_in_range(void **state)
+TEST_WITH(test_stack_in_range, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_snapshot *made = fake_snapshot_create();
@@ -352,7 +347,7 @@ static void test_stack_in_range(void **state)
 	fake_snapshot_destroy(made);
 }
 
-static void test_save_refused(void **state)
+TEST_WITH(test_save_refused, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_snapshot *made = make_snapshot();
@@ -395,7 +390,7 @@ static nlink_t links_of(const char *path)
 	return stat(path, &st) == 0 ? st.st_nlink : 0;
 }
 
-static void test_store(void **state)
+TEST_WITH(test_store, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_snapshot *made = make_snapshot();
@@ -427,7 +422,7 @@ static void test_store(void **state)
 #define HEAD "snapwalk-fixture 1\narch x86_64\nprocess 1 0 0 5 -1 64 c - -\n"
 #define REGS "regs 0x0 0x10 0x20 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
 
-static void test_loaded_literal(void **state)
+TEST_WITH(test_loaded_literal, setup, teardown)
 {
 	struct fixture *f = *state;
 	write_text(f, HEAD "\nlater 1 2 3\n"
@@ -448,7 +443,7 @@ static void test_loaded_literal(void **state)
 }
 
 /* Bytes beyond the memory file are missing, and that is said. */
-static void test_short_memory(void **state)
+TEST_WITH(test_short_memory, setup, teardown)
 {
 	struct fixture *f = *state;
 	write_text(f, HEAD "thread 9 1 0 0 S -1 0 -1 -1 0 0 0x1000 0x3000 100 10 x -\n" REGS
@@ -461,7 +456,7 @@ static void test_short_memory(void **state)
 	assert_string_equal(f->snap->warnings[0].message, "the fixture's memory is cut short");
 }
 
-static void test_missing_module(void **state)
+TEST_WITH(test_missing_module, setup, teardown)
 {
 	struct fixture *f = *state;
 	write_text(f, HEAD "module 0 0 abc /lib/x\nplace 0 0x1000 0x2000\n"
@@ -473,7 +468,7 @@ static void test_missing_module(void **state)
 	assert_null(sw_module_image(sw_snapshot_place(f->snap, 0x1800)->module, &size));
 }
 
-static void test_malformed(void **state)
+TEST_WITH(test_malformed, setup, teardown)
 {
 	struct fixture *f = *state;
 	static const struct {
@@ -514,7 +509,7 @@ static void test_malformed(void **state)
 }
 
 /* A line for each thread more than the limit. */
-static void test_limit(void **state)
+TEST_WITH(test_limit, setup, teardown)
 {
 	struct fixture *f = *state;
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
@@ -527,23 +522,4 @@ static void test_limit(void **state)
 	(void) snprintf(wanted, sizeof(wanted), "%s: more than 65536 lines 'thread'", f->first);
 	assert_int_equal(load(f, f->first), -SW_E_LIMIT);
 	assert_string_equal(f->err.message, wanted);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_bad_strings),
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_stack_in_range, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_save_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_store, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_loaded_literal, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_short_memory, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_missing_module, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_malformed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,18 +6,16 @@
 #include "saved/core_open.h"
 #include "snapshot/module.h"
 #include "snapshot/read.h"
+#include "test.h"
 
 #include <elf.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/procfs.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 enum { PAGE = 0x1000, STACK = 0x7ffd00000000, TEXT = 0x400000, VDSO = 0x7fff0000 };
 
@@ -97,7 +95,7 @@ static void assert_warning(struct fixture *f, size_t i, enum sw_warning_code cod
 	assert_string_equal(f->snap->warnings[i].message, message);
 }
 
-static void test_plain(void **state)
+TEST_WITH(test_plain, setup, teardown)
 {
 	struct fixture *f = *state;
 	plain_core(&f->b);
@@ -150,7 +148,7 @@ static void put_32(uint8_t *to, size_t at, uint32_t value)
 	memcpy(to + at, &value, sizeof(value));
 }
 
-static void test_32_bit(void **state)
+TEST_WITH(test_32_bit, setup, teardown)
 {
 	struct fixture *f = *state;
 	enum { STACK_32 = 0xffffd000, TEXT_32 = 0x8048000, NOTES = 512 };
@@ -254,7 +252,7 @@ static void test_32_bit(void **state)
 }
 
 /* Threads are sorted by tid; only the process's thread has its name, only a crash its state. */
-static void test_threads(void **state)
+TEST_WITH(test_threads, setup, teardown)
 {
 	struct fixture *f = *state;
 	core_process(&f->b, 10, 1, 0, 'D', "many");
@@ -308,7 +306,7 @@ static void crash_make(struct fixture *f, int signal, int signo, int code)
 	assert_int_equal(open_core(f, NULL), 0);
 }
 
-static void test_crash(void **state)
+TEST_WITH(test_crash, setup, teardown)
 {
 	struct fixture *f = *state;
 	crash_make(f, SIGSEGV, SIGSEGV, SEGV_MAPERR);
@@ -333,7 +331,7 @@ static void test_crash(void **state)
 	assert_int_equal(f->snap->crash.signal, 0);
 }
 
-static void test_files_and_vdso(void **state)
+TEST_WITH(test_files_and_vdso, setup, teardown)
 {
 	struct fixture *f = *state;
 	static const struct core_file files[] = {
@@ -375,7 +373,7 @@ static void test_files_and_vdso(void **state)
 	assert_int_equal(sw_module_kind(s->places[1].module), SW_MODULE_VDSO);
 }
 
-static void test_many_headers(void **state)
+TEST_WITH(test_many_headers, setup, teardown)
 {
 	struct fixture *f = *state;
 	plain_core(&f->b);
@@ -391,7 +389,7 @@ static void test_many_headers(void **state)
 	assert_warning(f, 0, SW_WARN_PARTIAL, "the core file is cut short: 64 bytes are missing");
 }
 
-static void test_cut_short(void **state)
+TEST_WITH(test_cut_short, setup, teardown)
 {
 	struct fixture *f = *state;
 	plain_core(&f->b);
@@ -418,7 +416,7 @@ static void test_cut_short(void **state)
 	}
 }
 
-static void test_refused(void **state)
+TEST_WITH(test_refused, setup, teardown)
 {
 	struct fixture *f = *state;
 	assert_int_equal(open_core(f, NULL), -SW_E_IO);
@@ -477,7 +475,7 @@ static void test_refused(void **state)
 	assert_string_equal(f->err.message, "/nonexistent/exe: No such file or directory");
 }
 
-static void test_malformed_notes(void **state)
+TEST_WITH(test_malformed_notes, setup, teardown)
 {
 	struct fixture *f = *state;
 	static const uint64_t many_files[] = {1000, PAGE, 1, 2, 3};
@@ -498,7 +496,7 @@ static void test_malformed_notes(void **state)
 	assert_int_equal(f->snap->n_threads, 1);
 }
 
-static void test_hostile_segments(void **state)
+TEST_WITH(test_hostile_segments, setup, teardown)
 {
 	struct fixture *f = *state;
 	plain_core(&f->b);
@@ -581,7 +579,7 @@ static void program_core(struct fixture *f, const uint8_t *first_page)
 	core_write(&f->b, f->path, SIZE_MAX);
 }
 
-static void test_build_id(void **state)
+TEST_WITH(test_build_id, setup, teardown)
 {
 	struct fixture *f = *state;
 	uint8_t ours[PAGE], other[PAGE];
@@ -609,7 +607,7 @@ static void test_build_id(void **state)
 	assert_int_equal(sw_module_build_id(f->snap->places[0].module, &n)[0], 0xaa);
 }
 
-static void test_exe_path(void **state)
+TEST_WITH(test_exe_path, setup, teardown)
 {
 	struct fixture *f = *state;
 	uint8_t page[PAGE];
@@ -628,7 +626,7 @@ static void test_exe_path(void **state)
 }
 
 /* Without its first page the file cannot be checked: it is used, and if it is newer one is told. */
-static void test_unchecked(void **state)
+TEST_WITH(test_unchecked, setup, teardown)
 {
 	struct fixture *f = *state;
 	uint8_t page[PAGE];
@@ -651,7 +649,7 @@ static void test_unchecked(void **state)
 	assert_false(sw_module_deleted(f->snap->places[0].module));
 }
 
-static void test_open_regular(void **state)
+TEST_WITH(test_open_regular, setup, teardown)
 {
 	struct fixture *f = *state;
 	assert_int_equal(mkfifo(f->path, 0600), 0);
@@ -664,9 +662,8 @@ static void test_open_regular(void **state)
 }
 
 /* As lld lays a library out: the code's segment begins in the page in which the one before ends. */
-static void test_file_prot(void **state)
+TEST(test_file_prot)
 {
-	(void) state;
 	struct {
 		Elf64_Ehdr ehdr;
 		Elf64_Phdr phdrs[3];
@@ -707,26 +704,4 @@ static void test_file_prot(void **state)
 	assert_int_equal(sw_core_file_prot(fd, 0x3000), SW_MAP_READ);
 	assert_int_equal(sw_core_file_prot(fd, 0x4000), SW_MAP_READ | SW_MAP_WRITE);
 	(void) close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_plain, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_32_bit, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_crash, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_files_and_vdso, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_many_headers, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cut_short, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_malformed_notes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_hostile_segments, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_build_id, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_exe_path, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unchecked, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_open_regular, setup, teardown),
-		cmocka_unit_test(test_file_prot),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,13 @@
 #include "fake.h"
 #include "snapshot/live.h"
 #include "snapshot/read.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <elf.h>
-#include <cmocka.h>
 
 enum { CODE = 0x400000, CODE_END = 0x402000, RELRO_END = 0x403000, DATA_END = 0x404000 };
 
@@ -42,11 +40,10 @@ static bool word(struct fixture *f, uint64_t avma, uint64_t *ret)
 	return sw_memory_u64(sw_snapshot_memory(&f->memory), avma, ret);
 }
 
-static void stacks_and_ranges(void **state)
+TEST(stacks_and_ranges)
 {
 	static const uint64_t range[] = {0xaa, 0xbb};
 	uint64_t value = 0;
-	(void) state;
 	struct fixture f = fixture_create();
 	fake_snapshot_range(f.snap, 0x30000, range, sizeof(range));
 	fixture_finish(&f);
@@ -70,11 +67,10 @@ static void stacks_and_ranges(void **state)
 }
 
 /* The end of one copy and the begin of the next, in one read. */
-static void across_copies(void **state)
+TEST(across_copies)
 {
 	static const uint64_t before[] = {0x11, 0x22}, after[] = {0x33};
 	uint64_t words[6] = {0};
-	(void) state;
 	struct fixture f = fixture_create();
 	fake_snapshot_range(f.snap, 0xfff0, before, sizeof(before));
 	fake_snapshot_range(f.snap, 0x10020, after, sizeof(after));
@@ -88,11 +84,10 @@ static void across_copies(void **state)
 }
 
 /* Threads of a program with coroutines may have overlapping copies, one inside another. */
-static void overlapping(void **state)
+TEST(overlapping)
 {
 	static const uint64_t inner[] = {2, 3}, longer[] = {4, 44, 444};
 	uint64_t words[6];
-	(void) state;
 	struct fixture f = fixture_create();
 	fake_snapshot_range(f.snap, 0x10008, inner, sizeof(inner));
 	fake_snapshot_range(f.snap, 0x10018, longer, sizeof(longer));
@@ -147,10 +142,9 @@ static struct fixture fixture_with_image(void)
 }
 
 /* What was never writable is as in the file; what was relocated is not, although it looks so. */
-static void images(void **state)
+TEST(images)
 {
 	uint64_t value;
-	(void) state;
 	struct fixture f = fixture_with_image();
 	fixture_finish(&f);
 	assert_true(word(&f, CODE + 0x1230, &value));
@@ -163,10 +157,9 @@ static void images(void **state)
 	fake_snapshot_destroy(f.snap);
 }
 
-static void live(void **state)
+TEST(live)
 {
 	uint64_t value, words[5];
-	(void) state;
 	struct fixture f = fixture_create();
 	fixture_finish(&f);
 	/* A file stands in for /proc/PID/mem: offsets are addresses. */
@@ -238,9 +231,8 @@ static uint8_t page_is(struct fixture *f, uint64_t avma)
 
 /* A core file or fixture without those pages: what was mapped from the file and never written to is
  * as in the file. Offsets of anonymous memory and of other files mean nothing. */
-static void pe_images(void **state)
+TEST(pe_images)
 {
-	(void) state;
 	struct fixture f = fixture_with_pe();
 	assert_int_equal(page_is(&f, PE), 1);
 	assert_int_equal(page_is(&f, PE_TEXT), 2);
@@ -253,9 +245,8 @@ static void pe_images(void **state)
 
 /* A process that is there: its memory first, as the loader may have written to each page. When it
  * is gone, code is as in the file, and data may be relocated. */
-static void pe_images_live(void **state)
+TEST(pe_images_live)
 {
-	(void) state;
 	struct fixture f = fixture_with_pe();
 	int fd = memfd_create("memory", MFD_CLOEXEC);
 	assert_true(fd >= 0);
@@ -304,10 +295,9 @@ static bool see(void *arg, const struct sw_range *range)
 }
 
 /* What was read live is told page by page, without what was copied in the stop. */
-static void live_pages(void **state)
+TEST(live_pages)
 {
 	uint64_t value;
-	(void) state;
 	struct fixture f = fixture_create(); /* copies at [0x10000, +32) and [0x20000, +16) */
 	fake_snapshot_range(f.snap, 0x10800, stack_2, sizeof(stack_2));
 	fixture_finish(&f);
@@ -333,19 +323,4 @@ static void live_pages(void **state)
 	}
 	assert_int_equal(seen.ranges[2].data[0xffc], 0x77);
 	fake_snapshot_destroy(f.snap);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stacks_and_ranges),
-		cmocka_unit_test(across_copies),
-		cmocka_unit_test(overlapping),
-		cmocka_unit_test(images),
-		cmocka_unit_test(live),
-		cmocka_unit_test(live_pages),
-		cmocka_unit_test(pe_images),
-		cmocka_unit_test(pe_images_live),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

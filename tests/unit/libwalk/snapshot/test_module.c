@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
 #include "snapshot/module.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 struct fixture {
 	struct sw_context *ctx;
@@ -58,7 +56,7 @@ static struct sw_module *from_memory(struct fixture *f, const char *name, const 
 }
 
 /* The same file is the same module, whoever opened it; another name or content is another one. */
-static void test_identity(void **state)
+TEST_WITH(test_identity, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_module *m = from_file(f, f->path, "/name", false);
@@ -75,7 +73,7 @@ static void test_identity(void **state)
 	assert_int_equal(f->ctx->n_modules, 3);
 }
 
-static void test_file_image(void **state)
+TEST_WITH(test_file_image, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_module *m = from_file(f, f->path, "/name", false);
@@ -94,7 +92,7 @@ static void test_file_image(void **state)
 	assert_int_equal(size, 0);
 }
 
-static void test_empty_file(void **state)
+TEST_WITH(test_empty_file, setup, teardown)
 {
 	struct fixture *f = *state;
 	assert_int_equal(truncate(f->path, 0), 0);
@@ -106,7 +104,7 @@ static void test_empty_file(void **state)
 	assert_null(sw_module_elf(m));
 }
 
-static void test_memory_image(void **state)
+TEST_WITH(test_memory_image, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_module *m = from_memory(f, "[vdso]", "0123456789abcdef", NULL);
@@ -124,7 +122,7 @@ static void test_memory_image(void **state)
 }
 
 /* This test program itself is an ELF file; with its build-id when the linker gave it one. */
-static void test_elf(void **state)
+TEST_WITH(test_elf, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_module *m = from_file(f, "/proc/self/exe", "/self", false);
@@ -137,7 +135,7 @@ static void test_elf(void **state)
 	assert_ptr_equal(sw_module_build_id(m, &size), id);
 }
 
-static void test_many(void **state)
+TEST_WITH(test_many, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_module *modules[300];
@@ -149,17 +147,4 @@ static void test_many(void **state)
 	assert_int_equal(f->ctx->n_modules, SW_ARRAY_SIZE(modules));
 	for (size_t i = 0; i < SW_ARRAY_SIZE(modules); i++)
 		assert_ptr_equal(from_file(f, f->path, modules[i]->path, false), modules[i]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_identity, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_file_image, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_empty_file, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_memory_image, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_elf, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fake.h"
 #include "snapshot/pe_loader.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	TEB = 0x7ffd0000,
@@ -75,9 +73,8 @@ static bool each(struct process *p, struct seen *seen)
 	return sw_pe_loaded_each(fake_memory(&p->fake), TEB, see, seen);
 }
 
-static void test_teb(void **state)
+TEST(test_teb)
 {
-	(void) state;
 	struct process p;
 	process_make(&p);
 	assert_true(sw_pe_is_teb(fake_memory(&p.fake), TEB));
@@ -88,9 +85,8 @@ static void test_teb(void **state)
 	assert_false(sw_pe_is_teb(fake_memory(&p.fake), 0));
 }
 
-static void test_list(void **state)
+TEST(test_list)
 {
-	(void) state;
 	struct process p;
 	struct seen seen = {0};
 	process_make(&p);
@@ -109,9 +105,8 @@ static void test_list(void **state)
 	assert_int_equal(seen.n, 0);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void) state;
 	struct process p;
 	struct seen seen = {0};
 	process_make(&p);
@@ -130,9 +125,8 @@ static void test_names(void **state)
 	assert_string_equal(seen.first.name, "Z");
 }
 
-static void test_damaged(void **state)
+TEST(test_damaged)
 {
-	(void) state;
 	struct process p;
 	struct seen seen = {0};
 	process_make(&p);
@@ -155,15 +149,4 @@ static void test_damaged(void **state)
 	process_make(&p);
 	p.peb[0x18 / 8] = UINT64_MAX - 3;
 	assert_false(each(&p, &seen));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_teb),
-		cmocka_unit_test(test_list),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_damaged),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

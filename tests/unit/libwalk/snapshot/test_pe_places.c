@@ -4,14 +4,12 @@
 #include "pe_load.h"
 #include "snapshot/pe_places.h"
 #include "snapshot/places.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { BASE = 0x40000000, END = BASE + PE_LOAD_BYTES, TEB = 0x7ffd0000, OTHER = 0x7f0000000000 };
 
@@ -115,9 +113,8 @@ static void program_add(struct world *w)
 	map_add(w, BASE + 0x6000, END, "r--p", 0, "");
 }
 
-static void test_program(void **state)
+TEST(test_program)
 {
-	(void) state;
 	struct world w;
 	size_t size;
 	world_make(&w, BASE);
@@ -146,9 +143,8 @@ static void test_program(void **state)
 }
 
 /* That it is no ELF file is no fault of a PE module. */
-static void test_module(void **state)
+TEST(test_module)
 {
-	(void) state;
 	struct world w;
 	size_t size;
 	world_make(&w, BASE);
@@ -166,9 +162,8 @@ static void test_module(void **state)
 }
 
 /* The neighbours' anonymous memory is one mapping with the image's; it is cut where the image ends. */
-static void test_merged_maps(void **state)
+TEST(test_merged_maps)
 {
-	(void) state;
 	struct world w;
 	world_make(&w, BASE);
 	file_make(&w);
@@ -187,9 +182,8 @@ static void test_merged_maps(void **state)
 }
 
 /* Files that are read as data, and images without code. */
-static void test_no_modules(void **state)
+TEST(test_no_modules)
 {
-	(void) state;
 	struct world w;
 	world_make(&w, BASE);
 	w.entry[0] = 0x11010;
@@ -216,9 +210,8 @@ static void test_no_modules(void **state)
 }
 
 /* A header that claims the memory behind it, too, where other modules are. */
-static void test_ends_at_others(void **state)
+TEST(test_ends_at_others)
 {
-	(void) state;
 	struct world w;
 	world_make(&w, BASE);
 	file_make(&w);
@@ -247,9 +240,8 @@ static void test_ends_at_others(void **state)
 }
 
 /* The file is gone: its image comes from memory, in the layout of the file. */
-static void test_image_from_memory(void **state)
+TEST(test_image_from_memory)
 {
-	(void) state;
 	struct world w;
 	size_t size;
 	world_make(&w, BASE);
@@ -267,9 +259,8 @@ static void test_image_from_memory(void **state)
 }
 
 /* What cannot be read stays zero; what is too much is not copied at all. */
-static void test_image_limits(void **state)
+TEST(test_image_limits)
 {
-	(void) state;
 	struct world w;
 	size_t size;
 	world_make(&w, BASE);
@@ -302,9 +293,8 @@ static void thread_add(struct world *w)
 
 /* Where files cannot be mapped executable nothing in maps tells of the image, and its first page may
  * be one mapping with what lies before it. */
-static void test_loaded(void **state)
+TEST(test_loaded)
 {
-	(void) state;
 	struct world w;
 	size_t size;
 	world_make(&w, BASE);
@@ -333,9 +323,8 @@ static void test_loaded(void **state)
 
 /* What maps show and what the list names are together one snapshot's images: too many of them, and the
  * next ones are modules without an image. */
-static void test_limit_of_all(void **state)
+TEST(test_limit_of_all)
 {
-	(void) state;
 	for (int listed = 0; listed < 2; listed++) {
 		struct world w;
 		size_t size;
@@ -352,9 +341,8 @@ static void test_limit_of_all(void **state)
 }
 
 /* A core file without the page of the header: it is the file's, and the rest is as in maps. */
-static void test_loaded_header_of_file(void **state)
+TEST(test_loaded_header_of_file)
 {
-	(void) state;
 	struct world w;
 	size_t size;
 	world_make(&w, BASE);
@@ -374,9 +362,8 @@ static void test_loaded_header_of_file(void **state)
 }
 
 /* What the list says may be wrong: modules that maps show already, no image, a list without an end. */
-static void test_loaded_wrong(void **state)
+TEST(test_loaded_wrong)
 {
-	(void) state;
 	struct world w;
 	world_make(&w, BASE);
 	file_make(&w);
@@ -407,17 +394,4 @@ static void test_loaded_wrong(void **state)
 			    "the process's list of its Windows modules "
 			    "is damaged: some may be missing");
 	world_end(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_program),        cmocka_unit_test(test_module),
-		cmocka_unit_test(test_merged_maps),    cmocka_unit_test(test_no_modules),
-		cmocka_unit_test(test_ends_at_others), cmocka_unit_test(test_image_from_memory),
-		cmocka_unit_test(test_image_limits),   cmocka_unit_test(test_loaded),
-		cmocka_unit_test(test_limit_of_all),   cmocka_unit_test(test_loaded_header_of_file),
-		cmocka_unit_test(test_loaded_wrong),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

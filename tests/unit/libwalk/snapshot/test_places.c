@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fake.h"
 #include "snapshot/places.h"
+#include "test.h"
 
 #include <elf.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { IMAGE_BYTES = 0x3000, BASE = 0x7f0000000000 };
 
@@ -100,9 +98,8 @@ static int image_file(size_t bytes)
 	return fd;
 }
 
-static void file_is_one_place(void **state)
+TEST(file_is_one_place)
 {
-	(void) state;
 	struct openings o = {.fd = image_file(IMAGE_BYTES)};
 	struct sw_snapshot *snap = fake_snapshot_create();
 	library_add(snap, BASE, "/lib/x.so");
@@ -130,9 +127,8 @@ static void file_is_one_place(void **state)
 }
 
 /* The same file loaded twice (dlmopen), and read as data once more. */
-static void file_twice(void **state)
+TEST(file_twice)
 {
-	(void) state;
 	struct openings o = {.fd = image_file(IMAGE_BYTES)};
 	struct sw_snapshot *snap = fake_snapshot_create();
 	library_add(snap, BASE, "/lib/x.so");
@@ -150,9 +146,8 @@ static void file_twice(void **state)
 	(void) close(o.fd);
 }
 
-static void data_files_are_not_opened(void **state)
+TEST(data_files_are_not_opened)
 {
-	(void) state;
 	struct openings o = {.fd = -1};
 	struct sw_snapshot *snap = fake_snapshot_create();
 	(void) map_add(snap, 0x1000, 0x2000, "r--p", 0, "/usr/lib/locale/locale-archive", 7);
@@ -166,10 +161,9 @@ static void data_files_are_not_opened(void **state)
 }
 
 /* The file is gone: its image comes from the mappings, each at its place in the file. */
-static void image_from_memory(void **state)
+TEST(image_from_memory)
 {
 	uint8_t image[IMAGE_BYTES];
-	(void) state;
 	image_make(image);
 	const struct fake_region regions[] = {{BASE, image, 0x1000},
 					      {BASE + 0x2000, image + 0x1000, 0x2000}};
@@ -193,9 +187,8 @@ static void image_from_memory(void **state)
 	fake_snapshot_destroy(snap);
 }
 
-static void image_not_to_be_had(void **state)
+TEST(image_not_to_be_had)
 {
-	(void) state;
 	struct openings o = {.fd = -1};
 	struct sw_snapshot *snap = fake_snapshot_create();
 	library_add(snap, BASE, "/lib/x.so");
@@ -211,9 +204,8 @@ static void image_not_to_be_had(void **state)
 }
 
 /* A hostile target maps more than anybody wants to copy. */
-static void image_too_large(void **state)
+TEST(image_too_large)
 {
-	(void) state;
 	uint8_t image[IMAGE_BYTES];
 	image_make(image);
 	const struct fake_region regions[] = {{BASE, image, IMAGE_BYTES}};
@@ -231,10 +223,9 @@ static void image_too_large(void **state)
 }
 
 /* What a JIT compiler maps executable from a memory file. */
-static void code_without_format(void **state)
+TEST(code_without_format)
 {
 	static const uint8_t code[16] = {0xc3};
-	(void) state;
 	const struct fake_region regions[] = {{BASE, code, sizeof(code)}};
 	struct openings o = {.fd = -1, .memory = {regions, 1, 0}};
 	struct sw_snapshot *snap = fake_snapshot_create();
@@ -249,9 +240,8 @@ static void code_without_format(void **state)
 }
 
 /* It is unmapped while we look, or is not the beginning of the file: no image that is missed. */
-static void code_without_format_gone(void **state)
+TEST(code_without_format_gone)
 {
-	(void) state;
 	static const uint64_t offs[] = {0, 0x10000};
 	for (size_t i = 0; i < 2; i++) {
 		struct openings o = {.fd = -1, .memory = {NULL, 0, 0}};
@@ -266,9 +256,8 @@ static void code_without_format_gone(void **state)
 	}
 }
 
-static void vdso(void **state)
+TEST(vdso)
 {
-	(void) state;
 	uint8_t image[IMAGE_BYTES];
 	image_make(image);
 	const struct fake_region regions[] = {{BASE, image, IMAGE_BYTES}};
@@ -285,9 +274,8 @@ static void vdso(void **state)
 }
 
 /* A file that is not what is mapped: cut short, so that the text is not in it. */
-static void bias_that_does_not_fit(void **state)
+TEST(bias_that_does_not_fit)
 {
-	(void) state;
 	struct openings o = {.fd = image_file(IMAGE_BYTES)};
 	struct sw_snapshot *snap = fake_snapshot_create();
 	(void) map_add(snap, BASE, BASE + 0x1000, "r-xp", 0x9000, "/lib/x.so", 7);
@@ -301,9 +289,8 @@ static void bias_that_does_not_fit(void **state)
 
 /* node maps the text of its builtins a second time, here with nothing of another file between: a
  * place of its own, with a bias of its own. */
-static void same_code_again(void **state)
+TEST(same_code_again)
 {
-	(void) state;
 	enum { AGAIN = BASE + 0x800000 };
 	struct openings o = {.fd = image_file(IMAGE_BYTES)};
 	struct sw_snapshot *snap = fake_snapshot_create();
@@ -325,9 +312,8 @@ static void same_code_again(void **state)
 }
 
 /* Segments of code that share a page of the file, and parts of one with other protections between. */
-static void code_in_parts(void **state)
+TEST(code_in_parts)
 {
-	(void) state;
 	struct openings o = {.fd = image_file(IMAGE_BYTES)};
 	struct sw_snapshot *snap = fake_snapshot_create();
 	(void) map_add(snap, BASE, BASE + 0x1000, "r--p", 0, "/lib/x.so", 7);
@@ -339,23 +325,4 @@ static void code_in_parts(void **state)
 	assert_int_equal(snap->places[0].end_avma, BASE + 0x6000);
 	fake_snapshot_destroy(snap);
 	(void) close(o.fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(file_is_one_place),
-		cmocka_unit_test(file_twice),
-		cmocka_unit_test(data_files_are_not_opened),
-		cmocka_unit_test(image_from_memory),
-		cmocka_unit_test(image_not_to_be_had),
-		cmocka_unit_test(image_too_large),
-		cmocka_unit_test(code_without_format),
-		cmocka_unit_test(code_without_format_gone),
-		cmocka_unit_test(vdso),
-		cmocka_unit_test(bias_that_does_not_fit),
-		cmocka_unit_test(same_code_again),
-		cmocka_unit_test(code_in_parts),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

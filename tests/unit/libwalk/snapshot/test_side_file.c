@@ -4,13 +4,11 @@
 #include "cleanup.h"
 #include "fake.h"
 #include "snapshot/snapshot.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 struct fixture {
 	char dir[64];
@@ -74,7 +72,7 @@ static void text_is(struct sw_bytes bytes, const char *text)
 }
 
 /* Opened before, read after: what was added in between counts. */
-static void test_read_late(void **state)
+TEST_WITH(test_read_late, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_bytes bytes;
@@ -102,7 +100,7 @@ static void test_read_late(void **state)
 	assert_false(sw_side_file_at(f->snap, 1, &name, &bytes));
 }
 
-static void test_empty(void **state)
+TEST_WITH(test_empty, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_bytes bytes;
@@ -112,7 +110,7 @@ static void test_empty(void **state)
 }
 
 /* The target chose what is there: no link as the last name, nothing outside its root, no fifo. */
-static void test_not_opened(void **state)
+TEST_WITH(test_not_opened, setup, teardown)
 {
 	struct fixture *f = *state;
 	write_file(f, "root/file", "x");
@@ -126,7 +124,7 @@ static void test_not_opened(void **state)
 	assert_int_equal(sw_capture_open(&f->capture, "/none"), -1);
 }
 
-static void test_not_kept(void **state)
+TEST_WITH(test_not_kept, setup, teardown)
 {
 	struct fixture *f = *state;
 	assert_int_equal(sw_side_file_keep(f->snap, "a", -1), -SW_E_FORMAT);
@@ -138,7 +136,7 @@ static void test_not_kept(void **state)
 				 i < SW_SIDE_FILES_MAX ? 0 : -SW_E_LIMIT);
 }
 
-static void test_refused(void **state)
+TEST_WITH(test_refused, setup, teardown)
 {
 	struct fixture *f = *state;
 	assert_null(sw_side_file_refused(f->snap, "perf-map"));
@@ -148,7 +146,7 @@ static void test_refused(void **state)
 }
 
 /* The first or the last bytes of a file that is longer. */
-static void test_cut(void **state)
+TEST_WITH(test_cut, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_file_copy copy;
@@ -165,17 +163,4 @@ static void test_cut(void **state)
 	text_is(copy.bytes, "0123456789");
 	assert_false(copy.cut);
 	sw_file_copy_free(&copy);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_read_late, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_empty, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_opened, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_kept, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cut, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,9 @@
 #include "fake.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/read.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 static int setup(void **state)
 {
@@ -20,7 +18,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_empty(void **state)
+TEST_WITH(test_empty, setup, teardown)
 {
 	struct sw_snapshot *snap = *state;
 	fake_snapshot_finish(snap);
@@ -34,7 +32,7 @@ static void test_empty(void **state)
 }
 
 /* Ranges are [start, end), found in whatever order they were given. */
-static void test_maps(void **state)
+TEST_WITH(test_maps, setup, teardown)
 {
 	struct sw_snapshot *snap = *state;
 	(void) fake_snapshot_map(snap, 0x3000, 0x4000, "rw-p", "third");
@@ -53,7 +51,7 @@ static void test_maps(void **state)
 }
 
 /* Of overlapping maps the first by address stays; empty and reversed ones go. */
-static void test_overlapping_maps(void **state)
+TEST_WITH(test_overlapping_maps, setup, teardown)
 {
 	struct sw_snapshot *snap = *state;
 	(void) fake_snapshot_map(snap, 0x1000, 0x3000, "r-xp", "a");
@@ -67,7 +65,7 @@ static void test_overlapping_maps(void **state)
 	assert_string_equal(snap->maps[1].path, "e");
 }
 
-static void test_places(void **state)
+TEST_WITH(test_places, setup, teardown)
 {
 	struct sw_snapshot *snap = *state;
 	const struct sw_place *place = fake_snapshot_module(snap, SW_MODULE_ELF, "/bin/x", 0x1000,
@@ -83,7 +81,7 @@ static void test_places(void **state)
 	assert_null(sw_snapshot_place(snap, 0x9000));
 }
 
-static void test_threads(void **state)
+TEST_WITH(test_threads, setup, teardown)
 {
 	struct sw_snapshot *snap = *state;
 	static const uint64_t word[] = {0};
@@ -98,7 +96,7 @@ static void test_threads(void **state)
 	assert_null(sw_snapshot_thread(snap, -1));
 }
 
-static void test_ranges(void **state)
+TEST_WITH(test_ranges, setup, teardown)
 {
 	struct sw_snapshot *snap = *state;
 	fake_snapshot_range(snap, 0x2000, "bb", 2);
@@ -116,7 +114,7 @@ static void test_ranges(void **state)
 	assert_int_equal(m.live_reads, 0);
 }
 
-static void test_warnings(void **state)
+TEST_WITH(test_warnings, setup, teardown)
 {
 	struct sw_snapshot *snap = *state;
 	sw_snapshot_warn(snap, SW_WARN_MODULE, 5, SW_E_NOT_FOUND, "%s is %d", "x", 7);
@@ -135,9 +133,8 @@ static void test_warnings(void **state)
 	assert_int_equal(snap->n_warnings, SW_WARNINGS_MAX);
 }
 
-static void test_warning_names(void **state)
+TEST(test_warning_names)
 {
-	(void) state;
 	static const char *const names[] = {
 		"stop_timeout",      "thread_missing",  "interrupted_call", "stack_limit",
 		"memory_unreadable", "module_unusable", "partial_input",    "capture_incomplete",
@@ -147,19 +144,4 @@ static void test_warning_names(void **state)
 		assert_string_equal(sw_warning_name((enum sw_warning_code) i), names[i]);
 	assert_string_equal(sw_warning_name((enum sw_warning_code)(SW_WARN_PROGRAM + 1)),
 			    "unknown");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_empty, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_maps, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_overlapping_maps, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_places, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ranges, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_warnings, setup, teardown),
-		cmocka_unit_test(test_warning_names),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

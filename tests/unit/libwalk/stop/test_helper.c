@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "stop/stop.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -28,12 +24,11 @@ static int look(void *arg)
 }
 
 /* A process of its own that ends with us: when we are killed the kernel lets its tracees go on. */
-static void test_dies_with_us(void **state)
+TEST(test_dies_with_us)
 {
 	struct seen seen = {0};
 	bool killed = true;
 	sigset_t before, after;
-	(void) state;
 	assert_int_equal(sigprocmask(SIG_SETMASK, NULL, &before), 0);
 	assert_int_equal(sw_helper_run(look, &seen, &seen.progress, PATIENCE_MS, &killed, NULL), 0);
 	assert_false(killed);
@@ -56,23 +51,13 @@ static int wait_for_ever(void *arg)
 }
 
 /* One that makes no progress is killed: what it holds goes on. */
-static void test_stuck(void **state)
+TEST(test_stuck)
 {
 	struct seen seen = {0};
 	bool killed = false;
-	(void) state;
 	assert_int_equal(sw_helper_run(wait_for_ever, &seen, &seen.progress, 50, &killed, NULL), 0);
 	assert_true(killed);
 	/* It is reaped. */
 	if (seen.pid != 0)
 		assert_int_equal(kill(seen.pid, 0), -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_dies_with_us),
-		cmocka_unit_test(test_stuck),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

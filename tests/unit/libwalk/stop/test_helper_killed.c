@@ -6,11 +6,7 @@
 #include "cleanup.h"
 #include "snapshot/snapshot.h"
 #include "still_process.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <signal.h>
 #include <string.h>
@@ -159,7 +155,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_every_call(void **state)
+TEST_WITH(test_every_call, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct sw_snapshot *snap;
@@ -196,12 +192,4 @@ static void test_every_call(void **state)
 	assert_true(n_nothing >= THREADS);
 	assert_true(n_registers >= THREADS);
 	assert_true(n_stacks >= THREADS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_every_call, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "stop/pace.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
 enum { US = 1000, MS = 1000000 };
 
-static void test_note(void **state)
+TEST(test_note)
 {
 	struct sw_pace pace = {0};
-	(void) state;
 	sw_pace_note(&pace, 3, 3000 * US); /* a few */
 	assert_int_equal(pace.least_ns, 0);
 	assert_int_equal(pace.most_ns, 0);
@@ -24,10 +20,9 @@ static void test_note(void **state)
 	assert_int_equal(pace.most_ns, 5 * US);
 }
 
-static void test_room(void **state)
+TEST(test_room)
 {
 	struct sw_pace pace = {0};
-	(void) state;
 	assert_true(sw_pace_more(&pace, 0, 0, 100 * MS) == SIZE_MAX);
 	/* Nothing was noted: what they took until now is all that is known. */
 	assert_int_equal(sw_pace_more(&pace, 10, 100 * US, 100 * MS), 10000 - 10);
@@ -40,13 +35,4 @@ static void test_room(void **state)
 	assert_int_equal(sw_pace_more(&pace, 6000, 6000 * 3 * US, 100 * MS), 0);
 	/* Slower than it was thought. */
 	assert_int_equal(sw_pace_more(&pace, 512, 512 * 16 * US, 100 * MS), 3937 - 512);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_note),
-		cmocka_unit_test(test_room),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

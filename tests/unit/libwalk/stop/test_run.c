@@ -3,11 +3,7 @@
 #include "stop/stop.h"
 #include "arch/user_regs.h"
 #include "fake_kernel.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -88,10 +84,9 @@ static void run(struct fixture *f)
 	}
 }
 
-static void test_order(void **state)
+TEST(test_order)
 {
 	struct fixture *f = start(3);
-	(void) state;
 	run(f);
 	assert_string_equal(f->before, "sssiiirrr");
 	assert_string_equal(fake_kernel.log, "sssiiirrrddd");
@@ -108,10 +103,9 @@ static void test_order(void **state)
 }
 
 /* One that comes before the first INTERRUPT is seized while everything runs. */
-static void test_new_before(void **state)
+TEST(test_new_before)
 {
 	struct fixture *f = start(2);
-	(void) state;
 	fake_kernel.n = 3;
 	fake_kernel.threads[2] = (struct fake_thread){.tid = 13, .born = 2};
 	run(f);
@@ -122,10 +116,9 @@ static void test_new_before(void **state)
 }
 
 /* One that was made by a thread that was not stopped yet is found by the number of links. */
-static void test_new_meanwhile(void **state)
+TEST(test_new_meanwhile)
 {
 	struct fixture *f = start(2);
-	(void) state;
 	fake_kernel.n = 4;
 	fake_kernel.threads[2] = (struct fake_thread){.tid = 13, .born_held = 1};
 	fake_kernel.threads[3] = (struct fake_thread){.tid = 14, .born_held = 3};
@@ -143,10 +136,9 @@ static void test_new_meanwhile(void **state)
 }
 
 /* The dead are not in the directory: one that came in the place of another is missed by no count. */
-static void test_new_for_dead(void **state)
+TEST(test_new_for_dead)
 {
 	struct fixture *f = start(2);
-	(void) state;
 	fake_kernel.threads[0].dies = true;
 	fake_kernel.n = 3;
 	fake_kernel.threads[2] = (struct fake_thread){.tid = 13, .born_held = 1};
@@ -157,10 +149,9 @@ static void test_new_for_dead(void **state)
 }
 
 /* More than there is space for: said, and the others are there. */
-static void test_overflow(void **state)
+TEST(test_overflow)
 {
 	struct fixture *f = start(2);
-	(void) state;
 	f->stop.capacity = 3;
 	fake_kernel.n = 5;
 	for (size_t i = 2; i < 5; i++)
@@ -173,10 +164,9 @@ static void test_overflow(void **state)
 }
 
 /* Its id was given to a thread of another process, which gets its signal and goes on. */
-static void test_foreign(void **state)
+TEST(test_foreign)
 {
 	struct fixture *f = start(3);
-	(void) state;
 	fake_kernel.threads[1].foreign = true;
 	fake_kernel.threads[1].signal = SIGUSR1;
 	run(f);
@@ -189,10 +179,9 @@ static void test_foreign(void **state)
 	assert_false(f->tracees[1].has_regs);
 }
 
-static void test_signals(void **state)
+TEST(test_signals)
 {
 	struct fixture *f = start(3);
-	(void) state;
 	fake_kernel.threads[0].signal = SIGTERM;
 	fake_kernel.threads[2].signal = SIGTRAP;
 	run(f);
@@ -203,10 +192,9 @@ static void test_signals(void **state)
 }
 
 /* An execve() of another thread waits until the dead are reaped. */
-static void test_dead(void **state)
+TEST(test_dead)
 {
 	struct fixture *f = start(3);
-	(void) state;
 	fake_kernel.threads[0].dies = true;
 	fake_kernel.threads[2].dies_held = true;
 	run(f);
@@ -219,10 +207,9 @@ static void test_dead(void **state)
 	assert_false(f->stop.timed_out);
 }
 
-static void test_refused_to_seize(void **state)
+TEST(test_refused_to_seize)
 {
 	struct fixture *f = start(3);
-	(void) state;
 	fake_kernel.threads[0].seize_errno = EPERM;
 	fake_kernel.threads[1].seize_errno = ESRCH;
 	run(f);
@@ -232,10 +219,9 @@ static void test_refused_to_seize(void **state)
 }
 
 /* Half of the time is for letting go: no thread is interrupted after that. */
-static void test_half_time(void **state)
+TEST(test_half_time)
 {
 	struct fixture *f = start(6);
-	(void) state;
 	fake_kernel.interrupt_ns = MAX_STOP_MS / 5 * (int64_t) MS;
 	run(f);
 	assert_int_equal(fake_kernel.n_interrupted, 3);
@@ -276,10 +262,9 @@ static void run_crowd(struct fixture *f, int max_stop_ms)
 	assert_in_range(f->stop.stopped_ns, 0, f->stop.max_stop_ns);
 }
 
-static void test_crowd(void **state)
+TEST(test_crowd)
 {
 	struct fixture *f = start(FAKE_THREADS_MAX);
-	(void) state;
 	run_crowd(f, 50);
 	assert_true(f->stop.timed_out);
 	assert_int_equal(f->n_with_regs, fake_kernel.n_interrupted);
@@ -291,10 +276,9 @@ static void test_crowd(void **state)
 }
 
 /* The time that letting them go takes is kept when they are waited for, too, and when they are copied. */
-static void test_crowd_late(void **state)
+TEST(test_crowd_late)
 {
 	struct fixture *f = start(FAKE_THREADS_MAX);
-	(void) state;
 	fake_kernel.threads[300].stops_after_ns = FAKE_NEVER;
 	run_crowd(f, 40);
 	size_t n = (size_t) fake_kernel.n_interrupted;
@@ -304,10 +288,9 @@ static void test_crowd_late(void **state)
 }
 
 /* A quarter of the time is for the copy. One that stops after the copy is let go, and is not in it. */
-static void test_late(void **state)
+TEST(test_late)
 {
 	struct fixture *f = start(3);
-	(void) state;
 	fake_kernel.threads[0].stops_after_ns = FAKE_NEVER;
 	fake_kernel.threads[1].stops_after_ns = MAX_STOP_MS / 8 * INT64_C(7) * MS;
 	run(f);
@@ -338,10 +321,9 @@ static void set_epoll_wait(struct user_regs_struct *regs)
 }
 
 /* The same while it was copied: its call begins again. */
-static void test_late_in_copy(void **state)
+TEST(test_late_in_copy)
 {
 	struct fixture *f = start(2);
-	(void) state;
 	f->stop.stopped = copy_long;
 	fake_kernel.threads[1].stops_after_ns = MAX_STOP_MS / 8 * INT64_C(7) * MS;
 	set_epoll_wait(&fake_kernel.threads[1].regs);
@@ -354,10 +336,9 @@ static void test_late_in_copy(void **state)
 }
 
 /* One that was in state D and stops while it is copied is let go with the others. */
-static void test_uninterruptible_late(void **state)
+TEST(test_uninterruptible_late)
 {
 	struct fixture *f = start(2);
-	(void) state;
 	f->stop.stopped = copy_long;
 	f->tracees[0].uninterruptible = true;
 	fake_kernel.threads[0].stops_after_ns = MAX_STOP_MS / 8 * (int64_t) MS;
@@ -370,10 +351,9 @@ static void test_uninterruptible_late(void **state)
 
 /* When all others run again: the helper waits, and lives on without who started it. Two of them: who stops
  * second is not held until the first one does. */
-static void test_late_for_all(void **state)
+TEST(test_late_for_all)
 {
 	struct fixture *f = start(3);
-	(void) state;
 	for (size_t i = 0; i < 2; i++) {
 		fake_kernel.threads[i].stops_after_ns =
 			(MAX_STOP_MS / 4 * 3 + 100 - 50 * (int) i) * (int64_t) MS;
@@ -392,19 +372,17 @@ static void test_late_for_all(void **state)
 	}
 }
 
-static void test_death_signal(void **state)
+TEST(test_death_signal)
 {
 	struct fixture *f = start(1);
-	(void) state;
 	run(f);
 	assert_int_equal(f->death_signal, SIGKILL);
 }
 
 /* In state D before: it is waited for shortly, once all others have stopped. */
-static void test_uninterruptible(void **state)
+TEST(test_uninterruptible)
 {
 	struct fixture *f = start(2);
-	(void) state;
 	f->tracees[0].uninterruptible = true;
 	fake_kernel.threads[0].stops_after_ns = FAKE_NEVER;
 	fake_kernel.threads[1].stops_after_ns = 3 * MS;
@@ -422,10 +400,9 @@ static void test_uninterruptible(void **state)
 }
 
 /* A call that ends with EINTR because of us begins again; the register is written at once. */
-static void test_restart(void **state)
+TEST(test_restart)
 {
 	struct fixture *f = start(3);
-	(void) state;
 	set_epoll_wait(&fake_kernel.threads[1].regs);
 	set_epoll_wait(&fake_kernel.threads[2].regs);
 	fake_kernel.threads[2].regs.r10 = 5000; /* a time limit: it would begin anew */
@@ -445,10 +422,9 @@ static void test_restart(void **state)
 	assert_false(f->tracees[0].visible);
 }
 
-static void test_32_bit(void **state)
+TEST(test_32_bit)
 {
 	struct fixture *f = start(2);
-	(void) state;
 	fake_kernel.threads[0].regs_bytes = 68;
 	fake_kernel.threads[0].regs.cs = 0x23;
 	run(f);
@@ -474,10 +450,9 @@ static void test_32_bit(void **state)
 }
 
 /* Whoever must be asked is asked of a directory that can be opened; otherwise nothing is copied. */
-static void test_permit(void **state)
+TEST(test_permit)
 {
 	struct fixture *f = start(2);
-	(void) state;
 	f->stop.permit = permit;
 	f->stop.permit_arg = f;
 	run(f);
@@ -503,10 +478,9 @@ static void test_permit(void **state)
 }
 
 /* An address space that has ended reads as an empty file: the threads run another program. */
-static void test_another_program(void **state)
+TEST(test_another_program)
 {
 	struct fixture *f = start(2);
-	(void) state;
 	f->stop.pagemap_fd = memfd_create("pagemap", MFD_CLOEXEC);
 	assert_true(f->stop.pagemap_fd >= 0);
 	run(f);
@@ -521,33 +495,4 @@ static void test_another_program(void **state)
 	assert_false(f->stop.changed);
 	assert_int_equal(f->n_copied, 1);
 	assert_int_equal(close(fd), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_new_before),
-		cmocka_unit_test(test_new_meanwhile),
-		cmocka_unit_test(test_new_for_dead),
-		cmocka_unit_test(test_overflow),
-		cmocka_unit_test(test_foreign),
-		cmocka_unit_test(test_signals),
-		cmocka_unit_test(test_dead),
-		cmocka_unit_test(test_refused_to_seize),
-		cmocka_unit_test(test_half_time),
-		cmocka_unit_test(test_crowd),
-		cmocka_unit_test(test_crowd_late),
-		cmocka_unit_test(test_late),
-		cmocka_unit_test(test_late_in_copy),
-		cmocka_unit_test(test_uninterruptible_late),
-		cmocka_unit_test(test_late_for_all),
-		cmocka_unit_test(test_death_signal),
-		cmocka_unit_test(test_uninterruptible),
-		cmocka_unit_test(test_restart),
-		cmocka_unit_test(test_32_bit),
-		cmocka_unit_test(test_permit),
-		cmocka_unit_test(test_another_program),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

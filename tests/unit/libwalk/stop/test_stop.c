@@ -2,11 +2,7 @@
 #include "stop/stop.h"
 #include "cleanup.h"
 #include "process/proc.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -100,7 +96,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_nobody_asked(void **state)
+TEST_WITH(test_nobody_asked, setup, teardown)
 {
 	struct fixture *f = *state;
 	assert_int_equal(sw_stop_run(&f->stop, NULL), 0);
@@ -110,7 +106,7 @@ static void test_nobody_asked(void **state)
 	assert_true(f->tracee.has_regs);
 }
 
-static void test_permitted(void **state)
+TEST_WITH(test_permitted, setup, teardown)
 {
 	struct fixture *f = *state;
 	f->stop.permit = permit;
@@ -123,7 +119,7 @@ static void test_permitted(void **state)
 	assert_int_equal(f->tracee.phase, SW_TRACEE_RELEASED);
 }
 
-static void test_refused(void **state)
+TEST_WITH(test_refused, setup, teardown)
 {
 	struct fixture *f = *state;
 	f->stop.permit = permit;
@@ -137,7 +133,7 @@ static void test_refused(void **state)
 }
 
 /* Nothing is held: there is nothing to ask about. */
-static void test_gone(void **state)
+TEST_WITH(test_gone, setup, teardown)
 {
 	struct fixture *f = *state;
 	f->stop.permit = permit;
@@ -148,15 +144,4 @@ static void test_gone(void **state)
 	assert_int_equal(f->n_permit, 0);
 	assert_false(f->stop.refused);
 	assert_int_equal(f->tracee.phase, SW_TRACEE_LOST);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_nobody_asked, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_permitted, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_gone, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

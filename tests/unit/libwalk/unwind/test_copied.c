@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "unwind/copied.h"
 #include "memory_blocks.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { BASE = 0x10000, BLOCK = 16, SLOTS = 16, MAX = 4 };
 
@@ -52,9 +50,8 @@ static struct sw_copied_blocks blocks_make(void)
 	return b;
 }
 
-static void test_each_once(void **state)
+TEST(test_each_once)
 {
-	(void) state;
 	uint8_t got[2 * BLOCK];
 	struct sw_copied_blocks b = blocks_make();
 	struct sw_memory m = sw_copied_blocks_memory(&b);
@@ -75,9 +72,8 @@ static void test_each_once(void **state)
 	assert_int_equal(world.n_asked, 5);
 }
 
-static void test_unreadable(void **state)
+TEST(test_unreadable)
 {
-	(void) state;
 	uint8_t got[8];
 	struct sw_copied_blocks b = blocks_make();
 	struct sw_memory m = sw_copied_blocks_memory(&b);
@@ -96,9 +92,8 @@ static void test_unreadable(void **state)
 	assert_int_equal(b.n, 1);
 }
 
-static void test_late(void **state)
+TEST(test_late)
 {
-	(void) state;
 	uint8_t got[1];
 	struct sw_copied_blocks b = blocks_make();
 	struct sw_memory m = sw_copied_blocks_memory(&b);
@@ -125,9 +120,8 @@ static bool plain_read(void *arg, uint64_t avma, void *buffer, size_t length)
 	return true;
 }
 
-static void test_read_by_blocks(void **state)
+TEST(test_read_by_blocks)
 {
-	(void) state;
 	static const struct sw_memory_ops plain = {.read = plain_read};
 	struct sw_memory_block *all = calloc(64, sizeof(*all));
 	struct sw_memory_blocks b = {{&plain, NULL}, all, 64};
@@ -143,15 +137,4 @@ static void test_read_by_blocks(void **state)
 	assert_false(sw_memory_u64(m, 3 * SW_MEMORY_BLOCK_BYTES + 8, &word));
 	assert_true(sw_memory_u64(m, 2 * SW_MEMORY_BLOCK_BYTES - 4, &word));
 	free(all);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_once),
-		cmocka_unit_test(test_unreadable),
-		cmocka_unit_test(test_late),
-		cmocka_unit_test(test_read_by_blocks),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Who has which end of a FIFO: our own ones, as /proc says it. */
 #include "waits/fifo.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { ENOUGH_NS = 1000000000 };
 
@@ -51,9 +49,8 @@ static struct sw_fifo_ends ends(const struct world *w, bool written)
 }
 
 /* By any of its names, and only for what it is open. */
-static void each_end(void **state)
+TEST(each_end)
 {
-	(void) state;
 	struct world w;
 	world_begin(&w);
 	struct stat st;
@@ -71,9 +68,8 @@ static void each_end(void **state)
 }
 
 /* O_PATH has no end; another file with the number of this inode elsewhere has none, either. */
-static void what_has_no_end(void **state)
+TEST(what_has_no_end)
 {
-	(void) state;
 	struct world w;
 	world_begin(&w);
 	w.writer = open(w.path, O_PATH | O_CLOEXEC);
@@ -88,9 +84,8 @@ static void what_has_no_end(void **state)
 	world_end(&w);
 }
 
-static void no_time(void **state)
+TEST(no_time)
 {
-	(void) state;
 	struct world w;
 	world_begin(&w);
 	const struct sw_budget spent = {0};
@@ -99,9 +94,8 @@ static void no_time(void **state)
 	world_end(&w);
 }
 
-static void what_is_no_fifo(void **state)
+TEST(what_is_no_fifo)
 {
-	(void) state;
 	struct sw_fifo fifo;
 	struct world w;
 	int ends_of_pipe[2];
@@ -116,9 +110,8 @@ static void what_is_no_fifo(void **state)
 	world_end(&w);
 }
 
-static void information(void **state)
+TEST(information)
 {
-	(void) state;
 	struct sw_fd_info info;
 	assert_true(sw_fd_info_parse("pos:\t0\nflags:\t02100001\nmnt_id:\t27\nino:\t11732251\n",
 				     &info));
@@ -127,14 +120,4 @@ static void information(void **state)
 	assert_int_equal(info.inode, 11732251);
 	assert_false(sw_fd_info_parse("pos:\t0\nflags:\t02100001\nmnt_id:\t27\n", &info));
 	assert_false(sw_fd_info_parse("", &info));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_end),    cmocka_unit_test(what_has_no_end),
-		cmocka_unit_test(no_time),     cmocka_unit_test(what_is_no_fifo),
-		cmocka_unit_test(information),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

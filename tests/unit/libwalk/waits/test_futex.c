@@ -4,13 +4,11 @@
 #include "arena.h"
 #include "cleanup.h"
 #include "waits/range.h"
+#include "test.h"
 
 #include <linux/futex.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <cmocka.h>
 
 enum { WORD = 0x10010, WORDS = SW_WAIT_BYTES / 4, BEFORE = SW_FUTEX_BEFORE_BYTES / 4 };
 
@@ -47,9 +45,8 @@ static pid_t mutex(uint64_t operation, const uint32_t from_word[WORDS - BEFORE],
 	return wait_on(&w, operation, from_word, before).mutex_owner;
 }
 
-static void test_mutex(void **state)
+TEST(test_mutex)
 {
-	(void) state;
 	enum { PRIVATE = FUTEX_WAIT | FUTEX_PRIVATE_FLAG };
 	/* glibc: lock 2, count, owner, nusers, kind */
 	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){2, 1, 101, 1, 0}, 0), 101);
@@ -76,9 +73,8 @@ static void test_mutex(void **state)
 	assert_int_equal(mutex(PRIVATE, (uint32_t[8]){0x80000000 | 102, 1}, 0x100), 0);
 }
 
-static void test_stdio(void **state)
+TEST(test_stdio)
 {
-	(void) state;
 	struct world w;
 	struct sw_futex_wait wait;
 	/* glibc: lock 2, count, the address of the owner's descriptor, which is no tid */
@@ -104,9 +100,8 @@ static void test_stdio(void **state)
 }
 
 /* A program for i386: other numbers and registers, glibc's kind before the count of users. */
-static void test_32_bit(void **state)
+TEST(test_32_bit)
 {
-	(void) state;
 	static const int64_t calls[] = {SW_SYSCALL_I386 + 240, SW_SYSCALL_I386 + 422};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(calls); i++) {
 		struct world w;
@@ -138,9 +133,8 @@ static void test_32_bit(void **state)
 	assert_false(sw_futex_wait(&w.snap, &w.threads[0], &wait));
 }
 
-static void test_rwlock(void **state)
+TEST(test_rwlock)
 {
-	(void) state;
 	struct world w;
 	enum { WAIT = FUTEX_WAIT | FUTEX_PRIVATE_FLAG };
 	/* wrphase_futex is 16 bytes in front of cur_writer, writers_futex 12 */
@@ -152,9 +146,8 @@ static void test_rwlock(void **state)
 }
 
 /* Ids in locks are those of the target's own pid namespace. */
-static void test_namespace(void **state)
+TEST(test_namespace)
 {
-	(void) state;
 	struct world w;
 	(void) wait_on(&w, FUTEX_WAIT, (uint32_t[8]){2, 1, 7, 1, 0}, 0);
 	w.threads[0].own_tid = 101; /* the id that another one has outside */
@@ -165,9 +158,8 @@ static void test_namespace(void **state)
 	assert_int_equal(wait.mutex_owner, 102);
 }
 
-static void test_other_calls(void **state)
+TEST(test_other_calls)
 {
-	(void) state;
 	struct world w;
 	struct sw_futex_wait wait;
 	(void) wait_on(&w, FUTEX_WAIT, (uint32_t[8]){2, 1, 101, 1, 0}, 0);
@@ -176,14 +168,4 @@ static void test_other_calls(void **state)
 	assert_int_equal(wait.mutex_owner, 0);
 	w.threads[0].syscall = SYS_read;
 	assert_false(sw_futex_wait(&w.snap, &w.threads[0], &wait));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mutex),     cmocka_unit_test(test_stdio),
-		cmocka_unit_test(test_32_bit),    cmocka_unit_test(test_rwlock),
-		cmocka_unit_test(test_namespace), cmocka_unit_test(test_other_calls),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

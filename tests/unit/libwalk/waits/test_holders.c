@@ -3,18 +3,16 @@
 #include "waits/holders.h"
 #include "iterate/tasks.h"
 #include "skip.h"
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { ENOUGH_NS = 1000000000, NOBODY = 65534 };
 
@@ -65,9 +63,8 @@ static void check_both_ends(bool by_iterator)
 	world_end(&w);
 }
 
-static void both_ends_are_found(void **state)
+TEST(both_ends_are_found)
 {
-	(void) state;
 	check_both_ends(false);
 }
 
@@ -81,9 +78,8 @@ static bool iterator_refused(void)
 }
 
 /* Here nothing is asked of the links but whether it is still so. */
-static void both_ends_by_iterator(void **state)
+TEST(both_ends_by_iterator)
 {
-	(void) state;
 	if (iterator_refused())
 		skip();
 	check_both_ends(true);
@@ -97,9 +93,8 @@ static void both_ends_by_iterator(void **state)
 }
 
 /* Of a socket, too, whose other descriptors are not kept apart; a file on a disk is neither. */
-static void sockets_by_iterator(void **state)
+TEST(sockets_by_iterator)
 {
-	(void) state;
 	struct world w;
 	struct stat st;
 	int pair[2], file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -125,9 +120,8 @@ static void sockets_by_iterator(void **state)
 }
 
 /* What was closed since, and what is another file now, does not count. */
-static void closed_since(void **state)
+TEST(closed_since)
 {
-	(void) state;
 	struct world w;
 	int others[2];
 	world_begin(&w, false);
@@ -145,9 +139,8 @@ static void closed_since(void **state)
 	world_end(&w);
 }
 
-static void a_socket_has_both(void **state)
+TEST(a_socket_has_both)
 {
-	(void) state;
 	const struct sw_holder holder = {.inode = 1, .pid = 1, .fd = -1};
 	assert_true(sw_holder_has_end(&holder, true) && sw_holder_has_end(&holder, false));
 }
@@ -189,9 +182,8 @@ static int complete_for_user(pid_t pid)
 }
 
 /* Files that are listed and may not be looked at: one of them may be the one that is searched. */
-static void files_that_may_not_be_seen(void **state)
+TEST(files_that_may_not_be_seen)
 {
-	(void) state;
 	if (geteuid() != 0)
 		SKIP_NOT_ROOT();
 	pid_t pid = privileged();
@@ -204,14 +196,4 @@ static void files_that_may_not_be_seen(void **state)
 	waitpid(pid, NULL, 0);
 	assert_true(for_root);
 	assert_int_equal(for_user, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_ends_are_found), cmocka_unit_test(both_ends_by_iterator),
-		cmocka_unit_test(sockets_by_iterator), cmocka_unit_test(closed_since),
-		cmocka_unit_test(a_socket_has_both),   cmocka_unit_test(files_that_may_not_be_seen),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "waits/locks.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
 
 static const char locks[] = "1: FLOCK  ADVISORY  WRITE 70 fd:01:393 0 EOF\n"
 			    "1: -> FLOCK  ADVISORY  WRITE 71 fd:01:393 0 EOF\n"
@@ -17,16 +15,14 @@ static const char locks[] = "1: FLOCK  ADVISORY  WRITE 70 fd:01:393 0 EOF\n"
 			    "4: -> POSIX  ADVISORY  WRITE 73 fd:01:400 0 EOF\n"
 			    "nonsense\n5: -> POSIX ADVISORY WRITE 80 fd:01:500 0 EOF";
 
-static void test_owner(void **state)
+TEST(test_owner)
 {
-	(void) state;
 	assert_int_equal(sw_file_lock_owner(locks, 71, 393, true), 70);
 	assert_int_equal(sw_file_lock_owner(locks, 73, 393, false), 72);
 }
 
-static void test_nobody(void **state)
+TEST(test_nobody)
 {
-	(void) state;
 	assert_int_equal(sw_file_lock_owner(locks, 70, 393, true), 0);  /* it holds it */
 	assert_int_equal(sw_file_lock_owner(locks, 71, 394, true), 0);  /* another file */
 	assert_int_equal(sw_file_lock_owner(locks, 71, 393, false), 0); /* another kind */
@@ -34,13 +30,4 @@ static void test_nobody(void **state)
 	assert_int_equal(sw_file_lock_owner(locks, 73, 400, false), 0); /* an open file's */
 	assert_int_equal(sw_file_lock_owner(locks, 80, 500, false), 0); /* cut off */
 	assert_int_equal(sw_file_lock_owner("", 80, 500, false), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_owner),
-		cmocka_unit_test(test_nobody),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "waits/own_tids.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
 
 static void check(const char *status, pid_t own, size_t levels)
 {
@@ -13,9 +11,8 @@ static void check(const char *status, pid_t own, size_t levels)
 	assert_int_equal(n, levels);
 }
 
-static void test_parse(void **state)
+TEST(test_parse)
 {
-	(void) state;
 	check("Name:\tx\nNSpid:\t4242\t17\t1\nNSpgid:\t1\n", 1, 3);
 	check("Name:\tx\nNSpid:\t4242\n", 4242, 1);
 	check("Name:\tNSpid:\t7\n", 0, 0); /* a thread names itself */
@@ -23,10 +20,4 @@ static void test_parse(void **state)
 	check("Name:\tx\nNSpid:\t12\t99999999999\n", 0, 2);
 	check("Name:\tx\nNSpid:\t12\t-3\n", 12, 1);
 	check("", 0, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_parse)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

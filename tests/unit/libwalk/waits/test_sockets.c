@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
 #include "waits/sockets.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
 static const char *const lines[] = {
 	"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid",
@@ -27,9 +25,8 @@ static const char *const lines[] = {
 	"0 1 ffff",
 };
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
-	(void) state;
 	struct sw_tcp_end ends[5];
 	char text[SW_ADDRESS_TEXT_BYTES];
 	assert_false(sw_tcp_end_parse(lines[0], &ends[0]));
@@ -57,9 +54,8 @@ static uint64_t inode_of(int fd)
 	return st.st_ino;
 }
 
-static void test_unix(void **state)
+TEST(test_unix)
 {
-	(void) state;
 	int fds[2];
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
 	assert_int_equal(sw_unix_peer(inode_of(fds[0])), inode_of(fds[1]));
@@ -70,13 +66,4 @@ static void test_unix(void **state)
 	assert_int_equal(close(fds[0]), 0);
 	assert_int_equal(sw_unix_peer(gone), 0);
 	assert_int_equal(sw_unix_peer(UINT64_MAX), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_unix),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

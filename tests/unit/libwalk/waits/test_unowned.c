@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the kernel says of timers, message queues and semaphores that nobody owns. */
 #include "waits/unowned.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
-static void test_timerfd(void **state)
+TEST(test_timerfd)
 {
-	(void) state;
 	char text[SW_UNOWNED_TEXT_BYTES];
 	assert_true(sw_timerfd_parse("pos:\t0\nclockid: 1\nticks: 0\nsettime flags: 00\n"
 				     "it_value: (999, 900000000)\nit_interval: (0, 0)\n",
@@ -23,9 +20,8 @@ static void test_timerfd(void **state)
 	assert_false(sw_timerfd_parse("", text));
 }
 
-static void test_ipc(void **state)
+TEST(test_ipc)
 {
-	(void) state;
 	char text[SW_UNOWNED_TEXT_BYTES] = "";
 	static const char
 		queue[] = "      1234          5   600        77          3   812   900 "
@@ -41,11 +37,4 @@ static void test_ipc(void **state)
 	assert_false(
 		sw_ipc_parse("       key      semid perms      nsems\n", false, 0, false, text));
 	assert_false(sw_ipc_parse("0 5", true, 5, false, text));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_timerfd),
-					   cmocka_unit_test(test_ipc)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "walk_case.h"
 #include "walk/explain.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { BIAS = 0x550000000000, CODE = BIAS + IMAGE_CODE };
 
@@ -33,9 +31,8 @@ static struct sw_snapshot *snapshot(void)
 	return snap;
 }
 
-static void test_with_table(void **state)
+TEST(test_with_table)
 {
-	(void) state;
 	struct sw_snapshot *snap = snapshot();
 	explains(snap, CODE + 4,
 		 "mapping: 0x550000000000-0x550000010000 r-xp offset 0x0 /bin/fake\n"
@@ -54,9 +51,8 @@ static void test_with_table(void **state)
 	fake_snapshot_destroy(snap);
 }
 
-static void test_without_table(void **state)
+TEST(test_without_table)
 {
-	(void) state;
 	struct sw_snapshot *snap = snapshot();
 	explains(snap, CODE + 0x10,
 		 "mapping: 0x550000000000-0x550000010000 r-xp offset 0x0 /bin/fake\n"
@@ -73,9 +69,8 @@ static void test_without_table(void **state)
 	fake_snapshot_destroy(snap);
 }
 
-static void test_no_code(void **state)
+TEST(test_no_code)
 {
-	(void) state;
 	struct sw_snapshot *snap = snapshot();
 	explains(
 		snap, 0x1234,
@@ -94,9 +89,8 @@ static void test_no_code(void **state)
 }
 
 /* Of a program for i386 registers have its names. */
-static void test_i386(void **state)
+TEST(test_i386)
 {
-	(void) state;
 	static const uint8_t code[] = {0x90};
 	struct sw_snapshot *snap = fake_snapshot_create();
 	snap->process.elf_class = 32;
@@ -198,9 +192,8 @@ static void made_explains(struct sw_snapshot *snap, int64_t deadline_ns, uint64_
 }
 
 /* Threads are walked where the address may be that of a frame which is explained, and until it is late. */
-static void test_frames(void **state)
+TEST(test_frames)
 {
-	(void) state;
 	enum { MADE = 0x8000 };
 	static const uint64_t words[] = {0, 0};
 	static const uint8_t code[0x20];
@@ -221,14 +214,4 @@ static void test_frames(void **state)
 	made_explains(snap, 0, CODE + 4, "");
 	assert_int_equal(n_steps, 0);
 	fake_snapshot_destroy(snap);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_with_table), cmocka_unit_test(test_without_table),
-		cmocka_unit_test(test_no_code),    cmocka_unit_test(test_i386),
-		cmocka_unit_test(test_frames),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

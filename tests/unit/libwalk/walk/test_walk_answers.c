@@ -5,11 +5,7 @@
 #include "fake.h"
 #include "fake_kernel.h"
 #include "unwind/unwinder.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include <string.h>
 
@@ -110,7 +106,7 @@ static struct answer ok(uint64_t pc, uint64_t sp)
 }
 
 /* The place of a call is looked up, not of what follows it; where a signal came the place itself. */
-static void test_lookup(void **state)
+TEST_WITH(test_lookup, setup, teardown)
 {
 	answers[0] = ok(CODE + 0x20, SP + 16);
 	answers[1] = ok(CODE + 0x30, SP + 32);
@@ -128,7 +124,7 @@ static void test_lookup(void **state)
 	assert_int_equal(w->frames[2].flags & SW_FRAME_SIGNAL, 0);
 }
 
-static void test_return_0(void **state)
+TEST_WITH(test_return_0, setup, teardown)
 {
 	answers[0] = ok(0, SP + 16);
 	const struct sw_walk *w = walk(*state, NULL);
@@ -137,7 +133,7 @@ static void test_return_0(void **state)
 	assert_string_equal(w->why, "the return address is 0, which proves no end");
 }
 
-static void test_not_executable(void **state)
+TEST_WITH(test_not_executable, setup, teardown)
 {
 	answers[0] = ok(DATA + 0x20, SP + 16);
 	const struct sw_walk *w = walk(*state, NULL);
@@ -147,7 +143,7 @@ static void test_not_executable(void **state)
 }
 
 /* A wild pc is what a signal came for. */
-static void test_signal_anywhere(void **state)
+TEST_WITH(test_signal_anywhere, setup, teardown)
 {
 	answers[0] = ok(DATA + 0x20, SP + 16);
 	answers[0].more.callee_signal = true;
@@ -159,7 +155,7 @@ static void test_signal_anywhere(void **state)
 	assert_int_equal(w->frames[1].pc_avma, DATA + 0x20);
 }
 
-static void test_trust(void **state)
+TEST_WITH(test_trust, setup, teardown)
 {
 	answers[0] = ok(CODE + 0x20, SP + 16);
 	answers[1] = ok(CODE + 0x30, SP + 32);
@@ -172,7 +168,7 @@ static void test_trust(void **state)
 }
 
 /* Where one fails others are asked, unless theirs would be wrong, too. */
-static void test_final(void **state)
+TEST_WITH(test_final, setup, teardown)
 {
 	struct fixture *f = *state;
 	answers[0].step = SW_STEP_FAIL;
@@ -191,7 +187,7 @@ static void test_final(void **state)
 }
 
 /* Time that is over in the middle of a stack ends its walk soon after. */
-static void test_deadline(void **state)
+TEST_WITH(test_deadline, setup, teardown)
 {
 	const struct sw_walk_options options = {.deadline_ns =
 							INT64_C(1005) *
@@ -282,7 +278,7 @@ static const struct sw_walk *walk_language(struct fixture *f, enum sw_step last)
 }
 
 /* A complete stack with native frames for those of a language, but none of these, says that they may be missing. */
-static void test_without(void **state)
+TEST_WITH(test_without, setup, teardown)
 {
 	memset(said, 0, sizeof(said));
 	said[1].without = true;
@@ -305,19 +301,4 @@ static void test_without(void **state)
 	w = walk_language(*state, SW_STEP_END);
 	assert_true(w->frames[1].flags & SW_FRAME_MAY_MISS);
 	assert_false(w->frames[3].flags & SW_FRAME_MAY_MISS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_lookup, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_return_0, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_executable, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_signal_anywhere, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_trust, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_final, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_without, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

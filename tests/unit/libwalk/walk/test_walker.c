@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "arch/arch.h"
 #include "walk_case.h"
+#include "test.h"
 
 #include <snapwalk/clock.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { BIAS = 0x550000000000, CODE = BIAS + IMAGE_CODE, SP = FAKE_STACK_AVMA + FAKE_STACK_BYTES };
 
@@ -74,9 +72,8 @@ static void end_is(struct sw_snapshot *snap, const struct sw_walk_options *optio
 	fake_snapshot_destroy(snap);
 }
 
-static void test_frame_limit(void **state)
+TEST(test_frame_limit)
 {
-	(void) state;
 	static const char why[] = "more frames than --depth allows";
 	const struct sw_walk_options three = {.max_frames = 3};
 	const struct sw_walk_options all = {.max_frames = SW_MAX_FRAMES + 1};
@@ -89,9 +86,8 @@ static void test_frame_limit(void **state)
 
 /* A tool has made the function return to the beginning of executable memory: it is no code after a call, and what
  * called the function is found by what lies behind. */
-static void test_trampoline(void **state)
+TEST(test_trampoline)
 {
-	(void) state;
 	enum { PAGE = 0x7fff0000 };
 	static const uint64_t begins[] = {PAGE, CODE + 0x05, CODE + 0x15};
 	struct sw_snapshot *snap = snapshot();
@@ -106,9 +102,8 @@ static void test_trampoline(void **state)
 }
 
 /* What an ended walk would not say: the scan goes on, and all that comes of it is marked. */
-static void test_scan_below(void **state)
+TEST(test_scan_below)
 {
-	(void) state;
 	static const uint64_t stack[] = {0, CODE + 0x05, CODE + 0x15};
 	static const char why[] = "the return address is 0, which proves no end";
 	for (size_t below = 0; below < 2; below++) {
@@ -132,9 +127,8 @@ static void test_scan_below(void **state)
 }
 
 /* Frames of no module before the first one that has one; all that there is stays. */
-static void test_trim_unknown(void **state)
+TEST(test_trim_unknown)
 {
-	(void) state;
 	enum { JIT = 0x660000000000 };
 	static const uint64_t stack[] = {JIT + 8, CODE + 0x15, JIT + 8};
 	for (size_t n = 1; n < 3; n++) {
@@ -156,9 +150,8 @@ static void test_trim_unknown(void **state)
 	}
 }
 
-static void test_deadline(void **state)
+TEST(test_deadline)
 {
-	(void) state;
 	const struct sw_walk_options past = {.deadline_ns = 1};
 	end_is(recursion(3), &past, 1, SW_END_TIMEOUT,
 	       "the time limit was reached before this thread");
@@ -167,9 +160,8 @@ static void test_deadline(void **state)
 	end_is(recursion(3), &later, 5, SW_END_COMPLETE, NULL);
 }
 
-static void test_the_same_frame_again(void **state)
+TEST(test_the_same_frame_again)
 {
-	(void) state;
 	static const uint64_t stack[] = {CODE + 0x25, CODE + 0x25};
 	struct sw_snapshot *snap = snapshot();
 	(void) fake_snapshot_stack(snap, 1, CODE + 0x25, stack, 2);
@@ -182,9 +174,8 @@ static void test_the_same_frame_again(void **state)
 }
 
 /* Down on the same stack is no progress; to another stack it is, but not for ever. */
-static void test_stack_switches(void **state)
+TEST(test_stack_switches)
 {
-	(void) state;
 	static const uint64_t down[] = {SP - 8, CODE + 0x31};
 	struct sw_snapshot *snap = snapshot();
 	struct sw_thread *thread = fake_snapshot_stack(snap, 1, CODE + 0x30, down, 2);
@@ -204,9 +195,8 @@ static void test_stack_switches(void **state)
 	       "it changes from stack to stack more often than is followed");
 }
 
-static void test_modes(void **state)
+TEST(test_modes)
 {
-	(void) state;
 	static const uint64_t stack[] = {CODE + 0x05, CODE + 0x15, 0};
 	const struct walk_frame first = {CODE + 0x44, SP, "context", "context", SW_FRAME_EXACT_PC};
 	const struct sw_walk_options tables = {.mode = SW_WALK_TABLES},
@@ -234,9 +224,8 @@ static void test_modes(void **state)
 }
 
 /* What tables find from a guess rests on it; the thread's first frame is proven. */
-static void test_after_guess(void **state)
+TEST(test_after_guess)
 {
-	(void) state;
 	static const uint64_t stack[] = {CODE + 0x05, CODE + 0x05, CODE + 0x15, 0};
 	struct sw_snapshot *snap = snapshot();
 	(void) fake_snapshot_stack(snap, 1, CODE + 0x44, stack, 4);
@@ -249,9 +238,8 @@ static void test_after_guess(void **state)
 }
 
 /* A table that needs a register which a guess has lost: the guess is asked again. */
-static void test_lost_register(void **state)
+TEST(test_lost_register)
 {
-	(void) state;
 	const struct image_fde needs_rbp[] = {
 		{.start = 0x00, .end = 0x10, IMAGE_ROWS(0x0c, 6, 16)},
 		{.start = 0x10, .end = 0x20, IMAGE_ROWS(0x07, 16)},
@@ -280,9 +268,8 @@ static void test_lost_register(void **state)
 	}
 }
 
-static void test_code_in_no_module(void **state)
+TEST(test_code_in_no_module)
 {
-	(void) state;
 	static const uint64_t stack[] = {0, 0};
 	struct sw_snapshot *snap = snapshot();
 	(void) fake_snapshot_stack(snap, 1, 0x1234, stack, 2);
@@ -290,9 +277,8 @@ static void test_code_in_no_module(void **state)
 }
 
 /* One walk for each captured thread; memory that was read live marks the frame. */
-static void test_threads(void **state)
+TEST(test_threads)
 {
-	(void) state;
 	static const uint64_t stack[] = {CODE + 0x15};
 	struct sw_snapshot *snap = snapshot();
 	(void) fake_snapshot_stack(snap, 1, CODE, stack, 1);
@@ -315,23 +301,4 @@ static void test_threads(void **state)
 	sw_walks_destroy(walks);
 	sw_walks_destroy(NULL);
 	fake_snapshot_destroy(snap);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frame_limit),
-		cmocka_unit_test(test_deadline),
-		cmocka_unit_test(test_trampoline),
-		cmocka_unit_test(test_scan_below),
-		cmocka_unit_test(test_trim_unknown),
-		cmocka_unit_test(test_the_same_frame_again),
-		cmocka_unit_test(test_stack_switches),
-		cmocka_unit_test(test_modes),
-		cmocka_unit_test(test_after_guess),
-		cmocka_unit_test(test_lost_register),
-		cmocka_unit_test(test_code_in_no_module),
-		cmocka_unit_test(test_threads),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

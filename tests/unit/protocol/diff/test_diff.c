@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
 #include "errors.h"
+#include "test.h"
 
 #include <snapwalk/diff.h>
 #include <json-c/json.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* Two dumps of a process, 2 s apart, and of another one. Threads: 1 moves, 2 and 3 wait for a mutex of 4,
  * which runs; 5 goes, 6 comes, 7 cannot be captured any more, 8 waited for 4 and waits for 2 now. */
@@ -106,7 +104,7 @@ static char *text_of(const struct sw_diff *d, bool all)
 	return text;
 }
 
-static void changes(void **state)
+TEST(changes)
 {
 	static const struct {
 		pid_t tid;
@@ -115,7 +113,6 @@ static void changes(void **state)
 		      {4, SW_DIFF_RAN},   {6, SW_DIFF_CAME},  {7, SW_DIFF_UNKNOWN},
 		      {8, SW_DIFF_STILL}, {5, SW_DIFF_WENT}};
 	struct sw_report a = old_report(), b = new_report();
-	(void) state;
 	struct sw_diff *d = build(&a, &b);
 	assert_true(d->same_process);
 	assert_int_equal(d->n_threads, SW_ARRAY_SIZE(wanted));
@@ -134,10 +131,9 @@ static void changes(void **state)
 	sw_diff_destroy(d);
 }
 
-static void locks(void **state)
+TEST(locks)
 {
 	struct sw_report a = old_report(), b = new_report();
-	(void) state;
 	struct sw_diff *d = build(&a, &b);
 	/* The mutex by its address, whoever has it; the pipe; no condition. */
 	assert_int_equal(d->n_locks, 2);
@@ -162,10 +158,9 @@ static void locks(void **state)
 	sw_diff_destroy(d);
 }
 
-static void groups(void **state)
+TEST(groups)
 {
 	struct sw_report a = old_report(), b = new_report();
-	(void) state;
 	struct sw_diff *d = build(&a, &b);
 	assert_int_equal(d->n_groups, 2);
 	assert_int_equal(d->n_same_groups, 1);
@@ -176,10 +171,9 @@ static void groups(void **state)
 	sw_diff_destroy(d);
 }
 
-static void other_process(void **state)
+TEST(other_process)
 {
 	struct sw_report a = old_report(), b = new_report();
-	(void) state;
 	b.process.starttime++;
 	struct sw_diff *d = build(&a, &b);
 	assert_false(d->same_process);
@@ -203,10 +197,9 @@ static void other_process(void **state)
 	sw_diff_destroy(d);
 }
 
-static void text(void **state)
+TEST(text)
 {
 	struct sw_report a = old_report(), b = new_report();
-	(void) state;
 	b.complete = false;
 	struct sw_diff *d = build(&a, &b);
 	sw_cleanup(sw_free_p) char *got = text_of(d, false);
@@ -252,12 +245,11 @@ static void text(void **state)
 }
 
 /* A cycle is the same from whichever thread it is told. */
-static void deadlocks(void **state)
+TEST(deadlocks)
 {
 	static const pid_t one[] = {2, 3, 8}, turned[] = {8, 2, 3}, reversed[] = {8, 3, 2};
 	struct sw_report_deadlock before = {.tids = one, .n = 3}, after = {.tids = turned, .n = 3};
 	struct sw_report a = old_report(), b = new_report();
-	(void) state;
 	a.deadlocks = &before;
 	b.deadlocks = &after;
 	a.n_deadlocks = b.n_deadlocks = 1;
@@ -271,13 +263,12 @@ static void deadlocks(void **state)
 	sw_diff_destroy(d);
 }
 
-static void json(void **state)
+TEST(json)
 {
 	struct sw_report a = old_report(), b = new_report();
 	struct sw_error err = {0};
 	sw_cleanup(sw_free_p) char *text_json = NULL;
 	size_t size = 0;
-	(void) state;
 	struct sw_diff *d = build(&a, &b);
 	assert_int_equal(sw_diff_json(d, &text_json, &size, &err), 0);
 	assert_int_equal(size, strlen(text_json));
@@ -308,29 +299,17 @@ static void json(void **state)
 }
 
 /* A file may have what no dump of ours has: a thread twice, a stack twice. */
-static void twice(void **state)
+TEST(twice)
 {
 	struct sw_report_thread threads[] = {{.tid = 1, .comm = "a", .stack = 0},
 					     {.tid = 1, .comm = "b", .stack = 1},
 					     {.tid = 2, .comm = "c", .stack = -1}};
 	struct sw_report_stack stacks[] = {{.id = 5, .n_threads = 1}, {.id = 5, .n_threads = 2}};
 	struct sw_report a = report(threads, 3, stacks, 2, 0), b = report(threads, 2, stacks, 2, 0);
-	(void) state;
 	struct sw_diff *d = build(&a, &b);
 	assert_int_equal(d->n_threads, 2);
 	assert_int_equal(d->n_changes[SW_DIFF_WENT], 1);
 	sw_cleanup(sw_free_p) char *got = text_of(d, true);
 	assert_non_null(got);
 	sw_diff_destroy(d);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(changes),   cmocka_unit_test(locks),
-		cmocka_unit_test(groups),    cmocka_unit_test(text),
-		cmocka_unit_test(deadlocks), cmocka_unit_test(json),
-		cmocka_unit_test(twice),     cmocka_unit_test(other_process),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
 #include "errors.h"
+#include "test.h"
 
 #include <snapwalk/clock.h>
 #include <snapwalk/pipeline.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 static const struct sw_origin fixture = {.kind = SW_FROM_FIXTURE,
 					 .path = SW_TESTS_DIR "/fixtures/signal-stacks"};
@@ -39,7 +37,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_all_steps(void **state)
+TEST_WITH(test_all_steps, setup, teardown)
 {
 	struct seen seen = {0};
 	struct sw_pipeline p;
@@ -59,7 +57,7 @@ static void test_all_steps(void **state)
 }
 
 /* The last step that is asked for is the last that is done. */
-static void test_last(void **state)
+TEST_WITH(test_last, setup, teardown)
 {
 	struct sw_pipeline_options options = {.last = SW_PIPELINE_TAKE};
 	struct sw_pipeline p;
@@ -85,7 +83,7 @@ static void test_last(void **state)
 }
 
 /* Who cannot give its privileges up must not walk. */
-static void test_resumed_refuses(void **state)
+TEST_WITH(test_resumed_refuses, setup, teardown)
 {
 	struct seen seen = {.answer = -SW_E_NOT_PERMITTED};
 	struct sw_pipeline p;
@@ -101,7 +99,7 @@ static void test_resumed_refuses(void **state)
 }
 
 /* Two walks of one snapshot, which stays the caller's. */
-static void test_from_snapshot(void **state)
+TEST_WITH(test_from_snapshot, setup, teardown)
 {
 	struct seen seen = {0};
 	struct sw_pipeline taken, ours, theirs;
@@ -127,7 +125,7 @@ static void test_from_snapshot(void **state)
 }
 
 /* A deadline that has passed: every step answers with what it has. */
-static void test_deadlines(void **state)
+TEST_WITH(test_deadlines, setup, teardown)
 {
 	struct sw_pipeline p;
 	const struct sw_pipeline_options options = {.walk.deadline_ns = 1};
@@ -149,7 +147,7 @@ static int resumed_late(void *arg, const struct sw_snapshot *snap, struct sw_err
 	return 0;
 }
 
-static void test_limit(void **state)
+TEST_WITH(test_limit, setup, teardown)
 {
 	const int64_t limit_ns = 700000000; /* of which some ms are needed */
 	struct sw_pipeline p;
@@ -173,7 +171,7 @@ static void test_limit(void **state)
 	sw_pipeline_deinit(&p);
 }
 
-static void test_not_there(void **state)
+TEST_WITH(test_not_there, setup, teardown)
 {
 	struct seen seen = {0};
 	struct sw_pipeline p;
@@ -187,7 +185,7 @@ static void test_not_there(void **state)
 }
 
 /* One symbolizer for all that a session names. */
-static void test_session(void **state)
+TEST_WITH(test_session, setup, teardown)
 {
 	struct sw_symbolizer *first = NULL, *second = NULL;
 	assert_non_null(sw_session_context(*state));
@@ -196,19 +194,4 @@ static void test_session(void **state)
 	assert_non_null(first);
 	assert_ptr_equal(first, second);
 	sw_session_destroy(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_all_steps, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_last, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_resumed_refuses, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_from_snapshot, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_deadlines, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_there, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_session, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,13 +2,11 @@
 #include "sample_report.h"
 #include "cleanup.h"
 #include "profile/tables.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct sw_profile *create(const struct sw_profile_limits *limits)
 {
@@ -24,9 +22,8 @@ static const char *function_of(const struct sw_profile *p, uint32_t node)
 }
 
 /* The rows of the sample: one thread runs, two wait with one stack, one could not be captured. */
-static void test_rows(void **state)
+TEST(test_rows)
 {
-	(void) state;
 	struct sw_profile *p = create(NULL);
 	uint32_t rows[4];
 	assert_int_equal(sw_profile_add(p, &sample_report, NULL, rows, NULL), 0);
@@ -55,9 +52,8 @@ static void test_rows(void **state)
 }
 
 /* Limits that come later are for what comes after them. */
-static void test_later_limits(void **state)
+TEST(test_later_limits)
 {
-	(void) state;
 	struct sw_profile *p = create(NULL);
 	const struct sw_profile_limits none = {.max_stacks = 1};
 	uint32_t rows[4];
@@ -77,9 +73,8 @@ static void test_later_limits(void **state)
 	sw_profile_destroy(p);
 }
 
-static void test_complete(void **state)
+TEST(test_complete)
 {
-	(void) state;
 	struct sw_profile *p = create(NULL);
 	struct sw_profile_info info = {.n_wanted = 100, .n_lost = 2};
 	sw_profile_set_info(p, &info);
@@ -92,9 +87,8 @@ static void test_complete(void **state)
 }
 
 /* Names are clean: no control characters, no bytes that are not UTF-8. */
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void) state;
 	struct sw_profile *p = create(NULL);
 	uint32_t rows[4];
 	assert_int_equal(sw_profile_add(p, &sample_report, NULL, rows, NULL), 0);
@@ -108,9 +102,8 @@ static void test_names(void **state)
 }
 
 /* A stack from its root: the mark, then frames outwards in. */
-static void test_cut_stack(void **state)
+TEST(test_cut_stack)
 {
-	(void) state;
 	struct sw_profile *p = create(NULL);
 	uint32_t rows[4], node;
 	assert_int_equal(sw_profile_add(p, &sample_report, NULL, rows, NULL), 0);
@@ -131,9 +124,8 @@ static void test_cut_stack(void **state)
 }
 
 /* 'R' of a report: whom the iterator captured had no CPU. */
-static void test_runnable(void **state)
+TEST(test_runnable)
 {
-	(void) state;
 	static const struct {
 		const char *captured_by;
 		char state;
@@ -158,9 +150,8 @@ static void test_runnable(void **state)
 	}
 }
 
-static void test_weights(void **state)
+TEST(test_weights)
 {
-	(void) state;
 	struct sw_profile *p = create(NULL);
 	const struct sw_profile_weight weights[] = {
 		{.count = 1, .ns = 10, .state = SW_PROFILE_RUNNABLE},
@@ -225,9 +216,8 @@ static void single_init(struct single *s, pid_t tid, unsigned number)
 }
 
 /* What does not fit is counted; what is there goes on to be counted where it belongs. */
-static void test_limit_of_stacks(void **state)
+TEST(test_limit_of_stacks)
 {
-	(void) state;
 	struct sw_profile *p = create(&(struct sw_profile_limits){.max_stacks = 10});
 	for (unsigned round = 0; round < 2; round++)
 		for (unsigned i = 0; i < 100; i++) {
@@ -244,9 +234,8 @@ static void test_limit_of_stacks(void **state)
 	sw_profile_destroy(p);
 }
 
-static void test_limit_of_bytes(void **state)
+TEST(test_limit_of_bytes)
 {
-	(void) state;
 	enum { MAX = 100000, ONE = 8 * 200 };
 	struct sw_profile *p = create(&(struct sw_profile_limits){.max_bytes = MAX});
 	size_t bytes = 0;
@@ -266,9 +255,8 @@ static void test_limit_of_bytes(void **state)
 }
 
 /* Threads that come and go: more than the limit share one for their process. */
-static void test_limit_of_threads(void **state)
+TEST(test_limit_of_threads)
 {
-	(void) state;
 	struct sw_profile *p = create(&(struct sw_profile_limits){.max_threads = 10});
 	for (pid_t tid = 1; tid <= 100; tid++) {
 		struct single s;
@@ -285,9 +273,8 @@ static void test_limit_of_threads(void **state)
 	sw_profile_destroy(p);
 }
 
-static void test_long_name(void **state)
+TEST(test_long_name)
 {
-	(void) state;
 	struct sw_profile *p = create(NULL);
 	struct single s;
 	uint32_t row;
@@ -307,9 +294,8 @@ static void test_long_name(void **state)
 }
 
 /* Where a process has the same file elsewhere its frames are the same ones. */
-static void test_other_process(void **state)
+TEST(test_other_process)
 {
-	(void) state;
 	struct sw_profile *p = create(NULL);
 	struct single s;
 	uint32_t first, second;
@@ -331,17 +317,4 @@ static void test_other_process(void **state)
 	assert_int_equal(module->bias, 0x400000);
 	assert_int_equal(p->processes.n, 2);
 	sw_profile_destroy(p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),           cmocka_unit_test(test_later_limits),
-		cmocka_unit_test(test_complete),       cmocka_unit_test(test_names),
-		cmocka_unit_test(test_cut_stack),      cmocka_unit_test(test_runnable),
-		cmocka_unit_test(test_weights),        cmocka_unit_test(test_limit_of_stacks),
-		cmocka_unit_test(test_limit_of_bytes), cmocka_unit_test(test_limit_of_threads),
-		cmocka_unit_test(test_long_name),      cmocka_unit_test(test_other_process),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

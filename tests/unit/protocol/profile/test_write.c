@@ -5,14 +5,12 @@
 #include "profile/locations.h"
 #include "profile/protobuf.h"
 #include "profile/put.h"
+#include "test.h"
 
 #include <libdeflate.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include "skip.h"
 
 #ifndef __SANITIZE_ADDRESS__
@@ -54,9 +52,8 @@ static char *write_as(const struct sw_profile *p, enum sw_profile_format format)
 	return write_with(p, format, NULL, &size);
 }
 
-static void test_folded(void **state)
+TEST(test_folded)
 {
-	(void) state;
 	struct sw_profile *p = create();
 	char *text = write_as(p, SW_PROFILE_FOLDED);
 	assert_string_equal(
@@ -72,9 +69,8 @@ static void test_folded(void **state)
 }
 
 /* What the daemon has put there is read, said, and written again. */
-static void test_ended_early(void **state)
+TEST(test_ended_early)
 {
-	(void) state;
 	struct sw_profile *p = create(), *read = NULL;
 	assert_string_equal(sw_profile_ended_early(p), "");
 	char *text = write_as(p, SW_PROFILE_JSON), *early = NULL;
@@ -93,9 +89,8 @@ static void test_ended_early(void **state)
 }
 
 /* What is said of a stack comes after its process. */
-static void test_by_process(void **state)
+TEST(test_by_process)
 {
-	(void) state;
 	struct sw_profile *p = NULL;
 	assert_int_equal(sw_profile_create(NULL, &p, NULL), 0);
 	sw_profile_set_by_process(p);
@@ -111,9 +106,8 @@ static void test_by_process(void **state)
 	sw_profile_destroy(p);
 }
 
-static void test_text(void **state)
+TEST(test_text)
 {
-	(void) state;
 	struct sw_profile *p = create();
 	char *text = write_as(p, SW_PROFILE_TEXT);
 	assert_string_equal(
@@ -161,9 +155,8 @@ static void test_text(void **state)
 }
 
 /* Read back it is the same profile. */
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
-	(void) state;
 	struct sw_profile *p = create(), *read = NULL;
 	char *text = write_as(p, SW_PROFILE_JSON);
 	assert_int_equal(sw_profile_parse(text, strlen(text), &read, NULL), 0);
@@ -192,9 +185,8 @@ static char *replaced(const char *text, const char *from, const char *to)
 }
 
 /* Each is one change to a profile that is right. */
-static void test_refused(void **state)
+TEST(test_refused)
 {
-	(void) state;
 	static const struct {
 		const char *from, *to, *message;
 	} cases[] = {
@@ -242,9 +234,8 @@ static void test_refused(void **state)
 }
 
 /* A stack as deep as nobody has one would make every writer slow. */
-static void test_too_deep(void **state)
+TEST(test_too_deep)
 {
-	(void) state;
 	struct sw_profile *p = create(), *read = NULL;
 	char *text = write_as(p, SW_PROFILE_JSON);
 	struct sw_text deep = {0};
@@ -265,9 +256,8 @@ static void test_too_deep(void **state)
 }
 
 /* A name that ends the script, begins a tag or a line: in no format more than a name. */
-static void test_hostile_name(void **state)
+TEST(test_hostile_name)
 {
-	(void) state;
 	static const char name[] =
 		"</script><img src=x onerror=alert(1)>\"\\\n\x1b[2J\xe2\x80\xa8&";
 	struct sw_report_frame frame = sample_frame(name, 1);
@@ -306,9 +296,8 @@ static void test_hostile_name(void **state)
 }
 
 /* Names are text in the picture, and the shares add up. */
-static void test_svg(void **state)
+TEST(test_svg)
 {
-	(void) state;
 	struct sw_profile *p = create();
 	char *svg = write_as(p, SW_PROFILE_SVG);
 	assert_memory_equal(svg, "<?xml", 5);
@@ -326,9 +315,8 @@ static void test_svg(void **state)
 	sw_profile_destroy(p);
 }
 
-static void test_json_strings(void **state)
+TEST(test_json_strings)
 {
-	(void) state;
 	struct sw_text text = {0};
 	sw_put_json(&text, "a\"\\\n<b>&\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xa6");
 	assert_string_equal(text.data,
@@ -344,9 +332,8 @@ static void test_json_strings(void **state)
 }
 
 /* The examples of protobuf.dev/programming-guides/encoding. */
-static void test_protobuf(void **state)
+TEST(test_protobuf)
 {
-	(void) state;
 	struct sw_text to = {0}, message = {0};
 	sw_proto_int(&to, 1, 150);
 	assert_int_equal(to.size, 3);
@@ -369,9 +356,8 @@ static void test_protobuf(void **state)
 }
 
 /* Inlined calls share the location of the function that they are in. */
-static void test_locations(void **state)
+TEST(test_locations)
 {
-	(void) state;
 	struct sw_profile *p = create();
 	struct sw_profile_locations *l = malloc(sizeof(*l));
 	uint32_t frames[4];
@@ -395,9 +381,8 @@ static void test_locations(void **state)
 	sw_profile_destroy(p);
 }
 
-static void test_gzip(void **state)
+TEST(test_gzip)
 {
-	(void) state;
 	struct sw_profile *p = create();
 	size_t size, unpacked = 0;
 	static char to[1 << 16];
@@ -412,9 +397,8 @@ static void test_gzip(void **state)
 }
 
 /* A function that is called more, and one that is gone. */
-static void test_difference(void **state)
+TEST(test_difference)
 {
-	(void) state;
 	struct sw_profile *p = create(), *old = NULL;
 	char *text = write_as(p, SW_PROFILE_JSON);
 	char *before = replaced(text, "\"address\":\"0x20000\"", "\"address\":\"0x20008\"");
@@ -440,9 +424,8 @@ static void test_difference(void **state)
 #ifndef __SANITIZE_ADDRESS__
 
 /* Out of memory at every allocation there is: said, never half a file. */
-static void test_no_memory(void **state)
+TEST(test_no_memory)
 {
-	(void) state;
 	struct sw_profile *p = create();
 	for (enum sw_profile_format f = 0; f < SW_PROFILE_FORMATS; f++) {
 		size_t size, whole_size, n;
@@ -494,22 +477,20 @@ static void test_no_memory(void **state)
 
 #else
 
-static void test_no_memory(void **state)
+TEST(test_no_memory)
 {
-	(void) state;
 	SKIP("the address sanitizer has a malloc() of its own", "a build without it");
 }
 
 #endif
 
 /* What a store says of a dump, in front of what is the same as ever. */
-static void test_kept(void **state)
+TEST(test_kept)
 {
 	static const char schema[] = "{\"schema\":\"snapwalk.profile/1\"";
 	static const char first[] = ",\"id\":\"20261120T103550.084579-4242-0badcafe\","
 				    "\"time\":\"2026-11-20T10:35:50.084579Z\",\"reason\":\"why\","
 				    "\"complete\":true,\"process\":{\"pid\":4242,";
-	(void) state;
 	struct sw_profile *p = create();
 	struct sw_report head = sample_report;
 	char *plain = write_as(p, SW_PROFILE_JSON), *kept = NULL;
@@ -535,19 +516,4 @@ static void test_kept(void **state)
 	free(plain);
 	sw_profile_destroy(read);
 	sw_profile_destroy(p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_folded),     cmocka_unit_test(test_text),
-		cmocka_unit_test(test_by_process), cmocka_unit_test(test_ended_early),
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_too_deep),   cmocka_unit_test(test_hostile_name),
-		cmocka_unit_test(test_svg),        cmocka_unit_test(test_json_strings),
-		cmocka_unit_test(test_protobuf),   cmocka_unit_test(test_locations),
-		cmocka_unit_test(test_gzip),       cmocka_unit_test(test_difference),
-		cmocka_unit_test(test_kept),       cmocka_unit_test(test_no_memory),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,16 +4,14 @@
  * stack was seen. SNAPWALK_SAMPLES=3564000 is ten hours at 99 Hz.
  */
 #include "snapshot/snapshot.h"
+#include "test.h"
 
 #include <snapwalk/pipeline.h>
 #include <snapwalk/recorder.h>
 
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 enum {
 	STACKS = 24,  /* of a thread: where it is */
@@ -73,9 +71,8 @@ static int next(void *arg, struct sw_sample *ret, struct sw_error *err)
 	return 0;
 }
 
-static void test_flat(void **state)
+TEST(test_flat)
 {
-	(void) state;
 	const struct sw_origin fixture = {.kind = SW_FROM_FIXTURE,
 					  .path = SW_TESTS_DIR "/fixtures/signal-stacks"};
 	const struct sw_pipeline_options names = {0};
@@ -120,10 +117,4 @@ static void test_flat(void **state)
 	w.pipeline.snap->threads[0] = w.thread;
 	sw_pipeline_deinit(&w.pipeline);
 	sw_session_destroy(w.session);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_flat)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

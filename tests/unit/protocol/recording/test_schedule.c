@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "test.h"
+
 #include <stddef.h>
-#include <cmocka.h>
 #include <snapwalk/schedule.h>
 
 enum { MS = 1000000, S = 1000000000 };
@@ -17,9 +16,8 @@ static struct sw_schedule of(uint32_t rate_hz, uint32_t duration_s)
 }
 
 /* As many as the rate says, each at its time, without drift. */
-static void test_in_time(void **state)
+TEST(test_in_time)
 {
-	(void) state;
 	struct sw_schedule s = of(99, 3);
 	int64_t last_ns = 0;
 	for (uint64_t k = 0; k < 297; k++) {
@@ -37,9 +35,8 @@ static void test_in_time(void **state)
 }
 
 /* Interval 100 ms: 60 ms behind is late; 250 ms behind has lost two, and is late for the third. */
-static void test_late_and_lost(void **state)
+TEST(test_late_and_lost)
 {
-	(void) state;
 	struct sw_schedule s = of(10, 1);
 	assert_true(sw_schedule_begin(&s, BEGIN + 60 * MS));
 	assert_int_equal(s.n_late, 1);
@@ -56,9 +53,8 @@ static void test_late_and_lost(void **state)
 }
 
 /* Of [begin, now), and not after the end. */
-static void test_due(void **state)
+TEST(test_due)
 {
-	(void) state;
 	const struct sw_schedule s = of(10, 1);
 	assert_int_equal(sw_schedule_due(&s, BEGIN), 0);
 	assert_int_equal(sw_schedule_due(&s, BEGIN + 1), 1);
@@ -68,9 +64,8 @@ static void test_due(void **state)
 }
 
 /* 1 %: 3 ms held want 300 ms. The run goes on to its end, however long it was held. */
-static void test_load_limit(void **state)
+TEST(test_load_limit)
 {
-	(void) state;
 	struct sw_schedule s = of(10, 1);
 	assert_true(sw_schedule_begin(&s, BEGIN));
 	assert_int_equal(sw_schedule_next_ns(&s, 3.0 * MS), BEGIN + 300 * MS);
@@ -85,9 +80,8 @@ static void test_load_limit(void **state)
 }
 
 /* Told to end while the load limit put the next one off: what was not due by then is not left out. */
-static void test_ends_early(void **state)
+TEST(test_ends_early)
 {
-	(void) state;
 	struct sw_schedule s = of(10, 0);
 	assert_true(sw_schedule_begin(&s, BEGIN));
 	assert_int_equal(sw_schedule_next_ns(&s, 20.0 * MS), BEGIN + 2LL * S);
@@ -98,22 +92,11 @@ static void test_ends_early(void **state)
 }
 
 /* Without end, a day on. */
-static void test_all_day(void **state)
+TEST(test_all_day)
 {
-	(void) state;
 	struct sw_schedule s = of(99, 0);
 	assert_true(sw_schedule_begin(&s, BEGIN + 86400LL * S));
 	assert_int_equal(s.n_wanted, 86400 * 99 + 1);
 	assert_int_equal(s.n_lost, 86400 * 99);
 	assert_int_equal(sw_schedule_next_ns(&s, 0), BEGIN + 86400LL * S + S / 99);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_due),           cmocka_unit_test(test_in_time),
-		cmocka_unit_test(test_late_and_lost), cmocka_unit_test(test_load_limit),
-		cmocka_unit_test(test_ends_early),    cmocka_unit_test(test_all_day),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
 #include "recording/shares.h"
+#include "test.h"
 
 enum { MS = 1000000, INTERVAL_NS = 10 * MS };
 
@@ -15,9 +13,8 @@ static struct sw_sample_times at(int64_t time_ms, int64_t cpu_ms, int64_t queued
 }
 
 /* Seen waiting for a CPU each time, as the sampler takes it from the thread: half of the time it was on one. */
-static void test_by_counters(void **state)
+TEST(test_by_counters)
 {
-	(void) state;
 	struct sw_shares s = {0};
 	double spent[SW_SHARES_STATES] = {0};
 	uint64_t runnable = 0, on_cpu = 0, n_on_cpu, n_rest, n_blocked;
@@ -40,9 +37,8 @@ static void test_by_counters(void **state)
 
 /* As test_by_counters(), with another stack at each look, which counts as soon as it is seen: a tenth of the
  * time it waited for a CPU. */
-static void test_new_stacks(void **state)
+TEST(test_new_stacks)
 {
-	(void) state;
 	struct sw_shares s = {0};
 	double spent[SW_SHARES_STATES] = {0};
 	uint64_t runnable = 0;
@@ -61,9 +57,8 @@ static void test_new_stacks(void **state)
 }
 
 /* Nothing ran between: what was seen counts, whole, and one that was counted before does not again. */
-static void test_unmoved(void **state)
+TEST(test_unmoved)
 {
-	(void) state;
 	struct sw_shares s = {0};
 	double spent[SW_SHARES_STATES] = {0};
 	const struct sw_sample_times same = at(7, 1, 1);
@@ -77,9 +72,8 @@ static void test_unmoved(void **state)
 	assert_true(spent[SW_ACTIVITY_BLOCKED] > 596.9 && spent[SW_ACTIVITY_BLOCKED] < 597.1);
 }
 
-static void test_without_counters(void **state)
+TEST(test_without_counters)
 {
-	(void) state;
 	struct sw_shares s = {0};
 	double spent[SW_SHARES_STATES] = {0};
 	const struct sw_sample_times from = {.time_ns = 1, .cpu_ns = 1, .queued_ns = -1},
@@ -89,9 +83,8 @@ static void test_without_counters(void **state)
 }
 
 /* Half of the samples are lost: events count half; each second of two that alternate, not one of them. */
-static void test_lost_samples(void **state)
+TEST(test_lost_samples)
 {
-	(void) state;
 	struct sw_shares s = {0};
 	double spent[SW_SHARES_STATES] = {0};
 	uint64_t counted[2] = {0};
@@ -107,9 +100,8 @@ static void test_lost_samples(void **state)
 }
 
 /* Events are lost: the others count for them. */
-static void test_lost_events(void **state)
+TEST(test_lost_events)
 {
-	(void) state;
 	struct sw_shares s = {0};
 	double spent[SW_SHARES_STATES] = {0};
 	uint64_t counted = 0, n_on_cpu, n_rest, n_blocked;
@@ -126,9 +118,8 @@ static void test_lost_events(void **state)
 }
 
 /* It blocks and runs in turn, too fast for its stack to be read: that time is told apart. */
-static void test_never_held(void **state)
+TEST(test_never_held)
 {
-	(void) state;
 	struct sw_shares s = {0};
 	double spent[SW_SHARES_STATES] = {0};
 	uint64_t counted = 0, n_on_cpu, n_rest, n_blocked;
@@ -143,15 +134,4 @@ static void test_never_held(void **state)
 	assert_in_range(counted + n_on_cpu, 398, 402);
 	assert_in_range(n_blocked, 498, 502);
 	assert_in_range(n_rest - n_blocked, 98, 102);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_by_counters),  cmocka_unit_test(test_new_stacks),
-		cmocka_unit_test(test_unmoved),      cmocka_unit_test(test_without_counters),
-		cmocka_unit_test(test_lost_samples), cmocka_unit_test(test_lost_events),
-		cmocka_unit_test(test_never_held),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,10 @@
 #include "stack_id.h"
 #include "cleanup.h"
 #include "walk/walker.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
 #include <time.h>
-#include <cmocka.h>
 
 enum {
 	EXE_AVMA = 0x400000,
@@ -85,9 +83,8 @@ static struct sw_frame frame(const struct scene *s, const struct sw_place *place
 				 .trust = SW_TRUST_CFI};
 }
 
-static void test_stacks(void **state)
+TEST(test_stacks)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	struct sw_frame a[2] = {frame(&s, s.exe, EXE_AVMA + 1), frame(&s, s.exe, EXE_AVMA + 2)};
@@ -142,9 +139,8 @@ static void test_stacks(void **state)
 }
 
 /* What one reader must be able to tell apart is two stacks. */
-static void test_distinct(void **state)
+TEST(test_distinct)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	struct sw_frame frames[6];
@@ -169,9 +165,8 @@ static void test_distinct(void **state)
 	scene_deinit(&s);
 }
 
-static void test_flags_and_kinds(void **state)
+TEST(test_flags_and_kinds)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	struct sw_place *vdso = fake_snapshot_module(s.snap, SW_MODULE_VDSO, "[vdso]", 0x7fff0000,
@@ -203,9 +198,8 @@ static uint64_t id_by_hand(const struct sw_stack_id_frame *frames, size_t n)
 }
 
 /* The id says what code runs: not where it is loaded, how it was found, or how the stack ended. */
-static void test_ids(void **state)
+TEST(test_ids)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	struct sw_frame frames[3] = {frame(&s, s.exe, EXE_AVMA + 0x123),
@@ -232,9 +226,8 @@ static void test_ids(void **state)
 	scene_deinit(&s);
 }
 
-static void test_threads(void **state)
+TEST(test_threads)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	struct sw_frame only[1] = {frame(&s, s.exe, EXE_AVMA + 1)};
@@ -287,9 +280,8 @@ static void test_threads(void **state)
 }
 
 /* Threads that have no stack leave no gap; those that have one and are missing do. */
-static void test_complete(void **state)
+TEST(test_complete)
 {
-	(void) state;
 	static const struct {
 		int reason;
 		bool complete;
@@ -316,9 +308,8 @@ static void test_complete(void **state)
 	}
 }
 
-static void test_warnings(void **state)
+TEST(test_warnings)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	struct sw_frame frames[3] = {frame(&s, s.exe, EXE_AVMA + 1), frame(&s, s.exe, EXE_AVMA + 2),
@@ -345,9 +336,8 @@ static void test_warnings(void **state)
 }
 
 /* Names for which there was no time: the dump says so, and how many. */
-static void test_unfinished_names(void **state)
+TEST(test_unfinished_names)
 {
-	(void) state;
 	const struct sw_symbolize_options too_late = {.deadline_ns = 1};
 	struct sw_symbolizer *symbolizer = NULL;
 	struct sw_symbols *symbols = NULL;
@@ -367,9 +357,8 @@ static void test_unfinished_names(void **state)
 	scene_deinit(&s);
 }
 
-static void test_warning_codes(void **state)
+TEST(test_warning_codes)
 {
-	(void) state;
 	static const struct {
 		enum sw_warning_code code;
 		bool complete;
@@ -391,9 +380,8 @@ static void test_warning_codes(void **state)
 }
 
 /* A stack that was not copied in whole is worth a word only where its walk needed the rest. */
-static void test_stack_limit(void **state)
+TEST(test_stack_limit)
 {
-	(void) state;
 	static const struct {
 		bool live_read;
 		enum sw_end end;
@@ -416,9 +404,8 @@ static void test_stack_limit(void **state)
 }
 
 /* What was recognised, and what a runtime says of its threads; trouble with it leaves no gap. */
-static void test_runtimes(void **state)
+TEST(test_runtimes)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	struct sw_frame only[1] = {frame(&s, s.exe, EXE_AVMA + 1)};
@@ -477,9 +464,8 @@ static void test_runtimes(void **state)
 }
 
 /* What a runtime says of a wait counts more than the call behind it; of one that runs nothing does. */
-static void test_runtime_waits(void **state)
+TEST(test_runtime_waits)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	struct sw_frame only[1] = {frame(&s, s.exe, EXE_AVMA + 1)};
@@ -527,9 +513,8 @@ static void test_runtime_waits(void **state)
 	scene_deinit(&s);
 }
 
-static void test_process(void **state)
+TEST(test_process)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	s.snap->time_ns = INT64_C(1795170950084579123);
@@ -582,9 +567,8 @@ static void test_process(void **state)
 	scene_deinit(&s);
 }
 
-static void test_options(void **state)
+TEST(test_options)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	struct timespec now;
@@ -601,9 +585,8 @@ static void test_options(void **state)
 }
 
 /* Nothing in a report points into what it was made from. */
-static void test_outlives(void **state)
+TEST(test_outlives)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	struct sw_frame only[1] = {frame(&s, s.exe, EXE_AVMA + 1)};
@@ -624,9 +607,8 @@ static void test_outlives(void **state)
 }
 
 /* What is said of many threads is said once, with the name of the system call. */
-static void test_warnings_grouped(void **state)
+TEST(test_warnings_grouped)
 {
-	(void) state;
 	struct scene s;
 	char messages[6][192];
 	struct sw_warning warnings[7];
@@ -658,27 +640,4 @@ static void test_warnings_grouped(void **state)
 	s.snap->warnings = NULL;
 	s.snap->n_warnings = 0;
 	scene_deinit(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_warnings_grouped),
-		cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_distinct),
-		cmocka_unit_test(test_flags_and_kinds),
-		cmocka_unit_test(test_ids),
-		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_complete),
-		cmocka_unit_test(test_unfinished_names),
-		cmocka_unit_test(test_warnings),
-		cmocka_unit_test(test_warning_codes),
-		cmocka_unit_test(test_stack_limit),
-		cmocka_unit_test(test_runtimes),
-		cmocka_unit_test(test_runtime_waits),
-		cmocka_unit_test(test_process),
-		cmocka_unit_test(test_options),
-		cmocka_unit_test(test_outlives),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,15 +13,12 @@ static int fake_walk_describe(const struct sw_walks *walks, const struct sw_fram
 #define sw_symbols_find  fake_symbols_find
 #define sw_walk_describe fake_walk_describe
 #include "report/distinct.c"
+#include "test.h"
 #undef sw_symbols_find
 #undef sw_walk_describe
 
 #include "fake.h"
 #include "cleanup.h"
-
-#include <stdarg.h>
-#include <setjmp.h>
-#include <cmocka.h>
 
 enum {
 	EXE_AVMA = 0x400000,
@@ -134,9 +131,8 @@ static uint32_t get(struct scene *s, const struct sw_place *place, uint64_t pc, 
 	return sw_distinct_frames_get(&s->distinct, frame);
 }
 
-static void test_inlined(void **state)
+TEST(test_inlined)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	uint32_t index = get(&s, s.exe, INLINED_PC, 0);
@@ -164,9 +160,8 @@ static void test_inlined(void **state)
 	scene_deinit(&s);
 }
 
-static void test_asked_once(void **state)
+TEST(test_asked_once)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	uint32_t first = get(&s, s.exe, INLINED_PC, 0);
@@ -183,9 +178,8 @@ static void test_asked_once(void **state)
 }
 
 /* Interpreted functions: one native address, told apart by name and by nothing else. */
-static void test_managed(void **state)
+TEST(test_managed)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	uint32_t f = get(&s, s.exe, EXE_AVMA, 1);
@@ -202,9 +196,8 @@ static void test_managed(void **state)
 }
 
 /* What an interpreter executes at one address: methods of one name are told apart by their signature. */
-static void test_overloads(void **state)
+TEST(test_overloads)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	uint32_t first = get(&s, NULL, JAVA_PC, 2);
@@ -229,9 +222,8 @@ static uint32_t get_language(struct scene *s, uint64_t pc, uint64_t cookie)
 }
 
 /* The same function at two places of the heap is one to the reader. */
-static void test_language(void **state)
+TEST(test_language)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	uint32_t f = get_language(&s, 0x7f0000001000, 1);
@@ -244,9 +236,8 @@ static void test_language(void **state)
 }
 
 /* Code in no module that a JIT's list names: the name identifies it. */
-static void test_jit(void **state)
+TEST(test_jit)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	uint32_t index = get(&s, NULL, JIT_PC, 0);
@@ -257,9 +248,8 @@ static void test_jit(void **state)
 	scene_deinit(&s);
 }
 
-static void test_without_symbols(void **state)
+TEST(test_without_symbols)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	s.b.symbols = NULL;
@@ -269,15 +259,4 @@ static void test_without_symbols(void **state)
 	assert_null(entry->frames[0].function);
 	assert_int_equal(finds, 0);
 	scene_deinit(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_inlined),         cmocka_unit_test(test_asked_once),
-		cmocka_unit_test(test_managed),         cmocka_unit_test(test_jit),
-		cmocka_unit_test(test_without_symbols), cmocka_unit_test(test_language),
-		cmocka_unit_test(test_overloads),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,10 @@
 #include "report/build.h"
 #include "sample_report.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 /* A report in the making, of which the rest is there: a stack of one frame, two modules. */
 struct scene {
@@ -76,9 +74,8 @@ static void runtime_add(struct scene *s, const char *name, const char *problem)
 	(void) snprintf(r->problem, sizeof(r->problem), "%s", problem);
 }
 
-static void test_packages(void **state)
+TEST(test_packages)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	s.frame.function = "f";
@@ -93,9 +90,8 @@ static void test_packages(void **state)
 }
 
 /* However many there are, it is a line. */
-static void test_many_packages(void **state)
+TEST(test_many_packages)
 {
-	(void) state;
 	struct scene s;
 	struct sw_report_module modules[100];
 	char names[100][8];
@@ -112,9 +108,8 @@ static void test_many_packages(void **state)
 }
 
 /* Who carries them tells that there are some, whether it does so now or not. */
-static void test_virtual_threads(void **state)
+TEST(test_virtual_threads)
 {
-	(void) state;
 	static const char *const roles[] = {"daemon", "carrier", "idle-carrier", NULL};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(roles); i++) {
 		struct scene s;
@@ -136,9 +131,8 @@ static void test_virtual_threads(void **state)
 }
 
 /* Where their number is known, it is said, and only where some have no thread. */
-static void test_virtual_threads_counted(void **state)
+TEST(test_virtual_threads_counted)
 {
-	(void) state;
 	static const struct {
 		struct sw_report_virtual_threads counted;
 		const char *wanted;
@@ -169,9 +163,8 @@ static void test_virtual_threads_counted(void **state)
 	}
 }
 
-static void test_file(void **state)
+TEST(test_file)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	const char *wanted =
@@ -190,9 +183,8 @@ static void test_file(void **state)
 	assert_string_equal(hints_of(&s), "");
 }
 
-static void test_maps(void **state)
+TEST(test_maps)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	s.frame.module = 2;
@@ -224,9 +216,8 @@ static void test_maps(void **state)
 }
 
 /* Erlang's map helps where its own functions are not read, and they are compiled. */
-static void test_erlang(void **state)
+TEST(test_erlang)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	s.frame.module = 2;
@@ -240,9 +231,8 @@ static void test_erlang(void **state)
 }
 
 /* A thread that runs a loop of asyncio. */
-static void test_tasks(void **state)
+TEST(test_tasks)
 {
-	(void) state;
 	struct scene s;
 	struct sw_task task = {.state = "waiting"};
 	struct sw_walk walk = {.task = &task};
@@ -265,9 +255,8 @@ static void test_tasks(void **state)
 	assert_string_equal(hints_of(&s), "");
 }
 
-static void test_goroutines(void **state)
+TEST(test_goroutines)
 {
-	(void) state;
 	struct scene s;
 	scene_init(&s);
 	s.frame.function = "f";
@@ -285,20 +274,4 @@ static void test_goroutines(void **state)
 	s.walks.goroutines_why = NULL;
 	(void) snprintf(s.runtimes[0].problem, sizeof(s.runtimes[0].problem), "unknown version");
 	assert_string_equal(hints_of(&s), "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_virtual_threads),
-		cmocka_unit_test(test_virtual_threads_counted),
-		cmocka_unit_test(test_packages),
-		cmocka_unit_test(test_many_packages),
-		cmocka_unit_test(test_file),
-		cmocka_unit_test(test_maps),
-		cmocka_unit_test(test_erlang),
-		cmocka_unit_test(test_tasks),
-		cmocka_unit_test(test_goroutines),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

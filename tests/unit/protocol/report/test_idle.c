@@ -2,11 +2,9 @@
 #include "sample_report.h"
 #include "report/activity.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { FRAMES = 8, THREADS = 3 };
 
@@ -80,9 +78,8 @@ static void make(struct world *w, const char *syscall, const char *const names[F
 }
 
 /* What waits, and whether for work: the second is what an engineer on call is looking for. */
-static void test_places(void **state)
+TEST(test_places)
 {
-	(void) state;
 	static const struct {
 		const char *syscall, *place;
 		const char *names[FRAMES];
@@ -174,9 +171,8 @@ static void test_places(void **state)
 }
 
 /* A file without names that calls a library's loop back may be what waits. */
-static void test_nameless(void **state)
+TEST(test_nameless)
 {
-	(void) state;
 	struct world w;
 	make(&w, "epoll_wait", (const char *const[FRAMES]){"libc", "", "event_base_loop", "main"});
 	assert_string_equal(sw_idle_place(&w.report, &w.threads[0]), "an event loop");
@@ -185,9 +181,8 @@ static void test_nameless(void **state)
 }
 
 /* Whoever holds a lock that others want, or is owed an answer, is not idle wherever it waits. */
-static void test_holders(void **state)
+TEST(test_holders)
 {
-	(void) state;
 	struct world w;
 	make(&w, "accept", (const char *const[FRAMES]){"libc", "serve", "main"});
 	w.report.root_holders = &w.holder;
@@ -209,9 +204,8 @@ static void test_holders(void **state)
 }
 
 /* A runtime's own thread that runs code of the program's: a finalizer that hangs. */
-static void test_roles(void **state)
+TEST(test_roles)
 {
-	(void) state;
 	static const struct sw_report_managed finalizer = {.runtime = "clr", .role = "finalizer"},
 					      signals = {.runtime = "clr", .role = "signals"},
 					      pool = {.runtime = "clr", .role = "thread-pool"};
@@ -237,15 +231,4 @@ static void test_roles(void **state)
 	assert_null(sw_idle_place(&w.report, &w.threads[0]));
 	w.frames[1] = sample_frame("Monitor::wait", 1);
 	assert_string_equal(sw_idle_place(&w.report, &w.threads[0]), "the Java VM");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_places),
-		cmocka_unit_test(test_nameless),
-		cmocka_unit_test(test_holders),
-		cmocka_unit_test(test_roles),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,11 +6,10 @@
 #include "sample_report.h"
 #include "fake.h"
 #include "cleanup.h"
+#include "test.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 #include "skip.h"
 
 #ifndef __SANITIZE_ADDRESS__
@@ -56,9 +55,8 @@ static int write_sample(void *arg)
 	return r;
 }
 
-static void test_writers(void **state)
+TEST(test_writers)
 {
-	(void) state;
 	struct output outputs[] = {{.write = sw_report_json},
 				   {.write = text},
 				   {.write = sw_report_folded}};
@@ -74,9 +72,8 @@ static void test_writers(void **state)
 	}
 }
 
-static void test_errno_alone(void **state)
+TEST(test_errno_alone)
 {
-	(void) state;
 	struct output o = {.write = sw_report_json};
 	refuse.noisy = true;
 	int r = write_sample(&o);
@@ -88,9 +85,8 @@ static void test_errno_alone(void **state)
 
 /* One allocation is refused, then there is memory again: nothing may be missing in what is called
  * a success. That is how a library that does not look at each of its results gives itself away. */
-static void test_writers_once(void **state)
+TEST(test_writers_once)
 {
-	(void) state;
 	struct output outputs[] = {{.write = sw_report_json},
 				   {.write = text},
 				   {.write = sw_report_folded}};
@@ -130,9 +126,8 @@ static int build(void *arg)
 	return sw_report_build(&b->walks, NULL, NULL, &b->report, NULL);
 }
 
-static void test_build(void **state)
+TEST(test_build)
 {
-	(void) state;
 	static struct sw_frame frames[THREADS][FRAMES];
 	static struct sw_walk walks[THREADS];
 	static const uint64_t words[1];
@@ -173,30 +168,12 @@ static void test_build(void **state)
 	fake_snapshot_destroy(snap);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_writers),
-		cmocka_unit_test(test_writers_once),
-		cmocka_unit_test(test_errno_alone),
-		cmocka_unit_test(test_build),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
-
 #else
 
-static void test_skipped(void **state)
+TEST(test_skipped)
 {
-	(void) state;
 	(void) sample_report;
 	SKIP_SANITIZED();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_skipped)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 #endif

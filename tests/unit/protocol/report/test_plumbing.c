@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
 #include "report/plumbing.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define LIBRARY "System.Private.CoreLib.dll!"
 
@@ -30,9 +28,8 @@ static void assert_marked(const struct expected *expected, size_t n)
 }
 
 /* As .NET 10 has it: a method goes on because the one that it awaited has ended, because a timer has. */
-static void test_continuation(void **state)
+TEST(test_continuation)
 {
-	(void) state;
 	static const struct expected frames[] = {
 		{"clock_nanosleep", "native", false},
 		{LIBRARY "System.Threading.Thread.Sleep(int)", "clr", false},
@@ -59,9 +56,8 @@ static void test_continuation(void **state)
 }
 
 /* A thread of the pool that waits for work; one that the program has made; names that only look so. */
-static void test_others(void **state)
+TEST(test_others)
 {
-	(void) state;
 	static const struct expected idle[] = {
 		{LIBRARY "System.Threading.LowLevelLifoSemaphore.WaitForSignal(int)", "clr", false},
 		{LIBRARY "System.Threading.PortableThreadPool+WorkerThread.WorkerThreadStart()",
@@ -88,9 +84,8 @@ static void test_others(void **state)
 }
 
 /* However long and broken a name is. */
-static void test_odd_names(void **state)
+TEST(test_odd_names)
 {
-	(void) state;
 	char name[1024];
 	memset(name, 'a', sizeof(name));
 	memcpy(name, LIBRARY, strlen(LIBRARY));
@@ -102,14 +97,4 @@ static void test_odd_names(void **state)
 		{LIBRARY "[[[[(", "clr", false},
 	};
 	assert_marked(frames, SW_ARRAY_SIZE(frames));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_continuation),
-		cmocka_unit_test(test_others),
-		cmocka_unit_test(test_odd_names),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

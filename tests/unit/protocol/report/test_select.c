@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sample_report.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct sw_report *selected(struct sw_thread_filter filter)
 {
@@ -16,9 +14,8 @@ static struct sw_report *selected(struct sw_thread_filter filter)
 }
 
 /* What is left is a report of its own: indices lead to what is there. */
-static void test_state(void **state)
+TEST(test_state)
 {
-	(void) state;
 	struct sw_report *r = selected((struct sw_thread_filter){.states = "SD"});
 	assert_int_equal(r->n_threads, 3);
 	assert_int_equal(r->threads[0].tid, 4243);
@@ -44,9 +41,8 @@ static void test_state(void **state)
 	sw_report_destroy(r);
 }
 
-static void test_function(void **state)
+TEST(test_function)
 {
-	(void) state;
 	struct sw_report *r = selected((struct sw_thread_filter){.function = "^Queue<.*pop"});
 	assert_int_equal(r->n_threads, 2);
 	assert_int_equal(r->threads[0].tid, 4243);
@@ -61,9 +57,8 @@ static void test_function(void **state)
 			 -SW_E_INVALID);
 }
 
-static void test_name(void **state)
+TEST(test_name)
 {
-	(void) state;
 	struct sw_report *r = selected((struct sw_thread_filter){.name = "worker-?"});
 	assert_int_equal(r->n_threads, 1);
 	assert_int_equal(r->threads[0].tid, 4243);
@@ -77,14 +72,4 @@ static void test_name(void **state)
 	r = selected((struct sw_thread_filter){.name = "worker-*", .states = "R"});
 	assert_int_equal(r->n_threads, 0);
 	sw_report_destroy(r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_state),
-		cmocka_unit_test(test_function),
-		cmocka_unit_test(test_name),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sample_report.h"
 #include "report/waits.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { N = 8 };
 
@@ -50,9 +48,8 @@ static void assert_holder(const struct world *w, size_t i, pid_t tid, size_t wai
 	assert_int_equal(w->report->root_holders[i].waiting, waiting);
 }
 
-static void test_chains(void **state)
+TEST(test_chains)
 {
-	(void) state;
 	struct world w;
 	/* 12 → 11 → 10, 13 → 10, 15 → 14, 16 → one that is not a thread */
 	make(&w, (const pid_t[N]){0, 10, 11, 10, 0, 14, 99, 0});
@@ -64,9 +61,8 @@ static void test_chains(void **state)
 	sw_report_destroy(w.report);
 }
 
-static void test_cycles(void **state)
+TEST(test_cycles)
 {
-	(void) state;
 	struct world w;
 	/* 10 → 11 → 12 → 10, which 13 waits for, too; 14 waits for itself; 15 ↔ 16 */
 	make(&w, (const pid_t[N]){11, 12, 10, 10, 14, 16, 15, 0});
@@ -88,9 +84,8 @@ static void test_cycles(void **state)
 }
 
 /* One of a cycle may have run while others were read: then there need not have been one. */
-static void test_not_proven(void **state)
+TEST(test_not_proven)
 {
-	(void) state;
 	struct world w;
 	make(&w, (const pid_t[N]){11, 10, 13, 12, 0, 0, 0, 0});
 	w.proven[1] = false;
@@ -101,9 +96,8 @@ static void test_not_proven(void **state)
 }
 
 /* By way of processes with one thread: 11 → 77 → 78 → 12 → 11; 13 → 79, which waits for nobody known. */
-static void test_others(void **state)
+TEST(test_others)
 {
-	(void) state;
 	for (int proven = 0; proven < 2; proven++) {
 		struct world w;
 		struct sw_peer peers[] = {
@@ -131,9 +125,8 @@ static void test_others(void **state)
 }
 
 /* 11 → 10 → 77 → 78 → 79, of which no more is known; 13 → 12 → 80 ↔ 81, which is a cycle of others. */
-static void test_behind(void **state)
+TEST(test_behind)
 {
-	(void) state;
 	struct world w;
 	struct sw_peer peers[] = {
 		{.pid = 77, .wait_for = {.owner_pid = 78}},
@@ -166,14 +159,4 @@ static void test_behind(void **state)
 	assert_int_equal(h[1].waits_for[0], 80);
 	assert_int_equal(h[1].waits_for[1], 81);
 	sw_report_destroy(w.report);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chains),     cmocka_unit_test(test_cycles),
-		cmocka_unit_test(test_others),     cmocka_unit_test(test_behind),
-		cmocka_unit_test(test_not_proven),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

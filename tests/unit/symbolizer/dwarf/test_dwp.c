@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The index of .dwp files: found, not there, and every number in it as it must not be. */
 #include "dwarf/dwp.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { SLOTS = 4, COLUMNS = 2, UNITS = 3, OFF_IDS = 16, OFF_ROWS = OFF_IDS + SLOTS * 8 };
 
@@ -41,10 +39,9 @@ static struct sw_bytes make(struct made *m, uint32_t version)
 	return (struct sw_bytes){m->bytes, sizeof(m->bytes)};
 }
 
-static void test_found(void **state)
+TEST(test_found)
 {
 	struct made m;
-	(void) state;
 	for (uint32_t version = 2; version <= 5; version += 3) {
 		struct sw_bytes index = make(&m, version);
 		assert_int_equal(sw_dwp_row(index, A), 1);
@@ -54,24 +51,22 @@ static void test_found(void **state)
 	}
 }
 
-static void test_full(void **state)
+TEST(test_full)
 {
 	struct made m;
-	(void) state;
 	struct sw_bytes index = make(&m, 5);
 	slot_put(&m, 3, 77, 1); /* no empty slot ends the search */
 	assert_int_equal(sw_dwp_row(index, ABSENT), 0);
 	assert_int_equal(sw_dwp_row(index, C), 3);
 }
 
-static void test_broken(void **state)
+TEST(test_broken)
 {
 	static const struct {
 		size_t at;
 		uint32_t value;
 	} faults[] = {{0, 3}, {0, 0x00010005}, {4, 17}, {12, 0}, {12, 3}, {12, 1u << 31}, {8, 0}};
 	struct made m;
-	(void) state;
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		struct sw_bytes index = make(&m, 2);
 		put32(&m, faults[i].at, faults[i].value);
@@ -82,14 +77,4 @@ static void test_broken(void **state)
 		assert_int_equal(sw_dwp_row((struct sw_bytes){index.data, n}, A), 0);
 	put32(&m, OFF_ROWS + 4, UNITS + 1); /* a row behind the last one */
 	assert_int_equal(sw_dwp_row(index, A), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_found),
-		cmocka_unit_test(test_full),
-		cmocka_unit_test(test_broken),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

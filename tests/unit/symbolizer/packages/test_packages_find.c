@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "packages/find.h"
 #include "cleanup.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { NAMES_MAX = 32 };
 
@@ -67,7 +65,7 @@ static const char *find(const struct lists *l, const char *path)
 }
 
 /* A file is in the list that has its whole path as a line, with or without "/usr". */
-static void test_lines(void **state)
+TEST_WITH(test_lines, setup, teardown)
 {
 	struct lists *l = *state;
 	put(l, "one:amd64.list", "/.\n/lib\n/lib/x\n/lib/x/liba.so.1\n/usr/lib/libb.so.1.2\n");
@@ -84,7 +82,7 @@ static void test_lines(void **state)
 }
 
 /* The package that the name suggests is looked into first, and others where that has not the file. */
-static void test_guess(void **state)
+TEST_WITH(test_guess, setup, teardown)
 {
 	struct lists *l = *state;
 	put(l, "libfoo-bar2-3:amd64.list", "/usr/lib/libfoo_Bar2.so.3.1\n/usr/bin/same\n");
@@ -98,7 +96,7 @@ static void test_guess(void **state)
 }
 
 /* Several are found together, and each has its own. */
-static void test_several(void **state)
+TEST_WITH(test_several, setup, teardown)
 {
 	struct lists *l = *state;
 	put(l, "a.list", "/usr/bin/one\n/usr/bin/two\n");
@@ -117,7 +115,7 @@ static void test_several(void **state)
 }
 
 /* Nothing but a regular file called NAME.list is read, whatever the path that is looked for. */
-static void test_others(void **state)
+TEST_WITH(test_others, setup, teardown)
 {
 	struct lists *l = *state;
 	char path[512], name[NAME_MAX + 1];
@@ -137,7 +135,7 @@ static void test_others(void **state)
 	assert_string_equal(find(l, "/lib/lib\n.so.1"), "");
 }
 
-static void test_debug_names(void **state)
+TEST(test_debug_names)
 {
 	static const char *const names[][2] = {
 		{"libc6", "libc6-dbg"},
@@ -148,7 +146,6 @@ static void test_debug_names(void **state)
 		{"nginx", "nginx-dbgsym"},
 	};
 	char ret[SW_PACKAGE_NAME_MAX], name[SW_PACKAGE_NAME_MAX];
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++) {
 		sw_package_debug_name(names[i][0], ret);
 		assert_string_equal(ret, names[i][1]);
@@ -157,16 +154,4 @@ static void test_debug_names(void **state)
 	name[sizeof(name) - 7] = '\0';
 	sw_package_debug_name(name, ret);
 	assert_string_equal(ret, "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_guess, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_several, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_others, setup, teardown),
-		cmocka_unit_test(test_debug_names),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,10 @@
 #include "beam_world.h"
 #include "runtimes/beam/flow.h"
 #include "runtimes/beam/names.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct beam_world world;
 
@@ -28,9 +26,8 @@ static const char *name_at(uint64_t pc_avma)
 	return d.function;
 }
 
-static void test_names(void **state)
+TEST_WITH(test_names, setup, NULL)
 {
-	(void) state;
 	assert_string_equal(name_at(BEAM_F1), "chain:f1/1");
 	assert_string_equal(name_at(BEAM_F2 - 1), "chain:f1/1");
 	assert_string_equal(name_at(BEAM_MODULE_END - 1), "chain:f2/2");
@@ -40,9 +37,8 @@ static void test_names(void **state)
 	assert_string_equal(name_at(BEAM_F1), "[Erlang function]");
 }
 
-static void test_versions(void **state)
+TEST_WITH(test_versions, setup, NULL)
 {
-	(void) state;
 	assert_non_null(sw_beam_layout_of("25", "13.1.5"));
 	assert_null(sw_beam_layout_of("25", "13.2"));
 	assert_null(sw_beam_layout_of("26", "14.0"));
@@ -62,9 +58,8 @@ static const char *pid_of(const char *release, const char *erts, uint64_t id)
 }
 
 /* As Debian's have them; of 27 with a table for 1048576 processes. */
-static void test_ids(void **state)
+TEST_WITH(test_ids, setup, NULL)
 {
-	(void) state;
 	static const uint64_t ids[] = {0xfffff, 0x1ffff, 7, UINT64_C(0x11) << 32 | 3};
 	assert_string_equal(pid_of("25", "13.1.5", 0x28800000513), "<0.81.0>");
 	assert_string_equal(pid_of("25", "13.1.5", UINT64_C(9) << 19 | 0x123), "<0.18.9>");
@@ -79,9 +74,8 @@ static void test_ids(void **state)
 	assert_string_equal(pid_of("27", "15.2.7", 0x2b83), "<0.?.?>");
 }
 
-static void test_schedulers(void **state)
+TEST_WITH(test_schedulers, setup, NULL)
 {
-	(void) state;
 	const struct sw_beam_layout *at = world.beam.found.layout;
 	uint8_t bytes[SW_BEAM_SCHED_BYTES] = {0};
 	uint64_t fs_base = 0x7000, number = 3, process = 0x8000;
@@ -96,9 +90,8 @@ static void test_schedulers(void **state)
 	assert_false(sw_beam_scheduler_parse(at, SW_BEAM_DIRTY_IO, bytes, fs_base, &s)); /* 0 */
 }
 
-static void test_processes(void **state)
+TEST_WITH(test_processes, setup, NULL)
 {
-	(void) state;
 	const struct sw_beam_layout *at = world.beam.found.layout;
 	uint8_t bytes[SW_BEAM_PROCESS_BYTES] = {0};
 	uint64_t id = 0x93, htop = 0x10000, stop = 0x10800, hend = 0x11000;
@@ -119,9 +112,8 @@ static void test_processes(void **state)
 }
 
 /* In f2, whose frame has two words: what was not written yet looks like a return address. */
-static void test_flow(void **state)
+TEST_WITH(test_flow, setup, NULL)
 {
-	(void) state;
 	static const uint8_t call[] = {0xe8, 0, 0, 0, 0},
 			     code[] = {0x48, 0x83, 0xec, 0x10, 0x48, 0x89, 0xe5, /* mov rbp, rsp */
 				       0x48, 0x8d, 0x63, 0x80, 0x48, 0x89, 0xec, /* mov rsp, rbp */
@@ -149,17 +141,4 @@ static void test_flow(void **state)
 	assert_int_equal(slot, BEAM_STACK + 24);
 	flow.saved_known = false;
 	assert_false(sw_beam_flow_return(&flow, &slot, &sp));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_names, setup),
-		cmocka_unit_test_setup(test_versions, setup),
-		cmocka_unit_test_setup(test_ids, setup),
-		cmocka_unit_test_setup(test_schedulers, setup),
-		cmocka_unit_test_setup(test_processes, setup),
-		cmocka_unit_test_setup(test_flow, setup),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

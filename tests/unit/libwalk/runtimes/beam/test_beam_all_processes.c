@@ -4,11 +4,9 @@
 #include "runtimes/beam/all_processes.h"
 #include "runtimes/beam/names.h"
 #include "runtimes/beam/window.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	NOWHERE = 0x66660000,
@@ -98,9 +96,8 @@ static const char *said(size_t i)
 	return text;
 }
 
-static void test_all(void **state)
+TEST_WITH(test_all, setup, teardown)
 {
-	(void) state;
 	static const char *const names[] = {"<0.80.0>", "<0.81.0>", "<0.82.0>", "<0.83.0>"};
 	assert_int_equal(list(NULL), BEAM_N_PROCESSES);
 	for (size_t i = 0; i < BEAM_N_PROCESSES; i++) {
@@ -125,9 +122,8 @@ static void test_all(void **state)
 }
 
 /* What is said of the list, and of whether its processes may have gone on. */
-static void test_reasons(void **state)
+TEST_WITH(test_reasons, setup, teardown)
 {
-	(void) state;
 	window.processes_cut = true;
 	assert_int_equal(list("not all processes could be copied"), BEAM_N_PROCESSES);
 	window.processes_cut = false;
@@ -151,9 +147,8 @@ static void test_reasons(void **state)
 	assert_int_equal(list("this release of Erlang/OTP is not read"), 0);
 }
 
-static void test_runs(void **state)
+TEST_WITH(test_runs, setup, teardown)
 {
-	(void) state;
 	uint64_t second = BEAM_PROCESSES + BEAM_PROCESS_STRIDE;
 	beam_world_u64(&world, BEAM_SCHEDULERS + at->sched_process, second);
 	assert_int_equal(list(NULL), BEAM_N_PROCESSES);
@@ -167,9 +162,8 @@ static void test_runs(void **state)
 }
 
 /* Of those that somebody executes, or whose stack is being moved, what the process says of it is not so. */
-static void test_states(void **state)
+TEST_WITH(test_states, setup, teardown)
 {
-	(void) state;
 	static const struct {
 		uint32_t state;
 		const char *name;
@@ -194,9 +188,8 @@ static void test_states(void **state)
 }
 
 /* One that waits in C code goes on nowhere in a module: then it says which function it is in. */
-static void test_in_c(void **state)
+TEST_WITH(test_in_c, setup, teardown)
 {
-	(void) state;
 	assert_int_equal(list(NULL), BEAM_N_PROCESSES);
 	first_u64(at->process_next, NOWHERE);
 	first_u64(at->process_current, BEAM_MFA);
@@ -214,9 +207,8 @@ static void test_in_c(void **state)
 }
 
 /* A stack of which one part is not as it must be has no frames; the process is there all the same. */
-static void test_stacks(void **state)
+TEST_WITH(test_stacks, setup, teardown)
 {
-	(void) state;
 	static const uint64_t own = BEAM_STACKS, end = BEAM_STACKS + 8 * BEAM_STACK_WORDS;
 	static const struct {
 		uint64_t stop, hend;
@@ -254,9 +246,8 @@ static void test_stacks(void **state)
 }
 
 /* Words that have no tag, and lead into no code. */
-static void test_words(void **state)
+TEST_WITH(test_words, setup, teardown)
 {
-	(void) state;
 	assert_int_equal(list(NULL), BEAM_N_PROCESSES);
 	beam_world_u64(&world, BEAM_STACKS, BEAM_STACKS); /* to itself */
 	beam_world_u64(&world, BEAM_STACKS + 8, NOWHERE);
@@ -271,9 +262,8 @@ static void test_words(void **state)
 	assert_int_equal(shown.n, 2);
 }
 
-static void test_registered(void **state)
+TEST_WITH(test_registered, setup, teardown)
 {
-	(void) state;
 	static const uint64_t addresses[] = {NOWHERE, BEAM_REGISTERED + 4,
 					     BEAM_REGISTERED + 8, /* another's */
 					     BEAM_PROCESSES,      /* itself */
@@ -296,9 +286,8 @@ static void test_registered(void **state)
 }
 
 /* Places that are no process: they are counted as one that could not be read, or not at all. */
-static void test_places(void **state)
+TEST_WITH(test_places, setup, teardown)
 {
-	(void) state;
 	beam_world_u64(&world, BEAM_SLOTS, BEAM_PROCESSES + 4); /* no pointer */
 	beam_world_u64(&world, BEAM_SLOTS + 16, NOWHERE);
 	beam_world_u64(&world, BEAM_SLOTS + 24, BEAM_WORLD + BEAM_WORLD_BYTES - 8);
@@ -332,9 +321,8 @@ static bool full_read(void *arg, uint64_t avma, void *buffer, size_t length)
 }
 
 /* Lengths that are not so, and a table that has no end. */
-static void test_table(void **state)
+TEST_WITH(test_table, setup, teardown)
 {
-	(void) state;
 	static const struct sw_memory_ops ops = {.read = full_read};
 	beam_world_u32(&world, BEAM_TABLE + at->table_n, 0);
 	assert_int_equal(list(NULL), 0);
@@ -359,31 +347,12 @@ static void test_table(void **state)
 }
 
 /* The schedulers' arrays say how many there are: more than there can be. */
-static void test_schedulers(void **state)
+TEST_WITH(test_schedulers, setup, teardown)
 {
-	(void) state;
 	for (unsigned kind = 0; kind < SW_BEAM_KINDS; kind++)
 		beam_world_u64(&world, BEAM_VARIABLES + 16 * kind + 8, UINT64_MAX);
 	thread.fs_base = 0x1234;
 	world.fake.reads = 0;
 	assert_int_equal(list(NULL), BEAM_N_PROCESSES);
 	assert_true(world.fake.reads < SW_BEAM_KINDS * (SW_BEAM_SCHEDULERS_MAX + 2) + 64);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_all, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_reasons, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_runs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_states, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_in_c, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_stacks, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_words, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_registered, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_places, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_table, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_schedulers, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

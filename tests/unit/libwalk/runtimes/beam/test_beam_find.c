@@ -4,12 +4,10 @@
 #include "fake.h"
 #include "runtimes/beam/find.h"
 #include "runtimes/beam/runtime.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	RELEASE = 0x00, /* from IMAGE_CODE */
@@ -131,9 +129,8 @@ static bool look(const char *path, const char *without)
 	return sw_beam_find(snap, &found);
 }
 
-static void test_found(void **state)
+TEST_WITH(test_found, setup, teardown)
 {
-	(void) state;
 	assert_true(look("/usr/lib/erlang/erts-13.1.5/bin/beam.smp", NULL));
 	assert_null(found.missing);
 	assert_false(found.interprets);
@@ -152,9 +149,8 @@ static void test_found(void **state)
 	assert_int_equal(found.processes_svma, 0);
 }
 
-static void test_files(void **state)
+TEST_WITH(test_files, setup, teardown)
 {
-	(void) state;
 	static const char *const are[] = {"beam.smp", "/opt/erts-15.2/bin/beam.jit.smp",
 					  "/opt/erts-15.2/bin/beam.emu.smp"};
 	static const char *const are_not[] = {"/usr/bin/erl", "/beam.smp/erlexec", "/a/beam.smp2",
@@ -167,9 +163,8 @@ static void test_files(void **state)
 }
 
 /* "erl -emu_flavor emu", and machines for which there is no JIT. */
-static void test_without_jit(void **state)
+TEST_WITH(test_without_jit, setup, teardown)
 {
-	(void) state;
 	memset(code + BEAMASM, 0, 4);
 	assert_true(look("/opt/erts-13.1.5/bin/beam.emu.smp", NULL));
 	assert_true(found.interprets);
@@ -180,9 +175,8 @@ static void test_without_jit(void **state)
 					     "Erlang's own frames are missing");
 }
 
-static void test_releases(void **state)
+TEST_WITH(test_releases, setup, teardown)
 {
-	(void) state;
 	memcpy(code + RELEASE, "99", 3);
 	memcpy(code + ERTS, "99.1.2", 7);
 	assert_true(look("/beam.smp", NULL));
@@ -198,9 +192,8 @@ static void test_releases(void **state)
 }
 
 /* Each symbol that is needed. */
-static void test_missing(void **state)
+TEST_WITH(test_missing, setup, teardown)
 {
-	(void) state;
 	for (size_t i = 0; i < NAMES - 1; i++) {
 		assert_true(look("/beam.smp", names[i]));
 		assert_null(found.layout);
@@ -213,9 +206,8 @@ static void test_missing(void **state)
 }
 
 /* Code that is another: nothing is taken for the lists that is not read with the index. */
-static void test_code(void **state)
+TEST_WITH(test_code, setup, teardown)
 {
-	(void) state;
 	static const unsigned places[] = {LOOKUP + 4, FIND, FIND + 7};
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		(void) setup(state);
@@ -229,17 +221,4 @@ static void test_code(void **state)
 	put_relative(LOOKUP + 4, "\xe8", 1, 0x70000000); /* calls what is not there */
 	assert_true(look("/beam.smp", NULL));
 	assert_string_equal(found.missing, "the list of its code");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_found, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_files, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_without_jit, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_releases, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_missing, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_code, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

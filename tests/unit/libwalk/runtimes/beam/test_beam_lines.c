@@ -3,12 +3,10 @@
 #include "beam_world.h"
 #include "runtimes/beam/lines.h"
 #include "runtimes/beam/names.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct beam_world world;
 static struct sw_beam_line line;
@@ -27,9 +25,8 @@ static bool find(uint64_t number, uint64_t avma)
 				 avma, &line);
 }
 
-static void test_find(void **state)
+TEST_WITH(test_find, setup, NULL)
 {
-	(void) state;
 	assert_true(find(0, BEAM_F1 + 0x30));
 	assert_int_equal(line.line, 10);
 	assert_true(find(0, BEAM_F1 + 0x3f));
@@ -42,9 +39,8 @@ static void test_find(void **state)
 	assert_false(find(1, BEAM_F2 + 0x50)); /* code that the compiler has made */
 }
 
-static void test_small(void **state)
+TEST_WITH(test_small, setup, NULL)
 {
-	(void) state;
 	uint16_t places[] = {7, 8, 9, 0};
 	beam_world_u64(&world, BEAM_LINES + 8, 2);
 	beam_world_put(&world, BEAM_PLACES, places, sizeof(places));
@@ -55,9 +51,8 @@ static void test_small(void **state)
 	assert_false(find(0, BEAM_F1 + 0x40));
 }
 
-static void test_limits(void **state)
+TEST_WITH(test_limits, setup, NULL)
 {
-	(void) state;
 	beam_world_u64(&world, BEAM_LINES + 24 + 8, BEAM_ADDRESSES - 8); /* ends before it begins */
 	assert_false(find(0, BEAM_F1 + 0x40));
 	beam_world_u64(&world, BEAM_LINES + 24 + 8,
@@ -69,9 +64,8 @@ static void test_limits(void **state)
 	assert_false(find(0, BEAM_F1 + 0x40)); /* compiled without */
 }
 
-static void test_text(void **state)
+TEST_WITH(test_text, setup, NULL)
 {
-	(void) state;
 	char text[SW_BEAM_FILE_MAX + 1];
 	struct sw_memory m = world.beam.memory;
 	assert_true(sw_beam_text_read(m, BEAM_NAME | 1, text));
@@ -94,9 +88,8 @@ static void test_text(void **state)
 }
 
 /* Of a frame that waits for a function of Erlang only: between calls the machine notes no lines. */
-static void test_names(void **state)
+TEST_WITH(test_names, setup, NULL)
 {
-	(void) state;
 	static struct sw_description d;
 	struct sw_frame frame = {.pc_avma = BEAM_F1 + 0x41, .cookie = SW_BEAM_AT_CALL};
 	assert_int_equal(sw_beam_names(&world.beam, &frame, &d), 1);
@@ -117,9 +110,8 @@ static void test_names(void **state)
 }
 
 /* What a dirty scheduler executes. Of others that is what their processes executed before. */
-static void test_dirty(void **state)
+TEST_WITH(test_dirty, setup, NULL)
 {
-	(void) state;
 	enum { PROCESS = BEAM_STACK };
 	const struct sw_beam_layout *at = world.beam.found.layout;
 	struct sw_thread thread = {.tid = 7};
@@ -141,17 +133,4 @@ static void test_dirty(void **state)
 	world.beam.scheduler.kind = SW_BEAM_NORMAL;
 	assert_true(sw_beam_thread(&world.beam, &thread, &info));
 	assert_string_equal(info.name, "scheduler 2, runs <0.79.0>");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_find, setup),
-		cmocka_unit_test_setup(test_small, setup),
-		cmocka_unit_test_setup(test_limits, setup),
-		cmocka_unit_test_setup(test_text, setup),
-		cmocka_unit_test_setup(test_names, setup),
-		cmocka_unit_test_setup(test_dirty, setup),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,9 @@
 /* runtimes/beam/processes: the table of processes, and what is read of one. */
 #include "fake.h"
 #include "runtimes/beam/processes.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { TABLE = 0x300000, PLACES = 0x400000 };
 
@@ -23,9 +21,8 @@ static void put_state(uint32_t state)
 }
 
 /* As Debian's OTP 25.2.3 has them. */
-static void test_process(void **state)
+TEST(test_process)
 {
-	(void) state;
 	const struct sw_beam_layout *at = sw_beam_layout_of("25", "13.1.5");
 	struct sw_beam_full p;
 	assert_non_null(at);
@@ -59,9 +56,8 @@ static void test_process(void **state)
 	assert_false(sw_beam_full_parse(at, process, &p));
 }
 
-static void test_states(void **state)
+TEST(test_states)
 {
-	(void) state;
 	static const struct {
 		uint32_t state;
 		const char *name;
@@ -79,9 +75,8 @@ static void test_states(void **state)
 	}
 }
 
-static void test_table(void **state)
+TEST(test_table)
 {
-	(void) state;
 	uint8_t table[0x100] = {0};
 	struct fake_region region = {TABLE, table, sizeof(table)};
 	struct fake_memory fake = {.regions = &region, .n_regions = 1};
@@ -101,14 +96,4 @@ static void test_table(void **state)
 	assert_false(sw_beam_table_read(fake_memory(&fake), &found, &avma, &n));
 	found.processes_svma = 0;
 	assert_false(sw_beam_table_read(fake_memory(&fake), &found, &avma, &n));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_process),
-		cmocka_unit_test(test_states),
-		cmocka_unit_test(test_table),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

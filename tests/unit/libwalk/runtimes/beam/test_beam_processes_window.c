@@ -2,11 +2,9 @@
 /* runtimes/beam/processes_window.c: what of all processes is copied while nothing changes. */
 #include "beam_world.h"
 #include "runtimes/beam/processes_window.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	COPIES_MAX = 256,
@@ -114,9 +112,8 @@ static void first_u64(uint64_t off, uint64_t value)
 	beam_world_u64(&world, BEAM_PROCESSES + off, value);
 }
 
-static void test_all(void **state)
+TEST_WITH(test_all, setup, NULL)
 {
-	(void) state;
 	look();
 	assert_false(window.processes_cut);
 	assert_true(was_copied(BEAM_SLOTS, 8 * BEAM_N_SLOTS));
@@ -132,9 +129,8 @@ static void test_all(void **state)
 }
 
 /* Of those that somebody executes, only what does not change. */
-static void test_running(void **state)
+TEST_WITH(test_running, setup, NULL)
 {
-	(void) state;
 	beam_world_u32(&world, BEAM_PROCESSES + at->process_state, 0xa02a);
 	look();
 	assert_true(was_copied(BEAM_PROCESSES, SW_BEAM_FULL_BYTES));
@@ -143,9 +139,8 @@ static void test_running(void **state)
 }
 
 /* One that waits in C code. */
-static void test_in_c(void **state)
+TEST_WITH(test_in_c, setup, NULL)
 {
-	(void) state;
 	first_u64(at->process_next, 0x66660000);
 	first_u64(at->process_current, BEAM_MFA);
 	look();
@@ -156,9 +151,8 @@ static void test_in_c(void **state)
 }
 
 /* Lengths that are not so: of these stacks nothing is copied, and nothing else is missed. */
-static void test_stacks(void **state)
+TEST_WITH(test_stacks, setup, NULL)
 {
-	(void) state;
 	static const struct {
 		uint64_t stop, hend;
 	} rows[] = {
@@ -184,9 +178,8 @@ static void test_stacks(void **state)
 	assert_true(was_copied(BEAM_STACKS, 8));
 }
 
-static void test_table(void **state)
+TEST_WITH(test_table, setup, NULL)
 {
-	(void) state;
 	beam_world_u32(&world, BEAM_TABLE + at->table_n, 0);
 	look();
 	assert_false(window.processes_cut);
@@ -203,9 +196,8 @@ static void test_table(void **state)
 }
 
 /* One in which no place is free, and all are the same process: read by as many as one call reads. */
-static void test_full(void **state)
+TEST_WITH(test_full, setup, NULL)
 {
-	(void) state;
 	for (size_t i = 0; i < FULL_PLACES; i++)
 		places[i] = BEAM_PROCESSES + BEAM_PROCESS_STRIDE;
 	beam_world_u32(&world, BEAM_TABLE + at->table_n, FULL_PLACES);
@@ -234,26 +226,11 @@ static void test_full(void **state)
 }
 
 /* Nothing of it can be read: each is asked for once. */
-static void test_nowhere(void **state)
+TEST_WITH(test_nowhere, setup, NULL)
 {
-	(void) state;
 	for (unsigned i = 0; i < BEAM_N_SLOTS; i++)
 		beam_world_u64(&world, BEAM_SLOTS + 8 * i, UINT64_MAX - 7 - 8 * i);
 	look();
 	assert_false(window.processes_cut);
 	assert_int_equal(seen.n_asked, 3 + BEAM_N_SLOTS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_all, setup),
-		cmocka_unit_test_setup(test_running, setup),
-		cmocka_unit_test_setup(test_in_c, setup),
-		cmocka_unit_test_setup(test_stacks, setup),
-		cmocka_unit_test_setup(test_table, setup),
-		cmocka_unit_test_setup(test_full, setup),
-		cmocka_unit_test_setup(test_nowhere, setup),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,9 @@
 #include "beam_world.h"
 #include "arch/arch.h"
 #include "runtimes/beam/step.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	HEAP_TOP = BEAM_STACK,
@@ -71,18 +69,16 @@ static enum sw_step step(void)
 }
 
 /* All of a waiting function's frame is written: a word with a tag is a term, wherever it points. */
-static void test_waiting(void **state)
+TEST_WITH(test_waiting, setup, NULL)
 {
-	(void) state;
 	assert_int_equal(step(), SW_STEP_OK);
 	assert_int_equal(stepped.regs.pc_avma, BEAM_F2 + 0x60);
 	assert_int_equal(stepped.regs.sp_avma, BEAM_STACK + 0x118);
 	assert_false(stepped.other_stack);
 }
 
-static void test_no_return(void **state)
+TEST_WITH(test_no_return, setup, NULL)
 {
-	(void) state;
 	beam_world_u64(&world, BEAM_STACK + 0x110, 0x1f);
 	assert_int_equal(step(), SW_STEP_FAIL); /* to the end of the stack, no further */
 	assert_true(stepped.final);
@@ -90,9 +86,8 @@ static void test_no_return(void **state)
 }
 
 /* The process's first function returns to the machine, on the thread's own stack. */
-static void test_leaves(void **state)
+TEST_WITH(test_leaves, setup, NULL)
 {
-	(void) state;
 	beam_world_u64(&world, BEAM_STACK + 0x110, EXIT);
 	assert_int_equal(step(), SW_STEP_OK);
 	assert_int_equal(stepped.regs.pc_avma, AFTER_CALL);
@@ -104,9 +99,8 @@ static void test_leaves(void **state)
 }
 
 /* Looking for a process to run, or between two: it is on the thread's stack. */
-static void test_no_process(void **state)
+TEST_WITH(test_no_process, setup, NULL)
 {
-	(void) state;
 	uint64_t below = world.beam.scheduler.registers_avma - 0x20;
 	sw_regs_set(&cursor.regs, SW_ARCH_SP, below);
 	world.beam.scheduler.process_avma = 0;
@@ -121,9 +115,8 @@ static void test_no_process(void **state)
 	assert_int_equal(step(), SW_STEP_FAIL);
 }
 
-static void test_not_ours(void **state)
+TEST_WITH(test_not_ours, setup, NULL)
 {
-	(void) state;
 	cursor.lookup_avma = CODE;
 	assert_int_equal(step(), SW_STEP_DECLINE);
 	cursor.lookup_avma = BEAM_F1;
@@ -132,16 +125,4 @@ static void test_not_ours(void **state)
 	assert_true(stepped.final);
 	world.beam.found.layout = NULL;
 	assert_int_equal(step(), SW_STEP_DECLINE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_waiting, setup),
-		cmocka_unit_test_setup(test_no_return, setup),
-		cmocka_unit_test_setup(test_leaves, setup),
-		cmocka_unit_test_setup(test_no_process, setup),
-		cmocka_unit_test_setup(test_not_ours, setup),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,10 @@
 /* runtimes/beam/window.c: which stacks and which names of functions are copied. */
 #include "beam_world.h"
 #include "runtimes/beam/window.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	VARIABLES = BEAM_WORLD + 0x180, /* of each kind: the array and how many there are */
@@ -127,9 +125,8 @@ static int setup(void **state)
 	return 0;
 }
 
-static void test_on_process(void **state)
+TEST_WITH(test_on_process, setup, NULL)
 {
-	(void) state;
 	uint64_t begun = REGISTERS + world.beam.found.layout->return_off;
 	look();
 	assert_int_equal(seen.known_end_avma, STACK_END);
@@ -142,9 +139,8 @@ static void test_on_process(void **state)
 	assert_false(was_copied(BEAM_F2)); /* not on the stack */
 }
 
-static void test_functions(void **state)
+TEST_WITH(test_functions, setup, NULL)
 {
-	(void) state;
 	uint64_t slot = STACK + 0x80;
 	beam_world_u64(&world, slot, (BEAM_F2 + 0x40) | 2); /* a term */
 	look();
@@ -165,9 +161,8 @@ static void test_functions(void **state)
 }
 
 /* On its own stack: in a C function that the process called. */
-static void test_in_c(void **state)
+TEST_WITH(test_in_c, setup, NULL)
 {
-	(void) state;
 	thread.regs.pc_avma = BEAM_WORLD;
 	thread.regs.sp_avma = REGISTERS - 0x100;
 	beam_world_u64(&world, REGISTERS - 8, BEAM_F2 + 0x40);
@@ -186,9 +181,8 @@ static void test_in_c(void **state)
 }
 
 /* Nothing that the structures say is believed as it is. */
-static void test_hostile(void **state)
+TEST_WITH(test_hostile, setup, NULL)
 {
-	(void) state;
 	const struct sw_beam_layout *at = world.beam.found.layout;
 	beam_world_u64(&world, BEAM_MODULE, UINT64_MAX);
 	look();
@@ -207,15 +201,4 @@ static void test_hostile(void **state)
 	found = NULL;
 	look();
 	assert_int_equal(seen.n_copies, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_on_process, setup),
-		cmocka_unit_test_setup(test_functions, setup),
-		cmocka_unit_test_setup(test_in_c, setup),
-		cmocka_unit_test_setup(test_hostile, setup),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,13 +2,11 @@
 /* clr_contract.c and clr_layout.c. */
 #include "runtimes/clr/published/layout.h"
 #include "fake.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include <snapwalk/error.h>
 
@@ -40,9 +38,8 @@ static void refused(const char *json, const char *words)
 	assert_string_equal(why, words);
 }
 
-static void test_types(void **state)
+TEST(test_types)
 {
-	(void) state;
 	struct sw_clr_contract c = parsed(SMALL);
 	uint32_t n = 77;
 	assert_true(sw_clr_size(&c, "A", &n) && n == 24);
@@ -58,9 +55,8 @@ static void test_types(void **state)
 	sw_clr_contract_deinit(&c);
 }
 
-static void test_globals(void **state)
+TEST(test_globals)
 {
-	(void) state;
 	struct sw_clr_contract c = parsed(SMALL);
 	uint64_t n = 77;
 	assert_true(sw_clr_global(&c, "a", &n) && n == 0x7f0010);
@@ -74,9 +70,8 @@ static void test_globals(void **state)
 	sw_clr_contract_deinit(&c);
 }
 
-static void test_versions(void **state)
+TEST(test_versions)
 {
-	(void) state;
 	struct sw_clr_contract c = parsed(SMALL);
 	uint64_t n;
 	assert_true(sw_clr_version(&c, "ExecutionManager", &n) && n == 2);
@@ -85,9 +80,8 @@ static void test_versions(void **state)
 	sw_clr_contract_deinit(&c);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-	(void) state;
 	refused("", "its descriptor is empty or too large");
 	refused("[1]", "its descriptor is not the JSON that it should be");
 	refused("{\"types\":", "its descriptor is not the JSON that it should be");
@@ -132,9 +126,8 @@ static int read_raw(struct raw raw, struct sw_clr_contract *ret, const char **wh
 	return sw_clr_contract_read(fake_memory(&fake), AT, ret, why);
 }
 
-static void test_read(void **state)
+TEST(test_read)
 {
-	(void) state;
 	struct sw_clr_contract c;
 	const char *why;
 	uint64_t n;
@@ -197,9 +190,8 @@ static struct sw_clr_contract of_file(const char *name)
 }
 
 /* What .NET 10.0.12 says. */
-static void test_net10(void **state)
+TEST(test_net10)
 {
-	(void) state;
 	struct sw_clr_contract c = of_file("net10.json");
 	struct sw_clr_layout l;
 	char why[192] = "";
@@ -226,9 +218,8 @@ static void test_net10(void **state)
 }
 
 /* Threads are described in another way: code is found, threads are not. */
-static void test_threads_unknown(void **state)
+TEST(test_threads_unknown)
 {
-	(void) state;
 	struct sw_clr_contract c = of_file_changed("net10.json", "\"Thread\":1", "\"Thread\":2");
 	struct sw_clr_layout l;
 	char why[192] = "";
@@ -239,9 +230,8 @@ static void test_threads_unknown(void **state)
 }
 
 /* .NET 9 describes threads, but not how code is found. */
-static void test_net9(void **state)
+TEST(test_net9)
 {
-	(void) state;
 	struct sw_clr_contract c = of_file("net9.json");
 	struct sw_clr_layout l = sw_clr_layout_fixed(0x5000, 0);
 	char why[192];
@@ -254,9 +244,8 @@ static void test_net9(void **state)
 	sw_clr_contract_deinit(&c);
 }
 
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
-	(void) state;
 	struct sw_clr_layout l;
 	char why[192];
 	struct sw_clr_contract c =
@@ -274,20 +263,4 @@ static void test_unknown(void **state)
 	assert_false(sw_clr_layout_resolve(&c, &l, why, sizeof(why)));
 	assert_string_equal(why, "its descriptor lacks RangeSectionMap.TopLevelData");
 	sw_clr_contract_deinit(&c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_types),
-		cmocka_unit_test(test_globals),
-		cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_read),
-		cmocka_unit_test(test_net10),
-		cmocka_unit_test(test_net9),
-		cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_threads_unknown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

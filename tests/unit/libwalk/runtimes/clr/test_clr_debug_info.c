@@ -2,12 +2,10 @@
 #include "runtimes/clr/published/debug_info.h"
 #include "cleanup.h"
 #include "fake.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { AVMA = 0x7000, CODE_BYTES = 51, IL_BYTES = 13, NONE = -1, MAX = 256 };
 
@@ -47,9 +45,8 @@ static void both_are_right(const uint8_t *bytes, size_t n, enum sw_clr_debug_for
 		assert_int_equal(il_at(bytes, cut, format, 16), NONE);
 }
 
-static void test_formats(void **state)
+TEST(test_formats)
 {
-	(void) state;
 	both_are_right(packed, sizeof(packed), SW_CLR_DEBUG_PACKED);
 	both_are_right(nibbles, sizeof(nibbles), SW_CLR_DEBUG_NIBBLES);
 	/* Each is nonsense in the other's way of writing. */
@@ -59,9 +56,8 @@ static void test_formats(void **state)
 }
 
 /* ReadyToRun: no flags. */
-static void test_bare(void **state)
+TEST(test_bare)
 {
-	(void) state;
 	for (int bare = 0; bare < 2; bare++) {
 		struct fake_memory fake = FAKE_MEMORY({AVMA, packed + 1, sizeof(packed) - 1});
 		const struct sw_clr_debug_info info = {AVMA, CODE_BYTES, IL_BYTES,
@@ -81,11 +77,10 @@ static void before_is_skipped(const void *before, size_t n)
 	assert_int_equal(il_at(bytes, n + sizeof(packed) - 1, SW_CLR_DEBUG_PACKED, 16), 0);
 }
 
-static void test_before(void **state)
+TEST(test_before)
 {
 	static const uint8_t rich[] = {2, 3, 0, 0, 0, 0xff, 0xff, 0xff};
 	uint8_t patchpoint[1 + 40 + 2 * 4 + 5];
-	(void) state;
 	before_is_skipped(rich, sizeof(rich));
 	/* .NET 10: 40 bytes, of which the fifth word is the number of locals. */
 	memset(patchpoint, 0xff, sizeof(patchpoint));
@@ -110,11 +105,10 @@ static void test_before(void **state)
 
 /* A profiler changed the IL: the second bounds are those of the assembly's own. Numbers: 0xffffffff,
  * 6, 6, 0. */
-static void test_original(void **state)
+TEST(test_original)
 {
 	uint8_t bytes[] = {0x00, 0xfb, 0xff, 0xff, 0xff, 0xff, 0x67, 0x06, 0xaa, 0xaa,
 			   0xaa, 0xaa, 0xaa, 0xaa, 0x43, 0x01, 0x82, 0x84, 0xdb, 0x01};
-	(void) state;
 	assert_int_equal(il_at(bytes, sizeof(bytes), SW_CLR_DEBUG_PACKED, 16), 0);
 	bytes[14] = 0xaa;
 	assert_int_equal(il_at(bytes, sizeof(bytes), SW_CLR_DEBUG_PACKED, 16), NONE);
@@ -122,13 +116,12 @@ static void test_original(void **state)
 
 /* ---- what is not believed ---------------------------------------------------------------------- */
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
 	static const struct {
 		uint32_t code_bytes, il_bytes;
 		bool good;
 	} cases[] = {{46, 1, true}, {45, 1, false}, {46, 0, false}, {UINT32_MAX, UINT32_MAX, true}};
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		struct fake_memory fake = FAKE_MEMORY({AVMA, packed, sizeof(packed)});
 		const struct sw_clr_debug_info info = {AVMA, cases[i].code_bytes, cases[i].il_bytes,
@@ -141,7 +134,7 @@ static void test_limits(void **state)
 }
 
 /* What does not fit to the last bit. */
-static void test_changed(void **state)
+TEST(test_changed)
 {
 	static const struct {
 		size_t at;
@@ -157,7 +150,6 @@ static void test_changed(void **state)
 		{4, 0x86}, /* the first one is not where the code begins */
 		{7, 0x09}, /* something behind the last one */
 	};
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		uint8_t bytes[sizeof(packed)];
 		memcpy(bytes, packed, sizeof(bytes));
@@ -168,11 +160,10 @@ static void test_changed(void **state)
 }
 
 /* A number has 32 bits at most: 2 + 8 in the first of eleven nibbles is good, 4 + 8 is not. */
-static void test_number(void **state)
+TEST(test_number)
 {
 	uint8_t bytes[] = {0x00, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x67, 0x06};
 	uint8_t endless[32];
-	(void) state;
 	assert_int_equal(il_at(bytes, sizeof(bytes), SW_CLR_DEBUG_PACKED, 0), NONE);
 	memset(endless, 0xff, sizeof(endless));
 	endless[0] = 0;
@@ -213,7 +204,7 @@ static size_t entries_pack(const struct entry *entries, size_t n, uint8_t *to)
 	return 3 + bytes;
 }
 
-static void test_entries(void **state)
+TEST(test_entries)
 {
 	static const struct entry entries[] = {
 		{2, 0, -2}, {2, 4, 3}, {1, 6, 9}, {2, 10, 7}, {2, 10, 5}, {2, 20, -1}, {2, 30, -2},
@@ -229,7 +220,6 @@ static void test_entries(void **state)
 		{30, NONE},             /* the prologue of a funclet is not the method's */
 	};
 	uint8_t bytes[MAX];
-	(void) state;
 	size_t n = entries_pack(entries, SW_ARRAY_SIZE(entries), bytes);
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++)
 		assert_int_equal(il_at(bytes, n, SW_CLR_DEBUG_PACKED, cases[i].native_off),
@@ -238,15 +228,4 @@ static void test_entries(void **state)
 	static const struct entry calls[] = {{1, 0, 4}, {1, 8, 5}};
 	n = entries_pack(calls, SW_ARRAY_SIZE(calls), bytes);
 	assert_int_equal(il_at(bytes, n, SW_CLR_DEBUG_PACKED, 9), NONE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_formats), cmocka_unit_test(test_bare),
-		cmocka_unit_test(test_before),  cmocka_unit_test(test_original),
-		cmocka_unit_test(test_limits),  cmocka_unit_test(test_changed),
-		cmocka_unit_test(test_number),  cmocka_unit_test(test_entries),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,14 +4,12 @@
 #include "runtimes/clr/find.h"
 #include "walk_case.h"
 #include "snapshot/read.h"
+#include "test.h"
 
 #include <elf.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define BASE UINT64_C(0x7f0000000000)
 
@@ -59,16 +57,14 @@ static unsigned opened(struct sw_snapshot *snap, bool only_likely)
 }
 
 /* A program without code of its own making costs nothing. */
-static void test_native(void **state)
+TEST(test_native)
 {
-	(void) state;
 	assert_int_equal(opened(scene_make(), false), 0);
 	assert_int_equal(opened(scene_make(), true), 0);
 }
 
-static void test_other_code(void **state)
+TEST(test_other_code)
 {
-	(void) state;
 	struct sw_snapshot *snap = scene_make();
 	fake_snapshot_map(snap, 0x30000, 0x40000, "r-xp", "");
 	assert_int_equal(opened(snap, false), 1 << PROGRAM | 1 << LARGE | 1 << RUNTIME);
@@ -78,9 +74,8 @@ static void test_other_code(void **state)
 }
 
 /* Code of a mapping that is no ELF file: what the runtime's own is. */
-static void test_other_file(void **state)
+TEST(test_other_file)
 {
-	(void) state;
 	struct sw_snapshot *snap = scene_make();
 	(void) fake_snapshot_module(snap, SW_MODULE_ANON, "/memfd:doublemapper", 0, 0x30000,
 				    0x40000, NULL, 0);
@@ -88,9 +83,8 @@ static void test_other_file(void **state)
 }
 
 /* The same, where its file could not be opened. */
-static void test_memory_file(void **state)
+TEST(test_memory_file)
 {
-	(void) state;
 	struct sw_snapshot *snap = scene_make();
 	(void) fake_snapshot_module(snap, SW_MODULE_ELF, "/memfd:doublemapper", 0, 0x30000, 0x40000,
 				    NULL, 0);
@@ -210,17 +204,15 @@ static void finds(bool usable, const char *problem)
 	fake_snapshot_destroy(snap);
 }
 
-static void test_understood(void **state)
+TEST(test_understood)
 {
-	(void) state;
 	image_make("net10.json", NULL, NULL);
 	finds(true, "");
 }
 
 /* A contract that is not known switches off what follows it, and that is said. */
-static void test_not_understood(void **state)
+TEST(test_not_understood)
 {
-	(void) state;
 	image_make("net10.json", "\"ExecutionManager\":2", "\"ExecutionManager\":9");
 	finds(false,
 	      "version 9 of its contract ExecutionManager is not known: it is newer than this "
@@ -234,14 +226,4 @@ static void test_not_understood(void **state)
 	finds(true, "it does not describe its methods in a way that is known; they have no names");
 	image_make("net10.json", "{\"version\":0", "{\"version\":1");
 	finds(false, "its descriptor has a format version that is not known");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_native),     cmocka_unit_test(test_other_code),
-		cmocka_unit_test(test_other_file), cmocka_unit_test(test_memory_file),
-		cmocka_unit_test(test_understood), cmocka_unit_test(test_not_understood),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

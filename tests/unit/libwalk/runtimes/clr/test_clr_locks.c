@@ -6,15 +6,13 @@
 #include "runtimes/clr/threads.h"
 #include "fake.h"
 #include "snapshot/read.h"
+#include "test.h"
 
 #include <sys/syscall.h>
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	/* offsets in DATA */
@@ -266,18 +264,16 @@ static void is(const char *kind, uint64_t object, pid_t owner)
 
 /* ---- tests ------------------------------------------------------------------------------------ */
 
-static void test_monitor(void **state)
+TEST_WITH(test_monitor, setup, NULL)
 {
-	(void) state;
 	is("dotnet_monitor", DATA + AT_OBJECT, TID + 1);
 	w.wanted = 1; /* the others have come since */
 	is("dotnet_monitor", DATA + AT_OBJECT, TID + 1);
 }
 
 /* 9 has the Thread's address where 10 has its number. */
-static void test_monitor_9(void **state)
+TEST_WITH(test_monitor_9, setup, NULL)
 {
-	(void) state;
 	assert_true(waits_version("9.0.20"));
 	assert_int_equal(w.wait.owner_tid, 0);
 	put(AT_MONITOR + 8, DATA + thread_at(1), 8);
@@ -287,9 +283,8 @@ static void test_monitor_9(void **state)
 	assert_false(waits_version(""));
 }
 
-static void test_owners(void **state)
+TEST_WITH(test_owners, setup, NULL)
 {
-	(void) state;
 	static const struct {
 		uint32_t state, id;
 		uint64_t osid;
@@ -313,9 +308,8 @@ static void test_owners(void **state)
 }
 
 /* An owner that has ended, or whose number another Thread has, too. */
-static void test_threads(void **state)
+TEST_WITH(test_threads, setup, NULL)
 {
-	(void) state;
 	put(thread_at(1), SW_CLR_STATE_DEAD, 4);
 	is("dotnet_monitor", DATA + AT_OBJECT, 0);
 	put(thread_at(1), 0, 4);
@@ -326,17 +320,15 @@ static void test_threads(void **state)
 	assert_false(waits());
 }
 
-static void test_wait(void **state)
+TEST_WITH(test_wait, setup, NULL)
 {
-	(void) state;
 	waits_for(SW_CLR_BLOCKING_WAIT, DATA + AT_MONITOR);
 	is("dotnet_wait", DATA + AT_OBJECT, 0);
 }
 
 /* Objects move while threads are stopped for the collector; a header that does not fit is another object's. */
-static void test_object(void **state)
+TEST_WITH(test_object, setup, NULL)
 {
-	(void) state;
 	put(AT_SUSPENDER, 0x1000, 8);
 	is("dotnet_monitor", 0, TID + 1);
 	put(AT_SUSPENDER, 0, 8);
@@ -349,9 +341,8 @@ static void test_object(void **state)
 }
 
 /* What is not a monitor: the table must lead to it. */
-static void test_not_a_monitor(void **state)
+TEST_WITH(test_not_a_monitor, setup, NULL)
 {
-	(void) state;
 	put(AT_ENTRIES + 16 * INDEX, DATA + AT_MONITOR + 8, 8);
 	assert_false(waits());
 	put(AT_ENTRIES + 16 * INDEX, DATA + AT_MONITOR, 8);
@@ -372,9 +363,8 @@ static void test_not_a_monitor(void **state)
 }
 
 /* A lock is what its class says; that is not known here, and not while objects move. */
-static void test_lock(void **state)
+TEST_WITH(test_lock, setup, NULL)
 {
-	(void) state;
 	waits_for(SW_CLR_BLOCKING_LOCK, stack_avma(0) + 8 * SLOT);
 	w.stacks[0][SLOT] = DATA + AT_OBJECT;
 	put(AT_OBJECT + 16, TID + 1, 4);
@@ -390,9 +380,8 @@ static void test_lock(void **state)
 }
 
 /* Only what lies on the thread's own stack, and is the thread's own. */
-static void test_blocking(void **state)
+TEST_WITH(test_blocking, setup, NULL)
 {
-	(void) state;
 	static const uint64_t firsts[] = {0, 4, DATA + 0x200, UINT64_MAX - 7};
 	for (size_t i = 0; i < sizeof(firsts) / sizeof(firsts[0]); i++) {
 		put(AT_THREADS + AT_LOCAL + 40, firsts[i], 8);
@@ -408,9 +397,8 @@ static void test_blocking(void **state)
 }
 
 /* Nothing is told of what was copied while threads ran, or not in whole. */
-static void test_not_of_one_instant(void **state)
+TEST_WITH(test_not_of_one_instant, setup, NULL)
 {
-	(void) state;
 	w.runs = true;
 	assert_false(waits());
 	w.runs = false;
@@ -422,21 +410,4 @@ static void test_not_of_one_instant(void **state)
 	assert_true(waits());
 	put(0x200 + 88, 0, 8);
 	assert_false(waits());
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_monitor, setup),
-		cmocka_unit_test_setup(test_monitor_9, setup),
-		cmocka_unit_test_setup(test_owners, setup),
-		cmocka_unit_test_setup(test_threads, setup),
-		cmocka_unit_test_setup(test_wait, setup),
-		cmocka_unit_test_setup(test_object, setup),
-		cmocka_unit_test_setup(test_not_a_monitor, setup),
-		cmocka_unit_test_setup(test_lock, setup),
-		cmocka_unit_test_setup(test_blocking, setup),
-		cmocka_unit_test_setup(test_not_of_one_instant, setup),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

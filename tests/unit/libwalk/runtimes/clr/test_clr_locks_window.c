@@ -2,11 +2,9 @@
 /* runtimes/clr/locks_window: what is copied of many threads, and in how many calls. */
 #include "runtimes/clr/locks_window.h"
 #include "snapshot/snapshot.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define DATA UINT64_C(0x600000000000)
 
@@ -198,10 +196,9 @@ static size_t batches(size_t n)
 	return (n + SW_CAPTURE_READS - 1) / SW_CAPTURE_READS;
 }
 
-static void test_calls(void **state)
+TEST(test_calls)
 {
 	static const size_t counts[] = {1, 64, 65, 500, 1000};
-	(void) state;
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		world_make(counts[i]);
 		assert_int_equal(window(), ALONE + ROUNDS * batches(counts[i]));
@@ -214,9 +211,8 @@ static void test_calls(void **state)
 	assert_true(is_whole_copy());
 }
 
-static void test_locals_in_stacks(void **state)
+TEST(test_locals_in_stacks)
 {
-	(void) state;
 	world_make(1000);
 	locals_in_stacks(1000);
 	assert_int_equal(window(), ALONE + (ROUNDS - 1) * batches(1000));
@@ -225,9 +221,8 @@ static void test_locals_in_stacks(void **state)
 	assert_int_equal(times_copied(DATA + AT_STACKS, 8), 0); /* it is there */
 }
 
-static void test_one_lock(void **state)
+TEST(test_one_lock)
 {
-	(void) state;
 	world_make(1000);
 	for (size_t i = 0; i < 1000; i++)
 		put(AT_STACKS + i * BYTES, DATA + AT_MONITORS + 7 * BYTES, 8);
@@ -236,9 +231,8 @@ static void test_one_lock(void **state)
 	assert_int_equal(times_copied(DATA + AT_MONITORS, SW_CLR_MONITOR_BYTES), 0);
 }
 
-static void test_lock_objects(void **state)
+TEST(test_lock_objects)
 {
-	(void) state;
 	world_make(100);
 	for (size_t i = 0; i < 100; i++) {
 		put(AT_STACKS + i * BYTES, DATA + AT_STACKS + i * BYTES + SLOT, 8);
@@ -251,10 +245,9 @@ static void test_lock_objects(void **state)
 }
 
 /* Who waits for nothing has nothing to copy, neither has who says nonsense. */
-static void test_nobody(void **state)
+TEST(test_nobody)
 {
 	static const uint64_t nonsense[] = {0, 4, UINT64_MAX, UINT64_MAX - 7, DATA + AT_MONITORS};
-	(void) state;
 	for (size_t k = 0; k < sizeof(nonsense) / sizeof(nonsense[0]); k++) {
 		world_make(100);
 		for (size_t i = 0; i < 100; i++)
@@ -265,9 +258,8 @@ static void test_nobody(void **state)
 }
 
 /* Monitors far from each other in the table. */
-static void test_wide_table(void **state)
+TEST(test_wide_table)
 {
-	(void) state;
 	world_make(100);
 	put(AT_MONITORS + SW_CLR_MONITOR_INDEX, 60000, 4);
 	put(AT_ENTRIES + 16 * 60000 + 8, DATA + AT_OBJECTS + 8, 8);
@@ -284,9 +276,8 @@ static void test_wide_table(void **state)
 }
 
 /* More than there is space for: nothing may be told. */
-static void test_too_many(void **state)
+TEST(test_too_many)
 {
-	(void) state;
 	world_make(THREADS_MAX);
 	(void) window();
 	assert_false(is_whole_copy());
@@ -294,15 +285,4 @@ static void test_too_many(void **state)
 	w.plan.n_ranges = SIZE_MAX; /* of the window before */
 	(void) window();
 	assert_true(is_whole_copy());
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls),    cmocka_unit_test(test_locals_in_stacks),
-		cmocka_unit_test(test_one_lock), cmocka_unit_test(test_lock_objects),
-		cmocka_unit_test(test_nobody),   cmocka_unit_test(test_wide_table),
-		cmocka_unit_test(test_too_many),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,10 @@
 #include "fake.h"
 #include "runtimes/clr/metadata/names.h"
 #include "runtimes/clr/metadata/signature.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { AVMA = 0x20000 };
 
@@ -78,15 +76,14 @@ static void names_are_right(unsigned options)
 	assembly_free(a);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void) state;
 	names_are_right(0);
 	names_are_right(CLR_MAKE_WIDE);
 	names_are_right(CLR_MAKE_EDITED);
 }
 
-static void test_methods(void **state)
+TEST(test_methods)
 {
 	static const struct {
 		uint32_t owner;
@@ -98,7 +95,6 @@ static void test_methods(void **state)
 		{4, "Shapes", "(int[,], byte*, long&, delegate*, Outer)"},
 		{5, "<Start>b__0", "()"},
 	};
-	(void) state;
 	for (unsigned options = 0; options < 2; options++) {
 		struct assembly *a = assembly_make(options);
 		for (uint32_t i = 0; i < 5; i++) {
@@ -116,9 +112,8 @@ static void test_methods(void **state)
 }
 
 /* The first row is <Start>b__0, which MethodPtr puts last. */
-static void test_edited(void **state)
+TEST(test_edited)
 {
-	(void) state;
 	struct assembly *a = assembly_make(CLR_MAKE_EDITED);
 	assert_int_equal(sw_clr_method_owner(&a->m, 1), 5);
 	assert_int_equal(sw_clr_method_owner(&a->m, 2), 4);
@@ -128,9 +123,8 @@ static void test_edited(void **state)
 	assembly_free(a);
 }
 
-static void test_image(void **state)
+TEST(test_image)
 {
-	(void) state;
 	for (int i = 0; i < 4; i++) {
 		struct assembly a = {0};
 		bool mapped = i & 1, plus = i & 2;
@@ -146,10 +140,9 @@ static void test_image(void **state)
 }
 
 /* What lies behind the bytes that the file has of a section is not in it. */
-static void test_section_ends(void **state)
+TEST(test_section_ends)
 {
 	enum { RAW_SIZE = 0x80 + 24 + 224 + 16 };
-	(void) state;
 	struct assembly a = {0};
 	a.n = clr_make_image(a.bytes, 0, 0);
 	a.region = (struct fake_region){AVMA, a.bytes, a.n};
@@ -162,9 +155,8 @@ static void test_section_ends(void **state)
 	}
 }
 
-static void test_refuses(void **state)
+TEST(test_refuses)
 {
-	(void) state;
 	struct assembly *a = assembly_make(0);
 	a->bytes[0] = 'b';
 	assert_false(assembly_open(a));
@@ -184,9 +176,8 @@ static void test_refuses(void **state)
 }
 
 /* A type in itself, and two in each other. */
-static void test_nesting_ends(void **state)
+TEST(test_nesting_ends)
 {
-	(void) state;
 	struct assembly *a = assembly_make(0);
 	const struct sw_clr_table *nested = &a->m.tables[SW_CLR_TABLE_NESTED];
 	a->bytes[nested->avma - AVMA + 2] = 4;
@@ -196,7 +187,7 @@ static void test_nesting_ends(void **state)
 }
 
 /* Signatures that do not end, or end too early: what was understood, and that it was not all. */
-static void test_bad_signatures(void **state)
+TEST(test_bad_signatures)
 {
 	static const struct {
 		const char *bytes;
@@ -212,7 +203,6 @@ static void test_bad_signatures(void **state)
 		 "\x08",
 		 21, "(...)"},
 	};
-	(void) state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct assembly *a = assembly_make(0);
 		/* put it where Shapes' signature is, which is the longest */
@@ -227,9 +217,8 @@ static void test_bad_signatures(void **state)
 	}
 }
 
-static void test_strings(void **state)
+TEST(test_strings)
 {
-	(void) state;
 	struct assembly *a = assembly_make(0);
 	uint8_t *strings = a->bytes + (a->m.strings_avma - AVMA);
 	strings[1] = '\n'; /* of "T.dll" */
@@ -241,16 +230,4 @@ static void test_strings(void **state)
 	strings[a->m.strings_bytes - 1] = 'x'; /* the last one does not end */
 	assert_false(sw_clr_metadata_string(&a->m, a->m.strings_bytes - 1, &a->text));
 	assembly_free(a);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),        cmocka_unit_test(test_methods),
-		cmocka_unit_test(test_edited),       cmocka_unit_test(test_image),
-		cmocka_unit_test(test_refuses),      cmocka_unit_test(test_section_ends),
-		cmocka_unit_test(test_nesting_ends), cmocka_unit_test(test_bad_signatures),
-		cmocka_unit_test(test_strings),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,10 @@
 #include "clr_pdb_make.h"
 #include "fake.h"
 #include "runtimes/clr/metadata/debug_directory.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 struct file {
 	uint8_t bytes[CLR_PDB_MAKE_BYTES];
@@ -42,10 +40,9 @@ static void line_is(const struct file *f, uint32_t method, uint32_t il_off, cons
 		assert_string_equal(text.data, expected);
 }
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
 	struct file f;
-	(void) state;
 	file_make(&f);
 	line_is(&f, 1, 0, "/src/a.cs", 10);
 	line_is(&f, 1, 3, "/src/a.cs", 10);
@@ -70,10 +67,9 @@ static void test_lines(void **state)
 }
 
 /* Another build's, whatever differs. */
-static void test_identity(void **state)
+TEST(test_identity)
 {
 	struct file f;
-	(void) state;
 	file_make(&f);
 	for (size_t i = 0; i < SW_CLR_PDB_ID_BYTES; i++) {
 		uint8_t id[SW_CLR_PDB_ID_BYTES];
@@ -88,17 +84,16 @@ static void test_identity(void **state)
 	assert_false(sw_clr_pdb_open(&f.pdb, (struct sw_bytes){bytes, n}, clr_pdb_make_id));
 }
 
-static void test_cut(void **state)
+TEST(test_cut)
 {
 	struct file f;
-	(void) state;
 	file_make(&f);
 	for (size_t n = 0; n < f.n; n++)
 		assert_false(file_open(&f, n));
 }
 
 /* Lines of the first method with one byte of its points changed. */
-static void test_changed(void **state)
+TEST(test_changed)
 {
 	enum { POINTS = 76 + 32 + 68 + 25 };
 	static const struct {
@@ -113,7 +108,6 @@ static void test_changed(void **state)
 		{19, 0x81, 0}, /* the last one does not end */
 		{16, 0, 0},    /* hidden, and then what is left of it */
 	};
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		struct file f;
 		file_make(&f);
@@ -144,9 +138,8 @@ static void assembly_make(struct assembly *a, bool mapped, bool plus, bool embed
 	assert_true(sw_clr_pe_metadata(&a->pe, &a->metadata));
 }
 
-static void test_link(void **state)
+TEST(test_link)
 {
-	(void) state;
 	for (int i = 0; i < 8; i++) {
 		struct assembly a;
 		struct sw_clr_pdb_link link;
@@ -172,7 +165,7 @@ static void test_link(void **state)
 	}
 }
 
-static void test_link_refused(void **state)
+TEST(test_link_refused)
 {
 	/* Offsets in the entry that leads to the id, and in what it leads to. */
 	static const struct {
@@ -185,7 +178,6 @@ static void test_link_refused(void **state)
 		{28 + 22, 0xff}, /* nowhere */
 		{0x80, 'r'},
 	};
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		struct assembly a;
 		struct sw_clr_pdb_link link;
@@ -196,7 +188,7 @@ static void test_link_refused(void **state)
 }
 
 /* What says that it is embedded, but is not, does not take the id away. */
-static void test_embedded_refused(void **state)
+TEST(test_embedded_refused)
 {
 	static const struct {
 		size_t at;
@@ -207,7 +199,6 @@ static void test_embedded_refused(void **state)
 		{0x100, 'm'},
 		{0x107, 0xff}, /* unpacked longer than any */
 	};
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		struct assembly a;
 		struct sw_clr_pdb_link link;
@@ -221,9 +212,8 @@ static void test_embedded_refused(void **state)
 	}
 }
 
-static void test_il_bytes(void **state)
+TEST(test_il_bytes)
 {
-	(void) state;
 	for (int mapped = 0; mapped < 2; mapped++) {
 		struct assembly a;
 		uint32_t bytes = 0;
@@ -237,19 +227,4 @@ static void test_il_bytes(void **state)
 		assert_false(sw_clr_il_bytes(&a.pe, &a.metadata, 6, &bytes));
 		assert_int_equal(bytes, 300);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_identity),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_changed),
-		cmocka_unit_test(test_link),
-		cmocka_unit_test(test_link_refused),
-		cmocka_unit_test(test_embedded_refused),
-		cmocka_unit_test(test_il_bytes),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

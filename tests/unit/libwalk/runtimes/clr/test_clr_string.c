@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/clr/metadata/string.h"
 #include "fake.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define AVMA UINT64_C(0x7030) /* 16 bytes before a block's end */
 
@@ -15,10 +13,9 @@ static void text_is(struct sw_text *text, const char *expected)
 	sw_text_deinit(text);
 }
 
-static void test_utf8(void **state)
+TEST(test_utf8)
 {
 	static const char bytes[] = "a name that is longer than a block \n of it, and M\xc3\xb6re";
-	(void) state;
 	struct sw_text text = {0};
 	struct fake_memory fake = FAKE_MEMORY({AVMA, bytes, sizeof(bytes)});
 	struct sw_memory m = fake_memory(&fake);
@@ -35,14 +32,13 @@ static void test_utf8(void **state)
 	text_is(&text, "a name that is longer than a block ? of it, and M\xc3\xb6re");
 }
 
-static void test_utf16(void **state)
+TEST(test_utf16)
 {
 	static const uint16_t units[96] = {'a', 0xf6,   0x20ac, 0xd83d, 0xde00, '\t', 0xd83d,
 					   'b', 0xde00, 0xd83d, 0xd83d, 0xde00, 'c',  0xd800};
 	static const char expected[] = "a\xc3\xb6\xe2\x82\xac\xf0\x9f\x98\x80?\xef\xbf\xbd"
 				       "b\xef\xbf\xbd\xef\xbf\xbd\xf0\x9f\x98\x80"
 				       "c\xef\xbf\xbd";
-	(void) state;
 	struct sw_text text = {0};
 	struct fake_memory fake = FAKE_MEMORY({AVMA, units, sizeof(units)});
 	struct sw_memory m = fake_memory(&fake);
@@ -57,13 +53,4 @@ static void test_utf16(void **state)
 	assert_false(sw_clr_utf16_read(m, AVMA + 1, 2, &text));
 	assert_false(sw_clr_utf16_read_n(m, AVMA, 97, &text));
 	sw_text_deinit(&text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_utf8),
-		cmocka_unit_test(test_utf16),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,13 +2,11 @@
 #include "runtimes/clr/thread_infos.h"
 #include "fake.h"
 #include "snapshot/read.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	/* offsets in DATA */
@@ -157,7 +155,7 @@ static void note_is(struct world *w, pid_t tid, int64_t id, const char *name, co
 	assert_string_equal(note.role != NULL ? note.role : "", role);
 }
 
-static void test_notes(void **state)
+TEST_WITH(test_notes, setup, teardown)
 {
 	struct world *w = *state;
 	put(w, AT_THREADS + 2 * THREAD_BYTES + 4, 1, 4);
@@ -173,7 +171,7 @@ static void test_notes(void **state)
 }
 
 /* It has stopped the others; a pool worker; one that has ended, whose stack is another's now. */
-static void test_states(void **state)
+TEST_WITH(test_states, setup, teardown)
 {
 	struct world *w = *state;
 	put(w, AT_SUSPENDER, thread_avma(0), 8);
@@ -186,7 +184,7 @@ static void test_states(void **state)
 }
 
 /* What a collection has moved meanwhile is no name. */
-static void test_moved(void **state)
+TEST_WITH(test_moved, setup, teardown)
 {
 	struct world *w = *state;
 	put(w, AT_THREADS + AT_STRING, STRING_TABLE + 8, 8);
@@ -199,7 +197,7 @@ static void test_moved(void **state)
 }
 
 /* A list of threads that bites its tail ends. */
-static void test_circle(void **state)
+TEST_WITH(test_circle, setup, teardown)
 {
 	struct world *w = *state;
 	put(w, AT_THREADS + 3 * THREAD_BYTES + LINK, thread_avma(0) + LINK, 8);
@@ -211,7 +209,7 @@ static void test_circle(void **state)
  * Windows' numbers: 105 is what Linux calls another thread, and all Thread objects have addresses of stacks
  * that are others' here.
  */
-static void test_windows(void **state)
+TEST_WITH(test_windows, setup, teardown)
 {
 	struct world *w = *state;
 	thread_make(w, 0, 105, stack_of(102) - 8, NULL);
@@ -235,16 +233,4 @@ static void test_windows(void **state)
 	struct sw_thread_info note = {0};
 	assert_false(sw_clr_thread_info(w->clr, sw_snapshot_thread(w->snap, 103), &note));
 	assert_false(sw_clr_thread_info(w->clr, sw_snapshot_thread(w->snap, 106), &note));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_notes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_states, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_moved, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_circle, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

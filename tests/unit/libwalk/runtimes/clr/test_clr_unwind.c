@@ -8,12 +8,10 @@
 #include "clr_world.h"
 #include "walk_case.h"
 #include "snapshot/read.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	STORE_VARIABLE = 0x7100, /* in WORLD_DATA */
@@ -224,9 +222,8 @@ static void caller_is(uint64_t pc, uint64_t sp)
 
 /* ---- methods -------------------------------------------------------------------------------- */
 
-static void test_method(void **state)
+TEST(test_method)
 {
-	(void) state;
 	static const uint64_t stack[] = {0, 0, 0, 0, 0xbb, WORLD_CODE + RETURN};
 	scene_make(WORLD_CODE + METHOD + 6, false, stack, 6, 0);
 	assert_int_equal(step(), SW_STEP_OK);
@@ -242,9 +239,8 @@ static void test_method(void **state)
 }
 
 /* Interrupted behind the push, and before the last instruction. */
-static void test_method_exact(void **state)
+TEST(test_method_exact)
 {
-	(void) state;
 	static const uint64_t pushed[] = {0xbb, WORLD_CODE + RETURN};
 	scene_make(WORLD_CODE + METHOD + 1, true, pushed, 2, 0);
 	assert_int_equal(step(), SW_STEP_OK);
@@ -261,9 +257,8 @@ static void test_method_exact(void **state)
 }
 
 /* What may be freed meanwhile is not believed to be as it was; other code is. */
-static void test_method_collectible(void **state)
+TEST(test_method_collectible)
 {
-	(void) state;
 	static const uint64_t stack[] = {0, 0, 0, 0, 0xbb, WORLD_CODE + RETURN};
 	scene_make(WORLD_CODE + METHOD + 6, false, stack, 6, 0);
 	assert_false(step_reads(WORLD_CODE + METHOD - 8));
@@ -276,9 +271,8 @@ static void test_method_collectible(void **state)
 	scene_end();
 }
 
-static void test_method_bad(void **state)
+TEST(test_method_bad)
 {
-	(void) state;
 	static const uint64_t stack[] = {0, 0, 0};
 	scene_make(WORLD_CODE + METHOD + 6, false, stack, 3, 0);
 	assert_int_equal(step(), SW_STEP_FAIL);
@@ -288,9 +282,8 @@ static void test_method_bad(void **state)
 
 /* ---- code without tables -------------------------------------------------------------------- */
 
-static void test_stub(void **state)
+TEST(test_stub)
 {
-	(void) state;
 	static const uint64_t top[] = {WORLD_CODE + RETURN};
 	scene_make(WORLD_CODE + STUB + 3, true, top, 1, 0);
 	assert_int_equal(step(), SW_STEP_OK);
@@ -325,9 +318,8 @@ static void test_stub(void **state)
 }
 
 /* The instructions of a stub say where the return address is, whatever else looks like one. */
-static void test_stub_instructions(void **state)
+TEST(test_stub_instructions)
 {
-	(void) state;
 	static const struct {
 		unsigned at, depth;
 	} cases[] = {{0x00, 0}, {0x01, 1}, {0x06, 1}, {0x07, 0},
@@ -352,9 +344,8 @@ static void test_stub_instructions(void **state)
 	}
 }
 
-static void test_write_barrier(void **state)
+TEST(test_write_barrier)
 {
-	(void) state;
 	static const uint64_t stack[] = {WORLD_CODE + RETURN}, pushed[] = {1, WORLD_CODE + RETURN};
 	scene_make(WORLD_CODE + BARRIER, true, stack, 1, 0);
 	assert_true(sw_clr_is_helper(&s.clr, &s.w.cursor));
@@ -371,9 +362,8 @@ static void test_write_barrier(void **state)
 
 /* Without the runtime's own mapping such code lies in memory like any other: it is the runtime's when
  * managed code or the runtime has called it. */
-static void test_helper_unnamed(void **state)
+TEST(test_helper_unnamed)
 {
-	(void) state;
 	static const uint64_t stack[] = {WORLD_CODE + RETURN}, pushed[] = {1, WORLD_CODE + RETURN},
 			      other[] = {OTHER_RETURN}, stub[] = {WORLD_CODE + STUB + 8},
 			      tripped[] = {TRIP};
@@ -401,9 +391,8 @@ static void test_helper_unnamed(void **state)
 
 /* ---- a runtime that could not be read --------------------------------------------------------- */
 
-static void test_unread(void **state)
+TEST(test_unread)
 {
-	(void) state;
 	static const char managed[] =
 		"managed code of a .NET runtime that could not be read: see the warning";
 	static const char perhaps[] = "code made at run time, and the .NET runtime, whose it may "
@@ -438,9 +427,8 @@ static void test_unread(void **state)
 
 /* ---- replaced return addresses -------------------------------------------------------------- */
 
-static void test_pending(void **state)
+TEST(test_pending)
 {
-	(void) state;
 	static const uint64_t stack[] = {0, 0, 0, 0, 0xbb, TRIP};
 	scene_make(WORLD_CODE + METHOD + 6, false, stack, 6, SP + 40);
 	assert_true(step_reads(WORLD_DATA + THREAD + HIJACK));
@@ -464,9 +452,8 @@ static void test_pending(void **state)
 }
 
 /* A thread that has ended is still listed, and its stack is another thread's by now. */
-static void test_pending_after_dead(void **state)
+TEST(test_pending_after_dead)
 {
-	(void) state;
 	static const uint64_t stack[] = {0, 0, 0, 0, 0xbb, TRIP};
 	static const uint32_t states[] = {0x800, 0x80000000};
 	for (size_t i = 0; i < 2; i++) {
@@ -487,9 +474,8 @@ static void test_pending_after_dead(void **state)
 }
 
 /* In the call: everything is pushed, the address has been put back. */
-static void test_tripped(void **state)
+TEST(test_tripped)
 {
-	(void) state;
 	static const uint64_t stack[] = {0,
 					 0,
 					 0,
@@ -527,9 +513,8 @@ static void test_tripped(void **state)
 }
 
 /* Interrupted anywhere else in the function. */
-static void test_tripped_exact(void **state)
+TEST(test_tripped_exact)
 {
-	(void) state;
 	/* Nothing is pushed: the slot is below sp. */
 	static const uint64_t none[] = {0, 0};
 	scene_make(TRIP, true, none, 2, SP - 8);
@@ -568,9 +553,8 @@ static void test_tripped_exact(void **state)
 }
 
 /* A hijacked method has ended in a jump to native code, which returns to the function's start. */
-static void test_returned_to(void **state)
+TEST(test_returned_to)
 {
-	(void) state;
 	static const uint64_t stack[] = {1, 2};
 	scene_make(TRIP, false, stack, 2, SP - 8);
 	assert_int_equal(step(), SW_STEP_OK);
@@ -580,9 +564,8 @@ static void test_returned_to(void **state)
 	scene_end();
 }
 
-static void test_no_runtime(void **state)
+TEST(test_no_runtime)
 {
-	(void) state;
 	static const uint64_t stack[] = {0, 0, 0, 0, 0xbb, WORLD_CODE + RETURN};
 	scene_make(WORLD_CODE + METHOD + 6, false, stack, 6, 0);
 	s.clr.n_runtimes = 0;
@@ -591,9 +574,8 @@ static void test_no_runtime(void **state)
 }
 
 /* A list of Threads that leads back to itself. */
-static void test_threads_circle(void **state)
+TEST(test_threads_circle)
 {
-	(void) state;
 	static const uint64_t stack[] = {0};
 	const uint64_t *threads;
 	scene_make(TRIP, true, stack, 1, 0);
@@ -605,27 +587,4 @@ static void test_threads_circle(void **state)
 	memcpy(s.range_data + (link - WORLD_DATA), &link, sizeof(link));
 	assert_in_range(sw_clr_threads_get(&s.clr, &threads), 1, SW_CLR_THREADS_MAX);
 	scene_end();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_method),
-		cmocka_unit_test(test_method_exact),
-		cmocka_unit_test(test_method_bad),
-		cmocka_unit_test(test_stub),
-		cmocka_unit_test(test_stub_instructions),
-		cmocka_unit_test(test_write_barrier),
-		cmocka_unit_test(test_helper_unnamed),
-		cmocka_unit_test(test_unread),
-		cmocka_unit_test(test_pending),
-		cmocka_unit_test(test_tripped),
-		cmocka_unit_test(test_tripped_exact),
-		cmocka_unit_test(test_returned_to),
-		cmocka_unit_test(test_no_runtime),
-		cmocka_unit_test(test_threads_circle),
-		cmocka_unit_test(test_method_collectible),
-		cmocka_unit_test(test_pending_after_dead),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

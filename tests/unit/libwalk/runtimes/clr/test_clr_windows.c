@@ -11,13 +11,11 @@
 #include "runtimes/clr/unwind.h"
 #include "snapshot/read.h"
 #include "walk_case.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	/* RVAs in coreclr.dll */
@@ -158,9 +156,8 @@ static size_t find(const char *path, const uint8_t *image, struct sw_clr_runtime
 	return n;
 }
 
-static void test_found(void **state)
+TEST(test_found)
 {
-	(void) state;
 	struct sw_clr_runtime r;
 	uint8_t *image = coreclr_make("net10.json");
 	static const char *const is[] = {"/app/coreclr.dll", "C:\\app\\CoreCLR.dll",
@@ -178,9 +175,8 @@ static void test_found(void **state)
 }
 
 /* Nothing is exported by that name, or there is no image. */
-static void test_not_found(void **state)
+TEST(test_not_found)
 {
-	(void) state;
 	struct sw_clr_runtime r;
 	uint8_t *image = coreclr_make("net10.json");
 	uint8_t *name = memmem(image, PE_LOAD_BYTES, "DotNetRuntime", 13);
@@ -194,9 +190,8 @@ static void test_not_found(void **state)
 	free(image);
 }
 
-static void test_versions(void **state)
+TEST(test_versions)
 {
-	(void) state;
 	struct sw_clr_runtime r;
 	uint8_t *image = coreclr_make("net9.json");
 	assert_int_equal(find("/app/coreclr.dll", image, &r), 1);
@@ -296,9 +291,8 @@ static void steps_to(uint64_t pc, uint64_t sp)
 }
 
 /* Windows' functions leave rsi and rdi as they are, too; those of Unix do not. */
-static void test_method(void **state)
+TEST(test_method)
 {
-	(void) state;
 	static const uint64_t stack[] = {0, 0, 0, 0, 0xbb, WORLD_CODE + RETURN};
 	for (int windows = 0; windows < 2; windows++) {
 		uint64_t value;
@@ -313,27 +307,24 @@ static void test_method(void **state)
 }
 
 /* The runtime's own code has tables of its own, as all of Windows' has. */
-static void test_native(void **state)
+TEST(test_native)
 {
-	(void) state;
 	static const uint64_t stack[] = {WORLD_CODE + RETURN};
 	scene_make(BASE + DATA_RVA, true, stack, 1, 0);
 	assert_int_equal(sw_clr_step(&s.clr, &s.w.cursor, &s.ret), SW_STEP_DECLINE);
 	scene_end();
 }
 
-static void test_pending(void **state)
+TEST(test_pending)
 {
-	(void) state;
 	static const uint64_t stack[] = {0, 0, 0, 0, 0xbb, TRIP};
 	scene_make(WORLD_CODE + METHOD + 6, false, stack, 6, SP + 40);
 	steps_to(WORLD_CODE + RETURN, SP + 48);
 	scene_end();
 }
 
-static void test_tripped(void **state)
+TEST(test_tripped)
 {
-	(void) state;
 	static const uint64_t stack[] = {0,    0,
 					 0,    0,
 					 0,    0, /* the callee's, xmm0 */
@@ -364,15 +355,4 @@ static void test_tripped(void **state)
 	scene_make(TRIP + 0x3e, true, last, 1, 0);
 	steps_to(WORLD_CODE + RETURN, SP + 8);
 	scene_end();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_found),    cmocka_unit_test(test_not_found),
-		cmocka_unit_test(test_versions), cmocka_unit_test(test_method),
-		cmocka_unit_test(test_native),   cmocka_unit_test(test_pending),
-		cmocka_unit_test(test_tripped),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,12 +8,10 @@
 #include "runtimes/cpython/functions.h"
 #include "runtimes/cpython/structures/lines.h"
 #include "runtimes/cpython/names.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct cpython_world world;
 
@@ -77,9 +75,8 @@ static void begin(unsigned minor)
 }
 
 /* Each native frame has the functions of its own activation, in their order; others have none. */
-static void test_pairing(void **state)
+TEST(test_pairing)
 {
-	(void) state;
 	for (unsigned minor = 11; minor <= 14; minor++) {
 		struct collected got;
 		begin(minor);
@@ -101,9 +98,8 @@ static void test_pairing(void **state)
 }
 
 /* Nothing is shown of an activation whose frames do not lead to its end, or to what comes after it. */
-static void test_broken_chain(void **state)
+TEST(test_broken_chain)
 {
-	(void) state;
 	struct collected got;
 	for (unsigned minor = 11; minor <= 14; minor++) {
 		begin(minor);
@@ -123,9 +119,8 @@ static void test_broken_chain(void **state)
  * An activation that is linked and does not lead to the next one yet: what it leads to was left there. The
  * next one is at the same depth of its native frame.
  */
-static void test_entered(void **state)
+TEST(test_entered)
 {
-	(void) state;
 	struct collected got;
 	for (unsigned minor = 11; minor <= 12; minor++)
 		for (uint64_t left = 0; left <= WORLD_STACK + 0x80; left += WORLD_STACK + 0x80) {
@@ -147,9 +142,8 @@ static void test_entered(void **state)
  * 3.8 to 3.10: an activation that has left its frame, or has not linked it yet, has the address of its
  * caller's in it, too; that is of the next one. What has nothing but registers saved has no frame.
  */
-static void test_left(void **state)
+TEST(test_left)
 {
-	(void) state;
 	struct collected got;
 	for (unsigned minor = 8; minor <= 10; minor++)
 		for (unsigned references = 0; references <= 1; references++) {
@@ -200,9 +194,8 @@ static void unlinked(unsigned minor, uint8_t owner)
 	cpython_world_deinit(&world);
 }
 
-static void test_unlinked(void **state)
+TEST(test_unlinked)
 {
-	(void) state;
 	for (unsigned minor = 12; minor <= 14; minor++)
 		for (uint8_t owner = 0; owner <= 1; owner++) /* a thread's stack, a generator */
 			unlinked(minor, owner);
@@ -276,9 +269,8 @@ static void called_is(unsigned minor, const struct called *called)
 }
 
 /* A function that has just been called leads to what a frame before it left there: its caller ends where it lies. */
-static void test_called(void **state)
+TEST(test_called)
 {
-	(void) state;
 	uint64_t inner = cpython_world_frame(1);
 	const struct called cases[] = {
 		{CALLED, 0, inner, true},
@@ -300,9 +292,8 @@ static void test_called(void **state)
 }
 
 /* Of one that the activation begins with nothing has to be proven: it is linked first. */
-static void test_called_first(void **state)
+TEST(test_called_first)
 {
-	(void) state;
 	struct collected got;
 	for (unsigned minor = 11; minor <= 12; minor++) {
 		begin(minor);
@@ -321,9 +312,8 @@ static void test_called_first(void **state)
 }
 
 /* A frame that leads to itself ends at the limit. */
-static void test_cycle(void **state)
+TEST(test_cycle)
 {
-	(void) state;
 	struct collected got;
 	for (unsigned minor = 8; minor <= 14; minor++) {
 		begin(minor);
@@ -337,9 +327,8 @@ static void test_cycle(void **state)
 }
 
 /* What is no code object, or was freed, gives no name, and its activation no frames. */
-static void test_code_object(void **state)
+TEST(test_code_object)
 {
-	(void) state;
 	struct sw_cpython_code code;
 	for (unsigned minor = 8; minor <= 14; minor++) {
 		begin(minor);
@@ -363,9 +352,8 @@ static void test_code_object(void **state)
 }
 
 /* A function that has not begun is not counted by the interpreter either; a generator is. */
-static void test_not_begun(void **state)
+TEST(test_not_begun)
 {
-	(void) state;
 	struct collected got;
 	begin(12);
 	const struct sw_cpython_layout *l = &world.c.at.layout;
@@ -379,9 +367,8 @@ static void test_not_begun(void **state)
 	cpython_world_deinit(&world);
 }
 
-static void test_offsets_refused(void **state)
+TEST(test_offsets_refused)
 {
-	(void) state;
 	struct sw_cpython_layout layout;
 	const char *missing;
 	begin(13);
@@ -402,9 +389,8 @@ static void test_offsets_refused(void **state)
 }
 
 /* Heads of objects are longer, and inner() executes a copy of its code. */
-static void test_without_gil(void **state)
+TEST(test_without_gil)
 {
-	(void) state;
 	struct collected got;
 	for (unsigned minor = 13; minor <= 14; minor++) {
 		struct sw_thread_info note;
@@ -442,9 +428,8 @@ static void string_is(const void *characters, size_t n, unsigned width, bool asc
 		assert_string_equal(text, wanted);
 }
 
-static void test_strings(void **state)
+TEST(test_strings)
 {
-	(void) state;
 	static const uint16_t two[] = {0x20ac, 'x'};
 	static const uint32_t four[] = {0x1f600, 'y'}, wrong[] = {0x110000};
 	begin(11);
@@ -463,9 +448,8 @@ static void test_strings(void **state)
 #define LINE(minor, table, offset) \
 	sw_cpython_line(minor, (struct sw_bytes){table, sizeof(table)}, 100, offset)
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
-	(void) state;
 	/* 3.8: Objects/lnotab_notes.txt: the pairs (0, 1), (6, 1), (44, 5), (255, 0), (45, -3) */
 	static const uint8_t increments[] = {0, 1, 6, 1, 44, 5, 255, 0, 45, 0xfd};
 	assert_int_equal(LINE(8, increments, -1), 100);
@@ -497,9 +481,8 @@ static void test_lines(void **state)
 	assert_int_equal(LINE(13, malformed, 0), 0);
 }
 
-static void test_functions(void **state)
+TEST(test_functions)
 {
-	(void) state;
 	static const struct {
 		const char *name;
 		enum sw_cpython_function what;
@@ -520,9 +503,8 @@ static void test_functions(void **state)
 }
 
 /* A thread is known by its own pointer; the holder of the lock is said. */
-static void test_thread(void **state)
+TEST(test_thread)
 {
-	(void) state;
 	struct sw_thread_info note;
 	begin(11);
 	const struct sw_cpython_layout *l = &world.c.at.layout;
@@ -540,9 +522,8 @@ static void test_thread(void **state)
 }
 
 /* threading._active has the name; what is not as it must be has none. */
-static void test_thread_name(void **state)
+TEST(test_thread_name)
 {
-	(void) state;
 	struct sw_thread_info note;
 	for (unsigned minor = 8; minor <= 14; minor++) {
 		begin(minor);
@@ -563,9 +544,8 @@ static void test_thread_name(void **state)
 }
 
 /* A dictionary that says more entries than there may be, and keys that lead to nowhere, have nothing. */
-static void test_hostile_objects(void **state)
+TEST(test_hostile_objects)
 {
-	(void) state;
 	struct sw_thread_info note;
 	for (unsigned minor = 8; minor <= 13; minor++)
 		for (uint64_t at = 0; at < 0x1000; at += 8) {
@@ -578,20 +558,4 @@ static void test_hostile_objects(void **state)
 				assert_string_equal(note.name, "worker-1");
 			cpython_world_deinit(&world);
 		}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pairing),     cmocka_unit_test(test_broken_chain),
-		cmocka_unit_test(test_entered),     cmocka_unit_test(test_left),
-		cmocka_unit_test(test_cycle),       cmocka_unit_test(test_code_object),
-		cmocka_unit_test(test_not_begun),   cmocka_unit_test(test_offsets_refused),
-		cmocka_unit_test(test_without_gil), cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_lines),       cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_thread),      cmocka_unit_test(test_unlinked),
-		cmocka_unit_test(test_thread_name), cmocka_unit_test(test_hostile_objects),
-		cmocka_unit_test(test_called),      cmocka_unit_test(test_called_first),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

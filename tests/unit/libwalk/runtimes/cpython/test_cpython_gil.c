@@ -4,12 +4,10 @@
 #include "arch/arch.h"
 #include "runtimes/cpython/gil.h"
 #include "snapshot/snapshot.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <cmocka.h>
 
 enum {
 	OTHER = WORLD + 0xe00,
@@ -68,9 +66,8 @@ static pid_t owner(void)
 	return wait.owner_tid;
 }
 
-static void test_versions(void **state)
+TEST(test_versions)
 {
-	(void) state;
 	for (unsigned minor = 8; minor <= 14; minor++) {
 		make(minor);
 		assert_int_equal(owner(), 101);
@@ -78,9 +75,8 @@ static void test_versions(void **state)
 	}
 }
 
-static void test_owner_unknown(void **state)
+TEST(test_owner_unknown)
 {
-	(void) state;
 	static const struct {
 		uint64_t holder, locked, mutex;
 	} cases[] = {
@@ -104,9 +100,8 @@ static void test_owner_unknown(void **state)
 }
 
 /* Other futexes, other calls, threads that are no Python's. */
-static void test_not_for_it(void **state)
+TEST(test_not_for_it)
 {
-	(void) state;
 	make(11);
 	static const int64_t words[] = {COND - 8, MUTEX, MUTEX + 40, -0x1000};
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -124,9 +119,8 @@ static void test_not_for_it(void **state)
 }
 
 /* The owner counts only when the lock was copied while nothing ran. */
-static void test_not_of_one_instant(void **state)
+TEST(test_not_of_one_instant)
 {
-	(void) state;
 	static struct sw_snapshot_priv priv;
 	make(11);
 	struct sw_range ranges[] = {
@@ -143,15 +137,4 @@ static void test_not_of_one_instant(void **state)
 	priv.hooks_torn = true;
 	assert_int_equal(owner(), 0);
 	cpython_world_deinit(&world);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_owner_unknown),
-		cmocka_unit_test(test_not_for_it),
-		cmocka_unit_test(test_not_of_one_instant),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,10 @@
 #include "arch/arch.h"
 #include "runtimes/cpython/frames.h"
 #include "runtimes/cpython/lock.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <cmocka.h>
 
 enum {
 	WAITER_ID = 0x7f00bb00,
@@ -173,9 +171,8 @@ static pid_t owner(void)
 	return wait.owner_tid;
 }
 
-static void test_versions(void **state)
+TEST(test_versions)
 {
-	(void) state;
 	for (unsigned minor = 8; minor <= 14; minor++)
 		for (unsigned without = 0; without <= (minor >= 13); without++) {
 			make(minor, without);
@@ -196,9 +193,8 @@ static void move(uint64_t by_bytes)
 }
 
 /* Before the body, and behind it. */
-static void test_body(void **state)
+TEST(test_body)
 {
-	(void) state;
 	static const struct {
 		unsigned at;
 		bool inside;
@@ -228,9 +224,8 @@ static void test_body(void **state)
 }
 
 /* A handler within the body, whose own handler is the statement's; tables that are damaged. */
-static void test_tables(void **state)
+TEST(test_tables)
 {
-	(void) state;
 	static const uint8_t depth = DEPTH << 1 | 1;
 	static const uint8_t around[] = {0x80 | 2, 4, AROUND, 9, 0x80 | AROUND, 1, HANDLER, depth};
 	static const uint8_t another[] = {0x80 | 2, 4, AROUND, 9, 0x80 | AROUND, 1, 16, depth};
@@ -259,9 +254,8 @@ static void test_tables(void **state)
 }
 
 /* It is not locked; what is entered is another one; the exit is something else. */
-static void test_no_owner(void **state)
+TEST(test_no_owner)
 {
-	(void) state;
 	static const struct {
 		uint64_t avma, value;
 	} cases[] = {
@@ -287,9 +281,8 @@ static void test_no_owner(void **state)
 }
 
 /* A thread that has just begun is in the interpreter's list, and has no id yet. */
-static void test_thread_without_id(void **state)
+TEST(test_thread_without_id)
 {
-	(void) state;
 	make(11, false);
 	enter(LEAF);
 	struct sw_cpython_thread *both = calloc(2, sizeof(*both));
@@ -311,9 +304,8 @@ static void file_is(const char *file)
 }
 
 /* What runs in the body may have given it back. */
-static void test_given_back(void **state)
+TEST(test_given_back)
 {
-	(void) state;
 	static const struct {
 		unsigned entered, looks_up;
 		const char *name;
@@ -348,9 +340,8 @@ static void rename_leaf(const char *name)
 }
 
 /* Conditions wait for locks of their own, and so does who waits for a thread's end; they give back theirs. */
-static void test_library(void **state)
+TEST(test_library)
 {
-	(void) state;
 	make(11, false);
 	sw_regs_set(&threads[0].regs, SW_X86_64_RDI, SEMAPHORE);
 	look_up(LEAF, "_release_save");
@@ -368,18 +359,4 @@ static void test_library(void **state)
 	assert_true(waits(&threads[0]));
 	assert_int_equal(wait.owner_tid, 100); /* it has itself what it waits for */
 	cpython_world_deinit(&world);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_body),
-		cmocka_unit_test(test_tables),
-		cmocka_unit_test(test_no_owner),
-		cmocka_unit_test(test_thread_without_id),
-		cmocka_unit_test(test_given_back),
-		cmocka_unit_test(test_library),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,11 @@
 #include "arch/arch.h"
 #include "runtimes/cpython/rlock.h"
 #include "snapshot/snapshot.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <cmocka.h>
 
 enum {
 	OTHER_ID = 0x7f00bb00,
@@ -70,9 +68,8 @@ static pid_t owner(void)
 	return wait.owner_tid;
 }
 
-static void test_versions(void **state)
+TEST(test_versions)
 {
-	(void) state;
 	for (unsigned minor = 8; minor <= 14; minor++) {
 		make(minor);
 		assert_int_equal(owner(), 101);
@@ -89,9 +86,8 @@ static void test_versions(void **state)
 	cpython_world_deinit(&world);
 }
 
-static void test_owner_unknown(void **state)
+TEST(test_owner_unknown)
 {
-	(void) state;
 	static const uint64_t cases[][2] = {
 		{0, 0},               /* given back, or not taken yet */
 		{OTHER_ID, 0},        /* about to be */
@@ -112,9 +108,8 @@ static void test_owner_unknown(void **state)
 }
 
 /* The address is in a register; further out; the lock is of another semaphore, or is no RLock. */
-static void test_found(void **state)
+TEST(test_found)
 {
-	(void) state;
 	make(12);
 	cpython_world_u64(&world, SAVED, 0);
 	assert_false(waits());
@@ -139,9 +134,8 @@ static void test_found(void **state)
 }
 
 /* Of a live process only what was copied while nothing ran. */
-static void test_of_one_instant(void **state)
+TEST(test_of_one_instant)
 {
-	(void) state;
 	static struct sw_snapshot_priv priv;
 	make(11);
 	struct sw_range ranges[] = {
@@ -159,15 +153,4 @@ static void test_of_one_instant(void **state)
 	assert_false(waits());
 	priv.hooks_torn = false;
 	cpython_world_deinit(&world);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_owner_unknown),
-		cmocka_unit_test(test_found),
-		cmocka_unit_test(test_of_one_instant),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

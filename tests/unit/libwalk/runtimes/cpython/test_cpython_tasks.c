@@ -7,12 +7,10 @@
 #include "runtimes/cpython/names.h"
 #include "runtimes/cpython/structures/objects.h"
 #include "runtimes/cpython/tasks.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { OLDEST = 8, NEWEST_SETS = 13, NEWEST = 14 };
 
@@ -76,9 +74,8 @@ static struct collected task(size_t n)
 	return got;
 }
 
-static void test_all(void **state)
+TEST(test_all)
 {
-	(void) state;
 	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
 		begin(minor);
 		struct collected got = task(0);
@@ -104,9 +101,8 @@ static void test_all(void **state)
 }
 
 /* What it waited for is done: it goes on with the next turn of the loop. One that is done itself is gone. */
-static void test_done(void **state)
+TEST(test_done)
 {
-	(void) state;
 	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
 		begin(minor);
 		world.data[cpython_world_task_state(&world, WORLD_TASK_SECOND) - WORLD] = 2;
@@ -120,9 +116,8 @@ static void test_done(void **state)
 }
 
 /* What it waits for cannot be read: its stack is shown, and that it is not known whether it waits. */
-static void test_unreadable(void **state)
+TEST(test_unreadable)
 {
-	(void) state;
 	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
 		begin(minor);
 		cpython_world_u64(&world, WORLD_TASK_FIRST + waits_off(minor), 0x7000);
@@ -144,9 +139,8 @@ static void test_unreadable(void **state)
 }
 
 /* An attribute that is not there is something else than one that cannot be read. */
-static void test_attributes(void **state)
+TEST(test_attributes)
 {
-	(void) state;
 	const uint64_t object = WORLD_OBJECTS + 0x480, type = WORLD_OBJECTS + 0x580;
 	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
 		uint64_t value = 0;
@@ -172,9 +166,8 @@ static void test_attributes(void **state)
 }
 
 /* One that runs has its frames on the thread whose frames lead to its own, or is missed. */
-static void test_running(void **state)
+TEST(test_running)
 {
-	(void) state;
 	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
 		uint8_t executing = minor <= 9;
 		begin(minor);
@@ -197,9 +190,8 @@ static void test_running(void **state)
 }
 
 /* What leads to what is awaited is followed; what is no coroutine is not, and may hide frames. */
-static void test_awaited(void **state)
+TEST(test_awaited)
 {
-	(void) state;
 	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
 		begin(minor);
 		cpython_world_u64(&world, WORLD_AWAITED + 8, WORLD_WRAPPER_TYPE);
@@ -219,9 +211,8 @@ static void test_awaited(void **state)
 }
 
 /* A generator that yields to its caller awaits nothing, whatever is on its stack. */
-static void test_plain_yield(void **state)
+TEST(test_plain_yield)
 {
-	(void) state;
 	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
 		begin(minor);
 		cpython_world_u64(&world, WORLD_OUTER + 8, WORLD_GEN_TYPE);
@@ -236,9 +227,8 @@ static void test_plain_yield(void **state)
 }
 
 /* A coroutine that awaits itself, one that is none, a frame without code: nothing is shown. */
-static void test_lies(void **state)
+TEST(test_lies)
 {
-	(void) state;
 	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
 		begin(minor);
 		cpython_world_u64(&world, cpython_world_awaited(&world, WORLD_INNER), WORLD_OUTER);
@@ -261,9 +251,8 @@ static void test_lies(void **state)
 }
 
 /* A set that is moved, or is not to be believed: what is there is looked at, and that not all is. */
-static void test_sets(void **state)
+TEST(test_sets)
 {
-	(void) state;
 	const char *why;
 	begin(NEWEST_SETS);
 	cpython_world_u64(&world, WORLD_TASK_SET + 24, 4);
@@ -284,9 +273,8 @@ static void test_sets(void **state)
 }
 
 /* From 3.14 on: a list that does not lead back is not followed on. */
-static void test_lists(void **state)
+TEST(test_lists)
 {
-	(void) state;
 	const char *why;
 	const uint64_t node = WORLD_TASK_FIRST + 0x98, head = WORLD_INTERP + 0x300;
 	static const uint64_t lies[][2] = {{0, 0}, {0, 1}, {0, WORLD + WORLD_BYTES}, {8, 0}};
@@ -308,9 +296,8 @@ static void test_lists(void **state)
 	cpython_world_deinit(&world);
 }
 
-static void test_section(void **state)
+TEST(test_section)
 {
-	(void) state;
 	/* What _asyncio of 3.14.10 says of itself. */
 	static const uint64_t section[] = {0xa8,    0x88,   0x60,  0x6c,  0x6d,  0x80, 0x98,
 					   0x37248, 0x2a80, 0x3a8, 0x360, 0x368, 0x370};
@@ -340,17 +327,4 @@ static void test_section(void **state)
 		assert_false(sw_cpython_task_layout_read(
 			&l, (struct sw_bytes){(const uint8_t *) words, sizeof(words)}, &got));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all),         cmocka_unit_test(test_done),
-		cmocka_unit_test(test_unreadable),  cmocka_unit_test(test_attributes),
-		cmocka_unit_test(test_running),     cmocka_unit_test(test_awaited),
-		cmocka_unit_test(test_plain_yield), cmocka_unit_test(test_lies),
-		cmocka_unit_test(test_sets),        cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_section),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,12 +8,10 @@
 #include "runtimes/go/runtime.h"
 #include "runtimes/go/step.h"
 #include "runtimes/go/window.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct go_world world;
 
@@ -72,9 +70,8 @@ static void check_table(bool v118)
 	assert_false(sw_go_value(&image.table, &f, 0, f.start_off, &value));
 }
 
-static void test_heap(void **state)
+TEST(test_heap)
 {
-	(void) state;
 	struct sw_map map = {.start_avma = UINT64_C(0x3239dc000000),
 			     .end_avma = UINT64_C(0x3239dc400000),
 			     .prot = SW_MAP_READ | SW_MAP_WRITE,
@@ -92,9 +89,8 @@ static void test_heap(void **state)
 }
 
 /* Since 1.27 what funcdata is counted from is in the table, and a small number where it was. */
-static void test_funcdata_127(void **state)
+TEST(test_funcdata_127)
 {
-	(void) state;
 	static struct go_world w;
 	go_world_init(&w, false);
 	go_world_module(&w, 320, 0x40);
@@ -110,17 +106,15 @@ static void test_funcdata_127(void **state)
 	assert_int_equal(image_of(&w, true).gofunc_svma, GO_TREE + 8);
 }
 
-static void test_table(void **state)
+TEST_WITH(test_table, setup, NULL)
 {
-	(void) state;
 	check_table(true);
 	check_table(false);
 }
 
 /* What is cut short is no table, wherever that is. */
-static void test_table_cut(void **state)
+TEST_WITH(test_table_cut, setup, NULL)
 {
-	(void) state;
 	const uint8_t *bytes = world.image + (GO_TABLE - GO_BASE);
 	struct sw_go_pclntab table;
 	struct sw_go_func f;
@@ -134,9 +128,8 @@ static void test_table_cut(void **state)
 	(void) image_of(&world, false);
 }
 
-static void test_tls(void **state)
+TEST_WITH(test_tls, setup, NULL)
 {
-	(void) state;
 	struct sw_go_image image;
 	/* mov $-16, %rcx; mov %fs:(%rcx), %rbx */
 	go_world_code(&world, GO_MORESTACK, 0, "\x48\xc7\xc1\xf0\xff\xff\xff\x64\x48\x8b\x19", 11);
@@ -210,17 +203,15 @@ static void goroutine_put(size_t n)
 	world.stack[n + 1 + GO_FRAME / 8] = go_world_pc(GO_GOEXIT, 1);
 }
 
-static void test_goroutine(void **state)
+TEST_WITH(test_goroutine, setup, NULL)
 {
-	(void) state;
 	goroutine_put(0);
 	EXPECT(SW_END_COMPLETE, {GO_LEAF, 0}, {GO_OUTER, 0x18}, {GO_GOEXIT, 1});
 }
 
 /* No frame has 20 bytes, or 1 GiB: what lies there is no return address. */
-static void test_frame_size(void **state)
+TEST_WITH(test_frame_size, setup, NULL)
 {
-	(void) state;
 	static const uint8_t sizes[] = {2, 4, 0x30, 0x38, 0x2f, 4, 0};
 	uint8_t *table = memmem(world.image, sizeof(world.image), sizes, sizeof(sizes));
 	assert_non_null(table);
@@ -230,9 +221,8 @@ static void test_frame_size(void **state)
 }
 
 /* A signal interrupted main.outer() at its first instruction: what comes before it is another function. */
-static void test_signal_first(void **state)
+TEST_WITH(test_signal_first, setup, NULL)
 {
-	(void) state;
 	enum { FRAME = 1, OUTERS = 60 }; /* words */
 	struct sw_walks *walks;
 	/* mov $15, %rax; syscall */
@@ -252,9 +242,8 @@ static void test_signal_first(void **state)
 	fake_snapshot_destroy(snap);
 }
 
-static void test_names(void **state)
+TEST_WITH(test_names, setup, NULL)
 {
-	(void) state;
 	goroutine_put(0);
 	struct sw_snapshot *snap = go_world_snapshot(&world);
 	struct sw_walks *walks;
@@ -285,9 +274,8 @@ static void on_system_stack(enum go_world_func func, unsigned offset)
 	world.system[0] = go_world_pc(func, offset);
 }
 
-static void test_systemstack(void **state)
+TEST_WITH(test_systemstack, setup, NULL)
 {
-	(void) state;
 	on_system_stack(GO_SYSTEMSTACK, 0x20);
 	outer_calls(GO_SYSTEMSTACK);
 	goroutine_put(4);
@@ -309,9 +297,8 @@ static void test_systemstack(void **state)
 	EXPECT(SW_END_COMPLETE, {GO_SYSTEMSTACK, 4}, {GO_OUTER, 0x18}, {GO_GOEXIT, 1});
 }
 
-static void test_morestack(void **state)
+TEST_WITH(test_morestack, setup, NULL)
 {
-	(void) state;
 	on_system_stack(GO_MORESTACK, 0x20);
 	outer_calls(GO_MORESTACK);
 	goroutine_put(4);
@@ -323,9 +310,8 @@ static void test_morestack(void **state)
 	EXPECT(SW_END_COMPLETE, {GO_SCHEDULE, 8}, {GO_MORESTACK, 0x20});
 }
 
-static void test_mcall(void **state)
+TEST_WITH(test_mcall, setup, NULL)
 {
-	(void) state;
 	on_system_stack(GO_MCALL, 0x20);
 	world.system[1] = go_world_pc(GO_OUTER, 0x18); /* stale */
 	EXPECT(SW_END_COMPLETE, {GO_LEAF, 0}, {GO_MCALL, 0x20});
@@ -335,17 +321,15 @@ static void test_mcall(void **state)
 	EXPECT(SW_END_COMPLETE, {GO_MCALL, 4}, {GO_OUTER, 0x18}, {GO_GOEXIT, 1});
 }
 
-static void test_mstart(void **state)
+TEST_WITH(test_mstart, setup, NULL)
 {
-	(void) state;
 	on_system_stack(GO_MSTART, 5);
 	world.system[1] = go_world_pc(GO_CLONE, 0x30);
 	EXPECT(SW_END_COMPLETE, {GO_LEAF, 0}, {GO_MSTART, 5});
 }
 
-static void test_asmcgocall(void **state)
+TEST_WITH(test_asmcgocall, setup, NULL)
 {
-	(void) state;
 	outer_calls(GO_ASMCGOCALL);
 	goroutine_put(4);
 	for (unsigned layout = 0; layout < 2; layout++) {
@@ -379,9 +363,8 @@ static void test_asmcgocall(void **state)
 }
 
 /* C code without tables, three words above which asmcgocall() has called it. */
-static void test_linked(void **state)
+TEST_WITH(test_linked, setup, NULL)
 {
-	(void) state;
 	outer_calls(GO_ASMCGOCALL);
 	goroutine_put(4);
 	go_world_code(&world, GO_ASMCGOCALL, 0x20, "\xff\xd0", 2);
@@ -444,9 +427,8 @@ static void test_linked(void **state)
 }
 
 /* The goroutine's frame of cgocallback() is words 1 to 4, and ends where it had called C. */
-static void test_cgocallback(void **state)
+TEST_WITH(test_cgocallback, setup, NULL)
 {
-	(void) state;
 	world.sp = go_world_stack(0);
 	world.stack[0] = go_world_pc(GO_CGOCALLBACK, 0x20);
 	world.stack[4] = go_world_pc(GO_OUTER, 0x18); /* what Go itself would follow, without C */
@@ -506,9 +488,8 @@ static uint64_t reg(const struct sw_stepped *s, unsigned number)
 }
 
 /* C code that calls Go gets its registers back from where crosscall2() keeps them. */
-static void test_crosscall2(void **state)
+TEST_WITH(test_crosscall2, setup, NULL)
 {
-	(void) state;
 	for (uint64_t i = 0; i < 6; i++)
 		world.system[10 + i] = 100 + i;
 	world.system[16] = GO_C_CODE + 0x10;
@@ -522,9 +503,8 @@ static void test_crosscall2(void **state)
 }
 
 /* The C code in which a thread's Go code begins: beside Go's own in the file. */
-static void test_entry(void **state)
+TEST_WITH(test_entry, setup, NULL)
 {
-	(void) state;
 	const uint64_t pc = GO_TEXT + GO_N_FUNCS * GO_FUNC_BYTES + 0x20;
 	/* pop %r15; pop %rbp; pop %rbx; ret */
 	memcpy(world.image + (pc - GO_BASE), "\x41\x5f\x5d\x5b\xc3", 5);
@@ -540,9 +520,8 @@ static void test_entry(void **state)
 	assert_int_equal(reg(&s, SW_X86_64_RBX), 3);
 }
 
-static void test_gogo(void **state)
+TEST_WITH(test_gogo, setup, NULL)
 {
-	(void) state;
 	world.pc = go_world_pc(GO_GOGO, 0x10);
 	world.sp = go_world_stack(4);
 	world.curg[8] = go_world_pc(GO_LEAF, 8);
@@ -550,9 +529,8 @@ static void test_gogo(void **state)
 	EXPECT(SW_END_COMPLETE, {GO_GOGO, 0x10}, {GO_LEAF, 8}, {GO_GOEXIT, 1});
 }
 
-static void test_clone(void **state)
+TEST_WITH(test_clone, setup, NULL)
 {
-	(void) state;
 	world.sp = go_world_system(0);
 	world.system[0] = go_world_pc(GO_MCALL, 0x20);
 	world.pc = go_world_pc(GO_CLONE, 0x12);
@@ -565,9 +543,8 @@ static void test_clone(void **state)
 	EXPECT(SW_END_COMPLETE, {GO_CLONE, 0x30});
 }
 
-static void test_vdso(void **state)
+TEST_WITH(test_vdso, setup, NULL)
 {
-	(void) state;
 	goroutine_put(4);
 	world.pc = go_world_pc(GO_NANOTIME1, 0x20);
 	world.sp = go_world_system(3);
@@ -581,9 +558,8 @@ static void test_vdso(void **state)
 }
 
 /* In the vDSO, which may have what was in r12 anywhere: m has the sp of nanotime1()'s caller. */
-static void test_vdso_noted(void **state)
+TEST_WITH(test_vdso_noted, setup, NULL)
 {
-	(void) state;
 	on_system_stack(GO_NANOTIME1, 0x22);
 	outer_calls(GO_NANOTIME1);
 	goroutine_put(4);
@@ -602,9 +578,8 @@ static void test_vdso_noted(void **state)
 }
 
 /* What asyncPreempt() returns to was not calling it: the instruction itself counts. */
-static void test_injected(void **state)
+TEST_WITH(test_injected, setup, NULL)
 {
-	(void) state;
 	world.pc = go_world_pc(GO_ASYNC_PREEMPT, 4);
 	world.stack[0] = go_world_pc(GO_OUTER, 4);
 	world.stack[1 + GO_FRAME / 8] = go_world_pc(GO_GOEXIT, 1);
@@ -612,9 +587,8 @@ static void test_injected(void **state)
 }
 
 /* A thread that ran on after its g was copied does not follow it to another stack. */
-static void test_stale(void **state)
+TEST_WITH(test_stale, setup, NULL)
 {
-	(void) state;
 	on_system_stack(GO_SYSTEMSTACK, 0x20);
 	outer_calls(GO_SYSTEMSTACK);
 	goroutine_put(4);
@@ -649,9 +623,8 @@ static void test_stale(void **state)
 }
 
 /* A process without Go's heap is asked for nothing. */
-static void test_probe(void **state)
+TEST_WITH(test_probe, setup, NULL)
 {
-	(void) state;
 	struct sw_snapshot *snap = go_world_snapshot(&world);
 	assert_true(sw_runtime_go.probe(snap));
 	fake_snapshot_destroy(snap);
@@ -660,36 +633,4 @@ static void test_probe(void **state)
 	fake_snapshot_finish(snap);
 	assert_false(sw_runtime_go.probe(snap));
 	fake_snapshot_destroy(snap);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_table, setup),
-		cmocka_unit_test(test_funcdata_127),
-		cmocka_unit_test(test_heap),
-		cmocka_unit_test_setup(test_table_cut, setup),
-		cmocka_unit_test_setup(test_tls, setup),
-		cmocka_unit_test_setup(test_goroutine, setup),
-		cmocka_unit_test_setup(test_frame_size, setup),
-		cmocka_unit_test_setup(test_signal_first, setup),
-		cmocka_unit_test_setup(test_names, setup),
-		cmocka_unit_test_setup(test_systemstack, setup),
-		cmocka_unit_test_setup(test_morestack, setup),
-		cmocka_unit_test_setup(test_mcall, setup),
-		cmocka_unit_test_setup(test_mstart, setup),
-		cmocka_unit_test_setup(test_asmcgocall, setup),
-		cmocka_unit_test_setup(test_linked, setup),
-		cmocka_unit_test_setup(test_cgocallback, setup),
-		cmocka_unit_test_setup(test_crosscall2, setup),
-		cmocka_unit_test_setup(test_entry, setup),
-		cmocka_unit_test_setup(test_gogo, setup),
-		cmocka_unit_test_setup(test_clone, setup),
-		cmocka_unit_test_setup(test_vdso, setup),
-		cmocka_unit_test_setup(test_vdso_noted, setup),
-		cmocka_unit_test_setup(test_injected, setup),
-		cmocka_unit_test_setup(test_stale, setup),
-		cmocka_unit_test_setup(test_probe, setup),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,15 +7,13 @@
 #include "runtimes/go/list.h"
 #include "runtimes/go/stacks.h"
 #include "snapshot/snapshot.h"
+#include "test.h"
 
 #include <snapwalk/clock.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <cmocka.h>
 
 static struct go_world world;
 
@@ -47,9 +45,8 @@ static bool layout_of(struct sw_go_layout *ret)
 	return true;
 }
 
-static void test_layout(void **state)
+TEST_WITH(test_layout, setup, NULL)
 {
-	(void) state;
 	struct sw_go_layout l;
 	assert_true(layout_of(&l));
 	assert_int_equal(l.length_svma, GO_GLOBALS);
@@ -78,9 +75,8 @@ static void test_layout(void **state)
 }
 
 /* A status that would be among the stack's bounds, beyond g, or between two words. */
-static void test_layout_status(void **state)
+TEST_WITH(test_layout_status, setup, NULL)
 {
-	(void) state;
 	static const struct {
 		char off[4];
 		bool expected;
@@ -127,9 +123,8 @@ static void expect_frame(const struct sw_walk *walk, size_t n, enum go_world_fun
 	assert_int_equal(f->flags, flags);
 }
 
-static void test_goroutines(void **state)
+TEST_WITH(test_goroutines, setup, NULL)
 {
-	(void) state;
 	struct walked w = walk();
 	assert_int_equal(w.walks->n_walks, 2);
 	assert_null(w.walks->goroutines_why);
@@ -167,9 +162,8 @@ static void test_goroutines(void **state)
 }
 
 /* One that has not begun goes on at its function's first instruction. */
-static void test_new(void **state)
+TEST_WITH(test_new, setup, NULL)
 {
-	(void) state;
 	world.parked[GO_G_STATUS] = 0x1001; /* runnable, and scanned */
 	world.parked[8] = go_world_pc(GO_LEAF, 0);
 	world.parked_stack[20] = go_world_pc(GO_GOEXIT, 1);
@@ -195,9 +189,8 @@ static void expect_alone(const char *why)
 	walked_deinit(&w);
 }
 
-static void test_dead(void **state)
+TEST_WITH(test_dead, setup, NULL)
 {
-	(void) state;
 	static const uint32_t dead[] = {0, 6, 11, 0x1006};
 	for (size_t i = 0; i < 4; i++) {
 		world.parked[GO_G_STATUS] = dead[i];
@@ -206,9 +199,8 @@ static void test_dead(void **state)
 }
 
 /* What sched says counts only if it is of that stack and of Go's code, and the goroutine does not run. */
-static void test_no_stack(void **state)
+TEST_WITH(test_no_stack, setup, NULL)
 {
-	(void) state;
 	static const char why[] = "1 goroutine could not be read where it was";
 	uint64_t sp = world.parked[7],
 		 bad[] = {0, sp + 4, GO_PARKED_STACK - 8, GO_PARKED_STACK + 8 * GO_PARKED_WORDS};
@@ -231,9 +223,8 @@ static void test_no_stack(void **state)
 }
 
 /* The thread is on its way to it, in the runtime: it is where it was left. */
-static void test_not_yet(void **state)
+TEST_WITH(test_not_yet, setup, NULL)
 {
-	(void) state;
 	world.pc = go_world_pc(GO_LEAF, 0);
 	world.sp = go_world_system(0);
 	world.system[0] = go_world_pc(GO_MCALL, 0x20);
@@ -250,9 +241,8 @@ static void test_not_yet(void **state)
 	walked_deinit(&w);
 }
 
-static void test_hostile(void **state)
+TEST_WITH(test_hostile, setup, NULL)
 {
-	(void) state;
 	static const char why[] = "1 goroutine could not be read where it was";
 	world.list[1] = 0;
 	expect_alone(why);
@@ -291,9 +281,8 @@ static void test_hostile(void **state)
 }
 
 /* A stack that leads to itself ends by the walker's check. */
-static void test_cycle(void **state)
+TEST_WITH(test_cycle, setup, NULL)
 {
-	(void) state;
 	world.parked_stack[20 + GO_FRAME / 8] = go_world_pc(GO_OUTER, 0x18);
 	world.parked_stack[24 + GO_FRAME / 8] = go_world_pc(GO_OUTER, 0x18);
 	world.parked_stack[28 + GO_FRAME / 8] = go_world_pc(GO_OUTER, 0x18);
@@ -305,9 +294,8 @@ static void test_cycle(void **state)
 }
 
 /* Where C called it, C's frames are not on its stack. */
-static void test_called_back(void **state)
+TEST_WITH(test_called_back, setup, NULL)
 {
-	(void) state;
 	world.parked_stack[20 + GO_FRAME / 8] = go_world_pc(GO_CGOCALLBACK, 0x20);
 	world.parked_stack[24 + GO_FRAME / 8] = go_world_pc(GO_GOEXIT, 1);
 	struct walked w = walk();
@@ -319,9 +307,8 @@ static void test_called_back(void **state)
 	walked_deinit(&w);
 }
 
-static void test_no_go(void **state)
+TEST(test_no_go)
 {
-	(void) state;
 	static const struct sw_walk_options options = {.goroutines = true};
 	struct sw_walks *walks;
 	struct sw_snapshot *snap = fake_snapshot_create();
@@ -382,9 +369,8 @@ static bool is_copied(const struct capture_case *c, const void *p, size_t bytes)
 	return false;
 }
 
-static void test_copy(void **state)
+TEST(test_copy)
 {
-	(void) state;
 	static struct capture_case c;
 	static struct sw_go_list list;
 	capture_case_init(&c);
@@ -410,9 +396,8 @@ static void test_copy(void **state)
 }
 
 /* The list is longer than what is looked at, or nowhere; the time is over; there is no space. */
-static void test_copy_limits(void **state)
+TEST(test_copy_limits)
 {
-	(void) state;
 	static struct capture_case c;
 	static struct sw_go_list list;
 	capture_case_init(&c);
@@ -443,24 +428,4 @@ static void test_copy_limits(void **state)
 	assert_int_equal(c.snap->n_ranges, 0);
 	assert_int_equal(mprotect(many.guard, GUARD_BYTES, PROT_READ | PROT_WRITE), 0);
 	capture_case_deinit(&c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_layout, setup),
-		cmocka_unit_test_setup(test_layout_status, setup),
-		cmocka_unit_test_setup(test_goroutines, setup),
-		cmocka_unit_test_setup(test_new, setup),
-		cmocka_unit_test_setup(test_dead, setup),
-		cmocka_unit_test_setup(test_no_stack, setup),
-		cmocka_unit_test_setup(test_not_yet, setup),
-		cmocka_unit_test_setup(test_hostile, setup),
-		cmocka_unit_test_setup(test_cycle, setup),
-		cmocka_unit_test_setup(test_called_back, setup),
-		cmocka_unit_test(test_no_go),
-		cmocka_unit_test(test_copy),
-		cmocka_unit_test(test_copy_limits),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Two functions, [0x10, 0x200) and [0x200, 0x300), with a table of values for the first. */
 #include "runtimes/go/pclntab.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { FIRST_AT = 32, SECOND_AT = 96, FUNCS_BYTES = 160, TABLE_OFF = 4 };
 
@@ -39,11 +36,10 @@ static struct sw_go_pclntab table_make(void)
 				      .funcs = {funcs, sizeof(funcs)}};
 }
 
-static void test_find(void **state)
+TEST(test_find)
 {
 	const struct sw_go_pclntab table = table_make();
 	struct sw_go_func f;
-	(void) state;
 	assert_true(sw_go_func_find(&table, 0x10, &f));
 	assert_string_equal(f.name, "main.one");
 	assert_true(sw_go_func_find(&table, 0x1ff, &f));
@@ -55,11 +51,10 @@ static void test_find(void **state)
 }
 
 /* What contradicts itself is not believed, and names are looked for in their table only. */
-static void test_damaged(void **state)
+TEST(test_damaged)
 {
 	struct sw_go_pclntab table = table_make();
 	struct sw_go_func f;
-	(void) state;
 	put(FIRST_AT, 0x11);
 	assert_false(sw_go_func_find(&table, 0x20, &f));
 	table = table_make();
@@ -70,12 +65,11 @@ static void test_damaged(void **state)
 	assert_string_equal(sw_go_name(&table, 10), "main.two");
 }
 
-static void test_values(void **state)
+TEST(test_values)
 {
 	const struct sw_go_pclntab table = table_make();
 	struct sw_go_func f;
 	int32_t value = 0;
-	(void) state;
 	assert_true(sw_go_func_find(&table, 0x10, &f));
 	assert_true(sw_go_value(&table, &f, f.sp_table, 0x10, &value));
 	assert_int_equal(value, 100);
@@ -87,14 +81,4 @@ static void test_values(void **state)
 	assert_int_equal(value, 64);
 	assert_false(sw_go_value(&table, &f, f.sp_table, 0x200, &value));
 	assert_false(sw_go_value(&table, &f, 0, 0x20, &value));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_values),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

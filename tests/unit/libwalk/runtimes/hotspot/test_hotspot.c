@@ -10,15 +10,13 @@
 #include "runtimes/hotspot/structures/scopes.h"
 #include "runtimes/hotspot/step.h"
 #include "runtimes/hotspot/threads.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static struct hotspot_world world;
 
@@ -36,9 +34,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_unsigned5(void **state)
+TEST(test_unsigned5)
 {
-	(void) state;
 	static const uint8_t bytes[] = {191, 192, 1, 255, 255, 255, 255, 255};
 	struct sw_bytes b = {bytes, sizeof(bytes)};
 	uint64_t off = 0;
@@ -57,9 +54,8 @@ static void test_unsigned5(void **state)
 	assert_false(sw_hotspot_unsigned5(b, &off, 0, &value));
 }
 
-static void test_blob(void **state)
+TEST_WITH(test_blob, setup, teardown)
 {
-	(void) state;
 	const struct sw_hotspot_blob *b = sw_hotspot_blob_at(&world.h, WORLD_CALL);
 	assert_non_null(b);
 	assert_int_equal(b->kind, SW_HOTSPOT_COMPILED);
@@ -72,9 +68,8 @@ static void test_blob(void **state)
 }
 
 /* A segment map that leads back in front of the heap, and one that has no end. */
-static void test_segments_hostile(void **state)
+TEST_WITH(test_segments_hostile, setup, teardown)
 {
-	(void) state;
 	uint64_t block;
 	const struct sw_hotspot_heap *heap = &world.h.cache.heaps[0];
 	world.data[WORLD_SEGMAP - WORLD + 3] = 200;
@@ -84,16 +79,14 @@ static void test_segments_hostile(void **state)
 	assert_int_equal(block, WORLD_BLOCK);
 }
 
-static void test_unused(void **state)
+TEST_WITH(test_unused, setup, teardown)
 {
-	(void) state;
 	world.data[WORLD_BLOCK + 8 - WORLD] = 0;
 	assert_null(sw_hotspot_blob_at(&world.h, WORLD_CALL));
 }
 
-static void test_scopes(void **state)
+TEST_WITH(test_scopes, setup, teardown)
 {
-	(void) state;
 	struct sw_hotspot_scope s[SW_HOTSPOT_SCOPES_MAX];
 	bool exact;
 	const struct sw_hotspot_blob *b = sw_hotspot_blob_at(&world.h, WORLD_CALL);
@@ -113,9 +106,8 @@ static void test_scopes(void **state)
 }
 
 /* Where a method is entered, in front of its bytecode: the line of that, as the VM says it. */
-static void test_line_of_entry(void **state)
+TEST_WITH(test_line_of_entry, setup, teardown)
 {
-	(void) state;
 	const struct sw_hotspot_method *m = sw_hotspot_method_get(&world.h, WORLD_OUTER);
 	assert_non_null(m);
 	uint32_t line = sw_hotspot_method_line(&world.h, m, 0);
@@ -126,9 +118,8 @@ static void test_line_of_entry(void **state)
 }
 
 /* Scopes whose senders lead in a circle: the method itself is all that is said. */
-static void test_scopes_circle(void **state)
+TEST_WITH(test_scopes_circle, setup, teardown)
 {
-	(void) state;
 	struct sw_hotspot_scope s[SW_HOTSPOT_SCOPES_MAX];
 	bool exact;
 	const struct sw_hotspot_blob *b = sw_hotspot_blob_at(&world.h, WORLD_CALL);
@@ -138,9 +129,8 @@ static void test_scopes_circle(void **state)
 	assert_int_equal(s[0].bci, SW_HOTSPOT_BCI_NONE);
 }
 
-static void test_describe(void **state)
+TEST_WITH(test_describe, setup, teardown)
 {
-	(void) state;
 	static struct sw_description d;
 	struct sw_frame frame = {.pc_avma = WORLD_CALL};
 	memset(&d, 0, sizeof(d));
@@ -157,9 +147,8 @@ static void test_describe(void **state)
 	assert_string_equal(d.function, "p.A.outer");
 }
 
-static void test_name_unread(void **state)
+TEST_WITH(test_name_unread, setup, teardown)
 {
-	(void) state;
 	static struct sw_description d;
 	struct sw_frame frame = {.pc_avma = WORLD_CALL};
 	hotspot_world_u64(&world, WORLD_INNER + 8, 0x10); /* nowhere */
@@ -168,9 +157,8 @@ static void test_name_unread(void **state)
 }
 
 /* The process runs on, in our own memory: what is there now, when a name has been read. */
-static void test_code_gone(void **state)
+TEST_WITH(test_code_gone, setup, teardown)
 {
-	(void) state;
 	static const struct {
 		uint64_t avma;
 		uint8_t value;
@@ -241,9 +229,8 @@ static enum sw_step stepped(const uint64_t *words, size_t n, uint64_t pc, struct
 	return stepped_from(words, n, &c, ret);
 }
 
-static void test_step(void **state)
+TEST_WITH(test_step, setup, teardown)
 {
-	(void) state;
 	/* [cfa - 16] rbp, [cfa - 8] return address; cfa is 32 bytes up. */
 	static const uint64_t words[] = {1, 2, 0x2222, WORLD_CALL};
 	struct sw_stepped s;
@@ -255,9 +242,8 @@ static void test_step(void **state)
 }
 
 /* push %rbp has run, sub has not: 55 | 48 83 ec 10 (32 - 16). */
-static void test_step_prologue(void **state)
+TEST_WITH(test_step_prologue, setup, teardown)
 {
-	(void) state;
 	static const uint8_t code[] = {0x55, 0x48, 0x83, 0xec, 0x10};
 	static const uint64_t words[] = {0x2222, WORLD_CALL, 0, 0};
 	struct sw_stepped s;
@@ -275,9 +261,8 @@ static void test_step_prologue(void **state)
  * A frame that is to be left for the interpreter: its callee returns to a handler, and where it went on has been put
  * into its slot. Where the handler is: as an address until 22, then as an offset from the header.
  */
-static void test_step_deoptimised(void **state)
+TEST_WITH(test_step_deoptimised, setup, teardown)
 {
-	(void) state;
 	enum { HANDLER = WORLD_CODE + 0x1f0, OFFSET = 88, ORIG_PC = 56, IMMUTABLE = 96 };
 	enum { SECOND = WORLD_CODE + 0x90 };
 	static const uint64_t words[] = {1, 2, 0x2222, HANDLER, SECOND, WORLD_CALL, 7, 8};
@@ -330,9 +315,8 @@ static void test_step_deoptimised(void **state)
 }
 
 /* ret: whatever the method's frame was. */
-static void test_step_return(void **state)
+TEST_WITH(test_step_return, setup, teardown)
 {
-	(void) state;
 	static const uint64_t words[] = {WORLD_CALL, 0, 0, 0};
 	struct sw_stepped s;
 	hotspot_world_put(&world, WORLD_CODE + 0x80, "\xc3", 1);
@@ -348,9 +332,8 @@ static void test_step_return(void **state)
  *	14 pop %rsi; 15 pop %rsi; 16 cmp $0, %esi; 19 jne 25; 1b pop %rsi; 1c pop %rdi; 1d add $0x10, %rsp; 21 pop %rbp
  *	22 ret
  */
-static void test_step_pending(void **state)
+TEST_WITH(test_step_pending, setup, teardown)
 {
-	(void) state;
 	static const uint8_t code[] = {0x57, 0x56, 0x57, 0x49, 0xba, 1,    0,    0,    0,
 				       0,    0,    0,    0,    0x41, 0x52, 0xe8, 0,    0,
 				       0x40, 0,    0x5e, 0x5e, 0x83, 0xfe, 0x00, 0x75, 0x0a,
@@ -387,9 +370,8 @@ static void test_step_pending(void **state)
  *	00 leave; testb $1, 0x28(%r15); je 1e; movabs $pc, %r10; mov %r10, 0x538(%r15); jmp poll
  *	1e cmpq $0, 8(%r15); jne 2a; ret; 2a jmp exception; 2f vzeroupper
  */
-static void test_step_native_end(void **state)
+TEST_WITH(test_step_native_end, setup, teardown)
 {
-	(void) state;
 	static const uint8_t code[] = {0xc9, 0x41, 0xf6, 0x47, 0x28, 0x01, 0x74, 0x16, 0x49, 0xba,
 				       0x76, 0xc7, 0xec, 0xa7, 0x57, 0x7f, 0x00, 0x00, 0x4d, 0x89,
 				       0x97, 0x38, 0x05, 0x00, 0x00, 0xe9, 0xcd, 0xd3, 0xab, 0xff,
@@ -411,9 +393,8 @@ static void test_step_native_end(void **state)
 }
 
 /* As 17 has it: 00 leave; 01 cmpq $0, 8(%r15), with four bytes of 0; 09 jne 10; 0f ret; 10 jmp exception */
-static void test_step_native_end_17(void **state)
+TEST_WITH(test_step_native_end_17, setup, teardown)
 {
-	(void) state;
 	static const uint8_t code[] = {0xc9, 0x49, 0x81, 0x7f, 0x08, 0,    0,
 				       0,    0,    0x0f, 0x85, 0x01, 0,    0,
 				       0,    0xc3, 0xe9, 0x93, 0x4c, 0xa6, 0xff};
@@ -434,9 +415,8 @@ static void test_step_native_end_17(void **state)
  *	00 mov (%rsp), %r15; 04 vmovsd 0x58(%rsp), %xmm1; 0a mov 0x10(%rsp), %rbp; 0f mov 0x18(%rsp), %rax
  *	14 add $0x20, %rsp; 18 leave; 19 ret
  */
-static void test_step_stub_end(void **state)
+TEST_WITH(test_step_stub_end, setup, teardown)
 {
-	(void) state;
 	static const uint8_t code[] = {0x4c, 0x8b, 0x3c, 0x24, 0xc5, 0xfb, 0x10, 0x4c, 0x24,
 				       0x58, 0x48, 0x8b, 0x6c, 0x24, 0x10, 0x48, 0x8b, 0x44,
 				       0x24, 0x18, 0x48, 0x83, 0xc4, 0x20, 0xc9, 0xc3};
@@ -462,9 +442,8 @@ static void test_step_stub_end(void **state)
 }
 
 /* The same without a frame of rbp's: 00 add $0x10, %rsp; 04 pop %r12; 06 pop %rbp; 07 ret */
-static void test_step_stub_pops(void **state)
+TEST_WITH(test_step_stub_pops, setup, teardown)
 {
-	(void) state;
 	static const uint8_t code[] = {0x48, 0x83, 0xc4, 0x10, 0x41, 0x5c, 0x5d, 0xc3};
 	static const uint64_t words[] = {1, 2, 3, 0x2222, WORLD_CALL, 6};
 	static const uint64_t no_call[] = {1, 2, 3, 0x2222, 0x3333, 6};
@@ -494,9 +473,8 @@ static void test_step_stub_pops(void **state)
  * 08 mov %rax, 8(%rsp); 0d mov %rbp, (%rsp); 12 mov %r15, (%rsp); 16 sub $8, %rsp. Those for exceptions end
  * with: 1a leave; 1b pop %rcx; 1c jmp *%rcx
  */
-static void test_step_stub_saves(void **state)
+TEST_WITH(test_step_stub_saves, setup, teardown)
 {
-	(void) state;
 	static const uint8_t code[] = {0x55, 0x48, 0x8b, 0xec, 0x48, 0x83, 0xec, 0x08, 0x48, 0x89,
 				       0x44, 0x24, 0x08, 0x48, 0x89, 0x6c, 0x24, 0x00, 0x4c, 0x89,
 				       0x3c, 0x24, 0x48, 0x83, 0xec, 0x08, 0xc9, 0x59, 0xff, 0xe1};
@@ -520,9 +498,8 @@ static void test_step_stub_saves(void **state)
 }
 
 /* The barrier at the entry of methods: push $-1; push %rbp; mov %rsp, %rbp. */
-static void test_step_entry_barrier(void **state)
+TEST_WITH(test_step_entry_barrier, setup, teardown)
 {
-	(void) state;
 	static const uint64_t words[] = {7, 8, 0x2222, UINT64_MAX, WORLD_CALL, 3};
 	struct sw_stepped s;
 	struct sw_cursor c = {.regs = {.pc_avma = WORLD_CODE + 0x90, .sp_avma = 0x8000}};
@@ -538,9 +515,8 @@ static void test_step_entry_barrier(void **state)
  * The begin of an interpreted frame: 00 pop %rax; 01 lea -8(%rsp,%rcx,8), %r14; 06 push %rax;
  * 07 push %rbp; 08 mov %rsp, %rbp; 0b push %r13; 0d
  */
-static void test_step_interpreter_begin(void **state)
+TEST_WITH(test_step_interpreter_begin, setup, teardown)
 {
-	(void) state;
 	static const uint8_t code[] = {0x58, 0x4c, 0x8d, 0x74, 0xcc, 0xf8, 0x50, 0x55,
 				       0x48, 0x8b, 0xec, 0x41, 0x55, 0x90, 0x90, 0x90};
 	static const uint64_t at_entry[] = {WORLD_CALL, 1, 2, 3};
@@ -569,9 +545,8 @@ static void test_step_interpreter_begin(void **state)
 }
 
 /* A frame whose return address lies where its caller's sp points to; one with a sp below that is none. */
-static void test_step_interpreted(void **state)
+TEST_WITH(test_step_interpreted, setup, teardown)
 {
-	(void) state;
 	static const uint8_t code[] = {0x90, 0x90, 0x90, 0x90};
 	uint64_t words[] = {1, 0x8018, 3, 0x2222, WORLD_CALL, 5};
 	struct sw_stepped s;
@@ -593,9 +568,8 @@ static void test_step_interpreted(void **state)
 }
 
 /* Java 8 keeps the bytecode's address a word higher; during a collection, its index in the method. */
-static void test_interpreted_bytecode(void **state)
+TEST_WITH(test_interpreted_bytecode, setup, teardown)
 {
-	(void) state;
 	static const uint8_t code[] = {0x90, 0x90, 0x90, 0x90};
 	static struct sw_description d;
 	static struct fake_region regions[2];
@@ -632,9 +606,8 @@ static void test_interpreted_bytecode(void **state)
 	}
 }
 
-static void test_explain(void **state)
+TEST_WITH(test_explain, setup, teardown)
 {
-	(void) state;
 	struct sw_text text = {0};
 	sw_hotspot_explain(&world.h, WORLD_CALL, &text);
 	assert_non_null(strstr(text.data, "p.A.inner"));
@@ -644,9 +617,8 @@ static void test_explain(void **state)
 }
 
 /* Which method the interpreter executes say the frames that are at it: a caller here, whose rbp is 0x8040. */
-static void test_explain_interpreted(void **state)
+TEST_WITH(test_explain_interpreted, setup, teardown)
 {
-	(void) state;
 	static const uint8_t code[] = {0x90, 0x90, 0x90, 0x90};
 	uint64_t begin = hotspot_world_interpreter(&world, code, sizeof(code));
 	uint64_t bytecode = sw_hotspot_method_get(&world.h, WORLD_OUTER)->code_avma;
@@ -671,9 +643,8 @@ static void test_explain_interpreted(void **state)
 }
 
 /* No address of the code cache where it must be: nobody may guess on from here. */
-static void test_step_failed(void **state)
+TEST_WITH(test_step_failed, setup, teardown)
 {
-	(void) state;
 	static const uint64_t words[12] = {1, 2, 3, 4};
 	struct sw_stepped s;
 	assert_int_equal(stepped(words, 12, WORLD_CODE + 0x80, &s), SW_STEP_FAIL);
@@ -690,9 +661,8 @@ static bool noted(struct sw_thread_info *ret)
 	return sw_hotspot_thread_note(&world.h, &thread, ret);
 }
 
-static void test_thread(void **state)
+TEST_WITH(test_thread, setup, teardown)
 {
-	(void) state;
 	struct sw_thread_info note;
 	hotspot_world_thread(&world);
 	assert_true(noted(&note));
@@ -703,9 +673,8 @@ static void test_thread(void **state)
 }
 
 /* 8 and 11: one leads to the next, here without an end. */
-static void test_thread_chain(void **state)
+TEST_WITH(test_thread_chain, setup, teardown)
 {
-	(void) state;
 	struct sw_thread_info note;
 	hotspot_world_thread(&world);
 	hotspot_world_chain(&world);
@@ -716,9 +685,8 @@ static void test_thread_chain(void **state)
 }
 
 /* 8: one part of the code cache, which has no list of them. */
-static void test_cache_alone(void **state)
+TEST_WITH(test_cache_alone, setup, teardown)
 {
-	(void) state;
 	enum { VARIABLE = WORLD_THREADS, HEAP = WORLD_THREADS + 0x40 };
 	struct sw_hotspot_layout *at = &world.h.at;
 	struct sw_hotspot_cache cache;
@@ -743,9 +711,8 @@ static void test_cache_alone(void **state)
 }
 
 /* Two bytes for each character: one of three bytes, a pair of surrogates, half a pair. */
-static void test_thread_name_wide(void **state)
+TEST_WITH(test_thread_name_wide, setup, teardown)
 {
-	(void) state;
 	static const uint8_t text[] = {0x22, 0x6f, 0x3d, 0xd8, 0x00, 0xde, 0x3d, 0xd8};
 	struct sw_thread_info note;
 	hotspot_world_thread(&world);
@@ -756,9 +723,8 @@ static void test_thread_name_wide(void **state)
 }
 
 /* As long as an array can be: cut, between two characters. */
-static void test_thread_name_long(void **state)
+TEST_WITH(test_thread_name_long, setup, teardown)
 {
-	(void) state;
 	struct sw_thread_info note;
 	hotspot_world_thread(&world);
 	hotspot_world_u32(&world, WORLD_STRING_BYTES + 12, UINT32_MAX);
@@ -768,9 +734,8 @@ static void test_thread_name_long(void **state)
 }
 
 /* The object is another thread's, or what it has for a name is something else: nothing is said. */
-static void test_thread_hostile(void **state)
+TEST_WITH(test_thread_hostile, setup, teardown)
 {
-	(void) state;
 	static const struct {
 		uint64_t avma;
 		uint32_t value;
@@ -798,9 +763,8 @@ static void test_thread_hostile(void **state)
 }
 
 /* A class above itself. */
-static void test_thread_class_circle(void **state)
+TEST_WITH(test_thread_class_circle, setup, teardown)
 {
-	(void) state;
 	struct sw_thread_info note;
 	hotspot_world_thread(&world);
 	hotspot_world_u32(&world, WORLD_THREAD_OBJECT + 8, WORLD_STRING_CLASS);
@@ -811,9 +775,8 @@ static void test_thread_class_circle(void **state)
 
 /* A virtual thread is mounted when it says itself on which thread: where ZGC is at work, the handles to one
  * object differ for a while. */
-static void test_thread_carrier(void **state)
+TEST_WITH(test_thread_carrier, setup, teardown)
 {
-	(void) state;
 	static const struct {
 		uint64_t avma; /* what differs from a carrier */
 		uint32_t value;
@@ -841,9 +804,8 @@ static void test_thread_carrier(void **state)
 }
 
 /* ZGC: a name that the thread itself has not may be what lies there now. */
-static void test_thread_moved(void **state)
+TEST_WITH(test_thread_moved, setup, teardown)
 {
-	(void) state;
 	struct sw_thread_info note;
 	struct sw_hotspot_layout *at = &world.h.at;
 	for (int i = 0; i < 3; i++) { /* until 20; in 21 to 23; since 21 with generations */
@@ -892,9 +854,8 @@ static void identified(const char *path, struct sw_runtime *ret)
 	fake_snapshot_destroy(snap);
 }
 
-static void test_other_vms(void **state)
+TEST(test_other_vms)
 {
-	(void) state;
 	struct sw_runtime vm;
 	identified("/opt/zing/lib/server/libjvm.so", &vm);
 	assert_string_equal(vm.name, "jvm");
@@ -911,9 +872,8 @@ static bool is_internal(uint64_t pc, const struct sw_place *place)
 }
 
 /* What is the machine's own, and what the program's. */
-static void test_internal(void **state)
+TEST_WITH(test_internal, setup, teardown)
 {
-	(void) state;
 	static const struct sw_place machine, library;
 	world.h.place = &machine;
 	assert_true(is_internal(0x1000, world.h.place));
@@ -923,17 +883,15 @@ static void test_internal(void **state)
 	assert_false(is_internal(WORLD_CODE - 1, NULL));
 }
 
-static void test_internal_stub(void **state)
+TEST_WITH(test_internal_stub, setup, teardown)
 {
-	(void) state;
 	hotspot_world_stub(&world);
 	assert_true(is_internal(WORLD_CALL, NULL));
 }
 
 /* Of the routines only those that lead from the machine into methods: others do the program's work. */
-static void test_internal_routines(void **state)
+TEST_WITH(test_internal_routines, setup, teardown)
 {
-	(void) state;
 	hotspot_world_routines(&world);
 	assert_false(is_internal(WORLD_CALL, NULL));
 	world.h.call_stub_return_avma = WORLD_CALL;
@@ -941,51 +899,4 @@ static void test_internal_routines(void **state)
 	world.h.call_stub_return_avma = 0;
 	world.h.continuation_return_avma = WORLD_CALL;
 	assert_true(is_internal(WORLD_CALL, NULL));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_unsigned5),
-		cmocka_unit_test(test_other_vms),
-		cmocka_unit_test_setup_teardown(test_blob, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_segments_hostile, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_scopes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_scopes_circle, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_describe, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_name_unread, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_code_gone, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_step, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_step_prologue, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_step_deoptimised, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_step_return, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_line_of_entry, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_step_pending, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_step_native_end, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_step_native_end_17, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_step_stub_end, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_step_stub_pops, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_step_stub_saves, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_step_entry_barrier, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_step_interpreter_begin, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_step_interpreted, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_interpreted_bytecode, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_explain, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_explain_interpreted, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_step_failed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_internal, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_internal_stub, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_internal_routines, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_thread, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_thread_chain, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cache_alone, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_thread_name_wide, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_thread_name_long, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_thread_hostile, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_thread_class_circle, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_thread_moved, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_thread_carrier, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

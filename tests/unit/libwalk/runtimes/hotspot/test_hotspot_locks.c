@@ -5,11 +5,9 @@
 #include "runtimes/hotspot/locks_window.h"
 #include "runtimes/hotspot/structures/objects.h"
 #include "snapshot/snapshot.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { PENDING = 32, WAITING = 40, LOCKED = 56, BLOCKER = 32, STATUS = 36, OWNER = 12 };
 
@@ -52,18 +50,16 @@ static void enter(uint64_t owner)
 	hotspot_world_u64(&world, WORLD_MONITOR, owner);
 }
 
-static void test_monitor(void **state)
+TEST_WITH(test_monitor, setup, teardown)
 {
-	(void) state;
 	enter(WORLD_OTHER);
 	is("java_monitor", WORLD_LOCK, "p.Lock", 101);
 }
 
 /* What its owner may be, and what none is. */
 /* 8 and 11: the threads lead to each other. */
-static void test_monitor_chain(void **state)
+TEST_WITH(test_monitor_chain, setup, teardown)
 {
-	(void) state;
 	hotspot_world_chain(&world);
 	enter(WORLD_OTHER);
 	is("java_monitor", WORLD_LOCK, "p.Lock", 101);
@@ -81,9 +77,8 @@ static void test_monitor_chain(void **state)
 	assert_false(waits());
 }
 
-static void test_monitor_owners(void **state)
+TEST_WITH(test_monitor_owners, setup, teardown)
 {
-	(void) state;
 	static const struct {
 		uint64_t owner;
 		pid_t tid;
@@ -109,9 +104,8 @@ static void test_monitor_owners(void **state)
 	assert_int_equal(setup(NULL), 0);
 }
 
-static void test_monitor_by_id(void **state)
+TEST_WITH(test_monitor_by_id, setup, teardown)
 {
-	(void) state;
 	static const struct {
 		uint64_t id;
 		pid_t tid;
@@ -135,9 +129,8 @@ static void locked_put(uint32_t top, uint64_t object)
 	hotspot_world_u64(&world, WORLD_OTHER + LOCKED + 16, object);
 }
 
-static void test_monitor_anonymous(void **state)
+TEST_WITH(test_monitor_anonymous, setup, teardown)
 {
-	(void) state;
 	static const struct {
 		uint32_t top;
 		uint64_t object, locker;
@@ -169,9 +162,8 @@ static void test_monitor_anonymous(void **state)
 }
 
 /* Object.wait(): nobody will have to do it, until it is notified and wants the monitor again. */
-static void test_wait(void **state)
+TEST_WITH(test_wait, setup, teardown)
 {
-	(void) state;
 	hotspot_world_u64(&world, WORLD_THREAD + WAITING, WORLD_MONITOR);
 	hotspot_world_u64(&world, WORLD_MONITOR, WORLD_OTHER);
 	hotspot_world_u32(&world, WORLD_THREAD_OBJECT + STATUS, 0x191);
@@ -187,9 +179,8 @@ static void park(uint64_t object)
 	hotspot_world_u32(&world, WORLD_THREAD_OBJECT + BLOCKER, (uint32_t) object);
 }
 
-static void test_park(void **state)
+TEST_WITH(test_park, setup, teardown)
 {
-	(void) state;
 	static const char sync[] = "java.util.concurrent.locks.L$Sync";
 	park(WORLD_SYNC);
 	is("java_lock", WORLD_SYNC, sync, 101);
@@ -208,9 +199,8 @@ static void test_park(void **state)
 }
 
 /* Old copies, and times at which pointers lead elsewhere. */
-static void test_park_moved(void **state)
+TEST_WITH(test_park_moved, setup, teardown)
 {
-	(void) state;
 	park(WORLD_SYNC);
 	hotspot_world_u64(&world, WORLD_SYNC, 0x7003);
 	assert_false(waits());
@@ -227,17 +217,15 @@ static void test_park_moved(void **state)
 }
 
 /* The class must lead to AbstractOwnableSynchronizer by a chain that ends. */
-static void test_park_class_circle(void **state)
+TEST_WITH(test_park_class_circle, setup, teardown)
 {
-	(void) state;
 	park(WORLD_SYNC);
 	hotspot_world_u64(&world, WORLD_SYNC_CLASS + 32, WORLD_SYNC_CLASS);
 	is("java_park", WORLD_SYNC, "java.util.concurrent.locks.L$Sync", 0);
 }
 
-static void test_states(void **state)
+TEST_WITH(test_states, setup, teardown)
 {
-	(void) state;
 	assert_false(waits()); /* blocked otherwise */
 	assert_int_equal(teardown(NULL), 0);
 	assert_int_equal(setup(NULL), 0);
@@ -247,9 +235,8 @@ static void test_states(void **state)
 }
 
 /* What was copied while threads ran, or not in whole, is nothing. */
-static void test_not_of_one_instant(void **state)
+TEST_WITH(test_not_of_one_instant, setup, teardown)
 {
-	(void) state;
 	static struct sw_snapshot_priv priv;
 	struct sw_range ranges[] = {{WORLD_THREADS, 8, NULL},
 				    {WORLD_THREADS, SW_HOTSPOT_LOCKS_MARK, NULL}};
@@ -268,9 +255,8 @@ static void test_not_of_one_instant(void **state)
 }
 
 /* The same stack for two, no end of threads, threads that are not there. */
-static void test_threads_hostile(void **state)
+TEST_WITH(test_threads_hostile, setup, teardown)
 {
-	(void) state;
 	enter(WORLD_OTHER);
 	world.threads[1].regs.sp_avma = 0xc000;
 	is("java_monitor", WORLD_LOCK, "p.Lock", 0); /* nobody is on its stack */
@@ -292,9 +278,8 @@ static void test_threads_hostile(void **state)
 }
 
 /* A pointer of ZGC that is not of today may lead to something else. */
-static void test_pointers_current(void **state)
+TEST(test_pointers_current)
 {
-	(void) state;
 	struct sw_hotspot_objects o = {.colored = true, .with_shift = true};
 	assert_true(sw_hotspot_is_current(&o, 0x12341000, 0x1000));
 	assert_false(sw_hotspot_is_current(&o, 0x12342000, 0x1000));
@@ -304,24 +289,4 @@ static void test_pointers_current(void **state)
 	assert_false(sw_hotspot_is_current(&o, UINT64_C(1) << 43 | 0x1234, UINT64_C(1) << 42));
 	o.colored = false;
 	assert_true(sw_hotspot_is_current(&o, 0x1234, 0));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_monitor, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_monitor_chain, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_monitor_owners, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_monitor_by_id, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_monitor_anonymous, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_wait, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_park, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_park_moved, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_park_class_circle, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_states, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_of_one_instant, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_threads_hostile, setup, teardown),
-		cmocka_unit_test(test_pointers_current),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,9 @@
 /* runtimes/hotspot/locks_window: what is copied of many threads, and in how many calls. */
 #include "runtimes/hotspot/locks_window.h"
 #include "snapshot/snapshot.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 
 #define DATA UINT64_C(0x600000000000)
 
@@ -183,10 +181,9 @@ enum {
 	ALONE = 4
 }; /* calls for what there is once: the variable, the list, its threads, the mark */
 
-static void test_enter(void **state)
+TEST(test_enter)
 {
 	static const size_t counts[] = {1, 64, 65, 500, 1000};
-	(void) state;
 	for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
 		size_t n = counts[k];
 		world_make(n);
@@ -232,10 +229,9 @@ static void chain_make(size_t n, size_t first, size_t without)
 		w.plan.before[w.plan.n_before++] = DATA + JAVA_THREADS + i * BYTES;
 }
 
-static void test_chain(void **state)
+TEST(test_chain)
 {
 	static const size_t counts[] = {1, 64, 65, 500, 1000};
-	(void) state;
 	for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
 		size_t n = counts[k];
 		chain_make(n, 0, n);
@@ -258,10 +254,9 @@ static void test_chain(void **state)
 }
 
 /* A chain that never ends, or leads to nothing, has no mark. */
-static void test_chain_hostile(void **state)
+TEST(test_chain_hostile)
 {
 	static const uint64_t next[] = {DATA + JAVA_THREADS, 0x40, 1};
-	(void) state;
 	for (size_t i = 0; i < 3; i++) {
 		chain_make(20, 0, 20);
 		put(JAVA_THREADS + 19 * BYTES + NEXT, next[i], 8);
@@ -270,10 +265,9 @@ static void test_chain_hostile(void **state)
 	}
 }
 
-static void test_park(void **state)
+TEST(test_park)
 {
 	size_t n = 1000;
-	(void) state;
 	world_make(n);
 	for (size_t i = 0; i < n; i++)
 		put(THREADS + i * BYTES + BLOCKER, DATA + LOCKS + i * BYTES, 8);
@@ -292,9 +286,8 @@ static void test_park(void **state)
 	assert_true(is_whole_copy());
 }
 
-static void test_wait(void **state)
+TEST(test_wait)
 {
-	(void) state;
 	world_make(100);
 	for (size_t i = 0; i < 100; i++)
 		put(JAVA_THREADS + i * BYTES + WAITING, DATA + MONITORS + 5 * BYTES, 8);
@@ -308,9 +301,8 @@ static void test_wait(void **state)
 }
 
 /* What must be there and is not: nothing may be told; an object is missing alone. */
-static void test_missing(void **state)
+TEST(test_missing)
 {
-	(void) state;
 	world_make(100);
 	put(THREADS + 7 * BYTES + BLOCKER, DATA + DATA_BYTES, 8);
 	put(THREADS + 8 * BYTES + BLOCKER, DATA + LOCKS, 8);
@@ -333,24 +325,12 @@ static void test_missing(void **state)
 }
 
 /* More than there is space for. */
-static void test_too_many(void **state)
+TEST(test_too_many)
 {
-	(void) state;
 	world_make(THREADS_MAX);
 	for (size_t i = 0; i < THREADS_MAX; i++)
 		put(THREADS + i * BYTES + BLOCKER, DATA + LOCKS + i * BYTES, 8);
 	(void) window();
 	assert_true(w.snap.n_ranges <= SW_HOTSPOT_LOCK_RANGES_MAX);
 	assert_false(is_whole_copy());
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_enter),    cmocka_unit_test(test_park),
-		cmocka_unit_test(test_chain),    cmocka_unit_test(test_chain_hostile),
-		cmocka_unit_test(test_wait),     cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_too_many),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

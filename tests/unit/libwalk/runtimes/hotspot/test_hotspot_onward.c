@@ -5,11 +5,9 @@
 #include "runtimes/hotspot/onward.h"
 #include "runtimes/hotspot/structures/code.h"
 #include "runtimes/hotspot/step.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { AT = WORLD_CODE + 0x80, STACK = 0x8000, CALLER_FP = 0x2222 };
 
@@ -60,7 +58,7 @@ static enum sw_step stepped_at(const uint64_t *words, size_t n, const struct pla
  *	16 sub $8, %rsp; 1a call far away; 1f add $8, %rsp (behind the call); 23 jmp 2a; 25 call far away
  *	2a mov %rax, %rbx; 2d mov %r14, %rax; 30 pop %rdx; 31 jmp *%rbx
  */
-static void test_unwind_exception(void **state)
+TEST_WITH(test_unwind_exception, setup, teardown)
 {
 	static const uint8_t code[] = {0x48, 0x8b, 0x14, 0x24, 0x48, 0x89, 0xd6, 0x49, 0x8b,
 				       0xff, 0xf7, 0xc4, 0x0f, 0,    0,    0,    0x0f, 0x84,
@@ -76,7 +74,6 @@ static void test_unwind_exception(void **state)
 					      {0x2a, 1, true}, {0x2d, 1, false}, {0x30, 1, false},
 					      {0x31, 2, false}};
 	struct sw_stepped s;
-	(void) state;
 	hotspot_world_routines(&world);
 	hotspot_world_put(&world, AT, code, sizeof(code));
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -92,7 +89,7 @@ static void test_unwind_exception(void **state)
 }
 
 /* Two ways that leave different stacks behind: nothing is said. 00 je 03; 02 push %rax; 03 ret */
-static void test_ways_differ(void **state)
+TEST_WITH(test_ways_differ, setup, teardown)
 {
 	static const uint8_t code[] = {0x74, 0x01, 0x50, 0xc3};
 	static const uint64_t words[] = {WORLD_CALL, WORLD_CALL};
@@ -102,7 +99,6 @@ static void test_ways_differ(void **state)
 	struct sw_cursor c = {.memory = fake_memory(&fake),
 			      .regs = {.pc_avma = AT, .sp_avma = STACK + 8},
 			      .exact_pc = true};
-	(void) state;
 	hotspot_world_routines(&world);
 	hotspot_world_put(&world, AT, code, sizeof(code));
 	sw_regs_set(&c.regs, SW_X86_64_RAX, WORLD_CALL);
@@ -125,7 +121,7 @@ static void test_ways_differ(void **state)
  *	10 add %rax, %rbp; 13 ret
  *	20 lea (%rax), %esp; 22 ret
  */
-static void test_registers_written(void **state)
+TEST_WITH(test_registers_written, setup, teardown)
 {
 	static const uint8_t popped[] = {0x59, 0x48, 0x83, 0xe1, 0xf0, 0xff, 0xe1};
 	static const uint8_t fp[] = {0x48, 0x01, 0xc5, 0xc3}, sp[] = {0x8d, 0x20, 0xc3};
@@ -134,7 +130,6 @@ static void test_registers_written(void **state)
 	struct fake_region regions[2] = {world.region, {STACK, words, sizeof(words)}};
 	struct fake_memory fake = {.regions = regions, .n_regions = 2};
 	struct sw_cursor c = {.memory = fake_memory(&fake), .exact_pc = true};
-	(void) state;
 	hotspot_world_routines(&world);
 	hotspot_world_put(&world, AT, popped, sizeof(popped));
 	hotspot_world_put(&world, AT + 0x10, fp, sizeof(fp));
@@ -162,7 +157,7 @@ static void test_registers_written(void **state)
  *
  *	00 call far away; 05 mov 8(%rsp), %r13; 0a mov %r13, %rsp; 0d jmp *%rcx
  */
-static void test_adapter(void **state)
+TEST_WITH(test_adapter, setup, teardown)
 {
 	static const uint8_t code[] = {0xe8, 0,    0,    0x40, 0,    0x4c, 0x8b, 0x6c,
 				       0x24, 0x08, 0x49, 0x8b, 0xe5, 0xff, 0xe1};
@@ -170,7 +165,6 @@ static void test_adapter(void **state)
 	static const struct place places[] = {{0, 0, false}, {5, 0, true}, {0x0a, 0, false}};
 	static const char name[] = "I2C/C2I adapters";
 	struct sw_stepped s;
-	(void) state;
 	hotspot_world_put(&world, WORLD + 0x400, name, sizeof(name));
 	hotspot_world_put(&world, AT, code, sizeof(code));
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -189,7 +183,7 @@ static void test_adapter(void **state)
  *	00 pop %rax; 01 mov %rsp, %r13; 04 sub $32, %rsp; 08 mov %rax, (%rsp); 0c mov %rsi, 8(%rsp)
  *	11 mov 0x38(%rbx), %rcx; 15 jmp *%rcx
  */
-static void test_adapter_of_compiled(void **state)
+TEST_WITH(test_adapter_of_compiled, setup, teardown)
 {
 	static const uint8_t code[] = {0x58, 0x4c, 0x8b, 0xec, 0x48, 0x83, 0xec, 0x20,
 				       0x48, 0x89, 0x04, 0x24, 0x48, 0x89, 0x74, 0x24,
@@ -201,7 +195,6 @@ static void test_adapter_of_compiled(void **state)
 					      {0x15, 1, false}};
 	static const char name[] = "I2C/C2I adapters";
 	struct sw_stepped s;
-	(void) state;
 	hotspot_world_put(&world, WORLD + 0x400, name, sizeof(name));
 	hotspot_world_put(&world, AT, code, sizeof(code));
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -227,7 +220,7 @@ static void test_adapter_of_compiled(void **state)
  *
  *	00 mov %rax, (%rsp); 04 push %rsi, 60 times; 40 add $480, %rsp; 47 jmp *%rcx
  */
-static void test_adapter_of_many(void **state)
+TEST_WITH(test_adapter_of_many, setup, teardown)
 {
 	enum { PUSHES = 60 };
 	static const uint8_t begin[] = {0x48, 0x89, 0x04, 0x24}, push[] = {0x56},
@@ -236,7 +229,6 @@ static void test_adapter_of_many(void **state)
 	uint64_t words[PUSHES + 4];
 	struct sw_stepped s;
 	struct sw_regs regs = {0};
-	(void) state;
 	for (size_t i = 0; i < PUSHES + 4; i++)
 		words[i] = WORLD_CALL + 1;
 	hotspot_world_put(&world, WORLD + 0x400, name, sizeof(name));
@@ -261,7 +253,7 @@ static void test_adapter_of_many(void **state)
  *	00 mov (%rsp), %rax; 04 mov %rsp, %r11; 07 sub $16, %rsp; 0b and $-16, %rsp; 0f push %rax; 10 mov %r11, %rax
  *	13 mov 0x40(%rbx), %r11; 17 mov 8(%rax), %r13; 1b mov %r13, 8(%rsp); 20 mov %rbx, %rax; 23 jmp *%r11
  */
-static void test_adapter_of_interpreted(void **state)
+TEST_WITH(test_adapter_of_interpreted, setup, teardown)
 {
 	static const uint8_t code[] = {0x48, 0x8b, 0x04, 0x24, 0x4c, 0x8b, 0xdc, 0x48, 0x83, 0xec,
 				       0x10, 0x48, 0x83, 0xe4, 0xf0, 0x50, 0x49, 0x8b, 0xc3, 0x4c,
@@ -274,7 +266,6 @@ static void test_adapter_of_interpreted(void **state)
 					      {0x20, 1, false}, {0x23, 1, false}};
 	static const char name[] = "I2C/C2I adapters";
 	struct sw_stepped s;
-	(void) state;
 	uint64_t caller = hotspot_world_interpreter(&world, call, sizeof(call)) + sizeof(call);
 	const uint64_t words[] = {0, caller, WORLD_CALL, WORLD_CALL, caller, 5};
 	hotspot_world_put(&world, WORLD + 0x400, name, sizeof(name));
@@ -296,7 +287,7 @@ static void test_adapter_of_interpreted(void **state)
  * Compiled code that has taken its frame down and goes on where its exception is taken to the caller's handler:
  * 00 add $0x10, %rsp; 04 pop %rbp; 05 jmp far away. A frame has 32 bytes: two words, rbp, return address.
  */
-static void test_unwind_handler(void **state)
+TEST_WITH(test_unwind_handler, setup, teardown)
 {
 	static const uint8_t code[] = {0x48, 0x83, 0xc4, 0x10, 0x5d, 0xe9, 0, 0, 0x40, 0};
 	/* A stale address is where the return address would be if the frame were there. */
@@ -304,7 +295,6 @@ static void test_unwind_handler(void **state)
 		1, 2, CALLER_FP, WORLD_CALL, 5, WORLD_CALL + 1, WORLD_CALL + 1, 8};
 	static const struct place places[] = {{0, 0, false}, {4, 2, false}, {5, 3, false}};
 	struct sw_stepped s;
-	(void) state;
 	hotspot_world_put(&world, AT, code, sizeof(code));
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		struct sw_regs regs = {0};
@@ -318,7 +308,7 @@ static void test_unwind_handler(void **state)
 
 /* Code without an end is gone through once: 00 jmp 00. And a poll's slow path of C1 has no frame any more:
  * 10 mov $pc, %r10; 1a mov %r10, pc(%r15); 21 jmp */
-static void test_circle_and_poll(void **state)
+TEST_WITH(test_circle_and_poll, setup, teardown)
 {
 	static const uint8_t poll[] = {0x49, 0xba, 1,    2,    3, 4, 5,    6, 7, 8,    0x4d,
 				       0x89, 0x97, 0x58, 0x03, 0, 0, 0xe9, 0, 0, 0x40, 0};
@@ -326,7 +316,6 @@ static void test_circle_and_poll(void **state)
 	static const unsigned offs[] = {0x10, 0x1a, 0x21};
 	struct sw_stepped s;
 	struct sw_regs regs = {0};
-	(void) state;
 	sw_regs_set(&regs, SW_ARCH_FP, CALLER_FP);
 	hotspot_world_put(&world, AT + 0x10, poll, sizeof(poll));
 	for (size_t i = 0; i < 3; i++) {
@@ -351,20 +340,4 @@ static void test_circle_and_poll(void **state)
 				     .pc = AT,
 				     .sp = STACK};
 	assert_false(sw_hotspot_onward(&f, &caller));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_unwind_exception, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ways_differ, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_registers_written, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_adapter, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_adapter_of_compiled, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_adapter_of_many, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_adapter_of_interpreted, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unwind_handler, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_circle_and_poll, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,10 @@
 #include "php_world.h"
 #include "runtimes/php/generators.h"
 #include "runtimes/php/names.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct php_world world;
 
@@ -39,9 +37,8 @@ static const char *said(const struct sw_frame *frame)
 	return text;
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
-	(void) state;
 	static const char *const are[] = {"/usr/bin/php8.2",
 					  "/usr/local/bin/php",
 					  "php-fpm",
@@ -61,9 +58,8 @@ static void test_files(void **state)
 		assert_false(sw_php_file_probe(are_not[i]));
 }
 
-static void test_version(void **state)
+TEST(test_version)
 {
-	(void) state;
 	static const char text[] = "x\0X-Powered-By: PHP/8.2.36-1+deb12\0y";
 	char version[16];
 	assert_true(sw_php_version_scan(text, sizeof(text), version, sizeof(version)));
@@ -87,9 +83,8 @@ static void test_version(void **state)
 }
 
 /* Where zend_generator_resume() is, by a file that may say anything. */
-static void test_resume_found(void **state)
+TEST(test_resume_found)
 {
-	(void) state;
 	static const struct {
 		uint64_t svma, bytes, start, end;
 	} cases[] = {{0x1100, 0x80, 0x1100, 0x1180}, {0x1100, UINT64_MAX - 0x10, 0, 0}};
@@ -118,9 +113,8 @@ static void test_resume_found(void **state)
 }
 
 /* As gcc 12.2 has made Debian's PHP 8.2.36. */
-static void test_fp_slot(void **state)
+TEST(test_fp_slot)
 {
-	(void) state;
 	static const uint8_t code[] = {
 		0x41, 0x55,                   /* push r13 */
 		0x48, 0x83, 0xec, 0x78,       /* sub rsp, 0x78 */
@@ -136,9 +130,8 @@ static void test_fp_slot(void **state)
 }
 
 /* The same two: from behind "mov r14, ..." up to the ret. */
-static void test_returns(void **state)
+TEST(test_returns)
 {
-	(void) state;
 	static const uint8_t code[] = {
 		0x4c, 0x8b, 0x74, 0x24, 0x40, /* mov r14, [rsp+0x40]: another slot */
 		0xff, 0xd0,                   /* call rax */
@@ -192,9 +185,8 @@ static void test_returns(void **state)
 }
 
 /* As gcc 14.2 has made Debian's PHP 8.4. */
-static void test_fp_below(void **state)
+TEST(test_fp_below)
 {
-	(void) state;
 	static const uint8_t code[] = {
 		0x48, 0x89, 0x45, 0xd8, /* mov [rbp-0x28], rax */
 		0x31, 0xc0,             /* xor eax, eax */
@@ -210,9 +202,8 @@ static void test_fp_below(void **state)
 	assert_int_equal(end, 7);
 }
 
-static void test_jump_out(void **state)
+TEST(test_jump_out)
 {
-	(void) state;
 	static const uint8_t code[] = {
 		0x0f, 0x84, 0x01, 0x00, 0x00, 0x00, /* je +1: within */
 		0x90, 0xe9, 0x00, 0xf0, 0xff, 0xff, /* jmp -0x1000 */
@@ -229,9 +220,8 @@ static void test_jump_out(void **state)
 	assert_false(sw_php_jump_out(b, 0x5000, &off, &to));
 }
 
-static void test_runs(void **state)
+TEST_WITH(test_runs, setup, teardown)
 {
-	(void) state;
 	struct php_sink sink;
 	uint64_t ip = PHP_OPCODES + SW_PHP_OP_BYTES; /* later than what was stored */
 	assert_true(php_world_frames(&world, 0, PHP_LEAF, ip, &sink));
@@ -247,9 +237,8 @@ static void test_runs(void **state)
 }
 
 /* An instruction that is not one of the function's: its line is not known. */
-static void test_line_unknown(void **state)
+TEST_WITH(test_line_unknown, setup, teardown)
 {
-	(void) state;
 	struct php_sink sink;
 	static const uint64_t ips[] = {0, PHP_OPCODES + 8, PHP_OPCODES + 0x80, PHP_OPCODES - 32};
 	for (size_t i = 0; i < sizeof(ips) / sizeof(*ips); i++) {
@@ -264,9 +253,8 @@ static void test_line_unknown(void **state)
 }
 
 /* leaf() has ended, or the next one begins: r14 is no call of the chain, and its caller has stored. */
-static void test_between(void **state)
+TEST_WITH(test_between, setup, teardown)
 {
-	(void) state;
 	struct php_sink sink;
 	uint64_t next = PHP_CALLS + 0x380; /* in the same run */
 	php_world_u64(&world, next + SW_PHP_ED_PREV, PHP_LEAF);
@@ -277,9 +265,8 @@ static void test_between(void **state)
 }
 
 /* The only call of an execute_ex() has ended: its frame is there, and carries nothing. */
-static void test_run_ended(void **state)
+TEST_WITH(test_run_ended, setup, teardown)
 {
-	(void) state;
 	struct php_sink sink;
 	php_world_u64(&world, PHP_GLOBALS + world.php.found.layout->current_execute_data, PHP_MAP);
 	assert_true(php_world_frames(&world, 0, PHP_CLOSURE, 0, &sink));
@@ -290,9 +277,8 @@ static void test_run_ended(void **state)
 }
 
 /* At its first instructions execute_ex() has not kept r14 yet: what lies there is an earlier call's. */
-static void test_first_instructions(void **state)
+TEST_WITH(test_first_instructions, setup, teardown)
 {
-	(void) state;
 	struct php_sink sink;
 	uint64_t ended = PHP_CALLS + 0x380, c_code = 0x10;
 	php_world_u64(&world, ended + SW_PHP_ED_PREV, PHP_CLOSURE);
@@ -311,9 +297,8 @@ static void test_first_instructions(void **state)
 }
 
 /* At its last instructions r14 is its caller's again: this frame has no calls, and the caller has its own. */
-static void test_last_instructions(void **state)
+TEST_WITH(test_last_instructions, setup, teardown)
 {
-	(void) state;
 	struct php_sink sink;
 	php_world_u64(&world, PHP_GLOBALS + world.php.found.layout->current_execute_data, PHP_MAP);
 	world.php.engine.returns[0].start_svma = PHP_CODE + 8;
@@ -350,9 +335,8 @@ static void test_last_instructions(void **state)
 }
 
 /* What C code had in r14 is no call: one that has been told, or one whose caller is none of those that are left. */
-static void test_not_kept(void **state)
+TEST_WITH(test_not_kept, setup, teardown)
 {
-	(void) state;
 	struct php_sink sink;
 	uint64_t other = PHP_CALLS + 0x380;
 	static const uint64_t prevs[] = {0, PHP_LEAF};
@@ -371,9 +355,8 @@ static void test_not_kept(void **state)
 }
 
 /* C code is about to call execute_ex(): the run is there, its frame not yet. */
-static void test_run_begins(void **state)
+TEST_WITH(test_run_begins, setup, teardown)
 {
-	(void) state;
 	struct php_sink sink;
 	assert_true(php_world_frames(&world, 0, PHP_MAIN, 0, &sink));
 	assert_int_equal(sink.n, 4);
@@ -381,9 +364,8 @@ static void test_run_begins(void **state)
 }
 
 /* A callback that is an internal function needs no execute_ex(). */
-static void test_internal_run(void **state)
+TEST_WITH(test_internal_run, setup, teardown)
 {
-	(void) state;
 	struct php_sink sink;
 	uint8_t type = SW_PHP_INTERNAL_FUNCTION;
 	world.data[PHP_FUNCTIONS - PHP_WORLD] = type;
@@ -394,9 +376,8 @@ static void test_internal_run(void **state)
 	assert_string_equal(said(&sink.frames[3]), "{main} /srv/a.php:32");
 }
 
-static void test_circle(void **state)
+TEST_WITH(test_circle, setup, teardown)
 {
-	(void) state;
 	struct php_sink sink;
 	php_world_u64(&world, PHP_MAIN + SW_PHP_ED_PREV, PHP_LEAF);
 	php_world_u32(&world, PHP_MAIN + SW_PHP_ED_INFO, 0);
@@ -408,9 +389,8 @@ static void test_circle(void **state)
 }
 
 /* A call whose function was not copied has no frame, and that is said. */
-static void test_unread(void **state)
+TEST_WITH(test_unread, setup, teardown)
 {
-	(void) state;
 	struct php_sink sink;
 	assert_true(php_world_frames(&world, 0, PHP_LEAF, 0, &sink));
 	assert_false(world.php.cut);
@@ -421,9 +401,8 @@ static void test_unread(void **state)
 }
 
 /* The outer one yields from the middle one and that from leaf(), which alone has a call in the chain. */
-static void test_generators(void **state)
+TEST_WITH(test_generators, setup, teardown)
 {
-	(void) state;
 	enum {
 		OUTER = PHP_WORLD + 0x5000,
 		MIDDLE = OUTER + 0x200,
@@ -484,9 +463,8 @@ static void test_generators(void **state)
 }
 
 /* leaf() is a generator that zend_generator_resume() has not linked to its caller, which it has in a register. */
-static void test_resumed(void **state)
+TEST_WITH(test_resumed, setup, teardown)
 {
-	(void) state;
 	const struct sw_php_chain *c = &world.php.chain;
 	struct sw_regs *regs = &world.thread.regs;
 	world.php.found.resume_svma = 0x7000;
@@ -530,9 +508,8 @@ static void test_resumed(void **state)
 }
 
 /* The caller is the innermost of the calls in registers, whatever their order; if there is one such. */
-static void test_resumed_order(void **state)
+TEST_WITH(test_resumed_order, setup, teardown)
 {
-	(void) state;
 	const struct sw_php_chain *c = &world.php.chain;
 	struct sw_regs *regs = &world.thread.regs;
 	uint64_t other = PHP_CALLS + 0x380;
@@ -557,9 +534,8 @@ static void test_resumed_order(void **state)
 }
 
 /* A generator yields from leaf(), and is resumed by another call than before: it is in a register, too. */
-static void test_resumed_delegating(void **state)
+TEST_WITH(test_resumed_delegating, setup, teardown)
 {
-	(void) state;
 	enum {
 		OUTER = PHP_WORLD + 0x5000,
 		LEAF = OUTER + 0x200,
@@ -624,9 +600,8 @@ static void test_resumed_delegating(void **state)
 }
 
 /* While code is made all of opcache's memory is one mapping, which cannot be executed. */
-static void test_jit_written(void **state)
+TEST_WITH(test_jit_written, setup, teardown)
 {
-	(void) state;
 	static char zero[] = "/dev/zero (deleted)", file[] = "/srv/data", none[] = "";
 	enum { W = SW_MAP_READ | SW_MAP_WRITE, X = SW_MAP_READ | SW_MAP_EXEC };
 	struct sw_map maps[] = {
@@ -678,9 +653,8 @@ static void test_jit_written(void **state)
 	world.snap.n_maps = 0;
 }
 
-static void test_names(void **state)
+TEST_WITH(test_names, setup, teardown)
 {
-	(void) state;
 	struct sw_frame frame = {.pc_avma = PHP_OPCODES, .cookie = PHP_FUNCTIONS};
 	uint64_t class_name = PHP_STRINGS + 0x80;
 	php_world_u64(&world, PHP_FUNCTIONS + SW_PHP_FUNC_SCOPE, PHP_CLASS);
@@ -697,35 +671,4 @@ static void test_names(void **state)
 	php_world_u64(&world, PHP_FUNCTIONS + SW_PHP_FUNC_NAME, PHP_STRINGS);
 	php_world_u64(&world, PHP_STRINGS + SW_PHP_STRING_LENGTH, UINT64_MAX);
 	assert_string_equal(said(&frame), "[PHP function] :0");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_version),
-		cmocka_unit_test(test_resume_found),
-		cmocka_unit_test(test_fp_slot),
-		cmocka_unit_test(test_returns),
-		cmocka_unit_test(test_fp_below),
-		cmocka_unit_test(test_jump_out),
-		cmocka_unit_test_setup_teardown(test_runs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_line_unknown, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_between, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_run_ended, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_first_instructions, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_last_instructions, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_kept, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_run_begins, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_internal_run, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_circle, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unread, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_generators, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_resumed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_resumed_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_resumed_delegating, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_jit_written, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

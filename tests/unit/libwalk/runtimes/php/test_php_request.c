@@ -2,12 +2,10 @@
 /* runtimes/php/request: the request that a thread serves, over made structures. */
 #include "php_world.h"
 #include "runtimes/php/request.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct php_world world;
 static struct sw_served served;
@@ -25,9 +23,8 @@ static bool ask(void)
 	return sw_php_request(&world.php, &world.thread, &served);
 }
 
-static void test_fastcgi(void **state)
+TEST_WITH(test_fastcgi, setup, NULL)
 {
-	(void) state;
 	assert_true(ask());
 	assert_string_equal(served.runtime, "php");
 	assert_string_equal(served.method, "GET");
@@ -36,9 +33,8 @@ static void test_fastcgi(void **state)
 }
 
 /* Another server, or a request without the variable: what the server has made of it. */
-static void test_other_server(void **state)
+TEST_WITH(test_other_server, setup, NULL)
 {
-	(void) state;
 	php_world_u32(&world, PHP_FCGI + SW_PHP_FCGI_HAS_ENV, 0);
 	assert_true(ask());
 	assert_string_equal(served.uri, "/index.php?q=1");
@@ -52,9 +48,8 @@ static void test_other_server(void **state)
 	assert_string_equal(served.uri, "/index.php");
 }
 
-static void test_none(void **state)
+TEST_WITH(test_none, setup, NULL)
 {
-	(void) state;
 	world.data[PHP_SAPI + SW_PHP_SAPI_STARTED - PHP_WORLD] = 0;
 	assert_false(ask()); /* between two */
 	world.data[PHP_SAPI + SW_PHP_SAPI_STARTED - PHP_WORLD] = 1;
@@ -69,9 +64,8 @@ static void test_none(void **state)
 }
 
 /* All threads see the same variables: the one that runs PHP serves it. */
-static void test_which_thread(void **state)
+TEST_WITH(test_which_thread, setup, NULL)
 {
-	(void) state;
 	world.snap.n_threads = 2;
 	assert_false(ask());
 	world.php.chain.tid = world.thread.tid;
@@ -83,9 +77,8 @@ static void test_which_thread(void **state)
 }
 
 /* ZTS: each thread has its own. */
-static void test_threads(void **state)
+TEST_WITH(test_threads, setup, NULL)
 {
-	(void) state;
 	enum { SLOT = PHP_WORLD + 0x5f00, OFFSET = PHP_WORLD + 0x5f10 };
 	world.php.found.threads = true;
 	world.php.found.sapi_svma = OFFSET;
@@ -100,9 +93,8 @@ static void test_threads(void **state)
 }
 
 /* Longer than what is read, over the end of a page: cut, and not within a character. */
-static void test_long(void **state)
+TEST_WITH(test_long, setup, NULL)
 {
-	(void) state;
 	uint64_t uri = PHP_WORLD + 0x4e80;
 	memset(world.data + uri - PHP_WORLD, 'x', 0x5f00 - 0x4e80);
 	php_world_u64(&world, PHP_BUCKETS + 0x40 + SW_PHP_BUCKET_VALUE, uri);
@@ -120,24 +112,9 @@ static void test_long(void **state)
 	assert_string_equal(served.method, "");
 }
 
-static void test_circle(void **state)
+TEST_WITH(test_circle, setup, NULL)
 {
-	(void) state;
 	php_world_u64(&world, PHP_BUCKETS + SW_PHP_BUCKET_NEXT, PHP_BUCKETS);
 	assert_true(ask());
 	assert_string_equal(served.uri, "/index.php?q=1");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_fastcgi, setup),
-		cmocka_unit_test_setup(test_other_server, setup),
-		cmocka_unit_test_setup(test_none, setup),
-		cmocka_unit_test_setup(test_which_thread, setup),
-		cmocka_unit_test_setup(test_threads, setup),
-		cmocka_unit_test_setup(test_long, setup),
-		cmocka_unit_test_setup(test_circle, setup),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

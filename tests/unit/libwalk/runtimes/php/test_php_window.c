@@ -3,12 +3,10 @@
 #include "arch/arch.h"
 #include "php_world.h"
 #include "runtimes/php/window.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { FAR = PHP_WORLD + 0x5000, OPCODES_BYTES = 4 * SW_PHP_OP_BYTES };
 
@@ -96,18 +94,16 @@ static void circle_put(void)
 	php_world_u64(&world, FAR + SW_PHP_ED_PREV, PHP_LEAF);
 }
 
-static void test_late(void **state)
+TEST_WITH(test_late, setup, NULL)
 {
-	(void) state;
 	circle_put();
 	look(1);
 	assert_in_range(seen.reads, 8, 32);
 }
 
 /* Calls in registers: each is copied once, with the instruction it is at, and no others. */
-static void test_registers(void **state)
+TEST_WITH(test_registers, setup, NULL)
 {
-	(void) state;
 	static const unsigned regs[] = {SW_X86_64_RBX, SW_X86_64_RBP, SW_X86_64_R12,
 					SW_X86_64_R13, SW_X86_64_R14, SW_X86_64_R15};
 	php_world_u64(&world, PHP_GLOBALS + world.php.found.layout->current_execute_data, PHP_MAIN);
@@ -121,9 +117,8 @@ static void test_registers(void **state)
 }
 
 /* A generator in a register, with the calls of those that it leads to. */
-static void test_generators(void **state)
+TEST_WITH(test_generators, setup, NULL)
 {
-	(void) state;
 	enum { OUTER = FAR, INNER = FAR + 0x200, CALL = FAR + 0x400 };
 	php_world_u64(&world, PHP_GLOBALS + world.php.found.layout->current_execute_data, PHP_MAIN);
 	php_world_u64(&world, OUTER + SW_PHP_GENERATOR_PARENT, INNER);
@@ -134,14 +129,4 @@ static void test_generators(void **state)
 	assert_true(was_copied(OUTER + SW_PHP_GENERATOR_CALL));
 	assert_true(was_copied(INNER + SW_PHP_GENERATOR_CALL));
 	assert_true(was_copied(PHP_FUNCTIONS));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_late, setup),
-		cmocka_unit_test_setup(test_registers, setup),
-		cmocka_unit_test_setup(test_generators, setup),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

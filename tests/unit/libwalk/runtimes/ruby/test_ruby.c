@@ -6,12 +6,10 @@
 #include "runtimes/ruby/window.h"
 #include "runtimes/ruby/yjit.h"
 #include "runtimes/ruby/yjit.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct ruby_world world;
 
@@ -39,9 +37,8 @@ static const char *said(const struct sw_frame *frame)
 	return text;
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
-	(void) state;
 	static const char *const are[] = {"/usr/bin/ruby3.1", "/usr/local/bin/ruby", "ruby",
 					  "/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1.7",
 					  "/usr/local/lib/libruby.so.3.4"};
@@ -57,9 +54,8 @@ static void test_files(void **state)
 }
 
 /* get_id_serial_entry() of Debian's libruby 3.1.7, with what lies between left out. */
-static void test_symbols(void **state)
+TEST(test_symbols)
 {
-	(void) state;
 	uint8_t code[] = {
 		0x85, 0xff,                               /* test edi, edi */
 		0x39, 0x3d, 0x71, 0x9e, 0x1a, 0x00,       /* cmp [rip+0x1a9e71], edi */
@@ -74,9 +70,8 @@ static void test_symbols(void **state)
 	assert_int_equal(sw_ruby_symbols_in(b, 0x207347), 0);
 }
 
-static void test_runs(void **state)
+TEST_WITH(test_runs, setup, teardown)
 {
-	(void) state;
 	struct ruby_sink sink;
 	assert_true(ruby_world_frames(&world, 0, true, 0, &sink));
 	assert_int_equal(sink.n, 1);
@@ -90,9 +85,8 @@ static void test_runs(void **state)
 }
 
 /* A run begins: its frame is there before its rb_vm_exec() is. r15 says what the one there executes. */
-static void test_run_begins(void **state)
+TEST_WITH(test_run_begins, setup, teardown)
 {
-	(void) state;
 	struct ruby_sink sink;
 	assert_true(ruby_world_frames(&world, 0, false, RUBY_MAIN, &sink));
 	assert_int_equal(sink.n, 0);
@@ -103,18 +97,16 @@ static void test_run_begins(void **state)
 	assert_false(world.ruby.cut);
 }
 
-static void test_left(void **state)
+TEST_WITH(test_left, setup, teardown)
 {
-	(void) state;
 	struct ruby_sink sink;
 	assert_true(ruby_world_frames(&world, 0, true, 0, &sink));
 	sw_ruby_chain_end(&world.ruby); /* the walk ended here */
 	assert_true(world.ruby.cut);
 }
 
-static void test_lines(void **state)
+TEST_WITH(test_lines, setup, teardown)
 {
-	(void) state;
 	static const struct {
 		unsigned at, line; /* pc is behind the instruction */
 	} rows[] = {{0, 1}, {1, 1}, {4, 1}, {5, 2}, {54, 2}, {55, 2}, {60, 2}, {61, 3}, {100, 3}};
@@ -133,9 +125,8 @@ static void test_lines(void **state)
 	assert_string_equal(said(&frame), "leaf /srv/a.rb:0");
 }
 
-static void test_names_hostile(void **state)
+TEST_WITH(test_names_hostile, setup, teardown)
 {
-	(void) state;
 	struct sw_frame frame = {.pc_avma = ruby_world_pc(0, 3), .cookie = RUBY_ISEQS};
 	uint64_t label = RUBY_STRINGS + 0x80;
 	ruby_world_u64(&world, label, SW_RUBY_STRING | SW_RUBY_USER1); /* not embedded */
@@ -158,9 +149,8 @@ static void test_names_hostile(void **state)
 }
 
 /* A name that has a NUL in it is none that Ruby made: it is not cut there. */
-static void test_name_zero(void **state)
+TEST_WITH(test_name_zero, setup, teardown)
 {
-	(void) state;
 	uint64_t label = RUBY_STRINGS + 0x80 + SW_RUBY_OBJECT_LENGTH; /* "leaf" */
 	struct sw_ruby_name name;
 	assert_true(sw_ruby_iseq_name(&world.ruby.vm, RUBY_ISEQS, 0, &name));
@@ -203,9 +193,8 @@ static void assert_named(uint64_t iseq_avma, const char *label)
 }
 
 /* Compiled code keeps no place in its frames: of each function all is copied that its name needs. */
-static void test_window_no_places(void **state)
+TEST_WITH(test_window_no_places, setup, teardown)
 {
-	(void) state;
 	static const struct sw_capture_ops ops = {.copy = copy, .is_whole = is_whole};
 	struct sw_ruby_window *window = calloc(1, sizeof(*window));
 	void *found = window;
@@ -224,9 +213,8 @@ static void test_window_no_places(void **state)
 }
 
 /* What tells whether compiled code is filling a frame is copied for the thread that was interrupted in it. */
-static void test_window_code(void **state)
+TEST_WITH(test_window_code, setup, teardown)
 {
-	(void) state;
 	static const struct sw_capture_ops ops = {.copy = copy, .is_whole = is_whole};
 	struct sw_map code = {.start_avma = RUBY_WORLD,
 			      .end_avma = RUBY_WORLD + RUBY_WORLD_BYTES,
@@ -260,9 +248,8 @@ static void test_window_code(void **state)
 	free(window);
 }
 
-static void test_stack_hostile(void **state)
+TEST_WITH(test_stack_hostile, setup, teardown)
 {
-	(void) state;
 	struct sw_ruby_stack stack;
 	const struct sw_ruby_vm *vm = &world.ruby.vm;
 	assert_true(sw_ruby_stack_read(vm, RUBY_FS, &stack));
@@ -276,9 +263,8 @@ static void test_stack_hostile(void **state)
 }
 
 /* As YJIT of 3.1.7 has made it: a method's frame is in the chain, but its iseq is not in it yet. */
-static void test_yjit_fills(void **state)
+TEST(test_yjit_fills)
 {
-	(void) state;
 	static const uint8_t code[] = {
 		0x49, 0x83, 0xed, 0x40,                /* sub r13, 64 */
 		0x4d, 0x89, 0x6c, 0x24, 0x10,          /* mov [r12+16], r13 */
@@ -294,9 +280,8 @@ static void test_yjit_fills(void **state)
 }
 
 /* Of a function of YJIT: how many registers are saved at each instruction. */
-static void test_yjit_saved(void **state)
+TEST(test_yjit_saved)
 {
-	(void) state;
 	static const uint8_t entry[] = {0x1e, 0x1e, 0x1e, 0x1e, 0x1e, 0x41, 0x55, 0x41, 0x54, 0x53,
 					0x49, 0x89, 0xfc, 0x49, 0x89, 0xf5, 0x49, 0x8b, 0x5d, 0x08},
 			     leave[] = {0x5b, 0x41, 0x5c, 0x41, 0x5d, 0xc3, 0x00},
@@ -322,9 +307,8 @@ static void test_yjit_saved(void **state)
 }
 
 /* While YJIT compiles, some pages of its memory cannot be executed. */
-static void test_yjit_written(void **state)
+TEST_WITH(test_yjit_written, setup, teardown)
 {
-	(void) state;
 	static char none[] = "", heap[] = "[heap]";
 	enum { X = SW_MAP_READ | SW_MAP_EXEC, W = SW_MAP_READ | SW_MAP_WRITE };
 	struct sw_map maps[] = {
@@ -368,9 +352,8 @@ static void test_yjit_written(void **state)
 }
 
 /* A library's variable: module 2 of the thread's vector. */
-static void test_tls(void **state)
+TEST_WITH(test_tls, setup, teardown)
 {
-	(void) state;
 	const struct sw_tls_variable variable = {.got_svma = RUBY_WORLD + 0x2000};
 	const uint64_t dtv = RUBY_WORLD + 0x2100;
 	struct sw_memory m = world.ruby.vm.memory;
@@ -385,26 +368,4 @@ static void test_tls(void **state)
 	assert_false(sw_tls_address(&variable, m, 0, RUBY_FS, &avma));
 	ruby_world_u64(&world, RUBY_WORLD + 0x2000, UINT64_MAX);
 	assert_false(sw_tls_address(&variable, m, 0, RUBY_FS, &avma));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_symbols),
-		cmocka_unit_test(test_yjit_fills),
-		cmocka_unit_test(test_yjit_saved),
-		cmocka_unit_test_setup_teardown(test_yjit_written, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_runs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_run_begins, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_left, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_names_hostile, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_name_zero, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_window_no_places, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_window_code, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_stack_hostile, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_tls, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,11 +4,9 @@
 #include "runtimes/ruby/all_fibers.h"
 #include "runtimes/ruby/frames.h"
 #include "runtimes/ruby/window.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { FRAME = RUBY_FIBER_END - RUBY_FIBER_FRAMES_BYTES };
 
@@ -79,9 +77,8 @@ static const char *said(size_t i)
 	return text;
 }
 
-static void test_waits(void **state)
+TEST_WITH(test_waits, setup, teardown)
 {
-	(void) state;
 	assert_int_equal(list(NULL), 2);
 	struct sw_runtime_task task = show(0);
 	assert_int_equal(task.info.address_avma, RUBY_FIBER_OBJECT);
@@ -100,9 +97,8 @@ static void test_waits(void **state)
 	assert_int_equal(task.info.waits_for_avma, 0);
 }
 
-static void test_runs(void **state)
+TEST_WITH(test_runs, setup, teardown)
 {
-	(void) state;
 	ruby_fiber_world_run(&world);
 	assert_int_equal(list(NULL), 2);
 	struct sw_runtime_task task = show(0);
@@ -113,9 +109,8 @@ static void test_runs(void **state)
 	assert_int_equal(show(0).info.tid, 0);
 }
 
-static void test_reasons(void **state)
+TEST_WITH(test_reasons, setup, teardown)
 {
-	(void) state;
 	window.fibers_cut = true;
 	assert_int_equal(list("not all fibers could be copied"), 2);
 	window.fibers_cut = false;
@@ -133,9 +128,8 @@ static void test_reasons(void **state)
 }
 
 /* One frame that cannot be read: none is shown, as nobody would see that it is missing. */
-static void test_frames(void **state)
+TEST_WITH(test_frames, setup, teardown)
 {
-	(void) state;
 	static const uint64_t eps[] = {0, 7, 8, 0x66660000, UINT64_MAX - 7};
 	uint64_t at = FRAME + 64 + SW_RUBY_FRAME_EP, kept = ruby_fiber_world_get(&world, at);
 	assert_int_equal(list(NULL), 2);
@@ -160,9 +154,8 @@ static void test_frames(void **state)
 }
 
 /* A frame whose function is nothing has no name; the others have theirs. */
-static void test_names(void **state)
+TEST_WITH(test_names, setup, teardown)
 {
-	(void) state;
 	assert_int_equal(list(NULL), 2);
 	ruby_fiber_world_u64(&world, FRAME + SW_RUBY_FRAME_ISEQ, FRAME);
 	(void) show(0);
@@ -171,9 +164,8 @@ static void test_names(void **state)
 	assert_string_equal(said(1), "times :0");
 }
 
-static void test_created(void **state)
+TEST_WITH(test_created, setup, teardown)
 {
-	(void) state;
 	assert_int_equal(list(NULL), 2);
 	struct sw_runtime_task task = show(1);
 	assert_int_equal(task.info.address_avma, RUBY_FIBER_CREATED_OBJECT);
@@ -194,9 +186,8 @@ static void test_created(void **state)
 	assert_int_equal(list(NULL), 1);
 }
 
-static void test_pool(void **state)
+TEST_WITH(test_pool, setup, teardown)
 {
-	(void) state;
 	assert_true(sw_ruby_pool_read(ruby->vm.memory, RUBY_FIBER_POOL, &ruby->vm.pool));
 	assert_int_equal(list(NULL), 2);
 	/* Its stack may be one mapping with what lies behind it. */
@@ -211,9 +202,8 @@ static void test_pool(void **state)
 }
 
 /* Another size of VM stacks, by the pool alone. */
-static void test_values_bytes(void **state)
+TEST_WITH(test_values_bytes, setup, teardown)
 {
-	(void) state;
 	static const uint64_t bytes = SW_RUBY_FIBER_VALUES_BYTES / 2,
 			      values = RUBY_FIBER_END - SW_RUBY_FIBER_VALUES_BYTES / 2;
 	static uint64_t machine[64];
@@ -231,9 +221,8 @@ static void test_values_bytes(void **state)
 }
 
 /* Memory of which nothing leads to a fiber; and more of it than is looked at. */
-static void test_maps(void **state)
+TEST_WITH(test_maps, setup, teardown)
 {
-	(void) state;
 	static struct sw_map maps[2 * SW_RUBY_FIBERS_MAX + 4];
 	world.maps[1].prot |= SW_MAP_EXEC;
 	assert_int_equal(list(NULL), 1); /* the one that has not begun */
@@ -246,20 +235,4 @@ static void test_maps(void **state)
 	world.base.snap.n_maps = sizeof(maps) / sizeof(*maps);
 	assert_int_equal(list("there are too many fibers"), SW_RUBY_FIBERS_MAX + 1);
 	world.base.snap.maps = world.maps;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_waits, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_runs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_reasons, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_frames, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_created, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_pool, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_values_bytes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_maps, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

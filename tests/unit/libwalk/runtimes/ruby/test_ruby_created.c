@@ -2,11 +2,9 @@
 /* runtimes/ruby/created: fibers that have not begun, by a list of which nothing is believed. */
 #include "ruby_fiber_world.h"
 #include "runtimes/ruby/created.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	CREATED = RUBY_FIBER_CONTEXTS,
@@ -59,9 +57,8 @@ static void put(uint64_t avma, uint64_t value)
 	ruby_fiber_world_u64(&world, avma, value);
 }
 
-static void test_all(void **state)
+TEST_WITH(test_all, setup, teardown)
 {
-	(void) state;
 	static const uint64_t from[] = {RUBY_EC, RUBY_FIBER_EC};
 	for (size_t i = 0; i < 2; i++) {
 		assert_null(look(from[i]));
@@ -82,9 +79,8 @@ static void test_all(void **state)
 }
 
 /* Each part that says that it has not begun, and leads back. */
-static void test_fiber(void **state)
+TEST_WITH(test_fiber, setup, teardown)
 {
-	(void) state;
 	static const struct {
 		uint64_t off, value;
 	} rows[] = {
@@ -113,9 +109,8 @@ static void test_fiber(void **state)
 	assert_int_equal(n_got, 0);
 }
 
-static void test_block(void **state)
+TEST_WITH(test_block, setup, teardown)
 {
-	(void) state;
 	static const struct {
 		uint64_t avma, value;
 	} rows[] = {
@@ -138,9 +133,8 @@ static void test_block(void **state)
 }
 
 /* Lists that are none. */
-static void test_list(void **state)
+TEST_WITH(test_list, setup, teardown)
 {
-	(void) state;
 	static const char *const unread = "the list of fibers could not be read";
 	static const struct {
 		uint64_t avma, value;
@@ -197,9 +191,8 @@ static bool many_read(void *arg, uint64_t avma, void *buffer, size_t length)
 	return true;
 }
 
-static void test_limit(void **state)
+TEST_WITH(test_limit, setup, teardown)
 {
-	(void) state;
 	static const struct sw_memory_ops ops = {.read = many_read};
 	const struct sw_ruby_vm many = {.memory = {&ops, NULL}, .found = vm->found};
 	put(OWN + NEXT, MANY);
@@ -222,16 +215,4 @@ static void test_limit(void **state)
 	world.layout.lists_contexts = false;
 	assert_null(look(RUBY_EC));
 	assert_int_equal(n_got, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_all, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_fiber, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_block, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_list, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

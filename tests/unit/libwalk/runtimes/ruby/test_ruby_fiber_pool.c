@@ -2,12 +2,10 @@
 /* runtimes/ruby/fiber_pool: a variable without a symbol is told by what it leads to. */
 #include "fake.h"
 #include "runtimes/ruby/fiber_pool.h"
+#include "test.h"
 
 #include <elf.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	BIAS = 0x40000000,
@@ -96,9 +94,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_find(void **state)
+TEST_WITH(test_find, setup, teardown)
 {
-	(void) state;
 	assert_false(sw_ruby_pool_find(memory, place, false, &pool));
 	pool_put(POOL);
 	assert_true(sw_ruby_pool_find(memory, place, false, &pool));
@@ -114,9 +111,8 @@ static void test_find(void **state)
 }
 
 /* Of a record only it was kept. */
-static void test_by_words(void **state)
+TEST_WITH(test_by_words, setup, teardown)
 {
-	(void) state;
 	pool_put(POOL);
 	regions[0] = (struct fake_region){POOL, variables + (POOL - BIAS - VARIABLES),
 					  SW_RUBY_POOL_BYTES};
@@ -127,9 +123,8 @@ static void test_by_words(void **state)
 }
 
 /* Each part of what leads there and back. */
-static void test_leads_back(void **state)
+TEST_WITH(test_leads_back, setup, teardown)
 {
-	(void) state;
 	static const struct {
 		uint64_t avma, value;
 	} rows[] = {
@@ -161,9 +156,8 @@ static void test_leads_back(void **state)
 }
 
 /* Variables that say that they are without end, each of which leads to itself. */
-static void test_hostile(void **state)
+TEST_WITH(test_hostile, setup, teardown)
 {
-	(void) state;
 	static uint8_t image[0x1000];
 	const Elf64_Phdr segments[] = {
 		{.p_type = PT_LOAD, .p_flags = PF_W, .p_vaddr = UINT64_MAX - 8, .p_memsz = 0x1000},
@@ -183,15 +177,4 @@ static void test_hostile(void **state)
 	fake.reads = 0;
 	assert_false(sw_ruby_pool_find(memory, place, true, &pool));
 	assert_true(fake.reads < (1 << 20) / 8 + 2 * (1 << 20) / 4096 + 16);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_find, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_by_words, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_leads_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_hostile, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

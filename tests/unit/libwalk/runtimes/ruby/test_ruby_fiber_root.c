@@ -5,11 +5,9 @@
 #include "runtimes/ruby/fiber_root.h"
 #include "runtimes/ruby/fibers.h"
 #include "walk_case.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	BIAS = 0x40000000,
@@ -124,9 +122,8 @@ static void sp_set(uint64_t sp_avma)
 	sw_regs_set(&t.walk.cursor.regs, SW_ARCH_SP, sp_avma);
 }
 
-static void test_end(void **state)
+TEST_WITH(test_end, setup, teardown)
 {
-	(void) state;
 	assert_int_equal(step(), SW_STEP_END);
 	/* Nothing of the step is handed on: the walk ends. */
 	assert_int_equal(t.stepped.regs.known, 0);
@@ -136,9 +133,8 @@ static void test_end(void **state)
 }
 
 /* It returns somewhere, or to 0 elsewhere. */
-static void test_returns(void **state)
+TEST_WITH(test_returns, setup, teardown)
 {
-	(void) state;
 	put(t.stack, 40, CODE + 6);
 	assert_int_equal(step(), SW_STEP_DECLINE);
 	put(t.stack, 40, 1);
@@ -152,9 +148,8 @@ static void test_returns(void **state)
 }
 
 /* Where its tables say nothing, or nothing that can be done. */
-static void test_tables(void **state)
+TEST_WITH(test_tables, setup, teardown)
 {
-	(void) state;
 	at_code(0x24);
 	assert_int_equal(step(), SW_STEP_DECLINE);
 	at_code(0x38); /* no entry */
@@ -164,9 +159,8 @@ static void test_tables(void **state)
 	assert_int_equal(step(), SW_STEP_DECLINE);
 }
 
-static void test_elsewhere(void **state)
+TEST_WITH(test_elsewhere, setup, teardown)
 {
-	(void) state;
 	static const uint64_t sps[] = {VALUES, VALUES + 8, VALUES - 4097, START - 8,     START,
 				       END,    0,          UINT64_MAX,    UINT64_MAX - 7};
 	for (size_t i = 0; i < sizeof(sps) / sizeof(*sps); i++) {
@@ -186,9 +180,8 @@ static void test_elsewhere(void **state)
 }
 
 /* Each part of what leads from the thread to the memory, and back. */
-static void test_hostile(void **state)
+TEST_WITH(test_hostile, setup, teardown)
 {
-	(void) state;
 	static const uint64_t values[] = {0, 7, START, UINT64_MAX, UINT64_MAX - 7, 0x66660000};
 	static const size_t offs[] = {EC + SW_RUBY_EC_STACK,
 				      EC + SW_RUBY_EC_STACK_SIZE,
@@ -221,9 +214,8 @@ static void test_hostile(void **state)
 }
 
 /* The memory must be all of a mapping: that is how its stack is told. */
-static void test_maps(void **state)
+TEST_WITH(test_maps, setup, teardown)
 {
-	(void) state;
 	struct sw_map *map = NULL;
 	for (size_t i = 0; i < t.snap->n_maps; i++)
 		if (t.snap->maps[i].start_avma == START)
@@ -236,17 +228,4 @@ static void test_maps(void **state)
 	assert_int_equal(step(), SW_STEP_DECLINE);
 	map->end_avma -= 0x1000;
 	assert_int_equal(step(), SW_STEP_END);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_end, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_returns, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_tables, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_elsewhere, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_hostile, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_maps, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

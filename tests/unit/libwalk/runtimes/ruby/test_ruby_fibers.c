@@ -2,11 +2,9 @@
 /* runtimes/ruby/fibers: the stack of a fiber leads to it only where it leads back. */
 #include "fake.h"
 #include "runtimes/ruby/fibers.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	START = 0x700000, /* of the fiber's memory, behind the page of its guard */
@@ -67,9 +65,8 @@ static bool there(struct sw_ruby_fiber *ret)
 	return sw_ruby_fiber_at(&vm, START, END, ret);
 }
 
-static void test_found(void **state)
+TEST_WITH(test_found, setup, NULL)
 {
-	(void) state;
 	struct sw_ruby_fiber f = {0};
 	assert_true(there(&f));
 	assert_int_equal(f.avma, FIBER);
@@ -90,9 +87,8 @@ static void test_found(void **state)
 }
 
 /* Each part of what leads back. */
-static void test_leads_back(void **state)
+TEST_WITH(test_leads_back, setup, NULL)
 {
-	(void) state;
 	static const size_t offs[] = {EC + SW_RUBY_EC_STACK, EC + SW_RUBY_EC_STACK_SIZE,
 				      EC + SW_RUBY_EC_FIBER, RESUMING + 24,
 				      RESUMING + 32,         RESUMING + 48};
@@ -112,9 +108,8 @@ static void test_leads_back(void **state)
 }
 
 /* Only so many words are followed. */
-static void test_limit(void **state)
+TEST_WITH(test_limit, setup, NULL)
 {
-	(void) state;
 	struct sw_ruby_fiber f;
 	for (uint64_t i = 0; i < 16; i++)
 		put(machine, MACHINE_BYTES - 8 * (i + 5), 0x20000000 + i * 0x1000);
@@ -124,9 +119,8 @@ static void test_limit(void **state)
 	assert_true(there(&f));
 }
 
-static void test_maps(void **state)
+TEST_WITH(test_maps, setup, NULL)
 {
-	(void) state;
 	struct sw_map maps[] = {
 		{.start_avma = START - 0x2000,
 		 .end_avma = START - 0x1000,
@@ -179,9 +173,8 @@ static void test_maps(void **state)
 	assert_false(sw_ruby_fiber_memory(&vm, &snap, &at, &start, &end));
 }
 
-static void test_of_thread(void **state)
+TEST_WITH(test_of_thread, setup, NULL)
 {
-	(void) state;
 	struct sw_map map = {.start_avma = START,
 			     .end_avma = END,
 			     .prot = SW_MAP_READ | SW_MAP_WRITE,
@@ -205,16 +198,4 @@ static void test_of_thread(void **state)
 	assert_false(sw_ruby_fiber_of(&vm, &snap, &stack, &f));
 	vm.pool.stack_bytes = UINT64_MAX - 4095;
 	assert_false(sw_ruby_fiber_of(&vm, &snap, &stack, &f));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_found, setup),
-		cmocka_unit_test_setup(test_leads_back, setup),
-		cmocka_unit_test_setup(test_limit, setup),
-		cmocka_unit_test_setup(test_maps, setup),
-		cmocka_unit_test_setup(test_of_thread, setup),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

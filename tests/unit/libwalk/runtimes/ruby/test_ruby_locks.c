@@ -5,13 +5,11 @@
 #include "runtimes/ruby/locks.h"
 #include "runtimes/ruby/waits.h"
 #include "snapshot/snapshot.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <cmocka.h>
 
 /* Places that the frames of the world leave free, from its end on. */
 enum {
@@ -138,10 +136,9 @@ static pid_t mutex_owner(void)
 	return wait.owner_tid;
 }
 
-static void test_gvl(void **state)
+TEST_WITH(test_gvl, setup, teardown)
 {
 	struct sw_thread_info info;
-	(void) state;
 	assert_int_equal(gvl_owner(0), 102);
 	assert_int_equal(gvl_owner(1), 102);
 	assert_false(waits(2)); /* not in the list: it sleeps for another reason */
@@ -156,9 +153,8 @@ static void test_gvl(void **state)
 	assert_false(waits(1));
 }
 
-static void test_gvl_owner_unknown(void **state)
+TEST_WITH(test_gvl_owner_unknown, setup, teardown)
 {
-	(void) state;
 	static const uint64_t owners[] = {0, THREAD + 8, RACTOR, THREAD /* who waits */};
 	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
 		ruby_world_u64(&world, GVL, owners[i]);
@@ -173,9 +169,8 @@ static void test_gvl_owner_unknown(void **state)
 }
 
 /* What does not fit is no Ruby 3.1 with glibc: nothing is said. */
-static void test_not_fitting(void **state)
+TEST_WITH(test_not_fitting, setup, teardown)
 {
-	(void) state;
 	static const struct {
 		uint64_t avma, value;
 	} cases[] = {
@@ -201,9 +196,8 @@ static void test_not_fitting(void **state)
 }
 
 /* A list that leads into itself ends. */
-static void test_list_hostile(void **state)
+TEST_WITH(test_list_hostile, setup, teardown)
 {
-	(void) state;
 	ruby_world_u64(&world, thread(1) + 104, thread(0) + 104);
 	assert_int_equal(gvl_owner(0), 102);
 	ruby_world_u64(&world, thread(0) + 104, 0x10);
@@ -211,9 +205,8 @@ static void test_list_hostile(void **state)
 	assert_false(waits(1));
 }
 
-static void test_mutex(void **state)
+TEST_WITH(test_mutex, setup, teardown)
 {
-	(void) state;
 	mutex_make();
 	assert_int_equal(mutex_owner(), 101);
 	threads[0].syscall = SYS_ppoll; /* so do the main thread and the one that takes signals */
@@ -240,9 +233,8 @@ static void test_mutex(void **state)
 	assert_int_equal(gvl_owner(0), 102);
 }
 
-static void test_mutex_hostile(void **state)
+TEST_WITH(test_mutex_hostile, setup, teardown)
 {
-	(void) state;
 	static const struct {
 		uint64_t avma, value;
 	} cases[] = {
@@ -269,10 +261,9 @@ static void test_mutex_hostile(void **state)
 }
 
 /* Locks count only when they were copied while nothing ran. */
-static void test_not_of_one_instant(void **state)
+TEST_WITH(test_not_of_one_instant, setup, teardown)
 {
 	static struct sw_snapshot_priv priv;
-	(void) state;
 	struct sw_range ranges[] = {
 		{GVL, SW_RUBY_GVL_BYTES - 1, world.data + (GVL - RUBY_WORLD)},
 		{GVL, SW_RUBY_GVL_BYTES, world.data + (GVL - RUBY_WORLD)},
@@ -288,18 +279,4 @@ static void test_not_of_one_instant(void **state)
 	priv.hooks_torn = true;
 	assert_false(waits(0));
 	priv.hooks_torn = false;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_gvl, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_gvl_owner_unknown, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_fitting, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_list_hostile, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_mutex, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_mutex_hostile, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_of_one_instant, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

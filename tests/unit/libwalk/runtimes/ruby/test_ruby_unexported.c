@@ -3,12 +3,10 @@
 #include "elf_image.h"
 #include "fake.h"
 #include "runtimes/ruby/unexported.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	CURRENT = 0x00, /* from IMAGE_CODE */
@@ -140,9 +138,8 @@ static bool ec_find(struct sw_tls_variable *ret)
 	return found;
 }
 
-static void test_ec(void **state)
+TEST(test_ec)
 {
-	(void) state;
 	struct sw_tls_variable v = {0};
 	code_put();
 	assert_true(ec_find(&v)); /* its own pair */
@@ -168,9 +165,8 @@ static void test_ec(void **state)
 }
 
 /* A program's: mov rax, fs:[-8] */
-static void test_ec_program(void **state)
+TEST(test_ec_program)
 {
-	(void) state;
 	struct sw_tls_variable v = {0};
 	code_put();
 	memset(code + CURRENT, 0x90, EVAL);
@@ -190,9 +186,8 @@ static bool exec_find(uint64_t *ret_start, uint64_t *ret_end)
 	return found;
 }
 
-static void test_exec(void **state)
+TEST(test_exec)
 {
-	(void) state;
 	uint64_t start = 0, end = 0;
 	code_put();
 	assert_true(exec_find(&start, &end));
@@ -210,14 +205,4 @@ static void test_exec(void **state)
 	put_relative(EVAL_MAIN + 10, "\xe9", 1,
 		     IMAGE_CODE + EXEC + 1); /* no function begins there */
 	assert_false(exec_find(&start, &end));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ec),
-		cmocka_unit_test(test_ec_program),
-		cmocka_unit_test(test_exec),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

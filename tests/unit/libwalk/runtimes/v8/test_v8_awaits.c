@@ -2,12 +2,10 @@
 /* runtimes/v8/awaits: from an async function to those that await it, over made objects. */
 #include "runtimes/v8/awaits.h"
 #include "v8_heap.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	TYPE_JSFUNCTION = 2066,
@@ -156,9 +154,8 @@ static void expect_end(struct sw_v8_await_chain *chain, const char *cut, const c
 		assert_string_equal(chain->several_why, several);
 }
 
-static void test_chain(void **state)
+TEST_WITH(test_chain, setup, NULL)
 {
-	(void) state;
 	uint64_t p1 = make_promise(), p2 = make_promise(), p3 = make_promise();
 	uint64_t g2 = awaited_by(p1, 60, p2), g3 = awaited_by(p2, DATA - 1, p3);
 	struct sw_v8_await await;
@@ -174,9 +171,8 @@ static void test_chain(void **state)
 	expect_end(&chain, NULL, NULL);
 }
 
-static void test_code(void **state)
+TEST_WITH(test_code, setup, NULL)
 {
-	(void) state;
 	struct sw_v8_await await;
 	uint64_t p1 = make_promise(), g = awaited_by(p1, 60, make_promise()), function, shared;
 	memcpy(&function, v8_heap_bytes + (g - 1 + 24 - V8_HEAP), 8);
@@ -197,9 +193,8 @@ static void test_code(void **state)
 	assert_int_equal(await.offset, -1);
 }
 
-static void test_combinators(void **state)
+TEST_WITH(test_combinators, setup, NULL)
 {
-	(void) state;
 	static const struct {
 		enum sw_v8_await_builtin builtin;
 		const char *name;
@@ -237,9 +232,8 @@ static void test_combinators(void **state)
 	}
 }
 
-static void test_promises(void **state)
+TEST_WITH(test_promises, setup, NULL)
 {
-	(void) state;
 	uint64_t p[5], capability = v8_make(TYPE_CAPABILITY, 32);
 	struct sw_v8_await await;
 	for (size_t i = 0; i < 5; i++)
@@ -265,9 +259,8 @@ static void test_promises(void **state)
 	expect_end(&chain, NULL, NULL);
 }
 
-static void test_several(void **state)
+TEST_WITH(test_several, setup, NULL)
 {
-	(void) state;
 	struct sw_v8_await await;
 	uint64_t p1 = make_promise(), p2 = make_promise();
 	awaited_by(p1, 60, make_promise());
@@ -281,9 +274,8 @@ static void test_several(void **state)
 	expect_end(&chain, unread, NULL);
 }
 
-static void test_generator(void **state)
+TEST_WITH(test_generator, setup, NULL)
 {
-	(void) state;
 	uint64_t p1 = make_promise(), p2 = make_promise(), request = v8_make(TYPE_REQUEST, 48);
 	uint64_t g = make_async(0, 70, request);
 	uint16_t type = TYPE_GENERATOR;
@@ -305,9 +297,8 @@ static void test_generator(void **state)
 	expect_end(&chain, NULL, NULL);
 }
 
-static void test_begin(void **state)
+TEST_WITH(test_begin, setup, NULL)
 {
-	(void) state;
 	struct sw_v8_await await;
 	struct sw_v8_await_chain chain;
 	uint64_t running = make_async(EXECUTES, 0, make_promise());
@@ -337,9 +328,8 @@ static void test_begin(void **state)
 	assert_false(sw_v8_await_is_over(v8_heap(&layout), closure));
 }
 
-static void test_lies(void **state)
+TEST_WITH(test_lies, setup, NULL)
 {
-	(void) state;
 	struct sw_v8_await await;
 	struct sw_v8_await_chain chain;
 	uint64_t p1 = make_promise(), p2 = make_promise();
@@ -362,9 +352,8 @@ static void test_lies(void **state)
 }
 
 /* Each loop has a limit. */
-static void test_cycles(void **state)
+TEST_WITH(test_cycles, setup, NULL)
 {
-	(void) state;
 	struct sw_v8_await await;
 	uint64_t p1 = make_promise(), p2 = make_promise();
 	awaited_by(p1, 60, p2);
@@ -386,9 +375,8 @@ static bool count_down(void *arg)
 }
 
 /* Who reads may end it at any promise, also at those that no function awaits. */
-static void test_enough(void **state)
+TEST_WITH(test_enough, setup, NULL)
 {
-	(void) state;
 	struct sw_v8_await await;
 	uint64_t p1 = make_promise();
 	size_t left = 3;
@@ -415,9 +403,8 @@ static bool job_is(uint64_t job, uint64_t *ret_function, struct sw_v8_await *ret
 }
 
 /* A handler of a promise, and who awaits what it returns. */
-static void test_job(void **state)
+TEST_WITH(test_job, setup, NULL)
 {
-	(void) state;
 	uint64_t p1 = make_promise(), g = awaited_by(p1, 60, make_promise()), function;
 	uint64_t handler = make_closure(v8_make(TYPE_BYTECODE, 64), 0, 0);
 	uint64_t bound = v8_make(TYPE_BOUND, 48), job = make_job(TYPE_FULFILL_JOB, handler, p1);
@@ -447,22 +434,4 @@ static void test_job(void **state)
 	assert_false(job_is(make_job(TYPE_FULFILL_JOB, bound, p1), &function, &await, &chain));
 	assert_false(job_is(v8_smi(1), &function, &await, &chain));
 	assert_false(job_is(0x7fffffff1, &function, &await, &chain));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_chain, setup),
-		cmocka_unit_test_setup(test_code, setup),
-		cmocka_unit_test_setup(test_combinators, setup),
-		cmocka_unit_test_setup(test_promises, setup),
-		cmocka_unit_test_setup(test_several, setup),
-		cmocka_unit_test_setup(test_generator, setup),
-		cmocka_unit_test_setup(test_begin, setup),
-		cmocka_unit_test_setup(test_lies, setup),
-		cmocka_unit_test_setup(test_cycles, setup),
-		cmocka_unit_test_setup(test_enough, setup),
-		cmocka_unit_test_setup(test_job, setup),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,9 @@
 #include "runtimes/v8/code.h"
 #include "runtimes/v8/function.h"
 #include "v8_heap.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	TYPE_SHARED = 262,
@@ -124,17 +122,15 @@ static int setup(void **state)
 	return 0;
 }
 
-static void test_call(void **state)
+TEST_WITH(test_call, setup, NULL)
 {
-	(void) state;
 	make_code(SW_V8_MAGLEV, CALL);
 	assert_int_equal(position(), CALL);
 }
 
 /* Maglev gives what is in a loop, once it has compiled the first round by itself, the position of the jump back. */
-static void test_jump_back(void **state)
+TEST_WITH(test_jump_back, setup, NULL)
 {
-	(void) state;
 	make_code(SW_V8_MAGLEV, LOOP);
 	assert_int_equal(position(), -1);
 	at(bytecode)[BYTECODE_DATA + 4] = 0; /* the prefix of one with wide operands */
@@ -148,18 +144,16 @@ static void test_jump_back(void **state)
 }
 
 /* Nothing says what it is the position of. */
-static void test_no_bytecode(void **state)
+TEST_WITH(test_no_bytecode, setup, NULL)
 {
-	(void) state;
 	make_code(SW_V8_MAGLEV, CALL);
 	v8_put(shared, SW_V8_SHARED_DATA, v8_smi(1));
 	assert_int_equal(position(), -1);
 }
 
 /* Which functions they are is known without a look at bytecode. */
-static void test_levels_alone(void **state)
+TEST_WITH(test_levels_alone, setup, NULL)
 {
-	(void) state;
 	struct sw_v8_level levels[SW_V8_INLINED_MAX];
 	make_code(SW_V8_MAGLEV, LOOP);
 	assert_int_equal(sw_v8_code_levels(v8_heap(&layout), &code, code.start_avma + CALL_AT + 5,
@@ -169,9 +163,8 @@ static void test_levels_alone(void **state)
 }
 
 /* A table whose end was not copied: the jump back may stand there. */
-static void test_table_cut(void **state)
+TEST_WITH(test_table_cut, setup, NULL)
 {
-	(void) state;
 	enum { TABLE = 1024, COPIED = 512 };
 	make_code(SW_V8_MAGLEV, CALL);
 	uint64_t used = v8_make(TYPE_ARRAY, 0) - 1;
@@ -208,9 +201,8 @@ static bool is_enough(void *arg)
 }
 
 /* What was compiled into code is told until it is late, of Maglev with the bytecode. */
-static void test_touch(void **state)
+TEST_WITH(test_touch, setup, NULL)
 {
-	(void) state;
 	enum { INLINED = 8 };
 	static const struct sw_v8_code_visitor visitor = {function_count, bytecode_count, is_enough,
 							  NULL};
@@ -233,9 +225,8 @@ static void test_touch(void **state)
 }
 
 /* Which compiler has made it. */
-static void test_kind(void **state)
+TEST_WITH(test_kind, setup, NULL)
 {
-	(void) state;
 	enum { START = V8_HEAP + 0x10000, BASELINE = 10, REGEXP = 3, HEADER_CODE = 24 };
 	struct sw_v8_layout with = layout;
 	uint64_t object = v8_make(TYPE_CODE, 64);
@@ -258,18 +249,4 @@ static void test_kind(void **state)
 						    : SW_V8_OTHER_CODE);
 	}
 	assert_false(sw_v8_code_find(v8_heap(&with), START + 101, &code));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_call, setup),
-		cmocka_unit_test_setup(test_jump_back, setup),
-		cmocka_unit_test_setup(test_no_bytecode, setup),
-		cmocka_unit_test_setup(test_levels_alone, setup),
-		cmocka_unit_test_setup(test_table_cut, setup),
-		cmocka_unit_test_setup(test_touch, setup),
-		cmocka_unit_test_setup(test_kind, setup),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

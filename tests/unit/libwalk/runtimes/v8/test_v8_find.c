@@ -2,13 +2,11 @@
 /* runtimes/v8/find: programs that are called as node is, and are not read. */
 #include "fake.h"
 #include "runtimes/v8/find.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { BASE = 0x400000 };
 
@@ -28,9 +26,8 @@ static const char *missing_of(const void *image, size_t bytes)
 	return text;
 }
 
-static void test_32bit(void **state)
+TEST(test_32bit)
 {
-	(void) state;
 	static uint8_t image[4096];
 	const Elf32_Ehdr header = {
 		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32, ELFDATA2LSB,
@@ -46,9 +43,8 @@ static void test_32bit(void **state)
 	assert_string_equal(missing_of(image, sizeof(image)), "it is a 32-bit program");
 }
 
-static void test_no_v8(void **state)
+TEST(test_no_v8)
 {
-	(void) state;
 	Elf64_Ehdr header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
 					 ELFDATA2LSB, EV_CURRENT},
 			     .e_type = ET_EXEC,
@@ -56,11 +52,4 @@ static void test_no_v8(void **state)
 			     .e_version = EV_CURRENT,
 			     .e_ehsize = sizeof(header)};
 	assert_string_equal(missing_of(&header, sizeof(header)), "this version of V8 is not known");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_32bit),
-					   cmocka_unit_test(test_no_v8)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,10 @@
 /* runtimes/v8/flow: where the return address is, over instructions as V8 makes them. */
 #include "cleanup.h"
 #include "runtimes/v8/flow.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct sw_v8_state at(const uint8_t *code, size_t n, uint64_t pc)
 {
@@ -22,9 +20,8 @@ static struct sw_v8_state at(const uint8_t *code, size_t n, uint64_t pc)
  *	10 mov %rbp, %rsp; 13 pop %rbp; 14 pop %r10; 16 lea (%rsp, %rcx, 8), %rsp; 20 push %r10; 22 ret
  *	23 int3; 24 jmp *%rcx
  */
-static void test_function(void **state)
+TEST(test_function)
 {
-	(void) state;
 	static const uint8_t code[] = {0x85, 0xc9, 0x75, 0x14, 0x55, 0x48, 0x89, 0xe5, 0x56,
 				       0x57, 0x48, 0x8b, 0xe5, 0x5d, 0x41, 0x5a, 0x48, 0x8d,
 				       0x24, 0xcc, 0x41, 0x52, 0xc3, 0xcc, 0xff, 0xe1};
@@ -52,9 +49,8 @@ static void test_function(void **state)
 }
 
 /* push %rax; lea 8(%rbx), %rsp; ret: where the return address is then is not known. */
-static void test_sp_of_register(void **state)
+TEST(test_sp_of_register)
 {
-	(void) state;
 	static const uint8_t code[] = {0x50, 0x48, 0x8d, 0x63, 0x08, 0xc3};
 	struct sw_v8_state s = at(code, sizeof(code), 1);
 	assert_int_equal(s.place, SW_V8_PLACE_STACK);
@@ -63,9 +59,8 @@ static void test_sp_of_register(void **state)
 }
 
 /* push %rax; push %rcx; pop %rcx; ret: words of its own above the return address. */
-static void test_frameless(void **state)
+TEST(test_frameless)
 {
-	(void) state;
 	static const uint8_t code[] = {0x50, 0x51, 0x59, 0x58, 0xc3};
 	static const int64_t offsets[] = {0, 8, 16, 8, 0};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(offsets); i++) {
@@ -80,9 +75,8 @@ static void test_frameless(void **state)
  *
  *	0 sub $8, %rsp; 4 push 8(%rsp); 8 mov %rbx, 16(%rsp); 13 jmp *%rcx
  */
-static void test_moved(void **state)
+TEST(test_moved)
 {
-	(void) state;
 	static const uint8_t code[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0x74, 0x24, 0x08,
 				       0x48, 0x89, 0x5c, 0x24, 0x10, 0xff, 0xe1};
 	static const struct {
@@ -100,9 +94,8 @@ static void test_moved(void **state)
 }
 
 /* Code that is jumped to by functions of the interpreter has their frame. */
-static void test_framed_entry(void **state)
+TEST(test_framed_entry)
 {
-	(void) state;
 	static const uint8_t code[] = {0x90, 0x53, 0xc3};
 	struct sw_v8_function_code f = {.code = {code, sizeof(code)}, .begins_framed = true};
 	assert_int_equal(sw_v8_flow(&f, 0).place, SW_V8_PLACE_FRAME);
@@ -110,9 +103,8 @@ static void test_framed_entry(void **state)
 }
 
 /* A loop that is entered at 2, and a catch block at 6 that nothing leads to. */
-static void test_entered(void **state)
+TEST(test_entered)
 {
-	(void) state;
 	static const uint8_t code[] = {0xcc, 0xcc, 0x90, 0x90, 0xeb, 0xfc, 0x5d, 0xc3};
 	struct sw_v8_function_code f = {.code = {code, sizeof(code)}, .framed = true, .entered = 2};
 	assert_int_equal(sw_v8_flow(&f, 3).place, SW_V8_PLACE_FRAME);
@@ -121,9 +113,8 @@ static void test_entered(void **state)
 }
 
 /* call; nop: what is called first has set up the frame. */
-static void test_prologue(void **state)
+TEST(test_prologue)
 {
-	(void) state;
 	static const uint8_t code[] = {0xe8, 0, 0, 0, 0, 0x90, 0xc3};
 	struct sw_v8_function_code f = {.code = {code, sizeof(code)}, .prologue = true};
 	assert_int_equal(sw_v8_flow(&f, 0).place, SW_V8_PLACE_STACK);
@@ -140,9 +131,8 @@ static void test_prologue(void **state)
  *	13 mov (%r8, %r12, 8), %r10; 17 mov %r10, (%rsp, %r12, 8); 21 inc %r12; 24 cmp %rax, %r12
  *	27 jle 13; 29 lea 8(%rsp, %rax, 8), %r8; 34 xor %r12d, %r12d; 37 ret
  */
-static void test_copying(void **state)
+TEST(test_copying)
 {
-	(void) state;
 	static const uint8_t code[] = {0x4c, 0x8b, 0xc4, 0x49, 0x2b, 0xe2, 0x4c, 0x8d, 0x48, 0x01,
 				       0x45, 0x33, 0xe4, 0x4f, 0x8b, 0x14, 0xe0, 0x4e, 0x89, 0x14,
 				       0xe4, 0x49, 0xff, 0xc4, 0x4c, 0x3b, 0xe0, 0x7e, 0xf0, 0x4c,
@@ -174,25 +164,12 @@ static void test_copying(void **state)
 }
 
 /* pop %r15; push %rbp: what is entered with a word above its return address. */
-static void test_entry_words(void **state)
+TEST(test_entry_words)
 {
-	(void) state;
 	static const uint8_t code[] = {0x41, 0x5f, 0x55, 0xc3};
 	struct sw_v8_function_code f = {.code = {code, sizeof(code)}, .entry_words = 1};
 	assert_int_equal(sw_v8_flow(&f, 0).offset, 8);
 	assert_int_equal(sw_v8_flow(&f, 2).offset, 0);
 	assert_int_equal(sw_v8_flow(&f, 2).place, SW_V8_PLACE_STACK);
 	assert_int_equal(sw_v8_flow(&f, 3).place, SW_V8_PLACE_PUSHED);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_function),       cmocka_unit_test(test_frameless),
-		cmocka_unit_test(test_entered),        cmocka_unit_test(test_prologue),
-		cmocka_unit_test(test_moved),          cmocka_unit_test(test_framed_entry),
-		cmocka_unit_test(test_copying),        cmocka_unit_test(test_entry_words),
-		cmocka_unit_test(test_sp_of_register),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,9 @@
 /* runtimes/v8/microtask: where V8 has what runs of its queue, by the builtin that runs it. */
 #include "fake.h"
 #include "runtimes/v8/microtask.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 /* push %rbp; mov %rsp,%rbp; mov %rbp,0x68(%r13); mov %r11,0x1ae0(%r13); mov %r15,0x98(%r13);
  * mov %rdx,0x1ae0(%r13); mov 0x1ae0(%r13),%rdx; ret */
@@ -16,9 +14,8 @@ static const uint8_t runs[] = {0x55, 0x48, 0x89, 0xe5, 0x49, 0x89, 0x6d, 0x68, 0
 			       0x8b, 0x95, 0xe0, 0x1a, 0,    0,    0xc3};
 enum { SECOND = 22, RET = 36, FIRST_OFF = 11 };
 
-static void test_off(void **state)
+TEST(test_off)
 {
-	(void) state;
 	uint8_t code[sizeof(runs)];
 	uint32_t off = 0;
 	assert_true(sw_v8_microtask_off((struct sw_bytes){runs, sizeof(runs)}, &off));
@@ -38,9 +35,8 @@ static void test_off(void **state)
 }
 
 /* A builtin may be as long as its file says. */
-static void test_long(void **state)
+TEST(test_long)
 {
-	(void) state;
 	enum { MAX = 16 << 10, NOP = 0x90 };
 	static uint8_t code[MAX + 1];
 	uint32_t off = 0;
@@ -52,9 +48,8 @@ static void test_long(void **state)
 }
 
 /* fs - 16 has the isolate; 128 bytes behind it is its root. */
-static void test_microtask(void **state)
+TEST(test_microtask)
 {
-	(void) state;
 	enum { FS = 0x7000, ISOLATE = 0x20000, OFF = 0x40, JOB = 0x30001 };
 	uint64_t variable = ISOLATE, root[9] = {0}, found = 0;
 	root[8] = JOB;
@@ -75,14 +70,4 @@ static void test_microtask(void **state)
 	variable = ISOLATE;
 	m.off = 0; /* it is not known */
 	assert_false(sw_v8_microtask(&m, memory, FS, &found));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_off),
-		cmocka_unit_test(test_long),
-		cmocka_unit_test(test_microtask),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

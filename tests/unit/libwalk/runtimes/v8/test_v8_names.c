@@ -5,12 +5,10 @@
 #include "runtimes/v8/function.h"
 #include "arch/arch.h"
 #include "v8_heap.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	TYPE_JSFUNCTION = 2066,
@@ -145,9 +143,8 @@ static uint64_t make_code(uint32_t kind)
  * Compiled code that was entered in the middle of a loop lies over the frame of the interpreter, which says where
  * the loop was left for it.
  */
-static void test_code_unknown(void **state)
+TEST_WITH(test_code_unknown, setup, teardown)
 {
-	(void) state;
 	const struct sw_v8_frame *f = owned();
 	assert_int_equal(f->shared, shared);
 	assert_int_equal(f->bytecode, 0);
@@ -155,9 +152,8 @@ static void test_code_unknown(void **state)
 }
 
 /* The interpreter's entry, a copy for each function. */
-static void test_interpreted(void **state)
+TEST_WITH(test_interpreted, setup, teardown)
 {
-	(void) state;
 	(void) make_code(2);
 	const struct sw_v8_frame *f = owned();
 	assert_int_equal(f->shared, shared);
@@ -166,9 +162,8 @@ static void test_interpreted(void **state)
 }
 
 /* It has called what sets up its frame: rdi was the function then. */
-static void test_entered(void **state)
+TEST_WITH(test_entered, setup, teardown)
 {
-	(void) state;
 	uint64_t object = make_code(11);
 	words[RBP - 2] = 0;
 	v8_put(shared, SW_V8_SHARED_DATA, object);
@@ -184,9 +179,8 @@ static void test_entered(void **state)
 }
 
 /* A function that cannot be read is still one: its frame is not V8's own. */
-static void test_unreadable(void **state)
+TEST_WITH(test_unreadable, setup, teardown)
 {
-	(void) state;
 	uint64_t cookie;
 	cursor.regs.pc_avma = NODE + 0x200;
 	cursor.lookup_avma = NODE + 0x1ff;
@@ -238,9 +232,8 @@ static uint32_t line_in(enum sw_v8_kind kind, const uint8_t positions[2])
 }
 
 /* A position of Maglev's that is that of a jump back is not the call's. */
-static void test_line_of_jump_back(void **state)
+TEST_WITH(test_line_of_jump_back, setup, teardown)
 {
-	(void) state;
 	/* Deltas of offset and of position, twice as they are: at 16 position 3 or 12; 0 has 3, 4 has 12. */
 	static const uint8_t call[] = {34, 16}, jump[] = {34, 52}, both[] = {2, 16, 8, 36};
 	static const int32_t ends[] = {5, 20, 40};
@@ -257,9 +250,8 @@ static void test_line_of_jump_back(void **state)
 }
 
 /* The function that called: of the frames of one thread, and only where it is of use. */
-static void test_called(void **state)
+TEST_WITH(test_called, setup, teardown)
 {
-	(void) state;
 	const struct sw_thread thread = {.tid = 7}, next = {.tid = 8};
 	struct sw_v8_resumed resumed = {.tid = 7};
 	cursor.thread = &thread;
@@ -282,17 +274,4 @@ static void test_called(void **state)
 	v8.n_resumed = 1;
 	sw_v8_resumed_note(&v8, &cursor);
 	assert_int_equal(v8.called, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_code_unknown, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_interpreted, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_entered, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_line_of_jump_back, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_called, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

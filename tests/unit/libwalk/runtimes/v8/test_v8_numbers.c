@@ -2,12 +2,10 @@
 /* runtimes/v8/numbers: the table that V8 has of its builtins. */
 #include "cleanup.h"
 #include "runtimes/v8/numbers.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { TABLE = 24, ENTRY_MAX = 32, N = 12 };
 
@@ -46,9 +44,8 @@ static bool find(struct sw_v8_program *p, size_t bytes)
 	return p->at.awaits.has_builtins;
 }
 
-static void test_found(void **state)
+TEST(test_found)
 {
-	(void) state;
 	static const size_t sizes[] = {12, 28, 32};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(sizes); i++) {
 		struct sw_v8_program p = make(sizes[i]);
@@ -63,9 +60,8 @@ static void test_found(void **state)
 	}
 }
 
-static void test_other_table(void **state)
+TEST(test_other_table)
 {
-	(void) state;
 	/* One that is no builtin, and one of another length. */
 	struct sw_v8_program p = make(12);
 	data[TABLE + 5 * 12] ^= 4;
@@ -75,9 +71,8 @@ static void test_other_table(void **state)
 	assert_false(find(&p, sizeof(data)));
 }
 
-static void test_one_missing(void **state)
+TEST(test_one_missing)
 {
-	(void) state;
 	struct sw_v8_program p = make(12);
 	builtins[8].name = "PromiseAnyResolve";
 	assert_false(find(&p, sizeof(data)));
@@ -85,12 +80,4 @@ static void test_one_missing(void **state)
 	builtins[5].name = "AsyncGeneratorYieldResolveClosure"; /* as 10.2 calls it */
 	assert_true(find(&p, sizeof(data)));
 	builtins[5].name = "AsyncGeneratorYieldWithAwaitResolveClosure";
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_found),
-					   cmocka_unit_test(test_other_table),
-					   cmocka_unit_test(test_one_missing)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

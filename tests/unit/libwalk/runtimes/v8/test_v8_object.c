@@ -4,12 +4,10 @@
 #include "runtimes/v8/code.h"
 #include "runtimes/v8/function.h"
 #include "v8_heap.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	TYPE_FUNCTION = 2066,
@@ -58,9 +56,8 @@ static uint64_t make_string(const char *text)
 	return s;
 }
 
-static void test_strings(void **state)
+TEST_WITH(test_strings, setup, NULL)
 {
-	(void) state;
 	char text[32];
 	uint64_t first = make_string("reserve"), second = make_string("Stock");
 	uint64_t cons = v8_make(CONS, 32), thin = v8_make(THIN, 24), sliced = v8_make(SLICED, 32);
@@ -93,9 +90,8 @@ static void test_strings(void **state)
 	assert_false(sw_v8_string(v8_heap(&layout), v8_make(TYPE_SCRIPT, 64), text, sizeof(text)));
 }
 
-static void test_kinds(void **state)
+TEST_WITH(test_kinds, setup, NULL)
 {
-	(void) state;
 	uint64_t avma, array = v8_make(TYPE_SCRIPT, 32);
 	uint32_t n;
 	assert_true(sw_v8_is_string(v8_heap(&layout), make_string("a")));
@@ -122,9 +118,8 @@ static uint64_t make_function(const char *own, const char *inferred, int32_t loc
 	return shared;
 }
 
-static void test_function(void **state)
+TEST_WITH(test_function, setup, NULL)
 {
-	(void) state;
 	struct sw_v8_function f;
 	uint64_t shared = make_function("reserve", "Stock.reserve", 2);
 	assert_true(sw_v8_function_read(v8_heap(&layout), shared, &f));
@@ -156,9 +151,8 @@ static void test_function(void **state)
 	assert_false(sw_v8_function_read(v8_heap(&layout), function, &f));
 }
 
-static void test_lines(void **state)
+TEST_WITH(test_lines, setup, NULL)
 {
-	(void) state;
 	uint64_t script = v8_make(TYPE_SCRIPT, 128), ends = v8_make(174, 48);
 	v8_put(script, 8, make_string("a\nbb\r\nc\n"));
 	assert_int_equal(sw_v8_line(v8_heap(&layout), script, 0), 1);
@@ -178,9 +172,8 @@ static void test_lines(void **state)
 }
 
 /* {0, position 5}, {6, position 47}: as V8 12 and as V8 14 write them. The first counts from -1. */
-static void test_positions(void **state)
+TEST_WITH(test_positions, setup, NULL)
 {
-	(void) state;
 	static const uint8_t old[] = {0x03, 0x18, 0x0c, 0xa8, 0x01};
 	static const uint8_t flagged[] = {0x06, 0x18, 0x1b, 0xa8, 0x01};
 	uint64_t bytecode = v8_make(TYPE_BYTECODE, 80), table = v8_make(212, 32);
@@ -196,16 +189,4 @@ static void test_positions(void **state)
 	memcpy(v8_heap_bytes + (table - 1 + 16 - V8_HEAP), flagged, sizeof(flagged));
 	assert_int_equal(sw_v8_bytecode_position(v8_heap(&newer), bytecode, 5), 5);
 	assert_int_equal(sw_v8_bytecode_position(v8_heap(&newer), bytecode, 6), 47);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_kinds, setup),
-		cmocka_unit_test_setup(test_strings, setup),
-		cmocka_unit_test_setup(test_function, setup),
-		cmocka_unit_test_setup(test_lines, setup),
-		cmocka_unit_test_setup(test_positions, setup),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

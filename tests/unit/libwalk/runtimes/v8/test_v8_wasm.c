@@ -2,12 +2,10 @@
 /* runtimes/v8/wasm: code of WebAssembly over made structures. */
 #include "fake.h"
 #include "runtimes/v8/wasm.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	AT = 0x10000,
@@ -121,9 +119,8 @@ static struct sw_v8_heap heap(struct fake_memory *fake)
 	return (struct sw_v8_heap){&layout, fake_memory(fake)};
 }
 
-static void test_find(void **state)
+TEST(test_find)
 {
-	(void) state;
 	struct fake_memory fake;
 	struct sw_v8_heap h = heap(&fake);
 	struct sw_v8_wasm_code code;
@@ -144,9 +141,8 @@ static void test_find(void **state)
 }
 
 /* What does not fit together is nobody's. */
-static void test_lies(void **state)
+TEST(test_lies)
 {
-	(void) state;
 	struct fake_memory fake;
 	struct sw_v8_wasm_code code;
 	struct sw_v8_heap h = heap(&fake);
@@ -165,9 +161,8 @@ static void test_lies(void **state)
 	assert_false(sw_v8_wasm_find(h, VARIABLE, INSTRUCTIONS + 0x180, &code));
 }
 
-static void test_levels(void **state)
+TEST(test_levels)
 {
-	(void) state;
 	struct fake_memory fake;
 	struct sw_v8_heap h = heap(&fake);
 	struct sw_v8_wasm_code code;
@@ -188,11 +183,4 @@ static void test_levels(void **state)
 	assert_int_equal(sw_v8_wasm_levels(h, &code, code.start_avma + 8, levels, &certain), 1);
 	assert_false(certain);
 	assert_int_equal(levels[0].offset, -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_find), cmocka_unit_test(test_lies),
-					   cmocka_unit_test(test_levels)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

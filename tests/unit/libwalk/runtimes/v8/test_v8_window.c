@@ -4,11 +4,9 @@
 #include "arch/arch.h"
 #include "runtimes/v8/awaits.h"
 #include "v8_heap.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	TYPE_JSFUNCTION = 2066,
@@ -190,9 +188,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_function(void **state)
+TEST_WITH(test_function, setup, teardown)
 {
-	(void) state;
 	uint64_t name, function = make_function(&name);
 	frame_put(32, 0, function, v8_make(TYPE_SCOPE, 32));
 	assert_int_equal(sw_v8_in_window(&capture), 0);
@@ -201,9 +198,8 @@ static void test_function(void **state)
 }
 
 /* Functions of V8 itself that are written in C++ keep what they work on in any order. */
-static void test_seen_as_another_before(void **state)
+TEST_WITH(test_seen_as_another_before, setup, teardown)
 {
-	(void) state;
 	uint64_t name, function = make_function(&name), context = v8_make(TYPE_SCOPE, 32);
 	uint64_t other_name, other = make_function(&other_name);
 	frame_put(16, function, other, context);
@@ -213,9 +209,8 @@ static void test_seen_as_another_before(void **state)
 	assert_true(was_copied(name));
 }
 
-static void test_shared_seen_as_function_before(void **state)
+TEST_WITH(test_shared_seen_as_function_before, setup, teardown)
 {
-	(void) state;
 	uint64_t name, function = make_function(&name), context = v8_make(TYPE_SCOPE, 32), shared;
 	memcpy(&shared, v8_heap_bytes + (function - 1 + 24 - V8_HEAP), sizeof(shared));
 	frame_put(16, 0, shared, context);
@@ -224,9 +219,8 @@ static void test_shared_seen_as_function_before(void **state)
 	assert_true(was_copied(name));
 }
 
-static void test_late(void **state)
+TEST_WITH(test_late, setup, teardown)
 {
-	(void) state;
 	uint64_t name;
 	frame_put(32, 0, make_function(&name), v8_make(TYPE_SCOPE, 32));
 	late = true;
@@ -238,9 +232,8 @@ static void test_late(void **state)
 }
 
 /* Addresses of pages, which lie where code does, are not taken for code that is looked for far back. */
-static void test_pages(void **state)
+TEST_WITH(test_pages, setup, teardown)
 {
-	(void) state;
 	window.ranges[0].end_avma = CODE_PAGE + 2 * SW_V8_WINDOW_PAGE_BYTES;
 	const uint64_t page =
 		CODE_PAGE + SW_V8_WINDOW_PAGE_BYTES - CODE_PAGE % SW_V8_WINDOW_PAGE_BYTES;
@@ -256,9 +249,8 @@ static void test_pages(void **state)
 }
 
 /* Code of WebAssembly is no object: its calls return to any address. */
-static void test_page_of_wasm(void **state)
+TEST_WITH(test_page_of_wasm, setup, teardown)
 {
-	(void) state;
 	const uint64_t page =
 		CODE_PAGE + SW_V8_WINDOW_PAGE_BYTES - CODE_PAGE % SW_V8_WINDOW_PAGE_BYTES;
 	uint64_t variable = v8_make(TYPE_SCOPE, 16), wasm = v8_make(TYPE_SCOPE, 128);
@@ -331,9 +323,8 @@ static uint64_t make_compiled(int32_t length, uint64_t *ret_bytecode)
 }
 
 /* All bytes of the bytecode of what was compiled into it, which say what a position is that of. */
-static void test_maglev(void **state)
+TEST_WITH(test_maglev, setup, teardown)
 {
-	(void) state;
 	enum { LENGTH = 100 };
 	uint64_t bytecode, shared = make_compiled(LENGTH, &bytecode);
 	uint64_t code = put_maglev(shared, 1);
@@ -348,9 +339,8 @@ static void test_maglev(void **state)
 }
 
 /* However often it was compiled into it, its bytecode is looked at once, and the clock each time. */
-static void test_maglev_many(void **state)
+TEST_WITH(test_maglev_many, setup, teardown)
 {
-	(void) state;
 	enum { LENGTH = 8192, TIMES = 1000, BLOCKS = LENGTH / SW_V8_WINDOW_BLOCK_BYTES, FEW = 8 };
 	uint64_t bytecode, shared = make_compiled(LENGTH, &bytecode);
 	uint64_t code = put_maglev(shared, TIMES);
@@ -368,9 +358,8 @@ static void test_maglev_many(void **state)
 }
 
 /* What sets up the frame of a function has its JSFunction in a register. */
-static void test_entered(void **state)
+TEST_WITH(test_entered, setup, teardown)
 {
-	(void) state;
 	uint64_t name, function = make_function(&name);
 	window.ranges[0].made = false;
 	sw_regs_set(&snap->threads[0].regs, SW_X86_64_RDI, function);
@@ -378,9 +367,8 @@ static void test_entered(void **state)
 	assert_true(was_copied(name));
 }
 
-static void test_no_space(void **state)
+TEST_WITH(test_no_space, setup, teardown)
 {
-	(void) state;
 	uint64_t name;
 	frame_put(32, 0, make_function(&name), v8_make(TYPE_SCOPE, 32));
 	window.blocks.max = 1;
@@ -412,9 +400,8 @@ static uint64_t make_endless(void)
 }
 
 /* However long one chain is, the clock is looked at, and all chains together are not longer than a limit. */
-static void test_promises(void **state)
+TEST_WITH(test_promises, setup, teardown)
 {
-	(void) state;
 	window.awaits = true;
 	frame_put(32, 0, make_endless(), v8_make(TYPE_SCOPE, 32));
 	assert_int_equal(sw_v8_in_window(&capture), 0);
@@ -425,32 +412,11 @@ static void test_promises(void **state)
 	assert_string_equal(window.short_why, "there was no time to copy what leads to them");
 }
 
-static void test_promises_of_all(void **state)
+TEST_WITH(test_promises_of_all, setup, teardown)
 {
-	(void) state;
 	window.awaits = true;
 	for (size_t i = 0; i < SW_V8_WINDOW_PROMISES_MAX / SW_V8_PROMISES_MAX + 4; i++)
 		frame_put(16 + 16 * i, 0, make_endless(), v8_make(TYPE_SCOPE, 32));
 	assert_int_equal(sw_v8_in_window(&capture), 0);
 	assert_int_equal(window.n_promises, SW_V8_WINDOW_PROMISES_MAX);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_function, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_seen_as_another_before, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_shared_seen_as_function_before, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_pages, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_page_of_wasm, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_maglev, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_maglev_many, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_entered, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_space, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_promises, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_promises_of_all, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

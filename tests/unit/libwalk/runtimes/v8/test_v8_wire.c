@@ -2,12 +2,10 @@
 /* runtimes/v8/wire: names of functions in the bytes of a WebAssembly module. */
 #include "fake.h"
 #include "runtimes/v8/wire.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { AT = 0x5000 };
 
@@ -27,9 +25,8 @@ static bool name_of(const uint8_t *bytes, size_t n, uint32_t index, char *ret, s
 	return sw_v8_wire_name(fake_memory(&fake), AT, n, index, ret, size);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void) state;
 	uint8_t bytes[sizeof(module) + 1];
 	char name[8], tight[3];
 	memcpy(bytes, module, sizeof(module));
@@ -46,9 +43,8 @@ static void test_names(void **state)
 }
 
 /* Wherever the bytes end, or one is another: an answer, or none. */
-static void test_cut(void **state)
+TEST(test_cut)
 {
-	(void) state;
 	char name[8];
 	for (size_t n = 0; n < sizeof(module); n++)
 		(void) name_of(module, n, 300, name, sizeof(name)); /* ends */
@@ -62,11 +58,4 @@ static void test_cut(void **state)
 	memcpy(other, module, sizeof(other));
 	other[4] = 2;
 	assert_false(name_of(other, sizeof(other), 2, name, sizeof(name)));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_names),
-					   cmocka_unit_test(test_cut)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,10 @@
 #include "unwind/unwinder.h"
 #include "walk_case.h"
 #include "wine_case.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	UNIX_SP = WINE_FRAME - 0x100,    /* of a Unix function */
@@ -39,9 +37,8 @@ static void frame_put(struct wine_case *w, uint64_t frame, uint64_t rip, uint64_
 }
 
 /* The thread waits in a system call: the Windows frames come out of the syscall_frame. */
-static void test_system_call(void **state)
+TEST(test_system_call)
 {
-	(void) state;
 	struct wine_case *w = malloc(sizeof(*w));
 	wine_case_init(w);
 	wine_put(w, UNIX_SP, wine_so(WINE_SYSCALL_DISPATCHER) + 8);
@@ -59,9 +56,8 @@ static void test_system_call(void **state)
 }
 
 /* A program that looks for changes of ntdll.dll has mapped it again: the other one is what runs. */
-static void test_copy_of_ntdll(void **state)
+TEST(test_copy_of_ntdll)
 {
-	(void) state;
 	struct wine_case *w = malloc(sizeof(*w));
 	struct sw_walks *walks;
 	wine_case_init(w);
@@ -84,9 +80,8 @@ static void test_copy_of_ntdll(void **state)
 }
 
 /* A unix call's caller is a return address. */
-static void test_unix_call(void **state)
+TEST(test_unix_call)
 {
-	(void) state;
 	struct wine_case *w = malloc(sizeof(*w));
 	wine_case_init(w);
 	wine_put(w, UNIX_SP, wine_so(WINE_UNIX_DISPATCHER) + 8);
@@ -103,9 +98,8 @@ static void test_unix_call(void **state)
 }
 
 /* Windows code runs: what is left in the syscall_frame is of a call that has returned. */
-static void test_stale_frame(void **state)
+TEST(test_stale_frame)
 {
-	(void) state;
 	struct wine_case *w = malloc(sizeof(*w));
 	wine_case_init(w);
 	frame_put(w, WINE_FRAME, wine_dll(WINE_THUNK), WINDOWS_SP);
@@ -120,9 +114,8 @@ static void test_stale_frame(void **state)
 }
 
 /* At its first and last instructions the dispatcher is still, or again, on the Windows stack. */
-static void test_dispatcher_edge(void **state)
+TEST(test_dispatcher_edge)
 {
-	(void) state;
 	struct wine_case *w = malloc(sizeof(*w));
 	wine_case_init(w);
 	wine_put(w, TOP_SP - 24, wine_dll(WINE_THUNK));
@@ -140,9 +133,8 @@ static void test_dispatcher_edge(void **state)
 }
 
 /* About to leave: sp is inside the frame, no longer below it. */
-static void test_dispatcher_leaving(void **state)
+TEST(test_dispatcher_leaving)
 {
-	(void) state;
 	struct wine_case *w = malloc(sizeof(*w));
 	wine_case_init(w);
 	frame_put(w, WINE_FRAME, wine_dll(WINE_THUNK), TOP_SP - 16);
@@ -206,22 +198,19 @@ static void callback_is(bool is_10)
 	free(w);
 }
 
-static void test_callback_8(void **state)
+TEST(test_callback_8)
 {
-	(void) state;
 	callback_is(false);
 }
 
-static void test_callback_10(void **state)
+TEST(test_callback_10)
 {
-	(void) state;
 	callback_is(true);
 }
 
 /* The callback runs Windows code and has made no call yet: the inner frame is only made. */
-static void test_callback_running(void **state)
+TEST(test_callback_running)
 {
-	(void) state;
 	struct wine_case *w = malloc(sizeof(*w));
 	enum { RBP = WINE_FRAME - 0x2000 + 0x500 };
 	wine_case_init(w);
@@ -242,9 +231,8 @@ static void test_callback_running(void **state)
 }
 
 /* Windows that make windows: callbacks in callbacks, as many as Wine allows and more. */
-static void test_callbacks_nested(void **state)
+TEST(test_callbacks_nested)
 {
-	(void) state;
 	enum { N = 100, APART = 0x180, RBP = 0x120, FRAMES_EACH = 5, FRAMES_LAST = 4 };
 	uint64_t frame = WINE_FRAME, windows = TOP_SP - 16;
 	struct wine_case *w = malloc(sizeof(*w));
@@ -280,9 +268,8 @@ static void test_callbacks_nested(void **state)
 }
 
 /* Nobody can have called back: said, not passed over. */
-static void test_callback_none(void **state)
+TEST(test_callback_none)
 {
-	(void) state;
 	struct wine_case *w = malloc(sizeof(*w));
 	wine_case_init(w);
 	struct sw_snapshot *snap =
@@ -315,9 +302,8 @@ static void context_is(uint64_t dispatcher, uint64_t context_off)
 	free(w);
 }
 
-static void test_context(void **state)
+TEST(test_context)
 {
-	(void) state;
 	context_is(WINE_EXCEPTION, 0);
 	context_is(WINE_APC, 0);
 	context_is(WINE_APC, 0x30);
@@ -325,9 +311,8 @@ static void test_context(void **state)
 }
 
 /* A call through a wild pointer: what was interrupted is no code. */
-static void test_context_wild(void **state)
+TEST(test_context_wild)
 {
-	(void) state;
 	struct wine_case *w = malloc(sizeof(*w));
 	wine_case_init(w);
 	wine_put(w, WINDOWS_SP + 0x30, 0x10000f);
@@ -345,9 +330,8 @@ static void test_context_wild(void **state)
 }
 
 /* A thread that loads its DLLs: nothing has called the loader. */
-static void test_loader(void **state)
+TEST(test_loader)
 {
-	(void) state;
 	struct wine_case *w = malloc(sizeof(*w));
 	wine_case_init(w);
 	struct sw_snapshot *snap = wine_case_snapshot(w, wine_dll(WINE_LOADER) + 8, WINDOWS_SP);
@@ -359,9 +343,8 @@ static void test_loader(void **state)
 }
 
 /* Behind the loader: the stack is being cleared, and then the first CONTEXT is below it. */
-static void test_thread_start(void **state)
+TEST(test_thread_start)
 {
-	(void) state;
 	static const uint64_t context = WINE_WINDOWS_END - 0x30 - 0x4d0;
 	const struct {
 		uint64_t rbx, sp;
@@ -387,9 +370,8 @@ static void test_thread_start(void **state)
 }
 
 /* A thread's start in Unix code, with sp at the frame that it has just got. */
-static void test_unix_start(void **state)
+TEST(test_unix_start)
 {
-	(void) state;
 	enum { SP = WINE_FRAME - 8, KEPT = WINE_FRAME + 0x400 };
 	struct wine_case *w = malloc(sizeof(*w));
 	for (int is_10 = 0; is_10 < 2; is_10++) {
@@ -414,9 +396,8 @@ static void test_unix_start(void **state)
 }
 
 /* About to call back: the frame pointer is right, the call frame information is not. */
-static void test_calls_back(void **state)
+TEST(test_calls_back)
 {
-	(void) state;
 	enum { RBP = WINE_FRAME - 0x500 };
 	struct wine_case *w = malloc(sizeof(*w));
 	for (int is_10 = 0; is_10 < 2; is_10++) {
@@ -460,9 +441,8 @@ static void test_calls_back(void **state)
 }
 
 /* A syscall_frame that cannot be read, and one that leads to itself. */
-static void test_hostile_frame(void **state)
+TEST(test_hostile_frame)
 {
-	(void) state;
 	struct wine_case *w = malloc(sizeof(*w));
 	uint64_t low = WINE_UNIX + 0x1000;
 	wine_case_init(w);
@@ -487,9 +467,8 @@ static void test_hostile_frame(void **state)
 }
 
 /* What is said of the process, of the thread, and the names of the dispatchers. */
-static void test_told(void **state)
+TEST(test_told)
 {
-	(void) state;
 	struct wine_case *w = malloc(sizeof(*w));
 	struct sw_walks *walks;
 	struct sw_description d;
@@ -538,9 +517,8 @@ static void problem_is(const struct wine_case *made, const char *problem)
 	free(w);
 }
 
-static void test_missing_exports(void **state)
+TEST(test_missing_exports)
 {
-	(void) state;
 	static const struct wine_case no_dispatchers = {.no_dispatchers = true},
 				      no_callbacks = {.no_callbacks = true};
 	problem_is(&no_dispatchers, "ntdll.dll does not say where system calls and unix calls go");
@@ -549,9 +527,8 @@ static void test_missing_exports(void **state)
 }
 
 /* Then what the dispatcher's call frame information leads to is no whole stack. */
-static void test_unknown_dispatcher(void **state)
+TEST(test_unknown_dispatcher)
 {
-	(void) state;
 	struct wine_case *w = malloc(sizeof(*w));
 	wine_case_init(w);
 	w->no_dispatchers = true;
@@ -567,9 +544,8 @@ static void test_unknown_dispatcher(void **state)
 }
 
 /* A Wine that keeps its frames elsewhere: this is told, and no stack ends before Windows. */
-static void test_unknown_teb(void **state)
+TEST(test_unknown_teb)
 {
-	(void) state;
 	struct wine_case *w = malloc(sizeof(*w));
 	struct sw_walks *walks;
 	wine_case_init(w);
@@ -590,9 +566,8 @@ static void test_unknown_teb(void **state)
 }
 
 /* No thread has a TEB: another program that maps a DLL of this name. */
-static void test_no_wine(void **state)
+TEST(test_no_wine)
 {
-	(void) state;
 	struct wine_case *w = malloc(sizeof(*w));
 	struct sw_walks *walks;
 	wine_case_init(w);
@@ -605,35 +580,4 @@ static void test_no_wine(void **state)
 	sw_walks_destroy(walks);
 	fake_snapshot_destroy(snap);
 	free(w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_system_call),
-		cmocka_unit_test(test_copy_of_ntdll),
-		cmocka_unit_test(test_unix_call),
-		cmocka_unit_test(test_stale_frame),
-		cmocka_unit_test(test_dispatcher_edge),
-		cmocka_unit_test(test_dispatcher_leaving),
-		cmocka_unit_test(test_callback_8),
-		cmocka_unit_test(test_callback_10),
-		cmocka_unit_test(test_callback_running),
-		cmocka_unit_test(test_callbacks_nested),
-		cmocka_unit_test(test_callback_none),
-		cmocka_unit_test(test_context),
-		cmocka_unit_test(test_context_wild),
-		cmocka_unit_test(test_loader),
-		cmocka_unit_test(test_thread_start),
-		cmocka_unit_test(test_unix_start),
-		cmocka_unit_test(test_calls_back),
-		cmocka_unit_test(test_hostile_frame),
-		cmocka_unit_test(test_told),
-		cmocka_unit_test(test_missing_exports),
-		cmocka_unit_test(test_unknown_dispatcher),
-		cmocka_unit_test(test_unknown_teb),
-		cmocka_unit_test(test_no_wine),
-	};
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,14 +5,12 @@
 #include "walk_case.h"
 #include "wine_case.h"
 #include "runtimes/wine/tables.h"
+#include "test.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <cmocka.h>
 
 enum {
 	JIT = 0x60000000,     /* code, its unwind information at + 0x80, its table at + 0x40 */
@@ -123,9 +121,8 @@ static void walk_one(struct entry *entries, size_t n, enum sw_end end, const cha
 }
 
 /* From the call, where its table undoes sub and push; the registers, too. */
-static void test_table(void **state)
+TEST(test_table)
 {
-	(void) state;
 	struct entry entries[] = {
 		{.base = JIT - 0x1000, .end = JIT, .table = JIT, .count = 9},
 		{.base = JIT, .end = JIT + 0x200, .table = JIT + 0x40, .count = 1}};
@@ -155,9 +152,8 @@ static void test_table(void **state)
 }
 
 /* A leaf has no entry: right for the first frame, said to be wrong for one that made a call. */
-static void test_leaf(void **state)
+TEST(test_leaf)
 {
-	(void) state;
 	struct entry entries[] = {
 		{.base = JIT, .end = JIT + 0x200, .table = JIT + 0x40, .count = 1}};
 	struct wine_case *w = jit_case(entries, 1);
@@ -182,9 +178,8 @@ static void test_leaf(void **state)
 }
 
 /* The first in the list counts: here one that only the process can ask. */
-static void test_callback(void **state)
+TEST(test_callback)
 {
-	(void) state;
 	struct sw_runtime registry;
 	struct entry entries[] = {
 		{.base = JIT, .end = JIT + 0x200, .table = JIT | 3, .callback = 0x1234},
@@ -197,9 +192,8 @@ static void test_callback(void **state)
 	assert_string_equal(registry.problem, "");
 }
 
-static void test_malformed(void **state)
+TEST(test_malformed)
 {
-	(void) state;
 	struct sw_runtime registry;
 	/* Ends before it begins: covers nothing. */
 	struct entry backwards[] = {{.base = JIT + 0x200, .end = JIT, .table = JIT, .count = 1}};
@@ -235,9 +229,8 @@ static void expect(const struct entry *entries, size_t n, uint64_t avma, char *t
 }
 
 /* As many as are followed, that overlap: the first one in the list is found, in no time. */
-static void test_many(void **state)
+TEST(test_many)
 {
-	(void) state;
 	enum { N = SW_WINE_TABLES_MAX, SPAN = N * 64, ASKED = 2000, LOOKUPS = 2000000 };
 	struct entry *entries = calloc(N, sizeof(*entries));
 	uint64_t random = 1;
@@ -278,9 +271,8 @@ static void test_many(void **state)
 }
 
 /* A list that leads nowhere, and one without an end. */
-static void test_list(void **state)
+TEST(test_list)
 {
-	(void) state;
 	static const uint64_t words[] = {0x1000, 0x1000, 0x500, 0x600, 0x700, 1, 0, 0, 0x2000};
 	struct fake_memory fake = FAKE_MEMORY({0x1000, words, sizeof(words)});
 	struct sw_wine_table *tables;
@@ -305,15 +297,4 @@ static void test_list(void **state)
 	assert_int_equal(n, 0);
 	assert_string_equal(problem, "the list of tables could not be read to its end");
 	free(tables);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),    cmocka_unit_test(test_leaf),
-		cmocka_unit_test(test_callback), cmocka_unit_test(test_malformed),
-		cmocka_unit_test(test_list),     cmocka_unit_test(test_many),
-	};
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,11 +4,9 @@
 #include "runtimes/wine/frames_i386.h"
 #include "runtimes/wine/steps.h"
 #include "walk_case.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	WINDOWS = 0x400000, /* [WINDOWS, WINDOWS_END): the Windows stack */
@@ -59,9 +57,8 @@ static struct sw_wine_teb world_make(struct world *w)
 	return teb;
 }
 
-static void test_teb(void **state)
+TEST(test_teb)
 {
-	(void) state;
 	struct world w;
 	struct sw_wine_teb teb = world_make(&w);
 	assert_true(teb.is_32bit);
@@ -86,9 +83,8 @@ static void frame_put(struct world *w, uint32_t frame, uint32_t eip, uint32_t es
 	put(w, frame + 0x34, 0xb9);
 }
 
-static void test_syscall(void **state)
+TEST(test_syscall)
 {
-	(void) state;
 	struct world w;
 	struct sw_wine_teb teb = world_make(&w);
 	struct sw_memory memory = fake_memory_32(&w.fake);
@@ -119,9 +115,8 @@ static void test_syscall(void **state)
 
 /* A system call's frame goes on behind the call that its thunk made; a unix call's sp is as when it was made, with
  * the arguments that the dispatcher takes. */
-static void test_dispatcher(void **state)
+TEST(test_dispatcher)
 {
-	(void) state;
 	struct world world;
 	const struct sw_thread thread = {0};
 	struct sw_wine w = {.thread = &thread, .has_teb = true, .teb = world_make(&world)};
@@ -150,9 +145,8 @@ static void context_put(struct world *w, uint32_t avma)
 	put(w, avma + 0xc4, WINDOWS + 0xe00);
 }
 
-static void test_context(void **state)
+TEST(test_context)
 {
-	(void) state;
 	enum { SP = WINDOWS + 0x200 };
 	/* KiUserApcDispatcher before and behind its first pop, KiUserExceptionDispatcher; KiUserApcDispatcher behind
 	 * its call, and behind each argument that it pushes then. */
@@ -189,9 +183,8 @@ static void test_context(void **state)
 }
 
 /* Who called back: by the frame's CFA in Wine 9, by ebp behind the frame in Wine 8. */
-static void test_callback(void **state)
+TEST(test_callback)
 {
-	(void) state;
 	enum { EBP = CFA - 8 };
 	for (int is_8 = 0; is_8 < 2; is_8++) {
 		struct world w;
@@ -230,9 +223,8 @@ static void test_callback(void **state)
 }
 
 /* The kernel's frame of a signal: uc_stack, and behind it the registers. */
-static void test_signal(void **state)
+TEST(test_signal)
 {
-	(void) state;
 	struct world w;
 	struct sw_wine_teb teb = world_make(&w);
 	uint32_t words[64] = {0};
@@ -250,9 +242,8 @@ static void test_signal(void **state)
 
 /* A core file without the segments of its threads, as gdb writes them. In a process, or with segments but no TEB,
  * it is no Wine. */
-static void test_lost_tebs(void **state)
+TEST(test_lost_tebs)
 {
-	(void) state;
 	static const uint64_t stack[1];
 	for (int i = 0; i < 3; i++) {
 		struct sw_wine_ntdll n;
@@ -271,15 +262,4 @@ static void test_lost_tebs(void **state)
 					    "TEBs are, as those of gdb do not");
 		fake_snapshot_destroy(snap);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_teb),        cmocka_unit_test(test_syscall),
-		cmocka_unit_test(test_dispatcher), cmocka_unit_test(test_context),
-		cmocka_unit_test(test_callback),   cmocka_unit_test(test_signal),
-		cmocka_unit_test(test_lost_tebs),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,9 @@
 #include "fake.h"
 #include "runtimes/wine/replace.h"
 #include "snapshot/read.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	FRAME = 0x30000000,
@@ -67,9 +65,8 @@ static bool replaced(struct world *w)
 	return result;
 }
 
-static void test_half(void **state)
+TEST(test_half)
 {
-	(void) state;
 	struct world w;
 	uint64_t rbx = 0;
 	world_make(&w);
@@ -87,9 +84,8 @@ static void not_replaced(struct world *w)
 }
 
 /* Each of what has to be there is not. */
-static void test_otherwise(void **state)
+TEST(test_otherwise)
 {
-	(void) state;
 	struct world w;
 	world_make(&w);
 	w.stack[0] = CODE + 10; /* the thunk's own return address: rsp is still the old one */
@@ -118,13 +114,4 @@ static void test_otherwise(void **state)
 	world_make(&w);
 	sw_regs_set(&w.regs, SW_ARCH_RA, CODE + 4); /* all replaced; the CONTEXT is used again */
 	not_replaced(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_half),
-		cmocka_unit_test(test_otherwise),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

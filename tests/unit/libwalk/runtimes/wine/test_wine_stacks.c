@@ -5,14 +5,12 @@
 #include "fake.h"
 #include "runtimes/wine/frames.h"
 #include "runtimes/wine/stacks.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum {
 	BLOCK = 0x10000,
@@ -119,9 +117,8 @@ static uint64_t teb_of(const struct process *p)
 }
 
 /* In Windows code: the Unix stack from the last call's frame on, not all of it. */
-static void test_windows_code(void **state)
+TEST(test_windows_code)
 {
-	(void) state;
 	struct process p;
 	process_init(&p, 0, 0x8000);
 	hook_run(&p);
@@ -136,9 +133,8 @@ static void test_windows_code(void **state)
 }
 
 /* In a system call: the Windows stack from where it was left. */
-static void test_system_call(void **state)
+TEST(test_system_call)
 {
-	(void) state;
 	struct process p;
 	process_init(&p, 1, FRAME_OFF - 0x400);
 	put(p.unix_stack + FRAME_OFF + 0x88, avma(p.windows) + 0x30000);
@@ -151,9 +147,8 @@ static void test_system_call(void **state)
 }
 
 /* NtContinue() replaces the frame by a CONTEXT below the stack that comes with it: copied, too. */
-static void test_replaced(void **state)
+TEST(test_replaced)
 {
-	(void) state;
 	for (int replacing = 0; replacing < 2; replacing++) {
 		struct process p;
 		process_init(&p, 1, 0x4000);
@@ -172,9 +167,8 @@ static void test_replaced(void **state)
 }
 
 /* A frame that names no place on the stack copies nothing. */
-static void test_nonsense(void **state)
+TEST(test_nonsense)
 {
-	(void) state;
 	struct process p;
 	process_init(&p, 1, FRAME_OFF - 0x400);
 	put(p.unix_stack + FRAME_OFF + 0x88, 0x1234);
@@ -191,9 +185,8 @@ static void test_nonsense(void **state)
 }
 
 /* In a signal's handler: what the signal interrupted, from the kernel's frame. */
-static void test_signal(void **state)
+TEST(test_signal)
 {
-	(void) state;
 	struct process p;
 	process_init(&p, 2, 0xf000);
 	uint8_t *frame = p.block + 0xf400; /* of ucontext's stack_t: sp, flags, size, registers */
@@ -211,9 +204,8 @@ static void test_signal(void **state)
 }
 
 /* Without process_vm_readv() the same is read from /proc/PID/mem. */
-static void test_call_refused(void **state)
+TEST(test_call_refused)
 {
-	(void) state;
 	struct process p;
 	process_init(&p, 1, FRAME_OFF - 0x400);
 	put(p.unix_stack + FRAME_OFF + 0x88, avma(p.windows) + 0x30000);
@@ -228,9 +220,8 @@ static void test_call_refused(void **state)
 }
 
 /* What cannot be read keeps nothing else from being read. */
-static void test_many_reads(void **state)
+TEST(test_many_reads)
 {
-	(void) state;
 	enum { N = 2 * SW_CAPTURE_READS + 7 };
 	struct process p;
 	static uint64_t values[N], got[N];
@@ -252,9 +243,8 @@ static void test_many_reads(void **state)
 }
 
 /* A signal in a signal's handler: the outer frame, which is above, counts. */
-static void test_signal_frame(void **state)
+TEST(test_signal_frame)
 {
-	(void) state;
 	static uint64_t words[256];
 	struct sw_wine_teb teb = {.signal_avma = 0x3800, .signal_end_avma = 0x10000};
 	struct sw_bytes bytes = {(const uint8_t *) words, sizeof(words)};
@@ -272,9 +262,8 @@ static void test_signal_frame(void **state)
 }
 
 /* The end that is told only makes a stack shorter. */
-static void test_known_end(void **state)
+TEST(test_known_end)
 {
-	(void) state;
 	struct process p;
 	process_init(&p, 0, 0x8000);
 	struct sw_capture capture = sw_capture_of(&p.space);
@@ -294,17 +283,4 @@ static void test_known_end(void **state)
 	part_is(&p, 0, windows + 0x8000 - RED, windows + 0x8800);
 	assert_false(p.parts[0].cut);
 	fake_snapshot_destroy(p.snap);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_windows_code), cmocka_unit_test(test_system_call),
-		cmocka_unit_test(test_replaced),     cmocka_unit_test(test_nonsense),
-		cmocka_unit_test(test_signal),       cmocka_unit_test(test_signal_frame),
-		cmocka_unit_test(test_known_end),    cmocka_unit_test(test_call_refused),
-		cmocka_unit_test(test_many_reads),
-	};
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "wine_case.h"
 #include "runtimes/wine/teb.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static bool parse(const struct wine_case *w, struct sw_wine_teb *ret)
 {
 	return sw_wine_teb_parse((struct sw_bytes){w->teb, sizeof(w->teb)}, false, WINE_TEB, ret);
 }
 
-static void test_fields(void **state)
+TEST(test_fields)
 {
-	(void) state;
 	struct wine_case *w = malloc(sizeof(*w));
 	struct sw_wine_teb teb;
 	wine_case_init(w);
@@ -37,9 +34,8 @@ static void test_fields(void **state)
 }
 
 /* What a TEB cannot be. */
-static void test_refused(void **state)
+TEST(test_refused)
 {
-	(void) state;
 	static const struct {
 		uint64_t off, value;
 	} wrong[] = {
@@ -65,14 +61,4 @@ static void test_refused(void **state)
 	assert_false(sw_wine_teb_read(fake_memory(&fake), WINE_TEB + 8, &teb));
 	assert_false(sw_wine_teb_read(fake_memory(&fake), 0, &teb));
 	free(w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_refused),
-	};
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

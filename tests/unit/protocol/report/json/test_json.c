@@ -3,11 +3,9 @@
 #include "sample_report.h"
 #include "cleanup.h"
 #include "json_object.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 
 static const char wanted[] =
 	"{\"schema\":\"snapwalk.dump/1\",\"id\":\"20261120T103550.084579-4242-0badcafe\",\"seq\":3,"
@@ -91,9 +89,8 @@ static const char wanted[] =
 	"{\"code\":\"stop_timeout\",\"tid\":4250,\"message\":\"one \\\"thread\\\" is missing\"},"
 	"{\"code\":\"no_unwind_info\",\"tid\":null,\"message\":\"stacks are cut\"}]}\n";
 
-static void test_every_byte(void **state)
+TEST(test_every_byte)
 {
-	(void) state;
 	char *text;
 	size_t size;
 	assert_int_equal(sw_report_json(&sample_report, &text, &size, NULL), 0);
@@ -103,9 +100,8 @@ static void test_every_byte(void **state)
 }
 
 /* Somebody else's parser takes it; how strict JSON_TOKENER_STRICT is depends on its version. */
-static void test_strict_parser(void **state)
+TEST(test_strict_parser)
 {
-	(void) state;
 	char *text;
 	size_t size;
 	assert_int_equal(sw_report_json(&sample_report, &text, &size, NULL), 0);
@@ -124,12 +120,11 @@ static void test_strict_parser(void **state)
 }
 
 /* JSON is read on terminals, too: C1 and what changes the direction of writing is escaped as C0 is. */
-static void test_steers_nothing(void **state)
+TEST(test_steers_nothing)
 {
 	struct sw_report report = sample_report;
 	char *text;
 	size_t size;
-	(void) state;
 	report.reason = "\033\x7f\xc2\x9b\u202e\u00e9";
 	assert_int_equal(sw_report_json(&report, &text, &size, NULL), 0);
 	assert_non_null(strstr(text, ",\"reason\":\"\\u001b\\u007f\\u009b\\u202e\u00e9\","));
@@ -137,9 +132,8 @@ static void test_steers_nothing(void **state)
 }
 
 /* A frame that was written before is taken from there, but only if all of it is the same. */
-static void test_repeated_frames(void **state)
+TEST(test_repeated_frames)
 {
-	(void) state;
 	struct sw_report_frame frames[4] = {sample_waiting[0], sample_waiting[0], sample_waiting[0],
 					    sample_waiting[0]};
 	frames[2].trust = "scan";
@@ -184,9 +178,8 @@ static void check_element(struct json_object *element, const char *expected)
 	sw_text_deinit(&text);
 }
 
-static void test_strings(void **state)
+TEST(test_strings)
 {
-	(void) state;
 	const struct sw_report_warning warnings[] = {
 		{.code = "", .message = "a\"b\\c/d"},
 		{.code = "\033[2J\b\f\r\n\t\x01\x1f", .message = NULL},
@@ -202,9 +195,8 @@ static void test_strings(void **state)
 		      "\"tid\":null,\"message\":\"cut\xef\xbf\xbd\"}");
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
-	(void) state;
 	const struct sw_report_thread thread = {
 		.tid = INT32_MAX, .comm = "x", .cpu_ns = INT64_MAX, .stop_us = 0, .stack = 0};
 	check_element(sw_report_json_thread(&thread),
@@ -231,9 +223,8 @@ static void test_numbers(void **state)
 }
 
 /* Numbers that only a defect makes negative are written as they are. */
-static void test_lowest_number(void **state)
+TEST(test_lowest_number)
 {
-	(void) state;
 	struct sw_report report = sample_report;
 	report.timings.total_us = INT64_MIN;
 	struct json_object *head = sw_report_json_head(&report);
@@ -243,9 +234,8 @@ static void test_lowest_number(void **state)
 	json_object_put(head);
 }
 
-static void test_empty_lists(void **state)
+TEST(test_empty_lists)
 {
-	(void) state;
 	static const char end[] = "\"interrupted_calls\":1},\"threads\":[],\"stacks\":[],"
 				  "\"modules\":[],\"warnings\":[]}\n";
 	struct sw_report report = sample_report;
@@ -258,23 +248,10 @@ static void test_empty_lists(void **state)
 	free(text);
 }
 
-static void test_no_element(void **state)
+TEST(test_no_element)
 {
-	(void) state;
 	struct sw_text text = {0};
 	sw_json_object_append(&text, NULL);
 	assert_true(text.failed);
 	assert_null(text.data);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_byte),     cmocka_unit_test(test_strict_parser),
-		cmocka_unit_test(test_steers_nothing), cmocka_unit_test(test_repeated_frames),
-		cmocka_unit_test(test_strings),        cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_lowest_number),  cmocka_unit_test(test_empty_lists),
-		cmocka_unit_test(test_no_element),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,10 @@
 #include "sample_report.h"
 #include "cleanup.h"
 #include "text.h"
+#include "test.h"
 
 #include <snapwalk/protocol.h>
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 
 SW_DEFINE_CLEANUP(struct sw_report *, sw_report_destroy);
 
@@ -31,9 +29,8 @@ static void check_text(const struct sw_report *a, const struct sw_report *b,
 }
 
 /* Everything that a report can have is there again: each writer gives what it gave. */
-static void test_there_and_back(void **state)
+TEST(test_there_and_back)
 {
-	(void) state;
 	sw_cleanup(sw_free_p) char *json = json_of(&sample_report);
 	sw_cleanup(sw_report_destroy_p) struct sw_report *report = parse(json);
 	sw_cleanup(sw_free_p) char *again = json_of(report);
@@ -51,9 +48,8 @@ static void test_there_and_back(void **state)
 }
 
 /* What a thread waits for, other processes, deadlocks and a crash. */
-static void test_waits(void **state)
+TEST(test_waits)
 {
-	(void) state;
 	static const struct sw_report_wait wait = {.kind = "pipe",
 						   .fd = 3,
 						   .target = "/run/x",
@@ -140,9 +136,8 @@ static void test_waits(void **state)
 }
 
 /* They stand before the others, and are no stack by themselves. */
-static void test_kernel_frames(void **state)
+TEST(test_kernel_frames)
 {
-	(void) state;
 	static const struct sw_report_frame kernel[] = {
 		{.module = -1,
 		 .function = "hrtimer_nanosleep",
@@ -181,9 +176,8 @@ static void test_kernel_frames(void **state)
 	assert_int_not_equal(sw_report_parse(alone, strlen(alone), &none, NULL), 0);
 }
 
-static void test_fields(void **state)
+TEST(test_fields)
 {
-	(void) state;
 	sw_cleanup(sw_free_p) char *json = json_of(&sample_report);
 	sw_cleanup(sw_report_destroy_p) struct sw_report *r = parse(json);
 	assert_true(r->time_ns == INT64_C(1795170950084579000));
@@ -223,9 +217,8 @@ static void test_fields(void **state)
 }
 
 /* Frames that were left out are counted; so is nothing where none were. */
-static void test_trimmed(void **state)
+TEST(test_trimmed)
 {
-	(void) state;
 	struct sw_report report = sample_report;
 	struct sw_report_stack stacks[2];
 	memcpy(stacks, sample_report.stacks, sizeof(stacks));
@@ -267,9 +260,8 @@ static void refuse(const char *from, const char *to, const char *message)
 
 #define WRONG(name, what) "this is not a dump: '" name "' of a " what " is missing or wrong"
 
-static void test_refused_head(void **state)
+TEST(test_refused_head)
 {
-	(void) state;
 	refuse("snapwalk.dump/1", "snapwalk.dump/2", WRONG("schema", "dump"));
 	refuse("\"seq\":3,", "", WRONG("seq", "dump"));
 	refuse("\"seq\":3", "\"seq\":-1", WRONG("seq", "dump"));
@@ -287,18 +279,16 @@ static void test_refused_head(void **state)
 	refuse("\"copy_us\":90", "\"copy_us\":\"90\"", WRONG("copy_us", "timings"));
 }
 
-static void test_refused_arrays(void **state)
+TEST(test_refused_arrays)
 {
-	(void) state;
 	refuse("\"warnings\":[", "\"Warnings\":[", WRONG("warnings", "dump"));
 	refuse("\"modules\":[", "\"threads\":[", WRONG("threads", "dump"));
 	refuse("\"timings\":", "\"modules\":{},\"timings\":", WRONG("modules", "dump"));
 	refuse("\"warnings\":[", "\"warnings\":[1,", "this is JSON, but not an object");
 }
 
-static void test_refused_indices(void **state)
+TEST(test_refused_indices)
 {
-	(void) state;
 	refuse("\"module\":1", "\"module\":2", WRONG("module", "frame"));
 	refuse("\"module\":1", "\"module\":-1", WRONG("module", "frame"));
 	refuse("\"module\":1", "\"module\":4294967296", WRONG("module", "frame"));
@@ -314,9 +304,8 @@ static void test_refused_indices(void **state)
 	refuse("\"tid\":4243", "\"tid\":4242", WRONG("tid", "thread"));
 }
 
-static void test_refused_elements(void **state)
+TEST(test_refused_elements)
 {
-	(void) state;
 	refuse("\"state\":\"R\"", "\"state\":\"RS\"", WRONG("state", "thread"));
 	refuse("\"state\":\"R\"", "\"state\":\"\\u001b\"", WRONG("state", "thread"));
 	refuse("\"captured\":true", "\"captured\":false", WRONG("captured", "thread"));
@@ -338,9 +327,8 @@ static void test_refused_elements(void **state)
 	refuse("\"message\":\"stacks are cut\"", "\"message\":null", WRONG("message", "warning"));
 }
 
-static void test_refused_runtimes(void **state)
+TEST(test_refused_runtimes)
 {
-	(void) state;
 	refuse("\"runtimes\":[", "\"runtimes\":[1,", WRONG("runtimes", "process"));
 	refuse("\"registries\":[", "\"registries\":{},\"later\":[", WRONG("registries", "process"));
 	refuse("\"name\":\"wine\"", "\"name\":null", WRONG("name", "runtime"));
@@ -357,9 +345,8 @@ static void test_refused_runtimes(void **state)
 }
 
 /* Fields that are not known, names that may come, null for what is not there. */
-static void test_taken(void **state)
+TEST(test_taken)
 {
-	(void) state;
 	static const char *const changes[][2] = {
 		{"\"seq\":3", "\"seq\":3,\"new\":{\"a\":[1,2.5]}"},
 		{"\"kind\":\"native\"", "\"kind\":\"v9js\",\"deopt\":true"},
@@ -380,9 +367,8 @@ static void test_taken(void **state)
 	}
 }
 
-static void test_no_dump(void **state)
+TEST(test_no_dump)
 {
-	(void) state;
 	static const struct {
 		const char *text, *message;
 	} texts[] = {
@@ -407,9 +393,8 @@ static void test_no_dump(void **state)
 }
 
 /* A file that was cut anywhere is no dump. */
-static void test_cut(void **state)
+TEST(test_cut)
 {
-	(void) state;
 	sw_cleanup(sw_free_p) char *json = json_of(&sample_report);
 	size_t size = strlen(json) - 1; /* without the line's end */
 	struct sw_report *report = NULL;
@@ -417,24 +402,4 @@ static void test_cut(void **state)
 		assert_int_equal(sw_report_parse(json, i, &report, NULL), -SW_E_FORMAT);
 	assert_int_equal(sw_report_parse(json, size, &report, NULL), 0);
 	sw_report_destroy(report);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_waits),
-		cmocka_unit_test(test_kernel_frames),
-		cmocka_unit_test(test_there_and_back),
-		cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_trimmed),
-		cmocka_unit_test(test_refused_head),
-		cmocka_unit_test(test_refused_arrays),
-		cmocka_unit_test(test_refused_indices),
-		cmocka_unit_test(test_refused_elements),
-		cmocka_unit_test(test_refused_runtimes),
-		cmocka_unit_test(test_taken),
-		cmocka_unit_test(test_no_dump),
-		cmocka_unit_test(test_cut),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

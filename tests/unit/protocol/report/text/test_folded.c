@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sample_report.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
-	(void) state;
 	char *text;
 	size_t size;
 	assert_int_equal(sw_report_folded(&sample_report, &text, &size, NULL), 0);
@@ -25,9 +22,8 @@ static void test_lines(void **state)
 }
 
 /* Stacks that differ in addresses only are one line; ';' and newlines never come from a name. */
-static void test_merges(void **state)
+TEST(test_merges)
 {
-	(void) state;
 	struct sw_report_frame first[2] = {sample_frame("a;b\nc", 1), sample_frame("main", 2)};
 	struct sw_report_frame second[2] = {sample_frame("a;b\nc", 3), sample_frame("main", 4)};
 	static const size_t pair[] = {1, 1}, single[] = {1};
@@ -53,9 +49,8 @@ static void test_merges(void **state)
 }
 
 /* Names that differ in their number are one; one that has no other of its kind stays what it is. */
-static void test_numbered(void **state)
+TEST(test_numbered)
 {
-	(void) state;
 	static const char *const comms[] = {"io9",     "io10",   "io", "iox3",
 					    "python3", "python", "7",  "8"};
 	struct sw_report_thread threads[8];
@@ -85,9 +80,8 @@ static void test_numbered(void **state)
 }
 
 /* What the interpreter does for a function is that function. */
-static void test_interpreter(void **state)
+TEST(test_interpreter)
 {
-	(void) state;
 	struct sw_report_frame frames[4] = {sample_frame("f", 1), sample_frame("eval_loop", 2),
 					    sample_frame("guessed", 3), sample_frame("main", 4)};
 	frames[1].internal = true;
@@ -109,9 +103,8 @@ static void test_interpreter(void **state)
 	free(text);
 }
 
-static void test_nothing(void **state)
+TEST(test_nothing)
 {
-	(void) state;
 	struct sw_report report = sample_report;
 	report.n_stacks = 0;
 	char *text;
@@ -120,14 +113,4 @@ static void test_nothing(void **state)
 	assert_string_equal(text, "");
 	assert_int_equal(size, 0);
 	free(text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),       cmocka_unit_test(test_merges),
-		cmocka_unit_test(test_interpreter), cmocka_unit_test(test_numbered),
-		cmocka_unit_test(test_nothing),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,11 @@
 #include "sample_report.h"
 #include "cleanup.h"
 #include "text.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 SW_DEFINE_CLEANUP(struct sw_report *, sw_report_destroy);
 
@@ -103,9 +101,8 @@ static void check_text(const struct sw_report *a, const struct sw_report *b,
 	assert_string_equal(x, y);
 }
 
-static void test_there_and_back(void **state)
+TEST(test_there_and_back)
 {
-	(void) state;
 	static struct scene s;
 	scene_init(&s);
 	sw_cleanup(sw_free_p) char *json = json_of(&s.report);
@@ -143,9 +140,8 @@ static void test_there_and_back(void **state)
 }
 
 /* One thing in it is not as it must be. */
-static void test_refused(void **state)
+TEST(test_refused)
 {
-	(void) state;
 	static const struct {
 		const char *from, *to;
 	} changes[] = {
@@ -174,9 +170,8 @@ static void test_refused(void **state)
 	}
 }
 
-static void test_text(void **state)
+TEST(test_text)
 {
-	(void) state;
 	static struct scene s;
 	scene_init(&s);
 	sw_cleanup(sw_free_p) char *text = text_of(&s.report, NULL);
@@ -200,9 +195,8 @@ static void test_text(void **state)
 }
 
 /* Behind the first hundred lines a group is a line, with the program's own functions. */
-static void test_brief(void **state)
+TEST(test_brief)
 {
-	(void) state;
 	static struct sw_report_stack stacks[60];
 	static struct scene s;
 	scene_init(&s);
@@ -222,9 +216,8 @@ static void test_brief(void **state)
 	expect_in(text, "(--all shows these whole)\n");
 }
 
-static void test_cut(void **state)
+TEST(test_cut)
 {
-	(void) state;
 	static struct scene s;
 	scene_init(&s);
 	s.stacks[2].end = "memory";
@@ -233,9 +226,8 @@ static void test_cut(void **state)
 	expect_in(text, " stacks of 9 goroutines cut short;");
 }
 
-static void test_folded(void **state)
+TEST(test_folded)
 {
-	(void) state;
 	static struct scene s;
 	char *text;
 	size_t size;
@@ -252,9 +244,8 @@ static struct sw_report *selected(const struct scene *s, struct sw_thread_filter
 	return r;
 }
 
-static void test_select(void **state)
+TEST(test_select)
 {
-	(void) state;
 	static struct scene s;
 	scene_init(&s);
 	struct sw_report *r = selected(&s, (struct sw_thread_filter){.function = "^main\\.serve$"});
@@ -282,18 +273,4 @@ static void test_select(void **state)
 	r = selected(&s, (struct sw_thread_filter){.name = "worker-12"});
 	assert_int_equal(r->stacks[0].n_goroutines, 1);
 	sw_report_destroy(r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_there_and_back),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_brief),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_folded),
-		cmocka_unit_test(test_select),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

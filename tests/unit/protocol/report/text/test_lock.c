@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
 #include "errors.h"
+#include "test.h"
 
 #include <snapwalk/protocol.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 static const struct sw_report_frame frames[] = {
 	{.function = "lock_wait", .module = -1, .trust = "context"},
@@ -96,9 +94,8 @@ static void assert_lock(uint64_t address_avma, int code, const char *wanted)
 	assert_int_equal(got_code, code);
 }
 
-static void in_a_deadlock(void **state)
+TEST(in_a_deadlock)
 {
-	(void) state;
 	assert_lock(
 		0x1000, 0,
 		"lock      0x1000, mutex\n"
@@ -113,9 +110,8 @@ static void in_a_deadlock(void **state)
 }
 
 /* By the lock that the words are in: who says the owner says it for all. By a word: only its own. */
-static void words_of_one(void **state)
+TEST(words_of_one)
 {
-	(void) state;
 	assert_lock(
 		0x3000, 0,
 		"lock      0x3000, rwlock\n"
@@ -136,9 +132,8 @@ static void words_of_one(void **state)
 }
 
 /* A runtime's object says who holds it; who waits to be notified has given it back. */
-static void of_runtime(void **state)
+TEST(of_runtime)
 {
-	(void) state;
 	static const struct sw_report_wait enter = {.kind = "java_monitor",
 						    .has_address = true,
 						    .address_avma = 0x6000,
@@ -184,9 +179,8 @@ static void of_runtime(void **state)
 	free(text);
 }
 
-static void of_nobody(void **state)
+TEST(of_nobody)
 {
-	(void) state;
 	assert_lock(0x4000, 0,
 		    "lock      0x4000, futex\n"
 		    "decided   a word that threads wait at with futex(2), in no function that is "
@@ -205,13 +199,12 @@ static void of_nobody(void **state)
 }
 
 /* A mutex has 40 bytes, a word of unknown use only itself. */
-static void none(void **state)
+TEST(none)
 {
 	static const char others[] = "; threads wait for mutex 0x1000, mutex 0x2000, rwlock "
 				     "0x3008, rwlock 0x300c, futex "
 				     "0x4000, …";
 	static const uint64_t addresses[] = {0x1001, 0xfd8, 0x3fff, 0x3010, 0, UINT64_MAX};
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(addresses); i++) {
 		int code;
 		sw_cleanup(sw_free_p) char *got = lock(addresses[i], &code);
@@ -222,14 +215,4 @@ static void none(void **state)
 	sw_cleanup(sw_free_p) char *got = lock(0xfd9, &code);
 	assert_int_equal(code, 0);
 	assert_non_null(strstr(got, "ab (1), for 65 s, at byte 39 of it\n"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_a_deadlock), cmocka_unit_test(words_of_one),
-		cmocka_unit_test(of_nobody),     cmocka_unit_test(of_runtime),
-		cmocka_unit_test(none),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,10 @@
 #include "sample_report.h"
 #include "cleanup.h"
 #include "text.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 SW_DEFINE_CLEANUP(struct sw_report *, sw_report_destroy);
 
@@ -73,9 +71,8 @@ static void scene_init(struct scene *s)
 	s->report.n_stacks = 3;
 }
 
-static void test_there_and_back(void **state)
+TEST(test_there_and_back)
 {
-	(void) state;
 	static struct scene s;
 	scene_init(&s);
 	sw_cleanup(sw_free_p) char *json = json_of(&s.report);
@@ -96,9 +93,8 @@ static void test_there_and_back(void **state)
 }
 
 /* Processes of Erlang: what tasks have besides. */
-static void test_processes(void **state)
+TEST(test_processes)
 {
-	(void) state;
 	static struct scene s;
 	scene_init(&s);
 	for (size_t i = 0; i < CROWD; i++) {
@@ -126,9 +122,8 @@ static void test_processes(void **state)
 	expect_in(text, "1 waiting, 7 messages");
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-	(void) state;
 	static const struct {
 		const char *from, *to;
 	} changes[] = {
@@ -159,9 +154,8 @@ static void test_refused(void **state)
 	}
 }
 
-static void test_text(void **state)
+TEST(test_text)
 {
-	(void) state;
 	static struct scene s;
 	scene_init(&s);
 	sw_cleanup(sw_free_p) char *text = text_of(&s.report, NULL);
@@ -182,9 +176,8 @@ static void test_text(void **state)
 	expect_in(cut, " stacks of 9 tasks cut short;");
 }
 
-static void test_folded(void **state)
+TEST(test_folded)
 {
-	(void) state;
 	static struct scene s;
 	char *text;
 	size_t size;
@@ -201,9 +194,8 @@ static struct sw_report *selected(const struct sw_report *report, struct sw_thre
 	return r;
 }
 
-static void test_filters(void **state)
+TEST(test_filters)
 {
-	(void) state;
 	static struct scene s;
 	scene_init(&s);
 	sw_cleanup(sw_report_destroy_p) struct sw_report *by_function =
@@ -218,14 +210,4 @@ static void test_filters(void **state)
 	sw_cleanup(sw_report_destroy_p) struct sw_report *by_name =
 		selected(&s.report, (struct sw_thread_filter){.name = "nobody"});
 	assert_int_equal(by_name->n_stacks, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_processes),
-		cmocka_unit_test(test_refused),        cmocka_unit_test(test_text),
-		cmocka_unit_test(test_folded),         cmocka_unit_test(test_filters),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

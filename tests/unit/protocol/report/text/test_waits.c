@@ -2,11 +2,9 @@
 #include "sample_report.h"
 #include "cleanup.h"
 #include "report/text/waits.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { N = 6 };
 
@@ -56,9 +54,8 @@ static void assert_one(const char *kind, pid_t owner, const char *target, const 
 }
 
 /* What is waited for is named whether somebody has it or not. */
-static void test_kinds(void **state)
+TEST(test_kinds)
 {
-	(void) state;
 	assert_one("mutex", 12, NULL, "  waits for a mutex, which t (12) has; sleeping in futex");
 	assert_one("mutex", 0, NULL, "  waits for a mutex, no owner is known; sleeping in futex");
 	assert_one("rwlock", 0, NULL,
@@ -75,9 +72,8 @@ static void test_kinds(void **state)
 	assert_one("futex", 0, NULL, "  sleeping in futex");
 }
 
-static void test_since(void **state)
+TEST(test_since)
 {
-	(void) state;
 	struct world w;
 	make(&w);
 	w.threads[0].since_ms = 14 * 60000;
@@ -95,9 +91,8 @@ static void test_since(void **state)
 }
 
 /* Threads of one stack that wait for each other, or for several owners. */
-static void test_several(void **state)
+TEST(test_several)
 {
-	(void) state;
 	struct world w;
 	make(&w);
 	w.waits[0].owner_tid = 11;
@@ -118,9 +113,8 @@ static void test_several(void **state)
 	assert_waits(&w, 2, "  sleeping in futex");
 }
 
-static void test_peer(void **state)
+TEST(test_peer)
 {
-	(void) state;
 	struct world w;
 	struct sw_report_peer peer = {.pid = 99, .tid = 99, .comm = "db"};
 	make(&w);
@@ -138,9 +132,8 @@ static void test_peer(void **state)
 }
 
 /* Of another process it is never called a thread: its name, or that it is a process. */
-static void test_processes(void **state)
+TEST(test_processes)
 {
-	(void) state;
 	static struct sw_report_peer peer = {.pid = 999, .tid = 1001, .comm = "redis-server"};
 	struct world w;
 	make(&w);
@@ -156,9 +149,8 @@ static void test_processes(void **state)
 }
 
 /* In a core file: what was, at the crash; the state of most is not written there. */
-static void test_at_the_crash(void **state)
+TEST(test_at_the_crash)
 {
-	(void) state;
 	struct sw_report_crash crash = {.signal = "SIGSEGV", .tid = 10};
 	struct world w;
 	make(&w);
@@ -179,14 +171,4 @@ static void test_at_the_crash(void **state)
 	assert_waits(&w, 1, "  was there at the crash");
 	w.threads[0].state = 'R';
 	assert_waits(&w, 1, "  running at the crash");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_processes), cmocka_unit_test(test_at_the_crash),
-		cmocka_unit_test(test_kinds),     cmocka_unit_test(test_since),
-		cmocka_unit_test(test_several),   cmocka_unit_test(test_peer),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

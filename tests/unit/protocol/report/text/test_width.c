@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
 #include "report/text/width.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 
 static void assert_fitted(void (*fit)(struct sw_text_writer *w, size_t from), size_t columns,
 			  const char *text, const char *wanted)
@@ -22,9 +20,8 @@ static void assert_fitted(void (*fit)(struct sw_text_writer *w, size_t from), si
 }
 
 /* At spaces, indented below the line; a style takes no column, a character of several bytes takes one. */
-static void test_wrapped(void **state)
+TEST(test_wrapped)
 {
-	(void) state;
 	assert_fitted(sw_wrap, 40, "short\n", "short\n");
 	assert_fitted(sw_wrap, 40, "0123456789 123456789 123456789 123456789\n",
 		      "0123456789 123456789 123456789 123456789\n");
@@ -43,9 +40,8 @@ static void test_wrapped(void **state)
 		      "0123456789 123456789 123456789 123456789\n");
 }
 
-static void test_cut(void **state)
+TEST(test_cut)
 {
-	(void) state;
 	assert_fitted(sw_cut, 40, "0123456789012345678901234567890123456789",
 		      "0123456789012345678901234567890123456789");
 	assert_fitted(sw_cut, 40, "01234567890123456789012345678901234567…9X",
@@ -53,20 +49,9 @@ static void test_cut(void **state)
 }
 
 /* A file has no width. */
-static void test_file(void **state)
+TEST(test_file)
 {
-	(void) state;
 	static const char text[] = "0123456789 123456789 123456789 1234567890 123456789 123456789";
 	assert_fitted(sw_wrap, 0, text, text);
 	assert_fitted(sw_cut, 0, text, text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_wrapped),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_file),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

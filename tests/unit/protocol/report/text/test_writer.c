@@ -3,12 +3,10 @@
 #include "sample_report.h"
 #include "report/frame_kind.h"
 #include "cleanup.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 static void assert_text(const struct sw_report *report, const struct sw_text_options *options,
 			const char *wanted)
@@ -51,18 +49,16 @@ static void assert_text(const struct sw_report *report, const struct sw_text_opt
 	"  stop_timeout: one \"thread\" is missing (thread 4250)\n"             \
 	"  no_unwind_info: stacks are cut\n"
 
-static void test_grouped(void **state)
+TEST(test_grouped)
 {
-	(void) state;
 	assert_text(&sample_report, NULL,
 		    HEAD VERDICT BUSY
 		    "\n2 threads  Order\\x1bqueue, worker-12 [finalizer]  (4243 4244)\n"
 		    "  sleeping in futex (futex_wait_queue); 0.05 s CPU\n" FRAMES TAIL);
 }
 
-static void test_not_grouped(void **state)
+TEST(test_not_grouped)
 {
-	(void) state;
 	assert_text(&sample_report, &(struct sw_text_options){.no_group = true},
 		    HEAD "\n1 thread runs: ser\\x1b[31mver (4242)\n"
 			 "running 1 · in uninterruptible sleep 1 · waiting otherwise 2\n" BUSY
@@ -72,9 +68,8 @@ static void test_not_grouped(void **state)
 			 "  sleeping in futex (futex_wait_queue); 0.03 s CPU\n" FRAMES TAIL);
 }
 
-static void test_verbose(void **state)
+TEST(test_verbose)
 {
-	(void) state;
 	char *text = text_of(&sample_report, &(struct sw_text_options){.verbose = true});
 	expect_in(text, "  #2   worker(void*)+20                  server     /src/main.cc:99\n"
 			"        pc 0x401234, offset 0x1234, native, by elf-cfi, trust cfi, "
@@ -126,9 +121,8 @@ static void remove_colors(char *text)
 }
 
 /* Colour changes nothing else, and no byte of the target steers the terminal. */
-static void test_color(void **state)
+TEST(test_color)
 {
-	(void) state;
 	char *colored = text_of(&sample_report, &(struct sw_text_options){.color = true});
 	char *plain = text_of(&sample_report, NULL);
 	assert_null(strchr(plain, '\033'));
@@ -157,9 +151,8 @@ static struct sw_report one_stack(struct sw_report_stack *stack, struct sw_repor
 }
 
 /* Depth is not lost: the fold says which frames it stands for. */
-static void test_recursion(void **state)
+TEST(test_recursion)
 {
-	(void) state;
 	struct sw_report_frame frames[DEEP];
 	struct sw_report_stack stack;
 	struct sw_report report = one_stack(&stack, frames, DEEP);
@@ -191,9 +184,8 @@ static void test_recursion(void **state)
 }
 
 /* What rests on a guess is doubtful as well. */
-static void test_doubt(void **state)
+TEST(test_doubt)
 {
-	(void) state;
 	struct sw_report_frame frames[3] = {sample_frame("leaf", 1), sample_frame("middle", 2),
 					    sample_frame("main", 3)};
 	struct sw_report_stack stack;
@@ -214,9 +206,8 @@ static void test_doubt(void **state)
 	free(text);
 }
 
-static void test_long_name(void **state)
+TEST(test_long_name)
 {
-	(void) state;
 	char name[201];
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
@@ -243,9 +234,8 @@ static void test_long_name(void **state)
 }
 
 /* The class with which a Java program began: the outermost frame of main(), while that goes on. */
-static void test_java_head(void **state)
+TEST(test_java_head)
 {
-	(void) state;
 	static const struct sw_report_runtime runtime = {.name = "hotspot",
 							 .version = "17.0.15+6-Debian"};
 	static const struct sw_report_managed thread = {.runtime = "hotspot",
@@ -275,9 +265,8 @@ static void test_java_head(void **state)
 }
 
 /* The assembly goes to its own column, parameters go first when a name is too long: the method stays. */
-static void test_managed_name(void **state)
+TEST(test_managed_name)
 {
-	(void) state;
 	static const char waiting[] =
 		"System.Private.CoreLib.dll!System.Threading.ManualResetEventSlim"
 		".Wait(int, CancellationToken, ManualResetEventSlim, object)",
@@ -324,9 +313,8 @@ static struct sw_report_frame internal_frame(const char *function)
 }
 
 /* The thread that a warning is about is said once. */
-static void test_warning_thread(void **state)
+TEST(test_warning_thread)
 {
-	(void) state;
 	const struct sw_report_warning warnings[] = {
 		{.code = "stack_limit", .tid = 4242, .message = "thread 4242 (w): part of it"},
 		{.code = "stack_limit", .tid = 424, .message = "thread 4242 waits for it"},
@@ -341,9 +329,8 @@ static void test_warning_thread(void **state)
 }
 
 /* Whose frames are left out is said in the words of the language. */
-static void test_machines(void **state)
+TEST(test_machines)
 {
-	(void) state;
 	static const char *const machines[][2] = {
 		{"jvm", "… 1 frame of the VM (-v)\n"},
 		{"clr", "… 1 frame of the runtime (-v)\n"},
@@ -362,9 +349,8 @@ static void test_machines(void **state)
 }
 
 /* The program's frames have the language beside them; the interpreter's are left out and counted. */
-static void test_interpreter(void **state)
+TEST(test_interpreter)
 {
-	(void) state;
 	struct sw_report_frame frames[8] = {
 		sample_frame("re_match", 1), language_frame("Parser.token", 131),
 		internal_frame("eval_loop"), internal_frame("vectorcall"),
@@ -408,9 +394,8 @@ static void test_interpreter(void **state)
 }
 
 /* A recursion of an interpreter that takes native frames for each round. */
-static void test_interpreter_recursion(void **state)
+TEST(test_interpreter_recursion)
 {
-	(void) state;
 	enum { ROUNDS = 20 };
 	struct sw_report_frame frames[3 * ROUNDS];
 	struct sw_report_stack stack;
@@ -432,9 +417,8 @@ enum { MANY = 40 };
 enum { CROWD = 400, KINDS = 200 };
 
 /* A server's threads: who runs and who waits for a lock comes first, who idles is counted. */
-static void test_crowd(void **state)
+TEST(test_crowd)
 {
-	(void) state;
 	static struct sw_report_thread threads[CROWD];
 	static size_t indices[CROWD];
 	static struct sw_report_frame frames[KINDS][2];
@@ -491,9 +475,8 @@ static void test_crowd(void **state)
 
 /* The first forty lines have who holds up others, who runs and who waits, with their reasons, however deep
  * their stacks are. */
-static void test_crowd_order(void **state)
+TEST(test_crowd_order)
 {
-	(void) state;
 	enum { BIG = 500, HOLD = 20, RUN = 2, LOCKED = 200, DEPTH = 50 };
 	static struct sw_report_thread threads[BIG];
 	static struct sw_report_wait waits[HOLD];
@@ -569,9 +552,8 @@ static void test_crowd_order(void **state)
 }
 
 /* The first lines: who has an interpreter's lock, and what of the program it runs; other processes. */
-static void test_verdict(void **state)
+TEST(test_verdict)
 {
-	(void) state;
 	struct sw_report_frame frames[2] = {sample_frame("float_add", 1),
 					    language_frame("spin", 4)};
 	static const size_t indices[] = {0, 1, 2, 3};
@@ -619,9 +601,8 @@ static void test_verdict(void **state)
 }
 
 /* Threads that are runnable in a function that sleeps do not "run"; a process that is stopped says how it goes on. */
-static void test_verdict_of_sleepers(void **state)
+TEST(test_verdict_of_sleepers)
 {
-	(void) state;
 	struct sw_report_frame frames[2] = {language_frame("java.lang.Thread.sleep", 450),
 					    language_frame("Main.tick", 4)};
 	static const size_t indices[] = {0, 1};
@@ -659,9 +640,8 @@ static void test_verdict_of_sleepers(void **state)
 
 /* Who waits for another while all is well does not make that one a holder: Java's first thread, which waits
  * for main() to end. */
-static void test_holder_of_idle(void **state)
+TEST(test_holder_of_idle)
 {
-	(void) state;
 	struct sw_report_wait wait = {.kind = "thread",
 				      .owner_tid = 12,
 				      .fd = -1,
@@ -704,9 +684,8 @@ static void test_holder_of_idle(void **state)
 	free(text);
 }
 
-static void test_all_idle(void **state)
+TEST(test_all_idle)
 {
-	(void) state;
 	struct sw_report_thread threads[3];
 	for (size_t i = 0; i < 3; i++) {
 		threads[i] = sample_threads[1];
@@ -727,9 +706,8 @@ static void test_all_idle(void **state)
 }
 
 /* The stack of an only thread is why one asks, wherever it waits. */
-static void test_only_idle(void **state)
+TEST(test_only_idle)
 {
-	(void) state;
 	struct sw_report_thread thread = sample_threads[1];
 	thread.syscall = "accept4";
 	thread.stack = 0;
@@ -746,9 +724,8 @@ static void test_only_idle(void **state)
 }
 
 /* A heading stays short, however many threads there are. */
-static void test_many_threads(void **state)
+TEST(test_many_threads)
 {
-	(void) state;
 	struct sw_report_thread threads[MANY];
 	size_t indices[MANY];
 	static const char *const comms[] = {"pool-7", "pool-8", "io", "gc1", "other", "more"};
@@ -782,9 +759,8 @@ static void test_many_threads(void **state)
 }
 
 /* Names of a runtime's threads are told as far as they say more than comm, and not too many. */
-static void test_managed_threads(void **state)
+TEST(test_managed_threads)
 {
-	(void) state;
 	static const struct sw_report_managed managed[] = {
 		{.runtime = "clr", .id = 1, .role = "gc"},
 		{.runtime = "clr", .id = 2, .name = "pool-7"},
@@ -843,9 +819,8 @@ static void test_managed_threads(void **state)
 	free(text);
 }
 
-static void test_nothing(void **state)
+TEST(test_nothing)
 {
-	(void) state;
 	static const struct sw_report empty = {.host_name = "h",
 					       .process = {.pid = 1, .uptime_ms = -1, .comm = "c"},
 					       .complete = true};
@@ -855,9 +830,8 @@ static void test_nothing(void **state)
 		    "1970-01-01 00:00:00.000 UTC on h\n");
 }
 
-static void test_not_asked_for(void **state)
+TEST(test_not_asked_for)
 {
-	(void) state;
 	struct sw_report_thread threads[4];
 	memcpy(threads, sample_threads, sizeof(threads));
 	threads[3].reason = "not_requested";
@@ -871,45 +845,12 @@ static void test_not_asked_for(void **state)
 }
 
 /* The last part of a path: also of one that only a Windows process has. */
-static void test_base_name(void **state)
+TEST(test_base_name)
 {
-	(void) state;
 	assert_string_equal(sw_base_name("/usr/bin/x"), "x");
 	assert_string_equal(sw_base_name("x"), "x");
 	assert_string_equal(sw_base_name("/usr/bin/"), "/usr/bin/");
 	assert_string_equal(sw_base_name("Z:\\dir\\x.exe"), "x.exe");
 	assert_string_equal(sw_base_name("/odd\\name"), "odd\\name");
 	assert_string_equal(sw_base_name(""), "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_grouped),
-		cmocka_unit_test(test_not_grouped),
-		cmocka_unit_test(test_verbose),
-		cmocka_unit_test(test_color),
-		cmocka_unit_test(test_recursion),
-		cmocka_unit_test(test_doubt),
-		cmocka_unit_test(test_long_name),
-		cmocka_unit_test(test_managed_name),
-		cmocka_unit_test(test_java_head),
-		cmocka_unit_test(test_many_threads),
-		cmocka_unit_test(test_managed_threads),
-		cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_not_asked_for),
-		cmocka_unit_test(test_base_name),
-		cmocka_unit_test(test_interpreter),
-		cmocka_unit_test(test_interpreter_recursion),
-		cmocka_unit_test(test_verdict),
-		cmocka_unit_test(test_crowd),
-		cmocka_unit_test(test_crowd_order),
-		cmocka_unit_test(test_verdict_of_sleepers),
-		cmocka_unit_test(test_holder_of_idle),
-		cmocka_unit_test(test_warning_thread),
-		cmocka_unit_test(test_machines),
-		cmocka_unit_test(test_all_idle),
-		cmocka_unit_test(test_only_idle),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

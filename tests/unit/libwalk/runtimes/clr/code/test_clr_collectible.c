@@ -2,11 +2,9 @@
 #include "runtimes/clr/code/collectible.h"
 #include "capture/space.h"
 #include "clr_world.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	PIECES_MAX = SW_CAPTURE_RANGES,
@@ -66,9 +64,8 @@ static bool wanted(uint64_t avma, size_t bytes)
 }
 
 /* All that the way from an address to a name leads through, and nothing else. */
-static void test_everything(void **state)
+TEST(test_everything)
 {
-	(void) state;
 	scene_make(true);
 	look();
 	assert_true(wanted(WORLD_DATA + SLOT, 8));
@@ -91,9 +88,8 @@ static void test_everything(void **state)
 	assert_int_equal(s.space.n_parts, 14);
 }
 
-static void test_not_collectible(void **state)
+TEST(test_not_collectible)
 {
-	(void) state;
 	scene_make(false);
 	look();
 	assert_int_equal(s.space.n_parts, 0);
@@ -104,9 +100,8 @@ static void test_not_collectible(void **state)
 }
 
 /* Behind a fragment that is not: its pointer is what changes. */
-static void test_second_fragment(void **state)
+TEST(test_second_fragment)
 {
-	(void) state;
 	scene_make(true);
 	clr_world_u64(&s.world, WORLD_DATA + SLOT, WORLD_DATA + WORLD_R2R_FRAGMENT);
 	clr_world_u64(&s.world, WORLD_DATA + WORLD_R2R_FRAGMENT,
@@ -118,9 +113,8 @@ static void test_second_fragment(void **state)
 
 /* Fragments in a circle, a heap without an end, a map that leads back to itself: it ends, and takes no
  * more than its part of the space. */
-static void test_hostile(void **state)
+TEST(test_hostile)
 {
-	(void) state;
 	for (uint64_t bit = 0; bit < 2; bit++) {
 		scene_make(bit);
 		clr_world_u64(&s.world, WORLD_DATA + WORLD_JIT_FRAGMENT,
@@ -137,15 +131,4 @@ static void test_hostile(void **state)
 		clr_world_u64(&s.world, WORLD_DATA + 8 * i, WORLD_DATA | 1);
 	look();
 	assert_true(s.space.want_bytes <= 384 << 10);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_everything),
-		cmocka_unit_test(test_not_collectible),
-		cmocka_unit_test(test_second_fragment),
-		cmocka_unit_test(test_hostile),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,10 @@
 /* clr_entry_points.c and clr_instances.c. */
 #include "runtimes/clr/metadata/instances.h"
 #include "clr_r2r_make.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum {
 	SECTION_ENTRY_POINTS = 103,
@@ -136,7 +134,7 @@ static void is_named(struct clr_r2r *w, uint32_t rva, const char *name, uint32_t
 	assert_int_equal(w->start.index, index);
 }
 
-static void test_names(void **state)
+TEST_WITH(test_names, setup, teardown)
 {
 	struct clr_r2r *w = *state;
 	is_named(w, 0x100, "T.dll!N.Outer.Main(string[])", 0x100, 0);
@@ -145,7 +143,7 @@ static void test_names(void **state)
 	assert_null(clr_r2r_name(w, 0x10));
 }
 
-static void test_funclets(void **state)
+TEST_WITH(test_funclets, setup_instances, teardown)
 {
 	struct clr_r2r *w = *state;
 	is_named(w, 0x140, "T.dll!N.Outer.Main(string[])", 0x100, 1);
@@ -158,7 +156,7 @@ static void test_funclets(void **state)
 	assert_null(clr_r2r_name(w, 0x3a0)); /* of a method without a name */
 }
 
-static void test_instances(void **state)
+TEST_WITH(test_instances, setup_instances, teardown)
 {
 	struct clr_r2r *w = *state;
 	is_named(w, 0x280, "T.dll!N.Outer+Inner`1[System.__Canon].Call[int](T, U&, List`1[int])",
@@ -174,7 +172,7 @@ static void test_instances(void **state)
 }
 
 /* Entries are looked for once, and only when code is nobody else's. */
-static void test_lazy(void **state)
+TEST_WITH(test_lazy, setup_instances, teardown)
 {
 	struct clr_r2r *w = *state;
 	assert_non_null(clr_r2r_name(w, 0x100));
@@ -186,7 +184,7 @@ static void test_lazy(void **state)
 }
 
 /* What is not known has no name, nor has what might be its funclet; all else has. */
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
 	static const struct instance unknown[] = {
 		{10, 0, 4, {0x80, 0x80, 1, 1}},                          /* of another module */
@@ -216,11 +214,10 @@ static void test_unknown(void **state)
 		is_named(w, 0x100, "T.dll!N.Outer.Main(string[])", 0x100, 0);
 		clr_r2r_destroy(w);
 	}
-	(void) state;
 }
 
 /* Two entries for one function: neither is believed. */
-static void test_ambiguous(void **state)
+TEST_WITH(test_ambiguous, setup, teardown)
 {
 	struct clr_r2r *w = *state;
 	const struct instance list[] = {instances[1], instances[3], instances[1]};
@@ -232,7 +229,7 @@ static void test_ambiguous(void **state)
 }
 
 /* Parts of methods that lie elsewhere follow others than their own. */
-static void test_hot_cold(void **state)
+TEST_WITH(test_hot_cold, setup_instances, teardown)
 {
 	struct clr_r2r *w = *state;
 	static const uint32_t pair[] = {4, 3};
@@ -243,7 +240,7 @@ static void test_hot_cold(void **state)
 	assert_non_null(clr_r2r_name(w, 0x280));
 }
 
-static void test_without(void **state)
+TEST_WITH(test_without, setup, teardown)
 {
 	struct clr_r2r *w = *state;
 	clr_r2r_put(w, R2R_HEADER + 16 + 12, 104, 4); /* another section */
@@ -267,7 +264,7 @@ static void damage(void **state, size_t at, size_t n)
 		}
 }
 
-static void test_damaged(void **state)
+TEST_WITH(test_damaged, setup_instances, teardown)
 {
 	struct buffer b;
 	instances_make(instances, N_INSTANCES, &b);
@@ -310,10 +307,9 @@ static bool limits_index(size_t n, unsigned arguments, size_t *ret_count)
 }
 
 /* However many there are, and however long: the time that they take is bounded, and it is told. */
-static void test_limits(void **state)
+TEST(test_limits)
 {
 	size_t count;
-	(void) state;
 	assert_true(limits_index(1, 15, &count)); /* 244 bytes */
 	assert_int_equal(count, 1);
 	assert_false(limits_index(1, 16, &count)); /* 260 */
@@ -321,21 +317,4 @@ static void test_limits(void **state)
 	assert_true(limits_index((1 << 17) - 1, 1, &count));
 	assert_false(limits_index((1 << 17) + 1, 1, &count));
 	assert_int_equal(count, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_funclets, setup_instances, teardown),
-		cmocka_unit_test_setup_teardown(test_instances, setup_instances, teardown),
-		cmocka_unit_test_setup_teardown(test_lazy, setup_instances, teardown),
-		cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test_setup_teardown(test_ambiguous, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_hot_cold, setup_instances, teardown),
-		cmocka_unit_test_setup_teardown(test_without, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_damaged, setup_instances, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

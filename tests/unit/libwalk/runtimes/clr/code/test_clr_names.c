@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "clr_named.h"
 #include "runtimes/clr/published/name_layout.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static int setup(void **state)
 {
@@ -29,7 +27,7 @@ static void name_is(struct clr_named *w, uint64_t table_avma, unsigned class, ui
 	assert_string_equal(sw_clr_method_name(w->names, &w->at, method), expected);
 }
 
-static void test_methods(void **state)
+TEST_WITH(test_methods, setup, teardown)
 {
 	struct clr_named *w = *state;
 	name_is(w, NAMED_DATA + NAMED_OUTER, 0, 1, "T.dll!N.Outer.Main(string[])");
@@ -39,7 +37,7 @@ static void test_methods(void **state)
 	name_is(w, NAMED_DATA + NAMED_OUTER, 3, 5, "T.dll!Last.<Start>b__0()");
 }
 
-static void test_generic_method(void **state)
+TEST_WITH(test_generic_method, setup, teardown)
 {
 	struct clr_named *w = *state;
 	size_t method = NAMED_CHUNK + NAMED_CHUNK_BYTES + 24;
@@ -55,7 +53,7 @@ static void test_generic_method(void **state)
 		"T.dll!N.Outer+Inner`1[int].Call(T, U&, List`1[int])");
 }
 
-static void test_arrays(void **state)
+TEST_WITH(test_arrays, setup, teardown)
 {
 	static const char *const names[] = {"int[,].Get", "int[,].Set", "int[,].Address",
 					    "int[,]..ctor", "int[,]..ctor"};
@@ -70,7 +68,7 @@ static void test_arrays(void **state)
 	name_is(w, NAMED_DATA + NAMED_MATRIX, 4, 0, "int[?].?");
 }
 
-static void test_dynamic(void **state)
+TEST_WITH(test_dynamic, setup, teardown)
 {
 	struct clr_named *w = *state;
 	size_t method = NAMED_CHUNK + NAMED_CHUNK_BYTES + 24;
@@ -86,7 +84,7 @@ static void test_dynamic(void **state)
 }
 
 /* Its memory goes to the next method: what was read of it before may be anything. */
-static void test_dynamic_holds(void **state)
+TEST_WITH(test_dynamic_holds, setup, teardown)
 {
 	struct clr_named *w = *state;
 	const struct sw_memory now = w->names->memory;
@@ -111,7 +109,7 @@ static void test_dynamic_holds(void **state)
 					      "\xef\xbf\xbd\xc3\xa9 [dynamic method]"));
 }
 
-static void test_without_metadata(void **state)
+TEST_WITH(test_without_metadata, setup, teardown)
 {
 	struct clr_named *w = *state;
 	name_is(w, NAMED_DATA + NAMED_BARE, 0, 0xabc123, "T.dll!0x06abc123");
@@ -120,7 +118,7 @@ static void test_without_metadata(void **state)
 }
 
 /* Where a type's module may be that of its arguments, it is not believed. */
-static void test_loader_module(void **state)
+TEST_WITH(test_loader_module, setup, teardown)
 {
 	struct clr_named *w = *state;
 	w->at.module_is_loader = true;
@@ -131,7 +129,7 @@ static void test_loader_module(void **state)
 }
 
 /* .NET 8 has the type's row in the upper half of a word, and keeps layouts in the image. */
-static void test_fixed(void **state)
+TEST_WITH(test_fixed, setup, teardown)
 {
 	struct clr_named *w = *state;
 	w->at = sw_clr_name_layout_fixed();
@@ -146,7 +144,7 @@ static void test_fixed(void **state)
 }
 
 /* A layout says if its image is mapped or flat. */
-static void test_layouts(void **state)
+TEST_WITH(test_layouts, setup, teardown)
 {
 	struct clr_named *w = *state;
 	for (unsigned mapped = 0; mapped < 2; mapped++) {
@@ -158,7 +156,7 @@ static void test_layouts(void **state)
 }
 
 /* An image that is not described is looked at in both ways. */
-static void test_base(void **state)
+TEST_WITH(test_base, setup, teardown)
 {
 	struct clr_named *w = *state;
 	for (int mapped = 0; mapped < 2; mapped++) {
@@ -181,7 +179,7 @@ static void test_base(void **state)
 }
 
 /* A type that is its own argument: as deep as types may be, and no deeper. */
-static void test_circle(void **state)
+TEST_WITH(test_circle, setup, teardown)
 {
 	struct clr_named *w = *state;
 	const char *name = sw_clr_method_name(w->names, &w->at,
@@ -194,7 +192,7 @@ static void test_circle(void **state)
 }
 
 /* Each method is read once. */
-static void test_kept(void **state)
+TEST_WITH(test_kept, setup, teardown)
 {
 	struct clr_named *w = *state;
 	uint64_t method = clr_named_method(w, NAMED_DATA + NAMED_OUTER, 0, 1);
@@ -204,7 +202,7 @@ static void test_kept(void **state)
 	assert_int_equal(w->fake.reads, 0);
 }
 
-static void test_unreadable(void **state)
+TEST_WITH(test_unreadable, setup, teardown)
 {
 	struct clr_named *w = *state;
 	assert_null(sw_clr_method_name(w->names, &w->at, 0x10));
@@ -215,7 +213,7 @@ static void test_unreadable(void **state)
 }
 
 /* What a runtime does not say: no names, but no mistake either. */
-static void test_layout(void **state)
+TEST_WITH(test_layout, setup, teardown)
 {
 	static const struct {
 		const char *cut, *to;
@@ -247,25 +245,4 @@ static void test_layout(void **state)
 				"T.dll!N.Outer+Inner`1[int].Call(T, U&, List`1[int])");
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_methods, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_generic_method, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_arrays, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_dynamic, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_dynamic_holds, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_without_metadata, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_loader_module, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_fixed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_layouts, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_base, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_circle, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_kept, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_layout, setup, teardown),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

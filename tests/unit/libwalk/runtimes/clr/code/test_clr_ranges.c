@@ -3,12 +3,10 @@
 #include "runtimes/clr/code/r2r.h"
 #include "clr_world.h"
 #include "runtimes/clr/code/ranges.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 static struct clr_world world;
 
@@ -71,24 +69,21 @@ static void check_methods(void)
 	not_found(WORLD_CODE + 0x1c0);
 }
 
-static void test_nibbles_1(void **state)
+TEST(test_nibbles_1)
 {
-	(void) state;
 	methods_make(1);
 	check_methods();
 }
 
-static void test_nibbles_2(void **state)
+TEST(test_nibbles_2)
 {
-	(void) state;
 	methods_make(2);
 	check_methods();
 }
 
 /* Version 2 never looks back further than one word: one without a start is empty. */
-static void test_nibbles_empty(void **state)
+TEST(test_nibbles_empty)
 {
-	(void) state;
 	methods_make(2);
 	not_found(WORLD_CODE + 0xb00);
 	methods_make(1);
@@ -96,11 +91,10 @@ static void test_nibbles_empty(void **state)
 }
 
 /* Two methods in one bucket of 32 bytes: which one it is depends on the second one's start. */
-static void test_nibbles_bucket(void **state)
+TEST(test_nibbles_bucket)
 {
 	static const struct sw_pe_function a[] = {{0x40, 0x88, 0x900}};
 	static const struct sw_pe_function b[] = {{0x90, 0xa0, 0x910}};
-	(void) state;
 	for (unsigned version = 1; version <= 2; version++) {
 		clr_world_init(&world, version);
 		clr_world_method(&world, 0x40, 0x48, 0xaa0, a, 1);
@@ -112,12 +106,11 @@ static void test_nibbles_bucket(void **state)
 }
 
 /* Entries that were set aside for a method and not used have nothing in them. */
-static void test_unused(void **state)
+TEST(test_unused)
 {
 	static const struct sw_pe_function one[] = {{0x40, 0x50, 0x900}, {0}, {0}};
 	static const struct sw_pe_function two[] = {{0x80, 0x90, 0x900}, {0x90, 0xa0, 0x910}, {0}};
 	static const struct sw_pe_function none[] = {{0}, {0}};
-	(void) state;
 	clr_world_init(&world, 2);
 	clr_world_method(&world, 0x40, 0x10, 0xaa0, one, 3);
 	clr_world_method(&world, 0x80, 0x20, 0xbb0, two, 3);
@@ -132,9 +125,8 @@ static void test_unused(void **state)
 }
 
 /* What lies outside of the heap is no code of it, whatever its map says. */
-static void test_heap_bounds(void **state)
+TEST(test_heap_bounds)
 {
-	(void) state;
 	methods_make(2);
 	clr_world_u64(&world, WORLD_DATA + WORLD_HEAP + 24, WORLD_CODE + 0x100);
 	assert_int_equal(found(WORLD_CODE + 0x40).method_avma, 0xaa0);
@@ -145,9 +137,8 @@ static void test_heap_bounds(void **state)
 	assert_int_equal(found(WORLD_CODE + 0x200).method_avma, 0xcc0);
 }
 
-static void test_stubs(void **state)
+TEST(test_stubs)
 {
-	(void) state;
 	clr_world_init(&world, 2);
 	clr_world_stub(&world, 0x200, 0x40, 7);
 	clr_world_stub(&world, 0x300, 0x40, 15);
@@ -160,9 +151,8 @@ static void test_stubs(void **state)
 	not_found(WORLD_CODE + 0x400);
 }
 
-static void test_sections(void **state)
+TEST(test_sections)
 {
-	(void) state;
 	methods_make(2);
 	uint64_t section = WORLD_DATA + WORLD_JIT_SECTION;
 	clr_world_u32(&world, section + 16, 3);
@@ -177,9 +167,8 @@ static void test_sections(void **state)
 }
 
 /* Several fragments in one chunk; their links are marked as pointers of the map are. */
-static void test_fragments(void **state)
+TEST(test_fragments)
 {
-	(void) state;
 	methods_make(2);
 	uint64_t first = WORLD_DATA + WORLD_JIT_FRAGMENT, second = WORLD_DATA + 0x3080;
 	clr_world_u64(&world, second + 8, WORLD_CODE);
@@ -193,9 +182,8 @@ static void test_fragments(void **state)
 	not_found(WORLD_CODE + 0x40);
 }
 
-static void test_nowhere(void **state)
+TEST(test_nowhere)
 {
-	(void) state;
 	methods_make(2);
 	not_found(0);
 	not_found(UINT64_MAX);
@@ -220,9 +208,8 @@ static void image_make(void)
 	clr_world_entry(&world, 0x200, 0xe00);
 }
 
-static void test_image(void **state)
+TEST(test_image)
 {
-	(void) state;
 	image_make();
 	struct sw_clr_code code = found(WORLD_IMAGE + 0x120);
 	assert_int_equal(code.kind, SW_CLR_CODE_R2R);
@@ -243,9 +230,8 @@ static void test_image(void **state)
 	not_found(WORLD_IMAGE + 0xff);
 }
 
-static void test_thunks(void **state)
+TEST(test_thunks)
 {
-	(void) state;
 	image_make();
 	clr_world_u64(&world, WORLD_DATA + WORLD_INFO + 112, WORLD_DATA + WORLD_THUNKS);
 	clr_world_u32(&world, WORLD_DATA + WORLD_THUNKS, 0x400);
@@ -256,9 +242,8 @@ static void test_thunks(void **state)
 }
 
 /* Function 4 is the cold part of function 3. */
-static void test_hot_cold(void **state)
+TEST(test_hot_cold)
 {
-	(void) state;
 	image_make();
 	clr_world_u64(&world, WORLD_DATA + WORLD_INFO + 96, WORLD_DATA + WORLD_HOT_COLD);
 	clr_world_u32(&world, WORLD_DATA + WORLD_INFO + 104, 2);
@@ -271,9 +256,8 @@ static void test_hot_cold(void **state)
 }
 
 /* More keys than a bucket holds: they go on to others, by the mark of a full one. */
-static void test_hash_full(void **state)
+TEST(test_hash_full)
 {
-	(void) state;
 	image_make();
 	for (uint32_t i = 0; i < 12; i++)
 		clr_world_entry(&world, 0x1000 + 20 * i * 4, 0x10000 + 0x10 * i);
@@ -285,9 +269,8 @@ static void test_hash_full(void **state)
 }
 
 /* Without the runtime's description the image itself says where its functions are. */
-static void test_image_asked(void **state)
+TEST(test_image_asked)
 {
-	(void) state;
 	image_make();
 	world.runtime.at.has_r2r_info = false;
 	not_found(WORLD_IMAGE + 0x120);
@@ -311,9 +294,8 @@ static void test_image_asked(void **state)
 }
 
 /* Reads do not grow with the map: each level and each step of the search is one. */
-static void test_reads(void **state)
+TEST(test_reads)
 {
-	(void) state;
 	image_make();
 	world.fake.reads = 0;
 	(void) found(WORLD_IMAGE + 0x120);
@@ -321,9 +303,8 @@ static void test_reads(void **state)
 }
 
 /* Nor with what a map of .NET 8 holds before the address: a long method, or nothing. */
-static void test_reads_back(void **state)
+TEST(test_reads_back)
 {
-	(void) state;
 	static const struct sw_pe_function function[] = {{0x40, 0x3f00, 0x900}};
 	clr_world_init(&world, 1);
 	world.fake.reads = 0;
@@ -336,9 +317,8 @@ static void test_reads_back(void **state)
 }
 
 /* A hash map in which each bucket is said to be full, for a function behind many others. */
-static void test_reads_hash(void **state)
+TEST(test_reads_hash)
 {
-	(void) state;
 	static struct sw_pe_function functions[100];
 	for (uint32_t i = 0; i < 100; i++)
 		functions[i] = (struct sw_pe_function){0x100 + 16 * i, 0x110 + 16 * i, 0};
@@ -352,20 +332,4 @@ static void test_reads_hash(void **state)
 	world.fake.reads = 0;
 	assert_int_equal(found(WORLD_IMAGE + 0x100 + 16 * 99).method_avma, 0);
 	assert_true(world.fake.reads < 50000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nibbles_1),     cmocka_unit_test(test_nibbles_2),
-		cmocka_unit_test(test_nibbles_empty), cmocka_unit_test(test_nibbles_bucket),
-		cmocka_unit_test(test_unused),        cmocka_unit_test(test_heap_bounds),
-		cmocka_unit_test(test_stubs),         cmocka_unit_test(test_sections),
-		cmocka_unit_test(test_fragments),     cmocka_unit_test(test_nowhere),
-		cmocka_unit_test(test_image),         cmocka_unit_test(test_thunks),
-		cmocka_unit_test(test_hot_cold),      cmocka_unit_test(test_hash_full),
-		cmocka_unit_test(test_image_asked),   cmocka_unit_test(test_reads),
-		cmocka_unit_test(test_reads_back),    cmocka_unit_test(test_reads_hash),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

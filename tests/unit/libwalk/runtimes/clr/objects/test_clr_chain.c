@@ -5,13 +5,11 @@
 #include "runtimes/clr/objects/class_layout.h"
 #include "runtimes/clr/objects/find_classes.h"
 #include "runtimes/clr/tasks/running.h"
+#include "test.h"
 
-#include <stdarg.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 enum { SOCKETS = 0x20000 }; /* metadata */
 
@@ -58,9 +56,8 @@ static uint64_t task_of(uint64_t continuation)
 	return task;
 }
 
-static void ways(void **state)
+TEST_WITH(ways, begin, NULL)
 {
-	(void) state;
 	uint64_t outer = clr_objects_box(&w, 0), other = clr_objects_box(&w, 0);
 	assert_int_equal(next_of(outer, false), 0);
 	assert_int_equal(next_of(clr_objects_box(&w, outer), false), outer);
@@ -81,9 +78,8 @@ static bool in_use(void *arg, uint64_t box_avma, bool *ret_done)
 }
 
 /* Boxes that are no tasks: among the first words of their source one leads to who awaits them. */
-static void pooled(void **state)
+TEST_WITH(pooled, begin, NULL)
 {
-	(void) state;
 	uint64_t outer = clr_objects_box(&w, 0), box = clr_objects_new(&w, w.pooled),
 		 other = clr_objects_new(&w, w.pooled);
 	bool done, forks;
@@ -121,9 +117,8 @@ static bool awaits_it(void *arg, uint64_t box_avma)
 }
 
 /* Task.WhenEach(): what its tasks have leads to its iterator, which may have yielded since. */
-static void each(void **state)
+TEST_WITH(each, begin, NULL)
 {
-	(void) state;
 	uint64_t iterator = clr_objects_box(&w, 0), each_of = clr_objects_new(&w, w.each), none = 0,
 		 box = clr_objects_box(&w, each_of);
 	assert_int_equal(next_of(box, false), 0);
@@ -157,9 +152,8 @@ static void put_table(uint64_t offset, uint64_t value, size_t bytes)
 }
 
 /* .NET 8: the module that loaded a generic type may be another one than its own, which is then behind its words. */
-static void modules_of_8(void **state)
+TEST_WITH(modules_of_8, begin, NULL)
 {
-	(void) state;
 	uint64_t library = OBJECTS_DATA + OBJECTS_LIBRARY, class;
 	memcpy(&class, w.data + (w.box + 40 - OBJECTS_DATA), 8);
 	w.at.row_shift = 16;
@@ -181,9 +175,8 @@ static void modules_of_8(void **state)
 }
 
 /* .NET 8: how many fields there are stands behind the class, whatever its kind. */
-static void counts_of_8(void **state)
+TEST_WITH(counts_of_8, begin, NULL)
 {
-	(void) state;
 	uint64_t class;
 	uint32_t offset;
 	memcpy(&class, w.data + (w.box + 40 - OBJECTS_DATA), 8);
@@ -209,9 +202,8 @@ static void counts_of_8(void **state)
 }
 
 /* What is known of .NET 8 and 9 counts where String is as all know it. */
-static void known_layouts(void **state)
+TEST_WITH(known_layouts, begin, NULL)
 {
-	(void) state;
 	struct sw_clr_contract none = {0};
 	struct sw_clr_layout layout = {0};
 	struct sw_clr_classes at = {0};
@@ -238,9 +230,8 @@ static void known_layouts(void **state)
 	assert_false(sw_clr_class_layout_holds(&w.at, w.memory, w.other, 21, 0));
 }
 
-static void done_ones_go_nowhere(void **state)
+TEST_WITH(done_ones_go_nowhere, begin, NULL)
 {
-	(void) state;
 	uint64_t outer = clr_objects_box(&w, 0), inner = clr_objects_box(&w, outer);
 	bool done;
 	clr_objects_put(&w, outer + OBJECTS_FLAGS, OBJECTS_BOX_FLAGS | OBJECTS_DONE, 4);
@@ -252,9 +243,8 @@ static void done_ones_go_nowhere(void **state)
 	assert_false(sw_clr_is_box(&w.chain, outer, &done));
 }
 
-static void cycles_end(void **state)
+TEST_WITH(cycles_end, begin, NULL)
 {
-	(void) state;
 	uint64_t task = task_of(0), list = list_of(0, 0), items;
 	clr_objects_put(&w, task + OBJECTS_CONTINUATION, task, 8);
 	bool cut = false;
@@ -271,9 +261,8 @@ static void cycles_end(void **state)
 	assert_true(w.fake.reads < 10000);
 }
 
-static void machine(void **state)
+TEST_WITH(machine, begin, NULL)
 {
-	(void) state;
 	uint64_t box = clr_objects_box(&w, 0), table, fields,
 		 object = clr_objects_new(&w, w.machine);
 	clr_objects_put(&w, box + OBJECTS_STATE, 3, 4);
@@ -298,9 +287,8 @@ static bool reached(uint64_t avma)
 	return false;
 }
 
-static void graph(void **state)
+TEST_WITH(graph, begin, NULL)
 {
-	(void) state;
 	uint64_t far = clr_objects_box(&w, 0), near = clr_objects_new(&w, w.other),
 		 farther = clr_objects_new(&w, w.other), hidden = clr_objects_box(&w, 0),
 		 root = clr_objects_box(&w, delegate_of(near)),
@@ -338,9 +326,8 @@ static void graph(void **state)
 }
 
 /* What a static field has may be long, as the array of all sockets; others may not. */
-static void long_arrays(void **state)
+TEST_WITH(long_arrays, begin, NULL)
 {
-	(void) state;
 	enum { ELEMENTS = SW_CLR_SCAN_BYTES / 8 + 100 };
 	uint64_t slot = clr_objects_new(&w, w.other), box = clr_objects_box(&w, 0),
 		 array = OBJECTS_DATA + OBJECTS_BYTES / 4;
@@ -388,9 +375,8 @@ static bool sockets_open(void *arg, uint64_t module_avma, struct sw_clr_metadata
 }
 
 /* Whoever names files can have any number of modules that are not what their names say. */
-static void sockets(void **state)
+TEST_WITH(sockets, begin, NULL)
 {
-	(void) state;
 	static uint8_t bytes[CLR_MAKE_BYTES];
 	struct sw_clr_classes *at = &w.at;
 	struct fake_region region = {SOCKETS, bytes, clr_make_metadata(bytes, CLR_MAKE_SOCKET)};
@@ -423,23 +409,4 @@ static void sockets(void **state)
 	at->n_known = SW_CLR_CLASSES_MAX - 1;
 	sw_clr_sockets_find(w.memory, first, sockets_open, &s, at);
 	assert_int_equal(at->n_known, SW_CLR_CLASSES_MAX);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(ways, begin),
-		cmocka_unit_test_setup(pooled, begin),
-		cmocka_unit_test_setup(each, begin),
-		cmocka_unit_test_setup(modules_of_8, begin),
-		cmocka_unit_test_setup(counts_of_8, begin),
-		cmocka_unit_test_setup(known_layouts, begin),
-		cmocka_unit_test_setup(done_ones_go_nowhere, begin),
-		cmocka_unit_test_setup(cycles_end, begin),
-		cmocka_unit_test_setup(machine, begin),
-		cmocka_unit_test_setup(graph, begin),
-		cmocka_unit_test_setup(long_arrays, begin),
-		cmocka_unit_test_setup(sockets, begin),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/cpython/extensions/greenlet.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
 
 enum { BIAS = 0x550000000000, START = 0x1000, END = 0x1100 };
 
 /* The first function of a greenlet, in its own file only. */
-static void test_step(void **state)
+TEST(test_step)
 {
-	(void) state;
 	struct sw_place place = {.bias = BIAS, .resolved = 1}, other = place;
 	const struct sw_greenlet greenlet = {&place, START, END}, none = {0};
 	static const struct {
@@ -37,10 +34,4 @@ static void test_step(void **state)
 	cursor.place = &place;
 	place.resolved = 0;
 	assert_int_equal(sw_greenlet_step(&greenlet, &cursor), SW_STEP_DECLINE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_step)};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

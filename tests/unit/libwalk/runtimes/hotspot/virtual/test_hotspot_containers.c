@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/hotspot/virtual/containers.h"
 #include "fake.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 /*
  * A heap of objects of 64 bytes: [0] mark, [8] class, fields from 16 on; arrays have their length at 16 and
@@ -175,9 +173,8 @@ static void check(struct heap *h, bool known, uint64_t n, bool at_least)
 	assert_int_equal(count.at_least, at_least);
 }
 
-static void test_executors(void **state)
+TEST(test_executors)
 {
-	(void) state;
 	struct heap h;
 	heap_init(&h);
 	uint64_t mixed =
@@ -200,18 +197,16 @@ static void test_executors(void **state)
 	check(&h, true, 1000 + 100 + 1 + 20, true);
 }
 
-static void test_unknown_container(void **state)
+TEST(test_unknown_container)
 {
-	(void) state;
 	struct heap h;
 	heap_init(&h);
 	containers_put(&h, (uint64_t[]){object(&h, SW_HOTSPOT_JDK_CLASSES)}, 1);
 	check(&h, true, 1000, true);
 }
 
-static void test_counted(void **state)
+TEST(test_counted)
 {
-	(void) state;
 	struct heap h;
 	heap_init(&h);
 	containers_put(&h, NULL, 0);
@@ -230,9 +225,8 @@ static void test_counted(void **state)
 }
 
 /* A moved object, an unknown one where a set should be: nothing is said. */
-static void test_damaged(void **state)
+TEST(test_damaged)
 {
-	(void) state;
 	struct heap h;
 	heap_init(&h);
 	uint64_t one = pool(&h, set(&h, 0, 20));
@@ -267,9 +261,8 @@ static uint64_t keys_of(struct heap *h, uint64_t table, bool whole)
 }
 
 /* Keys are multiples of 8 here. While it grows, one slot leads to the other table, and a tree is a list, too. */
-static void test_map(void **state)
+TEST(test_map)
 {
-	(void) state;
 	struct heap h;
 	heap_init(&h);
 	uint64_t tree = object(&h, SW_HOTSPOT_JDK_TREE_BIN),
@@ -290,14 +283,4 @@ static void test_map(void **state)
 	*at(&h, large, 16) = 17;
 	assert_int_equal(keys_of(&h, array(&h, 1, (uint64_t[]){self}), false), 0);
 	assert_int_equal(keys_of(&h, large, false), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_executors), cmocka_unit_test(test_unknown_container),
-		cmocka_unit_test(test_counted),   cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_map),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
