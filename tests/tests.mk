@@ -170,6 +170,11 @@ check-mutants: deps-check
 	@$(PYTHON) tests/mutants.py --build $(BUILD) --rules $(MUTANTS_N) --seed $(MUTANTS_SEED) $(MUTANTS) \
 		$(if $(MUTANTS_IN),--in $(MUTANTS_IN))
 
+# The fixtures of a runtime anew: RUNTIME=python NAMES="3.11.2 3.12.1"; all of them without NAMES.
+.PHONY: record-fixture
+record-fixture: all
+	@SNAPWALK_BUILD="$(abspath $(BUILD))" $(PYTHON) tests/fixtures/record.py $(RUNTIME) $(NAMES)
+
 # Other compilers and flags, in a folder whose name has a space.
 .PHONY: check-flags
 check-flags: deps-check
