@@ -86,7 +86,7 @@ static int done_by(const struct place *p, const struct sw_landlock_path *paths, 
 	return WEXITSTATUS(status);
 }
 
-#define DONE_BY(p, name, may) done_by(p, &(struct sw_landlock_path){name, may}, 1)
+#define DONE_BY(p, name, may) done_by(p, &(struct sw_landlock_path){.path = name, .access = may}, 1)
 
 TEST_WITH(test_nothing, place_make, place_remove)
 {
@@ -124,9 +124,9 @@ TEST_WITH(test_file, place_make, place_remove)
 TEST_WITH(test_several, place_make, place_remove)
 {
 	const struct place *p = *state;
-	const struct sw_landlock_path paths[] = {{p->made, SW_LANDLOCK_WRITE},
-						 {p->file, SW_LANDLOCK_READ},
-						 {p->dir, SW_LANDLOCK_LIST}};
+	const struct sw_landlock_path paths[] = {{.path = p->made, .access = SW_LANDLOCK_WRITE},
+						 {.path = p->file, .access = SW_LANDLOCK_READ},
+						 {.path = p->dir, .access = SW_LANDLOCK_LIST}};
 	assert_int_equal(done_by(p, paths, 3), READ | LIST);
 	assert_int_equal(done_by(p, paths, 2), READ);
 }
