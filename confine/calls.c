@@ -14,16 +14,45 @@
 #include <sys/user.h>
 
 /* Calls of every process: memory, files that are open, its end. */
-static const uint32_t own_calls[] = {
-	SYS_read,        SYS_pread64,      SYS_readv,           SYS_write,
-	SYS_writev,      SYS_close,        SYS_fstat,           SYS_newfstatat,
-	SYS_lseek,       SYS_munmap,       SYS_mremap,          SYS_brk,
-	SYS_madvise,     SYS_futex,        SYS_getrandom,       SYS_uname,
-	SYS_getpid,      SYS_gettid,       SYS_clock_gettime,   SYS_gettimeofday,
-	SYS_sysinfo,     SYS_rt_sigreturn, SYS_rt_sigprocmask,  SYS_sched_yield,
-	SYS_sigaltstack, SYS_exit,         SYS_exit_group,      SYS_restart_syscall,
-	SYS_poll,        SYS_ppoll,        SYS_clock_nanosleep, SYS_readlink,
-	SYS_readlinkat,  SYS_statx,        SYS_getdents64, /* of directories that Landlock lets it read */
+static const uint32_t
+	own_calls
+		[] =
+			{
+				SYS_read,
+				SYS_pread64,
+				SYS_readv,
+				SYS_write,
+				SYS_writev,
+				SYS_close,
+				SYS_fstat,
+				SYS_newfstatat,
+				SYS_lseek,
+				SYS_munmap,
+				SYS_mremap,
+				SYS_brk,
+				SYS_madvise,
+				SYS_futex,
+				SYS_getrandom,
+				SYS_uname,
+				SYS_getpid,
+				SYS_gettid,
+				SYS_clock_gettime,
+				SYS_gettimeofday,
+				SYS_sysinfo,
+				SYS_rt_sigreturn,
+				SYS_rt_sigprocmask,
+				SYS_sched_yield,
+				SYS_sigaltstack,
+				SYS_exit,
+				SYS_exit_group,
+				SYS_restart_syscall,
+				SYS_poll,
+				SYS_ppoll,
+				SYS_clock_nanosleep,
+				SYS_readlink,
+				SYS_readlinkat,
+				SYS_statx,
+				SYS_getdents64, /* of directories that Landlock lets it read */
 };
 
 /*

@@ -233,10 +233,11 @@ static bool dwp_find(struct sw_dwp *dwp, const struct sw_unit *unit,
 		return dwp->found;
 	dwp->tried = true;
 	int n = snprintf(path, sizeof(path), "%s.dwp", sw_module_path(unit->module));
-	dwp->found = n > 0 && (size_t) n < sizeof(path) && path[0] == '/' &&
-		     ((sw_unit_is_here(unit, request->local) &&
-		       dwp_map(dwp, sw_image_map_plain(&dwp->image, request->local, "/", path + 1))) ||
-		      dwp_map(dwp, sw_image_map(&dwp->image, request->local, request->debug_dir, path)));
+	dwp->found =
+		n > 0 && (size_t) n < sizeof(path) && path[0] == '/' &&
+		((sw_unit_is_here(unit, request->local) &&
+		  dwp_map(dwp, sw_image_map_plain(&dwp->image, request->local, "/", path + 1))) ||
+		 dwp_map(dwp, sw_image_map(&dwp->image, request->local, request->debug_dir, path)));
 	return dwp->found;
 }
 

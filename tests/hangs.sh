@@ -28,20 +28,26 @@ cli/commands/dumper.c		own	access
 cli/commands/explain.c		proc	fopen
 cli/commands/hook.c		own	stat
 cli/common/dwo_reader.c		apart	open
+cli/common/plain_path.c		apart	open openat readlinkat
+cli/common/word_kind.c		own	open stat
 cli/daemon/call.c		own	access
+cli/daemon/read_dump.c		own	stat
 cli/doctor/general.c		own	access
 cli/doctor/target.c		proc	fstatat openat readlink readlinkat
 cli/main.c			own	open
-cli/run/output.c		own	open stat
+cli/run/keep.c			own	lstat open
+cli/run/obtain.c		own	open
+cli/run/output.c		own	lstat open readlink stat
 cli/top/terminal.c		own	open
 confine/descriptors.c		own	open
 confine/landlock.c		own	open statx
+daemon/config/path.c		own	open readlink
 daemon/config/settings.c	own	fopen scandir
 daemon/jobs/found.c		proc	open
 daemon/main.c			own	access open
 daemon/policy/authorize.c	proc	fstatat openat readlinkat
 daemon/policy/namespace.c	proc	fstatat open
-daemon/policy/program.c		proc	openat
+daemon/policy/program.c		proc	openat statx
 daemon/prepare.c		own	stat
 daemon/rpc/discard.c		proc	readlink
 daemon/rpc/server.c		own	lstat readlink
@@ -56,10 +62,12 @@ daemon/worker/launcher.c	own	chdir
 daemon/worker/series.c		proc	open
 daemon/worker/target.c		proc	fopen open
 libwalk/base/text.c		own	openat
+libwalk/base/urgent.c		proc	opendir
 libwalk/capture/after.c		proc	openat
 libwalk/capture/before.c	proc	openat readlinkat statx
 libwalk/compare/load.c		own	dlopen
 libwalk/iterate/refusal.c	proc	access open
+libwalk/process/expendable.c	known	open
 libwalk/process/files.c		known	open openat statx
 libwalk/process/filesystems.c	known	fstatat openat stat statx
 libwalk/process/guarded.c	apart	open openat
@@ -67,7 +75,7 @@ libwalk/process/in_root.c	known	openat readlinkat
 libwalk/process/local.c		known	open
 libwalk/process/pages.c		proc	open
 libwalk/process/proc.c		proc	openat
-libwalk/process/target.c	known	open openat
+libwalk/process/target.c	known	access open openat
 libwalk/sample/sampler.c	proc	faccessat
 libwalk/saved/core_open.c	own	open
 libwalk/saved/fixture_files.c	own	openat

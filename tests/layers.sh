@@ -23,7 +23,7 @@ done
 
 # visible COMPONENT HEADERS: those that the component's list of folders leads to, in one run of the compiler.
 visible() {
-	# shellcheck disable=SC2086
+	# shellcheck disable=SC2086,SC2001
 	sed 's/.*/#if __has_include("&")\nvisible &\n#endif/' <<<"$2" |
 		$cc $cflags ${includes[$1]} -E -P -x c - | sed -n 's/^visible //p'
 }
