@@ -39,7 +39,7 @@ end
 
 # Kernel threads have no program.
 function __snapwalk_pids
-    for place in (find /proc -maxdepth 1 -name '[0-9]*' | sort -V)
+    for place in (find /proc -maxdepth 1 -name '[0-9]*' 2>/dev/null | sort -V)
         test -e $place/exe
         and printf '%s\t%s\n' (string replace /proc/ '' $place) (cat $place/comm 2>/dev/null | tr -cd '[:print:]')
     end

@@ -3,9 +3,9 @@
 # Completion of snapwalk for zsh. Commands, options and their values come from snapwalk --help, so that they are those of
 # the installed version.
 
-# The lines "--long<TAB>-s<TAB>ARGUMENT<TAB>description" of the options of a command, or of all.
+# The lines "--long<TAB>-s<TAB>ARGUMENT<TAB>description" of the options of a command; without one it is a dump.
 _snapwalk_options() {
-	command "$1" ${2:+"$2"} --help 2>/dev/null | awk '
+	command "$1" "${2:-dump}" --help 2>/dev/null | awk '
 		function out() { if (long != "") print long "\t" short "\t" argument "\t" text; long = "" }
 		/^  -/ {
 			out()

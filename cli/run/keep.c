@@ -29,6 +29,10 @@ void sw_keep_prepare(const struct sw_options *options)
 		(void) mkdir(options->modules_store, 0700); /* sw_keeper_begin() opens it */
 }
 
+/* What the child is told. */
+static const char words[] = {'k', 'r'};
+enum { WORD_KEEP, WORD_REMOVE };
+
 /* In the child. */
 static void place(const struct sw_keeper *keeper, const char *directory, int fd)
 {
@@ -42,9 +46,10 @@ static void place(const struct sw_keeper *keeper, const char *directory, int fd)
 	do
 		n = read(fd, &word, 1);
 	while (n < 0 && errno == EINTR);
-	(void) sw_snapshot_save_end(keeper->temporary, n == 1 ? directory : NULL,
+	bool keep = n == 1 && word == words[WORD_KEEP];
+	(void) sw_snapshot_save_end(keeper->temporary, keep ? directory : NULL,
 				    &answer); /* answer.code says it */
-	if (n == 1)
+	if (keep)
 		(void) !write(fd, &answer, sizeof(answer)); /* or nobody waits any more */
 }
 
@@ -92,7 +97,8 @@ void sw_keeper_begin(struct sw_keeper *keeper, const struct sw_options *options)
 		(void) sw_snapshot_save_end(keeper->temporary, NULL, NULL); /* failing already */
 }
 
-/* What has no name by now the child removes. */
+/* What has no name by now the child removes. Its end is seen by that of the connection, as a confined process may not
+ * wait for a child. */
 void sw_keeper_end(struct sw_keeper *keeper)
 {
 	if (keeper->temporary == NULL)
@@ -100,6 +106,10 @@ void sw_keeper_end(struct sw_keeper *keeper)
 	sw_close_p(&keeper->fd);
 	sw_close_p(&keeper->store_fd);
 	if (keeper->placer != 0) {
+		char byte;
+		(void) !write(keeper->placer_fd, &words[WORD_REMOVE], 1); /* or it has ended */
+		while (read(keeper->placer_fd, &byte, 1) < 0 && errno == EINTR)
+			;
 		sw_close_p(&keeper->placer_fd);
 		while (waitpid(keeper->placer, NULL, 0) < 0 && errno == EINTR)
 			;
@@ -112,7 +122,7 @@ static int let_place(const struct sw_keeper *keeper, struct sw_error *err)
 {
 	struct sw_error answer = {0};
 	ssize_t n = -1;
-	if (write(keeper->placer_fd, "", 1) == 1)
+	if (write(keeper->placer_fd, &words[WORD_KEEP], 1) == 1)
 		do
 			n = read(keeper->placer_fd, &answer, sizeof(answer));
 		while (n < 0 && errno == EINTR);

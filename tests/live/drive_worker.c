@@ -10,7 +10,7 @@
  * the worker is killed). Prints
  *
  *	worker PID		it runs
- *	resumed US OWNER	how long the target was stopped, who may see the dump
+ *	resumed US OWNER DUMPABLE	how long the target was stopped, whose it is, PR_GET_DUMPABLE of it
  *	dump BYTES US		since the order, followed by the JSON on a line of its own
  *	failed WIRE_NAME RULE TRACER MESSAGE
  *	cut			the worker's last event is not whole
@@ -126,8 +126,8 @@ static void print_event(const struct sw_worker_event *event, const void *payload
 	const struct sw_worker_failed *failed = payload;
 	switch (event->type) {
 	case SW_WORKER_RESUMED:
-		printf("resumed %" PRId64 " %d\n", resumed->stopped_us,
-		       (int) resumed->target.rights.uid[0]);
+		printf("resumed %" PRId64 " %d %u\n", resumed->stopped_us,
+		       (int) resumed->target.rights.uid[0], resumed->target.rights.dumpable);
 		break;
 	case SW_WORKER_DUMP:
 		printf("dump %u %" PRId64 "\n", event->size, now_us() - begin_us);

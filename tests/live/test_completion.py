@@ -134,7 +134,7 @@ def offers(tap, shell, pid):
     tap.equal(shell.offer("snapwalk do"), {"doctor"}, f"{name}: a command by its beginning")
     tap.equal(shell.offer("snapwalk dump -"), options("dump"), f"{name}: each option of dump")
     tap.equal(shell.offer("snapwalk sample --ra"), {"--rate"}, f"{name}: an option of sample")
-    tap.equal(shell.offer("snapwalk dump --format "), {"text", "json", "folded"}, f"{name}: values")
+    tap.equal(shell.offer("snapwalk dump --format "), {"text", "json", "folded", "html"}, f"{name}: values")
     tap.equal(shell.offer("snapwalk dump --format=j"), {"--format=json"}, f"{name}: a value behind =")
     tap.equal(shell.offer("snapwalk sample --format=p"), {"--format=pprof"}, f"{name}: a value behind =, by command")
     tap.check(str(pid) in shell.offer("snapwalk "), f"{name}: processes")

@@ -321,7 +321,7 @@ def snapshot_in_place(tap):
         tap.equal((run.returncode, run.stderr), (0, ""), "record: it works")
         run = subprocess.run([SNAPWALK, "record", "--max-stop", "10000", str(target.pid), "-o", recorded],
                              capture_output=True, text=True)
-        tap.check(run.returncode == 1 and "it exists already" in run.stderr, "record: not twice", run.stderr)
+        tap.check(run.returncode == 1 and "it is there already" in run.stderr, "record: not twice", run.stderr)
         tap.equal(sorted(os.listdir(directory)), ["kept", "recorded", "store"], "... and nothing else is left")
         for path in (kept, recorded):
             run = subprocess.run([SNAPWALK, "dump", "--fixture", path, "--json"], capture_output=True, text=True)

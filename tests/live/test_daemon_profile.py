@@ -138,7 +138,7 @@ def shown(tap, daemon):
             with open(out, "rb") as file:
                 tap.check(check(file.read()), f"{form} is what it is called")
         daemon.capture(target.pid)
-        for words, said in ((("show", "latest", "--format", "html"), "this format is for profiles"),
+        for words, said in ((("show", "latest", "--format", "pprof"), "this format is for profiles"),
                             (("show", name, "--state", "R"), "--state, --function and --thread are"),
                             (("show", name, path, "--format", "html"), "only one profile fits"),
                             (("diff", name, "latest"), "it is a profile, not a dump")):

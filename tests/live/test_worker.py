@@ -272,15 +272,15 @@ def reload(tap):
 
 
 def owner(tap):
-    """Who may see the dump is what the target was when it stood still."""
+    """Who may see the dump is decided by what the target was when it stood still."""
     if os.geteuid() != 0:
         return tap.skip("the owner of a dump", "not root", tap.ROOT)
     as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
     with Driver() as driver:
-        for words, wanted in ((("plain", 1), NOBODY), (("undumpable",), -1)):
+        for words, wanted in ((("plain", 1), [str(NOBODY), "1"]), (("undumpable",), [str(NOBODY), "0"])):
             with Target("states", *words, **as_nobody) as target:
-                tap.equal(driver.capture(target.pid)["resumed"][1], str(wanted),
-                          f"{words[0]}: the owner of its dump")
+                tap.equal(driver.capture(target.pid)["resumed"][1:], wanted,
+                          f"{words[0]}: the owner of its dump, and whether it may see it")
 
 
 def which_process(tap):
