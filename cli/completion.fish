@@ -2,8 +2,9 @@
 # Completion of snapwalk for fish. Commands, options and their values come from snapwalk --help, so that they are those of
 # the installed version.
 
-# The lines "--long<TAB>-s<TAB>ARGUMENT<TAB>description" of the options of a command, or of all.
+# The lines "--long<TAB>-s<TAB>ARGUMENT<TAB>description" of the options of a command; without one it is a dump.
 function __snapwalk_options
+    set -q argv[2]; or set argv $argv dump
     command $argv --help 2>/dev/null | awk '
         function out() { if (long != "") print long "\t" short "\t" argument "\t" text; long = "" }
         /^  -/ {

@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import zlib
@@ -67,7 +68,7 @@ def gcore(pid, path):
 
 
 class Tap:
-    """Counts and prints results; done() exits with the status."""
+    """Counts and prints results, of several threads, too; done() exits with the status."""
 
     # What skipped tests need.
     ROOT = "root (sudo make check)"
@@ -81,16 +82,18 @@ class Tap:
     def __init__(self):
         self.number = 0
         self.failed = 0
+        self.lock = threading.Lock()
 
     def check(self, condition, name, detail=""):
-        self.number += 1
-        if condition:
-            print(f"ok {self.number} - {name}", flush=True)
-        else:
-            self.failed += 1
-            print(f"not ok {self.number} - {name}", flush=True)
-            for line in str(detail).splitlines()[:40]:
-                print(f"# {line}", flush=True)
+        with self.lock:
+            self.number += 1
+            if condition:
+                print(f"ok {self.number} - {name}", flush=True)
+            else:
+                self.failed += 1
+                print(f"not ok {self.number} - {name}", flush=True)
+                for line in str(detail).splitlines()[:40]:
+                    print(f"# {line}", flush=True)
         return bool(condition)
 
     def equal(self, got, wanted, name):
@@ -98,8 +101,9 @@ class Tap:
 
     def skip(self, name, reason, enable):
         """enable: what this needs; run.py lists it at the end of the run."""
-        self.number += 1
-        print(f"ok {self.number} - {name} # SKIP {reason}; needs {enable}", flush=True)
+        with self.lock:
+            self.number += 1
+            print(f"ok {self.number} - {name} # SKIP {reason}; needs {enable}", flush=True)
 
     def guard(self, function, *args):
         """Runs a test function; an exception is a failure of its own."""

@@ -6,6 +6,7 @@
 A call without a time limit must not return. Afterwards its event is sent and it must return that
 event: the restart was real. With --markdown the result is printed as the table of the README.
 """
+import concurrent.futures
 import os
 import sys
 import time
@@ -14,6 +15,7 @@ from harness import Tap, Target, iterator_refused, state_of, wait_until
 from safety import Lines, capture
 
 DUMPS = 20
+AT_ONCE = 3
 LIMIT_MS = 1200000
 # Of the delays, while which all dumps are done. On a machine that has more to do than it can the
 # dumps take longer than that: they are done again with the next one.
@@ -326,6 +328,13 @@ class Quiet(Tap):
         print(f"skipped: {name}: {reason}; needs {enable}", file=sys.stderr)
 
 
+def at_once(tap, test, arguments):
+    """Each looks at processes of its own, and waits nearly all the time: a few of them together."""
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        for future in [pool.submit(tap.guard, test, *words) for words in arguments]:
+            future.result()
+
+
 def main():
     table = "--markdown" in sys.argv
     tap = Quiet() if table else Tap()
@@ -333,16 +342,14 @@ def main():
     refused = iterator_refused()
     if refused:
         tap.skip("--stop never and auto", refused)
-    for mode in MODES if refused else MODES + TOUCHLESS:
-        tap.guard(feel, mode, collect)
+    at_once(tap, feel, [(mode, collect) for mode in (MODES if refused else MODES + TOUCHLESS)])
     if table:
         with Blocked(LIMIT_MS, SLEEPS_MS[0]) as blocked:
             markdown(collect, {c.name: c.kind for c in blocked.calls.values()})
         sys.exit(1 if tap.failed else 0)
     visible = {name for name, returned in collect.get("none", {}).items()
                if returned and returned[1] == EINTR}
-    for mode in ("infinite", "all"):
-        tap.guard(deadlines, mode, visible)
+    at_once(tap, deadlines, [(mode, visible) for mode in ("infinite", "all")])
     tap.done()
 
 
