@@ -24,7 +24,7 @@ done
 # visible COMPONENT HEADERS: those that the component's list of folders leads to, in one run of the compiler.
 visible() {
 	# shellcheck disable=SC2086,SC2001
-	sed 's/.*/#if __has_include("&")\nvisible &\n#endif/' <<<"$2" |
+	{ sed 's/.*/#if __has_include("&")\nvisible &\n#endif/' <<<"$2"; echo 'visible all'; } |
 		$cc $cflags ${includes[$1]} -E -P -x c - | sed -n 's/^visible //p'
 }
 
@@ -38,15 +38,21 @@ for component in "${components[@]}"; do
 		[ "$other" = libwalk ] && headers=$(grep -v '^base/' <<<"$headers")
 		[ -n "$headers" ] || continue
 		probes=$((probes + $(wc -l <<<"$headers")))
+		found=$(visible "$component" "$headers")
+		if [[ ! $found =~ (^|$'\n')all$ ]]; then
+			echo "layers: the compiler says nothing of what $component can include" >&2
+			status=1
+		fi
 		while read -r header; do
+			[ "$header" != all ] || continue
 			# the system may have a header of that name (memory.h): look which one it was
 			# shellcheck disable=SC2086
-			found=$(echo "#include \"$header\"" | $cc $cflags ${includes[$component]} -M -x c - 2>/dev/null)
-			if [[ $found == *" $other/$header"* ]]; then
+			where=$(echo "#include \"$header\"" | $cc $cflags ${includes[$component]} -M -x c - 2>/dev/null)
+			if [[ $where == *" $other/$header"* ]]; then
 				echo "layers: $component can include $other/$header" >&2
 				status=1
 			fi
-		done < <(visible "$component" "$headers")
+		done <<<"$found"
 	done
 done
 

@@ -404,6 +404,8 @@ def main():
     parser.add_argument("--applies", action="store_true", help="only see whether all patches can be put in")
     parser.add_argument("patches", nargs="*", help="files or names; these patches alone")
     args = parser.parse_args()
+    if args.where and args.patches:
+        parser.error("--in is for rule mutants, and patches were named: give one of them")
     source = os.getcwd()
     folder = os.path.join(source, "tests", "mutate")
     names = [os.path.basename(p).removesuffix(".patch") for p in args.patches] or sorted(

@@ -28,7 +28,8 @@ say() {
 }
 
 repeat() {
-	while sleep "${PROGRESS_S:-10}"; do
+	# A sleep that outlives us must not keep the output open.
+	while sleep "${PROGRESS_S:-10}" >/dev/null 2>&1; do
 		say
 	done
 }

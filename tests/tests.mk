@@ -180,13 +180,13 @@ record-fixture: all
 check-flags: deps-check
 	@tests/flags.sh
 
-# As a service under systemd, in a container with a Debian of its own: tests/installed.sh.
 # The packages of make deb in Debian 12 and 13, or SUITES=bookworm.
 .PHONY: check-deb
 check-deb: deps-installed deb
 	@for suite in $(or $(SUITES),bookworm trixie); do \
 		tests/packages.sh $(BUILD)/installed-packages $(BUILD)/deb $$suite || exit 1; done
 
+# As a service under systemd, in a container with a Debian of its own: tests/installed.sh.
 .PHONY: check-installed
 check-installed: deps-check deps-installed
 	@tests/installed.sh $(BUILD)/installed $(PACKAGES_BUILD)

@@ -56,8 +56,12 @@ def priorities(tap):
         tap.equal(policy_of(target), (FIFO, 0), "a thread of the process with a higher one: it need not wait for us")
         os.sched_setscheduler(thread, os.SCHED_RR, os.sched_param(1))
         tap.equal(policy_of(target), (GIVEN_UP, 0), "a thread of the process with the same one: given up")
-    with Target("states", "plain", MANY) as target:
-        tap.equal(policy_of(target, "--no-group"), (GIVEN_UP, 0), "100 ms of CPU time later: given up")
+    for many in (MANY, 2 * MANY, 4 * MANY):  # of a fast machine, more threads
+        with Target("states", "plain", many) as target:
+            seen = policy_of(target, "--no-group")
+        if seen[0] == GIVEN_UP:
+            break
+    tap.equal(seen, (GIVEN_UP, 0), "100 ms of CPU time later: given up")
 
 
 def policies_of_workers(daemon, target):

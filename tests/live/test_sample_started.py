@@ -37,7 +37,7 @@ def sample(*words, **more):
 
 
 def test_status(tap):
-    result = sample("--", "sh", "-c", "echo out; echo err >&2; sleep 0.3; exit 7")
+    result = sample("--", "sh", "-c", "echo out; echo err >&2; sleep 2; exit 7")
     tap.equal((result.returncode, result.stdout), (7, "out\n"), "exit status and standard output are the program's")
     tap.check(re.search(r"^err$", result.stderr, re.M) and re.search(r"^sh, pid \d+: ", result.stderr, re.M),
               "the profile is on standard error, behind what the program says there", result.stderr)
