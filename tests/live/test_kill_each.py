@@ -3,7 +3,7 @@
 # tier: gate 90s
 """snapwalk is killed at each of its system calls (drive_kill.c): the target goes on as if nothing had been.
 
-Covered: each system call, at entry and at exit, of the process that stops the target, with SIGKILL to that process,
+Covered: each system call, at exit, and the entry of the first one, of the process that stops the target, with SIGKILL to that process,
 to the command and to all processes; and the entry of each call of the command itself, up to the number that the
 shortest of three runs makes. One target lasts for all kills. Not covered: the exit of the command's calls, and calls
 of its other processes. test_kill.py has random instants between system calls.
@@ -51,7 +51,9 @@ def count(pid):
 
 
 def of_stopper(index, calls, victims):
-    return [(index, n, side, victim) for n in range(1, calls + 1) for side in ("entry", "exit") for victim in victims]
+    """Between the exit of a call and the entry of the next one nothing happens that others could see."""
+    sides = [(1, "entry"), *((n, "exit") for n in range(1, calls + 1))]
+    return [(index, n, side, victim) for n, side in sides for victim in victims]
 
 
 def kill_at_each(pid, points, check=lambda n: None, command=None, **run):
