@@ -486,7 +486,8 @@ help:
 		'sudo make check-fresh  try and check in a clean root; SUITE=trixie RUNS=3 BUSY=4' \
 		'make lint layers   what a compiler does not see; who may include and call what' \
 		'make fmt           format the C code' \
-		'make fuzz bench bench-sampling    FUZZ_SECONDS=60 for each fuzzer; the tables of the README' \
+		'make fuzz bench bench-sampling    FUZZ_SECONDS=60 for each fuzzer; the benchmarks' \
+		'make docs-performance docs-invisibility  the tables of these pages in docs/, anew' \
 		'make clean'
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

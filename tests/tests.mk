@@ -201,6 +201,15 @@ bench: deps-check deps-bench
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
 	@$(PYTHON) tests/bench/bench.py --build $(BUILD)
 
+# The tables of two pages, made anew on this machine: of what dumps cost, and of what blocked calls notice.
+.PHONY: docs-performance docs-invisibility
+docs-performance: deps-check deps-bench
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
+	@$(PYTHON) tests/bench/bench.py --build $(BUILD) --into docs/performance.md
+docs-invisibility: deps-check
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
+	@SNAPWALK_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/live/test_invisible.py --into docs/invisibility.md
+
 # What sampling costs the target, and how right its shares are: five minutes on a machine that does nothing else.
 bench-sampling: deps-check deps-bench
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build

@@ -15,6 +15,9 @@ import bench_daemon
 import bench_programs as programs
 from bench_measure import Results, Tools, compare, different_walks, frames_of
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from marked import put_marked  # noqa: E402
+
 NAMES, LINES, TEXT = "snapwalk --json, names", "snapwalk --json", "snapwalk"
 ALWAYS = "--stop always"  # with names
 PEERS = [tool for tool in ("eu-stack", "eu-stack -q", "gdb") if shutil.which(tool.split()[0])]
@@ -200,11 +203,11 @@ def main():
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--only", default="workloads,limits,doubling,real,daemon",
                         help="parts, separated by commas: workloads, limits, doubling, real, daemon")
-    parser.add_argument("--markdown", action="store_true",
-                        help="only the tables, between the marks that the README has")
+    parser.add_argument("--into", metavar="PAGE",
+                        help="put the tables between the marks of this page, docs/performance.md")
     args = parser.parse_args()
     parts = args.only.split(",")
-    bench = Bench(os.path.abspath(args.build), args.runs, args.markdown)
+    bench = Bench(os.path.abspath(args.build), args.runs, args.into)
     if "workloads" in parts:
         bench.run_workloads()
     if "limits" in parts:
@@ -220,7 +223,10 @@ def main():
     if "daemon" in parts:
         bench_daemon.run(bench, NAMES)
     text = "\n\n".join(bench.tables())
-    print(f"<!-- bench table -->\n{text}\n<!-- /bench table -->" if args.markdown else text)
+    if args.into:
+        put_marked(args.into, "bench", text)
+    else:
+        print(text)
     return 1 if not all(met for *_, met in bench.bars) else 0
 
 

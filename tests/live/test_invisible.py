@@ -4,7 +4,7 @@
 """What the target feels: a thread in each blocking call, dumped again and again.
 
 A call without a time limit must not return. Afterwards its event is sent and it must return that
-event: the restart was real. With --markdown the result is printed as the table of the README.
+event: the restart was real. With --into PAGE the result becomes the table of that page, docs/invisibility.md.
 """
 import concurrent.futures
 import os
@@ -13,6 +13,9 @@ import time
 
 from harness import Tap, Target, iterator_refused, state_of, wait_until
 from safety import Lines, capture
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from marked import put_marked  # noqa: E402
 
 DUMPS = 20
 AT_ONCE = 3
@@ -262,7 +265,7 @@ def deadlines_in(tap, mode, visible, deadline_ms):
                       f"{call.returned}, at most {most:.0f} ms")
 
 
-# How the README names them; the others by the call's own name.
+# How the page names them; the others by the call's own name.
 SPOKEN = {
     "clock_nanosleep_relative": "`clock_nanosleep` relative",
     "clock_nanosleep_absolute": "`clock_nanosleep` absolute", "futex_WAIT": "`futex` WAIT",
@@ -301,22 +304,23 @@ def touchless_cell(name, collect):
 
 
 def markdown(collect, kinds):
-    """Calls that show anything have a row each; the others share the last one."""
+    """The table: calls that show anything have a row each, the others share the last one."""
     spoken = {name: SPOKEN.get(name, f"`{name}`") for name in kinds}
     cells = {name: [touchless_cell(name, collect), *(cell(name, mode, collect) for mode in MODES)]
              for name in kinds}
-    print("| blocked in | time limit | default, `--stop never` | `--stop always --restart none` (as other tracers) "
-          "| `--stop always` | `--stop always --restart all` |\n|---|---|---|---|---|---|")
+    rows = ["| blocked in | time limit | default, `--stop never` | `--stop always --restart none` (as other tracers) "
+            "| `--stop always` | `--stop always --restart all` |", "|---|---|---|---|---|---|"]
     for name, kind in kinds.items():
         if set(cells[name]) != {UNNOTICED}:
-            print(f"| {spoken[name]} | {LIMITS[kind]} | {' | '.join(cells[name])} |")
+            rows.append(f"| {spoken[name]} | {LIMITS[kind]} | {' | '.join(cells[name])} |")
     others = [name for name in kinds if set(cells[name]) == {UNNOTICED}]
-    print(f"| {len(others)} others: {', '.join(spoken[name] for name in others)} | some | "
-          f"{' | '.join([UNNOTICED] * 4)} |")
+    rows.append(f"| {len(others)} others: {', '.join(spoken[name] for name in others)} | some | "
+                f"{' | '.join([UNNOTICED] * 4)} |")
+    return "\n".join(rows)
 
 
 class Quiet(Tap):
-    """For --markdown: only failures are said, and not on stdout."""
+    """For --into: only failures are said, and not on stdout."""
 
     def check(self, condition, name, detail=""):
         if not condition:
@@ -336,16 +340,16 @@ def at_once(tap, test, arguments):
 
 
 def main():
-    table = "--markdown" in sys.argv
-    tap = Quiet() if table else Tap()
+    page = sys.argv[2] if sys.argv[1:2] == ["--into"] else None
+    tap = Quiet() if page else Tap()
     collect = {}
     refused = iterator_refused()
     if refused:
         tap.skip("--stop never and auto", refused)
     at_once(tap, feel, [(mode, collect) for mode in (MODES if refused else MODES + TOUCHLESS)])
-    if table:
+    if page:
         with Blocked(LIMIT_MS, SLEEPS_MS[0]) as blocked:
-            markdown(collect, {c.name: c.kind for c in blocked.calls.values()})
+            put_marked(page, "invisibility", markdown(collect, {c.name: c.kind for c in blocked.calls.values()}))
         sys.exit(1 if tap.failed else 0)
     visible = {name for name, returned in collect.get("none", {}).items()
                if returned and returned[1] == EINTR}
