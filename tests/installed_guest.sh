@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tests/installed.sh runs this in a freshly booted Debian, as root: builds and installs as the user
-# "tester" with sudo, and does with systemd what the README says. TAP on standard output.
+# "tester" with sudo, and does with systemd what docs/monitoring.md says. TAP on standard output.
 set -uo pipefail
 cd /home/tester/snapwalk || exit 1
 number=0
@@ -66,14 +66,14 @@ check "the user can go on" as_user "make -s -j$(nproc) all"
 check "sudo make" as_user "touch cli/main.c && sudo make -s all"
 check "what it has built belongs to the user, again" all_of_tester
 
-# ---- the README's lines, in their order ----
+# ---- what README and docs/monitoring.md say, in their order ----
 check "sudo make install" as_user "sudo make -s install"
 check "what it has built belongs to the user, still" all_of_tester
 check "users were made" getent passwd snapwalk snapwalk-gate
 check "the state directory is theirs" test "$(stat -c %U:%a /var/lib/snapwalk)" = snapwalk:750
 check "the socket's directory, too" test "$(stat -c %U:%a /run/snapwalk)" = snapwalk:755
-mapfile -t lines < <(grep -E "^sudo systemctl " README.md | sed 's/ *#.*//' | awk '!seen[$0]++')
-check "the README says how to start it" test ${#lines[@]} -ge 2
+mapfile -t lines < <(grep -E "^sudo systemctl " docs/monitoring.md | sed 's/ *#.*//' | awk '!seen[$0]++')
+check "docs/monitoring.md says how to start it" test ${#lines[@]} -ge 2
 for line in "${lines[@]}"; do
 	check "$line" as_user "$line"
 done

@@ -31,7 +31,7 @@ def dist(place, out, mask, **environment):
 
 def small_tree(directory):
     """A clone as small as it can be, without git: what dist takes, and some sources."""
-    for name in ("packaging", "man", "cli"):
+    for name in ("packaging", "man", "cli", "docs"):
         shutil.copytree(os.path.join(ROOT, name), os.path.join(directory, name),
                         ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("LICENSE", "NEWS", "README.md", "SECURITY.md", "Makefile"):
@@ -73,7 +73,8 @@ def contents(tap, out):
         tap.equal({m.uid for m in tar.getmembers()} | {m.mtime for m in tar.getmembers()}, {0, 1700000000},
                   "owner and time are not those of who builds")
     wanted = ["bin/snapwalk", "share/man/man1/snapwalk.1", "share/man/man5/snapwalk-dump.5",
-              "share/zsh/site-functions/_snapwalk", "share/doc/snapwalk/LICENSE"]
+              "share/zsh/site-functions/_snapwalk", "share/doc/snapwalk/LICENSE",
+              "share/doc/snapwalk/docs/runtimes.md"]
     tap.equal([n for n in wanted if n not in names], [], "the program, its pages, completions, the licence")
     tap.equal(names["bin/snapwalk"].mode, 0o755, "the program can be run")
     with tarfile.open(os.path.join(out, SOURCES)) as tar:

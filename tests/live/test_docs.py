@@ -1,20 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 5s
+# tier: gate 20s
 """What the product can print is in the manual pages, and what they show can be done.
 
 The words come from the tables in the source that the program prints them from, so that a new one
 without a line in its page fails here. (Options: test_cli.py.)
 """
+import http.server
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import Tap, Target, patient_dump, snapwalk  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from daemon import Daemon  # noqa: E402
+from harness import SNAPWALK, Tap, Target, hangs_s, iterator_refused, patient_dump, snapwalk, wait_until  # noqa: E402
+from marked import marked, put_marked  # noqa: E402
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
@@ -22,6 +28,10 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 def read(path):
     with open(os.path.join(ROOT, path), encoding="utf-8") as file:
         return file.read()
+
+
+# For those who read them on the web, or beside the package.
+PAGES = ["README.md", *sorted(f"docs/{name}" for name in os.listdir(os.path.join(ROOT, "docs")) if name.endswith(".md"))]
 
 
 def body_of(path, start):
@@ -148,11 +158,11 @@ def test_configuration(tap):
 
 
 def test_jq(tap):
-    """Each program for jq in the README and the pages, over a dump."""
+    """Each program for jq in the README, docs/ and the manual pages, over a dump."""
     if shutil.which("jq") is None:
         tap.skip("programs for jq", "jq is not installed", "package jq")
         return
-    text = "\n".join(read(name) for name in ["README.md", "man/snapwalk.1", "man/snapwalk-dump.5"])
+    text = "\n".join(read(name) for name in [*PAGES, "man/snapwalk.1", "man/snapwalk-dump.5"])
     programs = set(re.findall(r"jq (?:-\w+ )?'([^'\n]+)'", text.replace("\\e", "\\")))
     tap.check(len(programs) >= 5, "programs for jq: there are some", programs)
     with Target("threads", "2") as target:
@@ -174,10 +184,161 @@ def test_ids(tap):
     tap.equal([word for word in shown if not re.fullmatch(form, word)], [], "ids in the pages")
 
 
+def anchors(text):
+    """The names by which links reach the headings of a page: as GitHub and GitLab make them."""
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+            for heading in re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)}
+
+
+def test_readme(tap):
+    """One screen for a stranger: what grows goes to docs/, which the README names."""
+    text = read("README.md")
+    tap.check(text.count("\n") <= 150, "README: at most 150 lines", text.count("\n"))
+    tap.check(len(text.encode()) <= 8192, "README: at most 8 KB", len(text.encode()))
+    tap.equal([page for page in PAGES[1:] if f"({page})" not in text], [], "README: it names each page of docs/")
+
+
+def test_links(tap):
+    links = [(page, link) for page in [*PAGES, "CONTRIBUTING.md", "HACKING.md", "SECURITY.md"]
+             for link in re.findall(r"\]\(([^)\s]+)\)", read(page)) if "://" not in link]
+    tap.check(len(links) > 15, "links: there are some", links)
+    lost = []
+    for page, link in links:
+        path, _, anchor = link.partition("#")
+        path = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
+        if not os.path.exists(os.path.join(ROOT, path)) or anchor and anchor not in anchors(read(path)):
+            lost.append((page, link))
+    tap.equal(lost, [], "links: each leads somewhere")
+
+
+def test_generated(tap):
+    """The tables that programs make have their place, where the programs put them."""
+    for page, name, heading in (("docs/performance.md", "bench", "| work "),
+                                ("docs/invisibility.md", "invisibility", "| blocked in ")):
+        table = marked(read(page), name)
+        tap.check(heading in table and table.count("\n") > 10, f"{page}: the {name} table", table)
+        with tempfile.TemporaryDirectory() as directory:
+            copy = shutil.copy(os.path.join(ROOT, page), directory)
+            put_marked(copy, name, "| new |")
+            with open(copy, encoding="utf-8") as file:
+                tap.equal(file.read(), read(page).replace(table, "| new |"), f"{page}: a new {name} table, nothing else")
+
+
+def commands_of(text):
+    """What stands in blocks of code, without prompts, comments and what was printed."""
+    for block in re.findall(r"^```\n(.*?)^```", text, re.M | re.S):
+        if "\n$ " in f"\n{block}":
+            block = "\n".join(line[2:] for line in block.split("\n") if line.startswith("$ "))
+        yield from (re.sub(r"\s+# .*", "", line) for line in block.split("\n"))
+
+
+def test_options(tap):
+    """Each command is known, and has the options that it is shown with."""
+    text = "\n".join(line for name in PAGES for line in commands_of(read(name)) if not re.match("podman|helm|\t", line))
+    manual = re.findall(r"^\.Dl (?:#|\$) (.*)", page("snapwalk.1"), re.M)
+    shown = re.findall(r"(?<![\w/.-])snapwalk ([a-z0-9A-Z-][^|;&\n\\]*)", "\n".join([text, *manual]))
+    tap.check(len(shown) >= 30, "commands that are shown: there are some", shown)
+    commands = re.findall(r"^  ([a-z]+) ", snapwalk("--help").stdout, re.M)
+    options = {command: set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", snapwalk("help", command).stdout))
+               for command in commands}
+    unknown = []
+    for line in shown:
+        words = line.split()
+        command = words[0] if words[0] in commands else "dump"
+        if re.match("[a-z]", words[0]) and words[0] != command:
+            unknown.append(line)
+        unknown += [line for word in words[1:] if re.match("--?[a-z]", word) and word not in options[command]]
+    tap.equal(unknown, [], "commands that are shown: each is known, with its options")
+
+
+# What cannot be as it stands on the machine of a test, and what would take long.
+INSTEAD = (("sudo ", ""), ("PID", "{pid}"), ("--unit nginx", "{pid}"), (" -d 10 ", " -d 1 "),
+           ("top {pid}", "top {pid} --count 1"))
+NOT_RUN = ("snapwalk watch",  # has no end: test_daemon_clients.py
+           "snapwalkd", "snapwalk.conf", "podman", "kubectl", "helm", "make ", "systemctl", "snapwalk 5822")
+
+
+def run_line(line, directory, pid, **environment):
+    for word, other in INSTEAD:
+        line = line.replace(word, other)
+    path = f"{os.path.dirname(SNAPWALK)}:{os.environ['PATH']}"
+    return subprocess.run(["bash", "-o", "pipefail", "-c", line.replace("{pid}", str(pid))], cwd=directory,
+                          env={**os.environ, "PATH": path, **environment}, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=hangs_s())
+
+
+def test_recipes(tap):
+    """The commands of the README and docs/, as they stand there."""
+    lines = [line for page in PAGES for line in commands_of(read(page))
+             if "snapwalk " in line and not re.match("\t", line) and not any(word in line for word in NOT_RUN)]
+    tap.check(len(lines) >= 10, "recipes: there are some", lines)
+    if shutil.which("jq") is None:
+        tap.skip("recipes", "jq is not installed", "package jq")
+        return
+    with tempfile.TemporaryDirectory() as directory, Daemon() as daemon, Target("service", 20) as target:
+        daemon.client().call("Capture", target={"pid": target.pid})
+        for line in lines:
+            if "setpriv" in line and os.geteuid() != 0:
+                tap.skip(line, "only root has capabilities to give up", Tap.ROOT)
+                continue
+            done = run_line(line, directory, target.pid, SNAPWALK_SOCKET=daemon.socket_path)
+            allowed = (0, 3) if " sample " in line or "--burst" in line else (0,)
+            tap.check(done.returncode in allowed, f"it works: {line}", (done.returncode, done.stdout, done.stderr))
+            if "uniq -c" in line:
+                threads = sum(int(row.split()[0]) for row in done.stdout.splitlines())
+                tap.equal(threads, len(os.listdir(f"/proc/{target.pid}/task")), f"it counts threads: {line}")
+            if "setpriv" in line and not iterator_refused():
+                tap.check(re.search(r", (nothing was stopped|\d+ of \d+ threads stopped for)", done.stdout),
+                          f"it stops no thread that waits: {line}", done.stdout)
+            for name in re.findall(r" -o (\S+)", line):
+                tap.check(os.path.getsize(os.path.join(directory, name)) > 0, f"it writes {name}")
+
+
+class Store(http.server.BaseHTTPRequestHandler):
+    """Takes PUT, as curl sends what comes through a pipe: in chunks."""
+
+    def do_PUT(self):
+        body = b""
+        while size := int(self.rfile.readline(), 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.server.kept.append((self.path, body))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *args):
+        pass
+
+
+def test_uploader(tap):
+    """The loop of docs/fleet.md, with a daemon and a store."""
+    if missing := [tool for tool in ("curl", "jq") if shutil.which(tool) is None]:
+        tap.skip("uploader", f"{missing[0]} is not installed", f"package {missing[0]}")
+        return
+    script = re.search(r"^```\n(snapwalk watch.*?)^```", read("docs/fleet.md"), re.M | re.S).group(1)
+    store = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Store)
+    store.kept = []
+    threading.Thread(target=store.serve_forever, daemon=True).start()
+    script = script.replace("https://dumps.example", f"http://127.0.0.1:{store.server_port}")
+    with Daemon() as daemon, Target("threads", "2") as target:
+        path = f"{os.path.dirname(SNAPWALK)}:{os.environ['PATH']}"
+        loop = subprocess.Popen(["sh", "-c", script], stderr=subprocess.PIPE, text=True,
+                                env={**os.environ, "PATH": path, "SNAPWALK_SOCKET": daemon.socket_path})
+        wait_until(lambda: daemon.status()["subscribers"] == 1, "the loop to subscribe")
+        made = daemon.client().call("Capture", target={"pid": target.pid})["dump"]
+        wait_until(lambda: store.kept or loop.poll() is not None, "the upload")
+    loop.communicate(timeout=hangs_s())  # it ends with the daemon
+    store.shutdown()
+    tap.equal([path.split("/")[-1] for path, _ in store.kept], [f"{made['id']}.json"], "uploader: the dump, once")
+    tap.equal([json.loads(body)["id"] for _, body in store.kept], [made["id"]], "uploader: as JSON")
+
+
 def main():
     tap = Tap()
     for test in (test_errors, test_library, test_words_of_the_dump, test_types_of_the_socket, test_commands,
-                 test_journal, test_configuration, test_jq, test_ids):
+                 test_journal, test_configuration, test_jq, test_ids, test_readme, test_links, test_generated,
+                 test_options, test_recipes, test_uploader):
         tap.guard(test)
     tap.done()
 
