@@ -39,6 +39,7 @@ def given(tap):
     for path, pattern in ((f"{CHART}/Chart.yaml", rf'^version: {version}\nappVersion: "{version}"$'),
                           (MANIFEST, rf'^ +image: "localhost/snapwalk:{version}"$'),
                           (os.path.join(ROOT, "Containerfile"), rf"^ARG VERSION={version}$"),
+                          (os.path.join(ROOT, "docs/kubernetes.md"), rf"^podman push REGISTRY/snapwalk:{version}$"),
                           (os.path.join(ROOT, "packaging/arch/PKGBUILD"), rf"^pkgver={version}$")):
         tap.check(re.search(pattern, text_of(path), re.M), f"{os.path.relpath(path, ROOT)}: the version of make")
 
