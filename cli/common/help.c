@@ -104,8 +104,8 @@ void sw_options_help(FILE *to, const struct sw_command *commands, const struct s
 	} else {
 		fputs("Usage: snapwalk PID\n"
 		      "       snapwalk COMMAND TARGET [OPTION...]\n\n"
-		      "Shows what every thread of a running process is doing. Those that wait are\n"
-		      "not stopped; one that is on a CPU is, for a fraction of a millisecond.\n\n"
+		      "Shows what every thread of a running process is doing. As root, those that\n"
+		      "wait are not stopped; one that is on a CPU is, for a moment.\n\n"
 		      "Commands:\n",
 		      to);
 		for (const struct sw_command *c = commands; c->name != NULL; c++) {

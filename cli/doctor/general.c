@@ -14,10 +14,15 @@
 #include <sys/uio.h>
 #include <sys/utsname.h>
 
+/* include/uapi/linux/capability.h */
 enum {
 	CAP_PTRACE_BIT = 19,
-	SMALL_FILE = 4096
-}; /* CAP_SYS_PTRACE, include/uapi/linux/capability.h */
+	CAP_ADMIN_BIT = 21,
+	CAP_PERFMON_BIT = 38,
+	CAP_BPF_BIT = 39,
+};
+
+enum { SMALL_FILE = 4096 };
 
 /* First line of a small file; false when it cannot be read. */
 static bool read_line(const char *path, char *line, size_t size)
@@ -42,9 +47,14 @@ static bool check_proc(struct sw_doctor *d)
 	return mounted;
 }
 
+static bool have_cap(const struct sw_doctor *d, int bit)
+{
+	return d->cap_eff >> bit & 1;
+}
+
 static bool have_ptrace_cap(const struct sw_doctor *d)
 {
-	return d->cap_eff >> CAP_PTRACE_BIT & 1;
+	return have_cap(d, CAP_PTRACE_BIT);
 }
 
 static void check_kernel(struct sw_doctor *d)
@@ -77,7 +87,8 @@ static void check_capability(struct sw_doctor *d)
 			      d->cap_bnd >> CAP_PTRACE_BIT & 1 ? ""
 							       : ", not even in the bounding set");
 	else
-		sw_doctor_say(d, SW_VERDICT_NOTE, "capability", "run as root for all processes",
+		sw_doctor_say(d, SW_VERDICT_NOTE, "capability",
+			      "for all processes CAP_SYS_PTRACE is needed, which root has",
 			      "uid %d without CAP_SYS_PTRACE: only processes of this user",
 			      (int) geteuid());
 }
@@ -146,7 +157,21 @@ static void check_seccomp(struct sw_doctor *d)
 			      "process_vm_readv does not work: copying is slower");
 }
 
-/* The remedy is in the reason. */
+/* CAP_SYS_ADMIN counts as CAP_BPF and as CAP_PERFMON: bpf_capable() and perfmon_capable(), Linux 5.8. */
+static const char *iterator_remedy(const struct sw_doctor *d, int code)
+{
+	bool capable = have_cap(d, CAP_ADMIN_BIT) ||
+		       (have_cap(d, CAP_BPF_BIT) && have_cap(d, CAP_PERFMON_BIT));
+	if (code != SW_E_NOT_PERMITTED)
+		return "use Linux 6.1 or newer with type information, and a build with the "
+		       "iterator";
+	if (capable)
+		return "allow bpf(2) outside of user namespaces: --security-opt seccomp=unconfined";
+	if (geteuid() == 0)
+		return "start the container with --cap-add SYS_PTRACE,BPF,PERFMON";
+	return "sudo setpriv --bounding-set=-all,+sys_ptrace,+bpf,+perfmon snapwalk PID";
+}
+
 static void check_iterator(struct sw_doctor *d)
 {
 	struct sw_error err = {0};
@@ -154,8 +179,7 @@ static void check_iterator(struct sw_doctor *d)
 		sw_doctor_say(d, SW_VERDICT_OK, "iterator", NULL,
 			      "blocked threads are read without a stop");
 	else
-		sw_doctor_say(d, SW_VERDICT_NOTE, "iterator",
-			      "run as root outside of containers, on Linux 6.1 or newer",
+		sw_doctor_say(d, SW_VERDICT_NOTE, "iterator", iterator_remedy(d, err.code),
 			      "all threads are stopped: %s", err.message);
 }
 

@@ -191,6 +191,14 @@ def not_permitted(tap):
         mute = [a for a, b in zip(lines, lines[1:] + [""])
                 if a.startswith("refused") and "->" not in b]
         tap.equal(mute, [], "doctor: a remedy for each")
+        remedy = re.search(r"^note +iterator .* (?:CAP_BPF|CAP_PERFMON).*\n +-> sudo (.*)$", result.stdout, re.M)
+        tap.check(remedy, "doctor: the command that stops no thread that waits", result.stdout)
+        if remedy and not iterator_refused():
+            words = remedy.group(1).replace("PID", str(target.pid)).split()
+            words[words.index("snapwalk")] = SNAPWALK
+            done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+            tap.check(re.search(r", (nothing was stopped|\d+ of \d+ threads stopped for)", done.stdout),
+                      "doctor: the command does that", done.stdout + done.stderr)
         two = subprocess.run([command, str(target.pid), "999999999"], **become)
         tap.check(two.returncode == 77 and len(two.stderr.splitlines()) == 2,
                   "two targets: the worst status", two.stderr)
