@@ -40,14 +40,15 @@ static void place(const struct sw_keeper *keeper, const char *directory, int fd)
 	sigset_t all;
 	ssize_t n;
 	char word;
-	sw_confine_descriptors((int *const[]){&fd}, 1);
+	int directory_fd = keeper->fd;
+	sw_confine_descriptors((int *const[]){&fd, &directory_fd}, 2);
 	sigfillset(&all);
 	(void) sigprocmask(SIG_SETMASK, &all, NULL); /* cannot fail */
 	do
 		n = read(fd, &word, 1);
 	while (n < 0 && errno == EINTR);
 	bool keep = n == 1 && word == words[WORD_KEEP];
-	(void) sw_snapshot_save_end(keeper->temporary, keep ? directory : NULL,
+	(void) sw_snapshot_save_end(directory_fd, keeper->temporary, keep ? directory : NULL,
 				    &answer); /* answer.code says it */
 	if (keep)
 		(void) !write(fd, &answer, sizeof(answer)); /* or nobody waits any more */
@@ -94,7 +95,8 @@ void sw_keeper_begin(struct sw_keeper *keeper, const struct sw_options *options)
 	if (r == 0)
 		r = placer_start(keeper, options->keep, err);
 	if (r < 0)
-		(void) sw_snapshot_save_end(keeper->temporary, NULL, NULL); /* failing already */
+		(void) sw_snapshot_save_end(keeper->fd, keeper->temporary, NULL,
+					    NULL); /* failing already */
 }
 
 /* What has no name by now the child removes. Its end is seen by that of the connection, as a confined process may not

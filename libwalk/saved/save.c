@@ -25,6 +25,9 @@ static void saver_deinit(struct sw_fixture_saver *s)
 	free(s->modules);
 }
 
+/* The directory may lie in another user's: nothing is found by its name, and no link is followed. */
+enum { OWN_DIRECTORY = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+
 /* Everything, into the temporary directory; false with errno. */
 static bool save_all(struct sw_fixture_saver *s)
 {
@@ -32,8 +35,7 @@ static bool save_all(struct sw_fixture_saver *s)
 	enum { CREATE = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC };
 	if (mkdirat(s->dir_fd, SW_FIXTURE_MODULES_NAME, 0700) < 0)
 		return false;
-	s->modules_fd =
-		openat(s->dir_fd, SW_FIXTURE_MODULES_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	s->modules_fd = openat(s->dir_fd, SW_FIXTURE_MODULES_NAME, OWN_DIRECTORY);
 	s->memory_fd = openat(s->dir_fd, SW_FIXTURE_MEMORY_NAME, CREATE, 0600);
 	s->range_off = calloc(snap->n_ranges + 1, sizeof(*s->range_off));
 	s->modules = calloc(snap->n_places + 1, sizeof(struct sw_module *));
@@ -55,22 +57,41 @@ static bool save_all(struct sw_fixture_saver *s)
 	return fd >= 0 && sw_write_all(fd, s->text.data, s->text.size);
 }
 
-/* Removes what save_all() made; what cannot be removed stays, there is nothing else to do. */
-static void remove_all(const char *directory)
+static bool is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static DIR *list_open(int dir_fd, const char *name)
+{
+	sw_cleanup(sw_close_p) int fd = openat(dir_fd, name, OWN_DIRECTORY);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	if (dir != NULL)
+		fd = -EBADF; /* the list's */
+	return dir;
+}
+
+/* Whether the name still leads to the directory that was made. Another user who may write beside it can rename it, and
+ * put something else there. */
+static bool is_named(int dir_fd, const char *temporary)
+{
+	struct stat made, found;
+	return fstat(dir_fd, &made) == 0 && lstat(temporary, &found) == 0 &&
+	       made.st_dev == found.st_dev && made.st_ino == found.st_ino;
+}
+
+/* Removes what save_all() made. Files that cannot be removed stay: there is nothing else to do. */
+static void remove_all(int dir_fd, const char *temporary)
 {
 	static const char *const parts[] = {SW_FIXTURE_MODULES_NAME, "."};
-	sw_cleanup(sw_close_p) int dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	for (size_t i = 0; i < SW_ARRAY_SIZE(parts) && dir_fd >= 0; i++) {
-		int fd = openat(dir_fd, parts[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		sw_cleanup(sw_closedir_p) DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-		if (dir == NULL)
-			sw_close_p(&fd);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(parts); i++) {
+		sw_cleanup(sw_closedir_p) DIR *dir = list_open(dir_fd, parts[i]);
 		for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
-			if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-			    unlinkat(fd, e->d_name, 0) < 0)
-				(void) unlinkat(fd, e->d_name, AT_REMOVEDIR);
+			if (!is_dots(e->d_name) && unlinkat(dirfd(dir), e->d_name, 0) < 0)
+				(void) unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
 	}
-	(void) rmdir(directory);
+	if (is_named(dir_fd, temporary))
+		(void) rmdir(temporary);
 }
 
 /* Gives the finished directory its name, which must be free. */
@@ -109,6 +130,20 @@ static char *name_of(const char *directory)
 	return strndup(directory, length);
 }
 
+/* Whether the directory that was opened is the new one, and not one that another user put in its place. */
+static bool is_new(int dir_fd)
+{
+	struct stat st;
+	sw_cleanup(sw_closedir_p) DIR *dir = list_open(dir_fd, ".");
+	if (dir == NULL || fstat(dir_fd, &st) < 0 || st.st_uid != geteuid() ||
+	    (st.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO)) != S_IRWXU)
+		return false;
+	for (struct dirent *e; (e = readdir(dir)) != NULL;)
+		if (!is_dots(e->d_name))
+			return false;
+	return true;
+}
+
 int sw_snapshot_save_begin(const char *directory, char **ret_temporary, int *ret_fd,
 			   struct sw_error *err)
 {
@@ -125,14 +160,20 @@ int sw_snapshot_save_begin(const char *directory, char **ret_temporary, int *ret
 	}
 	if (mkdtemp(temporary) == NULL)
 		return fail(directory, err);
-	int fd = open(temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	sw_cleanup(sw_close_p) int fd = open(temporary, OWN_DIRECTORY);
 	if (fd < 0) {
 		int r = fail(directory, err);
-		remove_all(temporary);
+		(void) rmdir(temporary); /* it is empty, or another's */
 		return r;
 	}
+	if (!is_new(fd)) {
+		if (is_named(fd, temporary))
+			(void) rmdir(temporary); /* likewise */
+		return sw_fail(err, SW_E_IO, "%s: %s is not a new directory of this user alone",
+			       directory, temporary);
+	}
 	*ret_temporary = sw_take_ptr(temporary);
-	*ret_fd = fd;
+	*ret_fd = sw_take_fd(fd);
 	return 0;
 }
 
@@ -160,17 +201,21 @@ int sw_snapshot_save_fill(const struct sw_snapshot *snap, int fd, int store_fd, 
 	return r == -SW_E_IO && store_failed ? fail(store, err) : r;
 }
 
-int sw_snapshot_save_end(const char *temporary, const char *directory, struct sw_error *err)
+int sw_snapshot_save_end(int fd, const char *temporary, const char *directory, struct sw_error *err)
 {
-	sw_cleanup(sw_free_p) char *final = directory != NULL ? name_of(directory) : NULL;
 	if (directory == NULL) {
-		remove_all(temporary);
+		remove_all(fd, temporary);
 		return 0;
 	}
-	if (final != NULL && rename_new(temporary, final))
+	int r;
+	sw_cleanup(sw_free_p) char *final = name_of(directory);
+	if (!is_named(fd, temporary))
+		r = sw_fail(err, SW_E_IO, "%s: somebody has moved %s", directory, temporary);
+	else if (final != NULL && rename_new(temporary, final))
 		return 0;
-	int r = final == NULL ? sw_fail_nomem(err) : fail(directory, err);
-	remove_all(temporary);
+	else
+		r = final == NULL ? sw_fail_nomem(err) : fail(directory, err);
+	remove_all(fd, temporary);
 	return r;
 }
 
@@ -189,10 +234,10 @@ int sw_snapshot_save_shared(const struct sw_snapshot *snap, const char *director
 		return r;
 	r = fill(snap, fd, store_fd, &store_failed, err);
 	if (r == 0)
-		return sw_snapshot_save_end(temporary, directory, err);
+		return sw_snapshot_save_end(fd, temporary, directory, err);
 	if (r == -SW_E_IO)
 		r = fail(store_failed ? store : directory, err);
-	remove_all(temporary);
+	remove_all(fd, temporary);
 	return r;
 }
 

@@ -146,16 +146,22 @@ SW_PUBLIC int sw_snapshot_save_shared(const struct sw_snapshot *snap, const char
  * make files in other people's directories, and do not look into a snapshot; fill makes files below the two
  * descriptors alone.
  * @param ret_temporary  The caller's, for free(3): what end is told.
- * @param ret_fd         The caller's: the temporary directory, for fill.
- * @return 0; -SW_E_IO (also: it exists), -SW_E_NOMEM.
+ * @param ret_fd         The caller's: the temporary directory, for fill and end.
+ * @return 0; -SW_E_IO (also: it exists, or the temporary directory is not this user's alone), -SW_E_NOMEM.
  */
 SW_PUBLIC int sw_snapshot_save_begin(const char *directory, char **ret_temporary, int *ret_fd,
 				     struct sw_error *err);
 /** @param store_fd  < 0: none. @param store  Its name, for messages. @return as above. */
 SW_PUBLIC int sw_snapshot_save_fill(const struct sw_snapshot *snap, int fd, int store_fd,
 				    const char *store, struct sw_error *err);
-/** Gives the directory its name; NULL: removes it. After an error it is removed, too. @return 0; -SW_E_IO. */
-SW_PUBLIC int sw_snapshot_save_end(const char *temporary, const char *directory,
+/**
+ * Gives the directory its name; NULL: removes it. After an error it is removed, too. Files are removed from the directory
+ * that the descriptor holds, and the name is used only while it leads there: another user may have put something else
+ * in its place.
+ * @param fd  The directory, as begin gave it; borrowed.
+ * @return 0; -SW_E_IO (also: the temporary directory was moved), -SW_E_NOMEM.
+ */
+SW_PUBLIC int sw_snapshot_save_end(int fd, const char *temporary, const char *directory,
 				   struct sw_error *err);
 /** @return 0; -SW_E_IO, -SW_E_FORMAT, -SW_E_LIMIT, -SW_E_NOMEM. */
 SW_PUBLIC int sw_snapshot_load(struct sw_context *ctx, const char *directory,

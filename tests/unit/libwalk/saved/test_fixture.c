@@ -18,6 +18,33 @@ struct fixture {
 	struct sw_error err;
 };
 
+/* What replaces the next new directory: another user may do that before it is opened. */
+static enum { SWAP_LINK, SWAP_FULL, SWAP_OPEN_TO_ALL, N_SWAPS } swap_kind;
+static const char *swap_with; /* NULL: nothing */
+static char swapped[128];     /* the name of the last new directory */
+
+/* The C library's, for libwalk and for us. */
+char *mkdtemp(char *template)
+{
+	static unsigned n;
+	char moved[128];
+	(void) snprintf(template + strlen(template) - 6, 7, "%06u",
+			((unsigned) getpid() + 1009 * ++n) % 1000000);
+	if (mkdir(template, 0700) < 0)
+		return NULL;
+	(void) snprintf(swapped, sizeof(swapped), "%s", template);
+	if (swap_with == NULL)
+		return template;
+	(void) snprintf(moved, sizeof(moved), "%.*s/moved",
+			(int) (strrchr(template, '/') - template), template);
+	assert_int_equal(rename(template, moved), 0);
+	if (swap_kind == SWAP_LINK)
+		assert_int_equal(symlink(swap_with, template), 0);
+	else
+		assert_int_equal(rename(swap_with, template), 0);
+	return template;
+}
+
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
@@ -369,6 +396,79 @@ TEST_WITH(test_save_refused, setup, teardown)
 	assert_int_equal(f->err.sys_errno, EISDIR);
 	assert_int_equal(access(f->second, F_OK), -1);
 	fake_snapshot_destroy(made);
+}
+
+/* Another user swaps a directory for a link to a victim's while it is written. */
+static void swap(const struct fixture *f, const char *temporary, const char *victim)
+{
+	char moved[96];
+	(void) snprintf(moved, sizeof(moved), "%s/moved", f->dir);
+	assert_int_equal(rename(temporary, moved), 0);
+	assert_int_equal(symlink(victim, temporary), 0);
+}
+
+/* Files of a victim must stay when the name of the temporary directory leads to them by then. */
+TEST_WITH(test_save_end_of_swapped, setup, teardown)
+{
+	struct fixture *f = *state;
+	struct sw_snapshot *made = make_snapshot();
+	char victim[96], moved[96], file[112];
+	(void) snprintf(victim, sizeof(victim), "%s/victim", f->dir);
+	(void) snprintf(moved, sizeof(moved), "%s/moved", f->dir);
+	(void) snprintf(file, sizeof(file), "%s/file", victim);
+	assert_int_equal(mkdir(victim, 0700), 0);
+	write_file(victim, "file", "kept", 4);
+	for (int i = 0; i < 3; i++) {
+		sw_cleanup(sw_free_p) char *temporary = NULL;
+		sw_cleanup(sw_close_p) int fd = -EBADF;
+		assert_int_equal(sw_snapshot_save_begin(f->first, &temporary, &fd, &f->err), 0);
+		assert_int_equal(sw_snapshot_save_fill(made, fd, -EBADF, NULL, &f->err), 0);
+		swap(f, temporary, victim);
+		/* The name is free, or is not, or nothing is kept. */
+		if (i == 1)
+			assert_int_equal(mkdir(f->first, 0700), 0);
+		int r = sw_snapshot_save_end(fd, temporary, i == 2 ? NULL : f->first, &f->err);
+		assert_int_equal(r, i == 2 ? 0 : -SW_E_IO);
+		assert_int_equal(access(file, F_OK), 0);
+		assert_int_equal(rmdir(f->first), i == 1 ? 0 : -1); /* no link has its name */
+		assert_int_equal(unlink(temporary), 0);
+		assert_int_equal(rmdir(moved), 0); /* it is empty */
+	}
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(rmdir(victim), 0);
+	fake_snapshot_destroy(made);
+}
+
+/* A directory that another user puts in the new one's place before it is opened is refused, and stays as it is. */
+TEST_WITH(test_save_begin_of_swapped, setup, teardown)
+{
+	struct fixture *f = *state;
+	char moved[96], file[112];
+	(void) snprintf(moved, sizeof(moved), "%s/moved", f->dir);
+	(void) snprintf(file, sizeof(file), "%s/file", f->second);
+	for (int i = 0; i < N_SWAPS; i++) {
+		char *temporary = NULL;
+		int fd = -EBADF;
+		assert_int_equal(mkdir(f->second, i == SWAP_OPEN_TO_ALL ? 0755 : 0700), 0);
+		if (i != SWAP_OPEN_TO_ALL)
+			write_file(f->second, "file", "kept", 4);
+		swap_kind = i;
+		swap_with = f->second;
+		assert_int_equal(sw_snapshot_save_begin(f->first, &temporary, &fd, &f->err),
+				 -SW_E_IO);
+		swap_with = NULL;
+		assert_null(temporary);
+		assert_int_equal(fd, -EBADF);
+		assert_int_equal(rmdir(moved), 0);
+		if (i == SWAP_LINK)
+			assert_int_equal(unlink(swapped), 0);
+		else if (i == SWAP_FULL)
+			assert_int_equal(rename(swapped, f->second), 0);
+		if (i != SWAP_OPEN_TO_ALL) {
+			assert_int_equal(unlink(file), 0);
+			assert_int_equal(rmdir(f->second), 0);
+		}
+	}
 }
 
 /* The number of names in a directory, of which the last one without a build-id is in ret. */
