@@ -7,7 +7,8 @@
 /*
  * The calling thread opens files with the permissions of that user and group from now on, without other groups, and
  * without capabilities over files. All else stays: no process of that user may trace or signal us. Where we may not do
- * that, as without CAP_SETUID, the permissions are our own.
+ * that, as without CAP_SETUID, the permissions are our own. A signal that was asked for at the end of the parent is still
+ * sent; the process ends at once when the parent has ended meanwhile.
  */
 void sw_owner_become(uid_t uid, gid_t gid);
 
