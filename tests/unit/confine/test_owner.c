@@ -3,6 +3,7 @@
 #include "confine/owner.h"
 #include "test.h"
 
+#include <grp.h>
 #include <signal.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
@@ -16,6 +17,9 @@ static int become(uid_t uid, gid_t gid, int wanted)
 	int status = -1, death_signal = 0, failed = 0;
 	pid_t pid = fork();
 	if (pid == 0) {
+		const gid_t group = NOBODY;
+		if (setgroups(1, &group) < 0)
+			_exit(GROUPS_LEFT);
 		(void) prctl(PR_SET_PDEATHSIG, wanted);
 		sw_owner_become(uid, gid);
 		(void) prctl(PR_GET_PDEATHSIG, &death_signal);
@@ -38,4 +42,13 @@ TEST(test_signal_at_the_end_of_the_parent)
 		skip();
 	assert_int_equal(become(NOBODY, NOBODY, SIGKILL), 0);
 	assert_int_equal(become(NOBODY, NOBODY, 0), 0);
+}
+
+/* Files of another group are opened with its permissions though their user is our own. */
+TEST(test_group_of_the_same_user)
+{
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(become(0, NOBODY, 0), 0);
+	assert_int_equal(become(0, 0, SIGKILL), 0);
 }
