@@ -156,6 +156,15 @@ static int open_apart(struct sw_pages *pages, struct open_job *job)
 
 /* ---- here ----------------------------------------------------------------------------------------- */
 
+/* EXDEV: a server answers for the file, or nobody is known to. */
+static bool is_local(void *arg, int fd)
+{
+	if (sw_pages_fd_kind(arg, fd) == SW_FS_LOCAL)
+		return true;
+	errno = EXDEV;
+	return false;
+}
+
 int sw_guarded_open(struct sw_pages *pages, enum sw_root root, const char *path, int flags,
 		    enum sw_guarded what, struct stat *st)
 {
@@ -163,14 +172,18 @@ int sw_guarded_open(struct sw_pages *pages, enum sw_root root, const char *path,
 	if (root_fd < 0)
 		return -1;
 	sw_cleanup(sw_close_p) int path_fd = path_open(root_fd, path, flags, CACHED);
-	/* EINVAL: a kernel that does not know CACHED. */
-	bool unknown = path_fd < 0 && (errno == EAGAIN || errno == EINVAL || errno == ENOSYS);
-	if (path_fd < 0 && !unknown)
+	/* EAGAIN: a step is not cached. EINVAL: the kernel does not know CACHED. ENOSYS: there is no openat2(), or a
+	 * filter refuses it. */
+	if (path_fd < 0 && errno != EAGAIN && errno != EINVAL && errno != ENOSYS)
 		return -1;
-	if (path_fd >= 0 && sw_pages_fd_kind(pages, path_fd) == SW_FS_LOCAL)
+	if (path_fd < 0) {
+		path_fd = sw_in_root_open_where(root_fd, path, flags | O_PATH | O_CLOEXEC, is_local,
+						pages);
+		if (path_fd < 0 && errno != EXDEV)
+			return -1;
+	}
+	if (path_fd >= 0 && is_local(pages, path_fd))
 		return reopen_regular(path_fd, st);
-	if (unknown && sw_pages_mounts_are_local(pages, root == SW_ROOT_OURS))
-		return sw_unguarded_open(root_fd, path, flags, st);
 	struct open_job job = {.pages = pages,
 			       .root = root,
 			       .path = path,

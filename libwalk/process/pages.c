@@ -137,17 +137,6 @@ enum sw_fs_kind sw_pages_fd_kind(struct sw_pages *pages, int fd)
 	return sw_filesystems_kind(&pages->fs, file.major, file.minor);
 }
 
-bool sw_pages_mounts_are_local(struct sw_pages *pages, bool ours)
-{
-	const struct sw_filesystems *fs = ours ? &pages->our_fs : &pages->fs;
-	if (mounts_read(pages, ours) < 0 || fs->n == 0)
-		return false;
-	for (size_t i = 0; i < fs->n; i++)
-		if (fs->devices[i].kind != SW_FS_LOCAL)
-			return false;
-	return true;
-}
-
 int sw_pages_classify(struct sw_pages *pages, struct sw_arena *arena, int proc_fd,
 		      const struct sw_map *maps, size_t n_maps)
 {

@@ -62,8 +62,6 @@ size_t sw_pages_read(struct sw_pages *pages, int mem_fd, void *buffer, size_t by
 
 /* Who answers for an open file, as far as the target's mounts and ours tell; it is not asked itself. */
 enum sw_fs_kind sw_pages_fd_kind(struct sw_pages *pages, int fd);
-/* Whether nobody else answers for what is mounted where the target is, or where we are. */
-bool sw_pages_mounts_are_local(struct sw_pages *pages, bool ours);
 
 /* Opens for us; started when it is first needed. NULL: too many were lost. */
 struct sw_expendable *sw_pages_opener(struct sw_pages *pages);

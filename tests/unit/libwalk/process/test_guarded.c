@@ -8,8 +8,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct fixture {
@@ -122,12 +127,56 @@ TEST_WITH(test_served, setup, teardown)
 	assert_int_equal(own.st_mode & 0777, 0600);
 }
 
-TEST_WITH(test_mounts, setup, teardown)
+/* From now on openat2() is refused, as by the filters of our own processes: confine/calls.c. */
+static bool openat2_refuse(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {.len = SW_ARRAY_SIZE(code), .filter = code};
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* Adds a mount that an automounter serves, which is not on the way to the file, to the mounts that there are. */
+static void served_mount_add(struct fixture *f)
+{
+	struct sw_filesystems fs;
+	assert_int_equal(sw_filesystems_read(&f->arena, f->pages.proc_fd, &fs), 0);
+	struct sw_fs_device *devices = sw_arena_calloc(&f->arena, fs.n + 1, sizeof(*devices));
+	assert_non_null(devices);
+	memcpy(devices, fs.devices, fs.n * sizeof(*devices));
+	devices[fs.n] = (struct sw_fs_device){UINT32_MAX, 0, UINT32_MAX, SW_FS_USER};
+	f->pages.fs = (struct sw_filesystems){.devices = devices, .n = fs.n + 1};
+	f->pages.fs_known = true;
+}
+
+/* The expendable process is not asked: it cannot hand the descriptor over where we have no privileges. */
+TEST_WITH(test_openat2_is_refused, setup, teardown)
 {
 	struct fixture *f = *state;
-	serve(f);
-	assert_false(sw_pages_mounts_are_local(&f->pages, false));
-	f->device.kind = SW_FS_LOCAL;
-	assert_true(sw_pages_mounts_are_local(&f->pages, false));
-	assert_false(sw_pages_mounts_are_local(&f->pages, true)); /* not known */
+	int status;
+	served_mount_add(f);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct stat st;
+		char bytes[8];
+		if (!openat2_refuse())
+			_exit(1);
+		int fd = sw_guarded_open(&f->pages, SW_ROOT_TARGETS, f->path, 0, SW_GUARDED_LOCAL,
+					 &st);
+		if (fd < 0 || pread(fd, bytes, sizeof(bytes), 0) != 5)
+			_exit(2);
+		if (f->pages.opener != NULL)
+			_exit(3);
+		fd = sw_guarded_open(&f->pages, SW_ROOT_TARGETS, "/not/there", 0, SW_GUARDED_LOCAL,
+				     &st);
+		_exit(fd == -1 && errno == ENOENT && f->pages.opener == NULL ? 0 : 4);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 }
