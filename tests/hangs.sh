@@ -71,7 +71,7 @@ libwalk/process/expendable.c	known	open
 libwalk/process/files.c		known	open openat statx
 libwalk/process/filesystems.c	known	fstatat openat stat statx
 libwalk/process/guarded.c	apart	open openat
-libwalk/process/in_root.c	known	openat readlinkat
+libwalk/process/in_root.c	known	openat readlinkat statx
 libwalk/process/local.c		known	open
 libwalk/process/pages.c		proc	open
 libwalk/process/proc.c		proc	openat

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -54,15 +55,30 @@ static bool permits(const struct place *p, int fd)
 	return p->permits == NULL || p->permits(p->arg, fd);
 }
 
+static bool is_directory(int fd)
+{
+	struct statx stx;
+	struct stat st;
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &stx) == 0)
+		return S_ISDIR(stx.stx_mode);
+	return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode); /* old filters refuse statx() */
+}
+
 static bool down(struct place *p, const char *name)
 {
+	/* O_DIRECTORY has an automount mounted, and waits for it: follow_automount() of fs/namei.c, v6.1. Where
+	 * somebody is to permit the directory, they are asked before that. */
+	int kind = p->permits == NULL ? O_DIRECTORY : 0;
 	if (p->depth == DEPTH_MAX)
 		return fail(ELOOP);
-	int fd = openat(here(p), name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
+	sw_cleanup(sw_close_p) int fd =
+		openat(here(p), name, O_PATH | O_NOFOLLOW | O_CLOEXEC | kind);
+	if (fd < 0 || !permits(p, fd))
 		return false;
-	p->fds[p->depth++] = fd;
-	return permits(p, fd);
+	if (!is_directory(fd))
+		return fail(ENOTDIR);
+	p->fds[p->depth++] = sw_take_fd(fd);
+	return true;
 }
 
 /* What a link says comes before what is left. False: it is no link, or there are too many. */

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,6 +117,39 @@ static void mounts_that_are_not_known_are_refused(void **state)
 	assert_int_equal(open_errno(f, "d", 0), 0);
 }
 
+/* An automount is not mounted for us: the automounter, which is not there, would be waited for. */
+static void automounts_are_not_triggered(void **state)
+{
+	enum { HANGS_S = 5, AUTOMOUNTER = 1 };
+	struct fixture *f = *state;
+	char options[PATH_BYTES];
+	int ends[2];
+	struct pollfd asked = {.events = POLLIN};
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		SKIP("no mount namespace",
+		     "root in a root directory that is a mount point (no plain chroot)");
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	(void) snprintf(options, sizeof(options),
+			"fd=%d,pgrp=%d,minproto=5,maxproto=5,direct", /* fits */
+			ends[1], AUTOMOUNTER);
+	if (mount("test", path_of(f, "d"), "autofs", 0, options) < 0) {
+		(void) close(ends[0]); /* nothing was written */
+		(void) close(ends[1]);
+		SKIP("autofs cannot be mounted", "a kernel with CONFIG_AUTOFS_FS");
+	}
+	(void) close(ends[1]); /* the mount has its own */
+	sw_local_destroy(f->local);
+	f->local = NULL;
+	assert_int_equal(sw_local_create(&f->local, NULL), 0);
+	(void) alarm(HANGS_S); /* ends the test, where it waits */
+	assert_int_equal(open_errno(f, "d/file", 0), EXDEV);
+	assert_int_equal(open_errno(f, "d", 0), EXDEV);
+	(void) alarm(0);
+	asked.fd = ends[0];
+	assert_int_equal(poll(&asked, 1, 0), 0);
+	(void) close(ends[0]); /* nothing was written */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +157,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(links_of_other_users_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(mounts_that_are_not_known_are_refused, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(automounts_are_not_triggered, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
