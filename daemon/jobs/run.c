@@ -183,7 +183,7 @@ static void worker_dumped(struct sw_job *job)
 		sw_job_finish(job, NULL, &refusal);
 	} else {
 		if (is_another_user(job, dump))
-			job->target.rights.mixed |= SW_MIXED_RIGHTS;
+			job->target.rights.mixed |= SW_MIXED_USERS;
 		account(job, dump);
 		if (!sw_job_is_sample(job))
 			publish(job, dump);

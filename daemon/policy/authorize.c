@@ -271,7 +271,11 @@ void sw_target_creds_mix(struct sw_target_creds *creds, const struct sw_target_c
 	const uint32_t before = creds->rights.mixed;
 	creds->rights.mixed = other->rights.mixed;
 	const bool same = memcmp(&creds->rights, &other->rights, sizeof(creds->rights)) == 0;
-	creds->rights.mixed |= before | (same ? 0 : SW_MIXED_RIGHTS);
+	const bool same_users =
+		memcmp(creds->rights.uid, other->rights.uid, sizeof(creds->rights.uid)) == 0;
+	creds->rights.mixed |= before;
+	if (!same)
+		creds->rights.mixed |= same_users ? SW_MIXED_OTHERS : SW_MIXED_USERS;
 	if (strcmp(creds->comm, other->comm) != 0 || strcmp(creds->exe, other->exe) != 0)
 		creds->rights.mixed |= SW_MIXED_NAMES;
 }
@@ -307,7 +311,7 @@ static bool uid_is(const struct sw_target_rights *target, const char *text)
 static bool word_means(const char *word, const struct sw_subject *subject)
 {
 	if (strncmp(word, "uid:", 4) == 0)
-		return (subject->rights.mixed & SW_MIXED_RIGHTS) != 0 ||
+		return (subject->rights.mixed & SW_MIXED_USERS) != 0 ||
 		       uid_is(&subject->rights, word + 4);
 	if ((subject->rights.mixed & SW_MIXED_NAMES) != 0)
 		return true;

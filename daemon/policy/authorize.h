@@ -57,8 +57,10 @@ struct sw_target_rights {
 	uint32_t mixed; /* SW_MIXED_*: of several looks that found different things */
 };
 enum {
-	SW_MIXED_RIGHTS = 1, /* only the privileged may see both; either may be the user of Deny= */
-	SW_MIXED_NAMES = 2,  /* either may be the name or the program of Deny= */
+	SW_MIXED_USERS = 1, /* either may be the user of Deny=; the bit is kept, see store/file.h */
+	SW_MIXED_NAMES = 2, /* either may be the name or the program of Deny= */
+	SW_MIXED_OTHERS = 4, /* groups, capabilities, namespace, dumpable; the users are the same */
+	SW_MIXED_RIGHTS = SW_MIXED_USERS | SW_MIXED_OTHERS, /* only the privileged may see both */
 };
 
 /* What the rule needs to know of a process, by value. */

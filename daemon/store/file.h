@@ -19,6 +19,8 @@
  * inode of its user namespace, 0 for another than the daemon's, and its names as bytes, with %XX for
  * what is not printable ASCII and for '%'. Earlier versions decided by "uid" alone who may see a dump:
  * such a version shows a file of this one to the privileged only, and so does this one such a file.
+ * "mixed" is SW_MIXED_*. Version 0.2.0 wrote 1 (SW_MIXED_USERS) for any difference in rights: uid: words of
+ * Deny= mean such a file, as they did. It takes no file with SW_MIXED_OTHERS.
  *
  * `zstd -dc ID.json.zst` prints the dump: decoders step over the first.
  */

@@ -240,6 +240,8 @@ TEST_WITH(test_handed_on, setup, teardown)
 TEST_WITH(test_mixed, setup, teardown)
 {
 	struct fixture *f = *state;
+	static const uint32_t mixed[] = {SW_MIXED_OTHERS, SW_MIXED_USERS, SW_MIXED_OTHERS,
+					 SW_MIXED_NAMES, 0};
 	char said[1024];
 	for (int i = 0; i < 5; i++) {
 		const struct sw_target_creds before = target;
@@ -263,7 +265,7 @@ TEST_WITH(test_mixed, setup, teardown)
 		wait_for_worker(f, 4);
 		fail_with(f, SW_E_EXITED);
 		assert_string_equal(f->id, "0-1");
-		assert_int_equal(f->mixed, i < 3 ? SW_MIXED_RIGHTS : i == 3 ? SW_MIXED_NAMES : 0);
+		assert_int_equal(f->mixed, mixed[i]);
 	}
 }
 

@@ -152,45 +152,6 @@ TEST(implied)
 	assert_false(sw_rights_imply(&third, &own));
 }
 
-/* What several looks have found: the users are known to differ, or the names. */
-TEST(mixed)
-{
-	char *deny[] = {"uid:7", NULL};
-	struct sw_config config = {0};
-	for (int i = 0; i < 6; i++) {
-		struct sw_target_creds t = somebody(), other = somebody();
-		const bool rights = i == 1 || i == 2 || i == 5, names = i >= 3;
-		if (i == 1)
-			other.rights.gid[1]++;
-		else if (i == 2)
-			other.rights.caps[3]++;
-		else if (i == 3)
-			strcpy(other.comm, "other");
-		else if (i == 4)
-			strcpy(other.exe, "/usr/bin/other");
-		else if (i == 5)
-			other.rights.mixed = SW_MIXED_RIGHTS | SW_MIXED_NAMES;
-		sw_target_creds_mix(&t, &other);
-		other = somebody(); /* a third that is as the first changes nothing */
-		sw_target_creds_mix(&t, &other);
-		config.deny = NULL;
-		assert_int_equal(authorize(&config, &same, &t),
-				 rights ? SW_DENY_OWNER : SW_DENY_NONE);
-		assert_int_equal(authorize(&config, &privileged, &t), SW_DENY_NONE);
-		/* A word may mean one of them. */
-		config.deny = deny;
-		deny[0] = "uid:7";
-		assert_int_equal(authorize(&config, &privileged, &t),
-				 rights ? SW_DENY_LIST : SW_DENY_NONE);
-		deny[0] = "nobody-has-this";
-		assert_int_equal(authorize(&config, &privileged, &t),
-				 names ? SW_DENY_LIST : SW_DENY_NONE);
-		deny[0] = "/no/such/program";
-		assert_int_equal(authorize(&config, &privileged, &t),
-				 names ? SW_DENY_LIST : SW_DENY_NONE);
-	}
-}
-
 /* ---- dumps that are kept ---------------------------------------------------------------------- */
 
 /* The decision on a dump of the target, from the facts that are kept with it: the file is written, and
@@ -214,6 +175,59 @@ static enum sw_deny_rule authorize_kept(const struct sw_config *config,
 	return rule;
 }
 
+/* What several looks have found: the users are known to differ, other rights, or the names. A word for a
+ * user is in doubt only where the users differ. */
+TEST(mixed)
+{
+	char *deny[] = {"uid:7", NULL};
+	struct sw_config config = {0};
+	for (int i = 0; i < 10; i++) {
+		struct sw_target_creds t = somebody(), other = somebody();
+		const bool users = i == 5 || i == 6, names = i >= 3 && i <= 5;
+		const bool rights = users || (i > 0 && !names);
+		if (i == 1)
+			other.rights.gid[1]++;
+		else if (i == 2)
+			other.rights.caps[3]++;
+		else if (i == 3)
+			strcpy(other.comm, "other");
+		else if (i == 4)
+			strcpy(other.exe, "/usr/bin/other");
+		else if (i == 5)
+			other.rights.mixed = SW_MIXED_RIGHTS | SW_MIXED_NAMES;
+		else if (i == 6)
+			other.rights.uid[2]++;
+		else if (i == 7)
+			other.rights.dumpable = 0;
+		else if (i == 8)
+			other.rights.user_ns = (struct sw_user_ns){0};
+		else if (i == 9)
+			other.rights.mixed = SW_MIXED_OTHERS;
+		sw_target_creds_mix(&t, &other);
+		other = somebody(); /* a third that is as the first changes nothing */
+		sw_target_creds_mix(&t, &other);
+		config.deny = NULL;
+		assert_int_equal(authorize(&config, &same, &t),
+				 rights ? SW_DENY_OWNER : SW_DENY_NONE);
+		assert_int_equal(authorize(&config, &privileged, &t), SW_DENY_NONE);
+		/* A word may mean one of them. */
+		config.deny = deny;
+		deny[0] = "uid:7";
+		assert_int_equal(authorize(&config, &privileged, &t),
+				 users ? SW_DENY_LIST : SW_DENY_NONE);
+		assert_int_equal(authorize_kept(&config, &privileged, &t),
+				 users ? SW_DENY_LIST : SW_DENY_NONE);
+		deny[0] = "uid:54321";
+		assert_int_equal(authorize(&config, &privileged, &t), SW_DENY_LIST);
+		deny[0] = "nobody-has-this";
+		assert_int_equal(authorize(&config, &privileged, &t),
+				 names ? SW_DENY_LIST : SW_DENY_NONE);
+		deny[0] = "/no/such/program";
+		assert_int_equal(authorize(&config, &privileged, &t),
+				 names ? SW_DENY_LIST : SW_DENY_NONE);
+	}
+}
+
 /* Live and kept are one decision, whoever asks for whatever process. */
 TEST(live_and_kept)
 {
@@ -231,7 +245,7 @@ TEST(live_and_kept)
 		{"root", {.privileged = true, .same_user_ns = true}},
 		{"a member of Group=", {.uid = 99, .gid = 99, .privileged = true}},
 	};
-	struct sw_target_creds targets[9];
+	struct sw_target_creds targets[10];
 	char *deny[][2] = {{NULL}, {"server"}, {"/usr/bin/server"}, {"uid:54321"}, {"other"}};
 	/* A process without a catch, by the callers above: with RequireSameNamespace=, and without. */
 	static const enum sw_deny_rule plain[2][8] = {
@@ -250,6 +264,7 @@ TEST(live_and_kept)
 	targets[6].rights.mixed = SW_MIXED_RIGHTS;
 	targets[7].rights.mixed = SW_MIXED_NAMES;
 	targets[8].rights.user_ns.ino--; /* of a daemon that ran in another namespace */
+	targets[9].rights.mixed = SW_MIXED_OTHERS;
 	for (size_t d = 0; d < SW_ARRAY_SIZE(deny); d++) {
 		for (size_t c = 0; c < 2 * SW_ARRAY_SIZE(callers); c++) {
 			const struct sw_caller *caller = &callers[c / 2].caller;
@@ -304,6 +319,18 @@ TEST(kept_by_earlier_versions)
 		assert_int_equal(sw_authorize(&config, &privileged, s), SW_DENY_LIST);
 	}
 	sw_store_head_deinit(&head);
+}
+
+/* Versions that knew one bit for all rights wrote 1 also where the users differ. */
+TEST(kept_with_one_bit_for_rights)
+{
+	char *deny[] = {"uid:7", NULL};
+	const struct sw_config config = {0}, denying = {.deny = deny};
+	struct sw_target_creds t = somebody();
+	t.rights.mixed = 1;
+	assert_int_equal(authorize_kept(&config, &same, &t), SW_DENY_OWNER);
+	assert_int_equal(authorize_kept(&config, &privileged, &t), SW_DENY_NONE);
+	assert_int_equal(authorize_kept(&denying, &privileged, &t), SW_DENY_LIST);
 }
 
 /* ---- real processes -------------------------------------------------------------------------- */
