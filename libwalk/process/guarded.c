@@ -2,7 +2,7 @@
 #include "process/guarded.h"
 #include "bytes.h"
 #include "cleanup.h"
-#include "process/in_root.h"
+#include "in_root.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>

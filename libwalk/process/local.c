@@ -3,7 +3,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "process/filesystems.h"
-#include "process/in_root.h"
+#include "in_root.h"
 
 #include <snapwalk/clock.h>
 #include <snapwalk/local.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Paths below a directory that is taken for the root: what leads out of it, and what the kernel does. */
-#include "process/in_root.h"
+#include "in_root.h"
 #include "cleanup.h"
 #include "test.h"
 

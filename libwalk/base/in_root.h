@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_PROCESS_IN_ROOT_H
-#define SW_PROCESS_IN_ROOT_H
+#ifndef SW_BASE_IN_ROOT_H
+#define SW_BASE_IN_ROOT_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "process/in_root.h"
+#include "in_root.h"
 #include "cleanup.h"
 
 #include <errno.h>
