@@ -88,7 +88,8 @@ static void check_deny(const struct sw_config *config, sw_config_say_fn *note, v
 	for (char **word = config->deny; note != NULL && word != NULL && *word != NULL; word++) {
 		if ((*word)[0] != '/' || stat(*word, &st) == 0 || errno != ENOENT)
 			continue;
-		(void) snprintf(text, sizeof(text), "there is no program %.300s (Deny=) now",
+		(void) snprintf(text, sizeof(text),
+				"there is no program %.300s (Deny=) now, as far as the daemon sees",
 				*word);
 		note(arg, text);
 	}

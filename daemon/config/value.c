@@ -243,7 +243,7 @@ static int deny_check(const char *word, char why[SW_CONFIG_WHY_BYTES])
 }
 
 /* Adds where the links in the path of a program lead, as the kernel writes it. A path that may not be looked
- * at stays as it is: workers, which may, compare the file itself. */
+ * at, or that the unit hides from us, stays as it is: workers compare the file itself, see policy/program.h. */
 static int resolved_add(char ***list, const char *word)
 {
 	char path[PATH_MAX];

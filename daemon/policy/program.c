@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "policy/program.h"
+#include "cleanup.h"
+#include "in_root.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,23 +22,38 @@ bool sw_program_runs(int fd)
 
 static bool file_find(int dir_fd, const char *path, struct statx *ret)
 {
-	return statx(dir_fd, path, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_INO, ret) == 0 &&
-	       (ret->stx_mask & STATX_INO) != 0;
+	const int flags = AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC | AT_EMPTY_PATH;
+	return statx(dir_fd, path, flags, STATX_INO, ret) == 0 && (ret->stx_mask & STATX_INO) != 0;
+}
+
+/* An absolute link goes on below that root, not below ours. */
+static bool file_find_below(int root_fd, const char *path, struct statx *ret)
+{
+	sw_cleanup(sw_close_p) int fd = sw_in_root_open(root_fd, path, O_PATH | O_CLOEXEC);
+	return fd >= 0 && file_find(fd, "", ret);
+}
+
+static bool is_same_file(const struct statx *a, const struct statx *b)
+{
+	return a->stx_ino == b->stx_ino && a->stx_dev_major == b->stx_dev_major &&
+	       a->stx_dev_minor == b->stx_dev_minor;
 }
 
 bool sw_program_is_listed(int proc_fd, char *const *list)
 {
 	struct statx own, other;
-	bool looked = false;
-	for (; list != NULL && *list != NULL; list++) {
+	while (list != NULL && *list != NULL && (*list)[0] != '/')
+		list++;
+	if (list == NULL || *list == NULL || !file_find(proc_fd, "exe", &own))
+		return false; /* no path is listed; or it has ended, or the capture fails */
+	sw_cleanup(sw_close_p) int root_fd = open("/proc/1/root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (; *list != NULL; list++) {
 		if ((*list)[0] != '/')
 			continue;
-		if (!looked && !file_find(proc_fd, "exe", &own))
-			return false; /* it has ended, or the capture fails */
-		looked = true;
-		if (file_find(AT_FDCWD, *list, &other) && own.stx_ino == other.stx_ino &&
-		    own.stx_dev_major == other.stx_dev_major &&
-		    own.stx_dev_minor == other.stx_dev_minor)
+		if (file_find(AT_FDCWD, *list, &other) && is_same_file(&own, &other))
+			return true;
+		if (root_fd >= 0 && file_find_below(root_fd, *list, &other) &&
+		    is_same_file(&own, &other))
 			return true;
 	}
 	return false;

@@ -28,6 +28,10 @@ bool sw_program_runs(int fd);
  * a bind mount, or a symbolic link that leads elsewhere since the configuration was read? To be asked while
  * the process runs: looking a path up may wait for its file system. No attributes are fetched from a server
  * (AT_STATX_DONT_SYNC), and without a path in the list nothing is looked at. list: NULL is fine.
+ *
+ * A path is looked up in our mount namespace and in that of process 1, whose /home, /root and /tmp the unit hides
+ * from us (ProtectHome=, PrivateTmp=). Without the right to trace process 1 only ours is asked. The target's
+ * root is never asked: it decides itself what is there.
  */
 bool sw_program_is_listed(int proc_fd, char *const *list);
 

@@ -5,15 +5,17 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 /* A copy of a program that waits, under a name of its own. */
 struct fixture {
-	char directory[32], program[64], hard[64], link[64], directory_link[64];
+	char directory[32], program[64], hard[64], link[64], absolute[64], directory_link[64];
 	pid_t pid;
 	int proc_fd;
 };
@@ -57,10 +59,12 @@ static int setup(void **state)
 	(void) snprintf(f->program, sizeof(f->program), "%s/program", f->directory);
 	(void) snprintf(f->hard, sizeof(f->hard), "%s/hard", f->directory);
 	(void) snprintf(f->link, sizeof(f->link), "%s/link", f->directory);
+	(void) snprintf(f->absolute, sizeof(f->absolute), "%s/absolute", f->directory);
 	(void) snprintf(f->directory_link, sizeof(f->directory_link), "%s/d", f->directory);
 	copy("/bin/sleep", f->program);
 	assert_int_equal(link(f->program, f->hard), 0);
 	assert_int_equal(symlink("program", f->link), 0);
+	assert_int_equal(symlink(f->program, f->absolute), 0);
 	assert_int_equal(symlink(".", f->directory_link), 0);
 	start(f);
 	*state = f;
@@ -70,7 +74,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct fixture *f = *state;
-	const char *const names[] = {f->program, f->hard, f->link, f->directory_link};
+	const char *const names[] = {f->program, f->hard, f->link, f->absolute, f->directory_link};
 	assert_int_equal(kill(f->pid, SIGKILL), 0);
 	assert_int_equal(waitpid(f->pid, NULL, 0), f->pid);
 	(void) close(f->proc_fd);
@@ -95,6 +99,7 @@ TEST_WITH(listed, setup, teardown)
 	assert_true(is_listed(f, f->program));
 	assert_true(is_listed(f, f->hard));
 	assert_true(is_listed(f, f->link));
+	assert_true(is_listed(f, f->absolute));
 	(void) snprintf(text, sizeof(text), "%s/d/d/hard", f->directory);
 	assert_true(is_listed(f, text));
 	assert_false(is_listed(f, "/usr/bin/env"));
@@ -114,4 +119,58 @@ TEST_WITH(changed, setup, teardown)
 	copy("/bin/sleep", f->program);
 	assert_false(is_listed(f, f->program)); /* by its file; by its path it is */
 	assert_true(is_listed(f, f->hard));
+}
+
+enum { NO_NAMESPACE = 100, NOT_HIDDEN = 101 };
+
+/* How many of the words are not found where another directory hides the program's. */
+static int hidden_look(const struct fixture *f)
+{
+	const char *const words[] = {f->program, f->hard, f->link, f->absolute};
+	int n = 0;
+	if (unshare(CLONE_NEWNS) < 0 || mount("none", f->directory, "tmpfs", 0, NULL) < 0)
+		return NO_NAMESPACE;
+	if (access(f->program, F_OK) == 0 || is_listed(f, "/usr/bin/env"))
+		return NOT_HIDDEN;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(words); i++)
+		n += !is_listed(f, words[i]);
+	return n;
+}
+
+static int status_of(pid_t pid)
+{
+	int status;
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status)
+								    : NO_NAMESPACE;
+}
+
+/* Process 1 of a pid namespace, which sees the program's directory; a child of it does not. */
+static int first_process(const struct fixture *f)
+{
+	if (mount("none", "/proc", "proc", 0, NULL) < 0)
+		return NO_NAMESPACE;
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(hidden_look(f));
+	return status_of(pid);
+}
+
+/* Paths that only process 1 sees, as under the unit's ProtectHome= and PrivateTmp=: absolute links, too. */
+TEST_WITH(hidden, setup, teardown)
+{
+	struct fixture *f = *state;
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (unshare(CLONE_NEWNS | CLONE_NEWPID) < 0 ||
+		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+			_exit(NO_NAMESPACE);
+		pid = fork();
+		if (pid == 0)
+			_exit(first_process(f));
+		_exit(status_of(pid));
+	}
+	int status = status_of(pid);
+	if (status == NO_NAMESPACE)
+		skip();
+	assert_int_equal(status, 0);
 }
