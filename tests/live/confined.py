@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Runs a command under what a systemd unit would put around it, where there is no systemd.
 
-    confined.py UNIT WRITABLE -- COMMAND...
+    confined.py UNIT WRITABLE [HIDDEN] -- COMMAND...
 
 Needs root. Reads SystemCallFilter=, CapabilityBoundingSet=, AmbientCapabilities=, PrivateNetwork=
 and ProtectSystem= of the unit; the command becomes the user "daemon" without new privileges, the
-whole file system is read-only but for the directory WRITABLE. It keeps the pid of this process.
+whole file system is read-only but for the directory WRITABLE. The directory HIDDEN, which it sees empty,
+stands for those that ProtectHome= and PrivateTmp= hide; both hide what a test needs. It keeps the pid of
+this process.
 """
 import ctypes
 import os
@@ -82,13 +84,16 @@ def capability_words(values):
     return ",".join(["-all", *(f"+{name}" for name in names)])
 
 
-def outer(unit, writable, command):
+def outer(unit, writable, command, hidden=None):
     service = service_of(unit)
     bounding = capability_words(service["CapabilityBoundingSet"])
     ambient = capability_words(service.get("AmbientCapabilities", []))
     script = ["set -e", "mount --make-rprivate /"]
     if service.get("ProtectSystem") == ["strict"]:
         script += [f"mount --bind '{writable}' '{writable}'", "mount -o remount,bind,ro /"]
+    hides = {service.get(key, [""])[-1] for key in ("ProtectHome", "PrivateTmp")}
+    if hidden and hides & {"yes", "true"}:
+        script.append(f"mount -t tmpfs none '{hidden}'")
     script.append('exec "$@"')
     words = ["unshare", "--mount", "--uts", "--ipc"]
     if service.get("PrivateNetwork") in (["yes"], ["true"]):
@@ -106,7 +111,7 @@ def main():
     arguments, command = words[:split], words[split + 1:]
     if arguments[0] == "--inner":
         inner(service_of(arguments[1]), command)
-    outer(*arguments, command)
+    outer(*arguments[:2], command, *arguments[2:])
 
 
 if __name__ == "__main__":

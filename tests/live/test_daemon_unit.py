@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 30s
+# tier: gate 45s
 """As a service: the units' security, their sandbox really tried, activation, notification, reload
 and the check of the configuration."""
+import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,7 +14,7 @@ import sys
 import tempfile
 
 from confined import service_of
-from daemon import SNAPWALKD, Daemon, children, refusal
+from daemon import SNAPWALKD, Daemon, children, private_copy, refusal
 from harness import BUILD, Tap, Target, iterator_refused, no_mounts, tool, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -71,6 +73,51 @@ def sandbox(tap):
                 daemon.capture(target.pid)
             tap.check(daemon.alive() and len(children(daemon.pid)) == 1, "again and again")
             tap.equal(daemon.stop(), 0, "and it ends as it should")
+
+
+def hidden_captures():
+    """What captures of a program below a hidden directory are answered, by the words of Deny=; of another
+    program at the end of each. This process is the first of a pid namespace and sees the directory."""
+    directory = tempfile.mkdtemp(prefix="snapwalk-hidden-")
+    try:
+        os.chmod(directory, 0o755)
+        program = private_copy(directory, "chain_pie")
+        link = os.path.join(directory, "link")
+        os.symlink(program, link)
+        answers = {}
+        with Target(None, path=program) as target, Target("chain_pie") as other:
+            for word in (link, program, os.path.join(directory, "none")):
+                daemon = Daemon({"Deny": word})
+                daemon.wait = False
+                with daemon:
+                    daemon.stop()
+                    daemon.prefix = [sys.executable, os.path.join(HERE, "confined.py"), UNIT,
+                                     daemon.directory, directory, "--"]
+                    daemon.wait = True
+                    daemon.start()
+                    answers[os.path.basename(word)[:5]] = [
+                        os.listdir(f"/proc/{daemon.pid}/root{directory}"),
+                        *((name, got.get("rule")) for name, got in
+                          (refusal(daemon.capture, t.pid) for t in (target, other)))]
+        print(json.dumps(answers))
+    finally:
+        shutil.rmtree(directory)
+
+
+def hidden(tap):
+    """Deny= by paths that the unit hides from the daemon: by a link that is absolute, and by the program."""
+    if no_mounts() or not tool("systemd-analyze"):
+        tap.skip("Deny= of what the unit hides", no_mounts() or "systemd-analyze is not installed",
+                 tap.MOUNTS)
+        return
+    got = subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
+                          sys.executable, __file__, "--hidden"], capture_output=True, text=True)
+    if not tap.check(got.returncode == 0, "the captures in a pid namespace", got.stderr):
+        return
+    denied, captured = ["NotPermitted", "deny"], [None, None]
+    for word, answer in json.loads(got.stdout).items():
+        tap.equal(answer, [[], captured if word == "none" else denied, captured],
+                  f"Deny= by {word}, which the daemon does not see")
 
 
 def notified(tap):
@@ -391,8 +438,11 @@ def installed(tap):
 
 
 def main():
+    if sys.argv[1:] == ["--hidden"]:
+        hidden_captures()
+        return
     tap = Tap()
-    for test in (security, units, no_user, sandbox, notified, activation, check_config, refused,
+    for test in (security, units, no_user, sandbox, hidden, notified, activation, check_config, refused,
                  one_verdict, reloads, second, installed):
         tap.guard(test)
     tap.done()
