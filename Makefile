@@ -83,8 +83,8 @@ TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 # ---- how everything is compiled and linked ----------------------------------------------------
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(WERROR)
 ifneq ($(SANITIZE),)
-# At -O1 gcc does not see what a function sets that it has not inlined.
-SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-maybe-uninitialized
+# At -O1 gcc does not see what a function sets or which values a number can have.
+SAN_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-maybe-uninitialized -Wno-format-truncation
 BUILD     := $(BUILD)-asan
 endif
 
