@@ -19,6 +19,9 @@ enum {
 	CGROUP_TEXT_MAX = 16 << 10,
 	PATH_TEXT_MAX = 4096,
 	STATUS_TEXT_MAX = 16 << 10,
+	/* Files are opened with the permissions of a process's user: nobody's where that cannot be read. The kernel
+	 * shows ids that it cannot map by the same number: user_namespaces(7). */
+	UNKNOWN_OWNER = 65534,
 };
 
 static const char *keep_text(struct sw_take *take, const char *s, size_t length)
@@ -54,6 +57,8 @@ static void process_describe(struct sw_take *take)
 	uint64_t uid, gid;
 	*p = (struct sw_process){.pid = target->pid,
 				 .starttime = target->starttime,
+				 .uid = UNKNOWN_OWNER,
+				 .gid = UNKNOWN_OWNER,
 				 .elf_class = sw_proc_elf_class(take->live_fd),
 				 .exe = "",
 				 .cgroup = ""};
