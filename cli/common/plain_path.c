@@ -48,8 +48,7 @@ static bool name_take(struct way *w, char name[static PATH_MAX])
 static int follow(struct way *w, int link_fd, const struct stat *st)
 {
 	char text[PATH_MAX], all[PATH_MAX];
-	if (w->owner == SW_PLAIN_NO_LINKS || (st->st_uid != 0 && st->st_uid != w->owner) ||
-	    ++w->n_links > LINKS_MAX)
+	if ((st->st_uid != 0 && st->st_uid != w->owner) || ++w->n_links > LINKS_MAX)
 		return fail(ELOOP);
 	ssize_t n = readlinkat(link_fd, "", text, sizeof(text) - 1);
 	if (n < 0)

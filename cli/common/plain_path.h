@@ -4,13 +4,10 @@
 
 #include <sys/types.h>
 
-/* Whose symbolic links lead on, of directories: nobody's. Those of root and of one user: that user's id. */
-#define SW_PLAIN_NO_LINKS ((uid_t) -1)
-
 /*
  * Opens what an absolute path names, with O_PATH, where the last component is no symbolic link, and those before are
- * none either, or trusted. openat2() cannot tell whose links are, and filters of system calls refuse it. An fd, or -1
- * with errno.
+ * none either, or belong to root or the owner. openat2() cannot tell whose links are, and filters of system calls refuse
+ * it. An fd, or -1 with errno.
  */
 int sw_plain_path_open(const char *path, uid_t owner);
 
