@@ -118,18 +118,15 @@ static int confine(void *arg, const struct sw_snapshot *snap, struct sw_error *e
 	return sw_sandbox_enter(c->options, snap, err);
 }
 
-/* Its path, if that leads to what was opened before privileges were given up; else what leads to that: it may lie in a
- * directory that is closed to its owner. */
-static const char *path_of(const struct sw_subject *subject, int fd, char link[static 32])
+/* Messages name the file that was asked for, and not the link by which it was opened. */
+static void name_again(struct sw_error *err, const char *link, const char *path)
 {
-	struct stat opened, now;
-	sw_cleanup(sw_close_p) int again = open(subject->path, O_PATH | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &opened) < 0 ||
-	    (again >= 0 && fstat(again, &now) == 0 && now.st_dev == opened.st_dev &&
-	     now.st_ino == opened.st_ino))
-		return subject->path;
-	(void) snprintf(link, 32, "/proc/self/fd/%d", fd); /* fits */
-	return link;
+	char rest[SW_ERROR_MESSAGE_MAX];
+	size_t n = strlen(link);
+	if (strncmp(err->message, link, n) != 0 || strchr(":/", err->message[n]) == NULL)
+		return;
+	(void) snprintf(rest, sizeof(rest), "%s", err->message + n); /* fits */
+	(void) snprintf(err->message, sizeof(err->message), "%s%s", path, rest);
 }
 
 int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subject,
@@ -149,14 +146,18 @@ int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subj
 		return r;
 	struct sw_subject found = *subject;
 	char link[32];
-	if (sw_subject_is_saved(subject)) {
-		found.path = path_of(subject, fd, link);
-	} else {
+	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", fd); /* fits */
+	if (fd >= 0) {
+		/* The file whose owner decided about our permissions, which its path may no longer lead to. */
+		found.path = link;
+	} else if (!sw_subject_is_saved(subject)) {
 		confined.resumed = confine;
 		confined.resumed_arg = &arg;
 		dwo_reader_use(&arg, &confined);
 	}
 	r = sw_obtain(session, &found, options, &confined, ret, err);
+	if (r < 0 && fd >= 0)
+		name_again(err, link, subject->path);
 	sw_dwo_reader_end(&arg.dwo_reader);
 	return r;
 }

@@ -200,11 +200,12 @@ int sw_sandbox_enter_saved(const struct sw_options *options, const struct sw_sub
 		return 0;
 	/* One that is not there is complained about by who opens it. */
 	struct owner owner = {.uid = geteuid(), .gid = getegid()};
-	if (fd >= 0 && fstat(fd, &st) == 0)
+	bool found = fd >= 0 && fstat(fd, &st) == 0;
+	if (found)
 		owner = (struct owner){.uid = st.st_uid, .gid = st.st_gid};
 	/* The programs of a core file that root has may be anybody's, in directories that are closed to root
 	 * without capabilities. A fixture has its modules itself. */
-	bool anywhere = subject->kind == SW_WANT_CORE && owner.uid == geteuid();
+	bool anywhere = found && subject->kind == SW_WANT_CORE && owner.uid == geteuid();
 	allow(&p, "/", SW_LANDLOCK_LIST);
 	return give_up(anywhere ? read_caps : 0, &p, &owner, SW_SECCOMP_TERMINAL, err);
 }

@@ -174,6 +174,8 @@ def refused(tap, name, path, words, *more):
     tap.equal(result.returncode, 1, f"{name}: status")
     tap.check(words in result.stderr and len(result.stderr.splitlines()) == 1,
               f"{name}: one clear line", result.stderr)
+    tap.check(result.stderr.startswith(f"snapwalk: {path}: ") and "/proc/self/" not in result.stderr,
+              f"{name}: named as it was asked for", result.stderr)
     tap.equal(result.stdout, "", f"{name}: nothing else is printed")
 
 
