@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <linux/nsfs.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -151,6 +152,7 @@ static const struct sw_filter_rule capture_rules[] = {
 	 .value = PTRACE_POKEUSER,
 	 .also = &result_restarts},
 	SW_FILTER_ALLOWED(SYS_ioctl, 1, maps_query),
+	SW_FILTER_ALLOWED(SYS_ioctl, 1, NS_GET_USERNS), /* libwalk/process/filesystems.c */
 	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_ITER_CREATE),
 	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_LINK_CREATE),
 	/* It is tried anew where it was refused at first. */

@@ -6,7 +6,6 @@
 #include <asm/ioctls.h>
 #include <confine/calls.h>
 #include <fcntl.h>
-#include <linux/nsfs.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -139,7 +138,6 @@ static const struct sw_filter_rule spawner_rules[] = {
 	SW_FILTER_ALLOWED(SYS_prctl, 0, PR_GET_DUMPABLE),
 	SW_FILTER_ALLOWED(SYS_prlimit64, 0, 0),
 	SW_FILTER_ALLOWED(SYS_ioctl, 1, PERF_EVENT_IOC_SET_OUTPUT),
-	SW_FILTER_ALLOWED(SYS_ioctl, 1, NS_GET_USERNS),
 	SW_FILTER_ALLOWED(SYS_tgkill, 2, SIGABRT),
 };
 
