@@ -37,6 +37,7 @@ struct sw_pipeline_options sw_obtain_options(const struct sw_options *options, i
 				  ? 0
 				  : options->begin_ns + (int64_t) options->whole_ms * NS_PER_MS,
 	};
+	how.snapshot.lock_ms = options->timeout_ms;
 	if (options->timeout_ms == 0)
 		how.snapshot.describe_ms = UINT32_MAX;
 	else if (options->timeout_ms / 2 > DESCRIBE_MS)

@@ -171,7 +171,7 @@ int sw_take_files(struct sw_take *take)
 	take->stop.statm_fd = openat(take->live_fd, "statm", O_RDONLY | O_CLOEXEC);
 	if (take->stop.statm_fd < 0 && sw_errno_is_shortage(errno))
 		return cannot_open(take, "statm");
-	if (!sw_pages_space_answers(&snap->priv->pages))
+	if (!sw_pages_space_answers(&snap->priv->pages, take->options.lock_ms))
 		return sw_fail(take->err, SW_E_MEMORY,
 			       "process %d: one of its threads locks its memory and waits in the "
 			       "kernel, as for a file system that does not answer",

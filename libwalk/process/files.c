@@ -19,6 +19,8 @@ enum {
 	LOOK_PATIENCE_MS = 250,  /* for its first bytes */
 };
 
+static const int64_t NS_PER_MS = 1000000;
+
 static bool mem_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
 	struct sw_live *live = arg;
@@ -164,9 +166,13 @@ static bool file_run(struct sw_pages *pages, struct sw_expendable *e, struct fil
 	int64_t begin_ns = sw_clock_ns();
 	job->copy_fd = copy_fd;
 	job->ok = false;
-	bool came = sw_expendable_run(e, file_job, job,
-				      sw_pages_deadline_ns(pages, begin_ns, patience_ms));
-	sw_pages_waited(pages, begin_ns);
+	int64_t end_ns = copy_fd < 0 ? sw_pages_deadline_ns(pages, begin_ns, patience_ms)
+				     : begin_ns + patience_ms * NS_PER_MS;
+	bool came = sw_expendable_run(e, file_job, job, end_ns);
+	if (copy_fd < 0)
+		sw_pages_waited(pages, begin_ns);
+	else
+		sw_pages_copied(pages, begin_ns);
 	return came;
 }
 
@@ -181,6 +187,9 @@ static bool file_try(struct sw_live *live, struct file_job *job, int copy_fd)
 			   live->own_root_fd,
 			   copy_fd};
 	struct sw_expendable *e = NULL;
+	errno = ETIMEDOUT; /* the server is not to blame: it is asked for pages as before */
+	if (!sw_pages_may_copy(live->pages))
+		return false;
 	errno = EIO;
 	if (live->pages->n_lost >= SW_PAGES_LOST_MAX ||
 	    sw_expendable_start(fds, SW_ARRAY_SIZE(fds), &e, NULL) < 0)

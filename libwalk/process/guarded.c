@@ -19,6 +19,8 @@ enum {
 	CACHED = 0x20,  /* RESOLVE_CACHED, Linux 5.12; not in older headers */
 };
 
+static const int64_t NS_PER_MS = 1000000;
+
 /* An O_PATH descriptor. A filter may not know openat2(), Linux 5.6. */
 static int path_open(int root_fd, const char *path, int flags, uint64_t resolve)
 {
@@ -132,16 +134,24 @@ static int patience_ms(const struct sw_pages *pages, enum sw_guarded what)
 
 static int open_apart(struct sw_pages *pages, struct open_job *job)
 {
+	errno = ETIMEDOUT;
+	if (job->what == SW_GUARDED_COPY && !sw_pages_may_copy(pages))
+		return -1;
 	struct sw_expendable *e = sw_pages_opener(pages);
 	errno = ETIMEDOUT;
 	if (e == NULL)
 		return -1;
 	/* Lost, it executes nothing more once it was ended: what it was told stays ours. */
 	int64_t begin_ns = sw_clock_ns();
-	bool came = sw_expendable_run(e, open_job, job,
-				      sw_pages_deadline_ns(pages, begin_ns,
-							   patience_ms(pages, job->what)));
-	sw_pages_waited(pages, begin_ns);
+	int ms = patience_ms(pages, job->what);
+	bool copies = job->what == SW_GUARDED_COPY;
+	int64_t end_ns =
+		copies ? begin_ns + ms * NS_PER_MS : sw_pages_deadline_ns(pages, begin_ns, ms);
+	bool came = sw_expendable_run(e, open_job, job, end_ns);
+	if (copies)
+		sw_pages_copied(pages, begin_ns);
+	else
+		sw_pages_waited(pages, begin_ns);
 	if (!came) {
 		sw_pages_opener_drop(pages);
 		errno = ETIMEDOUT;

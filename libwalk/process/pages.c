@@ -16,7 +16,8 @@ enum {
 	READ_PATIENCE_MS = 250, /* for a page, before its file system is taken not to answer */
 	ENTRIES = 64,           /* of pagemap at once */
 	NS_PER_MS = 1000000,
-	WAITS_MS = 3000, /* all of them together */
+	WAITS_MS = 3000,  /* all of them together */
+	COPIES_MS = 3000, /* all copies of files together, but for the last one's end */
 };
 
 /* Documentation/admin-guide/mm/pagemap.rst, v6.1. */
@@ -81,6 +82,16 @@ int64_t sw_pages_deadline_ns(const struct sw_pages *pages, int64_t begin_ns, int
 void sw_pages_waited(struct sw_pages *pages, int64_t begin_ns)
 {
 	pages->waited_ns += sw_clock_ns() - begin_ns;
+}
+
+bool sw_pages_may_copy(const struct sw_pages *pages)
+{
+	return pages->copied_ns < COPIES_MS * (int64_t) NS_PER_MS;
+}
+
+void sw_pages_copied(struct sw_pages *pages, int64_t begin_ns)
+{
+	pages->copied_ns += sw_clock_ns() - begin_ns;
 }
 
 static bool has_file(const struct sw_map *map)
@@ -248,16 +259,18 @@ struct sw_expendable *sw_pages_reader(struct sw_pages *pages)
 	return pages->reader;
 }
 
-bool sw_pages_space_answers(struct sw_pages *pages)
+bool sw_pages_space_answers(struct sw_pages *pages, uint32_t patience_ms)
 {
 	struct sw_expendable *reader = pages->mem_fd >= 0 ? sw_pages_reader(pages) : NULL;
 	int64_t begin_ns = sw_clock_ns();
 	uint8_t byte;
 	if (reader == NULL)
 		return true;
+	if (patience_ms == 0 || patience_ms > WAITS_MS)
+		patience_ms = WAITS_MS;
 	/* That nothing is mapped there is said under the lock, too: __access_remote_vm() in mm/memory.c, v6.1. */
 	(void) sw_expendable_pread(reader, pages->mem_fd, &byte, sizeof(byte), 0,
-				   sw_pages_deadline_ns(pages, begin_ns, WAITS_MS));
+				   sw_pages_deadline_ns(pages, begin_ns, (int) patience_ms));
 	if (!sw_expendable_is_lost(reader) || sw_expendable_has_died(reader))
 		return true;
 	sw_pages_waited(pages, begin_ns);

@@ -32,7 +32,8 @@ struct sw_pages {
 	bool stalled;           /* the copy did not come to its end */
 	bool left_behind;       /* one that may still write to where the window's copies are */
 	unsigned n_lost;        /* readers */
-	int64_t waited_ns;      /* in all: sw_pages_deadline_ns() */
+	int64_t waited_ns;      /* in all, but for copies: sw_pages_deadline_ns() */
+	int64_t copied_ns;      /* in all: sw_pages_may_copy() */
 	uint32_t root_major, root_minor; /* the device of our root directory */
 	struct sw_pages_slow *slow;      /* the arena's; sorted */
 	size_t n_slow;
@@ -81,15 +82,22 @@ void sw_pages_file_stalled(struct sw_pages *pages, const struct sw_map *map);
 int64_t sw_pages_deadline_ns(const struct sw_pages *pages, int64_t begin_ns, int patience_ms);
 void sw_pages_waited(struct sw_pages *pages, int64_t begin_ns);
 
+/*
+ * Whether there is time left for the copy of one more file whose server answers. Copies have a limit of their own: a
+ * server in good health that has large files leaves all the time for the waits. Call sw_pages_copied() afterwards.
+ */
+bool sw_pages_may_copy(const struct sw_pages *pages);
+void sw_pages_copied(struct sw_pages *pages, int64_t begin_ns);
+
 /* Starts the reader, if there is none: before the window. NULL when it cannot be had. */
 struct sw_expendable *sw_pages_reader(struct sw_pages *pages);
 
 /*
  * Whether the target's memory can be read and mappings of it can be looked at: false where one of its threads holds the
  * lock of its address space, and waits. So does one that unmaps a file whose server does not answer: fuse_vma_close() in
- * fs/fuse/file.c, v6.1, which writes the file's pages. Asked by the reader, before anybody else reads.
+ * fs/fuse/file.c, v6.1, which writes the file's pages. Asked by the reader, before anybody else reads. patience_ms: 0 is as long as all waits may take.
  */
-bool sw_pages_space_answers(struct sw_pages *pages);
+bool sw_pages_space_answers(struct sw_pages *pages, uint32_t patience_ms);
 
 /* One that is lost executes nothing from here on; if it does not end, it is left behind. */
 void sw_pages_reader_drop(struct sw_pages *pages);

@@ -320,6 +320,9 @@ def waiting(pid):
     return sum(state_of(pid, tid) == "D" for tid in os.listdir(f"/proc/{pid}/task"))
 
 
+LOCK_S = 3  # is waited for the lock where there is no limit: libwalk/process/pages.c
+
+
 def test_locked(tap, daemon, unit):
     """A thread of the target holds the lock of its memory, and waits for the server: nobody can read that memory."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as parent:
@@ -347,6 +350,8 @@ def test_locked(tap, daemon, unit):
                         return
                     if name == "dump":
                         tap.check("locks its memory" in result[2], "locked memory: it is said", result)
+                    if name == "limited":
+                        tap.check(took < LOCK_S, "locked memory: no longer than --timeout is waited", took)
                 server.resume()
 
 

@@ -56,6 +56,9 @@ struct sw_snapshot_options {
 	/* For files of /proc that say what threads do: what the stacks do not need. Default 1000; UINT32_MAX: no
 	 * limit. */
 	uint32_t describe_ms;
+	/* For the lock of the target's memory, which a thread may hold that waits in the kernel. Default, and at most,
+	 * 3000. */
+	uint32_t lock_ms;
 	size_t stack_bytes; /* per thread, default 256 KiB */
 	size_t total_bytes; /* all copied memory, default 512 MiB */
 	size_t max_threads; /* default 32768 */

@@ -55,6 +55,7 @@ TEST(test_options)
 				     .symbolize.no_inlines = true};
 	const struct sw_pipeline_options how = sw_obtain_options(&o, 5);
 	assert_int_equal(how.snapshot.max_stop_ms, 7);
+	assert_int_equal(how.snapshot.lock_ms, 1);
 	assert_int_equal(how.walk.max_frames, 8);
 	assert_int_equal(how.walk.deadline_ns, 1000005);
 	assert_true(how.libunwind);

@@ -127,6 +127,27 @@ TEST_WITH(test_served, setup, teardown)
 	assert_int_equal(own.st_mode & 0777, 0600);
 }
 
+/* The time of copies is no time that is waited; where it is up, no server is taken not to answer. */
+TEST_WITH(test_copies_have_their_own_time, setup, teardown)
+{
+	struct fixture *f = *state;
+	struct stat st;
+	serve(f);
+	sw_cleanup(sw_close_p) int fd =
+		sw_guarded_open(&f->pages, SW_ROOT_TARGETS, f->path, 0, SW_GUARDED_COPY, &st);
+	assert_true(fd >= 0);
+	assert_true(f->pages.copied_ns > 0);
+	int64_t waited_ns = f->pages.waited_ns;
+	f->pages.copied_ns = INT64_C(3000000000);
+	assert_int_equal(sw_guarded_open(&f->pages, SW_ROOT_TARGETS, f->path, 0, SW_GUARDED_COPY,
+					 &st),
+			 -1);
+	assert_int_equal(errno, ETIMEDOUT);
+	assert_int_equal(f->pages.n_lost, 0);
+	assert_true(f->pages.waited_ns > waited_ns); /* for the answer */
+	assert_int_equal(f->pages.copied_ns, INT64_C(3000000000));
+}
+
 /* From now on openat2() is refused, as by the filters of our own processes: confine/calls.c. */
 static bool openat2_refuse(void)
 {
