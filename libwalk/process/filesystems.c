@@ -58,12 +58,20 @@ static bool line_parse(const char *line, size_t length, bool own_namespace,
 		return false;
 	memcpy(copy, line, length);
 	copy[length] = '\0';
+	static const char *const many[] = {"btrfs", "bcachefs", "overlay", NULL};
 	const char *type = strstr(copy, " - ");
 	if (type == NULL || sscanf(copy, "%u %*u %u:%u ", &mount, &major, &minor) != 3)
 		return false;
 	type += 3;
-	*ret = (struct sw_fs_device){mount, major, minor,
-				     kind_of(type, strcspn(type, " "), own_namespace)};
+	size_t type_length = strcspn(type, " ");
+	enum sw_fs_kind kind = kind_of(type, type_length, own_namespace);
+	*ret = (struct sw_fs_device){
+		.mount = mount,
+		.major = major,
+		.minor = minor,
+		.kind = kind,
+		.any_device = kind != SW_FS_LOCAL || is_one_of(many, type, type_length),
+	};
 	return true;
 }
 
@@ -169,8 +177,10 @@ bool sw_filesystems_find(const struct sw_filesystems *fs, const struct sw_fs_fil
 {
 	for (size_t i = 0; i < fs->n; i++) {
 		const struct sw_fs_device *d = &fs->devices[i];
-		if (file->mount != 0 ? d->mount == file->mount
-				     : d->major == file->major && d->minor == file->minor) {
+		bool same_device = d->major == file->major && d->minor == file->minor;
+		/* The number of a mount that is gone is given to another one. */
+		if (file->mount != 0 ? d->mount == file->mount && (same_device || d->any_device)
+				     : same_device) {
 			*ret = d->kind;
 			return true;
 		}

@@ -19,6 +19,7 @@ struct sw_fs_device {
 	uint64_t mount; /* mountinfo's mount ID */
 	uint32_t major, minor;
 	enum sw_fs_kind kind;
+	bool any_device; /* files on it may have another one than this; so have those of a btrfs subvolume */
 };
 
 struct sw_filesystems {

@@ -16,10 +16,10 @@ static const int64_t AGAIN_NS = 1000000000;
 struct sw_local {
 	struct sw_arena arena; /* the mounts' */
 	struct sw_filesystems fs;
-	uid_t uid;             /* ours: a sandbox does not tell it */
-	struct sw_fs_file own; /* our root directory */
-	uint64_t last_mount;   /* the last one that was permitted */
-	int64_t read_ns;       /* when they were read */
+	uid_t uid;              /* ours: a sandbox does not tell it */
+	struct sw_fs_file own;  /* our root directory */
+	struct sw_fs_file last; /* what the last one that was permitted is on; mount 0: none */
+	int64_t read_ns;        /* when they were read */
 };
 
 static void mounts_read(struct sw_local *local)
@@ -36,7 +36,7 @@ static void mounts_read(struct sw_local *local)
 	sw_arena_deinit(&local->arena);
 	local->arena = arena;
 	local->fs = fs;
-	local->last_mount = 0;
+	local->last.mount = 0;
 }
 
 int sw_local_create(struct sw_local **ret, struct sw_error *err)
@@ -61,14 +61,19 @@ void sw_local_destroy(struct sw_local *local)
 	free(local);
 }
 
+/* The kernel gives the number of a mount that is gone to another one. */
+static bool is_same_mount(const struct sw_fs_file *a, const struct sw_fs_file *b)
+{
+	return a->mount == b->mount && a->major == b->major && a->minor == b->minor;
+}
+
 static bool mount_answers(struct sw_local *local, const struct sw_fs_file *file)
 {
 	enum sw_fs_kind kind;
 	/* Our own pages come from where our root directory is: who does not answer there has stopped us. */
-	if (file->mount == local->own.mount && file->major == local->own.major &&
-	    file->minor == local->own.minor)
+	if (is_same_mount(file, &local->own))
 		return true;
-	if (file->mount != 0 && file->mount == local->last_mount)
+	if (file->mount != 0 && is_same_mount(file, &local->last))
 		return true;
 	bool known = sw_filesystems_find(&local->fs, file, &kind);
 	if (!known && sw_clock_ns() - local->read_ns > AGAIN_NS) {
@@ -77,7 +82,7 @@ static bool mount_answers(struct sw_local *local, const struct sw_fs_file *file)
 	}
 	if (!known || kind != SW_FS_LOCAL)
 		return false;
-	local->last_mount = file->mount;
+	local->last = *file;
 	return true;
 }
 

@@ -131,12 +131,13 @@ TEST(test_kinds)
 		"37 25 0:41 / /net rw shared:3 master:1 - nfs4 server:/ rw\n"
 		"38 25 0:42 / /merged rw - overlay overlay rw,lowerdir=/home/u/far\n"
 		"39 25 broken\n"
+		"41 25 0:44 / /many rw - btrfs /dev/y rw\n"
 		"40 25 0:43 / /x rw - ext4x /dev/x rw";
 	struct sw_arena arena = {0};
 	struct sw_filesystems own, other;
 	assert_int_equal(sw_filesystems_parse(&arena, text, sizeof(text) - 1, true, &own), 0);
 	assert_int_equal(sw_filesystems_parse(&arena, text, sizeof(text) - 1, false, &other), 0);
-	assert_int_equal(own.n, 5);
+	assert_int_equal(own.n, 6);
 	assert_int_equal(sw_filesystems_kind(&own, 0, 22), SW_FS_LOCAL);
 	assert_int_equal(sw_filesystems_kind(&own, 0, 40), SW_FS_USER);
 	assert_int_equal(sw_filesystems_kind(&own, 0, 41), SW_FS_NETWORK);
@@ -145,11 +146,16 @@ TEST(test_kinds)
 	assert_int_equal(sw_filesystems_kind(&own, 0, 43), SW_FS_USER);
 	assert_int_equal(sw_filesystems_kind(&own, 0, 4095), SW_FS_USER); /* on no mount */
 	assert_int_equal(sw_filesystems_kind(&own, 8, 1), SW_FS_LOCAL);
-	/* By its mount, whatever its device: a btrfs subvolume's is not listed. */
+	/* By its mount, whatever its device. */
 	enum sw_fs_kind kind = SW_FS_LOCAL;
 	struct sw_fs_file file = {.major = 0, .minor = 99, .mount = 37};
 	assert_true(sw_filesystems_find(&own, &file, &kind));
 	assert_int_equal(kind, SW_FS_NETWORK);
+	file.mount = 41; /* the device of a subvolume is not listed */
+	assert_true(sw_filesystems_find(&own, &file, &kind));
+	assert_int_equal(kind, SW_FS_LOCAL);
+	file.mount = 25; /* another mount has that number by now */
+	assert_false(sw_filesystems_find(&own, &file, &kind));
 	file = (struct sw_fs_file){.major = 0, .minor = 22, .mount = 99};
 	assert_false(sw_filesystems_find(&own, &file, &kind));
 	file.mount = 0; /* not told */

@@ -62,7 +62,7 @@ static void serve(struct fixture *f)
 	if (file.major != 0)
 		SKIP("/dev/shm is on a disk", "a tmpfs that is mounted there");
 	assert_int_not_equal(file.mount, 0);
-	f->device = (struct sw_fs_device){file.mount, file.major, file.minor, SW_FS_USER};
+	f->device = (struct sw_fs_device){file.mount, file.major, file.minor, SW_FS_USER, false};
 	f->pages.fs = (struct sw_filesystems){.devices = &f->device, .n = 1};
 	f->pages.fs_known = f->pages.our_fs_known = true;
 }
@@ -170,7 +170,7 @@ static void served_mount_add(struct fixture *f)
 	struct sw_fs_device *devices = sw_arena_calloc(&f->arena, fs.n + 1, sizeof(*devices));
 	assert_non_null(devices);
 	memcpy(devices, fs.devices, fs.n * sizeof(*devices));
-	devices[fs.n] = (struct sw_fs_device){UINT32_MAX, 0, UINT32_MAX, SW_FS_USER};
+	devices[fs.n] = (struct sw_fs_device){UINT32_MAX, 0, UINT32_MAX, SW_FS_USER, false};
 	f->pages.fs = (struct sw_filesystems){.devices = devices, .n = fs.n + 1};
 	f->pages.fs_known = true;
 }
