@@ -135,14 +135,20 @@ void sw_started_wait(struct sw_started *s)
 /* ---- the command ---------------------------------------------------------------------------- */
 
 struct command {
-	pid_t worker;   /* the one that captures */
-	int tell_fd;    /* owned */
-	int hold_fd;    /* owned: closed when the program has ended */
+	pid_t worker; /* the one that captures */
+	int tell_fd;  /* owned */
+	int hold_fd; /* owned: closed when the program has ended, or when its end cannot be polled */
 	int signals_fd; /* owned */
-	int program_fd; /* owned: a pidfd */
+	int program_fd; /* owned: a pidfd; -EBADF: the kernel has none, or a filter refuses them */
 	pid_t pid;      /* of the program; 0: not known yet */
 	bool has_begun;
 };
+
+static void close_once(int *fd)
+{
+	sw_close_p(fd);
+	*fd = -EBADF;
+}
 
 static void take_told(struct command *c)
 {
@@ -151,13 +157,17 @@ static void take_told(struct command *c)
 	if (n < 0 && errno == EINTR)
 		return;
 	if (n != sizeof(told)) {
-		sw_close_p(&c->tell_fd); /* the one that captures has ended */
+		close_once(&c->tell_fd); /* the one that captures has ended */
 		return;
 	}
 	c->has_begun |= told.has_begun;
 	c->pid = told.pid;
 	if (c->program_fd < 0)
 		c->program_fd = (int) syscall(SYS_pidfd_open, told.pid, 0);
+	/* The end of another's child cannot be polled then: when the one that captures is done, it
+	 * becomes a child of this process. */
+	if (c->program_fd < 0)
+		close_once(&c->hold_fd);
 }
 
 /* A signal of the terminal went to the program already. */
@@ -167,8 +177,12 @@ static void pass_signal(struct command *c)
 	if (read(c->signals_fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	bool of_terminal = info.ssi_code == SI_KERNEL;
-	if (!of_terminal && info.ssi_signo != SIGCHLD && c->program_fd >= 0)
-		(void) syscall(SYS_pidfd_send_signal, c->program_fd, (int) info.ssi_signo, NULL, 0);
+	if (of_terminal || info.ssi_signo == SIGCHLD || c->pid <= 0)
+		return;
+	/* The process id is the program's until it is waited for, which is done last. */
+	if (c->program_fd < 0 ||
+	    syscall(SYS_pidfd_send_signal, c->program_fd, (int) info.ssi_signo, NULL, 0) < 0)
+		(void) kill(c->pid, (int) info.ssi_signo);
 }
 
 static int status_of(pid_t pid)
@@ -183,6 +197,7 @@ static int status_of(pid_t pid)
 	return WIFSIGNALED(status) ? STATUS_SIGNALLED + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* Until the program has ended, or the one that captures. */
 static void follow(struct command *c)
 {
 	bool has_ended = false;
@@ -200,6 +215,18 @@ static void follow(struct command *c)
 	}
 }
 
+/* The program's parent is this process by now; SIGCHLD, which is blocked, tells of its end. */
+static void follow_own_child(struct command *c)
+{
+	siginfo_t info = {0};
+	while (waitid(P_PID, (id_t) c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid == 0) {
+		struct pollfd fd = {.fd = c->signals_fd, .events = POLLIN};
+		if (poll(&fd, 1, -1) > 0)
+			pass_signal(c);
+	}
+}
+
 int sw_started_run(const struct sw_options *options, sw_started_work *work)
 {
 	int told[2] = {-EBADF, -EBADF}, hold[2] = {-EBADF, -EBADF};
@@ -208,6 +235,7 @@ int sw_started_run(const struct sw_options *options, sw_started_work *work)
 	(void) sigemptyset(&signals); /* cannot fail, as the next ones */
 	for (size_t i = 0; i < SW_ARRAY_SIZE(passed); i++)
 		(void) sigaddset(&signals, passed[i]);
+	(void) sigaddset(&signals, SIGCHLD);
 	(void) sigprocmask(SIG_BLOCK, &signals, &before);
 	struct command c = {.program_fd = -EBADF,
 			    .signals_fd = signalfd(-1, &signals, SFD_CLOEXEC)};
@@ -231,11 +259,14 @@ int sw_started_run(const struct sw_options *options, sw_started_work *work)
 	(void) close(told[1]);
 	(void) close(hold[0]);
 	c.tell_fd = told[0];
+	c.hold_fd = hold[1];
 	follow(&c);
-	(void) close(hold[1]);
+	close_once(&c.hold_fd);
 	int status = status_of(c.worker);
-	if (c.has_begun)
-		status = status_of(c.pid); /* ours, since the one that captured has ended */
+	if (c.has_begun) {
+		follow_own_child(&c);
+		status = status_of(c.pid);
+	}
 	sw_close_p(&c.tell_fd);
 	sw_close_p(&c.signals_fd);
 	sw_close_p(&c.program_fd);

@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import SNAPWALK, Tap, snapwalk, wait_until  # noqa: E402
+from harness import SNAPWALK, TARGETS, Tap, snapwalk, wait_until  # noqa: E402
 
 PYTHON = sys.executable
 # What a program is given by the process that starts it.
@@ -130,6 +130,33 @@ def test_killed(tap):
         os.kill(pid, signal.SIGKILL)
 
 
+def test_no_pidfd(tap):
+    """Where pidfd_open() is refused, the program's end is seen and signals are passed on all the same."""
+    prefix = [os.path.join(TARGETS, "without"), "pidfd_open", "--", SNAPWALK, "sample", "-o", "/dev/null"]
+    result = subprocess.run([*prefix, "--", "sh", "-c", "sleep 0.5; exit 3"], capture_output=True, text=True, timeout=20)
+    tap.equal(result.returncode, 3, "without pidfd_open(): the exit status is the program's")
+    script = 'trap "echo got TERM; exit 5" TERM; trap "echo got USR1" USR1; echo ready; while :; do sleep 0.1; done'
+    for words, when in (([], "while it is sampled"), (["-d", "1"], "behind the profile")):
+        with subprocess.Popen([*prefix, *words, "--", "sh", "-c", script], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True, start_new_session=True) as process:
+            try:
+                tap.equal(process.stdout.readline(), "ready\n", f"without pidfd_open(), {when}: the program runs")
+                if words:
+                    wait_until(lambda: "sh" in names_of_children(process.pid), "the one that captures to end")
+                process.send_signal(signal.SIGUSR1)
+                process.send_signal(signal.SIGTERM)
+                output = process.communicate(timeout=20)[0]
+                tap.equal((output.splitlines()[-1:], process.returncode), (["got TERM"], 5),
+                          f"without pidfd_open(), {when}: signals are passed on, and the status kept")
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+
+
+def names_of_children(pid):
+    return subprocess.run(["ps", "-o", "comm=", "--ppid", str(pid)], capture_output=True, text=True).stdout.split()
+
+
 def test_refused(tap):
     for words, pattern in ((["--"], "no program is given"), (["1", "--", "true"], "a process and a program are given"),
                            (["--json", "--", "true"], "standard output is the program's .*give -o FILE"),
@@ -148,7 +175,7 @@ def test_refused(tap):
 
 def main():
     tap = Tap()
-    for test in (test_status, test_profile, test_surroundings, test_signals, test_duration, test_killed, test_refused):
+    for test in (test_status, test_profile, test_surroundings, test_signals, test_duration, test_killed, test_no_pidfd, test_refused):
         tap.guard(test)
     tap.done()
 
