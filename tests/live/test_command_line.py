@@ -117,6 +117,7 @@ def test_formats(tap):
         tap.check(b'"snapwalk.dump/1"' in made("dump", "z.json"), "dump -o z.json is JSON")
         tap.check(re.search(rb"^\w[^\n]*;.* \d+\n", made("dump", "z.folded")), "dump -o z.folded")
         tap.check(b", pid " in made("dump", "z.txt"), "dump -o z.txt")
+        tap.check(re.match(rb"\w[^\n]*;.* \d+\n", made("sample", "p.txt")), "sample -o p.txt has folded stacks")
         refused(tap, ["dump", target.pid, "-o", os.path.join(directory, "z.svg")], "dump cannot write svg",
                 "a dump is no flame graph")
 
