@@ -140,7 +140,7 @@ static int explain(struct sw_session *session, const struct sw_subject *subject,
 static int explain_lock(const struct sw_options *options, const char *about,
 			const struct sw_report *report)
 {
-	struct sw_text_options how = {.color = sw_delivery_color(options, NULL)};
+	struct sw_text_options how = {.color = sw_delivery_color(options, NULL, STDOUT_FILENO)};
 	struct sw_error err = {0};
 	sw_cleanup(sw_free_p) char *text = NULL;
 	size_t size = 0;

@@ -11,13 +11,13 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-bool sw_delivery_color(const struct sw_options *o, const char *path)
+bool sw_delivery_color(const struct sw_options *o, const char *path, int fd)
 {
 	if (o->color != SW_COLOR_AUTO)
 		return o->color == SW_COLOR_ALWAYS;
 	const char *term = getenv("TERM");
 	const char *no_color = getenv("NO_COLOR"); /* no-color.org: present and not empty */
-	return path == NULL && isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0 &&
+	return path == NULL && isatty(fd) && term != NULL && strcmp(term, "dumb") != 0 &&
 	       (no_color == NULL || no_color[0] == '\0');
 }
 
@@ -35,7 +35,7 @@ int sw_delivery_begin(struct sw_delivery *ret, const struct sw_options *options,
 {
 	*ret = (struct sw_delivery){.options = options,
 				    .format = format,
-				    .color = sw_delivery_color(options, path),
+				    .color = sw_delivery_color(options, path, STDOUT_FILENO),
 				    .columns = terminal_columns(path)};
 	return sw_output_open(&ret->output, path, err);
 }

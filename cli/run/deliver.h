@@ -45,8 +45,8 @@ struct sw_delivery {
 	size_t n_matched; /* threads and stacks that --state, --function and --thread let pass */
 };
 
-/* Whether text that goes to path, NULL for standard output, is coloured. */
-bool sw_delivery_color(const struct sw_options *options, const char *path);
+/* Whether text that goes to path, NULL for the descriptor fd, is coloured. */
+bool sw_delivery_color(const struct sw_options *options, const char *path, int fd);
 
 /* path NULL: standard output. Errors are about sw_delivery_name(). */
 int sw_delivery_begin(struct sw_delivery *ret, const struct sw_options *options,

@@ -76,7 +76,7 @@ int sw_profile_output_write(struct sw_profile_output *out, const struct sw_profi
 	size_t size = 0;
 	struct sw_profile_write_options how = {
 		.old = out->old,
-		.color = sw_delivery_color(out->options, out->output.path),
+		.color = sw_delivery_color(out->options, out->output.path, out->output.fd),
 		.all = out->options->all,
 	};
 	int r = sw_profile_write(profile, out->format, &how, &data, &size, &err);
