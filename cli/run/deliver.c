@@ -212,6 +212,11 @@ int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_re
 	size_t size = 0;
 	int r;
 	(void) snprintf(d->about, sizeof(d->about), "%s", about); /* cut is fine */
+	if (d->format == SW_FORMAT_HTML && d->n_written > 0) {
+		sw_complain(about, "a page is of one dump, and there is one already", "usage",
+			    "give one target, or --format text, json or folded");
+		return SW_STATUS_USAGE;
+	}
 	bool as_it_is = report == NULL || (d->format == SW_FORMAT_JSON && !is_filtered(d->options));
 	if (report != NULL && is_brief(d)) {
 		struct sw_delivery_seen seen = sw_delivery_seen(d, report);

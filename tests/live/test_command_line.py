@@ -118,6 +118,13 @@ def test_formats(tap):
         tap.check(re.search(rb"^\w[^\n]*;.* \d+\n", made("dump", "z.folded")), "dump -o z.folded")
         tap.check(b", pid " in made("dump", "z.txt"), "dump -o z.txt")
         tap.check(re.match(rb"\w[^\n]*;.* \d+\n", made("sample", "p.txt")), "sample -o p.txt has folded stacks")
+        one = os.path.join(directory, "one.json")
+        made("dump", "one.json")
+        refused(tap, ["show", one, one, "-f", "html", "-o", os.path.join(directory, "two.html")], "a page is of one dump",
+                "show: two dumps in one page")
+        with Target("demo") as other, open(f"/proc/{other.pid}/comm") as comm:
+            refused(tap, ["--comm", comm.read().strip(), "-o", os.path.join(directory, "three.html")],
+                    "a page is of one dump", "--comm: two processes in one page")
         refused(tap, ["dump", target.pid, "-o", os.path.join(directory, "z.svg")], "dump cannot write svg",
                 "a dump is no flame graph")
 
