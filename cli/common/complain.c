@@ -117,7 +117,8 @@ void sw_complain(const char *about, const char *message, const char *code, const
 	sw_text_deinit(&line);
 }
 
-/* Of files the system's reason says more than the code. What is not said of a process is said of a file. */
+/* The system's reason says more of a file than the code does. What is about no process id is taken to be
+ * about a file. */
 static const char *remedy_of(const char *about, const struct sw_error *err)
 {
 	unsigned causes =

@@ -60,12 +60,12 @@ enum sw_via { SW_VIA_AUTO, SW_VIA_DIRECT, SW_VIA_DAEMON };
 enum sw_top_sort { SW_TOP_BY_CPU, SW_TOP_BY_STATE, SW_TOP_BY_SINCE, SW_TOP_BY_NAME };
 enum sw_color { SW_COLOR_AUTO, SW_COLOR_ALWAYS, SW_COLOR_NEVER };
 
-/* A parsed command line. Strings are borrowed from argv. */
 /* Of --stack-bytes. */
 enum { SW_STACK_BYTES_LEAST = 4096, SW_STACK_BYTES_MOST = 1 << 30 };
 
 struct sw_keeper;
 
+/* A parsed command line. Strings are borrowed from argv. */
 struct sw_options {
 	const struct sw_command *command; /* static; NULL with --version and a bare --help */
 	int64_t begin_ns;                 /* CLOCK_MONOTONIC when the program began */
