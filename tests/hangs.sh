@@ -47,7 +47,7 @@ daemon/jobs/found.c		proc	open
 daemon/main.c			own	access open
 daemon/policy/authorize.c	proc	fstatat openat readlinkat
 daemon/policy/namespace.c	proc	fstatat open
-daemon/policy/program.c		proc	openat statx
+daemon/policy/program.c		proc	open openat statx
 daemon/prepare.c		own	stat
 daemon/rpc/discard.c		proc	readlink
 daemon/rpc/server.c		own	lstat readlink
@@ -61,6 +61,7 @@ daemon/worker/dumps.c		proc	open
 daemon/worker/launcher.c	own	chdir
 daemon/worker/series.c		proc	open
 daemon/worker/target.c		proc	fopen open
+libwalk/base/in_root.c	known	openat readlinkat statx
 libwalk/base/text.c		own	openat
 libwalk/base/urgent.c		proc	opendir
 libwalk/capture/after.c		proc	openat
@@ -71,7 +72,6 @@ libwalk/process/expendable.c	known	open
 libwalk/process/files.c		known	open openat statx
 libwalk/process/filesystems.c	known	fstatat openat stat statx
 libwalk/process/guarded.c	apart	open openat
-libwalk/process/in_root.c	known	openat readlinkat statx
 libwalk/process/local.c		known	open
 libwalk/process/pages.c		proc	open
 libwalk/process/proc.c		proc	openat

@@ -178,9 +178,11 @@ bool sw_filesystems_find(const struct sw_filesystems *fs, const struct sw_fs_fil
 	for (size_t i = 0; i < fs->n; i++) {
 		const struct sw_fs_device *d = &fs->devices[i];
 		bool same_device = d->major == file->major && d->minor == file->minor;
+		bool no_device = file->major == 0 && file->minor == 0; /* it is not known */
 		/* The number of a mount that is gone is given to another one. */
-		if (file->mount != 0 ? d->mount == file->mount && (same_device || d->any_device)
-				     : same_device) {
+		if (file->mount != 0
+			    ? d->mount == file->mount && (same_device || no_device || d->any_device)
+			    : same_device) {
 			*ret = d->kind;
 			return true;
 		}

@@ -45,7 +45,7 @@ int sw_filesystems_read(struct sw_arena *arena, int proc_fd, struct sw_filesyste
  * subvolume has a device that is listed nowhere. Before Linux 5.8 the mount of disks is not known.
  */
 struct sw_fs_file {
-	uint32_t major, minor;
+	uint32_t major, minor; /* both 0: not known */
 	uint64_t mount; /* mountinfo's mount ID; 0: not known */
 };
 bool sw_filesystems_file(int fd, struct sw_fs_file *ret);
