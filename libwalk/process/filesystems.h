@@ -46,7 +46,7 @@ int sw_filesystems_read(struct sw_arena *arena, int proc_fd, struct sw_filesyste
  */
 struct sw_fs_file {
 	uint32_t major, minor; /* both 0: not known */
-	uint64_t mount; /* mountinfo's mount ID; 0: not known */
+	uint64_t mount;        /* mountinfo's mount ID; 0: not known */
 };
 bool sw_filesystems_file(int fd, struct sw_fs_file *ret);
 
