@@ -125,6 +125,7 @@ int main(int argc, char **argv)
 	int status = SW_STATUS_USAGE;
 	if (argc < 2) {
 		sw_options_usage(stderr);
+		free(inherited.debuginfod_urls);
 		return status;
 	}
 	if (sw_options_parse(argc, argv, commands, &options, &usage)) {
@@ -134,5 +135,6 @@ int main(int argc, char **argv)
 	} else
 		sw_complain(usage.about, usage.message, "usage", usage.remedy);
 	sw_options_deinit(&options);
+	free(inherited.debuginfod_urls);
 	return status;
 }

@@ -11,8 +11,8 @@
 struct sw_inherited {
 	struct sigaction bus, pipe, file_size;
 	struct rlimit files;
-	const char *debuginfod_urls; /* owned, for as long as the process lives; NULL: not set */
-	bool filled[3];              /* of the standard files: it was closed */
+	char *debuginfod_urls; /* owned; NULL: not set */
+	bool filled[3];        /* of the standard files: it was closed */
 };
 
 /*
