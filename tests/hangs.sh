@@ -28,7 +28,6 @@ cli/commands/dumper.c		own	access
 cli/commands/explain.c		proc	fopen
 cli/commands/hook.c		own	stat
 cli/common/dwo_reader.c		apart	open
-cli/common/plain_path.c		apart	open openat readlinkat
 cli/common/word_kind.c		own	open stat
 cli/daemon/call.c		own	access
 cli/daemon/read_dump.c		own	stat

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/dwo_reader.h"
 #include "cleanup.h"
-#include "common/plain_path.h"
+#include "in_root.h"
 
 #include <confine/caps.h>
 #include <confine/descriptors.h>
@@ -26,6 +26,17 @@ static const size_t SPACE_BYTES = 256 << 20; /* of one file */
 
 /* ---- in the child ------------------------------------------------------------------------- */
 
+/* Links on the way are root's or the owner's; openat2() cannot tell whose they are. */
+static bool link_is_trusted(void *arg, int fd)
+{
+	const uid_t *owner = arg;
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return false;
+	errno = ELOOP;
+	return !S_ISLNK(st.st_mode) || st.st_uid == 0 || st.st_uid == *owner;
+}
+
 /* O_PATH opens nothing: opening alone waits at a FIFO, or does something to a device. */
 static int regular_open(const char *path, uid_t owner, size_t *ret_size)
 {
@@ -34,7 +45,10 @@ static int regular_open(const char *path, uid_t owner, size_t *ret_size)
 	size_t length = strlen(path);
 	if (path[0] != '/' || length < 4 || strcmp(path + length - 4, ".dwo") != 0)
 		return -1;
-	sw_cleanup(sw_close_p) int fd = sw_plain_path_open(path, owner);
+	sw_cleanup(sw_close_p) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	sw_cleanup(sw_close_p) int fd =
+		sw_in_root_open_where(root_fd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC,
+				      link_is_trusted, &owner);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < SELFMAG ||
 	    (uint64_t) st.st_size > SPACE_BYTES)
 		return -1;
