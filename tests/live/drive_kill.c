@@ -3,7 +3,10 @@
  * drive_kill count -- CMD ...: runs a command under ptrace with all processes that it makes and prints
  * their system calls, one process (or thread) a line, in the order of creation:
  *
- *	task INDEX calls N ptrace N	ptrace: number of its first ptrace(), 0 when it made none
+ *	task INDEX calls N ptrace N begin N end N
+ *
+ * ptrace: number of its first ptrace(), 0 when it made none; begin, end: how many calls the command had made when the
+ * process was created, and when it ended.
  *
  * drive_kill at INDEX N entry|exit|cut VICTIM -- CMD ...: runs it so and sends SIGKILL at the entry or the
  * exit of the N-th system call (from 1) of that process. VICTIM: self (the process that makes the call),
@@ -35,6 +38,7 @@ struct task {
 	bool started; /* its first stop, which is no event of the command, has been seen */
 	bool ended;
 	unsigned long n_calls, n_writes, first_ptrace;
+	unsigned long begin, end; /* calls of the command then */
 };
 
 struct driver {
@@ -65,7 +69,7 @@ static struct task *task_of(struct driver *d, pid_t tid)
 		errno = E2BIG;
 		fail("tasks");
 	}
-	d->tasks[d->n_tasks] = (struct task){.tid = tid};
+	d->tasks[d->n_tasks] = (struct task){.tid = tid, .begin = d->tasks[0].n_calls};
 	return &d->tasks[d->n_tasks++];
 }
 
@@ -149,6 +153,7 @@ static void run(struct driver *d)
 		struct task *task = task_of(d, tid);
 		if (!WIFSTOPPED(status)) {
 			task->ended = true;
+			task->end = d->tasks[0].n_calls;
 			if (task == d->tasks)
 				d->status = status;
 			continue;
@@ -204,8 +209,8 @@ int main(int argc, char **argv)
 	start(&d, argv + (count ? 3 : 7));
 	run(&d);
 	for (size_t i = 0; count && i < d.n_tasks; i++)
-		printf("task %zu calls %lu ptrace %lu\n", i, d.tasks[i].n_calls,
-		       d.tasks[i].first_ptrace);
+		printf("task %zu calls %lu ptrace %lu begin %lu end %lu\n", i, d.tasks[i].n_calls,
+		       d.tasks[i].first_ptrace, d.tasks[i].begin, d.tasks[i].end);
 	if (at)
 		printf("%s %s %d\n", d.killed ? "killed" : "ended",
 		       WIFSIGNALED(d.status) ? "signal" : "exit",

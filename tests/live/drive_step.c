@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * drive_step PID BEGIN END EVERY [stack:... ...] [switch:...|tables:...] [START-END ...]: single-steps a process from
- * BEGIN to END and walks its stack at every EVERYth instruction, and more often while a walk may be ahead (below). The
- * oracle is a shadow stack: each call instruction pushes its return address, and what the stack pointer has passed
+ * BEGIN to END and walks its stack at every EVERYth instruction, at all in the ranges, and more often while a walk may be
+ * ahead (below). The oracle is a shadow stack: each call instruction pushes its return address, and what the stack pointer has passed
  * is popped. The walk must equal it, by tables alone.
  * longjmp's tables show the jump as done as soon as its registers are loaded, and libgcc is shown in the
  * handler of an exception as soon as it begins to load them: such walks are kept until the jump is done
@@ -376,13 +376,15 @@ int main(int argc, char **argv)
 		return 2;
 	while (s.steps < STEPS_MAX && s.regs.rip != end) {
 		early_settle(&s);
-		if (s.steps % (s.early_walks > 0 ? 1 + every / EARLY_SHARE : every) == 0) {
+		bool in_range = in_ranges(s.regs.rip, ranges);
+		counted += in_range;
+		if (in_range ||
+		    s.steps % (s.early_walks > 0 ? 1 + every / EARLY_SHARE : every) == 0) {
 			let_go_stopped(&s);
 			compare(&s);
 			hold(&s, false);
 		}
 		step(&s);
-		counted += in_ranges(s.regs.rip, ranges);
 	}
 	let_go_stopped(&s);
 	for (size_t i = 0; s.early_walks > 0 && i < s.n_early; i++)

@@ -9,6 +9,7 @@
     tap.done()
 """
 import atexit
+import concurrent.futures
 import functools
 import json
 import os
@@ -110,7 +111,13 @@ class Tap:
         try:
             function(self, *args)
         except Exception:  # noqa: BLE001 - reported, not swallowed
-            self.check(False, function.__name__, traceback.format_exc())
+            self.check(False, getattr(function, "__name__", function), traceback.format_exc())
+
+    def together(self, functions, *args, at_once=4):
+        """guard() of each, some at a time: for tests that wait more than they work."""
+        with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+            for future in [pool.submit(self.guard, function, *args) for function in functions]:
+                future.result()
 
     def done(self):
         print(f"1..{self.number}", flush=True)

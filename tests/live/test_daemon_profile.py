@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 65s
-# serial
+# tier: gate 30s
 """Profile: samples that the daemon's workers add up. What is kept of them is read back in all formats, and is
 kept as dumps are; rules make one; what ends it early leaves what there is, or nothing."""
 import gzip
@@ -11,12 +10,11 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import jsonschema
 
 from daemon import Daemon, UNPRIVILEGED, children, ended, n_fds, name_of, refusal
-from harness import BUILD, SNAPWALK, TARGETS, Tap, Target, seeded, state_of, wait_blocked, wait_until
+from harness import BUILD, SNAPWALK, TARGETS, Tap, Target, wait_blocked, wait_until
 from safety import status_field
 from test_daemon_integrations import ids_of, reasons_of, rule, trigger
 
@@ -295,70 +293,6 @@ def one_worker_of_events(tap, daemon):
                   {k: made[k] for k in ("n_samples", "n_lost", "n_wanted")})
 
 
-def late(tap, daemon):
-    """A worker that does not run when a sample is due."""
-    if not daemon.root:
-        tap.skip("late samples", "not root", tap.ROOT)
-        return
-    with Target("threads", 2, 5) as target, daemon.client() as client:
-        begin(client, daemon, target.pid)
-        worker, = named(daemon.workers(), "snapwalk-worker")
-        # Each time it goes on anywhere between two samples, after at least two that were due.
-        times, pauses = 16, seeded(20261129)
-        for _ in range(times):
-            os.kill(worker, signal.SIGSTOP)
-            wait_until(lambda: state_of(worker) == "T", "it to stop")
-            before = samples(daemon)
-            time.sleep(pauses.uniform(0.045, 0.085))  # what is waited for is that time passes
-            os.kill(worker, signal.SIGCONT)
-            wait_until(lambda: samples(daemon) > before, "it to go on")
-        target.process.kill()
-        target.process.wait()
-        made = client.receive()[0]["profile"]
-        tap.equal([e.message for e in schema().iter_errors(made)], [], "as its schema says")
-        tap.check(made["n_late"] >= 1 and made["n_lost"] >= times, "late and lost ones are counted",
-                  {k: made[k] for k in ("n_samples", "n_late", "n_lost", "n_wanted")})
-
-
-def modes(tap, daemon):
-    with Target("shares", 4, 1) as target:
-        if not daemon.root or "iterator_refused" in daemon.status():
-            tap.skip("modes of a profile", "no task iterator", tap.ROOT)
-            return
-        made = profile(daemon, target.pid, duration_ms=4000, rate_hz=100, mode="off")["profile"]
-        seen = {}
-        for row in made["samples"]:
-            for name in set(functions_of(made, row["node"])):
-                seen[name] = seen.get(name, 0) + row["ns"]
-        # wait_long() takes three times as long as wait_short().
-        share = seen.get("wait_long", 0) / max(seen.get("wait_short", 0), 1)
-        # Short waits that no sample saw count for others: on a busy machine there are many.
-        least, most = (1.5, 6) if made["n_lost"] * 10 < made["n_wanted"] else (1, 1000)
-        tap.check(made["mode"] == "off" and least < share < most, "off: blocked time as it was",
-                  (made["mode"], share, made["n_lost"]))
-        tap.check(not {"work_three", "work_one"} & set(seen), "off: no time on a CPU", seen)
-        tap.equal(made["stopped_ns"], 0, "off: nobody is stopped")
-        made = profile(daemon, target.pid, duration_ms=4000, rate_hz=100, mode="cpu")["profile"]
-        seen = functions(made)
-        n = seen.get("work_three", 0) + seen.get("work_one", 0)
-        share = seen.get("work_three", 0) / max(n, 1)
-        # Six deviations of a share of three quarters.
-        tap.check(made["mode"] == "cpu" and made["n_samples"] >= 10 and abs(share - 0.75) < 6 * 0.43 / max(n, 1) ** 0.5,
-                  "cpu: three of four samples", (made["n_samples"], share))
-        # To begin a wait and to end it takes a few microseconds of a CPU.
-        tap.check("block" not in seen and seen.get("wait_long", 0) <= 1 + 0.05 * made["n_samples"],
-                  "cpu: nobody who waits", seen)
-        tap.equal((made["stopped_ns"], made["n_samples"] + made["n_lost"]), (0, made["n_wanted"]),
-                  "cpu: nobody is stopped")
-        names = {thread["name"] for thread in made["threads"]}
-        tap.equal(names, {"shares"}, "cpu: threads have their names")
-        got = snapwalk(daemon, "sample", str(target.pid), "--via", "daemon", "--duration", "4",
-                       "--mode", "cpu", "--format", "folded")
-        tap.check(got.returncode in (0, 3) and b"work_three" in got.stdout, "sample --via daemon", got)
-        tap.equal(refusal(profile, daemon, target.pid, mode="all"),
-                  ("org.varlink.service.InvalidParameter", {"parameter": "mode"}), "another mode")
-
-
 def another_program(tap, daemon):
     """execve() in between: one profile of both programs."""
     next_program = os.path.join(TARGETS, "threads")
@@ -424,14 +358,6 @@ def no_events(tap):
         tap.check(profile(daemon, target.pid)["profile"]["n_samples"] > 0, "by the wall clock it can")
 
 
-def stop_percent(tap):
-    """What threads are stopped for counts against StopPercent=, sample by sample."""
-    with Daemon({"StopPercent": 1}) as daemon, Target("shares", 2, 4) as target:
-        made = profile(daemon, target.pid, duration_ms=3000, rate_hz=100,
-                       options={"stop": "always"})["profile"]
-        tap.check(0 < made["stopped_ns"] < 1200 * 10**6, "a profile keeps to it", made["stopped_ns"])
-
-
 def by_rule(tap):
     """An alert: its id at once, the profile when it is finished. Others' dumps do not evict it. What is not
     finished when the daemon ends is kept as it is."""
@@ -477,10 +403,10 @@ def main():
     if not os.path.exists(os.path.join(BUILD, "bin", "snapwalkd")):
         sys.exit("snapwalkd was not built")
     with Daemon() as daemon:
-        for test in (added_up, shown, by_command, refused, cut_short, one_worker, one_worker_of_events, late, modes,
+        for test in (added_up, shown, by_command, refused, cut_short, one_worker, one_worker_of_events,
                      another_program, protected, captured_meanwhile):
             tap.guard(test, daemon)
-    for test in (by_rule, no_events, stop_percent):
+    for test in (by_rule, no_events):
         tap.guard(test)
     tap.done()
 

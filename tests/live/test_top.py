@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 20s
-# serial
 """top: the view in a terminal of 80 x 24, its keys, another size, the end by keys and signals, after which the
 terminal is as before; lines where there is no terminal; what a look costs.
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 40s
+# tier: gate 20s
 # serial
 """The capture that stops nothing against the one that stops all: the same walks, at most as many stops
 as CPUs, no torn stack, however many threads there are.
@@ -8,6 +8,7 @@ as CPUs, no torn stack, however many threads there are.
 SNAPWALK_COPIES=1000000 makes the adversarial test that long, SNAPWALK_SAME=2000 that of random stops;
 words are the functions to run.
 """
+import functools
 import json
 import os
 import re
@@ -17,11 +18,12 @@ import sys
 
 from harness import (SNAPWALK, TARGETS, Tap, Target, dump, iterator_refused, state_of, tool,
                      wait_until)
+from judge import scaled
 from safety import tasks
 from test_targets import PLAIN
 
-COPIES = int(os.environ.get("SNAPWALK_COPIES", "4000"))
-SAME = int(os.environ.get("SNAPWALK_SAME", "40"))
+COPIES = int(os.environ.get("SNAPWALK_COPIES", scaled(1500)))
+SAME = int(os.environ.get("SNAPWALK_SAME", scaled(12)))
 MANY = 10_000
 BUSY, BUSY_DUMPS = 100, 4
 AUTO, NEVER = 0, 1  # enum sw_stop_mode
@@ -45,27 +47,31 @@ def walks(report):
 
 
 def same_walks(tap):
-    for name, args in [*((name, ()) for name in PLAIN), *OTHERS]:
-        if name == "chain_gold" and not tool("ld.gold"):
-            continue
-        with Target(name, *args) as target:
-            os.kill(target.pid, signal.SIGSTOP)
-            wait_until(lambda: {state_of(target.pid, tid) for tid in tasks(target.pid)} <= {"T", "Z"},
-                       f"{name} to stop")
-            # Threads that no stop reaches are waited for.
-            limit = ("--max-stop", "3000") if name == "hanging" else ()
-            reports = {stop: dump(target.pid, *limit, "--symbols", "names", "--timeout", "60000",
-                                  "--stop", stop, status=(0, 3)) for stop in ("always", "auto", "never")}
-            wanted = walks(reports["always"])
-            for stop in ("auto", "never"):
-                report = reports[stop]
-                tap.equal(walks(report), wanted, f"{name}: --stop {stop} as always")
-                tap.equal((report["timings"]["n_stopped"],
-                           {t["captured_by"] for t in report["threads"] if t["captured"]}),
-                          (0, {"iterator"}), f"{name}: --stop {stop} stops nothing")
-            tap.equal({t["captured_by"] for t in reports["always"]["threads"] if t["captured"]},
-                      {"ptrace"}, f"{name}: always stops")
-            os.kill(target.pid, signal.SIGCONT)
+    programs = [*((name, ()) for name in PLAIN), *OTHERS]
+    tap.together([functools.partial(same_walks_of, name=name, args=args) for name, args in programs
+                  if name != "chain_gold" or tool("ld.gold")])
+
+
+def same_walks_of(tap, name, args):
+    """A stopped program: one dump that stops all, one that stops whom it must, one that stops nobody."""
+    with Target(name, *args) as target:
+        os.kill(target.pid, signal.SIGSTOP)
+        wait_until(lambda: {state_of(target.pid, tid) for tid in tasks(target.pid)} <= {"T", "Z"},
+                   f"{name} to stop")
+        # Threads that no stop reaches are waited for.
+        limit = ("--max-stop", "3000") if name == "hanging" else ()
+        reports = {stop: dump(target.pid, *limit, "--symbols", "names", "--timeout", "60000",
+                              "--stop", stop, status=(0, 3)) for stop in ("always", "auto", "never")}
+        wanted = walks(reports["always"])
+        for stop in ("auto", "never"):
+            report = reports[stop]
+            tap.equal(walks(report), wanted, f"{name}: --stop {stop} as always")
+            tap.equal((report["timings"]["n_stopped"],
+                       {t["captured_by"] for t in report["threads"] if t["captured"]}),
+                      (0, {"iterator"}), f"{name}: --stop {stop} stops nothing")
+        tap.equal({t["captured_by"] for t in reports["always"]["threads"] if t["captured"]},
+                  {"ptrace"}, f"{name}: always stops")
+        os.kill(target.pid, signal.SIGCONT)
 
 
 def same_at_random(tap):
