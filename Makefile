@@ -58,8 +58,8 @@ VERSION  := 0.1.0
 SOVERSION := 0
 
 CPPFLAGS ?=
-# With sanitizers -O1: the same reports, in half of the time to compile.
-CFLAGS   ?= $(if $(SANITIZE),-O1,-O2) -g
+# With sanitizers -O1 and lines alone: the same reports, in less than half of the time to compile.
+CFLAGS   ?= $(if $(SANITIZE),-O1 -g1,-O2 -g)
 LDFLAGS  ?=
 # Set by the project's own checks: a newer compiler with a new warning must not stop anybody's build.
 WERROR   ?=

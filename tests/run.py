@@ -8,6 +8,7 @@ Files run in parallel, but for those that say "# serial". A live file says its t
     # tier: soak 60s     random instants, storms, load
     # tier: runtime 60s  looks at a runtime or service that must be installed
     # serial             measures time, or changes what all others see
+    # soak too           a file of the gate that makes more looks in the soak
     # strict             no failure of this file is excused by a second run
 
 A program that dies, hangs, prints no result or fewer results than its plan counts as failed; so does one that takes
@@ -57,7 +58,7 @@ class File:
 
     def __init__(self, path, kind):
         self.path, self.kind = path, kind
-        self.tier, self.budget_s, self.serial, self.strict = "gate", None, False, False
+        self.tier, self.budget_s, self.serial, self.strict, self.soak_too = "gate", None, False, False, False
         if kind != "live":
             return
         with open(path, errors="replace") as source:
@@ -67,7 +68,11 @@ class File:
             raise SystemExit(f"{path}: its first lines do not say '# tier: gate|soak|runtime SECONDSs'")
         self.tier, self.budget_s = found.group(1), int(found.group(2))
         lines = head.splitlines()
-        self.serial, self.strict = "# serial" in lines, "# strict" in lines
+        self.serial, self.strict, self.soak_too = (f"# {word}" in lines for word in ("serial", "strict", "soak too"))
+
+    def is_of(self, tiers):
+        """Whether a run of these tiers has it."""
+        return self.tier in tiers or (self.soak_too and "soak" in tiers)
 
     @property
     def name(self):
@@ -187,8 +192,8 @@ def slowed(load):
 
 
 def over_budget(file, seconds, load):
-    """What is said of a file of the gate that takes too long; None when it does not."""
-    if file.budget_s is None or file.tier != "gate":
+    """What is said of a file of the gate that takes too long; None when it does not. With more looks it may."""
+    if file.budget_s is None or file.tier != "gate" or os.environ.get("SNAPWALK_LOOKS_FACTOR", "1") != "1":
         return None
     most = 2 * max(BUDGET_MIN_S, file.budget_s) * slowed(load)
     if seconds <= most:
@@ -405,7 +410,7 @@ def main():
     files = [File(path, "unit") for path in args.unit] + [File(path, "fuzz") for path in args.fuzz] + \
             [File(path, "live") for path in args.live]
     if args.tier:
-        files = [file for file in files if file.kind != "live" or file.tier in args.tier]
+        files = [file for file in files if file.kind != "live" or file.is_of(args.tier)]
     entries = ledger.read()
     if args.minutes:
         args.no_rerun = True

@@ -43,10 +43,12 @@ unit_tests   = $(foreach name,$(UNIT_NAMES),$(if $(filter $(1),$(strip $(call un
 UNIT_WRAP_fake_kernel := $(patsubst %,-Wl$(comma)--wrap=%,ptrace waitid process_vm_readv clock_gettime \
 	setitimer fstat lseek getdents64 faccessat openat)
 UNIT_OBJ := $(BUILD)/tests/unit-obj
+# Not optimised, but for who chose another level: what takes time is what they test, and to compile them.
+UNIT_CFLAGS := $(if $(filter command% environment,$(origin CFLAGS)),,-O0 -U_FORTIFY_SOURCE)
 
 $(UNIT_OBJ)/%.o: tests/unit/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(TESTS_CFLAGS) -Wno-missing-prototypes -Dmain=main_of_$(subst /,_,$*) -MMD -MP -c -o $@ $<
+	$(CC) $(TESTS_CFLAGS) $(UNIT_CFLAGS) -Wno-missing-prototypes -Dmain=main_of_$(subst /,_,$*) -MMD -MP -c -o $@ $<
 
 # The names of a program's tests: written when they change, as a file of its own may come or go.
 .PHONY: names
@@ -79,7 +81,7 @@ FUZZ_NAMES := $(patsubst $(BUILD)/tests/fuzz/%,%,$(FUZZ))
 FUZZ_OBJ   := $(BUILD)/tests/fuzz-obj
 $(FUZZ_OBJ)/%.o: tests/fuzz/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(TESTS_CFLAGS) -Wno-missing-prototypes -DLLVMFuzzerTestOneInput=input_of_$* -MMD -MP -c -o $@ $<
+	$(CC) $(TESTS_CFLAGS) $(UNIT_CFLAGS) -Wno-missing-prototypes -DLLVMFuzzerTestOneInput=input_of_$* -MMD -MP -c -o $@ $<
 
 # fuzz_program PROGRAM,NAMES
 define fuzz_program

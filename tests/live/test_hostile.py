@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 75s
+# tier: gate 35s
 # strict
+# soak too
 """Targets, core files and fixtures that somebody made to break the reader.
 
 Whatever the bytes: exit status 0, 1 or 3, no death by a signal, an answer in time, valid JSON when
@@ -16,6 +17,7 @@ import tempfile
 
 from harness import (BUILD, TARGETS, Tap, Target, dump, stack_of, state_of, tool,
                      wait_until)
+from judge import scaled
 from mutate import Elf, lengths, variants
 from safety import ANSWERED, held, parse, run, tasks, warned
 
@@ -26,6 +28,11 @@ ENVIRONMENT = dict(os.environ,
                    ASAN_OPTIONS=f"exitcode={SANITIZER_STATUS}:allocator_may_return_null=1",
                    UBSAN_OPTIONS=f"exitcode={SANITIZER_STATUS}:print_stacktrace=1")
 BATCH = 12
+
+
+def cases_of(n):
+    """How many of a kind: a run with sanitizers takes five times as long, and the fuzzers have tried the same parsers."""
+    return scaled(max(6, n // 5 if SANITIZED else n // 2))
 
 
 def fault(*words):
@@ -87,7 +94,7 @@ def special_files(data, keep):
             copy[at:at + width] = (value & ((1 << 8 * width) - 1)).to_bytes(width, "little")
             yield f"{field} = {value:#x}", bytes(copy)
     first = (keep[1] + 4095) // 4096 * 4096  # the executed page must exist
-    for n in lengths(6, len(data), 24):
+    for n in lengths(6, len(data), cases_of(24)):
         if n >= first:
             yield f"cut at {n}", data[:n]
 
@@ -97,7 +104,7 @@ def mapped_files(tap, scratch):
     with open(program, "rb") as file:
         data = file.read()
     keep = code_range(program)
-    cases = list(variants(1, data, Elf(data).regions(), 60 if SANITIZED else 240, keep))
+    cases = list(variants(1, data, Elf(data).regions(), cases_of(240), keep))
     cases += special_files(data, keep)
     faults = []
     for begin in range(0, len(cases), BATCH):
@@ -151,7 +158,7 @@ def mapped_pe_files(tap, scratch):
     tap.equal([f["kind"] for f in stack["frames"]][:3], ["pe", "pe", "native"],
               "the intact image is walked by its table")
     tap.equal(stack["end"], "complete", "to the end")
-    cases = list(variants(5, data, PE_REGIONS, 60 if SANITIZED else 180, keep))
+    cases = list(variants(5, data, PE_REGIONS, cases_of(180), keep))
     faults = []
     for begin in range(0, len(cases), BATCH):
         faults += batch_faults(cases[begin:begin + BATCH], scratch)
@@ -364,8 +371,8 @@ def damaged_cores(tap, what, data, bad):
     whole = walked(data, bad)
     tap.equal((whole["complete"], {s["end"] for s in whole["stacks"]}), (True, {"complete"}),
               f"core, {what}: intact it gives a complete dump")
-    cases = [(f"cut at {n}", data[:n]) for n in lengths(7, len(data), 64)]
-    cases += variants(8, data, core_regions(data), 60 if SANITIZED else 160)
+    cases = [(f"cut at {n}", data[:n]) for n in lengths(7, len(data), cases_of(64))]
+    cases += variants(8, data, core_regions(data), cases_of(160))
     faults = []
     for name, content in cases:
         with open(bad, "wb") as file:
@@ -411,7 +418,7 @@ def fixture_cases(files, read):
     """(what, path, bytes or a function that makes something else of the path)"""
     for path in files:
         name, data = os.path.basename(path), read[path]
-        each = 6 if len(data) > 65536 else 24
+        each = cases_of(12 if len(data) > 65536 else 36)
         for what, content in variants(hash_of(name), data, {name: (0, len(data))}, each):
             yield what, path, content
         for n in lengths(9, len(data), 18)[:each] if data else []:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from unittest import mock
 
 import judge
 from harness import Tap
@@ -186,6 +187,11 @@ def budget(tap):
     tap.equal(run.over_budget(file, 9, 0), None, "less than twice the budget")
     tap.check(run.over_budget(file, 11, 0), "more than twice the budget")
     tap.equal(run.over_budget(file, 11, 4 * os.cpu_count()), None, "a machine that has four times as much to do")
+    with mock.patch.dict(os.environ, SNAPWALK_LOOKS_FACTOR="3"):
+        tap.equal(run.over_budget(file, 11, 0), None, "more looks than the budget is for")
+    both = run.File(os.path.join(HERE, "test_signals.py"), "live")
+    tap.equal([[one.is_of([tier]) for tier in ("gate", "soak", "runtime")] for one in (file, both)],
+              [[True, False, False], [True, True, False]], "a file of the gate that is in the soak, too")
     for path in sorted(glob.glob(os.path.join(HERE, "*.py"))):
         if os.path.basename(path).startswith(("test_", "runtime_")):
             tap.check(run.File(path, "live").tier, f"{os.path.basename(path)} says its tier")

@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 55s
+# tier: gate 25s
 # strict
+# soak too
 """Signals and job control while dumps go on: none lost, none added, none changed."""
 import os
 import signal
 import time
 
 from harness import Tap, Target, seeded, state_of, wait_until
+from judge import scaled
 from safety import capture, held, let_go, run, run_time, tasks
 from test_kill import Storm, start, wait_exact
 
-DUMPS = 200
-STOPS = 60
+DUMPS = scaled(60)
+STOPS = scaled(20)
+CHILD_DUMPS = scaled(40)
 
 
 def storm_of_dumps(tap):
@@ -106,11 +109,11 @@ def parent_sees_nothing(tap):
     """A parent that waits for stops and continuations is told of none."""
     with Target("states", "parent") as target:
         child = int(next(line for line in target.lines if line.startswith("child")).split()[1])
-        for _ in range(100):
+        for _ in range(CHILD_DUMPS):
             capture(child, "--symbols", "none", status=(0,))
         target.send("count")
         tap.equal(target.readline(), "sigchld 0",
-                  "100 dumps of a child: its parent got no SIGCHLD and no wait status")
+                  f"{CHILD_DUMPS} dumps of a child: its parent got no SIGCHLD and no wait status")
         os.kill(child, signal.SIGSTOP)
         tap.equal(target.readline(), "event 1 0x137f",
                   "a real stop of the child is seen by its parent")
@@ -120,11 +123,11 @@ def parent_sees_nothing(tap):
     with Target("states", "plain", 2) as target:
         flags = os.WUNTRACED | os.WCONTINUED | os.WNOHANG
         seen = 0
-        for _ in range(100):
+        for _ in range(CHILD_DUMPS):
             process = start(target.pid, "--symbols", "none")
             while process.poll() is None:
                 seen += os.waitpid(target.pid, flags)[0] != 0
-        tap.equal(seen, 0, "a parent that polls during 100 dumps is told nothing")
+        tap.equal(seen, 0, f"a parent that polls during {CHILD_DUMPS} dumps is told nothing")
 
 
 def main():

@@ -101,7 +101,7 @@ def vfork_parent(tap):
                   [True] * 2, "vfork parent: captured whole when the child has gone")
 
 
-TOUCHED_DUMPS = 200
+TOUCHED_DUMPS = 60
 
 
 def touched(tap):

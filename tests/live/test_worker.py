@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 40s
+# tier: gate 30s
+# soak too
 """The daemon's spawner and workers, driven without a socket: captures, refusals, privileges, and
 deaths at random instants that the target must not notice."""
 import json
@@ -11,6 +12,7 @@ import tempfile
 import time
 
 from harness import TARGETS, Tap, Target, dump, iterator_refused, public, seeded, state_of, tool, wait_until
+from judge import scaled
 from mutate import Elf, variants
 from safety import held, let_go, median, run_time, status_field, tasks
 from test_hostile import at_rest, code_range, special_files
@@ -21,9 +23,10 @@ NOBODY = 65534
 # CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_PERFMON (for profiles of CPU time)
 CAPS_OF_SPAWNER = "0000004000080004"
 PROFILES = 8  # at once with one worker each: SERIES_MAX in daemon/worker/spawner_main.c
-HOSTILE_FILES, HOSTILE_BATCH = 120, 12
+HOSTILE_FILES, HOSTILE_BATCH = scaled(60), 12
 AUTO, NEVER, ALWAYS = range(3)  # enum sw_stop_mode
-KILLS, CRASHES, HANGS, SPAWNER_KILLS, LATENCY_RUNS = 100, 20, 3, 100, 40
+# test_kill_daemon.py kills at each call of the process that stops.
+KILLS, CRASHES, HANGS, SPAWNER_KILLS, LATENCY_RUNS = scaled(30), scaled(10), 3, scaled(30), 40
 
 
 class Driver:
