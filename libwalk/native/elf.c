@@ -13,10 +13,12 @@
 #include "native/landing_pad.h"
 #include "native/managed_epilogue.h"
 #include "native/rule_step.h"
+#include "native/synchronous.h"
 #include "snapshot/snapshot.h"
 #include "unwind/unwinder.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Wire names of who found a frame. */
 enum { SOURCE_CFI, SOURCE_INSTRUCTIONS };
@@ -149,15 +151,24 @@ static bool is_no_return_address(const struct sw_cfi_rule *rule, const struct sw
 	       (thunk && site == SW_SITE_OTHER);
 }
 
-/* What the table says of an epilogue that has not begun is as right. */
-static bool epilogue_step(struct sw_elf_cfi *cfi, const struct sw_cursor *cursor, enum sw_step step,
-			  struct sw_stepped *ret)
+/* .debug_frame covers it: compilers that write it for debuggers alone are not always right (native/synchronous.h). */
+static bool is_for_debuggers(struct sw_elf_cfi *cfi, uint64_t svma)
 {
-	if (!cursor->exact_pc || sw_memory_is_32bit(cursor->memory) ||
-	    !sw_elf_cfi_is_managed(cfi, cursor->regs.pc_avma - cursor->place->bias))
+	const char *table = sw_elf_cfi_table(cfi, svma);
+	return table != NULL && strcmp(table, ".debug_frame") == 0;
+}
+
+/* The instructions decide where tables do not tell of each. They agree nearly everywhere: then it is the table's frame. */
+static bool edge_step(struct sw_elf_cfi *cfi, const struct sw_cursor *cursor, enum sw_step step,
+		      struct sw_stepped *ret)
+{
+	if (!cursor->exact_pc || sw_memory_is_32bit(cursor->memory))
 		return false;
+	uint64_t svma = cursor->regs.pc_avma - cursor->place->bias;
 	struct sw_stepped s = *ret;
-	if (!sw_managed_epilogue(cfi, cursor, &s.regs) ||
+	if (!(sw_elf_cfi_is_managed(cfi, svma)
+		      ? sw_managed_epilogue(cfi, cursor, &s.regs)
+		      : is_for_debuggers(cfi, svma) && sw_synchronous_step(cfi, cursor, &s.regs)) ||
 	    !sw_is_executable(cursor->snap, s.regs.pc_avma) ||
 	    (step == SW_STEP_OK && s.regs.sp_avma == ret->regs.sp_avma))
 		return false;
@@ -190,8 +201,12 @@ static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_st
 		return SW_STEP_OK;
 	}
 	enum sw_step step = sw_step_by_cfi(rule, place->bias, cursor, ret);
-	if (epilogue_step(cfi, cursor, step, ret))
+	if (edge_step(cfi, cursor, step, ret))
 		return SW_STEP_OK;
+	if (step == SW_STEP_OK && ret->regs.pc_avma != 0 && !rule->signal &&
+	    !sw_is_executable(cursor->snap, ret->regs.pc_avma) &&
+	    is_for_debuggers(cfi, cursor->lookup_avma - place->bias))
+		return SW_STEP_DECLINE;
 	if (rule->is_32bit && step == SW_STEP_OK && is_no_return_address(rule, cursor, ret))
 		return fail(ret, SW_END_BAD_UNWIND_INFO,
 			    "the call frame information leads to what is no return address");

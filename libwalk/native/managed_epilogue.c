@@ -35,8 +35,12 @@ static bool is_marked(const uint8_t *code, size_t n)
 static bool is_out(struct sw_elf_cfi *cfi, uint64_t pc_svma, uint64_t target_svma)
 {
 	struct sw_elf_entry entry;
-	return sw_elf_entry_find(cfi, pc_svma, &entry) &&
-	       (target_svma <= entry.start_svma || target_svma >= entry.end_svma);
+	if (sw_elf_entry_find(cfi, pc_svma, &entry))
+		return target_svma <= entry.start_svma || target_svma >= entry.end_svma;
+	uint64_t start_svma, other_svma;
+	return sw_elf_function_start(cfi, pc_svma, &start_svma) &&
+	       sw_elf_function_start(cfi, target_svma, &other_svma) &&
+	       (other_svma != start_svma || target_svma == start_svma);
 }
 
 static bool is_return_address(const struct sw_cursor *cursor, uint64_t word)

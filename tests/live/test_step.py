@@ -62,7 +62,8 @@ def main():
     tap.guard(lambda t: walk_everywhere(t, "stepped_switch", most_ahead=0, least_steps=900))
     tap.guard(lambda t: walk_everywhere(t, "stepped_haskell", most_ahead=0, least_steps=300))
     tap.guard(lambda t: walk_everywhere(t, "stepped_jumpto", least_steps=400, least_ahead=100))
-    tap.guard(lambda t: walk_everywhere(t, "stepped_managed", least_steps=400))
+    for name in ("stepped_managed", "stepped_synchronous"):
+        tap.guard(lambda t, n=name: walk_everywhere(t, n, least_steps=400))
     # 80,000 instructions and more, of which libgcc looks at tables for most.
     for name in ("stepped_throw", "stepped_throw_static"):
         tap.guard(lambda t, n=name: walk_everywhere(t, n, every, least_ahead=200))

@@ -9,6 +9,7 @@ size_t managed_saved(size_t n, size_t (*f)(size_t));
 size_t managed_tail(size_t n);
 size_t managed_far(size_t n, size_t (*f)(size_t));
 size_t managed_fp(size_t n);
+size_t managed_early(size_t n);
 
 static volatile size_t sink;
 
@@ -40,6 +41,9 @@ static NOINLINE void work(void)
 		sink += managed_tail(i);
 		sink += managed_far(i, called);
 		sink += managed_far(i, managed_tail);
+#ifdef SYNCHRONOUS
+		sink += managed_early(i);
+#endif
 	}
 	KEEP();
 }

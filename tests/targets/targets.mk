@@ -92,6 +92,9 @@ $(T)/stepped_jumpto: tests/targets/stepped_jumpto.c tests/targets/lib/jumpto_fra
 $(T)/stepped_managed: tests/targets/stepped_managed.c tests/targets/lib/managed_frames.S $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -O2 -o $@ $< tests/targets/lib/managed_frames.S
+$(T)/stepped_synchronous: tests/targets/stepped_managed.c tests/targets/lib/managed_frames.S $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -DSYNCHRONOUS -O2 -o $@ $< tests/targets/lib/managed_frames.S
 # Lazy binding: the first call goes through the PLT stub and the dynamic linker's resolver.
 $(T)/stepped: tests/targets/stepped.c $(TARGET_DEPS)
 	@mkdir -p $(@D)

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Functions as .NET's NativeAOT compiler (10.0.12) makes them: in a section of its own, with call frame information that
- * ends with the prologue, whatever pops follow.
+ * ends with the prologue, whatever pops follow. With SYNCHRONOUS as mono's ahead-of-time compiler (6.8) does it: in
+ * .debug_frame alone, with a row for the epilogue at another place.
  */
+#ifdef SYNCHRONOUS
+	.cfi_sections .debug_frame
+	.text
+#else
 	.section __managedcode, "ax", @progbits
+#endif
 
 	.macro function name
 	.globl	\name
@@ -110,6 +116,22 @@
 	pop	%rbp
 	ret
 	done	managed_fp
+
+#ifdef SYNCHRONOUS
+/* size_t managed_early(size_t n): the row of the epilogue is that of one byte behind the prologue. */
+	function managed_early
+	sub	$24, %rsp
+	.cfi_def_cfa_offset 32
+	mov	%rdi, (%rsp)
+	.cfi_remember_state
+	.cfi_def_cfa_offset 8
+	.byte	0x48			/* mov %rdi, %rax */
+	.cfi_restore_state
+	.byte	0x89, 0xf8
+	add	$24, %rsp
+	ret
+	done	managed_early
+#endif
 
 	.data
 	.p2align 3
