@@ -45,7 +45,25 @@ static uint32_t symbol_rank(const struct symbol *s)
 	return rank;
 }
 
-/* The name without its version ("memcpy@@GLIBC_2.14"). False when there is none. */
+static bool is_version_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '.' || c == '-' || c == '+';
+}
+
+/* Bytes of the name without its version ("memcpy@@GLIBC_2.14"). Names of Crystal have "@" in them:
+ * "*Shop(Int32)@Shop(T)#nap<Int32>:Int32". */
+static size_t without_version(const char *name, size_t bytes)
+{
+	size_t version = bytes;
+	while (version > 0 && is_version_char(name[version - 1]))
+		version--;
+	if (version == bytes || version < 2 || name[version - 1] != '@')
+		return bytes;
+	return version - (name[version - 2] == '@' ? 2 : 1);
+}
+
+/* Without its version. False when there is none. */
 static bool symbol_name(const struct scan *scan, const struct symbol *s, const char **ret,
 			size_t *ret_bytes)
 {
@@ -57,14 +75,11 @@ static bool symbol_name(const struct scan *scan, const struct symbol *s, const c
 	if (max > SYMBOL_NAME_MAX)
 		max = SYMBOL_NAME_MAX;
 	size_t bytes = strnlen(name, max);
-	const char *version = memchr(name, '@', bytes);
-	if (version != NULL)
-		bytes = (size_t) (version - name);
-	if (bytes == 0 || bytes == max)
+	if (bytes == max)
 		return false;
 	*ret = name;
-	*ret_bytes = bytes;
-	return true;
+	*ret_bytes = without_version(name, bytes);
+	return *ret_bytes > 0;
 }
 
 static size_t underscores(const char *name, size_t bytes)

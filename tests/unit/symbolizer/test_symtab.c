@@ -112,10 +112,18 @@ TEST_WITH(test_version_is_cut, setup, NULL)
 {
 	function("memcpy@@GLIBC_2.14", STB_GLOBAL, STT_FUNC, TEXT, 16);
 	function("old@GLIBC_2.2.5", STB_GLOBAL, STT_GNU_IFUNC, TEXT + 16, 16);
-	struct sw_want wants[] = {{.svma = TEXT}, {.svma = TEXT + 16}};
-	scan(wants, 2);
+	/* Crystal's: no version. */
+	function("*Shop(Int32)@Shop(T)#nap<Int32>:Int32", STB_GLOBAL, STT_FUNC, TEXT + 32, 16);
+	function("~procProc(Nil)@c.cr:15", STB_GLOBAL, STT_FUNC, TEXT + 48, 16);
+	struct sw_want wants[] = {{.svma = TEXT},
+				  {.svma = TEXT + 16},
+				  {.svma = TEXT + 32},
+				  {.svma = TEXT + 48}};
+	scan(wants, 4);
 	expect(&wants[0], "memcpy", TEXT);
 	expect(&wants[1], "old", TEXT + 16);
+	expect(&wants[2], "*Shop(Int32)@Shop(T)#nap<Int32>:Int32", TEXT + 32);
+	expect(&wants[3], "~procProc(Nil)@c.cr:15", TEXT + 48);
 }
 
 TEST_WITH(test_labels, setup, NULL)
