@@ -198,6 +198,47 @@ bool sw_arch_jump_slot(struct sw_memory memory, uint64_t avma, uint64_t *ret_slo
 	return true;
 }
 
+enum { PUSH_SLOT_BYTES = 6, PUSH_NUMBER_BYTES = 5 };
+
+static bool is_push_slot(const uint8_t *code)
+{
+	return code[0] == 0xff && code[1] == 0x35;
+}
+
+static bool is_jump_slot(const uint8_t *code)
+{
+	return code[0] == 0xff && code[1] == 0x25;
+}
+
+bool sw_arch_lazy_stub(struct sw_memory memory, uint64_t avma, unsigned *ret_words)
+{
+	/* push number; jmp first; and of the first one push *slot; jmp *slot */
+	uint8_t code[PUSH_SLOT_BYTES + 2];
+	if (sw_memory_read(memory, avma, code, PUSH_SLOT_BYTES + 2)) {
+		if (is_push_slot(code) && is_jump_slot(code + PUSH_SLOT_BYTES)) {
+			*ret_words = 1;
+			return true;
+		}
+		if (code[0] == 0x68 && code[PUSH_NUMBER_BYTES] == 0xe9) {
+			*ret_words = 0;
+			return true;
+		}
+	}
+	if (avma >= PUSH_SLOT_BYTES &&
+	    sw_memory_read(memory, avma - PUSH_SLOT_BYTES, code, PUSH_SLOT_BYTES + 2)) {
+		if (is_push_slot(code) && is_jump_slot(code + PUSH_SLOT_BYTES)) {
+			*ret_words = 2;
+			return true;
+		}
+		if (code[PUSH_SLOT_BYTES - PUSH_NUMBER_BYTES] == 0x68 &&
+		    code[PUSH_SLOT_BYTES] == 0xe9) {
+			*ret_words = 1;
+			return true;
+		}
+	}
+	return false;
+}
+
 bool sw_arch_jump_got(struct sw_memory memory, uint64_t avma, uint32_t *ret_off)
 {
 	/* [endbr32] jmp *disp32(%ebx) */

@@ -31,14 +31,15 @@ static enum sw_step fail(struct sw_stepped *ret, enum sw_end end, const char *wh
 	return SW_STEP_FAIL;
 }
 
-/* Out of code that has not touched the stack since it was called. */
-static enum sw_step entry_step(const struct sw_cursor *cursor, uint64_t caller,
+/* Out of code that has done nothing to the stack since it was called, but for pushing so many words. */
+static enum sw_step entry_step(const struct sw_cursor *cursor, unsigned words, uint64_t caller,
 			       struct sw_stepped *ret)
 {
 	const struct sw_regs *r = &cursor->regs;
 	ret->regs = *r;
 	ret->regs.known &= sw_arch_preserved(sw_memory_is_32bit(cursor->memory));
-	sw_regs_set(&ret->regs, SW_ARCH_SP, r->sp_avma + sw_memory_word_bytes(cursor->memory));
+	sw_regs_set(&ret->regs, SW_ARCH_SP,
+		    r->sp_avma + (uint64_t) (words + 1) * sw_memory_word_bytes(cursor->memory));
 	sw_regs_set(&ret->regs, SW_ARCH_RA, caller);
 	return SW_STEP_OK;
 }
@@ -58,23 +59,27 @@ static enum sw_step clone_step(struct sw_cursor *cursor, struct sw_stepped *ret)
 	if (!sw_memory_word(cursor->memory, r->sp_avma, &caller))
 		return fail(ret, sw_cursor_memory_end(cursor, r->sp_avma),
 			    "the return address could not be read");
-	return entry_step(cursor, caller, ret);
+	return entry_step(cursor, 0, caller, ret);
 }
 
 /*
- * An entry of a procedure linkage table: lld (20.1.8, of libcoreclr.so 10.0.12) writes no tables for it. The first entry
- * ends in such a jump, too, but has pushed what is no return address.
+ * A procedure linkage table: lld (14; 20.1.8, of libcoreclr.so 10.0.12) writes no call frame information for it. Its entries
+ * jump through memory, those that bind lazily push words before that.
  */
 static enum sw_step plt_step(struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	const struct sw_regs *r = &cursor->regs;
 	struct sw_callee callee = sw_callee_of(cursor);
+	unsigned words = 0;
 	uint64_t slot, caller;
-	if (!sw_arch_jump_slot(cursor->memory, r->pc_avma, &slot) ||
-	    !sw_memory_word(cursor->memory, r->sp_avma, &caller) ||
+	if ((!sw_arch_lazy_stub(cursor->memory, r->pc_avma, &words) &&
+	     !sw_arch_jump_slot(cursor->memory, r->pc_avma, &slot)) ||
+	    !sw_memory_word(cursor->memory,
+			    r->sp_avma + words * (uint64_t) sw_memory_word_bytes(cursor->memory),
+			    &caller) ||
 	    sw_call_site_check(&callee, caller) == SW_SITE_NONE)
 		return SW_STEP_DECLINE;
-	return entry_step(cursor, caller, ret);
+	return entry_step(cursor, words, caller, ret);
 }
 
 /* No table covers the code, which tells all the same what it is: a leaf's. */

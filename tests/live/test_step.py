@@ -57,8 +57,9 @@ def main():
     tap = Tap()
     every = int(os.environ.get("SNAPWALK_EVERY", "401"))  # 1 walks at each instruction
     tap.guard(lambda t: walk_everywhere(t, "stepped", least_in_plt=20))
-    # The same program with other PLT stubs, where each instruction is looked at.
-    tap.guard(lambda t: walk_everywhere(t, "stepped_cet", min(every, 7), least_in_plt=20))
+    # The same program with other PLT stubs, where each instruction is looked at; without tables, as lld makes them.
+    for name in ("stepped_cet", "stepped_bare_plt"):
+        tap.guard(lambda t, n=name: walk_everywhere(t, n, min(every, 7), least_in_plt=20))
     tap.guard(lambda t: walk_everywhere(t, "stepped_switch", most_ahead=0, least_steps=900))
     tap.guard(lambda t: walk_everywhere(t, "stepped_haskell", most_ahead=0, least_steps=300))
     tap.guard(lambda t: walk_everywhere(t, "stepped_jumpto", least_steps=400, least_ahead=100))

@@ -104,6 +104,26 @@ TEST(test_jump_slot)
 	assert_false(sw_arch_jump_slot(memory_beginning(BYTES(0x90)), 0x1000, &slot));
 }
 
+/* From each of the four instructions: 99: it is none of them. */
+static unsigned lazy_words(const uint8_t *bytes, size_t n, size_t at)
+{
+	unsigned words = 99;
+	return sw_arch_lazy_stub(memory_beginning(bytes, n), AT + at, &words) ? words : 99;
+}
+
+TEST(test_lazy_stub)
+{
+	static const uint8_t first[] = {0xff, 0x35, 1, 0, 0, 0, 0xff, 0x25, 2, 0, 0, 0, 0x90, 0x90};
+	static const uint8_t entry[] = {0xff, 0x25, 0, 0, 0, 0, 0x68, 7, 0, 0, 0, 0xe9, 0, 0, 0, 0};
+	assert_int_equal(lazy_words(first, sizeof(first), 0), 1);
+	assert_int_equal(lazy_words(first, sizeof(first), 6), 2);
+	assert_int_equal(lazy_words(entry, sizeof(entry), 6), 0);
+	assert_int_equal(lazy_words(entry, sizeof(entry), 11), 1);
+	assert_int_equal(lazy_words(entry, sizeof(entry), 0), 99); /* sw_arch_jump_slot() */
+	assert_int_equal(lazy_words(first, sizeof(first), 12), 99);
+	assert_int_equal(lazy_words(BYTES(0x68, 7, 0, 0, 0, 0x90, 0x90, 0x90), 0), 99);
+}
+
 static enum sw_fp_place fp_place(const uint8_t *bytes, size_t n)
 {
 	return sw_arch_fp_place(memory_beginning(bytes, n), AT);

@@ -443,13 +443,19 @@ TEST(test_linkage_table)
 		       {CODE + 0x16, SP + 8, "elf-cfi", "cfi", 0},
 		       {CODE + 0x07, SP + 24, "elf-cfi", "cfi", 0}),
 		SW_END_COMPLETE, NULL);
-	/* What has been pushed is no return address, nor is code behind no call. */
+	/* The first entry: what has been pushed is no return address. */
 	static const uint64_t pushed[] = {0x1234, 5, CODE + 0x16, 0xbb, CODE + 0x07, 1};
-	snap = snapshot(&parts);
-	(void) fake_snapshot_stack(snap, 1, CODE + 0x56, pushed, 6);
-	walk_is(snap, &tables_only,
-		FRAMES({CODE + 0x56, SP, "context", "context", SW_FRAME_EXACT_PC}),
-		SW_END_NO_UNWIND_INFO, "the module has no unwind information for this code");
+	for (uint64_t k = 0; k < 2; k++) {
+		uint64_t pc = CODE + 0x56 - 6 * k;
+		snap = snapshot(&parts);
+		(void) fake_snapshot_stack(snap, 1, pc, pushed + k, 6 - k);
+		walk_is(snap, &tables_only,
+			FRAMES({pc, SP, "context", "context", SW_FRAME_EXACT_PC},
+			       {CODE + 0x16, SP + 24 - 8 * k, "elf-cfi", "cfi", 0},
+			       {CODE + 0x07, SP + 40 - 8 * k, "elf-cfi", "cfi", 0}),
+			SW_END_COMPLETE, NULL);
+	}
+	/* Code behind no call is no return address. */
 	static const uint64_t no_call[] = {CODE + 0x24, 0xbb, CODE + 0x07, 1};
 	snap = snapshot(&parts);
 	(void) fake_snapshot_stack(snap, 1, CODE + 0x60, no_call, 4);
