@@ -24,6 +24,7 @@ CALLEES = {"f1": {"f2"}, "f2": {"f3"}, "f3": {"f4"}, "f4": {"f5", "f6"}, "f5": {
 # Of each function; where it calls the next one of the chain there is one line.
 LINES = {"f1": range(50, 53), "f2": range(46, 49), "f3": range(40, 45), "f4": range(28, 39), "f5": range(24, 27)}
 CALLS = {("f1", "f2"): 51, ("f2", "f3"): 47, ("f3", "f4"): 43, ("f4", "f5"): 37, ("f4", "f6"): 31, ("f5", "f6"): 25}
+MODULES = 150
 WASM_MODES = {"liftoff": ["--liftoff", "--no-wasm-tier-up"], "turbofan": ["--no-liftoff"], "default": []}
 CLASS_MODES = {"baseline": ["--sparkplug", "--always-sparkplug", "--no-opt"], "default": []}
 REGEXP_MODES = {"compiled": [], "interpreted": ["--regexp-interpret-all"]}
@@ -264,6 +265,21 @@ def check_wasm_blocked(tap, name, running):
     tap.check(ways and all(f.get("internal") for f in ways), f"{name}: ways in and out are V8's own", ways)
 
 
+def test_many_mappings(tap):
+    """Each module's code is in a mapping of its own: none is left out."""
+    for node in nodes():
+        with Node(node, "many_modules.js", arguments=[str(MODULES)]) as running:
+            report = wait_until(lambda: at_the_end(running.pid), "the last module's call")
+            stack = next(s for s in report["stacks"] if sum(f["kind"] == "wasm" for f in s["frames"]) > MODULES // 2)
+            tap.equal((sum(f["kind"] == "wasm" for f in stack["frames"]), stack["end"]), (MODULES, "complete"),
+                      f"{node}: code in {MODULES} mappings")
+
+
+def at_the_end(pid):
+    report = patient_dump(pid)
+    return report if any(f["function"] == "spin" for s in report["stacks"] for f in s["frames"]) else None
+
+
 def test_wasm_blocked(tap):
     for node in nodes():
         for mode, options in WASM_MODES.items():
@@ -276,6 +292,7 @@ def main():
     jit_fleet.install()
     test_blocked(tap)
     test_wasm_blocked(tap)
+    test_many_mappings(tap)
     test_wasm_busy(tap)
     test_busy(tap)
     test_classes(tap)

@@ -26,7 +26,13 @@ int sw_v8_before(struct sw_capture *capture)
 	w->awaits = snap->priv->awaits || snap->priv->tasks;
 	w->wasm_state_avma = sw_v8_wasm_state(snap, p, place);
 	w->microtasks = sw_v8_microtasks_of(snap, p, place);
-	for (size_t i = 0; i < snap->n_maps && w->n_ranges < SW_V8_WINDOW_RANGES_MAX; i++) {
+	size_t n = 0;
+	for (size_t i = 0; i < snap->n_maps; i++)
+		n += (snap->maps[i].prot & SW_MAP_EXEC) != 0;
+	w->ranges = sw_arena_calloc(&snap->priv->arena, n + 1, sizeof(w->ranges[0]));
+	if (w->ranges == NULL)
+		return -SW_E_NOMEM;
+	for (size_t i = 0; i < snap->n_maps; i++) {
 		const struct sw_map *m = &snap->maps[i];
 		uint64_t from = m->file_off, bytes = m->end_avma - m->start_avma;
 		bool made = sw_v8_is_made(snap, m->start_avma);

@@ -85,10 +85,15 @@ static void long_copy(struct sw_v8_window *w, uint64_t avma, uint64_t bytes)
 
 static const struct sw_v8_range *range_at(const struct sw_v8_window *w, uint64_t avma)
 {
-	for (size_t i = 0; i < w->n_ranges; i++)
-		if (avma >= w->ranges[i].start_avma && avma < w->ranges[i].end_avma)
-			return &w->ranges[i];
-	return NULL;
+	size_t low = 0, high = w->n_ranges;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (avma >= w->ranges[middle].end_avma)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < w->n_ranges && avma >= w->ranges[low].start_avma ? &w->ranges[low] : NULL;
 }
 
 /* ---- in the window ----------------------------------------------------------------------------- */

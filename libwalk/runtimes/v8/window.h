@@ -19,7 +19,6 @@ enum {
 	SW_V8_WINDOW_MISSES_MAX =
 		4, /* addresses that no Code is found for, until they are looked for near by */
 	SW_V8_WINDOW_SEEN_SLOTS = 4096,
-	SW_V8_WINDOW_RANGES_MAX = 64,
 	SW_V8_WINDOW_FRAMES_MAX = 512,    /* of one thread */
 	SW_V8_WINDOW_AWAITS_MAX = 1024,   /* functions that await, of all threads */
 	SW_V8_WINDOW_PROMISES_MAX = 8192, /* that lead to these */
@@ -39,7 +38,7 @@ struct sw_v8_window {
 	uint64_t wasm_state_avma;
 	struct sw_v8_microtasks microtasks;
 	struct sw_capture *capture; /* that of the call */
-	struct sw_v8_range ranges[SW_V8_WINDOW_RANGES_MAX];
+	struct sw_v8_range *ranges; /* n_ranges, by address */
 	size_t n_ranges;
 	struct sw_copied_block slots[SW_V8_WINDOW_BLOCK_SLOTS];
 	struct sw_copied_blocks blocks;         /* of these */

@@ -147,6 +147,8 @@ static void frame_put(size_t rbp, uint64_t bytecode, uint64_t function, uint64_t
 	words[rbp + 1] = CODE_PAGE + 0x40;
 }
 
+static struct sw_v8_range ranges[2];
+
 static int setup(void **state)
 {
 	(void) state;
@@ -167,8 +169,9 @@ static int setup(void **state)
 	static const struct sw_capture_ops ops = {.copy = copy,
 						  .read_many = read_many,
 						  .is_late = is_late};
+	ranges[0] = (struct sw_v8_range){CODE_PAGE, CODE_PAGE + 0x1000, .made = true};
 	window = (struct sw_v8_window){.at = layout,
-				       .ranges = {{CODE_PAGE, CODE_PAGE + 0x1000, .made = true}},
+				       .ranges = ranges,
 				       .n_ranges = 1,
 				       .blocks = {.slots = window.slots,
 						  .n_slots = SW_V8_WINDOW_BLOCK_SLOTS,
@@ -298,8 +301,10 @@ static uint64_t put_maglev(uint64_t inlined_function, size_t times)
 	v8_put(code, CODE_DEOPT, data);
 	v8_put(code, CODE_POSITIONS, none);
 	v8_put(code, CODE_SIZE, (uint64_t) MAGLEV << 32 | INSTRUCTIONS);
-	window.ranges[window.n_ranges++] =
-		(struct sw_v8_range){V8_HEAP, V8_HEAP + V8_HEAP_BYTES, .made = true};
+	/* By address. */
+	ranges[1] = ranges[0];
+	ranges[0] = (struct sw_v8_range){V8_HEAP, V8_HEAP + V8_HEAP_BYTES, .made = true};
+	window.n_ranges = 2;
 	words[32] = STACK + 8 * 64;
 	words[33] = code - 1 + HEADER + 64;
 	return code;
