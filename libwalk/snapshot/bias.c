@@ -23,6 +23,22 @@ static bool segment_svma(const struct sw_elf *elf, const struct sw_map *map, uin
 	return false;
 }
 
+static bool resolve_by(struct sw_place *place, const struct sw_snapshot *snap,
+		       const struct sw_elf *elf, uint32_t prot)
+{
+	for (size_t i = 0; i < snap->n_maps; i++) {
+		const struct sw_map *map = &snap->maps[i];
+		uint64_t svma;
+		if (map->place < 0 || &snap->places[map->place] != place || map->path[0] == '\0' ||
+		    (map->prot & prot) != prot || !segment_svma(elf, map, &svma))
+			continue;
+		place->bias = map->start_avma - svma;
+		place->resolved = 1;
+		return true;
+	}
+	return false;
+}
+
 bool sw_place_resolve(struct sw_place *place, const struct sw_snapshot *snap)
 {
 	if (place->resolved != 0)
@@ -39,15 +55,6 @@ bool sw_place_resolve(struct sw_place *place, const struct sw_snapshot *snap)
 			: NULL;
 	if (elf == NULL)
 		return false;
-	for (size_t i = 0; i < snap->n_maps; i++) {
-		const struct sw_map *map = &snap->maps[i];
-		uint64_t svma;
-		if (map->place < 0 || &snap->places[map->place] != place ||
-		    !(map->prot & SW_MAP_EXEC) || !segment_svma(elf, map, &svma))
-			continue;
-		place->bias = map->start_avma - svma;
-		place->resolved = 1;
-		return true;
-	}
-	return false;
+	/* Where all code was moved to memory (snapshot/places.c), other segments tell as much. */
+	return resolve_by(place, snap, elf, SW_MAP_EXEC) || resolve_by(place, snap, elf, 0);
 }

@@ -22,6 +22,20 @@ static bool same_file(const struct sw_map *a, const struct sw_map *b)
 	       a->dev_minor == b->dev_minor && strcmp(a->path, b->path) == 0;
 }
 
+/*
+ * Code that the program has copied to anonymous memory at the same address, for huge pages: node --use-largepages, PHP's
+ * opcache.huge_code_pages, BOLT's --hugify. It lies between mappings of its file, without a gap.
+ */
+static bool is_moved_code(const struct sw_snapshot *snap, size_t i)
+{
+	if (i == 0 || i + 1 >= snap->n_maps)
+		return false;
+	const struct sw_map *map = &snap->maps[i], *before = map - 1, *behind = map + 1;
+	return map->path[0] == '\0' && (map->prot & SW_MAP_EXEC) && has_file(before) &&
+	       same_file(before, behind) && before->end_avma == map->start_avma &&
+	       behind->start_avma == map->end_avma && behind->file_off > before->file_off;
+}
+
 /* The group that begins at maps[first]. The same file from its start again is a second copy of
  * the module (dlmopen, a file that is also read as data); so is the same code again (node maps the
  * text of its builtins a second time). Segments may share a page of the file. */
@@ -34,6 +48,8 @@ static struct sw_place_group group_at(const struct sw_snapshot *snap, size_t fir
 		const struct sw_map *map = &snap->maps[i];
 		if (map->place >= 0)
 			break; /* a PE image */
+		if (i > first && is_moved_code(snap, i) && g.exec == NULL)
+			g.exec = begin; /* of its file */
 		if (map->path[0] == '\0')
 			continue;
 		if (!same_file(map, begin) || (i > first && map->file_off == 0))
@@ -138,7 +154,7 @@ static int place_add(struct sw_place_finder *f, const struct sw_place_group *g,
 		sw_snapshot_warn(snap, SW_WARN_MODULE, 0, -r, "%s: %s", g->exec->path,
 				 sw_error_text(r));
 	for (size_t k = g->first; k <= g->last; k++)
-		if (g->pe || snap->maps[k].path[0] != '\0')
+		if (g->pe || snap->maps[k].path[0] != '\0' || is_moved_code(snap, k))
 			snap->maps[k].place = r < 0 ? -1 : (int32_t) snap->n_places;
 	snap->n_places += r == 0;
 	return 0;

@@ -15,7 +15,7 @@ PLAIN = [
     *(f"chain_{how}" for how in ("pie", "nopie", "static", "static_pie", "O0", "Os",
                                  "framepointer", "debug_frame", "nohdr", "cet", "prelinked",
                                  "gold", "clang", "separate")),
-    "variable", "tailcall", "noreturn", "inlines", "signals", "exceptions", "preinit",
+    "variable", "tailcall", "noreturn", "inlines", "signals", "exceptions", "preinit", "moved_text",
 ]
 
 
