@@ -165,10 +165,14 @@ static bool made_no_difference(const struct sw_report_builder *b, const struct s
 	int32_t at = b->report->threads[thread - snap->threads].stack;
 	if (at < 0 || b->ends[at]->end != SW_END_COMPLETE)
 		return false;
-	const struct sw_report_stack *stack = &b->report->stacks[at];
-	for (size_t i = 0; i < stack->n_frames; i++)
-		if (stack->frames[i].live_read)
+	/* Frames that lie in what was not copied; a walk may have gone on to another stack. What it read of code may be from
+	 * after the stop. */
+	const struct sw_walk *walk = b->ends[at];
+	for (size_t i = 0; i < walk->n_frames; i++) {
+		uint64_t sp = walk->frames[i].sp_avma;
+		if (sp > thread->stack_avma + thread->stack_bytes && sp < thread->stack_end_avma)
 			return false;
+	}
 	return true;
 }
 

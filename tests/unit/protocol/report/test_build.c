@@ -382,21 +382,28 @@ TEST(test_warning_codes)
 /* A stack that was not copied in whole is worth a word only where its walk needed the rest. */
 TEST(test_stack_limit)
 {
+	enum { COPIED = 0x7000 };
 	static const struct {
-		bool live_read;
+		uint64_t sp_avma;
 		enum sw_end end;
 		size_t n_warnings;
 	} cases[] = {
-		{false, SW_END_COMPLETE, 0},
-		{true, SW_END_COMPLETE, 1},
-		{false, SW_END_STACK_LIMIT, 2}, /* and that it ends early */
+		{COPIED, SW_END_COMPLETE, 0},
+		{COPIED + 8, SW_END_COMPLETE, 1},
+		{COPIED + 0x1000, SW_END_COMPLETE, 0}, /* another stack */
+		{COPIED, SW_END_STACK_LIMIT, 2},       /* and that it ends early */
 	};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		struct scene s;
 		scene_init(&s);
 		struct sw_frame only[1] = {frame(&s, s.exe, EXE_AVMA + 1)};
-		only[0].flags |= cases[i].live_read ? SW_FRAME_LIVE_READ : 0;
+		only[0].sp_avma = cases[i].sp_avma;
+		only[0].flags |= SW_FRAME_LIVE_READ; /* of its code */
 		add_walk(&s, 10, only, 1, cases[i].end, NULL);
+		struct sw_thread *thread = &s.snap->threads[0];
+		thread->stack_avma = COPIED - 0x1000;
+		thread->stack_bytes = 0x1000;
+		thread->stack_end_avma = COPIED + 0x1000;
 		sw_snapshot_warn(s.snap, SW_WARN_STACK_LIMIT, 10, SW_E_LIMIT, "%s", "it is so");
 		assert_int_equal(build(&s)->n_warnings, cases[i].n_warnings);
 		scene_deinit(&s);
