@@ -71,8 +71,9 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	static const char *const names[] = {"stat",   "task/7/stat", "task/7/status", "auxv",
-					    "cgroup", "exe",         "task/7",        "task"};
+	static const char *const names[] = {"stat",    "task/7/stat", "task/7/status", "auxv",
+					    "cgroup",  "exe",         "task/7",        "task",
+					    "ns/user", "ns"};
 	struct fake *f = *state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++) {
 		char path[96];
@@ -162,6 +163,22 @@ TEST_WITH(test_tracer, set_up, tear_down)
 			"refused  tracer      thread 7 is traced by %d (test_verdict)\n",
 			(int) getpid());
 	has_line(f, line);
+}
+
+TEST_WITH(test_namespaces, set_up, tear_down)
+{
+	struct fake *f = *state;
+	char path[96];
+	has_line(f, "note     user-ns     its namespace cannot be read\n");
+	has_line(f, "note     pid-ns      its namespace cannot be read\n");
+	(void) snprintf(path, sizeof(path), "%s/ns", f->directory);
+	assert_int_equal(symlink("/proc/self/ns", path), 0);
+	has_line(f, "ok       user-ns     the same namespace as ours\n");
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkdir(path, 0755), 0);
+	(void) snprintf(path, sizeof(path), "%s/ns/user", f->directory);
+	assert_int_equal(symlink("user:[1]", path), 0);
+	has_line(f, "note     user-ns     another namespace than ours\n");
 }
 
 TEST(test_status_field)

@@ -241,3 +241,25 @@ TEST(alerts)
 	sw_store_close(store);
 	store_case_remove(&f);
 }
+
+/* MaxUse= is for all: beside what is pinned a dump has to fit, too, and nothing else is removed for one that does not. */
+TEST(bytes_beside_pinned)
+{
+	struct store_case f = store_case_make();
+	struct sw_error err = {0};
+	char json[60000];
+	struct sw_store_entry e = store_case_entry("new", f.now_ns + 2);
+	f.config.store_max_use = 100000;
+	struct sw_store *store = store_case_open(&f);
+	store_case_put(store, "pinned", f.now_ns, 60000);
+	assert_int_equal(pin(store, "pinned", 0, false), 0);
+	store_case_put(store, "other", f.now_ns + 1, 100);
+	store_case_random(json, sizeof(json), 7);
+	f.config.store_max_use = sw_store_find(store, "pinned")->file_bytes * 3 / 2;
+	sw_store_reconfigure(store, &f.config);
+	assert_int_equal(sw_store_put(store, &e, json, sizeof(json), &err), -SW_E_LIMIT);
+	assert_non_null(strstr(err.message, "1 that are pinned"));
+	assert_names(&f, "other.json.zst pinned.json.zst pinned.pin ");
+	sw_store_close(store);
+	store_case_remove(&f);
+}

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include "skip.h"
@@ -258,6 +259,21 @@ TEST(launcher_killed)
 	assert_int_equal(sw_on_dump_next(f.commands, &r, &err), -SW_E_IO);
 	assert_string_equal(err.message, "OnDump=: the launcher of commands is gone");
 	assert_int_equal(run(&f, "x", NULL, "{}", &err), -SW_E_IO);
+	end(&f);
+}
+
+/* An earlier call's errno says nothing of the launcher, which is gone. */
+TEST(launcher_gone)
+{
+	struct fixture f;
+	struct sw_on_dump_result r;
+	struct sw_error err = {0};
+	start(&f, "#!/bin/sh\n", WAIT_MS);
+	assert_int_equal(sw_on_dump_next(f.commands, &r, &err), 0); /* no command has ended */
+	assert_int_equal(shutdown(sw_on_dump_fd(f.commands), SHUT_RDWR), 0);
+	errno = EAGAIN;
+	assert_int_equal(sw_on_dump_next(f.commands, &r, &err), -SW_E_IO);
+	assert_string_equal(err.message, "OnDump=: the launcher of commands is gone");
 	end(&f);
 }
 
