@@ -282,7 +282,8 @@ static int window_run(struct sw_take *take, enum sw_next next)
 	w->doubtful = next == SW_NEXT_WHOLE_LAST || (next == SW_NEXT_WHOLE_STOP && !s->new_threads);
 	w->chosen = w->judged = w->failed = false;
 	size_t n_stop = tracees_list(w, next, &others);
-	w->with_passes = w->whole || others;
+	/* A pass that was cut may have left out threads that nobody knows of. */
+	w->with_passes = w->whole || others || w->passes[0].cut;
 	s->finished = false;
 	int r = w->with_passes ? iterators_open(take, take->err) : 0;
 	sw_returns_begin(take->space->returns);

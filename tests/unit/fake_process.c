@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "fake_process.h"
+#include "iterate/tasks.h"
+#include "process/target.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct fake_process fake_process;
+
+/* The linker's names, as in fake_kernel.c. */
+int __wrap_sw_iterate_open(int link_fd, int *ret_fd, struct sw_error *err);
+int __real_sw_iterate_open(int link_fd, int *ret_fd, struct sw_error *err);
+bool __wrap_sw_target_stat(const struct sw_target *target, struct sw_proc_stat *ret);
+bool __real_sw_target_stat(const struct sw_target *target, struct sw_proc_stat *ret);
+int __wrap_sw_target_live_fd(const struct sw_target *target);
+int __real_sw_target_live_fd(const struct sw_target *target);
+
+int __wrap_sw_iterate_open(int link_fd, int *ret_fd, struct sw_error *err)
+{
+	struct fake_look look = {0};
+	if (fake_process.look == NULL)
+		return __real_sw_iterate_open(link_fd, ret_fd, err);
+	fake_process.look(fake_process.n_looks++, &look);
+	const ssize_t bytes = (ssize_t) (look.n * sizeof(look.records[0]));
+	int fd = memfd_create("look", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, look.records, (size_t) bytes) != bytes ||
+	    lseek(fd, 0, SEEK_SET) != 0)
+		return -SW_E_IO;
+	*ret_fd = fd;
+	return 0;
+}
+
+bool __wrap_sw_target_stat(const struct sw_target *target, struct sw_proc_stat *ret)
+{
+	if (fake_process.look == NULL)
+		return __real_sw_target_stat(target, ret);
+	*ret = fake_process.stat;
+	return !fake_process.ended;
+}
+
+int __wrap_sw_target_live_fd(const struct sw_target *target)
+{
+	if (fake_process.look == NULL)
+		return __real_sw_target_live_fd(target);
+	return fake_process.ended ? -1 : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}

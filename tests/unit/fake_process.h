@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef FAKE_PROCESS_H
+#define FAKE_PROCESS_H
+
+#include "iterate/record.h"
+#include "process/proc.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Injection points beside fake_kernel.h: what a capture sees of its process from look to look is what a test says, so
+ * that the window of a race is a line of the test. The same programs are linked so that a pass of the task iterator, the
+ * process's stat and its living thread come from here when `look` is set; they come from the system when it is not.
+ *
+ *	static void look(size_t number, struct fake_look *ret)	the pass of that number, 0 being the first one
+ *	{
+ *		*ret = quiet();
+ *		if (number == 1)		between the two passes of the first window
+ *			ret->records[1].n_voluntary++;
+ *		if (fake_kernel.threads[1].interrupted) ...	after a stop
+ *	}
+ *	fake_process = (struct fake_process){.look = look};
+ *
+ * Both passes of a window are asked for before the window begins.
+ */
+
+enum { FAKE_RECORDS_MAX = 8 };
+
+struct fake_look {
+	struct sw_iterate_record records[FAKE_RECORDS_MAX];
+	size_t n;
+};
+
+struct fake_process {
+	void (*look)(size_t number, struct fake_look *ret);
+	struct sw_proc_stat stat;
+	bool ended; /* no thread of it lives, and it has no stat */
+
+	/* What was seen. */
+	size_t n_looks;
+};
+
+extern struct fake_process fake_process;
+
+#endif
