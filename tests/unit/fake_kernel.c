@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,6 +30,10 @@ ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *local, unsigned l
 				const struct iovec *remote, unsigned long n_remote,
 				unsigned long flags);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
+int __real_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
+pid_t __wrap_getppid(void);
+pid_t __real_getppid(void);
 int __wrap_setitimer(int which, const struct itimerval *t, struct itimerval *old);
 int __wrap_fstat(int fd, struct stat *st);
 int __real_fstat(int fd, struct stat *st);
@@ -71,6 +76,20 @@ int __wrap_setitimer(int which, const struct itimerval *t, struct itimerval *old
 	(void) old;
 	fake_kernel.alarm_ns = ns > 0 ? fake_kernel.now_ns + ns : 0;
 	return 0;
+}
+
+int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
+{
+	if (fake_kernel.n_glances == 0)
+		return __real_poll(fds, n, timeout_ms);
+	fake_kernel.n_glances--;
+	fake_kernel.glance();
+	return 0;
+}
+
+pid_t __wrap_getppid(void)
+{
+	return fake_kernel.orphaned && fake_kernel.n_interrupted > 0 ? 1 : __real_getppid();
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */

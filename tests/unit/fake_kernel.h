@@ -70,7 +70,10 @@ struct fake_kernel {
 	int64_t registers_ns; /* likewise */
 	int64_t detach_ns;    /* likewise */
 	int openat_errno;     /* of a thread's directory */
-	int readv_errno;      /* of each process_vm_readv() */
+	int n_glances;        /* so often the helper is found at work; before each: */
+	void (*glance)(void);
+	bool orphaned;   /* who started the helper ends when a thread was interrupted */
+	int readv_errno; /* of each process_vm_readv() */
 	struct fake_range ranges[FAKE_RANGES_MAX];
 	size_t n_ranges;
 

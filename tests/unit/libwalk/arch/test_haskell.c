@@ -67,3 +67,13 @@ TEST(test_others)
 	for (size_t i = 0; i < SW_ARRAY_SIZE(others); i++)
 		assert_false(step(CODE + others[i], &regs));
 }
+
+/* The return address lies in no memory: there is no caller. */
+TEST(test_no_return_address)
+{
+	struct fake_memory fake = FAKE_MEMORY({CODE, code, sizeof(code)}, {SP, stack, 6 * 8});
+	struct sw_regs regs = {0}, caller;
+	sw_regs_set(&regs, SW_ARCH_RA, CODE + MAKES + 0x04);
+	sw_regs_set(&regs, SW_ARCH_SP, SP);
+	assert_false(sw_arch_stg_run(fake_memory(&fake), &regs, &caller));
+}

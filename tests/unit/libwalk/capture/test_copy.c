@@ -320,6 +320,8 @@ TEST(test_wanted)
 	assert_int_equal(sw_capture_want(&f->space->capture, STACK_AVMA + STACK_BYTES - 16, 32), 0);
 	assert_int_equal(sw_capture_want(&f->space->capture, 0, SW_CAPTURE_WANT_BYTES - 31),
 			 -SW_E_LIMIT);
+	assert_int_equal(sw_capture_want(&f->space->capture, 0, SW_CAPTURE_WANT_BYTES - 32), 0);
+	assert_int_equal(sw_capture_want(&f->space->capture, 0, 1), -SW_E_LIMIT);
 	f->space->n_want = f->space->n_parts;
 	sw_capture_space_fill(f->space, &f->stop);
 	uint64_t at = STACK_AVMA + STACK_BYTES - 16;

@@ -34,7 +34,7 @@ struct fixture {
 	struct sw_capture_space *space;
 	struct sw_window *window;
 	/* The two passes, to be changed by the test. */
-	struct sw_iterate_record records[2][THREADS];
+	struct sw_iterate_record records[2][THREADS + 1];
 	size_t n[2];
 };
 
@@ -295,6 +295,108 @@ TEST(test_overflow)
 	assert_true(f->stop.overflow);
 	assert_false(f->window->quiescent);
 	assert_taken(f, "ttt");
+	end(f);
+}
+
+/* As many as there is space for in the first pass, and one more in the second: somebody ran. */
+TEST(test_overflow_meanwhile)
+{
+	struct fixture *f = start();
+	for (size_t k = 0; k < 2; k++) {
+		f->records[k][2].is_last = 0;
+		f->n[k] = THREADS;
+	}
+	run(f);
+	assert_true(f->window->quiescent);
+	end(f);
+	f = start();
+	for (size_t k = 0; k < 2; k++) {
+		f->records[k][2].is_last = 0;
+		f->n[k] = THREADS + k;
+	}
+	f->records[1][THREADS] = sleeper(THREADS);
+	run(f);
+	assert_taken(f, "tttt");
+	assert_true(f->stop.overflow);
+	assert_false(f->window->quiescent);
+	end(f);
+}
+
+/* A thread in execve() is on no CPU as it waits for the disk: the memory changes nevertheless. */
+TEST(test_in_exec)
+{
+	struct fixture *f = start();
+	f->records[0][1].in_exec = f->records[1][1].in_exec = 1;
+	run(f);
+	assert_taken(f, "tnt");
+	assert_false(f->window->seems_whole);
+	assert_false(f->window->quiescent);
+	end(f);
+}
+
+/* All threads once more: who was read in the window before and runs now is not taken as it was then. */
+TEST(test_whole_again)
+{
+	struct fixture *f = start();
+	run(f);
+	assert_taken(f, "ttt");
+	f->records[0][2].on_cpu = f->records[1][2].on_cpu = 1;
+	run(f);
+	assert_taken(f, "ttn");
+	hand_over(f);
+	assert_int_equal(f->snap->threads[2].stack_bytes, 0);
+	end(f);
+}
+
+/* The stack of a coroutine, and the thread's own stack besides: of a thread that ran neither counts. */
+TEST(test_ran_on_another_stack)
+{
+	for (int ran = 0; ran < 2; ran++) {
+		struct fixture *f = start();
+		f->records[0][1].regs[RSP] = f->records[1][1].regs[RSP] =
+			STACK_AVMA + (THREADS - 1) * STACK_BYTES + 0x1000;
+		f->records[1][1].n_voluntary += (uint64_t) ran;
+		run(f);
+		hand_over(f);
+		assert_int_equal(f->snap->threads[1].stack_bytes > 0, !ran);
+		assert_int_equal(f->snap->n_ranges, !ran);
+		end(f);
+	}
+}
+
+static int hook_copies;
+static bool wanted_came;
+
+static int copy_one(struct sw_capture *capture)
+{
+	const uint8_t *data;
+	uint8_t bytes[8];
+	hook_copies += sw_capture_copy(capture, STACK_AVMA, 8, &data);
+	wanted_came = sw_capture_wanted(capture, STACK_AVMA + 0x100, bytes, sizeof(bytes));
+	return 0;
+}
+
+/* A window that is repeated begins anew: what hooks had copied is forgotten, and what they want is read again. */
+TEST(test_hooks_again)
+{
+	struct fixture *f = start();
+	void *found = &found;
+	struct sw_hook hook = {.name = "hook", .in_window = copy_one, .found = &found};
+	hook_copies = 0;
+	assert_int_equal(sw_capture_want(&f->space->capture, STACK_AVMA + 0x100, 8), 0);
+	f->space->n_want = f->space->n_parts;
+	f->space->hooks[f->space->n_hooks++] = hook;
+	fake_kernel.ranges[0].start_avma += STACK_BYTES; /* it cannot be read yet */
+	run(f);
+	assert_int_equal(hook_copies, 0);
+	assert_false(wanted_came);
+	fake_kernel.ranges[0].start_avma -= STACK_BYTES;
+	for (int i = 1; i < 3; i++) {
+		run(f);
+		assert_int_equal(hook_copies, i);
+		assert_true(wanted_came);
+		assert_int_equal(f->snap->n_ranges, 1);
+	}
 	end(f);
 }
 

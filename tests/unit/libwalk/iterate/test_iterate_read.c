@@ -6,8 +6,10 @@
 
 #include <snapwalk/error.h>
 
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/time.h>
 
 enum { RECORDS = 5 };
 
@@ -88,4 +90,33 @@ TEST(refused)
 	assert_int_equal(sw_iterate_read(-1, records, RECORDS, &pass), -SW_E_IO);
 	assert_int_equal(errno, EBADF);
 	assert_int_equal(pass.n, 7);
+}
+
+static int interrupted_pipe[2];
+
+/* Writes what is waited for, and interrupts the wait. */
+static void write_one(int number)
+{
+	const struct sw_iterate_record record = {.tid = 7, .is_last = 1};
+	(void) number;
+	if (write(interrupted_pipe[1], &record, sizeof(record)) == sizeof(record))
+		(void) close(interrupted_pipe[1]);
+}
+
+/* A signal of the caller's ends no pass. */
+TEST(interrupted)
+{
+	const struct sigaction action = {.sa_handler = write_one}; /* without SA_RESTART */
+	const struct itimerval soon = {.it_value = {.tv_usec = 10000}};
+	struct sw_iterate_record records[2];
+	struct sw_iterate_pass pass;
+	struct sigaction before;
+	assert_int_equal(pipe(interrupted_pipe), 0);
+	assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+	assert_int_equal(sw_iterate_read(interrupted_pipe[0], records, 2, &pass), 0);
+	assert_int_equal(pass.n, 1);
+	assert_int_equal(records[0].tid, 7);
+	assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+	assert_int_equal(close(interrupted_pipe[0]), 0);
 }

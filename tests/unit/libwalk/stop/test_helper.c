@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "stop/stop.h"
+#include "fake_kernel.h"
 #include "test.h"
 
 #include <signal.h>
@@ -60,4 +61,35 @@ TEST(test_stuck)
 	/* It is reaped. */
 	if (seen.pid != 0)
 		assert_int_equal(kill(seen.pid, 0), -1);
+}
+
+static struct seen slow;
+static int done[2];
+
+static int wait_for_end(void *arg)
+{
+	char byte;
+	(void) arg;
+	return read(done[0], &byte, 1) == 1 ? 0 : 1;
+}
+
+static void goes_on(void)
+{
+	atomic_fetch_add(&slow.progress, 1);
+	if (fake_kernel.n_glances == 0)
+		(void) !write(done[1], "", 1);
+}
+
+/* One that is slow and goes on is not killed, however often it is found at work. */
+TEST(test_slow)
+{
+	bool killed = true;
+	assert_int_equal(pipe(done), 0);
+	fake_kernel = (struct fake_kernel){.n_glances = 100, .glance = goes_on};
+	assert_int_equal(sw_helper_run(wait_for_end, NULL, &slow.progress, PATIENCE_MS, &killed,
+				       NULL),
+			 0);
+	assert_false(killed);
+	assert_int_equal(slow.progress, 100);
+	assert_int_equal(close(done[0]) + close(done[1]), 0);
 }

@@ -496,3 +496,14 @@ TEST(test_another_program)
 	assert_int_equal(f->n_copied, 1);
 	assert_int_equal(close(fd), 0);
 }
+
+/* Nobody waits for the copy any more: it is not made, and all are let go. */
+TEST(test_orphaned)
+{
+	struct fixture *f = start(2);
+	fake_kernel.orphaned = true;
+	run(f);
+	assert_int_equal(f->n_copied, 0);
+	assert_string_equal(fake_kernel.log, "ssiirrdd");
+	assert_true(fake_kernel.threads[0].detached && fake_kernel.threads[1].detached);
+}

@@ -260,3 +260,16 @@ TEST(test_without_symbols)
 	assert_int_equal(finds, 0);
 	scene_deinit(&s);
 }
+
+/* A frame that comes again is found again: no second entry is made of it. */
+TEST(test_found_again)
+{
+	struct scene s;
+	scene_init(&s);
+	uint32_t first = get(&s, s.exe, EXE_AVMA + 1, 0);
+	assert_int_equal(get(&s, s.exe, EXE_AVMA + 1, 0), first);
+	assert_int_equal(s.distinct.n_distinct, 1);
+	assert_int_not_equal(get(&s, s.exe, EXE_AVMA + 2, 0), first);
+	assert_int_equal(s.distinct.n_distinct, 2);
+	scene_deinit(&s);
+}

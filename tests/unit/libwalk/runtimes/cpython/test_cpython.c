@@ -381,6 +381,10 @@ TEST(test_offsets_refused)
 		assert_string_equal(missing, "its debug offsets");
 	}
 	cpython_world_u64(&world, WORLD_RUNTIME + 16, 0);
+	assert_true(sw_cpython_layout_read(m, WORLD_RUNTIME, 13, &layout, &missing));
+	world.data[WORLD_RUNTIME - WORLD] = 'X'; /* the cookie is another one */
+	assert_false(sw_cpython_layout_read(m, WORLD_RUNTIME, 13, &layout, &missing));
+	world.data[WORLD_RUNTIME - WORLD] = 'x';
 	cpython_world_u64(&world, WORLD_RUNTIME + 8 * 29, 1 << 20); /* frame.previous */
 	assert_false(sw_cpython_layout_read(m, WORLD_RUNTIME, 13, &layout, &missing));
 	assert_false(sw_cpython_layout_read(m, WORLD + WORLD_BYTES, 13, &layout, &missing));
