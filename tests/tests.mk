@@ -31,8 +31,8 @@ $(UNIT_COMMON): $(UNIT_OBJECTS)
 # Each test is a link to its program, which runs the test by whose name it was called (unit/program.c). Programs in
 # which the kernel's answers are a table (unit/fake_kernel.h) are linked in another way, and tests that define functions
 # of the product or of the C library themselves have a program each.
-FAKE_KERNEL := $(patsubst %,libwalk/%,stop/test_helper stop/test_run capture/test_copy capture/test_touchless capture/test_window \
-	walk/test_walk_answers)
+FAKE_KERNEL := $(patsubst %,libwalk/%,stop/test_helper stop/test_run walk/test_walk_answers \
+	$(patsubst %,capture/test_%,before copy kernel take_tries touchless waits window))
 UNIT_ALONE  := daemon/jobs/test_job daemon/jobs/test_kept daemon/jobs/test_profile daemon/sandbox/test_filters \
 	libwalk/stop/test_helper_killed \
 	protocol/profile/test_write protocol/report/test_distinct protocol/report/test_nomem protocol/test_varlink_nomem
@@ -43,7 +43,7 @@ UNIT_GROUPS := $(sort $(foreach name,$(UNIT_NAMES),$(call unit_group,$(name))))
 unit_tests   = $(foreach name,$(UNIT_NAMES),$(if $(filter $(1),$(strip $(call unit_group,$(name)))),$(name)))
 UNIT_WRAP_fake_kernel := $(patsubst %,-Wl$(comma)--wrap=%,ptrace waitid process_vm_readv clock_gettime \
 	setitimer fstat lseek getdents64 faccessat openat getppid poll \
-	sw_iterate_open sw_target_stat sw_target_live_fd)
+	sw_iterate_open sw_target_stat sw_target_live_fd sw_text_read_at sw_take_before sw_take_after)
 UNIT_OBJ := $(BUILD)/tests/unit-obj
 # Not optimised, but for who chose another level: what takes time is what they test, and to compile them.
 UNIT_CFLAGS := $(if $(filter command% environment,$(origin CFLAGS)),,-O0 -U_FORTIFY_SOURCE)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fake_process.h"
+#include "capture/before.h"
 #include "iterate/tasks.h"
 #include "process/target.h"
+#include "text.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -16,6 +18,12 @@ bool __wrap_sw_target_stat(const struct sw_target *target, struct sw_proc_stat *
 bool __real_sw_target_stat(const struct sw_target *target, struct sw_proc_stat *ret);
 int __wrap_sw_target_live_fd(const struct sw_target *target);
 int __real_sw_target_live_fd(const struct sw_target *target);
+int __wrap_sw_text_read_at(struct sw_text *text, int dir_fd, const char *path, size_t max);
+int __real_sw_text_read_at(struct sw_text *text, int dir_fd, const char *path, size_t max);
+int __wrap_sw_take_before(struct sw_take *take);
+int __real_sw_take_before(struct sw_take *take);
+int __wrap_sw_take_after(struct sw_take *take);
+int __real_sw_take_after(struct sw_take *take);
 
 int __wrap_sw_iterate_open(int link_fd, int *ret_fd, struct sw_error *err)
 {
@@ -45,4 +53,23 @@ int __wrap_sw_target_live_fd(const struct sw_target *target)
 	if (fake_process.look == NULL)
 		return __real_sw_target_live_fd(target);
 	return fake_process.ended ? -1 : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+int __wrap_sw_text_read_at(struct sw_text *text, int dir_fd, const char *path, size_t max)
+{
+	int r = __real_sw_text_read_at(text, dir_fd, path, max);
+	if (fake_process.reading != NULL)
+		fake_process.reading(path);
+	return r;
+}
+
+int __wrap_sw_take_before(struct sw_take *take)
+{
+	return fake_process.before != NULL ? fake_process.before(take)
+					   : __real_sw_take_before(take);
+}
+
+int __wrap_sw_take_after(struct sw_take *take)
+{
+	return fake_process.after != NULL ? fake_process.after(take) : __real_sw_take_after(take);
 }

@@ -2,6 +2,7 @@
 #ifndef FAKE_PROCESS_H
 #define FAKE_PROCESS_H
 
+#include "capture/take.h"
 #include "iterate/record.h"
 #include "process/proc.h"
 
@@ -23,6 +24,9 @@
  *	fake_process = (struct fake_process){.look = look};
  *
  * Both passes of a window are asked for before the window begins.
+ *
+ * reading() is called when a file of /proc was read, and may change what is read next. before() and after() stand for
+ * sw_take_before() and sw_take_after(): a capture ends as a test says.
  */
 
 enum { FAKE_RECORDS_MAX = 8 };
@@ -36,6 +40,9 @@ struct fake_process {
 	void (*look)(size_t number, struct fake_look *ret);
 	struct sw_proc_stat stat;
 	bool ended; /* no thread of it lives, and it has no stat */
+	void (*reading)(const char *name);
+	int (*before)(struct sw_take *take);
+	int (*after)(struct sw_take *take);
 
 	/* What was seen. */
 	size_t n_looks;

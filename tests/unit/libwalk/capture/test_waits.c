@@ -2,6 +2,7 @@
 #include "capture/waits.h"
 #include "capture/window.h"
 #include "cleanup.h"
+#include "fake_process.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 #include "test.h"
@@ -128,6 +129,50 @@ TEST_WITH(test_moved, fixture_make, fixture_free)
 	sw_waits_check(&f->take);
 	assert_string_equal(f->threads[0].wchan, "");
 	assert_string_equal(f->threads[2].wchan, "");
+}
+
+static pid_t reread_tid;
+static uint64_t reread_switches;
+
+static void look(size_t number, struct fake_look *ret)
+{
+	(void) number;
+	*ret = (struct fake_look){.n = 1};
+	ret->records[0] = (struct sw_iterate_record){.tid = (uint32_t) reread_tid,
+						     .state = 1,
+						     .n_voluntary = reread_switches};
+}
+
+/* What it waits in is read again, and believed when it did not run until it was looked at once more. */
+TEST_WITH(test_ran_while_read, fixture_make, fixture_free)
+{
+	struct fixture *f = *state;
+	struct sw_iterate_record last[N];
+	struct sw_tracee tracees[N];
+	f->stop.capacity = N;
+	f->stop.tracees = tracees;
+	f->window.records[1] = last;
+	for (int i = 0; i < N; i++)
+		tracees[i] = (struct sw_tracee){.tid = f->threads[i].tid};
+	reread_tid = f->pid;
+	f->records[0].state = 1;
+	f->records[0].n_voluntary = 3;
+	sw_waits_read(&f->take, f->records, N);
+	f->window_threads[0].taken = true;
+	f->window_threads[0].state = 'S';
+	f->window_threads[0].n_switches = f->records[0].n_voluntary = 4; /* another wait */
+	for (reread_switches = 4; reread_switches < 6; reread_switches++) {
+		f->window_threads[0].after = 0;
+		f->window_threads[0].before = 1;
+		fake_process = (struct fake_process){.look = look};
+		sw_waits_check(&f->take);
+		assert_int_equal(fake_process.n_looks, 1);
+		fake_process = (struct fake_process){0};
+		if (reread_switches == 4)
+			assert_string_not_equal(f->threads[0].wchan, "");
+		else
+			assert_string_equal(f->threads[0].wchan, "");
+	}
 }
 
 /* The state is that of the copy; of who was stopped it is left to sw_wait_stopped(). */
