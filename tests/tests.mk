@@ -44,6 +44,8 @@ unit_tests   = $(foreach name,$(UNIT_NAMES),$(if $(filter $(1),$(strip $(call un
 UNIT_WRAP_fake_kernel := $(patsubst %,-Wl$(comma)--wrap=%,ptrace waitid process_vm_readv clock_gettime \
 	setitimer fstat lseek getdents64 faccessat openat getppid poll \
 	sw_iterate_open sw_target_stat sw_target_live_fd sw_text_read_at sw_take_before sw_take_after)
+# Tests of confine/ may play a kernel of another version (unit/fake_syscall.h).
+UNIT_WRAP_confine := -Wl$(comma)--wrap=syscall
 UNIT_OBJ := $(BUILD)/tests/unit-obj
 # Not optimised, but for who chose another level: what takes time is what they test, and to compile them.
 UNIT_CFLAGS := $(if $(filter command% environment,$(origin CFLAGS)),,-O0 -U_FORTIFY_SOURCE)

@@ -2,13 +2,18 @@
 #include "test.h"
 #include "skip.h"
 
+#include "errors.h"
+#include "fake_syscall.h"
+
 #include <confine/landlock.h>
 
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -129,4 +134,73 @@ TEST_WITH(test_several, place_make, place_remove)
 						 {.path = p->dir, .access = SW_LANDLOCK_LIST}};
 	assert_int_equal(done_by(p, paths, 3), READ | LIST);
 	assert_int_equal(done_by(p, paths, 2), READ);
+}
+
+/* A kernel with Landlock of a version: what it was asked for. */
+static long version, size_given;
+static uint64_t ruleset[3], allowed;
+static int n_rules, n_entered;
+
+static long create(const long a[6])
+{
+	if (a[2] != 0)
+		return version;
+	size_given = a[1];
+	memset(ruleset, 0, sizeof(ruleset));
+	memcpy(ruleset, (const void *) a[0], (size_t) a[1]);
+	return dup(STDERR_FILENO);
+}
+
+static long rule_add(const long a[6])
+{
+	memcpy(&allowed, (const void *) a[2], sizeof(allowed));
+	n_rules++;
+	return 0;
+}
+
+static long enter(const long a[6])
+{
+	(void) a;
+	n_entered++;
+	return 0;
+}
+
+/* Each version is asked for all that it knows, and for nothing that it does not know: it would refuse everything. */
+TEST(test_versions)
+{
+	enum { BASE = (1 << 13) - 1, REFER = 1 << 13, TRUNCATE = 1 << 14, IOCTL = 1 << 15 };
+	enum { READ_FILE = 1 << 2, READ_DIR = 1 << 3 };
+	static const struct {
+		uint64_t fs, net, scope;
+		long size;
+	} wanted[] = {
+		{BASE, 0, 0, 8},
+		{BASE | REFER, 0, 0, 8},
+		{BASE | REFER | TRUNCATE, 0, 0, 8},
+		{BASE | REFER | TRUNCATE, 3, 0, 16},
+		{BASE | REFER | TRUNCATE | IOCTL, 3, 0, 16},
+		{BASE | REFER | TRUNCATE | IOCTL, 3, 3, 24},
+		{BASE | REFER | TRUNCATE | IOCTL, 3, 3, 24},
+	};
+	const struct sw_landlock_path path = {.path = "/tmp", .access = SW_LANDLOCK_LIST};
+	struct sw_error err;
+	fake_syscalls[0] = (struct fake_syscall){SYS_landlock_create_ruleset, create};
+	fake_syscalls[1] = (struct fake_syscall){SYS_landlock_add_rule, rule_add};
+	fake_syscalls[2] = (struct fake_syscall){SYS_landlock_restrict_self, enter};
+	for (version = 1; version <= 7; version++) {
+		n_rules = n_entered = 0;
+		assert_int_equal(sw_landlock_enter(&path, 1, &err), 0);
+		assert_int_equal(ruleset[0], wanted[version - 1].fs);
+		assert_int_equal(ruleset[1], wanted[version - 1].net);
+		assert_int_equal(ruleset[2], wanted[version - 1].scope);
+		assert_int_equal(size_given, wanted[version - 1].size);
+		assert_int_equal(n_rules, 1);
+		assert_int_equal(allowed, READ_FILE | READ_DIR);
+		assert_int_equal(n_entered, 1);
+	}
+	version = 0;
+	n_entered = 0;
+	assert_int_equal(sw_landlock_enter(&path, 1, &err), 1);
+	assert_int_equal(n_entered, 0);
+	memset(fake_syscalls, 0, sizeof(fake_syscalls));
 }
