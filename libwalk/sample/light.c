@@ -205,8 +205,9 @@ static int prove(struct sw_light *l, struct sw_light_thread *threads, size_t n,
 		else if (threads[i].reason == 0)
 			threads[i].reason = SW_E_RUNNING;
 	}
+	/* A thread that has ended is not the one through which the next window reads. */
 	for (size_t i = 0; !carried && i < n; i++)
-		if (l->chosen[i])
+		if (l->chosen[i] && threads[i].reason != SW_E_EXITED)
 			threads[i].reason = SW_E_RUNNING;
 	return r;
 }

@@ -3,6 +3,7 @@
 #include "capture/before.h"
 #include "iterate/tasks.h"
 #include "process/target.h"
+#include "process/expendable.h"
 #include "text.h"
 
 #include <fcntl.h>
@@ -20,23 +21,67 @@ int __wrap_sw_target_live_fd(const struct sw_target *target);
 int __real_sw_target_live_fd(const struct sw_target *target);
 int __wrap_sw_text_read_at(struct sw_text *text, int dir_fd, const char *path, size_t max);
 int __real_sw_text_read_at(struct sw_text *text, int dir_fd, const char *path, size_t max);
+int __wrap_sw_iterate_link_thread(int program_fd, pid_t tid, int *ret, struct sw_error *err);
+int __real_sw_iterate_link_thread(int program_fd, pid_t tid, int *ret, struct sw_error *err);
+int __wrap_sw_expendable_start(const int *fds, size_t n, struct sw_expendable **ret,
+			       struct sw_error *err);
+int __real_sw_expendable_start(const int *fds, size_t n, struct sw_expendable **ret,
+			       struct sw_error *err);
 int __wrap_sw_take_before(struct sw_take *take);
 int __real_sw_take_before(struct sw_take *take);
 int __wrap_sw_take_after(struct sw_take *take);
 int __real_sw_take_after(struct sw_take *take);
 
+/* A file that a pass is read from, or a thread's number. */
+static int memory_file(const void *data, size_t bytes)
+{
+	int fd = memfd_create("look", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, data, bytes) != (ssize_t) bytes || lseek(fd, 0, SEEK_SET) != 0)
+		return -1;
+	return fd;
+}
+
+static void record_keep(struct fake_look *look, pid_t tid)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < look->n; i++)
+		if ((pid_t) look->records[i].tid == tid)
+			look->records[n++] = look->records[i];
+	look->n = n;
+}
+
 int __wrap_sw_iterate_open(int link_fd, int *ret_fd, struct sw_error *err)
 {
 	struct fake_look look = {0};
+	pid_t tid;
 	if (fake_process.look == NULL)
 		return __real_sw_iterate_open(link_fd, ret_fd, err);
 	fake_process.look(fake_process.n_looks++, &look);
-	const ssize_t bytes = (ssize_t) (look.n * sizeof(look.records[0]));
-	int fd = memfd_create("look", MFD_CLOEXEC);
-	if (fd < 0 || write(fd, look.records, (size_t) bytes) != bytes ||
-	    lseek(fd, 0, SEEK_SET) != 0)
-		return -SW_E_IO;
-	*ret_fd = fd;
+	if (link_fd >= 0 && pread(link_fd, &tid, sizeof(tid), 0) == sizeof(tid))
+		record_keep(&look, tid);
+	*ret_fd = look.of_moved ? memory_file(&look.moved, sizeof(look.moved))
+				: memory_file(look.records, look.n * sizeof(look.records[0]));
+	return *ret_fd < 0 ? -SW_E_IO : 0;
+}
+
+int __wrap_sw_iterate_link_thread(int program_fd, pid_t tid, int *ret, struct sw_error *err)
+{
+	if (fake_process.look == NULL)
+		return __real_sw_iterate_link_thread(program_fd, tid, ret, err);
+	if (tid == fake_process.gone_tid)
+		return -SW_E_NO_PROCESS;
+	fake_process.n_links++;
+	*ret = memory_file(&tid, sizeof(tid));
+	return *ret < 0 ? -SW_E_IO : 0;
+}
+
+/* Memory is read by the process itself. */
+int __wrap_sw_expendable_start(const int *fds, size_t n, struct sw_expendable **ret,
+			       struct sw_error *err)
+{
+	if (fake_process.look == NULL)
+		return __real_sw_expendable_start(fds, n, ret, err);
+	*ret = NULL;
 	return 0;
 }
 

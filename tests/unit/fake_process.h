@@ -34,6 +34,8 @@ enum { FAKE_RECORDS_MAX = 8 };
 struct fake_look {
 	struct sw_iterate_record records[FAKE_RECORDS_MAX];
 	size_t n;
+	bool of_moved; /* what the pass gives is this instead: */
+	struct sw_iterate_moved moved;
 };
 
 struct fake_process {
@@ -44,8 +46,11 @@ struct fake_process {
 	int (*before)(struct sw_take *take);
 	int (*after)(struct sw_take *take);
 
+	pid_t gone_tid; /* to which no iterator can be limited any more */
+
 	/* What was seen. */
 	size_t n_looks;
+	size_t n_links; /* iterators that were limited to one thread: their passes have its record alone */
 };
 
 extern struct fake_process fake_process;
