@@ -31,7 +31,7 @@ $(UNIT_COMMON): $(UNIT_OBJECTS)
 # Each test is a link to its program, which runs the test by whose name it was called (unit/program.c). Programs in
 # which the kernel's answers are a table (unit/fake_kernel.h) are linked in another way, and tests that define functions
 # of the product or of the C library themselves have a program each.
-FAKE_KERNEL := $(patsubst %,libwalk/%,stop/test_helper stop/test_run walk/test_walk_answers \
+FAKE_KERNEL := $(patsubst %,libwalk/%,stop/test_helper stop/test_run waits/test_peers walk/test_walk_answers \
 	$(patsubst %,sample/test_%,light links passes) \
 	$(patsubst %,capture/test_%,before copy kernel take_tries touchless waits window))
 UNIT_ALONE  := daemon/jobs/test_job daemon/jobs/test_kept daemon/jobs/test_profile daemon/sandbox/test_filters \
@@ -45,7 +45,7 @@ unit_tests   = $(foreach name,$(UNIT_NAMES),$(if $(filter $(1),$(strip $(call un
 UNIT_WRAP_fake_kernel := $(patsubst %,-Wl$(comma)--wrap=%,ptrace waitid process_vm_readv clock_gettime \
 	setitimer fstat lseek getdents64 faccessat openat getppid poll \
 	sw_iterate_open sw_target_stat sw_iterate_link_thread sw_expendable_start sw_target_live_fd \
-	sw_text_read_at sw_take_before sw_take_after)
+	sw_file_lock_owner sw_text_read_at sw_take_before sw_take_after)
 # Tests of confine/ may play a kernel of another version (unit/fake_syscall.h).
 UNIT_WRAP_confine := -Wl$(comma)--wrap=syscall
 UNIT_OBJ := $(BUILD)/tests/unit-obj

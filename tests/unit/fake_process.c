@@ -5,6 +5,7 @@
 #include "process/target.h"
 #include "process/expendable.h"
 #include "text.h"
+#include "waits/locks.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -27,6 +28,8 @@ int __wrap_sw_expendable_start(const int *fds, size_t n, struct sw_expendable **
 			       struct sw_error *err);
 int __real_sw_expendable_start(const int *fds, size_t n, struct sw_expendable **ret,
 			       struct sw_error *err);
+pid_t __wrap_sw_file_lock_owner(const char *locks, pid_t waiter, uint64_t inode, bool flock);
+pid_t __real_sw_file_lock_owner(const char *locks, pid_t waiter, uint64_t inode, bool flock);
 int __wrap_sw_take_before(struct sw_take *take);
 int __real_sw_take_before(struct sw_take *take);
 int __wrap_sw_take_after(struct sw_take *take);
@@ -117,4 +120,11 @@ int __wrap_sw_take_before(struct sw_take *take)
 int __wrap_sw_take_after(struct sw_take *take)
 {
 	return fake_process.after != NULL ? fake_process.after(take) : __real_sw_take_after(take);
+}
+
+pid_t __wrap_sw_file_lock_owner(const char *locks, pid_t waiter, uint64_t inode, bool flock)
+{
+	return fake_process.lock_owner != NULL
+		       ? fake_process.lock_owner(waiter)
+		       : __real_sw_file_lock_owner(locks, waiter, inode, flock);
 }

@@ -25,6 +25,7 @@
  *
  * Both passes of a window are asked for before the window begins.
  *
+ * lock_owner() says who has the lock of a file for which a process waits, and may change what is looked at next.
  * reading() is called when a file of /proc was read, and may change what is read next. before() and after() stand for
  * sw_take_before() and sw_take_after(): a capture ends as a test says.
  */
@@ -46,6 +47,7 @@ struct fake_process {
 	int (*before)(struct sw_take *take);
 	int (*after)(struct sw_take *take);
 
+	pid_t (*lock_owner)(pid_t self);
 	pid_t gone_tid; /* to which no iterator can be limited any more */
 
 	/* What was seen. */

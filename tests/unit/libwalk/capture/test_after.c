@@ -348,3 +348,36 @@ TEST_WITH(test_registers_are_there, setup, teardown)
 	sw_take_registers(&f->take);
 	assert_int_equal(threads[0].regs.pc_avma, 0x1234);
 }
+
+/* A thread that was stopped twice was held as long as both times together. */
+TEST_WITH(test_stopped_twice, setup, teardown)
+{
+	struct fixture *f = *state;
+	f->take.stop.tracees[0].held_ns = 5000000;
+	f->take.stop.tracees[1].held_ns = 7000000;
+	f->take.stop.tracees[1].interrupt_ns = f->take.stop.tracees[1].release_ns = 0;
+	copy(f);
+	assert_int_equal(sw_take_after(&f->take), 0);
+	assert_int_equal(f->take.snap->threads[0].stop_ns, 7000000);
+	assert_int_equal(f->take.snap->threads[1].stop_ns, 7000000);
+	assert_int_equal(f->take.snap->n_stopped, 2);
+}
+
+/* Another program began after the copy: its maps are not those of the stacks. */
+TEST_WITH(test_other_program_later, setup, teardown)
+{
+	struct fixture *f = *state;
+	const struct sw_map *maps = f->take.snap->maps;
+	size_t n_maps = f->take.snap->n_maps;
+	copy(f);
+	(void) child_maps_code(f);
+	f->take.maps_pages++; /* as if it had grown */
+	int pagemap_fd = f->take.stop.pagemap_fd;
+	f->take.stop.pagemap_fd = memfd_create("pagemap", MFD_CLOEXEC); /* its space has ended */
+	assert_true(f->take.stop.pagemap_fd >= 0);
+	assert_int_equal(sw_take_after(&f->take), 0);
+	assert_ptr_equal(f->take.snap->maps, maps);
+	assert_int_equal(f->take.snap->n_maps, n_maps);
+	assert_int_equal(close(f->take.stop.pagemap_fd), 0);
+	f->take.stop.pagemap_fd = pagemap_fd;
+}
