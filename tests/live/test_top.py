@@ -161,6 +161,12 @@ def views(tap):
         top.key(b"l\033[6~")
         tap.check(top.until(lambda t: not any("working" in line for line in t.lines[3:]), "the next page"),
                   "page down moves")
+        top.key(b"\033[H\033[B")
+        tap.check(top.until(lambda t: not any("working" in line for line in t.lines[3:4]), "the second line"),
+                  "down moves by a line")
+        top.key(b"\033[5~")
+        tap.check(top.until(lambda t: t.threads() and "work_" in t.threads()[0][5], "the first page"),
+                  "page up goes to the first line, and no further")
         top.key(b"\033[H?")
         tap.check(top.until(lambda t: any("quit" in line for line in t.lines[3:]), "help"), "?: help")
         top.key(b"? ")

@@ -209,6 +209,15 @@ static struct sw_snapshot *make_snapshot(void)
 	s->time_ns = 1795175805404453924;
 	s->times = (struct sw_times){1, 2, 3, 4, 5};
 	s->interrupted_calls = 6;
+	s->crash = (struct sw_crash){.signal = 11,
+				     .tid = 7,
+				     .has_code = true,
+				     .code = -6,
+				     .has_address = true,
+				     .address_avma = 0xdead0000,
+				     .access = SW_ACCESS_WRITE,
+				     .sender_pid = 4321,
+				     .sender_uid = 4294967293};
 	s->live = true;
 	(void) fake_snapshot_module(s, SW_MODULE_VDSO, "[vdso]", 0x1000, 0x1000, 0x2000,
 				    "image of memory", 15);
@@ -290,6 +299,15 @@ static void assert_same(const struct sw_snapshot *a, const struct sw_snapshot *b
 	assert_true(a->time_ns == b->time_ns);
 	assert_memory_equal(&a->times, &b->times, sizeof(a->times));
 	assert_int_equal(a->interrupted_calls, b->interrupted_calls);
+	assert_int_equal(a->crash.signal, b->crash.signal);
+	assert_int_equal(a->crash.tid, b->crash.tid);
+	assert_int_equal(a->crash.has_code, b->crash.has_code);
+	assert_int_equal(a->crash.code, b->crash.code);
+	assert_int_equal(a->crash.has_address, b->crash.has_address);
+	assert_int_equal(a->crash.address_avma, b->crash.address_avma);
+	assert_int_equal(a->crash.access, b->crash.access);
+	assert_int_equal(a->crash.sender_pid, b->crash.sender_pid);
+	assert_int_equal(a->crash.sender_uid, b->crash.sender_uid);
 	assert_int_equal(a->n_threads, b->n_threads);
 	for (size_t i = 0; i < a->n_threads; i++)
 		assert_same_thread(&a->threads[i], &b->threads[i]);

@@ -111,6 +111,8 @@ TEST(test_flat)
 	assert_int_equal(totals.left_count, 0);
 	assert_true(end <= settled + 4096);
 	assert_int_equal(sw_recorder_totals(recorder)->n_samples, n_samples);
+	assert_int_equal(sw_recorder_totals(recorder)->n_read, n_samples);
+	assert_int_equal(sw_recorder_totals(recorder)->n_missed, 0);
 	sw_recorder_destroy(recorder);
 	sw_profile_destroy(profile);
 	w.pipeline.snap->n_threads = n_threads;

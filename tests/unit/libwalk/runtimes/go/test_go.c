@@ -622,6 +622,35 @@ TEST_WITH(test_stale, setup, NULL)
 	fake_snapshot_destroy(snap);
 }
 
+static bool nobody_runs(struct sw_capture *capture)
+{
+	(void) capture;
+	return false;
+}
+
+/* What was copied is that of the last window, for a thread that is where it was then. */
+TEST_WITH(test_window_again, setup, NULL)
+{
+	static const struct sw_capture_ops ops = {.is_whole = nobody_runs};
+	struct sw_go_seen seen[2] = {{0}};
+	struct sw_go_window window = {.seen = seen, .seen_max = 1};
+	void *found = &window;
+	struct sw_snapshot *snap = go_world_snapshot(&world);
+	struct sw_capture capture = {.snap = snap, .ops = &ops, .found = &found};
+	struct sw_thread *t = &snap->threads[0];
+	snap->n_threads = 1;
+	assert_int_equal(sw_go_in_window(&capture), 0);
+	assert_true(sw_go_window_fits(&window, t));
+	sw_regs_set(&t->regs, SW_ARCH_RA, t->regs.pc_avma + 1);
+	assert_false(sw_go_window_fits(&window, t));
+	assert_int_equal(sw_go_in_window(&capture), 0);
+	assert_int_equal(window.n_seen, 1);
+	assert_true(sw_go_window_fits(&window, t));
+	sw_regs_set(&t->regs, SW_ARCH_SP, t->regs.sp_avma + 8);
+	assert_false(sw_go_window_fits(&window, t));
+	fake_snapshot_destroy(snap);
+}
+
 /* A process without Go's heap is asked for nothing. */
 TEST_WITH(test_probe, setup, NULL)
 {

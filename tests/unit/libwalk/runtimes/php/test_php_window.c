@@ -116,6 +116,18 @@ TEST_WITH(test_registers, setup, NULL)
 	assert_int_equal(seen.n_opcodes, 1); /* of {main}, which runs */
 }
 
+/* A call that lies on two pages is copied with both. */
+TEST_WITH(test_two_pages, setup, NULL)
+{
+	enum { PAGE = 4096, CALL = PHP_WORLD + 0x5000 - 0x20 };
+	php_world_u64(&world, PHP_GLOBALS + world.php.found.layout->current_execute_data, CALL);
+	php_world_u64(&world, CALL + SW_PHP_ED_FUNC, PHP_FUNCTIONS);
+	look(SIZE_MAX);
+	assert_true(was_copied(CALL & -PAGE));
+	assert_true(was_copied((CALL & -PAGE) + PAGE));
+	assert_true(was_copied(PHP_FUNCTIONS));
+}
+
 /* A generator in a register, with the calls of those that it leads to. */
 TEST_WITH(test_generators, setup, NULL)
 {

@@ -194,6 +194,24 @@ TEST(test_text)
 	expect_in(each, "  goroutine 7, running");
 }
 
+/* Goroutines of a thread: the first ones, and how many more there are, if there are any. */
+TEST(test_many_of_a_thread)
+{
+	static struct scene s;
+	scene_init(&s);
+	s.stacks[0].goroutines = s.crowd;
+	for (s.stacks[0].n_goroutines = 6; s.stacks[0].n_goroutines < 9;
+	     s.stacks[0].n_goroutines++) {
+		char more[32];
+		sw_cleanup(sw_free_p) char *text = text_of(&s.report, NULL);
+		(void) snprintf(more, sizeof(more), "  +%zu more goroutines\n",
+				s.stacks[0].n_goroutines - 6);
+		assert_int_equal(strstr(text, more) != NULL, s.stacks[0].n_goroutines > 6);
+		expect_in(text, "  goroutine 105, waiting");
+		assert_null(strstr(text, "  goroutine 106, waiting"));
+	}
+}
+
 /* Behind the first hundred lines a group is a line, with the program's own functions. */
 TEST(test_brief)
 {
