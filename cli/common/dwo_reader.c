@@ -139,7 +139,6 @@ size_t sw_dwo_reader_read(void *arg, const char *path, int64_t deadline_ns, cons
 	    read(reader->fd, &size, sizeof(size)) != sizeof(size) || size > SPACE_BYTES) {
 		/* Its answer would be taken for that to the next question. */
 		sw_close_p(&reader->fd);
-		reader->fd = -EBADF;
 		return 0;
 	}
 	*ret = reader->space;

@@ -144,12 +144,6 @@ struct command {
 	bool has_begun;
 };
 
-static void close_once(int *fd)
-{
-	sw_close_p(fd);
-	*fd = -EBADF;
-}
-
 static void take_told(struct command *c)
 {
 	struct told told;
@@ -157,7 +151,7 @@ static void take_told(struct command *c)
 	if (n < 0 && errno == EINTR)
 		return;
 	if (n != sizeof(told)) {
-		close_once(&c->tell_fd); /* the one that captures has ended */
+		sw_close_p(&c->tell_fd); /* the one that captures has ended */
 		return;
 	}
 	c->has_begun |= told.has_begun;
@@ -167,7 +161,7 @@ static void take_told(struct command *c)
 	/* The end of another's child cannot be polled then: when the one that captures is done, it
 	 * becomes a child of this process. */
 	if (c->program_fd < 0)
-		close_once(&c->hold_fd);
+		sw_close_p(&c->hold_fd);
 }
 
 /* A signal of the terminal went to the program already. */
@@ -261,7 +255,7 @@ int sw_started_run(const struct sw_options *options, sw_started_work *work)
 	c.tell_fd = told[0];
 	c.hold_fd = hold[1];
 	follow(&c);
-	close_once(&c.hold_fd);
+	sw_close_p(&c.hold_fd);
 	int status = status_of(c.worker);
 	if (c.has_begun) {
 		follow_own_child(&c);

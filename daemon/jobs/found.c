@@ -17,7 +17,6 @@ enum { STAT_TEXT_MAX = 4096 };
 void sw_found_deinit(struct sw_found *found)
 {
 	sw_close_p(&found->pidfd);
-	found->pidfd = -EBADF;
 }
 
 /* Field 22 of /proc/PID/stat; state is field 3, flags are field 9. */

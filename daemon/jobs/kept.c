@@ -64,7 +64,6 @@ static void end(struct sw_kept *kept)
 	(void) syscall(SYS_pidfd_send_signal, kept->pidfd, SIGKILL, NULL, 0);
 	sw_close_p(&kept->pidfd);
 	sw_close_p(&kept->stream);
-	kept->pidfd = kept->stream = -EBADF;
 }
 
 bool sw_kept_take(struct sw_kept *kept, struct sw_job *job)

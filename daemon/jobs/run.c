@@ -307,7 +307,6 @@ static void stream_ends(struct sw_job *job)
 	(void) sd_event_source_disable_unref(job->on_stream);
 	job->on_stream = NULL;
 	sw_close_p(&job->stream);
-	job->stream = -EBADF;
 	if (job->state != SW_JOB_RUNNING)
 		return;
 	job->jobs->counters->workers_died_total++;
@@ -415,9 +414,7 @@ int sw_job_run(struct sw_job *job, struct sw_error *err)
 	if (r < 0)
 		return r;
 	sw_close_p(&job->target_pidfd);
-	job->target_pidfd = -EBADF;
 	sw_close_p(&job->names_fd);
-	job->names_fd = -EBADF;
 	int flags = fcntl(job->stream, F_GETFL);
 	if (flags < 0 || fcntl(job->stream, F_SETFL, flags | O_NONBLOCK) < 0 ||
 	    sd_event_add_io(event, &job->on_stream, job->stream, EPOLLIN, on_stream, job) < 0 ||

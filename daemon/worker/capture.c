@@ -62,10 +62,8 @@ int sw_worker_confine(struct sw_worker *worker, uint32_t more_ms, struct sw_erro
 	int *const fds[] = {&worker->iterator_fd, /* it shows registers of the target */
 			    &worker->threads_fd, &worker->moved_fd, &worker->returns_fd,
 			    &worker->turns_fd};
-	for (size_t i = 0; i < SW_ARRAY_SIZE(fds); i++) {
+	for (size_t i = 0; i < SW_ARRAY_SIZE(fds); i++)
 		sw_close_p(fds[i]);
-		*fds[i] = -EBADF;
-	}
 	int r = sw_sandbox_worker(worker->request.memory_mib,
 				  worker->request.names_timeout_ms + more_ms, &worker->unpacked,
 				  err);

@@ -135,7 +135,6 @@ static int capture(struct sw_worker *worker, const struct sw_worker_iterator *it
 	iterator_take(worker, iterator, sw_target_pid(target));
 	sw_close_p(&worker->threads_fd);
 	sw_close_p(&worker->moved_fd);
-	worker->threads_fd = worker->moved_fd = -EBADF;
 	const struct sw_worker_profile *asked = &worker->request.profile;
 	if (worker->request.repeats && asked->rate_hz == 0)
 		return sw_worker_dumps_run(worker, target, err);

@@ -41,12 +41,16 @@ static inline void sw_free_p(void *p)
 	free(*(void **) p);
 }
 
-/* Keeps errno: a failing path still wants to report its own. */
+/*
+ * The variable is empty afterwards: the number may be that of another file by the next call.
+ * errno is kept: a failing path still wants to report its own.
+ */
 static inline void sw_close_p(int *fd)
 {
-	if (*fd >= 0) {
+	int closed = sw_take_fd(*fd);
+	if (closed >= 0) {
 		int saved = errno;
-		(void) close(*fd); /* nothing to do about it: every writer checks before */
+		(void) close(closed); /* nothing to do about it: every writer checks before */
 		errno = saved;
 	}
 }

@@ -98,7 +98,6 @@ void sw_returns_deinit(struct sw_returns *r)
 		return;
 	sw_close_p(&r->fd);
 	sw_close_p(&r->link_fd);
-	r->fd = r->link_fd = -EBADF;
 }
 
 void sw_returns_begin(struct sw_returns *r)
@@ -254,7 +253,6 @@ void sw_returns_put_back(struct sw_capture_space *space)
 	if (r == NULL)
 		return;
 	sw_close_p(&r->fd);
-	r->fd = -EBADF;
 	if (!r->told)
 		return;
 	const struct sw_snapshot *snap = space->snap;

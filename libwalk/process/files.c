@@ -118,7 +118,6 @@ static int file_open(struct sw_live *live, const struct sw_map *map, const char 
 		return sw_take_fd(fd);
 	}
 	sw_close_p(&fd);
-	fd = -EBADF;
 	if (strcmp(path, map->path) != 0) {
 		/* Deleted and made again by a hard link, perhaps: only the same inode will do. */
 		fd = name_open(live, SW_ROOT_TARGETS, path, &st);

@@ -13,10 +13,8 @@ void sw_sample_links_init(struct sw_sample_links *links, int program_fd, int all
 
 void sw_sample_links_deinit(struct sw_sample_links *links)
 {
-	for (size_t i = 0; i < SW_SAMPLE_LINKS; i++) {
+	for (size_t i = 0; i < SW_SAMPLE_LINKS; i++)
 		sw_close_p(&links->all[i].fd);
-		links->all[i].fd = -EBADF;
-	}
 }
 
 static int link_of(struct sw_sample_links *links, pid_t tid, int *ret_fd, struct sw_error *err)

@@ -30,7 +30,6 @@ void sw_sample_passes_close(struct sw_sample_passes *p)
 	sw_close_p(&p->link_fd);
 	sw_close_p(&p->all_link_fd);
 	sw_close_p(&p->program_fd);
-	p->link_fd = p->all_link_fd = p->program_fd = -EBADF;
 }
 
 void sw_sample_passes_deinit(struct sw_sample_passes *p)

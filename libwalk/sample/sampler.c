@@ -592,5 +592,4 @@ void sw_sampler_leave(struct sw_sampler *s)
 	sw_sample_passes_close(&s->passes);
 	sw_close_p(&s->ctx->iterator_fd);
 	sw_close_p(&s->ctx->returns_fd);
-	s->ctx->returns_fd = s->ctx->iterator_fd = -EBADF;
 }
