@@ -4,6 +4,7 @@
 #include "jobs/run.h"
 #include "jobs/state.h"
 #include "rpc/reply.h"
+#include "rules/match.h"
 #include "worker/life.h"
 #include "cleanup.h"
 #include "errors.h"
@@ -147,6 +148,8 @@ static void request_fill(struct sw_job *job, const struct sw_submission *s)
 		.symbols = s->options.symbols,
 		.no_inlines = s->options.no_inlines,
 	};
+	const struct sw_rule rule = {.require_exe = job->require_exe};
+	(void) sw_rule_exe_path(&rule, r->required, sizeof(r->required)); /* or it is a pattern */
 	/* With fewer groups the worker can only refuse what it might have permitted. */
 	for (; r->n_groups < caller->n_groups && r->n_groups < SW_WORKER_GROUPS_MAX; r->n_groups++)
 		r->groups[r->n_groups] = caller->groups[r->n_groups];
@@ -222,9 +225,9 @@ static struct sw_job *job_create(struct sw_jobs *jobs, const struct sw_submissio
 			       .pidfd = -EBADF,
 			       .stream = -EBADF};
 	TAILQ_INIT(&job->waiters);
+	job->require_exe = s->require_exe != NULL ? strdup(s->require_exe) : NULL;
 	request_fill(job, s);
 	(void) snprintf(job->comm, sizeof(job->comm), "%s", s->found->creds.comm); /* same size */
-	job->require_exe = s->require_exe != NULL ? strdup(s->require_exe) : NULL;
 	job->deadline_ms = jobs->config->timeout_ms;
 	uint64_t us = job->deadline_ms * UINT64_C(1000);
 	if ((s->require_exe != NULL && job->require_exe == NULL) ||

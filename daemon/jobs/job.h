@@ -115,6 +115,7 @@ struct sw_job {
 	int64_t started_ns; /* CLOCK_MONOTONIC, when its process was */
 	bool resumed;
 	bool stays;                   /* it said that it waits for more */
+	bool runs_required;           /* it said so: see struct sw_worker_resumed */
 	bool kept;                    /* so it does: it has sent its dump */
 	bool enough;                  /* it was told so */
 	bool by_clock;                /* it said so */

@@ -109,8 +109,11 @@ static enum sw_deny_rule judge(const struct sw_job *job, const struct sw_dump *d
 static bool exe_allowed(const struct sw_job *job, const struct sw_dump *dump)
 {
 	const struct sw_rule rule = {.require_exe = job->require_exe};
-	return job->require_exe == NULL || (sw_rule_exe_allowed(&rule, job->target.exe) &&
-					    sw_rule_exe_allowed(&rule, dump->exe));
+	if (job->require_exe == NULL)
+		return true;
+	if (job->runs_required && strcmp(job->target.exe, dump->exe) == 0)
+		return true;
+	return sw_rule_exe_allowed(&rule, job->target.exe) && sw_rule_exe_allowed(&rule, dump->exe);
 }
 
 /* Set-user-ID programs change their user between the two looks at them. */
@@ -224,6 +227,7 @@ static void on_event(struct sw_job *job)
 		job->target.comm[sizeof(job->target.comm) - 1] = '\0';
 		job->target.exe[sizeof(job->target.exe) - 1] = '\0';
 		job->stays = resumed.stays;
+		job->runs_required = resumed.runs_required;
 		charge(job, resumed.stopped_us, resumed.stopped_us);
 		sw_job_tell(job, "resumed");
 		break;

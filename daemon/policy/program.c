@@ -58,3 +58,9 @@ bool sw_program_is_listed(int proc_fd, char *const *list)
 	}
 	return false;
 }
+
+bool sw_program_is(int proc_fd, const char *path)
+{
+	char *const list[] = {(char *) path, NULL}; /* only read */
+	return sw_program_is_listed(proc_fd, list);
+}

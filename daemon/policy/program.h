@@ -35,4 +35,7 @@ bool sw_program_runs(int fd);
  */
 bool sw_program_is_listed(int proc_fd, char *const *list);
 
+/* Likewise for the one path of RequireExe=; "": false. */
+bool sw_program_is(int proc_fd, const char *path);
+
 #endif

@@ -253,3 +253,14 @@ bool sw_rule_exe_allowed(const struct sw_rule *rule, const char *exe)
 	}
 	return false;
 }
+
+bool sw_rule_exe_path(const struct sw_rule *rule, char *ret, size_t size)
+{
+	size_t length = rule->require_exe != NULL ? strcspn(rule->require_exe, "\n") : 0;
+	ret[0] = '\0';
+	if (length == 0 || length >= size || strcspn(rule->require_exe, "*?[\\") < length)
+		return false;
+	memcpy(ret, rule->require_exe, length);
+	ret[length] = '\0';
+	return true;
+}

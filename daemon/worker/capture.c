@@ -52,6 +52,7 @@ int sw_worker_resumed_send(struct sw_worker *worker, const struct sw_snapshot *s
 		.stopped_us = snap->times.stopped_ns / NS_PER_US,
 		.target = worker->creds,
 		.stays = stays,
+		.runs_required = sw_worker_runs_required(worker),
 	};
 	return sw_worker_event_send(worker->stream, SW_WORKER_RESUMED, &event, sizeof(event),
 				    worker->program_fd, err);

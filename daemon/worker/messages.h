@@ -31,6 +31,7 @@ enum {
 	SW_WORKER_ID_MAX = 64,
 	SW_WORKER_GROUPS_MAX = 64,
 	SW_WORKER_DENY_MAX = 32768, /* SW_CONFIG_DENY_BYTES of config/value.h */
+	SW_WORKER_PATH_MAX = 4096,
 };
 
 /* Samples of a profile: what the series knows of those before them. The first profile is begun by its worker, with
@@ -68,6 +69,7 @@ struct sw_worker_request {
 	bool no_inlines;
 	bool repeats;                      /* a dump, and more of them may be asked for: dumps.h */
 	char reason[SW_WORKER_REASON_MAX]; /* "" for none */
+	char required[SW_WORKER_PATH_MAX]; /* a path of RequireExe=; "": none, or a pattern */
 	struct sw_worker_profile profile;
 };
 
@@ -102,6 +104,7 @@ struct sw_worker_resumed {
 	int64_t stopped_us;            /* how long it was stopped: counts against its stop budget */
 	struct sw_target_creds target; /* as it was when captured: who may see its dump */
 	bool stays;                    /* after its dump it waits for a struct sw_worker_next */
+	bool runs_required;            /* target.exe is the file that the request's path leads to */
 };
 
 /* To a worker that stays: one dump more. */

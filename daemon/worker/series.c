@@ -199,7 +199,9 @@ static int first_take(struct series *s, struct sw_sample *ret, struct sw_error *
 		return r;
 	s->rights = w->creds.rights;
 	sample_count(s, ret, &more);
-	const struct sw_worker_resumed event = {.stopped_us = more.stopped_us, .target = w->creds};
+	const struct sw_worker_resumed event = {.stopped_us = more.stopped_us,
+						.target = w->creds,
+						.runs_required = sw_worker_runs_required(w)};
 	more.stopped_us = more.longest_us = 0;
 	r = sw_worker_event_send(w->stream, SW_WORKER_RESUMED, &event, sizeof(event), w->program_fd,
 				 err);

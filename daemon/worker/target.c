@@ -51,6 +51,11 @@ static bool is_another_program(const struct sw_worker *worker)
 	       strcmp(worker->program, worker->creds.exe) != 0;
 }
 
+bool sw_worker_runs_required(const struct sw_worker *worker)
+{
+	return worker->program_is_required && strcmp(worker->program, worker->creds.exe) == 0;
+}
+
 bool sw_worker_permit(void *arg, int task_fd)
 {
 	struct sw_worker *worker = arg;
@@ -88,6 +93,7 @@ int sw_worker_look(struct sw_worker *worker, pid_t pid, struct sw_error *err)
 	sw_cleanup(sw_close_p) int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	worker->program[0] = '\0';
 	worker->program_is_listed = fd >= 0 && sw_program_is_listed(fd, worker->config->deny);
+	worker->program_is_required = fd >= 0 && sw_program_is(fd, worker->request.required);
 	if (fd >= 0 && !sw_worker_permit(worker, fd) &&
 	    (worker->rule == SW_DENY_LIST || worker->rule == SW_DENY_OWNER))
 		return sw_fail(err, SW_E_NOT_PERMITTED,

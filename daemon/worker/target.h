@@ -31,7 +31,8 @@ struct sw_worker {
 	int permit_code; /* SW_E_*: the target's ids could not be read */
 	struct sw_target_creds creds;
 	/* Of the look before the target was stopped. */
-	bool program_is_listed; /* sw_program_is_listed() */
+	bool program_is_listed;   /* sw_program_is_listed() */
+	bool program_is_required; /* sw_program_is() */
 	char program[sizeof(
 		((struct sw_target_creds *) 0)->exe)]; /* which it was; "": no look yet */
 	int program_fd; /* owned: of sw_program_fd(); from before the target was stopped */
@@ -48,6 +49,8 @@ bool sw_worker_permit(void *arg, int task_fd);
  * everybody who may read the dump could look at it, too.
  */
 bool sw_worker_may_name(void *arg, int proc_fd);
+/* Whether the captured program is the file that the path of the request leads to. */
+bool sw_worker_runs_required(const struct sw_worker *worker);
 /* Why it could not be captured, for the broker. */
 struct sw_worker_failed sw_worker_failure(const struct sw_worker *worker, int code,
 					  const struct sw_error *err);

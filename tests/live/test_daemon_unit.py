@@ -3,6 +3,7 @@
 # tier: gate 45s
 """As a service: the units' security, their sandbox really tried, activation, notification, reload
 and the check of the configuration."""
+import contextlib
 import json
 import os
 import re
@@ -75,9 +76,24 @@ def sandbox(tap):
             tap.equal(daemon.stop(), 0, "and it ends as it should")
 
 
+@contextlib.contextmanager
+def hiding(directory, **more):
+    """A daemon in the unit's sandbox, from which the unit hides the directory."""
+    daemon = Daemon(**more)
+    daemon.wait = False
+    with daemon:
+        daemon.stop()
+        daemon.prefix = [sys.executable, os.path.join(HERE, "confined.py"), UNIT,
+                         daemon.directory, directory, "--"]
+        daemon.wait = True
+        daemon.start()
+        yield daemon
+
+
 def hidden_captures():
-    """What captures of a program below a hidden directory are answered, by the words of Deny=; of another
-    program at the end of each. This process is the first of a pid namespace and sees the directory."""
+    """What captures of a program below a hidden directory are answered, by the words of Deny=, and how many dumps
+    a rule with RequireExe= makes; of another program at the end of each. This process is the first of a pid namespace
+    and sees the directory."""
     directory = tempfile.mkdtemp(prefix="snapwalk-hidden-")
     try:
         os.chmod(directory, 0o755)
@@ -87,25 +103,27 @@ def hidden_captures():
         answers = {}
         with Target(None, path=program) as target, Target("chain_pie") as other:
             for word in (link, program, os.path.join(directory, "none")):
-                daemon = Daemon({"Deny": word})
-                daemon.wait = False
-                with daemon:
-                    daemon.stop()
-                    daemon.prefix = [sys.executable, os.path.join(HERE, "confined.py"), UNIT,
-                                     daemon.directory, directory, "--"]
-                    daemon.wait = True
-                    daemon.start()
-                    answers[os.path.basename(word)[:5]] = [
+                name = os.path.basename(word)[:5]
+                with hiding(directory, config={"Deny": word}) as daemon:
+                    answers[name] = [
                         os.listdir(f"/proc/{daemon.pid}/root{directory}"),
                         *((name, got.get("rule")) for name, got in
                           (refusal(daemon.capture, t.pid) for t in (target, other)))]
+                rule = f"{BAD_RULE}RequireExe={word}\nCooldownSec=0\n"
+                with hiding(directory, rules={"a.conf": rule}) as daemon:
+                    answers[f"{name} required"] = [
+                        os.listdir(f"/proc/{daemon.pid}/root{directory}"),
+                        *(len(daemon.call("Trigger", source="test", labels={
+                            "alertname": "X", "instance": socket.gethostname(), "pid": str(t.pid)})["ids"])
+                          for t in (target, other))]
         print(json.dumps(answers))
     finally:
         shutil.rmtree(directory)
 
 
 def hidden(tap):
-    """Deny= by paths that the unit hides from the daemon: by a link that is absolute, and by the program."""
+    """Deny= and RequireExe= by paths that the unit hides from the daemon: by a link that is absolute, and by the
+    program."""
     if no_mounts() or not tool("systemd-analyze"):
         tap.skip("Deny= of what the unit hides", no_mounts() or "systemd-analyze is not installed",
                  tap.MOUNTS)
@@ -116,6 +134,10 @@ def hidden(tap):
         return
     denied, captured = ["NotPermitted", "deny"], [None, None]
     for word, answer in json.loads(got.stdout).items():
+        if word.endswith(" required"):
+            tap.equal(answer, [[], 0 if word == "none required" else 1, 0],
+                      f"RequireExe= by {word.split()[0]}, which the daemon does not see")
+            continue
         tap.equal(answer, [[], captured if word == "none" else denied, captured],
                   f"Deny= by {word}, which the daemon does not see")
 

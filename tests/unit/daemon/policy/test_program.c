@@ -106,6 +106,9 @@ TEST_WITH(listed, setup, teardown)
 	assert_false(is_listed(f, "program"));
 	assert_false(is_listed(f, NULL));
 	assert_false(sw_program_is_listed(f->proc_fd, NULL));
+	assert_true(sw_program_is(f->proc_fd, f->hard));
+	assert_false(sw_program_is(f->proc_fd, "/usr/bin/env"));
+	assert_false(sw_program_is(f->proc_fd, ""));
 }
 
 /* A link that leads elsewhere is asked again; so is the file that was put in the program's place. */

@@ -416,6 +416,30 @@ TEST(exes)
 	assert_false(sw_rule_exe_allowed(&rule, ""));
 }
 
+/* The path whose file is compared: as it is written, and none of a pattern. */
+TEST(exe_paths)
+{
+	static const struct {
+		const char *require_exe, *path;
+	} cases[] = {
+		{NULL, NULL},
+		{"/usr/bin/my", "/usr/bin/my"},
+		{"/bin/my\n/usr/bin/my", "/bin/my"},
+		{"/bin/my*", NULL},
+		{"/bin/m?\n/usr/bin/m?", NULL},
+		{"/bin/[m]y", NULL},
+		{"/bin/\\my", NULL},
+		{"/bin/my-too-long", NULL},
+	};
+	char path[12];
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		const struct sw_rule rule = {.require_exe = (char *) cases[i].require_exe};
+		bool found = sw_rule_exe_path(&rule, path, sizeof(path));
+		assert_int_equal(found, cases[i].path != NULL);
+		assert_string_equal(path, cases[i].path != NULL ? cases[i].path : "");
+	}
+}
+
 /* A directory that is a link, as /bin is on many systems: the program is that of both paths. */
 TEST(exe_links)
 {
