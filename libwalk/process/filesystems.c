@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/nsfs.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,12 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-enum { MOUNTS_TEXT_MAX = 4 << 20, LINE_LENGTH_MAX = 8192 };
+enum {
+	MOUNTS_TEXT_MAX = 4 << 20,
+	LINE_LENGTH_MAX = 8192,
+	LAYERS_DEPTH_MAX =
+		8, /* FILESYSTEM_MAX_STACK_DEPTH of the kernel is 2: include/linux/fs.h, v6.1 */
+};
 
 static bool is_one_of(const char *const *names, const char *type, size_t length)
 {
@@ -24,6 +30,8 @@ static bool is_one_of(const char *const *names, const char *type, size_t length)
 			return true;
 	return false;
 }
+
+static const char *const stacked[] = {"overlay", "ecryptfs", NULL};
 
 static enum sw_fs_kind kind_of(const char *type, size_t length, bool own_namespace)
 {
@@ -40,7 +48,6 @@ static enum sw_fs_kind kind_of(const char *type, size_t length, bool own_namespa
 					    "ubifs",    "reiserfs",  NULL};
 	static const char *const network[] = {"nfs",  "nfs4", "cifs",   "smb3",     "9p",
 					      "ceph", "afs",  "lustre", "virtiofs", NULL};
-	static const char *const stacked[] = {"overlay", "ecryptfs", NULL};
 	if (is_one_of(local, type, length))
 		return SW_FS_LOCAL;
 	if (is_one_of(stacked, type, length) && own_namespace)
@@ -48,22 +55,37 @@ static enum sw_fs_kind kind_of(const char *type, size_t length, bool own_namespa
 	return is_one_of(network, type, length) ? SW_FS_NETWORK : SW_FS_USER;
 }
 
+/* Parts of a line; borrowed of the text. */
+struct place {
+	const char *point; /* where it is mounted */
+	const char *
+		layers; /* the source and the options of a file system on others; NULL: it is on none */
+	size_t point_length, layers_length;
+};
+
 /* "36 35 98:0 /root /mount/point options [fields…] - type source options" */
 static bool line_parse(const char *line, size_t length, bool own_namespace,
-		       struct sw_fs_device *ret)
+		       struct sw_fs_device *ret, struct place *ret_place)
 {
 	char copy[LINE_LENGTH_MAX];
 	unsigned mount, major, minor;
+	int point_at = 0;
 	if (length >= sizeof(copy))
 		return false;
 	memcpy(copy, line, length);
 	copy[length] = '\0';
 	static const char *const many[] = {"btrfs", "bcachefs", "overlay", NULL};
 	const char *type = strstr(copy, " - ");
-	if (type == NULL || sscanf(copy, "%u %*u %u:%u ", &mount, &major, &minor) != 3)
+	if (type == NULL ||
+	    sscanf(copy, "%u %*u %u:%u %*s %n", &mount, &major, &minor, &point_at) != 3)
 		return false;
 	type += 3;
-	size_t type_length = strcspn(type, " ");
+	size_t type_length = strcspn(type, " "), layers_at = (size_t) (type - copy) + type_length;
+	*ret_place = (struct place){line + point_at, NULL, strcspn(copy + point_at, " "), 0};
+	if (is_one_of(stacked, type, type_length)) {
+		ret_place->layers = line + layers_at;
+		ret_place->layers_length = length - layers_at;
+	}
 	enum sw_fs_kind kind = kind_of(type, type_length, own_namespace);
 	*ret = (struct sw_fs_device){
 		.mount = mount,
@@ -75,37 +97,184 @@ static bool line_parse(const char *line, size_t length, bool own_namespace,
 	return true;
 }
 
-int sw_filesystems_parse(struct sw_arena *arena, const char *text, size_t size, bool own_namespace,
-			 struct sw_filesystems *ret)
+/* ---- file systems on others -------------------------------------------------------------------- */
+
+/* A mount point for which a server answers. */
+struct served {
+	const char *path; /* the arena's */
+	size_t length;
+	enum sw_fs_kind kind;
+};
+
+/* Octal escapes: mangle() in fs/proc_namespace.c, v6.1. False: it does not fit. */
+static bool unescape(const char *from, size_t length, char *to, size_t size, size_t *ret)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < length; n++) {
+		unsigned byte = (unsigned char) from[i++];
+		if (n >= size)
+			return false;
+		if (byte == '\\' && length - i >= 3 && sscanf(from + i, "%3o", &byte) == 1)
+			i += 3;
+		to[n] = (char) byte;
+	}
+	*ret = n;
+	return true;
+}
+
+/* Backslashes before characters: ovl_unescape() in fs/overlayfs/params.c, v6.6. */
+static size_t strip(char *path, size_t length)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < length; i++) {
+		if (path[i] == '\\' && i + 1 < length)
+			i++;
+		path[n++] = path[i];
+	}
+	return n;
+}
+
+static bool is_below(const char *path, size_t length, const struct served *s)
+{
+	if (s->length == 1)
+		return true; /* the root directory */
+	return length >= s->length && memcmp(path, s->path, s->length) == 0 &&
+	       (length == s->length || path[s->length] == '/');
+}
+
+/*
+ * The kind of the first mount on the list that one of the layers lies on or below: of "/a:/b" in "lowerdir=/a:/b".
+ * Whether a disk is mounted between the two is not asked. A layer whose path is relative is taken to be a disk's:
+ * docker(1) writes those of its own directory so.
+ */
+static enum sw_fs_kind layers_kind(const struct place *place, const struct served *served, size_t n)
+{
+	const char *end = place->layers + place->layers_length;
+	for (const char *p = place->layers; p < end;) {
+		char path[PATH_MAX];
+		size_t length = 0;
+		const char *to = p;
+		while (to < end && strchr("=:, ", *to) == NULL)
+			to++;
+		/* A colon of the path itself: "\\:", as mountinfo shows it. */
+		while (to < end && *to == ':' && to - p >= 4 && memcmp(to - 4, "\\134", 4) == 0)
+			for (to++; to < end && strchr(":, ", *to) == NULL;)
+				to++;
+		if (*p == '/' && unescape(p, (size_t) (to - p), path, sizeof(path), &length)) {
+			length = strip(path, length);
+			for (size_t i = 0; i < n; i++)
+				if (is_below(path, length, &served[i]))
+					return served[i].kind;
+		}
+		p = to + 1;
+	}
+	return SW_FS_LOCAL;
+}
+
+struct parsed {
+	struct sw_fs_device *devices;
+	struct place *places;
+	struct served *served;
+	size_t n, n_served;
+};
+
+static int served_add(struct sw_arena *arena, struct parsed *parsed, size_t i)
+{
+	const struct place *place = &parsed->places[i];
+	char *path = sw_arena_calloc(arena, place->point_length + 1, 1);
+	size_t length = 0;
+	if (path == NULL)
+		return -SW_E_NOMEM;
+	(void) unescape(place->point, place->point_length, path, place->point_length,
+			&length); /* it fits */
+	parsed->served[parsed->n_served++] = (struct served){path, length, parsed->devices[i].kind};
+	return 0;
+}
+
+static int lines_parse(struct sw_arena *arena, const char *text, size_t size, bool own_namespace,
+		       struct parsed *ret)
 {
 	size_t lines = 1, n = 0;
 	for (size_t i = 0; i < size; i++)
 		lines += text[i] == '\n';
 	if (lines > SW_FS_DEVICES_MAX)
 		lines = SW_FS_DEVICES_MAX;
-	struct sw_fs_device *devices = sw_arena_calloc(arena, lines, sizeof(*devices));
-	if (devices == NULL)
+	*ret = (struct parsed){.devices = sw_arena_calloc(arena, lines, sizeof(*ret->devices)),
+			       .places = sw_arena_calloc(arena, lines, sizeof(*ret->places)),
+			       .served = sw_arena_calloc(arena, lines, sizeof(*ret->served))};
+	if (ret->devices == NULL || ret->places == NULL || ret->served == NULL)
 		return -SW_E_NOMEM;
 	const char *end = text + size;
 	while (text < end && n < lines) {
 		const char *newline = memchr(text, '\n', (size_t) (end - text));
 		const char *line_end = newline != NULL ? newline : end;
-		n += line_parse(text, (size_t) (line_end - text), own_namespace, &devices[n]);
+		n += line_parse(text, (size_t) (line_end - text), own_namespace, &ret->devices[n],
+				&ret->places[n]);
 		text = line_end + 1;
 	}
-	*ret = (struct sw_filesystems){devices, n, false};
+	ret->n = n;
 	for (size_t i = 0; i < n; i++)
-		ret->has_served_disk |= devices[i].major != 0 && devices[i].kind != SW_FS_LOCAL;
+		if (ret->devices[i].kind != SW_FS_LOCAL && served_add(arena, ret, i) < 0)
+			return -SW_E_NOMEM;
 	return 0;
+}
+
+/* What is on a file system of the list is on the list from then on. */
+static int layers_look(struct sw_arena *arena, struct parsed *parsed, const struct parsed *others)
+{
+	bool found = true;
+	for (int again = 0; found && again < LAYERS_DEPTH_MAX; again++) {
+		found = false;
+		for (size_t i = 0; i < parsed->n; i++) {
+			const struct place *place = &parsed->places[i];
+			struct sw_fs_device *device = &parsed->devices[i];
+			if (place->layers == NULL || device->kind != SW_FS_LOCAL)
+				continue;
+			device->kind = layers_kind(place, parsed->served, parsed->n_served);
+			if (device->kind == SW_FS_LOCAL)
+				device->kind = layers_kind(place, others->served, others->n_served);
+			if (device->kind == SW_FS_LOCAL)
+				continue;
+			found = true;
+			if (served_add(arena, parsed, i) < 0)
+				return -SW_E_NOMEM;
+		}
+	}
+	return 0;
+}
+
+int sw_filesystems_parse(struct sw_arena *arena, const struct sw_fs_mounts *mounts,
+			 struct sw_filesystems *ret)
+{
+	struct parsed parsed, others = {0};
+	int r = lines_parse(arena, mounts->text, mounts->size, mounts->own_namespace, &parsed);
+	if (r == 0 && mounts->outer_size > 0) {
+		r = lines_parse(arena, mounts->outer_text, mounts->outer_size, true, &others);
+		if (r == 0)
+			r = layers_look(arena, &others, &(struct parsed){0});
+	}
+	if (r == 0)
+		r = layers_look(arena, &parsed, &others);
+	if (r < 0)
+		return r;
+	*ret = (struct sw_filesystems){parsed.devices, parsed.n, false};
+	for (size_t i = 0; i < parsed.n; i++)
+		ret->has_served_disk |=
+			parsed.devices[i].major != 0 && parsed.devices[i].kind != SW_FS_LOCAL;
+	return 0;
+}
+
+static bool has_our_mounts(int proc_fd)
+{
+	struct stat theirs, ours;
+	return fstatat(proc_fd, "ns/mnt", &theirs, 0) == 0 &&
+	       stat("/proc/self/ns/mnt", &ours) == 0 && theirs.st_ino == ours.st_ino;
 }
 
 /* Whether its mount namespace belongs to our user namespace. */
 static bool is_own_namespace(int proc_fd)
 {
 	struct stat theirs, ours;
-	if (fstatat(proc_fd, "ns/mnt", &theirs, 0) == 0 && stat("/proc/self/ns/mnt", &ours) == 0 &&
-	    theirs.st_ino == ours.st_ino)
-		return true;
 	sw_cleanup(sw_close_p) int mounts_fd = openat(proc_fd, "ns/mnt", O_RDONLY | O_CLOEXEC);
 	sw_cleanup(sw_close_p) int user_fd = mounts_fd >= 0 ? ioctl(mounts_fd, NS_GET_USERNS) : -1;
 	return user_fd >= 0 && fstat(user_fd, &theirs) == 0 &&
@@ -114,14 +283,25 @@ static bool is_own_namespace(int proc_fd)
 
 int sw_filesystems_read(struct sw_arena *arena, int proc_fd, struct sw_filesystems *ret)
 {
-	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0}, outer = {0};
 	int r = sw_text_read_at(&text, proc_fd, "mountinfo", MOUNTS_TEXT_MAX);
 	if (r == -SW_E_NOMEM)
 		return r;
 	*ret = (struct sw_filesystems){0};
+	bool ours = r == 0 && has_our_mounts(proc_fd);
+	/* The paths of a container's layers are those of whoever made it: most often as we see them. */
+	bool outer_known =
+		r == 0 && !ours &&
+		sw_text_read_at(&outer, AT_FDCWD, "/proc/self/mountinfo", MOUNTS_TEXT_MAX) == 0;
+	const struct sw_fs_mounts mounts = {
+		.text = text.data,
+		.size = text.size,
+		.own_namespace = ours || (r == 0 && is_own_namespace(proc_fd)),
+		.outer_text = outer.data,
+		.outer_size = outer_known ? outer.size : 0,
+	};
 	if (r == 0)
-		r = sw_filesystems_parse(arena, text.data, text.size, is_own_namespace(proc_fd),
-					 ret);
+		r = sw_filesystems_parse(arena, &mounts, ret);
 	return r == -SW_E_NOMEM ? r : 0;
 }
 

@@ -30,11 +30,19 @@ struct sw_filesystems {
 
 enum { SW_FS_DEVICES_MAX = 8192 };
 
-/*
- * Parse the text of /proc/PID/mountinfo (proc(5)). own_namespace: its mounts were made by who may mount
- * here, so that overlayfs is on what is listed, too; elsewhere anybody puts it on anything.
- */
-int sw_filesystems_parse(struct sw_arena *arena, const char *text, size_t size, bool own_namespace,
+/* Texts of /proc/PID/mountinfo (proc(5)). */
+struct sw_fs_mounts {
+	const char *text;
+	size_t size;
+	/* Its mounts were made by whoever may mount here: overlayfs is on what its options say. Elsewhere anybody
+	 * puts it on anything. */
+	bool own_namespace;
+	const char *outer_text; /* of our mount namespace, where that is another one */
+	size_t outer_size;
+};
+
+/* A file system on others (overlayfs) is of the kind of a layer that a server answers for. */
+int sw_filesystems_parse(struct sw_arena *arena, const struct sw_fs_mounts *mounts,
 			 struct sw_filesystems *ret);
 
 /* Of the process whose directory in /proc this is. What cannot be read is not known. */

@@ -47,6 +47,12 @@ def bind(source, target):
     call(LIBC.mount(source.encode(), target.encode(), None, 4096, None), f"bind {target}")
 
 
+def overlay(layers, target):
+    """Nothing can be written there: there is no upper layer."""
+    options = "lowerdir=" + ":".join(layers)
+    call(LIBC.mount(b"overlay", target.encode(), b"overlay", 0, options.encode()), f"overlayfs at {target}")
+
+
 def unmount(path):
     LIBC.umount2(path.encode(), MNT_DETACH)
 

@@ -177,8 +177,26 @@ def served_disk(directory):
                    f"{device} to be free")
 
 
+@contextlib.contextmanager
+def overlay(directory):
+    """The program, on overlayfs with a layer of the server."""
+    layers = [f"{os.path.dirname(directory)}/{name}" for name in ("served", "empty")]
+    for layer in layers:
+        os.mkdir(layer)
+    with fuse.Fuse(layers[0], {"bin/chain": read("chain")}) as server:
+        try:
+            fuse.overlay(layers, directory)
+        except OSError as error:
+            raise Missing(str(error), "overlayfs") from error
+        try:
+            with Target("", path=f"{directory}/bin/chain") as target:
+                yield server, target
+        finally:
+            fuse.unmount(directory)
+
+
 PLACES = (program, library, working_directory, debug_directory, debug_link, debug_root, dwo, perf_map, container,
-          other_names, served_disk)
+          other_names, served_disk, overlay)
 
 
 # ---- commands --------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 /* A process that may be left behind, and which file systems it is for. */
 #include "process/expendable.h"
 #include "process/filesystems.h"
+#include "cleanup.h"
 #include "test.h"
 
 #include <snapwalk/clock.h>
@@ -129,14 +130,18 @@ TEST(test_kinds)
 		"25 1 0:22 / /sys rw,nosuid - sysfs sysfs rw\n"
 		"36 25 0:40 / /home/u/far rw - fuse.sshfs u@far:/ rw,user_id=1000\n"
 		"37 25 0:41 / /net rw shared:3 master:1 - nfs4 server:/ rw\n"
-		"38 25 0:42 / /merged rw - overlay overlay rw,lowerdir=/home/u/far\n"
+		"38 25 0:42 / /merged rw - overlay overlay rw,lowerdir=/home/u/near\n"
 		"39 25 broken\n"
 		"41 25 0:44 / /many rw - btrfs /dev/y rw\n"
 		"40 25 0:43 / /x rw - ext4x /dev/x rw";
 	struct sw_arena arena = {0};
 	struct sw_filesystems own, other;
-	assert_int_equal(sw_filesystems_parse(&arena, text, sizeof(text) - 1, true, &own), 0);
-	assert_int_equal(sw_filesystems_parse(&arena, text, sizeof(text) - 1, false, &other), 0);
+	struct sw_fs_mounts mounts = {.text = text,
+				      .size = sizeof(text) - 1,
+				      .own_namespace = true};
+	assert_int_equal(sw_filesystems_parse(&arena, &mounts, &own), 0);
+	mounts.own_namespace = false;
+	assert_int_equal(sw_filesystems_parse(&arena, &mounts, &other), 0);
 	assert_int_equal(own.n, 6);
 	assert_int_equal(sw_filesystems_kind(&own, 0, 22), SW_FS_LOCAL);
 	assert_int_equal(sw_filesystems_kind(&own, 0, 40), SW_FS_USER);
@@ -163,4 +168,64 @@ TEST(test_kinds)
 	assert_int_equal(kind, SW_FS_LOCAL);
 	assert_int_equal(sw_filesystems_link_kind(-EBADF, "exe"), SW_FS_LOCAL);
 	sw_arena_deinit(&arena);
+}
+
+/* A file system on others is as slow as its layers: by the mounts that its options name. */
+TEST(test_layers)
+{
+	static const char served[] = "30 1 0:50 / /far rw - fuse.sshfs u@far:/ rw\n"
+				     "31 1 0:51 / /net\\040work rw - nfs4 server:/ rw\n"
+				     "32 1 0:52 / /a:b rw - fuse.x x rw\n";
+	static const struct {
+		const char *layers;
+		enum sw_fs_kind kind;
+	} cases[] = {
+		{"overlay overlay rw,lowerdir=/far", SW_FS_USER},
+		{"overlay overlay rw,lowerdir=/far/below", SW_FS_USER},
+		{"overlay overlay rw,lowerdir=/farther", SW_FS_LOCAL},
+		{"overlay overlay rw,lowerdir=/disk", SW_FS_LOCAL},
+		{"overlay overlay rw,lowerdir=/disk:/far/x,upperdir=/disk/u", SW_FS_USER},
+		{"overlay overlay rw,lowerdir=/disk::/far/x", SW_FS_USER},
+		{"overlay overlay rw,lowerdir=/disk,upperdir=/far/u,workdir=/far/w", SW_FS_USER},
+		{"overlay overlay rw,lowerdir+=/disk,lowerdir+=/far/x", SW_FS_USER},
+		{"overlay overlay rw,lowerdir+=/disk,datadir+=/far/x", SW_FS_USER},
+		{"overlay overlay rw,lowerdir=/net\\040work/x", SW_FS_NETWORK},
+		{"overlay overlay rw,lowerdir=/net", SW_FS_LOCAL},
+		{"overlay overlay rw,lowerdir=/a\\134:b/x", SW_FS_USER},
+		{"overlay overlay rw,lowerdir=l/ABC:l/DEF", SW_FS_LOCAL},
+		{"overlay overlay rw", SW_FS_LOCAL},
+		{"ecryptfs /far/private rw", SW_FS_USER},
+		{"ecryptfs /disk/private rw", SW_FS_LOCAL},
+	};
+	char text[512], outer[512];
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct sw_arena arena = {0};
+		struct sw_filesystems fs;
+		enum sw_fs_kind on_it = SW_FS_LOCAL;
+		/* What is on such a file system, and stands before it. */
+		int size = snprintf(text, sizeof(text),
+				    "40 1 0:60 / /on rw - overlay overlay rw,lowerdir=/merged/x\n"
+				    "41 1 0:61 / /merged rw - %s\n%s",
+				    cases[i].layers, served);
+		struct sw_fs_mounts mounts = {.text = text,
+					      .size = (size_t) size,
+					      .own_namespace = true};
+		assert_int_equal(sw_filesystems_parse(&arena, &mounts, &fs), 0);
+		if (sw_filesystems_kind(&fs, 0, 61) != cases[i].kind)
+			fail_msg("%s: %d", cases[i].layers, sw_filesystems_kind(&fs, 0, 61));
+		on_it = sw_filesystems_kind(&fs, 0, 60);
+		assert_int_equal(on_it, cases[i].kind);
+		/* In a container, whose layers are seen outside. */
+		size = snprintf(text, sizeof(text), "41 1 0:61 / / rw - %s\n", cases[i].layers);
+		int outer_size = snprintf(outer, sizeof(outer), "%s", served);
+		mounts = (struct sw_fs_mounts){.text = text,
+					       .size = (size_t) size,
+					       .own_namespace = true,
+					       .outer_text = outer,
+					       .outer_size = (size_t) outer_size};
+		assert_int_equal(sw_filesystems_parse(&arena, &mounts, &fs), 0);
+		assert_int_equal(sw_filesystems_kind(&fs, 0, 61), cases[i].kind);
+		assert_int_equal(fs.n, 1);
+		sw_arena_deinit(&arena);
+	}
 }
