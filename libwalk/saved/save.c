@@ -71,13 +71,38 @@ static DIR *list_open(int dir_fd, const char *name)
 	return dir;
 }
 
-/* Whether the name still leads to the directory that was made. Another user who may write beside it can rename it, and
- * put something else there. */
-static bool is_named(int dir_fd, const char *temporary)
+/*
+ * The directory that a new one was made in, wherever the path to it leads by now. Nobody else can move the new one to
+ * another directory, as that takes the right to write into it: vfs_rename() in fs/namei.c, v6.1.
+ */
+static int parent_open(int dir_fd)
+{
+	return openat(dir_fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash != NULL ? slash + 1 : path;
+}
+
+/* Whether a name in its parent is still that of the directory that was made. Another user who may write there can
+ * rename it, and put something else there. */
+static bool is_named(int dir_fd, int parent_fd, const char *name)
 {
 	struct stat made, found;
-	return fstat(dir_fd, &made) == 0 && lstat(temporary, &found) == 0 &&
+	return fstat(dir_fd, &made) == 0 &&
+	       fstatat(parent_fd, name, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       made.st_dev == found.st_dev && made.st_ino == found.st_ino;
+}
+
+/* Wart: between the look and the removal another user who may write there can put an empty directory in its place. */
+static void name_remove(int dir_fd, const char *temporary)
+{
+	sw_cleanup(sw_close_p) int parent_fd = parent_open(dir_fd);
+	const char *name = last_part(temporary);
+	if (is_named(dir_fd, parent_fd, name))
+		(void) unlinkat(parent_fd, name, AT_REMOVEDIR);
 }
 
 /* Removes what save_all() made. Files that cannot be removed stay: there is nothing else to do. */
@@ -90,24 +115,23 @@ static void remove_all(int dir_fd, const char *temporary)
 			if (!is_dots(e->d_name) && unlinkat(dirfd(dir), e->d_name, 0) < 0)
 				(void) unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
 	}
-	if (is_named(dir_fd, temporary))
-		(void) rmdir(temporary);
+	name_remove(dir_fd, temporary);
 }
 
 /* Gives the finished directory its name, which must be free. */
-static bool rename_new(const char *from, const char *to)
+static bool rename_new(int parent_fd, const char *from, const char *to)
 {
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+	if (renameat2(parent_fd, from, parent_fd, to, RENAME_NOREPLACE) == 0)
 		return true;
 	if (errno != EINVAL && errno != ENOSYS)
 		return false;
 	/* A file system that cannot do that: rename(2) replaces an empty directory at most. */
 	struct stat st;
-	if (lstat(to, &st) == 0) {
+	if (fstatat(parent_fd, to, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		errno = EEXIST;
 		return false;
 	}
-	return rename(from, to) == 0;
+	return renameat(parent_fd, from, parent_fd, to) == 0;
 }
 
 static int fail(const char *directory, struct sw_error *err)
@@ -167,8 +191,7 @@ int sw_snapshot_save_begin(const char *directory, char **ret_temporary, int *ret
 		return r;
 	}
 	if (!is_new(fd)) {
-		if (is_named(fd, temporary))
-			(void) rmdir(temporary); /* likewise */
+		name_remove(fd, temporary);
 		return sw_fail(err, SW_E_IO, "%s: %s is not a new directory of this user alone",
 			       directory, temporary);
 	}
@@ -209,12 +232,19 @@ int sw_snapshot_save_end(int fd, const char *temporary, const char *directory, s
 	}
 	int r;
 	sw_cleanup(sw_free_p) char *final = name_of(directory);
-	if (!is_named(fd, temporary))
+	sw_cleanup(sw_close_p) int parent_fd = parent_open(fd);
+	const char *name = final != NULL ? last_part(final) : NULL;
+	if (name == NULL)
+		r = sw_fail_nomem(err);
+	else if (!is_named(fd, parent_fd, last_part(temporary)))
 		r = sw_fail(err, SW_E_IO, "%s: somebody has moved %s", directory, temporary);
-	else if (final != NULL && rename_new(temporary, final))
-		return 0;
+	else if (!rename_new(parent_fd, last_part(temporary), name))
+		r = fail(directory, err);
+	else if (!is_named(fd, parent_fd, name))
+		r = sw_fail(err, SW_E_IO, "%s: somebody has put another directory there",
+			    directory);
 	else
-		r = final == NULL ? sw_fail_nomem(err) : fail(directory, err);
+		return 0;
 	remove_all(fd, temporary);
 	return r;
 }

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 struct fixture {
 	char dir[64]; /* in which everything lies */
@@ -43,6 +44,21 @@ char *mkdtemp(char *template)
 	else
 		assert_int_equal(rename(swap_with, template), 0);
 	return template;
+}
+
+/* What another user renames at the last moment, to the name in `moved_to`; NULL: nothing. */
+static const char *moved_from, *moved_to;
+static const char *put_there; /* what is renamed to moved_from then */
+
+/* Likewise. */
+int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
+{
+	if (moved_from != NULL) {
+		assert_int_equal(rename(moved_from, moved_to), 0);
+		assert_int_equal(rename(put_there, moved_from), 0);
+		moved_from = NULL;
+	}
+	return (int) syscall(SYS_renameat2, from_fd, from, to_fd, to, flags);
 }
 
 static int setup(void **state)
@@ -454,6 +470,63 @@ TEST_WITH(test_save_end_of_swapped, setup, teardown)
 	}
 	assert_int_equal(unlink(file), 0);
 	assert_int_equal(rmdir(victim), 0);
+	fake_snapshot_destroy(made);
+}
+
+/* The directory is placed and removed where it was made, though another user has replaced what it lies in by a link. */
+TEST_WITH(test_save_end_of_swapped_parent, setup, teardown)
+{
+	struct fixture *f = *state;
+	struct sw_snapshot *made = make_snapshot();
+	char parent[96], real[96], victim[96], first[112], placed[112], left[160];
+	(void) snprintf(parent, sizeof(parent), "%s/parent", f->dir);
+	(void) snprintf(real, sizeof(real), "%s/real", f->dir);
+	(void) snprintf(victim, sizeof(victim), "%s/victim", f->dir);
+	(void) snprintf(first, sizeof(first), "%s/first", parent);
+	(void) snprintf(placed, sizeof(placed), "%s/first", real);
+	assert_int_equal(mkdir(victim, 0700), 0);
+	for (int keep = 0; keep < 2; keep++) {
+		sw_cleanup(sw_free_p) char *temporary = NULL;
+		sw_cleanup(sw_close_p) int fd = -EBADF;
+		assert_int_equal(mkdir(parent, 0700), 0);
+		assert_int_equal(sw_snapshot_save_begin(first, &temporary, &fd, &f->err), 0);
+		assert_int_equal(sw_snapshot_save_fill(made, fd, -EBADF, NULL, &f->err), 0);
+		assert_int_equal(rename(parent, real), 0);
+		assert_int_equal(symlink(victim, parent), 0);
+		(void) snprintf(left, sizeof(left), "%s%s", victim, strrchr(temporary, '/'));
+		assert_int_equal(mkdir(left, 0700), 0);
+		assert_int_equal(sw_snapshot_save_end(fd, temporary, keep ? first : NULL, &f->err),
+				 0);
+		assert_int_equal(rmdir(left), 0);
+		if (keep)
+			remove_fixture(placed);
+		assert_int_equal(unlink(parent), 0);
+		assert_int_equal(rmdir(real), 0);
+	}
+	assert_int_equal(rmdir(victim), 0);
+	fake_snapshot_destroy(made);
+}
+
+/* Another directory that gets the name is no success. */
+TEST_WITH(test_save_end_of_swapped_late, setup, teardown)
+{
+	struct fixture *f = *state;
+	struct sw_snapshot *made = make_snapshot();
+	char moved[96];
+	sw_cleanup(sw_free_p) char *temporary = NULL;
+	sw_cleanup(sw_close_p) int fd = -EBADF;
+	(void) snprintf(moved, sizeof(moved), "%s/moved", f->dir);
+	assert_int_equal(mkdir(f->second, 0700), 0);
+	assert_int_equal(sw_snapshot_save_begin(f->first, &temporary, &fd, &f->err), 0);
+	assert_int_equal(sw_snapshot_save_fill(made, fd, -EBADF, NULL, &f->err), 0);
+	moved_to = moved;
+	put_there = f->second;
+	moved_from = temporary;
+	assert_int_equal(sw_snapshot_save_end(fd, temporary, f->first, &f->err), -SW_E_IO);
+	assert_null(moved_from);
+	assert_non_null(strstr(f->err.message, "another directory"));
+	assert_int_equal(rmdir(f->first), 0); /* the other one */
+	assert_int_equal(rmdir(moved), 0);    /* it is empty */
 	fake_snapshot_destroy(made);
 }
 
