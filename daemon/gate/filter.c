@@ -4,6 +4,8 @@
 #include "errors.h"
 
 #include <confine/calls.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -12,41 +14,24 @@
 
 /* Calls of the HTTP server's threads, and of a client of the daemon. */
 static const uint32_t gate_calls[] = {
-	SYS_accept4,
-	SYS_accept,
-	SYS_connect,
-	SYS_sendto,
-	SYS_recvfrom,
-	SYS_sendmsg,
-	SYS_recvmsg,
-	SYS_shutdown,
-	SYS_getsockopt,
-	SYS_setsockopt,
-	SYS_getsockname,
-	SYS_getpeername,
-	SYS_epoll_create1,
-	SYS_epoll_ctl,
-	SYS_epoll_wait,
-	SYS_epoll_pwait,
-	SYS_select,
-	SYS_pselect6,
-	SYS_eventfd2,
-	SYS_pipe2,
-	SYS_rt_sigaction,
-	SYS_rt_sigtimedwait,
-	SYS_set_robust_list,
-	SYS_rseq,
-	SYS_sched_getaffinity,
-	SYS_getuid,
-	SYS_geteuid,
-	SYS_getgid,
-	SYS_getegid,
+	SYS_accept4,         SYS_accept,          SYS_connect,     SYS_sendto,
+	SYS_recvfrom,        SYS_sendmsg,         SYS_recvmsg,     SYS_shutdown,
+	SYS_getsockopt,      SYS_getsockname,     SYS_getpeername, SYS_epoll_create1,
+	SYS_epoll_ctl,       SYS_epoll_wait,      SYS_epoll_pwait, SYS_select,
+	SYS_pselect6,        SYS_eventfd2,        SYS_pipe2,       SYS_rt_sigaction,
+	SYS_rt_sigtimedwait, SYS_set_robust_list, SYS_rseq,        SYS_sched_getaffinity,
+	SYS_getuid,          SYS_geteuid,         SYS_getgid,      SYS_getegid,
 };
 
 enum {
 	THREAD_FLAGS = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SYSVSEM | CLONE_SIGHAND |
 		       CLONE_THREAD | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID,
 };
+
+/* Options of sockets: a client of the daemon has a limit of time, and sets the size of messages to systemd; the HTTP
+ * server decides when answers are sent. */
+static const int own_options[] = {SO_SNDTIMEO, SO_RCVTIMEO, SO_SNDBUF};
+static const int tcp_options[] = {TCP_NODELAY, TCP_CORK};
 
 static const struct sw_filter_rule gate_rules[] = {
 	SW_FILTER_ALLOWED(SYS_socket, 0, AF_UNIX),
@@ -67,6 +52,8 @@ int sw_gate_filter_enter(struct sw_error *err)
 	sw_calls_add_reading(&f);
 	sw_filter_add_group(&f, &calls);
 	sw_filter_add_rules(&f, gate_rules, SW_ARRAY_SIZE(gate_rules));
+	sw_calls_add_socket_options(&f, SOL_SOCKET, own_options, SW_ARRAY_SIZE(own_options));
+	sw_calls_add_socket_options(&f, IPPROTO_TCP, tcp_options, SW_ARRAY_SIZE(tcp_options));
 	sw_calls_add_harmful(&f);
 	int r = sw_filter_end(&f, SECCOMP_RET_ERRNO | EPERM, err);
 	return r < 0 ? r : sw_filter_enter(&f, err);

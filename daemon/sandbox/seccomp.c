@@ -168,7 +168,6 @@ static const uint32_t broker_calls[] = {
 	SYS_recvmsg,
 	SYS_shutdown,
 	SYS_getsockopt,
-	SYS_setsockopt,
 	SYS_getsockname,
 	SYS_getpeername,
 	SYS_pipe2,
@@ -218,6 +217,12 @@ static const uint32_t broker_calls[] = {
 	SYS_set_robust_list,
 	SYS_rseq,
 	SYS_umask,
+};
+
+/* Options of sockets: SO_PEEK_OFF for what clients send; the others for messages to systemd and the journal, and for
+ * whom libraries ask about users. */
+static const int broker_options[] = {
+	SO_PEEK_OFF, SO_SNDTIMEO, SO_RCVTIMEO, SO_SNDBUF, SO_RCVBUF, SO_PASSCRED,
 };
 
 static const struct sw_filter_rule broker_rules[] = {
@@ -287,6 +292,7 @@ int sw_seccomp_broker(struct sw_error *err)
 	sw_calls_add_reading(&f);
 	sw_filter_add_group(&f, &calls);
 	sw_filter_add_rules(&f, broker_rules, SW_ARRAY_SIZE(broker_rules));
+	sw_calls_add_socket_options(&f, SOL_SOCKET, broker_options, SW_ARRAY_SIZE(broker_options));
 	sw_filter_allow_without(&f, SYS_clone, 0, NEW_NAMESPACES);
 	sw_filter_add(&f, &no_clone3);
 	sw_calls_add_harmful(&f);

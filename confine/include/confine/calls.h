@@ -14,6 +14,9 @@ void sw_calls_add_reading(struct sw_filter *filter);
 /* Allows captures: to hold threads, and to read their memory and files. Of what ptrace(2) can change, that alone which
  * lets an interrupted system call begin anew. Comes before the others. */
 void sw_calls_add_capture(struct sw_filter *filter);
+/* Allows setsockopt(2) with these options of a level. Others attach programs to sockets, or bind them elsewhere. */
+void sw_calls_add_socket_options(struct sw_filter *filter, uint32_t level, const int *options,
+				 size_t n);
 /* Kills the process at a call that none of ours makes after its start: starting a program, becoming another user, changing
  * another process or taking its descriptors, loading code into the kernel. */
 void sw_calls_add_harmful(struct sw_filter *filter);
