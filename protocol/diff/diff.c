@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What changed between two dumps: threads by their number, stacks by their id, locks by their address. */
+/* What changed between two dumps: threads by their number, stacks by their names, locks by their address. */
 #include "arena.h"
 #include "errors.h"
 #include "map.h"
 #include "report/activity.h"
 #include "report/builder.h"
+#include "report/frame_kind.h"
+#include "text.h"
 
 #include <snapwalk/diff.h>
 #include <stdlib.h>
@@ -12,6 +14,8 @@
 
 struct sw_diff_priv {
 	struct sw_arena arena; /* everything the diff points to that is no report's */
+	/* Of each stack of a report, what it is known by here; the arena's. */
+	const uint64_t *old_keys, *new_keys;
 };
 
 /* A thread that waits, in one of the dumps. */
@@ -35,6 +39,52 @@ const char *sw_diff_change_name(enum sw_diff_change change)
 	return names[change];
 }
 
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+/*
+ * A number for the frames that people see. The id of a stack tells an interpreter's own frames apart, too: two
+ * stacks that read the same would be a change that nobody can see.
+ */
+static uint64_t key_of(const struct sw_report *r, const struct sw_report_stack *s,
+		       struct sw_text *place)
+{
+	uint64_t key = 1;
+	bool any = false;
+	for (size_t i = 0; i < s->n_frames; i++) {
+		const struct sw_report_frame *f = &s->frames[i];
+		if (sw_frame_is_hidden(f))
+			continue;
+		any = true;
+		place->size = 0;
+		/* The address of a frame that is in no file is another one in each process. */
+		if (f->function == NULL && f->module >= 0 && f->has_offset)
+			sw_frame_place_name(place, r, f);
+		const char *name = f->function != NULL ? f->function
+				   : place->size > 0   ? place->data
+						       : "";
+		key = sw_mix_text(sw_mix64(key), name);
+	}
+	return any ? key : s->id;
+}
+
+static const uint64_t *keys_make(struct sw_diff *d, const struct sw_report *r)
+{
+	uint64_t *keys = take(d, r->n_stacks, sizeof(*keys));
+	struct sw_text place = {0};
+	for (size_t i = 0; i < r->n_stacks && keys != NULL; i++)
+		keys[i] = key_of(r, &r->stacks[i], &place);
+	bool failed = place.failed;
+	sw_text_deinit(&place);
+	return failed ? NULL : keys;
+}
+
+static int stacks_compare(struct sw_diff *d)
+{
+	d->priv->old_keys = keys_make(d, d->before);
+	d->priv->new_keys = keys_make(d, d->after);
+	return d->priv->old_keys == NULL || d->priv->new_keys == NULL ? -SW_E_NOMEM : 0;
+}
+
 /* ---- threads --------------------------------------------------------------------------------- */
 
 static enum sw_diff_change change_of(const struct sw_diff *d, const struct sw_report_thread *before,
@@ -48,7 +98,7 @@ static enum sw_diff_change change_of(const struct sw_diff *d, const struct sw_re
 	const struct sw_report_stack *b = sw_stack_of(d->after, after);
 	if (a == NULL || b == NULL)
 		return SW_DIFF_UNKNOWN;
-	if (a->id != b->id)
+	if (d->priv->old_keys[before->stack] != d->priv->new_keys[after->stack])
 		return SW_DIFF_MOVED;
 	bool known = before->cpu_ns >= 0 && after->cpu_ns >= 0;
 	return known && before->cpu_ns != after->cpu_ns ? SW_DIFF_RAN : SW_DIFF_STILL;
@@ -200,16 +250,11 @@ static int locks_compare(struct sw_diff *d)
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-static size_t count_of(const struct sw_report_stack *stack)
-{
-	return stack != NULL ? stack->n_threads : 0;
-}
-
 static int by_growth(const void *a, const void *b)
 {
 	const struct sw_diff_group *x = a, *y = b;
-	int64_t p = (int64_t) count_of(x->after) - (int64_t) count_of(x->before);
-	int64_t q = (int64_t) count_of(y->after) - (int64_t) count_of(y->before);
+	int64_t p = (int64_t) x->n_after - (int64_t) x->n_before;
+	int64_t q = (int64_t) y->n_after - (int64_t) y->n_before;
 	int c = compare_numbers(llabs(q), llabs(p));
 	if (c == 0)
 		c = compare_numbers(q, p);
@@ -221,42 +266,56 @@ static int by_growth(const void *a, const void *b)
 	return c;
 }
 
-static void group_add(struct sw_diff *d, const struct sw_report_stack *before,
-		      const struct sw_report_stack *after)
+/* The group of a key, which may be new; NULL: out of memory. */
+static struct sw_diff_group *group_of(struct sw_diff *d, struct sw_map64 *groups, uint64_t key)
 {
-	if (count_of(before) == count_of(after))
-		d->n_same_groups++;
-	else
-		d->groups[d->n_groups++] = (struct sw_diff_group){before, after};
+	uint64_t i;
+	if (sw_map64_get(groups, key, &i))
+		return &d->groups[i];
+	if (sw_map64_put(groups, key, d->n_groups) < 0)
+		return NULL;
+	return &d->groups[d->n_groups++];
+}
+
+static int groups_add(struct sw_diff *d, struct sw_map64 *groups)
+{
+	const struct sw_report *a = d->before, *b = d->after;
+	for (size_t i = 0; i < b->n_stacks; i++) {
+		struct sw_diff_group *g = group_of(d, groups, d->priv->new_keys[i]);
+		if (g == NULL)
+			return -SW_E_NOMEM;
+		g->after = g->after != NULL ? g->after : &b->stacks[i];
+		g->n_after += b->stacks[i].n_threads;
+	}
+	for (size_t i = 0; i < a->n_stacks; i++) {
+		struct sw_diff_group *g = group_of(d, groups, d->priv->old_keys[i]);
+		if (g == NULL)
+			return -SW_E_NOMEM;
+		g->before = g->before != NULL ? g->before : &a->stacks[i];
+		g->n_before += a->stacks[i].n_threads;
+	}
+	return 0;
 }
 
 static int groups_compare(struct sw_diff *d)
 {
-	const struct sw_report *a = d->before, *b = d->after;
-	struct sw_map64 olds = {0}, news = {0};
-	int r = 0;
-	d->groups = take(d, a->n_stacks + b->n_stacks, sizeof(*d->groups));
-	for (size_t i = 0; i < a->n_stacks && r == 0; i++)
-		r = sw_map64_put(&olds, a->stacks[i].id, i);
-	for (size_t i = 0; i < b->n_stacks && r == 0; i++)
-		r = sw_map64_put(&news, b->stacks[i].id, i);
-	if (d->groups == NULL)
-		r = -SW_E_NOMEM;
-	for (size_t i = 0; i < b->n_stacks && r == 0; i++) {
-		uint64_t old;
-		bool there = sw_map64_get(&olds, b->stacks[i].id, &old);
-		group_add(d, there ? &a->stacks[old] : NULL, &b->stacks[i]);
+	struct sw_map64 groups = {0};
+	d->groups = take(d, d->before->n_stacks + d->after->n_stacks, sizeof(*d->groups));
+	int r = d->groups == NULL ? -SW_E_NOMEM : groups_add(d, &groups);
+	sw_map64_deinit(&groups);
+	if (r < 0)
+		return r;
+	size_t n = 0;
+	for (size_t i = 0; i < d->n_groups; i++) {
+		if (d->groups[i].n_before == d->groups[i].n_after)
+			d->n_same_groups++;
+		else
+			d->groups[n++] = d->groups[i];
 	}
-	for (size_t i = 0; i < a->n_stacks && r == 0; i++) {
-		uint64_t new;
-		if (!sw_map64_get(&news, a->stacks[i].id, &new))
-			group_add(d, &a->stacks[i], NULL);
-	}
-	if (r == 0)
-		qsort(d->groups, d->n_groups, sizeof(*d->groups), by_growth);
-	sw_map64_deinit(&olds);
-	sw_map64_deinit(&news);
-	return r;
+	d->n_groups = n;
+	if (n > 1)
+		qsort(d->groups, n, sizeof(*d->groups), by_growth);
+	return 0;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -275,7 +334,9 @@ int sw_diff_build(const struct sw_report *before, const struct sw_report *after,
 	d->same_process = before->process.pid == after->process.pid &&
 			  before->process.starttime == after->process.starttime &&
 			  sw_same_text(before->host_name, after->host_name);
-	int r = groups_compare(d);
+	int r = stacks_compare(d);
+	if (r == 0)
+		r = groups_compare(d);
 	if (r == 0 && d->same_process)
 		r = threads_compare(d);
 	if (r == 0 && d->same_process)

@@ -131,8 +131,8 @@ static struct json_object *group_of(struct writer *w, const struct sw_diff_group
 	struct json_object *o = json_object_new_object();
 	const struct sw_report_stack *stack = g->after != NULL ? g->after : g->before;
 	add_id(w, o, "id", stack);
-	add_int(w, o, "threads_before", g->before != NULL ? (int64_t) g->before->n_threads : 0);
-	add_int(w, o, "threads_after", g->after != NULL ? (int64_t) g->after->n_threads : 0);
+	add_int(w, o, "threads_before", (int64_t) g->n_before);
+	add_int(w, o, "threads_after", (int64_t) g->n_after);
 	return o;
 }
 

@@ -2,16 +2,26 @@
 /* What changed, for people: what is stuck, then counts, then groups and threads. */
 #include "cleanup.h"
 #include "errors.h"
+#include "report/activity.h"
 #include "report/builder.h"
+#include "report/frame_kind.h"
 #include "report/text/frames.h"
 #include "report/text/threads.h"
 #include "utc.h"
 
 #include <snapwalk/diff.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { LINES_SHOWN = 12, TIDS_SHOWN = 8, FRAMES_SHOWN = 4 };
+enum { LINES_SHOWN = 12, TIDS_SHOWN = 8 };
+
+/* How much of a stack is shown: as little as tells it from the others. */
+static const struct {
+	size_t frames;
+	bool whole; /* also what is above the program's own: how it waits */
+} levels[] = {{4, false}, {8, false}, {16, false}, {SIZE_MAX, false}, {SIZE_MAX, true}};
+enum { LEVELS = SW_ARRAY_SIZE(levels) };
 
 struct writer {
 	struct sw_text_writer out;
@@ -167,68 +177,166 @@ static void put_locks(struct writer *w)
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
-static void put_stack(struct writer *w, const struct sw_report *r, const struct sw_report_stack *s)
+/* A stack in a line, which reads different from that in any other line of its list. */
+struct line {
+	const struct sw_report *report;      /* borrowed */
+	const struct sw_report_stack *stack; /* borrowed */
+	struct sw_text text;                 /* owned */
+};
+
+static void line_make(const struct writer *w, struct line *l, size_t level)
 {
-	put_of(w, r);
-	if (sw_put_names(&w->out, s, FRAMES_SHOWN) == 0)
-		sw_put(&w->out, "no frames");
+	struct sw_text_writer out = {.report = l->report, .options = w->out.options};
+	size_t own = levels[level].whole ? 0 : sw_own_frame(l->report, l->stack, 0);
+	sw_text_deinit(&l->text);
+	if (own == l->stack->n_frames)
+		own = 0;
+	if (sw_put_names(&out, l->stack, own, levels[level].frames) == 0)
+		sw_put(&out, "no frames");
+	l->text = out.text;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	const struct line *const *x = a, *const *y = b;
+	return strcmp((*x)->text.data, (*y)->text.data);
+}
+
+/* Those that read as another one does are left, at the head; how many. */
+static size_t lines_alike(struct line **lines, size_t n)
+{
+	size_t kept = 0;
+	bool before = false;
+	qsort(lines, n, sizeof(struct line *), by_text);
+	for (size_t i = 0; i < n; i++) {
+		bool behind = i + 1 < n && by_text(&lines[i], &lines[i + 1]) == 0;
+		if (before || behind)
+			lines[kept++] = lines[i];
+		before = behind;
+	}
+	return kept;
+}
+
+static void lines_make(struct writer *w, struct line *lines, size_t n)
+{
+	sw_cleanup(sw_free_p) struct line **left = calloc(n + 1, sizeof(struct line *));
+	size_t n_left = n;
+	w->out.text.failed |= left == NULL;
+	for (size_t i = 0; i < n && left != NULL; i++)
+		left[i] = &lines[i];
+	for (size_t level = 0; level < LEVELS && n_left > 0 && !w->out.text.failed; level++) {
+		for (size_t i = 0; i < n_left; i++) {
+			line_make(w, left[i], level);
+			w->out.text.failed |= left[i]->text.failed;
+		}
+		if (!w->out.text.failed)
+			n_left = lines_alike(left, n_left);
+	}
+}
+
+static void put_line(struct writer *w, const struct line *l)
+{
+	if (l->text.size > 0)
+		sw_text_append(&w->out.text, l->text.data, l->text.size);
+}
+
+static void put_group(struct writer *w, const struct sw_diff_group *g, const struct line *l)
+{
+	bool more = g->n_after > g->n_before;
+	sw_put(&w->out, "  %s%zu", more ? "+" : "-",
+	       more ? g->n_after - g->n_before : g->n_before - g->n_after);
+	sw_put(&w->out, "  (%zu → %zu)  ", g->n_before, g->n_after);
+	put_line(w, l);
+	sw_put(&w->out, "\n");
 }
 
 static void put_groups(struct writer *w)
 {
 	const struct sw_diff *d = w->diff;
-	if (d->n_groups == 0)
+	size_t n = d->n_groups < w->most ? d->n_groups : w->most;
+	sw_cleanup(sw_free_p) struct line *lines = calloc(n + 1, sizeof(*lines));
+	w->out.text.failed |= lines == NULL;
+	if (n == 0 || lines == NULL)
 		return;
-	sw_put(&w->out, "\nstacks that more or fewer threads have\n");
-	for (size_t i = 0; i < d->n_groups && i < w->most; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct sw_diff_group *g = &d->groups[i];
-		size_t before = g->before != NULL ? g->before->n_threads : 0;
-		size_t after = g->after != NULL ? g->after->n_threads : 0;
-		sw_put(&w->out, "  %s%zu", after > before ? "+" : "-",
-		       after > before ? after - before : before - after);
-		sw_put(&w->out, "  (%zu → %zu)  ", before, after);
-		put_stack(w, g->after != NULL ? d->after : d->before,
-			  g->after != NULL ? g->after : g->before);
-		sw_put(&w->out, "\n");
+		lines[i].report = g->after != NULL ? d->after : d->before;
+		lines[i].stack = g->after != NULL ? g->after : g->before;
+	}
+	lines_make(w, lines, n);
+	sw_put(&w->out, "\nstacks that more or fewer threads have\n");
+	for (size_t i = 0; i < n; i++) {
+		put_group(w, &d->groups[i], &lines[i]);
+		sw_text_deinit(&lines[i].text);
 	}
 	put_more(w, d->n_groups, "stacks");
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
+static int64_t cpu_ns(const struct sw_diff_thread *t)
+{
+	return t->change == SW_DIFF_RAN ? t->after->cpu_ns - t->before->cpu_ns : 0;
+}
+
+static void put_cpu(struct writer *w, int64_t ns)
+{
+	enum { NS_PER_MS = 1000000 };
+	if (ns >= NS_PER_MS)
+		sw_put(&w->out, "%" PRId64 " ms CPU in ", ns / NS_PER_MS);
+	else if (ns > 0)
+		sw_put(&w->out, "less than 1 ms CPU in ");
+}
+
 static void put_thread(struct writer *w, const struct sw_diff_thread *t)
 {
 	const struct sw_diff *d = w->diff;
 	const struct sw_report_thread *old = t->before, *new = t->after;
+	struct line lines[2] = {{0}};
+	size_t n = 0;
 	put_of(w, new != NULL ? d->after : d->before);
 	sw_put(&w->out, "  ");
 	sw_put_thread(&w->out, (new != NULL ? new : old)->tid);
 	sw_put(&w->out, "  ");
-	bool ran = t->change == SW_DIFF_RAN;
-	if (ran && new->cpu_ns > old->cpu_ns)
-		sw_put(&w->out, "%" PRId64 " ms CPU in ", (new->cpu_ns - old->cpu_ns) / 1000000);
-	if (old != NULL && old->stack >= 0 && !ran)
-		put_stack(w, d->before, &d->before->stacks[old->stack]);
-	if (t->change == SW_DIFF_MOVED)
-		sw_put(&w->out, "  →  ");
+	put_cpu(w, cpu_ns(t));
+	if (old != NULL && old->stack >= 0 && (new == NULL || t->change == SW_DIFF_MOVED))
+		lines[n++] = (struct line){d->before, sw_stack_of(d->before, old), {0}};
 	if (new != NULL &&new->stack >= 0)
-		put_stack(w, d->after, &d->after->stacks[new->stack]);
+		lines[n++] = (struct line){d->after, sw_stack_of(d->after, new), {0}};
+	lines_make(w, lines, n);
+	for (size_t i = 0; i < n; i++) {
+		sw_put(&w->out, i > 0 ? "  →  " : "");
+		put_line(w, &lines[i]);
+		sw_text_deinit(&lines[i].text);
+	}
 	sw_put(&w->out, "\n");
+}
+
+/* Who used most CPU time first; else in the order of the dump. */
+static int by_cpu(const void *a, const void *b)
+{
+	const struct sw_diff_thread *const *x = a, *const *y = b;
+	int64_t p = cpu_ns(*x), q = cpu_ns(*y);
+	return p != q ? (p < q) - (p > q) : (*x > *y) - (*x < *y);
 }
 
 static void put_threads(struct writer *w, enum sw_diff_change change, const char *title)
 {
 	const struct sw_diff *d = w->diff;
-	size_t n = 0;
-	if (d->n_changes[change] == 0)
+	size_t n = d->n_changes[change], at = 0;
+	sw_cleanup(sw_free_p) const struct sw_diff_thread **threads =
+		calloc(n + 1, sizeof(*threads));
+	w->out.text.failed |= threads == NULL;
+	if (n == 0 || threads == NULL)
 		return;
+	for (size_t i = 0; i < d->n_threads && at < n; i++)
+		if (d->threads[i].change == change)
+			threads[at++] = &d->threads[i];
+	qsort(threads, at, sizeof(*threads), by_cpu);
 	sw_put(&w->out, "\n%s\n", title);
-	for (size_t i = 0; i < d->n_threads && n < w->most; i++)
-		if (d->threads[i].change == change) {
-			put_thread(w, &d->threads[i]);
-			n++;
-		}
-	put_more(w, d->n_changes[change], "threads");
+	for (size_t i = 0; i < at && i < w->most; i++)
+		put_thread(w, threads[i]);
+	put_more(w, n, "threads");
 }
 
 static void put_counts(struct writer *w)

@@ -15,7 +15,7 @@ extern "C" {
 enum sw_diff_change {
 	SW_DIFF_CAME,    /* not in the first dump */
 	SW_DIFF_WENT,    /* not in the second */
-	SW_DIFF_MOVED,   /* another stack */
+	SW_DIFF_MOVED,   /* another stack, in frames that are not an interpreter's own */
 	SW_DIFF_RAN,     /* the same stack, and it used CPU time in between */
 	SW_DIFF_STILL,   /* the same stack, and no CPU time as far as known */
 	SW_DIFF_UNKNOWN, /* one of the dumps has no stack of it */
@@ -30,9 +30,11 @@ struct sw_diff_thread {
 	enum sw_diff_change change;
 };
 
-/** A stack, and how many threads have it; its report's. */
+/** A stack, and how many threads have it; its report's. Stacks that differ only in frames of an interpreter's own
+ * are one: the first of them is here. */
 struct sw_diff_group {
 	const struct sw_report_stack *before, *after; /* NULL: no thread had it */
+	size_t n_before, n_after;                     /* threads */
 };
 
 /** What threads wait for that has an owner: a lock, or the other end of a pipe. */
@@ -53,8 +55,8 @@ struct sw_diff {
 	size_t n_changes[SW_DIFF_CHANGES];
 	struct sw_diff_lock *locks; /* most who did not move first */
 	size_t n_locks;
-	/* Those that grew or shrank, most first. Stacks are compared by their id, which is the same
-	 * for the same code in all processes. */
+	/* Those that grew or shrank, most first. Stacks are compared by the names of their frames, which are the
+	 * same for the same code in all processes. */
 	struct sw_diff_group *groups;
 	size_t n_groups;
 	size_t n_same_groups;

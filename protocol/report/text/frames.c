@@ -30,10 +30,11 @@ struct table {
 	struct sw_text name, place; /* owned, reused for each frame */
 };
 
-size_t sw_put_names(struct sw_text_writer *w, const struct sw_report_stack *stack, size_t most)
+size_t sw_put_names(struct sw_text_writer *w, const struct sw_report_stack *stack, size_t at,
+		    size_t most)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < stack->n_frames && n < most; i++) {
+	for (size_t i = at; i < stack->n_frames && n < most; i++) {
 		const struct sw_report_frame *f = &stack->frames[i];
 		if (sw_frame_is_hidden(f))
 			continue;

@@ -9,8 +9,9 @@ void sw_text_frames(struct sw_text_writer *w, const struct sw_report_stack *stac
 /* The same, of the innermost frames so many lines. */
 void sw_text_frames_some(struct sw_text_writer *w, const struct sw_report_stack *stack,
 			 size_t most_lines);
-/* "read < fetch < main": names of at most so many innermost frames. Returns how many there are. */
-size_t sw_put_names(struct sw_text_writer *w, const struct sw_report_stack *stack, size_t most);
+/* "read < fetch < main": names of at most so many frames, from frame at on. Returns how many there are. */
+size_t sw_put_names(struct sw_text_writer *w, const struct sw_report_stack *stack, size_t at,
+		    size_t most);
 
 /* "  read < fetch < main": names of at most so many frames of the program's own, from frame at on.
  */

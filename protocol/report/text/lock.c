@@ -57,7 +57,7 @@ static void put_stack(struct sw_text_writer *w, const struct sw_report_thread *t
 	if (s == NULL)
 		return;
 	sw_put(w, "\n      ");
-	(void) sw_put_names(w, s, FRAMES_SHOWN); /* one that has none shows none */
+	(void) sw_put_names(w, s, 0, FRAMES_SHOWN); /* one that has none shows none */
 }
 
 static void put_owner(struct sw_text_writer *w, const struct sw_report_wait *wait)

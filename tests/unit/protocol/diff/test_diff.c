@@ -263,6 +263,89 @@ TEST(deadlocks)
 	sw_diff_destroy(d);
 }
 
+/* Stacks that read the same are one, whatever an interpreter does below them; those that differ far out are told
+ * by more frames. */
+TEST(alike)
+{
+	static const struct sw_report_frame inner[] = {
+		{.function = "eval",
+		 .module = -1,
+		 .kind = "native",
+		 .trust = "cfi",
+		 .internal = true},
+		{.function = "job", .module = -1, .kind = "cpython", .trust = "cfi"}};
+	static const struct sw_report_frame other[] = {
+		{.function = "job", .module = -1, .kind = "cpython", .trust = "cfi"},
+		{.function = "vector",
+		 .module = -1,
+		 .kind = "native",
+		 .trust = "cfi",
+		 .internal = true}};
+	static const struct sw_report_frame deep[] = {
+		{.function = "a", .module = -1, .kind = "native", .trust = "cfi"},
+		{.function = "b", .module = -1, .kind = "native", .trust = "cfi"},
+		{.function = "c", .module = -1, .kind = "native", .trust = "cfi"},
+		{.function = "d", .module = -1, .kind = "native", .trust = "cfi"},
+		{.function = "e", .module = -1, .kind = "native", .trust = "cfi"}};
+	struct sw_report_frame deeper[SW_ARRAY_SIZE(deep)];
+	memcpy(deeper, deep, sizeof(deep));
+	deeper[4].function = "f";
+	struct sw_report_stack olds[] = {{.id = 1, .n_threads = 1, .frames = inner, .n_frames = 2},
+					 {.id = 2, .n_threads = 1, .frames = deep, .n_frames = 5}};
+	struct sw_report_stack news[] = {
+		{.id = 3, .n_threads = 1, .frames = other, .n_frames = 2},
+		{.id = 4, .n_threads = 1, .frames = deeper, .n_frames = 5}};
+	struct sw_report_thread before[] = {{.tid = 1, .comm = "in", .stack = 0, .cpu_ns = 1},
+					    {.tid = 2, .comm = "far", .stack = 1, .cpu_ns = 1}};
+	struct sw_report_thread after[] = {{.tid = 1, .comm = "in", .stack = 0, .cpu_ns = 9},
+					   {.tid = 2, .comm = "far", .stack = 1, .cpu_ns = 1}};
+	struct sw_report a = report(before, 2, olds, 2, 0), b = report(after, 2, news, 2, 0);
+	struct sw_diff *d = build(&a, &b);
+	assert_int_equal(d->n_same_groups, 1);
+	assert_int_equal(d->n_groups, 2);
+	assert_int_equal(d->threads[0].change, SW_DIFF_RAN);
+	assert_int_equal(d->threads[1].change, SW_DIFF_MOVED);
+	sw_cleanup(sw_free_p) char *got = text_of(d, false);
+	assert_non_null(strstr(got, "\nstacks that more or fewer threads have\n"
+				    "  +1  (0 → 1)  a < b < c < d < f\n"
+				    "  -1  (1 → 0)  a < b < c < d < e\n"
+				    "\nmoved\n"
+				    "  far (2)  a < b < c < d < e  →  a < b < c < d < f\n"
+				    "\nran, with the same stack\n"
+				    "  in (1)  less than 1 ms CPU in job\n"));
+	sw_diff_destroy(d);
+}
+
+/* Frames of the C library say how a thread waits: they are left out unless nothing else tells two stacks apart. */
+TEST(own_frames)
+{
+	static struct sw_report_module libc = {.path = "/lib/libc.so.6"};
+	static const struct sw_report_frame reads[] = {
+		{.function = "read", .module = 0, .kind = "native", .trust = "cfi"},
+		{.function = "loop", .module = -1, .kind = "native", .trust = "cfi"}};
+	struct sw_report_frame writes[SW_ARRAY_SIZE(reads)];
+	memcpy(writes, reads, sizeof(reads));
+	writes[0].function = "write";
+	struct sw_report_stack olds[] = {{.id = 1, .n_threads = 1, .frames = reads, .n_frames = 2}};
+	struct sw_report_stack news[] = {
+		{.id = 2, .n_threads = 1, .frames = writes, .n_frames = 2}};
+	struct sw_report_thread before = {.tid = 1, .comm = "t", .stack = 0, .cpu_ns = 1};
+	struct sw_report_thread after = {.tid = 1, .comm = "t", .stack = 0, .cpu_ns = 9000000};
+	struct sw_report a = report(&before, 1, olds, 1, 0), b = report(&after, 1, news, 1, 0);
+	a.modules = b.modules = &libc;
+	a.n_modules = b.n_modules = 1;
+	struct sw_diff *d = build(&a, &b);
+	sw_cleanup(sw_free_p) char *moved = text_of(d, false);
+	assert_non_null(strstr(moved, "\nmoved\n  t (1)  read < loop  →  write < loop\n"));
+	sw_diff_destroy(d);
+	after.stack = 0;
+	b.stacks = olds;
+	d = build(&a, &b);
+	sw_cleanup(sw_free_p) char *ran = text_of(d, false);
+	assert_non_null(strstr(ran, "\n  t (1)  8 ms CPU in loop\n"));
+	sw_diff_destroy(d);
+}
+
 TEST(json)
 {
 	struct sw_report a = old_report(), b = new_report();
