@@ -166,7 +166,7 @@ static void wait_of(const struct sw_report_thread *t, char *ret)
 {
 	const struct sw_report_wait *w = t->blocked_on;
 	const char *target = w != NULL && w->fd < 0 ? w->target : NULL;
-	const char *what = w != NULL            ? w->kind
+	const char *what = w != NULL            ? sw_report_wait_name(w, t->syscall)
 			   : t->state == 'T'    ? "stopped"
 			   : t->state == 't'    ? "traced"
 			   : t->syscall != NULL ? t->syscall
@@ -210,22 +210,54 @@ static int state_of(struct adding *a, const struct sw_report_thread *t, enum sw_
 	return r < 0 ? r : 0;
 }
 
+/* The thread of a key: 1, 0 where there is no space, -SW_E_NOMEM. */
+static int thread_find(struct adding *a, const struct sw_report_thread *t, uint32_t key,
+		       uint32_t *ret)
+{
+	struct sw_profile *p = a->profile;
+	const struct sw_profile_thread thread = {.pid = (uint32_t) a->report->process.pid,
+						 .tid = (uint32_t) t->tid,
+						 .key = key,
+						 .name = key};
+	return sw_profile_thread_find(p, &thread, p->threads.n < p->limits.max_threads, ret);
+}
+
+/*
+ * A runtime's data cannot be read in each sample: a thread is the same with its name and without. A thread that
+ * its runtime gives another name begins anew.
+ */
+static int thread_named(struct adding *a, const struct sw_report_thread *t, uint32_t *ret)
+{
+	struct sw_profile *p = a->profile;
+	const char *runtime = sw_report_thread_name(t);
+	bool grow = p->threads.n < p->limits.max_threads;
+	uint32_t comm, name;
+	int r = sw_profile_string_find(p, t->comm, grow, &comm);
+	if (r > 0)
+		r = thread_find(a, t, comm, ret);
+	if (r <= 0 || runtime == t->comm)
+		return r;
+	r = sw_profile_string_find(p, runtime, grow, &name);
+	if (r <= 0)
+		return r;
+	struct sw_profile_thread *known = (struct sw_profile_thread *) p->threads.items + *ret;
+	if (known->name == comm)
+		known->name = name;
+	return known->name == name ? 1 : thread_find(a, t, name, ret);
+}
+
 /* The thread itself; where there are too many, all of the process that found no space. */
 static int thread_of(struct adding *a, const struct sw_report_thread *t, uint32_t *ret)
 {
 	struct sw_profile *p = a->profile;
-	size_t n = p->threads.n, max = p->limits.max_threads;
-	struct sw_profile_thread thread = {.pid = (uint32_t) a->report->process.pid,
-					   .tid = (uint32_t) t->tid};
-	int r = sw_profile_string_find(p, sw_report_thread_name(t), n < max, &thread.name);
-	if (r > 0)
-		r = sw_profile_thread_find(p, &thread, n < max, ret);
+	struct sw_profile_thread others = {.pid = (uint32_t) a->report->process.pid};
+	int r = thread_named(a, t, ret);
 	if (r != 0)
 		return r;
-	thread.tid = 0;
-	r = sw_profile_string_find(p, "[other threads]", true, &thread.name);
-	return r > 0 ? sw_profile_thread_find(p, &thread, n < max + SW_PROFILE_PROCESSES_MAX, ret)
-		     : r;
+	r = sw_profile_string_find(p, "[other threads]", true, &others.key);
+	others.name = others.key;
+	bool grow = p->threads.n < p->limits.max_threads + SW_PROFILE_PROCESSES_MAX;
+	return r > 0 ? sw_profile_thread_find(p, &others, grow, ret) : r;
 }
 
 static int add_thread(struct adding *a, const struct sw_report_thread *t,

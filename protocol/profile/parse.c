@@ -145,6 +145,7 @@ static uint32_t read_thread(struct parser *p)
 	bool grow = p->profile->threads.n < p->profile->limits.max_threads;
 	if (p->status < 0 || thread.name == NO_SPACE)
 		return NO_SPACE;
+	thread.key = thread.name;
 	int r = sw_profile_thread_find(p->profile, &thread, grow, &index);
 	return made(p, r, index);
 }

@@ -274,7 +274,7 @@ int sw_profile_create(const struct sw_profile_limits *limits, struct sw_profile 
 		.frames = TABLE(frame, sizeof(struct sw_profile_frame)),
 		.nodes = TABLE(node, sizeof(struct sw_profile_node)),
 		.processes = TABLE(process, sizeof(uint32_t)),
-		.threads = TABLE(thread, sizeof(struct sw_profile_thread)),
+		.threads = TABLE(thread, offsetof(struct sw_profile_thread, name)),
 		.rows = TABLE(row, offsetof(struct sw_profile_row, count)),
 		.seed = random_seed(),
 	};

@@ -49,7 +49,8 @@ struct sw_profile_process {
 
 struct sw_profile_thread {
 	uint32_t pid, tid; /* tid 0: all of this name that found no space of their own */
-	uint32_t name;     /* string */
+	uint32_t key;      /* string: what the kernel calls it, or a later name by its runtime */
+	uint32_t name;     /* string; no part of the key */
 };
 
 struct sw_profile_row {

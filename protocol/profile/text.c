@@ -5,6 +5,7 @@
  */
 #include "cleanup.h"
 #include "profile/frame_name.h"
+#include "profile/margin.h"
 #include "profile/text_tree.h"
 #include "profile/view.h"
 #include "profile/writers.h"
@@ -21,6 +22,7 @@ struct writer {
 	const struct sw_profile_write_options *options;
 	struct sw_profile_view view;
 	uint64_t by_state[SW_PROFILE_STATES];
+	bool margins; /* of shares of samples on a CPU, or of those that want one */
 };
 
 /* How many threads were in it on average: who is counted once a round. false: that is not known. */
@@ -67,6 +69,9 @@ static void put_averages(struct writer *w)
 		separator = " · ";
 	}
 	sw_text_printf(w->to, "%s\n", average ? " threads on average" : " of the samples");
+	if (w->margins)
+		sw_text_printf(w->to, "±: by how many percentage points a share may be off (95 %% "
+				      "confidence)\n");
 }
 
 static void put_head(struct writer *w)
@@ -269,6 +274,8 @@ static int put_idle(struct writer *w)
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
+enum order { BY_SELF, BY_TOTAL, BY_CHANGE };
+
 struct function {
 	uint32_t frame;
 	uint64_t self, total, old_total;
@@ -353,18 +360,28 @@ static void functions_scale(const struct writer *w, struct function *functions, 
 	}
 }
 
-static void put_function(struct writer *w, const struct function *f)
+/* Of the share that the table is sorted by. */
+static void put_margin(struct writer *w, const struct function *f, enum order order, uint64_t whole)
+{
+	enum { THOUSANDTHS = 100000 }; /* see functions_scale() */
+	uint64_t share = order == BY_SELF ? f->self : f->total;
+	uint64_t part = (uint64_t) ((double) share * (double) whole / THOUSANDTHS + 0.5);
+	if (w->margins && whole > 0)
+		sw_text_printf(w->to, " ±%-2.0f", sw_profile_margin(part, whole));
+}
+
+static void put_function(struct writer *w, const struct function *f, enum order order,
+			 uint64_t whole)
 {
 	const struct sw_profile *t = w->view.tables;
 	sw_text_printf(w->to, "%6.1f%% %6.1f%%", (double) f->self / 1000, (double) f->total / 1000);
+	put_margin(w, f, order, whole);
 	if (w->options->old != NULL)
 		sw_text_printf(w->to, " %+7.1f ",
 			       ((double) f->total - (double) f->old_total) / 1000);
 	sw_text_printf(w->to, "  %s\n",
 		       sw_profile_text_of(t, sw_profile_frame_at(t, f->frame)->function));
 }
-
-enum order { BY_SELF, BY_TOTAL, BY_CHANGE };
 
 /* Whether all that would be shown of a function is 0.0 %. */
 static bool is_small(const struct writer *w, const struct function *f, enum order order)
@@ -378,7 +395,7 @@ static bool is_small(const struct writer *w, const struct function *f, enum orde
 }
 
 static void put_table(struct writer *w, struct function *functions, enum order order,
-		      const char *title)
+		      uint64_t whole, const char *title)
 {
 	static int (*const compare[])(const void *, const void *) = {
 		[BY_SELF] = compare_functions,
@@ -388,12 +405,12 @@ static void put_table(struct writer *w, struct function *functions, enum order o
 	size_t n = w->view.tables->frames.n, shown = 0;
 	qsort(functions, n, sizeof(*functions), compare[order]);
 	put_title(w, title);
-	sw_text_printf(w->to, "%7s %7s%s  function\n", "self", "total",
+	sw_text_printf(w->to, "%7s %7s%s%s  function\n", "self", "total", w->margins ? " ±  " : "",
 		       order == BY_CHANGE ? "  change " : "");
 	for (size_t i = 0; i < n && (shown < FUNCTIONS_SHOWN || w->options->all); i++) {
 		if (is_small(w, &functions[i], order))
 			continue;
-		put_function(w, &functions[i]);
+		put_function(w, &functions[i], order, whole);
 		shown++;
 	}
 }
@@ -405,14 +422,15 @@ static int put_functions(struct writer *w)
 		calloc(t->frames.n + 1, sizeof(*functions));
 	bool cpu = w->by_state[SW_PROFILE_ON_CPU] > 0, old = w->options->old != NULL;
 	uint64_t whole = 0, old_whole = 0;
+	w->margins &= cpu; /* who is blocked is no matter of chance */
 	if (functions == NULL)
 		return -SW_E_NOMEM;
 	functions_count(w, functions, cpu, &whole, &old_whole);
 	functions_scale(w, functions, whole, old_whole);
-	put_table(w, functions, old ? BY_CHANGE : BY_SELF,
+	put_table(w, functions, old ? BY_CHANGE : BY_SELF, whole,
 		  cpu ? "functions, of the time on a CPU" : "functions");
 	if (!old)
-		put_table(w, functions, BY_TOTAL, "the same, by what they call as well");
+		put_table(w, functions, BY_TOTAL, whole, "the same, by what they call as well");
 	return 0;
 }
 
@@ -434,6 +452,8 @@ static int put_all(struct writer *w)
 		if (!sw_profile_view_is_old(&w->view, row))
 			w->by_state[row->state] += sw_profile_view_value(&w->view, row);
 	}
+	w->margins = !w->view.by_time &&
+		     w->by_state[SW_PROFILE_ON_CPU] + w->by_state[SW_PROFILE_RUNNABLE] > 0;
 	put_head(w);
 	if (put_tree(w, SW_PROFILE_ON_CPU, "on CPU") < 0 ||
 	    put_tree(w, SW_PROFILE_RUNNABLE, "runnable, waiting for a CPU") < 0 ||

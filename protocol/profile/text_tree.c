@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "profile/text_tree.h"
 #include "cleanup.h"
+#include "profile/margin.h"
 #include "report/frame_kind.h"
 #include "utf8.h"
 
@@ -114,6 +115,15 @@ static void put_chain(struct tree *tree, uint32_t begin, uint32_t end, size_t n)
 		sw_text_printf(tree->to, ":%" PRIu32, f->line);
 }
 
+/* "57.9 % ±12  " */
+static void put_share(struct tree *tree, uint64_t value)
+{
+	sw_text_printf(tree->to, "%5.1f %%", 100.0 * (double) value / (double) tree->whole);
+	if (!tree->view->by_time)
+		sw_text_printf(tree->to, " ±%-2.0f", sw_profile_margin(value, tree->whole));
+	sw_text_append(tree->to, "  ", 2);
+}
+
 static int put_branch(struct tree *tree, uint32_t node, size_t level);
 
 static int put_children(struct tree *tree, uint32_t node, size_t level)
@@ -137,8 +147,8 @@ static int put_branch(struct tree *tree, uint32_t node, size_t level)
 		return 0;
 	}
 	uint32_t end = chain_end(tree, node, &n);
-	double share = 100.0 * (double) tree->branches[node].value / (double) tree->whole;
-	sw_text_printf(tree->to, "%5.1f %%  %*s", share, (int) (2 * level), "");
+	put_share(tree, tree->branches[node].value);
+	sw_text_printf(tree->to, "%*s", (int) (2 * level), "");
 	put_chain(tree, node, end, n);
 	sw_text_printf(tree->to, "\n");
 	tree->lines++;
@@ -219,9 +229,9 @@ static int put_group(struct tree *tree, enum sw_profile_state state, const struc
 		tree->cut = true;
 		return 0;
 	}
-	sw_text_printf(tree->to, "%s%5.1f %%  %s", color ? "\033[1m" : "",
-		       100.0 * (double) group->value / (double) tree->whole,
-		       sw_profile_text_of(tree->t, group->name));
+	sw_text_printf(tree->to, "%s", color ? "\033[1m" : "");
+	put_share(tree, group->value);
+	sw_text_printf(tree->to, "%s", sw_profile_text_of(tree->t, group->name));
 	if (group->n_threads > 1)
 		sw_text_printf(tree->to, " (%zu threads)", group->n_threads);
 	sw_text_printf(tree->to, "%s\n", color ? "\033[0m" : "");

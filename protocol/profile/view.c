@@ -66,6 +66,7 @@ static int threads_add(struct adding *a)
 		if (sw_profile_string_find(a->to, sw_profile_text_of(a->from, thread.name), true,
 					   &thread.name) < 0)
 			return -SW_E_NOMEM;
+		thread.key = (uint32_t) i; /* threads of one profile are different ones already */
 		thread.pid |= a->pid_flag;
 		if (sw_profile_thread_find(a->to, &thread, true, &a->threads[i]) < 0)
 			return -SW_E_NOMEM;

@@ -9,6 +9,7 @@
 
 #include <snapwalk/symbolize.h>
 #include <snapwalk/walk.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -176,6 +177,17 @@ static inline const char *sw_report_thread_name(const struct sw_report_thread *t
 			       thread->managed->name[0] != '\0'
 		       ? thread->managed->name
 		       : thread->comm;
+}
+
+/** What a thread is blocked in, in a word: the kind of wait, or the system call where it is all that is known of a
+ * file descriptor, which may as well be a pipe. */
+static inline const char *sw_report_wait_name(const struct sw_report_wait *wait,
+					      const char *syscall)
+{
+	return syscall != NULL && wait->trust != NULL && strcmp(wait->kind, "file") == 0 &&
+			       strcmp(wait->trust, "syscall") == 0
+		       ? syscall
+		       : wait->kind;
 }
 
 struct sw_report_module {
@@ -353,6 +365,7 @@ struct sw_text_options {
 	size_t columns; /* of the terminal: longer names are shortened; 0: nothing is */
 	enum sw_text_time time;
 	bool no_hints; /* they were given before */
+	bool kept;     /* the dump is read later: what its process needs now is not known */
 };
 
 /** The dump for people. */

@@ -273,6 +273,37 @@ TEST(test_limit_of_threads)
 	sw_profile_destroy(p);
 }
 
+static void named(struct sw_profile *p, const char *comm, const char *name)
+{
+	struct single s;
+	single_init(&s, 1, 0);
+	const struct sw_report_managed managed = {.name = name};
+	s.thread.comm = comm;
+	s.thread.managed = &managed;
+	assert_int_equal(sw_profile_add(p, &s.report, NULL, NULL, NULL), 0);
+}
+
+/* A thread is the same one whether its runtime's name could be read or not; another name begins anew. */
+TEST(test_names_of_a_thread)
+{
+	struct sw_profile *p = create(NULL);
+	named(p, "python3", NULL);
+	named(p, "python3", "worker-1");
+	named(p, "python3", NULL);
+	assert_int_equal(sw_profile_totals(p).n_threads, 1);
+	assert_int_equal(sw_profile_totals(p).count, 3);
+	assert_string_equal(sw_profile_text_of(p, sw_profile_thread_at(p, 0)->name), "worker-1");
+	named(p, "python3", "renamed");
+	named(p, "python3", "worker-1");
+	named(p, "python3", "renamed");
+	assert_int_equal(sw_profile_totals(p).n_threads, 2);
+	assert_string_equal(sw_profile_text_of(p, sw_profile_thread_at(p, 1)->name), "renamed");
+	/* Another name by the kernel is that of another thread, which may have the number of one that ended. */
+	named(p, "java", NULL);
+	assert_int_equal(sw_profile_totals(p).n_threads, 3);
+	sw_profile_destroy(p);
+}
+
 TEST(test_long_name)
 {
 	struct sw_profile *p = create(NULL);

@@ -114,10 +114,11 @@ TEST(test_text)
 		text,
 		"server, pid 4242: 10 samples of 12 in 1.0 s, 4 threads, 1 late, 2 lost\n"
 		"on CPU 1.0 · blocked 2.0 · idle 1.0 threads on average\n"
+		"±: by how many percentage points a share may be off (95 % confidence)\n"
 		"\n"
 		"on CPU\n"
-		"100.0 %  ser\\x1b[31mver\n"
-		"100.0 %    [cut: no_unwind_info] > … 1 frame > libc.so.6+0x20000 [guess] > "
+		"100.0 % ±28  ser\\x1b[31mver\n"
+		"100.0 % ±28    [cut: no_unwind_info] > … 1 frame > libc.so.6+0x20000 [guess] > "
 		"[unknown]\n"
 		"\n"
 		"blocked, threads on average\n"
@@ -128,15 +129,15 @@ TEST(test_text)
 		"    1.0  the runtime\n"
 		"\n"
 		"functions, of the time on a CPU\n"
-		"   self   total  function\n"
-		" 100.0%  100.0%  [unknown]\n"
+		"   self   total ±    function\n"
+		" 100.0%  100.0% ±28  [unknown]\n"
 		"\n"
 		"the same, by what they call as well\n"
-		"   self   total  function\n"
-		" 100.0%  100.0%  [unknown]\n"
-		"   0.0%  100.0%  [cut: no_unwind_info]\n"
-		"   0.0%  100.0%  [unknown] [guess]\n"
-		"   0.0%  100.0%  libc.so.6+0x20000 [guess]\n");
+		"   self   total ±    function\n"
+		" 100.0%  100.0% ±28  [unknown]\n"
+		"   0.0%  100.0% ±28  [cut: no_unwind_info]\n"
+		"   0.0%  100.0% ±28  [unknown] [guess]\n"
+		"   0.0%  100.0% ±28  libc.so.6+0x20000 [guess]\n");
 	free(text);
 	/* Who is blocked for a hundredth of the time is not worth a row of 0.0. */
 	struct sw_profile_info long_info = sample_info;
@@ -406,10 +407,10 @@ TEST(test_difference)
 	size_t size;
 	char *shown = write_with(p, SW_PROFILE_TEXT, &(struct sw_profile_write_options){.old = old},
 				 &size);
-	assert_non_null(strstr(shown, "   self   total  change   function\n"));
-	assert_non_null(strstr(shown, "   0.0%  100.0%  +100.0   libc.so.6+0x20000 [guess]\n"));
-	assert_non_null(strstr(shown, "   0.0%    0.0%  -100.0   libc.so.6+0x20008 [guess]\n"));
-	assert_non_null(strstr(shown, "   0.0%  100.0%    +0.0   [unknown] [guess]\n"));
+	assert_non_null(strstr(shown, "   self   total ±    change   function\n"));
+	assert_non_null(strstr(shown, "   0.0%  100.0% ±28  +100.0   libc.so.6+0x20000 [guess]\n"));
+	assert_non_null(strstr(shown, "   0.0%    0.0% ±28  -100.0   libc.so.6+0x20008 [guess]\n"));
+	assert_non_null(strstr(shown, "   0.0%  100.0% ±28    +0.0   [unknown] [guess]\n"));
 	free(shown);
 	shown = write_with(p, SW_PROFILE_HTML, &(struct sw_profile_write_options){.old = old},
 			   &size);

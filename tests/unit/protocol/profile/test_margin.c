@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "profile/margin.h"
+#include "test.h"
+
+#include <stdint.h>
+
+/* Wilson's interval, computed by hand: 1 of 1 is [20.7 %, 100 %], 30 of 60 is [37.7 %, 62.3 %]. */
+TEST(margins)
+{
+	static const struct {
+		uint64_t part, whole;
+		long tenths;
+	} rows[] = {
+		{1, 1, 793}, {0, 1, 793},  {2, 2, 658},     {30, 60, 123},
+		{0, 60, 60}, {1, 100, 44}, {500, 1000, 31}, {1 << 30, 1ull << 31, 0},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal((long) (10 * sw_profile_margin(rows[i].part, rows[i].whole) + 0.5),
+				 rows[i].tenths);
+}
