@@ -48,16 +48,47 @@ static bool is_library(const struct sw_report *report, const struct sw_report_fr
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strncmp(module, names[i], strlen(names[i])) == 0)
 			return true;
-	return f->internal;
+	return false;
+}
+
+/* An interpreter's own frames, which a dump leaves out as well. */
+static bool is_hidden(const struct sw_report_frame *f)
+{
+	return f->internal && !f->signal;
 }
 
 /* The first frame of the program's own; 0 when there is none. */
 static size_t first_own(const struct sw_report *report, const struct sw_report_stack *s)
 {
 	for (size_t i = 0; i < s->n_frames && i < SKIPPED_MAX; i++)
-		if (!is_library(report, &s->frames[i]))
+		if (!is_library(report, &s->frames[i]) && !is_hidden(&s->frames[i]))
 			return i;
 	return 0;
+}
+
+/* So many frames from one on, with a separator before each or between them. */
+static void put_frames(struct sw_text *text, const struct sw_report *report,
+		       const struct sw_report_stack *s, size_t from, size_t most, bool in_line)
+{
+	size_t n = 0;
+	for (size_t i = from; i < s->n_frames && n < most; i++) {
+		if (is_hidden(&s->frames[i]))
+			continue;
+		if (!in_line)
+			sw_text_append(text, "\n", 1);
+		else if (n > 0)
+			sw_text_append(text, " < ", 3);
+		put_frame(text, report, &s->frames[i]);
+		n++;
+	}
+}
+
+static size_t count_shown(const struct sw_report_stack *s)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < s->n_frames; i++)
+		n += !is_hidden(&s->frames[i]);
+	return n;
 }
 
 static void put_wait(struct sw_text *text, const struct sw_report_thread *t)
@@ -68,7 +99,7 @@ static void put_wait(struct sw_text *text, const struct sw_report_thread *t)
 			put(text, t->syscall);
 		return;
 	}
-	put(text, wait->kind);
+	put(text, sw_report_wait_name(wait, t->syscall));
 	if (wait->target != NULL) {
 		sw_text_append(text, " ", 1);
 		put(text, wait->target);
@@ -92,14 +123,7 @@ void sw_top_place(const struct sw_report *report, const struct sw_report_thread 
 	}
 	const struct sw_report_stack *s = &report->stacks[t->stack];
 	size_t first = first_own(report, s);
-	for (size_t i = first; i < s->n_frames && i < first + SHORT_FRAMES; i++) {
-		sw_text_append(ret, " < ", i > first ? 3 : 0);
-		put_frame(ret, report, &s->frames[i]);
-	}
+	put_frames(ret, report, s, first, SHORT_FRAMES, true);
 	/* A short stack whole, else from the program's own on: what is above it says little. */
-	size_t begin = s->n_frames <= STACK_FRAMES ? 0 : first;
-	for (size_t i = begin; i < s->n_frames && i < begin + STACK_FRAMES; i++) {
-		sw_text_append(ret, "\n", 1);
-		put_frame(ret, report, &s->frames[i]);
-	}
+	put_frames(ret, report, s, count_shown(s) <= STACK_FRAMES ? 0 : first, STACK_FRAMES, false);
 }
