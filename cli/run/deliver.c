@@ -117,6 +117,14 @@ bool sw_delivery_note(struct sw_delivery *d, const struct sw_delivery_seen *seen
 	return true;
 }
 
+/* What the process is now is not known: it was captured before. */
+static bool is_kept(const struct sw_options *o)
+{
+	return o->command->bit == SW_FOR_SHOW ||
+	       (o->n_wants > 0 &&
+		(o->wants[0].kind == SW_WANT_CORE || o->wants[0].kind == SW_WANT_FIXTURE));
+}
+
 static int render(const struct sw_delivery *d, const struct sw_report *report, char **ret,
 		  size_t *size, struct sw_error *err)
 {
@@ -134,7 +142,8 @@ static int render(const struct sw_delivery *d, const struct sw_report *report, c
 				       .all = o->all || is_filtered(o),
 				       .columns = d->columns,
 				       .time = o->time,
-				       .no_hints = d->hints_given};
+				       .no_hints = d->hints_given,
+				       .kept = is_kept(o)};
 	return sw_report_text(report, &text, ret, size, err);
 }
 

@@ -119,6 +119,12 @@ static enum sw_activity of_functions(const struct sw_report_stack *s)
 	return SW_ACTIVITY_OTHER;
 }
 
+bool sw_is_at_wait(const struct sw_report_stack *s)
+{
+	enum sw_activity found = of_functions(s);
+	return found != SW_ACTIVITY_OTHER && found != SW_ACTIVITY_LOCK;
+}
+
 /*
  * A call that goes on after a stop or a signal. Those that are told apart by what they wait in have
  * their own name again, and the rest sleeps. Where that is not known (it is 0 for all threads on

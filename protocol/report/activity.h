@@ -29,6 +29,9 @@ const char *sw_idle_place(const struct sw_report *report, const struct sw_report
 
 /* Whether what it waits for is a lock. */
 bool sw_waits_for_lock(const struct sw_report_thread *thread);
+/* Whether it is in a function that waits for something else than a lock, whose own code is short: a thread that wants to
+ * run there is about to wait, or was just woken. */
+bool sw_is_at_wait(const struct sw_report_stack *stack);
 
 /* NULL: it has none. */
 const struct sw_report_stack *sw_stack_of(const struct sw_report *report,

@@ -67,7 +67,7 @@ static const char *put_paragraph(struct sw_text *to, const char *text)
 int sw_report_html(const struct sw_report *report, char **ret_text, size_t *ret_size,
 		   struct sw_error *err)
 {
-	const struct sw_text_options how = {.no_hints = true};
+	const struct sw_text_options how = {.no_hints = true, .kept = true};
 	sw_cleanup(sw_free_p) char *json = NULL;
 	sw_cleanup(sw_free_p) char *text = NULL;
 	size_t json_size = 0, text_size = 0;

@@ -295,13 +295,18 @@ static void put_counts(struct sw_text_writer *w, const size_t counts[SW_ACTIVITI
 	sw_put(w, any ? "\n" : "");
 }
 
-/* A thread that is runnable in a function that sleeps uses no CPU worth a word. */
-static bool is_at_sleep(const struct sw_report *r, const struct sw_report_thread *t)
+/* A thread that is runnable in a function that sleeps or waits uses no CPU worth a word. What it is about to do; NULL:
+ * it runs. */
+static const char *about_to(const struct sw_report *r, const struct sw_report_thread *t)
 {
-	return t->state == 'R' && sw_report_is_at_sleep(sw_stack_of(r, t));
+	const struct sw_report_stack *s = sw_stack_of(r, t);
+	if (t->state != 'R')
+		return NULL;
+	return sw_report_is_at_sleep(s) ? "sleep" : sw_is_at_wait(s) ? "wait" : NULL;
 }
 
-/* "The process is stopped (SIGSTOP or the like, for 2.1 s; by whom is not known): kill -CONT 123 lets it run" */
+/* "The process is stopped (SIGSTOP or the like, for 2.1 s; by whom is not known): kill -CONT 123 lets it run". By the
+ * time that a kept dump is read it may run, or its number may be another process's. */
 static void put_process_stopped(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
@@ -322,11 +327,13 @@ static void put_process_stopped(struct sw_text_writer *w)
 		return;
 	if (least_ms >= 0)
 		sw_duration_format(since, least_ms);
-	sw_put_styled(w, SW_STYLE_BOLD, "The process is stopped");
-	sw_put(w,
-	       " (SIGSTOP or the like%s%s; by whom is not known): kill -CONT %d "
-	       "lets it run\n",
-	       since[0] != '\0' ? ", for " : "", since, (int) r->process.pid);
+	bool kept = w->options->kept;
+	sw_put_styled(w, SW_STYLE_BOLD, "The process %s stopped", kept ? "was" : "is");
+	sw_put(w, " (SIGSTOP or the like%s%s; by whom is not known)",
+	       since[0] != '\0' ? ", for " : "", since);
+	if (!kept)
+		sw_put(w, ": kill -CONT %d lets it run", (int) r->process.pid);
+	sw_put(w, "\n");
 }
 
 /* "3 threads run in spin gil.py:4" */
@@ -343,11 +350,12 @@ static void put_running(struct sw_text_writer *w, const enum sw_activity *activi
 	}
 	for (size_t i = 0; i < tally.n; i++) {
 		size_t n = tally.rows[i].count;
+		const char *about = about_to(r, tally.rows[i].first);
 		if (r->process.crash != NULL)
 			sw_put(w, "%zu thread%s ran at the crash", n, sw_plural(n));
-		else if (is_at_sleep(r, tally.rows[i].first))
-			sw_put(w, "%zu thread%s runnable, about to sleep or just woken", n,
-			       n == 1 ? " is" : "s are");
+		else if (about != NULL)
+			sw_put(w, "%zu thread%s runnable, about to %s or just woken", n,
+			       n == 1 ? " is" : "s are", about);
 		else
 			sw_put(w, "%zu thread%s", n, n == 1 ? " runs" : "s run");
 		if (n == 1) {

@@ -625,6 +625,19 @@ TEST(test_verdict_of_sleepers)
 	expect_in(text, "\n2 threads are runnable, about to sleep or just woken in "
 			"java.lang.Thread.sleep\n");
 	free(text);
+	/* Those that wait as well. */
+	frames[0] = (struct sw_report_frame){.function = "pthread_cond_wait",
+					     .module = -1,
+					     .kind = "native",
+					     .by = "elf-cfi",
+					     .trust = "cfi"};
+	text = text_of(&report, NULL);
+	expect_in(text, "\n2 threads are runnable, about to wait or just woken in ");
+	free(text);
+	frames[0].function = "pthread_mutex_lock"; /* it may spin */
+	text = text_of(&report, NULL);
+	expect_in(text, "\n2 threads run in ");
+	free(text);
 	threads[0].state = 'T';
 	text = text_of(&report, NULL);
 	assert_null(strstr(text, "is stopped"));
@@ -635,6 +648,12 @@ TEST(test_verdict_of_sleepers)
 			"known): kill -CONT");
 	expect_in(text, " 4242");
 	expect_in(text, "\nstopped 2\n");
+	free(text);
+	/* Of a kept dump nobody knows what its process does now. */
+	text = text_of(&report, &(struct sw_text_options){.kept = true});
+	expect_in(text, "\nThe process was stopped (SIGSTOP or the like, for 7.0 s; by whom is not "
+			"known)\n");
+	assert_null(strstr(text, "kill -CONT"));
 	free(text);
 }
 
