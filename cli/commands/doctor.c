@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "commands/commands.h"
 #include "common/complain.h"
+#include "common/json_text.h"
 #include "doctor/verdict.h"
 #include "errors.h"
 #include "run/select.h"
@@ -50,6 +51,33 @@ static void open_self(struct sw_doctor *d)
 	d->cap_bnd = bounding < 0 ? 0 : (uint64_t) bounding;
 }
 
+static void put_text(const struct sw_doctor *d, const char *name, struct sw_text *ret)
+{
+	sw_text_append(ret, d->report.data, d->report.size);
+	if (d->n_refused > 0)
+		sw_text_printf(ret, "\n%s cannot be captured: %u refused\n", name, d->n_refused);
+	else
+		sw_text_printf(ret, "\n%s can be captured%s\n", name,
+			       d->is_busy ? ", but this machine is busy: threads that have to be "
+					    "stopped may not stop within --max-stop"
+					  : "");
+	ret->failed |= d->report.failed;
+}
+
+static void put_json(const struct sw_doctor *d, const char *name, struct sw_text *ret)
+{
+	sw_text_printf(ret, "{\"schema\":\"snapwalk.doctor/1\"");
+	if (d->pid != 0)
+		sw_text_printf(ret, ",\"pid\":%d", (int) d->pid);
+	sw_json_text_member(ret, "name", name);
+	sw_text_printf(ret, ",\"allowed\":%s,\"refused\":%u,\"busy\":%s,\"checks\":[",
+		       d->n_refused == 0 ? "true" : "false", d->n_refused,
+		       d->is_busy ? "true" : "false");
+	sw_text_append(ret, d->report.data, d->report.size);
+	sw_text_printf(ret, "]}\n");
+	ret->failed |= d->report.failed;
+}
+
 static int examine(struct sw_doctor *d, const char *name)
 {
 	struct sw_error err = {0};
@@ -59,25 +87,24 @@ static int examine(struct sw_doctor *d, const char *name)
 	sw_doctor_general(d);
 	if (d->proc_fd >= 0)
 		sw_doctor_target(d);
-	if (d->n_refused > 0)
-		sw_text_printf(&d->report, "\n%s cannot be captured: %u refused\n", name,
-			       d->n_refused);
+	struct sw_text text = {0};
+	if (d->json)
+		put_json(d, name, &text);
 	else
-		sw_text_printf(&d->report, "\n%s can be captured%s\n", name,
-			       d->is_busy ? ", but this machine is busy: threads that have to be "
-					    "stopped may not stop within --max-stop"
-					  : "");
-	if (d->report.failed) {
+		put_text(d, name, &text);
+	if (!text.failed)
+		sw_print_visible(stdout, text.data);
+	else
 		(void) sw_fail_nomem(&err);
-		return sw_complain_error(name, &err);
-	}
-	sw_print_visible(stdout, d->report.data);
+	sw_text_deinit(&text);
+	if (err.code != 0)
+		return sw_complain_error("snapwalk", &err);
 	return d->n_refused > 0 ? SW_STATUS_DENIED : SW_STATUS_COMPLETE;
 }
 
 int sw_cmd_doctor(const struct sw_options *options)
 {
-	struct sw_doctor d = {.proc_fd = -EBADF};
+	struct sw_doctor d = {.proc_fd = -EBADF, .json = options->format == SW_FORMAT_JSON};
 	struct sw_subject subject = {0};
 	const char *name = geteuid() == 0 ? "every process" : "a process of this user";
 	if (options->n_wants > 0) {

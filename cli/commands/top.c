@@ -253,6 +253,16 @@ static bool wait_for_signal(const struct top *t)
 	return false;
 }
 
+static void put_look(struct top *t, size_t limit)
+{
+	if (t->options->format == SW_FORMAT_JSON) {
+		sw_top_json(&t->live.list, &t->view, limit, &t->lines);
+		return;
+	}
+	sw_top_print(&t->live.list, &t->view, limit, &t->lines);
+	sw_text_append(&t->lines, "\n", t->n_looks <= t->options->count || t->options->count == 0);
+}
+
 static int run_in_lines(struct top *t, struct sw_error *err)
 {
 	struct sw_output out;
@@ -271,9 +281,7 @@ static int run_in_lines(struct top *t, struct sw_error *err)
 			continue;
 		}
 		t->lines.size = 0;
-		sw_top_print(&t->live.list, &t->view, limit, &t->lines);
-		sw_text_append(&t->lines, "\n",
-			       t->n_looks <= t->options->count || t->options->count == 0);
+		put_look(t, limit);
 		r = t->lines.failed ? sw_fail_nomem(err)
 				    : sw_output_write(&out, t->lines.data, t->lines.size, err);
 		if (out.reader_gone || (t->options->count > 0 && t->n_looks > t->options->count))
@@ -285,6 +293,12 @@ static int run_in_lines(struct top *t, struct sw_error *err)
 
 /* ---- all ---------------------------------------------------------------------------------- */
 
+/* JSON is for programs, wherever it goes. */
+static bool is_on_terminal(const struct sw_options *options)
+{
+	return options->format != SW_FORMAT_JSON && sw_terminal_is_there();
+}
+
 static int top_open(struct top *t, const struct sw_options *options, struct sw_error *err)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH};
@@ -295,7 +309,7 @@ static int top_open(struct top *t, const struct sw_options *options, struct sw_e
 	(void) snprintf(t->view.filter, sizeof(t->view.filter), "%s",
 			options->text != NULL ? options->text : "");
 	(void) sigemptyset(&t->signals); /* cannot fail */
-	bool on_terminal = sw_terminal_is_there();
+	bool on_terminal = is_on_terminal(options);
 	for (size_t i = 0; i < SW_ARRAY_SIZE(signals); i++)
 		if (on_terminal || signals[i] != SIGTSTP)
 			(void) sigaddset(&t->signals, signals[i]);
@@ -337,7 +351,7 @@ int sw_cmd_top(const struct sw_options *options)
 	if (r == 0 && sw_recorder_refused(t.live.recorder)[0] != '\0')
 		sw_complain(subject.name, sw_recorder_refused(t.live.recorder), "unsupported",
 			    "all threads are stopped for each look");
-	bool on_terminal = sw_terminal_is_there();
+	bool on_terminal = is_on_terminal(options);
 	if (r == 0 && on_terminal)
 		r = terminal_prepare(&t, &subject, &err);
 	if (r == 0)

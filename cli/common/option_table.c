@@ -37,8 +37,10 @@ const struct sw_option sw_option_table[] = {
 	{"fixture", 0, "DIR", OFFLINE, "a snapshot made by record or dump --keep", sw_set_fixture,
 	 true},
 
-	{"json", 0, NULL, HOOKED | KEPT | SW_FOR_DIFF | SW_FOR_SAMPLE, "short for --format json",
-	 sw_set_json, false},
+	{"json", 0, NULL,
+	 HOOKED | KEPT | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF | SW_FOR_SAMPLE | SW_FOR_DOCTOR |
+		 SW_FOR_VERIFY | SW_FOR_TOP,
+	 "print JSON, as --format json does; top: an object for each look", sw_set_json, false},
 	{"format", 'f', "text|json|folded|html", SW_FOR_DUMP | SW_FOR_HOOK,
 	 "how to print (default as -o is named, else text; hook: json)", sw_set_format, false},
 	{"format", 'f', SW_PROFILE_FORMATS, SW_FOR_SAMPLE,

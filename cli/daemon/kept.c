@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/kept.h"
 #include "cleanup.h"
+#include "common/json_text.h"
 #include "daemon/row.h"
 #include "errors.h"
 #include "utf8.h"
@@ -176,4 +177,18 @@ int sw_kept_change(const struct sw_options *options, const char *method, const c
 	if (sw_daemon_call(options, method, p, false, SILENCE_MS, take_nothing, NULL, &why))
 		return SW_STATUS_COMPLETE;
 	return sw_complain_about(id, &why);
+}
+
+void sw_kept_say(const struct sw_options *options, const char *what, const char *id)
+{
+	struct sw_text text = {0};
+	if (options->format == SW_FORMAT_JSON) {
+		sw_text_printf(&text, "{\"%s\":", what);
+		sw_json_text_string(&text, id);
+		sw_text_printf(&text, "}\n");
+	} else
+		sw_text_printf(&text, "%s %s\n", what, id);
+	if (!text.failed)
+		sw_print_visible(stdout, text.data);
+	sw_text_deinit(&text);
 }

@@ -23,4 +23,7 @@ int sw_kept_find(const struct sw_options *options, const char *word,
 int sw_kept_change(const struct sw_options *options, const char *method, const char *id,
 		   const char *name, bool value);
 
+/* Which dump it was, as the word may have been "latest": "deleted ID", or an object with --json. */
+void sw_kept_say(const struct sw_options *options, const char *what, const char *id);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "doctor/verdict.h"
+#include "common/json_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,9 +18,17 @@ void sw_doctor_say(struct sw_doctor *d, enum sw_verdict verdict, const char *che
 	va_start(ap, fmt);
 	(void) vsnprintf(text, sizeof(text), fmt, ap); /* cut is fine: it is prose */
 	va_end(ap);
-	sw_text_printf(&d->report, "%-8s %-11s %s\n", words[verdict], check, text);
-	if (remedy != NULL)
-		sw_text_printf(&d->report, "%-20s -> %s\n", "", remedy);
+	if (d->json) {
+		sw_text_printf(&d->report, "%s{\"check\":\"%s\",\"verdict\":\"%s\"",
+			       d->report.size > 0 ? "," : "", check, words[verdict]);
+		sw_json_text_member(&d->report, "message", text);
+		sw_json_text_member(&d->report, "remedy", remedy);
+		sw_text_append(&d->report, "}", 1);
+	} else {
+		sw_text_printf(&d->report, "%-8s %-11s %s\n", words[verdict], check, text);
+		if (remedy != NULL)
+			sw_text_printf(&d->report, "%-20s -> %s\n", "", remedy);
+	}
 	d->n_refused += verdict == SW_VERDICT_REFUSED;
 }
 

@@ -24,11 +24,12 @@ struct sw_doctor {
 	struct sw_text self;  /* /proc/self/status */
 	struct sw_text other; /* /proc/PID/status */
 	struct sw_text report;
+	bool json; /* the report is an array of checks, without its brackets */
 	unsigned n_refused;
 	bool is_busy; /* more wants to run than there are CPUs */
 };
 
-/* Appends the verdict of one check to the report; remedy may be NULL. */
+/* Appends the verdict of one check to the report, as a line or as an object; remedy may be NULL. */
 __attribute__((format(printf, 5, 6))) void sw_doctor_say(struct sw_doctor *d,
 							 enum sw_verdict verdict, const char *check,
 							 const char *remedy, const char *fmt, ...);

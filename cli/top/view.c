@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "top/view.h"
+#include "common/json_text.h"
 #include "utf8.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,8 @@ enum {
 	WIDE_COLUMNS = 100, /* from where on names get more space */
 	STACK_LINES = 6,    /* of a thread, with frames one below the other */
 	HEAD_LINES = 3,
+	KEYS_COLUMNS = 58, /* of the line of keys, when it is longest */
+	HELP_INDENT = 11,
 	NS_PER_S = 1000000000,
 	NS_PER_MS = 1000000,
 };
@@ -218,11 +222,11 @@ static const struct {
 	const char *key, *what;
 } keys[] = {
 	{"c s w n", "sort by CPU, state, since when, name"},
-	{"/", "only threads with a text in their name, state or stack; Enter, or Esc: all"},
+	{"/", "only threads with a text in their name, state or stack; Esc: all again"},
 	{"l", "frames one below the other"},
 	{"space", "freeze, and go on"},
 	{"d", "a dump of all threads, into a file of this directory"},
-	{"arrows, page up, page down, home, end", "move"},
+	{"arrows", "move; so do page up, page down, home and end"},
 	{"?", "this help"},
 	{"q", "quit"},
 };
@@ -234,11 +238,16 @@ static void put_state(struct line *l, const struct sw_top_view *view)
 		put_printf(l, "/%s_", view->filter);
 	else if (view->message[0] != '\0')
 		put_printf(l, "%s", view->message);
-	else
-		put_printf(l, "%sby %s%s%s%s  ?: help  d: dump  space: %s  q: quit",
-			   view->frozen ? "FROZEN  " : "", sorts[view->sort],
-			   view->filter[0] != '\0' ? "  only \"" : "", view->filter,
-			   view->filter[0] != '\0' ? "\"" : "", view->frozen ? "go on" : "freeze");
+	else {
+		bool narrow = l->columns != 0 && l->columns < KEYS_COLUMNS;
+		put_printf(l, "%sby %s  ?: help", view->frozen ? "FROZEN  " : "",
+			   sorts[view->sort]);
+		if (!narrow)
+			put_printf(l, "  d: dump  space: %s", view->frozen ? "go on" : "freeze");
+		put_printf(l, "  q: quit");
+		if (view->filter[0] != '\0') /* last: it may be as long as a line */
+			put_printf(l, "  only \"%s\"", view->filter);
+	}
 }
 
 static void put_title(struct line *l, const struct sw_top_list *list)
@@ -280,6 +289,26 @@ static bool line_begin(struct page *p, struct line *ret)
 	p->any = true;
 	*ret = (struct line){.text = p->text, .columns = p->columns};
 	return true;
+}
+
+/* A key and what it does, on as many lines as that takes. */
+static void page_help(struct page *p, const char *key, const char *what)
+{
+	struct line l;
+	if (!line_begin(p, &l))
+		return;
+	put_printf(&l, "  %-8s", key);
+	while (*what != '\0') {
+		size_t size = strcspn(what, " ");
+		if (l.columns != 0 && l.used + 1 + size > l.columns && l.used > HELP_INDENT) {
+			if (!line_begin(p, &l))
+				return;
+			put_printf(&l, "%*s", HELP_INDENT - 1, "");
+		}
+		put(&l, " ", 1);
+		put(&l, what, size);
+		what += size + (what[size] == ' ');
+	}
 }
 
 static size_t lines_of(const struct sw_top_thread *t, bool stacks)
@@ -324,8 +353,7 @@ void sw_top_render(struct sw_top_list *list, struct sw_top_view *view, size_t ro
 	if (line_begin(&p, &l))
 		put_state(&l, view);
 	for (size_t i = 0; view->help && i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (line_begin(&p, &l))
-			put_printf(&l, "  %-8s %s", keys[i].key, keys[i].what);
+		page_help(&p, keys[i].key, keys[i].what);
 	if (view->help)
 		return;
 	if (line_begin(&p, &l))
@@ -347,4 +375,66 @@ void sw_top_print(struct sw_top_list *list, const struct sw_top_view *view, size
 	for (size_t i = 0; i < n && i < limit; i++)
 		page_thread(&p, &list->threads[i], view->stacks);
 	sw_text_append(ret, "\n", 1);
+}
+
+/* A line of what is known as a string; "" is left out. */
+static void json_line(struct sw_text *text, const char *name, const struct sw_top_thread *t,
+		      size_t number)
+{
+	struct sw_text one = {0};
+	size_t size;
+	const char *line = line_of(t, number, &size);
+	if (size > 0)
+		sw_text_append(&one, line, size);
+	if (one.size > 0)
+		sw_json_text_member(text, name, one.data);
+	text->failed |= one.failed;
+	sw_text_deinit(&one);
+}
+
+static void json_frames(struct sw_text *text, const struct sw_top_thread *t)
+{
+	size_t size;
+	const char *line = line_of(t, SW_TOP_STACK, &size);
+	sw_text_printf(text, ",\"frames\":[");
+	for (size_t i = 0; line != NULL && size > 0; i++) {
+		struct sw_text one = {0};
+		sw_text_append(&one, line, size);
+		sw_text_append(text, ",", i > 0);
+		if (!one.failed)
+			sw_json_text_string(text, one.data);
+		text->failed |= one.failed;
+		sw_text_deinit(&one);
+		line = line_of(t, SW_TOP_STACK + i + 1, &size);
+	}
+	sw_text_append(text, "]", 1);
+}
+
+static void json_thread(struct sw_text *text, const struct sw_top_thread *t)
+{
+	sw_text_printf(text, "{\"tid\":%d", (int) t->tid);
+	json_line(text, "name", t, SW_TOP_NAME);
+	sw_text_printf(text, ",\"state\":\"%s\"", state_of(t));
+	if (t->activity != SW_ACTIVITY_ON_CPU && t->since_ns >= 0)
+		sw_text_printf(text, ",\"since_ms\":%" PRId64, t->since_ns / NS_PER_MS);
+	if (t->cpu_percent >= 0)
+		sw_text_printf(text, ",\"cpu_percent\":%.1f", t->cpu_percent);
+	if (t->activity >= SW_ACTIVITY_BLOCKED)
+		json_line(text, "wait", t, SW_TOP_WAITS);
+	json_frames(text, t);
+	sw_text_append(text, "}", 1);
+}
+
+void sw_top_json(struct sw_top_list *list, const struct sw_top_view *view, size_t limit,
+		 struct sw_text *ret)
+{
+	size_t n = choose(list, view);
+	sw_text_printf(ret, "{\"schema\":\"snapwalk.top/1\",\"time_ns\":%" PRId64, list->time_ns);
+	sw_json_text_member(ret, "process", list->title);
+	sw_text_printf(ret, ",\"n_threads\":%zu,\"threads\":[", list->n_threads);
+	for (size_t i = 0; i < n && i < limit; i++) {
+		sw_text_append(ret, ",", i > 0);
+		json_thread(ret, &list->threads[i]);
+	}
+	sw_text_printf(ret, "]}\n");
 }

@@ -52,6 +52,10 @@ void sw_top_render(struct sw_top_list *list, struct sw_top_view *view, size_t ro
 void sw_top_print(struct sw_top_list *list, const struct sw_top_view *view, size_t limit,
 		  struct sw_text *ret);
 
+/* The same as one object of JSON in a line. */
+void sw_top_json(struct sw_top_list *list, const struct sw_top_view *view, size_t limit,
+		 struct sw_text *ret);
+
 /* 42 -> "42s", 840 -> "14m", 90000 -> "25h"; at most 5 characters. -1: "-". */
 void sw_top_age(int64_t ns, char ret[static 8]);
 

@@ -119,6 +119,9 @@ def words(tap):
             fourth = capture_id(client, other.pid)
         got = run("delete", "latest")
         tap.equal((got.returncode, got.stdout), (0, f"deleted {fourth}\n"), "delete latest, and which that was")
+        for words, what in ((("pin",), "pinned"), (("pin", "--unpin"), "unpinned")):
+            got = run(*words, "latest", "--json")
+            tap.equal((got.returncode, json.loads(got.stdout or "{}")), (0, {what: third}), f"{words} --json")
         tap.check(f"deletes dump {first}" in daemon.log(), "the log says so", daemon.log())
         got = run("pin", "latest")
         tap.equal((got.returncode, got.stdout), (0, f"pinned {third}\n"), "pin latest")

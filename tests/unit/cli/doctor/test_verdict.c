@@ -200,6 +200,20 @@ TEST(test_load)
 	assert_true(sw_load_is_busy(2.1, 1, 2));
 }
 
+TEST(test_json)
+{
+	struct sw_doctor d = {.json = true};
+	sw_doctor_say(&d, SW_VERDICT_OK, "kernel", NULL, "Linux \"6\"");
+	sw_doctor_say(&d, SW_VERDICT_REFUSED, "yama", "run as root", "it is \033[2J");
+	assert_string_equal(
+		d.report.data,
+		"{\"check\":\"kernel\",\"verdict\":\"ok\",\"message\":\"Linux \\\"6\\\"\"},"
+		"{\"check\":\"yama\",\"verdict\":\"refused\",\"message\":\"it is \\u001b[2J\","
+		"\"remedy\":\"run as root\"}");
+	assert_int_equal(d.n_refused, 1);
+	sw_text_deinit(&d.report);
+}
+
 int main(void)
 {
 	alarm(60); /* for one who opens the program */

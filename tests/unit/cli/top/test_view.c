@@ -70,7 +70,7 @@ TEST(test_small)
 	struct sw_top_view view = {.first = 100};
 	struct sw_text text = {0};
 	static const char *const wanted[] = {
-		"server, pid 11: 3 th",          "by CPU  ?: help  d: dump  spa",
+		"server, pid 11: 3 th",          "by CPU  ?: help  q: quit",
 		"    TID NAME            STATE", "     11 http-7          block",
 		"     13                 block",
 	};
@@ -90,7 +90,7 @@ TEST(test_stacks_and_filter)
 	struct sw_text text = {0};
 	static const char *const wanted[] = {
 		"server, pid 11: 3 threads, 1 run, 2 blocked; 97 % CPU",
-		"by name  only \"LLL_lock\"  ?: help  d: dump  space: freeze  q: quit",
+		"by name  ?: help  d: dump  space: freeze  q: quit  only \"LLL_lock\"",
 		"    TID NAME            STATE    SINCE  %CPU WHERE",
 		"     11 http-7          blocked    14m   0.0 mutex of 12",
 		"            __lll_lock_wait",
@@ -122,6 +122,51 @@ TEST(test_orders)
 		assert_null(strstr(text.data, sort < SW_TOP_BY_SINCE ? "http-7" : "work"));
 		sw_text_deinit(&text);
 	}
+}
+
+/* Nothing of the help is cut, however narrow the terminal is; the line of keys loses the filter first. */
+TEST(test_help)
+{
+	static const size_t columns[] = {24, 40, 58, 80, 200};
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+		struct sw_top_list list = list_of_three();
+		struct sw_top_view view = {.help = true};
+		struct sw_text text = {0};
+		memset(view.filter, 'x', sizeof(view.filter) - 1);
+		sw_top_render(&list, &view, 100, columns[i], &text);
+		assert_non_null(strstr(text.data, "?: help"));
+		assert_non_null(strstr(text.data, "q: quit"));
+		/* The last word of each row. */
+		static const char *const words[] = {" name\n",      " again\n", " other\n", " on\n",
+						    " directory\n", " end\n",   " help\n"};
+		for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
+			assert_non_null(strstr(text.data, words[k]));
+		for (const char *line = text.data; *line != '\0';) {
+			size_t size = strcspn(line, "\n");
+			assert_in_range(size, 1, columns[i]);
+			line += size + (line[size] == '\n');
+		}
+		sw_text_deinit(&text);
+	}
+}
+
+TEST(test_json)
+{
+	struct sw_top_list list = list_of_three();
+	struct sw_top_view view = {0};
+	struct sw_text text = {0};
+	list.time_ns = 5;
+	sw_top_json(&list, &view, 2, &text);
+	assert_string_equal(
+		text.data,
+		"{\"schema\":\"snapwalk.top/1\",\"time_ns\":5,\"process\":\"server, pid 11\","
+		"\"n_threads\":3,\"threads\":["
+		"{\"tid\":12,\"name\":\"main\",\"state\":\"running\",\"cpu_percent\":97.2,"
+		"\"frames\":[\"work\",\"main\"]},"
+		"{\"tid\":11,\"name\":\"http-7\",\"state\":\"blocked\",\"since_ms\":840000,"
+		"\"cpu_percent\":0.0,\"wait\":\"mutex of 12\","
+		"\"frames\":[\"__lll_lock_wait\",\"take\",\"serve\"]}]}\n");
+	sw_text_deinit(&text);
 }
 
 TEST(test_ages)
