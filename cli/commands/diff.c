@@ -40,7 +40,7 @@ static int compare(struct sw_delivery *delivery, struct sw_read_dump dumps[DUMPS
 	if (status != SW_STATUS_COMPLETE)
 		return status;
 	if (sw_diff_build(dumps[0].report, dumps[1].report, &diff, &err) < 0)
-		return sw_complain_error("diff", &err);
+		return sw_complain_error("snapwalk", &err);
 	status = write_diff(delivery, diff);
 	sw_diff_destroy(diff);
 	bool complete = dumps[0].report->complete && dumps[1].report->complete;

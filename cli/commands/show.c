@@ -15,7 +15,9 @@ static int put_dump(struct sw_delivery *delivery, const struct sw_read_dump *dum
 	    delivery->options->profile_format == SW_PROFILE_HTML)
 		return sw_delivery_put(delivery, sw_read_dump_name(dump), dump->report, json, size);
 	sw_complain(sw_read_dump_name(dump), "it is a dump: this format is for profiles", "usage",
-		    "give --format text, folded, json or html");
+		    delivery->options->format_named
+			    ? "give a name with .txt, .folded, .json or .html"
+			    : "give --format text, folded, json or html");
 	return SW_STATUS_USAGE;
 }
 
@@ -74,7 +76,7 @@ int sw_cmd_show(const struct sw_options *options)
 	sw_cleanup(sw_free_p) struct sw_read_dump *dumps = calloc(options->n_words, sizeof(*dumps));
 	if (status == SW_STATUS_COMPLETE && dumps == NULL) {
 		(void) sw_fail_nomem(&err);
-		status = sw_complain_error("show", &err);
+		status = sw_complain_error("snapwalk", &err);
 	}
 	if (status == SW_STATUS_COMPLETE)
 		status = show_words(&delivery, dumps);

@@ -117,14 +117,19 @@ void sw_complain(const char *about, const char *message, const char *code, const
 	sw_text_deinit(&line);
 }
 
-/* The system's reason says more of a file than the code does. What is about no process id is taken to be
- * about a file. */
+/* What is about no process id, nor about this command itself, is about a file. */
+static bool is_file(const char *about)
+{
+	return !is_pid(about) && strcmp(about, "snapwalk") != 0;
+}
+
+/* The system's reason says more of a file than the code does. */
 static const char *remedy_of(const char *about, const struct sw_error *err)
 {
-	unsigned causes =
-		(is_pid(about) ? 0 : SW_SAID_OF_FILE) | (geteuid() == 0 ? SW_SAID_TO_ROOT : 0);
+	bool file = is_file(about);
+	unsigned causes = (file ? SW_SAID_OF_FILE : 0) | (geteuid() == 0 ? SW_SAID_TO_ROOT : 0);
 	const char *remedy = sw_remedy(sw_error_wire(err->code), causes);
-	if (err->code != SW_E_IO)
+	if (err->code != SW_E_IO || !file)
 		return remedy;
 	switch (err->sys_errno) {
 	case ENOENT:

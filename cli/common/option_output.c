@@ -76,6 +76,7 @@ bool sw_format_by_name(struct sw_options *o, struct sw_usage *usage)
 		/* Folded stacks have gone to such files for long: pipelines rely on it. */
 		if ((o->command->bit & SW_FOR_SAMPLE) && strcmp(ends[i].format, "text") == 0)
 			return true;
+		o->format_named = true;
 		if (o->command->bit & SW_FOR_SAMPLE)
 			return sw_set_profile_format(o, ends[i].format, usage);
 		if (o->command->bit & SW_FOR_SHOW)

@@ -90,8 +90,12 @@ bool sw_seconds_parse(const char *text, uint32_t high_s, uint32_t *ret_s, struct
 		return sw_u32_parse(text, 0, high_s, ret_s, usage);
 	memcpy(digits, text, length);
 	digits[length] = '\0';
-	if (!sw_u32_parse(digits, 0, high_s / unit, &n, usage))
-		return false;
+	if (!sw_u32_parse(digits, 0, high_s / unit, &n, usage)) {
+		char remedy[sizeof(usage->remedy)];
+		(void) snprintf(remedy, sizeof(remedy), "give 0 to %" PRIu32 "%c", high_s / unit,
+				text[length]);
+		return sw_usage_fail(usage, remedy, "'%s' is out of range", text);
+	}
 	*ret_s = n * unit;
 	return true;
 }

@@ -342,7 +342,10 @@ static bool check_kept(struct sw_options *o, struct sw_usage *usage)
 		return sw_usage_fail(usage, "give one target", "several targets are given");
 	if (bit & (SW_FOR_LIST | SW_FOR_WATCH | SW_FOR_DIFF) &&
 	    (o->format == SW_FORMAT_FOLDED || o->format == SW_FORMAT_HTML))
-		return sw_usage_fail(usage, "give --json, or nothing", "it has no stacks");
+		return sw_usage_fail(usage,
+				     o->format_named ? "give a name with .json or .txt"
+						     : "give --json, or nothing",
+				     "it has no stacks");
 	return true;
 }
 
@@ -425,7 +428,10 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 	if (o->format == SW_FORMAT_HTML && bit != SW_FOR_HOOK && o->n_wants > 1)
 		return sw_usage_fail(usage, "give one target", "a page has one process");
 	if (o->burst_count > 0 && o->format != SW_FORMAT_TEXT)
-		return sw_usage_fail(usage, "leave --format away", "--burst gives text only");
+		return sw_usage_fail(usage,
+				     o->format_named ? "give a name with .txt"
+						     : "leave --format away",
+				     "--burst gives text only");
 	for (size_t i = 0; o->burst_count > 0 && i < o->n_wants; i++)
 		if (o->wants[i].kind == SW_WANT_CORE || o->wants[i].kind == SW_WANT_FIXTURE)
 			return sw_usage_fail(usage, "give a running process",
@@ -443,7 +449,9 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 	if (o->diff != NULL && o->format_given && o->profile_format != SW_PROFILE_TEXT &&
 	    o->profile_format != SW_PROFILE_HTML) {
 		(void) snprintf(usage->about, sizeof(usage->about), "--diff");
-		return sw_usage_fail(usage, "give --format text or html",
+		return sw_usage_fail(usage,
+				     o->format_named ? "give a name with .txt or .html"
+						     : "give --format text or html",
 				     "this format has no differences");
 	}
 	if (o->exe != NULL && !wants_have(o, SW_WANT_CORE)) {
@@ -484,9 +492,6 @@ bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
 		.interval_ms = DEFAULT_INTERVAL_MS,
 	};
 	(void) snprintf(usage->about, sizeof(usage->about), "command line");
-	if (argc < 2)
-		return sw_usage_fail(usage, "give a process id, or see snapwalk --help",
-				     "no target is given");
 	ret->wants = calloc((size_t) argc, sizeof(*ret->wants));
 	ret->words = calloc((size_t) argc, sizeof(*ret->words));
 	if (ret->wants == NULL || ret->words == NULL)

@@ -88,6 +88,7 @@ struct sw_options {
 	bool lock; /* explain: address is that of a lock */
 	enum sw_format format;
 	bool format_given;
+	bool format_named; /* with format_given: by the name of -o */
 	struct sw_snapshot_options snapshot;
 	struct sw_walk_options walk;
 	bool libunwind; /* who walks */
@@ -134,6 +135,7 @@ struct sw_usage {
 /*
  * Parse a command line. A first word that names no command means dump.
  *
+ * @param argc      At least 2.
  * @param commands  The table, ends with a NULL name; its first entry is the default.
  * @return false with usage filled. *ret is valid either way: free with sw_options_deinit().
  */

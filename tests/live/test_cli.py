@@ -88,7 +88,7 @@ def bad_lines(tap):
             (["show"], r"show: no dump is given \(usage\): .*snapwalk list"),
             (["hook"], r"hook: no kind is given \(usage\): give monit"),
             (["hook", "frobnicate"], r"frobnicate: no kind of hook \(usage\)"),
-            (["doctor", "1", "--json"], r"--json: is no option of doctor"),
+            (["explain", "1", "0x1", "--json"], r"--json: is no option of explain"),
             (["explain", "1"], r"explain: no address is given"),
             (["record", "1"], r"record: no directory is given"),
             (["verify", "1", "2"], r"verify: several targets are given"),

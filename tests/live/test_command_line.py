@@ -32,7 +32,7 @@ def test_letters(tap):
         result = snapwalk("sample", "-p", target.pid, "-d", "1s", "-r", "10", "-f", "json")
         profile = json.loads(result.stdout)
         tap.equal((profile["rate_hz"], profile["mode"]), (10, "wall"), "sample -p -d -r -f")
-    for value, pattern in (("1x", r"'1x' is not a number"), ("25h", r"'25' is out of range"), ("s", "is not a number")):
+    for value, pattern in (("1x", r"'1x' is not a number"), ("25h", r"'25h' is out of range.*: give 0 to 24h"), ("s", "is not a number")):
         refused(tap, ["sample", "1", "-d", value], pattern, f"a duration that is none: {value}")
 
 
@@ -170,6 +170,39 @@ def test_page(tap):
         refused(tap, ["dump", target.pid, os.getpid(), "-o", path], "a page has one process", "a page of two processes")
 
 
+def test_json(tap):
+    """--json of each command that looks at a process: one object in a line, of a schema of its own."""
+    with Target("locks") as target:
+        for words, schema, members in ((["doctor", target.pid], "doctor", {"pid", "name", "allowed", "refused", "checks"}),
+                                       (["doctor"], "doctor", {"name", "allowed", "refused", "checks"}),
+                                       (["top", target.pid, "--count", 2, "--interval", 100], "top",
+                                        {"time_ns", "process", "n_threads", "threads"}),
+                                       (["verify", target.pid, *PATIENT], "verify", {"pid", "threads", "same", "different"})):
+            result = snapwalk(*words, "--json")
+            lines = result.stdout.splitlines()
+            tap.equal(len(lines), 2 if schema == "top" else 1, f"{words[0]} --json: an object in a line")
+            for line in lines:
+                made = json.loads(line)
+                tap.check(made["schema"] == f"snapwalk.{schema}/1" and members <= made.keys(), f"{words[0]} --json", made)
+                if schema == "top":
+                    tap.equal(sorted(t["tid"] for t in made["threads"]),
+                              sorted(int(t) for t in os.listdir(f"/proc/{target.pid}/task")), "top --json: its threads")
+                if schema == "doctor":
+                    tap.equal((result.returncode == 0, made["refused"] == 0), (made["allowed"], made["allowed"]),
+                              "doctor --json: its verdict is that of the status")
+                    tap.equal({c["verdict"] for c in made["checks"]} - {"ok", "note", "refused"}, set(),
+                              "doctor --json: its checks")
+
+
+def test_few(tap):
+    """What few samples say is told, with what to do; of many nothing is said."""
+    with Target("demo") as target:
+        result = snapwalk("sample", target.pid, "-d", 1, "-f", "text")
+        tap.check(re.search(r"^only \d+ samples? came: shares may be far off \(±\); sample for longer, as with -d \d+",
+                            result.stderr, re.M), "few samples: what to do", result.stderr)
+        tap.check(re.search(r"^ *\d+\.\d % ±\d+ +\S", result.stdout, re.M), "each share has its margin", result.stdout)
+
+
 def test_existing(tap):
     with tempfile.TemporaryDirectory() as directory:
         result = snapwalk("record", os.getpid(), "-o", directory)
@@ -179,7 +212,8 @@ def test_existing(tap):
 
 def main():
     tap = Tap()
-    for test in (test_letters, test_help, test_mistakes, test_files, test_formats, test_stopped, test_page, test_existing):
+    for test in (test_letters, test_help, test_mistakes, test_files, test_formats, test_stopped, test_page, test_json, test_few,
+                 test_existing):
         tap.guard(test)
     tap.done()
 

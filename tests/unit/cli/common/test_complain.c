@@ -3,6 +3,7 @@
 #include "common/complain.h"
 #include "test.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -98,6 +99,29 @@ TEST(test_remedies_that_help)
 			  "'snapwalk doctor 7'\n"
 			  "snapwalk: /tmp: it is a directory (io): give the name of a file in "
 			  "it\n");
+}
+
+/* What is about this command itself is about no file. */
+TEST(test_about_ourselves)
+{
+	const struct sw_error refused = {.code = SW_E_IO,
+					 .sys_errno = EACCES,
+					 .message = "refused"};
+	listen_begin();
+	assert_int_equal(sw_complain_error("snapwalk", &refused), SW_STATUS_NOTHING);
+	assert_int_equal(sw_complain_error("snapwalk.json", &refused), SW_STATUS_NOTHING);
+	listen_end(
+		geteuid() == 0
+			? "snapwalk: snapwalk: refused (io): check the path, its permissions and "
+			  "the "
+			  "free space\n"
+			  "snapwalk: snapwalk.json: refused (io): see who may use it with 'ls -l'\n"
+			: "snapwalk: snapwalk: refused (io): check the path, its permissions and "
+			  "the "
+			  "free space\n"
+			  "snapwalk: snapwalk.json: refused (io): see who may use it with 'ls -l', "
+			  "or "
+			  "run as root\n");
 }
 
 TEST(test_many_warnings)

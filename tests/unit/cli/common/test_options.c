@@ -8,17 +8,12 @@
 #include <string.h>
 
 static const struct sw_command commands[] = {
-	{.name = "dump", .bit = SW_FOR_DUMP},
-	{.name = "sample", .bit = SW_FOR_SAMPLE},
-	{.name = "explain", .bit = SW_FOR_EXPLAIN},
-	{.name = "verify", .bit = SW_FOR_VERIFY},
-	{.name = "record", .bit = SW_FOR_RECORD},
-	{.name = "doctor", .bit = SW_FOR_DOCTOR},
-	{.name = "list", .bit = SW_FOR_LIST},
-	{.name = "show", .bit = SW_FOR_SHOW},
-	{.name = "watch", .bit = SW_FOR_WATCH},
-	{.name = "hook", .bit = SW_FOR_HOOK},
-	{0},
+	{.name = "dump", .bit = SW_FOR_DUMP},       {.name = "sample", .bit = SW_FOR_SAMPLE},
+	{.name = "explain", .bit = SW_FOR_EXPLAIN}, {.name = "verify", .bit = SW_FOR_VERIFY},
+	{.name = "record", .bit = SW_FOR_RECORD},   {.name = "doctor", .bit = SW_FOR_DOCTOR},
+	{.name = "list", .bit = SW_FOR_LIST},       {.name = "show", .bit = SW_FOR_SHOW},
+	{.name = "watch", .bit = SW_FOR_WATCH},     {.name = "diff", .bit = SW_FOR_DIFF},
+	{.name = "hook", .bit = SW_FOR_HOOK},       {0},
 };
 
 enum { WORDS_MAX = 16 };
@@ -184,9 +179,16 @@ TEST(test_explain)
 
 TEST(test_bad_lines)
 {
-	bad("", "command line: no target is given: give a process id, or see snapwalk --help");
 	bad("dump", "dump: no target is given: give a process id, or see snapwalk --help");
 	bad("--json", "dump: no target is given: give a process id, or see snapwalk --help");
+	bad("diff a b -f html", "--format: is no option of diff: see snapwalk diff --help");
+	bad("diff a b -o x.html", "diff: it has no stacks: give a name with .json or .txt");
+	bad("7 --burst 2,9 -o x.json", "dump: --burst gives text only: give a name with .txt");
+	bad("7 --burst 2,9 --json", "dump: --burst gives text only: leave --format away");
+	bad("sample 7 --diff a -o x.svg",
+	    "--diff: this format has no differences: give a name with .txt or .html");
+	bad("sample 7 --diff a -f svg",
+	    "--diff: this format has no differences: give --format text or html");
 	bad("7 --depth abc", "--depth: 'abc' is not a number: give 1 to 65536");
 	bad("7 --depth '", "--depth: '' is not a number: give 1 to 65536");
 	bad("7 --depth 0", "--depth: '0' is out of range: give 1 to 65536");
@@ -229,7 +231,7 @@ TEST(test_bad_lines)
 	bad("0", "0: no process id: give the number of a process");
 	bad("99999999999", "99999999999: no process id: give the number of a process");
 	bad("7 dump", "dump: a command is misplaced: put the command first");
-	bad("doctor 7 --json", "--json: is no option of doctor: see snapwalk doctor --help");
+	bad("explain 7 0x1 --json", "--json: is no option of explain: see snapwalk explain --help");
 	bad("verify 7 8", "verify: several targets are given: give one target");
 	bad("record 7", "record: no directory is given: give -o DIRECTORY, a new one");
 	bad("sample 7 --format xml", "--format: 'xml' is unknown: give "
