@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 60s
+"""The page of dump -o x.html in a browser: groups, search, the graph of who waits for whom, frames of the runtime, a
+narrow window.
+"""
+import os
+import re
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(__file__))
+from harness import PATIENT, Tap, Target, snapwalk, wait_blocked  # noqa: E402
+from runtime_profile import browse, file_url  # noqa: E402
+
+PROGRAM = """
+import threading, time
+first, second = threading.Lock(), threading.Lock()
+def one():
+    with first:
+        time.sleep(0.2)
+        second.acquire()
+def other():
+    with second:
+        time.sleep(0.2)
+        first.acquire()
+def wanting():
+    time.sleep(0.4)
+    first.acquire()
+for function in (one, other, wanting, wanting):
+    threading.Thread(target=function, daemon=True).start()
+time.sleep(0.6)
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+ACTIONS = """<script>
+const said = [];
+const say = (text) => said.push(text);
+const shown = (query) => [...document.querySelectorAll(query)].filter((e) => e.offsetParent !== null);
+say("boxes " + document.querySelectorAll("#graph rect").length);
+say("dead " + document.querySelectorAll("#graph g.dead").length + " " + document.querySelectorAll("#graph path.dead").length);
+say("stacks " + shown("#stacks details").length + " rows " + shown("#threads tr").length);
+say("verdict " + document.querySelectorAll("#verdict .bad").length);
+const before = shown("#stacks li").length;
+document.getElementById("runtimes").click();
+say("runtime " + (shown("#stacks li").length > before));
+const box = document.getElementById("search");
+box.value = "WANTING";
+box.dispatchEvent(new Event("input"));
+say("search " + shown("#stacks details").length + " " + shown("#threads tr").length + " " + document.getElementById("found").textContent);
+say("wide " + (document.documentElement.scrollWidth > innerWidth));
+say("network " + performance.getEntriesByType("resource").length);
+document.body.replaceChildren();
+const out = document.createElement("pre");
+out.id = "said";
+out.textContent = said.join("\\n");
+document.body.append(out);
+</script></body>"""
+
+
+def main():
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as directory, Target("python3", "-c", PROGRAM, path="/usr/bin/python3") as target:
+        wait_blocked(target.pid)
+        path = os.path.join(directory, "x.html")
+        result = snapwalk("dump", target.pid, "-o", path, *PATIENT)
+        tap.equal(result.returncode, 0, "a page")
+        with open(path, encoding="utf-8") as file:
+            page = file.read()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(page.replace("</body>", ACTIONS))
+        dom = browse(file_url(path), '<pre id="said">')
+        found = re.search(r'<pre id="said">(.*?)</pre>', dom, re.S)
+        said = dict(line.split(" ", 1) for line in found.group(1).splitlines()) if found else {"page": dom[-2000:]}
+        tap.equal(said, {"boxes": "4", "dead": "2 2", "stacks": "4 rows 5", "verdict": "1", "runtime": "true",
+                         "search": "1 2 3 found", "wide": "false", "network": "0"}, "what the page shows")
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
