@@ -142,6 +142,11 @@ def test_stopped(tap):
         report = dump(target.pid)
         tap.equal([len(d) for d in report["deadlocks"]], [2], "its deadlock is told")
         tap.equal({t["state"] for t in report["threads"]}, {"T"}, "it is still stopped")
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as kept:
+            json.dump(report, kept)
+            kept.flush()
+            text = snapwalk("show", kept.name).stdout
+        tap.check("The process was stopped (" in text and "kill -CONT" not in text, "a kept dump advises nothing", text)
         os.kill(target.pid, signal.SIGCONT)
         wait_until(lambda: state_of(target.pid) == "S", "it to go on")
 
