@@ -20,7 +20,7 @@ trap finish EXIT
 
 packaging/sources.sh "$work/$sources"
 install -D -m 755 "$static" "$work/$program/bin/snapwalk"
-for page in man/snapwalk.1 man/snapwalk-dump.5 man/snapwalk-profile.5; do
+for page in man/*.1 man/snapwalk-dump.5 man/snapwalk-profile.5; do
 	install -D -m 644 "$page" "$work/$program/share/man/man${page##*.}/${page#man/}"
 done
 install -D -m 644 cli/completion.bash "$work/$program/share/bash-completion/completions/snapwalk"

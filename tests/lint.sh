@@ -12,7 +12,10 @@ complain() {
 
 for page in man/*.[1-8]; do
 	[ -e "$page" ] || continue
-	mandoc -T lint -W warning "$page" || complain "$page: mandoc has warnings"
+	# snapwalk(1) has its examples first, which is not the order of other manual pages.
+	warnings=$(mandoc -T lint -W warning "$page" |
+		grep -v '^mandoc: man/snapwalk\.1:.*sections out of conventional order: Sh ENVIRONMENT$')
+	[ -z "$warnings" ] || complain "$page: mandoc has warnings: $warnings"
 done
 
 # shellcheck disable=SC2046

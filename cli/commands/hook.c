@@ -335,7 +335,7 @@ static int complain_input(const char *kind, const struct sw_error *err)
 {
 	if (err->code != SW_E_INVALID)
 		return sw_complain_error(kind, err);
-	sw_complain(kind, err->message, "usage", "see hook in snapwalk(1)");
+	sw_complain(kind, err->message, "usage", "see snapwalk-hook(1)");
 	return SW_STATUS_USAGE;
 }
 

@@ -545,17 +545,30 @@ def help_options():
     return re.findall(r"^  (?:-(\w), )?--([a-z-]+)", snapwalk("help", "--all").stdout, re.M)
 
 
+def manual_page(name):
+    with open(os.path.join(ROOT, "man", f"{name}.1"), encoding="utf-8") as file:
+        return file.read()
+
+
+def options_in_pages(tap, command, text):
+    """Each option is described in the page of its command, or in snapwalk(1), or named there as one of snapwalk-dump(1)."""
+    page, common, shared = (manual_page(name) for name in (f"snapwalk-{command}", "snapwalk", "snapwalk-dump"))
+    known = re.findall(r"^  (?:-\w, )?--([a-z-]+)", text, re.M)
+    own, everywhere, of_dump = (re.findall(r"\bFl Fl ([a-z-]+)", "\n".join(re.findall(r"^\.It .*", text, re.M)))
+                                for text in (page, common, shared))
+    named = [name for name in re.findall(r"\bFl Fl ([a-z-]+)", page.partition(".Sh OPTIONS")[2]) if name in of_dump]
+    tap.equal([name for name in known if name not in own + everywhere + named], [],
+              f"snapwalk-{command}(1) has every option")
+    tap.equal([name for name in own if name not in known], [], f"snapwalk-{command}(1) has no other option")
+
+
 def words_for_users(tap):
     """Help, manual page and completion know the same options."""
     options = help_options()
     tap.check(len(options) > 25, "help --all lists the options", options)
-    with open(os.path.join(ROOT, "man", "snapwalk.1")) as file:
-        page = file.read()
-    missing = [name for _, name in options if not re.search(rf"Fl Fl {name}\b", page)]
-    tap.equal(missing, [], "snapwalk(1) has every option")
-    strange = [name for name in re.findall(r"^\.It .*Fl Fl ([a-z-]+)", page, re.M)
-               if name not in [n for _, n in options]]
-    tap.equal(strange, [], "snapwalk(1) has no other option")
+    page = manual_page("snapwalk")
+    tap.equal([name for name in re.findall(r"^\.It .*\bFl Fl ([a-z-]+)", page, re.M) if name not in [n for _, n in options]],
+              [], "snapwalk(1) has no other option")
     commands = re.findall(r"^  ([a-z]+)(?: |$)", snapwalk("--help").stdout.split("Commands:")[1]
                           .split("Targets:")[0], re.M)
     tap.equal(commands, ["dump", "sample", "top", "explain", "verify", "record", "doctor",
@@ -566,7 +579,10 @@ def words_for_users(tap):
         tap.check(result.returncode == 0
                   and result.stdout.startswith(f"Usage: snapwalk {command} "),
                   f"{command} --help", result)
-        tap.check(f".It Cm {command}" in page, f"snapwalk(1) has {command}")
+        tap.check(f".It Cm {command}\n" in page, f"snapwalk(1) has {command}")
+        if command not in ("help", "version"):
+            tap.check(f".Xr snapwalk-{command} 1" in page, f"snapwalk(1) names the page of {command}")
+            options_in_pages(tap, command, result.stdout)
     result = snapwalk("--version")
     tap.check(re.match(r"snapwalk \d+\.\d+\.\d+\n$", result.stdout), "--version", result)
 

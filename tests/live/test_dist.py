@@ -72,7 +72,7 @@ def contents(tap, out):
         names = {re.sub(r"^[^/]*/", "", m.name): m for m in tar.getmembers()}
         tap.equal({m.uid for m in tar.getmembers()} | {m.mtime for m in tar.getmembers()}, {0, 1700000000},
                   "owner and time are not those of who builds")
-    wanted = ["bin/snapwalk", "share/man/man1/snapwalk.1", "share/man/man5/snapwalk-dump.5",
+    wanted = ["bin/snapwalk", "share/man/man1/snapwalk.1", "share/man/man1/snapwalk-sample.1", "share/man/man5/snapwalk-dump.5",
               "share/zsh/site-functions/_snapwalk", "share/doc/snapwalk/LICENSE",
               "share/doc/snapwalk/docs/runtimes.md"]
     tap.equal([n for n in wanted if n not in names], [], "the program, its pages, completions, the licence")

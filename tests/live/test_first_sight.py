@@ -65,6 +65,9 @@ def test_pages(tap):
             tap.check(result.returncode == 0 and len(text.splitlines()) > 20, f"{name} {title}",
                       result.stderr)
             tap.equal(too_long(text), [], f"{name} {title}: {COLUMNS} columns")
+            if title == "snapwalk.1":
+                before = re.sub(".\b", "", text).partition("\nEXAMPLES\n")[0]
+                tap.check(before.count("\n") <= 20, f"{name} {title}: examples on the first screen", before)
 
 
 def test_empty_list(tap):

@@ -76,7 +76,7 @@ SW_PUBLIC void sw_diff_destroy(struct sw_diff *diff);
 /** For people. *ret_text is the caller's; free(). -SW_E_NOMEM. */
 SW_PUBLIC int sw_diff_text(const struct sw_diff *diff, const struct sw_text_options *options,
 			   char **ret_text, size_t *ret_size, struct sw_error *err);
-/** As one line of JSON; its fields are in snapwalk(1). */
+/** As one line of JSON; its fields are in snapwalk-diff(1). */
 SW_PUBLIC int sw_diff_json(const struct sw_diff *diff, char **ret_text, size_t *ret_size,
 			   struct sw_error *err);
 
