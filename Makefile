@@ -488,6 +488,7 @@ help:
 		'make fmt           format the C code' \
 		'make fuzz bench bench-sampling    FUZZ_SECONDS=60 for each fuzzer; the benchmarks' \
 		'make docs-performance docs-invisibility  the tables of these pages in docs/, anew' \
+		'make docs-picture                        the pictures of README.md, anew' \
 		'make clean'
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

@@ -27,7 +27,7 @@ install -D -m 644 cli/completion.bash "$work/$program/share/bash-completion/comp
 install -D -m 644 cli/completion.zsh "$work/$program/share/zsh/site-functions/_snapwalk"
 install -D -m 644 cli/completion.fish "$work/$program/share/fish/vendor_completions.d/snapwalk.fish"
 install -D -m 644 -t "$work/$program/share/doc/snapwalk" LICENSE NEWS README.md SECURITY.md
-install -D -m 644 -t "$work/$program/share/doc/snapwalk/docs" docs/*.md
+install -D -m 644 -t "$work/$program/share/doc/snapwalk/docs" docs/*.md docs/*.svg
 # What a file may do is in the tree; what umask made of it on this machine is not.
 chmod -R u=rwX,go=rX "$work/$sources" "$work/$program"
 

@@ -218,6 +218,11 @@ docs-invisibility: deps-check
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
 	@SNAPWALK_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/live/test_invisible.py --into docs/invisibility.md
 
+# The pictures of the README, from real runs on this machine.
+.PHONY: docs-picture
+docs-picture: $(BIN)/snapwalk
+	@$(PYTHON) packaging/picture.py $<
+
 # What sampling costs the target, and how right its shares are: five minutes on a machine that does nothing else.
 bench-sampling: deps-check deps-bench
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build

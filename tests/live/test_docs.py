@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -202,6 +203,18 @@ def test_readme(tap):
     tap.equal([page for page in PAGES[1:] if f"({page})" not in text], [], "README: it names each page of docs/")
 
 
+def test_pictures(tap):
+    """The pictures of the README are SVG that a browser shows as an image: one document, which loads and executes nothing."""
+    names = re.findall(r"!\[[^]]+\]\((\S+\.svg)\)", read("README.md"))
+    tap.equal(len(names), 2, f"pictures: two of {names}")
+    for name in names:
+        tree = xml.etree.ElementTree.fromstring(read(name).encode())
+        tags = {element.tag.rpartition("}")[2] for element in tree.iter()}
+        tap.equal(tags - {"svg", "g", "rect", "text", "tspan", "title", "style", "circle"}, set(), f"{name}: what is in it")
+        text = "".join(tree.itertext())
+        tap.check("tmp" not in text and len(text) > 500, f"{name}: names, none of them of who made it", text)
+
+
 def test_links(tap):
     links = [(page, link) for page in [*PAGES, "CONTRIBUTING.md", "HACKING.md", "SECURITY.md"]
              for link in re.findall(r"\]\(([^)\s]+)\)", read(page)) if "://" not in link]
@@ -350,7 +363,7 @@ def test_uploader(tap):
 def main():
     tap = Tap()
     for test in (test_errors, test_library, test_words_of_the_dump, test_types_of_the_socket, test_commands,
-                 test_journal, test_configuration, test_jq, test_ids, test_readme, test_links, test_generated,
+                 test_journal, test_configuration, test_jq, test_ids, test_readme, test_pictures, test_links, test_generated,
                  test_options, test_recipes, test_uploader):
         tap.guard(test)
     tap.done()
