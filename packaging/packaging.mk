@@ -18,10 +18,10 @@ dist: deps-dist
 	@packaging/dist.sh $(BUILD)/dist $(VERSION) $(BUILD)/dist-build/static/snapwalk
 	@echo "snapwalk: the files of the release are in $(BUILD)/dist"
 
-# NEXT is the version that the fragments in news/ are for.
+# NEXT is the version that the fragments in news/ are for: the first one after a release raises it.
 NEXT ?= 0.2.0
-.PHONY: news news-release
+.PHONY: news release
 news:
 	@packaging/news.py show $(NEXT)
-news-release:
-	@packaging/news.py release $(NEXT)
+release:
+	@packaging/release.sh $(NEXT)

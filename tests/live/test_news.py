@@ -108,6 +108,35 @@ def refused(tap):
                       f"refused: {name} with {text[:8]!r}", done.stderr)
 
 
+# Each file that has the version, with how often.
+VERSIONED = {"Makefile": 1, "Containerfile": 1, "docs/kubernetes.md": 2, "packaging/arch/PKGBUILD": 1, "packaging/chart/Chart.yaml": 2,
+             "packaging/kubernetes/snapwalk.yaml": 1, "packaging/packaging.mk": 1, "packaging/rpm/snapwalk.spec": 1}
+
+
+def released(tap):
+    with tempfile.TemporaryDirectory() as directory:
+        tree(directory)
+        write(directory, "news/10.new.md", "Ten.\n")
+        for name in [*VERSIONED, "packaging/release.sh"]:
+            os.makedirs(os.path.dirname(os.path.join(directory, name)), exist_ok=True)
+            shutil.copy(os.path.join(ROOT, name), os.path.join(directory, name))
+        script = os.path.join(directory, "packaging/release.sh")
+        for wrong in ([], ["7.8"], ["v7.8.9"]):
+            tap.equal(subprocess.run([script, *wrong], capture_output=True).returncode, 2, f"release.sh {wrong}: refused")
+        done = subprocess.run([script, "7.8.9"], capture_output=True, text=True)
+        tap.equal((done.returncode, done.stderr), (0, ""), "release.sh 7.8.9")
+        for name, count in VERSIONED.items():
+            with open(os.path.join(directory, name), encoding="utf-8") as file:
+                tap.equal(file.read().count("7.8.9"), count, f"release.sh: the version in {name}")
+        with open(os.path.join(directory, "NEWS"), encoding="utf-8") as file:
+            tap.check("\n7.8.9\n=====\n\nNew\n---\n\n- Ten.\n" in file.read(), "release.sh: its section of NEWS")
+        tap.equal(os.listdir(os.path.join(directory, "news")), ["README.md"], "release.sh: no fragments are left")
+        write(directory, "packaging/arch/PKGBUILD", "pkgname=snapwalk\n")
+        done = subprocess.run([script, "7.8.9"], capture_output=True, text=True)
+        tap.check(done.returncode == 1 and "packaging/arch/PKGBUILD has no line like" in done.stderr,
+                  "release.sh: a file without a version is said", done)
+
+
 def own(tap):
     done = news(ROOT, "check")
     tap.equal((done.returncode, done.stderr), (0, ""), "the fragments of this tree")
@@ -117,7 +146,7 @@ def own(tap):
 
 def main():
     tap = Tap()
-    for test in (sections, refused, own):
+    for test in (sections, refused, released, own):
         tap.guard(test)
     tap.done()
 
