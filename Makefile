@@ -54,7 +54,7 @@ CXX      ?= g++
 PYTHON   ?= /usr/bin/python3
 BUILD    ?= build
 SANITIZE ?=
-VERSION  := 0.1.0
+VERSION  := 0.2.0
 SOVERSION := 0
 
 CPPFLAGS ?=
