@@ -324,11 +324,11 @@ class Store(http.server.BaseHTTPRequestHandler):
     """Takes PUT, as curl sends what comes through a pipe: in chunks."""
 
     def do_PUT(self):
-        body = b""
-        while size := int(self.rfile.readline(), 16):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        while self.headers.get("Transfer-Encoding") == "chunked" and (size := int(self.rfile.readline(), 16)):
             body += self.rfile.read(size)
             self.rfile.readline()
-        self.server.kept.append((self.path, body))
+        self.server.kept.append((self.path, body, self.headers.get("Authorization", "")))
         self.send_response(200)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -338,15 +338,23 @@ class Store(http.server.BaseHTTPRequestHandler):
 
 
 def test_uploader(tap):
-    """The loop of docs/fleet.md, with a daemon and a store."""
+    """The loop of docs/fleet.md and the script for S3, with a daemon and a store."""
     if missing := [tool for tool in ("curl", "jq") if shutil.which(tool) is None]:
         tap.skip("uploader", f"{missing[0]} is not installed", f"package {missing[0]}")
         return
-    script = re.search(r"^```\n(snapwalk watch.*?)^```", read("docs/fleet.md"), re.M | re.S).group(1)
+    loop = re.search(r"^```\n(snapwalk watch.*?)^```", read("docs/fleet.md"), re.M | re.S).group(1)
+    upload(tap, "the loop", lambda url: loop.replace("https://dumps.example", url))
+    made = upload(tap, "for S3", lambda url: f"UPLOAD_URL={url}/stacks UPLOAD_REGION=eu-central-1 AWS_ACCESS_KEY_ID=KEY "
+                  f"AWS_SECRET_ACCESS_KEY=SECRET {ROOT}/packaging/fleet/snapwalk-upload")
+    tap.check(re.match(r"AWS4-HMAC-SHA256 Credential=KEY/\d{8}/eu-central-1/s3/aws4_request", made), "for S3: signed", made)
+
+
+def upload(tap, what, script_of):
+    """Runs a script that sends what a daemon captures, and returns the header with which it did."""
     store = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Store)
     store.kept = []
     threading.Thread(target=store.serve_forever, daemon=True).start()
-    script = script.replace("https://dumps.example", f"http://127.0.0.1:{store.server_port}")
+    script = script_of(f"http://127.0.0.1:{store.server_port}")
     with Daemon() as daemon, Target("threads", "2") as target:
         path = f"{os.path.dirname(SNAPWALK)}:{os.environ['PATH']}"
         loop = subprocess.Popen(["sh", "-c", script], stderr=subprocess.PIPE, text=True,
@@ -356,15 +364,36 @@ def test_uploader(tap):
         wait_until(lambda: store.kept or loop.poll() is not None, "the upload")
     loop.communicate(timeout=hangs_s())  # it ends with the daemon
     store.shutdown()
-    tap.equal([path.split("/")[-1] for path, _ in store.kept], [f"{made['id']}.json"], "uploader: the dump, once")
-    tap.equal([json.loads(body)["id"] for _, body in store.kept], [made["id"]], "uploader: as JSON")
+    tap.equal([path.split("/")[-1] for path, *_ in store.kept], [f"{made['id']}.json"], f"{what}: the dump, once")
+    tap.equal([json.loads(body)["id"] for _, body, _ in store.kept], [made["id"]], f"{what}: as JSON")
+    return store.kept[0][2] if store.kept else ""
+
+
+def test_units(tap):
+    """The service and the drop-in of packaging/fleet, as systemd reads them."""
+    if shutil.which("systemd-analyze") is None:
+        tap.skip("units of packaging/fleet", "systemd-analyze is not installed", "package systemd")
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        unit = read("packaging/fleet/snapwalk-upload.service").replace("/usr/local/bin/snapwalk-upload", "/bin/true")
+        orders = "[Service]\nExecStart=/bin/true\n" + read("packaging/fleet/50-snapwalk.conf").replace("/usr/bin/snapwalk", "/bin/true")
+        socket = read("daemon/units/snapwalkd.socket")
+        for name, text in (("snapwalk-upload.service", unit), ("orders.service", orders), ("snapwalkd.socket", socket),
+                           ("snapwalkd.service", "[Service]\nExecStart=/bin/true\n")):
+            with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        for name in ("snapwalk-upload.service", "orders.service"):
+            done = subprocess.run(["systemd-analyze", "verify", "--man=no", f"./{name}"], cwd=directory, capture_output=True, text=True,
+                                  env={**os.environ, "SYSTEMD_UNIT_PATH": f"{directory}:"}, timeout=60)
+            said = [line for line in done.stderr.splitlines() if name in line]
+            tap.equal((done.returncode, said), (0, []), f"packaging/fleet: systemd reads {name}")
 
 
 def main():
     tap = Tap()
     for test in (test_errors, test_library, test_words_of_the_dump, test_types_of_the_socket, test_commands,
                  test_journal, test_configuration, test_jq, test_ids, test_readme, test_pictures, test_links, test_generated,
-                 test_options, test_recipes, test_uploader):
+                 test_options, test_recipes, test_uploader, test_units):
         tap.guard(test)
     tap.done()
 
