@@ -50,7 +50,7 @@ UNIT_WRAP_fake_kernel := $(patsubst %,-Wl$(comma)--wrap=%,ptrace waitid process_
 UNIT_WRAP_confine := -Wl$(comma)--wrap=syscall
 UNIT_OBJ := $(BUILD)/tests/unit-obj
 # Not optimised, but for who chose another level: what takes time is what they test, and to compile them.
-UNIT_CFLAGS := $(if $(filter command% environment,$(origin CFLAGS)),,-O0 -U_FORTIFY_SOURCE)
+UNIT_CFLAGS := $(if $(filter command% environment,$(origin CFLAGS)),,-O0 -U_FORTIFY_SOURCE $(call known,-Wno-format-truncation))
 
 $(UNIT_OBJ)/%.o: tests/unit/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
