@@ -62,7 +62,8 @@ static bool task_add(struct tasks *t, const struct sw_walk *made,
 					 .n_frames = of_thread->n_frames,
 					 .end = of_thread->end,
 					 .why = of_thread->why,
-					 .n_trimmed = of_thread->n_trimmed};
+					 .n_trimmed = of_thread->n_trimmed,
+					 .n_left_out = of_thread->n_left_out};
 		made = &again;
 	}
 	struct sw_walk *walk = sw_walk_more(walks, &t->capacity);

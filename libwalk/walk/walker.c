@@ -21,6 +21,7 @@
 
 enum {
 	WALK_DEADLINE_EVERY = 64,
+	LEFT_OUT_MAX = 1 << 24, /* frames: a stack of a GiB has no more */
 	WALK_FIRST_FRAMES = 64,
 	/* Times that one walk may leave a stack for another: signal stacks, coroutines. Runtimes that
 	 * have several stacks for each thread add theirs. */
@@ -37,6 +38,7 @@ struct sw_walker {
 	struct sw_frame *frames; /* owned, reused for the next thread */
 	size_t n_frames, capacity;
 	size_t max_frames;
+	size_t n_left_out;              /* see sw_walk */
 	size_t carriers[SW_TABLES_MAX]; /* indices of runtimes that have language frames */
 	size_t n_carriers;
 	size_t without; /* 1 + index of the first native frame that has none of them; 0: there is none */
@@ -63,6 +65,26 @@ static bool frame_append(struct sw_walker *w, const struct sw_frame *frame)
 	}
 	w->frames = grown;
 	w->frames[w->n_frames++] = *frame;
+	return true;
+}
+
+/*
+ * A place for one frame more, which the first of the outermost ones gives when there are as many as a walk may have.
+ * False: fewer were asked for, or the stack has no end.
+ */
+static bool make_place(struct sw_walker *w)
+{
+	if (w->n_frames < w->max_frames)
+		return true;
+	if (!w->options->outermost || w->max_frames <= 2 * SW_OUTER_FRAMES ||
+	    w->n_left_out == LEFT_OUT_MAX)
+		return false;
+	struct sw_frame *first = w->frames + w->n_frames - SW_OUTER_FRAMES;
+	memmove(first, first + 1, (SW_OUTER_FRAMES - 1) * sizeof(*first));
+	w->n_frames--;
+	w->n_left_out++;
+	if (w->without > w->n_frames - SW_OUTER_FRAMES)
+		w->without = 0;
 	return true;
 }
 
@@ -305,13 +327,13 @@ static bool step_accept(struct sw_walker *w, const struct sw_active *active,
 		return false;
 	}
 	/* Here, not before the step: a stack that ends at the limit is whole. */
-	if (w->n_frames >= w->max_frames) {
+	if (!make_place(w)) {
 		finish(w, SW_END_FRAME_LIMIT, "more frames than --depth allows");
 		return false;
 	}
 	uint64_t callee_avma = w->cursor.regs.pc_avma;
 	language_frames(w, s->other_stack ? 0 : s->regs.sp_avma);
-	if (w->n_frames >= w->max_frames) {
+	if (!make_place(w)) {
 		finish(w, SW_END_FRAME_LIMIT, "more frames than --depth allows");
 		return false;
 	}
@@ -530,6 +552,20 @@ static void mark_without(struct sw_walker *w)
 	w->frames[w->without - 1].flags |= SW_FRAME_MAY_MISS;
 }
 
+/* Frames that may not be the outermost ones are not shown as such. */
+static void end_left_out(struct sw_walker *w)
+{
+	if (w->n_left_out == 0)
+		return;
+	if (w->end == SW_END_COMPLETE) {
+		finish(w, SW_END_FRAME_LIMIT, "frames in its middle are left out");
+		return;
+	}
+	w->n_frames -= SW_OUTER_FRAMES;
+	w->n_left_out = 0;
+	finish(w, SW_END_FRAME_LIMIT, "more frames than --depth allows");
+}
+
 static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, struct sw_frame first,
 		       struct sw_walk *walk)
 {
@@ -546,6 +582,7 @@ static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, stru
 	w->straight_left = SW_STRAIGHT_INSNS_MAX;
 	w->leap = (struct sw_leap){0};
 	w->n_frames = 0;
+	w->n_left_out = 0;
 	w->switches = 0;
 	w->without = 0;
 	w->guessed = false;
@@ -570,6 +607,8 @@ static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, stru
 	internal_frames(w);
 	if (w->options->trim_unknown)
 		walk->n_trimmed = trim(w);
+	end_left_out(w);
+	walk->n_left_out = w->n_left_out;
 	walk->end = w->end;
 	walk->why = w->why;
 	walk->n_frames = w->n_frames;

@@ -44,6 +44,7 @@ static bool same_stack(const struct group *group, const struct sw_walk *walk,
 	return group->walk->n_frames == walk->n_frames && group->walk->end == walk->end &&
 	       kernel_of(group->walk) == kernel_of(walk) &&
 	       group->walk->n_trimmed == walk->n_trimmed &&
+	       group->walk->n_left_out == walk->n_left_out &&
 	       sw_same_text(group->walk->why, walk->why) &&
 	       memcmp(group->distinct, distinct, walk->n_frames * sizeof(*distinct)) == 0;
 }
@@ -150,8 +151,11 @@ static void stack_fill(struct stacks *s, const struct group *group, struct sw_te
 	struct sw_report_frame *frames = sw_report_calloc(s->b, n_frames, sizeof(*frames));
 	if (frames == NULL)
 		return;
+	size_t behind = 0;
 	for (size_t f = 0; f < group->walk->n_frames; f++) {
 		const struct sw_distinct_frame *entry = &s->distinct.distinct[group->distinct[f]];
+		if (group->walk->n_left_out > 0 && f + SW_OUTER_FRAMES == group->walk->n_frames)
+			behind = at;
 		memcpy(frames + at, entry->frames, entry->n_frames * sizeof(*frames));
 		at += entry->n_frames;
 	}
@@ -166,6 +170,8 @@ static void stack_fill(struct stacks *s, const struct group *group, struct sw_te
 		.frames = frames,
 		.n_frames = n_frames,
 		.n_trimmed = group->walk->n_trimmed,
+		.n_left_out = behind > 0 ? group->walk->n_left_out : 0,
+		.left_out_before = behind,
 	};
 	kernel_fill(s, kernel_of(group->walk), ret);
 }

@@ -13,6 +13,7 @@ enum { ENDS_MAX = SW_END_INTERNAL + 1, TIDS_SHOWN = 4, GROUPS_MAX = 64 };
 
 /* The stacks that ended early for one reason. */
 struct cut {
+	bool early; /* one of them has no end; else all have left out frames in their middle */
 	size_t n_threads, n_goroutines, n_tasks;
 	pid_t tids[TIDS_SHOWN]; /* the first ones */
 	const char *why;        /* of the stack with most threads */
@@ -45,6 +46,7 @@ static void count_cuts(const struct sw_report_builder *b, struct cut cuts[ENDS_M
 		struct cut *cut = &cuts[end];
 		if (cut->why == NULL)
 			cut->why = stack->why;
+		cut->early |= stack->n_left_out == 0;
 		if (stack->n_threads == 0)
 			cut->n_goroutines += stack->n_goroutines, cut->n_tasks += stack->n_tasks;
 		for (size_t t = 0; t < stack->n_threads; t++, cut->n_threads++)
@@ -70,33 +72,33 @@ static const char *cut_text(struct sw_report_builder *b, const struct cut *cut)
 {
 	const char *why = cut->why != NULL ? cut->why : "";
 	const char *colon = cut->why != NULL ? ": " : "";
+	const char *one = cut->early ? "ends early" : "is not whole";
+	const char *many = cut->early ? "end early" : "are not whole";
 	if (cut->n_threads + cut->n_goroutines == 0)
-		return sw_arena_printf(b->arena, "the stack%s of %zu task%s end%s early%s%s",
+		return sw_arena_printf(b->arena, "the stack%s of %zu task%s %s%s%s",
 				       sw_plural(cut->n_tasks), cut->n_tasks,
-				       sw_plural(cut->n_tasks), cut->n_tasks == 1 ? "s" : "", colon,
-				       why);
+				       sw_plural(cut->n_tasks), cut->n_tasks == 1 ? one : many,
+				       colon, why);
 	if (cut->n_tasks > 0)
-		return sw_arena_printf(b->arena,
-				       "the stacks of %zu threads, %zu goroutines and %zu tasks "
-				       "end early%s%s",
-				       cut->n_threads, cut->n_goroutines, cut->n_tasks, colon, why);
+		return sw_arena_printf(
+			b->arena, "the stacks of %zu threads, %zu goroutines and %zu tasks %s%s%s",
+			cut->n_threads, cut->n_goroutines, cut->n_tasks, many, colon, why);
 	if (cut->n_threads == 0)
-		return sw_arena_printf(b->arena, "the stack%s of %zu goroutine%s end%s early%s%s",
+		return sw_arena_printf(b->arena, "the stack%s of %zu goroutine%s %s%s%s",
 				       sw_plural(cut->n_goroutines), cut->n_goroutines,
 				       sw_plural(cut->n_goroutines),
-				       cut->n_goroutines == 1 ? "s" : "", colon, why);
+				       cut->n_goroutines == 1 ? one : many, colon, why);
 	if (cut->n_goroutines > 0)
 		return sw_arena_printf(b->arena,
-				       "the stacks of %zu threads and %zu goroutines end "
-				       "early%s%s",
-				       cut->n_threads, cut->n_goroutines, colon, why);
+				       "the stacks of %zu threads and %zu goroutines %s%s%s",
+				       cut->n_threads, cut->n_goroutines, many, colon, why);
 	if (cut->n_threads == 1)
-		return sw_arena_printf(b->arena, "the stack of thread %d ends early%s%s",
-				       (int) cut->tids[0], colon, why);
+		return sw_arena_printf(b->arena, "the stack of thread %d %s%s%s",
+				       (int) cut->tids[0], one, colon, why);
 	char tids[TIDS_TEXT];
 	tids_text(cut->tids, cut->n_threads, tids);
-	return sw_arena_printf(b->arena, "the stacks of %zu threads (%s) end early%s%s",
-			       cut->n_threads, tids, colon, why);
+	return sw_arena_printf(b->arena, "the stacks of %zu threads (%s) %s%s%s", cut->n_threads,
+			       tids, many, colon, why);
 }
 
 /* What a warning of the snapshot says after "thread TID (COMM)"; NULL when it does not begin so. */

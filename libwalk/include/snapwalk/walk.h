@@ -25,6 +25,7 @@ extern "C" {
 enum {
 	SW_MAX_FRAMES = 65536,    /* hard limit of frames in one stack */
 	SW_DEFAULT_FRAMES = 1024, /* frames in one stack when the caller does not say */
+	SW_OUTER_FRAMES = 64,     /* see sw_walk.n_left_out */
 };
 
 /** How a frame's pc was found, best first. */
@@ -149,6 +150,9 @@ struct sw_walk {
 		*why; /* detail in words; NULL when complete. Owned by the walk's arena or static */
 	const struct sw_thread_info *info; /* the walks'; NULL when no runtime knows the thread */
 	size_t n_trimmed;                  /* frames left out before the first one */
+	/* Of a stack that has more frames than a walk may have: so many are left out before the outermost
+	 * SW_OUTER_FRAMES, which say who began an endless recursion. 0 also when those were not reached. */
+	size_t n_left_out;
 	const struct sw_goroutine
 		*goroutine;              /* the walks'; NULL: none, or they were not asked for */
 	const struct sw_task *task;      /* likewise */
@@ -206,6 +210,7 @@ enum sw_walk_mode {
 struct sw_walk_options {
 	enum sw_walk_mode mode;
 	size_t max_frames;   /* default SW_DEFAULT_FRAMES, at most SW_MAX_FRAMES */
+	bool outermost; /* of a stack that has more, SW_OUTER_FRAMES of them are its outermost ones: sw_walk.n_left_out */
 	int64_t deadline_ns; /* CLOCK_MONOTONIC; 0 means none. Later walks end with SW_END_TIMEOUT */
 	/* For programs that no table covers. */
 	size_t scan_below; /* a walk that ends before so many frames goes on by the scan */

@@ -91,6 +91,8 @@ struct sw_report_stack {
 	const struct sw_report_frame *kernel_frames;
 	size_t n_kernel_frames;
 	size_t n_trimmed; /* frames of no module that were left out before the first one */
+	/* Of a stack that has more frames than a walk: so many are left out before this one. */
+	size_t n_left_out, left_out_before;
 };
 
 /** What a runtime knows of one of its threads. */

@@ -460,6 +460,10 @@ struct json_object *sw_report_json_stack(const struct sw_report *r, const struct
 	add_string(&e, "why", s->why);
 	if (s->n_trimmed > 0)
 		add_uint(&e, "trimmed", s->n_trimmed);
+	if (s->n_left_out > 0) {
+		add_uint(&e, "left_out", s->n_left_out);
+		add_uint(&e, "left_out_before", s->left_out_before + s->n_kernel_frames);
+	}
 	return element_end(&e);
 }
 

@@ -549,6 +549,24 @@ static void read_frames(struct sw_report_parser *p, size_t stack)
 	p->report->stacks[stack].n_frames = array->n - n_kernel;
 }
 
+/* Needs the frames, of which those of the kernel count in JSON. */
+static void read_left_out(struct sw_report_parser *p, struct sw_report_stack *stack)
+{
+	int64_t left_out = sw_parse_known(p, "left_out", INT32_MAX);
+	if (left_out <= 0)
+		return;
+	int64_t before = sw_parse_known(p, "left_out_before", INT32_MAX);
+	if (p->status != 0)
+		return;
+	if (before <= (int64_t) stack->n_kernel_frames ||
+	    before >= (int64_t) (stack->n_kernel_frames + stack->n_frames)) {
+		sw_parse_fail(p, "left_out_before");
+		return;
+	}
+	stack->n_left_out = (size_t) left_out;
+	stack->left_out_before = (size_t) before - stack->n_kernel_frames;
+}
+
 void sw_parse_stack(struct sw_report_parser *p, size_t index)
 {
 	int64_t trimmed = sw_parse_known(p, "trimmed", SW_MAX_FRAMES);
@@ -562,6 +580,7 @@ void sw_parse_stack(struct sw_report_parser *p, size_t index)
 	read_tasks(p, index);
 	read_tids(p, index);
 	read_frames(p, index);
+	read_left_out(p, &p->report->stacks[index]);
 }
 
 void sw_parse_warning(struct sw_report_parser *p, size_t index)

@@ -280,6 +280,7 @@ struct shown {
 	const struct sw_report_frame **frames; /* owned */
 	size_t *numbers;                       /* owned */
 	size_t n;
+	size_t n_left_out, behind; /* so many are missing before frames[behind] */
 };
 
 static void shown_deinit(struct shown *shown)
@@ -303,8 +304,12 @@ static bool shown_init(const struct sw_text_writer *w, const struct sw_report_st
 	for (size_t i = 0; i < stack->n_frames; i++) {
 		if (!w->options->verbose && sw_frame_is_hidden(&stack->frames[i]))
 			continue;
+		if (stack->n_left_out > 0 && i >= stack->left_out_before && ret->n_left_out == 0) {
+			ret->n_left_out = stack->n_left_out;
+			ret->behind = ret->n;
+		}
 		ret->frames[ret->n] = &stack->frames[i];
-		ret->numbers[ret->n++] = i;
+		ret->numbers[ret->n++] = i + ret->n_left_out;
 	}
 	return true;
 }
@@ -312,8 +317,8 @@ static bool shown_init(const struct sw_text_writer *w, const struct sw_report_st
 /* Rounds of a recursion after the first, when frames repeat from at on in rounds of period. */
 static size_t rounds(const struct shown *s, size_t at, size_t period)
 {
-	size_t same = 0;
-	while (at + period + same < s->n &&
+	size_t same = 0, end = s->n_left_out > 0 && at < s->behind ? s->behind : s->n;
+	while (at + period + same < end &&
 	       same_frame(s->frames[at + same], s->frames[at + period + same]))
 		same++;
 	return same / period;
@@ -389,6 +394,10 @@ static size_t put_shown(struct sw_text_writer *w, const struct shown *shown, siz
 	measure(w, shown, at, most, &table);
 	while (at < shown->n && (lines < most || shown->n - at <= LEFT_OUT_MIN)) {
 		size_t period = 1;
+		if (shown->n_left_out > 0 && at == shown->behind)
+			sw_put_styled(w, SW_STYLE_ALARM,
+				      "       … %zu frames are left out (frame_limit)\n",
+				      shown->n_left_out);
 		size_t folded = w->options->verbose ? 0 : fold(shown, at, &period);
 		for (size_t i = 0; i < period; i++) {
 			const struct sw_report_frame *f = shown->frames[at + i];
@@ -468,6 +477,8 @@ void sw_text_frames_some(struct sw_text_writer *w, const struct sw_report_stack 
 		}
 		return;
 	}
+	if (stack->n_left_out > 0)
+		return; /* said where they are */
 	sw_style_begin(w, SW_STYLE_ALARM);
 	sw_put(w, "       the stack is cut here (%s)", stack->end);
 	if (stack->why != NULL) {

@@ -84,6 +84,48 @@ TEST(test_frame_limit)
 	end_is(recursion(20000), &all, 20002, SW_END_COMPLETE, NULL);
 }
 
+static const struct sw_walk *only_walk(struct sw_snapshot *snap,
+				       const struct sw_walk_options *options, struct sw_walks **ret)
+{
+	fake_snapshot_finish(snap);
+	assert_int_equal(sw_walk_all(snap, options, ret, NULL), 0);
+	assert_int_equal((*ret)->n_walks, 1);
+	return &(*ret)->walks[0];
+}
+
+/* Who began a recursion without an end is among the frames, however deep it is; not where the walk does not come so far. */
+TEST(test_outermost)
+{
+	enum { ROUNDS = 5000, ALL = ROUNDS + 2, MOST = 200, INNER = MOST - SW_OUTER_FRAMES };
+	const struct sw_walk_options few = {.max_frames = MOST, .outermost = true};
+	struct sw_walks *walks;
+	struct sw_snapshot *snap = recursion(ROUNDS);
+	const struct sw_walk *walk = only_walk(snap, &few, &walks);
+	assert_int_equal(walk->n_frames, MOST);
+	assert_int_equal(walk->n_left_out, ALL - MOST);
+	assert_int_equal(walk->end, SW_END_FRAME_LIMIT);
+	assert_string_equal(walk->why, "frames in its middle are left out");
+	/* Stack pointers say which frames these are. */
+	const struct sw_frame *last = &walk->frames[MOST - 1];
+	uint64_t frame_bytes = walk->frames[2].sp_avma - walk->frames[1].sp_avma;
+	assert_int_equal(walk->frames[INNER].sp_avma - walk->frames[INNER - 1].sp_avma,
+			 frame_bytes * (1 + walk->n_left_out));
+	assert_true(last->pc_avma != walk->frames[1].pc_avma);
+	sw_walks_destroy(walks);
+	sw_snapshot_destroy(snap);
+
+	snap = recursion(ROUNDS);
+	struct sw_thread *thread = &snap->threads[0];
+	thread->stack_bytes -= thread->stack_bytes / 4;
+	walk = only_walk(snap, &few, &walks);
+	assert_int_equal(walk->n_frames, INNER);
+	assert_int_equal(walk->n_left_out, 0);
+	assert_int_equal(walk->end, SW_END_FRAME_LIMIT);
+	assert_string_equal(walk->why, "more frames than --depth allows");
+	sw_walks_destroy(walks);
+	sw_snapshot_destroy(snap);
+}
+
 /* A tool has made the function return to the beginning of executable memory: it is no code after a call, and what
  * called the function is found by what lies behind. */
 TEST(test_trampoline)

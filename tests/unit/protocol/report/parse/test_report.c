@@ -233,6 +233,33 @@ TEST(test_trimmed)
 	assert_non_null(strstr(text, "3 frames of no module left out\n"));
 }
 
+/* Of the middle of a stack; where it is must be in it. */
+TEST(test_left_out)
+{
+	struct sw_report report = sample_report;
+	struct sw_report_stack stacks[2];
+	memcpy(stacks, sample_report.stacks, sizeof(stacks));
+	assert_true(stacks[0].n_frames > 1);
+	stacks[0].n_left_out = 100;
+	stacks[0].left_out_before = 1;
+	report.stacks = stacks;
+	sw_cleanup(sw_free_p) char *json = json_of(&report);
+	assert_non_null(strstr(json, "\"left_out\":100,\"left_out_before\":1"));
+	sw_cleanup(sw_report_destroy_p) struct sw_report *r = parse(json);
+	assert_int_equal(r->stacks[0].n_left_out, 100);
+	assert_int_equal(r->stacks[0].left_out_before, 1);
+	assert_int_equal(r->stacks[1].n_left_out, 0);
+	sw_cleanup(sw_free_p) char *text = text_of(r, NULL);
+	assert_non_null(strstr(text, "100 frames are left out (frame_limit)\n  #101 "));
+	for (size_t i = 0; i < 2; i++) {
+		stacks[0].left_out_before = i == 0 ? 0 : stacks[0].n_frames;
+		sw_cleanup(sw_free_p) char *bad = json_of(&report);
+		struct sw_report *none = NULL;
+		assert_true(sw_report_parse(bad, strlen(bad), &none, NULL) < 0);
+		assert_null(none);
+	}
+}
+
 /* The sample's JSON with one place changed. */
 static char *changed(const char *from, const char *to)
 {

@@ -393,6 +393,25 @@ TEST(test_interpreter)
 	free(text);
 }
 
+/* What is left out in the middle ends a fold, and counts in the numbers behind it. */
+TEST(test_recursion_left_out)
+{
+	struct sw_report_frame frames[DEEP];
+	struct sw_report_stack stack;
+	struct sw_report report = one_stack(&stack, frames, DEEP);
+	for (size_t i = 0; i < DEEP; i++)
+		frames[i] = sample_frame(i < DEEP - 1 ? "recurse" : "main", 2);
+	stack.n_left_out = 1000;
+	stack.left_out_before = 20;
+	stack.end = "frame_limit";
+	char *text = text_of(&report, NULL);
+	expect_in(text, "       … 19 more of the same (#1 to #19)\n"
+			"       … 1000 frames are left out (frame_limit)\n"
+			"  #1020 recurse+0  server  f.c:2\n");
+	assert_null(strstr(text, "is cut here"));
+	free(text);
+}
+
 /* A recursion of an interpreter that takes native frames for each round. */
 TEST(test_interpreter_recursion)
 {
