@@ -67,9 +67,9 @@ def main():
         tap.guard(lambda t, n=name: walk_everywhere(t, n, least_steps=400))
     # 80,000 instructions and more, of which libgcc looks at tables for most.
     for name in ("stepped_throw", "stepped_throw_static"):
-        tap.guard(lambda t, n=name: walk_everywhere(t, n, every, least_ahead=200))
+        tap.guard(lambda t, n=name: walk_everywhere(t, n, every, least_ahead=80))
     if os.path.exists(os.path.join(TARGETS, "stepped_throw_i386")):
-        tap.guard(lambda t: walk_everywhere(t, "stepped_throw_i386", every, least_ahead=200))
+        tap.guard(lambda t: walk_everywhere(t, "stepped_throw_i386", every, least_ahead=80))
     else:
         tap.skip("stepped_throw_i386", "it is not built", "package g++-multilib, and a build after that")
     tap.done()
