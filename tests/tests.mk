@@ -32,7 +32,7 @@ $(UNIT_COMMON): $(UNIT_OBJECTS)
 # which the kernel's answers are a table (unit/fake_kernel.h) are linked in another way, and tests that define functions
 # of the product or of the C library themselves have a program each.
 FAKE_KERNEL := $(patsubst %,libwalk/%,stop/test_helper stop/test_run waits/test_peers walk/test_walk_answers \
-	$(patsubst %,sample/test_%,light links passes) \
+	$(patsubst %,sample/test_%,code light links passes) \
 	$(patsubst %,capture/test_%,before copy kernel take_tries touchless waits window))
 UNIT_ALONE  := daemon/jobs/test_job daemon/jobs/test_kept daemon/jobs/test_profile daemon/sandbox/test_filters \
 	libwalk/stop/test_helper_killed \

@@ -100,7 +100,10 @@ int __wrap_sw_target_live_fd(const struct sw_target *target)
 {
 	if (fake_process.look == NULL)
 		return __real_sw_target_live_fd(target);
-	return fake_process.ended ? -1 : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fake_process.ended)
+		return -1;
+	return fake_process.live_fd > 0 ? fcntl(fake_process.live_fd, F_DUPFD_CLOEXEC, 3)
+					: open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 int __wrap_sw_text_read_at(struct sw_text *text, int dir_fd, const char *path, size_t max)

@@ -42,7 +42,8 @@ struct fake_look {
 struct fake_process {
 	void (*look)(size_t number, struct fake_look *ret);
 	struct sw_proc_stat stat;
-	bool ended; /* no thread of it lives, and it has no stat */
+	bool ended;  /* no thread of it lives, and it has no stat */
+	int live_fd; /* borrowed: the directory of a thread that lives; 0: some directory */
 	void (*reading)(const char *name);
 	int (*before)(struct sw_take *take);
 	int (*after)(struct sw_take *take);

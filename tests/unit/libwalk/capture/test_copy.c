@@ -387,6 +387,31 @@ TEST(test_reads)
 	end(f);
 }
 
+/* Pages that may not come are not read for hooks: only what is in memory is. */
+TEST(test_reads_absent)
+{
+	enum { PAGE = 4096, ENTRY_BYTES = 8 };
+	static const uint64_t present = UINT64_C(1) << 63, absent = 0;
+	struct fixture *f = start(1);
+	struct sw_pages *pages = &f->snap->priv->pages;
+	uint8_t buffers[3][8] = {{0}};
+	struct sw_capture_read reads[] = {{STACK_AVMA + 8, buffers[0], 8, false},
+					  {STACK_AVMA + PAGE - 4, buffers[1], 8, true},
+					  {STACK_AVMA + PAGE - 8, buffers[2], 8, false}};
+	const off_t entry_off = STACK_AVMA / PAGE * ENTRY_BYTES;
+	pages->careful = true;
+	pages->pagemap_fd = memfd_create("pagemap", MFD_CLOEXEC);
+	assert_int_equal(pwrite(pages->pagemap_fd, &present, ENTRY_BYTES, entry_off), ENTRY_BYTES);
+	assert_int_equal(pwrite(pages->pagemap_fd, &absent, ENTRY_BYTES, entry_off + ENTRY_BYTES),
+			 ENTRY_BYTES);
+	sw_capture_reads(&f->space->capture, reads, 3);
+	assert_true(reads[0].ok);
+	assert_false(reads[1].ok);
+	assert_true(reads[2].ok);
+	assert_memory_equal(buffers[2], memory + PAGE - 8, 8);
+	end(f);
+}
+
 TEST(test_all_held)
 {
 	struct fixture *f = start(2);

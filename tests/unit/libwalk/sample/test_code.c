@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Whether a process has other code, by its maps, while they change. */
+#include "sample/code.h"
+#include "fake_kernel.h"
+#include "fake_process.h"
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CODE "400000-401000 r-xp 00000000 08:01 7 /bin/a\n"
+
+static char directory[32];
+static struct sw_target target;
+static struct sw_sample_code code;
+static size_t n_read;
+
+static void file_write(const char *name, const char *text)
+{
+	char path[64];
+	(void) snprintf(path, sizeof(path), "%s/%s", directory, name); /* fits */
+	FILE *file = fopen(path, "we");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void look(size_t number, struct fake_look *ret)
+{
+	(void) number;
+	ret->n = 0;
+}
+
+static void reading(const char *name)
+{
+	n_read += strcmp(name, "maps") == 0;
+}
+
+/* A second later; how often the maps were read for it. */
+static size_t reads_of(const char *maps, const char *size, bool is_other)
+{
+	file_write("maps", maps);
+	file_write("statm", size);
+	fake_kernel.now_ns += 1000000000;
+	n_read = 0;
+	assert_int_equal(sw_sample_code_is_other(&code, &target), is_other);
+	return n_read;
+}
+
+TEST(test_changes)
+{
+	char command[64];
+	strcpy(directory, "/tmp/snapwalk-test-XXXXXX");
+	assert_non_null(mkdtemp(directory));
+	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	target = (struct sw_target){.pid = 11, .pidfd = -EBADF, .proc_fd = fd, .task_fd = -EBADF};
+	fake_kernel = (struct fake_kernel){0};
+	fake_process = (struct fake_process){.look = look, .reading = reading, .live_fd = fd};
+	assert_int_equal(reads_of(CODE, "10 1", false), 1);
+	assert_int_equal(reads_of(CODE, "10 1", false), 0); /* nothing was mapped */
+	assert_int_equal(reads_of(CODE "500000-600000 rw-p 0 00:00 0\n", "20 1", false), 1);
+	assert_int_equal(reads_of(CODE "500000-600000 r-xp 0 00:00 0\n", "30 1", true), 1);
+	assert_int_equal(reads_of(CODE "500000-600000 r-xp 0 00:00 0\n", "30 1", false), 0);
+	/* Twice within a second it is not asked. */
+	file_write("statm", "40 1");
+	file_write("maps", CODE);
+	n_read = 0;
+	assert_false(sw_sample_code_is_other(&code, &target));
+	assert_int_equal(n_read, 0);
+	assert_int_equal(reads_of(CODE, "40 1", true), 1);
+	/* No thread lives through which the maps could be read. */
+	fake_process.ended = true;
+	assert_int_equal(reads_of(CODE, "50 1", true), 0);
+	fake_process = (struct fake_process){0};
+	assert_int_equal(close(fd), 0);
+	(void) snprintf(command, sizeof(command), "rm -r %s", directory); /* fits */
+	assert_int_equal(system(command), 0);
+}
