@@ -97,6 +97,7 @@ static bool method_fits(const struct route *route, const char *method)
 
 struct hosts_seen {
 	const struct sw_gate_hosts *ours; /* borrowed */
+	size_t n;
 	bool other;
 };
 
@@ -105,30 +106,34 @@ static enum MHD_Result host_check(void *arg, enum MHD_ValueKind kind, const char
 {
 	struct hosts_seen *seen = arg;
 	(void) kind;
-	if (strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0 && !sw_gate_host_is_ours(seen->ours, value))
-		seen->other = true;
+	if (strcasecmp(name, MHD_HTTP_HEADER_HOST) != 0)
+		return MHD_YES;
+	seen->n++;
+	seen->other |= !sw_gate_host_is_ours(seen->ours, value);
 	return MHD_YES;
 }
 
-/* Each header Host, if there are several: a proxy may have gone by any of them. */
-static bool hosts_are_ours(const struct sw_gate *gate, struct MHD_Connection *connection)
+/* Each header Host, if there are several: a proxy may have gone by any of them. Only requests of HTTP/1.0 may have none
+ * (RFC 9112, 3.2): libmicrohttpd 0.9.75 gives a header that goes on in the next line another name. */
+static bool hosts_are_ours(const struct sw_gate *gate, struct MHD_Connection *connection,
+			   const char *version)
 {
 	struct hosts_seen seen = {.ours = &gate->hosts};
 	(void) MHD_get_connection_values(connection, MHD_HEADER_KIND, host_check,
 					 &seen); /* how many there are */
-	return !seen.other;
+	return !seen.other && (seen.n > 0 || strcmp(version, MHD_HTTP_VERSION_1_0) == 0);
 }
 
 /* What can be decided before the body is there. False with the reply filled. */
 static bool admit(struct sw_gate *gate, struct MHD_Connection *connection, const char *path,
-		  const char *method, struct sw_gate_reply *reply)
+		  const char *method, const char *version, struct sw_gate_reply *reply)
 {
 	const struct route *route = find_route(path);
 	const char *header = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
 							 MHD_HTTP_HEADER_AUTHORIZATION);
 	const char *length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
 							 MHD_HTTP_HEADER_CONTENT_LENGTH);
-	if (!hosts_are_ours(gate, connection))
+	if (!hosts_are_ours(gate, connection, version))
 		sw_gate_reply_error(reply, 421,
 				    "Host names another server: use localhost, or see --host");
 	else if (route == NULL)
@@ -204,9 +209,8 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	struct sw_gate *gate = arg;
 	struct request *request = *state;
 	struct sw_gate_reply reply = {0};
-	(void) version;
 	if (request == NULL) {
-		if (!admit(gate, connection, path, method, &reply))
+		if (!admit(gate, connection, path, method, version, &reply))
 			return answer(gate, connection, &reply);
 		const struct route *route = find_route(path);
 		slot_request(gate, connection, route != NULL && route->secret);

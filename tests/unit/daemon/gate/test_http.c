@@ -82,7 +82,7 @@ static int status_of(int fd)
 	}
 	text[n] = '\0';
 	(void) close(fd);
-	return sscanf(text, "HTTP/1.1 %d ", &status) == 1 ? status : 0;
+	return sscanf(text, "HTTP/1.%*d %d ", &status) == 1 ? status : 0;
 }
 
 static const char head[] = "POST /alertmanager HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
@@ -158,6 +158,10 @@ TEST_WITH(test_host, setup, teardown)
 				"Connection: close\r\n" TOKEN "Content-Length: 2\r\n\r\n{}"),
 			 421);
 	assert_int_equal(ask(f, GET("/metrics", "Host: localhost\r\nHost: evil.example\r\n")), 421);
+	assert_int_equal(ask(f, GET("/metrics", "")), 421);
+	assert_int_equal(ask(f, GET("/metrics", "Host: evil.example\r\n localhost\r\n")), 421);
+	assert_int_equal(ask(f, "GET /metrics HTTP/1.0\r\n\r\n"), 200);
+	assert_int_equal(ask(f, "GET /metrics HTTP/1.0\r\nHost: evil.example\r\n\r\n"), 421);
 	assert_int_equal(ask(f, GET("/metrics", "Host: localhost:9911\r\n")), 200);
 	assert_int_equal(ask(f, GET("/metrics", "Host: gate.example.org\r\n")), 200);
 	assert_int_equal(ask(f, "GET /metrics HTTP/1.0\r\n\r\n"), 200);
