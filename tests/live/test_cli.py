@@ -484,8 +484,8 @@ def sample(tap):
                   "sample: folded", result)
         result = patient("sample", target.pid, "--duration", 1, "--format", "text")
         tap.check(re.match(rf"demo, pid {target.pid}: \d+ samples? ", result.stdout)
-                  and re.search(r"^ +self +total +function$", result.stdout, re.M)
-                  and re.search(r"^ +\d+\.\d% +\d+\.\d% +auditor$", result.stdout, re.M),
+                  and re.search(r"^ +self +total +(?:± +)?function$", result.stdout, re.M)
+                  and re.search(r"^ +\d+\.\d% +\d+\.\d% +(?:±\d+ +)?auditor$", result.stdout, re.M),
                   "sample: text", result)
         child = subprocess.Popen([SNAPWALK, "sample", str(target.pid), "--duration", "60"],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

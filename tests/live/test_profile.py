@@ -115,8 +115,8 @@ def differences(tap, target):
             return re.search(r"^ .* \+\d+\.\d +auditor$", result.stdout, re.M)
         result = None
         wait_until(compared, "a profile with more of the auditor")
-        tap.check(re.search(r"^ +self +total +change +function$", result.stdout, re.M), "--diff: what is more", result)
-        tap.check(re.search(r"^ +0\.0% +0\.0% +-\d+\.\d +gone$", result.stdout, re.M),
+        tap.check(re.search(r"^ +self +total +(?:± +)?change +function$", result.stdout, re.M), "--diff: what is more", result)
+        tap.check(re.search(r"^ +0\.0% +0\.0% +(?:±\d+ +)?-\d+\.\d +gone$", result.stdout, re.M),
                   "--diff: what is gone", result)
         with open(old, "w") as file:
             file.write(text[:len(text) // 2])
