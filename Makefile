@@ -30,6 +30,7 @@ PACKAGES_STATIC := libbz2-dev zlib1g-dev
 PACKAGES_DEB   := dpkg-dev debhelper fakeroot lintian autopkgtest systemd
 PACKAGES_RPM   := rpm rpmlint
 PACKAGES_DIST  := python3 minisign
+PACKAGES_IMAGE := podman runc buildah mmdebstrap
 PACKAGES_FMT   := clang-format
 PACKAGES_LINT  := $(PACKAGES_FMT) clang git mandoc python3 shellcheck
 PACKAGES_LAYERS := python3 binutils
@@ -296,7 +297,7 @@ define install_packages
 	fi
 endef
 
-.PHONY: deps deps-check deps-static deps-deb deps-rpm deps-dist deps-fmt deps-lint deps-layers deps-bench deps-monitors deps-runtimes deps-wine32 deps-installed deps-kernel
+.PHONY: deps deps-check deps-static deps-deb deps-rpm deps-dist deps-fmt deps-lint deps-layers deps-bench deps-monitors deps-runtimes deps-wine32 deps-installed deps-image deps-kernel
 deps: system
 	$(call install_packages,$(PACKAGES_BUILD))
 deps-check: deps
@@ -321,6 +322,8 @@ deps-wine32: deps
 	$(call install_packages,$(PACKAGES_WINE32))
 deps-installed: deps
 	$(call install_packages,$(PACKAGES_INSTALLED))
+deps-image: system
+	$(call install_packages,$(PACKAGES_IMAGE))
 deps-kernel: deps
 	$(call install_packages,$(PACKAGES_KERNEL))
 deps-monitors: deps
@@ -479,6 +482,7 @@ help:
 		'make check-runtimes  real runtimes; installs them' \
 		'make soak          random instants, storms and runtimes, again and again: SOAK_MINUTES=60' \
 		'make check-installed  the service under systemd, in a container with Debian' \
+		'make check-image   the image of the Containerfile, under podman' \
 		'make check-wine32  32-bit Windows programs, with a Wine of their own: minutes, 1.6 GB' \
 		'make check-kernel  the command on Debian'\''s own kernel, or KERNEL=FILE, emulated' \
 		'make check-mutants  faults that are put in one by one: does a test fail?' \

@@ -194,6 +194,11 @@ check-deb: deps-installed deb
 	@for suite in $(or $(SUITES),bookworm trixie); do \
 		tests/packages.sh $(BUILD)/installed-packages $(BUILD)/deb $$suite || exit 1; done
 
+# The image of the Containerfile, under podman.
+.PHONY: check-image
+check-image: deps-image
+	@tests/image.sh $(BUILD)/image
+
 # As a service under systemd, in a container with a Debian of its own: tests/installed.sh.
 .PHONY: check-installed
 check-installed: deps-check deps-installed

@@ -31,7 +31,10 @@ def given(tap):
     for line in ("hostPID: true", "drop: [ALL]", "readOnlyRootFilesystem: true", "allowPrivilegeEscalation: false",
                  "automountServiceAccountToken: false"):
         tap.check(re.search(rf"^ *{re.escape(line)}$", manifest, re.M), f"the manifest has {line}")
-    tap.check("privileged" not in manifest, "the manifest is not privileged")
+    debug = text_of(os.path.join(ROOT, "packaging/kubernetes/debug.yaml"))
+    tap.equal(re.search(r"\n +drop: \[ALL\]\n +add: \[(.*)\]\n", debug).group(1).split(", "), CAPABILITIES,
+              "those of a debug container")
+    tap.check("privileged" not in manifest + debug, "the manifest is not privileged")
     image = text_of(os.path.join(ROOT, "Containerfile"))
     tap.equal(re.search(r"--cap-add (\S+)", image).group(1).upper().split(","), ["SYS_PTRACE", "BPF", "PERFMON",
               "DAC_READ_SEARCH"], "the image's page says the same ones")
@@ -40,6 +43,7 @@ def given(tap):
                           (MANIFEST, rf'^ +image: "localhost/snapwalk:{version}"$'),
                           (os.path.join(ROOT, "Containerfile"), rf"^ARG VERSION={version}$"),
                           (os.path.join(ROOT, "docs/kubernetes.md"), rf"^podman push REGISTRY/snapwalk:{version}$"),
+                          (os.path.join(ROOT, "docs/kubernetes.md"), rf"^\t--image=REGISTRY/snapwalk:{version} "),
                           (os.path.join(ROOT, "packaging/arch/PKGBUILD"), rf"^pkgver={version}$")):
         tap.check(re.search(pattern, text_of(path), re.M), f"{os.path.relpath(path, ROOT)}: the version of make")
 

@@ -109,7 +109,7 @@ def refused(tap):
 
 
 # Each file that has the version, with how often.
-VERSIONED = {"Makefile": 1, "Containerfile": 1, "docs/kubernetes.md": 2, "packaging/arch/PKGBUILD": 1, "packaging/chart/Chart.yaml": 2,
+VERSIONED = {"Makefile": 1, "Containerfile": 1, "docs/kubernetes.md": 3, "packaging/arch/PKGBUILD": 1, "packaging/chart/Chart.yaml": 2,
              "packaging/kubernetes/snapwalk.yaml": 1, "packaging/packaging.mk": 1, "packaging/rpm/snapwalk.spec": 1}
 
 
