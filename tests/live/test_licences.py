@@ -5,6 +5,7 @@
 its version and its licence. (Lines of licences in files that can have them: tests/lint.sh.)
 """
 import fnmatch
+import glob
 import os
 import re
 import sys
@@ -46,11 +47,12 @@ def licences_of(row):
 
 
 def snapshot_of(directory):
-    """Text of the recorded snapshot, also of a packed one; None where there is none."""
-    packed = os.path.join(directory, "recorded.tar.xz")
-    if os.path.exists(packed):
+    """Text of the recorded snapshot, also of a packed one, or of the first of many; None where there is none."""
+    for packed in glob.glob(os.path.join(glob.escape(directory), "*.tar.xz")):
         with tarfile.open(packed) as tar:
-            return tar.extractfile("snapshot").read().decode("utf-8", "replace")
+            member = next((member for member in tar if os.path.basename(member.name) == "snapshot"), None)
+            if member is not None:
+                return tar.extractfile(member).read().decode("utf-8", "replace")
     plain = os.path.join(directory, "snapshot")
     if not os.path.exists(plain):
         return None
