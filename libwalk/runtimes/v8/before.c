@@ -7,6 +7,20 @@
 
 #include <snapwalk/error.h>
 
+/* Return addresses in a mapping of the builtins. */
+static void deopts_note(struct sw_v8_window *w, const struct sw_v8_program *p,
+			const struct sw_map *m)
+{
+	for (size_t i = 0; i < p->n_deopts && w->n_deopts < SW_V8_WINDOW_DEOPTS_MAX; i++) {
+		uint64_t off = p->blob_off + p->builtins[p->deopt_builtins[i]].off +
+			       p->deopts[i].compute_off;
+		if (off < m->file_off || off - m->file_off >= m->end_avma - m->start_avma)
+			continue;
+		w->deopts[w->n_deopts] = p->deopts[i];
+		w->deopt_avmas[w->n_deopts++] = m->start_avma + (off - m->file_off);
+	}
+}
+
 int sw_v8_before(struct sw_capture *capture)
 {
 	struct sw_place *place;
@@ -41,6 +55,8 @@ int sw_v8_before(struct sw_capture *capture)
 			       from + bytes <= p->blob_off || from >= p->blob_off + p->blob.size)))
 			continue;
 		w->ranges[w->n_ranges++] = (struct sw_v8_range){m->start_avma, m->end_avma, made};
+		if (!made)
+			deopts_note(w, p, m);
 	}
 	*capture->found = w;
 	return 0;

@@ -110,6 +110,19 @@ static int index_of(const struct sw_v8_program *p, const char *name)
 	return -1;
 }
 
+static void deopts_fill(struct sw_v8_program *p)
+{
+	struct sw_bytes code;
+	for (size_t i = 0; i < p->n_builtins && p->n_deopts < SW_V8_DEOPTS_MAX; i++) {
+		const struct sw_v8_builtin *b = &p->builtins[i];
+		if (!begins(b->name, "DeoptimizationEntry_") ||
+		    !sw_bytes_sub(p->blob, b->off, b->bytes, &code) ||
+		    !sw_v8_deopt_read(code, &p->deopts[p->n_deopts]))
+			continue;
+		p->deopt_builtins[p->n_deopts++] = i;
+	}
+}
+
 static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_table *table,
 				 uint64_t blob_svma)
 {
@@ -140,6 +153,7 @@ static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_ta
 	p->prologue = index_of(p, "BaselineOutOfLinePrologue");
 	p->wasm_prologue = index_of(p, "WasmLiftoffFrameSetup");
 	p->wasm_lazy = index_of(p, "WasmCompileLazy");
+	deopts_fill(p);
 	return NULL;
 }
 

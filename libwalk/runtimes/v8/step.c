@@ -138,6 +138,25 @@ static void prologue_note(const struct frame *f, const struct caller *caller)
 	}
 }
 
+/* What a deoptimisation entered, while C++ code that it called runs. */
+static bool by_deopt(const struct frame *f, struct caller *ret, bool *ret_incomplete)
+{
+	const struct sw_v8_program *p = f->v8->program;
+	struct sw_v8_given_up found;
+	if (f->cursor->exact_pc || f->here.builtin == NULL || !f->fp_known)
+		return false;
+	for (size_t i = 0; i < p->n_deopts; i++) {
+		if (f->here.builtin != &p->builtins[p->deopt_builtins[i]] ||
+		    !sw_v8_deopt_caller(&p->deopts[i], f->here.off, f->cursor->memory,
+					f->v8->heap.memory, f->sp, f->fp, &found))
+			continue;
+		*ret = (struct caller){found.pc, found.sp, found.fp, true};
+		*ret_incomplete = found.incomplete;
+		return true;
+	}
+	return false;
+}
+
 static bool is_entry(const struct sw_v8_builtin *b)
 {
 	return b != NULL &&
@@ -195,18 +214,19 @@ enum sw_step sw_v8_step(struct sw_v8 *v8, const struct sw_cursor *cursor, struct
 {
 	struct frame f = {.v8 = v8, .cursor = cursor, .sp = cursor->regs.sp_avma};
 	struct caller caller;
+	bool incomplete = false;
 	if (cursor->depth == 1)
 		v8->unset_sp = v8->stale_sp = 0;
 	f.fp_known = sw_regs_get(&cursor->regs, SW_ARCH_FP, &f.fp);
 	if (!sw_v8_frame_look(v8, cursor, &f.here) || !is_proven(&f))
 		return SW_STEP_DECLINE;
-	if (!by_state(&f, &caller) &&
+	if (!by_deopt(&f, &caller, &incomplete) && !by_state(&f, &caller) &&
 	    (f.here.state.place != SW_V8_PLACE_UNKNOWN || !by_handler(&f, &caller)))
 		return SW_STEP_DECLINE;
 	prologue_note(&f, &caller);
 	if (cursor->exact_pc && f.here.builtin != NULL && f.here.builtin->handler)
 		v8->stale_sp = caller.sp;
-	if (inlining_unknown(v8, caller.pc))
+	if (incomplete || inlining_unknown(v8, caller.pc))
 		ret->flags |= SW_FRAME_MAY_MISS;
 	ret->regs = cursor->regs;
 	ret->regs.known &=

@@ -5,6 +5,7 @@
 #include "map.h"
 #include "memory.h"
 #include "runtimes/v8/code.h"
+#include "runtimes/v8/deopt.h"
 #include "runtimes/v8/layout.h"
 #include "runtimes/v8/microtask.h"
 #include "runtimes/v8/wasm.h"
@@ -33,7 +34,10 @@ struct sw_v8_program {
 	size_t n_builtins;
 	/* Set up the frame of the code that calls them; indices, -1: it has none. */
 	int prologue, wasm_prologue;
-	int wasm_lazy;            /* is entered with one word above the return address */
+	int wasm_lazy; /* is entered with one word above the return address */
+	/* Those that deoptimisations enter; their indices. */
+	struct sw_v8_deopt deopts[SW_V8_DEOPTS_MAX];
+	size_t deopt_builtins[SW_V8_DEOPTS_MAX], n_deopts;
 	uint64_t wasm_state_svma; /* the variable that leads to code of WebAssembly; 0: unknown */
 	/* What finds pointers on the stack for the collector: assembly without tables, which keeps rbp. */
 	struct sw_bytes walker;

@@ -284,6 +284,24 @@ static bool is_frame(const uint64_t *words, uint64_t avma, uint64_t end_avma)
 	       sw_v8_is_object(words[1]);
 }
 
+static bool stack_word(void *arg, uint64_t avma, void *buf, size_t n)
+{
+	struct sw_v8_window *w = arg;
+	return sw_capture_read(w->capture, avma, buf, n);
+}
+
+/* What a frame that is given up had, when a word at avma is the return address of the builtin that has called what makes
+ * others of it. */
+static void deopt_copy(struct sw_v8_window *w, uint64_t word, uint64_t avma)
+{
+	static const struct sw_memory_ops ops = {.read = stack_word};
+	const struct sw_memory stack = {&ops, w};
+	uint64_t object;
+	for (size_t i = 0; i < w->n_deopts; i++)
+		if (w->deopt_avmas[i] == word && sw_v8_deopt_object(stack, avma + 8, &object))
+			sw_v8_deopt_touch(&w->deopts[i], window_heap(w).memory, object);
+}
+
 /* Looks at the words of one part of a stack; two before belong to the part before it. */
 static void words_look(struct sw_v8_window *w, const uint64_t *words, size_t n, uint64_t avma,
 		       uint64_t end_avma, size_t *n_frames)
@@ -293,6 +311,8 @@ static void words_look(struct sw_v8_window *w, const uint64_t *words, size_t n, 
 		if (range != NULL && range->made)
 			code_copy(w, words[i + 3], false,
 				  is_chain(words[i + 2], avma + 8 * (i + 2), end_avma));
+		else if (range != NULL)
+			deopt_copy(w, words[i + 3], avma + 8 * (i + 3));
 		if (words[i + 1] == 2 * (uint64_t) w->at.frame_wasm && sw_v8_is_object(words[i]) &&
 		    is_chain(words[i + 2], avma + 8 * (i + 2), end_avma))
 			instance_copy(w, words[i]);

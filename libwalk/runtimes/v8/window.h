@@ -2,6 +2,7 @@
 #ifndef SW_V8_WINDOW_H
 #define SW_V8_WINDOW_H
 
+#include "runtimes/v8/deopt.h"
 #include "runtimes/v8/function.h"
 #include "runtimes/v8/microtask.h"
 #include "unwind/copied.h"
@@ -19,6 +20,7 @@ enum {
 	SW_V8_WINDOW_MISSES_MAX =
 		4, /* addresses that no Code is found for, until they are looked for near by */
 	SW_V8_WINDOW_SEEN_SLOTS = 4096,
+	SW_V8_WINDOW_DEOPTS_MAX = 16,     /* of all mappings of the builtins */
 	SW_V8_WINDOW_FRAMES_MAX = 512,    /* of one thread */
 	SW_V8_WINDOW_AWAITS_MAX = 1024,   /* functions that await, of all threads */
 	SW_V8_WINDOW_PROMISES_MAX = 8192, /* that lead to these */
@@ -40,6 +42,10 @@ struct sw_v8_window {
 	struct sw_capture *capture; /* that of the call */
 	struct sw_v8_range *ranges; /* n_ranges, by address */
 	size_t n_ranges;
+	/* Return addresses of builtins that wait for a deoptimisation's frames to be computed. */
+	uint64_t deopt_avmas[SW_V8_WINDOW_DEOPTS_MAX];
+	struct sw_v8_deopt deopts[SW_V8_WINDOW_DEOPTS_MAX];
+	size_t n_deopts;
 	struct sw_copied_block slots[SW_V8_WINDOW_BLOCK_SLOTS];
 	struct sw_copied_blocks blocks;         /* of these */
 	uint64_t seen[SW_V8_WINDOW_SEEN_SLOTS]; /* what was dealt with */
