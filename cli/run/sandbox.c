@@ -10,9 +10,9 @@
 #include <confine/owner.h>
 #include <confine/seccomp.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <linux/capability.h>
@@ -30,6 +30,9 @@ struct paths {
 	struct sw_local *local; /* borrowed */
 	struct sw_landlock_path all[PATHS_MAX];
 	size_t n;
+	/* The directory of the module before: most of them lie in one. */
+	char directory[PATH_MAX];
+	int directory_fd; /* owned; -EBADF: it was refused, or is not there */
 };
 
 static void paths_deinit(struct paths *p)
@@ -37,6 +40,8 @@ static void paths_deinit(struct paths *p)
 	for (size_t i = 0; i < p->n; i++)
 		if (p->all[i].path == NULL)
 			(void) close(p->all[i].fd); /* O_PATH, of a disk */
+	if (p->directory_fd >= 0)
+		(void) close(p->directory_fd); /* O_PATH, of a disk */
 }
 
 static void allow(struct paths *p, const char *path, enum sw_landlock_access access)
@@ -45,24 +50,42 @@ static void allow(struct paths *p, const char *path, enum sw_landlock_access acc
 		p->all[p->n++] = (struct sw_landlock_path){.path = path, .access = access};
 }
 
-/*
- * A file, or all below a directory, by a name that the target has a say in: sw_local_open() opens nothing on a file
- * system that may not answer. The directory of a module may be anybody's. Its path is the kernel's own and has no link,
- * and a debug file that is a link is not opened (sw_image_map_plain()): what is opened here is what Landlock is told of.
- */
-__attribute__((format(printf, 3, 4))) static void allow_printf(struct paths *p, int flags,
-							       const char *fmt, ...)
+static void allow_opened(struct paths *p, int fd)
 {
-	va_list ap;
-	char path[PATH_MAX];
-	va_start(ap, fmt);
-	int n = vsnprintf(path, sizeof(path), fmt, ap);
-	va_end(ap);
-	int fd = n > 0 && (size_t) n < sizeof(path) && p->n < PATHS_MAX
-			 ? sw_local_open(p->local, path, flags)
-			 : -1;
 	if (fd >= 0)
 		p->all[p->n++] = (struct sw_landlock_path){.access = SW_LANDLOCK_READ, .fd = fd};
+}
+
+/*
+ * The file NAMESUFFIX, or all below the directory of that name, beside a module. A debug file that is a link is not
+ * opened (sw_image_map_plain()): what is opened here is what Landlock is told of.
+ */
+static void allow_name(struct paths *p, const char *name, size_t length, const char *suffix)
+{
+	char text[NAME_MAX + 1];
+	int n = snprintf(text, sizeof(text), "%.*s%s", (int) length, name, suffix);
+	if (n > 0 && (size_t) n < sizeof(text) && p->n < PATHS_MAX)
+		allow_opened(p, sw_local_open_at(p->local, p->directory_fd, text, O_NOFOLLOW));
+}
+
+/*
+ * The directory that the first bytes of a path name, which may be anybody's: sw_local_open() opens nothing on a file
+ * system that may not answer. The path is the kernel's own and has no link.
+ */
+static bool directory_open(struct paths *p, const char *path, size_t length)
+{
+	if (strlen(p->directory) == length && memcmp(p->directory, path, length) == 0)
+		return p->directory_fd >= 0;
+	if (p->directory_fd >= 0)
+		(void) close(p->directory_fd); /* O_PATH, of a disk */
+	p->directory_fd = -EBADF;
+	p->directory[0] = '\0';
+	if (length >= sizeof(p->directory))
+		return false;
+	memcpy(p->directory, path, length);
+	p->directory[length] = '\0';
+	p->directory_fd = sw_local_open(p->local, p->directory, 0);
+	return p->directory_fd >= 0;
 }
 
 /*
@@ -71,15 +94,17 @@ __attribute__((format(printf, 3, 4))) static void allow_printf(struct paths *p, 
  */
 static void allow_beside(struct paths *p, const char *module)
 {
-	const char *slash = strrchr(module, '/');
 	if (module[0] != '/')
 		return;
-	const char *dot = strrchr(slash, '.');
-	allow_printf(p, O_NOFOLLOW, "%.*s/.debug", (int) (slash - module), module);
-	allow_printf(p, O_NOFOLLOW, "%s.debug", module);
-	allow_printf(p, O_NOFOLLOW, "%s.dwp", module);
+	const char *name = strrchr(module, '/') + 1;
+	const char *dot = strrchr(name, '.');
+	if (!directory_open(p, module, (size_t) (name - module)))
+		return;
+	allow_name(p, "", 0, ".debug");
+	allow_name(p, name, strlen(name), ".debug");
+	allow_name(p, name, strlen(name), ".dwp");
 	if (dot != NULL)
-		allow_printf(p, O_NOFOLLOW, "%.*s.debug", (int) (dot - module), module);
+		allow_name(p, name, (size_t) (dot - name), ".debug");
 }
 
 /* There is no file of a module that did not answer, and a copy without links where a program serves it: debug
@@ -105,9 +130,9 @@ static void allow_debug_files(struct paths *p, const struct sw_options *options,
 {
 	allow_unpacked(p, options);
 	p->local = sw_context_local(snap->ctx);
-	allow_printf(p, 0, "%s",
-		     options->symbolize.debug_dir != NULL ? options->symbolize.debug_dir
-							  : "/usr/lib/debug");
+	const char *debug_dir = options->symbolize.debug_dir;
+	allow_opened(p,
+		     sw_local_open(p->local, debug_dir != NULL ? debug_dir : "/usr/lib/debug", 0));
 	allow(p, SW_PACKAGE_LISTS, SW_LANDLOCK_LIST);
 	size_t n = 0;
 	for (size_t i = 0; i < snap->n_places && n < MODULES_MAX; i++) {
@@ -181,7 +206,7 @@ static bool is_off(const struct sw_options *options)
 int sw_sandbox_enter(const struct sw_options *options, const struct sw_snapshot *snap,
 		     struct sw_error *err)
 {
-	sw_cleanup(paths_deinit) struct paths p = {0};
+	sw_cleanup(paths_deinit) struct paths p = {.directory_fd = -EBADF};
 	if (is_off(options))
 		return 0;
 	allow_kept(&p, options);
@@ -194,7 +219,7 @@ int sw_sandbox_enter(const struct sw_options *options, const struct sw_snapshot 
 int sw_sandbox_enter_saved(const struct sw_options *options, const struct sw_subject *subject,
 			   int fd, struct sw_error *err)
 {
-	sw_cleanup(paths_deinit) struct paths p = {0};
+	sw_cleanup(paths_deinit) struct paths p = {.directory_fd = -EBADF};
 	struct stat st;
 	if (is_off(options))
 		return 0;
@@ -230,7 +255,7 @@ int sw_sandbox_enter_capturing(const struct sw_options *options, bool screen, st
 
 int sw_sandbox_enter_parsing(const struct sw_options *options, struct sw_error *err)
 {
-	struct paths none = {0};
+	struct paths none = {.directory_fd = -EBADF};
 	return is_off(options) ? 0 : give_up(0, &none, NULL, SW_SECCOMP_TERMINAL, err);
 }
 

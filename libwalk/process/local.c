@@ -108,11 +108,14 @@ static bool permit(void *arg, int fd)
 	return false;
 }
 
+int sw_local_open_at(struct sw_local *local, int directory_fd, const char *name, int flags)
+{
+	return sw_in_root_open_where(directory_fd, name, O_PATH | O_CLOEXEC | flags, permit, local);
+}
+
 int sw_local_open(struct sw_local *local, const char *path, int flags)
 {
 	sw_cleanup(sw_close_p) int from_fd =
 		open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (from_fd < 0)
-		return -1;
-	return sw_in_root_open_where(from_fd, path, O_PATH | O_CLOEXEC | flags, permit, local);
+	return from_fd >= 0 ? sw_local_open_at(local, from_fd, path, flags) : -1;
 }

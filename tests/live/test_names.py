@@ -800,12 +800,35 @@ def test_debug_links(tap):
             tap.equal(frames_of(path, *how)[1]["symbols"], "none", f".debug is a link: not opened {' '.join(how)}")
 
 
+def test_debug_of_library(tap):
+    """A debug file beside a library, which lies in another directory than the program and than the C library."""
+    with tempfile.TemporaryDirectory() as directory:
+        for name in ("lib", "bin"):
+            os.mkdir(os.path.join(directory, name))
+        library, path = os.path.join(directory, "lib", "libwaits.so"), os.path.join(directory, "bin", "program")
+        run("gcc", "-O1", "-g", "-shared", "-fPIC", "-x", "c", "-o", library, "-",
+            input=b"#include <unistd.h>\nvoid waits(void)\n{\n\tpause();\n\tpause();\n}\n")
+        build_id = ["objcopy", "--remove-section=.note.gnu.build-id"]
+        run(*build_id, "--only-keep-debug", library, library + ".debug")
+        run(*build_id, "--strip-all", f"--add-gnu-debuglink={library}.debug", library)
+        run("gcc", "-O1", "-o", path, "-x", "c", "-", "-x", "none", library, "-Wl,-rpath," + os.path.dirname(library),
+            input=b"void waits(void);\nint main(void)\n{\n\twaits();\n}\n")
+        with subprocess.Popen([path]) as process:
+            try:
+                wait_blocked(process.pid)
+                frames = dump(process.pid)["stacks"][0]["frames"]
+            finally:
+                process.kill()
+    lines = [frame.get("line") for frame in frames if frame.get("function") == "waits"]
+    tap.equal(lines, [4], "a debug file beside a library in a directory of its own")
+
+
 def main():
     tap = Tap()
     for test in (test_formats, test_nested, test_actor, test_ada, test_zstd, test_options, test_split_dwarf,
                  test_split_based, test_split_damaged, test_dwp, test_split_i386, test_split_missing, test_stripped,
                  test_debuglink, test_build_id, test_minidebug, test_dwz, test_dwz_missing, test_label, test_package,
-                 test_as_eu_addr2line, test_links, test_debug_links):
+                 test_as_eu_addr2line, test_links, test_debug_links, test_debug_of_library):
         tap.guard(test)
     tap.done()
 

@@ -31,6 +31,11 @@ SW_PUBLIC void sw_local_destroy(struct sw_local *local);
  */
 SW_PUBLIC int sw_local_open(struct sw_local *local, const char *path, int flags);
 
+/** The same from a directory that sw_local_open() has opened: for many names in one directory, the way to which is
+ * walked once. */
+SW_PUBLIC int sw_local_open_at(struct sw_local *local, int directory_fd, const char *name,
+			       int flags);
+
 #ifdef __cplusplus
 }
 #endif

@@ -85,6 +85,23 @@ static void files_on_disks_are_opened(void **state)
 	assert_int_equal(open_errno(f, "d/file/below", 0), ENOTDIR);
 }
 
+static void names_in_an_open_directory_are_opened(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(symlink("file", path_of(f, "d/link")), 0);
+	sw_cleanup(sw_close_p) int d_fd = sw_local_open(f->local, path_of(f, "d"), 0);
+	assert_true(d_fd >= 0);
+	sw_cleanup(sw_close_p) int file_fd = sw_local_open_at(f->local, d_fd, "file", O_NOFOLLOW);
+	assert_true(file_fd >= 0);
+	assert_int_equal(fcntl(file_fd, F_GETFL) & O_PATH, O_PATH);
+	assert_int_equal(sw_local_open_at(f->local, d_fd, "nothing", O_NOFOLLOW), -1);
+	assert_int_equal(errno, ENOENT);
+	if (lchown(path_of(f, "d/link"), OTHER_USER, OTHER_USER) < 0)
+		SKIP("not root", "root (sudo make check)");
+	assert_int_equal(sw_local_open_at(f->local, d_fd, "link", 0), -1);
+	assert_int_equal(errno, ELOOP);
+}
+
 static void links_of_other_users_are_refused(void **state)
 {
 	struct fixture *f = *state;
@@ -154,6 +171,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(files_on_disks_are_opened, setup, teardown),
+		cmocka_unit_test_setup_teardown(names_in_an_open_directory_are_opened, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(links_of_other_users_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(mounts_that_are_not_known_are_refused, setup,
 						teardown),
