@@ -112,6 +112,15 @@ LIBS_WALK     := -ldw -lelf -ldeflate
 LIBS_UNWIND   :=
 LIBS_SYM      := -ldw -lelf -llzma -ldeflate -lzstd -liberty
 LIBS_PROTOCOL := -ljson-c -lxxhash -ldeflate
+# The command has these within itself where all their archives are here (make static needs them, too), and loads them
+# otherwise: to load nine takes longer than to stop and walk a process of one thread. COMMAND_LIBS=shared always loads them,
+# as packages of distributions do, whose libraries are mended without us.
+COMMAND_LIBS  ?= $(if $(SANITIZE),shared,archives)
+LIBS_STATIC   := $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) -lz -lbz2
+without_archive = $(strip $(foreach library,$(1),$(if $(filter /%,$(shell \
+	$(CC) -print-file-name=$(patsubst -l%,lib%.a,$(library)))),,$(library))))
+LIBS_COMMAND  = $(if $(filter shared,$(COMMAND_LIBS))$(call without_archive,$(LIBS_STATIC)),$(LIBS_PROTOCOL) \
+	$(LIBS_SYM) $(LIBS_WALK),-Wl$(comma)-Bstatic $(LIBS_STATIC) -Wl$(comma)-Bdynamic)
 LIBS_DAEMON   := -lsystemd -linih -lzstd
 LIBS_GATE     := -lmicrohttpd
 
@@ -203,11 +212,11 @@ $(LIB)/%.a:
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# The command links our own code statically (no start-up cost for it) and the system's dynamically.
+# The command links our own code statically: no start-up cost for it.
 $(BIN)/snapwalk: $(OBJ_CLI) $(LIB)/libconfine.a $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) $(MARKED) -o $@ $(OBJ_CLI) $(LIB)/libconfine.a $(ARCHIVES) \
-		$(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
+		$(LIBS_COMMAND) $(LIBS_UNWIND)
 
 $(BIN)/snapwalkd: $(BUILD)/obj/daemon/main.o $(LIB)/libdaemon.a $(LIB)/libconfine.a $(ARCHIVES)
 	@mkdir -p $(@D)
@@ -217,14 +226,12 @@ $(BIN)/snapwalkd: $(BUILD)/obj/daemon/main.o $(LIB)/libdaemon.a $(LIB)/libconfin
 # The command as one file that runs where nothing else is: another C library, an empty root directory. The linker takes
 # load.o before that of libwalk.a, which would load a library.
 STATIC := $(BUILD)/static
-LIBS_STATIC := $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) -lz -lbz2
 $(STATIC)/load.o: libwalk/compare/load.c libwalk/compare/load.h Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC_LIBWALK) -DSW_STATIC -c -o $@ $<
 $(STATIC)/snapwalk: $(STATIC)/load.o $(OBJ_CLI) $(LIB)/libconfine.a $(ARCHIVES)
-	@missing=""; for library in $(patsubst -l%,lib%.a,$(LIBS_STATIC)) libc.a; do \
-		case $$($(CC) -print-file-name=$$library) in /*) ;; *) missing="$$missing, $$library" ;; esac; done; \
-	[ -z "$$missing" ] || { echo "snapwalk: needed for a static file, but not here: $${missing#, }:" \
+	@missing="$(patsubst -l%,lib%.a,$(call without_archive,$(LIBS_STATIC) -lc))"; \
+	[ -z "$$missing" ] || { echo "snapwalk: needed for a static file, but not here: $$missing:" \
 		"'sudo make deps-static' installs the packages of Debian 12" >&2; exit 1; }
 	$(CC) $(ALL_CFLAGS) -static-pie $(ALL_LDFLAGS) -s -o $@ $(STATIC)/load.o $(OBJ_CLI) $(LIB)/libconfine.a \
 		$(ARCHIVES) $(LIBS_STATIC)

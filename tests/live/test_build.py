@@ -38,6 +38,9 @@ def output(*command, **more):
 def library(name):
     return os.path.join(BUILD, "lib", f"{name}.so.0")
 
+# Of the libraries that the command needs; see LIBS_STATIC of the Makefile.
+ARCHIVES = ("json-c", "xxhash", "deflate", "dw", "elf", "lzma", "zstd", "iberty", "z", "bz2")
+
 
 def make(*arguments, **environment):
     """make in a build folder of its own where arguments say so; never the one that is tested."""
@@ -79,6 +82,21 @@ def exports(tap):
                   for line in output("nm", "-D", "--undefined-only", library(name)).splitlines()}
         tap.equal(sorted(s for s in needed if s.startswith("sw_") and s not in public), [],
                   f"{name}: needs only public symbols of the others")
+
+
+def needed_by_command(tap):
+    """The command loads the C library alone where archives of all others were here to be linked."""
+    dynamic = output("readelf", "-dW", os.path.join(BUILD, "bin", "snapwalk"))
+    with open(os.path.join(BUILD, "flags")) as file:
+        compiler, *flags = file.read().split()
+    lacks = [name for name in ARCHIVES
+             if not output(compiler, f"-print-file-name=lib{name}.a").startswith("/")]
+    if lacks or "-fsanitize=address,undefined" in flags or os.environ.get("COMMAND_LIBS") == "shared":
+        tap.skip("what the command loads", f"it was built without archives of libraries ({', '.join(lacks)})",
+                 "sudo make deps-static, then make, without SANITIZE and COMMAND_LIBS")
+        return
+    tap.equal([name for name in re.findall(r"NEEDED.*\[(.*)\]", dynamic) if not name.startswith("ld-linux")],
+              ["libc.so.6"], "the command loads the C library alone")
 
 
 # ---- hardening ----------------------------------------------------------------------------------
@@ -314,7 +332,7 @@ def open_files(tap):
 
 def main():
     tap = Tap()
-    for test in (exports, hardened, chosen_paths, stripped, caches, pkg_config, flags, refused, installs, open_files):
+    for test in (exports, needed_by_command, hardened, chosen_paths, stripped, caches, pkg_config, flags, refused, installs, open_files):
         tap.guard(test)
     tap.done()
 
