@@ -30,7 +30,7 @@ iterate-missing:
 endif
 
 $(ITERATE)/programs.o: ALL_CFLAGS += -isystem $(BPF_GEN)
-$(ITERATE)/programs.o: $(BPF_LSKEL)
+$(ITERATE)/programs.o: $(BPF_LSKEL) $(BPF_GEN)/digests.h
 
 $(BPF_GEN)/%.bpf.o: libwalk/iterate/%.bpf.c $(wildcard libwalk/iterate/*.bpf.h) \
 		libwalk/iterate/record.h libwalk/iterate/iterate.mk
@@ -39,4 +39,10 @@ $(BPF_GEN)/%.bpf.o: libwalk/iterate/%.bpf.c $(wildcard libwalk/iterate/*.bpf.h) 
 # Through a file beside it: no half-written header is left when it fails.
 $(BPF_GEN)/%.lskel.h: $(BPF_GEN)/%.bpf.o
 	$(BPFTOOL) gen skeleton -L $< name sw_$* > $@.new
+	mv $@.new $@
+# Of which build a program is that stays in the kernel (iterate/pins.h).
+$(BPF_GEN)/digests.h: $(BPF_NAMES:%=$(BPF_GEN)/%.bpf.o)
+	for name in $(BPF_NAMES); do \
+		printf '#define SW_DIGEST_%s "%.16s"\n' "$$(echo $$name | tr a-z A-Z)" \
+			"$$(sha256sum <$(BPF_GEN)/$$name.bpf.o)" || exit 1; done >$@.new
 	mv $@.new $@

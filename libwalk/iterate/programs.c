@@ -10,6 +10,7 @@
 #include <string.h>
 
 /* Generated code: not ours to warn about. */
+#include <digests.h>
 #include <files.lskel.h>
 #include <moved.lskel.h>
 #include <returns.lskel.h>
@@ -86,4 +87,14 @@ int sw_iterate_program_load(enum sw_iterate_program program, int *ret_program_fd
 	case SW_ITERATE_FILES: return files_load(ret_program_fd);
 	}
 	return -EINVAL;
+}
+
+const char *sw_iterate_program_identity(enum sw_iterate_program program)
+{
+	switch (program) {
+	case SW_ITERATE_THREADS: return "tasks-" SW_DIGEST_TASKS;
+	case SW_ITERATE_RETURNS: return "returns-" SW_DIGEST_RETURNS;
+	case SW_ITERATE_FILES: return "files-" SW_DIGEST_FILES;
+	}
+	return NULL;
 }

@@ -14,4 +14,7 @@ int sw_iterate_program_load(enum sw_iterate_program program, int *ret_program_fd
  * always written. */
 int sw_iterate_moved_load(size_t max_threads, int *ret_program_fd);
 
+/* The program's name and the build that it is of, "tasks-DIGEST"; NULL: this build has no programs. */
+const char *sw_iterate_program_identity(enum sw_iterate_program program);
+
 #endif

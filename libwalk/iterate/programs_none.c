@@ -22,3 +22,9 @@ int sw_iterate_moved_load(size_t max_threads, int *ret_program_fd)
 	(void) ret_program_fd;
 	return -EOPNOTSUPP;
 }
+
+const char *sw_iterate_program_identity(enum sw_iterate_program program)
+{
+	(void) program;
+	return NULL;
+}

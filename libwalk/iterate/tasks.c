@@ -2,19 +2,13 @@
 #include "iterate/tasks.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "iterate/bpf.h"
+#include "iterate/pins.h"
 #include "iterate/programs.h"
 #include "iterate/refusal.h"
 
 #include <fcntl.h>
-#include <linux/bpf.h>
 #include <string.h>
-#include <sys/syscall.h>
-
-/* Descriptors of bpf(2) are close-on-exec by themselves: anon_inode_getfd(..., O_CLOEXEC). */
-static int bpf(enum bpf_cmd command, union bpf_attr *attr)
-{
-	return (int) syscall(SYS_bpf, command, attr, sizeof(*attr));
-}
 
 static int fail(struct sw_error *err, const char *what)
 {
@@ -41,7 +35,7 @@ static int link_create(int program_fd, const union bpf_iter_link_info *limit, in
 	attr.link_create.attach_type = BPF_TRACE_ITER;
 	attr.link_create.iter_info = (uintptr_t) limit;
 	attr.link_create.iter_info_len = sizeof(*limit);
-	int fd = bpf(BPF_LINK_CREATE, &attr);
+	int fd = sw_bpf(BPF_LINK_CREATE, &attr);
 	if (fd < 0)
 		return fail(err, "cannot limit the task iterator to the process");
 	*ret_link_fd = fd;
@@ -50,6 +44,8 @@ static int link_create(int program_fd, const union bpf_iter_link_info *limit, in
 
 int sw_iterate_load(enum sw_iterate_program program, int *ret_program_fd, struct sw_error *err)
 {
+	if (sw_pins_open(SW_PINS_DIRECTORY, program, ret_program_fd) == 0)
+		return 0;
 	int r = sw_iterate_program_load(program, ret_program_fd);
 	if (r == 0)
 		return 0;
@@ -114,7 +110,7 @@ int sw_iterate_open(int link_fd, int *ret_fd, struct sw_error *err)
 	union bpf_attr attr;
 	memset(&attr, 0, sizeof(attr));
 	attr.iter_create.link_fd = (uint32_t) link_fd;
-	int fd = bpf(BPF_ITER_CREATE, &attr);
+	int fd = sw_bpf(BPF_ITER_CREATE, &attr);
 	if (fd < 0)
 		return fail(err, "cannot begin a pass of the task iterator");
 	*ret_fd = fd;

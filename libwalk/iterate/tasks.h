@@ -37,7 +37,7 @@ enum sw_iterate_program {
 };
 
 /**
- * Load a program into the kernel: 1 to 2 ms.
+ * Load a program into the kernel: 1 to 2 ms; or take the one that the daemon keeps there (iterate/pins.h).
  *
  * @param ret_program_fd  Owned by the caller.
  * @return 0; -SW_E_NOT_PERMITTED or -SW_E_UNSUPPORTED with the reason in words; -SW_E_NOMEM.

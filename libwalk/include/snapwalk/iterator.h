@@ -57,6 +57,15 @@ SW_PUBLIC int sw_iterator_load_returns(int *ret_program_fd, struct sw_error *err
 SW_PUBLIC int sw_iterator_limit(int program_fd, pid_t pid, int *ret_iterator_fd,
 				struct sw_error *err);
 
+/**
+ * Keep the programs loaded below /sys/fs/bpf/snapwalk, where sw_iterator_load() and captures of root find them, in the
+ * place of what is there; and let them go. For root; parses nothing.
+ *
+ * @return 0; as sw_iterator_check(); -SW_E_UNSUPPORTED: there is no BPF file system; -SW_E_NOT_PERMITTED; -SW_E_IO.
+ */
+SW_PUBLIC int sw_iterator_keep(struct sw_error *err);
+SW_PUBLIC int sw_iterator_drop(struct sw_error *err);
+
 #ifdef __cplusplus
 }
 #endif
