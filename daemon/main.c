@@ -12,6 +12,7 @@
 
 #include <confine/unpacker.h>
 #include <snapwalk/clock.h>
+#include <snapwalk/iterator.h>
 #include <snapwalk/walk.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -33,6 +34,8 @@ static const char help[] =
 	"  --socket PATH    listen there, instead of /run/snapwalk/io.snapwalk\n"
 	"  --user           for the caller's own processes, without privileges\n"
 	"  --check-config   say what is wrong with the configuration, and end\n"
+	"  --keep-programs  as root: load what captures need into the kernel, and end\n"
+	"  --drop-programs  as root: remove what --keep-programs has loaded, and end\n"
 	"  --version        print the version, and end\n"
 	"  --help           print this, and end\n"
 	"\n"
@@ -41,6 +44,7 @@ static const char help[] =
 struct arguments {
 	const char *config, *socket;
 	bool user, check;
+	int (*programs)(struct sw_error *err); /* to do with those that stay in the kernel */
 };
 
 /* What a reload needs. */
@@ -53,12 +57,14 @@ struct service {
 /* True: go on. */
 static bool arguments_parse(int argc, char **argv, struct arguments *ret, int *ret_status)
 {
-	enum { CONFIG = 256, SOCKET, USER, CHECK };
+	enum { CONFIG = 256, SOCKET, USER, CHECK, KEEP, DROP };
 	static const struct option options[] = {
 		{"config", required_argument, NULL, CONFIG},
 		{"socket", required_argument, NULL, SOCKET},
 		{"user", no_argument, NULL, USER},
 		{"check-config", no_argument, NULL, CHECK},
+		{"keep-programs", no_argument, NULL, KEEP},
+		{"drop-programs", no_argument, NULL, DROP},
 		{"version", no_argument, NULL, 'V'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
@@ -70,6 +76,8 @@ static bool arguments_parse(int argc, char **argv, struct arguments *ret, int *r
 		case SOCKET: ret->socket = optarg; break;
 		case USER: ret->user = true; break;
 		case CHECK: ret->check = true; break;
+		case KEEP: ret->programs = sw_iterator_keep; break;
+		case DROP: ret->programs = sw_iterator_drop; break;
 		case 'V': puts("snapwalkd " SW_VERSION); return false;
 		case 'h': fputs(help, stdout); return false;
 		default: /* getopt has printed it */ *ret_status = EXIT_USAGE; return false;
@@ -388,12 +396,24 @@ static int check(const struct arguments *arguments)
 	return status;
 }
 
+/* Reads no configuration: the unit calls it with the privileges of root. */
+static int change_programs(int (*change)(struct sw_error *err))
+{
+	struct sw_error err = {0};
+	if (change(&err) == 0)
+		return EXIT_SUCCESS;
+	fprintf(stderr, "snapwalkd: %s\n", err.message);
+	return EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
 	struct service service = {0};
 	int status;
 	if (!arguments_parse(argc, argv, &service.arguments, &status))
 		return status;
+	if (service.arguments.programs != NULL)
+		return change_programs(service.arguments.programs);
 	if (service.arguments.check)
 		return check(&service.arguments);
 	prepare_process();
