@@ -31,7 +31,17 @@ typedef uint32_t __wsum;
 
 #define SW_KERNEL __attribute__((preserve_access_index))
 
-struct pid_namespace;
+struct ns_common {
+	unsigned int inum;
+} SW_KERNEL;
+
+struct pid_namespace {
+	struct ns_common ns;
+} SW_KERNEL;
+
+struct mm_struct {
+	unsigned long start_stack;
+} SW_KERNEL;
 
 struct super_block {
 	unsigned long s_magic;
@@ -93,6 +103,7 @@ struct task_struct {
 	struct task_struct *parent;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
+	struct mm_struct *mm;
 	unsigned long nvcsw, nivcsw;
 	uint64_t start_boottime;
 	uint64_t self_exec_id;

@@ -14,6 +14,7 @@
 #include <files.lskel.h>
 #include <moved.lskel.h>
 #include <returns.lskel.h>
+#include <sample.lskel.h>
 #include <tasks.lskel.h>
 
 /* Takes the descriptor out of a skeleton. */
@@ -76,6 +77,30 @@ int sw_iterate_moved_load(size_t max_threads, int *ret_program_fd)
 	if (r == 0) /* which keeps its map */
 		*ret_program_fd = take(&skeleton->progs.sw_moved.prog_fd);
 	sw_moved__destroy(skeleton);
+	return r;
+}
+
+int sw_iterate_sample_load(const struct sw_iterate_sample_sizes *sizes,
+			   struct sw_iterate_sample *ret)
+{
+	struct sw_sample *skeleton = sw_sample__open();
+	if (skeleton == NULL)
+		return -ENOMEM;
+	skeleton->maps.sw_scratch.max_entries = sizes->n_cpus;
+	skeleton->maps.sw_counts.max_entries = sizes->n_cpus;
+	skeleton->maps.sw_processes.max_entries = sizes->n_processes;
+	skeleton->maps.sw_recipes.max_entries = sizes->n_processes;
+	skeleton->maps.sw_ring.max_entries = sizes->ring_bytes;
+	int r = sw_sample__load(skeleton);
+	if (r == 0)
+		*ret = (struct sw_iterate_sample){
+			.program_fd = take(&skeleton->progs.sw_sample.prog_fd),
+			.setup_fd = take(&skeleton->maps.sw_setup.map_fd),
+			.processes_fd = take(&skeleton->maps.sw_processes.map_fd),
+			.recipes_fd = take(&skeleton->maps.sw_recipes.map_fd),
+			.counts_fd = take(&skeleton->maps.sw_counts.map_fd),
+			.ring_fd = take(&skeleton->maps.sw_ring.map_fd)};
+	sw_sample__destroy(skeleton);
 	return r;
 }
 

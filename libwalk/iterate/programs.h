@@ -2,6 +2,7 @@
 #ifndef SW_ITERATE_PROGRAMS_H
 #define SW_ITERATE_PROGRAMS_H
 
+#include "iterate/sample.h"
 #include "iterate/tasks.h"
 
 /* False: this build has no programs, as clang or bpftool were not there. */
@@ -16,5 +17,9 @@ int sw_iterate_moved_load(size_t max_threads, int *ret_program_fd);
 
 /* The program's name and the build that it is of, "tasks-DIGEST"; NULL: this build has no programs. */
 const char *sw_iterate_program_identity(enum sw_iterate_program program);
+
+/* The same for that which copies threads at events. */
+int sw_iterate_sample_load(const struct sw_iterate_sample_sizes *sizes,
+			   struct sw_iterate_sample *ret);
 
 #endif

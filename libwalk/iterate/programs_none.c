@@ -28,3 +28,11 @@ const char *sw_iterate_program_identity(enum sw_iterate_program program)
 	(void) program;
 	return NULL;
 }
+
+int sw_iterate_sample_load(const struct sw_iterate_sample_sizes *sizes,
+			   struct sw_iterate_sample *ret)
+{
+	(void) sizes;
+	(void) ret;
+	return -EOPNOTSUPP;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "copies/copies.h"
+#include "cleanup.h"
+#include "copies/recipe.h"
+#include "copies/ring.h"
+#include "errors.h"
+#include "iterate/sample.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	DEFAULT_STACK_BYTES = 16 << 10,
+	RING_CPU_BYTES = 2 << 20, /* half a second of 32 KiB at 128 Hz */
+	RING_MIN_BYTES = 4 << 20,
+	RING_MAX_BYTES = 32 << 20,
+	CPUS_MAX = 4096,
+};
+
+struct sw_copies {
+	struct sw_iterate_sample sample;        /* owned */
+	struct sw_copies_ring ring;             /* owned */
+	const struct sw_sampled_counts *counts; /* owned: a mapping, by CPU */
+	struct sw_sampled_recipe *recipes;      /* owned: a mapping */
+	pid_t *pids; /* owned: by the number of their recipe; 0: nobody has it */
+	size_t n_cpus, counts_bytes, n_processes, recipes_bytes;
+	struct sw_copy_part parts[SW_COPY_PARTS_MAX]; /* of the last one */
+};
+
+static size_t ring_bytes(const struct sw_copies_options *o, size_t n_cpus)
+{
+	size_t wanted = o->ring_bytes != 0 ? o->ring_bytes : n_cpus * RING_CPU_BYTES;
+	size_t bytes = RING_MIN_BYTES;
+	while (bytes < wanted && bytes < RING_MAX_BYTES)
+		bytes *= 2;
+	return bytes;
+}
+
+/* The numbers of CPUs may have gaps: as many as the largest number wants. */
+static size_t cpus_count(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_CONF);
+	return n < 1 ? 1 : n > CPUS_MAX ? CPUS_MAX : (size_t) n;
+}
+
+static int namespace_find(struct sw_sampled_setup *setup, struct sw_error *err)
+{
+	struct stat st;
+	if (stat("/proc/self/ns/pid", &st) < 0)
+		return sw_fail_errno(err, SW_E_UNSUPPORTED,
+				     "the pid namespace of this process is not known");
+	setup->pid_namespace = (uint32_t) st.st_ino;
+	return 0;
+}
+
+static int maps_map(struct sw_copies *c, size_t bytes, struct sw_error *err)
+{
+	int r = sw_copies_ring_map(c->sample.ring_fd, bytes, &c->ring);
+	if (r < 0) {
+		errno = -r;
+		return sw_fail_errno(err, SW_E_NOT_PERMITTED, "a ring of BPF cannot be mapped");
+	}
+	c->counts_bytes = c->n_cpus * sizeof(*c->counts);
+	void *counts = mmap(NULL, c->counts_bytes, PROT_READ, MAP_SHARED, c->sample.counts_fd, 0);
+	if (counts == MAP_FAILED)
+		return sw_fail_errno(err, SW_E_NOT_PERMITTED, "a map of BPF cannot be mapped");
+	c->counts = counts;
+	c->recipes_bytes = c->n_processes * sizeof(*c->recipes);
+	void *recipes = mmap(NULL, c->recipes_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+			     c->sample.recipes_fd, 0);
+	if (recipes == MAP_FAILED)
+		return sw_fail_errno(err, SW_E_NOT_PERMITTED, "a map of BPF cannot be mapped");
+	c->recipes = recipes;
+	return 0;
+}
+
+int sw_copies_open(const struct sw_copies_options *o, struct sw_copies **ret, struct sw_error *err)
+{
+	struct sw_sampled_setup setup = {
+		.stack_bytes = (uint32_t) (o->stack_bytes == 0 ? DEFAULT_STACK_BYTES
+					   : o->stack_bytes < SW_SAMPLED_STACK_MAX
+						   ? o->stack_bytes
+						   : SW_SAMPLED_STACK_MAX)};
+	struct sw_copies *c = calloc(1, sizeof(*c));
+	if (c == NULL)
+		return sw_fail_nomem(err);
+	c->sample = (struct sw_iterate_sample){-EBADF, -EBADF, -EBADF, -EBADF, -EBADF, -EBADF};
+	c->n_cpus = cpus_count();
+	size_t bytes = ring_bytes(o, c->n_cpus);
+	c->n_processes = o->n_processes == 0                         ? 1
+			 : o->n_processes < SW_SAMPLED_PROCESSES_MAX ? o->n_processes
+								     : SW_SAMPLED_PROCESSES_MAX;
+	const struct sw_iterate_sample_sizes sizes = {.n_cpus = (uint32_t) c->n_cpus,
+						      .n_processes = (uint32_t) c->n_processes,
+						      .ring_bytes = (uint32_t) bytes};
+	c->pids = calloc(c->n_processes, sizeof(*c->pids));
+	if (c->pids == NULL) {
+		sw_copies_close(c);
+		return sw_fail_nomem(err);
+	}
+	int r = namespace_find(&setup, err);
+	if (r == 0)
+		r = sw_iterate_sample_open(&sizes, &setup, &c->sample, err);
+	if (r == 0)
+		r = maps_map(c, bytes, err);
+	if (r < 0) {
+		sw_copies_close(c);
+		return r;
+	}
+	*ret = c;
+	return 0;
+}
+
+void sw_copies_close(struct sw_copies *c)
+{
+	if (c == NULL)
+		return;
+	sw_copies_ring_unmap(&c->ring);
+	if (c->counts != NULL)
+		(void) munmap((void *) (uintptr_t) c->counts, c->counts_bytes); /* it was mapped */
+	if (c->recipes != NULL)
+		(void) munmap(c->recipes, c->recipes_bytes); /* likewise */
+	sw_iterate_sample_close(&c->sample);
+	free(c->pids);
+	free(c);
+}
+
+/* n_processes: none is. */
+static size_t number_of(const struct sw_copies *c, pid_t pid)
+{
+	size_t number = 0;
+	while (number < c->n_processes && c->pids[number] != pid)
+		number++;
+	return number;
+}
+
+/* A copy that is made in between has steps of both, or none: what it has of them is memory of that instant. */
+static void recipe_write(struct sw_sampled_recipe *to, const struct sw_sampled_recipe *from)
+{
+	uint32_t generation = to->generation + 1;
+	__atomic_store_n(&to->n_steps, 0, __ATOMIC_SEQ_CST);
+	memcpy(to->steps, from->steps, sizeof(to->steps));
+	__atomic_store_n(&to->generation, generation, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&to->n_steps, from->n_steps, __ATOMIC_SEQ_CST);
+}
+
+int sw_copies_sample(struct sw_copies *c, pid_t pid, const struct sw_sampled_recipe *recipe,
+		     struct sw_error *err)
+{
+	static const struct sw_sampled_recipe none = {0};
+	if (recipe == NULL)
+		recipe = &none;
+	if (!sw_recipe_is_valid(recipe))
+		return sw_fail(err, SW_E_INVALID, "a recipe for process %d is not valid",
+			       (int) pid);
+	size_t number = number_of(c, pid);
+	bool known = number < c->n_processes;
+	if (!known)
+		number = number_of(c, 0);
+	if (number == c->n_processes)
+		return sw_fail(err, SW_E_LIMIT, "more processes than can be sampled at once");
+	recipe_write(&c->recipes[number], recipe);
+	int r = known ? 0 : sw_iterate_sample_process(&c->sample, pid, (uint32_t) number, err);
+	if (r == 0)
+		c->pids[number] = pid;
+	return r;
+}
+
+void sw_copies_forget(struct sw_copies *c, pid_t pid)
+{
+	size_t number = number_of(c, pid);
+	if (number == c->n_processes)
+		return;
+	sw_iterate_sample_forget(&c->sample, pid);
+	c->pids[number] = 0;
+}
+
+int sw_copies_attach(const struct sw_copies *c, int event_fd)
+{
+	return ioctl(event_fd, PERF_EVENT_IOC_SET_BPF, c->sample.program_fd) < 0 ? -errno : 0;
+}
+
+bool sw_copies_next(struct sw_copies *c, struct sw_copy *ret)
+{
+	const uint8_t *bytes;
+	size_t size;
+	sw_copies_ring_give_back(&c->ring);
+	while (sw_copies_ring_next(&c->ring, &bytes, &size))
+		if (sw_copy_parse(bytes, size, c->parts, ret))
+			return true;
+	sw_copies_ring_give_back(&c->ring);
+	return false;
+}
+
+struct sw_copies_counts sw_copies_counts(const struct sw_copies *c)
+{
+	struct sw_copies_counts sum = {0};
+	for (size_t i = 0; i < c->n_cpus; i++) {
+		sum.n_taken += __atomic_load_n(&c->counts[i].n_taken, __ATOMIC_RELAXED);
+		sum.n_no_space += __atomic_load_n(&c->counts[i].n_no_space, __ATOMIC_RELAXED);
+		sum.n_nested += __atomic_load_n(&c->counts[i].n_nested, __ATOMIC_RELAXED);
+	}
+	return sum;
+}

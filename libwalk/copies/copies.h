@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_COPIES_COPIES_H
+#define SW_COPIES_COPIES_H
+
+#include "copies/record.h"
+
+#include <snapwalk/error.h>
+#include <sys/types.h>
+
+/*
+ * Copies of threads that the kernel makes at events: registers, stack, and what an interpreter has of its
+ * frames elsewhere, by a recipe (copies/recipe.h). Nothing is stopped.
+ *
+ *	sw_copies_open		loads the program: needs CAP_BPF and CAP_PERFMON
+ *	sw_copies_sample	a process, and its recipe
+ *	sw_copies_attach	an event of perf_event_open(2): at each of it the thread is copied
+ *	sw_copies_next		again and again, every 20 ms or so; nobody is woken
+ *
+ * Only the first three need privileges, and parse nothing; the rest makes no system call, nor does another recipe for a
+ * process that has one.
+ */
+struct sw_copies;
+
+struct sw_copies_options {
+	size_t stack_bytes; /* of each copy; 0: 16 KiB; at most SW_SAMPLED_STACK_MAX */
+	size_t n_processes; /* 0: one */
+	size_t ring_bytes;  /* at least; 0: by the number of CPUs */
+};
+
+/* Copies that are not there, by cause; and those that were made. */
+struct sw_copies_counts {
+	uint64_t n_taken;
+	uint64_t n_no_space, n_nested; /* lost */
+};
+
+/**
+ * @return 0; -SW_E_NOT_PERMITTED and -SW_E_UNSUPPORTED with the reason; -SW_E_NOMEM.
+ */
+int sw_copies_open(const struct sw_copies_options *options, struct sw_copies **ret,
+		   struct sw_error *err);
+/* NULL is allowed. */
+void sw_copies_close(struct sw_copies *copies);
+
+/* recipe: NULL: registers and stack are enough. 0; -SW_E_LIMIT; -SW_E_INVALID: the recipe; -SW_E_NOT_PERMITTED;
+ * -SW_E_NOMEM; -SW_E_IO. */
+int sw_copies_sample(struct sw_copies *copies, pid_t pid, const struct sw_sampled_recipe *recipe,
+		     struct sw_error *err);
+void sw_copies_forget(struct sw_copies *copies, pid_t pid);
+
+/* event_fd: borrowed. 0, or a negative errno. Events that inherit from it have the program, too. */
+int sw_copies_attach(const struct sw_copies *copies, int event_fd);
+
+/* The next copy; false: there is none by now. *ret holds until the next call. */
+bool sw_copies_next(struct sw_copies *copies, struct sw_copy *ret);
+
+/* So far. */
+struct sw_copies_counts sw_copies_counts(const struct sw_copies *copies);
+
+#endif

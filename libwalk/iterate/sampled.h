@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause OR GPL-2.0-only */
+#ifndef SW_ITERATE_SAMPLED_H
+#define SW_ITERATE_SAMPLED_H
+
+/*
+ * What iterate/sample.bpf.c is told and what it writes. Compiled for the kernel's program and for the
+ * library, so it knows only the compiler's own headers. No padding.
+ *
+ * A sample is one record of the ring:
+ *
+ *	head | part, its bytes, up to 7 zero bytes | part, its bytes, ... | ...
+ */
+#include "iterate/record.h"
+
+enum {
+	SW_SAMPLED_REGISTERS = 8,  /* of a recipe */
+	SW_SAMPLED_STEPS_MAX = 48, /* of a recipe */
+	SW_SAMPLED_TURNS_MAX =
+		1024, /* steps that one sample executes, each node of a list is one */
+	SW_SAMPLED_STACK_MAX = 32760, /* below a power of two: the verifier masks it */
+	SW_SAMPLED_PART_MAX = 32760,
+	SW_SAMPLED_BYTES_MAX = 65528, /* of a record */
+	SW_SAMPLED_NODE_MAX = 512,    /* of a list that is copied */
+	SW_SAMPLED_PROCESSES_MAX = 4096,
+};
+
+/*
+ * A step of a recipe. r[] are the registers of the recipe, 0 at first. A word that cannot be read is 0, and
+ * the sample says so (SW_SAMPLED_FAULT).
+ *
+ *	END
+ *	SET	r[to] = value
+ *	THREAD	r[to] = thread pointer + value
+ *	MOVE	r[to] = r[from] + value
+ *	LOAD	r[to] = word at r[from] + value
+ *	JUMP	goes on at step number
+ *	ZERO	the same if r[from] is 0
+ *	COPY	copies number bytes at r[from] + value
+ *	SPAN	copies [r[from], r[other] + value), of which at most the last number bytes
+ *	SEARCH	r[to] = the first node of a list in which the word at offset key is r[other]; 0: none.
+ *		r[from] is the first node, the word at offset next of a node leads to the next one
+ *	CHAIN	copies the nodes of a list, from r[from] on until one leads to 0, and with second_bytes that
+ *		of what the word at offset second of each node leads to. The three lowest bits of both words
+ *		do not count. A node that the last SPAN has copied is not copied again. r[to] = 1 if r[other] is
+ *		one of the nodes, else 0
+ *
+ * What is copied has the kind of its step.
+ */
+enum sw_sampled_what {
+	SW_SAMPLED_END,
+	SW_SAMPLED_SET,
+	SW_SAMPLED_THREAD,
+	SW_SAMPLED_MOVE,
+	SW_SAMPLED_LOAD,
+	SW_SAMPLED_JUMP,
+	SW_SAMPLED_ZERO,
+	SW_SAMPLED_COPY,
+	SW_SAMPLED_SPAN,
+	SW_SAMPLED_SEARCH,
+	SW_SAMPLED_CHAIN,
+	SW_SAMPLED_WHATS,
+};
+
+struct sw_sampled_list {
+	uint16_t next, key; /* of SEARCH: offsets of words */
+	uint16_t max;       /* nodes */
+	uint16_t zero;
+};
+
+struct sw_sampled_chain {
+	uint16_t next, second; /* offsets of words in a node */
+	uint16_t node_bytes, second_bytes;
+};
+
+struct sw_sampled_step {
+	uint8_t what; /* enum sw_sampled_what */
+	uint8_t to, from, other;
+	uint16_t number;
+	uint16_t kind; /* of what it copies */
+	union {
+		uint64_t value;
+		struct sw_sampled_list list;
+		struct sw_sampled_chain chain; /* of at most number nodes */
+	};
+};
+
+/* Of one process. */
+struct sw_sampled_recipe {
+	uint32_t n_steps;
+	uint32_t generation; /* of the recipe: the sample has it */
+	struct sw_sampled_step steps[SW_SAMPLED_STEPS_MAX];
+};
+
+/* How samples are taken. */
+struct sw_sampled_setup {
+	uint32_t
+		pid_namespace; /* inode of the reader's: it has the numbers of processes and threads */
+	uint32_t stack_bytes; /* at most SW_SAMPLED_STACK_MAX */
+};
+
+enum sw_sampled_flags {
+	SW_SAMPLED_IN_KERNEL = 1 << 0,
+	SW_SAMPLED_STACK_CUT = 1 << 1,   /* it goes on beyond stack_bytes */
+	SW_SAMPLED_STACK_HOLES = 1 << 2, /* pages of it are not there */
+	SW_SAMPLED_STACK_OPEN = 1 << 3,  /* its end is not known: copied as far as pages came */
+	SW_SAMPLED_FAULT = 1 << 4,       /* a step could not read */
+	SW_SAMPLED_CUT = 1 << 5,    /* the recipe did not come to its end: turns, nodes, bytes */
+	SW_SAMPLED_RECIPE = 1 << 6, /* there is one, and it was executed */
+};
+
+enum {
+	SW_SAMPLED_KIND_STACK = 0,
+	SW_SAMPLED_KIND_FIRST = 1, /* of a recipe's own */
+};
+
+struct sw_sampled_part {
+	uint64_t avma;
+	uint32_t bytes;
+	uint32_t kind;
+};
+
+struct sw_sampled_head {
+	uint64_t time_ns;               /* CLOCK_MONOTONIC */
+	uint64_t exec_id;               /* grows with every execve() of the process */
+	uint64_t start_ns;              /* of the process; with pid it tells processes apart */
+	uint64_t stack_end_avma;        /* 0: not known */
+	uint64_t regs[SW_ITERATE_REGS]; /* as in struct sw_iterate_record */
+	uint32_t pid, tid;              /* in the reader's pid namespace */
+	uint32_t bytes;                 /* of the record */
+	uint32_t n_parts;
+	uint32_t flags;      /* enum sw_sampled_flags */
+	uint32_t generation; /* of the recipe */
+	char comm[SW_ITERATE_COMM];
+};
+
+/* Per CPU. */
+struct sw_sampled_counts {
+	uint64_t n_taken;
+	uint64_t n_no_space; /* the ring was full, or another CPU wrote to it in that instant */
+	uint64_t n_nested;   /* a sample came while another one was taken */
+	uint64_t n_foreign;  /* of processes that are not sampled */
+	uint64_t n_kernel;   /* of threads without memory: the kernel's own, or about to end */
+};
+
+#endif
