@@ -28,6 +28,7 @@ struct sw_events {
 	int *fds;                     /* owned, each */
 	size_t n_fds, fds_max;
 	bool kernel;
+	const struct sw_copies *copies; /* borrowed; NULL: none */
 };
 
 /* ---- open ------------------------------------------------------------------------------------ */
@@ -119,10 +120,7 @@ static int attr_choose(struct perf_event_attr *attr, pid_t tid, const struct sw_
 					 : (uint64_t) PERF_COUNT_SW_CPU_CLOCK,
 			.sample_period = cycles ? o->rate_hz : NS_PER_S / o->rate_hz,
 			.freq = cycles,
-			.sample_type =
-				PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
-			.sample_regs_user = SW_ARCH_PERF_REGS,
-			.sample_stack_user = (uint32_t) o->stack_bytes,
+			.sample_type = PERF_SAMPLE_TID,
 			.inherit = 1,
 			.inherit_thread = 1,
 			.exclude_kernel = i >= 2,
@@ -136,6 +134,11 @@ static int attr_choose(struct perf_event_attr *attr, pid_t tid, const struct sw_
 			.watermark = 1,
 			.wakeup_watermark = RINGS_BYTES,
 		};
+		if (o->copies == NULL) {
+			attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+			attr->sample_regs_user = SW_ARCH_PERF_REGS;
+			attr->sample_stack_user = (uint32_t) o->stack_bytes;
+		}
 		int fd = event_open(attr, tid, cpu);
 		if (fd >= 0) {
 			(void) close(fd); /* of an event: nothing is lost */
@@ -182,6 +185,9 @@ static int thread_open(struct sw_events *e, const struct perf_event_attr *attr, 
 		}
 		e->fds = grown;
 		e->fds[e->n_fds++] = fd;
+		r = e->copies != NULL ? sw_copies_attach(e->copies, fd) : 0;
+		if (r < 0)
+			return r;
 		if (ring->page == NULL)
 			r = ring_map(e, ring, fd, i == 0);
 		else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, e->fds[i]) < 0)
@@ -265,7 +271,8 @@ int sw_events_open(const struct sw_target *target, const struct sw_events_option
 		sw_events_close(e);
 		return r;
 	}
-	e->rings.bytes = RING_MAX_BYTES;
+	e->copies = how.copies;
+	e->rings.bytes = e->copies != NULL ? RING_MIN_BYTES : RING_MAX_BYTES;
 	while (e->rings.bytes > RING_MIN_BYTES && e->rings.bytes * e->rings.n > RINGS_BYTES)
 		e->rings.bytes /= 2;
 	for (; e->rings.bytes >= RING_MIN_BYTES; e->rings.bytes /= 2) {

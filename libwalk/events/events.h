@@ -2,6 +2,7 @@
 #ifndef SW_EVENTS_H
 #define SW_EVENTS_H
 
+#include "copies/copies.h"
 #include "process/target.h"
 
 #include <snapwalk/walk.h>
@@ -38,7 +39,10 @@ struct sw_events_sample {
 struct sw_events_options {
 	uint32_t rate_hz; /* samples per second of CPU time of each thread */
 	size_t stack_bytes; /* of each; at most SW_EVENTS_STACK_MAX, and fewer where memory is short */
-	bool clock_only;    /* not by cycles: each stands for exactly 1 / rate_hz s */
+	/* Borrowed until they are closed: at each event the thread is copied, and there are no
+	 * SW_EVENTS_SAMPLE. NULL: the events have registers and stacks themselves. */
+	const struct sw_copies *copies;
+	bool clock_only; /* not by cycles: each stands for exactly 1 / rate_hz s */
 };
 
 /**

@@ -14,9 +14,12 @@
 #include "process/proc.h"
 #include "sample/borrowed.h"
 #include "sample/light.h"
+#include "sample/recipes.h"
 #include "snapshot/snapshot.h"
+#include "walk/active.h"
 #include "walk/tables.h"
 
+#include <fcntl.h>
 #include <snapwalk/clock.h>
 #include <snapwalk/sampler.h>
 #include <string.h>
@@ -33,22 +36,35 @@ struct sw_cpu_sampler {
 	struct sw_context *ctx;         /* borrowed */
 	const struct sw_target *target; /* borrowed */
 	struct sw_events *events;       /* owned */
-	struct sw_snapshot *base;       /* owned: maps and modules */
-	struct sw_snapshot *snap;       /* owned; borrows from it */
+	/* Owned: the kernel copies threads at events, what their interpreters have of frames, too; NULL: events have
+	 * registers and stacks themselves, which is enough for native code. */
+	struct sw_copies *copies;
+	struct sw_recipe recipe; /* that the kernel has, if it has one */
+	bool has_recipe;
+	struct sw_copy copy;     /* the last one */
+	struct sw_range *ranges; /* owned: SW_COPY_PARTS_MAX, of it */
+	struct sw_slots kept;    /* of runtimes, by their ops: sw_snapshot_priv.kept */
+	uint64_t exec_id;        /* of the program that the last copy is of */
+	uint64_t exec_id_before,
+		exec_id_old;      /* likewise before it; of those that have no maps any more */
+	struct sw_snapshot *base; /* owned: maps and modules */
+	struct sw_snapshot *snap; /* owned; borrows from it */
 	struct sw_thread threads[BATCH];
 	struct sw_sample_change changes[BATCH];
 	size_t n;
 	uint8_t *stacks; /* owned: of them */
 	size_t stack_bytes;
-	struct sw_events_sample kept; /* is the first of the next batch */
+	struct sw_events_sample event; /* is the first of the next batch */
 	bool has_kept;
-	bool fixed; /* maps and names are not read again */
+	bool has_copy; /* it waits, as records of the kernel go before it */
+	bool fixed;    /* maps and names are not read again */
 	bool base_old;
 	bool code_came; /* since it was made */
 	int64_t base_ns;
 	uint64_t generation, number;
-	uint64_t n_left;       /* samples that came after what is known was old */
-	struct sw_map64 names; /* tid -> index + 1 */
+	struct sw_error no_copies; /* why the kernel does not copy */
+	uint64_t n_left;           /* samples that came after what is known was old */
+	struct sw_map64 names;     /* tid -> index + 1 */
 	struct name {
 		int64_t read_ns;
 		char comm[SW_COMM_MAX];
@@ -60,11 +76,69 @@ struct sw_cpu_sampler {
 
 static void snapshot_drop(struct sw_cpu_sampler *s)
 {
+	sw_slots_deinit(&s->kept); /* before the snapshot that they are of */
 	sw_borrowed_destroy(s->snap, false);
 	s->snap = NULL;
 	sw_snapshot_destroy(s->base);
 	s->base = NULL;
 	s->generation++;
+}
+
+/* What of code other than native can only be had with the program in the kernel. */
+static int native_check(const struct sw_cpu_sampler *s, struct sw_error *err)
+{
+	if (sw_light_is_possible(s->base, &sw_tables))
+		return 0;
+	if (s->no_copies.code != 0) {
+		if (err != NULL)
+			*err = s->no_copies;
+		return -SW_E_INVALID;
+	}
+	return sw_fail(err, SW_E_INVALID,
+		       "perf events give stacks of native code only, and process %d has "
+		       "other",
+		       (int) s->target->pid);
+}
+
+/* The program is loaded once. Where that is refused, events without it have to do. */
+static int recipe_take(struct sw_cpu_sampler *s, struct sw_error *err)
+{
+	struct sw_recipe recipe = {0};
+	if (s->fixed) /* nothing of the process may be read later */
+		return 0;
+	int r = sw_sample_recipe(s->base, &sw_tables, &recipe, &s->no_copies);
+	if (r == 0 && s->copies == NULL)
+		r = sw_copies_open(&(struct sw_copies_options){.stack_bytes = s->stack_bytes},
+				   &s->copies, &s->no_copies);
+	if (r == 0 && s->has_recipe && memcmp(&recipe, &s->recipe, sizeof(recipe)) == 0)
+		return 0;
+	if (r == 0)
+		r = sw_copies_sample(s->copies, s->target->pid, &recipe.steps, &s->no_copies);
+	s->has_recipe = r == 0;
+	s->recipe = recipe;
+	/* Events that are open have the program: there is no way back. */
+	if (r < 0 && s->events != NULL) {
+		if (err != NULL)
+			*err = s->no_copies;
+		return -SW_E_INVALID;
+	}
+	if (r < 0) {
+		sw_copies_close(s->copies);
+		s->copies = NULL;
+	}
+	return r == -SW_E_NOMEM ? sw_fail_nomem(err) : 0;
+}
+
+/* What is constant is read later, and proven again by who needs it. */
+static void copies_lend(struct sw_cpu_sampler *s)
+{
+	struct sw_snapshot_priv *priv = s->snap->priv;
+	priv->copy = &s->copy;
+	priv->kept = &s->kept;
+	if (s->base->priv->mem_fd >= 0)
+		priv->mem_fd = fcntl(s->base->priv->mem_fd, F_DUPFD_CLOEXEC, 0);
+	priv->live_dead = priv->mem_fd < 0;
+	s->snap->ranges = s->ranges;
 }
 
 static int base_take(struct sw_cpu_sampler *s, struct sw_error *err)
@@ -80,15 +154,17 @@ static int base_take(struct sw_cpu_sampler *s, struct sw_error *err)
 			       "perf events do not "
 			       "tell the return addresses that the kernel has replaced for it",
 			       (int) s->target->pid);
-	if (!sw_light_is_possible(s->base, &sw_tables))
-		return sw_fail(err, SW_E_INVALID,
-			       "perf events give stacks of native code only, and process %d has "
-			       "other",
-			       (int) s->target->pid);
-	r = sw_borrowed_create(s->base, &s->snap, err);
+	r = s->copies != NULL || s->events == NULL ? recipe_take(s, err) : 0;
+	if (r == 0 && s->copies == NULL)
+		r = native_check(s, err);
+	if (r == 0)
+		r = sw_borrowed_create(s->base, &s->snap, err);
 	if (r < 0)
 		return r;
-	s->snap->priv->native_only = true;
+	if (s->copies != NULL)
+		copies_lend(s);
+	else
+		s->snap->priv->native_only = true;
 	s->snap->threads = s->threads;
 	s->base_old = s->code_came = false;
 	s->base_ns = sw_clock_ns();
@@ -193,12 +269,14 @@ int sw_cpu_sampler_create(struct sw_context *ctx, struct sw_target *target, uint
 			 : stack_bytes < SW_EVENTS_STACK_MAX ? stack_bytes
 							     : SW_EVENTS_STACK_MAX;
 	s->stacks = malloc(BATCH * s->stack_bytes);
-	int r = s->stacks == NULL ? sw_fail_nomem(err) : base_take(s, err);
+	s->ranges = calloc(SW_COPY_PARTS_MAX, sizeof(*s->ranges));
+	int r = s->stacks == NULL || s->ranges == NULL ? sw_fail_nomem(err) : base_take(s, err);
 	if (r == 0)
 		r = sw_events_open(target,
 				   &(struct sw_events_options){
 					   .rate_hz = rate_hz,
 					   .stack_bytes = s->stack_bytes,
+					   .copies = s->copies,
 					   .clock_only = (flags & SW_CPU_SAMPLER_CLOCK) != 0},
 				   &s->events, err);
 	if (r < 0) {
@@ -216,9 +294,11 @@ void sw_cpu_sampler_destroy(struct sw_cpu_sampler *s)
 	if (s == NULL)
 		return;
 	sw_events_close(s->events);
+	sw_copies_close(s->copies);
 	snapshot_drop(s);
 	sw_map64_deinit(&s->names);
 	free(s->all_names);
+	free(s->ranges);
 	free(s->stacks);
 	free(s);
 }
@@ -231,6 +311,42 @@ static bool has_thread(const struct sw_cpu_sampler *s, pid_t tid)
 		if (s->threads[i].tid == tid)
 			return true;
 	return false;
+}
+
+/* The first part is the stack up to its end, or to a hole. Nothing is copied once more. */
+static void copy_add(struct sw_cpu_sampler *s)
+{
+	const struct sw_copy *copy = &s->copy;
+	struct sw_thread *t = &s->threads[0];
+	struct sw_snapshot *snap = s->snap;
+	*t = (struct sw_thread){.tid = (pid_t) copy->head.tid,
+				.state = 'R',
+				.captured = true,
+				.captured_by = SW_CAPTURED_EVENT,
+				.cpu_ns = -1,
+				.stop_ns = -1};
+	sw_arch_thread_fill(t, &copy->regs);
+	t->stack_avma = t->stack_end_avma = t->regs.sp_avma;
+	snap->n_ranges = 0;
+	for (size_t i = 0; i < copy->n_parts; i++) {
+		const struct sw_copy_part *part = &copy->parts[i];
+		if (i == 0 && part->kind == SW_SAMPLED_KIND_STACK &&
+		    part->avma <= t->regs.sp_avma) {
+			t->stack_avma = part->avma;
+			t->stack = part->data;
+			t->stack_bytes = part->bytes;
+			continue;
+		}
+		s->ranges[snap->n_ranges++] =
+			(struct sw_range){part->avma, part->bytes, part->data};
+	}
+	const struct sw_map *map = sw_snapshot_map(snap, t->regs.sp_avma);
+	if (map != NULL)
+		t->stack_end_avma = map->end_avma;
+	memcpy(t->comm, copy->head.comm, sizeof(copy->head.comm) - 1);
+	if (!sw_active_renew(&s->kept))
+		s->generation++; /* cookies mean something else now */
+	s->n = 1;
 }
 
 static void thread_add(struct sw_cpu_sampler *s, const struct sw_events_sample *sample)
@@ -261,6 +377,36 @@ static bool is_known_code(const struct sw_cpu_sampler *s, uint64_t pc)
 	return map != NULL && (map->prot & SW_MAP_EXEC);
 }
 
+/* Copies of a program whose maps are not known any more are left out. */
+static bool copy_next(struct sw_cpu_sampler *s)
+{
+	while (sw_copies_next(s->copies, &s->copy)) {
+		if (s->exec_id_old == 0 || s->copy.head.exec_id != s->exec_id_old)
+			return true;
+		s->n_left++;
+	}
+	return false;
+}
+
+/* Records of the kernel first: what a copy is of may be told by one that came before it. */
+static enum sw_events_kind event_next(struct sw_cpu_sampler *s)
+{
+	enum sw_events_kind kind = sw_events_next(s->events, &s->event);
+	if (kind != SW_EVENTS_NONE || s->copies == NULL)
+		return kind;
+	if (!s->has_copy && !copy_next(s))
+		return SW_EVENTS_NONE;
+	s->has_copy = s->copy.head.exec_id != s->exec_id;
+	if (s->has_copy) {
+		s->exec_id_before = s->exec_id;
+		s->exec_id = s->copy.head.exec_id;
+	}
+	if (s->has_copy) /* of another program, whose record is there by now */
+		return event_next(s);
+	s->event = (struct sw_events_sample){.tid = (pid_t) s->copy.head.tid, .regs = s->copy.regs};
+	return SW_EVENTS_SAMPLE;
+}
+
 /* Until there is nothing more, or the next one is not for this batch: that one is kept. */
 static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 {
@@ -270,35 +416,41 @@ static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 	while (s->n < BATCH && !s->base_old && n_names < NAMES_MAX) {
 		enum sw_events_kind kind = SW_EVENTS_SAMPLE;
 		if (!s->has_kept)
-			kind = sw_events_next(s->events, &s->kept);
+			kind = event_next(s);
 		s->has_kept = false;
 		if (kind == SW_EVENTS_NONE)
 			return;
 		if (kind == SW_EVENTS_NAME) {
-			name_note(s, &s->kept);
+			name_note(s, &s->event);
 			n_names++;
 			continue;
 		}
 		if (kind != SW_EVENTS_SAMPLE) {
 			s->code_came = true;
+			if (kind == SW_EVENTS_PROGRAM)
+				s->exec_id_old = s->has_copy ? s->exec_id_before : s->exec_id;
 			s->base_old = kind == SW_EVENTS_PROGRAM;
 			*new_program |= kind == SW_EVENTS_PROGRAM;
 			continue;
 		}
-		s->has_kept = has_thread(s, s->kept.tid);
+		s->has_kept = has_thread(s, s->event.tid);
 		if (s->has_kept)
 			return;
-		if (sw_arch_is_32bit(&s->kept.regs) != (s->snap->process.elf_class == 32))
+		if (sw_arch_is_32bit(&s->event.regs) != (s->snap->process.elf_class == 32))
 			continue; /* code of the other kind: Wine's new WoW64 */
 		/* Code that came may be where other was: no sample is walked by old maps for long. */
-		bool unknown = !is_known_code(s, s->kept.regs.rip);
+		bool unknown = !is_known_code(s, s->event.regs.rip);
 		if ((s->code_came || unknown) &&
 		    sw_clock_ns() - s->base_ns >
 			    (unknown && !s->code_came ? UNKNOWN_NS : CODE_NS)) {
 			s->has_kept = s->base_old = true;
 			return;
 		}
-		thread_add(s, &s->kept);
+		if (s->copies != NULL) { /* a snapshot is of one instant */
+			copy_add(s);
+			return;
+		}
+		thread_add(s, &s->event);
 	}
 }
 
@@ -310,7 +462,7 @@ static int fail_old(struct sw_cpu_sampler *s, struct sw_error *err)
 	s->n_left += s->has_kept;
 	s->has_kept = false;
 	for (int i = 0; i < RECORDS_MAX; i++) {
-		kind = sw_events_next(s->events, &s->kept);
+		kind = event_next(s);
 		if (kind == SW_EVENTS_NONE)
 			break;
 		s->n_left += kind == SW_EVENTS_SAMPLE;
@@ -337,7 +489,8 @@ int sw_cpu_sampler_next(struct sw_cpu_sampler *s, struct sw_sample *ret, struct 
 		return sw_fail(err, SW_E_EXITED, "process %d exited", (int) s->target->pid);
 	struct sw_snapshot *snap = s->snap;
 	snap->n_threads = s->n;
-	snap->n_ranges = 0;
+	if (s->copies == NULL)
+		snap->n_ranges = 0;
 	snap->time_ns = sample.time_ns;
 	sw_snapshot_index_threads(snap);
 	for (size_t i = 0; i < s->n; i++) {
@@ -353,6 +506,7 @@ int sw_cpu_sampler_next(struct sw_cpu_sampler *s, struct sw_sample *ret, struct 
 	sample.n_changes = sample.n_threads = s->n;
 	sample.generation = s->generation;
 	sample.light = true;
+	sample.kept = s->copies != NULL;
 	sample.more = s->n > 0 || s->base_old;
 	*ret = sample;
 	return 0;
@@ -360,7 +514,10 @@ int sw_cpu_sampler_next(struct sw_cpu_sampler *s, struct sw_sample *ret, struct 
 
 uint64_t sw_cpu_sampler_lost(const struct sw_cpu_sampler *s)
 {
-	return sw_events_lost(s->events) + s->n_left;
+	struct sw_copies_counts counts = {0};
+	if (s->copies != NULL)
+		counts = sw_copies_counts(s->copies);
+	return sw_events_lost(s->events) + s->n_left + counts.n_no_space + counts.n_nested;
 }
 
 bool sw_cpu_sampler_with_kernel(const struct sw_cpu_sampler *s)

@@ -39,8 +39,7 @@ struct sw_light {
 	bool lost;
 };
 
-/* One that is only recognised has native frames only. */
-static bool has_frames(const struct sw_runtime_ops *runtime)
+bool sw_light_has_frames(const struct sw_runtime_ops *runtime)
 {
 	return runtime->before != NULL || runtime->step != NULL || runtime->owns != NULL ||
 	       runtime->frames != NULL;
@@ -52,7 +51,7 @@ bool sw_light_is_possible(const struct sw_snapshot *snap, const struct sw_tables
 		return false;
 	tables = sw_tables_of(tables, snap);
 	for (size_t i = 0; i < tables->n_runtimes; i++)
-		if (has_frames(tables->runtimes[i]) && tables->runtimes[i]->probe(snap))
+		if (sw_light_has_frames(tables->runtimes[i]) && tables->runtimes[i]->probe(snap))
 			return false;
 	return true;
 }

@@ -28,6 +28,9 @@ struct sw_light_result {
 	bool lost;         /* pages did not come: it is of no use any more */
 };
 
+/* Whether a runtime has more than a name: one that is only recognised has native frames only. */
+bool sw_light_has_frames(const struct sw_runtime_ops *runtime);
+
 /* Whether the process of a snapshot is such a one. */
 bool sw_light_is_possible(const struct sw_snapshot *snap, const struct sw_tables *tables);
 

@@ -63,7 +63,8 @@ bool sw_live_read(const struct sw_snapshot *snap, uint64_t avma, void *buffer, s
 		size_t skip = avma % PAGE_BYTES, n = PAGE_BYTES - skip;
 		if (n > length)
 			n = length;
-		const uint8_t *page = page_get(priv, avma - skip);
+		/* What is read for one copy at an event is old for the next. */
+		const uint8_t *page = priv->copy == NULL ? page_get(priv, avma - skip) : NULL;
 		if (page != NULL)
 			memcpy(to, page + skip, n);
 		else if (priv->live_dead || !mem_read(priv, avma, to, n))

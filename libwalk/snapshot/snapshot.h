@@ -11,6 +11,8 @@
 
 #include <snapwalk/walk.h>
 
+struct sw_copy;
+
 /* What only the makers of snapshots (live, core, fixture) see. */
 struct sw_snapshot_priv {
 	struct sw_arena arena; /* strings, small arrays */
@@ -30,6 +32,11 @@ struct sw_snapshot_priv {
 	bool live_dead;        /* a live read failed because the process is gone: ask no more */
 	bool borrowed;         /* found, and what pages have, are another snapshot's */
 	bool native_only;      /* known from before, by the same maps: no runtime, no made code */
+	/* Borrowed: the copy of its only thread at an event; NULL: it is none. The copy alone is of that instant:
+	 * what is read later has to be constant. */
+	const struct sw_copy *copy;
+	struct sw_slots *
+		kept; /* borrowed: states of runtimes, by their ops, that outlive walks; NULL: none do */
 	struct sw_range
 		*live; /* owned: pages that snapshot/live.c read, in the order of their reading */
 	size_t n_live, live_capacity;

@@ -2,6 +2,7 @@
 #ifndef SW_RUNTIME_H
 #define SW_RUNTIME_H
 
+#include "copies/recipe.h"
 #include "unwind/unwinder.h"
 
 /*
@@ -16,6 +17,7 @@
  * The calls for one process, in their order:
  *
  *	capture   probe, before, stacks, in_window
+ *	events    probe, recipe; then for each copy open or renew, and as in a walk
  *	walk      probe, open; for each thread step, owns and frames, then thread, wait and request; then
  *	          goroutines, and goroutine for each, with step, owns and frames; tasks, and task for
  *	          each; identify
@@ -98,6 +100,19 @@ struct sw_runtime_ops {
 	/* Optional. As sw_unwinder_ops.capture. May be called again when the window was repeated:
 	 * what the call before kept is then void. */
 	int (*in_window)(struct sw_capture *capture);
+
+	/*
+	 * Optional, with renew and frames. What the kernel copies of a thread at an event, so that frames() finds its
+	 * language frames in the copy (copies/recipe.h): steps are added. Target running, as for before();
+	 * nothing is kept. False with *ret_why in words that "... cannot be copied" may follow: it cannot be had.
+	 */
+	bool (*recipe)(const struct sw_snapshot *snap, struct sw_memory memory,
+		       struct sw_recipe *recipe, const char **ret_why);
+
+	/* With recipe. The snapshot has another copy now: what was read of the one before, but for what is
+	 * constant, does not count any more. Cookies go on meaning what they meant. False: the state has
+	 * become too large, and is to be made anew. */
+	bool (*renew)(void *state);
 
 	/* As sw_unwinder_ops.attach. *ret_state stays NULL when the runtime is not there after all: it
 	 * is not asked again. */

@@ -29,6 +29,7 @@ struct sw_active {
 	const struct sw_unwinder_ops *unwinder; /* one of these two is NULL */
 	const struct sw_runtime_ops *runtime;
 	void *state; /* owned: from attach() or open() */
+	bool kept;   /* the state is the snapshot's: sw_snapshot_priv.kept */
 	/* What of both the walker asks. */
 	const char *name;
 	const char *kind;           /* NULL: it owns no code */

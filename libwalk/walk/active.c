@@ -36,10 +36,23 @@ static int failed(const char *name, int code, struct sw_error *err)
 	return sw_fail(err, -code, "%s: %s", name, sw_error_text(code));
 }
 
+/* The state of a runtime that the copies before this one have used. */
+static bool kept_find(const struct sw_snapshot *snap, const struct sw_runtime_ops *ops,
+		      void **ret_state)
+{
+	*ret_state = sw_slots_find(snap->priv->kept, ops);
+	return *ret_state != NULL && ops->renew != NULL;
+}
+
 static int runtime_attach(const struct sw_snapshot *snap, const struct sw_runtime_ops *ops,
 			  struct sw_active_list *list, struct sw_error *err)
 {
 	struct sw_active active = of_runtime(ops);
+	if (snap->priv->kept != NULL && kept_find(snap, ops, &active.state)) {
+		active.kept = true;
+		list->all[list->n++] = active;
+		return 0;
+	}
 	if (!ops->probe(snap))
 		return 0;
 	int r = ops->open(snap, sw_slots_find(&snap->priv->found, ops), &active.state);
@@ -47,6 +60,13 @@ static int runtime_attach(const struct sw_snapshot *snap, const struct sw_runtim
 		return failed(ops->name, r, err);
 	if (active.state != NULL)
 		list->all[list->n++] = active;
+	void **kept = active.state != NULL && snap->priv->kept != NULL && ops->renew != NULL
+			      ? sw_slots_get(snap->priv->kept, ops, ops->close)
+			      : NULL;
+	if (kept != NULL) {
+		*kept = active.state;
+		list->all[list->n - 1].kept = true;
+	}
 	return 0;
 }
 
@@ -81,11 +101,25 @@ void sw_active_detach(struct sw_active_list *list)
 {
 	while (list->n > 0) {
 		const struct sw_active *a = &list->all[--list->n];
+		if (a->kept)
+			continue;
 		if (a->runtime != NULL)
 			a->runtime->close(a->state);
 		else if (a->unwinder->detach != NULL)
 			a->unwinder->detach(a->state);
 	}
+}
+
+bool sw_active_renew(struct sw_slots *kept)
+{
+	bool all = true;
+	for (size_t i = 0; i < kept->n; i++) {
+		const struct sw_runtime_ops *ops = kept->all[i].key;
+		all &= kept->all[i].value == NULL || ops->renew(kept->all[i].value);
+	}
+	if (!all)
+		sw_slots_deinit(kept);
+	return all;
 }
 
 const char *sw_active_by(const struct sw_active *active, unsigned source)

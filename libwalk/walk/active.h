@@ -2,6 +2,7 @@
 #ifndef SW_WALK_ACTIVE_H
 #define SW_WALK_ACTIVE_H
 
+#include "slots.h"
 #include "unwind/tables.h"
 
 /* Attaches all of tables that the snapshot's process has. Zeroed before; after a failure, too, it must be
@@ -9,6 +10,10 @@
 int sw_active_attach(const struct sw_snapshot *snap, const struct sw_tables *tables,
 		     struct sw_active_list *list, struct sw_error *err);
 void sw_active_detach(struct sw_active_list *list);
+
+/* The snapshot that has these states (sw_snapshot_priv.kept) has the copy of another event now. False: one of
+ * them was too large, and all are gone: cookies of frames begin anew. */
+bool sw_active_renew(struct sw_slots *kept);
 
 /* The wire name of what found a frame, by the source that the step named. */
 const char *sw_active_by(const struct sw_active *active, unsigned source);

@@ -6,6 +6,7 @@
 #include "arch/arch.h"
 #include "errors.h"
 #include "arena.h"
+#include "copies/record.h"
 #include "snapshot/snapshot.h"
 #include "unwind/unwinder.h"
 #include "native/ahead.h"
@@ -41,6 +42,7 @@ struct sw_walker {
 	size_t n_left_out;              /* see sw_walk */
 	size_t carriers[SW_TABLES_MAX]; /* indices of runtimes that have language frames */
 	size_t n_carriers;
+	size_t n_without;
 	size_t without; /* 1 + index of the first native frame that has none of them; 0: there is none */
 	uint8_t without_owner;
 	size_t switches, switches_max; /* of stacks so far, and at most */
@@ -260,9 +262,12 @@ static void language_frames(struct sw_walker *w, uint64_t caller_sp_avma)
 		w->frames[at + n] = l.native;
 		if (l.sink.may_miss)
 			w->frames[at + n].flags |= SW_FRAME_MAY_MISS;
-		if (l.sink.without && n == 0 && w->without == 0) {
-			w->without = at + 1;
-			w->without_owner = l.owner;
+		if (l.sink.without && n == 0) {
+			w->n_without++;
+			if (w->without == 0) {
+				w->without = at + 1;
+				w->without_owner = l.owner;
+			}
 		}
 		for (size_t k = at; w->memory.live_reads != live_before && k < at + n; k++)
 			w->frames[k].flags |= SW_FRAME_LIVE_READ;
@@ -540,16 +545,33 @@ static size_t trim(struct sw_walker *w)
 	return n;
 }
 
+static bool has_language(const struct sw_walker *w, size_t first, size_t end)
+{
+	for (size_t i = first; i < end; i++)
+		if ((w->frames[i].flags & SW_FRAME_LANGUAGE) &&
+		    w->frames[i].owner == w->without_owner)
+			return true;
+	return false;
+}
+
+/*
+ * In the copy of a thread at an event frames may be missing that were not copied. Without these the innermost native
+ * frame alone can be: when it has not begun yet, or has ended.
+ */
+static bool copy_may_miss(const struct sw_walker *w)
+{
+	const struct sw_copy *copy = w->walks->snap->priv->copy;
+	return copy != NULL && (w->n_without > 1 || has_language(w, 0, w->without) ||
+				(copy->head.flags & (SW_SAMPLED_FAULT | SW_SAMPLED_CUT)));
+}
+
 /* A stack in which a runtime has native frames for those of its language, and none of these, says so. */
 static void mark_without(struct sw_walker *w)
 {
 	if (w->without == 0 || w->end != SW_END_COMPLETE)
 		return;
-	for (size_t i = 0; i < w->n_frames; i++)
-		if ((w->frames[i].flags & SW_FRAME_LANGUAGE) &&
-		    w->frames[i].owner == w->without_owner)
-			return;
-	w->frames[w->without - 1].flags |= SW_FRAME_MAY_MISS;
+	if (copy_may_miss(w) || !has_language(w, 0, w->n_frames))
+		w->frames[w->without - 1].flags |= SW_FRAME_MAY_MISS;
 }
 
 /* Frames that may not be the outermost ones are not shown as such. */
@@ -569,7 +591,10 @@ static void end_left_out(struct sw_walker *w)
 static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, struct sw_frame first,
 		       struct sw_walk *walk)
 {
-	w->memory = (struct sw_snapshot_memory){.snap = w->walks->snap, .thread = thread};
+	/* A copy at an event is of one instant, and all else is not. */
+	w->memory = (struct sw_snapshot_memory){.snap = w->walks->snap,
+						.thread = thread,
+						.no_live = w->walks->snap->priv->copy != NULL};
 	w->cursor = (struct sw_cursor){.snap = w->walks->snap,
 				       .thread = thread,
 				       .memory = sw_snapshot_memory(&w->memory),
@@ -584,7 +609,7 @@ static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, stru
 	w->n_frames = 0;
 	w->n_left_out = 0;
 	w->switches = 0;
-	w->without = 0;
+	w->without = w->n_without = 0;
 	w->guessed = false;
 	w->why = NULL;
 	w->end = SW_END_INTERNAL;

@@ -15,7 +15,7 @@ SW_DEFINE_CLEANUP(struct sw_symbols *, sw_symbols_destroy);
 
 /* A thread in a place, in a system call, with what it waits for in memory. Of a walk whose frames are native
  * code of modules alone: with the same maps it has the same names. 0: it is not such a one. */
-static uint64_t walk_key(const struct sw_walk *walk)
+static uint64_t walk_key(const struct sw_walk *walk, bool kept)
 {
 	const struct sw_thread *t = walk->thread;
 	uint64_t key = sw_mix64((uint64_t) t->tid << 32 | (unsigned) walk->end << 8 |
@@ -26,7 +26,9 @@ static uint64_t walk_key(const struct sw_walk *walk)
 		key = sw_mix64(key ^ t->wait[i]);
 	for (size_t i = 0; i < walk->n_frames; i++) {
 		const struct sw_frame *f = &walk->frames[i];
-		if (f->owner != 0 || f->place == NULL)
+		if (kept && f->owner != 0)
+			key = sw_mix64(key ^ f->cookie ^ (uint64_t) f->owner << 56);
+		else if (f->owner != 0 || f->place == NULL)
 			return 0;
 		key = sw_mix64(key ^ f->pc_avma);
 		key = sw_mix64(key ^ (f->flags | (uint64_t) f->trust << 32));
@@ -34,13 +36,18 @@ static uint64_t walk_key(const struct sw_walk *walk)
 	return key != 0 ? key : 1;
 }
 
+static uint64_t known_key(const struct sw_sample *sample, const struct sw_walk *walk)
+{
+	return sample->light ? walk_key(walk, sample->kept) : 0;
+}
+
 /* The rows of those walks of which they are known. How many are not. */
 static size_t rows_find(const struct sw_recorder_known *all, const struct sw_walks *walks,
-			bool light, uint32_t *rows)
+			const struct sw_sample *sample, uint32_t *rows)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < walks->n_walks; i++) {
-		uint64_t key = light ? walk_key(&walks->walks[i]) : 0, row = SW_RECORDER_NO_ROW;
+		uint64_t key = known_key(sample, &walks->walks[i]), row = SW_RECORDER_NO_ROW;
 		bool known = key != 0 && sw_map64_get(&all->rows, key, &row);
 		rows[i] = (uint32_t) row;
 		n += !known;
@@ -120,7 +127,6 @@ static int rows_add(struct sw_recorder *r, struct sw_recorder_known *all,
 {
 	const struct sw_walks *walks = f->walks;
 	uint32_t *rows = f->rows;
-	bool light = sample->light;
 	const struct sw_recorder_options *o = &r->options;
 	struct sw_report *report = NULL;
 	if (o->naming != NULL)
@@ -158,7 +164,7 @@ static int rows_add(struct sw_recorder *r, struct sw_recorder_known *all,
 	for (size_t i = 0; code == 0 && i < n && w < walks->n_walks; i++) {
 		if (report->threads[i].tid != walks->walks[w].thread->tid)
 			continue;
-		uint64_t key = light && wanted[i] ? walk_key(&walks->walks[w]) : 0;
+		uint64_t key = wanted[i] ? known_key(sample, &walks->walks[w]) : 0;
 		if (wanted[i])
 			rows[w] = found[i];
 		f->fresh[w] = wanted[i];
@@ -203,7 +209,7 @@ int sw_recorder_find(struct sw_recorder *r, const struct sw_sample *sample, int 
 		return sw_fail_nomem(err);
 	if (sw_recorder_by_both(r) && source == SW_BY_EVENTS && weights_take(r, ret) < 0)
 		return sw_fail_nomem(err);
-	if (rows_find(all, ret->walks, sample->light, ret->rows) > 0)
+	if (rows_find(all, ret->walks, sample, ret->rows) > 0)
 		code = rows_add(r, all, sample, ret, err);
 	return code;
 }

@@ -78,7 +78,8 @@ struct sw_sample {
 	uint64_t
 		generation; /* of maps and modules: with the same one, an address is the same code */
 	bool light;         /* snap is of native code, read by the maps of an earlier one */
-	bool more;          /* of sw_cpu_sampler_next(): ask again at once */
+	bool kept; /* as light, of other code too: what frames have of it (owner, cookie) stays the same, as the generation */
+	bool more; /* of sw_cpu_sampler_next(): ask again at once */
 	bool new_program; /* it became another one by execve(): all threads that were known ended */
 };
 

@@ -19,12 +19,15 @@ struct sw_cpython_window;
 /* What a frame executes; cookies of frames are 1 + index. */
 struct sw_cpython_position {
 	uint64_t code_avma;
-	int64_t offset; /* in bytes, of the instruction; negative: not begun */
+	uint64_t
+		code_identity; /* another code object may be there later: sw_cpython_code_identity() */
+	int64_t offset;        /* in bytes, of the instruction; negative: not begun */
 };
 
 /* The interpreter of a process. */
 struct sw_cpython {
 	const struct sw_snapshot *snap;   /* borrowed */
+	const struct sw_copy *copy;       /* borrowed: sw_snapshot_priv.copy */
 	struct sw_snapshot_memory source; /* of memory */
 	struct sw_memory memory;
 	struct sw_snapshot_memory copied_source; /* of copied */
@@ -59,7 +62,8 @@ struct sw_cpython {
 	struct sw_cpython_position *positions; /* owned */
 	size_t n_positions, positions_capacity;
 	struct sw_map64 by_spot; /* -> index */
-	struct sw_map64 named;   /* code object -> struct sw_cpython_named, 0: not to be read */
+	struct sw_map64
+		named; /* code object and identity -> struct sw_cpython_named, 0: not to be read */
 };
 
 #endif

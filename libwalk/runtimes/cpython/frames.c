@@ -12,6 +12,7 @@
 #include "arch/arch.h"
 #include "runtimes/cpython/structures/code.h"
 #include "runtimes/cpython/functions.h"
+#include "runtimes/cpython/recipe.h"
 #include "snapshot/snapshot.h"
 
 #include <stdlib.h>
@@ -36,7 +37,9 @@ static bool thread_add(void *arg, const struct sw_cpython_thread *thread)
 
 bool sw_cpython_threads_read(struct sw_cpython *c)
 {
-	(void) sw_cpython_threads_each(&c->at, c->memory, thread_add, c);
+	if (c->copy == NULL)
+		(void) sw_cpython_threads_each(&c->at, c->memory, thread_add,
+					       c); /* those that are known */
 	c->chain.frames = calloc(SW_CPYTHON_FRAMES_MAX, sizeof(*c->chain.frames));
 	c->chain.groups = calloc(SW_CPYTHON_GROUPS_MAX, sizeof(*c->chain.groups));
 	return c->chain.frames != NULL && c->chain.groups != NULL;
@@ -51,24 +54,28 @@ static void thread_begin(struct sw_cpython *c, const struct sw_cursor *cursor)
 	c->met_loop = false;
 	c->cframe_depth = 0;
 	c->in_loop = false;
+	if (c->copy != NULL)
+		sw_cpython_copy_add(c, cursor);
 	for (size_t i = 0; i < c->n_threads; i++)
 		if (c->threads[i].id == cursor->thread->fs_base && c->threads[i].id != 0)
 			sw_cpython_chain_add(&c->at, cursor->memory, c->threads[i].avma,
 					     &cursor->thread->regs, &c->chain);
 }
 
-static uint64_t position_key(uint64_t code_avma, int64_t offset)
+static uint64_t position_key(uint64_t code_avma, uint64_t code_identity, int64_t offset)
 {
-	return sw_mix64(code_avma ^ sw_mix64((uint64_t) offset));
+	return sw_mix64(code_avma ^ code_identity ^ sw_mix64((uint64_t) offset));
 }
 
 /* 1 + the index of the position; 0: no memory. */
-static uint64_t position_get(struct sw_cpython *c, uint64_t code_avma, int64_t offset)
+static uint64_t position_get(struct sw_cpython *c, uint64_t code_avma, uint64_t code_identity,
+			     int64_t offset)
 {
-	uint64_t key = position_key(code_avma, offset), index;
+	uint64_t key = position_key(code_avma, code_identity, offset), index;
 	/* Two of one key: the next key. */
 	for (; sw_map64_get(&c->by_spot, key, &index); key++)
 		if (c->positions[index].code_avma == code_avma &&
+		    c->positions[index].code_identity == code_identity &&
 		    c->positions[index].offset == offset)
 			return index + 1;
 	struct sw_cpython_position *grown =
@@ -78,13 +85,15 @@ static uint64_t position_get(struct sw_cpython *c, uint64_t code_avma, int64_t o
 	c->positions = grown;
 	if (sw_map64_put(&c->by_spot, key, c->n_positions) < 0)
 		return 0;
-	c->positions[c->n_positions++] = (struct sw_cpython_position){code_avma, offset};
+	c->positions[c->n_positions++] =
+		(struct sw_cpython_position){code_avma, code_identity, offset};
 	return c->n_positions;
 }
 
 /* What of a frame is shown. */
 struct shown {
 	uint64_t address_avma;
+	uint64_t code_identity;
 	int64_t offset;
 	bool begun; /* the interpreter does not count it before */
 };
@@ -98,6 +107,7 @@ static bool frame_show(const struct sw_cpython *c, struct sw_memory memory,
 	if (!sw_cpython_code_read(&c->at, memory, frame->code_avma, &code) ||
 	    !sw_cpython_code_start(&c->at, memory, &code, frame, &start))
 		return false;
+	ret->code_identity = sw_cpython_code_identity(&code);
 	ret->offset = (int64_t) (frame->instruction - start);
 	ret->begun = true;
 	if (l->pairing == SW_CPYTHON_BY_CONTENT) {
@@ -118,7 +128,7 @@ static bool frame_add(struct sw_cpython *c, struct sw_memory memory,
 	struct shown shown;
 	if (!frame_show(c, memory, frame, &shown) || !shown.begun)
 		return true;
-	uint64_t cookie = position_get(c, frame->code_avma, shown.offset);
+	uint64_t cookie = position_get(c, frame->code_avma, shown.code_identity, shown.offset);
 	return cookie != 0 && sink->add(sink, shown.address_avma, cookie);
 }
 

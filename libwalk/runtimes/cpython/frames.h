@@ -5,7 +5,7 @@
 #include "runtimes/cpython/cpython.h"
 #include "unwind/runtime.h"
 
-/* Finds the thread states. False: no memory. */
+/* Finds the thread states, where those of one are not told by a copy at an event. False: no memory. */
 bool sw_cpython_threads_read(struct sw_cpython *c);
 
 /* As sw_runtime_ops.frames. */

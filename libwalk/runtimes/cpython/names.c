@@ -59,13 +59,16 @@ bool sw_cpython_code_describe(struct sw_cpython *c, const struct sw_cpython_code
 	return true;
 }
 
-static struct sw_cpython_named *code_name(struct sw_cpython *c, uint64_t avma)
+static struct sw_cpython_named *code_name(struct sw_cpython *c,
+					  const struct sw_cpython_position *position)
 {
+	uint64_t avma = position->code_avma;
 	struct sw_description buffer;
 	struct sw_cpython_code code, now;
 	size_t live_before = c->source.live_reads;
 	if (!sw_cpython_code_read(&c->at, c->memory, avma, &code) ||
-	    c->source.live_reads != live_before)
+	    c->source.live_reads != live_before ||
+	    sw_cpython_code_identity(&code) != position->code_identity)
 		return NULL; /* it may have been another one then */
 	struct sw_cpython_named *named = sw_arena_calloc(&c->arena, 1, sizeof(*named));
 	if (named == NULL)
@@ -88,9 +91,10 @@ int sw_cpython_names(struct sw_cpython *c, const struct sw_frame *frame, struct 
 	if (frame->cookie == 0 || frame->cookie > c->n_positions)
 		return 0;
 	const struct sw_cpython_position *position = &c->positions[frame->cookie - 1];
-	if (!sw_map64_get(&c->named, position->code_avma, &kept)) {
-		kept = (uintptr_t) code_name(c, position->code_avma);
-		(void) sw_map64_put(&c->named, position->code_avma, kept); /* else read again */
+	uint64_t key = position->code_avma ^ sw_mix64(position->code_identity);
+	if (!sw_map64_get(&c->named, key, &kept)) {
+		kept = (uintptr_t) code_name(c, position);
+		(void) sw_map64_put(&c->named, key, kept); /* else read again */
 	}
 	const struct sw_cpython_named *named = (const struct sw_cpython_named *) (uintptr_t) kept;
 	if (named == NULL)

@@ -9,7 +9,7 @@
  *	objects    dictionaries and attributes; thread_names: those that the program gives
  *	gil        who waits for the interpreter's lock, and who has it
  *	waited     the lock of threading that a thread waits for; rlock, lock: who has it
- *	window     what is copied while nothing changes
+ *	window     what is copied while nothing changes; recipe: at an event, by the kernel
  *	greenlet   where the stack of a greenlet begins
  *	awaits     coroutines that await each other; tasks: those of asyncio; all_tasks: their stacks
  */
@@ -22,6 +22,7 @@
 #include "runtimes/cpython/gil.h"
 #include "runtimes/cpython/lock.h"
 #include "runtimes/cpython/names.h"
+#include "runtimes/cpython/recipe.h"
 #include "runtimes/cpython/rlock.h"
 #include "runtimes/cpython/window.h"
 #include "snapshot/module.h"
@@ -62,6 +63,7 @@ static int cpython_open(const struct sw_snapshot *snap, void *found, void **ret_
 		return -SW_E_NOMEM;
 	c->snap = snap;
 	c->window = found;
+	c->copy = snap->priv->copy;
 	c->source.snap = snap;
 	c->memory = sw_snapshot_memory(&c->source);
 	c->copied_source = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
@@ -81,6 +83,14 @@ static int cpython_open(const struct sw_snapshot *snap, void *found, void **ret_
 	}
 	*ret_state = c;
 	return 0;
+}
+
+static bool cpython_renew(void *state)
+{
+	enum { POSITIONS_MAX = 1 << 18 };
+	struct sw_cpython *c = state;
+	c->thread = NULL;
+	return c->n_positions < POSITIONS_MAX;
 }
 
 static enum sw_step cpython_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
@@ -164,6 +174,8 @@ const struct sw_runtime_ops sw_runtime_cpython = {
 	.probe = sw_cpython_probe,
 	.before = sw_cpython_before,
 	.in_window = sw_cpython_in_window,
+	.recipe = sw_cpython_recipe,
+	.renew = cpython_renew,
 	.open = cpython_open,
 	.close = cpython_close,
 	.step = cpython_step,

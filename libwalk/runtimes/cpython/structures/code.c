@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Source: Include/cpython/{code,unicodeobject}.h, Include/object.h of the versions that layout.c names. */
 #include "runtimes/cpython/structures/code.h"
+#include "map.h"
 
 #include <string.h>
 
@@ -9,7 +10,9 @@ enum {
 	/* Of builds without the GIL: those of its thread, and of others. */
 	HEAD_REFERENCES_LOCAL = 12,
 	HEAD_REFERENCES_SHARED = 16,
-	BYTES_DATA = 32,      /* of a bytes object: where its bytes begin */
+	BYTES_DATA = 32, /* of a bytes object: where its bytes begin */
+	CONTENTS = 24,   /* of a code object from 3.11 on */
+	CONTENTS_WORDS = 3,
 	COPIES_MAX = 1 << 16, /* of one code's instructions */
 	STRING_LENGTH = 16,
 	STRING_STATE = 32,
@@ -56,6 +59,21 @@ static uint64_t frame_bytes(const struct sw_cpython_layout *l, const uint8_t *by
 	return l->frame_locals + 8 * ((uint64_t) words + more);
 }
 
+/* 3.11 on: constants, names and the table of exceptions; 3.12: its number among all code objects. */
+static uint64_t contents(const struct sw_cpython_layout *l, const uint8_t *bytes)
+{
+	uint64_t hash = 0;
+	if (l->pairing == SW_CPYTHON_BY_CONTENT)
+		return 0;
+	for (unsigned i = 0; i < CONTENTS_WORDS; i++)
+		hash = sw_mix64(hash ^ word_at(bytes, CONTENTS + l->head_more + i * 8));
+	if (l->code_version == SW_CPYTHON_NONE)
+		return hash;
+	uint32_t version;
+	memcpy(&version, bytes + l->code_version, sizeof(version));
+	return sw_mix64(hash ^ version);
+}
+
 bool sw_cpython_code_read(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
 			  struct sw_cpython_code *ret)
 {
@@ -72,6 +90,7 @@ bool sw_cpython_code_read(const struct sw_cpython_at *at, struct sw_memory memor
 		.filename_avma = word_at(bytes, l->code_filename),
 		.lines_avma = word_at(bytes, l->code_lines),
 		.frame_bytes = frame_bytes(l, bytes),
+		.contents = contents(l, bytes),
 	};
 	memcpy(&ret->first_line, bytes + l->code_first_line, sizeof(ret->first_line));
 	if (l->pairing == SW_CPYTHON_BY_CONTENT) {
@@ -108,6 +127,14 @@ bool sw_cpython_code_is(const struct sw_cpython_code *a, const struct sw_cpython
 	return a->avma == b->avma && a->type_avma == b->type_avma &&
 	       a->function_avma == b->function_avma && a->filename_avma == b->filename_avma &&
 	       a->lines_avma == b->lines_avma && a->first_line == b->first_line;
+}
+
+uint64_t sw_cpython_code_identity(const struct sw_cpython_code *code)
+{
+	uint64_t identity = sw_mix64(code->function_avma ^ sw_mix64(code->filename_avma));
+	identity = sw_mix64(identity ^ code->lines_avma);
+	identity = sw_mix64(identity ^ code->first_line ^ code->contents);
+	return sw_mix64(identity ^ code->type_avma);
 }
 
 /* Appends a character; false when it does not fit. */

@@ -18,6 +18,7 @@ struct sw_cpython_code {
 	uint64_t copies_avma;       /* of instructions; 0: there are none */
 	uint32_t first_line;
 	int32_t traceable;    /* offset in bytes of the first instruction that counts */
+	uint64_t contents;    /* of what else does not change in the head, a hash */
 	uint64_t frame_bytes; /* 3.11, 3.12: that a frame of it has in the data stack; else 0 */
 };
 
@@ -32,6 +33,9 @@ bool sw_cpython_code_start(const struct sw_cpython_at *at, struct sw_memory memo
 
 /* Whether it is in use, and the same. */
 bool sw_cpython_code_is(const struct sw_cpython_code *a, const struct sw_cpython_code *b);
+
+/* A number that another code object at that address hardly has. */
+uint64_t sw_cpython_code_identity(const struct sw_cpython_code *code);
 
 /* A str as UTF-8, cut to fit at a character; it ends with NUL. False when it is not one. */
 bool sw_cpython_string(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,

@@ -19,11 +19,12 @@
 #define WITH_FRAME_OBJECTS                                                                        \
 	.runtime_head = 32, .interp_next = 0, .interp_threads = 8, .interp_gil = SW_CPYTHON_NONE, \
 	.thread_next = 8, .thread_interp = 16, .thread_frame = 24, .thread_id = 176,              \
-	.thread_number = 256, .frame_previous = 24, .frame_code = 32,                             \
-	.frame_owner = SW_CPYTHON_NONE, .frame_entry = SW_CPYTHON_NONE, .frame_bytes = 112,       \
-	.code_filename = 104, .code_name = 112, .code_qualname = SW_CPYTHON_NONE,                 \
-	.code_lines = 120, .code_first_line = 40, .code_instructions = 48,                        \
-	.code_traceable = SW_CPYTHON_NONE, .code_bytes = 128, .string_ascii = 48,                 \
+	.thread_number = 256, .thread_bytes = 0, .thread_chunk = SW_CPYTHON_NONE,                 \
+	.frame_previous = 24, .frame_code = 32, .frame_owner = SW_CPYTHON_NONE,                   \
+	.frame_entry = SW_CPYTHON_NONE, .frame_bytes = 112, .code_filename = 104,                 \
+	.code_name = 112, .code_qualname = SW_CPYTHON_NONE, .code_lines = 120,                    \
+	.code_first_line = 40, .code_instructions = 48, .code_traceable = SW_CPYTHON_NONE,        \
+	.code_version = SW_CPYTHON_NONE, .code_bytes = 128, .string_ascii = 48,                   \
 	.code_frame_words = SW_CPYTHON_NONE, .code_stack_words = SW_CPYTHON_NONE,                 \
 	.string_other = 72, .frame_copy = SW_CPYTHON_NONE, .code_copies = SW_CPYTHON_NONE,        \
 	.pairing = SW_CPYTHON_BY_CONTENT
@@ -51,6 +52,8 @@ static const struct sw_cpython_layout layouts[] = {
 		.thread_frame = 56,
 		.thread_id = 152,
 		.thread_number = 240,
+		.thread_bytes = 360,
+		.thread_chunk = 296,
 		.cframe_frame = 8,
 		.cframe_previous = 16,
 		.frame_previous = 48,
@@ -68,6 +71,7 @@ static const struct sw_cpython_layout layouts[] = {
 		.code_first_line = 72,
 		.code_instructions = 184,
 		.code_traceable = 168,
+		.code_version = SW_CPYTHON_NONE,
 		.code_bytes = 184,
 		.code_frame_words = 76,
 		.code_stack_words = 68,
@@ -92,6 +96,8 @@ static const struct sw_cpython_layout layouts[] = {
 		.thread_frame = 56,
 		.thread_id = 136,
 		.thread_number = 224,
+		.thread_bytes = 288,
+		.thread_chunk = 232,
 		.cframe_frame = 0,
 		.cframe_previous = 8,
 		.frame_previous = 8,
@@ -109,6 +115,7 @@ static const struct sw_cpython_layout layouts[] = {
 		.code_first_line = 68,
 		.code_instructions = 192,
 		.code_traceable = 176,
+		.code_version = 92,
 		.code_bytes = 192,
 		.code_frame_words = 76,
 		.code_stack_words = SW_CPYTHON_NONE,
@@ -276,9 +283,11 @@ bool sw_cpython_layout_read(struct sw_memory memory, uint64_t runtime_avma, unsi
 		.frame_copy = SW_CPYTHON_NONE,
 		.code_copies = SW_CPYTHON_NONE,
 		.thread_number = SW_CPYTHON_NONE,
+		.thread_chunk = SW_CPYTHON_NONE,
 		.frame_entry = SW_CPYTHON_NONE,
 		.code_frame_words = SW_CPYTHON_NONE,
 		.code_stack_words = SW_CPYTHON_NONE,
+		.code_version = SW_CPYTHON_NONE,
 		.owner_shim = 3,
 	};
 	*ret_missing = "its debug offsets";
@@ -292,6 +301,10 @@ bool sw_cpython_layout_read(struct sw_memory memory, uint64_t runtime_avma, unsi
 		return false;
 	heads_set(threaded ? TYPE_WITHOUT_GIL - TYPE : 0, ret);
 	uint16_t copy = ret->frame_copy != SW_CPYTHON_NONE ? ret->frame_copy : 0;
+	/* Copies of instructions would be one pointer further than a recipe goes. */
+	if (ret->frame_copy == SW_CPYTHON_NONE)
+		ret->thread_bytes = 8 + larger(larger(ret->thread_next, ret->thread_interp),
+					       larger(ret->thread_frame, ret->thread_id));
 	ret->frame_bytes = larger(larger(larger(ret->frame_previous, ret->frame_code), copy),
 				  larger(ret->frame_instruction, ret->frame_owner)) +
 			   8;

@@ -23,6 +23,10 @@ struct sw_cpython_layout {
 	uint32_t gil_holder, gil_locked; /* in _PyRuntime, or in what interp_gil leads to */
 	uint32_t interp_next, interp_threads, interp_gil, interp_modules;
 	uint16_t thread_next, thread_interp, thread_frame, thread_id, thread_number;
+	uint16_t
+		thread_bytes; /* of a thread state that are looked at; 0: frames are not copied at events */
+	uint16_t
+		thread_chunk; /* 3.11, 3.12: the data stack's last chunk; behind it, where that is used up to */
 	uint16_t cframe_frame, cframe_previous;
 	uint16_t frame_previous, frame_code, frame_instruction, frame_owner, frame_entry;
 	uint16_t frame_locals; /* 3.11 on: variables, and the stack behind them */
@@ -30,6 +34,7 @@ struct sw_cpython_layout {
 	uint16_t code_filename, code_name, code_qualname, code_lines, code_first_line;
 	uint16_t code_instructions; /* 3.8 to 3.10: pointer to the object that has them */
 	uint16_t code_traceable;    /* 3.11 on: index of the first instruction that counts */
+	uint16_t code_version;      /* 3.12: no other one has this number */
 	uint16_t code_bytes;        /* of a code object that are looked at */
 	/* 3.11, 3.12: words that a frame of it has in the data stack, 32 bits; 3.11: those of its variables,
 	 * and of its stack. */

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 40s
+"""Samples that the kernel copies at events, of programs whose functions say how deep they are: no stack is wrong,
+nearly all are complete, each that is not says so, and nothing is stopped.
+
+SNAPWALK_COPIES sets for how many seconds each program is sampled (3), SNAPWALK_PYTHONS which interpreters are (a word of
+their versions; by default one of each kind, all with "3.").
+"""
+import json
+import os
+import sys
+
+from harness import Tap, Target, iterator_refused, snapwalk
+
+sys.path.insert(0, os.path.dirname(__file__))
+from runtime_python import interpreters, minor  # noqa: E402
+
+SECONDS = int(os.environ.get("SNAPWALK_COPIES", "3"))
+RATE = 999
+PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "python", "depths.py")
+# Who calls whom; None: nobody, it is the outermost one.
+DEPTHS = {f"d{n}": {f"d{n - 1}"} for n in range(1, 41)}
+CALLERS = {
+    "native": {"main": {None}, "work": {"main", None}, "turn": {"work"}, "d0": {"turn"}, **DEPTHS,
+               "leaf": {*DEPTHS, "d0"}, "spin": {"leaf", *DEPTHS, "d0"}, "call_kernel": {"leaf", *DEPTHS, "d0"}},
+    "python": {"<module>": {None}, "Thread._bootstrap": {None}, "Thread._bootstrap_inner": {"Thread._bootstrap"},
+               "Thread.run": {"Thread._bootstrap_inner"}, "work": {"<module>", "Thread.run"}, "turn": {"work"},
+               "d0": {"turn"}, **DEPTHS, "spin": {"loop", "key", "made"}, "key": {"sorting", "mapping"},
+               "made": {"generating"}, "nothing": {"calling"},
+               **{leaf: {*DEPTHS, "d0"} for leaf in ("loop", "sorting", "mapping", "generating", "calling")}},
+}
+
+
+def stacks(profile):
+    """[(frames, outermost first, how often)]"""
+    paths = []
+    for parent, frame in profile["nodes"]:
+        paths.append((paths[parent] if parent is not None else []) + [profile["frames"][frame]])
+    return [(paths[s["node"]], s["count"]) for s in profile["samples"]]
+
+
+def judge(kind, frames):
+    """"right", "marked" (it says that it may not be whole), "cut" (without its outermost part) or "wrong"."""
+    callers = CALLERS[kind]
+    known = [f["function"] for f in frames if f["kind"] == ("native" if kind == "native" else "cpython") and
+             f["function"] in callers]
+    marked = any(f.get("may_miss") or f.get("mark") or (f["kind"] == "cpython" and f["function"] is None) for f in frames)
+    if not marked and any(caller not in callers[function] for caller, function in zip(known, known[1:])):
+        return "wrong"
+    if marked:
+        return "marked"
+    # A thread that begins or ends is in none of them.
+    return "right" if not known or None in callers[known[0]] else "cut"
+
+
+def samples(tap, name, kind, target, seconds=SECONDS):
+    result = snapwalk("sample", target.pid, "--mode", "cpu", "--rate", RATE, "--duration", seconds, "--format", "json",
+                      "--stack-bytes", "32K")
+    said = result.stderr
+    if iterator_refused():
+        tap.skip(name, iterator_refused(), "Linux 6.1, root")
+        return
+    found, examples = dict.fromkeys(("right", "marked", "cut", "wrong"), 0), {}
+    for frames, n in stacks(json.loads(result.stdout)):
+        how = judge(kind, frames)
+        found[how] += n
+        examples.setdefault(how, []).append(";".join(f["function"] or "?" for f in frames))
+    total = sum(found.values())
+    print(f"# {name}: {found}, {said.splitlines()[0]}", flush=True)
+    for how in ("marked", "cut", "wrong"):
+        for stack in examples.get(how, [])[:3]:
+            print(f"# {how}: {stack}", flush=True)
+    tap.check(total > 20 and "nothing was stopped" in said, f"{name}: there are samples, and nothing was stopped", said)
+    tap.equal((found["wrong"], found["cut"]), (0, 0), f"{name}: no stack is wrong, each that is cut says so")
+    # Four deviations above one of a thousand.
+    few = total / 1000 + 4 * (total / 1000) ** 0.5
+    tap.check(found["marked"] <= few, f"{name}: nearly all are complete", found)
+
+
+def native(tap):
+    """Threads on the stacks of main() and of the C library, with pages in them that nobody has touched."""
+    with Target("depths", 2) as target:
+        samples(tap, "native", "native", target)
+
+
+def python(tap, version, path):
+    with Target("python", PYTHON, 2, 0, path=path) as target:
+        samples(tap, f"python {version}", "python", target)
+
+
+def chosen():
+    """One interpreter of each version that is there."""
+    found = {}
+    for version, path in interpreters().items():
+        if minor(version) >= 11 and (minor(version) not in found or "SNAPWALK_PYTHONS" in os.environ):
+            found[version if "SNAPWALK_PYTHONS" in os.environ else minor(version)] = (version, path)
+    return found.values()
+
+
+def main():
+    tap = Tap()
+    tap.guard(native)
+    for version, path in chosen():
+        tap.guard(python, version, path)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
