@@ -113,3 +113,29 @@ TEST(test_a_part_that_is_longer_than_the_record)
 	assert_false(parses(m));
 	free(m.bytes);
 }
+
+TEST(test_it_says_another_length)
+{
+	struct made m = make();
+	head_change(m, (uint32_t) m.size - 8, 1);
+	assert_false(parses(m));
+	head_change(m, (uint32_t) m.size + 8, 1);
+	assert_false(parses(m));
+	free(m.bytes);
+}
+
+/* The kernel's records have no space for so many. */
+TEST(test_more_parts_than_are_looked_at)
+{
+	struct sw_sampled_head head = {.n_parts = SW_COPY_PARTS_MAX};
+	struct made m = {.size = sizeof(head) + (SW_COPY_PARTS_MAX + 1) * 24};
+	m.bytes = calloc(1, m.size);
+	assert_non_null(m.bytes);
+	for (size_t i = 0; i <= SW_COPY_PARTS_MAX; i++)
+		part_put(m.bytes + sizeof(head) + i * 24, 0x1000 + i * 8, 8, 1, 1);
+	head_change(m, (uint32_t) m.size, SW_COPY_PARTS_MAX);
+	assert_true(parses(m));
+	head_change(m, (uint32_t) m.size, SW_COPY_PARTS_MAX + 1);
+	assert_false(parses(m));
+	free(m.bytes);
+}
