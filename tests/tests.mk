@@ -49,7 +49,8 @@ UNIT_WRAP_fake_kernel := $(patsubst %,-Wl$(comma)--wrap=%,ptrace waitid process_
 # Tests of confine/ may play a kernel of another version (unit/fake_syscall.h).
 UNIT_WRAP_confine := -Wl$(comma)--wrap=syscall
 UNIT_OBJ := $(BUILD)/tests/unit-obj
-# Not optimised, but for who chose another level: what takes time is what they test, and to compile them.
+# Test code is not optimised, but for who chose another level: compiling it takes longer than running it. What it tests is
+# compiled as ever.
 UNIT_CFLAGS := $(if $(filter command% environment,$(origin CFLAGS)),,-O0 -U_FORTIFY_SOURCE $(call known,-Wno-format-truncation))
 
 $(UNIT_OBJ)/%.o: tests/unit/%.c $(BUILD)/flags

@@ -136,7 +136,8 @@ bool sw_arch_jump_slot(struct sw_memory memory, uint64_t avma, uint64_t *ret_slo
 /*
  * An entry of a procedure linkage table that binds lazily has pushed the number of its relocation and goes on to the
  * table's first one, which pushes one word more and jumps to the dynamic linker.
- * Source: psABI 1.0, §5.2 (figure 5.2); lld 14 and GNU ld 2.40 make the same for i386.
+ * Source: psABI 1.0, §5.2 (figure 5.2); lld 14 and GNU ld 2.40 make the same for programs of i386,
+ * and for its position-independent code count from %ebx.
  * *ret_words: how many words lie above the return address. False: avma is at no such instruction.
  */
 bool sw_arch_lazy_stub(struct sw_memory memory, uint64_t avma, unsigned *ret_words);

@@ -202,17 +202,17 @@ enum { PUSH_SLOT_BYTES = 6, PUSH_NUMBER_BYTES = 5 };
 
 static bool is_push_slot(const uint8_t *code)
 {
-	return code[0] == 0xff && code[1] == 0x35;
+	return code[0] == 0xff && (code[1] == 0x35 || code[1] == 0xb3);
 }
 
 static bool is_jump_slot(const uint8_t *code)
 {
-	return code[0] == 0xff && code[1] == 0x25;
+	return code[0] == 0xff && (code[1] == 0x25 || code[1] == 0xa3);
 }
 
 bool sw_arch_lazy_stub(struct sw_memory memory, uint64_t avma, unsigned *ret_words)
 {
-	/* push number; jmp first; and of the first one push *slot; jmp *slot */
+	/* push number; jmp first; and of the first one push *slot; jmp *slot: %rip or nothing, and %ebx */
 	uint8_t code[PUSH_SLOT_BYTES + 2];
 	if (sw_memory_read(memory, avma, code, PUSH_SLOT_BYTES + 2)) {
 		if (is_push_slot(code) && is_jump_slot(code + PUSH_SLOT_BYTES)) {

@@ -2,6 +2,7 @@
 #include "native/synchronous.h"
 #include "arch/arch.h"
 #include "arch/insn.h"
+#include "arch/written.h"
 #include "cfi/function.h"
 #include "native/call_site.h"
 #include "native/managed_epilogue.h"
@@ -20,19 +21,25 @@ static bool is_return_address(const struct sw_cursor *cursor, uint64_t word)
 /* What the instructions of a prologue have done up to pc. */
 struct prologue {
 	int64_t depth;              /* bytes below the return address */
-	int64_t saved[SW_REGS_MAX]; /* depth behind the push of a register; 0: it was not pushed */
+	int64_t saved[SW_REGS_MAX]; /* depth behind the push of a register */
+	uint32_t kept;              /* registers that were pushed */
+	uint32_t
+		written; /* registers that were, and not saved before: the caller's values are lost */
 };
 
-/* False: it is no instruction of a prologue. */
-static bool prologue_do(struct prologue *p, const struct sw_insn *insn)
+/* written: the registers that the instruction may change. False: it is no instruction of a prologue. */
+static bool prologue_do(struct prologue *p, const struct sw_insn *insn, uint32_t written)
 {
 	switch (insn->op) {
-	case SW_INSN_PLAIN: return true;
-	case SW_INSN_FP_FROM_SP: return p->saved[SW_ARCH_FP] != 0;
+	case SW_INSN_PLAIN: p->written |= written & ~p->kept; return true;
+	case SW_INSN_FP_FROM_SP: return p->kept & UINT32_C(1) << SW_ARCH_FP;
 	case SW_INSN_PUSH:
 		p->depth += SW_ARCH_WORD;
-		if (insn->reg < SW_REGS_MAX && p->saved[insn->reg] == 0)
+		if (insn->reg < SW_REGS_MAX &&
+		    ((p->kept | p->written) & UINT32_C(1) << insn->reg) == 0) {
 			p->saved[insn->reg] = p->depth;
+			p->kept |= UINT32_C(1) << insn->reg;
+		}
 		return true;
 	case SW_INSN_SP_ADD:
 		return !__builtin_sub_overflow(p->depth, insn->value, &p->depth) && p->depth >= 0;
@@ -54,7 +61,8 @@ static bool prologue_undo(struct sw_elf_cfi *cfi, const struct sw_cursor *cursor
 		uint8_t code[SW_INSN_BYTES_MAX];
 		struct sw_insn insn;
 		size_t n = sw_insn_read(cursor->memory, at, code);
-		if (!sw_arch_insn(false, code, n, at, &insn) || !prologue_do(&p, &insn))
+		if (!sw_arch_insn(false, code, n, at, &insn) ||
+		    !prologue_do(&p, &insn, sw_arch_written(code, n)))
 			return false;
 		at += insn.length;
 	}
@@ -65,10 +73,10 @@ static bool prologue_undo(struct sw_elf_cfi *cfi, const struct sw_cursor *cursor
 	struct sw_regs regs = cursor->regs;
 	uint64_t saved;
 	for (uint8_t reg = 0; reg < SW_REGS_MAX; reg++)
-		if (p.saved[reg] != 0 &&
+		if (p.kept & UINT32_C(1) << reg &&
 		    sw_memory_u64(cursor->memory, slot - (uint64_t) p.saved[reg], &saved))
 			sw_regs_set(&regs, reg, saved);
-	regs.known &= sw_arch_preserved(false);
+	regs.known &= sw_arch_preserved(false) & ~p.written;
 	sw_regs_set(&regs, SW_ARCH_SP, slot + SW_ARCH_WORD);
 	sw_regs_set(&regs, SW_ARCH_RA, word);
 	*ret = regs;

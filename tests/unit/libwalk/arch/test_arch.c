@@ -114,9 +114,12 @@ static unsigned lazy_words(const uint8_t *bytes, size_t n, size_t at)
 TEST(test_lazy_stub)
 {
 	static const uint8_t first[] = {0xff, 0x35, 1, 0, 0, 0, 0xff, 0x25, 2, 0, 0, 0, 0x90, 0x90};
+	static const uint8_t of_ebx[] = {0xff, 0xb3, 4, 0, 0, 0, 0xff, 0xa3, 8, 0, 0, 0};
 	static const uint8_t entry[] = {0xff, 0x25, 0, 0, 0, 0, 0x68, 7, 0, 0, 0, 0xe9, 0, 0, 0, 0};
 	assert_int_equal(lazy_words(first, sizeof(first), 0), 1);
 	assert_int_equal(lazy_words(first, sizeof(first), 6), 2);
+	assert_int_equal(lazy_words(of_ebx, sizeof(of_ebx), 0), 1);
+	assert_int_equal(lazy_words(of_ebx, sizeof(of_ebx), 6), 2);
 	assert_int_equal(lazy_words(entry, sizeof(entry), 6), 0);
 	assert_int_equal(lazy_words(entry, sizeof(entry), 11), 1);
 	assert_int_equal(lazy_words(entry, sizeof(entry), 0), 99); /* sw_arch_jump_slot() */
