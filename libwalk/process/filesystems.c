@@ -17,6 +17,8 @@
 #include <sys/sysmacros.h>
 
 enum {
+	/* Of layers with mount points. Who makes mounts may make thousands of both. */
+	COMPARES_MAX = 1 << 20,
 	MOUNTS_TEXT_MAX = 4 << 20,
 	LINE_LENGTH_MAX = 8192,
 	LAYERS_DEPTH_MAX =
@@ -106,17 +108,30 @@ struct served {
 	enum sw_fs_kind kind;
 };
 
+/* The byte of "\\OOO", of which n bytes are there; -1: it is no escape. */
+static int octal(const char *digits, size_t n)
+{
+	unsigned byte = 0;
+	if (n < 3)
+		return -1;
+	for (size_t i = 0; i < 3; i++) {
+		if (digits[i] < '0' || digits[i] > '7')
+			return -1;
+		byte = byte << 3 | (unsigned) (digits[i] - '0');
+	}
+	return byte <= UINT8_MAX ? (int) byte : -1;
+}
+
 /* Octal escapes: mangle() in fs/proc_namespace.c, v6.1. False: it does not fit. */
 static bool unescape(const char *from, size_t length, char *to, size_t size, size_t *ret)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < length; n++) {
-		unsigned byte = (unsigned char) from[i++];
 		if (n >= size)
 			return false;
-		if (byte == '\\' && length - i >= 3 && sscanf(from + i, "%3o", &byte) == 1)
-			i += 3;
-		to[n] = (char) byte;
+		int byte = from[i] == '\\' ? octal(from + i + 1, length - i - 1) : -1;
+		to[n] = byte >= 0 ? (char) byte : from[i];
+		i += byte >= 0 ? 4 : 1;
 	}
 	*ret = n;
 	return true;
@@ -142,30 +157,50 @@ static bool is_below(const char *path, size_t length, const struct served *s)
 	       (length == s->length || path[s->length] == '/');
 }
 
+/* Where a layer's path ends: at a comma, a space, or a colon before which there is an even number of backslashes, which
+ * mountinfo shows as \134. */
+static const char *layer_end(const char *p, const char *end)
+{
+	size_t backslashes = 0;
+	while (p < end && *p != ',' && *p != ' ' && (*p != ':' || backslashes % 2 != 0)) {
+		bool is_backslash = end - p >= 4 && memcmp(p, "\\134", 4) == 0;
+		backslashes = is_backslash ? backslashes + 1 : 0;
+		p += is_backslash ? 4 : 1;
+	}
+	return p;
+}
+
 /*
  * The kind of the first mount on the list that one of the layers lies on or below: of "/a:/b" in "lowerdir=/a:/b".
  * Whether a disk is mounted between the two is not asked. A layer whose path is relative is taken to be a disk's:
- * docker(1) writes those of its own directory so.
+ * docker(1) writes those of its own directory so. *compares: how many comparisons are left for all of them together; without
+ * any it is not known.
  */
-static enum sw_fs_kind layers_kind(const struct place *place, const struct served *served, size_t n)
+static enum sw_fs_kind layers_kind(const struct place *place, const struct served *served, size_t n,
+				   size_t *compares)
 {
 	const char *end = place->layers + place->layers_length;
+	bool in_value = false; /* "lowerdir=/a": the key ends at the first '=' */
 	for (const char *p = place->layers; p < end;) {
 		char path[PATH_MAX];
 		size_t length = 0;
-		const char *to = p;
-		while (to < end && strchr("=:, ", *to) == NULL)
-			to++;
-		/* A colon of the path itself: "\\:", as mountinfo shows it. */
-		while (to < end && *to == ':' && to - p >= 4 && memcmp(to - 4, "\\134", 4) == 0)
-			for (to++; to < end && strchr(":, ", *to) == NULL;)
-				to++;
-		if (*p == '/' && unescape(p, (size_t) (to - p), path, sizeof(path), &length)) {
+		const char *to = layer_end(p, end);
+		const char *key_end =
+			in_value || *p == '/' ? NULL : memchr(p, '=', (size_t) (to - p));
+		if (key_end != NULL)
+			p = key_end + 1;
+		if (p < to && *p == '/' &&
+		    unescape(p, (size_t) (to - p), path, sizeof(path), &length)) {
 			length = strip(path, length);
-			for (size_t i = 0; i < n; i++)
+			for (size_t i = 0; i < n; i++) {
+				if (*compares == 0)
+					return SW_FS_USER;
+				--*compares;
 				if (is_below(path, length, &served[i]))
 					return served[i].kind;
+			}
 		}
+		in_value = to < end && *to == ':';
 		p = to + 1;
 	}
 	return SW_FS_LOCAL;
@@ -222,6 +257,7 @@ static int lines_parse(struct sw_arena *arena, const char *text, size_t size, bo
 /* What is on a file system of the list is on the list from then on. */
 static int layers_look(struct sw_arena *arena, struct parsed *parsed, const struct parsed *others)
 {
+	size_t compares = COMPARES_MAX;
 	bool found = true;
 	for (int again = 0; found && again < LAYERS_DEPTH_MAX; again++) {
 		found = false;
@@ -230,9 +266,11 @@ static int layers_look(struct sw_arena *arena, struct parsed *parsed, const stru
 			struct sw_fs_device *device = &parsed->devices[i];
 			if (place->layers == NULL || device->kind != SW_FS_LOCAL)
 				continue;
-			device->kind = layers_kind(place, parsed->served, parsed->n_served);
+			device->kind =
+				layers_kind(place, parsed->served, parsed->n_served, &compares);
 			if (device->kind == SW_FS_LOCAL)
-				device->kind = layers_kind(place, others->served, others->n_served);
+				device->kind = layers_kind(place, others->served, others->n_served,
+							   &compares);
 			if (device->kind == SW_FS_LOCAL)
 				continue;
 			found = true;

@@ -175,7 +175,8 @@ TEST(test_layers)
 {
 	static const char served[] = "30 1 0:50 / /far rw - fuse.sshfs u@far:/ rw\n"
 				     "31 1 0:51 / /net\\040work rw - nfs4 server:/ rw\n"
-				     "32 1 0:52 / /a:b rw - fuse.x x rw\n";
+				     "32 1 0:52 / /a:b rw - fuse.x x rw\n"
+				     "33 1 0:53 / /eq=al rw - fuse.x x rw\n";
 	static const struct {
 		const char *layers;
 		enum sw_fs_kind kind;
@@ -192,9 +193,18 @@ TEST(test_layers)
 		{"overlay overlay rw,lowerdir=/net\\040work/x", SW_FS_NETWORK},
 		{"overlay overlay rw,lowerdir=/net", SW_FS_LOCAL},
 		{"overlay overlay rw,lowerdir=/a\\134:b/x", SW_FS_USER},
+		{"overlay overlay rw,lowerdir=/eq=al/x", SW_FS_USER},
+		{"overlay overlay rw,lowerdir=/disk:/eq=al/x", SW_FS_USER},
+		{"overlay overlay rw,lowerdir=/disk\\134\\134:/far",
+		 SW_FS_USER}, /* ends in a backslash */
+		{"overlay overlay rw,lowerdir=/disk\\134:/far",
+		 SW_FS_LOCAL}, /* a colon of its own */
+		{"overlay overlay rw,lowerdir=/fa\\162", SW_FS_USER},
+		{"overlay overlay rw,lowerdir=/fa\\192", SW_FS_LOCAL}, /* no octal digits */
 		{"overlay overlay rw,lowerdir=l/ABC:l/DEF", SW_FS_LOCAL},
 		{"overlay overlay rw", SW_FS_LOCAL},
 		{"ecryptfs /far/private rw", SW_FS_USER},
+		{"ecryptfs /eq=al/private rw", SW_FS_USER},
 		{"ecryptfs /disk/private rw", SW_FS_LOCAL},
 	};
 	char text[512], outer[512];
@@ -228,4 +238,28 @@ TEST(test_layers)
 		assert_int_equal(fs.n, 1);
 		sw_arena_deinit(&arena);
 	}
+}
+
+/* Who makes thousands of mounts on thousands of others makes nobody wait: what was not compared may be a server's. */
+TEST(test_many_layers)
+{
+	enum { EACH = 3000, LINE_BYTES = 128 };
+	char *text = malloc((size_t) 2 * EACH * LINE_BYTES);
+	assert_non_null(text);
+	size_t size = 0;
+	for (unsigned i = 0; i < EACH; i++)
+		size += (size_t) snprintf(text + size, LINE_BYTES,
+					  "%u 1 0:%u / /f%u rw - fuse.x x rw\n", 2 + i, 100 + i, i);
+	for (unsigned i = 0; i < EACH; i++)
+		size += (size_t)
+			snprintf(text + size, LINE_BYTES,
+				 "%u 1 0:%u / /o%u rw - overlay overlay rw,lowerdir=/a:/b\n",
+				 4000 + i, 5000 + i, i);
+	const struct sw_fs_mounts mounts = {.text = text, .size = size, .own_namespace = true};
+	struct sw_arena arena = {0};
+	struct sw_filesystems fs;
+	assert_int_equal(sw_filesystems_parse(&arena, &mounts, &fs), 0);
+	assert_int_equal(sw_filesystems_kind(&fs, 0, 5000 + EACH - 1), SW_FS_USER);
+	sw_arena_deinit(&arena);
+	free(text);
 }
