@@ -43,15 +43,18 @@ main()
 
 
 def output_of_demo(snapwalk):
-    """What the command prints, with its colours, and the process id."""
+    """What the command prints, with its colours, and the process id. The directory that it was built in is shown as /opt."""
     with tempfile.TemporaryDirectory() as directory:
         program = os.path.join(directory, "demo")
         subprocess.run(["cc", "-O2", "-g", "-pthread", "-D_GNU_SOURCE", "-o", program, "tests/targets/demo.c"], check=True, cwd=ROOT)
         with subprocess.Popen([program], stdout=subprocess.PIPE, text=True) as demo:
             demo.stdout.readline()
             tasks = f"/proc/{demo.pid}/task"
+            end = time.monotonic() + 60
             while sum(" S " in open(f"{tasks}/{tid}/stat").read() for tid in os.listdir(tasks)) < 6:
-                pass
+                if demo.poll() is not None or time.monotonic() > end:
+                    sys.exit("picture.py: the threads of tests/targets/demo do not wait")
+                time.sleep(0.01)
             time.sleep(2)  # so that the dump says how long the threads wait
             done = subprocess.run([snapwalk, str(demo.pid), "--color", "always"], capture_output=True, text=True)
             demo.kill()

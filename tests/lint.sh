@@ -13,9 +13,12 @@ complain() {
 for page in man/*.[1-8]; do
 	[ -e "$page" ] || continue
 	# snapwalk(1) has its examples first, which is not the order of other manual pages.
-	warnings=$(mandoc -T lint -W warning "$page" |
-		grep -v '^mandoc: man/snapwalk\.1:.*sections out of conventional order: Sh ENVIRONMENT$')
+	warnings=$(mandoc -T lint -W warning "$page")
+	mandoc_status=$?
+	warnings=$(grep -v '^mandoc: man/snapwalk\.1:.*sections out of conventional order: Sh ENVIRONMENT$' <<<"$warnings")
 	[ -z "$warnings" ] || complain "$page: mandoc has warnings: $warnings"
+	# Up to 2 those are its warnings: mandoc(1), EXIT STATUS.
+	[ "$mandoc_status" -le 2 ] || complain "$page: mandoc ended with status $mandoc_status"
 done
 
 # shellcheck disable=SC2046
