@@ -2,6 +2,7 @@
 #include "run/output.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "in_root.h"
 
 #include <confine/descriptors.h>
 #include <fcntl.h>
@@ -52,13 +53,46 @@ static bool is_planted(const char *path, const struct stat *st)
 		st->st_uid != directory_st.st_uid);
 }
 
-/* The same for the link that path may be, and for what it leads to; path_fd holds that. */
-static bool is_planted_on_the_way(const char *path, int path_fd)
+/* Whoever may put a link there may let it lead to any file of ours. */
+static bool permit(void *arg, int fd)
+{
+	struct stat st;
+	bool *refused = arg;
+	if (fstat(fd, &st) < 0)
+		return false;
+	*refused = S_ISLNK(st.st_mode) && st.st_uid != geteuid() && st.st_uid != 0;
+	errno = ELOOP;
+	return !*refused;
+}
+
+/* An O_PATH descriptor of what a path leads to, by no link of another user. */
+static int way_open(const char *path, int flags, int *ret_fd, struct sw_error *err)
+{
+	char cwd[PATH_MAX] = "";
+	bool refused = false;
+	sw_cleanup(sw_free_p) char *whole = NULL;
+	sw_cleanup(sw_close_p) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0 || (path[0] != '/' && getcwd(cwd, sizeof(cwd)) == NULL))
+		return sw_fail_errno(err, SW_E_IO, "cannot write there");
+	if (asprintf(&whole, "%s/%s", cwd, path) < 0) {
+		whole = NULL; /* asprintf leaves it undefined */
+		return sw_fail_nomem(err);
+	}
+	int fd =
+		sw_in_root_open_where(root_fd, whole, O_PATH | O_CLOEXEC | flags, permit, &refused);
+	if (refused)
+		return sw_fail(err, SW_E_IO, "the way there leads through a link of another user");
+	if (fd < 0)
+		return sw_fail_errno(err, SW_E_IO, "cannot write there");
+	*ret_fd = fd;
+	return 0;
+}
+
+/* Of what path_fd holds, whichever name led there. */
+static bool holds_planted(int path_fd)
 {
 	char name[32], found[PATH_MAX];
 	struct stat st;
-	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && is_planted(path, &st))
-		return true;
 	(void) snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd); /* fits */
 	ssize_t n = readlink(name, found, sizeof(found) - 1);
 	if (n < 0 || fstat(path_fd, &st) < 0)
@@ -71,11 +105,17 @@ static bool is_planted_on_the_way(const char *path, int path_fd)
 static int open_direct(struct sw_output *out, struct sw_error *err)
 {
 	char name[32];
-	sw_cleanup(sw_close_p) int path_fd = open(out->path, O_PATH | O_CLOEXEC);
+	int r = 0;
+	sw_cleanup(sw_close_p) int path_fd = -EBADF;
 	out->fd = -EBADF;
-	if (path_fd < 0)
-		return sw_fail_errno(err, SW_E_IO, "cannot write there");
-	if (!is_of_system(out->path) && is_planted_on_the_way(out->path, path_fd))
+	/* In /proc are links that lead to no path. */
+	if (!is_of_system(out->path))
+		r = way_open(out->path, 0, &path_fd, err);
+	else if ((path_fd = open(out->path, O_PATH | O_CLOEXEC)) < 0)
+		r = sw_fail_errno(err, SW_E_IO, "cannot write there");
+	if (r < 0)
+		return r;
+	if (!is_of_system(out->path) && holds_planted(path_fd))
 		return sw_fail(err, SW_E_IO,
 			       "another user has put it into a directory that others may write to");
 	(void) snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd); /* fits */
@@ -83,11 +123,19 @@ static int open_direct(struct sw_output *out, struct sw_error *err)
 	return out->fd < 0 ? sw_fail_errno(err, SW_E_IO, "cannot write there") : 0;
 }
 
-/* A name beside path that is not used; the caller tries again when it is by then. */
-static char *temporary_name(const char *path, unsigned attempt)
+/* The directory is held from now on: another user who owns a part of the way to it may let that lead elsewhere. */
+static int directory_open(struct sw_output *out, struct sw_error *err)
+{
+	sw_cleanup(sw_free_p) char *directory = directory_of(out->path);
+	return directory == NULL ? sw_fail_nomem(err)
+				 : way_open(directory, O_DIRECTORY, &out->directory_fd, err);
+}
+
+/* A name beside the file's that is not used; the caller tries again when it is by then. */
+static char *temporary_name(const struct sw_output *out, unsigned attempt)
 {
 	char *name;
-	if (asprintf(&name, "%s.%d-%u.tmp", path, (int) getpid(), attempt) < 0)
+	if (asprintf(&name, "%s.%d-%u.tmp", out->name, (int) getpid(), attempt) < 0)
 		return NULL;
 	return name;
 }
@@ -96,10 +144,11 @@ static char *temporary_name(const char *path, unsigned attempt)
 static int open_named(struct sw_output *out, struct sw_error *err)
 {
 	for (unsigned i = 0; i < TEMPORARY_TRIES; i++) {
-		sw_cleanup(sw_free_p) char *name = temporary_name(out->path, i);
+		sw_cleanup(sw_free_p) char *name = temporary_name(out, i);
 		if (name == NULL)
 			return sw_fail_nomem(err);
-		out->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, OUTPUT_MODE);
+		out->fd = openat(out->directory_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+				 OUTPUT_MODE);
 		if (out->fd >= 0) {
 			out->temporary = sw_take_ptr(name);
 			return 0;
@@ -113,7 +162,7 @@ static int open_named(struct sw_output *out, struct sw_error *err)
 /* Opened before the target is touched, so that a bad path costs it nothing. */
 int sw_output_open(struct sw_output *ret, const char *path, struct sw_error *err)
 {
-	*ret = (struct sw_output){.fd = STDOUT_FILENO, .direct = true};
+	*ret = (struct sw_output){.fd = STDOUT_FILENO, .directory_fd = -EBADF, .direct = true};
 	if (path == NULL || strcmp(path, "-") == 0)
 		return 0;
 	ret->path = path;
@@ -127,13 +176,14 @@ int sw_output_open(struct sw_output *ret, const char *path, struct sw_error *err
 		err->sys_errno = EISDIR;
 		return -SW_E_IO;
 	}
-	sw_cleanup(sw_free_p) char *directory = directory_of(path);
-	if (directory == NULL) {
-		ret->fd = -EBADF;
-		return sw_fail_nomem(err);
-	}
+	const char *slash = strrchr(path, '/');
+	ret->name = slash != NULL ? slash + 1 : path;
+	ret->fd = -EBADF;
+	int r = directory_open(ret, err);
+	if (r < 0)
+		return r;
 	/* Without a name, nothing is left behind even by SIGKILL. */
-	ret->fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, OUTPUT_MODE);
+	ret->fd = openat(ret->directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, OUTPUT_MODE);
 	ret->unnamed = ret->fd >= 0;
 	return ret->unnamed ? 0 : open_named(ret, err);
 }
@@ -171,10 +221,10 @@ static int link_unnamed(struct sw_output *out, struct sw_error *err)
 	char link[64];
 	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", out->fd);
 	for (unsigned i = 0; i < TEMPORARY_TRIES; i++) {
-		sw_cleanup(sw_free_p) char *name = temporary_name(out->path, i);
+		sw_cleanup(sw_free_p) char *name = temporary_name(out, i);
 		if (name == NULL)
 			return sw_fail_nomem(err);
-		if (linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0) {
+		if (linkat(AT_FDCWD, link, out->directory_fd, name, AT_SYMLINK_FOLLOW) == 0) {
 			out->temporary = sw_take_ptr(name);
 			return 0;
 		}
@@ -195,7 +245,7 @@ static int commit(struct sw_output *out, struct sw_error *err)
 	int fd = sw_take_fd(out->fd);
 	if (close(fd) < 0)
 		return sw_fail_errno(err, SW_E_IO, "writing failed");
-	if (rename(out->temporary, out->path) < 0)
+	if (renameat(out->directory_fd, out->temporary, out->directory_fd, out->name) < 0)
 		return sw_fail_errno(err, SW_E_IO, "the file cannot be put in place");
 	free(sw_take_ptr(out->temporary));
 	return 0;
@@ -212,7 +262,7 @@ static void place(struct sw_output *out, int fd)
 	ssize_t n;
 	char word;
 	/* Not the descriptors of what is captured: the kernel's events live as long as one of theirs. */
-	sw_confine_descriptors((int *const[]){&fd, &out->fd}, 2);
+	sw_confine_descriptors((int *const[]){&fd, &out->fd, &out->directory_fd}, 3);
 	sigfillset(&all);
 	(void) sigprocmask(SIG_SETMASK, &all, NULL); /* cannot fail */
 	do
@@ -297,6 +347,10 @@ void sw_output_deinit(struct sw_output *out)
 	if (out->placer != 0)
 		placer_end(out);
 	if (out->temporary != NULL)
-		(void) unlink(out->temporary); /* already failing: the first error counts */
+		(void) unlinkat(out->directory_fd, out->temporary,
+				0); /* already failing: the first error counts */
 	free(sw_take_ptr(out->temporary));
+	if (out->name != NULL)
+		sw_close_p(&out->directory_fd);
+	out->name = NULL;
 }

@@ -17,7 +17,9 @@
  */
 struct sw_output {
 	const char *path; /* borrowed; NULL: standard output */
-	char *temporary;  /* owned; a named file to rename or remove; NULL: none */
+	const char *name; /* borrowed: the last part of path */
+	char *temporary;  /* owned; a named file beside it to rename or remove; NULL: none */
+	int directory_fd; /* owned: of both; meaningless where it is direct */
 	int fd;           /* owned unless it is standard output */
 	bool unnamed;     /* fd has no name yet (O_TMPFILE) */
 	bool direct;      /* a device or pipe: written as it is */

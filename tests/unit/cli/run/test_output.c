@@ -235,5 +235,86 @@ TEST_WITH(test_planted, set_up, tear_down)
 	assert_int_equal(chown(p->directory, OTHER, OTHER), 0);
 	assert_int_equal(sw_output_open(&out, p->file, &err), 0);
 	sw_output_deinit(&out);
+	/* A link of theirs in a directory of theirs. */
+	assert_int_equal(symlink("/dev/null", link), 0);
+	assert_int_equal(lchown(link, OTHER, OTHER), 0);
+	assert_int_equal(sw_output_open(&out, link, &err), -SW_E_IO);
+	sw_output_deinit(&out);
+	assert_int_equal(unlink(link), 0);
 	assert_int_equal(close(reader), 0);
+}
+
+/* A link of another user on the way is not followed, one of root or of ours is. */
+TEST_WITH(test_way, set_up, tear_down)
+{
+	enum { OTHER = 65533 };
+	struct place *p = *state;
+	char link[80], file[96];
+	struct sw_output out;
+	struct sw_error err = {0};
+	if (geteuid() != 0) {
+		SKIP("not root: it cannot make files of others", "root");
+		return;
+	}
+	(void) snprintf(link, sizeof(link), "%s/link", p->directory);
+	(void) snprintf(file, sizeof(file), "%s/out", link);
+	assert_int_equal(symlink(".", link), 0);
+	assert_int_equal(sw_output_open(&out, file, &err), 0);
+	assert_int_equal(sw_output_write(&out, "text", 4, NULL), 0);
+	assert_int_equal(sw_output_commit(&out, NULL), 0);
+	sw_output_deinit(&out);
+	content_is(p->file, "text");
+	assert_int_equal(lchown(link, OTHER, OTHER), 0);
+	assert_int_equal(sw_output_open(&out, file, &err), -SW_E_IO);
+	assert_string_equal(err.message, "the way there leads through a link of another user");
+	sw_output_deinit(&out);
+	assert_int_equal(unlink(link), 0);
+}
+
+/* The file is put where the path led when it was opened, though it leads elsewhere by then. */
+TEST_WITH(test_moved, set_up, tear_down)
+{
+	struct place *p = *state;
+	char directory[80], moved[80], file[96];
+	struct sw_output out;
+	(void) snprintf(directory, sizeof(directory), "%s/d", p->directory);
+	(void) snprintf(moved, sizeof(moved), "%s/moved", p->directory);
+	(void) snprintf(file, sizeof(file), "%s/out", directory);
+	for (int entrusted = 0; entrusted < 2; entrusted++) {
+		assert_int_equal(mkdir(directory, 0700), 0);
+		assert_int_equal(sw_output_open(&out, file, NULL), 0);
+		if (entrusted)
+			assert_int_equal(sw_output_entrust(&out, NULL), 0);
+		assert_int_equal(rename(directory, moved), 0);
+		assert_int_equal(symlink(".", directory), 0);
+		assert_int_equal(sw_output_write(&out, "text", 4, NULL), 0);
+		assert_int_equal(sw_output_commit(&out, NULL), 0);
+		sw_output_deinit(&out);
+		assert_int_equal(unlink(directory), 0);
+		assert_int_equal(access(p->file, F_OK), -1);
+		(void) snprintf(file, sizeof(file), "%s/out", moved);
+		content_is(file, "text");
+		assert_int_equal(unlink(file), 0);
+		assert_int_equal(rmdir(moved), 0);
+		(void) snprintf(file, sizeof(file), "%s/out", directory);
+	}
+}
+
+/* A relative path may begin with "..". */
+TEST_WITH(test_relative, set_up, tear_down)
+{
+	struct place *p = *state;
+	char directory[80];
+	struct sw_output out;
+	sw_cleanup(sw_close_p) int before = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	(void) snprintf(directory, sizeof(directory), "%s/d", p->directory);
+	assert_int_equal(mkdir(directory, 0700), 0);
+	assert_int_equal(chdir(directory), 0);
+	assert_int_equal(sw_output_open(&out, "../out", NULL), 0);
+	assert_int_equal(sw_output_write(&out, "text", 4, NULL), 0);
+	assert_int_equal(sw_output_commit(&out, NULL), 0);
+	sw_output_deinit(&out);
+	assert_int_equal(fchdir(before), 0);
+	assert_int_equal(rmdir(directory), 0);
+	content_is(p->file, "text");
 }
