@@ -6,6 +6,7 @@ and the check of the configuration."""
 import contextlib
 import json
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -16,6 +17,7 @@ import tempfile
 
 from confined import service_of
 from daemon import SNAPWALKD, Daemon, children, private_copy, refusal
+from gate import Gate, alert, payload
 from harness import BUILD, Tap, Target, iterator_refused, no_mounts, tool, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -74,6 +76,31 @@ def sandbox(tap):
                 daemon.capture(target.pid)
             tap.check(daemon.alive() and len(children(daemon.pid)) == 1, "again and again")
             tap.equal(daemon.stop(), 0, "and it ends as it should")
+
+
+class UnitGate(Gate):
+    """The gate in its unit's sandbox."""
+
+    def start(self):
+        user = pwd.getpwnam("daemon")
+        os.chown(self.token_file, user.pw_uid, user.pw_gid)
+        self.prefix = [sys.executable, os.path.join(HERE, "confined.py"),
+                       os.path.join(UNITS, "snapwalk-gate.service"), self.daemon.directory, "--"]
+        super().start()
+
+
+def gate_sandbox(tap):
+    """The gate's unit: system calls, capabilities and a read-only file system, around one that is no root."""
+    if no_mounts() or not tool("systemd-analyze"):
+        tap.skip("the gate in its unit's sandbox", no_mounts() or "systemd-analyze is not installed",
+                 tap.MOUNTS)
+        return
+    with Target("threads", 2, 10) as target, \
+            Daemon({"TriggerUser": "daemon"}, rules={"r.conf": Gate.RULE}) as daemon, UnitGate(daemon) as gate:
+        tap.equal([gate.get(path)[0] for path in ("/healthz", "/metrics")], [200, 200],
+                  "the gate in its unit's sandbox: it answers")
+        status, _, body = gate.post("/alertmanager", payload(alert(target.pid, "f")))
+        tap.check(status == 200 and '"captured":1' in body, "... and has a process captured", (status, body))
 
 
 @contextlib.contextmanager
@@ -464,7 +491,7 @@ def main():
         hidden_captures()
         return
     tap = Tap()
-    for test in (security, units, no_user, sandbox, hidden, notified, activation, check_config, refused,
+    for test in (security, units, no_user, sandbox, gate_sandbox, hidden, notified, activation, check_config, refused,
                  one_verdict, reloads, second, installed):
         tap.guard(test)
     tap.done()
