@@ -49,6 +49,7 @@ void sw_context_destroy(struct sw_context *ctx)
 	for (size_t i = 0; i < ctx->n_modules; i++)
 		module_destroy(ctx->modules[i]);
 	free(ctx->modules);
+	sw_slots_deinit(&ctx->slots);
 	sw_map64_deinit(&ctx->by_identity);
 	sw_close_p(&ctx->iterator_fd);
 	sw_close_p(&ctx->returns_fd);

@@ -52,6 +52,7 @@ struct sw_context {
 	int returns_fd;                 /* owned: that of SW_ITERATE_RETURNS; -EBADF: none */
 	bool returns_tried;
 	struct sw_local *local; /* owned */
+	struct sw_slots slots; /* what folders behind this one keep from one snapshot to the next */
 };
 
 /* Takes over fd (also on failure) of a regular file whose fstat is *st; the same file gives the

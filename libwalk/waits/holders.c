@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 enum { HOLDERS_MAX = 100000, PIDS_MAX = 65536, LINK_BYTES = 64, CLOCK_EVERY = 16 };
+enum { KEPT_NS = 1000 * 1000 * 1000 };
 enum { FILES_AT_ONCE = 1365 }; /* the kernel hands out 32 KiB at a time */
 
 struct near_pid {
@@ -210,6 +211,12 @@ void sw_holders_deinit(struct sw_holders *h)
 {
 	free(h->items);
 	*h = (struct sw_holders){0};
+}
+
+bool sw_holders_kept_serve(const struct sw_holders_kept *kept, int64_t since_ns, int64_t now_ns)
+{
+	int64_t age_ns = now_ns - kept->begin_ns;
+	return kept->begin_ns != 0 && !kept->holders.cut && age_ns <= KEPT_NS && since_ns > age_ns;
 }
 
 const struct sw_holder *sw_holders_find(const struct sw_holders *h, uint64_t inode, size_t *ret_n)

@@ -23,6 +23,7 @@
 #include "waits/unowned.h"
 #include "waits/visible.h"
 
+#include <snapwalk/clock.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -59,7 +60,9 @@ struct resolver {
 	int proc_fd;
 	struct sw_budget budget;
 	bool scanned, tcp_read, locks_read;
-	struct sw_holders holders;
+	struct sw_holders_kept *kept; /* borrowed: the context's, or own */
+	struct sw_holders_kept own;
+	int64_t since_ns; /* for how long the thread that is resolved now has waited; -1: unknown */
 	struct sw_tcp_ends tcp;
 	char *locks; /* owned; NULL: none */
 	struct followed followed[FOLLOWED_MAX];
@@ -101,12 +104,17 @@ static uint64_t switches_read(int proc_fd, const char *name)
 
 static const struct sw_holders *holders(struct resolver *r)
 {
+	struct sw_holders_kept *kept = r->kept;
+	int64_t now_ns = sw_clock_ns();
+	if (r->scanned || sw_holders_kept_serve(kept, r->since_ns, now_ns))
+		return &kept->holders;
+	sw_holders_deinit(&kept->holders);
+	kept->begin_ns = now_ns;
 	/* By an iterator where this process has loaded one: the daemon's workers may not. */
-	if (!r->scanned)
-		sw_holders_scan(&r->holders, r->snap->process.pid, r->snap->ctx->iterator_fd >= 0,
-				&r->budget);
+	sw_holders_scan(&kept->holders, r->snap->process.pid, r->snap->ctx->iterator_fd >= 0,
+			&r->budget);
 	r->scanned = true;
-	return &r->holders;
+	return &kept->holders;
 }
 
 static int proc_open(pid_t pid)
@@ -390,8 +398,10 @@ static struct followed *followed_find(struct resolver *r, const struct sw_blocki
 	f->valid = true;
 	if (call->kind == SW_BLOCKS_OPEN)
 		f->valid = sw_open_waits(r->snap, t, call->path_avma, &f->found);
-	else
+	else {
+		r->since_ns = t->since_ns;
 		resolve(r, r->proc_fd, r->snap->process.pid, call, &f->found);
+	}
 	return f;
 }
 
@@ -437,6 +447,7 @@ static void peer_follow(struct resolver *r, struct sw_peer *peer, uint64_t *ret_
 		return;
 	peer->syscall = now.number;
 	*ret_switches = switches;
+	r->since_ns = -1;
 	if (sw_blocking_call_of(now.number, now.arguments, &call))
 		resolve(r, fd, peer->pid, &call, &peer->wait_for);
 }
@@ -560,6 +571,23 @@ static void run(struct resolver *r)
 	}
 }
 
+static void kept_destroy(void *value)
+{
+	struct sw_holders_kept *kept = value;
+	sw_holders_deinit(&kept->holders);
+	free(kept);
+}
+
+/* The scan of the snapshots of a context; NULL: there is no memory for it. */
+static struct sw_holders_kept *kept_find(struct sw_context *ctx)
+{
+	static const char key;
+	void **value = sw_slots_get(&ctx->slots, &key, kept_destroy);
+	if (value != NULL && *value == NULL)
+		*value = calloc(1, sizeof(struct sw_holders_kept));
+	return value != NULL ? *value : NULL;
+}
+
 void sw_peers_fill(struct sw_snapshot *snap, int proc_fd, const struct sw_snapshot_options *options)
 {
 	struct resolver *r = calloc(1, sizeof(*r));
@@ -569,8 +597,11 @@ void sw_peers_fill(struct sw_snapshot *snap, int proc_fd, const struct sw_snapsh
 		r->options = options;
 		r->proc_fd = proc_fd;
 		r->budget = sw_budget_begin(SCAN_CPU_NS, SCAN_NS);
+		r->kept = kept_find(snap->ctx);
+		if (r->kept == NULL)
+			r->kept = &r->own;
 		run(r);
-		sw_holders_deinit(&r->holders);
+		sw_holders_deinit(&r->own.holders);
 		sw_tcp_ends_deinit(&r->tcp);
 		free(r->locks);
 	}

@@ -119,6 +119,23 @@ def within(tap):
         tap.check(wait_until(lambda: words in text(), words), "pid namespace: the text says so")
 
 
+def several(tap):
+    """Two processes in one command, which looks once for who has the other ends."""
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as first, \
+            subprocess.Popen(["cat"], stdin=subprocess.PIPE) as second:
+        pids = [first.pid, second.pid]
+        for pid in pids:
+            wait_blocked(pid, (READ,))
+
+        def owners():
+            done = subprocess.run([SNAPWALK, "dump", "--json", "--symbols", "none", *PATIENT, *map(str, pids)],
+                                  capture_output=True, text=True, check=False)
+            waits = [json.loads(line)["threads"][0].get("blocked_on") or {} for line in done.stdout.splitlines()]
+            return [(wait.get("kind"), wait.get("owner_pid")) for wait in waits] == [("pipe", os.getpid())] * 2
+        wait_until(owners, "the other ends of two pipes")
+        tap.check(True, "two processes in one command: the other end of both pipes")
+
+
 def timer(tap):
     with Target("peers", "timer") as target:
         wait_blocked(target.pid, (NANOSLEEP, CLOCK_NANOSLEEP))
@@ -217,6 +234,7 @@ with tempfile.TemporaryDirectory() as directory:
     for name in WAYS:
         tap.guard(way, name, directory)
 tap.guard(within)
+tap.guard(several)
 tap.guard(timer)
 tap.guard(behind)
 tap.guard(timerfd)

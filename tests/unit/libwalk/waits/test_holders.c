@@ -197,3 +197,20 @@ TEST(files_that_may_not_be_seen)
 	assert_true(for_root);
 	assert_int_equal(for_user, 0);
 }
+
+/* The claim about a kept scan is that the thread waited while it was made. */
+TEST(scan_serves_who_waited_before_it)
+{
+	enum { BEGIN = 5000, AGE = 700, NOW = BEGIN + AGE, SECOND = 1000000000 };
+	struct sw_holders_kept kept = {.begin_ns = BEGIN};
+	assert_true(sw_holders_kept_serve(&kept, AGE + 1, NOW));
+	assert_false(sw_holders_kept_serve(&kept, AGE, NOW));
+	assert_false(sw_holders_kept_serve(&kept, 0, BEGIN));
+	assert_false(sw_holders_kept_serve(&kept, -1, NOW));
+	assert_true(sw_holders_kept_serve(&kept, INT64_MAX, BEGIN + SECOND));
+	assert_false(sw_holders_kept_serve(&kept, INT64_MAX, BEGIN + SECOND + 1));
+	kept.holders.cut = true;
+	assert_false(sw_holders_kept_serve(&kept, AGE + 1, NOW));
+	kept = (struct sw_holders_kept){0};
+	assert_false(sw_holders_kept_serve(&kept, INT64_MAX, 0));
+}
