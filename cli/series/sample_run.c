@@ -14,7 +14,7 @@
 enum {
 	NS_PER_S = 1000000000,
 	PER_CENT = 100,
-	FETCHES_HZ = 10,
+	FETCHES_HZ = 50, /* by events: nobody is woken for them */
 	MISSING_PER_CENT = 2, /* of the samples, from where on the result is not complete */
 };
 
@@ -256,7 +256,8 @@ static int64_t cpu_ns(void)
 static void priority_set(struct sw_sample_run *run)
 {
 	enum { PART = 5 };
-	bool wanted = is_quiet(run) && run->round_ns < NS_PER_S / PART / run->options->rate_hz;
+	const int64_t rounds_hz = run->by_events ? FETCHES_HZ : run->options->rate_hz;
+	bool wanted = is_quiet(run) && run->round_ns < NS_PER_S / PART / rounds_hz;
 	for (size_t i = 0; wanted && i < run->n_recorders; i++)
 		wanted = sw_recorder_totals(run->recorders[i])->n_samples > 0;
 	if (wanted && !run->before.raised)

@@ -15,8 +15,10 @@
 
 enum {
 	DEFAULT_STACK_BYTES = 16 << 10,
-	RING_CPU_BYTES = 2 << 20, /* half a second of 32 KiB at 128 Hz */
-	RING_MIN_BYTES = 4 << 20,
+	RING_CPU_BYTES =
+		8
+		<< 20, /* half a second of 16 KiB at 999 Hz: the reader may get no CPU for so long */
+	RING_MIN_BYTES = 8 << 20,
 	RING_MAX_BYTES = 32 << 20,
 	CPUS_MAX = 4096,
 };

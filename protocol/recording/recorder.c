@@ -334,7 +334,7 @@ const char *sw_recorder_no_events(const struct sw_recorder *r)
 
 bool sw_recorder_quiet(const struct sw_recorder *r)
 {
-	return sw_recorder_by_both(r);
+	return sw_recorder_by_both(r) || sw_recorder_by_events(r);
 }
 
 bool sw_recorder_by_events(const struct sw_recorder *r)
