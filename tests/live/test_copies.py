@@ -18,6 +18,8 @@ from runtime_python import interpreters, minor  # noqa: E402
 
 SECONDS = int(os.environ.get("SNAPWALK_COPIES", "3"))
 RATE = 999
+ENOUGH = 300  # samples
+RUNS_MAX = 4
 PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "python", "depths.py")
 # Who calls whom; None: nobody, it is the outermost one.
 DEPTHS = {f"d{n}": {f"d{n - 1}"} for n in range(1, 41)}
@@ -54,24 +56,38 @@ def judge(kind, frames):
     return "right" if not known or None in callers[known[0]] else "cut"
 
 
-def samples(tap, name, kind, target, seconds=SECONDS):
+def sample(target, seconds):
+    """({how: count}, {how: [folded stack]}, what was said), of one run."""
     result = snapwalk("sample", target.pid, "--mode", "cpu", "--rate", RATE, "--duration", seconds, "--format", "json",
                       "--stack-bytes", "32K")
-    said = result.stderr
-    if iterator_refused():
-        tap.skip(name, iterator_refused(), "Linux 6.1, root")
-        return
     found, examples = dict.fromkeys(("right", "marked", "cut", "wrong"), 0), {}
     for frames, n in stacks(json.loads(result.stdout)):
-        how = judge(kind, frames)
+        how = judge(target.kind, frames)
         found[how] += n
         examples.setdefault(how, []).append(";".join(f["function"] or "?" for f in frames))
+    return found, examples, result.stderr
+
+
+def samples(tap, name, kind, target):
+    """As many as count, or as a machine that does other things gives in some runs."""
+    refused = iterator_refused()
+    if refused:
+        tap.skip(name, refused, "Linux 6.1, root")
+        return
+    target.kind = kind
+    found, quiet = {}, True
+    for _ in range(RUNS_MAX):
+        more, examples, said = sample(target, SECONDS)
+        quiet = quiet and "nothing was stopped" in said
+        found = {how: found.get(how, 0) + n for how, n in more.items()}
+        print(f"# {name}: {found}, {said.splitlines()[0]}", flush=True)
+        for how in ("marked", "cut", "wrong"):
+            for stack in examples.get(how, [])[:3]:
+                print(f"# {how}: {stack}", flush=True)
+        if sum(found.values()) >= ENOUGH:
+            break
     total = sum(found.values())
-    print(f"# {name}: {found}, {said.splitlines()[0]}", flush=True)
-    for how in ("marked", "cut", "wrong"):
-        for stack in examples.get(how, [])[:3]:
-            print(f"# {how}: {stack}", flush=True)
-    tap.check(total > 20 and "nothing was stopped" in said, f"{name}: there are samples, and nothing was stopped", said)
+    tap.check(total > 0 and quiet, f"{name}: there are samples, and nothing was stopped", said)
     tap.equal((found["wrong"], found["cut"]), (0, 0), f"{name}: no stack is wrong, each that is cut says so")
     # Four deviations above one of a thousand.
     few = total / 1000 + 4 * (total / 1000) ** 0.5
