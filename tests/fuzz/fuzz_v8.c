@@ -8,7 +8,7 @@
 #include "fake.h"
 #include "runtimes/v8/awaits.h"
 #include "runtimes/v8/code.h"
-#include "runtimes/v8/flow.h"
+#include "runtimes/v8/instructions/flow.h"
 #include "runtimes/v8/function.h"
 #include "runtimes/v8/microtask.h"
 

@@ -2,7 +2,7 @@
 #ifndef SW_V8_FRAME_H
 #define SW_V8_FRAME_H
 
-#include "runtimes/v8/flow.h"
+#include "runtimes/v8/instructions/flow.h"
 #include "runtimes/v8/v8.h"
 #include "unwind/unwinder.h"
 

@@ -3,9 +3,9 @@
  * JavaScript: the frames of V8's interpreter, compilers and builtins in node, without any help of it.
  *
  *	find      which module has V8, and its builtins (numbers: what functions call them); layout: what it publishes for debuggers
- *	flow      where a function's return address is at each of its instructions
+ *	instructions/flow   where a function's return address is at each of its instructions
  *	frame     what a pc is in; step: one frame further
- *	deopt     from a builtin that replaces a frame to the caller of that
+ *	instructions/deopt  from a builtin that replaces a frame to the caller of that
  *	object, function, code, positions   objects; names and lines; what was compiled into what
  *	wasm, wire               code of WebAssembly, which is no object; names of its functions
  *	names     which function a frame is in

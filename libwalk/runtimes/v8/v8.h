@@ -5,7 +5,7 @@
 #include "map.h"
 #include "memory.h"
 #include "runtimes/v8/code.h"
-#include "runtimes/v8/deopt.h"
+#include "runtimes/v8/instructions/deopt.h"
 #include "runtimes/v8/layout.h"
 #include "runtimes/v8/microtask.h"
 #include "runtimes/v8/wasm.h"

@@ -11,7 +11,7 @@
 #include "arch/arch.h"
 #include "runtimes/v8/awaits.h"
 #include "runtimes/v8/code.h"
-#include "runtimes/v8/flow.h"
+#include "runtimes/v8/instructions/flow.h"
 #include "runtimes/v8/function.h"
 #include "runtimes/v8/positions.h"
 #include "runtimes/v8/wasm.h"

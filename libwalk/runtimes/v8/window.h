@@ -2,7 +2,7 @@
 #ifndef SW_V8_WINDOW_H
 #define SW_V8_WINDOW_H
 
-#include "runtimes/v8/deopt.h"
+#include "runtimes/v8/instructions/deopt.h"
 #include "runtimes/v8/function.h"
 #include "runtimes/v8/microtask.h"
 #include "unwind/copied.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* runtimes/v8/deopt: from the builtin that replaces a frame to the caller of that. */
+/* runtimes/v8/instructions/deopt: from the builtin that replaces a frame to the caller of that. */
 #include "fake.h"
-#include "runtimes/v8/deopt.h"
+#include "runtimes/v8/instructions/deopt.h"
 #include "test.h"
 
 #include <stdlib.h>

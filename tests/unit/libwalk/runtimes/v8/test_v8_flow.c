@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* runtimes/v8/flow: where the return address is, over instructions as V8 makes them. */
+/* runtimes/v8/instructions/flow: where the return address is, over instructions as V8 makes them. */
 #include "cleanup.h"
-#include "runtimes/v8/flow.h"
+#include "runtimes/v8/instructions/flow.h"
 #include "test.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * at an instruction is found by following the function from its entry, way by way. Whatever way led to
  * an instruction, what holds there is the same: the compilers see to that.
  */
-#include "runtimes/v8/flow.h"
+#include "runtimes/v8/instructions/flow.h"
 #include "arch/arch.h"
 #include "arch/insn.h"
 

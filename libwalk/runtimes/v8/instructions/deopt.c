@@ -20,7 +20,7 @@
  *
  * Source: src/builtins/x64/builtins-x64.cc, Generate_DeoptimizationEntry.
  */
-#include "runtimes/v8/deopt.h"
+#include "runtimes/v8/instructions/deopt.h"
 #include "arch/arch.h"
 #include "arch/insn.h"
 
