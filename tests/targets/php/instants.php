@@ -37,10 +37,15 @@ function all()
 	yield from numbers();
 }
 
+function start($generator)
+{
+	return $generator->current();
+}
+
 function resume()
 {
 	$generator = all();
-	$generator->current();
+	start($generator); // it was resumed by another call before
 	getmypid();
 	$generator->next();
 	getmypid();
