@@ -36,7 +36,7 @@ cli/doctor/target.c		proc	fstatat openat readlink readlinkat
 cli/main.c			own	open
 cli/run/keep.c			own	lstat open
 cli/run/obtain.c		own	open
-cli/run/output.c		own	lstat open readlink stat
+cli/run/output.c		own	open openat readlink stat
 cli/top/terminal.c		own	open
 confine/descriptors.c		own	open
 confine/landlock.c		own	open statx
@@ -81,7 +81,7 @@ libwalk/saved/core_open.c	own	open
 libwalk/saved/fixture_files.c	own	openat
 libwalk/saved/fixture_records.c	own	openat
 libwalk/saved/load.c		own	open openat
-libwalk/saved/save.c		own	lstat open openat
+libwalk/saved/save.c		own	fstatat lstat open openat
 libwalk/stop/threads.c		proc	faccessat openat
 libwalk/waits/fifo.c		proc	open opendir readlinkat statx
 libwalk/waits/holders.c		proc	lstat opendir readlinkat
