@@ -112,10 +112,10 @@ LIBS_WALK     := -ldw -lelf -ldeflate
 LIBS_UNWIND   :=
 LIBS_SYM      := -ldw -lelf -llzma -ldeflate -lzstd -liberty
 LIBS_PROTOCOL := -ljson-c -lxxhash -ldeflate
-# The command has these within itself where all their archives are here (make static needs them, too), and loads them
-# otherwise: to load nine takes longer than to stop and walk a process of one thread. COMMAND_LIBS=shared always loads them,
-# as packages of distributions do, whose libraries are mended without us.
-COMMAND_LIBS  ?= $(if $(SANITIZE),shared,archives)
+# COMMAND_LIBS=archives: the command has these within itself, where all their archives are here (make static needs them,
+# too): to load nine takes longer than to stop and walk a process of one thread. Packages of distributions load them, as
+# those are mended without us; so do tests that replace a function of libdw (tests/targets/attack.c).
+COMMAND_LIBS  ?= shared
 LIBS_STATIC   := $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) -lz -lbz2
 without_archive = $(strip $(foreach library,$(1),$(if $(filter /%,$(shell \
 	$(CC) -print-file-name=$(patsubst -l%,lib%.a,$(library)))),,$(library))))
