@@ -14,7 +14,7 @@
 enum {
 	NS_PER_S = 1000000000,
 	PER_CENT = 100,
-	FETCHES_HZ = 50, /* by events: nobody is woken for them */
+	FETCHES_HZ = 50,      /* by events: nobody is woken for them */
 	MISSING_PER_CENT = 2, /* of the samples, from where on the result is not complete */
 };
 

@@ -57,11 +57,13 @@ def judge(kind, frames):
 
 
 def sample(target, seconds):
-    """({how: count}, {how: [folded stack]}, what was said), of one run."""
+    """({how: count}, {how: [folded stack]}, what was said), of one run. Names of threads are added to the target's."""
     result = snapwalk("sample", target.pid, "--mode", "cpu", "--rate", RATE, "--duration", seconds, "--format", "json",
                       "--stack-bytes", "32K")
     found, examples = dict.fromkeys(("right", "marked", "cut", "wrong"), 0), {}
-    for frames, n in stacks(json.loads(result.stdout)):
+    profile = json.loads(result.stdout)
+    target.names |= {t["name"] for t in profile["threads"]}
+    for frames, n in stacks(profile):
         how = judge(target.kind, frames)
         found[how] += n
         examples.setdefault(how, []).append(";".join(f["function"] or "?" for f in frames))
@@ -74,7 +76,7 @@ def samples(tap, name, kind, target):
     if refused:
         tap.skip(name, refused, "Linux 6.1, root")
         return
-    target.kind = kind
+    target.kind, target.names = kind, set()
     found, quiet = {}, True
     for _ in range(RUNS_MAX):
         more, examples, said = sample(target, SECONDS)
@@ -103,6 +105,8 @@ def native(tap):
 def python(tap, version, path):
     with Target("python", PYTHON, 2, 0, path=path) as target:
         samples(tap, f"python {version}", "python", target)
+        tap.check(target.names <= {"MainThread", "Thread-1 (work)"}, f"python {version}: threads have Python's names",
+                  target.names)
 
 
 def chosen():

@@ -63,6 +63,9 @@ struct sw_cpython {
 	size_t n_positions, positions_capacity;
 	struct sw_map64 by_spot; /* -> index */
 	struct sw_map64
+		copied_names; /* thread state and id -> struct sw_cpython_copied_name, of the arena */
+	int64_t active_ns;    /* when threading._active was read for these */
+	struct sw_map64
 		named; /* code object and identity -> struct sw_cpython_named, 0: not to be read */
 };
 

@@ -12,6 +12,10 @@
  */
 #include "runtimes/cpython/recipe.h"
 #include "copies/record.h"
+#include "runtimes/cpython/thread_names.h"
+
+#include <snapwalk/clock.h>
+#include <stdio.h>
 
 enum {
 	/* Registers of the recipe. */
@@ -149,4 +153,67 @@ void sw_cpython_copy_add(struct sw_cpython *c, const struct sw_cursor *cursor)
 			sw_cpython_chain_add(&c->at, cursor->memory, part->avma,
 					     &cursor->thread->regs, &c->chain);
 	}
+}
+
+/* What a thread was called when it was looked for; "": nothing was found. */
+struct sw_cpython_copied_name {
+	int64_t read_ns;
+	char text[sizeof(((struct sw_thread_info *) 0)->name)];
+};
+
+/* All threads that are new at once are looked for in one listing. */
+static void name_read(struct sw_cpython *c, const struct sw_cpython_thread *state,
+		      struct sw_cpython_copied_name *name)
+{
+	enum { LISTING_NS = 100000000 };
+	int64_t now_ns = sw_clock_ns();
+	if (now_ns - c->active_ns > LISTING_NS) {
+		c->active_interp_avma = 0;
+		c->active_ns = now_ns;
+	}
+	name->read_ns = now_ns;
+	(void) sw_cpython_thread_name(c, state, name->text,
+				      sizeof(name->text)); /* else it stays what it was */
+}
+
+static const char *name_get(struct sw_cpython *c, const struct sw_cpython_thread *state)
+{
+	enum { NAMES_MAX = 4096, NAME_NS = 1000000000 };
+	uint64_t key = state->avma ^ sw_mix64(state->id), kept = 0;
+	struct sw_cpython_copied_name *name = NULL;
+	if (sw_map64_get(&c->copied_names, key, &kept))
+		name = (struct sw_cpython_copied_name *) (uintptr_t) kept;
+	else if (c->copied_names.count < NAMES_MAX)
+		name = sw_arena_calloc(&c->arena, 1, sizeof(*name));
+	if (name == NULL ||
+	    (kept == 0 && sw_map64_put(&c->copied_names, key, (uintptr_t) name) < 0))
+		return "";
+	if (kept == 0 || sw_clock_ns() - name->read_ns > NAME_NS)
+		name_read(c, state, name);
+	return name->text;
+}
+
+bool sw_cpython_copy_note(struct sw_cpython *c, const struct sw_thread *thread,
+			  struct sw_thread_info *ret)
+{
+	const struct sw_cpython_layout *l = &c->at.layout;
+	for (size_t i = 0; i < c->copy->n_parts; i++) {
+		const struct sw_copy_part *part = &c->copy->parts[i];
+		struct sw_cpython_thread state = {.avma = part->avma};
+		uint64_t number;
+		if (part->kind != SW_CPYTHON_STATE_KIND ||
+		    !sw_memory_u64(c->copied, part->avma + l->thread_id, &state.id) ||
+		    !sw_memory_u64(c->copied, part->avma + l->thread_interp, &state.interp_avma) ||
+		    state.id != thread->fs_base)
+			continue;
+		*ret = (struct sw_thread_info){.runtime = "cpython", .id = -1};
+		if (l->thread_number != SW_CPYTHON_NONE &&
+		    sw_memory_u64(c->copied, part->avma + l->thread_number, &number) &&
+		    number <= INT32_MAX)
+			ret->id = (int64_t) number;
+		(void) snprintf(ret->name, sizeof(ret->name), "%s",
+				name_get(c, &state)); /* as long */
+		return true;
+	}
+	return false;
 }

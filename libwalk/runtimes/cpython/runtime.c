@@ -36,6 +36,7 @@ void sw_cpython_deinit(struct sw_cpython *c)
 {
 	sw_map64_deinit(&c->by_spot);
 	sw_map64_deinit(&c->named);
+	sw_map64_deinit(&c->copied_names);
 	sw_map64_deinit(&c->active);
 	sw_map64_deinit(&c->active_again);
 	sw_arena_deinit(&c->arena);
@@ -113,7 +114,9 @@ static int cpython_names(void *state, const struct sw_frame *frame, struct sw_de
 
 static bool cpython_thread(void *state, const struct sw_thread *thread, struct sw_thread_info *ret)
 {
-	return sw_cpython_thread_note(state, thread, ret);
+	const struct sw_cpython *c = state;
+	return c->copy != NULL ? sw_cpython_copy_note(state, thread, ret)
+			       : sw_cpython_thread_note(state, thread, ret);
 }
 
 static bool cpython_wait(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret)
