@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What changed between two dumps: threads by their number, stacks by their names, locks by their address. */
+/* What changed between two dumps: threads by their number, stacks by their frames, locks by their address. */
 #include "arena.h"
+#include "diff/place.h"
 #include "errors.h"
 #include "map.h"
 #include "report/activity.h"
@@ -45,36 +46,29 @@ const char *sw_diff_change_name(enum sw_diff_change change)
  * A number for the frames that people see. The id of a stack tells an interpreter's own frames apart, too: two
  * stacks that read the same would be a change that nobody can see.
  */
-static uint64_t key_of(const struct sw_report *r, const struct sw_report_stack *s,
-		       struct sw_text *place)
+static uint64_t key_of(const struct sw_diff *d, const struct sw_report *r,
+		       const struct sw_report_stack *s, struct sw_text *frame)
 {
 	uint64_t key = 1;
-	bool any = false;
 	for (size_t i = 0; i < s->n_frames; i++) {
-		const struct sw_report_frame *f = &s->frames[i];
-		if (sw_frame_is_hidden(f))
+		if (sw_frame_is_hidden(&s->frames[i]))
 			continue;
-		any = true;
-		place->size = 0;
-		/* The address of a frame that is in no file is another one in each process. */
-		if (f->function == NULL && f->module >= 0 && f->has_offset)
-			sw_frame_place_name(place, r, f);
-		const char *name = f->function != NULL ? f->function
-				   : place->size > 0   ? place->data
-						       : "";
-		key = sw_mix_text(sw_mix64(key), name);
+		frame->size = 0;
+		sw_diff_put_frame(frame, r, &s->frames[i], d->same_process);
+		if (!frame->failed)
+			key = sw_mix_text(sw_mix64(key), frame->data);
 	}
-	return any ? key : s->id;
+	return key;
 }
 
 static const uint64_t *keys_make(struct sw_diff *d, const struct sw_report *r)
 {
 	uint64_t *keys = take(d, r->n_stacks, sizeof(*keys));
-	struct sw_text place = {0};
+	struct sw_text frame = {0};
 	for (size_t i = 0; i < r->n_stacks && keys != NULL; i++)
-		keys[i] = key_of(r, &r->stacks[i], &place);
-	bool failed = place.failed;
-	sw_text_deinit(&place);
+		keys[i] = key_of(d, r, &r->stacks[i], &frame);
+	bool failed = frame.failed;
+	sw_text_deinit(&frame);
 	return failed ? NULL : keys;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What changed, for people: what is stuck, then counts, then groups and threads. */
 #include "cleanup.h"
+#include "diff/place.h"
 #include "errors.h"
 #include "report/activity.h"
 #include "report/builder.h"
@@ -19,8 +20,13 @@ enum { LINES_SHOWN = 12, TIDS_SHOWN = 8 };
 /* How much of a stack is shown: as little as tells it from the others. */
 static const struct {
 	size_t frames;
-	bool whole; /* also what is above the program's own: how it waits */
-} levels[] = {{4, false}, {8, false}, {16, false}, {SIZE_MAX, false}, {SIZE_MAX, true}};
+	bool whole;  /* also what is above the program's own: how it waits */
+	bool places; /* also all else that is compared: lines, modules */
+} levels[] = {
+	{4, false, false},        {8, false, false},       {16, false, false},
+	{SIZE_MAX, false, false}, {SIZE_MAX, true, false}, {4, false, true},
+	{SIZE_MAX, false, true},  {SIZE_MAX, true, true},
+};
 enum { LEVELS = SW_ARRAY_SIZE(levels) };
 
 struct writer {
@@ -177,12 +183,27 @@ static void put_locks(struct writer *w)
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
-/* A stack in a line, which reads different from that in any other line of its list. */
+/* A stack in a line, which reads different from any other line of its list. */
 struct line {
 	const struct sw_report *report;      /* borrowed */
 	const struct sw_report_stack *stack; /* borrowed */
 	struct sw_text text;                 /* owned */
 };
+
+static size_t put_places(struct sw_text *text, const struct line *l, size_t at, size_t most,
+			 bool same_process)
+{
+	size_t n = 0;
+	for (size_t i = at; i < l->stack->n_frames && n < most; i++) {
+		const struct sw_report_frame *f = &l->stack->frames[i];
+		if (sw_frame_is_hidden(f))
+			continue;
+		sw_text_printf(text, "%s%s", n++ > 0 ? " < " : "",
+			       sw_guess_name(f->trust) != NULL ? "?" : "");
+		sw_diff_put_frame(text, l->report, f, same_process);
+	}
+	return n;
+}
 
 static void line_make(const struct writer *w, struct line *l, size_t level)
 {
@@ -191,7 +212,10 @@ static void line_make(const struct writer *w, struct line *l, size_t level)
 	sw_text_deinit(&l->text);
 	if (own == l->stack->n_frames)
 		own = 0;
-	if (sw_put_names(&out, l->stack, own, levels[level].frames) == 0)
+	size_t most = levels[level].frames;
+	size_t n = levels[level].places ? put_places(&out.text, l, own, most, w->diff->same_process)
+					: sw_put_names(&out, l->stack, own, most);
+	if (n == 0)
 		sw_put(&out, "no frames");
 	l->text = out.text;
 }
@@ -202,7 +226,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp((*x)->text.data, (*y)->text.data);
 }
 
-/* Those that read as another one does are left, at the head; how many. */
+/* Moves lines that read as another one does to the head, and returns their number. */
 static size_t lines_alike(struct line **lines, size_t n)
 {
 	size_t kept = 0;
@@ -312,7 +336,7 @@ static void put_thread(struct writer *w, const struct sw_diff_thread *t)
 	sw_put(&w->out, "\n");
 }
 
-/* Who used most CPU time first; else in the order of the dump. */
+/* The thread that used most CPU time comes first; else the order is that of the dump. */
 static int by_cpu(const void *a, const void *b)
 {
 	const struct sw_diff_thread *const *x = a, *const *y = b;

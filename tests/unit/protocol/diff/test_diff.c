@@ -316,6 +316,114 @@ TEST(alike)
 	sw_diff_destroy(d);
 }
 
+/* A thread has moved when its line, its module, its offset or its address is another one, and a line of the text says
+ * which. Another process has other addresses, and may be of another build. */
+TEST(places)
+{
+	static struct sw_report_module modules[] = {{.path = "/lib/liba.so"},
+						    {.path = "/lib/libb.so"}};
+	static const struct {
+		struct sw_report_frame before, after;
+		const char *text; /* NULL: no difference */
+		bool elsewhere;   /* is a difference to another process, too */
+	} rows[] = {
+		{{.function = "work", .module = 0, .file = "/s/w.c", .line = 10, .kind = "native"},
+		 {.function = "work", .module = 0, .file = "/s/w.c", .line = 20, .kind = "native"},
+		 "work (w.c:10, liba.so)  →  work (w.c:20, liba.so)\n",
+		 false},
+		{{.function = "init", .module = 0, .kind = "native"},
+		 {.function = "init", .module = 1, .kind = "native"},
+		 "init (liba.so)  →  init (libb.so)\n",
+		 true},
+		{{.function = "f", .module = 0, .has_offset = true, .kind = "native"},
+		 {.function = "f",
+		  .function_offset = 16,
+		  .module = 0,
+		  .has_offset = true,
+		  .kind = "native"},
+		 "f+0 (liba.so)  →  f+16 (liba.so)\n",
+		 false},
+		{{.pc_avma = 0x1000, .module = -1, .kind = "jit"},
+		 {.pc_avma = 0x2000, .module = -1, .kind = "jit"},
+		 "0x1000  →  0x2000\n",
+		 false},
+		{{.module = 0, .has_offset = true, .offset = 16, .kind = "native"},
+		 {.module = 0, .has_offset = true, .offset = 32, .kind = "native"},
+		 "liba.so+0x10  →  liba.so+0x20\n",
+		 true},
+		/* The same line, and a method that was compiled anew. */
+		{{.function = "work", .module = 0, .file = "w.c", .line = 10, .kind = "native"},
+		 {.function = "work",
+		  .function_offset = 9,
+		  .module = 0,
+		  .file = "w.c",
+		  .line = 10,
+		  .kind = "native"},
+		 NULL,
+		 false},
+		{{.function = "m",
+		  .function_offset = 1,
+		  .module = 0,
+		  .has_offset = true,
+		  .kind = "jvm"},
+		 {.function = "m",
+		  .function_offset = 2,
+		  .module = 1,
+		  .has_offset = true,
+		  .kind = "jvm"},
+		 NULL,
+		 false},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(rows); i++) {
+		struct sw_report_frame one = rows[i].before, two = rows[i].after;
+		one.trust = two.trust = "cfi";
+		struct sw_report_stack old = {.id = 1,
+					      .n_threads = 1,
+					      .frames = &one,
+					      .n_frames = 1};
+		struct sw_report_stack new = {.id = 2,
+					      .n_threads = 1,
+					      .frames = &two,
+					      .n_frames = 1};
+		struct sw_report_thread thread = {.tid = 1, .comm = "t", .cpu_ns = -1};
+		struct sw_report a = report(&thread, 1, &old, 1, 0),
+				 b = report(&thread, 1, &new, 1, 0);
+		a.modules = b.modules = modules;
+		a.n_modules = b.n_modules = SW_ARRAY_SIZE(modules);
+		struct sw_diff *d = build(&a, &b);
+		assert_int_equal(d->threads[0].change,
+				 rows[i].text != NULL ? SW_DIFF_MOVED : SW_DIFF_STILL);
+		assert_int_equal(d->n_groups, rows[i].text != NULL ? 2 : 0);
+		sw_cleanup(sw_free_p) char *text = text_of(d, false);
+		const char *moved = strstr(text, "\nmoved\n  t (1)  ");
+		assert_string_equal(moved != NULL ? moved + strlen("\nmoved\n  t (1)  ") : "",
+				    rows[i].text != NULL ? rows[i].text : "");
+		sw_diff_destroy(d);
+		b.process.pid = 2;
+		d = build(&a, &b);
+		assert_int_equal(d->n_groups, rows[i].elsewhere ? 2 : 0);
+		sw_diff_destroy(d);
+	}
+}
+
+/* No two lines of groups read the same where the number of threads differs: not where all frames are hidden either. */
+TEST(hidden)
+{
+	static const struct sw_report_frame eval = {.function = "eval",
+						    .module = -1,
+						    .kind = "native",
+						    .trust = "cfi",
+						    .internal = true};
+	struct sw_report_stack old = {.id = 1, .n_threads = 1, .frames = &eval, .n_frames = 1};
+	struct sw_report_stack new = {.id = 2, .n_threads = 1, .frames = &eval, .n_frames = 1};
+	struct sw_report_thread thread = {.tid = 1, .comm = "t", .cpu_ns = -1};
+	struct sw_report a = report(&thread, 1, &old, 1, 0), b = report(&thread, 1, &new, 1, 0);
+	struct sw_diff *d = build(&a, &b);
+	assert_int_equal(d->n_groups, 0);
+	assert_int_equal(d->threads[0].change, SW_DIFF_STILL);
+	sw_diff_destroy(d);
+}
+
 /* Frames of the C library say how a thread waits: they are left out unless nothing else tells two stacks apart. */
 TEST(own_frames)
 {
