@@ -65,6 +65,8 @@ static void put_processes(struct sw_text *text, const struct sw_profile *p)
 		sw_text_printf(text, "%s{\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, i > 0 ? "," : "",
 			       thread->pid, thread->tid);
 		put_string(text, p, "name", thread->name);
+		if (thread->key != thread->name)
+			put_string(text, p, "comm", thread->key);
 		put(text, "}");
 	}
 	put(text, "]");

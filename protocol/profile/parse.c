@@ -143,9 +143,10 @@ static uint32_t read_thread(struct parser *p)
 					   .name = get_string(p, "name")};
 	uint32_t index = 0;
 	bool grow = p->profile->threads.n < p->profile->limits.max_threads;
-	if (p->status < 0 || thread.name == NO_SPACE)
+	bool alike = sw_json_member(p->from, "comm") == NULL;
+	thread.key = alike ? thread.name : get_string(p, "comm");
+	if (p->status < 0 || thread.name == NO_SPACE || thread.key == NO_SPACE)
 		return NO_SPACE;
-	thread.key = thread.name;
 	int r = sw_profile_thread_find(p->profile, &thread, grow, &index);
 	return made(p, r, index);
 }

@@ -304,6 +304,31 @@ TEST(test_names_of_a_thread)
 	sw_profile_destroy(p);
 }
 
+/* A thread is the same one in a profile that was written and read, with its runtime's name and without. */
+TEST(test_names_of_a_thread_read)
+{
+	struct sw_profile *p = create(NULL), *read = NULL;
+	char *json = NULL;
+	size_t size = 0;
+	named(p, "python3", NULL);
+	named(p, "python3", "worker-1");
+	named(p, "python3", "renamed");
+	assert_int_equal(sw_profile_write(p, SW_PROFILE_JSON, NULL, &json, &size, NULL), 0);
+	assert_int_equal(sw_profile_parse(json, size, &read, NULL), 0);
+	free(json);
+	named(read, "python3", "worker-1");
+	named(read, "python3", NULL);
+	named(read, "python3", "renamed");
+	assert_int_equal(sw_profile_totals(read).n_threads, 2);
+	assert_int_equal(sw_profile_totals(read).count, 6);
+	assert_string_equal(sw_profile_text_of(read, sw_profile_thread_at(read, 0)->name),
+			    "worker-1");
+	assert_string_equal(sw_profile_text_of(read, sw_profile_thread_at(read, 1)->name),
+			    "renamed");
+	sw_profile_destroy(read);
+	sw_profile_destroy(p);
+}
+
 TEST(test_long_name)
 {
 	struct sw_profile *p = create(NULL);
