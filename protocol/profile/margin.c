@@ -11,10 +11,11 @@ static double root_of(double x)
 	return root;
 }
 
-double sw_profile_margin(uint64_t part, uint64_t whole)
+double sw_profile_margin(uint64_t part, uint64_t whole, uint64_t n_rounds)
 {
 	static const double z = 1.96; /* of the normal distribution, for 95 % */
-	double n = (double) whole, p = (double) part / n;
+	double n = (double) (n_rounds > 0 && n_rounds < whole ? n_rounds : whole);
+	double p = (double) part / (double) whole;
 	double wide = 1 + z * z / n;
 	double middle = (p + z * z / (2 * n)) / wide;
 	double half = z / wide * root_of(p * (1 - p) / n + z * z / (4 * n * n));

@@ -70,8 +70,8 @@ static void put_averages(struct writer *w)
 	}
 	sw_text_printf(w->to, "%s\n", average ? " threads on average" : " of the samples");
 	if (w->margins)
-		sw_text_printf(w->to, "±: by how many percentage points a share may be off (95 %% "
-				      "confidence)\n");
+		sw_text_printf(w->to,
+			       "±: by about how many percentage points a share may be off\n");
 }
 
 static void put_head(struct writer *w)
@@ -360,14 +360,14 @@ static void functions_scale(const struct writer *w, struct function *functions, 
 	}
 }
 
-/* Of the share that the table is sorted by. */
+/* Prints the margin of the share that the table is sorted by. */
 static void put_margin(struct writer *w, const struct function *f, enum order order, uint64_t whole)
 {
 	enum { THOUSANDTHS = 100000 }; /* see functions_scale() */
 	uint64_t share = order == BY_SELF ? f->self : f->total;
 	uint64_t part = (uint64_t) ((double) share * (double) whole / THOUSANDTHS + 0.5);
 	if (w->margins && whole > 0)
-		sw_text_printf(w->to, " ±%-2.0f", sw_profile_margin(part, whole));
+		sw_text_printf(w->to, " ±%-2.0f", sw_profile_margin(part, whole, w->view.n_rounds));
 }
 
 static void put_function(struct writer *w, const struct function *f, enum order order,

@@ -120,7 +120,8 @@ static void put_share(struct tree *tree, uint64_t value)
 {
 	sw_text_printf(tree->to, "%5.1f %%", 100.0 * (double) value / (double) tree->whole);
 	if (!tree->view->by_time)
-		sw_text_printf(tree->to, " ±%-2.0f", sw_profile_margin(value, tree->whole));
+		sw_text_printf(tree->to, " ±%-2.0f",
+			       sw_profile_margin(value, tree->whole, tree->view->n_rounds));
 	sw_text_append(tree->to, "  ", 2);
 }
 

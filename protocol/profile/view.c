@@ -214,7 +214,8 @@ int sw_profile_view_init(struct sw_profile_view *ret, const struct sw_profile *p
 						      .max_threads = SIZE_MAX,
 						      .max_rows = SIZE_MAX,
 						      .max_bytes = SIZE_MAX};
-	*ret = (struct sw_profile_view){.by_time = sw_profile_by_time(p)};
+	*ret = (struct sw_profile_view){.by_time = sw_profile_by_time(p),
+					.n_rounds = p->info.n_samples};
 	int r = sw_profile_create(&none, &ret->tables, NULL);
 	if (r < 0)
 		return r;

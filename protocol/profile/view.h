@@ -14,6 +14,7 @@ struct sw_profile_view {
 		*tables;  /* owned; file, line and module of a frame are those seen first */
 	uint32_t *groups; /* owned; of each thread: a string, "worker-*" */
 	uint64_t total, old_total; /* of sw_profile_view_value() */
+	uint64_t n_rounds;         /* the profile's; 0 where it is not known */
 	bool by_time;              /* the profile's */
 };
 

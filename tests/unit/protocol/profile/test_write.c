@@ -114,7 +114,7 @@ TEST(test_text)
 		text,
 		"server, pid 4242: 10 samples of 12 in 1.0 s, 4 threads, 1 late, 2 lost\n"
 		"on CPU 1.0 · blocked 2.0 · idle 1.0 threads on average\n"
-		"±: by how many percentage points a share may be off (95 % confidence)\n"
+		"±: by about how many percentage points a share may be off\n"
 		"\n"
 		"on CPU\n"
 		"100.0 % ±28  ser\\x1b[31mver\n"
