@@ -42,7 +42,7 @@ static int sample(struct sw_sample_run *run, struct sw_profile_output *output)
 		return sw_complain_error(run->selection.subjects[0].name, &err);
 	if (!run->by_events && sw_sample_run_totals(run).n_samples == 0)
 		return complain_early(run->options, run);
-	int status = sw_sample_run_summary(run);
+	int status = sw_sample_run_summary(run, output->format == SW_PROFILE_TEXT);
 	return sw_status_worse(status, sw_profile_output_write(output, run->profile));
 }
 

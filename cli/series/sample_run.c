@@ -468,21 +468,23 @@ static int say_missing(const struct sw_sample_run *run, const struct sw_recorder
 	return status;
 }
 
-/* What to do where too few samples came to tell one share from another. */
+/* Says what to do where too few samples came to tell one share from another. The time that --mode off measures does not
+ * depend on their number. */
 static void say_few(const struct sw_sample_run *run, const struct sw_recorder_totals *t)
 {
 	enum { FEW = 60, MANY = 400, SECONDS_MOST = 600, LOAD_MOST = 10 };
 	const struct sw_schedule *s = &run->schedule;
 	uint64_t n = run->by_events ? t->n_samples : s->n_wanted - s->n_lost - s->n_left_out;
-	if (n == 0 || n >= FEW)
+	if (n == 0 || n >= FEW || run->options->mode == SW_RECORD_OFF)
 		return;
-	double longer = (double) (run->end_ns - s->begin_ns) / 1e9 * MANY / (double) n + 1;
+	double ran = (double) (run->end_ns - s->begin_ns) / 1e9;
+	double wanted = ran * MANY / (double) n + 1;
+	double longer = wanted > SECONDS_MOST ? SECONDS_MOST : wanted;
 	fprintf(stderr, "only %llu sample%s came: shares may be far off (±)", ull(n), sw_plural(n));
 	if (run->options->program != NULL)
 		fprintf(stderr, "; let the program run for longer");
-	else
-		fprintf(stderr, "; sample for longer, as with -d %.0f",
-			longer > SECONDS_MOST ? SECONDS_MOST : longer);
+	else if (longer > ran)
+		fprintf(stderr, "; sample for longer, as with -d %.0f", longer);
 	/* A load above that is felt by whom the program serves: that is not to be advised. */
 	if (s->n_left_out * 2 > s->n_wanted && s->max_load_percent < LOAD_MOST)
 		fprintf(stderr,
@@ -491,7 +493,7 @@ static void say_few(const struct sw_sample_run *run, const struct sw_recorder_to
 	fputc('\n', stderr);
 }
 
-int sw_sample_run_summary(const struct sw_sample_run *run)
+int sw_sample_run_summary(const struct sw_sample_run *run, bool with_margins)
 {
 	const struct sw_recorder_totals t = sw_sample_run_totals(run);
 	if (run->progress_ns != run->schedule.begin_ns)
@@ -503,7 +505,8 @@ int sw_sample_run_summary(const struct sw_sample_run *run)
 	if (run->options->mode == SW_RECORD_OFF)
 		say_blocked(&t);
 	int status = sw_status_worse(run->status, say_missing(run, &t));
-	say_few(run, &t);
+	if (with_margins)
+		say_few(run, &t);
 	for (size_t i = 0; i < run->n_recorders; i++) {
 		if (!sw_recorder_has_ended(run->recorders[i]) || run->options->program != NULL)
 			continue;

@@ -45,7 +45,8 @@ int sw_sample_run_all(struct sw_sample_run *run, struct sw_error *err);
 /* All of the recorders together. */
 struct sw_recorder_totals sw_sample_run_totals(const struct sw_sample_run *run);
 
-/* On standard error; SW_STATUS_MISSING with the reasons when something is. */
-int sw_sample_run_summary(const struct sw_sample_run *run);
+/* On standard error; SW_STATUS_MISSING with the reasons when something is. With margins the result has those of its
+ * shares: what few samples mean for them is said, too. */
+int sw_sample_run_summary(const struct sw_sample_run *run, bool with_margins);
 
 #endif

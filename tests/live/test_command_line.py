@@ -206,6 +206,10 @@ def test_few(tap):
         tap.check(re.search(r"^only \d+ samples? came: shares may be far off \(±\); sample for longer, as with -d \d+",
                             result.stderr, re.M), "few samples: what to do", result.stderr)
         tap.check(re.search(r"^ *\d+\.\d % ±\d+ +\S", result.stdout, re.M), "each share has its margin", result.stdout)
+        for args in (("-f", "folded"), ("-f", "text", "--mode", "off")):
+            result = snapwalk("sample", target.pid, "-d", 1, *args)
+            tap.check(result.stdout and "far off" not in result.stderr, f"{args[-1]}: without margins nothing is said of them",
+                      result)
 
 
 def test_existing(tap):
