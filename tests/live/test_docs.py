@@ -127,6 +127,33 @@ def test_words_of_the_dump(tap):
     documented(tap, "snapwalk-sample.1", formats.split("|"), "formats of profiles", r"\.Sh FORMATS", r"\.Sh OPTIONS")
 
 
+def test_json_of_commands(tap):
+    """What commands print with --json, as members of objects, is in their pages."""
+    for command, paths in (("top", ["cli/top/view.c"]), ("doctor", ["cli/commands/doctor.c", "cli/doctor/verdict.c"]),
+                           ("verify", ["cli/commands/verify.c"]), ("delete", ["cli/commands/delete.c"]),
+                           ("pin", ["cli/commands/pin.c"])):
+        source = "".join(read(path) for path in paths)
+        members = re.findall(r'\\"(\w+)\\":|\b(?:sw_json_text_member|json_line|json_frame)\([^,]+, "(\w+)"', source)
+        members = {first or second for first, second in members} | set(re.findall(r"snapwalk\.\w+/1", source))
+        members |= {word for call in re.findall(r"sw_kept_say\(.*?\);", source, re.S) for word in re.findall(r'"(\w+)"', call)}
+        text = page(f"snapwalk-{command}.1").partition(".Sh JSON")[2].partition(".Sh ")[0]
+        tap.check(members, f"snapwalk-{command}(1): it has members", source)
+        tap.equal([word for word in sorted(members) if not re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text)], [],
+                  f"snapwalk-{command}(1): its JSON has every member")
+
+
+def test_remedies(tap):
+    """What a remedy sends its reader to a page for is in that page: an option, or a section."""
+    named = re.findall(r"see ([\w-]+) in snapwalk(-\w+)?\(1\)", re.sub(r'"\n\s*"', "", read("cli/common/remedy.c")))
+    tap.check(len(named) > 2, "remedies that name a page", named)
+    for word, name in named:
+        heading = f".It Fl Fl {word[2:]}" if word.startswith("--") else f".Sh {word}"
+        tap.check(re.search(rf"^{re.escape(heading)}\b", read(f"man/snapwalk{name}.1"), re.M),
+                  f"snapwalk{name}(1) has {word}")
+    bare = [line for line in re.findall(r'"(.*)"', read("cli/common/remedy.c")) if re.search(r"see snapwalk(?:-\w+)?\(1\)", line)]
+    tap.equal(bare, [], "a remedy says where in a page")
+
+
 def test_types_of_the_socket(tap):
     """What the interface has of a dump is what the schema says, with the same fields, and may be absent or null there."""
     schema = json.loads(read("protocol/snapwalk-dump.schema.json"))["properties"]
@@ -391,7 +418,8 @@ def test_units(tap):
 
 def main():
     tap = Tap()
-    for test in (test_errors, test_library, test_words_of_the_dump, test_types_of_the_socket, test_commands,
+    for test in (test_errors, test_library, test_words_of_the_dump, test_json_of_commands, test_remedies,
+                 test_types_of_the_socket, test_commands,
                  test_journal, test_configuration, test_jq, test_ids, test_readme, test_pictures, test_links, test_generated,
                  test_options, test_recipes, test_uploader, test_units):
         tap.guard(test)
