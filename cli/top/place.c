@@ -51,28 +51,37 @@ static bool is_library(const struct sw_report *report, const struct sw_report_fr
 	return false;
 }
 
-/* An interpreter's own frames, which a dump leaves out as well. */
-static bool is_hidden(const struct sw_report_frame *f)
+static size_t count_shown(const struct sw_report_stack *s)
 {
-	return f->internal && !f->signal;
+	size_t n = 0;
+	for (size_t i = 0; i < s->n_frames; i++)
+		n += !sw_frame_is_hidden(&s->frames[i]);
+	return n;
+}
+
+/* Frames that a dump hides are left out, unless the stack has no other ones. */
+static bool is_shown(const struct sw_report_frame *f, bool all)
+{
+	return all || !sw_frame_is_hidden(f);
 }
 
 /* The first frame of the program's own; 0 when there is none. */
-static size_t first_own(const struct sw_report *report, const struct sw_report_stack *s)
+static size_t first_own(const struct sw_report *report, const struct sw_report_stack *s, bool all)
 {
 	for (size_t i = 0; i < s->n_frames && i < SKIPPED_MAX; i++)
-		if (!is_library(report, &s->frames[i]) && !is_hidden(&s->frames[i]))
+		if (!is_library(report, &s->frames[i]) && is_shown(&s->frames[i], all))
 			return i;
 	return 0;
 }
 
 /* So many frames from one on, with a separator before each or between them. */
 static void put_frames(struct sw_text *text, const struct sw_report *report,
-		       const struct sw_report_stack *s, size_t from, size_t most, bool in_line)
+		       const struct sw_report_stack *s, size_t from, size_t most, bool in_line,
+		       bool all)
 {
 	size_t n = 0;
 	for (size_t i = from; i < s->n_frames && n < most; i++) {
-		if (is_hidden(&s->frames[i]))
+		if (!is_shown(&s->frames[i], all))
 			continue;
 		if (!in_line)
 			sw_text_append(text, "\n", 1);
@@ -81,14 +90,6 @@ static void put_frames(struct sw_text *text, const struct sw_report *report,
 		put_frame(text, report, &s->frames[i]);
 		n++;
 	}
-}
-
-static size_t count_shown(const struct sw_report_stack *s)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < s->n_frames; i++)
-		n += !is_hidden(&s->frames[i]);
-	return n;
 }
 
 static void put_wait(struct sw_text *text, const struct sw_report_thread *t)
@@ -122,8 +123,11 @@ void sw_top_place(const struct sw_report *report, const struct sw_report_thread 
 		return;
 	}
 	const struct sw_report_stack *s = &report->stacks[t->stack];
-	size_t first = first_own(report, s);
-	put_frames(ret, report, s, first, SHORT_FRAMES, true);
-	/* A short stack whole, else from the program's own on: what is above it says little. */
-	put_frames(ret, report, s, count_shown(s) <= STACK_FRAMES ? 0 : first, STACK_FRAMES, false);
+	size_t n_shown = count_shown(s);
+	bool all = n_shown == 0;
+	size_t first = first_own(report, s, all);
+	put_frames(ret, report, s, first, SHORT_FRAMES, true, all);
+	/* A short stack is shown whole, a longer one from the program's own frames on: those above say little. */
+	bool whole = (all ? s->n_frames : n_shown) <= STACK_FRAMES;
+	put_frames(ret, report, s, whole ? 0 : first, STACK_FRAMES, false, all);
 }

@@ -13,9 +13,6 @@ void sw_frame_place_name(struct sw_text *text, const struct sw_report *report,
 
 /* "frame pointer", "scan": how a frame was guessed; NULL when it is no guess. */
 const char *sw_guess_name(const char *trust);
-/* An interpreter's own frame, which is left out of folded stacks, and of the text unless verbose.
- * What must be seen is not: a guess, a signal, a place where frames may be missing. */
-bool sw_frame_is_hidden(const struct sw_report_frame *frame);
 
 /* Code that a runtime names. */
 bool sw_frame_is_managed(const struct sw_report_frame *frame);

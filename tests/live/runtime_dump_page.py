@@ -46,8 +46,17 @@ const before = shown("#stacks li").length;
 document.getElementById("runtimes").click();
 say("runtime " + (shown("#stacks li").length > before));
 const box = document.getElementById("search");
-box.value = "WANTING";
-box.dispatchEvent(new Event("input"));
+function search(text) {
+	box.value = text;
+	box.dispatchEvent(new Event("input"));
+	return document.getElementById("found").textContent;
+}
+const hidden = document.querySelector("#stacks li.runtime").firstChild.textContent;
+search(hidden);
+const beside = shown("#stacks details").length;
+document.getElementById("runtimes").click();
+say("hidden " + (beside > 0) + " " + shown("#stacks details").length + " " + search("of the runtime"));
+search("WANTING");
 say("search " + shown("#stacks details").length + " " + shown("#threads tr").length + " " + document.getElementById("found").textContent);
 say("wide " + (document.documentElement.scrollWidth > innerWidth));
 say("network " + performance.getEntriesByType("resource").length);
@@ -59,6 +68,15 @@ document.body.append(out);
 </script></body>"""
 
 
+def seen(path, page):
+    """What a browser shows of a page after some actions."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(page.replace("</body>", ACTIONS))
+    dom = browse(file_url(path), '<pre id="said">')
+    found = re.search(r'<pre id="said">(.*?)</pre>', dom, re.S)
+    return dict(line.split(" ", 1) for line in found.group(1).splitlines()) if found else {"page": dom[-2000:]}
+
+
 def main():
     tap = Tap()
     with tempfile.TemporaryDirectory() as directory, Target("python3", "-c", PROGRAM, path="/usr/bin/python3") as target:
@@ -68,13 +86,14 @@ def main():
         tap.equal(result.returncode, 0, "a page")
         with open(path, encoding="utf-8") as file:
             page = file.read()
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(page.replace("</body>", ACTIONS))
-        dom = browse(file_url(path), '<pre id="said">')
-        found = re.search(r'<pre id="said">(.*?)</pre>', dom, re.S)
-        said = dict(line.split(" ", 1) for line in found.group(1).splitlines()) if found else {"page": dom[-2000:]}
+        said = seen(path, page)
         tap.equal(said, {"boxes": "4", "dead": "2 2", "stacks": "4 rows 5", "verdict": "1", "runtime": "true",
-                         "search": "1 2 3 found", "wide": "false", "network": "0"}, "what the page shows")
+                         "hidden": "true 0 0 found", "search": "1 2 3 found", "wide": "false", "network": "0"},
+                  "what the page shows")
+        tids = ",".join(map(str, range(5000000, 5300000)))
+        many = re.sub(r'"threads":\[(?=\d)', lambda found: found.group() + tids + ",", page)
+        tap.check(many != page, "a page of very many threads")
+        tap.equal(seen(path, many).get("stacks"), "4 rows 5", "it has its stacks")
     tap.done()
 
 

@@ -306,6 +306,12 @@ struct sw_report {
 	struct sw_report_priv *priv;
 };
 
+/**
+ * Whether people see a frame only when they ask for all: it is an interpreter's own. Guesses, frames of signal handlers
+ * and frames below which others may be missing are never hidden.
+ */
+SW_PUBLIC bool sw_frame_is_hidden(const struct sw_report_frame *frame);
+
 struct sw_report_options {
 	const char *reason;
 	uint64_t seq;

@@ -64,6 +64,23 @@ static const char *put_paragraph(struct sw_text *to, const char *text)
 	return text + strspn(text, "\n");
 }
 
+/* Which frames of each stack are hidden, by their indices. */
+static void put_hidden(struct sw_text *to, const struct sw_report *report)
+{
+	for (size_t i = 0; i < report->n_stacks; i++) {
+		const struct sw_report_stack *s = &report->stacks[i];
+		const char *comma = "";
+		sw_text_printf(to, i > 0 ? ",[" : "[");
+		for (size_t at = 0; at < s->n_frames; at++) {
+			if (!sw_frame_is_hidden(&s->frames[at]))
+				continue;
+			sw_text_printf(to, "%s%zu", comma, at);
+			comma = ",";
+		}
+		sw_text_printf(to, "]");
+	}
+}
+
 int sw_report_html(const struct sw_report *report, char **ret_text, size_t *ret_size,
 		   struct sw_error *err)
 {
@@ -83,7 +100,9 @@ int sw_report_html(const struct sw_report *report, char **ret_text, size_t *ret_
 	const char *verdict = put_paragraph(&page, text);
 	sw_text_printf(&page, ",\"verdict\":");
 	(void) put_paragraph(&page, verdict);
-	sw_text_printf(&page, ",\"dump\":");
+	sw_text_printf(&page, ",\"hidden\":[");
+	put_hidden(&page, report);
+	sw_text_printf(&page, "],\"dump\":");
 	put_escaped(&page, json, json_size);
 	sw_text_printf(&page, "}");
 	middle += sizeof(place) - 1;

@@ -127,3 +127,27 @@ TEST(test_stopped)
 	(void) json_object_put(data);
 	free(page);
 }
+
+/* The page hides the frames that the text hides: not a guess, nor one of a signal handler. */
+TEST(test_hidden_frames)
+{
+	struct sw_report report = sample_report;
+	struct sw_report_frame frames[4] = {sample_waiting[0], sample_waiting[0], sample_waiting[0],
+					    sample_waiting[0]};
+	struct sw_report_stack stacks[2] = {sample_stacks[0], sample_stacks[0]};
+	frames[1].internal = frames[2].internal = frames[3].internal = true;
+	frames[1].trust = frames[3].trust = "cfi";
+	frames[2].trust = "scan";
+	stacks[0].frames = stacks[1].frames = frames;
+	stacks[0].n_frames = 4;
+	stacks[1].n_frames = 1;
+	report.stacks = stacks;
+	report.n_stacks = 2;
+	char *page = page_of(&report);
+	struct json_object *data = data_of(page);
+	assert_string_equal(json_object_to_json_string_ext(json_object_object_get(data, "hidden"),
+							   0),
+			    "[[1,3],[]]");
+	(void) json_object_put(data);
+	free(page);
+}
