@@ -11,7 +11,7 @@ static int delete_one(const struct sw_options *options, const char *word)
 	if (status == SW_STATUS_COMPLETE)
 		status = sw_kept_change(options, "io.snapwalk.Delete", id, NULL, false);
 	if (status == SW_STATUS_COMPLETE)
-		sw_kept_say(options, "deleted", id);
+		status = sw_kept_say(options, "deleted", id);
 	return status;
 }
 

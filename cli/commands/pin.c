@@ -10,7 +10,7 @@ static int pin_one(const struct sw_options *options, const char *word)
 	if (status == SW_STATUS_COMPLETE)
 		status = sw_kept_change(options, "io.snapwalk.Pin", id, "pinned", !options->unpin);
 	if (status == SW_STATUS_COMPLETE)
-		sw_kept_say(options, options->unpin ? "unpinned" : "pinned", id);
+		status = sw_kept_say(options, options->unpin ? "unpinned" : "pinned", id);
 	return status;
 }
 

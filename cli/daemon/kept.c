@@ -179,16 +179,20 @@ int sw_kept_change(const struct sw_options *options, const char *method, const c
 	return sw_complain_about(id, &why);
 }
 
-void sw_kept_say(const struct sw_options *options, const char *what, const char *id)
+int sw_kept_say(const struct sw_options *options, const char *what, const char *id)
 {
 	struct sw_text text = {0};
+	struct sw_error err = {0};
 	if (options->format == SW_FORMAT_JSON) {
 		sw_text_printf(&text, "{\"%s\":", what);
 		sw_json_text_string(&text, id);
 		sw_text_printf(&text, "}\n");
 	} else
 		sw_text_printf(&text, "%s %s\n", what, id);
-	if (!text.failed)
+	if (text.failed)
+		(void) sw_fail_nomem(&err);
+	else
 		sw_print_visible(stdout, text.data);
 	sw_text_deinit(&text);
+	return err.code != 0 ? sw_complain_error(id, &err) : SW_STATUS_COMPLETE;
 }
