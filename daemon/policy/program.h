@@ -7,9 +7,9 @@
 /*
  * Does a process still run the program that it ran? The kernel counts executions (self_exec_id) but
  * shows the count to nobody, and time, pid, pidfd, name and arguments may all be the same after one.
- * What cannot is the address space: an open /proc/PID/pagemap keeps the one from when it was opened, and
- * says whether anything still runs in it. Whoever opens it needs the right to trace the process, who
- * asks it needs none, and learns nothing else: page numbers are hidden without CAP_SYS_ADMIN.
+ * The address space cannot: an open /proc/PID/pagemap keeps the one from when it was opened, and says whether
+ * anything still runs in it. To open it one needs the right to trace the process; to ask it one needs no right, and
+ * learns nothing else: page numbers are hidden without CAP_SYS_ADMIN.
  */
 
 /* Through a /proc/PID directory; -1: not permitted, or it has ended. */
@@ -35,7 +35,8 @@ bool sw_program_runs(int fd);
  */
 bool sw_program_is_listed(int proc_fd, char *const *list);
 
-/* Likewise for the one path of RequireExe=; "": false. */
+/* Does a process run the file that the path of RequireExe= leads to now? As for the list; without a path, "", it does
+ * not. */
 bool sw_program_is(int proc_fd, const char *path);
 
 #endif

@@ -31,7 +31,8 @@ int sw_rule_match(const struct sw_rule *rule, const char *source, sw_label_fn *l
 		  const char **ret_reason);
 bool sw_rule_exe_allowed(const struct sw_rule *rule, const char *exe);
 
-/* The path of RequireExe= as it is written; false and "": there is none, it is a pattern, or does not fit. */
+/* Gives the path of RequireExe= as it is written. Returns false and "" where the rule has no path, where it is a pattern,
+ * or where it does not fit. */
 bool sw_rule_exe_path(const struct sw_rule *rule, char *ret, size_t size);
 
 #endif

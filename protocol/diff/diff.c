@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What changed between two dumps: threads by their number, stacks by their frames, locks by their address. */
+/* Changes between two dumps: threads by their number, stacks by their frames, locks by their address. */
 #include "arena.h"
 #include "diff/place.h"
 #include "errors.h"
@@ -15,7 +15,7 @@
 
 struct sw_diff_priv {
 	struct sw_arena arena; /* everything the diff points to that is no report's */
-	/* Of each stack of a report, what it is known by here; the arena's. */
+	/* The keys of the stacks of each report, by which stacks are compared; the arena's. */
 	const uint64_t *old_keys, *new_keys;
 };
 
@@ -107,7 +107,7 @@ static void thread_add(struct sw_diff *d, const struct sw_report_thread *before,
 	d->n_changes[change]++;
 }
 
-/* Those of the second dump in its order, then those that are gone. A file that has a thread twice has
+/* Threads of the second dump in its order come first, then those that are gone. A file that has a thread twice has
  * it once here. */
 static int threads_compare(struct sw_diff *d)
 {

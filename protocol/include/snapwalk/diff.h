@@ -55,8 +55,8 @@ struct sw_diff {
 	size_t n_changes[SW_DIFF_CHANGES];
 	struct sw_diff_lock *locks; /* most who did not move first */
 	size_t n_locks;
-	/* Those that grew or shrank, most first. Stacks are compared by the names of their frames, which are the
-	 * same for the same code in all processes. */
+	/* Groups that grew or shrank, most first. Stacks are compared by the frames that people see; between two
+	 * processes by what is the same for the same code in all processes. */
 	struct sw_diff_group *groups;
 	size_t n_groups;
 	size_t n_same_groups;
