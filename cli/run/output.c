@@ -16,11 +16,22 @@
 
 enum { OUTPUT_MODE = 0666, TEMPORARY_TRIES = 16 };
 
+static bool begins(const char *path, const char *with)
+{
+	return strncmp(path, with, strlen(with)) == 0;
+}
+
 /* Devices, and what is open already. In /dev/shm are everybody's files. */
 static bool is_of_system(const char *path)
 {
-	return (strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0) ||
-	       strncmp(path, "/proc/", 6) == 0;
+	return (begins(path, "/dev/") && !begins(path, "/dev/shm/")) ||
+	       begins(path, "/proc/self/fd/") || begins(path, "/proc/thread-self/fd/");
+}
+
+/* Links there lead to other root directories, in which names are resolved by those who made them. */
+static bool is_of_other_root(const char *path)
+{
+	return begins(path, "/proc/") && !is_of_system(path);
 }
 
 /* Devices and pipes cannot appear by rename: replacing /dev/null by a file would be a disaster. */
@@ -166,6 +177,10 @@ int sw_output_open(struct sw_output *ret, const char *path, struct sw_error *err
 	if (path == NULL || strcmp(path, "-") == 0)
 		return 0;
 	ret->path = path;
+	if (is_of_other_root(path)) {
+		ret->fd = -EBADF;
+		return sw_fail(err, SW_E_IO, "nothing is written by a path below /proc");
+	}
 	if (is_direct(path))
 		return open_direct(ret, err);
 	ret->direct = false;

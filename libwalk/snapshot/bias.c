@@ -58,3 +58,27 @@ bool sw_place_resolve(struct sw_place *place, const struct sw_snapshot *snap)
 	/* Where all code was moved to memory (snapshot/places.c), other segments tell as much. */
 	return resolve_by(place, snap, elf, SW_MAP_EXEC) || resolve_by(place, snap, elf, 0);
 }
+
+bool sw_map_file_off(const struct sw_snapshot *snap, const struct sw_map *map, uint64_t avma,
+		     uint64_t *ret)
+{
+	*ret = map->file_off + (avma - map->start_avma);
+	if (map->place < 0 || map->path[0] != '\0')
+		return true;
+	/* Code that was moved to memory (snapshot/places.c): by the segment that it is of. */
+	struct sw_place *place = &snap->places[map->place];
+	const struct sw_elf *elf =
+		place->module->kind == SW_MODULE_ELF ? sw_module_elf(place->module) : NULL;
+	struct sw_elf_segment s;
+	if (elf == NULL || !sw_place_resolve(place, snap))
+		return false;
+	uint64_t svma = avma - place->bias;
+	for (uint32_t i = 0; sw_elf_segment(elf, i, &s); i++)
+		if (s.type == PT_LOAD && (s.flags & PF_X) &&
+		    svma >= (s.svma & -(uint64_t) IMAGE_PAGE) &&
+		    (svma < s.svma || svma - s.svma < s.file_bytes)) {
+			*ret = s.off + (svma - s.svma);
+			return true;
+		}
+	return false;
+}

@@ -117,7 +117,8 @@ static size_t image_read(const struct sw_snapshot *snap, const struct sw_map *ma
 			 uint8_t *to, size_t length)
 {
 	struct sw_module *module = module_at(snap, map);
-	if (module == NULL || (map->prot & SW_MAP_WRITE) ||
+	bool moved = module != NULL && module->kind == SW_MODULE_ELF && map->path[0] == '\0';
+	if (module == NULL || moved || (map->prot & SW_MAP_WRITE) ||
 	    (module->kind == SW_MODULE_PE && !pe_map_constant(snap, map, module)))
 		return 0;
 	size_t size;

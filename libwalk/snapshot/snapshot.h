@@ -110,4 +110,9 @@ static inline uint64_t sw_snapshot_image_max(const struct sw_snapshot *snap)
  */
 bool sw_place_resolve(struct sw_place *place, const struct sw_snapshot *snap);
 
+/* Where in its file avma is, which lies in map; of code that was moved to memory by its segment, for which it parses as
+ * sw_place_resolve() does. False: not known. */
+bool sw_map_file_off(const struct sw_snapshot *snap, const struct sw_map *map, uint64_t avma,
+		     uint64_t *ret);
+
 #endif

@@ -240,9 +240,9 @@ static bool language_add(struct sw_frame_sink *sink, uint64_t address_avma, uint
 
 /*
  * The walk's last frame is native, and its caller is known if it has one: the frames that it interprets
- * go before it.
+ * go before it. False: there were more than the walk may have.
  */
-static void language_frames(struct sw_walker *w, uint64_t caller_sp_avma)
+static bool language_frames(struct sw_walker *w, uint64_t caller_sp_avma)
 {
 	uint32_t kind = code_kind(w->cursor.place);
 	for (size_t i = 0; i < w->n_carriers; i++) {
@@ -273,13 +273,16 @@ static void language_frames(struct sw_walker *w, uint64_t caller_sp_avma)
 			w->frames[k].flags |= SW_FRAME_LIVE_READ;
 		if (internal)
 			w->frames[at + n].flags |= SW_FRAME_INTERNAL;
+		if (l.full && n == 0)
+			return false;
 		if (n == 0)
 			continue;
 		/* The runtime's own list of frames says that this one runs them. */
 		w->guessed = false;
 		w->frames[at + n].flags &= (uint16_t) ~SW_FRAME_AFTER_GUESS;
-		return;
+		return !l.full;
 	}
+	return true;
 }
 
 /* Where executable memory begins there is no call before: a tool has put that address there, and goes on to the
@@ -337,8 +340,7 @@ static bool step_accept(struct sw_walker *w, const struct sw_active *active,
 		return false;
 	}
 	uint64_t callee_avma = w->cursor.regs.pc_avma;
-	language_frames(w, s->other_stack ? 0 : s->regs.sp_avma);
-	if (!make_place(w)) {
+	if (!language_frames(w, s->other_stack ? 0 : s->regs.sp_avma) || !make_place(w)) {
 		finish(w, SW_END_FRAME_LIMIT, "more frames than --depth allows");
 		return false;
 	}
@@ -444,8 +446,9 @@ static void walk_frames(struct sw_walker *w)
 	}
 	if (w->end == SW_END_COMPLETE)
 		first_frame(w);
-	if (w->end != SW_END_FRAME_LIMIT) /* the last frame's caller is not known */
-		language_frames(w, 0);
+	/* At the limit the last frame's caller is not known. */
+	if (w->end != SW_END_FRAME_LIMIT && !language_frames(w, 0))
+		finish(w, SW_END_FRAME_LIMIT, "more frames than --depth allows");
 }
 
 /* What is told of a walk, for as long as the walks live. */
@@ -630,9 +633,11 @@ static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, stru
 
 	mark_without(w);
 	internal_frames(w);
+	end_left_out(w);
 	if (w->options->trim_unknown)
 		walk->n_trimmed = trim(w);
-	end_left_out(w);
+	if (w->n_frames <= SW_OUTER_FRAMES)
+		w->n_left_out = 0; /* before the first frame that is told */
 	walk->n_left_out = w->n_left_out;
 	walk->end = w->end;
 	walk->why = w->why;

@@ -7,17 +7,17 @@
 
 #include <snapwalk/error.h>
 
-/* Return addresses in a mapping of the builtins. */
+/* Return addresses in a mapping of the builtins, which begins at from in the file. */
 static void deopts_note(struct sw_v8_window *w, const struct sw_v8_program *p,
-			const struct sw_map *m)
+			const struct sw_map *m, uint64_t from)
 {
 	for (size_t i = 0; i < p->n_deopts && w->n_deopts < SW_V8_WINDOW_DEOPTS_MAX; i++) {
 		uint64_t off = p->blob_off + p->builtins[p->deopt_builtins[i]].off +
 			       p->deopts[i].compute_off;
-		if (off < m->file_off || off - m->file_off >= m->end_avma - m->start_avma)
+		if (off < from || off - from >= m->end_avma - m->start_avma)
 			continue;
 		w->deopts[w->n_deopts] = p->deopts[i];
-		w->deopt_avmas[w->n_deopts++] = m->start_avma + (off - m->file_off);
+		w->deopt_avmas[w->n_deopts++] = m->start_avma + (off - from);
 	}
 }
 
@@ -48,15 +48,16 @@ int sw_v8_before(struct sw_capture *capture)
 		return -SW_E_NOMEM;
 	for (size_t i = 0; i < snap->n_maps; i++) {
 		const struct sw_map *m = &snap->maps[i];
-		uint64_t from = m->file_off, bytes = m->end_avma - m->start_avma;
+		uint64_t from, bytes = m->end_avma - m->start_avma;
 		bool made = sw_v8_is_made(snap, m->start_avma);
 		if (!(m->prot & SW_MAP_EXEC) ||
 		    (!made && (m->place < 0 || snap->places[m->place].module != place->module ||
+			       !sw_map_file_off(snap, m, m->start_avma, &from) ||
 			       from + bytes <= p->blob_off || from >= p->blob_off + p->blob.size)))
 			continue;
 		w->ranges[w->n_ranges++] = (struct sw_v8_range){m->start_avma, m->end_avma, made};
 		if (!made)
-			deopts_note(w, p, m);
+			deopts_note(w, p, m, from);
 	}
 	*capture->found = w;
 	return 0;

@@ -288,8 +288,7 @@ static bool file_off(const struct sw_snapshot *snap, uint64_t avma, uint64_t *re
 	if (map == NULL || !(map->prot & SW_MAP_EXEC) || map->place < 0 ||
 	    !v8_file_probe(snap->places[map->place].module))
 		return false;
-	*ret = map->file_off + (avma - map->start_avma);
-	return true;
+	return sw_map_file_off(snap, map, avma, ret);
 }
 
 bool sw_v8_is_walker(const struct sw_snapshot *snap, const struct sw_v8_program *p, uint64_t avma,

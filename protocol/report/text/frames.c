@@ -311,6 +311,10 @@ static bool shown_init(const struct sw_text_writer *w, const struct sw_report_st
 		ret->frames[ret->n] = &stack->frames[i];
 		ret->numbers[ret->n++] = i + ret->n_left_out;
 	}
+	if (stack->n_left_out > 0 && ret->n_left_out == 0) {
+		ret->n_left_out = stack->n_left_out; /* and none of those behind is shown */
+		ret->behind = ret->n;
+	}
 	return true;
 }
 
@@ -385,6 +389,13 @@ static size_t leading(const struct sw_text_writer *w, const struct sw_report_sta
 	return n;
 }
 
+static void put_left_out(struct sw_text_writer *w, const struct shown *shown)
+{
+	if (shown->n_left_out > 0)
+		sw_put_styled(w, SW_STYLE_ALARM, "       … %zu frames are left out (frame_limit)\n",
+			      shown->n_left_out);
+}
+
 /* At most so many lines, unless what is left out were a line or two; from that one on. How many
  * frames are left out behind them. */
 static size_t put_shown(struct sw_text_writer *w, const struct shown *shown, size_t at, size_t most)
@@ -394,10 +405,8 @@ static size_t put_shown(struct sw_text_writer *w, const struct shown *shown, siz
 	measure(w, shown, at, most, &table);
 	while (at < shown->n && (lines < most || shown->n - at <= LEFT_OUT_MIN)) {
 		size_t period = 1;
-		if (shown->n_left_out > 0 && at == shown->behind)
-			sw_put_styled(w, SW_STYLE_ALARM,
-				      "       … %zu frames are left out (frame_limit)\n",
-				      shown->n_left_out);
+		if (at == shown->behind)
+			put_left_out(w, shown);
 		size_t folded = w->options->verbose ? 0 : fold(shown, at, &period);
 		for (size_t i = 0; i < period; i++) {
 			const struct sw_report_frame *f = shown->frames[at + i];
@@ -460,6 +469,8 @@ void sw_text_frames_some(struct sw_text_writer *w, const struct sw_report_stack 
 	else
 		sw_put_styled(w, SW_STYLE_DIM, "       … %zu frames (--all)\n", first);
 	size_t left_out = put_shown(w, &shown, first, most_lines);
+	if (shown.behind >= shown.n - left_out)
+		put_left_out(w, &shown); /* not among what was shown */
 	if (left_out > 0)
 		sw_put_styled(w, SW_STYLE_DIM, "       … %zu frames (--all)\n", left_out);
 	size_t hidden = stack->n_frames - shown.n;

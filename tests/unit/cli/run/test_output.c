@@ -86,6 +86,18 @@ TEST(test_no_directory)
 	sw_output_deinit(&out);
 }
 
+/* A root directory of another process has links of others. */
+TEST(test_below_proc)
+{
+	struct sw_output out;
+	struct sw_error err = {0};
+	assert_int_equal(sw_output_open(&out, "/proc/self/root/tmp/none.json", &err), -SW_E_IO);
+	assert_string_equal(err.message, "nothing is written by a path below /proc");
+	sw_output_deinit(&out);
+	assert_int_equal(sw_output_open(&out, "/proc/self/fd/1", &err), 0);
+	sw_output_deinit(&out);
+}
+
 TEST(test_full_disk)
 {
 	struct sw_output out;
