@@ -207,6 +207,7 @@ TEST_WITH(test_deadline, setup, teardown)
 /* What frames() says of the native frames, from the innermost one on. */
 static struct {
 	bool without, may_miss, adds;
+	size_t adds_more;
 } said[4];
 static size_t n_said;
 
@@ -237,8 +238,11 @@ static bool language_frames(void *state, const struct sw_cursor *callee, uint64_
 	(void) caller_sp_avma;
 	sink->without = said[n_said].without;
 	sink->may_miss = said[n_said].may_miss;
-	if (said[n_said++].adds)
+	if (said[n_said].adds)
 		assert_true(sink->add(sink, 0x1000, 1));
+	size_t more = said[n_said++].adds_more;
+	while (more > 0 && sink->add(sink, 0x1000, 1))
+		more--;
 	return false;
 }
 
@@ -250,7 +254,8 @@ static int language_names(void *state, const struct sw_frame *frame, struct sw_d
 	return 0;
 }
 
-static const struct sw_walk *walk_language(struct fixture *f, enum sw_step last)
+static const struct sw_walk *
+walk_language_with(struct fixture *f, const struct sw_walk_options *options, enum sw_step last)
 {
 	static const struct sw_runtime_ops language = {.name = "language",
 						       .kind = "language",
@@ -273,8 +278,28 @@ static const struct sw_walk *walk_language(struct fixture *f, enum sw_step last)
 	answers[2] = (struct answer){
 		.step = last, .more = {.final = true, .end = SW_END_BAD_UNWIND_INFO, .why = "cut"}};
 	sw_walks_destroy(f->walks);
-	assert_int_equal(sw_walk_all_with(f->snap, &with, NULL, &f->walks, NULL), 0);
+	assert_int_equal(sw_walk_all_with(f->snap, &with, options, &f->walks, NULL), 0);
 	return &f->walks->walks[0];
+}
+
+static const struct sw_walk *walk_language(struct fixture *f, enum sw_step last)
+{
+	return walk_language_with(f, NULL, last);
+}
+
+/* More frames of a language than a walk may have: it ends there, as the outermost ones are not among them. */
+TEST_WITH(test_language_limit, setup, teardown)
+{
+	static const struct sw_walk_options options[] = {{.outermost = true}, {.outermost = false}};
+	for (size_t i = 0; i < 2 * SW_ARRAY_SIZE(options); i++) {
+		memset(said, 0, sizeof(said));
+		said[1 + i / 2].adds_more = 3000;
+		const struct sw_walk *w = walk_language_with(*state, &options[i % 2], SW_STEP_END);
+		assert_int_equal(w->end, SW_END_FRAME_LIMIT);
+		assert_string_equal(w->why, "more frames than --depth allows");
+		assert_int_equal(w->n_left_out, 0);
+		assert_int_equal(w->n_frames, SW_DEFAULT_FRAMES);
+	}
 }
 
 /* A complete stack with native frames for those of a language, but none of these, says that they may be missing. */
