@@ -117,14 +117,17 @@ static size_t image_read(const struct sw_snapshot *snap, const struct sw_map *ma
 			 uint8_t *to, size_t length)
 {
 	struct sw_module *module = module_at(snap, map);
+	/* Code that was moved to memory is that of its file where there is no process to read it from. */
 	bool moved = module != NULL && module->kind == SW_MODULE_ELF && map->path[0] == '\0';
-	if (module == NULL || moved || (map->prot & SW_MAP_WRITE) ||
+	if (module == NULL || (moved && snap->live) || (map->prot & SW_MAP_WRITE) ||
 	    (module->kind == SW_MODULE_PE && !pe_map_constant(snap, map, module)))
 		return 0;
 	size_t size;
 	const uint8_t *image = sw_module_image(module, &size);
 	uint64_t off;
-	if (image == NULL || __builtin_add_overflow(map->file_off, avma - map->start_avma, &off) ||
+	if (image == NULL ||
+	    (moved ? !sw_map_file_off(snap, map, avma, &off)
+		   : __builtin_add_overflow(map->file_off, avma - map->start_avma, &off)) ||
 	    off >= size)
 		return 0;
 	if (!(map->prot & SW_MAP_EXEC) && module->kind != SW_MODULE_PE &&

@@ -19,7 +19,8 @@ import jit_fleet
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "v8")
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "100"))
-MODES = {"jitless": ["--jitless"], "baseline": ["--sparkplug", "--always-sparkplug", "--no-opt"], "default": []}
+MODES = {"jitless": ["--jitless"], "baseline": ["--sparkplug", "--always-sparkplug", "--no-opt"], "default": [],
+         "large pages": ["--use-largepages=on"]}
 CALLEES = {"f1": {"f2"}, "f2": {"f3"}, "f3": {"f4"}, "f4": {"f5", "f6"}, "f5": {"f6"}, "f6": set()}
 # Of each function; where it calls the next one of the chain there is one line.
 LINES = {"f1": range(50, 53), "f2": range(46, 49), "f3": range(40, 45), "f4": range(28, 39), "f5": range(24, 27)}
