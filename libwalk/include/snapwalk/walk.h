@@ -209,7 +209,7 @@ enum sw_walk_mode {
 /** Zero-initialised means the defaults. */
 struct sw_walk_options {
 	enum sw_walk_mode mode;
-	size_t max_frames;   /* default SW_DEFAULT_FRAMES, at most SW_MAX_FRAMES */
+	size_t max_frames; /* default SW_DEFAULT_FRAMES, at most SW_MAX_FRAMES */
 	bool outermost; /* of a stack that has more, SW_OUTER_FRAMES of them are its outermost ones: sw_walk.n_left_out */
 	int64_t deadline_ns; /* CLOCK_MONOTONIC; 0 means none. Later walks end with SW_END_TIMEOUT */
 	/* For programs that no table covers. */

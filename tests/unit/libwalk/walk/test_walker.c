@@ -112,7 +112,7 @@ TEST(test_outermost)
 			 frame_bytes * (1 + walk->n_left_out));
 	assert_true(last->pc_avma != walk->frames[1].pc_avma);
 	sw_walks_destroy(walks);
-	sw_snapshot_destroy(snap);
+	fake_snapshot_destroy(snap);
 
 	snap = recursion(ROUNDS);
 	struct sw_thread *thread = &snap->threads[0];
@@ -123,7 +123,7 @@ TEST(test_outermost)
 	assert_int_equal(walk->end, SW_END_FRAME_LIMIT);
 	assert_string_equal(walk->why, "more frames than --depth allows");
 	sw_walks_destroy(walks);
-	sw_snapshot_destroy(snap);
+	fake_snapshot_destroy(snap);
 }
 
 /* A tool has made the function return to the beginning of executable memory: it is no code after a call, and what
