@@ -120,7 +120,7 @@ static int recipe_take(struct sw_cpu_sampler *s, struct sw_error *err)
 	if (r < 0 && s->events != NULL) {
 		if (err != NULL)
 			*err = s->no_copies;
-		return -SW_E_INVALID;
+		return r;
 	}
 	if (r < 0) {
 		sw_copies_close(s->copies);
