@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "copies/copies.h"
 #include "cleanup.h"
+#include "copies/cpus.h"
 #include "copies/recipe.h"
 #include "copies/ring.h"
 #include "errors.h"
 #include "iterate/sample.h"
+#include "text.h"
 
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -42,9 +45,17 @@ static size_t ring_bytes(const struct sw_copies_options *o, size_t n_cpus)
 	return bytes;
 }
 
-/* The numbers of CPUs may have gaps: as many as the largest number wants. */
+/* The numbers of CPUs may have gaps: as many as the largest number wants. Where the list cannot be read, the
+ * number of CPUs has to do. */
 static size_t cpus_count(void)
 {
+	enum { TEXT_MAX = 4096 };
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	size_t end = 0;
+	if (sw_text_read_at(&text, AT_FDCWD, "/sys/devices/system/cpu/possible", TEXT_MAX) == 0)
+		end = sw_cpus_end(text.data, CPUS_MAX);
+	if (end > 0)
+		return end;
 	long n = sysconf(_SC_NPROCESSORS_CONF);
 	return n < 1 ? 1 : n > CPUS_MAX ? CPUS_MAX : (size_t) n;
 }
