@@ -18,9 +18,9 @@
 
 enum {
 	DEFAULT_STACK_BYTES = 16 << 10,
-	RING_CPU_BYTES =
-		8
-		<< 20, /* half a second of 16 KiB at 999 Hz: the reader may get no CPU for so long */
+	/* Half a second of 16 KiB at 999 Hz, for which the reader may get no CPU. Above four CPUs the
+	 * maximum leaves less for each. */
+	RING_CPU_BYTES = 8 << 20,
 	RING_MIN_BYTES = 8 << 20,
 	RING_MAX_BYTES = 32 << 20,
 	CPUS_MAX = 4096,

@@ -24,7 +24,7 @@ struct sw_copies;
 struct sw_copies_options {
 	size_t stack_bytes; /* of each copy; 0: 16 KiB; at most SW_SAMPLED_STACK_MAX */
 	size_t n_processes; /* 0: one */
-	size_t ring_bytes;  /* at least; 0: by the number of CPUs */
+	size_t ring_bytes;  /* at least, but at most 32 MiB; 0: by the number of CPUs */
 };
 
 /* Copies that are not there, by cause; and those that were made. */

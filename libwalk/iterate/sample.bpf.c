@@ -110,7 +110,7 @@ int piece(struct scratch *s, uint64_t avma, uint32_t bytes, uint32_t kind)
 	}
 	uint8_t *to = s->out + (at & OUT_MASK);
 	struct sw_sampled_part *part = (struct sw_sampled_part *) to;
-	/* The padding is what was there. */
+	/* The padding is zero: the buffer has bytes of earlier samples. */
 	*(uint64_t *) (s->out + ((at + sizeof(*part) + padded - 8) & OUT_MASK)) = 0;
 	if (bpf_probe_read_user(to + sizeof(*part), bytes & PART_MASK, (const void *) avma) != 0)
 		return ABSENT;
