@@ -4,6 +4,7 @@
 
 #include "arena.h"
 #include "map.h"
+#include "runtimes/cpython/copied_names.h"
 #include "runtimes/cpython/structures/chain.h"
 #include "runtimes/cpython/extensions/greenlet.h"
 #include "snapshot/read.h"
@@ -61,10 +62,9 @@ struct sw_cpython {
 
 	struct sw_cpython_position *positions; /* owned */
 	size_t n_positions, positions_capacity;
-	struct sw_map64 by_spot; /* -> index */
-	struct sw_map64
-		copied_names; /* thread state and id -> struct sw_cpython_copied_name, of the arena */
-	int64_t active_ns;    /* when threading._active was read for these */
+	struct sw_map64 by_spot;                     /* -> index */
+	struct sw_cpython_copied_names copied_names; /* owned */
+	int64_t active_ns;                           /* when threading._active was read for these */
 	struct sw_map64
 		named; /* code object and identity -> struct sw_cpython_named, 0: not to be read */
 };

@@ -155,12 +155,6 @@ void sw_cpython_copy_add(struct sw_cpython *c, const struct sw_cursor *cursor)
 	}
 }
 
-/* What a thread was called when it was looked for; "": nothing was found. */
-struct sw_cpython_copied_name {
-	int64_t read_ns;
-	char text[sizeof(((struct sw_thread_info *) 0)->name)];
-};
-
 /* All threads that are new at once are looked for in one listing. */
 static void name_read(struct sw_cpython *c, const struct sw_cpython_thread *state,
 		      struct sw_cpython_copied_name *name)
@@ -172,23 +166,19 @@ static void name_read(struct sw_cpython *c, const struct sw_cpython_thread *stat
 		c->active_ns = now_ns;
 	}
 	name->read_ns = now_ns;
-	(void) sw_cpython_thread_name(c, state, name->text,
-				      sizeof(name->text)); /* else it stays what it was */
+	if (!sw_cpython_thread_name(c, state, name->text, sizeof(name->text)))
+		name->text[0] = '\0';
 }
 
-static const char *name_get(struct sw_cpython *c, const struct sw_cpython_thread *state)
+static const char *name_get(struct sw_cpython *c, const struct sw_cpython_thread *state,
+			    uint64_t number)
 {
-	enum { NAMES_MAX = 4096, NAME_NS = 1000000000 };
-	uint64_t key = state->avma ^ sw_mix64(state->id), kept = 0;
-	struct sw_cpython_copied_name *name = NULL;
-	if (sw_map64_get(&c->copied_names, key, &kept))
-		name = (struct sw_cpython_copied_name *) (uintptr_t) kept;
-	else if (c->copied_names.count < NAMES_MAX)
-		name = sw_arena_calloc(&c->arena, 1, sizeof(*name));
-	if (name == NULL ||
-	    (kept == 0 && sw_map64_put(&c->copied_names, key, (uintptr_t) name) < 0))
+	enum { NAME_NS = 1000000000 };
+	const struct sw_cpython_copied_key key = {state->avma, state->id, number};
+	struct sw_cpython_copied_name *name = sw_cpython_copied_names_get(&c->copied_names, &key);
+	if (name == NULL)
 		return "";
-	if (kept == 0 || sw_clock_ns() - name->read_ns > NAME_NS)
+	if (name->read_ns == 0 || sw_clock_ns() - name->read_ns > NAME_NS)
 		name_read(c, state, name);
 	return name->text;
 }
@@ -200,7 +190,7 @@ bool sw_cpython_copy_note(struct sw_cpython *c, const struct sw_thread *thread,
 	for (size_t i = 0; i < c->copy->n_parts; i++) {
 		const struct sw_copy_part *part = &c->copy->parts[i];
 		struct sw_cpython_thread state = {.avma = part->avma};
-		uint64_t number;
+		uint64_t number = 0;
 		if (part->kind != SW_CPYTHON_STATE_KIND ||
 		    !sw_memory_u64(c->copied, part->avma + l->thread_id, &state.id) ||
 		    !sw_memory_u64(c->copied, part->avma + l->thread_interp, &state.interp_avma) ||
@@ -212,7 +202,7 @@ bool sw_cpython_copy_note(struct sw_cpython *c, const struct sw_thread *thread,
 		    number <= INT32_MAX)
 			ret->id = (int64_t) number;
 		(void) snprintf(ret->name, sizeof(ret->name), "%s",
-				name_get(c, &state)); /* as long */
+				name_get(c, &state, number)); /* as long */
 		return true;
 	}
 	return false;

@@ -36,7 +36,7 @@ void sw_cpython_deinit(struct sw_cpython *c)
 {
 	sw_map64_deinit(&c->by_spot);
 	sw_map64_deinit(&c->named);
-	sw_map64_deinit(&c->copied_names);
+	sw_cpython_copied_names_deinit(&c->copied_names);
 	sw_map64_deinit(&c->active);
 	sw_map64_deinit(&c->active_again);
 	sw_arena_deinit(&c->arena);
