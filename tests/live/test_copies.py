@@ -19,6 +19,7 @@ from runtime_python import interpreters, minor  # noqa: E402
 SECONDS = int(os.environ.get("SNAPWALK_COPIES", "3"))
 RATE = 999
 ENOUGH = 300  # samples
+FEWEST = 20  # samples that say something of how many are complete
 RUNS_MAX = 4
 PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "python", "depths.py")
 # Who calls whom; None: nobody, it is the outermost one.
@@ -91,6 +92,10 @@ def samples(tap, name, kind, target):
     total = sum(found.values())
     tap.check(total > 0 and quiet, f"{name}: there are samples, and nothing was stopped", said)
     tap.equal((found["wrong"], found["cut"]), (0, 0), f"{name}: no stack is wrong, each that is cut says so")
+    if total < FEWEST:
+        tap.skip(f"{name}: nearly all are complete", f"{total} samples in {RUNS_MAX} runs, {FEWEST} are wanted",
+                 "a machine that gives the program a CPU")
+        return
     # Four deviations above one of a thousand.
     few = total / 1000 + 4 * (total / 1000) ** 0.5
     tap.check(found["marked"] <= few, f"{name}: nearly all are complete", found)
