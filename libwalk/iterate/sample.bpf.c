@@ -160,10 +160,14 @@ static __always_inline uint64_t stack_end(const struct task_struct *task, uint64
 					  uint64_t thread_pointer)
 {
 	const struct mm_struct *mm = pointer_at(&task->mm);
-	uint64_t first = word_at(&mm->start_stack);
+	uint64_t first = word_at(&mm->start_stack), end = 0;
 	if (sp < first && first - sp < STACK_FAR)
-		return first;
-	return sp < thread_pointer && thread_pointer - sp < STACK_FAR ? thread_pointer : 0;
+		end = first;
+	/* The nearer one: the stacks of other threads may be less than STACK_FAR below the first one. */
+	if (sp < thread_pointer && thread_pointer - sp < STACK_FAR &&
+	    (end == 0 || thread_pointer < end))
+		end = thread_pointer;
+	return end;
 }
 
 static __always_inline void stack_copy(struct scratch *s, uint64_t sp, uint64_t end, uint32_t max)
