@@ -2,6 +2,7 @@
 #include "compare/table.h"
 #include "bytes.h"
 #include "cleanup.h"
+#include "snapshot/bias.h"
 #include "snapshot/snapshot.h"
 
 enum {

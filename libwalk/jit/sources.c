@@ -9,6 +9,7 @@
 #include "jit/perf/jitdump.h"
 #include "jit/perf/perfmap.h"
 #include "jit/trampoline.h"
+#include "snapshot/bias.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 

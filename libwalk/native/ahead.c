@@ -2,6 +2,7 @@
 #include "native/ahead.h"
 #include "arch/arch.h"
 #include "native/call_site.h"
+#include "snapshot/bias.h"
 #include "snapshot/snapshot.h"
 #include "unwind/tables.h"
 

@@ -5,6 +5,7 @@
 #include "native/tail_jump.h"
 #include "pe/cfi.h"
 #include "pe/function.h"
+#include "snapshot/bias.h"
 #include "snapshot/read.h"
 #include "snapshot/snapshot.h"
 

@@ -16,6 +16,7 @@
 #include "cleanup.h"
 #include "native/call_site.h"
 #include "native/rule_step.h"
+#include "snapshot/bias.h"
 #include "snapshot/snapshot.h"
 
 enum {

@@ -26,6 +26,7 @@
 #include "cfi/function.h"
 #include "native/ahead.h"
 #include "native/call_site.h"
+#include "snapshot/bias.h"
 #include "snapshot/snapshot.h"
 
 enum {

@@ -485,6 +485,17 @@ static void stops_add(struct sw_sample *to, const struct sw_sample *from)
 		to->longest_ns = from->longest_ns;
 }
 
+/* All that were wanted run. Their records of the pass are asked: those of the light way went with it. */
+static int running_note(struct sw_sampler *s, struct sw_error *err)
+{
+	for (size_t i = 0; i < s->n_wanted; i++)
+		for (size_t k = 0; k < s->passes.n_records; k++)
+			if ((pid_t) s->passes.records[k].tid == s->tids[i] &&
+			    look_note(s, &s->passes.records[k], SW_E_RUNNING) < 0)
+				return sw_fail_nomem(err);
+	return 0;
+}
+
 static int sample_moved(struct sw_sampler *s, struct sw_sample *ret, struct sw_error *err)
 {
 	int r = moved_find(s, err);
@@ -497,14 +508,10 @@ static int sample_moved(struct sw_sampler *s, struct sw_sample *ret, struct sw_e
 		return sw_fail(err, SW_E_CHANGED, "process %d has other maps now",
 			       (int) s->target->pid);
 	struct sw_sample light = *ret;
-	size_t n_wanted = s->n_wanted;
 	r = read_heavy(s, s->number == 1, ret, err);
 	if (r == -SW_E_RUNNING && s->options.blocked_only) {
 		/* Nobody else is there. */
-		for (size_t i = 0; i < n_wanted; i++)
-			if (look_note(s, s->wanted[i].record, SW_E_RUNNING) < 0)
-				return sw_fail_nomem(err);
-		return 0;
+		return running_note(s, err);
 	}
 	if (r == 0)
 		r = heavy_note(s, err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where a module's own addresses are in the process. */
+#include "snapshot/bias.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "snapshot/bias.h"
 #include "snapshot/read.h"
 #include "snapshot/live.h"
 #include "snapshot/module.h"

@@ -3,6 +3,7 @@
 #include "walk/explain.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "snapshot/bias.h"
 #include "snapshot/snapshot.h"
 #include "walk/active.h"
 #include "walk/tables.h"

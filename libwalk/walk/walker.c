@@ -11,6 +11,7 @@
 #include "unwind/unwinder.h"
 #include "native/ahead.h"
 #include "native/instructions.h"
+#include "snapshot/bias.h"
 #include "walk/goroutines.h"
 #include "walk/names.h"
 #include "walk/tasks.h"

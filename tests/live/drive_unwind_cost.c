@@ -4,6 +4,7 @@
  * step that the unwinder NAME made, with what it has learned by then. To be run with an instruction
  * counter: the difference of two numbers of rounds is what a step costs. Prints "steps N".
  */
+#include "snapshot/bias.h"
 #include "snapshot/snapshot.h"
 #include "walk/active.h"
 #include "walk/tables.h"

@@ -2,6 +2,7 @@
 #include "runtimes/beam/find.h"
 #include "cleanup.h"
 #include "formats/elf_symbol.h"
+#include "snapshot/bias.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 

@@ -12,6 +12,7 @@
 #include "runtimes/clr/code/clr.h"
 #include "runtimes/clr/published/windows.h"
 #include "formats/elf_symbol.h"
+#include "snapshot/bias.h"
 #include "snapshot/module.h"
 
 #include <ctype.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/go/find.h"
+#include "snapshot/bias.h"
 #include "snapshot/module.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/php/find.h"
 #include "formats/elf_symbol.h"
+#include "snapshot/bias.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 

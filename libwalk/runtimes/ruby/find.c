@@ -2,6 +2,7 @@
 #include "runtimes/ruby/find.h"
 #include "native/tls_symbol.h"
 #include "runtimes/ruby/unexported.h"
+#include "snapshot/bias.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 

@@ -3,6 +3,7 @@
 #include "arena.h"
 #include "runtimes/v8/find.h"
 #include "runtimes/v8/window.h"
+#include "snapshot/bias.h"
 #include "snapshot/snapshot.h"
 
 #include <snapwalk/error.h>

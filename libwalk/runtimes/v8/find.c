@@ -3,6 +3,7 @@
 #include "native/known_files.h"
 #include "native/tls_symbol.h"
 #include "runtimes/v8/numbers.h"
+#include "snapshot/bias.h"
 #include "snapshot/module.h"
 
 #include <snapwalk/error.h>

@@ -5,6 +5,7 @@
 #include "formats/pe_image.h"
 #include "pe/cfi.h"
 #include "pe/unwind.h"
+#include "snapshot/bias.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/read.h"
 

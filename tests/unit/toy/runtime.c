@@ -5,6 +5,7 @@
  */
 #include "toy/runtime.h"
 #include "formats/elf_symbol.h"
+#include "snapshot/bias.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 #include "unwind/capture.h"

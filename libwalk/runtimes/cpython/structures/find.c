@@ -6,6 +6,7 @@
 #include "runtimes/cpython/structures/find.h"
 #include "cleanup.h"
 #include "formats/elf_symbol.h"
+#include "snapshot/bias.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/hotspot/published/find.h"
 #include "runtimes/hotspot/published/tables.h"
+#include "snapshot/bias.h"
 #include "snapshot/module.h"
 
 #include <string.h>

@@ -2,6 +2,7 @@
 /* PE images among maps: pe_places.c and what places.c and places_loaded.c make of it. */
 #include "fake.h"
 #include "pe_load.h"
+#include "snapshot/bias.h"
 #include "snapshot/pe_places.h"
 #include "snapshot/places.h"
 #include "test.h"

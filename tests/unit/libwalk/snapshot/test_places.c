@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fake.h"
+#include "snapshot/bias.h"
 #include "snapshot/places.h"
 #include "test.h"
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_BIAS_H
+#define SW_BIAS_H
+
+#include "snapshot/snapshot.h"
+
+/*
+ * The bias of a place, computed on first use from the image's program headers (parses: before the
+ * stop, while privileges may be held, only for what an unwinder's prepare() cannot do without). False
+ * when the image is missing or does not fit.
+ */
+bool sw_place_resolve(struct sw_place *place, const struct sw_snapshot *snap);
+
+/* Where in its file avma is, which lies in map; of code that was moved to memory by its segment, for which it parses as
+ * sw_place_resolve() does. False: not known. */
+bool sw_map_file_off(const struct sw_snapshot *snap, const struct sw_map *map, uint64_t avma,
+		     uint64_t *ret);
+
+#endif
