@@ -29,9 +29,10 @@ running='sigaction sigaddset sigemptyset sigprocmask getpid sw_helper_run'
 
 # Ours, in files that are for other times, too. They were read: sw_utf8_encode() needs nothing,
 # sw_proc_tids() is lseek() and getdents64() into the caller's memory, sw_snapshot_map() searches an array;
-# sw_beam_is_code() that and looks at the module;
+# sw_beam_is_code() that and looks at the module; sw_v8_deopt_object() and sw_v8_deopt_touch() read words, TOP_BYTES at most;
 # sw_expendable_run() waits by futex() and poll() until its deadline; the pages' read pagemap, at most.
 read_alone='sw_helper_run sw_proc_tids sw_snapshot_map sw_utf8_encode sw_expendable_run sw_expendable_has_died sw_beam_is_code'
+read_alone+=' sw_v8_deopt_object sw_v8_deopt_touch'
 read_alone+=' sw_pages_may_stall sw_pages_present sw_pages_space_is_gone'
 
 files=' ' defined=' ' called=' '
