@@ -146,7 +146,7 @@ looked_at libwalk/native/tls.c
 # Those who read V8's objects follow pointers in the window, too, by what copies them; every loop of theirs
 # has a limit, and they need no memory.
 looked_at libwalk/runtimes/v8/window.c sw_snapshot_map sw_v8_array sw_v8_bytecode_position sw_v8_characters sw_copied_blocks_begin sw_copied_blocks_memory \
-	sw_v8_code_find_near sw_v8_code_touch sw_v8_function_read sw_v8_has_type sw_v8_shared_of \
+	sw_v8_code_find_near sw_v8_code_touch sw_v8_deopt_object sw_v8_deopt_touch sw_v8_function_read sw_v8_has_type sw_v8_shared_of \
 	sw_v8_string sw_v8_wasm_find sw_v8_wasm_script sw_v8_wasm_touch sw_v8_await_begin sw_v8_await_next \
 	sw_v8_await_job sw_v8_microtask
 looked_at libwalk/runtimes/v8/microtask.c sw_tls_address sw_arch_insn
