@@ -66,6 +66,7 @@ libwalk/base/urgent.c		proc	opendir
 libwalk/capture/after.c		proc	openat
 libwalk/capture/before.c	proc	openat readlinkat statx
 libwalk/compare/load.c		own	dlopen
+libwalk/copies/copies.c		proc	stat
 libwalk/iterate/pins.c		proc	fstatat open
 libwalk/iterate/refusal.c	proc	access open
 libwalk/process/expendable.c	known	open
