@@ -444,7 +444,10 @@ def background(target, *args, n=30):
 def finished(run, n=50):
     """How it ends, when it has taken so many more."""
     child, terminal = run
-    wait_for_samples(terminal, n)
+    try:
+        wait_for_samples(terminal, n)
+    except OSError as error:  # the other end is closed
+        raise RuntimeError(f"it has ended: returncode={child.wait(60)}") from error
     child.send_signal(signal.SIGINT)
     said = []
     reader = threading.Thread(target=lambda: said.append(rest_of(terminal)), daemon=True)
