@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "in_root.h"
+#include "parts.h"
 
 #include <confine/descriptors.h>
 #include <fcntl.h>
@@ -16,22 +17,18 @@
 
 enum { OUTPUT_MODE = 0666, TEMPORARY_TRIES = 16 };
 
-static bool begins(const char *path, const char *with)
-{
-	return strncmp(path, with, strlen(with)) == 0;
-}
-
 /* Devices, and what is open already. In /dev/shm are everybody's files. */
 static bool is_of_system(const char *path)
 {
-	return (begins(path, "/dev/") && !begins(path, "/dev/shm/")) ||
-	       begins(path, "/proc/self/fd/") || begins(path, "/proc/thread-self/fd/");
+	return (sw_begins_with(path, "/dev/") && !sw_begins_with(path, "/dev/shm/")) ||
+	       sw_begins_with(path, "/proc/self/fd/") ||
+	       sw_begins_with(path, "/proc/thread-self/fd/");
 }
 
 /* Links there lead to other root directories, in which names are resolved by those who made them. */
 static bool is_of_other_root(const char *path)
 {
-	return begins(path, "/proc/") && !is_of_system(path);
+	return sw_begins_with(path, "/proc/") && !is_of_system(path);
 }
 
 /* Devices and pipes cannot appear by rename: replacing /dev/null by a file would be a disaster. */
@@ -99,7 +96,7 @@ static int way_open(const char *path, int flags, int *ret_fd, struct sw_error *e
 	return 0;
 }
 
-/* Of what path_fd holds, whichever name led there. */
+/* is_planted() of the file that path_fd holds, whichever name led there. */
 static bool holds_planted(int path_fd)
 {
 	char name[32], found[PATH_MAX];

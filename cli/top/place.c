@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "top/place.h"
+#include "parts.h"
 #include "utf8.h"
 
 #include <string.h>
@@ -15,15 +16,9 @@ static void put(struct sw_text *text, const char *s)
 	sw_utf8_append_plain(text, s, strlen(s));
 }
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL ? slash + 1 : path;
-}
-
 static const char *module_of(const struct sw_report *report, const struct sw_report_frame *f)
 {
-	return f->module >= 0 ? base_of(report->modules[f->module].path) : "";
+	return f->module >= 0 ? sw_path_name(report->modules[f->module].path) : "";
 }
 
 static void put_frame(struct sw_text *text, const struct sw_report *report,

@@ -6,6 +6,7 @@
  */
 #include "gate/metrics.h"
 #include "cleanup.h"
+#include "parts.h"
 
 #include <snapwalk/clock.h>
 #include <inttypes.h>
@@ -53,12 +54,6 @@ static bool are_labels(const char *s)
 		if (s[0] != ',')
 			return false;
 	}
-}
-
-static bool ends_with(const char *s, const char *suffix)
-{
-	size_t length = strlen(s), n = strlen(suffix);
-	return length >= n && strcmp(s + length - n, suffix) == 0;
 }
 
 /* What the daemon's counter counts; key: its name, with labels perhaps. NULL: unknown, as of a later daemon. */
@@ -110,10 +105,10 @@ static bool sample_init(struct sample *ret, const char *key, int64_t value)
 	ret->help = help_of(bare, length);
 	const char *part = "";
 	for (size_t i = 0; i < SW_ARRAY_SIZE(parts) && part[0] == '\0'; i++)
-		if (ends_with(stem, parts[i]))
+		if (sw_ends_with(stem, parts[i]))
 			part = parts[i];
 	stem[length - strlen(part)] = '\0';
-	bool micros = ends_with(stem, "_us");
+	bool micros = sw_ends_with(stem, "_us");
 	if (micros)
 		stem[strlen(stem) - strlen("_us")] = '\0';
 	bool histogram = part[0] != '\0' && strcmp(part, "_total") != 0;
@@ -143,7 +138,7 @@ static void put_family(struct sw_text *text, struct sample *samples, size_t n, s
 	const char *type = f->type;
 	for (size_t i = first; i < n; i++)
 		if (strcmp(samples[i].family, f->family) == 0 &&
-		    ends_with(samples[i].name, "_bucket"))
+		    sw_ends_with(samples[i].name, "_bucket"))
 			type = "histogram";
 	if (f->help != NULL)
 		sw_text_printf(text, "# HELP %s %s\n", f->family, f->help);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "copies/copies.h"
 #include "cleanup.h"
-#include "copies/cpus.h"
 #include "copies/recipe.h"
 #include "copies/ring.h"
+#include "cpus.h"
 #include "errors.h"
 #include "iterate/sample.h"
 #include "text.h"

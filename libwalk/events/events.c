@@ -2,6 +2,7 @@
 #include "events/events.h"
 #include "arch/perf_regs.h"
 #include "arena.h"
+#include "cpus.h"
 #include "errors.h"
 #include "events/rings.h"
 #include "process/proc.h"
@@ -61,7 +62,7 @@ void sw_events_close(struct sw_events *e)
 	free(e);
 }
 
-/* The CPUs of "0-3,8": /sys/devices/system/cpu/online. */
+/* The CPUs that are online. */
 static int cpus_find(struct sw_events *e, struct sw_error *err)
 {
 	enum { TEXT_MAX = 4096 };
@@ -72,15 +73,11 @@ static int cpus_find(struct sw_events *e, struct sw_error *err)
 	e->rings.all = calloc(CPUS_MAX, sizeof(*e->rings.all));
 	if (e->rings.all == NULL)
 		return sw_fail_nomem(err);
-	for (const char *c = text.data; *c >= '0' && *c <= '9';) {
-		char *end;
-		unsigned long first = strtoul(c, &end, 10), last = first;
-		if (*end == '-')
-			last = strtoul(end + 1, &end, 10);
+	const char *at = text.data;
+	unsigned long first, last;
+	while (sw_cpus_next(&at, &first, &last))
 		for (; first <= last && e->rings.n < CPUS_MAX; first++)
 			e->rings.all[e->rings.n++] = (struct sw_events_ring){.cpu = (int) first};
-		c = *end == ',' ? end + 1 : end;
-	}
 	return e->rings.n > 0 ? 0 : sw_fail(err, SW_E_UNSUPPORTED, "no CPU is listed");
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "native/known_files.h"
 #include "cleanup.h"
+#include "parts.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -57,12 +58,6 @@ static const struct runtime_file files[] = {
 	{"racket", "racket", NOTHING, LOSES},
 };
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL ? slash + 1 : path;
-}
-
 /* Digits, with dots between them. */
 static size_t version_length(const char *s)
 {
@@ -92,7 +87,7 @@ static bool file_matches(const struct runtime_file *file, const char *name, char
 static const struct runtime_file *file_of(const char *path, char *version, size_t size)
 {
 	for (size_t i = 0; i < SW_ARRAY_SIZE(files); i++)
-		if (file_matches(&files[i], base_name(path), version, size))
+		if (file_matches(&files[i], sw_path_name(path), version, size))
 			return &files[i];
 	return NULL;
 }

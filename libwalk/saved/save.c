@@ -9,6 +9,7 @@
 #include "saved/fixture_files.h"
 #include "saved/fixture_lines.h"
 #include "bytes.h"
+#include "parts.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -80,12 +81,6 @@ static int parent_open(int dir_fd)
 	return openat(dir_fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL ? slash + 1 : path;
-}
-
 /* Whether a name in its parent is still that of the directory that was made. Another user who may write there can
  * rename it, and put something else there. */
 static bool is_named(int dir_fd, int parent_fd, const char *name)
@@ -100,7 +95,7 @@ static bool is_named(int dir_fd, int parent_fd, const char *name)
 static void name_remove(int dir_fd, const char *temporary)
 {
 	sw_cleanup(sw_close_p) int parent_fd = parent_open(dir_fd);
-	const char *name = last_part(temporary);
+	const char *name = sw_path_name(temporary);
 	if (is_named(dir_fd, parent_fd, name))
 		(void) unlinkat(parent_fd, name, AT_REMOVEDIR);
 }
@@ -233,12 +228,12 @@ int sw_snapshot_save_end(int fd, const char *temporary, const char *directory, s
 	int r;
 	sw_cleanup(sw_free_p) char *final = name_of(directory);
 	sw_cleanup(sw_close_p) int parent_fd = parent_open(fd);
-	const char *name = final != NULL ? last_part(final) : NULL;
+	const char *name = final != NULL ? sw_path_name(final) : NULL;
 	if (name == NULL)
 		r = sw_fail_nomem(err);
-	else if (!is_named(fd, parent_fd, last_part(temporary)))
+	else if (!is_named(fd, parent_fd, sw_path_name(temporary)))
 		r = sw_fail(err, SW_E_IO, "%s: somebody has moved %s", directory, temporary);
-	else if (!rename_new(parent_fd, last_part(temporary), name))
+	else if (!rename_new(parent_fd, sw_path_name(temporary), name))
 		r = fail(directory, err);
 	else if (!is_named(fd, parent_fd, name))
 		r = sw_fail(err, SW_E_IO, "%s: somebody has put another directory there",

@@ -4,6 +4,7 @@
  * That the dump lacks it is no fault: it may be complete.
  */
 #include "cleanup.h"
+#include "parts.h"
 #include "report/build.h"
 #include "text.h"
 
@@ -51,12 +52,6 @@ static void add(struct sw_report_builder *b, const char *code, const char *messa
 		(struct sw_report_hint){.code = code, .message = message};
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash != NULL ? slash + 1 : path;
-}
-
 /* Distinct names; the first ones as text, with "…" for the others. */
 struct names {
 	const char *seen[NAMES_SEEN];
@@ -85,7 +80,7 @@ static void hint_packages(struct sw_report_builder *b)
 	for (size_t i = 0; i < r->n_modules; i++) {
 		if (r->modules[i].debug_package == NULL)
 			continue;
-		names_add(&files, base_name(r->modules[i].path));
+		names_add(&files, sw_path_name(r->modules[i].path));
 		names_add(&packages, r->modules[i].debug_package);
 	}
 	b->failed |= files.text.failed || packages.text.failed;
@@ -155,7 +150,7 @@ static void hint_file(struct sw_report_builder *b, const struct nameless *namele
 		    sw_arena_printf(b->arena,
 				    "%s has no symbols: if a server has its debug file, "
 				    "'debuginfod-find debuginfo %s' fetches it",
-				    base_name(m->path), m->build_id));
+				    sw_path_name(m->path), m->build_id));
 		return;
 	}
 }

@@ -8,6 +8,7 @@
  */
 #include "report/activity.h"
 #include "cleanup.h"
+#include "parts.h"
 #include "report/frame_kind.h"
 
 #include <string.h>
@@ -196,11 +197,6 @@ static bool sleeps(const struct sw_report_thread *t)
 	return t->state == 'S' || t->state == '?';
 }
 
-static bool begins(const char *name, const char *with)
-{
-	return strncmp(name, with, strlen(with)) == 0;
-}
-
 static bool ends(const char *path, const char *with)
 {
 	size_t size = path != NULL ? strlen(path) : 0, wanted = strlen(with);
@@ -307,7 +303,7 @@ static bool is_runtimes_own(const struct sw_report_stack *s)
 	for (size_t i = 0; s != NULL && i < s->n_frames; i++) {
 		bool own = !is_program(&s->frames[i]);
 		for (size_t k = 0; k < SW_ARRAY_SIZE(own_code) && !own; k++)
-			own = begins(sw_frame_method(&s->frames[i]), own_code[k]);
+			own = sw_begins_with(sw_frame_method(&s->frames[i]), own_code[k]);
 		if (!own)
 			return false;
 	}
@@ -319,7 +315,7 @@ static bool is_runtimes_thread(const struct sw_report *r, const struct sw_report
 {
 	*ret_place = "the Java VM";
 	for (size_t i = 0; i < SW_ARRAY_SIZE(hotspot_names) && has_runtime(r, "hotspot"); i++)
-		if (begins(t->comm, hotspot_names[i]))
+		if (sw_begins_with(t->comm, hotspot_names[i]))
 			return true;
 	*ret_place = "the runtime";
 	const char *role = t->managed != NULL ? t->managed->role : NULL;

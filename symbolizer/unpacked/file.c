@@ -2,6 +2,7 @@
 #include "unpacked/file.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "parts.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -146,17 +147,11 @@ struct found {
 	time_t used_s;
 };
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t n = strlen(text), n_end = strlen(end);
-	return n >= n_end && strcmp(text + n - n_end, end) == 0;
-}
-
 static bool is_over(const struct found *f, time_t now_s)
 {
 	if (strncmp(f->name, beginning, sizeof(beginning) - 1) == 0)
 		return f->used_s + NEW_SECONDS < now_s;
-	return ends_with(f->name, suffix) && f->used_s + UNUSED_SECONDS < now_s;
+	return sw_ends_with(f->name, suffix) && f->used_s + UNUSED_SECONDS < now_s;
 }
 
 /* Lists files of ours, and removes those that nobody needs. Returns how many. */
@@ -177,7 +172,7 @@ static size_t files_list(int dir_fd, DIR *dir, struct found *list)
 								  : st.st_mtim.tv_sec;
 		if (is_over(f, time(NULL)))
 			(void) unlinkat(dir_fd, f->name, 0); /* the next one tries again */
-		else if (ends_with(f->name, suffix))
+		else if (sw_ends_with(f->name, suffix))
 			n++;
 	}
 	return n;

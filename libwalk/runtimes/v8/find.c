@@ -2,6 +2,7 @@
 #include "runtimes/v8/find.h"
 #include "native/known_files.h"
 #include "native/tls_symbol.h"
+#include "parts.h"
 #include "runtimes/v8/numbers.h"
 #include "snapshot/bias.h"
 #include "snapshot/module.h"
@@ -48,11 +49,6 @@ struct wanted {
 	uint64_t isolate_svma; /* in a thread's copy */
 };
 
-static bool begins(const char *s, const char *with)
-{
-	return strncmp(s, with, strlen(with)) == 0;
-}
-
 static void wanted_take(const char *name, const Elf64_Sym *sym, struct wanted *w)
 {
 	if (strcmp(name, "v8_Default_embedded_blob_code_") == 0)
@@ -91,12 +87,6 @@ static bool symbol_read(const struct sw_elf_table *table, size_t i, Elf64_Sym *r
 	       sw_bytes_str(table->strings, ret->st_name, ret_name);
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-	return n >= m && strcmp(s + n - m, end) == 0;
-}
-
 static int compare_builtins(const void *a, const void *b)
 {
 	const struct sw_v8_builtin *x = a, *y = b;
@@ -116,7 +106,7 @@ static void deopts_fill(struct sw_v8_program *p)
 	struct sw_bytes code;
 	for (size_t i = 0; i < p->n_builtins && p->n_deopts < SW_V8_DEOPTS_MAX; i++) {
 		const struct sw_v8_builtin *b = &p->builtins[i];
-		if (!begins(b->name, "DeoptimizationEntry_") ||
+		if (!sw_begins_with(b->name, "DeoptimizationEntry_") ||
 		    !sw_bytes_sub(p->blob, b->off, b->bytes, &code) ||
 		    !sw_v8_deopt_read(code, &p->deopts[p->n_deopts]))
 			continue;
@@ -131,7 +121,7 @@ static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_ta
 	for (size_t i = 0; i < n && i < SW_ELF_SYMBOLS_MAX && p->n_builtins < BUILTINS_MAX; i++) {
 		Elf64_Sym sym;
 		const char *name;
-		if (!symbol_read(table, i, &sym, &name) || !begins(name, "Builtins_") ||
+		if (!symbol_read(table, i, &sym, &name) || !sw_begins_with(name, "Builtins_") ||
 		    sym.st_value < blob_svma || sym.st_value - blob_svma >= p->blob.size ||
 		    sym.st_size > p->blob.size - (sym.st_value - blob_svma))
 			continue;
@@ -140,11 +130,11 @@ static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_ta
 			.off = (uint32_t) (sym.st_value - blob_svma),
 			.bytes = (uint32_t) sym.st_size,
 			.name = name,
-			.interprets = begins(name, "InterpreterEnt") ||
-				      begins(name, "BaselineOrInterpreterEnter") ||
-				      begins(name, "BaselineLeaveFrame"),
+			.interprets = sw_begins_with(name, "InterpreterEnt") ||
+				      sw_begins_with(name, "BaselineOrInterpreterEnter") ||
+				      sw_begins_with(name, "BaselineLeaveFrame"),
 			.resumes = sw_v8_await_builtin_of(name) <= SW_V8_GENERATOR_YIELD,
-			.handler = ends_with(name, "Handler"),
+			.handler = sw_ends_with(name, "Handler"),
 			.runs_microtasks = strcmp(name, "RunMicrotasks") == 0,
 		};
 	}

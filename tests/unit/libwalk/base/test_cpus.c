@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Lists of CPUs, as /sys/devices/system/cpu/possible has them. */
-#include "copies/cpus.h"
+#include "cpus.h"
 #include "test.h"
 
 TEST(test_the_last_number_counts)
