@@ -76,7 +76,7 @@ static int rule_make(struct sw_bytes pair, bool is_32bit, uint64_t avma, struct 
 		return -SW_E_FORMAT;
 	int r = -SW_E_NOT_FOUND;
 	if (dwarf_cfi_addrframe(sw_debug_frame_cfi(table), avma, &frame) == 0)
-		r = sw_cfi_rule_compile(frame, is_32bit, arena, ret);
+		r = sw_cfi_rule_compile(frame, is_32bit, false, arena, ret);
 	free(frame); /* ours, says libdw.h */
 	sw_debug_frame_close(table);
 	return r;

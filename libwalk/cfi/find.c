@@ -269,7 +269,7 @@ static enum sw_elf_row row_in(struct sw_elf_cfi *cfi, Dwarf_CFI *table, uint64_t
 	bool is_signal;
 	if (table == NULL || dwarf_cfi_addrframe(table, svma, &frame) != 0)
 		return SW_ELF_ROW_NONE;
-	int r = sw_cfi_rule_compile(frame, cfi->elf->is_32bit, &cfi->arena, ret);
+	int r = sw_cfi_rule_compile(frame, cfi->elf->is_32bit, table != cfi->eh, &cfi->arena, ret);
 	if (r == 0 && dwarf_frame_info(frame, &start, &end, &is_signal) >= 0 &&
 	    end - start <= SW_ARCH_FIRST_MAX && !is_signal &&
 	    sw_arch_is_first_insn(sw_elf_cfi_memory(cfi), start))

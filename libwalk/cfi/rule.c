@@ -132,10 +132,12 @@ static int draft_keep(struct draft *d, const struct sw_cfi_rule **ret)
 	return d->rule.regs == NULL || d->rule.exprs == NULL || *ret == NULL ? -SW_E_NOMEM : 0;
 }
 
-int sw_cfi_rule_compile(Dwarf_Frame *frame, bool is_32bit, struct sw_arena *arena,
-			const struct sw_cfi_rule **ret)
+int sw_cfi_rule_compile(Dwarf_Frame *frame, bool is_32bit, bool for_debuggers,
+			struct sw_arena *arena, const struct sw_cfi_rule **ret)
 {
-	struct draft d = {.arena = arena, .rule.is_32bit = is_32bit};
+	struct draft d = {.arena = arena,
+			  .rule.is_32bit = is_32bit,
+			  .rule.for_debuggers = for_debuggers};
 	int ra_column =
 		dwarf_frame_info(frame, &d.rule.start_svma, &d.rule.end_svma, &d.rule.signal);
 	if (ra_column < 0)

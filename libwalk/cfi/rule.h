@@ -40,16 +40,17 @@ struct sw_cfi_rule {
 	bool signal;                        /* the frame is a signal trampoline */
 	bool ra_undefined;                  /* nothing called this: the first frame */
 	bool is_32bit;                      /* of i386: all values have 4 bytes */
+	bool for_debuggers;                 /* of .debug_frame, which may be right at calls alone */
 	const struct sw_cfi_reg_rule *regs; /* n_regs of them */
 };
 
 /*
- * From the row that libdw found; memory comes from the arena.
+ * From the row that libdw found; memory comes from the arena. for_debuggers: of .debug_frame.
  * @return 0; -SW_E_NOT_FOUND when the row says nothing of the CFA (registered but empty, as
  *         LuaJIT's); -SW_E_FORMAT; -SW_E_LIMIT; -SW_E_NOMEM.
  */
-int sw_cfi_rule_compile(Dwarf_Frame *frame, bool is_32bit, struct sw_arena *arena,
-			const struct sw_cfi_rule **ret);
+int sw_cfi_rule_compile(Dwarf_Frame *frame, bool is_32bit, bool for_debuggers,
+			struct sw_arena *arena, const struct sw_cfi_rule **ret);
 
 /* The rule of a kernel signal frame, which needs no table; code is which. 0; -SW_E_NOMEM. */
 int sw_cfi_rule_sigreturn(enum sw_known_code code, bool is_32bit, struct sw_arena *arena,

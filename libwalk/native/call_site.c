@@ -246,6 +246,12 @@ enum sw_call_site sw_call_site_check(struct sw_callee *callee, uint64_t return_a
 	return site;
 }
 
+bool sw_is_return_address(const struct sw_cursor *cursor, uint64_t word)
+{
+	struct sw_callee callee = sw_callee_of(cursor);
+	return sw_call_site_check(&callee, word) != SW_SITE_NONE;
+}
+
 bool sw_is_called_near(const struct sw_cursor *c, uint64_t return_avma)
 {
 	enum { NEAR_BYTES = 4096 };

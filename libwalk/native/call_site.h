@@ -34,6 +34,9 @@ static inline struct sw_callee sw_callee_of(const struct sw_cursor *cursor)
 
 enum sw_call_site sw_call_site_check(struct sw_callee *callee, uint64_t return_avma);
 
+/* Whether anything but SW_SITE_NONE is found of a word; for who asks of one word alone. */
+bool sw_is_return_address(const struct sw_cursor *cursor, uint64_t word);
+
 /* A direct call to shortly before the frame's pc: to its function, when nothing says where that begins. */
 bool sw_is_called_near(const struct sw_cursor *c, uint64_t return_avma);
 

@@ -18,7 +18,6 @@
 #include "unwind/unwinder.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* Wire names of who found a frame. */
 enum { SOURCE_CFI, SOURCE_INSTRUCTIONS };
@@ -69,7 +68,6 @@ static enum sw_step clone_step(struct sw_cursor *cursor, struct sw_stepped *ret)
 static enum sw_step plt_step(struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	const struct sw_regs *r = &cursor->regs;
-	struct sw_callee callee = sw_callee_of(cursor);
 	unsigned words = 0;
 	uint64_t slot, caller;
 	if ((!sw_arch_lazy_stub(cursor->memory, r->pc_avma, &words) &&
@@ -77,7 +75,7 @@ static enum sw_step plt_step(struct sw_cursor *cursor, struct sw_stepped *ret)
 	    !sw_memory_word(cursor->memory,
 			    r->sp_avma + words * (uint64_t) sw_memory_word_bytes(cursor->memory),
 			    &caller) ||
-	    sw_call_site_check(&callee, caller) == SW_SITE_NONE)
+	    !sw_is_return_address(cursor, caller))
 		return SW_STEP_DECLINE;
 	return entry_step(cursor, words, caller, ret);
 }
@@ -156,16 +154,9 @@ static bool is_no_return_address(const struct sw_cfi_rule *rule, const struct sw
 	       (thunk && site == SW_SITE_OTHER);
 }
 
-/* .debug_frame covers it: compilers that write it for debuggers alone are not always right (native/synchronous.h). */
-static bool is_for_debuggers(struct sw_elf_cfi *cfi, uint64_t svma)
-{
-	const char *table = sw_elf_cfi_table(cfi, svma);
-	return table != NULL && strcmp(table, ".debug_frame") == 0;
-}
-
 /* The instructions decide where tables do not tell of each. They agree nearly everywhere: then it is the table's frame. */
-static bool edge_step(struct sw_elf_cfi *cfi, const struct sw_cursor *cursor, enum sw_step step,
-		      struct sw_stepped *ret)
+static bool edge_step(struct sw_elf_cfi *cfi, const struct sw_cfi_rule *rule,
+		      const struct sw_cursor *cursor, enum sw_step step, struct sw_stepped *ret)
 {
 	if (!cursor->exact_pc || sw_memory_is_32bit(cursor->memory))
 		return false;
@@ -173,7 +164,7 @@ static bool edge_step(struct sw_elf_cfi *cfi, const struct sw_cursor *cursor, en
 	struct sw_stepped s = *ret;
 	if (!(sw_elf_cfi_is_managed(cfi, svma)
 		      ? sw_managed_epilogue(cfi, cursor, &s.regs)
-		      : is_for_debuggers(cfi, svma) && sw_synchronous_step(cfi, cursor, &s.regs)) ||
+		      : rule->for_debuggers && sw_synchronous_step(cfi, cursor, &s.regs)) ||
 	    !sw_is_executable(cursor->snap, s.regs.pc_avma) ||
 	    (step == SW_STEP_OK && s.regs.sp_avma == ret->regs.sp_avma))
 		return false;
@@ -206,11 +197,10 @@ static enum sw_step elf_step(void *state, struct sw_cursor *cursor, struct sw_st
 		return SW_STEP_OK;
 	}
 	enum sw_step step = sw_step_by_cfi(rule, place->bias, cursor, ret);
-	if (edge_step(cfi, cursor, step, ret))
+	if (edge_step(cfi, rule, cursor, step, ret))
 		return SW_STEP_OK;
-	if (step == SW_STEP_OK && ret->regs.pc_avma != 0 && !rule->signal &&
-	    !sw_is_executable(cursor->snap, ret->regs.pc_avma) &&
-	    is_for_debuggers(cfi, cursor->lookup_avma - place->bias))
+	if (rule->for_debuggers && step == SW_STEP_OK && ret->regs.pc_avma != 0 && !rule->signal &&
+	    !sw_is_executable(cursor->snap, ret->regs.pc_avma))
 		return SW_STEP_DECLINE;
 	if (rule->is_32bit && step == SW_STEP_OK && is_no_return_address(rule, cursor, ret))
 		return fail(ret, SW_END_BAD_UNWIND_INFO,

@@ -43,12 +43,6 @@ static bool is_out(struct sw_elf_cfi *cfi, uint64_t pc_svma, uint64_t target_svm
 	       (other_svma != start_svma || target_svma == start_svma);
 }
 
-static bool is_return_address(const struct sw_cursor *cursor, uint64_t word)
-{
-	struct sw_callee callee = sw_callee_of(cursor);
-	return sw_call_site_check(&callee, word) != SW_SITE_NONE;
-}
-
 bool sw_managed_epilogue(struct sw_elf_cfi *cfi, const struct sw_cursor *cursor,
 			 struct sw_regs *ret)
 {
@@ -68,7 +62,7 @@ bool sw_managed_epilogue(struct sw_elf_cfi *cfi, const struct sw_cursor *cursor,
 		if (!leaves && (insn.op != SW_INSN_POP || insn.reg == SW_INSN_NO_REG))
 			return false;
 		/* Code may be in two places, between which it jumps with its frame. */
-		if (insn.op == SW_INSN_JUMP && pops == 0 && !is_return_address(cursor, word))
+		if (insn.op == SW_INSN_JUMP && pops == 0 && !sw_is_return_address(cursor, word))
 			return false;
 		sw_regs_set(&regs, SW_ARCH_SP, regs.sp_avma + SW_ARCH_WORD);
 		if (!leaves) {

@@ -39,11 +39,10 @@ static enum sw_step caller_check(const struct sw_cursor *cursor, struct sw_stepp
 	struct sw_snapshot_memory code = {.snap = cursor->snap};
 	struct sw_cursor quiet = *cursor;
 	quiet.memory = sw_snapshot_memory(&code);
-	struct sw_callee callee = sw_callee_of(&quiet);
 	if (ret->regs.pc_avma == 0 &&
 	    sw_pe_is_stack_top(cursor->memory, cursor->thread->gs_base, ret->regs.sp_avma))
 		return SW_STEP_END;
-	if (ret->callee_signal || sw_call_site_check(&callee, ret->regs.pc_avma) != SW_SITE_NONE)
+	if (ret->callee_signal || sw_is_return_address(&quiet, ret->regs.pc_avma))
 		return SW_STEP_OK;
 	return fail(ret, SW_END_BAD_UNWIND_INFO,
 		    "the call frame information leads to what is no return address");

@@ -49,10 +49,8 @@ struct scan {
 static bool is_frame_pointer(const struct sw_cursor *c, uint64_t cfa, uint64_t rbp)
 {
 	uint64_t word, word_bytes = sw_memory_word_bytes(c->memory);
-	struct sw_callee callee = sw_callee_of(c);
 	return rbp >= cfa && rbp < sw_cursor_stack_end(c) && rbp % word_bytes == 0 &&
-	       sw_memory_word(c->memory, rbp + word_bytes, &word) &&
-	       sw_call_site_check(&callee, word) != SW_SITE_NONE;
+	       sw_memory_word(c->memory, rbp + word_bytes, &word) && sw_is_return_address(c, word);
 }
 
 /* A function that was skipped by guessing may have left rbp alone, or pushed it first of all, below

@@ -12,13 +12,7 @@ enum {
 		96, /* all callee-saved registers, their frame, and arguments that are stored in it */
 };
 
-static bool is_return_address(const struct sw_cursor *cursor, uint64_t word)
-{
-	struct sw_callee callee = sw_callee_of(cursor);
-	return sw_call_site_check(&callee, word) != SW_SITE_NONE;
-}
-
-/* What the instructions of a prologue have done up to pc. */
+/* A prologue's instructions up to pc, by what they have done. */
 struct prologue {
 	int64_t depth;              /* bytes below the return address */
 	int64_t saved[SW_REGS_MAX]; /* depth behind the push of a register */
@@ -68,7 +62,7 @@ static bool prologue_undo(struct sw_elf_cfi *cfi, const struct sw_cursor *cursor
 	}
 	uint64_t slot = cursor->regs.sp_avma + (uint64_t) p.depth;
 	if (at != pc || !sw_memory_u64(cursor->memory, slot, &word) ||
-	    !is_return_address(cursor, word))
+	    !sw_is_return_address(cursor, word))
 		return false;
 	struct sw_regs regs = cursor->regs;
 	uint64_t saved;
@@ -87,7 +81,7 @@ bool sw_synchronous_step(struct sw_elf_cfi *cfi, const struct sw_cursor *cursor,
 			 struct sw_regs *ret)
 {
 	struct sw_regs regs;
-	if (sw_managed_epilogue(cfi, cursor, &regs) && is_return_address(cursor, regs.pc_avma)) {
+	if (sw_managed_epilogue(cfi, cursor, &regs) && sw_is_return_address(cursor, regs.pc_avma)) {
 		*ret = regs;
 		return true;
 	}

@@ -104,7 +104,7 @@ TEST(test_jump_slot)
 	assert_false(sw_arch_jump_slot(memory_beginning(BYTES(0x90)), 0x1000, &slot));
 }
 
-/* From each of the four instructions: 99: it is none of them. */
+/* How many words the stub has pushed at an instruction; 99: it is at none of the four. */
 static unsigned lazy_words(const uint8_t *bytes, size_t n, size_t at)
 {
 	unsigned words = 99;

@@ -27,7 +27,7 @@ static int compile(struct fixture *f, const struct image_fde *fde, unsigned at)
 	assert_non_null(f->cfi);
 	Dwarf_Frame *frame;
 	assert_int_equal(dwarf_cfi_addrframe(f->cfi, IMAGE_CODE + at, &frame), 0);
-	int r = sw_cfi_rule_compile(frame, false, &f->arena, &f->rule);
+	int r = sw_cfi_rule_compile(frame, false, false, &f->arena, &f->rule);
 	free(frame);
 	return r;
 }
