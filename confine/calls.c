@@ -227,15 +227,12 @@ void sw_calls_add_capture(struct sw_filter *f)
 void sw_calls_add_socket_options(struct sw_filter *f, uint32_t level, const int *options, size_t n)
 {
 	const struct sw_filter_rule of_level = {.argument = 1, .mask = UINT32_MAX, .value = level};
-	for (size_t i = 0; i < n; i++) {
-		const struct sw_filter_rule rule = {.call = SYS_setsockopt,
-						    .action = SECCOMP_RET_ALLOW,
-						    .argument = 2,
-						    .mask = UINT32_MAX,
-						    .value = (uint32_t) options[i],
-						    .also = &of_level};
-		sw_filter_add(f, &rule);
-	}
+	const struct sw_filter_rule rule = {.call = SYS_setsockopt,
+					    .action = SECCOMP_RET_ALLOW,
+					    .argument = 2,
+					    .mask = UINT32_MAX,
+					    .also = &of_level};
+	sw_filter_add_values(f, &rule, options, n);
 }
 
 void sw_calls_add_harmful(struct sw_filter *f)

@@ -79,6 +79,16 @@ void sw_filter_add_rules(struct sw_filter *f, const struct sw_filter_rule *rules
 		sw_filter_add(f, &rules[i]);
 }
 
+void sw_filter_add_values(struct sw_filter *f, const struct sw_filter_rule *rule, const int *values,
+			  size_t n)
+{
+	struct sw_filter_rule one = *rule;
+	for (size_t i = 0; i < n; i++) {
+		one.value = (uint32_t) values[i];
+		sw_filter_add(f, &one);
+	}
+}
+
 void sw_filter_allow_without(struct sw_filter *f, uint32_t call, unsigned argument, uint32_t bits)
 {
 	const struct sw_filter_rule rule = {.call = call,

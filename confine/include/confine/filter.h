@@ -56,6 +56,9 @@ struct sw_filter {
 void sw_filter_begin(struct sw_filter *filter);
 void sw_filter_add(struct sw_filter *filter, const struct sw_filter_rule *rule);
 void sw_filter_add_rules(struct sw_filter *filter, const struct sw_filter_rule *rules, size_t n);
+/* A rule for each of the values that its argument may have. */
+void sw_filter_add_values(struct sw_filter *filter, const struct sw_filter_rule *rule,
+			  const int *values, size_t n);
 /* A call that is allowed when none of some bits is set in an argument. */
 void sw_filter_allow_without(struct sw_filter *filter, uint32_t call, unsigned argument,
 			     uint32_t bits);
