@@ -60,6 +60,23 @@ void *sw_report_calloc(struct sw_report_builder *b, size_t count, size_t size)
 	return p;
 }
 
+/* Walks of threads come first, in the order of the threads. */
+const struct sw_walk *sw_report_walk_of(const struct sw_walks *walks,
+					const struct sw_thread *thread)
+{
+	size_t low = 0, high = walks->n_walks;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct sw_thread *of = walks->walks[middle].thread;
+		if (of != NULL && of < thread)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < walks->n_walks && walks->walks[low].thread == thread ? &walks->walks[low]
+									  : NULL;
+}
+
 int32_t sw_report_module_index(const struct sw_report_builder *b, const struct sw_place *place)
 {
 	return place == NULL ? -1 : b->modules_by_place[place - b->walks->snap->places];

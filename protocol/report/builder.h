@@ -37,6 +37,10 @@ const char *sw_report_copy_shared(struct sw_report_builder *b, const char *s);
 /* Zeroed, or NULL with failed set. Never asked for 0 elements in vain: gives a valid pointer. */
 void *sw_report_calloc(struct sw_report_builder *b, size_t count, size_t size);
 
+/* A thread's own walk; NULL: it was not captured. Threads with the same frames share a stack of the report. */
+const struct sw_walk *sw_report_walk_of(const struct sw_walks *walks,
+					const struct sw_thread *thread);
+
 /* The index into modules[] of the place a frame is in; -1 for none. */
 int32_t sw_report_module_index(const struct sw_report_builder *b, const struct sw_place *place);
 

@@ -256,16 +256,6 @@ static bool runtime_fill(struct sw_report_builder *b, const struct sw_runtime_wa
 	return true;
 }
 
-/* The walks are in the order of the threads that were captured. */
-static const struct sw_runtime_wait *runtime_wait(const struct sw_walks *walks, size_t *at,
-						  const struct sw_thread *thread)
-{
-	while (*at < walks->n_walks && walks->walks[*at].thread < thread)
-		++*at;
-	return *at < walks->n_walks && walks->walks[*at].thread == thread ? walks->walks[*at].wait
-									  : NULL;
-}
-
 /* The call that SIGSTOP has interrupted goes on when the process does. Of a core file the states are not known. */
 static bool may_wait(char state)
 {
@@ -276,14 +266,14 @@ void sw_report_build_waits(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
 	bool *proven = sw_report_calloc(b, snap->n_threads, sizeof(*proven));
-	size_t walk = 0;
 	for (size_t i = 0; !b->failed && i < snap->n_threads; i++) {
 		const struct sw_thread *from = &snap->threads[i];
 		struct sw_report_thread *t = &b->report->threads[i];
 		struct sw_report_wait wait;
 		if (!from->captured || !may_wait(t->state))
 			continue;
-		const struct sw_runtime_wait *runtime = runtime_wait(b->walks, &walk, from);
+		const struct sw_walk *walk = sw_report_walk_of(b->walks, from);
+		const struct sw_runtime_wait *runtime = walk != NULL ? walk->wait : NULL;
 		if (!runtime_fill(b, runtime, &wait) && !futex_fill(b, from, t, &wait) &&
 		    !call_fill(b, from, t, &wait))
 			continue;

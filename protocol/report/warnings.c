@@ -157,22 +157,13 @@ static const char *group_text(struct sw_report_builder *b, const struct group *g
 			       strstr(g->what, " may return ") != NULL ? "may return" : "returns");
 }
 
-/* The walk of a thread; NULL: none. Threads with the same frames share a stack of the report, and each has its own memory. */
-static const struct sw_walk *walk_of(const struct sw_walks *walks, const struct sw_thread *thread)
-{
-	for (size_t i = 0; i < walks->n_walks; i++)
-		if (walks->walks[i].thread == thread)
-			return &walks->walks[i];
-	return NULL;
-}
-
 /* A stack that was not copied in whole, but what its walk needed of it was: no frame lies in the rest. A walk may have gone
  * on to another stack. */
 static bool made_no_difference(const struct sw_report_builder *b, const struct sw_warning *w)
 {
 	const struct sw_thread *thread =
 		w->code == SW_WARN_STACK_LIMIT ? sw_snapshot_thread(b->walks->snap, w->tid) : NULL;
-	const struct sw_walk *walk = thread != NULL ? walk_of(b->walks, thread) : NULL;
+	const struct sw_walk *walk = thread != NULL ? sw_report_walk_of(b->walks, thread) : NULL;
 	if (walk == NULL || walk->end != SW_END_COMPLETE)
 		return false;
 	for (size_t i = 0; i < walk->n_frames; i++) {

@@ -91,7 +91,7 @@ struct sw_report_stack {
 	const struct sw_report_frame *kernel_frames;
 	size_t n_kernel_frames;
 	size_t n_trimmed; /* frames of no module that were left out before the first one */
-	/* Of a stack that has more frames than a walk: so many are left out before this one. */
+	/* Frames that are left out, of a stack that has more than a walk may have, and before which one they were. */
 	size_t n_left_out, left_out_before;
 };
 
