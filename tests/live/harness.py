@@ -111,12 +111,12 @@ class Tap:
         try:
             function(self, *args)
         except Exception:  # noqa: BLE001 - reported, not swallowed
-            self.check(False, getattr(function, "__name__", function), traceback.format_exc())
+            self.check(False, function.__name__, traceback.format_exc())
 
-    def together(self, functions, *args, at_once=4):
-        """guard() of each, some at a time: for tests that wait more than they work."""
+    def together(self, calls, at_once=4):
+        """guard(*call) of each, some at a time: for tests that wait more than they work."""
         with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
-            for future in [pool.submit(self.guard, function, *args) for function in functions]:
+            for future in [pool.submit(self.guard, *call) for call in calls]:
                 future.result()
 
     def done(self):

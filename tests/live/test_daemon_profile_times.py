@@ -84,7 +84,7 @@ def modes(tap):
         if not daemon.root or "iterator_refused" in daemon.status():
             tap.skip("modes of a profile", "no task iterator", tap.ROOT)
             return
-        tap.together((off, on_cpu, of_command), daemon, target)
+        tap.together((mode, daemon, target) for mode in (off, on_cpu, of_command))
 
 
 def stop_percent(tap):
@@ -98,7 +98,7 @@ def main():
     tap = Tap()
     if not os.path.exists(os.path.join(BUILD, "bin", "snapwalkd")):
         sys.exit("snapwalkd was not built")
-    tap.together((late, modes, stop_percent))
+    tap.together((test,) for test in (late, modes, stop_percent))
     tap.done()
 
 

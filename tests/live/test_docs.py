@@ -223,7 +223,7 @@ def anchors(text):
 
 
 def test_readme(tap):
-    """One screen for a stranger: what grows goes to docs/, which the README names."""
+    """The README fits on one screen; longer texts are in docs/, which it names."""
     text = read("README.md")
     tap.check(text.count("\n") <= 150, "README: at most 150 lines", text.count("\n"))
     tap.check(len(text.encode()) <= 8192, "README: at most 8 KB", len(text.encode()))

@@ -6,7 +6,6 @@
 A call without a time limit must not return. Afterwards its event is sent and it must return that
 event: the restart was real. With --into PAGE the result becomes the table of that page, docs/invisibility.md.
 """
-import concurrent.futures
 import os
 import sys
 import time
@@ -332,13 +331,6 @@ class Quiet(Tap):
         print(f"skipped: {name}: {reason}; needs {enable}", file=sys.stderr)
 
 
-def at_once(tap, test, arguments):
-    """Each looks at processes of its own, and waits nearly all the time: a few of them together."""
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        for future in [pool.submit(tap.guard, test, *words) for words in arguments]:
-            future.result()
-
-
 def main():
     page = sys.argv[2] if sys.argv[1:2] == ["--into"] else None
     tap = Quiet() if page else Tap()
@@ -346,14 +338,15 @@ def main():
     refused = iterator_refused()
     if refused:
         tap.skip("--stop never and auto", refused)
-    at_once(tap, feel, [(mode, collect) for mode in (MODES if refused else MODES + TOUCHLESS)])
+    # Each looks at processes of its own.
+    tap.together(((feel, mode, collect) for mode in (MODES if refused else MODES + TOUCHLESS)), at_once=AT_ONCE)
     if page:
         with Blocked(LIMIT_MS, SLEEPS_MS[0]) as blocked:
             put_marked(page, "invisibility", markdown(collect, {c.name: c.kind for c in blocked.calls.values()}))
         sys.exit(1 if tap.failed else 0)
     visible = {name for name, returned in collect.get("none", {}).items()
                if returned and returned[1] == EINTR}
-    at_once(tap, deadlines, [(mode, visible) for mode in ("infinite", "all")])
+    tap.together(((deadlines, mode, visible) for mode in ("infinite", "all")), at_once=AT_ONCE)
     tap.done()
 
 

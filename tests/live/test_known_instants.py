@@ -7,8 +7,9 @@ and gdb say; a crowd of threads is captured whole."""
 import test_compare_busy as busy
 import test_crowd as crowd
 import test_random_stop as random_stop
-from harness import Tap, Target, tool
+from harness import Tap, Target, state_of, tool, wait_until
 from known_instants import Instants
+from safety import tasks
 
 # A leaf that qsort() calls, the handler of a signal.
 FUNCTIONS = ("r_compare", "r_on_timer")
@@ -32,6 +33,8 @@ def builds_known(tap):
 
 def crowd_known(tap):
     with Target("threads", CROWD - 1, 3) as target:
+        # It says "ready" before the last threads have opened what they wait for.
+        wait_until(lambda: {state_of(target.pid, tid) for tid in tasks(target.pid)} == {"S"}, "all threads to wait")
         crowd.whole_crowd(tap, target, CROWD)
 
 

@@ -580,7 +580,7 @@ ALONE = (cpu_time, without_stops, busy_threads, loaded_machine, stopped_early, c
 def main():
     tap = Tap()
     wanted = sys.argv[1:]
-    tap.together([check for check in WAITING if not wanted or check.__name__ in wanted])
+    tap.together((check,) for check in WAITING if not wanted or check.__name__ in wanted)
     for check in ALONE:
         if not wanted or check.__name__ in wanted:
             tap.guard(check)

@@ -8,7 +8,6 @@ as CPUs, no torn stack, however many threads there are.
 SNAPWALK_COPIES=1000000 makes the adversarial test that long, SNAPWALK_SAME=2000 that of random stops;
 words are the functions to run.
 """
-import functools
 import json
 import os
 import re
@@ -48,8 +47,7 @@ def walks(report):
 
 def same_walks(tap):
     programs = [*((name, ()) for name in PLAIN), *OTHERS]
-    tap.together([functools.partial(same_walks_of, name=name, args=args) for name, args in programs
-                  if name != "chain_gold" or tool("ld.gold")])
+    tap.together((same_walks_of, name, args) for name, args in programs if name != "chain_gold" or tool("ld.gold"))
 
 
 def same_walks_of(tap, name, args):
