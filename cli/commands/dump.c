@@ -83,7 +83,7 @@ static int dump_directly(struct dumper *d, const struct sw_subject *subject, int
 	sw_urgent_spare(subject->pid);
 	how.snapshot.peers = true;
 	how.snapshot.awaits = how.walk.awaits = shows_awaits(d->options);
-	/* Who asks for so many frames wants the innermost ones. */
+	/* With another --depth all frames are the innermost ones. */
 	how.walk.outermost = how.walk.max_frames == 0 || how.walk.max_frames == SW_MAX_FRAMES;
 	how.symbolize.package_lists = SW_PACKAGE_LISTS;
 	int r = d->alone ? sw_obtain_confined(d->session, subject, d->options, &how, &got, &err)

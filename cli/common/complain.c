@@ -117,7 +117,7 @@ void sw_complain(const char *about, const char *message, const char *code, const
 	sw_text_deinit(&line);
 }
 
-/* What is about no process id, nor about this command itself, is about a file. */
+/* A complaint is about a file when it names neither a process id nor this command itself. */
 static bool is_file(const char *about)
 {
 	return !is_pid(about) && strcmp(about, "snapwalk") != 0;

@@ -117,7 +117,7 @@ bool sw_delivery_note(struct sw_delivery *d, const struct sw_delivery_seen *seen
 	return true;
 }
 
-/* What the process is now is not known: it was captured before. */
+/* The dump may be old: nothing is known of what its process does now. */
 static bool is_kept(const struct sw_options *o)
 {
 	return o->command->bit == SW_FOR_SHOW ||

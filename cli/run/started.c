@@ -191,7 +191,7 @@ static int status_of(pid_t pid)
 	return WIFSIGNALED(status) ? STATUS_SIGNALLED + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Until the program has ended, or the one that captures. */
+/* Waits until the program has ended, or the one that captures. */
 static void follow(struct command *c)
 {
 	bool has_ended = false;

@@ -23,7 +23,7 @@ struct sw_recipe {
 	bool failed; /* a step found no space, or had a number that does not fit */
 };
 
-/* What is copied, by the bytes at r[from] + offset. */
+/* A piece to copy: the bytes at r[from] + offset. */
 struct sw_recipe_copy {
 	uint8_t from;
 	uint16_t kind;

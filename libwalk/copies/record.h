@@ -10,7 +10,7 @@
 
 enum { SW_COPY_PARTS_MAX = SW_SAMPLED_BYTES_MAX / 24 }; /* a part has 8 bytes at least */
 
-/* What the kernel copied of the process, at one instant of the thread. */
+/* A piece of the process's memory, as the kernel copied it at the event. */
 struct sw_copy_part {
 	uint64_t avma;
 	const uint8_t *data; /* borrowed: the record */

@@ -34,7 +34,7 @@ enum {
 static const uint64_t POINTER_MASK = ~UINT64_C(7);
 static const uint64_t STACK_FAR = UINT64_C(1) << 32; /* no stack is larger */
 
-/* What one sample is made in. Too large for a value of a per-CPU map: an array, by the number of the CPU. */
+/* The buffers that one sample is made in. Too large for a value of a per-CPU map: an array, by the number of the CPU. */
 struct scratch {
 	uint64_t busy;
 	uint64_t r[SW_SAMPLED_REGISTERS];
@@ -198,15 +198,24 @@ static __always_inline uint64_t user_word(struct scratch *s, uint64_t avma)
 	return word;
 }
 
-/* What a node leads to, and nodes before it did not. */
+/* A piece that a recipe asks for: that it is absent is said of the sample. */
+static __always_inline int asked_piece(struct scratch *s, uint64_t avma, uint32_t bytes,
+				       uint32_t kind)
+{
+	int how = piece(s, avma, bytes, kind);
+	if (how == ABSENT)
+		s->flags |= SW_SAMPLED_FAULT;
+	return how;
+}
+
+/* Copies what a node leads to, once for nodes that follow one another. */
 static __always_inline void second_copy(struct scratch *s, uint64_t avma, uint32_t bytes,
 					uint32_t kind)
 {
 	uint32_t slot = (uint32_t) (avma >> 4 ^ avma >> 8) % SECONDS;
 	if (avma == 0 || s->seconds[slot] == avma)
 		return;
-	if (piece(s, avma, bytes, kind) == ABSENT)
-		s->flags |= SW_SAMPLED_FAULT;
+	(void) asked_piece(s, avma, bytes, kind);
 	s->seconds[slot] = avma;
 }
 
@@ -223,12 +232,10 @@ int chain_turn(struct scratch *s, const struct sw_sampled_step *step)
 	uint64_t avma = s->node;
 	uint32_t at = s->at, n_parts = s->n_parts;
 	uint32_t bytes = step->chain.node_bytes;
-	int how = piece(s, avma, bytes, step->kind);
+	int how = asked_piece(s, avma, bytes, step->kind);
 	s->node = 0;
 	if (avma == s->r[step->other % SW_SAMPLED_REGISTERS])
 		s->r[step->to % SW_SAMPLED_REGISTERS] = 1;
-	if (how == ABSENT)
-		s->flags |= SW_SAMPLED_FAULT;
 	if (how != COPIED)
 		return 0;
 	uint32_t content = at + sizeof(struct sw_sampled_part);
@@ -295,10 +302,7 @@ int span_copy(struct scratch *s, const struct sw_sampled_step *step)
 		return 0;
 	if (end - begin > max)
 		begin = end - max;
-	int how = piece(s, begin, (uint32_t) (end - begin), step->kind);
-	if (how == ABSENT)
-		s->flags |= SW_SAMPLED_FAULT;
-	if (how == COPIED) {
+	if (asked_piece(s, begin, (uint32_t) (end - begin), step->kind) == COPIED) {
 		s->span_begin = begin;
 		s->span_end = end;
 	}
@@ -327,8 +331,7 @@ int one_turn(struct scratch *s, const struct sw_sampled_recipe *recipe)
 			next = step->number;
 		break;
 	case SW_SAMPLED_COPY:
-		if (piece(s, from + step->value, step->number, step->kind) == ABSENT)
-			s->flags |= SW_SAMPLED_FAULT;
+		(void) asked_piece(s, from + step->value, step->number, step->kind);
 		break;
 	case SW_SAMPLED_SPAN: (void) span_copy(s, step); break;
 	case SW_SAMPLED_SEARCH:

@@ -17,7 +17,7 @@
 #include <sys/sysmacros.h>
 
 enum {
-	/* Of layers with mount points. Who makes mounts may make thousands of both. */
+	/* Comparisons of layers with mount points: a user may make thousands of both. */
 	COMPARES_MAX = 1 << 20,
 	MOUNTS_TEXT_MAX = 4 << 20,
 	LINE_LENGTH_MAX = 8192,
@@ -157,7 +157,7 @@ static bool is_below(const char *path, size_t length, const struct served *s)
 	       (length == s->length || path[s->length] == '/');
 }
 
-/* Where a layer's path ends: at a comma, a space, or a colon before which there is an even number of backslashes, which
+/* The end of a layer's path: a comma, a space, or a colon before which there is an even number of backslashes, which
  * mountinfo shows as \134. */
 static const char *layer_end(const char *p, const char *end)
 {

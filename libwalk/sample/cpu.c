@@ -84,7 +84,7 @@ static void snapshot_drop(struct sw_cpu_sampler *s)
 	s->generation++;
 }
 
-/* What of code other than native can only be had with the program in the kernel. */
+/* Code other than native can only be sampled with the program in the kernel. */
 static int native_check(const struct sw_cpu_sampler *s, struct sw_error *err)
 {
 	if (sw_light_is_possible(s->base, &sw_tables))

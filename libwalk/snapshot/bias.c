@@ -56,7 +56,7 @@ bool sw_place_resolve(struct sw_place *place, const struct sw_snapshot *snap)
 			: NULL;
 	if (elf == NULL)
 		return false;
-	/* Where all code was moved to memory (snapshot/places.c), other segments tell as much. */
+	/* Other segments tell as much, where all code was moved to memory (snapshot/places.c). */
 	return resolve_by(place, snap, elf, SW_MAP_EXEC) || resolve_by(place, snap, elf, 0);
 }
 

@@ -11,8 +11,8 @@
  */
 bool sw_place_resolve(struct sw_place *place, const struct sw_snapshot *snap);
 
-/* Where in its file avma is, which lies in map; of code that was moved to memory by its segment, for which it parses as
- * sw_place_resolve() does. False: not known. */
+/* The offset in its file of avma, which lies in map. That of code that was moved to memory follows from its segment, for which
+ * the program headers are parsed as by sw_place_resolve(). False: it is not known. */
 bool sw_map_file_off(const struct sw_snapshot *snap, const struct sw_map *map, uint64_t avma,
 		     uint64_t *ret);
 

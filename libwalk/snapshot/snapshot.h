@@ -32,7 +32,7 @@ struct sw_snapshot_priv {
 	bool live_dead;        /* a live read failed because the process is gone: ask no more */
 	bool borrowed;         /* found, and what pages have, are another snapshot's */
 	bool native_only;      /* known from before, by the same maps: no runtime, no made code */
-	/* Borrowed: the copy of its only thread at an event; NULL: it is none. The copy alone is of that instant:
+	/* The copy of the only thread at an event, borrowed; NULL: the snapshot is of no event. The copy alone is of that instant:
 	 * what is read later has to be constant. */
 	const struct sw_copy *copy;
 	struct sw_slots *

@@ -150,8 +150,8 @@ struct sw_walk {
 		*why; /* detail in words; NULL when complete. Owned by the walk's arena or static */
 	const struct sw_thread_info *info; /* the walks'; NULL when no runtime knows the thread */
 	size_t n_trimmed;                  /* frames left out before the first one */
-	/* Of a stack that has more frames than a walk may have: so many are left out before the outermost
-	 * SW_OUTER_FRAMES, which say who began an endless recursion. 0 also when those were not reached. */
+	/* Frames left out before the outermost SW_OUTER_FRAMES, which say who began an endless recursion, of a stack that has more
+	 * than a walk may have. 0 also when the outermost ones were not reached. */
 	size_t n_left_out;
 	const struct sw_goroutine
 		*goroutine;              /* the walks'; NULL: none, or they were not asked for */
