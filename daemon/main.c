@@ -6,6 +6,8 @@
 #include "broker.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "own_way.h"
+#include "parts.h"
 #include "config/journal.h"
 #include "prepare.h"
 #include "sandbox/roles.h"
@@ -183,10 +185,23 @@ static void make_directory(const char *path, mode_t mode, const struct sw_config
 		geteuid() == 0 && !config->user_mode ? getpwnam(config->user) : NULL;
 	if (config->user_mode)
 		make_parents(path);
-	if (mkdir(path, mode) < 0)
-		return; /* it is there, or opening something in it fails with the reason */
-	if (user != NULL && chown(path, user->pw_uid, user->pw_gid) < 0)
-		sw_log(SW_LOG_WARNING, "%s: %s", path, strerrordesc_np(errno));
+	if (user == NULL) {
+		(void) mkdir(path, mode); /* it is there, or opening something in it says why not */
+		return;
+	}
+	/* The directory above may be the daemon's user's, who could put another one in the new one's place. */
+	struct sw_error err;
+	sw_cleanup(sw_close_p) int parent_fd = -EBADF;
+	if (sw_own_way_open_parent(path, path, &parent_fd, &err) < 0)
+		return; /* opening something in it says why */
+	if (mkdirat(parent_fd, sw_path_name(path), mode) < 0)
+		return; /* likewise, or it is there */
+	sw_cleanup(sw_close_p) int fd = openat(parent_fd, sw_path_name(path),
+					       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() ||
+	    fchown(fd, user->pw_uid, user->pw_gid) < 0)
+		sw_log(SW_LOG_WARNING, "%s: cannot be given to the daemon's user", path);
 }
 
 static void make_directories(const struct sw_config *config)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cache/unpacker.h"
 #include "cleanup.h"
+#include "own_way.h"
 
 #include <confine/descriptors.h>
 #include <confine/unpacker.h>
@@ -10,7 +11,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 
 enum { END_MS = 200 };
 
@@ -34,10 +34,10 @@ static void directory_make(char *path)
 	char *slash = strrchr(path, '/');
 	if (slash != path) {
 		*slash = '\0';
-		(void) mkdir(path, 0700); /* then the next one fails */
+		(void) sw_own_way_make(path, 0700, NULL); /* then the next one fails */
 		*slash = '/';
 	}
-	(void) mkdir(path, 0755); /* sw_unpacked_add() looks at what is there */
+	(void) sw_own_way_make(path, 0755, NULL); /* sw_unpacked_add() looks at what is there */
 }
 
 /* False: nothing is kept. */

@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "common/complain.h"
 #include "errors.h"
+#include "own_way.h"
 
 #include <confine/descriptors.h>
 #include <errno.h>
@@ -26,7 +27,8 @@ int sw_keep_check(const struct sw_options *options)
 void sw_keep_prepare(const struct sw_options *options)
 {
 	if (options->modules_store != NULL)
-		(void) mkdir(options->modules_store, 0700); /* sw_keeper_begin() opens it */
+		(void) sw_own_way_make(options->modules_store, 0700,
+				       NULL); /* sw_keeper_begin() opens it */
 }
 
 /* What the child is told. */
@@ -81,8 +83,7 @@ static int store_open(struct sw_keeper *keeper, const char *store, struct sw_err
 	keeper->store_fd = -EBADF;
 	if (store == NULL)
 		return 0;
-	keeper->store_fd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return keeper->store_fd < 0 ? sw_fail_errno(err, SW_E_IO, "%s", store) : 0;
+	return sw_own_way_open(store, O_DIRECTORY, store, &keeper->store_fd, err);
 }
 
 void sw_keeper_begin(struct sw_keeper *keeper, const struct sw_options *options)

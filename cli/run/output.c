@@ -2,7 +2,7 @@
 #include "run/output.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "in_root.h"
+#include "own_way.h"
 #include "parts.h"
 
 #include <confine/descriptors.h>
@@ -40,61 +40,21 @@ static bool is_direct(const char *path)
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-static char *directory_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	if (slash == NULL)
-		return strdup(".");
-	return slash == path ? strdup("/") : strndup(path, (size_t) (slash - path));
-}
-
 /* Whether another user may have put the file into its directory for us to find: as the kernel asks for
  * fs.protected_fifos=2, which holds for open() with O_CREAT alone; see proc(5). Also where the directory is not sticky. */
 static bool is_planted(const char *path, const struct stat *st)
 {
 	struct stat directory_st;
-	sw_cleanup(sw_free_p) char *directory = directory_of(path);
+	sw_cleanup(sw_close_p) int directory_fd = -EBADF;
 	if (st->st_uid == geteuid() || st->st_uid == 0)
 		return false;
-	return directory == NULL || stat(directory, &directory_st) < 0 ||
+	return sw_own_way_open_parent(path, path, &directory_fd, NULL) < 0 ||
+	       fstat(directory_fd, &directory_st) < 0 ||
 	       ((directory_st.st_mode & (S_IWOTH | S_IWGRP)) != 0 &&
 		st->st_uid != directory_st.st_uid);
 }
 
-/* Whoever may put a link there may let it lead to any file of ours. */
-static bool permit(void *arg, int fd)
-{
-	struct stat st;
-	bool *refused = arg;
-	if (fstat(fd, &st) < 0)
-		return false;
-	*refused = S_ISLNK(st.st_mode) && st.st_uid != geteuid() && st.st_uid != 0;
-	errno = ELOOP;
-	return !*refused;
-}
-
-/* An O_PATH descriptor of what a path leads to, by no link of another user. */
-static int way_open(const char *path, int flags, int *ret_fd, struct sw_error *err)
-{
-	char cwd[PATH_MAX] = "";
-	bool refused = false;
-	sw_cleanup(sw_free_p) char *whole = NULL;
-	sw_cleanup(sw_close_p) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd < 0 || (path[0] != '/' && getcwd(cwd, sizeof(cwd)) == NULL))
-		return sw_fail_errno(err, SW_E_IO, "cannot write there");
-	if (asprintf(&whole, "%s/%s", cwd, path) < 0) {
-		whole = NULL; /* asprintf leaves it undefined */
-		return sw_fail_nomem(err);
-	}
-	int fd =
-		sw_in_root_open_where(root_fd, whole, O_PATH | O_CLOEXEC | flags, permit, &refused);
-	if (refused)
-		return sw_fail(err, SW_E_IO, "the way there leads through a link of another user");
-	if (fd < 0)
-		return sw_fail_errno(err, SW_E_IO, "cannot write there");
-	*ret_fd = fd;
-	return 0;
-}
+static const char cannot[] = "cannot write there";
 
 /* is_planted() of the file that path_fd holds, whichever name led there. */
 static bool holds_planted(int path_fd)
@@ -118,9 +78,9 @@ static int open_direct(struct sw_output *out, struct sw_error *err)
 	out->fd = -EBADF;
 	/* In /proc are links that lead to no path. */
 	if (!is_of_system(out->path))
-		r = way_open(out->path, 0, &path_fd, err);
+		r = sw_own_way_open(out->path, 0, cannot, &path_fd, err);
 	else if ((path_fd = open(out->path, O_PATH | O_CLOEXEC)) < 0)
-		r = sw_fail_errno(err, SW_E_IO, "cannot write there");
+		r = sw_fail_errno(err, SW_E_IO, cannot);
 	if (r < 0)
 		return r;
 	if (!is_of_system(out->path) && holds_planted(path_fd))
@@ -128,15 +88,7 @@ static int open_direct(struct sw_output *out, struct sw_error *err)
 			       "another user has put it into a directory that others may write to");
 	(void) snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd); /* fits */
 	out->fd = open(name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	return out->fd < 0 ? sw_fail_errno(err, SW_E_IO, "cannot write there") : 0;
-}
-
-/* The directory is held from now on: another user who owns a part of the way to it may let that lead elsewhere. */
-static int directory_open(struct sw_output *out, struct sw_error *err)
-{
-	sw_cleanup(sw_free_p) char *directory = directory_of(out->path);
-	return directory == NULL ? sw_fail_nomem(err)
-				 : way_open(directory, O_DIRECTORY, &out->directory_fd, err);
+	return out->fd < 0 ? sw_fail_errno(err, SW_E_IO, cannot) : 0;
 }
 
 /* A name beside the file's that is not used; the caller tries again when it is by then. */
@@ -164,7 +116,7 @@ static int open_named(struct sw_output *out, struct sw_error *err)
 		if (errno != EEXIST)
 			break;
 	}
-	return sw_fail_errno(err, SW_E_IO, "cannot write there");
+	return sw_fail_errno(err, SW_E_IO, cannot);
 }
 
 /* Opened before the target is touched, so that a bad path costs it nothing. */
@@ -191,7 +143,8 @@ int sw_output_open(struct sw_output *ret, const char *path, struct sw_error *err
 	const char *slash = strrchr(path, '/');
 	ret->name = slash != NULL ? slash + 1 : path;
 	ret->fd = -EBADF;
-	int r = directory_open(ret, err);
+	/* The directory is held from now on: another user who owns a part of the way to it may let that lead elsewhere. */
+	int r = sw_own_way_open_parent(path, cannot, &ret->directory_fd, err);
 	if (r < 0)
 		return r;
 	/* Without a name, nothing is left behind even by SIGKILL. */

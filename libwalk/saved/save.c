@@ -9,10 +9,12 @@
 #include "saved/fixture_files.h"
 #include "saved/fixture_lines.h"
 #include "bytes.h"
+#include "own_way.h"
 #include "parts.h"
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 static void saver_deinit(struct sw_fixture_saver *s)
@@ -28,6 +30,7 @@ static void saver_deinit(struct sw_fixture_saver *s)
 
 /* The directory may lie in another user's: nothing is found by its name, and no link is followed. */
 enum { OWN_DIRECTORY = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+enum { TEMPORARY_TRIES = 64 };
 
 /* Everything, into the temporary directory; false with errno. */
 static bool save_all(struct sw_fixture_saver *s)
@@ -163,26 +166,52 @@ static bool is_new(int dir_fd)
 	return true;
 }
 
+/* A new directory beside the one that is wanted, with a name of its own; false with errno. */
+static bool temporary_make(int parent_fd, const char *final, char **ret)
+{
+	for (unsigned i = 0; i < TEMPORARY_TRIES; i++) {
+		uint32_t number = 0;
+		char *temporary;
+		/* Names that others can guess are taken by them at most: then there is another try. */
+		(void) !getrandom(&number, sizeof(number), GRND_NONBLOCK);
+		if (asprintf(&temporary, "%s.%06x", final, (number + i) & 0xffffff) < 0) {
+			errno = ENOMEM;
+			return false;
+		}
+		if (mkdirat(parent_fd, sw_path_name(temporary), S_IRWXU) == 0) {
+			*ret = temporary;
+			return true;
+		}
+		free(temporary);
+		if (errno != EEXIST)
+			return false;
+	}
+	return false;
+}
+
 int sw_snapshot_save_begin(const char *directory, char **ret_temporary, int *ret_fd,
 			   struct sw_error *err)
 {
 	struct stat st;
+	sw_cleanup(sw_close_p) int parent_fd = -EBADF;
 	sw_cleanup(sw_free_p) char *final = name_of(directory);
 	sw_cleanup(sw_free_p) char *temporary = NULL;
-	if (final == NULL || asprintf(&temporary, "%s.XXXXXX", final) < 0) {
-		temporary = NULL; /* asprintf leaves it undefined */
+	if (final == NULL)
 		return sw_fail_nomem(err);
-	}
-	if (lstat(final, &st) == 0) {
+	int r = sw_own_way_open_parent(final, directory, &parent_fd, err);
+	if (r < 0)
+		return r;
+	if (fstatat(parent_fd, sw_path_name(final), &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		errno = EEXIST; /* said now, not after everything was copied */
 		return fail(directory, err);
 	}
-	if (mkdtemp(temporary) == NULL)
+	if (!temporary_make(parent_fd, final, &temporary))
 		return fail(directory, err);
-	sw_cleanup(sw_close_p) int fd = open(temporary, OWN_DIRECTORY);
+	sw_cleanup(sw_close_p) int fd = openat(parent_fd, sw_path_name(temporary), OWN_DIRECTORY);
 	if (fd < 0) {
-		int r = fail(directory, err);
-		(void) rmdir(temporary); /* it is empty, or another's */
+		r = fail(directory, err);
+		(void) unlinkat(parent_fd, sw_path_name(temporary),
+				AT_REMOVEDIR); /* it is empty, or another's */
 		return r;
 	}
 	if (!is_new(fd)) {
@@ -248,13 +277,12 @@ int sw_snapshot_save_shared(const struct sw_snapshot *snap, const char *director
 			    const char *store, struct sw_error *err)
 {
 	sw_cleanup(sw_close_p) int fd = -EBADF;
-	sw_cleanup(sw_close_p) int store_fd =
-		store != NULL ? open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -EBADF;
+	sw_cleanup(sw_close_p) int store_fd = -EBADF;
 	sw_cleanup(sw_free_p) char *temporary = NULL;
 	bool store_failed = false;
-	if (store != NULL && store_fd < 0)
-		return fail(store, err);
-	int r = sw_snapshot_save_begin(directory, &temporary, &fd, err);
+	int r = store != NULL ? sw_own_way_open(store, O_DIRECTORY, store, &store_fd, err) : 0;
+	if (r == 0)
+		r = sw_snapshot_save_begin(directory, &temporary, &fd, err);
 	if (r < 0)
 		return r;
 	r = fill(snap, fd, store_fd, &store_failed, err);

@@ -2,6 +2,7 @@
 #include "unpacked/file.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "own_way.h"
 #include "parts.h"
 
 #include <fcntl.h>
@@ -81,7 +82,9 @@ bool sw_unpacked_init(struct sw_unpacked *ret)
 bool sw_unpacked_add(struct sw_unpacked *unpacked, const char *directory)
 {
 	struct stat st;
-	if (lstat(directory, &st) < 0 || !S_ISDIR(st.st_mode) || !is_believed(unpacked, &st))
+	/* It is opened by its name again, also by a process that writes there. */
+	if (!sw_own_way_is_ours(directory) || lstat(directory, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	    !is_believed(unpacked, &st))
 		return false;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(unpacked->directories); i++) {
 		if (unpacked->directories[i] == NULL) {

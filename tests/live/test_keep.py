@@ -5,6 +5,7 @@
 import contextlib
 import json
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -18,6 +19,7 @@ def outer():
     inner()
 outer()
 """
+NOBODY = 65534
 LOOK_BYTES_MAX = 500_000  # of a snapshot of Python, without its modules
 
 
@@ -157,6 +159,42 @@ def test_refused(tap):
             tap.skip("a store elsewhere", "/dev/shm is no other file system", "a tmpfs at /dev/shm")
 
 
+def test_links_of_others(tap):
+    """Whoever may put a link on the way may let it lead to any directory of root's: nothing is made, written or removed
+    there. Root's own links are followed."""
+    if os.geteuid() != 0:
+        tap.skip("links of others", "not root", Tap.ROOT)
+        return
+    with tempfile.TemporaryDirectory() as directory, Target("chain_pie") as target:
+        wait_blocked(target.pid)
+        victim, link = os.path.join(directory, "victim"), os.path.join(directory, "link")
+        os.mkdir(victim)
+        os.symlink(victim, link)
+        inside = os.path.join(link, "x")
+        plain = os.path.join(directory, "plain")
+        dumped = ("dump", target.pid, *PATIENT)
+        kept = (*dumped, "--keep")
+        cases = {"--keep": (*kept, inside), "record -o": ("record", "--max-stop", "10000", target.pid, "-o", inside),
+                 "--modules-store": (*kept, plain, "--modules-store", inside),
+                 "--modules-store itself": (*kept, plain, "--modules-store", link),
+                 "-o": (*dumped, "-o", inside), "--json -o": (*dumped, "--json", "-o", inside)}
+        for name, words in cases.items():
+            result = snapwalk(*words)
+            tap.equal((result.returncode, result.stderr), (0, ""), f"{name}: by a link of ours")
+            for made in (victim, plain):
+                if os.path.exists(made):
+                    subprocess.run(["rm", "-r", made], check=True)
+            os.mkdir(victim)
+        os.chown(link, NOBODY, NOBODY, follow_symlinks=False)
+        for name, words in cases.items():
+            result = snapwalk(*words)
+            tap.check(result.returncode in (1, 3) and "a link of another user" in result.stderr
+                      and len(result.stderr.splitlines()) == 1, f"{name}: not by one of another user", result)
+            tap.equal((os.listdir(victim), sorted(os.listdir(directory))), ([], ["link", "victim"]), f"{name}: nothing is made")
+        result = snapwalk(*dumped, "--cache", inside)
+        tap.equal((result.returncode, os.listdir(victim)), (0, []), "--cache: nothing is made by it")
+
+
 def test_several(tap):
     path = os.path.join(TARGETS, "chain_pie")
     with tempfile.TemporaryDirectory() as directory, Target("chain_pie") as one, Target("chain_pie") as two:
@@ -169,7 +207,7 @@ def test_several(tap):
 
 def main():
     tap = Tap()
-    for test in (test_same, test_same_capture, test_store, test_refused, test_several):
+    for test in (test_same, test_same_capture, test_store, test_refused, test_links_of_others, test_several):
         tap.guard(test)
     tap.done()
 

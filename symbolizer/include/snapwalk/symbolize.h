@@ -59,7 +59,7 @@ struct sw_unpacked {
  * and nothing can be kept. */
 SW_PUBLIC bool sw_unpacked_init(struct sw_unpacked *ret);
 /** One more directory, borrowed. False: it is not there, is none of root or the owner, another user may write
- * it, or there are two. */
+ * it or let its name lead elsewhere, or there are two. */
 SW_PUBLIC bool sw_unpacked_add(struct sw_unpacked *unpacked, const char *directory);
 /**
  * Unpack the debug sections of files below debug_dir, by the build-ids that are read from a pipe, into the first

@@ -3,6 +3,7 @@
 #include "arch/arch.h"
 #include "cleanup.h"
 #include "fake.h"
+#include "own_way.h"
 #include "saved/fixture_text.h"
 #include "test.h"
 
@@ -25,25 +26,20 @@ static const char *swap_with; /* NULL: nothing */
 static char swapped[128];     /* the name of the last new directory */
 
 /* The C library's, for libwalk and for us. */
-char *mkdtemp(char *template)
+int mkdirat(int parent_fd, const char *name, mode_t mode)
 {
-	static unsigned n;
-	char moved[128];
-	(void) snprintf(template + strlen(template) - 6, 7, "%06u",
-			((unsigned) getpid() + 1009 * ++n) % 1000000);
-	if (mkdir(template, 0700) < 0)
-		return NULL;
-	(void) snprintf(swapped, sizeof(swapped), "%s", template);
+	if (syscall(SYS_mkdirat, parent_fd, name, mode) < 0)
+		return -1;
 	if (swap_with == NULL)
-		return template;
-	(void) snprintf(moved, sizeof(moved), "%.*s/moved",
-			(int) (strrchr(template, '/') - template), template);
-	assert_int_equal(rename(template, moved), 0);
+		return 0;
+	(void) snprintf(swapped, sizeof(swapped), "%.*s/%s",
+			(int) (strrchr(swap_with, '/') - swap_with), swap_with, name);
+	assert_int_equal(renameat(parent_fd, name, parent_fd, "moved"), 0);
 	if (swap_kind == SWAP_LINK)
-		assert_int_equal(symlink(swap_with, template), 0);
+		assert_int_equal(symlinkat(swap_with, parent_fd, name), 0);
 	else
-		assert_int_equal(rename(swap_with, template), 0);
-	return template;
+		assert_int_equal(renameat(AT_FDCWD, swap_with, parent_fd, name), 0);
+	return 0;
 }
 
 /* What another user renames at the last moment, to the name in `moved_to`; NULL: nothing. */
@@ -560,6 +556,38 @@ TEST_WITH(test_save_begin_of_swapped, setup, teardown)
 			assert_int_equal(rmdir(f->second), 0);
 		}
 	}
+}
+
+/* Whoever may put a link there may let it lead to any directory of ours. */
+TEST_WITH(test_save_by_link, setup, teardown)
+{
+	enum { ANOTHER = 65534 };
+	struct fixture *f = *state;
+	struct sw_snapshot *made = make_snapshot();
+	char real[96], link[96], by_link[112], store[112], wanted[256];
+	(void) snprintf(real, sizeof(real), "%s/real", f->dir);
+	(void) snprintf(link, sizeof(link), "%s/link", f->dir);
+	(void) snprintf(by_link, sizeof(by_link), "%s/first", link);
+	(void) snprintf(store, sizeof(store), "%s/store", link);
+	assert_int_equal(mkdir(real, 0700), 0);
+	assert_int_equal(symlink(real, link), 0);
+	assert_int_equal(sw_snapshot_save(made, by_link, &f->err), 0);
+	assert_int_equal(load(f, by_link), 0);
+	remove_fixture(by_link);
+	if (geteuid() == 0) {
+		assert_int_equal(lchown(link, ANOTHER, ANOTHER), 0);
+		assert_int_equal(sw_snapshot_save(made, by_link, &f->err), -SW_E_IO);
+		(void) snprintf(wanted, sizeof(wanted),
+				"%s: the way there leads through a link of another user", by_link);
+		assert_string_equal(f->err.message, wanted);
+		assert_int_equal(sw_own_way_make(store, 0700, NULL), -SW_E_IO);
+		assert_int_equal(sw_snapshot_save_shared(made, f->first, link, &f->err), -SW_E_IO);
+		assert_non_null(strstr(f->err.message, "a link of another user"));
+		assert_int_equal(access(f->first, F_OK), -1);
+	}
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(rmdir(real), 0); /* it is empty */
+	fake_snapshot_destroy(made);
 }
 
 /* The number of names in a directory, of which the last one without a build-id is in ret. */

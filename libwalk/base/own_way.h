@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_BASE_OWN_WAY_H
+#define SW_BASE_OWN_WAY_H
+
+#include <snapwalk/error.h>
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/*
+ * Files by names that our own user gave, in directories that other users may write to. A user who may put a link on the
+ * way there may let it lead to any file of ours: links of users other than root and our own are not followed.
+ */
+
+/* An O_PATH descriptor of what the path leads to. flags: as openat(). what: the beginning of the error's message.
+ * 0; -SW_E_IO, -SW_E_NOMEM. */
+int sw_own_way_open(const char *path, int flags, const char *what, int *ret_fd,
+		    struct sw_error *err);
+
+/* The same of the directory that the path's last name lies in. */
+int sw_own_way_open_parent(const char *path, const char *what, int *ret_fd, struct sw_error *err);
+
+/* Whether the path leads where it does until root or our user changes that: links and directories on the way, and
+ * what is at its end, belong to these two, and others may write to sticky directories alone. For names that are used
+ * again later. */
+bool sw_own_way_is_ours(const char *path);
+
+/* Makes a directory. 0, also if the name is there already; -SW_E_IO, -SW_E_NOMEM. */
+int sw_own_way_make(const char *path, mode_t mode, struct sw_error *err);
+
+#endif
