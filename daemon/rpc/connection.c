@@ -10,6 +10,7 @@
 #include "cleanup.h"
 #include "errors.h"
 
+#include <malloc.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -77,6 +78,14 @@ static void watch(struct sw_connection *c)
 
 /* ---- output ---- */
 
+/* Many small replies lie between what stays: the C library keeps their memory until it is told. */
+static void memory_return(struct sw_connection *c)
+{
+	if (c->had_much && c->output_bytes == 0)
+		(void) malloc_trim(0); /* says whether it found something */
+	c->had_much &= c->output_bytes > 0;
+}
+
 static void output_drop(struct sw_connection *c)
 {
 	for (struct sw_output *o; (o = STAILQ_FIRST(&c->output)) != NULL;) {
@@ -85,6 +94,7 @@ static void output_drop(struct sw_connection *c)
 		free(o);
 	}
 	c->output_bytes = 0;
+	memory_return(c);
 }
 
 static void output_flush(struct sw_connection *c)
@@ -110,12 +120,13 @@ static void output_flush(struct sw_connection *c)
 		free(o->data);
 		free(o);
 	}
+	memory_return(c);
 }
 
 void sw_connection_send(struct sw_connection *c, char *data, size_t size)
 {
-	bool may = !c->dead &&
-		   (size < SW_CONNECTION_OUTPUT_LOW || sw_server_may_send(c->server, c, size));
+	bool may = !c->dead && (c->output_bytes + size < SW_CONNECTION_OUTPUT_LOW ||
+				sw_server_may_send(c->server, c, c->output_bytes + size));
 	struct sw_output *o = may ? malloc(sizeof(*o)) : NULL;
 	if (o == NULL) {
 		free(data);
@@ -125,6 +136,7 @@ void sw_connection_send(struct sw_connection *c, char *data, size_t size)
 	*o = (struct sw_output){.data = data, .size = size};
 	STAILQ_INSERT_TAIL(&c->output, o, link);
 	c->output_bytes += size;
+	c->had_much |= c->output_bytes >= SW_CONNECTION_OUTPUT_LOW;
 	/* Most replies fit into the socket: no round through the event loop. */
 	if (STAILQ_FIRST(&c->output) == o)
 		output_flush(c);

@@ -15,7 +15,8 @@ enum {
 	SW_CONNECTION_OUTPUT_LOW = 1 << 20,   /* below: a stream goes on */
 	SW_CONNECTION_MESSAGE_MS = 10 * 1000, /* for a message to come in whole */
 	SW_CONNECTION_STALL_MS = 30 * 1000,   /* for the peer to read something */
-	/* Unread replies: of one user's connections, of all together. */
+	/* Unread replies: of one user's connections, of all together. Those of a connection with less than
+	 * SW_CONNECTION_OUTPUT_LOW of them are never refused. */
 	SW_CONNECTION_UNREAD_MAX = 128 << 20,
 	SW_CONNECTION_UNREAD_ALL_MAX = 512 << 20,
 	/* Stored dumps in memory for peers to read them: of one user, of all together. One may be larger. */
@@ -40,6 +41,7 @@ struct sw_connection {
 	struct sw_varlink_input input;
 	STAILQ_HEAD(, sw_output) output;
 	size_t output_bytes;
+	bool had_much; /* output_bytes was SW_CONNECTION_OUTPUT_LOW or more since it was 0 */
 	int fds[SW_CONNECTION_FDS_MAX]; /* owned; received and not used yet */
 	size_t n_fds;
 	struct sw_call *call; /* owned; the one that is not answered yet. Calls wait for it */

@@ -11,6 +11,7 @@ import json
 import os
 import socket
 import struct
+import time
 
 from daemon import UNPRIVILEGED, Client, Daemon, Refused, children, n_fds, number_of, refusal, stopped
 from harness import Tap, Target, seeded, wait_until
@@ -301,6 +302,31 @@ def slow_reader(tap, daemon):
         tap.check(memory < 64 * 1024, "what a client does not read is bounded", f"{memory} KiB")
 
 
+def slow_readers(tap, daemon):
+    """As many connections of one user as may be: the memory of all is bounded, and given back at once. Small replies count,
+    too."""
+    calls = encode("org.varlink.service.GetInterfaceDescription", {"interface": "io.snapwalk"}) * 1000
+    user = UNPRIVILEGED if os.geteuid() == 0 else None
+
+    def cpu_ticks():
+        with open(f"/proc/{daemon.pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[11:13]
+
+    def has_rest():
+        before = cpu_ticks()
+        time.sleep(0.2)
+        return cpu_ticks() == before
+    with contextlib.ExitStack() as stack:
+        for _ in range(32):
+            stack.enter_context(daemon.client(user)).send_bytes(calls)
+        wait_until(has_rest, "the daemon to have answered what it answers")
+        memory = number_of(daemon.pid, "VmRSS")
+        tap.check(64 * 1024 < memory < 176 * 1024, "what a user's connections do not read is bounded", f"{memory} KiB")
+        tap.equal(daemon.status()["pid"], daemon.pid, "others are answered beside them")
+    wait_until(lambda: daemon.status() and number_of(daemon.pid, "VmRSS") < 32 * 1024, "the memory to be given back")
+    tap.check(True, "the memory is given back when they hang up")
+
+
 def mutate(generator, data):
     """A request with a few bytes changed, cut, doubled or put in."""
     data = bytearray(data)
@@ -395,7 +421,7 @@ def mutations(tap, daemon):
 def main():
     tap = Tap()
     with Daemon() as daemon:
-        for test in (service, targets, framing, broken, modes, hang_up, descriptors, slow_reader, mutations):
+        for test in (service, targets, framing, broken, modes, hang_up, descriptors, slow_reader, slow_readers, mutations):
             tap.guard(test, daemon)
             if not tap.check(daemon.process.poll() is None, f"alive after {test.__name__}",
                              daemon.log()):
