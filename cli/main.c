@@ -49,8 +49,13 @@ static void on_sigbus(int signal_number)
 {
 	static const char line[] = "snapwalk: a file changed its size while it was read (io): "
 				   "try again\n";
+	static const char object[] =
+		"{\"about\":\"snapwalk\",\"code\":\"io\",\"message\":\"a file changed "
+		"its size while it was read\",\"remedy\":\"try again\"}\n";
+	bool json = sw_complains_as_json();
 	(void) signal_number;
-	(void) !write(STDERR_FILENO, line, sizeof(line) - 1); /* nowhere left to complain */
+	(void) !write(STDERR_FILENO, json ? object : line,
+		      (json ? sizeof(object) : sizeof(line)) - 1); /* nowhere left to complain */
 	_exit(SW_STATUS_NOTHING);
 }
 
@@ -128,6 +133,7 @@ int main(int argc, char **argv)
 		free(inherited.debuginfod_urls);
 		return status;
 	}
+	sw_complain_begin(argc, argv);
 	if (sw_options_parse(argc, argv, commands, &options, &usage)) {
 		options.begin_ns = begin_ns;
 		options.inherited = &inherited;

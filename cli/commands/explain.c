@@ -2,6 +2,7 @@
 /* What is known of an address: module, unwinders' entries, symbol. */
 #include "commands/commands.h"
 #include "common/complain.h"
+#include "common/json_text.h"
 #include "errors.h"
 #include "run/obtain.h"
 #include "run/sandbox.h"
@@ -75,10 +76,72 @@ static void append_symbol(struct sw_text *text, const struct sw_symbol *s)
 		       s->inlined ? ", inlined into" : "");
 }
 
+/* A line of the text is "WHO: WORDS". */
+static void put_facts(struct sw_text *json, const char *text)
+{
+	size_t n = 0;
+	sw_text_printf(json, ",\"facts\":[");
+	for (const char *line = text; *line != '\0';) {
+		size_t length = strcspn(line, "\n"), name = strcspn(line, ":\n");
+		const char *words = line + name + strspn(line + name, ": ");
+		sw_cleanup(sw_free_p) char *by = strndup(line, name);
+		sw_cleanup(sw_free_p) char *said =
+			words < line + length ? strndup(words, (size_t) (line + length - words))
+					      : strdup("");
+		if (by == NULL || said == NULL) {
+			json->failed = true;
+			return;
+		}
+		sw_text_printf(json, "%s{\"by\":", n++ > 0 ? "," : "");
+		sw_json_text_string(json, by);
+		sw_json_text_member(json, "text", said);
+		sw_text_printf(json, "}");
+		line += length + (line[length] == '\n');
+	}
+	sw_text_printf(json, "]");
+}
+
+static void put_symbol(struct sw_text *json, const struct sw_symbol *s)
+{
+	sw_text_printf(json, "{\"source\":");
+	sw_json_text_string(json, sw_symbol_source_name(s->source));
+	sw_json_text_member(json, "function", s->function);
+	if (!s->inlined)
+		sw_text_printf(json, ",\"function_offset\":%" PRIu64, s->function_offset);
+	sw_json_text_member(json, "file", s->file);
+	if (s->file != NULL)
+		sw_text_printf(json, ",\"line\":%" PRIu32, s->line);
+	sw_text_printf(json, ",\"inlined\":%s}", s->inlined ? "true" : "false");
+}
+
+/* What is told of an address, in one of two forms. */
+struct told {
+	bool json;
+	struct sw_text text;
+};
+
+static void tell_names(struct told *told, const struct sw_symbol *found, size_t n)
+{
+	struct sw_text *text = &told->text;
+	if (told->json)
+		sw_text_printf(text, ",\"symbols\":[");
+	for (size_t i = 0; i < n; i++) {
+		if (!told->json) {
+			append_symbol(text, &found[i]);
+			continue;
+		}
+		sw_text_printf(text, i > 0 ? "," : "");
+		put_symbol(text, &found[i]);
+	}
+	if (told->json)
+		sw_text_printf(text, "]");
+	else if (n == 0)
+		sw_text_printf(text, "symbol    none\n");
+}
+
 /* The symbolizer names the frames of walks; the address becomes a walk of one frame. */
 static int append_names(struct sw_session *session, const struct sw_snapshot *snap,
-			const struct sw_options *options, struct sw_text *text,
-			struct sw_error *err)
+			const struct sw_options *options, struct told *told, struct sw_error *err)
 {
 	struct sw_frame frame = {
 		.pc_avma = options->address_avma,
@@ -98,11 +161,33 @@ static int append_names(struct sw_session *session, const struct sw_snapshot *sn
 		return r;
 	const struct sw_symbol *found = NULL;
 	size_t n = sw_symbols_find(symbols, &frame, &found);
-	for (size_t i = 0; i < n; i++)
-		append_symbol(text, &found[i]);
-	if (n == 0)
-		sw_text_printf(text, "symbol    none\n");
+	tell_names(told, found, n);
 	return 0;
+}
+
+static int tell(struct sw_session *session, const struct sw_snapshot *snap,
+		const struct sw_options *options, const char *text, struct sw_error *err)
+{
+	struct told told = {.json = options->format == SW_FORMAT_JSON};
+	int r = 0;
+	if (told.json) {
+		sw_text_printf(&told.text,
+			       "{\"schema\":\"" SW_EXPLAIN_SCHEMA "\",\"address\":\"0x%" PRIx64
+			       "\"",
+			       options->address_avma);
+		put_facts(&told.text, text);
+	} else
+		sw_text_append(&told.text, text, strlen(text));
+	if (options->symbolize.level != SW_SYMBOLS_NONE)
+		r = append_names(session, snap, options, &told, err);
+	if (told.json)
+		sw_text_printf(&told.text, "}\n");
+	if (r == 0 && told.text.failed)
+		r = sw_fail_nomem(err);
+	if (r == 0)
+		sw_print_visible(stdout, told.text.data);
+	sw_text_deinit(&told.text);
+	return r;
 }
 
 static int explain(struct sw_session *session, const struct sw_subject *subject,
@@ -121,17 +206,8 @@ static int explain(struct sw_session *session, const struct sw_subject *subject,
 			    "give an address inside a line of /proc/PID/maps");
 		return SW_STATUS_NOTHING;
 	}
-	if (r == 0) {
-		struct sw_text all = {0};
-		sw_text_append(&all, text, strlen(text));
-		if (options->symbolize.level != SW_SYMBOLS_NONE)
-			r = append_names(session, taken.snap, options, &all, &err);
-		if (r == 0 && all.failed)
-			r = sw_fail_nomem(&err);
-		if (r == 0)
-			sw_print_visible(stdout, all.data);
-		sw_text_deinit(&all);
-	}
+	if (r == 0)
+		r = tell(session, taken.snap, options, text, &err);
 	return r < 0 ? sw_complain_error(subject->name, &err) : SW_STATUS_COMPLETE;
 }
 
@@ -144,7 +220,9 @@ static int explain_lock(const struct sw_options *options, const char *about,
 	struct sw_error err = {0};
 	sw_cleanup(sw_free_p) char *text = NULL;
 	size_t size = 0;
-	int r = sw_report_lock(report, options->address_avma, &how, &text, &size, &err);
+	int r = options->format == SW_FORMAT_JSON
+			? sw_report_lock_json(report, options->address_avma, &text, &size, &err)
+			: sw_report_lock(report, options->address_avma, &how, &text, &size, &err);
 	if (r == -SW_E_NOT_FOUND) {
 		sw_complain(about, err.message, sw_error_wire(r),
 			    "a lock for which no thread waits is not in a dump; give an address of "

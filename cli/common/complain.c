@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Everything that is said on standard error. */
 #include "common/complain.h"
+#include "common/json_text.h"
 #include "cleanup.h"
 #include "text.h"
 #include "utf8.h"
@@ -10,6 +11,9 @@
 #include <unistd.h>
 
 enum { WARNINGS_SHOWN = 10 };
+
+/* Wart: set once, before the command line is parsed. Each place that complains would have to be told, else. */
+static bool as_json;
 
 int sw_status_worse(int a, int b)
 {
@@ -98,9 +102,68 @@ static void complain_plainly(const char *about, const char *message, const char 
 	(void) fputc('\n', stderr);
 }
 
+/* Likewise. */
+static void complain_plainly_as_json(const char *about, const char *message, const char *code,
+				     const char *remedy)
+{
+	const char *const members[][2] = {{"{\"about\":\"", about},
+					  {"\",\"code\":\"", code},
+					  {"\",\"message\":\"", message},
+					  {"\",\"remedy\":\"", remedy}};
+	size_t n = SW_ARRAY_SIZE(members) - (remedy[0] == '\0');
+	for (size_t i = 0; i < n; i++) {
+		(void) fputs(members[i][0], stderr);
+		for (const char *s = members[i][1]; *s != '\0'; s++)
+			(void) fputc(*s < 0x20 || *s >= 0x7f || *s == '"' || *s == '\\' ? '?' : *s,
+				     stderr);
+	}
+	(void) fputs("\"}\n", stderr);
+}
+
+/* False: there is no memory for it. */
+static bool complain_as_json(const char *about, const char *message, const char *code,
+			     const char *remedy)
+{
+	sw_cleanup(sw_text_deinit) struct sw_text line = {0}, advice = {0};
+	append_remedy(&advice, about, remedy);
+	sw_text_printf(&line, "{\"about\":");
+	sw_json_text_string(&line, about);
+	sw_json_text_member(&line, "code", code);
+	sw_json_text_member(&line, "message", message);
+	sw_json_text_member(&line, "remedy", advice.size > 0 ? advice.data : NULL);
+	sw_text_append(&line, "}\n", 2);
+	if (line.failed || advice.failed)
+		return false;
+	(void) fwrite(line.data, 1, line.size, stderr); /* nowhere left to complain */
+	return true;
+}
+
+void sw_complain_begin(int argc, char *const argv[])
+{
+	static const char long_name[] = "--format";
+	as_json = false;
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		const char *word = argv[i], *next = i + 1 < argc ? argv[i + 1] : "";
+		bool names_next = strcmp(word, long_name) == 0 || strcmp(word, "-f") == 0;
+		as_json |= strcmp(word, "--json") == 0 || strcmp(word, "--format=json") == 0 ||
+			   strcmp(word, "-fjson") == 0 || (names_next && strcmp(next, "json") == 0);
+	}
+}
+
+bool sw_complains_as_json(void)
+{
+	return as_json;
+}
+
 void sw_complain(const char *about, const char *message, const char *code, const char *remedy)
 {
 	struct sw_text line = {0};
+	if (as_json) {
+		if (!complain_as_json(about, without_about(message, about), code, remedy))
+			complain_plainly_as_json(about, without_about(message, about), code,
+						 remedy);
+		return;
+	}
 	sw_text_printf(&line, "snapwalk: ");
 	append_visible(&line, about, false);
 	sw_text_printf(&line, ": ");

@@ -4,6 +4,7 @@
 
 #include <snapwalk/protocol.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* Exit statuses: an interface that scripts rely on. */
@@ -20,8 +21,12 @@ int sw_status_worse(int a, int b);
 /* The status that an error means for its target. */
 int sw_status_of(const struct sw_error *err);
 
+/* Whether the command line asks for JSON, also one that is wrong: then each complaint is an object. To be called first. */
+void sw_complain_begin(int argc, char *const argv[]);
+bool sw_complains_as_json(void);
 /* "snapwalk: ABOUT: MESSAGE (CODE): REMEDY" on standard error; control characters are made visible,
- * because names and paths come from outside. remedy may be "". */
+ * because names and paths come from outside. remedy may be "". As JSON: {"about":,"code":,"message":,"remedy":} in a
+ * line, without remedy where it is "". */
 void sw_complain(const char *about, const char *message, const char *code, const char *remedy);
 /* Names come from outside: nothing in them may reach a terminal as a command. Newlines stay. */
 void sw_print_visible(FILE *to, const char *text);

@@ -39,7 +39,7 @@ const struct sw_option sw_option_table[] = {
 
 	{"json", 0, NULL,
 	 HOOKED | KEPT | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF | SW_FOR_SAMPLE | SW_FOR_DOCTOR |
-		 SW_FOR_VERIFY | SW_FOR_TOP,
+		 SW_FOR_VERIFY | SW_FOR_TOP | SW_FOR_EXPLAIN,
 	 "print JSON, as --format json does; top: an object for each look", sw_set_json, false},
 	{"format", 'f', "text|json|folded|html", SW_FOR_DUMP | SW_FOR_HOOK,
 	 "how to print (default as -o is named, else text; hook: json)", sw_set_format, false},

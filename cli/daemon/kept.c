@@ -104,6 +104,8 @@ static int say_several(const struct finding *f)
 			(int) (f->n > SHOWN ? SHOWN : f->n),
 			f->part ? "have that in their ids" : "begin so");
 	sw_complain(f->word, message, "usage", "give more of the id");
+	if (sw_complains_as_json())
+		return SW_STATUS_USAGE;
 	sw_row_header(&text);
 	if (!text.failed && !f->rows.failed) {
 		sw_print_visible(stderr, text.data);

@@ -252,7 +252,8 @@ def advice_is_possible(args, said):
     for line in said.splitlines():
         if "more with --stack-bytes" in line and (of_file or at_most) or \
                 of_file and any(word in line for word in ("--max-stop", "snapwalk doctor", "snapwalk verify")) or \
-                "(memory_unreadable): try again" in line:
+                "(memory_unreadable): try again" in line or \
+                '"code":"memory_unreadable"' in line and '"remedy":"try again' in line:
             raise RuntimeError(f"snapwalk {' '.join(words)}: the advice cannot be followed: {line}")
 
 

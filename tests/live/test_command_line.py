@@ -15,6 +15,8 @@ sys.path.insert(0, os.path.dirname(__file__))
 from harness import PATIENT, SNAPWALK, Tap, Target, dump, gcore, snapwalk, state_of, tool, wait_until  # noqa: E402
 from test_cli import Named  # noqa: E402
 
+NO_PID = "999999999"
+
 
 def refused(tap, words, pattern, name):
     result = snapwalk(*words)
@@ -199,6 +201,53 @@ def test_json(tap):
                               "doctor --json: its checks")
 
 
+def test_json_explain(tap):
+    """What explain says as text, it says as JSON."""
+    with Target("locks") as target:
+        report = json.loads(snapwalk(target.pid, "--json", *PATIENT).stdout)
+        pc = next(f["pc"] for s in report["stacks"] for f in s["frames"] if f["module"] >= 0)
+        made = json.loads(snapwalk("explain", target.pid, pc, "--json").stdout)
+        text = snapwalk("explain", target.pid, pc).stdout
+        tap.equal((made["schema"], made["address"]), ("snapwalk.explain/1", pc), "explain --json: the address")
+        tap.equal([f"{fact['by']}: {fact['text']}" for fact in made["facts"]],
+                  [line for line in text.splitlines() if not line.startswith("symbol ")], "explain --json: the facts are the lines")
+        tap.equal([s["function"] for s in made["symbols"]], re.findall(r"^symbol +([^+ ]+)", text, re.M), "... and the symbols")
+        waiters = {}
+        for thread in report["threads"]:
+            if thread.get("blocked_on", {}).get("owner_tid") and thread["blocked_on"]["address"]:
+                waiters.setdefault(thread["blocked_on"]["address"], []).append(thread)
+        tap.check(waiters, "there are locks", report["threads"])
+        for address, threads in waiters.items():
+            lock = json.loads(snapwalk("explain", target.pid, "--lock", address, "--json").stdout)["lock"]
+            on = threads[0]["blocked_on"]
+            tap.equal((lock["kind"], lock["owner_tid"], lock["owner"]["tid"], [t["tid"] for t in lock["waiters"]]),
+                      (on["kind"], on["owner_tid"], on["owner_tid"], [t["tid"] for t in threads]), f"explain --lock {address} --json")
+            tap.check(all(len(t["functions"]) > 1 for t in lock["waiters"]), "... with functions", lock)
+
+
+def test_json_errors(tap):
+    """Where JSON is asked for, what is wrong is an object in a line, whatever the command line is; else a line of text."""
+    cases = ((["--json", NO_PID], "no_such_process", 1), ([NO_PID, "--format=json"], "no_such_process", 1),
+             (["dump", "-f", "json", NO_PID], "no_such_process", 1), (["sample", NO_PID, "-fjson"], "no_such_process", 1),
+             (["explain", NO_PID, "0x10", "--json"], "no_such_process", 1), (["doctor", NO_PID, "--json"], "no_such_process", 1),
+             (["list", "--json", "--socket", "/none"], "not_found", 1), (["dump", "--bad", "--json", "1"], "usage", 2),
+             (["show", "--json", "/none.json"], "io", 1), (["a\"b\x1b", "--json"], "usage", 2))
+    for words, code, status in cases:
+        result = snapwalk(*words)
+        lines = [json.loads(line) for line in result.stderr.splitlines()]
+        tap.equal(([line["code"] for line in lines], result.returncode, result.stdout), ([code], status, ""), f"an error as JSON: {words}")
+        tap.equal([{key for key in line if not isinstance(line[key], str)} | line.keys() - {"remedy"} for line in lines],
+                  [{"about", "message", "code"}], f"its members: {words}")
+    for words in ([NO_PID], ["dump", NO_PID, "-o", "x.json"], ["sample", NO_PID, "--", "--json"]):
+        result = snapwalk(*words)
+        tap.check(result.stderr.startswith("snapwalk: "), f"not asked for: {words}", result)
+    with Target("threads", 2) as target:
+        result = snapwalk(target.pid, "--json", "--depth", 1, *PATIENT)
+        lines = [json.loads(line) for line in result.stderr.splitlines()]
+        tap.equal((result.returncode, json.loads(result.stdout)["process"]["pid"]), (3, target.pid), "warnings: the dump is there")
+        tap.check(lines and all(line["about"] == str(target.pid) for line in lines), "warnings are objects, too", result.stderr)
+
+
 def test_few(tap):
     """What few samples say is told, with what to do; of many nothing is said."""
     with Target("demo") as target:
@@ -221,7 +270,8 @@ def test_existing(tap):
 
 def main():
     tap = Tap()
-    for test in (test_letters, test_help, test_mistakes, test_files, test_formats, test_stopped, test_page, test_json, test_few,
+    for test in (test_letters, test_help, test_mistakes, test_files, test_formats, test_stopped, test_page, test_json, test_json_explain,
+                 test_json_errors, test_few,
                  test_existing):
         tap.guard(test)
     tap.done()

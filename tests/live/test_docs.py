@@ -131,15 +131,21 @@ def test_json_of_commands(tap):
     """What commands print with --json, as members of objects, is in their pages."""
     for command, paths in (("top", ["cli/top/view.c"]), ("doctor", ["cli/commands/doctor.c", "cli/doctor/verdict.c"]),
                            ("verify", ["cli/commands/verify.c"]), ("delete", ["cli/commands/delete.c"]),
-                           ("pin", ["cli/commands/pin.c"])):
+                           ("pin", ["cli/commands/pin.c"]),
+                           ("explain", ["cli/commands/explain.c", "protocol/report/json/lock.c"])):
         source = "".join(read(path) for path in paths)
-        members = re.findall(r'\\"(\w+)\\":|\b(?:sw_json_text_member|json_line|json_frame)\([^,]+, "(\w+)"', source)
+        members = re.findall(r'\\"(\w+)\\":|\b(?:sw_json_text_member|json_line|json_frame|append_known)\([^,]+, "(\w+)"', source)
         members = {first or second for first, second in members} | set(re.findall(r"snapwalk\.\w+/1", source))
         members |= {word for call in re.findall(r"sw_kept_say\(.*?\);", source, re.S) for word in re.findall(r'"(\w+)"', call)}
         text = page(f"snapwalk-{command}.1").partition(".Sh JSON")[2].partition(".Sh ")[0]
         tap.check(members, f"snapwalk-{command}(1): it has members", source)
         tap.equal([word for word in sorted(members) if not re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text)], [],
                   f"snapwalk-{command}(1): its JSON has every member")
+    shown = re.search(r"^\.Dl (\{.*\})$", read("man/snapwalk.1").partition(".Sh DIAGNOSTICS")[2], re.M)
+    shown = json.loads(shown.group(1).replace("\\(dq", '"')) if shown else {}
+    members = set(re.findall(r'\\"(\w+)\\":', read("cli/common/complain.c"))) | set(
+        re.findall(r'sw_json_text_member\(&line, "(\w+)"', read("cli/common/complain.c")))
+    tap.equal((sorted(shown), len(members)), (sorted(members), 4), "snapwalk(1): an error as JSON has the members that it is given")
 
 
 def test_remedies(tap):

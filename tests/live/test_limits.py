@@ -17,7 +17,7 @@ REFUSE = os.path.join(TARGETS, "refuse.so")
 # Allocations that are refused, of a run: each of the first ones, then every STRIDEth.
 EACH_OF_FIRST, STRIDE = 40, 23
 # The last are the words of dlopen() for it, when libunwind is loaded.
-NO_MEMORY = re.compile(r"(snapwalk: [^\n]*(not enough memory|[Oo]ut of memory|allocate|"
+NO_MEMORY = re.compile(r"((?:snapwalk: |\{\"about\":)[^\n]*(not enough memory|[Oo]ut of memory|allocate|"
                        r"cannot create shared object descriptor)[^\n]*\n)+")
 NO_PROCESS = 0x7fffffff
 LIMIT_S = 120
@@ -107,8 +107,10 @@ def file_size(tap):
             words = [*words, "--max-stop", "60000", target.pid, "-o", path]
             result = run(words, preexec_fn=limited(resource.RLIMIT_FSIZE, 1024))
             tap.equal(result.returncode, 1, f"{words[0]}: files may have 1 KiB: exit status 1")
-            tap.check(re.fullmatch(rf"snapwalk: {re.escape(path)}[^\n]*: File too large \(io\): "
-                                   r"[^\n]+\n", result.stderr),
+            json_asked = "--json" in words
+            said = json.loads(result.stderr) if json_asked else {}
+            tap.check(re.fullmatch(rf"snapwalk: {re.escape(path)}[^\n]*: File too large \(io\): [^\n]+\n", result.stderr)
+                      if not json_asked else said["about"] == path and said["message"].endswith("File too large"),
                       f"{words[0]}: says which file, and why", result.stderr)
             tap.equal(os.listdir(scratch), [], f"{words[0]}: nothing half written is left")
 

@@ -15,7 +15,8 @@
 extern "C" {
 #endif
 
-#define SW_DUMP_SCHEMA "snapwalk.dump/1"
+#define SW_DUMP_SCHEMA    "snapwalk.dump/1"
+#define SW_EXPLAIN_SCHEMA "snapwalk.explain/1"
 
 /** A frame as reported: an inlined call, or a real frame. */
 struct sw_report_frame {
@@ -389,6 +390,9 @@ SW_PUBLIC int sw_report_text(const struct sw_report *report, const struct sw_tex
 SW_PUBLIC int sw_report_lock(const struct sw_report *report, uint64_t address_avma,
 			     const struct sw_text_options *options, char **ret_text,
 			     size_t *ret_size, struct sw_error *err);
+/** The same as JSON, with all threads that wait: an object of the schema SW_EXPLAIN_SCHEMA, and a newline. */
+SW_PUBLIC int sw_report_lock_json(const struct sw_report *report, uint64_t address_avma,
+				  char **ret_text, size_t *ret_size, struct sw_error *err);
 
 /**
  * Whether nothing is to be seen in a process: it is complete, all threads sleep and wait for nobody, and what they

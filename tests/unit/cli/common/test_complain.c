@@ -36,6 +36,41 @@ TEST(test_form)
 		   "snapwalk: a: it failed (io)\n");
 }
 
+TEST(test_json)
+{
+	char *const asked[][4] = {{"snapwalk", "--json"},
+				  {"snapwalk", "--format=json", "x"},
+				  {"snapwalk", "x", "--format", "json"},
+				  {"snapwalk", "-f", "json"},
+				  {"snapwalk", "-fjson"}};
+	char *const not_asked[][4] = {{"snapwalk", "--", "--json"},
+				      {"snapwalk", "-o", "x.json"},
+				      {"snapwalk", "--format", "text", "json"}};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(not_asked); i++) {
+		sw_complain_begin(not_asked[i][3] != NULL ? 4 : 3, not_asked[i]);
+		assert_false(sw_complains_as_json());
+	}
+	for (size_t i = 0; i < SW_ARRAY_SIZE(asked); i++) {
+		int n = 0;
+		while (n < 4 && asked[i][n] != NULL)
+			n++;
+		sw_complain_begin(n, asked[i]);
+		assert_true(sw_complains_as_json());
+		sw_complain_begin(1, asked[i]);
+		assert_false(sw_complains_as_json());
+	}
+	sw_complain_begin(2, asked[0]);
+	listen_begin();
+	sw_complain("a\nb", "a\nb: it \033[2J \"failed\"\xff", "io", "try again");
+	sw_complain("42", "no", "x", "see PID");
+	sw_complain("a", "it failed", "io", "");
+	listen_end("{\"about\":\"a\\nb\",\"code\":\"io\",\"message\":\"it \\u001b[2J "
+		   "\\\"failed\\\"\xef\xbf\xbd\",\"remedy\":\"try again\"}\n"
+		   "{\"about\":\"42\",\"code\":\"x\",\"message\":\"no\",\"remedy\":\"see 42\"}\n"
+		   "{\"about\":\"a\",\"code\":\"io\",\"message\":\"it failed\"}\n");
+	sw_complain_begin(1, asked[0]);
+}
+
 TEST(test_odd_bytes)
 {
 	listen_begin();

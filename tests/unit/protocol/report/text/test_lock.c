@@ -65,6 +65,8 @@ static struct sw_report_thread threads[] = {
 	{.tid = 6, .comm = "s", .state = 'S', .blocked_on = &shared, .since_ms = -1, .stack = -1},
 };
 
+static bool as_json_asked;
+
 static char *lock(uint64_t address_avma, int *ret_code)
 {
 	static const pid_t cycle[] = {1, 2};
@@ -82,7 +84,8 @@ static char *lock(uint64_t address_avma, int *ret_code)
 	char *text = NULL;
 	size_t size = 0;
 	r.process.pid = 1;
-	*ret_code = sw_report_lock(&r, address_avma, &options, &text, &size, &err);
+	*ret_code = as_json_asked ? sw_report_lock_json(&r, address_avma, &text, &size, &err)
+				  : sw_report_lock(&r, address_avma, &options, &text, &size, &err);
 	return *ret_code == 0 ? text : strdup(err.message);
 }
 
@@ -199,6 +202,43 @@ TEST(of_nobody)
 }
 
 /* A mutex has 40 bytes, a word of unknown use only itself. */
+/* The same in JSON: here the members that are no thread's. */
+TEST(as_json)
+{
+	static const char begin[] =
+		"{\"schema\":\"snapwalk.explain/"
+		"1\",\"address\":\"0x1000\",\"lock\":{\"kind\":\"mutex\","
+		"\"decided\":\"by the function that its threads wait in; who holds it stands in "
+		"its memory\","
+		"\"owner_tid\":2,\"owner_pid\":1,\"owner\":{\"tid\":2,\"comm\":\"ba\"";
+	static const char other[] =
+		"\"owner_tid\":70,\"owner_pid\":70,\"owner\":null,\"waiters\":[{\"tid\":6";
+	static const char none[] =
+		"\"owner_tid\":null,\"owner_pid\":null,\"owner\":null,\"waiters\":[{\"tid\":5";
+	static const char both[] = "\"functions\":[]},{\"tid\":4";
+	static const struct {
+		uint64_t address_avma;
+		const char *words;
+	} cases[] = {{0x1000, begin},
+		     {0x1000, "\"functions\":[\"lock_wait\",\"transfer\"]},\"deadlock\":"},
+		     {0x5000, other},
+		     {0x4000, none},
+		     {0x3000, both}};
+	as_json_asked = true;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		int code;
+		sw_cleanup(sw_free_p) char *got = lock(cases[i].address_avma, &code);
+		assert_int_equal(code, 0);
+		if (strstr(got, cases[i].words) == NULL)
+			fail_msg("%s: without %s", got, cases[i].words);
+		assert_string_equal(got + strlen(got) - 4, "]}}\n");
+	}
+	int code;
+	sw_cleanup(sw_free_p) char *got = lock(0x9000, &code);
+	assert_int_equal(code, -SW_E_NOT_FOUND);
+	as_json_asked = false;
+}
+
 TEST(none)
 {
 	static const char others[] = "; threads wait for mutex 0x1000, mutex 0x2000, rwlock "
