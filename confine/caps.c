@@ -25,6 +25,15 @@ static int caps_get(struct caps *ret, struct sw_error *err)
 	return 0;
 }
 
+bool sw_caps_have(uint64_t wanted)
+{
+	struct caps caps;
+	if (caps_get(&caps, NULL) < 0)
+		return false;
+	uint64_t effective = (uint64_t) caps.half[1].effective << 32 | caps.half[0].effective;
+	return (effective & wanted) == wanted;
+}
+
 /* Needs CAP_SETPCAP, which the unit's user does not have: there the unit's own bounding set holds,
  * and no new privileges makes it pointless anyway. */
 void sw_caps_bound(uint64_t keep)

@@ -10,7 +10,9 @@
 #include "run/obtain.h"
 #include "urgent.h"
 
+#include <confine/caps.h>
 #include <snapwalk/clock.h>
+#include <linux/capability.h>
 #include <sys/stat.h>
 
 /* One run of the command over all its targets. */
@@ -41,6 +43,17 @@ static void follow_reported(struct dumper *d, const struct sw_report *report)
 	}
 }
 
+static int put_of_daemon(struct dumper *d, const struct sw_subject *subject,
+			 struct sw_daemon_dump *dump)
+{
+	if (dump->report != NULL)
+		follow_reported(d, dump->report);
+	int status =
+		sw_delivery_put(&d->delivery, subject->name, dump->report, dump->text, dump->size);
+	sw_daemon_dump_deinit(dump);
+	return status;
+}
+
 static int dump_by_daemon(struct dumper *d, const struct sw_subject *subject)
 {
 	struct sw_daemon_dump dump;
@@ -49,12 +62,7 @@ static int dump_by_daemon(struct dumper *d, const struct sw_subject *subject)
 	if (!sw_daemon_capture(d->options, subject->pid, d->options->reason, &dump, &why))
 		return sw_complain_about(subject->name, &why);
 	sw_daemon_say_coalesced(subject->name, &dump, begin_ns);
-	if (dump.report != NULL)
-		follow_reported(d, dump.report);
-	int status =
-		sw_delivery_put(&d->delivery, subject->name, dump.report, dump.text, dump.size);
-	sw_daemon_dump_deinit(&dump);
-	return status;
+	return put_of_daemon(d, subject, &dump);
 }
 
 /* Whether trying is worth it: the kernel has the last word. */
@@ -64,6 +72,32 @@ static bool may_be_direct(const struct sw_subject *subject)
 	struct stat st;
 	(void) snprintf(path, sizeof(path), "/proc/%d", (int) subject->pid);
 	return geteuid() == 0 || (stat(path, &st) == 0 && st.st_uid == geteuid());
+}
+
+/*
+ * Users without capabilities stop all threads of their processes, and the daemon none that waits. False: it does not do
+ * it, or has only an earlier dump; then the command does it itself, and says what stands in the way.
+ */
+static bool dump_without_stop(struct dumper *d, const struct sw_subject *subject, int *ret_status)
+{
+	static const uint64_t without_stop =
+		UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1) << CAP_PERFMON | UINT64_C(1) << CAP_BPF;
+	struct sw_options options = *d->options;
+	struct sw_daemon_dump dump;
+	struct sw_complaint ignored;
+	int64_t begin_ns = sw_realtime_ns();
+	if (geteuid() == 0 || sw_caps_have(without_stop) || options.via != SW_VIA_AUTO ||
+	    options.snapshot.stop == SW_STOP_ALWAYS || !sw_daemon_of_others_listens(&options))
+		return false;
+	options.not_stored = true; /* it was not asked to keep anything */
+	if (!sw_daemon_capture(&options, subject->pid, options.reason, &dump, &ignored))
+		return false;
+	if (dump.coalesced && dump.time_ns < begin_ns) {
+		sw_daemon_dump_deinit(&dump);
+		return false;
+	}
+	*ret_status = put_of_daemon(d, subject, &dump);
+	return true;
 }
 
 /* Who awaits the async methods that threads run: --tasks has it, and other ways to walk have nothing to find it by. */
@@ -112,6 +146,8 @@ static int dump_one(struct dumper *d, const struct sw_subject *subject, int64_t 
 	if (d->options->via == SW_VIA_AUTO)
 		by_daemon = !may_be_direct(subject) && sw_daemon_listens(d->options);
 	int status = SW_STATUS_COMPLETE;
+	if (!by_daemon && dump_without_stop(d, subject, &status))
+		return status;
 	if (!by_daemon)
 		status = dump_directly(d, subject, begin_ns, &by_daemon);
 	return by_daemon ? dump_by_daemon(d, subject) : status;

@@ -96,6 +96,7 @@ struct sw_options {
 	uint32_t timeout_ms; /* 0: no limit */
 	uint32_t whole_ms;   /* of a hook: when walking and naming have to be over; 0: no limit */
 	bool timeout_given, stop_given;
+	bool not_stored; /* the daemon does not keep the dump */
 	enum sw_via via;
 	bool priority_normal;
 	const char *socket_path; /* --socket, NULL: not given */

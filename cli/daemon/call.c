@@ -5,6 +5,7 @@
 #include "errors.h"
 
 #include <string.h>
+#include <sys/socket.h>
 
 enum { OPEN_TIMEOUT_MS = 5000 };
 
@@ -57,6 +58,17 @@ bool sw_daemon_listens(const struct sw_options *options)
 {
 	sw_cleanup(sw_varlink_client_close_p) struct sw_varlink_client *client = NULL;
 	return open_client(options, &client, NULL) == 0;
+}
+
+bool sw_daemon_of_others_listens(const struct sw_options *options)
+{
+	sw_cleanup(sw_varlink_client_close_p) struct sw_varlink_client *client = NULL;
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+	return open_client(options, &client, NULL) == 0 &&
+	       getsockopt(sw_varlink_client_fd(client), SOL_SOCKET, SO_PEERCRED, &peer, &size) ==
+		       0 &&
+	       peer.uid != geteuid();
 }
 
 /* What takes answers: one of the two. */

@@ -14,6 +14,8 @@
 enum { SW_SOCKET_PATH_SIZE = 108 }; /* sun_path, unix(7) */
 const char *sw_daemon_path(const struct sw_options *options, char buffer[SW_SOCKET_PATH_SIZE]);
 bool sw_daemon_listens(const struct sw_options *options);
+/* The same, if the socket is another user's: a daemon of our own user has no other rights than we have. */
+bool sw_daemon_of_others_listens(const struct sw_options *options);
 
 /* Takes one answer of a call; its parameters are borrowed. True: go on. False: it is enough, or
  * *complaint says why not. */

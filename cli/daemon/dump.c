@@ -114,6 +114,8 @@ static struct json_object *options_of(const struct sw_options *o)
 		ok = sw_json_add(p, "symbols", json_object_new_string(levels[o->symbolize.level]));
 	if (ok && o->symbolize.no_inlines)
 		ok = sw_json_add(p, "inlines", json_object_new_boolean(false));
+	if (ok && o->not_stored)
+		ok = sw_json_add(p, "store", json_object_new_boolean(false));
 	if (!ok) {
 		(void) json_object_put(p); /* NULL is legal */
 		p = NULL;

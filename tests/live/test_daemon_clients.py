@@ -14,9 +14,9 @@ import threading
 
 import jsonschema
 
-from daemon import Daemon, Refused, join, private_copy
+from daemon import UNPRIVILEGED, Daemon, Refused, join, private_copy
 from harness import (BUILD, PATIENT, SNAPWALK, Tap, Target, dump as direct_dump, expected_stacks,
-                     own_functions, tool, wait_blocked, wait_until)
+                     hangs_s, own_functions, public, tool, wait_blocked, wait_until)
 from safety import frames_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -299,6 +299,46 @@ def command(tap, daemon):
         tap.equal(got.returncode, 0, "--via auto without a daemon: by itself")
 
 
+def own_processes(tap, daemon):
+    """A user without capabilities gets dumps of own processes by the daemon, without a stop and without anything kept;
+    where the daemon does not do it, by the command."""
+    if os.geteuid() != 0:
+        tap.skip("own processes of a user", "not root", Tap.ROOT)
+        return
+    user = {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "extra_groups": []}
+
+    def dumped(*words, socket=daemon.socket_path, who=user):
+        got = subprocess.run([public(SNAPWALK), "--json", *PATIENT, *words, str(target.pid)], capture_output=True, text=True,
+                             cwd="/", env={**os.environ, "SNAPWALK_SOCKET": socket}, timeout=hangs_s(), **who)
+        report = json.loads(got.stdout) if got.returncode in (0, 3) else {}
+        return got.returncode, report.get("timings", {}).get("stopped_us"), daemon.status()["counters"]["captures_total"], got
+    with Target("threads", 3, 10, **user) as target:
+        before, kept = daemon.status()["counters"]["captures_total"], daemon.stored()
+        status, stopped_us, after, got = dumped()
+        tap.equal((status, stopped_us, after - before, got.stderr), (0, 0, 1, ""), "by the daemon, without a stop")
+        tap.equal(daemon.stored(), kept, "it keeps nothing")
+        text = subprocess.run([public(SNAPWALK), *PATIENT, str(target.pid)], capture_output=True, text=True, cwd="/",
+                              env={**os.environ, "SNAPWALK_SOCKET": daemon.socket_path}, timeout=hangs_s(), **user).stdout
+        tap.check("nothing was stopped" in "".join(text.splitlines()[:3]), "the first lines of text say so", text[:400])
+        before = daemon.status()["counters"]["captures_total"]
+        for name, words, more in (("--via direct", ["--via", "direct"], {}), ("--stop always", ["--stop", "always"], {}),
+                                  ("--tasks", ["--tasks"], {}), ("no socket", [], {"socket": "/none"})):
+            status, stopped_us, after, got = dumped(*words, **more)
+            tap.check(status in (0, 3) and stopped_us > 0 and after == before, f"{name}: by the command", got.stderr)
+        status, _, after, got = dumped(who={})
+        tap.equal((status, after), (0, before), "root: by the command")
+    with Daemon({"MinIntervalSec": 60}) as slow, Target("threads", 3, 10, **user) as target:
+        counts = []
+        for _ in range(2):
+            status, stopped_us, _, got = dumped(socket=slow.socket_path)
+            tap.equal((status, got.stderr), (0, ""), "an earlier dump is not taken for a new one: complete")
+            counts.append((stopped_us > 0, slow.status()["counters"]["captures_total"]))
+        tap.equal(counts, [(False, 1), (True, 1)], "... the second one is the command's")
+    with Daemon({"Deny": "threads"}) as strict, Target("threads", 3, 10, **user) as target:
+        status, stopped_us, _, got = dumped(socket=strict.socket_path)
+        tap.check(status == 0 and stopped_us > 0 and got.stderr == "", "denied by the daemon: by the command", got)
+
+
 def watch(tap, daemon):
     with Target("threads", 1, 5) as target:
         env = dict(os.environ, SNAPWALK_SOCKET=daemon.socket_path)
@@ -364,7 +404,7 @@ def main():
     with Daemon() as daemon:
         for test in (standard_library, manual_example, same_as_direct, options, parts,
                      sample_and_subscribe, selectors, socat_and_jq, varlinkctl, python_varlink,
-                     command, watch):
+                     command, own_processes, watch):
             tap.guard(test, daemon)
     tap.guard(hostile_daemon)
     tap.done()

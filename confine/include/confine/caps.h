@@ -4,6 +4,7 @@
 
 #include <snapwalk/error.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -11,6 +12,8 @@
  * capabilities(7).
  */
 
+/* Whether all of these are effective. */
+bool sw_caps_have(uint64_t wanted);
 /* The bounding set loses what is not in keep, where that is allowed. */
 void sw_caps_bound(uint64_t keep);
 /* Permitted and effective become what is both permitted and in keep; inheritable and ambient become
