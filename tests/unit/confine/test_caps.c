@@ -65,6 +65,23 @@ TEST(test_kept)
 }
 
 /* A process that could not give up what it has must not go on. */
+TEST(test_have)
+{
+	const uint64_t two = UINT64_C(1) << 39 | UINT64_C(1) << 3;
+	answers(get, put);
+	permitted[0] =
+		(struct __user_cap_data_struct){.effective = 1 << 3, .permitted = UINT32_MAX};
+	permitted[1] =
+		(struct __user_cap_data_struct){.effective = 1 << 7, .permitted = UINT32_MAX};
+	assert_true(sw_caps_have(two));
+	assert_true(sw_caps_have(UINT64_C(1) << 39));
+	assert_true(sw_caps_have(0));
+	assert_false(sw_caps_have(two | UINT64_C(1) << 4)); /* permitted alone */
+	assert_false(sw_caps_have(UINT64_C(1) << 7));       /* the bit of the other half */
+	answers(refuse, put);
+	assert_false(sw_caps_have(two));
+}
+
 TEST(test_refused)
 {
 	struct sw_error err;
