@@ -408,15 +408,28 @@ bool sw_filesystems_find(const struct sw_filesystems *fs, const struct sw_fs_fil
 	return false;
 }
 
+bool sw_filesystems_root(struct sw_fs_file *ret)
+{
+	sw_cleanup(sw_close_p) int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd >= 0 && sw_filesystems_file(fd, ret);
+}
+
+bool sw_filesystems_same_device(const struct sw_fs_file *a, const struct sw_fs_file *b)
+{
+	return (a->major != 0 || a->minor != 0) && a->major == b->major && a->minor == b->minor;
+}
+
 enum sw_fs_kind sw_filesystems_link_kind(int proc_fd, const char *name)
 {
 	sw_cleanup(sw_arena_deinit) struct sw_arena arena = {0};
 	sw_cleanup(sw_close_p) int fd = openat(proc_fd, name, O_PATH | O_CLOEXEC);
-	struct sw_fs_file file;
+	struct sw_fs_file file, root;
 	struct sw_filesystems fs;
 	enum sw_fs_kind kind;
 	if (fd < 0 || !sw_filesystems_file(fd, &file))
 		return SW_FS_LOCAL; /* where it is refused nobody waits */
+	if (sw_filesystems_root(&root) && sw_filesystems_same_device(&file, &root))
+		return SW_FS_LOCAL;
 	if (sw_filesystems_read(&arena, proc_fd, &fs) == 0 &&
 	    sw_filesystems_find(&fs, &file, &kind))
 		return kind;

@@ -58,6 +58,14 @@ struct sw_fs_file {
 };
 bool sw_filesystems_file(int fd, struct sw_fs_file *ret);
 
+/*
+ * The file system of our own root directory answers: pages of this program come from there, so that we
+ * stand still already where it does not. A file on the same device needs no look at the mounts.
+ */
+bool sw_filesystems_root(struct sw_fs_file *ret);
+/* False when the device is not known. */
+bool sw_filesystems_same_device(const struct sw_fs_file *a, const struct sw_fs_file *b);
+
 /* False: it is not listed. */
 bool sw_filesystems_find(const struct sw_filesystems *fs, const struct sw_fs_file *file,
 			 enum sw_fs_kind *ret);

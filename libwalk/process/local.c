@@ -45,9 +45,7 @@ int sw_local_create(struct sw_local **ret, struct sw_error *err)
 	if (local == NULL)
 		return sw_fail_nomem(err);
 	mounts_read(local);
-	sw_cleanup(sw_close_p) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd >= 0)
-		(void) sw_filesystems_file(root_fd, &local->own); /* or it is none that is known */
+	(void) sw_filesystems_root(&local->own); /* or it is none that is known */
 	local->uid = geteuid();
 	*ret = local;
 	return 0;

@@ -105,20 +105,14 @@ static enum sw_fs_kind map_kind(struct sw_pages *pages, const struct sw_map *map
 		if (pages->slow[i - 1].dev_major == map->dev_major &&
 		    pages->slow[i - 1].dev_minor == map->dev_minor)
 			return pages->slow[i - 1].kind;
-	/* Our own pages come from there: who does not answer has stopped us. */
-	if (map->dev_major == pages->root_major && map->dev_minor == pages->root_minor)
-		return SW_FS_LOCAL;
 	return sw_filesystems_kind(&pages->fs, map->dev_major, map->dev_minor);
 }
 
-static void root_look(struct sw_pages *pages)
+static bool is_on_our_root(struct sw_pages *pages, const struct sw_fs_file *file)
 {
-	struct sw_fs_file file;
-	sw_cleanup(sw_close_p) int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || !sw_filesystems_file(fd, &file))
-		return;
-	pages->root_major = file.major;
-	pages->root_minor = file.minor;
+	if (!pages->root_known)
+		pages->root_known = sw_filesystems_root(&pages->root); /* or no device is its */
+	return sw_filesystems_same_device(file, &pages->root);
 }
 
 static int mounts_read(struct sw_pages *pages, bool ours)
@@ -128,8 +122,6 @@ static int mounts_read(struct sw_pages *pages, bool ours)
 	if (*known || pages->arena == NULL)
 		return 0;
 	*known = true; /* tried once */
-	if (!ours)
-		root_look(pages);
 	sw_cleanup(sw_close_p) int self_fd =
 		ours ? open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC) : -EBADF;
 	return sw_filesystems_read(pages->arena, ours ? self_fd : pages->proc_fd, fs);
@@ -141,6 +133,8 @@ enum sw_fs_kind sw_pages_fd_kind(struct sw_pages *pages, int fd)
 	enum sw_fs_kind kind;
 	if (!sw_filesystems_file(fd, &file))
 		return SW_FS_USER;
+	if (is_on_our_root(pages, &file))
+		return SW_FS_LOCAL;
 	if (mounts_read(pages, false) == 0 && sw_filesystems_find(&pages->fs, &file, &kind))
 		return kind;
 	if (mounts_read(pages, true) == 0 && sw_filesystems_find(&pages->our_fs, &file, &kind))
@@ -167,6 +161,11 @@ int sw_pages_classify(struct sw_pages *pages, struct sw_arena *arena, int proc_f
 		if (!has_file(map) || (local != NULL && local->dev_major == map->dev_major &&
 				       local->dev_minor == map->dev_minor))
 			continue;
+		if (is_on_our_root(pages,
+				   &(struct sw_fs_file){map->dev_major, map->dev_minor, 0})) {
+			local = map;
+			continue;
+		}
 		if (mounts_read(pages, false) < 0)
 			return -SW_E_NOMEM;
 		/* Disks are told by their numbers. */

@@ -34,8 +34,9 @@ struct sw_pages {
 	unsigned n_lost;        /* readers */
 	int64_t waited_ns;      /* in all, but for copies: sw_pages_deadline_ns() */
 	int64_t copied_ns;      /* in all: sw_pages_may_copy() */
-	uint32_t root_major, root_minor; /* the device of our root directory */
-	struct sw_pages_slow *slow;      /* the arena's; sorted */
+	struct sw_fs_file root; /* our root directory */
+	bool root_known;
+	struct sw_pages_slow *slow; /* the arena's; sorted */
 	size_t n_slow;
 	struct sw_filesystems fs, our_fs; /* where it is, and where we are */
 	bool fs_known, our_fs_known;
