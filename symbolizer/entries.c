@@ -110,20 +110,32 @@ static void want_settle(struct sw_unit *unit, struct sw_want *want)
 	want->source = label->source;
 }
 
+/* Which languages the program has is looked up in all its symbols: only for a name that may be of one of them. */
+static bool unit_is(struct sw_unit *unit, enum sw_unit_language language)
+{
+	const struct sw_elf *elf = sw_unit_elf(unit);
+	if (!(unit->languages_tried & language)) {
+		unit->languages_tried |= language;
+		if (elf != NULL &&
+		    (language == SW_UNIT_ADA ? sw_elf_is_ada(elf) : sw_elf_is_haskell(elf)))
+			unit->languages |= language;
+	}
+	return unit->languages & language;
+}
+
 static char *name_demangle(struct sw_unit *unit, const char *raw)
 {
 	char *text = sw_demangle(raw);
 	if (text != NULL || strchr(raw, '_') == NULL)
 		return text;
-	if (!unit->languages_tried) {
-		const struct sw_elf *elf = sw_unit_elf(unit);
-		unit->languages_tried = true;
-		unit->is_ada = elf != NULL && sw_elf_is_ada(elf);
-		unit->is_haskell = elf != NULL && !unit->is_ada && sw_elf_is_haskell(elf);
-	}
-	if (unit->is_haskell)
-		return sw_demangle_haskell(raw);
-	return unit->is_ada && strstr(raw, "__") != NULL ? sw_demangle_ada(raw, true) : NULL;
+	sw_cleanup(sw_free_p) char *ada =
+		strstr(raw, "__") != NULL ? sw_demangle_ada(raw, true) : NULL;
+	if (ada != NULL && unit_is(unit, SW_UNIT_ADA))
+		return sw_take_ptr(ada);
+	sw_cleanup(sw_free_p) char *haskell = sw_demangle_haskell(raw);
+	if (haskell != NULL && !unit_is(unit, SW_UNIT_ADA) && unit_is(unit, SW_UNIT_HASKELL))
+		return sw_take_ptr(haskell);
+	return NULL;
 }
 
 /* Makes the public symbol of what was found. NULL: out of memory. */

@@ -13,15 +13,17 @@ struct sw_request;
 
 enum { SW_PROVIDERS_MAX = 16 };
 
+/* Whether it is a program by GNAT; by GHC. */
+enum sw_unit_language { SW_UNIT_ADA = 1 << 0, SW_UNIT_HASKELL = 1 << 1 };
+
 /* A module as the symbolizer sees it. Lives as long as the symbolizer; everything lazy is tried
  * once and remembers its failure. */
 struct sw_unit {
 	struct sw_module *module; /* borrowed from the context */
 	uint32_t kind;            /* 1 << enum sw_module_kind */
 	bool elf_tried, is_elf;
-	struct sw_elf elf; /* its image */
-	bool languages_tried;
-	bool is_ada, is_haskell; /* whether it is a program by GNAT; by GHC */
+	struct sw_elf elf;                   /* its image */
+	unsigned languages_tried, languages; /* enum sw_unit_language */
 	bool pe_tried, is_pe;
 	struct sw_pe_file pe; /* the same, when it is a PE file */
 	uint64_t bias;        /* of a place it is mapped at: only for images copied from memory */
