@@ -122,24 +122,21 @@ static int compare(const void *a, const void *b)
 	return (x->start_svma > y->start_svma) - (x->start_svma < y->start_svma);
 }
 
-/* The functions of a table, or only how many when ret is NULL. */
-static size_t table_read(const struct sw_elf_table *table, struct sw_cpython_range *ret)
+/* The interpreter has 9,000 functions, of which a stack asks for a few: their names are looked at when they are asked
+ * for. */
+static size_t table_read(const struct sw_elf_table *table, struct sw_cpython_range *ret, size_t max)
 {
 	size_t n = 0, n_symbols = table->symbols.size / sizeof(Elf64_Sym);
-	for (size_t i = 0; i < n_symbols && i < SW_ELF_SYMBOLS_MAX && n < FUNCTIONS_MAX; i++) {
+	for (size_t i = 0; i < n_symbols && i < SW_ELF_SYMBOLS_MAX && n < max; i++) {
 		Elf64_Sym sym;
-		const char *name;
 		uint64_t end;
 		if (!sw_bytes_copy(table->symbols, i * sizeof(sym), &sym, sizeof(sym)) ||
 		    ELF64_ST_TYPE(sym.st_info) != STT_FUNC || sym.st_size == 0 ||
-		    sym.st_shndx == SHN_UNDEF ||
-		    !sw_bytes_str(table->strings, sym.st_name, &name) ||
+		    sym.st_shndx == SHN_UNDEF || sym.st_name == 0 ||
 		    __builtin_add_overflow(sym.st_value, sym.st_size, &end))
 			continue;
-		if (ret != NULL)
-			ret[n] = (struct sw_cpython_range){sym.st_value, end,
-							   sw_cpython_function_named(name)};
-		n++;
+		ret[n++] = (struct sw_cpython_range){sym.st_value, end, SW_CPYTHON_UNNAMED,
+						     sym.st_name};
 	}
 	return n;
 }
@@ -151,11 +148,14 @@ static struct sw_cpython_functions *functions_make(struct sw_module *module)
 		return NULL;
 	const struct sw_elf_table *table =
 		symbols.symtab.symbols.size > 0 ? &symbols.symtab : &symbols.dynsym;
-	size_t n = table_read(table, NULL);
-	struct sw_cpython_functions *f = malloc(sizeof(*f) + n * sizeof(f->all[0]));
+	size_t max = table->symbols.size / sizeof(Elf64_Sym);
+	if (max > FUNCTIONS_MAX)
+		max = FUNCTIONS_MAX;
+	struct sw_cpython_functions *f = malloc(sizeof(*f) + max * sizeof(f->all[0]));
 	if (f == NULL)
 		return NULL;
-	f->n = table_read(table, f->all);
+	f->names = table->strings;
+	f->n = table_read(table, f->all, max);
 	qsort(f->all, f->n, sizeof(f->all[0]), compare);
 	return f;
 }
@@ -184,5 +184,11 @@ enum sw_cpython_function sw_cpython_function(const struct sw_cpython_functions *
 	}
 	if (low == 0 || svma >= functions->all[low - 1].end_svma)
 		return SW_CPYTHON_UNNAMED;
-	return functions->all[low - 1].what;
+	const struct sw_cpython_range *found = &functions->all[low - 1];
+	const char *name;
+	if (found->name_off == 0)
+		return found->what;
+	return sw_bytes_str(functions->names, found->name_off, &name)
+		       ? sw_cpython_function_named(name)
+		       : SW_CPYTHON_UNNAMED;
 }

@@ -17,10 +17,12 @@ enum sw_cpython_function {
 
 struct sw_cpython_range {
 	uint64_t start_svma, end_svma;
-	enum sw_cpython_function what;
+	enum sw_cpython_function what; /* where name_off is 0 */
+	uint32_t name_off;             /* of names */
 };
 
 struct sw_cpython_functions {
+	struct sw_bytes names; /* the module's */
 	size_t n;
 	struct sw_cpython_range all[]; /* by start */
 };

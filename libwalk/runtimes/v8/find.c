@@ -49,42 +49,55 @@ struct wanted {
 	uint64_t isolate_svma; /* in a thread's copy */
 };
 
-static void wanted_take(const char *name, const Elf64_Sym *sym, struct wanted *w)
+/*
+ * Names are compared where they lie: a large program has 100,000 symbols, of which nine are wanted. The length is known
+ * when this is compiled only where it is inlined.
+ */
+__attribute__((always_inline)) static inline bool name_is(const struct sw_elf_table *table,
+							  const Elf64_Sym *sym, const char *name)
 {
-	if (strcmp(name, "v8_Default_embedded_blob_code_") == 0)
-		w->code_svma = sym->st_value;
-	else if (strcmp(name, "v8_Default_embedded_blob_code_data_") == 0)
-		w->data_svma = sym->st_value;
-	else if (strcmp(name, "v8_Default_embedded_blob_code_size_") == 0)
-		w->size_svma = sym->st_value;
-	else if (strcmp(name, "v8_Default_embedded_blob_data_") == 0)
-		w->table_svma = sym->st_value;
-	else if (strcmp(name, "v8_Default_embedded_blob_data_data_") == 0)
-		w->table_data_svma = sym->st_value;
-	else if (strcmp(name, "PushAllRegistersAndIterateStack") == 0)
-		w->walker_svma = sym->st_value;
-	else if (strcmp(name, "_ZN2v88internal4wasm12_GLOBAL__N_117global_wasm_stateE") == 0)
+	size_t length = strlen(name);
+	return sw_bytes_has(table->strings, sym->st_name, length + 1) &&
+	       table->strings.data[sym->st_name + length] == '\0' &&
+	       memcmp(table->strings.data + sym->st_name, name, length) == 0;
+}
+
+static void mangled_take(const struct sw_elf_table *table, const Elf64_Sym *sym, struct wanted *w)
+{
+	if (name_is(table, sym, "_ZN2v88internal4wasm12_GLOBAL__N_117global_wasm_stateE"))
 		w->wasm_svma = sym->st_value;
-	else if (strcmp(name, isolate_name) == 0 && ELF64_ST_TYPE(sym->st_info) == STT_TLS) {
+	else if (name_is(table, sym, isolate_name) && ELF64_ST_TYPE(sym->st_info) == STT_TLS) {
 		w->has_isolate = true;
 		w->isolate_svma = sym->st_value;
-	} else if (strcmp(name, "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE") == 0) {
+	} else if (name_is(table, sym, "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE")) {
 		w->sizes_svma = sym->st_value;
 		w->sizes_bytes = sym->st_size;
 	}
 }
 
+static void plain_take(const struct sw_elf_table *table, const Elf64_Sym *sym, struct wanted *w)
+{
+	if (name_is(table, sym, "v8_Default_embedded_blob_code_"))
+		w->code_svma = sym->st_value;
+	else if (name_is(table, sym, "v8_Default_embedded_blob_code_data_"))
+		w->data_svma = sym->st_value;
+	else if (name_is(table, sym, "v8_Default_embedded_blob_code_size_"))
+		w->size_svma = sym->st_value;
+	else if (name_is(table, sym, "v8_Default_embedded_blob_data_"))
+		w->table_svma = sym->st_value;
+	else if (name_is(table, sym, "v8_Default_embedded_blob_data_data_"))
+		w->table_data_svma = sym->st_value;
+	else if (name_is(table, sym, "PushAllRegistersAndIterateStack"))
+		w->walker_svma = sym->st_value;
+}
+
+/* A defined symbol and the first character of its name. */
 static bool symbol_read(const struct sw_elf_table *table, size_t i, Elf64_Sym *ret,
-			const char **ret_name)
+			uint8_t *ret_first)
 {
 	return sw_bytes_copy(table->symbols, i * sizeof(*ret), ret, sizeof(*ret)) &&
 	       ret->st_shndx != SHN_UNDEF && ret->st_value != 0 &&
-	       ret->st_name < table->strings.size &&
-	       (table->strings.data[ret->st_name] == 'B' ||
-		table->strings.data[ret->st_name] == 'v' ||
-		table->strings.data[ret->st_name] == 'P' ||
-		table->strings.data[ret->st_name] == '_') &&
-	       sw_bytes_str(table->strings, ret->st_name, ret_name);
+	       sw_bytes_u8(table->strings, ret->st_name, ret_first);
 }
 
 static int compare_builtins(const void *a, const void *b)
@@ -121,8 +134,11 @@ static const char *builtins_fill(struct sw_v8_program *p, const struct sw_elf_ta
 	for (size_t i = 0; i < n && i < SW_ELF_SYMBOLS_MAX && p->n_builtins < BUILTINS_MAX; i++) {
 		Elf64_Sym sym;
 		const char *name;
-		if (!symbol_read(table, i, &sym, &name) || !sw_begins_with(name, "Builtins_") ||
-		    sym.st_value < blob_svma || sym.st_value - blob_svma >= p->blob.size ||
+		uint8_t first;
+		if (!symbol_read(table, i, &sym, &first) || first != 'B' ||
+		    !sw_bytes_str(table->strings, sym.st_name, &name) ||
+		    !sw_begins_with(name, "Builtins_") || sym.st_value < blob_svma ||
+		    sym.st_value - blob_svma >= p->blob.size ||
 		    sym.st_size > p->blob.size - (sym.st_value - blob_svma))
 			continue;
 		name += strlen("Builtins_");
@@ -176,9 +192,13 @@ static const char *blob_find(struct sw_v8_program *p, const struct sw_elf_symbol
 	size_t n = table.symbols.size / sizeof(Elf64_Sym);
 	for (size_t i = 0; i < n && i < SW_ELF_SYMBOLS_MAX; i++) {
 		Elf64_Sym sym;
-		const char *name;
-		if (symbol_read(&table, i, &sym, &name))
-			wanted_take(name, &sym, &w);
+		uint8_t first;
+		if (!symbol_read(&table, i, &sym, &first))
+			continue;
+		if (first == '_')
+			mangled_take(&table, &sym, &w);
+		else if (first == 'v' || first == 'P')
+			plain_take(&table, &sym, &w);
 	}
 	uint64_t svma = w.data_svma != 0 ? w.data_svma : w.code_svma;
 	if (svma == 0 || w.size_svma == 0 || !sw_elf_loaded(elf, w.size_svma, &bytes) ||
