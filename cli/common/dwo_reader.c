@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/dwo_reader.h"
+#include "bytes.h"
 #include "cleanup.h"
 #include "in_root.h"
 
@@ -93,6 +94,28 @@ static void serve(int fd, uid_t uid, gid_t gid, uint8_t *space)
 }
 
 /* ---- in the parent ------------------------------------------------------------------------ */
+
+/* A name of a section; the NUL that ends the one before it may be another character, as linkers share ends. */
+static const char *name_find(const char *text, size_t n, const char *name)
+{
+	return memmem(text, n, name, strlen(name) + 1);
+}
+
+bool sw_dwo_may_be_named(int fd)
+{
+	enum { TAIL_BYTES = 16384, NAMES_BYTES = 4096 };
+	char tail[TAIL_BYTES];
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return true;
+	off_t at = st.st_size > TAIL_BYTES ? st.st_size - TAIL_BYTES : 0;
+	size_t n = sw_pread(fd, tail, sizeof(tail), (uint64_t) at);
+	const char *names = name_find(tail, n, ".shstrtab");
+	/* Some of the names may be before the bytes that were read. */
+	if (names == NULL || (at > 0 && names - tail < NAMES_BYTES))
+		return true;
+	return name_find(tail, n, "debug_addr") != NULL || name_find(tail, n, ".symtab") == NULL;
+}
 
 void sw_dwo_reader_start(struct sw_dwo_reader *reader, uid_t uid, gid_t gid)
 {

@@ -4,6 +4,7 @@
 
 #include <snapwalk/error.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -19,6 +20,14 @@ struct sw_dwo_reader {
 	int fd;               /* owned; -EBADF: there is no child, or it did not answer */
 	const uint8_t *space; /* owned */
 };
+
+/*
+ * Whether debug information in this file may name .dwo files: the names of sections, which linkers put near the file's end,
+ * have .debug_addr then (-gsplit-dwarf of gcc and clang, DWARF 4 and 5). The last bytes are searched, and no length or offset
+ * in them is believed, as the caller has privileges. True where they do not tell: without names of sections,
+ * and of a stripped file, whose debug information is elsewhere.
+ */
+bool sw_dwo_may_be_named(int fd);
 
 /* Without a child nothing is read, which is no error. uid, gid: of the process. */
 void sw_dwo_reader_start(struct sw_dwo_reader *reader, uid_t uid, gid_t gid);

@@ -87,7 +87,8 @@ static bool may_have_dwo(const struct sw_snapshot *snap)
 		while (k < SW_ARRAY_SIZE(theirs) &&
 		       strncmp(path, theirs[k], strlen(theirs[k])) != 0)
 			k++;
-		if (path[0] == '/' && k == SW_ARRAY_SIZE(theirs))
+		if (path[0] == '/' && k == SW_ARRAY_SIZE(theirs) &&
+		    sw_dwo_may_be_named(sw_module_fd(module)))
 			return true;
 	}
 	return false;

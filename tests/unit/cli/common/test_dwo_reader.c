@@ -43,6 +43,37 @@ static void file_make(const char *name, const char *bytes)
 	assert_int_equal(write(fd, bytes, strlen(bytes)), strlen(bytes));
 }
 
+/* The answer for a file that has so many zeros, and then these names of sections with so many zeros behind them. */
+static bool may_be_named(size_t before, const char *names, size_t bytes, size_t behind)
+{
+	sw_cleanup(sw_close_p) int fd =
+		open(path_of("sections"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, names, bytes, (off_t) before), bytes);
+	assert_int_equal(ftruncate(fd, (off_t) (before + bytes + behind)), 0);
+	return sw_dwo_may_be_named(fd);
+}
+
+TEST(names_of_sections_say_whether_there_may_be_dwo_files)
+{
+	static const char plain[] = "\0.symtab\0.strtab\0.shstrtab\0.text\0.debug_info";
+	static const char split[] = "\0.symtab\0.strtab\0.shstrtab\0.text\0.debug_addr";
+	static const char packed[] = "\0.symtab\0.strtab\0.shstrtab\0.text\0.zdebug_addr";
+	static const char stripped[] = "\0.shstrtab\0.text\0.gnu_debuglink";
+	static const char none[] = "\0.symtab\0.strtab\0.text\0.debug_info";
+	assert_false(may_be_named(0, plain, sizeof(plain), 100));
+	assert_true(may_be_named(0, split, sizeof(split), 100));
+	assert_true(may_be_named(0, packed, sizeof(packed), 100));
+	assert_true(may_be_named(0, stripped, sizeof(stripped), 100));
+	assert_true(may_be_named(0, none, sizeof(none), 100));
+	/* Names lie far behind in a large file: whole, or perhaps not. */
+	assert_false(may_be_named(1 << 20, plain, sizeof(plain), 2000));
+	assert_true(may_be_named(1 << 20, split, sizeof(split), 2000));
+	assert_true(may_be_named(1 << 20, plain, sizeof(plain), 16000));
+	assert_true(may_be_named(1 << 20, plain, sizeof(plain), 20000));
+	assert_true(sw_dwo_may_be_named(-EBADF));
+}
+
 TEST(regular_files_of_that_name_are_read)
 {
 	struct sw_dwo_reader reader;
