@@ -37,6 +37,7 @@ cli/main.c			own	open
 cli/run/keep.c			own	lstat open
 cli/run/obtain.c		own	open
 cli/run/output.c		own	open openat readlink stat
+cli/run/rights.c		proc	open readlinkat
 cli/top/terminal.c		own	open
 confine/descriptors.c		own	open
 confine/landlock.c		own	open statx
@@ -71,7 +72,7 @@ libwalk/iterate/pins.c		proc	fstatat open
 libwalk/iterate/refusal.c	proc	access open
 libwalk/process/expendable.c	known	open
 libwalk/process/files.c		known	open openat statx
-libwalk/process/filesystems.c	known	fstatat openat stat statx
+libwalk/process/filesystems.c	known	fstatat open openat stat statx
 libwalk/process/guarded.c	apart	open openat
 libwalk/process/local.c		known	open
 libwalk/process/pages.c		proc	open

@@ -5,6 +5,7 @@
 #include "daemon/call.h"
 #include "daemon/dump.h"
 #include "daemon/complaint.h"
+#include "run/batch.h"
 #include "run/deliver.h"
 #include "run/keep.h"
 #include "run/obtain.h"
@@ -22,6 +23,7 @@ struct dumper {
 	struct sw_selection *selection; /* borrowed; grows with --follow */
 	bool followed;                  /* what is dumped was found by --follow */
 	struct sw_delivery delivery;
+	struct sw_batch batch;
 	bool alone; /* nothing is left to be done with privileges once the target was captured */
 };
 
@@ -106,12 +108,23 @@ static bool shows_awaits(const struct sw_options *o)
 	return !o->walk.tasks && !o->libunwind && o->walk.mode != SW_WALK_SCAN;
 }
 
+/* What becomes of it is said by the batch. */
+static int dump_with_others(struct dumper *d, const struct sw_subject *subject,
+			    const struct sw_pipeline_options *how, struct sw_error *err)
+{
+	const pid_t *owners;
+	size_t n_owners;
+	int r = sw_batch_add(&d->batch, subject, how, &owners, &n_owners, err);
+	for (size_t i = 0; r == 0 && i < n_owners; i++)
+		follow(d, owners[i]);
+	return r;
+}
+
 static int dump_directly(struct dumper *d, const struct sw_subject *subject, int64_t begin_ns,
 			 bool *ret_refused)
 {
 	struct sw_error err = {0};
 	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline got = {0};
-	sw_cleanup(sw_obtained_deinit) struct sw_obtained apart = {0};
 	struct sw_pipeline_options how = sw_obtain_options(d->options, begin_ns);
 	how.report.seq = d->delivery.n_written + 1;
 	sw_urgent_spare(subject->pid);
@@ -121,23 +134,15 @@ static int dump_directly(struct dumper *d, const struct sw_subject *subject, int
 	how.walk.outermost = how.walk.max_frames == 0 || how.walk.max_frames == SW_MAX_FRAMES;
 	how.symbolize.package_lists = SW_PACKAGE_LISTS;
 	int r = d->alone ? sw_obtain_confined(d->session, subject, d->options, &how, &got, &err)
-			 : sw_obtain_apart(d->session, subject, &how, &d->delivery, &apart, &err);
+			 : dump_with_others(d, subject, &how, &err);
 	*ret_refused = r == -SW_E_NOT_PERMITTED && d->options->via == SW_VIA_AUTO &&
 		       sw_daemon_listens(d->options);
 	if (r < 0)
 		return *ret_refused ? SW_STATUS_DENIED : sw_complain_error(subject->name, &err);
-	if (d->alone) {
-		int status = sw_delivery_put(&d->delivery, subject->name, got.report, NULL, 0);
-		return sw_status_worse(status, sw_keep_beside(d->options, got.snap));
-	}
-	for (size_t i = 0; i < apart.n_owners; i++)
-		follow(d, apart.owners[i]);
-	d->delivery.n_matched += apart.n_matched;
-	(void) sw_delivery_note(&d->delivery, &apart.seen); /* the child has left it out then */
-	if (apart.text.size == 0)
-		return apart.status;
-	return sw_status_worse(apart.status, sw_delivery_put(&d->delivery, subject->name, NULL,
-							     apart.text.data, apart.text.size));
+	if (!d->alone)
+		return SW_STATUS_COMPLETE;
+	int status = sw_delivery_put(&d->delivery, subject->name, got.report, NULL, 0);
+	return sw_status_worse(status, sw_keep_beside(d->options, got.snap));
 }
 
 static int dump_one(struct dumper *d, const struct sw_subject *subject, int64_t begin_ns)
@@ -150,7 +155,10 @@ static int dump_one(struct dumper *d, const struct sw_subject *subject, int64_t 
 		return status;
 	if (!by_daemon)
 		status = dump_directly(d, subject, begin_ns, &by_daemon);
-	return by_daemon ? dump_by_daemon(d, subject) : status;
+	if (!by_daemon)
+		return status;
+	sw_batch_flush(&d->batch); /* those before it come first */
+	return dump_by_daemon(d, subject);
 }
 
 static void show_progress(size_t done, size_t all)
@@ -167,6 +175,7 @@ static int dump_all(struct dumper *d, struct sw_selection *selection)
 	int status = SW_STATUS_COMPLETE;
 	d->alone = selection->n_subjects == 1 && d->delivery.output.direct && !d->options->follow;
 	d->selection = selection;
+	d->batch = (struct sw_batch){.session = d->session, .delivery = &d->delivery};
 	for (size_t i = 0; i < selection->n_subjects && !d->delivery.broken; i++) {
 		d->followed = i >= asked;
 		/* It may grow, and be elsewhere then. */
@@ -176,7 +185,8 @@ static int dump_all(struct dumper *d, struct sw_selection *selection)
 		if (progress)
 			show_progress(i + 1, selection->n_subjects);
 	}
-	return status;
+	sw_batch_flush(&d->batch);
+	return sw_status_worse(status, d->batch.status);
 }
 
 int sw_cmd_dump(const struct sw_options *options)

@@ -104,7 +104,6 @@ static void dwo_reader_start(struct confine *c, const struct sw_snapshot *snap)
 
 static void dwo_reader_use(struct confine *c, struct sw_pipeline_options *how)
 {
-	c->dwo_reader.fd = -EBADF;
 	if (!c->options->no_sandbox) {
 		how->symbolize.dwo_read = sw_dwo_reader_read;
 		how->symbolize.dwo_arg = &c->dwo_reader;
@@ -135,7 +134,7 @@ int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subj
 		       const struct sw_options *options, const struct sw_pipeline_options *how,
 		       struct sw_pipeline *ret, struct sw_error *err)
 {
-	struct confine arg = {.options = options};
+	struct confine arg = {.options = options, .dwo_reader.fd = -EBADF};
 	struct sw_pipeline_options confined = *how;
 	*ret = (struct sw_pipeline){0};
 	sw_keep_prepare(options);
@@ -166,130 +165,194 @@ int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subj
 
 /* ---- by a child --------------------------------------------------------------------------- */
 
-struct apart {
+struct job {
 	struct sw_session *session;
-	const struct sw_subject *subject;
-	const struct sw_pipeline_options *how;
-	struct sw_delivery delivery; /* a copy, which writes to the pipe */
-	struct sw_snapshot *snap;    /* NULL: the child makes it */
+	const struct sw_capture *captures;
+	size_t n;
+	struct sw_delivery delivery; /* a copy, which writes to memory */
+	struct confine confine;
+	size_t n_written;
 };
 
+/* What is in the pipe before each text. */
 struct header {
 	char id[sizeof((struct sw_obtained){0}.id)], comm[SW_COMM_MAX];
-	size_t n_matched;
+	size_t n_matched, text_bytes;
 	struct sw_delivery_seen seen;
+	int status;
 };
 
-static int render(struct apart *a, const struct sw_report *report)
+static int render(struct job *job, const struct sw_capture *c, const struct sw_report *report,
+		  struct header *header)
 {
-	struct header header = {0};
-	struct sw_error err = {0};
-	(void) snprintf(header.id, sizeof(header.id), "%s", report->id);
-	(void) snprintf(header.comm, sizeof(header.comm), "%s", report->process.comm);
-	header.seen = sw_delivery_seen(&a->delivery, report);
-	header.n_matched = sw_delivery_matches(&a->delivery, report);
-	if (sw_output_write(&a->delivery.output, (const char *) &header, sizeof(header), &err) < 0)
-		return sw_complain_error(a->subject->name, &err);
-	return sw_delivery_put(&a->delivery, a->subject->name, report, NULL, 0);
-}
-
-/* In the child: nothing is freed, it ends. */
-static int tell(void *arg, int fd)
-{
-	struct apart *a = arg;
-	const struct sw_options *options = a->delivery.options;
-	struct sw_pipeline made;
-	struct sw_error err = {0};
-	int r;
-	a->delivery.output.fd = fd;
-	a->delivery.output.direct = true;
-	a->delivery.n_written = 0;
-	if (a->snap == NULL)
-		r = sw_obtain_confined(a->session, a->subject, options, a->how, &made, &err);
-	else {
-		const struct sw_origin origin = {.kind = SW_FROM_SNAPSHOT, .snapshot = a->snap};
-		struct confine c = {.options = options};
-		struct sw_pipeline_options how = *a->how;
-		dwo_reader_use(&c, &how);
-		r = confine(&c, a->snap, &err);
-		if (r == 0)
-			r = sw_pipeline_run(a->session, &origin, &how, &made, &err);
-	}
-	int status = r < 0 ? sw_complain_error(a->subject->name, &err) : render(a, made.report);
-	if (r == 0)
-		status = sw_status_worse(status, sw_keep_beside(options, made.snap));
-	if (options->keeper != NULL)
-		sw_keeper_end(options->keeper);
+	(void) snprintf(header->id, sizeof(header->id), "%s", report->id);
+	(void) snprintf(header->comm, sizeof(header->comm), "%s", report->process.comm);
+	header->seen = sw_delivery_seen(&job->delivery, report);
+	header->n_matched = sw_delivery_matches(&job->delivery, report);
+	job->delivery.n_written =
+		0; /* what is between two texts is added by who puts them together */
+	int status = sw_delivery_put(&job->delivery, c->subject.name, report, NULL, 0);
+	job->n_written += job->delivery.n_written;
 	return status;
 }
 
-static void header_take(struct sw_obtained *o)
+/* The sandbox is entered with the first one: it fits for all. */
+static int read_one(struct job *job, const struct sw_capture *c, struct sw_pipeline *ret,
+		    struct sw_error *err)
 {
-	struct header header;
-	if (o->text.size < sizeof(header))
-		return;
-	memcpy(&header, o->text.data, sizeof(header));
-	header.id[sizeof(header.id) - 1] = header.comm[sizeof(header.comm) - 1] = '\0';
-	memcpy(o->id, header.id, sizeof(o->id));
-	memcpy(o->comm, header.comm, sizeof(o->comm));
-	o->n_matched = header.n_matched;
-	o->seen = header.seen;
-	o->seen.comm[sizeof(o->seen.comm) - 1] = o->seen.call[sizeof(o->seen.call) - 1] = '\0';
-	o->text.size -= sizeof(header);
-	memmove(o->text.data, o->text.data + sizeof(header), o->text.size);
+	const struct sw_options *options = job->delivery.options;
+	struct sw_pipeline_options how = c->how;
+	how.report.seq = job->n_written + 1;
+	if (c->snap == NULL)
+		return sw_obtain_confined(job->session, &c->subject, options, &how, ret, err);
+	const struct sw_origin origin = {.kind = SW_FROM_SNAPSHOT, .snapshot = c->snap};
+	dwo_reader_use(&job->confine, &how);
+	int r = c == job->captures ? confine(&job->confine, c->snap, err) : 0;
+	return r < 0 ? r : sw_pipeline_run(job->session, &origin, &how, ret, err);
 }
 
-static int owners_take(struct sw_obtained *o, const struct sw_snapshot *snap, struct sw_error *err)
+static bool tell_one(struct job *job, const struct sw_capture *c, struct sw_output *out)
 {
-	o->owners = calloc(snap->n_threads, sizeof(*o->owners));
-	if (o->owners == NULL)
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline made = {0};
+	struct header header = {0};
+	struct sw_error err = {0};
+	job->delivery.output = (struct sw_output){.fd = -EBADF, .direct = true, .memory = &text};
+	if (read_one(job, c, &made, &err) < 0)
+		header.status = sw_complain_error(c->subject.name, &err);
+	else
+		header.status = sw_status_worse(render(job, c, made.report, &header),
+						sw_keep_beside(job->delivery.options, made.snap));
+	header.text_bytes = text.size;
+	return sw_output_write(out, (const char *) &header, sizeof(header), &err) == 0 &&
+	       sw_output_write(out, text.data, text.size, &err) == 0;
+}
+
+/* In the child. */
+static int tell(void *arg, int fd)
+{
+	struct job *job = arg;
+	const struct sw_options *options = job->delivery.options;
+	struct sw_output out = {.fd = fd, .direct = true};
+	job->n_written = job->delivery.n_written;
+	job->confine = (struct confine){.options = options, .dwo_reader.fd = -EBADF};
+	for (size_t i = 0; i < job->n && tell_one(job, &job->captures[i], &out); i++)
+		;
+	if (options->keeper != NULL)
+		sw_keeper_end(options->keeper);
+	return SW_STATUS_COMPLETE;
+}
+
+int sw_obtain_begin(struct sw_session *session, const struct sw_capture *captures, size_t n,
+		    const struct sw_delivery *delivery, struct sw_apart *ret, struct sw_error *err)
+{
+	struct job job = {.session = session, .captures = captures, .n = n, .delivery = *delivery};
+	return sw_apart_start(ret, tell, &job, err);
+}
+
+/* The child may be in the hands of those whose process it read: nothing of a header is believed. */
+static bool obtained_take(const struct sw_text *all, size_t *at, struct sw_obtained *ret)
+{
+	struct header header;
+	if (all->size - *at < sizeof(header))
+		return false;
+	memcpy(&header, all->data + *at, sizeof(header));
+	if (all->size - *at - sizeof(header) < header.text_bytes || header.status < 0 ||
+	    header.status > SW_STATUS_DENIED)
+		return false;
+	sw_text_append(&ret->text, all->data + *at + sizeof(header), header.text_bytes);
+	header.id[sizeof(header.id) - 1] = header.comm[sizeof(header.comm) - 1] = '\0';
+	memcpy(ret->id, header.id, sizeof(ret->id));
+	memcpy(ret->comm, header.comm, sizeof(ret->comm));
+	ret->n_matched = header.n_matched;
+	ret->seen = header.seen;
+	ret->seen.comm[sizeof(ret->seen.comm) - 1] = ret->seen.call[sizeof(ret->seen.call) - 1] =
+		'\0';
+	ret->status = header.status;
+	*at += sizeof(header) + header.text_bytes;
+	return !ret->text.failed;
+}
+
+int sw_obtain_end(struct sw_apart *child, struct sw_obtained *ret, size_t n, size_t *ret_n,
+		  struct sw_error *err)
+{
+	sw_cleanup(sw_text_deinit) struct sw_text all = {0};
+	int status = 0;
+	size_t at = 0;
+	int r = sw_apart_finish(child, &all, &status, err);
+	*ret_n = 0;
+	while (*ret_n < n && obtained_take(&all, &at, &ret[*ret_n]))
+		++*ret_n;
+	return r < 0 || *ret_n == n ? r
+				    : sw_fail(err, SW_E_INTERNAL,
+					      "what read its files has ended before its end");
+}
+
+static int owners_take(struct sw_capture *c, struct sw_error *err)
+{
+	const struct sw_snapshot *snap = c->snap;
+	c->owners = calloc(snap->n_threads + 1, sizeof(*c->owners));
+	if (c->owners == NULL)
 		return sw_fail_nomem(err);
 	for (size_t i = 0; i < snap->n_threads; i++) {
 		const struct sw_wait_for *w = snap->threads[i].wait_for;
 		if (w != NULL && w->proven && w->owner_pid != 0 &&
 		    w->owner_pid != snap->process.pid)
-			o->owners[o->n_owners++] = w->owner_pid;
+			c->owners[c->n_owners++] = w->owner_pid;
 	}
 	return 0;
+}
+
+int sw_capture_make(struct sw_session *session, const struct sw_subject *subject,
+		    const struct sw_pipeline_options *how, const struct sw_options *options,
+		    struct sw_capture *ret, struct sw_error *err)
+{
+	struct sw_pipeline_options take = *how;
+	struct sw_pipeline taken = {0};
+	*ret = (struct sw_capture){.subject = *subject, .how = *how};
+	take.last = SW_PIPELINE_TAKE;
+	sw_keep_prepare(options);
+	int r = how->libunwind ? sw_walk_libunwind_load(err) : 0;
+	if (r < 0 || sw_subject_is_saved(subject))
+		return r;
+	r = sw_obtain(session, subject, options, &take, &taken, err);
+	ret->snap = taken.snap; /* NULL where it failed */
+	if (r == 0)
+		r = owners_take(ret, err);
+	if (r < 0)
+		sw_capture_deinit(ret);
+	return r;
+}
+
+void sw_capture_deinit(struct sw_capture *capture)
+{
+	if (capture->snap != NULL)
+		sw_snapshot_destroy(capture->snap);
+	free(capture->owners);
+	*capture = (struct sw_capture){0};
 }
 
 int sw_obtain_apart(struct sw_session *session, const struct sw_subject *subject,
 		    const struct sw_pipeline_options *how, const struct sw_delivery *delivery,
 		    struct sw_obtained *ret, struct sw_error *err)
 {
-	struct sw_pipeline_options take = *how;
-	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline taken = {0};
-	struct apart a = {.session = session,
-			  .subject = subject,
-			  .how = how,
-			  .delivery = *delivery};
+	sw_cleanup(sw_capture_deinit) struct sw_capture capture = {0};
 	struct sw_apart child;
+	size_t n;
 	*ret = (struct sw_obtained){0};
-	take.last = SW_PIPELINE_TAKE;
-	sw_keep_prepare(delivery->options);
-	int r = how->libunwind ? sw_walk_libunwind_load(err) : 0;
-	if (r == 0 && !sw_subject_is_saved(subject))
-		r = sw_obtain(session, subject, delivery->options, &take, &taken, err);
-	a.snap = taken.snap;
-	if (r == 0 && a.snap != NULL)
-		r = owners_take(ret, a.snap, err);
+	int r = sw_capture_make(session, subject, how, delivery->options, &capture, err);
 	if (r == 0)
-		r = sw_apart_start(&child, tell, &a, err);
+		r = sw_obtain_begin(session, &capture, 1, delivery, &child, err);
 	if (r == 0)
-		r = sw_apart_finish(&child, &ret->text, &ret->status, err);
+		r = sw_obtain_end(&child, ret, 1, &n, err);
 	if (r < 0)
 		sw_obtained_deinit(ret);
-	else
-		header_take(ret);
 	return r;
 }
 
 void sw_obtained_deinit(struct sw_obtained *obtained)
 {
 	sw_text_deinit(&obtained->text);
-	free(obtained->owners);
-	obtained->owners = NULL;
-	obtained->n_owners = 0;
 }
 
 size_t sw_count_missing(const struct sw_snapshot *snap)

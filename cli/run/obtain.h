@@ -3,6 +3,7 @@
 #define SW_CLI_OBTAIN_H
 
 #include "cleanup.h"
+#include "run/apart.h"
 #include "run/deliver.h"
 #include "run/select.h"
 #include "text.h"
@@ -26,24 +27,48 @@ int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subj
 		       const struct sw_options *options, const struct sw_pipeline_options *how,
 		       struct sw_pipeline *ret, struct sw_error *err);
 
-/*
- * The same by a child, which renders the report for delivery and says on standard error what is
- * missing. A process is captured by ourselves, the child reads what was captured, and keeps it (keep.h).
- */
-struct sw_obtained {
-	struct sw_text text;
+/* A process that was captured, for a child to read. */
+struct sw_capture {
+	struct sw_subject subject;
+	struct sw_pipeline_options how;
+	struct sw_snapshot *snap; /* owned; NULL: it is saved, and the child reads it itself */
 	pid_t *owners; /* the processes for which its threads wait, as far as the kernel tells;
 			  owned */
 	size_t n_owners;
+};
+int sw_capture_make(struct sw_session *session, const struct sw_subject *subject,
+		    const struct sw_pipeline_options *how, const struct sw_options *options,
+		    struct sw_capture *ret, struct sw_error *err);
+void sw_capture_deinit(struct sw_capture *capture);
+
+/* What a child made of a capture: the report, rendered for delivery. It says itself on standard error what is missing. */
+struct sw_obtained {
+	struct sw_text text;
 	char id[128], comm[SW_COMM_MAX];
 	size_t n_matched; /* sw_delivery_matches() */
 	struct sw_delivery_seen seen;
 	int status;
 };
+void sw_obtained_deinit(struct sw_obtained *obtained);
+
+/*
+ * Starts a child that gives its privileges up, reads the captures in turn, and keeps them (keep.h). All are
+ * borrowed until sw_obtain_end(). It has the permissions of the first one's user, and what it may open are the
+ * debug files of the first one's modules: others have the same.
+ */
+int sw_obtain_begin(struct sw_session *session, const struct sw_capture *captures, size_t n,
+		    const struct sw_delivery *delivery, struct sw_apart *ret, struct sw_error *err);
+/*
+ * Waits for it. *ret_n of n are there, the first ones; each of ret begins with zeros and is to be deinitialised, also on failure.
+ * -SW_E_INTERNAL: it was killed, or ended before the last one.
+ */
+int sw_obtain_end(struct sw_apart *child, struct sw_obtained *ret, size_t n, size_t *ret_n,
+		  struct sw_error *err);
+
+/* All of it for one. */
 int sw_obtain_apart(struct sw_session *session, const struct sw_subject *subject,
 		    const struct sw_pipeline_options *how, const struct sw_delivery *delivery,
 		    struct sw_obtained *ret, struct sw_error *err);
-void sw_obtained_deinit(struct sw_obtained *obtained);
 
 /* Threads without registers although they were asked for and have a user stack. */
 size_t sw_count_missing(const struct sw_snapshot *snap);

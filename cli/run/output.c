@@ -162,6 +162,10 @@ static bool wait_writable(int fd)
 
 int sw_output_write(struct sw_output *out, const char *data, size_t size, struct sw_error *err)
 {
+	if (out->memory != NULL) {
+		sw_text_append(out->memory, data, size);
+		return out->memory->failed ? sw_fail_nomem(err) : 0;
+	}
 	while (size > 0 && !out->reader_gone) {
 		ssize_t n = write(out->fd, data, size);
 		if (n < 0 && errno == EINTR)

@@ -4,6 +4,8 @@
 
 #include <snapwalk/error.h>
 
+#include "text.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -16,16 +18,17 @@
  * Without commit, an existing file stays as it was and nothing is left behind.
  */
 struct sw_output {
-	const char *path; /* borrowed; NULL: standard output */
-	const char *name; /* borrowed: the last part of path */
-	char *temporary;  /* owned; a named file beside it to rename or remove; NULL: none */
-	int directory_fd; /* owned: of both; meaningless where it is direct */
-	int fd;           /* owned unless it is standard output */
-	bool unnamed;     /* fd has no name yet (O_TMPFILE) */
-	bool direct;      /* a device or pipe: written as it is */
-	bool reader_gone; /* EPIPE: whoever read has read enough */
-	pid_t placer;     /* the child of sw_output_entrust(); 0: none */
-	int placer_fd;    /* owned: it is told there; meaningless without it */
+	const char *path;       /* borrowed; NULL: standard output */
+	const char *name;       /* borrowed: the last part of path */
+	char *temporary;        /* owned; a named file beside it to rename or remove; NULL: none */
+	int directory_fd;       /* owned: of both; meaningless where it is direct */
+	int fd;                 /* owned unless it is standard output */
+	struct sw_text *memory; /* borrowed: takes what is written instead of fd; NULL: none */
+	bool unnamed;           /* fd has no name yet (O_TMPFILE) */
+	bool direct;            /* a device or pipe: written as it is */
+	bool reader_gone;       /* EPIPE: whoever read has read enough */
+	pid_t placer;           /* the child of sw_output_entrust(); 0: none */
+	int placer_fd;          /* owned: it is told there; meaningless without it */
 };
 
 /* path NULL or "-": standard output. 0; -SW_E_IO; -SW_E_NOMEM. */

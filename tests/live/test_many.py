@@ -1,0 +1,127 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 10s
+"""Several processes by one command: each dump is what it is alone, whoever is read by the same child; and which are."""
+import contextlib
+import json
+import os
+import signal
+import subprocess
+
+from harness import PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, no_mounts, public, snapwalk, wait_blocked
+
+NAME = "named"
+WAITS = (0, 35, 202, 230, 232, 281)  # read, nanosleep, futex, clock_nanosleep, epoll_wait, epoll_pwait
+APART = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+
+
+def attacked(*pids):
+    """Each child that reads processes ends by a signal where it makes its second report."""
+    env = {**os.environ, "ATTACK": "second", "LD_PRELOAD": os.path.join(TARGETS, "attack.so")}
+    run = subprocess.run([SNAPWALK, "dump", "--json", "--symbols", "names", *PATIENT, *map(str, pids)],
+                         env=env, capture_output=True, text=True)
+    return run, [json.loads(line) for line in run.stdout.splitlines()]
+
+
+def plain(report):
+    """What does not change from one dump to the next of a process that sleeps."""
+    kept = {key: value for key, value in report.items()
+            if key not in ("id", "seq", "time", "timings", "uptime_ms")}
+    kept["threads"] = [{key: value for key, value in thread.items()
+                        if key not in ("cpu_ns", "since_ms", "blocked_on")} for thread in report["threads"]]
+    return kept
+
+
+def child_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as children:
+        return int(children.read().split()[0])
+
+
+def started(stack, *words):
+    """One more process, by another program that becomes it or starts it."""
+    target = stack.enter_context(Target(NAME, *words[1:], public(os.path.join(TARGETS, NAME)), path=words[0])
+                                 if words else Target(public(os.path.join(TARGETS, NAME)),
+                                                      path=public(os.path.join(TARGETS, NAME))))
+    pid = child_of(target.pid) if words[:1] == ("unshare",) else target.pid
+    wait_blocked(pid)
+    return pid
+
+
+def same_as_alone(tap, pids, what):
+    alone = [plain(dump(pid)) for pid in pids]
+    run = snapwalk("dump", "--json", *PATIENT, *pids)
+    together = [json.loads(line) for line in run.stdout.splitlines()]
+    tap.equal(run.returncode, 0, f"{what}: status")
+    tap.equal([report["process"]["pid"] for report in together], pids, f"{what}: in the order of the words")
+    tap.equal([report["seq"] for report in together], list(range(1, len(pids) + 1)), f"{what}: numbers")
+    for pid, report, expected in zip(pids, together, alone):
+        tap.equal(plain(report), expected, f"{what}: {pids.index(pid)}: as alone")
+
+
+def a_crash_takes_no_other_along(tap, pids):
+    run, reports = attacked(*pids)
+    tap.equal(run.stderr.count("attack: second"), 1, "a child read several of one kind, and ended")
+    tap.equal([report["process"]["pid"] for report in reports], pids, "all are there, in order")
+    tap.equal(run.returncode, 0, "status")
+
+
+def has_child_of_its_own(tap, pids, what):
+    run, reports = attacked(*pids)
+    tap.equal(run.stderr.count("attack: second"), 0, f"{what}: read by another child")
+    tap.equal([report["process"]["pid"] for report in reports], pids, f"{what}: all are there")
+
+
+def some_cannot_be(tap, pids, gone):
+    run = snapwalk("dump", "--json", *PATIENT, pids[0], gone, *pids[1:])
+    found = [json.loads(line)["process"]["pid"] for line in run.stdout.splitlines()]
+    tap.equal(found, pids, "a process that has ended: the others are there")
+    tap.check(f"{gone}" in run.stderr and run.returncode != 0, "it is said of that one", run.stderr)
+
+
+def denied(tap, pids):
+    """As another user, who may capture its own process only."""
+    with Target(NAME, user="nobody") as own:
+        wait_blocked(own.pid)
+        run = snapwalk("dump", "--json", "--via", "direct", *PATIENT, pids[0], own.pid, pids[1], user="nobody")
+    found = [json.loads(line)["process"]["pid"] for line in run.stdout.splitlines()]
+    tap.equal(found, [own.pid], "processes of others: one's own is there")
+    tap.equal(run.stderr.count("not_permitted"), 2, "it is said of both")
+
+
+def main():
+    tap = Tap()
+    with contextlib.ExitStack() as stack:
+        pids = [started(stack) for _ in range(4)]
+        tap.check(True, "started")
+        same_as_alone(tap, pids, "of one kind")
+        a_crash_takes_no_other_along(tap, pids[:2])
+        with Target(NAME) as target:
+            gone = target.pid
+            target.process.send_signal(signal.SIGKILL)
+            os.waitid(os.P_PID, gone, os.WEXITED | os.WNOWAIT)
+            some_cannot_be(tap, pids, gone)
+        sandboxed = started(stack, "setpriv", "--no-new-privs")
+        has_child_of_its_own(tap, [sandboxed, started(stack, "setpriv", "--no-new-privs")], "no_new_privs")
+        other = stack.enter_context(Target("threads", 3, 5))
+        wait_blocked(other.pid, calls=WAITS)
+        same_as_alone(tap, [pids[0], other.pid, pids[1], sandboxed, pids[2]], "of several kinds")
+        if os.geteuid() != 0:
+            tap.skip("other users and namespaces", "not root", Tap.ROOT)
+            tap.done()
+        denied(tap, pids)
+        fewer = started(stack, "setpriv", "--bounding-set", "-sys_admin")
+        has_child_of_its_own(tap, [pids[0], fewer], "fewer capabilities")
+        user = started(stack, "setpriv", "--reuid", "65534", "--clear-groups")
+        has_child_of_its_own(tap, [pids[0], user], "another user")
+        why = no_mounts()
+        if why is not None:
+            tap.skip("namespaces", why, Tap.MOUNTS)
+            tap.done()
+        inside = started(stack, *APART)
+        has_child_of_its_own(tap, [pids[0], inside], "another container")
+        same_as_alone(tap, [pids[0], inside, pids[1]], "with a container's")
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
