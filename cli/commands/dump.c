@@ -9,6 +9,7 @@
 #include "run/deliver.h"
 #include "run/keep.h"
 #include "run/obtain.h"
+#include "run/split.h"
 #include "urgent.h"
 
 #include <confine/caps.h>
@@ -166,27 +167,47 @@ static void show_progress(size_t done, size_t all)
 	fprintf(stderr, "\r%zu of %zu targets%s", done, all, done == all ? "\r\033[K" : "");
 }
 
-static int dump_all(struct dumper *d, struct sw_selection *selection)
+/* The subjects from first to end, and those that --follow adds behind them. */
+static int dump_range(struct dumper *d, size_t first, size_t end, bool progress)
 {
-	enum { PROGRESS_FROM = 16 }; /* fewer are done before anybody could read it */
-	bool progress = selection->n_subjects >= PROGRESS_FROM && isatty(STDERR_FILENO) &&
-			!isatty(STDOUT_FILENO);
-	size_t asked = selection->n_subjects;
 	int status = SW_STATUS_COMPLETE;
-	d->alone = selection->n_subjects == 1 && d->delivery.output.direct && !d->options->follow;
-	d->selection = selection;
+	size_t asked = d->selection->n_subjects;
 	d->batch = (struct sw_batch){.session = d->session, .delivery = &d->delivery};
-	for (size_t i = 0; i < selection->n_subjects && !d->delivery.broken; i++) {
+	for (size_t i = first; i < end + d->selection->n_subjects - asked && !d->delivery.broken;
+	     i++) {
 		d->followed = i >= asked;
 		/* It may grow, and be elsewhere then. */
-		const struct sw_subject subject = selection->subjects[i];
+		const struct sw_subject subject = d->selection->subjects[i];
 		int64_t begin_ns = i == 0 ? d->options->begin_ns : sw_clock_ns();
 		status = sw_status_worse(status, dump_one(d, &subject, begin_ns));
 		if (progress)
-			show_progress(i + 1, selection->n_subjects);
+			show_progress(i + 1, d->selection->n_subjects);
 	}
 	sw_batch_flush(&d->batch);
 	return sw_status_worse(status, d->batch.status);
+}
+
+static int dump_part(void *arg, struct sw_delivery *delivery, size_t first, size_t end)
+{
+	struct dumper *d = arg;
+	d->delivery = *delivery;
+	int status = dump_range(d, first, end, false);
+	*delivery = d->delivery;
+	return status;
+}
+
+static int dump_all(struct dumper *d, struct sw_selection *selection)
+{
+	enum { PROGRESS_FROM = 16 }; /* fewer are done before anybody could read it */
+	size_t n = selection->n_subjects;
+	bool progress = n >= PROGRESS_FROM && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
+	const struct sw_split_work work = {dump_part, d, progress ? show_progress : NULL};
+	d->alone = n == 1 && d->delivery.output.direct && !d->options->follow;
+	d->selection = selection;
+	if (!d->options->follow && d->options->via != SW_VIA_DAEMON &&
+	    sw_split_is_worth_it(&d->delivery, n))
+		return sw_split(&d->delivery, n, &work);
+	return dump_range(d, 0, n, progress);
 }
 
 int sw_cmd_dump(const struct sw_options *options)

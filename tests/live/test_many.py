@@ -7,10 +7,12 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 
-from harness import PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, no_mounts, public, snapwalk, wait_blocked
+from harness import PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, hangs_s, no_mounts, public, snapwalk, wait_blocked
 
 NAME = "named"
+HUNDRED = 100  # twice as many as a child reads together, for each of two CPUs
 WAITS = (0, 35, 202, 230, 232, 281)  # read, nanosleep, futex, clock_nanosleep, epoll_wait, epoll_pwait
 APART = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 
@@ -71,6 +73,33 @@ def has_child_of_its_own(tap, pids, what):
     tap.equal([report["process"]["pid"] for report in reports], pids, f"{what}: all are there")
 
 
+def hundred(tap, stack, gone):
+    """So many that several processes capture them, where there are several CPUs."""
+    many = [started(stack) for _ in range(HUNDRED)]
+    words = [*many[:60], gone, *many[60:]]
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "out")
+        run = snapwalk("dump", "--json", *PATIENT, "-o", path, *words)
+        with open(path) as out:
+            reports = [json.loads(line) for line in out]
+    tap.equal([report["process"]["pid"] for report in reports], many, "a hundred: all are there, in order")
+    seqs = [report["seq"] for report in reports]
+    tap.equal(seqs[:60], list(range(1, 61)), "a hundred: numbers before the one that has ended")
+    tap.check(seqs == sorted(set(seqs)) and seqs[-1] <= len(words), "a hundred: numbers behind it", seqs)
+    tap.check(run.returncode != 0 and f"{gone}" in run.stderr and run.stderr.count("\n") <= 2,
+              "a hundred: it is said of the one that has ended", run.stderr)
+    for i in (0, 23, 24, 99):
+        tap.equal(plain(reports[i]), plain(dump(many[i])), f"a hundred: {i}: as alone")
+    read, write = os.pipe()
+    with subprocess.Popen([SNAPWALK, "dump", "--json", *PATIENT, *map(str, many)], stdout=write,
+                          stderr=subprocess.PIPE, text=True) as run:
+        os.close(write)
+        os.read(read, 1000)
+        os.close(read)
+        said = run.communicate(timeout=hangs_s())[1]
+    tap.equal(said, "", "a hundred: a reader that has read enough is no error")
+
+
 def some_cannot_be(tap, pids, gone):
     run = snapwalk("dump", "--json", *PATIENT, pids[0], gone, *pids[1:])
     found = [json.loads(line)["process"]["pid"] for line in run.stdout.splitlines()]
@@ -100,6 +129,8 @@ def main():
             target.process.send_signal(signal.SIGKILL)
             os.waitid(os.P_PID, gone, os.WEXITED | os.WNOWAIT)
             some_cannot_be(tap, pids, gone)
+            with contextlib.ExitStack() as crowd:
+                hundred(tap, crowd, gone)
         sandboxed = started(stack, "setpriv", "--no-new-privs")
         has_child_of_its_own(tap, [sandboxed, started(stack, "setpriv", "--no-new-privs")], "no_new_privs")
         other = stack.enter_context(Target("threads", 3, 5))

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "run/split.h"
+#include "cleanup.h"
+#include "common/complain.h"
+#include "errors.h"
+#include "run/apart.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/wait.h>
+
+enum {
+	WORKERS_MAX = 4,
+	PARTS_MIN = 2, /* for each worker */
+	PIPE_BYTES = 1 << 20,
+	COPY_BYTES = 1 << 16,
+};
+
+/* In the pipe before the text of a part. Workers parse nothing: they are believed. */
+struct part {
+	size_t n_written, n_matched, bytes;
+	int status;
+};
+
+struct worker {
+	const struct sw_split_work *work;
+	struct sw_delivery delivery; /* a copy, which writes to memory */
+	size_t index, n_workers, n;
+	struct sw_apart apart;
+};
+
+static size_t workers_of(size_t n)
+{
+	cpu_set_t cpus;
+	size_t parts = n / SW_SPLIT_SUBJECTS;
+	size_t most =
+		sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? (size_t) CPU_COUNT(&cpus) : 1;
+	if (most > WORKERS_MAX)
+		most = WORKERS_MAX;
+	return most < parts / PARTS_MIN ? most : parts / PARTS_MIN;
+}
+
+bool sw_split_is_worth_it(const struct sw_delivery *delivery, size_t n)
+{
+	return (delivery->format == SW_FORMAT_JSON || delivery->format == SW_FORMAT_FOLDED) &&
+	       workers_of(n) > 1;
+}
+
+/* ---- in a worker -------------------------------------------------------------------------- */
+
+static bool part_tell(struct worker *w, size_t first, struct sw_output *out)
+{
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	struct sw_error ignored; /* nobody reads any more */
+	size_t end = first + SW_SPLIT_SUBJECTS < w->n ? first + SW_SPLIT_SUBJECTS : w->n;
+	struct sw_delivery *d = &w->delivery;
+	d->output = (struct sw_output){.fd = -EBADF, .direct = true, .memory = &text};
+	d->n_written = first; /* for numbers of dumps: those before are another worker's */
+	d->n_matched = 0;
+	struct part part = {.status = w->work->dump(w->work->arg, d, first, end)};
+	part.n_written = d->n_written - first;
+	part.n_matched = d->n_matched;
+	part.bytes = text.size;
+	return sw_output_write(out, (const char *) &part, sizeof(part), &ignored) == 0 &&
+	       sw_output_write(out, text.data, text.size, &ignored) == 0 && !out->reader_gone;
+}
+
+static int worker_run(void *arg, int fd)
+{
+	struct worker *w = arg;
+	struct sw_output out = {.fd = fd, .direct = true};
+	for (size_t first = w->index * SW_SPLIT_SUBJECTS; first < w->n;
+	     first += w->n_workers * SW_SPLIT_SUBJECTS)
+		if (!part_tell(w, first, &out))
+			break;
+	return SW_STATUS_COMPLETE;
+}
+
+/* ---- in the parent ------------------------------------------------------------------------ */
+
+static bool read_whole(int fd, void *to, size_t bytes)
+{
+	for (size_t n = 0; n < bytes;) {
+		ssize_t part = read(fd, (char *) to + n, bytes - n);
+		if (part < 0 && errno == EINTR)
+			continue;
+		if (part <= 0)
+			return false;
+		n += (size_t) part;
+	}
+	return true;
+}
+
+/* False: the worker has ended. *ret_status: of the part, or of the output. */
+static bool part_put(struct sw_delivery *d, int fd, int *ret_status)
+{
+	char buffer[COPY_BYTES];
+	struct part part;
+	struct sw_error err = {0};
+	int r = 0;
+	if (!read_whole(fd, &part, sizeof(part)))
+		return false;
+	for (size_t left = part.bytes; left > 0 && r == 0;) {
+		size_t n = left < sizeof(buffer) ? left : sizeof(buffer);
+		if (!read_whole(fd, buffer, n))
+			return false;
+		r = sw_output_write(&d->output, buffer, n, &err);
+		left -= n;
+	}
+	d->n_written += part.n_written;
+	d->n_matched += part.n_matched;
+	d->broken = r < 0 || d->output.reader_gone;
+	*ret_status = r < 0 ? sw_complain_error(sw_delivery_name(d), &err) : part.status;
+	return true;
+}
+
+static int parts_put(struct sw_delivery *d, struct worker *workers, size_t n_workers, size_t n,
+		     void (*progress)(size_t done, size_t all))
+{
+	int status = SW_STATUS_COMPLETE;
+	for (size_t i = 0; i * SW_SPLIT_SUBJECTS < n && !d->broken; i++) {
+		int one = SW_STATUS_COMPLETE;
+		if (!part_put(d, workers[i % n_workers].apart.fd, &one))
+			return sw_status_worse(status,
+					       SW_STATUS_NOTHING); /* workers_end() says it */
+		status = sw_status_worse(status, one);
+		size_t done = (i + 1) * SW_SPLIT_SUBJECTS;
+		if (progress != NULL)
+			progress(done < n ? done : n, n);
+	}
+	return status;
+}
+
+/* One that has something left to write sees that nobody reads it. */
+static int workers_end(struct worker *workers, size_t n, int status)
+{
+	for (size_t i = 0; i < n; i++)
+		sw_close_p(&workers[i].apart.fd);
+	for (size_t i = 0; i < n; i++) {
+		int how = 0;
+		while (waitpid(workers[i].apart.pid, &how, 0) < 0 && errno == EINTR)
+			;
+		if (WIFSIGNALED(how)) {
+			sw_complain("snapwalk", "a process that captures was killed", "internal",
+				    "dump the processes that are missing again");
+			status = sw_status_worse(status, SW_STATUS_NOTHING);
+		}
+	}
+	return status;
+}
+
+int sw_split(struct sw_delivery *delivery, size_t n, const struct sw_split_work *work)
+{
+	struct worker workers[WORKERS_MAX];
+	struct sw_error err = {0};
+	size_t n_workers = workers_of(n), started = 0;
+	int status = SW_STATUS_COMPLETE;
+	for (; started < n_workers; started++) {
+		struct worker *w = &workers[started];
+		*w = (struct worker){.work = work,
+				     .delivery = *delivery,
+				     .index = started,
+				     .n_workers = n_workers,
+				     .n = n};
+		if (sw_apart_start(&w->apart, worker_run, w, &err) < 0) {
+			status = sw_complain_error("snapwalk", &err);
+			break;
+		}
+		(void) fcntl(w->apart.fd, F_SETPIPE_SZ, PIPE_BYTES); /* or it waits sooner */
+	}
+	if (started == n_workers)
+		status = parts_put(delivery, workers, n_workers, n, work->progress);
+	return workers_end(workers, started, status);
+}
