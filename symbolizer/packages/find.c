@@ -5,8 +5,9 @@
  *
  *	/var/lib/dpkg/info/NAME.list, NAME:ARCH.list	a path per line, as the package has it
  *
- * Most libraries are in a package that is named after them, whose list is looked into first; all
- * others cost a look into each list (a thousand packages: some milliseconds), for all files at once.
+ * Most libraries are in a package that is named after them, whose list is looked into first. For others all lists are
+ * looked into (a thousand packages: some milliseconds), for all files at once, and first those with a name like the file's
+ * or that of a directory on its path.
  * Of a path, which the target chose, nothing is opened: only lists, whose names have no slash.
  *
  * Source: dpkg-query(1), --search; Debian Policy 4.6.2, 5.6.1 (characters of a name) and 8.1 (names of
@@ -14,6 +15,7 @@
  * and python3.x, which have -dbg packages instead.
  */
 #include "packages/find.h"
+#include "arena.h"
 #include "cleanup.h"
 
 #include <snapwalk/clock.h>
@@ -31,7 +33,8 @@ enum {
 	ENTRIES_MAX = 1 << 17,     /* of the directory; 5,000 packages have 30,000 */
 	LIST_BYTES_MAX = 16 << 20, /* the largest have 2 MB */
 	ALL_BYTES_MAX = 256 << 20,
-	ALIKE = 4, /* characters */
+	ALIKE = 4, /* characters, of the begin of a name */
+	WORD = 5,  /* characters */
 };
 
 static const char LIST[] = ".list";
@@ -163,33 +166,101 @@ static void guess(struct search *s, struct sw_package_want *want)
 	}
 }
 
-/* Whether the name begins like a guess: python3.11-minimal and python3.11. */
-static bool is_alike(const struct search *s, const char *file)
+/* How many first characters are the same. */
+static size_t same_begin(const char *a, const char *b)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (s->wants[i].name[0] == '\0' && s->wants[i].guess[0] != '\0' &&
-		    strncmp(s->wants[i].guess, file, ALIKE) == 0)
-			return true;
-	return false;
+	size_t n = 0;
+	while (a[n] != '\0' && a[n] == b[n])
+		n++;
+	return n;
 }
 
-/* All lists that are alike, or all that are not. */
-static void look_everywhere(struct search *s, bool alike)
+/* The longest word of a path's directories that is in the name: "openjdk" of /usr/lib/jvm/java-17-openjdk-amd64/bin. */
+static size_t same_word(const char *path, const char *file)
+{
+	const char *end = strrchr(path, '/');
+	size_t best = 0;
+	for (const char *at = path; at < end;) {
+		char word[SW_PACKAGE_NAME_MAX];
+		size_t length = strcspn(at, "/-._");
+		if (length >= WORD && length > best && length < sizeof(word)) {
+			memcpy(word, at, length);
+			word[length] = '\0';
+			if (strstr(file, word) != NULL)
+				best = length;
+		}
+		at += length + 1;
+	}
+	return best;
+}
+
+/* How likely a list is to have one of those that are left. */
+static unsigned likelihood(const struct search *s, const char *file)
+{
+	size_t best = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct sw_package_want *want = &s->wants[i];
+		if (want->name[0] != '\0')
+			continue;
+		size_t begin = same_begin(want->guess, file), word = same_word(want->path, file);
+		if (begin >= ALIKE && begin > best)
+			best = begin;
+		if (word > best)
+			best = word;
+	}
+	return (unsigned) best;
+}
+
+struct list {
+	char *file; /* owned */
+	unsigned likelihood;
+};
+
+static int by_likelihood(const void *a, const void *b)
+{
+	const struct list *x = a, *y = b;
+	return x->likelihood != y->likelihood ? (x->likelihood < y->likelihood ? 1 : -1)
+					      : strcmp(x->file, y->file);
+}
+
+static size_t lists_read(const struct search *s, struct list **ret)
 {
 	int fd = openat(s->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	sw_cleanup(sw_closedir_p) DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
 	struct dirent *entry;
+	size_t n = 0, capacity = 0;
 	if (directory == NULL) {
 		sw_close_p(&fd);
-		return;
+		return 0;
 	}
-	for (unsigned n = 0; n < ENTRIES_MAX && s->n_left > 0 && !is_late(s) &&
-			     (entry = readdir(directory)) != NULL;
-	     n++) {
+	for (unsigned i = 0; i < ENTRIES_MAX && (entry = readdir(directory)) != NULL; i++) {
 		const char *dot = strrchr(entry->d_name, '.');
-		if (dot != NULL && dot != entry->d_name && strcmp(dot, LIST) == 0 &&
-		    is_alike(s, entry->d_name) == alike)
-			list_look(s, entry->d_name, s->wants, s->n);
+		if (dot == NULL || dot == entry->d_name || strcmp(dot, LIST) != 0)
+			continue;
+		struct list *grown = sw_grow(*ret, n, &capacity, 1024, sizeof(*grown));
+		if (grown == NULL)
+			break;
+		*ret = grown;
+		grown[n].file = strdup(entry->d_name);
+		if (grown[n].file == NULL)
+			break;
+		grown[n].likelihood = likelihood(s, entry->d_name);
+		n++;
+	}
+	return n;
+}
+
+/* All lists, those that are likely first. */
+static void look_everywhere(struct search *s)
+{
+	sw_cleanup(sw_free_p) struct list *lists = NULL;
+	size_t n = lists_read(s, &lists);
+	if (n > 0)
+		qsort(lists, n, sizeof(*lists), by_likelihood);
+	for (size_t i = 0; i < n; i++) {
+		if (s->n_left > 0 && !is_late(s))
+			list_look(s, lists[i].file, s->wants, s->n);
+		free(lists[i].file);
 	}
 }
 
@@ -209,8 +280,8 @@ void sw_packages_find(const char *lists, struct sw_package_want *wants, size_t n
 		return;
 	for (size_t i = 0; i < n && !is_late(&s); i++)
 		guess(&s, &wants[i]);
-	look_everywhere(&s, true);
-	look_everywhere(&s, false);
+	if (s.n_left > 0 && !is_late(&s))
+		look_everywhere(&s);
 	free(s.buffer);
 }
 

@@ -95,6 +95,27 @@ TEST_WITH(test_guess, setup, teardown)
 	assert_string_equal(find(l, "/usr/bin/samefile"), "samely");
 }
 
+/* Lists are looked into in an order: a name like the guess, a word of the path, all others. Here each has the file. */
+TEST_WITH(test_order, setup, teardown)
+{
+	struct lists *l = *state;
+	static const char java[] = "/usr/lib/jvm/java-17-openjdk-amd64/bin/java";
+	static const char python[] = "/usr/bin/python3.11";
+	char text[256];
+	(void) snprintf(text, sizeof(text), "%s\n%s\n", java, python);
+	put(l, "aaa.list", text);
+	assert_string_equal(find(l, java), "aaa");
+	put(l, "java-common.list", text);
+	assert_string_equal(find(l, java), "java-common");
+	put(l, "openjdk-17-jre-headless:amd64.list", text);
+	assert_string_equal(find(l, java), "openjdk-17-jre-headless");
+	assert_string_equal(find(l, python), "aaa");
+	put(l, "python3-lib.list", text);
+	assert_string_equal(find(l, python), "python3-lib");
+	put(l, "python3.11-minimal.list", text);
+	assert_string_equal(find(l, python), "python3.11-minimal");
+}
+
 /* Several are found together, and each has its own. */
 TEST_WITH(test_several, setup, teardown)
 {
