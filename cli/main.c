@@ -6,6 +6,7 @@
 #include "errors.h"
 #include "run/obtain.h"
 #include "run/started.h"
+#include "urgent.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
@@ -98,6 +99,13 @@ static void prepare_process(struct sw_inherited *before)
 	(void) sigaction(SIGXFSZ, &ignore, &before->file_size);
 }
 
+/* A dump of what happens now, on a machine that may have no CPU to spare. */
+static bool is_urgent(const struct sw_options *options)
+{
+	return options->command->bit == SW_FOR_DUMP && options->burst_count == 0 &&
+	       !options->priority_normal;
+}
+
 static int run(struct sw_options *options)
 {
 	struct sw_error err = {0};
@@ -108,6 +116,9 @@ static int run(struct sw_options *options)
 	else if (options->version)
 		puts("snapwalk " SW_VERSION);
 	else {
+		/* First of all: each turn that is waited for with ordinary priority may be 30 ms away. */
+		if (is_urgent(options))
+			sw_urgent_begin();
 		sw_unpacker_begin(&unpacker, options);
 		status = options->command->run(options);
 		sw_unpacker_end(&unpacker);

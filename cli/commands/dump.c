@@ -222,8 +222,6 @@ int sw_cmd_dump(const struct sw_options *options)
 	with_keeper.keeper = &keeper;
 	if (options->burst_count > 0)
 		return sw_burst(options);
-	if (!options->priority_normal)
-		sw_urgent_begin();
 	if (options->keep != NULL) {
 		struct sw_subject only;
 		status = sw_select_one(options, &only);

@@ -2,6 +2,7 @@
 #include "run/apart.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "priority.h"
 #include "urgent.h"
 
 #include <fcntl.h>
@@ -28,6 +29,9 @@ int sw_apart_start(struct sw_apart *ret, int (*work)(void *arg, int fd), void *a
 		_exit(getppid() == parent ? work(arg, fds[1]) : 0);
 	}
 	(void) close(fds[1]);
+	if (pid > 0)
+		sw_priority_share(
+			pid); /* its budget begins with its first turn: sw_urgent_child() */
 	if (pid < 0) {
 		int r = sw_fail_errno(err, SW_E_IO, "cannot fork");
 		(void) close(fds[0]);

@@ -14,6 +14,18 @@ static bool is_realtime(int policy)
 	       (policy & ~SCHED_RESET_ON_FORK) == SCHED_RR;
 }
 
+bool sw_priority_is_own(void)
+{
+	int policy = sched_getscheduler(0);
+	return policy >= 0 && is_realtime(policy) && (policy & SCHED_RESET_ON_FORK);
+}
+
+void sw_priority_share(pid_t pid)
+{
+	if (sw_priority_is_own())
+		(void) sw_priority_raise(pid); /* refused: it takes longer */
+}
+
 struct sw_priority sw_priority_begin(void)
 {
 	struct sw_priority before = {.policy = sched_getscheduler(0)};

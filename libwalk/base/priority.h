@@ -14,6 +14,15 @@
 /* Of the process or thread; 0: the caller. For one that ends soon. Also in the stop. False: it is refused. */
 bool sw_priority_raise(pid_t pid);
 
+/* Whether the caller has real-time priority that processes and threads which it starts begin without
+ * (SCHED_RESET_ON_FORK): on a loaded machine they wait 10 ms and more for their first turn. */
+bool sw_priority_is_own(void);
+
+/*
+ * Gives a process that was just started the real-time priority that the caller has for itself. For one that ends soon. Fails as above.
+ */
+void sw_priority_share(pid_t pid);
+
 struct sw_priority {
 	int policy; /* what the caller had */
 	struct sched_param param;

@@ -41,12 +41,14 @@ static void raise_priority(void)
 	const struct sched_param lowest = {.sched_priority = LOWEST};
 	const struct itimerval limit = {.it_value.tv_usec = SW_URGENT_CPU_MS * US_PER_MS};
 	const struct sigaction used = {.sa_handler = on_time_used, .sa_flags = SA_RESTART};
-	/* Without the limit a fault of ours could keep a CPU from all others. */
-	if (sigaction(SIGPROF, &used, NULL) < 0 || setitimer(ITIMER_PROF, &limit, NULL) < 0)
+	/* Without the handler the limit would end us. The priority is first: the next turn may be 30 ms away. */
+	if (sigaction(SIGPROF, &used, NULL) < 0 ||
+	    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) < 0)
 		return;
-	urgent = sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) == 0;
-	if (!urgent)
-		sw_urgent_end();
+	urgent = 1;
+	/* Without the limit a fault of ours could keep a CPU from all others. */
+	if (setitimer(ITIMER_PROF, &limit, NULL) < 0)
+		give_up();
 }
 
 void sw_urgent_begin(void)

@@ -5,6 +5,7 @@
 #include "capture/touchless.h"
 #include "capture/waits.h"
 #include "errors.h"
+#include "priority.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -12,8 +13,9 @@
 #include <sys/stat.h>
 
 enum {
-	CREW_MIN_THREADS = 64, /* of the target, from where on a second thread of ours helps */
-	CREW_SHARE = 16,       /* threads described at a time */
+	CREW_MIN_THREADS = 64,      /* of the target, from where on a second thread of ours helps */
+	CREW_SHARE = 16,            /* threads described at a time */
+	CREW_URGENT_THREADS = 2048, /* of the target, to describe which takes 50 ms at most */
 };
 
 /* Reading two files of /proc takes longer than stopping a thread. Two of us do it. */
@@ -157,6 +159,11 @@ static void crew_start(struct crew *crew)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	crew->helped = pthread_create(&crew->helper, NULL, help, crew) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	/* The limit of the CPU time that is spent so (urgent.h) ends the caller's priority alone: not for much work. */
+	const struct sched_param lowest = {.sched_priority = 1};
+	if (crew->helped && crew->n <= CREW_URGENT_THREADS && sw_priority_is_own())
+		(void) pthread_setschedparam(crew->helper, SCHED_FIFO,
+					     &lowest); /* refused: it takes longer */
 }
 
 /* Leaves out threads that ended before they were described. */

@@ -123,6 +123,7 @@ int sw_expendable_start(const int *fds, size_t n_fds, struct sw_expendable **ret
 		(void) munmap(e, sizeof(*e)); /* ours, cannot fail */
 		return r;
 	}
+	sw_priority_share(e->pid);
 	*ret = e;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
 #include "errors.h"
+#include "priority.h"
 #include "stop/stop.h"
 
 #include <poll.h>
@@ -74,8 +75,10 @@ int sw_helper_run(int (*function)(void *), void *arg, _Atomic uint32_t *progress
 	pid_t pid = clone(helper_main, stack + HELPER_STACK_BYTES,
 			  CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_PIDFD, &h, &pidfd);
 	int r = pid < 0 ? sw_fail_errno(err, SW_E_IO, "cannot start the helper process") : 0;
-	if (pid >= 0)
+	if (pid >= 0) {
+		sw_priority_share(pid);
 		*ret_killed = !helper_wait(pid, pidfd, progress, patience_ms);
+	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	(void) pthread_setcancelstate(cancel, NULL); /* cannot fail */
 	sw_close_p(&pidfd);

@@ -3,6 +3,8 @@
 #include "skip.h"
 #include "test.h"
 
+#include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -67,6 +69,56 @@ static int not_inherited(void)
 	return sched_getscheduler(0) == (SCHED_BATCH | SCHED_RESET_ON_FORK) ? PASSED : FAILED;
 }
 
+/* A process that waits; its policy before and after it was given ours. */
+static bool shared(int policy, int *ret_before, int *ret_after)
+{
+	const struct sched_param lowest = {.sched_priority = 1};
+	if (sched_setscheduler(0, policy, &lowest) < 0)
+		return false;
+	pid_t pid = fork();
+	if (pid == 0) {
+		(void) pause();
+		_exit(0);
+	}
+	*ret_before = sched_getscheduler(pid);
+	sw_priority_share(pid);
+	*ret_after = sched_getscheduler(pid);
+	(void) kill(pid, SIGKILL);
+	return waitpid(pid, NULL, 0) == pid;
+}
+
+static int given_to_a_child(void)
+{
+	int before, after;
+	if (!shared(SCHED_FIFO | SCHED_RESET_ON_FORK, &before, &after))
+		return REFUSED;
+	return before == SCHED_OTHER && after == SCHED_FIFO ? PASSED : FAILED;
+}
+
+static int inherited_by_a_child(void)
+{
+	int before, after;
+	if (!shared(SCHED_RR, &before, &after))
+		return REFUSED;
+	return before == SCHED_RR && after == SCHED_RR ? PASSED : FAILED;
+}
+
+static int none_for_a_child(void)
+{
+	const struct sched_param none = {0};
+	if (sched_setscheduler(0, SCHED_OTHER, &none) < 0)
+		return FAILED;
+	pid_t pid = fork();
+	if (pid == 0) {
+		(void) pause();
+		_exit(0);
+	}
+	sw_priority_share(pid);
+	int after = sched_getscheduler(pid);
+	(void) kill(pid, SIGKILL);
+	return waitpid(pid, NULL, 0) == pid && after == SCHED_OTHER ? PASSED : FAILED;
+}
+
 static void check(int (*function)(void))
 {
 	int result = in_child(function);
@@ -88,4 +140,11 @@ TEST(real_time_stays)
 TEST(reset_on_fork_stays)
 {
 	check(not_inherited);
+}
+
+TEST(is_given_to_a_child)
+{
+	check(given_to_a_child);
+	check(inherited_by_a_child);
+	check(none_for_a_child);
 }

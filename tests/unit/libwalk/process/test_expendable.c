@@ -3,11 +3,13 @@
 #include "process/expendable.h"
 #include "process/filesystems.h"
 #include "cleanup.h"
+#include "skip.h"
 #include "test.h"
 
 #include <snapwalk/clock.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -45,6 +47,27 @@ TEST(test_run)
 					      sw_clock_ns() + 60 * (int64_t) PATIENCE_NS));
 		assert_int_equal(n, i);
 	}
+	assert_true(sw_expendable_end(e));
+}
+
+static void policy_read(void *arg)
+{
+	*(int *) arg = sched_getscheduler(0);
+}
+
+/* It has the priority that we have for ourselves before it is asked for anything. */
+TEST(test_priority)
+{
+	struct sw_expendable *e = NULL;
+	const struct sched_param lowest = {.sched_priority = 1}, none = {0};
+	int policy = -1;
+	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) < 0)
+		SKIP("real-time priority is refused", "CAP_SYS_NICE");
+	assert_int_equal(sw_expendable_start(NULL, 0, &e, NULL), 0);
+	assert_true(sw_expendable_run(e, policy_read, &policy,
+				      sw_clock_ns() + 60 * (int64_t) PATIENCE_NS));
+	assert_int_equal(sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none), 0);
+	assert_int_equal(policy, SCHED_FIFO);
 	assert_true(sw_expendable_end(e));
 }
 
