@@ -26,9 +26,9 @@ def attacked(*pids):
 
 
 def plain(report):
-    """What does not change from one dump to the next of a process that sleeps."""
+    """What does not change from one dump to the next of a process that sleeps. Its peer is this test, which runs."""
     kept = {key: value for key, value in report.items()
-            if key not in ("id", "seq", "time", "timings", "uptime_ms")}
+            if key not in ("id", "seq", "time", "timings", "uptime_ms", "peers")}
     kept["threads"] = [{key: value for key, value in thread.items()
                         if key not in ("cpu_ns", "since_ms", "blocked_on")} for thread in report["threads"]]
     return kept
