@@ -13,7 +13,8 @@ import sys
 
 import bench_daemon
 import bench_programs as programs
-from bench_measure import Results, Tools, compare, different_walks, frames_of
+import bench_summary
+from bench_measure import Results, Tools, compare, cpu_model, different_walks, frames_of
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from marked import put_marked  # noqa: E402
@@ -155,10 +156,7 @@ class Bench:
     # ---- output ------------------------------------------------------------------------------
 
     def tables(self):
-        with open("/proc/cpuinfo") as info:
-            model = next((line.partition(":")[2].strip() for line in info
-                          if line.startswith("model name")), "unknown CPU")
-        yield (f"{os.cpu_count()} × {model}, Linux {os.uname().release}, load "
+        yield (f"{os.cpu_count()} × {cpu_model()}, Linux {os.uname().release}, load "
                f"{os.getloadavg()[0]:.1f}; medians of {self.runs} runs, tools in turn; "
                f"{self.tools.repeated} incomplete dumps repeated.")
         yield table(("work", "reached", "bar", ""),
@@ -201,13 +199,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", default="build")
     parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--only", default="workloads,limits,doubling,real,daemon",
-                        help="parts, separated by commas: workloads, limits, doubling, real, daemon")
+    parser.add_argument("--only", default="summary,workloads,limits,doubling,real,daemon",
+                        help="parts, separated by commas: summary, workloads, limits, doubling, real, daemon")
     parser.add_argument("--into", metavar="PAGE",
                         help="put the tables between the marks of this page, docs/performance.md")
     args = parser.parse_args()
     parts = args.only.split(",")
     bench = Bench(os.path.abspath(args.build), args.runs, args.into)
+    summary = bench_summary.run(bench).text(table) if "summary" in parts else None
     if "workloads" in parts:
         bench.run_workloads()
     if "limits" in parts:
@@ -222,11 +221,12 @@ def main():
         bench.run_real()
     if "daemon" in parts:
         bench_daemon.run(bench, NAMES)
-    text = "\n\n".join(bench.tables())
-    if args.into:
-        put_marked(args.into, "bench", text)
-    else:
-        print(text)
+    text = "\n\n".join(bench.tables()) if set(parts) != {"summary"} else None
+    for name, made in (("summary", summary), ("bench", text)):
+        if made is not None and args.into:
+            put_marked(args.into, name, made)
+        elif made is not None:
+            print(made, end="\n\n")
     return 1 if not all(met for *_, met in bench.bars) else 0
 
 

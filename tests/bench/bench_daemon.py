@@ -29,8 +29,8 @@ def call_ms(client, pid):
     return taken
 
 
-def run(bench, command):
-    """Adds the bars of the daemon; command is the tool that it is compared with."""
+def measure(bench, command):
+    """(median of a call, of the command that it is compared with, p99 of a call), milliseconds."""
     os.environ["SNAPWALK_BUILD"] = bench.build
     from daemon import Daemon  # noqa: PLC0415 - the path and the build above
     bench.say(f"daemon, {THREADS} threads")
@@ -46,8 +46,12 @@ def run(bench, command):
                 calls.append(call_ms(client, program.pid))
                 if turn % 10 == 0:
                     direct.append(bench.tools.run(command, program.pid)["wall_ms"])
-    median, wall = statistics.median(calls), statistics.median(direct)
-    p99 = percentile(calls, 0.99)
+    return statistics.median(calls), statistics.median(direct), percentile(calls, 0.99)
+
+
+def run(bench, command):
+    """Adds the bars of the daemon."""
+    median, wall, p99 = measure(bench, command)
     bench.bar(f"Capture over the socket, {THREADS} threads", median / wall, 1.2,
               " × the command", note=f" ({median:.1f} ms, the command {wall:.1f} ms)")
     bench.bar(f"p99 of {CALLS} calls", p99 / median, 3, " × the median", note=f" ({p99:.1f} ms)")

@@ -11,6 +11,12 @@ GDB = ["gdb", "-batch", "-nx", "-iex", "set debuginfod enabled off", "-ex",
        "set pagination off", "-ex", "thread apply all bt", "-p"]
 
 
+def cpu_model():
+    with open("/proc/cpuinfo") as info:
+        return next((line.partition(":")[2].strip() for line in info if line.startswith("model name")),
+                    "unknown CPU")
+
+
 class Tools:
     """The commands that are compared; each gets the pid as its last word."""
 
@@ -31,24 +37,24 @@ class Tools:
         self.output = tempfile.NamedTemporaryFile(prefix="snapwalk-bench-")
         self.repeated = 0  # dumps that were not complete
 
-    def run(self, tool, pid, tries=5):
+    def run(self, tool, *pids, tries=5):
         """A complete run. On a machine that has other things to do a stop may reach its time
         limit: such a dump is cheaper than a whole one and must not count."""
         for _ in range(tries):
-            cost = self.run_once(tool, pid)
+            cost = self.run_once(tool, *pids)
             if cost["status"] == 0 or not tool.startswith(("snapwalk", "--stop")):
                 return cost
             self.repeated += 1
-        raise RuntimeError(f"{tool} {pid}: status {cost['status']}, {tries} times")
+        raise RuntimeError(f"{tool} {pids}: status {cost['status']}, {tries} times")
 
-    def run_once(self, tool, pid):
-        """What one run cost, with what it printed when that is JSON."""
-        done = subprocess.run([self.measure, self.output.name, *self.commands[tool], str(pid)],
+    def run_once(self, tool, *pids):
+        """What one run cost, with what it printed of one process when that is JSON."""
+        done = subprocess.run([self.measure, self.output.name, *self.commands[tool], *map(str, pids)],
                               capture_output=True, text=True, check=True)
         wall, cpu, rss, status = map(int, done.stdout.split())
         cost = {"wall_ms": wall / 1e3, "cpu_ms": cpu / 1e3, "rss_mb": rss / 1024,
                 "status": os.waitstatus_to_exitcode(status)}
-        if cost["status"] == 0 and (tool == "floor" or "--json" in self.commands[tool]):
+        if cost["status"] == 0 and len(pids) == 1 and (tool == "floor" or "--json" in self.commands[tool]):
             with open(self.output.name) as output:
                 cost["report"] = json.load(output)
         return cost
