@@ -48,7 +48,7 @@ def a_service(tap):
                    counts.get("waiting for a condition"), counts.get("idle")),
                   (1, len(waits), queue, idle), "counts by what they do")
         holds, = said(target, "holds")
-        tap.check(f"{len(waits)} threads wait for hold-0 ({holds}), which is sleeping in read" in first,
+        tap.check(f"{len(waits)} threads wait for hold-0 ({holds}), sleeping in read" in first,
                   "the holder of the lock, and what it does", first)
         tap.check(f"1 thread  compute-0  ({runs})" in first, "the running one is the first", first)
         tap.check(f"{len(waits)} threads  order-*" in first and "reserve+" in first,

@@ -5,6 +5,7 @@
 #include "cleanup.h"
 #include "report/builder.h"
 #include "report/frame_kind.h"
+#include "report/where.h"
 #include "report/text/put.h"
 #include "utf8.h"
 
@@ -21,6 +22,7 @@ enum {
 	NAME_TAIL_BYTES = 24,
 	PERIOD_MAX = 8,   /* calls in one round of a recursion */
 	FOLD_MIN = 6,     /* frames left out, at least */
+	INNERMOST = 2,    /* shown of those inside of the program's language, where not all are */
 	LEFT_OUT_MIN = 2, /* frames at the end of a stack are not worth a line that says so */
 };
 
@@ -169,6 +171,12 @@ static bool is_in_memory(const struct sw_text_writer *w, const struct sw_report_
 	       (f->module < 0 || strcmp(w->report->modules[f->module].format, "anon") == 0);
 }
 
+/* The first column has its module: that stands once, as its name may be long. */
+static bool is_named_by_module(const struct sw_report_frame *f)
+{
+	return (f->function == NULL || f->function[0] == '\0') && f->module >= 0 && f->has_offset;
+}
+
 /* Whose code it is: the second column. Of managed code the assembly, wherever it was compiled to. */
 static void place_text(const struct sw_text_writer *w, const struct sw_report_frame *f,
 		       struct sw_text *ret)
@@ -178,6 +186,8 @@ static void place_text(const struct sw_text_writer *w, const struct sw_report_fr
 	ret->size = 0;
 	if (f->inlined)
 		sw_text_printf(ret, "(inlined)");
+	else if (is_named_by_module(f))
+		sw_text_printf(ret, "%s", "");
 	else if (assembly > 0)
 		sw_utf8_append_plain(ret, f->function, assembly);
 	else if (is_interpreted(f) || is_in_memory(w, f))
@@ -197,7 +207,7 @@ static void put_place(struct sw_text_writer *w, const struct sw_report_frame *f,
 	w->text.failed |= place->failed;
 	if (place->failed)
 		return;
-	bool ours = place->data[0] == '(';
+	bool ours = place->size > 0 && place->data[0] == '(';
 	if (ours)
 		sw_style_begin(w, SW_STYLE_DIM);
 	sw_text_append(&w->text, place->data, place->size);
@@ -255,8 +265,10 @@ static void put_frame(struct sw_text_writer *w, const struct sw_report_frame *f,
 	sw_style_begin(w, guess ? SW_STYLE_GUESS : SW_STYLE_BOLD);
 	sw_text_append(&w->text, name->data, name->size);
 	sw_style_end(w);
-	sw_put_gap(w, sw_utf8_columns(name->data, name->size), table->name_columns + 2);
-	put_place(w, f, table);
+	if (!is_named_by_module(f) || f->file != NULL) {
+		sw_put_gap(w, sw_utf8_columns(name->data, name->size), table->name_columns + 2);
+		put_place(w, f, table);
+	}
 	put_marks(w, f);
 	sw_put(w, "\n");
 	if (w->options->verbose && !f->inlined)
@@ -384,9 +396,22 @@ static size_t leading(const struct sw_text_writer *w, const struct sw_report_sta
 		      const struct shown *shown)
 {
 	size_t own = sw_own_frame(w->report, stack, 0), n = 0;
-	while (own < stack->n_frames && n < shown->n && shown->numbers[n] < own)
+	while (own < stack->n_frames && n < shown->n && shown->frames[n] < &stack->frames[own] &&
+	       (shown->frames[n]->internal || sw_frame_is_libc(w->report, shown->frames[n])))
 		n++;
 	return n;
+}
+
+/* The first frame of the part that the verdict names, where it is not among the innermost; 0: it is, or there is none. */
+static size_t named(const struct sw_text_writer *w, const struct sw_report_stack *stack,
+		    const struct shown *shown, size_t end)
+{
+	bool running = stack->n_threads > 0 && w->report->threads[stack->threads[0]].state == 'R';
+	size_t where = sw_where_index(w->report, stack, running);
+	for (size_t i = end; i < shown->n && where < stack->n_frames; i++)
+		if (shown->frames[i] == &stack->frames[where])
+			return i;
+	return 0;
 }
 
 static void put_left_out(struct sw_text_writer *w, const struct shown *shown)
@@ -398,11 +423,10 @@ static void put_left_out(struct sw_text_writer *w, const struct shown *shown)
 
 /* At most so many lines, unless what is left out were a line or two; from that one on. How many
  * frames are left out behind them. */
-static size_t put_shown(struct sw_text_writer *w, const struct shown *shown, size_t at, size_t most)
+static size_t put_shown(struct sw_text_writer *w, const struct shown *shown, size_t at, size_t most,
+			struct table *table)
 {
-	struct table table = {0};
 	size_t lines = 0;
-	measure(w, shown, at, most, &table);
 	while (at < shown->n && (lines < most || shown->n - at <= LEFT_OUT_MIN)) {
 		size_t period = 1;
 		if (at == shown->behind)
@@ -410,7 +434,7 @@ static size_t put_shown(struct sw_text_writer *w, const struct shown *shown, siz
 		size_t folded = w->options->verbose ? 0 : fold(shown, at, &period);
 		for (size_t i = 0; i < period; i++) {
 			const struct sw_report_frame *f = shown->frames[at + i];
-			put_frame(w, f, shown->numbers[at + i], &table);
+			put_frame(w, f, shown->numbers[at + i], table);
 		}
 		at += period;
 		if (folded > 0)
@@ -418,9 +442,39 @@ static size_t put_shown(struct sw_text_writer *w, const struct shown *shown, siz
 		at += folded;
 		lines += period + (folded > 0);
 	}
+	return shown->n - at;
+}
+
+static void put_not_shown(struct sw_text_writer *w, size_t n)
+{
+	if (n > 0)
+		sw_put_styled(w, SW_STYLE_DIM, "       … %zu frame%s (--all)\n", n, sw_plural(n));
+}
+
+/* The innermost frames; where those of the program's language are further out, some of either. Returns where the part
+ * ends that was shown last. */
+static size_t put_some(struct sw_text_writer *w, const struct sw_report_stack *stack,
+		       const struct shown *shown, size_t most)
+{
+	size_t first = most < shown->n ? leading(w, stack, shown) : 0;
+	struct table table = {0};
+	first = first > LEFT_OUT_MIN ? first : 0;
+	put_not_shown(w, first);
+	size_t further = most < shown->n ? named(w, stack, shown, first + most) : 0;
+	measure(w, shown, first, further > 0 ? INNERMOST : most, &table);
+	if (further > 0) {
+		struct shown inner = *shown;
+		inner.n = first + INNERMOST;
+		measure(w, shown, further, most - INNERMOST, &table);
+		(void) put_shown(w, &inner, first, INNERMOST, &table); /* none is left out */
+		put_not_shown(w, further - inner.n);
+		first = further;
+		most -= INNERMOST;
+	}
+	size_t left_out = put_shown(w, shown, first, most, &table);
 	sw_text_deinit(&table.name);
 	sw_text_deinit(&table.place);
-	return shown->n - at;
+	return shown->n - left_out;
 }
 
 /* Without numbers: those are of the frames of the process, with and without them. */
@@ -463,16 +517,10 @@ void sw_text_frames_some(struct sw_text_writer *w, const struct sw_report_stack 
 	if (stack->n_trimmed > 0)
 		sw_put_styled(w, SW_STYLE_DIM, "       … %zu frame%s of no module left out\n",
 			      stack->n_trimmed, sw_plural(stack->n_trimmed));
-	size_t first = most_lines < shown.n ? leading(w, stack, &shown) : 0;
-	if (first <= LEFT_OUT_MIN)
-		first = 0;
-	else
-		sw_put_styled(w, SW_STYLE_DIM, "       … %zu frames (--all)\n", first);
-	size_t left_out = put_shown(w, &shown, first, most_lines);
-	if (shown.behind >= shown.n - left_out)
+	size_t end = put_some(w, stack, &shown, most_lines);
+	if (shown.behind >= end)
 		put_left_out(w, &shown); /* not among what was shown */
-	if (left_out > 0)
-		sw_put_styled(w, SW_STYLE_DIM, "       … %zu frames (--all)\n", left_out);
+	put_not_shown(w, shown.n - end);
 	size_t hidden = stack->n_frames - shown.n;
 	shown_deinit(&shown);
 	if (hidden > 0)

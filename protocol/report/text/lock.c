@@ -37,9 +37,8 @@ static void put_owner(struct sw_text_writer *w, const struct sw_report_wait *wai
 	else if (t == NULL)
 		sw_put(w, ", which is not there any more");
 	else {
-		sw_put(w, ", which is ");
-		sw_text_wait(w, t);
-		sw_text_wait_for(w, t);
+		sw_put(w, ", ");
+		sw_text_state(w, t);
 		put_stack(w, t);
 	}
 	sw_put(w, "\n");

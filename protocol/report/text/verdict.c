@@ -10,6 +10,7 @@
 #include "report/text/waits.h"
 #include "report/text/width.h"
 #include "report/waits.h"
+#include "report/where.h"
 #include "duration.h"
 
 #include <string.h>
@@ -94,47 +95,25 @@ static const char *only_lock(const struct sw_report *r, const struct sw_report_h
 	return NULL;
 }
 
-/* Of the language itself: what the program waits with. */
-static bool is_of_language(const struct sw_report_frame *f)
+static bool has_name(const struct sw_report_frame *f)
 {
-	static const struct {
-		const char *kind, *prefix;
-	} packages[] = {{"jvm", "java."}, {"jvm", "jdk."}, {"jvm", "sun."}, {"clr", "System."}};
-	for (size_t i = 0; i < SW_ARRAY_SIZE(packages); i++)
-		if (strcmp(f->kind, packages[i].kind) == 0 &&
-		    strncmp(sw_frame_method(f), packages[i].prefix, strlen(packages[i].prefix)) ==
-			    0)
-			return true;
-	return false;
+	return f->function != NULL && f->function[0] != '\0';
 }
 
-/* The function that says most of where a thread is: of the program, in its language if it has one. Of one that
- * waits, the one that called what it waits with. */
-static const struct sw_report_frame *where_it_is(const struct sw_report *r,
-						 const struct sw_report_thread *t)
-{
-	const struct sw_report_stack *s = sw_stack_of(r, t);
-	const struct sw_report_frame *first = NULL;
-	size_t own = s != NULL ? sw_own_frame(r, s, 0) : 0;
-	for (size_t i = own; s != NULL && i < s->n_frames; i++) {
-		const struct sw_report_frame *f = &s->frames[i];
-		if (!sw_frame_is_managed(f) || f->internal || f->function == NULL ||
-		    f->file == NULL)
-			continue;
-		if (t->state == 'R' || (f->line > 0 && !is_of_language(f)))
-			return f;
-		if (first == NULL)
-			first = f;
-	}
-	return first != NULL ? first : s != NULL && own < s->n_frames ? &s->frames[own] : NULL;
-}
-
-/* " in spin gil.py:4" */
+/* " in spin gil.py:4", " in swipl+0x2b25" */
 static void put_where(struct sw_text_writer *w, const struct sw_report_frame *f, bool line)
 {
 	if (f == NULL)
 		return;
 	sw_put(w, " in ");
+	if (!has_name(f)) {
+		if (!line) {
+			sw_put_foreign(w, sw_base_name(w->report->modules[f->module].path));
+			sw_put(w, ", one at ");
+		}
+		sw_frame_place_name(&w->text, w->report, f);
+		return;
+	}
 	sw_put_foreign(w, f->function);
 	if (!line || f->file == NULL || !sw_frame_is_managed(f))
 		return;
@@ -142,20 +121,6 @@ static void put_where(struct sw_text_writer *w, const struct sw_report_frame *f,
 	sw_put_foreign(w, sw_base_name(f->file));
 	if (f->line > 0)
 		sw_put(w, ":%u", f->line);
-}
-
-static void put_state(struct sw_text_writer *w, const struct sw_report_thread *t)
-{
-	const struct sw_report_crash *crash = w->report->process.crash;
-	if (crash == NULL)
-		sw_put(w, "is ");
-	else if (crash->tid != t->tid)
-		sw_put(w, t->state == '?' ? "" : "was ");
-	sw_text_wait(w, t);
-	if (t->state == 'R')
-		put_where(w, where_it_is(w->report, t), true);
-	sw_text_wait_for(w, t);
-	sw_text_since(w, t);
 }
 
 /* Behind a process that was just told: ", which waits for dbserver (2514)", and so on. */
@@ -175,8 +140,8 @@ static void put_behind(struct sw_text_writer *w, pid_t pid)
 	}
 }
 
-/* "37 threads wait for holder (2533), which is sleeping in read, in Stock.load Stock.java:88", "5 threads wait for the GIL,
- * which burn-5 (6736) has; it is running in spin gil.py:4" */
+/* "37 threads wait for holder (2533), asleep for 1.6 s (wakes in 9 min), in Stock.load Stock.java:88", "5 threads wait for
+ * the GIL, which burn-5 (6736) has, running in spin gil.py:4" */
 static void put_holder(struct sw_text_writer *w, const struct sw_report_holder *h, size_t waiting)
 {
 	const struct sw_report_thread *t = sw_thread_of(w->report, h->tid);
@@ -192,12 +157,12 @@ static void put_holder(struct sw_text_writer *w, const struct sw_report_holder *
 	sw_style_end(w);
 	sw_put(w, lock != NULL ? " has" : "");
 	if (t != NULL) {
-		sw_put(w, lock != NULL ? "; it " : ", which ");
-		put_state(w, t);
+		sw_put(w, ", ");
+		sw_text_state(w, t);
 	}
-	if (t != NULL && t->state != 'R' && h->n_waits_for <= 1) {
-		const struct sw_report_frame *f = where_it_is(w->report, t);
-		sw_put(w, f != NULL ? "," : "");
+	if (t != NULL && (t->state == 'R' || h->n_waits_for <= 1)) {
+		const struct sw_report_frame *f = sw_where_is(w->report, t);
+		sw_put(w, f != NULL && t->state != 'R' ? "," : "");
 		put_where(w, f, true);
 	}
 	/* Its state has told the first one. */
@@ -345,8 +310,12 @@ static void put_running(struct sw_text_writer *w, const enum sw_activity *activi
 		const struct sw_report_frame *f = NULL;
 		if (activities[i] != SW_ACTIVITY_RUNNING)
 			continue;
-		f = where_it_is(r, &r->threads[i]);
-		tally_add(&tally, f != NULL ? f->function : NULL, &r->threads[i], RUNNING_SHOWN);
+		f = sw_where_is(r, &r->threads[i]);
+		tally_add(&tally,
+			  f == NULL     ? NULL
+			  : has_name(f) ? f->function
+					: r->modules[f->module].path,
+			  &r->threads[i], RUNNING_SHOWN);
 	}
 	for (size_t i = 0; i < tally.n; i++) {
 		size_t n = tally.rows[i].count;
@@ -363,7 +332,7 @@ static void put_running(struct sw_text_writer *w, const enum sw_activity *activi
 			sw_put_thread(w, tally.rows[i].first->tid);
 		}
 		/* Where in the function differs. */
-		put_where(w, where_it_is(r, tally.rows[i].first), n == 1);
+		put_where(w, sw_where_is(r, tally.rows[i].first), n == 1);
 		sw_put(w, "\n");
 	}
 	if (tally.more > 0)

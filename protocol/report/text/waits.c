@@ -66,10 +66,12 @@ void sw_text_wait(struct sw_text_writer *w, const struct sw_report_thread *t)
 		sw_put(w, " at the crash");
 }
 
+/* The function of the kernel is not known of each thread: the ones without are in the same state as those with one. */
 static bool same_wait(const struct sw_report_thread *a, const struct sw_report_thread *b)
 {
-	return a->state == b->state && sw_same_text(a->wchan, b->wchan) &&
-	       sw_same_text(a->syscall, b->syscall);
+	return a->state == b->state && sw_same_text(a->syscall, b->syscall) &&
+	       ((a->syscall != NULL && (a->wchan == NULL || b->wchan == NULL)) ||
+		sw_same_text(a->wchan, b->wchan));
 }
 
 static void put_calls(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
@@ -87,6 +89,8 @@ static void put_calls(struct sw_text_writer *w, const size_t *threads, size_t n_
 		}
 		if (k == n)
 			waits[n++] = t;
+		if (waits[k]->wchan == NULL)
+			waits[k] = t; /* says more, or as little */
 		counts[k]++;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -216,6 +220,49 @@ void sw_text_wait_for(struct sw_text_writer *w, const struct sw_report_thread *t
 	}
 }
 
+/* A state of a process that crashed is told in the past. */
+static void put_state_then(struct sw_text_writer *w, const struct sw_report_thread *t)
+{
+	bool was = !has_crashed(w->report, t) && t->state != '?';
+	sw_put(w, was ? "which was " : "which ");
+	sw_text_wait(w, t);
+	sw_text_wait_for(w, t);
+}
+
+void sw_text_state(struct sw_text_writer *w, const struct sw_report_thread *t)
+{
+	const struct sw_report_wait *wait = t->blocked_on;
+	bool timer = wait != NULL && strcmp(wait->kind, "timer") == 0, sleeps = t->state == 'S';
+	char since[SW_DURATION_BYTES] = "";
+	if (w->report->process.crash != NULL) {
+		put_state_then(w, t);
+		return;
+	}
+	if (t->since_ms >= SINCE_MIN_MS)
+		sw_duration_format(since, t->since_ms);
+	if (sleeps && is_known(w, t)) {
+		sw_put(w, "waiting%s%s", since[0] != '\0' ? " " : "", since);
+		sw_text_wait_for(w, t);
+		return;
+	}
+	sw_put(w, "%s", sleeps && timer ? "asleep" : state_name(t->state));
+	if (t->syscall != NULL && !(sleeps && timer)) {
+		sw_put(w, " in ");
+		sw_put_foreign(w, t->syscall);
+	} else if (t->syscall == NULL && t->wchan != NULL) {
+		sw_put(w, " in ");
+		sw_put_foreign(w, t->wchan);
+	}
+	sw_put(w, "%s%s", since[0] != '\0' ? " for " : "", since);
+	if (wait == NULL || wait->target == NULL)
+		return;
+	static const char ends[] = "ends in ";
+	bool wakes = sleeps && timer && strncmp(wait->target, ends, strlen(ends)) == 0;
+	sw_put(w, wakes ? " (wakes in " : " (");
+	sw_put_foreign(w, wait->target + (wakes ? strlen(ends) : 0));
+	sw_put(w, ")");
+}
+
 /* Whether the same can be said of both. */
 static bool same_known(const struct sw_text_writer *w, const struct sw_report_thread *a,
 		       const struct sw_report_thread *b)
@@ -274,15 +321,6 @@ static bool since_of(const struct sw_text_writer *w, const size_t *threads, size
 		return false;
 	sw_duration_format_range(ret, least, most);
 	return true;
-}
-
-void sw_text_since(struct sw_text_writer *w, const struct sw_report_thread *t)
-{
-	char since[SW_DURATION_BYTES];
-	if (t->since_ms < SINCE_MIN_MS)
-		return;
-	sw_duration_format(since, t->since_ms);
-	sw_put(w, is_known(w, t) ? ", for %s" : " for %s", since);
 }
 
 static bool any_known(const struct sw_text_writer *w, const struct distinct *d)

@@ -105,7 +105,7 @@ TEST(in_a_deadlock)
 		"decided   by the function that its threads wait in; who holds it stands in its "
 		"memory\n"
 		"DEADLOCK  ab (1) → ba (2) → ab (1)\n"
-		"held by   ba (2), which is sleeping in futex for a mutex, which ab (1) has\n"
+		"held by   ba (2), waiting for a mutex, which ab (1) has\n"
 		"      lock_wait < transfer\n"
 		"waiting   1 thread\n"
 		"    ab (1), for 65 s\n"
@@ -175,7 +175,7 @@ TEST(of_runtime)
 		text, "lock      0x6000, java_monitor com.shop.Stock\n"
 		      "decided   by the structures of the runtime, which say who holds it\n"
 		      "          (the address is of this dump: the runtime may move the object)\n"
-		      "held by   o (3), which is running\n"
+		      "held by   o (3), running\n"
 		      "waiting   2 threads\n"
 		      "    n (1), to be notified\n"
 		      "    e (2)\n");

@@ -72,6 +72,71 @@ TEST(test_kinds)
 	assert_one("futex", 0, NULL, "  sleeping in futex");
 }
 
+/* The kernel's function is read of most threads, not of all: a state that is told without it is no second one. */
+TEST(test_same_state)
+{
+	struct world w;
+	make(&w);
+	for (size_t i = 0; i < N; i++)
+		w.threads[i].blocked_on = NULL;
+	w.threads[1].wchan = w.threads[3].wchan = "futex_wait_queue";
+	assert_waits(&w, 4, "  sleeping in futex (futex_wait_queue)");
+	w.threads[2].wchan = "futex_other";
+	assert_waits(&w, 3,
+		     "  2 sleeping in futex (futex_wait_queue), 1 sleeping in futex (futex_other)");
+	w.threads[2].syscall = "read";
+	w.threads[2].wchan = NULL;
+	assert_waits(&w, 4, "  3 sleeping in futex (futex_wait_queue), 1 sleeping in read");
+}
+
+static void assert_state(const struct world *world, const char *wanted)
+{
+	const struct sw_text_options options = {0};
+	struct sw_text_writer w = {.report = &world->report, .options = &options};
+	sw_text_state(&w, &world->threads[0]);
+	assert_string_equal(w.text.data, wanted);
+	sw_text_deinit(&w.text);
+}
+
+/* What a thread does for which others wait, behind its name. */
+TEST(test_state)
+{
+	struct world w;
+	struct sw_report_crash crash = {.tid = 11};
+	make(&w);
+	w.threads[0].since_ms = 1600;
+	w.threads[0].wchan = "futex_wait_queue";
+	assert_state(&w, "waiting 1.6 s for a mutex, no owner is known");
+	w.waits[0].owner_tid = 12;
+	assert_state(&w, "waiting 1.6 s for a mutex, which t (12) has");
+	w.waits[0] = (struct sw_report_wait){.kind = "timer",
+					     .target = "ends in 9 min",
+					     .trust = "memory"};
+	assert_state(&w, "asleep for 1.6 s (wakes in 9 min)");
+	w.threads[0].since_ms = 0;
+	assert_state(&w, "asleep (wakes in 9 min)");
+	w.threads[0].since_ms = 3000;
+	w.waits[0] = (struct sw_report_wait){.kind = "file", .target = "/var/x", .trust = "kernel"};
+	assert_state(&w, "sleeping in futex for 3.0 s (/var/x)");
+	w.threads[0].blocked_on = NULL;
+	assert_state(&w, "sleeping in futex for 3.0 s");
+	w.threads[0].state = 'D';
+	w.threads[0].syscall = NULL;
+	assert_state(&w, "in uninterruptible sleep in futex_wait_queue for 3.0 s");
+	w.threads[0].wchan = NULL;
+	w.threads[0].state = 'T';
+	assert_state(&w, "stopped for 3.0 s");
+	w.threads[0].since_ms = -1;
+	w.threads[0].state = 'R';
+	assert_state(&w, "running");
+	w.report.process.crash = &crash;
+	w.threads[0].state = 'S';
+	w.threads[0].syscall = "futex";
+	assert_state(&w, "which was sleeping in futex at the crash");
+	crash.tid = 10;
+	assert_state(&w, "which crashed in futex");
+}
+
 TEST(test_since)
 {
 	struct world w;

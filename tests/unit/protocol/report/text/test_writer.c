@@ -26,14 +26,14 @@ static void assert_text(const struct sw_report *report, const struct sw_text_opt
 	"\n1 thread runs: ser\\x1b[31mver (4242)\n" \
 	"running 1 · in uninterruptible sleep 1 · waiting otherwise 2\n"
 
-#define BUSY                                                                        \
-	"\n1 thread  ser\\x1b[31mver  (4242)\n"                                     \
-	"  running; 1.50 s CPU\n"                                                   \
-	"  #0   0x400100           server\n"                                        \
-	"       … frames may be missing here\n"                                   \
-	"  #1  ?libc.so.6+0x20000  libc.so.6  [guess: scan]  [read after the stop]" \
-	"  [signal handler called]\n"                                               \
-	"  #2  ?0xdead0000         (no module)  [guess: frame pointer]\n"           \
+#define BUSY                                                              \
+	"\n1 thread  ser\\x1b[31mver  (4242)\n"                           \
+	"  running; 1.50 s CPU\n"                                         \
+	"  #0   0x400100           server\n"                              \
+	"       … frames may be missing here\n"                         \
+	"  #1  ?libc.so.6+0x20000  [guess: scan]  [read after the stop]"  \
+	"  [signal handler called]\n"                                     \
+	"  #2  ?0xdead0000         (no module)  [guess: frame pointer]\n" \
 	"       the stack is cut here (no_unwind_info): code that belongs to no module\n"
 
 #define FRAMES                                                                      \
@@ -558,8 +558,8 @@ TEST(test_crowd_order)
 	}
 	assert_in_range(lines, 100, 150);
 	text[at_40] = '\0';
-	expect_in(text, "\n10 threads wait for pool-1 (1000), which is sleeping in futex for "
-			"5.0 s, in f0\n");
+	expect_in(text,
+		  "\n10 threads wait for pool-1 (1000), sleeping in futex for 5.0 s, in f0\n");
 	expect_in(text, "\n14 more threads that others wait for\n");
 	expect_in(text, "\n2 threads run in f0\n");
 	expect_in(text, "\n1 thread  pool-1  (1000)\n  sleeping in futex for 5.0 s\n  #0   f0");
@@ -608,8 +608,8 @@ TEST(test_verdict)
 	report.n_peers = 1;
 	holder.waiting = 3;
 	char *text = text_of(&report, NULL);
-	expect_in(text, "\n3 threads wait for the GIL, which burn-5 (10) has; it is running in "
-			"spin parser.py:4\n");
+	expect_in(text, "\n3 threads wait for the GIL, which burn-5 (10) has, running in spin "
+			"parser.py:4\n");
 	expect_in(text, "\n1 thread runs: burn-5 (10) in spin parser.py:4\n");
 	free(text);
 	threads[2].blocked_on = threads[3].blocked_on = &redis;
@@ -620,6 +620,35 @@ TEST(test_verdict)
 }
 
 /* Threads that are runnable in a function that sleeps do not "run"; a process that is stopped says how it goes on. */
+/* Threads that run in code without names are told by its file and where they are in it. */
+TEST(test_verdict_of_nameless)
+{
+	struct sw_report_frame frames[2] = {sample_frame(NULL, 0), sample_frame(NULL, 0)};
+	static const size_t indices[] = {0, 1};
+	struct sw_report_stack stack;
+	struct sw_report_thread threads[2];
+	struct sw_report report = one_stack(&stack, frames, 2);
+	frames[0].offset = 0x2b25;
+	for (size_t i = 0; i < 2; i++)
+		threads[i] = (struct sw_report_thread){.tid = (pid_t) (10 + i),
+						       .comm = "swipl",
+						       .state = i == 0 ? 'R' : 'S',
+						       .captured = true,
+						       .cpu_ns = -1,
+						       .since_ms = -1};
+	stack.threads = indices;
+	stack.n_threads = 2;
+	report.threads = threads;
+	report.n_threads = 2;
+	char *text = text_of(&report, NULL);
+	expect_in(text, "\n1 thread runs: swipl (10) in server+0x2b25\n");
+	free(text);
+	threads[1].state = 'R';
+	text = text_of(&report, NULL);
+	expect_in(text, "\n2 threads run in server, one at server+0x2b25\n");
+	free(text);
+}
+
 TEST(test_verdict_of_sleepers)
 {
 	struct sw_report_frame frames[2] = {language_frame("java.lang.Thread.sleep", 450),

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which frame of a stack says most of where its thread is. */
+#include "report/where.h"
+#include "cleanup.h"
+#include "report/activity.h"
+#include "report/frame_kind.h"
+
+#include <string.h>
+
+/* What the language itself has: the program waits with it. */
+static bool is_of_language(const struct sw_report_frame *f)
+{
+	static const struct {
+		const char *kind, *prefix;
+	} packages[] = {{"jvm", "java."}, {"jvm", "jdk."}, {"jvm", "sun."}, {"clr", "System."}};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(packages); i++)
+		if (strcmp(f->kind, packages[i].kind) == 0 &&
+		    strncmp(sw_frame_method(f), packages[i].prefix, strlen(packages[i].prefix)) ==
+			    0)
+			return true;
+	return false;
+}
+
+/* The innermost frame of code that has no name, in a file that is not the C library's. */
+static size_t nameless(const struct sw_report *r, const struct sw_report_stack *s)
+{
+	for (size_t i = 0; i < s->n_frames; i++)
+		if (s->frames[i].module >= 0 && s->frames[i].has_offset && !s->frames[i].internal &&
+		    !sw_frame_is_libc(r, &s->frames[i]))
+			return i;
+	return s->n_frames;
+}
+
+size_t sw_where_index(const struct sw_report *r, const struct sw_report_stack *s, bool running)
+{
+	size_t own = sw_own_frame(r, s, 0), first = s->n_frames;
+	for (size_t i = own; i < s->n_frames; i++) {
+		const struct sw_report_frame *f = &s->frames[i];
+		if (!sw_frame_is_managed(f) || f->internal || f->function == NULL ||
+		    f->file == NULL)
+			continue;
+		if (running || (f->line > 0 && !is_of_language(f)))
+			return i;
+		if (first == s->n_frames)
+			first = i;
+	}
+	if (first < s->n_frames)
+		return first;
+	return own < s->n_frames ? own : nameless(r, s);
+}
+
+const struct sw_report_frame *sw_where_is(const struct sw_report *r,
+					  const struct sw_report_thread *t)
+{
+	const struct sw_report_stack *s = sw_stack_of(r, t);
+	size_t i = s != NULL ? sw_where_index(r, s, t->state == 'R') : 0;
+	return s != NULL && i < s->n_frames ? &s->frames[i] : NULL;
+}
