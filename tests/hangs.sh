@@ -74,6 +74,7 @@ libwalk/process/expendable.c	known	open
 libwalk/process/files.c		known	open openat statx
 libwalk/process/filesystems.c	known	fstatat open openat stat statx
 libwalk/process/guarded.c	apart	open openat
+libwalk/process/limits.c	proc	fstatat open openat
 libwalk/process/local.c		known	open
 libwalk/process/pages.c		proc	open
 libwalk/process/proc.c		proc	openat

@@ -2,6 +2,7 @@
 #include "snapshot/snapshot.h"
 #include "snapshot/places.h"
 #include "process/files.h"
+#include "process/limits.h"
 #include "capture/before.h"
 #include "capture/threads.h"
 #include "cleanup.h"
@@ -77,6 +78,10 @@ static void process_describe(struct sw_take *take)
 	if (sw_proc_read_small(target->proc_fd, "cgroup", text, CGROUP_TEXT_MAX) > 0 &&
 	    sw_proc_cgroup_find(text, &path, &length))
 		p->cgroup = keep_text(take, path, length);
+	/* A capture of some threads is one of many. */
+	if (take->options.tids == NULL && !take->options.running_only &&
+	    !take->options.blocked_only)
+		sw_process_limits_read(target->proc_fd, &p->limits);
 }
 
 /* Of a file below the directory of the thread through which we look; errno says why. */

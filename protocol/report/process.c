@@ -55,6 +55,9 @@ static void process_fill(struct sw_report_builder *b)
 	report->process.starttime = from->starttime;
 	report->process.uptime_ms = from->uptime_ms;
 	report->process.elf_class = from->elf_class;
+	report->process.limits = from->limits;
+	if (from->limits.maps_limit > 0)
+		report->process.limits.maps = (int64_t) b->walks->snap->n_maps;
 	report->process.comm = sw_report_copy(b, from->comm);
 	report->process.exe = sw_report_copy_known(b, from->exe);
 	report->process.cgroup = sw_report_copy_known(b, from->cgroup);

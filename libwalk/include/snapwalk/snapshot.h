@@ -191,6 +191,19 @@ struct sw_range {
 	const uint8_t *data; /* the snapshot's */
 };
 
+/** What the process has of what a limit is set for. 0: not known, no limit, or none. */
+struct sw_process_limits {
+	int64_t descriptors, descriptors_limit; /* that are open; RLIMIT_NOFILE */
+	int64_t maps, maps_limit;               /* mappings; vm.max_map_count */
+	/* Of the tightest control group: threads, how many it has refused. */
+	int64_t tasks, tasks_limit, tasks_refused;
+	/* Likewise; of memory_bytes, the cache is given back before anything is killed. Processes that were killed for
+	 * memory are those of any of its control groups. */
+	int64_t memory_bytes, memory_cache_bytes, memory_limit_bytes, memory_kills;
+	/* Likewise: what it may use of each period; periods, those cut short, since the group was made. */
+	int64_t cpu_quota_us, cpu_period_us, cpu_periods, cpu_throttled, cpu_throttled_us;
+};
+
 struct sw_process {
 	pid_t pid, ppid;
 	uid_t uid; /* the real one, as gid */
@@ -201,6 +214,7 @@ struct sw_process {
 	char comm[SW_COMM_MAX];
 	const char *exe;    /* path, "" when unknown; the snapshot's */
 	const char *cgroup; /* path, "" when unknown; the snapshot's */
+	struct sw_process_limits limits;
 };
 
 /** All times are CLOCK_MONOTONIC differences in ns; 0 for core files. */

@@ -277,6 +277,7 @@ struct sw_report {
 		const struct sw_report_registry *registries;
 		size_t n_registries;
 		const struct sw_report_crash *crash; /* NULL: it did not crash, or not known */
+		struct sw_process_limits limits;
 	} process;
 	struct {
 		int64_t stopped_us, longest_thread_stop_us, attach_us, copy_us, unwind_us;

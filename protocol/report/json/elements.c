@@ -4,6 +4,7 @@
  * and snapwalk-dump(5): the fields of the schema's "required" lists are always there, null when
  * unknown; the others only when they say something.
  */
+#include "report/limits.h"
 #include "report/json/elements.h"
 #include "utc.h"
 #include "utf8.h"
@@ -201,6 +202,22 @@ static void add_crash(struct element *e, const struct sw_report_crash *c)
 	add(e, "crash", element_end(&inner));
 }
 
+static void add_limits(struct element *e, const struct sw_process_limits *limits)
+{
+	struct element inner = element_begin();
+	bool any = false;
+	for (size_t i = 0; i < SW_LIMIT_FIELDS; i++) {
+		int64_t value = *sw_limit_field((struct sw_process_limits *) limits, i);
+		any |= value != 0;
+		if (value != 0)
+			add_int(&inner, sw_limit_name(i), value);
+	}
+	if (any)
+		add(e, "limits", element_end(&inner));
+	else
+		json_object_put(element_end(&inner));
+}
+
 static struct json_object *process_object(const struct sw_report *r)
 {
 	struct element e = element_begin();
@@ -217,6 +234,7 @@ static struct json_object *process_object(const struct sw_report *r)
 	add(&e, "runtimes", runtimes_array(r));
 	add(&e, "registries", registries_array(r));
 	add_crash(&e, r->process.crash);
+	add_limits(&e, &r->process.limits);
 	return element_end(&e);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The elements of a dump: modules, threads, stacks with their frames, and warnings. */
+#include "report/limits.h"
 #include "report/parse/elements.h"
 #include "report/parse/fields.h"
 
@@ -162,6 +163,23 @@ void sw_parse_crash(struct sw_report_parser *p)
 	static const struct objects crash = {"crash", "crash", sizeof(struct sw_report_crash),
 					     read_crash};
 	p->report->process.crash = read_object(p, &crash);
+}
+
+static void read_limits(struct sw_report_parser *p, void *to)
+{
+	for (size_t i = 0; i < SW_LIMIT_FIELDS; i++) {
+		int64_t value = sw_parse_known(p, sw_limit_name(i), INT64_MAX);
+		*sw_limit_field(to, i) = value > 0 ? value : 0;
+	}
+}
+
+void sw_parse_limits(struct sw_report_parser *p)
+{
+	static const struct objects limits = {"limits", "limits", sizeof(struct sw_process_limits),
+					      read_limits};
+	const struct sw_process_limits *got = read_object(p, &limits);
+	if (got != NULL)
+		p->report->process.limits = *got;
 }
 
 static void read_managed(struct sw_report_parser *p, void *to)

@@ -119,6 +119,7 @@ static void read_process(struct sw_report_parser *p)
 		sw_parse_fail(p, "elf_class");
 	sw_parse_runtimes(p);
 	sw_parse_crash(p);
+	sw_parse_limits(p);
 	leave(p, around);
 }
 

@@ -94,6 +94,8 @@ TEST(test_waits)
 	threads[1].blocked_on = &lock;
 	waiting.threads = threads;
 	waiting.process.crash = &crash;
+	waiting.process.limits =
+		(struct sw_process_limits){.descriptors = 7, .cpu_throttled_us = 9};
 	waiting.peers = peers;
 	waiting.n_peers = 2;
 	waiting.deadlocks = &deadlock;
@@ -132,6 +134,9 @@ TEST(test_waits)
 	assert_true(report->threads[1].blocked_on->has_address);
 	assert_string_equal(report->process.crash->access, "write");
 	assert_int_equal(report->process.crash->sender_uid, -1);
+	assert_non_null(strstr(json, "\"limits\":{\"descriptors\":7,\"cpu_throttled_us\":9}"));
+	assert_int_equal(report->process.limits.descriptors, 7);
+	assert_int_equal(report->process.limits.cpu_throttled_us, 9);
 	assert_non_null(strstr(json, "\"address\":\"0x0\",\"access\":\"write\""));
 }
 
