@@ -147,6 +147,17 @@ static enum sw_activity of_restarted(const struct sw_report *r, const struct sw_
 	return of_functions(s);
 }
 
+/* A lock of the program's own, which it waits for by a call that others do for I/O: PostgreSQL's of tables and rows. */
+static bool is_in_lock(const struct sw_report_stack *s)
+{
+	size_t n = s == NULL ? 0 : s->n_frames < FRAMES_SEEN ? s->n_frames : FRAMES_SEEN;
+	for (size_t i = 0; i < n; i++)
+		if (s->frames[i].function != NULL &&
+		    strcmp(s->frames[i].function, "ProcSleep") == 0)
+			return true;
+	return false;
+}
+
 enum sw_activity sw_activity_of(const struct sw_report *r, const struct sw_report_thread *t)
 {
 	if (r->process.crash != NULL && r->process.crash->tid == t->tid)
@@ -161,6 +172,8 @@ enum sw_activity sw_activity_of(const struct sw_report *r, const struct sw_repor
 	if (sw_idle_place(r, t) != NULL)
 		return SW_ACTIVITY_IDLE;
 	enum sw_activity found = of_wait(t);
+	if (found == SW_ACTIVITY_OTHER && is_in_lock(sw_stack_of(r, t)))
+		found = SW_ACTIVITY_LOCK;
 	if (found == SW_ACTIVITY_OTHER)
 		found = look_up(known_calls, SW_ARRAY_SIZE(known_calls), t->syscall);
 	if (found == SW_ACTIVITY_OTHER && t->syscall != NULL &&

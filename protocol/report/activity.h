@@ -27,6 +27,9 @@ enum sw_activity sw_activity_of(const struct sw_report *report,
  * or others wait for it (idle.c). */
 const char *sw_idle_place(const struct sw_report *report, const struct sw_report_thread *thread);
 
+/* Whether it is in a function of the program that an event loop has called (idle.c). */
+bool sw_holds_loop_up(const struct sw_report *report, const struct sw_report_thread *thread);
+
 /* Whether what it waits for is a lock. */
 bool sw_waits_for_lock(const struct sw_report_thread *thread);
 /* Whether it is in a function that waits for something else than a lock, whose own code is short: a thread that wants to

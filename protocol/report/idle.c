@@ -110,6 +110,9 @@ static const struct known known[] = {
 	WAIT_IN("sd_event_run"),
 	ROOT_OF("sd_event_loop"),
 	LOOP_OF("run_poll_loop", "an event loop"), /* HAProxy */
+	ROW("boost::asio::detail::scheduler::do_run_one", PART, LOOP, "an event loop"),
+	ROW("boost::asio::detail::scheduler::run", PART, LOOP, "an event loop"),
+	ROW("boost::asio::detail::epoll_reactor::run", PART, WAIT, NULL),
 	WAIT_IN("fpm_event_epoll_wait"),
 	LOOP_OF("fpm_event_loop", "an event loop"),
 	/* thread pools of C, C++, Rust */
@@ -158,12 +161,21 @@ static const char *const idle_calls[] = {"accept", "accept4"};
 /* HotSpot's own threads, by the beginning of their names, which the VM gives (jdk 17 and 25,
  * src/hotspot/share: threads named by their constructors). */
 static const char *const hotspot_names[] = {
-	"GC Thread#",      "G1 Main Marker",  "G1 Conc#",        "G1 Refine#",
-	"G1 Service",      "C1 CompilerThre", "C2 CompilerThre", "VM Thread",
-	"VM Periodic Tas", "Signal Dispatch", "Service Thread",  "Monitor Deflati",
-	"Reference Handl", "Finalizer",       "Common-Cleaner",  "Notification T",
-	"Sweeper thread",  "Attach Listener", "ParGC Thread#",   "StrDedup",
+	"GC Thread#",      "G1 Main Marker",   "G1 Conc#",        "G1 Refine#",
+	"G1 Service",      "C1 CompilerThre",  "C2 CompilerThre", "VM Thread",
+	"VM Periodic Tas", "Signal Dispatch",  "Service Thread",  "Monitor Deflati",
+	"Reference Handl", "Finalizer",        "Common-Cleaner",  "Notification T",
+	"Sweeper thread",  "Attach Listener",  "ParGC Thread#",   "StrDedup",
+	"DestroyJavaVM",   "VirtualThread-un",
 };
+
+/* .NET's own, and those of Erlang's emulator behind their number (OTP 25) or in front of it (26 to 28). */
+static const char *const clr_names[] = {".NET SynchManag", ".NET SigHandler", ".NET EventPipe",
+					".NET Tiered Comp", ".NET Finalizer"};
+static const char *const beam_names[] = {"_scheduler",     "_dirty_cpu_sch",  "_dirty_io_sched",
+					 "_aux",           "erts_sched_",     "erts_dcpus_",
+					 "erts_dios_",     "erts_aux_",       "erts_smsg_disp",
+					 "erts_ssig_disp", "sys_sig_dispatc", "async_"};
 
 /* What runtimes call threads of their own (sw_report_managed.role). */
 static const char *const idle_roles[] = {
@@ -297,6 +309,24 @@ static const char *place_of_stack(const struct sw_report *r, const struct sw_rep
 	return NULL;
 }
 
+bool sw_holds_loop_up(const struct sw_report *r, const struct sw_report_thread *t)
+{
+	const struct sw_report_stack *s = sw_stack_of(r, t);
+	struct way way = {0};
+	for (size_t i = 0; s != NULL && i < s->n_frames && sleeps(t); i++) {
+		const struct sw_report_frame *f = &s->frames[i];
+		const struct known *k = f->function != NULL ? look_up(f) : NULL;
+		if (k == NULL)
+			way_add(&way, r, f);
+		else if (k->how == WAIT)
+			way.wait = k->function;
+		else if (k->how == LOOP || k->how == ROOT)
+			return strcmp(k->place, "an event loop") == 0 &&
+			       (way.language || way.native) && !is_direct(&way, k, f);
+	}
+	return false;
+}
+
 /* Whether all that a language says of a stack is its runtime's own. */
 static bool is_runtimes_own(const struct sw_report_stack *s)
 {
@@ -310,12 +340,34 @@ static bool is_runtimes_own(const struct sw_report_stack *s)
 	return true;
 }
 
+/* The kernel has 15 bytes of a name: "10_dirty_io_sch". */
+static bool is_of_beam(const char *comm, const char *name)
+{
+	enum { COMM_BYTES = 15 };
+	const char *rest = comm + strspn(comm, "0123456789");
+	size_t length = strlen(rest);
+	bool cut = strlen(comm) == COMM_BYTES && length > strlen("_dirty_") &&
+		   length < strlen(name) && strncmp(rest, name, length) == 0;
+	return cut || sw_begins_with(rest, name);
+}
+
 static bool is_runtimes_thread(const struct sw_report *r, const struct sw_report_thread *t,
 			       const char **ret_place)
 {
 	*ret_place = "the Java VM";
 	for (size_t i = 0; i < SW_ARRAY_SIZE(hotspot_names) && has_runtime(r, "hotspot"); i++)
 		if (sw_begins_with(t->comm, hotspot_names[i]))
+			return true;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(hotspot_names) && has_runtime(r, "hotspot"); i++)
+		if (sw_begins_with(sw_report_thread_name(t), hotspot_names[i]))
+			return true;
+	*ret_place = "the .NET runtime";
+	for (size_t i = 0; i < SW_ARRAY_SIZE(clr_names) && has_runtime(r, "clr"); i++)
+		if (sw_begins_with(t->comm, clr_names[i]))
+			return true;
+	*ret_place = "Erlang's emulator";
+	for (size_t i = 0; i < SW_ARRAY_SIZE(beam_names) && has_runtime(r, "beam"); i++)
+		if (is_of_beam(t->comm, beam_names[i]))
 			return true;
 	*ret_place = "the runtime";
 	const char *role = t->managed != NULL ? t->managed->role : NULL;

@@ -79,6 +79,20 @@ virtual_threads(struct sw_report_builder *b, const struct sw_virtual_threads *fr
 	return ret;
 }
 
+static const struct sw_report_collecting *collecting(struct sw_report_builder *b,
+						     const struct sw_collecting *from)
+{
+	struct sw_report_collecting *ret =
+		from->known ? sw_report_calloc(b, 1, sizeof(*ret)) : NULL;
+	if (ret != NULL)
+		*ret = (struct sw_report_collecting){.now = from->now,
+						     .name = sw_report_copy_known(b, from->name),
+						     .cause = sw_report_copy_known(b, from->cause),
+						     .number = (int64_t) from->number,
+						     .stopped_permille = from->stopped_permille};
+	return ret;
+}
+
 /* What was recognised: registries have entries, runtimes have none. */
 static void runtimes_fill(struct sw_report_builder *b)
 {
@@ -105,7 +119,8 @@ static void runtimes_fill(struct sw_report_builder *b)
 				.name = from->name,
 				.version = sw_report_copy_known(b, from->version),
 				.where = where,
-				.virtual_threads = virtual_threads(b, &from->virtual_threads)};
+				.virtual_threads = virtual_threads(b, &from->virtual_threads),
+				.collecting = collecting(b, &from->collecting)};
 	}
 }
 

@@ -9,6 +9,7 @@
 
 #include "arch/arch.h"
 #include "bytes.h"
+#include "runtimes/hotspot/counters.h"
 #include "runtimes/hotspot/locks.h"
 #include "runtimes/hotspot/names.h"
 #include "runtimes/hotspot/step.h"
@@ -44,8 +45,22 @@ static void look_at(struct hotspot_world *w, uint64_t pc)
 	}
 }
 
+/* Counters for jstat, behind a prologue that is one. */
+static void counters_look_at(const uint8_t *data, size_t size)
+{
+	static const uint8_t prologue[32] = {0xca, 0xfe, 0xc0, 0xc0,      1,
+					     2,    0,    1,    [24] = 32, [28] = 64};
+	uint8_t all[4096];
+	struct sw_collecting collecting = {0};
+	size = size < sizeof(all) - sizeof(prologue) ? size : sizeof(all) - sizeof(prologue);
+	memcpy(all, prologue, sizeof(prologue));
+	memcpy(all + sizeof(prologue), data, size);
+	sw_hotspot_counters_read((struct sw_bytes){all, sizeof(prologue) + size}, &collecting);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	counters_look_at(data, size);
 	static struct hotspot_world w;
 	static const struct sw_thread thread = {.comm = "worker", .regs.sp_avma = 0x8100};
 	static const uint8_t entry[] = {0x58, 0x4c, 0x8d, 0x74, 0xcc, 0xf8, 0x50,

@@ -170,6 +170,16 @@ struct sw_virtual_threads {
 	uint64_t mounted; /* of these, those that a thread runs */
 };
 
+/** Collections of garbage, as the runtime counts them, at the instant of the copy. */
+struct sw_collecting {
+	bool known;
+	bool now;             /* one that stops the program goes on */
+	char name[64];        /* of the kind that runs, or ran last: "G1 full collection pauses" */
+	char cause[64];       /* "Allocation Failure" */
+	uint64_t number;      /* of that kind that have begun */
+	int stopped_permille; /* of the time since the start the program was stopped; -1: unknown */
+};
+
 /** A runtime that was recognised, or a registry in which it publishes its code. */
 struct sw_runtime {
 	const char *name;  /* static: "clr", "wine", "gdb-jit" ... */
@@ -180,6 +190,7 @@ struct sw_runtime {
 	bool map_useless;  /* a perf map of its code would not mend the problem */
 	char untold[256];  /* what of its threads is not told though it is used; "" */
 	struct sw_virtual_threads virtual_threads; /* of Java 21 and later */
+	struct sw_collecting collecting;
 };
 
 /** Walks of one snapshot: one for each captured thread, in the snapshot's order; then one for each

@@ -56,6 +56,7 @@ int sw_hotspot_before(struct sw_capture *capture)
 	locks_prepare(&h, &w->locks);
 	if (w->locks.layout.usable)
 		sw_hotspot_jdk_find(&h, &w->locks.layout.objects, &w->virtual_threads.jdk);
+	sw_hotspot_counters_find(&h, &w->counters);
 	w->virtual_threads.bias = h.place->bias;
 	w->virtual_threads.lines = (struct sw_copied_blocks){.slots = w->virtual_threads.slots,
 							     .n_slots = SW_HOTSPOT_VIRTUAL_SLOTS,

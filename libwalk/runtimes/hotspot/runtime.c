@@ -12,11 +12,13 @@
  *	threads    JavaThreads
  *	locks      what they wait for, and who has it
  *	window     what is copied while nothing changes
+ *	counters   collections of garbage, as the VM counts them
  *	virtual    virtual threads: how many there are
  */
 #include "runtimes/hotspot/runtime.h"
 #include "runtimes/hotspot/assembly.h"
 #include "runtimes/hotspot/before.h"
+#include "runtimes/hotspot/counters.h"
 #include "runtimes/hotspot/published/find.h"
 #include "runtimes/hotspot/locks.h"
 #include "runtimes/hotspot/names.h"
@@ -145,6 +147,8 @@ static size_t hotspot_identify(void *state, struct sw_runtime *ret, size_t max)
 	*ret = (struct sw_runtime){.name = h->name, .entries = -1};
 	if (h->usable)
 		sw_hotspot_virtual_threads(h, &ret->virtual_threads);
+	if (h->usable)
+		sw_hotspot_collecting(h, &ret->collecting);
 	const char *untold = sw_hotspot_locks_untold(h);
 	if (untold != NULL)
 		(void) snprintf(ret->untold, sizeof(ret->untold), "%s", untold);

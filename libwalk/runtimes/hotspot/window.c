@@ -115,5 +115,6 @@ int sw_hotspot_in_window(struct sw_capture *capture)
 	sw_hotspot_locks_copy(capture, &w->at, &w->locks);
 	sw_hotspot_virtual_copy(capture, &w->at, w->locks.handles, w->locks.n_handles,
 				&w->virtual_threads);
+	sw_hotspot_counters_copy(capture, &w->counters);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #define SW_HOTSPOT_WINDOW_H
 
 #include "runtimes/hotspot/structures/hotspot.h"
+#include "runtimes/hotspot/counters.h"
 #include "runtimes/hotspot/locks_window.h"
 #include "runtimes/hotspot/seen.h"
 #include "runtimes/hotspot/virtual/window.h"
@@ -19,6 +20,7 @@ struct sw_hotspot_window {
 	struct sw_hotspot_seen seen; /* pcs, lines, blocks */
 	struct sw_hotspot_locks_plan locks;
 	struct sw_hotspot_virtual_plan virtual_threads;
+	struct sw_hotspot_counters counters;
 	size_t stacks_bytes; /* read so far */
 	uint64_t stack[SW_HOTSPOT_STACK_BYTES / 8];
 };

@@ -225,13 +225,22 @@ struct sw_report_virtual_threads {
 	bool at_least;   /* there may be more */
 };
 
+/** As struct sw_collecting. */
+struct sw_report_collecting {
+	bool now;
+	const char *name, *cause; /* NULL: unknown */
+	int64_t number;
+	int64_t stopped_permille; /* -1: unknown */
+};
+
 /** A runtime that was recognised in the process. */
 struct sw_report_runtime {
 	const char *name;
 	const char *version; /* NULL: unknown */
 	const char *where;   /* module or file it was found in; NULL: no single one */
 	const struct sw_report_virtual_threads
-		*virtual_threads; /* NULL: it has none, or not known */
+		*virtual_threads;                      /* NULL: it has none, or not known */
+	const struct sw_report_collecting *collecting; /* NULL: not known */
 };
 
 /** Where runtimes publish the code that they make. */

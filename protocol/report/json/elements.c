@@ -151,6 +151,15 @@ static struct json_object *runtime_object(const struct sw_report_runtime *r)
 		add_bool(&v, "at_least", r->virtual_threads->at_least);
 		add(&e, "virtual_threads", element_end(&v));
 	}
+	if (r->collecting != NULL) {
+		struct element c = element_begin();
+		add_bool(&c, "now", r->collecting->now);
+		add_string(&c, "name", r->collecting->name);
+		add_string(&c, "cause", r->collecting->cause);
+		add_int(&c, "number", r->collecting->number);
+		add_known(&c, "stopped_permille", r->collecting->stopped_permille);
+		add(&e, "collecting", element_end(&c));
+	}
 	return element_end(&e);
 }
 

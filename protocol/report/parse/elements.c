@@ -107,16 +107,31 @@ static void read_virtual_threads(struct sw_report_parser *p, void *to)
 	};
 }
 
+static void read_collecting(struct sw_report_parser *p, void *to)
+{
+	*(struct sw_report_collecting *) to = (struct sw_report_collecting){
+		.now = sw_parse_bool(p, "now"),
+		.name = sw_parse_string_or_null(p, "name"),
+		.cause = sw_parse_string_or_null(p, "cause"),
+		.number = sw_parse_int(p, "number", 0, INT64_MAX),
+		.stopped_permille = sw_parse_known(p, "stopped_permille", 1000),
+	};
+}
+
 static void read_runtime(struct sw_report_parser *p, void *to)
 {
 	static const struct objects virtual_threads = {"virtual_threads", "virtual_threads",
 						       sizeof(struct sw_report_virtual_threads),
 						       read_virtual_threads};
+	static const struct objects collecting = {"collecting", "collecting",
+						  sizeof(struct sw_report_collecting),
+						  read_collecting};
 	*(struct sw_report_runtime *) to = (struct sw_report_runtime){
 		.name = sw_parse_string(p, "name"),
 		.version = sw_parse_string_or_null(p, "version"),
 		.where = sw_parse_string_or_null(p, "where"),
 		.virtual_threads = read_object(p, &virtual_threads),
+		.collecting = read_object(p, &collecting),
 	};
 }
 

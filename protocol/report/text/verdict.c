@@ -9,9 +9,11 @@
 #include "report/text/limits.h"
 #include "report/text/threads.h"
 #include "report/text/waits.h"
+#include "report/text/whole.h"
 #include "report/text/width.h"
 #include "report/waits.h"
 #include "report/where.h"
+#include "report/whole.h"
 #include "duration.h"
 
 #include <string.h>
@@ -179,7 +181,10 @@ static void put_holders(struct sw_text_writer *w, const enum sw_activity *activi
 	const struct sw_report *r = w->report;
 	size_t shown = 0, more = 0;
 	for (size_t i = 0; i < r->n_root_holders; i++) {
+		const struct sw_report_thread *t = sw_thread_of(r, r->root_holders[i].tid);
 		size_t waiting = waiting_for(r, activities, &r->root_holders[i]);
+		if (t != NULL && sw_waits_for_machine(r, t))
+			continue; /* whom all of them wait for is told */
 		if (waiting > 0 && shown++ < HOLDERS_SHOWN)
 			put_holder(w, &r->root_holders[i], waiting);
 		else
@@ -395,6 +400,7 @@ void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activitie
 	put_process_stopped(w);
 	if (r->n_all_threads == 0) {
 		put_deadlocks(w);
+		sw_text_whole(w);
 		put_holders(w, activities);
 		put_peers(w);
 	}

@@ -43,6 +43,8 @@ static const struct row statics[] = {
 	{"ZGlobalsForVMStructs", "_instance_p", AT(zgc), false},
 	{"XGlobalsForVMStructs", "_instance_p", AT(xgc), false}, /* 21 to 23: without generations */
 	{"Universe", "_collectedHeap", AT(collected_heap), false},
+	{"PerfMemory", "_start", AT(counters_start), false},
+	{"PerfMemory", "_top", AT(counters_top), false},
 	{"ClassLoaderDataGraph", "_head", AT(loaders), false},
 	{"Abstract_VM_Version", "_s_vm_release", AT(release), false},
 	{"Abstract_VM_Version", "_vm_major_version", AT(version_major), true},

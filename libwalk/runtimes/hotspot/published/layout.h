@@ -17,7 +17,7 @@ struct sw_hotspot_layout {
 	int64_t thread_list, first_thread; /* an array, or each leads to the next */
 	int64_t continuation_return, release, version_major, version_security;
 	int64_t oop_base, oop_shift, narrow_base, narrow_shift, zgc, xgc, collected_heap;
-	int64_t loaders;
+	int64_t loaders, counters_start, counters_top;
 	/* Offsets. */
 	int64_t array_length, array_data;
 	int64_t heap_memory, heap_segmap, heap_shift, space_low, space_high;

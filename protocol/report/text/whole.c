@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "report/text/whole.h"
+#include "cleanup.h"
+#include "duration.h"
+#include "report/activity.h"
+#include "report/builder.h"
+#include "report/frame_kind.h"
+#include "report/text/threads.h"
+#include "report/where.h"
+#include "report/whole.h"
+#include "utf8.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+	STOPPED_PERMILLE = 250, /* of the time since the start: much of it goes into collections */
+	HELD_MS = 1000,         /* an event loop is held up by what lasts longer */
+	POOL_MIN = 2,           /* threads */
+	POOLS_SHOWN = 4,
+	LOOPS_SHOWN = 3,
+};
+
+/* " in reserve Stock.java:88" */
+static void put_where(struct sw_text_writer *w, const struct sw_report_thread *t)
+{
+	const struct sw_report_frame *f = sw_where_is(w->report, t);
+	if (f == NULL)
+		return;
+	sw_put(w, " in ");
+	if (f->function == NULL || f->function[0] == '\0') {
+		sw_frame_place_name(&w->text, w->report, f);
+		return;
+	}
+	sw_put_foreign(w, f->function);
+	if (f->file == NULL || !sw_frame_is_managed(f))
+		return;
+	sw_put(w, " ");
+	sw_put_foreign(w, sw_base_name(f->file));
+	if (f->line > 0)
+		sw_put(w, ":%u", f->line);
+}
+
+static const char *ordinal_end(int64_t n)
+{
+	static const char *const ends[] = {"th", "st", "nd", "rd"};
+	return n % 100 >= 11 && n % 100 <= 13 ? "th" : n % 10 <= 3 ? ends[n % 10] : "th";
+}
+
+/* "Parallel full collection, the 175th (Ergonomics)" */
+static void put_collection(struct sw_text_writer *w, const struct sw_report_collecting *c)
+{
+	static const char end[] = " pauses";
+	size_t size = c->name != NULL ? strlen(c->name) : 0, cut = strlen(end);
+	if (size > cut && strcmp(c->name + size - cut, end) == 0)
+		size -= cut;
+	if (size > 0)
+		sw_utf8_append_plain(&w->text, c->name, size);
+	if (size > 0 && c->number > 0)
+		sw_put(w, ", the %" PRId64 "%s", c->number, ordinal_end(c->number));
+	if (size == 0 && c->cause == NULL)
+		sw_put(w, "of which kind is not known");
+	if (c->cause == NULL)
+		return;
+	sw_put(w, size > 0 ? " (" : "(");
+	sw_put_foreign(w, c->cause);
+	sw_put(w, ")");
+}
+
+static size_t waiting_for_machine(const struct sw_report *r)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < r->n_threads; i++)
+		n += sw_waits_for_machine(r, &r->threads[i]);
+	for (size_t i = 0; i < r->n_root_holders; i++) {
+		const struct sw_report_thread *t = sw_thread_of(r, r->root_holders[i].tid);
+		if (t != NULL && sw_waits_for_machine(r, t))
+			n += r->root_holders[i].waiting;
+	}
+	return n;
+}
+
+/* By the counters of the VM. */
+static void put_java(struct sw_text_writer *w, const struct sw_report_collecting *c)
+{
+	size_t waiting = waiting_for_machine(w->report);
+	bool now = c != NULL && c->now;
+	if (c == NULL || (!now && c->stopped_permille < STOPPED_PERMILLE)) {
+		if (waiting > 0)
+			sw_put(w, "%zu thread%s for an operation of the Java VM\n", waiting,
+			       waiting == 1 ? " waits" : "s wait");
+		return;
+	}
+	sw_style_begin(w, SW_STYLE_BOLD);
+	sw_put(w, now ? "Collecting garbage: " : "The last collection of garbage: ");
+	sw_style_end(w);
+	put_collection(w, c);
+	if (c->stopped_permille >= 0)
+		sw_put(w,
+		       "; the VM stopped the program for %" PRId64
+		       " %% of the time since its start",
+		       c->stopped_permille / 10);
+	if (waiting > 0)
+		sw_put(w, "; %zu thread%s for %s", waiting, waiting == 1 ? " waits" : "s wait",
+		       now ? "it" : "the VM");
+	sw_put(w, "\n");
+}
+
+/* By what threads are in: the first one, and how many more. */
+static void put_collectors(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	const struct sw_report_thread *first = NULL;
+	const char *runtime = NULL;
+	size_t n = 0;
+	for (size_t i = 0; i < r->n_threads; i++) {
+		const char *of = sw_collects(r, &r->threads[i]);
+		if (of == NULL || (first != NULL && strcmp(of, runtime) != 0))
+			continue;
+		if (n++ == 0) {
+			first = &r->threads[i];
+			runtime = of;
+		}
+	}
+	if (n == 0)
+		return;
+	sw_put_styled(w, SW_STYLE_BOLD, "Collecting garbage");
+	sw_put(w, " (");
+	sw_put_foreign(w, strcmp(runtime, "cpython") == 0 ? "python"
+			  : strcmp(runtime, "clr") == 0   ? ".NET"
+							  : runtime);
+	sw_put(w, "): ");
+	if (n > 1)
+		sw_put(w, "%zu threads work on it, one is ", n);
+	sw_put_thread(w, first->tid);
+	put_where(w, first);
+	sw_put(w, "\n");
+}
+
+static void put_collections(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	for (size_t i = 0; i < r->process.n_runtimes; i++)
+		if (strcmp(r->process.runtimes[i].name, "hotspot") == 0)
+			put_java(w, r->process.runtimes[i].collecting);
+	put_collectors(w);
+}
+
+/* Workers of one pool: by what it is, and by the names of its threads but for the number. */
+struct pool {
+	const char *kind;
+	const struct sw_report_thread *first; /* that has work */
+	size_t n, n_running, n_idle;
+};
+
+static bool same_name(const char *a, const char *b)
+{
+	struct sw_name_number x = sw_name_number(a), y = sw_name_number(b);
+	return x.begin == y.begin && memcmp(a, b, x.begin) == 0;
+}
+
+/* Idle workers are not told by where they begin, but by where they wait: one of the same name has no work. */
+static void count_idle(const struct sw_report *r, struct pool *pool)
+{
+	const char *name = sw_report_thread_name(pool->first);
+	for (size_t i = 0; i < r->n_threads; i++) {
+		const struct sw_report_thread *t = &r->threads[i];
+		pool->n_idle += same_name(sw_report_thread_name(t), name) &&
+				sw_works_for_pool(r, t) == NULL;
+	}
+}
+
+static void put_pool(struct sw_text_writer *w, const struct pool *pool)
+{
+	const struct sw_report *r = w->report;
+	const struct sw_report_frame *where = sw_where_is(r, pool->first);
+	size_t same = 0;
+	for (size_t i = 0; i < r->n_threads && where != NULL && where->function != NULL; i++) {
+		const struct sw_report_thread *t = &r->threads[i];
+		const struct sw_report_frame *f = sw_where_is(r, t);
+		const char *kind = sw_works_for_pool(r, t);
+		same += kind != NULL && strcmp(kind, pool->kind) == 0 && f != NULL &&
+			sw_same_text(f->function, where->function) &&
+			same_name(sw_report_thread_name(t), sw_report_thread_name(pool->first));
+	}
+	sw_put_styled(w, SW_STYLE_BOLD, "No thread of %s is free:", pool->kind);
+	sw_put(w, " %zu of %zu %s", same > 0 ? same : pool->n, pool->n, same == 1 ? "is" : "are");
+	if (same > 0)
+		put_where(w, pool->first);
+	else
+		sw_put(w, " at work");
+	sw_put(w, "\n");
+}
+
+/* Pools of which no thread waits for work, and some thread waits for something else. */
+static void put_pools(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	struct pool pools[POOLS_SHOWN];
+	size_t n = 0;
+	for (size_t i = 0; i < r->n_threads; i++) {
+		const struct sw_report_thread *t = &r->threads[i];
+		const char *kind = sw_works_for_pool(r, t);
+		size_t k = 0;
+		if (kind == NULL)
+			continue;
+		while (k < n && (strcmp(pools[k].kind, kind) != 0 ||
+				 !same_name(sw_report_thread_name(pools[k].first),
+					    sw_report_thread_name(t))))
+			k++;
+		if (k == POOLS_SHOWN)
+			continue; /* the stacks have it */
+		if (k == n)
+			pools[n++] = (struct pool){.kind = kind, .first = t};
+		pools[k].n++;
+		pools[k].n_running += t->state == 'R';
+	}
+	for (size_t k = 0; k < n; k++) {
+		count_idle(r, &pools[k]);
+		if (pools[k].n >= POOL_MIN && pools[k].n_idle == 0 &&
+		    pools[k].n_running < pools[k].n)
+			put_pool(w, &pools[k]);
+	}
+}
+
+/* "The event loop of node (77) has been in read for 3.1 s, in load app.js:4" */
+static void put_loops(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	size_t shown = 0;
+	for (size_t i = 0; i < r->n_threads && shown < LOOPS_SHOWN; i++) {
+		const struct sw_report_thread *t = &r->threads[i];
+		if (t->since_ms < HELD_MS || !sw_holds_loop_up(r, t))
+			continue;
+		char since[SW_DURATION_BYTES];
+		sw_duration_format(since, t->since_ms);
+		sw_put_styled(w, SW_STYLE_BOLD, "The event loop of ");
+		sw_put_thread(w, t->tid);
+		sw_put(w, " has been held up for %s", since);
+		put_where(w, t);
+		sw_put(w, "\n");
+		shown++;
+	}
+}
+
+void sw_text_whole(struct sw_text_writer *w)
+{
+	if (w->report->n_all_threads > 0 || w->report->process.crash != NULL)
+		return; /* not all are here, or they were, then */
+	put_collections(w);
+	put_pools(w);
+	put_loops(w);
+}

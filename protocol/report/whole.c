@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "report/whole.h"
+#include "cleanup.h"
+#include "parts.h"
+#include "report/frame_kind.h"
+
+#include <string.h>
+
+enum { FRAMES_SEEN = 64 }; /* from the innermost */
+
+static bool has_runtime(const struct sw_report *r, const char *name)
+{
+	for (size_t i = 0; i < r->process.n_runtimes; i++)
+		if (strcmp(r->process.runtimes[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static bool collects_now(const struct sw_report *r, const char *name)
+{
+	for (size_t i = 0; i < r->process.n_runtimes; i++)
+		if (strcmp(r->process.runtimes[i].name, name) == 0)
+			return r->process.runtimes[i].collecting != NULL &&
+			       r->process.runtimes[i].collecting->now;
+	return false;
+}
+
+/* Functions of the VM that a thread calls for what only the VM's own thread does. Source: jdk-17.0.15 and jdk-25.0.3,
+ * src/hotspot/share/runtime/vmThread.cpp. */
+static bool is_in_operation(const struct sw_report_stack *s)
+{
+	static const char *const names[] = {"VMThread::execute(", "VMThread::wait_until_executed("};
+	for (size_t i = 0; i < s->n_frames && i < FRAMES_SEEN; i++)
+		for (size_t k = 0; k < SW_ARRAY_SIZE(names); k++)
+			if (s->frames[i].function != NULL &&
+			    sw_begins_with(s->frames[i].function, names[k]))
+				return true;
+	return false;
+}
+
+static bool has_java(const struct sw_report_stack *s)
+{
+	for (size_t i = 0; i < s->n_frames && i < FRAMES_SEEN; i++)
+		if (strcmp(s->frames[i].kind, "jvm") == 0)
+			return true;
+	return false;
+}
+
+bool sw_waits_for_machine(const struct sw_report *r, const struct sw_report_thread *t)
+{
+	const struct sw_report_stack *s = sw_stack_of(r, t);
+	const struct sw_report_wait *wait = t->blocked_on;
+	if (s == NULL || t->state != 'S' || !has_runtime(r, "hotspot") || !has_java(s))
+		return false;
+	if (is_in_operation(s))
+		return true;
+	/* Without symbols of the VM: what the program itself waits with has a kind of Java. */
+	bool own = wait == NULL || strcmp(wait->kind, "condition") == 0 ||
+		   strcmp(wait->kind, "futex") == 0;
+	return own && t->syscall != NULL && strcmp(t->syscall, "futex") == 0 &&
+	       collects_now(r, "hotspot") && sw_idle_place(r, t) == NULL;
+}
+
+/*
+ * Functions of collectors, which are there as long as a collection goes on, or a step of it. Sources: CPython 3.8 to 3.14
+ * (Modules/gcmodule.c, Python/gc.c), Ruby 3.0 to 3.4 (gc.c, gc/default/default.c), V8 11 to 14 (src/heap), Go 1.18 to 1.26
+ * (runtime/mgc.go, mgcmark.go), OTP 25 to 28 (erl_gc.c), PHP 8 (Zend/zend_gc.c).
+ */
+static const struct {
+	const char *runtime, *function;
+	bool part; /* of a longer name */
+} collectors[] = {
+	{"cpython", "gc_collect_main", false},
+	{"cpython", "gc_collect_generations", false},
+	{"cpython", "gc_collect_region", false},
+	{"cpython", "gc_collect_with_callback", false},
+	{"cpython", "deduce_unreachable", false},
+	{"ruby", "gc_start", false},
+	{"ruby", "garbage_collect", false},
+	{"ruby", "gc_marks_rest", false},
+	{"ruby", "gc_marks_continue", false},
+	{"ruby", "gc_sweep_step", false},
+	{"ruby", "gc_sweep_continue", false},
+	{"v8", "v8::internal::Heap::CollectGarbage", true},
+	{"v8", "v8::internal::Heap::PerformGarbageCollection", true},
+	{"v8", "v8::internal::MarkCompactCollector::", true},
+	{"go", "runtime.gcDrain", false},
+	{"go", "runtime.gcMarkTermination", false},
+	{"go", "runtime.gcAssistAlloc1", false},
+	{"beam", "erts_garbage_collect", false},
+	{"beam", "garbage_collect", false},
+	{"php", "zend_gc_collect_cycles", false},
+};
+
+const char *sw_collects(const struct sw_report *r, const struct sw_report_thread *t)
+{
+	const struct sw_report_stack *s = sw_stack_of(r, t);
+	/* .NET says which thread has stopped the others for a collection. */
+	if (t->managed != NULL && t->managed->role != NULL &&
+	    strcmp(t->managed->role, "suspending") == 0 && strcmp(t->managed->runtime, "clr") == 0)
+		return "clr";
+	for (size_t i = 0; s != NULL && i < s->n_frames && i < FRAMES_SEEN; i++) {
+		const char *name = s->frames[i].function;
+		for (size_t k = 0; name != NULL && k < SW_ARRAY_SIZE(collectors); k++)
+			if ((collectors[k].part
+				     ? strstr(name, collectors[k].function) != NULL
+				     : strncmp(name, collectors[k].function,
+					       strlen(collectors[k].function)) == 0 &&
+					       (name[strlen(collectors[k].function)] == '\0' ||
+						name[strlen(collectors[k].function)] == '.')) &&
+			    has_runtime(r, collectors[k].runtime))
+				return collectors[k].runtime;
+	}
+	return NULL;
+}
+
+/* Where workers of pools begin; file: the end of its path. */
+static const struct {
+	const char *function, *file, *pool;
+} workers[] = {
+	{"java.util.concurrent.ThreadPoolExecutor.runWorker", NULL, "the Java thread pool"},
+	{"java.util.concurrent.ForkJoinPool.runWorker", NULL, "the Java fork-join pool"},
+	{"System.Threading.PortableThreadPool+WorkerThread.WorkerThreadStart", NULL,
+	 "the .NET thread pool"},
+	{"_worker", "/concurrent/futures/thread.py", "the Python thread pool"},
+	{"uv__fs_work", NULL, "the libuv thread pool"},
+	{"uv__queue_work", NULL, "the libuv thread pool"},
+	{"uv__getaddrinfo_work", NULL, "the libuv thread pool"},
+	{"uv__getnameinfo_work", NULL, "the libuv thread pool"},
+	{"spawn_thread", "/puma/thread_pool.rb", "puma's thread pool"},
+	{"block in spawn_thread", "/puma/thread_pool.rb", "puma's thread pool"},
+};
+
+static bool is_worker(const struct sw_report_frame *f, size_t k)
+{
+	const char *name = sw_frame_method(f);
+	size_t length = strlen(workers[k].function);
+	size_t path = f->file != NULL ? strlen(f->file) : 0,
+	       file = workers[k].file != NULL ? strlen(workers[k].file) : 0;
+	return strncmp(name, workers[k].function, length) == 0 &&
+	       (name[length] == '\0' || name[length] == '(') &&
+	       (file == 0 || (path >= file && strcmp(f->file + path - file, workers[k].file) == 0));
+}
+
+/* Whether a frame inside of a worker's own is the program's: the pool itself waits for work by its own functions. */
+static bool is_work(const struct sw_report_frame *f, const struct sw_report_frame *worker)
+{
+	if (!sw_frame_is_managed(worker))
+		return true;
+	return sw_frame_is_managed(f) && !f->internal && f->function != NULL &&
+	       f->function[0] != '[' &&
+	       (worker->file == NULL || f->file == NULL || strcmp(f->file, worker->file) != 0);
+}
+
+const char *sw_works_for_pool(const struct sw_report *r, const struct sw_report_thread *t)
+{
+	const struct sw_report_stack *s = sw_stack_of(r, t);
+	bool work = false;
+	for (size_t i = 0; s != NULL && i < s->n_frames; i++) {
+		const struct sw_report_frame *f = &s->frames[i];
+		for (size_t k = 0; f->function != NULL && k < SW_ARRAY_SIZE(workers); k++) {
+			if (!is_worker(f, k))
+				continue;
+			for (size_t inner = 0; inner < i && !work; inner++)
+				work = is_work(&s->frames[inner], f);
+			return (work || !sw_frame_is_managed(f)) && sw_idle_place(r, t) == NULL
+				       ? workers[k].pool
+				       : NULL;
+		}
+	}
+	return NULL;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_REPORT_WHOLE_H
+#define SW_REPORT_WHOLE_H
+
+#include "report/activity.h"
+
+/* What the process as a whole suffers from, as far as the functions on its stacks tell. */
+
+/* Whether the thread waits until the Java VM has stopped the program and done something: a collection of garbage, mostly. It
+ * does not tell who holds up others that wait for a lock of it. */
+bool sw_waits_for_machine(const struct sw_report *report, const struct sw_report_thread *thread);
+
+/* The runtime whose garbage the thread collects: the runtime's wire name. NULL: it does not. */
+const char *sw_collects(const struct sw_report *report, const struct sw_report_thread *thread);
+
+/* The pool of which the thread is a worker that has work: "the .NET thread pool". NULL: it is none. */
+const char *sw_works_for_pool(const struct sw_report *report,
+			      const struct sw_report_thread *thread);
+
+#endif

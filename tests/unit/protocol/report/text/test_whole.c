@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a process as a whole suffers from, as it is told. */
+#include "report/text/whole.h"
+#include "sample_report.h"
+#include "cleanup.h"
+#include "test.h"
+
+#include <string.h>
+
+enum { THREADS = 4, FRAMES = 4 };
+
+struct world {
+	struct sw_report report;
+	struct sw_report_runtime runtime;
+	struct sw_report_thread threads[THREADS];
+	struct sw_report_stack stacks[THREADS];
+	struct sw_report_frame frames[THREADS][FRAMES];
+	struct sw_report_wait waits[THREADS];
+	size_t indices[THREADS];
+};
+
+static void make(struct world *w, const char *runtime)
+{
+	memset(w, 0, sizeof(*w));
+	w->runtime.name = runtime;
+	w->report.process.runtimes = &w->runtime;
+	w->report.process.n_runtimes = 1;
+	w->report.process.pid = 9;
+	w->report.threads = w->threads;
+	w->report.stacks = w->stacks;
+	w->report.modules = sample_modules;
+	w->report.n_modules = 2;
+}
+
+/* A thread with that stack, innermost frame first; a name with a file has " in FILE" behind it. */
+static struct sw_report_thread *add(struct world *w, const char *name, char state, const char *kind,
+				    const char *const names[FRAMES])
+{
+	size_t i = w->report.n_threads++;
+	w->report.n_stacks++;
+	w->indices[i] = i;
+	w->threads[i] = (struct sw_report_thread){.tid = (pid_t) (10 + i),
+						  .comm = name,
+						  .state = state,
+						  .captured = true,
+						  .syscall = state == 'S' ? "futex" : NULL,
+						  .cpu_ns = -1,
+						  .since_ms = 3100,
+						  .stack = (int32_t) i};
+	w->stacks[i] = (struct sw_report_stack){.threads = &w->indices[i],
+						.n_threads = 1,
+						.end = "complete",
+						.frames = w->frames[i]};
+	for (size_t k = 0; k < FRAMES && names[k] != NULL; k++) {
+		struct sw_report_frame f = sample_frame(names[k], 4);
+		if (strncmp(names[k], "C ", 2) == 0) {
+			f.function += 2;
+			f.file = NULL;
+			f.line = 0;
+		} else {
+			f.kind = kind;
+			f.module = -1;
+			f.file = strncmp(names[k], "_worker", 7) == 0
+					 ? "/concurrent/futures/thread.py"
+				 : strncmp(names[k], "_run_once", 9) == 0
+					 ? "/lib/asyncio/base_events.py"
+				 : strstr(names[k], "hread") != NULL ||
+						 strstr(names[k], "Pool") != NULL
+					 ? "/lib/Pool"
+					 : "/srv/app";
+		}
+		w->frames[i][w->stacks[i].n_frames++] = f;
+	}
+	return &w->threads[i];
+}
+
+static void assert_whole(const struct world *world, const char *wanted)
+{
+	const struct sw_text_options options = {0};
+	struct sw_text_writer w = {.report = &world->report, .options = &options};
+	sw_put(&w, "%s", "");
+	sw_text_whole(&w);
+	assert_string_equal(w.text.data, wanted);
+	sw_text_deinit(&w.text);
+}
+
+/* The caller of a VM operation is no holder: all wait for the VM. */
+TEST(test_java)
+{
+	static const char *const in_operation[FRAMES] = {"C pthread_cond_wait",
+							 "C VMThread::execute(VM_Operation*)",
+							 "Gc.fill"};
+	static const char *const elsewhere[FRAMES] = {"C read", "Gc.read"};
+	struct sw_report_collecting c = {.now = true,
+					 .name = "Parallel full collection pauses",
+					 .cause = "Ergonomics",
+					 .number = 172,
+					 .stopped_permille = 828};
+	struct sw_report_holder holder = {.tid = 10, .pid = 9, .waiting = 2};
+	struct world w;
+	make(&w, "hotspot");
+	(void) add(&w, "http-0", 'S', "jvm", in_operation);
+	add(&w, "http-1", 'S', "jvm", elsewhere)->syscall = "read";
+	w.report.root_holders = &holder;
+	w.report.n_root_holders = 1;
+	assert_whole(&w, "3 threads wait for an operation of the Java VM\n");
+	w.runtime.collecting = &c;
+	assert_whole(&w,
+		     "Collecting garbage: Parallel full collection, the 172nd (Ergonomics); the VM "
+		     "stopped "
+		     "the program for 82 % of the time since its start; 3 threads wait for it\n");
+	c.now = false;
+	assert_whole(
+		&w,
+		"The last collection of garbage: Parallel full collection, the 172nd (Ergonomics); "
+		"the VM stopped the program for 82 % of the time since its start; 3 threads wait "
+		"for the VM\n");
+	c.stopped_permille = 20;
+	assert_whole(&w, "3 threads wait for an operation of the Java VM\n");
+	w.report.n_root_holders = 0;
+	w.threads[0].state = 'R';
+	assert_whole(&w, "");
+	c = (struct sw_report_collecting){.now = true, .number = 11, .stopped_permille = -1};
+	assert_whole(&w, "Collecting garbage: of which kind is not known\n");
+}
+
+TEST(test_collectors)
+{
+	static const struct {
+		const char *runtime, *kind, *wanted;
+		const char *names[FRAMES];
+	} cases[] = {
+		{"cpython",
+		 "cpython",
+		 "Collecting garbage (python): t (10) in tree app:4\n",
+		 {"C gc_collect_main", "tree"}},
+		{"ruby",
+		 "ruby",
+		 "Collecting garbage (ruby): t (10) in tree app:4\n",
+		 {"C gc_start", "tree"}},
+		{"v8",
+		 "v8js",
+		 "Collecting garbage (v8): t (10) in tree app:4\n",
+		 {"C v8::internal::Heap::CollectGarbage(v8::internal::AllocationSpace)", "tree"}},
+		{"go",
+		 "go",
+		 "Collecting garbage (go): t (10) in main.tree app:4\n",
+		 {"C runtime.gcDrain", "main.tree"}},
+		{"php",
+		 "php",
+		 "Collecting garbage (php): t (10) in tree app:4\n",
+		 {"C zend_gc_collect_cycles", "tree"}},
+		{"beam",
+		 "beam",
+		 "Collecting garbage (beam): t (10) in tree app:4\n",
+		 {"C garbage_collect.constprop.0", "tree"}},
+		/* names of a program's own, or of another runtime */
+		{"cpython", "cpython", "", {"C gc_start", "tree"}},
+		{"ruby", "ruby", "", {"C gc_start_later", "tree"}},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct world w;
+		make(&w, cases[i].runtime);
+		(void) add(&w, "t", 'R', cases[i].kind, cases[i].names);
+		assert_whole(&w, cases[i].wanted);
+	}
+}
+
+/* .NET names the thread that has stopped the others. */
+TEST(test_suspending)
+{
+	static const char *const names[FRAMES] = {"C memset", "P.Tree"};
+	static const struct sw_report_managed managed = {.runtime = "clr",
+							 .id = 1,
+							 .role = "suspending"};
+	struct world w;
+	make(&w, "clr");
+	add(&w, "t", 'R', "clr", names)->managed = &managed;
+	assert_whole(&w, "Collecting garbage (.NET): t (10) in P.Tree app:4\n");
+}
+
+TEST(test_pools)
+{
+	static const struct {
+		const char *kind, *place;
+		const char *busy[FRAMES];
+	} cases[] = {
+		{"jvm",
+		 "the Java thread pool",
+		 {"C futex", "shop.Order.total",
+		  "java.util.concurrent.ThreadPoolExecutor.runWorker"}},
+		{"jvm",
+		 "the Java fork-join pool",
+		 {"C futex", "shop.Order.total", "java.util.concurrent.ForkJoinPool.runWorker"}},
+		{"clr",
+		 "the .NET thread pool",
+		 {"C futex", "shop.Order.total",
+		  "System.Private.CoreLib.dll!System.Threading.PortableThreadPool+WorkerThread."
+		  "WorkerThreadStart()"}},
+		{"cpython", "the Python thread pool", {"C futex", "shop.Order.total", "_worker"}},
+	};
+	static const char *const idle[FRAMES] = {
+		"C futex", "java.util.concurrent.ThreadPoolExecutor.getTask",
+		"java.util.concurrent.ThreadPoolExecutor.runWorker"};
+	char wanted[256];
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct world w;
+		make(&w, "");
+		(void) add(&w, "http-1", 'S', cases[i].kind, cases[i].busy);
+		assert_whole(&w, ""); /* a pool of one thread has no other */
+		(void) add(&w, "http-2", 'S', cases[i].kind, cases[i].busy);
+		(void) snprintf(wanted, sizeof(wanted),
+				"No thread of %s is free: 2 of 2 are in shop.Order.total app:4\n",
+				cases[i].place);
+		assert_whole(&w, wanted);
+		w.threads[0].state = w.threads[1].state = 'R';
+		assert_whole(&w, ""); /* they run: that is told */
+	}
+	struct world w;
+	make(&w, "");
+	(void) add(&w, "http-1", 'S', "jvm", cases[0].busy);
+	(void) add(&w, "http-2", 'S', "jvm", cases[0].busy);
+	(void) add(&w, "http-3", 'S', "jvm", idle);
+	assert_whole(&w, "");
+}
+
+TEST(test_loops)
+{
+	static const char *const asyncio[FRAMES] = {"C clock_nanosleep", "load", "_run_once"};
+	static const char *const waits[FRAMES] = {"C epoll_wait", "_run_once"};
+	static const char *const nginx[FRAMES] = {"C pread64", "C ngx_read_file",
+						  "C ngx_process_events_and_timers"};
+	struct world w;
+	make(&w, "");
+	struct sw_report_thread *t = add(&w, "main", 'S', "cpython", asyncio);
+	assert_whole(&w, "The event loop of main (10) has been held up for 3.1 s in load app:4\n");
+	t->since_ms = 900;
+	assert_whole(&w, "");
+	t->since_ms = 3100;
+	t->state = 'R';
+	assert_whole(&w, "");
+	make(&w, "");
+	(void) add(&w, "main", 'S', "cpython", waits);
+	assert_whole(&w, "");
+	make(&w, "");
+	(void) add(&w, "nginx", 'S', "native", nginx);
+	assert_whole(&w, "The event loop of nginx (10) has been held up for 3.1 s in pread64\n");
+}
