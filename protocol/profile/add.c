@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "report/activity.h"
+#include "report/idle.h"
 #include "report/frame_kind.h"
 
 #include <stdio.h>

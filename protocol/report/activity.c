@@ -3,6 +3,7 @@
  * What a thread does, told by its state, its system call and the functions on its stack.
  */
 #include "report/activity.h"
+#include "report/idle.h"
 #include "cleanup.h"
 
 #include <string.h>

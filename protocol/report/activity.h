@@ -23,13 +23,6 @@ enum sw_activity {
 enum sw_activity sw_activity_of(const struct sw_report *report,
 				const struct sw_report_thread *thread);
 
-/* The place where a thread waits for work: "accept", "the .NET thread pool" ...; NULL: it does not,
- * or others wait for it (idle.c). */
-const char *sw_idle_place(const struct sw_report *report, const struct sw_report_thread *thread);
-
-/* Whether it is in a function of the program that an event loop has called (idle.c). */
-bool sw_holds_loop_up(const struct sw_report *report, const struct sw_report_thread *thread);
-
 /* Whether what it waits for is a lock. */
 bool sw_waits_for_lock(const struct sw_report_thread *thread);
 /* Whether it is in a function that waits for something else than a lock, whose own code is short: a thread that wants to

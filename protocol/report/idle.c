@@ -6,6 +6,7 @@
  * Whoever is in none of them is shown: one stack too many does less harm than one that hides the
  * answer.
  */
+#include "report/idle.h"
 #include "report/activity.h"
 #include "cleanup.h"
 #include "parts.h"

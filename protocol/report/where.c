@@ -7,6 +7,23 @@
 
 #include <string.h>
 
+/* Files that the language comes with, but for what was installed among them. */
+static bool is_of_library(const struct sw_report_frame *f)
+{
+	static const struct {
+		const char *kind, *part, *other;
+	} files[] = {{"cpython", "/lib/python", "-packages/"},
+		     {"cpython", "<frozen ", NULL},
+		     {"ruby", "/lib/ruby/", "/gems/"},
+		     {"ruby", "<internal:", NULL},
+		     {"v8js", "node:", NULL}};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(files); i++)
+		if (strcmp(f->kind, files[i].kind) == 0 && strstr(f->file, files[i].part) != NULL &&
+		    (files[i].other == NULL || strstr(f->file, files[i].other) == NULL))
+			return true;
+	return false;
+}
+
 /* What the language itself has: the program waits with it. */
 static bool is_of_language(const struct sw_report_frame *f)
 {
@@ -18,7 +35,7 @@ static bool is_of_language(const struct sw_report_frame *f)
 		    strncmp(sw_frame_method(f), packages[i].prefix, strlen(packages[i].prefix)) ==
 			    0)
 			return true;
-	return false;
+	return is_of_library(f);
 }
 
 /* The innermost frame of code that has no name, in a file that is not the C library's. */

@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "parts.h"
 #include "report/frame_kind.h"
+#include "report/idle.h"
 
 #include <string.h>
 
@@ -68,29 +69,46 @@ bool sw_waits_for_machine(const struct sw_report *r, const struct sw_report_thre
  */
 static const struct {
 	const char *runtime, *function;
-	bool part; /* of a longer name */
+	bool part;          /* of a longer name */
+	const char *module; /* part of its name, where others have such a function; NULL: any */
 } collectors[] = {
-	{"cpython", "gc_collect_main", false},
-	{"cpython", "gc_collect_generations", false},
-	{"cpython", "gc_collect_region", false},
-	{"cpython", "gc_collect_with_callback", false},
-	{"cpython", "deduce_unreachable", false},
-	{"ruby", "gc_start", false},
-	{"ruby", "garbage_collect", false},
-	{"ruby", "gc_marks_rest", false},
-	{"ruby", "gc_marks_continue", false},
-	{"ruby", "gc_sweep_step", false},
-	{"ruby", "gc_sweep_continue", false},
-	{"v8", "v8::internal::Heap::CollectGarbage", true},
-	{"v8", "v8::internal::Heap::PerformGarbageCollection", true},
-	{"v8", "v8::internal::MarkCompactCollector::", true},
-	{"go", "runtime.gcDrain", false},
-	{"go", "runtime.gcMarkTermination", false},
-	{"go", "runtime.gcAssistAlloc1", false},
-	{"beam", "erts_garbage_collect", false},
-	{"beam", "garbage_collect", false},
-	{"php", "zend_gc_collect_cycles", false},
+	{"cpython", "gc_collect_main", false, NULL},
+	{"cpython", "collect", false, "python3"}, /* 3.8, 3.9 */
+	{"cpython", "gc_collect_generations", false, NULL},
+	{"cpython", "gc_collect_region", false, NULL},
+	{"cpython", "gc_collect_with_callback", false, NULL},
+	{"cpython", "deduce_unreachable", false, NULL},
+	{"ruby", "gc_start", false, NULL},
+	{"ruby", "garbage_collect", false, NULL},
+	{"ruby", "gc_marks_rest", false, NULL},
+	{"ruby", "gc_marks_continue", false, NULL},
+	{"ruby", "gc_sweep_step", false, NULL},
+	{"ruby", "gc_sweep_continue", false, NULL},
+	{"v8", "v8::internal::Heap::CollectGarbage", true, NULL},
+	{"v8", "v8::internal::Heap::PerformGarbageCollection", true, NULL},
+	{"v8", "v8::internal::MarkCompactCollector::", true, NULL},
+	{"go", "runtime.gcDrain", false, NULL},
+	{"go", "runtime.gcMarkTermination", false, NULL},
+	{"go", "runtime.gcAssistAlloc1", false, NULL},
+	{"beam", "erts_garbage_collect", false, NULL},
+	{"beam", "garbage_collect", false, NULL},
+	{"php", "zend_gc_collect_cycles", false, NULL},
 };
+
+static bool is_collector(const struct sw_report *r, const struct sw_report_frame *f, size_t k)
+{
+	const char *name = f->function;
+	size_t length = strlen(collectors[k].function);
+	/* A compiler adds ".constprop.0" and the like. */
+	bool same = collectors[k].part ? strstr(name, collectors[k].function) != NULL
+				       : strncmp(name, collectors[k].function, length) == 0 &&
+						 (name[length] == '\0' || name[length] == '.');
+	if (!same || !has_runtime(r, collectors[k].runtime))
+		return false;
+	return collectors[k].module == NULL ||
+	       (f->module >= 0 &&
+		strstr(sw_base_name(r->modules[f->module].path), collectors[k].module) != NULL);
+}
 
 const char *sw_collects(const struct sw_report *r, const struct sw_report_thread *t)
 {
@@ -99,18 +117,11 @@ const char *sw_collects(const struct sw_report *r, const struct sw_report_thread
 	if (t->managed != NULL && t->managed->role != NULL &&
 	    strcmp(t->managed->role, "suspending") == 0 && strcmp(t->managed->runtime, "clr") == 0)
 		return "clr";
-	for (size_t i = 0; s != NULL && i < s->n_frames && i < FRAMES_SEEN; i++) {
-		const char *name = s->frames[i].function;
-		for (size_t k = 0; name != NULL && k < SW_ARRAY_SIZE(collectors); k++)
-			if ((collectors[k].part
-				     ? strstr(name, collectors[k].function) != NULL
-				     : strncmp(name, collectors[k].function,
-					       strlen(collectors[k].function)) == 0 &&
-					       (name[strlen(collectors[k].function)] == '\0' ||
-						name[strlen(collectors[k].function)] == '.')) &&
-			    has_runtime(r, collectors[k].runtime))
+	for (size_t i = 0; s != NULL && i < s->n_frames && i < FRAMES_SEEN; i++)
+		for (size_t k = 0; s->frames[i].function != NULL && k < SW_ARRAY_SIZE(collectors);
+		     k++)
+			if (is_collector(r, &s->frames[i], k))
 				return collectors[k].runtime;
-	}
 	return NULL;
 }
 

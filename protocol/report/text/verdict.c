@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "report/builder.h"
 #include "report/activity.h"
+#include "report/idle.h"
 #include "report/frame_kind.h"
 #include "report/text/crash.h"
 #include "report/text/limits.h"

@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "duration.h"
 #include "report/activity.h"
+#include "report/idle.h"
 #include "report/builder.h"
 #include "report/frame_kind.h"
 #include "report/text/threads.h"

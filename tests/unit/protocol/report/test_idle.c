@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sample_report.h"
+#include "report/idle.h"
 #include "report/activity.h"
 #include "cleanup.h"
 #include "test.h"
@@ -204,6 +205,49 @@ TEST(test_holders)
 }
 
 /* A runtime's own thread that runs code of the program's: a finalizer that hangs. */
+/* Threads that runtimes keep for themselves have names that the runtimes give, or whose beginning the kernel has. */
+TEST(test_names)
+{
+	static const struct {
+		const char *runtime, *comm, *managed, *place;
+	} cases[] = {
+		{"hotspot", "java", "DestroyJavaVM", "the Java VM"},
+		{"hotspot", "VirtualThread-u", "VirtualThread-unblocker", "the Java VM"},
+		{"clr", ".NET SynchManag", NULL, "the .NET runtime"},
+		{"clr", ".NET SigHandler", NULL, "the .NET runtime"},
+		{"beam", "1_scheduler", NULL, "Erlang's emulator"},
+		{"beam", "10_dirty_io_sch", NULL, "Erlang's emulator"},
+		{"beam", "2_dirty_cpu_sch", NULL, "Erlang's emulator"},
+		{"beam", "erts_aux_1", NULL, "Erlang's emulator"},
+		{"beam", "1_my_own", NULL, NULL},
+		{"beam", "10_dirty_iodine", NULL, NULL},
+		{"cpython", ".NET SynchManag", NULL, NULL},
+		{"hotspot", "java", "http-1", NULL},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		const struct sw_report_runtime runtime = {.name = cases[i].runtime};
+		const struct sw_report_managed managed = {.runtime = cases[i].runtime,
+							  .name = cases[i].managed};
+		struct world w;
+		make(&w, "futex", (const char *const[FRAMES]){"libc", "wait_for_it"});
+		w.report.process.runtimes = &runtime;
+		w.report.process.n_runtimes = 1;
+		w.threads[0].comm = cases[i].comm;
+		w.threads[0].managed = cases[i].managed != NULL ? &managed : NULL;
+		const char *place = sw_idle_place(&w.report, &w.threads[0]);
+		if (cases[i].place == NULL)
+			assert_null(place);
+		else
+			assert_string_equal(place, cases[i].place);
+	}
+	/* One that waits for a lock of PostgreSQL's does so by a call for I/O. */
+	struct world w;
+	make(&w, "epoll_wait",
+	     (const char *const[FRAMES]){"libc", "WaitEventSetWait", "WaitLatch", "ProcSleep",
+					 "WaitOnLock"});
+	assert_int_equal(sw_activity_of(&w.report, &w.threads[0]), SW_ACTIVITY_LOCK);
+}
+
 TEST(test_roles)
 {
 	static const struct sw_report_managed finalizer = {.runtime = "clr", .role = "finalizer"},

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: runtime 60s
+"""What a process as a whole suffers from: collections of garbage, pools without a free thread, event loops held up."""
+import os
+import re
+import subprocess
+import tempfile
+
+from harness import PATIENT, Tap, dump, snapwalk, wait_until
+from runtime_jvm import SOURCES, chosen, machines
+from runtime_locks import Program
+from runtime_python import PROGRAMS, interpreters, minor
+
+WHOLE = os.path.join(PROGRAMS, "whole.py")
+LOOKS = 10
+
+
+def first_lines(pid):
+    return "\n".join(snapwalk(pid, *PATIENT).stdout.splitlines()[:9])
+
+
+def java_collects(tap, version, home, classes):
+    """A JVM that only collects, 10 looks: the collection is told, and never a thread that asked for it."""
+    for collector in ("-XX:+UseParallelGC", "-XX:+UseG1GC", "-XX:+UseSerialGC"):
+        command = (os.path.join(home, "bin", "java"), "-Xmx64m", collector, "-XX:-UseGCOverheadLimit", "-cp", classes,
+                   "Collects", "collects")
+        with Program(*command) as program:
+            wait_until(lambda: dump(program.pid, *PATIENT)["process"]["runtimes"][0]["collecting"]["number"] > 20,
+                       "some collections")
+            texts = [first_lines(program.pid) for _ in range(LOOKS)]
+            told = [text for text in texts if re.search(r"\n(Collecting garbage|The last collection of garbage): ", text)]
+            # A capture in which threads ran says nothing of the counters.
+            tap.check(len(told) > LOOKS / 2, f"java {version} {collector}: the collection is told", texts)
+            blamed = [text for text in texts if re.search(r"threads? waits? for http-\d \(\d+\), (waiting|sleeping)", text)]
+            tap.equal(blamed, [], f"java {version} {collector}: no thread is blamed")
+
+
+def java_pools(tap, version, home, classes):
+    for mode in ("pool", "free"):
+        with Program(os.path.join(home, "bin", "java"), "-cp", classes, "Collects", mode) as program:
+            text = first_lines(program.pid)
+            said = "No thread of the Java thread pool is free: 4 of 4 are in Collects.order Collects.java:" in text
+            tap.equal(said, mode == "pool", f"java {version}: {mode}")
+            tap.check("Collecting garbage" not in text, f"java {version}: {mode} collects nothing", text)
+
+
+def java(tap):
+    found = chosen(machines())
+    if not found:
+        tap.skip("needs a JDK (openjdk-17-jdk-headless)")
+    for version, home in found.items():
+        with tempfile.TemporaryDirectory() as classes:
+            subprocess.run([os.path.join(home, "bin", "javac"), "-d", classes, os.path.join(SOURCES, "Collects.java")],
+                           check=True)
+            java_collects(tap, version, home, classes)
+            java_pools(tap, version, home, classes)
+
+
+def has_names(pid):
+    """Whether the interpreter's own functions have names, by which a collection is told."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
+        files = {line.split()[-1] for line in maps if re.search(r"r-xp .*/(lib)?python3[^/]*$", line)}
+    return any(" gc_collect" in subprocess.run(["nm", file], capture_output=True, text=True).stdout for file in files)
+
+
+def python(tap):
+    for version, interpreter in interpreters().items():
+        name = f"python {version}"
+        if minor(version) < 8:
+            continue
+        for mode, wanted in (("pool", "No thread of the Python thread pool is free: 3 of 3 are in order whole.py:"),
+                             ("free", None), ("loop", "has been held up for "), ("idle", None),
+                             ("collect", "\nCollecting garbage (python): MainThread (")):
+            with Program(interpreter, WHOLE, mode) as program:
+                if mode == "loop":
+                    wait_until(lambda: dump(program.pid, *PATIENT)["threads"][0]["since_ms"] > 1100, "a second")
+                if mode == "collect" and not has_names(program.pid):
+                    continue
+                text = first_lines(program.pid)
+                if wanted is not None:
+                    tap.check(wanted in text, f"{name}: {mode}", text)
+                else:
+                    tap.check("No thread of" not in text and "held up" not in text, f"{name}: {mode}", text)
+
+
+if __name__ == "__main__":
+    tap = Tap()
+    tap.guard(java)
+    tap.guard(python)
+    tap.done()
