@@ -54,15 +54,6 @@ void sw_hotspot_counters_find(const struct sw_hotspot *h, struct sw_hotspot_coun
 	*ret = (struct sw_hotspot_counters){start, (size_t) (top - start)};
 }
 
-void sw_hotspot_counters_copy(struct sw_capture *capture,
-			      const struct sw_hotspot_counters *counters)
-{
-	const uint8_t *copy;
-	if (counters->bytes > 0)
-		(void) sw_capture_copy(capture, counters->avma, counters->bytes,
-				       &copy); /* else: not told */
-}
-
 static void string_take(struct sw_bytes all, uint64_t at, uint32_t size, char *ret, size_t ret_size)
 {
 	size_t n = 0;

@@ -4,7 +4,6 @@
 
 #include "runtimes/hotspot/structures/hotspot.h"
 #include "bytes.h"
-#include "unwind/capture.h"
 
 /* The memory of the VM's counters in use; 0 bytes: it has none (-XX:-UsePerfData). */
 struct sw_hotspot_counters {
@@ -12,11 +11,8 @@ struct sw_hotspot_counters {
 	size_t bytes;
 };
 
-/* Before the window. */
+/* Before the window, in which its hook copies them. */
 void sw_hotspot_counters_find(const struct sw_hotspot *h, struct sw_hotspot_counters *ret);
-/* In the window. */
-void sw_hotspot_counters_copy(struct sw_capture *capture,
-			      const struct sw_hotspot_counters *counters);
 /* What the memory of the counters says; *ret is zeroed, and stays so where they are not to be read. */
 void sw_hotspot_counters_read(struct sw_bytes all, struct sw_collecting *ret);
 /* Afterwards: what they say of collections of garbage at that instant. *ret is zeroed. */

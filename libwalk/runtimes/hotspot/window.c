@@ -106,6 +106,7 @@ int sw_hotspot_in_window(struct sw_capture *capture)
 {
 	struct sw_hotspot_window *w = *capture->found;
 	struct line line = {0};
+	const uint8_t *copy;
 	if (w == NULL)
 		return 0;
 	memset(&w->seen, 0, sizeof(w->seen)); /* the window may be repeated */
@@ -115,6 +116,8 @@ int sw_hotspot_in_window(struct sw_capture *capture)
 	sw_hotspot_locks_copy(capture, &w->at, &w->locks);
 	sw_hotspot_virtual_copy(capture, &w->at, w->locks.handles, w->locks.n_handles,
 				&w->virtual_threads);
-	sw_hotspot_counters_copy(capture, &w->counters);
+	if (w->counters.bytes > 0)
+		(void) sw_capture_copy(capture, w->counters.avma, w->counters.bytes,
+				       &copy); /* else: not told */
 	return 0;
 }
