@@ -385,10 +385,12 @@ static bool is_join(const struct sw_report_wait *wait)
 	return strcmp(wait->kind, "thread") == 0;
 }
 
-static bool waits_for_owner(const struct sw_report_thread *t)
+/* The other end of a pipe may be the process's own: that says who wakes the thread, and nothing of work. */
+static bool waits_for_owner(const struct sw_report *r, const struct sw_report_thread *t)
 {
 	const struct sw_report_wait *wait = t->blocked_on;
-	return wait != NULL && !is_join(wait) && (wait->owner_tid != 0 || wait->owner_pid != 0);
+	bool other = wait != NULL && wait->owner_pid != 0 && wait->owner_pid != r->process.pid;
+	return wait != NULL && !is_join(wait) && (wait->owner_tid != 0 || other);
 }
 
 /* Those that wait for none and are waited for are all in root_holders, which tells most threads
@@ -423,7 +425,7 @@ static const char *place_of(const struct sw_report *r, const struct sw_report_th
 
 const char *sw_idle_place(const struct sw_report *r, const struct sw_report_thread *t)
 {
-	if (!sleeps(t) || !t->captured || sw_waits_for_lock(t) || waits_for_owner(t))
+	if (!sleeps(t) || !t->captured || sw_waits_for_lock(t) || waits_for_owner(r, t))
 		return NULL;
 	const char *place = place_of(r, t);
 	return place != NULL && !is_waited_for(r, t) ? place : NULL;

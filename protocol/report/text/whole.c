@@ -33,8 +33,14 @@ static void put_where(struct sw_text_writer *w, const struct sw_report_thread *t
 		sw_frame_place_name(&w->text, w->report, f);
 		return;
 	}
-	sw_put_foreign(w, f->function);
-	if (f->file == NULL || !sw_frame_is_managed(f))
+	if (!sw_frame_is_managed(f)) {
+		sw_put_foreign(w, f->function);
+		return;
+	}
+	/* without the assembly and the parameters */
+	const char *method = sw_frame_method(f);
+	sw_utf8_append_plain(&w->text, method, strcspn(method, "("));
+	if (f->file == NULL)
 		return;
 	sw_put(w, " ");
 	sw_put_foreign(w, sw_base_name(f->file));

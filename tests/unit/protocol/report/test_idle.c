@@ -234,7 +234,15 @@ TEST(test_names)
 		w.report.process.n_runtimes = 1;
 		w.threads[0].comm = cases[i].comm;
 		w.threads[0].managed = cases[i].managed != NULL ? &managed : NULL;
+		/* of a pipe whose other end is the process's own */
+		w.waits[0] = (struct sw_report_wait){.kind = "pipe",
+						     .owner_pid = w.report.process.pid,
+						     .fd = 3,
+						     .trust = "kernel"};
+		w.threads[0].blocked_on = &w.waits[0];
 		const char *place = sw_idle_place(&w.report, &w.threads[0]);
+		w.waits[0].owner_pid = 1;
+		assert_null(sw_idle_place(&w.report, &w.threads[0]));
 		if (cases[i].place == NULL)
 			assert_null(place);
 		else
