@@ -109,7 +109,7 @@ looked_at libwalk/runtimes/clr/objects/graph.c sw_clr_class_of sw_snapshot_map s
 looked_at libwalk/runtimes/clr/objects/chain.c sw_clr_argument sw_clr_box_table sw_clr_pooled_source sw_clr_class_of sw_clr_field_find
 looked_at libwalk/runtimes/clr/objects/classes.c
 looked_at libwalk/runtimes/cpython/window.c sw_cpython_cframes_add sw_cpython_chain_add sw_copied_blocks_begin sw_copied_blocks_has_space sw_copied_blocks_memory \
-	sw_cpython_code_read sw_cpython_code_start sw_cpython_frame_left sw_cpython_gil_find sw_cpython_waited_copy \
+	sw_cpython_code_read sw_cpython_code_start sw_cpython_frame_left sw_cpython_gil_find sw_cpython_import_read sw_cpython_waited_copy \
 	sw_cpython_tasks_copy sw_cpython_threads_each sw_cpython_withs_each sw_snapshot_map
 looked_at libwalk/runtimes/cpython/tasks_window.c sw_cpython_awaits_read sw_cpython_code_read sw_copied_blocks_begin sw_copied_blocks_has_space sw_copied_blocks_memory \
 	sw_cpython_code_start sw_cpython_task_read sw_cpython_tasks_each
@@ -121,6 +121,8 @@ looked_at libwalk/runtimes/cpython/structures/data_stack.c sw_cpython_code_read 
 looked_at libwalk/runtimes/cpython/structures/code.c
 looked_at libwalk/runtimes/cpython/gil.c sw_cpython_tid_of
 looked_at libwalk/runtimes/cpython/waited.c
+looked_at libwalk/runtimes/cpython/structures/import.c sw_cpython_attribute_get sw_cpython_int sw_cpython_is_class sw_cpython_self_read
+looked_at libwalk/runtimes/cpython/structures/self.c
 looked_at libwalk/runtimes/cpython/structures/withs.c sw_cpython_code_read sw_cpython_code_start
 looked_at libwalk/runtimes/go/window.c sw_go_g_parse sw_go_list_copy sw_go_m_parse sw_go_thread_check
 looked_at libwalk/runtimes/go/list.c sw_go_g_parse

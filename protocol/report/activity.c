@@ -80,6 +80,7 @@ static const struct known known_waits[] = {
 	{"python_lock", SW_ACTIVITY_LOCK},    {"java_wait", SW_ACTIVITY_CONDITION},
 	{"java_park", SW_ACTIVITY_CONDITION}, {"dotnet_monitor", SW_ACTIVITY_LOCK},
 	{"dotnet_lock", SW_ACTIVITY_LOCK},    {"dotnet_wait", SW_ACTIVITY_CONDITION},
+	{"python_import", SW_ACTIVITY_LOCK},  {"thread", SW_ACTIVITY_CHILD},
 	{"ruby_gvl", SW_ACTIVITY_LOCK},       {"ruby_mutex", SW_ACTIVITY_LOCK},
 };
 

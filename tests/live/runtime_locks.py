@@ -281,7 +281,7 @@ def check_locks(tap, version, python, stop):
         def all_wait():
             got["report"] = dump(program.pid, *PATIENT, "--stop", stop)
             return lock_waits(got["report"]) == wanted and kinds() <= no_locks
-        no_locks = {"semaphore", "futex", "condition"}
+        no_locks = {"semaphore", "futex", "condition", "thread"}
         try:
             wait_until(all_wait, "all to wait")
         except Exception:  # noqa: BLE001 - what differs is said below
@@ -304,6 +304,42 @@ def check_locks(tap, version, python, stop):
             text = subprocess.run([SNAPWALK, str(program.pid), *PATIENT, "--stop", stop], capture_output=True, text=True).stdout
             tap.check(re.search(r"^DEADLOCK: ", text, re.M) and re.search(r"for the Lock, which .* \(\d+\) has \(a with statement\)", text),
                       f"{version} --stop {stop}: text says it", text[:3000])
+
+
+def end_waits(report):
+    """{tid: (kind, owner's tid)} of those that wait for a thread's end, or for an import."""
+    waits = {t["tid"]: t.get("blocked_on") or {} for t in report["threads"]}
+    return {tid: (wait["kind"], wait["owner_tid"]) for tid, wait in waits.items() if wait.get("kind") in ("thread", "python_import")}
+
+
+def check_joins(tap, version, python, stop):
+    """Threads that are to end, and modules that others import."""
+    named = f"{version} --stop {stop}"
+    with Program(python, os.path.join(PROGRAMS, "joins.py")) as program:
+        wanted = {int(tid): ("python_import" if word == "import" else "thread", int(owner)) for word, tid, owner in program.lines}
+        got = {}
+
+        def all_wait():
+            got["report"] = dump(program.pid, *PATIENT, "--stop", stop)
+            return end_waits(got["report"]) == wanted
+        try:
+            wait_until(all_wait, "all to wait")
+        except Exception:  # noqa: BLE001 - what differs is said below
+            pass
+        tap.equal(end_waits(got["report"]), wanted, f"{named}: who waits for a thread's end or an import, and for whom")
+        tap.equal({t["blocked_on"]["target"] for t in got["report"]["threads"] if t["tid"] in wanted and wanted[t["tid"]][0] != "thread"},
+                  {"made_module"}, f"{named}: which module")
+        tap.equal(got["report"].get("deadlocks", []), [], f"{named}: no deadlock of joins")
+    with Program(python, os.path.join(PROGRAMS, "joins.py"), "cycle") as program:
+        cycle = [int(tid) for tid in program.lines[0][1:]]
+
+        def found():
+            report = dump(program.pid, *PATIENT, "--stop", stop)
+            return report["deadlocks"] if report.get("deadlocks") else None
+        tap.check(wait_until(found, "the deadlock") in ([cycle], [cycle[::-1]]), f"{named}: the deadlock of a join and an import")
+        text = subprocess.run([SNAPWALK, str(program.pid), *PATIENT, "--stop", stop], capture_output=True, text=True).stdout
+        tap.check(re.search(r"^DEADLOCK: ", text, re.M) and re.search(r"for the import of made_module, which .* \(\d+\) runs;", text) and
+                  re.search(r"for .* \(\d+\) to end;", text), f"{named}: text says it", text[:3000])
 
 
 def check_recorded_locks(tap, version, program, wanted):
@@ -355,6 +391,7 @@ def main():
             for stop in ("auto", "always"):
                 tap.guard(check_rlocks, version, python, stop)
                 tap.guard(check_locks, version, python, stop)
+                tap.guard(check_joins, version, python, stop)
             for stop in (("auto",), ()):
                 tap.guard(check_python_random, version, python, stop)
     for machine in found.items():

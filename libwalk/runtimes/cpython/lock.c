@@ -17,7 +17,10 @@
  * Lib/logging/__init__.py of 3.8.18 to 3.14.10; Include/cpython/tupleobject.h.
  */
 #include "runtimes/cpython/lock.h"
+#include "runtimes/cpython/joined.h"
+#include "runtimes/cpython/structures/import.h"
 #include "runtimes/cpython/structures/objects.h"
+#include "runtimes/cpython/structures/self.h"
 #include "runtimes/cpython/structures/withs.h"
 #include "snapshot/live.h"
 #include "snapshot/snapshot.h"
@@ -36,9 +39,6 @@ enum {
 	TUPLE_ITEMS_14 = 32,
 	NAMES_MAX = 4096,
 	BODIES_MAX = 1 << 16, /* of a process */
-	/* The first variable of a frame that is an object. */
-	FRAME_LOCALS_8 = 360,
-	FRAME_LOCALS_10 = 352,
 };
 
 /* A with statement in whose body a thread is. */
@@ -163,8 +163,9 @@ enum what {
 	NOTHING = 0,
 	RELEASES = 1 << 0,  /* gives a lock back, perhaps */
 	CONDITION = 1 << 1, /* Condition.wait() of threading */
-	JOIN = 1 << 2,      /* of a thread, up to 3.12 */
-	UNKNOWN = 1 << 3,   /* it could not be read */
+	JOIN = 1 << 2,      /* of a thread */
+	SHUTDOWN = 1 << 3,  /* of threading: it waits for all threads */
+	UNKNOWN = 1 << 4,   /* it could not be read */
 };
 
 static const char *last_part(const char *text, char separator)
@@ -224,9 +225,11 @@ static unsigned code_look(struct sw_cpython *c, uint64_t avma)
 	const char *name = last_part(function, '.');
 	size_t length = strlen(file), logging = strlen("logging/__init__.py");
 	if (strcmp(last_part(file, '/'), "threading.py") == 0)
-		return strcmp(name, "wait") == 0 && saves           ? CONDITION
-		       : strcmp(name, "_wait_for_tstate_lock") == 0 ? JOIN
-								    : NOTHING;
+		return strcmp(name, "wait") == 0 && saves ? CONDITION
+		       : strcmp(name, "_wait_for_tstate_lock") == 0 || strcmp(name, "join") == 0
+			       ? JOIN
+		       : strcmp(name, "_shutdown") == 0 ? SHUTDOWN
+							: NOTHING;
 	if (length >= logging && strcmp(file + length - logging, "logging/__init__.py") == 0)
 		return NOTHING;
 	return releases ? RELEASES : NOTHING;
@@ -242,20 +245,6 @@ static unsigned what_does(struct sw_cpython *c, uint64_t code_avma)
 	return (unsigned) what;
 }
 
-/* A method's object, as the frame has it. */
-static bool self_read(const struct sw_cpython *c, struct sw_memory memory,
-		      const struct sw_cpython_frame *frame, uint64_t *ret)
-{
-	const struct sw_cpython_layout *l = &c->at.layout;
-	unsigned off = l->pairing != SW_CPYTHON_BY_CONTENT ? l->frame_locals
-		       : l->minor == 10                    ? FRAME_LOCALS_10
-							   : FRAME_LOCALS_8;
-	if (!sw_memory_u64(memory, frame->avma + off, ret))
-		return false;
-	*ret &= ~UINT64_C(7);
-	return *ret != 0;
-}
-
 /* Whether Condition.wait(), which a frame executes, is that of a condition with another lock. The condition
  * is the same object still if the frame has it when its lock has been read. */
 static bool is_of_another(struct sw_cpython *c, const struct sw_cpython_frame *frame,
@@ -264,14 +253,15 @@ static bool is_of_another(struct sw_cpython *c, const struct sw_cpython_frame *f
 	uint64_t self, lock, self_now, previous;
 	struct sw_cpython_frame now;
 	bool last;
-	if (!self_read(c, instant(c), frame, &self) ||
+	if (!sw_cpython_self_read(&c->at, instant(c), frame, &self) ||
 	    !sw_cpython_attribute_get(&c->at, c->memory, self, "_lock", &lock) || lock == lock_avma)
 		return false;
 	return !c->snap->live ||
 	       (sw_cpython_frame_read(&c->at, sw_live_memory(c->snap), frame->avma, &now, &previous,
 				      &last) &&
 		now.code_avma == frame->code_avma &&
-		self_read(c, sw_live_memory(c->snap), frame, &self_now) && self_now == self);
+		sw_cpython_self_read(&c->at, sw_live_memory(c->snap), frame, &self_now) &&
+		self_now == self);
 }
 
 /* ---- who has it -------------------------------------------------------------------------------- */
@@ -324,25 +314,90 @@ static bool is_locked(const struct sw_cpython_layout *l, struct sw_bytes bytes)
 	return sw_bytes_u8(bytes, off + l->head_more, &byte) && (byte & LOCKED) != 0;
 }
 
-/* What the thread's innermost function is. */
-static unsigned waits_in(struct sw_cpython *c, uint64_t thread_id)
+/* The thread's innermost frame at that instant; NULL: it has none. *ret_thread is NULL then, too. */
+static const struct sw_cpython_frame *innermost_of(const struct sw_cpython_bodies *b,
+						   uint64_t thread_id,
+						   const struct inside **ret_thread)
 {
-	const struct sw_cpython_bodies *b = c->bodies;
-	for (size_t i = 0; i < b->n_threads; i++)
+	*ret_thread = NULL;
+	for (size_t i = 0; i < b->n_threads && *ret_thread == NULL; i++)
 		if (b->threads[i].thread_id == thread_id && b->threads[i].n > 0)
-			return what_does(c, b->frames[b->threads[i].first].code_avma);
-	return UNKNOWN;
+			*ret_thread = &b->threads[i];
+	return *ret_thread != NULL ? &b->frames[(*ret_thread)->first] : NULL;
+}
+
+static bool import_wait(const struct sw_cpython *c, const struct sw_cpython_frame *frame,
+			uint64_t lock_avma, struct sw_runtime_wait *ret)
+{
+	struct sw_cpython_import import;
+	if (frame == NULL || !sw_cpython_import_read(&c->at, instant(c), frame, &import) ||
+	    import.wakeup_avma != lock_avma)
+		return false;
+	*ret = (struct sw_runtime_wait){.kind = "python_import", .address_avma = import.avma};
+	if (!sw_cpython_string(&c->at, c->memory, import.name_avma, ret->target,
+			       sizeof(ret->target)))
+		ret->target[0] = '\0';
+	if (import.owner != 0)
+		ret->owner_tid = sw_cpython_tid_of(c->snap, import.owner);
+	return true;
+}
+
+static uint64_t interp_of(const struct sw_cpython *c, uint64_t state_avma)
+{
+	for (size_t i = 0; i < c->n_threads; i++)
+		if (c->threads[i].avma == state_avma)
+			return c->threads[i].interp_avma;
+	return 0;
+}
+
+/* Of a thread that waits for one to end: who that is. */
+static void joined_wait(const struct sw_cpython *c, uint64_t ident, struct sw_runtime_wait *ret)
+{
+	*ret = (struct sw_runtime_wait){.kind = "thread"};
+	if (ident != 0)
+		ret->owner_tid = sw_cpython_tid_of(c->snap, ident);
 }
 
 bool sw_cpython_lock_wait(struct sw_cpython *c, const struct sw_thread *thread,
 			  const struct sw_cpython_waited *waited, struct sw_runtime_wait *ret)
 {
-	if (bodies_get(c) == NULL || (waits_in(c, thread->fs_base) & (CONDITION | JOIN)))
+	if (bodies_get(c) == NULL)
 		return false;
+	const struct inside *in;
+	const struct sw_cpython_frame *frame = innermost_of(c->bodies, thread->fs_base, &in);
+	unsigned what = frame != NULL ? what_does(c, frame->code_avma) : UNKNOWN;
+	uint64_t ident = 0;
+	if (what & CONDITION)
+		return false;
+	if (what & JOIN)
+		ident = sw_cpython_joined_by_method(c, instant(c), frame, waited->avma);
+	else if (what & SHUTDOWN)
+		ident = sw_cpython_joined_at_exit(c, interp_of(c, in->state_avma), frame,
+						  waited->avma);
+	if ((what & JOIN) || ident != 0) {
+		joined_wait(c, ident, ret);
+		return true;
+	}
+	if (import_wait(c, frame, waited->avma, ret))
+		return true;
 	*ret = (struct sw_runtime_wait){.kind = "python_lock", .address_avma = waited->avma};
 	if (is_locked(&c->at.layout, waited->bytes))
 		ret->owner_tid = sw_cpython_tid_of(c->snap, owner_of(c, waited->avma));
 	if (ret->owner_tid != 0)
 		ret->trust = "with";
+	return true;
+}
+
+bool sw_cpython_event_wait(struct sw_cpython *c, const struct sw_thread *thread,
+			   struct sw_runtime_wait *ret)
+{
+	uint64_t ident;
+	const struct inside *in;
+	if (!sw_cpython_joined_find(c, thread, &ident) || bodies_get(c) == NULL)
+		return false;
+	const struct sw_cpython_frame *frame = innermost_of(c->bodies, thread->fs_base, &in);
+	if (frame == NULL || !(what_does(c, frame->code_avma) & (JOIN | SHUTDOWN)))
+		return false;
+	joined_wait(c, ident, ret);
 	return true;
 }

@@ -11,6 +11,10 @@ struct sw_cpython_bodies;
 bool sw_cpython_lock_wait(struct sw_cpython *c, const struct sw_thread *thread,
 			  const struct sw_cpython_waited *waited, struct sw_runtime_wait *ret);
 
+/* The same of a thread that waits for one of threading to end, from 3.13 on. False: it waits for something else. */
+bool sw_cpython_event_wait(struct sw_cpython *c, const struct sw_thread *thread,
+			   struct sw_runtime_wait *ret);
+
 void sw_cpython_bodies_destroy(struct sw_cpython_bodies *bodies);
 
 #endif

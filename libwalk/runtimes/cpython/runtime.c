@@ -8,7 +8,7 @@
  *	code       code objects and strings; lines; names: what is told of a frame
  *	objects    dictionaries and attributes; thread_names: those that the program gives
  *	gil        who waits for the interpreter's lock, and who has it
- *	waited     the lock of threading that a thread waits for; rlock, lock: who has it
+ *	waited     the lock of threading that a thread waits for; rlock, lock: who has it; joined: which thread is to end
  *	window     what is copied while nothing changes; recipe: at an event, by the kernel
  *	greenlet   where the stack of a greenlet begins
  *	awaits     coroutines that await each other; tasks: those of asyncio; all_tasks: their stacks
@@ -125,7 +125,7 @@ static bool cpython_wait(void *state, const struct sw_thread *thread, struct sw_
 	if (sw_cpython_wait_read(state, thread, ret))
 		return true;
 	if (!sw_cpython_waited_find(state, thread, &waited))
-		return false;
+		return sw_cpython_event_wait(state, thread, ret);
 	if (!waited.again)
 		return sw_cpython_lock_wait(state, thread, &waited, ret);
 	sw_cpython_rlock_wait(state, thread, &waited, ret);

@@ -18,9 +18,15 @@
  *
  * Without the GIL heads of objects are longer, and all of this is further on.
  *
+ * From 3.13 on a thread that waits for another one to end waits in the same way for an event in a structure of C:
+ *
+ *	ThreadHandle  ident  os_handle  has_os_handle  state  mutex  thread_is_exiting
+ *	              32     40         48             52     56     57
+ *
  * Source: Modules/_threadmodule.c (rlockobject, lockobject, rlock_acquire()) and
  * Python/thread_pthread.h (PyThread_acquire_lock_timed(), with USE_SEMAPHORES), 3.8.18 to 3.13.0;
  * Include/cpython/object.h (tp_name); Include/internal/pycore_lock.h (_PyRecursiveMutex) of 3.14.10,
+ * Modules/_threadmodule.c (ThreadHandle) of 3.13.0;
  * Python/parking_lot.c (struct wait_entry) and Python/lock.c of 3.13.5, and of 3.15 before its release.
  */
 #include "runtimes/cpython/waited.h"
@@ -36,6 +42,12 @@ enum {
 	END_OFF = 40,
 	TYPE_NAME_OFF = 24,
 	PARKED_BEFORE = 8, /* of the semaphore: the address that the thread waits for */
+	HANDLE_MINOR = 13,
+	EVENT_ALIGNMENT = 1, /* of 8 */
+	IDENT_BEFORE = 25,   /* the event */
+	STATE_BEFORE = 5,
+	STATE_RUNNING = 3,
+	HANDLE_BYTES = 26, /* that are copied */
 	STACK_WORDS = 160, /* sem_wait() and what calls it have 500 to 900 bytes */
 	WORDS_MAX = STACK_WORDS + SW_REGS_MAX,
 };
@@ -80,6 +92,21 @@ static bool parked_copy(struct sw_capture *capture, const struct sw_cpython_layo
 			       &data);
 }
 
+static bool is_event(uint64_t avma)
+{
+	return avma % 8 == EVENT_ALIGNMENT && avma > IDENT_BEFORE;
+}
+
+static void event_copy(struct sw_capture *capture, uint64_t semaphore)
+{
+	uint64_t event;
+	const uint8_t *data;
+	if (sw_capture_in_stack(capture, semaphore - PARKED_BEFORE, &event, sizeof(event)) &&
+	    is_event(event))
+		(void) sw_capture_copy(capture, event - IDENT_BEFORE, HANDLE_BYTES,
+				       &data); /* else: not known */
+}
+
 bool sw_cpython_waited_copy(struct sw_capture *capture, const struct sw_cpython_at *at,
 			    const struct sw_thread *t)
 {
@@ -90,6 +117,8 @@ bool sw_cpython_waited_copy(struct sw_capture *capture, const struct sw_cpython_
 	bool found = false;
 	if (!sw_capture_is_whole(capture) || !sw_regs_get(&t->regs, SW_X86_64_RDI, &wanted))
 		return false;
+	if (l->minor >= HANDLE_MINOR)
+		event_copy(capture, wanted);
 	if (l->minor >= SW_CPYTHON_PARKED_MINOR)
 		return parked_copy(capture, l, wanted);
 	if (!sw_capture_in_stack(capture, t->regs.sp_avma, stack, sizeof(stack)))
@@ -180,6 +209,20 @@ bool sw_cpython_waited_find(const struct sw_cpython *c, const struct sw_thread *
 		return false;
 	return sw_cpython_is_of_core(c->snap) ? of_core(c, thread, wanted, ret)
 					      : copied(c, wanted, ret);
+}
+
+bool sw_cpython_joined_find(const struct sw_cpython *c, const struct sw_thread *thread,
+			    uint64_t *ret)
+{
+	struct sw_memory memory = sw_cpython_is_of_core(c->snap) ? c->memory : c->copied;
+	uint64_t semaphore, event;
+	uint32_t state;
+	return c->usable && c->at.layout.minor >= HANDLE_MINOR && thread->syscall == SYS_futex &&
+	       !c->snap->priv->hooks_torn &&
+	       sw_regs_get(&thread->regs, SW_X86_64_RDI, &semaphore) &&
+	       sw_memory_u64(memory, semaphore - PARKED_BEFORE, &event) && is_event(event) &&
+	       sw_memory_read(memory, event - STATE_BEFORE, &state, sizeof(state)) &&
+	       state == STATE_RUNNING && sw_memory_u64(memory, event - IDENT_BEFORE, ret);
 }
 
 pid_t sw_cpython_tid_of(const struct sw_snapshot *snap, uint64_t id)

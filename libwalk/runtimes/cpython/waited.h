@@ -25,6 +25,11 @@ struct sw_cpython_waited {
 bool sw_cpython_waited_copy(struct sw_capture *capture, const struct sw_cpython_at *at,
 			    const struct sw_thread *thread);
 
+/* From 3.13 on: which thread is to end where this one seems to wait for that, as the C library calls it, by what
+ * sw_cpython_waited_copy() has copied. That the thread does so its innermost frame says. False: it waits for something else. */
+bool sw_cpython_joined_find(const struct sw_cpython *c, const struct sw_thread *thread,
+			    uint64_t *ret);
+
 /* False: it waits for something else. *ret stays where it is. */
 bool sw_cpython_waited_find(const struct sw_cpython *c, const struct sw_thread *thread,
 			    struct sw_cpython_waited *ret);

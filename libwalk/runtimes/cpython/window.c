@@ -11,6 +11,7 @@
 #include "arch/arch.h"
 #include "map.h"
 #include "runtimes/cpython/structures/code.h"
+#include "runtimes/cpython/structures/import.h"
 #include "runtimes/cpython/structures/withs.h"
 #include "runtimes/cpython/waited.h"
 #include "runtimes/cpython/gil.h"
@@ -157,6 +158,10 @@ static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 	    w->stack != NULL && t->regs.pc_avma >= w->at.place->start_avma &&
 	    t->regs.pc_avma < w->at.place->end_avma)
 		left_copy(w, memory, &t->regs);
+	struct sw_cpython_import import;
+	if (w->lock_is_waited && w->chain.n_frames > 0)
+		(void) sw_cpython_import_read(&w->at, memory, &w->chain.frames[0],
+					      &import); /* it is copied, or not known */
 	for (size_t i = 0; i < w->chain.n_frames; i++) {
 		struct sw_cpython_code code;
 		uint64_t start;

@@ -103,33 +103,40 @@ static void put_calls(struct sw_text_writer *w, const size_t *threads, size_t n_
 		sw_put(w, ", %zu otherwise", more);
 }
 
+enum {
+	NAMED = 1 << 0, /* the target is the object, rather than what there is to say of it */
+	RUNS = 1
+	       << 1, /* the owner executes what others wait for; that has no address of interest */
+};
+
 /* What is waited for, by sw_report_wait.kind. */
 static const struct what {
 	const char *kind, *text;
-	bool named; /* the target is the object, rather than what there is to say of it */
+	unsigned how;
 } whats[] = {
-	{"java_monitor", "for the monitor", true},
-	{"java_lock", "for the lock", true},
-	{"java_wait", "to be notified of", true},
-	{"java_park", "parked for", true},
-	{"python_gil", "for the GIL", true},
-	{"python_rlock", "for the RLock", true},
-	{"python_lock", "for the Lock", true},
-	{"dotnet_monitor", "for the monitor", true},
-	{"dotnet_lock", "for the lock", true},
-	{"dotnet_wait", "to be notified of", true},
-	{"ruby_gvl", "for the GVL", true},
-	{"ruby_mutex", "for the Mutex", true},
-	{"mutex", "for a mutex", false},
-	{"rwlock", "for a read-write lock", false},
-	{"file_lock", "for a file lock", false},
-	{"stdio", "for a stream of stdio", false},
-	{"once", "for the function of a pthread_once() that another thread runs", false},
-	{"message_queue", "for a message queue", false},
-	{"semaphore_set", "for a set of semaphores", false},
-	{"condition", "for a condition variable", false},
-	{"semaphore", "for a semaphore", false},
-	{"barrier", "for a barrier", false},
+	{"java_monitor", "for the monitor", NAMED},
+	{"java_lock", "for the lock", NAMED},
+	{"java_wait", "to be notified of", NAMED},
+	{"java_park", "parked for", NAMED},
+	{"python_gil", "for the GIL", NAMED},
+	{"python_rlock", "for the RLock", NAMED},
+	{"python_lock", "for the Lock", NAMED},
+	{"python_import", "for the import of", NAMED | RUNS},
+	{"dotnet_monitor", "for the monitor", NAMED},
+	{"dotnet_lock", "for the lock", NAMED},
+	{"dotnet_wait", "to be notified of", NAMED},
+	{"ruby_gvl", "for the GVL", NAMED},
+	{"ruby_mutex", "for the Mutex", NAMED},
+	{"mutex", "for a mutex", 0},
+	{"rwlock", "for a read-write lock", 0},
+	{"file_lock", "for a file lock", 0},
+	{"stdio", "for a stream of stdio", 0},
+	{"once", "for the function of a pthread_once()", RUNS},
+	{"message_queue", "for a message queue", 0},
+	{"semaphore_set", "for a set of semaphores", 0},
+	{"condition", "for a condition variable", 0},
+	{"semaphore", "for a semaphore", 0},
+	{"barrier", "for a barrier", 0},
 };
 
 static const struct what *what_of(const struct sw_report_wait *wait)
@@ -168,14 +175,16 @@ static void put_what(struct sw_text_writer *w, const struct sw_report_thread *t,
 {
 	const struct sw_report_wait *wait = t->blocked_on;
 	sw_put(w, " %s", what->text);
-	if (what->named && wait->target != NULL) {
+	if ((what->how & NAMED) && wait->target != NULL) {
 		sw_put(w, " ");
 		sw_put_foreign(w, wait->target);
-		if (wait->has_address)
+		if (wait->has_address && !(what->how & RUNS))
 			sw_put(w, "@0x%" PRIx64, wait->address_avma);
 	}
 	if (sw_put_owner(w, ", which ", wait))
-		sw_put(w, strcmp(wait->trust, "with") == 0 ? " has (a with statement)" : " has");
+		sw_put(w, (what->how & RUNS)                 ? " runs"
+			  : strcmp(wait->trust, "with") == 0 ? " has (a with statement)"
+							     : " has");
 	else if (sw_waits_for_lock(t))
 		sw_put(w, ", no owner is known");
 }
@@ -214,7 +223,7 @@ void sw_text_wait_for(struct sw_text_writer *w, const struct sw_report_thread *t
 		put_what(w, t, what);
 	else
 		(void) put_who(w, wait); /* without one who is known nothing is told */
-	if (wait->target != NULL && (what == NULL || !what->named)) {
+	if (wait->target != NULL && (what == NULL || !(what->how & NAMED))) {
 		sw_put(w, ", ");
 		sw_put_foreign(w, wait->target);
 	}

@@ -352,7 +352,9 @@ TEST(test_library)
 	assert_false(waits(&threads[0]));
 	assert_int_equal(owner(), 0); /* which lock the condition has cannot be read */
 	rename_leaf("Thread._wait_for_tstate_lock");
-	assert_false(waits(&threads[0]));
+	assert_true(waits(&threads[0]));
+	assert_string_equal(wait.kind, "thread");
+	assert_int_equal(wait.owner_tid, 0); /* there is no Thread */
 	assert_int_equal(owner(), 100);
 	rename_leaf("Event.wait");
 	look_up(LEAF, "_cond");

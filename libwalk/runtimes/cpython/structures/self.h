@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CPYTHON_SELF_H
+#define SW_CPYTHON_SELF_H
+
+#include "runtimes/cpython/structures/chain.h"
+
+/* A method's object: the first variable of the frame that executes it. False: it cannot be read, or there is none. Used in
+ * the window, too. */
+bool sw_cpython_self_read(const struct sw_cpython_at *at, struct sw_memory memory,
+			  const struct sw_cpython_frame *frame, uint64_t *ret);
+
+/* Whether an object is of the class of that name. Used in the window, too. */
+bool sw_cpython_is_class(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			 const char *name);
+
+#endif
