@@ -354,6 +354,7 @@ static void rest_finish(struct sw_take *take, const struct sw_round *round)
 		s->timed_out = false;
 	for (size_t i = 0; i < s->n; i++) {
 		take->snap->threads[i].stayed = sw_window_stayed(w, i);
+		take->snap->threads[i].instant = w->threads[i].taken ? w->threads[i].instant : 0;
 		take->snap->threads[i].switches = sw_window_switches(w, i);
 		if (w->threads[i].taken || s->tracees[i].reason != 0)
 			continue;

@@ -256,6 +256,7 @@ static void judge(struct sw_window *w)
 		if (!w->space->chosen[i])
 			continue;
 		t->taken = carried && is_proven(w, t);
+		t->instant = w->instant;
 		s->tracees[i].has_regs = t->taken;
 		if (t->before == 0)
 			continue;
@@ -279,6 +280,7 @@ static void judge(struct sw_window *w)
 void sw_window_fill(void *arg, struct sw_stop *stop)
 {
 	struct sw_window *w = arg;
+	w->instant++;
 	if (w->with_passes && !pass_of_window(w, 0)) {
 		w->failed = true;
 		return;

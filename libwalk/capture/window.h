@@ -17,6 +17,7 @@ struct sw_window_thread {
 	int64_t since_ns;       /* likewise: sw_iterate_waits_ns() */
 	uint32_t before, after; /* index + 1 of its record in the pass; 0: none */
 	bool taken;             /* in this window or an earlier one */
+	uint32_t instant;       /* number of the window in which it was taken */
 	bool by_ptrace;
 	bool asked;    /* a stop was tried in the last window: it is we who traced it */
 	int refused;   /* SW_E_*: it could not be stopped, so it is only read */
@@ -33,7 +34,8 @@ struct sw_window {
 	struct sw_iterate_record *records[2]; /* likewise, of the two passes */
 	struct sw_iterate_pass passes[2];
 
-	bool began; /* the first look was taken */
+	bool began;       /* the first look was taken */
+	uint32_t instant; /* number of this window, from 1 */
 
 	/* Set before each window. */
 	int pass_fds[2];  /* owned: iterators */

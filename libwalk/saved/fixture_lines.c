@@ -90,8 +90,8 @@ static bool save_wait(struct sw_fixture_saver *s, const struct sw_thread *t)
 		return true;
 	if (!put_memory(s, t->wait, t->wait_bytes, &off))
 		return false;
-	sw_text_printf(&s->text, "wait %" PRId64 " %d %zu %" PRIu64 "\n", t->since_ns, t->stayed,
-		       t->wait_bytes, off);
+	sw_text_printf(&s->text, "wait %" PRId64 " %d %zu %" PRIu64 " %" PRIu32 "\n", t->since_ns,
+		       t->stayed, t->wait_bytes, off, t->instant);
 	return true;
 }
 

@@ -195,6 +195,8 @@ static void take_wait(struct sw_fixture_loader *l, struct sw_fixture_line *line)
 	t->stayed = sw_fixture_u64(line, 1);
 	t->wait_bytes = (size_t) sw_fixture_u64(line, sizeof(t->wait));
 	const uint8_t *bytes = memory_at(l, sw_fixture_u64(line, UINT64_MAX), &t->wait_bytes);
+	if (line->p < line->end) /* not in those that were written before that was */
+		t->instant = (uint32_t) sw_fixture_u64(line, UINT32_MAX);
 	if (t->wait_bytes > 0)
 		memcpy(t->wait, bytes, t->wait_bytes);
 }

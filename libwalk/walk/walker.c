@@ -474,12 +474,12 @@ static const struct sw_thread_info *thread_info(struct sw_walker *w, const struc
 	return NULL;
 }
 
-/* Of one that sleeps, was stopped while it did, or of which that is not known. */
+/* Of one that is in a call, sleeps, was stopped while it did, or of which that is not known. */
 static const struct sw_runtime_wait *thread_wait(struct sw_walker *w,
 						 const struct sw_thread *thread)
 {
 	bool sleeps = thread->state == 'S' || thread->state == 'D' || thread->state == 'T' ||
-		      thread->state == '?';
+		      thread->state == '?' || (thread->state == 'R' && thread->syscall >= 0);
 	for (size_t i = 0; sleeps && i < w->active->n; i++) {
 		const struct sw_active *a = &w->active->all[i];
 		struct sw_runtime_wait wait = {0};

@@ -165,7 +165,10 @@ enum sw_activity sw_activity_of(const struct sw_report *r, const struct sw_repor
 	if (r->process.crash != NULL && r->process.crash->tid == t->tid)
 		return SW_ACTIVITY_CRASHED;
 	switch (t->state) {
-	case 'R': return SW_ACTIVITY_RUNNING;
+	case 'R':
+		if (t->blocked_on == NULL)
+			return SW_ACTIVITY_RUNNING;
+		break;
 	case 'D': return SW_ACTIVITY_DISK;
 	case 'T':
 	case 't': return SW_ACTIVITY_STOPPED;

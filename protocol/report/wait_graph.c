@@ -14,7 +14,7 @@ enum { NOBODY = -1 };
 
 struct graph {
 	struct sw_report_builder *b;
-	const bool *proven;
+	const struct sw_wait_proof *proofs;
 	int64_t *next;   /* owned; the thread that each waits for, at once or by other processes */
 	size_t *seen;    /* owned; the walk, from 1, that came by */
 	size_t *waiting; /* owned; who waits for each, directly or not */
@@ -86,21 +86,42 @@ static int64_t cycle_from(struct graph *g, size_t from)
 	return at != NOBODY && g->seen[at] == from + 1 ? at : NOBODY;
 }
 
+/*
+ * Whether all threads of a cycle waited at one instant; else the owner of what one waited for may have given that up before
+ * it began to wait itself, and the cycle never existed. Who stayed waited at every instant of the capture.
+ */
+static bool is_of_one_instant(const struct graph *g, int64_t first, bool with_others)
+{
+	uint32_t instant = 0;
+	int64_t at = first;
+	do {
+		const struct sw_wait_proof *t = &g->proofs[at];
+		if (!t->stayed &&
+		    (t->instant == 0 || with_others || (instant != 0 && t->instant != instant)))
+			return false;
+		if (!t->stayed)
+			instant = t->instant;
+		at = g->next[at];
+	} while (at != first);
+	return true;
+}
+
 static void deadlock_add(struct graph *g, int64_t first)
 {
 	struct sw_report *r = g->b->report;
 	size_t n = 0;
-	bool proven = true;
+	bool proven = true, with_others = false;
 	int64_t at = first;
 	do {
 		size_t others;
 		bool others_proven;
 		(void) by_way_of(g, owner_of(g, at), &others, NULL, &others_proven);
-		proven = proven && g->proven[at] && others_proven;
+		proven = proven && g->proofs[at].proven && others_proven;
 		n += 1 + others;
 		at = g->next[at];
+		with_others |= others > 0;
 	} while (at != first);
-	if (!proven)
+	if (!proven || !is_of_one_instant(g, first, with_others))
 		return;
 	pid_t *tids = sw_report_calloc(g->b, n, sizeof(*tids));
 	for (size_t i = 0; tids != NULL && i < n; at = g->next[at]) {
@@ -197,14 +218,14 @@ static void graph_read(struct graph *g)
 		      compare_holders);
 }
 
-void sw_report_build_wait_graph(struct sw_report_builder *b, const bool *proven)
+void sw_report_build_wait_graph(struct sw_report_builder *b, const struct sw_wait_proof *proofs)
 {
 	size_t n = b->report->n_threads + 1;
 	sw_cleanup(sw_free_p) int64_t *next = calloc(n, sizeof(*next));
 	sw_cleanup(sw_free_p) size_t *seen = calloc(n, sizeof(*seen));
 	sw_cleanup(sw_free_p) size_t *waiting = calloc(n, sizeof(*waiting));
 	sw_cleanup(sw_free_p) bool *dead = calloc(n, sizeof(*dead));
-	struct graph g = {b, proven, next, seen, waiting, dead};
+	struct graph g = {b, proofs, next, seen, waiting, dead};
 	b->failed |= next == NULL || seen == NULL || waiting == NULL || dead == NULL;
 	if (!b->failed)
 		graph_read(&g);

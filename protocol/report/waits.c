@@ -256,6 +256,14 @@ static bool runtime_fill(struct sw_report_builder *b, const struct sw_runtime_wa
 	return true;
 }
 
+/* A wait that a thread does not give up, even where it is runnable because its call's time is over: it begins to wait again,
+ * or finds that the lock is there. */
+static bool is_repeated(const struct sw_runtime_wait *runtime)
+{
+	return runtime != NULL && strcmp(runtime->kind, "python_gil") == 0 &&
+	       runtime->owner_tid != 0;
+}
+
 /* The call that SIGSTOP has interrupted goes on when the process does. Of a core file the states are not known. */
 static bool may_wait(char state)
 {
@@ -265,15 +273,15 @@ static bool may_wait(char state)
 void sw_report_build_waits(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
-	bool *proven = sw_report_calloc(b, snap->n_threads, sizeof(*proven));
+	struct sw_wait_proof *proofs = sw_report_calloc(b, snap->n_threads, sizeof(*proofs));
 	for (size_t i = 0; !b->failed && i < snap->n_threads; i++) {
 		const struct sw_thread *from = &snap->threads[i];
 		struct sw_report_thread *t = &b->report->threads[i];
 		struct sw_report_wait wait;
-		if (!from->captured || !may_wait(t->state))
-			continue;
 		const struct sw_walk *walk = sw_report_walk_of(b->walks, from);
 		const struct sw_runtime_wait *runtime = walk != NULL ? walk->wait : NULL;
+		if (!from->captured || !(may_wait(t->state) || is_repeated(runtime)))
+			continue;
 		if (!runtime_fill(b, runtime, &wait) && !futex_fill(b, from, t, &wait) &&
 		    !call_fill(b, from, t, &wait))
 			continue;
@@ -287,11 +295,13 @@ void sw_report_build_waits(struct sw_report_builder *b)
 			return;
 		*kept = wait;
 		t->blocked_on = kept;
-		/* Of a thread of another instant its owner may have given up what this one waited
-		 * for. */
-		proven[i] = from->stayed &&
-			    (runtime != NULL || from->wait_for == NULL || from->wait_for->proven);
+		proofs[i] = (struct sw_wait_proof){
+			.proven =
+				runtime != NULL || from->wait_for == NULL || from->wait_for->proven,
+			.stayed = from->stayed,
+			.instant = from->instant,
+		};
 	}
 	if (!b->failed)
-		sw_report_build_wait_graph(b, proven);
+		sw_report_build_wait_graph(b, proofs);
 }

@@ -10,8 +10,15 @@ void sw_report_build_waits(struct sw_report_builder *builder);
 /* Whether the innermost functions of the program's language are those that sleep, whatever the thread's state. */
 bool sw_report_is_at_sleep(const struct sw_report_stack *s);
 
-/* Deadlocks and root holders, from blocked_on. proven: of each thread, whether it waited during the
- * whole capture; a cycle of others may never have existed at one instant. */
-void sw_report_build_wait_graph(struct sw_report_builder *builder, const bool *proven);
+/* When a thread waited for what blocked_on says. */
+struct sw_wait_proof {
+	bool proven;      /* else it may have changed meanwhile */
+	bool stayed;      /* as in struct sw_thread */
+	uint32_t instant; /* likewise */
+};
+
+/* Deadlocks and root holders, from blocked_on. proofs: of each thread. */
+void sw_report_build_wait_graph(struct sw_report_builder *builder,
+				const struct sw_wait_proof *proofs);
 
 #endif

@@ -208,6 +208,17 @@ def check_gil(tap, version, python, inside=False):
                   f"{version}: who holds them up")
 
 
+def check_gil_cycle(tap, version, python):
+    """Who wants it looks at the clock each 5 ms, and still waits for it all the time."""
+    n = 20
+    with Program(python, os.path.join(PROGRAMS, "gil.py"), "cycle") as program:
+        cycle = [int(words[1]) for words in program.lines]
+        wait_until(lambda: dump(program.pid, *PATIENT).get("deadlocks"), "the deadlock")
+        got = [dump(program.pid, *PATIENT).get("deadlocks") for _ in range(n)]
+    missed = [d for d in got if d not in ([cycle], [cycle[::-1]])]
+    tap.equal(missed, [], f"{version}: the deadlock of the GIL and a mutex, in {n} of {n} dumps")
+
+
 def check_gil_turns(tap, version, python):
     """Whoever has it does not wait for it."""
     wrong, n, known = [], 0, 0
@@ -387,6 +398,7 @@ def main():
         if minor(version) >= 8:
             if not version.endswith("t"):  # they have no such lock
                 tap.guard(check_gil, version, python)
+                tap.guard(check_gil_cycle, version, python)
                 tap.guard(check_gil_turns, version, python)
             for stop in ("auto", "always"):
                 tap.guard(check_rlocks, version, python, stop)

@@ -158,6 +158,7 @@ struct sw_thread {
 	int reason;        /* SW_E_* why not captured; 0 when captured */
 	bool stayed;       /* it was proven not to run from before the first thread was read until
 			     after the last one was: what such threads waited for is of one instant */
+	uint32_t instant;  /* threads with the same one were proven not to run at one instant; 0: unknown */
 	uint64_t switches; /* how often it had left a CPU when it was captured, + 1; 0: unknown.
 			      As long as it waits with as many it has not run since */
 	uint32_t flags;    /* PF_* word of /proc/PID/stat */

@@ -272,7 +272,7 @@ static void put_counts(struct sw_text_writer *w, const size_t counts[SW_ACTIVITI
 static const char *about_to(const struct sw_report *r, const struct sw_report_thread *t)
 {
 	const struct sw_report_stack *s = sw_stack_of(r, t);
-	if (t->state != 'R')
+	if (t->state != 'R' || t->blocked_on != NULL)
 		return NULL;
 	return sw_report_is_at_sleep(s) ? "sleep" : sw_is_at_wait(s) ? "wait" : NULL;
 }

@@ -11,7 +11,7 @@ struct world {
 	struct sw_report *report;
 	struct sw_report_thread threads[N];
 	struct sw_report_wait waits[N];
-	bool proven[N];
+	struct sw_wait_proof proofs[N];
 };
 
 /* Thread i has the id 10 + i, and waits for who has owners[i]; 0: it does not wait. */
@@ -30,14 +30,14 @@ static void make(struct world *w, const pid_t owners[N])
 						  .comm = "t",
 						  .blocked_on =
 							  owners[i] != 0 ? &w->waits[i] : NULL};
-		w->proven[i] = true;
+		w->proofs[i] = (struct sw_wait_proof){.proven = true, .stayed = true};
 	}
 }
 
 static void build(struct world *w)
 {
 	struct sw_report_builder b = {.report = w->report, .arena = &w->report->priv->arena};
-	sw_report_build_wait_graph(&b, w->proven);
+	sw_report_build_wait_graph(&b, w->proofs);
 	assert_false(b.failed);
 }
 
@@ -88,11 +88,34 @@ TEST(test_not_proven)
 {
 	struct world w;
 	make(&w, (const pid_t[N]){11, 10, 13, 12, 0, 0, 0, 0});
-	w.proven[1] = false;
+	w.proofs[1].proven = false;
 	build(&w);
 	assert_int_equal(w.report->n_deadlocks, 1);
 	assert_int_equal(w.report->deadlocks[0].tids[0], 12);
 	sw_report_destroy(w.report);
+}
+
+/* Some ran during the capture: the cycle is one where those waited at the same instant. */
+TEST(test_instants)
+{
+	static const struct {
+		uint32_t of[3]; /* 0: it stayed; UINT32_MAX: not known */
+		bool found;
+	} cases[] = {{{0, 0, 0}, true},  {{0, 2, 0}, true},          {{0, 2, 2}, true},
+		     {{3, 3, 3}, true},  {{0, 2, 3}, false},         {{1, 0, 2}, false},
+		     {{2, 2, 1}, false}, {{0, 0, UINT32_MAX}, false}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct world w;
+		make(&w, (const pid_t[N]){11, 12, 10, 0, 0, 0, 0, 0});
+		for (size_t k = 0; k < 3; k++) {
+			uint32_t instant = cases[i].of[k];
+			w.proofs[k].stayed = instant == 0;
+			w.proofs[k].instant = instant == UINT32_MAX ? 0 : instant;
+		}
+		build(&w);
+		assert_int_equal(w.report->n_deadlocks, cases[i].found);
+		sw_report_destroy(w.report);
+	}
 }
 
 /* By way of processes with one thread: 11 → 77 → 78 → 12 → 11; 13 → 79, which waits for nobody known. */
@@ -112,7 +135,7 @@ TEST(test_others)
 		struct sw_report_builder b = {.walks = &walks,
 					      .report = w.report,
 					      .arena = &w.report->priv->arena};
-		sw_report_build_wait_graph(&b, w.proven);
+		sw_report_build_wait_graph(&b, w.proofs);
 		assert_false(b.failed);
 		assert_int_equal(w.report->n_deadlocks, proven);
 		const pid_t wanted[] = {11, 77, 78, 12};
@@ -145,7 +168,7 @@ TEST(test_behind)
 	struct sw_report_builder b = {.walks = &walks,
 				      .report = w.report,
 				      .arena = &w.report->priv->arena};
-	sw_report_build_wait_graph(&b, w.proven);
+	sw_report_build_wait_graph(&b, w.proofs);
 	assert_false(b.failed);
 	assert_int_equal(w.report->n_root_holders, 2);
 	assert_holder(&w, 0, 10, 1);
