@@ -238,9 +238,36 @@ static bool call_fill(struct sw_report_builder *b, const struct sw_thread *from,
 	return true;
 }
 
+/* Object.wait() for a java.lang.Thread: Thread.join() calls it, and so may others. */
+static bool is_at_join(const struct sw_report_stack *s)
+{
+	enum { MANAGED_SEEN = 4 }; /* Object.wait(), Object.wait0(), and what calls them */
+	size_t n_managed = 0;
+	for (size_t i = 0; s != NULL && i < s->n_frames && n_managed < MANAGED_SEEN; i++) {
+		const struct sw_report_frame *f = &s->frames[i];
+		if (!sw_frame_is_managed(f) || f->internal || f->function == NULL)
+			continue;
+		n_managed++;
+		if (strcmp(f->function, "java.lang.Thread.join") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Kinds that functions on the stack have to prove. */
+static void runtime_prove(const struct sw_report_stack *s, struct sw_report_wait *wait)
+{
+	if (strcmp(wait->kind, "java_join") != 0)
+		return;
+	bool joins = is_at_join(s);
+	wait->kind = joins ? "thread" : "java_wait";
+	wait->owner_tid = joins ? wait->owner_tid : 0;
+	wait->target = joins ? NULL : wait->target;
+}
+
 /* What its runtime says, which knows more than the call by which it waits. */
 static bool runtime_fill(struct sw_report_builder *b, const struct sw_runtime_wait *from,
-			 struct sw_report_wait *ret)
+			 const struct sw_report_thread *thread, struct sw_report_wait *ret)
 {
 	if (from == NULL)
 		return false;
@@ -251,6 +278,7 @@ static bool runtime_fill(struct sw_report_builder *b, const struct sw_runtime_wa
 				       .target = sw_report_copy_known(b, from->target),
 				       .owner_tid = from->owner_tid,
 				       .trust = from->trust != NULL ? from->trust : "runtime"};
+	runtime_prove(sw_stack_of(b->report, thread), ret);
 	if (ret->owner_tid != 0)
 		ret->owner_pid = b->report->process.pid;
 	return true;
@@ -282,7 +310,7 @@ void sw_report_build_waits(struct sw_report_builder *b)
 		const struct sw_runtime_wait *runtime = walk != NULL ? walk->wait : NULL;
 		if (!from->captured || !(may_wait(t->state) || is_repeated(runtime)))
 			continue;
-		if (!runtime_fill(b, runtime, &wait) && !futex_fill(b, from, t, &wait) &&
+		if (!runtime_fill(b, runtime, t, &wait) && !futex_fill(b, from, t, &wait) &&
 		    !call_fill(b, from, t, &wait))
 			continue;
 		if (wait.owner_tid == 0 && wait.owner_pid == 0 &&

@@ -9,9 +9,12 @@
  *		            _stack_locker on its stack
  *	JavaThread._current_waiting_monitor   it is in Object.wait(): whoever will notify it owns nothing.
  *		When it has been notified, and its state says that it is blocked, it wants to enter again.
+ *		That of an int[] is of a class that another thread initialises (classes.c); that of a
+ *		java.lang.Thread may be that of Thread.join(), which a function on the stack proves.
  *	Thread.parkBlocker   it is in LockSupport.park() for that object; the one that has an
  *		AbstractOwnableSynchronizer is its exclusiveOwnerThread, a java.lang.Thread, which must be
- *		that of a JavaThread
+ *		that of a JavaThread; of a ReentrantReadWriteLock that nobody has for writing the firstReader,
+ *		if all holds are its own; of a FutureTask the runner
  *
  * Objects move. While a collector has stopped the program, pointers may lead to where objects will be; an
  * object whose header says that it was moved is an old copy; a pointer of ZGC may be an old one, too, and
@@ -23,6 +26,7 @@
  * jvmti.h (JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER).
  */
 #include "runtimes/hotspot/locks.h"
+#include "runtimes/hotspot/classes.h"
 #include "runtimes/hotspot/structures/fields.h"
 #include "runtimes/hotspot/locks_window.h"
 #include "runtimes/hotspot/structures/method.h"
@@ -64,6 +68,12 @@ struct sw_hotspot_locks {
 	uint64_t good_mask;
 	bool owner_known; /* owner_off is that of exclusiveOwnerThread */
 	int64_t owner_off;
+	bool runner_known, readers_known; /* likewise, of the fields below */
+	int64_t runner_off;
+	struct readers {
+		int64_t first, first_holds, state;
+		bool wide; /* the state has 8 bytes */
+	} readers;
 };
 
 /* ---- the threads ----------------------------------------------------------------------------- */
@@ -322,6 +332,60 @@ static uint64_t pointer_at(const struct sw_hotspot_locks *l, uint64_t avma)
 	return sw_hotspot_pointer_read(o, o->pointers, l->memory, avma, &object) ? object : 0;
 }
 
+/* The thread of a java.lang.Thread. */
+static pid_t tid_of(const struct sw_hotspot_locks *l, const struct sw_hotspot_lock_thread *self,
+		    uint64_t object)
+{
+	for (size_t i = 0; object != 0 && i < l->n; i++) {
+		const struct sw_hotspot_lock_thread *t = &l->threads[i];
+		if (t->object == object || t->mounted == object)
+			return t != self && t->tid > 0 ? t->tid : 0;
+	}
+	return 0;
+}
+
+struct other {
+	const struct sw_hotspot_locks *l;
+	const struct sw_hotspot_lock_thread *self;
+};
+
+static const struct sw_hotspot_lock_thread *thread_at(const struct sw_hotspot_locks *l,
+						      uint64_t avma)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->threads[i].avma == avma)
+			return &l->threads[i];
+	return NULL;
+}
+
+static bool is_other(void *arg, uint64_t thread_avma)
+{
+	const struct other *o = arg;
+	const struct sw_hotspot_lock_thread *t = thread_at(o->l, thread_avma);
+	return t != NULL && t != o->self;
+}
+
+/* What Object.wait() may be called for by the VM and the library. */
+static void wait_tell(const struct sw_hotspot *h, const struct sw_hotspot_locks *l,
+		      const struct sw_hotspot_lock_thread *self, uint64_t sp_avma,
+		      struct sw_runtime_wait *ret)
+{
+	struct sw_hotspot_initialized class;
+	struct other other = {l, self};
+	if (strcmp(ret->target, "[I") == 0 &&
+	    sw_hotspot_initialized_find(h, l->memory, sp_avma, self->end_avma, is_other, &other,
+					&class)) {
+		const struct sw_hotspot_lock_thread *owner = thread_at(l, class.thread_avma);
+		*ret = (struct sw_runtime_wait){.kind = "java_class"};
+		object_tell(h, class.klass, class.klass, ret);
+		ret->owner_tid = owner->tid > 0 ? owner->tid : 0;
+		return;
+	}
+	ret->owner_tid = tid_of(l, self, ret->address_avma);
+	if (ret->owner_tid != 0)
+		ret->kind = "java_join";
+}
+
 /* Whether one in Object.wait() has been notified, and waits to enter the monitor again. */
 static bool is_blocked(const struct sw_hotspot *h, const struct sw_hotspot_locks *l,
 		       const struct sw_hotspot_lock_thread *self)
@@ -360,13 +424,76 @@ static bool owner_find(const struct sw_hotspot *h, struct sw_hotspot_locks *l, u
 static pid_t synchronizer_owner(const struct sw_hotspot_locks *l,
 				const struct sw_hotspot_lock_thread *self, uint64_t object)
 {
-	uint64_t owner = pointer_at(l, object + (uint64_t) l->owner_off);
-	for (size_t i = 0; owner != 0 && i < l->n; i++) {
-		const struct sw_hotspot_lock_thread *t = &l->threads[i];
-		if (t->object == owner || t->mounted == owner)
-			return t != self && t->tid > 0 ? t->tid : 0;
+	return tid_of(l, self, pointer_at(l, object + (uint64_t) l->owner_off));
+}
+
+/* Where a ReentrantReadWriteLock counts its readers. */
+static bool readers_find(const struct sw_hotspot *h, struct sw_hotspot_locks *l, uint64_t klass)
+{
+	static const char *const classes[] = {
+		"java/util/concurrent/locks/AbstractQueuedSynchronizer",
+		"java/util/concurrent/locks/AbstractQueuedLongSynchronizer",
+	};
+	struct sw_hotspot_field readers[] = {{"firstReader", "Ljava/lang/Thread;", SW_HOTSPOT_NONE},
+					     {"firstReaderHoldCount", "I", SW_HOTSPOT_NONE}};
+	struct sw_hotspot_field state = {"state", "I", SW_HOTSPOT_NONE};
+	uint64_t sync =
+		sw_hotspot_class_named(h, klass,
+				       "java/util/concurrent/locks/ReentrantReadWriteLock$Sync");
+	if (sync == 0)
+		return false;
+	if (!l->readers_known) {
+		sw_hotspot_fields_find(h, sync, readers, 2);
+		for (size_t i = 0; i < 2 && state.offset == SW_HOTSPOT_NONE; i++) {
+			uint64_t base = sw_hotspot_class_named(h, klass, classes[i]);
+			state.signature = i == 0 ? "I" : "J";
+			if (base != 0)
+				sw_hotspot_fields_find(h, base, &state, 1);
+		}
+		l->readers = (struct readers){readers[0].offset, readers[1].offset, state.offset,
+					      strcmp(state.signature, "J") == 0};
+		l->readers_known = true;
 	}
-	return 0;
+	return l->readers.first != SW_HOTSPOT_NONE && l->readers.first_holds != SW_HOTSPOT_NONE &&
+	       l->readers.state != SW_HOTSPOT_NONE;
+}
+
+/* The only reader. The upper half of the state counts how often readers have it. */
+static pid_t reader_of(const struct sw_hotspot_locks *l, const struct sw_hotspot_lock_thread *self,
+		       uint64_t object)
+{
+	enum { SHIFT = 16, WIDE_SHIFT = 32 };
+	uint64_t wide = 0;
+	uint32_t narrow = 0, holds;
+	if (!(l->readers.wide ? sw_hotspot_u64(l->memory, object, l->readers.state, &wide)
+			      : sw_hotspot_u32(l->memory, object, l->readers.state, &narrow)) ||
+	    !sw_hotspot_u32(l->memory, object, l->readers.first_holds, &holds))
+		return 0;
+	uint64_t all = l->readers.wide ? wide >> WIDE_SHIFT : narrow >> SHIFT;
+	return all != 0 && all == holds
+		       ? tid_of(l, self, pointer_at(l, object + (uint64_t) l->readers.first))
+		       : 0;
+}
+
+/* Who executes a FutureTask. False: it is something else. */
+static bool task_tell(const struct sw_hotspot *h, struct sw_hotspot_locks *l,
+		      const struct sw_hotspot_lock_thread *self, uint64_t object, uint64_t klass,
+		      struct sw_runtime_wait *ret)
+{
+	struct sw_hotspot_field runner = {"runner", "Ljava/lang/Thread;", SW_HOTSPOT_NONE};
+	uint64_t base = sw_hotspot_class_named(h, klass, "java/util/concurrent/FutureTask");
+	if (base == 0)
+		return false;
+	if (!l->runner_known)
+		sw_hotspot_fields_find(h, base, &runner, 1);
+	l->runner_off = l->runner_known ? l->runner_off : runner.offset;
+	l->runner_known = true;
+	if (l->runner_off == SW_HOTSPOT_NONE)
+		return false;
+	ret->owner_tid = tid_of(l, self, pointer_at(l, object + (uint64_t) l->runner_off));
+	if (ret->owner_tid != 0)
+		ret->kind = "java_task";
+	return true;
 }
 
 static bool is_lock(const char *class_name)
@@ -387,9 +514,13 @@ static bool park_tell(const struct sw_hotspot *h, struct sw_hotspot_locks *l,
 		return false;
 	*ret = (struct sw_runtime_wait){.kind = "java_park"};
 	object_tell(h, object, klass, ret);
-	if (!owner_find(h, l, klass))
+	if (strcmp(ret->target, "java.util.concurrent.locks.StampedLock") == 0)
+		ret->kind = "java_lock"; /* which keeps no owner */
+	if (task_tell(h, l, self, object, klass, ret) || !owner_find(h, l, klass))
 		return true;
 	ret->owner_tid = synchronizer_owner(l, self, object);
+	if (ret->owner_tid == 0 && readers_find(h, l, klass))
+		ret->owner_tid = reader_of(l, self, object);
 	if (ret->owner_tid != 0 || is_lock(ret->target))
 		ret->kind = "java_lock";
 	return true;
@@ -409,9 +540,12 @@ bool sw_hotspot_wait_read(struct sw_hotspot *h, const struct sw_thread *thread,
 		return false;
 	if (self->pending != 0)
 		monitor_tell(h, l, self, self->pending, true, ret);
-	else if (self->waiting != 0)
-		monitor_tell(h, l, self, self->waiting, is_blocked(h, l, self), ret);
-	else
+	else if (self->waiting != 0) {
+		bool enters = is_blocked(h, l, self);
+		monitor_tell(h, l, self, self->waiting, enters, ret);
+		if (!enters)
+			wait_tell(h, l, self, thread->regs.sp_avma, ret);
+	} else
 		return park_tell(h, l, self, ret);
 	return true;
 }

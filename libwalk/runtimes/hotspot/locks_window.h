@@ -11,7 +11,7 @@ enum {
 	SW_HOTSPOT_LOCK_RANGES_MAX = 3500,  /* of SW_CAPTURE_RANGES */
 	SW_HOTSPOT_LINE_SLOTS = 2048,       /* power of two; half of them are used at most */
 	SW_HOTSPOT_LOCK_STACK_MAX = 8,      /* LockStack::CAPACITY */
-	SW_HOTSPOT_OBJECT_BYTES = 48,       /* of an object that is waited for */
+	SW_HOTSPOT_OBJECT_BYTES = 72,       /* of an object that is waited for */
 	SW_HOTSPOT_PARTS_MAX = 4096,        /* bytes of a JavaThread, or of a monitor */
 	/* The length of the last range that is copied, which begins at the list of threads: that it is
 	 * there says that the others are, and that all are of one instant. */

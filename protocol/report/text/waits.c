@@ -118,6 +118,8 @@ static const struct what {
 	{"java_lock", "for the lock", NAMED},
 	{"java_wait", "to be notified of", NAMED},
 	{"java_park", "parked for", NAMED},
+	{"java_class", "for the initialisation of class", NAMED | RUNS},
+	{"java_task", "for the result of", NAMED | RUNS},
 	{"python_gil", "for the GIL", NAMED},
 	{"python_rlock", "for the RLock", NAMED},
 	{"python_lock", "for the Lock", NAMED},

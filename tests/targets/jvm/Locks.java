@@ -2,11 +2,13 @@
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.concurrent.locks.StampedLock;
 
 /**
  * Threads that wait for locks of Java, and what they wait for: "waits NAME KIND OWNER CLASS", "-" for an
@@ -14,6 +16,37 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
  */
 public class Locks {
     static class Thing {}
+
+    static volatile CountDownLatch both;
+
+    /** A class whose initialiser does not end. */
+    static class Slow {
+        static {
+            forever();
+        }
+
+        static void touch() {}
+    }
+
+    static class First {
+        static {
+            both.countDown();
+            uninterrupted(both::await);
+            Second.touch();
+        }
+
+        static void touch() {}
+    }
+
+    static class Second {
+        static {
+            both.countDown();
+            uninterrupted(both::await);
+            First.touch();
+        }
+
+        static void touch() {}
+    }
 
     static final List<Thread> all = new ArrayList<>();
 
@@ -48,6 +81,14 @@ public class Locks {
     static void await(Thread.State wanted, Thread thread) throws InterruptedException {
         while (thread.getState() != wanted) {
             Thread.sleep(1);
+        }
+    }
+
+    static void result(FutureTask<Object> task) {
+        try {
+            task.get();
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
         }
     }
 
@@ -91,8 +132,38 @@ public class Locks {
         waits("fair", "java_lock", "holder", locks + "ReentrantLock$FairSync", fair::lock);
         waits("write", "java_lock", "holder", locks + "ReentrantReadWriteLock$NonfairSync", () -> written.writeLock().lock());
         waits("read", "java_lock", "holder", locks + "ReentrantReadWriteLock$NonfairSync", () -> written.readLock().lock());
-        // Readers are only counted.
-        waits("readers", "java_lock", "-", locks + "ReentrantReadWriteLock$NonfairSync", () -> read.writeLock().lock());
+        waits("reader", "java_lock", "holder", locks + "ReentrantReadWriteLock$NonfairSync", () -> read.writeLock().lock());
+        // Two readers are only counted.
+        ReentrantReadWriteLock shared = new ReentrantReadWriteLock();
+        CountDownLatch both = new CountDownLatch(2);
+        for (int i = 0; i < 2; i++) {
+            start("reads", () -> {
+                shared.readLock().lock();
+                both.countDown();
+                forever();
+            });
+        }
+        both.await();
+        waits("readers", "java_lock", "-", locks + "ReentrantReadWriteLock$NonfairSync", () -> shared.writeLock().lock());
+        StampedLock stamped = new StampedLock();
+        stamped.writeLock();
+        waits("stamped", "java_lock", "-", locks + "StampedLock", stamped::readLock);
+        Thread holder = all.get(0);
+        waits("join", "thread", "holder", "-", () -> uninterrupted(holder::join));
+        waits("joins", "thread", "holder", "-", () -> uninterrupted(() -> holder.join(1_000_000_000L)));
+        waits("wait-thread", "java_wait", "-", "java.lang.Thread", () -> {
+            synchronized (holder) {
+                uninterrupted(holder::wait);
+            }
+        });
+        FutureTask<Object> task = new FutureTask<>(Locks::forever, null);
+        start("runner", task);
+        FutureTask<Object> nobodys = new FutureTask<>(Locks::forever, null);
+        waits("future", "java_task", "runner", "java.util.concurrent.FutureTask", () -> result(task));
+        waits("futures", "java_park", "-", "java.util.concurrent.FutureTask", () -> result(nobodys));
+        start("initialiser", Slow::touch);
+        await(Thread.State.TIMED_WAITING, all.get(all.size() - 1));
+        waits("class", "java_class", "initialiser", "Locks$Slow", Slow::touch);
         waits("waiting", "java_wait", "-", "Locks$Thing", () -> {
             synchronized (waited) {
                 uninterrupted(waited::wait);
@@ -183,9 +254,18 @@ public class Locks {
         System.out.println("cycle mix-ef mix-fe");
     }
 
+    static void classes() {
+        both = new CountDownLatch(2);
+        start("class-ab", First::touch);
+        start("class-ba", Second::touch);
+        System.out.println("cycle class-ab class-ba");
+    }
+
     public static void main(String[] args) throws InterruptedException {
         if (args[0].equals("kinds")) {
             kinds();
+        } else if (args[0].equals("classes")) {
+            classes();
         } else {
             deadlocks();
         }

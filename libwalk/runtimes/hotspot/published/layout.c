@@ -149,6 +149,8 @@ static const struct row fields[] = {
 	{"ClassLoaderData", "_klasses", AT(loader_classes), false},
 	{"Klass", "_java_mirror", AT(klass_mirror), false},
 	{"Klass", "_next_link", AT(klass_next), false},
+	{"InstanceKlass", "_init_state", AT(klass_init_state), false},
+	{"InstanceKlass", "_init_thread", AT(klass_init_thread), false},
 	{"ObjectMonitor", "_owner", AT(monitor_owner), false},
 	{"ObjectMonitor", "_object", AT(monitor_object), false},
 	{"ObjectMonitor", "_stack_locker", AT(monitor_stack_locker), false},
@@ -170,6 +172,7 @@ static const struct row constants[] = {
 	{"", "_thread_in_vm", AT(state_vm), false},
 	{"", "_thread_in_Java", AT(state_java), false},
 	{"", "_thread_blocked", AT(state_blocked), false},
+	{"", "InstanceKlass::being_initialized", AT(state_initializing), false},
 };
 
 static int64_t *member_of(struct sw_hotspot_layout *layout, const struct row *row)

@@ -42,11 +42,13 @@ struct sw_hotspot_layout {
 	int64_t thread_pending, thread_waiting, thread_owner_id, thread_lock_stack;
 	int64_t lock_stack_top, lock_stack_base, heap_gc_active;
 	int64_t loader_object, loader_next, loader_classes, klass_mirror, klass_next;
+	int64_t klass_init_state, klass_init_thread;
 	int64_t monitor_owner, monitor_object, monitor_stack_locker;
 	/* Sizes. */
 	int64_t block_bytes, const_bytes, pool_bytes, nmethod_bytes;
 	/* Constants. */
 	int64_t line_table_flag, state_new, state_native, state_vm, state_java, state_blocked;
+	int64_t state_initializing; /* of a class */
 };
 
 /* From the tables; statics become svma with the bias. False with *ret_missing, the first that is
