@@ -6,6 +6,7 @@
  */
 #include "report/waits.h"
 #include "cleanup.h"
+#include "report/activity.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -135,15 +136,38 @@ static void deadlock_add(struct graph *g, int64_t first)
 	r->deadlocks[r->n_deadlocks++] = (struct sw_report_deadlock){tids, n};
 }
 
+/* Whether a thread waits for events, for others to call, or for the time: nobody holds it up. */
+static bool is_at_rest(const struct sw_report *r, const struct sw_report_thread *t)
+{
+	static const char *const kinds[] = {"epoll", "poll", "connection", "timer", "sleep"};
+	for (size_t i = 0; t->blocked_on != NULL && i < SW_ARRAY_SIZE(kinds); i++)
+		if (strcmp(t->blocked_on->kind, kinds[i]) == 0)
+			return true;
+	return sw_idle_place(r, t) != NULL;
+}
+
+/* The thread that holds one up; NOBODY: also where it waits for one to end that is at rest, such as a server's main thread
+ * that has started all others. */
+static int64_t held_by(const struct graph *g, int64_t thread)
+{
+	const struct sw_report *r = g->b->report;
+	int64_t next = g->next[thread];
+	return next != NOBODY && g->next[next] == NOBODY &&
+			       strcmp(r->threads[thread].blocked_on->kind, "thread") == 0 &&
+			       is_at_rest(r, &r->threads[next])
+		       ? NOBODY
+		       : next;
+}
+
 /* Counts a thread at the one at the end of its chain: one that waits for none, or the first that
  * it meets of a deadlock. A thread that is in one itself is not counted. */
 static void count_root(struct graph *g, size_t from)
 {
 	int64_t at = (int64_t) from;
 	size_t steps = 0;
-	while (g->next[at] != NOBODY && !g->dead[at] && steps++ < g->b->report->n_threads)
+	while (held_by(g, at) != NOBODY && !g->dead[at] && steps++ < g->b->report->n_threads)
 		at = g->next[at];
-	if ((g->next[at] == NOBODY || g->dead[at]) && at != (int64_t) from)
+	if ((held_by(g, at) == NOBODY || g->dead[at]) && at != (int64_t) from)
 		g->waiting[at]++;
 }
 

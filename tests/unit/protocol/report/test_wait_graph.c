@@ -61,6 +61,27 @@ TEST(test_chains)
 	sw_report_destroy(w.report);
 }
 
+/* 12 → 11 → 10: a join of one that waits for events holds nobody up, but who waits for what the joining one has is held up. */
+TEST(test_joins)
+{
+	static const struct {
+		const char *kind; /* of what 10 waits for; NULL: for nothing */
+		bool rests;
+	} cases[] = {{"epoll", true}, {"poll", true},    {"connection", true}, {"timer", true},
+		     {"sleep", true}, {"socket", false}, {"condition", false}, {NULL, false}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct world w;
+		make(&w, (const pid_t[N]){0, 10, 11, 0, 0, 0, 0, 0});
+		w.waits[1].kind = "thread";
+		w.waits[0] = (struct sw_report_wait){.kind = cases[i].kind};
+		w.threads[0].blocked_on = cases[i].kind != NULL ? &w.waits[0] : NULL;
+		build(&w);
+		assert_int_equal(w.report->n_root_holders, 1);
+		assert_holder(&w, 0, cases[i].rests ? 11 : 10, cases[i].rests ? 1 : 2);
+		sw_report_destroy(w.report);
+	}
+}
+
 TEST(test_cycles)
 {
 	struct world w;
