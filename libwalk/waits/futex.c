@@ -27,6 +27,7 @@ enum {
 	TID_MASK = 0x3fffffff,
 	WAITERS = -0x7fffffff - 1, /* the highest bit */
 	COMMAND_MASK = 0x7f,       /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
+	PRIVATE = 0x80,
 	COMMAND_LOCK_PI = 6,
 	COMMAND_LOCK_PI2 = 13,
 	LLL_CONTENDED = 2, /* glibc: locked, and somebody waits */
@@ -126,8 +127,11 @@ bool sw_futex_wait(const struct sw_snapshot *snap, const struct sw_thread *t,
 	struct sw_bytes bytes;
 	if (!bytes_get(snap, t, buffer, &bytes))
 		return true;
+	bool is_private = (operation & PRIVATE) != 0; /* else another process may have it */
 	operation &= COMMAND_MASK;
-	ret->mutex_owner = thread_by_id(snap, mutex_owner(bytes, operation, is_32bit));
+	uint32_t owner = mutex_owner(bytes, operation, is_32bit);
+	ret->mutex_owner = thread_by_id(snap, owner);
+	ret->lost_owner = ret->mutex_owner == 0 && is_private ? owner : 0;
 	/* One with priority inheritance is handed over by the kernel, before the call returns. Others are
 	 * taken after it: who waits for what it has itself waits for ever. */
 	if (ret->mutex_owner == t->tid &&

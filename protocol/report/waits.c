@@ -9,9 +9,15 @@
 #include "report/activity.h"
 #include "report/frame_kind.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { REG_RDI = 5, FRAMES_SEEN = 32 };
+enum {
+	REG_RDI = 5,
+	FRAMES_SEEN = 32,
+	LOST_NS = 100 * 1000 * 1000, /* a thread that has just begun is not listed yet */
+};
 
 /* A function that waits on a futex. Names as glibc 2.31 to 2.42 and musl 1.2 have them, in debug
  * information and in symbol tables, without the underscores in front. */
@@ -175,6 +181,15 @@ static bool is_asleep(const struct sw_report_stack *s, const char *kind)
 	return false;
 }
 
+static const char *lost_text(struct sw_report_builder *b, uint32_t owner)
+{
+	char text[80];
+	(void) snprintf(text, sizeof(text),
+			"its owner (%" PRIu32 ") has ended, or was left behind by a fork",
+			owner); /* fits */
+	return sw_report_copy(b, text);
+}
+
 /* False: the thread is not in a futex. */
 static bool futex_fill(struct sw_report_builder *b, const struct sw_thread *from,
 		       const struct sw_report_thread *thread, struct sw_report_wait *ret)
@@ -195,8 +210,12 @@ static bool futex_fill(struct sw_report_builder *b, const struct sw_thread *from
 		ret->owner_tid = wait.joined;
 	else if (strcmp(ret->kind, "futex") == 0 && wait.is_stdio)
 		ret->kind = "stdio";
+	else if (strcmp(ret->kind, "once") == 0)
+		ret->owner_tid = sw_once_runner(b->walks->snap, from, wait.word_avma);
 	if (strcmp(ret->kind, "stdio") == 0)
 		ret->owner_tid = wait.stdio_owner;
+	if (strcmp(ret->kind, "mutex") == 0 && wait.lost_owner != 0 && from->since_ns > LOST_NS)
+		ret->target = lost_text(b, wait.lost_owner);
 	if (ret->owner_tid != 0) {
 		ret->trust = "memory";
 		ret->owner_pid = b->report->process.pid;

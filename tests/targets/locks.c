@@ -5,7 +5,9 @@
  *	waits TID KIND OWNER	KIND as in blocked_on.kind; OWNER is 0 where nobody can be told
  *	cycle TID TID		a deadlock
  *
- * Argument: "kinds", a thread for each kind of lock; "deadlock", two threads that have each other's.
+ *	lost TID OWNER		the one that had the mutex has ended
+ *
+ * Argument: "kinds", a thread for each kind of lock; "deadlock", two threads that have each other's; "lost".
  */
 #include "target.h"
 
@@ -18,20 +20,21 @@
 #define MUSL_UNKNOWN(owner) (owner)
 #else
 /* musl keeps no owner of such locks. */
-#define MUSL_UNKNOWN(owner) 0
+#define MUSL_UNKNOWN(owner)       0
 #define PTHREAD_MUTEX_ADAPTIVE_NP PTHREAD_MUTEX_NORMAL
 #endif
 
 static pthread_mutex_t mutexes[8];
 /* Of those that are normal in all ways musl keeps none. */
 static const char is_plain[8] = {1, 0, 0, 1, 0, 0, 0, 1};
-static pthread_rwlock_t written = PTHREAD_RWLOCK_INITIALIZER, read_by_us = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_rwlock_t written = PTHREAD_RWLOCK_INITIALIZER,
+			read_by_us = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 static pthread_mutex_t beside = PTHREAD_MUTEX_INITIALIZER;
 static sem_t nothing, told, runs_once;
 static pthread_barrier_t both, too_few;
 static pthread_t to_join;
-static long holder;
+static long holder, runner;
 static FILE *stream;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 enum { OTHERS = 10 /* that wait for no mutex */ };
@@ -74,6 +77,7 @@ static NOINLINE void *wait_stream(void *arg)
 
 static void never_done(void)
 {
+	runner = self();
 	sem_post(&runs_once);
 	block();
 }
@@ -87,7 +91,7 @@ static NOINLINE void *run_once(void *arg)
 
 static NOINLINE void *wait_once(void *arg)
 {
-	say("once", 0);
+	say("once", runner);
 	pthread_once(&once, never_done);
 	KEEP();
 	return arg;
@@ -174,10 +178,12 @@ static void kinds(void)
 	mutex_make(&mutexes[0], PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED);
 	mutex_make(&mutexes[1], PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED);
 	mutex_make(&mutexes[2], PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED);
-	mutex_make(&mutexes[3], PTHREAD_MUTEX_ADAPTIVE_NP, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED);
+	mutex_make(&mutexes[3], PTHREAD_MUTEX_ADAPTIVE_NP, PTHREAD_PRIO_NONE,
+		   PTHREAD_MUTEX_STALLED);
 	mutex_make(&mutexes[4], PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_STALLED);
 	mutex_make(&mutexes[5], PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_ROBUST);
-	mutex_make(&mutexes[6], PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_INHERIT, PTHREAD_MUTEX_ROBUST);
+	mutex_make(&mutexes[6], PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_INHERIT,
+		   PTHREAD_MUTEX_ROBUST);
 	mutex_make(&mutexes[7], PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE, PTHREAD_MUTEX_STALLED);
 	stream = fopen("/dev/null", "w");
 	if (stream == NULL)
@@ -215,6 +221,29 @@ static NOINLINE void *lock_two(void *arg)
 	return NULL;
 }
 
+static NOINLINE void *lock_and_end(void *arg)
+{
+	holder = self();
+	pthread_mutex_lock(arg);
+	return arg;
+}
+
+static NOINLINE void *wait_lost(void *arg)
+{
+	printf("lost %ld %ld\n", self(), holder);
+	sem_post(&told);
+	pthread_mutex_lock(arg);
+	KEEP();
+	return NULL;
+}
+
+static void lost(void)
+{
+	pthread_join(start(lock_and_end, &mutexes[0]), NULL);
+	start(wait_lost, &mutexes[0]);
+	sem_wait(&told);
+}
+
 int main(int argc, char **argv)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -225,6 +254,8 @@ int main(int argc, char **argv)
 	sem_init(&runs_once, 0, 0);
 	if (argc > 1 && strcmp(argv[1], "kinds") == 0) {
 		kinds();
+	} else if (argc > 1 && strcmp(argv[1], "lost") == 0) {
+		lost();
 	} else {
 		pthread_mutex_init(&mutexes[0], NULL);
 		pthread_mutex_init(&mutexes[1], NULL);

@@ -153,12 +153,13 @@ struct sw_thread {
 	pid_t tid;
 	pid_t own_tid; /* in the target's own pid namespace; 0: it is ours, or unknown */
 	char comm[SW_COMM_MAX];
-	char state;        /* as in /proc/PID/stat before the stop: R S D T t Z X I; '?' unknown */
-	bool captured;     /* registers and stack are here */
-	int reason;        /* SW_E_* why not captured; 0 when captured */
-	bool stayed;       /* it was proven not to run from before the first thread was read until
+	char state;    /* as in /proc/PID/stat before the stop: R S D T t Z X I; '?' unknown */
+	bool captured; /* registers and stack are here */
+	int reason;    /* SW_E_* why not captured; 0 when captured */
+	bool stayed;   /* it was proven not to run from before the first thread was read until
 			     after the last one was: what such threads waited for is of one instant */
-	uint32_t instant;  /* threads with the same one were proven not to run at one instant; 0: unknown */
+	uint32_t
+		instant; /* threads with the same one were proven not to run at one instant; 0: unknown */
 	uint64_t switches; /* how often it had left a CPU when it was captured, + 1; 0: unknown.
 			      As long as it waits with as many it has not run since */
 	uint32_t flags;    /* PF_* word of /proc/PID/stat */
@@ -306,6 +307,8 @@ SW_PUBLIC const struct sw_thread *sw_snapshot_thread(const struct sw_snapshot *s
 struct sw_futex_wait {
 	uint64_t word_avma; /* the one it waits on */
 	pid_t mutex_owner;  /* who holds it, if it is a pthread_mutex_t of glibc or musl */
+	uint32_t
+		lost_owner; /* likewise, where no thread of the process has that id any longer; 0: none */
 	pid_t rwlock_owner; /* who writes, if it is a pthread_rwlock_t of glibc */
 	pid_t joined;       /* who it waits for, if it is in pthread_join() */
 	pid_t stdio_owner;  /* who has the FILE, if it is the lock of one of glibc or musl */
@@ -321,6 +324,16 @@ struct sw_futex_wait {
  */
 SW_PUBLIC bool sw_futex_wait(const struct sw_snapshot *snap, const struct sw_thread *thread,
 			     struct sw_futex_wait *ret);
+
+/**
+ * Who runs the function of a pthread_once_t.
+ *
+ * @param thread     That waits for it, in pthread_once().
+ * @param once_avma  The word that it waits on.
+ * @return a thread of the process; 0: nobody, more than one, or it cannot be told.
+ */
+SW_PUBLIC pid_t sw_once_runner(const struct sw_snapshot *snap, const struct sw_thread *thread,
+			       uint64_t once_avma);
 /** The wire name of a warning ("stop_timeout"); static. */
 SW_PUBLIC const char *sw_warning_name(enum sw_warning_code code);
 

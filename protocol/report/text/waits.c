@@ -187,7 +187,8 @@ static void put_what(struct sw_text_writer *w, const struct sw_report_thread *t,
 		sw_put(w, (what->how & RUNS)                 ? " runs"
 			  : strcmp(wait->trust, "with") == 0 ? " has (a with statement)"
 							     : " has");
-	else if (sw_waits_for_lock(t))
+	else if (sw_waits_for_lock(t) &&
+		 (strcmp(wait->kind, "mutex") != 0 || wait->target == NULL)) /* which says it */
 		sw_put(w, ", no owner is known");
 }
 

@@ -45,6 +45,17 @@ static pid_t mutex(uint64_t operation, const uint32_t from_word[WORDS - BEFORE],
 	return wait_on(&w, operation, from_word, before).mutex_owner;
 }
 
+/* Of another process's thread it cannot be told whether it has ended. */
+TEST(test_lost)
+{
+	enum { PRIVATE = FUTEX_WAIT | FUTEX_PRIVATE_FLAG };
+	struct world w;
+	assert_int_equal(wait_on(&w, PRIVATE, (uint32_t[8]){2, 1, 555, 1, 0}, 0).lost_owner, 555);
+	assert_int_equal(wait_on(&w, FUTEX_WAIT, (uint32_t[8]){2, 1, 555, 1, 0}, 0).lost_owner, 0);
+	assert_int_equal(wait_on(&w, PRIVATE, (uint32_t[8]){2, 1, 101, 1, 0}, 0).lost_owner, 0);
+	assert_int_equal(wait_on(&w, PRIVATE, (uint32_t[8]){0, 0, 555, 1, 0}, 0).lost_owner, 0);
+}
+
 TEST(test_mutex)
 {
 	enum { PRIVATE = FUTEX_WAIT | FUTEX_PRIVATE_FLAG };

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A pthread_once_t says that its function runs, not who runs it. But that thread has on its stack what is to be called when
+ * it is cancelled: a function of the C library, and with it the address of the pthread_once_t. Those that wait have not.
+ *
+ *	glibc	struct _pthread_cleanup_buffer {routine, arg, ...}: clear_once_control() and the address
+ *	musl	struct __ptcb {f, x, next}: undo() and the address
+ *
+ * Source: glibc 2.36, nptl/pthread_once.c, sysdeps/nptl/libc-lockP.h; musl 1.2.3, src/thread/pthread_once.c. std::call_once() of
+ * libstdc++ and libc++ calls it.
+ */
+#include "arch/arch.h"
+#include "bytes.h"
+
+#include <snapwalk/snapshot.h>
+
+static bool is_code(const struct sw_snapshot *snap, uint64_t word)
+{
+	const struct sw_map *map = sw_snapshot_map(snap, word);
+	return map != NULL && (map->prot & SW_MAP_EXEC) != 0;
+}
+
+static bool word_read(struct sw_bytes stack, uint64_t off, size_t width, uint64_t *ret)
+{
+	uint32_t narrow;
+	if (width == sizeof(*ret))
+		return sw_bytes_u64(stack, off, ret);
+	if (!sw_bytes_u32(stack, off, &narrow))
+		return false;
+	*ret = narrow;
+	return true;
+}
+
+static bool has_pair(const struct sw_snapshot *snap, const struct sw_thread *t, size_t width,
+		     uint64_t once_avma)
+{
+	const struct sw_bytes stack = {t->stack, t->stack_bytes};
+	uint64_t off = t->regs.sp_avma - t->stack_avma, before = 0, word;
+	if (t->regs.sp_avma < t->stack_avma)
+		return false;
+	for (off -= off % width; word_read(stack, off, width, &word); off += width) {
+		if (word == once_avma && is_code(snap, before))
+			return true;
+		before = word;
+	}
+	return false;
+}
+
+pid_t sw_once_runner(const struct sw_snapshot *snap, const struct sw_thread *thread,
+		     uint64_t once_avma)
+{
+	size_t width = thread->syscall >= SW_SYSCALL_I386 ? sizeof(uint32_t) : sizeof(uint64_t);
+	pid_t found = 0;
+	for (size_t i = 0; i < snap->n_threads; i++) {
+		const struct sw_thread *t = &snap->threads[i];
+		if (t == thread || !t->captured || t->stack == NULL ||
+		    !has_pair(snap, t, width, once_avma))
+			continue;
+		if (found != 0)
+			return 0;
+		found = t->tid;
+	}
+	return found;
+}
