@@ -71,6 +71,25 @@ def check_blocked(tap, mode):
         tap.equal(wrong_in_stack(stack), None, f"{mode}: complete, nothing guessed")
 
 
+def check_fibers(tap, mode):
+    """The callers of a fiber that runs are on other stacks."""
+    with php_program("blocked_fiber.php", mode) as php:
+        if any("Fiber" in line and "not found" in line for line in php.lines):
+            tap.skip(f"{mode}: fibers", "PHP before 8.1", "php 8.1")
+            return
+        wanted = as_frames(backtrace(php.lines), int(php.lines[-1].split()[1]))
+        stack = None
+
+        def waits():
+            nonlocal stack
+            stack = stack_of(patient_dump(php.pid), php.pid)
+            return any(f["function"] == "fgets" and f["kind"] == "php" for f in stack["frames"])
+        wait_until(waits, "fgets")
+        frames = [(f["function"], f["line"]) for f in language_frames(stack, "php")]
+        tap.check(len(wanted) == 8, f"{mode}: functions of two fibers and their callers", wanted)
+        tap.equal(frames[1:], wanted, f"{mode}: the callers of fibers, as debug_print_backtrace() has them")
+
+
 def check_stops(tap, mode):
     """The chain and its lines in each stack."""
     calls = calls_of(os.path.join(SOURCES, "busy.php"))
@@ -175,6 +194,7 @@ def main():
     tap.check(tool("php"), "PHP is installed")
     for mode in os.environ.get("SNAPWALK_MODES", ",".join(MODES)).split(","):
         tap.guard(check_blocked, mode)
+        tap.guard(check_fibers, mode)
         tap.guard(check_stops, mode)
     tap.guard(check_returns)
     tap.guard(check_resumes)

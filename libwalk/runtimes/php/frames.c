@@ -9,6 +9,9 @@
  * the chain. At the first instructions of execute_ex() r14 is still its caller's, and what lies where it will be
  * kept is of an earlier call; at the last ones it is its caller's again, whose calls are not this frame's.
  *
+ * A fiber has a stack of its own, on which its last call has a function without a name for its caller; that one has been called
+ * by Fiber::start() or resume(), whose callers are on the stack of who did that. So the calls go on where the native stack ends.
+ *
  * C code in between may use r14, too: what it had there is taken for a call only if it is one of those that are
  * left, or if its caller is one.
  */
@@ -56,12 +59,21 @@ static uint64_t opline_of(const struct sw_php_chain *c, size_t i, const struct s
 	return 0;
 }
 
-static void calls_add(struct sw_php_chain *c, size_t last, const struct sw_cursor *callee, bool jit,
-		      struct sw_frame_sink *sink)
+/* Whether it is what calls the function of a fiber: zend_fiber_function of Zend/zend_fibers.c, PHP 8.1 to 8.4. */
+static bool is_fiber_entry(const struct sw_php *php, const struct sw_php_call *call)
+{
+	uint64_t name;
+	return call->type == SW_PHP_INTERNAL_FUNCTION &&
+	       sw_memory_u64(php->memory, call->func_avma + SW_PHP_FUNC_NAME, &name) && name == 0;
+}
+
+static void calls_add(const struct sw_php *php, struct sw_php_chain *c, size_t last,
+		      const struct sw_cursor *callee, bool jit, struct sw_frame_sink *sink)
 {
 	for (; c->next <= last; c->next++) {
 		const struct sw_php_call *call = &c->calls[c->next];
-		if (call->type == 0) /* a place holder of generators and of C code */
+		/* A place holder of generators and of C code, and what PHP does not show either. */
+		if (call->type == 0 || is_fiber_entry(php, call))
 			continue;
 		uint64_t at = 0, cookie = call->func_avma;
 		if (call->type != SW_PHP_INTERNAL_FUNCTION)
@@ -98,7 +110,7 @@ static void returning_add(struct sw_php *php, const struct sw_cursor *callee,
 	c->fp_known = sw_regs_get(&callee->regs, SW_X86_64_R14, &c->fp_avma) &&
 		      sw_php_chain_find(c, c->fp_avma) < c->n;
 	if (has_yielded(php))
-		calls_add(c, sw_php_chain_run_end(c, c->next), callee, false, sink);
+		calls_add(php, c, sw_php_chain_run_end(c, c->next), callee, false, sink);
 }
 
 bool sw_php_frames(struct sw_php *php, const struct sw_cursor *callee, uint64_t caller_sp_avma,
@@ -111,6 +123,9 @@ bool sw_php_frames(struct sw_php *php, const struct sw_cursor *callee, uint64_t 
 		sw_php_chain_read(php, callee->thread);
 	if (c->n == 0)
 		return false;
+	bool is_last = caller_sp_avma == 0 && c->n_native > 0 && c->next < c->n;
+	if (is_last && is_fiber_entry(php, &c->calls[c->next]))
+		calls_add(php, c, c->n - 1, callee, false, sink);
 	if (!sw_php_engine_has(&php->engine, &php->found, callee, caller_sp_avma))
 		return callee->place == php->found.place;
 	bool jit = callee->place != php->found.place;
@@ -127,7 +142,7 @@ bool sw_php_frames(struct sw_php *php, const struct sw_cursor *callee, uint64_t 
 	}
 	size_t last = last_call(php, c->fp_known, c->fp_avma);
 	if (last < c->n)
-		calls_add(c, last, callee, jit, sink);
+		calls_add(php, c, last, callee, jit, sink);
 	/* What the execute_ex() further out executes. */
 	if (c->n_native == 1 && c->begins) {
 		c->fp_known = sw_regs_get(&callee->regs, SW_X86_64_R14, &c->fp_avma);
