@@ -284,6 +284,7 @@ const struct sw_unwinder_ops sw_unwind_frame_pointer = {
 	.sources = sources,
 	.attach = fp_attach,
 	.detach = free,
+	.lasts = true,
 	.step = fp_step,
 	.explain = fp_explain,
 };

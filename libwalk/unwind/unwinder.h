@@ -125,6 +125,7 @@ struct sw_unwinder_ops {
 	 * prepare() and capture() kept; NULL when nothing, and for what was not taken from a process. */
 	int (*attach)(const struct sw_snapshot *snap, void *found, void **ret_state);
 	void (*detach)(void *state); /* frees it; called with what attach made, NULL allowed */
+	bool lasts; /* what attach() makes depends on maps and modules alone, on nothing that was copied */
 
 	/* One frame. state is NULL without attach. */
 	enum sw_step (*step)(void *state, struct sw_cursor *cursor, struct sw_stepped *ret);

@@ -3,6 +3,9 @@
 #include "errors.h"
 #include "snapshot/snapshot.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static struct sw_active of_runtime(const struct sw_runtime_ops *ops)
 {
 	return (struct sw_active){.runtime = ops,
@@ -45,7 +48,7 @@ static bool kept_find(const struct sw_snapshot *snap, const struct sw_runtime_op
 }
 
 static int runtime_attach(const struct sw_snapshot *snap, const struct sw_runtime_ops *ops,
-			  struct sw_active_list *list, struct sw_error *err)
+			  struct sw_active_list *list, bool *ret_absent, struct sw_error *err)
 {
 	struct sw_active active = of_runtime(ops);
 	if (snap->priv->kept != NULL && kept_find(snap, ops, &active.state)) {
@@ -58,6 +61,7 @@ static int runtime_attach(const struct sw_snapshot *snap, const struct sw_runtim
 	int r = ops->open(snap, sw_slots_find(&snap->priv->found, ops), &active.state);
 	if (r < 0)
 		return failed(ops->name, r, err);
+	*ret_absent |= active.state == NULL;
 	if (active.state != NULL)
 		list->all[list->n++] = active;
 	void **kept = active.state != NULL && snap->priv->kept != NULL && ops->renew != NULL
@@ -85,15 +89,68 @@ static int unwinder_attach(const struct sw_snapshot *snap, const struct sw_unwin
 	return 0;
 }
 
+/* ---- kept for the next copy ------------------------------------------------------------------ */
+
+struct sw_active_kept *sw_active_kept(const struct sw_snapshot *snap,
+				      const struct sw_tables *tables)
+{
+	return snap->priv->kept != NULL ? sw_slots_find(snap->priv->kept, tables) : NULL;
+}
+
+static void kept_destroy(void *arg)
+{
+	struct sw_active_kept *kept = arg;
+	sw_active_detach(&kept->list);
+	free(kept->runtimes);
+	free(kept);
+}
+
+/* Whether nothing that it has found depends on the copy: of a runtime only what renew() lets go. */
+static bool is_lasting(const struct sw_active *a)
+{
+	if (a->runtime != NULL)
+		return a->kept ||
+		       (a->step == NULL && a->owns == NULL && a->runtime->frames == NULL);
+	return a->unwinder->attach == NULL || a->unwinder->lasts;
+}
+
+/* Without memory for it all are asked again. */
+static void list_keep(const struct sw_snapshot *snap, const struct sw_tables *tables,
+		      struct sw_active_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (!is_lasting(&list->all[i]))
+			return;
+	void **slot = sw_slots_get(snap->priv->kept, tables, kept_destroy);
+	struct sw_active_kept *kept = slot != NULL ? calloc(1, sizeof(*kept)) : NULL;
+	if (kept == NULL)
+		return;
+	kept->list = *list;
+	*slot = kept;
+	for (size_t i = 0; i < list->n; i++)
+		list->all[i].kept = true;
+}
+
 int sw_active_attach(const struct sw_snapshot *snap, const struct sw_tables *tables,
 		     struct sw_active_list *list, struct sw_error *err)
 {
+	const struct sw_active_kept *kept = sw_active_kept(snap, tables);
+	const struct sw_tables *all = sw_tables_of(tables, snap);
+	bool absent = false; /* a runtime may come that is not there yet */
 	int r = 0;
-	tables = sw_tables_of(tables, snap);
-	for (size_t i = 0; r == 0 && i < tables->n_runtimes && !snap->priv->native_only; i++)
-		r = runtime_attach(snap, tables->runtimes[i], list, err);
-	for (size_t i = 0; r == 0 && i < tables->n_unwinders; i++)
-		r = unwinder_attach(snap, tables->unwinders[i], list, err);
+	if (kept != NULL) {
+		list->n = kept->list.n;
+		memcpy(list->all, kept->list.all, list->n * sizeof(*list->all));
+		for (size_t i = 0; i < list->n; i++)
+			list->all[i].kept = true;
+		return 0;
+	}
+	for (size_t i = 0; r == 0 && i < all->n_runtimes && !snap->priv->native_only; i++)
+		r = runtime_attach(snap, all->runtimes[i], list, &absent, err);
+	for (size_t i = 0; r == 0 && i < all->n_unwinders; i++)
+		r = unwinder_attach(snap, all->unwinders[i], list, err);
+	if (r == 0 && snap->priv->kept != NULL && !absent)
+		list_keep(snap, tables, list);
 	return r;
 }
 
@@ -114,8 +171,11 @@ bool sw_active_renew(struct sw_slots *kept)
 {
 	bool all = true;
 	for (size_t i = 0; i < kept->n; i++) {
-		const struct sw_runtime_ops *ops = kept->all[i].key;
-		all &= kept->all[i].value == NULL || ops->renew(kept->all[i].value);
+		const struct sw_slot *slot = &kept->all[i];
+		if (slot->destroy == kept_destroy || slot->value == NULL)
+			continue;
+		const struct sw_runtime_ops *ops = slot->key;
+		all &= ops->renew(slot->value);
 	}
 	if (!all)
 		sw_slots_deinit(kept);

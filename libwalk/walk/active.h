@@ -11,6 +11,17 @@ int sw_active_attach(const struct sw_snapshot *snap, const struct sw_tables *tab
 		     struct sw_active_list *list, struct sw_error *err);
 void sw_active_detach(struct sw_active_list *list);
 
+/* What the walks of a snapshot keep that is given the copy of one event after the other: who takes part, and what they
+ * identify. */
+struct sw_active_kept {
+	struct sw_active_list list; /* states of runtimes that can be renewed are not owned by it */
+	struct sw_runtime *runtimes; /* owned; NULL: nobody was asked yet */
+	size_t n_runtimes;
+};
+/* NULL: nothing is kept for the snapshot. Borrowed. */
+struct sw_active_kept *sw_active_kept(const struct sw_snapshot *snap,
+				      const struct sw_tables *tables);
+
 /* The snapshot that has these states (sw_snapshot_priv.kept) has the copy of another event now. False: one of
  * them was too large, and all are gone: cookies of frames begin anew. */
 bool sw_active_renew(struct sw_slots *kept);

@@ -9,6 +9,7 @@
 struct sw_walks_priv {
 	struct sw_arena arena; /* frames, reasons */
 	struct sw_active_list active;
+	const struct sw_tables *tables; /* that it was made of */
 };
 
 /* Walks each captured thread of walks->snap; space for the walks and the states are there.

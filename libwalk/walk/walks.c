@@ -25,9 +25,25 @@ static size_t others_keep(struct sw_runtime *found, size_t n, size_t more)
 	return kept;
 }
 
+/* Those of the walks before this one. */
+static void identified_keep(struct sw_active_kept *kept, const struct sw_runtime *found, size_t n)
+{
+	kept->runtimes = calloc(n + 1, sizeof(*found));
+	if (kept->runtimes == NULL)
+		return; /* they are asked again */
+	memcpy(kept->runtimes, found, n * sizeof(*found));
+	kept->n_runtimes = n;
+}
+
 int sw_walks_identify(struct sw_walks *walks, struct sw_error *err)
 {
 	const struct sw_active_list *active = &walks->priv->active;
+	struct sw_active_kept *kept = sw_active_kept(walks->snap, walks->priv->tables);
+	if (kept != NULL && kept->runtimes != NULL) {
+		walks->runtimes = kept->runtimes;
+		walks->n_runtimes = kept->n_runtimes;
+		return 0;
+	}
 	size_t n = 0;
 	struct sw_runtime *found =
 		sw_arena_calloc(&walks->priv->arena, RUNTIMES_MAX, sizeof(*found));
@@ -39,6 +55,8 @@ int sw_walks_identify(struct sw_walks *walks, struct sw_error *err)
 	}
 	walks->runtimes = found;
 	walks->n_runtimes = n;
+	if (kept != NULL)
+		identified_keep(kept, found, n);
 	return 0;
 }
 
@@ -53,6 +71,7 @@ int sw_walks_create(const struct sw_snapshot *snap, const struct sw_tables *tabl
 	walks->walks = calloc(snap->n_threads + 1, sizeof(*walks->walks));
 	if (walks->priv == NULL || walks->walks == NULL)
 		return sw_fail_nomem(err);
+	walks->priv->tables = tables;
 	int r = sw_active_attach(snap, tables, &walks->priv->active, err);
 	if (r < 0)
 		return r;
