@@ -11,7 +11,8 @@ enum { SW_CPYTHON_COPIED_NAMES_MAX = 4096 };
 
 /* What a thread was called when it was looked for; "": nothing was found. */
 struct sw_cpython_copied_name {
-	int64_t read_ns; /* 0: not yet */
+	int64_t read_ns;     /* 0: not yet */
+	int64_t believed_ns; /* for so long it is not read again */
 	char text[sizeof(((struct sw_thread_info *) 0)->name)];
 };
 
@@ -31,6 +32,13 @@ struct sw_cpython_copied_key {
  * than SW_CPYTHON_COPIED_NAMES_MAX is asked for. */
 struct sw_cpython_copied_name *sw_cpython_copied_names_get(struct sw_cpython_copied_names *names,
 							   const struct sw_cpython_copied_key *key);
+
+/* Whether it is to be read again. A name that stays is believed for ever longer, from 1 s up to 16 s: reading it takes
+ * longer than all else of a sample. */
+bool sw_cpython_copied_name_is_old(const struct sw_cpython_copied_name *name, int64_t now_ns);
+/* It was read just now. text: as large as that of a name. */
+void sw_cpython_copied_name_set(struct sw_cpython_copied_name *name, const char *text,
+				int64_t now_ns);
 
 void sw_cpython_copied_names_deinit(struct sw_cpython_copied_names *names);
 

@@ -165,20 +165,20 @@ static void name_read(struct sw_cpython *c, const struct sw_cpython_thread *stat
 		c->active_interp_avma = 0;
 		c->active_ns = now_ns;
 	}
-	name->read_ns = now_ns;
-	if (!sw_cpython_thread_name(c, state, name->text, sizeof(name->text)))
-		name->text[0] = '\0';
+	char text[sizeof(name->text)] = "";
+	if (!sw_cpython_thread_name(c, state, text, sizeof(text)))
+		text[0] = '\0';
+	sw_cpython_copied_name_set(name, text, now_ns);
 }
 
 static const char *name_get(struct sw_cpython *c, const struct sw_cpython_thread *state,
 			    uint64_t number)
 {
-	enum { NAME_NS = 1000000000 };
 	const struct sw_cpython_copied_key key = {state->avma, state->id, number};
 	struct sw_cpython_copied_name *name = sw_cpython_copied_names_get(&c->copied_names, &key);
 	if (name == NULL)
 		return "";
-	if (name->read_ns == 0 || sw_clock_ns() - name->read_ns > NAME_NS)
+	if (sw_cpython_copied_name_is_old(name, sw_clock_ns()))
 		name_read(c, state, name);
 	return name->text;
 }
