@@ -14,9 +14,18 @@
 enum {
 	NS_PER_S = 1000000000,
 	PER_CENT = 100,
-	FETCHES_HZ = 50,      /* by events: nobody is woken for them */
 	MISSING_PER_CENT = 2, /* of the samples, from where on the result is not complete */
 };
+
+/*
+ * How often samples by events are fetched: nobody is woken for them. Each time costs as much as some samples, while
+ * what is constant (names of functions) is read that much later than the sample.
+ */
+static uint32_t fetches_hz(const struct sw_options *options)
+{
+	enum { FEW_HZ = 250, SELDOM_HZ = 15, OFTEN_HZ = 50 };
+	return options->rate_hz <= FEW_HZ ? SELDOM_HZ : OFTEN_HZ;
+}
 
 /* ---- open ----------------------------------------------------------------------------------- */
 
@@ -256,7 +265,7 @@ static int64_t cpu_ns(void)
 static void priority_set(struct sw_sample_run *run)
 {
 	enum { PART = 5 };
-	const int64_t rounds_hz = run->by_events ? FETCHES_HZ : run->options->rate_hz;
+	const int64_t rounds_hz = run->by_events ? fetches_hz(run->options) : run->options->rate_hz;
 	bool wanted = is_quiet(run) && run->round_ns < NS_PER_S / PART / rounds_hz;
 	for (size_t i = 0; wanted && i < run->n_recorders; i++)
 		wanted = sw_recorder_totals(run->recorders[i])->n_samples > 0;
@@ -315,8 +324,8 @@ int sw_sample_run_all(struct sw_sample_run *run, struct sw_error *err)
 	/* The kernel takes the samples: they are fetched. */
 	int64_t end_ns =
 		o->duration_s == 0 ? INT64_MAX : now_ns + (int64_t) o->duration_s * NS_PER_S;
-	sw_schedule_init(&run->schedule, now_ns, end_ns, run->by_events ? FETCHES_HZ : o->rate_hz,
-			 o->max_load_percent);
+	sw_schedule_init(&run->schedule, now_ns, end_ns,
+			 run->by_events ? fetches_hz(o) : o->rate_hz, o->max_load_percent);
 	while (alive > 0) {
 		int64_t due_ns = sw_schedule_next_ns(&run->schedule, held_ns(run));
 		if (wait_until(&run->signals, due_ns) ||
