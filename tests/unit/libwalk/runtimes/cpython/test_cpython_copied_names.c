@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The names of threads that copies were made of: whose they are, and how many are kept. */
 #include "runtimes/cpython/copied_names.h"
+#include "cleanup.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -42,4 +43,26 @@ TEST(test_all_are_dropped_at_the_limit)
 	assert_int_equal(names.map.count, 1);
 	assert_int_equal(get(&names, 0x1000, 0x7000, 0)->read_ns, 0);
 	sw_cpython_copied_names_deinit(&names);
+}
+
+/* A name is read again after a second, then after two, and at last each 16 seconds; after a second where it became
+ * another one. */
+TEST(test_names_that_stay)
+{
+	const int64_t second_ns = 1000000000;
+	struct sw_cpython_copied_name name = {0};
+	int64_t now_ns = 5;
+	assert_true(sw_cpython_copied_name_is_old(&name, now_ns));
+	sw_cpython_copied_name_set(&name, "worker", now_ns);
+	static const int64_t believed_s[] = {1, 2, 4, 8, 16, 16};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(believed_s); i++) {
+		now_ns += believed_s[i] * second_ns;
+		assert_false(sw_cpython_copied_name_is_old(&name, now_ns));
+		assert_true(sw_cpython_copied_name_is_old(&name, ++now_ns));
+		sw_cpython_copied_name_set(&name, "worker", now_ns);
+	}
+	sw_cpython_copied_name_set(&name, "other", now_ns);
+	assert_string_equal(name.text, "other");
+	assert_false(sw_cpython_copied_name_is_old(&name, now_ns + second_ns));
+	assert_true(sw_cpython_copied_name_is_old(&name, now_ns + second_ns + 1));
 }
