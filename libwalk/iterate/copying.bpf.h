@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#ifndef SW_ITERATE_COPYING_BPF_H
+#define SW_ITERATE_COPYING_BPF_H
+
+/*
+ * Copies the current thread: registers, stack up to its end, and what the recipe of its process says
+ * (iterate/sampled.h). It knows no runtime. All is of one instant for the thread itself, which does nothing else
+ * meanwhile. For programs that run at events; each of them has maps of its own.
+ *
+ *	taking_begin, sample_make, taking_end
+ *
+ * Functions that are not static are verified once each, and not for each way into them: a hundredth of the
+ * instructions that the verifier looks at otherwise.
+ */
+#include "iterate/kernel.bpf.h"
+#include "iterate/sampled.h"
+
+/* include/uapi/linux/bpf.h */
+enum {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_F_MMAPABLE = 1 << 10,
+	BPF_RB_NO_WAKEUP = 1,
+};
+
+enum {
+	OUT_MASK = 0xffff,
+	PART_MASK = 0x7fff,
+	PAGE = 4096,
+	STACK_PAGES = 9, /* of SW_SAMPLED_STACK_MAX, wherever it begins */
+	SECONDS = 16,    /* that are remembered, a power of two */
+};
+
+static const uint64_t POINTER_MASK = ~UINT64_C(7);
+static const uint64_t STACK_FAR = UINT64_C(1) << 32; /* no stack is larger */
+
+/* The buffers that one sample is made in. Too large for a value of a per-CPU map: an array, by the number of the CPU. */
+struct scratch {
+	uint64_t busy;
+	uint64_t r[SW_SAMPLED_REGISTERS];
+	uint64_t thread_pointer;
+	uint64_t node;                 /* of the list that the step is at; 0: it has not begun */
+	uint64_t span_begin, span_end; /* what the last SPAN has copied */
+	uint64_t seconds[SECONDS];     /* what was copied behind nodes */
+	uint32_t step, left;           /* the step, and nodes that it may still look at */
+	uint32_t at, n_parts, flags, unused;
+	uint8_t out[OUT_MASK + 1 + PART_MASK + 1];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* as many as CPUs: iterate/programs.c */
+	__type(key, uint32_t);
+	__type(value, struct scratch);
+} sw_scratch SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct sw_sampled_setup);
+} sw_setup SEC(".maps");
+
+/* By process, in the reader's pid namespace: the number of its recipe. Who is not there is not sampled. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* iterate/programs.c */
+	__type(key, uint32_t);
+	__type(value, uint32_t);
+} sw_processes SEC(".maps");
+
+/* The reader writes here while samples are taken: a recipe may be one thing in the beginning and another one later. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* iterate/programs.c */
+	__type(key, uint32_t);
+	__type(value, struct sw_sampled_recipe);
+} sw_recipes SEC(".maps");
+
+/* By CPU, and not of type PERCPU_ARRAY, so that the reader maps it and makes no system call. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* as many as CPUs: iterate/programs.c */
+	__type(key, uint32_t);
+	__type(value, struct sw_sampled_counts);
+} sw_counts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20); /* iterate/programs.c */
+} sw_ring SEC(".maps");
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+enum { COPIED = 0, ABSENT = 1, FULL = 2 };
+
+/* Appends bytes of the process, all of them or none. */
+int piece(struct scratch *s, uint64_t avma, uint32_t bytes, uint32_t kind)
+{
+	if (s == NULL)
+		return ABSENT;
+	uint32_t at = s->at, padded = (bytes + 7) & ~UINT32_C(7);
+	if (bytes == 0 || bytes > SW_SAMPLED_PART_MAX)
+		return ABSENT;
+	if (at > SW_SAMPLED_BYTES_MAX - sizeof(struct sw_sampled_part) - padded) {
+		s->flags |= SW_SAMPLED_CUT;
+		return FULL;
+	}
+	uint8_t *to = s->out + (at & OUT_MASK);
+	struct sw_sampled_part *part = (struct sw_sampled_part *) to;
+	/* The padding is zero: the buffer has bytes of earlier samples. */
+	*(uint64_t *) (s->out + ((at + sizeof(*part) + padded - 8) & OUT_MASK)) = 0;
+	if (bpf_probe_read_user(to + sizeof(*part), bytes & PART_MASK, (const void *) avma) != 0)
+		return ABSENT;
+	part->avma = avma;
+	part->bytes = bytes;
+	part->kind = kind;
+	s->at = at + sizeof(*part) + padded;
+	s->n_parts++;
+	return COPIED;
+}
+
+/* The part of [begin, end) that is on page number page, counted from that of begin. */
+static __always_inline int page_copy(struct scratch *s, uint64_t begin, uint64_t end, uint32_t page)
+{
+	uint64_t from = page == 0 ? begin : (begin & -(uint64_t) PAGE) + (uint64_t) page * PAGE;
+	uint64_t to = (from & -(uint64_t) PAGE) + PAGE;
+	if (from >= end)
+		return FULL;
+	if (to > end)
+		to = end;
+	return piece(s, from, (uint32_t) (to - from), SW_SAMPLED_KIND_STACK);
+}
+
+/* A page that is not there is left out: it was never written to. Where the end of the stack is not known,
+ * it ends there. */
+int stack_pages(struct scratch *s, uint64_t begin, uint64_t end)
+{
+	if (s == NULL)
+		return ABSENT;
+	for (uint32_t i = 0; i < STACK_PAGES; i++) {
+		int how = page_copy(s, begin, end, i);
+		if (how == FULL)
+			break;
+		if (how == ABSENT && (s->flags & SW_SAMPLED_STACK_OPEN))
+			break;
+		if (how == ABSENT)
+			s->flags |= SW_SAMPLED_STACK_HOLES;
+	}
+	return COPIED;
+}
+
+/*
+ * A stack ends at the thread's own data, which the C library has above it; that of the first thread where the
+ * kernel began it. Other ones, of coroutines and signal handlers, are read as far as they go.
+ */
+static __always_inline uint64_t stack_end(const struct task_struct *task, uint64_t sp,
+					  uint64_t thread_pointer)
+{
+	const struct mm_struct *mm = pointer_at(&task->mm);
+	uint64_t first = word_at(&mm->start_stack), end = 0;
+	if (sp < first && first - sp < STACK_FAR)
+		end = first;
+	/* The nearer one: the stacks of other threads may be less than STACK_FAR below the first one. */
+	if (sp < thread_pointer && thread_pointer - sp < STACK_FAR &&
+	    (end == 0 || thread_pointer < end))
+		end = thread_pointer;
+	return end;
+}
+
+static __always_inline void stack_copy(struct scratch *s, uint64_t sp, uint64_t end, uint32_t max)
+{
+	uint64_t from = sp & ~UINT64_C(7), to = end;
+	if (max > SW_SAMPLED_STACK_MAX)
+		max = SW_SAMPLED_STACK_MAX;
+	if (end == 0)
+		s->flags |= SW_SAMPLED_STACK_OPEN;
+	if (end == 0 || end - from > max) {
+		to = from + max;
+		if (end != 0)
+			s->flags |= SW_SAMPLED_STACK_CUT;
+	}
+	if (end == 0 || piece(s, from, (uint32_t) (to - from), SW_SAMPLED_KIND_STACK) == ABSENT)
+		(void) stack_pages(s, from, to);
+}
+
+/* ---- recipes --------------------------------------------------------------------------------- */
+
+static __always_inline uint64_t user_word(struct scratch *s, uint64_t avma)
+{
+	uint64_t word = 0;
+	if (bpf_probe_read_user(&word, sizeof(word), (const void *) avma) != 0) {
+		s->flags |= SW_SAMPLED_FAULT;
+		return 0;
+	}
+	return word;
+}
+
+/* A piece that a recipe asks for: that it is absent is said of the sample. */
+static __always_inline int asked_piece(struct scratch *s, uint64_t avma, uint32_t bytes,
+				       uint32_t kind)
+{
+	int how = piece(s, avma, bytes, kind);
+	if (how == ABSENT)
+		s->flags |= SW_SAMPLED_FAULT;
+	return how;
+}
+
+/* Copies what a node leads to, once for nodes that follow one another. */
+static __always_inline void second_copy(struct scratch *s, uint64_t avma, uint32_t bytes,
+					uint32_t kind)
+{
+	uint32_t slot = (uint32_t) (avma >> 4 ^ avma >> 8) % SECONDS;
+	if (avma == 0 || s->seconds[slot] == avma)
+		return;
+	(void) asked_piece(s, avma, bytes, kind);
+	s->seconds[slot] = avma;
+}
+
+static __always_inline uint64_t out_word(struct scratch *s, uint32_t at)
+{
+	return *(uint64_t *) (s->out + (at & OUT_MASK));
+}
+
+/* One node of a chain. The node after it; 0: there is none. */
+int chain_turn(struct scratch *s, const struct sw_sampled_step *step)
+{
+	if (s == NULL || step == NULL)
+		return 0;
+	uint64_t avma = s->node;
+	uint32_t at = s->at, n_parts = s->n_parts;
+	uint32_t bytes = step->chain.node_bytes;
+	int how = asked_piece(s, avma, bytes, step->kind);
+	s->node = 0;
+	if (avma == s->r[step->other % SW_SAMPLED_REGISTERS])
+		s->r[step->to % SW_SAMPLED_REGISTERS] = 1;
+	if (how != COPIED)
+		return 0;
+	uint32_t content = at + sizeof(struct sw_sampled_part);
+	uint64_t next = out_word(s, content + step->chain.next) & POINTER_MASK;
+	uint64_t second = out_word(s, content + step->chain.second) & POINTER_MASK;
+	if (avma >= s->span_begin && avma + bytes <= s->span_end) {
+		s->at = at;
+		s->n_parts = n_parts;
+	}
+	if (step->chain.second_bytes != 0)
+		second_copy(s, second, step->chain.second_bytes, step->kind);
+	s->node = next;
+	return 0;
+}
+
+/* One node of a list that is searched. */
+int search_turn(struct scratch *s, const struct sw_sampled_step *step)
+{
+	if (s == NULL || step == NULL)
+		return 0;
+	uint64_t avma = s->node;
+	if (user_word(s, avma + step->list.key) == s->r[step->other % SW_SAMPLED_REGISTERS]) {
+		s->r[step->to % SW_SAMPLED_REGISTERS] = avma;
+		s->node = 0;
+		return 0;
+	}
+	s->node = user_word(s, avma + step->list.next);
+	return 0;
+}
+
+/* True: the step is done. */
+static __always_inline bool list_turn(struct scratch *s, const struct sw_sampled_step *step,
+				      bool search)
+{
+	if (s->left == 0) { /* it begins */
+		s->node = s->r[step->from % SW_SAMPLED_REGISTERS];
+		s->left = search ? step->list.max : step->number;
+		s->r[step->to % SW_SAMPLED_REGISTERS] = 0;
+	}
+	if (s->node != 0 && s->left != 0) {
+		s->left--;
+		if (search)
+			(void) search_turn(s, step);
+		else
+			(void) chain_turn(s, step);
+	}
+	if (s->node != 0 && s->left != 0)
+		return false;
+	if (s->node != 0)
+		s->flags |= SW_SAMPLED_CUT;
+	s->left = 0;
+	return true;
+}
+
+int span_copy(struct scratch *s, const struct sw_sampled_step *step)
+{
+	if (s == NULL || step == NULL)
+		return 0;
+	uint64_t begin = s->r[step->from % SW_SAMPLED_REGISTERS];
+	uint64_t end = s->r[step->other % SW_SAMPLED_REGISTERS] + step->value;
+	uint32_t max = step->number > SW_SAMPLED_PART_MAX ? SW_SAMPLED_PART_MAX : step->number;
+	s->span_begin = s->span_end = 0;
+	if (begin >= end)
+		return 0;
+	if (end - begin > max)
+		begin = end - max;
+	if (asked_piece(s, begin, (uint32_t) (end - begin), step->kind) == COPIED) {
+		s->span_begin = begin;
+		s->span_end = end;
+	}
+	return 0;
+}
+
+/* 0: another one follows. */
+int one_turn(struct scratch *s, const struct sw_sampled_recipe *recipe)
+{
+	if (s == NULL || recipe == NULL)
+		return 1;
+	uint32_t n = s->step;
+	if (n >= recipe->n_steps || n >= SW_SAMPLED_STEPS_MAX)
+		return 1;
+	const struct sw_sampled_step *step = &recipe->steps[n];
+	uint32_t next = n + 1, to = step->to % SW_SAMPLED_REGISTERS;
+	uint64_t from = s->r[step->from % SW_SAMPLED_REGISTERS];
+	switch (step->what) {
+	case SW_SAMPLED_SET: s->r[to] = step->value; break;
+	case SW_SAMPLED_THREAD: s->r[to] = s->thread_pointer + step->value; break;
+	case SW_SAMPLED_MOVE: s->r[to] = from + step->value; break;
+	case SW_SAMPLED_LOAD: s->r[to] = user_word(s, from + step->value); break;
+	case SW_SAMPLED_JUMP: next = step->number; break;
+	case SW_SAMPLED_ZERO:
+		if (from == 0)
+			next = step->number;
+		break;
+	case SW_SAMPLED_COPY:
+		(void) asked_piece(s, from + step->value, step->number, step->kind);
+		break;
+	case SW_SAMPLED_SPAN: (void) span_copy(s, step); break;
+	case SW_SAMPLED_SEARCH:
+		if (!list_turn(s, step, true))
+			next = n;
+		break;
+	case SW_SAMPLED_CHAIN:
+		if (!list_turn(s, step, false))
+			next = n;
+		break;
+	default: return 1;
+	}
+	s->step = next;
+	return 0;
+}
+
+struct cook {
+	struct scratch *s;
+	const struct sw_sampled_recipe *recipe;
+};
+
+static long turn(uint32_t index, void *arg)
+{
+	struct cook *cook = arg;
+	if (index == SW_SAMPLED_TURNS_MAX - 1)
+		cook->s->flags |= SW_SAMPLED_CUT;
+	return one_turn(cook->s, cook->recipe) != 0;
+}
+
+/* ---- a sample -------------------------------------------------------------------------------- */
+
+/* Of a thread in the namespace with that inode; 0: it is not seen there. */
+static __always_inline uint32_t number_in(const struct task_struct *task, uint32_t namespace)
+{
+	enum { LEVELS_MAX = 8 };
+	const struct pid *pid = pointer_at(&task->thread_pid);
+	uint32_t level = number_at(&pid->level);
+	for (uint32_t i = 0; i < LEVELS_MAX && i <= level; i++) {
+		const struct pid_namespace *ns = pointer_at(&pid->numbers[i].ns);
+		if (number_at(&ns->ns.inum) == namespace)
+			return number_at(&pid->numbers[i].nr);
+	}
+	return 0;
+}
+
+static __always_inline void scratch_begin(struct scratch *s)
+{
+	for (uint32_t i = 0; i < SW_SAMPLED_REGISTERS; i++)
+		s->r[i] = 0;
+	for (uint32_t i = 0; i < SECONDS; i++)
+		s->seconds[i] = 0;
+	s->node = s->span_begin = s->span_end = 0;
+	s->step = s->left = s->n_parts = s->flags = 0;
+	s->at = sizeof(struct sw_sampled_head);
+}
+
+static __always_inline void sample_make(struct scratch *s, const struct task_struct *task,
+					const struct sw_sampled_setup *setup,
+					const struct sw_sampled_recipe *recipe, bool in_kernel)
+{
+	struct sw_sampled_head *head = (struct sw_sampled_head *) s->out;
+	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
+	scratch_begin(s);
+	head->time_ns = bpf_ktime_get_ns();
+	head->exec_id = task->self_exec_id;
+	head->generation = recipe->generation;
+	registers_read(user, &task->thread, head->regs);
+	__builtin_memcpy(head->comm, task->comm, sizeof(head->comm));
+	s->thread_pointer = task->thread.fsbase;
+	uint64_t sp = user->sp;
+	head->stack_end_avma = stack_end(task, sp, s->thread_pointer);
+	if (in_kernel)
+		s->flags |= SW_SAMPLED_IN_KERNEL;
+	stack_copy(s, sp, head->stack_end_avma, setup->stack_bytes);
+	if (recipe->n_steps > 0) {
+		struct cook cook = {s, recipe};
+		s->flags |= SW_SAMPLED_RECIPE;
+		(void) bpf_loop(SW_SAMPLED_TURNS_MAX, turn, &cook, 0);
+	}
+}
+
+/* What is made of one thread: the buffer, whose it is, and what counts it. */
+struct taking {
+	struct scratch *s;
+	struct sw_sampled_counts *counts;
+	const struct task_struct *task, *leader;
+	uint32_t pid; /* of the process, in the reader's namespace */
+	const struct sw_sampled_setup *setup;
+	const struct sw_sampled_recipe *recipe;
+};
+
+/* False: the thread is not copied, and counted as such. True: the buffer is ours until taking_end(). */
+static __always_inline bool taking_begin(struct taking *t)
+{
+	uint32_t zero = 0, cpu = bpf_get_smp_processor_id();
+	t->task = bpf_get_current_task_btf();
+	t->counts = bpf_map_lookup_elem(&sw_counts, &cpu);
+	t->setup = bpf_map_lookup_elem(&sw_setup, &zero);
+	t->s = bpf_map_lookup_elem(&sw_scratch, &cpu);
+	if (t->counts == NULL || t->setup == NULL || t->s == NULL)
+		return false;
+	t->leader = pointer_at(&t->task->group_leader);
+	if (pointer_at(&t->task->mm) == NULL) {
+		t->counts->n_kernel++;
+		return false;
+	}
+	t->pid = number_in(t->leader, t->setup->pid_namespace);
+	uint32_t *number = bpf_map_lookup_elem(&sw_processes, &t->pid);
+	t->recipe = number != NULL ? bpf_map_lookup_elem(&sw_recipes, number) : NULL;
+	if (t->recipe == NULL) {
+		t->counts->n_foreign++;
+		return false;
+	}
+	if (__sync_lock_test_and_set(&t->s->busy, 1) != 0) {
+		t->counts->n_nested++;
+		return false;
+	}
+	return true;
+}
+
+/* Writes what was made. False: there was no space for it. */
+static __always_inline bool taking_end(struct taking *t)
+{
+	struct sw_sampled_head *head = (struct sw_sampled_head *) t->s->out;
+	head->pid = t->pid;
+	head->tid = number_in(t->task, t->setup->pid_namespace);
+	head->start_ns = word_at(&t->leader->start_boottime);
+	head->n_parts = t->s->n_parts;
+	head->flags = t->s->flags;
+	head->bytes = t->s->at;
+	uint32_t bytes = t->s->at;
+	if (bytes > OUT_MASK)
+		bytes = OUT_MASK;
+	bool written = bpf_ringbuf_output(&sw_ring, t->s->out, bytes, BPF_RB_NO_WAKEUP) == 0;
+	if (written)
+		t->counts->n_taken++;
+	else
+		t->counts->n_no_space++;
+	t->s->busy = 0;
+	return written;
+}
+
+#endif
