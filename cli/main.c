@@ -21,6 +21,8 @@ static const struct sw_command commands[] = {
 	{"sample", SW_FOR_SAMPLE, "TARGET...", "Where time goes; '-- PROGRAM ARG...' starts one",
 	 sw_cmd_sample},
 	{"top", SW_FOR_TOP, "TARGET", "A live view of its threads: state, CPU, where", sw_cmd_top},
+	{"on", SW_FOR_ON, "EVENT TARGET", "A stack at each system call: on syscall:connect PID",
+	 sw_cmd_on},
 	{"explain", SW_FOR_EXPLAIN, "TARGET ADDRESS", "Say what is known of an address",
 	 sw_cmd_explain},
 	{"verify", SW_FOR_VERIFY, "TARGET", "Compare with libunwind, frame by frame",

@@ -5,7 +5,8 @@
 #include "syscall_name.h"
 #include "cleanup.h"
 
-#include <snapwalk/walk.h>
+#include <snapwalk/protocol.h>
+#include <string.h>
 
 /* clang-format off */
 static const char *const names_x86_64[] = {
@@ -123,4 +124,15 @@ const char *sw_syscall_name(int64_t number)
 	if (number < 0 || (uint64_t) number >= SW_ARRAY_SIZE(names_x86_64))
 		return NULL;
 	return names_x86_64[number];
+}
+
+int64_t sw_call_number(const char *name, bool is_32bit)
+{
+	enum { NUMBERS_END = 1024 }; /* of both machines */
+	for (int64_t n = 0; n < NUMBERS_END; n++) {
+		const char *known = sw_syscall_name(is_32bit ? SW_SYSCALL_I386 + n : n);
+		if (known != NULL && strcmp(known, name) == 0)
+			return n;
+	}
+	return -1;
 }

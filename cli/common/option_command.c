@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Options that one subcommand has, or those that ask the daemon, and those of all. */
 #include "common/option_command.h"
+#include "common/errno_name.h"
 #include "common/option_values.h"
 
 #include <string.h>
@@ -76,6 +77,33 @@ bool sw_set_filter(struct sw_options *o, const char *value, struct sw_usage *usa
 					     "a control character is in it");
 	o->text = value;
 	return true;
+}
+
+/* ---- on ----------------------------------------------------------------------------------- */
+
+bool sw_set_errno(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	o->errno_given = true;
+	if (strcmp(value, "any") == 0)
+		return true;
+	o->errno_number = sw_errno_number(value);
+	if (o->errno_number == 0)
+		return sw_usage_fail(usage, "give a name as in errno(3), EMFILE, or any",
+				     "there is no such error");
+	return true;
+}
+
+bool sw_set_each(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->each = true;
+	return true;
+}
+
+bool sw_set_events(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	return sw_u32_parse(value, 1, UINT32_MAX, &o->count, usage);
 }
 
 /* ---- daemon ------------------------------------------------------------------------------- */

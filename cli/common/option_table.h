@@ -19,7 +19,7 @@ struct sw_option {
 	bool is_target;
 };
 
-enum { SW_OPTIONS_MAX = 72 };
+enum { SW_OPTIONS_MAX = 96 };
 
 extern const struct sw_option sw_option_table[];
 extern const size_t sw_n_options;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/options.h"
+#include "common/event_word.h"
 #include "common/option_values.h"
 #include "common/option_output.h"
 #include "common/option_table.h"
@@ -192,7 +193,8 @@ static bool take_pid(struct sw_options *o, const char *word, const struct sw_com
 	return true;
 }
 
-/* The words that are no options: for explain the last one is the address, all others are pids. */
+/* The words that are no options: for explain the last one is the address, for on the first one is the event, all others
+ * are pids. */
 static bool take_words(struct sw_options *o, char **words, size_t n,
 		       const struct sw_command *commands, struct sw_usage *usage)
 {
@@ -201,6 +203,12 @@ static bool take_words(struct sw_options *o, char **words, size_t n,
 		(void) snprintf(usage->about, sizeof(usage->about), "%s", o->address);
 		if (!sw_address_parse(o->address, &o->address_avma, usage))
 			return false;
+	}
+	if (o->command->bit == SW_FOR_ON && n > 0) {
+		if (!sw_event_parse(o, words[0], usage))
+			return false;
+		words++;
+		n--;
 	}
 	if (o->command->bit & (NAMES_DUMPS | SW_FOR_HOOK)) {
 		for (size_t i = 0; i < n; i++)
@@ -407,6 +415,17 @@ static bool check_program(struct sw_options *o, struct sw_usage *usage)
 	return true;
 }
 
+static bool check_on(struct sw_options *o, struct sw_usage *usage)
+{
+	if (o->event_call[0] == '\0')
+		return sw_usage_fail(usage, "give snapwalk on syscall:NAME TARGET",
+				     "no event is given");
+	if (!o->duration_given)
+		o->duration_s = 0; /* until Control-C */
+	sw_event_finish(o);
+	return true;
+}
+
 /* What only the whole command line can tell. */
 static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 {
@@ -458,6 +477,8 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 		(void) snprintf(usage->about, sizeof(usage->about), "--exe");
 		return sw_usage_fail(usage, "give --core FILE too", "belongs to --core");
 	}
+	if (bit == SW_FOR_ON && !check_on(o, usage))
+		return false;
 	return check_keep(o, usage) && check_threadless(o, usage) && check_via(o, usage);
 }
 

@@ -2,6 +2,7 @@
 #ifndef SW_CLI_OPTIONS_H
 #define SW_CLI_OPTIONS_H
 
+#include <snapwalk/event.h>
 #include <snapwalk/recorder.h>
 
 #include <stdio.h>
@@ -24,6 +25,7 @@ enum sw_command_bit {
 	SW_FOR_TOP = 8192,
 	SW_FOR_HELP = 16384,
 	SW_FOR_VERSION = 32768,
+	SW_FOR_ON = 65536,
 };
 
 struct sw_options;
@@ -59,6 +61,9 @@ enum sw_format { SW_FORMAT_TEXT, SW_FORMAT_JSON, SW_FORMAT_FOLDED, SW_FORMAT_HTM
 enum sw_via { SW_VIA_AUTO, SW_VIA_DIRECT, SW_VIA_DAEMON };
 enum sw_top_sort { SW_TOP_BY_CPU, SW_TOP_BY_STATE, SW_TOP_BY_SINCE, SW_TOP_BY_NAME };
 enum sw_color { SW_COLOR_AUTO, SW_COLOR_ALWAYS, SW_COLOR_NEVER };
+
+/* Of the name of a system call, with its end. */
+enum { SW_CALL_NAME_SIZE = 40 };
 
 /* Of --stack-bytes. */
 enum { SW_STACK_BYTES_LEAST = 4096, SW_STACK_BYTES_MOST = 1 << 30 };
@@ -119,10 +124,15 @@ struct sw_options {
 	const char *since;                              /* list; NULL: not given */
 	uint32_t limit;                                 /* list, top */
 	bool limit_given;
-	bool unpin;          /* pin: no longer */
-	const char *states;  /* hook; NULL: its default */
-	bool soft;           /* hook: SOFT states, too */
-	bool duration_given; /* sample */
+	bool unpin;                         /* pin: no longer */
+	const char *states;                 /* hook; NULL: its default */
+	bool soft;                          /* hook: SOFT states, too */
+	bool duration_given;                /* sample */
+	struct sw_event_options event;      /* on */
+	char event_call[SW_CALL_NAME_SIZE]; /* on: the name of the system call */
+	bool errno_given;                   /* on: only calls that fail */
+	int errno_number;                   /* with it: with this one; 0: any */
+	bool each;                          /* on: a line for each event */
 	bool help, version;
 };
 

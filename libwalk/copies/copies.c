@@ -28,6 +28,7 @@ enum {
 
 struct sw_copies {
 	struct sw_iterate_sample sample;        /* owned */
+	int links[SW_ITERATE_LINKS_MAX];        /* owned: of trace points; -EBADF: none */
 	struct sw_copies_ring ring;             /* owned */
 	const struct sw_sampled_counts *counts; /* owned: a mapping, by CPU */
 	struct sw_sampled_recipe *recipes;      /* owned: a mapping */
@@ -102,6 +103,8 @@ int sw_copies_open(const struct sw_copies_options *o, struct sw_copies **ret, st
 	if (c == NULL)
 		return sw_fail_nomem(err);
 	c->sample = (struct sw_iterate_sample){-EBADF, -EBADF, -EBADF, -EBADF, -EBADF, -EBADF};
+	for (size_t i = 0; i < SW_ITERATE_LINKS_MAX; i++)
+		c->links[i] = -EBADF;
 	c->n_cpus = cpus_count();
 	size_t bytes = ring_bytes(o, c->n_cpus);
 	c->n_processes = o->n_processes == 0                         ? 1
@@ -117,7 +120,9 @@ int sw_copies_open(const struct sw_copies_options *o, struct sw_copies **ret, st
 	}
 	int r = namespace_find(&setup, err);
 	if (r == 0)
-		r = sw_iterate_sample_open(&sizes, &setup, &c->sample, err);
+		r = o->called != NULL ? sw_iterate_calls_open(o->calls, &sizes, &setup, o->called,
+							      &c->sample, c->links, err)
+				      : sw_iterate_sample_open(&sizes, &setup, &c->sample, err);
 	if (r == 0)
 		r = maps_map(c, bytes, err);
 	if (r < 0) {
@@ -132,6 +137,8 @@ void sw_copies_close(struct sw_copies *c)
 {
 	if (c == NULL)
 		return;
+	for (size_t i = 0; i < SW_ITERATE_LINKS_MAX; i++)
+		sw_close_p(&c->links[i]);
 	sw_copies_ring_unmap(&c->ring);
 	if (c->counts != NULL)
 		(void) munmap((void *) (uintptr_t) c->counts, c->counts_bytes); /* it was mapped */

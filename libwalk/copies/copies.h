@@ -3,6 +3,7 @@
 #define SW_COPIES_COPIES_H
 
 #include "copies/record.h"
+#include "iterate/calls.h"
 
 #include <snapwalk/error.h>
 #include <sys/types.h>
@@ -13,7 +14,8 @@
  *
  *	sw_copies_open		loads the program: needs CAP_BPF and CAP_PERFMON
  *	sw_copies_sample	a process, and its recipe
- *	sw_copies_attach	an event of perf_event_open(2): at each of it the thread is copied
+ *	sw_copies_attach	an event of perf_event_open(2): at each of it the thread is copied; not where system
+ *				calls are the events
  *	sw_copies_next		again and again, every 20 ms or so; nobody is woken
  *
  * Only the first three need privileges, and parse nothing; the rest makes no system call, nor does another recipe for a
@@ -25,6 +27,9 @@ struct sw_copies_options {
 	size_t stack_bytes; /* of each copy; 0: 16 KiB; at most SW_SAMPLED_STACK_MAX */
 	size_t n_processes; /* 0: one */
 	size_t ring_bytes;  /* at least, but at most 32 MiB; 0: by the number of CPUs */
+	/* At system calls, from sw_copies_open() on, in place of events of perf_event_open(2). NULL: those. */
+	const struct sw_called_setup *called;
+	enum sw_iterate_calls calls; /* with called */
 };
 
 /* Copies that are not there, by cause; and those that were made. */

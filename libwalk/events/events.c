@@ -102,12 +102,34 @@ static int event_open(const struct perf_event_attr *attr, pid_t tid, int cpu)
 	return (int) syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+/* Records of mappings, names and programs alone. */
+static const struct perf_event_attr no_samples = {
+	.size = sizeof(no_samples),
+	.type = PERF_TYPE_SOFTWARE,
+	.config = PERF_COUNT_SW_DUMMY,
+	.sample_type = PERF_SAMPLE_TID,
+	.inherit = 1,
+	.inherit_thread = 1,
+	.exclude_kernel = 1,
+	.exclude_hv = 1,
+	.exclude_guest = 1,
+	.mmap = 1,
+	.comm = 1,
+	.comm_exec = 1,
+	.task = 1,
+	.watermark = 1,
+	.wakeup_watermark = RINGS_BYTES,
+};
+
 /* Cycles where the machine counts them, else the clock; with the kernel's time where that is permitted. -errno:
  * neither. */
 static int attr_choose(struct perf_event_attr *attr, pid_t tid, const struct sw_events_options *o,
 		       int cpu)
 {
 	int error = 0;
+	*attr = no_samples;
+	if (o->rate_hz == 0)
+		return 0;
 	for (int i = o->clock_only ? 1 : 0; i < 4; i += o->clock_only ? 2 : 1) {
 		bool cycles = i % 2 == 0;
 		*attr = (struct perf_event_attr){
@@ -182,7 +204,9 @@ static int thread_open(struct sw_events *e, const struct perf_event_attr *attr, 
 		}
 		e->fds = grown;
 		e->fds[e->n_fds++] = fd;
-		r = e->copies != NULL ? sw_copies_attach(e->copies, fd) : 0;
+		r = e->copies != NULL && attr->config != PERF_COUNT_SW_DUMMY
+			    ? sw_copies_attach(e->copies, fd)
+			    : 0;
 		if (r < 0)
 			return r;
 		if (ring->page == NULL)

@@ -37,7 +37,8 @@ struct sw_events_sample {
 };
 
 struct sw_events_options {
-	uint32_t rate_hz; /* samples per second of CPU time of each thread */
+	uint32_t
+		rate_hz; /* samples per second of CPU time of each thread; 0: none, only what else there is */
 	size_t stack_bytes; /* of each; at most SW_EVENTS_STACK_MAX, and fewer where memory is short */
 	/* Borrowed until they are closed: at each event the thread is copied, and there are no
 	 * SW_EVENTS_SAMPLE. NULL: the events have registers and stacks themselves. */

@@ -6,7 +6,7 @@
 BPF_CLANG ?= clang
 BPFTOOL   ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 BPF_GEN   := $(BUILD)/gen/iterate
-BPF_NAMES := tasks moved returns files sample
+BPF_NAMES := tasks moved returns files sample calls
 BPF_LSKEL := $(BPF_NAMES:%=$(BPF_GEN)/%.lskel.h)
 # The programs have their files and lines in them, for the kernel: they must not name the folder of who builds.
 BPF_CFLAGS := -target bpf -mcpu=v3 -std=gnu17 -O2 -g -ffreestanding -Wall -Wextra -Werror -Ilibwalk -ffile-prefix-map=$(CURDIR)=.
@@ -33,7 +33,7 @@ $(ITERATE)/programs.o: ALL_CFLAGS += -isystem $(BPF_GEN)
 $(ITERATE)/programs.o: $(BPF_LSKEL) $(BPF_GEN)/digests.h
 
 $(BPF_GEN)/%.bpf.o: libwalk/iterate/%.bpf.c $(wildcard libwalk/iterate/*.bpf.h) \
-		libwalk/iterate/record.h libwalk/iterate/sampled.h libwalk/iterate/iterate.mk
+		$(wildcard libwalk/iterate/*.h) libwalk/iterate/iterate.mk
 	@mkdir -p $(@D)
 	$(BPF_CLANG) $(BPF_CFLAGS) -c -o $@ $<
 # Through a file beside it: no half-written header is left when it fails.

@@ -99,7 +99,7 @@ struct task_struct {
 	struct sched_info sched_info;
 	int exit_state;
 	unsigned int in_execve : 1;
-	int pid;
+	int pid, tgid;
 	struct task_struct *parent;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 /* Generated code: not ours to warn about. */
+#include <calls.lskel.h>
 #include <digests.h>
 #include <files.lskel.h>
 #include <moved.lskel.h>
@@ -80,27 +81,58 @@ int sw_iterate_moved_load(size_t max_threads, int *ret_program_fd)
 	return r;
 }
 
+/* The sizes of the maps that every program has which copies threads. */
+#define MAPS_SIZE(skeleton, sizes)                                                \
+	do {                                                                      \
+		(skeleton)->maps.sw_scratch.max_entries = (sizes)->n_cpus;        \
+		(skeleton)->maps.sw_counts.max_entries = (sizes)->n_cpus;         \
+		(skeleton)->maps.sw_processes.max_entries = (sizes)->n_processes; \
+		(skeleton)->maps.sw_recipes.max_entries = (sizes)->n_processes;   \
+		(skeleton)->maps.sw_ring.max_entries = (sizes)->ring_bytes;       \
+	} while (0)
+
+/* The descriptors of those maps. */
+#define MAPS_TAKE(skeleton)                                          \
+	.setup_fd = take(&(skeleton)->maps.sw_setup.map_fd),         \
+	.processes_fd = take(&(skeleton)->maps.sw_processes.map_fd), \
+	.recipes_fd = take(&(skeleton)->maps.sw_recipes.map_fd),     \
+	.counts_fd = take(&(skeleton)->maps.sw_counts.map_fd),       \
+	.ring_fd = take(&(skeleton)->maps.sw_ring.map_fd)
+
 int sw_iterate_sample_load(const struct sw_iterate_sample_sizes *sizes,
 			   struct sw_iterate_sample *ret)
 {
 	struct sw_sample *skeleton = sw_sample__open();
 	if (skeleton == NULL)
 		return -ENOMEM;
-	skeleton->maps.sw_scratch.max_entries = sizes->n_cpus;
-	skeleton->maps.sw_counts.max_entries = sizes->n_cpus;
-	skeleton->maps.sw_processes.max_entries = sizes->n_processes;
-	skeleton->maps.sw_recipes.max_entries = sizes->n_processes;
-	skeleton->maps.sw_ring.max_entries = sizes->ring_bytes;
+	MAPS_SIZE(skeleton, sizes);
 	int r = sw_sample__load(skeleton);
 	if (r == 0)
-		*ret = (struct sw_iterate_sample){
-			.program_fd = take(&skeleton->progs.sw_sample.prog_fd),
-			.setup_fd = take(&skeleton->maps.sw_setup.map_fd),
-			.processes_fd = take(&skeleton->maps.sw_processes.map_fd),
-			.recipes_fd = take(&skeleton->maps.sw_recipes.map_fd),
-			.counts_fd = take(&skeleton->maps.sw_counts.map_fd),
-			.ring_fd = take(&skeleton->maps.sw_ring.map_fd)};
+		*ret = (struct sw_iterate_sample){.program_fd =
+							  take(&skeleton->progs.sw_sample.prog_fd),
+						  MAPS_TAKE(skeleton)};
 	sw_sample__destroy(skeleton);
+	return r;
+}
+
+int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_sample_sizes *sizes,
+			  struct sw_iterate_programs *ret)
+{
+	struct sw_calls *skeleton = sw_calls__open();
+	if (skeleton == NULL)
+		return -ENOMEM;
+	MAPS_SIZE(skeleton, sizes);
+	bool begins = which == SW_ITERATE_CALL_BEGINS;
+	int r = sw_calls__load(skeleton);
+	if (r == 0)
+		*ret = (struct sw_iterate_programs){
+			.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)},
+			.called_fd = take(&skeleton->maps.sw_called.map_fd),
+			.program_fds = {take(begins ? &skeleton->progs.sw_call_enter.prog_fd
+						    : &skeleton->progs.sw_call_exit.prog_fd),
+					-EBADF},
+			.trace_points = {begins ? "sys_enter" : "sys_exit"}};
+	sw_calls__destroy(skeleton);
 	return r;
 }
 

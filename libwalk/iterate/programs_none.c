@@ -36,3 +36,12 @@ int sw_iterate_sample_load(const struct sw_iterate_sample_sizes *sizes,
 	(void) ret;
 	return -EOPNOTSUPP;
 }
+
+int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_sample_sizes *sizes,
+			  struct sw_iterate_programs *ret)
+{
+	(void) which;
+	(void) sizes;
+	(void) ret;
+	return -EOPNOTSUPP;
+}

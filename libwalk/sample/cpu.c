@@ -13,6 +13,7 @@
 #include "events/events.h"
 #include "process/proc.h"
 #include "sample/borrowed.h"
+#include "sample/called.h"
 #include "sample/light.h"
 #include "sample/recipes.h"
 #include "snapshot/snapshot.h"
@@ -41,10 +42,13 @@ struct sw_cpu_sampler {
 	struct sw_copies *copies;
 	struct sw_recipe recipe; /* that the kernel has, if it has one */
 	bool has_recipe;
-	struct sw_copy copy;     /* the last one */
-	struct sw_range *ranges; /* owned: SW_COPY_PARTS_MAX, of it */
-	struct sw_slots kept;    /* of runtimes, by their ops: sw_snapshot_priv.kept */
-	uint64_t exec_id;        /* of the program that the last copy is of */
+	struct sw_copy copy; /* the last one */
+	bool by_calls;       /* the events are system calls: */
+	struct sw_event_options wanted;
+	struct sw_event happened; /* what the last copy is of */
+	struct sw_range *ranges;  /* owned: SW_COPY_PARTS_MAX, of it */
+	struct sw_slots kept;     /* of runtimes, by their ops: sw_snapshot_priv.kept */
+	uint64_t exec_id;         /* of the program that the last copy is of */
 	uint64_t exec_id_before,
 		exec_id_old;      /* likewise before it; of those that have no maps any more */
 	struct sw_snapshot *base; /* owned: maps and modules */
@@ -100,7 +104,21 @@ static int native_check(const struct sw_cpu_sampler *s, struct sw_error *err)
 		       (int) s->target->pid);
 }
 
-/* The program is loaded once. Where that is refused, events without it have to do. */
+static int copies_open(struct sw_cpu_sampler *s, struct sw_error *err)
+{
+	struct sw_called_setup called;
+	struct sw_copies_options how = {.stack_bytes = s->stack_bytes};
+	if (s->by_calls) {
+		int r = sw_called_prepare(&s->wanted, s->base->process.elf_class == 32, &called,
+					  &how.calls, err);
+		if (r < 0)
+			return r;
+		how.called = &called;
+	}
+	return sw_copies_open(&how, &s->copies, err);
+}
+
+/* The program is loaded once. Where that is refused, events without it have to do; system calls have no others. */
 static int recipe_take(struct sw_cpu_sampler *s, struct sw_error *err)
 {
 	struct sw_recipe recipe = {0};
@@ -108,8 +126,7 @@ static int recipe_take(struct sw_cpu_sampler *s, struct sw_error *err)
 		return 0;
 	int r = sw_sample_recipe(s->base, &sw_tables, &recipe, &s->no_copies);
 	if (r == 0 && s->copies == NULL)
-		r = sw_copies_open(&(struct sw_copies_options){.stack_bytes = s->stack_bytes},
-				   &s->copies, &s->no_copies);
+		r = copies_open(s, &s->no_copies);
 	if (r == 0 && s->has_recipe && memcmp(&recipe, &s->recipe, sizeof(recipe)) == 0)
 		return 0;
 	if (r == 0)
@@ -117,7 +134,7 @@ static int recipe_take(struct sw_cpu_sampler *s, struct sw_error *err)
 	s->has_recipe = r == 0;
 	s->recipe = recipe;
 	/* Events that are open have the program: there is no way back. */
-	if (r < 0 && s->events != NULL) {
+	if (r < 0 && (s->events != NULL || s->by_calls)) {
 		if (err != NULL)
 			*err = s->no_copies;
 		return r;
@@ -255,15 +272,21 @@ static void names_read(struct sw_cpu_sampler *s)
 
 /* ---- create, destroy ------------------------------------------------------------------------- */
 
-int sw_cpu_sampler_create(struct sw_context *ctx, struct sw_target *target, uint32_t rate_hz,
-			  size_t stack_bytes, unsigned flags, struct sw_cpu_sampler **ret,
-			  struct sw_error *err)
+/* wanted: NULL: samples of CPU time. */
+static int create(struct sw_context *ctx, struct sw_target *target,
+		  const struct sw_events_options *options, unsigned flags,
+		  const struct sw_event_options *wanted, struct sw_cpu_sampler **ret,
+		  struct sw_error *err)
 {
+	size_t stack_bytes = options->stack_bytes;
 	struct sw_cpu_sampler *s = calloc(1, sizeof(*s));
 	if (s == NULL)
 		return sw_fail_nomem(err);
 	s->ctx = ctx;
 	s->target = target;
+	s->by_calls = wanted != NULL;
+	if (wanted != NULL)
+		s->wanted = *wanted;
 	s->fixed = (flags & SW_CPU_SAMPLER_FIXED) != 0;
 	s->stack_bytes = stack_bytes == 0                    ? DEFAULT_STACK_BYTES
 			 : stack_bytes < SW_EVENTS_STACK_MAX ? stack_bytes
@@ -274,7 +297,7 @@ int sw_cpu_sampler_create(struct sw_context *ctx, struct sw_target *target, uint
 	if (r == 0)
 		r = sw_events_open(target,
 				   &(struct sw_events_options){
-					   .rate_hz = rate_hz,
+					   .rate_hz = options->rate_hz,
 					   .stack_bytes = s->stack_bytes,
 					   .copies = s->copies,
 					   .clock_only = (flags & SW_CPU_SAMPLER_CLOCK) != 0},
@@ -287,6 +310,24 @@ int sw_cpu_sampler_create(struct sw_context *ctx, struct sw_target *target, uint
 		names_read(s);
 	*ret = s;
 	return 0;
+}
+
+int sw_cpu_sampler_create(struct sw_context *ctx, struct sw_target *target, uint32_t rate_hz,
+			  size_t stack_bytes, unsigned flags, struct sw_cpu_sampler **ret,
+			  struct sw_error *err)
+{
+	const struct sw_events_options options = {.rate_hz = rate_hz, .stack_bytes = stack_bytes};
+	return create(ctx, target, &options, flags, NULL, ret, err);
+}
+
+int sw_event_sampler_create(struct sw_context *ctx, struct sw_target *target,
+			    const struct sw_event_options *options, struct sw_cpu_sampler **ret,
+			    struct sw_error *err)
+{
+	enum { STACK_BYTES = 8 << 10 };
+	const struct sw_events_options none = {
+		.stack_bytes = options->stack_bytes != 0 ? options->stack_bytes : STACK_BYTES};
+	return create(ctx, target, &none, 0, options, ret, err);
 }
 
 void sw_cpu_sampler_destroy(struct sw_cpu_sampler *s)
@@ -337,6 +378,8 @@ static void copy_add(struct sw_cpu_sampler *s)
 			t->stack_bytes = part->bytes;
 			continue;
 		}
+		if (part->kind >= SW_CALLED_EVENT)
+			continue; /* of the event */
 		s->ranges[snap->n_ranges++] =
 			(struct sw_range){part->avma, part->bytes, part->data};
 	}
@@ -346,6 +389,8 @@ static void copy_add(struct sw_cpu_sampler *s)
 	memcpy(t->comm, copy->head.comm, sizeof(copy->head.comm) - 1);
 	if (!sw_active_renew(&s->kept))
 		s->generation++; /* cookies mean something else now */
+	if (s->by_calls)
+		(void) sw_called_read(copy, &s->happened); /* else it has no number */
 	s->n = 1;
 }
 
@@ -523,4 +568,9 @@ uint64_t sw_cpu_sampler_lost(const struct sw_cpu_sampler *s)
 bool sw_cpu_sampler_with_kernel(const struct sw_cpu_sampler *s)
 {
 	return sw_events_with_kernel(s->events);
+}
+
+const struct sw_event *sw_cpu_sampler_event(const struct sw_cpu_sampler *s)
+{
+	return &s->happened;
 }

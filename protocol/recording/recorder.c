@@ -27,6 +27,9 @@ static int events_begin(struct sw_recorder *r, size_t stack_bytes, unsigned flag
 			struct sw_error *err)
 {
 	const struct sw_recorder_options *o = &r->options;
+	if (o->event != NULL)
+		return sw_event_sampler_create(sw_session_context(r->session), r->target, o->event,
+					       &r->cpu, err);
 	int code = sw_cpu_sampler_create(sw_session_context(r->session), r->target, o->rate_hz,
 					 stack_bytes, flags, &r->cpu, &r->no_events);
 	bool refused = code == -SW_E_NOT_PERMITTED || code == -SW_E_UNSUPPORTED ||
@@ -181,6 +184,11 @@ static int events_count(struct sw_recorder *r, const struct sw_sample *sample, s
 		if (f.rows[i] != SW_RECORDER_NO_ROW && n > f.fresh[i])
 			r->sink->count(r->sink->arg, f.rows[i], n - f.fresh[i]);
 		r->totals.n_read++;
+		if (r->sink->event != NULL)
+			code = r->sink->event(r->sink->arg, sw_cpu_sampler_event(r->cpu), f.rows[i],
+					      err);
+		if (code < 0)
+			return code;
 		if (sw_recorder_by_both(r))
 			continue;
 		r->totals.n_samples++;

@@ -342,6 +342,14 @@ SW_PUBLIC void sw_report_destroy(struct sw_report *report);
 SW_PUBLIC int sw_report_json(const struct sw_report *report, char **ret_text, size_t *ret_size,
 			     struct sw_error *err);
 
+/** One stack of a report as JSON, an element of the member "stacks" of a dump. As sw_report_json(). */
+SW_PUBLIC int sw_report_stack_json(const struct sw_report *report,
+				   const struct sw_report_stack *stack, char **ret_text,
+				   size_t *ret_size, struct sw_error *err);
+
+/** The number of a system call of x86-64 or, without SW_SYSCALL_I386, of i386; -1: none has that name. */
+SW_PUBLIC int64_t sw_call_number(const char *name, bool is_32bit);
+
 /**
  * The report of a dump in JSON, whoever wrote it: the writers give for it what they gave for the
  * first one, names apart that were not valid UTF-8 and time below a microsecond.

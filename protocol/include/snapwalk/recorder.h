@@ -10,6 +10,7 @@
  * It adds nothing up itself: that does a sink, for instance sw_profile_sink().
  */
 
+#include <snapwalk/event.h>
 #include <snapwalk/pipeline.h>
 #include <snapwalk/profile.h>
 #include <snapwalk/sampler.h>
@@ -59,6 +60,9 @@ struct sw_recorder_sink {
 		       struct sw_error *err);
 	/* A thread was blocked for so long with the stack of a row. NULL: nobody wants to know. */
 	void (*blocked)(void *arg, uint32_t row, uint64_t ns);
+	/* An event of a recorder with options.event, after its row was counted. NULL: nobody wants to know. 0; a
+	 * negative error ends the sample. */
+	int (*event)(void *arg, const struct sw_event *event, uint32_t row, struct sw_error *err);
 	void *arg;
 };
 enum { SW_RECORDER_NO_ROW = UINT32_MAX }; /* counts as left out */
@@ -86,6 +90,9 @@ struct sw_recorder_options {
 	 * by the clock then. */
 	bool only_events;
 	bool fixed; /* see sw_cpu_sampler_create() */
+	/* SW_RECORD_CPU: a stack at each of these events, not by CPU time; see sw_event_sampler_create(). Where that is
+	 * refused it is an error. Borrowed for sw_recorder_create(). NULL: by CPU time. */
+	const struct sw_event_options *event;
 	/* Before and after names are looked for, which may take long: for somebody who samples with a
 	 * priority. NULL: nobody wants to know. */
 	void (*naming)(void *arg, bool begins);

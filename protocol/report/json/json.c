@@ -188,19 +188,32 @@ static void put_report(struct writer *w, const struct sw_report *r)
 	put(w, "]}\n");
 }
 
+static int writer_finish(struct writer *w, char **ret_text, size_t *ret_size, struct sw_error *err)
+{
+	sw_text_deinit(&w->frames_text);
+	sw_map64_deinit(&w->by_hash);
+	free(w->written);
+	if (w->text.failed) {
+		sw_text_deinit(&w->text);
+		return sw_fail_nomem(err);
+	}
+	*ret_text = w->text.data;
+	*ret_size = w->text.size;
+	return 0;
+}
+
 int sw_report_json(const struct sw_report *report, char **ret_text, size_t *ret_size,
 		   struct sw_error *err)
 {
 	struct writer w = {0};
 	put_report(&w, report);
-	sw_text_deinit(&w.frames_text);
-	sw_map64_deinit(&w.by_hash);
-	free(w.written);
-	if (w.text.failed) {
-		sw_text_deinit(&w.text);
-		return sw_fail_nomem(err);
-	}
-	*ret_text = w.text.data;
-	*ret_size = w.text.size;
-	return 0;
+	return writer_finish(&w, ret_text, ret_size, err);
+}
+
+int sw_report_stack_json(const struct sw_report *report, const struct sw_report_stack *stack,
+			 char **ret_text, size_t *ret_size, struct sw_error *err)
+{
+	struct writer w = {0};
+	put_stack(&w, report, stack);
+	return writer_finish(&w, ret_text, ret_size, err);
 }

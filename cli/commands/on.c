@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A stack at each system call of a process. */
+#include "commands/commands.h"
+#include "cleanup.h"
+#include "common/complain.h"
+#include "errors.h"
+#include "events/call_counts.h"
+#include "run/output.h"
+#include "run/sandbox.h"
+
+static int put(struct sw_call_counts *counts, struct sw_output *output)
+{
+	const struct sw_options *o = counts->run->options;
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	struct sw_error err = {0};
+	if (o->each && o->format == SW_FORMAT_JSON) /* all is said */
+		return SW_STATUS_COMPLETE;
+	int r = o->format == SW_FORMAT_JSON ? sw_call_counts_json(counts, &text)
+					    : sw_call_counts_text(counts, &text);
+	if (r < 0)
+		r = sw_fail_nomem(&err);
+	if (r == 0)
+		r = sw_output_write(output, text.data, text.size, &err);
+	if (r == 0)
+		r = sw_output_commit(output, &err);
+	return r < 0 ? sw_complain_error(output->path != NULL ? output->path : "standard output",
+					 &err)
+		     : SW_STATUS_COMPLETE;
+}
+
+static int run_and_put(struct sw_event_run *run, struct sw_output *output)
+{
+	sw_cleanup(sw_call_counts_deinit) struct sw_call_counts counts = {.run = run};
+	struct sw_error err = {0};
+	run->event = sw_call_counts_event;
+	run->arg = &counts;
+	run->stacks.with_json = run->options->format == SW_FORMAT_JSON;
+	if (sw_sandbox_enter_capturing(run->options, false, &err) < 0)
+		return sw_complain_error("snapwalk", &err);
+	if (sw_event_run_all(run, &err) < 0)
+		return sw_complain_error(run->subject.name, &err);
+	int status = put(&counts, output);
+	return run->n_lost > 0 ? sw_status_worse(status, SW_STATUS_MISSING) : status;
+}
+
+int sw_cmd_on(const struct sw_options *options)
+{
+	struct sw_event_run run;
+	struct sw_output output = {.fd = -EBADF};
+	struct sw_error err = {0};
+	if (sw_output_open(&output, options->output, &err) < 0 ||
+	    sw_sandbox_entrust(options, &output, &err) < 0)
+		return sw_complain_error(options->output, &err);
+	int status = sw_event_run_open(&run, options, &options->event);
+	if (status == SW_STATUS_COMPLETE)
+		status = run_and_put(&run, &output);
+	sw_event_run_deinit(&run);
+	sw_output_deinit(&output);
+	return status;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/event_word.h"
+#include "common/option_values.h"
+#include "cleanup.h"
+#include "parts.h"
+
+#include <snapwalk/protocol.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+/* ---- what is known of some calls -------------------------------------------------------------- */
+
+/* Arguments from 1 on; 0: none. */
+static const struct known_call {
+	const char *name;
+	uint8_t text;           /* a path */
+	uint8_t bytes, n_bytes; /* an address of a socket, and its size */
+	bool at_begin;          /* does not return, or as another program */
+} known_calls[] = {
+	{"open", 1, 0, 0, false},       {"openat", 2, 0, 0, false},
+	{"openat2", 2, 0, 0, false},    {"creat", 1, 0, 0, false},
+	{"stat", 1, 0, 0, false},       {"lstat", 1, 0, 0, false},
+	{"newfstatat", 2, 0, 0, false}, {"statx", 2, 0, 0, false},
+	{"access", 1, 0, 0, false},     {"faccessat", 2, 0, 0, false},
+	{"faccessat2", 2, 0, 0, false}, {"readlink", 1, 0, 0, false},
+	{"readlinkat", 2, 0, 0, false}, {"unlink", 1, 0, 0, false},
+	{"unlinkat", 2, 0, 0, false},   {"rename", 1, 0, 0, false},
+	{"renameat", 2, 0, 0, false},   {"renameat2", 2, 0, 0, false},
+	{"mkdir", 1, 0, 0, false},      {"mkdirat", 2, 0, 0, false},
+	{"rmdir", 1, 0, 0, false},      {"chdir", 1, 0, 0, false},
+	{"chmod", 1, 0, 0, false},      {"chown", 1, 0, 0, false},
+	{"truncate", 1, 0, 0, false},   {"mount", 2, 0, 0, false},
+	{"connect", 0, 2, 3, false},    {"bind", 0, 2, 3, false},
+	{"sendto", 0, 5, 6, false},     {"execve", 1, 0, 0, true},
+	{"execveat", 2, 0, 0, true},    {"exit", 0, 0, 0, true},
+	{"exit_group", 0, 0, 0, true},
+};
+
+static const struct known_call *known_find(const char *name)
+{
+	for (size_t i = 0; i < SW_ARRAY_SIZE(known_calls); i++)
+		if (strcmp(known_calls[i].name, name) == 0)
+			return &known_calls[i];
+	return NULL;
+}
+
+/* ---- parse ------------------------------------------------------------------------------------ */
+
+/* "fd=2", "arg1=0x10" */
+static bool take_test(struct sw_options *o, const char *word, struct sw_usage *usage)
+{
+	struct sw_event_test test = {0};
+	const char *value = strchr(word, '=');
+	size_t length = value != NULL ? (size_t) (value - word) : 0;
+	char *end = NULL;
+	if (length == 2 && strncmp(word, "fd", 2) == 0)
+		test.is_int = true;
+	else if (length == 4 && strncmp(word, "arg", 3) == 0 && word[3] >= '0' &&
+		 word[3] < '0' + SW_EVENT_ARGUMENTS)
+		test.argument = (unsigned) (word[3] - '0');
+	else
+		return sw_usage_fail(usage, "give fd=N, or arg0=N to arg5=N",
+				     "'%.40s' is no condition", word);
+	errno = 0;
+	test.value = strtoull(value + 1, &end, 0);
+	if (end == value + 1 || *end != '\0' || errno != 0)
+		return sw_usage_fail(usage, "give a number", "'%.40s' has none", word);
+	if (o->event.n_tests == SW_EVENT_TESTS_MAX)
+		return sw_usage_fail(usage, "give fewer", "more than %d conditions",
+				     SW_EVENT_TESTS_MAX);
+	o->event.tests[o->event.n_tests++] = test;
+	return true;
+}
+
+static bool take_call(struct sw_options *o, const char *name, size_t length, struct sw_usage *usage)
+{
+	if (length == 0 || length >= sizeof(o->event_call))
+		return sw_usage_fail(usage, "give syscall:NAME, as in syscall:openat",
+				     "no system call is named");
+	memcpy(o->event_call, name, length);
+	o->event_call[length] = '\0';
+	o->event.call = sw_call_number(o->event_call, false);
+	o->event.call_32 = sw_call_number(o->event_call, true);
+	if (o->event.call < 0 && o->event.call_32 < 0)
+		return sw_usage_fail(usage, "see syscalls(2)", "there is no such system call");
+	const struct known_call *known = known_find(o->event_call);
+	if (known == NULL)
+		return true;
+	o->event.text = known->text;
+	o->event.bytes = known->bytes;
+	o->event.n_bytes = known->n_bytes;
+	o->event.at_begin = known->at_begin;
+	return true;
+}
+
+bool sw_event_parse(struct sw_options *o, const char *text, struct sw_usage *usage)
+{
+	static const char prefix[] = "syscall:";
+	(void) snprintf(usage->about, sizeof(usage->about), "%s", text);
+	o->event = (struct sw_event_options){.call = -1, .call_32 = -1};
+	if (!sw_begins_with(text, prefix))
+		return sw_usage_fail(usage, "give syscall:NAME, as in syscall:openat",
+				     "there is no such event");
+	const char *name = text + strlen(prefix);
+	size_t length = strcspn(name, " ");
+	if (!take_call(o, name, length, usage))
+		return false;
+	for (const char *at = name + length; at[0] != '\0';) {
+		char word[64];
+		at += strspn(at, " ");
+		size_t n = strcspn(at, " ");
+		if (n >= sizeof(word))
+			return sw_usage_fail(usage, "give fd=N, or arg0=N to arg5=N",
+					     "a condition is too long");
+		if (n == 0)
+			break;
+		memcpy(word, at, n);
+		word[n] = '\0';
+		if (!take_test(o, word, usage))
+			return false;
+		at += n;
+	}
+	return true;
+}
+
+void sw_event_finish(struct sw_options *o)
+{
+	o->event.failed = o->errno_given;
+	o->event.error = o->errno_number;
+	if (o->event.failed) /* which only its return tells */
+		o->event.at_begin = false;
+	if (o->snapshot.stack_bytes != 0)
+		o->event.stack_bytes = o->snapshot.stack_bytes;
+}
+
+/* ---- addresses -------------------------------------------------------------------------------- */
+
+bool sw_event_address(const void *bytes, size_t size, char *ret, size_t ret_size)
+{
+	char text[INET6_ADDRSTRLEN];
+	struct sockaddr_storage any = {0};
+	memcpy(&any, bytes, size < sizeof(any) ? size : sizeof(any));
+	if (any.ss_family == AF_INET && size >= sizeof(struct sockaddr_in)) {
+		const struct sockaddr_in *in = (const struct sockaddr_in *) &any;
+		(void) inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text)); /* cannot fail */
+		(void) snprintf(ret, ret_size, "%s:%u", text, (unsigned) ntohs(in->sin_port));
+		return true;
+	}
+	if (any.ss_family == AF_INET6 && size >= sizeof(struct sockaddr_in6)) {
+		const struct sockaddr_in6 *in = (const struct sockaddr_in6 *) &any;
+		(void) inet_ntop(AF_INET6, &in->sin6_addr, text, sizeof(text)); /* cannot fail */
+		(void) snprintf(ret, ret_size, "[%s]:%u", text, (unsigned) ntohs(in->sin6_port));
+		return true;
+	}
+	if (any.ss_family == AF_UNIX && size > offsetof(struct sockaddr_un, sun_path)) {
+		const struct sockaddr_un *un = (const struct sockaddr_un *) &any;
+		size_t n = size - offsetof(struct sockaddr_un, sun_path);
+		if (n > sizeof(un->sun_path))
+			n = sizeof(un->sun_path);
+		bool abstract = un->sun_path[0] == '\0' && n > 1;
+		size_t length = strnlen(un->sun_path + abstract, n - abstract);
+		(void) snprintf(ret, ret_size, "%s%.*s", abstract ? "@" : "", (int) length,
+				un->sun_path + abstract);
+		return length > 0;
+	}
+	return false;
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "events/call_counts.h"
+#include "cleanup.h"
+#include "common/errno_name.h"
+#include "common/event_word.h"
+#include "common/json_text.h"
+#include "errors.h"
+#include "utf8.h"
+
+#include <snapwalk/clock.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	FRAMES_SHOWN = 8,
+	STACKS_SHOWN = 20,
+	DETAILS_SHOWN = 3,
+	NS_PER_MS = 1000000,
+	ERROR_MAX = 4095,
+	DETAIL_SIZE = 320,
+};
+
+void sw_call_counts_deinit(struct sw_call_counts *c)
+{
+	sw_tally_deinit(&c->details);
+	free(c->rows);
+	*c = (struct sw_call_counts){0};
+}
+
+/* ---- one event -------------------------------------------------------------------------------- */
+
+/* Results of the kernel that no program sees: a signal interrupted the call. */
+static int64_t seen_result(const struct sw_event *e)
+{
+	enum { ERESTARTSYS = 512, ERESTART_RESTARTBLOCK = 516 };
+	bool again = e->result <= -ERESTARTSYS && e->result >= -ERESTART_RESTARTBLOCK;
+	return again ? -EINTR : e->result;
+}
+
+static bool is_error(int64_t result)
+{
+	return result < 0 && result >= -ERROR_MAX;
+}
+
+/* The path or address of a call; false: it has none. */
+static bool detail_of(const struct sw_event *e, char ret[static DETAIL_SIZE])
+{
+	if (e->text != NULL) {
+		(void) snprintf(ret, DETAIL_SIZE, "%.*s", (int) strnlen(e->text, e->text_size),
+				(const char *) e->text);
+		return ret[0] != '\0';
+	}
+	return e->bytes != NULL && sw_event_address(e->bytes, e->bytes_size, ret, DETAIL_SIZE);
+}
+
+static int row_count(struct sw_call_counts *c, const struct sw_event *e, uint32_t row)
+{
+	if (row == SW_RECORDER_NO_ROW) {
+		c->n_unknown++;
+		return 0;
+	}
+	while (c->n_rows <= row) {
+		struct sw_call_row *grown =
+			sw_grow(c->rows, c->n_rows, &c->capacity, 64, sizeof(*grown));
+		if (grown == NULL)
+			return -SW_E_NOMEM;
+		c->rows = grown;
+		c->rows[c->n_rows] = (struct sw_call_row){.row = (uint32_t) c->n_rows};
+		c->n_rows++;
+	}
+	struct sw_call_row *r = &c->rows[row];
+	if (r->n++ == 0)
+		r->first = e->number;
+	r->last = e->number;
+	return 0;
+}
+
+static void result_count(struct sw_call_counts *c, const struct sw_event *e)
+{
+	int64_t result = is_error(seen_result(e)) ? seen_result(e) : 0;
+	if (!e->returned)
+		return;
+	for (size_t i = 0; i < c->n_results; i++)
+		if (c->results[i].result == result) {
+			c->results[i].n++;
+			return;
+		}
+	if (c->n_results == SW_ARRAY_SIZE(c->results)) {
+		c->n_other_results++;
+		return;
+	}
+	c->results[c->n_results].result = result;
+	c->results[c->n_results++].n = 1;
+}
+
+static void put_result(struct sw_text *text, int64_t result)
+{
+	const char *name = is_error(result) ? sw_errno_name((int) -result) : NULL;
+	if (name != NULL)
+		sw_text_printf(text, "%s", name);
+	else
+		sw_text_printf(text, "%" PRId64, result);
+}
+
+/* Hours, minutes and seconds of UTC, with milliseconds. */
+static void put_clock(struct sw_text *text, int64_t real_ns)
+{
+	time_t s = (time_t) (real_ns / (1000 * (int64_t) NS_PER_MS));
+	struct tm tm;
+	char clock[16];
+	(void) gmtime_r(&s, &tm); /* fails only for years that do not fit */
+	(void) strftime(clock, sizeof(clock), "%H:%M:%S", &tm); /* fits */
+	sw_text_printf(text, "%s.%03d", clock, (int) (real_ns / NS_PER_MS % 1000));
+}
+
+static int64_t real_ns(const struct sw_event *e)
+{
+	return sw_realtime_ns() - (sw_clock_ns() - e->time_ns);
+}
+
+static void each_text(const struct sw_call_counts *c, const struct sw_event *e, uint32_t row,
+		      struct sw_text *text)
+{
+	const struct sw_options *o = c->run->options;
+	char detail[DETAIL_SIZE];
+	put_clock(text, real_ns(e));
+	sw_text_printf(text, " %d %s(", (int) e->tid, o->event_call);
+	if (detail_of(e, detail))
+		sw_utf8_append_plain(text, detail, strlen(detail));
+	sw_text_append(text, ")", 1);
+	if (e->returned) {
+		sw_text_append(text, " = ", 3);
+		put_result(text, seen_result(e));
+	}
+	sw_text_append(text, "  ", 2);
+	if (row < c->run->stacks.n)
+		sw_event_label(c->run->stacks.stacks[row].label, o->all ? 0 : FRAMES_SHOWN, text);
+	else
+		sw_text_printf(text, "(no stack)");
+	sw_text_append(text, "\n", 1);
+}
+
+static void each_json(const struct sw_call_counts *c, const struct sw_event *e, uint32_t row,
+		      struct sw_text *text)
+{
+	char detail[DETAIL_SIZE];
+	sw_text_printf(text,
+		       "{\"schema\":\"snapwalk.event/1\",\"seq\":%" PRIu64 ",\"time_ns\":%" PRId64
+		       ",\"pid\":%d,\"tid\":%d",
+		       e->number, real_ns(e), (int) c->run->subject.pid, (int) e->tid);
+	sw_json_text_member(text, "call", c->run->options->event_call);
+	sw_text_printf(text, ",\"arguments\":[");
+	for (size_t i = 0; i < SW_EVENT_ARGUMENTS; i++)
+		sw_text_printf(text, "%s\"0x%" PRIx64 "\"", i > 0 ? "," : "", e->arguments[i]);
+	sw_text_append(text, "]", 1);
+	if (e->returned)
+		sw_text_printf(text, ",\"result\":%" PRId64, seen_result(e));
+	if (e->returned && is_error(seen_result(e)))
+		sw_json_text_member(text, "errno", sw_errno_name((int) -seen_result(e)));
+	if (detail_of(e, detail))
+		sw_json_text_member(text, e->text != NULL ? "path" : "address", detail);
+	sw_text_printf(text, ",\"stack\":");
+	if (row < c->run->stacks.n)
+		sw_text_append(text, c->run->stacks.stacks[row].json,
+			       c->run->stacks.stacks[row].json_size);
+	else
+		sw_text_printf(text, "null");
+	sw_text_append(text, "}\n", 2);
+}
+
+int sw_call_counts_event(void *arg, const struct sw_event *e, uint32_t row, struct sw_error *err)
+{
+	struct sw_call_counts *c = arg;
+	const struct sw_options *o = c->run->options;
+	char detail[DETAIL_SIZE];
+	uint32_t detail_row = SW_TALLY_NO_ROW;
+	c->n++;
+	result_count(c, e);
+	if (row_count(c, e, row) < 0)
+		return sw_fail_nomem(err);
+	if (detail_of(e, detail)) {
+		if (sw_tally_row(&c->details, detail, strlen(detail), &detail_row) < 0)
+			return sw_fail_nomem(err);
+		sw_tally_again(&c->details, detail_row, 1);
+	}
+	c->run->enough = o->count > 0 && c->n >= o->count;
+	if (!o->each)
+		return 0;
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	if (o->format == SW_FORMAT_JSON)
+		each_json(c, e, row, &text);
+	else
+		each_text(c, e, row, &text);
+	if (text.failed)
+		return sw_fail_nomem(err);
+	(void) fwrite(text.data, 1, text.size, stdout); /* main() checks at the end */
+	(void) fflush(stdout);                          /* likewise */
+	return 0;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------ */
+
+static int compare(const void *a, const void *b)
+{
+	const struct sw_call_row *x = a, *y = b;
+	if (x->n != y->n)
+		return x->n < y->n ? 1 : -1;
+	return x->row < y->row ? -1 : 1;
+}
+
+static void put_results(const struct sw_call_counts *c, struct sw_text *text)
+{
+	if (c->n_results == 1 && c->results[0].result != 0) {
+		sw_text_append(text, " = ", 3);
+		put_result(text, c->results[0].result);
+		return;
+	}
+	if (c->n_results == 1)
+		return;
+	for (size_t i = 0; i < c->n_results; i++) {
+		sw_text_printf(text, "%s%" PRIu64 " ", i == 0 ? ": " : ", ", c->results[i].n);
+		if (c->results[i].result == 0)
+			sw_text_printf(text, "succeeded");
+		else
+			put_result(text, c->results[i].result);
+	}
+	if (c->n_other_results > 0)
+		sw_text_printf(text, ", %" PRIu64 " other errors", c->n_other_results);
+}
+
+static void put_details(const struct sw_call_counts *c, struct sw_text *text)
+{
+	const struct sw_tally *d = &c->details;
+	for (size_t i = 0; i < d->n_entries && i < DETAILS_SHOWN; i++) {
+		sw_text_printf(text, i == 0 ? " (" : ", ");
+		sw_utf8_append_plain(text, d->entries[i].name, strlen(d->entries[i].name));
+		if (d->n_entries > 1)
+			sw_text_printf(text, " %" PRIu64 " times", d->entries[i].count);
+	}
+	if (d->n_entries > DETAILS_SHOWN)
+		sw_text_printf(text, ", %zu others", d->n_entries - DETAILS_SHOWN);
+	if (d->n_entries > 0)
+		sw_text_append(text, ")", 1);
+}
+
+static void sort(struct sw_call_counts *c)
+{
+	if (c->n_rows > 0)
+		qsort(c->rows, c->n_rows, sizeof(*c->rows), compare);
+	sw_tally_sort(&c->details);
+}
+
+int sw_call_counts_text(struct sw_call_counts *c, struct sw_text *text)
+{
+	const struct sw_options *o = c->run->options;
+	sort(c);
+	sw_event_run_title(c->run, text);
+	sw_text_printf(text, ": %" PRIu64 " time%s %s()", c->n, sw_plural(c->n), o->event_call);
+	put_results(c, text);
+	put_details(c, text);
+	sw_text_append(text, "\n", 1);
+	size_t n = 0;
+	uint64_t left = 0;
+	for (size_t i = 0; i < c->n_rows; i++) {
+		if (c->rows[i].n == 0)
+			continue;
+		if (!o->all && n == STACKS_SHOWN) {
+			left += c->rows[i].n;
+			continue;
+		}
+		n++;
+		sw_text_printf(text, "%6" PRIu64 "  ", c->rows[i].n);
+		sw_event_label(c->run->stacks.stacks[c->rows[i].row].label,
+			       o->all ? 0 : FRAMES_SHOWN, text);
+		sw_text_append(text, "\n", 1);
+	}
+	if (left > 0)
+		sw_text_printf(text, "%6" PRIu64 "  with other stacks: --all shows them\n", left);
+	if (c->n_unknown > 0)
+		sw_text_printf(text, "%6" PRIu64 "  without a stack\n", c->n_unknown);
+	if (c->run->n_lost > 0)
+		sw_text_printf(text, "%6" PRIu64 "  lost: they came faster than they were read\n",
+			       c->run->n_lost);
+	return text->failed ? -SW_E_NOMEM : 0;
+}
+
+int sw_call_counts_json(struct sw_call_counts *c, struct sw_text *text)
+{
+	const struct sw_event_run *run = c->run;
+	bool first = true;
+	sort(c);
+	sw_text_printf(text, "{\"schema\":\"snapwalk.events/1\",\"pid\":%d",
+		       (int) run->subject.pid);
+	sw_json_text_member(text, "comm", run->subject.comm);
+	sw_json_text_member(text, "call", run->options->event_call);
+	sw_text_printf(text,
+		       ",\"begin_ns\":%" PRId64 ",\"duration_ms\":%" PRId64 ",\"events\":%" PRIu64
+		       ",\"lost\":%" PRIu64 ",\"without_stack\":%" PRIu64 ",\"results\":{",
+		       run->begin_real_ns, (run->end_ns - run->begin_ns) / NS_PER_MS, c->n,
+		       run->n_lost, c->n_unknown);
+	for (size_t i = 0; i < c->n_results; i++) {
+		sw_text_printf(text, "%s\"", i > 0 ? "," : "");
+		if (c->results[i].result == 0)
+			sw_text_printf(text, "succeeded");
+		else
+			put_result(text, c->results[i].result);
+		sw_text_printf(text, "\":%" PRIu64, c->results[i].n);
+	}
+	sw_text_printf(text, "},\"stacks\":[");
+	for (size_t i = 0; i < c->n_rows; i++) {
+		const struct sw_call_row *r = &c->rows[i];
+		const struct sw_event_stack *s = &run->stacks.stacks[r->row];
+		if (r->n == 0)
+			continue;
+		sw_text_printf(text,
+			       "%s{\"count\":%" PRIu64 ",\"first_seq\":%" PRIu64
+			       ",\"last_seq\":%" PRIu64 ",\"stack\":",
+			       first ? "" : ",", r->n, r->first, r->last);
+		sw_text_append(text, s->json, s->json_size);
+		sw_text_append(text, "}", 1);
+		first = false;
+	}
+	sw_text_printf(text, "]}\n");
+	return text->failed ? -SW_E_NOMEM : 0;
+}

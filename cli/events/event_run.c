@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "events/event_run.h"
+#include "cleanup.h"
+#include "common/complain.h"
+#include "errors.h"
+#include "series/recording.h"
+#include "utf8.h"
+
+#include <snapwalk/clock.h>
+#include <time.h>
+
+enum { NS_PER_S = 1000000000, FETCHES_HZ = 50 /* nobody is woken for events */ };
+
+static int rows(void *arg, const struct sw_report *report, const bool *wanted,
+		const enum sw_activity *activity, uint32_t *ret_rows, struct sw_error *err)
+{
+	struct sw_event_run *run = arg;
+	(void) activity;
+	for (size_t i = 0; i < report->n_threads; i++) {
+		ret_rows[i] = SW_RECORDER_NO_ROW;
+		if (!wanted[i])
+			continue;
+		int r = sw_event_stacks_add(&run->stacks, report, i, run->options->event_call,
+					    &ret_rows[i], err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* event() counts. */
+static void count(void *arg, uint32_t row, uint64_t n)
+{
+	(void) arg;
+	(void) row;
+	(void) n;
+}
+
+static int event(void *arg, const struct sw_event *e, uint32_t row, struct sw_error *err)
+{
+	struct sw_event_run *run = arg;
+	return run->enough ? 0 : run->event(run->arg, e, row, err);
+}
+
+static int recorder_open(struct sw_event_run *run, const struct sw_event_options *wanted,
+			 struct sw_error *err)
+{
+	struct sw_recorder_options how = sw_recording_options(run->options);
+	struct sw_target *target = NULL;
+	how.mode = SW_RECORD_CPU;
+	how.event = wanted;
+	run->sink =
+		(struct sw_recorder_sink){.rows = rows, .count = count, .event = event, .arg = run};
+	int r = sw_target_open(run->subject.pid, &target, err);
+	return r < 0 ? r
+		     : sw_recorder_create(target, &how, run->session, &run->sink, &run->recorder,
+					  err);
+}
+
+int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options,
+		      const struct sw_event_options *wanted)
+{
+	struct sw_error err = {0};
+	*run = (struct sw_event_run){.options = options};
+	int status = sw_select_one(options, &run->subject);
+	if (status != SW_STATUS_COMPLETE)
+		return status;
+	(void) sigemptyset(&run->signals); /* cannot fail, as the following */
+	(void) sigaddset(&run->signals, SIGINT);
+	(void) sigaddset(&run->signals, SIGTERM);
+	(void) sigprocmask(SIG_BLOCK, &run->signals, NULL);
+	int r = sw_session_create(&run->session, &err);
+	if (r == 0)
+		r = recorder_open(run, wanted, &err);
+	return r < 0 ? sw_complain_error(run->subject.name, &err) : SW_STATUS_COMPLETE;
+}
+
+void sw_event_run_deinit(struct sw_event_run *run)
+{
+	sw_recorder_destroy(run->recorder);
+	sw_session_destroy(run->session);
+	sw_event_stacks_deinit(&run->stacks);
+}
+
+/* True: a signal says to stop. */
+static bool wait_until(const sigset_t *signals, int64_t when_ns)
+{
+	int64_t left_ns = when_ns - sw_clock_ns();
+	if (left_ns < 0)
+		left_ns = 0;
+	struct timespec t = {.tv_sec = left_ns / NS_PER_S, .tv_nsec = left_ns % NS_PER_S};
+	return sigtimedwait(signals, NULL, &t) > 0;
+}
+
+static int fetch(struct sw_event_run *run, struct sw_error *err)
+{
+	int r = sw_recorder_sample(run->recorder, err);
+	run->n_lost = sw_recorder_totals(run->recorder)->n_lost;
+	run->ended = sw_recorder_has_ended(run->recorder);
+	return run->ended ? 0 : r;
+}
+
+int sw_event_run_all(struct sw_event_run *run, struct sw_error *err)
+{
+	const uint32_t duration_s = run->options->duration_s;
+	int64_t now_ns = run->begin_ns = sw_clock_ns();
+	int64_t end_ns = duration_s == 0 ? INT64_MAX : now_ns + (int64_t) duration_s * NS_PER_S;
+	bool told = false;
+	int r = 0;
+	run->begin_real_ns = sw_realtime_ns();
+	while (r == 0 && !run->enough && !run->ended && !told && now_ns < end_ns) {
+		int64_t due_ns = now_ns + NS_PER_S / FETCHES_HZ;
+		told = wait_until(&run->signals, due_ns < end_ns ? due_ns : end_ns);
+		r = fetch(run, err);
+		now_ns = sw_clock_ns();
+	}
+	run->end_ns = sw_clock_ns();
+	return r;
+}
+
+void sw_event_run_title(const struct sw_event_run *run, struct sw_text *ret)
+{
+	const char *comm = run->subject.comm;
+	sw_utf8_append_plain(ret, comm, strlen(comm));
+	sw_text_printf(ret, "%spid %d, %.0f s", comm[0] != '\0' ? ", " : "", (int) run->subject.pid,
+		       (double) (run->end_ns - run->begin_ns) / NS_PER_S);
+}

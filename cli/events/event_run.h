@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLI_EVENT_RUN_H
+#define SW_CLI_EVENT_RUN_H
+
+#include "common/options.h"
+#include "events/stacks.h"
+#include "run/select.h"
+
+#include <signal.h>
+
+/*
+ * Events of one process, for a while.
+ *
+ *	sw_event_run_open, sw_sandbox_enter_capturing(), sw_event_run_all, sw_event_run_deinit
+ *
+ * The kernel's programs are loaded by the first, with privileges; what they copied is looked at by the last but one.
+ */
+struct sw_event_run {
+	const struct sw_options *options; /* borrowed */
+	struct sw_subject subject;
+	struct sw_session *session; /* owned, as the following */
+	struct sw_recorder *recorder;
+	struct sw_recorder_sink sink;
+	struct sw_event_stacks stacks;
+	/* Told of each event with its row; as sink.event. */
+	int (*event)(void *arg, const struct sw_event *event, uint32_t row, struct sw_error *err);
+	void *arg;
+	sigset_t signals;
+	int64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
+	int64_t begin_real_ns;
+	bool enough; /* set by event(): it ends */
+	bool ended;  /* the process did */
+	uint64_t n_lost;
+};
+
+/* SW_STATUS_*; complains by itself. *ret must not be moved afterwards. */
+int sw_event_run_open(struct sw_event_run *ret, const struct sw_options *options,
+		      const struct sw_event_options *wanted);
+void sw_event_run_deinit(struct sw_event_run *run);
+
+/* Until it has lasted as long as the options say, a signal comes, enough is set, or the process ends. 0, or as
+ * sw_recorder_sample(). */
+int sw_event_run_all(struct sw_event_run *run, struct sw_error *err);
+
+/* "api, pid 4242, 30 s" */
+void sw_event_run_title(const struct sw_event_run *run, struct sw_text *ret);
+
+#endif

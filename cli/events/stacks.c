@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "events/stacks.h"
+#include "cleanup.h"
+#include "errors.h"
+#include "parts.h"
+#include "utf8.h"
+
+#include <string.h>
+
+static const char between[] = " < ";
+
+void sw_event_stacks_deinit(struct sw_event_stacks *s)
+{
+	sw_tally_deinit(&s->labels);
+	sw_arena_deinit(&s->arena);
+	free(s->stacks);
+	*s = (struct sw_event_stacks){0};
+}
+
+/* ---- labels ---------------------------------------------------------------------------------- */
+
+static void put(struct sw_text *text, const char *s)
+{
+	sw_utf8_append_plain(text, s, strlen(s));
+}
+
+static const char *module_of(const struct sw_report *report, const struct sw_report_frame *f)
+{
+	return f->module >= 0 ? sw_path_name(report->modules[f->module].path) : "";
+}
+
+static void put_frame(struct sw_text *text, const struct sw_report *report,
+		      const struct sw_report_frame *f)
+{
+	const char *module = module_of(report, f);
+	if (f->function != NULL)
+		put(text, f->function);
+	else if (f->has_offset && module[0] != '\0') {
+		put(text, module);
+		sw_text_printf(text, "+0x%llx", (unsigned long long) f->offset);
+	} else
+		sw_text_printf(text, "0x%llx", (unsigned long long) f->pc_avma);
+	if (f->file == NULL || f->line == 0)
+		return;
+	sw_text_append(text, " ", 1);
+	put(text, sw_path_name(f->file));
+	sw_text_printf(text, ":%u", f->line);
+}
+
+/* A frame of the C library whose function makes the call: __connect, __libc_open64. */
+static bool makes_call(const struct sw_report *report, const struct sw_report_frame *f,
+		       const char *call)
+{
+	static const char *const names[] = {"libc.so", "libc-", "libpthread", "ld-linux",
+					    "ld-musl"};
+	const char *module = module_of(report, f);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++)
+		if (sw_begins_with(module, names[i]))
+			return f->function != NULL && (strstr(f->function, call) != NULL ||
+						       strstr(f->function, "syscall") != NULL);
+	return false;
+}
+
+static void label_make(const struct sw_report *report, const struct sw_report_stack *s,
+		       const char *call, struct sw_text *ret)
+{
+	size_t i = 0, n_put = 0;
+	if (call != NULL) {
+		put(ret, call);
+		n_put++;
+		while (i < s->n_frames && makes_call(report, &s->frames[i], call))
+			i++;
+	}
+	for (; i < s->n_frames; i++) {
+		if (sw_frame_is_hidden(&s->frames[i]))
+			continue;
+		if (n_put++ > 0)
+			sw_text_append(ret, between, strlen(between));
+		put_frame(ret, report, &s->frames[i]);
+	}
+	if (s->n_left_out > 0)
+		sw_text_printf(ret, "%s(%zu frames left out)", between, s->n_left_out);
+	if (s->why == NULL)
+		return;
+	sw_text_printf(ret, "%s?", n_put > 0 ? between : "");
+}
+
+void sw_event_label(const char *label, size_t n_frames, struct sw_text *ret)
+{
+	const char *end = label;
+	for (size_t n = 0; end != NULL; n++) {
+		if (n_frames > 0 && n == n_frames) {
+			sw_text_append(ret, label, (size_t) (end - label));
+			sw_text_printf(ret, "%s…", between);
+			return;
+		}
+		end = strstr(n == 0 ? end : end + strlen(between), between);
+	}
+	sw_text_append(ret, label, strlen(label));
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static int append(struct sw_event_stacks *s, const struct sw_report *report,
+		  const struct sw_report_stack *stack, const char *label, struct sw_error *err)
+{
+	struct sw_event_stack *grown = sw_grow(s->stacks, s->n, &s->capacity, 64, sizeof(*grown));
+	if (grown == NULL)
+		return sw_fail_nomem(err);
+	s->stacks = grown;
+	struct sw_event_stack *to = &s->stacks[s->n];
+	*to = (struct sw_event_stack){.label = label, .incomplete = stack->why != NULL};
+	if (s->with_json) {
+		sw_cleanup(sw_free_p) char *json = NULL;
+		int r = sw_report_stack_json(report, stack, &json, &to->json_size, err);
+		if (r < 0)
+			return r;
+		to->json = sw_arena_strndup(&s->arena, json, to->json_size);
+		if (to->json == NULL)
+			return sw_fail_nomem(err);
+	}
+	s->n++;
+	return 0;
+}
+
+int sw_event_stacks_add(struct sw_event_stacks *s, const struct sw_report *report, size_t thread,
+			const char *call, uint32_t *ret_row, struct sw_error *err)
+{
+	sw_cleanup(sw_text_deinit) struct sw_text label = {0};
+	int32_t index = (int32_t) report->threads[thread].stack;
+	*ret_row = SW_TALLY_NO_ROW;
+	if (index < 0)
+		return 0;
+	const struct sw_report_stack *stack = &report->stacks[index];
+	label_make(report, stack, call, &label);
+	if (label.failed ||
+	    sw_tally_row(&s->labels, label.size > 0 ? label.data : "", label.size, ret_row) < 0)
+		return sw_fail_nomem(err);
+	if (*ret_row == SW_TALLY_NO_ROW || *ret_row < s->n)
+		return 0;
+	return append(s, report, stack, s->labels.entries[*ret_row].name, err);
+}

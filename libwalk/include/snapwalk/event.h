@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SNAPWALK_EVENT_H
+#define SNAPWALK_EVENT_H
+
+/*
+ * Threads of one process at events: each time that one of them makes a system call, the kernel copies its registers and
+ * its stack. Nothing is stopped, and no code of the process is changed. The samples of such a sampler
+ * (sw_cpu_sampler_next()) are those threads, one in each; sw_cpu_sampler_event() says what happened.
+ */
+
+#include <snapwalk/sampler.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+	SW_EVENT_ARGUMENTS = 6,
+	SW_EVENT_TESTS_MAX = 6,
+	SW_EVENT_ERROR_MAX = 4095,
+};
+
+/** An argument of the call has this value. */
+struct sw_event_test {
+	unsigned argument; /* from 0 on */
+	uint64_t value;
+	bool is_int; /* only 32 bits of it count */
+};
+
+/** Which events are wanted. Zero-initialised means the defaults. */
+struct sw_event_options {
+	int64_t call;    /* the number of the system call in 64-bit code; -1: it has none */
+	int64_t call_32; /* in 32-bit code, without SW_SYSCALL_I386; -1: it has none */
+	/* When it begins: calls that do not return, or that return as another program. */
+	bool at_begin;
+	bool failed; /* only those that fail */
+	int error;   /* with this one; 0: any */
+	struct sw_event_test tests[SW_EVENT_TESTS_MAX];
+	size_t n_tests;
+	/* Numbers of arguments from 1 on, 0: none. Memory that is copied, too: of a string; of so many bytes as another
+	 * argument says. */
+	unsigned text, bytes, n_bytes;
+	size_t stack_bytes; /* of each copy; 0: 8 KiB; at most 32 KiB */
+};
+
+/** What happened. */
+struct sw_event {
+	uint64_t number; /* from 0 on; a gap: events were lost */
+	int64_t time_ns; /* CLOCK_MONOTONIC */
+	pid_t tid;
+	bool returned;  /* the call has a result */
+	int64_t call;   /* its number, as of sw_thread.syscall */
+	int64_t result; /* below 0: an error */
+	uint64_t arguments[SW_EVENT_ARGUMENTS];
+	/* The memory that was asked for. Borrowed until the next call with the sampler; NULL: it was not there. */
+	const void *text, *bytes;
+	size_t text_size, bytes_size;
+};
+
+/**
+ * Begin. Needs CAP_BPF and CAP_PERFMON.
+ *
+ * @param ctx      Borrowed, as target, until the end.
+ * @param options  Copied.
+ * @return As sw_cpu_sampler_create(); -SW_E_INVALID also: code of this kind has no such call.
+ */
+SW_PUBLIC int sw_event_sampler_create(struct sw_context *ctx, struct sw_target *target,
+				      const struct sw_event_options *options,
+				      struct sw_cpu_sampler **ret, struct sw_error *err);
+/** The event that the last sample with a thread is of; borrowed until the next one. */
+SW_PUBLIC const struct sw_event *sw_cpu_sampler_event(const struct sw_cpu_sampler *sampler);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

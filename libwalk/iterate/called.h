@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later OR BSD-2-Clause OR GPL-2.0-only */
+#ifndef SW_ITERATE_CALLED_H
+#define SW_ITERATE_CALLED_H
+
+/*
+ * What the programs at system calls are told (iterate/calls.bpf.c), and what they add to the copy of a thread
+ * (iterate/sampled.h). Compiled for the kernel's programs and for the library, so it knows only the compiler's own
+ * headers. No padding.
+ */
+#include "iterate/record.h"
+
+enum {
+	SW_CALLED_ARGUMENTS = 6, /* of a system call */
+	SW_CALLED_TESTS_MAX = 6,
+	SW_CALLED_TEXT_MAX = 256,  /* bytes of a string that an argument points to */
+	SW_CALLED_BYTES_MAX = 128, /* of other memory */
+};
+
+/* An argument has this value. */
+struct sw_called_test {
+	uint64_t value;
+	uint64_t mask; /* of the bits that count */
+	uint32_t argument;
+	uint32_t unused;
+};
+
+struct sw_called_setup {
+	uint64_t n_events; /* so far: the number of the next one */
+	uint64_t number;   /* of the system call, as the kernel has it for this kind of code */
+	uint32_t tgid;     /* the process in the kernel's own numbers; 0: not found yet */
+	uint32_t is_32bit; /* the code that calls */
+	uint32_t error;    /* only calls that failed with it; SW_CALLED_ANY_ERROR; 0: all */
+	uint32_t n_tests;
+	/* Numbers of arguments, from 1 on; 0: none. That of a string; that of bytes, and that which has their number. */
+	uint32_t text, bytes, n_bytes;
+	uint32_t unused;
+	struct sw_called_test tests[SW_CALLED_TESTS_MAX];
+};
+
+#define SW_CALLED_ANY_ERROR UINT32_MAX
+
+/* Kinds of parts, above those that a recipe can have. */
+enum {
+	SW_CALLED_EVENT = 1 << 16, /* struct sw_called_event; each record has one */
+	SW_CALLED_TEXT,            /* what the argument points to; not always terminated */
+	SW_CALLED_BYTES,
+};
+
+enum sw_called_what {
+	SW_CALLED_ENTER, /* a call begins */
+	SW_CALLED_EXIT,  /* it returns value[0] */
+};
+
+struct sw_called_event {
+	uint64_t number; /* from 0 on: a gap is an event that was lost */
+	uint64_t what;   /* enum sw_called_what */
+	uint64_t value[3];
+};
+
+#endif

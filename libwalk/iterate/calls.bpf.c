@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Copies the thread that makes one system call, when it begins or returns. Every call of every process comes here: all
+ * but the wanted ones are left by a comparison or two.
+ */
+#include "iterate/called.h"
+#include "iterate/copying.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct sw_called_setup);
+} sw_called SEC(".maps");
+
+enum { ERROR_MAX = 4095 }; /* include/linux/err.h */
+
+/* Results below the user's errors, include/linux/errno.h: the call is made again, or fails with EINTR. */
+enum { ERESTARTSYS = 512, ERESTART_RESTARTBLOCK = 516, EINTR = 4 };
+
+/* The process is told apart by the kernel's own number, which is found at its first call. */
+static __always_inline bool is_process(struct sw_called_setup *called,
+				       const struct task_struct *task)
+{
+	if (called->tgid != 0)
+		return (uint32_t) task->tgid == called->tgid;
+	uint32_t zero = 0;
+	const struct sw_sampled_setup *setup = bpf_map_lookup_elem(&sw_setup, &zero);
+	if (setup == NULL)
+		return false;
+	const struct task_struct *leader = pointer_at(&task->group_leader);
+	uint32_t pid = number_in(leader, setup->pid_namespace);
+	if (pid == 0 || bpf_map_lookup_elem(&sw_processes, &pid) == NULL)
+		return false;
+	called->tgid = (uint32_t) task->tgid;
+	return true;
+}
+
+static __always_inline void arguments_read(const struct pt_regs *user, bool is_32bit,
+					   uint64_t ret[SW_CALLED_ARGUMENTS])
+{
+	if (is_32bit) {
+		ret[0] = (uint32_t) user->bx;
+		ret[1] = (uint32_t) user->cx;
+		ret[2] = (uint32_t) user->dx;
+		ret[3] = (uint32_t) user->si;
+		ret[4] = (uint32_t) user->di;
+		ret[5] = (uint32_t) user->bp;
+		return;
+	}
+	ret[0] = user->di;
+	ret[1] = user->si;
+	ret[2] = user->dx;
+	ret[3] = user->r10;
+	ret[4] = user->r8;
+	ret[5] = user->r9;
+}
+
+/* Of a number from 1 on. */
+static __always_inline uint64_t argument_of(const uint64_t arguments[SW_CALLED_ARGUMENTS],
+					    uint32_t number)
+{
+	uint64_t value = 0;
+	for (uint32_t i = 0; i < SW_CALLED_ARGUMENTS; i++)
+		if (i + 1 == number)
+			value = arguments[i];
+	return value;
+}
+
+static __always_inline bool tests_pass(const struct sw_called_setup *called,
+				       const uint64_t arguments[SW_CALLED_ARGUMENTS])
+{
+	for (uint32_t i = 0; i < SW_CALLED_TESTS_MAX; i++) {
+		const struct sw_called_test *test = &called->tests[i];
+		if (i >= called->n_tests)
+			break;
+		if ((argument_of(arguments, test->argument + 1) & test->mask) != test->value)
+			return false;
+	}
+	return true;
+}
+
+static __always_inline bool result_is_wanted(const struct sw_called_setup *called, int64_t result)
+{
+	if (called->error == 0)
+		return true;
+	if (result >= 0 || result < -ERROR_MAX)
+		return false;
+	if (result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK)
+		result = -EINTR;
+	return called->error == SW_CALLED_ANY_ERROR || result == -(int64_t) called->error;
+}
+
+/* What the buffer has room for is copied, of a page that is there. */
+static __always_inline void memory_copy(struct scratch *s, const struct sw_called_setup *called,
+					const uint64_t arguments[SW_CALLED_ARGUMENTS])
+{
+	enum { PAGE_MASK = PAGE - 1 };
+	if (called->text != 0) {
+		uint64_t from = argument_of(arguments, called->text);
+		uint64_t left = PAGE - (from & PAGE_MASK);
+		if (piece(s, from, SW_CALLED_TEXT_MAX, SW_CALLED_TEXT) == ABSENT &&
+		    left < SW_CALLED_TEXT_MAX)
+			(void) piece(s, from, (uint32_t) left, SW_CALLED_TEXT); /* then nothing */
+	}
+	if (called->bytes != 0) {
+		uint64_t n = argument_of(arguments, called->n_bytes) & UINT32_MAX;
+		if (n > SW_CALLED_BYTES_MAX)
+			n = SW_CALLED_BYTES_MAX;
+		(void) piece(s, argument_of(arguments, called->bytes), (uint32_t) n,
+			     SW_CALLED_BYTES); /* absent: the event has none */
+	}
+}
+
+/* Ours, as a part: it is no memory of the process. */
+static __always_inline void event_put(struct scratch *s, const struct sw_called_event *event)
+{
+	uint32_t at = s->at;
+	if (at > SW_SAMPLED_BYTES_MAX - sizeof(struct sw_sampled_part) - sizeof(*event))
+		return;
+	struct sw_sampled_part *part = (struct sw_sampled_part *) (s->out + (at & OUT_MASK));
+	part->avma = 0;
+	part->bytes = sizeof(*event);
+	part->kind = SW_CALLED_EVENT;
+	struct sw_called_event *to =
+		(struct sw_called_event *) (s->out + ((at + sizeof(*part)) & OUT_MASK));
+	to->number = event->number;
+	to->what = event->what;
+	to->value[0] = event->value[0];
+	to->value[1] = event->value[1];
+	to->value[2] = event->value[2];
+	s->at = at + sizeof(*part) + sizeof(*event);
+	s->n_parts++;
+}
+
+static __always_inline int call_take(const uint64_t *ctx, bool exit)
+{
+	uint32_t zero = 0;
+	const struct task_struct *task = bpf_get_current_task_btf();
+	struct sw_called_setup *called = bpf_map_lookup_elem(&sw_called, &zero);
+	if (called == NULL || (called->tgid != 0 && (uint32_t) task->tgid != called->tgid))
+		return 0;
+	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
+	uint64_t number = user->orig_ax, arguments[SW_CALLED_ARGUMENTS];
+	bool is_32bit = (user->cs & SELECTOR) == USER32_CS;
+	int64_t result = exit ? (int64_t) ctx[1] : 0;
+	if (number != called->number || is_32bit != (called->is_32bit != 0) ||
+	    !is_process(called, task) || (exit && !result_is_wanted(called, result)))
+		return 0;
+	arguments_read(user, is_32bit, arguments);
+	if (!tests_pass(called, arguments))
+		return 0;
+	struct sw_called_event event = {
+		.number = __sync_fetch_and_add(&called->n_events, 1),
+		.what = exit ? SW_CALLED_EXIT : SW_CALLED_ENTER,
+		.value = {(uint64_t) result},
+	};
+	struct taking t;
+	if (!taking_begin(&t))
+		return 0;
+	sample_make(t.s, t.task, t.setup, t.recipe, true);
+	memory_copy(t.s, called, arguments);
+	event_put(t.s, &event);
+	(void) taking_end(&t); /* what was lost is counted */
+	return 0;
+}
+
+SEC("raw_tp/sys_enter")
+int sw_call_enter(const uint64_t *ctx)
+{
+	return call_take(ctx, false);
+}
+
+SEC("raw_tp/sys_exit")
+int sw_call_exit(const uint64_t *ctx)
+{
+	return call_take(ctx, true);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "iterate/calls.h"
+#include "cleanup.h"
+#include "errors.h"
+#include "iterate/bpf.h"
+#include "iterate/programs.h"
+#include "iterate/refusal.h"
+
+#include <string.h>
+
+static int element_update(int map_fd, const void *value)
+{
+	uint32_t zero = 0;
+	union bpf_attr attr;
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = (uint32_t) map_fd;
+	attr.key = (uintptr_t) &zero;
+	attr.value = (uintptr_t) value;
+	return sw_bpf(BPF_MAP_UPDATE_ELEM, &attr) < 0 ? -errno : 0;
+}
+
+/* A descriptor, or a negative errno. */
+static int attach(int program_fd, const char *trace_point)
+{
+	union bpf_attr attr;
+	memset(&attr, 0, sizeof(attr));
+	attr.raw_tracepoint.name = (uintptr_t) trace_point;
+	attr.raw_tracepoint.prog_fd = (uint32_t) program_fd;
+	int fd = sw_bpf(BPF_RAW_TRACEPOINT_OPEN, &attr);
+	return fd < 0 ? -errno : fd;
+}
+
+int sw_iterate_calls_open(enum sw_iterate_calls which, const struct sw_iterate_sample_sizes *sizes,
+			  const struct sw_sampled_setup *setup,
+			  const struct sw_called_setup *called, struct sw_iterate_sample *ret,
+			  int ret_links[static SW_ITERATE_LINKS_MAX], struct sw_error *err)
+{
+	struct sw_iterate_programs p;
+	int links[SW_ITERATE_LINKS_MAX] = {-EBADF, -EBADF};
+	int r = sw_iterate_calls_load(which, sizes, &p);
+	if (r == -ENOMEM)
+		return sw_fail_nomem(err);
+	if (r < 0)
+		return sw_iterate_refused(-r, err);
+	r = element_update(p.sample.setup_fd, setup);
+	if (r == 0)
+		r = element_update(p.called_fd, called);
+	for (size_t i = 0; i < SW_ITERATE_LINKS_MAX && r == 0; i++) {
+		if (p.program_fds[i] < 0)
+			continue;
+		links[i] = attach(p.program_fds[i], p.trace_points[i]);
+		r = links[i] < 0 ? links[i] : 0;
+	}
+	for (size_t i = 0; i < SW_ITERATE_LINKS_MAX; i++)
+		sw_close_p(&p.program_fds[i]);
+	sw_close_p(&p.called_fd);
+	if (r < 0) {
+		for (size_t i = 0; i < SW_ITERATE_LINKS_MAX; i++)
+			sw_close_p(&links[i]);
+		sw_iterate_sample_close(&p.sample);
+		return r == -ENOMEM ? sw_fail_nomem(err) : sw_iterate_refused(-r, err);
+	}
+	memcpy(ret_links, links, sizeof(links));
+	*ret = p.sample;
+	return 0;
+}

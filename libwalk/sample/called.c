@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "sample/called.h"
+#include "arch/user_regs.h"
+#include "errors.h"
+
+#include <assert.h>
+#include <string.h>
+
+int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw_called_setup *ret,
+		      enum sw_iterate_calls *ret_calls, struct sw_error *err)
+{
+	int64_t number = is_32bit ? o->call_32 : o->call;
+	if (number < 0 || o->n_tests > SW_CALLED_TESTS_MAX)
+		return sw_fail(err, SW_E_INVALID, "%s-bit code has no such system call",
+			       is_32bit ? "32" : "64");
+	*ret = (struct sw_called_setup){
+		.number = (uint64_t) number,
+		.is_32bit = is_32bit,
+		.error = !o->failed      ? 0
+			 : o->error == 0 ? SW_CALLED_ANY_ERROR
+					 : (uint32_t) o->error,
+		.n_tests = (uint32_t) o->n_tests,
+		.text = o->text,
+		.bytes = o->bytes,
+		.n_bytes = o->n_bytes,
+	};
+	for (size_t i = 0; i < o->n_tests; i++) {
+		uint64_t mask = o->tests[i].is_int || is_32bit ? UINT32_MAX : UINT64_MAX;
+		ret->tests[i] = (struct sw_called_test){.argument = o->tests[i].argument,
+							.value = o->tests[i].value & mask,
+							.mask = mask};
+	}
+	*ret_calls = o->at_begin ? SW_ITERATE_CALL_BEGINS : SW_ITERATE_CALL_RETURNS;
+	return 0;
+}
+
+bool sw_called_read(const struct sw_copy *copy, struct sw_event *ret)
+{
+	struct sw_called_event event;
+	const struct sw_arch_call call = sw_arch_call_get(&copy->regs);
+	bool found = false;
+	*ret = (struct sw_event){.time_ns = (int64_t) copy->head.time_ns,
+				 .tid = (pid_t) copy->head.tid,
+				 .call = call.number};
+	static_assert(sizeof(ret->arguments) == sizeof(call.args), "the same arguments");
+	memcpy(ret->arguments, call.args, sizeof(ret->arguments));
+	for (size_t i = 0; i < copy->n_parts; i++) {
+		const struct sw_copy_part *part = &copy->parts[i];
+		if (part->kind == SW_CALLED_TEXT) {
+			ret->text = part->data;
+			ret->text_size = part->bytes;
+		} else if (part->kind == SW_CALLED_BYTES) {
+			ret->bytes = part->data;
+			ret->bytes_size = part->bytes;
+		} else if (part->kind == SW_CALLED_EVENT && part->bytes == sizeof(event)) {
+			memcpy(&event, part->data, sizeof(event));
+			found = true;
+		}
+	}
+	if (!found)
+		return false;
+	ret->number = event.number;
+	ret->returned = event.what == SW_CALLED_EXIT;
+	ret->result = ret->returned ? (int64_t) event.value[0] : 0;
+	return true;
+}
