@@ -7,9 +7,15 @@
 #include "utf8.h"
 
 #include <snapwalk/clock.h>
+#include <fcntl.h>
+#include <string.h>
 #include <time.h>
 
-enum { NS_PER_S = 1000000000, FETCHES_HZ = 50 /* nobody is woken for events */ };
+enum {
+	NS_PER_S = 1000000000,
+	FETCHES_HZ = 50, /* nobody is woken for events */
+	NAMING_S = 30,
+};
 
 static int rows(void *arg, const struct sw_report *report, const bool *wanted,
 		const enum sw_activity *activity, uint32_t *ret_rows, struct sw_error *err)
@@ -49,12 +55,29 @@ static int recorder_open(struct sw_event_run *run, const struct sw_event_options
 	struct sw_target *target = NULL;
 	how.mode = SW_RECORD_CPU;
 	how.event = wanted;
+	/* A stack that is named in part would be counted beside the same one that is named whole. Nothing waits for
+	 * it: the time is for the first look into debug information. */
+	if (!run->options->timeout_given)
+		how.how.limit_ns = (int64_t) NAMING_S * NS_PER_S;
 	run->sink =
 		(struct sw_recorder_sink){.rows = rows, .count = count, .event = event, .arg = run};
 	int r = sw_target_open(run->subject.pid, &target, err);
 	return r < 0 ? r
 		     : sw_recorder_create(target, &how, run->session, &run->sink, &run->recorder,
 					  err);
+}
+
+/* The name of a process that was given by its number; none, where it has ended. */
+static void comm_read(struct sw_event_run *run)
+{
+	char path[32];
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	if (run->subject.comm[0] != '\0')
+		return;
+	(void) snprintf(path, sizeof(path), "/proc/%d/comm", (int) run->subject.pid); /* fits */
+	if (sw_text_read_at(&text, AT_FDCWD, path, sizeof(run->subject.comm)) == 0 && text.size > 0)
+		(void) snprintf(run->subject.comm, sizeof(run->subject.comm), "%.*s",
+				(int) strcspn(text.data, "\n"), text.data);
 }
 
 int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options,
@@ -72,7 +95,10 @@ int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options
 	int r = sw_session_create(&run->session, &err);
 	if (r == 0)
 		r = recorder_open(run, wanted, &err);
-	return r < 0 ? sw_complain_error(run->subject.name, &err) : SW_STATUS_COMPLETE;
+	if (r < 0)
+		return sw_complain_error(run->subject.name, &err);
+	comm_read(run);
+	return SW_STATUS_COMPLETE;
 }
 
 void sw_event_run_deinit(struct sw_event_run *run)
@@ -114,7 +140,16 @@ int sw_event_run_all(struct sw_event_run *run, struct sw_error *err)
 		r = fetch(run, err);
 		now_ns = sw_clock_ns();
 	}
+	sw_recorder_end_events(run->recorder);
 	run->end_ns = sw_clock_ns();
+	/* What happened before. */
+	for (uint64_t before = UINT64_MAX; r == 0 && !run->enough && !run->ended;) {
+		uint64_t n = sw_recorder_totals(run->recorder)->n_read;
+		if (n == before)
+			break;
+		before = n;
+		r = fetch(run, err);
+	}
 	return r;
 }
 

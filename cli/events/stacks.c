@@ -9,6 +9,8 @@
 
 static const char between[] = " < ";
 
+enum { SHORTEST = 3 }; /* of the name of such a function */
+
 void sw_event_stacks_deinit(struct sw_event_stacks *s)
 {
 	sw_tally_deinit(&s->labels);
@@ -47,18 +49,24 @@ static void put_frame(struct sw_text *text, const struct sw_report *report,
 	sw_text_printf(text, ":%u", f->line);
 }
 
-/* A frame of the C library whose function makes the call: __connect, __libc_open64. */
+/* A frame of the C library whose function makes the call: __connect; __libc_open64 of openat. */
 static bool makes_call(const struct sw_report *report, const struct sw_report_frame *f,
 		       const char *call)
 {
 	static const char *const names[] = {"libc.so", "libc-", "libpthread", "ld-linux",
 					    "ld-musl"};
 	const char *module = module_of(report, f);
+	bool is_library = false;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++)
-		if (sw_begins_with(module, names[i]))
-			return f->function != NULL && (strstr(f->function, call) != NULL ||
-						       strstr(f->function, "syscall") != NULL);
-	return false;
+		is_library |= sw_begins_with(module, names[i]);
+	if (!is_library || f->function == NULL)
+		return false;
+	const char *function = f->function + strspn(f->function, "_");
+	if (sw_begins_with(function, "libc_"))
+		function += strlen("libc_");
+	size_t length = strcspn(function, "0123456789");
+	return strstr(f->function, call) != NULL || strcmp(function, "syscall") == 0 ||
+	       (length >= SHORTEST && strncmp(call, function, length) == 0);
 }
 
 static void label_make(const struct sw_report *report, const struct sw_report_stack *s,

@@ -27,8 +27,9 @@ enum {
 };
 
 struct sw_copies {
-	struct sw_iterate_sample sample;        /* owned */
-	int links[SW_ITERATE_LINKS_MAX];        /* owned: of trace points; -EBADF: none */
+	struct sw_iterate_sample sample;  /* owned */
+	struct sw_iterate_programs calls; /* owned: with by_calls; sample is that of it */
+	bool by_calls;
 	struct sw_copies_ring ring;             /* owned */
 	const struct sw_sampled_counts *counts; /* owned: a mapping, by CPU */
 	struct sw_sampled_recipe *recipes;      /* owned: a mapping */
@@ -92,6 +93,18 @@ static int maps_map(struct sw_copies *c, size_t bytes, struct sw_error *err)
 	return 0;
 }
 
+static int calls_open(struct sw_copies *c, const struct sw_copies_options *o,
+		      const struct sw_iterate_sample_sizes *sizes,
+		      const struct sw_sampled_setup *setup, struct sw_error *err)
+{
+	int r = sw_iterate_calls_open(o->calls, sizes, setup, o->called, &c->calls, err);
+	if (r < 0)
+		return r;
+	c->by_calls = true;
+	c->sample = c->calls.sample;
+	return 0;
+}
+
 int sw_copies_open(const struct sw_copies_options *o, struct sw_copies **ret, struct sw_error *err)
 {
 	struct sw_sampled_setup setup = {
@@ -103,8 +116,6 @@ int sw_copies_open(const struct sw_copies_options *o, struct sw_copies **ret, st
 	if (c == NULL)
 		return sw_fail_nomem(err);
 	c->sample = (struct sw_iterate_sample){-EBADF, -EBADF, -EBADF, -EBADF, -EBADF, -EBADF};
-	for (size_t i = 0; i < SW_ITERATE_LINKS_MAX; i++)
-		c->links[i] = -EBADF;
 	c->n_cpus = cpus_count();
 	size_t bytes = ring_bytes(o, c->n_cpus);
 	c->n_processes = o->n_processes == 0                         ? 1
@@ -119,10 +130,10 @@ int sw_copies_open(const struct sw_copies_options *o, struct sw_copies **ret, st
 		return sw_fail_nomem(err);
 	}
 	int r = namespace_find(&setup, err);
-	if (r == 0)
-		r = o->called != NULL ? sw_iterate_calls_open(o->calls, &sizes, &setup, o->called,
-							      &c->sample, c->links, err)
-				      : sw_iterate_sample_open(&sizes, &setup, &c->sample, err);
+	if (r == 0 && o->called != NULL)
+		r = calls_open(c, o, &sizes, &setup, err);
+	else if (r == 0)
+		r = sw_iterate_sample_open(&sizes, &setup, &c->sample, err);
 	if (r == 0)
 		r = maps_map(c, bytes, err);
 	if (r < 0) {
@@ -133,18 +144,25 @@ int sw_copies_open(const struct sw_copies_options *o, struct sw_copies **ret, st
 	return 0;
 }
 
+void sw_copies_end(struct sw_copies *c)
+{
+	if (c->by_calls)
+		sw_iterate_calls_end(&c->calls);
+}
+
 void sw_copies_close(struct sw_copies *c)
 {
 	if (c == NULL)
 		return;
-	for (size_t i = 0; i < SW_ITERATE_LINKS_MAX; i++)
-		sw_close_p(&c->links[i]);
 	sw_copies_ring_unmap(&c->ring);
 	if (c->counts != NULL)
 		(void) munmap((void *) (uintptr_t) c->counts, c->counts_bytes); /* it was mapped */
 	if (c->recipes != NULL)
 		(void) munmap(c->recipes, c->recipes_bytes); /* likewise */
-	sw_iterate_sample_close(&c->sample);
+	if (c->by_calls)
+		sw_iterate_calls_close(&c->calls);
+	else
+		sw_iterate_sample_close(&c->sample);
 	free(c->pids);
 	free(c);
 }
@@ -187,7 +205,8 @@ int sw_copies_sample(struct sw_copies *c, pid_t pid, const struct sw_sampled_rec
 	int r = known ? 0 : sw_iterate_sample_process(&c->sample, pid, (uint32_t) number, err);
 	if (r == 0)
 		c->pids[number] = pid;
-	return r;
+	/* When its process is known there: no event is left out from then on. */
+	return r == 0 && c->by_calls ? sw_iterate_calls_begin(&c->calls, err) : r;
 }
 
 void sw_copies_forget(struct sw_copies *c, pid_t pid)

@@ -27,7 +27,7 @@ struct sw_copies_options {
 	size_t stack_bytes; /* of each copy; 0: 16 KiB; at most SW_SAMPLED_STACK_MAX */
 	size_t n_processes; /* 0: one */
 	size_t ring_bytes;  /* at least, but at most 32 MiB; 0: by the number of CPUs */
-	/* At system calls, from sw_copies_open() on, in place of events of perf_event_open(2). NULL: those. */
+	/* At system calls, from the first sw_copies_sample() on, in place of events of perf_event_open(2). NULL: those. */
 	const struct sw_called_setup *called;
 	enum sw_iterate_calls calls; /* with called */
 };
@@ -54,6 +54,9 @@ void sw_copies_forget(struct sw_copies *copies, pid_t pid);
 
 /* event_fd: borrowed. 0, or a negative errno. Events that inherit from it have the program, too. */
 int sw_copies_attach(const struct sw_copies *copies, int event_fd);
+
+/* From now on no system call is an event any more; what was copied can still be read. */
+void sw_copies_end(struct sw_copies *copies);
 
 /* The next copy; false: there is none by now. *ret holds until the next call. */
 bool sw_copies_next(struct sw_copies *copies, struct sw_copy *ret);

@@ -32,11 +32,10 @@ static int attach(int program_fd, const char *trace_point)
 
 int sw_iterate_calls_open(enum sw_iterate_calls which, const struct sw_iterate_sample_sizes *sizes,
 			  const struct sw_sampled_setup *setup,
-			  const struct sw_called_setup *called, struct sw_iterate_sample *ret,
-			  int ret_links[static SW_ITERATE_LINKS_MAX], struct sw_error *err)
+			  const struct sw_called_setup *called, struct sw_iterate_programs *ret,
+			  struct sw_error *err)
 {
 	struct sw_iterate_programs p;
-	int links[SW_ITERATE_LINKS_MAX] = {-EBADF, -EBADF};
 	int r = sw_iterate_calls_load(which, sizes, &p);
 	if (r == -ENOMEM)
 		return sw_fail_nomem(err);
@@ -45,22 +44,40 @@ int sw_iterate_calls_open(enum sw_iterate_calls which, const struct sw_iterate_s
 	r = element_update(p.sample.setup_fd, setup);
 	if (r == 0)
 		r = element_update(p.called_fd, called);
-	for (size_t i = 0; i < SW_ITERATE_LINKS_MAX && r == 0; i++) {
-		if (p.program_fds[i] < 0)
-			continue;
-		links[i] = attach(p.program_fds[i], p.trace_points[i]);
-		r = links[i] < 0 ? links[i] : 0;
-	}
-	for (size_t i = 0; i < SW_ITERATE_LINKS_MAX; i++)
-		sw_close_p(&p.program_fds[i]);
-	sw_close_p(&p.called_fd);
 	if (r < 0) {
-		for (size_t i = 0; i < SW_ITERATE_LINKS_MAX; i++)
-			sw_close_p(&links[i]);
-		sw_iterate_sample_close(&p.sample);
+		sw_iterate_calls_close(&p);
 		return r == -ENOMEM ? sw_fail_nomem(err) : sw_iterate_refused(-r, err);
 	}
-	memcpy(ret_links, links, sizeof(links));
-	*ret = p.sample;
+	*ret = p;
 	return 0;
+}
+
+int sw_iterate_calls_begin(struct sw_iterate_programs *p, struct sw_error *err)
+{
+	for (size_t i = 0; i < SW_ITERATE_LINKS_MAX; i++) {
+		if (p->program_fds[i] < 0 || p->link_fds[i] >= 0)
+			continue;
+		int fd = attach(p->program_fds[i], p->trace_points[i]);
+		if (fd == -ENOMEM)
+			return sw_fail_nomem(err);
+		if (fd < 0)
+			return sw_iterate_refused(-fd, err);
+		p->link_fds[i] = fd;
+	}
+	return 0;
+}
+
+void sw_iterate_calls_end(struct sw_iterate_programs *p)
+{
+	for (size_t i = 0; i < SW_ITERATE_LINKS_MAX; i++)
+		sw_close_p(&p->link_fds[i]);
+}
+
+void sw_iterate_calls_close(struct sw_iterate_programs *p)
+{
+	sw_iterate_calls_end(p);
+	for (size_t i = 0; i < SW_ITERATE_LINKS_MAX; i++)
+		sw_close_p(&p->program_fds[i]);
+	sw_close_p(&p->called_fd);
+	sw_iterate_sample_close(&p->sample);
 }

@@ -7,7 +7,7 @@
 
 /*
  * The programs that copy threads at system calls (iterate/calls.bpf.c). They are at trace points of the kernel: no
- * code of a process is changed, and they end with the descriptors of ret_links.
+ * code of a process is changed, and they end with their links, that is with the process that has these.
  */
 enum sw_iterate_calls {
 	SW_ITERATE_CALL_BEGINS,
@@ -16,17 +16,30 @@ enum sw_iterate_calls {
 
 enum { SW_ITERATE_LINKS_MAX = 2 };
 
+/* Their maps, and one program for each trace point. */
+struct sw_iterate_programs {
+	struct sw_iterate_sample sample; /* owned, as the following; it has no program_fd */
+	int called_fd;
+	int program_fds[SW_ITERATE_LINKS_MAX]; /* -EBADF: none */
+	int link_fds[SW_ITERATE_LINKS_MAX];
+	const char *trace_points[SW_ITERATE_LINKS_MAX]; /* static */
+};
+
 /**
- * Load one and begin. Needs CAP_BPF and CAP_PERFMON.
+ * Load them. Needs CAP_BPF and CAP_PERFMON, as sw_iterate_calls_begin().
  *
- * @param called     Copied.
- * @param ret        Set only on success; close with sw_iterate_sample_close().
- * @param ret_links  Owned by the caller; -EBADF: none. Set only on success.
+ * @param called  Copied.
+ * @param ret     Set only on success; close with sw_iterate_calls_close().
  * @return As sw_iterate_load().
  */
 int sw_iterate_calls_open(enum sw_iterate_calls which, const struct sw_iterate_sample_sizes *sizes,
 			  const struct sw_sampled_setup *setup,
-			  const struct sw_called_setup *called, struct sw_iterate_sample *ret,
-			  int ret_links[static SW_ITERATE_LINKS_MAX], struct sw_error *err);
+			  const struct sw_called_setup *called, struct sw_iterate_programs *ret,
+			  struct sw_error *err);
+/* From now on there are events. As sw_iterate_load(). */
+int sw_iterate_calls_begin(struct sw_iterate_programs *programs, struct sw_error *err);
+/* No events any more. */
+void sw_iterate_calls_end(struct sw_iterate_programs *programs);
+void sw_iterate_calls_close(struct sw_iterate_programs *programs);
 
 #endif

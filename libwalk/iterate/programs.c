@@ -131,6 +131,7 @@ int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_s
 			.program_fds = {take(begins ? &skeleton->progs.sw_call_enter.prog_fd
 						    : &skeleton->progs.sw_call_exit.prog_fd),
 					-EBADF},
+			.link_fds = {-EBADF, -EBADF},
 			.trace_points = {begins ? "sys_enter" : "sys_exit"}};
 	sw_calls__destroy(skeleton);
 	return r;

@@ -23,14 +23,7 @@ const char *sw_iterate_program_identity(enum sw_iterate_program program);
 int sw_iterate_sample_load(const struct sw_iterate_sample_sizes *sizes,
 			   struct sw_iterate_sample *ret);
 
-/* Those at system calls: their maps, and one program for each trace point. */
-struct sw_iterate_programs {
-	struct sw_iterate_sample sample; /* owned, as the following; it has no program_fd */
-	int called_fd;
-	int program_fds[SW_ITERATE_LINKS_MAX];          /* -EBADF: none */
-	const char *trace_points[SW_ITERATE_LINKS_MAX]; /* static */
-};
-/* 0, or a negative errno. *ret: only on success. */
+/* The same for those at system calls. *ret: only on success. */
 int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_sample_sizes *sizes,
 			  struct sw_iterate_programs *ret);
 

@@ -491,6 +491,12 @@ static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 			s->has_kept = s->base_old = true;
 			return;
 		}
+		/* Taken before it was known that there is an interpreter: what that has of frames is missing. */
+		if (s->copies != NULL && s->recipe.steps.n_steps > 0 &&
+		    (s->copy.head.flags & SW_SAMPLED_RECIPE) == 0) {
+			s->n_left++;
+			continue;
+		}
 		if (s->copies != NULL) { /* a snapshot is of one instant */
 			copy_add(s);
 			return;
@@ -573,4 +579,10 @@ bool sw_cpu_sampler_with_kernel(const struct sw_cpu_sampler *s)
 const struct sw_event *sw_cpu_sampler_event(const struct sw_cpu_sampler *s)
 {
 	return &s->happened;
+}
+
+void sw_event_sampler_end(struct sw_cpu_sampler *s)
+{
+	if (s->copies != NULL)
+		sw_copies_end(s->copies);
 }

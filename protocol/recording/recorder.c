@@ -293,6 +293,12 @@ void sw_recorder_renumber(struct sw_recorder *r, uint32_t (*row)(void *arg, uint
 	}
 }
 
+void sw_recorder_end_events(struct sw_recorder *r)
+{
+	if (r->cpu != NULL)
+		sw_event_sampler_end(r->cpu);
+}
+
 size_t sw_recorder_slots(const struct sw_recorder *r)
 {
 	return r->n_slots;

@@ -70,6 +70,9 @@ SW_PUBLIC int sw_event_sampler_create(struct sw_context *ctx, struct sw_target *
 /** The event that the last sample with a thread is of; borrowed until the next one. */
 SW_PUBLIC const struct sw_event *sw_cpu_sampler_event(const struct sw_cpu_sampler *sampler);
 
+/** No events any more; those that happened are still returned. Of a sampler of sw_event_sampler_create(). */
+SW_PUBLIC void sw_event_sampler_end(struct sw_cpu_sampler *sampler);
+
 #ifdef __cplusplus
 }
 #endif

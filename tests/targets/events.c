@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Makes system calls from functions that are known, a known number of times each: for each line "go" that it reads, then
+ * it prints "done". Two threads make the same.
+ */
+#include "target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROUNDS = 50, THREADS = 2, FD = 9 };
+
+#define ALONE __attribute__((noinline, noclone, used))
+
+ALONE static int open_missing(void)
+{
+	int fd = open("/nonexistent/file", O_RDONLY);
+	KEEP();
+	return fd;
+}
+
+ALONE static int open_present(void)
+{
+	int fd = open("/dev/null", O_RDONLY);
+	if (fd >= 0)
+		(void) close(fd); /* of a device: nothing is lost */
+	return fd;
+}
+
+ALONE static ssize_t write_nine(void)
+{
+	ssize_t n = write(FD, "x", 1);
+	KEEP();
+	return n;
+}
+
+ALONE static int by_first(void)
+{
+	int r = open_missing();
+	KEEP();
+	return r;
+}
+
+ALONE static int by_second(void)
+{
+	int r = open_missing() + open_missing();
+	KEEP();
+	return r;
+}
+
+static void *work(void *arg)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		(void) by_first(); /* they fail, that is the point */
+		(void) by_second();
+		(void) open_present();
+		(void) !write_nine(); /* to /dev/null */
+	}
+	return arg;
+}
+
+int main(void)
+{
+	char line[16];
+	int fd = open("/dev/null", O_WRONLY);
+	if (dup2(fd, FD) != FD)
+		return 1;
+	printf("ready\n");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin) != NULL) {
+		pthread_t threads[THREADS];
+		for (int i = 0; i < THREADS; i++)
+			if (pthread_create(&threads[i], NULL, work, NULL) != 0)
+				return 1;
+		for (int i = 0; i < THREADS; i++)
+			(void) pthread_join(threads[i], NULL); /* it was started */
+		printf("done\n");
+		fflush(stdout);
+	}
+	return 0;
+}
