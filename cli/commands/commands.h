@@ -8,6 +8,7 @@
 int sw_cmd_dump(const struct sw_options *options);
 int sw_cmd_sample(const struct sw_options *options);
 int sw_cmd_top(const struct sw_options *options);
+int sw_cmd_leaks(const struct sw_options *options);
 int sw_cmd_on(const struct sw_options *options);
 int sw_cmd_explain(const struct sw_options *options);
 int sw_cmd_verify(const struct sw_options *options);

@@ -101,6 +101,14 @@ bool sw_set_each(struct sw_options *o, const char *value, struct sw_usage *usage
 	return true;
 }
 
+bool sw_set_of(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	int n = sw_choice_parse(value, "fds", usage);
+	o->of = (enum sw_leaks_of) n;
+	o->of_given = true;
+	return n >= 0;
+}
+
 bool sw_set_events(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	return sw_u32_parse(value, 1, UINT32_MAX, &o->count, usage);

@@ -14,7 +14,7 @@ enum {
 	KEPT = SW_FOR_LIST | SW_FOR_SHOW | SW_FOR_WATCH, /* what the daemon has */
 	STOPS = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_EXPLAIN | SW_FOR_VERIFY | SW_FOR_RECORD,
 	LOOKS = STOPS | SW_FOR_TOP,
-	EVENTS = SW_FOR_ON, /* stacks at events; nothing is stopped */
+	EVENTS = SW_FOR_ON | SW_FOR_LEAKS, /* stacks at events; nothing is stopped */
 	SELECTS = LOOKS | SW_FOR_DOCTOR | SW_FOR_HOOK | EVENTS,
 	ASKS = KEPT | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF, /* the daemon, and nobody else */
 	ALL = SELECTS | ASKS | SW_FOR_HELP | SW_FOR_VERSION,
@@ -156,6 +156,9 @@ const struct sw_option sw_option_table[] = {
 	 false},
 	{"duration", 'd', "TIME", SW_FOR_ON,
 	 "how long: 10, 10s, 2m, 1h; 0: until Control-C (default 0)", sw_set_duration, false},
+	{"duration", 'd', "TIME", SW_FOR_LEAKS,
+	 "how long: 10, 10s, 2m, 1h; 0: until Control-C (default 60)", sw_set_duration, false},
+	{"of", 0, "fds", SW_FOR_LEAKS, "what is followed: open descriptors", sw_set_of, false},
 	{"errno", 0, "NAME|any", SW_FOR_ON, "only calls that fail with this error, as EMFILE",
 	 sw_set_errno, false},
 	{"each", 0, NULL, SW_FOR_ON, "a line for each event when it happens", sw_set_each, false},

@@ -18,6 +18,7 @@ enum {
 	DEFAULT_RATE_HZ = 20,
 	DEFAULT_CPU_RATE_HZ = 99, /* such a sample costs next to nothing, and is of one thread */
 	DEFAULT_DURATION_S = 5,
+	DEFAULT_LEAKS_S = 60,
 	DEFAULT_MAX_LOAD_PERCENT = 1,
 	DEFAULT_INTERVAL_MS = 1000,
 	DEFAULT_HOOK_TIMEOUT_MS = 10000,
@@ -415,6 +416,15 @@ static bool check_program(struct sw_options *o, struct sw_usage *usage)
 	return true;
 }
 
+static bool check_leaks(struct sw_options *o, struct sw_usage *usage)
+{
+	if (!o->of_given)
+		return sw_usage_fail(usage, "give --of fds", "nothing to follow is given");
+	if (!o->duration_given)
+		o->duration_s = DEFAULT_LEAKS_S;
+	return true;
+}
+
 static bool check_on(struct sw_options *o, struct sw_usage *usage)
 {
 	if (o->event_call[0] == '\0')
@@ -477,6 +487,8 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 		(void) snprintf(usage->about, sizeof(usage->about), "--exe");
 		return sw_usage_fail(usage, "give --core FILE too", "belongs to --core");
 	}
+	if (bit == SW_FOR_LEAKS && !check_leaks(o, usage))
+		return false;
 	if (bit == SW_FOR_ON && !check_on(o, usage))
 		return false;
 	return check_keep(o, usage) && check_threadless(o, usage) && check_via(o, usage);

@@ -26,6 +26,7 @@ enum sw_command_bit {
 	SW_FOR_HELP = 16384,
 	SW_FOR_VERSION = 32768,
 	SW_FOR_ON = 65536,
+	SW_FOR_LEAKS = 131072,
 };
 
 struct sw_options;
@@ -60,6 +61,7 @@ struct sw_want {
 enum sw_format { SW_FORMAT_TEXT, SW_FORMAT_JSON, SW_FORMAT_FOLDED, SW_FORMAT_HTML };
 enum sw_via { SW_VIA_AUTO, SW_VIA_DIRECT, SW_VIA_DAEMON };
 enum sw_top_sort { SW_TOP_BY_CPU, SW_TOP_BY_STATE, SW_TOP_BY_SINCE, SW_TOP_BY_NAME };
+enum sw_leaks_of { SW_LEAKS_FDS };
 enum sw_color { SW_COLOR_AUTO, SW_COLOR_ALWAYS, SW_COLOR_NEVER };
 
 /* Of the name of a system call, with its end. */
@@ -132,7 +134,9 @@ struct sw_options {
 	char event_call[SW_CALL_NAME_SIZE]; /* on: the name of the system call */
 	bool errno_given;                   /* on: only calls that fail */
 	int errno_number;                   /* with it: with this one; 0: any */
-	bool each;                          /* on: a line for each event */
+	enum sw_leaks_of of;                /* leaks */
+	bool of_given;
+	bool each; /* on: a line for each event */
 	bool help, version;
 };
 

@@ -316,10 +316,9 @@ int sw_call_counts_json(struct sw_call_counts *c, struct sw_text *text)
 			continue;
 		sw_text_printf(text,
 			       "%s{\"count\":%" PRIu64 ",\"first_seq\":%" PRIu64
-			       ",\"last_seq\":%" PRIu64 ",\"stack\":",
+			       ",\"last_seq\":%" PRIu64 ",",
 			       first ? "" : ",", r->n, r->first, r->last);
-		sw_text_append(text, s->json, s->json_size);
-		sw_text_append(text, "}", 1);
+		sw_text_append(text, s->json + 1, s->json_size - 1); /* its members */
 		first = false;
 	}
 	sw_text_printf(text, "]}\n");

@@ -26,8 +26,9 @@ static int rows(void *arg, const struct sw_report *report, const bool *wanted,
 		ret_rows[i] = SW_RECORDER_NO_ROW;
 		if (!wanted[i])
 			continue;
-		int r = sw_event_stacks_add(&run->stacks, report, i, run->options->event_call,
-					    &ret_rows[i], err);
+		const char *call = run->options->event_call[0] != '\0' ? run->options->event_call
+								       : report->threads[i].syscall;
+		int r = sw_event_stacks_add(&run->stacks, report, i, call, &ret_rows[i], err);
 		if (r < 0)
 			return r;
 	}
@@ -45,6 +46,7 @@ static void count(void *arg, uint32_t row, uint64_t n)
 static int event(void *arg, const struct sw_event *e, uint32_t row, struct sw_error *err)
 {
 	struct sw_event_run *run = arg;
+	run->n_events++;
 	return run->enough ? 0 : run->event(run->arg, e, row, err);
 }
 
@@ -140,14 +142,15 @@ int sw_event_run_all(struct sw_event_run *run, struct sw_error *err)
 		r = fetch(run, err);
 		now_ns = sw_clock_ns();
 	}
+	if (r == 0 && run->before_end != NULL && !run->ended)
+		r = run->before_end(run->arg, err);
 	sw_recorder_end_events(run->recorder);
 	run->end_ns = sw_clock_ns();
 	/* What happened before. */
 	for (uint64_t before = UINT64_MAX; r == 0 && !run->enough && !run->ended;) {
-		uint64_t n = sw_recorder_totals(run->recorder)->n_read;
-		if (n == before)
+		if (run->n_events == before)
 			break;
-		before = n;
+		before = run->n_events;
 		r = fetch(run, err);
 	}
 	return r;

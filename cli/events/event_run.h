@@ -22,6 +22,8 @@ struct sw_event_run {
 	struct sw_recorder *recorder;
 	struct sw_recorder_sink sink;
 	struct sw_event_stacks stacks;
+	/* Before the kernel ends events: what is compared with them afterwards. NULL: nothing. 0, or an error. */
+	int (*before_end)(void *arg, struct sw_error *err);
 	/* Told of each event with its row; as sink.event. */
 	int (*event)(void *arg, const struct sw_event *event, uint32_t row, struct sw_error *err);
 	void *arg;
@@ -30,7 +32,7 @@ struct sw_event_run {
 	int64_t begin_real_ns;
 	bool enough; /* set by event(): it ends */
 	bool ended;  /* the process did */
-	uint64_t n_lost;
+	uint64_t n_events, n_lost;
 };
 
 /* SW_STATUS_*; complains by itself. *ret must not be moved afterwards. */

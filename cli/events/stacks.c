@@ -69,6 +69,36 @@ static bool makes_call(const struct sw_report *report, const struct sw_report_fr
 	       (length >= SHORTEST && strncmp(call, function, length) == 0);
 }
 
+static bool is_library(const struct sw_report *report, const struct sw_report_frame *f)
+{
+	static const char *const names[] = {"libc.so",  "libc-",     "libpthread", "ld-linux",
+					    "ld-musl",  "libpython", "python",     "libstdc++",
+					    "_socket.", "_posix"};
+	const char *module = module_of(report, f);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++)
+		if (sw_begins_with(module, names[i]))
+			return true;
+	return false;
+}
+
+/* A frame of managed code where there is one, else the first one outside libraries that everybody has. */
+static void own_make(const struct sw_report *report, const struct sw_report_stack *s,
+		     struct sw_text *ret)
+{
+	const struct sw_report_frame *own = NULL, *managed = NULL;
+	for (size_t i = 0; i < s->n_frames; i++) {
+		const struct sw_report_frame *f = &s->frames[i];
+		if (sw_frame_is_hidden(f))
+			continue;
+		if (managed == NULL && strcmp(f->kind, "native") != 0 && f->function != NULL)
+			managed = f;
+		if (own == NULL && !is_library(report, f))
+			own = f;
+	}
+	if (managed != NULL || own != NULL)
+		put_frame(ret, report, managed != NULL ? managed : own);
+}
+
 static void label_make(const struct sw_report *report, const struct sw_report_stack *s,
 		       const char *call, struct sw_text *ret)
 {
@@ -118,6 +148,12 @@ static int append(struct sw_event_stacks *s, const struct sw_report *report,
 	s->stacks = grown;
 	struct sw_event_stack *to = &s->stacks[s->n];
 	*to = (struct sw_event_stack){.label = label, .incomplete = stack->why != NULL};
+	sw_cleanup(sw_text_deinit) struct sw_text own = {0};
+	own_make(report, stack, &own);
+	to->own = own.failed ? NULL
+			     : sw_arena_strndup(&s->arena, own.size > 0 ? own.data : "", own.size);
+	if (to->own == NULL)
+		return sw_fail_nomem(err);
 	if (s->with_json) {
 		sw_cleanup(sw_free_p) char *json = NULL;
 		int r = sw_report_stack_json(report, stack, &json, &to->json_size, err);

@@ -14,6 +14,8 @@ struct sw_event_stacks {
 		const char *label; /* the arena's, as the following */
 		const char *json;  /* {"id": ..., "frames": [...]}; NULL: not asked for */
 		size_t json_size;
+		const char *
+			own; /* the first frame of the program's own, or the outermost one; "": there is no frame */
 		bool incomplete; /* the walk did not come to the end */
 	} * stacks;              /* owned; by row of labels */
 	size_t n, capacity;

@@ -12,8 +12,10 @@
 enum {
 	SW_CALLED_ARGUMENTS = 6, /* of a system call */
 	SW_CALLED_TESTS_MAX = 6,
-	SW_CALLED_TEXT_MAX = 256,  /* bytes of a string that an argument points to */
-	SW_CALLED_BYTES_MAX = 128, /* of other memory */
+	SW_CALLED_TEXT_MAX = 256,      /* bytes of a string that an argument points to */
+	SW_CALLED_BYTES_MAX = 128,     /* of other memory */
+	SW_CALLED_HANDLES_MAX = 256,   /* of one event */
+	SW_CALLED_TABLE_BYTES = 32760, /* of the bits: below a power of two for the verifier */
 };
 
 /* An argument has this value. */
@@ -34,6 +36,7 @@ struct sw_called_setup {
 	/* Numbers of arguments, from 1 on; 0: none. That of a string; that of bytes, and that which has their number. */
 	uint32_t text, bytes, n_bytes;
 	uint32_t unused;
+	uint64_t files; /* of descriptors: the table of the process, found as tgid is */
 	struct sw_called_test tests[SW_CALLED_TESTS_MAX];
 };
 
@@ -44,11 +47,20 @@ enum {
 	SW_CALLED_EVENT = 1 << 16, /* struct sw_called_event; each record has one */
 	SW_CALLED_TEXT,            /* what the argument points to; not always terminated */
 	SW_CALLED_BYTES,
+	SW_CALLED_TABLE, /* a bit for each descriptor: it is open */
 };
+
+/* Of a head, above enum sw_sampled_flags: the record is of the event alone, without registers and stack. */
+enum { SW_CALLED_ALONE = 1 << 16 };
 
 enum sw_called_what {
 	SW_CALLED_ENTER, /* a call begins */
 	SW_CALLED_EXIT,  /* it returns value[0] */
+	/* Of descriptors. A record may have several of the first. */
+	SW_CALLED_ACQUIRED, /* value[0], of inode value[1], file value[2]; no file: it is closed again */
+	SW_CALLED_RELEASED, /* likewise: it is about to be closed */
+	SW_CALLED_RANGE,    /* all from value[0] to value[1] are about to be closed */
+	SW_CALLED_TABLE_IS, /* part SW_CALLED_TABLE has all that are open; no other call has them open */
 };
 
 struct sw_called_event {

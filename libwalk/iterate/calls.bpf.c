@@ -3,60 +3,14 @@
  * Copies the thread that makes one system call, when it begins or returns. Every call of every process comes here: all
  * but the wanted ones are left by a comparison or two.
  */
-#include "iterate/called.h"
-#include "iterate/copying.bpf.h"
+#include "iterate/called.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, uint32_t);
-	__type(value, struct sw_called_setup);
-} sw_called SEC(".maps");
 
 enum { ERROR_MAX = 4095 }; /* include/linux/err.h */
 
 /* Results below the user's errors, include/linux/errno.h: the call is made again, or fails with EINTR. */
 enum { ERESTARTSYS = 512, ERESTART_RESTARTBLOCK = 516, EINTR = 4 };
-
-/* The process is told apart by the kernel's own number, which is found at its first call. */
-static __always_inline bool is_process(struct sw_called_setup *called,
-				       const struct task_struct *task)
-{
-	if (called->tgid != 0)
-		return (uint32_t) task->tgid == called->tgid;
-	uint32_t zero = 0;
-	const struct sw_sampled_setup *setup = bpf_map_lookup_elem(&sw_setup, &zero);
-	if (setup == NULL)
-		return false;
-	const struct task_struct *leader = pointer_at(&task->group_leader);
-	uint32_t pid = number_in(leader, setup->pid_namespace);
-	if (pid == 0 || bpf_map_lookup_elem(&sw_processes, &pid) == NULL)
-		return false;
-	called->tgid = (uint32_t) task->tgid;
-	return true;
-}
-
-static __always_inline void arguments_read(const struct pt_regs *user, bool is_32bit,
-					   uint64_t ret[SW_CALLED_ARGUMENTS])
-{
-	if (is_32bit) {
-		ret[0] = (uint32_t) user->bx;
-		ret[1] = (uint32_t) user->cx;
-		ret[2] = (uint32_t) user->dx;
-		ret[3] = (uint32_t) user->si;
-		ret[4] = (uint32_t) user->di;
-		ret[5] = (uint32_t) user->bp;
-		return;
-	}
-	ret[0] = user->di;
-	ret[1] = user->si;
-	ret[2] = user->dx;
-	ret[3] = user->r10;
-	ret[4] = user->r8;
-	ret[5] = user->r9;
-}
 
 /* Of a number from 1 on. */
 static __always_inline uint64_t argument_of(const uint64_t arguments[SW_CALLED_ARGUMENTS],
@@ -112,27 +66,6 @@ static __always_inline void memory_copy(struct scratch *s, const struct sw_calle
 		(void) piece(s, argument_of(arguments, called->bytes), (uint32_t) n,
 			     SW_CALLED_BYTES); /* absent: the event has none */
 	}
-}
-
-/* Ours, as a part: it is no memory of the process. */
-static __always_inline void event_put(struct scratch *s, const struct sw_called_event *event)
-{
-	uint32_t at = s->at;
-	if (at > SW_SAMPLED_BYTES_MAX - sizeof(struct sw_sampled_part) - sizeof(*event))
-		return;
-	struct sw_sampled_part *part = (struct sw_sampled_part *) (s->out + (at & OUT_MASK));
-	part->avma = 0;
-	part->bytes = sizeof(*event);
-	part->kind = SW_CALLED_EVENT;
-	struct sw_called_event *to =
-		(struct sw_called_event *) (s->out + ((at + sizeof(*part)) & OUT_MASK));
-	to->number = event->number;
-	to->what = event->what;
-	to->value[0] = event->value[0];
-	to->value[1] = event->value[1];
-	to->value[2] = event->value[2];
-	s->at = at + sizeof(*part) + sizeof(*event);
-	s->n_parts++;
 }
 
 static __always_inline int call_take(const uint64_t *ctx, bool exit)

@@ -12,6 +12,7 @@
 enum sw_iterate_calls {
 	SW_ITERATE_CALL_BEGINS,
 	SW_ITERATE_CALL_RETURNS,
+	SW_ITERATE_DESCRIPTORS, /* iterate/descriptors.bpf.c: each that a process gets or gives up */
 };
 
 enum { SW_ITERATE_LINKS_MAX = 2 };

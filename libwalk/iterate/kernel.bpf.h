@@ -58,6 +58,16 @@ struct file {
 	struct inode *f_inode;
 } SW_KERNEL;
 
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+	unsigned long *open_fds; /* a bit for each */
+} SW_KERNEL;
+
+struct files_struct {
+	struct fdtable *fdt;
+} SW_KERNEL;
+
 struct seq_file {
 	const struct file *file;
 } SW_KERNEL;
@@ -108,6 +118,7 @@ struct task_struct {
 	uint64_t start_boottime;
 	uint64_t self_exec_id;
 	char comm[SW_ITERATE_COMM];
+	struct files_struct *files;
 	struct signal_struct *signal;
 	struct list_head thread_node;
 	struct thread_struct thread;

@@ -11,6 +11,7 @@
 
 /* Generated code: not ours to warn about. */
 #include <calls.lskel.h>
+#include <descriptors.lskel.h>
 #include <digests.h>
 #include <files.lskel.h>
 #include <moved.lskel.h>
@@ -115,9 +116,31 @@ int sw_iterate_sample_load(const struct sw_iterate_sample_sizes *sizes,
 	return r;
 }
 
+static int descriptors_load(const struct sw_iterate_sample_sizes *sizes,
+			    struct sw_iterate_programs *ret)
+{
+	struct sw_descriptors *skeleton = sw_descriptors__open();
+	if (skeleton == NULL)
+		return -ENOMEM;
+	MAPS_SIZE(skeleton, sizes);
+	int r = sw_descriptors__load(skeleton);
+	if (r == 0)
+		*ret = (struct sw_iterate_programs){
+			.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)},
+			.called_fd = take(&skeleton->maps.sw_called.map_fd),
+			.program_fds = {take(&skeleton->progs.sw_descriptor_enter.prog_fd),
+					take(&skeleton->progs.sw_descriptor_exit.prog_fd)},
+			.link_fds = {-EBADF, -EBADF},
+			.trace_points = {"sys_enter", "sys_exit"}};
+	sw_descriptors__destroy(skeleton);
+	return r;
+}
+
 int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_sample_sizes *sizes,
 			  struct sw_iterate_programs *ret)
 {
+	if (which == SW_ITERATE_DESCRIPTORS)
+		return descriptors_load(sizes, ret);
 	struct sw_calls *skeleton = sw_calls__open();
 	if (skeleton == NULL)
 		return -ENOMEM;

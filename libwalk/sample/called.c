@@ -10,6 +10,13 @@ int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw
 		      enum sw_iterate_calls *ret_calls, struct sw_error *err)
 {
 	int64_t number = is_32bit ? o->call_32 : o->call;
+	if (o->what == SW_EVENT_DESCRIPTORS) {
+		*ret = (struct sw_called_setup){0};
+		*ret_calls = SW_ITERATE_DESCRIPTORS;
+		return is_32bit ? sw_fail(err, SW_E_INVALID,
+					  "descriptors of 32-bit programs are not followed")
+				: 0;
+	}
 	if (number < 0 || o->n_tests > SW_CALLED_TESTS_MAX)
 		return sw_fail(err, SW_E_INVALID, "%s-bit code has no such system call",
 			       is_32bit ? "32" : "64");
@@ -34,14 +41,51 @@ int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw
 	return 0;
 }
 
-bool sw_called_read(const struct sw_copy *copy, struct sw_event *ret)
+static void handle_add(struct sw_event *to, uint64_t fd, uint64_t inode, uint64_t file)
+{
+	if (to->n_handles < SW_EVENT_HANDLES_MAX)
+		to->handles[to->n_handles++] =
+			(struct sw_event_handle){.fd = (uint32_t) fd, .inode = inode, .file = file};
+}
+
+static bool event_read(const struct sw_copy_part *part, struct sw_event *ret)
 {
 	struct sw_called_event event;
+	if (part->bytes != sizeof(event))
+		return false;
+	memcpy(&event, part->data, sizeof(event));
+	ret->number = event.number;
+	ret->returned = event.what == SW_CALLED_EXIT;
+	ret->result = ret->returned ? (int64_t) event.value[0] : 0;
+	switch (event.what) {
+	case SW_CALLED_ENTER:
+	case SW_CALLED_EXIT: ret->kind = SW_EVENT_CALLED; return true;
+	case SW_CALLED_ACQUIRED:
+	case SW_CALLED_RELEASED:
+		ret->kind =
+			event.what == SW_CALLED_ACQUIRED ? SW_EVENT_ACQUIRED : SW_EVENT_RELEASED;
+		handle_add(ret, event.value[0], event.value[1], event.value[2]);
+		return true;
+	case SW_CALLED_RANGE:
+		ret->kind = SW_EVENT_RANGE;
+		handle_add(ret, event.value[0], 0, 0);
+		handle_add(ret, event.value[1], 0, 0);
+		return true;
+	case SW_CALLED_TABLE_IS: ret->kind = SW_EVENT_TABLE; return true;
+	default: return false;
+	}
+}
+
+bool sw_called_read(const struct sw_copy *copy, struct sw_event *ret)
+{
 	const struct sw_arch_call call = sw_arch_call_get(&copy->regs);
 	bool found = false;
-	*ret = (struct sw_event){.time_ns = (int64_t) copy->head.time_ns,
-				 .tid = (pid_t) copy->head.tid,
-				 .call = call.number};
+	ret->time_ns = (int64_t) copy->head.time_ns;
+	ret->tid = (pid_t) copy->head.tid;
+	ret->call = call.number;
+	ret->n_handles = 0;
+	ret->text = ret->bytes = NULL;
+	ret->text_size = ret->bytes_size = 0;
 	static_assert(sizeof(ret->arguments) == sizeof(call.args), "the same arguments");
 	memcpy(ret->arguments, call.args, sizeof(ret->arguments));
 	for (size_t i = 0; i < copy->n_parts; i++) {
@@ -49,18 +93,12 @@ bool sw_called_read(const struct sw_copy *copy, struct sw_event *ret)
 		if (part->kind == SW_CALLED_TEXT) {
 			ret->text = part->data;
 			ret->text_size = part->bytes;
-		} else if (part->kind == SW_CALLED_BYTES) {
+		} else if (part->kind == SW_CALLED_BYTES || part->kind == SW_CALLED_TABLE) {
 			ret->bytes = part->data;
 			ret->bytes_size = part->bytes;
-		} else if (part->kind == SW_CALLED_EVENT && part->bytes == sizeof(event)) {
-			memcpy(&event, part->data, sizeof(event));
-			found = true;
+		} else if (part->kind == SW_CALLED_EVENT) {
+			found |= event_read(part, ret);
 		}
 	}
-	if (!found)
-		return false;
-	ret->number = event.number;
-	ret->returned = event.what == SW_CALLED_EXIT;
-	ret->result = ret->returned ? (int64_t) event.value[0] : 0;
-	return true;
+	return found;
 }

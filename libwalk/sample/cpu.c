@@ -46,6 +46,7 @@ struct sw_cpu_sampler {
 	bool by_calls;       /* the events are system calls: */
 	struct sw_event_options wanted;
 	struct sw_event happened; /* what the last copy is of */
+	bool alone;               /* that has no stack */
 	struct sw_range *ranges;  /* owned: SW_COPY_PARTS_MAX, of it */
 	struct sw_slots kept;     /* of runtimes, by their ops: sw_snapshot_priv.kept */
 	uint64_t exec_id;         /* of the program that the last copy is of */
@@ -426,7 +427,7 @@ static bool is_known_code(const struct sw_cpu_sampler *s, uint64_t pc)
 static bool copy_next(struct sw_cpu_sampler *s)
 {
 	while (sw_copies_next(s->copies, &s->copy)) {
-		if (s->exec_id_old == 0 || s->copy.head.exec_id != s->exec_id_old)
+		if (s->exec_id_old == 0 || s->copy.head.exec_id != s->exec_id_old || s->by_calls)
 			return true;
 		s->n_left++;
 	}
@@ -441,7 +442,8 @@ static enum sw_events_kind event_next(struct sw_cpu_sampler *s)
 		return kind;
 	if (!s->has_copy && !copy_next(s))
 		return SW_EVENTS_NONE;
-	s->has_copy = s->copy.head.exec_id != s->exec_id;
+	s->has_copy =
+		s->copy.head.exec_id != s->exec_id && (s->copy.head.flags & SW_CALLED_ALONE) == 0;
 	if (s->has_copy) {
 		s->exec_id_before = s->exec_id;
 		s->exec_id = s->copy.head.exec_id;
@@ -452,12 +454,28 @@ static enum sw_events_kind event_next(struct sw_cpu_sampler *s)
 	return SW_EVENTS_SAMPLE;
 }
 
+/* Taken before it was known that there is an interpreter: what that has of frames is missing. */
+static bool lacks_frames(const struct sw_cpu_sampler *s)
+{
+	return s->copies != NULL && s->recipe.steps.n_steps > 0 &&
+	       (s->copy.head.flags & SW_SAMPLED_RECIPE) == 0;
+}
+
+/* Whether an event has no stack: it needs none; or that is of a program whose maps are not known any more, or lacks
+ * frames. */
+static bool is_alone(const struct sw_cpu_sampler *s)
+{
+	bool old = s->exec_id_old != 0 && s->copy.head.exec_id == s->exec_id_old;
+	return (s->copy.head.flags & SW_CALLED_ALONE) != 0 || old || lacks_frames(s);
+}
+
 /* Until there is nothing more, or the next one is not for this batch: that one is kept. */
 static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 {
 	enum { NAMES_MAX = 65536 }; /* a process names its threads as fast as it likes */
 	size_t n_names = 0;
 	s->n = 0;
+	s->alone = false;
 	while (s->n < BATCH && !s->base_old && n_names < NAMES_MAX) {
 		enum sw_events_kind kind = SW_EVENTS_SAMPLE;
 		if (!s->has_kept)
@@ -478,6 +496,10 @@ static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 			*new_program |= kind == SW_EVENTS_PROGRAM;
 			continue;
 		}
+		if (s->by_calls && is_alone(s)) {
+			s->alone = sw_called_read(&s->copy, &s->happened);
+			return;
+		}
 		s->has_kept = has_thread(s, s->event.tid);
 		if (s->has_kept)
 			return;
@@ -491,9 +513,7 @@ static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 			s->has_kept = s->base_old = true;
 			return;
 		}
-		/* Taken before it was known that there is an interpreter: what that has of frames is missing. */
-		if (s->copies != NULL && s->recipe.steps.n_steps > 0 &&
-		    (s->copy.head.flags & SW_SAMPLED_RECIPE) == 0) {
+		if (lacks_frames(s) && !s->by_calls) {
 			s->n_left++;
 			continue;
 		}
@@ -536,7 +556,7 @@ int sw_cpu_sampler_next(struct sw_cpu_sampler *s, struct sw_sample *ret, struct 
 	}
 	bool lived = sw_target_lives(s->target); /* what it wrote before its end is there by now */
 	batch_fill(s, &sample.new_program);
-	if (s->n == 0 && !s->base_old && !lived)
+	if (s->n == 0 && !s->alone && !s->base_old && !lived)
 		return sw_fail(err, SW_E_EXITED, "process %d exited", (int) s->target->pid);
 	struct sw_snapshot *snap = s->snap;
 	snap->n_threads = s->n;
@@ -558,7 +578,8 @@ int sw_cpu_sampler_next(struct sw_cpu_sampler *s, struct sw_sample *ret, struct 
 	sample.generation = s->generation;
 	sample.light = true;
 	sample.kept = s->copies != NULL;
-	sample.more = s->n > 0 || s->base_old;
+	sample.event_alone = s->alone;
+	sample.more = s->n > 0 || s->alone || s->base_old;
 	*ret = sample;
 	return 0;
 }

@@ -170,6 +170,9 @@ static int sample_count(struct sw_recorder *r, const struct sw_sample *sample, s
 static int events_count(struct sw_recorder *r, const struct sw_sample *sample, struct sw_error *err)
 {
 	sw_cleanup(sw_recorder_found_deinit) struct sw_recorder_found f = {0};
+	if (sample->event_alone && r->sink->event != NULL)
+		return r->sink->event(r->sink->arg, sw_cpu_sampler_event(r->cpu),
+				      SW_RECORDER_NO_ROW, err);
 	int code = sw_recorder_find(r, sample, SW_BY_EVENTS, &f, err);
 	if (code < 0 || f.walks == NULL)
 		return code;

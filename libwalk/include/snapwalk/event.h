@@ -27,8 +27,15 @@ struct sw_event_test {
 	bool is_int; /* only 32 bits of it count */
 };
 
+enum sw_event_what {
+	SW_EVENT_CALL,        /* one system call */
+	SW_EVENT_DESCRIPTORS, /* each descriptor that the process gets or gives up */
+};
+
 /** Which events are wanted. Zero-initialised means the defaults. */
 struct sw_event_options {
+	enum sw_event_what
+		what;    /* of all that follows only stack_bytes is for others than SW_EVENT_CALL */
 	int64_t call;    /* the number of the system call in 64-bit code; -1: it has none */
 	int64_t call_32; /* in 32-bit code, without SW_SYSCALL_I386; -1: it has none */
 	/* When it begins: calls that do not return, or that return as another program. */
@@ -43,8 +50,28 @@ struct sw_event_options {
 	size_t stack_bytes; /* of each copy; 0: 8 KiB; at most 32 KiB */
 };
 
+/** A descriptor: a number alone is no identity, as it is used again. */
+struct sw_event_handle {
+	uint32_t fd;
+	uint64_t inode;
+	uint64_t file; /* tells open files apart while they are open; 0: it is closed again */
+};
+
+enum sw_event_kind {
+	SW_EVENT_CALLED,   /* of SW_EVENT_CALL */
+	SW_EVENT_ACQUIRED, /* handles[] */
+	SW_EVENT_RELEASED, /* likewise */
+	SW_EVENT_RANGE,    /* released: all numbers from handles[0] to handles[1] */
+	SW_EVENT_TABLE,    /* bytes has a bit for each that is open: others were released */
+};
+
+enum { SW_EVENT_HANDLES_MAX = 256 };
+
 /** What happened. */
 struct sw_event {
+	enum sw_event_kind kind;
+	struct sw_event_handle handles[SW_EVENT_HANDLES_MAX];
+	size_t n_handles;
 	uint64_t number; /* from 0 on; a gap: events were lost */
 	int64_t time_ns; /* CLOCK_MONOTONIC */
 	pid_t tid;

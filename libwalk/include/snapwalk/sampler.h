@@ -80,6 +80,7 @@ struct sw_sample {
 	bool light;         /* snap is of native code, read by the maps of an earlier one */
 	bool kept; /* as light, of other code too: what frames have of it (owner, cookie) stays the same, as the generation */
 	bool more; /* of sw_cpu_sampler_next(): ask again at once */
+	bool event_alone; /* an event without a stack: sw_cpu_sampler_event() says which; snap is NULL */
 	bool new_program; /* it became another one by execve(): all threads that were known ended */
 };
 

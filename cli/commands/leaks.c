@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a process gets and does not give up, by the stacks that got it. */
+#include "commands/commands.h"
+#include "cleanup.h"
+#include "common/complain.h"
+#include "errors.h"
+#include "events/held_output.h"
+#include "run/output.h"
+#include "run/sandbox.h"
+
+static int put(struct sw_held *held, struct sw_output *output)
+{
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	struct sw_error err = {0};
+	int r = sw_held_finish(held);
+	if (r == 0)
+		r = held->run->options->format == SW_FORMAT_JSON ? sw_held_json(held, &text)
+								 : sw_held_text(held, &text);
+	if (r < 0)
+		r = sw_fail_nomem(&err);
+	if (r == 0)
+		r = sw_output_write(output, text.data, text.size, &err);
+	if (r == 0)
+		r = sw_output_commit(output, &err);
+	return r < 0 ? sw_complain_error(output->path != NULL ? output->path : "standard output",
+					 &err)
+		     : SW_STATUS_COMPLETE;
+}
+
+static int run_and_put(struct sw_event_run *run, struct sw_output *output)
+{
+	sw_cleanup(sw_held_deinit) struct sw_held held = {.fd_directory = -EBADF};
+	struct sw_error err = {0};
+	if (sw_held_begin(&held, run, &err) < 0)
+		return sw_complain_error(run->subject.name, &err);
+	run->event = sw_held_event;
+	run->before_end = sw_held_check;
+	run->arg = &held;
+	run->stacks.with_json = run->options->format == SW_FORMAT_JSON;
+	if (sw_sandbox_enter_capturing(run->options, false, &err) < 0)
+		return sw_complain_error("snapwalk", &err);
+	if (sw_event_run_all(run, &err) < 0)
+		return sw_complain_error(run->subject.name, &err);
+	int status = put(&held, output);
+	return run->n_lost > 0 ? sw_status_worse(status, SW_STATUS_MISSING) : status;
+}
+
+int sw_cmd_leaks(const struct sw_options *options)
+{
+	struct sw_event_run run;
+	struct sw_output output = {.fd = -EBADF};
+	struct sw_error err = {0};
+	const struct sw_event_options wanted = {.what = SW_EVENT_DESCRIPTORS,
+						.stack_bytes = options->snapshot.stack_bytes};
+	if (sw_output_open(&output, options->output, &err) < 0 ||
+	    sw_sandbox_entrust(options, &output, &err) < 0)
+		return sw_complain_error(options->output, &err);
+	int status = sw_event_run_open(&run, options, &wanted);
+	if (status == SW_STATUS_COMPLETE)
+		status = run_and_put(&run, &output);
+	sw_event_run_deinit(&run);
+	sw_output_deinit(&output);
+	return status;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "events/held_output.h"
+#include "common/json_text.h"
+#include "errors.h"
+#include "utf8.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+	FRAMES_SHOWN = 8,
+	ROWS_SHOWN = 20,
+	NS_PER_MS = 1000000,
+	NS_PER_S = 1000000000,
+	PER_CENT = 100,
+	NEARLY_ALL = 95, /* per cent of what a stack got it has given up: it is hardly a leak */
+	FEW = 20,        /* of fewer that says nothing */
+};
+
+static bool is_nearly_released(const struct sw_held_row *row)
+{
+	return row->acquired >= FEW && row->outstanding > 0 &&
+	       (row->acquired - row->outstanding) * PER_CENT >= row->acquired * NEARLY_ALL;
+}
+
+/* "58 s", "120 ms" */
+static void put_age(struct sw_text *text, int64_t ns)
+{
+	char age[24];
+	if (ns < 0)
+		(void) snprintf(age, sizeof(age), "-");
+	else if (ns < NS_PER_S)
+		(void) snprintf(age, sizeof(age), "%" PRId64 " ms", ns / NS_PER_MS);
+	else
+		(void) snprintf(age, sizeof(age), "%" PRId64 " s", ns / NS_PER_S);
+	sw_text_printf(text, "  %8s", age);
+}
+
+static void put_verdict(const struct sw_held *h, struct sw_text *text)
+{
+	const struct sw_event_run *run = h->run;
+	double minutes = (double) (run->end_ns - run->begin_ns) / NS_PER_S / 60;
+	const struct sw_held_row *top = NULL;
+	uint64_t n = 0;
+	for (size_t i = 0; i < h->n_rows; i++) {
+		if (is_nearly_released(&h->rows[i]))
+			continue;
+		n += h->rows[i].outstanding;
+		if (top == NULL && h->rows[i].outstanding > 0)
+			top = &h->rows[i];
+	}
+	sw_event_run_title(run, text);
+	sw_text_printf(text, ": %" PRIu64 " descriptor%s acquired, %" PRIu64 " released; ",
+		       h->acquired, sw_plural(h->acquired), h->released);
+	if (n == 0 || minutes <= 0) {
+		sw_text_printf(text, "does not grow\n");
+		return;
+	}
+	sw_text_printf(text, "grows by %.0f a minute", (double) n / minutes);
+	if (top->row != SW_RECORDER_NO_ROW && run->stacks.stacks[top->row].own[0] != '\0')
+		sw_text_printf(text, ", %.0f %% of it from %s",
+			       (double) top->outstanding * PER_CENT / (double) n,
+			       run->stacks.stacks[top->row].own);
+	sw_text_append(text, "\n", 1);
+}
+
+static void put_row(const struct sw_held *h, const struct sw_held_row *row, struct sw_text *text)
+{
+	const struct sw_event_run *run = h->run;
+	char growth[48];
+	(void) snprintf(growth, sizeof(growth), "%" PRIu64 "→%" PRIu64, row->first_half,
+			row->second_half);
+	sw_text_printf(text, "%11" PRIu64 "  %8" PRIu64 "  %8" PRIu64, row->outstanding,
+		       row->acquired, row->released);
+	put_age(text, row->oldest_ns);
+	sw_text_printf(text, "  %9s", growth);
+	for (size_t columns = sw_utf8_columns(growth, strlen(growth)), bytes = strlen(growth);
+	     columns < bytes && bytes <= 9; bytes--)
+		sw_text_append(text, " ", 1); /* printf() counts bytes */
+	sw_text_append(text, "  ", 2);
+	if (row->row == SW_RECORDER_NO_ROW)
+		sw_text_printf(text, "(without a stack)");
+	else
+		sw_event_label(run->stacks.stacks[row->row].label,
+			       run->options->all ? 0 : FRAMES_SHOWN, text);
+	if (is_nearly_released(row))
+		sw_text_printf(text, "  (nearly all released)");
+	if (row->unseen > 0)
+		sw_text_printf(text, "  (%" PRIu64 " closed unseen)", row->unseen);
+	sw_text_append(text, "\n", 1);
+}
+
+int sw_held_text(const struct sw_held *h, struct sw_text *text)
+{
+	const struct sw_event_run *run = h->run;
+	size_t n = 0, n_left = 0;
+	put_verdict(h, text);
+	for (size_t i = 0; i < h->n_rows; i++) {
+		if (h->rows[i].acquired == 0 || (h->rows[i].outstanding == 0 && !run->options->all))
+			continue;
+		if (n == ROWS_SHOWN && !run->options->all) {
+			n_left++;
+			continue;
+		}
+		if (n++ == 0)
+			sw_text_printf(
+				text,
+				"\noutstanding  acquired  released    oldest     growth  where\n");
+		put_row(h, &h->rows[i], text);
+	}
+	if (n_left > 0)
+		sw_text_printf(text, "%zu stacks more: --all shows them\n", n_left);
+	sw_text_printf(text,
+		       "with a stack %" PRIu64 " · opened before %" PRIu64
+		       " · origin unknown %" PRIu64,
+		       h->outstanding - h->without_stack, h->before, h->unknown_origin);
+	if (h->without_stack > 0)
+		sw_text_printf(text, " · without a stack %" PRIu64, h->without_stack);
+	if (h->closed_unseen > 0)
+		sw_text_printf(text, " · closed unseen %" PRIu64, h->closed_unseen);
+	if (run->n_lost > 0)
+		sw_text_printf(text, " · events lost %" PRIu64, run->n_lost);
+	if (h->check_ns == 0)
+		sw_text_printf(text, " · not checked: it has ended\n");
+	else
+		sw_text_printf(text, " · checked against /proc/%d/fd: %zu open, %s\n",
+			       (int) run->subject.pid, h->n_open,
+			       h->unknown_origin == 0 ? "all accounted for"
+						      : "not all accounted for");
+	return text->failed ? -SW_E_NOMEM : 0;
+}
+
+static void put_ms(struct sw_text *text, const char *name, int64_t ns)
+{
+	if (ns < 0)
+		sw_text_printf(text, ",\"%s\":null", name);
+	else
+		sw_text_printf(text, ",\"%s\":%" PRId64, name, ns / NS_PER_MS);
+}
+
+int sw_held_json(const struct sw_held *h, struct sw_text *text)
+{
+	const struct sw_event_run *run = h->run;
+	bool first = true;
+	sw_text_printf(text, "{\"schema\":\"snapwalk.leaks/1\",\"of\":\"fds\",\"pid\":%d",
+		       (int) run->subject.pid);
+	sw_json_text_member(text, "comm", run->subject.comm);
+	sw_text_printf(text,
+		       ",\"begin_ns\":%" PRId64 ",\"duration_ms\":%" PRId64 ",\"acquired\":%" PRIu64
+		       ",\"released\":%" PRIu64 ",\"outstanding\":%" PRIu64
+		       ",\"opened_before\":%" PRIu64 ",\"opened_before_released\":%" PRIu64
+		       ",\"unknown_origin\":%" PRIu64 ",\"closed_unseen\":%" PRIu64
+		       ",\"lost\":%" PRIu64 ",\"without_stack\":%" PRIu64
+		       ",\"checked\":%s,\"open\":%zu,\"stacks\":[",
+		       run->begin_real_ns, (run->end_ns - run->begin_ns) / NS_PER_MS, h->acquired,
+		       h->released, h->outstanding, h->before, h->before_released,
+		       h->unknown_origin, h->closed_unseen, run->n_lost, h->without_stack,
+		       h->check_ns != 0 ? "true" : "false", h->n_open);
+	for (size_t i = 0; i < h->n_rows; i++) {
+		const struct sw_held_row *row = &h->rows[i];
+		if (row->acquired == 0)
+			continue;
+		sw_text_printf(text,
+			       "%s{\"outstanding\":%" PRIu64
+			       ",\"outstanding_bytes\":null,\"acquired\":%" PRIu64
+			       ",\"released\":%" PRIu64 ",\"closed_unseen\":%" PRIu64
+			       ",\"nearly_all_released\":%s",
+			       first ? "" : ",", row->outstanding, row->acquired, row->released,
+			       row->unseen, is_nearly_released(row) ? "true" : "false");
+		put_ms(text, "oldest_ms", row->oldest_ns);
+		put_ms(text, "median_age_ms", row->median_ns);
+		sw_text_printf(text,
+			       ",\"first_half\":%" PRIu64 ",\"second_half\":%" PRIu64
+			       ",\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 ",",
+			       row->first_half, row->second_half, row->first, row->last);
+		if (row->row == SW_RECORDER_NO_ROW)
+			sw_text_printf(text, "\"id\":null,\"frames\":[]}");
+		else {
+			const struct sw_event_stack *s = &run->stacks.stacks[row->row];
+			sw_text_append(text, s->json + 1, s->json_size - 1); /* its members */
+		}
+		first = false;
+	}
+	sw_text_printf(text, "],\"overhead\":{\"events\":%" PRIu64 "}}\n", run->n_events);
+	return text->failed ? -SW_E_NOMEM : 0;
+}

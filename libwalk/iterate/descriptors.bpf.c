@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Each way in which a process gets and gives up descriptors, by its system calls: a copy of the thread where it gets one,
+ * a short record where it gives one up.
+ *
+ * A descriptor is given up in the record before the kernel frees its number, that is when the call begins: whoever gets the number next
+ * writes its own record later. It is got when the call returns. A number alone is no identity: each record has
+ * the file, too.
+ *
+ * What is not seen here: descriptors of io_uring, of seccomp's notifications and of ioctl(2), and what other processes
+ * do with another table.
+ */
+#include "iterate/called.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* arch/x86/entry/syscalls/syscall_64.tbl */
+enum {
+	NR_open = 2,
+	NR_close = 3,
+	NR_pipe = 22,
+	NR_dup = 32,
+	NR_dup2 = 33,
+	NR_socket = 41,
+	NR_accept = 43,
+	NR_recvmsg = 47,
+	NR_socketpair = 53,
+	NR_clone = 56,
+	NR_execve = 59,
+	NR_fcntl = 72,
+	NR_creat = 85,
+	NR_epoll_create = 213,
+	NR_mq_open = 240,
+	NR_inotify_init = 253,
+	NR_openat = 257,
+	NR_signalfd = 282,
+	NR_timerfd_create = 283,
+	NR_eventfd = 284,
+	NR_accept4 = 288,
+	NR_signalfd4 = 289,
+	NR_eventfd2 = 290,
+	NR_epoll_create1 = 291,
+	NR_dup3 = 292,
+	NR_pipe2 = 293,
+	NR_inotify_init1 = 294,
+	NR_perf_event_open = 298,
+	NR_recvmmsg = 299,
+	NR_fanotify_init = 300,
+	NR_open_by_handle_at = 304,
+	NR_memfd_create = 319,
+	NR_bpf = 321,
+	NR_execveat = 322,
+	NR_userfaultfd = 323,
+	NR_io_uring_setup = 425,
+	NR_open_tree = 428,
+	NR_fsopen = 430,
+	NR_fsmount = 432,
+	NR_fspick = 433,
+	NR_pidfd_open = 434,
+	NR_clone3 = 435,
+	NR_close_range = 436,
+	NR_openat2 = 437,
+	NR_pidfd_getfd = 438,
+	NR_landlock_create_ruleset = 444,
+	NR_memfd_secret = 447,
+	NR_open_tree_attr = 467,
+};
+
+/* include/uapi/linux/: fcntl.h, close_range.h, sched.h, socket.h (kernel's own) */
+enum {
+	F_DUPFD = 0,
+	F_DUPFD_CLOEXEC = 1030,
+	CLOSE_RANGE_UNSHARE = 2,
+	CLOSE_RANGE_CLOEXEC = 4,
+	CLONE_PIDFD = 0x1000,
+	SOL_SOCKET = 1,
+	SCM_RIGHTS = 1,
+	SCM_PIDFD = 4,
+};
+
+/* Commands of bpf(2) that give a descriptor, as bits. */
+static const uint64_t bpf_gives = UINT64_C(1) << 0 | UINT64_C(1) << 5 | UINT64_C(1) << 7 |
+				  UINT64_C(1) << 13 | UINT64_C(1) << 14 | UINT64_C(1) << 17 |
+				  UINT64_C(1) << 18 | UINT64_C(1) << 19 | UINT64_C(1) << 28 |
+				  UINT64_C(1) << 30 | UINT64_C(1) << 32 | UINT64_C(1) << 33 |
+				  UINT64_C(1) << 36;
+
+struct user_msghdr {
+	uint64_t name, name_bytes, iov, n_iov, control, control_bytes, flags;
+};
+
+struct user_cmsghdr {
+	uint64_t bytes;
+	int32_t level, type;
+};
+
+/* ---- the table -------------------------------------------------------------------------------- */
+
+static __always_inline uint64_t file_of(const struct files_struct *files, uint64_t fd)
+{
+	const struct fdtable *table = pointer_at(&files->fdt);
+	if (fd >= number_at(&table->max_fds))
+		return 0;
+	return word_at((const uint64_t *) pointer_at(&table->fd) + fd);
+}
+
+static __always_inline uint64_t inode_of(uint64_t file)
+{
+	const struct inode *inode = pointer_at(&((const struct file *) file)->f_inode);
+	return file != 0 ? word_at(&inode->i_ino) : 0;
+}
+
+/* The table that /proc/PID/fd shows, of whoever makes the call; NULL: it is another one. *foreign: another process has
+ * it, too. */
+static __always_inline const struct files_struct *
+table_of(struct sw_called_setup *called, const struct task_struct *task, bool *foreign)
+{
+	const struct files_struct *files = pointer_at(&task->files);
+	*foreign = called->tgid == 0 || (uint32_t) task->tgid != called->tgid;
+	if (*foreign && !is_process(called, task))
+		return called->files != 0 && (uint64_t) files == called->files ? files : NULL;
+	*foreign = false;
+	if (called->files == (uint64_t) files)
+		return files;
+	const struct task_struct *leader = pointer_at(&task->group_leader);
+	uint64_t of_leader = word_at(&leader->files);
+	if (of_leader != (uint64_t) files && (of_leader != 0 || called->files != 0))
+		return NULL;
+	called->files = (uint64_t) files;
+	return files;
+}
+
+/* ---- records ---------------------------------------------------------------------------------- */
+
+struct alone {
+	struct sw_sampled_head head;
+	struct sw_sampled_part part;
+	struct sw_called_event event;
+};
+
+static __always_inline void alone_put(struct sw_called_setup *called,
+				      const struct task_struct *task, uint64_t what, uint64_t a,
+				      uint64_t b, uint64_t c)
+{
+	uint32_t cpu = bpf_get_smp_processor_id(), zero = 0;
+	struct sw_sampled_counts *counts = bpf_map_lookup_elem(&sw_counts, &cpu);
+	const struct sw_sampled_setup *setup = bpf_map_lookup_elem(&sw_setup, &zero);
+	struct alone r = {0};
+	if (counts == NULL || setup == NULL)
+		return;
+	r.head.time_ns = bpf_ktime_get_ns();
+	r.head.tid = number_in(task, setup->pid_namespace);
+	r.head.bytes = sizeof(r);
+	r.head.n_parts = 1;
+	r.head.flags = SW_CALLED_ALONE;
+	r.part.bytes = sizeof(r.event);
+	r.part.kind = SW_CALLED_EVENT;
+	r.event.number = __sync_fetch_and_add(&called->n_events, 1);
+	r.event.what = what;
+	r.event.value[0] = a;
+	r.event.value[1] = b;
+	r.event.value[2] = c;
+	if (bpf_ringbuf_output(&sw_ring, &r, sizeof(r), BPF_RB_NO_WAKEUP) == 0)
+		counts->n_taken++;
+	else
+		counts->n_no_space++;
+}
+
+/* Of one call: how many descriptors it gave, and where their numbers stand. */
+struct gift {
+	uint64_t number; /* without at_avma */
+	uint64_t at_avma;
+	uint32_t n;
+};
+
+struct giving {
+	struct scratch *s;
+	const struct files_struct *files;
+	uint64_t number, at_avma; /* of the event; of the first descriptor */
+	uint64_t one;
+};
+
+static long handle_put(uint32_t index, void *arg)
+{
+	struct giving *g = arg;
+	int32_t fd = (int32_t) g->one;
+	if (g->at_avma != 0 &&
+	    bpf_probe_read_user(&fd, sizeof(fd), (const void *) (g->at_avma + 4 * index)) != 0)
+		return 1;
+	uint64_t file = file_of(g->files, (uint32_t) fd);
+	const struct sw_called_event event = {
+		.number = g->number,
+		.what = SW_CALLED_ACQUIRED,
+		.value = {(uint32_t) fd, inode_of(file), file},
+	};
+	event_put(g->s, &event);
+	return 0;
+}
+
+/* Descriptors, with the thread that got them. Those that another process gave to the table have no stack. */
+static __always_inline void gift_put(struct sw_called_setup *called, const struct task_struct *task,
+				     const struct files_struct *files, const struct gift *gift,
+				     bool foreign)
+{
+	struct giving g = {.files = files, .at_avma = gift->at_avma, .one = gift->number};
+	if (foreign) {
+		int32_t fd = (int32_t) gift->number;
+		if (gift->at_avma != 0)
+			(void) bpf_probe_read_user(
+				&fd, sizeof(fd),
+				(const void *)
+					gift->at_avma); /* else the check at the end finds it */
+		uint64_t file = file_of(files, (uint32_t) fd);
+		alone_put(called, task, SW_CALLED_ACQUIRED, (uint32_t) fd, inode_of(file), file);
+		return;
+	}
+	g.number = __sync_fetch_and_add(&called->n_events, 1);
+	struct taking t;
+	if (!taking_begin(&t))
+		return;
+	g.s = t.s;
+	sample_make(t.s, t.task, t.setup, t.recipe, true);
+	(void) bpf_loop(gift->n, handle_put, &g, 0);
+	(void) taking_end(&t); /* what was lost is counted */
+}
+
+/* ---- calls ------------------------------------------------------------------------------------ */
+
+SEC("raw_tp/sys_enter")
+int sw_descriptor_enter(const uint64_t *ctx)
+{
+	uint32_t zero = 0;
+	uint64_t number = ctx[1];
+	bool foreign;
+	if (number != NR_close && number != NR_close_range)
+		return 0;
+	const struct task_struct *task = bpf_get_current_task_btf();
+	struct sw_called_setup *called = bpf_map_lookup_elem(&sw_called, &zero);
+	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
+	if (called == NULL || (user->cs & SELECTOR) == USER32_CS)
+		return 0;
+	const struct files_struct *files = table_of(called, task, &foreign);
+	if (files == NULL)
+		return 0;
+	uint32_t first = (uint32_t) user->di, last = (uint32_t) user->si;
+	if (number == NR_close) {
+		uint64_t file = file_of(files, first);
+		if (file != 0)
+			alone_put(called, task, SW_CALLED_RELEASED, first, inode_of(file), file);
+		return 0;
+	}
+	if (first <= last &&
+	    ((uint32_t) user->dx & (CLOSE_RANGE_CLOEXEC | CLOSE_RANGE_UNSHARE)) == 0)
+		alone_put(called, task, SW_CALLED_RANGE, first, last, 0);
+	return 0;
+}
+
+/* Descriptors in the control messages of one message. */
+struct messages {
+	struct sw_called_setup *called;
+	const struct task_struct *task;
+	const struct files_struct *files;
+	uint64_t at, end;
+	bool foreign;
+};
+
+static long message_look(uint32_t index, void *arg)
+{
+	struct messages *m = arg;
+	struct user_cmsghdr head;
+	(void) index;
+	if (m->at + sizeof(head) > m->end ||
+	    bpf_probe_read_user(&head, sizeof(head), (const void *) m->at) != 0 ||
+	    head.bytes < sizeof(head))
+		return 1;
+	uint64_t n = (head.bytes - sizeof(head)) / 4;
+	if (n > SW_CALLED_HANDLES_MAX)
+		n = SW_CALLED_HANDLES_MAX;
+	const struct gift gift = {.at_avma = m->at + sizeof(head), .n = (uint32_t) n};
+	if (n > 0 && head.level == SOL_SOCKET &&
+	    (head.type == SCM_RIGHTS || head.type == SCM_PIDFD))
+		gift_put(m->called, m->task, m->files, &gift, m->foreign);
+	m->at += (head.bytes + 7) & ~UINT64_C(7);
+	return 0;
+}
+
+static __always_inline void message_take(struct messages *m, uint64_t header_avma)
+{
+	enum { MESSAGES_MAX = 64 };
+	struct user_msghdr header;
+	if (bpf_probe_read_user(&header, sizeof(header), (const void *) header_avma) != 0)
+		return;
+	m->at = header.control;
+	m->end = header.control + header.control_bytes;
+	(void) bpf_loop(MESSAGES_MAX, message_look, m, 0);
+}
+
+struct batch {
+	struct messages m;
+	uint64_t at;
+};
+
+static long batch_look(uint32_t index, void *arg)
+{
+	enum { MMSGHDR_BYTES = 64 };
+	struct batch *b = arg;
+	message_take(&b->m, b->at + (uint64_t) index * MMSGHDR_BYTES);
+	return 0;
+}
+
+/* What is open after execve(2): nobody else has the table then. */
+static __always_inline void table_put(struct sw_called_setup *called,
+				      const struct files_struct *files)
+{
+	const struct fdtable *table = pointer_at(&files->fdt);
+	uint32_t bytes = number_at(&table->max_fds) / 8;
+	struct taking t;
+	const struct sw_called_event event = {
+		.number = __sync_fetch_and_add(&called->n_events, 1),
+		.what = SW_CALLED_TABLE_IS,
+	};
+	if (!taking_begin(&t))
+		return;
+	scratch_begin(t.s);
+	struct sw_sampled_head *head = (struct sw_sampled_head *) t.s->out;
+	head->time_ns = bpf_ktime_get_ns();
+	head->exec_id = t.task->self_exec_id;
+	t.s->flags = SW_CALLED_ALONE;
+	event_put(t.s, &event);
+	if (bytes > SW_CALLED_TABLE_BYTES)
+		bytes = SW_CALLED_TABLE_BYTES;
+	uint32_t at = t.s->at;
+	struct sw_sampled_part *part = (struct sw_sampled_part *) (t.s->out + (at & OUT_MASK));
+	part->avma = 0;
+	part->bytes = bytes;
+	part->kind = SW_CALLED_TABLE;
+	if (bytes > 0 &&
+	    bpf_probe_read_kernel(t.s->out + ((at + sizeof(*part)) & OUT_MASK), bytes & PART_MASK,
+				  pointer_at(&table->open_fds)) == 0) {
+		t.s->at = at + sizeof(*part) + ((bytes + 7) & ~UINT32_C(7));
+		t.s->n_parts++;
+	}
+	(void) taking_end(&t); /* what was lost is counted */
+}
+
+/* Whether the result is a descriptor that is new. */
+static __always_inline bool result_is_new(uint64_t number, const struct pt_regs *user)
+{
+	uint32_t first = (uint32_t) user->di, second = (uint32_t) user->si;
+	switch (number) {
+	case NR_dup2: return first != second;
+	case NR_fcntl: return second == F_DUPFD || second == F_DUPFD_CLOEXEC;
+	case NR_signalfd:
+	case NR_signalfd4: return (int32_t) first == -1;
+	case NR_bpf: return first < 64 && (bpf_gives >> first & 1);
+	case NR_open:
+	case NR_dup:
+	case NR_socket:
+	case NR_accept:
+	case NR_creat:
+	case NR_epoll_create:
+	case NR_mq_open:
+	case NR_inotify_init:
+	case NR_openat:
+	case NR_timerfd_create:
+	case NR_eventfd:
+	case NR_accept4:
+	case NR_eventfd2:
+	case NR_epoll_create1:
+	case NR_dup3:
+	case NR_inotify_init1:
+	case NR_perf_event_open:
+	case NR_fanotify_init:
+	case NR_open_by_handle_at:
+	case NR_memfd_create:
+	case NR_userfaultfd:
+	case NR_io_uring_setup:
+	case NR_open_tree:
+	case NR_fsopen:
+	case NR_fsmount:
+	case NR_fspick:
+	case NR_pidfd_open:
+	case NR_openat2:
+	case NR_pidfd_getfd:
+	case NR_landlock_create_ruleset:
+	case NR_memfd_secret:
+	case NR_open_tree_attr: return true;
+	default: return false;
+	}
+}
+
+/* Where a call has written new descriptors; 0: nowhere. */
+static __always_inline uint64_t written_at(uint64_t number, const struct pt_regs *user,
+					   int64_t result, uint32_t *ret_n)
+{
+	uint64_t words[2] = {0};
+	*ret_n = 2;
+	switch (number) {
+	case NR_pipe:
+	case NR_pipe2: return user->di;
+	case NR_socketpair: return user->r10;
+	case NR_clone: *ret_n = 1; return result > 0 && (user->di & CLONE_PIDFD) ? user->dx : 0;
+	case NR_clone3:
+		*ret_n = 1;
+		if (result <= 0 ||
+		    bpf_probe_read_user(words, sizeof(words), (const void *) user->di) != 0)
+			return 0;
+		return words[0] & CLONE_PIDFD ? words[1] : 0;
+	default: return 0;
+	}
+}
+
+/* Calls by which a process gets descriptors, or others than before. */
+static __always_inline bool call_matters(uint64_t number, const struct pt_regs *user)
+{
+	switch (number) {
+	case NR_pipe:
+	case NR_pipe2:
+	case NR_socketpair:
+	case NR_clone:
+	case NR_clone3:
+	case NR_recvmsg:
+	case NR_recvmmsg:
+	case NR_execve:
+	case NR_execveat: return true;
+	default: return result_is_new(number, user);
+	}
+}
+
+SEC("raw_tp/sys_exit")
+int sw_descriptor_exit(const uint64_t *ctx)
+{
+	enum { BATCH_MAX = 64 };
+	uint32_t zero = 0;
+	int64_t result = (int64_t) ctx[1];
+	bool foreign;
+	if (result < 0)
+		return 0;
+	const struct task_struct *task = bpf_get_current_task_btf();
+	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
+	uint64_t number = user->orig_ax;
+	if (!call_matters(number, user) || (user->cs & SELECTOR) == USER32_CS)
+		return 0;
+	struct sw_called_setup *called = bpf_map_lookup_elem(&sw_called, &zero);
+	const struct files_struct *files = called != NULL ? table_of(called, task, &foreign) : NULL;
+	if (called == NULL || files == NULL)
+		return 0;
+	if (number == NR_execve || number == NR_execveat) {
+		if (!foreign)
+			table_put(called, files);
+		return 0;
+	}
+	if (number == NR_recvmsg || number == NR_recvmmsg) {
+		struct batch b = {
+			.m = {.called = called, .task = task, .files = files, .foreign = foreign},
+			.at = user->si};
+		if (number == NR_recvmsg)
+			message_take(&b.m, user->si);
+		else
+			(void) bpf_loop(result < BATCH_MAX ? (uint32_t) result : BATCH_MAX,
+					batch_look, &b, 0);
+		return 0;
+	}
+	struct gift gift = {.number = (uint64_t) result, .n = 1};
+	if (!result_is_new(number, user)) {
+		gift.at_avma = written_at(number, user, result, &gift.n);
+		if (gift.at_avma == 0)
+			return 0;
+	}
+	gift_put(called, task, files, &gift, foreign);
+	return 0;
+}
