@@ -107,6 +107,7 @@ int sw_held_begin(struct sw_held *h, struct sw_event_run *run, struct sw_error *
 			return sw_fail_nomem(err);
 		h->slots[h->open[i].fd].state = SW_HELD_BEFORE;
 	}
+	h->n_open = 0; /* from now on that of the end */
 	h->listed_ns = sw_clock_ns();
 	return r;
 }

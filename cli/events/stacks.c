@@ -81,6 +81,13 @@ static bool is_library(const struct sw_report *report, const struct sw_report_fr
 	return false;
 }
 
+/* Code that comes with the language, or packages for it. */
+static bool is_installed(const struct sw_report_frame *f)
+{
+	return f->file != NULL &&
+	       (strstr(f->file, "/lib/python") != NULL || strstr(f->file, "<frozen") != NULL);
+}
+
 /* A frame of managed code where there is one, else the first one outside libraries that everybody has. */
 static void own_make(const struct sw_report *report, const struct sw_report_stack *s,
 		     struct sw_text *ret)
@@ -90,7 +97,8 @@ static void own_make(const struct sw_report *report, const struct sw_report_stac
 		const struct sw_report_frame *f = &s->frames[i];
 		if (sw_frame_is_hidden(f))
 			continue;
-		if (managed == NULL && strcmp(f->kind, "native") != 0 && f->function != NULL)
+		if (managed == NULL && strcmp(f->kind, "native") != 0 && f->function != NULL &&
+		    !is_installed(f))
 			managed = f;
 		if (own == NULL && !is_library(report, f))
 			own = f;

@@ -11,6 +11,8 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "events/events.h"
+#include "iterate/read.h"
+#include "iterate/tasks.h"
 #include "process/proc.h"
 #include "sample/borrowed.h"
 #include "sample/called.h"
@@ -47,6 +49,9 @@ struct sw_cpu_sampler {
 	struct sw_event_options wanted;
 	struct sw_event happened; /* what the last copy is of */
 	bool alone;               /* that has no stack */
+	int exec_link_fd;         /* owned: the iterator, of the first thread; -EBADF: none */
+	uint64_t base_exec_id;    /* of the program that base is of; 0: not known */
+	bool program_came;        /* it is another one by now: base is for the copies before that */
 	struct sw_range *ranges;  /* owned: SW_COPY_PARTS_MAX, of it */
 	struct sw_slots kept;     /* of runtimes, by their ops: sw_snapshot_priv.kept */
 	uint64_t exec_id;         /* of the program that the last copy is of */
@@ -159,10 +164,46 @@ static void copies_lend(struct sw_cpu_sampler *s)
 	s->snap->ranges = s->ranges;
 }
 
+/* Which of the programs that a process becomes one after another it is now; 0: not known. */
+static uint64_t exec_id_read(const struct sw_cpu_sampler *s)
+{
+	struct sw_iterate_record record;
+	struct sw_iterate_pass pass = {0};
+	sw_cleanup(sw_close_p) int fd = -EBADF;
+	if (s->exec_link_fd < 0 || sw_iterate_open(s->exec_link_fd, &fd, NULL) < 0 ||
+	    sw_iterate_read(fd, &record, 1, &pass) < 0 || pass.n != 1)
+		return 0;
+	return record.exec_id;
+}
+
+static int exec_link_open(struct sw_cpu_sampler *s, struct sw_error *err)
+{
+	sw_cleanup(sw_close_p) int program_fd = -EBADF;
+	int r = sw_iterate_load(SW_ITERATE_THREADS, &program_fd, err);
+	return r < 0 ? r
+		     : sw_iterate_link_thread(program_fd, s->target->pid, &s->exec_link_fd, err);
+}
+
+/* Of one program, whose number is known then. */
+static int maps_take(struct sw_cpu_sampler *s, struct sw_error *err)
+{
+	enum { TRIES = 4 };
+	int r = 0;
+	s->program_came = false;
+	for (int i = 0; i < TRIES; i++) {
+		uint64_t before = exec_id_read(s);
+		snapshot_drop(s);
+		r = sw_capture_maps(s->ctx, s->target, &s->base, err);
+		s->base_exec_id = before == exec_id_read(s) ? before : 0;
+		if (r < 0 || s->base_exec_id != 0 || !s->by_calls)
+			break;
+	}
+	return r;
+}
+
 static int base_take(struct sw_cpu_sampler *s, struct sw_error *err)
 {
-	snapshot_drop(s);
-	int r = sw_capture_maps(s->ctx, s->target, &s->base, err);
+	int r = maps_take(s, err);
 	if (r < 0)
 		return r;
 	/* Which ones a thread had at the instant of a sample nobody can tell afterwards. */
@@ -285,6 +326,7 @@ static int create(struct sw_context *ctx, struct sw_target *target,
 		return sw_fail_nomem(err);
 	s->ctx = ctx;
 	s->target = target;
+	s->exec_link_fd = -EBADF;
 	s->by_calls = wanted != NULL;
 	if (wanted != NULL)
 		s->wanted = *wanted;
@@ -294,7 +336,11 @@ static int create(struct sw_context *ctx, struct sw_target *target,
 							     : SW_EVENTS_STACK_MAX;
 	s->stacks = malloc(BATCH * s->stack_bytes);
 	s->ranges = calloc(SW_COPY_PARTS_MAX, sizeof(*s->ranges));
-	int r = s->stacks == NULL || s->ranges == NULL ? sw_fail_nomem(err) : base_take(s, err);
+	int r = s->stacks == NULL || s->ranges == NULL ? sw_fail_nomem(err) : 0;
+	if (r == 0 && s->by_calls)
+		r = exec_link_open(s, err);
+	if (r == 0)
+		r = base_take(s, err);
 	if (r == 0)
 		r = sw_events_open(target,
 				   &(struct sw_events_options){
@@ -337,6 +383,7 @@ void sw_cpu_sampler_destroy(struct sw_cpu_sampler *s)
 		return;
 	sw_events_close(s->events);
 	sw_copies_close(s->copies);
+	sw_close_p(&s->exec_link_fd);
 	snapshot_drop(s);
 	sw_map64_deinit(&s->names);
 	free(s->all_names);
@@ -465,8 +512,14 @@ static bool lacks_frames(const struct sw_cpu_sampler *s)
  * frames. */
 static bool is_alone(const struct sw_cpu_sampler *s)
 {
-	bool old = s->exec_id_old != 0 && s->copy.head.exec_id == s->exec_id_old;
+	bool old = s->base_exec_id != 0 && s->copy.head.exec_id < s->base_exec_id;
 	return (s->copy.head.flags & SW_CALLED_ALONE) != 0 || old || lacks_frames(s);
+}
+
+/* Whether a copy is of a program that is newer than the maps. */
+static bool is_newer(const struct sw_cpu_sampler *s)
+{
+	return s->base_exec_id != 0 ? s->copy.head.exec_id > s->base_exec_id : s->program_came;
 }
 
 /* Until there is nothing more, or the next one is not for this batch: that one is kept. */
@@ -492,12 +545,18 @@ static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 			s->code_came = true;
 			if (kind == SW_EVENTS_PROGRAM)
 				s->exec_id_old = s->has_copy ? s->exec_id_before : s->exec_id;
-			s->base_old = kind == SW_EVENTS_PROGRAM;
+			s->program_came |= kind == SW_EVENTS_PROGRAM;
+			/* Copies say themselves which program they are of. */
+			s->base_old = kind == SW_EVENTS_PROGRAM && !s->by_calls;
 			*new_program |= kind == SW_EVENTS_PROGRAM;
 			continue;
 		}
 		if (s->by_calls && is_alone(s)) {
 			s->alone = sw_called_read(&s->copy, &s->happened);
+			return;
+		}
+		if (s->by_calls && is_newer(s)) {
+			s->has_kept = s->base_old = true;
 			return;
 		}
 		s->has_kept = has_thread(s, s->event.tid);
@@ -507,7 +566,7 @@ static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 			continue; /* code of the other kind: Wine's new WoW64 */
 		/* Code that came may be where other was: no sample is walked by old maps for long. */
 		bool unknown = !is_known_code(s, s->event.regs.rip);
-		if ((s->code_came || unknown) &&
+		if ((s->code_came || unknown) && !s->program_came &&
 		    sw_clock_ns() - s->base_ns >
 			    (unknown && !s->code_came ? UNKNOWN_NS : CODE_NS)) {
 			s->has_kept = s->base_old = true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Gets and gives up descriptors in each way that there is, and writes down how many: for a line "go" it prints
- * "NAME acquired outstanding" for each function and then "done". "exec" makes it another program, which has those without close-on-exec.
+ * "NAME acquired outstanding" for each function and then "done". A line "exec" makes it another program, which has
+ * those without close-on-exec.
  */
 #include "target.h"
 
@@ -10,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +57,9 @@ ALONE static void by_open(void)
 /* dup2(2) over one that is open gives that one up. */
 ALONE static int over_first(void)
 {
-	return eventfd(0, 0);
+	int fd = eventfd(0, 0);
+	KEEP();
+	return fd;
 }
 
 ALONE static void over_second(int old, int over)
@@ -64,13 +68,14 @@ ALONE static void over_second(int old, int over)
 	KEEP();
 }
 
-static void by_dup2(void)
+ALONE static void by_dup2(void)
 {
 	int null = open("/dev/null", O_RDONLY);
 	for (int i = 0; i < ROUNDS; i++)
 		over_second(null, over_first());
 	check(dup2(null, null) == null, "dup2"); /* which is none */
 	check(close(null) == 0, "close");
+	say("by_dup2", 1, 0);
 	say("over_first", ROUNDS, 0);
 	say("over_second", ROUNDS, ROUNDS);
 }
@@ -138,7 +143,7 @@ ALONE static void by_message(int socket)
 	check(close(fds[0]) == 0 && close(fds[2]) == 0, "close");
 }
 
-static void by_messages(void)
+ALONE static void by_messages(void)
 {
 	int ends[2];
 	check(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) == 0, "socketpair");
@@ -192,7 +197,7 @@ static int sharer(void *arg)
 	return fd < 0 || close(0) < 0;
 }
 
-static void shared(void)
+ALONE static void shared(void)
 {
 	static char stack[65536] __attribute__((aligned(16)));
 	int status = 0, kept = fcntl(0, F_DUPFD, 900);

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 40s
+"""snapwalk leaks: of programs that write down what they got and gave up, each stack has those numbers, nothing is lost, and
+each descriptor that is open in the end is accounted for.
+"""
+import json
+import os
+import re
+import signal
+import sys
+
+from harness import Tap, Target, iterator_refused, snapwalk, wait_until
+from test_events import Run, ids_there, links
+
+PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "python", "descriptors.py")
+
+
+def begin(target, *args):
+    """Events have begun, and what was open before is listed: the sandbox comes after it."""
+    run = Run("leaks", "--of", "fds", *args, "-d", 0, target.pid)
+
+    def confined():
+        with open(f"/proc/{run.process.pid}/status") as status:
+            return re.search(r"^Seccomp:\t2", status.read(), re.M)
+    wait_until(lambda: run.process.poll() is not None or confined(), "the list is read")
+    return run
+
+
+def turn(target):
+    """What the target writes down: {function: (acquired, outstanding)}."""
+    target.send("go")
+    told = {}
+    for line in iter(target.readline, "done"):
+        name, acquired, outstanding = line.split()
+        told[name] = (int(acquired), int(outstanding))
+    return told
+
+
+def found(answer, names):
+    """The same of an answer: a stack belongs to the innermost function of those names."""
+    sums = dict.fromkeys(names, (0, 0))
+    for s in answer["stacks"]:
+        name = next((f["function"] for f in s["frames"] if f["function"] in names), "-")
+        acquired, outstanding = sums.get(name, (0, 0))
+        sums[name] = (acquired + s["acquired"], outstanding + s["outstanding"])
+        if s["acquired"] != s["released"] + s["outstanding"] + s["closed_unseen"]:
+            raise RuntimeError(f"{s}")
+    return sums
+
+
+def accounted(tap, name, answer, target):
+    open_now = {fd for fd in os.listdir(f"/proc/{target.pid}/fd")}
+    tap.equal((answer["lost"], answer["unknown_origin"], answer["closed_unseen"], answer["checked"]), (0, 0, 0, True),
+              f"{name}: nothing is lost or unknown")
+    tap.equal((answer["open"], answer["outstanding"] + answer["opened_before"]), (len(open_now), len(open_now)),
+              f"{name}: each open descriptor is accounted for")
+
+
+def rows(tap):
+    """C: each way to get and give up a descriptor."""
+    with Target("descriptors") as target:
+        before = len(os.listdir(f"/proc/{target.pid}/fd"))
+        run = begin(target, "--json")
+        told = turn(target)
+        status, out, err = run.end()
+        answer = json.loads(out)
+        tap.equal(found(answer, told), told, "C: each row is what the program wrote down")
+        tap.equal((status, answer["acquired"]), (0, sum(n for n, _ in told.values())), "C: the sum")
+        tap.equal((answer["opened_before"], answer["opened_before_released"], answer["without_stack"]), (before - 2, 2, 1),
+                  "C: opened before; closed of them; by another process with the same table")
+        accounted(tap, "C", answer, target)
+        halves = [(s["first_half"] + s["second_half"], s["outstanding"]) for s in answer["stacks"]]
+        tap.check(all(a == b for a, b in halves), "C: both halves together are what is outstanding", halves)
+        ages = [(s["oldest_ms"], s["median_age_ms"]) for s in answer["stacks"] if s["outstanding"]]
+        tap.check(all(0 <= median <= oldest <= answer["duration_ms"] for oldest, median in ages), "C: ages", ages)
+        tap.check(all((s["oldest_ms"] is None) == (s["outstanding"] == 0) for s in answer["stacks"]), "C: ages of none")
+
+
+def program(tap):
+    """execve(2) gives up what is marked so, and nothing else."""
+    with Target("descriptors") as target:
+        run = begin(target, "--json")
+        told = turn(target)
+        target.send("exec")
+        wait_until(lambda: target.readline() == "ready", "it is another program")
+        status, out, err = run.end()
+        answer = json.loads(out)
+        sums = found(answer, told)
+        tap.equal(sums["by_open"], (told["by_open"][0], 2), "execve: half of those of open are closed on exec")
+        tap.equal(sums["by_pipe"], (told["by_pipe"][0], 0), "execve: all ends of pipes are")
+        tap.equal(sums["over_second"], told["over_second"], "execve: those of dup2 are not")
+        accounted(tap, "execve", answer, target)
+
+
+def python(tap):
+    """Rows are functions of Python; the verdict names the one that grows most."""
+    with Target(None, PYTHON, path=sys.executable) as target:
+        run = begin(target, "--json")
+        told = turn(target)
+        status, out, err = run.end()
+        answer = json.loads(out)
+        sums = found(answer, told)
+        tap.equal({name: sums[name] for name in told}, told, "Python: each row is what the program wrote down")
+        accounted(tap, "Python", answer, target)
+        released = [s["nearly_all_released"] for s in answer["stacks"] if s["outstanding"] == 0]
+        tap.check(not any(released), "what is released whole is not marked", answer["stacks"])
+    with Target(None, PYTHON, path=sys.executable) as target:
+        run = begin(target)
+        turn(target)
+        status, out, err = run.end()
+        head = out.splitlines()[0]
+        tap.check(re.search(r", pid \d+, \d+ s: \d+ descriptors acquired, \d+ released; grows by \d+ a minute, 50 % of it "
+                            r"from (leak|Pool\.connect) descriptors\.py:\d+$", head), "the verdict comes first", out)
+        tap.check(re.search(r"^ +30 +30 +0 .*Pool\.connect descriptors\.py", out, re.M), "a row in text", out)
+        tap.check(" < load " not in out, "what does not grow is no row", out)
+        tap.check("origin unknown 0 " in out and "all accounted for" in out, "the check in text", out)
+
+
+def unseen(tap):
+    """What nobody saw is not said to be there: a descriptor that is taken away by another process, by a table of its own."""
+    with Target("descriptors") as target:
+        run = begin(target, "--json")
+        turn(target)
+        run.process.send_signal(signal.SIGSTOP)
+        target.process.send_signal(signal.SIGKILL)
+        target.process.wait()
+        run.process.send_signal(signal.SIGCONT)
+        out, err = run.process.communicate()
+        answer = json.loads(out)
+        tap.equal((answer["checked"], answer["open"]), (False, 0), "a process that has ended: it is not checked")
+        tap.check(answer["acquired"] > 2000 and answer["lost"] == 0, "a process that has ended: what was seen is there",
+                  {key: value for key, value in answer.items() if key != "stacks"})
+
+
+def killed(tap):
+    """What is left after kill -9: no program, no link."""
+    with Target("descriptors") as target:
+        run = begin(target)
+        tap.equal(len(links(run.process.pid)), 2, "there were programs at two trace points")
+        ids = set(re.findall(r"^(?:link_id|prog_id):\t(\d+)", "\n".join(links(run.process.pid)), re.M))
+        run.process.kill()
+        run.process.communicate()
+        wait_until(lambda: not ids & ids_there(), "links and programs are gone", 20)
+        tap.check(len(ids) == 4 and not ids & ids_there(), "kill -9: links and programs are gone", ids)
+        tap.check(turn(target), "kill -9: the target goes on")
+
+
+def said(tap):
+    result = snapwalk("leaks", "1")
+    tap.check(result.returncode == 2 and "nothing to follow is given" in result.stderr, "without --of", result.stderr)
+    result = snapwalk("leaks", "--of", "cats", "1")
+    tap.check(result.returncode == 2, "--of cats", result.stderr)
+
+
+def main():
+    tap = Tap()
+    if iterator_refused():
+        tap.skip("leaks", iterator_refused(), Tap.ROOT)
+        tap.done()
+    wanted = sys.argv[1:]
+    for test in (rows, program, python, unseen, killed, said):
+        if not wanted or test.__name__ in wanted:
+            tap.guard(test)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
