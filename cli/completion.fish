@@ -123,6 +123,9 @@ function __snapwalk
             __snapwalk_dumps $program
         case hook
             test (count $before) = 2; and printf '%s\n' monit alertmanager nagios collectd systemd
+        case on
+            test (count $before) = 2; and printf '%s\n' syscall:accept4 syscall:connect syscall:openat syscall:write
+            __snapwalk_pids
         case watch
         case '*'
             __snapwalk_pids

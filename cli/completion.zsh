@@ -136,6 +136,10 @@ _snapwalk() {
 		;;
 	delete) _snapwalk_dumps $program ;;
 	hook) ((CURRENT != 3)) || compadd monit alertmanager nagios collectd systemd ;;
+	on)
+		((CURRENT != 3)) || compadd syscall:accept4 syscall:connect syscall:openat syscall:write
+		_snapwalk_pids
+		;;
 	watch) ;;
 	*) _snapwalk_pids ;;
 	esac

@@ -82,7 +82,7 @@ def bad_lines(tap):
             (["1", "--format", "xml"], r"--format: 'xml' is unknown .*text\|json\|folded"),
             (["1", "--nonsense"], r"--nonsense: no such option"),
             (["1", "-o"], r"--output: a value is missing"),
-            (["one"], r"one: neither a command nor a process id \(usage\): .*--comm one"),
+            (["process"], r"process: neither a command nor a process id \(usage\): .*--comm process"),
             (["1", "--via", "daemon", "--walk", "scan"],
              r"--walk: the daemon does not do that \(usage\)"),
             (["show"], r"show: no dump is given \(usage\): .*snapwalk list"),
@@ -575,7 +575,7 @@ def words_for_users(tap):
               [], "snapwalk(1) has no other option")
     commands = re.findall(r"^  ([a-z]+)(?: |$)", snapwalk("--help").stdout.split("Commands:")[1]
                           .split("Targets:")[0], re.M)
-    tap.equal(commands, ["dump", "sample", "top", "explain", "verify", "record", "doctor",
+    tap.equal(commands, ["dump", "sample", "top", "on", "leaks", "explain", "verify", "record", "doctor",
                          "list", "show", "delete", "pin", "diff", "watch", "hook", "help", "version"],
               "--help lists the commands")
     for command in commands:
