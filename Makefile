@@ -486,6 +486,7 @@ help:
 		'                   SYSCONFDIR=/etc BINDIR SBINDIR LIBDIR INCLUDEDIR DATADIR MANDIR UNITDIR' \
 		'                   and CC CPPFLAGS CFLAGS LDFLAGS are honoured by all of them' \
 		'make check-asan    unit tests, fuzzers and hostile input, sanitized' \
+		'make check-tools   what checks the sources and makes releases, tested itself' \
 		'make check-runtimes  real runtimes; installs them' \
 		'make soak          random instants, storms and runtimes, again and again: SOAK_MINUTES=60' \
 		'make check-installed  the service under systemd, in a container with Debian' \

@@ -7,6 +7,7 @@ Files run in parallel, but for those that say "# serial". A live file says its t
     # tier: gate 20s     deterministic; decides whether a change lands. 20 s: its budget on a quiet machine
     # tier: soak 60s     random instants, storms, load
     # tier: runtime 60s  looks at a runtime or service that must be installed
+    # tier: tools 15s    deterministic; tests what checks the sources and makes releases
     # serial             measures time, or changes what all others see
     # soak too           a file of the gate that makes more looks in the soak
     # strict             no failure of this file is excused by a second run
@@ -40,7 +41,7 @@ PLAN = re.compile(r"^1\.\.(\d+)")
 SKIP = re.compile(r"^(.*?)\s*# SKIP\s*(.*)$", re.I)
 RATE = re.compile(r"^# rate: (\S+) (\S+) (\d+) (\d+)$")
 NEEDS = re.compile(r"^(.*); needs (.+)$")
-TIER = re.compile(r"^# tier: (gate|soak|runtime) (\d+)s$", re.M)
+TIER = re.compile(r"^# tier: (gate|soak|runtime|tools) (\d+)s$", re.M)
 HEADER_LINES = 10
 FAILURES_MAX = 60
 END_LINES = 20
@@ -65,7 +66,7 @@ class File:
             head = "".join(line for _, line in zip(range(HEADER_LINES), source))
         found = TIER.search(head)
         if found is None:
-            raise SystemExit(f"{path}: its first lines do not say '# tier: gate|soak|runtime SECONDSs'")
+            raise SystemExit(f"{path}: its first lines do not say '# tier: gate|soak|runtime|tools SECONDSs'")
         self.tier, self.budget_s = found.group(1), int(found.group(2))
         lines = head.splitlines()
         self.serial, self.strict, self.soak_too = (f"# {word}" in lines for word in ("serial", "strict", "soak too"))
@@ -192,8 +193,8 @@ def slowed(load):
 
 
 def over_budget(file, seconds, load):
-    """What is said of a file of the gate that takes too long; None when it does not. With more looks it may."""
-    if file.budget_s is None or file.tier != "gate" or os.environ.get("SNAPWALK_LOOKS_FACTOR", "1") != "1":
+    """What is said of a file of the gate or of tools that takes too long; None when it does not. With more looks it may."""
+    if file.budget_s is None or file.tier not in ("gate", "tools") or os.environ.get("SNAPWALK_LOOKS_FACTOR", "1") != "1":
         return None
     most = 2 * max(BUDGET_MIN_S, file.budget_s) * slowed(load)
     if seconds <= most:

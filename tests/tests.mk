@@ -112,7 +112,7 @@ $(foreach name,$(FUZZ_ALONE),$(eval $(call fuzz_program,$(name),$(name))))
 
 -include tests/targets/targets.mk
 
-.PHONY: tests-build unit-tests fuzz-tests check-run check-asan check-runtimes bench bench-sampling fuzz
+.PHONY: tests-build unit-tests fuzz-tests check-run check-tools check-asan check-runtimes bench bench-sampling fuzz
 tests-build: unit-tests fuzz-tests targets
 unit-tests: $(UNIT)
 fuzz-tests: $(FUZZ)
@@ -121,6 +121,11 @@ fuzz-tests: $(FUZZ)
 # corpora; check-asan also mutates.
 check-run:
 	@SNAPWALK_MUTATIONS=0 $(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live $(LIVE) --tier gate
+
+# What checks the sources, judges tests and makes releases, tested itself.
+check-tools: deps-check
+	@$(MAKE) --no-print-directory -s -j$$(nproc) WERROR=-Werror all targets
+	@$(PYTHON) tests/run.py --build $(BUILD) --live $(LIVE) --tier tools
 
 # While one works: unit tests, and of the live tests those that go through capture, walk, names, JSON,
 # fixtures, the command and the daemon, and are quick.
@@ -156,7 +161,7 @@ SOAK_MINUTES ?= 120
 SOAK_LOOKS ?= 3
 .PHONY: soak soak-run
 soak: deps-check deps-bench deps-monitors deps-runtimes
-	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build targets-runtimes
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build targets-soak targets-runtimes
 	@$(MAKE) --no-print-directory -s soak-run
 soak-run:
 	@SNAPWALK_RUNTIMES=1 SNAPWALK_LOOKS_FACTOR=$(SOAK_LOOKS) $(PYTHON) tests/run.py --build $(BUILD) \

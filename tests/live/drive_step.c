@@ -12,6 +12,9 @@
  * switch:START-END, or at tables:START-END, whose tables do not tell of each instruction; each has a shadow of its own.
  * FIRST is where it begins, ROOT what it returns to.
  *
+ * Where not each instruction is looked at, a function that was called and has returned LEAP_AFTER times is run to its
+ * return: an exception calls the same small functions of libgcc thousands of times.
+ *
  * Between two steps the process is let go with a SIGSTOP, so that it stands at the instruction while
  * the snapshot is taken as of any other stopped process. The ranges are counted: how often the pc
  * was in one (PLT stubs). Prints "armed" when the process may run towards BEGIN, then
@@ -32,9 +35,14 @@
 enum {
 	SHADOW_MAX = 256,
 	MISMATCHES_SHOWN = 10,
+	MISMATCHES_MAX = 100,
 	STEPS_MAX = 200000,
 	INSTRUCTION_MAX = 15,
 	EARLY_SHARE = 32,
+	AHEAD_WALKS_MAX = 2500, /* more: jumps never come to where walks say that they go */
+	LEAP_AFTER = 3,
+	LEAP_EVERY = 8, /* and more: functions are run */
+	CALLEES_MAX = 4096,
 	STACKS_MAX = 4,
 	CS_32BIT = 0x23, /* Linux 6.1, arch/x86/include/asm/segment.h, __USER32_CS */
 };
@@ -45,11 +53,16 @@ struct range {
 
 struct shadow {
 	struct {
-		uint64_t slot, address;
+		uint64_t slot, address, callee;
 	} calls[SHADOW_MAX]; /* outermost first */
 	size_t depth;
 	struct range stack;
 	uint64_t first, root; /* where it begins, by a jump, and where its function returns to */
+};
+
+struct callee {
+	uint64_t address; /* 0: free */
+	size_t calls, returns;
 };
 
 struct stepper {
@@ -65,7 +78,8 @@ struct stepper {
 	size_t word_bytes;
 	uint8_t code[INSTRUCTION_MAX + 1];
 	size_t steps, mismatches;
-	uint64_t early[SHADOW_MAX]; /* callers in walks that may be ahead of a jump */
+	struct callee callees[CALLEES_MAX]; /* by a hash of the address */
+	uint64_t early[SHADOW_MAX];         /* callers in walks that may be ahead of a jump */
 	uint64_t early_sp;
 	size_t n_early, early_walks, ahead_walks;
 };
@@ -139,8 +153,6 @@ static void run_to(const struct stepper *s, uint64_t address)
 	long word = ptrace(PTRACE_PEEKTEXT, s->pid, (void *) address, NULL);
 	ptrace(PTRACE_POKETEXT, s->pid, (void *) address, (void *) ((word & ~0xffL) | 0xcc));
 	ptrace(PTRACE_CONT, s->pid, NULL, NULL);
-	printf("armed\n");
-	fflush(stdout);
 	wait_stop(s);
 	ptrace(PTRACE_POKETEXT, s->pid, (void *) address, (void *) word);
 	struct user_regs_struct regs;
@@ -149,6 +161,18 @@ static void run_to(const struct stepper *s, uint64_t address)
 		die("the breakpoint was not reached");
 	regs.rip = address;
 	ptrace(PTRACE_SETREGS, s->pid, NULL, &regs);
+}
+
+static struct callee *callee_of(struct stepper *s, uint64_t address)
+{
+	size_t i = address % CALLEES_MAX;
+	for (size_t n = 0; s->callees[i].address != 0 && s->callees[i].address != address; n++) {
+		if (n == CALLEES_MAX)
+			die("too many functions");
+		i = (i + 1) % CALLEES_MAX;
+	}
+	s->callees[i].address = address;
+	return &s->callees[i];
 }
 
 static void look(struct stepper *s)
@@ -176,6 +200,7 @@ static void push(struct stepper *s, uint64_t slot)
 	if (s->now->depth == SHADOW_MAX)
 		die("the shadow stack is full");
 	read_memory(s, slot, &address, s->word_bytes);
+	s->now->calls[s->now->depth].callee = s->regs.rip;
 	s->now->calls[s->now->depth].slot = slot;
 	s->now->calls[s->now->depth++].address = address;
 }
@@ -192,11 +217,34 @@ static void step(struct stepper *s)
 	bool begins =
 		s->now->first != 0 && s->regs.rip >= s->now->first && s->regs.rip < s->now->root;
 	while (s->now->depth > 0 && (begins || !in_range(s->regs.rip, &s->switches)) &&
-	       s->now->calls[s->now->depth - 1].slot < s->regs.rsp)
+	       s->now->calls[s->now->depth - 1].slot < s->regs.rsp) {
 		s->now->depth--;
-	if (call)
+		if (s->now->calls[s->now->depth].address == s->regs.rip)
+			callee_of(s, s->now->calls[s->now->depth].callee)->returns++;
+	}
+	if (call) {
 		push(s, s->regs.rsp);
+		callee_of(s, s->regs.rip)->calls++;
+	}
 	s->steps++;
+}
+
+/* At the first instruction of a function of which enough was seen: runs it to its return, unless it is there again in a
+ * call of its own, whose frames are stepped through. */
+static void leap(struct stepper *s)
+{
+	if (s->now->depth == 0 || s->now->calls[s->now->depth - 1].slot != s->regs.rsp ||
+	    s->now->calls[s->now->depth - 1].callee != s->regs.rip)
+		return;
+	struct callee *callee = callee_of(s, s->regs.rip);
+	if (callee->returns < LEAP_AFTER || callee->returns + 1 != callee->calls)
+		return;
+	run_to(s, s->now->calls[s->now->depth - 1].address);
+	look(s);
+	if (s->regs.rsp <= s->now->calls[s->now->depth - 1].slot)
+		die("a function that was run has not returned");
+	s->now->depth--;
+	callee->returns++;
 }
 
 static bool walk_equals(const struct stepper *s, const struct sw_walk *walk)
@@ -369,12 +417,15 @@ int main(int argc, char **argv)
 	if (sw_context_create(&s.ctx, &err) != 0 || sw_target_open(s.pid, &s.target, &err) != 0)
 		die(err.message);
 	hold(&s, true);
+	printf("armed\n");
+	fflush(stdout);
 	run_to(&s, strtoull(argv[2], NULL, 16));
 	look(&s);
 	size_t counted = 0, every = strtoul(argv[4], NULL, 10);
 	if (every == 0)
 		return 2;
-	while (s.steps < STEPS_MAX && s.regs.rip != end) {
+	while (s.steps < STEPS_MAX && s.ahead_walks < AHEAD_WALKS_MAX &&
+	       s.mismatches < MISMATCHES_MAX && s.regs.rip != end) {
 		early_settle(&s);
 		bool in_range = in_ranges(s.regs.rip, ranges);
 		counted += in_range;
@@ -384,7 +435,10 @@ int main(int argc, char **argv)
 			compare(&s);
 			hold(&s, false);
 		}
-		step(&s);
+		if (every >= LEAP_EVERY && s.early_walks == 0)
+			leap(&s);
+		if (s.regs.rip != end)
+			step(&s);
 	}
 	let_go_stopped(&s);
 	for (size_t i = 0; s.early_walks > 0 && i < s.n_early; i++)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 15s
+# tier: tools 15s
 """What is built and installed: exported symbols, hardening, chosen paths, the compiler's flags."""
 import glob
 import os

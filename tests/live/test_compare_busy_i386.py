@@ -18,7 +18,7 @@ def main():
         compare(tap, names, 40)
     else:
         tap.skip("programs for i386", "they are not built",
-                 "packages gcc-multilib and g++-multilib, and a build after that")
+                 "packages gcc-multilib and g++-multilib, and make targets-soak after that")
     tap.done()
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 40s
+# tier: tools 40s
 """The files of a release: the same bytes from another folder at another time, with all that they name, signed."""
 import json
 import os

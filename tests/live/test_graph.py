@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 10s
+# tier: tools 10s
 """tests/graph.py finds each kind of fault that is put into a small program, and none without it."""
 import os
 import subprocess

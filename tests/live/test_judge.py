@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 5s
+# tier: tools 5s
 """The judge of random tests: its statistics, and what it keeps. Nothing here is random."""
 import contextlib
 import io

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 5s
+# tier: tools 5s
 """NEWS from its fragments: each entry in the group of its kind, and what is not a fragment is refused."""
 import os
 import shutil

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 5s
+# tier: tools 5s
 """What run.py makes of test programs: nothing is lost, a skip says what it needs, a rerun hides nothing."""
 import contextlib
 import glob
@@ -183,15 +183,15 @@ def progress(tap):
 
 def budget(tap):
     file = run.File(os.path.join(HERE, "test_run.py"), "live")
-    tap.equal((file.tier, file.budget_s, file.serial, file.strict), ("gate", 5, False, False), "the head of this file")
+    tap.equal((file.tier, file.budget_s, file.serial, file.strict), ("tools", 5, False, False), "the head of this file")
     tap.equal(run.over_budget(file, 9, 0), None, "less than twice the budget")
     tap.check(run.over_budget(file, 11, 0), "more than twice the budget")
     tap.equal(run.over_budget(file, 11, 4 * os.cpu_count()), None, "a machine that has four times as much to do")
     with mock.patch.dict(os.environ, SNAPWALK_LOOKS_FACTOR="3"):
         tap.equal(run.over_budget(file, 11, 0), None, "more looks than the budget is for")
     both = run.File(os.path.join(HERE, "test_signals.py"), "live")
-    tap.equal([[one.is_of([tier]) for tier in ("gate", "soak", "runtime")] for one in (file, both)],
-              [[True, False, False], [True, True, False]], "a file of the gate that is in the soak, too")
+    tap.equal([[one.is_of([tier]) for tier in ("gate", "soak", "runtime", "tools")] for one in (file, both)],
+              [[False, False, False, True], [True, True, False, False]], "a file of the gate that is in the soak, too")
     for path in sorted(glob.glob(os.path.join(HERE, "*.py"))):
         if os.path.basename(path).startswith(("test_", "runtime_")):
             tap.check(run.File(path, "live").tier, f"{os.path.basename(path)} says its tier")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 10s
+# tier: tools 10s
 """The static file: what it needs, and what it does in a root directory with nothing else in it."""
 import json
 import os

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 40s
-"""A walk at every single instruction of a program: PLT stubs that bind lazily, the dynamic linker's
+# soak too
+"""A walk at each third instruction of a program, at each one in the soak: PLT stubs that bind lazily, the dynamic linker's
 resolver, prologues, epilogues, exceptions. A shadow stack of its calls says what each walk must be."""
 import os
 import re
@@ -55,17 +56,18 @@ def walk_everywhere(tap, name, every=1, least_in_plt=0, least_ahead=0, most_ahea
 
 def main():
     tap = Tap()
-    every = int(os.environ.get("SNAPWALK_EVERY", "401"))  # 1 walks at each instruction
-    tap.guard(lambda t: walk_everywhere(t, "stepped", least_in_plt=20))
+    every = int(os.environ.get("SNAPWALK_EVERY", "61"))  # 1 walks at each instruction
+    more = int(os.environ.get("SNAPWALK_LOOKS_FACTOR", "1"))
+    tap.guard(lambda t: walk_everywhere(t, "stepped", max(1, min(every, 3) // more), least_in_plt=20))
     # The same program with other PLT stubs, where each instruction is looked at; without tables, as lld makes them.
     for name in ("stepped_cet", "stepped_bare_plt"):
-        tap.guard(lambda t, n=name: walk_everywhere(t, n, min(every, 7), least_in_plt=20))
+        tap.guard(lambda t, n=name: walk_everywhere(t, n, max(1, min(every, 7) // more), least_in_plt=20))
     tap.guard(lambda t: walk_everywhere(t, "stepped_switch", most_ahead=0, least_steps=900))
     tap.guard(lambda t: walk_everywhere(t, "stepped_haskell", most_ahead=0, least_steps=300))
     tap.guard(lambda t: walk_everywhere(t, "stepped_jumpto", least_steps=400, least_ahead=100))
     for name in ("stepped_managed", "stepped_synchronous"):
         tap.guard(lambda t, n=name: walk_everywhere(t, n, least_steps=400))
-    # 80,000 instructions and more, of which libgcc looks at tables for most.
+    # 80,000 instructions and more, of which libgcc looks at tables for most; 9,000 without functions that were seen before.
     for name in ("stepped_throw", "stepped_throw_static"):
         tap.guard(lambda t, n=name: walk_everywhere(t, n, every, least_ahead=80))
     if os.path.exists(os.path.join(TARGETS, "stepped_throw_i386")):
