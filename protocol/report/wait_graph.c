@@ -7,6 +7,7 @@
 #include "report/waits.h"
 #include "cleanup.h"
 #include "report/activity.h"
+#include "report/idle.h"
 
 #include <stdlib.h>
 #include <string.h>
