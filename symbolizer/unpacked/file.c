@@ -83,8 +83,8 @@ bool sw_unpacked_add(struct sw_unpacked *unpacked, const char *directory)
 {
 	struct stat st;
 	/* It is opened by its name again, also by a process that writes there. */
-	if (!sw_own_way_is_ours(directory) || lstat(directory, &st) < 0 || !S_ISDIR(st.st_mode) ||
-	    !is_believed(unpacked, &st))
+	if (directory == NULL || !sw_own_way_is_ours(directory) || lstat(directory, &st) < 0 ||
+	    !S_ISDIR(st.st_mode) || !is_believed(unpacked, &st))
 		return false;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(unpacked->directories); i++) {
 		if (unpacked->directories[i] == NULL) {
