@@ -35,7 +35,7 @@ cli/doctor/general.c		own	access
 cli/doctor/target.c		proc	fstatat openat readlink readlinkat
 cli/events/held.c		proc	open openat
 cli/main.c			own	open
-cli/run/keep.c			own	lstat open
+cli/run/keep.c			own	lstat
 cli/run/obtain.c		own	open
 cli/run/output.c		own	open openat readlink stat
 cli/run/rights.c		proc	open readlinkat
@@ -45,7 +45,7 @@ confine/landlock.c		own	open statx
 daemon/config/path.c		own	open readlink
 daemon/config/settings.c	own	fopen scandir
 daemon/jobs/found.c		proc	open
-daemon/main.c			own	access open
+daemon/main.c			own	access open openat
 daemon/policy/authorize.c	proc	fstatat openat readlinkat
 daemon/policy/namespace.c	proc	fstatat open
 daemon/policy/program.c		proc	open openat statx
@@ -63,6 +63,7 @@ daemon/worker/launcher.c	own	chdir
 daemon/worker/series.c		proc	open
 daemon/worker/target.c		proc	fopen open
 libwalk/base/in_root.c	known	openat readlinkat statx
+libwalk/base/own_way.c	own	open
 libwalk/base/text.c		own	openat
 libwalk/base/urgent.c		proc	opendir
 libwalk/capture/after.c		proc	openat
@@ -85,7 +86,7 @@ libwalk/saved/core_open.c	own	open
 libwalk/saved/fixture_files.c	own	openat
 libwalk/saved/fixture_records.c	own	openat
 libwalk/saved/load.c		own	open openat
-libwalk/saved/save.c		own	fstatat lstat open openat
+libwalk/saved/save.c		own	fstatat openat
 libwalk/stop/threads.c		proc	faccessat openat
 libwalk/waits/fifo.c		proc	open opendir readlinkat statx
 libwalk/waits/holders.c		proc	lstat opendir readlinkat
