@@ -278,7 +278,9 @@ TEST_WITH(test_way, set_up, tear_down)
 	content_is(p->file, "text");
 	assert_int_equal(lchown(link, OTHER, OTHER), 0);
 	assert_int_equal(sw_output_open(&out, file, &err), -SW_E_IO);
-	assert_string_equal(err.message, "the way there leads through a link of another user");
+	assert_string_equal(
+		err.message,
+		"cannot write there: the way there leads through a link of another user");
 	sw_output_deinit(&out);
 	assert_int_equal(unlink(link), 0);
 }
