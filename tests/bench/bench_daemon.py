@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The daemon next to the direct command: the same process, the same options, in turn."""
+import contextlib
 import os
+import resource
 import statistics
 import sys
 import time
@@ -34,6 +36,8 @@ def measure(bench, command):
     os.environ["SNAPWALK_BUILD"] = bench.build
     from daemon import Daemon  # noqa: PLC0415 - the path and the build above
     bench.say(f"daemon, {THREADS} threads")
+    with contextlib.suppress(ValueError):  # not permitted here: its workers wait for their turns, then
+        resource.setrlimit(resource.RLIMIT_RTPRIO, (1, 1))  # as its unit does
     config = {"MinIntervalSec": 0, "StopPercent": 100, "MaxStopMs": 1000}
     with programs.workload(bench.build, THREADS, FRAMES) as program, Daemon(config) as daemon:
         program.settle()
