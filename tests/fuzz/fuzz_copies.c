@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Copies of threads at events. The bytes are taken for a record of the kernel; for a ring, with records in it; for the
- * numbers of which a recipe is written, whose result the check has to agree with; and for a recipe itself.
+ * Copies of threads. The bytes are taken for a record of the kernel; for a ring, with records in it; for the numbers of
+ * which a recipe is written, whose result the check has to agree with; and for a recipe itself. Recipes are executed on
+ * memory of the same bytes.
  */
+#include "copies/execute.h"
 #include "copies/record.h"
 #include "copies/recipe.h"
 #include "copies/ring.h"
@@ -64,10 +66,47 @@ static uint64_t number(const uint8_t **data, size_t *size)
 	return value >> (value & 0x38); /* small ones, too */
 }
 
+struct bytes {
+	const uint8_t *data;
+	size_t size;
+};
+
+/* Memory that is what the bytes say, again and again; every fifth page is absent. */
+static bool bytes_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	const struct bytes *b = arg;
+	if (b->size == 0 || avma / 4096 % 5 == 0)
+		return false;
+	for (size_t i = 0; i < length; i++)
+		((uint8_t *) buffer)[i] = b->data[(avma + i) % b->size];
+	return true;
+}
+
+/* Whatever steps and memory are, it ends, with a record. */
+static void execute(const struct sw_sampled_recipe *recipe, const uint8_t *data, size_t size)
+{
+	static const struct sw_memory_ops ops = {.read = bytes_read};
+	static struct sw_copy_part parts[SW_COPY_PARTS_MAX];
+	struct bytes bytes = {data, size};
+	struct sw_copy copy;
+	uint8_t *space = malloc(SW_SAMPLED_BYTES_MAX);
+	if (space == NULL)
+		return;
+	size_t n = sw_recipe_execute(recipe, (struct sw_memory){&ops, &bytes}, size, space);
+	if (!sw_copy_parse(space, n, parts, &copy))
+		abort();
+	for (size_t i = 0; i < copy.n_parts; i++)
+		for (size_t k = 0; k < copy.parts[i].bytes; k++)
+			sum += copy.parts[i].data[k];
+	free(space);
+}
+
 /* Steps of a recipe that can be handed on are within the limits, whatever they were made of. */
 static void recipe(const uint8_t *data, size_t size)
 {
 	struct sw_recipe r = {0};
+	const uint8_t *all = data;
+	size_t all_size = size;
 	while (size > 0) {
 		uint64_t a = number(&data, &size), b = number(&data, &size),
 			 c = number(&data, &size);
@@ -100,13 +139,15 @@ static void recipe(const uint8_t *data, size_t size)
 						    s->chain.node_bytes > SW_SAMPLED_NODE_MAX))
 			abort();
 	}
+	execute(&r.steps, all, all_size);
 }
 
 static void steps(const uint8_t *data, size_t size)
 {
 	struct sw_sampled_recipe r = {0};
 	memcpy(&r, data, size < sizeof(r) ? size : sizeof(r));
-	sum += sw_recipe_is_valid(&r);
+	if (sw_recipe_is_valid(&r))
+		execute(&r, data, size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
