@@ -156,7 +156,7 @@ static int recipe_take(struct sw_cpu_sampler *s, struct sw_error *err)
 static void copies_lend(struct sw_cpu_sampler *s)
 {
 	struct sw_snapshot_priv *priv = s->snap->priv;
-	priv->copy = &s->copy;
+	priv->by_copies = true;
 	priv->kept = &s->kept;
 	if (s->base->priv->mem_fd >= 0)
 		priv->mem_fd = fcntl(s->base->priv->mem_fd, F_DUPFD_CLOEXEC, 0);
@@ -416,6 +416,7 @@ static void copy_add(struct sw_cpu_sampler *s)
 				.stop_ns = -1};
 	sw_arch_thread_fill(t, &copy->regs);
 	t->stack_avma = t->stack_end_avma = t->regs.sp_avma;
+	t->copy = copy;
 	snap->n_ranges = 0;
 	for (size_t i = 0; i < copy->n_parts; i++) {
 		const struct sw_copy_part *part = &copy->parts[i];

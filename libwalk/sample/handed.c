@@ -64,6 +64,7 @@ static void snapshot_put(const struct sw_snapshot *snap, uint8_t **at)
 		t.stack = NULL;
 		t.wait_for = NULL;
 		t.kernel = NULL;
+		t.copy = NULL;
 		put(at, &t, sizeof(t));
 	}
 	for (size_t i = 0; i < snap->n_threads; i++)

@@ -64,7 +64,7 @@ bool sw_live_read(const struct sw_snapshot *snap, uint64_t avma, void *buffer, s
 		if (n > length)
 			n = length;
 		/* What is read for one copy at an event is old for the next. */
-		const uint8_t *page = priv->copy == NULL ? page_get(priv, avma - skip) : NULL;
+		const uint8_t *page = !priv->by_copies ? page_get(priv, avma - skip) : NULL;
 		if (page != NULL)
 			memcpy(to, page + skip, n);
 		else if (priv->live_dead || !mem_read(priv, avma, to, n))

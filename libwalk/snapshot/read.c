@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "copies/record.h"
 #include "snapshot/bias.h"
 #include "snapshot/read.h"
 #include "snapshot/live.h"
@@ -60,6 +61,31 @@ void sw_snapshot_index_copies(struct sw_snapshot *snap)
 		priv->copies[n++] = snap->ranges[i];
 	if (n > 1)
 		qsort(priv->copies, n, sizeof(*priv->copies), compare_ranges);
+	priv->n_copies = overlaps_cut(priv->copies, n);
+}
+
+void sw_snapshot_index_copy(const struct sw_snapshot *snap, const struct sw_thread *thread)
+{
+	struct sw_snapshot_priv *priv = snap->priv;
+	if (thread == NULL) {
+		/* What it changes is priv alone. */
+		sw_snapshot_index_copies((struct sw_snapshot *) snap);
+		return;
+	}
+	/* The index of all has space for those of one. */
+	size_t n = 0, wanted = 1 + priv->n_shared + thread->copy->n_parts;
+	priv->n_copies = 0;
+	if (priv->copies == NULL || wanted > priv->copies_max)
+		return; /* nothing can be read, and that is said */
+	priv->copies[n++] =
+		(struct sw_range){thread->stack_avma, thread->stack_bytes, thread->stack};
+	for (size_t i = 0; i < priv->n_shared; i++)
+		priv->copies[n++] = priv->shared[i];
+	for (size_t i = 0; i < thread->copy->n_parts; i++) {
+		const struct sw_copy_part *part = &thread->copy->parts[i];
+		priv->copies[n++] = (struct sw_range){part->avma, part->bytes, part->data};
+	}
+	qsort(priv->copies, n, sizeof(*priv->copies), compare_ranges);
 	priv->n_copies = overlaps_cut(priv->copies, n);
 }
 

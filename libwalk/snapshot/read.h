@@ -9,6 +9,9 @@ size_t sw_snapshot_copy_find(const struct sw_snapshot *snap, uint64_t avma);
 
 /* Part of sw_snapshot_index(): what sw_snapshot_memory() searches. */
 void sw_snapshot_index_copies(struct sw_snapshot *snap);
+/* The same of what one thread's copy has: those of other threads are of other instants, at which the same address may have
+ * been something else. NULL: of all again. */
+void sw_snapshot_index_copy(const struct sw_snapshot *snap, const struct sw_thread *thread);
 
 /*
  * Memory as one thread of a snapshot sees it, in this order: its copied stack, other copied ranges

@@ -11,8 +11,6 @@
 
 #include <snapwalk/walk.h>
 
-struct sw_copy;
-
 /* What only the makers of snapshots (live, core, fixture) see. */
 struct sw_snapshot_priv {
 	struct sw_arena arena; /* strings, small arrays */
@@ -32,9 +30,11 @@ struct sw_snapshot_priv {
 	bool live_dead;        /* a live read failed because the process is gone: ask no more */
 	bool borrowed;         /* found, and what pages have, are another snapshot's */
 	bool native_only;      /* known from before, by the same maps: no runtime, no made code */
-	/* The copy of the only thread at an event, borrowed; NULL: the snapshot is of no event. The copy alone is of that instant:
-	 * what is read later has to be constant. */
-	const struct sw_copy *copy;
+	/* Threads have copies by a recipe (sw_thread.copy): these alone are of one instant. What is read later has to
+	 * be constant. */
+	bool by_copies;
+	struct sw_range *shared; /* borrowed: ranges that are of no thread's copy */
+	size_t n_shared;
 	struct sw_slots *
 		kept; /* borrowed: states of runtimes, by their ops, that outlive walks; NULL: none do */
 	struct sw_range

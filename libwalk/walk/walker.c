@@ -56,6 +56,7 @@ struct sw_walker {
 	bool scanning; /* the walk has ended, but is to go on */
 	bool guessed;  /* a frame was, and none has been proven since */
 	bool failed_nomem;
+	bool of_one; /* memory is what the copy of one thread has */
 };
 
 static bool frame_append(struct sw_walker *w, const struct sw_frame *frame)
@@ -480,6 +481,8 @@ static const struct sw_runtime_wait *thread_wait(struct sw_walker *w,
 {
 	bool sleeps = thread->state == 'S' || thread->state == 'D' || thread->state == 'T' ||
 		      thread->state == '?' || (thread->state == 'R' && thread->syscall >= 0);
+	/* Locks were not copied. */
+	sleeps = sleeps && thread->copy == NULL;
 	for (size_t i = 0; sleeps && i < w->active->n; i++) {
 		const struct sw_active *a = &w->active->all[i];
 		struct sw_runtime_wait wait = {0};
@@ -564,7 +567,7 @@ static bool has_language(const struct sw_walker *w, size_t first, size_t end)
  */
 static bool copy_may_miss(const struct sw_walker *w)
 {
-	const struct sw_copy *copy = w->walks->snap->priv->copy;
+	const struct sw_copy *copy = w->cursor.thread->copy;
 	return copy != NULL && (w->n_without > 1 || has_language(w, 0, w->without) ||
 				(copy->head.flags & (SW_SAMPLED_FAULT | SW_SAMPLED_CUT)));
 }
@@ -595,10 +598,10 @@ static void end_left_out(struct sw_walker *w)
 static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, struct sw_frame first,
 		       struct sw_walk *walk)
 {
-	/* A copy at an event is of one instant, and all else is not. */
+	/* A copy by a recipe is of one instant, and all else is not. */
 	w->memory = (struct sw_snapshot_memory){.snap = w->walks->snap,
 						.thread = thread,
-						.no_live = w->walks->snap->priv->copy != NULL};
+						.no_live = thread->copy != NULL};
 	w->cursor = (struct sw_cursor){.snap = w->walks->snap,
 				       .thread = thread,
 				       .memory = sw_snapshot_memory(&w->memory),
@@ -649,6 +652,10 @@ static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, stru
 
 static void walk_thread(struct sw_walker *w, const struct sw_thread *thread, struct sw_walk *walk)
 {
+	const struct sw_snapshot *snap = w->walks->snap;
+	bool of_many = thread->copy != NULL && snap->n_threads > 1;
+	if (of_many)
+		sw_snapshot_index_copy(snap, thread);
 	const struct sw_frame first = {.by = "context",
 				       .trust = SW_TRUST_CONTEXT,
 				       .flags = SW_FRAME_EXACT_PC};
@@ -657,6 +664,7 @@ static void walk_thread(struct sw_walker *w, const struct sw_thread *thread, str
 	walk->info = thread_info(w, thread);
 	walk->wait = thread_wait(w, thread);
 	walk->request = thread_request(w, thread);
+	w->of_one |= of_many;
 }
 
 bool sw_walker_stack(struct sw_walker *w, const struct sw_thread *stack, struct sw_frame first,
@@ -717,6 +725,8 @@ int sw_walk_threads(struct sw_walks *walks, const struct sw_walk_options *option
 	for (size_t i = 0; i < walks->snap->n_threads && !w.failed_nomem; i++)
 		if (walks->snap->threads[i].captured)
 			walk_thread(&w, &walks->snap->threads[i], &walks->walks[walks->n_walks++]);
+	if (w.of_one)
+		sw_snapshot_index_copy(walks->snap, NULL);
 	if (options->goroutines && !w.failed_nomem)
 		w.failed_nomem = sw_walk_goroutines(walks, &w) < 0;
 	if (options->tasks && !w.failed_nomem)

@@ -149,6 +149,8 @@ struct sw_kernel_stack {
 
 enum { SW_SYSCALL_I386 = 1 << 16 /* numbers of 32-bit programs' calls begin here */ };
 
+struct sw_copy;
+
 struct sw_thread {
 	pid_t tid;
 	pid_t own_tid; /* in the target's own pid namespace; 0: it is ours, or unknown */
@@ -184,6 +186,8 @@ struct sw_thread {
 	const struct sw_wait_for *wait_for;   /* the snapshot's; NULL: unknown, or not asked for */
 	const struct sw_kernel_stack *kernel; /* the snapshot's, of all threads with the same; NULL:
 						 unknown, or not asked for */
+	/* The library's own: what was copied of the thread by a recipe, at one instant; NULL. Borrowed. */
+	const struct sw_copy *copy;
 };
 
 /** Memory copied while the target was stopped that is not a stack. */

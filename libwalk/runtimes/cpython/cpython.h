@@ -28,7 +28,7 @@ struct sw_cpython_position {
 /* The interpreter of a process. */
 struct sw_cpython {
 	const struct sw_snapshot *snap;   /* borrowed */
-	const struct sw_copy *copy;       /* borrowed: sw_snapshot_priv.copy */
+	bool by_copies;                   /* of sw_snapshot_priv */
 	struct sw_snapshot_memory source; /* of memory */
 	struct sw_memory memory;
 	struct sw_snapshot_memory copied_source; /* of copied */

@@ -37,7 +37,7 @@ static bool thread_add(void *arg, const struct sw_cpython_thread *thread)
 
 bool sw_cpython_threads_read(struct sw_cpython *c)
 {
-	if (c->copy == NULL)
+	if (!c->by_copies)
 		(void) sw_cpython_threads_each(&c->at, c->memory, thread_add,
 					       c); /* those that are known */
 	c->chain.frames = calloc(SW_CPYTHON_FRAMES_MAX, sizeof(*c->chain.frames));
@@ -54,7 +54,7 @@ static void thread_begin(struct sw_cpython *c, const struct sw_cursor *cursor)
 	c->met_loop = false;
 	c->cframe_depth = 0;
 	c->in_loop = false;
-	if (c->copy != NULL)
+	if (cursor->thread->copy != NULL)
 		sw_cpython_copy_add(c, cursor);
 	for (size_t i = 0; i < c->n_threads; i++)
 		if (c->threads[i].id == cursor->thread->fs_base && c->threads[i].id != 0)

@@ -142,7 +142,7 @@ bool sw_cpython_recipe(const struct sw_snapshot *snap, struct sw_memory memory,
 
 void sw_cpython_copy_add(struct sw_cpython *c, const struct sw_cursor *cursor)
 {
-	const struct sw_copy *copy = c->copy;
+	const struct sw_copy *copy = cursor->thread->copy;
 	uint64_t id;
 	for (size_t i = 0; i < copy->n_parts; i++) {
 		const struct sw_copy_part *part = &copy->parts[i];
@@ -187,8 +187,8 @@ bool sw_cpython_copy_note(struct sw_cpython *c, const struct sw_thread *thread,
 			  struct sw_thread_info *ret)
 {
 	const struct sw_cpython_layout *l = &c->at.layout;
-	for (size_t i = 0; i < c->copy->n_parts; i++) {
-		const struct sw_copy_part *part = &c->copy->parts[i];
+	for (size_t i = 0; thread->copy != NULL && i < thread->copy->n_parts; i++) {
+		const struct sw_copy_part *part = &thread->copy->parts[i];
 		struct sw_cpython_thread state = {.avma = part->avma};
 		uint64_t number = 0;
 		if (part->kind != SW_CPYTHON_STATE_KIND ||

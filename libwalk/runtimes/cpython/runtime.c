@@ -64,7 +64,7 @@ static int cpython_open(const struct sw_snapshot *snap, void *found, void **ret_
 		return -SW_E_NOMEM;
 	c->snap = snap;
 	c->window = found;
-	c->copy = snap->priv->copy;
+	c->by_copies = snap->priv->by_copies;
 	c->source.snap = snap;
 	c->memory = sw_snapshot_memory(&c->source);
 	c->copied_source = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
@@ -115,8 +115,8 @@ static int cpython_names(void *state, const struct sw_frame *frame, struct sw_de
 static bool cpython_thread(void *state, const struct sw_thread *thread, struct sw_thread_info *ret)
 {
 	const struct sw_cpython *c = state;
-	return c->copy != NULL ? sw_cpython_copy_note(state, thread, ret)
-			       : sw_cpython_thread_note(state, thread, ret);
+	return c->by_copies ? sw_cpython_copy_note(state, thread, ret)
+			    : sw_cpython_thread_note(state, thread, ret);
 }
 
 static bool cpython_wait(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret)

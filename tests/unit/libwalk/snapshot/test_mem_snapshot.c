@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "fake.h"
 #include "snapshot/live.h"
+#include "copies/record.h"
 #include "snapshot/read.h"
 #include "test.h"
 
@@ -323,4 +324,48 @@ TEST(live_pages)
 	}
 	assert_int_equal(seen.ranges[2].data[0xffc], 0x77);
 	fake_snapshot_destroy(f.snap);
+}
+
+static uint8_t byte_at(const struct sw_snapshot *snap, uint64_t avma)
+{
+	struct sw_snapshot_memory m = {.snap = snap, .no_live = true};
+	uint8_t byte = 0xff;
+	(void) sw_memory_read(sw_snapshot_memory(&m), avma, &byte, 1); /* then it stays as it is */
+	return byte;
+}
+
+/* What was copied for one thread is not read for another one, of whose instant it is not. */
+TEST(test_copies_of_threads)
+{
+	enum { PLACE = 0x9000, SHARED = 0xa000 };
+	static const uint64_t words[2] = {0};
+	static const uint8_t values[2] = {1, 2};
+	static uint8_t shared_value = 3;
+	struct sw_snapshot *snap = fake_snapshot_create();
+	struct sw_range shared = {SHARED, 1, &shared_value};
+	struct sw_copy_part parts[2];
+	struct sw_copy copies[2];
+	for (size_t i = 0; i < 2; i++) {
+		parts[i] = (struct sw_copy_part){PLACE + i, &values[i], 1, 1};
+		copies[i] = (struct sw_copy){.parts = &parts[i], .n_parts = 1};
+		(void) fake_snapshot_stack(snap, (pid_t) (1 + i), 0, words, 2);
+		fake_snapshot_range(snap, PLACE + i, &values[i], 1);
+	}
+	fake_snapshot_range(snap, SHARED, &shared_value, 1);
+	fake_snapshot_finish(snap);
+	snap->priv->shared = &shared;
+	snap->priv->n_shared = 1;
+	for (size_t i = 0; i < 2; i++) {
+		snap->threads[i].copy = &copies[i];
+		sw_snapshot_index_copy(snap, &snap->threads[i]);
+		assert_int_equal(byte_at(snap, PLACE), i == 0 ? 1 : 0xff);
+		assert_int_equal(byte_at(snap, PLACE + 1), i == 1 ? 2 : 0xff);
+		assert_int_equal(byte_at(snap, SHARED), 3);
+		assert_int_equal(byte_at(snap, snap->threads[i].stack_avma), 0);
+		assert_int_equal(byte_at(snap, snap->threads[1 - i].stack_avma), 0xff);
+	}
+	sw_snapshot_index_copy(snap, NULL);
+	assert_int_equal(byte_at(snap, PLACE), 1);
+	assert_int_equal(byte_at(snap, PLACE + 1), 2);
+	fake_snapshot_destroy(snap);
 }
