@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sample/light.h"
+#include "sample/blocked.h"
 #include "sample/borrowed.h"
 #include "sample/held.h"
 #include "capture/decide.h"
@@ -12,7 +13,9 @@
 #include "iterate/thread.h"
 #include "snapshot/read.h"
 #include "snapshot/snapshot.h"
+#include "walk/active.h"
 
+#include <fcntl.h>
 #include <snapwalk/clock.h>
 #include <string.h>
 
@@ -35,7 +38,10 @@ struct sw_light {
 	size_t records_max;
 	struct sw_iterate_record *again; /* by thread: how it was in the last pass */
 	enum sw_stop_mode mode;
-	struct sw_sample_links *links; /* borrowed */
+	struct sw_sample_links *links;     /* borrowed */
+	struct sw_sample_blocked *blocked; /* owned; NULL: native code */
+	struct sw_slots kept;              /* of runtimes: sw_snapshot_priv.kept */
+	struct sw_range *ranges; /* the snapshot's arena's: those that are not of copies */
 	bool lost;
 };
 
@@ -79,9 +85,24 @@ static int arrays_create(struct sw_light *l, struct sw_error *err)
 	return 0;
 }
 
+/* What is constant is read later, and proven again by who needs it. */
+static int copies_prepare(struct sw_light *l, const struct sw_recipe *recipe, struct sw_error *err)
+{
+	struct sw_snapshot_priv *priv = l->snap->priv;
+	l->blocked = sw_sample_blocked_create(l->base, recipe);
+	if (l->blocked == NULL)
+		return sw_fail_nomem(err);
+	priv->by_copies = true;
+	priv->kept = &l->kept;
+	if (l->base->priv->mem_fd >= 0)
+		priv->mem_fd = fcntl(l->base->priv->mem_fd, F_DUPFD_CLOEXEC, 0);
+	priv->live_dead = priv->mem_fd < 0;
+	return 0;
+}
+
 int sw_light_create(struct sw_snapshot *base, const struct sw_target *target,
 		    const struct sw_snapshot_options *options, struct sw_sample_links *links,
-		    struct sw_light **ret, struct sw_error *err)
+		    const struct sw_recipe *recipe, struct sw_light **ret, struct sw_error *err)
 {
 	enum { STACK_BYTES = 256 << 10, TOTAL_BYTES = 512 << 20, MAX_STOP_MS = 100 };
 	struct sw_light *l = calloc(1, sizeof(*l));
@@ -112,11 +133,14 @@ int sw_light_create(struct sw_snapshot *base, const struct sw_target *target,
 		r = sw_capture_space_create(l->snap, s, &sizes, CAPACITY, &l->space, err);
 	if (r == 0)
 		r = sw_expendable_start(fds, SW_ARRAY_SIZE(fds), &l->reader, err);
+	if (r == 0 && recipe != NULL)
+		r = copies_prepare(l, recipe, err);
 	if (r < 0) {
 		sw_light_destroy(l);
 		return r;
 	}
-	l->snap->priv->native_only = true; /* sw_light_is_possible() */
+	l->snap->priv->native_only = recipe == NULL; /* sw_light_is_possible() */
+	l->ranges = l->snap->ranges;
 	l->space->reader = l->reader;
 	l->space->chosen = l->chosen;
 	l->space->proc_fd = target->proc_fd;
@@ -131,6 +155,8 @@ void sw_light_destroy(struct sw_light *l)
 		return;
 	if (l->reader != NULL)
 		l->lost |= !sw_expendable_end(l->reader);
+	sw_slots_deinit(&l->kept); /* before the snapshot that they are of */
+	sw_sample_blocked_destroy(l->blocked);
 	sw_borrowed_destroy(l->snap, l->lost);
 	free(l);
 }
@@ -138,6 +164,11 @@ void sw_light_destroy(struct sw_light *l)
 void sw_light_set_stop(struct sw_light *l, enum sw_stop_mode stop)
 {
 	l->mode = stop;
+}
+
+bool sw_light_by_copies(const struct sw_light *l)
+{
+	return l->blocked != NULL;
 }
 
 size_t sw_light_capacity(const struct sw_light *light)
@@ -230,6 +261,18 @@ static void parts_drop(struct sw_light *l, const struct sw_light_thread *threads
 	}
 }
 
+/* Between the two looks at the threads, as their stacks. */
+static void copies_make(struct sw_light *l, size_t n)
+{
+	if (l->blocked == NULL || l->lost)
+		return;
+	sw_sample_blocked_window(l->blocked);
+	for (size_t i = 0; i < n; i++)
+		if (l->chosen[i])
+			l->snap->threads[i].copy =
+				sw_sample_blocked_copy(l->blocked, l->snap->threads[i].fs_base);
+}
+
 /* Whoever is off the CPU, of those that are not read yet: read, and proven. *ret_again: how many of them
  * ran meanwhile, and are off it again. */
 static int window_touchless(struct sw_light *l, struct sw_light_thread *threads, size_t n,
@@ -262,6 +305,7 @@ static int window_touchless(struct sw_light *l, struct sw_light_thread *threads,
 	stop_reset(s);
 	sw_capture_reader_fill(l->space, s);
 	l->lost |= s->stalled;
+	copies_make(l, n);
 	int r = l->lost ? 0 : prove(l, threads, n, err);
 	parts_drop(l, threads);
 	for (size_t i = 0; i < n; i++)
@@ -317,16 +361,18 @@ static int window_stopped(struct sw_light *l, struct sw_light_thread *threads, s
 
 /* ---- after them ------------------------------------------------------------------------------ */
 
-static void threads_finish(struct sw_light *l, const struct sw_light_thread *threads, size_t n,
-			   struct sw_light_result *ret)
+static int threads_finish(struct sw_light *l, const struct sw_light_thread *threads, size_t n,
+			  struct sw_light_result *ret, struct sw_error *err)
 {
 	struct sw_snapshot *snap = l->snap;
 	for (size_t i = 0; i < n; i++) {
 		struct sw_thread *t = &snap->threads[i];
 		t->captured = threads[i].reason == 0;
 		t->reason = threads[i].reason;
-		if (!t->captured)
+		if (!t->captured) {
+			t->copy = NULL;
 			continue;
+		}
 		t->captured_by = l->held[i] ? SW_CAPTURED_PTRACE : SW_CAPTURED_ITERATOR;
 		const struct sw_map *code = sw_snapshot_map(snap, t->regs.pc_avma);
 		if (code == NULL || !(code->prot & SW_MAP_EXEC) || t->stack_end_avma == 0)
@@ -342,7 +388,10 @@ static void threads_finish(struct sw_light *l, const struct sw_light_thread *thr
 	snap->times.stopped_ns = ret->stopped_ns;
 	snap->times.longest_thread_ns = ret->longest_ns;
 	snap->n_stopped = ret->n_stopped;
+	if (l->blocked != NULL && sw_sample_blocked_give(l->blocked, snap) < 0)
+		return sw_fail_nomem(err);
 	sw_snapshot_index_threads(snap);
+	return 0;
 }
 
 int sw_light_read(struct sw_light *l, struct sw_light_thread *threads, size_t n,
@@ -353,6 +402,11 @@ int sw_light_read(struct sw_light *l, struct sw_light_thread *threads, size_t n,
 	if (n > CAPACITY)
 		return sw_fail(err, SW_E_INVALID, "too many threads for one sample");
 	l->stop.n = snap->n_threads = n;
+	snap->ranges = l->ranges;
+	if (l->blocked != NULL) {
+		sw_sample_blocked_reset(l->blocked);
+		ret->renewed = !sw_active_renew(&l->kept);
+	}
 	for (size_t i = 0; i < n; i++) {
 		snap->threads[i] =
 			(struct sw_thread){.tid = (pid_t) threads[i].record->tid,
@@ -375,7 +429,7 @@ int sw_light_read(struct sw_light *l, struct sw_light_thread *threads, size_t n,
 	ret->lost = l->lost;
 	if (r < 0 || l->lost)
 		return r;
-	threads_finish(l, threads, n, ret);
+	r = threads_finish(l, threads, n, ret, err);
 	ret->snap = snap;
-	return 0;
+	return r;
 }

@@ -6,6 +6,7 @@
  * when the maps turn out to be old, and goes on from its snapshot.
  */
 #include "arena.h"
+#include "capture/maps.h"
 #include "capture/returns.h"
 #include "cleanup.h"
 #include "errors.h"
@@ -16,6 +17,7 @@
 #include "sample/handed.h"
 #include "sample/light.h"
 #include "sample/passes.h"
+#include "sample/recipes.h"
 #include "sample/table.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
@@ -41,6 +43,7 @@ struct sw_sampler {
 	struct sw_snapshot *snap; /* owned: of the last sample by sw_snapshot_take(); NULL: none */
 	struct sw_light *light;   /* owned; its base is snap */
 	bool heavy;               /* never again by sw_light_read() */
+	bool by_recipes;          /* it may read what is constant afterwards */
 	bool fixed;               /* by nothing else */
 	struct sw_handed handed;
 	struct sw_sample_code code;
@@ -371,13 +374,52 @@ static size_t tids_keep(struct sw_sampler *s)
 
 static void light_prepare(struct sw_sampler *s)
 {
-	if (s->heavy || !s->by_iterator || !sw_light_is_possible(s->snap, &sw_tables))
+	struct sw_recipe recipe;
+	if (s->heavy || !s->by_iterator)
 		return;
-	if (sw_light_create(s->snap, s->target, &s->options, &s->passes.links, &s->light, NULL) < 0)
+	bool native = sw_light_is_possible(s->snap, &sw_tables);
+	/* Nobody is stopped for what a recipe copies: who runs has to be of no interest. */
+	if (!native && (!s->by_recipes || !s->options.blocked_only ||
+			sw_sample_recipe(s->snap, &sw_tables, &recipe, NULL) < 0))
+		return;
+	if (sw_light_create(s->snap, s->target, &s->options, &s->passes.links,
+			    native ? NULL : &recipe, &s->light, NULL) < 0)
 		s->heavy = true; /* as without it */
 	else
 		(void) sw_sample_code_is_other(
 			&s->code, s->target); /* its result is of no matter: the look is */
+}
+
+/* The records of those that are wanted are in the memory of the light way from its first window on, which is given up:
+ * they are those of the pass again. */
+static void wanted_restore(struct sw_sampler *s)
+{
+	for (size_t i = 0; i < s->n_wanted; i++)
+		for (size_t k = 0; k < s->passes.n_records; k++)
+			if ((pid_t) s->passes.records[k].tid == s->tids[i])
+				s->wanted[i] =
+					(struct sw_light_thread){.record = &s->passes.records[k]};
+}
+
+/*
+ * Maps and modules by a look that touches no thread. Where threads are read by recipes it stands for a whole capture: that
+ * takes much longer, and what it copies beside stacks is torn while threads run. Nothing is said of what does not succeed:
+ * a whole capture follows.
+ */
+static bool light_renew(struct sw_sampler *s)
+{
+	struct sw_target *target = (struct sw_target *) s->target;
+	struct sw_error ignored;
+	if (!s->by_recipes || !s->by_iterator || !s->options.blocked_only || s->heavy || s->fixed)
+		return false;
+	wanted_restore(s);
+	base_drop(s);
+	if (sw_capture_maps(s->ctx, target, &s->snap, &ignored) == 0 &&
+	    sw_returns_page(s->snap) == NULL)
+		light_prepare(s);
+	if (s->light == NULL)
+		base_drop(s);
+	return s->light != NULL;
 }
 
 /* By sw_snapshot_take(), of those that are wanted; of all, when it is not known who moved. */
@@ -466,6 +508,7 @@ static int read_light(struct sw_sampler *s, struct sw_sample *ret, struct sw_err
 	if (r < 0)
 		return r;
 	s->heavy |= got.lost;
+	s->generation += got.renewed;
 	if (got.lost || got.unknown_code)
 		return 0;
 	ret->snap = got.snap;
@@ -502,6 +545,12 @@ static int sample_moved(struct sw_sampler *s, struct sw_sample *ret, struct sw_e
 	if (r < 0 || s->n_wanted == 0)
 		return r;
 	r = read_light(s, ret, err);
+	if (r == 0 && light_renew(s)) {
+		const bool new_program = s->new_program;
+		s->new_program = false; /* the maps are its own */
+		r = read_light(s, ret, err);
+		s->new_program = new_program;
+	}
 	if (r != 0)
 		return r < 0 ? r : 0;
 	if (s->fixed)
@@ -557,6 +606,7 @@ int sw_sampler_next(struct sw_sampler *s, struct sw_sample *ret, struct sw_error
 	sample.n_threads = s->table.n_used;
 	sample.generation = s->generation;
 	sample.light = s->light != NULL && sample.snap != s->snap;
+	sample.kept = sample.light && sw_light_by_copies(s->light);
 	sample.new_program = s->new_program;
 	s->new_program = false;
 	*ret = sample;
@@ -565,9 +615,14 @@ int sw_sampler_next(struct sw_sampler *s, struct sw_sample *ret, struct sw_error
 
 /* ---- in two processes ------------------------------------------------------------------------ */
 
+void sw_sampler_set_by_recipes(struct sw_sampler *s)
+{
+	s->by_recipes = true;
+}
+
 bool sw_sampler_is_light(const struct sw_sampler *s)
 {
-	return s->light != NULL;
+	return s->light != NULL && !sw_light_by_copies(s->light);
 }
 
 void sw_sampler_fix(struct sw_sampler *s)

@@ -44,8 +44,11 @@ static int events_begin(struct sw_recorder *r, size_t stack_bytes, unsigned flag
 static int sampler_begin(struct sw_recorder *r, const struct sw_snapshot_options *options,
 			 struct sw_error *err)
 {
-	return sw_sampler_create(sw_session_context(r->session), r->target, options, &r->sampler,
-				 err);
+	int code = sw_sampler_create(sw_session_context(r->session), r->target, options,
+				     &r->sampler, err);
+	if (code == 0)
+		sw_sampler_set_by_recipes(r->sampler);
+	return code;
 }
 
 /* Threads that run are left to events, so that nobody is stopped. False: that cannot be had. */

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 40s
-"""Samples that the kernel copies at events, of programs whose functions say how deep they are: no stack is wrong,
-nearly all are complete, each that is not says so, and nothing is stopped.
+# tier: gate 60s
+"""Samples that the kernel copies at events, and of threads that wait, of programs whose functions say how deep they are:
+no stack is wrong, nearly all are complete, each that is not says so, and nothing is stopped.
 
 SNAPWALK_COPIES sets for how many seconds each program is sampled (3), SNAPWALK_PYTHONS which interpreters are (a word of
 their versions; by default one of each kind, all with "3.").
@@ -31,7 +31,7 @@ CALLERS = {
                "Thread.run": {"Thread._bootstrap_inner"}, "work": {"<module>", "Thread.run"}, "turn": {"work"},
                "d0": {"turn"}, **DEPTHS, "spin": {"loop", "key", "made"}, "key": {"sorting", "mapping"},
                "made": {"generating"}, "nothing": {"calling"},
-               **{leaf: {*DEPTHS, "d0"} for leaf in ("loop", "sorting", "mapping", "generating", "calling")}},
+               **{leaf: {*DEPTHS, "d0"} for leaf in ("loop", "sorting", "mapping", "generating", "calling", "napping")}},
 }
 
 
@@ -44,7 +44,10 @@ def stacks(profile):
 
 
 def judge(kind, frames):
-    """"right", "marked" (it says that it may not be whole), "cut" (without its outermost part) or "wrong"."""
+    """"right", "marked" (it says that it may not be whole), "cut" (without its outermost part), "wrong", or "missed": a
+    thread that ran in all looks at it, which has no stack."""
+    if frames[0]["function"] == "[no stack: running]":
+        return "missed"
     callers = CALLERS[kind]
     known = [f["function"] for f in frames if f["kind"] == ("native" if kind == "native" else "cpython") and
              f["function"] in callers]
@@ -57,11 +60,12 @@ def judge(kind, frames):
     return "right" if not known or None in callers[known[0]] else "cut"
 
 
-def sample(target, seconds):
+def sample(target, seconds, how):
     """({how: count}, {how: [folded stack]}, what was said), of one run. Names of threads are added to the target's."""
-    result = snapwalk("sample", target.pid, "--mode", "cpu", "--rate", RATE, "--duration", seconds, "--format", "json",
-                      "--stack-bytes", "32K")
-    found, examples = dict.fromkeys(("right", "marked", "cut", "wrong"), 0), {}
+    result = snapwalk("sample", target.pid, *how, "--duration", seconds, "--format", "json", "--stack-bytes", "32K")
+    if not result.stdout:
+        raise RuntimeError(f"no profile: status {result.returncode}, {result.stderr}")
+    found, examples = dict.fromkeys(("right", "marked", "cut", "wrong", "missed"), 0), {}
     profile = json.loads(result.stdout)
     target.names |= {t["name"] for t in profile["threads"]}
     for frames, n in stacks(profile):
@@ -71,7 +75,7 @@ def sample(target, seconds):
     return found, examples, result.stderr
 
 
-def samples(tap, name, kind, target):
+def samples(tap, name, kind, target, how=("--mode", "cpu", "--rate", RATE)):
     """As many as count, or as a machine that does other things gives in some runs."""
     refused = iterator_refused()
     if refused:
@@ -80,7 +84,7 @@ def samples(tap, name, kind, target):
     target.kind, target.names = kind, set()
     found, quiet = {}, True
     for _ in range(RUNS_MAX):
-        more, examples, said = sample(target, SECONDS)
+        more, examples, said = sample(target, SECONDS, how)
         quiet = quiet and "nothing was stopped" in said
         found = {how: found.get(how, 0) + n for how, n in more.items()}
         print(f"# {name}: {found}, {said.splitlines()[0]}", flush=True)
@@ -114,6 +118,12 @@ def python(tap, version, path):
                   target.names)
 
 
+def waiting(tap, version, path):
+    """Threads that wait nearly always, somewhere else each time: of these nobody has an event."""
+    with Target("python", PYTHON, 8, 0, "naps", path=path) as target:
+        samples(tap, f"python {version}, waiting", "python", target, ("--rate", 99))
+
+
 def chosen():
     """One interpreter of each version that is there."""
     found = {}
@@ -128,6 +138,7 @@ def main():
     tap.guard(native)
     for version, path in chosen():
         tap.guard(python, version, path)
+        tap.guard(waiting, version, path)
     tap.done()
 
 

@@ -114,6 +114,12 @@ SW_PUBLIC void sw_sampler_set_stop(struct sw_sampler *series, enum sw_stop_mode 
  */
 SW_PUBLIC int sw_sampler_next(struct sw_sampler *series, struct sw_sample *ret,
 			      struct sw_error *err);
+/**
+ * Threads that do not run are read by recipes of their runtimes, where these have such, once a sample was taken: that
+ * takes a fraction of the time. Only with blocked_only, and not in two processes: what is constant is read from the
+ * running process while the sample is walked and named.
+ */
+SW_PUBLIC void sw_sampler_set_by_recipes(struct sw_sampler *series);
 /** NULL is allowed. The snapshot of the last sample is destroyed, too. */
 SW_PUBLIC void sw_sampler_destroy(struct sw_sampler *series);
 

@@ -5,7 +5,7 @@ generator.
 
 A chain is right when the numbers follow each other down to 0.
 
-arguments: threads, seconds (0: for ever)
+arguments: threads, seconds (0: for ever), and "naps": each leaf waits for a moment instead
 """
 import random
 import sys
@@ -68,6 +68,10 @@ def calling():
         nothing()
 
 
+def napping():
+    time.sleep(random.random() / 50)
+
+
 PLAIN = """
 def d{n}(deepest):
     if deepest == {n}:
@@ -98,6 +102,8 @@ def work(until):
 
 
 n, seconds = int(sys.argv[1]), float(sys.argv[2])
+if sys.argv[3:] == ["naps"]:
+    LEAVES[:] = [napping]
 end = time.monotonic() + seconds if seconds else 0
 threads = [threading.Thread(target=work, args=(end,), daemon=True) for _ in range(n - 1)]
 for thread in threads:

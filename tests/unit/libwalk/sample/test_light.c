@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The stacks of one sample, of a process that goes on between the looks at its threads. */
 #include "sample/light.h"
+#include "copies/record.h"
 #include "fake.h"
 #include "fake_kernel.h"
 #include "fake_process.h"
@@ -8,6 +9,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 enum {
 	STACK_AVMA = 0x700000,
@@ -57,15 +59,19 @@ static struct fake_look quiet(void)
 	return look;
 }
 
-static void start(void (*look)(size_t number, struct fake_look *ret))
+static void start_with(void (*look)(size_t number, struct fake_look *ret),
+		       const struct sw_recipe *recipe)
 {
 	const struct sw_snapshot_options options = {.stack_bytes = STACK_BYTES,
 						    .total_bytes = 1 << 20,
-						    .no_realtime = true};
+						    .no_realtime = true,
+						    .stop = recipe != NULL ? SW_STOP_NEVER
+									   : SW_STOP_AUTO};
 	f = (struct fixture){.base = fake_snapshot_create(),
 			     .target = {.pid = 11, .proc_fd = -EBADF, .task_fd = FAKE_TASK_FD},
 			     .first = quiet()};
-	f.base->priv->mem_fd = -EBADF;
+	f.base->priv->mem_fd =
+		recipe != NULL ? open("/proc/self/mem", O_RDONLY | O_CLOEXEC) : -EBADF;
 	(void) fake_snapshot_map(f.base, CODE_AVMA, CODE_AVMA + 0x1000, "r-xp", "");
 	for (size_t i = 0; i < STACKS; i++)
 		(void) fake_snapshot_map(f.base, STACK_AVMA + i * STACK_BYTES,
@@ -83,7 +89,14 @@ static void start(void (*look)(size_t number, struct fake_look *ret))
 						      .rsp = STACK_AVMA + i * STACK_BYTES +
 							     0x1000}};
 	sw_sample_links_init(&f.links, -EBADF, -EBADF);
-	assert_int_equal(sw_light_create(f.base, &f.target, &options, &f.links, &f.light, NULL), 0);
+	assert_int_equal(sw_light_create(f.base, &f.target, &options, &f.links, recipe, &f.light,
+					 NULL),
+			 0);
+}
+
+static void start(void (*look)(size_t number, struct fake_look *ret))
+{
+	start_with(look, NULL);
 }
 
 static void sample(void)
@@ -215,5 +228,106 @@ TEST(test_unknown_code)
 	sample();
 	assert_captured("iii");
 	assert_true(f.result.unknown_code);
+	end();
+}
+
+/* ---- with a recipe --------------------------------------------------------------------------- */
+
+/* A state for each thread, in a list, in memory of this process. */
+static struct made_state {
+	uint64_t thread_pointer, next, value;
+} made[TEAM];
+
+static struct sw_recipe states_made(void)
+{
+	struct sw_recipe r = {0};
+	const struct fake_look look = quiet();
+	for (size_t i = 0; i < TEAM; i++)
+		made[i] = (struct made_state){look.records[i].regs[FS_BASE],
+					      i + 1 < TEAM ? (uintptr_t) &made[i + 1] : 0, i};
+	(void) sw_recipe_set(&r, 0, (uintptr_t) made);
+	(void) sw_recipe_thread_pointer(&r, 1, 0);
+	(void) sw_recipe_search(&r, &(struct sw_recipe_search){.to = 2,
+							       .from = 0,
+							       .key = 1,
+							       .next_offset = 8,
+							       .nodes_max = TEAM});
+	(void) sw_recipe_copy(&r, &(struct sw_recipe_copy){.from = 2,
+							   .kind = 1,
+							   .bytes = sizeof(*made)});
+	assert_true(sw_recipe_finish(&r));
+	return r;
+}
+
+static void assert_copied(size_t i, uint64_t value)
+{
+	const struct sw_copy *copy = f.result.snap->threads[i].copy;
+	struct made_state state;
+	size_t n = 0;
+	assert_non_null(copy);
+	assert_int_equal(copy->n_parts, 1);
+	assert_int_equal(copy->parts[0].avma, (uintptr_t) &made[i]);
+	memcpy(&state, copy->parts[0].data, sizeof(state));
+	assert_int_equal(state.value, value);
+	for (size_t k = 0; k < f.result.snap->n_ranges; k++)
+		n += f.result.snap->ranges[k].data == copy->parts[0].data;
+	assert_int_equal(n, 1);
+}
+
+/* Each thread has what the recipe copies for it, of each sample anew. */
+TEST(test_copies)
+{
+	const struct sw_recipe recipe = states_made();
+	start_with(look_quiet, &recipe);
+	assert_true(sw_light_by_copies(f.light));
+	for (uint64_t turn = 0; turn < 2; turn++) {
+		for (size_t i = 0; i < TEAM; i++)
+			made[i].value = turn * 100 + i;
+		sample();
+		assert_captured("iii");
+		for (size_t i = 0; i < TEAM; i++)
+			assert_copied(i, turn * 100 + i);
+	}
+	end();
+}
+
+static void look_changed(size_t number, struct fake_look *ret)
+{
+	look_ran(number, ret);
+	made[1].value = 50;
+}
+
+/* What was copied of a thread that ran is copied once more; of one that is not read there is no copy. */
+TEST(test_copies_of_who_ran)
+{
+	const struct sw_recipe recipe = states_made();
+	start_with(look_changed, &recipe);
+	f.first.records[2].on_cpu = 1;
+	sample();
+	assert_captured("ii-");
+	assert_copied(0, 0);
+	assert_copied(1, 50);
+	assert_null(f.result.snap->threads[2].copy);
+	end();
+}
+
+static void look_restless(size_t number, struct fake_look *ret)
+{
+	*ret = quiet();
+	ret->records[1].n_voluntary += 1 + number;
+}
+
+/* A thread that runs between all looks has none either; ranges that are not of copies are those of the sample. */
+TEST(test_copies_of_restless)
+{
+	const struct sw_recipe recipe = states_made();
+	start_with(look_restless, &recipe);
+	for (size_t turn = 0; turn < 2; turn++) {
+		f.first.records[0].regs[RSP] = STACK_AVMA + (STACKS - 1) * STACK_BYTES + 0x1800;
+		sample();
+		assert_captured("i-i");
+		assert_null(f.result.snap->threads[1].copy);
+		assert_copied(2, 2);
+	}
 	end();
 }
