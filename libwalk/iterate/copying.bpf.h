@@ -30,6 +30,7 @@ enum {
 	PAGE = 4096,
 	STACK_PAGES = 9, /* of SW_SAMPLED_STACK_MAX, wherever it begins */
 	SECONDS = 16,    /* that are remembered, a power of two */
+	RED_ZONE = 128,  /* below sp: SW_ARCH_RED_ZONE */
 };
 
 static const uint64_t POINTER_MASK = ~UINT64_C(7);
@@ -171,9 +172,19 @@ static __always_inline uint64_t stack_end(const struct task_struct *task, uint64
 	return end;
 }
 
+/*
+ * From the red zone on, where a function that is about to return has left its caller's registers. Where the end of the
+ * stack is not known, only as far as it is on the page of sp: an absent one below would be taken for the end.
+ */
+static __always_inline uint64_t stack_begin(uint64_t sp, uint64_t end)
+{
+	uint64_t page = sp & -(uint64_t) PAGE;
+	return end == 0 && sp - page < RED_ZONE ? page : (sp - RED_ZONE) & ~UINT64_C(7);
+}
+
 static __always_inline void stack_copy(struct scratch *s, uint64_t sp, uint64_t end, uint32_t max)
 {
-	uint64_t from = sp & ~UINT64_C(7), to = end;
+	uint64_t from = stack_begin(sp, end), to = end;
 	if (max > SW_SAMPLED_STACK_MAX)
 		max = SW_SAMPLED_STACK_MAX;
 	if (end == 0)
