@@ -19,7 +19,7 @@
 #define WITH_FRAME_OBJECTS                                                                        \
 	.runtime_head = 32, .interp_next = 0, .interp_threads = 8, .interp_gil = SW_CPYTHON_NONE, \
 	.thread_next = 8, .thread_interp = 16, .thread_frame = 24, .thread_id = 176,              \
-	.thread_number = 256, .thread_bytes = 0, .thread_chunk = SW_CPYTHON_NONE,                 \
+	.thread_number = 256, .thread_bytes = 264, .thread_chunk = SW_CPYTHON_NONE,               \
 	.frame_previous = 24, .frame_code = 32, .frame_owner = SW_CPYTHON_NONE,                   \
 	.frame_entry = SW_CPYTHON_NONE, .frame_bytes = 112, .code_filename = 104,                 \
 	.code_name = 112, .code_qualname = SW_CPYTHON_NONE, .code_lines = 120,                    \
