@@ -13,6 +13,7 @@ import os
 import pwd
 import signal
 import subprocess
+import sys
 import tempfile
 
 from harness import SNAPWALK, TARGETS, Tap, Target, iterator_refused, no_user_namespaces, public, tool, wait_until
@@ -252,6 +253,25 @@ KEPT = CAP_DAC_READ_SEARCH | CAP_SYS_PTRACE | CAP_CHECKPOINT_RESTORE
 LOCKED = ("Seccomp", "NoNewPrivs")
 
 
+def taken_over_at_events(tap):
+    """The same where stacks are of system calls: a parser that was taken over can load no program and change nothing."""
+    if iterator_refused():
+        tap.skip("taken over at events", iterator_refused(), Tap.ROOT)
+        return
+    calls = "import os\nprint('ready', flush=True)\nwhile True: os.close(os.dup(1))"
+    with Target(None, "-c", calls, path=sys.executable) as target, \
+            tempfile.TemporaryDirectory() as directory:
+        made = os.path.join(directory, "made")
+        ways = {"on": ("on", "syscall:close", "--duration", "1"), "leaks": ("leaks", "--of", "fds", "--duration", "1")}
+        for i, (what, error) in enumerate(BETWEEN.items()):
+            name = list(ways)[i % len(ways)]
+            refused(tap, name, what, error, attacked(directory, what, *ways[name], target.pid))
+        tap.check(not os.path.exists(made), "no file was made at events")
+        for name, args in ways.items():
+            run = attacked(directory, "write", *args, "--no-sandbox", target.pid)
+            tap.check("attack: done\n" in run.stderr, f"{name} --no-sandbox: write: done", run.stderr)
+
+
 def told_to_end(run):
     run.send_signal(signal.SIGINT)
     return run.communicate()[0]
@@ -261,6 +281,7 @@ def between_captures(tap):
     ours = int(status_of(os.getpid())["CapEff"], 16)
     with Target("busy", 2) as target:
         for name, args in {"sample": ("sample", "--duration", "2", "--format", "json"),
+                           "leaks": ("leaks", "--of", "fds", "--duration", "2"),
                            "top": ("top", "--interval", "100")}.items():
             def run(*more):
                 return subprocess.Popen([SNAPWALK, *args, *more, str(target.pid)], stdout=subprocess.PIPE,
@@ -359,6 +380,7 @@ def main():
     tap = Tap()
     tap.guard(taken_over)
     tap.guard(taken_over_between)
+    tap.guard(taken_over_at_events)
     tap.guard(between_captures)
     tap.guard(file_in_place)
     tap.guard(snapshot_in_place)
