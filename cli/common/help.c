@@ -62,7 +62,7 @@ static void print_status(FILE *to)
 static void print_screen(FILE *to, const struct sw_command *commands)
 {
 	fputs("Usage: snapwalk PID...      what every thread of a process is doing, now\n"
-	      "       snapwalk COMMAND TARGET [OPTION...]\n\n"
+	      "       snapwalk COMMAND TARGET [OPTION...]\n"
 	      "Commands:\n",
 	      to);
 	for (const struct sw_command *c = commands; c->name != NULL; c++) {

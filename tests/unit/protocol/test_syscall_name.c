@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "test.h"
 
+#include <snapwalk/protocol.h>
 #include <snapwalk/walk.h>
 
 #include <string.h>
@@ -26,6 +27,17 @@ TEST(test_unknown)
 	assert_null(sw_syscall_name(100000));
 	assert_null(sw_syscall_name(INT64_MAX));
 	assert_null(sw_syscall_name(INT64_MIN));
+}
+
+TEST(test_number)
+{
+	assert_int_equal(sw_call_number("read", false), 0);
+	assert_int_equal(sw_call_number("openat", false), 257);
+	assert_int_equal(sw_call_number("openat", true), 295);
+	assert_int_equal(sw_call_number("read", true), 3);
+	assert_int_equal(sw_call_number("futex_waitv", true), 449);
+	assert_int_equal(sw_call_number("socketcall", false), -1);
+	assert_int_equal(sw_call_number("", false), -1);
 }
 
 TEST(test_i386)

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "common/event_word.h"
+#include "common/errno_name.h"
+#include "test.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/un.h>
+
+TEST(test_call_with_conditions)
+{
+	struct sw_options o = {0};
+	struct sw_usage usage;
+	assert_true(sw_event_parse(&o, "syscall:write fd=2  arg1=0x10", &usage));
+	assert_string_equal(o.event_call, "write");
+	assert_int_equal(o.event.call, 1);
+	assert_int_equal(o.event.call_32, 4);
+	assert_int_equal(o.event.n_tests, 2);
+	assert_int_equal(o.event.tests[0].argument, 0);
+	assert_int_equal(o.event.tests[0].value, 2);
+	assert_true(o.event.tests[0].is_int);
+	assert_int_equal(o.event.tests[1].argument, 1);
+	assert_int_equal(o.event.tests[1].value, 16);
+	assert_false(o.event.tests[1].is_int);
+	assert_false(o.event.at_begin);
+}
+
+TEST(test_what_is_known_of_calls)
+{
+	struct sw_options o = {.errno_given = true, .errno_number = ENOENT};
+	struct sw_usage usage;
+	assert_true(sw_event_parse(&o, "syscall:connect", &usage));
+	assert_int_equal(o.event.bytes, 2);
+	assert_int_equal(o.event.n_bytes, 3);
+	assert_true(sw_event_parse(&o, "syscall:execve", &usage));
+	assert_int_equal(o.event.text, 1);
+	assert_true(o.event.at_begin);
+	/* An error is known when it returns. */
+	sw_event_finish(&o);
+	assert_false(o.event.at_begin);
+	assert_true(o.event.failed);
+	assert_int_equal(o.event.error, ENOENT);
+}
+
+TEST(test_refused)
+{
+	static const char *const words[] = {"write",
+					    "syscall:",
+					    "syscall:nothing",
+					    "syscall:write fd",
+					    "syscall:write fd=",
+					    "syscall:write fd=2x",
+					    "syscall:write arg6=1",
+					    "syscall:write =1",
+					    "syscall:write fd=1 fd=1 fd=1 fd=1 fd=1 fd=1 fd=1"};
+	struct sw_usage usage;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		struct sw_options o = {0};
+		assert_false(sw_event_parse(&o, words[i], &usage));
+		assert_true(usage.message[0] != '\0');
+	}
+}
+
+TEST(test_addresses)
+{
+	char text[160];
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(5432)};
+	struct sockaddr_un un = {.sun_family = AF_UNIX, .sun_path = "/run/x"};
+	in.sin_addr.s_addr = htonl(0x0a000307);
+	assert_true(sw_event_address(&in, sizeof(in), text, sizeof(text)));
+	assert_string_equal(text, "10.0.3.7:5432");
+	assert_false(sw_event_address(&in, sizeof(in) - 1, text, sizeof(text)));
+	assert_true(sw_event_address(&un, offsetof(struct sockaddr_un, sun_path) + 6, text,
+				     sizeof(text)));
+	assert_string_equal(text, "/run/x");
+	assert_true(sw_event_address(&un, offsetof(struct sockaddr_un, sun_path) + 4, text,
+				     sizeof(text)));
+	assert_string_equal(text, "/run");
+	assert_false(sw_event_address(&un, 2, text, sizeof(text)));
+	assert_false(sw_event_address("", 0, text, sizeof(text)));
+}
+
+TEST(test_errors)
+{
+	assert_int_equal(sw_errno_number("EMFILE"), EMFILE);
+	assert_int_equal(sw_errno_number("EWOULDBLOCK"), EAGAIN);
+	assert_int_equal(sw_errno_number("EFOO"), 0);
+	assert_string_equal(sw_errno_name(EMFILE), "EMFILE");
+	assert_null(sw_errno_name(0));
+	assert_null(sw_errno_name(4000));
+}
