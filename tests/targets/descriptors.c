@@ -98,7 +98,8 @@ ALONE static void by_range(void)
 	for (int i = 1; i < ROUNDS; i++)
 		last = fcntl(0, F_DUPFD_CLOEXEC, 500);
 	check(last == first + ROUNDS - 1, "F_DUPFD");
-	check(syscall(SYS_close_range, first, last - 2, CLOSE_RANGE_CLOEXEC) == 0, "close_range");
+	/* Which closes nothing. */
+	check(syscall(SYS_close_range, last - 1, last, CLOSE_RANGE_CLOEXEC) == 0, "close_range");
 	check(syscall(SYS_close_range, first, last - 2, 0) == 0, "close_range");
 	say("by_range", ROUNDS, 2);
 }
