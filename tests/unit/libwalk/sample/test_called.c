@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What programs at system calls are told, and what their records say. */
+#include "sample/called.h"
+#include "test.h"
+
+#include <string.h>
+
+static struct sw_event event; /* too large for a stack */
+
+static struct sw_called_event parts_of[SW_EVENT_HANDLES_MAX + 2];
+static struct sw_copy_part parts[SW_EVENT_HANDLES_MAX + 2];
+
+static struct sw_copy copy_of(size_t n)
+{
+	struct sw_copy copy = {.parts = parts, .n_parts = n};
+	for (size_t i = 0; i < n; i++)
+		parts[i] = (struct sw_copy_part){.data = (const uint8_t *) &parts_of[i],
+						 .bytes = sizeof(parts_of[i]),
+						 .kind = SW_CALLED_EVENT};
+	copy.head.time_ns = 77;
+	copy.head.tid = 8;
+	copy.regs.orig_rax = 257;
+	copy.regs.rsi = 0x5000;
+	return copy;
+}
+
+TEST(test_what_is_asked_for)
+{
+	struct sw_called_setup setup;
+	enum sw_iterate_calls calls;
+	struct sw_event_options o = {.call = 257,
+				     .call_32 = 295,
+				     .tests = {{.argument = 0, .value = UINT64_MAX, .is_int = true},
+					       {.argument = 1, .value = UINT64_MAX}},
+				     .n_tests = 2};
+	assert_int_equal(sw_called_prepare(&o, false, &setup, &calls, NULL), 0);
+	assert_int_equal(setup.number, 257);
+	assert_int_equal(setup.error, 0);
+	assert_int_equal(setup.tests[0].value, UINT32_MAX);
+	assert_int_equal(setup.tests[0].mask, UINT32_MAX);
+	assert_int_equal(setup.tests[1].mask, UINT64_MAX);
+	assert_int_equal(calls, SW_ITERATE_CALL_RETURNS);
+	o.failed = o.at_begin = true;
+	assert_int_equal(sw_called_prepare(&o, true, &setup, &calls, NULL), 0);
+	assert_int_equal(setup.number, 295);
+	assert_int_equal(setup.error, SW_CALLED_ANY_ERROR);
+	assert_int_equal(setup.tests[1].mask, UINT32_MAX);
+	assert_int_equal(calls, SW_ITERATE_CALL_BEGINS);
+	o.call_32 = -1;
+	assert_int_equal(sw_called_prepare(&o, true, &setup, &calls, NULL), -SW_E_INVALID);
+	o.what = SW_EVENT_DESCRIPTORS;
+	assert_int_equal(sw_called_prepare(&o, true, &setup, &calls, NULL), -SW_E_INVALID);
+	assert_int_equal(sw_called_prepare(&o, false, &setup, &calls, NULL), 0);
+	assert_int_equal(calls, SW_ITERATE_DESCRIPTORS);
+}
+
+TEST(test_a_call)
+{
+	parts_of[0] = (struct sw_called_event){.number = 5,
+					       .what = SW_CALLED_EXIT,
+					       .value = {(uint64_t) -2}};
+	struct sw_copy copy = copy_of(2);
+	parts[1] = (struct sw_copy_part){.data = (const uint8_t *) "abc",
+					 .bytes = 3,
+					 .kind = SW_CALLED_TEXT};
+	assert_true(sw_called_read(&copy, &event));
+	assert_int_equal(event.kind, SW_EVENT_CALLED);
+	assert_int_equal(event.number, 5);
+	assert_int_equal(event.time_ns, 77);
+	assert_int_equal(event.tid, 8);
+	assert_true(event.returned);
+	assert_int_equal(event.result, -2);
+	assert_int_equal(event.call, 257);
+	assert_int_equal(event.arguments[1], 0x5000);
+	assert_int_equal(event.text_size, 3);
+	assert_null(event.bytes);
+}
+
+TEST(test_descriptors)
+{
+	parts_of[0] = (struct sw_called_event){.number = 6,
+					       .what = SW_CALLED_ACQUIRED,
+					       .value = {3, 4, 5}};
+	parts_of[1] = (struct sw_called_event){.number = 6,
+					       .what = SW_CALLED_ACQUIRED,
+					       .value = {7, 8, 9}};
+	struct sw_copy copy = copy_of(2);
+	assert_true(sw_called_read(&copy, &event));
+	assert_int_equal(event.kind, SW_EVENT_ACQUIRED);
+	assert_int_equal(event.n_handles, 2);
+	assert_int_equal(event.handles[1].fd, 7);
+	assert_int_equal(event.handles[1].inode, 8);
+	assert_int_equal(event.handles[1].file, 9);
+	assert_null(event.text);
+	/* More than there is space for. */
+	for (size_t i = 0; i < SW_EVENT_HANDLES_MAX + 2; i++)
+		parts_of[i] = (struct sw_called_event){.what = SW_CALLED_ACQUIRED, .value = {i}};
+	copy = copy_of(SW_EVENT_HANDLES_MAX + 2);
+	assert_true(sw_called_read(&copy, &event));
+	assert_int_equal(event.n_handles, SW_EVENT_HANDLES_MAX);
+	parts_of[0] = (struct sw_called_event){.what = SW_CALLED_RANGE, .value = {3, 9}};
+	copy = copy_of(1);
+	assert_true(sw_called_read(&copy, &event));
+	assert_int_equal(event.kind, SW_EVENT_RANGE);
+	assert_int_equal(event.n_handles, 2);
+	assert_int_equal(event.handles[1].fd, 9);
+}
+
+TEST(test_no_event)
+{
+	parts_of[0] = (struct sw_called_event){.what = 99};
+	struct sw_copy copy = copy_of(1);
+	assert_false(sw_called_read(&copy, &event));
+	parts[0].bytes--;
+	parts_of[0].what = SW_CALLED_EXIT;
+	assert_false(sw_called_read(&copy, &event));
+	copy.n_parts = 0;
+	assert_false(sw_called_read(&copy, &event));
+}
