@@ -131,7 +131,7 @@ looked_at libwalk/runtimes/php/window.c sw_php_request_copy sw_php_place_holder 
 looked_at libwalk/runtimes/php/generators.c
 looked_at libwalk/runtimes/php/request_window.c
 looked_at libwalk/runtimes/ruby/window.c sw_ruby_frame_read sw_ruby_iseq_name sw_ruby_method_name sw_copied_memory \
-	sw_ruby_mutex_owner sw_ruby_stack_read sw_ruby_thread_read sw_snapshot_map sw_ruby_fiber_at sw_ruby_fiber_memory \
+	sw_ruby_mutex_owner sw_ruby_self_thread sw_ruby_stack_read sw_ruby_thread_read sw_snapshot_map sw_ruby_fiber_at sw_ruby_fiber_memory \
 	sw_ruby_fiber_of sw_ruby_any_ec sw_ruby_created_each
 looked_at libwalk/runtimes/ruby/fibers.c sw_snapshot_map
 looked_at libwalk/runtimes/ruby/created.c

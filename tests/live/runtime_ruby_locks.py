@@ -48,8 +48,8 @@ def check_gvl(tap, stop):
         report = wait_until(all_wait, "all to wait")
         tap.equal(len(wanted), 4, f"--stop {stop}: who waits for the GVL, and who has it")
         tap.equal(holders_of(report), [holder], f"--stop {stop}: that one says so")
-        tap.equal([(h["tid"], h["waiting"]) for h in report["root_holders"]], [(holder, 4)],
-                  f"--stop {stop}: who holds them up")
+        tap.equal([(h["tid"], h["waiting"]) for h in report["root_holders"]], [(holder, 5)],
+                  f"--stop {stop}: who holds them up, and the main thread, which joins it")
         addresses = {t["blocked_on"]["address"] for t in report["threads"] if t["tid"] in wanted}
         tap.equal(len(addresses), 1, f"--stop {stop}: it has one address")
         text = subprocess.run([SNAPWALK, str(ruby.pid), *PATIENT], capture_output=True, text=True).stdout
@@ -78,6 +78,21 @@ def check_mutexes(tap, stop):
                 addresses.setdefault(wanted[thread["tid"]], set()).add(thread["blocked_on"]["address"])
         tap.equal([len(a) for a in addresses.values()], [1] * 3, f"--stop {stop}: a lock has one address")
         tap.equal(len(set.union(*addresses.values())), 3, f"--stop {stop}: others have others")
+
+
+def check_joins(tap, stop):
+    with program("joins") as ruby:
+        wanted = {int(tid): int(owner) for tid, owner in words(ruby, "joins")}
+        report = {}
+
+        def all_wait():
+            report.update(dump(ruby.pid, "--stop", stop))
+            return waits_of(report, "thread") == wanted
+        try:
+            wait_until(all_wait, "all to wait")
+        except Exception:  # noqa: BLE001 - what differs is said below
+            pass
+        tap.equal(waits_of(report, "thread"), wanted, f"--stop {stop}: who waits for which thread to end")
 
 
 def check_cycle(tap, stop):
@@ -149,6 +164,7 @@ def main():
         for stop in ("auto", "always"):
             tap.guard(check_gvl, stop)
             tap.guard(check_mutexes, stop)
+            tap.guard(check_joins, stop)
             tap.guard(check_cycle, stop)
         tap.guard(check_random, "auto")
         tap.guard(check_random, "always", "--yjit")

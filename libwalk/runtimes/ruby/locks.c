@@ -16,6 +16,8 @@
  * The fiber that a thread runs has that thread's rb_execution_context_t in it, at the same place in all
  * fibers: the difference of the two addresses leads from any fiber to its thread.
  *
+ * A thread that waits for another one to end is in a method in C of that Thread, which is the frame's self.
+ *
  * Nothing of this is believed unless it fits: the thread is the one that the C library has there, and
  * leads to the context that led to it.
  *
@@ -31,9 +33,10 @@ enum {
 	THREAD_BYTES_MAX = 320,
 	MUTEX_KIND = 16, /* pthread_mutex_t */
 	MUTEX_CONTENDED = 2,
+	FRAME_SELF = 24, /* rb_control_frame_t */
 };
 
-static const char MUTEX_NAME[] = "mutex";
+static const char MUTEX_NAME[] = "mutex", THREAD_NAME[] = "VM/thread";
 
 bool sw_ruby_thread_read(const struct sw_ruby_vm *vm, uint64_t fs_base, struct sw_ruby_thread *ret)
 {
@@ -68,13 +71,14 @@ bool sw_ruby_gvl_parse(const struct sw_ruby_lock_layout *at, struct sw_bytes byt
 	       kind == 0 && ret->first_avma != 0;
 }
 
-/* The rb_mutex_t of an object. */
-static bool mutex_find(const struct sw_ruby_vm *vm, uint64_t object_avma, uint64_t *ret_avma)
+/* What an object consists of, of a class that C code has made with that name. False: it is of another one. */
+static bool data_find(const struct sw_ruby_vm *vm, uint64_t object_avma, const char *wanted,
+		      size_t size, uint64_t *ret_avma)
 {
 	uint8_t object[SW_RUBY_DATA_BYTES];
 	struct sw_bytes o = {object, sizeof(object)};
 	uint64_t flags, type, name_avma;
-	char name[sizeof(MUTEX_NAME)];
+	char name[sizeof(THREAD_NAME)];
 	return object_avma != 0 && object_avma % 8 == 0 &&
 	       sw_memory_read(vm->memory, object_avma, object, sizeof(object)) &&
 	       sw_bytes_u64(o, 0, &flags) && (flags & SW_RUBY_TYPE_MASK) == SW_RUBY_DATA &&
@@ -82,8 +86,16 @@ static bool mutex_find(const struct sw_ruby_vm *vm, uint64_t object_avma, uint64
 	       sw_bytes_u64(o, SW_RUBY_DATA_POINTER, ret_avma) && *ret_avma != 0 &&
 	       *ret_avma % 8 == 0 &&
 	       sw_memory_u64(vm->memory, type + SW_RUBY_TYPE_NAME, &name_avma) &&
-	       sw_memory_read(vm->memory, name_avma, name, sizeof(name)) &&
-	       memcmp(name, MUTEX_NAME, sizeof(name)) == 0;
+	       sw_memory_read(vm->memory, name_avma, name, size) && memcmp(name, wanted, size) == 0;
+}
+
+bool sw_ruby_self_thread(const struct sw_ruby_vm *vm, const struct sw_ruby_thread *thread,
+			 uint64_t *ret_frame_avma, uint64_t *ret_avma)
+{
+	uint64_t self;
+	return sw_memory_u64(vm->memory, thread->ec_avma + SW_RUBY_EC_CFP, ret_frame_avma) &&
+	       sw_memory_u64(vm->memory, *ret_frame_avma + FRAME_SELF, &self) &&
+	       data_find(vm, self, THREAD_NAME, sizeof(THREAD_NAME), ret_avma);
 }
 
 bool sw_ruby_mutex_owner(const struct sw_ruby_vm *vm, const struct sw_ruby_thread *thread,
@@ -92,7 +104,7 @@ bool sw_ruby_mutex_owner(const struct sw_ruby_vm *vm, const struct sw_ruby_threa
 	uint8_t ec[SW_RUBY_EC_BYTES];
 	struct sw_bytes e = {ec, sizeof(ec)};
 	uint64_t mutex, fiber, own_fiber;
-	if (!mutex_find(vm, thread->mutex_avma, &mutex) ||
+	if (!data_find(vm, thread->mutex_avma, MUTEX_NAME, sizeof(MUTEX_NAME), &mutex) ||
 	    !sw_memory_u64(vm->memory, mutex + SW_RUBY_MUTEX_FIBER, &fiber))
 		return false;
 	if (fiber == 0) {

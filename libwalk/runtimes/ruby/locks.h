@@ -28,6 +28,11 @@ struct sw_ruby_gvl {
 /* False: it has no Ruby, or one that does not fit the layout. The layout must have locks. */
 bool sw_ruby_thread_read(const struct sw_ruby_vm *vm, uint64_t fs_base, struct sw_ruby_thread *ret);
 
+/* The innermost frame of a thread, and the thread (rb_thread_t) whose method it executes. False: it is none of a Thread. Used in
+ * the window, too. */
+bool sw_ruby_self_thread(const struct sw_ruby_vm *vm, const struct sw_ruby_thread *thread,
+			 uint64_t *ret_frame_avma, uint64_t *ret_avma);
+
 /* False: the bytes are no GVL. */
 bool sw_ruby_gvl_parse(const struct sw_ruby_lock_layout *at, struct sw_bytes bytes,
 		       struct sw_ruby_gvl *ret);

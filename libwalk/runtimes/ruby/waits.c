@@ -11,6 +11,7 @@
 #include "snapshot/snapshot.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 enum { COND_BYTES = 48 /* pthread_cond_t of glibc */ };
@@ -131,6 +132,19 @@ static pid_t owner_tid(const struct sw_ruby *ruby, const struct sw_ruby_known *w
 	return k != NULL && k != waits && k->thread.gvl_avma == waits->thread.gvl_avma ? k->tid : 0;
 }
 
+/* Which thread is to end, where the innermost frame of this one is a method in C of that Thread which waits for it. */
+static bool joined_read(const struct sw_ruby_vm *vm, const struct sw_ruby_thread *thread,
+			uint64_t *ret_avma)
+{
+	uint64_t cfp;
+	struct sw_ruby_frame frame;
+	struct sw_ruby_name name;
+	return sw_ruby_self_thread(vm, thread, &cfp, ret_avma) &&
+	       sw_ruby_frame_read(vm, cfp, &frame) && frame.kind == SW_RUBY_FRAME_C &&
+	       sw_ruby_method_name(vm, frame.method_avma, &name) &&
+	       (strcmp(name.label, "join") == 0 || strcmp(name.label, "value") == 0);
+}
+
 bool sw_ruby_wait(struct sw_ruby *ruby, const struct sw_thread *thread, struct sw_runtime_wait *ret)
 {
 	uint64_t word = 0, owner;
@@ -149,8 +163,14 @@ bool sw_ruby_wait(struct sw_ruby *ruby, const struct sw_thread *thread, struct s
 		ret->owner_tid = owner_tid(ruby, k, k->owner_avma);
 		return true;
 	}
-	if ((futex && !own) || k->queued || k->thread.mutex_avma == 0 || !k->thread.can_be_woken ||
-	    !sw_ruby_mutex_owner(&ruby->vm, &k->thread, &owner))
+	if ((futex && !own) || k->queued || !k->thread.can_be_woken)
+		return false;
+	if (k->thread.mutex_avma == 0 && joined_read(&ruby->vm, &k->thread, &owner)) {
+		*ret = (struct sw_runtime_wait){.kind = "thread"};
+		ret->owner_tid = owner_tid(ruby, k, owner);
+		return true;
+	}
+	if (k->thread.mutex_avma == 0 || !sw_ruby_mutex_owner(&ruby->vm, &k->thread, &owner))
 		return false;
 	*ret = (struct sw_runtime_wait){.kind = "ruby_mutex", .address_avma = k->thread.mutex_avma};
 	ret->owner_tid = owner_tid(ruby, k, owner);

@@ -109,7 +109,7 @@ static void locks_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm, ui
 {
 	struct sw_ruby_thread thread;
 	const uint8_t *data;
-	uint64_t owner;
+	uint64_t owner, frame;
 	if (!w->whole || vm->found->layout->locks == NULL ||
 	    !sw_ruby_thread_read(vm, fs_base, &thread))
 		return;
@@ -119,6 +119,8 @@ static void locks_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm, ui
 	w->gvl_avma = thread.gvl_avma;
 	if (thread.mutex_avma != 0)
 		(void) sw_ruby_mutex_owner(vm, &thread, &owner); /* wanted for its reads */
+	else if (thread.can_be_woken)
+		(void) sw_ruby_self_thread(vm, &thread, &frame, &owner); /* likewise */
 }
 
 /* The generated code around the instruction that is next, which tells whether a frame is being filled, and

@@ -4,6 +4,7 @@
 #   hold     one is in a call of C code with the GVL, "holds TID"; others want it: "wants TID"
 #   mutexes  "waits TID OWNER NAME": NAME is what the lock is in, or of whom; OWNER 0: nobody has it.
 #            "asleep TID": waits for no lock
+#   joins    "joins TID OWNER": waits for a thread to end; "asleep TID": waits for none
 #   cycle    two that wait for each other's Mutex while a third one is awake: "cycle TID TID"
 #   turns    threads that take and give back Mutexes all the time, in lockN and insideN
 require "fiddle"
@@ -94,6 +95,20 @@ def mutexes
   say("waits", tid, owner, "main")
   say("ready")
   one.lock
+end
+
+def joins
+  sleeper = Thread.new { sleep }
+  asleep(sleeper)
+  threads = [Thread.new { sleeper.join }, Thread.new { sleeper.value }, Thread.new { sleeper.join(3600) }]
+  threads.each do |t|
+    asleep(t)
+    say("joins", t.native_thread_id, sleeper.native_thread_id)
+  end
+  say("asleep", sleeper.native_thread_id)
+  say("joins", tid, threads[0].native_thread_id)
+  say("ready")
+  threads[0].join
 end
 
 def cycle
