@@ -60,6 +60,8 @@ struct resolver {
 	int proc_fd;
 	struct sw_budget budget;
 	bool scanned, tcp_read, locks_read;
+	bool used_kept; /* a scan of before the capture: an end may have been handed on since */
+	bool anew;      /* none but a scan of its own serves */
 	struct sw_holders_kept *kept; /* borrowed: the context's, or own */
 	struct sw_holders_kept own;
 	int64_t since_ns; /* for how long the thread that is resolved now has waited; -1: unknown */
@@ -106,8 +108,12 @@ static const struct sw_holders *holders(struct resolver *r)
 {
 	struct sw_holders_kept *kept = r->kept;
 	int64_t now_ns = sw_clock_ns();
-	if (r->scanned || sw_holders_kept_serve(kept, r->since_ns, now_ns))
+	if (r->scanned)
 		return &kept->holders;
+	if (!r->anew && sw_holders_kept_serve(kept, r->since_ns, now_ns)) {
+		r->used_kept = true;
+		return &kept->holders;
+	}
 	sw_holders_deinit(&kept->holders);
 	kept->begin_ns = now_ns;
 	/* By an iterator where this process has loaded one: the daemon's workers may not. */
@@ -170,7 +176,7 @@ static void other_end(struct resolver *r, pid_t self, uint64_t inode, bool reads
 		distinct++;
 		owner = h[i].pid;
 	}
-	ret->proven = all->complete;
+	ret->proven = all->complete && r->scanned;
 	ret->others = !all->complete;
 	if (distinct == 1 && !all->cut)
 		owner_set(r, self, owner, ret);
@@ -537,11 +543,10 @@ static void resolve_timer(struct resolver *r, struct sw_thread *t)
 	t->wait_for = wait;
 }
 
-static void run(struct resolver *r)
+/* From threads to what they wait for, and from processes that they wait for to theirs. */
+static void follow(struct resolver *r, struct followed **by_thread)
 {
 	struct sw_snapshot *snap = r->snap;
-	struct followed **by_thread =
-		sw_arena_calloc(&snap->priv->arena, snap->n_threads, sizeof(*by_thread));
 	for (size_t i = 0; by_thread != NULL && i < snap->n_threads; i++) {
 		struct sw_blocking_call call;
 		if (is_blocked(&snap->threads[i]))
@@ -555,6 +560,28 @@ static void run(struct resolver *r)
 	for (size_t i = 0; i < snap->n_peers; i++) { /* grows */
 		peer_follow(r, &snap->peers[i], &r->peer_switches[i]);
 		peer_add(r, &snap->peers[i].wait_for);
+	}
+}
+
+/* Whether another process waits for this one, so that there may be a deadlock, which has to be proven. */
+static bool leads_back(const struct sw_snapshot *snap)
+{
+	for (size_t i = 0; i < snap->n_peers; i++)
+		if (snap->peers[i].wait_for.owner_pid == snap->process.pid)
+			return true;
+	return false;
+}
+
+static void run(struct resolver *r)
+{
+	struct sw_snapshot *snap = r->snap;
+	struct followed **by_thread =
+		sw_arena_calloc(&snap->priv->arena, snap->n_threads, sizeof(*by_thread));
+	follow(r, by_thread);
+	if (r->used_kept && leads_back(snap)) {
+		r->anew = true;
+		r->n_followed = snap->n_peers = 0;
+		follow(r, by_thread);
 	}
 	check_again(r);
 	for (size_t i = 0; by_thread != NULL && i < snap->n_threads; i++) {

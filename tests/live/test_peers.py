@@ -136,6 +136,25 @@ def several(tap):
         tap.check(True, "two processes in one command: the other end of both pipes")
 
 
+def several_deadlocks(tap):
+    """A deadlock needs a scan of its own, which the second process does not get for its other end alone."""
+    if iterator_refused() != "" or os.geteuid() != 0 or not in_first_pid_namespace():
+        tap.skip("several deadlocks", "none is proven", Tap.FIRST_PIDS)
+        return
+    with Target("peers", "pipe") as first, Target("peers", "pipe") as second:
+        pids = [first.pid, second.pid]
+        for pid in (*pids, told(first)["peer"], told(second)["peer"]):
+            wait_blocked(pid, (READ, PAUSE))
+
+        def both():
+            done = subprocess.run([SNAPWALK, "dump", "--json", "--symbols", "none", *PATIENT, *map(str, pids)],
+                                  capture_output=True, text=True, check=False)
+            got = [json.loads(line).get("deadlocks") for line in done.stdout.splitlines()]
+            return got == [[[pid, told(target)["peer"]]] for pid, target in zip(pids, (first, second))]
+        wait_until(both, "the deadlocks of two processes")
+        tap.check(True, "two processes in one command: the deadlock of both")
+
+
 def timer(tap):
     with Target("peers", "timer") as target:
         wait_blocked(target.pid, (NANOSLEEP, CLOCK_NANOSLEEP))
@@ -235,6 +254,7 @@ with tempfile.TemporaryDirectory() as directory:
         tap.guard(way, name, directory)
 tap.guard(within)
 tap.guard(several)
+tap.guard(several_deadlocks)
 tap.guard(timer)
 tap.guard(behind)
 tap.guard(timerfd)
