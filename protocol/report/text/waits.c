@@ -127,6 +127,7 @@ static const struct what {
 	{"dotnet_monitor", "for the monitor", NAMED},
 	{"dotnet_lock", "for the lock", NAMED},
 	{"dotnet_wait", "to be notified of", NAMED},
+	{"dotnet_rwlock", "for a read-write lock", 0},
 	{"ruby_gvl", "for the GVL", NAMED},
 	{"ruby_mutex", "for the Mutex", NAMED},
 	{"mutex", "for a mutex", 0},

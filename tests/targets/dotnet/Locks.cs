@@ -73,6 +73,27 @@ static class Locks
         Waits("lock", "dotnet_lock", "holder", "System.Threading.Lock", () => managed.Enter());
         Waits("trylock", "dotnet_lock", "holder", "System.Threading.Lock", () => managed.TryEnter(1_000_000_000));
 #endif
+        // The library's own: of whom is not known, but that they are locks.
+        var slim = new ReaderWriterLockSlim();
+        var old = new ReaderWriterLock();
+        var counted = new SemaphoreSlim(0);
+        Thread holder = all[0];
+        using var written = new ManualResetEventSlim();
+        Start("writer", () =>
+        {
+            slim.EnterWriteLock();
+            old.AcquireWriterLock(Timeout.Infinite);
+            written.Set();
+            Forever();
+        });
+        written.Wait();
+        Waits("slim-read", "dotnet_rwlock", "-", "-", () => slim.EnterReadLock());
+        Waits("slim-write", "dotnet_rwlock", "-", "-", () => slim.EnterWriteLock());
+        Waits("slim-upgrade", "dotnet_rwlock", "-", "-", () => slim.EnterUpgradeableReadLock());
+        Waits("old-read", "dotnet_rwlock", "-", "-", () => old.AcquireReaderLock(Timeout.Infinite));
+        Waits("old-write", "dotnet_rwlock", "-", "-", () => old.AcquireWriterLock(Timeout.Infinite));
+        Waits("counted", "semaphore", "-", "-", () => counted.Wait());
+        Waits("join", "thread", "-", "-", () => holder.Join());
         Waits("waiting", "dotnet_wait", "-", type, () => { lock (waited) Monitor.Wait(waited); });
         // Pulsed, but somebody else has the monitor meanwhile.
         Waits("again", "dotnet_monitor", "pulser", type, () => { lock (again) Monitor.Wait(again); });
