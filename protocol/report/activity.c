@@ -74,6 +74,7 @@ static const struct known known_waits[] = {
 	{"rwlock", SW_ACTIVITY_LOCK},
 	{"file_lock", SW_ACTIVITY_LOCK},
 	{"stdio", SW_ACTIVITY_LOCK},
+	{"static_init", SW_ACTIVITY_LOCK},
 	{"once", SW_ACTIVITY_CONDITION},
 	{"semaphore_set", SW_ACTIVITY_CONDITION},
 	{"condition", SW_ACTIVITY_CONDITION},

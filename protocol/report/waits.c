@@ -51,6 +51,7 @@ static const struct {
 	{"pthread_once", "once"},
 	{"pthread_once_slow", "once"},
 	{"pthread_once_full", "once"},
+	{"cxa_guard_acquire", "static_init"},
 };
 
 /* Functions that wait for nothing but the time, on whatever their runtime chose. */
@@ -192,6 +193,51 @@ static bool is_asleep(const struct sw_report_stack *s, const char *kind)
 	return false;
 }
 
+static bool is_guard(const struct sw_report_frame *f)
+{
+	return f->function != NULL && strcmp(f->function, "__cxa_guard_acquire") == 0;
+}
+
+/* The function whose static variable a thread waits for; NULL: it is not known. */
+static const char *static_function(const struct sw_report_stack *s)
+{
+	for (size_t i = 0; s != NULL && i + 1 < s->n_frames && i < FRAMES_SEEN; i++)
+		if (is_guard(&s->frames[i]))
+			return s->frames[i + 1].function;
+	return NULL;
+}
+
+/* Whether a thread is in the function, and does not wait there for its variable. */
+static bool is_inside(const struct sw_report_stack *s, const char *function)
+{
+	for (size_t i = 0; i < s->n_frames; i++)
+		if (sw_same_text(s->frames[i].function, function) &&
+		    (i == 0 || !is_guard(&s->frames[i - 1])))
+			return true;
+	return false;
+}
+
+/*
+ * Who initialises the static variable that a thread waits for: nobody keeps that, but it is in the same function. 0: there are
+ * several, which may have another variable of it or be behind it, or not all stacks are known.
+ */
+static pid_t static_runner(const struct sw_report *r, const struct sw_report_thread *thread)
+{
+	const char *function = static_function(sw_stack_of(r, thread));
+	pid_t found = 0;
+	for (size_t i = 0; function != NULL && i < r->n_stacks; i++) {
+		const struct sw_report_stack *s = &r->stacks[i];
+		if (s->n_threads == 0) /* of no thread */
+			continue;
+		bool inside = is_inside(s, function);
+		if (s->why != NULL || (inside && (found != 0 || s->n_threads > 1)))
+			return 0;
+		if (inside)
+			found = r->threads[s->threads[0]].tid;
+	}
+	return found;
+}
+
 static const char *lost_text(struct sw_report_builder *b, uint32_t owner)
 {
 	char text[80];
@@ -227,8 +273,10 @@ static bool futex_fill(struct sw_report_builder *b, const struct sw_thread *from
 		ret->owner_tid = wait.stdio_owner;
 	if (strcmp(ret->kind, "mutex") == 0 && wait.lost_owner != 0 && from->since_ns > LOST_NS)
 		ret->target = lost_text(b, wait.lost_owner);
+	if (strcmp(ret->kind, "static_init") == 0)
+		ret->owner_tid = static_runner(b->report, thread);
 	if (ret->owner_tid != 0) {
-		ret->trust = "memory";
+		ret->trust = strcmp(ret->kind, "static_init") == 0 ? "stack" : "memory";
 		ret->owner_pid = b->report->process.pid;
 	}
 	return true;

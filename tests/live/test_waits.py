@@ -59,6 +59,24 @@ def kinds(tap, program):
                   "text says it", run.stdout)
 
 
+def statics(tap):
+    """Who initialises a static variable of a function is the only one in it that does not wait."""
+    with Target("statics") as target:
+        said = {int(tid): int(owner) for word, tid, owner in (line.split() for line in target.lines if line.startswith("waits "))}
+
+        def got():
+            found = {tid: wait for tid, wait in waits(dump(target.pid, *PATIENT)).items() if (wait or {}).get("kind") == "static_init"}
+            return {tid: wait["owner_tid"] for tid, wait in found.items()}
+        wait_until(lambda: got().keys() == said.keys(), "all to wait")
+        tap.equal(got(), said, "statics: who initialises what others wait for")
+        text = snapwalk(target.pid, *PATIENT).stdout
+        tap.check(re.search(r"for the initialisation of a static variable, which statics \(\d+\) runs;", text), "statics: text says it", text)
+    with Target("statics", "cycle") as target:
+        cycle = next([int(tid) for tid in line.split()[1:]] for line in target.lines if line.startswith("cycle "))
+        found = wait_until(lambda: dump(target.pid, *PATIENT).get("deadlocks"), "the deadlock")
+        tap.check(found in ([cycle], [cycle[::-1]]), "statics: the deadlock", found)
+
+
 def lost(tap, program):
     """Who has a mutex has ended; musl keeps no owner of it."""
     with Target(program, "lost") as target:
@@ -169,7 +187,7 @@ def at_random_i386(tap):
 
 
 tap = Tap()
-TESTS = [(kinds, "locks"), (kinds, "locks_musl"), (lost, "locks"), (pid_namespace,), (at_random, "auto"), (at_random,), (deadlock,),
+TESTS = [(kinds, "locks"), (kinds, "locks_musl"), (lost, "locks"), (statics,), (pid_namespace,), (at_random, "auto"), (at_random,), (deadlock,),
          (one_lock,)]
 I386 = [(kinds, "i386_locks"), (at_random_i386,)]
 if os.path.exists(os.path.join(TARGETS, "i386_locks")):

@@ -134,6 +134,7 @@ static const struct what {
 	{"rwlock", "for a read-write lock", 0},
 	{"file_lock", "for a file lock", 0},
 	{"stdio", "for a stream of stdio", 0},
+	{"static_init", "for the initialisation of a static variable", RUNS},
 	{"once", "for the function of a pthread_once()", RUNS},
 	{"message_queue", "for a message queue", 0},
 	{"semaphore_set", "for a set of semaphores", 0},
