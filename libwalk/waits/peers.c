@@ -194,6 +194,19 @@ static void other_end_of_fifo(struct resolver *r, pid_t self, const struct sw_fi
 		owner_set(r, self, ends.owner, ret);
 }
 
+/* A connection that waits for the process that listens to accept it, which may be the one that has made it. */
+static void resolve_unaccepted(struct resolver *r, pid_t self, const struct sw_tcp_end *listener,
+			       const char *address, struct sw_wait_for *ret)
+{
+	char text[SW_ADDRESS_TEXT_BYTES + 96];
+	other_end(r, self, listener->inode, false, ret);
+	(void) snprintf(text, sizeof(text),
+			"%s, %s listening socket: %u connection%s to be accepted", address,
+			ret->owner_pid == self ? "its own" : "a", listener->queued,
+			listener->queued == 1 ? " waits" : "s wait"); /* fits */
+	ret->target = keep(r, text);
+}
+
 static void resolve_tcp(struct resolver *r, int proc_fd, pid_t self, uint64_t inode,
 			struct sw_wait_for *ret)
 {
@@ -208,7 +221,11 @@ static void resolve_tcp(struct resolver *r, int proc_fd, pid_t self, uint64_t in
 	ret->kind = "tcp";
 	sw_tcp_end_text(end, text);
 	ret->target = keep(r, text);
-	if (peer != NULL)
+	const struct sw_tcp_end *listener =
+		peer != NULL && peer->inode == 0 ? sw_tcp_ends_listener(&r->tcp, peer) : NULL;
+	if (listener != NULL)
+		resolve_unaccepted(r, self, listener, text, ret);
+	else if (peer != NULL && peer->inode != 0)
 		other_end(r, self, peer->inode, false, ret);
 }
 

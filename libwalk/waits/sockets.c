@@ -17,7 +17,14 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-enum { ANSWER_BYTES = 8192, ENDS_MAX = 65536, LINE_BYTES = 512, TCP_LISTEN = 10, WAIT_US = 20000 };
+enum {
+	ANSWER_BYTES = 8192,
+	ENDS_MAX = 65536,
+	LINE_BYTES = 512,
+	TCP_ESTABLISHED = 1,
+	TCP_LISTEN = 10,
+	WAIT_US = 20000
+};
 
 static bool ask(int fd, uint32_t inode)
 {
@@ -98,17 +105,18 @@ static bool address_parse(const char *hex, size_t digits, uint8_t ret[static 16]
 bool sw_tcp_end_parse(const char *line, struct sw_tcp_end *ret)
 {
 	char local[33], remote[33];
-	unsigned local_port, remote_port, state;
+	unsigned local_port, remote_port, state, queued;
 	uint64_t inode;
 	if (sscanf(line,
-		   " %*u: %32[0-9A-F]:%4x %32[0-9A-F]:%4x %2x %*x:%*x %*x:%*x %*x %*d %*d %" SCNu64,
-		   local, &local_port, remote, &remote_port, &state, &inode) != 6 ||
-	    inode == 0)
+		   " %*u: %32[0-9A-F]:%4x %32[0-9A-F]:%4x %2x %*x:%8x %*x:%*x %*x %*d %*d %" SCNu64,
+		   local, &local_port, remote, &remote_port, &state, &queued, &inode) != 7 ||
+	    (inode == 0 && state != TCP_ESTABLISHED))
 		return false;
 	*ret = (struct sw_tcp_end){.inode = inode,
 				   .local_port = (uint16_t) local_port,
 				   .remote_port = (uint16_t) remote_port,
-				   .listens = state == TCP_LISTEN};
+				   .listens = state == TCP_LISTEN,
+				   .queued = queued};
 	return address_parse(local, strlen(local), ret->local) &&
 	       address_parse(remote, strlen(remote), ret->remote);
 }
@@ -170,6 +178,21 @@ const struct sw_tcp_end *sw_tcp_ends_peer(const struct sw_tcp_ends *ends,
 		    e->remote_port == end->local_port &&
 		    memcmp(e->local, end->remote, sizeof(e->local)) == 0 &&
 		    memcmp(e->remote, end->local, sizeof(e->remote)) == 0)
+			return e;
+	}
+	return NULL;
+}
+
+const struct sw_tcp_end *sw_tcp_ends_listener(const struct sw_tcp_ends *ends,
+					      const struct sw_tcp_end *end)
+{
+	static const uint8_t any[16] = {0}, any_mapped[16] = {[10] = 0xff, [11] = 0xff};
+	for (size_t i = 0; i < ends->n; i++) {
+		const struct sw_tcp_end *e = &ends->items[i];
+		if (e->listens && e->local_port == end->local_port &&
+		    (memcmp(e->local, end->local, sizeof(e->local)) == 0 ||
+		     memcmp(e->local, any, sizeof(any)) == 0 ||
+		     memcmp(e->local, any_mapped, sizeof(any_mapped)) == 0))
 			return e;
 	}
 	return NULL;

@@ -17,10 +17,11 @@ enum { SW_ADDRESS_TEXT_BYTES = 64 };
 
 /* One end of a TCP connection, of a line of /proc/PID/net/tcp and tcp6 (proc(5)). */
 struct sw_tcp_end {
-	uint64_t inode;
+	uint64_t inode;                /* 0: nobody has accepted it yet */
 	uint8_t local[16], remote[16]; /* addresses; those of IPv4 mapped to IPv6 */
 	uint16_t local_port, remote_port;
 	bool listens;
+	uint32_t queued; /* of one that listens: connections that wait to be accepted */
 };
 
 /* Connections of a network namespace. */
@@ -39,6 +40,9 @@ const struct sw_tcp_end *sw_tcp_ends_find(const struct sw_tcp_ends *ends, uint64
 /* The other end of it, when that is in the same namespace; NULL: it is not. */
 const struct sw_tcp_end *sw_tcp_ends_peer(const struct sw_tcp_ends *ends,
 					  const struct sw_tcp_end *end);
+/* The one that listens where this end is, which nobody has accepted yet; NULL: there is none. */
+const struct sw_tcp_end *sw_tcp_ends_listener(const struct sw_tcp_ends *ends,
+					      const struct sw_tcp_end *end);
 /* "127.0.0.1:5432", "[::1]:80": whom it is connected to. */
 void sw_tcp_end_text(const struct sw_tcp_end *end, char text[static SW_ADDRESS_TEXT_BYTES]);
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 
 from daemon import UNPRIVILEGED, Daemon
@@ -155,6 +156,27 @@ def several_deadlocks(tap):
         tap.check(True, "two processes in one command: the deadlock of both")
 
 
+def itself(tap):
+    """A server that calls itself, and waits for an answer, has connections that only it could accept."""
+    code = ("import socket\n"
+            "server = socket.create_server(('127.0.0.1', 0))\n"
+            "calls = [socket.create_connection(server.getsockname()) for _ in range(3)]\n"
+            "print(server.getsockname()[1], flush=True)\n"
+            "calls[0].recv(1)\n")
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as server:
+        port = int(server.stdout.readline())
+        wanted = f"127.0.0.1:{port}, its own listening socket: 3 connections wait to be accepted"
+
+        def target():
+            return (dump(server.pid)["threads"][0].get("blocked_on") or {}).get("target") == wanted
+        try:
+            wait_until(target, wanted)
+            tap.check(True, "itself: its own listening socket")
+            tap.check(text_with(server, wanted), "itself: text says it")
+        finally:
+            server.kill()
+
+
 def timer(tap):
     with Target("peers", "timer") as target:
         wait_blocked(target.pid, (NANOSLEEP, CLOCK_NANOSLEEP))
@@ -254,6 +276,7 @@ with tempfile.TemporaryDirectory() as directory:
         tap.guard(way, name, directory)
 tap.guard(within)
 tap.guard(several)
+tap.guard(itself)
 tap.guard(several_deadlocks)
 tap.guard(timer)
 tap.guard(behind)

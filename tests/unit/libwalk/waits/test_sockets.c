@@ -40,6 +40,21 @@ TEST(test_lines)
 	assert_string_equal(text, "127.0.0.1:5432");
 	sw_tcp_end_text(&ends[4], text);
 	assert_string_equal(text, "[::1]:50001");
+	/* Established, and accepted by nobody; who listens has three such. */
+	struct sw_tcp_end unaccepted, listener;
+	assert_true(sw_tcp_end_parse("   5: 0100007F:1538 0100007F:C352 01 00000000:00000000 "
+				     "00:00000000 00000000     0        0 0 1 ffff",
+				     &unaccepted));
+	assert_int_equal(unaccepted.inode, 0);
+	assert_true(sw_tcp_end_parse("   6: 00000000:1538 00000000:0000 0A 00000000:00000003 "
+				     "00:00000000 00000000     0        0 555 1 ffff",
+				     &listener));
+	assert_int_equal(listener.queued, 3);
+	struct sw_tcp_end two[] = {unaccepted, listener};
+	struct sw_tcp_ends both = {.items = two, .n = 2};
+	assert_ptr_equal(sw_tcp_ends_listener(&both, &two[0]), &two[1]);
+	two[1].local_port++;
+	assert_null(sw_tcp_ends_listener(&both, &two[0]));
 	struct sw_tcp_ends all = {.items = ends + 1, .n = 4};
 	assert_ptr_equal(sw_tcp_ends_find(&all, 222), &ends[2]);
 	assert_null(sw_tcp_ends_find(&all, 999));
