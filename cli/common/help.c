@@ -2,6 +2,7 @@
 /* The help, made from the tables, so that it cannot forget an option. */
 #include "common/help.h"
 #include "common/option_table.h"
+#include "cleanup.h"
 
 #include <string.h>
 
@@ -43,12 +44,68 @@ static void print_option(FILE *to, const struct sw_option *o)
 	print_row(to, left, o->help);
 }
 
-static void print_options(FILE *to, unsigned commands, bool targets)
+/* Options by what they are about, in the order in which they are looked for. The last group has what no other one names. */
+enum { IN_GROUP = 20 };
+static const struct group {
+	const char *title;
+	const char *names[IN_GROUP]; /* NULL: no more */
+} groups[] = {
+	{"What is shown",
+	 {"all", "threads", "state", "states", "function", "thread", "filter", "since", "follow",
+	  "goroutines", "tasks", "args", "kernel", "lock", "by-process", "sort", "limit",
+	  "no-group", "verbose"}},
+	{"How often, and for how long",
+	 {"duration", "rate", "interval", "count", "burst", "mode", "diff", "max-load"}},
+	{"Where to, and in which form",
+	 {"json", "format", "output", "keep", "modules-store", "color", "time", "reason"}},
+	{"What it may cost the process",
+	 {"stop", "max-stop", "restart", "priority", "stack-bytes", "timeout", "soft"}},
+	{"How stacks are walked and named",
+	 {"depth", "walk", "scan-below", "scan-range", "scan-all", "trim-unknown", "symbols",
+	  "no-inlines", "cache"}},
+	{"Other options", {NULL}},
+};
+
+static bool is_in(const struct group *group, const char *name)
 {
-	for (size_t i = 0; i < sw_n_options; i++)
+	for (size_t i = 0; i < IN_GROUP && group->names[i] != NULL; i++)
+		if (strcmp(group->names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static const struct group *group_of(const struct sw_option *o)
+{
+	const struct group *group = groups;
+	while (group + 1 < groups + SW_ARRAY_SIZE(groups) && !is_in(group, o->name))
+		group++;
+	return group;
+}
+
+/* Rows of one name are those of several commands. */
+static bool is_first(size_t row, unsigned commands)
+{
+	for (size_t i = 0; i < row; i++)
 		if ((sw_option_table[i].commands & commands) &&
-		    sw_option_table[i].is_target == targets)
-			print_option(to, &sw_option_table[i]);
+		    strcmp(sw_option_table[i].name, sw_option_table[row].name) == 0)
+			return false;
+	return true;
+}
+
+/* Targets: group is NULL. The title comes before the first one. */
+static void print_options(FILE *to, unsigned commands, const struct group *group)
+{
+	bool any = group == NULL;
+	for (size_t i = 0; i < sw_n_options; i++) {
+		const struct sw_option *o = &sw_option_table[i];
+		if (!(o->commands & commands) || !is_first(i, commands) ||
+		    o->is_target != (group == NULL) || (group != NULL && group_of(o) != group))
+			continue;
+		if (!any)
+			fprintf(to, "\n%s:\n", group->title);
+		any = true;
+		print_option(to, o);
+	}
 }
 
 static void print_status(FILE *to)
@@ -58,7 +115,7 @@ static void print_status(FILE *to)
 	      to);
 }
 
-/* The commands, and how to know more: it fits into 24 lines of a terminal. */
+/* The commands, and how to know more: it fits into one screen of a terminal. */
 static void print_screen(FILE *to, const struct sw_command *commands)
 {
 	fputs("Usage: snapwalk PID...      what every thread of a process is doing, now\n"
@@ -71,6 +128,7 @@ static void print_screen(FILE *to, const struct sw_command *commands)
 		print_row(to, left, c->summary);
 	}
 	fputs("\nTargets: PID, -p PID, --comm NAME, --unit U, --container ID, --core FILE...\n"
+	      "Options: --all (idle threads, too), --json, -o FILE, -v, --max-stop MS\n"
 	      "'snapwalk help COMMAND' has its options, 'snapwalk help --all' those of all.\n",
 	      to);
 }
@@ -124,9 +182,9 @@ void sw_options_help(FILE *to, const struct sw_command *commands, const struct s
 		fputs("\nTargets:\n", to);
 		if (bits & ~(unsigned) SW_FOR_HOOK)
 			print_row(to, "PID", "a process, or one of its threads");
-		print_options(to, bits, true);
+		print_options(to, bits, NULL);
 	}
-	fputs("\nOptions:\n", to);
-	print_options(to, bits, false);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(groups); i++)
+		print_options(to, bits, &groups[i]);
 	print_status(to);
 }

@@ -573,6 +573,12 @@ def words_for_users(tap):
     page = manual_page("snapwalk")
     tap.equal([name for name in re.findall(r"^\.It .*\bFl Fl ([a-z-]+)", page, re.M) if name not in [n for _, n in options]],
               [], "snapwalk(1) has no other option")
+    tap.equal(sorted({name for _, name in options}), sorted(name for _, name in options), "help --all has each option once")
+    tap.check(len(snapwalk("--help").stdout.splitlines()) <= 26, "--help is one screen", snapwalk("--help").stdout)
+    groups = re.findall(r"^(\S.*):$", snapwalk("dump", "--help").stdout, re.M)
+    tap.equal(groups, ["Targets", "What is shown", "How often, and for how long", "Where to, and in which form",
+                       "What it may cost the process", "How stacks are walked and named", "Other options"],
+              "dump --help has its options in groups")
     commands = re.findall(r"^  ([a-z]+)(?: |$)", snapwalk("--help").stdout.split("Commands:")[1]
                           .split("Targets:")[0], re.M)
     tap.equal(commands, ["dump", "sample", "top", "on", "leaks", "explain", "verify", "record", "doctor",
@@ -584,6 +590,8 @@ def words_for_users(tap):
                   and result.stdout.startswith(f"Usage: snapwalk {command} "),
                   f"{command} --help", result)
         tap.check(f".It Cm {command}\n" in page, f"snapwalk(1) has {command}")
+        listed = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", result.stdout, re.M)
+        tap.equal(sorted(set(listed)), sorted(listed), f"{command} --help has each of its options once")
         if command not in ("help", "version"):
             tap.check(f".Xr snapwalk-{command} 1" in page, f"snapwalk(1) names the page of {command}")
             options_in_pages(tap, command, result.stdout)
