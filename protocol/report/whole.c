@@ -117,7 +117,8 @@ const char *sw_collects(const struct sw_report *r, const struct sw_report_thread
 	if (t->managed != NULL && t->managed->role != NULL &&
 	    strcmp(t->managed->role, "suspending") == 0 && strcmp(t->managed->runtime, "clr") == 0)
 		return "clr";
-	for (size_t i = 0; s != NULL && i < s->n_frames && i < FRAMES_SEEN; i++)
+	/* A collector works, but for an instant. */
+	for (size_t i = 0; s != NULL && t->state == 'R' && i < s->n_frames && i < FRAMES_SEEN; i++)
 		for (size_t k = 0; s->frames[i].function != NULL && k < SW_ARRAY_SIZE(collectors);
 		     k++)
 			if (is_collector(r, &s->frames[i], k))
@@ -142,9 +143,8 @@ static const struct {
 	{"block in spawn_thread", "/puma/thread_pool.rb", "puma's thread pool"},
 };
 
-static bool is_worker(const struct sw_report_frame *f, size_t k)
+static bool is_worker(const struct sw_report_frame *f, const char *name, size_t k)
 {
-	const char *name = sw_frame_method(f);
 	size_t length = strlen(workers[k].function);
 	size_t path = f->file != NULL ? strlen(f->file) : 0,
 	       file = workers[k].file != NULL ? strlen(workers[k].file) : 0;
@@ -169,8 +169,13 @@ const char *sw_works_for_pool(const struct sw_report *r, const struct sw_report_
 	bool work = false;
 	for (size_t i = 0; s != NULL && i < s->n_frames; i++) {
 		const struct sw_report_frame *f = &s->frames[i];
-		for (size_t k = 0; f->function != NULL && k < SW_ARRAY_SIZE(workers); k++) {
-			if (!is_worker(f, k))
+		/* A worker begins in a function of a language, or in one of libuv. */
+		if (f->function == NULL ||
+		    (!sw_frame_is_managed(f) && !sw_begins_with(f->function, "uv__")))
+			continue;
+		const char *name = sw_frame_method(f);
+		for (size_t k = 0; k < SW_ARRAY_SIZE(workers); k++) {
+			if (!is_worker(f, name, k))
 				continue;
 			for (size_t inner = 0; inner < i && !work; inner++)
 				work = is_work(&s->frames[inner], f);

@@ -230,14 +230,27 @@ static void put_pools(struct sw_text_writer *w)
 	}
 }
 
-/* "The event loop of node (77) has been in read for 3.1 s, in load app.js:4" */
+static const struct sw_report_thread *longest_asleep(const struct sw_report *r,
+						     const struct sw_report_stack *s)
+{
+	const struct sw_report_thread *ret = NULL;
+	for (size_t i = 0; i < s->n_threads; i++) {
+		const struct sw_report_thread *t = &r->threads[s->threads[i]];
+		if (t->state == 'S' && (ret == NULL || t->since_ms > ret->since_ms))
+			ret = t;
+	}
+	return ret;
+}
+
+/* "The event loop of node (77) has been held up for 3.1 s in load app.js:4" */
 static void put_loops(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
 	size_t shown = 0;
-	for (size_t i = 0; i < r->n_threads && shown < LOOPS_SHOWN; i++) {
-		const struct sw_report_thread *t = &r->threads[i];
-		if (t->since_ms < HELD_MS || !sw_holds_loop_up(r, t))
+	/* Threads of one stack are in the same functions, which takes long to find out. */
+	for (size_t i = 0; i < r->n_stacks && shown < LOOPS_SHOWN; i++) {
+		const struct sw_report_thread *t = longest_asleep(r, &r->stacks[i]);
+		if (t == NULL || t->since_ms < HELD_MS || !sw_holds_loop_up(r, t))
 			continue;
 		char since[SW_DURATION_BYTES];
 		sw_duration_format(since, t->since_ms);
