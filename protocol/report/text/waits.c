@@ -117,7 +117,7 @@ static const struct what {
 	{"java_monitor", "for the monitor", NAMED},
 	{"java_lock", "for the lock", NAMED},
 	{"java_wait", "to be notified of", NAMED},
-	{"java_park", "parked for", NAMED},
+	{"java_park", "in park() for", NAMED},
 	{"java_class", "for the initialisation of class", NAMED | RUNS},
 	{"java_task", "for the result of", NAMED | RUNS},
 	{"python_gil", "for the GIL", NAMED},
@@ -142,6 +142,11 @@ static const struct what {
 	{"semaphore", "for a semaphore", 0},
 	{"barrier", "for a barrier", 0},
 };
+
+const char *sw_text_wait_kind(size_t index)
+{
+	return index < SW_ARRAY_SIZE(whats) ? whats[index].kind : NULL;
+}
 
 static const struct what *what_of(const struct sw_report_wait *wait)
 {

@@ -9,6 +9,8 @@ void sw_text_wait(struct sw_text_writer *w, const struct sw_report_thread *threa
 /* " for the monitor com.shop.Stock@0x6d3a8, which http-9 (4303) has"; nothing when it is not known.
  */
 void sw_text_wait_for(struct sw_text_writer *w, const struct sw_report_thread *thread);
+/* The kinds of waits that have words of their own; NULL: there are no more. */
+const char *sw_text_wait_kind(size_t index);
 /* Whether what is waited for is an object of a runtime's. */
 bool sw_waits_for_object(const struct sw_report_wait *wait);
 /* The process or the thread that has what is waited for, behind a word; false, and nothing: none is
