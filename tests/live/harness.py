@@ -394,6 +394,16 @@ def expected_stacks(lines):
     return stacks
 
 
+def errors_of(stderr):
+    """[what is said of each error and warning] where JSON was asked for. [] when a line is something else."""
+    try:
+        said = [json.loads(line) for line in stderr.splitlines()]
+    except ValueError:
+        return []
+    keys = {"about", "code", "message", "remedy"}
+    return said if all(isinstance(one, dict) and keys >= one.keys() >= {"code", "message"} for one in said) else []
+
+
 def stack_of(report, tid):
     """The stack of a thread in a report, None when it was not captured."""
     thread = next(t for t in report["threads"] if t["tid"] == tid)

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import (PATIENT, SNAPWALK, TARGETS, Tap, Target, iterator_refused, seeded, stack_of, state_of,
+from harness import (PATIENT, SNAPWALK, TARGETS, Tap, Target, errors_of, iterator_refused, seeded, stack_of, state_of,
                      wait_blocked, wait_until)
 from safety import (ANSWERED, capture, functions, held, let_go, parse, run, run_time,
                     status_field, tasks, thread_of, warned)
@@ -89,7 +89,7 @@ def vfork_parent(tap):
         tap.equal((thread["captured"], thread["state"], thread["reason"]),
                   (False, "D", "stop_timeout"), "vfork parent: listed with state and reason")
         tap.check(thread["wchan"], "vfork parent: with what it waits in", thread)
-        tap.check(str(stuck) in err and err.startswith("snapwalk: "),
+        tap.check(any(str(stuck) in one["message"] for one in errors_of(err)),
                   "vfork parent: standard error says so", err)
         tap.equal([t["captured"] for t in report["threads"] if t["tid"] != stuck],
                   [True] * (len(report["threads"]) - 1), "vfork parent: the others are captured")
@@ -248,7 +248,7 @@ def dying(tap, how):
             codes.append(code)
             if code not in ANSWERED or seconds > SOON_S:
                 odd.append((n, code, seconds, err))
-            elif code == 1 and not (err.startswith("snapwalk: ") and not out):
+            elif code == 1 and not (errors_of(err) and not out):
                 odd.append((n, code, out[:80], err))
             elif code != 1:
                 parse(out.decode())

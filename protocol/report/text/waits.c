@@ -106,7 +106,7 @@ static void put_calls(struct sw_text_writer *w, const size_t *threads, size_t n_
 enum {
 	NAMED = 1 << 0, /* the target is the object, rather than what there is to say of it */
 	RUNS = 1
-	       << 1, /* the owner executes what others wait for; that has no address of interest */
+	       << 1, /* the owner executes what others wait for, whose address is of no interest */
 };
 
 /* What is waited for, by sw_report_wait.kind. */
