@@ -103,10 +103,11 @@ static void put_calls(struct sw_text_writer *w, const size_t *threads, size_t n_
 		sw_put(w, ", %zu otherwise", more);
 }
 
+/* NAMED: the target is the object, rather than what there is to say of it. RUNS: the owner executes what others wait for,
+ * whose address is of no interest. */
 enum {
-	NAMED = 1 << 0, /* the target is the object, rather than what there is to say of it */
-	RUNS = 1
-	       << 1, /* the owner executes what others wait for, whose address is of no interest */
+	NAMED = 1 << 0,
+	RUNS = 1 << 1,
 };
 
 /* What is waited for, by sw_report_wait.kind. */
