@@ -231,7 +231,7 @@ TEST(test_bad_lines)
 	bad("0", "0: no process id: give the number of a process");
 	bad("99999999999", "99999999999: no process id: give the number of a process");
 	bad("7 dump", "dump: a command is misplaced: put the command first");
-	bad("explain 7 0x1 --json", "--json: is no option of explain: see snapwalk explain --help");
+	bad("explain 7 0x1 --all", "--all: is no option of explain: see snapwalk explain --help");
 	bad("verify 7 8", "verify: several targets are given: give one target");
 	bad("record 7", "record: no directory is given: give -o DIRECTORY, a new one");
 	bad("sample 7 --format xml", "--format: 'xml' is unknown: give "
