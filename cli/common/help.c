@@ -127,7 +127,7 @@ static void print_screen(FILE *to, const struct sw_command *commands)
 		(void) snprintf(left, sizeof(left), "%s %s", c->name, c->arguments);
 		print_row(to, left, c->summary);
 	}
-	fputs("\nTargets: PID, -p PID, --comm NAME, --unit U, --container ID, --core FILE...\n"
+	fputs("Targets: PID, -p PID, --comm NAME, --unit U, --container ID, --core FILE...\n"
 	      "Options: --all (idle threads, too), --json, -o FILE, -v, --max-stop MS\n"
 	      "'snapwalk help COMMAND' has its options, 'snapwalk help --all' those of all.\n",
 	      to);

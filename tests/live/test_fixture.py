@@ -46,7 +46,8 @@ def settled(report):
         for key in ("stop_us", "cpu_ns", "interrupted", "captured_by", "since_ms"):
             thread.pop(key, None)
         thread.get("blocked_on", {}).pop("since_ms", None)
-    report["process"].pop("uptime_ms", None)
+    for name in ("uptime_ms", "limits"):
+        report["process"].pop(name, None)
     for module in report["modules"]:
         module.pop("debug_package", None)  # of files that are here
     return {key: report[key] for key in ("process", "threads", "stacks", "modules")}

@@ -159,7 +159,7 @@ def names_of_children(pid):
 
 def test_refused(tap):
     for words, pattern in ((["--"], "no program is given"), (["1", "--", "true"], "a process and a program are given"),
-                           (["--json", "--", "true"], "standard output is the program's .*give -o FILE"),
+                           (["--json", "--", "true"], "standard output is the program's.*give -o FILE"),
                            (["--via", "daemon", "--", "true"], "the daemon starts no programs")):
         result = sample(*words)
         tap.check(result.returncode == 2 and re.search(pattern, result.stderr), f"refused: sample {' '.join(words)}", result)
