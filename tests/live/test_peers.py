@@ -200,7 +200,7 @@ def behind(tap):
         tap.equal((root["tid"], root["waits_for"]), (target.pid, [says["peer"], says["last"]]),
                   "behind: the processes behind the holder, in order")
         tap.equal(report["deadlocks"], [], "behind: no deadlock")
-        words = (f"\n3 threads wait for peers ({target.pid}), which is sleeping in read")
+        words = f"\n3 threads wait for peers ({target.pid}), waiting "
         tap.check(text_with(target, f", which waits for peers ({says['last']})\n", words,
                             f" for peers ({says['peer']}) (pipe)"), "behind: text says it")
 
