@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A line of the list is a line of the text. */
+/* clang-format off */
 "java_monitor\n"
 "  waits 3.1 s for the monitor Stock, no owner is known; sleeping in futex\n"
 "    1 thread waits for http-9 (10), waiting 3.1 s for the monitor Stock, no owner is known\n"
