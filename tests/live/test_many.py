@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 
-from harness import PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, hangs_s, no_mounts, public, snapwalk, wait_blocked
+from harness import PATIENT, SNAPWALK, TARGETS, Tap, Target, dump, hangs_s, no_mounts, no_user_namespaces, public, snapwalk, wait_blocked
 
 NAME = "named"
 HUNDRED = 100  # twice as many as a child reads together, for each of two CPUs
@@ -17,11 +17,19 @@ WAITS = (0, 35, 202, 230, 232, 281)  # read, nanosleep, futex, clock_nanosleep, 
 APART = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
-def attacked(*pids):
+# The command's words behind these: as if a file had other contents, in a mount namespace of its own.
+UNLIKE = ("unshare", "--mount", "sh", "-ec")
+YAMA = "mount -t tmpfs none /proc/sys/kernel; mkdir /proc/sys/kernel/yama; echo %d >/proc/sys/kernel/yama/ptrace_scope;"
+LABEL = "mount -t tmpfs none /mnt; echo '%s' >/mnt/label; for p; do mount --bind /mnt/label /proc/$p/attr/current; done;"
+
+
+def attacked(*pids, change=None):
     """Each child that reads processes ends by a signal where it makes its second report."""
     env = {**os.environ, "ATTACK": "second", "LD_PRELOAD": os.path.join(TARGETS, "attack.so")}
-    run = subprocess.run([SNAPWALK, "dump", "--json", "--symbols", "names", *PATIENT, *map(str, pids)],
-                         env=env, capture_output=True, text=True)
+    words = [SNAPWALK, "dump", "--json", "--symbols", "names", *PATIENT]
+    if change is not None:
+        words = [*UNLIKE, f'{change} exec {" ".join(words)} "$@"', "sh"]
+    run = subprocess.run([*words, *map(str, pids)], env=env, capture_output=True, text=True)
     return run, [json.loads(line) for line in run.stdout.splitlines()]
 
 
@@ -67,10 +75,58 @@ def a_crash_takes_no_other_along(tap, pids):
     tap.equal(run.returncode, 0, "status")
 
 
-def has_child_of_its_own(tap, pids, what):
-    run, reports = attacked(*pids)
+def has_child_of_its_own(tap, pids, what, change=None):
+    run, reports = attacked(*pids, change=change)
     tap.equal(run.stderr.count("attack: second"), 0, f"{what}: read by another child")
     tap.equal([report["process"]["pid"] for report in reports], pids, f"{what}: all are there")
+
+
+def shares_a_child(tap, pids, what, change=None):
+    run, reports = attacked(*pids, change=change)
+    tap.equal(run.stderr.count("attack: second"), 1, f"{what}: read by one child")
+    tap.equal([report["process"]["pid"] for report in reports], pids, f"{what}: all are there")
+
+
+def who_may_not_be_read_by_its_like(tap, stack):
+    """Processes with the same ids, of which one may not read the other."""
+    nobody = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+    weak_root = ("setpriv", "--bounding-set", "-sys_ptrace")
+    states = public(os.path.join(TARGETS, "states"))
+    plain_ones = [started(stack, *nobody) for _ in range(2)]
+    shares_a_child(tap, plain_ones, "of a user")
+    for what, words in (("of a user", nobody), ("root without CAP_SYS_PTRACE", weak_root)):
+        protected = [stack.enter_context(Target("setpriv", *words[1:], states, "undumpable", path="setpriv")).pid
+                     for _ in range(2)]
+        has_child_of_its_own(tap, protected, f"{what}: not dumpable")
+    several = [started(stack, "setpriv", "--euid", "65534", "--bounding-set", "-sys_ptrace") for _ in range(2)]
+    has_child_of_its_own(tap, several, "several ids")
+    return plain_ones
+
+
+def as_the_machine_permits(tap, roots, users):
+    """What Yama and labels of security modules forbid, told by files in their place."""
+    for scope, one_child in ((0, roots + users), (1, roots), (2, roots), (3, ())):
+        for pids, what in ((roots, "root"), (users, "a user")):
+            of_that_kind = shares_a_child if pids[0] in one_child else has_child_of_its_own
+            of_that_kind(tap, pids, f"Yama {scope}: {what}", YAMA % scope)
+    for label, one_child in (("unconfined", True), ("system_u:system_r:httpd_t:s0", False), ("profile (enforce)", False)):
+        of_that_kind = shares_a_child if one_child else has_child_of_its_own
+        of_that_kind(tap, roots, f"label {label}", LABEL % label)
+    shares_a_child(tap, roots, "nothing in the place of these files")
+
+
+def of_another_user_namespace(tap, stack):
+    why = no_user_namespaces()
+    if why is not None:
+        tap.skip("another user namespace", why, Tap.USERS)
+        return
+    first = stack.enter_context(Target("unshare", "--user", "--map-root-user", public(os.path.join(TARGETS, NAME)),
+                                       path="unshare")).pid
+    second = stack.enter_context(Target("nsenter", "--user", "--target", first, public(os.path.join(TARGETS, NAME)),
+                                        path="nsenter")).pid
+    for pid in (first, second):
+        wait_blocked(pid)
+    has_child_of_its_own(tap, [first, second], "another user namespace")
 
 
 def hundred(tap, stack, gone):
@@ -144,10 +200,13 @@ def main():
         has_child_of_its_own(tap, [pids[0], fewer], "fewer capabilities")
         user = started(stack, "setpriv", "--reuid", "65534", "--clear-groups")
         has_child_of_its_own(tap, [pids[0], user], "another user")
+        users = who_may_not_be_read_by_its_like(tap, stack)
         why = no_mounts()
         if why is not None:
             tap.skip("namespaces", why, Tap.MOUNTS)
             tap.done()
+        as_the_machine_permits(tap, pids[:2], users)
+        of_another_user_namespace(tap, stack)
         inside = started(stack, *APART)
         has_child_of_its_own(tap, [pids[0], inside], "another container")
         same_as_alone(tap, [pids[0], inside, pids[1]], "with a container's")
