@@ -3,6 +3,7 @@
 #include "bytes.h"
 #include "cleanup.h"
 #include "in_root.h"
+#include "parts.h"
 
 #include <confine/caps.h>
 #include <confine/descriptors.h>
@@ -115,6 +116,20 @@ bool sw_dwo_may_be_named(int fd)
 	if (names == NULL || (at > 0 && names - tail < NAMES_BYTES))
 		return true;
 	return name_find(tail, n, "debug_addr") != NULL || name_find(tail, n, ".symtab") == NULL;
+}
+
+bool sw_dwo_is_of_distribution(const char *path)
+{
+	static const char *const directories[] = {"bin/",   "sbin/",   "lib/",    "lib32/",
+						  "lib64/", "libx32/", "libexec/"};
+	static const char root[] = "/", usr[] = "/usr/";
+	if (!sw_begins_with(path, root))
+		return false;
+	path += strlen(sw_begins_with(path, usr) ? usr : root);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(directories); i++)
+		if (sw_begins_with(path, directories[i]))
+			return true;
+	return false;
 }
 
 void sw_dwo_reader_start(struct sw_dwo_reader *reader, uid_t uid, gid_t gid)

@@ -29,6 +29,10 @@ struct sw_dwo_reader {
  */
 bool sw_dwo_may_be_named(int fd);
 
+/* Whether a program or library is in a directory of the distribution, which has debug information elsewhere, without
+ * .dwo files. */
+bool sw_dwo_is_of_distribution(const char *path);
+
 /* Without a child nothing is read, which is no error. uid, gid: of the process. */
 void sw_dwo_reader_start(struct sw_dwo_reader *reader, uid_t uid, gid_t gid);
 /* As struct sw_symbolize_options says of dwo_read. */

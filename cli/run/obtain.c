@@ -73,21 +73,14 @@ struct confine {
 	struct sw_dwo_reader dwo_reader;
 };
 
-/* Distributions have their debug information elsewhere: what is not theirs may have .dwo files. */
 static bool may_have_dwo(const struct sw_snapshot *snap)
 {
-	static const char *const theirs[] = {"/usr/lib", "/usr/bin", "/usr/sbin",
-					     "/lib",     "/bin",     "/sbin"};
 	for (size_t i = 0; i < snap->n_places; i++) {
 		const struct sw_module *module = snap->places[i].module;
 		if (module == NULL || sw_module_kind(module) != SW_MODULE_ELF)
 			continue;
 		const char *path = sw_module_path(module);
-		size_t k = 0;
-		while (k < SW_ARRAY_SIZE(theirs) &&
-		       strncmp(path, theirs[k], strlen(theirs[k])) != 0)
-			k++;
-		if (path[0] == '/' && k == SW_ARRAY_SIZE(theirs) &&
+		if (path[0] == '/' && !sw_dwo_is_of_distribution(path) &&
 		    sw_dwo_may_be_named(sw_module_fd(module)))
 			return true;
 	}

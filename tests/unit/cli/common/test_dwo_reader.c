@@ -74,6 +74,29 @@ TEST(names_of_sections_say_whether_there_may_be_dwo_files)
 	assert_true(sw_dwo_may_be_named(-EBADF));
 }
 
+TEST(directories_of_a_distribution_end_with_a_slash)
+{
+	static const char *const theirs[] = {
+		"/bin/sh",          "/sbin/init",
+		"/lib/libc.so.6",   "/lib64/ld-linux-x86-64.so.2",
+		"/usr/bin/cat",     "/usr/sbin/sshd",
+		"/usr/lib32/a.so",  "/usr/lib/x86_64-linux-gnu/a.so",
+		"/lib32/a.so",      "/libx32/a.so",
+		"/usr/libexec/git",
+	};
+	static const char *const others[] = {
+		"/binaries/server", "/library/app",
+		"/lib-own/a.so",    "/usr/libs/a.so",
+		"/opt/bin/a",       "/usr/local/lib/a.so",
+		"/usr/binary",      "/bin",
+		"usr/lib/a.so",     "",
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(theirs); i++)
+		assert_true(sw_dwo_is_of_distribution(theirs[i]));
+	for (size_t i = 0; i < SW_ARRAY_SIZE(others); i++)
+		assert_false(sw_dwo_is_of_distribution(others[i]));
+}
+
 TEST(regular_files_of_that_name_are_read)
 {
 	struct sw_dwo_reader reader;
