@@ -33,8 +33,9 @@ enum {
 	ENTRIES_MAX = 1 << 17,     /* of the directory; 5,000 packages have 30,000 */
 	LIST_BYTES_MAX = 16 << 20, /* the largest have 2 MB */
 	ALL_BYTES_MAX = 256 << 20,
-	ALIKE = 4, /* characters, of the begin of a name */
-	WORD = 5,  /* characters */
+	ALIKE = 4,      /* characters, of the begin of a name */
+	WORD = 5,       /* characters */
+	WORDS_MAX = 32, /* of a path: those behind them make no list likely */
 };
 
 static const char LIST[] = ".list";
@@ -180,7 +181,8 @@ static size_t same_word(const char *path, const char *file)
 {
 	const char *end = strrchr(path, '/');
 	size_t best = 0;
-	for (const char *at = path; at < end;) {
+	const char *at = path;
+	for (unsigned i = 0; i < WORDS_MAX && at < end; i++) {
 		char word[SW_PACKAGE_NAME_MAX];
 		size_t length = strcspn(at, "/-._");
 		if (length >= WORD && length > best && length < sizeof(word)) {
@@ -233,7 +235,8 @@ static size_t lists_read(const struct search *s, struct list **ret)
 		sw_close_p(&fd);
 		return 0;
 	}
-	for (unsigned i = 0; i < ENTRIES_MAX && (entry = readdir(directory)) != NULL; i++) {
+	for (unsigned i = 0; i < ENTRIES_MAX && !is_late(s) && (entry = readdir(directory)) != NULL;
+	     i++) {
 		const char *dot = strrchr(entry->d_name, '.');
 		if (dot == NULL || dot == entry->d_name || strcmp(dot, LIST) != 0)
 			continue;

@@ -3,11 +3,13 @@
 #include "cleanup.h"
 #include "test.h"
 
+#include <snapwalk/clock.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { NAMES_MAX = 32 };
@@ -114,6 +116,63 @@ TEST_WITH(test_order, setup, teardown)
 	assert_string_equal(find(l, python), "python3-lib");
 	put(l, "python3.11-minimal.list", text);
 	assert_string_equal(find(l, python), "python3.11-minimal");
+}
+
+/* Words that make a list likely are among the first of a path. */
+TEST_WITH(test_words, setup, teardown)
+{
+	struct lists *l = *state;
+	char path[256] = "", text[512];
+	for (int i = 0; i < 31; i++) /* the word before the first slash is the first one */
+		strcat(path, "/a");
+	strcat(path, "/openjdk/java");
+	(void) snprintf(text, sizeof(text), "%s\n%s\n", path, path + strlen("/a"));
+	put(l, "aaa.list", text);
+	put(l, "xx-openjdk.list", text);
+	assert_string_equal(find(l, path), "aaa");
+	assert_string_equal(find(l, path + strlen("/a")), "xx-openjdk");
+}
+
+static int64_t spent_ns(void)
+{
+	struct timespec now;
+	assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now), 0);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+/* The names of lists alone are not read for longer than there is time, whatever paths are compared with them. */
+TEST_WITH(test_deadline, setup, teardown)
+{
+	enum { LISTS = 3000, WANTS = 64, WORDS = 600, LIMIT_NS = 5000000 };
+	struct lists *l = *state;
+	static struct sw_package_want wants[WANTS];
+	static char path[WORDS * 6 + 8];
+	char name[400], file[32];
+	int64_t spent[2];
+	for (int i = 0; i < WORDS; i++)
+		strcat(path, "/words");
+	strcat(path, "/a");
+	for (int i = 0; i < LISTS; i++) {
+		(void) snprintf(file, sizeof(file), "p%d.list", i);
+		int fd = open(file_of(l, file, name, sizeof(name)), O_WRONLY | O_CREAT | O_CLOEXEC,
+			      0600);
+		assert_true(fd >= 0);
+		(void) close(fd);
+	}
+	for (int i = 0; i < WANTS; i++)
+		wants[i].path = path;
+	for (int limited = 0; limited < 2; limited++) {
+		int64_t begin_ns = spent_ns();
+		sw_packages_find(l->path, wants, WANTS, limited ? sw_clock_ns() + LIMIT_NS : 0);
+		spent[limited] = spent_ns() - begin_ns;
+	}
+	for (int i = 0; i < LISTS; i++) {
+		(void) snprintf(file, sizeof(file), "p%d.list", i);
+		(void) unlink(file_of(l, file, name, sizeof(name)));
+	}
+	print_message("%lld us, %lld us with a limit of 5000\n", (long long) spent[0] / 1000,
+		      (long long) spent[1] / 1000);
+	assert_true(spent[1] < spent[0] / 4);
 }
 
 /* Several are found together, and each has its own. */
