@@ -91,84 +91,97 @@ static bool read_whole(int fd, void *to, size_t bytes)
 	return true;
 }
 
-/* False: the worker has ended. *ret_status: of the part, or of the output. */
-static bool part_put(struct sw_delivery *d, int fd, int *ret_status)
+/* The whole of a part is there, or nothing of it: a worker that is killed leaves no half of a line. */
+static bool part_take(int fd, struct part *part, struct sw_text *text)
 {
 	char buffer[COPY_BYTES];
-	struct part part;
-	struct sw_error err = {0};
-	int r = 0;
-	if (!read_whole(fd, &part, sizeof(part)))
+	if (fd < 0 || !read_whole(fd, part, sizeof(*part)))
 		return false;
-	for (size_t left = part.bytes; left > 0 && r == 0;) {
+	for (size_t left = part->bytes; left > 0 && !text->failed;) {
 		size_t n = left < sizeof(buffer) ? left : sizeof(buffer);
 		if (!read_whole(fd, buffer, n))
 			return false;
-		r = sw_output_write(&d->output, buffer, n, &err);
+		sw_text_append(text, buffer, n);
 		left -= n;
 	}
-	d->n_written += part.n_written;
-	d->n_matched += part.n_matched;
+	return !text->failed;
+}
+
+static int part_put(struct sw_delivery *d, const struct part *part, const struct sw_text *text)
+{
+	struct sw_error err = {0};
+	int r = sw_output_write(&d->output, text->data, text->size, &err);
+	d->n_written += part->n_written;
+	d->n_matched += part->n_matched;
 	d->broken = r < 0 || d->output.reader_gone;
-	*ret_status = r < 0 ? sw_complain_error(sw_delivery_name(d), &err) : part.status;
-	return true;
+	return r < 0 ? sw_complain_error(sw_delivery_name(d), &err) : part->status;
+}
+
+/* What a worker would do that has not been started, or has ended. */
+static int part_make(struct sw_delivery *d, const struct sw_split_work *work, size_t first,
+		     size_t end)
+{
+	size_t before = d->n_written;
+	d->n_written = first; /* as in part_tell() */
+	int status = work->dump(work->arg, d, first, end);
+	d->n_written = before + d->n_written - first;
+	return status;
 }
 
 static int parts_put(struct sw_delivery *d, struct worker *workers, size_t n_workers, size_t n,
-		     void (*progress)(size_t done, size_t all))
+		     const struct sw_split_work *work)
 {
 	int status = SW_STATUS_COMPLETE;
-	for (size_t i = 0; i * SW_SPLIT_SUBJECTS < n && !d->broken; i++) {
-		int one = SW_STATUS_COMPLETE;
-		if (!part_put(d, workers[i % n_workers].apart.fd, &one))
-			return sw_status_worse(status,
-					       SW_STATUS_NOTHING); /* workers_end() says it */
-		status = sw_status_worse(status, one);
-		size_t done = (i + 1) * SW_SPLIT_SUBJECTS;
-		if (progress != NULL)
-			progress(done < n ? done : n, n);
+	for (size_t first = 0, i = 0; first < n && !d->broken; first += SW_SPLIT_SUBJECTS, i++) {
+		sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+		struct sw_apart *apart = &workers[i % n_workers].apart;
+		struct part part;
+		size_t end = first + SW_SPLIT_SUBJECTS < n ? first + SW_SPLIT_SUBJECTS : n;
+		if (part_take(apart->fd, &part, &text)) {
+			status = sw_status_worse(status, part_put(d, &part, &text));
+		} else {
+			sw_close_p(&apart->fd);
+			status = sw_status_worse(status, part_make(d, work, first, end));
+		}
+		if (work->progress != NULL)
+			work->progress(end, n);
 	}
 	return status;
 }
 
 /* One that has something left to write sees that nobody reads it. */
-static int workers_end(struct worker *workers, size_t n, int status)
+static void workers_end(struct worker *workers, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		sw_close_p(&workers[i].apart.fd);
 	for (size_t i = 0; i < n; i++) {
 		int how = 0;
-		while (waitpid(workers[i].apart.pid, &how, 0) < 0 && errno == EINTR)
+		while (workers[i].apart.pid > 0 && waitpid(workers[i].apart.pid, &how, 0) < 0 &&
+		       errno == EINTR)
 			;
-		if (WIFSIGNALED(how)) {
+		if (WIFSIGNALED(how))
 			sw_complain("snapwalk", "a process that captures was killed", "internal",
-				    "dump the processes that are missing again");
-			status = sw_status_worse(status, SW_STATUS_NOTHING);
-		}
+				    "nothing is missing, as another one has dumped the rest");
 	}
-	return status;
 }
 
 int sw_split(struct sw_delivery *delivery, size_t n, const struct sw_split_work *work)
 {
 	struct worker workers[WORKERS_MAX];
-	struct sw_error err = {0};
-	size_t n_workers = workers_of(n), started = 0;
-	int status = SW_STATUS_COMPLETE;
-	for (; started < n_workers; started++) {
-		struct worker *w = &workers[started];
+	struct sw_error ignored; /* a worker that is missing costs time, and nothing else */
+	size_t n_workers = workers_of(n);
+	for (size_t i = 0; i < n_workers; i++) {
+		struct worker *w = &workers[i];
 		*w = (struct worker){.work = work,
 				     .delivery = *delivery,
-				     .index = started,
+				     .index = i,
 				     .n_workers = n_workers,
 				     .n = n};
-		if (sw_apart_start(&w->apart, worker_run, w, &err) < 0) {
-			status = sw_complain_error("snapwalk", &err);
-			break;
-		}
-		(void) fcntl(w->apart.fd, F_SETPIPE_SZ, PIPE_BYTES); /* or it waits sooner */
+		/* With a small pipe it waits sooner. */
+		if (sw_apart_start(&w->apart, worker_run, w, &ignored) == 0)
+			(void) fcntl(w->apart.fd, F_SETPIPE_SZ, PIPE_BYTES);
 	}
-	if (started == n_workers)
-		status = parts_put(delivery, workers, n_workers, n, work->progress);
-	return workers_end(workers, started, status);
+	int status = parts_put(delivery, workers, n_workers, n, work);
+	workers_end(workers, n_workers);
+	return status;
 }
