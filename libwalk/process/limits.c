@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Source: linux Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst, Documentation/scheduler/sched-bwc.rst,
- * fs/proc/fd.c (since Linux 6.2 the size of /proc/PID/fd is the number of its entries), v6.12.
+ * fs/proc/fd.c (since Linux 6.2 the size of /proc/PID/fd is the number of its entries), v6.12. memory.events counts
+ * descendants, memory.events.local (since Linux 5.2) and version 1's memory.oom_control do not.
  */
 #include "process/limits.h"
 #include "cleanup.h"
@@ -88,11 +89,7 @@ static void read_memory(int fd, bool v2, struct sw_process_limits *ret)
 	/* Version 1 writes the largest number of pages where there is no limit. */
 	static const int64_t unlimited = INT64_MAX / 2;
 	char text[TEXT_MAX];
-	int64_t limit = 0, used = 0, cache = 0, kills = 0;
-	if (sw_proc_read_small(fd, v2 ? "memory.events" : "memory.oom_control", text,
-			       sizeof(text)) > 0 &&
-	    number_of(text, "oom_kill", &kills) && kills > ret->memory_kills)
-		ret->memory_kills = kills;
+	int64_t limit = 0, used = 0, cache = 0;
 	if (!read_number(fd, v2 ? "memory.max" : "memory.limit_in_bytes", &limit) || limit <= 0 ||
 	    limit >= unlimited ||
 	    !read_number(fd, v2 ? "memory.current" : "memory.usage_in_bytes", &used) ||
@@ -103,6 +100,18 @@ static void read_memory(int fd, bool v2, struct sw_process_limits *ret)
 	ret->memory_bytes = used;
 	ret->memory_limit_bytes = limit;
 	ret->memory_cache_bytes = cache < used ? cache : used;
+}
+
+/* An ancestor has other services as well: what was killed there says nothing of this process. */
+static void read_kills(int fd, const char *controller, struct sw_process_limits *ret)
+{
+	bool v2 = controller[0] == '\0';
+	char text[TEXT_MAX];
+	if (!v2 && strcmp(controller, "memory") != 0)
+		return;
+	if (sw_proc_read_small(fd, v2 ? "memory.events.local" : "memory.oom_control", text,
+			       sizeof(text)) > 0)
+		(void) number_of(text, "oom_kill", &ret->memory_kills); /* 0: none */
 }
 
 static void read_tasks(int fd, struct sw_process_limits *ret)
@@ -154,7 +163,7 @@ static void read_cpu(int fd, bool v2, struct sw_process_limits *ret)
 	ret->cpu_throttled_us = v2 ? time : time / NS_PER_US;
 }
 
-/* What a group has of one controller, or of version 2's hierarchy. */
+/* One group's numbers of a controller, or of version 2's hierarchy. */
 static void read_group(int fd, const char *controller, struct sw_process_limits *ret)
 {
 	bool v2 = controller[0] == '\0';
@@ -179,6 +188,8 @@ static void read_path(const char *mount, const char *controller, const char *pat
 		int fd = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd >= 0)
 			read_group(fd, controller, ret);
+		if (fd >= 0 && level == 0)
+			read_kills(fd, controller, ret);
 		sw_close_p(&fd);
 		char *slash = strrchr(name + length, '/');
 		if (slash == NULL)

@@ -204,7 +204,7 @@ struct sw_process_limits {
 	/* Of the tightest control group: threads, how many it has refused. */
 	int64_t tasks, tasks_limit, tasks_refused;
 	/* Likewise; of memory_bytes, the cache is given back before anything is killed. Processes that were killed for
-	 * memory are those of any of its control groups. */
+	 * memory are those of the process's own group, since that was made. */
 	int64_t memory_bytes, memory_cache_bytes, memory_limit_bytes, memory_kills;
 	/* Likewise: what it may use of each period; periods, those cut short, since the group was made. */
 	int64_t cpu_quota_us, cpu_period_us, cpu_periods, cpu_throttled, cpu_throttled_us;

@@ -43,24 +43,19 @@ static void put_bytes(struct sw_text_writer *w, int64_t bytes)
 	sw_put(w, value < 10 && unit > 0 ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
-/* What the kernel can give back at any time is no lack of memory. */
+/* The cache, which the kernel can take back at any time, is no lack of memory. */
 static void put_memory(struct sw_text_writer *w, size_t *n, const struct sw_process_limits *l)
 {
 	int64_t needed = l->memory_bytes - l->memory_cache_bytes;
-	bool near = is_near(needed, l->memory_limit_bytes, NEAR_PERCENT);
-	if (!near && l->memory_kills == 0)
-		return;
+	if (!is_near(needed, l->memory_limit_bytes, NEAR_PERCENT))
+		return; /* a kill alone may be long ago */
 	begin(w, n);
-	if (near) {
-		sw_put(w, "memory of the control group %.1f %% of ",
-		       (double) needed * 100 / (double) l->memory_limit_bytes);
-		put_bytes(w, l->memory_limit_bytes);
-	}
+	sw_put(w, "memory of the control group %.1f %% of ",
+	       (double) needed * 100 / (double) l->memory_limit_bytes);
+	put_bytes(w, l->memory_limit_bytes);
 	if (l->memory_kills > 0)
-		sw_put(w, "%s%" PRId64 " process%s of %s %s killed for %s", near ? ", " : "",
-		       l->memory_kills, l->memory_kills == 1 ? "" : "es",
-		       near ? "it" : "the control group", l->memory_kills == 1 ? "was" : "were",
-		       "lack of memory");
+		sw_put(w, ", %" PRId64 " process%s killed for lack of memory so far",
+		       l->memory_kills, l->memory_kills == 1 ? " was" : "es were");
 }
 
 static void put_cpu(struct sw_text_writer *w, size_t *n, const struct sw_process_limits *l)

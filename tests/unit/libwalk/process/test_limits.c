@@ -62,7 +62,7 @@ static struct sw_process_limits read_limits(const struct tree *t, const struct f
 	return ret;
 }
 
-/* Version 2: the tightest of the groups that are within one another; kills of any. */
+/* Version 2: the tightest of the groups that are within one another; kills of the own one, without its descendants. */
 TEST_WITH(test_unified, set_up, tear_down)
 {
 	static const struct file files[] = {
@@ -79,7 +79,9 @@ TEST_WITH(test_unified, set_up, tear_down)
 		{"groups/pod/cpu.max", "max 100000\n"},
 		{"groups/pod/app/memory.max", "max\n"},
 		{"groups/pod/app/memory.current", "980000\n"},
-		{"groups/pod/app/memory.events", "oom_kill 1\n"},
+		{"groups/pod/app/memory.events", "oom_kill 2\n"},
+		{"groups/pod/app/memory.events.local", "oom 0\noom_kill 1\n"},
+		{"groups/pod/memory.events.local", "oom_kill 3\n"},
 		{"groups/pod/app/cpu.max", "20000 100000\n"},
 		{"groups/pod/app/cpu.stat",
 		 "usage_usec 5\nnr_periods 23\nnr_throttled 22\nthrottled_usec 1540000\n"},
@@ -95,7 +97,7 @@ TEST_WITH(test_unified, set_up, tear_down)
 	assert_int_equal(l.memory_bytes, 990000);
 	assert_int_equal(l.memory_cache_bytes, 40000);
 	assert_int_equal(l.memory_limit_bytes, 1000000);
-	assert_int_equal(l.memory_kills, 3);
+	assert_int_equal(l.memory_kills, 1);
 	assert_int_equal(l.cpu_quota_us, 20000);
 	assert_int_equal(l.cpu_period_us, 100000);
 	assert_int_equal(l.cpu_periods, 23);
@@ -119,6 +121,7 @@ TEST_WITH(test_by_controller, set_up, tear_down)
 		{"groups/memory/a/memory.stat", "inactive_file 1\ntotal_inactive_file 500\n"},
 		{"groups/memory/a/memory.oom_control",
 		 "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"},
+		{"groups/memory/memory.oom_control", "oom_kill 7\n"},
 		{"groups/memory/memory.limit_in_bytes", "9223372036854771712\n"},
 		{"groups/memory/memory.usage_in_bytes", "9223372036854771712\n"},
 		{"groups/cpu,cpuacct/a/b/cpu.cfs_quota_us", "-1\n"},
