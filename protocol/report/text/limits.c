@@ -4,6 +4,7 @@
 #include "cleanup.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 enum {
 	NEAR_PERCENT = 95,      /* of a limit: near enough to be told */
@@ -58,18 +59,31 @@ static void put_memory(struct sw_text_writer *w, size_t *n, const struct sw_proc
 		       l->memory_kills, l->memory_kills == 1 ? " was" : "es were");
 }
 
+/* "0.2", "1.25", "128" */
+static void put_cpus(struct sw_text_writer *w, double cpus)
+{
+	char text[32];
+	int n = snprintf(text, sizeof(text), "%.2f", cpus);
+	while (n > 0 && text[n - 1] == '0')
+		n--;
+	if (n > 0 && text[n - 1] == '.')
+		n--;
+	sw_put(w, "%.*s", n, text);
+}
+
+/* The kernel counts since the group was made: the sentence says so, because the time may be long past. */
 static void put_cpu(struct sw_text_writer *w, size_t *n, const struct sw_process_limits *l)
 {
 	if (!is_near(l->cpu_throttled, l->cpu_periods, THROTTLED_PERCENT))
 		return;
 	begin(w, n);
+	sw_put(w, "the control group has used all of its ");
+	put_cpus(w, (double) l->cpu_quota_us / (double) l->cpu_period_us);
 	sw_put(w,
-	       "CPU throttled by the control group in %" PRId64 " of %" PRId64
-	       " periods (limit %.2g CPU%s), %.1f s in all",
-	       l->cpu_throttled, l->cpu_periods,
-	       (double) l->cpu_quota_us / (double) l->cpu_period_us,
-	       sw_plural(l->cpu_quota_us == l->cpu_period_us ? 1 : 2),
-	       (double) l->cpu_throttled_us / 1e6);
+	       " CPU%s in %" PRId64 " of %" PRId64
+	       " periods since it was made, its threads waited %.1f s for that",
+	       sw_plural(l->cpu_quota_us == l->cpu_period_us ? 1 : 2), l->cpu_throttled,
+	       l->cpu_periods, (double) l->cpu_throttled_us / 1e6);
 }
 
 void sw_text_limits(struct sw_text_writer *w)

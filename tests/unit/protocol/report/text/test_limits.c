@@ -32,8 +32,20 @@ TEST(test_near)
 						 .cpu_periods = 23,
 						 .cpu_throttled = 22,
 						 .cpu_throttled_us = 1540000},
-		      "CPU throttled by the control group in 22 of 23 periods (limit 0.2 CPUs), "
-		      "1.5 s in all\n");
+		      "the control group has used all of its 0.2 CPUs in 22 of 23 periods since "
+		      "it was made, its threads waited 1.5 s for that\n");
+	assert_limits((struct sw_process_limits){.cpu_quota_us = 12800000,
+						 .cpu_period_us = 100000,
+						 .cpu_periods = 100,
+						 .cpu_throttled = 10},
+		      "the control group has used all of its 128 CPUs in 10 of 100 periods since "
+		      "it was made, its threads waited 0.0 s for that\n");
+	assert_limits((struct sw_process_limits){.cpu_quota_us = 100000,
+						 .cpu_period_us = 100000,
+						 .cpu_periods = 10,
+						 .cpu_throttled = 10},
+		      "the control group has used all of its 1 CPU in 10 of 10 periods since it "
+		      "was made, its threads waited 0.0 s for that\n");
 	assert_limits((struct sw_process_limits){.descriptors = 64,
 						 .descriptors_limit = 64,
 						 .tasks = 12,
