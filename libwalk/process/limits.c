@@ -20,6 +20,7 @@ enum {
 	PATH_TEXT_MAX = 4096,
 	LEVELS_MAX = 32,  /* of control groups: one within another */
 	FDS_MAX = 100000, /* entries that are counted where the kernel does not tell their number */
+	/* Numbers beyond these limits are not known, which a count that is cut would hide. */
 };
 
 /* The number behind a name at the beginning of a line: "oom_kill 3". */
@@ -51,6 +52,7 @@ static bool read_number(int dir_fd, const char *name, int64_t *ret)
 	return true;
 }
 
+/* 0: unknown. */
 static int64_t count_entries(int proc_fd)
 {
 	int fd = openat(proc_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -60,10 +62,10 @@ static int64_t count_entries(int proc_fd)
 		sw_close_p(&fd);
 		return 0;
 	}
-	for (struct dirent *entry; n < FDS_MAX && (entry = readdir(dir)) != NULL;)
+	for (struct dirent *entry; n <= FDS_MAX && (entry = readdir(dir)) != NULL;)
 		n += entry->d_name[0] != '.';
 	(void) closedir(dir); /* only read */
-	return n;
+	return n <= FDS_MAX ? n : 0;
 }
 
 static void read_descriptors(int proc_fd, struct sw_process_limits *ret)
@@ -179,6 +181,7 @@ static void read_group(int fd, const char *controller, struct sw_process_limits 
 static void read_path(const char *mount, const char *controller, const char *path,
 		      struct sw_process_limits *ret)
 {
+	struct sw_process_limits found = *ret;
 	char name[PATH_TEXT_MAX];
 	int n = snprintf(name, sizeof(name), "%s%s", mount, path);
 	size_t length = strlen(mount);
@@ -187,13 +190,15 @@ static void read_path(const char *mount, const char *controller, const char *pat
 	for (int level = 0; level < LEVELS_MAX; level++) {
 		int fd = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd >= 0)
-			read_group(fd, controller, ret);
+			read_group(fd, controller, &found);
 		if (fd >= 0 && level == 0)
-			read_kills(fd, controller, ret);
+			read_kills(fd, controller, &found);
 		sw_close_p(&fd);
 		char *slash = strrchr(name + length, '/');
-		if (slash == NULL)
+		if (slash == NULL) {
+			*ret = found; /* which group is the tightest is known after the last one */
 			return;
+		}
 		*slash = '\0';
 	}
 }

@@ -144,6 +144,22 @@ TEST_WITH(test_by_controller, set_up, tear_down)
 	assert_int_equal(l.tasks_limit, 0); /* its path is out of what is seen */
 }
 
+/* The tightest group of more levels than are looked at is not known. */
+TEST_WITH(test_deep, set_up, tear_down)
+{
+	static const char deep[] = "/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a";
+	char cgroup[128], max[256], current[256];
+	for (size_t i = 0; i < 2; i++) { /* 31 groups below the root, and 32 */
+		(void) snprintf(cgroup, sizeof(cgroup), "0::%s%s\n", deep, i == 0 ? "" : "/a");
+		(void) snprintf(max, sizeof(max), "groups%s/pids.max", deep);
+		(void) snprintf(current, sizeof(current), "groups%s/pids.current", deep);
+		const struct file files[] = {{"cgroup", cgroup}, {max, "12\n"}, {current, "11\n"}};
+		struct sw_process_limits l = read_limits(*state, files, SW_ARRAY_SIZE(files));
+		assert_int_equal(l.tasks_limit, i == 0 ? 12 : 0);
+		assert_int_equal(l.tasks, i == 0 ? 11 : 0);
+	}
+}
+
 TEST_WITH(test_nothing, set_up, tear_down)
 {
 	struct sw_process_limits l = read_limits(*state, NULL, 0), none = {0};
