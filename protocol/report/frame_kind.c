@@ -2,9 +2,27 @@
 /* What a frame is to people: a guess, somebody else's code, the C library's. */
 #include "report/frame_kind.h"
 #include "cleanup.h"
+#include "parts.h"
 #include "utf8.h"
 
 #include <string.h>
+
+bool sw_is_compilers_suffix(const char *rest)
+{
+	static const char *const suffixes[] = {".isra",     ".constprop", ".part",
+					       ".lto_priv", ".llvm",      ".cold"};
+	while (*rest == '.') {
+		size_t i = 0;
+		while (i < SW_ARRAY_SIZE(suffixes) && !sw_begins_with(rest, suffixes[i]))
+			i++;
+		if (i == SW_ARRAY_SIZE(suffixes))
+			return false;
+		rest += strlen(suffixes[i]);
+		if (*rest == '.') /* its number */
+			rest += 1 + strspn(rest + 1, "0123456789");
+	}
+	return *rest == '\0';
+}
 
 const char *sw_base_name(const char *path)
 {

@@ -20,6 +20,9 @@ bool sw_frame_is_managed(const struct sw_report_frame *frame);
 /* The function's name, of .NET's methods without the assembly in front. The frame has one. */
 const char *sw_frame_method(const struct sw_report_frame *frame);
 
+/* Whether that is the end of a name, or what GCC and Clang add to it: ".isra.0", ".cold". */
+bool sw_is_compilers_suffix(const char *rest);
+
 /* The part of a path behind the last slash. */
 const char *sw_base_name(const char *path);
 

@@ -101,6 +101,7 @@ static const struct known known[] = {
 	WAIT_IN("epoll_poll"),
 	ROOT_OF("ev_run"),
 	WAIT_IN("g_main_context_poll"),
+	WAIT_IN("g_main_context_poll_unlocked"),
 	WAIT_IN("g_main_context_iterate"),
 	WAIT_IN("g_main_context_iterate_unlocked"),
 	ROOT_OF("g_main_loop_run"),
@@ -111,9 +112,14 @@ static const struct known known[] = {
 	WAIT_IN("sd_event_run"),
 	ROOT_OF("sd_event_loop"),
 	LOOP_OF("run_poll_loop", "an event loop"), /* HAProxy */
-	ROW("boost::asio::detail::scheduler::do_run_one", PART, LOOP, "an event loop"),
-	ROW("boost::asio::detail::scheduler::run", PART, LOOP, "an event loop"),
-	ROW("boost::asio::detail::epoll_reactor::run", PART, WAIT, NULL),
+	/* Asio, with and without Boost: one thread is in the reactor, others wait for an event. */
+	ROW("asio::detail::scheduler::do_run_one", PART, LOOP, "an event loop"),
+	ROW("asio::detail::scheduler::run", PART, LOOP, "an event loop"),
+	ROW("asio::detail::epoll_reactor::run", PART, WAIT, NULL),
+	ROW("asio::detail::posix_event::", PART, WAIT, NULL),
+	ROW("asio::detail::std_event::", PART, WAIT, NULL),
+	ROW("asio::detail::conditionally_enabled_event::", PART, WAIT, NULL),
+	ROW("std::condition_variable::wait", PART, WAIT, NULL),
 	WAIT_IN("fpm_event_epoll_wait"),
 	LOOP_OF("fpm_event_loop", "an event loop"),
 	/* thread pools of C, C++, Rust */
@@ -220,7 +226,10 @@ static bool ends(const char *path, const char *with)
 static bool is_known(const struct known *k, const char *name, size_t length)
 {
 	switch (k->match) {
-	case WHOLE: return length == k->length && memcmp(name, k->function, length) == 0;
+	case WHOLE:
+		return length >= k->length && name[0] == k->function[0] &&
+		       memcmp(name, k->function, k->length) == 0 &&
+		       sw_is_compilers_suffix(name + k->length);
 	case BEGIN:
 		return length >= k->length && name[0] == k->function[0] &&
 		       memcmp(name, k->function, k->length) == 0;
@@ -310,6 +319,23 @@ static const char *place_of_stack(const struct sw_report *r, const struct sw_rep
 	return NULL;
 }
 
+/*
+ * Whether the thread waits for something that is never an event of a loop. Where native functions that are not known are
+ * between epoll_wait() and the loop, they may be the loop's own.
+ */
+static bool waits_for_no_event(const struct sw_report_thread *t)
+{
+	static const char *const calls[] = {
+		"nanosleep", "clock_nanosleep", "pread64", "preadv", "preadv2",    "pwrite64",
+		"pwritev",   "pwritev2",        "fsync",   "openat", "open",       "newfstatat",
+		"fdatasync", "flock",           "wait4",   "waitid", "getdents64",
+	};
+	for (size_t i = 0; t->syscall != NULL && i < SW_ARRAY_SIZE(calls); i++)
+		if (strcmp(t->syscall, calls[i]) == 0)
+			return true;
+	return sw_waits_for_lock(t);
+}
+
 bool sw_holds_loop_up(const struct sw_report *r, const struct sw_report_thread *t)
 {
 	const struct sw_report_stack *s = sw_stack_of(r, t);
@@ -323,7 +349,8 @@ bool sw_holds_loop_up(const struct sw_report *r, const struct sw_report_thread *
 			way.wait = k->function;
 		else if (k->how == LOOP || k->how == ROOT)
 			return strcmp(k->place, "an event loop") == 0 &&
-			       (way.language || way.native) && !is_direct(&way, k, f);
+			       (way.language || (way.native && waits_for_no_event(t))) &&
+			       !is_direct(&way, k, f);
 	}
 	return false;
 }

@@ -99,10 +99,9 @@ static bool is_collector(const struct sw_report *r, const struct sw_report_frame
 {
 	const char *name = f->function;
 	size_t length = strlen(collectors[k].function);
-	/* A compiler adds ".constprop.0" and the like. */
 	bool same = collectors[k].part ? strstr(name, collectors[k].function) != NULL
 				       : strncmp(name, collectors[k].function, length) == 0 &&
-						 (name[length] == '\0' || name[length] == '.');
+						 sw_is_compilers_suffix(name + length);
 	if (!same || !has_runtime(r, collectors[k].runtime))
 		return false;
 	return collectors[k].module == NULL ||

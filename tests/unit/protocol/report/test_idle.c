@@ -123,6 +123,23 @@ TEST(test_places)
 		{"futex",
 		 "the V8 platform",
 		 {"libc", "node::inspector::(anonymous namespace)::StartIoThreadMain(void*)"}},
+		/* names as compilers change them; GLib 2.76 and later */
+		{"poll",
+		 "an event loop",
+		 {"libc", "g_main_context_iterate_unlocked.isra.0", "g_main_loop_run", "main"}},
+		{"poll",
+		 "an event loop",
+		 {"libc", "g_main_context_iterate.constprop.0.isra.0", "g_main_loop_run.cold"}},
+		{"poll", NULL, {"libc", "g_main_context_iterate.mine", "g_main_loop_run"}},
+		/* Boost.Asio: several threads in run() */
+		{"futex",
+		 "an event loop",
+		 {"libc",
+		  "void boost::asio::detail::posix_event::wait<boost::asio::detail::"
+		  "conditionally_enabled_mutex::scoped_lock>(...)",
+		  "boost::asio::detail::conditionally_enabled_event::wait(...)",
+		  "boost::asio::detail::scheduler::do_run_one(...)",
+		  "boost::asio::detail::scheduler::run(...)", "main"}},
 		/* Python: asyncio, a pool, and a worker that asks somebody */
 		{"epoll_wait",
 		 "an event loop",
@@ -171,6 +188,49 @@ TEST(test_places)
 	}
 }
 
+/* Waits that loops do not call themselves hold them up; below functions that are not known, a wait may be theirs. */
+TEST(test_held)
+{
+	static const struct {
+		const char *syscall, *wait;
+		bool held;
+		const char *names[FRAMES];
+	} cases[] = {
+		{"clock_nanosleep", NULL, true, {"libc", "my_callback", "uv_run", "main"}},
+		{"pread64", NULL, true, {"libc", "ngx_read_file", "ngx_process_events_and_timers"}},
+		{"futex", "mutex", true, {"libc", "my_callback", "g_main_loop_run"}},
+		{"futex", NULL, false, {"libc", "my_event_wait", "event_base_loop", "main"}},
+		{"futex", "condition", false, {"libc", "my_event_wait", "event_base_loop"}},
+		{"epoll_wait", NULL, false, {"libc", "my_poll", "event_base_loop", "main"}},
+		{"poll",
+		 NULL,
+		 false,
+		 {"libc", "g_main_context_iterate_unlocked.isra.0", "g_main_loop_run"}},
+		{"futex",
+		 NULL,
+		 false,
+		 {"libc", "boost::asio::detail::posix_event::wait(...)",
+		  "boost::asio::detail::conditionally_enabled_event::wait(...)",
+		  "boost::asio::detail::scheduler::do_run_one(...)"}},
+		/* a function of a language is surely between */
+		{"poll",
+		 NULL,
+		 true,
+		 {"libc", "ask client.py",
+		  "BaseEventLoop._run_once /usr/lib/python3.11/asyncio/base_events.py"}},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct world w;
+		make(&w, cases[i].syscall, cases[i].names);
+		if (cases[i].wait != NULL) {
+			w.waits[0] = (struct sw_report_wait){.kind = cases[i].wait, .fd = -1};
+			w.threads[0].blocked_on = &w.waits[0];
+		}
+		if (sw_holds_loop_up(&w.report, &w.threads[0]) != cases[i].held)
+			fail_msg("case %zu (%s)", i, cases[i].names[1]);
+	}
+}
+
 /* A file without names that calls a library's loop back may be what waits. */
 TEST(test_nameless)
 {
@@ -204,7 +264,6 @@ TEST(test_holders)
 	assert_null(sw_idle_place(&w.report, &w.threads[2]));
 }
 
-/* A runtime's own thread that runs code of the program's: a finalizer that hangs. */
 /* Threads that runtimes keep for themselves have names that the runtimes give, or whose beginning the kernel has. */
 TEST(test_names)
 {
@@ -256,6 +315,7 @@ TEST(test_names)
 	assert_int_equal(sw_activity_of(&w.report, &w.threads[0]), SW_ACTIVITY_LOCK);
 }
 
+/* A runtime's own thread that runs code of the program's: a finalizer that hangs. */
 TEST(test_roles)
 {
 	static const struct sw_report_managed finalizer = {.runtime = "clr", .role = "finalizer"},
