@@ -17,20 +17,18 @@ static bool has_runtime(const struct sw_report *r, const char *name)
 	return false;
 }
 
-static bool collects_now(const struct sw_report *r, const char *name)
-{
-	for (size_t i = 0; i < r->process.n_runtimes; i++)
-		if (strcmp(r->process.runtimes[i].name, name) == 0)
-			return r->process.runtimes[i].collecting != NULL &&
-			       r->process.runtimes[i].collecting->now;
-	return false;
-}
-
-/* Functions of the VM that a thread calls for what only the VM's own thread does. Source: jdk-17.0.15 and jdk-25.0.3,
- * src/hotspot/share/runtime/vmThread.cpp. */
+/* Functions of the VM that a thread calls for what only the VM's own thread does, in which it waits until a safepoint ends,
+ * and until a collector has made room. Source: jdk-17.0.15 and jdk-25.0.3, src/hotspot/share: runtime/vmThread.cpp,
+ * runtime/safepoint.cpp, gc/z/zPageAllocator.cpp, gc/shenandoah. */
 static bool is_in_operation(const struct sw_report_stack *s)
 {
-	static const char *const names[] = {"VMThread::execute(", "VMThread::wait_until_executed("};
+	static const char *const names[] = {
+		"VMThread::execute(",
+		"VMThread::wait_until_executed(",
+		"SafepointSynchronize::block(",
+		"ZPageAllocator::alloc_page_stall(",
+		"ShenandoahControlThread::handle_alloc_failure(",
+	};
 	for (size_t i = 0; i < s->n_frames && i < FRAMES_SEEN; i++)
 		for (size_t k = 0; k < SW_ARRAY_SIZE(names); k++)
 			if (s->frames[i].function != NULL &&
@@ -50,16 +48,9 @@ static bool has_java(const struct sw_report_stack *s)
 bool sw_waits_for_machine(const struct sw_report *r, const struct sw_report_thread *t)
 {
 	const struct sw_report_stack *s = sw_stack_of(r, t);
-	const struct sw_report_wait *wait = t->blocked_on;
-	if (s == NULL || t->state != 'S' || !has_runtime(r, "hotspot") || !has_java(s))
-		return false;
-	if (is_in_operation(s))
-		return true;
-	/* Without symbols of the VM: what the program itself waits with has a kind of Java. */
-	bool own = wait == NULL || strcmp(wait->kind, "condition") == 0 ||
-		   strcmp(wait->kind, "futex") == 0;
-	return own && t->syscall != NULL && strcmp(t->syscall, "futex") == 0 &&
-	       collects_now(r, "hotspot") && sw_idle_place(r, t) == NULL;
+	/* Without symbols of the VM that is not known: consumers of a queue wait by the same call. */
+	return s != NULL && t->state == 'S' && has_runtime(r, "hotspot") && has_java(s) &&
+	       is_in_operation(s);
 }
 
 /*

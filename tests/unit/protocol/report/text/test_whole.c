@@ -91,6 +91,9 @@ TEST(test_java)
 							 "C VMThread::execute(VM_Operation*)",
 							 "Gc.fill"};
 	static const char *const elsewhere[FRAMES] = {"C read", "Gc.read"};
+	static const char *const parked[FRAMES] = {"C pthread_cond_wait",
+						   "jdk.internal.misc.Unsafe.park",
+						   "java.util.concurrent.LinkedBlockingQueue.take"};
 	struct sw_report_collecting c = {.now = true,
 					 .name = "Parallel full collection pauses",
 					 .cause = "Ergonomics",
@@ -101,6 +104,8 @@ TEST(test_java)
 	make(&w, "hotspot");
 	(void) add(&w, "http-0", 'S', "jvm", in_operation);
 	add(&w, "http-1", 'S', "jvm", elsewhere)->syscall = "read";
+	(void) add(&w, "consumer", 'S', "jvm",
+		   parked); /* it waits for the queue, during a collection, too */
 	w.report.root_holders = &holder;
 	w.report.n_root_holders = 1;
 	assert_whole(&w, "3 threads wait for an operation of the Java VM\n");
