@@ -116,6 +116,8 @@ const char *sw_collects(const struct sw_report *r, const struct sw_report_thread
 	return NULL;
 }
 
+static const char libuv_pool[] = "the libuv thread pool";
+
 /* Where workers of pools begin; file: the end of its path. */
 static const struct {
 	const char *function, *file, *pool;
@@ -125,10 +127,11 @@ static const struct {
 	{"System.Threading.PortableThreadPool+WorkerThread.WorkerThreadStart", NULL,
 	 "the .NET thread pool"},
 	{"_worker", "/concurrent/futures/thread.py", "the Python thread pool"},
-	{"uv__fs_work", NULL, "the libuv thread pool"},
-	{"uv__queue_work", NULL, "the libuv thread pool"},
-	{"uv__getaddrinfo_work", NULL, "the libuv thread pool"},
-	{"uv__getnameinfo_work", NULL, "the libuv thread pool"},
+	{"uv__fs_work", NULL, libuv_pool},
+	{"uv__queue_work", NULL, libuv_pool},
+	{"uv__getaddrinfo_work", NULL, libuv_pool},
+	{"uv__getnameinfo_work", NULL, libuv_pool},
+	{"uv__random_work", NULL, libuv_pool},
 	{"spawn_thread", "/puma/thread_pool.rb", "puma's thread pool"},
 	{"block in spawn_thread", "/puma/thread_pool.rb", "puma's thread pool"},
 };
@@ -175,4 +178,17 @@ const char *sw_works_for_pool(const struct sw_report *r, const struct sw_report_
 		}
 	}
 	return NULL;
+}
+
+bool sw_may_be_worker(const struct sw_report *r, const struct sw_report_thread *t, const char *pool)
+{
+	static const char begin[] = "worker"; /* Source: libuv v1.48, src/threadpool.c */
+	const struct sw_report_stack *s = sw_stack_of(r, t);
+	if (strcmp(pool, libuv_pool) != 0 || s == NULL || strcmp(s->end, "complete") != 0)
+		return true;
+	for (size_t i = 0; i < s->n_frames; i++)
+		if (s->frames[i].function != NULL && sw_begins_with(s->frames[i].function, begin) &&
+		    sw_is_compilers_suffix(s->frames[i].function + strlen(begin)))
+			return true;
+	return false;
 }

@@ -13,8 +13,13 @@ bool sw_waits_for_machine(const struct sw_report *report, const struct sw_report
 /* The runtime whose garbage the thread collects: the runtime's wire name. NULL: it does not. */
 const char *sw_collects(const struct sw_report *report, const struct sw_report_thread *thread);
 
-/* The pool of which the thread is a worker that has work: "the .NET thread pool". NULL: it is none. */
+/* The pool of which the thread is a worker that has work: "the .NET thread pool". NULL: the thread is no worker of a pool. */
 const char *sw_works_for_pool(const struct sw_report *report,
 			      const struct sw_report_thread *thread);
+
+/* Whether a thread without work may be a worker of that pool: false if it has begun elsewhere. Threads of libuv's pool have
+ * no name of their own. */
+bool sw_may_be_worker(const struct sw_report *report, const struct sw_report_thread *thread,
+		      const char *pool);
 
 #endif

@@ -19,6 +19,7 @@ enum {
 	HELD_MS = 1000,         /* an event loop is held up by what lasts longer */
 	POOL_MIN = 2,           /* threads */
 	POOLS_SHOWN = 4,
+	PLACES_SEEN = 16, /* of a pool's threads */
 	LOOPS_SHOWN = 3,
 };
 
@@ -160,42 +161,74 @@ struct pool {
 	size_t n, n_running, n_idle;
 };
 
+/* A function that threads of a pool are in, and how many of them. */
+struct place {
+	const struct sw_report_thread *first;
+	const struct sw_report_frame *frame;
+	size_t n;
+};
+
 static bool same_name(const char *a, const char *b)
 {
 	struct sw_name_number x = sw_name_number(a), y = sw_name_number(b);
 	return x.begin == y.begin && memcmp(a, b, x.begin) == 0;
 }
 
-/* Idle workers are not told by where they begin, but by where they wait: one of the same name has no work. */
+/* A worker that has no work does not tell its pool everywhere: a thread of the same name may be one. */
 static void count_idle(const struct sw_report *r, struct pool *pool)
 {
 	const char *name = sw_report_thread_name(pool->first);
 	for (size_t i = 0; i < r->n_threads; i++) {
 		const struct sw_report_thread *t = &r->threads[i];
 		pool->n_idle += same_name(sw_report_thread_name(t), name) &&
-				sw_works_for_pool(r, t) == NULL;
+				sw_works_for_pool(r, t) == NULL &&
+				sw_may_be_worker(r, t, pool->kind);
 	}
 }
 
-static void put_pool(struct sw_text_writer *w, const struct pool *pool)
+static bool is_in_pool(const struct sw_report *r, const struct sw_report_thread *t,
+		       const struct pool *pool)
 {
-	const struct sw_report *r = w->report;
-	const struct sw_report_frame *where = sw_where_is(r, pool->first);
-	size_t same = 0;
-	for (size_t i = 0; i < r->n_threads && where != NULL && where->function != NULL; i++) {
+	const char *kind = sw_works_for_pool(r, t);
+	return kind != NULL && strcmp(kind, pool->kind) == 0 &&
+	       same_name(sw_report_thread_name(t), sw_report_thread_name(pool->first));
+}
+
+/* The function that most threads of the pool are in, among the first that are met; n is 0: none is known. */
+static struct place usual_place(const struct sw_report *r, const struct pool *pool)
+{
+	struct place places[PLACES_SEEN], ret = {0};
+	size_t n = 0;
+	for (size_t i = 0; i < r->n_threads; i++) {
 		const struct sw_report_thread *t = &r->threads[i];
 		const struct sw_report_frame *f = sw_where_is(r, t);
-		const char *kind = sw_works_for_pool(r, t);
-		same += kind != NULL && strcmp(kind, pool->kind) == 0 && f != NULL &&
-			sw_same_text(f->function, where->function) &&
-			same_name(sw_report_thread_name(t), sw_report_thread_name(pool->first));
+		size_t k = 0;
+		if (f == NULL || f->function == NULL || !is_in_pool(r, t, pool))
+			continue;
+		while (k < n && !sw_same_text(places[k].frame->function, f->function))
+			k++;
+		if (k == PLACES_SEEN)
+			continue;
+		if (k == n)
+			places[n++] = (struct place){.first = t, .frame = f};
+		if (++places[k].n > ret.n)
+			ret = places[k];
 	}
-	sw_put_styled(w, SW_STYLE_BOLD, "No thread of %s is free:", pool->kind);
-	sw_put(w, " %zu of %zu %s", same > 0 ? same : pool->n, pool->n, same == 1 ? "is" : "are");
-	if (same > 0)
-		put_where(w, pool->first);
-	else
-		sw_put(w, " at work");
+	return ret;
+}
+
+/*
+ * That all threads of a pool that are there have work is no fault: pools make more threads on demand, and how many a pool
+ * may have is not read.
+ */
+static void put_pool(struct sw_text_writer *w, const struct pool *pool)
+{
+	struct place usual = usual_place(w->report, pool);
+	sw_put(w, "%zu of %zu threads of %s are at work", pool->n, pool->n, pool->kind);
+	if (usual.n > 1) {
+		sw_put(w, usual.n == pool->n ? ", all" : ", %zu of them", usual.n);
+		put_where(w, usual.first);
+	}
 	sw_put(w, "\n");
 }
 

@@ -4,8 +4,8 @@
 
 #include "report/text/put.h"
 
-/* Lines of what the process as a whole suffers from: collections of garbage, pools without a free thread, event loops that
- * a function holds up. */
+/* Lines of what the process as a whole suffers from: collections of garbage, event loops that a function holds
+ * up; and pools of which all threads are at work. */
 void sw_text_whole(struct sw_text_writer *w);
 
 #endif

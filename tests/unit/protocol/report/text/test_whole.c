@@ -215,7 +215,7 @@ TEST(test_pools)
 		assert_whole(&w, ""); /* a pool of one thread has no other */
 		(void) add(&w, "http-2", 'S', cases[i].kind, cases[i].busy);
 		(void) snprintf(wanted, sizeof(wanted),
-				"No thread of %s is free: 2 of 2 are in shop.Order.total app:4\n",
+				"2 of 2 threads of %s are at work, all in shop.Order.total app:4\n",
 				cases[i].place);
 		assert_whole(&w, wanted);
 		w.threads[0].state = w.threads[1].state = 'R';
@@ -226,6 +226,49 @@ TEST(test_pools)
 	(void) add(&w, "http-1", 'S', "jvm", cases[0].busy);
 	(void) add(&w, "http-2", 'S', "jvm", cases[0].busy);
 	(void) add(&w, "http-3", 'S', "jvm", idle);
+	assert_whole(&w, "");
+}
+
+/* The place that most threads are in is told, not that of the first one. */
+TEST(test_places)
+{
+	static const char begin[] = "java.util.concurrent.ThreadPoolExecutor.runWorker";
+	static const char *const a[FRAMES] = {"C futex", "shop.A", begin},
+				 *const b[FRAMES] = {"C futex", "shop.B", begin},
+				 *const c[FRAMES] = {"C futex", "shop.C", begin};
+	struct world w;
+	make(&w, "");
+	(void) add(&w, "http-1", 'S', "jvm", a);
+	(void) add(&w, "http-2", 'S', "jvm", b);
+	(void) add(&w, "http-3", 'S', "jvm", b);
+	assert_whole(&w, "3 of 3 threads of the Java thread pool are at work, 2 of them in shop.B "
+			 "app:4\n");
+	make(&w, "");
+	(void) add(&w, "http-1", 'S', "jvm", a);
+	(void) add(&w, "http-2", 'S', "jvm", b);
+	(void) add(&w, "http-3", 'S', "jvm", c);
+	assert_whole(&w, "3 of 3 threads of the Java thread pool are at work\n");
+}
+
+/* All threads of node 18 and 20 have its name; those of the pool are in worker(). */
+TEST(test_libuv)
+{
+	static const char *const main_thread[FRAMES] = {"C epoll_pwait", "C uv_run", "C main"};
+	static const char *const busy[FRAMES] = {"C pread64", "C uv__fs_work", "C worker"},
+				 *const idle[FRAMES] = {"C futex", "C uv_cond_wait",
+							"C worker.isra.0"};
+	static const char wanted[] =
+		"2 of 2 threads of the libuv thread pool are at work, all in pread64\n";
+	struct world w;
+	make(&w, "v8");
+	(void) add(&w, "node", 'S', "native", main_thread);
+	(void) add(&w, "node", 'S', "native", busy);
+	(void) add(&w, "node", 'S', "native", busy);
+	assert_whole(&w, wanted);
+	w.stacks[0].end = "truncated"; /* it may be a worker */
+	assert_whole(&w, "");
+	w.stacks[0].end = "complete";
+	(void) add(&w, "node", 'S', "native", idle);
 	assert_whole(&w, "");
 }
 
