@@ -51,7 +51,7 @@ static __always_inline void arguments_read(const struct pt_regs *user, bool is_3
 	ret[5] = user->r9;
 }
 
-/* Ours, as a part: it is no memory of the process. */
+/* The event is a part that is no memory of the process. It goes before stack and recipe, which may fill the buffer. */
 static __always_inline void event_put(struct scratch *s, const struct sw_called_event *event)
 {
 	uint32_t at = s->at;

@@ -93,9 +93,9 @@ static __always_inline int call_take(const uint64_t *ctx, bool exit)
 	struct taking t;
 	if (!taking_begin(&t))
 		return 0;
-	sample_make(t.s, t.task, t.setup, t.recipe, true);
-	memory_copy(t.s, called, arguments);
 	event_put(t.s, &event);
+	memory_copy(t.s, called, arguments);
+	sample_make(t.s, t.task, t.setup, t.recipe, true);
 	(void) taking_end(&t); /* what was lost is counted */
 	return 0;
 }

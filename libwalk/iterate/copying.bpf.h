@@ -406,7 +406,6 @@ static __always_inline void sample_make(struct scratch *s, const struct task_str
 {
 	struct sw_sampled_head *head = (struct sw_sampled_head *) s->out;
 	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
-	scratch_begin(s);
 	head->time_ns = bpf_ktime_get_ns();
 	head->exec_id = task->self_exec_id;
 	head->generation = recipe->generation;
@@ -435,7 +434,7 @@ struct taking {
 	const struct sw_sampled_recipe *recipe;
 };
 
-/* False: the thread is not copied, and counted as such. True: the buffer is ours until taking_end(). */
+/* False: the thread is not copied, and counted as such. True: the buffer is empty, and ours until taking_end(). */
 static __always_inline bool taking_begin(struct taking *t)
 {
 	uint32_t zero = 0, cpu = bpf_get_smp_processor_id();
@@ -461,6 +460,7 @@ static __always_inline bool taking_begin(struct taking *t)
 		t->counts->n_nested++;
 		return false;
 	}
+	scratch_begin(t->s);
 	return true;
 }
 

@@ -219,8 +219,8 @@ static __always_inline void gift_put(struct sw_called_setup *called, const struc
 	if (!taking_begin(&t))
 		return;
 	g.s = t.s;
-	sample_make(t.s, t.task, t.setup, t.recipe, true);
 	(void) bpf_loop(gift->n, handle_put, &g, 0);
+	sample_make(t.s, t.task, t.setup, t.recipe, true);
 	(void) taking_end(&t); /* what was lost is counted */
 }
 
@@ -321,7 +321,6 @@ static __always_inline void table_put(struct sw_called_setup *called,
 	};
 	if (!taking_begin(&t))
 		return;
-	scratch_begin(t.s);
 	struct sw_sampled_head *head = (struct sw_sampled_head *) t.s->out;
 	head->time_ns = bpf_ktime_get_ns();
 	head->exec_id = t.task->self_exec_id;

@@ -427,8 +427,6 @@ static void copy_add(struct sw_cpu_sampler *s)
 			t->stack_bytes = part->bytes;
 			continue;
 		}
-		if (part->kind >= SW_CALLED_EVENT)
-			continue; /* of the event */
 		s->ranges[snap->n_ranges++] =
 			(struct sw_range){part->avma, part->bytes, part->data};
 	}
@@ -438,8 +436,6 @@ static void copy_add(struct sw_cpu_sampler *s)
 	memcpy(t->comm, copy->head.comm, sizeof(copy->head.comm) - 1);
 	if (!sw_active_renew(&s->kept))
 		s->generation++; /* cookies mean something else now */
-	if (s->by_calls)
-		(void) sw_called_read(copy, &s->happened); /* else it has no number */
 	s->n = 1;
 }
 
@@ -523,6 +519,17 @@ static bool is_newer(const struct sw_cpu_sampler *s)
 	return s->base_exec_id != 0 ? s->copy.head.exec_id > s->base_exec_id : s->program_came;
 }
 
+/* What the copy is of. The parts that say it go before those of the process, and are no memory of that. */
+static bool called_take(struct sw_cpu_sampler *s)
+{
+	bool taken = sw_called_read(&s->copy, &s->happened);
+	while (s->copy.n_parts > 0 && s->copy.parts[0].kind >= SW_CALLED_EVENT) {
+		s->copy.parts++;
+		s->copy.n_parts--;
+	}
+	return taken;
+}
+
 /* Until there is nothing more, or the next one is not for this batch: that one is kept. */
 static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 {
@@ -531,9 +538,8 @@ static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 	s->n = 0;
 	s->alone = false;
 	while (s->n < BATCH && !s->base_old && n_names < NAMES_MAX) {
-		enum sw_events_kind kind = SW_EVENTS_SAMPLE;
-		if (!s->has_kept)
-			kind = event_next(s);
+		const bool again = s->has_kept;
+		enum sw_events_kind kind = again ? SW_EVENTS_SAMPLE : event_next(s);
 		s->has_kept = false;
 		if (kind == SW_EVENTS_NONE)
 			return;
@@ -552,8 +558,12 @@ static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 			*new_program |= kind == SW_EVENTS_PROGRAM;
 			continue;
 		}
+		if (s->by_calls && !again && !called_take(s)) {
+			s->n_left++; /* nothing says what it is of */
+			continue;
+		}
 		if (s->by_calls && is_alone(s)) {
-			s->alone = sw_called_read(&s->copy, &s->happened);
+			s->alone = true;
 			return;
 		}
 		if (s->by_calls && is_newer(s)) {

@@ -47,8 +47,8 @@ class Run:
         return self.process.returncode, out, err
 
 
-def turn(target):
-    target.send("go")
+def turn(target, what="go"):
+    target.send(what)
     wait_until(lambda: target.readline() == "done", "the target has made its calls")
 
 
@@ -114,6 +114,12 @@ def python(tap):
         tap.equal((by(answer, "first"), by(answer, "Second.call")), (40, 40), "Python: each at its stack")
         whole = all("<module>" in functions(s) for s in answer["stacks"] if "missing" in functions(s))
         tap.check(whole, "Python: whole stacks", answer["stacks"])
+        run = Run("on", "syscall:openat", "--errno", "ENOENT", "--each", "--json", target.pid)
+        turn(target, "deep")
+        status, out, err = run.end()
+        events = [(e["call"], e.get("errno"), e.get("path"), e["seq"]) for e in map(json.loads, out.splitlines())]
+        tap.equal(events, [("openat", "ENOENT", "/nonexistent/file", 0)],
+                  "Python: a stack that fills the copy leaves the event its result and path")
 
 
 def each(tap):
