@@ -37,10 +37,11 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 	run->stacks.with_json = run->options->format == SW_FORMAT_JSON;
 	if (sw_sandbox_enter_capturing(run->options, false, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
-	if (sw_event_run_all(run, &err) < 0)
-		return sw_complain_error(run->subject.name, &err);
-	int status = put(&counts, output);
-	return run->n_lost > 0 ? sw_status_worse(status, SW_STATUS_MISSING) : status;
+	/* What was counted before an error is said, too. */
+	int status = sw_event_run_all(run, &err) < 0 ? sw_complain_error(run->subject.name, &err)
+						     : SW_STATUS_COMPLETE;
+	status = sw_status_worse(status, put(&counts, output));
+	return sw_status_worse(status, sw_event_run_missing(run));
 }
 
 int sw_cmd_on(const struct sw_options *options)

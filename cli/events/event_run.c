@@ -99,6 +99,8 @@ int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options
 		r = recorder_open(run, wanted, &err);
 	if (r < 0)
 		return sw_complain_error(run->subject.name, &err);
+	run->begin_ns = sw_clock_ns(); /* events have begun */
+	run->begin_real_ns = sw_realtime_ns();
 	comm_read(run);
 	return SW_STATUS_COMPLETE;
 }
@@ -131,11 +133,10 @@ static int fetch(struct sw_event_run *run, struct sw_error *err)
 int sw_event_run_all(struct sw_event_run *run, struct sw_error *err)
 {
 	const uint32_t duration_s = run->options->duration_s;
-	int64_t now_ns = run->begin_ns = sw_clock_ns();
+	int64_t now_ns = sw_clock_ns();
 	int64_t end_ns = duration_s == 0 ? INT64_MAX : now_ns + (int64_t) duration_s * NS_PER_S;
 	bool told = false;
 	int r = 0;
-	run->begin_real_ns = sw_realtime_ns();
 	while (r == 0 && !run->enough && !run->ended && !told && now_ns < end_ns) {
 		int64_t due_ns = now_ns + NS_PER_S / FETCHES_HZ;
 		told = wait_until(&run->signals, due_ns < end_ns ? due_ns : end_ns);
@@ -154,6 +155,15 @@ int sw_event_run_all(struct sw_event_run *run, struct sw_error *err)
 		r = fetch(run, err);
 	}
 	return r;
+}
+
+int sw_event_run_missing(const struct sw_event_run *run)
+{
+	const char *why = sw_recorder_no_events(run->recorder);
+	if (why[0] != '\0')
+		sw_complain(run->subject.name, why, "no_stacks",
+			    "events after that are counted without a stack");
+	return why[0] != '\0' || run->n_lost > 0 ? SW_STATUS_MISSING : SW_STATUS_COMPLETE;
 }
 
 void sw_event_run_title(const struct sw_event_run *run, struct sw_text *ret)

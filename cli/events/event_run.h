@@ -44,6 +44,10 @@ void sw_event_run_deinit(struct sw_event_run *run);
  * sw_recorder_sample(). */
 int sw_event_run_all(struct sw_event_run *run, struct sw_error *err);
 
+/* Whether all events are there with their stacks: SW_STATUS_COMPLETE, or SW_STATUS_MISSING; complains by itself why
+ * there are no stacks. */
+int sw_event_run_missing(const struct sw_event_run *run);
+
 /* "api, pid 4242, 30 s" */
 void sw_event_run_title(const struct sw_event_run *run, struct sw_text *ret);
 

@@ -49,12 +49,16 @@ struct sw_cpu_sampler {
 	struct sw_event_options wanted;
 	struct sw_event happened; /* what the last copy is of */
 	bool alone;               /* that has no stack */
-	int exec_link_fd;         /* owned: the iterator, of the first thread; -EBADF: none */
-	uint64_t base_exec_id;    /* of the program that base is of; 0: not known */
-	bool program_came;        /* it is another one by now: base is for the copies before that */
-	struct sw_range *ranges;  /* owned: SW_COPY_PARTS_MAX, of it */
-	struct sw_slots kept;     /* of runtimes, by their ops: sw_snapshot_priv.kept */
-	uint64_t exec_id;         /* of the program that the last copy is of */
+	int elf_class;            /* of programs whose calls are events */
+	struct sw_error
+		no_stacks; /* why no event has a stack while snap is NULL, or had one; code 0: snap is there */
+	bool lacks_stacks;       /* because of that some events had none, or will have none */
+	int exec_link_fd;        /* owned: the iterator, of the first thread; -EBADF: none */
+	uint64_t base_exec_id;   /* of the program that base is of; 0: not known */
+	bool program_came;       /* it is another one by now: base is for the copies before that */
+	struct sw_range *ranges; /* owned: SW_COPY_PARTS_MAX, of it */
+	struct sw_slots kept;    /* of runtimes, by their ops: sw_snapshot_priv.kept */
+	uint64_t exec_id;        /* of the program that the last copy is of */
 	uint64_t exec_id_before,
 		exec_id_old;      /* likewise before it; of those that have no maps any more */
 	struct sw_snapshot *base; /* owned: maps and modules */
@@ -115,8 +119,8 @@ static int copies_open(struct sw_cpu_sampler *s, struct sw_error *err)
 	struct sw_called_setup called;
 	struct sw_copies_options how = {.stack_bytes = s->stack_bytes};
 	if (s->by_calls) {
-		int r = sw_called_prepare(&s->wanted, s->base->process.elf_class == 32, &called,
-					  &how.calls, err);
+		s->elf_class = s->base->process.elf_class;
+		int r = sw_called_prepare(&s->wanted, s->elf_class == 32, &called, &how.calls, err);
 		if (r < 0)
 			return r;
 		how.called = &called;
@@ -206,6 +210,11 @@ static int base_take(struct sw_cpu_sampler *s, struct sw_error *err)
 	int r = maps_take(s, err);
 	if (r < 0)
 		return r;
+	if (s->events != NULL && s->by_calls && s->base->process.elf_class != s->elf_class)
+		return sw_fail(
+			err, SW_E_INVALID,
+			"process %d is a %d-bit program now, whose system calls are not followed",
+			(int) s->target->pid, s->base->process.elf_class);
 	/* Which ones a thread had at the instant of a sample nobody can tell afterwards. */
 	if (sw_returns_page(s->base) != NULL)
 		return sw_fail(err, SW_E_INVALID,
@@ -228,6 +237,39 @@ static int base_take(struct sw_cpu_sampler *s, struct sw_error *err)
 	s->base_old = s->code_came = false;
 	s->base_ns = sw_clock_ns();
 	return 0;
+}
+
+/* System calls go on without stacks where the process cannot be looked at any more: what was counted stays. */
+static int base_renew(struct sw_cpu_sampler *s, struct sw_error *err)
+{
+	struct sw_error why = {0};
+	int r = base_take(s, &why);
+	if (r == 0)
+		return 0;
+	bool lives = sw_target_lives(s->target);
+	if (!lives)
+		r = sw_fail(&why, SW_E_EXITED, "process %d exited", (int) s->target->pid);
+	if (!s->by_calls || r == -SW_E_NOMEM) {
+		if (err != NULL)
+			*err = why;
+		return r;
+	}
+	snapshot_drop(s);
+	s->base_old = s->code_came = false;
+	s->base_ns = sw_clock_ns();
+	s->no_stacks = why;
+	s->lacks_stacks |= lives;
+	return 0;
+}
+
+/* Where it failed, it is tried again only now and then. */
+static bool base_is_due(const struct sw_cpu_sampler *s)
+{
+	const int64_t again_ns = INT64_C(10) * UNKNOWN_NS;
+	if (s->base_old || s->snap != NULL)
+		return s->base_old;
+	return s->no_stacks.code == 0 ||
+	       (sw_clock_ns() - s->base_ns >= again_ns && sw_target_lives(s->target));
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -510,7 +552,8 @@ static bool lacks_frames(const struct sw_cpu_sampler *s)
 static bool is_alone(const struct sw_cpu_sampler *s)
 {
 	bool old = s->base_exec_id != 0 && s->copy.head.exec_id < s->base_exec_id;
-	return (s->copy.head.flags & SW_CALLED_ALONE) != 0 || old || lacks_frames(s);
+	return (s->copy.head.flags & SW_CALLED_ALONE) != 0 || s->snap == NULL || old ||
+	       lacks_frames(s);
 }
 
 /* Whether a copy is of a program that is newer than the maps. */
@@ -541,6 +584,8 @@ static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 		const bool again = s->has_kept;
 		enum sw_events_kind kind = again ? SW_EVENTS_SAMPLE : event_next(s);
 		s->has_kept = false;
+		/* No call of another program may ever come: whether they are followed is seen now. */
+		s->base_old = kind == SW_EVENTS_NONE && s->by_calls && s->program_came;
 		if (kind == SW_EVENTS_NONE)
 			return;
 		if (kind == SW_EVENTS_NAME) {
@@ -564,6 +609,8 @@ static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 		}
 		if (s->by_calls && is_alone(s)) {
 			s->alone = true;
+			s->lacks_stacks |=
+				s->snap == NULL && (s->copy.head.flags & SW_CALLED_ALONE) == 0;
 			return;
 		}
 		if (s->by_calls && is_newer(s)) {
@@ -595,8 +642,8 @@ static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 	}
 }
 
-/* Those that are left are counted. */
-static int fail_old(struct sw_cpu_sampler *s, struct sw_error *err)
+/* Those that are there and cannot be walked any more. */
+static void rest_count(struct sw_cpu_sampler *s)
 {
 	enum { RECORDS_MAX = 1 << 20 };
 	enum sw_events_kind kind = SW_EVENTS_NONE;
@@ -608,7 +655,22 @@ static int fail_old(struct sw_cpu_sampler *s, struct sw_error *err)
 			break;
 		s->n_left += kind == SW_EVENTS_SAMPLE;
 	}
+}
+
+static int fail_old(struct sw_cpu_sampler *s, struct sw_error *err)
+{
+	rest_count(s);
 	return sw_fail(err, SW_E_CHANGED, "process %d has other code now", (int) s->target->pid);
+}
+
+static void snapshot_finish(struct sw_cpu_sampler *s, int64_t time_ns)
+{
+	struct sw_snapshot *snap = s->snap;
+	snap->n_threads = s->n;
+	if (s->copies == NULL)
+		snap->n_ranges = 0;
+	snap->time_ns = time_ns;
+	sw_snapshot_index_threads(snap);
 }
 
 int sw_cpu_sampler_next(struct sw_cpu_sampler *s, struct sw_sample *ret, struct sw_error *err)
@@ -616,24 +678,20 @@ int sw_cpu_sampler_next(struct sw_cpu_sampler *s, struct sw_sample *ret, struct 
 	struct sw_sample sample = {.number = ++s->number, .time_ns = sw_realtime_ns()};
 	if (s->fixed && s->base_old)
 		return fail_old(s, err);
-	if (s->base_old || s->base == NULL) {
-		int r = base_take(s, err);
+	if (base_is_due(s)) {
+		int r = base_renew(s, err);
+		if (r == -SW_E_EXITED)
+			rest_count(s);
 		if (r < 0)
-			return sw_target_lives(s->target)
-				       ? r
-				       : sw_fail(err, SW_E_EXITED, "process %d exited",
-						 (int) s->target->pid);
+			return r;
 	}
 	bool lived = sw_target_lives(s->target); /* what it wrote before its end is there by now */
 	batch_fill(s, &sample.new_program);
 	if (s->n == 0 && !s->alone && !s->base_old && !lived)
 		return sw_fail(err, SW_E_EXITED, "process %d exited", (int) s->target->pid);
 	struct sw_snapshot *snap = s->snap;
-	snap->n_threads = s->n;
-	if (s->copies == NULL)
-		snap->n_ranges = 0;
-	snap->time_ns = sample.time_ns;
-	sw_snapshot_index_threads(snap);
+	if (snap != NULL)
+		snapshot_finish(s, sample.time_ns);
 	for (size_t i = 0; i < s->n; i++) {
 		const struct sw_thread *t = &snap->threads[i];
 		s->changes[i] = (struct sw_sample_change){.slot = (uint32_t) i,
@@ -670,6 +728,11 @@ bool sw_cpu_sampler_with_kernel(const struct sw_cpu_sampler *s)
 const struct sw_event *sw_cpu_sampler_event(const struct sw_cpu_sampler *s)
 {
 	return &s->happened;
+}
+
+const char *sw_event_sampler_no_stacks(const struct sw_cpu_sampler *s)
+{
+	return s->lacks_stacks ? s->no_stacks.message : "";
 }
 
 void sw_event_sampler_end(struct sw_cpu_sampler *s)

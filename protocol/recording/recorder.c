@@ -349,6 +349,8 @@ const char *sw_recorder_refused(const struct sw_recorder *r)
 
 const char *sw_recorder_no_events(const struct sw_recorder *r)
 {
+	if (r->options.event != NULL)
+		return sw_event_sampler_no_stacks(r->cpu);
 	return r->no_events.code != 0 ? r->no_events.message : "";
 }
 

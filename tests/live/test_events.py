@@ -31,13 +31,18 @@ def links(pid):
     return texts
 
 
+def is_confined(pid):
+    with open(f"/proc/{pid}/status") as status:
+        return re.search(r"^Seccomp:\t2", status.read(), re.M)
+
+
 class Run:
-    """The command, from when its program is at the trace point."""
+    """The command, from when its program is at the trace point and all else is open: the sandbox comes after that."""
 
     def __init__(self, *args):
         self.process = subprocess.Popen([SNAPWALK, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True)
-        wait_until(lambda: self.process.poll() is not None or links(self.process.pid), "events begin")
+        wait_until(lambda: self.process.poll() is not None or is_confined(self.process.pid), "events begin")
 
     def end(self):
         """Tells it to end: (status, standard output, standard error)."""
@@ -150,9 +155,37 @@ def last(tap):
         run = Run("on", "syscall:exit_group", "--json", target.pid)
         target.process.stdin.close()
         out, err = run.process.communicate()
-        answer = json.loads(out)
+        answer = json.loads(out) if out else {"events": err}
         tap.equal((run.process.returncode, answer["events"]), (0, 1), "exit_group: once, and the command ends")
         tap.check("exit" in functions(answer["stacks"][0]), "exit_group: its stack", answer["stacks"])
+
+
+def stackless(tap):
+    """What was counted is there when the process cannot be looked at any more."""
+    n = 3 * ROUNDS * THREADS
+    with Target("events") as target:
+        run = Run("on", "syscall:openat", "--errno", "ENOENT", "--each", "--json", target.pid)
+        turn(target)
+        before = [json.loads(run.process.stdout.readline())["stack"] for _ in range(n)]
+        turn(target, "code")
+        status, out, err = run.end()
+        after = [json.loads(line)["stack"] for line in out.splitlines()]
+        tap.equal((status, None in before, after), (3, False, [None] * n),
+                  "code that is made meanwhile: all events, those after it without a stack")
+        tap.check("code that it makes itself" in err, "code that is made meanwhile: it is said", err)
+    with Target("events") as target:
+        run = Run("on", "syscall:openat", "--errno", "ENOENT", "--json", target.pid)
+        turn(target)
+        run.process.send_signal(signal.SIGSTOP)
+        turn(target, "file")
+        target.process.stdin.close()
+        target.process.wait()
+        run.process.send_signal(signal.SIGCONT)
+        out, err = run.process.communicate()
+        answer = json.loads(out or "{}")
+        tap.equal((run.process.returncode, answer.get("events", 0) + answer.get("lost", 0)), (3, 2 * n),
+                  "a process that has mapped code and ended: each event is counted")
+        tap.check(answer.get("without_stack", 0) >= n and "exited" in err, "a process that has ended: it is said", (answer, err))
 
 
 def killed(tap):
@@ -202,7 +235,7 @@ def main():
         tap.skip("events", iterator_refused(), Tap.ROOT)
         tap.done()
     wanted = sys.argv[1:]
-    for test in (exact, python, each, last, killed, said):
+    for test in (exact, python, each, last, stackless, killed, said):
         if not wanted or test.__name__ in wanted:
             tap.guard(test)
     tap.done()

@@ -17,14 +17,8 @@ PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "ta
 
 
 def begin(target, *args):
-    """Events have begun, and what was open before is listed: the sandbox comes after it."""
-    run = Run("leaks", "--of", "fds", *args, "-d", 0, target.pid)
-
-    def confined():
-        with open(f"/proc/{run.process.pid}/status") as status:
-            return re.search(r"^Seccomp:\t2", status.read(), re.M)
-    wait_until(lambda: run.process.poll() is not None or confined(), "the list is read")
-    return run
+    """Events have begun, and what was open before is listed."""
+    return Run("leaks", "--of", "fds", *args, "-d", 0, target.pid)
 
 
 def turn(target):

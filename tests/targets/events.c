@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Makes system calls from functions that are known, a known number of times each: for each line "go" that it reads, then
- * it prints "done". Two threads make the same.
+ * it prints "done". Two threads make the same. For a line "code" it makes executable memory before that, and for "file"
+ * it maps a file so.
  */
 #include "target.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { ROUNDS = 50, THREADS = 2, FD = 9 };
@@ -63,6 +66,15 @@ static void *work(void *arg)
 	return arg;
 }
 
+/* As a compiler at run time does, and as dlopen(3). */
+static bool code_map(bool of_file)
+{
+	int fd = of_file ? open("/proc/self/exe", O_RDONLY) : -1;
+	return (!of_file || fd >= 0) &&
+	       mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | (of_file ? 0 : MAP_ANONYMOUS),
+		    fd, 0) != MAP_FAILED;
+}
+
 int main(void)
 {
 	char line[16];
@@ -73,6 +85,9 @@ int main(void)
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin) != NULL) {
 		pthread_t threads[THREADS];
+		bool code = strcmp(line, "code\n") == 0, file = strcmp(line, "file\n") == 0;
+		if ((code || file) && !code_map(file))
+			return 1;
 		for (int i = 0; i < THREADS; i++)
 			if (pthread_create(&threads[i], NULL, work, NULL) != 0)
 				return 1;

@@ -97,6 +97,10 @@ SW_PUBLIC int sw_event_sampler_create(struct sw_context *ctx, struct sw_target *
 /** The event that the last sample with a thread is of; borrowed until the next one. */
 SW_PUBLIC const struct sw_event *sw_cpu_sampler_event(const struct sw_cpu_sampler *sampler);
 
+/** Why events have no stack since some time, as the process cannot be looked at any more; "": each that has one was
+ * walked. Of a sampler of sw_event_sampler_create(). */
+SW_PUBLIC const char *sw_event_sampler_no_stacks(const struct sw_cpu_sampler *sampler);
+
 /** No events any more; those that happened are still returned. Of a sampler of sw_event_sampler_create(). */
 SW_PUBLIC void sw_event_sampler_end(struct sw_cpu_sampler *sampler);
 

@@ -155,7 +155,8 @@ SW_PUBLIC bool sw_recorder_by_events(const struct sw_recorder *recorder);
 SW_PUBLIC bool sw_recorder_quiet(const struct sw_recorder *recorder);
 /** As sw_sampler_refused(); with SW_RECORD_CPU why there are no events. */
 SW_PUBLIC const char *sw_recorder_refused(const struct sw_recorder *recorder);
-/** Why there are no events, with SW_RECORD_CPU and with_events; "": there are, or they were not asked for. */
+/** Why there are no events, with SW_RECORD_CPU and with_events; "": there are, or they were not asked for. With event:
+ * as sw_event_sampler_no_stacks(). */
 SW_PUBLIC const char *sw_recorder_no_events(const struct sw_recorder *recorder);
 /** The report that was made last, of threads that were not known; NULL: none yet. Borrowed until the next
  * sample. */
