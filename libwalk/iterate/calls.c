@@ -55,7 +55,7 @@ int sw_iterate_calls_open(enum sw_iterate_calls which, const struct sw_iterate_s
 int sw_iterate_calls_begin(struct sw_iterate_programs *p, struct sw_error *err)
 {
 	for (size_t i = 0; i < SW_ITERATE_LINKS_MAX; i++) {
-		if (p->program_fds[i] < 0 || p->link_fds[i] >= 0)
+		if (p->program_fds[i] < 0 || p->link_fds[i] >= 0 || p->ended)
 			continue;
 		int fd = attach(p->program_fds[i], p->trace_points[i]);
 		if (fd == -ENOMEM)
@@ -69,6 +69,7 @@ int sw_iterate_calls_begin(struct sw_iterate_programs *p, struct sw_error *err)
 
 void sw_iterate_calls_end(struct sw_iterate_programs *p)
 {
+	p->ended = true;
 	for (size_t i = 0; i < SW_ITERATE_LINKS_MAX; i++)
 		sw_close_p(&p->link_fds[i]);
 }

@@ -5,6 +5,8 @@
 #include "iterate/called.h"
 #include "iterate/sample.h"
 
+#include <stdbool.h>
+
 /*
  * The programs that copy threads at system calls (iterate/calls.bpf.c). They are at trace points of the kernel: no
  * code of a process is changed, and they end with their links, that is with the process that has these.
@@ -23,6 +25,7 @@ struct sw_iterate_programs {
 	int called_fd;
 	int program_fds[SW_ITERATE_LINKS_MAX]; /* -EBADF: none */
 	int link_fds[SW_ITERATE_LINKS_MAX];
+	bool ended;                                     /* by sw_iterate_calls_end() */
 	const char *trace_points[SW_ITERATE_LINKS_MAX]; /* static */
 };
 
@@ -37,7 +40,7 @@ int sw_iterate_calls_open(enum sw_iterate_calls which, const struct sw_iterate_s
 			  const struct sw_sampled_setup *setup,
 			  const struct sw_called_setup *called, struct sw_iterate_programs *ret,
 			  struct sw_error *err);
-/* From now on there are events. As sw_iterate_load(). */
+/* From now on there are events, if they have not ended. As sw_iterate_load(). */
 int sw_iterate_calls_begin(struct sw_iterate_programs *programs, struct sw_error *err);
 /* No events any more. */
 void sw_iterate_calls_end(struct sw_iterate_programs *programs);
