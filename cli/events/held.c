@@ -169,7 +169,10 @@ static void range_release(struct sw_held *h, const struct sw_event *e)
 static void table_release(struct sw_held *h, const struct sw_event *e)
 {
 	const uint8_t *bits = e->bytes;
-	for (size_t fd = 0; bits != NULL && fd < h->n_slots; fd++)
+	size_t end = h->n_slots;
+	if (e->cut && end > e->bytes_size * 8)
+		end = e->bytes_size * 8;
+	for (size_t fd = 0; bits != NULL && fd < end; fd++)
 		if (fd / 8 >= e->bytes_size || (bits[fd / 8] >> fd % 8 & 1) == 0)
 			release(h, &h->slots[fd], e->time_ns);
 }

@@ -86,6 +86,7 @@ bool sw_called_read(const struct sw_copy *copy, struct sw_event *ret)
 	ret->n_handles = 0;
 	ret->text = ret->bytes = NULL;
 	ret->text_size = ret->bytes_size = 0;
+	ret->cut = false;
 	static_assert(sizeof(ret->arguments) == sizeof(call.args), "the same arguments");
 	memcpy(ret->arguments, call.args, sizeof(ret->arguments));
 	for (size_t i = 0; i < copy->n_parts; i++) {
@@ -96,6 +97,8 @@ bool sw_called_read(const struct sw_copy *copy, struct sw_event *ret)
 		} else if (part->kind == SW_CALLED_BYTES || part->kind == SW_CALLED_TABLE) {
 			ret->bytes = part->data;
 			ret->bytes_size = part->bytes;
+			ret->cut = part->kind == SW_CALLED_TABLE &&
+				   part->bytes >= SW_CALLED_TABLE_BYTES;
 		} else if (part->kind == SW_CALLED_EVENT) {
 			found |= event_read(part, ret);
 		}

@@ -82,6 +82,7 @@ struct sw_event {
 	/* The memory that was asked for. Borrowed until the next call with the sampler; NULL: it was not there. */
 	const void *text, *bytes;
 	size_t text_size, bytes_size;
+	bool cut; /* SW_EVENT_TABLE: of larger numbers than bytes has nothing is known; else they are not open */
 };
 
 /**

@@ -137,11 +137,17 @@ TEST(test_ranges_and_tables)
 				       .handles = {{.fd = FIRST + 3}, {.fd = UINT32_MAX}}};
 	assert_int_equal(sw_held_event(&held, &range, SW_RECORDER_NO_ROW, NULL), 0);
 	assert_int_equal(held.released, 2);
-	const struct sw_event table = {.kind = SW_EVENT_TABLE,
-				       .bytes = bits,
-				       .bytes_size = sizeof(bits)};
+	struct sw_event table = {.kind = SW_EVENT_TABLE, .bytes = bits, .bytes_size = sizeof(bits)};
 	assert_int_equal(sw_held_event(&held, &table, SW_RECORDER_NO_ROW, NULL), 0);
 	assert_int_equal(held.released, 4);
 	assert_int_equal(held.slots[FIRST + 2].state, SW_HELD_ACQUIRED);
+	/* A table that is cut says nothing about larger numbers. */
+	tell(SW_EVENT_ACQUIRED, FIRST + 200, 7, ROW);
+	table.cut = true;
+	assert_int_equal(sw_held_event(&held, &table, SW_RECORDER_NO_ROW, NULL), 0);
+	assert_int_equal(held.slots[FIRST + 200].state, SW_HELD_ACQUIRED);
+	table.cut = false;
+	assert_int_equal(sw_held_event(&held, &table, SW_RECORDER_NO_ROW, NULL), 0);
+	assert_int_equal(held.slots[FIRST + 200].state, SW_HELD_NOT);
 	sw_held_deinit(&held);
 }

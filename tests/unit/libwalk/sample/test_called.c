@@ -106,6 +106,22 @@ TEST(test_descriptors)
 	assert_int_equal(event.handles[1].fd, 9);
 }
 
+TEST(test_a_table)
+{
+	static const uint8_t bits[SW_CALLED_TABLE_BYTES];
+	parts_of[0] = (struct sw_called_event){.what = SW_CALLED_TABLE_IS};
+	struct sw_copy copy = copy_of(2);
+	parts[1] = (struct sw_copy_part){.data = bits,
+					 .bytes = SW_CALLED_TABLE_BYTES - 1,
+					 .kind = SW_CALLED_TABLE};
+	assert_true(sw_called_read(&copy, &event));
+	assert_int_equal(event.kind, SW_EVENT_TABLE);
+	assert_false(event.cut);
+	parts[1].bytes = SW_CALLED_TABLE_BYTES; /* the maximum: there may be more */
+	assert_true(sw_called_read(&copy, &event));
+	assert_true(event.cut);
+}
+
 TEST(test_no_event)
 {
 	parts_of[0] = (struct sw_called_event){.what = 99};
