@@ -91,7 +91,7 @@ static __always_inline int call_take(const uint64_t *ctx, bool exit)
 		.value = {(uint64_t) result},
 	};
 	struct taking t;
-	if (!taking_begin(&t))
+	if (!taking_begin(&t, false))
 		return 0;
 	event_put(t.s, &event);
 	memory_copy(t.s, called, arguments);

@@ -45,7 +45,8 @@ struct scratch {
 	uint64_t span_begin, span_end; /* what the last SPAN has copied */
 	uint64_t seconds[SECONDS];     /* what was copied behind nodes */
 	uint32_t step, left;           /* the step, and nodes that it may still look at */
-	uint32_t at, n_parts, flags, unused;
+	uint32_t at, n_parts, flags;
+	uint32_t n_looked; /* by a program that counts what it looks at, of any event */
 	uint8_t out[OUT_MASK + 1 + PART_MASK + 1];
 };
 
@@ -396,7 +397,7 @@ static __always_inline void scratch_begin(struct scratch *s)
 	for (uint32_t i = 0; i < SECONDS; i++)
 		s->seconds[i] = 0;
 	s->node = s->span_begin = s->span_end = 0;
-	s->step = s->left = s->n_parts = s->flags = 0;
+	s->step = s->left = s->n_parts = s->flags = s->n_looked = 0;
 	s->at = sizeof(struct sw_sampled_head);
 }
 
@@ -434,8 +435,19 @@ struct taking {
 	const struct sw_sampled_recipe *recipe;
 };
 
-/* False: the thread is not copied, and counted as such. True: the buffer is empty, and ours until taking_end(). */
-static __always_inline bool taking_begin(struct taking *t)
+static __always_inline bool buffer_take(struct taking *t)
+{
+	if (__sync_lock_test_and_set(&t->s->busy, 1) != 0) {
+		t->counts->n_nested++;
+		return false;
+	}
+	scratch_begin(t->s);
+	return true;
+}
+
+/* False: the thread is not copied, and counted as such. True: the buffer is empty, and ours until taking_end() or
+ * taking_drop(). foreign: only a record without a thread, from any process. */
+static __always_inline bool taking_begin(struct taking *t, bool foreign)
 {
 	uint32_t zero = 0, cpu = bpf_get_smp_processor_id();
 	t->task = bpf_get_current_task_btf();
@@ -445,6 +457,10 @@ static __always_inline bool taking_begin(struct taking *t)
 	if (t->counts == NULL || t->setup == NULL || t->s == NULL)
 		return false;
 	t->leader = pointer_at(&t->task->group_leader);
+	t->pid = 0;
+	t->recipe = NULL;
+	if (foreign)
+		return buffer_take(t);
 	if (pointer_at(&t->task->mm) == NULL) {
 		t->counts->n_kernel++;
 		return false;
@@ -456,12 +472,13 @@ static __always_inline bool taking_begin(struct taking *t)
 		t->counts->n_foreign++;
 		return false;
 	}
-	if (__sync_lock_test_and_set(&t->s->busy, 1) != 0) {
-		t->counts->n_nested++;
-		return false;
-	}
-	scratch_begin(t->s);
-	return true;
+	return buffer_take(t);
+}
+
+/* Nothing is written. */
+static __always_inline void taking_drop(struct taking *t)
+{
+	t->s->busy = 0;
 }
 
 /* Writes what was made. False: there was no space for it. */

@@ -166,27 +166,30 @@ static __always_inline void alone_put(struct sw_called_setup *called,
 		counts->n_no_space++;
 }
 
-/* Of one call: how many descriptors it gave, and where their numbers stand. */
-struct gift {
-	uint64_t number; /* without at_avma */
-	uint64_t at_avma;
-	uint32_t n;
-};
-
+/* Descriptors that one call gives, in one record. What is counted of them is in the buffer: the verifier would follow
+ * each value of a counter on the stack. */
 struct giving {
 	struct scratch *s;
+	struct sw_called_setup *called;
 	const struct files_struct *files;
-	uint64_t number, at_avma; /* of the event; of the first descriptor */
-	uint64_t one;
+	uint64_t number;  /* of the event */
+	uint64_t one;     /* descriptor, without at_avma */
+	uint64_t at_avma; /* where their numbers stand */
 };
 
 static long handle_put(uint32_t index, void *arg)
 {
 	struct giving *g = arg;
 	int32_t fd = (int32_t) g->one;
+	if (g->s->n_parts >= SW_CALLED_HANDLES_MAX) {
+		g->s->flags |= SW_SAMPLED_CUT;
+		return 1;
+	}
 	if (g->at_avma != 0 &&
 	    bpf_probe_read_user(&fd, sizeof(fd), (const void *) (g->at_avma + 4 * index)) != 0)
-		return 1;
+		return 1; /* the check at the end finds it */
+	if (g->s->n_parts == 0)
+		g->number = __sync_fetch_and_add(&g->called->n_events, 1);
 	uint64_t file = file_of(g->files, (uint32_t) fd);
 	const struct sw_called_event event = {
 		.number = g->number,
@@ -197,31 +200,29 @@ static long handle_put(uint32_t index, void *arg)
 	return 0;
 }
 
-/* Descriptors, with the thread that got them. Those that another process gave to the table have no stack. */
-static __always_inline void gift_put(struct sw_called_setup *called, const struct task_struct *task,
-				     const struct files_struct *files, const struct gift *gift,
-				     bool foreign)
+static __always_inline void head_alone(const struct taking *t)
 {
-	struct giving g = {.files = files, .at_avma = gift->at_avma, .one = gift->number};
-	if (foreign) {
-		int32_t fd = (int32_t) gift->number;
-		if (gift->at_avma != 0)
-			(void) bpf_probe_read_user(
-				&fd, sizeof(fd),
-				(const void *)
-					gift->at_avma); /* else the check at the end finds it */
-		uint64_t file = file_of(files, (uint32_t) fd);
-		alone_put(called, task, SW_CALLED_ACQUIRED, (uint32_t) fd, inode_of(file), file);
+	struct sw_sampled_head *head = (struct sw_sampled_head *) t->s->out;
+	__builtin_memset(head, 0, sizeof(*head));
+	head->time_ns = bpf_ktime_get_ns();
+	head->exec_id = t->task->self_exec_id;
+	t->s->flags |= SW_CALLED_ALONE;
+}
+
+/* Descriptors, with the thread that got them. Those that another process gave to the table have no stack. */
+static __always_inline void giving_end(struct taking *t, bool foreign)
+{
+	if (t->s->n_parts == 0) {
+		taking_drop(t);
 		return;
 	}
-	g.number = __sync_fetch_and_add(&called->n_events, 1);
-	struct taking t;
-	if (!taking_begin(&t))
-		return;
-	g.s = t.s;
-	(void) bpf_loop(gift->n, handle_put, &g, 0);
-	sample_make(t.s, t.task, t.setup, t.recipe, true);
-	(void) taking_end(&t); /* what was lost is counted */
+	if (t->s->flags & SW_SAMPLED_CUT)
+		t->counts->n_no_space++;
+	if (foreign)
+		head_alone(t);
+	else
+		sample_make(t->s, t->task, t->setup, t->recipe, true);
+	(void) taking_end(t); /* what was lost is counted */
 }
 
 /* ---- calls ------------------------------------------------------------------------------------ */
@@ -257,54 +258,50 @@ int sw_descriptor_enter(const uint64_t *ctx)
 
 /* Descriptors in the control messages of one message. */
 struct messages {
-	struct sw_called_setup *called;
-	const struct task_struct *task;
-	const struct files_struct *files;
+	struct giving g;
 	uint64_t at, end;
-	bool foreign;
+	uint64_t first; /* of several messages */
 };
+
+enum { CONTROLS_MAX = 256 }; /* of all messages of one call */
 
 static long message_look(uint32_t index, void *arg)
 {
 	struct messages *m = arg;
 	struct user_cmsghdr head;
 	(void) index;
-	if (m->at + sizeof(head) > m->end ||
-	    bpf_probe_read_user(&head, sizeof(head), (const void *) m->at) != 0 ||
+	if (m->at + sizeof(head) > m->end)
+		return 1;
+	if (m->g.s->n_looked++ >= CONTROLS_MAX) {
+		m->g.s->flags |= SW_SAMPLED_CUT;
+		return 1;
+	}
+	if (bpf_probe_read_user(&head, sizeof(head), (const void *) m->at) != 0 ||
 	    head.bytes < sizeof(head))
 		return 1;
 	uint64_t n = (head.bytes - sizeof(head)) / 4;
 	if (n > SW_CALLED_HANDLES_MAX)
 		n = SW_CALLED_HANDLES_MAX;
-	const struct gift gift = {.at_avma = m->at + sizeof(head), .n = (uint32_t) n};
+	m->g.at_avma = m->at + sizeof(head);
 	if (n > 0 && head.level == SOL_SOCKET &&
 	    (head.type == SCM_RIGHTS || head.type == SCM_PIDFD))
-		gift_put(m->called, m->task, m->files, &gift, m->foreign);
+		(void) bpf_loop((uint32_t) n, handle_put, &m->g, 0);
 	m->at += (head.bytes + 7) & ~UINT64_C(7);
 	return 0;
 }
 
-static __always_inline void message_take(struct messages *m, uint64_t header_avma)
-{
-	enum { MESSAGES_MAX = 64 };
-	struct user_msghdr header;
-	if (bpf_probe_read_user(&header, sizeof(header), (const void *) header_avma) != 0)
-		return;
-	m->at = header.control;
-	m->end = header.control + header.control_bytes;
-	(void) bpf_loop(MESSAGES_MAX, message_look, m, 0);
-}
-
-struct batch {
-	struct messages m;
-	uint64_t at;
-};
-
 static long batch_look(uint32_t index, void *arg)
 {
 	enum { MMSGHDR_BYTES = 64 };
-	struct batch *b = arg;
-	message_take(&b->m, b->at + (uint64_t) index * MMSGHDR_BYTES);
+	struct messages *m = arg;
+	struct user_msghdr header;
+	if ((m->g.s->flags & SW_SAMPLED_CUT) != 0 ||
+	    bpf_probe_read_user(&header, sizeof(header),
+				(const void *) (m->first + (uint64_t) index * MMSGHDR_BYTES)) != 0)
+		return 1;
+	m->at = header.control;
+	m->end = header.control + header.control_bytes;
+	(void) bpf_loop(CONTROLS_MAX + 1, message_look, m, 0);
 	return 0;
 }
 
@@ -319,12 +316,9 @@ static __always_inline void table_put(struct sw_called_setup *called,
 		.number = __sync_fetch_and_add(&called->n_events, 1),
 		.what = SW_CALLED_TABLE_IS,
 	};
-	if (!taking_begin(&t))
+	if (!taking_begin(&t, false))
 		return;
-	struct sw_sampled_head *head = (struct sw_sampled_head *) t.s->out;
-	head->time_ns = bpf_ktime_get_ns();
-	head->exec_id = t.task->self_exec_id;
-	t.s->flags = SW_CALLED_ALONE;
+	head_alone(&t);
 	event_put(t.s, &event);
 	if (bytes > SW_CALLED_TABLE_BYTES)
 		bytes = SW_CALLED_TABLE_BYTES;
@@ -429,7 +423,7 @@ static __always_inline bool call_matters(uint64_t number, const struct pt_regs *
 SEC("raw_tp/sys_exit")
 int sw_descriptor_exit(const uint64_t *ctx)
 {
-	enum { BATCH_MAX = 64 };
+	enum { BATCH_MAX = 1024 }; /* net/socket.c: UIO_MAXIOV */
 	uint32_t zero = 0;
 	int64_t result = (int64_t) ctx[1];
 	bool foreign;
@@ -449,23 +443,25 @@ int sw_descriptor_exit(const uint64_t *ctx)
 			table_put(called, files);
 		return 0;
 	}
-	if (number == NR_recvmsg || number == NR_recvmmsg) {
-		struct batch b = {
-			.m = {.called = called, .task = task, .files = files, .foreign = foreign},
-			.at = user->si};
-		if (number == NR_recvmsg)
-			message_take(&b.m, user->si);
-		else
-			(void) bpf_loop(result < BATCH_MAX ? (uint32_t) result : BATCH_MAX,
-					batch_look, &b, 0);
-		return 0;
-	}
-	struct gift gift = {.number = (uint64_t) result, .n = 1};
-	if (!result_is_new(number, user)) {
-		gift.at_avma = written_at(number, user, result, &gift.n);
-		if (gift.at_avma == 0)
+	struct taking t;
+	struct messages m = {.g = {.called = called, .files = files, .one = (uint64_t) result}};
+	uint32_t n = 1;
+	bool message = number == NR_recvmsg || number == NR_recvmmsg;
+	if (!message && !result_is_new(number, user)) {
+		m.g.at_avma = written_at(number, user, result, &n);
+		if (m.g.at_avma == 0)
 			return 0;
 	}
-	gift_put(called, task, files, &gift, foreign);
+	if (!taking_begin(&t, foreign))
+		return 0;
+	m.g.s = t.s;
+	m.first = user->si;
+	if (number == NR_recvmmsg)
+		n = result < BATCH_MAX ? (uint32_t) result : BATCH_MAX;
+	if (message)
+		(void) bpf_loop(n, batch_look, &m, 0);
+	else
+		(void) bpf_loop(n, handle_put, &m.g, 0);
+	giving_end(&t, foreign);
 	return 0;
 }

@@ -13,7 +13,7 @@ SEC("perf_event")
 int sw_sample(const uint64_t *interrupted)
 {
 	struct taking t;
-	if (!taking_begin(&t))
+	if (!taking_begin(&t, false))
 		return 0;
 	sample_make(t.s, t.task, t.setup, t.recipe, (interrupted[WORD_CS] & USER_MODE) == 0);
 	(void) taking_end(&t); /* what was lost is counted */

@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ROUNDS = 40, THREADS = 3, PASSED = 3, KEEP_EACH = 10 };
+enum { ROUNDS = 40, THREADS = 3, PASSED = 3, KEEP_EACH = 10, BATCH = 8 };
 
 #define ALONE __attribute__((noinline, noclone, used))
 
@@ -157,6 +157,38 @@ ALONE static void by_messages(void)
 	say("by_messages", 2, 0);
 }
 
+/* Several messages in one call: all are kept. */
+ALONE static void by_batch(int socket)
+{
+	union {
+		char bytes[CMSG_SPACE(PASSED * sizeof(int))];
+		struct cmsghdr align;
+	} controls[BATCH];
+	char bytes[BATCH];
+	struct iovec iov[BATCH];
+	struct mmsghdr m[BATCH] = {0};
+	for (int i = 0; i < BATCH; i++) {
+		iov[i] = (struct iovec){&bytes[i], 1};
+		m[i].msg_hdr = (struct msghdr){.msg_iov = &iov[i],
+					       .msg_iovlen = 1,
+					       .msg_control = controls[i].bytes,
+					       .msg_controllen = sizeof(controls[i].bytes)};
+	}
+	check(recvmmsg(socket, m, BATCH, MSG_CMSG_CLOEXEC, NULL) == BATCH, "recvmmsg");
+}
+
+ALONE static void by_batches(void)
+{
+	int ends[2];
+	check(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) == 0, "socketpair");
+	for (int i = 0; i < BATCH; i++)
+		pass(ends[0], PASSED);
+	by_batch(ends[1]);
+	check(close(ends[0]) == 0 && close(ends[1]) == 0, "close");
+	say("by_batch", PASSED * BATCH, PASSED * BATCH);
+	say("by_batches", 2, 0);
+}
+
 /* One of each that is rare. */
 ALONE static void by_others(void)
 {
@@ -193,9 +225,9 @@ ALONE static void in_child(void)
 /* A process that has the same table: what it opens is ours, and was opened by no thread of ours. */
 static int sharer(void *arg)
 {
-	int fd = open("/dev/null", O_RDONLY);
+	int ends[2];
 	(void) arg;
-	return fd < 0 || close(0) < 0;
+	return pipe2(ends, 0) < 0 || close(0) < 0;
 }
 
 ALONE static void shared(void)
@@ -206,7 +238,7 @@ ALONE static void shared(void)
 	check(child > 0 && waitpid(child, &status, 0) == child && status == 0, "CLONE_FILES");
 	check(dup2(kept, 0) == 0 && close(kept) == 0, "dup2");
 	say("shared", 2, 1); /* standard input, anew */
-	say("-", 1, 1);
+	say("-", 2, 2);      /* both ends of its pipe */
 }
 
 /* Numbers that several threads get and give up at the same time. */
@@ -251,6 +283,7 @@ int main(int argc, char **argv)
 		by_pipe();
 		by_range();
 		by_messages();
+		by_batches();
 		by_others();
 		in_child();
 		shared();
