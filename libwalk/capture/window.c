@@ -280,7 +280,8 @@ static void judge(struct sw_window *w)
 void sw_window_fill(void *arg, struct sw_stop *stop)
 {
 	struct sw_window *w = arg;
-	w->instant++;
+	/* One with all threads begins anew: nobody is left that was taken before. */
+	w->instant = w->whole ? SW_INSTANT_OF_RUNTIMES : w->instant + 1;
 	if (w->with_passes && !pass_of_window(w, 0)) {
 		w->failed = true;
 		return;
@@ -372,9 +373,10 @@ bool sw_window_stayed(const struct sw_window *w, size_t thread)
 {
 	const struct sw_window_thread *t = &w->threads[thread];
 	const struct sw_iterate_record *last = sw_window_last(w, thread);
-	/* Who was held ran before, or in between: a window without passes has no later look. */
+	/* Who was held ran before, or in between: a window without passes has no later look. Who was woken has what it
+	 * waited for, or gave up. */
 	return t->taken && !t->by_ptrace && t->waited && last != NULL && last->on_cpu == 0 &&
-	       sw_iterate_switches(last) == t->first_switches;
+	       sw_iterate_state(last) != 'R' && sw_iterate_switches(last) == t->first_switches;
 }
 
 uint64_t sw_window_switches(const struct sw_window *w, size_t thread)

@@ -17,7 +17,7 @@ struct sw_window_thread {
 	int64_t since_ns;       /* likewise: sw_iterate_waits_ns() */
 	uint32_t before, after; /* index + 1 of its record in the pass; 0: none */
 	bool taken;             /* in this window or an earlier one */
-	uint32_t instant;       /* number of the window in which it was taken */
+	uint32_t instant;       /* the window in which it was taken: sw_thread.instant */
 	bool by_ptrace;
 	bool asked;    /* a stop was tried in the last window: it is we who traced it */
 	int refused;   /* SW_E_*: it could not be stopped, so it is only read */
@@ -35,7 +35,7 @@ struct sw_window {
 	struct sw_iterate_pass passes[2];
 
 	bool began;       /* the first look was taken */
-	uint32_t instant; /* number of this window, from 1 */
+	uint32_t instant; /* of this window */
 
 	/* Set before each window. */
 	int pass_fds[2];  /* owned: iterators */

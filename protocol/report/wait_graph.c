@@ -89,20 +89,26 @@ static int64_t cycle_from(struct graph *g, size_t from)
 }
 
 /*
- * Whether all threads of a cycle waited at one instant; else the owner of what one waited for may have given that up before
- * it began to wait itself, and the cycle never existed. Who stayed waited at every instant of the capture.
+ * Whether each thread of a cycle waited for the next one at one instant T, that of those that ran during the capture. Else an
+ * owner may have given up what another waited for before it began to wait itself, and the cycle never existed. Who an owner
+ * is was read at a thread's own instant: it holds at T
+ *
+ *	if that instant is T, or
+ *	if the thread stayed, so that it waits at T, and the owner stayed, so that it gave up nothing in between
  */
 static bool is_of_one_instant(const struct graph *g, int64_t first, bool with_others)
 {
 	uint32_t instant = 0;
 	int64_t at = first;
 	do {
-		const struct sw_wait_proof *t = &g->proofs[at];
-		if (!t->stayed &&
-		    (t->instant == 0 || with_others || (instant != 0 && t->instant != instant)))
+		instant = g->proofs[at].stayed ? instant : g->proofs[at].instant;
+		at = g->next[at];
+	} while (at != first);
+	do {
+		const struct sw_wait_proof *t = &g->proofs[at], *owner = &g->proofs[g->next[at]];
+		bool both_stayed = t->stayed && owner->stayed;
+		if (!both_stayed && (with_others || t->instant == 0 || t->instant != instant))
 			return false;
-		if (!t->stayed)
-			instant = t->instant;
 		at = g->next[at];
 	} while (at != first);
 	return true;

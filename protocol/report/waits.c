@@ -398,6 +398,15 @@ static bool may_wait(char state)
 	return state == 'S' || state == 'D' || state == 'T' || state == '?';
 }
 
+/* When the owner was read that a wait has: for a futex with the thread, for a runtime when its data were copied, for other
+ * calls after the capture. */
+static uint32_t instant_of(const struct sw_thread *thread, const struct sw_runtime_wait *runtime)
+{
+	if (runtime != NULL)
+		return thread->instant == SW_INSTANT_OF_RUNTIMES ? thread->instant : 0;
+	return thread->wait_for == NULL ? thread->instant : 0;
+}
+
 void sw_report_build_waits(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
@@ -430,7 +439,7 @@ void sw_report_build_waits(struct sw_report_builder *b)
 			.proven =
 				runtime != NULL || from->wait_for == NULL || from->wait_for->proven,
 			.stayed = from->stayed,
-			.instant = from->instant,
+			.instant = instant_of(from, runtime),
 		};
 	}
 	if (!b->failed)

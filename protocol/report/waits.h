@@ -12,9 +12,10 @@ bool sw_report_is_at_sleep(const struct sw_report_stack *s);
 
 /* When a thread waited for what blocked_on says. */
 struct sw_wait_proof {
-	bool proven;      /* else it may have changed meanwhile */
-	bool stayed;      /* as in struct sw_thread */
-	uint32_t instant; /* likewise */
+	bool proven; /* else it may have changed meanwhile */
+	bool stayed; /* as in struct sw_thread */
+	uint32_t
+		instant; /* likewise: when it was read who the owner is; 0: at another one, or unknown */
 };
 
 /* Deadlocks and root holders, from blocked_on. proofs: of each thread. */

@@ -149,6 +149,8 @@ struct sw_kernel_stack {
 
 enum { SW_SYSCALL_I386 = 1 << 16 /* numbers of 32-bit programs' calls begin here */ };
 
+enum { SW_INSTANT_OF_RUNTIMES = 1 /* sw_thread.instant */ };
+
 struct sw_copy;
 
 struct sw_thread {
@@ -160,8 +162,9 @@ struct sw_thread {
 	int reason;    /* SW_E_* why not captured; 0 when captured */
 	bool stayed;   /* it was proven not to run from before the first thread was read until
 			     after the last one was: what such threads waited for is of one instant */
-	uint32_t
-		instant; /* threads with the same one were proven not to run at one instant; 0: unknown */
+	/* Threads with the same one were proven not to run at one instant; SW_INSTANT_OF_RUNTIMES: when data of runtimes
+	 * were copied, too; 0: unknown. */
+	uint32_t instant;
 	uint64_t switches; /* how often it had left a CPU when it was captured, + 1; 0: unknown.
 			      As long as it waits with as many it has not run since */
 	uint32_t flags;    /* PF_* word of /proc/PID/stat */

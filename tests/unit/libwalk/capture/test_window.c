@@ -587,7 +587,15 @@ TEST(test_stayed)
 	assert_false(sw_window_stayed(f->window, 0));
 	assert_false(sw_window_stayed(f->window, 1));
 	assert_true(sw_window_stayed(f->window, 2));
-	/* It runs now, ran since, or was stopped, with nobody to look at the others. */
+	/* The instant of each: the third was not read anew. */
+	assert_int_equal(f->window->threads[0].instant, 2);
+	assert_int_equal(f->window->threads[1].instant, 2);
+	assert_int_equal(f->window->threads[2].instant, SW_INSTANT_OF_RUNTIMES);
+	/* It was woken, runs now, ran since, or was stopped, with nobody to look at the others. */
+	f->records[1][2].state = 0;
+	look_again(f);
+	assert_false(sw_window_stayed(f->window, 2));
+	f->records[1][2].state = 1;
 	f->records[1][2].on_cpu = 1;
 	look_again(f);
 	assert_false(sw_window_stayed(f->window, 2));
@@ -602,6 +610,13 @@ TEST(test_stayed)
 	f->window->threads[2].by_ptrace = true;
 	f->window->with_passes = false;
 	assert_false(sw_window_stayed(f->window, 2));
+	/* A window with all of them reads data of runtimes, and all threads, anew. */
+	f->window->threads[2].by_ptrace = false;
+	f->window->with_passes = f->window->whole = true;
+	run(f);
+	assert_taken(f, "ttt");
+	for (size_t i = 0; i < TEAM; i++)
+		assert_int_equal(f->window->threads[i].instant, SW_INSTANT_OF_RUNTIMES);
 	end(f);
 }
 
