@@ -14,7 +14,9 @@
 #include <string.h>
 
 enum {
+	REG_RSI = 4,
 	REG_RDI = 5,
+	REG_R10 = 10,
 	FRAMES_SEEN = 32,
 	LOST_NS = 100 * 1000 * 1000, /* a thread that has just begun is not listed yet */
 };
@@ -392,6 +394,26 @@ static bool is_repeated(const struct sw_runtime_wait *runtime)
 	       runtime->owner_tid != 0;
 }
 
+/* Runtimes whose locks have no time limit for programs, but whose calls have one of their own: they look around, and call again. */
+static bool limits_itself(const char *kind)
+{
+	static const char *const kinds[] = {"python_gil", "java_monitor", "ruby_gvl", "ruby_mutex"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(kinds); i++)
+		if (strcmp(kinds[i], kind) == 0)
+			return true;
+	return false;
+}
+
+/* Whether a thread gives its wait up after some time: the fourth argument of its futex() is a time. */
+static bool is_limited(const struct sw_thread *from, const struct sw_report_thread *thread,
+		       const char *kind)
+{
+	const unsigned timeout = from->syscall >= SW_SYSCALL_I386 ? REG_RSI : REG_R10;
+	return thread->syscall != NULL && strncmp(thread->syscall, "futex", strlen("futex")) == 0 &&
+	       (from->regs.known & (1u << timeout)) && from->regs.val[timeout] != 0 &&
+	       !limits_itself(kind);
+}
+
 /* The call that SIGSTOP has interrupted goes on when the process does. Of a core file the states are not known. */
 static bool may_wait(char state)
 {
@@ -436,8 +458,9 @@ void sw_report_build_waits(struct sw_report_builder *b)
 		*kept = wait;
 		t->blocked_on = kept;
 		proofs[i] = (struct sw_wait_proof){
-			.proven =
-				runtime != NULL || from->wait_for == NULL || from->wait_for->proven,
+			.proven = (runtime != NULL || from->wait_for == NULL ||
+				   from->wait_for->proven) &&
+				  !is_limited(from, t, wait.kind),
 			.stayed = from->stayed,
 			.instant = instant_of(from, runtime),
 		};

@@ -12,7 +12,7 @@ bool sw_report_is_at_sleep(const struct sw_report_stack *s);
 
 /* When a thread waited for what blocked_on says. */
 struct sw_wait_proof {
-	bool proven; /* else it may have changed meanwhile */
+	bool proven; /* else it may have changed meanwhile, or will end after some time */
 	bool stayed; /* as in struct sw_thread */
 	uint32_t
 		instant; /* likewise: when it was read who the owner is; 0: at another one, or unknown */

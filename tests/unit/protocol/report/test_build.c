@@ -523,7 +523,63 @@ TEST(test_runtime_waits)
 		assert_int_equal(r->threads[1].blocked_on->owner_tid, 12);
 		assert_int_equal(r->n_deadlocks, stayed == 3);
 	}
+	/* Threads that ran, too, when they were read together with the data of their runtime. */
+	for (uint32_t instant = 0; instant < 3; instant++) {
+		s.snap->threads[1].stayed = s.snap->threads[2].stayed = false;
+		s.snap->threads[1].instant = s.snap->threads[2].instant = instant;
+		r = build(&s);
+		assert_int_equal(r->n_deadlocks, instant == SW_INSTANT_OF_RUNTIMES);
+	}
 	scene_deinit(&s);
+}
+
+/* A thread that waits with a time limit goes on: 11 and 12 wait for one another, the first one with that argument. */
+TEST(test_limited_waits)
+{
+	static const struct {
+		const char *kind;
+		int64_t syscall;
+		unsigned reg;
+		uint64_t timeout;
+		bool found;
+	} cases[] = {
+		{"java_lock", 202, 10, 0, true},
+		{"java_lock", 202, 10, 0x7000, false},
+		{"thread", 202, 10, 0x7000, false},
+		{"python_lock", 202, 10, 0x7000, false},
+		{"java_lock", SW_SYSCALL_I386 + 240, 4, 0x7000, false},
+		{"java_lock", SW_SYSCALL_I386 + 240, 10, 0x7000, true},
+		{"java_lock", SW_SYSCALL_I386 + 422, 4, 0x7000, false},
+		{"java_lock", 202, 4, 0x7000, true}, /* the operation */
+		/* the runtime's own limit, after which it calls again */
+		{"python_gil", 202, 10, 0x7000, true},
+		{"java_monitor", 202, 10, 0x7000, true},
+		{"ruby_gvl", 202, 10, 0x7000, true},
+		{"ruby_mutex", 202, 10, 0x7000, true},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct scene s;
+		scene_init(&s);
+		struct sw_frame only[1] = {frame(&s, s.exe, EXE_AVMA + 1)};
+		for (pid_t tid = 10; tid < 13; tid++)
+			add_walk(&s, tid, only, 1, SW_END_COMPLETE, NULL);
+		const struct sw_runtime_wait waits[] = {{.kind = cases[i].kind, .owner_tid = 12},
+							{.kind = "java_lock", .owner_tid = 11}};
+		for (size_t k = 0; k < 2; k++) {
+			struct sw_thread *t = &s.snap->threads[1 + k];
+			t->state = 'S';
+			t->syscall = 202;
+			t->captured = t->stayed = true;
+			s.walks[1 + k].wait = &waits[k];
+		}
+		s.snap->threads[1].syscall = cases[i].syscall;
+		s.snap->threads[1].regs.val[cases[i].reg] = cases[i].timeout;
+		s.snap->threads[1].regs.known |= 1u << cases[i].reg;
+		const struct sw_report *r = build(&s);
+		assert_int_equal(r->threads[1].blocked_on->owner_tid, 12);
+		assert_int_equal(r->n_deadlocks, cases[i].found);
+		scene_deinit(&s);
+	}
 }
 
 TEST(test_process)
