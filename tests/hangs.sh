@@ -38,7 +38,7 @@ cli/main.c			own	open
 cli/run/keep.c			own	lstat
 cli/run/obtain.c		own	open
 cli/run/output.c		own	open openat readlink stat
-cli/run/rights.c		proc	open readlinkat
+cli/run/rights.c		proc	fstatat open readlinkat
 cli/top/terminal.c		own	open
 confine/descriptors.c		own	open
 confine/landlock.c		own	open statx
