@@ -131,7 +131,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 	sw_slots_deinit(&f->kept);
-	sw_snapshot_destroy(f->snap);
+	fake_snapshot_destroy(f->snap);
 	return 0;
 }
 
