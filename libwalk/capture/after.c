@@ -366,6 +366,7 @@ int sw_take_after(struct sw_take *take)
 		return r;
 	warn_stacks(take);
 	sw_own_tids_fill(snap, take->target->proc_fd, take->target->task_fd);
+	sw_newer_threads_find(snap, take->target->task_fd);
 	if (maps_are_old(take))
 		r = maps_renew(take);
 	if (r == 0)

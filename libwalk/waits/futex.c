@@ -101,6 +101,15 @@ static pid_t thread_by_id(const struct sw_snapshot *snap, uint32_t id)
 	return 0;
 }
 
+/* Whether the process may have threads whose ids are not known. */
+static bool has_unknown(const struct sw_snapshot *snap)
+{
+	for (size_t i = 0; i < snap->n_threads; i++)
+		if (snap->threads[i].own_tid < 0)
+			return true;
+	return snap->newer_threads;
+}
+
 static void stdio_owner(const struct sw_snapshot *snap, struct sw_bytes bytes,
 			struct sw_futex_wait *ret)
 {
@@ -131,7 +140,8 @@ bool sw_futex_wait(const struct sw_snapshot *snap, const struct sw_thread *t,
 	operation &= COMMAND_MASK;
 	uint32_t owner = mutex_owner(bytes, operation, is_32bit);
 	ret->mutex_owner = thread_by_id(snap, owner);
-	ret->lost_owner = ret->mutex_owner == 0 && is_private ? owner : 0;
+	if (owner != 0 && ret->mutex_owner == 0 && is_private && !has_unknown(snap))
+		ret->lost_owner = owner;
 	/* One with priority inheritance is handed over by the kernel, before the call returns. Others are
 	 * taken after it: who waits for what it has itself waits for ever. */
 	if (ret->mutex_owner == t->tid &&

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "waits/own_tids.h"
+#include "cleanup.h"
 #include "process/proc.h"
 
 #include <limits.h>
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATUS_BYTES = 4096, LEVELS_MAX = 64 /* kernel: 32 */ };
+enum { STATUS_BYTES = 4096, LEVELS_MAX = 64 /* kernel: 32 */, NEWER_MAX = 1024 };
 
 pid_t sw_own_tid_parse(const char *status, size_t *ret_n)
 {
@@ -34,6 +35,29 @@ static pid_t read_one(int fd, const char *name, size_t *ret_n)
 	return sw_proc_read_small(fd, name, status, sizeof(status)) > 0
 		       ? sw_own_tid_parse(status, ret_n)
 		       : 0;
+}
+
+static int compare_tids(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+void sw_newer_threads_find(struct sw_snapshot *snap, int task_fd)
+{
+	size_t n = 0, max = snap->n_threads + NEWER_MAX;
+	sw_cleanup(sw_free_p) pid_t *known = calloc(snap->n_threads + 1, sizeof(*known));
+	sw_cleanup(sw_free_p) pid_t *now = calloc(max, sizeof(*now));
+	snap->newer_threads = true;
+	if (known == NULL || now == NULL || !sw_proc_tids(task_fd, now, max, &n) || n > max)
+		return;
+	for (size_t i = 0; i < snap->n_threads; i++)
+		known[i] = snap->threads[i].tid;
+	qsort(known, snap->n_threads, sizeof(*known), compare_tids);
+	for (size_t i = 0; i < n; i++)
+		if (bsearch(&now[i], known, snap->n_threads, sizeof(*known), compare_tids) == NULL)
+			return;
+	snap->newer_threads = false;
 }
 
 void sw_own_tids_fill(struct sw_snapshot *snap, int proc_fd, int task_fd)

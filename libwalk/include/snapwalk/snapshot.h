@@ -280,6 +280,7 @@ struct sw_snapshot {
 	int64_t time_ns; /* CLOCK_REALTIME of the stop; of the core file's modification for cores */
 	struct sw_thread *threads; /* by tid */
 	size_t n_threads;
+	bool newer_threads;  /* after the capture the process had others: they may own locks */
 	struct sw_map *maps; /* by address */
 	size_t n_maps;
 	struct sw_place *places; /* by start */
