@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A pthread_once_t says that its function runs, not who runs it. But that thread has on its stack what is to be called when
- * it is cancelled: a function of the C library, and with it the address of the pthread_once_t. Those that wait have not.
+ * it is cancelled: a function of the C library, and with it the address of the pthread_once_t. Those that wait have not, but a caller's frame may
+ * have the address behind that of its own function, as one of libstdc++ without optimization has: they are left out, and
+ * the function must be in the mapping in which they wait, the C library's.
  *
  *	glibc	struct _pthread_cleanup_buffer {routine, arg, ...}: clear_once_control() and the address
  *	musl	struct __ptcb {f, x, next}: undo() and the address
@@ -11,13 +13,15 @@
  */
 #include "arch/arch.h"
 #include "bytes.h"
+#include "waits/range.h"
 
 #include <snapwalk/snapshot.h>
 
-static bool is_code(const struct sw_snapshot *snap, uint64_t word)
+/* library: NULL: any one. */
+static bool is_code(const struct sw_snapshot *snap, const struct sw_map *library, uint64_t word)
 {
 	const struct sw_map *map = sw_snapshot_map(snap, word);
-	return map != NULL && (map->prot & SW_MAP_EXEC) != 0;
+	return map != NULL && (map->prot & SW_MAP_EXEC) != 0 && (library == NULL || map == library);
 }
 
 static bool word_read(struct sw_bytes stack, uint64_t off, size_t width, uint64_t *ret)
@@ -31,30 +35,40 @@ static bool word_read(struct sw_bytes stack, uint64_t off, size_t width, uint64_
 	return true;
 }
 
-static bool has_pair(const struct sw_snapshot *snap, const struct sw_thread *t, size_t width,
-		     uint64_t once_avma)
+static bool has_pair(const struct sw_snapshot *snap, const struct sw_map *library,
+		     const struct sw_thread *t, size_t width, uint64_t once_avma)
 {
 	const struct sw_bytes stack = {t->stack, t->stack_bytes};
 	uint64_t off = t->regs.sp_avma - t->stack_avma, before = 0, word;
 	if (t->regs.sp_avma < t->stack_avma)
 		return false;
 	for (off -= off % width; word_read(stack, off, width, &word); off += width) {
-		if (word == once_avma && is_code(snap, before))
+		if (word == once_avma && is_code(snap, library, before))
 			return true;
 		before = word;
 	}
 	return false;
 }
 
+static bool waits_at(const struct sw_thread *t, uint64_t once_avma)
+{
+	uint64_t word_avma, operation;
+	return sw_futex_call(t, &word_avma, &operation) && word_avma == once_avma;
+}
+
 pid_t sw_once_runner(const struct sw_snapshot *snap, const struct sw_thread *thread,
 		     uint64_t once_avma)
 {
-	size_t width = thread->syscall >= SW_SYSCALL_I386 ? sizeof(uint32_t) : sizeof(uint64_t);
+	bool is_32bit = thread->syscall >= SW_SYSCALL_I386;
+	size_t width = is_32bit ? sizeof(uint32_t) : sizeof(uint64_t);
+	/* Programs for i386 call the kernel from the vDSO. */
+	const struct sw_map *library =
+		is_32bit ? NULL : sw_snapshot_map(snap, thread->regs.pc_avma);
 	pid_t found = 0;
 	for (size_t i = 0; i < snap->n_threads; i++) {
 		const struct sw_thread *t = &snap->threads[i];
-		if (t == thread || !t->captured || t->stack == NULL ||
-		    !has_pair(snap, t, width, once_avma))
+		if (t == thread || !t->captured || t->stack == NULL || waits_at(t, once_avma) ||
+		    !has_pair(snap, library, t, width, once_avma))
 			continue;
 		if (found != 0)
 			return 0;

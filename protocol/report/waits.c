@@ -18,6 +18,7 @@ enum {
 	REG_RDI = 5,
 	REG_R10 = 10,
 	FRAMES_SEEN = 32,
+	ONCES_MAX = 16,
 	LOST_NS = 100 * 1000 * 1000, /* a thread that has just begun is not listed yet */
 };
 
@@ -249,9 +250,35 @@ static const char *lost_text(struct sw_report_builder *b, uint32_t owner)
 	return sw_report_copy(b, text);
 }
 
+/* Who runs the functions of pthread_once(): all stacks are searched for each, so that a process decides how long that takes. */
+struct onces {
+	size_t n;
+	uint64_t avma[ONCES_MAX];
+	pid_t tid[ONCES_MAX];
+};
+
+static void once_fill(struct sw_report_builder *b, struct onces *onces,
+		      const struct sw_thread *from, struct sw_report_wait *ret)
+{
+	for (size_t i = 0; i < onces->n; i++) {
+		if (onces->avma[i] == ret->address_avma) {
+			ret->owner_tid = onces->tid[i];
+			return;
+		}
+	}
+	if (onces->n == ONCES_MAX) {
+		ret->target = "who runs it was not searched for: threads wait for too many of them";
+		return;
+	}
+	ret->owner_tid = sw_once_runner(b->walks->snap, from, ret->address_avma);
+	onces->avma[onces->n] = ret->address_avma;
+	onces->tid[onces->n++] = ret->owner_tid;
+}
+
 /* False: the thread is not in a futex. */
-static bool futex_fill(struct sw_report_builder *b, const struct sw_thread *from,
-		       const struct sw_report_thread *thread, struct sw_report_wait *ret)
+static bool futex_fill(struct sw_report_builder *b, struct onces *onces,
+		       const struct sw_thread *from, const struct sw_report_thread *thread,
+		       struct sw_report_wait *ret)
 {
 	struct sw_futex_wait wait;
 	if (!sw_futex_wait(b->walks->snap, from, &wait))
@@ -270,7 +297,7 @@ static bool futex_fill(struct sw_report_builder *b, const struct sw_thread *from
 	else if (strcmp(ret->kind, "futex") == 0 && wait.is_stdio)
 		ret->kind = "stdio";
 	else if (strcmp(ret->kind, "once") == 0)
-		ret->owner_tid = sw_once_runner(b->walks->snap, from, wait.word_avma);
+		once_fill(b, onces, from, ret);
 	if (strcmp(ret->kind, "stdio") == 0)
 		ret->owner_tid = wait.stdio_owner;
 	if (strcmp(ret->kind, "mutex") == 0 && wait.lost_owner != 0 && from->since_ns > LOST_NS)
@@ -432,6 +459,7 @@ static uint32_t instant_of(const struct sw_thread *thread, const struct sw_runti
 void sw_report_build_waits(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
+	struct onces onces = {.n = 0};
 	struct sw_wait_proof *proofs = sw_report_calloc(b, snap->n_threads, sizeof(*proofs));
 	for (size_t i = 0; !b->failed && i < snap->n_threads; i++) {
 		const struct sw_thread *from = &snap->threads[i];
@@ -441,7 +469,7 @@ void sw_report_build_waits(struct sw_report_builder *b)
 		const struct sw_runtime_wait *runtime = walk != NULL ? walk->wait : NULL;
 		if (!from->captured || !(may_wait(t->state) || is_repeated(runtime)))
 			continue;
-		if (!runtime_fill(b, runtime, t, &wait) && !futex_fill(b, from, t, &wait) &&
+		if (!runtime_fill(b, runtime, t, &wait) && !futex_fill(b, &onces, from, t, &wait) &&
 		    !call_fill(b, from, t, &wait))
 			continue;
 		const char *kind = dotnet_kind(sw_stack_of(b->report, t), wait.kind);
