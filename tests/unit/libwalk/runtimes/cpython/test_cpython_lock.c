@@ -321,10 +321,12 @@ TEST(test_given_back)
 		enter(cases[i].entered);
 		look_up(cases[i].looks_up, cases[i].name);
 		assert_int_equal(owner(), cases[i].kept ? 100 : 0);
-		file_is("/3/threading.py");
+		file_is("python3.9/threading.py");
 		assert_int_equal(owner(), 100); /* none is a condition that waits */
-		file_is("logging/__init__.py");
+		file_is("/Lib/logging/__init__.py");
 		assert_int_equal(owner(), 100);
+		file_is("shop/threading.py"); /* of that name, but not the library's */
+		assert_int_equal(owner(), cases[i].kept ? 100 : 0);
 		cpython_world_u64(&world, cpython_world_code(LEAF) + 32, 0x18);
 		assert_int_equal(owner(),
 				 cases[i].entered == OUTER || cases[i].entered == LEAF ? 0 : 100);
@@ -348,7 +350,7 @@ TEST(test_library)
 	rename_leaf("Condition.wait");
 	assert_true(waits(&threads[0])); /* somebody's own */
 	enter(OUTER);
-	file_is("threading.py");
+	file_is("python3/threading.py");
 	assert_false(waits(&threads[0]));
 	assert_int_equal(owner(), 0); /* which lock the condition has cannot be read */
 	rename_leaf("Thread._wait_for_tstate_lock");
@@ -356,6 +358,17 @@ TEST(test_library)
 	assert_string_equal(wait.kind, "thread");
 	assert_int_equal(wait.owner_tid, 0); /* there is no Thread */
 	assert_int_equal(owner(), 100);
+	/* A function of a program with that name waits for a lock, of which its owner is known. */
+	static const char *const files[] = {"threading.py",         "shop/threading.py",
+					    "/python/threading.py", "mypython3/threading.py",
+					    "/threading.py",        "3/mythreading.py"};
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		rename_leaf("Pool.join");
+		file_is(files[i]);
+		assert_true(waits(&threads[0]));
+		assert_string_equal(wait.kind, "python_lock");
+	}
+	file_is("python3/threading.py");
 	rename_leaf("Event.wait");
 	look_up(LEAF, "_cond");
 	assert_true(waits(&threads[0]));
