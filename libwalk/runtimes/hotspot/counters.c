@@ -35,7 +35,7 @@ struct collector {
 	uint64_t invocations, entry, exit;
 };
 
-/* What is looked for. */
+/* The counters that are looked for. */
 struct found {
 	struct collector collectors[COLLECTORS];
 	char cause[sizeof(((struct sw_collecting *) 0)->cause)],
