@@ -404,6 +404,7 @@ $(foreach header,$(wildcard $(addsuffix /include/snapwalk/*,libwalk symbolizer p
 644 $(header) $(INCLUDEDIR)/snapwalk/$(notdir $(header))$(newline))
 $(foreach page,$(wildcard man/*.[1-8]),644 $(page) $(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page))$(newline))
 644 protocol/snapwalk-dump.schema.json $(DATADIR)/snapwalk/snapwalk-dump.schema.json
+644 protocol/snapwalk-explain.schema.json $(DATADIR)/snapwalk/snapwalk-explain.schema.json
 644 protocol/snapwalk-profile.schema.json $(DATADIR)/snapwalk/snapwalk-profile.schema.json
 644 protocol/io.snapwalk.varlink $(DATADIR)/snapwalk/io.snapwalk.varlink
 644 cli/completion.bash $(DATADIR)/bash-completion/completions/snapwalk

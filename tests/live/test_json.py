@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 5s
+# tier: gate 8s
 # strict
 """The JSON of real dumps: valid by the schema, consistent in itself, ids that can be relied on."""
 import copy
@@ -10,7 +10,7 @@ import re
 
 import jsonschema
 
-from harness import Tap, Target, dump, snapwalk, wait_blocked
+from harness import PATIENT, Tap, Target, dump, snapwalk, wait_blocked
 
 SCHEMA = os.path.join(os.path.dirname(__file__), "..", "..", "protocol", "snapwalk-dump.schema.json")
 
@@ -37,6 +37,37 @@ def validators():
 def errors(validator, report):
     return "\n".join(f"{list(e.absolute_path)}: {e.message}"
                      for e in list(validator.iter_errors(report))[:5])
+
+
+def explain_validator():
+    """The schema of explain, with that of dumps, which it refers to, inside."""
+    with open(SCHEMA, encoding="utf-8") as file:
+        dumps = json.loads(file.read().replace('"#/$defs/', '"#/$defs/dump/$defs/'))
+    with open(SCHEMA.replace("-dump.", "-explain."), encoding="utf-8") as file:
+        text = file.read()
+    jsonschema.Draft202012Validator.check_schema(json.loads(text))
+    schema = json.loads(text.replace(f"{dumps.pop('$id')}#", "#/$defs/dump"))
+    thread = schema["$defs"].pop("thread")
+    schema = strict(schema)  # a thread has fields of two schemas
+    schema["$defs"] = {"dump": dumps, "thread": {**thread, "unevaluatedProperties": False}}
+    return jsonschema.Draft202012Validator(schema)
+
+
+def test_explain(tap):
+    """What explain prints of an address and of each lock is valid."""
+    validator = explain_validator()
+    with Target("locks") as target:
+        report = dump(target.pid)
+        pc = next(frame["pc"] for stack in report["stacks"] for frame in stack["frames"] if frame["module"] >= 0)
+        locks = sorted({t["blocked_on"]["address"] for t in report["threads"] if t.get("blocked_on", {}).get("address")})
+        tap.check(locks, "explain: there are locks", report["threads"])
+        for words in ([pc], *(["--lock", address] for address in locks)):
+            made = json.loads(snapwalk("explain", target.pid, *words, "--json", *PATIENT).stdout)
+            tap.equal(errors(validator, made), "", f"explain {words}: valid")
+            part = made.get("lock", made)
+            first = (part.get("waiters") or part["facts"])[0]
+            first["colour"] = first.pop("functions", "red")
+            tap.check(errors(validator, made), f"explain {words}: another field is not")
 
 
 def references(report):
@@ -255,7 +286,7 @@ def test_manual(tap):
 def main():
     tap = Tap()
     for test in (test_manual, test_schema_refuses, test_targets, test_options, test_names_are_text,
-                 test_ids_are_stable, test_depth_changes_id, test_not_asked_for):
+                 test_ids_are_stable, test_depth_changes_id, test_not_asked_for, test_explain):
         tap.guard(test)
     tap.done()
 
