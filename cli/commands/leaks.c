@@ -29,7 +29,7 @@ static int put(struct sw_held *held, struct sw_output *output)
 
 static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 {
-	sw_cleanup(sw_held_deinit) struct sw_held held = {.fd_directory = -EBADF};
+	sw_cleanup(sw_held_deinit) struct sw_held held = {0};
 	struct sw_error err = {0};
 	if (sw_held_begin(&held, run, &err) < 0)
 		return sw_complain_error(run->subject.name, &err);
@@ -43,6 +43,11 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 	int status = sw_event_run_all(run, &err) < 0 ? sw_complain_error(run->subject.name, &err)
 						     : SW_STATUS_COMPLETE;
 	status = sw_status_worse(status, put(&held, output));
+	if (held.not_checked.code != 0) {
+		(void) sw_complain_error(run->subject.name,
+					 &held.not_checked); /* all else is there */
+		status = sw_status_worse(status, SW_STATUS_MISSING);
+	}
 	return sw_status_worse(status, sw_event_run_missing(run));
 }
 

@@ -64,9 +64,17 @@ static int recorder_open(struct sw_event_run *run, const struct sw_event_options
 	run->sink =
 		(struct sw_recorder_sink){.rows = rows, .count = count, .event = event, .arg = run};
 	int r = sw_target_open(run->subject.pid, &target, err);
-	return r < 0 ? r
-		     : sw_recorder_create(target, &how, run->session, &run->sink, &run->recorder,
-					  err);
+	if (r < 0)
+		return r;
+	if (wanted->what == SW_EVENT_DESCRIPTORS) {
+		r = sw_target_fd_directory(target, err);
+		if (r < 0) {
+			sw_target_close(target);
+			return r;
+		}
+		run->fd_directory = r;
+	}
+	return sw_recorder_create(target, &how, run->session, &run->sink, &run->recorder, err);
 }
 
 /* The name of a process that was given by its number; none, where it has ended. */
@@ -86,7 +94,7 @@ int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options
 		      const struct sw_event_options *wanted)
 {
 	struct sw_error err = {0};
-	*run = (struct sw_event_run){.options = options};
+	*run = (struct sw_event_run){.options = options, .fd_directory = -EBADF};
 	int status = sw_select_one(options, &run->subject);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
@@ -108,6 +116,7 @@ int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options
 void sw_event_run_deinit(struct sw_event_run *run)
 {
 	sw_recorder_destroy(run->recorder);
+	sw_close_p(&run->fd_directory);
 	sw_session_destroy(run->session);
 	sw_event_stacks_deinit(&run->stacks);
 }

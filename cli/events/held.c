@@ -51,12 +51,10 @@ static int rows_reserve(struct sw_held *h, size_t n)
 
 void sw_held_deinit(struct sw_held *h)
 {
-	if (h->fd_directory >= 0)
-		(void) close(h->fd_directory); /* of /proc */
 	free(h->slots);
 	free(h->rows);
 	free(h->open);
-	*h = (struct sw_held){.fd_directory = -EBADF};
+	*h = (struct sw_held){0};
 }
 
 /* ---- lists ------------------------------------------------------------------------------------ */
@@ -65,7 +63,7 @@ void sw_held_deinit(struct sw_held *h)
 static int list(struct sw_held *h, struct sw_error *err)
 {
 	sw_cleanup(sw_close_p) int fd =
-		openat(h->fd_directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		openat(h->run->fd_directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
 	const struct dirent *entry;
 	int r = 0;
@@ -73,7 +71,7 @@ static int list(struct sw_held *h, struct sw_error *err)
 		return sw_fail_errno(err, SW_E_IO, "its open descriptors cannot be listed");
 	(void) sw_take_fd(fd); /* the directory's */
 	h->n_open = 0;
-	while (r == 0 && (entry = readdir(directory)) != NULL) {
+	while (r == 0 && (errno = 0, entry = readdir(directory)) != NULL) {
 		char *end;
 		unsigned long n = strtoul(entry->d_name, &end, 10);
 		if (end == entry->d_name || *end != '\0' || n >= SW_HELD_FDS_MAX)
@@ -87,18 +85,15 @@ static int list(struct sw_held *h, struct sw_error *err)
 		h->open = grown;
 		h->open[h->n_open++].fd = (uint32_t) n;
 	}
+	if (r == 0 && errno != 0)
+		r = sw_fail_errno(err, SW_E_IO, "its open descriptors cannot be listed");
 	(void) closedir(directory); /* nothing was written */
 	return r;
 }
 
 int sw_held_begin(struct sw_held *h, struct sw_event_run *run, struct sw_error *err)
 {
-	char path[32];
-	*h = (struct sw_held){.run = run, .fd_directory = -EBADF};
-	(void) snprintf(path, sizeof(path), "/proc/%d/fd", (int) run->subject.pid); /* fits */
-	h->fd_directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (h->fd_directory < 0)
-		return sw_fail_errno(err, SW_E_IO, "its open descriptors cannot be listed");
+	*h = (struct sw_held){.run = run};
 	int r = list(h, err);
 	if (r == 0 && rows_reserve(h, NO_STACK + 1) < 0)
 		return sw_fail_nomem(err);
@@ -202,13 +197,23 @@ int sw_held_check(void *arg, struct sw_error *err)
 {
 	struct sw_held *h = arg;
 	h->check_ns = sw_clock_ns();
-	int r = list(h, err);
-	if (r == -SW_E_IO) { /* it has ended: nothing is open */
+	int r = list(h, &h->not_checked);
+	if (r == -SW_E_NOMEM)
+		return sw_fail_nomem(err);
+	if (r < 0)
 		h->check_ns = 0;
-		h->n_open = 0;
-		r = 0;
+	return 0;
+}
+
+/* The list of a process that was about to end may be any part of what it had. */
+static void check_judge(struct sw_held *h)
+{
+	if (h->run->ended) {
+		h->check_ns = 0;
+		h->not_checked.code = 0;
 	}
-	return r;
+	if (h->check_ns == 0)
+		h->n_open = 0;
 }
 
 /* What changed since the check was begun is neither. */
@@ -290,6 +295,7 @@ static int compare_rows(const void *a, const void *b)
 
 int sw_held_finish(struct sw_held *h)
 {
+	check_judge(h);
 	if (h->check_ns != 0 && compare_with_list(h) < 0)
 		return -SW_E_NOMEM;
 	if (rows_finish(h) < 0)

@@ -27,7 +27,6 @@ enum sw_held_state { SW_HELD_NOT, SW_HELD_BEFORE, SW_HELD_ACQUIRED };
 
 struct sw_held {
 	struct sw_event_run *run; /* borrowed */
-	int fd_directory;         /* owned: /proc/PID/fd; -EBADF: none */
 	struct sw_held_slot {
 		enum sw_held_state state;
 		uint32_t row; /* index of rows */
@@ -42,7 +41,8 @@ struct sw_held {
 		uint32_t fd;
 	} * open; /* owned: the list of the end */
 	size_t n_open, open_max;
-	int64_t check_ns; /* when it was begun; 0: there is none */
+	int64_t check_ns;            /* when it was begun; 0: there is none */
+	struct sw_error not_checked; /* why there is none, if the process has not ended */
 	uint64_t acquired, released;
 	uint64_t before_released; /* opened before, closed meanwhile */
 	uint64_t before;          /* still open */
@@ -52,7 +52,7 @@ struct sw_held {
 	uint64_t outstanding;
 };
 
-/* 0; -SW_E_NOMEM; -SW_E_IO. It can be deinitialised either way. */
+/* 0; -SW_E_NOMEM; -SW_E_IO. It can be deinitialised either way. run: with an fd_directory. */
 int sw_held_begin(struct sw_held *held, struct sw_event_run *run, struct sw_error *err);
 void sw_held_deinit(struct sw_held *held);
 

@@ -120,7 +120,9 @@ int sw_held_text(const struct sw_held *h, struct sw_text *text)
 		sw_text_printf(text, " · closed unseen %" PRIu64, h->closed_unseen);
 	if (run->n_lost > 0)
 		sw_text_printf(text, " · events lost %" PRIu64, run->n_lost);
-	if (h->check_ns == 0)
+	if (h->not_checked.code != 0)
+		sw_text_printf(text, " · not checked: %s\n", h->not_checked.message);
+	else if (h->check_ns == 0)
 		sw_text_printf(text, " · not checked: it has ended\n");
 	else
 		sw_text_printf(text, " · checked against /proc/%d/fd: %zu open, %s\n",

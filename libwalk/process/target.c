@@ -281,6 +281,12 @@ void sw_target_close(struct sw_target *target)
 	free(target);
 }
 
+int sw_target_fd_directory(const struct sw_target *target, struct sw_error *err)
+{
+	int fd = openat(target->proc_fd, "fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? sw_fail_errno(err, SW_E_IO, "its open descriptors cannot be listed") : fd;
+}
+
 pid_t sw_target_pid(const struct sw_target *target)
 {
 	return target->pid;

@@ -61,6 +61,9 @@ def rows(tap):
         answer = json.loads(out)
         tap.equal(found(answer, told), told, "C: each row is what the program wrote down")
         tap.equal((status, answer["acquired"]), (0, sum(n for n, _ in told.values())), "C: the sum")
+        batches = [s["last_seq"] - s["first_seq"] for s in answer["stacks"]
+                   if "by_batch" in (f["function"] for f in s["frames"])]
+        tap.equal(batches, [0], "C: several messages of one call are one event")
         tap.equal((answer["opened_before"], answer["opened_before_released"], answer["without_stack"]), (before - 2, 2, 2),
                   "C: opened before; closed of them; by another process with the same table")
         accounted(tap, "C", answer, target)

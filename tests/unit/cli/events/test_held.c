@@ -15,10 +15,17 @@ static uint64_t number;
 
 static void begin(void)
 {
-	run = (struct sw_event_run){.subject = {.pid = getpid()}};
+	run = (struct sw_event_run){.subject = {.pid = getpid()},
+				    .fd_directory = open("/proc/self/fd", O_PATH | O_CLOEXEC)};
 	number = 0;
 	assert_int_equal(sw_held_begin(&held, &run, NULL), 0);
 	run.begin_ns = sw_clock_ns();
+}
+
+static void end(void)
+{
+	sw_held_deinit(&held);
+	assert_int_equal(close(run.fd_directory), 0);
 }
 
 static void tell(enum sw_event_kind kind, uint32_t fd, uint64_t file, uint32_t row)
@@ -85,7 +92,7 @@ TEST(test_pairs)
 	assert_int_equal(held.closed_unseen, 0);
 	(void) close(FIRST + 1); /* they were opened */
 	(void) close(FIRST + 2);
-	sw_held_deinit(&held);
+	end();
 }
 
 TEST(test_what_nobody_saw)
@@ -105,7 +112,7 @@ TEST(test_what_nobody_saw)
 	assert_int_equal(row_of(ROW)->outstanding, 0);
 	(void) close(FIRST); /* they were opened */
 	(void) close(FIRST + 2);
-	sw_held_deinit(&held);
+	end();
 }
 
 /* What happens after the list was read is neither unknown nor unseen. */
@@ -123,7 +130,7 @@ TEST(test_after_the_check)
 	assert_int_equal(held.closed_unseen, 0);
 	assert_int_equal(row_of(ROW)->outstanding, 1);
 	(void) close(FIRST); /* it was opened */
-	sw_held_deinit(&held);
+	end();
 }
 
 TEST(test_ranges_and_tables)
@@ -149,5 +156,25 @@ TEST(test_ranges_and_tables)
 	table.cut = false;
 	assert_int_equal(sw_held_event(&held, &table, SW_RECORDER_NO_ROW, NULL), 0);
 	assert_int_equal(held.slots[FIRST + 200].state, SW_HELD_NOT);
-	sw_held_deinit(&held);
+	end();
+}
+
+/* A list that fails says nothing of the process; nor does that of a process that has ended. */
+TEST(test_no_check)
+{
+	for (int i = 0; i < 2; i++) {
+		begin();
+		int directory = run.fd_directory;
+		tell(SW_EVENT_ACQUIRED, FIRST, 7, ROW); /* which is in no list */
+		run.ended = i == 1;
+		run.fd_directory = i == 0 ? STDIN_FILENO : directory;
+		finish();
+		run.fd_directory = directory;
+		assert_int_equal(held.not_checked.code, i == 0 ? SW_E_IO : 0);
+		assert_int_equal(held.check_ns, 0);
+		assert_int_equal(held.n_open, 0);
+		assert_int_equal(held.closed_unseen, 0);
+		assert_int_equal(held.outstanding, 1);
+		end();
+	}
 }
