@@ -13,10 +13,10 @@ static int put(struct sw_call_counts *counts, struct sw_output *output)
 	const struct sw_options *o = counts->run->options;
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
 	struct sw_error err = {0};
-	if (o->each && o->format == SW_FORMAT_JSON) /* all is said */
-		return SW_STATUS_COMPLETE;
-	int r = o->format == SW_FORMAT_JSON ? sw_call_counts_json(counts, &text)
-					    : sw_call_counts_text(counts, &text);
+	int r = 0;
+	if (!o->each || o->format != SW_FORMAT_JSON) /* else the events are all there is */
+		r = o->format == SW_FORMAT_JSON ? sw_call_counts_json(counts, &text)
+						: sw_call_counts_text(counts, &text);
 	if (r < 0)
 		r = sw_fail_nomem(&err);
 	if (r == 0)
@@ -30,7 +30,8 @@ static int put(struct sw_call_counts *counts, struct sw_output *output)
 
 static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 {
-	sw_cleanup(sw_call_counts_deinit) struct sw_call_counts counts = {.run = run};
+	sw_cleanup(sw_call_counts_deinit) struct sw_call_counts counts = {.run = run,
+									  .output = output};
 	struct sw_error err = {0};
 	run->event = sw_call_counts_event;
 	run->arg = &counts;

@@ -195,9 +195,9 @@ int sw_call_counts_event(void *arg, const struct sw_event *e, uint32_t row, stru
 		each_text(c, e, row, &text);
 	if (text.failed)
 		return sw_fail_nomem(err);
-	(void) fwrite(text.data, 1, text.size, stdout); /* main() checks at the end */
-	(void) fflush(stdout);                          /* likewise */
-	return 0;
+	int r = sw_output_write(c->output, text.data, text.size, err);
+	c->run->enough |= c->output->reader_gone;
+	return r;
 }
 
 /* ---- all of them ------------------------------------------------------------------------------ */
@@ -308,7 +308,7 @@ int sw_call_counts_json(struct sw_call_counts *c, struct sw_text *text)
 			put_result(text, c->results[i].result);
 		sw_text_printf(text, "\":%" PRIu64, c->results[i].n);
 	}
-	sw_text_printf(text, "},\"stacks\":[");
+	sw_text_printf(text, "},\"other_errors\":%" PRIu64 ",\"stacks\":[", c->n_other_results);
 	for (size_t i = 0; i < c->n_rows; i++) {
 		const struct sw_call_row *r = &c->rows[i];
 		const struct sw_event_stack *s = &run->stacks.stacks[r->row];

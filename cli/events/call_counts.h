@@ -3,10 +3,12 @@
 #define SW_CLI_CALL_COUNTS_H
 
 #include "events/event_run.h"
+#include "run/output.h"
 
 /* Events at a system call, added up by stack; the command on. */
 struct sw_call_counts {
 	struct sw_event_run *run; /* borrowed */
+	struct sw_output *output; /* borrowed: for the lines of --each */
 	struct sw_call_row {
 		uint64_t n, first, last; /* events; the numbers of two of them */
 		uint32_t row;
@@ -25,7 +27,7 @@ struct sw_call_counts {
 
 void sw_call_counts_deinit(struct sw_call_counts *counts);
 
-/* As sw_event_run.event, of a struct sw_call_counts. Prints a line with --each. */
+/* As sw_event_run.event, of a struct sw_call_counts. Writes a line with --each. */
 int sw_call_counts_event(void *arg, const struct sw_event *event, uint32_t row,
 			 struct sw_error *err);
 

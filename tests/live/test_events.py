@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 
 from harness import SNAPWALK, Tap, Target, iterator_refused, snapwalk, wait_until
 
@@ -140,6 +141,14 @@ def each(tap):
                       for line in lines), "--each: result and path", lines)
         tap.check(all("open_missing" in functions(line) for line in lines), "--each: stacks", lines)
         tap.check(all(line["tid"] != target.pid and line["pid"] == target.pid for line in lines), "--each: threads", lines)
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "events")
+            run = Run("on", "syscall:openat", "--errno", "ENOENT", "--each", "--json", "--count", 7, "-o", path, target.pid)
+            turn(target)
+            out, err = run.process.communicate()
+            lines = open(path).read().splitlines() if os.path.exists(path) else []
+            tap.equal((run.process.returncode, out, [json.loads(line)["seq"] for line in lines]), (0, "", list(range(7))),
+                      "--each -o: the events are in the file")
         run = Run("on", "syscall:openat", "--errno", "ENOENT", "--count", 3, "--each", target.pid)
         turn(target)
         out, err = run.process.communicate()
