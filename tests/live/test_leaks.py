@@ -21,9 +21,9 @@ def begin(target, *args):
     return Run("leaks", "--of", "fds", *args, "-d", 0, target.pid)
 
 
-def turn(target):
+def turn(target, what="go"):
     """What the target writes down: {function: (acquired, outstanding)}."""
-    target.send("go")
+    target.send(what)
     told = {}
     for line in iter(target.readline, "done"):
         name, acquired, outstanding = line.split()
@@ -118,7 +118,16 @@ def python(tap):
 
 
 def unseen(tap):
-    """What nobody saw is not said to be there: a descriptor that is taken away by another process, by a table of its own."""
+    """What nobody saw is a figure of its own: a descriptor that is got, and one that is given up, by 32-bit code."""
+    with Target("descriptors") as target:
+        run = begin(target, "--json")
+        turn(target, "unseen")
+        status, out, err = run.end()
+        answer = json.loads(out)
+        tap.equal((answer["unknown_origin"], answer["closed_unseen"], answer["lost"], answer["checked"]), (1, 1, 0, True),
+                  "32-bit code: got and given up unseen")
+        tap.equal([(s["acquired"], s["outstanding"], s["closed_unseen"]) for s in answer["stacks"]], [(1, 0, 1)],
+                  "32-bit code: the stack that got what was given up unseen")
     with Target("descriptors") as target:
         run = begin(target, "--json")
         turn(target)

@@ -2,7 +2,7 @@
 /*
  * Gets and gives up descriptors in each way that there is, and writes down how many: for a line "go" it prints
  * "NAME acquired outstanding" for each function and then "done". A line "exec" makes it another program, which has
- * those without close-on-exec.
+ * those without close-on-exec. For a line "unseen" it gets one and gives one up by calls of 32-bit code, which nobody follows.
  */
 #include "target.h"
 
@@ -262,6 +262,27 @@ static void by_threads(void)
 	say("in_thread", THREADS * 20 * ROUNDS, 0);
 }
 
+/* The numbers are those of other calls in 64-bit code. Source: arch/x86/entry/syscalls/syscall_32.tbl */
+static long call_32(long number, long first, long second)
+{
+	long result;
+	__asm__ volatile("int $0x80"
+			 : "=a"(result)
+			 : "a"(number), "b"(first), "c"(second)
+			 : "memory", "r8", "r9", "r10", "r11");
+	return result;
+}
+
+ALONE static void unseen(void)
+{
+	enum { I386_CLOSE = 6, I386_DUP2 = 63, GOT = 700 };
+	int fd = open("/dev/null", O_RDONLY);
+	check(fd >= 0, "open");
+	check(call_32(I386_CLOSE, fd, 0) == 0, "close of 32-bit code");
+	check(call_32(I386_DUP2, 0, GOT) == GOT, "dup2 of 32-bit code");
+	say("unseen", 1, 0);
+}
+
 int main(int argc, char **argv)
 {
 	char line[16];
@@ -275,6 +296,12 @@ int main(int argc, char **argv)
 	while (fgets(line, sizeof(line), stdin) != NULL) {
 		if (strcmp(line, "exec\n") == 0)
 			(void) execl(argv[0], argv[0], (char *) NULL); /* or it goes on */
+		if (strcmp(line, "unseen\n") == 0) {
+			unseen();
+			printf("done\n");
+			fflush(stdout);
+			continue;
+		}
 		if (before[0] >= 0)
 			check(close(before[0]) == 0, "close");
 		before[0] = -1;
