@@ -166,9 +166,9 @@ def check_text(tap, version, home):
                 sum(" runs: " in line for line in lines[:10]) <= 1 else None
         lines = wait_until(text, "all to wait")
         first = "\n".join(lines[:40])
-        for wanted in (r"^100 threads wait for packer \(\d+\), which is sleeping in futex( \(\S+\))?( for \d\S* \w+)?, "
+        for wanted in (r"^100 threads wait for packer \(\d+\), sleeping in futex( \(\S+\))?( for \d\S* \w+)?, "
                        r"in Crowded\.holdOrders Crowded\.java:\d+$",
-                       r"^60 threads wait for counter \(\d+\), which is running",
+                       r"^60 threads wait for counter \(\d+\), running",
                        r"^1 thread runs: counter .* in Crowded\.holdStock",
                        r"^ +#\d+ +Crowded\.holdStock\b.*Crowded\.java:3[78]",
                        r"^\d+ threads +order-.*\n.*for the monitor .*, which packer \(\d+\) has"):
