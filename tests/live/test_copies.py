@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 90s
+# tier: gate 40s
+# soak too
 """Samples that the kernel copies at events, and of threads that wait, of programs whose functions say how deep they are:
 no stack is wrong, nearly all are complete, each that is not says so, and nothing is stopped.
 
-SNAPWALK_COPIES sets for how many seconds each program is sampled (3), SNAPWALK_PYTHONS which interpreters are (a word of
-their versions; by default one of each kind, all with "3.").
+SNAPWALK_COPIES sets for how many seconds each program is sampled (1; 3 in the soak), SNAPWALK_PYTHONS which
+interpreters are (a word of their versions; by default one of each kind, all with "3.").
 """
 import json
 import os
 import sys
 
 from harness import Tap, Target, iterator_refused, snapwalk
+from judge import scaled
 
 sys.path.insert(0, os.path.dirname(__file__))
 from runtime_python import interpreters, minor  # noqa: E402
 
-SECONDS = int(os.environ.get("SNAPWALK_COPIES", "3"))
+SECONDS = int(os.environ.get("SNAPWALK_COPIES", scaled(1)))
 RATE = 999
 ENOUGH = 300  # samples
 FEWEST = 20  # samples that say something of how many are complete
