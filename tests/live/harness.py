@@ -26,6 +26,7 @@ import traceback
 import zlib
 
 BUILD = os.environ.get("SNAPWALK_BUILD", os.path.abspath("build"))
+SANITIZED = BUILD.endswith("-asan")
 SNAPWALK = os.path.join(BUILD, "bin", "snapwalk")
 # Built once: they have no sanitizers: make check-asan looks at those of make check.
 TARGETS = os.environ.get("SNAPWALK_TARGETS", os.path.join(BUILD, "tests", "targets"))

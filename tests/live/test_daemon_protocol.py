@@ -14,7 +14,7 @@ import struct
 import time
 
 from daemon import UNPRIVILEGED, Client, Daemon, Refused, children, n_fds, number_of, refusal, stopped
-from harness import Tap, Target, seeded, wait_until
+from harness import SANITIZED, Tap, Target, seeded, wait_until
 
 SCM_MAX_FD = 253  # include/net/scm.h, Linux 6.1
 SERVICE = "org.varlink.service."
@@ -321,8 +321,12 @@ def slow_readers(tap, daemon):
             stack.enter_context(daemon.client(user)).send_bytes(calls)
         wait_until(has_rest, "the daemon to have answered what it answers")
         memory = number_of(daemon.pid, "VmRSS")
-        tap.check(64 * 1024 < memory < 176 * 1024, "what a user's connections do not read is bounded", f"{memory} KiB")
         tap.equal(daemon.status()["pid"], daemon.pid, "others are answered beside them")
+        if not SANITIZED:
+            tap.check(64 * 1024 < memory < 176 * 1024, "what a user's connections do not read is bounded", f"{memory} KiB")
+    if SANITIZED:
+        tap.skip("memory of what is not read", "a sanitizer has memory of its own and keeps what was freed", "make check")
+        return
     wait_until(lambda: daemon.status() and number_of(daemon.pid, "VmRSS") < 32 * 1024, "the memory to be given back")
     tap.check(True, "the memory is given back when they hang up")
 

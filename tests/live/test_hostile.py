@@ -15,13 +15,12 @@ import struct
 import subprocess
 import tempfile
 
-from harness import (BUILD, TARGETS, Tap, Target, dump, errors_of, stack_of, state_of, tool,
+from harness import (SANITIZED, TARGETS, Tap, Target, dump, errors_of, stack_of, state_of, tool,
                      wait_until)
 from judge import scaled
 from mutate import Elf, lengths, variants
 from safety import ANSWERED, held, parse, run, tasks, warned
 
-SANITIZED = BUILD.endswith("-asan")
 LIMIT_S = 90 if SANITIZED else 45  # far below what hangs, far above what a busy machine takes
 SANITIZER_STATUS = 99  # 1 would be taken for "nothing captured"
 ENVIRONMENT = dict(os.environ,
