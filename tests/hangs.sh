@@ -33,7 +33,7 @@ cli/daemon/call.c		own	access
 cli/daemon/read_dump.c		own	stat
 cli/doctor/general.c		own	access
 cli/doctor/target.c		proc	fstatat openat readlink readlinkat
-cli/events/held.c		proc	open openat
+cli/events/held.c		proc	openat
 cli/main.c			own	open
 cli/run/keep.c			own	lstat
 cli/run/obtain.c		own	open
