@@ -11,20 +11,11 @@
 static int put(struct sw_held *held, struct sw_output *output)
 {
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
-	struct sw_error err = {0};
 	int r = sw_held_finish(held);
 	if (r == 0)
 		r = held->run->options->format == SW_FORMAT_JSON ? sw_held_json(held, &text)
 								 : sw_held_text(held, &text);
-	if (r < 0)
-		r = sw_fail_nomem(&err);
-	if (r == 0)
-		r = sw_output_write(output, text.data, text.size, &err);
-	if (r == 0)
-		r = sw_output_commit(output, &err);
-	return r < 0 ? sw_complain_error(output->path != NULL ? output->path : "standard output",
-					 &err)
-		     : SW_STATUS_COMPLETE;
+	return sw_event_run_put(output, &text, r);
 }
 
 static int run_and_put(struct sw_event_run *run, struct sw_output *output)
@@ -53,18 +44,7 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 
 int sw_cmd_leaks(const struct sw_options *options)
 {
-	struct sw_event_run run;
-	struct sw_output output = {.fd = -EBADF};
-	struct sw_error err = {0};
 	const struct sw_event_options wanted = {.what = SW_EVENT_DESCRIPTORS,
 						.stack_bytes = options->snapshot.stack_bytes};
-	if (sw_output_open(&output, options->output, &err) < 0 ||
-	    sw_sandbox_entrust(options, &output, &err) < 0)
-		return sw_complain_error(options->output, &err);
-	int status = sw_event_run_open(&run, options, &wanted);
-	if (status == SW_STATUS_COMPLETE)
-		status = run_and_put(&run, &output);
-	sw_event_run_deinit(&run);
-	sw_output_deinit(&output);
-	return status;
+	return sw_event_run_with(options, &wanted, run_and_put);
 }

@@ -12,20 +12,11 @@ static int put(struct sw_call_counts *counts, struct sw_output *output)
 {
 	const struct sw_options *o = counts->run->options;
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
-	struct sw_error err = {0};
 	int r = 0;
 	if (!o->each || o->format != SW_FORMAT_JSON) /* else the events are all there is */
 		r = o->format == SW_FORMAT_JSON ? sw_call_counts_json(counts, &text)
 						: sw_call_counts_text(counts, &text);
-	if (r < 0)
-		r = sw_fail_nomem(&err);
-	if (r == 0)
-		r = sw_output_write(output, text.data, text.size, &err);
-	if (r == 0)
-		r = sw_output_commit(output, &err);
-	return r < 0 ? sw_complain_error(output->path != NULL ? output->path : "standard output",
-					 &err)
-		     : SW_STATUS_COMPLETE;
+	return sw_event_run_put(output, &text, r);
 }
 
 static int run_and_put(struct sw_event_run *run, struct sw_output *output)
@@ -47,16 +38,5 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 
 int sw_cmd_on(const struct sw_options *options)
 {
-	struct sw_event_run run;
-	struct sw_output output = {.fd = -EBADF};
-	struct sw_error err = {0};
-	if (sw_output_open(&output, options->output, &err) < 0 ||
-	    sw_sandbox_entrust(options, &output, &err) < 0)
-		return sw_complain_error(options->output, &err);
-	int status = sw_event_run_open(&run, options, &options->event);
-	if (status == SW_STATUS_COMPLETE)
-		status = run_and_put(&run, &output);
-	sw_event_run_deinit(&run);
-	sw_output_deinit(&output);
-	return status;
+	return sw_event_run_with(options, &options->event, run_and_put);
 }

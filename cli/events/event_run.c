@@ -2,14 +2,15 @@
 #include "events/event_run.h"
 #include "cleanup.h"
 #include "common/complain.h"
+#include "common/waiting.h"
 #include "errors.h"
+#include "run/sandbox.h"
 #include "series/recording.h"
 #include "utf8.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
 
 enum {
 	NS_PER_S = 1000000000,
@@ -121,14 +122,34 @@ void sw_event_run_deinit(struct sw_event_run *run)
 	sw_event_stacks_deinit(&run->stacks);
 }
 
-/* True: a signal says to stop. */
-static bool wait_until(const sigset_t *signals, int64_t when_ns)
+int sw_event_run_with(const struct sw_options *options, const struct sw_event_options *wanted,
+		      int (*body)(struct sw_event_run *run, struct sw_output *output))
 {
-	int64_t left_ns = when_ns - sw_clock_ns();
-	if (left_ns < 0)
-		left_ns = 0;
-	struct timespec t = {.tv_sec = left_ns / NS_PER_S, .tv_nsec = left_ns % NS_PER_S};
-	return sigtimedwait(signals, NULL, &t) > 0;
+	struct sw_event_run run;
+	struct sw_output output = {.fd = -EBADF};
+	struct sw_error err = {0};
+	if (sw_output_open(&output, options->output, &err) < 0 ||
+	    sw_sandbox_entrust(options, &output, &err) < 0)
+		return sw_complain_error(options->output, &err);
+	int status = sw_event_run_open(&run, options, wanted);
+	if (status == SW_STATUS_COMPLETE)
+		status = body(&run, &output);
+	sw_event_run_deinit(&run);
+	sw_output_deinit(&output);
+	return status;
+}
+
+int sw_event_run_put(struct sw_output *output, const struct sw_text *text, int made)
+{
+	struct sw_error err = {0};
+	int r = made < 0 ? sw_fail_nomem(&err) : 0;
+	if (r == 0)
+		r = sw_output_write(output, text->data, text->size, &err);
+	if (r == 0)
+		r = sw_output_commit(output, &err);
+	return r < 0 ? sw_complain_error(output->path != NULL ? output->path : "standard output",
+					 &err)
+		     : SW_STATUS_COMPLETE;
 }
 
 static int fetch(struct sw_event_run *run, struct sw_error *err)
@@ -148,7 +169,7 @@ int sw_event_run_all(struct sw_event_run *run, struct sw_error *err)
 	int r = 0;
 	while (r == 0 && !run->enough && !run->ended && !told && now_ns < end_ns) {
 		int64_t due_ns = now_ns + NS_PER_S / FETCHES_HZ;
-		told = wait_until(&run->signals, due_ns < end_ns ? due_ns : end_ns);
+		told = sw_wait_until(&run->signals, due_ns < end_ns ? due_ns : end_ns);
 		r = fetch(run, err);
 		now_ns = sw_clock_ns();
 	}

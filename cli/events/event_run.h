@@ -4,6 +4,7 @@
 
 #include "common/options.h"
 #include "events/stacks.h"
+#include "run/output.h"
 #include "run/select.h"
 
 #include <signal.h>
@@ -40,6 +41,14 @@ struct sw_event_run {
 int sw_event_run_open(struct sw_event_run *ret, const struct sw_options *options,
 		      const struct sw_event_options *wanted);
 void sw_event_run_deinit(struct sw_event_run *run);
+
+/* Opens the output and a run, calls body, and closes both. SW_STATUS_*; complains by itself. */
+int sw_event_run_with(const struct sw_options *options, const struct sw_event_options *wanted,
+		      int (*body)(struct sw_event_run *run, struct sw_output *output));
+
+/* Writes a text as the whole output. made is what making it has returned: below 0 where there was no memory. SW_STATUS_*;
+ * complains by itself. */
+int sw_event_run_put(struct sw_output *output, const struct sw_text *text, int made);
 
 /* Until it has lasted as long as the options say, a signal comes, enough is set, or the process ends. 0, or as
  * sw_recorder_sample(). */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "events/stacks.h"
 #include "cleanup.h"
+#include "common/frame.h"
 #include "errors.h"
 #include "parts.h"
 #include "utf8.h"
@@ -26,22 +27,10 @@ static void put(struct sw_text *text, const char *s)
 	sw_utf8_append_plain(text, s, strlen(s));
 }
 
-static const char *module_of(const struct sw_report *report, const struct sw_report_frame *f)
-{
-	return f->module >= 0 ? sw_path_name(report->modules[f->module].path) : "";
-}
-
 static void put_frame(struct sw_text *text, const struct sw_report *report,
 		      const struct sw_report_frame *f)
 {
-	const char *module = module_of(report, f);
-	if (f->function != NULL)
-		put(text, f->function);
-	else if (f->has_offset && module[0] != '\0') {
-		put(text, module);
-		sw_text_printf(text, "+0x%llx", (unsigned long long) f->offset);
-	} else
-		sw_text_printf(text, "0x%llx", (unsigned long long) f->pc_avma);
+	sw_frame_put_name(text, report, f);
 	if (f->file == NULL || f->line == 0)
 		return;
 	sw_text_append(text, " ", 1);
@@ -55,7 +44,7 @@ static bool makes_call(const struct sw_report *report, const struct sw_report_fr
 {
 	static const char *const names[] = {"libc.so", "libc-", "libpthread", "ld-linux",
 					    "ld-musl"};
-	const char *module = module_of(report, f);
+	const char *module = sw_frame_module_name(report, f);
 	bool is_library = false;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++)
 		is_library |= sw_begins_with(module, names[i]);
@@ -74,7 +63,7 @@ static bool is_library(const struct sw_report *report, const struct sw_report_fr
 	static const char *const names[] = {"libc.so",  "libc-",     "libpthread", "ld-linux",
 					    "ld-musl",  "libpython", "python",     "libstdc++",
 					    "_socket.", "_posix"};
-	const char *module = module_of(report, f);
+	const char *module = sw_frame_module_name(report, f);
 	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++)
 		if (sw_begins_with(module, names[i]))
 			return true;

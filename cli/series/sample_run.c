@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "series/sample_run.h"
 #include "common/complain.h"
+#include "common/waiting.h"
 #include "errors.h"
 #include "cleanup.h"
 #include "run/obtain.h"
@@ -196,16 +197,6 @@ static double held_ns(const struct sw_sample_run *run)
 	return most;
 }
 
-/* Waits; true when a signal says to stop. */
-static bool wait_until(const sigset_t *signals, int64_t when_ns)
-{
-	int64_t left_ns = when_ns - sw_clock_ns();
-	if (left_ns < 0)
-		left_ns = 0;
-	struct timespec t = {.tv_sec = left_ns / NS_PER_S, .tv_nsec = left_ns % NS_PER_S};
-	return sigtimedwait(signals, NULL, &t) > 0;
-}
-
 static void progress_show(struct sw_sample_run *run)
 {
 	int64_t now_ns = sw_clock_ns();
@@ -328,7 +319,7 @@ int sw_sample_run_all(struct sw_sample_run *run, struct sw_error *err)
 			 run->by_events ? fetches_hz(o) : o->rate_hz, o->max_load_percent);
 	while (alive > 0) {
 		int64_t due_ns = sw_schedule_next_ns(&run->schedule, held_ns(run));
-		if (wait_until(&run->signals, due_ns) ||
+		if (sw_wait_until(&run->signals, due_ns) ||
 		    !sw_schedule_begin(&run->schedule, sw_clock_ns()))
 			break;
 		int r = round_take(run, &alive, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "top/place.h"
-#include "parts.h"
+#include "common/frame.h"
 #include "utf8.h"
 
 #include <string.h>
@@ -16,30 +16,12 @@ static void put(struct sw_text *text, const char *s)
 	sw_utf8_append_plain(text, s, strlen(s));
 }
 
-static const char *module_of(const struct sw_report *report, const struct sw_report_frame *f)
-{
-	return f->module >= 0 ? sw_path_name(report->modules[f->module].path) : "";
-}
-
-static void put_frame(struct sw_text *text, const struct sw_report *report,
-		      const struct sw_report_frame *f)
-{
-	const char *module = module_of(report, f);
-	if (f->function != NULL)
-		put(text, f->function);
-	else if (f->has_offset && module[0] != '\0') {
-		put(text, module);
-		sw_text_printf(text, "+0x%llx", (unsigned long long) f->offset);
-	} else
-		sw_text_printf(text, "0x%llx", (unsigned long long) f->pc_avma);
-}
-
 /* What every blocked thread has on top of its stack. */
 static bool is_library(const struct sw_report *report, const struct sw_report_frame *f)
 {
 	static const char *const names[] = {"libc.so", "libc-",      "libpthread", "ld-linux",
 					    "ld-musl", "linux-vdso", "[vdso]"};
-	const char *module = module_of(report, f);
+	const char *module = sw_frame_module_name(report, f);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strncmp(module, names[i], strlen(names[i])) == 0)
 			return true;
@@ -82,7 +64,7 @@ static void put_frames(struct sw_text *text, const struct sw_report *report,
 			sw_text_append(text, "\n", 1);
 		else if (n > 0)
 			sw_text_append(text, " < ", 3);
-		put_frame(text, report, &s->frames[i]);
+		sw_frame_put_name(text, report, &s->frames[i]);
 		n++;
 	}
 }

@@ -102,7 +102,7 @@ static int event_open(const struct perf_event_attr *attr, pid_t tid, int cpu)
 	return (int) syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Records of mappings, names and programs alone. */
+/* Records of mappings, names and programs, which each event has. */
 static const struct perf_event_attr no_samples = {
 	.size = sizeof(no_samples),
 	.type = PERF_TYPE_SOFTWARE,
@@ -117,6 +117,7 @@ static const struct perf_event_attr no_samples = {
 	.comm = 1,
 	.comm_exec = 1,
 	.task = 1,
+	/* Nobody is woken: the reader comes by itself. */
 	.watermark = 1,
 	.wakeup_watermark = RINGS_BYTES,
 };
@@ -132,27 +133,13 @@ static int attr_choose(struct perf_event_attr *attr, pid_t tid, const struct sw_
 		return 0;
 	for (int i = o->clock_only ? 1 : 0; i < 4; i += o->clock_only ? 2 : 1) {
 		bool cycles = i % 2 == 0;
-		*attr = (struct perf_event_attr){
-			.size = sizeof(*attr),
-			.type = cycles ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
-			.config = cycles ? (uint64_t) PERF_COUNT_HW_CPU_CYCLES
-					 : (uint64_t) PERF_COUNT_SW_CPU_CLOCK,
-			.sample_period = cycles ? o->rate_hz : NS_PER_S / o->rate_hz,
-			.freq = cycles,
-			.sample_type = PERF_SAMPLE_TID,
-			.inherit = 1,
-			.inherit_thread = 1,
-			.exclude_kernel = i >= 2,
-			.exclude_hv = 1,
-			.exclude_guest = 1,
-			.mmap = 1,
-			.comm = 1,
-			.comm_exec = 1,
-			.task = 1,
-			/* Nobody is woken: the reader comes by itself. */
-			.watermark = 1,
-			.wakeup_watermark = RINGS_BYTES,
-		};
+		*attr = no_samples;
+		attr->type = cycles ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE;
+		attr->config = cycles ? (uint64_t) PERF_COUNT_HW_CPU_CYCLES
+				      : (uint64_t) PERF_COUNT_SW_CPU_CLOCK;
+		attr->sample_period = cycles ? o->rate_hz : NS_PER_S / o->rate_hz;
+		attr->freq = cycles;
+		attr->exclude_kernel = i >= 2;
 		if (o->copies == NULL) {
 			attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 			attr->sample_regs_user = SW_ARCH_PERF_REGS;
