@@ -43,6 +43,15 @@ says() {
 	[[ $said == *"$wanted"* ]]
 }
 
+# A daemon answers before systemd has read that it is ready.
+becomes_active() {
+	for _ in $(seq 100); do
+		systemctl is-active "$1" && return
+		sleep 0.1
+	done
+	return 1
+}
+
 runs_as() {
 	local pid
 	pid=$(systemctl show -P MainPID "$1")
@@ -82,7 +91,7 @@ done
 check "the socket listens" systemctl is-active snapwalkd.socket
 check "the daemon does not run yet" refuses systemctl is-active snapwalkd.service
 check "snapwalk list, as a user" as_user "snapwalk list"
-check "that has started the daemon" systemctl is-active snapwalkd.service
+check "that has started the daemon" becomes_active snapwalkd.service
 check "it runs as its own user" runs_as snapwalkd.service snapwalk
 cat >/tmp/target.c <<'C'
 #include <unistd.h>
