@@ -173,7 +173,8 @@ static void make_parents(const char *path)
 	sw_cleanup(sw_free_p) char *parent = strdup(path);
 	for (char *slash = parent; slash != NULL && (slash = strchr(slash + 1, '/')) != NULL;) {
 		*slash = '\0';
-		(void) mkdir(parent, 0700); /* it is there, or the last one fails with the reason */
+		/* It is there, or the last one fails with the reason. */
+		(void) sw_own_way_make(parent, 0700, NULL);
 		*slash = '/';
 	}
 }
@@ -186,7 +187,7 @@ static void make_directory(const char *path, mode_t mode, const struct sw_config
 	if (config->user_mode)
 		make_parents(path);
 	if (user == NULL) {
-		(void) mkdir(path, mode); /* it is there, or opening something in it says why not */
+		(void) sw_own_way_make(path, mode, NULL); /* opening something in it says why not */
 		return;
 	}
 	/* The directory above may be the daemon's user's, who could put another one in the new one's place. */

@@ -6,8 +6,10 @@
 #include "config/journal.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "own_way.h"
 
 #include <fcntl.h>
+#include <pwd.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -95,10 +97,23 @@ static int remove_stale(const char *path, const struct sockaddr_un *address, str
 	return 0;
 }
 
-static int bind_path(const char *path, int *ret_fd, struct sw_error *err)
+/* The path is used by its name again and again, here with the privileges of the start, and by clients. */
+static int check_way(const struct sw_config *config, const char *path, struct sw_error *err)
+{
+	const struct passwd *user = config->user_mode ? NULL : getpwnam(config->user);
+	struct sw_own_way_other other = {0};
+	if (user != NULL)
+		other = (struct sw_own_way_other){.uid = user->pw_uid, .gid = user->pw_gid};
+	return sw_own_way_check_parent(path, user != NULL ? &other : NULL, err);
+}
+
+static int bind_path(const struct sw_config *config, const char *path, int *ret_fd,
+		     struct sw_error *err)
 {
 	struct sockaddr_un address;
 	int r = address_of(path, &address, err);
+	if (r == 0)
+		r = check_way(config, path, err);
 	if (r == 0)
 		r = remove_stale(path, &address, err);
 	if (r < 0)
@@ -148,7 +163,7 @@ int sw_server_listen(struct sw_server *server, const char *path, struct sw_error
 	if (r < 0 || (n > 0 && server->n_listeners > 0 && path == NULL))
 		return r;
 	const char *own = path != NULL ? path : system_path;
-	r = bind_path(own, &fd, err);
+	r = bind_path(server->config, own, &fd, err);
 	if (r < 0)
 		return r;
 	register_link(own);

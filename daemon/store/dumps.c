@@ -5,6 +5,7 @@
 #include "store/space.h"
 #include "errors.h"
 #include "bytes.h"
+#include "own_way.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
@@ -42,6 +43,27 @@ static void close_to_others(int dir_fd)
 		(void) fchmod(dir_fd, st.st_mode & (07777 & ~S_IRWXO)); /* files are closed too */
 }
 
+/* A directory that another user can change is not ours to delete files in, and what it holds may be anybody's. A user's
+ * own daemon has no privileges to lose, and its home may lie below directories of others. */
+static int directory_open(const struct sw_config *config, int *ret_fd, struct sw_error *err)
+{
+	const struct sw_own_way_other own = {.uid = geteuid(), .gid = getegid()};
+	int r = sw_own_way_make(config->state_dir, DIRECTORY_MODE, err);
+	if (r == 0 && !config->user_mode)
+		return sw_own_way_open_directory(config->state_dir, &own, ret_fd, err);
+	sw_cleanup(sw_close_p) int path_fd = -EBADF;
+	if (r == 0)
+		r = sw_own_way_open(config->state_dir, O_DIRECTORY, config->state_dir, &path_fd,
+				    err);
+	if (r < 0)
+		return r;
+	int fd = openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return sw_fail_errno(err, SW_E_IO, "%s", config->state_dir);
+	*ret_fd = fd;
+	return 0;
+}
+
 int sw_store_open(const struct sw_config *config, struct sw_store **ret, struct sw_error *err)
 {
 	sw_cleanup(sw_store_close_p) struct sw_store *store = calloc(1, sizeof(*store));
@@ -52,13 +74,11 @@ int sw_store_open(const struct sw_config *config, struct sw_store **ret, struct 
 	if (store->path == NULL)
 		return sw_fail_nomem(err);
 	configure(store, config);
-	if (mkdir(store->path, DIRECTORY_MODE) < 0 && errno != EEXIST)
-		return sw_fail_errno(err, SW_E_IO, "%s", store->path);
-	store->dir_fd = open(store->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (store->dir_fd < 0)
-		return sw_fail_errno(err, SW_E_IO, "%s", store->path);
+	int rc = directory_open(config, &store->dir_fd, err);
+	if (rc < 0)
+		return rc;
 	close_to_others(store->dir_fd);
-	int rc = sw_store_scan(store, err);
+	rc = sw_store_scan(store, err);
 	if (rc < 0)
 		return rc;
 	sw_store_pins_read(store);

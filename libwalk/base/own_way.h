@@ -25,6 +25,24 @@ int sw_own_way_open_parent(const char *path, const char *what, int *ret_fd, stru
  * again later. */
 bool sw_own_way_is_ours(const char *path);
 
+/* A user and a group beside root and our own user who may change where a path leads: those of a daemon that root
+ * starts. */
+struct sw_own_way_other {
+	uid_t uid;
+	gid_t gid;
+};
+
+/* 0 if only root, our user and the other one can change where the directory of the path's last name is. The other
+ * user's may be the last directory alone, as whoever uses the path again follows links of that user above it. Others may
+ * write to sticky directories. -SW_E_IO with the directory or link that is somebody else's; -SW_E_NOMEM. */
+int sw_own_way_check_parent(const char *path, const struct sw_own_way_other *other,
+			    struct sw_error *err);
+
+/* A descriptor of a directory that only those three can change, as can be said of each directory on the way. Links of
+ * the other user are not followed. */
+int sw_own_way_open_directory(const char *path, const struct sw_own_way_other *other, int *ret_fd,
+			      struct sw_error *err);
+
 /* Makes a directory. 0, also if the name is there already; -SW_E_IO, -SW_E_NOMEM. */
 int sw_own_way_make(const char *path, mode_t mode, struct sw_error *err);
 

@@ -5,10 +5,11 @@
 damaged files cost what they hit and nothing else."""
 import json
 import os
+import pwd
 import subprocess
 import time
 
-from daemon import Daemon, refusal
+from daemon import USER, Daemon, refusal
 from harness import BUILD, Tap, Target, seeded, tool, wait_until
 
 STORE_SIZE = 256 * 1024
@@ -107,7 +108,7 @@ class FullDisk(Daemon):
 
     def write_config(self, **changes):
         if not os.path.ismount(self.state):
-            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={STORE_SIZE},mode=0777",
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={STORE_SIZE},mode=0700,uid={pwd.getpwnam(USER).pw_uid}",
                             "snapwalk-test", self.state], check=True, capture_output=True)
         super().write_config(**changes)
 

@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 from confined import service_of
-from daemon import SNAPWALKD, Daemon, children, private_copy, refusal
+from daemon import SNAPWALKD, UNPRIVILEGED, USER, Daemon, children, private_copy, refusal
 from gate import Gate, alert, payload
 from harness import BUILD, Tap, Target, iterator_refused, no_mounts, tool, wait_until
 
@@ -434,6 +434,62 @@ def no_user(tap):
             tap.equal(os.listdir(directory), ["snapwalk.conf"], f"User={user}: nothing was made")
 
 
+def ways(tap):
+    """As root: a socket or a store that another user could put something else in place of is refused."""
+    if os.geteuid() != 0:
+        tap.skip("paths that other users can change", "not root", tap.ROOT)
+        return
+    user = pwd.getpwnam(USER)
+    with tempfile.TemporaryDirectory(prefix="snapwalkd-test-") as directory:
+        os.chmod(directory, 0o755)
+        config = os.path.join(directory, "snapwalk.conf")
+
+        def make(name, uid, mode=0o755):
+            path = os.path.join(directory, name)
+            os.makedirs(path, exist_ok=True)
+            os.chmod(path, mode)
+            os.chown(path, uid, uid)
+
+        def start(name, state="daemons/state"):
+            with open(config, "w") as file:
+                file.write(f"[snapwalkd]\nUser={USER}\nGroup=games\nTriggerUser=man\n"
+                           f"RulesDirectory={directory}\nCacheDirectory={directory}/daemons/cache\n"
+                           f"StateDirectory={directory}/{state}\n")
+            return start_and_end(["--config", config], os.path.join(directory, name))
+
+        make("roots", 0)
+        make("daemons", user.pw_uid)
+        make("daemons/below", user.pw_uid)
+        make("sticky", 0, 0o1777)
+        make("anothers", UNPRIVILEGED)
+        make("anothers/roots", 0)
+        make("open", 0, 0o777)
+        for name, uid in (("link", 0), ("anothers_link", UNPRIVILEGED)):
+            os.symlink("roots", os.path.join(directory, name))
+            os.lchown(os.path.join(directory, name), uid, uid)
+        another, anyone = "belongs to another user", "can be changed by other users"
+        for name, at, why in (("anothers/s", "anothers", another), ("anothers/roots/s", "anothers", another),
+                              ("anothers_link/s", "anothers_link", another), ("open/s", "open", anyone),
+                              ("daemons/below/s", "daemons/below", "lies in a directory of the daemon's user")):
+            status, said = start(name)
+            tap.check(status == 1 and f"{directory}/{name}: {directory}/{at} {why}, who could put something "
+                      "else there" in said, f"--socket {name}: refused, with the reason", (status, said))
+        for name in ("roots/s", "link/s", "sticky/s", "daemons/s"):
+            status, said = start(name)
+            tap.check(status == 0 and "could put" not in said, f"--socket {name}: it listens", (status, said))
+        for state, at, why in (("anothers/dumps", "anothers", another), ("anothers_link", "anothers_link", another),
+                               ("open", "open", anyone)):
+            status, said = start("roots/s", state)
+            tap.check(status == 0 and f"dumps are not kept: {directory}/{state}: {directory}/{at} {why}" in said,
+                      f"StateDirectory={state}: nothing is kept there", (status, said))
+        # A directory that root has made and the daemon may write to, and one below the daemon's own.
+        shutil.chown(os.path.join(directory, "roots"), 0, user.pw_gid)
+        os.chmod(os.path.join(directory, "roots"), 0o770)
+        for state in ("roots", "daemons/below", "link"):
+            status, said = start("sticky/s", state)
+            tap.check(status == 0 and "not kept" not in said, f"StateDirectory={state}: a store", (status, said))
+
+
 def units(tap):
     """What the units say is what the manual and the program say."""
     service = service_of(UNIT)
@@ -491,7 +547,7 @@ def main():
         hidden_captures()
         return
     tap = Tap()
-    for test in (security, units, no_user, sandbox, gate_sandbox, hidden, notified, activation, check_config, refused,
+    for test in (security, units, no_user, ways, sandbox, gate_sandbox, hidden, notified, activation, check_config, refused,
                  one_verdict, reloads, second, installed):
         tap.guard(test)
     tap.done()

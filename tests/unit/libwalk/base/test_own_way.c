@@ -115,6 +115,86 @@ TEST_WITH(test_is_ours, set_up, tear_down)
 	}
 }
 
+/* Refused with these words after the path, or not. */
+static void check_parent(const char *path, const struct sw_own_way_other *other, const char *words)
+{
+	char wanted[512];
+	struct sw_error err = {0};
+	int r = sw_own_way_check_parent(path, other, &err);
+	assert_int_equal(r, words != NULL ? -SW_E_IO : 0);
+	if (words == NULL)
+		return;
+	(void) snprintf(wanted, sizeof(wanted), "%s: %s%s", path, words[0] == '/' ? directory : "",
+			words);
+	assert_string_equal(err.message, wanted);
+}
+
+TEST_WITH(test_check_parent, set_up, tear_down)
+{
+	static const struct sw_own_way_other daemons = {.uid = ANOTHER, .gid = ANOTHER};
+	static const char changed[] =
+		"/real can be changed by other users, who could put something else there";
+	static const char anothers[] =
+		"/real belongs to another user, who could put something else there";
+	check_parent("real/below/name", NULL, NULL);
+	check_parent("ours/name", NULL, NULL);
+	check_parent("name", NULL, NULL);
+	check_parent("real/none/name", NULL, "No such file or directory");
+	assert_int_equal(chmod("real", 0702), 0);
+	check_parent("real/name", NULL, changed);
+	check_parent("real/below/name", NULL, changed);
+	assert_int_equal(chmod("real", 01777), 0);
+	check_parent("real/below/name", NULL, NULL);
+	assert_int_equal(chmod("real", 0770), 0);
+	check_parent("real/name", NULL, geteuid() == 0 ? changed : NULL);
+	if (geteuid() != 0)
+		return;
+	assert_int_equal(chown("real", 0, ANOTHER), 0);
+	check_parent("real/name", NULL, changed);
+	check_parent("real/name", &daemons, NULL);
+	check_parent("theirs/name", NULL,
+		     "/theirs belongs to another user, who could put something else there");
+	check_parent("theirs/name", &daemons,
+		     "/theirs belongs to another user, who could put something else there");
+	assert_int_equal(chown("real", ANOTHER, ANOTHER), 0);
+	check_parent("real/name", NULL, anothers);
+	check_parent("real/name", &daemons, NULL);
+	check_parent("real/below/name", NULL, anothers);
+	check_parent(
+		"real/below/name", &daemons,
+		"/real/below lies in a directory of the daemon's user, who could put something "
+		"else there");
+}
+
+TEST_WITH(test_open_directory, set_up, tear_down)
+{
+	static const struct sw_own_way_other daemons = {.uid = ANOTHER, .gid = ANOTHER};
+	struct sw_error err = {0};
+	struct stat st, wanted;
+	if (geteuid() == 0)
+		assert_int_equal(chown("real", ANOTHER, ANOTHER), 0);
+	sw_cleanup(sw_close_p) int fd = -EBADF, other_fd = -EBADF;
+	assert_int_equal(sw_own_way_open_directory("ours/below", &daemons, &fd, &err), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(stat("real/below", &wanted), 0);
+	assert_int_equal(st.st_ino, wanted.st_ino);
+	assert_int_not_equal(fcntl(fd, F_GETFL) & O_PATH, O_PATH);
+	assert_int_equal(sw_own_way_open_directory("real/none", &daemons, &other_fd, &err),
+			 -SW_E_IO);
+	assert_string_equal(err.message, "real/none: No such file or directory");
+	if (geteuid() != 0)
+		return;
+	assert_int_equal(sw_own_way_open_directory("real/below", NULL, &other_fd, &err), -SW_E_IO);
+	assert_int_equal(sw_own_way_open_directory("theirs/below", &daemons, &other_fd, &err),
+			 -SW_E_IO);
+	assert_non_null(strstr(err.message, "/theirs belongs to another user"));
+	assert_int_equal(chmod("real/below", 0707), 0);
+	assert_int_equal(sw_own_way_open_directory("real/below", &daemons, &other_fd, &err),
+			 -SW_E_IO);
+	assert_non_null(strstr(err.message, "/real/below can be changed by other users"));
+	assert_int_equal(other_fd, -EBADF);
+}
+
 TEST_WITH(test_make, set_up, tear_down)
 {
 	struct stat st;
