@@ -18,25 +18,32 @@ static int put(struct sw_held *held, struct sw_output *output)
 	return sw_event_run_put(output, &text, r);
 }
 
+static void held_destroy(struct sw_held **held)
+{
+	if (*held != NULL)
+		(*held)->kind->destroy(*held);
+}
+
 static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 {
-	sw_cleanup(sw_held_deinit) struct sw_held held = {0};
+	const struct sw_held_kind *kind = sw_held_kind(run->options->of);
+	sw_cleanup(held_destroy) struct sw_held *held = NULL;
 	struct sw_error err = {0};
-	if (sw_held_begin(&held, run, &err) < 0)
+	if (kind->create(run, &held, &err) < 0)
 		return sw_complain_error(run->subject.name, &err);
-	run->event = sw_held_event;
-	run->before_end = sw_held_check;
-	run->arg = &held;
+	run->event = kind->event;
+	run->before_end = kind->check;
+	run->arg = held;
 	run->stacks.with_json = run->options->format == SW_FORMAT_JSON;
 	if (sw_sandbox_enter_capturing(run->options, false, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
 	/* What was counted before an error is said, too. */
 	int status = sw_event_run_all(run, &err) < 0 ? sw_complain_error(run->subject.name, &err)
 						     : SW_STATUS_COMPLETE;
-	status = sw_status_worse(status, put(&held, output));
-	if (held.not_checked.code != 0) {
+	status = sw_status_worse(status, put(held, output));
+	if (held->not_checked.code != 0) {
 		(void) sw_complain_error(run->subject.name,
-					 &held.not_checked); /* all else is there */
+					 &held->not_checked); /* all else is there */
 		status = sw_status_worse(status, SW_STATUS_MISSING);
 	}
 	return sw_status_worse(status, sw_event_run_missing(run));

@@ -67,13 +67,13 @@ static int recorder_open(struct sw_event_run *run, const struct sw_event_options
 	int r = sw_target_open(run->subject.pid, &target, err);
 	if (r < 0)
 		return r;
-	if (wanted->what == SW_EVENT_DESCRIPTORS) {
-		r = sw_target_fd_directory(target, err);
+	if (wanted->what != SW_EVENT_CALL) {
+		r = sw_target_directory(target, err);
 		if (r < 0) {
 			sw_target_close(target);
 			return r;
 		}
-		run->fd_directory = r;
+		run->proc_fd = r;
 	}
 	return sw_recorder_create(target, &how, run->session, &run->sink, &run->recorder, err);
 }
@@ -95,7 +95,7 @@ int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options
 		      const struct sw_event_options *wanted)
 {
 	struct sw_error err = {0};
-	*run = (struct sw_event_run){.options = options, .fd_directory = -EBADF};
+	*run = (struct sw_event_run){.options = options, .proc_fd = -EBADF};
 	int status = sw_select_one(options, &run->subject);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
@@ -117,7 +117,7 @@ int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options
 void sw_event_run_deinit(struct sw_event_run *run)
 {
 	sw_recorder_destroy(run->recorder);
-	sw_close_p(&run->fd_directory);
+	sw_close_p(&run->proc_fd);
 	sw_session_destroy(run->session);
 	sw_event_stacks_deinit(&run->stacks);
 }

@@ -21,7 +21,7 @@ struct sw_event_run {
 	struct sw_subject subject;
 	struct sw_session *session; /* owned, as the following */
 	struct sw_recorder *recorder;
-	int fd_directory; /* owned: /proc/PID/fd, where descriptors are followed; -EBADF: none */
+	int proc_fd; /* owned: /proc/PID, where things are followed; -EBADF: none */
 	struct sw_recorder_sink sink;
 	struct sw_event_stacks stacks;
 	/* Before the kernel ends events: what is compared with them afterwards. NULL: nothing. 0, or an error. */

@@ -5,60 +5,80 @@
 #include "events/event_run.h"
 
 /*
- * Descriptors that a process gets and gives up, paired by number and file, and added up by the stack that got them.
- *
- *	begin	what was open before, read when events have begun already
- *	event	in the order in which they happened
- *	check	what is open in the end, read before events end
- *	finish	when all events were read: each open descriptor is accounted for, or is a figure of its own
+ * Things that a process gets and gives up, added up by the stack that got them: rows, sums, and what the check in the end
+ * has found. What the things are, and how they are paired, knows a struct sw_held_kind.
  */
-enum { SW_HELD_FDS_MAX = 1 << 20 };
+struct sw_held;
 
 struct sw_held_row {
-	uint64_t acquired, released, unseen; /* unseen: closed, and nobody saw how */
+	uint64_t acquired, released, unseen; /* unseen: given up, and nobody saw how */
 	uint64_t first, last;                /* numbers of events */
 	/* Of sw_held_finish(). */
 	uint64_t outstanding, first_half, second_half;
-	int64_t oldest_ns, median_ns; /* ages; -1: none is outstanding */
+	int64_t oldest_ns, median_ns; /* ages; -1: nothing is outstanding */
 	uint32_t row;                 /* of the stacks; SW_RECORDER_NO_ROW: without a stack */
 };
 
-enum sw_held_state { SW_HELD_NOT, SW_HELD_BEFORE, SW_HELD_ACQUIRED };
+/*
+ * One kind of things. The order of the calls:
+ *
+ *	create	what was there before, read when events have begun already
+ *	event	in the order in which they happened; as sw_event_run.event
+ *	check	what is there in the end, read before events end; as sw_event_run.before_end
+ *	list	when all events were read: each thing that is there is accounted for, or is a figure of its own
+ *
+ * create is called before the sandbox is entered, the others in it. All are given the struct sw_held that create made.
+ */
+struct sw_held_kind {
+	const char *name; /* that of --of */
+	const char *noun; /* of one thing */
+	const char *file; /* below /proc/PID: what the end is compared with */
+	/* 0; -SW_E_NOMEM; -SW_E_IO. Free with destroy. */
+	int (*create)(struct sw_event_run *run, struct sw_held **ret, struct sw_error *err);
+	void (*destroy)(struct sw_held *held);
+	int (*event)(void *held, const struct sw_event *event, uint32_t row, struct sw_error *err);
+	int (*check)(void *held, struct sw_error *err);
+	/* Compares, if held->check_ns says that there is a check, and tells sw_held_put() of each that is outstanding.
+	 * 0; -SW_E_NOMEM. */
+	int (*list)(struct sw_held *held);
+};
 
 struct sw_held {
-	struct sw_event_run *run; /* borrowed */
-	struct sw_held_slot {
-		enum sw_held_state state;
-		uint32_t row; /* index of rows */
-		uint64_t inode, file;
-		int64_t acquired_ns, changed_ns; /* CLOCK_MONOTONIC */
-	} * slots;                               /* owned; by number of the descriptor */
-	size_t n_slots, slots_max;
-	struct sw_held_row *rows; /* owned; the first one: without a stack */
+	const struct sw_held_kind *kind; /* static */
+	struct sw_event_run *run;        /* borrowed */
+	struct sw_held_row *rows;        /* owned; the first one: without a stack */
 	size_t n_rows, rows_max;
-	int64_t listed_ns; /* when the list of what was open before was complete */
-	struct sw_held_open {
-		uint32_t fd;
-	} * open; /* owned: the list of the end */
-	size_t n_open, open_max;
+	struct sw_held_thing {
+		uint32_t index; /* of rows */
+		int64_t acquired_ns;
+	} * things; /* owned: what is outstanding in the end */
+	size_t n_things, things_max;
+	int64_t listed_ns;           /* when the list of what was there before was complete */
 	int64_t check_ns;            /* when it was begun; 0: there is none */
 	struct sw_error not_checked; /* why there is none, if the process has not ended */
+	size_t n_there;              /* in the end, by the check */
 	uint64_t acquired, released;
-	uint64_t before_released; /* opened before, closed meanwhile */
-	uint64_t before;          /* still open */
-	uint64_t unknown_origin;  /* open, and nobody saw how */
+	uint64_t before_released; /* got before, given up meanwhile */
+	uint64_t before;          /* still there */
+	uint64_t unknown_origin;  /* there, and nobody saw how */
 	uint64_t closed_unseen;
 	uint64_t without_stack; /* outstanding */
 	uint64_t outstanding;
 };
 
-/* 0; -SW_E_NOMEM; -SW_E_IO. It can be deinitialised either way. run: with an fd_directory. */
-int sw_held_begin(struct sw_held *held, struct sw_event_run *run, struct sw_error *err);
-void sw_held_deinit(struct sw_held *held);
+/* By its value. */
+const struct sw_held_kind *sw_held_kind(enum sw_leaks_of of);
 
-/* As sw_event_run.event and before_end, of a struct sw_held. */
-int sw_held_event(void *arg, const struct sw_event *event, uint32_t row, struct sw_error *err);
-int sw_held_check(void *arg, struct sw_error *err);
+/* For kinds: *ret gets its first row. -SW_E_NOMEM. It can be deinitialised either way. */
+int sw_held_init(struct sw_held *ret, const struct sw_held_kind *kind, struct sw_event_run *run);
+void sw_held_deinit(struct sw_held *held);
+/* The index of a row of the stacks. -SW_E_NOMEM. */
+int sw_held_index(struct sw_held *held, uint32_t row, uint32_t *ret);
+/* An event has got one for a row, or given one of it up. */
+void sw_held_acquired(struct sw_held *held, uint32_t index, const struct sw_event *event);
+void sw_held_released(struct sw_held *held, uint32_t index);
+/* One is outstanding in the end. -SW_E_NOMEM. */
+int sw_held_put(struct sw_held *held, uint32_t index, int64_t acquired_ns);
 
 /* The rows are sorted then: most outstanding first. -SW_E_NOMEM. */
 int sw_held_finish(struct sw_held *held);

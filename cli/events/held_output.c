@@ -50,8 +50,8 @@ static void put_verdict(const struct sw_held *h, struct sw_text *text)
 			top = &h->rows[i];
 	}
 	sw_event_run_title(run, text);
-	sw_text_printf(text, ": %" PRIu64 " descriptor%s acquired, %" PRIu64 " released; ",
-		       h->acquired, sw_plural(h->acquired), h->released);
+	sw_text_printf(text, ": %" PRIu64 " %s%s acquired, %" PRIu64 " released; ", h->acquired,
+		       h->kind->noun, sw_plural(h->acquired), h->released);
 	if (n == 0 || minutes <= 0) {
 		sw_text_printf(text, "does not grow\n");
 		return;
@@ -125,8 +125,8 @@ int sw_held_text(const struct sw_held *h, struct sw_text *text)
 	else if (h->check_ns == 0)
 		sw_text_printf(text, " · not checked: it has ended\n");
 	else
-		sw_text_printf(text, " · checked against /proc/%d/fd: %zu open, %s\n",
-			       (int) run->subject.pid, h->n_open,
+		sw_text_printf(text, " · checked against /proc/%d/%s: %zu open, %s\n",
+			       (int) run->subject.pid, h->kind->file, h->n_there,
 			       h->unknown_origin == 0 ? "all accounted for"
 						      : "not all accounted for");
 	return text->failed ? -SW_E_NOMEM : 0;
@@ -144,8 +144,8 @@ int sw_held_json(const struct sw_held *h, struct sw_text *text)
 {
 	const struct sw_event_run *run = h->run;
 	bool first = true;
-	sw_text_printf(text, "{\"schema\":\"snapwalk.leaks/1\",\"of\":\"fds\",\"pid\":%d",
-		       (int) run->subject.pid);
+	sw_text_printf(text, "{\"schema\":\"snapwalk.leaks/1\",\"of\":\"%s\",\"pid\":%d",
+		       h->kind->name, (int) run->subject.pid);
 	sw_json_text_member(text, "comm", run->subject.comm);
 	sw_text_printf(text,
 		       ",\"begin_ns\":%" PRId64 ",\"duration_ms\":%" PRId64 ",\"acquired\":%" PRIu64
@@ -157,7 +157,7 @@ int sw_held_json(const struct sw_held *h, struct sw_text *text)
 		       run->begin_real_ns, (run->end_ns - run->begin_ns) / NS_PER_MS, h->acquired,
 		       h->released, h->outstanding, h->before, h->before_released,
 		       h->unknown_origin, h->closed_unseen, run->n_lost, h->without_stack,
-		       h->check_ns != 0 ? "true" : "false", h->n_open);
+		       h->check_ns != 0 ? "true" : "false", h->n_there);
 	for (size_t i = 0; i < h->n_rows; i++) {
 		const struct sw_held_row *row = &h->rows[i];
 		if (row->acquired == 0)

@@ -281,10 +281,10 @@ void sw_target_close(struct sw_target *target)
 	free(target);
 }
 
-int sw_target_fd_directory(const struct sw_target *target, struct sw_error *err)
+int sw_target_directory(const struct sw_target *target, struct sw_error *err)
 {
-	int fd = openat(target->proc_fd, "fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? sw_fail_errno(err, SW_E_IO, "its open descriptors cannot be listed") : fd;
+	int fd = fcntl(target->proc_fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? sw_fail_errno(err, SW_E_IO, "its directory in /proc cannot be kept") : fd;
 }
 
 pid_t sw_target_pid(const struct sw_target *target)

@@ -41,11 +41,12 @@ int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw
 	return 0;
 }
 
-static void handle_add(struct sw_event *to, uint64_t fd, uint64_t inode, uint64_t file)
+static void handle_add(struct sw_event *to, uint64_t number, uint64_t inode, uint64_t file)
 {
 	if (to->n_handles < SW_EVENT_HANDLES_MAX)
-		to->handles[to->n_handles++] =
-			(struct sw_event_handle){.fd = (uint32_t) fd, .inode = inode, .file = file};
+		to->handles[to->n_handles++] = (struct sw_event_handle){.number = (uint32_t) number,
+									.inode = inode,
+									.file = file};
 }
 
 static bool event_read(const struct sw_copy_part *part, struct sw_event *ret)

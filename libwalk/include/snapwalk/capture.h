@@ -23,8 +23,8 @@ struct sw_target; /* pid, pidfd, /proc/PID directory, start time */
  */
 SW_PUBLIC int sw_target_open(pid_t pid, struct sw_target **ret, struct sw_error *err);
 SW_PUBLIC void sw_target_close(struct sw_target *target);
-/** /proc/PID/fd of the process itself, whoever has its number later: a descriptor of O_PATH, the caller's; -SW_E_IO. */
-SW_PUBLIC int sw_target_fd_directory(const struct sw_target *target, struct sw_error *err);
+/** /proc/PID of the process itself, whoever has its number later: a descriptor of O_PATH, the caller's; -SW_E_IO. */
+SW_PUBLIC int sw_target_directory(const struct sw_target *target, struct sw_error *err);
 SW_PUBLIC pid_t sw_target_pid(const struct sw_target *target);
 /** Clock ticks since boot, field 22 of /proc/PID/stat: tells it from another with the same pid. */
 SW_PUBLIC uint64_t sw_target_starttime(const struct sw_target *target);

@@ -50,9 +50,9 @@ struct sw_event_options {
 	size_t stack_bytes; /* of each copy; 0: 8 KiB; at most 32 KiB */
 };
 
-/** A descriptor: a number alone is no identity, as it is used again. */
+/** What was got or given up. The number of a descriptor or a thread is no identity, as it is used again. */
 struct sw_event_handle {
-	uint32_t fd;
+	uint32_t number;
 	uint64_t inode;
 	uint64_t file; /* tells open files apart while they are open; 0: it is closed again */
 };

@@ -88,7 +88,7 @@ TEST(test_descriptors)
 	assert_true(sw_called_read(&copy, &event));
 	assert_int_equal(event.kind, SW_EVENT_ACQUIRED);
 	assert_int_equal(event.n_handles, 2);
-	assert_int_equal(event.handles[1].fd, 7);
+	assert_int_equal(event.handles[1].number, 7);
 	assert_int_equal(event.handles[1].inode, 8);
 	assert_int_equal(event.handles[1].file, 9);
 	assert_null(event.text);
@@ -103,7 +103,7 @@ TEST(test_descriptors)
 	assert_true(sw_called_read(&copy, &event));
 	assert_int_equal(event.kind, SW_EVENT_RANGE);
 	assert_int_equal(event.n_handles, 2);
-	assert_int_equal(event.handles[1].fd, 9);
+	assert_int_equal(event.handles[1].number, 9);
 }
 
 TEST(test_a_table)

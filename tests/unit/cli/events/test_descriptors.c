@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Descriptors are paired by the events of a process that is this one: what it has open is the check in the end. */
-#include "events/held.h"
+#include "events/descriptors.h"
 #include "test.h"
 
 #include <snapwalk/clock.h>
@@ -10,22 +10,23 @@
 enum { FIRST = 300, ROW = 4 };
 
 static struct sw_event_run run;
-static struct sw_held held;
+static const struct sw_held_kind *const of = &sw_held_descriptors;
+static struct sw_held *held;
 static uint64_t number;
 
 static void begin(void)
 {
 	run = (struct sw_event_run){.subject = {.pid = getpid()},
-				    .fd_directory = open("/proc/self/fd", O_PATH | O_CLOEXEC)};
+				    .proc_fd = open("/proc/self", O_PATH | O_CLOEXEC)};
 	number = 0;
-	assert_int_equal(sw_held_begin(&held, &run, NULL), 0);
+	assert_int_equal(of->create(&run, &held, NULL), 0);
 	run.begin_ns = sw_clock_ns();
 }
 
 static void end(void)
 {
-	sw_held_deinit(&held);
-	assert_int_equal(close(run.fd_directory), 0);
+	of->destroy(held);
+	assert_int_equal(close(run.proc_fd), 0);
 }
 
 static void tell(enum sw_event_kind kind, uint32_t fd, uint64_t file, uint32_t row)
@@ -34,8 +35,8 @@ static void tell(enum sw_event_kind kind, uint32_t fd, uint64_t file, uint32_t r
 				       .time_ns = sw_clock_ns(),
 				       .kind = kind,
 				       .n_handles = 1,
-				       .handles = {{.fd = fd, .inode = 1, .file = file}}};
-	assert_int_equal(sw_held_event(&held, &event, row, NULL), 0);
+				       .handles = {{.number = fd, .inode = 1, .file = file}}};
+	assert_int_equal(of->event(held, &event, row, NULL), 0);
 }
 
 static void opened(int fd)
@@ -45,24 +46,22 @@ static void opened(int fd)
 
 static void finish(void)
 {
-	assert_int_equal(sw_held_check(&held, NULL), 0);
+	assert_int_equal(of->check(held, NULL), 0);
 	run.end_ns = sw_clock_ns();
-	assert_int_equal(sw_held_finish(&held), 0);
+	assert_int_equal(sw_held_finish(held), 0);
 }
 
 static const struct sw_held_row *row_of(uint32_t row)
 {
-	for (size_t i = 0; i < held.n_rows; i++)
-		if (held.rows[i].row == row)
-			return &held.rows[i];
+	for (size_t i = 0; i < held->n_rows; i++)
+		if (held->rows[i].row == row)
+			return &held->rows[i];
 	return NULL;
 }
 
 TEST(test_pairs)
 {
 	begin();
-	size_t before = held.n_slots;
-	assert_true(before > 0 && before < FIRST);
 	for (int i = 0; i < 3; i++) {
 		opened(FIRST + i);
 		tell(SW_EVENT_ACQUIRED, (uint32_t) (FIRST + i), 7, ROW);
@@ -85,11 +84,11 @@ TEST(test_pairs)
 	assert_int_equal(second->acquired, 2);
 	assert_int_equal(second->released, 1);
 	assert_int_equal(second->outstanding, 1);
-	assert_ptr_equal(&held.rows[0], first->outstanding < second->outstanding ? second : first);
-	assert_int_equal(held.acquired, 5);
-	assert_int_equal(held.released, 3);
-	assert_int_equal(held.unknown_origin, 0);
-	assert_int_equal(held.closed_unseen, 0);
+	assert_ptr_equal(&held->rows[0], first->outstanding < second->outstanding ? second : first);
+	assert_int_equal(held->acquired, 5);
+	assert_int_equal(held->released, 3);
+	assert_int_equal(held->unknown_origin, 0);
+	assert_int_equal(held->closed_unseen, 0);
 	(void) close(FIRST + 1); /* they were opened */
 	(void) close(FIRST + 2);
 	end();
@@ -105,9 +104,9 @@ TEST(test_what_nobody_saw)
 	opened(FIRST + 2); /* without a stack */
 	tell(SW_EVENT_ACQUIRED, FIRST + 2, 7, SW_RECORDER_NO_ROW);
 	finish();
-	assert_int_equal(held.unknown_origin, 1);
-	assert_int_equal(held.closed_unseen, 1);
-	assert_int_equal(held.without_stack, 1);
+	assert_int_equal(held->unknown_origin, 1);
+	assert_int_equal(held->closed_unseen, 1);
+	assert_int_equal(held->without_stack, 1);
 	assert_int_equal(row_of(ROW)->unseen, 1);
 	assert_int_equal(row_of(ROW)->outstanding, 0);
 	(void) close(FIRST); /* they were opened */
@@ -121,13 +120,13 @@ TEST(test_after_the_check)
 	begin();
 	opened(FIRST);
 	tell(SW_EVENT_ACQUIRED, FIRST, 7, ROW);
-	assert_int_equal(sw_held_check(&held, NULL), 0);
+	assert_int_equal(of->check(held, NULL), 0);
 	tell(SW_EVENT_RELEASED, FIRST, 7, SW_RECORDER_NO_ROW);
 	tell(SW_EVENT_ACQUIRED, FIRST + 1, 8, ROW);
 	run.end_ns = sw_clock_ns();
-	assert_int_equal(sw_held_finish(&held), 0);
-	assert_int_equal(held.unknown_origin, 0);
-	assert_int_equal(held.closed_unseen, 0);
+	assert_int_equal(sw_held_finish(held), 0);
+	assert_int_equal(held->unknown_origin, 0);
+	assert_int_equal(held->closed_unseen, 0);
 	assert_int_equal(row_of(ROW)->outstanding, 1);
 	(void) close(FIRST); /* it was opened */
 	end();
@@ -141,21 +140,20 @@ TEST(test_ranges_and_tables)
 		tell(SW_EVENT_ACQUIRED, FIRST + i, 7, ROW);
 	const struct sw_event range = {.kind = SW_EVENT_RANGE,
 				       .n_handles = 2,
-				       .handles = {{.fd = FIRST + 3}, {.fd = UINT32_MAX}}};
-	assert_int_equal(sw_held_event(&held, &range, SW_RECORDER_NO_ROW, NULL), 0);
-	assert_int_equal(held.released, 2);
+				       .handles = {{.number = FIRST + 3}, {.number = UINT32_MAX}}};
+	assert_int_equal(of->event(held, &range, SW_RECORDER_NO_ROW, NULL), 0);
+	assert_int_equal(held->released, 2);
 	struct sw_event table = {.kind = SW_EVENT_TABLE, .bytes = bits, .bytes_size = sizeof(bits)};
-	assert_int_equal(sw_held_event(&held, &table, SW_RECORDER_NO_ROW, NULL), 0);
-	assert_int_equal(held.released, 4);
-	assert_int_equal(held.slots[FIRST + 2].state, SW_HELD_ACQUIRED);
+	assert_int_equal(of->event(held, &table, SW_RECORDER_NO_ROW, NULL), 0);
+	assert_int_equal(held->released, 4);
 	/* A table that is cut says nothing about larger numbers. */
 	tell(SW_EVENT_ACQUIRED, FIRST + 200, 7, ROW);
 	table.cut = true;
-	assert_int_equal(sw_held_event(&held, &table, SW_RECORDER_NO_ROW, NULL), 0);
-	assert_int_equal(held.slots[FIRST + 200].state, SW_HELD_ACQUIRED);
+	assert_int_equal(of->event(held, &table, SW_RECORDER_NO_ROW, NULL), 0);
+	assert_int_equal(held->released, 4);
 	table.cut = false;
-	assert_int_equal(sw_held_event(&held, &table, SW_RECORDER_NO_ROW, NULL), 0);
-	assert_int_equal(held.slots[FIRST + 200].state, SW_HELD_NOT);
+	assert_int_equal(of->event(held, &table, SW_RECORDER_NO_ROW, NULL), 0);
+	assert_int_equal(held->released, 5);
 	end();
 }
 
@@ -164,17 +162,17 @@ TEST(test_no_check)
 {
 	for (int i = 0; i < 2; i++) {
 		begin();
-		int directory = run.fd_directory;
+		int directory = run.proc_fd;
 		tell(SW_EVENT_ACQUIRED, FIRST, 7, ROW); /* which is in no list */
 		run.ended = i == 1;
-		run.fd_directory = i == 0 ? STDIN_FILENO : directory;
+		run.proc_fd = i == 0 ? STDIN_FILENO : directory;
 		finish();
-		run.fd_directory = directory;
-		assert_int_equal(held.not_checked.code, i == 0 ? SW_E_IO : 0);
-		assert_int_equal(held.check_ns, 0);
-		assert_int_equal(held.n_open, 0);
-		assert_int_equal(held.closed_unseen, 0);
-		assert_int_equal(held.outstanding, 1);
+		run.proc_fd = directory;
+		assert_int_equal(held->not_checked.code, i == 0 ? SW_E_IO : 0);
+		assert_int_equal(held->check_ns, 0);
+		assert_int_equal(held->n_there, 0);
+		assert_int_equal(held->closed_unseen, 0);
+		assert_int_equal(held->outstanding, 1);
 		end();
 	}
 }
