@@ -99,6 +99,44 @@ static void frames_add(const struct sw_cpython_layout *l, struct sw_recipe *r)
 	sw_recipe_land(r, none);
 }
 
+static void search_add(const struct sw_cpython_layout *l, struct sw_recipe *r)
+{
+	sw_recipe_search(r, &(struct sw_recipe_search){.to = STATE,
+						       .from = FIRST,
+						       .key = THREAD,
+						       .key_offset = l->thread_id,
+						       .next_offset = l->thread_next,
+						       .nodes_max = STATES_MAX});
+}
+
+/*
+ * Before 3.12 the state of a thread that is being made has the number of the thread that makes it, stands first, and has
+ * no frame (init_threadstate(), Python/pystate.c of 3.11): another one with that number is looked for, and if there is
+ * none it is the first after all.
+ */
+static void state_add(const struct sw_cpython_layout *l, struct sw_recipe *r)
+{
+	sw_recipe_load(r, FRAME, STATE, l->thread_frame);
+	unsigned none = sw_recipe_jump_if_zero(r, FRAME, 0), idle = none;
+	if (l->pairing == SW_CPYTHON_BY_CFRAME) {
+		sw_recipe_load(r, FRAME, FRAME, l->cframe_frame);
+		idle = sw_recipe_jump_if_zero(r, FRAME, 0);
+	}
+	unsigned runs = sw_recipe_jump(r, 0);
+	sw_recipe_land(r, none);
+	if (idle != none)
+		sw_recipe_land(r, idle);
+	sw_recipe_move(r, OUTER, STATE, 0);
+	sw_recipe_load(r, FIRST, STATE, l->thread_next);
+	search_add(l, r);
+	unsigned only = sw_recipe_jump_if_zero(r, STATE, 0);
+	unsigned found = sw_recipe_jump(r, 0);
+	sw_recipe_land(r, only);
+	sw_recipe_move(r, STATE, OUTER, 0);
+	sw_recipe_land(r, found);
+	sw_recipe_land(r, runs);
+}
+
 static void steps_add(const struct sw_cpython_at *at, struct sw_recipe *r)
 {
 	const struct sw_cpython_layout *l = &at->layout;
@@ -107,13 +145,9 @@ static void steps_add(const struct sw_cpython_at *at, struct sw_recipe *r)
 	sw_recipe_thread_pointer(r, THREAD, 0);
 	unsigned next = sw_recipe_jump_if_zero(r, INTERPRETER, 0);
 	sw_recipe_load(r, FIRST, INTERPRETER, l->interp_threads);
-	sw_recipe_search(r, &(struct sw_recipe_search){.to = STATE,
-						       .from = FIRST,
-						       .key = THREAD,
-						       .key_offset = l->thread_id,
-						       .next_offset = l->thread_next,
-						       .nodes_max = STATES_MAX});
+	search_add(l, r);
 	unsigned other = sw_recipe_jump_if_zero(r, STATE, 0);
+	state_add(l, r);
 	sw_recipe_copy(r, &(struct sw_recipe_copy){.from = STATE,
 						   .kind = SW_CPYTHON_STATE_KIND,
 						   .bytes = l->thread_bytes});
