@@ -51,7 +51,7 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 
 int sw_cmd_leaks(const struct sw_options *options)
 {
-	const struct sw_event_options wanted = {.what = SW_EVENT_DESCRIPTORS,
+	const struct sw_event_options wanted = {.what = sw_held_events(options->of),
 						.stack_bytes = options->snapshot.stack_bytes};
 	return sw_event_run_with(options, &wanted, run_and_put);
 }

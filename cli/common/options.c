@@ -419,7 +419,8 @@ static bool check_program(struct sw_options *o, struct sw_usage *usage)
 static bool check_leaks(struct sw_options *o, struct sw_usage *usage)
 {
 	if (!o->of_given)
-		return sw_usage_fail(usage, "give --of fds", "nothing to follow is given");
+		return sw_usage_fail(usage, "give --of fds, or another kind",
+				     "nothing to follow is given");
 	if (!o->duration_given)
 		o->duration_s = DEFAULT_LEAKS_S;
 	return true;

@@ -248,6 +248,8 @@ static int list(struct sw_held *held)
 const struct sw_held_kind sw_held_descriptors = {.name = "fds",
 						 .noun = "descriptor",
 						 .file = "fd",
+						 .got = "opened",
+						 .there = "open",
 						 .create = create,
 						 .destroy = destroy,
 						 .event = event,

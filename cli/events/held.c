@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "events/descriptors.h"
+#include "events/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,18 @@ const struct sw_held_kind *sw_held_kind(enum sw_leaks_of of)
 {
 	switch (of) {
 	case SW_LEAKS_FDS: return &sw_held_descriptors;
+	case SW_LEAKS_THREADS: return &sw_held_threads;
 	}
 	return NULL;
+}
+
+enum sw_event_what sw_held_events(enum sw_leaks_of of)
+{
+	switch (of) {
+	case SW_LEAKS_FDS: return SW_EVENT_DESCRIPTORS;
+	case SW_LEAKS_THREADS: return SW_EVENT_THREADS;
+	}
+	return SW_EVENT_CALL;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------- */

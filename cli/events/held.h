@@ -12,6 +12,7 @@ struct sw_held;
 
 struct sw_held_row {
 	uint64_t acquired, released, unseen; /* unseen: given up, and nobody saw how */
+	uint64_t not_joined;                 /* threads that have ended */
 	uint64_t first, last;                /* numbers of events */
 	/* Of sw_held_finish(). */
 	uint64_t outstanding, first_half, second_half;
@@ -30,9 +31,10 @@ struct sw_held_row {
  * create is called before the sandbox is entered, the others in it. All are given the struct sw_held that create made.
  */
 struct sw_held_kind {
-	const char *name; /* that of --of */
-	const char *noun; /* of one thing */
-	const char *file; /* below /proc/PID: what the end is compared with */
+	const char *name;        /* that of --of */
+	const char *noun;        /* of one thing */
+	const char *file;        /* below /proc/PID: what the end is compared with */
+	const char *got, *there; /* "opened" before; that many are "open" */
 	/* 0; -SW_E_NOMEM; -SW_E_IO. Free with destroy. */
 	int (*create)(struct sw_event_run *run, struct sw_held **ret, struct sw_error *err);
 	void (*destroy)(struct sw_held *held);
@@ -62,12 +64,17 @@ struct sw_held {
 	uint64_t before;          /* still there */
 	uint64_t unknown_origin;  /* there, and nobody saw how */
 	uint64_t closed_unseen;
+	uint64_t not_joined; /* of outstanding threads: they have ended */
+	uint64_t
+		joins_unknown; /* threads that have ended, and nobody knows whether they were joined */
 	uint64_t without_stack; /* outstanding */
 	uint64_t outstanding;
 };
 
 /* By its value. */
 const struct sw_held_kind *sw_held_kind(enum sw_leaks_of of);
+/* Which events it needs. */
+enum sw_event_what sw_held_events(enum sw_leaks_of of);
 
 /* For kinds: *ret gets its first row. -SW_E_NOMEM. It can be deinitialised either way. */
 int sw_held_init(struct sw_held *ret, const struct sw_held_kind *kind, struct sw_event_run *run);

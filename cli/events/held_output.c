@@ -64,6 +64,28 @@ static void put_verdict(const struct sw_held *h, struct sw_text *text)
 	sw_text_append(text, "\n", 1);
 }
 
+static bool is_of_threads(const struct sw_held *h)
+{
+	return h->run->options->of == SW_LEAKS_THREADS;
+}
+
+static const char *unseen_words(const struct sw_held *h)
+{
+	return is_of_threads(h) ? "ended unseen" : "closed unseen";
+}
+
+/* What is known of threads that have ended. */
+static void put_joins(const struct sw_held *h, struct sw_text *text)
+{
+	if (h->not_joined > 0)
+		sw_text_printf(text,
+			       " · ended and not joined %" PRIu64 ", whose stacks stay mapped",
+			       h->not_joined);
+	if (h->joins_unknown > 0)
+		sw_text_printf(text, " · ended, joined or not is not known %" PRIu64,
+			       h->joins_unknown);
+}
+
 static void put_row(const struct sw_held *h, const struct sw_held_row *row, struct sw_text *text)
 {
 	const struct sw_event_run *run = h->run;
@@ -86,7 +108,9 @@ static void put_row(const struct sw_held *h, const struct sw_held_row *row, stru
 	if (is_nearly_released(row))
 		sw_text_printf(text, "  (nearly all released)");
 	if (row->unseen > 0)
-		sw_text_printf(text, "  (%" PRIu64 " closed unseen)", row->unseen);
+		sw_text_printf(text, "  (%" PRIu64 " %s)", row->unseen, unseen_words(h));
+	if (row->not_joined > 0)
+		sw_text_printf(text, "  (%" PRIu64 " ended, not joined)", row->not_joined);
 	sw_text_append(text, "\n", 1);
 }
 
@@ -111,13 +135,14 @@ int sw_held_text(const struct sw_held *h, struct sw_text *text)
 	if (n_left > 0)
 		sw_text_printf(text, "%zu stacks more: --all shows them\n", n_left);
 	sw_text_printf(text,
-		       "with a stack %" PRIu64 " · opened before %" PRIu64
-		       " · origin unknown %" PRIu64,
-		       h->outstanding - h->without_stack, h->before, h->unknown_origin);
+		       "with a stack %" PRIu64 " · %s before %" PRIu64 " · origin unknown %" PRIu64,
+		       h->outstanding - h->without_stack, h->kind->got, h->before,
+		       h->unknown_origin);
 	if (h->without_stack > 0)
 		sw_text_printf(text, " · without a stack %" PRIu64, h->without_stack);
 	if (h->closed_unseen > 0)
-		sw_text_printf(text, " · closed unseen %" PRIu64, h->closed_unseen);
+		sw_text_printf(text, " · %s %" PRIu64, unseen_words(h), h->closed_unseen);
+	put_joins(h, text);
 	if (run->n_lost > 0)
 		sw_text_printf(text, " · events lost %" PRIu64, run->n_lost);
 	if (h->not_checked.code != 0)
@@ -125,8 +150,8 @@ int sw_held_text(const struct sw_held *h, struct sw_text *text)
 	else if (h->check_ns == 0)
 		sw_text_printf(text, " · not checked: it has ended\n");
 	else
-		sw_text_printf(text, " · checked against /proc/%d/%s: %zu open, %s\n",
-			       (int) run->subject.pid, h->kind->file, h->n_there,
+		sw_text_printf(text, " · checked against /proc/%d/%s: %zu %s, %s\n",
+			       (int) run->subject.pid, h->kind->file, h->n_there, h->kind->there,
 			       h->unknown_origin == 0 ? "all accounted for"
 						      : "not all accounted for");
 	return text->failed ? -SW_E_NOMEM : 0;
@@ -138,6 +163,14 @@ static void put_ms(struct sw_text *text, const char *name, int64_t ns)
 		sw_text_printf(text, ",\"%s\":null", name);
 	else
 		sw_text_printf(text, ",\"%s\":%" PRId64, name, ns / NS_PER_MS);
+}
+
+static void put_count(struct sw_text *text, const char *name, uint64_t n, bool known)
+{
+	if (known)
+		sw_text_printf(text, ",\"%s\":%" PRIu64, name, n);
+	else
+		sw_text_printf(text, ",\"%s\":null", name);
 }
 
 int sw_held_json(const struct sw_held *h, struct sw_text *text)
@@ -169,6 +202,8 @@ int sw_held_json(const struct sw_held *h, struct sw_text *text)
 			       ",\"nearly_all_released\":%s",
 			       first ? "" : ",", row->outstanding, row->acquired, row->released,
 			       row->unseen, is_nearly_released(row) ? "true" : "false");
+		if (is_of_threads(h))
+			put_count(text, "not_joined", row->not_joined, h->joins_unknown == 0);
 		put_ms(text, "oldest_ms", row->oldest_ns);
 		put_ms(text, "median_age_ms", row->median_ns);
 		sw_text_printf(text,
@@ -183,6 +218,11 @@ int sw_held_json(const struct sw_held *h, struct sw_text *text)
 		}
 		first = false;
 	}
-	sw_text_printf(text, "],\"overhead\":{\"events\":%" PRIu64 "}}\n", run->n_events);
+	sw_text_append(text, "]", 1);
+	if (is_of_threads(h)) {
+		put_count(text, "not_joined", h->not_joined, h->joins_unknown == 0);
+		put_count(text, "joins_unknown", h->joins_unknown, true);
+	}
+	sw_text_printf(text, ",\"overhead\":{\"events\":%" PRIu64 "}}\n", run->n_events);
 	return text->failed ? -SW_E_NOMEM : 0;
 }

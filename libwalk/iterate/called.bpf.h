@@ -72,4 +72,39 @@ static __always_inline void event_put(struct scratch *s, const struct sw_called_
 	s->n_parts++;
 }
 
+struct alone {
+	struct sw_sampled_head head;
+	struct sw_sampled_part part;
+	struct sw_called_event event;
+};
+
+/* A short record, without a thread. */
+static __always_inline void alone_put(struct sw_called_setup *called,
+				      const struct task_struct *task, uint64_t what, uint64_t a,
+				      uint64_t b, uint64_t c)
+{
+	uint32_t cpu = bpf_get_smp_processor_id(), zero = 0;
+	struct sw_sampled_counts *counts = bpf_map_lookup_elem(&sw_counts, &cpu);
+	const struct sw_sampled_setup *setup = bpf_map_lookup_elem(&sw_setup, &zero);
+	struct alone r = {0};
+	if (counts == NULL || setup == NULL)
+		return;
+	r.head.time_ns = bpf_ktime_get_ns();
+	r.head.tid = number_in(task, setup->pid_namespace);
+	r.head.bytes = sizeof(r);
+	r.head.n_parts = 1;
+	r.head.flags = SW_CALLED_ALONE;
+	r.part.bytes = sizeof(r.event);
+	r.part.kind = SW_CALLED_EVENT;
+	r.event.number = __sync_fetch_and_add(&called->n_events, 1);
+	r.event.what = what;
+	r.event.value[0] = a;
+	r.event.value[1] = b;
+	r.event.value[2] = c;
+	if (bpf_ringbuf_output(&sw_ring, &r, sizeof(r), BPF_RB_NO_WAKEUP) == 0)
+		counts->n_taken++;
+	else
+		counts->n_no_space++;
+}
+
 #endif

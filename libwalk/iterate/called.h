@@ -56,11 +56,13 @@ enum { SW_CALLED_ALONE = 1 << 16 };
 enum sw_called_what {
 	SW_CALLED_ENTER, /* a call begins */
 	SW_CALLED_EXIT,  /* it returns value[0] */
-	/* Of descriptors. A record may have several of the first. */
+	/* Of descriptors. A record may have several of the first. Of threads: value[0] is the thread; of the first
+	 * value[1] is its thread pointer, value[2] that of who made it. */
 	SW_CALLED_ACQUIRED, /* value[0], of inode value[1], file value[2]; no file: it is closed again */
 	SW_CALLED_RELEASED, /* likewise: it is about to be closed */
 	SW_CALLED_RANGE,    /* all from value[0] to value[1] are about to be closed */
 	SW_CALLED_TABLE_IS, /* part SW_CALLED_TABLE has all that are open; no other call has them open */
+	SW_CALLED_PROGRAM, /* thread value[0] is another program, and there is no other thread */
 };
 
 struct sw_called_event {

@@ -15,9 +15,10 @@ enum sw_iterate_calls {
 	SW_ITERATE_CALL_BEGINS,
 	SW_ITERATE_CALL_RETURNS,
 	SW_ITERATE_DESCRIPTORS, /* iterate/descriptors.bpf.c: each that a process gets or gives up */
+	SW_ITERATE_LIVES,       /* iterate/lives.bpf.c: threads that are made and that end */
 };
 
-enum { SW_ITERATE_LINKS_MAX = 2 };
+enum { SW_ITERATE_LINKS_MAX = 3 };
 
 /* Their maps, and one program for each trace point. */
 struct sw_iterate_programs {

@@ -14,6 +14,7 @@
 #include <descriptors.lskel.h>
 #include <digests.h>
 #include <files.lskel.h>
+#include <lives.lskel.h>
 #include <moved.lskel.h>
 #include <returns.lskel.h>
 #include <sample.lskel.h>
@@ -129,10 +130,31 @@ static int descriptors_load(const struct sw_iterate_sample_sizes *sizes,
 			.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)},
 			.called_fd = take(&skeleton->maps.sw_called.map_fd),
 			.program_fds = {take(&skeleton->progs.sw_descriptor_enter.prog_fd),
-					take(&skeleton->progs.sw_descriptor_exit.prog_fd)},
-			.link_fds = {-EBADF, -EBADF},
+					take(&skeleton->progs.sw_descriptor_exit.prog_fd), -EBADF},
+			.link_fds = {-EBADF, -EBADF, -EBADF},
 			.trace_points = {"sys_enter", "sys_exit"}};
 	sw_descriptors__destroy(skeleton);
+	return r;
+}
+
+static int lives_load(const struct sw_iterate_sample_sizes *sizes, struct sw_iterate_programs *ret)
+{
+	struct sw_lives *skeleton = sw_lives__open();
+	if (skeleton == NULL)
+		return -ENOMEM;
+	MAPS_SIZE(skeleton, sizes);
+	int r = sw_lives__load(skeleton);
+	if (r == 0)
+		*ret = (struct sw_iterate_programs){
+			.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)},
+			.called_fd = take(&skeleton->maps.sw_called.map_fd),
+			.program_fds = {take(&skeleton->progs.sw_thread_made.prog_fd),
+					take(&skeleton->progs.sw_thread_ended.prog_fd),
+					take(&skeleton->progs.sw_thread_alone.prog_fd)},
+			.link_fds = {-EBADF, -EBADF, -EBADF},
+			.trace_points = {"task_newtask", "sched_process_exit",
+					 "sched_process_exec"}};
+	sw_lives__destroy(skeleton);
 	return r;
 }
 
@@ -141,6 +163,8 @@ int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_s
 {
 	if (which == SW_ITERATE_DESCRIPTORS)
 		return descriptors_load(sizes, ret);
+	if (which == SW_ITERATE_LIVES)
+		return lives_load(sizes, ret);
 	struct sw_calls *skeleton = sw_calls__open();
 	if (skeleton == NULL)
 		return -ENOMEM;
@@ -153,8 +177,8 @@ int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_s
 			.called_fd = take(&skeleton->maps.sw_called.map_fd),
 			.program_fds = {take(begins ? &skeleton->progs.sw_call_enter.prog_fd
 						    : &skeleton->progs.sw_call_exit.prog_fd),
-					-EBADF},
-			.link_fds = {-EBADF, -EBADF},
+					-EBADF, -EBADF},
+			.link_fds = {-EBADF, -EBADF, -EBADF},
 			.trace_points = {begins ? "sys_enter" : "sys_exit"}};
 	sw_calls__destroy(skeleton);
 	return r;

@@ -10,6 +10,11 @@ int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw
 		      enum sw_iterate_calls *ret_calls, struct sw_error *err)
 {
 	int64_t number = is_32bit ? o->call_32 : o->call;
+	if (o->what == SW_EVENT_THREADS) {
+		*ret = (struct sw_called_setup){0};
+		*ret_calls = SW_ITERATE_LIVES;
+		return 0;
+	}
 	if (o->what == SW_EVENT_DESCRIPTORS) {
 		*ret = (struct sw_called_setup){0};
 		*ret_calls = SW_ITERATE_DESCRIPTORS;
@@ -46,7 +51,9 @@ static void handle_add(struct sw_event *to, uint64_t number, uint64_t inode, uin
 	if (to->n_handles < SW_EVENT_HANDLES_MAX)
 		to->handles[to->n_handles++] = (struct sw_event_handle){.number = (uint32_t) number,
 									.inode = inode,
-									.file = file};
+									.file = file,
+									.pointer_avma = inode,
+									.maker_avma = file};
 }
 
 static bool event_read(const struct sw_copy_part *part, struct sw_event *ret)
@@ -73,6 +80,10 @@ static bool event_read(const struct sw_copy_part *part, struct sw_event *ret)
 		handle_add(ret, event.value[1], 0, 0);
 		return true;
 	case SW_CALLED_TABLE_IS: ret->kind = SW_EVENT_TABLE; return true;
+	case SW_CALLED_PROGRAM:
+		ret->kind = SW_EVENT_PROGRAM;
+		handle_add(ret, event.value[0], 0, 0);
+		return true;
 	default: return false;
 	}
 }

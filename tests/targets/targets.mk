@@ -43,7 +43,7 @@ $(T)/chain_musl: tests/targets/chain.c $(TARGET_DEPS)
 $(T)/chain_musl_static: tests/targets/chain.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	musl-gcc $(TARGET_CFLAGS) -static -o $@ $<
-$(T)/locks_musl: tests/targets/locks.c $(TARGET_DEPS)
+$(T)/locks_musl $(T)/lives_musl: $(T)/%_musl: tests/targets/%.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	musl-gcc $(TARGET_CFLAGS) -static -o $@ $<
 $(T)/chain_stripped: $(T)/chain_pie
@@ -274,7 +274,7 @@ $(T)/drive_toy: TESTS_CFLAGS += tests/unit/toy/runtime.c
 $(T)/toy $(T)/fiber_entry: TARGET_CFLAGS += -rdynamic
 
 .PHONY: targets
-targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/locks_musl $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/statics $(T)/plugin.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/haskell_stripped $(T)/stepped_cet $(T)/stepped_bare_plt $(T)/stepped_synchronous $(THROW_TARGETS) $(T)/coroutine_static $(T)/coroutine_exit_static $(I386_TARGETS) \
+targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/locks_musl $(T)/lives_musl $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/statics $(T)/plugin.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/haskell_stripped $(T)/stepped_cet $(T)/stepped_bare_plt $(T)/stepped_synchronous $(THROW_TARGETS) $(T)/coroutine_static $(T)/coroutine_exit_static $(I386_TARGETS) \
 	$(BENCH_PROGRAMS) $(DRIVERS)
 # Those that only the soak looks at: two thirds of the time that all targets take.
 .PHONY: targets-soak

@@ -30,6 +30,7 @@ struct sw_event_test {
 enum sw_event_what {
 	SW_EVENT_CALL,        /* one system call */
 	SW_EVENT_DESCRIPTORS, /* each descriptor that the process gets or gives up */
+	SW_EVENT_THREADS,     /* each thread that is made or ends */
 };
 
 /** Which events are wanted. Zero-initialised means the defaults. */
@@ -55,6 +56,8 @@ struct sw_event_handle {
 	uint32_t number;
 	uint64_t inode;
 	uint64_t file; /* tells open files apart while they are open; 0: it is closed again */
+	/* Of a thread that is made: its thread pointer, and that of who made it. */
+	uint64_t pointer_avma, maker_avma;
 };
 
 enum sw_event_kind {
@@ -63,6 +66,7 @@ enum sw_event_kind {
 	SW_EVENT_RELEASED, /* likewise */
 	SW_EVENT_RANGE,    /* released: all numbers from handles[0] to handles[1] */
 	SW_EVENT_TABLE,    /* bytes has a bit for each that is open: others were released */
+	SW_EVENT_PROGRAM, /* of threads: the process is another program, and handles[0] its only thread */
 };
 
 enum { SW_EVENT_HANDLES_MAX = 256 };

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 40s
+"""snapwalk leaks --of threads: of programs that write down which threads they made, each stack has those numbers: how many
+run, and how many have ended without anybody joining them.
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+
+from harness import Tap, Target, iterator_refused, wait_until
+from test_events import Run, ids_there, links
+
+PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "python", "lives.py")
+
+
+def begin(target, *args):
+    return Run("leaks", "--of", "threads", *args, "-d", 0, target.pid)
+
+
+def turn(target, what="go"):
+    """What the target writes down: {function: (made, running, ended and not joined)}."""
+    target.send(what)
+    told = {}
+    for line in iter(target.readline, "done"):
+        name, *numbers = line.split()
+        told[name] = tuple(map(int, numbers))
+    return told
+
+
+def found(answer, names):
+    """The same of an answer; where joins are not known: without the last number."""
+    known = answer["not_joined"] is not None
+    sums = {name: (0, 0, 0) if known else (0, 0) for name in names}
+    for s in answer["stacks"]:
+        name = next((f["function"] for f in s["frames"] if f["function"] in names), "-")
+        left = s["not_joined"] if known else 0
+        row = (s["acquired"], s["outstanding"] - left, left)[:3 if known else 2]
+        sums[name] = tuple(a + b for a, b in zip(sums.get(name, (0,) * len(row)), row))
+        if s["acquired"] != s["released"] + s["outstanding"] + s["closed_unseen"]:
+            raise RuntimeError(f"{s}")
+    return sums
+
+
+def accounted(tap, name, answer, target):
+    there = len(os.listdir(f"/proc/{target.pid}/task"))
+    tap.equal((answer["lost"], answer["unknown_origin"], answer["closed_unseen"], answer["checked"]), (0, 0, 0, True),
+              f"{name}: nothing is lost or unknown")
+    tap.equal((answer["open"], answer["outstanding"] - (answer["not_joined"] or 0) + answer["opened_before"]),
+              (there, there), f"{name}: each thread is accounted for")
+
+
+def rows(tap):
+    """C: each way to make a thread, and what becomes of it."""
+    with Target("lives") as target:
+        run = begin(target, "--json")
+        told = turn(target)
+        status, out, err = run.end()
+        answer = json.loads(out)
+        tap.equal(found(answer, told), told, "C: each row is what the program wrote down")
+        tap.equal((status, answer["acquired"], answer["not_joined"], answer["joins_unknown"], answer["opened_before"]),
+                  (0, sum(n for n, _, _ in told.values()), 8, 0, 2), "C: the sums")
+        accounted(tap, "C", answer, target)
+    with Target("lives") as target:
+        run = begin(target)
+        turn(target)
+        status, out, err = run.end()
+        tap.check(re.search(r"^ +7 +7 +0 .*clone3 < .*\n", out, re.M) and "(7 ended, not joined)" in out and
+                  "ended and not joined 8, whose stacks stay mapped" in out, "C: text", out)
+
+
+def ends(tap):
+    """The only thread that runs is the first one, which is in another list of the C library than those that ended."""
+    with Target("lives") as target:
+        run = begin(target, "--json")
+        told = turn(target, "ends")
+        again = turn(target, "ends")
+        status, out, err = run.end()
+        answer = json.loads(out)
+        wanted = {name: tuple(a + b for a, b in zip(told[name], again[name])) for name in told}
+        tap.equal(found(answer, told), wanted, "all have ended: each row is what the program wrote down")
+        accounted(tap, "all have ended", answer, target)
+
+
+def program(tap):
+    """execve(2) by another thread than the first: it ends all others, and takes the number of the first."""
+    with Target("lives") as target:
+        run = begin(target, "--json")
+        told = turn(target)
+        target.send("exec")
+        wait_until(lambda: target.readline() == "ready", "it is another program")
+        again = turn(target)
+        status, out, err = run.end()
+        answer = json.loads(out)
+        wanted = {name: (2 * told[name][0], *told[name][1:]) for name in told}
+        sums = found(answer, told)
+        tap.equal((again, {name: sums[name] for name in told}), (told, wanted),
+                  "execve: what was made before is gone, what was made after is there")
+        accounted(tap, "execve", answer, target)
+
+
+def musl(tap):
+    """Of a C library whose threads are kept otherwise nothing is said of joins."""
+    with Target("lives_musl") as target:
+        run = begin(target, "--json")
+        told = turn(target)
+        status, out, err = run.end()
+        answer = json.loads(out)
+        tap.equal(found(answer, told), {name: row[:2] for name, row in told.items()}, "musl: made, and running")
+        tap.check(answer["joins_unknown"] > 0, "musl: joins are not known", out[:400])
+        accounted(tap, "musl", answer, target)
+
+
+def python(tap):
+    """Rows are functions of Python; the verdict names the one that grows."""
+    with Target(None, PYTHON, path=sys.executable) as target:
+        run = begin(target, "--json")
+        told = turn(target)
+        status, out, err = run.end()
+        answer = json.loads(out)
+        tap.equal({name: found(answer, told)[name] for name in told}, told,
+                  "Python: each row is what the program wrote down")
+        accounted(tap, "Python", answer, target)
+    with Target(None, PYTHON, path=sys.executable) as target:
+        run = begin(target)
+        turn(target)
+        status, out, err = run.end()
+        tap.check(re.search(r"30 threads acquired, 15 released; grows by \d+ a minute, 100 % of it from Worker\.launch lives\.py:",
+                            out.splitlines()[0]), "Python: the verdict comes first", out)
+
+
+def killed(tap):
+    """What is left after kill -9, of the command or the process."""
+    with Target("lives") as target:
+        run = begin(target)
+        ids = set(re.findall(r"^(?:link_id|prog_id):\t(\d+)", "\n".join(links(run.process.pid)), re.M))
+        run.process.kill()
+        run.process.communicate()
+        wait_until(lambda: not ids & ids_there(), "links and programs are gone", 20)
+        tap.check(len(ids) == 6 and not ids & ids_there(), "kill -9: links and programs are gone", ids)
+        tap.check(turn(target), "kill -9: the target goes on")
+        run = begin(target, "--json")
+        turn(target)
+        run.process.send_signal(signal.SIGSTOP)
+        target.process.send_signal(signal.SIGKILL)
+        target.process.wait()
+        run.process.send_signal(signal.SIGCONT)
+        out, err = run.process.communicate()
+        answer = json.loads(out)
+        tap.equal((answer["checked"], answer["acquired"], answer["outstanding"], answer["lost"]), (False, 76, 0, 0),
+                  "a process that has ended: it is not checked, and no thread is left")
+
+
+def main():
+    tap = Tap()
+    if iterator_refused():
+        tap.skip("leaks --of threads", iterator_refused(), Tap.ROOT)
+        tap.done()
+    wanted = sys.argv[1:]
+    for test in (rows, ends, program, musl, python, killed):
+        if test is musl and not shutil.which("musl-gcc"):
+            tap.skip("musl", "no musl-gcc", Tap.TOOL)
+        elif not wanted or test.__name__ in wanted:
+            tap.guard(test)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
