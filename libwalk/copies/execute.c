@@ -5,9 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum {
-	SECONDS = 16, /* that are remembered, by hash */
-};
+enum { PAGE = 4096 };
 
 static const uint64_t POINTER_MASK = ~UINT64_C(7); /* the lowest bits of words in lists are flags */
 
@@ -19,9 +17,15 @@ struct execution {
 	uint8_t *out;
 	uint64_t r[SW_SAMPLED_REGISTERS];
 	uint64_t node, span_begin, span_end;
-	uint64_t seconds[SECONDS];
-	uint32_t step, left, at, n_parts, flags;
+	uint64_t met[SW_SAMPLED_MET_MAX];
+	uint32_t n_faults, step, left, at, n_parts, flags;
 };
+
+static void fault(struct execution *e)
+{
+	e->flags |= SW_SAMPLED_FAULT;
+	e->n_faults++;
+}
 
 static enum how piece(struct execution *e, uint64_t avma, uint32_t bytes, uint32_t kind)
 {
@@ -34,10 +38,8 @@ static enum how piece(struct execution *e, uint64_t avma, uint32_t bytes, uint32
 		return FULL;
 	}
 	uint8_t *to = e->out + e->at;
-	if (!sw_memory_read(e->memory, avma, to + sizeof(part), bytes)) {
-		e->flags |= SW_SAMPLED_FAULT;
+	if (!sw_memory_read(e->memory, avma, to + sizeof(part), bytes))
 		return ABSENT;
-	}
 	memset(to + sizeof(part) + bytes, 0, padded - bytes);
 	memcpy(to, &part, sizeof(part));
 	e->at += (uint32_t) sizeof(part) + padded;
@@ -50,7 +52,7 @@ static uint64_t word(struct execution *e, uint64_t avma)
 	uint64_t value = 0;
 	if (sw_memory_read(e->memory, avma, &value, sizeof(value)))
 		return value;
-	e->flags |= SW_SAMPLED_FAULT;
+	fault(e);
 	return 0;
 }
 
@@ -61,21 +63,47 @@ static uint64_t out_word(const struct execution *e, uint32_t at)
 	return value;
 }
 
+static enum how asked_piece(struct execution *e, uint64_t avma, uint32_t bytes, uint32_t kind)
+{
+	enum how how = piece(e, avma, bytes, kind);
+	if (how == ABSENT)
+		fault(e);
+	return how;
+}
+
+/* What may be less than is asked for: nobody knows how long it is. */
+static void copy_part(struct execution *e, uint64_t avma, uint32_t bytes, uint32_t kind)
+{
+	uint32_t here = PAGE - (uint32_t) (avma & (PAGE - 1));
+	enum how how = piece(e, avma, bytes, kind);
+	if (how == ABSENT && here < bytes)
+		how = piece(e, avma, here, kind);
+	if (how == ABSENT)
+		fault(e);
+}
+
+/* Whether an address was met before. It has been from now on. */
+static bool is_met(struct execution *e, uint64_t avma)
+{
+	uint32_t slot = (uint32_t) (avma >> 4 ^ avma >> 10) % SW_SAMPLED_MET_MAX;
+	if (avma == 0 || e->met[slot] == avma)
+		return true;
+	e->met[slot] = avma;
+	return false;
+}
+
 /* Copies what a node leads to, once for nodes that follow one another. */
 static void second_copy(struct execution *e, uint64_t avma, uint32_t bytes, uint32_t kind)
 {
-	uint32_t slot = (uint32_t) (avma >> 4 ^ avma >> 8) % SECONDS;
-	if (avma == 0 || e->seconds[slot] == avma)
-		return;
-	(void) piece(e, avma, bytes, kind); /* the record says when it is absent */
-	e->seconds[slot] = avma;
+	if (!is_met(e, avma))
+		(void) asked_piece(e, avma, bytes, kind); /* the record says when it is absent */
 }
 
 static void chain_turn(struct execution *e, const struct sw_sampled_step *step)
 {
 	uint64_t avma = e->node;
 	uint32_t at = e->at, n_parts = e->n_parts, bytes = step->chain.node_bytes;
-	enum how how = piece(e, avma, bytes, step->kind);
+	enum how how = asked_piece(e, avma, bytes, step->kind);
 	e->node = 0;
 	if (avma == e->r[step->other])
 		e->r[step->to] = 1;
@@ -135,7 +163,7 @@ static void span_copy(struct execution *e, const struct sw_sampled_step *step)
 		return;
 	if (end - begin > step->number)
 		begin = end - step->number;
-	if (piece(e, begin, (uint32_t) (end - begin), step->kind) == COPIED) {
+	if (asked_piece(e, begin, (uint32_t) (end - begin), step->kind) == COPIED) {
 		e->span_begin = begin;
 		e->span_end = end;
 	}
@@ -156,9 +184,9 @@ static bool one_turn(struct execution *e, const struct sw_sampled_recipe *recipe
 	case SW_SAMPLED_LOAD: e->r[step->to] = word(e, from + step->value); break;
 	case SW_SAMPLED_JUMP: next = step->number; break;
 	case SW_SAMPLED_ZERO: next = from == 0 ? step->number : next; break;
-	case SW_SAMPLED_COPY:
-		(void) piece(e, from + step->value, step->number, step->kind); /* likewise */
-		break;
+	case SW_SAMPLED_MASK: e->r[step->to] = from & step->value; break;
+	case SW_SAMPLED_MET: next = is_met(e, from) ? step->number : next; break;
+	case SW_SAMPLED_COPY: copy_part(e, from + step->value, step->number, step->kind); break;
 	case SW_SAMPLED_SPAN: span_copy(e, step); break;
 	case SW_SAMPLED_SEARCH: next -= !list_turn(e, step, true); break;
 	case SW_SAMPLED_CHAIN: next -= !list_turn(e, step, false); break;
@@ -178,9 +206,10 @@ size_t sw_recipe_execute(const struct sw_sampled_recipe *recipe, struct sw_memor
 			      .at = sizeof(struct sw_sampled_head),
 			      .flags = recipe->n_steps > 0 ? SW_SAMPLED_RECIPE : 0};
 	uint32_t turns = 0;
-	while (turns < SW_SAMPLED_TURNS_MAX && one_turn(&e, recipe))
+	while (turns < SW_SAMPLED_TURNS_MAX && e.n_faults <= SW_SAMPLED_FAULTS_MAX &&
+	       one_turn(&e, recipe))
 		turns++;
-	if (turns == SW_SAMPLED_TURNS_MAX)
+	if (turns == SW_SAMPLED_TURNS_MAX || e.n_faults > SW_SAMPLED_FAULTS_MAX)
 		e.flags |= SW_SAMPLED_CUT;
 	const struct sw_sampled_head head = {.bytes = e.at, .n_parts = e.n_parts, .flags = e.flags};
 	memcpy(record, &head, sizeof(head));

@@ -37,6 +37,12 @@ unsigned sw_recipe_move(struct sw_recipe *r, uint8_t to, uint8_t from, uint64_t 
 				 .what = SW_SAMPLED_MOVE, .to = to, .from = from, .value = offset});
 }
 
+unsigned sw_recipe_mask(struct sw_recipe *r, uint8_t to, uint8_t from, uint64_t mask)
+{
+	return append(r, (struct sw_sampled_step){
+				 .what = SW_SAMPLED_MASK, .to = to, .from = from, .value = mask});
+}
+
 unsigned sw_recipe_load(struct sw_recipe *r, uint8_t to, uint8_t from, uint64_t offset)
 {
 	return append(r, (struct sw_sampled_step){
@@ -101,6 +107,13 @@ unsigned sw_recipe_jump_if_zero(struct sw_recipe *r, uint8_t from, unsigned step
 						  .number = small(r, step)});
 }
 
+unsigned sw_recipe_jump_if_met(struct sw_recipe *r, uint8_t from, unsigned step)
+{
+	return append(r, (struct sw_sampled_step){.what = SW_SAMPLED_MET,
+						  .from = from,
+						  .number = small(r, step)});
+}
+
 void sw_recipe_land(struct sw_recipe *r, unsigned jump)
 {
 	if (jump < r->steps.n_steps)
@@ -132,9 +145,11 @@ static bool step_is_valid(const struct sw_sampled_recipe *recipe,
 	case SW_SAMPLED_SET:
 	case SW_SAMPLED_THREAD:
 	case SW_SAMPLED_MOVE:
+	case SW_SAMPLED_MASK:
 	case SW_SAMPLED_LOAD: return true;
 	case SW_SAMPLED_JUMP:
-	case SW_SAMPLED_ZERO: return step->number <= recipe->n_steps;
+	case SW_SAMPLED_ZERO:
+	case SW_SAMPLED_MET: return step->number <= recipe->n_steps;
 	case SW_SAMPLED_COPY:
 	case SW_SAMPLED_SPAN:
 		return step->kind >= SW_SAMPLED_KIND_FIRST && step->number > 0 &&

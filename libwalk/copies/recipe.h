@@ -58,6 +58,7 @@ struct sw_recipe_chain {
 unsigned sw_recipe_set(struct sw_recipe *recipe, uint8_t to, uint64_t value);
 unsigned sw_recipe_thread_pointer(struct sw_recipe *recipe, uint8_t to, uint64_t offset);
 unsigned sw_recipe_move(struct sw_recipe *recipe, uint8_t to, uint8_t from, uint64_t offset);
+unsigned sw_recipe_mask(struct sw_recipe *recipe, uint8_t to, uint8_t from, uint64_t mask);
 unsigned sw_recipe_load(struct sw_recipe *recipe, uint8_t to, uint8_t from, uint64_t offset);
 unsigned sw_recipe_copy(struct sw_recipe *recipe, const struct sw_recipe_copy *copy);
 unsigned sw_recipe_span(struct sw_recipe *recipe, const struct sw_recipe_span *span);
@@ -66,6 +67,8 @@ unsigned sw_recipe_chain(struct sw_recipe *recipe, const struct sw_recipe_chain 
 /* To a step that is there already; or that comes later, by sw_recipe_land(). */
 unsigned sw_recipe_jump(struct sw_recipe *recipe, unsigned step);
 unsigned sw_recipe_jump_if_zero(struct sw_recipe *recipe, uint8_t from, unsigned step);
+/* Where the register is 0, or what it was at such a step before. */
+unsigned sw_recipe_jump_if_met(struct sw_recipe *recipe, uint8_t from, unsigned step);
 
 /* The jump goes to the step that is appended next. */
 void sw_recipe_land(struct sw_recipe *recipe, unsigned jump);

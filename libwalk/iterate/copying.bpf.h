@@ -29,7 +29,6 @@ enum {
 	PART_MASK = 0x7fff,
 	PAGE = 4096,
 	STACK_PAGES = 9, /* of SW_SAMPLED_STACK_MAX, wherever it begins */
-	SECONDS = 16,    /* that are remembered, a power of two */
 	RED_ZONE = 128,  /* below sp: SW_ARCH_RED_ZONE */
 };
 
@@ -41,10 +40,11 @@ struct scratch {
 	uint64_t busy;
 	uint64_t r[SW_SAMPLED_REGISTERS];
 	uint64_t thread_pointer;
-	uint64_t node;                 /* of the list that the step is at; 0: it has not begun */
-	uint64_t span_begin, span_end; /* what the last SPAN has copied */
-	uint64_t seconds[SECONDS];     /* what was copied behind nodes */
-	uint32_t step, left;           /* the step, and nodes that it may still look at */
+	uint64_t node;                    /* of the list that the step is at; 0: it has not begun */
+	uint64_t span_begin, span_end;    /* what the last SPAN has copied */
+	uint64_t met[SW_SAMPLED_MET_MAX]; /* what was copied behind nodes, or that a step has met */
+	uint32_t step, left;              /* the step, and nodes that it may still look at */
+	uint32_t n_faults;
 	uint32_t at, n_parts, flags;
 	uint32_t n_looked; /* by a program that counts what it looks at, of any event */
 	uint8_t out[OUT_MASK + 1 + PART_MASK + 1];
@@ -206,6 +206,7 @@ static __always_inline uint64_t user_word(struct scratch *s, uint64_t avma)
 	uint64_t word = 0;
 	if (bpf_probe_read_user(&word, sizeof(word), (const void *) avma) != 0) {
 		s->flags |= SW_SAMPLED_FAULT;
+		s->n_faults++;
 		return 0;
 	}
 	return word;
@@ -216,20 +217,43 @@ static __always_inline int asked_piece(struct scratch *s, uint64_t avma, uint32_
 				       uint32_t kind)
 {
 	int how = piece(s, avma, bytes, kind);
-	if (how == ABSENT)
+	if (how == ABSENT) {
 		s->flags |= SW_SAMPLED_FAULT;
+		s->n_faults++;
+	}
 	return how;
+}
+
+/* What may be less than is asked for: nobody knows how long it is. */
+static __always_inline void copy_part(struct scratch *s, uint64_t avma, uint32_t bytes,
+				      uint32_t kind)
+{
+	uint32_t here = PAGE - (uint32_t) (avma & (PAGE - 1));
+	int how = piece(s, avma, bytes, kind);
+	if (how == ABSENT && here < bytes)
+		how = piece(s, avma, here, kind);
+	if (how == ABSENT) {
+		s->flags |= SW_SAMPLED_FAULT;
+		s->n_faults++;
+	}
+}
+
+/* Whether an address was met before. It has been from now on. */
+static __always_inline bool is_met(struct scratch *s, uint64_t avma)
+{
+	uint32_t slot = (uint32_t) (avma >> 4 ^ avma >> 10) % SW_SAMPLED_MET_MAX;
+	if (avma == 0 || s->met[slot] == avma)
+		return true;
+	s->met[slot] = avma;
+	return false;
 }
 
 /* Copies what a node leads to, once for nodes that follow one another. */
 static __always_inline void second_copy(struct scratch *s, uint64_t avma, uint32_t bytes,
 					uint32_t kind)
 {
-	uint32_t slot = (uint32_t) (avma >> 4 ^ avma >> 8) % SECONDS;
-	if (avma == 0 || s->seconds[slot] == avma)
-		return;
-	(void) asked_piece(s, avma, bytes, kind);
-	s->seconds[slot] = avma;
+	if (!is_met(s, avma))
+		(void) asked_piece(s, avma, bytes, kind);
 }
 
 static __always_inline uint64_t out_word(struct scratch *s, uint32_t at)
@@ -343,9 +367,12 @@ int one_turn(struct scratch *s, const struct sw_sampled_recipe *recipe)
 		if (from == 0)
 			next = step->number;
 		break;
-	case SW_SAMPLED_COPY:
-		(void) asked_piece(s, from + step->value, step->number, step->kind);
+	case SW_SAMPLED_MASK: s->r[to] = from & step->value; break;
+	case SW_SAMPLED_MET:
+		if (is_met(s, from))
+			next = step->number;
 		break;
+	case SW_SAMPLED_COPY: copy_part(s, from + step->value, step->number, step->kind); break;
 	case SW_SAMPLED_SPAN: (void) span_copy(s, step); break;
 	case SW_SAMPLED_SEARCH:
 		if (!list_turn(s, step, true))
@@ -369,9 +396,10 @@ struct cook {
 static long turn(uint32_t index, void *arg)
 {
 	struct cook *cook = arg;
-	if (index == SW_SAMPLED_TURNS_MAX - 1)
+	bool last = index == SW_SAMPLED_TURNS_MAX - 1 || cook->s->n_faults > SW_SAMPLED_FAULTS_MAX;
+	if (last)
 		cook->s->flags |= SW_SAMPLED_CUT;
-	return one_turn(cook->s, cook->recipe) != 0;
+	return last || one_turn(cook->s, cook->recipe) != 0;
 }
 
 /* ---- a sample -------------------------------------------------------------------------------- */
@@ -394,10 +422,10 @@ static __always_inline void scratch_begin(struct scratch *s)
 {
 	for (uint32_t i = 0; i < SW_SAMPLED_REGISTERS; i++)
 		s->r[i] = 0;
-	for (uint32_t i = 0; i < SECONDS; i++)
-		s->seconds[i] = 0;
+	for (uint32_t i = 0; i < SW_SAMPLED_MET_MAX; i++)
+		s->met[i] = 0;
 	s->node = s->span_begin = s->span_end = 0;
-	s->step = s->left = s->n_parts = s->flags = s->n_looked = 0;
+	s->n_faults = s->step = s->left = s->n_parts = s->flags = s->n_looked = 0;
 	s->at = sizeof(struct sw_sampled_head);
 }
 

@@ -14,9 +14,12 @@
 
 enum {
 	SW_SAMPLED_REGISTERS = 8,  /* of a recipe */
-	SW_SAMPLED_STEPS_MAX = 48, /* of a recipe */
+	SW_SAMPLED_STEPS_MAX = 96, /* of a recipe */
 	SW_SAMPLED_TURNS_MAX =
-		1024, /* steps that one sample executes, each node of a list is one */
+		2048, /* steps that one sample executes, each node of a list is one */
+	SW_SAMPLED_FAULTS_MAX =
+		64, /* reads of a recipe that may fail: each costs as much as 20 others */
+	SW_SAMPLED_MET_MAX = 64,      /* addresses that are remembered, a power of two */
 	SW_SAMPLED_STACK_MAX = 32760, /* below a power of two: the verifier masks it */
 	SW_SAMPLED_PART_MAX = 32760,
 	SW_SAMPLED_BYTES_MAX = 65528, /* of a record */
@@ -32,10 +35,12 @@ enum {
  *	SET	r[to] = value
  *	THREAD	r[to] = thread pointer + value
  *	MOVE	r[to] = r[from] + value
+ *	MASK	r[to] = r[from] & value
  *	LOAD	r[to] = word at r[from] + value
  *	JUMP	goes on at step number
  *	ZERO	the same if r[from] is 0
- *	COPY	copies number bytes at r[from] + value
+ *	MET	the same if r[from] is 0, or was one of the last SW_SAMPLED_MET_MAX that a MET had, by hash
+ *	COPY	copies number bytes at r[from] + value, or those up to the end of their page where the next one is absent
  *	SPAN	copies [r[from], r[other] + value), of which at most the last number bytes
  *	SEARCH	r[to] = the first node of a list in which the word at offset key is r[other]; 0: none.
  *		r[from] is the first node, the word at offset next of a node leads to the next one
@@ -58,6 +63,8 @@ enum sw_sampled_what {
 	SW_SAMPLED_SPAN,
 	SW_SAMPLED_SEARCH,
 	SW_SAMPLED_CHAIN,
+	SW_SAMPLED_MASK,
+	SW_SAMPLED_MET,
 	SW_SAMPLED_WHATS,
 };
 
@@ -104,7 +111,8 @@ enum sw_sampled_flags {
 	SW_SAMPLED_STACK_HOLES = 1 << 2, /* pages of it are not there */
 	SW_SAMPLED_STACK_OPEN = 1 << 3,  /* its end is not known: copied as far as pages came */
 	SW_SAMPLED_FAULT = 1 << 4,       /* a step could not read */
-	SW_SAMPLED_CUT = 1 << 5,    /* the recipe did not come to its end: turns, nodes, bytes */
+	SW_SAMPLED_CUT =
+		1 << 5, /* the recipe did not come to its end: turns, nodes, faults, bytes */
 	SW_SAMPLED_RECIPE = 1 << 6, /* there is one, and it was executed */
 };
 

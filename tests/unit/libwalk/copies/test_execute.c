@@ -185,3 +185,54 @@ TEST(test_circle)
 	execute();
 	assert_int_equal(f.copy.head.flags, SW_SAMPLED_RECIPE | SW_SAMPLED_CUT);
 }
+
+/* What was met once is passed over, and so is 0. Bits that a mask leaves out do not count. */
+TEST(test_met)
+{
+	start();
+	struct sw_recipe *r = &f.recipe;
+	(void) sw_recipe_set(r, 3, FRAMES | 1);
+	unsigned again = sw_recipe_mask(r, 4, 3, ~UINT64_C(7));
+	unsigned met = sw_recipe_jump_if_met(r, 4, 0);
+	(void) sw_recipe_copy(r, &(struct sw_recipe_copy){.from = 4, .kind = KIND, .bytes = 8});
+	(void) sw_recipe_jump(r, again);
+	sw_recipe_land(r, met);
+	unsigned zero = sw_recipe_jump_if_met(r, 5, 0);
+	(void) sw_recipe_copy(r, &(struct sw_recipe_copy){.from = 4, .kind = KIND, .bytes = 16});
+	sw_recipe_land(r, zero);
+	execute();
+	assert_int_equal(f.copy.n_parts, 1);
+	assert_part(0, FRAMES, frames[0], 8);
+	assert_int_equal(f.copy.head.flags, SW_SAMPLED_RECIPE);
+}
+
+/* A piece whose end is on an absent page has the bytes before that. */
+TEST(test_page_end)
+{
+	static uint8_t page[4096];
+	static const struct fake_region regions[] = {{STACK, page, sizeof(page)}};
+	start();
+	f.fake.regions = regions;
+	f.fake.n_regions = 1;
+	memset(page, 5, sizeof(page));
+	(void) sw_recipe_set(&f.recipe, 3, STACK + 4096 - 24);
+	(void) sw_recipe_copy(&f.recipe,
+			      &(struct sw_recipe_copy){.from = 3, .kind = KIND, .bytes = 96});
+	execute();
+	assert_int_equal(f.copy.n_parts, 1);
+	assert_part(0, STACK + 4096 - 24, page + 4096 - 24, 24);
+	assert_int_equal(f.copy.head.flags, SW_SAMPLED_RECIPE);
+}
+
+/* Reads that fail are few: each costs as much as an exception. */
+TEST(test_faults)
+{
+	start();
+	struct sw_recipe *r = &f.recipe;
+	unsigned again = sw_recipe_load(r, 3, 0, ABSENT_CODE);
+	(void) sw_recipe_move(r, 4, 4, 1);
+	(void) sw_recipe_jump(r, again);
+	execute();
+	assert_int_equal(f.copy.head.flags, SW_SAMPLED_RECIPE | SW_SAMPLED_FAULT | SW_SAMPLED_CUT);
+	assert_int_equal(f.fake.reads, SW_SAMPLED_FAULTS_MAX + 1);
+}
