@@ -2,7 +2,8 @@
 /*
  * PHP whose structures anybody wrote. The input is laid over a small one that is right, in parts: u16
  * offset / 4 | u8 length | bytes. Then the calls on three frames of execute_ex() are asked for and
- * named, and the request that it serves is read; then the calls once more, of a generator that is about to be resumed.
+ * named, and the request that it serves is read; then the calls once more, of a generator that is about to be resumed, and
+ * as those of a copy at an event.
  * What a file says of itself is scanned, too.
  */
 #include "php_world.h"
@@ -42,6 +43,19 @@ static void generators_put(struct php_world *w)
 	sw_regs_set(&w->thread.regs, SW_X86_64_R14, PHP_MAP);
 }
 
+static void calls_of_copy(struct php_world *w, struct php_sink *sink, struct sw_description *d)
+{
+	w->php.by_copies = true;
+	w->php.later = w->php.memory;
+	for (size_t i = 0; i < 3; i++) {
+		(void) php_world_frames(w, i, PHP_LEAF, PHP_OPCODES, sink);
+		for (size_t k = 0; k < sink->n; k++)
+			(void) sw_php_copied_names(&w->php.copied, &sink->frames[k], d);
+	}
+	sw_php_copied_deinit(&w->php.copied);
+	w->php.copied = (struct sw_php_copied){0};
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -67,6 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	w.php.found.resume_svma = 0x7000;
 	w.php.found.resume_end_svma = 0x7100;
 	sw_php_chain_read(&w.php, &w.thread);
+	calls_of_copy(&w, &sink, &d);
 	(void) sw_php_version_scan(data, size, version, sizeof(version));
 	uint32_t end;
 	(void) sw_php_fp_slot((struct sw_bytes){data, size}, &end);

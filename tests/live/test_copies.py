@@ -10,6 +10,7 @@ interpreters are (a word of their versions; by default one of each kind, all wit
 """
 import json
 import os
+import shutil
 import sys
 
 from harness import Tap, Target, iterator_refused, snapwalk
@@ -23,7 +24,8 @@ RATE = 999
 ENOUGH = 300  # samples
 FEWEST = 20  # samples that say something of how many are complete
 RUNS_MAX = 4
-PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "python", "depths.py")
+TARGETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets")
+PYTHON = os.path.join(TARGETS, "python", "depths.py")
 # Who calls whom; None: nobody, it is the outermost one.
 DEPTHS = {f"d{n}": {f"d{n - 1}"} for n in range(1, 41)}
 CALLERS = {
@@ -34,7 +36,13 @@ CALLERS = {
                "d0": {"turn"}, **DEPTHS, "spin": {"loop", "key", "made"}, "key": {"sorting", "mapping"},
                "made": {"generating"}, "nothing": {"calling"},
                **{leaf: {*DEPTHS, "d0"} for leaf in ("loop", "sorting", "mapping", "generating", "calling", "napping")}},
+    "php": {"{main}": {None}, "work": {"{main}"}, "turn": {"work"}, "d0": {"turn"}, **DEPTHS,
+            "spin": {"loop", "Key::key", "{closure}", "made", "{eval}"}, "Key::key": {"sorting"}, "{closure}": {"mapping"},
+            "made": {"generating", "outer"}, "outer": {"delegating"}, "{eval}": {"evaluating"}, "nothing": {"calling"},
+            **{leaf: {*DEPTHS, "d0"} for leaf in ("loop", "sorting", "mapping", "generating", "delegating", "calling",
+                                                  "evaluating", "napping")}},
 }
+KINDS = {"native": "native", "python": "cpython", "php": "php"}  # of frames
 
 
 def stacks(profile):
@@ -52,9 +60,9 @@ def judge(kind, frames):
         return "missed"
     callers = CALLERS[kind]
     # Before 3.11 there are names without their classes.
-    names = [(f["function"] or "").split(".")[-1] for f in frames if f["kind"] == ("native" if kind == "native" else "cpython")]
+    names = [(f["function"] or "").split(".")[-1] for f in frames if f["kind"] == KINDS[kind]]
     known = [name for name in names if name in callers]
-    marked = any(f.get("may_miss") or f.get("mark") or (f["kind"] == "cpython" and f["function"] is None) for f in frames)
+    marked = any(f.get("may_miss") or f.get("mark") or (f["kind"] == KINDS[kind] != "native" and f["function"] is None) for f in frames)
     if not marked and any(caller not in callers[function] for caller, function in zip(known, known[1:])):
         return "wrong"
     if marked:
@@ -74,7 +82,7 @@ def sample(target, seconds, options):
     for frames, n in stacks(profile):
         how = judge(target.kind, frames)
         found[how] += n
-        examples.setdefault(how, []).append(";".join(f["function"] or "?" for f in frames))
+        examples.setdefault(how, []).append(";".join(f["function"] or f["address"] for f in frames))
     return found, examples, result.stderr
 
 
@@ -127,6 +135,15 @@ def waiting(tap, version, path):
         samples(tap, f"python {version}, waiting", "python", target, ("--rate", 99))
 
 
+def php(tap, path):
+    """Generators that yield from others, functions that C calls, code that is made for one call."""
+    script = os.path.join(TARGETS, "php", "depths.php")
+    with Target("php", script, path=path) as target:
+        samples(tap, "php", "php", target)
+    with Target("php", script, "naps", path=path) as target:
+        samples(tap, "php, waiting", "php", target, ("--rate", 99))
+
+
 def chosen():
     """One interpreter of each version that is there, without 3.9, which differs from 3.10 by one offset."""
     found = {}
@@ -143,6 +160,10 @@ def main():
     for version, path in chosen():
         tap.guard(python, version, path)
         tap.guard(waiting, version, path)
+    if shutil.which("php"):
+        tap.guard(php, shutil.which("php"))
+    else:
+        tap.skip("php", "it is not installed", "php-cli")
     tap.done()
 
 

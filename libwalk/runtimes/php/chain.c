@@ -61,20 +61,20 @@ bool sw_php_call_read(const struct sw_php *php, uint64_t avma, struct sw_php_cal
 	return true;
 }
 
-/* The innermost call; 0: the thread runs no PHP. */
-static uint64_t innermost(const struct sw_php *php, const struct sw_thread *thread)
+/* The innermost call; 0: the thread runs no PHP. False: it cannot be read. */
+static bool innermost(const struct sw_php *php, const struct sw_thread *thread, uint64_t *ret)
 {
 	const struct sw_php_found *f = &php->found;
-	uint64_t globals = f->globals_svma + f->place->bias, own, offset, value;
+	uint64_t globals = f->globals_svma + f->place->bias, own, offset;
 	if (f->threads) {
 		uint64_t slot = thread->fs_base + (uint64_t) f->thread_offset;
-		if (thread->fs_base == 0 || !sw_memory_u64(php->memory, slot, &own) || own == 0 ||
-		    !sw_memory_u64(php->memory, globals, &offset))
-			return 0;
+		if (thread->fs_base == 0 || !sw_memory_u64(php->memory, slot, &own) || own == 0)
+			return true;
+		if (!sw_memory_u64(php->memory, globals, &offset))
+			return false;
 		globals = own + offset;
 	}
-	return sw_memory_u64(php->memory, globals + f->layout->current_execute_data, &value) ? value
-											     : 0;
+	return sw_memory_u64(php->memory, globals + f->layout->current_execute_data, ret);
 }
 
 static bool is_one_of(const uint64_t *all, size_t n, uint64_t avma)
@@ -142,7 +142,7 @@ static uint64_t delegating(struct sw_php *php, const uint64_t *all, size_t n, ui
 		    sw_memory_u64(php->memory, avma + SW_PHP_GENERATOR_CALL, &call) &&
 		    call == call_avma)
 			return all[i];
-		php->cut |= k == SW_PHP_GENERATORS_MAX;
+		php->chain.cut |= k == SW_PHP_GENERATORS_MAX;
 	}
 	return 0;
 }
@@ -157,7 +157,7 @@ static bool call_add(struct sw_php *php, uint64_t avma, uint64_t *ret_prev_avma)
 	if (grown == NULL || c->n >= SW_PHP_CHAIN_MAX ||
 	    !sw_php_call_read(php, avma, &c->calls[c->n], ret_prev_avma))
 		return false;
-	php->cut |= c->calls[c->n].unread;
+	c->cut |= c->calls[c->n].unread;
 	c->n++;
 	return true;
 }
@@ -220,8 +220,26 @@ static uint64_t resumer(struct sw_php *php, const struct sw_thread *thread, uint
 	if (linked)
 		return prev_avma;
 	uint64_t caller = innermost_of(php, all, n);
-	php->cut |= caller == 0 || (by != 0 && !generators_add(php, by));
+	php->chain.cut |= caller == 0 || (by != 0 && !generators_add(php, by));
 	return caller;
+}
+
+static void calls_read(struct sw_php *php, const struct sw_thread *thread)
+{
+	struct sw_php_chain *c = &php->chain;
+	uint64_t avma = 0;
+	c->cut = !innermost(php, thread, &avma) && php->by_copies;
+	while (avma != 0) {
+		if (!call_add(php, avma, &avma)) {
+			c->cut = true;
+			return;
+		}
+		uint64_t generator = c->calls[c->n - 1].generator_avma;
+		if (c->n == 1)
+			avma = resumer(php, thread, avma);
+		else if (generator != 0)
+			c->cut |= !generators_add(php, generator);
+	}
 }
 
 void sw_php_chain_read(struct sw_php *php, const struct sw_thread *thread)
@@ -230,17 +248,10 @@ void sw_php_chain_read(struct sw_php *php, const struct sw_thread *thread)
 	c->tid = thread->tid;
 	c->n = c->next = c->n_native = 0;
 	c->fp_known = c->begins = false;
-	for (uint64_t avma = innermost(php, thread); avma != 0;) {
-		if (!call_add(php, avma, &avma)) {
-			php->cut = true;
-			return;
-		}
-		uint64_t generator = c->calls[c->n - 1].generator_avma;
-		if (c->n == 1)
-			avma = resumer(php, thread, avma);
-		else if (generator != 0)
-			php->cut |= !generators_add(php, generator);
-	}
+	if (php->by_copies)
+		sw_php_copied_begin(&php->copied);
+	calls_read(php, thread);
+	php->cut |= c->cut;
 }
 
 size_t sw_php_chain_find(const struct sw_php_chain *chain, uint64_t avma)

@@ -36,6 +36,7 @@ struct sw_php_chain {
 	bool fp_known; /* what the next execute_ex() had in r14 is known */
 	uint64_t fp_avma;
 	size_t n_native; /* frames of execute_ex() so far */
+	bool cut;        /* calls are missing, or what is known of one */
 	bool begins;     /* the innermost of them has not yet kept r14 */
 };
 

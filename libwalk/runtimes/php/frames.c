@@ -67,7 +67,22 @@ static bool is_fiber_entry(const struct sw_php *php, const struct sw_php_call *c
 	       sw_memory_u64(php->memory, call->func_avma + SW_PHP_FUNC_NAME, &name) && name == 0;
 }
 
-static void calls_add(const struct sw_php *php, struct sw_php_chain *c, size_t last,
+/* False: no more are taken. */
+static bool call_show(struct sw_php *php, const struct sw_php_call *call, uint64_t opline_avma,
+		      bool outermost, struct sw_frame_sink *sink)
+{
+	if (!php->by_copies)
+		return sink->add(sink, opline_avma != 0 ? opline_avma : call->func_avma,
+				 call->func_avma | (outermost ? SW_PHP_OUTERMOST : 0));
+	const struct sw_php_copied_source from = {php->memory, php->later, php->found.layout};
+	uint64_t address = opline_avma != 0          ? opline_avma
+			   : call->opcodes_avma != 0 ? call->opcodes_avma
+						     : call->func_avma;
+	return sink->add(sink, address,
+			 sw_php_copied_cookie(&php->copied, &from, call, opline_avma, outermost));
+}
+
+static void calls_add(struct sw_php *php, struct sw_php_chain *c, size_t last,
 		      const struct sw_cursor *callee, bool jit, struct sw_frame_sink *sink)
 {
 	for (; c->next <= last; c->next++) {
@@ -75,12 +90,10 @@ static void calls_add(const struct sw_php *php, struct sw_php_chain *c, size_t l
 		/* A place holder of generators and of C code, and what PHP does not show either. */
 		if (call->type == 0 || is_fiber_entry(php, call))
 			continue;
-		uint64_t at = 0, cookie = call->func_avma;
+		uint64_t at = 0;
 		if (call->type != SW_PHP_INTERNAL_FUNCTION)
 			at = opline_of(c, c->next, callee, jit);
-		if (c->next + 1 == c->n)
-			cookie |= SW_PHP_OUTERMOST;
-		if (!sink->add(sink, at != 0 ? at : call->func_avma, cookie))
+		if (!call_show(php, call, at, c->next + 1 == c->n, sink))
 			return;
 	}
 }
@@ -113,6 +126,17 @@ static void returning_add(struct sw_php *php, const struct sw_cursor *callee,
 		calls_add(php, c, sw_php_chain_run_end(c, c->next), callee, false, sink);
 }
 
+/*
+ * Whether calls are missing: they were not copied; there are none any more for an execute_ex() further out; or some are left
+ * where no native frame comes that could execute them.
+ */
+static bool is_incomplete(const struct sw_php_chain *c, bool executes, bool outermost)
+{
+	if (executes)
+		return c->cut || (c->n_native > 0 && c->next >= c->n);
+	return outermost && c->next < c->n;
+}
+
 bool sw_php_frames(struct sw_php *php, const struct sw_cursor *callee, uint64_t caller_sp_avma,
 		   struct sw_frame_sink *sink)
 {
@@ -121,12 +145,14 @@ bool sw_php_frames(struct sw_php *php, const struct sw_cursor *callee, uint64_t 
 		return false;
 	if (c->tid != callee->thread->tid || callee->depth <= 1)
 		sw_php_chain_read(php, callee->thread);
+	bool executes = sw_php_engine_has(&php->engine, &php->found, callee, caller_sp_avma);
+	sink->may_miss = php->by_copies && is_incomplete(c, executes, caller_sp_avma == 0);
 	if (c->n == 0)
 		return false;
 	bool is_last = caller_sp_avma == 0 && c->n_native > 0 && c->next < c->n;
 	if (is_last && is_fiber_entry(php, &c->calls[c->next]))
 		calls_add(php, c, c->n - 1, callee, false, sink);
-	if (!sw_php_engine_has(&php->engine, &php->found, callee, caller_sp_avma))
+	if (!executes)
 		return callee->place == php->found.place;
 	bool jit = callee->place != php->found.place;
 	uint64_t fp = 0;

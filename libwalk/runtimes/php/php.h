@@ -3,6 +3,7 @@
 #define SW_PHP_H
 
 #include "runtimes/php/chain.h"
+#include "runtimes/php/copied.h"
 #include "runtimes/php/engine.h"
 #include "runtimes/php/find.h"
 #include "snapshot/read.h"
@@ -16,9 +17,13 @@ struct sw_php {
 	struct sw_memory memory;
 	struct sw_php_found found;
 	struct sw_php_engine engine;
-	struct sw_php_chain chain; /* of the thread that is being walked */
-	bool asked;                /* for requests */
-	bool cut;                  /* a chain was longer than what is followed, or not readable */
+	struct sw_php_chain chain;              /* of the thread that is being walked */
+	bool by_copies;                         /* of sw_snapshot_priv */
+	struct sw_snapshot_memory later_source; /* of later */
+	struct sw_memory later;                 /* by_copies: with the running process */
+	struct sw_php_copied copied;            /* by_copies: functions */
+	bool asked;                             /* for requests */
+	bool cut; /* a chain was longer than what is followed, or not readable */
 };
 
 #endif

@@ -4,6 +4,7 @@
  *
  *	find       which module is PHP, its version; layout: where things are in it
  *	window     what is copied while nothing changes
+ *	recipe     what is copied at an event, by the kernel; copied: functions of such copies
  *	chain      the calls of a thread; frames: which of them lie on which native frame
  *	generators those that yield from others, or are about to be resumed
  *	engine     execute_ex() and generated code
@@ -14,6 +15,7 @@
 #include "runtimes/php/before.h"
 #include "runtimes/php/frames.h"
 #include "runtimes/php/names.h"
+#include "runtimes/php/recipe.h"
 #include "runtimes/php/request.h"
 #include "runtimes/php/window.h"
 
@@ -27,6 +29,7 @@ static void php_close(void *state)
 	if (php == NULL)
 		return;
 	sw_php_chain_deinit(&php->chain);
+	sw_php_copied_deinit(&php->copied);
 	free(php);
 }
 
@@ -39,6 +42,9 @@ static int php_open(const struct sw_snapshot *snap, void *found, void **ret_stat
 	php->snap = snap;
 	php->source = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
 	php->memory = sw_snapshot_memory(&php->source);
+	php->by_copies = snap->priv->by_copies;
+	php->later_source = (struct sw_snapshot_memory){.snap = snap};
+	php->later = sw_snapshot_memory(&php->later_source);
 	if (!sw_php_find(snap, &php->found)) {
 		php_close(php);
 		return 0;
@@ -47,6 +53,13 @@ static int php_open(const struct sw_snapshot *snap, void *found, void **ret_stat
 		sw_php_engine_read(snap, &php->found, &php->engine);
 	*ret_state = php;
 	return 0;
+}
+
+static bool php_renew(void *state)
+{
+	struct sw_php *php = state;
+	php->chain.tid = 0;
+	return sw_php_copied_has_space(&php->copied);
 }
 
 static enum sw_step php_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
@@ -70,7 +83,9 @@ static bool php_frames(void *state, const struct sw_cursor *callee, uint64_t cal
 
 static int php_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
 {
-	return sw_php_names(state, frame, ret);
+	struct sw_php *php = state;
+	return php->by_copies ? sw_php_copied_names(&php->copied, frame, ret)
+			      : sw_php_names(php, frame, ret);
 }
 
 static bool php_request(void *state, const struct sw_thread *thread, struct sw_served *ret)
@@ -126,6 +141,8 @@ const struct sw_runtime_ops sw_runtime_php = {
 	.probe = sw_php_probe,
 	.before = sw_php_before,
 	.in_window = sw_php_in_window,
+	.recipe = sw_php_recipe,
+	.renew = php_renew,
 	.open = php_open,
 	.close = php_close,
 	.step = php_step,
