@@ -185,6 +185,7 @@ static bool one_turn(struct execution *e, const struct sw_sampled_recipe *recipe
 	case SW_SAMPLED_JUMP: next = step->number; break;
 	case SW_SAMPLED_ZERO: next = from == 0 ? step->number : next; break;
 	case SW_SAMPLED_MASK: e->r[step->to] = from & step->value; break;
+	case SW_SAMPLED_SUM: e->r[step->to] = from + e->r[step->other] * step->value; break;
 	case SW_SAMPLED_MET: next = is_met(e, from) ? step->number : next; break;
 	case SW_SAMPLED_COPY: copy_part(e, from + step->value, step->number, step->kind); break;
 	case SW_SAMPLED_SPAN: span_copy(e, step); break;

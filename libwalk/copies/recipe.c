@@ -43,6 +43,15 @@ unsigned sw_recipe_mask(struct sw_recipe *r, uint8_t to, uint8_t from, uint64_t 
 				 .what = SW_SAMPLED_MASK, .to = to, .from = from, .value = mask});
 }
 
+unsigned sw_recipe_sum(struct sw_recipe *r, const struct sw_recipe_sum *sum)
+{
+	return append(r, (struct sw_sampled_step){.what = SW_SAMPLED_SUM,
+						  .to = sum->to,
+						  .from = sum->from,
+						  .other = sum->other,
+						  .value = sum->times});
+}
+
 unsigned sw_recipe_load(struct sw_recipe *r, uint8_t to, uint8_t from, uint64_t offset)
 {
 	return append(r, (struct sw_sampled_step){
@@ -146,6 +155,7 @@ static bool step_is_valid(const struct sw_sampled_recipe *recipe,
 	case SW_SAMPLED_THREAD:
 	case SW_SAMPLED_MOVE:
 	case SW_SAMPLED_MASK:
+	case SW_SAMPLED_SUM:
 	case SW_SAMPLED_LOAD: return true;
 	case SW_SAMPLED_JUMP:
 	case SW_SAMPLED_ZERO:

@@ -38,6 +38,11 @@ struct sw_recipe_span {
 	uint64_t bytes_max; /* the last ones */
 };
 
+struct sw_recipe_sum {
+	uint8_t to, from, other; /* registers */
+	uint64_t times;          /* of other; -1 subtracts it */
+};
+
 struct sw_recipe_search {
 	uint8_t to, from; /* registers: result, first node */
 	uint8_t key;      /* likewise: what is looked for */
@@ -59,6 +64,7 @@ unsigned sw_recipe_set(struct sw_recipe *recipe, uint8_t to, uint64_t value);
 unsigned sw_recipe_thread_pointer(struct sw_recipe *recipe, uint8_t to, uint64_t offset);
 unsigned sw_recipe_move(struct sw_recipe *recipe, uint8_t to, uint8_t from, uint64_t offset);
 unsigned sw_recipe_mask(struct sw_recipe *recipe, uint8_t to, uint8_t from, uint64_t mask);
+unsigned sw_recipe_sum(struct sw_recipe *recipe, const struct sw_recipe_sum *sum);
 unsigned sw_recipe_load(struct sw_recipe *recipe, uint8_t to, uint8_t from, uint64_t offset);
 unsigned sw_recipe_copy(struct sw_recipe *recipe, const struct sw_recipe_copy *copy);
 unsigned sw_recipe_span(struct sw_recipe *recipe, const struct sw_recipe_span *span);

@@ -368,6 +368,9 @@ int one_turn(struct scratch *s, const struct sw_sampled_recipe *recipe)
 			next = step->number;
 		break;
 	case SW_SAMPLED_MASK: s->r[to] = from & step->value; break;
+	case SW_SAMPLED_SUM:
+		s->r[to] = from + s->r[step->other % SW_SAMPLED_REGISTERS] * step->value;
+		break;
 	case SW_SAMPLED_MET:
 		if (is_met(s, from))
 			next = step->number;

@@ -36,6 +36,7 @@ enum {
  *	THREAD	r[to] = thread pointer + value
  *	MOVE	r[to] = r[from] + value
  *	MASK	r[to] = r[from] & value
+ *	SUM	r[to] = r[from] + r[other] * value
  *	LOAD	r[to] = word at r[from] + value
  *	JUMP	goes on at step number
  *	ZERO	the same if r[from] is 0
@@ -65,6 +66,7 @@ enum sw_sampled_what {
 	SW_SAMPLED_CHAIN,
 	SW_SAMPLED_MASK,
 	SW_SAMPLED_MET,
+	SW_SAMPLED_SUM,
 	SW_SAMPLED_WHATS,
 };
 

@@ -236,3 +236,23 @@ TEST(test_faults)
 	assert_int_equal(f.copy.head.flags, SW_SAMPLED_RECIPE | SW_SAMPLED_FAULT | SW_SAMPLED_CUT);
 	assert_int_equal(f.fake.reads, SW_SAMPLED_FAULTS_MAX + 1);
 }
+
+/* An array that grows down ends where its first address and its size say. */
+TEST(test_sum)
+{
+	start();
+	struct sw_recipe *r = &f.recipe;
+	(void) sw_recipe_set(r, 1, FRAMES);
+	(void) sw_recipe_set(r, 2, 2);
+	(void) sw_recipe_sum(r, &(struct sw_recipe_sum){3, 1, 2, 32});
+	unsigned again = sw_recipe_sum(r, &(struct sw_recipe_sum){4, 3, 1, (uint64_t) -1});
+	unsigned end = sw_recipe_jump_if_zero(r, 4, 0);
+	(void) sw_recipe_copy(r, &(struct sw_recipe_copy){.from = 1, .kind = KIND, .bytes = 16});
+	(void) sw_recipe_move(r, 1, 1, 32);
+	(void) sw_recipe_jump(r, again);
+	sw_recipe_land(r, end);
+	execute();
+	assert_int_equal(f.copy.n_parts, 2);
+	assert_part(1, OUTER, frames[1], 16);
+	assert_int_equal(f.copy.head.flags, SW_SAMPLED_RECIPE);
+}
