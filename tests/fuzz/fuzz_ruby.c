@@ -2,7 +2,7 @@
 /*
  * Ruby whose structures anybody wrote. The input is laid over a small one that is right, in parts: u16
  * offset / 4 | u8 length | bytes. Then the frames on three of rb_vm_exec() are asked for and
- * named. Code that is recognised is looked for in it, too.
+ * named, and again as those of a copy at an event. Code that is recognised is looked for in it, too.
  */
 #include "ruby_world.h"
 #include "lay_over.h"
@@ -16,6 +16,19 @@
 #include <string.h>
 
 enum { READS_MAX = 200000 };
+
+static void frames_of_copy(struct ruby_world *w, struct ruby_sink *sink, struct sw_description *d)
+{
+	w->ruby.by_copies = true;
+	w->ruby.later = w->ruby.now = w->ruby.vm;
+	for (size_t i = 0; i < 3; i++) {
+		(void) ruby_world_frames(w, i, i != 1, RUBY_MAIN, sink);
+		for (size_t k = 0; k < sink->n; k++)
+			(void) sw_ruby_copied_names(&w->ruby.copied, &sink->frames[k], d);
+	}
+	sw_ruby_copied_deinit(&w->ruby.copied);
+	w->ruby.copied = (struct sw_ruby_copied){0};
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,6 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (size_t k = 0; k < sink.n; k++)
 			(void) sw_ruby_names(&w.ruby, &sink.frames[k], &d);
 	}
+	frames_of_copy(&w, &sink, &d);
 	struct sw_ruby_fiber fiber;
 	(void) sw_ruby_fiber_at(&w.ruby.vm, RUBY_WORLD,
 				RUBY_WORLD + SW_RUBY_FIBER_VALUES_BYTES + 0x1000, &fiber);

@@ -28,6 +28,9 @@ TARGETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "t
 PYTHON = os.path.join(TARGETS, "python", "depths.py")
 # Who calls whom; None: nobody, it is the outermost one.
 DEPTHS = {f"d{n}": {f"d{n - 1}"} for n in range(1, 41)}
+# Of Ruby each call after a fourth one is in a block.
+BLOCKS = {f"d{n}": {f"d{n - 1}" if n % 4 else f"block in d{n - 1}"} for n in range(1, 41)} | {
+    f"block in d{n}": {f"d{n}"} for n in range(3, 41, 4)}
 CALLERS = {
     "native": {"main": {None}, "work": {"main", None}, "turn": {"work"}, "d0": {"turn"}, **DEPTHS,
                "leaf": {*DEPTHS, "d0"}, "spin": {"leaf", *DEPTHS, "d0"}, "call_kernel": {"leaf", *DEPTHS, "d0"}},
@@ -41,8 +44,14 @@ CALLERS = {
             "made": {"generating", "outer"}, "outer": {"delegating"}, "{eval}": {"evaluating"}, "nothing": {"calling"},
             **{leaf: {*DEPTHS, "d0"} for leaf in ("loop", "sorting", "mapping", "generating", "delegating", "calling",
                                                   "evaluating", "napping")}},
+    "ruby": {"<main>": {None}, "block (2 levels) in <main>": {None}, "work": {"<main>", "block (2 levels) in <main>"},
+             "turn": {"work"}, "d0": {"turn"}, **BLOCKS, "spin": {"looping", "key", "<=>", "evaluating"},
+             "key": {"block in sorting", "block in mapping"}, "block in sorting": {"sorting"}, "block in mapping": {"mapping"},
+             "<=>": {"comparing", "<=>"}, "block in comparing": {"comparing"}, "initialize": {"block in comparing"},
+             "nothing": {"calling"}, "evaluating": {*DEPTHS, "d0", "evaluating"},
+             **{leaf: {*DEPTHS, "d0"} for leaf in ("looping", "sorting", "mapping", "comparing", "calling", "napping")}},
 }
-KINDS = {"native": "native", "python": "cpython", "php": "php"}  # of frames
+KINDS = {"native": "native", "python": "cpython", "php": "php", "ruby": "ruby"}  # of frames
 
 
 def stacks(profile):
@@ -144,6 +153,15 @@ def php(tap, path):
         samples(tap, "php, waiting", "php", target, ("--rate", 99))
 
 
+def ruby(tap, path):
+    """Threads with blocks, functions that C calls, code that is made for one call."""
+    script = os.path.join(TARGETS, "ruby", "depths.rb")
+    with Target("ruby", script, 2, path=path) as target:
+        samples(tap, "ruby", "ruby", target)
+    with Target("ruby", script, 4, "naps", path=path) as target:
+        samples(tap, "ruby, waiting", "ruby", target, ("--rate", 99))
+
+
 def chosen():
     """One interpreter of each version that is there, without 3.9, which differs from 3.10 by one offset."""
     found = {}
@@ -160,10 +178,12 @@ def main():
     for version, path in chosen():
         tap.guard(python, version, path)
         tap.guard(waiting, version, path)
-    if shutil.which("php"):
-        tap.guard(php, shutil.which("php"))
-    else:
-        tap.skip("php", "it is not installed", "php-cli")
+    for name, function in (("php", php), ("ruby", ruby)):
+        path = shutil.which(name)
+        if path:
+            tap.guard(function, path)
+        else:
+            tap.skip(name, "it is not installed", name)
     tap.done()
 
 

@@ -9,6 +9,23 @@ void sw_ruby_chain_end(struct sw_ruby *ruby)
 		ruby->cut |= c->frames[c->next].kind != SW_RUBY_FRAME_OTHER;
 }
 
+static bool frames_read(struct sw_ruby *ruby, const struct sw_ruby_stack *stack)
+{
+	struct sw_ruby_chain *c = &ruby->chain;
+	for (uint64_t avma = stack->first_avma; avma < stack->end_avma;
+	     avma += ruby->found.layout->frame_bytes) {
+		struct sw_ruby_frame *grown =
+			sw_grow(c->frames, c->n, &c->capacity, 64, sizeof(*grown));
+		if (grown != NULL)
+			c->frames = grown;
+		if (grown == NULL || c->n >= SW_RUBY_FRAMES_MAX ||
+		    !sw_ruby_frame_read(&ruby->vm, avma, &c->frames[c->n]))
+			return false;
+		c->n++;
+	}
+	return true;
+}
+
 void sw_ruby_chain_read(struct sw_ruby *ruby, const struct sw_thread *thread)
 {
 	struct sw_ruby_chain *c = &ruby->chain;
@@ -16,25 +33,13 @@ void sw_ruby_chain_read(struct sw_ruby *ruby, const struct sw_thread *thread)
 	sw_ruby_chain_end(ruby);
 	c->tid = thread->tid;
 	c->n = c->next = c->top = 0;
-	c->jit_seen = c->cfp_known = false;
+	c->jit_seen = c->cfp_known = c->cut = false;
 	c->ec_avma = 0;
+	if (ruby->by_copies)
+		sw_ruby_copied_begin(&ruby->copied);
 	if (!sw_ruby_stack_read(&ruby->vm, thread->fs_base, &stack))
 		return;
 	c->ec_avma = stack.ec_avma;
-	for (uint64_t avma = stack.first_avma; avma < stack.end_avma;
-	     avma += ruby->found.layout->frame_bytes) {
-		struct sw_ruby_frame *grown =
-			sw_grow(c->frames, c->n, &c->capacity, 64, sizeof(*grown));
-		if (grown != NULL)
-			c->frames = grown;
-		if (grown == NULL || c->n >= SW_RUBY_FRAMES_MAX) {
-			ruby->cut = true;
-			return;
-		}
-		if (!sw_ruby_frame_read(&ruby->vm, avma, &c->frames[c->n])) {
-			ruby->cut = true;
-			return;
-		}
-		c->n++;
-	}
+	c->cut = !frames_read(ruby, &stack);
+	ruby->cut |= c->cut;
 }

@@ -27,9 +27,7 @@
 enum {
 	MACHINE_BYTES = 512, /* of the machine stack, that are looked at */
 	CANDIDATES_MAX = 8,  /* different words there that are followed */
-	FIBER_BYTES = 768,   /* rb_fiber_t: that are looked at */
 	FIBER_OBJECT = 16,
-	FIBER_EC = 80,
 	PAGE = 4096,
 	WORD = 8,
 };
@@ -50,7 +48,8 @@ static uint64_t values_bytes(const struct sw_ruby_vm *vm)
 static size_t resuming_off(struct sw_bytes fiber, uint64_t avma, uint64_t start_avma,
 			   uint64_t end_avma)
 {
-	for (size_t off = FIBER_EC + SW_RUBY_EC_BYTES; off + 7 * WORD <= fiber.size; off += WORD)
+	for (size_t off = SW_RUBY_FIBER_EC + SW_RUBY_EC_BYTES; off + 7 * WORD <= fiber.size;
+	     off += WORD)
 		if (word(fiber, off + 3 * WORD) == avma &&
 		    word(fiber, off + 4 * WORD) == start_avma &&
 		    word(fiber, off + 6 * WORD) == end_avma - start_avma)
@@ -61,7 +60,7 @@ static size_t resuming_off(struct sw_bytes fiber, uint64_t avma, uint64_t start_
 static bool fiber_read(const struct sw_ruby_vm *vm, uint64_t avma, uint64_t start_avma,
 		       uint64_t end_avma, struct sw_ruby_fiber *ret)
 {
-	uint8_t data[FIBER_BYTES];
+	uint8_t data[SW_RUBY_FIBER_BYTES];
 	struct sw_bytes fiber = {data, sizeof(data)};
 	uint64_t values = end_avma - values_bytes(vm);
 	if (!sw_memory_read(vm->memory, avma, data, sizeof(data)))
@@ -72,15 +71,15 @@ static bool fiber_read(const struct sw_ruby_vm *vm, uint64_t avma, uint64_t star
 		.object_avma = word(fiber, FIBER_OBJECT),
 		.resuming_avma = word(fiber, off),
 		.start_avma = start_avma,
-		.stack = {.ec_avma = avma + FIBER_EC,
+		.stack = {.ec_avma = avma + SW_RUBY_FIBER_EC,
 			  .values_avma = values,
-			  .first_avma = word(fiber, FIBER_EC + SW_RUBY_EC_CFP),
+			  .first_avma = word(fiber, SW_RUBY_FIBER_EC + SW_RUBY_EC_CFP),
 			  .end_avma = end_avma},
 	};
 	const struct sw_ruby_stack *s = &ret->stack;
-	if (off == 0 || word(fiber, FIBER_EC + SW_RUBY_EC_FIBER) != avma ||
-	    word(fiber, FIBER_EC + SW_RUBY_EC_STACK) != values ||
-	    word(fiber, FIBER_EC + SW_RUBY_EC_STACK_SIZE) != values_bytes(vm) / WORD ||
+	if (off == 0 || word(fiber, SW_RUBY_FIBER_EC + SW_RUBY_EC_FIBER) != avma ||
+	    word(fiber, SW_RUBY_FIBER_EC + SW_RUBY_EC_STACK) != values ||
+	    word(fiber, SW_RUBY_FIBER_EC + SW_RUBY_EC_STACK_SIZE) != values_bytes(vm) / WORD ||
 	    s->first_avma < values || s->first_avma >= end_avma ||
 	    (end_avma - s->first_avma) % vm->found->layout->frame_bytes != 0)
 		return false;
@@ -122,13 +121,13 @@ bool sw_ruby_fiber_of(const struct sw_ruby_vm *vm, const struct sw_snapshot *sna
 	const struct sw_map *map = sw_snapshot_map(snap, stack->end_avma - 1);
 	uint64_t start;
 	if (map == NULL || stack->end_avma - stack->values_avma != values_bytes(vm) ||
-	    stack->ec_avma <= FIBER_EC)
+	    stack->ec_avma <= SW_RUBY_FIBER_EC)
 		return false;
 	if (vm->pool.avma == 0 && map->end_avma != stack->end_avma)
 		return false;
 	start = vm->pool.avma != 0 ? stack->end_avma - vm->pool.stack_bytes : map->start_avma;
 	return start >= map->start_avma && start < stack->values_avma &&
-	       fiber_read(vm, stack->ec_avma - FIBER_EC, start, stack->end_avma, ret);
+	       fiber_read(vm, stack->ec_avma - SW_RUBY_FIBER_EC, start, stack->end_avma, ret);
 }
 
 /*

@@ -6,7 +6,10 @@
 #include "snapshot/snapshot.h"
 
 enum {
-	SW_RUBY_FIBERS_MAX = 8192,              /* of one process that are looked at */
+	SW_RUBY_FIBERS_MAX = 8192, /* of one process that are looked at */
+	/* rb_fiber_t */
+	SW_RUBY_FIBER_EC = 80,
+	SW_RUBY_FIBER_BYTES = 768,              /* that are looked at */
 	SW_RUBY_FIBER_VALUES_BYTES = 128 << 10, /* of a VM stack, where nobody sets it otherwise */
 };
 

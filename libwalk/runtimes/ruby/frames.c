@@ -33,37 +33,67 @@ bool sw_ruby_frame_add(struct sw_frame_sink *sink, const struct sw_ruby_frame *f
 	return sink->add(sink, pc_known ? frame->pc_avma : frame->iseq_avma, frame->iseq_avma);
 }
 
-static void frames_add(struct sw_ruby_chain *c, struct sw_frame_sink *sink)
+/* False: no more are taken. */
+static bool frame_show(struct sw_ruby *ruby, const struct sw_ruby_frame *frame, bool pc_known,
+		       struct sw_frame_sink *sink)
 {
+	if (!ruby->by_copies)
+		return sw_ruby_frame_add(sink, frame, pc_known);
+	const struct sw_ruby_copied_source from = {&ruby->vm, &ruby->later, &ruby->now};
+	uint64_t address = frame->kind == SW_RUBY_FRAME_C ? frame->method_avma
+			   : pc_known                     ? frame->pc_avma
+							  : frame->iseq_avma;
+	return sink->add(sink, address,
+			 sw_ruby_copied_cookie(&ruby->copied, &from, frame, pc_known));
+}
+
+static void frames_add(struct sw_ruby *ruby, struct sw_frame_sink *sink)
+{
+	struct sw_ruby_chain *c = &ruby->chain;
 	size_t last = run_end(c);
 	for (; c->next < c->n && c->next <= last; c->next++) {
 		const struct sw_ruby_frame *f = &c->frames[c->next];
 		/* Generated code does not keep pc up to date. */
 		bool pc_known = c->next != c->top || !c->jit_seen;
-		if (f->kind != SW_RUBY_FRAME_OTHER && !sw_ruby_frame_add(sink, f, pc_known))
+		if (f->kind != SW_RUBY_FRAME_OTHER && !frame_show(ruby, f, pc_known, sink))
 			return;
 	}
+}
+
+/*
+ * Whether frames are missing: they were not copied; there are none any more for an rb_vm_exec() further out; or some are left
+ * where no native frame comes that could execute them.
+ */
+static bool is_incomplete(const struct sw_ruby_chain *c, bool executes, bool outermost)
+{
+	size_t i = c->next;
+	if (executes)
+		return c->cut || (i > 0 && i >= c->n);
+	while (i < c->n && c->frames[i].kind == SW_RUBY_FRAME_OTHER)
+		i++;
+	return outermost && i < c->n;
 }
 
 bool sw_ruby_frames(struct sw_ruby *ruby, const struct sw_cursor *callee, uint64_t caller_sp_avma,
 		    struct sw_frame_sink *sink)
 {
 	struct sw_ruby_chain *c = &ruby->chain;
-	(void) caller_sp_avma;
 	if (ruby->found.layout == NULL)
 		return false;
 	if (c->tid != callee->thread->tid || callee->depth <= 1)
 		sw_ruby_chain_read(ruby, callee->thread);
 	bool own = callee->place == ruby->found.place, yjit = sw_ruby_in_yjit(ruby, callee);
-	if (c->n == 0 || (!own && !yjit))
-		return false;
 	uint64_t svma = callee->lookup_avma - ruby->found.place->bias;
 	bool is_vm = own && svma >= ruby->found.start_svma && svma < ruby->found.end_svma;
+	sink->without = is_vm && ruby->by_copies && c->n == 0;
+	sink->may_miss = ruby->by_copies && is_incomplete(c, is_vm, caller_sp_avma == 0);
+	if (c->n == 0 || (!own && !yjit))
+		return false;
 	c->jit_seen |= yjit;
 	if (yjit && callee->exact_pc && c->next == 0)
 		c->next = c->top = sw_ruby_yjit_unfinished(ruby, callee);
 	if (is_vm) {
-		frames_add(c, sink);
+		frames_add(ruby, sink);
 		c->jit_seen = c->cfp_known = false;
 	} else {
 		c->cfp_known = sw_regs_get(&callee->regs, yjit ? SW_X86_64_R13 : SW_X86_64_R15,

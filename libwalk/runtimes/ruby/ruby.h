@@ -2,6 +2,7 @@
 #ifndef SW_RUBY_H
 #define SW_RUBY_H
 
+#include "runtimes/ruby/copied.h"
 #include "runtimes/ruby/vm.h"
 #include "snapshot/read.h"
 #include "snapshot/snapshot.h"
@@ -17,6 +18,7 @@ struct sw_ruby_chain {
 	size_t n, capacity;
 	size_t next;
 	size_t top;     /* the first one that counts */
+	bool cut;       /* frames are missing, or what is known of one */
 	bool jit_seen;  /* code of YJIT, since the last rb_vm_exec() */
 	bool cfp_known; /* what the frame before had in the register for the frame it executes */
 	uint64_t cfp_avma;
@@ -34,7 +36,11 @@ struct sw_ruby {
 					     may be others by now */
 	struct sw_ruby_found found;
 	struct sw_ruby_vm vm;
-	struct sw_ruby_chain chain;          /* of the thread that is being walked */
+	bool by_copies; /* of sw_snapshot_priv */
+	struct sw_snapshot_memory later_source;
+	struct sw_ruby_vm later, now; /* by_copies: with the running process; by that alone */
+	struct sw_ruby_copied copied; /* by_copies: what frames execute */
+	struct sw_ruby_chain chain;   /* of the thread that is being walked */
 	const struct sw_ruby_window *window; /* borrowed; NULL: nothing was copied in one */
 	struct sw_ruby_all_fibers *fibers;   /* owned; NULL: they were not asked for */
 	struct sw_ruby_known *known;         /* owned; waits.c: its threads, by their address */

@@ -6,6 +6,7 @@
  *	unexported what its library does not say by symbols
  *	vm         its structures: stacks, frames, names
  *	window     what is copied while nothing changes
+ *	recipe     what is copied at an event, by the kernel; copied: what frames of such copies execute
  *	chain      the frames of a thread; frames: which of them lie on which native frame
  *	yjit       generated code
  *	fibers     stacks of fibers; fiber_pool: where these come from; created: those that have
@@ -19,9 +20,11 @@
 #include "runtimes/ruby/chain.h"
 #include "runtimes/ruby/fiber_root.h"
 #include "runtimes/ruby/frames.h"
+#include "runtimes/ruby/recipe.h"
 #include "runtimes/ruby/waits.h"
 #include "runtimes/ruby/window.h"
 #include "runtimes/ruby/yjit.h"
+#include "snapshot/live.h"
 
 #include <snapwalk/error.h>
 #include <stdio.h>
@@ -35,6 +38,7 @@ static void ruby_close(void *state)
 	free(ruby->chain.frames);
 	free(ruby->known);
 	sw_ruby_all_fibers_destroy(ruby->fibers);
+	sw_ruby_copied_deinit(&ruby->copied);
 	free(ruby);
 }
 
@@ -52,13 +56,29 @@ static int ruby_open(const struct sw_snapshot *snap, void *found, void **ret_sta
 		ruby_close(ruby);
 		return 0;
 	}
-	if (ruby->window != NULL)
+	ruby->by_copies = snap->priv->by_copies;
+	ruby->later_source = (struct sw_snapshot_memory){.snap = snap};
+	ruby->later = ruby->now = ruby->vm;
+	ruby->later.memory = sw_snapshot_memory(&ruby->later_source);
+	ruby->now.memory = sw_live_memory(snap);
+	if (ruby->by_copies && ruby->found.layout != NULL)
+		(void) sw_ruby_pool_find(ruby->now.memory, ruby->found.place, true,
+					 &ruby->vm.pool); /* else: as nobody has set it */
+	else if (ruby->window != NULL)
 		ruby->vm.pool = ruby->window->pool;
 	else if (ruby->found.layout != NULL)
 		(void) sw_ruby_pool_find(ruby->vm.memory, ruby->found.place, true,
 					 &ruby->vm.pool); /* else: as nobody has set it */
 	*ret_state = ruby;
 	return 0;
+}
+
+static bool ruby_renew(void *state)
+{
+	struct sw_ruby *ruby = state;
+	ruby->chain.tid = 0;
+	ruby->chain.n = ruby->chain.next = 0;
+	return sw_ruby_copied_has_space(&ruby->copied);
 }
 
 static enum sw_step ruby_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
@@ -80,7 +100,9 @@ static bool ruby_frames(void *state, const struct sw_cursor *callee, uint64_t ca
 
 static int ruby_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
 {
-	return sw_ruby_names(state, frame, ret);
+	struct sw_ruby *ruby = state;
+	return ruby->by_copies ? sw_ruby_copied_names(&ruby->copied, frame, ret)
+			       : sw_ruby_names(ruby, frame, ret);
 }
 
 static bool ruby_thread(void *state, const struct sw_thread *thread, struct sw_thread_info *ret)
@@ -139,6 +161,8 @@ const struct sw_runtime_ops sw_runtime_ruby = {
 	.probe = sw_ruby_probe,
 	.before = sw_ruby_before,
 	.in_window = sw_ruby_in_window,
+	.recipe = sw_ruby_recipe,
+	.renew = ruby_renew,
 	.open = ruby_open,
 	.close = ruby_close,
 	.step = ruby_step,

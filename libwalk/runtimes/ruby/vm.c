@@ -208,18 +208,48 @@ static uint32_t line_read(const struct sw_ruby_vm *vm, struct sw_bytes body, uin
 	return line <= INT32_MAX ? line : 0;
 }
 
-bool sw_ruby_iseq_name(const struct sw_ruby_vm *vm, uint64_t iseq_avma, uint64_t pc_avma,
-		       struct sw_ruby_name *ret)
+static bool body_read(const struct sw_ruby_vm *vm, uint64_t iseq_avma, uint64_t *ret_avma,
+		      uint8_t ret[SW_RUBY_BODY_BYTES])
 {
-	uint8_t iseq[SW_RUBY_ISEQ_BYTES], data[SW_RUBY_BODY_BYTES];
-	struct sw_bytes body = {data, sizeof(data)};
-	uint64_t flags, body_avma, path, label, first;
+	uint8_t iseq[SW_RUBY_ISEQ_BYTES];
+	uint64_t flags, avma;
 	if (iseq_avma % 8 != 0 || !sw_memory_read(vm->memory, iseq_avma, iseq, sizeof(iseq)))
 		return false;
 	memcpy(&flags, iseq, sizeof(flags));
-	memcpy(&body_avma, iseq + SW_RUBY_ISEQ_BODY, sizeof(body_avma));
-	if (!imemo_is(flags, SW_RUBY_IMEMO_ISEQ) || body_avma == 0 || body_avma % 8 != 0 ||
-	    !sw_memory_read(vm->memory, body_avma, data, sizeof(data)))
+	memcpy(&avma, iseq + SW_RUBY_ISEQ_BODY, sizeof(avma));
+	*ret_avma = avma;
+	return imemo_is(flags, SW_RUBY_IMEMO_ISEQ) && avma != 0 && avma % 8 == 0 &&
+	       sw_memory_read(vm->memory, avma, ret, SW_RUBY_BODY_BYTES);
+}
+
+bool sw_ruby_iseq_read(const struct sw_ruby_vm *vm, uint64_t iseq_avma, struct sw_ruby_iseq *ret)
+{
+	const struct sw_ruby_layout *at = vm->found->layout;
+	uint8_t data[SW_RUBY_BODY_BYTES];
+	struct sw_bytes body = {data, sizeof(data)};
+	uint32_t words = 0, insns = 0;
+	*ret = (struct sw_ruby_iseq){0};
+	if (!body_read(vm, iseq_avma, &ret->body_avma, data))
+		return false;
+	(void) sw_bytes_u64(body, SW_RUBY_BODY_PATH, &ret->path_avma); /* these fit */
+	(void) sw_bytes_u64(body, SW_RUBY_BODY_LABEL, &ret->label_avma);
+	(void) sw_bytes_u64(body, SW_RUBY_BODY_ENCODED, &ret->encoded_avma);
+	(void) sw_bytes_u64(body, at->body_insns, &ret->insns_avma);
+	(void) sw_bytes_u64(body, at->body_succ, &ret->succ_avma);
+	(void) sw_bytes_u32(body, SW_RUBY_BODY_SIZE, &words);
+	(void) sw_bytes_u32(body, at->body_insns_size, &insns);
+	ret->n_words = words;
+	ret->n_insns = insns;
+	return true;
+}
+
+bool sw_ruby_iseq_name(const struct sw_ruby_vm *vm, uint64_t iseq_avma, uint64_t pc_avma,
+		       struct sw_ruby_name *ret)
+{
+	uint8_t data[SW_RUBY_BODY_BYTES];
+	struct sw_bytes body = {data, sizeof(data)};
+	uint64_t body_avma, path, label, first;
+	if (!body_read(vm, iseq_avma, &body_avma, data))
 		return false;
 	(void) sw_bytes_u64(body, SW_RUBY_BODY_PATH, &path); /* these fit */
 	(void) sw_bytes_u64(body, SW_RUBY_BODY_LABEL, &label);
@@ -235,7 +265,7 @@ bool sw_ruby_iseq_name(const struct sw_ruby_vm *vm, uint64_t iseq_avma, uint64_t
 	return true;
 }
 
-static bool id_name(const struct sw_ruby_vm *vm, uint64_t id, char *ret)
+bool sw_ruby_id_name(const struct sw_ruby_vm *vm, uint64_t id, char *ret)
 {
 	uint64_t serial = id < SERIAL_MIN ? id : id >> 4, array, string, ids;
 	uint64_t symbols = vm->found->symbols_svma + vm->found->place->bias;
@@ -248,11 +278,10 @@ static bool id_name(const struct sw_ruby_vm *vm, uint64_t id, char *ret)
 	       item_read(vm, array, serial % IDS_UNIT * 2, &string) && string_read(vm, string, ret);
 }
 
-bool sw_ruby_method_name(const struct sw_ruby_vm *vm, uint64_t method_avma,
-			 struct sw_ruby_name *ret)
+bool sw_ruby_method_id(const struct sw_ruby_vm *vm, uint64_t method_avma, uint64_t *ret)
 {
 	uint8_t data[SW_RUBY_METHOD_BYTES];
-	uint64_t flags, definition, id;
+	uint64_t flags, definition;
 	for (int i = 0; i < 2; i++) {
 		if (method_avma == 0 || method_avma % 8 != 0 ||
 		    !sw_memory_read(vm->memory, method_avma, data, sizeof(data)))
@@ -265,9 +294,15 @@ bool sw_ruby_method_name(const struct sw_ruby_vm *vm, uint64_t method_avma,
 		memcpy(&method_avma, data + SW_RUBY_SVAR_METHOD, sizeof(method_avma));
 	}
 	memcpy(&definition, data + SW_RUBY_METHOD_DEF, sizeof(definition));
+	return imemo_is(flags, SW_RUBY_IMEMO_METHOD) && definition % 8 == 0 && definition != 0 &&
+	       sw_memory_u64(vm->memory, definition + SW_RUBY_DEF_ID, ret);
+}
+
+bool sw_ruby_method_name(const struct sw_ruby_vm *vm, uint64_t method_avma,
+			 struct sw_ruby_name *ret)
+{
+	uint64_t id;
 	ret->path[0] = '\0';
 	ret->line = 0;
-	return imemo_is(flags, SW_RUBY_IMEMO_METHOD) && definition % 8 == 0 && definition != 0 &&
-	       sw_memory_u64(vm->memory, definition + SW_RUBY_DEF_ID, &id) &&
-	       id_name(vm, id, ret->label);
+	return sw_ruby_method_id(vm, method_avma, &id) && sw_ruby_id_name(vm, id, ret->label);
 }

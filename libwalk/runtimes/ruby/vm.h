@@ -61,8 +61,20 @@ struct sw_ruby_name {
 	uint32_t line;               /* 0 */
 };
 
+/* What of an iseq stays as long as it lives. No padding. */
+struct sw_ruby_iseq {
+	uint64_t body_avma, path_avma, label_avma;
+	uint64_t encoded_avma, insns_avma, succ_avma;
+	uint64_t n_words, n_insns;
+};
+
+bool sw_ruby_iseq_read(const struct sw_ruby_vm *vm, uint64_t iseq_avma, struct sw_ruby_iseq *ret);
+
 bool sw_ruby_iseq_name(const struct sw_ruby_vm *vm, uint64_t iseq_avma, uint64_t pc_avma,
 		       struct sw_ruby_name *ret);
+/* The number of the name of a method that C code implements, and the name of it: SW_RUBY_NAME_MAX bytes. */
+bool sw_ruby_method_id(const struct sw_ruby_vm *vm, uint64_t method_avma, uint64_t *ret);
+bool sw_ruby_id_name(const struct sw_ruby_vm *vm, uint64_t id, char *ret);
 /* The name of a method that C code implements. */
 bool sw_ruby_method_name(const struct sw_ruby_vm *vm, uint64_t method_avma,
 			 struct sw_ruby_name *ret);
