@@ -10,6 +10,7 @@
 #include "bytes.h"
 #include "cleanup.h"
 #include "saved/core_elf.h"
+#include "saved/core_loaded.h"
 #include "saved/core_notes.h"
 #include "saved/core_open.h"
 #include "saved/crash.h"
@@ -30,6 +31,8 @@ struct reader {
 	struct sw_snapshot *snap;
 	struct sw_core_elf core;
 	struct sw_core_notes notes;
+	struct sw_core_loaded loaded; /* where notes name no files */
+	const char *exe_path;         /* borrowed; NULL: not given */
 	int64_t mtime_ns;
 };
 
@@ -229,9 +232,30 @@ static void warn_partial(struct reader *r)
 	if (r->notes.malformed)
 		sw_snapshot_warn(snap, SW_WARN_PARTIAL, 0, SW_E_FORMAT,
 				 "the core file has malformed notes");
-	if (r->notes.n_files == 0)
-		sw_snapshot_warn(snap, SW_WARN_PARTIAL, 0, 0,
-				 "the core file does not say which files were mapped");
+}
+
+/* Which files were mapped, where no note says it. */
+static int find_loaded(struct reader *r, struct sw_error *err)
+{
+	static const char about[] = "the core file does not say which files were mapped";
+	struct sw_snapshot *snap = r->snap;
+	if (sw_core_loaded_find(&snap->priv->arena, &r->core, r->exe_path, &r->notes, &r->loaded) <
+	    0)
+		return sw_fail_nomem(err);
+	if (r->loaded.program == NULL)
+		sw_snapshot_warn(snap, SW_WARN_MODULE, 0, SW_E_NOT_FOUND,
+				 "%s, nor what the program was: name it with --exe", about);
+	else if (r->loaded.limited)
+		sw_snapshot_warn(snap, SW_WARN_MODULE, 0, SW_E_LIMIT,
+				 "%s, and the dynamic linker's list has more than are read", about);
+	else if (r->loaded.damaged)
+		sw_snapshot_warn(snap, SW_WARN_MODULE, 0, SW_E_MEMORY,
+				 "%s, and the dynamic linker's list is not whole in it", about);
+	if (r->loaded.n_nameless > 0)
+		sw_snapshot_warn(snap, SW_WARN_MODULE, 0, SW_E_NOT_FOUND,
+				 "%s, and no file is found for %zu of them by its build-id", about,
+				 r->loaded.n_nameless);
+	return 0;
 }
 
 static int read_core(struct reader *r, const char *path, struct sw_error *err)
@@ -252,6 +276,9 @@ static int read_core(struct reader *r, const char *path, struct sw_error *err)
 		return sw_fail(err, SW_E_FORMAT, "%s: holds no thread's registers: cut short?",
 			       path);
 	warn_partial(r);
+	result = r->notes.n_files == 0 ? find_loaded(r, err) : 0;
+	if (result < 0)
+		return result;
 	set_threads(r);
 	result = set_process(r, err);
 	return result < 0 ? result : make_maps(r, err);
@@ -318,7 +345,7 @@ int sw_core_snapshot(struct sw_context *ctx, const char *core_path, const char *
 		if (fd < 0)
 			return sw_fail_errno(err, SW_E_IO, "%s", exe_path);
 	}
-	struct reader r = {.snap = snap};
+	struct reader r = {.snap = snap, .exe_path = exe_path};
 	result = read_core(&r, core_path, err);
 	if (result < 0)
 		return result;

@@ -241,6 +241,10 @@ static void take_auxv(struct sw_bytes desc, struct sw_core_notes *notes)
 			notes->vdso_avma = value;
 		if (type == AT_ENTRY)
 			notes->entry_avma = value;
+		if (type == AT_PHDR)
+			notes->phdr_avma = value;
+		if (type == AT_EXECFN)
+			notes->execfn_avma = value;
 	}
 }
 
@@ -250,8 +254,8 @@ static int compare_files(const void *a, const void *b)
 	return (x->start_avma > y->start_avma) - (x->start_avma < y->start_avma);
 }
 
-/* By address; drops overlaps, which no real core has; numbers the paths. */
-static void sort_files(struct sw_core_notes *notes)
+/* No real core has overlaps in its note; lists of the dynamic linker have its own file more than once. */
+void sw_core_notes_sort_files(struct sw_core_notes *notes)
 {
 	qsort(notes->files, notes->n_files, sizeof(*notes->files), compare_files);
 	size_t kept = 0;
@@ -304,7 +308,7 @@ static int take_files(struct sw_arena *arena, struct sw_bytes desc, struct sw_co
 		    !__builtin_mul_overflow(pages, page_bytes, &f.file_off))
 			notes->files[notes->n_files++] = f;
 	}
-	sort_files(notes);
+	sw_core_notes_sort_files(notes);
 	return 0;
 }
 

@@ -31,6 +31,8 @@ struct sw_core_notes {
 	char comm[SW_COMM_MAX];
 	uint64_t vdso_avma;      /* AT_SYSINFO_EHDR, 0 when unknown */
 	uint64_t entry_avma;     /* AT_ENTRY, 0 when unknown */
+	uint64_t phdr_avma;      /* AT_PHDR, 0 when unknown */
+	uint64_t execfn_avma;    /* AT_EXECFN, 0 when unknown */
 	int signal;              /* the first thread's pr_cursig, 0: none */
 	struct sw_bytes siginfo; /* of the first NT_SIGINFO; no bytes: there is none */
 	bool malformed; /* a note did not fit in its segment or is not what its type says */
@@ -42,6 +44,9 @@ enum { SW_CORE_THREADS_MAX = 65536, SW_CORE_FILES_MAX = 262144 };
 /* Adds what one PT_NOTE segment holds; what is malformed is left out. 0, -SW_E_NOMEM. */
 int sw_core_notes_parse(struct sw_arena *arena, struct sw_bytes segment,
 			struct sw_core_notes *notes);
+
+/* Brings files into the order of their addresses, drops overlaps, numbers the paths. */
+void sw_core_notes_sort_files(struct sw_core_notes *notes);
 
 /* The file mapped at an address, or NULL. */
 const struct sw_core_file *sw_core_notes_file(const struct sw_core_notes *notes, uint64_t avma);

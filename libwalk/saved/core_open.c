@@ -32,7 +32,7 @@ static bool file_read(void *arg, uint64_t off, void *buffer, size_t length)
 	return sw_pread(*fd, buffer, length, off) == length;
 }
 
-static struct sw_memory file_memory(int *fd)
+struct sw_memory sw_core_file_memory(int *fd)
 {
 	static const struct sw_memory_ops ops = {.read = file_read};
 	return (struct sw_memory){&ops, fd};
@@ -62,6 +62,34 @@ size_t sw_core_build_id(struct sw_memory memory, uint64_t base, uint64_t limit,
 	return 0;
 }
 
+/* Whether the file has that build-id. */
+static bool has_build_id(int fd, const uint8_t *id, size_t id_bytes)
+{
+	uint8_t found[SW_BUILD_ID_MAX];
+	return sw_core_build_id(sw_core_file_memory(&fd), 0, UINT64_MAX, found) == id_bytes &&
+	       memcmp(found, id, id_bytes) == 0;
+}
+
+int sw_core_open_build_id(const uint8_t *id, size_t id_bytes, char path[SW_CORE_ID_PATH_MAX])
+{
+	/* Fedora has links to programs and libraries in the first; debug packages of both kinds of
+	 * distributions in the second, beside those to debug files, which end in .debug. */
+	static const char *const directories[] = {"/usr/lib/.build-id", "/usr/lib/debug/.build-id"};
+	char hex[2 * SW_BUILD_ID_MAX + 1] = "";
+	if (id_bytes < 2)
+		return -1;
+	for (size_t i = 0; i < id_bytes; i++)
+		(void) snprintf(hex + 2 * i, sizeof(hex) - 2 * i, "%02x", id[i]); /* fits */
+	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
+		(void) snprintf(path, SW_CORE_ID_PATH_MAX, "%s/%.2s/%s", directories[i], hex,
+				hex + 2); /* fits */
+		sw_cleanup(sw_close_p) int fd = sw_core_open_regular(path);
+		if (fd >= 0 && has_build_id(fd, id, id_bytes))
+			return sw_take_fd(fd);
+	}
+	return -1;
+}
+
 static uint64_t page_of(const struct sw_elf_segment *segment)
 {
 	return segment->off & ~(uint64_t) (PAGE_BYTES - 1);
@@ -71,7 +99,7 @@ uint32_t sw_core_file_prot(int fd, uint64_t file_off)
 {
 	struct sw_elf_segment segments[SEGMENTS_MAX];
 	const struct sw_elf_segment *found = NULL;
-	size_t n = sw_elf_segments_read(file_memory(&fd), 0, segments, SEGMENTS_MAX);
+	size_t n = sw_elf_segments_read(sw_core_file_memory(&fd), 0, segments, SEGMENTS_MAX);
 	for (size_t i = 0; i < n; i++) {
 		const struct sw_elf_segment *s = &segments[i];
 		/* Mappings begin at the page that holds the segment's first byte. Where a segment
@@ -113,25 +141,12 @@ static size_t build_id_mapped(const struct sw_core_opener *o, const struct sw_ma
 				first->end_avma - first->start_avma, id);
 }
 
-/* False: the file is another one than the process had mapped. */
-static bool is_the_file(const struct sw_core_opener *o, const struct sw_map *map, int fd,
-			const char *name, bool deleted)
+/* A file whose contents nothing proves. False: it is not the one that was mapped. */
+static bool may_be_the_file(const struct sw_core_opener *o, int fd, const char *name, bool deleted)
 {
-	uint8_t mapped[SW_BUILD_ID_MAX], found[SW_BUILD_ID_MAX];
-	size_t mapped_bytes = build_id_mapped(o, map, mapped);
-	size_t found_bytes =
-		mapped_bytes > 0 ? sw_core_build_id(file_memory(&fd), 0, UINT64_MAX, found) : 0;
-	if (mapped_bytes > 0) {
-		if (mapped_bytes == found_bytes && memcmp(mapped, found, found_bytes) == 0)
-			return true;
-		sw_snapshot_warn(o->snap, SW_WARN_MODULE, 0, SW_E_CHANGED,
-				 "%s: not the file that the process had mapped (build-id differs)",
-				 name);
-		return false;
-	}
-	if (deleted)
-		return false; /* what took its name, and nothing proves that it is the same */
 	struct stat st;
+	if (deleted)
+		return false; /* what took its name */
 	if (fstat(fd, &st) == 0 &&
 	    (int64_t) st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec > o->core_mtime_ns)
 		sw_snapshot_warn(
@@ -146,16 +161,31 @@ static int core_open(void *arg, const struct sw_map *map, const char *path, bool
 	size_t length;
 	bool deleted = sw_map_path_deleted(map, &length);
 	bool is_program = o->program != NULL && strcmp(map->path, o->program) == 0;
-	const char *name = is_program && o->exe_path != NULL ? o->exe_path : path;
+	bool given = is_program && o->exe_path != NULL;
+	const char *name = given ? o->exe_path : path;
+	uint8_t id[SW_BUILD_ID_MAX];
+	char id_path[SW_CORE_ID_PATH_MAX];
 	*ret_deleted = deleted;
-	if (name == path && path[0] != '/')
-		return -1; /* "[heap]" and the like, and what a hostile core would have us open */
-	sw_cleanup(sw_close_p) int fd = sw_core_open_regular(name);
-	if (fd < 0)
-		return -1;
-	if (is_the_file(o, map, fd, name, deleted && name == path))
+	if (name == path && path[0] == '[')
+		return -1; /* "[heap]" and the like */
+	size_t id_bytes = build_id_mapped(o, map, id);
+	/* A relative name would be one of the directory in which we are, and of a hostile core. */
+	sw_cleanup(sw_close_p) int fd =
+		given || path[0] == '/' ? sw_core_open_regular(name) : -EBADF;
+	if (fd >= 0 && (id_bytes > 0 ? has_build_id(fd, id, id_bytes)
+				     : may_be_the_file(o, fd, name, deleted && !given)))
 		return sw_take_fd(fd);
-	*ret_deleted = true;
+	sw_cleanup(sw_close_p) int other =
+		given ? -EBADF : sw_core_open_build_id(id, id_bytes, id_path);
+	if (other >= 0) {
+		*ret_deleted = false;
+		return sw_take_fd(other);
+	}
+	*ret_deleted |= fd >= 0;
+	if (fd >= 0 && id_bytes > 0)
+		sw_snapshot_warn(o->snap, SW_WARN_MODULE, 0, SW_E_CHANGED,
+				 "%s: not the file that the process had mapped (build-id differs)",
+				 name);
 	return -1;
 }
 

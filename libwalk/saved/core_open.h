@@ -31,9 +31,18 @@ int sw_core_open_regular(const char *path);
  */
 uint32_t sw_core_file_prot(int fd, uint64_t file_off);
 
+/* A file as memory, whose addresses are its offsets; borrows fd. */
+struct sw_memory sw_core_file_memory(int *fd);
+
 /* The GNU build-id of the ELF image that begins at base; notes that end beyond base + limit are not
  * looked at. Number of bytes, 0 when there is none or it cannot be read. */
 size_t sw_core_build_id(struct sw_memory memory, uint64_t base, uint64_t limit,
 			uint8_t id[SW_BUILD_ID_MAX]);
+
+enum { SW_CORE_ID_PATH_MAX = 64 + 2 * SW_BUILD_ID_MAX };
+
+/* The file of that build-id where distributions keep links to them, if it has that build-id itself; its name in
+ * path. fd, or -1. */
+int sw_core_open_build_id(const uint8_t *id, size_t id_bytes, char path[SW_CORE_ID_PATH_MAX]);
 
 #endif

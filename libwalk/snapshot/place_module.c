@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* An image in file layout from the mappings of a group; holes stay zero. */
+/* An image in file layout from the mappings of a group; holes stay zero. A problem may also be set for an image
+ * without its code. */
 static uint8_t *image_from_memory(const struct sw_place_finder *f, const struct sw_place_group *g,
 				  size_t *ret_size, const char **ret_problem)
 {
@@ -31,19 +32,23 @@ static uint8_t *image_from_memory(const struct sw_place_finder *f, const struct 
 			size = end;
 	}
 	uint8_t *image = calloc(1, size);
-	bool any = false;
+	bool any = false, all = true;
 	for (size_t i = g->first; image != NULL && i <= g->last; i++) {
 		const struct sw_map *map = &snap->maps[i];
 		if (map->path[0] == '\0' || !(map->prot & SW_MAP_READ))
 			continue;
-		any |= f->opener->read(f->opener->arg, map->start_avma, image + map->file_off,
-				       map->end_avma - map->start_avma);
+		bool got = f->opener->read(f->opener->arg, map->start_avma, image + map->file_off,
+					   map->end_avma - map->start_avma);
+		any |= got;
+		all &= got || !(map->prot & SW_MAP_EXEC);
 	}
 	if (!any) {
 		free(image);
 		*ret_problem = "its file is gone and its memory could not be read";
 		return NULL;
 	}
+	if (!all)
+		*ret_problem = "its file is gone and its code could not be read from memory";
 	*ret_size = size;
 	return image;
 }
@@ -91,7 +96,7 @@ static int module_of_memory(struct sw_place_finder *f, const struct sw_place_gro
 			    const char *path, bool deleted, struct sw_module **ret)
 {
 	const struct sw_map *first = &f->snap->maps[g->first];
-	const char *problem = "its file could not be opened";
+	const char *problem = NULL;
 	size_t size = 0;
 	uint8_t magic[4], *image = NULL;
 	/* A file that is gone is taken for an image; a memory file only if it says that it is one. It may
@@ -112,11 +117,12 @@ static int module_of_memory(struct sw_place_finder *f, const struct sw_place_gro
 		image = g->pe ? pe_image_from_memory(f, g, &size, &problem)
 			      : image_from_memory(f, g, &size, &problem);
 		f->snap->priv->image_bytes += size;
-		if (image == NULL)
+		if (problem != NULL)
 			sw_snapshot_warn(f->snap, SW_WARN_MODULE, 0, SW_E_NOT_FOUND, "%s: %s", path,
 					 problem);
 	}
-	return sw_context_module_memory(f->snap->ctx, kind, path, deleted, image, size, problem,
+	return sw_context_module_memory(f->snap->ctx, kind, path, deleted, image, size,
+					problem != NULL ? problem : "its file could not be opened",
 					ret);
 }
 

@@ -3,14 +3,16 @@
 # tier: gate 10s
 """Core files: gdb's and the kernel's walk to the stacks of the live process; incomplete, foreign and
 malformed ones end in what can be had or in one clear line."""
+import json
 import os
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 
-from harness import (TARGETS, Tap, Target, dump, expected_stacks, gcore, module_of,
+from harness import (SNAPWALK, TARGETS, Tap, Target, dump, expected_stacks, gcore, module_of,
                      no_kernel_core, own_functions, pcs_of, same_stacks, snapwalk, stack_of, tool, wait_blocked,
                      wait_until)
 
@@ -18,12 +20,13 @@ GDB_TARGETS = [("chain_pie",), ("chain_nopie",), ("chain_static",), ("chain_stat
                ("chain_stripped",), ("chain_debug_frame",), ("signals",), ("inlines",),
                ("deep", 200), ("named", 12),
                ("plugin_user", os.path.join(TARGETS, "plugin.so"))]
+PT_NOTE, NT_AUXV, NT_FILE = 4, 6, 0x46494c45
 KERNEL_TARGETS = ["chain_pie", "chain_static", "signals", "inlines"]
 
 
-def crash(name, directory, coredump_filter=None):
+def crash(command, directory, coredump_filter=None, path=None):
     """Ends a blocked target by SIGABRT in an empty directory; (live report, its lines, core file)."""
-    with Target(name, cwd=directory) as target:
+    with Target(*command, cwd=directory, path=path) as target:
         if coredump_filter is not None:
             with open(f"/proc/{target.pid}/coredump_filter", "w") as f:
                 f.write(coredump_filter)
@@ -60,11 +63,11 @@ def test_kernel(tap):
         return
     for name in KERNEL_TARGETS:
         with tempfile.TemporaryDirectory() as directory:
-            live, _, path = crash(name, directory)
+            live, _, path = crash((name,), directory)
             same_stacks(tap, f"the kernel's core of {name}", live, dump(["--core", path]))
     for coredump_filter in ("0x13", "0x3"):
         with tempfile.TemporaryDirectory() as directory:
-            live, _, path = crash("chain_pie", directory, coredump_filter)
+            live, _, path = crash(("chain_pie",), directory, coredump_filter)
             same_stacks(tap, f"a core with filter {coredump_filter}", live, dump(["--core", path]))
 
 
@@ -133,7 +136,7 @@ def test_incomplete(tap):
                 live = dump(target.pid)
                 gcore(target.pid, path)
         else:
-            live, _, path = crash("chain_pie", directory)
+            live, _, path = crash(("chain_pie",), directory)
         test_cut_short(tap, path, live)
 
 
@@ -169,6 +172,74 @@ def test_moved_program(tap):
                              "(build-id differs)"], "another program under its name is refused")
 
 
+def without_notes(core, *kinds):
+    """Gives the notes of these kinds a number that nobody knows, in the core file itself."""
+    with open(core, "r+b") as f:
+        data = f.read()
+        headers, = struct.unpack_from("<Q", data, 32)
+        count, = struct.unpack_from("<H", data, 56)
+        for i in range(count):
+            kind, _, at, _, _, size = struct.unpack_from("<IIQQQQ", data, headers + 56 * i)
+            end = at + size
+            while kind == PT_NOTE and at < end:
+                name, value, note = struct.unpack_from("<III", data, at)
+                if note in kinds:
+                    f.seek(at + 8)
+                    f.write(struct.pack("<I", 0x11111111))
+                at += 12 + (name + 3 & ~3) + (value + 3 & ~3)
+
+
+def test_no_files(tap):
+    """A core without the list of mapped files, which the kernel leaves out of large ones."""
+    if no_kernel_core():
+        tap.skip("cores without NT_FILE", *no_kernel_core())
+        return
+    plugin = os.path.join(TARGETS, "plugin.so")
+    for kinds, command in (((NT_FILE,), ("chain_pie",)), ((NT_FILE,), ("chain_nopie",)), ((NT_FILE,), ("chain_static",)),
+                           ((NT_FILE,), ("plugin_user", plugin)), ((NT_FILE, NT_AUXV), ("chain_pie",))):
+        for coredump_filter in ("0x33", "0x3"):
+            if coredump_filter == "0x3" and (NT_AUXV in kinds or command[0] == "chain_static"):
+                continue  # without both there is nothing left that says where the program is
+            with tempfile.TemporaryDirectory() as directory:
+                live, _, path = crash(command, directory, coredump_filter)
+                without_notes(path, *kinds)
+                program = ["--exe", live["process"]["exe"]] if NT_AUXV in kinds else []
+                report = dump(["--core", path, *program])
+                same_stacks(tap, f"{command[0]}, filter {coredump_filter}, without {kinds}", live, report)
+                tap.equal(report["warnings"], [], f"{command[0]}, filter {coredump_filter}: nothing is missing")
+
+
+def test_no_files_moved(tap):
+    """The program is elsewhere: as --exe says, or in a directory of build-ids."""
+    if no_kernel_core():
+        tap.skip("cores without NT_FILE", *no_kernel_core())
+        return
+    with tempfile.TemporaryDirectory() as directory, tempfile.TemporaryDirectory() as elsewhere:
+        program = shutil.copy(os.path.join(TARGETS, "chain_pie"), os.path.join(elsewhere, "prog"))
+        moved = os.path.join(elsewhere, "moved")
+        live, _, path = crash(("prog",), directory, path=program)
+        without_notes(path, NT_FILE)
+        os.rename(program, moved)
+        same_stacks(tap, "without a list, with --exe", live, dump(["--core", path, "--exe", moved]))
+        report = dump(["--core", path], status=(0, 3))
+        tap.check([w["message"] for w in report["warnings"]
+                   if w["code"] == "module_unusable" and w["message"].startswith(program)], "without --exe: said",
+                  report["warnings"])
+        if os.geteuid() != 0:
+            tap.skip("a search by build-id", "needs a mount namespace", "root")
+            return
+        build_id = [m["build_id"] for m in live["modules"] if m["path"] == program][0]
+        ids = os.path.join(elsewhere, "ids", ".build-id", build_id[:2])
+        os.makedirs(ids)
+        os.symlink(moved, os.path.join(ids, build_id[2:]))
+        script = (f"mount -t overlay -o lowerdir={elsewhere}/ids:/usr/lib/debug none /usr/lib/debug && "
+                  f"exec {SNAPWALK} dump --json --core {path}")
+        os.makedirs("/usr/lib/debug", exist_ok=True)
+        result = subprocess.run(["unshare", "-m", "sh", "-c", script], capture_output=True, text=True)
+        tap.equal(result.returncode, 0, "by build-id: status")
+        same_stacks(tap, "by build-id", live, json.loads(result.stdout))
+
+
 def refused(tap, name, path, words, *more):
     result = snapwalk("dump", "--core", path, *more)
     tap.equal(result.returncode, 1, f"{name}: status")
@@ -201,7 +272,8 @@ def test_refused(tap):
 
 def main():
     tap = Tap()
-    for test in (test_gdb, test_kernel, test_overflow, test_incomplete, test_moved_program, test_refused):
+    for test in (test_gdb, test_kernel, test_overflow, test_incomplete, test_moved_program, test_no_files,
+                 test_no_files_moved, test_refused):
         tap.guard(test)
     tap.done()
 

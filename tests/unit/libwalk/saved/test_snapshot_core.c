@@ -139,7 +139,9 @@ TEST_WITH(test_plain, setup, teardown)
 	assert_int_equal(s->n_ranges, 1);
 	assert_true(s->ranges[0].start_avma == STACK && s->ranges[0].bytes == PAGE);
 	assert_int_equal(s->n_warnings, 1);
-	assert_warning(f, 0, SW_WARN_PARTIAL, "the core file does not say which files were mapped");
+	assert_warning(f, 0, SW_WARN_MODULE,
+		       "the core file does not say which files were mapped, nor what the program "
+		       "was: name it with --exe");
 }
 
 /* A core of a program for i386: one thread on the page at 0xffffd000, in poll(), killed by SIGSEGV. */
