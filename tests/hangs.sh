@@ -89,7 +89,7 @@ libwalk/saved/load.c		own	open openat
 libwalk/saved/save.c		own	fstatat openat
 libwalk/stop/threads.c		proc	faccessat openat
 libwalk/waits/fifo.c		proc	open opendir readlinkat statx
-libwalk/waits/holders.c		proc	lstat opendir readlinkat
+libwalk/waits/holders.c		proc	lstat open opendir readlinkat
 libwalk/waits/peers.c		proc	open readlinkat stat
 libwalk/waits/sockets.c		proc	openat
 libwalk/waits/unowned.c		proc	fopen readlinkat

@@ -15,7 +15,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { HOLDERS_MAX = 100000, PIDS_MAX = 65536, LINK_BYTES = 64, CLOCK_EVERY = 16 };
+enum {
+	HOLDERS_MAX = 100000,
+	PIDS_MAX = 65536,
+	LINK_BYTES = 64,
+	CLOCK_EVERY = 16,  /* processes */
+	LINKS_A_LOOK = 64, /* at the clock, in a process */
+};
 enum { KEPT_NS = 1000 * 1000 * 1000 };
 enum { FILES_AT_ONCE = 1365 }; /* the kernel hands out 32 KiB at a time */
 
@@ -205,6 +211,51 @@ void sw_holders_scan(struct sw_holders *h, pid_t near, bool by_iterator,
 		scan_by_links(h, near, budget);
 	if (h->n > 1)
 		qsort(h->items, h->n, sizeof(*h->items), compare_holders);
+}
+
+/* The one among the files of a process. */
+static void scan_process_for(struct sw_holders *h, pid_t pid, uint64_t inode,
+			     const struct sw_budget *budget)
+{
+	char path[64];
+	(void) snprintf(path, sizeof(path), "/proc/%d/fd", (int) pid); /* fits */
+	sw_cleanup(sw_closedir_p) DIR *dir = opendir(path);
+	struct dirent *e;
+	bool permitted = true;
+	for (size_t i = 0; permitted && dir != NULL && (e = readdir(dir)) != NULL; i++) {
+		if (i % LINKS_A_LOOK == LINKS_A_LOOK - 1 && sw_budget_spent(budget))
+			return;
+		permitted = e->d_name[0] == '.' || add_link(h, dirfd(dir), e->d_name, pid);
+		if (h->n > 0 && h->items[h->n - 1].inode != inode)
+			h->n--;
+	}
+}
+
+void sw_holders_scan_near(struct sw_holders *h, pid_t near, pid_t parent, uint64_t inode,
+			  const struct sw_budget *budget)
+{
+	size_t n;
+	*h = (struct sw_holders){.cut = true};
+	sw_cleanup(sw_free_p) struct near_pid *pids = list(near, &n);
+	if (pids == NULL)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (pids[i].pid == parent)
+			pids[i].distance = 0;
+	qsort(pids, n, sizeof(*pids), compare_near);
+	for (size_t i = 0; i < n && !sw_budget_spent(budget); i++)
+		scan_process_for(h, pids[i].pid, inode, budget);
+	if (h->n > 1)
+		qsort(h->items, h->n, sizeof(*h->items), compare_holders);
+}
+
+uint64_t sw_open_files(void)
+{
+	char text[64] = "";
+	sw_cleanup(sw_close_p) int fd = open("/proc/sys/fs/file-nr", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return 0;
+	return strtoull(text, NULL, 10);
 }
 
 void sw_holders_deinit(struct sw_holders *h)

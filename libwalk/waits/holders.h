@@ -34,6 +34,14 @@ struct sw_holders {
  */
 void sw_holders_scan(struct sw_holders *holders, pid_t near, bool by_iterator,
 		     const struct sw_budget *budget);
+/*
+ * Who has one pipe or socket open among the processes whose numbers are nearest, the parent before them: what is left to
+ * look at where a scan was cut. Never complete.
+ */
+void sw_holders_scan_near(struct sw_holders *holders, pid_t near, pid_t parent, uint64_t inode,
+			  const struct sw_budget *budget);
+/* How many files are open on the machine; 0: unknown. */
+uint64_t sw_open_files(void);
 /* One process. What of it may not be looked at makes them incomplete. */
 void sw_holders_scan_process(struct sw_holders *holders, pid_t pid);
 void sw_holders_deinit(struct sw_holders *holders);

@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -270,6 +271,60 @@ def by_daemon(tap):
             reader.wait()
 
 
+HOARD = ("import os, signal, sys\n"
+         "end = os.pipe()[0]\n"
+         "for _ in range(int(sys.argv[1])): os.dup(end)\n"
+         "print('ready', flush=True)\n"
+         "signal.pause()\n")
+
+
+def reads_from_sleeper(between):
+    """A process that reads a pipe that another one, started before it, could write to; what is between their numbers."""
+    ends = os.pipe()
+    writer = subprocess.Popen(["sleep", "1000"], pass_fds=ends[1:])
+    started = between()
+    reader = subprocess.Popen(["cat"], stdin=ends[0])
+    for end in ends:
+        os.close(end)
+    wait_blocked(reader.pid, (READ,))
+    return reader, writer, started
+
+
+def crowded(tap):
+    """More open files than are looked through: the nearest processes are, and what is not found is said."""
+    each = min(resource.getrlimit(resource.RLIMIT_NOFILE)[1], 20000) - 100
+    n = -(-120000 // each)
+    if n > 40:
+        tap.skip("a machine with many open files", "too few descriptors for a process", "ulimit -n 20000")
+        return
+    started = []
+
+    def hoard():
+        command = [sys.executable, "-c", HOARD, str(each)]
+        soft = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (each + 100, each + 100)))
+        started.extend(subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=soft) for _ in range(n))
+        for one in started:
+            one.stdout.readline()
+
+    try:
+        far, far_writer, _ = reads_from_sleeper(hoard)
+        near, near_writer, _ = reads_from_sleeper(lambda: None)
+        started += [far, far_writer, near, near_writer]
+
+        def blocked_on(reader):
+            return dump(reader.pid)["threads"][0].get("blocked_on") or {}
+        tap.check(wait_until(lambda: blocked_on(near).get("owner_pid") == near_writer.pid, "the nearest process"),
+                  "the nearest processes are looked through")
+        wait = blocked_on(far)
+        said = re.fullmatch(r"not looked through: (\d+) open files", wait.get("target") or "")
+        tap.check(said and int(said.group(1)) >= 10000 and wait["owner_pid"] is None, "a search that was given up is said", wait)
+        tap.check("not looked through: " in snapwalk("dump", far.pid).stdout, "in the text, too")
+    finally:
+        for one in started:
+            one.kill()
+            one.wait()
+
+
 tap = Tap()
 with tempfile.TemporaryDirectory() as directory:
     for name in WAYS:
@@ -283,4 +338,5 @@ tap.guard(behind)
 tap.guard(timerfd)
 tap.guard(system_v)
 tap.guard(by_daemon)
+tap.guard(crowded)
 tap.done()

@@ -199,6 +199,29 @@ TEST(files_that_may_not_be_seen)
 }
 
 /* The claim about a kept scan is that the thread waited while it was made. */
+/* Only of the file that is asked for, from the nearest process on, and as far as the budget goes. */
+TEST(nearest_have_it)
+{
+	struct world w;
+	size_t n;
+	world_begin(&w, false);
+	sw_holders_deinit(&w.holders);
+	struct sw_budget budget = sw_budget_begin(ENOUGH_NS, ENOUGH_NS);
+	sw_holders_scan_near(&w.holders, getpid(), getppid(), w.inode, &budget);
+	assert_non_null(ours(&w, w.ends[0]));
+	assert_non_null(ours(&w, w.ends[1]));
+	(void) sw_holders_find(&w.holders, w.inode, &n);
+	assert_int_equal(n, w.holders.n);
+	assert_true(w.holders.cut);
+	assert_false(w.holders.complete);
+	sw_holders_deinit(&w.holders);
+	budget = sw_budget_begin(-1, ENOUGH_NS);
+	sw_holders_scan_near(&w.holders, getpid(), getppid(), w.inode, &budget);
+	assert_int_equal(w.holders.n, 0);
+	assert_true(sw_open_files() > 2);
+	world_end(&w);
+}
+
 TEST(scan_serves_who_waited_before_it)
 {
 	enum { BEGIN = 5000, AGE = 700, NOW = BEGIN + AGE, SECOND = 1000000000 };
