@@ -281,6 +281,69 @@ void cpython_world_name_thread(struct cpython_world *w)
 	cpython_world_u64(w, values, worker);
 }
 
+uint64_t cpython_world_string(struct cpython_world *w, unsigned number, const char *text)
+{
+	enum { OTHERS = 16 }; /* what the world has itself comes before */
+	return string_put(w, OTHERS + number, text);
+}
+
+void cpython_world_int(struct cpython_world *w, uint64_t avma, uint64_t value)
+{
+	uint64_t more = w->c.at.layout.head_more;
+	uint32_t digits[] = {value & 0x3fffffff, (uint32_t) (value >> 30)};
+	cpython_world_u64(w, avma + more + 16, w->c.at.layout.minor >= 12 ? 2 << 3 : 2);
+	put(w, avma + more + 24, digits, sizeof(digits));
+}
+
+/* Where an object of this version has its values; a dictionary is made at dict. */
+static uint64_t object_values(struct cpython_world *w, uint64_t avma, uint64_t type, uint64_t keys,
+			      uint64_t dict)
+{
+	const struct sw_cpython_layout *l = &w->c.at.layout;
+	uint64_t more = l->head_more, values = dict + 0x40;
+	cpython_world_u64(w, avma + more + 8, type);
+	cpython_world_u64(w, type + more + 32, 0x20);
+	cpython_world_u64(w, type + more + 168,
+			  l->minor >= 13   ? 1 << 4 | 1 << 2
+			  : l->minor >= 11 ? 1 << 4
+					   : 0);
+	cpython_world_u64(w, type + more + 288, 0x10);
+	if (l->minor <= 10) {
+		cpython_world_u64(w, avma + 0x10, dict);
+		cpython_world_u64(w, dict + 32, keys);
+		cpython_world_u64(w, dict + 40, values);
+		return values;
+	}
+	cpython_world_u64(w, type + l->type_keys, keys);
+	if (l->minor == 11)
+		cpython_world_u64(w, avma - 32, values);
+	if (l->minor == 12)
+		cpython_world_u64(w, avma - 24, values - 1);
+	if (l->minor < 13)
+		return values;
+	w->data[avma + 0x20 + 3 - WORLD] = 1; /* valid */
+	return avma + 0x28;
+}
+
+void cpython_world_object(struct cpython_world *w, uint64_t avma, uint64_t type,
+			  const char *const *names, const uint64_t *values, unsigned n,
+			  unsigned first_string)
+{
+	bool logarithms = w->c.at.layout.minor >= 11;
+	/* Among what is not looked at of the type. */
+	uint64_t keys = type + 0x180, dict = type + 0x280;
+	uint64_t to = object_values(w, avma, type, keys, dict),
+		 entry = keys + (logarithms ? 40 : 48);
+	cpython_world_u64(w, keys + 8, logarithms ? 3 | 3 << 8 | UINT64_C(1) << 16 : 8);
+	cpython_world_u64(w, keys + (logarithms ? 24 : 32), n);
+	for (unsigned i = 0; i < n; i++, entry += logarithms ? 16 : 24) {
+		uint64_t name = cpython_world_string(w, first_string + i, names[i]);
+		cpython_world_u64(w, entry + (logarithms ? 0 : 8), name);
+		cpython_world_u64(w, entry + (logarithms ? 8 : 16), 0);
+		cpython_world_u64(w, to + UINT64_C(8) * i, values[i]);
+	}
+}
+
 /* ---- tasks ------------------------------------------------------------------------------------ */
 
 /* Offsets of a task: state, what it waits for, coroutine, name. */

@@ -45,6 +45,18 @@ void cpython_world_init(struct cpython_world *w, unsigned minor);
 void cpython_world_init_of(struct cpython_world *w, unsigned minor, bool without_gil);
 /* threading._active, with the thread by the name "worker-1". */
 void cpython_world_name_thread(struct cpython_world *w);
+/* A str; at most 14 with numbers from 0 on. */
+uint64_t cpython_world_string(struct cpython_world *w, unsigned number, const char *text);
+/* An int of two digits. */
+void cpython_world_int(struct cpython_world *w, uint64_t avma, uint64_t value);
+/*
+ * An object with at most eight attributes, as its version has them; their names are str with numbers from
+ * first_string on. What it needs beside itself is in WORLD_TYPE_BYTES at type.
+ */
+void cpython_world_object(struct cpython_world *w, uint64_t avma, uint64_t type,
+			  const char *const *names, const uint64_t *values, unsigned n,
+			  unsigned first_string);
+enum { WORLD_TYPE_BYTES = 0x3a0 };
 /*
  * Two tasks of asyncio, in a set of weak references, which is found. "first" waits for the other one, in
  * inner() for which outer() waits; "Task-7" has not begun, and is about to execute leaf().

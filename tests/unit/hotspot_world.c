@@ -130,10 +130,10 @@ void hotspot_world_init(struct hotspot_world *w)
 	w->h.usable = true;
 	w->h.version = 17;
 	w->h.cache = (struct sw_hotspot_cache){
-		.heaps = {{WORLD_HEAP, WORLD + WORLD_BYTES, WORLD_SEGMAP, 7}},
+		.heaps = {{WORLD_HEAP, WORLD_HEAP_END, WORLD_SEGMAP, 7}},
 		.n_heaps = 1,
 		.low_avma = WORLD_HEAP,
-		.high_avma = WORLD + WORLD_BYTES,
+		.high_avma = WORLD_HEAP_END,
 	};
 	memset(w->data + (WORLD_SEGMAP - WORLD), 0xff, 0x60);
 	for (unsigned i = 0; i < 32; i++)
@@ -293,7 +293,30 @@ void hotspot_world_virtual(struct hotspot_world *w)
 	hotspot_world_u32(w, WORLD_OTHER_OBJECT + 12, WORLD_THREAD_OBJECT);
 }
 
-static void object_put(struct hotspot_world *w, uint64_t avma, uint64_t klass)
+void hotspot_world_class(struct hotspot_world *w, uint64_t klass, uint64_t super, const char *name,
+			 const struct hotspot_world_field *fields, unsigned n)
+{
+	enum { OWN_POOL = 0x100, OWN_SYMBOLS = 0x180 };
+	class_put(w, klass, name, NULL, 0);
+	hotspot_world_u64(w, klass + 32, super);
+	hotspot_world_u64(w, klass + 40, klass + OWN_POOL);
+	hotspot_world_u32(w, klass + 0xa0, 6 * n);
+	for (unsigned i = 0; i < n; i++) {
+		const char *const texts[] = {fields[i].name, fields[i].signature};
+		uint64_t slots = klass + 0xa4 + UINT64_C(12) * i;
+		put_u16(w, slots + 8, (uint16_t) (fields[i].offset << 2 | 1));
+		for (unsigned k = 0; k < 2; k++) {
+			unsigned index = 1 + 2 * i + k;
+			uint64_t symbol = klass + OWN_SYMBOLS + UINT64_C(0x40) * index;
+			put_u16(w, slots + 2 + UINT64_C(2) * k, (uint16_t) index);
+			put_u16(w, symbol + 4, (uint16_t) strlen(texts[k]));
+			hotspot_world_put(w, symbol + 6, texts[k], strlen(texts[k]));
+			hotspot_world_u64(w, klass + OWN_POOL + 0x40 + UINT64_C(8) * index, symbol);
+		}
+	}
+}
+
+void hotspot_world_object(struct hotspot_world *w, uint64_t avma, uint64_t klass)
 {
 	hotspot_world_u64(w, avma, 1); /* not locked */
 	hotspot_world_u32(w, avma + 8, (uint32_t) klass);
@@ -343,10 +366,10 @@ void hotspot_world_locks(struct hotspot_world *w)
 	hotspot_world_u32(w, WORLD_THREAD + 56, 64); /* top of empty ones */
 	hotspot_world_u32(w, WORLD_OTHER + 56, 64);
 	hotspot_world_u64(w, WORLD_THREAD_OBJECT, 1);
-	object_put(w, WORLD_OTHER_OBJECT, WORLD_THREAD_CLASS);
+	hotspot_world_object(w, WORLD_OTHER_OBJECT, WORLD_THREAD_CLASS);
 	hotspot_world_u64(w, WORLD_OTHER_OBJECT + 16, WORLD_OTHER);
-	object_put(w, WORLD_LOCK, WORLD_LOCK_CLASS);
-	object_put(w, WORLD_SYNC, WORLD_SYNC_CLASS);
+	hotspot_world_object(w, WORLD_LOCK, WORLD_LOCK_CLASS);
+	hotspot_world_object(w, WORLD_SYNC, WORLD_SYNC_CLASS);
 	hotspot_world_u32(w, WORLD_SYNC + 12, WORLD_OTHER_OBJECT);
 	hotspot_world_u64(w, WORLD_MONITOR + 8, HANDLES + 8);
 	hotspot_world_u64(w, HANDLES + 8, WORLD_LOCK);

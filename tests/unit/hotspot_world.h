@@ -10,9 +10,10 @@
  * methods, A.outer() with A.inner() compiled into it. The layout is made up, too.
  */
 enum {
-	WORLD = 0x100000,            /* address of the array */
-	WORLD_BYTES = 0x4000,        /* of it */
-	WORLD_HEAP = WORLD + 0x1000, /* code cache, to the end */
+	WORLD = 0x100000,     /* address of the array */
+	WORLD_BYTES = 0x6000, /* of it */
+	WORLD_HEAP_END = WORLD + 0x4000,
+	WORLD_HEAP = WORLD + 0x1000, /* code cache, to WORLD_HEAP_END */
 	WORLD_SEGMAP = WORLD + 0x100,
 	WORLD_BLOCK = WORLD_HEAP, /* of the compiled method: 0x1000 bytes */
 	WORLD_BLOB = WORLD_BLOCK + 16,
@@ -40,6 +41,14 @@ enum {
 	WORLD_OWNABLE_CLASS = WORLD_THREADS + 0xa40,
 	WORLD_COLLECTOR = WORLD_THREADS + 0xb60,
 	WORLD_THREAD_NEXT = 0x98, /* offset in a JavaThread, after hotspot_world_chain() */
+	/* For classes of a test's own, WORLD_CLASS_BYTES each, and their objects. */
+	WORLD_MORE = WORLD_HEAP_END,
+	WORLD_CLASS_BYTES = 0x400,
+};
+
+struct hotspot_world_field {
+	const char *name, *signature;
+	uint16_t offset;
 };
 
 struct hotspot_world {
@@ -68,6 +77,11 @@ void hotspot_world_thread(struct hotspot_world *w);
 void hotspot_world_virtual(struct hotspot_world *w);
 /* Adds another thread, a monitor and a lock; both threads are blocked, and captured as 100 and 101. */
 void hotspot_world_locks(struct hotspot_world *w);
+/* A class with a superclass, 0: none, and at most four fields. */
+void hotspot_world_class(struct hotspot_world *w, uint64_t klass, uint64_t super, const char *name,
+			 const struct hotspot_world_field *fields, unsigned n);
+/* An object of it, which is not locked. */
+void hotspot_world_object(struct hotspot_world *w, uint64_t avma, uint64_t klass);
 /* Makes the threads lead to each other, instead of an array: as 8 and 11 publish them. */
 void hotspot_world_chain(struct hotspot_world *w);
 void hotspot_world_put(struct hotspot_world *w, uint64_t avma, const void *bytes, size_t n);

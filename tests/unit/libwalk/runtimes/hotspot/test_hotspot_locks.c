@@ -290,3 +290,220 @@ TEST(test_pointers_current)
 	o.colored = false;
 	assert_true(sw_hotspot_is_current(&o, 0x1234, 0));
 }
+
+/* ---- what the library waits for ---------------------------------------------------------------- */
+
+enum {
+	SYNC_CLASS = WORLD_MORE, /* of a ReentrantReadWriteLock, its superclass, and that one's */
+	RW_CLASS = SYNC_CLASS + WORLD_CLASS_BYTES,
+	QUEUED_CLASS = RW_CLASS + WORLD_CLASS_BYTES,
+	TASK_CLASS = QUEUED_CLASS + WORLD_CLASS_BYTES,
+	INTS_CLASS = TASK_CLASS + WORLD_CLASS_BYTES,
+	MADE = INTS_CLASS + WORLD_CLASS_BYTES, /* the object that is waited for */
+	FIRST = 16,
+	HOLDS = 20,
+	STATE = 24,
+	RUNNER = 16,
+	STACK = 0x8000, /* of the thread that waits, whose sp is 0x8100 */
+	STACK_BYTES = 0x1000,
+	INIT_STATE = 0x50,
+	INIT_THREAD = 0x58,
+	INITIALISES = 3,
+};
+
+static const char thread_type[] = "Ljava/lang/Thread;";
+static uint64_t stack[STACK_BYTES / 8];
+static struct fake_region regions[2];
+
+static void again(void)
+{
+	assert_int_equal(teardown(NULL), 0);
+	assert_int_equal(setup(NULL), 0);
+}
+
+static void rwlock_put(const char *queued, const char *state)
+{
+	const struct hotspot_world_field of_queued = {"state", state, STATE};
+	const struct hotspot_world_field of_lock[] = {{"firstReader", thread_type, FIRST},
+						      {"firstReaderHoldCount", "I", HOLDS}};
+	hotspot_world_class(&world, QUEUED_CLASS, WORLD_OWNABLE_CLASS, queued, &of_queued, 1);
+	hotspot_world_class(&world, RW_CLASS, QUEUED_CLASS,
+			    "java/util/concurrent/locks/ReentrantReadWriteLock$Sync", of_lock, 2);
+	hotspot_world_class(&world, SYNC_CLASS, RW_CLASS,
+			    "java/util/concurrent/locks/ReentrantReadWriteLock$FairSync", NULL, 0);
+	hotspot_world_object(&world, MADE, SYNC_CLASS);
+	park(MADE);
+}
+
+/* The first reader has it if all holds are its own; the upper half of the state counts them. */
+TEST_WITH(test_readers, setup, teardown)
+{
+	static const struct {
+		uint64_t state;
+		uint32_t holds, first;
+		bool wide;
+		pid_t tid;
+	} cases[] = {
+		{1 << 16, 1, WORLD_OTHER_OBJECT, false, 101},
+		{3 << 16, 3, WORLD_OTHER_OBJECT, false, 101},
+		{3 << 16, 2, WORLD_OTHER_OBJECT, false, 0}, /* somebody else reads, too */
+		{0, 0, WORLD_OTHER_OBJECT, false, 0},       /* nobody reads */
+		{1 << 16, 1, WORLD_THREAD_OBJECT, false, 0},
+		{1 << 16, 1, 0, false, 0},
+		{1 << 16, 1, WORLD_LOCK, false, 0},
+		{1 << 16, 1, 0xfffffff8, false, 0},
+		{1 << 16, UINT32_MAX, WORLD_OTHER_OBJECT, false, 0},
+		{UINT64_C(2) << 32, 2, WORLD_OTHER_OBJECT, true, 101},
+		{UINT64_C(2) << 16, 2, WORLD_OTHER_OBJECT, true, 0},
+		{UINT64_C(2) << 32 | 1, 1, WORLD_OTHER_OBJECT, true, 0},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		again();
+		rwlock_put(cases[i].wide
+				   ? "java/util/concurrent/locks/AbstractQueuedLongSynchronizer"
+				   : "java/util/concurrent/locks/AbstractQueuedSynchronizer",
+			   cases[i].wide ? "J" : "I");
+		hotspot_world_u32(&world, MADE + FIRST, cases[i].first);
+		hotspot_world_u32(&world, MADE + HOLDS, cases[i].holds);
+		hotspot_world_u64(&world, MADE + STATE, cases[i].state);
+		is("java_lock", MADE, "java.util.concurrent.locks.ReentrantReadWriteLock$FairSync",
+		   cases[i].tid);
+	}
+}
+
+/* Who has it for writing counts, whatever is left of a first reader. */
+TEST_WITH(test_writer_before_readers, setup, teardown)
+{
+	rwlock_put("java/util/concurrent/locks/AbstractQueuedSynchronizer", "I");
+	hotspot_world_u32(&world, MADE + OWNER, WORLD_OTHER_OBJECT);
+	hotspot_world_u32(&world, MADE + FIRST, WORLD_THREAD_OBJECT);
+	is("java_lock", MADE, "java.util.concurrent.locks.ReentrantReadWriteLock$FairSync", 101);
+}
+
+/* A version whose fields have other names or types. */
+TEST_WITH(test_readers_without_fields, setup, teardown)
+{
+	static const struct {
+		uint64_t klass;
+		struct hotspot_world_field field;
+	} cases[] = {
+		{QUEUED_CLASS, {"state", "S", STATE}},
+		{QUEUED_CLASS, {"stateful", "I", STATE}},
+		{RW_CLASS, {"firstReader", "Ljava/lang/Object;", FIRST}},
+		{RW_CLASS, {"firstReader", thread_type, FIRST}},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		again();
+		rwlock_put("java/util/concurrent/locks/AbstractQueuedSynchronizer", "I");
+		hotspot_world_u32(&world, MADE + FIRST, WORLD_OTHER_OBJECT);
+		hotspot_world_u32(&world, MADE + HOLDS, 1);
+		hotspot_world_u32(&world, MADE + STATE, 1 << 16);
+		is("java_lock", MADE, "java.util.concurrent.locks.ReentrantReadWriteLock$FairSync",
+		   101);
+		again();
+		rwlock_put("java/util/concurrent/locks/AbstractQueuedSynchronizer", "I");
+		hotspot_world_class(
+			&world, cases[i].klass,
+			cases[i].klass == QUEUED_CLASS ? (uint64_t) WORLD_OWNABLE_CLASS
+						       : (uint64_t) QUEUED_CLASS,
+			cases[i].klass == QUEUED_CLASS
+				? "java/util/concurrent/locks/AbstractQueuedSynchronizer"
+				: "java/util/concurrent/locks/ReentrantReadWriteLock$Sync",
+			&cases[i].field, 1);
+		hotspot_world_u32(&world, MADE + FIRST, WORLD_OTHER_OBJECT);
+		hotspot_world_u32(&world, MADE + HOLDS, 1);
+		hotspot_world_u32(&world, MADE + STATE, 1 << 16);
+		is("java_lock", MADE, "java.util.concurrent.locks.ReentrantReadWriteLock$FairSync",
+		   0);
+	}
+}
+
+/* Future.get(): who executes the task, and nobody where it has not begun. */
+TEST_WITH(test_future, setup, teardown)
+{
+	static const struct {
+		uint32_t runner;
+		const char *type, *kind;
+		pid_t tid;
+	} cases[] = {
+		{WORLD_OTHER_OBJECT, thread_type, "java_task", 101},
+		{0, thread_type, "java_park", 0},
+		{WORLD_THREAD_OBJECT, thread_type, "java_park", 0}, /* itself */
+		{WORLD_LOCK, thread_type, "java_park", 0},
+		{0xfffffff8, thread_type, "java_park", 0},
+		{WORLD_OTHER_OBJECT, "Ljava/lang/Object;", "java_park", 0},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct hotspot_world_field runner = {"runner", cases[i].type, RUNNER};
+		again();
+		hotspot_world_class(&world, TASK_CLASS, 0, "java/util/concurrent/FutureTask",
+				    &runner, 1);
+		hotspot_world_object(&world, MADE, TASK_CLASS);
+		hotspot_world_u32(&world, MADE + RUNNER, cases[i].runner);
+		park(MADE);
+		is(cases[i].kind, MADE, "java.util.concurrent.FutureTask", cases[i].tid);
+	}
+}
+
+/* Object.wait() of a thread's object: Thread.join(), if a function on the stack says so, too. */
+TEST_WITH(test_join, setup, teardown)
+{
+	static const struct {
+		uint64_t object;
+		const char *kind;
+		pid_t tid;
+	} cases[] = {
+		{WORLD_OTHER_OBJECT, "java_join", 101},
+		{WORLD_THREAD_OBJECT, "java_wait", 0}, /* itself */
+		{WORLD_LOCK, "java_wait", 0},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		again();
+		hotspot_world_u64(&world, WORLD_THREAD + WAITING, WORLD_MONITOR);
+		hotspot_world_u64(&world, WORLD_THREADS + 0x7e8, cases[i].object); /* the handle */
+		assert_true(waits());
+		assert_string_equal(wait.kind, cases[i].kind);
+		assert_int_equal(wait.owner_tid, cases[i].tid);
+	}
+}
+
+/* Object.wait() of an int[] that only the VM has, with a class on the stack that another thread initialises. */
+TEST_WITH(test_class_initialisation, setup, teardown)
+{
+	static const struct {
+		const char *array;
+		uint64_t word, initialiser;
+		const char *kind, *target;
+		pid_t tid;
+	} cases[] = {
+		{"[I", WORLD_LOCK_CLASS, WORLD_OTHER, "java_class", "p.Lock", 101},
+		{"[I", WORLD_LOCK_CLASS, WORLD_THREAD, "java_wait", "[I", 0}, /* itself */
+		{"[I", WORLD_LOCK_CLASS, 0x40, "java_wait", "[I", 0},
+		{"[I", WORLD_LOCK_CLASS + 4, WORLD_OTHER, "java_wait", "[I", 0},
+		{"[I", UINT64_MAX - 7, WORLD_OTHER, "java_wait", "[I", 0},
+		{"[J", WORLD_LOCK_CLASS, WORLD_OTHER, "java_wait", "[J", 0},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint8_t initialises = INITIALISES;
+		again();
+		memset(stack, 0, sizeof(stack));
+		stack[0x180 / 8] = cases[i].word;
+		regions[0] = world.region;
+		regions[1] = (struct fake_region){STACK, stack, sizeof(stack)};
+		world.fake.regions = regions;
+		world.fake.n_regions = 2;
+		world.h.at.klass_init_state = INIT_STATE;
+		world.h.at.klass_init_thread = INIT_THREAD;
+		world.h.at.state_initializing = INITIALISES;
+		hotspot_world_put(&world, WORLD_LOCK_CLASS + INIT_STATE, &initialises, 1);
+		hotspot_world_u64(&world, WORLD_LOCK_CLASS + INIT_THREAD, cases[i].initialiser);
+		hotspot_world_class(&world, INTS_CLASS, 0, cases[i].array, NULL, 0);
+		hotspot_world_object(&world, MADE, INTS_CLASS);
+		hotspot_world_u64(&world, WORLD_THREAD + WAITING, WORLD_MONITOR);
+		hotspot_world_u64(&world, WORLD_THREADS + 0x7e8, MADE);
+		assert_true(waits());
+		assert_string_equal(wait.kind, cases[i].kind);
+		assert_string_equal(wait.target, cases[i].target);
+		assert_int_equal(wait.owner_tid, cases[i].tid);
+	}
+}
