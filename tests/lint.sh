@@ -51,6 +51,8 @@ while read -r runtime; do
 	grep -q "^| \`$runtime\` |" SECURITY.md ||
 		complain "SECURITY.md does not say what $runtime reads before the copy"
 done < <(grep -lE '\.before = ' libwalk/runtimes/*/runtime.c | cut -d / -f 3)
+# A test of the soak that cannot be imported is found by nobody until the soak runs.
+names=$(python3 tests/imports.py 2>&1) || complain "$names"
 # A fault that cannot be put in is found by nobody until make check-mutants runs.
 patches=$(python3 tests/mutants.py --applies 2>&1) || complain "$patches"
 [ $status = 0 ] && echo "lint: ok"

@@ -12,7 +12,8 @@ import signal
 import subprocess
 
 from harness import Tap, dump as dump_of, gcore, snapwalk, wait_until
-from runtime_go import GUESSES, ROOTS, build, esbuild, made
+from judge import GUESSES
+from runtime_go import ROOTS, build, esbuild, made
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "30"))
 CROWD = 10000
