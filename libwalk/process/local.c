@@ -7,8 +7,13 @@
 
 #include <snapwalk/clock.h>
 #include <snapwalk/local.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* How often mounts are read anew, as one is not known. */
 static const int64_t AGAIN_NS = 1000000000;
@@ -16,6 +21,7 @@ static const int64_t AGAIN_NS = 1000000000;
 struct sw_local {
 	struct sw_arena arena; /* the mounts' */
 	struct sw_filesystems fs;
+	char *cwd;              /* owned; NULL: it has no name */
 	uid_t uid;              /* ours: a sandbox does not tell it */
 	struct sw_fs_file own;  /* our root directory */
 	struct sw_fs_file last; /* what the last one that was permitted is on; mount 0: none */
@@ -46,6 +52,7 @@ int sw_local_create(struct sw_local **ret, struct sw_error *err)
 		return sw_fail_nomem(err);
 	mounts_read(local);
 	(void) sw_filesystems_root(&local->own); /* or it is none that is known */
+	local->cwd = getcwd(NULL, 0);
 	local->uid = geteuid();
 	*ret = local;
 	return 0;
@@ -56,6 +63,7 @@ void sw_local_destroy(struct sw_local *local)
 	if (local == NULL)
 		return;
 	sw_arena_deinit(&local->arena);
+	free(local->cwd);
 	free(local);
 }
 
@@ -111,9 +119,21 @@ int sw_local_open_at(struct sw_local *local, int directory_fd, const char *name,
 	return sw_in_root_open_where(directory_fd, name, O_PATH | O_CLOEXEC | flags, permit, local);
 }
 
+/* From the root directory, also where the path is relative: absolute links, and ".." at its beginning, lead out of the
+ * working directory. */
 int sw_local_open(struct sw_local *local, const char *path, int flags)
 {
-	sw_cleanup(sw_close_p) int from_fd =
-		open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return from_fd >= 0 ? sw_local_open_at(local, from_fd, path, flags) : -1;
+	char whole[PATH_MAX];
+	bool relative = path[0] != '/';
+	if (relative && local->cwd == NULL) {
+		errno = ENOENT;
+		return -1;
+	}
+	int n = snprintf(whole, sizeof(whole), "%s/%s", relative ? local->cwd : "", path);
+	if (n < 0 || (size_t) n >= sizeof(whole)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	sw_cleanup(sw_close_p) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return root_fd >= 0 ? sw_local_open_at(local, root_fd, whole, flags) : -1;
 }

@@ -16,7 +16,8 @@ extern "C" {
 /** The mounts of this process. Not thread-safe. */
 struct sw_local;
 
-/** Before privileges are given up, as it reads /proc. @return 0; -SW_E_NOMEM; -SW_E_IO. */
+/** Before privileges are given up, as it reads /proc. Relative paths begin in the working directory of this call.
+ * @return 0; -SW_E_NOMEM; -SW_E_IO. */
 SW_PUBLIC int sw_local_create(struct sw_local **ret, struct sw_error *err);
 SW_PUBLIC void sw_local_destroy(struct sw_local *local);
 
@@ -32,7 +33,7 @@ SW_PUBLIC void sw_local_destroy(struct sw_local *local);
 SW_PUBLIC int sw_local_open(struct sw_local *local, const char *path, int flags);
 
 /** The same from a directory that sw_local_open() has opened: for many names in one directory, the way to which is
- * walked once. */
+ * walked once. An absolute link would lead to below that directory: flags without O_NOFOLLOW are for relative ones. */
 SW_PUBLIC int sw_local_open_at(struct sw_local *local, int directory_fd, const char *name,
 			       int flags);
 

@@ -85,6 +85,33 @@ static void files_on_disks_are_opened(void **state)
 	assert_int_equal(open_errno(f, "d/file/below", 0), ENOTDIR);
 }
 
+/* As open(2) finds them: links and ".." lead out of the working directory. */
+static void relative_paths_lead_out_of_the_directory(void **state)
+{
+	static const char *const names[] = {
+		"file", "./link", "up/d/file", "../d/file", "../d/up/d/../d/link", "link"};
+	struct fixture *f = *state;
+	struct stat st, wanted;
+	char target[PATH_BYTES];
+	(void) snprintf(target, sizeof(target), "%s", path_of(f, "d/file"));
+	assert_int_equal(symlink(target, path_of(f, "d/link")), 0);
+	assert_int_equal(symlink(f->directory, path_of(f, "d/up")), 0);
+	sw_cleanup(sw_close_p) int before_fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(before_fd >= 0);
+	assert_int_equal(chdir(path_of(f, "d")), 0);
+	sw_local_destroy(f->local);
+	f->local = NULL;
+	assert_int_equal(sw_local_create(&f->local, NULL), 0);
+	assert_int_equal(stat(target, &wanted), 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		sw_cleanup(sw_close_p) int fd = sw_local_open(f->local, names[i], 0);
+		assert_true(fd >= 0);
+		assert_int_equal(fstat(fd, &st), 0);
+		assert_int_equal(st.st_ino, wanted.st_ino);
+	}
+	assert_int_equal(fchdir(before_fd), 0);
+}
+
 static void names_in_an_open_directory_are_opened(void **state)
 {
 	struct fixture *f = *state;
@@ -171,6 +198,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(files_on_disks_are_opened, setup, teardown),
+		cmocka_unit_test_setup_teardown(relative_paths_lead_out_of_the_directory, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(names_in_an_open_directory_are_opened, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(links_of_other_users_are_refused, setup, teardown),
