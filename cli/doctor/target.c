@@ -129,7 +129,11 @@ static void check_namespace(struct sw_doctor *d, const char *check, const char *
 	if (readlink(path, ours, sizeof(ours) - 1) < 0)
 		return;
 	if (readlinkat(d->proc_fd, link, theirs, sizeof(theirs) - 1) < 0) {
-		sw_doctor_say(d, SW_VERDICT_NOTE, check, NULL, "its namespace cannot be read");
+		sw_doctor_say(d, SW_VERDICT_NOTE, check,
+			      d->probe_errno == 0
+				      ? NULL
+				      : "run as root outside of containers and user namespaces",
+			      "its namespace cannot be read: it may be another one than ours");
 		return;
 	}
 	if (strcmp(ours, theirs) == 0)
@@ -248,7 +252,9 @@ static void check_probe(struct sw_doctor *d)
 			      "the kernel allows it (asked by opening /proc/%d/mem)", (int) d->pid);
 	else
 		sw_doctor_say(d, SW_VERDICT_REFUSED, "permission",
-			      "see the checks above; run as root if none of them refuses",
+			      geteuid() == 0
+				      ? "see the checks above"
+				      : "see the checks above; run as root if none of them refuses",
 			      "the kernel refuses it: %s", strerrordesc_np(d->probe_errno));
 }
 

@@ -7,7 +7,10 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -95,28 +98,80 @@ int sw_target_live_fd(const struct sw_target *target)
 	return fd;
 }
 
+static bool has_ptrace_capability(void)
+{
+	char status[STATUS_TEXT_MAX];
+	const char *line = NULL;
+	if (sw_proc_read_small(AT_FDCWD, "/proc/thread-self/status", status, sizeof(status)) > 0)
+		line = strstr(status, "\nCapEff:");
+	return line != NULL &&
+	       (strtoull(line + strlen("\nCapEff:"), NULL, 16) >> CAP_SYS_PTRACE & 1) != 0;
+}
+
+/* The first namespace has all users, and each has its own number: user_namespaces(7). */
+static bool in_first_user_namespace(void)
+{
+	char map[64];
+	unsigned inside = 0, outside = 0, n = 0;
+	return sw_proc_read_small(AT_FDCWD, "/proc/self/uid_map", map, sizeof(map)) > 0 &&
+	       sscanf(map, "%u %u %u", &inside, &outside, &n) == 3 && inside == 0 && outside == 0 &&
+	       n == UINT32_MAX;
+}
+
+/* '0' also without Yama. */
+static char yama_scope(void)
+{
+	char yama[16];
+	return sw_proc_read_small(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", yama,
+				  sizeof(yama)) > 0
+		       ? yama[0]
+		       : '0';
+}
+
+static int denied_to_root(pid_t pid, struct sw_error *err)
+{
+	if (!has_ptrace_capability())
+		return sw_fail(err, SW_E_NOT_PERMITTED,
+			       "process %d: we are root without the capability SYS_PTRACE "
+			       "(container?)",
+			       (int) pid);
+	if (!in_first_user_namespace())
+		return sw_fail(err, SW_E_NOT_PERMITTED,
+			       "process %d: we are root of a user namespace, and the process does "
+			       "not belong to it, or a security module denies it",
+			       (int) pid);
+	if (yama_scope() == '3')
+		return sw_fail(
+			err, SW_E_NOT_PERMITTED,
+			"process %d: kernel.yama.ptrace_scope is 3, with which nobody traces",
+			(int) pid);
+	return sw_fail(err, SW_E_NOT_PERMITTED,
+		       "process %d: a security module or a system call filter refuses it, although "
+		       "we are root",
+		       (int) pid);
+}
+
 /* What stands in the way; what to do about it says who asked (cli/common/remedy.c). */
 static int denied_words(pid_t pid, const char *status, struct sw_error *err)
 {
-	char yama[16];
 	uint64_t uid;
 	if (geteuid() == 0)
-		return sw_fail(
-			err, SW_E_NOT_PERMITTED,
-			"process %d: the kernel refuses although we are root: "
-			"CAP_SYS_PTRACE is missing (container?) or a security module denies it",
-			(int) pid);
+		return denied_to_root(pid, err);
 	if (sw_proc_status_number(status, "Uid", &uid) && uid != geteuid())
 		return sw_fail(err, SW_E_NOT_PERMITTED,
 			       "process %d belongs to user %u, we are user %u", (int) pid,
 			       (unsigned) uid, (unsigned) geteuid());
-	if (sw_proc_read_small(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", yama, sizeof(yama)) >
-		    0 &&
-	    yama[0] != '0')
+	char scope = yama_scope();
+	if (scope != '0')
 		return sw_fail(err, SW_E_NOT_PERMITTED,
 			       "process %d: kernel.yama.ptrace_scope is %c, which permits less "
 			       "than tracing",
-			       (int) pid, yama[0]);
+			       (int) pid, scope);
+	if (!in_first_user_namespace())
+		return sw_fail(err, SW_E_NOT_PERMITTED,
+			       "process %d does not belong to our user namespace, or has protected "
+			       "itself",
+			       (int) pid);
 	return sw_fail(err, SW_E_NOT_PERMITTED,
 		       "process %d has protected itself (set-uid program, capabilities or "
 		       "PR_SET_DUMPABLE)",

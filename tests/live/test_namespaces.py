@@ -13,6 +13,7 @@ from safety import capture as capture_now
 from safety import frames_of, functions, held, parse, run, tasks, thread_of
 
 STATES = os.path.join(TARGETS, "states")
+WITHOUT = os.path.join(TARGETS, "without")
 NOBODY = 65534
 
 
@@ -174,6 +175,27 @@ def refused(tap, pid, what):
     tap.equal(held(pid), [], f"{what}: nothing held")
 
 
+def denied_to_root(tap):
+    """What stands in root's way is named: a capability, or a user namespace that the process is outside of."""
+    if os.geteuid() != 0 or subprocess.run(["unshare", "-Ur", "true"], capture_output=True).returncode != 0:
+        tap.skip("what stands in root's way", "not root, or no user namespaces", tap.ROOT)
+        return
+    with Target("states", "plain", 1) as target:
+        for how, prefix, words in (
+                ("no capability", ["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"],
+                 "we are root without the capability SYS_PTRACE (container?)"),
+                ("root of a namespace", ["unshare", "-Ur"], "we are root of a user namespace, and the process does not "
+                 "belong to it, or a security module denies it"),
+                ("a filter", [WITHOUT, "ptrace=EPERM", "--"],
+                 "a security module or a system call filter refuses it, although we are root")):
+            code, out, err, _ = run("dump", "--stop", "always", target.pid, command=[*prefix, SNAPWALK])
+            tap.equal((code, out, words in err), (77, "", True), f"{how}: what stands in the way is named")
+        # The namespace's root traces what belongs to it.
+        done = subprocess.run(["unshare", "-Ur", "sh", "-c", f"sleep 100 & {SNAPWALK} dump $!; status=$?; kill $!; "
+                               "exit $status"], capture_output=True, text=True)
+        tap.equal((done.returncode, "sleep" in done.stdout), (0, True), "in its own namespace root captures")
+
+
 ODD_PATHS = ("with space", "new\nline", "esc\x1b[31m", "quote\"back\\slash", "bytes\udcff\udcfe",
              "tab\tbell\a", "o\\012ctal", "u\u0308ml\u00e4ut")
 
@@ -226,6 +248,7 @@ def main():
         if os.geteuid() == 0:
             tap.guard(deleted_library, scratch, NOBODY)
     tap.guard(without_privileges)
+    tap.guard(denied_to_root)
     tap.guard(odd_thread_names)
     tap.check(tool("unshare"), "unshare is there")
     tap.done()
