@@ -43,6 +43,7 @@ cli/top/terminal.c		own	open
 confine/descriptors.c		own	open
 confine/landlock.c		own	open statx
 daemon/config/path.c		own	open readlink
+daemon/config/value.c		own	access
 daemon/config/settings.c	own	fopen scandir
 daemon/jobs/found.c		proc	open
 daemon/main.c			own	access open openat
