@@ -30,7 +30,7 @@ PATIENCE_S = 30
 AT_ONCE = 4  # places that are looked at
 # In these the server also stops in the middle; the last ones are for SNAPWALK_HANGS=all.
 MIDDLE = ("dump", "daemon", "sample", "top")
-RARE = ("stop", "cpu", "burst", "keep", "explain", "comm", "sample by daemon")
+RARE = ("stop", "cpu", "burst", "keep", "explain", "comm", "sample by daemon", "leaks", "page")
 SPLIT = """
 #include <stdio.h>
 #include <unistd.h>
@@ -245,6 +245,9 @@ def commands(target, daemon, unit, output):
         "verify": ["verify", pid],
         "explain": ["explain", pid, "0x1000"],
         "doctor": ["doctor", pid],
+        "on": ["on", "syscall:pause", "-d", "1", pid],
+        "leaks": ["leaks", pid, "--of", "fds", "-d", "1"],
+        "page": ["dump", "--via", "direct", "-o", f"{output}.html", pid],
         "comm": ["dump", "--via", "direct", "--comm", os.path.basename(target.command[0])],
     }
     if unit.path:
@@ -252,7 +255,7 @@ def commands(target, daemon, unit, output):
     return found
 
 
-MAY_BE_EMPTY = ("verify", "explain", "cpu")
+MAY_BE_EMPTY = ("verify", "explain", "cpu", "on", "leaks")
 
 
 def run(words):
