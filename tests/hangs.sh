@@ -33,7 +33,8 @@ cli/daemon/call.c		own	access
 cli/daemon/read_dump.c		own	stat
 cli/doctor/general.c		own	access
 cli/doctor/target.c		proc	fstatat openat readlink readlinkat
-cli/events/held.c		proc	openat
+cli/events/descriptors.c	proc	openat
+cli/events/threads.c		proc	openat
 cli/main.c			own	open
 cli/run/keep.c			own	lstat
 cli/run/obtain.c		own	open

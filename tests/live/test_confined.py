@@ -258,11 +258,13 @@ def taken_over_at_events(tap):
     if iterator_refused():
         tap.skip("taken over at events", iterator_refused(), Tap.ROOT)
         return
-    calls = "import os\nprint('ready', flush=True)\nwhile True: os.close(os.dup(1))"
+    calls = ("import os, threading\nprint('ready', flush=True)\nwhile True:\n os.close(os.dup(1))\n"
+             " thread = threading.Thread(target=int)\n thread.start()\n thread.join()")
     with Target(None, "-c", calls, path=sys.executable) as target, \
             tempfile.TemporaryDirectory() as directory:
         made = os.path.join(directory, "made")
-        ways = {"on": ("on", "syscall:close", "--duration", "1"), "leaks": ("leaks", "--of", "fds", "--duration", "1")}
+        ways = {"on": ("on", "syscall:close", "--duration", "1"), "leaks": ("leaks", "--of", "fds", "--duration", "1"),
+                "leaks of threads": ("leaks", "--of", "threads", "--duration", "1")}
         for i, (what, error) in enumerate(BETWEEN.items()):
             name = list(ways)[i % len(ways)]
             refused(tap, name, what, error, attacked(directory, what, *ways[name], target.pid))
