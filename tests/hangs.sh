@@ -34,6 +34,7 @@ cli/daemon/read_dump.c		own	stat
 cli/doctor/general.c		own	access
 cli/doctor/target.c		proc	fstatat openat readlink readlinkat
 cli/events/descriptors.c	proc	openat
+cli/events/mappings.c		proc	openat
 cli/events/threads.c		proc	openat
 cli/main.c			own	open
 cli/run/keep.c			own	lstat

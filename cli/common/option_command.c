@@ -103,7 +103,7 @@ bool sw_set_each(struct sw_options *o, const char *value, struct sw_usage *usage
 
 bool sw_set_of(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
-	int n = sw_choice_parse(value, "fds|threads", usage);
+	int n = sw_choice_parse(value, "fds|threads|maps", usage);
 	o->of = (enum sw_leaks_of) n;
 	o->of_given = true;
 	return n >= 0;

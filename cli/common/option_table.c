@@ -158,7 +158,7 @@ const struct sw_option sw_option_table[] = {
 	 "how long: 10, 10s, 2m, 1h; 0: until Control-C (default 0)", sw_set_duration, false},
 	{"duration", 'd', "TIME", SW_FOR_LEAKS,
 	 "how long: 10, 10s, 2m, 1h; 0: until Control-C (default 60)", sw_set_duration, false},
-	{"of", 0, "fds|threads", SW_FOR_LEAKS, "what is followed", sw_set_of, false},
+	{"of", 0, "fds|threads|maps", SW_FOR_LEAKS, "what is followed", sw_set_of, false},
 	{"errno", 0, "NAME|any", SW_FOR_ON, "only calls that fail with this error, as EMFILE",
 	 sw_set_errno, false},
 	{"each", 0, NULL, SW_FOR_ON, "a line for each event when it happens", sw_set_each, false},

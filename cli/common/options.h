@@ -61,7 +61,7 @@ struct sw_want {
 enum sw_format { SW_FORMAT_TEXT, SW_FORMAT_JSON, SW_FORMAT_FOLDED, SW_FORMAT_HTML };
 enum sw_via { SW_VIA_AUTO, SW_VIA_DIRECT, SW_VIA_DAEMON };
 enum sw_top_sort { SW_TOP_BY_CPU, SW_TOP_BY_STATE, SW_TOP_BY_SINCE, SW_TOP_BY_NAME };
-enum sw_leaks_of { SW_LEAKS_FDS, SW_LEAKS_THREADS };
+enum sw_leaks_of { SW_LEAKS_FDS, SW_LEAKS_THREADS, SW_LEAKS_MAPS };
 enum sw_color { SW_COLOR_AUTO, SW_COLOR_ALWAYS, SW_COLOR_NEVER };
 
 /* Of the name of a system call, with its end. */

@@ -240,7 +240,7 @@ static int list(struct sw_held *held)
 		const struct slot *slot = &d->slots[fd];
 		held->before += slot->state == BEFORE;
 		if (slot->state == ACQUIRED)
-			r = sw_held_put(held, slot->index, slot->acquired_ns);
+			r = sw_held_put(held, slot->index, slot->acquired_ns, 0);
 	}
 	return r;
 }
@@ -250,6 +250,7 @@ const struct sw_held_kind sw_held_descriptors = {.name = "fds",
 						 .file = "fd",
 						 .got = "opened",
 						 .there = "open",
+						 .unseen = "closed unseen",
 						 .create = create,
 						 .destroy = destroy,
 						 .event = event,

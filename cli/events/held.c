@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "events/descriptors.h"
+#include "events/mappings.h"
 #include "events/threads.h"
 
 #include <stdlib.h>
@@ -15,6 +16,7 @@ const struct sw_held_kind *sw_held_kind(enum sw_leaks_of of)
 	switch (of) {
 	case SW_LEAKS_FDS: return &sw_held_descriptors;
 	case SW_LEAKS_THREADS: return &sw_held_threads;
+	case SW_LEAKS_MAPS: return &sw_held_mappings;
 	}
 	return NULL;
 }
@@ -24,6 +26,7 @@ enum sw_event_what sw_held_events(enum sw_leaks_of of)
 	switch (of) {
 	case SW_LEAKS_FDS: return SW_EVENT_DESCRIPTORS;
 	case SW_LEAKS_THREADS: return SW_EVENT_THREADS;
+	case SW_LEAKS_MAPS: return SW_EVENT_MAPPINGS;
 	}
 	return SW_EVENT_CALL;
 }
@@ -77,7 +80,7 @@ void sw_held_released(struct sw_held *h, uint32_t index)
 	h->released++;
 }
 
-int sw_held_put(struct sw_held *h, uint32_t index, int64_t acquired_ns)
+int sw_held_put(struct sw_held *h, uint32_t index, int64_t acquired_ns, uint64_t bytes)
 {
 	struct sw_held_thing *grown =
 		sw_grow(h->things, h->n_things, &h->things_max, 256, sizeof(*grown));
@@ -85,7 +88,7 @@ int sw_held_put(struct sw_held *h, uint32_t index, int64_t acquired_ns)
 		return -SW_E_NOMEM;
 	h->things = grown;
 	h->things[h->n_things++] =
-		(struct sw_held_thing){.index = index, .acquired_ns = acquired_ns};
+		(struct sw_held_thing){.index = index, .acquired_ns = acquired_ns, .bytes = bytes};
 	return 0;
 }
 
@@ -120,8 +123,11 @@ static void row_finish(struct sw_held *h, const struct sw_held_thing *first, siz
 	row->outstanding = n;
 	row->oldest_ns = end_ns - first->acquired_ns;
 	row->median_ns = end_ns - first[(n - 1) / 2].acquired_ns;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		row->first_half += first[i].acquired_ns < half_ns;
+		row->outstanding_bytes += first[i].bytes;
+	}
+	h->outstanding_bytes += row->outstanding_bytes;
 	row->second_half = n - row->first_half;
 }
 
@@ -143,6 +149,8 @@ static void rows_finish(struct sw_held *h)
 static int compare_rows(const void *a, const void *b)
 {
 	const struct sw_held_row *x = a, *y = b;
+	if (x->outstanding_bytes != y->outstanding_bytes)
+		return x->outstanding_bytes < y->outstanding_bytes ? 1 : -1;
 	if (x->outstanding != y->outstanding)
 		return x->outstanding < y->outstanding ? 1 : -1;
 	if (x->acquired != y->acquired)

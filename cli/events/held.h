@@ -13,9 +13,11 @@ struct sw_held;
 struct sw_held_row {
 	uint64_t acquired, released, unseen; /* unseen: given up, and nobody saw how */
 	uint64_t not_joined;                 /* threads that have ended */
+	uint64_t acquired_bytes;             /* of a kind with bytes, as the following */
 	uint64_t first, last;                /* numbers of events */
 	/* Of sw_held_finish(). */
 	uint64_t outstanding, first_half, second_half;
+	uint64_t outstanding_bytes;
 	int64_t oldest_ns, median_ns; /* ages; -1: nothing is outstanding */
 	uint32_t row;                 /* of the stacks; SW_RECORDER_NO_ROW: without a stack */
 };
@@ -31,10 +33,12 @@ struct sw_held_row {
  * create is called before the sandbox is entered, the others in it. All are given the struct sw_held that create made.
  */
 struct sw_held_kind {
-	const char *name;        /* that of --of */
-	const char *noun;        /* of one thing */
-	const char *file;        /* below /proc/PID: what the end is compared with */
-	const char *got, *there; /* "opened" before; that many are "open" */
+	const char *name; /* that of --of */
+	const char *noun; /* of one thing */
+	const char *file; /* below /proc/PID: what the end is compared with */
+	const char *got, *there,
+		*unseen; /* "opened" before; that many are "open"; "closed unseen" */
+	bool has_bytes;  /* each has a size, and bytes matter more than how many there are */
 	/* 0; -SW_E_NOMEM; -SW_E_IO. Free with destroy. */
 	int (*create)(struct sw_event_run *run, struct sw_held **ret, struct sw_error *err);
 	void (*destroy)(struct sw_held *held);
@@ -53,6 +57,7 @@ struct sw_held {
 	struct sw_held_thing {
 		uint32_t index; /* of rows */
 		int64_t acquired_ns;
+		uint64_t bytes;
 	} * things; /* owned: what is outstanding in the end */
 	size_t n_things, things_max;
 	int64_t listed_ns;           /* when the list of what was there before was complete */
@@ -63,6 +68,7 @@ struct sw_held {
 	uint64_t before_released; /* got before, given up meanwhile */
 	uint64_t before;          /* still there */
 	uint64_t unknown_origin;  /* there, and nobody saw how */
+	uint64_t acquired_bytes, outstanding_bytes, before_bytes, unknown_bytes, unseen_bytes;
 	uint64_t closed_unseen;
 	uint64_t not_joined; /* of outstanding threads: they have ended */
 	uint64_t
@@ -85,7 +91,7 @@ int sw_held_index(struct sw_held *held, uint32_t row, uint32_t *ret);
 void sw_held_acquired(struct sw_held *held, uint32_t index, const struct sw_event *event);
 void sw_held_released(struct sw_held *held, uint32_t index);
 /* One is outstanding in the end. -SW_E_NOMEM. */
-int sw_held_put(struct sw_held *held, uint32_t index, int64_t acquired_ns);
+int sw_held_put(struct sw_held *held, uint32_t index, int64_t acquired_ns, uint64_t bytes);
 
 /* The rows are sorted then: most outstanding first. -SW_E_NOMEM. */
 int sw_held_finish(struct sw_held *held);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "events/held_output.h"
+#include "cleanup.h"
 #include "common/json_text.h"
 #include "errors.h"
 #include "utf8.h"
@@ -36,6 +37,26 @@ static void put_age(struct sw_text *text, int64_t ns)
 	sw_text_printf(text, "  %8s", age);
 }
 
+/* "0 B", "52 KiB", "1.2 GiB" */
+static void put_bytes(struct sw_text *text, double bytes, int width)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+	enum { STEP = 1024, WHOLE_FROM = 10 };
+	char figure[32];
+	size_t unit = 0;
+	for (; bytes >= STEP && unit + 1 < SW_ARRAY_SIZE(units); unit++)
+		bytes /= STEP;
+	(void) snprintf(figure, sizeof(figure), "%.*f %s", unit > 0 && bytes < WHOLE_FROM, bytes,
+			units[unit]);
+	sw_text_printf(text, "%*s", width, figure);
+}
+
+/* How much is outstanding: bytes where a thing has some, else things. */
+static uint64_t amount(const struct sw_held *h, const struct sw_held_row *row)
+{
+	return h->kind->has_bytes ? row->outstanding_bytes : row->outstanding;
+}
+
 static void put_verdict(const struct sw_held *h, struct sw_text *text)
 {
 	const struct sw_event_run *run = h->run;
@@ -45,7 +66,7 @@ static void put_verdict(const struct sw_held *h, struct sw_text *text)
 	for (size_t i = 0; i < h->n_rows; i++) {
 		if (is_nearly_released(&h->rows[i]))
 			continue;
-		n += h->rows[i].outstanding;
+		n += amount(h, &h->rows[i]);
 		if (top == NULL && h->rows[i].outstanding > 0)
 			top = &h->rows[i];
 	}
@@ -56,10 +77,15 @@ static void put_verdict(const struct sw_held *h, struct sw_text *text)
 		sw_text_printf(text, "does not grow\n");
 		return;
 	}
-	sw_text_printf(text, "grows by %.0f a minute", (double) n / minutes);
+	sw_text_printf(text, "grows by ");
+	if (h->kind->has_bytes)
+		put_bytes(text, (double) n / minutes, 0);
+	else
+		sw_text_printf(text, "%.0f", (double) n / minutes);
+	sw_text_printf(text, " a minute");
 	if (top->row != SW_RECORDER_NO_ROW && run->stacks.stacks[top->row].own[0] != '\0')
 		sw_text_printf(text, ", %.0f %% of it from %s",
-			       (double) top->outstanding * PER_CENT / (double) n,
+			       (double) amount(h, top) * PER_CENT / (double) n,
 			       run->stacks.stacks[top->row].own);
 	sw_text_append(text, "\n", 1);
 }
@@ -67,11 +93,6 @@ static void put_verdict(const struct sw_held *h, struct sw_text *text)
 static bool is_of_threads(const struct sw_held *h)
 {
 	return h->run->options->of == SW_LEAKS_THREADS;
-}
-
-static const char *unseen_words(const struct sw_held *h)
-{
-	return is_of_threads(h) ? "ended unseen" : "closed unseen";
 }
 
 /* What is known of threads that have ended. */
@@ -92,6 +113,10 @@ static void put_row(const struct sw_held *h, const struct sw_held_row *row, stru
 	char growth[48];
 	(void) snprintf(growth, sizeof(growth), "%" PRIu64 "→%" PRIu64, row->first_half,
 			row->second_half);
+	if (h->kind->has_bytes) {
+		put_bytes(text, (double) row->outstanding_bytes, 8);
+		sw_text_printf(text, "  ");
+	}
 	sw_text_printf(text, "%11" PRIu64 "  %8" PRIu64 "  %8" PRIu64, row->outstanding,
 		       row->acquired, row->released);
 	put_age(text, row->oldest_ns);
@@ -108,7 +133,7 @@ static void put_row(const struct sw_held *h, const struct sw_held_row *row, stru
 	if (is_nearly_released(row))
 		sw_text_printf(text, "  (nearly all released)");
 	if (row->unseen > 0)
-		sw_text_printf(text, "  (%" PRIu64 " %s)", row->unseen, unseen_words(h));
+		sw_text_printf(text, "  (%" PRIu64 " %s)", row->unseen, h->kind->unseen);
 	if (row->not_joined > 0)
 		sw_text_printf(text, "  (%" PRIu64 " ended, not joined)", row->not_joined);
 	sw_text_append(text, "\n", 1);
@@ -129,7 +154,8 @@ int sw_held_text(const struct sw_held *h, struct sw_text *text)
 		if (n++ == 0)
 			sw_text_printf(
 				text,
-				"\noutstanding  acquired  released    oldest     growth  where\n");
+				"\n%soutstanding  acquired  released    oldest     growth  where\n",
+				h->kind->has_bytes ? "   bytes  " : "");
 		put_row(h, &h->rows[i], text);
 	}
 	if (n_left > 0)
@@ -138,10 +164,15 @@ int sw_held_text(const struct sw_held *h, struct sw_text *text)
 		       "with a stack %" PRIu64 " · %s before %" PRIu64 " · origin unknown %" PRIu64,
 		       h->outstanding - h->without_stack, h->kind->got, h->before,
 		       h->unknown_origin);
+	if (h->unknown_bytes > 0) {
+		sw_text_printf(text, " (");
+		put_bytes(text, (double) h->unknown_bytes, 0);
+		sw_text_printf(text, ")");
+	}
 	if (h->without_stack > 0)
 		sw_text_printf(text, " · without a stack %" PRIu64, h->without_stack);
 	if (h->closed_unseen > 0)
-		sw_text_printf(text, " · %s %" PRIu64, unseen_words(h), h->closed_unseen);
+		sw_text_printf(text, " · %s %" PRIu64, h->kind->unseen, h->closed_unseen);
 	put_joins(h, text);
 	if (run->n_lost > 0)
 		sw_text_printf(text, " · events lost %" PRIu64, run->n_lost);
@@ -195,15 +226,18 @@ int sw_held_json(const struct sw_held *h, struct sw_text *text)
 		const struct sw_held_row *row = &h->rows[i];
 		if (row->acquired == 0)
 			continue;
+		sw_text_printf(text, "%s{\"outstanding\":%" PRIu64, first ? "" : ",",
+			       row->outstanding);
+		put_count(text, "outstanding_bytes", row->outstanding_bytes, h->kind->has_bytes);
 		sw_text_printf(text,
-			       "%s{\"outstanding\":%" PRIu64
-			       ",\"outstanding_bytes\":null,\"acquired\":%" PRIu64
-			       ",\"released\":%" PRIu64 ",\"closed_unseen\":%" PRIu64
-			       ",\"nearly_all_released\":%s",
-			       first ? "" : ",", row->outstanding, row->acquired, row->released,
-			       row->unseen, is_nearly_released(row) ? "true" : "false");
+			       ",\"acquired\":%" PRIu64 ",\"released\":%" PRIu64
+			       ",\"closed_unseen\":%" PRIu64 ",\"nearly_all_released\":%s",
+			       row->acquired, row->released, row->unseen,
+			       is_nearly_released(row) ? "true" : "false");
 		if (is_of_threads(h))
 			put_count(text, "not_joined", row->not_joined, h->joins_unknown == 0);
+		if (h->kind->has_bytes)
+			put_count(text, "acquired_bytes", row->acquired_bytes, true);
 		put_ms(text, "oldest_ms", row->oldest_ns);
 		put_ms(text, "median_age_ms", row->median_ns);
 		sw_text_printf(text,
@@ -222,6 +256,13 @@ int sw_held_json(const struct sw_held *h, struct sw_text *text)
 	if (is_of_threads(h)) {
 		put_count(text, "not_joined", h->not_joined, h->joins_unknown == 0);
 		put_count(text, "joins_unknown", h->joins_unknown, true);
+	}
+	if (h->kind->has_bytes) {
+		put_count(text, "acquired_bytes", h->acquired_bytes, true);
+		put_count(text, "outstanding_bytes", h->outstanding_bytes, true);
+		put_count(text, "before_bytes", h->before_bytes, true);
+		put_count(text, "unknown_bytes", h->unknown_bytes, true);
+		put_count(text, "unseen_bytes", h->unseen_bytes, true);
 	}
 	sw_text_printf(text, ",\"overhead\":{\"events\":%" PRIu64 "}}\n", run->n_events);
 	return text->failed ? -SW_E_NOMEM : 0;

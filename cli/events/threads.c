@@ -316,7 +316,7 @@ static int ended_judge(struct threads *t)
 		}
 		t->held.not_joined++;
 		t->held.rows[thread->index].not_joined++;
-		r = sw_held_put(&t->held, thread->index, thread->acquired_ns);
+		r = sw_held_put(&t->held, thread->index, thread->acquired_ns, 0);
 	}
 	return r;
 }
@@ -331,7 +331,7 @@ static int list(struct sw_held *held)
 		const struct thread *thread = &t->running.all[i];
 		held->before += thread->before;
 		if (!thread->before)
-			r = sw_held_put(held, thread->index, thread->acquired_ns);
+			r = sw_held_put(held, thread->index, thread->acquired_ns, 0);
 	}
 	return r;
 }
@@ -341,6 +341,7 @@ const struct sw_held_kind sw_held_threads = {.name = "threads",
 					     .file = "task",
 					     .got = "made",
 					     .there = "there",
+					     .unseen = "ended unseen",
 					     .create = create,
 					     .destroy = destroy,
 					     .event = event,

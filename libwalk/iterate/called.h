@@ -37,6 +37,7 @@ struct sw_called_setup {
 	uint32_t text, bytes, n_bytes;
 	uint32_t unused;
 	uint64_t files; /* of descriptors: the table of the process, found as tgid is */
+	uint64_t mm;    /* of mappings: its memory, likewise */
 	struct sw_called_test tests[SW_CALLED_TESTS_MAX];
 };
 
@@ -62,7 +63,12 @@ enum sw_called_what {
 	SW_CALLED_RELEASED, /* likewise: it is about to be closed */
 	SW_CALLED_RANGE,    /* all from value[0] to value[1] are about to be closed */
 	SW_CALLED_TABLE_IS, /* part SW_CALLED_TABLE has all that are open; no other call has them open */
-	SW_CALLED_PROGRAM, /* thread value[0] is another program, and there is no other thread */
+	/* Of threads: thread value[0] is another program, and there is no other thread. Of mappings: it has others. */
+	SW_CALLED_PROGRAM,
+	/* Of mappings: system call value[0] begins, and is about to change all from value[1] to value[2]; it has
+	 * returned value[1], and mapped value[2] bytes if that is no error. */
+	SW_CALLED_MAPS_BEGIN,
+	SW_CALLED_MAPS_END,
 };
 
 struct sw_called_event {

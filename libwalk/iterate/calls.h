@@ -15,6 +15,7 @@ enum sw_iterate_calls {
 	SW_ITERATE_CALL_BEGINS,
 	SW_ITERATE_CALL_RETURNS,
 	SW_ITERATE_DESCRIPTORS, /* iterate/descriptors.bpf.c: each that a process gets or gives up */
+	SW_ITERATE_MAPPINGS,    /* iterate/mappings.bpf.c: memory that is mapped and unmapped */
 	SW_ITERATE_LIVES,       /* iterate/lives.bpf.c: threads that are made and that end */
 };
 

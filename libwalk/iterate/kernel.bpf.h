@@ -41,6 +41,7 @@ struct pid_namespace {
 
 struct mm_struct {
 	unsigned long start_stack;
+	unsigned long start_brk, brk;
 } SW_KERNEL;
 
 struct super_block {

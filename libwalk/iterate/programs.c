@@ -15,6 +15,7 @@
 #include <digests.h>
 #include <files.lskel.h>
 #include <lives.lskel.h>
+#include <mappings.lskel.h>
 #include <moved.lskel.h>
 #include <returns.lskel.h>
 #include <sample.lskel.h>
@@ -137,6 +138,26 @@ static int descriptors_load(const struct sw_iterate_sample_sizes *sizes,
 	return r;
 }
 
+static int mappings_load(const struct sw_iterate_sample_sizes *sizes,
+			 struct sw_iterate_programs *ret)
+{
+	struct sw_mappings *skeleton = sw_mappings__open();
+	if (skeleton == NULL)
+		return -ENOMEM;
+	MAPS_SIZE(skeleton, sizes);
+	int r = sw_mappings__load(skeleton);
+	if (r == 0)
+		*ret = (struct sw_iterate_programs){
+			.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)},
+			.called_fd = take(&skeleton->maps.sw_called.map_fd),
+			.program_fds = {take(&skeleton->progs.sw_mapping_enter.prog_fd),
+					take(&skeleton->progs.sw_mapping_exit.prog_fd), -EBADF},
+			.link_fds = {-EBADF, -EBADF, -EBADF},
+			.trace_points = {"sys_enter", "sys_exit"}};
+	sw_mappings__destroy(skeleton);
+	return r;
+}
+
 static int lives_load(const struct sw_iterate_sample_sizes *sizes, struct sw_iterate_programs *ret)
 {
 	struct sw_lives *skeleton = sw_lives__open();
@@ -163,6 +184,8 @@ int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_s
 {
 	if (which == SW_ITERATE_DESCRIPTORS)
 		return descriptors_load(sizes, ret);
+	if (which == SW_ITERATE_MAPPINGS)
+		return mappings_load(sizes, ret);
 	if (which == SW_ITERATE_LIVES)
 		return lives_load(sizes, ret);
 	struct sw_calls *skeleton = sw_calls__open();

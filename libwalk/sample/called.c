@@ -15,11 +15,13 @@ int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw
 		*ret_calls = SW_ITERATE_LIVES;
 		return 0;
 	}
-	if (o->what == SW_EVENT_DESCRIPTORS) {
+	if (o->what == SW_EVENT_DESCRIPTORS || o->what == SW_EVENT_MAPPINGS) {
+		bool descriptors = o->what == SW_EVENT_DESCRIPTORS;
 		*ret = (struct sw_called_setup){0};
-		*ret_calls = SW_ITERATE_DESCRIPTORS;
+		*ret_calls = descriptors ? SW_ITERATE_DESCRIPTORS : SW_ITERATE_MAPPINGS;
 		return is_32bit ? sw_fail(err, SW_E_INVALID,
-					  "descriptors of 32-bit programs are not followed")
+					  "%s of 32-bit programs are not followed",
+					  descriptors ? "descriptors" : "mappings")
 				: 0;
 	}
 	if (number < 0 || o->n_tests > SW_CALLED_TESTS_MAX)
@@ -80,6 +82,19 @@ static bool event_read(const struct sw_copy_part *part, struct sw_event *ret)
 		handle_add(ret, event.value[1], 0, 0);
 		return true;
 	case SW_CALLED_TABLE_IS: ret->kind = SW_EVENT_TABLE; return true;
+	case SW_CALLED_MAPS_BEGIN:
+		ret->kind = SW_EVENT_MAPS_BEGIN;
+		ret->call = (int64_t) event.value[0];
+		ret->arguments[0] = event.value[1];
+		ret->arguments[1] = event.value[2];
+		return true;
+	case SW_CALLED_MAPS_END:
+		ret->kind = SW_EVENT_MAPS_END;
+		ret->call = (int64_t) event.value[0];
+		ret->result = (int64_t) event.value[1];
+		ret->returned = true;
+		ret->arguments[0] = event.value[2];
+		return true;
 	case SW_CALLED_PROGRAM:
 		ret->kind = SW_EVENT_PROGRAM;
 		handle_add(ret, event.value[0], 0, 0);

@@ -31,6 +31,7 @@ enum sw_event_what {
 	SW_EVENT_CALL,        /* one system call */
 	SW_EVENT_DESCRIPTORS, /* each descriptor that the process gets or gives up */
 	SW_EVENT_THREADS,     /* each thread that is made or ends */
+	SW_EVENT_MAPPINGS,    /* memory that the process maps or unmaps */
 };
 
 /** Which events are wanted. Zero-initialised means the defaults. */
@@ -66,7 +67,12 @@ enum sw_event_kind {
 	SW_EVENT_RELEASED, /* likewise */
 	SW_EVENT_RANGE,    /* released: all numbers from handles[0] to handles[1] */
 	SW_EVENT_TABLE,    /* bytes has a bit for each that is open: others were released */
-	SW_EVENT_PROGRAM, /* of threads: the process is another program, and handles[0] its only thread */
+	SW_EVENT_PROGRAM, /* the process is another program; of threads: handles[0] is its only thread */
+	/* Of mappings: a call begins, and is about to change what is from arguments[0] to arguments[1] (of brk: from the
+	 * old end of the heap to the new one); or has returned result, and mapped so many bytes there as arguments[0]
+	 * says, if that is no error. */
+	SW_EVENT_MAPS_BEGIN,
+	SW_EVENT_MAPS_END,
 };
 
 enum { SW_EVENT_HANDLES_MAX = 256 };

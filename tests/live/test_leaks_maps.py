@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 60s
+"""snapwalk leaks --of maps: of a program that maps and unmaps at random and writes down whose each page is, each stack has
+those calls and bytes; and each page that is mapped in the end is accounted for.
+"""
+import json
+import re
+import signal
+import sys
+import random
+
+from harness import Tap, Target, iterator_refused, wait_until
+from test_events import Run
+
+
+def begin(target, *args):
+    return Run("leaks", "--of", "maps", *args, "-d", 0, target.pid)
+
+
+def turn(target, what):
+    """What the target writes down: {function: (calls, bytes, calls left, bytes left)}."""
+    target.send(what)
+    told = {}
+    for line in iter(target.readline, "done"):
+        name, *numbers = line.split()
+        told[name] = tuple(map(int, numbers))
+    return told
+
+
+def found(answer, names):
+    """The same of an answer: a stack belongs to the innermost function of those names."""
+    sums = dict.fromkeys(names, (0, 0, 0, 0))
+    for s in answer["stacks"]:
+        name = next((f["function"] for f in s["frames"] if f["function"] in names), "-")
+        row = s["acquired"], s["acquired_bytes"], s["outstanding"], s["outstanding_bytes"]
+        sums[name] = tuple(a + b for a, b in zip(sums.get(name, (0, 0, 0, 0)), row))
+        if s["acquired"] != s["released"] + s["outstanding"] + s["closed_unseen"]:
+            raise RuntimeError(f"{s}")
+    return sums
+
+
+def mapped(pid):
+    """Bytes that a process has mapped, without the kernel's page."""
+    total = 0
+    with open(f"/proc/{pid}/maps") as file:
+        for line in file:
+            first, last = (int(n, 16) for n in line.split()[0].split("-"))
+            total += last - first if first < 1 << 63 else 0
+    return total
+
+
+def accounted(tap, name, answer, target):
+    tap.equal((answer["lost"], answer["unknown_origin"], answer["closed_unseen"], answer["checked"]), (0, 0, 0, True),
+              f"{name}: nothing is lost or unknown")
+    total = mapped(target.pid)
+    tap.equal(answer["outstanding_bytes"] + answer["before_bytes"], total, f"{name}: each byte is accounted for")
+
+
+def rows(tap):
+    """C: by seeds, of which a failing one is said."""
+    for seed in (1, 2, random.randrange(1 << 30)):
+        with Target("mappings") as target:
+            run = begin(target, "--json")
+            told = turn(target, f"go {seed}")
+            status, out, err = run.end()
+            answer = json.loads(out)
+            sums = found(answer, told)
+            tap.equal({name: sums[name] for name in told}, told, f"seed {seed}: each row is what the program wrote down")
+            tap.equal(status, 0, f"seed {seed}: status")
+            accounted(tap, f"seed {seed}", answer, target)
+
+
+def program(tap):
+    """execve(2) gives up all, and what the new program begins with was there before."""
+    with Target("mappings") as target:
+        run = begin(target, "--json")
+        told = turn(target, "go 3")
+        target.send("exec")
+        wait_until(lambda: target.readline() == "ready", "it is another program")
+        again = turn(target, "go 4")
+        status, out, err = run.end()
+        answer = json.loads(out)
+        sums = found(answer, told)
+        wanted = {name: (told[name][0] + again[name][0], told[name][1] + again[name][1], *again[name][2:]) for name in told}
+        tap.equal({name: sums[name] for name in told}, wanted, "execve: what was mapped before is gone")
+        accounted(tap, "execve", answer, target)
+
+
+def unseen(tap):
+    """What nobody saw is a figure of its own: memory that is mapped by shmat(2), and unmapped by 32-bit code."""
+    with Target("mappings") as target:
+        run = begin(target, "--json")
+        turn(target, "unseen")
+        status, out, err = run.end()
+        answer = json.loads(out)
+        tap.equal((answer["unknown_origin"], answer["unknown_bytes"], answer["closed_unseen"], answer["unseen_bytes"]),
+                  (1, 5 * 4096, 1, 3 * 4096), "mapped and unmapped unseen")
+        tap.equal([(s["acquired"], s["outstanding"], s["outstanding_bytes"]) for s in answer["stacks"]], [(1, 1, 4096)],
+                  "unmapped unseen: what is left")
+
+
+def text(tap):
+    with Target("mappings") as target:
+        run = begin(target)
+        turn(target, "go 5")
+        status, out, err = run.end()
+        tap.check(re.search(r": \d+ mappings acquired, \d+ released; grows by [\d.]+ [MG]iB a minute, \d+ % of it from by_threads "
+                            r"mappings\.c:\d+$", out.splitlines()[0]), "text: the verdict comes first", out)
+        tap.check(re.search(r"^ +[\d.]+ [KM]iB +\d+ +\d+ +\d+ .*mmap < over mappings\.c", out, re.M), "text: a row", out)
+    with Target("mappings") as target:
+        run = begin(target, "--json")
+        turn(target, "go 6")
+        run.process.send_signal(signal.SIGSTOP)
+        target.process.send_signal(signal.SIGKILL)
+        target.process.wait()
+        run.process.send_signal(signal.SIGCONT)
+        out, err = run.process.communicate()
+        answer = json.loads(out)
+        tap.equal((answer["checked"], answer["open"]), (False, 0), "a process that has ended: it is not checked")
+        tap.check(answer["acquired"] > 1000 and answer["lost"] == 0, "a process that has ended: what was seen is there")
+
+
+def main():
+    tap = Tap()
+    if iterator_refused():
+        tap.skip("leaks --of maps", iterator_refused(), Tap.ROOT)
+        tap.done()
+    wanted = sys.argv[1:]
+    for test in (rows, program, unseen, text):
+        if not wanted or test.__name__ in wanted:
+            tap.guard(test)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

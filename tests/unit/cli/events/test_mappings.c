@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Mappings by their events. The process is this one, whose list is the check in the end; addresses are made up. */
+#include "events/mappings.h"
+#include "test.h"
+
+#include <snapwalk/clock.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, ROW = 3, BASE = 0x10000000 };
+
+static const struct sw_held_kind *const of = &sw_held_mappings;
+static struct sw_event_run run;
+static struct sw_held *held;
+static uint64_t number;
+
+static void begin(void)
+{
+	run = (struct sw_event_run){.subject = {.pid = getpid()},
+				    .proc_fd = open("/proc/self", O_PATH | O_CLOEXEC)};
+	number = 0;
+	assert_int_equal(of->create(&run, &held, NULL), 0);
+	run.begin_ns = sw_clock_ns();
+}
+
+static void end(void)
+{
+	of->destroy(held);
+	assert_int_equal(close(run.proc_fd), 0);
+}
+
+static void tell(pid_t tid, uint32_t row, const struct sw_event *what)
+{
+	struct sw_event event = *what;
+	event.number = number++;
+	event.time_ns = sw_clock_ns();
+	event.tid = tid;
+	assert_int_equal(of->event(held, &event, row, NULL), 0);
+}
+
+static void maps(uint64_t page, uint64_t pages)
+{
+	tell(1, ROW,
+	     &(struct sw_event){.kind = SW_EVENT_MAPS_END,
+				.call = SYS_mmap,
+				.result = (int64_t) (BASE + page * PAGE),
+				.arguments = {pages * PAGE}});
+}
+
+static void call_begins(pid_t tid, long call, uint64_t first, uint64_t last)
+{
+	tell(tid, SW_RECORDER_NO_ROW,
+	     &(struct sw_event){.kind = SW_EVENT_MAPS_BEGIN,
+				.call = call,
+				.arguments = {BASE + first * PAGE, BASE + last * PAGE}});
+}
+
+static void call_ends(pid_t tid, long call, int64_t result, uint64_t bytes)
+{
+	tell(tid, ROW + 1,
+	     &(struct sw_event){.kind = SW_EVENT_MAPS_END,
+				.call = call,
+				.result = result,
+				.arguments = {bytes}});
+}
+
+/* Without a check: the list knows nothing of made-up addresses. */
+static void finish(void)
+{
+	run.end_ns = sw_clock_ns();
+	assert_int_equal(sw_held_finish(held), 0);
+}
+
+static const struct sw_held_row *row(uint32_t number_of)
+{
+	for (size_t i = 0; i < held->n_rows; i++)
+		if (held->rows[i].row == number_of)
+			return &held->rows[i];
+	return NULL;
+}
+
+static void expect(uint32_t number_of, uint64_t acquired, uint64_t outstanding, uint64_t pages)
+{
+	assert_int_equal(row(number_of)->acquired, acquired);
+	assert_int_equal(row(number_of)->outstanding, outstanding);
+	assert_int_equal(row(number_of)->acquired - row(number_of)->released, outstanding);
+	assert_int_equal(row(number_of)->outstanding_bytes, pages * PAGE);
+}
+
+TEST(test_replace_and_split)
+{
+	begin();
+	maps(0, 10);
+	maps(2, 3); /* MAP_FIXED over the first one, which is in two parts now */
+	call_begins(1, SYS_munmap, 0, 1);
+	call_begins(1, SYS_munmap, 4, 6); /* parts of both */
+	maps(5, 1);                       /* where a part was */
+	finish();
+	expect(ROW, 3, 3, 1 + 2 + 4 + 1);
+	end();
+}
+
+/* munmap(2) says when it fails, and nothing when it succeeds. */
+TEST(test_calls_that_fail)
+{
+	begin();
+	maps(0, 4);
+	call_begins(1, SYS_munmap, 1, 3);
+	call_begins(2, SYS_munmap, 0, 1); /* of another thread */
+	call_ends(1, SYS_munmap, -ENOMEM, 0);
+	call_begins(1, SYS_mremap, 3, 4);
+	call_ends(1, SYS_mremap, -ENOMEM, PAGE);
+	call_begins(1, SYS_brk, 4, 2);
+	call_ends(1, SYS_brk, BASE + 4 * PAGE, 0); /* where it was */
+	call_begins(1, SYS_mremap, 1, 2);          /* has not returned in the end */
+	call_begins(2, SYS_munmap, 2, 4);          /* what those have left */
+	finish();
+	expect(ROW, 1, 1, 1);
+	end();
+}
+
+TEST(test_mremap)
+{
+	begin();
+	maps(0, 4);
+	maps(20, 2);
+	call_begins(1, SYS_mremap, 0, 4); /* grows over the other one */
+	call_ends(1, SYS_mremap, BASE + 16 * PAGE, 6 * PAGE);
+	call_begins(1, SYS_mremap, 16, 22); /* shrinks: what it grew by is gone, and a page */
+	call_ends(1, SYS_mremap, BASE + 16 * PAGE, 3 * PAGE);
+	call_begins(1, SYS_mremap, 16, 16); /* of nothing: a copy */
+	call_ends(1, SYS_mremap, BASE + 40 * PAGE, 2 * PAGE);
+	call_ends(1, SYS_mremap, BASE + 50 * PAGE, PAGE); /* DONTUNMAP */
+	finish();
+	expect(ROW, 2, 1, 3);
+	expect(ROW + 1, 3, 2, 3);
+	end();
+}
+
+TEST(test_brk)
+{
+	begin();
+	call_begins(1, SYS_brk, 0, 4);
+	call_ends(1, SYS_brk, BASE + 4 * PAGE - 100, 0);
+	call_begins(1, SYS_brk, 4, 6);
+	call_ends(1, SYS_brk, BASE + 6 * PAGE, 0);
+	call_begins(1, SYS_brk, 6, 3);
+	call_ends(1, SYS_brk, BASE + 3 * PAGE, 0);
+	finish();
+	expect(ROW + 1, 2, 1, 3);
+	end();
+}
+
+TEST(test_against_the_list)
+{
+	begin();
+	void *p = mmap(NULL, 4 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *late = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(p != MAP_FAILED && late != MAP_FAILED);
+	const struct sw_event seen = {.kind = SW_EVENT_MAPS_END,
+				      .call = SYS_mmap,
+				      .result = (int64_t) (uintptr_t) p,
+				      .arguments = {3 * PAGE}};
+	tell(1, ROW, &seen);
+	maps(0, 2); /* is not in the list */
+	assert_int_equal(of->check(held, NULL), 0);
+	maps(5, 1); /* came after it */
+	tell(1, SW_RECORDER_NO_ROW,
+	     &(struct sw_event){.kind = SW_EVENT_MAPS_BEGIN,
+				.call = SYS_munmap,
+				.arguments = {(uintptr_t) late, (uintptr_t) late + PAGE}});
+	finish();
+	assert_int_equal(held->unknown_origin, 1);
+	assert_int_equal(held->unknown_bytes, PAGE);
+	assert_int_equal(held->closed_unseen, 1);
+	assert_int_equal(held->unseen_bytes, 2 * PAGE);
+	assert_int_equal(row(ROW)->acquired, 3);
+	assert_int_equal(row(ROW)->unseen, 1);
+	assert_int_equal(row(ROW)->outstanding_bytes, 4 * PAGE);
+	assert_true(held->before > 5 && held->before_bytes > 5 * PAGE);
+	assert_int_equal(munmap(p, 4 * PAGE), 0);
+	assert_int_equal(munmap(late, PAGE), 0);
+	end();
+}
+
+TEST(test_another_program)
+{
+	begin();
+	maps(0, 2);
+	call_begins(2, SYS_munmap, 0, 1);
+	tell(1, SW_RECORDER_NO_ROW, &(struct sw_event){.kind = SW_EVENT_PROGRAM});
+	maps(0, 1);
+	finish();
+	expect(ROW, 2, 1, 1);
+	assert_true(held->before > 5 && held->before_released > 5);
+	end();
+}
