@@ -23,7 +23,7 @@ static const struct sw_command commands[] = {
 	{"top", SW_FOR_TOP, "TARGET", "A live view of its threads: state, CPU, where", sw_cmd_top},
 	{"on", SW_FOR_ON, "EVENT TARGET", "A stack at each system call: on syscall:connect PID",
 	 sw_cmd_on},
-	{"leaks", SW_FOR_LEAKS, "TARGET --of KIND", "Who gets descriptors, threads or memory, and does not give them up",
+	{"leaks", SW_FOR_LEAKS, "TARGET --of KIND", "Descriptors, threads or memory that stay",
 	 sw_cmd_leaks},
 	{"explain", SW_FOR_EXPLAIN, "TARGET ADDRESS", "Say what is known of an address",
 	 sw_cmd_explain},
