@@ -37,3 +37,9 @@ int sw_capture_maps(struct sw_context *ctx, const struct sw_target *target,
 	*ret = sw_take_ptr(take.snap);
 	return 0;
 }
+
+int sw_snapshot_maps(struct sw_context *ctx, const struct sw_target *target,
+		     struct sw_snapshot **ret, struct sw_error *err)
+{
+	return sw_capture_maps(ctx, target, ret, err);
+}

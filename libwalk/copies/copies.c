@@ -223,6 +223,11 @@ int sw_copies_attach(const struct sw_copies *c, int event_fd)
 	return ioctl(event_fd, PERF_EVENT_IOC_SET_BPF, c->sample.program_fd) < 0 ? -errno : 0;
 }
 
+int sw_copies_program(const struct sw_copies *c, size_t number)
+{
+	return c->by_calls && number < SW_ITERATE_LINKS_MAX ? c->calls.program_fds[number] : -EBADF;
+}
+
 bool sw_copies_next(struct sw_copies *c, struct sw_copy *ret)
 {
 	const uint8_t *bytes;

@@ -55,6 +55,9 @@ void sw_copies_forget(struct sw_copies *copies, pid_t pid);
 /* event_fd: borrowed. 0, or a negative errno. Events that inherit from it have the program, too. */
 int sw_copies_attach(const struct sw_copies *copies, int event_fd);
 
+/* A program of calls that is not at a trace point, 0 or 1; borrowed; negative: there is none. */
+int sw_copies_program(const struct sw_copies *copies, size_t number);
+
 /* From now on no system call is an event any more; what was copied can still be read. */
 void sw_copies_end(struct sw_copies *copies);
 

@@ -38,6 +38,7 @@ struct sw_called_setup {
 	uint32_t unused;
 	uint64_t files; /* of descriptors: the table of the process, found as tgid is */
 	uint64_t mm;    /* of mappings: its memory, likewise */
+	uint64_t slower_ns; /* of functions: only calls that lasted as long */
 	struct sw_called_test tests[SW_CALLED_TESTS_MAX];
 };
 
@@ -49,6 +50,13 @@ enum {
 	SW_CALLED_TEXT,            /* what the argument points to; not always terminated */
 	SW_CALLED_BYTES,
 	SW_CALLED_TABLE, /* a bit for each descriptor: it is open */
+	SW_CALLED_WORDS, /* the arguments of a function: SW_CALLED_ARGUMENTS words */
+	SW_CALLED_RETURNS, /* struct sw_called_replaced[]: where uprobes have replaced words of the stack */
+};
+
+/* A return address that the kernel has replaced. */
+struct sw_called_replaced {
+	uint64_t at_avma, is_avma; /* where it stood, and what it was */
 };
 
 /* Of a head, above enum sw_sampled_flags: the record is of the event alone, without registers and stack. */
@@ -69,6 +77,9 @@ enum sw_called_what {
 	 * returned value[1], and mapped value[2] bytes if that is no error. */
 	SW_CALLED_MAPS_BEGIN,
 	SW_CALLED_MAPS_END,
+	/* Of functions: value[2] is the number of the place. */
+	SW_CALLED_FUNCTION_BEGINS = 32,
+	SW_CALLED_FUNCTION_RETURNS, /* value[0], after value[1] ns */
 };
 
 struct sw_called_event {

@@ -55,7 +55,8 @@ int sw_iterate_calls_open(enum sw_iterate_calls which, const struct sw_iterate_s
 int sw_iterate_calls_begin(struct sw_iterate_programs *p, struct sw_error *err)
 {
 	for (size_t i = 0; i < SW_ITERATE_LINKS_MAX; i++) {
-		if (p->program_fds[i] < 0 || p->link_fds[i] >= 0 || p->ended)
+		if (p->program_fds[i] < 0 || p->trace_points[i] == NULL || p->link_fds[i] >= 0 ||
+		    p->ended)
 			continue;
 		int fd = attach(p->program_fds[i], p->trace_points[i]);
 		if (fd == -ENOMEM)

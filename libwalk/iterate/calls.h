@@ -17,6 +17,9 @@ enum sw_iterate_calls {
 	SW_ITERATE_DESCRIPTORS, /* iterate/descriptors.bpf.c: each that a process gets or gives up */
 	SW_ITERATE_MAPPINGS,    /* iterate/mappings.bpf.c: memory that is mapped and unmapped */
 	SW_ITERATE_LIVES,       /* iterate/lives.bpf.c: threads that are made and that end */
+	/* iterate/functions.bpf.c: who has the programs puts them at places of code (events/uprobes.h) */
+	SW_ITERATE_FUNCTION_BEGINS,
+	SW_ITERATE_FUNCTION_RETURNS,
 };
 
 enum { SW_ITERATE_LINKS_MAX = 3 };
@@ -28,7 +31,7 @@ struct sw_iterate_programs {
 	int program_fds[SW_ITERATE_LINKS_MAX]; /* -EBADF: none */
 	int link_fds[SW_ITERATE_LINKS_MAX];
 	bool ended;                                     /* by sw_iterate_calls_end() */
-	const char *trace_points[SW_ITERATE_LINKS_MAX]; /* static */
+	const char *trace_points[SW_ITERATE_LINKS_MAX]; /* static; NULL: not at a trace point */
 };
 
 /**

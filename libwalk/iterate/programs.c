@@ -14,6 +14,7 @@
 #include <descriptors.lskel.h>
 #include <digests.h>
 #include <files.lskel.h>
+#include <functions.lskel.h>
 #include <lives.lskel.h>
 #include <mappings.lskel.h>
 #include <moved.lskel.h>
@@ -179,6 +180,29 @@ static int lives_load(const struct sw_iterate_sample_sizes *sizes, struct sw_ite
 	return r;
 }
 
+/* Of returns: the first notes when a call begins. */
+static int functions_load(bool returns, const struct sw_iterate_sample_sizes *sizes,
+			  struct sw_iterate_programs *ret)
+{
+	struct sw_functions *skeleton = sw_functions__open();
+	if (skeleton == NULL)
+		return -ENOMEM;
+	MAPS_SIZE(skeleton, sizes);
+	int r = sw_functions__load(skeleton);
+	if (r == 0)
+		*ret = (struct sw_iterate_programs){
+			.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)},
+			.called_fd = take(&skeleton->maps.sw_called.map_fd),
+			.program_fds = {take(returns ? &skeleton->progs.sw_function_note.prog_fd
+						     : &skeleton->progs.sw_function_enter.prog_fd),
+					returns ? take(&skeleton->progs.sw_function_return.prog_fd)
+						: -EBADF,
+					-EBADF},
+			.link_fds = {-EBADF, -EBADF, -EBADF}};
+	sw_functions__destroy(skeleton);
+	return r;
+}
+
 int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_sample_sizes *sizes,
 			  struct sw_iterate_programs *ret)
 {
@@ -188,6 +212,8 @@ int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_s
 		return mappings_load(sizes, ret);
 	if (which == SW_ITERATE_LIVES)
 		return lives_load(sizes, ret);
+	if (which == SW_ITERATE_FUNCTION_BEGINS || which == SW_ITERATE_FUNCTION_RETURNS)
+		return functions_load(which == SW_ITERATE_FUNCTION_RETURNS, sizes, ret);
 	struct sw_calls *skeleton = sw_calls__open();
 	if (skeleton == NULL)
 		return -ENOMEM;

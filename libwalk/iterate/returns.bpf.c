@@ -5,29 +5,9 @@
  * since it is probed itself. Threads without probes write nothing. Linux 6.1 to 6.18,
  * include/linux/uprobes.h and prepare_uretprobe() in kernel/events/uprobes.c.
  */
-#include "iterate/kernel.bpf.h"
+#include "iterate/uprobes.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-struct return_instance {
-	unsigned long stack; /* where the address stood */
-	unsigned long orig_ret_vaddr;
-	struct return_instance *next;
-} SW_KERNEL;
-
-enum uprobe_task_state {
-	RUNS = 0, /* UTASK_RUNNING; else vaddr and xol_vaddr are those of an instruction on its way */
-};
-
-struct uprobe_task {
-	enum uprobe_task_state state;
-	struct return_instance *return_instances; /* the last call first */
-	unsigned long vaddr, xol_vaddr;
-} SW_KERNEL;
-
-struct task_struct___uprobes {
-	struct uprobe_task *utask;
-} SW_KERNEL;
 
 SEC("iter/task")
 int sw_returns(struct bpf_iter__task *ctx)
@@ -35,10 +15,7 @@ int sw_returns(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	if (task == NULL)
 		return 0;
-	const struct task_struct___uprobes *probed = (const void *) task;
-	if (!bpf_core_field_exists(probed->utask))
-		return 0;
-	const struct uprobe_task *utask = pointer_at(&probed->utask);
+	const struct uprobe_task *utask = probed_task(task);
 	if (utask == NULL)
 		return 0;
 	struct sw_iterate_return r = {.tid = numbers_of(task).reader, .what = SW_ITERATE_STEP};

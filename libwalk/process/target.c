@@ -7,6 +7,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <stdio.h>
@@ -340,6 +341,18 @@ int sw_target_directory(const struct sw_target *target, struct sw_error *err)
 {
 	int fd = fcntl(target->proc_fd, F_DUPFD_CLOEXEC, 0);
 	return fd < 0 ? sw_fail_errno(err, SW_E_IO, "its directory in /proc cannot be kept") : fd;
+}
+
+int sw_target_map_file(const struct sw_target *target, uint64_t start_avma, uint64_t end_avma,
+		       struct sw_error *err)
+{
+	char name[64];
+	(void) snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, start_avma,
+			end_avma); /* fits */
+	int fd = openat(target->proc_fd, name, O_PATH | O_CLOEXEC);
+	if (fd < 0 && (errno == EPERM || errno == EACCES))
+		return sw_fail(err, SW_E_NOT_PERMITTED, "the files that it has mapped are refused");
+	return fd < 0 ? sw_fail_errno(err, SW_E_IO, "the file of its code cannot be had") : fd;
 }
 
 pid_t sw_target_pid(const struct sw_target *target)

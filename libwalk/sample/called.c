@@ -24,6 +24,14 @@ int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw
 					  descriptors ? "descriptors" : "mappings")
 				: 0;
 	}
+	if (o->what == SW_EVENT_FUNCTION) {
+		*ret = (struct sw_called_setup){.slower_ns = (uint64_t) o->slower_ns};
+		*ret_calls =
+			o->at_return ? SW_ITERATE_FUNCTION_RETURNS : SW_ITERATE_FUNCTION_BEGINS;
+		return is_32bit ? sw_fail(err, SW_E_INVALID,
+					  "functions of 32-bit programs are not followed")
+				: 0;
+	}
 	if (number < 0 || o->n_tests > SW_CALLED_TESTS_MAX)
 		return sw_fail(err, SW_E_INVALID, "%s-bit code has no such system call",
 			       is_32bit ? "32" : "64");
@@ -65,6 +73,8 @@ static bool event_read(const struct sw_copy_part *part, struct sw_event *ret)
 		return false;
 	memcpy(&event, part->data, sizeof(event));
 	ret->number = event.number;
+	ret->place = (size_t) event.value[2];
+	ret->lasted_ns = 0;
 	ret->returned = event.what == SW_CALLED_EXIT;
 	ret->result = ret->returned ? (int64_t) event.value[0] : 0;
 	switch (event.what) {
@@ -80,6 +90,13 @@ static bool event_read(const struct sw_copy_part *part, struct sw_event *ret)
 		ret->kind = SW_EVENT_RANGE;
 		handle_add(ret, event.value[0], 0, 0);
 		handle_add(ret, event.value[1], 0, 0);
+		return true;
+	case SW_CALLED_FUNCTION_BEGINS: ret->kind = SW_EVENT_ENTERED; return true;
+	case SW_CALLED_FUNCTION_RETURNS:
+		ret->kind = SW_EVENT_LEFT;
+		ret->returned = true;
+		ret->result = (int64_t) event.value[0];
+		ret->lasted_ns = (int64_t) event.value[1];
 		return true;
 	case SW_CALLED_TABLE_IS: ret->kind = SW_EVENT_TABLE; return true;
 	case SW_CALLED_MAPS_BEGIN:
@@ -128,7 +145,31 @@ bool sw_called_read(const struct sw_copy *copy, struct sw_event *ret)
 				   part->bytes >= SW_CALLED_TABLE_BYTES;
 		} else if (part->kind == SW_CALLED_EVENT) {
 			found |= event_read(part, ret);
+		} else if (part->kind == SW_CALLED_WORDS && part->bytes == sizeof(ret->arguments)) {
+			memcpy(ret->arguments, part->data, sizeof(ret->arguments));
 		}
 	}
 	return found;
+}
+
+/* The kernel may have more of them than the stack that was copied. */
+size_t sw_called_put_back(const struct sw_copy *copy, uint64_t stack_avma, uint8_t *stack,
+			  size_t bytes)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < copy->n_parts; i++) {
+		const struct sw_copy_part *part = &copy->parts[i];
+		struct sw_called_replaced replaced;
+		if (part->kind != SW_CALLED_RETURNS)
+			continue;
+		for (size_t at = 0; at + sizeof(replaced) <= part->bytes; at += sizeof(replaced)) {
+			memcpy(&replaced, part->data + at, sizeof(replaced));
+			uint64_t off = replaced.at_avma - stack_avma;
+			if (bytes < sizeof(uint64_t) || off > bytes - sizeof(uint64_t))
+				continue;
+			memcpy(stack + off, &replaced.is_avma, sizeof(uint64_t));
+			n++;
+		}
+	}
+	return n;
 }

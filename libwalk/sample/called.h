@@ -16,4 +16,9 @@ int sw_called_prepare(const struct sw_event_options *options, bool is_32bit,
 /* What a copy is of. False: the record says nothing of it. *ret points into the copy. */
 bool sw_called_read(const struct sw_copy *copy, struct sw_event *ret);
 
+/* Puts the return addresses that the kernel has replaced back into a copied stack, [stack_avma, stack_avma + bytes). How
+ * many; those outside of it are left. */
+size_t sw_called_put_back(const struct sw_copy *copy, uint64_t stack_avma, uint8_t *stack,
+			  size_t bytes);
+
 #endif

@@ -11,6 +11,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "events/events.h"
+#include "events/uprobes.h"
 #include "iterate/read.h"
 #include "iterate/tasks.h"
 #include "process/proc.h"
@@ -44,8 +45,10 @@ struct sw_cpu_sampler {
 	struct sw_copies *copies;
 	struct sw_recipe recipe; /* that the kernel has, if it has one */
 	bool has_recipe;
-	struct sw_copy copy; /* the last one */
-	bool by_calls;       /* the events are system calls: */
+	struct sw_copy copy;      /* the last one */
+	struct sw_copy said;      /* the same with the parts that say what it is of */
+	struct sw_uprobes probes; /* owned: where functions are the events */
+	bool by_calls;            /* the events are system calls: */
 	struct sw_event_options wanted;
 	struct sw_event happened; /* what the last copy is of */
 	bool alone;               /* that has no stack */
@@ -215,8 +218,9 @@ static int base_take(struct sw_cpu_sampler *s, struct sw_error *err)
 			err, SW_E_INVALID,
 			"process %d is a %d-bit program now, whose system calls are not followed",
 			(int) s->target->pid, s->base->process.elf_class);
-	/* Which ones a thread had at the instant of a sample nobody can tell afterwards. */
-	if (sw_returns_page(s->base) != NULL)
+	/* Which ones a thread had at the instant of a sample nobody can tell afterwards; copies at functions say it. */
+	if (sw_returns_page(s->base) != NULL &&
+	    (!s->by_calls || s->wanted.what != SW_EVENT_FUNCTION))
 		return sw_fail(err, SW_E_INVALID,
 			       "a tool probes or has probed functions of process %d (uprobes), and "
 			       "perf events do not "
@@ -391,6 +395,12 @@ static int create(struct sw_context *ctx, struct sw_target *target,
 					   .copies = s->copies,
 					   .clock_only = (flags & SW_CPU_SAMPLER_CLOCK) != 0},
 				   &s->events, err);
+	if (r == 0 && s->by_calls && s->wanted.what == SW_EVENT_FUNCTION)
+		r = sw_uprobes_open(target->pid, s->wanted.places, s->wanted.n_places,
+				    sw_copies_program(s->copies, 0),
+				    s->wanted.at_return ? sw_copies_program(s->copies, 1) : -EBADF,
+				    &s->probes, err);
+	s->wanted.places = NULL; /* the caller's */
 	if (r < 0) {
 		sw_cpu_sampler_destroy(s);
 		return r;
@@ -424,6 +434,7 @@ void sw_cpu_sampler_destroy(struct sw_cpu_sampler *s)
 	if (s == NULL)
 		return;
 	sw_events_close(s->events);
+	sw_uprobes_close(&s->probes);
 	sw_copies_close(s->copies);
 	sw_close_p(&s->exec_link_fd);
 	snapshot_drop(s);
@@ -444,7 +455,23 @@ static bool has_thread(const struct sw_cpu_sampler *s, pid_t tid)
 	return false;
 }
 
-/* The first part is the stack up to its end, or to a hole. Nothing is copied once more. */
+/* The bytes of a part of the stack: those of the record, or a copy where the kernel has replaced words of them. *used is
+ * how much of the sampler's own space has been taken. */
+static const uint8_t *stack_data(struct sw_cpu_sampler *s, const struct sw_copy_part *part,
+				 size_t *used)
+{
+	if (!s->by_calls || s->wanted.what != SW_EVENT_FUNCTION ||
+	    part->bytes > BATCH * s->stack_bytes - *used)
+		return part->data;
+	uint8_t *to = s->stacks + *used;
+	memcpy(to, part->data, part->bytes);
+	if (sw_called_put_back(&s->said, part->avma, to, part->bytes) == 0)
+		return part->data;
+	*used += part->bytes;
+	return to;
+}
+
+/* The first part is the stack up to its end, or to a hole. */
 static void copy_add(struct sw_cpu_sampler *s)
 {
 	const struct sw_copy *copy = &s->copy;
@@ -460,17 +487,20 @@ static void copy_add(struct sw_cpu_sampler *s)
 	t->stack_avma = t->stack_end_avma = t->regs.sp_avma;
 	t->copy = copy;
 	snap->n_ranges = 0;
+	size_t used = 0;
 	for (size_t i = 0; i < copy->n_parts; i++) {
 		const struct sw_copy_part *part = &copy->parts[i];
+		const uint8_t *data = part->kind == SW_SAMPLED_KIND_STACK
+					      ? stack_data(s, part, &used)
+					      : part->data;
 		if (i == 0 && part->kind == SW_SAMPLED_KIND_STACK &&
 		    part->avma <= t->regs.sp_avma) {
 			t->stack_avma = part->avma;
-			t->stack = part->data;
+			t->stack = data;
 			t->stack_bytes = part->bytes;
 			continue;
 		}
-		s->ranges[snap->n_ranges++] =
-			(struct sw_range){part->avma, part->bytes, part->data};
+		s->ranges[snap->n_ranges++] = (struct sw_range){part->avma, part->bytes, data};
 	}
 	const struct sw_map *map = sw_snapshot_map(snap, t->regs.sp_avma);
 	if (map != NULL)
@@ -566,6 +596,7 @@ static bool is_newer(const struct sw_cpu_sampler *s)
 static bool called_take(struct sw_cpu_sampler *s)
 {
 	bool taken = sw_called_read(&s->copy, &s->happened);
+	s->said = s->copy;
 	while (s->copy.n_parts > 0 && s->copy.parts[0].kind >= SW_CALLED_EVENT) {
 		s->copy.parts++;
 		s->copy.n_parts--;
@@ -737,6 +768,7 @@ const char *sw_event_sampler_no_stacks(const struct sw_cpu_sampler *s)
 
 void sw_event_sampler_end(struct sw_cpu_sampler *s)
 {
+	sw_uprobes_close(&s->probes);
 	if (s->copies != NULL)
 		sw_copies_end(s->copies);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "sample/light.h"
+#include "capture/returns.h"
 #include "sample/blocked.h"
 #include "sample/borrowed.h"
 #include "sample/held.h"
@@ -53,7 +54,7 @@ bool sw_light_has_frames(const struct sw_runtime_ops *runtime)
 
 bool sw_light_is_possible(const struct sw_snapshot *snap, const struct sw_tables *tables)
 {
-	if (sw_snapshot_has_made_code(snap) || sw_snapshot_has_kind(snap, SW_MODULE_PE))
+	if (sw_returns_page(snap) != NULL || sw_snapshot_has_made_code(snap) || sw_snapshot_has_kind(snap, SW_MODULE_PE))
 		return false;
 	tables = sw_tables_of(tables, snap);
 	for (size_t i = 0; i < tables->n_runtimes; i++)

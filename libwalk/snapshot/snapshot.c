@@ -3,6 +3,7 @@
 #include "snapshot/read.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "parts.h"
 #include "arena.h"
 #include "snapshot/side_file.h"
 
@@ -157,13 +158,20 @@ bool sw_snapshot_has_kind(const struct sw_snapshot *snap, enum sw_module_kind ki
 	return false;
 }
 
+/* "[uprobes]", "[uprobes-trampoline]": the kernel executes there what tools have probed. */
+static bool is_of_probes(const struct sw_map *map)
+{
+	return sw_begins_with(map->path, "[uprobes");
+}
+
 bool sw_snapshot_has_made_code(const struct sw_snapshot *snap)
 {
 	if (snap->priv->native_only)
 		return false;
 	for (size_t i = 0; i < snap->n_maps; i++) {
 		const struct sw_map *map = &snap->maps[i];
-		if (!(map->prot & SW_MAP_EXEC) || map->start_avma > INT64_MAX) /* [vsyscall] */
+		if (!(map->prot & SW_MAP_EXEC) || map->start_avma > INT64_MAX || /* [vsyscall] */
+		    is_of_probes(map))
 			continue;
 		const struct sw_place *place =
 			map->place >= 0 && (size_t) map->place < snap->n_places

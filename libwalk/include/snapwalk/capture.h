@@ -25,6 +25,10 @@ SW_PUBLIC int sw_target_open(pid_t pid, struct sw_target **ret, struct sw_error 
 SW_PUBLIC void sw_target_close(struct sw_target *target);
 /** /proc/PID of the process itself, whoever has its number later: a descriptor of O_PATH, the caller's; -SW_E_IO. */
 SW_PUBLIC int sw_target_directory(const struct sw_target *target, struct sw_error *err);
+/** The file that the process has mapped at [start, end): a descriptor of O_PATH, the caller's; -SW_E_NOT_PERMITTED;
+ * -SW_E_IO: there is no such mapping, or it is of no file. */
+SW_PUBLIC int sw_target_map_file(const struct sw_target *target, uint64_t start_avma,
+				 uint64_t end_avma, struct sw_error *err);
 SW_PUBLIC pid_t sw_target_pid(const struct sw_target *target);
 /** Clock ticks since boot, field 22 of /proc/PID/stat: tells it from another with the same pid. */
 SW_PUBLIC uint64_t sw_target_starttime(const struct sw_target *target);
@@ -103,6 +107,14 @@ struct sw_snapshot_options {
 	bool (*may_name)(void *arg, int proc_fd);
 	void *may_name_arg;
 };
+
+/**
+ * A snapshot without threads: the process, its maps and modules, whose files are open. No thread is touched.
+ *
+ * @return As sw_snapshot_take().
+ */
+SW_PUBLIC int sw_snapshot_maps(struct sw_context *ctx, const struct sw_target *target,
+			       struct sw_snapshot **ret, struct sw_error *err);
 
 /**
  * Copy registers and stacks of all threads. Blocked and preempted threads are read by the kernel's

@@ -4,7 +4,7 @@
 
 /*
  * Threads of one process at events: each time that one of them makes a system call, the kernel copies its registers and
- * its stack. Nothing is stopped, and no code of the process is changed. The samples of such a sampler
+ * its stack. Nothing is stopped, and no code of the process is changed, except for SW_EVENT_FUNCTION. The samples of such a sampler
  * (sw_cpu_sampler_next()) are those threads, one in each; sw_cpu_sampler_event() says what happened.
  */
 
@@ -18,6 +18,7 @@ enum {
 	SW_EVENT_ARGUMENTS = 6,
 	SW_EVENT_TESTS_MAX = 6,
 	SW_EVENT_ERROR_MAX = 4095,
+	SW_EVENT_PLACES_MAX = 16,
 };
 
 /** An argument of the call has this value. */
@@ -32,12 +33,23 @@ enum sw_event_what {
 	SW_EVENT_DESCRIPTORS, /* each descriptor that the process gets or gives up */
 	SW_EVENT_THREADS,     /* each thread that is made or ends */
 	SW_EVENT_MAPPINGS,    /* memory that the process maps or unmaps */
+	/* Each call of a function. The kernel puts a breakpoint into the code of the process, and takes it out in the
+	 * end. */
+	SW_EVENT_FUNCTION,
+};
+
+/** Where code of the process is probed. */
+struct sw_event_place {
+	int file_fd;       /* the file that is mapped; the caller's */
+	uint64_t file_off; /* of an instruction */
+	bool emulated; /* the kernel executes that instruction by itself: a fraction of the time */
 };
 
 /** Which events are wanted. Zero-initialised means the defaults. */
 struct sw_event_options {
 	enum sw_event_what
-		what;    /* of all that follows only stack_bytes is for others than SW_EVENT_CALL */
+		what; /* of all that follows only stack_bytes is for all; the last five are for SW_EVENT_FUNCTION,
+			    the others for SW_EVENT_CALL */
 	int64_t call;    /* the number of the system call in 64-bit code; -1: it has none */
 	int64_t call_32; /* in 32-bit code, without SW_SYSCALL_I386; -1: it has none */
 	/* When it begins: calls that do not return, or that return as another program. */
@@ -49,7 +61,11 @@ struct sw_event_options {
 	/* Numbers of arguments from 1 on, 0: none. Memory that is copied, too: of a string; of so many bytes as another
 	 * argument says. */
 	unsigned text, bytes, n_bytes;
-	size_t stack_bytes; /* of each copy; 0: 8 KiB; at most 32 KiB */
+	size_t stack_bytes;                  /* of each copy; 0: 8 KiB; at most 32 KiB */
+	const struct sw_event_place *places; /* borrowed until the sampler is created */
+	size_t n_places;                     /* 1..SW_EVENT_PLACES_MAX */
+	bool at_return;    /* when the function returns: the stack is that of its caller */
+	int64_t slower_ns; /* at_return: only calls that last at least as long */
 };
 
 /** What was got or given up. The number of a descriptor or a thread is no identity, as it is used again. */
@@ -73,6 +89,8 @@ enum sw_event_kind {
 	 * says, if that is no error. */
 	SW_EVENT_MAPS_BEGIN,
 	SW_EVENT_MAPS_END,
+	SW_EVENT_ENTERED, /* a function: arguments are the registers that have its first six */
+	SW_EVENT_LEFT, /* a function: result, lasted_ns, and the arguments that it was called with */
 };
 
 enum { SW_EVENT_HANDLES_MAX = 256 };
@@ -92,8 +110,22 @@ struct sw_event {
 	/* The memory that was asked for. Borrowed until the next call with the sampler; NULL: it was not there. */
 	const void *text, *bytes;
 	size_t text_size, bytes_size;
+	int64_t lasted_ns; /* of SW_EVENT_LEFT */
+	size_t place;      /* of a function: its index in places[] */
 	bool cut; /* SW_EVENT_TABLE: of larger numbers than bytes has nothing is known; else they are not open */
 };
+
+/**
+ * Where a function is probed: at an instruction near its beginning that the kernel executes by itself, if there is one that
+ * each call comes to once; else at the first one. Parses: not for a process with privileges.
+ *
+ * @param image  The bytes of the ELF file, as sw_module_image(); hostile.
+ * @param size   Of the function; 0: not known.
+ * @param ret    Without a file. Set only on success.
+ * @return 0; -SW_E_UNSUPPORTED: code of another machine; -SW_E_INVALID: the function is not in the file.
+ */
+SW_PUBLIC int sw_event_place_of(const void *image, size_t image_size, uint64_t svma, uint64_t size,
+				struct sw_event_place *ret, struct sw_error *err);
 
 /**
  * Begin. Needs CAP_BPF and CAP_PERFMON.

@@ -165,6 +165,29 @@ SW_PUBLIC const char *sw_symbols_debug_package(const struct sw_symbols *symbols,
 /** Wire name ("dwarf"); static. */
 SW_PUBLIC const char *sw_symbol_source_name(enum sw_symbol_source source);
 
+/** A function that a symbol table of a module names. */
+struct sw_function_symbol {
+	const char *
+		name; /* as the linker has it, without a version; borrowed until the callback returns */
+	uint64_t svma;    /* in the file */
+	uint64_t size;    /* 0: not known */
+	bool is_indirect; /* which code it means is chosen when the program is loaded (IFUNC) */
+};
+
+/**
+ * All functions that the tables of a module and of its separate debug file name, in no order; the same function may come
+ * several times.
+ *
+ * @param options  debug_dir and deadline_ns are looked at.
+ * @param ret_n    How many were told.
+ * @return 0; -SW_E_NOMEM.
+ */
+SW_PUBLIC int sw_symbolizer_functions(struct sw_symbolizer *symbolizer, struct sw_module *module,
+				      const struct sw_symbolize_options *options,
+				      void (*each)(void *arg,
+						   const struct sw_function_symbol *symbol),
+				      void *arg, size_t *ret_n, struct sw_error *err);
+
 /** Demangle a name of C++, Rust, D, a Fortran module, OCaml or GNAT's library. @return malloc'ed text, or NULL when it is not mangled. */
 SW_PUBLIC char *sw_demangle(const char *mangled);
 

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "events/uprobes.h"
+#include "cleanup.h"
+#include "errors.h"
+#include "iterate/bpf.h"
+#include "text.h"
+
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+/* perf_event_open(2) with the source uprobe: the number of the source stands in sysfs, as the bit of returns does
+ * (Documentation/ABI/testing/sysfs-bus-event_source-devices-uprobe would say so; perf_uprobe in
+ * kernel/events/core.c, v4.17 to v6.18). */
+static bool number_read(const char *path, const char *prefix, uint32_t *ret)
+{
+	enum { TEXT_MAX = 64 };
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	char *end;
+	size_t length = strlen(prefix);
+	if (sw_text_read_at(&text, AT_FDCWD, path, TEXT_MAX) < 0 || text.size <= length ||
+	    strncmp(text.data, prefix, length) != 0)
+		return false;
+	unsigned long number = strtoul(text.data + length, &end, 10);
+	if (end == text.data + length || number > UINT32_MAX)
+		return false;
+	*ret = (uint32_t) number;
+	return true;
+}
+
+static int refused(int error, struct sw_error *err)
+{
+	switch (error) {
+	case ENOMEM: return sw_fail_nomem(err);
+	case EACCES:
+	case EPERM:
+		return sw_fail(err, SW_E_NOT_PERMITTED,
+			       "the kernel refuses to probe code (CAP_PERFMON, CAP_BPF)");
+	case ESRCH: return sw_fail(err, SW_E_EXITED, "the process exited");
+	default:
+		errno = error;
+		return sw_fail_errno(err, SW_E_UNSUPPORTED,
+				     "the kernel cannot probe this place of the code");
+	}
+}
+
+/* The event and the program at it. 0, or a negative errno. */
+static int probe_open(struct sw_uprobes *p, struct perf_event_attr *attr, pid_t pid, int program_fd,
+		      uint64_t number)
+{
+	union bpf_attr link;
+	int fd = (int) syscall(SYS_perf_event_open, attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	p->fds[p->n] = fd;
+	p->links[p->n++] = -EBADF;
+	memset(&link, 0, sizeof(link));
+	link.link_create.prog_fd = (uint32_t) program_fd;
+	link.link_create.target_fd = (uint32_t) fd;
+	link.link_create.attach_type = BPF_PERF_EVENT;
+	link.link_create.perf_event.bpf_cookie = number;
+	int link_fd = sw_bpf(BPF_LINK_CREATE, &link);
+	if (link_fd < 0)
+		return -errno;
+	p->links[p->n - 1] = link_fd;
+	return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0 ? -errno : 0;
+}
+
+static int place_open(struct sw_uprobes *p, pid_t pid, const struct sw_event_place *place,
+		      uint32_t type, uint32_t return_bit, uint64_t number, int program_fd)
+{
+	char path[32];
+	struct perf_event_attr attr;
+	(void) snprintf(path, sizeof(path), "/proc/self/fd/%d", place->file_fd); /* fits */
+	memset(&attr, 0, sizeof(attr));
+	attr.size = sizeof(attr);
+	attr.type = type;
+	attr.config = return_bit;
+	attr.uprobe_path = (uintptr_t) path;
+	attr.probe_offset = place->file_off;
+	return probe_open(p, &attr, pid, program_fd, number);
+}
+
+int sw_uprobes_open(pid_t pid, const struct sw_event_place *places, size_t n, int begin_fd,
+		    int return_fd, struct sw_uprobes *ret, struct sw_error *err)
+{
+	struct sw_uprobes p = {0};
+	uint32_t type, bit;
+	int r = 0;
+	if (!number_read("/sys/bus/event_source/devices/uprobe/type", "", &type) ||
+	    !number_read("/sys/bus/event_source/devices/uprobe/format/retprobe", "config:", &bit) ||
+	    bit >= 32)
+		return sw_fail(err, SW_E_UNSUPPORTED,
+			       "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)");
+	/* The return first: each call that is noted has one. */
+	for (size_t i = 0; r == 0 && i < n && i < SW_EVENT_PLACES_MAX; i++) {
+		if (return_fd >= 0)
+			r = place_open(&p, pid, &places[i], type, UINT32_C(1) << bit, i, return_fd);
+		if (r == 0)
+			r = place_open(&p, pid, &places[i], type, 0, i, begin_fd);
+	}
+	if (r < 0) {
+		sw_uprobes_close(&p);
+		return refused(-r, err);
+	}
+	*ret = p;
+	return 0;
+}
+
+void sw_uprobes_close(struct sw_uprobes *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		sw_close_p(&p->links[i]);
+		sw_close_p(&p->fds[i]);
+	}
+	p->n = 0;
+}

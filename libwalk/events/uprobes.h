@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_EVENTS_UPROBES_H
+#define SW_EVENTS_UPROBES_H
+
+#include <snapwalk/event.h>
+
+/*
+ * Places of code at which the kernel runs a program: it puts a breakpoint into the code of one process, and takes it out
+ * when the descriptors are closed, however their process ends. A child that fork(2) makes loses each breakpoint when it
+ * comes there first, and the program does not run for it.
+ */
+struct sw_uprobes {
+	int fds[2 * SW_EVENT_PLACES_MAX];   /* owned: events */
+	int links[2 * SW_EVENT_PLACES_MAX]; /* owned: programs at them */
+	size_t n;
+};
+
+/**
+ * Needs CAP_PERFMON and CAP_BPF.
+ *
+ * @param places      With the files of their code. The number of a place is the cookie of its programs.
+ * @param begin_fd    The program at the place.
+ * @param return_fd   The program where the function returns; negative: none.
+ * @return 0; -SW_E_NOT_PERMITTED and -SW_E_UNSUPPORTED with the reason; -SW_E_NOMEM.
+ */
+int sw_uprobes_open(pid_t pid, const struct sw_event_place *places, size_t n, int begin_fd,
+		    int return_fd, struct sw_uprobes *ret, struct sw_error *err);
+/* Twice is allowed, and one of zeroes. */
+void sw_uprobes_close(struct sw_uprobes *probes);
+
+#endif

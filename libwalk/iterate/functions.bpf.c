@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Copies the thread that enters a function, or returns from one. The kernel has put a breakpoint into the code of one
+ * process; a program runs for the threads of that process alone.
+ */
+#include "iterate/called.bpf.h"
+#include "iterate/uprobes.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+enum {
+	BPF_MAP_TYPE_LRU_HASH = 9,
+	ORIG_RAX = 15,     /* of struct user_regs_struct */
+	CALLS_MAX = 16384, /* that have not returned yet; the oldest is forgotten */
+};
+
+static const uint64_t NO_CALL = UINT64_MAX;
+
+struct call {
+	uint64_t sp;    /* where the return address is */
+	uint32_t tid;   /* in the kernel's own numbers */
+	uint32_t place; /* the number of the function */
+};
+
+struct entered {
+	uint64_t time_ns;
+	uint64_t words[SW_CALLED_ARGUMENTS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, CALLS_MAX);
+	__type(key, struct call);
+	__type(value, struct entered);
+} sw_calls SEC(".maps");
+
+/* System V AMD64 psABI 1.0, figure 3.4; of i386 arguments are on the stack. */
+static __always_inline void words_read(const struct pt_regs *user,
+				       uint64_t ret[SW_CALLED_ARGUMENTS])
+{
+	ret[0] = user->di;
+	ret[1] = user->si;
+	ret[2] = user->dx;
+	ret[3] = user->cx;
+	ret[4] = user->r8;
+	ret[5] = user->r9;
+}
+
+/* A part of so many bytes that is no memory of the process; NULL: there is no space. */
+static __always_inline uint64_t *part_begin(struct scratch *s, uint32_t bytes, uint32_t kind)
+{
+	uint32_t at = s->at;
+	if (at > SW_SAMPLED_BYTES_MAX - sizeof(struct sw_sampled_part) - bytes)
+		return NULL;
+	struct sw_sampled_part *part = (struct sw_sampled_part *) (s->out + (at & OUT_MASK));
+	part->avma = 0;
+	part->bytes = bytes;
+	part->kind = kind;
+	s->at = at + sizeof(*part) + bytes;
+	s->n_parts++;
+	return (uint64_t *) (s->out + ((at + sizeof(*part)) & OUT_MASK));
+}
+
+static __always_inline void words_put(struct scratch *s, const uint64_t words[SW_CALLED_ARGUMENTS])
+{
+	uint64_t *to = part_begin(s, SW_CALLED_ARGUMENTS * sizeof(*to), SW_CALLED_WORDS);
+	if (to == NULL)
+		return;
+	for (uint32_t i = 0; i < SW_CALLED_ARGUMENTS; i++)
+		to[i] = words[i];
+}
+
+/* Where returns are probed, by whomever, the stack has addresses of the kernel's own. */
+static __always_inline void returns_put(struct scratch *s, const struct task_struct *task)
+{
+	const struct uprobe_task *utask = probed_task(task);
+	const struct return_instance *at =
+		utask != NULL ? pointer_at(&utask->return_instances) : NULL;
+	if (at == NULL)
+		return;
+	enum { BYTES = sizeof(struct sw_called_replaced) };
+	uint32_t begin = s->at, n = 0;
+	if (begin >
+	    SW_SAMPLED_BYTES_MAX - sizeof(struct sw_sampled_part) - SW_ITERATE_RETURNS_MAX * BYTES)
+		return;
+	for (; n < SW_ITERATE_RETURNS_MAX && at != NULL; n++) {
+		struct sw_called_replaced *to =
+			(struct sw_called_replaced *) (s->out +
+						       ((begin + sizeof(struct sw_sampled_part) +
+							 n * BYTES) &
+							OUT_MASK));
+		to->at_avma = word_at(&at->stack);
+		to->is_avma = word_at(&at->orig_ret_vaddr);
+		at = pointer_at(&at->next);
+	}
+	(void) part_begin(s, n * BYTES, SW_CALLED_RETURNS); /* there is space */
+}
+
+/* The event, its words, and the thread. */
+static __always_inline void function_take(struct sw_called_setup *called,
+					  struct sw_called_event *event, const uint64_t *words)
+{
+	struct taking t;
+	event->number = __sync_fetch_and_add(&called->n_events, 1);
+	if (!taking_begin(&t, false))
+		return;
+	event_put(t.s, event);
+	words_put(t.s, words);
+	returns_put(t.s, t.task);
+	sample_make(t.s, t.task, t.setup, t.recipe, false);
+	/* Uprobes of returns are a system call from v6.11 on: the thread is in none of its own. */
+	((struct sw_sampled_head *) t.s->out)->regs[ORIG_RAX] = NO_CALL;
+	(void) taking_end(&t); /* what was lost is counted */
+}
+
+/* A child of vfork(2) has the memory of the process, and is none of it. */
+static __always_inline struct sw_called_setup *called_here(void)
+{
+	uint32_t zero = 0;
+	struct sw_called_setup *called = bpf_map_lookup_elem(&sw_called, &zero);
+	if (called == NULL || !is_process(called, bpf_get_current_task_btf()))
+		return NULL;
+	return called;
+}
+
+SEC("uprobe")
+int sw_function_enter(void *ctx)
+{
+	const struct task_struct *task = bpf_get_current_task_btf();
+	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
+	struct sw_called_setup *called = called_here();
+	struct sw_called_event event = {.what = SW_CALLED_FUNCTION_BEGINS,
+					.value = {0, 0, bpf_get_attach_cookie(ctx)}};
+	uint64_t words[SW_CALLED_ARGUMENTS];
+	if (called == NULL)
+		return 0;
+	words_read(user, words);
+	function_take(called, &event, words);
+	return 0;
+}
+
+/* Of calls whose return is the event: when they begin. */
+SEC("uprobe")
+int sw_function_note(void *ctx)
+{
+	const struct task_struct *task = bpf_get_current_task_btf();
+	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
+	struct call call = {.sp = user->sp,
+			    .tid = (uint32_t) task->pid,
+			    .place = (uint32_t) bpf_get_attach_cookie(ctx)};
+	struct entered entered = {.time_ns = bpf_ktime_get_ns()};
+	if (called_here() == NULL)
+		return 0;
+	words_read(user, entered.words);
+	(void) bpf_map_update_elem(&sw_calls, &call, &entered, 0); /* lost: the return says so */
+	return 0;
+}
+
+/* The kernel has put the address to return to back, and taken it from the stack. */
+SEC("uretprobe")
+int sw_function_return(void *ctx)
+{
+	const struct task_struct *task = bpf_get_current_task_btf();
+	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
+	uint64_t place = bpf_get_attach_cookie(ctx), now_ns = bpf_ktime_get_ns();
+	struct call call = {.sp = user->sp - sizeof(uint64_t),
+			    .tid = (uint32_t) task->pid,
+			    .place = (uint32_t) place};
+	struct sw_called_setup *called = called_here();
+	struct entered *entered = bpf_map_lookup_elem(&sw_calls, &call);
+	if (called == NULL)
+		return 0;
+	if (entered == NULL) { /* a gap in the numbers */
+		uint32_t cpu = bpf_get_smp_processor_id();
+		struct sw_sampled_counts *counts = bpf_map_lookup_elem(&sw_counts, &cpu);
+		(void) __sync_fetch_and_add(&called->n_events, 1);
+		if (counts != NULL)
+			counts->n_no_space++;
+		return 0;
+	}
+	struct entered copy = *entered;
+	(void) bpf_map_delete_elem(&sw_calls, &call); /* it was there */
+	uint64_t lasted_ns = now_ns - copy.time_ns;
+	if (lasted_ns < called->slower_ns)
+		return 0;
+	struct sw_called_event event = {.what = SW_CALLED_FUNCTION_RETURNS,
+					.value = {user->ax, lasted_ns, place}};
+	function_take(called, &event, copy.words);
+	return 0;
+}
