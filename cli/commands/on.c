@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A stack at each system call of a process. */
+/* A stack at each system call of a process, or at each call of a function. */
 #include "commands/commands.h"
 #include "cleanup.h"
 #include "common/complain.h"
@@ -19,6 +19,18 @@ static int put(struct sw_call_counts *counts, struct sw_output *output)
 	return sw_event_run_put(output, &text, r);
 }
 
+/* Before anything else is written. JSON has it as a member. */
+static int notice_put(const struct sw_event_run *run, struct sw_output *output,
+		      struct sw_error *err)
+{
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	if (run->wanted.what != SW_EVENT_FUNCTION || run->options->format == SW_FORMAT_JSON)
+		return 0;
+	sw_function_notice(&run->function, &run->subject, &text);
+	return text.failed ? sw_fail_nomem(err)
+			   : sw_output_write(output, text.data, text.size, err);
+}
+
 static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 {
 	sw_cleanup(sw_call_counts_deinit) struct sw_call_counts counts = {.run = run,
@@ -27,7 +39,8 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 	run->event = sw_call_counts_event;
 	run->arg = &counts;
 	run->stacks.with_json = run->options->format == SW_FORMAT_JSON;
-	if (sw_sandbox_enter_capturing(run->options, false, &err) < 0)
+	if (sw_sandbox_enter_capturing(run->options, false, &err) < 0 ||
+	    notice_put(run, output, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
 	/* What was counted before an error is said, too. */
 	int status = sw_event_run_all(run, &err) < 0 ? sw_complain_error(run->subject.name, &err)

@@ -83,6 +83,7 @@ static bool take_call(struct sw_options *o, const char *name, size_t length, str
 				     "no system call is named");
 	memcpy(o->event_call, name, length);
 	o->event_call[length] = '\0';
+	o->event_name = o->event_call;
 	o->event.call = sw_call_number(o->event_call, false);
 	o->event.call_32 = sw_call_number(o->event_call, true);
 	if (o->event.call < 0 && o->event.call_32 < 0)
@@ -97,13 +98,33 @@ static bool take_call(struct sw_options *o, const char *name, size_t length, str
 	return true;
 }
 
+/* "LIB:SYMBOL" or "SYMBOL", in which "::" is no colon: a name of C++. */
+static bool take_function(struct sw_options *o, const char *text, struct sw_usage *usage)
+{
+	const char *colon = strchr(text, ':');
+	o->event.what = SW_EVENT_FUNCTION;
+	o->event_name = text;
+	if (colon != NULL && colon[1] != ':') {
+		o->event_module = strndup(text, (size_t) (colon - text));
+		o->event_name = colon + 1;
+		if (o->event_module == NULL)
+			return sw_usage_fail(usage, "try again", "there is no memory");
+	}
+	if (o->event_name[0] == '\0' || (o->event_module != NULL && o->event_module[0] == '\0'))
+		return sw_usage_fail(usage, "give func:SYMBOL of the program, or func:LIB:SYMBOL",
+				     "no function is named");
+	return true;
+}
+
 bool sw_event_parse(struct sw_options *o, const char *text, struct sw_usage *usage)
 {
-	static const char prefix[] = "syscall:";
+	static const char prefix[] = "syscall:", function_prefix[] = "func:";
 	(void) snprintf(usage->about, sizeof(usage->about), "%s", text);
 	o->event = (struct sw_event_options){.call = -1, .call_32 = -1};
+	if (sw_begins_with(text, function_prefix))
+		return take_function(o, text + strlen(function_prefix), usage);
 	if (!sw_begins_with(text, prefix))
-		return sw_usage_fail(usage, "give syscall:NAME, as in syscall:openat",
+		return sw_usage_fail(usage, "give syscall:NAME or func:LIB:SYMBOL",
 				     "there is no such event");
 	const char *name = text + strlen(prefix);
 	size_t length = strcspn(name, " ");

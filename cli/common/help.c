@@ -147,6 +147,15 @@ void sw_options_usage(FILE *to)
 	      to);
 }
 
+static void print_events(FILE *to)
+{
+	fputs("\nEvents:\n", to);
+	print_row(to, "syscall:NAME", "each call of it: syscall:openat, 'syscall:write fd=2'");
+	print_row(to, "func:[LIB:]SYMBOL",
+		  "each call of a function of the program, or of a library; the kernel changes the "
+		  "code of the process meanwhile: it has a breakpoint there");
+}
+
 void sw_options_help(FILE *to, const struct sw_command *commands, const struct sw_command *command,
 		     bool all)
 {
@@ -177,6 +186,8 @@ void sw_options_help(FILE *to, const struct sw_command *commands, const struct s
 			"A DUMP is latest, a process id, an id or a part of one that no other "
 			"has%s.\n",
 			bits & (SW_FOR_SHOW | SW_FOR_DIFF) ? ",\nor a file" : "");
+	if (command != NULL && (bits & SW_FOR_ON))
+		print_events(to);
 	if (bits & ~(unsigned) (SW_FOR_SHOW | SW_FOR_WATCH | SW_FOR_DELETE | SW_FOR_PIN |
 				SW_FOR_DIFF | SW_FOR_HELP | SW_FOR_VERSION)) {
 		fputs("\nTargets:\n", to);

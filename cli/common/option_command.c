@@ -101,6 +101,14 @@ bool sw_set_each(struct sw_options *o, const char *value, struct sw_usage *usage
 	return true;
 }
 
+bool sw_set_event_args(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->event_args = true;
+	return true;
+}
+
 bool sw_set_of(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	int n = sw_choice_parse(value, "fds|threads|maps", usage);

@@ -428,7 +428,7 @@ static bool check_leaks(struct sw_options *o, struct sw_usage *usage)
 
 static bool check_on(struct sw_options *o, struct sw_usage *usage)
 {
-	if (o->event_call[0] == '\0')
+	if (o->event_name == NULL)
 		return sw_usage_fail(usage, "give snapwalk on syscall:NAME TARGET",
 				     "no event is given");
 	if (!o->duration_given)
@@ -579,5 +579,6 @@ void sw_options_deinit(struct sw_options *options)
 	free(options->wants);
 	free(options->words);
 	free(options->tids);
+	free(options->event_module);
 	*options = (struct sw_options){0};
 }

@@ -131,7 +131,11 @@ struct sw_options {
 	bool soft;                          /* hook: SOFT states, too */
 	bool duration_given;                /* sample */
 	struct sw_event_options event;      /* on */
-	char event_call[SW_CALL_NAME_SIZE]; /* on: the name of the system call */
+	char event_call[SW_CALL_NAME_SIZE]; /* on: the name of the system call; "": another event */
+	const char *event_name;             /* on: that, or the function as it was given */
+	char *event_module;                 /* owned; on: of a function; NULL: the program */
+	int64_t slower_ns;                  /* on; 0: not given */
+	bool event_args, event_return;      /* on: --args, --return */
 	bool errno_given;                   /* on: only calls that fail */
 	int errno_number;                   /* with it: with this one; 0: any */
 	enum sw_leaks_of of;                /* leaks */

@@ -34,6 +34,8 @@ void sw_call_counts_deinit(struct sw_call_counts *c)
 /* Results of the kernel that no program sees: a signal interrupted the call. */
 static int64_t seen_result(const struct sw_event *e)
 {
+	if (e->kind == SW_EVENT_LEFT) /* of a function: what it is nobody knows */
+		return 0;
 	enum { ERESTARTSYS = 512, ERESTART_RESTARTBLOCK = 516 };
 	bool again = e->result <= -ERESTARTSYS && e->result >= -ERESTART_RESTARTBLOCK;
 	return again ? -EINTR : e->result;
@@ -80,7 +82,7 @@ static int row_count(struct sw_call_counts *c, const struct sw_event *e, uint32_
 static void result_count(struct sw_call_counts *c, const struct sw_event *e)
 {
 	int64_t result = is_error(seen_result(e)) ? seen_result(e) : 0;
-	if (!e->returned)
+	if (!e->returned || e->kind == SW_EVENT_LEFT)
 		return;
 	for (size_t i = 0; i < c->n_results; i++)
 		if (c->results[i].result == result) {
@@ -120,17 +122,38 @@ static int64_t real_ns(const struct sw_event *e)
 	return sw_realtime_ns() - (sw_clock_ns() - e->time_ns);
 }
 
+static bool is_function(const struct sw_event *e)
+{
+	return e->kind == SW_EVENT_ENTERED || e->kind == SW_EVENT_LEFT;
+}
+
+static void put_arguments(struct sw_text *text, const struct sw_event *e)
+{
+	for (size_t i = 0; i < SW_EVENT_ARGUMENTS; i++)
+		sw_text_printf(text, "%s0x%" PRIx64, i > 0 ? ", " : "", e->arguments[i]);
+}
+
+static void put_left(struct sw_text *text, const struct sw_event *e)
+{
+	sw_text_printf(text, " = 0x%" PRIx64 " after %.3f ms", (uint64_t) e->result,
+		       (double) e->lasted_ns / NS_PER_MS);
+}
+
 static void each_text(const struct sw_call_counts *c, const struct sw_event *e, uint32_t row,
 		      struct sw_text *text)
 {
 	const struct sw_options *o = c->run->options;
 	char detail[DETAIL_SIZE];
 	put_clock(text, real_ns(e));
-	sw_text_printf(text, " %d %s(", (int) e->tid, o->event_call);
+	sw_text_printf(text, " %d %s(", (int) e->tid, o->event_name);
 	if (detail_of(e, detail))
 		sw_utf8_append_plain(text, detail, strlen(detail));
+	if (o->event_args && is_function(e))
+		put_arguments(text, e);
 	sw_text_append(text, ")", 1);
-	if (e->returned) {
+	if (e->kind == SW_EVENT_LEFT)
+		put_left(text, e);
+	else if (e->returned) {
 		sw_text_append(text, " = ", 3);
 		put_result(text, seen_result(e));
 	}
@@ -142,6 +165,13 @@ static void each_text(const struct sw_call_counts *c, const struct sw_event *e, 
 	sw_text_append(text, "\n", 1);
 }
 
+/* Of several places each has a name. */
+static const char *function_name(const struct sw_call_counts *c, const struct sw_event *e)
+{
+	const struct sw_function *f = &c->run->function;
+	return e->place < f->n ? f->names[e->place] : c->run->options->event_name;
+}
+
 static void each_json(const struct sw_call_counts *c, const struct sw_event *e, uint32_t row,
 		      struct sw_text *text)
 {
@@ -150,12 +180,16 @@ static void each_json(const struct sw_call_counts *c, const struct sw_event *e, 
 		       "{\"schema\":\"snapwalk.event/1\",\"seq\":%" PRIu64 ",\"time_ns\":%" PRId64
 		       ",\"pid\":%d,\"tid\":%d",
 		       e->number, real_ns(e), (int) c->run->subject.pid, (int) e->tid);
-	sw_json_text_member(text, "call", c->run->options->event_call);
+	sw_json_text_member(text, is_function(e) ? "function" : "call",
+			    is_function(e) ? function_name(c, e) : c->run->options->event_name);
 	sw_text_printf(text, ",\"arguments\":[");
 	for (size_t i = 0; i < SW_EVENT_ARGUMENTS; i++)
 		sw_text_printf(text, "%s\"0x%" PRIx64 "\"", i > 0 ? "," : "", e->arguments[i]);
 	sw_text_append(text, "]", 1);
-	if (e->returned)
+	if (e->kind == SW_EVENT_LEFT)
+		sw_text_printf(text, ",\"result\":\"0x%" PRIx64 "\",\"lasted_ns\":%" PRId64,
+			       (uint64_t) e->result, e->lasted_ns);
+	else if (e->returned)
 		sw_text_printf(text, ",\"result\":%" PRId64, seen_result(e));
 	if (e->returned && is_error(seen_result(e)))
 		sw_json_text_member(text, "errno", sw_errno_name((int) -seen_result(e)));
@@ -257,7 +291,8 @@ int sw_call_counts_text(struct sw_call_counts *c, struct sw_text *text)
 	const struct sw_options *o = c->run->options;
 	sort(c);
 	sw_event_run_title(c->run, text);
-	sw_text_printf(text, ": %" PRIu64 " time%s %s()", c->n, sw_plural(c->n), o->event_call);
+	sw_text_printf(text, ": %" PRIu64 " time%s %s%s", c->n, sw_plural(c->n), o->event_name,
+		       strchr(o->event_name, '(') == NULL ? "()" : "");
 	put_results(c, text);
 	put_details(c, text);
 	sw_text_append(text, "\n", 1);
@@ -294,7 +329,10 @@ int sw_call_counts_json(struct sw_call_counts *c, struct sw_text *text)
 	sw_text_printf(text, "{\"schema\":\"snapwalk.events/1\",\"pid\":%d",
 		       (int) run->subject.pid);
 	sw_json_text_member(text, "comm", run->subject.comm);
-	sw_json_text_member(text, "call", run->options->event_call);
+	if (run->wanted.what == SW_EVENT_FUNCTION)
+		sw_function_json(&run->function, text);
+	else
+		sw_json_text_member(text, "call", run->options->event_name);
 	sw_text_printf(text,
 		       ",\"begin_ns\":%" PRId64 ",\"duration_ms\":%" PRId64 ",\"events\":%" PRIu64
 		       ",\"lost\":%" PRIu64 ",\"without_stack\":%" PRIu64 ",\"results\":{",

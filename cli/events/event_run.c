@@ -18,6 +18,13 @@ enum {
 	NAMING_S = 30,
 };
 
+/* What is put before the stack: what is in it is not put there twice. */
+static const char *label_of(const struct sw_event_run *run)
+{
+	const struct sw_options *o = run->options;
+	return o->event.what == SW_EVENT_FUNCTION && !o->event.at_return ? NULL : o->event_name;
+}
+
 static int rows(void *arg, const struct sw_report *report, const bool *wanted,
 		const enum sw_activity *activity, uint32_t *ret_rows, struct sw_error *err)
 {
@@ -27,8 +34,8 @@ static int rows(void *arg, const struct sw_report *report, const bool *wanted,
 		ret_rows[i] = SW_RECORDER_NO_ROW;
 		if (!wanted[i])
 			continue;
-		const char *call = run->options->event_call[0] != '\0' ? run->options->event_call
-								       : report->threads[i].syscall;
+		const char *call = run->options->event_name != NULL ? label_of(run)
+								    : report->threads[i].syscall;
 		int r = sw_event_stacks_add(&run->stacks, report, i, call, &ret_rows[i], err);
 		if (r < 0)
 			return r;
@@ -57,17 +64,27 @@ static int recorder_open(struct sw_event_run *run, const struct sw_event_options
 	struct sw_recorder_options how = sw_recording_options(run->options);
 	struct sw_target *target = NULL;
 	how.mode = SW_RECORD_CPU;
-	how.event = wanted;
+	how.event = &run->wanted;
 	/* A stack that is named in part would be counted beside the same one that is named whole. Nothing waits for
 	 * it: the time is for the first look into debug information. */
 	if (!run->options->timeout_given)
 		how.how.limit_ns = (int64_t) NAMING_S * NS_PER_S;
 	run->sink =
 		(struct sw_recorder_sink){.rows = rows, .count = count, .event = event, .arg = run};
+	struct sw_event_options *at = &run->wanted;
+	*at = *wanted;
 	int r = sw_target_open(run->subject.pid, &target, err);
 	if (r < 0)
 		return r;
-	if (wanted->what != SW_EVENT_CALL) {
+	if (at->what == SW_EVENT_FUNCTION) {
+		at->places = run->function.places;
+		at->n_places = run->function.n;
+		if (sw_target_starttime(target) != run->function.starttime) {
+			sw_target_close(target);
+			return sw_fail(err, SW_E_EXITED, "the process exited");
+		}
+	}
+	if (at->what != SW_EVENT_CALL && at->what != SW_EVENT_FUNCTION) {
 		r = sw_target_directory(target, err);
 		if (r < 0) {
 			sw_target_close(target);
@@ -103,6 +120,10 @@ int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options
 	(void) sigaddset(&run->signals, SIGINT);
 	(void) sigaddset(&run->signals, SIGTERM);
 	(void) sigprocmask(SIG_BLOCK, &run->signals, NULL);
+	if (wanted->what == SW_EVENT_FUNCTION)
+		status = sw_function_find(options, &run->subject, &run->function);
+	if (status != SW_STATUS_COMPLETE)
+		return status;
 	int r = sw_session_create(&run->session, &err);
 	if (r == 0)
 		r = recorder_open(run, wanted, &err);
@@ -117,6 +138,7 @@ int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options
 void sw_event_run_deinit(struct sw_event_run *run)
 {
 	sw_recorder_destroy(run->recorder);
+	sw_function_deinit(&run->function);
 	sw_close_p(&run->proc_fd);
 	sw_session_destroy(run->session);
 	sw_event_stacks_deinit(&run->stacks);

@@ -3,6 +3,7 @@
 #define SW_CLI_EVENT_RUN_H
 
 #include "common/options.h"
+#include "events/function.h"
 #include "events/stacks.h"
 #include "run/output.h"
 #include "run/select.h"
@@ -21,6 +22,8 @@ struct sw_event_run {
 	struct sw_subject subject;
 	struct sw_session *session; /* owned, as the following */
 	struct sw_recorder *recorder;
+	struct sw_event_options wanted;
+	struct sw_function function; /* owned: of SW_EVENT_FUNCTION */
 	int proc_fd; /* owned: /proc/PID, where things are followed; -EBADF: none */
 	struct sw_recorder_sink sink;
 	struct sw_event_stacks stacks;

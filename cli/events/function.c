@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "events/function.h"
+#include "cleanup.h"
+#include "common/complain.h"
+#include "common/json_text.h"
+#include "errors.h"
+#include "events/matching.h"
+#include "parts.h"
+#include "run/apart.h"
+#include "run/sandbox.h"
+#include "utf8.h"
+
+#include <snapwalk/clock.h>
+#include <snapwalk/symbolize.h>
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	LOOK_UP_S = 30,
+	NAME_SHOWN = 200, /* bytes */
+	SHOWN = 8,        /* of functions with one name */
+	LIBRARIES_SHOWN = 3,
+};
+
+/* ---- by the process without privileges -------------------------------------------------------- */
+
+struct look_up {
+	const struct sw_options *options;
+	const struct sw_subject *subject;
+	const struct sw_target *target;
+	struct sw_context *ctx;
+	struct sw_symbolizer *symbolizer;
+	struct sw_snapshot *snap;
+	struct sw_matching matching;
+	struct sw_module *module;
+	int64_t deadline_ns;
+};
+
+/* The better the higher; 0: another one. "libssl" and "libssl.so" are libssl.so.3. */
+static int module_rank(const struct look_up *l, const struct sw_module *module)
+{
+	const char *path = sw_module_path(module), *name = sw_path_name(path);
+	const char *wanted = l->options->event_module;
+	if (wanted == NULL)
+		return strcmp(path, l->snap->process.exe) == 0 ? 4 : 0;
+	if (strchr(wanted, '/') != NULL)
+		return strcmp(path, wanted) == 0 ? 4 : 0;
+	size_t length = strlen(wanted);
+	if (strcmp(name, wanted) == 0)
+		return 4;
+	if (strncmp(name, wanted, length) != 0)
+		return 0;
+	if (sw_begins_with(name + length, ".so"))
+		return 3;
+	if (name[length] == '.')
+		return 2;
+	return name[length] == '-' || isdigit((unsigned char) name[length]) ? 1 : 0;
+}
+
+static int no_module(const struct look_up *l, struct sw_error *err)
+{
+	if (l->options->event_module == NULL)
+		return sw_fail(err, SW_E_NOT_FOUND, "the file of its program is not mapped");
+	return sw_fail(err, SW_E_NOT_FOUND, "it has no library %s", l->options->event_module);
+}
+
+static int module_find(struct look_up *l, struct sw_error *err)
+{
+	const struct sw_snapshot *snap = l->snap;
+	struct sw_module *other = NULL;
+	int best = 0;
+	for (size_t i = 0; i < snap->n_places; i++) {
+		struct sw_module *module = snap->places[i].module;
+		int rank = module != NULL ? module_rank(l, module) : 0;
+		if (rank == 0 || rank < best || module == l->module)
+			continue;
+		other = rank == best ? l->module : NULL;
+		l->module = module;
+		best = rank;
+	}
+	if (l->module == NULL)
+		return no_module(l, err);
+	if (other != NULL)
+		return sw_fail(err, SW_E_INVALID, "it has %s and %s: give one of both",
+			       sw_module_path(other), sw_module_path(l->module));
+	if (sw_module_kind(l->module) != SW_MODULE_ELF)
+		return sw_fail(err, SW_E_UNSUPPORTED, "%s is no ELF file, and no other is probed",
+			       sw_path_name(sw_module_path(l->module)));
+	return 0;
+}
+
+/* Code that the process has made: what is in it has neither a file nor a place that stays. */
+static bool makes_code(const struct sw_snapshot *snap)
+{
+	for (size_t i = 0; i < snap->n_maps; i++)
+		if ((snap->maps[i].prot & SW_MAP_EXEC) && snap->maps[i].path[0] == '\0')
+			return true;
+	return false;
+}
+
+static int not_found(const struct look_up *l, size_t n_functions, struct sw_error *err)
+{
+	const struct sw_matching *m = &l->matching;
+	const char *module = sw_path_name(sw_module_path(l->module));
+	const char *made = makes_code(l->snap)
+				   ? "; methods that a runtime compiles have no fixed place and "
+				     "are not probed"
+				   : "";
+	if (n_functions == 0)
+		return sw_fail(err, SW_E_NOT_FOUND, "%s has no symbols, nor a debug file%s", module,
+			       made);
+	if (m->n_near == 0)
+		return sw_fail(err, SW_E_NOT_FOUND,
+			       "%s has no function %.100s; one that is inlined everywhere has no "
+			       "code of its own%s",
+			       module, m->wanted, made);
+	sw_cleanup(sw_text_deinit) struct sw_text near = {0};
+	for (size_t i = 0; i < m->n_near; i++)
+		sw_text_printf(&near, "%s%.80s", i > 0 ? ", " : "", m->near[i]);
+	sw_text_append(&near, "", 1);
+	return sw_fail(err, SW_E_NOT_FOUND, "%s has no function %.100s, but %s", module, m->wanted,
+		       near.failed ? "others" : near.data);
+}
+
+static int ambiguous(const struct look_up *l, struct sw_error *err)
+{
+	const struct sw_matching *m = &l->matching;
+	sw_cleanup(sw_text_deinit) struct sw_text names = {0};
+	for (size_t i = 0; i < m->n && i < SHOWN; i++)
+		sw_text_printf(&names, "%s%.*s@0x%" PRIx64, i > 0 ? ", " : "", NAME_SHOWN,
+			       m->all[i].shown, m->all[i].svma);
+	sw_text_append(&names, "", 1);
+	return sw_fail(err, SW_E_INVALID, "%zu functions have this name, give one of them: %s",
+		       m->n + m->n_more, names.failed ? "" : names.data);
+}
+
+static int functions_find(struct look_up *l, struct sw_error *err)
+{
+	size_t n = 0;
+	struct sw_matching *m = &l->matching;
+	struct sw_symbolize_options how = l->options->symbolize;
+	how.deadline_ns = l->deadline_ns;
+	int r = sw_symbolizer_functions(l->symbolizer, l->module, &how, sw_matching_add, m, &n,
+					err);
+	if (r < 0)
+		return r;
+	if (m->no_memory)
+		return sw_fail_nomem(err);
+	if (m->n == 0)
+		return not_found(l, n, err);
+	for (size_t i = 0; i < m->n; i++)
+		if (m->all[i].is_indirect)
+			return sw_fail(err, SW_E_UNSUPPORTED,
+				       "which code %.100s means is chosen when the program is "
+				       "loaded (IFUNC): give the name of that code",
+				       m->all[i].shown);
+	if (!sw_matching_is_one(m) || m->n > SW_EVENT_PLACES_MAX)
+		return ambiguous(l, err);
+	return 0;
+}
+
+/* The mapping of the code at an offset of the module's file. */
+static const struct sw_map *map_of(const struct look_up *l, uint64_t off)
+{
+	for (size_t i = 0; i < l->snap->n_maps; i++) {
+		const struct sw_map *map = &l->snap->maps[i];
+		if (map->place >= 0 && l->snap->places[map->place].module == l->module &&
+		    (map->prot & SW_MAP_EXEC) && off >= map->file_off &&
+		    off - map->file_off < map->end_avma - map->start_avma)
+			return map;
+	}
+	return NULL;
+}
+
+/* A line for each place: [start, end) of the mapping, offset, whether it is emulated, name. */
+static int places_put(const struct look_up *l, struct sw_text *text, struct sw_error *err)
+{
+	size_t size;
+	const void *image = sw_module_image(l->module, &size);
+	sw_text_printf(text, "%s\n", sw_path_name(sw_module_path(l->module)));
+	for (size_t i = 0; i < l->matching.n; i++) {
+		const struct sw_match *m = &l->matching.all[i];
+		struct sw_event_place place;
+		int r = image == NULL
+				? sw_fail(err, SW_E_IO, "its file cannot be read")
+				: sw_event_place_of(image, size, m->svma, m->size, &place, err);
+		if (r < 0)
+			return r;
+		const struct sw_map *map = map_of(l, place.file_off);
+		if (map == NULL)
+			return sw_fail(err, SW_E_INVALID, "the code of %.100s is not mapped",
+				       m->shown);
+		sw_text_printf(text, "%" PRIx64 " %" PRIx64 " %" PRIx64 " %d ", map->start_avma,
+			       map->end_avma, place.file_off, place.emulated);
+		sw_utf8_append_plain(text, m->shown, strnlen(m->shown, NAME_SHOWN));
+		sw_text_append(text, "\n", 1);
+	}
+	return text->failed ? sw_fail_nomem(err) : 0;
+}
+
+static int look_up(struct look_up *l, struct sw_text *text, struct sw_error *err)
+{
+	if (sw_matching_init(&l->matching, l->options->event_name) < 0)
+		return sw_fail_nomem(err);
+	int r = sw_context_create(&l->ctx, err);
+	if (r == 0)
+		r = sw_symbolizer_create(l->ctx, &l->symbolizer, err);
+	if (r == 0)
+		r = sw_snapshot_maps(l->ctx, l->target, &l->snap, err);
+	if (r == 0)
+		r = sw_sandbox_enter(l->options, l->snap, err);
+	if (r == 0)
+		r = module_find(l, err);
+	if (r == 0)
+		r = functions_find(l, err);
+	return r == 0 ? places_put(l, text, err) : r;
+}
+
+static int work(void *arg, int fd)
+{
+	struct look_up *l = arg;
+	struct sw_error err = {0};
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	if (look_up(l, &text, &err) < 0)
+		return sw_complain_error(l->subject->name, &err);
+	for (size_t at = 0; at < text.size;) {
+		ssize_t n = write(fd, text.data + at, text.size - at);
+		if (n < 0 && errno != EINTR)
+			return SW_STATUS_NOTHING;
+		at += n > 0 ? (size_t) n : 0;
+	}
+	return SW_STATUS_COMPLETE;
+}
+
+/* ---- by the process with privileges ----------------------------------------------------------- */
+
+void sw_function_deinit(struct sw_function *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		sw_close_p(&f->places[i].file_fd);
+		free(f->names[i]);
+	}
+	*f = (struct sw_function){0};
+}
+
+void sw_function_notice(const struct sw_function *f, const struct sw_subject *subject,
+			struct sw_text *ret)
+{
+	sw_text_printf(ret, "probes ");
+	sw_utf8_append_plain(ret, f->names[0], strlen(f->names[0]));
+	if (f->n > 1)
+		sw_text_printf(ret, " at %zu places", f->n);
+	sw_text_printf(ret, " in ");
+	sw_utf8_append_plain(ret, f->module, strlen(f->module));
+	sw_text_printf(
+		ret,
+		": until this command ends the kernel has a breakpoint in the code of process "
+		"%d\n",
+		(int) subject->pid);
+}
+
+void sw_function_json(const struct sw_function *f, struct sw_text *ret)
+{
+	sw_json_text_member(ret, "function", f->names[0]);
+	sw_json_text_member(ret, "module", f->module);
+	sw_text_printf(ret, ",\"changes_code\":true,\"places\":[");
+	for (size_t i = 0; i < f->n; i++)
+		sw_text_printf(ret, "%s{\"file_offset\":%" PRIu64 ",\"emulated\":%s}",
+			       i > 0 ? "," : "", f->places[i].file_off,
+			       f->places[i].emulated ? "true" : "false");
+	sw_text_append(ret, "]", 1);
+}
+
+/* What the other process has written is not believed: the kernel says what is mapped there. */
+static int place_take(const struct sw_target *target, const char *line, struct sw_function *f,
+		      struct sw_error *err)
+{
+	uint64_t start, end, off;
+	int emulated, at = 0;
+	if (f->n == SW_EVENT_PLACES_MAX ||
+	    sscanf(line, "%" SCNx64 " %" SCNx64 " %" SCNx64 " %d %n", &start, &end, &off, &emulated,
+		   &at) != 4 ||
+	    at == 0)
+		return sw_fail(err, SW_E_INTERNAL, "what looked it up has written nonsense");
+	int fd = sw_target_map_file(target, start, end, err);
+	if (fd < 0)
+		return fd;
+	f->places[f->n] =
+		(struct sw_event_place){.file_fd = fd, .file_off = off, .emulated = emulated != 0};
+	f->names[f->n++] = strdup(line + at);
+	return f->names[f->n - 1] == NULL ? sw_fail_nomem(err) : 0;
+}
+
+static int places_take(const struct sw_target *target, struct sw_text *text, struct sw_function *f,
+		       struct sw_error *err)
+{
+	char *rest = NULL;
+	sw_text_append(text, "", 1);
+	if (text->failed)
+		return sw_fail_nomem(err);
+	const char *module = strtok_r(text->data, "\n", &rest);
+	int r = 0;
+	(void) snprintf(f->module, sizeof(f->module), "%s", module != NULL ? module : "");
+	for (const char *line; r == 0 && (line = strtok_r(NULL, "\n", &rest)) != NULL;)
+		r = place_take(target, line, f, err);
+	if (r == 0 && f->n == 0)
+		r = sw_fail(err, SW_E_INTERNAL, "what looked it up has written nothing");
+	return r;
+}
+
+int sw_function_find(const struct sw_options *options, const struct sw_subject *subject,
+		     struct sw_function *ret)
+{
+	struct sw_error err = {0};
+	struct sw_apart apart;
+	struct sw_target *target = NULL;
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	int status = SW_STATUS_COMPLETE;
+	*ret = (struct sw_function){0};
+	int r = sw_target_open(subject->pid, &target, &err);
+	struct look_up l = {.options = options,
+			    .subject = subject,
+			    .target = target,
+			    .deadline_ns = sw_clock_ns() + INT64_C(1000000000) * LOOK_UP_S};
+	if (r == 0)
+		r = sw_apart_start(&apart, work, &l, &err);
+	if (r == 0)
+		r = sw_apart_finish(&apart, &text, &status, &err);
+	if (r == 0 && status == SW_STATUS_COMPLETE)
+		r = places_take(target, &text, ret, &err);
+	if (target != NULL)
+		ret->starttime = sw_target_starttime(target);
+	sw_target_close(target);
+	return r < 0 ? sw_complain_error(subject->name, &err) : status;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLI_EVENT_FUNCTION_H
+#define SW_CLI_EVENT_FUNCTION_H
+
+#include "common/options.h"
+#include "run/select.h"
+#include "text.h"
+
+/* Where the function of a command line is in a process. */
+struct sw_function {
+	struct sw_event_place places[SW_EVENT_PLACES_MAX]; /* their files are owned */
+	size_t n;
+	char module[64];                  /* the name of its file */
+	uint64_t starttime;               /* of the process that was looked at */
+	char *names[SW_EVENT_PLACES_MAX]; /* owned: of each place, as people write it */
+};
+
+/*
+ * Looks the function of options->event_name up, by a process that has given its privileges up; the files of its code are
+ * opened by this one, which parses nothing of them.
+ *
+ * @return SW_STATUS_*; complains by itself. *ret is valid either way.
+ */
+int sw_function_find(const struct sw_options *options, const struct sw_subject *subject,
+		     struct sw_function *ret);
+/* What is said first: which code is changed. */
+void sw_function_notice(const struct sw_function *function, const struct sw_subject *subject,
+			struct sw_text *ret);
+/* ,"function":NAME,"module":NAME,"places":[...] */
+void sw_function_json(const struct sw_function *function, struct sw_text *ret);
+void sw_function_deinit(struct sw_function *function);
+
+#endif

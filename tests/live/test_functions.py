@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 60s
+"""snapwalk on func: each call of functions that programs call a known number of times, from known functions, is counted at
+its stack, and no other; the target computes what it must, also when it forks, becomes another program or loads the code
+again; no breakpoint is left when the command ends or is killed.
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+from harness import SNAPWALK, TARGETS, Tap, Target, iterator_refused, snapwalk, wait_until
+
+ROUNDS, THREADS = 50, 2  # of tests/targets/functions.cc
+N = ROUNDS * THREADS
+PROGRAM = os.path.join(TARGETS, "functions")
+
+
+def is_confined(pid):
+    with open(f"/proc/{pid}/status") as status:
+        return re.search(r"^Seccomp:\t2", status.read(), re.M)
+
+
+class Run:
+    """The command, from when the kernel has its breakpoints: the sandbox comes after that."""
+
+    def __init__(self, *args):
+        self.process = subprocess.Popen([SNAPWALK, "on", *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True)
+        wait_until(lambda: self.process.poll() is not None or is_confined(self.process.pid), "events begin")
+
+    def end(self):
+        """Tells it to end: (status, standard output, standard error)."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        out, err = self.process.communicate()
+        return self.process.returncode, out, err
+
+
+def turn(tap, target, what="go"):
+    target.send(what)
+    said = []
+    wait_until(lambda: said.append(target.readline()) or said[-1] in ("done", "wrong"), "the target has made its calls")
+    if said[-1] != "done":
+        tap.check(False, f"{what}: the target computes what it must", said)
+
+
+def counted(tap, target, *args, turns=("go",)):
+    run = Run(*args, "--json", target.pid)
+    for what in turns:
+        turn(tap, target, what)
+    status, out, err = run.end()
+    return status, json.loads(out) if out else {}, err
+
+
+def functions(stack):
+    return [frame["function"] for frame in stack.get("stack", stack)["frames"]]
+
+
+def by(answer, name):
+    return sum(s["count"] for s in answer["stacks"] if name in functions(s))
+
+
+def code(pid, name):
+    """The first bytes of a function of the program, as the process has them."""
+    out = subprocess.run(["nm", PROGRAM], capture_output=True, text=True, check=True).stdout
+    svma = next(int(words[0], 16) for words in map(str.split, out.splitlines()) if words[-1] == name)
+    with open(f"/proc/{pid}/maps") as maps:
+        base = next(int(line.split("-")[0], 16) for line in maps if line.rstrip().endswith(PROGRAM))
+    with open(f"/proc/{pid}/mem", "rb") as memory:
+        memory.seek(base + svma)
+        return memory.read(24)
+
+
+def exact(tap):
+    """All counts are those that the program has."""
+    with Target("functions") as target:
+        for function, n, emulated in (("pushes", 3 * N, True), ("leaf", N, False), ("lands", N, True), ("loops", N, False),
+                                      ("recurses", 4 * N, None), ("shop::basket::total", N, None),
+                                      ("basket::add(int)", N, None), ("shop::basket::add(char const*)", N, None),
+                                      ("basket::basket", N, None), ("_ZNK4shop6basket5totalEv", N, None)):
+            status, answer, err = counted(tap, target, f"func:{function}")
+            tap.equal((status, answer.get("events"), answer.get("lost")), (0, n, 0), f"{function}: all, none lost")
+            tap.check(all(s["end"] == "complete" for s in answer.get("stacks", ())), f"{function}: whole stacks",
+                      (answer, err))
+            if emulated is not None:
+                tap.equal([p["emulated"] for p in answer.get("places", ())], [emulated], f"{function}: its place")
+        status, answer, err = counted(tap, target, "func:pushes")
+        tap.equal((by(answer, "by_first"), by(answer, "by_second")), (N, 2 * N), "pushes: each at its stack")
+        tap.equal((answer.get("function"), answer.get("module"), answer.get("changes_code")), ("pushes", "functions", True),
+                  "it is said what is probed")
+        status, answer, err = counted(tap, target, "func:recurses")
+        depths = sorted(functions(s).count("recurses") for s in answer["stacks"])
+        tap.equal(depths, [1, 2, 3, 4], "recurses: a stack of each depth")
+        with Target("functions") as second:
+            run = Run("func:pushes", "--json", target.pid)
+            turn(tap, second)
+            turn(tap, target)
+            status, out, err = run.end()
+            tap.equal(json.loads(out)["events"], 3 * N, "another process with the same program is not counted")
+
+
+def each(tap):
+    """A line for each event with the registers that have the arguments; what is changed is said first."""
+    with Target("functions") as target:
+        os.sched_setaffinity(target.pid, {min(os.sched_getaffinity(0))})
+        run = Run("func:twice", "--each", "--json", "--count", 7, target.pid)
+        turn(tap, target)
+        out, err = run.process.communicate()
+        lines = [json.loads(line) for line in out.splitlines()]
+        tap.equal([line["seq"] for line in lines], list(range(7)), "--each: so many, without a gap")
+        tap.check(all(int(line["arguments"][1], 16) == 7 and int(line["arguments"][0], 16) < ROUNDS for line in lines),
+                  "--each: arguments", lines)
+        tap.check(all(functions(line)[:2] == ["twice", "by_first"] for line in lines), "--each: stacks", lines)
+        run = Run("func:twice", "--each", "--args", "--count", 3, target.pid)
+        turn(tap, target)
+        out, err = run.process.communicate()
+        tap.check(re.match(r"probes twice in functions: until this command ends the kernel has a breakpoint in the code of "
+                           rf"process {target.pid}\n", out), "what is changed is said first", out)
+        tap.equal(len(re.findall(r"^\d\d:\d\d:\d\d\.\d{3} \d+ twice\(0x[0-9a-f]+, 0x7, .*\)  twice functions\.cc:\d+ < "
+                                 r"by_first", out, re.M)), 3, "--each --args in text")
+
+
+def changes(tap):
+    """The target forks, becomes another program, loads and unloads the library, and ends."""
+    with Target("functions") as target:
+        status, answer, err = counted(tap, target, "func:pushes", turns=("fork", "go"))
+        tap.equal((status, answer.get("events")), (0, 3 * N), "a child that is forked is not counted")
+        status, answer, err = counted(tap, target, "func:twice", turns=("vfork", "go"))
+        tap.equal((status, answer.get("events")), (0, N), "a child that has the same memory is not counted")
+        turn(tap, target, "load")
+        status, answer, err = counted(tap, target, "func:called.so:library_called", turns=("load", "unload", "unload", "load"))
+        tap.equal((status, answer.get("events"), answer.get("without_stack")), (0, 2 * ROUNDS, 0),
+                  "a library that is unloaded and loaded again")
+        turn(tap, target, "unload")
+        status, out, err = Run("func:called.so:library_called", target.pid).end()
+        tap.check(status == 1 and "no library called.so" in err, "a library that is not there", err)
+        run = Run("func:pushes", "--json", target.pid)
+        turn(tap, target)
+        target.send("exec")
+        wait_until(lambda: target.readline() == "ready", "it is the program again")
+        turn(tap, target)
+        status, out, err = run.end()
+        tap.equal((status, json.loads(out or "{}").get("events")), (0, 6 * N), "a program that begins anew goes on")
+        run = Run("func:pushes", "--json", target.pid)
+        turn(tap, target)
+        target.process.stdin.close()
+        out, err = run.process.communicate()
+        tap.equal((run.process.returncode, json.loads(out or "{}").get("events")), (0, 3 * N), "the command ends with it")
+
+
+def killed(tap):
+    """After the end, and after kill -9, the code is as it was, and nothing stands in the list of probes."""
+    with Target("functions") as target:
+        before = {name: code(target.pid, name) for name in ("pushes", "leaf", "lands")}
+        for name, at in (("pushes", 0), ("leaf", 0), ("lands", 6)):
+            for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
+                run = Run(f"func:{name}", target.pid)
+                turn(tap, target)
+                now = code(target.pid, name)
+                tap.equal((now[at], now[:at] + now[at + 1:]), (0xcc, before[name][:at] + before[name][at + 1:]),
+                          f"{name}: one breakpoint, at its place")
+                run.process.send_signal(number)
+                run.process.communicate()
+                wait_until(lambda: code(target.pid, name) == before[name], "the code is as it was", 20)
+                tap.equal(code(target.pid, name), before[name], f"{name}, {number.name}: the code is as it was")
+                turn(tap, target)
+        try:
+            with open("/sys/kernel/tracing/uprobe_events") as file:
+                tap.check("functions" not in file.read(), "nothing stands in the list of probes")
+        except OSError as error:
+            tap.skip("the list of probes", str(error), "tracefs")
+
+
+def said(tap):
+    """What cannot be, and who may not."""
+    for words, what in {("func:", "1"): "no function is named", ("func:libc:", "1"): "no function is named",
+                        ("function:x", "1"): "there is no such event"}.items():
+        result = snapwalk("on", *words)
+        tap.check(result.returncode == 2 and what in result.stderr, f"{' '.join(words)}: {what}", result.stderr)
+    with Target("functions") as target:
+        for function, what in {"twise": "has no function twise, but twice", "absent_function": "inlined everywhere",
+                               "add": "2 functions have this name", "libnone:f": "it has no library libnone",
+                               "libc:memcpy": "IFUNC", "[vdso]:__vdso_time": "is no ELF file"}.items():
+            result = snapwalk("on", f"func:{function}", target.pid, "-d", "1")
+            tap.check(result.returncode == 1 and what in result.stderr, f"func:{function}: {what}", result.stderr)
+        names = re.findall(r"shop::basket::add\([^)]*\)@0x[0-9a-f]+",
+                           snapwalk("on", "func:add", target.pid, "-d", "1").stderr)
+        tap.equal(len(names), 2, "functions of one name are listed")
+        for name in names:
+            status, answer, err = counted(tap, target, f"func:{name}")
+            tap.equal((status, answer.get("events")), (0, N), f"{name.split('@')[0]}@ADDRESS is one of them")
+        result = subprocess.run(["setpriv", "--reuid", "65534", "--clear-groups", "--bounding-set=-all", SNAPWALK, "on",
+                                 "func:pushes", str(target.pid), "-d", "1"], capture_output=True, text=True)
+        tap.check(result.returncode in (1, 77) and "not_permitted" in result.stderr, "a user without capabilities is refused",
+                  (result.returncode, result.stderr))
+
+
+def main():
+    tap = Tap()
+    if iterator_refused():
+        tap.skip("functions", iterator_refused(), Tap.ROOT)
+        tap.done()
+    wanted = sys.argv[1:]
+    for test in (exact, each, changes, killed, said):
+        if not wanted or test.__name__ in wanted:
+            tap.guard(test)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

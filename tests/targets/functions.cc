@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Calls functions a known number of times, from known places. For each line that it reads it does something, then it prints
+ * "done":
+ *
+ *	go	two threads make all calls
+ *	fork	a child makes them, and is waited for
+ *	vfork	a child that has our memory calls twice() once
+ *	load	the library is loaded, its function called ROUNDS times
+ *	unload	the library is unloaded
+ *	slow	pause_for(): 3 calls of 1 ms and 2 of 60 ms
+ *	exec	becomes the same program again
+ */
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ROUNDS = 50, THREADS = 2 };
+
+#define ALONE __attribute__((noinline, noclone, used))
+#define KEEP() __asm__ volatile("" ::: "memory")
+
+/* The first instruction of it is a push, which the kernel executes by itself. */
+__asm__(".text\n"
+	".globl pushes\n.type pushes, @function\n"
+	"pushes: .cfi_startproc\n"
+	"push %rbx\n.cfi_def_cfa_offset 16\n.cfi_offset %rbx, -16\n"
+	"mov %rdi, %rbx\n"
+	"lea 1(%rbx), %rax\n"
+	"pop %rbx\n.cfi_def_cfa_offset 8\n"
+	"ret\n.cfi_endproc\n.size pushes, . - pushes\n");
+
+/* It has none that the kernel executes by itself; its red zone is in use from its second one on. */
+__asm__(".globl leaf\n.type leaf, @function\n"
+	"leaf: .cfi_startproc\n"
+	"mov %rdi, -8(%rsp)\n"
+	"mov -8(%rsp), %rax\n"
+	"nopl 0(%rax, %rax, 1)\n"
+	"cmp %rdi, -8(%rsp)\n"
+	"setne %al\n"
+	"movzbl %al, %eax\n"
+	"ret\n.cfi_endproc\n.size leaf, . - leaf\n");
+
+/* A push behind a landing pad and a move; the loop comes back to behind the push. */
+__asm__(".globl lands\n.type lands, @function\n"
+	"lands: .cfi_startproc\n"
+	"endbr64\n"
+	"xor %eax, %eax\n"
+	"push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\n"
+	"mov $3, %ebp\n"
+	"1: dec %ebp\n"
+	"jnz 1b\n"
+	"pop %rbp\n.cfi_def_cfa_offset 8\n"
+	"ret\n.cfi_endproc\n.size lands, . - lands\n");
+
+/* A loop comes back to its NOP: the place is the beginning. */
+__asm__(".globl loops\n.type loops, @function\n"
+	"loops: .cfi_startproc\n"
+	"mov $3, %eax\n"
+	"2: nop\n"
+	"dec %eax\n"
+	"jnz 2b\n"
+	"ret\n.cfi_endproc\n.size loops, . - loops\n");
+
+extern "C" long pushes(long n);
+extern "C" long leaf(long n);
+extern "C" long lands(long n);
+extern "C" long loops(long n);
+
+namespace shop {
+struct basket {
+	int n = 0;
+	ALONE basket()
+	{
+		KEEP();
+	}
+	ALONE void add(int what)
+	{
+		n += what;
+		KEEP();
+	}
+	ALONE void add(const char *what)
+	{
+		n += (int) strlen(what);
+		KEEP();
+	}
+	ALONE int total() const
+	{
+		KEEP();
+		return n;
+	}
+};
+} // namespace shop
+
+extern "C" {
+ALONE static long twice(long a, long b)
+{
+	KEEP();
+	return a * b;
+}
+
+ALONE static long by_first(long n)
+{
+	long r = pushes(n) + twice(n, 7);
+	KEEP();
+	return r;
+}
+
+ALONE static long by_second(long n)
+{
+	long r = pushes(n) + pushes(n + 1);
+	KEEP();
+	return r;
+}
+
+/* Returns 1, by itself. */
+ALONE static long recurses(long n)
+{
+	long r = n == 0 ? 1 : recurses(n - 1);
+	KEEP();
+	return r;
+}
+
+ALONE static void pause_for(long ms)
+{
+	struct timespec ts = {0, ms * 1000000};
+	(void) nanosleep(&ts, nullptr); /* a signal may end it: then it is short */
+	KEEP();
+}
+}
+
+static volatile long wrong; /* results that are not what they must be */
+
+static void *work(void *arg)
+{
+	for (long i = 0; i < ROUNDS; i++) {
+		shop::basket b;
+		wrong += by_first(i) != i + 1 + 7 * i;
+		wrong += by_second(i) != 2 * i + 3;
+		wrong += leaf(i) != 0;
+		wrong += lands(i) != 0;
+		wrong += loops(i) != 0;
+		wrong += recurses(3) != 1;
+		b.add(1);
+		b.add("ab");
+		wrong += b.total() != 3;
+	}
+	return arg;
+}
+
+static bool threads_work()
+{
+	pthread_t threads[THREADS];
+	for (auto &thread : threads)
+		if (pthread_create(&thread, nullptr, work, nullptr) != 0)
+			return false;
+	for (auto &thread : threads)
+		(void) pthread_join(thread, nullptr); /* it was started */
+	return true;
+}
+
+static void child_wait(pid_t pid)
+{
+	int status = 0;
+	(void) waitpid(pid, &status, 0); /* it is ours */
+	wrong += status != 0;
+}
+
+static void *library;
+
+static void library_use()
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 16);
+	path[n < 0 ? 0 : n] = '\0';
+	library = dlopen((std::string(path, strrchr(path, '/') - path) + "/called.so").c_str(),
+			 RTLD_NOW);
+	auto called = library != nullptr ? (int (*)(int)) dlsym(library, "library_called") : nullptr;
+	for (int i = 0; i < ROUNDS; i++)
+		wrong += called == nullptr || called(i) != i + 1;
+}
+
+int main(int argc, char **argv)
+{
+	char line[16];
+	(void) argc;
+	printf("ready\n");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin) != nullptr) {
+		line[strcspn(line, "\n")] = '\0';
+		if (strcmp(line, "go") == 0 && !threads_work())
+			return 1;
+		if (strcmp(line, "fork") == 0) {
+			pid_t pid = fork();
+			if (pid == 0) {
+				(void) work(nullptr);
+				_exit(wrong != 0);
+			}
+			child_wait(pid);
+		}
+		if (strcmp(line, "vfork") == 0) {
+			pid_t pid = vfork();
+			if (pid == 0)
+				_exit(twice(3, 4) != 12);
+			child_wait(pid);
+		}
+		if (strcmp(line, "load") == 0)
+			library_use();
+		if (strcmp(line, "unload") == 0)
+			wrong += library == nullptr || dlclose(library) != 0;
+		for (int i = 0; i < 5 && strcmp(line, "slow") == 0; i++)
+			pause_for(i % 2 == 1 ? 60 : 1);
+		if (strcmp(line, "exec") == 0)
+			(void) execv("/proc/self/exe", argv); /* it fails: no "ready" comes */
+		printf(wrong != 0 ? "wrong\n" : "done\n");
+		fflush(stdout);
+	}
+	return 0;
+}
