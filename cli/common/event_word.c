@@ -150,6 +150,8 @@ bool sw_event_parse(struct sw_options *o, const char *text, struct sw_usage *usa
 
 void sw_event_finish(struct sw_options *o)
 {
+	o->event.at_return = o->event_return || o->slower_ns > 0;
+	o->event.slower_ns = o->slower_ns;
 	o->event.failed = o->errno_given;
 	o->event.error = o->errno_number;
 	if (o->event.failed) /* which only its return tells */

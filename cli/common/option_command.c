@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Options that one subcommand has, or those that ask the daemon, and those of all. */
 #include "common/option_command.h"
+#include "cleanup.h"
 #include "common/errno_name.h"
 #include "common/option_values.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -79,6 +81,8 @@ bool sw_set_filter(struct sw_options *o, const char *value, struct sw_usage *usa
 	return true;
 }
 
+enum { SLOWER_MAX = 1000000 /* of any unit */ };
+
 /* ---- on ----------------------------------------------------------------------------------- */
 
 bool sw_set_errno(struct sw_options *o, const char *value, struct sw_usage *usage)
@@ -107,6 +111,29 @@ bool sw_set_event_args(struct sw_options *o, const char *value, struct sw_usage 
 	(void) usage;
 	o->event_args = true;
 	return true;
+}
+
+bool sw_set_return(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->event_return = true;
+	return true;
+}
+
+bool sw_set_slower(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	static const struct {
+		const char *unit;
+		int64_t ns;
+	} units[] = {{"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+	char *end = NULL;
+	unsigned long n = value[0] >= '0' && value[0] <= '9' ? strtoul(value, &end, 10) : 0;
+	for (size_t i = 0; n > 0 && n <= SLOWER_MAX && i < SW_ARRAY_SIZE(units); i++)
+		if (strcmp(end, units[i].unit) == 0)
+			o->slower_ns = (int64_t) n * units[i].ns;
+	return o->slower_ns > 0 ||
+	       sw_usage_fail(usage, "give a time as 500us, 50ms or 2s", "it is none");
 }
 
 bool sw_set_of(struct sw_options *o, const char *value, struct sw_usage *usage)

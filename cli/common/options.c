@@ -431,6 +431,12 @@ static bool check_on(struct sw_options *o, struct sw_usage *usage)
 	if (o->event_name == NULL)
 		return sw_usage_fail(usage, "give snapwalk on syscall:NAME TARGET",
 				     "no event is given");
+	bool is_call = o->event.what == SW_EVENT_CALL;
+	if (is_call && (o->event_return || o->slower_ns > 0 || o->event_args))
+		return sw_usage_fail(usage, "give func:SYMBOL",
+				     "--args, --return and --slower are of functions");
+	if (!is_call && o->errno_given)
+		return sw_usage_fail(usage, "leave --errno away", "--errno is of system calls");
 	if (!o->duration_given)
 		o->duration_s = 0; /* until Control-C */
 	sw_event_finish(o);

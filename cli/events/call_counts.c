@@ -212,6 +212,8 @@ int sw_call_counts_event(void *arg, const struct sw_event *e, uint32_t row, stru
 	uint32_t detail_row = SW_TALLY_NO_ROW;
 	c->n++;
 	result_count(c, e);
+	if (e->lasted_ns > c->longest_ns)
+		c->longest_ns = e->lasted_ns;
 	if (row_count(c, e, row) < 0)
 		return sw_fail_nomem(err);
 	if (detail_of(e, detail)) {
@@ -293,6 +295,10 @@ int sw_call_counts_text(struct sw_call_counts *c, struct sw_text *text)
 	sw_event_run_title(c->run, text);
 	sw_text_printf(text, ": %" PRIu64 " time%s %s%s", c->n, sw_plural(c->n), o->event_name,
 		       strchr(o->event_name, '(') == NULL ? "()" : "");
+	if (o->slower_ns > 0)
+		sw_text_printf(text, " of %.6g ms or more", (double) o->slower_ns / NS_PER_MS);
+	if (c->longest_ns > 0)
+		sw_text_printf(text, ", the longest %.3f ms", (double) c->longest_ns / NS_PER_MS);
 	put_results(c, text);
 	put_details(c, text);
 	sw_text_append(text, "\n", 1);
@@ -331,7 +337,9 @@ int sw_call_counts_json(struct sw_call_counts *c, struct sw_text *text)
 	sw_json_text_member(text, "comm", run->subject.comm);
 	if (run->wanted.what == SW_EVENT_FUNCTION)
 		sw_function_json(&run->function, text);
-	else
+	if (run->wanted.at_return)
+		sw_text_printf(text, ",\"longest_ns\":%" PRId64, c->longest_ns);
+	if (run->wanted.what != SW_EVENT_FUNCTION)
 		sw_json_text_member(text, "call", run->options->event_name);
 	sw_text_printf(text,
 		       ",\"begin_ns\":%" PRId64 ",\"duration_ms\":%" PRId64 ",\"events\":%" PRIu64

@@ -23,6 +23,7 @@ struct sw_call_counts {
 	} results[16]; /* errors, and 0 for all that is none */
 	size_t n_results;
 	uint64_t n_other_results;
+	int64_t longest_ns; /* of functions that returned */
 };
 
 void sw_call_counts_deinit(struct sw_call_counts *counts);

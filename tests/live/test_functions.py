@@ -96,8 +96,10 @@ def exact(tap):
         depths = sorted(functions(s).count("recurses") for s in answer["stacks"])
         tap.equal(depths, [1, 2, 3, 4], "recurses: a stack of each depth")
         with Target("functions") as second:
+            before = code(second.pid, "pushes")
             run = Run("func:pushes", "--json", target.pid)
             turn(tap, second)
+            tap.equal(code(second.pid, "pushes"), before, "another process with the same program has no breakpoint")
             turn(tap, target)
             status, out, err = run.end()
             tap.equal(json.loads(out)["events"], 3 * N, "another process with the same program is not counted")
@@ -122,6 +124,45 @@ def each(tap):
                            rf"process {target.pid}\n", out), "what is changed is said first", out)
         tap.equal(len(re.findall(r"^\d\d:\d\d:\d\d\.\d{3} \d+ twice\(0x[0-9a-f]+, 0x7, .*\)  twice functions\.cc:\d+ < "
                                  r"by_first", out, re.M)), 3, "--each --args in text")
+
+
+def returns(tap):
+    """When a function returns: its result and duration, and the stack of its caller; also where returns lie within one
+    another."""
+    with Target("functions") as target:
+        run = Run("func:twice", "--return", "--each", "--json", target.pid)
+        turn(tap, target)
+        status, out, err = run.end()
+        lines = [json.loads(line) for line in out.splitlines()]
+        tap.equal((status, len(lines)), (0, N), "--return: all")
+        tap.check(all(int(line["result"], 16) == 7 * int(line["arguments"][0], 16) for line in lines),
+                  "--return: the result belongs to the arguments", lines[:3])
+        tap.check(all(functions(line)[0] == "by_first" and line["lasted_ns"] > 0 for line in lines),
+                  "--return: the stack is that of the caller", lines[:3])
+        status, answer, err = counted(tap, target, "func:recurses", "--return")
+        depths = sorted(functions(s).count("recurses") for s in answer["stacks"])
+        tap.equal((status, answer["events"], depths), (0, 4 * N, [0, 1, 2, 3]), "--return: of calls within one another")
+        tap.check(all(s["end"] == "complete" and "work(void*)" in functions(s) for s in answer["stacks"]),
+                  "--return: whole stacks, though the kernel has replaced addresses in them", answer["stacks"])
+        status, answer, err = counted(tap, target, "func:pause_for", "--slower", "30ms", turns=("slow", "slow"))
+        tap.equal((status, answer.get("events")), (0, 4), "--slower: those that last as long")
+        tap.check(answer.get("longest_ns", 0) >= 60e6, "--slower: the longest", answer)
+        tap.check(all(functions(s)[0] == "main" for s in answer["stacks"]), "--slower: the caller", answer["stacks"])
+        status, answer, err = counted(tap, target, "func:pause_for", "--slower", "10s", turns=("slow",))
+        tap.equal((status, answer.get("events")), (0, 0), "--slower: none")
+        status, answer, err = counted(tap, target, "func:pushes", "--return", turns=("fork", "go"))
+        tap.equal((status, answer.get("events")), (0, 3 * N), "--return: a child that is forked is not counted")
+        run = Run("func:recurses", "--return", target.pid)
+        turn(tap, target)
+        run.process.send_signal(signal.SIGKILL)
+        run.process.communicate()
+        turn(tap, target)
+        tap.check(True, "--return: after kill -9 the target goes on")
+        run = Run("func:pause_for", "--slower", "30ms", "--each", "--count", 1, target.pid)
+        turn(tap, target, "slow")
+        out, err = run.process.communicate()
+        tap.check(re.search(r" pause_for\(\) = 0x[0-9a-f]+ after \d\d+\.\d{3} ms  pause_for < main ", out), "--slower in text", out)
+        tap.check(re.search(r"1 time pause_for\(\) of 30 ms or more, the longest \d+\.\d{3} ms", out), "--slower: the sum", out)
 
 
 def changes(tap):
@@ -181,6 +222,10 @@ def said(tap):
                         ("function:x", "1"): "there is no such event"}.items():
         result = snapwalk("on", *words)
         tap.check(result.returncode == 2 and what in result.stderr, f"{' '.join(words)}: {what}", result.stderr)
+    for words, what in {("func:x", "--errno", "EIO"): "of system calls", ("syscall:read", "--slower", "1s"): "of functions",
+                        ("func:x", "--slower", "5"): "it is none", ("func:x", "--slower", "0ms"): "it is none"}.items():
+        result = snapwalk("on", *words, "1")
+        tap.check(result.returncode == 2 and what in result.stderr, f"{' '.join(words)}: {what}", result.stderr)
     with Target("functions") as target:
         for function, what in {"twise": "has no function twise, but twice", "absent_function": "inlined everywhere",
                                "add": "2 functions have this name", "libnone:f": "it has no library libnone",
@@ -205,7 +250,7 @@ def main():
         tap.skip("functions", iterator_refused(), Tap.ROOT)
         tap.done()
     wanted = sys.argv[1:]
-    for test in (exact, each, changes, killed, said):
+    for test in (exact, each, returns, changes, killed, said):
         if not wanted or test.__name__ in wanted:
             tap.guard(test)
     tap.done()
