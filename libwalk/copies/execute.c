@@ -14,6 +14,7 @@ enum how { COPIED, ABSENT, FULL };
 struct execution {
 	struct sw_memory memory;
 	uint64_t thread_pointer;
+	const uint64_t *regs;
 	uint8_t *out;
 	uint64_t r[SW_SAMPLED_REGISTERS];
 	uint64_t node, span_begin, span_end;
@@ -161,7 +162,9 @@ static void span_copy(struct execution *e, const struct sw_sampled_step *step)
 	e->span_begin = e->span_end = 0;
 	if (begin >= end)
 		return;
-	if (end - begin > step->number)
+	if (end - begin > step->number && step->what == SW_SAMPLED_FIRST)
+		end = begin + step->number;
+	else if (end - begin > step->number)
 		begin = end - step->number;
 	if (asked_piece(e, begin, (uint32_t) (end - begin), step->kind) == COPIED) {
 		e->span_begin = begin;
@@ -188,7 +191,10 @@ static bool one_turn(struct execution *e, const struct sw_sampled_recipe *recipe
 	case SW_SAMPLED_SUM: e->r[step->to] = from + e->r[step->other] * step->value; break;
 	case SW_SAMPLED_MET: next = is_met(e, from) ? step->number : next; break;
 	case SW_SAMPLED_COPY: copy_part(e, from + step->value, step->number, step->kind); break;
-	case SW_SAMPLED_SPAN: span_copy(e, step); break;
+	case SW_SAMPLED_USER: e->r[step->to] = e->regs[step->number]; break;
+	case SW_SAMPLED_BELOW: next = from < e->r[step->other] ? step->number : next; break;
+	case SW_SAMPLED_SPAN:
+	case SW_SAMPLED_FIRST: span_copy(e, step); break;
 	case SW_SAMPLED_SEARCH: next -= !list_turn(e, step, true); break;
 	case SW_SAMPLED_CHAIN: next -= !list_turn(e, step, false); break;
 	case SW_SAMPLED_END:
@@ -199,10 +205,11 @@ static bool one_turn(struct execution *e, const struct sw_sampled_recipe *recipe
 }
 
 size_t sw_recipe_execute(const struct sw_sampled_recipe *recipe, struct sw_memory memory,
-			 uint64_t thread_pointer, uint8_t *record)
+			 const struct sw_recipe_thread *thread, uint8_t *record)
 {
 	struct execution e = {.memory = memory,
-			      .thread_pointer = thread_pointer,
+			      .thread_pointer = thread->thread_pointer,
+			      .regs = thread->regs,
 			      .out = record,
 			      .at = sizeof(struct sw_sampled_head),
 			      .flags = recipe->n_steps > 0 ? SW_SAMPLED_RECIPE : 0};

@@ -37,6 +37,13 @@ unsigned sw_recipe_move(struct sw_recipe *r, uint8_t to, uint8_t from, uint64_t 
 				 .what = SW_SAMPLED_MOVE, .to = to, .from = from, .value = offset});
 }
 
+unsigned sw_recipe_user(struct sw_recipe *r, uint8_t to, size_t user_offset)
+{
+	return append(r, (struct sw_sampled_step){.what = SW_SAMPLED_USER,
+						  .to = to,
+						  .number = small(r, user_offset / 8)});
+}
+
 unsigned sw_recipe_mask(struct sw_recipe *r, uint8_t to, uint8_t from, uint64_t mask)
 {
 	return append(r, (struct sw_sampled_step){
@@ -75,6 +82,13 @@ unsigned sw_recipe_span(struct sw_recipe *r, const struct sw_recipe_span *span)
 						  .kind = span->kind,
 						  .number = small(r, span->bytes_max),
 						  .value = span->more});
+}
+
+unsigned sw_recipe_first(struct sw_recipe *r, const struct sw_recipe_span *span)
+{
+	unsigned step = sw_recipe_span(r, span);
+	r->steps.steps[step].what = SW_SAMPLED_FIRST;
+	return step;
 }
 
 unsigned sw_recipe_search(struct sw_recipe *r, const struct sw_recipe_search *search)
@@ -123,6 +137,14 @@ unsigned sw_recipe_jump_if_met(struct sw_recipe *r, uint8_t from, unsigned step)
 						  .number = small(r, step)});
 }
 
+unsigned sw_recipe_jump_if_below(struct sw_recipe *r, uint8_t from, uint8_t other, unsigned step)
+{
+	return append(r, (struct sw_sampled_step){.what = SW_SAMPLED_BELOW,
+						  .from = from,
+						  .other = other,
+						  .number = small(r, step)});
+}
+
 void sw_recipe_land(struct sw_recipe *r, unsigned jump)
 {
 	if (jump < r->steps.n_steps)
@@ -159,11 +181,14 @@ static bool step_is_valid(const struct sw_sampled_recipe *recipe,
 	case SW_SAMPLED_LOAD: return true;
 	case SW_SAMPLED_JUMP:
 	case SW_SAMPLED_ZERO:
+	case SW_SAMPLED_BELOW:
 	case SW_SAMPLED_MET: return step->number <= recipe->n_steps;
 	case SW_SAMPLED_COPY:
 	case SW_SAMPLED_SPAN:
+	case SW_SAMPLED_FIRST:
 		return step->kind >= SW_SAMPLED_KIND_FIRST && step->number > 0 &&
 		       step->number <= SW_SAMPLED_PART_MAX;
+	case SW_SAMPLED_USER: return step->number < SW_ITERATE_REGS;
 	case SW_SAMPLED_SEARCH: return list_is_valid(&step->list);
 	case SW_SAMPLED_CHAIN: return step->kind >= SW_SAMPLED_KIND_FIRST && chain_is_valid(step);
 	case SW_SAMPLED_WHATS: break;

@@ -5,6 +5,7 @@
 #include "iterate/sampled.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
  * Writing recipes: what the kernel copies of an interpreter at an event (iterate/sampled.h says what each
@@ -63,11 +64,15 @@ struct sw_recipe_chain {
 unsigned sw_recipe_set(struct sw_recipe *recipe, uint8_t to, uint64_t value);
 unsigned sw_recipe_thread_pointer(struct sw_recipe *recipe, uint8_t to, uint64_t offset);
 unsigned sw_recipe_move(struct sw_recipe *recipe, uint8_t to, uint8_t from, uint64_t offset);
+/* A register of the thread, by its offset in struct user_regs_struct. */
+unsigned sw_recipe_user(struct sw_recipe *recipe, uint8_t to, size_t user_offset);
 unsigned sw_recipe_mask(struct sw_recipe *recipe, uint8_t to, uint8_t from, uint64_t mask);
 unsigned sw_recipe_sum(struct sw_recipe *recipe, const struct sw_recipe_sum *sum);
 unsigned sw_recipe_load(struct sw_recipe *recipe, uint8_t to, uint8_t from, uint64_t offset);
 unsigned sw_recipe_copy(struct sw_recipe *recipe, const struct sw_recipe_copy *copy);
 unsigned sw_recipe_span(struct sw_recipe *recipe, const struct sw_recipe_span *span);
+/* The first ones instead of the last. */
+unsigned sw_recipe_first(struct sw_recipe *recipe, const struct sw_recipe_span *span);
 unsigned sw_recipe_search(struct sw_recipe *recipe, const struct sw_recipe_search *search);
 unsigned sw_recipe_chain(struct sw_recipe *recipe, const struct sw_recipe_chain *chain);
 /* To a step that is there already; or that comes later, by sw_recipe_land(). */
@@ -75,6 +80,8 @@ unsigned sw_recipe_jump(struct sw_recipe *recipe, unsigned step);
 unsigned sw_recipe_jump_if_zero(struct sw_recipe *recipe, uint8_t from, unsigned step);
 /* Where the register is 0, or what it was at such a step before. */
 unsigned sw_recipe_jump_if_met(struct sw_recipe *recipe, uint8_t from, unsigned step);
+unsigned sw_recipe_jump_if_below(struct sw_recipe *recipe, uint8_t from, uint8_t other,
+				 unsigned step);
 
 /* The jump goes to the step that is appended next. */
 void sw_recipe_land(struct sw_recipe *recipe, unsigned jump);

@@ -337,13 +337,21 @@ int span_copy(struct scratch *s, const struct sw_sampled_step *step)
 	s->span_begin = s->span_end = 0;
 	if (begin >= end)
 		return 0;
-	if (end - begin > max)
+	if (end - begin > max && step->what == SW_SAMPLED_FIRST)
+		end = begin + max;
+	else if (end - begin > max)
 		begin = end - max;
 	if (asked_piece(s, begin, (uint32_t) (end - begin), step->kind) == COPIED) {
 		s->span_begin = begin;
 		s->span_end = end;
 	}
 	return 0;
+}
+
+static __always_inline uint64_t user_register(struct scratch *s, uint32_t number)
+{
+	const struct sw_sampled_head *head = (const struct sw_sampled_head *) s->out;
+	return number < SW_ITERATE_REGS ? head->regs[number] : 0;
 }
 
 /* 0: another one follows. */
@@ -376,7 +384,13 @@ int one_turn(struct scratch *s, const struct sw_sampled_recipe *recipe)
 			next = step->number;
 		break;
 	case SW_SAMPLED_COPY: copy_part(s, from + step->value, step->number, step->kind); break;
-	case SW_SAMPLED_SPAN: (void) span_copy(s, step); break;
+	case SW_SAMPLED_USER: s->r[to] = user_register(s, step->number); break;
+	case SW_SAMPLED_BELOW:
+		if (from < s->r[step->other % SW_SAMPLED_REGISTERS])
+			next = step->number;
+		break;
+	case SW_SAMPLED_SPAN:
+	case SW_SAMPLED_FIRST: (void) span_copy(s, step); break;
 	case SW_SAMPLED_SEARCH:
 		if (!list_turn(s, step, true))
 			next = n;

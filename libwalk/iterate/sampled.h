@@ -34,15 +34,18 @@ enum {
  *	END
  *	SET	r[to] = value
  *	THREAD	r[to] = thread pointer + value
+ *	USER	r[to] = register number of the thread, as in sw_sampled_head
  *	MOVE	r[to] = r[from] + value
  *	MASK	r[to] = r[from] & value
  *	SUM	r[to] = r[from] + r[other] * value
  *	LOAD	r[to] = word at r[from] + value
  *	JUMP	goes on at step number
  *	ZERO	the same if r[from] is 0
+ *	BELOW	the same if r[from] < r[other]
  *	MET	the same if r[from] is 0, or was one of the last SW_SAMPLED_MET_MAX that a MET had, by hash
  *	COPY	copies number bytes at r[from] + value, or those up to the end of their page where the next one is absent
  *	SPAN	copies [r[from], r[other] + value), of which at most the last number bytes
+ *	FIRST	the same of which at most the first number bytes
  *	SEARCH	r[to] = the first node of a list in which the word at offset key is r[other]; 0: none.
  *		r[from] is the first node, the word at offset next of a node leads to the next one
  *	CHAIN	copies the nodes of a list, from r[from] on until one leads to 0, and with second_bytes that
@@ -67,6 +70,9 @@ enum sw_sampled_what {
 	SW_SAMPLED_MASK,
 	SW_SAMPLED_MET,
 	SW_SAMPLED_SUM,
+	SW_SAMPLED_USER,
+	SW_SAMPLED_BELOW,
+	SW_SAMPLED_FIRST,
 	SW_SAMPLED_WHATS,
 };
 

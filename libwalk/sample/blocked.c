@@ -81,10 +81,11 @@ static bool pages_read(void *arg, uint64_t avma, void *buffer, size_t length)
 	return true;
 }
 
-const struct sw_copy *sw_sample_blocked_copy(struct sw_sample_blocked *b, uint64_t thread_pointer)
+const struct sw_copy *sw_sample_blocked_copy(struct sw_sample_blocked *b,
+					     const struct sw_recipe_thread *thread)
 {
 	static const struct sw_memory_ops ops = {.read = pages_read};
-	size_t bytes = sw_recipe_execute(&b->recipe, (struct sw_memory){&ops, b}, thread_pointer,
+	size_t bytes = sw_recipe_execute(&b->recipe, (struct sw_memory){&ops, b}, thread,
 					 (uint8_t *) b->record);
 	uint8_t *record = sw_arena_alloc(&b->arena, bytes);
 	struct sw_copy copy, *kept = sw_arena_alloc(&b->arena, sizeof(*kept));

@@ -2,6 +2,7 @@
 #ifndef SW_SAMPLE_BLOCKED_H
 #define SW_SAMPLE_BLOCKED_H
 
+#include "copies/execute.h"
 #include "copies/recipe.h"
 #include "copies/record.h"
 #include "snapshot/snapshot.h"
@@ -23,9 +24,9 @@ void sw_sample_blocked_reset(struct sw_sample_blocked *blocked);
 /* Memory is read anew: what was read before is not of the window that begins. */
 void sw_sample_blocked_window(struct sw_sample_blocked *blocked);
 
-/* Of one thread. Until sw_sample_blocked_reset(); NULL: no memory. */
+/* Of one thread, with its registers. Until sw_sample_blocked_reset(); NULL: no memory. */
 const struct sw_copy *sw_sample_blocked_copy(struct sw_sample_blocked *blocked,
-					     uint64_t thread_pointer);
+					     const struct sw_recipe_thread *thread);
 
 /* The ranges of a snapshot with those of the copies of its threads. They are the snapshot's until
  * sw_sample_blocked_reset(). -SW_E_NOMEM. */

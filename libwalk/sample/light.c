@@ -263,15 +263,17 @@ static void parts_drop(struct sw_light *l, const struct sw_light_thread *threads
 }
 
 /* Between the two looks at the threads, as their stacks. */
-static void copies_make(struct sw_light *l, size_t n)
+static void copies_make(struct sw_light *l, const struct sw_light_thread *threads, size_t n)
 {
 	if (l->blocked == NULL || l->lost)
 		return;
 	sw_sample_blocked_window(l->blocked);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		struct sw_thread *t = &l->snap->threads[i];
+		const struct sw_recipe_thread thread = {threads[i].record->regs, t->fs_base};
 		if (l->chosen[i])
-			l->snap->threads[i].copy =
-				sw_sample_blocked_copy(l->blocked, l->snap->threads[i].fs_base);
+			t->copy = sw_sample_blocked_copy(l->blocked, &thread);
+	}
 }
 
 /* Whoever is off the CPU, of those that are not read yet: read, and proven. *ret_again: how many of them
@@ -306,7 +308,7 @@ static int window_touchless(struct sw_light *l, struct sw_light_thread *threads,
 	stop_reset(s);
 	sw_capture_reader_fill(l->space, s);
 	l->lost |= s->stalled;
-	copies_make(l, n);
+	copies_make(l, threads, n);
 	int r = l->lost ? 0 : prove(l, threads, n, err);
 	parts_drop(l, threads);
 	for (size_t i = 0; i < n; i++)

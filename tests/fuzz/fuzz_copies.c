@@ -92,7 +92,9 @@ static void execute(const struct sw_sampled_recipe *recipe, const uint8_t *data,
 	uint8_t *space = malloc(SW_SAMPLED_BYTES_MAX);
 	if (space == NULL)
 		return;
-	size_t n = sw_recipe_execute(recipe, (struct sw_memory){&ops, &bytes}, size, space);
+	const uint64_t regs[SW_ITERATE_REGS] = {size, size * size};
+	const struct sw_recipe_thread thread = {regs, size};
+	size_t n = sw_recipe_execute(recipe, (struct sw_memory){&ops, &bytes}, &thread, space);
 	if (!sw_copy_parse(space, n, parts, &copy))
 		abort();
 	for (size_t i = 0; i < copy.n_parts; i++)

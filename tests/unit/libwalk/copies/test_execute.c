@@ -50,7 +50,9 @@ static void execute(void)
 {
 	assert_true(sw_recipe_finish(&f.recipe));
 	memset(f.record, 0xff, sizeof(f.record));
-	size_t bytes = sw_recipe_execute(&f.recipe.steps, fake_memory(&f.fake), THREAD,
+	static const uint64_t regs[SW_ITERATE_REGS] = {[3] = FRAMES};
+	const struct sw_recipe_thread thread = {regs, THREAD};
+	size_t bytes = sw_recipe_execute(&f.recipe.steps, fake_memory(&f.fake), &thread,
 					 (uint8_t *) f.record);
 	assert_true(bytes <= SW_SAMPLED_BYTES_MAX);
 	assert_true(sw_copy_parse((const uint8_t *) f.record, bytes, f.parts, &f.copy));
@@ -254,5 +256,28 @@ TEST(test_sum)
 	execute();
 	assert_int_equal(f.copy.n_parts, 2);
 	assert_part(1, OUTER, frames[1], 16);
+	assert_int_equal(f.copy.head.flags, SW_SAMPLED_RECIPE);
+}
+
+/* A register of the thread tells where it is; of a long stack the innermost part is copied. */
+TEST(test_user)
+{
+	start();
+	struct sw_recipe *r = &f.recipe;
+	(void) sw_recipe_user(r, 1, 3 * sizeof(uint64_t));
+	(void) sw_recipe_set(r, 2, OUTER);
+	unsigned inside = sw_recipe_jump_if_below(r, 1, 2, 0);
+	(void) sw_recipe_copy(r, &(struct sw_recipe_copy){.from = 2, .kind = KIND, .bytes = 16});
+	sw_recipe_land(r, inside);
+	unsigned outside = sw_recipe_jump_if_below(r, 2, 1, 0);
+	(void) sw_recipe_first(r, &(struct sw_recipe_span){.from = 1,
+							   .to = 2,
+							   .more = 16,
+							   .bytes_max = 24,
+							   .kind = KIND});
+	sw_recipe_land(r, outside);
+	execute();
+	assert_int_equal(f.copy.n_parts, 1);
+	assert_part(0, FRAMES, frames[0], 24);
 	assert_int_equal(f.copy.head.flags, SW_SAMPLED_RECIPE);
 }
