@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 40s
+# tier: gate 60s
 # soak too
 """Samples that the kernel copies at events, and of threads that wait, of programs whose functions say how deep they are:
 no stack is wrong, nearly all are complete, each that is not says so, and nothing is stopped.
@@ -17,6 +17,7 @@ from harness import Tap, Target, iterator_refused, snapwalk
 from judge import scaled
 
 sys.path.insert(0, os.path.dirname(__file__))
+from runtime_go import DIRECTORY, build  # noqa: E402
 from runtime_python import interpreters, minor  # noqa: E402
 
 SECONDS = int(os.environ.get("SNAPWALK_COPIES", scaled(1)))
@@ -50,8 +51,14 @@ CALLERS = {
              "<=>": {"comparing", "<=>"}, "block in comparing": {"comparing"}, "initialize": {"block in comparing"},
              "nothing": {"calling"}, "evaluating": {*DEPTHS, "d0", "evaluating"},
              **{leaf: {*DEPTHS, "d0"} for leaf in ("looping", "sorting", "mapping", "comparing", "calling", "napping")}},
+    "go": {"main.main": {None}, "main.work": {"main.main", None}, "main.turn": {"main.work"}, "main.d0": {"main.turn"},
+           **{f"main.d{n}": {f"main.d{n - 1}"} for n in range(1, 41)}, "main.grown": {"main.growing"},
+           "main.key": {"main.sorting"}, "main.key.func1": {"main.sorting"},
+           "main.spin": {"main.loop", "main.grown", "main.key.func1"},
+           **{f"main.{leaf}": {f"main.d{n}" for n in range(41)} for leaf in (
+               "loop", "allocating", "growing", "timing", "sorting", "mapping", "calling", "napping")}},
 }
-KINDS = {"native": "native", "python": "cpython", "php": "php", "ruby": "ruby"}  # of frames
+KINDS = {"native": "native", "python": "cpython", "php": "php", "ruby": "ruby", "go": "go"}  # of frames
 
 
 def stacks(profile):
@@ -68,8 +75,8 @@ def judge(kind, frames):
     if frames[0]["function"] == "[no stack: running]":
         return "missed"
     callers = CALLERS[kind]
-    # Before 3.11 there are names without their classes.
-    names = [(f["function"] or "").split(".")[-1] for f in frames if f["kind"] == KINDS[kind]]
+    # Before Python 3.11 there are names without their classes.
+    names = [(f["function"] or "").split(".")[-1] if kind == "python" else f["function"] or "" for f in frames if f["kind"] == KINDS[kind]]
     known = [name for name in names if name in callers]
     marked = any(f.get("may_miss") or f.get("mark") or (f["kind"] == KINDS[kind] != "native" and f["function"] is None) for f in frames)
     if not marked and any(caller not in callers[function] for caller, function in zip(known, known[1:])):
@@ -162,6 +169,16 @@ def ruby(tap, path):
         samples(tap, "ruby, waiting", "ruby", target, ("--rate", 99))
 
 
+def go(tap, _):
+    """Goroutines whose stacks grow, collections of garbage, signals that preempt, the clock of the vDSO."""
+    os.makedirs(DIRECTORY, exist_ok=True)
+    program = build("depths", "depths.go")
+    with Target("depths", 2, path=program) as target:
+        samples(tap, "go", "go", target)
+    with Target("depths", 4, "naps", path=program) as target:
+        samples(tap, "go, waiting", "go", target, ("--rate", 99))
+
+
 def chosen():
     """One interpreter of each version that is there, without 3.9, which differs from 3.10 by one offset."""
     found = {}
@@ -178,7 +195,7 @@ def main():
     for version, path in chosen():
         tap.guard(python, version, path)
         tap.guard(waiting, version, path)
-    for name, function in (("php", php), ("ruby", ruby)):
+    for name, function in (("php", php), ("ruby", ruby), ("go", go)):
         path = shutil.which(name)
         if path:
             tap.guard(function, path)

@@ -9,6 +9,7 @@
  *	linked     out of C code that Go's linker has put into the program
  *	names      names and lines
  *	before     what is found out before the window; window: what is copied in it
+ *	recipe     what is copied at an event, by the kernel
  *	layout     where all goroutines are; list: those copied in the window; goroutines: each of them
  */
 #include "runtimes/go/runtime.h"
@@ -16,6 +17,7 @@
 #include "runtimes/go/find.h"
 #include "runtimes/go/goroutines.h"
 #include "runtimes/go/names.h"
+#include "runtimes/go/recipe.h"
 #include "runtimes/go/step.h"
 #include "runtimes/go/window.h"
 
@@ -39,7 +41,8 @@ static int go_open(const struct sw_snapshot *snap, void *found, void **ret_state
 	go->snap = snap;
 	const struct sw_go_window *window = found;
 	go->window = window != NULL && window->copied ? window : NULL;
-	go->source.snap = snap;
+	/* What was not copied at the event is of another time. */
+	go->source = (struct sw_snapshot_memory){.snap = snap, .no_live = snap->priv->by_copies};
 	go->memory = sw_snapshot_memory(&go->source);
 	sw_go_find(snap, &go->modules);
 	if (go->modules.n == 0) {
@@ -48,6 +51,14 @@ static int go_open(const struct sw_snapshot *snap, void *found, void **ret_state
 	}
 	*ret_state = go;
 	return 0;
+}
+
+static bool go_renew(void *state)
+{
+	struct sw_go *go = state;
+	go->thread = NULL;
+	go->of = NULL;
+	return true;
 }
 
 static enum sw_step go_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
@@ -114,6 +125,8 @@ const struct sw_runtime_ops sw_runtime_go = {
 	.before = sw_go_before,
 	.stacks = sw_go_window_stacks,
 	.in_window = sw_go_in_window,
+	.recipe = sw_go_recipe,
+	.renew = go_renew,
 	.open = go_open,
 	.close = go_close,
 	.step = go_step,

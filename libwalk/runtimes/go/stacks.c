@@ -7,8 +7,6 @@ enum {
 	G_STACK_HI = 1,
 	G_SCHED_SP = 7,
 	G_SCHED_PC = 8,
-	/* From gsignal to curg: the signal stack, the mask, six words of TLS, mstartfn. */
-	CURG_FROM_GSIGNAL = 112,
 	STACK_BYTES_MAX = 1 << 30, /* Go's own limit of a goroutine's stack on 64 bits */
 };
 
@@ -48,9 +46,9 @@ struct sw_go_m sw_go_m_parse(const struct sw_go_module *module, const uint64_t *
 {
 	uint64_t at = module->image.gsignal_off;
 	struct sw_go_m m = {.g0_avma = words[0]};
-	if (at != 0 && (at + CURG_FROM_GSIGNAL) / 8 < SW_GO_M_WORDS) {
+	if (at != 0 && (at + SW_GO_CURG_FROM_GSIGNAL) / 8 < SW_GO_M_WORDS) {
 		m.gsignal_avma = words[at / 8];
-		m.curg_avma = words[(at + CURG_FROM_GSIGNAL) / 8];
+		m.curg_avma = words[(at + SW_GO_CURG_FROM_GSIGNAL) / 8];
 	}
 	return m;
 }

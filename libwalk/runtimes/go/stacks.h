@@ -12,6 +12,8 @@ enum {
 	SW_GO_G_WORDS = 9,  /* of g, up to sched.pc */
 	SW_GO_M_WORDS = 27, /* of m, up to curg */
 	SW_GO_G_M = 6,      /* the word of g that has its m */
+	/* From gsignal to curg, in bytes: the signal stack, the mask, six words of TLS, mstartfn. */
+	SW_GO_CURG_FROM_GSIGNAL = 112,
 };
 
 /* Where the thread keeps its goroutine; false when that is not known. */

@@ -5,6 +5,7 @@
  */
 #include "runtimes/go/step.h"
 #include "arch/arch.h"
+#include "cleanup.h"
 #include "runtimes/go/entry.h"
 #include "runtimes/go/linked.h"
 #include "runtimes/go/stacks.h"
@@ -211,16 +212,28 @@ static enum sw_step frame_step(struct sw_go_frame *f, struct sw_stepped *ret)
 	return leave(f, special, &caller, ret);
 }
 
+/* The cursor is in what a handler returns to: its system call is an instruction further, and ends behind that. */
+static bool is_sigreturn(const struct sw_go *go, const struct sw_cursor *cursor)
+{
+	enum { MOV_BYTES = 7, SYSCALL_BYTES = 2 };
+	static const uint64_t done[] = {0, MOV_BYTES, MOV_BYTES + SYSCALL_BYTES};
+	size_t n = cursor->exact_pc ? SW_ARRAY_SIZE(done) : 1;
+	for (size_t i = 0; i < n; i++)
+		if (sw_arch_known_code(go->memory, cursor->regs.pc_avma - done[i], 0) ==
+		    SW_CODE_SIGRETURN)
+			return true;
+	return false;
+}
+
 enum sw_step sw_go_step(struct sw_go *go, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
-	uint64_t pc = cursor->regs.pc_avma;
 	struct sw_go_frame f = {.go = go, .cursor = cursor};
 	if (cursor->depth == 1)
 		go->scheduled = go->vdso_passed = false;
 	f.module = sw_go_module_at(go, cursor->place, cursor->lookup_avma);
 	if (f.module == NULL)
 		return sw_go_entry_step(go, cursor, ret) ? SW_STEP_OK : SW_STEP_DECLINE;
-	if (!cursor->exact_pc && sw_arch_known_code(go->memory, pc, 0) == SW_CODE_SIGRETURN)
+	if (is_sigreturn(go, cursor))
 		return signal_step(cursor, ret);
 	if (!sw_go_image_func(&f.module->image, cursor->lookup_avma - f.module->place->bias,
 			      &f.func))
