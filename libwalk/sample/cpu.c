@@ -164,6 +164,7 @@ static void copies_lend(struct sw_cpu_sampler *s)
 {
 	struct sw_snapshot_priv *priv = s->snap->priv;
 	priv->by_copies = true;
+	priv->unpublished = sw_sample_is_unpublished(s->base, &sw_tables);
 	priv->kept = &s->kept;
 	if (s->base->priv->mem_fd >= 0)
 		priv->mem_fd = fcntl(s->base->priv->mem_fd, F_DUPFD_CLOEXEC, 0);

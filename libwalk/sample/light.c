@@ -4,6 +4,7 @@
 #include "sample/blocked.h"
 #include "sample/borrowed.h"
 #include "sample/held.h"
+#include "sample/recipes.h"
 #include "capture/decide.h"
 #include "capture/reader.h"
 #include "capture/stacks.h"
@@ -15,6 +16,7 @@
 #include "snapshot/read.h"
 #include "snapshot/snapshot.h"
 #include "walk/active.h"
+#include "walk/tables.h"
 
 #include <fcntl.h>
 #include <snapwalk/clock.h>
@@ -94,6 +96,7 @@ static int copies_prepare(struct sw_light *l, const struct sw_recipe *recipe, st
 	if (l->blocked == NULL)
 		return sw_fail_nomem(err);
 	priv->by_copies = true;
+	priv->unpublished = sw_sample_is_unpublished(l->base, &sw_tables);
 	priv->kept = &l->kept;
 	if (l->base->priv->mem_fd >= 0)
 		priv->mem_fd = fcntl(l->base->priv->mem_fd, F_DUPFD_CLOEXEC, 0);

@@ -5,6 +5,17 @@
 #include "snapshot/live.h"
 #include "snapshot/snapshot.h"
 
+/* Whether a runtime is there after all: probes look at maps and modules only. */
+static bool is_there(const struct sw_snapshot *base, const struct sw_runtime_ops *runtime)
+{
+	void *state = NULL;
+	if (runtime->open(base, NULL, &state) == 0 && state == NULL)
+		return false;
+	if (state != NULL)
+		runtime->close(state);
+	return true;
+}
+
 static int runtime_add(const struct sw_snapshot *base, const struct sw_runtime_ops *runtime,
 		       struct sw_recipe *recipe, struct sw_error *err)
 {
@@ -13,16 +24,28 @@ static int runtime_add(const struct sw_snapshot *base, const struct sw_runtime_o
 		return 0;
 	if (runtime->recipe != NULL && runtime->recipe(base, sw_live_memory(base), recipe, &why))
 		return 0;
+	if (runtime->recipe == NULL && !is_there(base, runtime))
+		return 0;
 	return sw_fail(err, SW_E_INVALID,
 		       "process %d has %s, and %s cannot be copied by the kernel",
 		       (int) base->process.pid, runtime->name, why);
+}
+
+bool sw_sample_is_unpublished(const struct sw_snapshot *base, const struct sw_tables *tables)
+{
+	tables = sw_tables_of(tables, base);
+	for (size_t i = 0; i < tables->n_runtimes; i++)
+		if (tables->runtimes[i]->unpublished && tables->runtimes[i]->probe(base))
+			return true;
+	return false;
 }
 
 int sw_sample_recipe(const struct sw_snapshot *base, const struct sw_tables *tables,
 		     struct sw_recipe *ret, struct sw_error *err)
 {
 	struct sw_recipe recipe = {0};
-	if (sw_snapshot_has_made_code(base) || sw_snapshot_has_kind(base, SW_MODULE_PE))
+	if ((sw_snapshot_has_made_code(base) && !sw_sample_is_unpublished(base, tables)) ||
+	    sw_snapshot_has_kind(base, SW_MODULE_PE))
 		return sw_fail(err, SW_E_INVALID, "process %d has code that it makes itself",
 			       (int) base->process.pid);
 	tables = sw_tables_of(tables, base);

@@ -14,4 +14,7 @@
 int sw_sample_recipe(const struct sw_snapshot *base, const struct sw_tables *tables,
 		     struct sw_recipe *ret, struct sw_error *err);
 
+/* Whether no code that the process makes publishes anything. */
+bool sw_sample_is_unpublished(const struct sw_snapshot *base, const struct sw_tables *tables);
+
 #endif

@@ -166,7 +166,7 @@ static bool is_of_probes(const struct sw_map *map)
 
 bool sw_snapshot_has_made_code(const struct sw_snapshot *snap)
 {
-	if (snap->priv->native_only)
+	if (snap->priv->native_only || snap->priv->unpublished)
 		return false;
 	for (size_t i = 0; i < snap->n_maps; i++) {
 		const struct sw_map *map = &snap->maps[i];

@@ -33,6 +33,7 @@ struct sw_snapshot_priv {
 	/* Threads have copies by a recipe (sw_thread.copy): these alone are of one instant. What is read later has to
 	 * be constant. */
 	bool by_copies;
+	bool unpublished; /* by_copies: no made code publishes anything, so nobody is asked for it */
 	struct sw_range *shared; /* borrowed: ranges that are of no thread's copy */
 	size_t n_shared;
 	struct sw_slots *

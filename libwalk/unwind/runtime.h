@@ -109,6 +109,9 @@ struct sw_runtime_ops {
 	bool (*recipe)(const struct sw_snapshot *snap, struct sw_memory memory,
 		       struct sw_recipe *recipe, const char **ret_why);
 
+	/* With recipe. Code that such a process makes publishes nothing: its own steps lead out of it, or none. */
+	bool unpublished;
+
 	/* With recipe. The snapshot has another copy now: what was read of the one before, but for what is
 	 * constant, does not count any more. Cookies go on meaning what they meant. False: the state has
 	 * become too large, and is to be made anew. */

@@ -6,7 +6,8 @@
  *	the function
  *	the strings of its name, of that of its class, and of its file
  *
- * and of the innermost call the instructions that it is at. A call that has ended just now lies behind it.
+ * and of the innermost call the instructions that it is at. A call that is about to begin or has ended just now lies at
+ * the end of the VM stack.
  */
 #include "runtimes/php/recipe.h"
 #include "copies/record.h"
@@ -23,6 +24,7 @@ enum {
 	PREVIOUS,  /* the call that the chain goes on with behind generators */
 
 	STACK_TOP = 32, /* before current_execute_data: vm_stack_top */
+	ENDED_BYTES = 2048,
 	KIND = SW_SAMPLED_KIND_FIRST,
 	GENERATOR_BYTES = SW_PHP_GENERATOR_PARENT + 8 - SW_PHP_GENERATOR_CALL,
 };
@@ -145,7 +147,11 @@ bool sw_php_recipe(const struct sw_snapshot *snap, struct sw_memory memory,
 	sw_recipe_load(recipe, CALL, GLOBALS, found.layout->current_execute_data);
 	unsigned idle = sw_recipe_jump_if_zero(recipe, CALL, 0);
 	sw_recipe_load(recipe, WORD, GLOBALS, found.layout->current_execute_data - STACK_TOP);
-	piece_add(recipe, WORD, 0, SW_PHP_ED_BYTES);
+	sw_recipe_span(recipe, &(struct sw_recipe_span){.from = CALL,
+							.to = WORD,
+							.more = SW_PHP_ED_BYTES,
+							.bytes_max = ENDED_BYTES,
+							.kind = KIND});
 	instructions_add(recipe);
 	calls_add(found.layout, recipe);
 	sw_recipe_land(recipe, idle);

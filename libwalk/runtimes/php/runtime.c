@@ -142,6 +142,7 @@ const struct sw_runtime_ops sw_runtime_php = {
 	.before = sw_php_before,
 	.in_window = sw_php_in_window,
 	.recipe = sw_php_recipe,
+	.unpublished = true,
 	.renew = php_renew,
 	.open = php_open,
 	.close = php_close,

@@ -5,7 +5,7 @@
  * a loop, a generator, one that yields from another, functions that C calls, many short calls, code that is made for one
  * call. Every fourth of the functions is a generator.
  *
- * arguments: "naps": each leaf waits for a moment instead
+ * arguments: "naps": each leaf waits for a moment instead; "expressions": each is a regular expression, of which PCRE makes code
  */
 
 const DEEPEST = 40;
@@ -82,6 +82,12 @@ function evaluating()
 	return eval('return spin(1000);');
 }
 
+function matching()
+{
+	for ($i = 0; $i < 5; $i++)
+		preg_match('/a(b|c)+d(x+x+)+y/', "abcbcdxxxxxxxxxxxx$i");
+}
+
 function napping()
 {
 	usleep(random_int(0, 20000));
@@ -112,8 +118,10 @@ function work()
 		turn();
 }
 
-define('LEAVES', ($argv[1] ?? '') == 'naps'
-	? ['napping']
-	: ['loop', 'sorting', 'mapping', 'generating', 'delegating', 'calling', 'evaluating']);
+define('LEAVES', match ($argv[1] ?? '') {
+	'naps' => ['napping'],
+	'expressions' => ['matching'],
+	default => ['loop', 'sorting', 'mapping', 'generating', 'delegating', 'calling', 'evaluating'],
+});
 echo "ready\n";
 work();
