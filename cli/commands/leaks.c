@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "common/complain.h"
 #include "errors.h"
+#include "events/held_kinds.h"
 #include "events/held_output.h"
 #include "run/output.h"
 #include "run/sandbox.h"

@@ -2,34 +2,11 @@
 #include "events/held.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "events/descriptors.h"
-#include "events/mappings.h"
-#include "events/threads.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { NO_STACK = 0 /* index of rows */ };
-
-const struct sw_held_kind *sw_held_kind(enum sw_leaks_of of)
-{
-	switch (of) {
-	case SW_LEAKS_FDS: return &sw_held_descriptors;
-	case SW_LEAKS_THREADS: return &sw_held_threads;
-	case SW_LEAKS_MAPS: return &sw_held_mappings;
-	}
-	return NULL;
-}
-
-enum sw_event_what sw_held_events(enum sw_leaks_of of)
-{
-	switch (of) {
-	case SW_LEAKS_FDS: return SW_EVENT_DESCRIPTORS;
-	case SW_LEAKS_THREADS: return SW_EVENT_THREADS;
-	case SW_LEAKS_MAPS: return SW_EVENT_MAPPINGS;
-	}
-	return SW_EVENT_CALL;
-}
 
 /* ---- rows ------------------------------------------------------------------------------------- */
 

@@ -77,11 +77,6 @@ struct sw_held {
 	uint64_t outstanding;
 };
 
-/* By its value. */
-const struct sw_held_kind *sw_held_kind(enum sw_leaks_of of);
-/* Which events it needs. */
-enum sw_event_what sw_held_events(enum sw_leaks_of of);
-
 /* For kinds: *ret gets its first row. -SW_E_NOMEM. It can be deinitialised either way. */
 int sw_held_init(struct sw_held *ret, const struct sw_held_kind *kind, struct sw_event_run *run);
 void sw_held_deinit(struct sw_held *held);
