@@ -7,6 +7,8 @@
 #include "utf8.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -178,6 +180,22 @@ void sw_complain(const char *about, const char *message, const char *code, const
 	else
 		complain_plainly(about, without_about(message, about), code, remedy);
 	sw_text_deinit(&line);
+}
+
+void sw_say(const char *about, const char *code, const char *format, ...)
+{
+	sw_cleanup(sw_free_p) char *message = NULL;
+	va_list values;
+	va_start(values, format);
+	if (vasprintf(&message, format, values) < 0)
+		message = NULL; /* vasprintf leaves it undefined */
+	va_end(values);
+	const char *said = message != NULL ? message : "there is no memory to say it";
+	if (!as_json) {
+		sw_print_visible(stderr, said);
+		(void) fputc('\n', stderr);
+	} else if (!complain_as_json(about, said, code, ""))
+		complain_plainly_as_json(about, said, code, "");
 }
 
 /* A complaint is about a file when it names neither a process id nor this command itself. */

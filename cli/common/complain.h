@@ -31,7 +31,11 @@ void sw_complain(const char *about, const char *message, const char *code, const
 /* Names come from outside: nothing in them may reach a terminal as a command. Newlines stay. */
 void sw_print_visible(FILE *to, const char *text);
 
-/* The same for an error, with its remedy; returns its exit status. */
+/* A line about what was done, which is no complaint: as it is, or as JSON of the same members. */
+__attribute__((format(printf, 3, 4))) void sw_say(const char *about, const char *code,
+						  const char *format, ...);
+
+/* The same as sw_complain() for an error, with its remedy; returns its exit status. */
 int sw_complain_error(const char *about, const struct sw_error *err);
 /* The warnings of a dump, the first few; all of them when asked to. causes: SW_SAID_*. */
 void sw_complain_warnings(const char *about, const struct sw_report *report, unsigned causes,

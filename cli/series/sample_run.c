@@ -353,15 +353,18 @@ static unsigned long long ull(uint64_t n)
 	return n;
 }
 
+static const char *about_of(const struct sw_sample_run *run)
+{
+	return run->n_recorders == 1 ? run->names[0] : "snapwalk";
+}
+
 static void say_why_stopped(const struct sw_sample_run *run)
 {
 	for (size_t i = 0; i < run->n_recorders; i++) {
 		const char *why = sw_recorder_no_events(run->recorders[i]);
 		if (run->options->mode != SW_RECORD_WALL || why[0] == '\0')
 			continue;
-		fputs("threads on a CPU were stopped: ", stderr);
-		sw_print_visible(stderr, why);
-		fputc('\n', stderr);
+		sw_say(about_of(run), "samples_stopped", "threads on a CPU were stopped: %s", why);
 		return;
 	}
 }
@@ -372,52 +375,58 @@ static void say_totals(const struct sw_sample_run *run, const struct sw_recorder
 	double seconds = (double) (run->end_ns - s->begin_ns) / 1e9;
 	double each = t->n_samples > 0 ? (double) t->n_samples : 1;
 	uint64_t n_rounds = s->n_wanted - s->n_lost - s->n_left_out;
+	char processes[48] = "", stops[96] = "nothing was stopped";
 	size_t n_threads = 0;
 	for (size_t i = 0; i < run->n_recorders; i++)
 		n_threads += sw_recorder_threads(run->recorders[i]);
-	fprintf(stderr, "%llu of %llu samples in %.1f s (%.1f of %u a second), %zu thread%s",
-		ull(n_rounds), ull(s->n_wanted), seconds,
-		seconds > 0 ? (double) n_rounds / seconds : 0, s->rate_hz, n_threads,
-		sw_plural(n_threads));
 	if (run->n_recorders > 1)
-		fprintf(stderr, " of %zu processes", run->n_recorders);
-	if (t->n_stopped == 0)
-		fputs("; nothing was stopped\n", stderr);
-	else
-		fprintf(stderr, "; %.2f threads stopped for each, %.2f ms at most\n",
-			(double) t->n_stopped / each, (double) t->longest_ns / 1e6);
+		(void) snprintf(processes, sizeof(processes), " of %zu processes",
+				run->n_recorders); /* fits */
+	if (t->n_stopped > 0)
+		(void) snprintf(stops, sizeof(stops),
+				"%.2f threads stopped for each, %.2f ms at most",
+				(double) t->n_stopped / each,
+				(double) t->longest_ns / 1e6); /* fits */
+	sw_say(about_of(run), "samples",
+	       "%llu of %llu samples in %.1f s (%.1f of %u a second), %zu thread%s%s; %s",
+	       ull(n_rounds), ull(s->n_wanted), seconds,
+	       seconds > 0 ? (double) n_rounds / seconds : 0, s->rate_hz, n_threads,
+	       sw_plural(n_threads), processes, stops);
 	if (t->n_stopped > 0)
 		say_why_stopped(run);
 	double per_process = each / (double) run->n_recorders;
-	fprintf(stderr, "on a CPU %.2f threads, runnable %.2f, blocked %.2f\n",
-		(double) t->on_cpu / per_process, (double) t->runnable / per_process,
-		(double) t->blocked / per_process);
+	sw_say(about_of(run), "samples_states",
+	       "on a CPU %.2f threads, runnable %.2f, blocked %.2f",
+	       (double) t->on_cpu / per_process, (double) t->runnable / per_process,
+	       (double) t->blocked / per_process);
 }
 
 static void say_events(const struct sw_sample_run *run, const struct sw_recorder_totals *t)
 {
 	double seconds = (double) (run->end_ns - run->schedule.begin_ns) / 1e9;
 	double cpu = (double) t->n_samples / run->options->rate_hz;
-	fprintf(stderr,
-		"%llu samples in %.1f s, for %.2f s of CPU time (%u a second of it); nothing was "
-		"stopped\n",
-		ull(t->n_samples), seconds, cpu, run->options->rate_hz);
+	sw_say(about_of(run), "samples",
+	       "%llu samples in %.1f s, for %.2f s of CPU time (%u a second of it); nothing was "
+	       "stopped",
+	       ull(t->n_samples), seconds, cpu, run->options->rate_hz);
 	if (t->no_kernel)
-		fputs("time in the kernel does not count: /proc/sys/kernel/perf_event_paranoid is "
-		      "above 1\n",
-		      stderr);
+		sw_say(about_of(run), "samples_no_kernel",
+		       "time in the kernel does not count: /proc/sys/kernel/perf_event_paranoid "
+		       "is above 1");
 	if (t->n_lost > 0)
-		fprintf(stderr, "%llu samples are lost: they were not fetched in time\n",
-			ull(t->n_lost));
+		sw_say(about_of(run), "samples_lost",
+		       "%llu samples are lost: they were not fetched in time", ull(t->n_lost));
 }
 
-static void say_blocked(const struct sw_recorder_totals *t)
+static void say_blocked(const struct sw_sample_run *run, const struct sw_recorder_totals *t)
 {
-	fprintf(stderr, "blocked for %.1f s, all threads together", (double) t->blocked_ns / 1e9);
+	char unplaced[96] = "";
 	if (t->unplaced_ns > 0)
-		fprintf(stderr, ", and %.3f s between samples, nobody saw where",
-			(double) t->unplaced_ns / 1e9);
-	fputc('\n', stderr);
+		(void) snprintf(unplaced, sizeof(unplaced),
+				", and %.3f s between samples, nobody saw where",
+				(double) t->unplaced_ns / 1e9); /* fits */
+	sw_say(about_of(run), "samples_blocked", "blocked for %.1f s, all threads together%s",
+	       (double) t->blocked_ns / 1e9, unplaced);
 }
 
 /* Whether part of whole is so much that the result is not what was asked for. */
@@ -430,34 +439,36 @@ static int say_missing(const struct sw_sample_run *run, const struct sw_recorder
 {
 	const struct sw_schedule *s = &run->schedule;
 	int status = SW_STATUS_COMPLETE;
+	const char *about = about_of(run);
 	if (s->n_late > 0 && !run->by_events)
-		fprintf(stderr, "%llu sample%s came late by more than half of the interval\n",
-			ull(s->n_late), sw_plural(s->n_late));
+		sw_say(about, "samples_late",
+		       "%llu sample%s came late by more than half of the interval", ull(s->n_late),
+		       sw_plural(s->n_late));
 	if (s->n_lost > 0 && !run->by_events)
-		fprintf(stderr, "%llu sample%s lost: there was no CPU, or it took too long\n",
-			ull(s->n_lost), s->n_lost == 1 ? " is" : "s are");
+		sw_say(about, "samples_lost",
+		       "%llu sample%s lost: there was no CPU, or it took too long", ull(s->n_lost),
+		       s->n_lost == 1 ? " is" : "s are");
 	if (s->n_left_out > 0)
-		fprintf(stderr,
-			"%llu sample%s left out, so that the target is not stopped for more "
-			"than %u %% "
-			"of the time (--max-load)\n",
-			ull(s->n_left_out), s->n_left_out == 1 ? " was" : "s were",
-			s->max_load_percent);
-	if (t->n_failed > 0) {
-		fprintf(stderr, "%llu sample%s failed: ", ull(t->n_failed), sw_plural(t->n_failed));
-		sw_print_visible(stderr, run->failure.message);
-		fputc('\n', stderr);
-	}
+		sw_say(about, "samples_left_out",
+		       "%llu sample%s left out, so that the target is not stopped for more than "
+		       "%u %% of the time (--max-load)",
+		       ull(s->n_left_out), s->n_left_out == 1 ? " was" : "s were",
+		       s->max_load_percent);
+	if (t->n_failed > 0)
+		sw_say(about, "samples_failed", "%llu sample%s failed: %s", ull(t->n_failed),
+		       sw_plural(t->n_failed), run->failure.message);
 	if (t->n_missed > 0)
-		fprintf(stderr, "%llu stack%s of threads that ran could not be read\n",
-			ull(t->n_missed), sw_plural(t->n_missed));
+		sw_say(about, "samples_unread",
+		       "%llu stack%s of threads that ran could not be read", ull(t->n_missed),
+		       sw_plural(t->n_missed));
 	if (t->n_interrupted > 0)
-		fprintf(stderr, "%llu time%s a system call with a time limit returned EINTR\n",
-			ull(t->n_interrupted), sw_plural(t->n_interrupted));
+		sw_say(about, "samples_interrupted",
+		       "%llu time%s a system call with a time limit returned EINTR",
+		       ull(t->n_interrupted), sw_plural(t->n_interrupted));
 	const struct sw_profile_totals totals = sw_profile_totals(run->profile);
 	if (totals.left_count > 0) {
-		fprintf(stderr, "%llu stacks found no space and are not counted\n",
-			ull(totals.left_count));
+		sw_say(about, "samples_no_space", "%llu stacks found no space and are not counted",
+		       ull(totals.left_count));
 		status = SW_STATUS_MISSING;
 	}
 	uint64_t lost = run->by_events ? t->n_lost : s->n_lost + s->n_left_out;
@@ -480,17 +491,23 @@ static void say_few(const struct sw_sample_run *run, const struct sw_recorder_to
 	double ran = (double) (run->end_ns - s->begin_ns) / 1e9;
 	double wanted = ran * MANY / (double) n + 1;
 	double longer = wanted > SECONDS_MOST ? SECONDS_MOST : wanted;
-	fprintf(stderr, "only %llu sample%s came: shares may be far off (±)", ull(n), sw_plural(n));
+	char advice[160] = "";
 	if (run->options->program != NULL)
-		fprintf(stderr, "; let the program run for longer");
+		(void) snprintf(advice, sizeof(advice), "; let the program run for longer");
 	else if (longer > ran)
-		fprintf(stderr, "; sample for longer, as with -d %.0f", longer);
+		(void) snprintf(advice, sizeof(advice), "; sample for longer, as with -d %.0f",
+				longer);
 	/* A load above that is felt by whom the program serves: that is not to be advised. */
-	if (s->n_left_out * 2 > s->n_wanted && s->max_load_percent < LOAD_MOST)
-		fprintf(stderr,
-			", or let the target be stopped for more of the time with --max-load %d",
-			LOAD_MOST);
-	fputc('\n', stderr);
+	if (s->n_left_out * 2 > s->n_wanted && s->max_load_percent < LOAD_MOST) {
+		size_t used = strlen(advice);
+		(void) snprintf(
+			advice + used, sizeof(advice) - used,
+			", or let the target be stopped for more of the time with --max-load "
+			"%d",
+			LOAD_MOST); /* fits */
+	}
+	sw_say(about_of(run), "samples_few", "only %llu sample%s came: shares may be far off (±)%s",
+	       ull(n), sw_plural(n), advice);
 }
 
 int sw_sample_run_summary(const struct sw_sample_run *run, bool with_margins)
@@ -503,7 +520,7 @@ int sw_sample_run_summary(const struct sw_sample_run *run, bool with_margins)
 	else
 		say_totals(run, &t);
 	if (run->options->mode == SW_RECORD_OFF)
-		say_blocked(&t);
+		say_blocked(run, &t);
 	int status = sw_status_worse(run->status, say_missing(run, &t));
 	if (with_margins)
 		say_few(run, &t);

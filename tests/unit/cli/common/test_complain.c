@@ -36,6 +36,19 @@ TEST(test_form)
 		   "snapwalk: a: it failed (io)\n");
 }
 
+TEST(test_say)
+{
+	char *json[] = {"snapwalk", "--json"};
+	listen_begin();
+	sw_say("7", "samples", "%d of %d; %s", 3, 4, "\033[2J");
+	listen_end("3 of 4; \\x1b[2J\n");
+	sw_complain_begin(2, json);
+	listen_begin();
+	sw_say("7", "samples", "%d of %d; \"%s\"", 3, 4, "x");
+	listen_end("{\"about\":\"7\",\"code\":\"samples\",\"message\":\"3 of 4; \\\"x\\\"\"}\n");
+	sw_complain_begin(1, json);
+}
+
 TEST(test_json)
 {
 	char *const asked[][4] = {{"snapwalk", "--json"},
