@@ -3,6 +3,7 @@
  * schedule.c. */
 #include "commands/commands.h"
 #include "common/complain.h"
+#include "daemon/call.h"
 #include "daemon/complaint.h"
 #include "daemon/dump.h"
 #include "run/profile_output.h"
@@ -11,6 +12,12 @@
 #include "run/select.h"
 #include "run/started.h"
 #include "errors.h"
+
+#include <confine/caps.h>
+#include <snapwalk/clock.h>
+#include <linux/capability.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Whether there is nothing to be sampled any more, or never was. */
 static bool has_ended(const struct sw_error *err)
@@ -59,20 +66,22 @@ static bool begin_program(struct sw_sample_run *run, struct sw_started *started,
 
 /* ---- by the daemon ---- */
 
-static void say_summary(const struct sw_profile *profile, const struct sw_daemon_dump *dump)
+static void say_summary(const struct sw_profile *profile, const struct sw_daemon_dump *dump,
+			const char *name)
 {
 	const struct sw_profile_info *info = sw_profile_get_info(profile);
-	fprintf(stderr, "%llu of %llu samples in %.1f s", (unsigned long long) info->n_samples,
-		(unsigned long long) info->n_wanted, (double) info->duration_ns / 1e9);
-	fputs(dump->stored ? "; the daemon keeps them as " : "; the daemon does not keep them",
-	      stderr);
-	sw_print_visible(stderr, dump->stored ? dump->id : "");
-	fputc('\n', stderr);
-	if (sw_profile_ended_early(profile)[0] != '\0') {
-		fputs("it ended early: ", stderr);
-		sw_print_visible(stderr, sw_profile_ended_early(profile));
-		fputc('\n', stderr);
-	}
+	const char *early = sw_profile_ended_early(profile);
+	char stops[64] = "nothing was stopped";
+	if (info->stopped_ns > 0)
+		(void) snprintf(stops, sizeof(stops), "threads were stopped, for %.2f ms at most",
+				(double) info->longest_stop_ns / 1e6); /* fits */
+	sw_say(name, "samples", "%llu of %llu samples in %.1f s by the daemon; %s; %s%s",
+	       (unsigned long long) info->n_samples, (unsigned long long) info->n_wanted,
+	       (double) info->duration_ns / 1e9, stops,
+	       dump->stored ? "it keeps them as " : "it does not keep them",
+	       dump->stored ? dump->id : "");
+	if (early[0] != '\0')
+		sw_say(name, "samples_ended", "it ended early: %s", early);
 }
 
 static int put_profile(struct sw_profile_output *output, const struct sw_daemon_dump *dump,
@@ -87,7 +96,7 @@ static int put_profile(struct sw_profile_output *output, const struct sw_daemon_
 		return status;
 	if (sw_profile_parse(dump->text, dump->size, &profile, &err) < 0)
 		return sw_complain_error(name, &err);
-	say_summary(profile, dump);
+	say_summary(profile, dump, name);
 	status = sw_profile_output_write(output, profile);
 	if (!sw_profile_is_complete(profile))
 		status = sw_status_worse(status, SW_STATUS_MISSING);
@@ -112,6 +121,69 @@ static int sample_by_daemon(const struct sw_options *options)
 	sw_daemon_dump_deinit(&dump);
 	sw_profile_output_deinit(&output);
 	return status;
+}
+
+/* Whether the command itself would stop threads for each sample, and the daemon none that waits. CPU time is sampled by
+ * events of the kernel. */
+static bool would_stop(const struct sw_options *options)
+{
+	static const uint64_t without_stop =
+		UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1) << CAP_PERFMON | UINT64_C(1) << CAP_BPF;
+	return options->via == SW_VIA_AUTO && geteuid() != 0 && !sw_caps_have(without_stop) &&
+	       options->mode != SW_RECORD_CPU && options->snapshot.stop != SW_STOP_ALWAYS;
+}
+
+static bool is_own(pid_t pid)
+{
+	char path[32];
+	struct stat st;
+	(void) snprintf(path, sizeof(path), "/proc/%d", (int) pid); /* fits */
+	return stat(path, &st) == 0 && st.st_uid == geteuid();
+}
+
+/* False: the daemon does not sample this process, and the command tries it by itself. */
+static bool sample_one_without_stop(const struct sw_options *options,
+				    const struct sw_subject *subject, int *ret_status)
+{
+	enum { LATE_NS = 1000000000 }; /* a refusal comes at once */
+	struct sw_options how = *options;
+	struct sw_profile_output output;
+	struct sw_daemon_dump dump = {0};
+	struct sw_complaint why;
+	int64_t begin_ns = sw_clock_ns();
+	bool done = true;
+	how.not_stored = true; /* it was not asked to keep anything */
+	*ret_status = sw_profile_output_open(&output, options);
+	if (*ret_status == SW_STATUS_COMPLETE) {
+		if (isatty(STDERR_FILENO))
+			sw_say(subject->name, "samples_by_daemon",
+			       "the daemon samples for %u s; Control-C ends that without a result, "
+			       "and --via direct with one",
+			       options->duration_s);
+		if (sw_daemon_profile(&how, subject->pid, &dump, &why))
+			*ret_status = put_profile(&output, &dump, subject->name);
+		else if (!is_own(subject->pid) || sw_clock_ns() - begin_ns > LATE_NS)
+			*ret_status = sw_complain_about(subject->name, &why);
+		else
+			done = false;
+	}
+	sw_daemon_dump_deinit(&dump);
+	sw_profile_output_deinit(&output);
+	return done;
+}
+
+static bool sample_without_stop(const struct sw_options *options, int *ret_status)
+{
+	struct sw_selection selection = {0};
+	struct sw_error ignored; /* whoever selects again says it */
+	const char *about;
+	if (!would_stop(options) || !sw_daemon_of_others_listens(options))
+		return false;
+	bool done = sw_select(options, &selection, &about, &ignored) == 0 &&
+		    selection.n_subjects == 1 &&
+		    sample_one_without_stop(options, &selection.subjects[0], ret_status);
+	sw_selection_deinit(&selection);
+	return done;
 }
 
 /* started: NULL when the process was there before. */
@@ -143,6 +215,8 @@ int sw_cmd_sample(const struct sw_options *options)
 {
 	if (options->via == SW_VIA_DAEMON)
 		return sample_by_daemon(options);
-	return options->program != NULL ? sw_started_run(options, sample_started)
-					: sample_directly(options, NULL);
+	if (options->program != NULL)
+		return sw_started_run(options, sample_started);
+	int status;
+	return sample_without_stop(options, &status) ? status : sample_directly(options, NULL);
 }

@@ -285,13 +285,22 @@ static const char *only_direct(const struct sw_options *o)
 	return o->snapshot.restart != SW_RESTART_INFINITE ? "--restart" : "";
 }
 
-/* Its profiles are of one process. */
-static bool check_sample_via(const struct sw_options *o, struct sw_usage *usage)
+/* "": the daemon's profiles can be as long and as dense. */
+static const char *daemon_limit(const struct sw_options *o)
 {
-	const char *about = o->rate_hz > DAEMON_RATE_MAX_HZ                      ? "--rate"
-			    : o->duration_s == 0 || o->duration_s > DAEMON_MAX_S ? "--duration"
-										 : "";
+	if (o->rate_hz > DAEMON_RATE_MAX_HZ)
+		return "--rate";
+	return o->duration_s == 0 || o->duration_s > DAEMON_MAX_S ? "--duration" : "";
+}
+
+static bool check_sample_via(struct sw_options *o, struct sw_usage *usage)
+{
+	const char *about = daemon_limit(o);
 	if (about[0] == '\0')
+		return true;
+	if (o->via == SW_VIA_AUTO)
+		o->via = SW_VIA_DIRECT;
+	if (o->via == SW_VIA_DIRECT)
 		return true;
 	(void) snprintf(usage->about, sizeof(usage->about), "%s", about);
 	return sw_usage_fail(usage, "leave --via away",
@@ -313,7 +322,7 @@ static bool check_via(struct sw_options *o, struct sw_usage *usage)
 		return sw_usage_fail(usage, "leave it away, or use --via direct",
 				     "the daemon does not do that");
 	}
-	if (o->via == SW_VIA_DAEMON && bit == SW_FOR_SAMPLE && !check_sample_via(o, usage))
+	if (bit == SW_FOR_SAMPLE && !check_sample_via(o, usage))
 		return false;
 	if (direct[0] != '\0')
 		o->via = SW_VIA_DIRECT;

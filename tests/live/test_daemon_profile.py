@@ -14,7 +14,7 @@ import sys
 import jsonschema
 
 from daemon import Daemon, UNPRIVILEGED, children, ended, n_fds, name_of, refusal
-from harness import BUILD, SNAPWALK, TARGETS, Tap, Target, wait_blocked, wait_until
+from harness import BUILD, SNAPWALK, TARGETS, Tap, Target, hangs_s, public, wait_blocked, wait_until
 from safety import status_field
 from test_daemon_integrations import ids_of, reasons_of, rule, trigger
 
@@ -150,8 +150,8 @@ def by_command(tap, daemon):
         got = snapwalk(daemon, "sample", str(target.pid), "--via", "daemon", "--duration", "1",
                        "--rate", "10")
         said = got.stderr.decode()
-        match = re.fullmatch(r"(\d+) of (\d+) samples in [\d.]+ s; the daemon keeps them as (\S+)\n",
-                             said)
+        match = re.fullmatch(r"(\d+) of (\d+) samples in [\d.]+ s by the daemon; nothing was stopped; "
+                             r"it keeps them as (\S+)\n", said)
         if not tap.check(match and got.returncode in (0, 3), "sample --via daemon", got):
             return
         total = sum(int(line.rpartition(b" ")[2]) for line in got.stdout.splitlines())
@@ -160,6 +160,45 @@ def by_command(tap, daemon):
                   "which show has, too")
         got = snapwalk(daemon, "sample", "4194303", "--via", "daemon")
         tap.check(got.returncode == 1 and b"4194303" in got.stderr, "a process that is not there", got)
+
+
+def own_processes(tap, daemon):
+    """A user without capabilities gets samples of own processes by the daemon, without a stop and without anything kept;
+    where the daemon does not do it, by the command."""
+    if os.geteuid() != 0:
+        tap.skip("samples of a user's own processes", "not root", Tap.ROOT)
+        return
+    user = {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "extra_groups": []}
+
+    def sampled(*words, socket=daemon.socket_path, who=user):
+        before = daemon.status()["counters"]["captures_total"]
+        got = subprocess.run([public(SNAPWALK), "sample", "-d", "1", "-r", "20", *words, str(target.pid)],
+                             capture_output=True, text=True, cwd="/", env={**os.environ, "SNAPWALK_SOCKET": socket},
+                             timeout=hangs_s(), **who)
+        return got, daemon.status()["counters"]["captures_total"] > before
+    with Target("threads", 3, 10, **user) as target:
+        wait_blocked(target.pid, WAITS)
+        kept = daemon.stored()
+        got, asked = sampled()
+        tap.check(got.returncode in (0, 3) and asked and re.fullmatch(
+            r"\d+ of \d+ samples in [\d.]+ s by the daemon; nothing was stopped; it does not keep them\n", got.stderr),
+            "by the daemon: the first line says that nothing was stopped", got)
+        got, asked = sampled("--json", "--mode", "off")
+        said = [json.loads(line) for line in got.stderr.splitlines()]
+        tap.check(asked and [(one["about"], one["code"]) for one in said] == [(str(target.pid), "samples")]
+                  and json.loads(got.stdout)["mode"] == "off", "JSON, also of the summary", got)
+        tap.equal(daemon.stored(), kept, "it keeps nothing")
+        for name, words, more in (("--via direct", ["--via", "direct"], {}), ("--stop always", ["--stop", "always"], {}),
+                                  ("--mode cpu", ["--mode", "cpu"], {}), ("--rate 101", ["-r", "101"], {}),
+                                  ("--threads", ["--threads", str(target.pid)], {}),
+                                  ("no socket", [], {"socket": "/none"}), ("root", [], {"who": {}})):
+            got, asked = sampled(*words, **more)
+            tap.check(got.returncode in (0, 3) and not asked and "by the daemon" not in got.stderr,
+                      f"{name}: by the command", got)
+    with Daemon({"Deny": "threads"}) as daemon, Target("threads", 3, 10, **user) as target:
+        got, asked = sampled(socket=daemon.socket_path)
+        tap.check(got.returncode in (0, 3) and not asked and "threads stopped for each" in got.stderr,
+                  "denied by the daemon: by the command", got)
 
 
 def refused(tap, daemon):
@@ -403,7 +442,7 @@ def main():
     if not os.path.exists(os.path.join(BUILD, "bin", "snapwalkd")):
         sys.exit("snapwalkd was not built")
     with Daemon() as daemon:
-        for test in (added_up, shown, by_command, refused, cut_short, one_worker, one_worker_of_events,
+        for test in (added_up, shown, by_command, own_processes, refused, cut_short, one_worker, one_worker_of_events,
                      another_program, protected, captured_meanwhile):
             tap.guard(test, daemon)
     for test in (by_rule, no_events):

@@ -340,7 +340,15 @@ TEST(test_via)
 				"seconds: leave --via away",
 				(int) strcspn(samples[i], " "), samples[i]);
 		bad(line, said);
+		/* Without --via the command does what the daemon does not. */
+		(void) snprintf(line, sizeof(line), "sample 7 %s", samples[i]);
+		good(line, &o);
+		assert_int_equal(o.via, SW_VIA_DIRECT);
+		sw_options_deinit(&o);
 	}
+	good("sample 7 --rate 100", &o);
+	assert_int_equal(o.via, SW_VIA_AUTO);
+	sw_options_deinit(&o);
 	bad("7 --socket '", "--socket: the value is empty: give the path of a socket");
 	bad("doctor --socket /s", "--socket: is no option of doctor: see snapwalk doctor --help");
 }
