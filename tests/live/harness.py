@@ -405,6 +405,11 @@ def errors_of(stderr):
     return said if all(isinstance(one, dict) and keys >= one.keys() >= {"code", "message"} for one in said) else []
 
 
+def summary_of(stderr):
+    """What is said of a run of samples, a sentence in a line, also where JSON was asked for."""
+    return "".join(one["message"] + "\n" for one in errors_of(stderr)) or stderr
+
+
 def stack_of(report, tid):
     """The stack of a thread in a report, None when it was not captured."""
     thread = next(t for t in report["threads"] if t["tid"] == tid)

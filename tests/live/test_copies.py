@@ -13,7 +13,7 @@ import os
 import shutil
 import sys
 
-from harness import Tap, Target, iterator_refused, snapwalk
+from harness import Tap, Target, iterator_refused, snapwalk, summary_of
 from judge import scaled
 
 sys.path.insert(0, os.path.dirname(__file__))
@@ -99,7 +99,7 @@ def sample(target, seconds, options):
         how = judge(target.kind, frames)
         found[how] += n
         examples.setdefault(how, []).append(";".join(f["function"] or f["address"] for f in frames))
-    return found, examples, result.stderr
+    return found, examples, summary_of(result.stderr)
 
 
 def samples(tap, name, kind, target, options=("--mode", "cpu", "--rate", RATE), whole=True):

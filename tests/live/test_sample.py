@@ -20,7 +20,7 @@ import threading
 import time
 
 from daemon import name_of
-from harness import (SNAPWALK, TARGETS, Shares, Tap, Target, iterator_refused, snapwalk, state_of, stolen_s,
+from harness import (SNAPWALK, TARGETS, Shares, Tap, Target, iterator_refused, snapwalk, state_of, stolen_s, summary_of,
                      wait_blocked, wait_until)
 
 SECONDS = int(os.environ.get("SNAPWALK_SECONDS", "2"))
@@ -45,8 +45,10 @@ def taken(result):
 
 
 def sampled(target, *args, seconds=SECONDS, rate=50):
-    return snapwalk("sample", *(target if isinstance(target, list) else [target.pid]), "--rate", rate,
-                    "--duration", seconds, *args)
+    result = snapwalk("sample", *(target if isinstance(target, list) else [target.pid]), "--rate", rate,
+                      "--duration", seconds, *args)
+    result.stderr = summary_of(result.stderr)
+    return result
 
 
 def measured(target):
