@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import PATIENT, SNAPWALK, Tap, Target, snapwalk, wait_until  # noqa: E402
+from harness import PATIENT, SNAPWALK, Tap, Target, snapwalk, summary_of, wait_until  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCHEMA = os.path.join(HERE, "../../protocol/snapwalk-profile.schema.json")
@@ -47,7 +47,7 @@ def by_schema(tap, target):
     for row in profile["samples"]:
         thread = profile["threads"][row["thread"]]["tid"]
         counts[thread] = counts.get(thread, 0) + row["count"]
-    missing = sum(map(int, re.findall(r"^(\d+) (?:samples? failed|stacks? of threads that ran)", result.stderr, re.M)))
+    missing = sum(map(int, re.findall(r"^(\d+) (?:samples? failed|stacks? of threads that ran)", summary_of(result.stderr), re.M)))
     n = profile["n_samples"]
     # Events of one that runs may be too many in the last moment.
     more = {tid: 8 if name == "auditor" else 0 for tid, name in names.items()}
