@@ -38,6 +38,10 @@ if grep -nE 'PTRACE_ATTACH|PTRACE_O_EXITKILL|waitpid\(-1|SIGSTOP\)' -r "${code[@
 	grep -vE '^[^:]+:[0-9]+:\s*(\*|/\*)'; then
 	complain "ways to hurt a target"
 fi
+# A description names its subject and begins with it.
+if grep -noE '"description": *"(What|Those|One|Who|Whom|Of|Until|Likewise)\b[^"]{0,60}' protocol/*.json; then
+	complain "descriptions of schemas that do not begin with their subject"
+fi
 # Every file, in the way of its kind. Without a line of their own are plain texts, which have no
 # comments, published definitions of others, and recorded bytes: the README beside those says whose they are
 # (tests/live/test_licences.py).
