@@ -160,12 +160,15 @@ static bool take_file(struct sw_options *o, const char *word, const struct sw_co
 		(void) snprintf(remedy, sizeof(remedy), "see it with 'snapwalk dump %.80s'", word);
 	} else if (kind == SW_WORD_PROGRAM) {
 		message = "it is a program, not a process";
-		(void) snprintf(remedy, sizeof(remedy), "start it with 'snapwalk sample -- %.80s'",
-				word);
+		/* Without a slash it would be looked for in $PATH. */
+		(void) snprintf(remedy, sizeof(remedy),
+				"start it with 'snapwalk sample -- %s%.80s'",
+				strchr(word, '/') == NULL ? "./" : "", word);
 	} else if (kind == SW_WORD_JSON) {
 		message = "it is a file of JSON";
 		(void) snprintf(remedy, sizeof(remedy), "see it with 'snapwalk show %.80s'", word);
-	} else if (kind == SW_WORD_OTHER || strchr(word, '/') != NULL) {
+	} else if (kind == SW_WORD_OTHER || strchr(word, '/') != NULL ||
+		   strncmp(word, "core.", strlen("core.")) == 0) {
 		message = kind == SW_WORD_OTHER ? "it is neither a core file nor a snapshot"
 						: "there is no such file";
 		(void) snprintf(remedy, sizeof(remedy), "give a process id, or a core file");
@@ -425,6 +428,20 @@ static bool check_program(struct sw_options *o, struct sw_usage *usage)
 	return true;
 }
 
+/* A word behind -- that is no process: with sample it would be a program. */
+static bool check_no_program(const struct sw_options *o, const char *word, size_t n_words,
+			     struct sw_usage *usage)
+{
+	enum sw_command_bit bit = o->command->bit;
+	bool may_be_meant = (bit == SW_FOR_ON && n_words > 0) || bit == SW_FOR_LEAKS ||
+			    bit == SW_FOR_TOP || bit == SW_FOR_RECORD;
+	if (!may_be_meant || word[strspn(word, "0123456789")] == '\0')
+		return true;
+	(void) snprintf(usage->about, sizeof(usage->about), "%s", word);
+	return sw_usage_fail(usage, "start it first, and give its process id",
+			     "%s starts no program, only sample does", o->command->name);
+}
+
 static bool check_leaks(struct sw_options *o, struct sw_usage *usage)
 {
 	if (!o->of_given)
@@ -575,6 +592,8 @@ bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
 			ret->command = NULL;
 		return true;
 	}
+	if (dashes && optind < argc && !check_no_program(ret, argv[optind], n_words, usage))
+		return false;
 	if (dashes && ret->command->bit == SW_FOR_SAMPLE)
 		ret->program = argv + optind;
 	else

@@ -60,6 +60,10 @@ def test_mistakes(tap):
     refused(tap, ["dump", "--jsno", "1"], r"--jsno: no such option .*did you mean --json\?", "a mistyped option")
     refused(tap, ["nginx"], r"give a number, or --comm nginx", "a word like no command")
     refused(tap, ["/nonexistent/x"], r"there is no such file", "a path that leads nowhere")
+    refused(tap, ["core.4194303"], r"there is no such file", "a core file that is not there")
+    for words in (["on", "syscall:write"], ["leaks", "--of", "fds"], ["top"], ["record", "-o", "x"]):
+        refused(tap, [*words, "--", "sh", "-c", "exit 3"], rf"sh: {words[0]} starts no program, only sample does "
+                r"\(usage\): start it first", f"{words[0]} starts no program")
     refused(tap, [SNAPWALK], rf"it is a program, not a process .*'snapwalk sample -- {re.escape(SNAPWALK)}'",
             "a program is not dumped but may be started")
     with tempfile.TemporaryDirectory() as directory:
@@ -69,6 +73,10 @@ def test_mistakes(tap):
                 file.write(content)
         os.chmod(script, 0o755)
         refused(tap, [script], "it is a program", "a script is a program")
+        before = os.getcwd()
+        os.chdir(directory)
+        refused(tap, ["script"], r"'snapwalk sample -- \./script'", "a program without a slash is started from here")
+        os.chdir(before)
         refused(tap, [text], "neither a core file nor a snapshot", "a file of something else")
         refused(tap, [made], "see it with 'snapwalk show ", "a file of JSON")
         refused(tap, [directory], "neither a core file nor a snapshot", "a directory")
