@@ -88,6 +88,7 @@ static const struct {
 	{"runtime", 0,
 	 "its frames may be guessed, unnamed or missing: try again, or see CAVEATS in "
 	 "snapwalk(1)"},
+	{"limit_reached", 0, "no option changes that limit"},
 	{"other_program", 0, "leave that option away, or give another process"},
 	{"capture_incomplete", FILED, "the file was made so, and has no more"},
 	{"capture_incomplete", 0, "try again, or allow more with --max-stop"},

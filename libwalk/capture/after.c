@@ -375,5 +375,6 @@ int sw_take_after(struct sw_take *take)
 	sw_pages_opener_end(&snap->priv->pages);
 	if (r == 0 && take->options.peers)
 		sw_peers_fill(snap, take->target->proc_fd, &take->options);
+	sw_snapshot_warn_limits(snap);
 	return r;
 }

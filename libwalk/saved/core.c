@@ -365,6 +365,7 @@ int sw_core_snapshot(struct sw_context *ctx, const char *core_path, const char *
 	sw_core_crash_access(snap);
 	sw_crash_overflow(snap);
 	runtimes_before(snap, tables);
+	sw_snapshot_warn_limits(snap);
 	*ret = sw_take_ptr(snap);
 	return 0;
 }

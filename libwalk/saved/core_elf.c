@@ -87,7 +87,9 @@ static uint32_t prot_of(uint32_t flags)
 static void take_segment(struct sw_core_elf *core, struct sw_bytes file, struct sw_elf_segment *s)
 {
 	uint64_t end;
-	if (s->type == PT_NOTE && core->n_notes < SW_CORE_NOTE_SEGMENTS_MAX) {
+	if (s->type == PT_NOTE && core->n_notes == SW_CORE_NOTE_SEGMENTS_MAX) {
+		core->limited = true;
+	} else if (s->type == PT_NOTE) {
 		core->notes[core->n_notes++] =
 			clip(file, s->off, s->file_bytes, &core->missing_bytes);
 	} else if (s->type == PT_LOAD && s->memory_bytes > 0 &&

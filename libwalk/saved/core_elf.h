@@ -23,7 +23,7 @@ struct sw_core_elf {
 	uint64_t
 		missing_bytes; /* what the headers promise and the file, cut short, does not hold */
 	bool is_32bit;         /* of a program for i386 */
-	bool limited;          /* more segments than SW_CORE_SEGMENTS_MAX: the rest is left out */
+	bool limited;          /* more segments than the limits: the rest is left out */
 };
 
 enum { SW_CORE_SEGMENTS_MAX = 262144, SW_CORE_NOTE_SEGMENTS_MAX = 64 };

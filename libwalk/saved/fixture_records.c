@@ -302,7 +302,7 @@ static void take_side(struct sw_fixture_loader *l, struct sw_fixture_line *line)
 static void take_warning(struct sw_fixture_loader *l, struct sw_fixture_line *line)
 {
 	char message[SW_ERROR_MESSAGE_MAX];
-	enum sw_warning_code code = (enum sw_warning_code) sw_fixture_u64(line, SW_WARN_PROGRAM);
+	enum sw_warning_code code = (enum sw_warning_code) sw_fixture_u64(line, SW_WARN_LIMIT);
 	pid_t tid = (pid_t) sw_fixture_i64(line, 0, INT32_MAX);
 	int reason = (int) sw_fixture_u64(line, INT32_MAX);
 	sw_fixture_string(line, message, sizeof(message));

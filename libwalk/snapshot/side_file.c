@@ -38,8 +38,11 @@ int sw_side_file_keep(struct sw_snapshot *snap, const char *name, int fd)
 	struct stat st;
 	if (files == NULL)
 		return -SW_E_NOMEM;
-	if (files->n == SW_SIDE_FILES_MAX)
+	if (files->n == SW_SIDE_FILES_MAX) {
+		sw_snapshot_note_limit(snap, "files beside the process after the 256th, of which "
+					     "names come, were left out");
 		return -SW_E_LIMIT;
+	}
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return -SW_E_FORMAT;
 	const char *kept = sw_arena_strdup(&snap->priv->arena, name);

@@ -84,6 +84,21 @@ void sw_snapshot_warn(struct sw_snapshot *snap, enum sw_warning_code code, pid_t
 									 .message = kept};
 }
 
+void sw_snapshot_warn_limits(struct sw_snapshot *snap)
+{
+	struct sw_snapshot_priv *priv = snap->priv;
+	for (; priv->n_limits_warned < priv->n_limits; priv->n_limits_warned++)
+		sw_snapshot_warn(snap, SW_WARN_LIMIT, 0, SW_E_LIMIT, "%s",
+				 priv->limits[priv->n_limits_warned]);
+}
+
+const char *sw_snapshot_limit(const struct sw_snapshot *snap, size_t i)
+{
+	const struct sw_snapshot_priv *priv = snap->priv;
+	size_t left = priv->n_limits - priv->n_limits_warned;
+	return i < left ? priv->limits[priv->n_limits_warned + i] : NULL;
+}
+
 static int compare_u64(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
@@ -215,6 +230,7 @@ const char *sw_warning_name(enum sw_warning_code code)
 	case SW_WARN_TIMEOUT: return "timeout";
 	case SW_WARN_RUNTIME: return "runtime";
 	case SW_WARN_PROGRAM: return "other_program";
+	case SW_WARN_LIMIT: return "limit_reached";
 	}
 	return "unknown";
 }

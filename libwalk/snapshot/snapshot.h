@@ -11,6 +11,11 @@
 
 #include <snapwalk/walk.h>
 
+enum {
+	SW_LIMITS_NOTED_MAX =
+		16 /* each place that notes one has its own text; further ones are left out */
+};
+
 /* What only the makers of snapshots (live, core, fixture) see. */
 struct sw_snapshot_priv {
 	struct sw_arena arena; /* strings, small arrays */
@@ -43,6 +48,8 @@ struct sw_snapshot_priv {
 	size_t n_live, live_capacity;
 	struct sw_map64 live_by_page; /* -> index into live */
 	size_t warnings_capacity;
+	const char *limits[SW_LIMITS_NOTED_MAX]; /* static */
+	size_t n_limits, n_limits_warned;        /* the first ones are warnings */
 	struct sw_slots found;      /* what hooks of unwinders and runtimes keep, by their ops */
 	struct sw_side_files *side; /* owned: snapshot/side_file.h; NULL: none */
 	uint64_t image_bytes;       /* of images that were put together from memory so far */
@@ -81,6 +88,22 @@ bool sw_snapshot_has_kind(const struct sw_snapshot *snap, enum sw_module_kind ki
 __attribute__((format(printf, 5, 6))) void sw_snapshot_warn(struct sw_snapshot *snap,
 							    enum sw_warning_code code, pid_t tid,
 							    int reason, const char *fmt, ...);
+
+/*
+ * Notes what is left out because there is more of it than a limit, once: "frames of ... after the 512th were not copied". For
+ * places where nothing may be allocated, or where the snapshot is not to be changed any more. what is static.
+ */
+static inline void sw_snapshot_note_limit(const struct sw_snapshot *snap, const char *what)
+{
+	struct sw_snapshot_priv *priv = snap->priv;
+	for (size_t i = 0; i < priv->n_limits; i++)
+		if (priv->limits[i] == what)
+			return;
+	if (priv->n_limits < SW_LIMITS_NOTED_MAX)
+		priv->limits[priv->n_limits++] = what;
+}
+/* Makes warnings of what was noted. */
+void sw_snapshot_warn_limits(struct sw_snapshot *snap);
 
 enum { SW_WARNINGS_MAX = 40000 }; /* one for each thread, and what else there is */
 

@@ -448,6 +448,9 @@ static struct followed *followed_find(struct resolver *r, const struct sw_blocki
 	for (size_t i = 0; i < r->n_followed; i++)
 		if (same_call(&r->followed[i].call, call))
 			return &r->followed[i];
+	if (r->n_followed == FOLLOWED_MAX)
+		sw_snapshot_note_limit(r->snap, "who is at the other end was looked for for 64 "
+						"descriptors that threads wait on, of more");
 	if (r->n_followed == FOLLOWED_MAX || sw_budget_spent(&r->budget))
 		return NULL;
 	struct followed *f = &r->followed[r->n_followed++];
@@ -482,8 +485,13 @@ static void peer_add(struct resolver *r, const struct sw_wait_for *wait)
 	char path[64];
 	struct sw_proc_stat stat;
 	if (wait->owner_pid == 0 || wait->owner_pid == snap->process.pid ||
-	    snap->n_peers == PEERS_MAX || peer_find(snap, wait->owner_pid) != NULL)
+	    peer_find(snap, wait->owner_pid) != NULL)
 		return;
+	if (snap->n_peers == PEERS_MAX) {
+		sw_snapshot_note_limit(snap, "what others wait for was looked for in 64 processes "
+					     "that threads wait for, of more");
+		return;
+	}
 	(void) snprintf(path, sizeof(path), "/proc/%d/stat", (int) wait->owner_pid); /* fits */
 	if (!sw_proc_stat_read(AT_FDCWD, path, &stat))
 		return;

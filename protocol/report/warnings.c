@@ -249,6 +249,14 @@ static void add_problems(struct sw_report_builder *b)
 	}
 }
 
+/* What was left out at a limit by who walked, or gave names. */
+static void add_limits(struct sw_report_builder *b)
+{
+	const char *what;
+	for (size_t i = 0; (what = sw_snapshot_limit(b->walks->snap, i)) != NULL; i++)
+		add(b, sw_warning_name(SW_WARN_LIMIT), 0, what);
+}
+
 /* What was asked for besides threads, and is not there. */
 static void add_unthreaded(struct sw_report_builder *b)
 {
@@ -281,12 +289,16 @@ void sw_report_build_warnings(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
 	struct cut cuts[ENDS_MAX] = {0};
-	size_t most = snap->n_warnings + 2 * b->walks->n_runtimes + ENDS_MAX + 8;
+	size_t n_limits = 0;
+	while (sw_snapshot_limit(snap, n_limits) != NULL)
+		n_limits++;
+	size_t most = snap->n_warnings + 2 * b->walks->n_runtimes + n_limits + ENDS_MAX + 8;
 	b->report->warnings = sw_report_calloc(b, most, sizeof(*b->report->warnings));
 	if (b->report->warnings == NULL)
 		return;
 	add_snapshot_warnings(b);
 	add_problems(b);
+	add_limits(b);
 	add_unthreaded(b);
 	count_cuts(b, cuts);
 	for (unsigned end = 0; end < ENDS_MAX; end++)

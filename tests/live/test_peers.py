@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 5s
+# tier: gate 8s
 """Processes that wait for one another by what the kernel has: pipes, sockets, file locks, children."""
 import json
 import os
@@ -325,6 +325,26 @@ def crowded(tap):
             one.wait()
 
 
+READERS = ("import os, threading\n"
+           "for _ in range(70): threading.Thread(target=os.read, args=(os.pipe()[0], 1), daemon=True).start()\n"
+           "print('ready', flush=True)\n"
+           "threading.Event().wait()\n")
+
+
+def more_than_followed(tap):
+    """More descriptors that are waited on than are looked at."""
+    process = subprocess.Popen([sys.executable, "-c", READERS], stdout=subprocess.PIPE)
+    try:
+        process.stdout.readline()
+        found = wait_until(lambda: [w["message"] for w in dump(process.pid)["warnings"] if w["code"] == "limit_reached"],
+                           "the limit")
+        tap.equal(found, ["who is at the other end was looked for for 64 descriptors that threads wait on, of more"],
+                  "a limit is said")
+    finally:
+        process.kill()
+        process.wait()
+
+
 tap = Tap()
 with tempfile.TemporaryDirectory() as directory:
     for name in WAYS:
@@ -339,4 +359,5 @@ tap.guard(timerfd)
 tap.guard(system_v)
 tap.guard(by_daemon)
 tap.guard(crowded)
+tap.guard(more_than_followed)
 tap.done()

@@ -247,6 +247,7 @@ enum sw_warning_code {
 	SW_WARN_TIMEOUT,        /* names or walks were cut by the time limit */
 	SW_WARN_RUNTIME,        /* a runtime was recognised, but cannot be read, or not in whole */
 	SW_WARN_PROGRAM,        /* the program has nothing of what was asked for */
+	SW_WARN_LIMIT, /* something was left out because there is more of it than a limit */
 };
 
 struct sw_warning {
@@ -344,6 +345,12 @@ SW_PUBLIC pid_t sw_once_runner(const struct sw_snapshot *snap, const struct sw_t
 			       uint64_t once_avma);
 /** The wire name of a warning ("stop_timeout"); static. */
 SW_PUBLIC const char *sw_warning_name(enum sw_warning_code code);
+/**
+ * What was left out at a limit since the snapshot was taken, by who walks it or gives names.
+ *
+ * @return static, for the i-th limit; NULL behind the last one.
+ */
+SW_PUBLIC const char *sw_snapshot_limit(const struct sw_snapshot *snap, size_t i);
 
 #ifdef __cplusplus
 }

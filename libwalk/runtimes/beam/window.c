@@ -233,6 +233,15 @@ int sw_beam_stacks(struct sw_capture *capture)
 	return 0;
 }
 
+static bool modules_fit(struct sw_capture *capture, uint64_t n)
+{
+	if (n <= SW_BEAM_MODULES_MAX)
+		return true;
+	sw_snapshot_note_limit(capture->snap,
+			       "erlang: functions have no names, as it has more than 8192 modules");
+	return false;
+}
+
 static void list_copy(struct sw_capture *capture, struct sw_beam_window *w)
 {
 	uint64_t bias = w->found.place->bias, list[2];
@@ -242,7 +251,7 @@ static void list_copy(struct sw_capture *capture, struct sw_beam_window *w)
 	    sw_capture_wanted(capture,
 			      w->found.ranges_svma + bias + active * SW_BEAM_LIST_WORDS * 8, list,
 			      sizeof(list)) &&
-	    list[1] <= SW_BEAM_MODULES_MAX && list[0] % 8 == 0 &&
+	    modules_fit(capture, list[1]) && list[0] % 8 == 0 &&
 	    sw_capture_copy(capture, list[0], (size_t) list[1] * PAIR_BYTES, &w->pairs))
 		w->list = (struct sw_beam_list){list[0], list[1]};
 	else

@@ -110,6 +110,10 @@ static bool threads_list(struct copying *c)
 		return false;
 	for (link = u64_of(data, 0); link != 0; link = u64_of(head, plan->at.next)) {
 		uint64_t thread = link - plan->at.next;
+		if (plan->n_threads == SW_CLR_LOCK_THREADS_MAX)
+			sw_snapshot_note_limit(c->capture->snap,
+					       "clr: it has more than 2048 threads: what they "
+					       "wait for is not told");
 		if (plan->n_threads == SW_CLR_LOCK_THREADS_MAX || thread % 8 != 0 ||
 		    !thread_read(c, thread, head))
 			return false;

@@ -20,9 +20,13 @@ static void threads_read(struct sw_hotspot *h)
 	struct sw_hotspot_thread t;
 	uint64_t size;
 	h->threads_tried = true;
-	if (!sw_hotspot_thread_list_begin(at, h->place->bias, h->memory, &list) ||
-	    list.left > SW_HOTSPOT_THREADS_MAX)
+	if (!sw_hotspot_thread_list_begin(at, h->place->bias, h->memory, &list))
 		return;
+	if (list.left > SW_HOTSPOT_THREADS_MAX) {
+		sw_snapshot_note_limit(h->snap, "hotspot: Java threads are not known, as there "
+						"are more than 65536");
+		return;
+	}
 	for (size_t i = 0; i < SW_HOTSPOT_THREADS_MAX; i++) {
 		if (!sw_hotspot_thread_list_next(&list, &t.avma))
 			return;

@@ -237,6 +237,10 @@ int sw_ruby_in_window(struct sw_capture *capture)
 	w->n_seen = 0;
 	w->gvl_avma = 0;
 	w->whole = sw_capture_is_whole(capture);
+	if (capture->snap->n_threads > THREADS_MAX)
+		sw_snapshot_note_limit(capture->snap,
+				       "ruby: what threads after the 512th run and wait for was "
+				       "not copied with their stacks");
 	for (size_t i = 0; i < capture->snap->n_threads && i < THREADS_MAX; i++) {
 		const struct sw_thread *t = &capture->snap->threads[i];
 		if (t->fs_base == 0)

@@ -20,6 +20,7 @@
 #include <string.h>
 
 static const char no_space[] = "there was no space to copy all that leads to them";
+static const char far_stack[] = "of a stack 256 KiB and 512 frames are looked at";
 
 enum { FRAMELESS_WORDS = 3 }; /* others are looked at with the word before them */
 
@@ -238,6 +239,8 @@ static void chain_copy(struct sw_v8_window *w, struct sw_v8_await *await,
 			shared_copy(w, await->shared);
 		if (await->bytecode != 0)
 			bytecode_copy(w, await->bytecode);
+		if (w->n_awaits == SW_V8_WINDOW_AWAITS_MAX)
+			w->short_why = no_space;
 	} while (w->n_awaits++ < SW_V8_WINDOW_AWAITS_MAX && sw_v8_await_next(chain, await));
 }
 
@@ -392,6 +395,9 @@ static void thread_copy(struct sw_v8_window *w, const struct sw_thread *t)
 			frameless_look(w, t, w->stack, (size_t) bytes / 8);
 		words_look(w, w->stack, (size_t) bytes / 8, at, map->end_avma, &n_frames);
 	}
+	if (w->short_why == NULL &&
+	    (n_frames == SW_V8_WINDOW_FRAMES_MAX || map->end_avma - sp > SW_V8_WINDOW_STACK_BYTES))
+		w->short_why = far_stack;
 	if (n_frames > 0)
 		job_copy(w, t);
 }

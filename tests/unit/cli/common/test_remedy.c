@@ -19,7 +19,7 @@ TEST(test_every_error_has_a_remedy)
 
 TEST(test_every_warning_has_a_remedy)
 {
-	for (int w = SW_WARN_STOP_TIMEOUT; w <= SW_WARN_PROGRAM; w++)
+	for (int w = SW_WARN_STOP_TIMEOUT; w <= SW_WARN_LIMIT; w++)
 		if (sw_remedy(sw_warning_name((enum sw_warning_code) w), 0)[0] == '\0')
 			fail_msg("warning %s has no remedy",
 				 sw_warning_name((enum sw_warning_code) w));
@@ -75,7 +75,7 @@ TEST(test_remedies_are_possible)
 	};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(wires); i++)
 		check_possible(wires[i]);
-	for (int w = SW_WARN_STOP_TIMEOUT; w <= SW_WARN_PROGRAM; w++)
+	for (int w = SW_WARN_STOP_TIMEOUT; w <= SW_WARN_LIMIT; w++)
 		check_possible(sw_warning_name((enum sw_warning_code) w));
 	for (unsigned end = SW_END_COMPLETE + 1; end <= SW_END_INTERNAL; end++)
 		check_possible(sw_end_name(end));

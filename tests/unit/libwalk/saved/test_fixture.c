@@ -710,7 +710,7 @@ TEST_WITH(test_malformed, setup, teardown)
 		{HEAD "module 9 0 - x\nend\n", ": line 4: malformed 'module'"},
 		{HEAD "module 0 0 ../secret x\nend\n", ": line 4: malformed 'module'"},
 		{HEAD "module 0 0 .. x\nend\n", ": line 4: malformed 'module'"},
-		{HEAD "warning 11 0 0 x\nend\n", ": line 4: malformed 'warning'"},
+		{HEAD "warning 12 0 0 x\nend\n", ": line 4: malformed 'warning'"},
 		{HEAD "wait -1 1 0 0\nend\n", ": line 4: malformed 'wait'"},
 		{HEAD "process 1 0 0 5 -1 128 c - -\nend\n", ": line 4: malformed 'process'"},
 		{HEAD "time 1 -1 0 0 0 0 0\nend\n", ": line 4: malformed 'time'"},

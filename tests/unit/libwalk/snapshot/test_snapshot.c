@@ -133,15 +133,41 @@ TEST_WITH(test_warnings, setup, teardown)
 	assert_int_equal(snap->n_warnings, SW_WARNINGS_MAX);
 }
 
+/* Noted once for each place; what is a warning is not told a second time. */
+TEST_WITH(test_noted_limits, setup, teardown)
+{
+	struct sw_snapshot *snap = *state;
+	static const char one[] = "one", two[] = "two";
+	sw_snapshot_note_limit(snap, one);
+	sw_snapshot_note_limit(snap, one);
+	assert_string_equal(sw_snapshot_limit(snap, 0), "one");
+	assert_null(sw_snapshot_limit(snap, 1));
+	sw_snapshot_warn_limits(snap);
+	assert_null(sw_snapshot_limit(snap, 0));
+	assert_int_equal(snap->n_warnings, 1);
+	assert_int_equal(snap->warnings[0].code, SW_WARN_LIMIT);
+	assert_int_equal(snap->warnings[0].reason, SW_E_LIMIT);
+	assert_string_equal(snap->warnings[0].message, "one");
+	sw_snapshot_note_limit(snap, one);
+	sw_snapshot_note_limit(snap, two);
+	assert_string_equal(sw_snapshot_limit(snap, 0), "two");
+	sw_snapshot_warn_limits(snap);
+	assert_int_equal(snap->n_warnings, 2);
+	static const char many[SW_LIMITS_NOTED_MAX + 1];
+	for (size_t i = 0; i <= SW_LIMITS_NOTED_MAX; i++)
+		sw_snapshot_note_limit(snap, &many[i]);
+	assert_non_null(sw_snapshot_limit(snap, SW_LIMITS_NOTED_MAX - 3));
+	assert_null(sw_snapshot_limit(snap, SW_LIMITS_NOTED_MAX - 2));
+}
+
 TEST(test_warning_names)
 {
 	static const char *const names[] = {
 		"stop_timeout",      "thread_missing",  "interrupted_call", "stack_limit",
 		"memory_unreadable", "module_unusable", "partial_input",    "capture_incomplete",
-		"timeout",           "runtime",         "other_program",
+		"timeout",           "runtime",         "other_program",    "limit_reached",
 	};
-	for (unsigned i = 0; i <= SW_WARN_PROGRAM; i++)
+	for (unsigned i = 0; i <= SW_WARN_LIMIT; i++)
 		assert_string_equal(sw_warning_name((enum sw_warning_code) i), names[i]);
-	assert_string_equal(sw_warning_name((enum sw_warning_code)(SW_WARN_PROGRAM + 1)),
-			    "unknown");
+	assert_string_equal(sw_warning_name((enum sw_warning_code)(SW_WARN_LIMIT + 1)), "unknown");
 }
