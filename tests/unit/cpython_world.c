@@ -188,6 +188,7 @@ void cpython_world_init_of(struct cpython_world *w, unsigned minor, bool without
 	w->module.kind = SW_MODULE_ELF;
 	w->place.module = &w->module;
 	c->snap = &w->snap;
+	w->snap.priv = &w->priv;
 	c->memory = c->copied = fake_memory(&w->fake);
 	c->at.place = &w->place;
 	c->at.runtime_avma = WORLD_RUNTIME;

@@ -35,6 +35,7 @@ struct cpython_world {
 	struct fake_region region;
 	struct fake_memory fake;
 	struct sw_snapshot snap;
+	struct sw_snapshot_priv priv; /* its own */
 	struct sw_module module;
 	struct sw_place place;
 	struct sw_cpython c;

@@ -20,6 +20,8 @@ int sw_cpython_before(struct sw_capture *capture)
 					      .n_slots = SW_CPYTHON_SLOTS,
 					      .block_bytes = SW_CPYTHON_BLOCK_BYTES,
 					      .max = SW_CPYTHON_BLOCKS_MAX};
+	w->chain.partial = true;
+	w->chain.frames_max = SW_CPYTHON_FRAMES_MAX;
 	w->chain.frames = sw_arena_calloc(arena, SW_CPYTHON_FRAMES_MAX, sizeof(*w->chain.frames));
 	w->chain.groups = sw_arena_calloc(arena, SW_CPYTHON_GROUPS_MAX, sizeof(*w->chain.groups));
 	if (w->chain.frames == NULL || w->chain.groups == NULL)

@@ -40,7 +40,8 @@ bool sw_cpython_threads_read(struct sw_cpython *c)
 	if (!c->by_copies)
 		(void) sw_cpython_threads_each(&c->at, c->memory, thread_add,
 					       c); /* those that are known */
-	c->chain.frames = calloc(SW_CPYTHON_FRAMES_MAX, sizeof(*c->chain.frames));
+	c->chain.frames_max = SW_CPYTHON_WALK_FRAMES_MAX;
+	c->chain.frames = calloc(c->chain.frames_max, sizeof(*c->chain.frames));
 	c->chain.groups = calloc(SW_CPYTHON_GROUPS_MAX, sizeof(*c->chain.groups));
 	return c->chain.frames != NULL && c->chain.groups != NULL;
 }
@@ -60,6 +61,10 @@ static void thread_begin(struct sw_cpython *c, const struct sw_cursor *cursor)
 		if (c->threads[i].id == cursor->thread->fs_base && c->threads[i].id != 0)
 			sw_cpython_chain_add(&c->at, cursor->memory, c->threads[i].avma,
 					     &cursor->thread->regs, &c->chain);
+	if (c->chain.limited)
+		sw_snapshot_note_limit(
+			c->snap, "cpython: Python frames of a thread that has more than 131072, "
+				 "or 8192 activations of the interpreter's loop, were left out");
 }
 
 static uint64_t position_key(uint64_t code_avma, uint64_t code_identity, int64_t offset)

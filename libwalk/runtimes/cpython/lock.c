@@ -146,6 +146,7 @@ static struct sw_cpython_bodies *bodies_get(struct sw_cpython *c)
 	if (b == NULL)
 		return NULL;
 	struct sw_cpython_chain chain = {
+		.frames_max = SW_CPYTHON_FRAMES_MAX,
 		.frames = calloc(SW_CPYTHON_FRAMES_MAX, sizeof(*chain.frames)),
 		.groups = calloc(SW_CPYTHON_GROUPS_MAX, sizeof(*chain.groups)),
 	};

@@ -24,7 +24,12 @@ enum {
 	SEARCHES_MAX = 16,
 	TRIES_MAX = 256,
 	SAVED_WORDS = 8,
-	ROOT_BYTES = 4096, /* of a thread state, which has the outermost cframe */
+	NAME_BYTES = 512,
+	NAMED_MAX = 64,  /* innermost frames of a thread whose names are copied */
+	BYTES_SIZE = 16, /* of a bytes object */
+	BYTES_DATA = 32,
+	TABLE_BYTES_MAX = 8192, /* of a table of lines that is copied */
+	ROOT_BYTES = 4096,      /* of a thread state, which has the outermost cframe */
 };
 
 /* Memory of the process in the window, which is copied by being read. */
@@ -136,6 +141,35 @@ static bool waited_copy(void *arg, const struct sw_cpython_thread *thread)
 	return true;
 }
 
+/* All bytes of a table, as it is read: else its lines are read later, if the code is still the same. */
+static void table_copy(struct sw_cpython_window *w, struct sw_memory memory, uint64_t avma)
+{
+	uint8_t part[SW_CPYTHON_BLOCK_BYTES];
+	uint64_t size;
+	if (avma == 0 || !sw_memory_u64(memory, avma + w->at.layout.head_more + BYTES_SIZE, &size))
+		return;
+	for (uint64_t from = 0; from < size && from < TABLE_BYTES_MAX; from += sizeof(part)) {
+		size_t n = size - from < sizeof(part) ? (size_t) (size - from) : sizeof(part);
+		if (!sw_memory_read(memory, avma + w->at.layout.head_more + BYTES_DATA + from, part,
+				    n))
+			return;
+	}
+}
+
+/*
+ * What names a function: its code, and what that leads to, may be freed as soon as the function returns. That is
+ * as good as now where the thread runs; who waits in the kernel keeps its code until names have been read.
+ */
+static void name_copy(struct sw_cpython_window *w, struct sw_memory memory,
+		      const struct sw_cpython_code *code)
+{
+	char text[NAME_BYTES];
+	(void) sw_cpython_string(&w->at, memory, code->function_avma, text,
+				 sizeof(text)); /* wanted for its reads, as the next one */
+	(void) sw_cpython_string(&w->at, memory, code->filename_avma, text, sizeof(text));
+	table_copy(w, memory, code->lines_avma);
+}
+
 static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 {
 	struct sw_cpython_window *w = arg;
@@ -150,7 +184,10 @@ static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 	lock_copy(w, memory, thread->interp_avma);
 	w->stack = sw_snapshot_map(snap, t->regs.sp_avma);
 	sw_cpython_chain_reset(&w->chain);
+	/* One stack that is deep must not take the space for the names of all. */
+	w->blocks.max = SW_CPYTHON_BLOCKS_MAX - SW_CPYTHON_BLOCKS_RESERVED;
 	sw_cpython_chain_add(&w->at, memory, thread->avma, &t->regs, &w->chain);
+	w->blocks.max = SW_CPYTHON_BLOCKS_MAX;
 	if (w->chain.innermost_avma != 0 &&
 	    (w->chain.n_groups == 0 || w->chain.groups[0].loop_avma != w->chain.innermost_avma))
 		outer_copy(w, memory, thread->avma);
@@ -165,9 +202,12 @@ static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 	for (size_t i = 0; i < w->chain.n_frames; i++) {
 		struct sw_cpython_code code;
 		uint64_t start;
-		if (sw_cpython_code_read(&w->at, memory, w->chain.frames[i].code_avma, &code))
+		if (sw_cpython_code_read(&w->at, memory, w->chain.frames[i].code_avma, &code)) {
 			(void) sw_cpython_code_start(&w->at, memory, &code, &w->chain.frames[i],
 						     &start);
+			if (t->syscall < 0 && i < NAMED_MAX && !sw_capture_is_late(w->capture))
+				name_copy(w, memory, &code);
+		}
 		/* else: it gets no name */
 		if (w->lock_is_waited && !sw_capture_is_late(w->capture))
 			(void) sw_cpython_withs_each(&w->at, memory, &w->chain.frames[i], with_copy,

@@ -7,9 +7,10 @@
 #include "unwind/copied.h"
 
 enum {
-	SW_CPYTHON_BLOCK_BYTES = 512, /* power of two, and a part of a page */
-	SW_CPYTHON_BLOCKS_MAX = 3072, /* of SW_CAPTURE_RANGES */
-	SW_CPYTHON_SLOTS = 8192,      /* power of two */
+	SW_CPYTHON_BLOCK_BYTES = 512,     /* power of two, and a part of a page */
+	SW_CPYTHON_BLOCKS_MAX = 3072,     /* of SW_CAPTURE_RANGES */
+	SW_CPYTHON_BLOCKS_RESERVED = 512, /* of these for what names need */
+	SW_CPYTHON_SLOTS = 8192,          /* power of two */
 };
 
 /* What in_window() needs, made before: sw_capture.found. */

@@ -92,16 +92,20 @@ bool sw_cpython_frame_left(const struct sw_cpython_at *at, struct sw_memory memo
 
 static bool frame_add(struct sw_cpython_chain *chain, const struct sw_cpython_frame *frame)
 {
-	if (chain->n_frames == SW_CPYTHON_FRAMES_MAX)
+	if (chain->n_frames == chain->frames_max) {
+		chain->limited = true;
 		return false;
+	}
 	chain->frames[chain->n_frames++] = *frame;
 	return true;
 }
 
 static bool group_add(struct sw_cpython_chain *chain, uint64_t loop_avma, size_t first)
 {
-	if (chain->n_groups == SW_CPYTHON_GROUPS_MAX)
+	if (chain->n_groups == SW_CPYTHON_GROUPS_MAX) {
+		chain->limited = true;
 		return false;
+	}
 	chain->groups[chain->n_groups++] = (struct sw_cpython_group){.loop_avma = loop_avma,
 								     .first = first,
 								     .n = chain->n_frames - first};
@@ -230,8 +234,12 @@ static bool whole_add(const struct sw_cpython_at *at, struct sw_memory memory, u
 	}
 	if (activation_add(at, memory, avma, chain, ret_loop, ret_previous))
 		return true;
+	size_t n_frames = chain->n_frames;
 	chain->n_frames = first;
-	return unlinked_add(at, memory, avma, regs, chain, ret_loop, ret_previous);
+	if (!chain->limited && unlinked_add(at, memory, avma, regs, chain, ret_loop, ret_previous))
+		return true;
+	chain->n_frames = chain->partial ? n_frames : first;
+	return false;
 }
 
 /* The frames of the activation that has the cframe; false when it is not whole. *ret_outer is the next
@@ -251,7 +259,8 @@ static bool cframe_add(const struct sw_cpython_at *at, struct sw_memory memory, 
 	    whole_add(at, memory, innermost, regs, below, chain, &loop, &previous) &&
 	    previous == below)
 		return group_add(chain, cframe, first);
-	chain->n_frames = first;
+	if (!chain->partial)
+		chain->n_frames = first;
 	return false;
 }
 
@@ -276,7 +285,8 @@ static void shims_add(const struct sw_cpython_at *at, struct sw_memory memory, u
 		size_t first = chain->n_frames;
 		uint64_t shim;
 		if (!whole_add(at, memory, avma, regs, 0, chain, &shim, &avma)) {
-			chain->n_frames = first;
+			if (!chain->partial)
+				chain->n_frames = first;
 			return;
 		}
 		if (!group_add(chain, shim, first))

@@ -25,11 +25,13 @@ struct sw_cpython_group {
 };
 
 struct sw_cpython_chain {
-	struct sw_cpython_frame *frames; /* borrowed: space for SW_CPYTHON_FRAMES_MAX */
-	size_t n_frames;
+	struct sw_cpython_frame *frames; /* borrowed: space for frames_max */
+	size_t frames_max, n_frames;
 	struct sw_cpython_group *groups; /* borrowed: space for SW_CPYTHON_GROUPS_MAX */
 	size_t n_groups;
 	uint64_t innermost_avma; /* 3.11, 3.12: the innermost cframe, whole or not; 0: none */
+	bool partial; /* set by who wants it: frames of an activation that cannot be read to its end stay */
+	bool limited; /* it has more frames or activations than the limits */
 	bool unproven; /* 3.11, 3.12: that has a frame which has not begun, and whose caller is not known */
 };
 
@@ -38,11 +40,12 @@ static inline void sw_cpython_chain_reset(struct sw_cpython_chain *chain)
 {
 	chain->n_frames = chain->n_groups = 0;
 	chain->innermost_avma = 0;
-	chain->unproven = false;
+	chain->unproven = chain->limited = false;
 }
 
 enum {
-	SW_CPYTHON_FRAMES_MAX = 16384, /* of one thread */
+	SW_CPYTHON_FRAMES_MAX = 16384,       /* of one thread, in the window */
+	SW_CPYTHON_WALK_FRAMES_MAX = 131072, /* in a walk: more than are shown of a stack */
 	SW_CPYTHON_GROUPS_MAX = 8192,
 	SW_CPYTHON_INTERPRETERS_MAX = 64,
 	SW_CPYTHON_THREADS_MAX = 8192, /* of one interpreter */

@@ -320,7 +320,9 @@ TEST(test_cycle)
 		cpython_world_u64(&world, cpython_world_frame(0) + world.c.at.layout.frame_previous,
 				  cpython_world_frame(0));
 		(void) native_frame(WORLD_STACK, WORLD_STACK + 0x100, &got);
-		assert_true(world.c.chain.n_frames <= SW_CPYTHON_FRAMES_MAX);
+		assert_true(world.c.chain.n_frames <= SW_CPYTHON_WALK_FRAMES_MAX);
+		assert_int_equal(sw_snapshot_limit(&world.snap, 0) != NULL, world.c.chain.limited);
+		assert_true(world.c.chain.limited || minor == 8);
 		assert_string_equal(got.text, "");
 		cpython_world_deinit(&world);
 	}

@@ -3,6 +3,7 @@
 #include "cpython_world.h"
 #include "arch/arch.h"
 #include "runtimes/cpython/gil.h"
+#include "runtimes/cpython/structures/code.h"
 #include "runtimes/cpython/window.h"
 #include "test.h"
 
@@ -64,6 +65,35 @@ static size_t copies_of(uint64_t avma, size_t bytes)
 	return n;
 }
 
+/* One stack that is deep leaves space for the names of its innermost frames. */
+TEST(test_partial)
+{
+	struct sw_cpython_chain chain = {.partial = true, .frames_max = 2};
+	struct sw_cpython_frame frames[2];
+	struct sw_cpython_group groups[SW_CPYTHON_GROUPS_MAX / 1024];
+	struct sw_regs regs = {0};
+	chain.frames = frames;
+	chain.groups = groups;
+	for (unsigned minor = 11; minor <= 13; minor++) {
+		cpython_world_init(&world, minor);
+		cpython_world_u64(&world, cpython_world_frame(0) + world.c.at.layout.frame_previous,
+				  cpython_world_frame(0));
+		sw_cpython_chain_reset(&chain);
+		sw_cpython_chain_add(&world.c.at, world.c.memory, WORLD_THREAD, &regs, &chain);
+		assert_true(chain.limited);
+		assert_int_equal(chain.n_frames, 2);
+		assert_int_equal(chain.n_groups, 0);
+		assert_int_equal(chain.frames[0].avma, cpython_world_frame(0));
+		chain.partial = false;
+		sw_cpython_chain_reset(&chain);
+		sw_cpython_chain_add(&world.c.at, world.c.memory, WORLD_THREAD, &regs, &chain);
+		assert_true(chain.limited);
+		assert_true(chain.n_frames < 2); /* that of the outer activation */
+		chain.partial = true;
+		cpython_world_deinit(&world);
+	}
+}
+
 /* A window that is repeated begins anew. The lock is copied where nobody runs, as its owner is another one later. */
 TEST(test_repeated)
 {
@@ -83,6 +113,7 @@ TEST(test_repeated)
 					      .n_slots = SW_CPYTHON_SLOTS,
 					      .block_bytes = SW_CPYTHON_BLOCK_BYTES,
 					      .max = SW_CPYTHON_BLOCKS_MAX};
+	w->chain.frames_max = SW_CPYTHON_FRAMES_MAX;
 	w->chain.frames = calloc(SW_CPYTHON_FRAMES_MAX, sizeof(*w->chain.frames));
 	w->chain.groups = calloc(SW_CPYTHON_GROUPS_MAX, sizeof(*w->chain.groups));
 	assert_true(w->chain.frames != NULL && w->chain.groups != NULL);
@@ -95,10 +126,19 @@ TEST(test_repeated)
 	for (int i = 0; i < 4; i++) {
 		n_copies = 0;
 		whole = i % 2 == 0;
+		thread.syscall = i < 2 ? -1 : 35; /* what it executes may be freed if it runs */
 		assert_int_equal(sw_cpython_in_window(&capture), 0);
 		for (unsigned k = 0; k < 3; k++)
 			assert_true(is_copied(cpython_world_frame(k), w->at.layout.frame_bytes));
 		assert_int_equal(copies_of(gil, SW_CPYTHON_GIL_BYTES), whole);
+		for (unsigned k = 0; k < 3; k++) {
+			struct sw_cpython_code code;
+			assert_true(sw_cpython_code_read(&w->at, world.c.memory,
+							 cpython_world_code(k), &code));
+			assert_int_equal(is_copied(code.function_avma, 64), i < 2);
+			assert_int_equal(is_copied(code.filename_avma, 64), i < 2);
+			assert_int_equal(is_copied(code.lines_avma, 40), i < 2);
+		}
 	}
 	world.snap.n_threads = 0;
 	free(w->chain.frames);
