@@ -8,6 +8,7 @@
 #include "report/frame_kind.h"
 #include "report/text/crash.h"
 #include "report/text/limits.h"
+#include "report/text/tasks.h"
 #include "report/text/threads.h"
 #include "report/text/waits.h"
 #include "report/text/whole.h"
@@ -387,6 +388,7 @@ void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activitie
 	sw_put(w, "\n");
 	sw_text_crash(w);
 	sw_text_limits(w);
+	sw_text_tasks_worst(w);
 	if (idle == r->n_threads) {
 		struct tally places = idle_places(r, activities);
 		sw_put_styled(w, SW_STYLE_BOLD, "%s",

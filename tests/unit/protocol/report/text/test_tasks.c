@@ -122,6 +122,36 @@ TEST(test_processes)
 	expect_in(text, "1 waiting, 7 messages");
 }
 
+/* The longest queues are told first; a group says how long the longest one is, and names those who have it. */
+TEST(test_mailboxes)
+{
+	static const int64_t messages[CROWD] = {0, 99, 100, 5000, 0, 250, 1, 5000, 101};
+	static const char *const names[CROWD] = {"<0.1.0>", "<0.2.0>", "<0.3.0>",
+						 "<0.4.0>", "<0.5.0>", "<0.6.0>",
+						 "<0.7.0>", "<0.8.0>", "<0.9.0>"};
+	static struct scene s;
+	scene_init(&s);
+	for (size_t i = 0; i < CROWD; i++)
+		s.crowd[i] = (struct sw_report_task){.address_avma = 0x2000 + 0x100 * i,
+						     .name = names[i],
+						     .state = "waiting",
+						     .registered = i == 3 ? "orders" : NULL,
+						     .has_messages = true,
+						     .messages = messages[i]};
+	sw_cleanup(sw_free_p) char *text = text_of(&s.report, NULL);
+	expect_in(text, "\n5,000 messages wait for orders <0.4.0>, which is in Event.wait\n"
+			"5,000 messages wait for <0.8.0>, which is in Event.wait\n"
+			"250 messages wait for <0.6.0>, which is in Event.wait\n"
+			"2 more tasks have 100 messages or more\n");
+	expect_in(text,
+		  "9 tasks  (orders <0.4.0>, <0.8.0>, <0.6.0>, <0.9.0>, <0.3.0>, <0.2.0> +3 more)\n"
+		  "  2 waiting; 7 waiting, up to 5,000 messages\n");
+	for (size_t i = 0; i < CROWD; i++)
+		s.crowd[i].messages = 99;
+	sw_cleanup(sw_free_p) char *few = text_of(&s.report, NULL);
+	assert_null(strstr(few, "messages wait for"));
+}
+
 TEST(test_refused)
 {
 	static const struct {
