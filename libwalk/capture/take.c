@@ -94,6 +94,7 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 	take.snap->priv->pages.careful = careful;
 	take.snap->priv->goroutines = take.options.goroutines;
 	take.snap->priv->tasks = take.options.tasks;
+	take.snap->priv->task_waits = take.options.peers;
 	take.snap->priv->awaits = take.options.awaits;
 	take.snap->priv->args = take.options.args;
 	if (take.options.describe_ms != UINT32_MAX)

@@ -28,6 +28,7 @@ struct sw_snapshot_priv {
 	struct sw_pages pages; /* which reads of mem_fd may not come back */
 	bool goroutines;       /* of sw_snapshot_options */
 	bool tasks;            /* likewise */
+	bool task_waits;       /* what tasks of asyncio wait for, where they are few */
 	bool awaits;           /* likewise */
 	bool args;             /* likewise */
 	bool hooks_torn;       /* threads ran while hooks copied, in the last window, too */

@@ -20,7 +20,7 @@
  *	events    probe, recipe; then for each copy open or renew, and as in a walk
  *	walk      probe, open; for each thread step, owns and frames, then thread, wait and request; then
  *	          goroutines, and goroutine for each, with step, owns and frames; tasks, and task for
- *	          each; identify
+ *	          each; task_waits, and task_wait for each; identify
  *	output    names, inlined, explain, explain_frame
  *	end       close
  *
@@ -186,6 +186,14 @@ struct sw_runtime_ops {
 	size_t (*awaited)(void *state, const char **ret_why);
 	bool (*task)(void *state, size_t n, struct sw_runtime_task *ret,
 		     struct sw_frame_sink *sink);
+
+	/*
+	 * Optional, both or none. How many tasks wait for something that tasks share, or for another task, by
+	 * what was of one instant; asked once, after tasks(). Then each in turn: its strings are borrowed until
+	 * the next one.
+	 */
+	size_t (*task_waits)(void *state);
+	void (*task_wait)(void *state, size_t n, struct sw_task_wait *ret);
 
 	/*
 	 * Optional. What of the runtime's own a thread waits for that sleeps in the kernel, and who has

@@ -148,3 +148,40 @@ int sw_walk_awaited(struct sw_walks *walks, struct sw_walker *walker)
 	t.failed_nomem |= t.n_left > 0 && walks->awaits_why == NULL;
 	return t.failed_nomem ? -SW_E_NOMEM : 0;
 }
+
+static void wait_keep(struct sw_arena *arena, const struct sw_task_wait *wait,
+		      struct sw_task_wait *ret, bool *failed_nomem)
+{
+	*ret = *wait;
+	ret->name = sw_arena_strdup(arena, wait->name);
+	*failed_nomem |= ret->name == NULL;
+	if (wait->owner_name == NULL)
+		return;
+	ret->owner_name = sw_arena_strdup(arena, wait->owner_name);
+	*failed_nomem |= ret->owner_name == NULL;
+}
+
+int sw_walk_task_waits(struct sw_walks *walks)
+{
+	struct sw_arena *arena = &walks->priv->arena;
+	const struct sw_active_list *active = &walks->priv->active;
+	bool failed_nomem = false;
+	for (size_t i = 0; i < active->n && walks->task_waits == NULL; i++) {
+		const struct sw_active *a = &active->all[i];
+		size_t n = a->runtime != NULL && a->runtime->task_waits != NULL
+				   ? a->runtime->task_waits(a->state)
+				   : 0;
+		if (n == 0)
+			continue;
+		walks->task_waits = sw_arena_calloc(arena, n, sizeof(*walks->task_waits));
+		if (walks->task_waits == NULL)
+			return -SW_E_NOMEM;
+		for (size_t k = 0; k < n && !failed_nomem; k++) {
+			struct sw_task_wait wait;
+			a->runtime->task_wait(a->state, k, &wait);
+			wait_keep(arena, &wait, &walks->task_waits[walks->n_task_waits++],
+				  &failed_nomem);
+		}
+	}
+	return failed_nomem ? -SW_E_NOMEM : 0;
+}

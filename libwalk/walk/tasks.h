@@ -11,4 +11,7 @@ int sw_walk_tasks(struct sw_walks *walks, struct sw_walker *walker);
 /* The same of those alone that threads run and somebody awaits, and walks->awaits_why. */
 int sw_walk_awaited(struct sw_walks *walks, struct sw_walker *walker);
 
+/* walks->task_waits, of the first runtime that has such; after sw_walk_tasks(), if that is called. -SW_E_NOMEM. */
+int sw_walk_task_waits(struct sw_walks *walks);
+
 #endif

@@ -733,6 +733,8 @@ int sw_walk_threads(struct sw_walks *walks, const struct sw_walk_options *option
 		w.failed_nomem = sw_walk_tasks(walks, &w) < 0;
 	else if (options->awaits && !w.failed_nomem)
 		w.failed_nomem = sw_walk_awaited(walks, &w) < 0;
+	if (!w.failed_nomem)
+		w.failed_nomem = sw_walk_task_waits(walks) < 0;
 	free(w.frames);
 	return w.failed_nomem ? sw_fail_nomem(err) : 0;
 }

@@ -6,6 +6,7 @@
 #include "errors.h"
 #include "report/builder.h"
 #include "report/crash.h"
+#include "report/task_waits.h"
 #include "report/waits.h"
 #include "syscall_name.h"
 
@@ -216,6 +217,8 @@ int sw_report_build(const struct sw_walks *walks, const struct sw_symbols *symbo
 		sw_report_build_hints(&b);
 	if (!b.failed)
 		sw_report_build_waits(&b);
+	if (!b.failed)
+		sw_report_build_task_waits(&b);
 	sw_map64_deinit(&b.copies);
 	free(b.modules_by_place);
 	free(b.ends);

@@ -451,6 +451,19 @@ static void coroutine_put(struct cpython_world *w, uint64_t avma, unsigned code,
 	}
 }
 
+void cpython_world_suspend(struct cpython_world *w, uint64_t coroutine, unsigned code,
+			   uint64_t awaited)
+{
+	coroutine_put(w, coroutine, code, awaited);
+}
+
+uint64_t cpython_world_local(const struct cpython_world *w, uint64_t coroutine, unsigned n)
+{
+	unsigned locals = has_frame_objects(w) ? w->c.at.layout.minor == 10 ? 352 : 360
+					       : w->c.at.layout.frame_locals;
+	return coroutine_frame(w, coroutine) + locals + UINT64_C(8) * n;
+}
+
 static void name_put(struct cpython_world *w, uint64_t avma, const char *text)
 {
 	cpython_world_u64(w, avma + 8, WORLD_TASKS + 0xf20);

@@ -81,6 +81,11 @@ enum {
 uint64_t cpython_world_state(const struct cpython_world *w, uint64_t coroutine);
 uint64_t cpython_world_next(const struct cpython_world *w, uint64_t coroutine);
 uint64_t cpython_world_awaited(const struct cpython_world *w, uint64_t coroutine);
+/* Makes a coroutine wait for something, in a code object. */
+void cpython_world_suspend(struct cpython_world *w, uint64_t coroutine, unsigned code,
+			   uint64_t awaited);
+/* Where it has a variable, or a place on its stack, counted from its first variable. */
+uint64_t cpython_world_local(const struct cpython_world *w, uint64_t coroutine, unsigned n);
 /* Where a task has its state. */
 uint64_t cpython_world_task_state(const struct cpython_world *w, uint64_t task);
 

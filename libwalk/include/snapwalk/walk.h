@@ -141,6 +141,20 @@ struct sw_runtime_wait {
 	const char *trust;
 };
 
+/** A task that waits for something that tasks share, or for another task, at the instant at which all were copied. Strings are
+ * the walks' or static. */
+struct sw_task_wait {
+	const char *runtime;   /* static: "cpython" */
+	uint64_t address_avma; /* of the task's object */
+	const char *name;      /* UTF-8 */
+	const char *kind;      /* static: "asyncio_lock" ..., or "task" */
+	uint64_t object_avma;  /* that it waits for */
+	/* The task that has it, or that is to end; 0 and NULL: nobody, or unknown. */
+	uint64_t owner_avma;
+	const char *owner_name;
+	bool limited; /* it gives up after some time */
+};
+
 struct sw_walk {
 	const struct sw_thread *thread; /* borrowed from the snapshot; NULL: no thread runs it */
 	struct sw_frame *frames;        /* innermost first */
@@ -206,6 +220,8 @@ struct sw_walks {
 	const char *goroutines_why; /* why not all are here that were asked for, in words; NULL */
 	const char *tasks_why;      /* likewise */
 	const char *awaits_why;     /* likewise */
+	struct sw_task_wait *task_waits;
+	size_t n_task_waits;
 	/* Asked for, and no runtime of the process has such; then there is a reason above, too. */
 	bool no_goroutines, no_tasks, no_requests;
 	struct sw_walks_priv *priv;

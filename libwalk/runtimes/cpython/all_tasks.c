@@ -22,6 +22,7 @@ struct sw_cpython_all_tasks {
 	struct object *objects; /* owned */
 	size_t n, capacity;
 	bool failed_nomem;
+	const char *why;            /* static; why not all are here; NULL */
 	bool torn;                  /* something ran while they were copied */
 	struct sw_map64 seen;       /* objects: one may be in two sets for an instant */
 	struct sw_map64 threads;    /* frame that a thread executes -> its tid */
@@ -78,7 +79,7 @@ size_t sw_cpython_all_tasks(struct sw_cpython *c, const char **ret_why)
 	if (!c->usable)
 		return 0;
 	/* Also where it was found before: what it is found by is kept with the snapshot, which may be recorded. */
-	sw_cpython_asyncio_find(&c->at, c->snap, c->memory, &all->asyncio);
+	sw_cpython_asyncio_find(&c->at, c->snap, c->memory, false, &all->asyncio);
 	if (w != NULL)
 		all->asyncio = w->asyncio;
 	*ret_why = all->asyncio.why;
@@ -88,6 +89,7 @@ size_t sw_cpython_all_tasks(struct sw_cpython *c, const char **ret_why)
 	threads_find(c);
 	if (all->failed_nomem)
 		*ret_why = "out of memory";
+	all->why = *ret_why;
 	return all->n;
 }
 
@@ -99,6 +101,42 @@ void sw_cpython_all_tasks_destroy(struct sw_cpython_all_tasks *all)
 	sw_map64_deinit(&all->threads);
 	free(all->objects);
 	free(all);
+}
+
+size_t sw_cpython_all_tasks_of_instant(struct sw_cpython *c, const char **ret_why)
+{
+	const struct sw_cpython_tasks_window *w = c->window != NULL ? c->window->tasks : NULL;
+	*ret_why = NULL;
+	if (c->snap->live && (w == NULL || !w->whole || c->snap->priv->hooks_torn))
+		return 0;
+	if (c->tasks == NULL)
+		(void) sw_cpython_all_tasks(c, ret_why);
+	else
+		*ret_why = c->tasks->why;
+	return c->tasks != NULL && !c->tasks->failed_nomem ? c->tasks->n : 0;
+}
+
+bool sw_cpython_task_get(const struct sw_cpython *c, size_t n, struct sw_cpython_task_read *ret)
+{
+	struct sw_cpython_all_tasks *all = c->tasks;
+	struct sw_cpython_awaits awaits;
+	*ret = (struct sw_cpython_task_read){.task = &all->one, .frames = all->frames};
+	if (!sw_cpython_task_read(&c->at, &all->asyncio, c->copied, all->objects[n].set,
+				  all->objects[n].avma, &all->one))
+		return false;
+	if (!all->one.pending)
+		return true;
+	if (!sw_cpython_awaits_read(&c->at, &all->asyncio.types, c->copied, all->one.coroutine_avma,
+				    all->frames, &awaits))
+		return false;
+	ret->n_frames = awaits.n_frames;
+	return true;
+}
+
+int64_t sw_cpython_task_number(const struct sw_cpython *c, uint64_t avma)
+{
+	uint64_t n;
+	return sw_map64_get(&c->tasks->seen, avma, &n) ? (int64_t) n : -1;
 }
 
 static const char *state_of(const struct sw_cpython_task *task, enum sw_cpython_progress progress)

@@ -160,11 +160,21 @@ static bool section_find(const struct sw_cpython_at *at, const struct sw_snapsho
 	return false;
 }
 
+static bool has_file(const struct sw_cpython_at *at, const struct sw_snapshot *snap)
+{
+	for (size_t i = 0; i < snap->n_places; i++)
+		if (snap->places[i].module != at->place->module && is_asyncio(at, &snap->places[i]))
+			return true;
+	return false;
+}
+
 void sw_cpython_asyncio_find(const struct sw_cpython_at *at, const struct sw_snapshot *snap,
-			     struct sw_memory memory, struct sw_cpython_asyncio *ret)
+			     struct sw_memory memory, bool of_file, struct sw_cpython_asyncio *ret)
 {
 	uint64_t interp;
-	*ret = (struct sw_cpython_asyncio){.at = at};
+	*ret = (struct sw_cpython_asyncio){.at = at, .why = "asyncio is not loaded"};
+	if (of_file && !has_file(at, snap))
+		return;
 	ret->why = "the classes of coroutines were not found in the file of the interpreter";
 	if (!types_find(at, ret))
 		return;

@@ -26,11 +26,10 @@ int sw_cpython_before(struct sw_capture *capture)
 	w->chain.groups = sw_arena_calloc(arena, SW_CPYTHON_GROUPS_MAX, sizeof(*w->chain.groups));
 	if (w->chain.frames == NULL || w->chain.groups == NULL)
 		return -SW_E_NOMEM;
-	if (capture->snap->priv->tasks) {
-		w->tasks = sw_cpython_tasks_prepare(capture, &w->at);
-		if (w->tasks == NULL)
-			return -SW_E_NOMEM;
-	}
+	const struct sw_snapshot_priv *priv = capture->snap->priv;
+	if ((priv->tasks || priv->task_waits) &&
+	    !sw_cpython_tasks_prepare(capture, &w->at, !priv->tasks, &w->tasks))
+		return -SW_E_NOMEM;
 	*capture->found = w;
 	return 0;
 }

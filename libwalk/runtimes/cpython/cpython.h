@@ -15,6 +15,7 @@ struct sw_cpython_functions;
 struct sw_cpython_named;
 struct sw_cpython_all_tasks;
 struct sw_cpython_bodies;
+struct sw_cpython_task_waits;
 struct sw_cpython_window;
 
 /* What a frame executes; cookies of frames are 1 + index. */
@@ -39,6 +40,7 @@ struct sw_cpython {
 	const struct sw_cpython_window
 		*window; /* borrowed from the snapshot; NULL: nothing was copied for it */
 	struct sw_cpython_all_tasks *tasks;           /* owned; NULL: not asked for */
+	struct sw_cpython_task_waits *waits;          /* owned; NULL: not asked for */
 	struct sw_cpython_bodies *bodies;             /* owned; NULL: not needed yet */
 	const struct sw_cpython_functions *functions; /* the module's; NULL: none */
 	struct sw_greenlet greenlet;

@@ -18,6 +18,7 @@
  */
 #include "runtimes/cpython/lock.h"
 #include "runtimes/cpython/joined.h"
+#include "runtimes/cpython/structures/library.h"
 #include "runtimes/cpython/structures/import.h"
 #include "runtimes/cpython/structures/objects.h"
 #include "runtimes/cpython/structures/self.h"
@@ -210,26 +211,6 @@ static bool names_read(struct sw_cpython *c, uint64_t code_avma, bool *ret_relea
 	return true;
 }
 
-/* Whether a file is of Python's own library, in which its modules lie: lib/python3.11/, python311.zip/, Lib/. Programs have files
- * of these names, too, in folders of theirs; what such a function does is not known. */
-static bool is_of_library(const char *file, const char *name)
-{
-	static const char folder[] = "python";
-	size_t length = strlen(file), size = strlen(name);
-	if (length < size + 1 || strcmp(file + length - size, name) != 0)
-		return false;
-	size_t end = length - size - 1, begin = end;
-	if (file[end] != '/' && file[end] != '\\')
-		return false;
-	while (begin > 0 && file[begin - 1] != '/' && file[begin - 1] != '\\')
-		begin--;
-	const char *parent = file + begin, *digit = parent + sizeof(folder) - 1;
-	if (end - begin == strlen("Lib"))
-		return strncmp(parent, "Lib", strlen("Lib")) == 0;
-	return end - begin > sizeof(folder) - 1 &&
-	       strncmp(parent, folder, sizeof(folder) - 1) == 0 && *digit >= '0' && *digit <= '9';
-}
-
 /* Of a code object of that instant; it is still in use when its names have been read. */
 static unsigned code_look(struct sw_cpython *c, uint64_t avma)
 {
@@ -244,13 +225,13 @@ static unsigned code_look(struct sw_cpython *c, uint64_t avma)
 			       !sw_cpython_code_is(&code, &now))))
 		return UNKNOWN;
 	const char *name = last_part(function, '.');
-	if (is_of_library(file, "threading.py"))
+	if (sw_cpython_is_of_library(file, "threading.py"))
 		return strcmp(name, "wait") == 0 && saves ? CONDITION
 		       : strcmp(name, "_wait_for_tstate_lock") == 0 || strcmp(name, "join") == 0
 			       ? JOIN
 		       : strcmp(name, "_shutdown") == 0 ? SHUTDOWN
 							: NOTHING;
-	if (is_of_library(file, "logging/__init__.py"))
+	if (sw_cpython_is_of_library(file, "logging/__init__.py"))
 		return NOTHING;
 	return releases ? RELEASES : NOTHING;
 }
@@ -263,6 +244,12 @@ static unsigned what_does(struct sw_cpython *c, uint64_t code_avma)
 	what = code_look(c, code_avma);
 	(void) sw_map64_put(&c->bodies->codes, code_avma, what); /* else looked at again */
 	return (unsigned) what;
+}
+
+bool sw_cpython_may_release(struct sw_cpython *c, uint64_t code_avma)
+{
+	return bodies_get(c) == NULL ||
+	       (what_does(c, code_avma) & (RELEASES | UNKNOWN | CONDITION));
 }
 
 /* Whether Condition.wait(), which a frame executes, is that of a condition with another lock. The condition

@@ -15,6 +15,9 @@ bool sw_cpython_lock_wait(struct sw_cpython *c, const struct sw_thread *thread,
 bool sw_cpython_event_wait(struct sw_cpython *c, const struct sw_thread *thread,
 			   struct sw_runtime_wait *ret);
 
+/* Whether a function gives a lock back, perhaps: by the names that it looks up. True also where these cannot be read. */
+bool sw_cpython_may_release(struct sw_cpython *c, uint64_t code_avma);
+
 void sw_cpython_bodies_destroy(struct sw_cpython_bodies *bodies);
 
 #endif

@@ -11,7 +11,8 @@
  *	waited     the lock of threading that a thread waits for; rlock, lock: who has it; joined: which thread is to end
  *	window     what is copied while nothing changes; recipe: at an event, by the kernel
  *	greenlet   where the stack of a greenlet begins
- *	awaits     coroutines that await each other; tasks: those of asyncio; all_tasks: their stacks
+ *	awaits     coroutines that await each other; tasks: those of asyncio; all_tasks: their stacks;
+ *	           task_waits: for what they wait, and which task has it
  */
 #include "runtimes/cpython/runtime.h"
 #include "runtimes/cpython/all_tasks.h"
@@ -24,6 +25,7 @@
 #include "runtimes/cpython/names.h"
 #include "runtimes/cpython/recipe.h"
 #include "runtimes/cpython/rlock.h"
+#include "runtimes/cpython/task_waits.h"
 #include "runtimes/cpython/window.h"
 #include "snapshot/module.h"
 
@@ -44,6 +46,7 @@ void sw_cpython_deinit(struct sw_cpython *c)
 	free(c->chain.frames);
 	free(c->chain.groups);
 	free(c->positions);
+	sw_cpython_task_waits_destroy(c->waits);
 	sw_cpython_all_tasks_destroy(c->tasks);
 	sw_cpython_bodies_destroy(c->bodies);
 }
@@ -143,6 +146,16 @@ static bool cpython_task(void *state, size_t n, struct sw_runtime_task *ret,
 	return sw_cpython_task_show(state, n, ret, sink);
 }
 
+static size_t cpython_task_waits(void *state)
+{
+	return sw_cpython_task_waits(state);
+}
+
+static void cpython_task_wait(void *state, size_t n, struct sw_task_wait *ret)
+{
+	sw_cpython_task_wait(state, n, ret);
+}
+
 static size_t cpython_identify(void *state, struct sw_runtime *ret, size_t max)
 {
 	const struct sw_cpython *c = state;
@@ -188,6 +201,8 @@ const struct sw_runtime_ops sw_runtime_cpython = {
 	.wait = cpython_wait,
 	.tasks = cpython_tasks,
 	.task = cpython_task,
+	.task_waits = cpython_task_waits,
+	.task_wait = cpython_task_wait,
 	.identify = cpython_identify,
 	.explains = SW_CODE_ANON,
 	.explain = cpython_explain,

@@ -48,9 +48,10 @@ bool sw_cpython_task_layout_of(const struct sw_cpython_layout *l,
 bool sw_cpython_task_layout_read(const struct sw_cpython_layout *l, struct sw_bytes section,
 				 struct sw_cpython_task_layout *ret);
 
-/* Reads the file's symbols, and the modules of all interpreters. Target running. */
+/* Reads the file's symbols, and the modules of all interpreters. of_file: only where the C part is a file of its own, which
+ * the process has mapped. Target running. */
 void sw_cpython_asyncio_find(const struct sw_cpython_at *at, const struct sw_snapshot *snap,
-			     struct sw_memory memory, struct sw_cpython_asyncio *ret);
+			     struct sw_memory memory, bool of_file, struct sw_cpython_asyncio *ret);
 
 /*
  * Calls each for every object in the sets, until it answers false, for SW_CPYTHON_TASKS_MAX at most. False

@@ -4,7 +4,30 @@
  * together lie together.
  */
 #include "runtimes/cpython/tasks_window.h"
+#include "runtimes/cpython/structures/async_wait.h"
 #include "runtimes/cpython/structures/code.h"
+#include "runtimes/cpython/structures/self.h"
+#include "runtimes/cpython/structures/withs.h"
+
+/* What a task has entered by "async with". */
+static void with_copy(void *arg, uint64_t object_avma, uint64_t exit_avma)
+{
+	struct sw_cpython_tasks_window *w = arg;
+	struct sw_memory memory = sw_copied_blocks_memory(&w->pages);
+	if (exit_avma != 0) /* else: not known */
+		(void) sw_cpython_is_class(w->at, memory, exit_avma, "method");
+	(void) sw_cpython_is_time_limit(w->at, memory, object_avma);
+}
+
+/* What says for which object of the library a task waits, and who has that; what cannot be copied is not known. */
+static void wait_copy(struct sw_cpython_tasks_window *w, struct sw_memory memory, size_t n_frames)
+{
+	struct sw_cpython_async_wait wait;
+	for (size_t i = 1; i <= 2 && i <= n_frames; i++)
+		(void) sw_cpython_async_wait_read(w->at, memory, &w->frames[n_frames - i], &wait);
+	for (size_t i = 0; i < n_frames; i++)
+		(void) sw_cpython_withs_each(w->at, memory, &w->frames[i], with_copy, w);
+}
 
 /* What cannot be read here is missed afterwards, and counted there. */
 static bool task_copy(void *arg, const struct sw_cpython_task_set *set, uint64_t avma)
@@ -27,6 +50,7 @@ static bool task_copy(void *arg, const struct sw_cpython_task_set *set, uint64_t
 		if (sw_cpython_code_read(w->at, memory, w->frames[i].code_avma, &code))
 			(void) sw_cpython_code_start(w->at, memory, &code, &w->frames[i], &word);
 	}
+	wait_copy(w, memory, awaits.n_frames);
 	return sw_copied_blocks_has_space(&w->pages) && !sw_capture_is_late(w->capture);
 }
 
@@ -35,6 +59,8 @@ void sw_cpython_tasks_copy(struct sw_capture *capture, struct sw_cpython_tasks_w
 	sw_copied_blocks_begin(&w->pages, capture);
 	w->capture = capture;
 	w->whole = sw_capture_is_whole(capture);
+	if (w->waits_only && !w->whole)
+		return; /* it would count for nothing */
 	/* What is missing is found again afterwards. */
 	(void) sw_cpython_tasks_each(&w->asyncio, sw_copied_blocks_memory(&w->pages), task_copy, w);
 	w->capture = NULL;

@@ -144,6 +144,24 @@ struct sw_report_deadlock {
 	size_t n;
 };
 
+/** A task that waits for something that tasks share, or for another task. Strings are UTF-8. */
+struct sw_report_task_wait {
+	const char *runtime;   /* "cpython" */
+	uint64_t address_avma; /* of the task */
+	const char *name;
+	const char *kind; /* "asyncio_lock" ..., or "task" */
+	uint64_t object_avma;
+	uint64_t owner_avma;    /* the task that has it, or that is to end; 0: unknown, or nobody */
+	const char *owner_name; /* NULL: likewise */
+	bool limited;           /* it gives up after some time */
+};
+
+/** Tasks of which each waits for the next, and the last for the first, without a time limit. */
+struct sw_report_task_deadlock {
+	size_t *waits; /* numbers of task_waits */
+	size_t n;
+};
+
 /** A thread that others wait for, and that waits for none of them: for nobody, or in a deadlock. */
 struct sw_report_holder {
 	pid_t tid, pid;
@@ -307,6 +325,10 @@ struct sw_report {
 	bool complete; /* nothing is missing: exit status 0 rather than 3 */
 	struct sw_report_deadlock *deadlocks;
 	size_t n_deadlocks;
+	struct sw_report_task_wait *task_waits;
+	size_t n_task_waits;
+	struct sw_report_task_deadlock *task_deadlocks;
+	size_t n_task_deadlocks;
 	struct sw_report_holder *root_holders; /* most waiting first */
 	size_t n_root_holders;
 	struct sw_report_peer *peers;

@@ -334,6 +334,41 @@ struct json_object *sw_report_json_deadlock(const struct sw_report_deadlock *dea
 	return tids;
 }
 
+static struct json_object *task_name(uint64_t address_avma, const char *name)
+{
+	struct element e = element_begin();
+	add_hex(&e, "address", address_avma);
+	add_string(&e, "name", name);
+	return element_end(&e);
+}
+
+struct json_object *sw_report_json_task_wait(const struct sw_report_task_wait *wait)
+{
+	struct element e = element_begin();
+	add_string(&e, "runtime", wait->runtime);
+	add(&e, "task", task_name(wait->address_avma, wait->name));
+	add_string(&e, "kind", wait->kind);
+	add_hex(&e, "object", wait->object_avma);
+	if (wait->owner_avma != 0)
+		add(&e, "owner", task_name(wait->owner_avma, wait->owner_name));
+	else
+		add_null(&e, "owner");
+	if (wait->limited)
+		add_bool(&e, "limited", true);
+	return element_end(&e);
+}
+
+struct json_object *sw_report_json_task_deadlock(const struct sw_report *r,
+						 const struct sw_report_task_deadlock *deadlock)
+{
+	struct json_object *tasks = json_object_new_array();
+	for (size_t i = 0; i < deadlock->n; i++) {
+		const struct sw_report_task_wait *wait = &r->task_waits[deadlock->waits[i]];
+		append_to(&tasks, task_name(wait->address_avma, wait->name));
+	}
+	return tasks;
+}
+
 struct json_object *sw_report_json_holder(const struct sw_report_holder *holder)
 {
 	struct element e = element_begin();

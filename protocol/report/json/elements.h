@@ -20,6 +20,9 @@
 /* All fields of the dump but its four arrays: schema ... host, process, timings. */
 struct json_object *sw_report_json_head(const struct sw_report *report);
 struct json_object *sw_report_json_deadlock(const struct sw_report_deadlock *deadlock);
+struct json_object *sw_report_json_task_wait(const struct sw_report_task_wait *wait);
+struct json_object *sw_report_json_task_deadlock(const struct sw_report *report,
+						 const struct sw_report_task_deadlock *deadlock);
 struct json_object *sw_report_json_peer(const struct sw_report_peer *peer);
 struct json_object *sw_report_json_holder(const struct sw_report_holder *holder);
 struct json_object *sw_report_json_thread(const struct sw_report_thread *thread);

@@ -134,6 +134,26 @@ static void put_graph(struct writer *w, const struct sw_report *r)
 	}
 }
 
+/* Likewise, of tasks. */
+static void put_task_waits(struct writer *w, const struct sw_report *r)
+{
+	if (r->n_task_waits == 0)
+		return;
+	put(w, "],\"task_waits\":[");
+	for (size_t i = 0; i < r->n_task_waits; i++) {
+		put(w, i > 0 ? "," : "");
+		sw_json_object_append(&w->text, sw_report_json_task_wait(&r->task_waits[i]));
+	}
+	if (r->n_task_deadlocks == 0)
+		return;
+	put(w, "],\"task_deadlocks\":[");
+	for (size_t i = 0; i < r->n_task_deadlocks; i++) {
+		put(w, i > 0 ? "," : "");
+		sw_json_object_append(&w->text,
+				      sw_report_json_task_deadlock(r, &r->task_deadlocks[i]));
+	}
+}
+
 /* Likewise. */
 static void put_peers(struct writer *w, const struct sw_report *r)
 {
@@ -183,6 +203,7 @@ static void put_report(struct writer *w, const struct sw_report *r)
 		sw_json_object_append(&w->text, sw_report_json_warning(&r->warnings[i]));
 	}
 	put_graph(w, r);
+	put_task_waits(w, r);
 	put_peers(w, r);
 	put_hints(w, r);
 	put(w, "]}\n");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The elements of a dump: modules, threads, stacks with their frames, and warnings. */
 #include "report/limits.h"
+#include "report/task_waits.h"
 #include "report/parse/elements.h"
 #include "report/parse/fields.h"
 
@@ -332,6 +333,50 @@ void sw_parse_wait_graph(struct sw_report_parser *p)
 		else
 			sw_parse_fail(p, "deadlocks");
 	}
+}
+
+struct task_name {
+	uint64_t address_avma; /* 0: null */
+	const char *name;
+};
+
+static void read_task_name(struct sw_report_parser *p, void *to)
+{
+	struct task_name *ret = to;
+	ret->address_avma = sw_parse_address(p, "address");
+	ret->name = sw_parse_string(p, "name");
+}
+
+static void read_task_wait(struct sw_report_parser *p, void *to)
+{
+	static const struct objects task = {"task", "task", sizeof(struct task_name),
+					    read_task_name};
+	static const struct objects owner = {"owner", "owner", sizeof(struct task_name),
+					     read_task_name};
+	const struct task_name *of = read_object(p, &task), *has = read_object(p, &owner);
+	*(struct sw_report_task_wait *) to = (struct sw_report_task_wait){
+		.runtime = sw_parse_word(p, "runtime"),
+		.address_avma = of != NULL ? of->address_avma : 0,
+		.name = of != NULL ? of->name : NULL,
+		.kind = sw_parse_word(p, "kind"),
+		.object_avma = sw_parse_address(p, "object"),
+		.owner_avma = has != NULL ? has->address_avma : 0,
+		.owner_name = has != NULL ? has->name : NULL,
+		.limited = sw_parse_flag(p, "limited"),
+	};
+	if (of == NULL)
+		sw_parse_fail(p, "task");
+}
+
+/* Their deadlocks are found anew. */
+void sw_parse_task_waits(struct sw_report_parser *p)
+{
+	static const struct objects waits = {"task_waits", "task",
+					     sizeof(struct sw_report_task_wait), read_task_wait};
+	struct sw_report *r = p->report;
+	r->task_waits = read_objects(p, &waits, &r->n_task_waits);
+	if (p->status == 0 && r->n_task_waits > 0 && !sw_report_find_task_deadlocks(r, p->arena))
+		sw_parse_fail_nomem(p);
 }
 
 /* NULL: not captured, or an older dump. */

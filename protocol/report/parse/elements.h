@@ -8,6 +8,8 @@
 void sw_parse_crash(struct sw_report_parser *p);
 void sw_parse_limits(struct sw_report_parser *p);
 void sw_parse_runtimes(struct sw_report_parser *p);
+/* From p->from, the dump: what tasks wait for. */
+void sw_parse_task_waits(struct sw_report_parser *p);
 /* From p->from, the dump: deadlocks and root holders. */
 void sw_parse_wait_graph(struct sw_report_parser *p);
 void sw_parse_hints(struct sw_report_parser *p);

@@ -159,6 +159,7 @@ static void read_head(struct sw_report_parser *p)
 	read_process(p);
 	read_timings(p);
 	sw_parse_wait_graph(p);
+	sw_parse_task_waits(p);
 	sw_parse_hints(p);
 }
 

@@ -8,6 +8,7 @@
 #include "report/frame_kind.h"
 #include "report/text/crash.h"
 #include "report/text/limits.h"
+#include "report/text/task_waits.h"
 #include "report/text/tasks.h"
 #include "report/text/threads.h"
 #include "report/text/waits.h"
@@ -390,6 +391,8 @@ void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activitie
 	sw_text_limits(w);
 	sw_text_tasks_worst(w);
 	if (idle == r->n_threads) {
+		if (r->n_all_threads == 0)
+			sw_text_task_waits(w);
 		struct tally places = idle_places(r, activities);
 		sw_put_styled(w, SW_STYLE_BOLD, "%s",
 			      idle > 1 ? "All " : "The only thread is idle");
@@ -403,6 +406,7 @@ void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activitie
 	put_process_stopped(w);
 	if (r->n_all_threads == 0) {
 		put_deadlocks(w);
+		sw_text_task_waits(w);
 		sw_text_whole(w);
 		put_holders(w, activities);
 		put_peers(w);

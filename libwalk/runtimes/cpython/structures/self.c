@@ -23,13 +23,32 @@ bool sw_cpython_self_read(const struct sw_cpython_at *at, struct sw_memory memor
 	return *ret != 0;
 }
 
+static bool name_avma_read(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			   uint64_t *ret)
+{
+	uint64_t more = at->layout.head_more, type;
+	return sw_memory_u64(memory, avma + HEAD_TYPE + more, &type) &&
+	       sw_memory_u64(memory, type + TYPE_NAME + more, ret);
+}
+
+bool sw_cpython_class_name(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			   char *ret, size_t bytes)
+{
+	uint64_t name_avma;
+	if (!name_avma_read(at, memory, avma, &name_avma))
+		return false;
+	for (size_t i = 0; i < bytes && sw_memory_read(memory, name_avma + i, &ret[i], 1); i++)
+		if (ret[i] == '\0')
+			return true;
+	return false;
+}
+
 bool sw_cpython_is_class(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
 			 const char *name)
 {
-	uint64_t more = at->layout.head_more, type, name_avma;
+	uint64_t name_avma;
 	char c = 1;
-	if (!sw_memory_u64(memory, avma + HEAD_TYPE + more, &type) ||
-	    !sw_memory_u64(memory, type + TYPE_NAME + more, &name_avma))
+	if (!name_avma_read(at, memory, avma, &name_avma))
 		return false;
 	for (size_t i = 0; c != '\0'; i++)
 		if (!sw_memory_read(memory, name_avma + i, &c, 1) || c != name[i])

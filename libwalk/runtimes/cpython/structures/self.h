@@ -9,6 +9,10 @@
 bool sw_cpython_self_read(const struct sw_cpython_at *at, struct sw_memory memory,
 			  const struct sw_cpython_frame *frame, uint64_t *ret);
 
+/* The name of an object's class. False: it cannot be read, or has no space. Used in the window, too. */
+bool sw_cpython_class_name(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			   char *ret, size_t bytes);
+
 /* Whether an object is of the class of that name. Used in the window, too. */
 bool sw_cpython_is_class(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
 			 const char *name);

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Tasks that wait for what asyncio's library has. Says "waits NAME KIND OWNER" for each, then "ready".
+
+cycle: two tasks, each of which has a Lock that the other one waits for. limited: the same with a time limit.
+busy: tasks that take two locks all the time, always in the same order.
+"""
+import asyncio
+import sys
+
+
+async def hold(lock, then):
+    async with lock:
+        await then
+
+
+async def take(first, second, entered, limit=None):
+    async with first:
+        entered.append(first)
+        while len(entered) < 2:
+            await asyncio.sleep(0.001)
+        if limit is not None:
+            await asyncio.wait_for(second.acquire(), limit)
+        else:
+            async with second:
+                pass
+
+
+async def cycle(limit):
+    first, second, entered = asyncio.Lock(), asyncio.Lock(), []
+    tasks = [asyncio.ensure_future(take(first, second, entered, limit)),
+             asyncio.ensure_future(take(second, first, entered, limit))]
+    for task, name in zip(tasks, ("first", "second")):
+        task.set_name(name)
+    while not (first._waiters and second._waiters):
+        await asyncio.sleep(0.001)
+    print("ready", flush=True)
+    await asyncio.wait(tasks)
+
+
+async def gives_back(lock, then):
+    """It is in the body, and does not have the lock."""
+    async with lock:
+        lock.release()
+        await then
+
+
+async def kinds():
+    lock, given, plain = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
+    semaphore, event, condition = asyncio.Semaphore(0), asyncio.Event(), asyncio.Condition()
+    queue, full = asyncio.Queue(), asyncio.Queue(1)
+    full.put_nowait(1)
+    await plain.acquire()
+    tasks = {}
+
+    def start(name, what, kind=None, owner="-"):
+        tasks[name] = asyncio.ensure_future(what)
+        tasks[name].set_name(name)
+        if kind is not None:
+            print("waits", name, kind, owner)
+
+    async def wait_condition():
+        async with condition:
+            await condition.wait()
+
+    forever = asyncio.get_running_loop().create_future()
+    start("holder", hold(lock, asyncio.sleep(3600)))
+    start("giver", gives_back(given, forever))
+    await asyncio.sleep(0.01)
+    await given.acquire()  # by the main task, which no statement tells
+    start("wants", lock.acquire(), "asyncio_lock", "holder")
+    start("with", hold(lock, forever), "asyncio_lock", "holder")
+    start("wants-given", given.acquire(), "asyncio_lock")
+    start("wants-plain", plain.acquire(), "asyncio_lock")
+    start("semaphore", semaphore.acquire(), "asyncio_semaphore")
+    start("event", event.wait(), "asyncio_event")
+    start("condition", wait_condition(), "asyncio_condition")
+    start("get", queue.get(), "asyncio_queue_get")
+    start("put", full.put(2), "asyncio_queue_put")
+    start("join", full.join(), "asyncio_queue_join")
+
+    async def ends():
+        await tasks["holder"]
+    start("ends", ends(), "task", "holder")
+    await asyncio.sleep(0.05)
+    print("ready", flush=True)
+    await forever
+
+
+async def busy():
+    first, second = asyncio.Lock(), asyncio.Lock()
+
+    async def turn():
+        while True:
+            async with first:
+                await asyncio.sleep(0)
+                async with second:
+                    await asyncio.sleep(0)
+            async with second:
+                await asyncio.sleep(0)
+    tasks = [asyncio.ensure_future(turn()) for _ in range(8)]
+    await asyncio.sleep(0.05)
+    print("ready", flush=True)
+    await asyncio.wait(tasks)
+
+
+word = sys.argv[1]
+asyncio.run(cycle(None) if word == "cycle" else cycle(3600) if word == "limited" else busy() if word == "busy" else kinds())
