@@ -5,6 +5,7 @@
 #include "common/complain.h"
 #include "errors.h"
 #include "events/call_counts.h"
+#include "events/deaths.h"
 #include "run/output.h"
 #include "run/sandbox.h"
 
@@ -49,7 +50,32 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 	return sw_status_worse(status, sw_event_run_missing(run));
 }
 
+static int death_put(const struct sw_deaths *deaths, struct sw_output *output)
+{
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	int r = deaths->run->options->format == SW_FORMAT_JSON ? sw_deaths_json(deaths, &text)
+							       : sw_deaths_text(deaths, &text);
+	return sw_event_run_put(output, &text, r);
+}
+
+static int death_run_and_put(struct sw_event_run *run, struct sw_output *output)
+{
+	struct sw_deaths deaths = {.run = run, .row = SW_RECORDER_NO_ROW};
+	struct sw_error err = {0};
+	run->event = sw_deaths_event;
+	run->arg = &deaths;
+	run->stacks.with_json = run->options->format == SW_FORMAT_JSON;
+	if (sw_sandbox_enter_capturing(run->options, false, &err) < 0)
+		return sw_complain_error("snapwalk", &err);
+	int status = sw_event_run_all(run, &err) < 0 ? sw_complain_error(run->subject.name, &err)
+						     : SW_STATUS_COMPLETE;
+	status = sw_status_worse(status, death_put(&deaths, output));
+	return sw_status_worse(status, sw_event_run_missing(run));
+}
+
 int sw_cmd_on(const struct sw_options *options)
 {
-	return sw_event_run_with(options, &options->event, run_and_put);
+	return sw_event_run_with(options, &options->event,
+				 options->event.what == SW_EVENT_DEATH ? death_run_and_put
+								       : run_and_put);
 }

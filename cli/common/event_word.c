@@ -121,10 +121,15 @@ bool sw_event_parse(struct sw_options *o, const char *text, struct sw_usage *usa
 	static const char prefix[] = "syscall:", function_prefix[] = "func:";
 	(void) snprintf(usage->about, sizeof(usage->about), "%s", text);
 	o->event = (struct sw_event_options){.call = -1, .call_32 = -1};
+	if (strcmp(text, "death") == 0) {
+		o->event.what = SW_EVENT_DEATH;
+		o->event_name = text;
+		return true;
+	}
 	if (sw_begins_with(text, function_prefix))
 		return take_function(o, text + strlen(function_prefix), usage);
 	if (!sw_begins_with(text, prefix))
-		return sw_usage_fail(usage, "give syscall:NAME or func:LIB:SYMBOL",
+		return sw_usage_fail(usage, "give syscall:NAME, func:LIB:SYMBOL or death",
 				     "there is no such event");
 	const char *name = text + strlen(prefix);
 	size_t length = strcspn(name, " ");

@@ -458,11 +458,14 @@ static bool check_on(struct sw_options *o, struct sw_usage *usage)
 		return sw_usage_fail(usage, "give snapwalk on syscall:NAME TARGET",
 				     "no event is given");
 	bool is_call = o->event.what == SW_EVENT_CALL;
-	if (is_call && (o->event_return || o->slower_ns > 0 || o->event_args))
+	bool is_function = o->event.what == SW_EVENT_FUNCTION;
+	if (!is_function && (o->event_return || o->slower_ns > 0 || o->event_args))
 		return sw_usage_fail(usage, "give func:SYMBOL",
 				     "--args, --return and --slower are of functions");
 	if (!is_call && o->errno_given)
 		return sw_usage_fail(usage, "leave --errno away", "--errno is of system calls");
+	if (o->event.what == SW_EVENT_DEATH && (o->each || o->count > 0))
+		return sw_usage_fail(usage, "leave --each and --count away", "a process dies once");
 	if (!o->duration_given)
 		o->duration_s = 0; /* until Control-C */
 	sw_event_finish(o);

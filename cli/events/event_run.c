@@ -22,7 +22,9 @@ enum {
 static const char *label_of(const struct sw_event_run *run)
 {
 	const struct sw_options *o = run->options;
-	return o->event.what == SW_EVENT_FUNCTION && !o->event.at_return ? NULL : o->event_name;
+	bool named = o->event.what == SW_EVENT_CALL ||
+		     (o->event.what == SW_EVENT_FUNCTION && o->event.at_return);
+	return named ? o->event_name : NULL;
 }
 
 static int rows(void *arg, const struct sw_report *report, const bool *wanted,

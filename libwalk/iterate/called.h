@@ -38,6 +38,7 @@ struct sw_called_setup {
 	uint32_t unused;
 	uint64_t files; /* of descriptors: the table of the process, found as tgid is */
 	uint64_t mm;    /* of mappings: its memory, likewise */
+	uint64_t told;      /* of deaths: it is told already */
 	uint64_t slower_ns; /* of functions: only calls that lasted as long */
 	struct sw_called_test tests[SW_CALLED_TESTS_MAX];
 };
@@ -51,6 +52,7 @@ enum {
 	SW_CALLED_BYTES,
 	SW_CALLED_TABLE, /* a bit for each descriptor: it is open */
 	SW_CALLED_WORDS, /* the arguments of a function: SW_CALLED_ARGUMENTS words */
+	SW_CALLED_DEATH, /* struct sw_called_death */
 	SW_CALLED_RETURNS, /* struct sw_called_replaced[]: where uprobes have replaced words of the stack */
 };
 
@@ -80,6 +82,24 @@ enum sw_called_what {
 	/* Of functions: value[2] is the number of the place. */
 	SW_CALLED_FUNCTION_BEGINS = 32,
 	SW_CALLED_FUNCTION_RETURNS, /* value[0], after value[1] ns */
+	SW_CALLED_DIES,             /* the process: part SW_CALLED_DEATH */
+};
+
+enum sw_called_death_flags {
+	SW_CALLED_HAS_ADDRESS = 1 << 0, /* of a fault */
+	SW_CALLED_HAS_SENDER = 1 << 1,
+	SW_CALLED_BY_KERNEL = 1 << 2,
+	SW_CALLED_NO_MEMORY = 1 << 3,
+};
+
+struct sw_called_death {
+	uint32_t signal; /* 0: it exits */
+	int32_t code;    /* si_code of the signal */
+	uint32_t status; /* of exit */
+	uint32_t flags;  /* enum sw_called_death_flags */
+	uint64_t address;
+	uint32_t sender_pid, sender_uid; /* the pid in the reader's namespace; 0: not there */
+	char sender_comm[SW_ITERATE_COMM];
 };
 
 struct sw_called_event {

@@ -20,6 +20,7 @@ enum sw_iterate_calls {
 	/* iterate/functions.bpf.c: who has the programs puts them at places of code (events/uprobes.h) */
 	SW_ITERATE_FUNCTION_BEGINS,
 	SW_ITERATE_FUNCTION_RETURNS,
+	SW_ITERATE_DEATHS, /* iterate/deaths.bpf.c: how the process ends */
 };
 
 enum { SW_ITERATE_LINKS_MAX = 3 };

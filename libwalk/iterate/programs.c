@@ -11,6 +11,7 @@
 
 /* Generated code: not ours to warn about. */
 #include <calls.lskel.h>
+#include <deaths.lskel.h>
 #include <descriptors.lskel.h>
 #include <digests.h>
 #include <files.lskel.h>
@@ -203,6 +204,27 @@ static int functions_load(bool returns, const struct sw_iterate_sample_sizes *si
 	return r;
 }
 
+static int deaths_load(const struct sw_iterate_sample_sizes *sizes, struct sw_iterate_programs *ret)
+{
+	struct sw_deaths *skeleton = sw_deaths__open();
+	if (skeleton == NULL)
+		return -ENOMEM;
+	MAPS_SIZE(skeleton, sizes);
+	int r = sw_deaths__load(skeleton);
+	if (r == 0)
+		*ret = (struct sw_iterate_programs){
+			.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)},
+			.called_fd = take(&skeleton->maps.sw_called.map_fd),
+			.program_fds = {take(&skeleton->progs.sw_death_sent.prog_fd),
+					take(&skeleton->progs.sw_death_signal.prog_fd),
+					take(&skeleton->progs.sw_death_exit.prog_fd)},
+			.link_fds = {-EBADF, -EBADF, -EBADF},
+			.trace_points = {"signal_generate", "signal_deliver",
+					 "sched_process_exit"}};
+	sw_deaths__destroy(skeleton);
+	return r;
+}
+
 int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_sample_sizes *sizes,
 			  struct sw_iterate_programs *ret)
 {
@@ -212,6 +234,8 @@ int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_s
 		return mappings_load(sizes, ret);
 	if (which == SW_ITERATE_LIVES)
 		return lives_load(sizes, ret);
+	if (which == SW_ITERATE_DEATHS)
+		return deaths_load(sizes, ret);
 	if (which == SW_ITERATE_FUNCTION_BEGINS || which == SW_ITERATE_FUNCTION_RETURNS)
 		return functions_load(which == SW_ITERATE_FUNCTION_RETURNS, sizes, ret);
 	struct sw_calls *skeleton = sw_calls__open();

@@ -32,6 +32,11 @@ int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw
 					  "functions of 32-bit programs are not followed")
 				: 0;
 	}
+	if (o->what == SW_EVENT_DEATH) {
+		*ret = (struct sw_called_setup){0};
+		*ret_calls = SW_ITERATE_DEATHS;
+		return 0;
+	}
 	if (number < 0 || o->n_tests > SW_CALLED_TESTS_MAX)
 		return sw_fail(err, SW_E_INVALID, "%s-bit code has no such system call",
 			       is_32bit ? "32" : "64");
@@ -66,6 +71,28 @@ static void handle_add(struct sw_event *to, uint64_t number, uint64_t inode, uin
 									.maker_avma = file};
 }
 
+static void death_read(const struct sw_copy_part *part, struct sw_event_death *ret)
+{
+	struct sw_called_death death;
+	if (part->bytes != sizeof(death))
+		return;
+	memcpy(&death, part->data, sizeof(death));
+	*ret = (struct sw_event_death){
+		.signal = (int) death.signal,
+		.code = death.code,
+		.status = (int) death.status,
+		.has_address = (death.flags & SW_CALLED_HAS_ADDRESS) != 0,
+		.has_sender = (death.flags & SW_CALLED_HAS_SENDER) != 0,
+		.by_kernel = (death.flags & SW_CALLED_BY_KERNEL) != 0,
+		.no_memory = (death.flags & SW_CALLED_NO_MEMORY) != 0,
+		.address_avma = death.address,
+		.sender_pid = (pid_t) death.sender_pid,
+		.sender_uid = death.sender_uid,
+	};
+	static_assert(sizeof(ret->sender_comm) > sizeof(death.sender_comm), "with its end");
+	memcpy(ret->sender_comm, death.sender_comm, sizeof(death.sender_comm));
+}
+
 static bool event_read(const struct sw_copy_part *part, struct sw_event *ret)
 {
 	struct sw_called_event event;
@@ -91,6 +118,7 @@ static bool event_read(const struct sw_copy_part *part, struct sw_event *ret)
 		handle_add(ret, event.value[0], 0, 0);
 		handle_add(ret, event.value[1], 0, 0);
 		return true;
+	case SW_CALLED_DIES: ret->kind = SW_EVENT_DIED; return true;
 	case SW_CALLED_FUNCTION_BEGINS: ret->kind = SW_EVENT_ENTERED; return true;
 	case SW_CALLED_FUNCTION_RETURNS:
 		ret->kind = SW_EVENT_LEFT;
@@ -131,6 +159,7 @@ bool sw_called_read(const struct sw_copy *copy, struct sw_event *ret)
 	ret->text = ret->bytes = NULL;
 	ret->text_size = ret->bytes_size = 0;
 	ret->cut = false;
+	ret->death = (struct sw_event_death){0};
 	static_assert(sizeof(ret->arguments) == sizeof(call.args), "the same arguments");
 	memcpy(ret->arguments, call.args, sizeof(ret->arguments));
 	for (size_t i = 0; i < copy->n_parts; i++) {
@@ -145,6 +174,8 @@ bool sw_called_read(const struct sw_copy *copy, struct sw_event *ret)
 				   part->bytes >= SW_CALLED_TABLE_BYTES;
 		} else if (part->kind == SW_CALLED_EVENT) {
 			found |= event_read(part, ret);
+		} else if (part->kind == SW_CALLED_DEATH) {
+			death_read(part, &ret->death);
 		} else if (part->kind == SW_CALLED_WORDS && part->bytes == sizeof(ret->arguments)) {
 			memcpy(ret->arguments, part->data, sizeof(ret->arguments));
 		}

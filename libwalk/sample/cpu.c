@@ -605,6 +605,13 @@ static bool called_take(struct sw_cpu_sampler *s)
 	return taken;
 }
 
+/* The last event of a process is walked by maps that were read while it was there. */
+static bool is_due_for_death(const struct sw_cpu_sampler *s)
+{
+	return s->wanted.what == SW_EVENT_DEATH && s->code_came &&
+	       sw_clock_ns() - s->base_ns > CODE_NS;
+}
+
 /* Until there is nothing more, or the next one is not for this batch: that one is kept. */
 static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 {
@@ -617,7 +624,8 @@ static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 		enum sw_events_kind kind = again ? SW_EVENTS_SAMPLE : event_next(s);
 		s->has_kept = false;
 		/* No call of another program may ever come: whether they are followed is seen now. */
-		s->base_old = kind == SW_EVENTS_NONE && s->by_calls && s->program_came;
+		s->base_old = kind == SW_EVENTS_NONE && s->by_calls &&
+			      (s->program_came || is_due_for_death(s));
 		if (kind == SW_EVENTS_NONE)
 			return;
 		if (kind == SW_EVENTS_NAME) {

@@ -56,7 +56,8 @@ bool sw_light_has_frames(const struct sw_runtime_ops *runtime)
 
 bool sw_light_is_possible(const struct sw_snapshot *snap, const struct sw_tables *tables)
 {
-	if (sw_returns_page(snap) != NULL || sw_snapshot_has_made_code(snap) || sw_snapshot_has_kind(snap, SW_MODULE_PE))
+	if (sw_returns_page(snap) != NULL || sw_snapshot_has_made_code(snap) ||
+	    sw_snapshot_has_kind(snap, SW_MODULE_PE))
 		return false;
 	tables = sw_tables_of(tables, snap);
 	for (size_t i = 0; i < tables->n_runtimes; i++)

@@ -4,6 +4,8 @@
 #include "report/crash.h"
 #include "cleanup.h"
 
+#include <snapwalk/protocol.h>
+
 #include <signal.h>
 
 enum { ANY_SIGNAL = 0, SEGV_BOUNDS = 3, SEGV_KEY = 4 };
@@ -12,9 +14,14 @@ static const struct {
 	int signal;
 	const char *name;
 } signals[] = {
-	{SIGQUIT, "SIGQUIT"}, {SIGILL, "SIGILL"}, {SIGTRAP, "SIGTRAP"}, {SIGABRT, "SIGABRT"},
-	{SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"}, {SIGSEGV, "SIGSEGV"}, {SIGXCPU, "SIGXCPU"},
-	{SIGXFSZ, "SIGXFSZ"}, {SIGSYS, "SIGSYS"},
+	{SIGQUIT, "SIGQUIT"},     {SIGILL, "SIGILL"},       {SIGTRAP, "SIGTRAP"},
+	{SIGABRT, "SIGABRT"},     {SIGBUS, "SIGBUS"},       {SIGFPE, "SIGFPE"},
+	{SIGSEGV, "SIGSEGV"},     {SIGXCPU, "SIGXCPU"},     {SIGXFSZ, "SIGXFSZ"},
+	{SIGSYS, "SIGSYS"},       {SIGHUP, "SIGHUP"},       {SIGINT, "SIGINT"},
+	{SIGKILL, "SIGKILL"},     {SIGUSR1, "SIGUSR1"},     {SIGUSR2, "SIGUSR2"},
+	{SIGPIPE, "SIGPIPE"},     {SIGALRM, "SIGALRM"},     {SIGTERM, "SIGTERM"},
+	{SIGSTKFLT, "SIGSTKFLT"}, {SIGVTALRM, "SIGVTALRM"}, {SIGPROF, "SIGPROF"},
+	{SIGPOLL, "SIGIO"},       {SIGPWR, "SIGPWR"},
 };
 
 static const struct {
@@ -52,6 +59,26 @@ static const struct {
 	{ANY_SIGNAL, SI_KERNEL, "SI_KERNEL", "sent by the kernel"},
 };
 
+const char *sw_signal_name(int signal)
+{
+	for (size_t i = 0; i < SW_ARRAY_SIZE(signals); i++)
+		if (signals[i].signal == signal)
+			return signals[i].name;
+	return NULL;
+}
+
+const char *sw_signal_code_text(int signal, int code, const char **ret_name)
+{
+	for (size_t i = 0; i < SW_ARRAY_SIZE(codes); i++) {
+		if (codes[i].code != code ||
+		    (codes[i].signal != ANY_SIGNAL && codes[i].signal != signal))
+			continue;
+		*ret_name = codes[i].name;
+		return codes[i].text;
+	}
+	return NULL;
+}
+
 static const char *access_name(enum sw_access_kind kind)
 {
 	switch (kind) {
@@ -64,14 +91,8 @@ static const char *access_name(enum sw_access_kind kind)
 
 static void code_fill(const struct sw_crash *from, struct sw_report_crash *ret)
 {
-	for (size_t i = 0; from->has_code && i < SW_ARRAY_SIZE(codes); i++) {
-		if (codes[i].code != from->code ||
-		    (codes[i].signal != ANY_SIGNAL && codes[i].signal != from->signal))
-			continue;
-		ret->code = codes[i].name;
-		ret->text = codes[i].text;
-		return;
-	}
+	if (from->has_code)
+		ret->text = sw_signal_code_text(from->signal, from->code, &ret->code);
 }
 
 void sw_report_build_crash(struct sw_report_builder *b)
@@ -90,10 +111,8 @@ void sw_report_build_crash(struct sw_report_builder *b)
 		.sender_pid = from->sender_pid,
 		.sender_uid = from->sender_pid != 0 ? (int64_t) from->sender_uid : -1,
 		.stack_overflow = from->stack_overflow,
-		.stack_bytes = from->stack_bytes != 0 ? (int64_t) from->stack_bytes : -1};
-	for (size_t i = 0; i < SW_ARRAY_SIZE(signals); i++)
-		if (signals[i].signal == from->signal)
-			crash->signal = signals[i].name;
+		.stack_bytes = from->stack_bytes != 0 ? (int64_t) from->stack_bytes : -1,
+		.signal = sw_signal_name(from->signal)};
 	if (crash->signal == NULL) {
 		crash->signal = sw_arena_printf(b->arena, "signal_%d", from->signal);
 		b->failed |= crash->signal == NULL;

@@ -36,6 +36,7 @@ enum sw_event_what {
 	/* Each call of a function. The kernel puts a breakpoint into the code of the process, and takes it out in the
 	 * end. */
 	SW_EVENT_FUNCTION,
+	SW_EVENT_DEATH, /* how the process ends, once: the thread that ends it, or is ended first */
 };
 
 /** Where code of the process is probed. */
@@ -91,9 +92,24 @@ enum sw_event_kind {
 	SW_EVENT_MAPS_END,
 	SW_EVENT_ENTERED, /* a function: arguments are the registers that have its first six */
 	SW_EVENT_LEFT, /* a function: result, lasted_ns, and the arguments that it was called with */
+	SW_EVENT_DIED, /* death */
 };
 
 enum { SW_EVENT_HANDLES_MAX = 256 };
+
+/** How a process ends. */
+struct sw_event_death {
+	int signal; /* that kills it; 0: it exits */
+	int code;   /* si_code of the signal (sigaction(2)) */
+	int status; /* with which it exits */
+	bool has_address, has_sender;
+	bool by_kernel;        /* the kernel has sent the signal, */
+	bool no_memory;        /* as there was no memory */
+	uint64_t address_avma; /* of a fault */
+	pid_t sender_pid;      /* 0: not in our pid namespace */
+	uid_t sender_uid;
+	char sender_comm[SW_COMM_MAX];
+};
 
 /** What happened. */
 struct sw_event {
@@ -111,7 +127,8 @@ struct sw_event {
 	const void *text, *bytes;
 	size_t text_size, bytes_size;
 	int64_t lasted_ns; /* of SW_EVENT_LEFT */
-	size_t place;      /* of a function: its index in places[] */
+	struct sw_event_death death;
+	size_t place; /* of a function: its index in places[] */
 	bool cut; /* SW_EVENT_TABLE: of larger numbers than bytes has nothing is known; else they are not open */
 };
 

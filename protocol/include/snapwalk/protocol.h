@@ -369,6 +369,11 @@ SW_PUBLIC int sw_report_stack_json(const struct sw_report *report,
 				   const struct sw_report_stack *stack, char **ret_text,
 				   size_t *ret_size, struct sw_error *err);
 
+/** "SIGSEGV"; static. NULL: a real-time signal, or none. */
+SW_PUBLIC const char *sw_signal_name(int signal);
+/** What the si_code of a signal means, in words; static, as its name ("SEGV_MAPERR"). NULL: not known. */
+SW_PUBLIC const char *sw_signal_code_text(int signal, int code, const char **ret_name);
+
 /** The number of a system call of x86-64 or, without SW_SYSCALL_I386, of i386; -1: none has that name. */
 SW_PUBLIC int64_t sw_call_number(const char *name, bool is_32bit);
 
