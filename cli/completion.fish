@@ -124,7 +124,7 @@ function __snapwalk
         case hook
             test (count $before) = 2; and printf '%s\n' monit alertmanager nagios collectd systemd
         case on
-            test (count $before) = 2; and printf '%s\n' syscall:accept4 syscall:connect syscall:openat syscall:write func:main death
+            test (count $before) = 2; and printf '%s\n' syscall:accept4 syscall:connect syscall:openat syscall:write func:main death thread process exec mmap blocked
             __snapwalk_pids
         case watch
         case '*'

@@ -137,7 +137,7 @@ _snapwalk() {
 	delete) _snapwalk_dumps $program ;;
 	hook) ((CURRENT != 3)) || compadd monit alertmanager nagios collectd systemd ;;
 	on)
-		((CURRENT != 3)) || compadd syscall:accept4 syscall:connect syscall:openat syscall:write func:main death
+		((CURRENT != 3)) || compadd syscall:accept4 syscall:connect syscall:openat syscall:write func:main death thread process exec mmap blocked
 		_snapwalk_pids
 		;;
 	watch) ;;

@@ -98,6 +98,14 @@ static bool take_call(struct sw_options *o, const char *name, size_t length, str
 	return true;
 }
 
+static const struct {
+	const char *word;
+	enum sw_event_what what;
+} known_events[] = {{"death", SW_EVENT_DEATH},
+		    {"thread", SW_EVENT_THREADS},
+		    {"process", SW_EVENT_PROCESSES},
+		    {"blocked", SW_EVENT_BLOCKED}};
+
 /* "LIB:SYMBOL" or "SYMBOL", in which "::" is no colon: a name of C++. */
 static bool take_function(struct sw_options *o, const char *text, struct sw_usage *usage)
 {
@@ -121,16 +129,21 @@ bool sw_event_parse(struct sw_options *o, const char *text, struct sw_usage *usa
 	static const char prefix[] = "syscall:", function_prefix[] = "func:";
 	(void) snprintf(usage->about, sizeof(usage->about), "%s", text);
 	o->event = (struct sw_event_options){.call = -1, .call_32 = -1};
-	if (strcmp(text, "death") == 0) {
-		o->event.what = SW_EVENT_DEATH;
-		o->event_name = text;
-		return true;
-	}
+	for (size_t i = 0; i < SW_ARRAY_SIZE(known_events); i++)
+		if (strcmp(text, known_events[i].word) == 0) {
+			o->event.what = known_events[i].what;
+			o->event_name = text;
+			return true;
+		}
+	/* Other words for system calls. */
+	if (strcmp(text, "exec") == 0)
+		return take_call(o, "execve", strlen("execve"), usage);
+	if (strcmp(text, "mmap") == 0)
+		return take_call(o, text, strlen(text), usage);
 	if (sw_begins_with(text, function_prefix))
 		return take_function(o, text + strlen(function_prefix), usage);
 	if (!sw_begins_with(text, prefix))
-		return sw_usage_fail(usage, "give syscall:NAME, func:LIB:SYMBOL or death",
-				     "there is no such event");
+		return sw_usage_fail(usage, "see snapwalk on --help", "there is no such event");
 	const char *name = text + strlen(prefix);
 	size_t length = strcspn(name, " ");
 	if (!take_call(o, name, length, usage))
@@ -157,6 +170,10 @@ void sw_event_finish(struct sw_options *o)
 {
 	o->event.at_return = o->event_return || o->slower_ns > 0;
 	o->event.slower_ns = o->slower_ns;
+	if (o->larger_bytes > 0) { /* the length */
+		o->event.least_of = 2;
+		o->event.least = o->larger_bytes;
+	}
 	o->event.failed = o->errno_given;
 	o->event.error = o->errno_number;
 	if (o->event.failed) /* which only its return tells */

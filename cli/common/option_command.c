@@ -136,6 +136,11 @@ bool sw_set_slower(struct sw_options *o, const char *value, struct sw_usage *usa
 	       sw_usage_fail(usage, "give a time as 500us, 50ms or 2s", "it is none");
 }
 
+bool sw_set_larger(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	return sw_size_parse(value, 1, UINT64_C(1) << 47, &o->larger_bytes, usage);
+}
+
 bool sw_set_of(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	int n = sw_choice_parse(value, "fds|threads|maps", usage);

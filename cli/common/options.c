@@ -459,9 +459,15 @@ static bool check_on(struct sw_options *o, struct sw_usage *usage)
 				     "no event is given");
 	bool is_call = o->event.what == SW_EVENT_CALL;
 	bool is_function = o->event.what == SW_EVENT_FUNCTION;
-	if (!is_function && (o->event_return || o->slower_ns > 0 || o->event_args))
-		return sw_usage_fail(usage, "give func:SYMBOL",
-				     "--args, --return and --slower are of functions");
+	bool is_blocked = o->event.what == SW_EVENT_BLOCKED;
+	if (is_blocked && o->slower_ns == 0)
+		return sw_usage_fail(usage, "give --slower 100ms", "how long is not given");
+	if (o->larger_bytes > 0 && (!is_call || strcmp(o->event_name, "mmap") != 0))
+		return sw_usage_fail(usage, "leave --larger away", "--larger is of mmap");
+	if (!is_function && (o->event_return || (o->slower_ns > 0 && !is_blocked) || o->event_args))
+		return sw_usage_fail(
+			usage, "give func:SYMBOL",
+			"--args, --return and --slower are of functions, --slower of blocked, too");
 	if (!is_call && o->errno_given)
 		return sw_usage_fail(usage, "leave --errno away", "--errno is of system calls");
 	if (o->event.what == SW_EVENT_DEATH && (o->each || o->count > 0))

@@ -82,7 +82,7 @@ static int row_count(struct sw_call_counts *c, const struct sw_event *e, uint32_
 static void result_count(struct sw_call_counts *c, const struct sw_event *e)
 {
 	int64_t result = is_error(seen_result(e)) ? seen_result(e) : 0;
-	if (!e->returned || e->kind == SW_EVENT_LEFT)
+	if (!e->returned || e->kind != SW_EVENT_CALLED)
 		return;
 	for (size_t i = 0; i < c->n_results; i++)
 		if (c->results[i].result == result) {
@@ -153,6 +153,8 @@ static void each_text(const struct sw_call_counts *c, const struct sw_event *e, 
 	sw_text_append(text, ")", 1);
 	if (e->kind == SW_EVENT_LEFT)
 		put_left(text, e);
+	else if (e->kind == SW_EVENT_WAITED)
+		sw_text_printf(text, " for %.3f ms", (double) e->lasted_ns / NS_PER_MS);
 	else if (e->returned) {
 		sw_text_append(text, " = ", 3);
 		put_result(text, seen_result(e));
@@ -163,6 +165,11 @@ static void each_text(const struct sw_call_counts *c, const struct sw_event *e, 
 	else
 		sw_text_printf(text, "(no stack)");
 	sw_text_append(text, "\n", 1);
+}
+
+static const char *what_member(const struct sw_event_run *run)
+{
+	return run->wanted.what == SW_EVENT_CALL ? "call" : "event";
 }
 
 /* Of several places each has a name. */
@@ -180,7 +187,7 @@ static void each_json(const struct sw_call_counts *c, const struct sw_event *e, 
 		       "{\"schema\":\"snapwalk.event/1\",\"seq\":%" PRIu64 ",\"time_ns\":%" PRId64
 		       ",\"pid\":%d,\"tid\":%d",
 		       e->number, real_ns(e), (int) c->run->subject.pid, (int) e->tid);
-	sw_json_text_member(text, is_function(e) ? "function" : "call",
+	sw_json_text_member(text, is_function(e) ? "function" : what_member(c->run),
 			    is_function(e) ? function_name(c, e) : c->run->options->event_name);
 	sw_text_printf(text, ",\"arguments\":[");
 	for (size_t i = 0; i < SW_EVENT_ARGUMENTS; i++)
@@ -189,6 +196,8 @@ static void each_json(const struct sw_call_counts *c, const struct sw_event *e, 
 	if (e->kind == SW_EVENT_LEFT)
 		sw_text_printf(text, ",\"result\":\"0x%" PRIx64 "\",\"lasted_ns\":%" PRId64,
 			       (uint64_t) e->result, e->lasted_ns);
+	else if (e->kind == SW_EVENT_WAITED)
+		sw_text_printf(text, ",\"lasted_ns\":%" PRId64, e->lasted_ns);
 	else if (e->returned)
 		sw_text_printf(text, ",\"result\":%" PRId64, seen_result(e));
 	if (e->returned && is_error(seen_result(e)))
@@ -288,17 +297,32 @@ static void sort(struct sw_call_counts *c)
 	sw_tally_sort(&c->details);
 }
 
+/* ": 12 times openat()", ": 3 threads", ": 2 waits of 100 ms or more, the longest 1200.000 ms" */
+static void put_what(const struct sw_call_counts *c, struct sw_text *text)
+{
+	const struct sw_options *o = c->run->options;
+	const char *s = sw_plural(c->n);
+	sw_text_printf(text, ": %" PRIu64 " ", c->n);
+	switch (o->event.what) {
+	case SW_EVENT_THREADS: sw_text_printf(text, "thread%s", s); break;
+	case SW_EVENT_PROCESSES: sw_text_printf(text, "process%s", c->n == 1 ? "" : "es"); break;
+	case SW_EVENT_BLOCKED: sw_text_printf(text, "wait%s", s); break;
+	default:
+		sw_text_printf(text, "time%s %s%s", s, o->event_name,
+			       strchr(o->event_name, '(') == NULL ? "()" : "");
+	}
+	if (o->slower_ns > 0)
+		sw_text_printf(text, " of %.6g ms or more", (double) o->slower_ns / NS_PER_MS);
+	if (c->longest_ns > 0)
+		sw_text_printf(text, ", the longest %.3f ms", (double) c->longest_ns / NS_PER_MS);
+}
+
 int sw_call_counts_text(struct sw_call_counts *c, struct sw_text *text)
 {
 	const struct sw_options *o = c->run->options;
 	sort(c);
 	sw_event_run_title(c->run, text);
-	sw_text_printf(text, ": %" PRIu64 " time%s %s%s", c->n, sw_plural(c->n), o->event_name,
-		       strchr(o->event_name, '(') == NULL ? "()" : "");
-	if (o->slower_ns > 0)
-		sw_text_printf(text, " of %.6g ms or more", (double) o->slower_ns / NS_PER_MS);
-	if (c->longest_ns > 0)
-		sw_text_printf(text, ", the longest %.3f ms", (double) c->longest_ns / NS_PER_MS);
+	put_what(c, text);
 	put_results(c, text);
 	put_details(c, text);
 	sw_text_append(text, "\n", 1);
@@ -337,10 +361,10 @@ int sw_call_counts_json(struct sw_call_counts *c, struct sw_text *text)
 	sw_json_text_member(text, "comm", run->subject.comm);
 	if (run->wanted.what == SW_EVENT_FUNCTION)
 		sw_function_json(&run->function, text);
-	if (run->wanted.at_return)
+	if (run->wanted.at_return || run->wanted.what == SW_EVENT_BLOCKED)
 		sw_text_printf(text, ",\"longest_ns\":%" PRId64, c->longest_ns);
 	if (run->wanted.what != SW_EVENT_FUNCTION)
-		sw_json_text_member(text, "call", run->options->event_name);
+		sw_json_text_member(text, what_member(run), run->options->event_name);
 	sw_text_printf(text,
 		       ",\"begin_ns\":%" PRId64 ",\"duration_ms\":%" PRId64 ",\"events\":%" PRIu64
 		       ",\"lost\":%" PRIu64 ",\"without_stack\":%" PRIu64 ",\"results\":{",

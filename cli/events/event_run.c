@@ -18,10 +18,12 @@ enum {
 	NAMING_S = 30,
 };
 
-/* What is put before the stack: what is in it is not put there twice. */
-static const char *label_of(const struct sw_event_run *run)
+/* What is put before the stack: what is in it is not put there twice. syscall: in which the thread is; NULL. */
+static const char *label_of(const struct sw_event_run *run, const char *syscall)
 {
 	const struct sw_options *o = run->options;
+	if (o->event_name == NULL || o->event.what == SW_EVENT_BLOCKED)
+		return syscall;
 	bool named = o->event.what == SW_EVENT_CALL ||
 		     (o->event.what == SW_EVENT_FUNCTION && o->event.at_return);
 	return named ? o->event_name : NULL;
@@ -36,8 +38,7 @@ static int rows(void *arg, const struct sw_report *report, const bool *wanted,
 		ret_rows[i] = SW_RECORDER_NO_ROW;
 		if (!wanted[i])
 			continue;
-		const char *call = run->options->event_name != NULL ? label_of(run)
-								    : report->threads[i].syscall;
+		const char *call = label_of(run, report->threads[i].syscall);
 		int r = sw_event_stacks_add(&run->stacks, report, i, call, &ret_rows[i], err);
 		if (r < 0)
 			return r;

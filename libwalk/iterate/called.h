@@ -39,7 +39,9 @@ struct sw_called_setup {
 	uint64_t files; /* of descriptors: the table of the process, found as tgid is */
 	uint64_t mm;    /* of mappings: its memory, likewise */
 	uint64_t told;      /* of deaths: it is told already */
-	uint64_t slower_ns; /* of functions: only calls that lasted as long */
+	uint64_t slower_ns; /* of functions and of waiting: only those that lasted as long */
+	uint64_t least;     /* of system calls: the argument least_of is at least this */
+	uint64_t least_of;  /* its number from 1 on; 0: none */
 	struct sw_called_test tests[SW_CALLED_TESTS_MAX];
 };
 
@@ -83,7 +85,12 @@ enum sw_called_what {
 	SW_CALLED_FUNCTION_BEGINS = 32,
 	SW_CALLED_FUNCTION_RETURNS, /* value[0], after value[1] ns */
 	SW_CALLED_DIES,             /* the process: part SW_CALLED_DEATH */
+	SW_CALLED_MAKES,            /* a thread or a process, value[0] in the reader's namespace */
+	SW_CALLED_WAITS,            /* for value[1] ns */
 };
+
+/* Of what is made: number of the setup. */
+enum { SW_CALLED_THREADS, SW_CALLED_PROCESSES };
 
 enum sw_called_death_flags {
 	SW_CALLED_HAS_ADDRESS = 1 << 0, /* of a fault */

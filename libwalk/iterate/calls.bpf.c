@@ -33,7 +33,8 @@ static __always_inline bool tests_pass(const struct sw_called_setup *called,
 		if ((argument_of(arguments, test->argument + 1) & test->mask) != test->value)
 			return false;
 	}
-	return true;
+	return called->least_of == 0 ||
+	       argument_of(arguments, (uint32_t) called->least_of) >= called->least;
 }
 
 static __always_inline bool result_is_wanted(const struct sw_called_setup *called, int64_t result)

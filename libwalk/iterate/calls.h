@@ -20,7 +20,9 @@ enum sw_iterate_calls {
 	/* iterate/functions.bpf.c: who has the programs puts them at places of code (events/uprobes.h) */
 	SW_ITERATE_FUNCTION_BEGINS,
 	SW_ITERATE_FUNCTION_RETURNS,
-	SW_ITERATE_DEATHS, /* iterate/deaths.bpf.c: how the process ends */
+	SW_ITERATE_DEATHS,  /* iterate/deaths.bpf.c: how the process ends */
+	SW_ITERATE_MADE,    /* iterate/made.bpf.c: threads, or processes, that it makes */
+	SW_ITERATE_BLOCKED, /* iterate/blocked.bpf.c: threads that have waited */
 };
 
 enum { SW_ITERATE_LINKS_MAX = 3 };

@@ -526,8 +526,8 @@ static __always_inline void taking_drop(struct taking *t)
 	t->s->busy = 0;
 }
 
-/* Writes what was made. False: there was no space for it. */
-static __always_inline bool taking_end(struct taking *t)
+/* The head says whose the record is, and how large. */
+static __always_inline void taking_head(struct taking *t)
 {
 	struct sw_sampled_head *head = (struct sw_sampled_head *) t->s->out;
 	head->pid = t->pid;
@@ -536,6 +536,12 @@ static __always_inline bool taking_end(struct taking *t)
 	head->n_parts = t->s->n_parts;
 	head->flags = t->s->flags;
 	head->bytes = t->s->at;
+}
+
+/* Writes what was made. False: there was no space for it. */
+static __always_inline bool taking_end(struct taking *t)
+{
+	taking_head(t);
 	uint32_t bytes = t->s->at;
 	if (bytes > OUT_MASK)
 		bytes = OUT_MASK;

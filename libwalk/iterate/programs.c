@@ -10,6 +10,7 @@
 #include <string.h>
 
 /* Generated code: not ours to warn about. */
+#include <blocked.lskel.h>
 #include <calls.lskel.h>
 #include <deaths.lskel.h>
 #include <descriptors.lskel.h>
@@ -18,6 +19,7 @@
 #include <functions.lskel.h>
 #include <lives.lskel.h>
 #include <mappings.lskel.h>
+#include <made.lskel.h>
 #include <moved.lskel.h>
 #include <returns.lskel.h>
 #include <sample.lskel.h>
@@ -225,6 +227,43 @@ static int deaths_load(const struct sw_iterate_sample_sizes *sizes, struct sw_it
 	return r;
 }
 
+static int made_load(const struct sw_iterate_sample_sizes *sizes, struct sw_iterate_programs *ret)
+{
+	struct sw_made *skeleton = sw_made__open();
+	if (skeleton == NULL)
+		return -ENOMEM;
+	MAPS_SIZE(skeleton, sizes);
+	int r = sw_made__load(skeleton);
+	if (r == 0)
+		*ret = (struct sw_iterate_programs){
+			.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)},
+			.called_fd = take(&skeleton->maps.sw_called.map_fd),
+			.program_fds = {take(&skeleton->progs.sw_made.prog_fd), -EBADF, -EBADF},
+			.link_fds = {-EBADF, -EBADF, -EBADF},
+			.trace_points = {"sched_process_fork"}};
+	sw_made__destroy(skeleton);
+	return r;
+}
+
+static int blocked_load(const struct sw_iterate_sample_sizes *sizes,
+			struct sw_iterate_programs *ret)
+{
+	struct sw_blocked *skeleton = sw_blocked__open();
+	if (skeleton == NULL)
+		return -ENOMEM;
+	MAPS_SIZE(skeleton, sizes);
+	int r = sw_blocked__load(skeleton);
+	if (r == 0)
+		*ret = (struct sw_iterate_programs){
+			.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)},
+			.called_fd = take(&skeleton->maps.sw_called.map_fd),
+			.program_fds = {take(&skeleton->progs.sw_blocked.prog_fd), -EBADF, -EBADF},
+			.link_fds = {-EBADF, -EBADF, -EBADF},
+			.trace_points = {"sched_switch"}};
+	sw_blocked__destroy(skeleton);
+	return r;
+}
+
 int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_sample_sizes *sizes,
 			  struct sw_iterate_programs *ret)
 {
@@ -236,6 +275,10 @@ int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_s
 		return lives_load(sizes, ret);
 	if (which == SW_ITERATE_DEATHS)
 		return deaths_load(sizes, ret);
+	if (which == SW_ITERATE_MADE)
+		return made_load(sizes, ret);
+	if (which == SW_ITERATE_BLOCKED)
+		return blocked_load(sizes, ret);
 	if (which == SW_ITERATE_FUNCTION_BEGINS || which == SW_ITERATE_FUNCTION_RETURNS)
 		return functions_load(which == SW_ITERATE_FUNCTION_RETURNS, sizes, ret);
 	struct sw_calls *skeleton = sw_calls__open();

@@ -37,6 +37,18 @@ int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw
 		*ret_calls = SW_ITERATE_DEATHS;
 		return 0;
 	}
+	if (o->what == SW_EVENT_THREADS || o->what == SW_EVENT_PROCESSES) {
+		*ret = (struct sw_called_setup){.number = o->what == SW_EVENT_THREADS
+								  ? SW_CALLED_THREADS
+								  : SW_CALLED_PROCESSES};
+		*ret_calls = SW_ITERATE_MADE;
+		return 0;
+	}
+	if (o->what == SW_EVENT_BLOCKED) {
+		*ret = (struct sw_called_setup){.slower_ns = (uint64_t) o->slower_ns};
+		*ret_calls = SW_ITERATE_BLOCKED;
+		return 0;
+	}
 	if (number < 0 || o->n_tests > SW_CALLED_TESTS_MAX)
 		return sw_fail(err, SW_E_INVALID, "%s-bit code has no such system call",
 			       is_32bit ? "32" : "64");
@@ -50,6 +62,8 @@ int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw
 		.text = o->text,
 		.bytes = o->bytes,
 		.n_bytes = o->n_bytes,
+		.least = o->least,
+		.least_of = o->least_of,
 	};
 	for (size_t i = 0; i < o->n_tests; i++) {
 		uint64_t mask = o->tests[i].is_int || is_32bit ? UINT32_MAX : UINT64_MAX;
@@ -117,6 +131,15 @@ static bool event_read(const struct sw_copy_part *part, struct sw_event *ret)
 		ret->kind = SW_EVENT_RANGE;
 		handle_add(ret, event.value[0], 0, 0);
 		handle_add(ret, event.value[1], 0, 0);
+		return true;
+	case SW_CALLED_MAKES:
+		ret->kind = SW_EVENT_MADE;
+		ret->returned = true;
+		ret->result = (int64_t) event.value[0];
+		return true;
+	case SW_CALLED_WAITS:
+		ret->kind = SW_EVENT_WAITED;
+		ret->lasted_ns = (int64_t) event.value[1];
 		return true;
 	case SW_CALLED_DIES: ret->kind = SW_EVENT_DIED; return true;
 	case SW_CALLED_FUNCTION_BEGINS: ret->kind = SW_EVENT_ENTERED; return true;

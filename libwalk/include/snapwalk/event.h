@@ -37,6 +37,9 @@ enum sw_event_what {
 	 * end. */
 	SW_EVENT_FUNCTION,
 	SW_EVENT_DEATH, /* how the process ends, once: the thread that ends it, or is ended first */
+	SW_EVENT_THREADS,   /* each thread that the process makes: who makes it */
+	SW_EVENT_PROCESSES, /* likewise */
+	SW_EVENT_BLOCKED,   /* each time that a thread has waited for slower_ns: where it waited */
 };
 
 /** Where code of the process is probed. */
@@ -49,9 +52,9 @@ struct sw_event_place {
 /** Which events are wanted. Zero-initialised means the defaults. */
 struct sw_event_options {
 	enum sw_event_what
-		what; /* of all that follows only stack_bytes is for all; the last five are for SW_EVENT_FUNCTION,
+		what; /* of all that follows only stack_bytes is for all; places, at_return and slower_ns are for SW_EVENT_FUNCTION,
 			    the others for SW_EVENT_CALL */
-	int64_t call;    /* the number of the system call in 64-bit code; -1: it has none */
+	int64_t call; /* the number of the system call in 64-bit code; -1: it has none */
 	int64_t call_32; /* in 32-bit code, without SW_SYSCALL_I386; -1: it has none */
 	/* When it begins: calls that do not return, or that return as another program. */
 	bool at_begin;
@@ -66,7 +69,10 @@ struct sw_event_options {
 	const struct sw_event_place *places; /* borrowed until the sampler is created */
 	size_t n_places;                     /* 1..SW_EVENT_PLACES_MAX */
 	bool at_return;    /* when the function returns: the stack is that of its caller */
-	int64_t slower_ns; /* at_return: only calls that last at least as long */
+	int64_t slower_ns; /* at_return, and of SW_EVENT_BLOCKED: only what lasts at least as long */
+	/* Of a system call: only where this argument, from 1 on, is at least so large; 0: any. */
+	unsigned least_of;
+	uint64_t least;
 };
 
 /** What was got or given up. The number of a descriptor or a thread is no identity, as it is used again. */
@@ -93,6 +99,8 @@ enum sw_event_kind {
 	SW_EVENT_ENTERED, /* a function: arguments are the registers that have its first six */
 	SW_EVENT_LEFT, /* a function: result, lasted_ns, and the arguments that it was called with */
 	SW_EVENT_DIED, /* death */
+	SW_EVENT_MADE, /* result: the new thread, or process, in our pid namespace; 0: not there */
+	SW_EVENT_WAITED, /* lasted_ns */
 };
 
 enum { SW_EVENT_HANDLES_MAX = 256 };
@@ -126,7 +134,7 @@ struct sw_event {
 	/* The memory that was asked for. Borrowed until the next call with the sampler; NULL: it was not there. */
 	const void *text, *bytes;
 	size_t text_size, bytes_size;
-	int64_t lasted_ns; /* of SW_EVENT_LEFT */
+	int64_t lasted_ns; /* of SW_EVENT_LEFT and SW_EVENT_WAITED */
 	struct sw_event_death death;
 	size_t place; /* of a function: its index in places[] */
 	bool cut; /* SW_EVENT_TABLE: of larger numbers than bytes has nothing is known; else they are not open */

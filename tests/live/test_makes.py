@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 40s
+"""snapwalk on thread, process, exec, mmap and blocked: each of a program that makes and waits for a known number of things,
+at the function that does, and nothing of its children.
+"""
+import json
+import re
+import signal
+import subprocess
+import sys
+
+from harness import SNAPWALK, Tap, Target, iterator_refused, snapwalk, wait_until
+
+THREADS, PROCESSES, MAPS, LARGE, SHORT, LONG = 5, 3, 7, 2, 20, 3  # of tests/targets/makes.c
+
+
+def is_confined(pid):
+    with open(f"/proc/{pid}/status") as status:
+        return re.search(r"^Seccomp:\t2", status.read(), re.M)
+
+
+def run_on(target, what, *args, says="done"):
+    """(status, standard output, standard error) of the command while the target does that."""
+    process = subprocess.Popen([SNAPWALK, "on", *map(str, args), str(target.pid)], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: process.poll() is not None or is_confined(process.pid), "events begin")
+    target.send(what)
+    wait_until(lambda: target.readline() == says, "the target has done it")
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    return process.returncode, out, err
+
+
+def functions(stack):
+    return [frame["function"] for frame in stack["frames"]]
+
+
+def counts(tap, target, what, event, n, function, *args, least=False):
+    """That there were so many events, all at a function; of waits that others may have lengthened at least so many."""
+    status, out, err = run_on(target, what, event, "--json", *args)
+    answer = json.loads(out) if out.startswith("{") else {"events": err, "stacks": []}
+    at = sum(s["count"] for s in answer["stacks"] if function in functions(s))
+    tap.equal((status, at, answer.get("lost")), (0, n, 0), f"{event}: all, at {function}")
+    tap.equal(answer["events"], n, f"{event}: no others") if not least else None
+    tap.check(all(s["end"] == "complete" for s in answer["stacks"]), f"{event}: whole stacks", answer)
+    return answer
+
+
+def made(tap):
+    """Threads and processes, and the numbers that they get."""
+    with Target("makes") as target:
+        counts(tap, target, "make", "thread", THREADS, "maker")
+        counts(tap, target, "make", "process", PROCESSES, "forker")
+        status, out, err = run_on(target, "make", "process", "--each", "--json")
+        made = [json.loads(line)["result"] for line in out.splitlines()]
+        tap.check(len(set(made)) == PROCESSES and all(n > 0 for n in made), "process: their numbers", made)
+        status, out, err = run_on(target, "make", "thread")
+        tap.check(f" s: {THREADS} threads\n" in out, "thread in text", out)
+        status, out, err = run_on(target, "exec", "exec", "--json", says="ready")
+        answer = json.loads(out)
+        tap.equal((status, answer["events"], answer["call"]), (0, 1, "execve"), "exec: once")
+        tap.check("main" in functions(answer["stacks"][0]), "exec: where it was called", answer)
+
+
+def mapped(tap):
+    """Mappings, all and large ones."""
+    with Target("makes") as target:
+        counts(tap, target, "map", "mmap", MAPS + LARGE, "mapper")
+        counts(tap, target, "map", "mmap", LARGE, "mapper", "--larger", "64M")
+        counts(tap, target, "map", "mmap", 0, "mapper", "--larger", "65M")
+
+
+def blocked(tap):
+    """Waits that last long, where they are, and how long they last."""
+    with Target("makes") as target:
+        answer = counts(tap, target, "wait", "blocked", LONG, "waiter", "--slower", "150ms", least=True)
+        tap.check(answer.get("longest_ns", 0) >= 200e6, "blocked: the longest", answer.get("longest_ns"))
+        status, out, err = run_on(target, "wait", "blocked", "--slower", "150ms", "--each")
+        waits = [float(ms) for ms in re.findall(r" blocked\(\) for (\d+\.\d{3}) ms  clock_nanosleep < waiter makes\.c:\d+ < ", out)]
+        tap.check(len(waits) == LONG and all(150 <= ms < 5000 for ms in waits), "blocked: each in text", out)
+        status, out, err = run_on(target, "wait", "blocked", "--slower", "60s")
+        tap.check(status == 0 and " s: 0 waits of 60000 ms or more\n" in out, "blocked: none", (out, err))
+
+
+def said(tap):
+    """What cannot be."""
+    for words, what in {("blocked", "1"): "how long is not given", ("thread", "--larger", "1M", "1"): "--larger is of mmap",
+                        ("syscall:read", "--larger", "1M", "1"): "--larger is of mmap",
+                        ("thread", "--slower", "1s", "1"): "of functions", ("mmap", "--larger", "0", "1"): "out of range"}.items():
+        result = snapwalk("on", *words)
+        tap.check(result.returncode == 2 and what in result.stderr, f"{' '.join(words)}: {what}", result.stderr)
+
+
+def main():
+    tap = Tap()
+    if iterator_refused():
+        tap.skip("events", iterator_refused(), Tap.ROOT)
+        tap.done()
+    wanted = sys.argv[1:]
+    for test in (made, mapped, blocked, said):
+        if not wanted or test.__name__ in wanted:
+            tap.guard(test)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
