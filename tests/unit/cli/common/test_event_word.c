@@ -82,6 +82,41 @@ TEST(test_addresses)
 	assert_false(sw_event_address("", 0, text, sizeof(text)));
 }
 
+/* "::" is no colon: it is of a name of C++. */
+TEST(test_functions)
+{
+	struct sw_options o = {0};
+	struct sw_usage usage;
+	assert_true(sw_event_parse(&o, "func:shop::add(int, char const*)", &usage));
+	assert_int_equal(o.event.what, SW_EVENT_FUNCTION);
+	assert_null(o.event_module);
+	assert_string_equal(o.event_name, "shop::add(int, char const*)");
+	assert_true(sw_event_parse(&o, "func:libshop.so:shop::add", &usage));
+	assert_string_equal(o.event_module, "libshop.so");
+	assert_string_equal(o.event_name, "shop::add");
+	sw_options_deinit(&o);
+	assert_false(sw_event_parse(&o, "func:", &usage));
+	assert_false(sw_event_parse(&o, "func::f", &usage));
+	sw_options_deinit(&o);
+}
+
+TEST(test_other_events)
+{
+	struct sw_options o = {0};
+	struct sw_usage usage;
+	assert_true(sw_event_parse(&o, "blocked", &usage));
+	assert_int_equal(o.event.what, SW_EVENT_BLOCKED);
+	assert_true(sw_event_parse(&o, "exec", &usage));
+	assert_string_equal(o.event_call, "execve");
+	assert_true(o.event.at_begin);
+	assert_true(sw_event_parse(&o, "mmap", &usage));
+	o.larger_bytes = 4096;
+	sw_event_finish(&o);
+	assert_int_equal(o.event.least_of, 2);
+	assert_int_equal(o.event.least, 4096);
+	assert_false(sw_event_parse(&o, "deaths", &usage));
+}
+
 TEST(test_errors)
 {
 	assert_int_equal(sw_errno_number("EMFILE"), EMFILE);

@@ -10,7 +10,7 @@ static struct sw_event event; /* too large for a stack */
 /* More kinds of errors than are told apart. */
 TEST(test_other_errors)
 {
-	const struct sw_options options = {.event_call = "openat"};
+	const struct sw_options options = {.event_call = "openat", .event_name = "openat"};
 	struct sw_event_run run = {.options = &options};
 	struct sw_call_counts counts = {.run = &run};
 	struct sw_text text = {0};

@@ -122,6 +122,67 @@ TEST(test_a_table)
 	assert_true(event.cut);
 }
 
+/* Functions: the arguments of the call are not those of the registers any more. */
+TEST(test_a_function)
+{
+	static const uint64_t words[SW_EVENT_ARGUMENTS] = {1, 2, 3, 4, 5, 6};
+	parts_of[0] = (struct sw_called_event){.number = 4,
+					       .what = SW_CALLED_FUNCTION_RETURNS,
+					       .value = {9, 1000, 2}};
+	struct sw_copy copy = copy_of(2);
+	parts[1] = (struct sw_copy_part){.data = (const uint8_t *) words,
+					 .bytes = sizeof(words),
+					 .kind = SW_CALLED_WORDS};
+	assert_true(sw_called_read(&copy, &event));
+	assert_int_equal(event.kind, SW_EVENT_LEFT);
+	assert_int_equal(event.result, 9);
+	assert_int_equal(event.lasted_ns, 1000);
+	assert_int_equal(event.place, 2);
+	assert_int_equal(event.arguments[5], 6);
+}
+
+/* Words that the kernel has replaced, of which one is not in the copy and one only half. */
+TEST(test_replaced_words)
+{
+	static const struct sw_called_replaced replaced[] = {{0x7008, 0x401111},
+							     {0x6ff0, 0x402222},
+							     {0x701c, 0x403333}};
+	uint64_t stack[4] = {1, 2, 3, 4};
+	struct sw_copy copy = copy_of(1);
+	parts[0] = (struct sw_copy_part){.data = (const uint8_t *) replaced,
+					 .bytes = sizeof(replaced),
+					 .kind = SW_CALLED_RETURNS};
+	assert_int_equal(sw_called_put_back(&copy, 0x7000, (uint8_t *) stack, sizeof(stack)), 1);
+	assert_int_equal(stack[0], 1);
+	assert_int_equal(stack[1], 0x401111);
+	assert_int_equal(stack[3], 4);
+	assert_int_equal(sw_called_put_back(&copy, 0x7008, (uint8_t *) stack, 7), 0);
+}
+
+TEST(test_a_death)
+{
+	static const struct sw_called_death death = {.signal = 11,
+						     .code = 1,
+						     .flags = SW_CALLED_HAS_ADDRESS,
+						     .address = 0x10,
+						     .sender_comm = "0123456789abcdef"};
+	parts_of[0] = (struct sw_called_event){.what = SW_CALLED_DIES};
+	struct sw_copy copy = copy_of(2);
+	parts[1] = (struct sw_copy_part){.data = (const uint8_t *) &death,
+					 .bytes = sizeof(death),
+					 .kind = SW_CALLED_DEATH};
+	assert_true(sw_called_read(&copy, &event));
+	assert_int_equal(event.kind, SW_EVENT_DIED);
+	assert_int_equal(event.death.signal, 11);
+	assert_true(event.death.has_address);
+	assert_false(event.death.has_sender);
+	assert_int_equal(event.death.address_avma, 0x10);
+	assert_string_equal(event.death.sender_comm, "0123456789abcdef"); /* with an end */
+	parts[1].bytes--;
+	assert_true(sw_called_read(&copy, &event));
+	assert_int_equal(event.death.signal, 0);
+}
+
 TEST(test_no_event)
 {
 	parts_of[0] = (struct sw_called_event){.what = 99};

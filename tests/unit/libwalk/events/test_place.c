@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Where a function is probed: only at instructions that each call comes to once, with its arguments and its stack. */
+#include "events/place.h"
+#include "test.h"
+
+#include <string.h>
+
+enum { AVMA = 0x401000 };
+
+#define PLACE(...) \
+	place_of((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}), &emulated)
+
+static size_t place_of(const uint8_t *code, size_t n, bool *ret_emulated)
+{
+	return sw_place_find((struct sw_bytes){code, n}, AVMA, ret_emulated);
+}
+
+TEST(test_the_first_instruction)
+{
+	bool emulated;
+	assert_int_equal(PLACE(0x55, 0xc3), 0); /* push %rbp; ret */
+	assert_true(emulated);
+	assert_int_equal(PLACE(0x41, 0x57, 0xc3), 0); /* push %r15; ret */
+	assert_true(emulated);
+	assert_int_equal(PLACE(0xe9, 0x10, 0, 0, 0), 0); /* jmp */
+	assert_true(emulated);
+	assert_int_equal(PLACE(0xc3), 0); /* ret */
+	assert_false(emulated);
+	assert_int_equal(PLACE(0x48, 0x89, 0xf8, 0xc3), 0); /* mov %rdi, %rax; ret */
+	assert_false(emulated);
+	assert_int_equal(PLACE(0x66, 0x90, 0xc3), 0); /* a NOP with a prefix */
+	assert_false(emulated);
+}
+
+TEST(test_a_later_one)
+{
+	bool emulated;
+	/* endbr64; push %rbp; ret */
+	assert_int_equal(PLACE(0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0xc3), 4);
+	assert_true(emulated);
+	/* test %rdi, %rdi; je; push: the branch */
+	assert_int_equal(PLACE(0x48, 0x85, 0xff, 0x74, 0x01, 0x55, 0xc3), 3);
+	assert_true(emulated);
+	/* xor %eax, %eax; call */
+	assert_int_equal(PLACE(0x31, 0xc0, 0xe8, 0, 0, 0, 0, 0xc3), 2);
+	assert_true(emulated);
+}
+
+TEST(test_what_must_not_be_before)
+{
+	bool emulated;
+	/* mov %rsi, %rdi; push: an argument has changed */
+	assert_int_equal(PLACE(0x48, 0x89, 0xf7, 0x55, 0xc3), 0);
+	assert_false(emulated);
+	/* sub $8, %rsp; nop: the return address is elsewhere */
+	assert_int_equal(PLACE(0x48, 0x83, 0xec, 0x08, 0x90, 0xc3), 0);
+	assert_false(emulated);
+	/* mov %rax, -8(%rsp); NOP of five bytes: the kernel would write below the stack pointer */
+	assert_int_equal(PLACE(0x48, 0x89, 0x44, 0x24, 0xf8, 0x0f, 0x1f, 0x44, 0, 0, 0xc3), 0);
+	assert_false(emulated);
+	assert_int_equal(PLACE(0xf3, 0x0f, 0x1e, 0xfa, 0x0f, 0x1f, 0x44, 0, 0, 0xc3), 4);
+	assert_true(emulated);
+}
+
+TEST(test_code_that_comes_back)
+{
+	bool emulated;
+	/* xor %eax, %eax; 2: nop; jne 2b; ret */
+	assert_int_equal(PLACE(0x31, 0xc0, 0x90, 0x75, 0xfd, 0xc3), 0);
+	assert_false(emulated);
+	/* xor %eax, %eax; nop; 3: dec %ecx; jne 3b; ret */
+	assert_int_equal(PLACE(0x31, 0xc0, 0x90, 0xff, 0xc9, 0x75, 0xfc, 0xc3), 2);
+	assert_true(emulated);
+	/* What follows is no instruction: who comes back is not known. */
+	assert_int_equal(PLACE(0x31, 0xc0, 0x90, 0x06), 0);
+	assert_false(emulated);
+	/* Cut after the prefix: no instruction at all. */
+	assert_int_equal(PLACE(0x48), 0);
+	assert_false(emulated);
+}
+
+TEST(test_no_file)
+{
+	static const uint8_t image[64] = "\177ELF";
+	struct sw_event_place place;
+	struct sw_error err;
+	assert_int_equal(sw_event_place_of(image, sizeof(image), AVMA, 8, &place, &err),
+			 -SW_E_UNSUPPORTED);
+	assert_int_equal(sw_event_place_of(NULL, 0, AVMA, 8, &place, &err), -SW_E_UNSUPPORTED);
+}
