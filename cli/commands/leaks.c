@@ -6,6 +6,7 @@
 #include "errors.h"
 #include "events/held_kinds.h"
 #include "events/held_output.h"
+#include "events/held_profile.h"
 #include "run/output.h"
 #include "run/sandbox.h"
 
@@ -13,9 +14,11 @@ static int put(struct sw_held *held, struct sw_output *output)
 {
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
 	int r = sw_held_finish(held);
+	enum sw_profile_format format = held->run->options->profile_format;
 	if (r == 0)
-		r = held->run->options->format == SW_FORMAT_JSON ? sw_held_json(held, &text)
-								 : sw_held_text(held, &text);
+		r = format == SW_PROFILE_JSON   ? sw_held_json(held, &text)
+		    : format == SW_PROFILE_TEXT ? sw_held_text(held, &text)
+						: sw_held_profile(held, format, &text);
 	return sw_event_run_put(output, &text, r);
 }
 
@@ -35,7 +38,11 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 	run->event = kind->event;
 	run->before_end = kind->check;
 	run->arg = held;
-	run->stacks.with_json = run->options->format == SW_FORMAT_JSON;
+	const enum sw_profile_format format = run->options->profile_format;
+	run->stacks.with_json = format == SW_PROFILE_JSON;
+	if (format != SW_PROFILE_JSON && format != SW_PROFILE_TEXT &&
+	    sw_event_profiled_begin(&run->profiled, &err) < 0)
+		return sw_complain_error(run->subject.name, &err);
 	if (sw_sandbox_enter_capturing(run->options, false, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
 	/* What was counted before an error is said, too. */

@@ -40,6 +40,8 @@ static int rows(void *arg, const struct sw_report *report, const bool *wanted,
 			continue;
 		const char *call = label_of(run, report->threads[i].syscall);
 		int r = sw_event_stacks_add(&run->stacks, report, i, call, &ret_rows[i], err);
+		if (r == 0)
+			r = sw_event_profiled_add(&run->profiled, report, i, ret_rows[i], err);
 		if (r < 0)
 			return r;
 	}
@@ -145,6 +147,7 @@ void sw_event_run_deinit(struct sw_event_run *run)
 	sw_close_p(&run->proc_fd);
 	sw_session_destroy(run->session);
 	sw_event_stacks_deinit(&run->stacks);
+	sw_event_profiled_deinit(&run->profiled);
 }
 
 int sw_event_run_with(const struct sw_options *options, const struct sw_event_options *wanted,

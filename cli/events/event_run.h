@@ -4,6 +4,7 @@
 
 #include "common/options.h"
 #include "events/function.h"
+#include "events/profiled.h"
 #include "events/stacks.h"
 #include "run/output.h"
 #include "run/select.h"
@@ -27,6 +28,7 @@ struct sw_event_run {
 	int proc_fd; /* owned: /proc/PID, where things are followed; -EBADF: none */
 	struct sw_recorder_sink sink;
 	struct sw_event_stacks stacks;
+	struct sw_event_profiled profiled;
 	/* Before the kernel ends events: what is compared with them afterwards. NULL: nothing. 0, or an error. */
 	int (*before_end)(void *arg, struct sw_error *err);
 	/* Told of each event with its row; as sink.event. */

@@ -63,6 +63,7 @@ struct writer {
 	struct sw_text to;
 	struct sw_text message, part; /* reused */
 	const struct sw_profile *p;
+	const struct sw_profile_values *values; /* NULL: samples and time */
 	struct sw_profile_locations locations;
 	struct sw_profile_pool pool;
 };
@@ -95,23 +96,44 @@ static void put_number_label(struct writer *w, const char *key, uint64_t value)
 	sw_proto_message(&w->message, SAMPLE_LABEL, &w->part);
 }
 
-static void put_sample(struct writer *w, const struct sw_profile_row *row)
+/* Of a row that was added up over threads nothing is said of a thread. */
+static void put_labels(struct writer *w, const struct sw_profile_row *row)
 {
 	const struct sw_profile *p = w->p;
 	const struct sw_profile_thread *thread = sw_profile_thread_at(p, row->thread);
+	put_number_label(w, "pid", thread->pid);
+	if (w->values != NULL)
+		return;
+	put_label(w, "thread", sw_profile_text_of(p, thread->name));
+	put_number_label(w, "tid", thread->tid);
+	put_label(w, "state", sw_profile_state_word(row->state));
+	put_label(w, "wait", sw_profile_text_of(p, row->wait));
+}
+
+static void put_values(struct writer *w, size_t row)
+{
+	const struct sw_profile_row *r = sw_profile_row_at(w->p, row);
+	if (w->values == NULL) {
+		sw_proto_packed(&w->part, r->count);
+		sw_proto_packed(&w->part, sw_profile_row_ns(w->p, r));
+	} else {
+		for (size_t i = 0; i < w->values->n_types; i++)
+			sw_proto_packed(&w->part,
+					row < w->values->n_rows ? w->values->rows[row][i] : 0);
+	}
+	sw_proto_message(&w->message, SAMPLE_VALUE, &w->part);
+}
+
+static void put_sample(struct writer *w, size_t number)
+{
+	const struct sw_profile_row *row = sw_profile_row_at(w->p, number);
 	int n = sw_profile_locations_of(&w->locations, row->node);
 	w->to.failed |= n < 0;
 	for (int i = 0; i < n; i++)
 		sw_proto_packed(&w->part, w->locations.stack[i]);
 	sw_proto_message(&w->message, SAMPLE_LOCATION_ID, &w->part);
-	sw_proto_packed(&w->part, row->count);
-	sw_proto_packed(&w->part, sw_profile_row_ns(p, row));
-	sw_proto_message(&w->message, SAMPLE_VALUE, &w->part);
-	put_label(w, "thread", sw_profile_text_of(p, thread->name));
-	put_number_label(w, "tid", thread->tid);
-	put_number_label(w, "pid", thread->pid);
-	put_label(w, "state", sw_profile_state_word(row->state));
-	put_label(w, "wait", sw_profile_text_of(p, row->wait));
+	put_values(w, number);
+	put_labels(w, row);
 	sw_proto_message(&w->to, PROFILE_SAMPLE, &w->message);
 }
 
@@ -178,18 +200,25 @@ static void put_all(struct writer *w)
 {
 	const struct sw_profile *p = w->p;
 	const char *mode = p->info.mode != NULL ? p->info.mode : "wall";
-	put_value_type(w, PROFILE_SAMPLE_TYPE, "samples", "count");
-	put_value_type(w, PROFILE_SAMPLE_TYPE, mode, "nanoseconds");
+	const struct sw_profile_values samples = {.types = {{"samples", "count"},
+							    {mode, "nanoseconds"}},
+						  .n_types = 2};
+	const struct sw_profile_values *values = w->values != NULL ? w->values : &samples;
+	for (size_t i = 0; i < values->n_types; i++)
+		put_value_type(w, PROFILE_SAMPLE_TYPE, values->types[i].type,
+			       values->types[i].unit);
 	for (size_t i = 0; i < p->rows.n; i++)
-		put_sample(w, sw_profile_row_at(p, i));
+		put_sample(w, i);
 	put_mappings(w);
 	for (uint32_t i = 1; i <= w->locations.n; i++)
 		put_location(w, i);
 	put_functions(w);
 	sw_proto_int(&w->to, PROFILE_TIME_NANOS, (uint64_t) p->info.begin_ns);
 	sw_proto_int(&w->to, PROFILE_DURATION_NANOS, (uint64_t) p->info.duration_ns);
-	put_value_type(w, PROFILE_PERIOD_TYPE, mode, "nanoseconds");
-	sw_proto_int(&w->to, PROFILE_PERIOD, sw_profile_period_ns(p));
+	if (w->values == NULL) {
+		put_value_type(w, PROFILE_PERIOD_TYPE, mode, "nanoseconds");
+		sw_proto_int(&w->to, PROFILE_PERIOD, sw_profile_period_ns(p));
+	}
 	if (p->left_count + p->left_ns > 0) {
 		sw_text_printf(&w->part, "%llu samples found no space and are not in the profile",
 			       (unsigned long long) p->left_count);
@@ -197,7 +226,8 @@ static void put_all(struct writer *w)
 			sw_proto_int(&w->to, PROFILE_COMMENT, string(w, w->part.data));
 	}
 	sw_proto_int(&w->to, PROFILE_DEFAULT_SAMPLE_TYPE,
-		     string(w, sw_profile_by_time(p) ? mode : "samples"));
+		     string(w, w->values != NULL ? w->values->types[w->values->n_types - 1].type
+						 : values->types[sw_profile_by_time(p)].type));
 	/* last: all others add to it */
 	for (uint32_t i = 0; !w->pool.failed && i < w->pool.tables->strings.n; i++) {
 		const char *s = sw_profile_text_of(w->pool.tables, i);
@@ -224,8 +254,7 @@ static int compress(struct sw_text *text, const struct sw_text *from)
 int sw_profile_pprof(struct sw_text *text, const struct sw_profile *p,
 		     const struct sw_profile_write_options *options)
 {
-	struct writer w = {.p = p};
-	(void) options;
+	struct writer w = {.p = p, .values = options->values};
 	sw_profile_locations_init(&w.locations, p);
 	sw_profile_pool_init(&w.pool);
 	put_all(&w);

@@ -39,6 +39,7 @@ struct picture {
 	uint64_t total;
 	uint32_t depth; /* of the deepest that is drawn */
 	bool cpu_only, by_time;
+	const char *unit; /* static */
 };
 
 /* The characters that XML has a meaning for, and those that it forbids: U+FFFE and U+FFFF. */
@@ -135,7 +136,7 @@ static void put_amount(const struct picture *p, uint64_t value)
 		sw_put_ms(p->to, value);
 		sw_text_printf(p->to, " ms");
 	} else
-		sw_text_printf(p->to, "%" PRIu64 " sample%s", value, sw_plural(value));
+		sw_text_printf(p->to, "%" PRIu64 " %s%s", value, p->unit, sw_plural(value));
 	sw_text_printf(p->to, ", %.1f %%", 100.0 * (double) value / (double) p->total);
 }
 
@@ -199,7 +200,10 @@ static void put_head(const struct picture *p, const struct sw_profile *profile)
 	if (p->total == 0)
 		sw_text_printf(p->to, ": nothing was sampled");
 	else {
-		sw_text_printf(p->to, ": %s, ", p->cpu_only ? "on a CPU" : "all threads");
+		sw_text_printf(p->to, ": %s, ",
+			       profile->info.unit != NULL ? "outstanding"
+			       : p->cpu_only              ? "on a CPU"
+							  : "all threads");
 		put_amount(p, p->total);
 	}
 	if (profile->info.begin_ns > 0) {
@@ -231,7 +235,9 @@ int sw_profile_svg(struct sw_text *text, const struct sw_profile *p,
 	(void) options;
 	if (sw_profile_view_init(&v, p, NULL) < 0)
 		return -SW_E_NOMEM;
-	struct picture picture = {.to = text, .by_time = v.by_time};
+	struct picture picture = {.to = text,
+				  .by_time = v.by_time,
+				  .unit = p->info.unit != NULL ? p->info.unit : "sample"};
 	for (size_t i = 0; i < v.tables->rows.n && !v.by_time; i++)
 		picture.cpu_only |= sw_profile_row_at(v.tables, i)->state == SW_PROFILE_ON_CPU;
 	int r = picture.cpu_only ? 0 : sw_profile_view_mark_states(&v);

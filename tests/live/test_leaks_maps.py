@@ -4,11 +4,14 @@
 """snapwalk leaks --of maps: of a program that maps and unmaps at random and writes down whose each page is, each stack has
 those calls and bytes; and each page that is mapped in the end is accounted for.
 """
+import gzip
 import json
+import os
+import random
 import re
 import signal
 import sys
-import random
+import tempfile
 
 from harness import Tap, Target, iterator_refused, wait_until
 from test_events import Run
@@ -121,13 +124,95 @@ def text(tap):
         tap.check(answer["acquired"] > 1000 and answer["lost"] == 0, "a process that has ended: what was seen is there")
 
 
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
+def fields(data):
+    """(number, value) of a protobuf message."""
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        value, at = varint(data, at)
+        if key & 7 == 2:
+            value, at = data[at:at + value], at + value
+        yield key >> 3, value
+
+
+def packed(data):
+    at = 0
+    while at < len(data):
+        value, at = varint(data, at)
+        yield value
+
+
+def pprof_rows(data, names):
+    """Types of values, and their sums by the innermost function of those names."""
+    message = [pair for pair in fields(data)]
+    strings = [value.decode() for number, value in message if number == 6]
+    functions, locations, sums = {}, {}, dict.fromkeys(names, (0, 0, 0, 0))
+    for number, value in message:
+        if number == 5:
+            function = dict(fields(value))
+            functions[function[1]] = strings[function[2]]
+    for number, value in message:
+        if number == 4:
+            lines = [dict(fields(line)) for key, line in fields(value) if key == 4]
+            locations[dict(fields(value))[1]] = [functions[line[1]] for line in lines]
+    for number, value in message:
+        if number == 2:
+            sample = dict(fields(value))
+            stack = [name for location in packed(sample[1]) for name in locations[location]]
+            name = next((function for function in stack if function in names), "-")
+            row = tuple(packed(sample[2]))
+            sums[name] = tuple(a + b for a, b in zip(sums.get(name, (0, 0, 0, 0)), row))
+    types = ["/".join(strings[n] for _, n in fields(value)) for number, value in message if number == 1]
+    return types, sums
+
+
+def formats(tap):
+    """By the end of the file's name: the same figures."""
+    with tempfile.TemporaryDirectory() as directory:
+        def made(end):
+            path = os.path.join(directory, f"leaks.{end}")
+            with Target("mappings") as target:
+                run = begin(target, "-o", path)
+                told = turn(target, "go 7")
+                status, out, err = run.end()
+                tap.equal((status, out), (0, ""), f"{end}: status, and nothing else is printed")
+            with open(path, "rb") as file:
+                return told, file.read()
+
+        told, data = made("folded")
+        sums = dict.fromkeys(told, 0)
+        for line in data.decode().splitlines():
+            stack, value = line.rsplit(" ", 1)
+            name = next((function for function in reversed(stack.split(";")) if function in told), "-")
+            sums[name] = sums.get(name, 0) + int(value)
+        tap.equal({name: sums[name] for name in told}, {name: row[3] for name, row in told.items()}, "folded: bytes outstanding")
+        told, data = made("pb.gz")
+        types, sums = pprof_rows(gzip.decompress(data), told)
+        tap.equal(types, ["alloc_objects/count", "alloc_space/bytes", "inuse_objects/count", "inuse_space/bytes"],
+                  "pprof: types of values")
+        tap.equal({name: sums[name] for name in told}, told, "pprof: each row is what the program wrote down")
+        told, data = made("html")
+        tap.check(b'"unit":"byte"' in data and b'"over"' in data, "html: a flame graph of bytes", data[-3000:])
+
+
 def main():
     tap = Tap()
     if iterator_refused():
         tap.skip("leaks --of maps", iterator_refused(), Tap.ROOT)
         tap.done()
     wanted = sys.argv[1:]
-    for test in (rows, program, unseen, text):
+    for test in (rows, program, unseen, text, formats):
         if not wanted or test.__name__ in wanted:
             tap.guard(test)
     tap.done()

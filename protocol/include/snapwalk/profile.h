@@ -55,6 +55,7 @@ struct sw_profile_info {
 	uint64_t n_samples;                  /* rounds, each of all threads */
 	uint64_t n_wanted, n_late, n_lost;   /* rounds; by the rate; after their time; not at all */
 	int64_t stopped_ns, longest_stop_ns; /* of the target */
+	const char *unit; /* static: what is counted, as "descriptor"; NULL: samples */
 };
 
 /** What is in it. */
@@ -141,9 +142,23 @@ enum sw_profile_format {
 	SW_PROFILE_FORMATS,
 };
 
-/** Zero-initialised means the defaults. Only text and HTML look at it. */
+enum { SW_PROFILE_VALUES_MAX = 4 };
+
+/** What pprof has of each row in place of samples and time. */
+struct sw_profile_values {
+	struct sw_profile_value_type {
+		const char *type, *unit; /* "inuse_space", "bytes" */
+	} types[SW_PROFILE_VALUES_MAX];
+	size_t n_types;
+	const uint64_t (
+		*rows)[SW_PROFILE_VALUES_MAX]; /* borrowed; one for each row of the profile */
+	size_t n_rows;
+};
+
+/** Zero-initialised means the defaults. Only text, HTML and pprof look at it. */
 struct sw_profile_write_options {
-	const struct sw_profile *old; /* what to compare with; NULL: nothing */
+	const struct sw_profile_values *values; /* NULL: samples and time */
+	const struct sw_profile *old;           /* what to compare with; NULL: nothing */
 	bool color;
 	bool all;       /* in text: also what is small or idle */
 	size_t columns; /* of the terminal; 0: as wide as it takes */
