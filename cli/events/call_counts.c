@@ -5,6 +5,7 @@
 #include "common/event_word.h"
 #include "common/json_text.h"
 #include "errors.h"
+#include "events/cost.h"
 #include "utf8.h"
 
 #include <snapwalk/clock.h>
@@ -348,6 +349,7 @@ int sw_call_counts_text(struct sw_call_counts *c, struct sw_text *text)
 	if (c->run->n_lost > 0)
 		sw_text_printf(text, "%6" PRIu64 "  lost: they came faster than they were read\n",
 			       c->run->n_lost);
+	sw_event_cost_text(c->run, text);
 	return text->failed ? -SW_E_NOMEM : 0;
 }
 
@@ -391,6 +393,8 @@ int sw_call_counts_json(struct sw_call_counts *c, struct sw_text *text)
 		sw_text_append(text, s->json + 1, s->json_size - 1); /* its members */
 		first = false;
 	}
-	sw_text_printf(text, "]}\n");
+	sw_text_append(text, "]", 1);
+	sw_event_cost_json(run, text);
+	sw_text_append(text, "}\n", 2);
 	return text->failed ? -SW_E_NOMEM : 0;
 }

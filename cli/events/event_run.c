@@ -113,11 +113,19 @@ static void comm_read(struct sw_event_run *run)
 				(int) strcspn(text.data, "\n"), text.data);
 }
 
+static int64_t cpu_read(const struct sw_event_run *run)
+{
+	struct timespec t;
+	if (clock_gettime(run->cpu_clock, &t) < 0)
+		return -1;
+	return (int64_t) t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
 int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options,
 		      const struct sw_event_options *wanted)
 {
 	struct sw_error err = {0};
-	*run = (struct sw_event_run){.options = options, .proc_fd = -EBADF};
+	*run = (struct sw_event_run){.options = options, .proc_fd = -EBADF, .cpu_begin_ns = -1};
 	int status = sw_select_one(options, &run->subject);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
@@ -136,6 +144,8 @@ int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options
 		return sw_complain_error(run->subject.name, &err);
 	run->begin_ns = sw_clock_ns(); /* events have begun */
 	run->begin_real_ns = sw_realtime_ns();
+	if (clock_getcpuclockid(run->subject.pid, &run->cpu_clock) == 0)
+		run->cpu_begin_ns = cpu_read(run);
 	comm_read(run);
 	return SW_STATUS_COMPLETE;
 }
@@ -205,6 +215,8 @@ int sw_event_run_all(struct sw_event_run *run, struct sw_error *err)
 		r = run->before_end(run->arg, err);
 	sw_recorder_end_events(run->recorder);
 	run->end_ns = sw_clock_ns();
+	run->cost = sw_recorder_event_cost(run->recorder);
+	run->cpu_end_ns = run->cpu_begin_ns < 0 ? -1 : cpu_read(run);
 	/* What happened before. */
 	for (uint64_t before = UINT64_MAX; r == 0 && !run->enough && !run->ended;) {
 		if (run->n_events == before)

@@ -40,6 +40,9 @@ struct sw_event_run {
 	bool enough; /* set by event(): it ends */
 	bool ended;  /* the process did */
 	uint64_t n_events, n_lost;
+	struct sw_event_cost cost;        /* in the end */
+	clockid_t cpu_clock;              /* of the process */
+	int64_t cpu_begin_ns, cpu_end_ns; /* CPU time; below 0: not known */
 };
 
 /* SW_STATUS_*; complains by itself. *ret must not be moved afterwards. */

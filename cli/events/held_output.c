@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "common/json_text.h"
 #include "errors.h"
+#include "events/cost.h"
 #include "utf8.h"
 
 #include <inttypes.h>
@@ -185,6 +186,7 @@ int sw_held_text(const struct sw_held *h, struct sw_text *text)
 			       (int) run->subject.pid, h->kind->file, h->n_there, h->kind->there,
 			       h->unknown_origin == 0 ? "all accounted for"
 						      : "not all accounted for");
+	sw_event_cost_text(run, text);
 	return text->failed ? -SW_E_NOMEM : 0;
 }
 
@@ -264,6 +266,7 @@ int sw_held_json(const struct sw_held *h, struct sw_text *text)
 		put_count(text, "unknown_bytes", h->unknown_bytes, true);
 		put_count(text, "unseen_bytes", h->unseen_bytes, true);
 	}
-	sw_text_printf(text, ",\"overhead\":{\"events\":%" PRIu64 "}}\n", run->n_events);
+	sw_event_cost_json(run, text);
+	sw_text_append(text, "}\n", 2);
 	return text->failed ? -SW_E_NOMEM : 0;
 }

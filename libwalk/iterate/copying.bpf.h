@@ -542,6 +542,7 @@ static __always_inline void taking_head(struct taking *t)
 static __always_inline bool taking_end(struct taking *t)
 {
 	taking_head(t);
+	uint64_t begin_ns = ((const struct sw_sampled_head *) t->s->out)->time_ns;
 	uint32_t bytes = t->s->at;
 	if (bytes > OUT_MASK)
 		bytes = OUT_MASK;
@@ -550,6 +551,8 @@ static __always_inline bool taking_end(struct taking *t)
 		t->counts->n_taken++;
 	else
 		t->counts->n_no_space++;
+	t->counts->n_timed++;
+	t->counts->ns += bpf_ktime_get_ns() - begin_ns;
 	t->s->busy = 0;
 	return written;
 }

@@ -775,6 +775,14 @@ const char *sw_event_sampler_no_stacks(const struct sw_cpu_sampler *s)
 	return s->lacks_stacks ? s->no_stacks.message : "";
 }
 
+struct sw_event_cost sw_event_sampler_cost(const struct sw_cpu_sampler *s)
+{
+	struct sw_copies_counts counts = {0};
+	if (s->copies != NULL)
+		counts = sw_copies_counts(s->copies);
+	return (struct sw_event_cost){.n_copied = counts.n_timed, .ns = counts.ns};
+}
+
 void sw_event_sampler_end(struct sw_cpu_sampler *s)
 {
 	sw_uprobes_close(&s->probes);

@@ -299,6 +299,11 @@ void sw_recorder_renumber(struct sw_recorder *r, uint32_t (*row)(void *arg, uint
 	}
 }
 
+struct sw_event_cost sw_recorder_event_cost(const struct sw_recorder *r)
+{
+	return r->cpu != NULL ? sw_event_sampler_cost(r->cpu) : (struct sw_event_cost){0};
+}
+
 void sw_recorder_end_events(struct sw_recorder *r)
 {
 	if (r->cpu != NULL)

@@ -64,12 +64,17 @@ def rows(tap):
         tap.equal((status, answer["acquired"], answer["not_joined"], answer["joins_unknown"], answer["opened_before"]),
                   (0, sum(n for n, _, _ in told.values()), 8, 0, 2), "C: the sums")
         accounted(tap, "C", answer, target)
+        cost = answer["overhead"]
+        tap.equal((cost["copied"], cost["lost"]), (answer["acquired"], 0), "C: what was copied has a cost")
+        tap.check(100 < cost["ns_each"] < 10**6 and 0 < cost["share"] <= 1, "C: the cost of a copy, and its share", cost)
     with Target("lives") as target:
         run = begin(target)
         turn(target)
         status, out, err = run.end()
         tap.check(re.search(r"^ +7 +7 +0 .*clone3 < .*\n", out, re.M) and "(7 ended, not joined)" in out and
                   "ended and not joined 8, whose stacks stay mapped" in out, "C: text", out)
+        tap.check(re.search(r"^cost: 76 copies, \d+\.\d µs each, \d+\.\d\d % of the process's CPU time$", out, re.M),
+                  "C: the cost in text", out)
 
 
 def ends(tap):

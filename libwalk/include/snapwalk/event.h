@@ -169,6 +169,14 @@ SW_PUBLIC const struct sw_event *sw_cpu_sampler_event(const struct sw_cpu_sample
  * walked. Of a sampler of sw_event_sampler_create(). */
 SW_PUBLIC const char *sw_event_sampler_no_stacks(const struct sw_cpu_sampler *sampler);
 
+/** What copying threads at events has cost them, by the kernel's clock; entering the kernel's program is not in it. */
+struct sw_event_cost {
+	uint64_t n_copied; /* also those that were lost afterwards */
+	uint64_t ns;       /* of all together */
+};
+/** So far. Of a sampler of sw_event_sampler_create(). */
+SW_PUBLIC struct sw_event_cost sw_event_sampler_cost(const struct sw_cpu_sampler *sampler);
+
 /** No events any more; those that happened are still returned. Of a sampler of sw_event_sampler_create(). */
 SW_PUBLIC void sw_event_sampler_end(struct sw_cpu_sampler *sampler);
 
