@@ -56,11 +56,18 @@ static void count(void *arg, uint32_t row, uint64_t n)
 	(void) n;
 }
 
-static int event(void *arg, const struct sw_event *e, uint32_t row, struct sw_error *err)
+static int told(void *arg, const struct sw_event *e, uint32_t row, struct sw_error *err)
 {
 	struct sw_event_run *run = arg;
 	run->n_events++;
 	return run->enough ? 0 : run->event(run->arg, e, row, err);
+}
+
+static int event(void *arg, const struct sw_event *e, uint32_t row, struct sw_error *err)
+{
+	struct sw_event_run *run = arg;
+	run->n_read++;
+	return sw_event_order_add(&run->order, e, row, err);
 }
 
 static int recorder_open(struct sw_event_run *run, const struct sw_event_options *wanted,
@@ -74,6 +81,7 @@ static int recorder_open(struct sw_event_run *run, const struct sw_event_options
 	 * it: the time is for the first look into debug information. */
 	if (!run->options->timeout_given)
 		how.how.limit_ns = (int64_t) NAMING_S * NS_PER_S;
+	run->order = (struct sw_event_order){.tell = told, .arg = run};
 	run->sink =
 		(struct sw_recorder_sink){.rows = rows, .count = count, .event = event, .arg = run};
 	struct sw_event_options *at = &run->wanted;
@@ -158,6 +166,7 @@ void sw_event_run_deinit(struct sw_event_run *run)
 	sw_session_destroy(run->session);
 	sw_event_stacks_deinit(&run->stacks);
 	sw_event_profiled_deinit(&run->profiled);
+	sw_event_order_deinit(&run->order);
 }
 
 int sw_event_run_with(const struct sw_options *options, const struct sw_event_options *wanted,
@@ -195,7 +204,9 @@ static int fetch(struct sw_event_run *run, struct sw_error *err)
 	int r = sw_recorder_sample(run->recorder, err);
 	run->n_lost = sw_recorder_totals(run->recorder)->n_lost;
 	run->ended = sw_recorder_has_ended(run->recorder);
-	return run->ended ? 0 : r;
+	if (r == 0 || run->ended)
+		r = sw_event_order_turn(&run->order, err);
+	return r;
 }
 
 int sw_event_run_all(struct sw_event_run *run, struct sw_error *err)
@@ -219,12 +230,12 @@ int sw_event_run_all(struct sw_event_run *run, struct sw_error *err)
 	run->cpu_end_ns = run->cpu_begin_ns < 0 ? -1 : cpu_read(run);
 	/* What happened before. */
 	for (uint64_t before = UINT64_MAX; r == 0 && !run->enough && !run->ended;) {
-		if (run->n_events == before)
+		if (run->n_read == before)
 			break;
-		before = run->n_events;
+		before = run->n_read;
 		r = fetch(run, err);
 	}
-	return r;
+	return r == 0 ? sw_event_order_end(&run->order, err) : r;
 }
 
 int sw_event_run_missing(const struct sw_event_run *run)

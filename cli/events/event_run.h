@@ -4,6 +4,7 @@
 
 #include "common/options.h"
 #include "events/function.h"
+#include "events/order.h"
 #include "events/profiled.h"
 #include "events/stacks.h"
 #include "run/output.h"
@@ -29,20 +30,21 @@ struct sw_event_run {
 	struct sw_recorder_sink sink;
 	struct sw_event_stacks stacks;
 	struct sw_event_profiled profiled;
+	struct sw_event_order order;
 	/* Before the kernel ends events: what is compared with them afterwards. NULL: nothing. 0, or an error. */
 	int (*before_end)(void *arg, struct sw_error *err);
-	/* Told of each event with its row; as sink.event. */
+	/* Told of each event with its row, by their numbers; as sink.event. */
 	int (*event)(void *arg, const struct sw_event *event, uint32_t row, struct sw_error *err);
 	void *arg;
 	sigset_t signals;
 	int64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
 	int64_t begin_real_ns;
-	bool enough; /* set by event(): it ends */
-	bool ended;  /* the process did */
-	uint64_t n_events, n_lost;
-	struct sw_event_cost cost;        /* in the end */
-	clockid_t cpu_clock;              /* of the process */
-	int64_t cpu_begin_ns, cpu_end_ns; /* CPU time; below 0: not known */
+	bool enough;                       /* set by event(): it ends */
+	bool ended;                        /* the process did */
+	uint64_t n_events, n_read, n_lost; /* told, and read before; lost */
+	struct sw_event_cost cost;         /* in the end */
+	clockid_t cpu_clock;               /* of the process */
+	int64_t cpu_begin_ns, cpu_end_ns;  /* CPU time; below 0: not known */
 };
 
 /* SW_STATUS_*; complains by itself. *ret must not be moved afterwards. */
