@@ -17,18 +17,34 @@ struct {
 static __always_inline bool is_process(struct sw_called_setup *called,
 				       const struct task_struct *task)
 {
+	if (called->tgid != 0 && (uint32_t) task->tgid != called->tgid)
+		return false;
+	const struct task_struct *leader = pointer_at(&task->group_leader);
+	uint64_t start_ns = word_at(&leader->start_boottime);
 	if (called->tgid != 0)
-		return (uint32_t) task->tgid == called->tgid;
+		return start_ns == called->start_ns;
 	uint32_t zero = 0;
 	const struct sw_sampled_setup *setup = bpf_map_lookup_elem(&sw_setup, &zero);
 	if (setup == NULL)
 		return false;
-	const struct task_struct *leader = pointer_at(&task->group_leader);
 	uint32_t pid = number_in(leader, setup->pid_namespace);
 	if (pid == 0 || bpf_map_lookup_elem(&sw_processes, &pid) == NULL)
 		return false;
+	called->start_ns = start_ns;
 	called->tgid = (uint32_t) task->tgid;
 	return true;
+}
+
+/* A thread ends. After the last one the places of the process's table and memory in the kernel may be another's. */
+static __always_inline int thread_ends(void)
+{
+	uint32_t zero = 0;
+	const struct task_struct *task = bpf_get_current_task_btf();
+	struct sw_called_setup *called = bpf_map_lookup_elem(&sw_called, &zero);
+	const struct signal_struct *signal = pointer_at(&task->signal);
+	if (called != NULL && is_process(called, task) && number_at(&signal->live.counter) == 0)
+		called->files = called->mm = 0;
+	return 0;
 }
 
 static __always_inline void arguments_read(const struct pt_regs *user, bool is_32bit,

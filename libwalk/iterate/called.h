@@ -36,12 +36,13 @@ struct sw_called_setup {
 	/* Numbers of arguments, from 1 on; 0: none. That of a string; that of bytes, and that which has their number. */
 	uint32_t text, bytes, n_bytes;
 	uint32_t unused;
-	uint64_t files; /* of descriptors: the table of the process, found as tgid is */
-	uint64_t mm;    /* of mappings: its memory, likewise */
+	uint64_t files;     /* of descriptors: the table of the process, found as tgid is */
+	uint64_t mm;        /* of mappings: its memory, likewise */
 	uint64_t told;      /* of deaths: it is told already */
 	uint64_t slower_ns; /* of functions and of waiting: only those that lasted as long */
 	uint64_t least;     /* of system calls: the argument least_of is at least this */
 	uint64_t least_of;  /* its number from 1 on; 0: none */
+	uint64_t start_ns;  /* when the process began, likewise: its number may be used again */
 	struct sw_called_test tests[SW_CALLED_TESTS_MAX];
 };
 

@@ -116,10 +116,9 @@ static __always_inline const struct files_struct *
 table_of(struct sw_called_setup *called, const struct task_struct *task, bool *foreign)
 {
 	const struct files_struct *files = pointer_at(&task->files);
-	*foreign = called->tgid == 0 || (uint32_t) task->tgid != called->tgid;
-	if (*foreign && !is_process(called, task))
+	*foreign = !is_process(called, task);
+	if (*foreign)
 		return called->files != 0 && (uint64_t) files == called->files ? files : NULL;
-	*foreign = false;
 	if (called->files == (uint64_t) files)
 		return files;
 	const struct task_struct *leader = pointer_at(&task->group_leader);
@@ -430,4 +429,11 @@ int sw_descriptor_exit(const uint64_t *ctx)
 		(void) bpf_loop(n, handle_put, &m.g, 0);
 	giving_end(&t, foreign);
 	return 0;
+}
+
+SEC("raw_tp/sched_process_exit")
+int sw_descriptor_ends(const uint64_t *ctx)
+{
+	(void) ctx;
+	return thread_ends();
 }

@@ -88,6 +88,9 @@ struct list_head {
 } SW_KERNEL;
 
 struct signal_struct {
+	struct {
+		int counter;
+	} live; /* threads that have not begun to end */
 	int nr_threads;
 	struct list_head thread_head; /* of the threads' thread_node */
 } SW_KERNEL;

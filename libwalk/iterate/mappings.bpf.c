@@ -127,3 +127,10 @@ int sw_mapping_exit(const uint64_t *ctx)
 	(void) taking_end(&t); /* what was lost is counted */
 	return 0;
 }
+
+SEC("raw_tp/sched_process_exit")
+int sw_mapping_ends(const uint64_t *ctx)
+{
+	(void) ctx;
+	return thread_ends();
+}

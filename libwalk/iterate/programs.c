@@ -135,9 +135,10 @@ static int descriptors_load(const struct sw_iterate_sample_sizes *sizes,
 			.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)},
 			.called_fd = take(&skeleton->maps.sw_called.map_fd),
 			.program_fds = {take(&skeleton->progs.sw_descriptor_enter.prog_fd),
-					take(&skeleton->progs.sw_descriptor_exit.prog_fd), -EBADF},
+					take(&skeleton->progs.sw_descriptor_exit.prog_fd),
+					take(&skeleton->progs.sw_descriptor_ends.prog_fd)},
 			.link_fds = {-EBADF, -EBADF, -EBADF},
-			.trace_points = {"sys_enter", "sys_exit"}};
+			.trace_points = {"sys_enter", "sys_exit", "sched_process_exit"}};
 	sw_descriptors__destroy(skeleton);
 	return r;
 }
@@ -155,9 +156,10 @@ static int mappings_load(const struct sw_iterate_sample_sizes *sizes,
 			.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)},
 			.called_fd = take(&skeleton->maps.sw_called.map_fd),
 			.program_fds = {take(&skeleton->progs.sw_mapping_enter.prog_fd),
-					take(&skeleton->progs.sw_mapping_exit.prog_fd), -EBADF},
+					take(&skeleton->progs.sw_mapping_exit.prog_fd),
+					take(&skeleton->progs.sw_mapping_ends.prog_fd)},
 			.link_fds = {-EBADF, -EBADF, -EBADF},
-			.trace_points = {"sys_enter", "sys_exit"}};
+			.trace_points = {"sys_enter", "sys_exit", "sched_process_exit"}};
 	sw_mappings__destroy(skeleton);
 	return r;
 }

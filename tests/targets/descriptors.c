@@ -2,7 +2,7 @@
 /*
  * Gets and gives up descriptors in each way that there is, and writes down how many: for a line "go" it prints
  * "NAME acquired outstanding" for each function and then "done". A line "exec" makes it another program, which has
- * those without close-on-exec. For a line "unseen" it gets one and gives one up by calls of 32-bit code, which nobody follows.
+ * those without close-on-exec. For "many" and "noted" it gets more by one call than an event has space for. For a line "unseen" it gets one and gives one up by calls of 32-bit code, which nobody follows.
  */
 #include "target.h"
 
@@ -283,6 +283,59 @@ ALONE static void unseen(void)
 	say("unseen", 1, 0);
 }
 
+/* More descriptors in one call than an event has space for; and more control messages than are looked at. */
+enum { MANY_MESSAGES = 4, MANY = 80, NOTED_MESSAGES = 140 };
+
+static void send_to(int socket, int n)
+{
+	union {
+		char bytes[CMSG_SPACE(MANY * sizeof(int))];
+		struct cmsghdr align;
+	} control = {0};
+	char byte = 'x';
+	struct iovec iov = {&byte, 1};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+	int fds[MANY] = {0};
+	m.msg_control = control.bytes;
+	m.msg_controllen = CMSG_SPACE((size_t) n * sizeof(int));
+	struct cmsghdr *head = CMSG_FIRSTHDR(&m);
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN((size_t) n * sizeof(int));
+	memcpy(CMSG_DATA(head), fds, (size_t) n * sizeof(int));
+	check(sendmsg(socket, &m, 0) == 1, "sendmsg");
+}
+
+ALONE static void many(int socket, int n_messages)
+{
+	static char controls[NOTED_MESSAGES][CMSG_SPACE(MANY * sizeof(int)) + 64]
+		__attribute__((aligned(16)));
+	static struct mmsghdr m[NOTED_MESSAGES];
+	static char bytes[NOTED_MESSAGES];
+	static struct iovec iov[NOTED_MESSAGES];
+	for (int i = 0; i < n_messages; i++) {
+		iov[i] = (struct iovec){&bytes[i], 1};
+		m[i].msg_hdr = (struct msghdr){.msg_iov = &iov[i],
+					       .msg_iovlen = 1,
+					       .msg_control = controls[i],
+					       .msg_controllen = sizeof(controls[i])};
+	}
+	check(recvmmsg(socket, m, (unsigned) n_messages, MSG_CMSG_CLOEXEC, NULL) == n_messages,
+	      "recvmmsg");
+}
+
+static void too_many(bool noted)
+{
+	int ends[2], on = 1;
+	check(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0, "socketpair");
+	/* Each message has another control message then: who has sent it. */
+	check(!noted || setsockopt(ends[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) == 0,
+	      "SO_PASSCRED");
+	for (int i = 0; i < (noted ? NOTED_MESSAGES : MANY_MESSAGES); i++)
+		send_to(ends[0], noted ? 1 : MANY);
+	many(ends[1], noted ? NOTED_MESSAGES : MANY_MESSAGES);
+}
+
 int main(int argc, char **argv)
 {
 	char line[16];
@@ -296,6 +349,12 @@ int main(int argc, char **argv)
 	while (fgets(line, sizeof(line), stdin) != NULL) {
 		if (strcmp(line, "exec\n") == 0)
 			(void) execl(argv[0], argv[0], (char *) NULL); /* or it goes on */
+		if (strcmp(line, "many\n") == 0 || strcmp(line, "noted\n") == 0) {
+			too_many(strcmp(line, "noted\n") == 0);
+			printf("done\n");
+			fflush(stdout);
+			continue;
+		}
 		if (strcmp(line, "unseen\n") == 0) {
 			unseen();
 			printf("done\n");
