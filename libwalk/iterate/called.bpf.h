@@ -102,25 +102,30 @@ static __always_inline void alone_put(struct sw_called_setup *called,
 	uint32_t cpu = bpf_get_smp_processor_id(), zero = 0;
 	struct sw_sampled_counts *counts = bpf_map_lookup_elem(&sw_counts, &cpu);
 	const struct sw_sampled_setup *setup = bpf_map_lookup_elem(&sw_setup, &zero);
-	struct alone r = {0};
 	if (counts == NULL || setup == NULL)
 		return;
-	r.head.time_ns = bpf_ktime_get_ns();
-	r.head.tid = number_in(task, setup->pid_namespace);
-	r.head.bytes = sizeof(r);
-	r.head.n_parts = 1;
-	r.head.flags = SW_CALLED_ALONE;
-	r.part.bytes = sizeof(r.event);
-	r.part.kind = SW_CALLED_EVENT;
-	r.event.number = __sync_fetch_and_add(&called->n_events, 1);
-	r.event.what = what;
-	r.event.value[0] = a;
-	r.event.value[1] = b;
-	r.event.value[2] = c;
-	if (bpf_ringbuf_output(&sw_ring, &r, sizeof(r), BPF_RB_NO_WAKEUP) == 0)
-		counts->n_taken++;
-	else
+	uint64_t number = __sync_fetch_and_add(&called->n_events, 1);
+	/* On the stack of the program it would have no space on 6.1. */
+	struct alone *r = bpf_ringbuf_reserve(&sw_ring, sizeof(*r), 0);
+	if (r == NULL) {
 		counts->n_no_space++;
+		return;
+	}
+	__builtin_memset(r, 0, sizeof(*r));
+	r->head.time_ns = bpf_ktime_get_ns();
+	r->head.tid = number_in(task, setup->pid_namespace);
+	r->head.bytes = sizeof(*r);
+	r->head.n_parts = 1;
+	r->head.flags = SW_CALLED_ALONE;
+	r->part.bytes = sizeof(r->event);
+	r->part.kind = SW_CALLED_EVENT;
+	r->event.number = number;
+	r->event.what = what;
+	r->event.value[0] = a;
+	r->event.value[1] = b;
+	r->event.value[2] = c;
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	counts->n_taken++;
 }
 
 #endif
