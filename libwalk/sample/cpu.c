@@ -725,10 +725,13 @@ int sw_cpu_sampler_next(struct sw_cpu_sampler *s, struct sw_sample *ret, struct 
 		if (r < 0)
 			return r;
 	}
-	bool lived = sw_target_lives(s->target); /* what it wrote before its end is there by now */
 	batch_fill(s, &sample.new_program);
-	if (s->n == 0 && !s->alone && !s->base_old && !lived)
-		return sw_fail(err, SW_E_EXITED, "process %d exited", (int) s->target->pid);
+	if (s->n == 0 && !s->alone && !s->base_old && !sw_target_lives(s->target)) {
+		batch_fill(s,
+			   &sample.new_program); /* what it wrote before its end is there by now */
+		if (s->n == 0 && !s->alone && !s->base_old)
+			return sw_fail(err, SW_E_EXITED, "process %d exited", (int) s->target->pid);
+	}
 	struct sw_snapshot *snap = s->snap;
 	if (snap != NULL)
 		snapshot_finish(s, sample.time_ns);

@@ -15,6 +15,23 @@ static int compare_ranges(const void *a, const void *b)
 	return (x->start_avma > y->start_avma) - (x->start_avma < y->start_avma);
 }
 
+/* Parts of a copy are few, and most of them in order. */
+static void ranges_sort(struct sw_range *all, size_t n)
+{
+	enum { FEW = 64 };
+	if (n > FEW) {
+		qsort(all, n, sizeof(*all), compare_ranges);
+		return;
+	}
+	for (size_t i = 1; i < n; i++) {
+		struct sw_range r = all[i];
+		size_t k = i;
+		for (; k > 0 && all[k - 1].start_avma > r.start_avma; k--)
+			all[k] = all[k - 1];
+		all[k] = r;
+	}
+}
+
 /* Threads may share a stack mapping (coroutines), so copies overlap: they are cut until they do
  * not. All were taken while nothing ran, so it does not matter which one stays. */
 static size_t overlaps_cut(struct sw_range *copies, size_t n)
@@ -59,8 +76,7 @@ void sw_snapshot_index_copies(struct sw_snapshot *snap)
 	}
 	for (size_t i = 0; i < snap->n_ranges; i++)
 		priv->copies[n++] = snap->ranges[i];
-	if (n > 1)
-		qsort(priv->copies, n, sizeof(*priv->copies), compare_ranges);
+	ranges_sort(priv->copies, n);
 	priv->n_copies = overlaps_cut(priv->copies, n);
 }
 
@@ -85,7 +101,7 @@ void sw_snapshot_index_copy(const struct sw_snapshot *snap, const struct sw_thre
 		const struct sw_copy_part *part = &thread->copy->parts[i];
 		priv->copies[n++] = (struct sw_range){part->avma, part->bytes, part->data};
 	}
-	qsort(priv->copies, n, sizeof(*priv->copies), compare_ranges);
+	ranges_sort(priv->copies, n);
 	priv->n_copies = overlaps_cut(priv->copies, n);
 }
 

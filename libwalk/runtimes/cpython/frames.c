@@ -267,6 +267,17 @@ static bool by_content(struct sw_cpython *c, const struct sw_cursor *callee,
 	return true;
 }
 
+static enum sw_cpython_function function_at(struct sw_cpython *c, uint64_t svma)
+{
+	size_t slot = (size_t) (sw_mix64(svma) % SW_CPYTHON_KNOWN);
+	if (c->known[slot].svma == svma && svma != 0)
+		return (enum sw_cpython_function) c->known[slot].what;
+	enum sw_cpython_function what = sw_cpython_function(c->functions, svma);
+	c->known[slot].svma = svma;
+	c->known[slot].what = (uint8_t) what;
+	return what;
+}
+
 bool sw_cpython_frames(struct sw_cpython *c, const struct sw_cursor *callee,
 		       uint64_t caller_sp_avma, struct sw_frame_sink *sink)
 {
@@ -275,7 +286,7 @@ bool sw_cpython_frames(struct sw_cpython *c, const struct sw_cursor *callee,
 	if (c->thread != callee->thread)
 		thread_begin(c, callee);
 	uint64_t svma = callee->lookup_avma - c->at.place->bias;
-	enum sw_cpython_function what = sw_cpython_function(c->functions, svma);
+	enum sw_cpython_function what = function_at(c, svma);
 	sink->without = what == SW_CPYTHON_LOOP;
 	if (c->chain.n_groups == 0 && c->chain.innermost_avma == 0)
 		return false; /* a thread that the interpreter does not know */
