@@ -212,15 +212,22 @@ static enum sw_step frame_step(struct sw_go_frame *f, struct sw_stepped *ret)
 	return leave(f, special, &caller, ret);
 }
 
-/* The cursor is in what a handler returns to: its system call is an instruction further, and ends behind that. */
+/*
+ * The cursor is in what a handler returns to: its system call is an instruction further, and ends behind that.
+ *
+ *	48 c7 c0 0f 00 00 00	mov $15, %rax
+ *	0f 05			syscall
+ */
 static bool is_sigreturn(const struct sw_go *go, const struct sw_cursor *cursor)
 {
-	enum { MOV_BYTES = 7, SYSCALL_BYTES = 2 };
-	static const uint64_t done[] = {0, MOV_BYTES, MOV_BYTES + SYSCALL_BYTES};
+	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	static const uint64_t done[] = {0, 7, sizeof(code)};
 	size_t n = cursor->exact_pc ? SW_ARRAY_SIZE(done) : 1;
+	uint8_t there[sizeof(code)];
 	for (size_t i = 0; i < n; i++)
-		if (sw_arch_known_code(go->memory, cursor->regs.pc_avma - done[i], 0) ==
-		    SW_CODE_SIGRETURN)
+		if (sw_memory_read(go->memory, cursor->regs.pc_avma - done[i], there,
+				   sizeof(there)) &&
+		    memcmp(there, code, sizeof(code)) == 0)
 			return true;
 	return false;
 }

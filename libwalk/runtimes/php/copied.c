@@ -86,7 +86,8 @@ static bool string_read(const struct sw_php_copied_source *from, uint64_t avma, 
 /* False: the copy does not have it. */
 static bool string_identify(const struct sw_php_copied_source *from, uint64_t avma, uint64_t *hash)
 {
-	struct text text = {0};
+	struct text text; /* its bytes are not needed as a rule */
+	text.hash = text.length = 0;
 	if (avma != 0 && !string_head(from, avma, &text))
 		return false;
 	if (avma != 0 && text.hash == 0 && string_read(from, avma, &text))

@@ -9,6 +9,18 @@ void sw_ruby_chain_end(struct sw_ruby *ruby)
 		ruby->cut |= c->frames[c->next].kind != SW_RUBY_FRAME_OTHER;
 }
 
+bool sw_ruby_chain_stack(struct sw_ruby *ruby, const struct sw_thread *thread,
+			 struct sw_ruby_stack *ret)
+{
+	if (!ruby->by_copies)
+		return sw_ruby_stack_read(&ruby->vm, thread->fs_base, ret);
+	if (ruby->stack_of != thread)
+		ruby->has_stack = sw_ruby_stack_read(&ruby->vm, thread->fs_base, &ruby->stack);
+	ruby->stack_of = thread;
+	*ret = ruby->stack;
+	return ruby->has_stack;
+}
+
 static bool frames_read(struct sw_ruby *ruby, const struct sw_ruby_stack *stack)
 {
 	struct sw_ruby_chain *c = &ruby->chain;
@@ -37,7 +49,7 @@ void sw_ruby_chain_read(struct sw_ruby *ruby, const struct sw_thread *thread)
 	c->ec_avma = 0;
 	if (ruby->by_copies)
 		sw_ruby_copied_begin(&ruby->copied);
-	if (!sw_ruby_stack_read(&ruby->vm, thread->fs_base, &stack))
+	if (!sw_ruby_chain_stack(ruby, thread, &stack))
 		return;
 	c->ec_avma = stack.ec_avma;
 	c->cut = !frames_read(ruby, &stack);

@@ -9,18 +9,19 @@
 #include "arch/arch.h"
 #include "cfi/find.h"
 #include "native/rule_step.h"
+#include "runtimes/ruby/chain.h"
 #include "runtimes/ruby/fibers.h"
 
 enum { FIRST_BYTES_MAX = 4096 /* of the first function's frame */ };
 
 /* Where the machine stack begins, if the cursor may be in its first function. */
-static bool begin_find(const struct sw_ruby *ruby, const struct sw_cursor *cursor, uint64_t *ret)
+static bool begin_find(struct sw_ruby *ruby, const struct sw_cursor *cursor, uint64_t *ret)
 {
 	struct sw_ruby_stack stack;
 	struct sw_ruby_fiber fiber;
 	uint64_t sp = cursor->regs.sp_avma;
-	if (!sw_ruby_stack_read(&ruby->vm, cursor->thread->fs_base, &stack) ||
-	    sp >= stack.values_avma || stack.values_avma - sp > FIRST_BYTES_MAX ||
+	if (!sw_ruby_chain_stack(ruby, cursor->thread, &stack) || sp >= stack.values_avma ||
+	    stack.values_avma - sp > FIRST_BYTES_MAX ||
 	    !sw_ruby_fiber_of(&ruby->vm, ruby->snap, &stack, &fiber) || sp < fiber.start_avma)
 		return false;
 	*ret = stack.values_avma;

@@ -39,8 +39,12 @@ struct sw_ruby {
 	bool by_copies; /* of sw_snapshot_priv */
 	struct sw_snapshot_memory later_source;
 	struct sw_ruby_vm later, now; /* by_copies: with the running process; by that alone */
-	struct sw_ruby_copied copied; /* by_copies: what frames execute */
-	struct sw_ruby_chain chain;   /* of the thread that is being walked */
+	/* by_copies: the stack of the thread that is walked, and whether it has one. */
+	const struct sw_thread *stack_of; /* borrowed; NULL: none yet */
+	struct sw_ruby_stack stack;
+	bool has_stack;
+	struct sw_ruby_copied copied;        /* by_copies: what frames execute */
+	struct sw_ruby_chain chain;          /* of the thread that is being walked */
 	const struct sw_ruby_window *window; /* borrowed; NULL: nothing was copied in one */
 	struct sw_ruby_all_fibers *fibers;   /* owned; NULL: they were not asked for */
 	struct sw_ruby_known *known;         /* owned; waits.c: its threads, by their address */

@@ -76,6 +76,7 @@ static int ruby_open(const struct sw_snapshot *snap, void *found, void **ret_sta
 static bool ruby_renew(void *state)
 {
 	struct sw_ruby *ruby = state;
+	ruby->stack_of = NULL;
 	ruby->chain.tid = 0;
 	ruby->chain.n = ruby->chain.next = 0;
 	return sw_ruby_copied_has_space(&ruby->copied);
