@@ -102,8 +102,8 @@ static const struct {
 	const char *word;
 	enum sw_event_what what;
 } known_events[] = {{"death", SW_EVENT_DEATH},
-		    {"thread", SW_EVENT_THREADS},
-		    {"process", SW_EVENT_PROCESSES},
+		    {"thread", SW_EVENT_NEW_THREADS},
+		    {"process", SW_EVENT_NEW_PROCESSES},
 		    {"blocked", SW_EVENT_BLOCKED}};
 
 /* "LIB:SYMBOL" or "SYMBOL", in which "::" is no colon: a name of C++. */

@@ -305,8 +305,10 @@ static void put_what(const struct sw_call_counts *c, struct sw_text *text)
 	const char *s = sw_plural(c->n);
 	sw_text_printf(text, ": %" PRIu64 " ", c->n);
 	switch (o->event.what) {
-	case SW_EVENT_THREADS: sw_text_printf(text, "thread%s", s); break;
-	case SW_EVENT_PROCESSES: sw_text_printf(text, "process%s", c->n == 1 ? "" : "es"); break;
+	case SW_EVENT_NEW_THREADS: sw_text_printf(text, "thread%s", s); break;
+	case SW_EVENT_NEW_PROCESSES:
+		sw_text_printf(text, "process%s", c->n == 1 ? "" : "es");
+		break;
 	case SW_EVENT_BLOCKED: sw_text_printf(text, "wait%s", s); break;
 	default:
 		sw_text_printf(text, "time%s %s%s", s, o->event_name,

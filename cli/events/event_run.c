@@ -70,6 +70,13 @@ static int event(void *arg, const struct sw_event *e, uint32_t row, struct sw_er
 	return sw_event_order_add(&run->order, e, row, err);
 }
 
+/* What is followed is compared with /proc in the end. */
+static bool is_compared_in_the_end(enum sw_event_what what)
+{
+	return what == SW_EVENT_DESCRIPTORS || what == SW_EVENT_THREAD_LIVES ||
+	       what == SW_EVENT_MAPPINGS;
+}
+
 static int recorder_open(struct sw_event_run *run, const struct sw_event_options *wanted,
 			 struct sw_error *err)
 {
@@ -97,7 +104,7 @@ static int recorder_open(struct sw_event_run *run, const struct sw_event_options
 			return sw_fail(err, SW_E_EXITED, "the process exited");
 		}
 	}
-	if (at->what != SW_EVENT_CALL && at->what != SW_EVENT_FUNCTION) {
+	if (is_compared_in_the_end(at->what)) {
 		r = sw_target_directory(target, err);
 		if (r < 0) {
 			sw_target_close(target);

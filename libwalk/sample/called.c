@@ -10,7 +10,7 @@ int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw
 		      enum sw_iterate_calls *ret_calls, struct sw_error *err)
 {
 	int64_t number = is_32bit ? o->call_32 : o->call;
-	if (o->what == SW_EVENT_THREADS) {
+	if (o->what == SW_EVENT_THREAD_LIVES) {
 		*ret = (struct sw_called_setup){0};
 		*ret_calls = SW_ITERATE_LIVES;
 		return 0;
@@ -37,8 +37,8 @@ int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw
 		*ret_calls = SW_ITERATE_DEATHS;
 		return 0;
 	}
-	if (o->what == SW_EVENT_THREADS || o->what == SW_EVENT_PROCESSES) {
-		*ret = (struct sw_called_setup){.number = o->what == SW_EVENT_THREADS
+	if (o->what == SW_EVENT_NEW_THREADS || o->what == SW_EVENT_NEW_PROCESSES) {
+		*ret = (struct sw_called_setup){.number = o->what == SW_EVENT_NEW_THREADS
 								  ? SW_CALLED_THREADS
 								  : SW_CALLED_PROCESSES};
 		*ret_calls = SW_ITERATE_MADE;

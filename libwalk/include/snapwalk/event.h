@@ -29,17 +29,17 @@ struct sw_event_test {
 };
 
 enum sw_event_what {
-	SW_EVENT_CALL,        /* one system call */
-	SW_EVENT_DESCRIPTORS, /* each descriptor that the process gets or gives up */
-	SW_EVENT_THREADS,     /* each thread that is made or ends */
-	SW_EVENT_MAPPINGS,    /* memory that the process maps or unmaps */
+	SW_EVENT_CALL,         /* one system call */
+	SW_EVENT_DESCRIPTORS,  /* each descriptor that the process gets or gives up */
+	SW_EVENT_THREAD_LIVES, /* each thread that is made or ends */
+	SW_EVENT_MAPPINGS,     /* memory that the process maps or unmaps */
 	/* Each call of a function. The kernel puts a breakpoint into the code of the process, and takes it out in the
 	 * end. */
 	SW_EVENT_FUNCTION,
 	SW_EVENT_DEATH, /* how the process ends, once: the thread that ends it, or is ended first */
-	SW_EVENT_THREADS,   /* each thread that the process makes: who makes it */
-	SW_EVENT_PROCESSES, /* likewise */
-	SW_EVENT_BLOCKED,   /* each time that a thread has waited for slower_ns: where it waited */
+	SW_EVENT_NEW_THREADS,   /* each thread that the process makes: who makes it */
+	SW_EVENT_NEW_PROCESSES, /* each child that it makes: likewise */
+	SW_EVENT_BLOCKED, /* each time that a thread has waited for slower_ns: where it waited */
 };
 
 /** Where code of the process is probed. */
