@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* As iterate/sample.bpf.c, step by step and with the same limits: both give the same record of the same memory. */
+/* As iterate/bpf/sample.bpf.c, step by step and with the same limits: both give the same record of the same memory. */
 #include "copies/execute.h"
 
 #include <stdbool.h>

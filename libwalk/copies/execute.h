@@ -13,7 +13,7 @@ struct sw_recipe_thread {
 };
 
 /*
- * A recipe executed here, for a thread that does not run: what iterate/sample.bpf.c does at an event. The record has no
+ * A recipe executed here, for a thread that does not run: what iterate/bpf/sample.bpf.c does at an event. The record has no
  * stack: the caller has that.
  *
  * @param recipe  As sw_recipe_is_valid() wants it.

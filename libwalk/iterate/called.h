@@ -3,7 +3,7 @@
 #define SW_ITERATE_CALLED_H
 
 /*
- * What the programs at system calls are told (iterate/calls.bpf.c), and what they add to the copy of a thread
+ * What the programs at system calls are told (iterate/bpf/calls.bpf.c), and what they add to the copy of a thread
  * (iterate/sampled.h). Compiled for the kernel's programs and for the library, so it knows only the compiler's own
  * headers. No padding.
  */

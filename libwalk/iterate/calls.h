@@ -8,21 +8,21 @@
 #include <stdbool.h>
 
 /*
- * The programs that copy threads at system calls (iterate/calls.bpf.c). They are at trace points of the kernel: no
+ * The programs that copy threads at system calls (iterate/bpf/calls.bpf.c). They are at trace points of the kernel: no
  * code of a process is changed, and they end with their links, that is with the process that has these.
  */
 enum sw_iterate_calls {
 	SW_ITERATE_CALL_BEGINS,
 	SW_ITERATE_CALL_RETURNS,
-	SW_ITERATE_DESCRIPTORS, /* iterate/descriptors.bpf.c: each that a process gets or gives up */
-	SW_ITERATE_MAPPINGS,    /* iterate/mappings.bpf.c: memory that is mapped and unmapped */
-	SW_ITERATE_LIVES,       /* iterate/lives.bpf.c: threads that are made and that end */
-	/* iterate/functions.bpf.c: who has the programs puts them at places of code (events/uprobes.h) */
+	SW_ITERATE_DESCRIPTORS, /* iterate/bpf/descriptors.bpf.c: each that a process gets or gives up */
+	SW_ITERATE_MAPPINGS,    /* iterate/bpf/mappings.bpf.c: memory that is mapped and unmapped */
+	SW_ITERATE_LIVES,       /* iterate/bpf/lives.bpf.c: threads that are made and that end */
+	/* iterate/bpf/functions.bpf.c: who has the programs puts them at places of code (events/uprobes.h) */
 	SW_ITERATE_FUNCTION_BEGINS,
 	SW_ITERATE_FUNCTION_RETURNS,
-	SW_ITERATE_DEATHS,  /* iterate/deaths.bpf.c: how the process ends */
-	SW_ITERATE_MADE,    /* iterate/made.bpf.c: threads, or processes, that it makes */
-	SW_ITERATE_BLOCKED, /* iterate/blocked.bpf.c: threads that have waited */
+	SW_ITERATE_DEATHS,  /* iterate/bpf/deaths.bpf.c: how the process ends */
+	SW_ITERATE_MADE,    /* iterate/bpf/made.bpf.c: threads, or processes, that it makes */
+	SW_ITERATE_BLOCKED, /* iterate/bpf/blocked.bpf.c: threads that have waited */
 };
 
 enum { SW_ITERATE_LINKS_MAX = 3 };

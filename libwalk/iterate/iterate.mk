@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# The programs of libwalk/iterate: NAME.bpf.c -> clang -> bpftool -> $(BUILD)/gen/iterate/NAME.lskel.h.
+# The programs of libwalk/iterate/bpf: NAME.bpf.c -> clang -> bpftool -> $(BUILD)/gen/iterate/NAME.lskel.h.
 # Needs nothing of the machine that builds but clang, bpftool and libbpf's headers. Without them the
 # library is built without the task iterator. Included behind OBJ_LIBWALK.
 
@@ -32,7 +32,7 @@ endif
 $(ITERATE)/programs.o: ALL_CFLAGS += -isystem $(BPF_GEN)
 $(ITERATE)/programs.o: $(BPF_LSKEL) $(BPF_GEN)/digests.h
 
-$(BPF_GEN)/%.bpf.o: libwalk/iterate/%.bpf.c $(wildcard libwalk/iterate/*.bpf.h) \
+$(BPF_GEN)/%.bpf.o: libwalk/iterate/bpf/%.bpf.c $(wildcard libwalk/iterate/bpf/*.h) \
 		$(wildcard libwalk/iterate/*.h) libwalk/iterate/iterate.mk
 	@mkdir -p $(@D)
 	$(BPF_CLANG) $(BPF_CFLAGS) -c -o $@ $<

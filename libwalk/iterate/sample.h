@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 /*
- * The program that copies threads at events (iterate/sample.bpf.c), and its maps. Loading it needs CAP_BPF
+ * The program that copies threads at events (iterate/bpf/sample.bpf.c), and its maps. Loading it needs CAP_BPF
  * and CAP_PERFMON; who has the descriptors needs neither.
  */
 struct sw_iterate_sample {

@@ -3,7 +3,7 @@
 #define SW_ITERATE_SAMPLED_H
 
 /*
- * What iterate/sample.bpf.c is told and what it writes. Compiled for the kernel's program and for the
+ * What iterate/bpf/sample.bpf.c is told and what it writes. Compiled for the kernel's program and for the
  * library, so it knows only the compiler's own headers. No padding.
  *
  * A sample is one record of the ring:

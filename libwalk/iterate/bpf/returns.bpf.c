@@ -5,7 +5,7 @@
  * since it is probed itself. Threads without probes write nothing. Linux 6.1 to 6.18,
  * include/linux/uprobes.h and prepare_uretprobe() in kernel/events/uprobes.c.
  */
-#include "iterate/uprobes.bpf.h"
+#include "iterate/bpf/uprobes.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -3,7 +3,7 @@
 #define SW_ITERATE_THREADS_BPF_H
 
 /* One thread as a struct sw_iterate_record: for the programs that write such. */
-#include "iterate/kernel.bpf.h"
+#include "iterate/bpf/kernel.bpf.h"
 
 enum {
 	MAX_RT_PRIO = 100,      /* include/linux/sched/prio.h: fair scheduling is above */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Copies the thread that is interrupted by an event of perf_event_open(2). */
-#include "iterate/copying.bpf.h"
+#include "iterate/bpf/copying.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

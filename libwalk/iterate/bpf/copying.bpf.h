@@ -12,7 +12,7 @@
  * Functions that are not static are verified once each, and not for each way into them: a hundredth of the
  * instructions that the verifier looks at otherwise.
  */
-#include "iterate/kernel.bpf.h"
+#include "iterate/bpf/kernel.bpf.h"
 #include "iterate/sampled.h"
 
 /* include/uapi/linux/bpf.h */

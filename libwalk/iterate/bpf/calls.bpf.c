@@ -3,7 +3,7 @@
  * Copies the thread that makes one system call, when it begins or returns. Every call of every process comes here: all
  * but the wanted ones are left by a comparison or two.
  */
-#include "iterate/called.bpf.h"
+#include "iterate/bpf/called.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -10,7 +10,7 @@
  * What is not seen here: descriptors of io_uring, of seccomp's notifications and of ioctl(2), and what other processes
  * do with another table.
  */
-#include "iterate/called.bpf.h"
+#include "iterate/bpf/called.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -4,7 +4,7 @@
  * ends, and of execve(2), after which the process has one thread. These trace points are not at system calls: only who makes
  * and ends threads, processes and programs comes here.
  */
-#include "iterate/called.bpf.h"
+#include "iterate/bpf/called.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Copies the thread that makes another thread, or a process. Linux 6.1 to 6.18, kernel/fork.c kernel_clone(). */
-#include "iterate/called.bpf.h"
+#include "iterate/bpf/called.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -27,7 +27,7 @@ typedef uint32_t __wsum;
 
 #include "iterate/record.h"
 
-#include "iterate/kernel_x86_64.bpf.h"
+#include "iterate/bpf/kernel_x86_64.bpf.h"
 
 #define SW_KERNEL __attribute__((preserve_access_index))
 

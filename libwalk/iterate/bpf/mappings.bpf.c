@@ -10,7 +10,7 @@
  * What is not seen here: shmat and shmdt, calls of 32-bit code, what the kernel maps by itself (the stack as it grows,
  * io_setup(2), uretprobes).
  */
-#include "iterate/called.bpf.h"
+#include "iterate/bpf/called.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

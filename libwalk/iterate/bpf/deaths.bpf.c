@@ -4,7 +4,7 @@
  * its last thread ends. One record of a process. Nothing of the process is changed.
  * Linux 6.1 to 6.18, kernel/signal.c get_signal() and complete_signal(), kernel/exit.c do_exit().
  */
-#include "iterate/called.bpf.h"
+#include "iterate/bpf/called.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

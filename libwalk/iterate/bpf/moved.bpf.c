@@ -7,7 +7,7 @@
  * What was seen is kept by the thread's number in the list: threads are listed by age, so that a number
  * changes only when an older thread ends. Who is behind that one is then told again.
  */
-#include "iterate/kernel.bpf.h"
+#include "iterate/bpf/kernel.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

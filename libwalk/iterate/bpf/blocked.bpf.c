@@ -4,7 +4,7 @@
  * lasted long it is an event. Every switch of every CPU comes here: all but those of the process are left by a comparison
  * or two. Linux 6.1 to 6.18, kernel/sched/core.c __schedule().
  */
-#include "iterate/called.bpf.h"
+#include "iterate/bpf/called.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -3,8 +3,8 @@
  * Copies the thread that enters a function, or returns from one. The kernel has put a breakpoint into the code of one
  * process; a program runs for the threads of that process alone.
  */
-#include "iterate/called.bpf.h"
-#include "iterate/uprobes.bpf.h"
+#include "iterate/bpf/called.bpf.h"
+#include "iterate/bpf/uprobes.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

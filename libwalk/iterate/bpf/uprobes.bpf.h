@@ -6,7 +6,7 @@
  * The kernel's record of a thread whose functions are probed. Linux 6.1 to 6.18, include/linux/uprobes.h and
  * prepare_uretprobe() in kernel/events/uprobes.c.
  */
-#include "iterate/kernel.bpf.h"
+#include "iterate/bpf/kernel.bpf.h"
 
 struct return_instance {
 	unsigned long stack; /* where the address stood */

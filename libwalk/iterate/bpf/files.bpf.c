@@ -3,7 +3,7 @@
  * Writes a struct sw_iterate_file for each descriptor of a pipe or socket that any process has. The kernel
  * shows each table of descriptors once, as the first thread's that has it.
  */
-#include "iterate/kernel.bpf.h"
+#include "iterate/bpf/kernel.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

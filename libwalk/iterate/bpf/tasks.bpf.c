@@ -4,7 +4,7 @@
  * rcu_read_lock(); what is loaded through a bad pointer is 0. The helpers are for GPL-compatible
  * programs only.
  */
-#include "iterate/threads.bpf.h"
+#include "iterate/bpf/threads.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

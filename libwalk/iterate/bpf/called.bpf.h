@@ -4,7 +4,7 @@
 
 /* What programs at system calls have in common. */
 #include "iterate/called.h"
-#include "iterate/copying.bpf.h"
+#include "iterate/bpf/copying.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
