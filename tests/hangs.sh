@@ -23,7 +23,7 @@ calls+='|statfs|statvfs|opendir|realpath|canonicalize_file_name|scandir|chdir|tr
 list='
 cli/cache/unpacker.c		own	access
 cli/commands/doctor.c		proc	open openat
-cli/commands/dump.c		own	stat
+cli/daemon/first.c		proc	stat
 cli/commands/dumper.c		own	access
 cli/commands/explain.c		proc	fopen
 cli/commands/hook.c		own	stat

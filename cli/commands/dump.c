@@ -5,6 +5,7 @@
 #include "daemon/call.h"
 #include "daemon/dump.h"
 #include "daemon/complaint.h"
+#include "daemon/first.h"
 #include "run/batch.h"
 #include "run/deliver.h"
 #include "run/keep.h"
@@ -12,10 +13,7 @@
 #include "run/split.h"
 #include "urgent.h"
 
-#include <confine/caps.h>
 #include <snapwalk/clock.h>
-#include <linux/capability.h>
-#include <sys/stat.h>
 
 /* One run of the command over all its targets. */
 struct dumper {
@@ -68,29 +66,17 @@ static int dump_by_daemon(struct dumper *d, const struct sw_subject *subject)
 	return put_of_daemon(d, subject, &dump);
 }
 
-/* Whether trying is worth it: the kernel has the last word. */
-static bool may_be_direct(const struct sw_subject *subject)
-{
-	char path[32];
-	struct stat st;
-	(void) snprintf(path, sizeof(path), "/proc/%d", (int) subject->pid);
-	return geteuid() == 0 || (stat(path, &st) == 0 && st.st_uid == geteuid());
-}
-
 /*
  * Users without capabilities stop all threads of their processes, and the daemon none that waits. False: it does not do
  * it, or has only an earlier dump; then the command does it itself, and says what stands in the way.
  */
 static bool dump_without_stop(struct dumper *d, const struct sw_subject *subject, int *ret_status)
 {
-	static const uint64_t without_stop =
-		UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1) << CAP_PERFMON | UINT64_C(1) << CAP_BPF;
 	struct sw_options options = *d->options;
 	struct sw_daemon_dump dump;
 	struct sw_complaint ignored;
 	int64_t begin_ns = sw_realtime_ns();
-	if (geteuid() == 0 || sw_caps_have(without_stop) || options.via != SW_VIA_AUTO ||
-	    options.snapshot.stop == SW_STOP_ALWAYS || !sw_daemon_of_others_listens(&options))
+	if (!sw_daemon_is_first(&options))
 		return false;
 	options.not_stored = true; /* it was not asked to keep anything */
 	if (!sw_daemon_capture(&options, subject->pid, options.reason, &dump, &ignored))
@@ -150,7 +136,7 @@ static int dump_one(struct dumper *d, const struct sw_subject *subject, int64_t 
 {
 	bool by_daemon = d->options->via == SW_VIA_DAEMON;
 	if (d->options->via == SW_VIA_AUTO)
-		by_daemon = !may_be_direct(subject) && sw_daemon_listens(d->options);
+		by_daemon = !sw_may_capture_directly(subject->pid) && sw_daemon_listens(d->options);
 	int status = SW_STATUS_COMPLETE;
 	if (!by_daemon && dump_without_stop(d, subject, &status))
 		return status;

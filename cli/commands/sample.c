@@ -3,9 +3,9 @@
  * schedule.c. */
 #include "commands/commands.h"
 #include "common/complain.h"
-#include "daemon/call.h"
 #include "daemon/complaint.h"
 #include "daemon/dump.h"
+#include "daemon/first.h"
 #include "run/profile_output.h"
 #include "series/sample_run.h"
 #include "run/sandbox.h"
@@ -13,10 +13,7 @@
 #include "run/started.h"
 #include "errors.h"
 
-#include <confine/caps.h>
 #include <snapwalk/clock.h>
-#include <linux/capability.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Whether there is nothing to be sampled any more, or never was. */
@@ -123,24 +120,6 @@ static int sample_by_daemon(const struct sw_options *options)
 	return status;
 }
 
-/* Whether the command itself would stop threads for each sample, and the daemon none that waits. CPU time is sampled by
- * events of the kernel. */
-static bool would_stop(const struct sw_options *options)
-{
-	static const uint64_t without_stop =
-		UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1) << CAP_PERFMON | UINT64_C(1) << CAP_BPF;
-	return options->via == SW_VIA_AUTO && geteuid() != 0 && !sw_caps_have(without_stop) &&
-	       options->mode != SW_RECORD_CPU && options->snapshot.stop != SW_STOP_ALWAYS;
-}
-
-static bool is_own(pid_t pid)
-{
-	char path[32];
-	struct stat st;
-	(void) snprintf(path, sizeof(path), "/proc/%d", (int) pid); /* fits */
-	return stat(path, &st) == 0 && st.st_uid == geteuid();
-}
-
 /* False: the daemon does not sample this process, and the command tries it by itself. */
 static bool sample_one_without_stop(const struct sw_options *options,
 				    const struct sw_subject *subject, int *ret_status)
@@ -162,7 +141,8 @@ static bool sample_one_without_stop(const struct sw_options *options,
 			       options->duration_s);
 		if (sw_daemon_profile(&how, subject->pid, &dump, &why))
 			*ret_status = put_profile(&output, &dump, subject->name);
-		else if (!is_own(subject->pid) || sw_clock_ns() - begin_ns > LATE_NS)
+		else if (!sw_may_capture_directly(subject->pid) ||
+			 sw_clock_ns() - begin_ns > LATE_NS)
 			*ret_status = sw_complain_about(subject->name, &why);
 		else
 			done = false;
@@ -177,7 +157,8 @@ static bool sample_without_stop(const struct sw_options *options, int *ret_statu
 	struct sw_selection selection = {0};
 	struct sw_error ignored; /* whoever selects again says it */
 	const char *about;
-	if (!would_stop(options) || !sw_daemon_of_others_listens(options))
+	/* CPU time is sampled by events of the kernel. */
+	if (options->mode == SW_RECORD_CPU || !sw_daemon_is_first(options))
 		return false;
 	bool done = sw_select(options, &selection, &about, &ignored) == 0 &&
 		    selection.n_subjects == 1 &&
