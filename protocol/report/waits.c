@@ -18,6 +18,7 @@ enum {
 	REG_RDI = 5,
 	REG_R10 = 10,
 	FRAMES_SEEN = 32,
+	STD_FRAMES_SEEN = 8, /* a program's own functions may have such types in their names, too */
 	ONCES_MAX = 16,
 	LOST_NS = 100 * 1000 * 1000, /* a thread that has just begun is not listed yet */
 };
@@ -55,6 +56,25 @@ static const struct {
 	{"pthread_once_slow", "once"},
 	{"pthread_once_full", "once"},
 	{"cxa_guard_acquire", "static_init"},
+};
+
+/*
+ * What C++20 waits with, by a part of the name: libstdc++ (10 to 14) has the type in the arguments of its templates, where it is
+ * not inlined. Who waits for an atomic is in functions that the others call.
+ */
+static const struct {
+	const char *part, *kind;
+} std_functions[] = {
+	{"std::latch::", "std_latch"},
+	{"std::__tree_barrier<", "std_barrier"},
+	{"std::barrier<", "std_barrier"},
+	{"std::__atomic_semaphore", "std_semaphore"},
+	{"std::__platform_semaphore", "std_semaphore"},
+	{"std::counting_semaphore<", "std_semaphore"},
+	{"std::__atomic_futex_unsigned_base::", "std_future"},
+	{"std::__atomic_base<", "std_atomic"},
+	{"std::atomic<", "std_atomic"},
+	{"std::atomic_flag::", "std_atomic"},
 };
 
 /* Functions that wait for nothing but the time, on whatever their runtime chose. */
@@ -128,6 +148,23 @@ static const struct {
 	{"rt_sigtimedwait", "signal", false},
 };
 
+/* NULL: it waits with nothing of the standard library. */
+static const char *std_kind(const struct sw_report_stack *s)
+{
+	size_t n = s == NULL ? 0 : s->n_frames < STD_FRAMES_SEEN ? s->n_frames : STD_FRAMES_SEEN;
+	for (size_t i = 0; i < n; i++) {
+		const char *name = s->frames[i].function;
+		const char *own = name != NULL ? strstr(name, "std::") : NULL;
+		/* Behind what it returns, and neither in its arguments nor in those of a template. */
+		if (own == NULL || strcspn(name, "<(") < (size_t) (own - name))
+			continue;
+		for (size_t k = 0; k < SW_ARRAY_SIZE(std_functions); k++)
+			if (strstr(name, std_functions[k].part) != NULL)
+				return std_functions[k].kind;
+	}
+	return NULL;
+}
+
 static const char *kind_of_functions(const struct sw_report_stack *s)
 {
 	size_t n = s == NULL ? 0 : s->n_frames < FRAMES_SEEN ? s->n_frames : FRAMES_SEEN;
@@ -144,7 +181,8 @@ static const char *kind_of_functions(const struct sw_report_stack *s)
 				return futex_functions[k].kind;
 		}
 	}
-	return "futex";
+	const char *kind = std_kind(s);
+	return kind != NULL ? kind : "futex";
 }
 
 /* A method of .NET has its parameters behind the name. */

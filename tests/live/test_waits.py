@@ -77,6 +77,17 @@ def statics(tap):
         tap.check(found in ([cycle], [cycle[::-1]]), "statics: the deadlock", found)
 
 
+def cxx20(tap):
+    """What C++20 waits with is told apart."""
+    with Target("cxx20") as target:
+        said = {int(tid): kind for tid, kind in (line.split() for line in target.lines if " std_" in line)}
+        wait_until(lambda: all_sleep(target.pid), "all to wait")
+        got = waits(dump(target.pid, *PATIENT))
+        tap.equal({tid: (got[tid] or {}).get("kind") for tid in said}, said, "C++20: kinds")
+        text = snapwalk(target.pid, *PATIENT).stdout
+        tap.check("for a std::latch" in text and "waiting for a condition 6" in text, "C++20: text says it", text)
+
+
 def lost(tap, program):
     """Who has a mutex has ended; musl keeps no owner of it."""
     with Target(program, "lost") as target:
@@ -187,7 +198,7 @@ def at_random_i386(tap):
 
 
 tap = Tap()
-TESTS = [(kinds, "locks"), (kinds, "locks_musl"), (lost, "locks"), (statics,), (pid_namespace,), (at_random, "auto"), (at_random,), (deadlock,),
+TESTS = [(kinds, "locks"), (kinds, "locks_musl"), (lost, "locks"), (statics,), (cxx20,), (pid_namespace,), (at_random, "auto"), (at_random,), (deadlock,),
          (one_lock,)]
 I386 = [(kinds, "i386_locks"), (at_random_i386,)]
 if os.path.exists(os.path.join(TARGETS, "i386_locks")):

@@ -142,6 +142,11 @@ static const struct what {
 	{"condition", "for a condition variable", 0},
 	{"semaphore", "for a semaphore", 0},
 	{"barrier", "for a barrier", 0},
+	{"std_semaphore", "for a std::counting_semaphore", 0},
+	{"std_latch", "for a std::latch", 0},
+	{"std_barrier", "for a std::barrier", 0},
+	{"std_atomic", "for a std::atomic to change", 0},
+	{"std_future", "for a std::future", 0},
 };
 
 const char *sw_text_wait_kind(size_t index)
