@@ -447,6 +447,8 @@ static const char *place_of(const struct sw_report *r, const struct sw_report_th
 	for (size_t i = 0; t->syscall != NULL && i < SW_ARRAY_SIZE(idle_calls); i++)
 		if (strcmp(t->syscall, idle_calls[i]) == 0)
 			return "accept";
+	if (t->blocked_on != NULL && strcmp(t->blocked_on->kind, "queue_get") == 0)
+		return "a queue";
 	return is_runtimes_thread(r, t, &place) && is_runtimes_own(s) ? place : NULL;
 }
 

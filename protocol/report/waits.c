@@ -8,6 +8,7 @@
 #include "cleanup.h"
 #include "report/activity.h"
 #include "report/frame_kind.h"
+#include "report/library_waits.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -87,17 +88,6 @@ static const struct {
 	{"clr", "System.Threading.Thread.Sleep"},
 	{"clr", "System.Threading.Thread.SleepInternal"},
 	{"ruby", "sleep"}, /* of C: without a file */
-};
-
-/* What libraries of .NET wait for by an event or a monitor that is theirs: by the beginning of the method's name. */
-static const struct {
-	const char *method, *kind;
-} dotnet_methods[] = {
-	{"System.Threading.ReaderWriterLockSlim.", "dotnet_rwlock"},
-	{"System.Threading.ReaderWriterLock.", "dotnet_rwlock"},
-	{"System.Threading.SemaphoreSlim.Wait", "semaphore"},
-	{"System.Threading.Barrier.SignalAndWait", "barrier"},
-	{"System.Threading.Thread.Join", "thread"},
 };
 
 /* System calls and what they wait for; the first argument is a file descriptor, a process or
@@ -399,26 +389,16 @@ static bool is_at_join(const struct sw_report_stack *s)
 	return false;
 }
 
-/* The kind of a wait by an event or a monitor of .NET's libraries; NULL: it is the program's own. */
-static const char *dotnet_kind(const struct sw_report_stack *s, const char *kind)
+/* What the library of the language waits for. False: it is the program, or that is not known. */
+static bool library_fill(const struct sw_report *r, const struct sw_report_thread *thread,
+			 struct sw_report_wait *wait)
 {
-	enum { MANAGED_SEEN = 3 }; /* Monitor.Wait(), an event's Wait(), and what calls them */
-	size_t n_managed = 0;
-	if (strcmp(kind, "condition") != 0 && strcmp(kind, "futex") != 0 &&
-	    strcmp(kind, "dotnet_wait") != 0)
-		return NULL;
-	for (size_t i = 0; s != NULL && i < s->n_frames && n_managed < MANAGED_SEEN; i++) {
-		const struct sw_report_frame *f = &s->frames[i];
-		if (strcmp(f->kind, "clr") != 0 || f->function == NULL)
-			continue;
-		n_managed++;
-		const char *name = sw_frame_method(f);
-		for (size_t k = 0; k < SW_ARRAY_SIZE(dotnet_methods); k++)
-			if (strncmp(name, dotnet_methods[k].method,
-				    strlen(dotnet_methods[k].method)) == 0)
-				return dotnet_methods[k].kind;
-	}
-	return NULL;
+	const char *kind = sw_library_wait(r, sw_stack_of(r, thread), wait);
+	if (kind != NULL && strcmp(wait->kind, "java_park") == 0)
+		wait->kind = kind;
+	else if (kind != NULL) /* the object is one that only the library knows */
+		*wait = (struct sw_report_wait){.kind = kind, .fd = -1, .trust = "syscall"};
+	return kind != NULL;
 }
 
 /* Kinds that functions on the stack have to prove. */
@@ -510,11 +490,8 @@ void sw_report_build_waits(struct sw_report_builder *b)
 		if (!runtime_fill(b, runtime, t, &wait) && !futex_fill(b, &onces, from, t, &wait) &&
 		    !call_fill(b, from, t, &wait))
 			continue;
-		const char *kind = dotnet_kind(sw_stack_of(b->report, t), wait.kind);
-		if (kind != NULL) /* the object is one that only the library knows */
-			wait = (struct sw_report_wait){.kind = kind, .fd = -1, .trust = "syscall"};
-		if (wait.owner_tid == 0 && wait.owner_pid == 0 &&
-		    is_asleep(sw_stack_of(b->report, t), wait.kind))
+		if (!library_fill(b->report, t, &wait) && wait.owner_tid == 0 &&
+		    wait.owner_pid == 0 && is_asleep(sw_stack_of(b->report, t), wait.kind))
 			wait = (struct sw_report_wait){.kind = "sleep",
 						       .fd = -1,
 						       .trust = "syscall"};

@@ -298,7 +298,7 @@ def check_locks(tap, version, python, stop):
         def all_wait():
             got["report"] = dump(program.pid, *PATIENT, "--stop", stop)
             return lock_waits(got["report"]) == wanted and kinds() <= no_locks
-        no_locks = {"semaphore", "futex", "condition", "thread"}
+        no_locks = {"semaphore", "futex", "condition", "event", "queue_get", "thread"}
         try:
             wait_until(all_wait, "all to wait")
         except Exception:  # noqa: BLE001 - what differs is said below

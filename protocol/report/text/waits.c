@@ -147,6 +147,11 @@ static const struct what {
 	{"std_barrier", "for a std::barrier", 0},
 	{"std_atomic", "for a std::atomic to change", 0},
 	{"std_future", "for a std::future", 0},
+	{"event", "for an event", 0},
+	{"latch", "for a latch to be opened", 0},
+	{"queue_get", "for an element of a queue", 0},
+	{"queue_put", "for space in a queue", 0},
+	{"queue_join", "for the end of all work in a queue", 0},
 };
 
 const char *sw_text_wait_kind(size_t index)

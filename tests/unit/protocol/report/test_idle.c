@@ -242,6 +242,26 @@ TEST(test_nameless)
 }
 
 /* Whoever holds a lock that others want, or is owed an answer, is not idle wherever it waits. */
+/* Who waits for an element of a queue waits for work, whatever the program calls around it. */
+TEST(test_queues)
+{
+	static const char *const names[FRAMES] = {"libc", "java.util.A.take", "shop.Work.run"};
+	static const struct {
+		const char *kind, *place;
+	} cases[] = {{"queue_get", "a queue"}, {"queue_put", NULL}, {"condition", NULL}};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct world w;
+		make(&w, "futex", names);
+		w.waits[0] = (struct sw_report_wait){.kind = cases[i].kind, .fd = -1};
+		w.threads[0].blocked_on = &w.waits[0];
+		const char *place = sw_idle_place(&w.report, &w.threads[0]);
+		if (cases[i].place == NULL)
+			assert_null(place);
+		else
+			assert_string_equal(place, cases[i].place);
+	}
+}
+
 TEST(test_holders)
 {
 	struct world w;
