@@ -182,6 +182,9 @@ def check_text(tap):
         tap.check(re.search(r"\n50 goroutines  \(\d+ \d+ \d+ \d+ \d+ \d+ \+44 more\)\n  waiting: chan receive\n"
                             r"(  #.*\n)+  created by main\.begin, parked\.go:\d+\n", text), "text: a group", text)
         tap.check("goroutines of the runtime itself (--all shows them)" in text, "text: Go's own are counted", text)
+        text = snapwalk("--goroutines", "--all", process.pid).stdout
+        tap.check(re.search(r"waiting for a sync\.Mutex \(s", text) and re.search(r"waiting for a sync\.WaitGroup \(s", text),
+                  "text: what of sync they wait for", text)
         text = snapwalk("--goroutines", "--function", r"^main\.send$", process.pid).stdout
         tap.check("main.send" in text and "main.lock" not in text and "50 goroutines" not in text,
                   "text: a filter by function", text)

@@ -2,6 +2,8 @@
 /*
  * Goroutines in the text: those with the same stack are one group, as threads are.
  */
+#include "cleanup.h"
+#include "parts.h"
 #include "report/text/goroutines.h"
 #include "duration.h"
 #include "report/builder.h"
@@ -62,13 +64,52 @@ static size_t kinds_of(const struct sw_report_stack *s, alike *same, struct kind
 	return n;
 }
 
-/* "waiting: chan receive, for 3 h or longer" */
-static void put_wait(struct sw_text_writer *w, const struct kind *kind)
+/*
+ * What of Go's package sync a goroutine waits for, which all are semaphores to the runtime: the outermost one of its functions
+ * that call each other tells. NULL: something else. Source: src/sync of Go 1.18 to 1.26.
+ */
+static const char *sync_of(const struct sw_report_stack *s, const char *reason)
 {
+	static const struct {
+		const char *begin, *text;
+	} functions[] = {
+		{"sync.(*Mutex).", "for a sync.Mutex"},
+		{"sync.(*RWMutex).RLock", "for a sync.RWMutex to read"},
+		{"sync.(*RWMutex).Lock", "for a sync.RWMutex to write"},
+		{"sync.(*WaitGroup).", "for a sync.WaitGroup"},
+		{"sync.(*Once).", "for the function of a sync.Once"},
+	};
+	const char *found = NULL;
+	bool inside = false;
+	if (reason == NULL ||
+	    !(sw_begins_with(reason, "semacquire") || sw_begins_with(reason, "sync.")))
+		return NULL;
+	for (size_t i = 0; i < s->n_frames; i++) {
+		const char *name = s->frames[i].function;
+		bool of_sync = name != NULL && (sw_begins_with(name, "sync.") ||
+						sw_begins_with(name, "internal/sync."));
+		if (inside && !of_sync)
+			break;
+		inside |= of_sync;
+		for (size_t k = 0; of_sync && k < SW_ARRAY_SIZE(functions); k++)
+			if (sw_begins_with(name, functions[k].begin))
+				found = functions[k].text;
+	}
+	return found;
+}
+
+/* "waiting: chan receive, for 3 h or longer", "waiting for a sync.Mutex (semacquire)" */
+static void put_wait(struct sw_text_writer *w, const struct sw_report_stack *s,
+		     const struct kind *kind)
+{
+	const char *reason = kind->first->wait_reason, *what = sync_of(s, reason);
 	sw_put_foreign(w, kind->first->state);
-	if (kind->first->wait_reason != NULL) {
-		sw_put(w, ": ");
-		sw_put_foreign(w, kind->first->wait_reason);
+	if (what != NULL)
+		sw_put(w, " %s", what);
+	if (reason != NULL) {
+		sw_put(w, what != NULL ? " (" : ": ");
+		sw_put_foreign(w, reason);
+		sw_put(w, what != NULL ? ")" : "");
 	}
 	if (kind->least_ms < MS_PER_S)
 		return;
@@ -85,7 +126,7 @@ static void put_waits(struct sw_text_writer *w, const struct sw_report_stack *s)
 		sw_put(w, i > 0 ? "; " : "  ");
 		if (n > 1 || more > 0)
 			sw_put(w, "%zu ", kinds[i].n);
-		put_wait(w, &kinds[i]);
+		put_wait(w, s, &kinds[i]);
 	}
 	if (more > 0)
 		sw_put(w, "; %zu otherwise", more);

@@ -292,3 +292,48 @@ TEST(test_select)
 	assert_int_equal(r->stacks[0].n_goroutines, 1);
 	sw_report_destroy(r);
 }
+
+/* Semaphores of the runtime, by the functions of sync that wait for them; the outermost one tells. */
+TEST(test_sync)
+{
+	static const struct {
+		const char *reason, *frames[3], *told;
+	} cases[] = {
+		{"semacquire",
+		 {"sync.(*Mutex).lockSlow", "sync.(*Mutex).Lock", "main.a"},
+		 "waiting for a sync.Mutex (semacquire)"},
+		{"sync.Mutex.Lock",
+		 {"runtime.gopark", "sync.(*Mutex).Lock", "main.a"},
+		 "waiting for a sync.Mutex (sync.Mutex.Lock)"},
+		{"semacquire",
+		 {"sync.(*Mutex).Lock", "sync.(*RWMutex).Lock", "main.a"},
+		 "waiting for a sync.RWMutex to write (semacquire)"},
+		{"semacquire",
+		 {"sync.runtime_Semacquire", "sync.(*RWMutex).RLock", "main.a"},
+		 "waiting for a sync.RWMutex to read (semacquire)"},
+		{"semacquire",
+		 {"sync.(*Mutex).Lock", "sync.(*Once).doSlow", "sync.(*Once).Do"},
+		 "waiting for the function of a sync.Once (semacquire)"},
+		{"semacquire",
+		 {"sync.(*WaitGroup).Wait", "main.a", "sync.(*Mutex).Lock"},
+		 "waiting for a sync.WaitGroup (semacquire)"},
+		{"semacquire", {"main.a", "main.b", "main.c"}, "waiting: semacquire"},
+		{"select", {"sync.(*Mutex).Lock", "main.b", "main.c"}, "waiting: select"},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		static struct scene s;
+		struct sw_report_frame frames[3];
+		struct sw_text_options options = {.all = true};
+		scene_init(&s);
+		for (size_t k = 0; k < 3; k++) {
+			frames[k] = parked[0];
+			frames[k].function = cases[i].frames[k];
+		}
+		s.own.wait_reason = cases[i].reason;
+		s.stacks[3].frames = frames;
+		s.stacks[3].n_frames = 3;
+		sw_cleanup(sw_free_p) char *text = text_of(&s.report, &options);
+		if (strstr(text, cases[i].told) == NULL)
+			fail_msg("case %zu: %s is not in %s", i, cases[i].told, text);
+	}
+}
