@@ -3,6 +3,7 @@
 #include "commands/commands.h"
 #include "cleanup.h"
 #include "common/complain.h"
+#include "events/held_diff.h"
 #include "run/deliver.h"
 #include "daemon/read_dump.h"
 #include "run/sandbox.h"
@@ -27,6 +28,24 @@ static int write_diff(struct sw_delivery *delivery, const struct sw_diff *diff)
 	return r < 0 ? sw_complain_error(sw_delivery_name(delivery), &err) : SW_STATUS_COMPLETE;
 }
 
+/* The same of two results of leaks. */
+static int compare_leaks(struct sw_delivery *delivery, const struct sw_read_dump dumps[DUMPS])
+{
+	const struct sw_options *options = delivery->options;
+	const struct sw_text sides[DUMPS] = {dumps[0].text, dumps[1].text};
+	const struct sw_held_diff_options how = {.json = options->format == SW_FORMAT_JSON,
+						 .all = options->all};
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	struct sw_error err = {0};
+	int r = sw_held_diff(sides, &how, &text, &err);
+	if (r < 0)
+		return sw_complain_error("snapwalk", &err);
+	r = sw_output_write(&delivery->output, text.data, text.size, &err);
+	if (r == 0)
+		r = sw_output_commit(&delivery->output, &err);
+	return r < 0 ? sw_complain_error(sw_delivery_name(delivery), &err) : SW_STATUS_COMPLETE;
+}
+
 /* Everything is read, and what is written is open. */
 static int compare(struct sw_delivery *delivery, struct sw_read_dump dumps[DUMPS])
 {
@@ -34,6 +53,8 @@ static int compare(struct sw_delivery *delivery, struct sw_read_dump dumps[DUMPS
 	struct sw_diff *diff = NULL;
 	if (sw_sandbox_enter_parsing(delivery->options, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
+	if (sw_held_diff_is(&dumps[0].text) && sw_held_diff_is(&dumps[1].text))
+		return compare_leaks(delivery, dumps);
 	int status = SW_STATUS_COMPLETE;
 	for (size_t i = 0; i < DUMPS && status == SW_STATUS_COMPLETE; i++)
 		status = sw_read_dump_only(&dumps[i]);

@@ -4,6 +4,7 @@
 #include "common/json_text.h"
 #include "errors.h"
 #include "events/cost.h"
+#include "events/held_bytes.h"
 #include "utf8.h"
 
 #include <inttypes.h>
@@ -38,20 +39,6 @@ static void put_age(struct sw_text *text, int64_t ns)
 	sw_text_printf(text, "  %8s", age);
 }
 
-/* "0 B", "52 KiB", "1.2 GiB" */
-static void put_bytes(struct sw_text *text, double bytes, int width)
-{
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-	enum { STEP = 1024, WHOLE_FROM = 10 };
-	char figure[32];
-	size_t unit = 0;
-	for (; bytes >= STEP && unit + 1 < SW_ARRAY_SIZE(units); unit++)
-		bytes /= STEP;
-	(void) snprintf(figure, sizeof(figure), "%.*f %s", unit > 0 && bytes < WHOLE_FROM, bytes,
-			units[unit]);
-	sw_text_printf(text, "%*s", width, figure);
-}
-
 /* How much is outstanding: bytes where a thing has some, else things. */
 static uint64_t amount(const struct sw_held *h, const struct sw_held_row *row)
 {
@@ -80,7 +67,7 @@ static void put_verdict(const struct sw_held *h, struct sw_text *text)
 	}
 	sw_text_printf(text, "grows by ");
 	if (h->kind->has_bytes)
-		put_bytes(text, (double) n / minutes, 0);
+		sw_held_bytes_put(text, (double) n / minutes, 0);
 	else
 		sw_text_printf(text, "%.0f", (double) n / minutes);
 	sw_text_printf(text, " a minute");
@@ -115,7 +102,7 @@ static void put_row(const struct sw_held *h, const struct sw_held_row *row, stru
 	(void) snprintf(growth, sizeof(growth), "%" PRIu64 "→%" PRIu64, row->first_half,
 			row->second_half);
 	if (h->kind->has_bytes) {
-		put_bytes(text, (double) row->outstanding_bytes, 8);
+		sw_held_bytes_put(text, (double) row->outstanding_bytes, 8);
 		sw_text_printf(text, "  ");
 	}
 	sw_text_printf(text, "%11" PRIu64 "  %8" PRIu64 "  %8" PRIu64, row->outstanding,
@@ -167,7 +154,7 @@ int sw_held_text(const struct sw_held *h, struct sw_text *text)
 		       h->unknown_origin);
 	if (h->unknown_bytes > 0) {
 		sw_text_printf(text, " (");
-		put_bytes(text, (double) h->unknown_bytes, 0);
+		sw_held_bytes_put(text, (double) h->unknown_bytes, 0);
 		sw_text_printf(text, ")");
 	}
 	if (h->without_stack > 0)

@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import sys
+import tempfile
 
 from harness import Tap, Target, iterator_refused, snapwalk, wait_until
 from test_events import Run, ids_there, links
@@ -218,6 +219,32 @@ def killed(tap):
         tap.check(turn(target), "kill -9: the target goes on")
 
 
+def compared(tap):
+    """Two results by stack: of one in which nothing is got, and one in which each function has got what it says."""
+    with tempfile.TemporaryDirectory() as directory:
+        old, new = (os.path.join(directory, name) for name in ("old.json", "new.json"))
+        for path, what in ((old, "unseen"), (new, "go")):
+            with Target("descriptors") as target:
+                run = begin(target, "-o", path)
+                told = turn(target, what)
+                run.end()
+        result = snapwalk("diff", "--json", old, new)
+        answer = json.loads(result.stdout)
+        sums = dict.fromkeys(told, 0)
+        for s in answer["stacks"]:
+            words = [frame.split()[0] for frame in s["where"].split(" < ")]
+            name = next((word for word in words if word in told), "-")
+            sums[name] += s["new"] - s["old"]
+        tap.equal(({name: n for name, n in sums.items() if n}, answer["of"]),
+                  ({name: n for name, (_, n) in told.items() if n}, "fds"), "compared: growth by stack")
+        result = snapwalk("diff", new, new)
+        tap.check(result.returncode == 0 and "no stack has changed" in result.stdout, "compared with itself", result.stdout)
+        with open(old, "w") as file:
+            file.write('{"schema":"snapwalk.leaks/1","of":"maps","stacks":[]}')
+        result = snapwalk("diff", old, new)
+        tap.check(result.returncode == 1 and "different things" in result.stderr, "compared: other things", result.stderr)
+
+
 def said(tap):
     result = snapwalk("leaks", "1")
     tap.check(result.returncode == 2 and "nothing to follow is given" in result.stderr, "without --of", result.stderr)
@@ -231,7 +258,7 @@ def main():
         tap.skip("leaks", iterator_refused(), Tap.ROOT)
         tap.done()
     wanted = sys.argv[1:]
-    for test in (rows, program, python, unseen, limits, pid_again, killed, said):
+    for test in (rows, program, python, unseen, limits, pid_again, killed, compared, said):
         if not wanted or test.__name__ in wanted:
             tap.guard(test)
     tap.done()
