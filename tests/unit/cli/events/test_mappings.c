@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Mappings by their events. The process is this one, whose list is the check in the end; addresses are made up. */
+/* Mappings by their events, whose addresses are made up. The list of the check is that of a child, which maps when it is
+ * told to: this process may map at any time. */
 #include "events/mappings.h"
 #include "test.h"
 
@@ -8,6 +9,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { PAGE = 4096, ROW = 3, BASE = 0x10000000 };
@@ -17,10 +19,48 @@ static struct sw_event_run run;
 static struct sw_held *held;
 static uint64_t number;
 
+static pid_t child;
+static int to_child, from_child;
+static char *mapped[2]; /* by the child: four pages, one page */
+
+static void child_run(int from, int to)
+{
+	char byte;
+	while (read(from, &byte, 1) == 1) {
+		mapped[0] = mmap(NULL, 4 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		mapped[1] = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (write(to, mapped, sizeof(mapped)) != sizeof(mapped))
+			break;
+	}
+	_exit(0);
+}
+
+static void child_maps(void)
+{
+	assert_int_equal(write(to_child, "x", 1), 1);
+	assert_int_equal(read(from_child, mapped, sizeof(mapped)), sizeof(mapped));
+	assert_true(mapped[0] != MAP_FAILED && mapped[1] != MAP_FAILED);
+}
+
 static void begin(void)
 {
-	run = (struct sw_event_run){.subject = {.pid = getpid()},
-				    .proc_fd = open("/proc/self", O_PATH | O_CLOEXEC)};
+	char path[32];
+	int there[2], back[2];
+	assert_int_equal(pipe2(there, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(back, O_CLOEXEC), 0);
+	child = fork();
+	if (child == 0) {
+		(void) close(there[1]); /* or it never ends */
+		child_run(there[0], back[1]);
+	}
+	assert_true(child > 0);
+	to_child = there[1];
+	from_child = back[0];
+	(void) close(there[0]); /* the child's, as the following */
+	(void) close(back[1]);
+	(void) snprintf(path, sizeof(path), "/proc/%d", (int) child); /* fits */
+	run = (struct sw_event_run){.subject = {.pid = child},
+				    .proc_fd = open(path, O_PATH | O_CLOEXEC)};
 	number = 0;
 	assert_int_equal(of->create(&run, &held, NULL), 0);
 	run.begin_ns = sw_clock_ns();
@@ -30,6 +70,9 @@ static void end(void)
 {
 	of->destroy(held);
 	assert_int_equal(close(run.proc_fd), 0);
+	assert_int_equal(close(to_child), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(close(from_child), 0);
 }
 
 static void tell(pid_t tid, uint32_t row, const struct sw_event *what)
@@ -157,12 +200,11 @@ TEST(test_brk)
 TEST(test_against_the_list)
 {
 	begin();
-	void *p = mmap(NULL, 4 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	void *late = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	assert_true(p != MAP_FAILED && late != MAP_FAILED);
+	child_maps();
+	const uint64_t late = (uintptr_t) mapped[1];
 	const struct sw_event seen = {.kind = SW_EVENT_MAPS_END,
 				      .call = SYS_mmap,
-				      .result = (int64_t) (uintptr_t) p,
+				      .result = (int64_t) (uintptr_t) mapped[0],
 				      .arguments = {3 * PAGE}};
 	tell(1, ROW, &seen);
 	maps(0, 2); /* is not in the list */
@@ -171,7 +213,7 @@ TEST(test_against_the_list)
 	tell(1, SW_RECORDER_NO_ROW,
 	     &(struct sw_event){.kind = SW_EVENT_MAPS_BEGIN,
 				.call = SYS_munmap,
-				.arguments = {(uintptr_t) late, (uintptr_t) late + PAGE}});
+				.arguments = {late, late + PAGE}});
 	finish();
 	assert_int_equal(held->unknown_origin, 1);
 	assert_int_equal(held->unknown_bytes, PAGE);
@@ -181,8 +223,6 @@ TEST(test_against_the_list)
 	assert_int_equal(row(ROW)->unseen, 1);
 	assert_int_equal(row(ROW)->outstanding_bytes, 4 * PAGE);
 	assert_true(held->before > 5 && held->before_bytes > 5 * PAGE);
-	assert_int_equal(munmap(p, 4 * PAGE), 0);
-	assert_int_equal(munmap(late, PAGE), 0);
 	end();
 }
 
