@@ -30,6 +30,17 @@ static int attach(int program_fd, const char *trace_point)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Programs that a loader says nothing of: 0 is standard input. */
+static void others_drop(struct sw_iterate_programs *p)
+{
+	for (size_t i = 0; i < SW_ITERATE_LINKS_MAX; i++) {
+		if (p->program_fds[i] == 0)
+			p->program_fds[i] = -EBADF;
+		if (p->link_fds[i] == 0)
+			p->link_fds[i] = -EBADF;
+	}
+}
+
 int sw_iterate_calls_open(enum sw_iterate_calls which, const struct sw_iterate_sample_sizes *sizes,
 			  const struct sw_sampled_setup *setup,
 			  const struct sw_called_setup *called, struct sw_iterate_programs *ret,
@@ -41,6 +52,7 @@ int sw_iterate_calls_open(enum sw_iterate_calls which, const struct sw_iterate_s
 		return sw_fail_nomem(err);
 	if (r < 0)
 		return sw_iterate_refused(-r, err);
+	others_drop(&p);
 	r = element_update(p.sample.setup_fd, setup);
 	if (r == 0)
 		r = element_update(p.called_fd, called);
