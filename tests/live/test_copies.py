@@ -35,8 +35,8 @@ BLOCKS = {f"d{n}": {f"d{n - 1}" if n % 4 else f"block in d{n - 1}"} for n in ran
 CALLERS = {
     "native": {"main": {None}, "work": {"main", None}, "turn": {"work"}, "d0": {"turn"}, **DEPTHS,
                "leaf": {*DEPTHS, "d0"}, "spin": {"leaf", *DEPTHS, "d0"}, "call_kernel": {"leaf", *DEPTHS, "d0"}},
-    "python": {"<module>": {None}, "_bootstrap": {None}, "_bootstrap_inner": {"_bootstrap"},
-               "run": {"_bootstrap_inner"}, "work": {"<module>", "run"}, "turn": {"work"},
+    "python": {"<module>": {None, "in_another", "<module>"}, "_bootstrap": {None}, "_bootstrap_inner": {"_bootstrap"},
+               "run": {"_bootstrap_inner"}, "in_another": {"run"}, "work": {"<module>", "run"}, "turn": {"work"},
                "d0": {"turn"}, **DEPTHS, "spin": {"loop", "key", "made"}, "key": {"sorting", "mapping"},
                "made": {"generating"}, "nothing": {"calling"},
                **{leaf: {*DEPTHS, "d0"} for leaf in ("loop", "sorting", "mapping", "generating", "calling", "napping")}},
@@ -148,6 +148,12 @@ def python(tap, version, path):
                   target.names)
 
 
+def interpreters_of(tap, version, path):
+    """Threads of which all but one run their program in an interpreter of its own, called by one of the first."""
+    with Target("python", PYTHON, 3, 0, "interpreters", path=path) as target:
+        samples(tap, f"python {version}, interpreters", "python", target)
+
+
 def waiting(tap, version, path):
     """Threads that wait nearly always, somewhere else each time: of these nobody has an event."""
     with Target("python", PYTHON, 8, 0, "naps", path=path) as target:
@@ -202,6 +208,8 @@ def main():
     for version, path in chosen():
         tap.guard(python, version, path)
         tap.guard(waiting, version, path)
+        if minor(version) >= 12:  # before, all have one lock, which none gives to another
+            tap.guard(interpreters_of, version, path)
     for name, function in (("php", php), ("ruby", ruby), ("go", go)):
         path = shutil.which(name)
         if path:

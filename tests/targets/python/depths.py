@@ -5,7 +5,8 @@ generator.
 
 A chain is right when the numbers follow each other down to 0.
 
-arguments: threads, seconds (0: for ever), and "naps": each leaf waits for a moment instead
+arguments: threads, seconds (0: for ever), and "naps": each leaf waits for a moment instead; or "interpreters": each thread
+but the first runs this program in an interpreter of its own
 """
 import random
 import sys
@@ -101,12 +102,23 @@ def work(until):
         turn()
 
 
+def in_another(_):
+    try:
+        import _interpreters as interpreters
+    except ImportError:  # before 3.13
+        import _xxsubinterpreters as interpreters
+    with open(__file__) as program:
+        interpreters.run_string(interpreters.create(), f"import sys\nsys.argv = ['', '1', '0', 'inner']\n{program.read()}")
+
+
 n, seconds = int(sys.argv[1]), float(sys.argv[2])
 if sys.argv[3:] == ["naps"]:
     LEAVES[:] = [napping]
 end = time.monotonic() + seconds if seconds else 0
-threads = [threading.Thread(target=work, args=(end,), daemon=True) for _ in range(n - 1)]
+target = in_another if sys.argv[3:] == ["interpreters"] else work
+threads = [threading.Thread(target=target, args=(end,), daemon=True) for _ in range(n - 1)]
 for thread in threads:
     thread.start()
-print("ready", flush=True)
+if sys.argv[3:] != ["inner"]:
+    print("ready", flush=True)
 work(end)
