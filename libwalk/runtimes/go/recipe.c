@@ -91,6 +91,26 @@ static void goroutine_add(const struct sw_go_image *image, struct sw_recipe *r)
 	sw_recipe_land(r, on);
 }
 
+/* The upper end of g0's stack, where a signal has interrupted the thread: it was on that one perhaps. */
+static void signalled_add(const struct sw_go_image *image, struct sw_recipe *r)
+{
+	sw_recipe_load(r, G, M, image->gsignal_off);
+	unsigned none = sw_recipe_jump_if_zero(r, G, 0);
+	sw_recipe_load(r, LOW, G, STACK_LOW);
+	sw_recipe_load(r, HIGH, G, STACK_HIGH);
+	sw_recipe_user(r, SP, offsetof(struct user_regs_struct, rsp));
+	unsigned below = sw_recipe_jump_if_below(r, SP, LOW, 0);
+	unsigned above = sw_recipe_jump_if_below(r, HIGH, SP, 0);
+	sw_recipe_load(r, G, M, 0);
+	sw_recipe_load(r, LOW, G, STACK_LOW);
+	sw_recipe_load(r, HIGH, G, STACK_HIGH);
+	sw_recipe_span(r, &(struct sw_recipe_span){
+				  .from = LOW, .to = HIGH, .bytes_max = STACK_BYTES, .kind = KIND});
+	sw_recipe_land(r, above);
+	sw_recipe_land(r, below);
+	sw_recipe_land(r, none);
+}
+
 static void module_add(const struct sw_go_module *module, uint64_t slot_offset, struct sw_recipe *r)
 {
 	const struct sw_go_image *image = &module->image;
@@ -109,6 +129,7 @@ static void module_add(const struct sw_go_module *module, uint64_t slot_offset, 
 	piece_add(r, M, 0, m_bytes);
 	sw_recipe_land(r, g_add(r, 0));
 	sw_recipe_land(r, g_add(r, image->gsignal_off));
+	signalled_add(image, r);
 	unsigned no_goroutine = g_add(r, image->gsignal_off + SW_GO_CURG_FROM_GSIGNAL);
 	goroutine_add(image, r);
 	sw_recipe_land(r, no_goroutine);
