@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* copier/pages: memory that is fetched when it is missed. */
+#include "copier/pages.h"
+#include "test.h"
+
+#include <string.h>
+
+enum { PAGE = SW_COPIER_PAGE_BYTES, GAP = 0x666000 };
+
+static struct sw_copier_channel channel;
+static struct sw_copier_pages pages;
+static struct {
+	size_t n, n_ranges, n_bytes;
+	bool refuse; /* from now on all is over */
+} asked;
+
+/* Each byte is the number of its page; nothing is at GAP. */
+static void ask(const void *arg)
+{
+	(void) arg;
+	asked.n++;
+	asked.n_ranges += channel.n_ranges;
+	if (asked.refuse)
+		channel.over = 1;
+	for (size_t i = 0, at = 0; i < channel.n_ranges; i++) {
+		struct sw_copier_range *r = &channel.ranges[i];
+		asked.n_bytes += r->bytes;
+		r->ok = !asked.refuse && (r->avma > GAP || r->avma + r->bytes <= GAP);
+		r->at = (uint32_t) (at + asked.n % 64 * 8 * PAGE);
+		for (uint32_t k = 0; r->ok && k < r->bytes; k++)
+			channel.pool[r->at + k] = (uint8_t) ((r->avma + k) / PAGE);
+		at += r->bytes;
+	}
+}
+
+static bool read_u8(uint64_t avma, uint8_t *ret)
+{
+	return sw_memory_read(sw_copier_pages_memory(&pages, false), avma, ret, 1);
+}
+
+static int setup(void **state)
+{
+	(void) state;
+	memset(&channel, 0, sizeof(channel));
+	memset(&asked, 0, sizeof(asked));
+	pages = (struct sw_copier_pages){.channel = &channel, .ask = ask};
+	sw_copier_pages_begin(&pages);
+	return 0;
+}
+
+/* A page is fetched once, and a read goes on in the next one. */
+TEST_WITH(test_demand, setup, NULL)
+{
+	uint8_t bytes[PAGE + 2];
+	struct sw_memory m = sw_copier_pages_memory(&pages, false);
+	assert_int_equal(asked.n, 0);
+	assert_true(sw_memory_read(m, 0x10ffff, bytes, sizeof(bytes)));
+	assert_int_equal(bytes[0], 0x0f);
+	assert_int_equal(bytes[1], 0x10);
+	assert_int_equal(bytes[PAGE + 1], 0x11);
+	assert_int_equal(asked.n, 3);
+	assert_true(sw_memory_read(m, 0x110008, bytes, 8));
+	assert_int_equal(asked.n, 3);
+	assert_false(sw_memory_read(m, UINT64_MAX - 3, bytes, 8));
+	assert_int_equal(asked.n, 3);
+	assert_true(sw_memory_is_32bit(sw_copier_pages_memory(&pages, true)));
+}
+
+/* What is not there is not asked for again in the same run, but in the next one. */
+TEST_WITH(test_missing, setup, NULL)
+{
+	uint8_t byte;
+	for (int i = 0; i < 3; i++)
+		assert_false(read_u8(GAP + 5, &byte));
+	assert_int_equal(asked.n, 1);
+	sw_copier_pages_end(&pages);
+	sw_copier_pages_begin(&pages);
+	assert_int_equal(asked.n, 1);
+	assert_false(read_u8(GAP + 5, &byte));
+	assert_int_equal(asked.n, 2);
+}
+
+/* The pages of one run are the first that the next one fetches, neighbours in one range; those that it does not
+ * read are not fetched by the third one. */
+TEST_WITH(test_foreseen, setup, NULL)
+{
+	static const uint64_t reads[] = {0x5000, 0x3000, 0x4000, 0x9000};
+	uint8_t byte;
+	for (size_t i = 0; i < 4; i++)
+		assert_true(read_u8(reads[i], &byte));
+	assert_int_equal(asked.n, 4);
+	sw_copier_pages_end(&pages);
+	sw_copier_pages_begin(&pages);
+	assert_int_equal(asked.n, 5);
+	assert_int_equal(asked.n_ranges, 4 + 2);
+	assert_int_equal(asked.n_bytes, 8 * PAGE);
+	assert_true(read_u8(0x4fff, &byte));
+	assert_int_equal(byte, 4);
+	assert_true(read_u8(0x9001, &byte));
+	assert_int_equal(byte, 9);
+	assert_int_equal(asked.n, 5);
+	sw_copier_pages_end(&pages);
+	sw_copier_pages_begin(&pages);
+	assert_int_equal(asked.n_ranges, 4 + 2 + 2);
+	assert_int_equal(asked.n_bytes, 10 * PAGE);
+}
+
+/* A foreseen page may be gone since: its neighbours are there all the same, by themselves. */
+TEST_WITH(test_foreseen_gone, setup, NULL)
+{
+	uint8_t byte;
+	pages.foreseen[0] = GAP - PAGE;
+	pages.foreseen[1] = GAP;
+	pages.n_foreseen = 2;
+	sw_copier_pages_begin(&pages);
+	assert_int_equal(asked.n_ranges, 1);
+	assert_true(read_u8(GAP - 1, &byte));
+	assert_int_equal(byte, (uint8_t) (GAP / PAGE - 1));
+	assert_false(read_u8(GAP, &byte));
+}
+
+/* From the deadline on only what was fetched before is there, and nobody is asked. */
+TEST_WITH(test_over, setup, NULL)
+{
+	uint8_t byte;
+	assert_true(read_u8(0x1000, &byte));
+	asked.refuse = true;
+	assert_false(read_u8(0x2000, &byte));
+	assert_true(pages.over);
+	assert_false(read_u8(0x3000, &byte));
+	assert_int_equal(asked.n, 2);
+	assert_true(read_u8(0x1001, &byte));
+	asked.refuse = false;
+	channel.over = 0;
+	sw_copier_pages_end(&pages);
+	sw_copier_pages_begin(&pages);
+	assert_true(read_u8(0x2000, &byte));
+}
+
+/* More pages than there are slots: the others cannot be read, and that is said. */
+TEST_WITH(test_many, setup, NULL)
+{
+	uint8_t byte;
+	size_t n = 0;
+	while (n < SW_COPIER_SLOTS && read_u8(0x10000000 + n * PAGE, &byte))
+		n++;
+	assert_int_equal(n, SW_COPIER_SLOTS / 2);
+	assert_true(pages.over);
+	sw_copier_pages_end(&pages);
+	assert_int_equal(pages.n_foreseen, SW_COPIER_PAGES_MAX);
+}
