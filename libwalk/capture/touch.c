@@ -4,6 +4,7 @@
 #include "snapshot/snapshot.h"
 
 #include <snapwalk/clock.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum { REHEARSAL_MS = 200, NS_PER_MS = 1000000 };
@@ -93,12 +94,62 @@ void sw_capture_touch_begin(struct sw_capture_space *space)
 	own(space->stop->tracees, space->snap->n_threads * sizeof(*space->stop->tracees));
 }
 
+/* Whether something of [*at, *at + bytes) of the pool was read; *at then is where it begins, *ret_end where it ends. */
+static bool run_find(const struct sw_copier_channel *c, size_t *at, size_t end, size_t *ret_end)
+{
+	size_t granule = *at / SW_COPIER_GRANULE_BYTES, last;
+	const size_t n = (end + SW_COPIER_GRANULE_BYTES - 1) / SW_COPIER_GRANULE_BYTES;
+	while (granule < n && !(c->read[granule / 64] >> granule % 64 & 1))
+		granule++;
+	if (granule == n)
+		return false;
+	if (granule * SW_COPIER_GRANULE_BYTES > *at)
+		*at = granule * SW_COPIER_GRANULE_BYTES;
+	for (last = granule + 1; last < n && (c->read[last / 64] >> last % 64 & 1);)
+		last++;
+	*ret_end = last < n ? last * SW_COPIER_GRANULE_BYTES : end;
+	return true;
+}
+
+/*
+ * Pages were fetched, of which the readers need some words: the snapshot keeps these, not what else of the process lies
+ * beside them.
+ */
+static void ranges_trim(struct sw_capture_space *space)
+{
+	const struct sw_copier_channel *c = space->copier.channel;
+	struct sw_snapshot *snap = space->snap;
+	size_t n = snap->n_ranges, k = 0;
+	struct sw_range *whole =
+		n > 0 ? sw_arena_alloc(&snap->priv->arena, n * sizeof(*whole)) : NULL;
+	if (whole == NULL)
+		return;
+	memcpy(whole, snap->ranges, n * sizeof(*whole));
+	for (size_t i = 0; i < n; i++) {
+		const struct sw_range *r = &whole[i];
+		size_t off = (size_t) (r->data - c->pool), at = off, end = off + r->bytes, run_end;
+		bool of_pool = r->data >= c->pool && r->data < c->pool + sizeof(c->pool);
+		if (!of_pool) /* another hook's */
+			snap->ranges[k++] = *r;
+		for (; of_pool && run_find(c, &at, end, &run_end); at = run_end) {
+			/* The others need a place each. */
+			if (k + (n - i) >= space->copies_max)
+				run_end = end;
+			snap->ranges[k++] = (struct sw_range){r->start_avma + (at - off),
+							      run_end - at, r->data + (at - off)};
+		}
+	}
+	snap->n_ranges = k;
+}
+
 void sw_capture_touch_end(struct sw_capture_space *space)
 {
 	if (space->copier.channel == NULL)
 		return;
 	bool died = space->touched == SW_COPIER_DIED, lost = space->copier.lost;
 	sw_copier_end(&space->copier);
+	if (!lost)
+		ranges_trim(space);
 	/* The ranges of the snapshot lie in it. */
 	space->snap->priv->copier_pool = space->copier.channel;
 	space->snap->priv->copier_pool_bytes = space->copier.channel_bytes;

@@ -20,6 +20,7 @@
  */
 enum {
 	SW_COPIER_PAGE_BYTES = 4096,
+	SW_COPIER_GRANULE_BYTES = SW_COPIER_PAGE_BYTES / 64,
 	SW_COPIER_RANGES_MAX = 1024, /* of one turn */
 	SW_COPIER_PAGES_MAX = 1024,  /* of one run, in all ranges together */
 	SW_COPIER_TURNS_MAX = 4096,  /* of one run */
@@ -53,6 +54,8 @@ struct sw_copier_channel {
 	uint32_t n_threads; /* the copier's, as the threads */
 	int32_t cpu;        /* the copier's: the CPU that it runs on */
 	struct sw_copier_range ranges[SW_COPIER_RANGES_MAX];
+	/* The reader's, of the run: a bit for each SW_COPIER_GRANULE_BYTES of the pool of which something was read. */
+	uint64_t read[SW_COPIER_PAGES_MAX];
 	uint8_t pool[SW_COPIER_PAGES_MAX * SW_COPIER_PAGE_BYTES]
 		__attribute__((aligned(SW_COPIER_PAGE_BYTES)));
 	struct sw_copier_thread threads[];

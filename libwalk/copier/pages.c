@@ -63,6 +63,13 @@ static struct sw_copier_page *page_get(struct sw_copier_pages *p, uint64_t page_
 	return slot->used && slot->data != NULL ? slot : NULL;
 }
 
+static void read_note(struct sw_copier_pages *p, const uint8_t *data, size_t bytes)
+{
+	size_t off = (size_t) (data - p->channel->pool), end = off + bytes;
+	for (off /= SW_COPIER_GRANULE_BYTES; off * SW_COPIER_GRANULE_BYTES < end; off++)
+		p->channel->read[off / 64] |= UINT64_C(1) << off % 64;
+}
+
 static bool pages_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
 	struct sw_copier_pages *p = arg;
@@ -80,6 +87,7 @@ static bool pages_read(void *arg, uint64_t avma, void *buffer, size_t length)
 			part = length;
 		memcpy(to, page->data + skip, part);
 		page->read = true;
+		read_note(p, page->data + skip, part);
 		avma += part;
 		to += part;
 		length -= part;
@@ -117,6 +125,7 @@ void sw_copier_pages_begin(struct sw_copier_pages *p)
 	memset(p->slots, 0, sizeof(p->slots));
 	p->n = 0;
 	p->over = false;
+	memset(p->channel->read, 0, sizeof(p->channel->read));
 	size_t n = foreseen_ranges(p, p->channel->ranges);
 	if (n > 0)
 		ranges_fetch(p, n);

@@ -7,6 +7,7 @@
 #include "runtimes/php/touch.h"
 #include "cleanup.h"
 #include "map.h"
+#include "runtimes/php/frames.h"
 #include "runtimes/php/generators.h"
 #include "runtimes/php/names.h"
 #include "runtimes/php/request.h"
@@ -83,8 +84,10 @@ void sw_php_touch(const struct sw_snapshot *snap, void *found, struct sw_memory 
 	for (size_t i = 0; i < snap->n_threads; i++) {
 		const struct sw_thread *t = &snap->threads[i];
 		uint64_t resumers[SW_PHP_RESUMERS_MAX];
-		if (!t->captured ||
-		    (!php.found.threads && sw_php_resumers(&php.found, t, resumers) == 0))
+		if (!t->captured)
+			continue;
+		sw_php_frames_touch(&php, t);
+		if (!php.found.threads && sw_php_resumers(&php.found, t, resumers) == 0)
 			continue;
 		calls_touch(&php, t, &known);
 		if (before->requests && php.found.threads)

@@ -146,6 +146,9 @@ static void check_follow(enum sw_stop_mode stop)
 	for (size_t i = 0; i < snap->n_threads; i++)
 		assert_true(has_word(snap->threads[i].fs_base, snap->threads[i].fs_base));
 	assert_int_equal(snap->n_warnings, 0);
+	/* Of the pages that they lie on nothing else is kept. */
+	for (size_t i = 0; i < snap->n_ranges; i++)
+		assert_true(snap->ranges[i].bytes <= 2 * SW_COPIER_GRANULE_BYTES);
 	done();
 }
 

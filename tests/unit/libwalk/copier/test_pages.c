@@ -48,6 +48,35 @@ static int setup(void **state)
 	return 0;
 }
 
+static unsigned n_granules(void)
+{
+	unsigned n = 0;
+	for (size_t i = 0; i < SW_COPIER_PAGES_MAX; i++)
+		n += (unsigned) __builtin_popcountll(channel.read[i]);
+	return n;
+}
+
+/* What was read is noted, and nothing else of the pages; of each run anew. */
+TEST_WITH(test_noted, setup, NULL)
+{
+	enum { GRANULE = SW_COPIER_GRANULE_BYTES };
+	uint8_t bytes[2 * GRANULE], byte;
+	struct sw_memory m = sw_copier_pages_memory(&pages, false);
+	assert_true(sw_memory_read(m, 0x10000 + GRANULE - 1, bytes, GRANULE + 2));
+	assert_int_equal(n_granules(), 3);
+	assert_int_equal(channel.read[channel.ranges[0].at / PAGE], 7);
+	assert_true(sw_memory_read(m, 0x10fff, bytes, 1));
+	assert_int_equal(n_granules(), 4);
+	assert_int_equal(channel.read[channel.ranges[0].at / PAGE], 7 | UINT64_C(1) << 63);
+	assert_true(sw_memory_read(m, 0x10ffe, bytes, 3));
+	assert_int_equal(n_granules(), 5);
+	sw_copier_pages_end(&pages);
+	sw_copier_pages_begin(&pages);
+	assert_int_equal(n_granules(), 0);
+	assert_true(read_u8(0x10000, &byte));
+	assert_int_equal(n_granules(), 1);
+}
+
 /* A page is fetched once, and a read goes on in the next one. */
 TEST_WITH(test_demand, setup, NULL)
 {
