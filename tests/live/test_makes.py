@@ -73,13 +73,14 @@ def mapped(tap):
 
 
 def blocked(tap):
-    """Waits that last long, where they are, and how long they last."""
+    """Waits that last long, where they are, and how long they last: from when the CPU is given up, which another thread may
+    delay by some tens of milliseconds."""
     with Target("makes") as target:
-        answer = counts(tap, target, "wait", "blocked", LONG, "waiter", "--slower", "150ms", least=True)
-        tap.check(answer.get("longest_ns", 0) >= 200e6, "blocked: the longest", answer.get("longest_ns"))
-        status, out, err = run_on(target, "wait", "blocked", "--slower", "150ms", "--each")
+        answer = counts(tap, target, "wait", "blocked", LONG, "waiter", "--slower", "500ms", least=True)
+        tap.check(answer.get("longest_ns", 0) >= 500e6, "blocked: the longest", answer.get("longest_ns"))
+        status, out, err = run_on(target, "wait", "blocked", "--slower", "500ms", "--each")
         waits = [float(ms) for ms in re.findall(r" blocked\(\) for (\d+\.\d{3}) ms  clock_nanosleep < waiter makes\.c:\d+ < ", out)]
-        tap.check(len(waits) == LONG and all(150 <= ms < 5000 for ms in waits), "blocked: each in text", out)
+        tap.check(len(waits) == LONG and all(500 <= ms < 20000 for ms in waits), "blocked: each in text", out)
         status, out, err = run_on(target, "wait", "blocked", "--slower", "60s")
         tap.check(status == 0 and " s: 0 waits of 60000 ms or more\n" in out, "blocked: none", (out, err))
 

@@ -4,7 +4,7 @@
  *
  *	make	THREADS threads by maker(), PROCESSES processes by forker(), of which each makes a thread
  *	map	MAPS mappings of 1 MiB and LARGE of 64 MiB, by mapper()
- *	wait	SHORT waits of 1 ms and LONG of 200 ms, by waiter()
+ *	wait	SHORT waits of 1 ms and LONG of 1 s, by waiter()
  *	exec	becomes the same program again
  */
 #include "target.h"
@@ -51,7 +51,7 @@ static NOINLINE void mapper(size_t bytes)
 
 static NOINLINE void waiter(long ms)
 {
-	struct timespec ts = {0, ms * 1000000};
+	struct timespec ts = {ms / 1000, ms % 1000 * 1000000};
 	(void) clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL); /* nobody sends a signal */
 	KEEP();
 }
@@ -65,7 +65,7 @@ static void obey(const char *line)
 	for (int i = 0; i < MAPS + LARGE && strcmp(line, "map") == 0; i++)
 		mapper(i < MAPS ? 1 << 20 : 64 << 20);
 	for (int i = 0; i < SHORT + LONG && strcmp(line, "wait") == 0; i++)
-		waiter(i < SHORT ? 1 : 200);
+		waiter(i < SHORT ? 1 : 1000);
 }
 
 int main(int argc, char **argv)
