@@ -348,6 +348,11 @@ int sw_call_counts_text(struct sw_call_counts *c, struct sw_text *text)
 		sw_text_printf(text, "%6" PRIu64 "  with other stacks: --all shows them\n", left);
 	if (c->n_unknown > 0)
 		sw_text_printf(text, "%6" PRIu64 "  without a stack\n", c->n_unknown);
+	if (c->run->cost.n_left_out > 0)
+		sw_text_printf(text,
+			       "%6" PRIu64
+			       "  left out: they ended without a return of the function\n",
+			       c->run->cost.n_left_out);
 	if (c->run->n_lost > 0)
 		sw_text_printf(text, "%6" PRIu64 "  lost: they came faster than they were read\n",
 			       c->run->n_lost);
@@ -367,6 +372,8 @@ int sw_call_counts_json(struct sw_call_counts *c, struct sw_text *text)
 		sw_function_json(&run->function, text);
 	if (run->wanted.at_return || run->wanted.what == SW_EVENT_BLOCKED)
 		sw_text_printf(text, ",\"longest_ns\":%" PRId64, c->longest_ns);
+	if (run->wanted.what == SW_EVENT_FUNCTION && run->wanted.at_return)
+		sw_text_printf(text, ",\"left_out\":%" PRIu64, run->cost.n_left_out);
 	if (run->wanted.what != SW_EVENT_FUNCTION)
 		sw_json_text_member(text, what_member(run), run->options->event_name);
 	sw_text_printf(text,

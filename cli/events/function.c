@@ -175,7 +175,8 @@ static const struct sw_map *map_of(const struct look_up *l, uint64_t off)
 	return NULL;
 }
 
-/* A line for each place: [start, end) of the mapping, offset, whether it is emulated, name. */
+/* A line for each place: [start, end) of the mapping, offset, whether it is emulated and reentered, number and offsets of
+ * the returns, name. */
 static int places_put(const struct look_up *l, struct sw_text *text, struct sw_error *err)
 {
 	size_t size;
@@ -189,12 +190,20 @@ static int places_put(const struct look_up *l, struct sw_text *text, struct sw_e
 				: sw_event_place_of(image, size, m->svma, m->size, &place, err);
 		if (r < 0)
 			return r;
+		if (l->options->event.at_return) {
+			r = sw_event_returns_of(image, size, m->svma, m->size, &place, err);
+			if (r < 0)
+				return r;
+		}
 		const struct sw_map *map = map_of(l, place.file_off);
 		if (map == NULL)
 			return sw_fail(err, SW_E_INVALID, "the code of %.100s is not mapped",
 				       m->shown);
-		sw_text_printf(text, "%" PRIx64 " %" PRIx64 " %" PRIx64 " %d ", map->start_avma,
-			       map->end_avma, place.file_off, place.emulated);
+		sw_text_printf(text, "%" PRIx64 " %" PRIx64 " %" PRIx64 " %d %d %zu ",
+			       map->start_avma, map->end_avma, place.file_off, place.emulated,
+			       place.reentered, place.n_returns);
+		for (size_t k = 0; k < place.n_returns; k++)
+			sw_text_printf(text, "%" PRIx64 " ", place.returns_off[k]);
 		sw_utf8_append_plain(text, m->shown, strnlen(m->shown, NAME_SHOWN));
 		sw_text_append(text, "\n", 1);
 	}
@@ -249,17 +258,27 @@ void sw_function_deinit(struct sw_function *f)
 void sw_function_notice(const struct sw_function *f, const struct sw_subject *subject,
 			struct sw_text *ret)
 {
+	size_t n_returns = 0;
+	bool reentered = false;
+	for (size_t i = 0; i < f->n; i++) {
+		n_returns += f->places[i].n_returns;
+		reentered |= f->places[i].reentered;
+	}
 	sw_text_printf(ret, "probes ");
 	sw_utf8_append_plain(ret, f->names[0], strlen(f->names[0]));
 	if (f->n > 1)
 		sw_text_printf(ret, " at %zu places", f->n);
+	if (n_returns > 0)
+		sw_text_printf(ret, " and %zu return%s", n_returns, sw_plural(n_returns));
 	sw_text_printf(ret, " in ");
 	sw_utf8_append_plain(ret, f->module, strlen(f->module));
-	sw_text_printf(
-		ret,
-		": until this command ends the kernel has a breakpoint in the code of process "
-		"%d\n",
-		(int) subject->pid);
+	sw_text_printf(ret,
+		       ": until this command ends the kernel has %s in the code of process %d\n",
+		       f->n + n_returns > 1 ? "breakpoints" : "a breakpoint", (int) subject->pid);
+	if (reentered)
+		sw_text_printf(ret,
+			       "a loop of the function comes back to its beginning: turns of the "
+			       "loop are counted as calls\n");
 }
 
 void sw_function_json(const struct sw_function *f, struct sw_text *ret)
@@ -268,29 +287,49 @@ void sw_function_json(const struct sw_function *f, struct sw_text *ret)
 	sw_json_text_member(ret, "module", f->module);
 	sw_text_printf(ret, ",\"changes_code\":true,\"places\":[");
 	for (size_t i = 0; i < f->n; i++)
-		sw_text_printf(ret, "%s{\"file_offset\":%" PRIu64 ",\"emulated\":%s}",
+		sw_text_printf(ret,
+			       "%s{\"file_offset\":%" PRIu64
+			       ",\"emulated\":%s,\"reentered\":%s,\"returns\":%zu}",
 			       i > 0 ? "," : "", f->places[i].file_off,
-			       f->places[i].emulated ? "true" : "false");
+			       f->places[i].emulated ? "true" : "false",
+			       f->places[i].reentered ? "true" : "false", f->places[i].n_returns);
 	sw_text_append(ret, "]", 1);
+}
+
+/* Offsets from a place of the line on, which then begins behind them. */
+static bool returns_take(const char **line, size_t at, struct sw_event_place *to)
+{
+	char *end;
+	if (to->n_returns > SW_EVENT_RETURNS_MAX)
+		return false;
+	*line += at;
+	for (size_t i = 0; i < to->n_returns; i++, *line = end + 1) {
+		to->returns_off[i] = strtoull(*line, &end, 16);
+		if (end == *line || *end != ' ')
+			return false;
+	}
+	return true;
 }
 
 /* What the other process has written is not believed: the kernel says what is mapped there. */
 static int place_take(const struct sw_target *target, const char *line, struct sw_function *f,
 		      struct sw_error *err)
 {
-	uint64_t start, end, off;
-	int emulated, at = 0;
+	uint64_t start, end;
+	struct sw_event_place place = {.file_fd = -EBADF};
+	int emulated, reentered, at = 0;
 	if (f->n == SW_EVENT_PLACES_MAX ||
-	    sscanf(line, "%" SCNx64 " %" SCNx64 " %" SCNx64 " %d %n", &start, &end, &off, &emulated,
-		   &at) != 4 ||
-	    at == 0)
+	    sscanf(line, "%" SCNx64 " %" SCNx64 " %" SCNx64 " %d %d %zu %n", &start, &end,
+		   &place.file_off, &emulated, &reentered, &place.n_returns, &at) != 6 ||
+	    at == 0 || !returns_take(&line, (size_t) at, &place))
 		return sw_fail(err, SW_E_INTERNAL, "what looked it up has written nonsense");
-	int fd = sw_target_map_file(target, start, end, err);
-	if (fd < 0)
-		return fd;
-	f->places[f->n] =
-		(struct sw_event_place){.file_fd = fd, .file_off = off, .emulated = emulated != 0};
-	f->names[f->n++] = strdup(line + at);
+	place.emulated = emulated != 0;
+	place.reentered = reentered != 0;
+	place.file_fd = sw_target_map_file(target, start, end, err);
+	if (place.file_fd < 0)
+		return place.file_fd;
+	f->places[f->n] = place;
+	f->names[f->n++] = strdup(line);
 	return f->names[f->n - 1] == NULL ? sw_fail_nomem(err) : 0;
 }
 

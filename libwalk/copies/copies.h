@@ -36,6 +36,7 @@ struct sw_copies_options {
 struct sw_copies_counts {
 	uint64_t n_taken;
 	uint64_t n_no_space, n_nested; /* lost */
+	uint64_t n_left_out;           /* calls of functions that did not return */
 	uint64_t n_timed, ns;          /* how many were made, and how long that took the threads */
 };
 

@@ -13,7 +13,17 @@
  * such instruction it is the first one.
  */
 
-/* The distance from the beginning of a function whose bytes are code, all of them. */
-size_t sw_place_find(struct sw_bytes code, uint64_t avma, bool *ret_emulated);
+struct sw_probe_place {
+	size_t at; /* bytes behind the beginning of the function */
+	bool emulated;
+	bool reentered; /* a jump of the function comes back to it: turns of that loop look like calls */
+};
+
+/* Of a function whose bytes are code, all of them. */
+struct sw_probe_place sw_place_find(struct sw_bytes code, uint64_t avma);
+
+/* The bytes of an ELF file from the code at an address on. 0; -SW_E_UNSUPPORTED; -SW_E_INVALID. */
+int sw_place_code(const void *image, size_t image_size, uint64_t svma, struct sw_bytes *ret,
+		  struct sw_error *err);
 
 #endif

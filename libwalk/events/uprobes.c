@@ -11,20 +11,19 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-/* perf_event_open(2) with the source uprobe: the number of the source stands in sysfs, as the bit of returns does
- * (Documentation/ABI/testing/sysfs-bus-event_source-devices-uprobe would say so; perf_uprobe in
+/* perf_event_open(2) with the source uprobe: the number of the source stands in sysfs (Documentation/ABI/testing/sysfs-bus-event_source-devices-uprobe would say so; perf_uprobe in
  * kernel/events/core.c, v4.17 to v6.18). */
-static bool number_read(const char *path, const char *prefix, uint32_t *ret)
+static bool type_read(uint32_t *ret)
 {
 	enum { TEXT_MAX = 64 };
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
 	char *end;
-	size_t length = strlen(prefix);
-	if (sw_text_read_at(&text, AT_FDCWD, path, TEXT_MAX) < 0 || text.size <= length ||
-	    strncmp(text.data, prefix, length) != 0)
+	if (sw_text_read_at(&text, AT_FDCWD, "/sys/bus/event_source/devices/uprobe/type",
+			    TEXT_MAX) < 0 ||
+	    text.size == 0)
 		return false;
-	unsigned long number = strtoul(text.data + length, &end, 10);
-	if (end == text.data + length || number > UINT32_MAX)
+	unsigned long number = strtoul(text.data, &end, 10);
+	if (end == text.data || number > UINT32_MAX)
 		return false;
 	*ret = (uint32_t) number;
 	return true;
@@ -38,6 +37,9 @@ static int refused(int error, struct sw_error *err)
 	case EPERM:
 		return sw_fail(err, SW_E_NOT_PERMITTED,
 			       "the kernel refuses to probe code (CAP_PERFMON, CAP_BPF)");
+	case E2BIG:
+		return sw_fail(err, SW_E_LIMIT, "more than %d places of code would be probed",
+			       SW_UPROBES_MAX);
 	case ESRCH: return sw_fail(err, SW_E_EXITED, "the process exited");
 	default:
 		errno = error;
@@ -68,18 +70,20 @@ static int probe_open(struct sw_uprobes *p, struct perf_event_attr *attr, pid_t 
 	return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0 ? -errno : 0;
 }
 
-static int place_open(struct sw_uprobes *p, pid_t pid, const struct sw_event_place *place,
-		      uint32_t type, uint32_t return_bit, uint64_t number, int program_fd)
+/* Number is the cookie of the program. */
+static int instruction_open(struct sw_uprobes *p, pid_t pid, uint32_t type, int file_fd,
+			    uint64_t file_off, uint64_t number, int program_fd)
 {
 	char path[32];
 	struct perf_event_attr attr;
-	(void) snprintf(path, sizeof(path), "/proc/self/fd/%d", place->file_fd); /* fits */
+	if (p->n == SW_UPROBES_MAX)
+		return -E2BIG;
+	(void) snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd); /* fits */
 	memset(&attr, 0, sizeof(attr));
 	attr.size = sizeof(attr);
 	attr.type = type;
-	attr.config = return_bit;
 	attr.uprobe_path = (uintptr_t) path;
-	attr.probe_offset = place->file_off;
+	attr.probe_offset = file_off;
 	return probe_open(p, &attr, pid, program_fd, number);
 }
 
@@ -87,19 +91,20 @@ int sw_uprobes_open(pid_t pid, const struct sw_event_place *places, size_t n, in
 		    int return_fd, struct sw_uprobes *ret, struct sw_error *err)
 {
 	struct sw_uprobes p = {0};
-	uint32_t type, bit;
+	uint32_t type;
 	int r = 0;
-	if (!number_read("/sys/bus/event_source/devices/uprobe/type", "", &type) ||
-	    !number_read("/sys/bus/event_source/devices/uprobe/format/retprobe", "config:", &bit) ||
-	    bit >= 32)
+	if (!type_read(&type))
 		return sw_fail(err, SW_E_UNSUPPORTED,
 			       "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)");
-	/* The return first: each call that is noted has one. */
 	for (size_t i = 0; r == 0 && i < n && i < SW_EVENT_PLACES_MAX; i++) {
-		if (return_fd >= 0)
-			r = place_open(&p, pid, &places[i], type, UINT32_C(1) << bit, i, return_fd);
+		const struct sw_event_place *place = &places[i];
+		/* The returns first: each call that is noted comes to one. */
+		for (size_t k = 0; r == 0 && return_fd >= 0 && k < place->n_returns; k++)
+			r = instruction_open(&p, pid, type, place->file_fd, place->returns_off[k],
+					     i, return_fd);
 		if (r == 0)
-			r = place_open(&p, pid, &places[i], type, 0, i, begin_fd);
+			r = instruction_open(&p, pid, type, place->file_fd, place->file_off, i,
+					     begin_fd);
 	}
 	if (r < 0) {
 		sw_uprobes_close(&p);

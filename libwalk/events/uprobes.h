@@ -4,14 +4,17 @@
 
 #include <snapwalk/event.h>
 
+enum { SW_UPROBES_MAX = 256 };
+
 /*
  * Places of code at which the kernel runs a program: it puts a breakpoint into the code of one process, and takes it out
  * when the descriptors are closed, however their process ends. A child that fork(2) makes loses each breakpoint when it
- * comes there first, and the program does not run for it.
+ * comes there first, and the program does not run for it. Uprobes of returns are not used: the kernel would change addresses
+ * on the stack, which exceptions, coroutines and Go do not survive, also after the end.
  */
 struct sw_uprobes {
-	int fds[2 * SW_EVENT_PLACES_MAX];   /* owned: events */
-	int links[2 * SW_EVENT_PLACES_MAX]; /* owned: programs at them */
+	int fds[SW_UPROBES_MAX];   /* owned: events */
+	int links[SW_UPROBES_MAX]; /* owned: programs at them */
 	size_t n;
 };
 
@@ -20,8 +23,8 @@ struct sw_uprobes {
  *
  * @param places      With the files of their code. The number of a place is the cookie of its programs.
  * @param begin_fd    The program at the place.
- * @param return_fd   The program where the function returns; negative: none.
- * @return 0; -SW_E_NOT_PERMITTED and -SW_E_UNSUPPORTED with the reason; -SW_E_NOMEM.
+ * @param return_fd   The program at each RET of the place's function; negative: none.
+ * @return 0; -SW_E_LIMIT: more than SW_UPROBES_MAX; -SW_E_NOT_PERMITTED and -SW_E_UNSUPPORTED with the reason; -SW_E_NOMEM.
  */
 int sw_uprobes_open(pid_t pid, const struct sw_event_place *places, size_t n, int begin_fd,
 		    int return_fd, struct sw_uprobes *ret, struct sw_error *err);

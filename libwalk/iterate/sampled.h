@@ -156,6 +156,7 @@ struct sw_sampled_counts {
 	uint64_t n_nested;   /* a sample came while another one was taken */
 	uint64_t n_foreign;  /* of processes that are not sampled */
 	uint64_t n_kernel;   /* of threads without memory: the kernel's own, or about to end */
+	uint64_t n_left_out; /* of calls of functions: they ended, and did not return */
 	uint64_t n_timed;    /* that were taken or found no space, and how long they all took */
 	uint64_t ns;
 };

@@ -783,7 +783,9 @@ struct sw_event_cost sw_event_sampler_cost(const struct sw_cpu_sampler *s)
 	struct sw_copies_counts counts = {0};
 	if (s->copies != NULL)
 		counts = sw_copies_counts(s->copies);
-	return (struct sw_event_cost){.n_copied = counts.n_timed, .ns = counts.ns};
+	return (struct sw_event_cost){.n_copied = counts.n_timed,
+				      .ns = counts.ns,
+				      .n_left_out = counts.n_left_out};
 }
 
 void sw_event_sampler_end(struct sw_cpu_sampler *s)

@@ -19,6 +19,7 @@ enum {
 	SW_EVENT_TESTS_MAX = 6,
 	SW_EVENT_ERROR_MAX = 4095,
 	SW_EVENT_PLACES_MAX = 16,
+	SW_EVENT_RETURNS_MAX = 64, /* of one function */
 };
 
 /** An argument of the call has this value. */
@@ -46,7 +47,10 @@ enum sw_event_what {
 struct sw_event_place {
 	int file_fd;       /* the file that is mapped; the caller's */
 	uint64_t file_off; /* of an instruction */
-	bool emulated; /* the kernel executes that instruction by itself: a fraction of the time */
+	bool emulated;  /* the kernel executes that instruction by itself: a fraction of the time */
+	bool reentered; /* a loop of the function comes back to it: its turns look like calls */
+	size_t n_returns; /* of the function: where its RET instructions are in the file; with at_return */
+	uint64_t returns_off[SW_EVENT_RETURNS_MAX];
 };
 
 /** Which events are wanted. Zero-initialised means the defaults. */
@@ -68,7 +72,8 @@ struct sw_event_options {
 	size_t stack_bytes;                  /* of each copy; 0: 8 KiB; at most 32 KiB */
 	const struct sw_event_place *places; /* borrowed until the sampler is created */
 	size_t n_places;                     /* 1..SW_EVENT_PLACES_MAX */
-	bool at_return;    /* when the function returns: the stack is that of its caller */
+	/* When the function returns, by one of the RETs of its place: the stack is that of its caller. */
+	bool at_return;
 	int64_t slower_ns; /* at_return, and of SW_EVENT_BLOCKED: only what lasts at least as long */
 	/* Of a system call: only where this argument, from 1 on, is at least so large; 0: any. */
 	unsigned least_of;
@@ -151,6 +156,16 @@ struct sw_event {
  */
 SW_PUBLIC int sw_event_place_of(const void *image, size_t image_size, uint64_t svma, uint64_t size,
 				struct sw_event_place *ret, struct sw_error *err);
+/**
+ * Where that function returns: each RET that its code comes to. Parses, as sw_event_place_of().
+ *
+ * @param place  Of sw_event_place_of(). Gets n_returns and returns_off, only on success.
+ * @return 0; -SW_E_UNSUPPORTED with the reason: the end of the function is not known, its code is not understood to its end,
+ *         it has no RET, or too many of them.
+ */
+SW_PUBLIC int sw_event_returns_of(const void *image, size_t image_size, uint64_t svma,
+				  uint64_t size, struct sw_event_place *place,
+				  struct sw_error *err);
 
 /**
  * Begin. Needs CAP_BPF and CAP_PERFMON.
@@ -173,6 +188,9 @@ SW_PUBLIC const char *sw_event_sampler_no_stacks(const struct sw_cpu_sampler *sa
 struct sw_event_cost {
 	uint64_t n_copied; /* also those that were lost afterwards */
 	uint64_t ns;       /* of all together */
+	/* Of SW_EVENT_FUNCTION with at_return: calls that ended by no RET of the function (exceptions, longjmp(3), a jump
+	 * to another function, a stack that moved), as far as another call showed it. */
+	uint64_t n_left_out;
 };
 /** So far. Of a sampler of sw_event_sampler_create(). */
 SW_PUBLIC struct sw_event_cost sw_event_sampler_cost(const struct sw_cpu_sampler *sampler);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Copies the thread that enters a function, or returns from one. The kernel has put a breakpoint into the code of one
- * process; a program runs for the threads of that process alone.
+ * Copies the thread that enters a function, or returns from one. The kernel has put breakpoints into the code of one
+ * process: near the beginning of the function and, for returns, at each RET. A program runs for the threads of that process
+ * alone, and nothing on their stacks is changed.
  */
 #include "iterate/bpf/called.bpf.h"
 #include "iterate/bpf/uprobes.bpf.h"
@@ -9,26 +10,35 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum {
-	BPF_MAP_TYPE_LRU_HASH = 9,
-	ORIG_RAX = 15,     /* of struct user_regs_struct */
-	CALLS_MAX = 16384, /* that have not returned yet; the oldest is forgotten */
+	/* Of struct user_regs_struct. */
+	ORIG_RAX = 15,
+	RIP = 16,
+	RSP = 19,
+	CALLS_MAX = 65536, /* that have not returned yet */
+	SAME_PLACE_MAX = 4,
 };
 
 static const uint64_t NO_CALL = UINT64_MAX;
 
+/*
+ * A call has ended when the function comes to a RET with the stack pointer where it was in the beginning: at the address to
+ * return to. Threads are not compared: goroutines and coroutines go from one to another.
+ */
 struct call {
-	uint64_t sp;    /* where the return address is */
-	uint32_t tid;   /* in the kernel's own numbers */
-	uint32_t place; /* the number of the function */
+	uint64_t sp;
+	uint64_t place; /* the number of the function */
 };
 
 struct entered {
 	uint64_t time_ns;
+	/* A function keeps it for its caller, and Go has its goroutine there: a RET with another value is of another call,
+	 * whose stack has moved here. */
+	uint64_t r14;
 	uint64_t words[SW_CALLED_ARGUMENTS];
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, CALLS_MAX);
 	__type(key, struct call);
 	__type(value, struct entered);
@@ -96,6 +106,25 @@ static __always_inline void returns_put(struct scratch *s, const struct task_str
 	(void) part_begin(s, n * BYTES, SW_CALLED_RETURNS); /* there is space */
 }
 
+/* The thread as it will be when the RET is done. Where the return is probed by another tool, too, the kernel has replaced
+ * the address. */
+static __always_inline void caller_put(struct scratch *s, const struct task_struct *task)
+{
+	struct sw_sampled_head *head = (struct sw_sampled_head *) s->out;
+	const struct uprobe_task *utask = probed_task(task);
+	const struct return_instance *at =
+		utask != NULL ? pointer_at(&utask->return_instances) : NULL;
+	uint64_t sp = head->regs[RSP], pc = 0;
+	if (bpf_probe_read_user(&pc, sizeof(pc), (const void *) sp) != 0)
+		return; /* the RET fails, too */
+	for (int i = 0; i < SAME_PLACE_MAX && at != NULL && word_at(&at->stack) == sp; i++) {
+		pc = word_at(&at->orig_ret_vaddr);
+		at = pointer_at(&at->next);
+	}
+	head->regs[RIP] = pc;
+	head->regs[RSP] = sp + sizeof(pc);
+}
+
 /* The event, its words, and the thread. */
 static __always_inline void function_take(struct sw_called_setup *called,
 					  struct sw_called_event *event, const uint64_t *words)
@@ -108,8 +137,10 @@ static __always_inline void function_take(struct sw_called_setup *called,
 	words_put(t.s, words);
 	returns_put(t.s, t.task);
 	sample_make(t.s, t.task, t.setup, t.recipe, false);
-	/* Uprobes of returns are a system call from v6.11 on: the thread is in none of its own. */
+	/* Probes at a NOP of five bytes are a system call from v6.18 on: the thread is in none of its own. */
 	((struct sw_sampled_head *) t.s->out)->regs[ORIG_RAX] = NO_CALL;
+	if (event->what == SW_CALLED_FUNCTION_RETURNS)
+		caller_put(t.s, t.task);
 	(void) taking_end(&t); /* what was lost is counted */
 }
 
@@ -139,47 +170,55 @@ int sw_function_enter(void *ctx)
 	return 0;
 }
 
-/* Of calls whose return is the event: when they begin. */
+static __always_inline struct sw_sampled_counts *counts_here(void)
+{
+	uint32_t cpu = bpf_get_smp_processor_id();
+	return bpf_map_lookup_elem(&sw_counts, &cpu);
+}
+
+/* A call begins whose return is the event. */
 SEC("uprobe")
 int sw_function_note(void *ctx)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
 	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
-	struct call call = {.sp = user->sp,
-			    .tid = (uint32_t) task->pid,
-			    .place = (uint32_t) bpf_get_attach_cookie(ctx)};
-	struct entered entered = {.time_ns = bpf_ktime_get_ns()};
-	if (called_here() == NULL)
+	struct sw_called_setup *called = called_here();
+	struct sw_sampled_counts *counts = counts_here();
+	struct call call = {.sp = user->sp, .place = bpf_get_attach_cookie(ctx)};
+	struct entered entered = {.time_ns = bpf_ktime_get_ns(), .r14 = user->r14};
+	if (called == NULL || counts == NULL)
 		return 0;
 	words_read(user, entered.words);
-	(void) bpf_map_update_elem(&sw_calls, &call, &entered, 0); /* lost: the return says so */
+	if (bpf_map_lookup_elem(&sw_calls, &call) != NULL)
+		counts->n_left_out++; /* the call before has ended without a return */
+	if (bpf_map_update_elem(&sw_calls, &call, &entered, 0) != 0) { /* a gap in the numbers */
+		(void) __sync_fetch_and_add(&called->n_events, 1);
+		counts->n_no_space++;
+	}
 	return 0;
 }
 
-/* The kernel has put the address to return to back, and taken it from the stack. */
-SEC("uretprobe")
+/* A RET of the function is about to be executed. A call that is not there began before the probes. */
+SEC("uprobe")
 int sw_function_return(void *ctx)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
 	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
 	uint64_t place = bpf_get_attach_cookie(ctx), now_ns = bpf_ktime_get_ns();
-	struct call call = {.sp = user->sp - sizeof(uint64_t),
-			    .tid = (uint32_t) task->pid,
-			    .place = (uint32_t) place};
+	struct call call = {.sp = user->sp, .place = place};
 	struct sw_called_setup *called = called_here();
+	struct sw_sampled_counts *counts = counts_here();
+	if (called == NULL || counts == NULL)
+		return 0;
 	struct entered *entered = bpf_map_lookup_elem(&sw_calls, &call);
-	if (called == NULL)
+	if (entered == NULL)
 		return 0;
-	if (entered == NULL) { /* a gap in the numbers */
-		uint32_t cpu = bpf_get_smp_processor_id();
-		struct sw_sampled_counts *counts = bpf_map_lookup_elem(&sw_counts, &cpu);
-		(void) __sync_fetch_and_add(&called->n_events, 1);
-		if (counts != NULL)
-			counts->n_no_space++;
-		return 0;
-	}
 	struct entered copy = *entered;
 	(void) bpf_map_delete_elem(&sw_calls, &call); /* it was there */
+	if (copy.r14 != user->r14) {
+		counts->n_left_out++;
+		return 0;
+	}
 	uint64_t lasted_ns = now_ns - copy.time_ns;
 	if (lasted_ns < called->slower_ns)
 		return 0;
