@@ -199,6 +199,13 @@ static int places_put(const struct look_up *l, struct sw_text *text, struct sw_e
 		if (map == NULL)
 			return sw_fail(err, SW_E_INVALID, "the code of %.100s is not mapped",
 				       m->shown);
+		if ((map->prot & SW_MAP_WRITE) || (map->prot & SW_MAP_SHARED))
+			return sw_fail(err, SW_E_UNSUPPORTED,
+				       "the kernel does not probe code in a mapping that is %s, as "
+				       "that of "
+				       "%.100s is",
+				       (map->prot & SW_MAP_SHARED) ? "shared" : "writable",
+				       m->shown);
 		sw_text_printf(text, "%" PRIx64 " %" PRIx64 " %" PRIx64 " %d %d %zu ",
 			       map->start_avma, map->end_avma, place.file_off, place.emulated,
 			       place.reentered, place.n_returns);

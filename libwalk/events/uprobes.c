@@ -3,6 +3,8 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "iterate/bpf.h"
+#include "parts.h"
+#include "process/filesystems.h"
 #include "text.h"
 
 #include <fcntl.h>
@@ -27,6 +29,32 @@ static bool type_read(uint32_t *ret)
 		return false;
 	*ret = (uint32_t) number;
 	return true;
+}
+
+/*
+ * Whether the kernel and a disk answer for the file. For a probe the kernel reads the page of the file, and meanwhile holds
+ * the lock of the target's memory and one that each fork(2) of the machine needs: kernel/events/uprobes.c,
+ * register_for_each_vma(), v6.1 to v6.18. A server that does not answer would stop them all, and no signal ends it.
+ */
+static bool is_local(const struct sw_target *target, int file_fd)
+{
+	sw_cleanup(sw_close_p) int live_fd = sw_target_live_fd(target);
+	sw_cleanup(sw_close_p) int self_fd = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const int whose[] = {live_fd, self_fd};
+	struct sw_fs_file file, root;
+	if (!sw_filesystems_file(file_fd, &file))
+		return false;
+	if (sw_filesystems_root(&root) && sw_filesystems_same_device(&file, &root))
+		return true; /* our own pages come from there */
+	for (size_t i = 0; i < SW_ARRAY_SIZE(whose); i++) {
+		sw_cleanup(sw_arena_deinit) struct sw_arena arena = {0};
+		struct sw_filesystems fs = {0};
+		enum sw_fs_kind kind;
+		if (whose[i] >= 0 && sw_filesystems_read(&arena, whose[i], &fs) == 0 &&
+		    sw_filesystems_find(&fs, &file, &kind))
+			return kind == SW_FS_LOCAL;
+	}
+	return false;
 }
 
 static int refused(int error, struct sw_error *err)
@@ -87,8 +115,8 @@ static int instruction_open(struct sw_uprobes *p, pid_t pid, uint32_t type, int 
 	return probe_open(p, &attr, pid, program_fd, number);
 }
 
-int sw_uprobes_open(pid_t pid, const struct sw_event_place *places, size_t n, int begin_fd,
-		    int return_fd, struct sw_uprobes *ret, struct sw_error *err)
+int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place *places, size_t n,
+		    int begin_fd, int return_fd, struct sw_uprobes *ret, struct sw_error *err)
 {
 	struct sw_uprobes p = {0};
 	uint32_t type;
@@ -96,15 +124,23 @@ int sw_uprobes_open(pid_t pid, const struct sw_event_place *places, size_t n, in
 	if (!type_read(&type))
 		return sw_fail(err, SW_E_UNSUPPORTED,
 			       "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)");
+	for (size_t i = 0; i < n; i++)
+		if (!is_local(target, places[i].file_fd))
+			return sw_fail(
+				err, SW_E_UNSUPPORTED,
+				"the file of this code is on a file system that may not answer "
+				"(FUSE, NFS), and the kernel would wait for it with locks held: "
+				"copy "
+				"it to a disk");
 	for (size_t i = 0; r == 0 && i < n && i < SW_EVENT_PLACES_MAX; i++) {
 		const struct sw_event_place *place = &places[i];
 		/* The returns first: each call that is noted comes to one. */
 		for (size_t k = 0; r == 0 && return_fd >= 0 && k < place->n_returns; k++)
-			r = instruction_open(&p, pid, type, place->file_fd, place->returns_off[k],
-					     i, return_fd);
+			r = instruction_open(&p, target->pid, type, place->file_fd,
+					     place->returns_off[k], i, return_fd);
 		if (r == 0)
-			r = instruction_open(&p, pid, type, place->file_fd, place->file_off, i,
-					     begin_fd);
+			r = instruction_open(&p, target->pid, type, place->file_fd, place->file_off,
+					     i, begin_fd);
 	}
 	if (r < 0) {
 		sw_uprobes_close(&p);
@@ -114,9 +150,10 @@ int sw_uprobes_open(pid_t pid, const struct sw_event_place *places, size_t n, in
 	return 0;
 }
 
+/* The beginnings before the returns, as each takes the kernel some ms: a call that is noted can still come to its return. */
 void sw_uprobes_close(struct sw_uprobes *p)
 {
-	for (size_t i = 0; i < p->n; i++) {
+	for (size_t i = p->n; i-- > 0;) {
 		sw_close_p(&p->links[i]);
 		sw_close_p(&p->fds[i]);
 	}

@@ -2,6 +2,8 @@
 #ifndef SW_EVENTS_UPROBES_H
 #define SW_EVENTS_UPROBES_H
 
+#include "process/target.h"
+
 #include <snapwalk/event.h>
 
 enum { SW_UPROBES_MAX = 256 };
@@ -24,10 +26,11 @@ struct sw_uprobes {
  * @param places      With the files of their code. The number of a place is the cookie of its programs.
  * @param begin_fd    The program at the place.
  * @param return_fd   The program at each RET of the place's function; negative: none.
- * @return 0; -SW_E_LIMIT: more than SW_UPROBES_MAX; -SW_E_NOT_PERMITTED and -SW_E_UNSUPPORTED with the reason; -SW_E_NOMEM.
+ * @return 0; -SW_E_LIMIT: more than SW_UPROBES_MAX; -SW_E_NOT_PERMITTED and -SW_E_UNSUPPORTED with the reason, also where a
+ *         file is on a file system that may not answer; -SW_E_NOMEM.
  */
-int sw_uprobes_open(pid_t pid, const struct sw_event_place *places, size_t n, int begin_fd,
-		    int return_fd, struct sw_uprobes *ret, struct sw_error *err);
+int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place *places, size_t n,
+		    int begin_fd, int return_fd, struct sw_uprobes *ret, struct sw_error *err);
 /* Twice is allowed, and one of zeroes. */
 void sw_uprobes_close(struct sw_uprobes *probes);
 

@@ -397,7 +397,7 @@ static int create(struct sw_context *ctx, struct sw_target *target,
 					   .clock_only = (flags & SW_CPU_SAMPLER_CLOCK) != 0},
 				   &s->events, err);
 	if (r == 0 && s->by_calls && s->wanted.what == SW_EVENT_FUNCTION)
-		r = sw_uprobes_open(target->pid, s->wanted.places, s->wanted.n_places,
+		r = sw_uprobes_open(target, s->wanted.places, s->wanted.n_places,
 				    sw_copies_program(s->copies, 0),
 				    s->wanted.at_return ? sw_copies_program(s->copies, 1) : -EBADF,
 				    &s->probes, err);

@@ -22,17 +22,19 @@ static const uint64_t NO_CALL = UINT64_MAX;
 
 /*
  * A call has ended when the function comes to a RET with the stack pointer where it was in the beginning: at the address to
- * return to. Threads are not compared: goroutines and coroutines go from one to another.
+ * return to. Threads are not compared: goroutines and coroutines go from one to another. A stack of Go moves, and keeps its
+ * distance from its end.
  */
 struct call {
-	uint64_t sp;
-	uint64_t place; /* the number of the function */
+	uint64_t sp;        /* of Go: how far below the end of its stack */
+	uint64_t goroutine; /* 0: not of Go */
+	uint64_t place;     /* the number of the function */
 };
 
 struct entered {
 	uint64_t time_ns;
-	/* A function keeps it for its caller, and Go has its goroutine there: a RET with another value is of another call,
-	 * whose stack has moved here. */
+	/* A function keeps it for its caller, and Go has its goroutine there: a RET with another value is of another
+	 * call. */
 	uint64_t r14;
 	uint64_t words[SW_CALLED_ARGUMENTS];
 };
@@ -176,6 +178,21 @@ static __always_inline struct sw_sampled_counts *counts_here(void)
 	return bpf_map_lookup_elem(&sw_counts, &cpu);
 }
 
+/* Go has its goroutine in r14 (ABIInternal), whose first words are the bounds of its stack: runtime/runtime2.go, Go 1.17 to
+ * 1.25. Other code has something else there, which it keeps as well. */
+static __always_inline struct call call_of(const struct pt_regs *user, uint64_t place)
+{
+	struct call call = {.sp = user->sp, .place = place};
+	uint64_t bounds[2] = {0, 0};
+	if (user->r14 != 0 &&
+	    bpf_probe_read_user(bounds, sizeof(bounds), (const void *) user->r14) == 0 &&
+	    user->sp >= bounds[0] && user->sp < bounds[1]) {
+		call.sp = bounds[1] - user->sp;
+		call.goroutine = user->r14;
+	}
+	return call;
+}
+
 /* A call begins whose return is the event. */
 SEC("uprobe")
 int sw_function_note(void *ctx)
@@ -184,7 +201,7 @@ int sw_function_note(void *ctx)
 	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
 	struct sw_called_setup *called = called_here();
 	struct sw_sampled_counts *counts = counts_here();
-	struct call call = {.sp = user->sp, .place = bpf_get_attach_cookie(ctx)};
+	struct call call = call_of(user, bpf_get_attach_cookie(ctx));
 	struct entered entered = {.time_ns = bpf_ktime_get_ns(), .r14 = user->r14};
 	if (called == NULL || counts == NULL)
 		return 0;
@@ -205,7 +222,7 @@ int sw_function_return(void *ctx)
 	const struct task_struct *task = bpf_get_current_task_btf();
 	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
 	uint64_t place = bpf_get_attach_cookie(ctx), now_ns = bpf_ktime_get_ns();
-	struct call call = {.sp = user->sp, .place = place};
+	struct call call = call_of(user, place);
 	struct sw_called_setup *called = called_here();
 	struct sw_sampled_counts *counts = counts_here();
 	if (called == NULL || counts == NULL)
