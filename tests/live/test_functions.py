@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 60s
 """snapwalk on func: each call of functions that programs call a known number of times, from known functions, is counted at
-its stack, and no other; the target computes what it must, also when it forks, becomes another program or loads the code
-again; no breakpoint is left when the command ends or is killed.
+its stack, and no other; the target computes what it must, also when it forks, becomes another program, loads the code again, throws through
+a function whose return is followed, or changes stacks; no breakpoint is left when the command ends or is killed.
 """
 import json
 import os
@@ -11,8 +11,10 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 
-from harness import SNAPWALK, TARGETS, Tap, Target, iterator_refused, snapwalk, wait_until
+from fuse import Fuse, enter_mounts
+from harness import SNAPWALK, TARGETS, Tap, Target, iterator_refused, no_mounts, snapwalk, wait_until
 
 ROUNDS, THREADS = 50, 2  # of tests/targets/functions.cc
 N = ROUNDS * THREADS
@@ -157,12 +159,66 @@ def returns(tap):
         run.process.send_signal(signal.SIGKILL)
         run.process.communicate()
         turn(tap, target)
-        tap.check(True, "--return: after kill -9 the target goes on")
         run = Run("func:pause_for", "--slower", "30ms", "--each", "--count", 1, target.pid)
         turn(tap, target, "slow")
         out, err = run.process.communicate()
         tap.check(re.search(r" pause_for\(\) = 0x[0-9a-f]+ after \d\d+\.\d{3} ms  pause_for < main ", out), "--slower in text", out)
         tap.check(re.search(r"1 time pause_for\(\) of 30 ms or more, the longest \d+\.\d{3} ms", out), "--slower: the sum", out)
+
+
+def left(answer):
+    return answer.get("events"), answer.get("left_out"), answer.get("lost")
+
+
+def unusual_returns(tap):
+    """Calls that end another way than by a return, on stacks that change, or deeper than 64: nothing of the target's stacks is
+    changed, all is counted."""
+    with Target("functions") as target:
+        for function, what, wanted in (("throws_odd", "throw", (ROUNDS // 2, ROUNDS // 2 - 1, 0)),
+                                       ("yields", "switch", (2 * ROUNDS, 0, 0)), ("recurses", "deep", (200, 0, 0)),
+                                       ("jumps_away", "jumps", (ROUNDS // 2, ROUNDS // 2, 0))):
+            status, answer, err = counted(tap, target, f"func:{function}", "--return", turns=(what,))
+            tap.equal((status, left(answer)), (0, wanted), f"--return of {function}: events, left out, lost")
+        status, answer, err = counted(tap, target, "func:recurses", "--return", "--stack-bytes", "32K", turns=("deep",))
+        tap.equal(sorted(functions(s).count("recurses") for s in answer["stacks"]), list(range(200)),
+                  "--return: a stack of each depth")
+        for number in (signal.SIGKILL, signal.SIGINT):
+            run = Run("func:lingers", "--return", target.pid)
+            target.send("linger")
+            wait_until(lambda: target.readline() == "in", "a call is under way")
+            run.process.send_signal(number)
+            run.process.communicate()
+            turn(tap, target, "throw now")
+            tap.equal(target.process.poll(), None, f"{number.name} during a call that then throws: the target goes on")
+        run = Run("func:turns", "--return", target.pid)
+        status, out, err = run.end()
+        tap.check(status == 1 and "a loop comes back to its beginning" in err, "--return: a loop at the beginning", err)
+        status, answer, err = counted(tap, target, "func:turns", turns=("turns",))
+        tap.equal((status, answer.get("events"), [p["reentered"] for p in answer.get("places", ())]), (0, 3 * ROUNDS, [True]),
+                  "a loop at the beginning is said")
+        result = snapwalk("on", "func:turns", target.pid, "-d", "1")
+        tap.check("turns of the loop are counted as calls" in result.stdout, "and in text", result.stdout)
+
+
+def unusual_targets(tap):
+    """Code that the kernel does not probe, or that it must not be asked to, and a process whose first thread has ended."""
+    with Target("functions") as target:
+        turn(tap, target, "writable")
+        status, out, err = Run("func:pushes", target.pid).end()
+        tap.check(status == 1 and "in a mapping that is writable" in err, "writable code is refused", err)
+    why_not = no_mounts() or (None if os.path.exists("/dev/fuse") else "there is no /dev/fuse")
+    if why_not:
+        tap.skip("code on FUSE", why_not, f"{Tap.MOUNTS}, and /dev/fuse")
+        return
+    enter_mounts()
+    with tempfile.TemporaryDirectory() as folder, open(PROGRAM, "rb") as file:
+        with Fuse(folder, {"functions": file.read()}):
+            process = subprocess.Popen([os.path.join(folder, "functions")], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            process.stdout.readline()
+            status, out, err = Run("func:pushes", process.pid).end()
+            tap.check(status == 1 and "a file system that may not answer" in err, "code on FUSE is refused", err)
+            process.stdin.close()
+            process.wait()
 
 
 def changes(tap):
@@ -194,7 +250,7 @@ def changes(tap):
 
 
 def killed(tap):
-    """After the end, and after kill -9, the code is as it was, and nothing stands in the list of probes."""
+    """After the end, and after kill -9, the code is as it was."""
     with Target("functions") as target:
         before = {name: code(target.pid, name) for name in ("pushes", "leaf", "lands")}
         for name, at in (("pushes", 0), ("leaf", 0), ("lands", 6)):
@@ -209,11 +265,6 @@ def killed(tap):
                 wait_until(lambda: code(target.pid, name) == before[name], "the code is as it was", 20)
                 tap.equal(code(target.pid, name), before[name], f"{name}, {number.name}: the code is as it was")
                 turn(tap, target)
-        try:
-            with open("/sys/kernel/tracing/uprobe_events") as file:
-                tap.check("functions" not in file.read(), "nothing stands in the list of probes")
-        except OSError as error:
-            tap.skip("the list of probes", str(error), "tracefs")
 
 
 def said(tap):
@@ -250,7 +301,7 @@ def main():
         tap.skip("functions", iterator_refused(), Tap.ROOT)
         tap.done()
     wanted = sys.argv[1:]
-    for test in (exact, each, returns, changes, killed, said):
+    for test in (exact, each, returns, unusual_returns, unusual_targets, changes, killed, said):
         if not wanted or test.__name__ in wanted:
             tap.guard(test)
     tap.done()

@@ -10,6 +10,15 @@
  *	unload	the library is unloaded
  *	slow	pause_for(): 3 calls of 1 ms and 2 of 60 ms
  *	exec	becomes the same program again
+ *	throw	throws_odd(): ROUNDS calls, of which half end by an exception
+ *	switch	yields(): two coroutines, whose calls return in the order in which they were made, ROUNDS times
+ *	deep	recurses() 200 levels deep
+ *	turns	turns(): ROUNDS calls whose loop of three turns begins at the first instruction
+ *	jumps	jumps_away(): ROUNDS calls, of which half end in a jump to pushes()
+ *	linger	lingers(): prints "in", reads a line and throws
+ *	destroy	deletes ROUNDS objects
+ *	writable	the code is writable from now on
+ *	leave	the first thread ends, another one goes on
  */
 #include <climits>
 #include <cstdio>
@@ -17,13 +26,15 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <string>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 enum { ROUNDS = 50, THREADS = 2 };
 
-#define ALONE __attribute__((noinline, noclone, used))
+#define ALONE  __attribute__((noinline, noclone, used))
 #define KEEP() __asm__ volatile("" ::: "memory")
 
 /* The first instruction of it is a push, which the kernel executes by itself. */
@@ -68,12 +79,31 @@ __asm__(".globl loops\n.type loops, @function\n"
 	"jnz 2b\n"
 	"ret\n.cfi_endproc\n.size loops, . - loops\n");
 
+/* A loop comes back to its first instruction. */
+__asm__(".globl turns\n.type turns, @function\n"
+	"turns: .cfi_startproc\n"
+	"dec %rdi\n"
+	"jnz turns\n"
+	"mov $1, %eax\n"
+	"ret\n.cfi_endproc\n.size turns, . - turns\n");
+
+/* Odd numbers return; even ones are those of pushes(). */
+__asm__(".globl jumps_away\n.type jumps_away, @function\n"
+	"jumps_away: .cfi_startproc\n"
+	"test $1, %dil\n"
+	"jz pushes\n"
+	"lea 1(%rdi), %rax\n"
+	"ret\n.cfi_endproc\n.size jumps_away, . - jumps_away\n");
+
+extern "C" long turns(long n);
+extern "C" long jumps_away(long n);
 extern "C" long pushes(long n);
 extern "C" long leaf(long n);
 extern "C" long lands(long n);
 extern "C" long loops(long n);
 
-namespace shop {
+namespace shop
+{
 struct basket {
 	int n = 0;
 	ALONE basket()
@@ -96,6 +126,21 @@ struct basket {
 		return n;
 	}
 };
+
+/* The compiler makes two destructors of it: one of them deletes, and calls the other. */
+struct page {
+	int n = 0;
+	ALONE page()
+	{
+		KEEP();
+	}
+	virtual ~page();
+};
+ALONE page::~page()
+{
+	n++;
+	KEEP();
+}
 } // namespace shop
 
 extern "C" {
@@ -125,6 +170,32 @@ ALONE static long recurses(long n)
 	long r = n == 0 ? 1 : recurses(n - 1);
 	KEEP();
 	return r;
+}
+
+ALONE static long throws_odd(long n)
+{
+	if (n % 2 == 1)
+		throw n;
+	KEEP();
+	return n;
+}
+
+ALONE static long lingers()
+{
+	char line[16];
+	printf("in\n");
+	fflush(stdout);
+	if (fgets(line, sizeof(line), stdin) != nullptr)
+		throw 1L;
+	KEEP();
+	return 0;
+}
+
+ALONE static long yields(ucontext_t *from, ucontext_t *to, long n)
+{
+	(void) swapcontext(from, to); /* it comes back, or the count is wrong */
+	KEEP();
+	return n;
 }
 
 ALONE static void pause_for(long ms)
@@ -181,21 +252,120 @@ static void library_use()
 	path[n < 0 ? 0 : n] = '\0';
 	library = dlopen((std::string(path, strrchr(path, '/') - path) + "/called.so").c_str(),
 			 RTLD_NOW);
-	auto called = library != nullptr ? (int (*)(int)) dlsym(library, "library_called") : nullptr;
+	auto called =
+		library != nullptr ? (int (*)(int)) dlsym(library, "library_called") : nullptr;
 	for (int i = 0; i < ROUNDS; i++)
 		wrong += called == nullptr || called(i) != i + 1;
 }
 
+static void throw_all()
+{
+	for (long i = 0; i < ROUNDS; i++) {
+		try {
+			wrong += throws_odd(i) != i || i % 2 == 1;
+		} catch (long n) {
+			wrong += n != i;
+		}
+	}
+}
+
+static ucontext_t in_main, in_first, in_second;
+static long n_yielded;
+
+static void first()
+{
+	n_yielded += yields(&in_first, &in_second, 1);
+}
+
+static void second()
+{
+	n_yielded += yields(&in_second, &in_first, 10);
+}
+
+/* The first one calls and waits, then the second one; the first one returns, then the second one. */
+static void switch_once()
+{
+	static char stacks[2][1 << 16];
+	ucontext_t *const contexts[] = {&in_first, &in_second};
+	n_yielded = 0;
+	for (int i = 0; i < 2; i++) {
+		(void) getcontext(contexts[i]); /* cannot fail */
+		contexts[i]->uc_stack.ss_sp = stacks[i];
+		contexts[i]->uc_stack.ss_size = sizeof(stacks[i]);
+		contexts[i]->uc_link = i == 0 ? &in_second : &in_main;
+		makecontext(contexts[i], i == 0 ? first : second, 0);
+	}
+	wrong += swapcontext(&in_main, &in_first) != 0 || n_yielded != 11;
+}
+
+static void linger()
+{
+	try {
+		wrong += lingers() != 1;
+	} catch (long n) {
+		wrong += n != 1;
+	}
+}
+
+static void code_make_writable()
+{
+	uintptr_t page = reinterpret_cast<uintptr_t>(&pushes) & ~4095UL;
+	wrong += mprotect(reinterpret_cast<void *>(page), 8192,
+			  PROT_READ | PROT_WRITE | PROT_EXEC) != 0;
+}
+
+static void more(const char *line)
+{
+	if (strcmp(line, "throw") == 0)
+		throw_all();
+	for (int i = 0; i < ROUNDS && strcmp(line, "switch") == 0; i++)
+		switch_once();
+	if (strcmp(line, "deep") == 0)
+		wrong += recurses(199) != 1;
+	for (int i = 0; i < ROUNDS && strcmp(line, "turns") == 0; i++)
+		wrong += turns(3) != 1;
+	for (int i = 0; i < ROUNDS && strcmp(line, "jumps") == 0; i++)
+		wrong += jumps_away(i) != i + 1;
+	if (strcmp(line, "linger") == 0)
+		linger();
+	for (int i = 0; i < ROUNDS && strcmp(line, "destroy") == 0; i++) {
+		shop::page *volatile page = new shop::page;
+		delete page;
+	}
+	if (strcmp(line, "writable") == 0)
+		code_make_writable();
+}
+
+static char **arguments;
+
+static void *serve(void *arg);
+
 int main(int argc, char **argv)
 {
-	char line[16];
 	(void) argc;
+	arguments = argv;
 	printf("ready\n");
 	fflush(stdout);
+	return serve(nullptr) == nullptr ? 0 : 1;
+}
+
+static void *serve(void *arg)
+{
+	char line[16];
+	if (arg != nullptr) {
+		printf("done\n");
+		fflush(stdout);
+	}
 	while (fgets(line, sizeof(line), stdin) != nullptr) {
 		line[strcspn(line, "\n")] = '\0';
+		more(line);
+		if (strcmp(line, "leave") == 0) {
+			pthread_t thread;
+			if (pthread_create(&thread, nullptr, serve, arguments) == 0)
+				pthread_exit(nullptr);
+		}
 		if (strcmp(line, "go") == 0 && !threads_work())
-			return 1;
+			return arguments;
 		if (strcmp(line, "fork") == 0) {
 			pid_t pid = fork();
 			if (pid == 0) {
@@ -217,9 +387,9 @@ int main(int argc, char **argv)
 		for (int i = 0; i < 5 && strcmp(line, "slow") == 0; i++)
 			pause_for(i % 2 == 1 ? 60 : 1);
 		if (strcmp(line, "exec") == 0)
-			(void) execv("/proc/self/exe", argv); /* it fails: no "ready" comes */
+			(void) execv("/proc/self/exe", arguments); /* it fails: no "ready" comes */
 		printf(wrong != 0 ? "wrong\n" : "done\n");
 		fflush(stdout);
 	}
-	return 0;
+	return nullptr;
 }

@@ -7,17 +7,21 @@
 
 enum { AVMA = 0x401000 };
 
-#define PLACE(...) \
-	place_of((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}), &emulated)
+#define PLACE(...)                                                                       \
+	place_of((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}), \
+		 &emulated, &reentered)
 
-static size_t place_of(const uint8_t *code, size_t n, bool *ret_emulated)
+static size_t place_of(const uint8_t *code, size_t n, bool *ret_emulated, bool *ret_reentered)
 {
-	return sw_place_find((struct sw_bytes){code, n}, AVMA, ret_emulated);
+	struct sw_probe_place place = sw_place_find((struct sw_bytes){code, n}, AVMA);
+	*ret_emulated = place.emulated;
+	*ret_reentered = place.reentered;
+	return place.at;
 }
 
 TEST(test_the_first_instruction)
 {
-	bool emulated;
+	bool emulated, reentered;
 	assert_int_equal(PLACE(0x55, 0xc3), 0); /* push %rbp; ret */
 	assert_true(emulated);
 	assert_int_equal(PLACE(0x41, 0x57, 0xc3), 0); /* push %r15; ret */
@@ -34,7 +38,7 @@ TEST(test_the_first_instruction)
 
 TEST(test_a_later_one)
 {
-	bool emulated;
+	bool emulated, reentered;
 	/* endbr64; push %rbp; ret */
 	assert_int_equal(PLACE(0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0xc3), 4);
 	assert_true(emulated);
@@ -48,26 +52,37 @@ TEST(test_a_later_one)
 
 TEST(test_what_must_not_be_before)
 {
-	bool emulated;
+	bool emulated, reentered;
 	/* mov %rsi, %rdi; push: an argument has changed */
 	assert_int_equal(PLACE(0x48, 0x89, 0xf7, 0x55, 0xc3), 0);
 	assert_false(emulated);
 	/* sub $8, %rsp; nop: the return address is elsewhere */
 	assert_int_equal(PLACE(0x48, 0x83, 0xec, 0x08, 0x90, 0xc3), 0);
 	assert_false(emulated);
-	/* mov %rax, -8(%rsp); NOP of five bytes: the kernel would write below the stack pointer */
-	assert_int_equal(PLACE(0x48, 0x89, 0x44, 0x24, 0xf8, 0x0f, 0x1f, 0x44, 0, 0, 0xc3), 0);
+	/* A NOP of five bytes, which kernels before 6.16 step; ret */
+	assert_int_equal(PLACE(0x0f, 0x1f, 0x44, 0, 0, 0xc3), 0);
 	assert_false(emulated);
-	assert_int_equal(PLACE(0xf3, 0x0f, 0x1e, 0xfa, 0x0f, 0x1f, 0x44, 0, 0, 0xc3), 4);
+	/* endbr64; NOP of five bytes; push %rbp; ret */
+	assert_int_equal(PLACE(0xf3, 0x0f, 0x1e, 0xfa, 0x0f, 0x1f, 0x44, 0, 0, 0x55, 0xc3), 9);
 	assert_true(emulated);
 }
 
 TEST(test_code_that_comes_back)
 {
-	bool emulated;
+	bool emulated, reentered;
 	/* xor %eax, %eax; 2: nop; jne 2b; ret */
 	assert_int_equal(PLACE(0x31, 0xc0, 0x90, 0x75, 0xfd, 0xc3), 0);
 	assert_false(emulated);
+	assert_false(reentered);
+	/* 1: dec %ecx; jne 1b; ret */
+	assert_int_equal(PLACE(0xff, 0xc9, 0x75, 0xfc, 0xc3), 0);
+	assert_true(reentered);
+	/* push %rax; pop %rax; dec %ecx; jne to the push; ret */
+	assert_int_equal(PLACE(0x50, 0x58, 0xff, 0xc9, 0x75, 0xfa, 0xc3), 0);
+	assert_true(emulated && reentered);
+	/* xor %eax, %eax; push %rax; jne to the beginning: not the push, which has as many turns */
+	assert_int_equal(PLACE(0x31, 0xc0, 0x50, 0x75, 0xfb, 0xc3), 0);
+	assert_true(reentered);
 	/* xor %eax, %eax; nop; 3: dec %ecx; jne 3b; ret */
 	assert_int_equal(PLACE(0x31, 0xc0, 0x90, 0xff, 0xc9, 0x75, 0xfc, 0xc3), 2);
 	assert_true(emulated);
@@ -79,12 +94,36 @@ TEST(test_code_that_comes_back)
 	assert_false(emulated);
 }
 
+TEST(test_go)
+{
+	bool emulated, reentered;
+	/* cmp 0x10(%r14), %rsp; jbe 1f; push %rbp; pop %rbp; ret; 1: call; jmp to the beginning */
+	assert_int_equal(PLACE(0x49, 0x3b, 0x66, 0x10, 0x76, 0x03, 0x55, 0x5d, 0xc3, 0xe8, 0, 0, 0,
+			       0, 0xeb, 0xf0),
+			 6);
+	assert_true(emulated);
+	assert_false(reentered);
+	/* The same with sub $8, %rsp in place of the push. */
+	assert_int_equal(PLACE(0x49, 0x3b, 0x66, 0x10, 0x76, 0x05, 0x48, 0x83, 0xec, 0x08, 0xc3,
+			       0xe8, 0, 0, 0, 0, 0xeb, 0xee),
+			 6);
+	assert_false(emulated);
+	assert_false(reentered);
+	/* The jump leads behind the beginning: the branch is not followed. */
+	assert_int_equal(PLACE(0x49, 0x3b, 0x66, 0x10, 0x76, 0x03, 0x55, 0x5d, 0xc3, 0xe8, 0, 0, 0,
+			       0, 0xeb, 0xf4),
+			 0);
+	assert_false(emulated);
+}
+
 TEST(test_no_file)
 {
 	static const uint8_t image[64] = "\177ELF";
 	struct sw_event_place place;
 	struct sw_error err;
 	assert_int_equal(sw_event_place_of(image, sizeof(image), AVMA, 8, &place, &err),
+			 -SW_E_UNSUPPORTED);
+	assert_int_equal(sw_event_returns_of(image, sizeof(image), AVMA, 8, &place, &err),
 			 -SW_E_UNSUPPORTED);
 	assert_int_equal(sw_event_place_of(NULL, 0, AVMA, 8, &place, &err), -SW_E_UNSUPPORTED);
 }
