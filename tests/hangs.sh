@@ -84,6 +84,7 @@ libwalk/process/local.c		known	open
 libwalk/process/pages.c		proc	open
 libwalk/process/proc.c		proc	openat
 libwalk/process/target.c	known	access open openat
+libwalk/process/thread_ends.c	proc	openat
 libwalk/sample/sampler.c	proc	faccessat
 libwalk/saved/core_open.c	own	open
 libwalk/saved/fixture_files.c	own	openat

@@ -275,21 +275,17 @@ static int compare_ends(const void *a, const void *b)
 	return x->pointer_avma < y->pointer_avma ? -1 : x->pointer_avma > y->pointer_avma;
 }
 
-/* What the C library has. As sw_thread_ends(). */
+/* The C library's threads. As sw_thread_ends(). */
 static int ends_read(const struct threads *t, struct sw_thread_end **ret, size_t *ret_n)
 {
-	sw_cleanup(sw_close_p) int mem_fd =
-		openat(t->held.run->proc_fd, "mem", O_RDONLY | O_CLOEXEC);
 	sw_cleanup(sw_free_p) uint64_t *running = calloc(t->running.n + 1, sizeof(*running));
 	size_t n = 0;
 	if (running == NULL)
 		return -SW_E_NOMEM;
-	if (mem_fd < 0)
-		return -SW_E_UNSUPPORTED;
 	for (size_t i = 0; i < t->running.n; i++)
 		if (t->running.all[i].pointer_avma != 0)
 			running[n++] = t->running.all[i].pointer_avma;
-	int r = sw_thread_ends(mem_fd, running, n, ret, ret_n);
+	int r = sw_thread_ends(t->held.run->proc_fd, running, n, ret, ret_n);
 	if (r == 0 && *ret_n > 0)
 		qsort(*ret, *ret_n, sizeof(**ret), compare_ends);
 	return r;

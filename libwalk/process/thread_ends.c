@@ -1,154 +1,45 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <snapwalk/thread_ends.h>
-#include "arena.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "process/pages.h"
+#include "process/thread_rings.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include <snapwalk/clock.h>
+#include <fcntl.h>
+
+static bool read_present(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct sw_pages *pages = arg;
+	uint64_t end;
+	if (__builtin_add_overflow(avma, length, &end) || end > INT64_MAX)
+		return false;
+	return sw_pages_read(pages, pages->mem_fd, buffer, length, avma) == length;
+}
+
+static const struct sw_memory_ops present_ops = {.read = read_present};
 
 /*
- * glibc has its threads in rings: those with a stack of its own (_dl_stack_used), those with another one, as the first
- * thread (_dl_stack_user), and stacks that are free for the next thread (_dl_stack_cache). pthread_join() and the end of a
- * detached thread take a thread out of the first two; the kernel writes 0 to its number when it ends. So a thread in them
- * with the number 0 has ended, and nobody joined it.
- *
- * Source: glibc 2.34 to 2.41, nptl/descr.h (struct pthread: list behind a head of 704 bytes, then tid),
- * sysdeps/generic/ldsodefs.h (order of the heads), nptl/nptl-stack.c, nptl/pthread_create.c (start_thread).
+ * The C library's entries can lie in any memory that the target has chosen for its stacks, also in a file whose server
+ * does not answer. Only pages that are in memory are read, and by an expendable process: a page may go away between the
+ * look and the read. All waits together have the limit of process/pages.h.
  */
-enum {
-	SELF_OFF = 0x10, /* sysdeps/x86_64/nptl/tls.h, tcbhead_t */
-	LIST_OFF = 0x2c0,
-	TID_OFF = 0x2d0,
-	HEAD_BYTES = 16,
-	RING_MAX = 1 << 16,
-	TRIES = 8, /* a ring may change while it is read */
-	PAGE_MASK = 4095,
-};
-
-struct ring {
-	struct sw_thread_end *ends; /* owned */
-	size_t n, capacity;
-	uint64_t head_avma; /* 0: not found */
-};
-
-static void ring_deinit(struct ring *r)
-{
-	free(r->ends);
-}
-
-static bool word_read(int mem_fd, uint64_t avma, uint64_t *ret)
-{
-	return pread(mem_fd, ret, sizeof(*ret), (off_t) avma) == (ssize_t) sizeof(*ret);
-}
-
-static bool is_thread(int mem_fd, uint64_t pointer_avma)
-{
-	uint64_t self;
-	return word_read(mem_fd, pointer_avma + SELF_OFF, &self) && self == pointer_avma;
-}
-
-static int end_add(int mem_fd, struct ring *ring, uint64_t node_avma)
-{
-	uint64_t tid;
-	struct sw_thread_end *grown =
-		sw_grow(ring->ends, ring->n, &ring->capacity, 64, sizeof(*grown));
-	if (grown == NULL)
-		return -SW_E_NOMEM;
-	ring->ends = grown;
-	if (!word_read(mem_fd, node_avma - LIST_OFF + TID_OFF, &tid))
-		return -SW_E_UNSUPPORTED;
-	ring->ends[ring->n++] = (struct sw_thread_end){.pointer_avma = node_avma - LIST_OFF,
-						       .has_ended = (uint32_t) tid == 0};
-	return 0;
-}
-
-/* From a node, which may be the head, once around. -SW_E_UNSUPPORTED: it is no ring, or changes. */
-static int ring_read_once(int mem_fd, uint64_t first_avma, struct ring *ring)
-{
-	uint64_t at = first_avma;
-	ring->n = 0;
-	ring->head_avma = 0;
-	for (size_t i = 0; i < RING_MAX; i++) {
-		uint64_t next, back;
-		int r = 0;
-		if (is_thread(mem_fd, at - LIST_OFF))
-			r = end_add(mem_fd, ring, at);
-		else if (ring->head_avma == 0)
-			ring->head_avma = at;
-		else
-			r = -SW_E_UNSUPPORTED; /* there is one head */
-		if (r < 0)
-			return r;
-		if (!word_read(mem_fd, at, &next) || !word_read(mem_fd, next + 8, &back) ||
-		    back != at)
-			return -SW_E_UNSUPPORTED;
-		if (next == first_avma)
-			return ring->head_avma != 0 ? 0 : -SW_E_UNSUPPORTED;
-		at = next;
-	}
-	return -SW_E_UNSUPPORTED;
-}
-
-static int ring_read(int mem_fd, uint64_t first_avma, struct ring *ring)
-{
-	int r = -SW_E_UNSUPPORTED;
-	for (int i = 0; i < TRIES && r == -SW_E_UNSUPPORTED; i++)
-		r = ring_read_once(mem_fd, first_avma, ring);
-	return r;
-}
-
-/* The heads stand one behind the other, and then the bytes in the cache. */
-static int rings_read(int mem_fd, uint64_t used_avma, struct ring *used, struct ring *user)
-{
-	sw_cleanup(ring_deinit) struct ring cache = {0};
-	uint64_t bytes;
-	int r = ring_read(mem_fd, used_avma, used);
-	if (r == 0)
-		r = ring_read(mem_fd, used_avma + HEAD_BYTES, user);
-	if (r == 0)
-		r = ring_read(mem_fd, used_avma + 2 * HEAD_BYTES, &cache);
-	if (r < 0)
-		return r;
-	bool good = used->head_avma == used_avma && user->head_avma == used_avma + HEAD_BYTES &&
-		    word_read(mem_fd, used_avma + 3 * HEAD_BYTES, &bytes) &&
-		    (bytes == 0) == (cache.n == 0) && (bytes & PAGE_MASK) == 0;
-	return good ? 0 : -SW_E_UNSUPPORTED;
-}
-
-/* A thread that runs is in one of two rings: which one, is seen by what stands beside its head. */
-static int rings_find(int mem_fd, uint64_t pointer_avma, struct ring *used, struct ring *user)
-{
-	sw_cleanup(ring_deinit) struct ring ring = {0};
-	if (pointer_avma == 0 || !is_thread(mem_fd, pointer_avma))
-		return -SW_E_UNSUPPORTED;
-	int r = ring_read(mem_fd, pointer_avma + LIST_OFF, &ring);
-	if (r == 0)
-		r = rings_read(mem_fd, ring.head_avma, used, user);
-	if (r == -SW_E_UNSUPPORTED && ring.head_avma != 0)
-		r = rings_read(mem_fd, ring.head_avma - HEAD_BYTES, used, user);
-	return r;
-}
-
-int sw_thread_ends(int mem_fd, const uint64_t *running_avma, size_t n, struct sw_thread_end **ret,
+int sw_thread_ends(int proc_fd, const uint64_t *running_avma, size_t n, struct sw_thread_end **ret,
 		   size_t *ret_n)
 {
-	sw_cleanup(ring_deinit) struct ring used = {0}, user = {0};
-	enum { LOOKS = 16 };
-	int r = -SW_E_UNSUPPORTED;
-	for (size_t i = 0; i < n && i < LOOKS && r == -SW_E_UNSUPPORTED; i++)
-		r = rings_find(mem_fd, running_avma[i], &used, &user);
-	if (r < 0)
-		return r;
-	struct sw_thread_end *ends = calloc(used.n + user.n + 1, sizeof(*ends));
-	if (ends == NULL)
-		return -SW_E_NOMEM;
-	if (used.n > 0)
-		memcpy(ends, used.ends, used.n * sizeof(*ends));
-	if (user.n > 0)
-		memcpy(ends + used.n, user.ends, user.n * sizeof(*ends));
-	*ret = ends;
-	*ret_n = used.n + user.n;
-	return 0;
+	enum { PATIENCE_MS = 1000, NS_PER_MS = 1000000, LIMIT_MS = 3000 };
+	sw_cleanup(sw_close_p) int mem_fd = openat(proc_fd, "mem", O_RDONLY | O_CLOEXEC);
+	sw_cleanup(sw_pages_deinit) struct sw_pages pages;
+	sw_pages_init(&pages);
+	pages.pagemap_fd = openat(proc_fd, "pagemap", O_RDONLY | O_CLOEXEC);
+	pages.mem_fd = mem_fd;
+	pages.careful = true;
+	pages.swapped = true; /* each read is the expendable process's */
+	if (mem_fd < 0 || pages.pagemap_fd < 0 || n == 0)
+		return -SW_E_UNSUPPORTED;
+	if (!sw_pages_space_answers(&pages, PATIENCE_MS))
+		return -SW_E_TIMEOUT;
+	return sw_thread_rings_read((struct sw_memory){&present_ops, &pages},
+				    sw_clock_ns() + LIMIT_MS * (int64_t) NS_PER_MS, running_avma, n,
+				    ret, ret_n);
 }

@@ -20,15 +20,16 @@ struct sw_thread_end {
 };
 
 /**
- * Read them, of a process that runs. Nothing is stopped.
+ * Read the threads that the C library of a running process has. Nothing is stopped, and no page is waited for: the answer
+ * comes within some seconds.
  *
- * @param mem_fd        /proc/PID/mem
+ * @param proc_fd       /proc/PID, with the right to read its mem and pagemap.
  * @param running_avma  Thread pointers of some threads that run, as far as they are known.
  * @param ret           Owned by the caller: free(). Set only on success.
- * @return 0; -SW_E_UNSUPPORTED: not known, as it is not glibc from 2.34 on, or its threads change all the time;
- *         -SW_E_NOMEM.
+ * @return 0; -SW_E_UNSUPPORTED: not known, as it is not glibc from 2.34 on, its threads change all the time, or its entries
+ *         are not in memory; -SW_E_TIMEOUT; -SW_E_LIMIT: there are more entries than are read; -SW_E_NOMEM.
  */
-SW_PUBLIC int sw_thread_ends(int mem_fd, const uint64_t *running_avma, size_t n,
+SW_PUBLIC int sw_thread_ends(int proc_fd, const uint64_t *running_avma, size_t n,
 			     struct sw_thread_end **ret, size_t *ret_n);
 
 #ifdef __cplusplus
