@@ -27,7 +27,7 @@ size_t sw_intervals_find(const struct sw_intervals *v, uint64_t address)
 
 static int insert(struct sw_intervals *v, size_t at, struct sw_interval interval)
 {
-	struct sw_interval *grown = sw_grow(v->all, v->n, &v->capacity, 64, sizeof(*grown));
+	struct sw_interval *grown = sw_grow(v->all, v->n, &v->capacity, 8, sizeof(*grown));
 	if (grown == NULL)
 		return -SW_E_NOMEM;
 	v->all = grown;
@@ -78,4 +78,28 @@ int sw_intervals_cut(struct sw_intervals *v, uint64_t begin, uint64_t end, struc
 	memmove(&v->all[first], &v->all[last], (v->n - last) * sizeof(*v->all));
 	v->n -= last - first;
 	return 0;
+}
+
+int sw_intervals_without(const struct sw_intervals *a, const struct sw_intervals *b,
+			 struct sw_intervals *ret)
+{
+	int r = 0;
+	size_t from = 0;
+	for (size_t i = 0; r == 0 && i < a->n; i++) {
+		struct sw_interval rest = a->all[i];
+		while (from < b->n && b->all[from].end <= rest.begin)
+			from++;
+		/* The last one of b that was looked at may reach into the next one of a. */
+		for (size_t k = from; r == 0 && k < b->n && b->all[k].begin < rest.end; k++) {
+			struct sw_interval before = rest;
+			before.end = b->all[k].begin;
+			if (before.begin < before.end)
+				r = insert(ret, ret->n, before);
+			rest.begin = b->all[k].end < rest.end ? b->all[k].end : rest.end;
+			from = k;
+		}
+		if (r == 0 && rest.begin < rest.end)
+			r = insert(ret, ret->n, rest);
+	}
+	return r;
 }

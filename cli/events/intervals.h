@@ -23,6 +23,10 @@ int sw_intervals_cut(struct sw_intervals *intervals, uint64_t begin, uint64_t en
 /* Nothing is in [begin, end). An interval that is empty is left out. -SW_E_NOMEM. */
 int sw_intervals_put(struct sw_intervals *intervals, uint64_t begin, uint64_t end, uint32_t owner);
 
+/* Appends what is in a and not in b to ret, with the owners of a. The time is that of reading both once. -SW_E_NOMEM. */
+int sw_intervals_without(const struct sw_intervals *a, const struct sw_intervals *b,
+			 struct sw_intervals *ret);
+
 /* The first one that ends behind address; intervals->n: there is none. */
 size_t sw_intervals_find(const struct sw_intervals *intervals, uint64_t address);
 

@@ -367,41 +367,41 @@ static int check(void *arg, struct sw_error *err)
 	return 0;
 }
 
-/* ret: what is in a and not in b, nor has changed late. */
+/* Appends to ret what is in a and not in b, nor has changed late. */
 static int difference(const struct mappings *m, const struct sw_intervals *a,
 		      const struct sw_intervals *b, struct sw_intervals *ret)
 {
-	const struct sw_intervals *without[] = {b, &m->late};
-	int r = 0;
-	for (size_t i = 0; r == 0 && i < a->n; i++)
-		r = sw_intervals_put(ret, a->all[i].begin, a->all[i].end, a->all[i].owner);
-	for (size_t k = 0; r == 0 && k < 2; k++)
-		for (size_t i = 0; r == 0 && i < without[k]->n; i++)
-			r = sw_intervals_cut(ret, without[k]->all[i].begin, without[k]->all[i].end,
-					     NULL);
-	return r;
+	sw_cleanup(sw_intervals_deinit) struct sw_intervals either = {0};
+	int r = sw_intervals_without(a, b, &either);
+	return r < 0 ? r : sw_intervals_without(&either, &m->late, ret);
 }
 
 static int compare_with_list(struct mappings *m)
 {
-	sw_cleanup(sw_intervals_deinit) struct sw_intervals unknown = {0}, unseen = {0};
+	sw_cleanup(sw_intervals_deinit) struct sw_intervals unknown = {0}, unseen = {0}, left = {0};
 	int r = difference(m, &m->listed, &m->there, &unknown);
 	if (r == 0)
 		r = difference(m, &m->there, &m->listed, &unseen);
-	for (size_t i = 0; r == 0 && i < unknown.n; i++) {
+	if (r == 0)
+		r = sw_intervals_without(&m->there, &unseen, &left);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < unknown.n; i++) {
 		if (unknown.all[i].owner != 0) /* the stack, which has grown */
 			continue;
 		m->held.unknown_origin++;
 		m->held.unknown_bytes += unknown.all[i].end - unknown.all[i].begin;
 	}
-	for (size_t i = 0; r == 0 && i < unseen.n; i++) {
+	for (size_t i = 0; i < unseen.n; i++) {
 		const struct sw_interval *part = &unseen.all[i];
-		r = sw_intervals_cut(&m->there, part->begin, part->end, NULL);
 		m->held.closed_unseen++;
 		m->held.unseen_bytes += part->end - part->begin;
 		shorten(m, part, true);
 	}
-	return r;
+	sw_intervals_deinit(&m->there);
+	m->there = left;
+	left = (struct sw_intervals){0};
+	return 0;
 }
 
 static int list(struct sw_held *held)

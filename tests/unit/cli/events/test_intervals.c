@@ -3,6 +3,8 @@
 #include "events/intervals.h"
 #include "test.h"
 
+#include <time.h>
+
 enum { ADDRESSES = 64, TURNS = 20000, EMPTY = 0 };
 
 static uint64_t random_state = 7;
@@ -65,4 +67,51 @@ TEST(test_find)
 	assert_int_equal(sw_intervals_cut(&v, 12, 12, NULL), 0);
 	assert_int_equal(v.n, 2);
 	sw_intervals_deinit(&v);
+}
+
+/* A random set: each address of it has an owner. */
+static void pick_set(struct sw_intervals *v, uint32_t *owners)
+{
+	uint64_t at = pick(6);
+	for (uint32_t owner = 1; at < ADDRESSES; owner++) {
+		uint64_t end = at + 1 + pick(8);
+		end = end < ADDRESSES ? end : ADDRESSES;
+		assert_int_equal(sw_intervals_put(v, at, end, owner), 0);
+		for (uint64_t a = at; a < end; a++)
+			owners[a] = owner;
+		at = end + pick(6);
+	}
+}
+
+TEST(test_without)
+{
+	for (int i = 0; i < TURNS; i++) {
+		struct sw_intervals a = {0}, b = {0}, ret = {0};
+		uint32_t in_a[ADDRESSES] = {EMPTY}, in_b[ADDRESSES] = {EMPTY};
+		pick_set(&a, in_a);
+		pick_set(&b, in_b);
+		assert_int_equal(sw_intervals_without(&a, &b, &ret), 0);
+		for (size_t k = 0; k < ADDRESSES; k++)
+			in_a[k] = in_b[k] != EMPTY ? EMPTY : in_a[k];
+		same(&ret, in_a);
+		sw_intervals_deinit(&a);
+		sw_intervals_deinit(&b);
+		sw_intervals_deinit(&ret);
+	}
+}
+
+/* So many mappings as vm.max_map_count of a search engine allows, all of which are in both sets: in time that grows with
+ * the square it would be a minute. */
+TEST(test_without_of_many)
+{
+	enum { MANY = 262144 };
+	struct sw_intervals a = {0}, ret = {0};
+	for (uint64_t i = 0; i < MANY; i++)
+		assert_int_equal(sw_intervals_put(&a, 2 * i, 2 * i + 1, 1), 0);
+	clock_t begin = clock();
+	assert_int_equal(sw_intervals_without(&a, &a, &ret), 0);
+	assert_int_equal(ret.n, 0);
+	assert_true(clock() - begin < 2 * CLOCKS_PER_SEC);
+	sw_intervals_deinit(&a);
+	sw_intervals_deinit(&ret);
 }
