@@ -242,8 +242,10 @@ def judge_report(judge, look, methods, storm, counts):
         if thread["tid"] in storm and frames:
             counts[frames[0]["kind"]] += 1
             managed = [f for f in frames if f["kind"] == "clr"]
-            # Nothing is skipped either: they all begin in the same two methods.
-            counts[("outermost", *(f["function"] for f in managed[-2:]))] += 1
+            # Nothing is skipped either: they all begin in the same two methods. A stack that says itself that it
+            # ends early shows no beginning: the judge counts it among the cut ones.
+            if stack["end"] == "complete":
+                counts[("outermost", *(f["function"] for f in managed[-2:]))] += 1
             if "Loop" not in {storm_method(f, methods) for f in managed[-3:]}:
                 wrong = wrong or "its first method is missing"
         judge.verdict(look, lacks(stack), wrong, text_of(stack) if stack else "")
