@@ -157,8 +157,26 @@ static const char *group_text(struct sw_report_builder *b, const struct group *g
 			       strstr(g->what, " may return ") != NULL ? "may return" : "returns");
 }
 
-/* A stack that was not copied in whole, but what its walk needed of it was: no frame lies in the rest. A walk may have gone
- * on to another stack. */
+/* The byte at an address was copied beside the stacks. Ranges may lie in each other: one that begins before another may end
+ * behind it. */
+static bool is_in_range(const struct sw_snapshot *snap, uint64_t avma)
+{
+	size_t from = 0, to = snap->n_ranges;
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+		if (snap->ranges[middle].start_avma <= avma)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	while (from-- > 0)
+		if (avma - snap->ranges[from].start_avma < snap->ranges[from].bytes)
+			return true;
+	return false;
+}
+
+/* A stack that was not copied in whole, but what its walk needed of it was: no frame lies in the rest, but for the upper end,
+ * which is copied as a range. A walk may have gone on to another stack. */
 static bool made_no_difference(const struct sw_report_builder *b, const struct sw_warning *w)
 {
 	const struct sw_thread *thread =
@@ -168,7 +186,8 @@ static bool made_no_difference(const struct sw_report_builder *b, const struct s
 		return false;
 	for (size_t i = 0; i < walk->n_frames; i++) {
 		uint64_t sp = walk->frames[i].sp_avma;
-		if (sp > thread->stack_avma + thread->stack_bytes && sp < thread->stack_end_avma)
+		if (sp > thread->stack_avma + thread->stack_bytes && sp < thread->stack_end_avma &&
+		    !is_in_range(b->walks->snap, sp - 1))
 			return false;
 	}
 	return true;

@@ -379,11 +379,12 @@ TEST(test_warning_codes)
 	}
 }
 
-/* A stack that was not copied in whole is worth a word only where its walk needed the rest. Another thread with the same
- * frames, on a stack of its own, says nothing of it. */
+/* A stack that was not copied in whole is worth a word only where its walk needed the rest, without its upper end, which is
+ * copied as a range. Another thread with the same frames, on a stack of its own, says nothing of it. */
 TEST(test_stack_limit)
 {
-	enum { COPIED = 0x7000, OTHER = 0x100000 };
+	enum { COPIED = 0x7000, ROOT = COPIED + 0x800, OTHER = 0x100000 };
+	static const uint8_t root[0x800];
 	static const struct {
 		uint64_t sp_avma;
 		enum sw_end end;
@@ -391,6 +392,9 @@ TEST(test_stack_limit)
 	} cases[] = {
 		{COPIED, SW_END_COMPLETE, 0},
 		{COPIED + 8, SW_END_COMPLETE, 1},
+		{ROOT, SW_END_COMPLETE, 1}, /* its return address lies below the range */
+		{ROOT + 8, SW_END_COMPLETE, 0},
+		{ROOT + 0x7f8, SW_END_COMPLETE, 0},    /* behind a range that lies in the other */
 		{COPIED + 0x1000, SW_END_COMPLETE, 0}, /* another stack */
 		{COPIED, SW_END_STACK_LIMIT, 2},       /* and that it ends early */
 	};
@@ -409,6 +413,9 @@ TEST(test_stack_limit)
 		thread->stack_avma = COPIED - 0x1000;
 		thread->stack_bytes = 0x1000;
 		thread->stack_end_avma = COPIED + 0x1000;
+		fake_snapshot_range(s.snap, COPIED - 0x2000, root, 8);
+		fake_snapshot_range(s.snap, ROOT, root, sizeof(root));
+		fake_snapshot_range(s.snap, ROOT + 0x100, root, 8);
 		sw_snapshot_warn(s.snap, SW_WARN_STACK_LIMIT, 10, SW_E_LIMIT, "%s", "it is so");
 		assert_int_equal(build(&s)->n_warnings,
 				 cases[i].n_warnings + (cases[i].end != SW_END_COMPLETE));
