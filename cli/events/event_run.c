@@ -222,8 +222,14 @@ int sw_event_run_all(struct sw_event_run *run, struct sw_error *err)
 	int64_t now_ns = sw_clock_ns();
 	int64_t end_ns = duration_s == 0 ? INT64_MAX : now_ns + (int64_t) duration_s * NS_PER_S;
 	bool told = false;
+	int64_t over_ns = 0;
 	int r = 0;
 	while (r == 0 && !run->enough && !run->ended && !told && now_ns < end_ns) {
+		/* As a process ends its first thread is gone before the others are. */
+		run->over = sw_recorder_events_are_over(run->recorder);
+		over_ns = run->over && over_ns == 0 ? now_ns : over_ns;
+		if (run->over && now_ns - over_ns >= NS_PER_S / 2)
+			break;
 		int64_t due_ns = now_ns + NS_PER_S / FETCHES_HZ;
 		told = sw_wait_until(&run->signals, due_ns < end_ns ? due_ns : end_ns);
 		r = fetch(run, err);
@@ -251,7 +257,13 @@ int sw_event_run_missing(const struct sw_event_run *run)
 	if (why[0] != '\0')
 		sw_complain(run->subject.name, why, "no_stacks",
 			    "events after that are counted without a stack");
-	return why[0] != '\0' || run->n_lost > 0 ? SW_STATUS_MISSING : SW_STATUS_COMPLETE;
+	bool over = run->over && !run->ended;
+	if (over)
+		sw_complain(run->subject.name,
+			    "the thread by which the kernel knows the process has ended: there are "
+			    "no events after that",
+			    "thread_ended", "begin again: another thread is taken");
+	return why[0] != '\0' || over || run->n_lost > 0 ? SW_STATUS_MISSING : SW_STATUS_COMPLETE;
 }
 
 void sw_event_run_title(const struct sw_event_run *run, struct sw_text *ret)

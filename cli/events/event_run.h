@@ -26,7 +26,7 @@ struct sw_event_run {
 	struct sw_recorder *recorder;
 	struct sw_event_options wanted;
 	struct sw_function function; /* owned: of SW_EVENT_FUNCTION */
-	int proc_fd; /* owned: /proc/PID, where things are followed; -EBADF: none */
+	int proc_fd;                 /* owned: /proc/PID, where things are followed; -EBADF: none */
 	struct sw_recorder_sink sink;
 	struct sw_event_stacks stacks;
 	struct sw_event_profiled profiled;
@@ -39,8 +39,9 @@ struct sw_event_run {
 	sigset_t signals;
 	int64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
 	int64_t begin_real_ns;
-	bool enough;                       /* set by event(): it ends */
-	bool ended;                        /* the process did */
+	bool enough; /* set by event(): it ends */
+	bool ended;  /* the process did */
+	bool over; /* there are no events any more, though it lives: see sw_event_sampler_is_over() */
 	uint64_t n_events, n_read, n_lost; /* told, and read before; lost */
 	struct sw_event_cost cost;         /* in the end */
 	clockid_t cpu_clock;               /* of the process */

@@ -77,11 +77,11 @@ static int refused(int error, struct sw_error *err)
 }
 
 /* The event and the program at it. 0, or a negative errno. */
-static int probe_open(struct sw_uprobes *p, struct perf_event_attr *attr, pid_t pid, int program_fd,
+static int probe_open(struct sw_uprobes *p, struct perf_event_attr *attr, pid_t tid, int program_fd,
 		      uint64_t number)
 {
 	union bpf_attr link;
-	int fd = (int) syscall(SYS_perf_event_open, attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = (int) syscall(SYS_perf_event_open, attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	p->fds[p->n] = fd;
@@ -99,7 +99,7 @@ static int probe_open(struct sw_uprobes *p, struct perf_event_attr *attr, pid_t 
 }
 
 /* Number is the cookie of the program. */
-static int instruction_open(struct sw_uprobes *p, pid_t pid, uint32_t type, int file_fd,
+static int instruction_open(struct sw_uprobes *p, pid_t tid, uint32_t type, int file_fd,
 			    uint64_t file_off, uint64_t number, int program_fd)
 {
 	char path[32];
@@ -112,18 +112,23 @@ static int instruction_open(struct sw_uprobes *p, pid_t pid, uint32_t type, int 
 	attr.type = type;
 	attr.uprobe_path = (uintptr_t) path;
 	attr.probe_offset = file_off;
-	return probe_open(p, &attr, pid, program_fd, number);
+	return probe_open(p, &attr, tid, program_fd, number);
 }
 
 int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place *places, size_t n,
 		    int begin_fd, int return_fd, struct sw_uprobes *ret, struct sw_error *err)
 {
-	struct sw_uprobes p = {0};
+	struct sw_uprobes p = {.thread_fd = -EBADF};
 	uint32_t type;
+	pid_t tid = 0;
 	int r = 0;
 	if (!type_read(&type))
 		return sw_fail(err, SW_E_UNSUPPORTED,
 			       "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)");
+	/* The kernel knows the process by the memory of a thread. */
+	sw_cleanup(sw_close_p) int live_fd = sw_target_live_thread(target, &tid);
+	if (live_fd < 0)
+		return refused(ESRCH, err);
 	for (size_t i = 0; i < n; i++)
 		if (!is_local(target, places[i].file_fd))
 			return sw_fail(
@@ -136,18 +141,24 @@ int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place 
 		const struct sw_event_place *place = &places[i];
 		/* The returns first: each call that is noted comes to one. */
 		for (size_t k = 0; r == 0 && return_fd >= 0 && k < place->n_returns; k++)
-			r = instruction_open(&p, target->pid, type, place->file_fd,
-					     place->returns_off[k], i, return_fd);
+			r = instruction_open(&p, tid, type, place->file_fd, place->returns_off[k],
+					     i, return_fd);
 		if (r == 0)
-			r = instruction_open(&p, target->pid, type, place->file_fd, place->file_off,
-					     i, begin_fd);
+			r = instruction_open(&p, tid, type, place->file_fd, place->file_off, i,
+					     begin_fd);
 	}
 	if (r < 0) {
 		sw_uprobes_close(&p);
 		return refused(-r, err);
 	}
+	p.thread_fd = sw_take_fd(live_fd);
 	*ret = p;
 	return 0;
+}
+
+bool sw_uprobes_are_over(const struct sw_uprobes *p)
+{
+	return p->n > 0 && !sw_target_thread_lives(p->thread_fd, "stat");
 }
 
 /* The beginnings before the returns, as each takes the kernel some ms: a call that is noted can still come to its return. */
@@ -157,5 +168,7 @@ void sw_uprobes_close(struct sw_uprobes *p)
 		sw_close_p(&p->links[i]);
 		sw_close_p(&p->fds[i]);
 	}
+	if (p->n > 0)
+		sw_close_p(&p->thread_fd);
 	p->n = 0;
 }

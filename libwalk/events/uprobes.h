@@ -18,6 +18,7 @@ struct sw_uprobes {
 	int fds[SW_UPROBES_MAX];   /* owned: events */
 	int links[SW_UPROBES_MAX]; /* owned: programs at them */
 	size_t n;
+	int thread_fd; /* owned, with n: /proc/PID/task/TID of the thread by which the kernel knows the process */
 };
 
 /**
@@ -31,6 +32,9 @@ struct sw_uprobes {
  */
 int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place *places, size_t n,
 		    int begin_fd, int return_fd, struct sw_uprobes *ret, struct sw_error *err);
+/* Whether the thread has ended by whose memory the kernel knows the process: the programs do not run any more, though other
+ * threads may go on. */
+bool sw_uprobes_are_over(const struct sw_uprobes *probes);
 /* Twice is allowed, and one of zeroes. */
 void sw_uprobes_close(struct sw_uprobes *probes);
 

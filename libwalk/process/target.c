@@ -64,13 +64,14 @@ static int live_fd_of(const struct sw_target *target, pid_t tid)
 	return openat(target->task_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static int live_fd_try(const struct sw_target *target)
+static int live_fd_try(const struct sw_target *target, pid_t *ret_tid)
 {
 	enum { TIDS = 512 };
 	pid_t tids[TIDS];
 	size_t n;
 	/* Mostly it is the leader, and a list of thousands of threads takes milliseconds. */
 	int leader_fd = live_fd_of(target, target->pid);
+	*ret_tid = target->pid;
 	if (leader_fd >= 0)
 		return leader_fd;
 	errno = 0;
@@ -80,13 +81,14 @@ static int live_fd_try(const struct sw_target *target)
 	 * TIDS are looked at. */
 	for (size_t i = 0; i < n && i < TIDS; i++) {
 		int fd = live_fd_of(target, tids[i]);
+		*ret_tid = tids[i];
 		if (fd >= 0)
 			return fd;
 	}
 	return -1;
 }
 
-int sw_target_live_fd(const struct sw_target *target)
+int sw_target_live_thread(const struct sw_target *target, pid_t *ret_tid)
 {
 	int fd = -1;
 	/* In the middle of an execve there is an instant without a thread that lives. */
@@ -94,9 +96,15 @@ int sw_target_live_fd(const struct sw_target *target)
 		struct pollfd dead = {.fd = target->pidfd, .events = POLLIN};
 		if (i > 0 && poll(&dead, 1, 0) > 0)
 			break;
-		fd = live_fd_try(target);
+		fd = live_fd_try(target, ret_tid);
 	}
 	return fd;
+}
+
+int sw_target_live_fd(const struct sw_target *target)
+{
+	pid_t tid;
+	return sw_target_live_thread(target, &tid);
 }
 
 static bool has_ptrace_capability(void)
@@ -343,13 +351,34 @@ int sw_target_directory(const struct sw_target *target, struct sw_error *err)
 	return fd < 0 ? sw_fail_errno(err, SW_E_IO, "its directory in /proc cannot be kept") : fd;
 }
 
+/* Where the first thread has ended its files are those of a thread that lives, and has a directory of its own below /proc.
+ * The number is that thread's where it lives afterwards. */
+static int map_file_open(const struct sw_target *target, const char *name)
+{
+	char path[96];
+	pid_t tid = 0;
+	int fd = openat(target->proc_fd, name, O_PATH | O_CLOEXEC);
+	if (fd >= 0 || (errno != ESRCH && errno != ENOENT))
+		return fd;
+	sw_cleanup(sw_close_p) int live_fd = sw_target_live_thread(target, &tid);
+	if (live_fd < 0)
+		return -1;
+	(void) snprintf(path, sizeof(path), "/proc/%d/%s", (int) tid, name); /* fits */
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd >= 0 && !sw_target_thread_lives(live_fd, "stat")) {
+		sw_close_p(&fd);
+		errno = ESRCH;
+	}
+	return fd;
+}
+
 int sw_target_map_file(const struct sw_target *target, uint64_t start_avma, uint64_t end_avma,
 		       struct sw_error *err)
 {
 	char name[64];
 	(void) snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, start_avma,
 			end_avma); /* fits */
-	int fd = openat(target->proc_fd, name, O_PATH | O_CLOEXEC);
+	int fd = map_file_open(target, name);
 	if (fd < 0 && (errno == EPERM || errno == EACCES))
 		return sw_fail(err, SW_E_NOT_PERMITTED, "the files that it has mapped are refused");
 	return fd < 0 ? sw_fail_errno(err, SW_E_IO, "the file of its code cannot be had") : fd;

@@ -25,6 +25,8 @@ SW_DEFINE_CLEANUP(struct sw_target *, sw_target_close);
  * An fd, or -1.
  */
 int sw_target_live_fd(const struct sw_target *target);
+/* The same, and that thread. */
+int sw_target_live_thread(const struct sw_target *target, pid_t *ret_tid);
 
 /*
  * Whether the thread whose stat this is still has memory. One that ends gives it up before it

@@ -778,6 +778,11 @@ const char *sw_event_sampler_no_stacks(const struct sw_cpu_sampler *s)
 	return s->lacks_stacks ? s->no_stacks.message : "";
 }
 
+bool sw_event_sampler_is_over(const struct sw_cpu_sampler *s)
+{
+	return sw_uprobes_are_over(&s->probes) && sw_target_lives(s->target);
+}
+
 struct sw_event_cost sw_event_sampler_cost(const struct sw_cpu_sampler *s)
 {
 	struct sw_copies_counts counts = {0};

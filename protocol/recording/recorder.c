@@ -304,6 +304,11 @@ struct sw_event_cost sw_recorder_event_cost(const struct sw_recorder *r)
 	return r->cpu != NULL ? sw_event_sampler_cost(r->cpu) : (struct sw_event_cost){0};
 }
 
+bool sw_recorder_events_are_over(const struct sw_recorder *r)
+{
+	return r->cpu != NULL && sw_event_sampler_is_over(r->cpu);
+}
+
 void sw_recorder_end_events(struct sw_recorder *r)
 {
 	if (r->cpu != NULL)

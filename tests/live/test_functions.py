@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 from fuse import Fuse, enter_mounts
-from harness import SNAPWALK, TARGETS, Tap, Target, iterator_refused, no_mounts, snapwalk, wait_until
+from harness import SNAPWALK, TARGETS, Tap, Target, iterator_refused, no_mounts, snapwalk, state_of, wait_until
 
 ROUNDS, THREADS = 50, 2  # of tests/targets/functions.cc
 N = ROUNDS * THREADS
@@ -206,6 +206,18 @@ def unusual_targets(tap):
         turn(tap, target, "writable")
         status, out, err = Run("func:pushes", target.pid).end()
         tap.check(status == 1 and "in a mapping that is writable" in err, "writable code is refused", err)
+    with Target("functions") as target:
+        run = Run("func:pushes", "--json", target.pid)
+        turn(tap, target)
+        turn(tap, target, "leave")
+        out, err = run.process.communicate()
+        tap.check(run.process.returncode == 3 and "there are no events after that" in err,
+                  "a first thread that ends during the run is said", (run.process.returncode, err))
+        tap.equal(json.loads(out)["events"], 3 * N, "and the events up to then are there")
+        wait_until(lambda: state_of(target.pid) == "Z", "the first thread has ended")
+        status, answer, err = counted(tap, target, "func:pushes")
+        tap.check((status, answer.get("events")) == (0, 3 * N), "a process whose first thread has ended", (status, err, answer))
+        target.process.stdin.close()
     why_not = no_mounts() or (None if os.path.exists("/dev/fuse") else "there is no /dev/fuse")
     if why_not:
         tap.skip("code on FUSE", why_not, f"{Tap.MOUNTS}, and /dev/fuse")

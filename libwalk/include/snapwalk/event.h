@@ -184,6 +184,10 @@ SW_PUBLIC const struct sw_event *sw_cpu_sampler_event(const struct sw_cpu_sample
  * walked. Of a sampler of sw_event_sampler_create(). */
 SW_PUBLIC const char *sw_event_sampler_no_stacks(const struct sw_cpu_sampler *sampler);
 
+/** Whether there are no events any more though the process lives: of SW_EVENT_FUNCTION, when the thread has ended by whose
+ * memory the kernel knows the process, which is the first one where that lived in the beginning. */
+SW_PUBLIC bool sw_event_sampler_is_over(const struct sw_cpu_sampler *sampler);
+
 /** What copying threads at events has cost them, by the kernel's clock; entering the kernel's program is not in it. */
 struct sw_event_cost {
 	uint64_t n_copied; /* also those that were lost afterwards */

@@ -144,6 +144,9 @@ SW_PUBLIC bool sw_recorder_thread(const struct sw_recorder *recorder, size_t slo
 /** See sw_event_sampler_cost(); of a recorder with options.event. */
 SW_PUBLIC struct sw_event_cost sw_recorder_event_cost(const struct sw_recorder *recorder);
 
+/** See sw_event_sampler_is_over(); of a recorder with options.event. */
+SW_PUBLIC bool sw_recorder_events_are_over(const struct sw_recorder *recorder);
+
 /** See sw_event_sampler_end(); of a recorder with options.event. */
 SW_PUBLIC void sw_recorder_end_events(struct sw_recorder *recorder);
 
