@@ -12,7 +12,12 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-enum { BEFORE = 0 /* the owner of what was there before */, NONE = 0 };
+enum {
+	BEFORE = 0, /* the owner of what was there before */
+	NONE = 0,
+	/* Calls at once. More of them come only from ends that were lost, which is counted as such. */
+	PENDING_MAX = 32768,
+};
 
 /* A call that mapped something. */
 struct mapping {
@@ -36,7 +41,7 @@ struct mappings {
 	size_t n_all, all_max;
 	uint32_t first_free; /* NONE: there is none */
 	struct sw_intervals there;
-	struct pending *pending; /* owned */
+	struct pending *pending; /* owned; by tid */
 	size_t n_pending, pending_max;
 	struct sw_intervals listed; /* in the end; of owner 1: it may grow by itself */
 	struct sw_intervals late;   /* what changed since the check was begun */
@@ -200,32 +205,84 @@ static int acquire(struct mappings *m, const struct sw_event *e, uint32_t index,
 
 /* ---- calls ------------------------------------------------------------------------------------ */
 
-/* Appended where it is not there. NULL: no memory. */
-static struct pending *pending_get(struct mappings *m, pid_t tid)
+/* Where the thread's call stands or would stand. */
+static size_t pending_place(const struct mappings *m, pid_t tid)
 {
-	for (size_t i = 0; i < m->n_pending; i++)
-		if (m->pending[i].tid == tid)
-			return &m->pending[i];
+	size_t low = 0, high = m->n_pending;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (m->pending[middle].tid < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct pending *pending_find(struct mappings *m, pid_t tid)
+{
+	size_t at = pending_place(m, tid);
+	return at < m->n_pending && m->pending[at].tid == tid ? &m->pending[at] : NULL;
+}
+
+static int put_back(struct mappings *m, const struct sw_intervals *taken)
+{
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < taken->n; i++) {
+		const struct sw_interval *part = &taken->all[i];
+		r = sw_intervals_put(&m->there, part->begin, part->end, part->owner);
+	}
+	return r;
+}
+
+/* Nobody knows how the calls have ended: munmap(2) succeeds as a rule, the others may not have returned. */
+static int pending_settle(struct mappings *m)
+{
+	int r = 0;
+	for (size_t i = 0; i < m->n_pending; i++) {
+		struct pending *p = &m->pending[i];
+		if (p->call == SYS_munmap)
+			taken_drop(m, &p->taken);
+		else if (r == 0)
+			r = put_back(m, &p->taken);
+		sw_intervals_deinit(&p->taken);
+	}
+	m->n_pending = 0;
+	return r;
+}
+
+/* NULL: no memory. */
+static struct pending *pending_new(struct mappings *m, pid_t tid)
+{
+	if (m->n_pending >= PENDING_MAX && pending_settle(m) < 0)
+		return NULL;
 	struct pending *grown =
 		sw_grow(m->pending, m->n_pending, &m->pending_max, 8, sizeof(*grown));
 	if (grown == NULL)
 		return NULL;
 	m->pending = grown;
-	m->pending[m->n_pending] = (struct pending){.tid = tid};
-	return &m->pending[m->n_pending++];
+	size_t at = pending_place(m, tid);
+	memmove(&grown[at + 1], &grown[at], (m->n_pending - at) * sizeof(*grown));
+	grown[at] = (struct pending){.tid = tid};
+	m->n_pending++;
+	return &grown[at];
 }
 
 static void pending_remove(struct mappings *m, struct pending *p)
 {
+	size_t at = (size_t) (p - m->pending);
 	sw_intervals_deinit(&p->taken);
-	*p = m->pending[--m->n_pending];
+	m->n_pending--;
+	memmove(p, p + 1, (m->n_pending - at) * sizeof(*p));
 }
 
-/* The call before this one of the same thread has ended: munmap(2) says only that it fails. */
+/* A call before this one of the same thread has ended, and the event of its end was lost. */
 static int begins(struct mappings *m, const struct sw_event *e)
 {
-	struct pending *p = pending_get(m, e->tid);
+	struct pending *p = pending_find(m, e->tid);
 	uint64_t begin = e->arguments[0], end = e->arguments[1];
+	if (p == NULL)
+		p = pending_new(m, e->tid);
 	if (p == NULL)
 		return -SW_E_NOMEM;
 	taken_drop(m, &p->taken);
@@ -240,16 +297,6 @@ static int begins(struct mappings *m, const struct sw_event *e)
 	}
 	int r = sw_intervals_cut(&m->there, begin, end, &p->taken);
 	return r < 0 ? r : late_note(m, e, begin, end);
-}
-
-static int put_back(struct mappings *m, const struct sw_intervals *taken)
-{
-	int r = 0;
-	for (size_t i = 0; r == 0 && i < taken->n; i++) {
-		const struct sw_interval *part = &taken->all[i];
-		r = sw_intervals_put(&m->there, part->begin, part->end, part->owner);
-	}
-	return r;
 }
 
 /* What was at old is at begin now, as far as end. */
@@ -302,12 +349,9 @@ static bool has_failed(const struct sw_event *e)
 
 static int ends(struct mappings *m, const struct sw_event *e, uint32_t index)
 {
-	struct pending none = {0}, *p = NULL;
-	for (size_t i = 0; i < m->n_pending; i++)
-		if (m->pending[i].tid == e->tid)
-			p = &m->pending[i];
+	struct pending none = {0}, *p = pending_find(m, e->tid);
 	int r = 0;
-	if (p != NULL && p->call != e->call) { /* munmap(2), which has succeeded */
+	if (p != NULL && p->call != e->call) { /* the event of its end was lost */
 		taken_drop(m, &p->taken);
 		pending_remove(m, p);
 		p = NULL;
@@ -323,6 +367,8 @@ static int ends(struct mappings *m, const struct sw_event *e, uint32_t index)
 		r = resized(m, e, p != NULL ? p : &none, index);
 	else if (e->call == SYS_brk && p != NULL)
 		r = heap_changed(m, e, p, index);
+	else if (p != NULL)
+		taken_drop(m, &p->taken);
 	if (p != NULL)
 		pending_remove(m, p);
 	return r;
@@ -332,8 +378,11 @@ static int ends(struct mappings *m, const struct sw_event *e, uint32_t index)
 static int program(struct mappings *m)
 {
 	struct sw_error ended;
-	for (size_t i = 0; i < m->n_pending; i++)
+	for (size_t i = 0; i < m->n_pending; i++) {
 		taken_drop(m, &m->pending[i].taken);
+		sw_intervals_deinit(&m->pending[i].taken);
+	}
+	m->n_pending = 0;
 	taken_drop(m, &m->there);
 	return before_read(m, &ended) == -SW_E_NOMEM ? -SW_E_NOMEM : 0;
 }
@@ -407,15 +456,7 @@ static int compare_with_list(struct mappings *m)
 static int list(struct sw_held *held)
 {
 	struct mappings *m = (struct mappings *) held;
-	int r = 0;
-	for (size_t i = 0; r == 0 && i < m->n_pending; i++) {
-		struct pending *p = &m->pending[i];
-		if (p->call == SYS_munmap)
-			taken_drop(m, &p->taken);
-		else /* has not returned */
-			r = put_back(m, &p->taken);
-		p->taken.n = 0;
-	}
+	int r = pending_settle(m);
 	if (r == 0 && held->check_ns != 0)
 		r = compare_with_list(m);
 	for (size_t i = 0; i < m->there.n; i++) {

@@ -3,7 +3,8 @@
  * Maps and unmaps memory at random, and writes down whose each page is: for a line "go SEED" it prints
  * "NAME calls bytes calls-left bytes-left" for each function that maps, and then "done". A page belongs to the function
  * that mapped it, also after mremap(2) has moved it; what mremap(2) adds is its caller's. A line "exec" makes it another
- * program. For a line "unseen" it maps and unmaps by calls of 32-bit code or shmat(2), which nobody follows.
+ * program. For a line "unseen" it maps and unmaps by calls of 32-bit code or shmat(2), which nobody follows. For a line
+ * "end" it makes threads one after the other whose last call to change memory is munmap(2).
  */
 #include "target.h"
 
@@ -288,6 +289,23 @@ ALONE static void unseen(void)
 	check(shmctl(id, IPC_RMID, NULL) == 0, "shmctl");
 }
 
+static void *map_and_end(void *arg)
+{
+	void *p = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	check(p != MAP_FAILED && munmap(p, PAGE) == 0, "munmap");
+	return arg;
+}
+
+static void threads_end(void)
+{
+	enum { MANY = 10000 };
+	pthread_t thread;
+	for (int i = 0; i < MANY; i++) {
+		check(pthread_create(&thread, NULL, map_and_end, NULL) == 0, "pthread_create");
+		check(pthread_join(thread, NULL) == 0, "pthread_join");
+	}
+}
+
 static void say(void)
 {
 	uint32_t n[FUNCTIONS] = {0}, left[FUNCTIONS] = {0};
@@ -326,6 +344,9 @@ int main(int argc, char **argv)
 			(void) execl(argv[0], argv[0], (char *) NULL); /* or it goes on */
 		if (strcmp(line, "unseen\n") == 0) {
 			unseen();
+			printf("done\n");
+		} else if (strcmp(line, "end\n") == 0) {
+			threads_end();
 			printf("done\n");
 		} else {
 			state = strtoull(line + strcspn(line, " "), NULL, 10);

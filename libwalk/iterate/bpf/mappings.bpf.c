@@ -5,7 +5,8 @@
  *
  * What a call gives up is in a record before the kernel frees the addresses, that is when the call begins: whoever gets them
  * next writes its own record later. What it gets is in a record with a copy of the thread when the call returns. A call
- * that gives up and fails says so. What the calls mean is known by who reads the records.
+ * that gives up says how it has ended, so that nobody has to remember a thread longer than its call lasts. What the calls
+ * mean is known by who reads the records.
  *
  * What is not seen here: shmat and shmdt, calls of 32-bit code, what the kernel maps by itself (the stack as it grows,
  * io_setup(2), uretprobes).
@@ -106,15 +107,15 @@ int sw_mapping_exit(const uint64_t *ctx)
 	struct sw_called_setup *called = bpf_map_lookup_elem(&sw_called, &zero);
 	if (called == NULL || (user->cs & SELECTOR) == USER32_CS)
 		return 0;
-	if ((program || number == NR_mmap) ? failed : (number == NR_munmap && !failed))
-		return 0; /* munmap(2) has said all when it began */
+	if ((program || number == NR_mmap) && failed)
+		return 0;
 	if (!has_memory(called, task, &foreign) || (program && foreign))
 		return 0;
 	struct sw_called_event event = {
 		.what = program ? SW_CALLED_PROGRAM : SW_CALLED_MAPS_END,
 		.value = {number, result, mapped_bytes(number, user)},
 	};
-	if (program || failed || foreign) {
+	if (program || failed || foreign || number == NR_munmap) {
 		alone_put(called, task, event.what, number, result, event.value[2]);
 		return 0;
 	}

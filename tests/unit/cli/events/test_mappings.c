@@ -7,6 +7,7 @@
 #include <snapwalk/clock.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -146,7 +147,6 @@ TEST(test_replace_and_split)
 	end();
 }
 
-/* munmap(2) says when it fails, and nothing when it succeeds. */
 TEST(test_calls_that_fail)
 {
 	begin();
@@ -236,5 +236,39 @@ TEST(test_another_program)
 	finish();
 	expect(ROW, 2, 1, 1);
 	assert_true(held->before > 5 && held->before_released > 5);
+	end();
+}
+
+static size_t used(void)
+{
+	struct mallinfo2 info = mallinfo2();
+	return info.uordblks + info.hblkhd;
+}
+
+/* Threads that unmap and end: nothing of them stays, and where the ends of their calls were lost, little does. */
+TEST(test_threads_that_end)
+{
+	enum { BYTES_MAX = 64 << 10, LOST_MAX = 4 << 20 };
+	begin();
+	maps(0, 3);
+	const size_t before = used();
+	for (pid_t tid = 1; tid <= 50000; tid++) {
+		maps(10, 1);
+		call_begins(tid, SYS_munmap, 10, 11);
+		call_ends(tid, SYS_munmap, 0, 0);
+	}
+	assert_true(used() < before + BYTES_MAX);
+	for (pid_t tid = 1; tid <= 200000; tid++) {
+		call_begins(tid, SYS_munmap, 20, 21);
+		assert_true(used() < before + LOST_MAX);
+	}
+	/* What has not returned when there are too many is there as before. */
+	call_begins(300000, SYS_mremap, 1, 2);
+	for (pid_t tid = 1; tid <= 100000; tid++)
+		call_begins(tid, SYS_brk, 20, 21);
+	finish();
+	assert_int_equal(row(ROW)->acquired, 50001);
+	assert_int_equal(row(ROW)->outstanding, 1);
+	assert_int_equal(row(ROW)->outstanding_bytes, 3 * PAGE);
 	end();
 }
