@@ -9,11 +9,12 @@ static double ns_each(const struct sw_event_run *run)
 	return cost->n_copied > 0 ? (double) cost->ns / (double) cost->n_copied : 0;
 }
 
-/* Below 0: not known. */
+/* Below 0: not known. At a function the breakpoint takes longer than the program, and its time is not measured. */
 static double share(const struct sw_event_run *run)
 {
 	int64_t cpu_ns = run->cpu_end_ns - run->cpu_begin_ns;
-	if (run->cpu_begin_ns < 0 || run->cpu_end_ns < 0 || cpu_ns <= 0)
+	if (run->wanted.what == SW_EVENT_FUNCTION || run->cpu_begin_ns < 0 || run->cpu_end_ns < 0 ||
+	    cpu_ns <= 0)
 		return -1;
 	double part = (double) run->cost.ns / (double) cpu_ns;
 	return part < 1 ? part : 1; /* the kernel counts CPU time by its own clock */
@@ -25,6 +26,8 @@ void sw_event_cost_text(const struct sw_event_run *run, struct sw_text *text)
 	static const double NS_PER_US = 1000;
 	sw_text_printf(text, "cost: %" PRIu64 " copies, %.1f µs each", run->cost.n_copied,
 		       ns_each(run) / NS_PER_US);
+	if (run->wanted.what == SW_EVENT_FUNCTION)
+		sw_text_printf(text, ", without the breakpoint, which takes longer");
 	if (share(run) >= 0)
 		sw_text_printf(text, ", %.2f %% of the process's CPU time", share(run) * PER_CENT);
 	sw_text_append(text, "\n", 1);

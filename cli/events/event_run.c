@@ -4,18 +4,23 @@
 #include "common/complain.h"
 #include "common/waiting.h"
 #include "errors.h"
+#include "events/rate.h"
 #include "run/sandbox.h"
 #include "series/recording.h"
 #include "utf8.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 
 enum {
 	NS_PER_S = 1000000000,
 	FETCHES_HZ = 50, /* nobody is woken for events */
 	NAMING_S = 30,
+	/* Calls of a function a second: about a microsecond each, or some tens where the kernel steps. man/snapwalk-on.1 */
+	EMULATED_MAX = 10000,
+	STEPPED_MAX = 1000,
 };
 
 /* What is put before the stack: what is in it is not put there twice. syscall: in which the thread is; NULL. */
@@ -216,15 +221,31 @@ static int fetch(struct sw_event_run *run, struct sw_error *err)
 	return r;
 }
 
+/* A breakpoint takes its time from the process at each call, and nobody may be there to end it. 0: no limit. */
+static uint64_t rate_max(const struct sw_event_run *run)
+{
+	const struct sw_function *f = &run->function;
+	bool emulated = true;
+	if (run->wanted.what != SW_EVENT_FUNCTION || run->options->duration_s > 0 ||
+	    run->options->count > 0)
+		return 0;
+	for (size_t i = 0; i < f->n; i++)
+		emulated &= f->places[i].emulated;
+	return emulated ? EMULATED_MAX : STEPPED_MAX;
+}
+
 int sw_event_run_all(struct sw_event_run *run, struct sw_error *err)
 {
+	const uint64_t max = rate_max(run);
+	struct sw_event_rate rate = {0};
 	const uint32_t duration_s = run->options->duration_s;
 	int64_t now_ns = sw_clock_ns();
 	int64_t end_ns = duration_s == 0 ? INT64_MAX : now_ns + (int64_t) duration_s * NS_PER_S;
 	bool told = false;
 	int64_t over_ns = 0;
 	int r = 0;
-	while (r == 0 && !run->enough && !run->ended && !told && now_ns < end_ns) {
+	while (r == 0 && !run->enough && !run->ended && !told && now_ns < end_ns &&
+	       run->too_many == 0) {
 		/* As a process ends its first thread is gone before the others are. */
 		run->over = sw_recorder_events_are_over(run->recorder);
 		over_ns = run->over && over_ns == 0 ? now_ns : over_ns;
@@ -234,6 +255,9 @@ int sw_event_run_all(struct sw_event_run *run, struct sw_error *err)
 		told = sw_wait_until(&run->signals, due_ns < end_ns ? due_ns : end_ns);
 		r = fetch(run, err);
 		now_ns = sw_clock_ns();
+		if (max > 0 &&
+		    sw_event_rate_is_above(&rate, now_ns, run->n_read + run->n_lost, max))
+			run->too_many = max;
 	}
 	if (r == 0 && run->before_end != NULL && !run->ended)
 		r = run->before_end(run->arg, err);
@@ -263,7 +287,19 @@ int sw_event_run_missing(const struct sw_event_run *run)
 			    "the thread by which the kernel knows the process has ended: there are "
 			    "no events after that",
 			    "thread_ended", "begin again: another thread is taken");
-	return why[0] != '\0' || over || run->n_lost > 0 ? SW_STATUS_MISSING : SW_STATUS_COMPLETE;
+	if (run->too_many > 0) {
+		char text[96];
+		(void) snprintf(text, sizeof(text),
+				"it calls the function more than %" PRIu64
+				" times a second: the command has ended",
+				run->too_many); /* fits */
+		sw_complain(
+			run->subject.name, text, "limit",
+			"each call takes the process time; with --duration or --count the command "
+			"goes on");
+	}
+	return why[0] != '\0' || over || run->n_lost > 0 || run->too_many > 0 ? SW_STATUS_MISSING
+									      : SW_STATUS_COMPLETE;
 }
 
 void sw_event_run_title(const struct sw_event_run *run, struct sw_text *ret)

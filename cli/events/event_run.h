@@ -42,6 +42,7 @@ struct sw_event_run {
 	bool enough; /* set by event(): it ends */
 	bool ended;  /* the process did */
 	bool over; /* there are no events any more, though it lives: see sw_event_sampler_is_over() */
+	uint64_t too_many;                 /* 0, or so many events a second have ended the run */
 	uint64_t n_events, n_read, n_lost; /* told, and read before; lost */
 	struct sw_event_cost cost;         /* in the end */
 	clockid_t cpu_clock;               /* of the process */
@@ -61,8 +62,8 @@ int sw_event_run_with(const struct sw_options *options, const struct sw_event_op
  * complains by itself. */
 int sw_event_run_put(struct sw_output *output, const struct sw_text *text, int made);
 
-/* Until it has lasted as long as the options say, a signal comes, enough is set, or the process ends. 0, or as
- * sw_recorder_sample(). */
+/* Until it has lasted as long as the options say, a signal comes, enough is set, or the process ends; a function that is
+ * called too often ends it, too, where the options say no other end. 0, or as sw_recorder_sample(). */
 int sw_event_run_all(struct sw_event_run *run, struct sw_error *err);
 
 /* Whether all events are there with their stacks: SW_STATUS_COMPLETE, or SW_STATUS_MISSING; complains by itself why

@@ -279,6 +279,22 @@ def killed(tap):
                 turn(tap, target)
 
 
+def often(tap):
+    """A function that is called without a pause: the command ends by itself and says so, but where it was told when."""
+    for function, limit in {"pushes": 10000, "leaf": 1000}.items():
+        with Target("functions") as target:
+            turn(tap, target, "often")
+            result = snapwalk("on", f"func:{function}", target.pid, "--json")
+            answer = json.loads(result.stdout)
+            seen = answer["overhead"]["events"] + answer["lost"]
+            tap.check(result.returncode == 3 and f"more than {limit} times a second" in result.stderr,
+                      f"{function}: too many calls end the command", (result.returncode, result.stderr))
+            tap.check(limit < seen and answer["overhead"]["share"] is None, f"{function}: what was seen", answer["overhead"])
+            result = snapwalk("on", f"func:{function}", target.pid, "-d", "2")
+            tap.check("times a second" not in result.stderr and "breakpoint, which takes longer" in result.stdout,
+                      f"{function}: with a duration the command goes on", (result.stdout[-200:], result.stderr))
+
+
 def said(tap):
     """What cannot be, and who may not."""
     for words, what in {("func:", "1"): "no function is named", ("func:libc:", "1"): "no function is named",
@@ -313,7 +329,7 @@ def main():
         tap.skip("functions", iterator_refused(), Tap.ROOT)
         tap.done()
     wanted = sys.argv[1:]
-    for test in (exact, each, returns, unusual_returns, unusual_targets, changes, killed, said):
+    for test in (exact, each, returns, unusual_returns, unusual_targets, changes, killed, often, said):
         if not wanted or test.__name__ in wanted:
             tap.guard(test)
     tap.done()

@@ -8,6 +8,7 @@
  *	vfork	a child that has our memory calls twice() once
  *	load	the library is loaded, its function called ROUNDS times
  *	unload	the library is unloaded
+ *	often	a thread calls pushes() and leaf() until the process ends
  *	slow	pause_for(): 3 calls of 1 ms and 2 of 60 ms
  *	exec	becomes the same program again
  *	throw	throws_odd(): ROUNDS calls, of which half end by an exception
@@ -258,6 +259,14 @@ static void library_use()
 		wrong += called == nullptr || called(i) != i + 1;
 }
 
+[[noreturn]] static void *call_often(void *)
+{
+	for (;;) {
+		(void) pushes(1);
+		(void) leaf(1);
+	}
+}
+
 static void throw_all()
 {
 	for (long i = 0; i < ROUNDS; i++) {
@@ -379,6 +388,10 @@ static void *serve(void *arg)
 			if (pid == 0)
 				_exit(twice(3, 4) != 12);
 			child_wait(pid);
+		}
+		if (strcmp(line, "often") == 0) {
+			pthread_t thread;
+			wrong += pthread_create(&thread, nullptr, call_often, nullptr) != 0;
 		}
 		if (strcmp(line, "load") == 0)
 			library_use();
