@@ -12,6 +12,7 @@
 #include "formats/pe_image.h"
 #include "pe/rule.h"
 #include "runtimes/clr/code/ranges.h"
+#include "runtimes/clr/restore.h"
 #include "runtimes/clr/stub.h"
 
 #include <string.h>
@@ -169,8 +170,10 @@ enum sw_step sw_clr_step(struct sw_clr *clr, struct sw_cursor *cursor, struct sw
 {
 	if (clr->n_runtimes == 0)
 		return SW_STEP_DECLINE;
-	if (sw_clr_is_native(cursor->place) || sw_clr_is_runtime(clr, cursor->place))
-		return sw_clr_hijack_step(clr, cursor, ret);
+	if (sw_clr_is_native(cursor->place) || sw_clr_is_runtime(clr, cursor->place)) {
+		enum sw_step step = sw_clr_hijack_step(clr, cursor, ret);
+		return step != SW_STEP_DECLINE ? step : sw_clr_restore_step(clr, cursor, ret);
+	}
 	const struct sw_clr_code *code = sw_clr_code_find(clr, cursor->regs.pc_avma);
 	if (code == NULL && sw_clr_is_helper(clr, cursor))
 		return sw_clr_stub_step(clr, cursor, 1, ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* clr_unwind.c, clr_hijack.c and clr_threads.c. */
+/* unwind.c, hijack.c, restore.c and threads.c. */
 #include "runtimes/clr/code/names.h"
 #include "runtimes/clr/tasks/all_tasks.h"
 #include "runtimes/clr/unwind.h"
@@ -26,6 +26,8 @@ enum {
 	DEAD_THREAD = 0x7700, /* in WORLD_DATA */
 	BARRIER = 0x3000,
 	PLAIN_LEAF = 0x20, /* in PLAIN */
+	RESTORE = 0x44,    /* in native_code, behind OnHijackTripThread() */
+	FRAMED = 0x5a,
 };
 
 #define BIAS         UINT64_C(0x550000000000)
@@ -36,8 +38,9 @@ enum {
 #define PE           UINT64_C(0x7b0000000000) /* an image for Windows */
 #define SP           (UINT64_C(0) + FAKE_STACK_AVMA + FAKE_STACK_BYTES)
 
-/* OnHijackTripThread() of .NET 10.0.12; .NET 8 and 9 do not push rcx and make space for 0x28. */
-static const uint8_t trip_code[] = {
+/* OnHijackTripThread() of .NET 10.0.12; .NET 8 and 9 do not push rcx and make space for 0x28. Behind it what
+ * ClrRestoreNonvolatileContextWorker() has. */
+static const uint8_t native_code[] = {
 	0x50,                               /* 00 push %rax: space for the address */
 	0x55, 0x53, 0x41, 0x57, 0x41, 0x56, /* 01 push %rbp, %rbx, %r15, %r14 */
 	0x41, 0x55, 0x41, 0x54,             /* 07 push %r13, %r12 */
@@ -54,6 +57,16 @@ static const uint8_t trip_code[] = {
 	0x41, 0x5c, 0x41, 0x5d, 0x41, 0x5e, /* 39 pop %r12, %r13, %r14 */
 	0x41, 0x5f, 0x5b, 0x5d,             /* 3f pop %r15, %rbx, %rbp */
 	0xc3,                               /* 43 ret */
+
+	0x55,                                     /* 44 push %rbp */
+	0x49, 0x89, 0xfa,                         /* 45 mov %rdi,%r10 */
+	0x49, 0x8b, 0xaa, 0xa0, 0x00, 0x00, 0x00, /* 48 mov 0xa0(%r10),%rbp */
+	0x49, 0x8b, 0xa2, 0x98, 0x00, 0x00, 0x00, /* 4f mov 0x98(%r10),%rsp */
+	0xff, 0xe0,                               /* 56 jmp *%rax */
+	0x5d,                                     /* 58 pop %rbp */
+	0xc3,                                     /* 59 ret */
+	/* A function whose frame pointer is right. */
+	0x55, 0x90, 0x5d, 0xc3, /* 5a push %rbp; nop; pop %rbp; ret */
 };
 
 /* push %rbp; sub $0x20,%rsp; ...; add $0x20,%rsp; pop %rbp; ret */
@@ -78,11 +91,14 @@ static const uint8_t stub_code[] = {
 };
 
 static const struct image_fde fdes[] = {
-	{.start = 0, .end = sizeof(trip_code), IMAGE_ROWS(0x41, 0x0e, 16)}};
-static const struct image_parts parts = {.code = trip_code,
-					 .n_code = sizeof(trip_code),
+	{.start = 0, .end = RESTORE, IMAGE_ROWS(0x41, 0x0e, 16)},
+	/* Behind one byte a CFA of rbp + 0, with rbp 16 below it; of rbp + 16. */
+	{.start = RESTORE, .end = FRAMED, IMAGE_ROWS(0x41, 0x0e, 16, 0x86, 2, 0x0c, 6, 0)},
+	{.start = FRAMED, .end = FRAMED + 4, IMAGE_ROWS(0x41, 0x0e, 16, 0x86, 2, 0x0c, 6, 16)}};
+static const struct image_parts parts = {.code = native_code,
+					 .n_code = sizeof(native_code),
 					 .fdes = fdes,
-					 .n_fdes = 1};
+					 .n_fdes = 3};
 
 struct scene {
 	struct clr_world world;
@@ -561,6 +577,64 @@ TEST(test_returned_to)
 	caller_is(WORLD_CODE + RETURN, SP);
 	assert_true(s.ret.other_stack);
 	assert_int_equal(walk_reg(&s.ret.regs, SW_X86_64_RBX), 0x1000 + SW_X86_64_RBX);
+	scene_end();
+}
+
+/* ---- the end of the handling of an exception ------------------------------------------------- */
+
+/* Registers but rbp may be the method's by then. */
+TEST(test_restoring)
+{
+	static const uint64_t pushed[] = {0xbb, OTHER_RETURN};
+	static const unsigned at[] = {0x45, 0x48, 0x4f, 0x58};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(at); i++) {
+		scene_make(TRIP + at[i], true, pushed, 2, 0);
+		assert_int_equal(step(), SW_STEP_OK);
+		caller_is(OTHER_RETURN, SP + 16);
+		assert_int_equal(walk_reg(&s.ret.regs, SW_X86_64_RBP), 0xbb);
+		uint64_t value;
+		assert_false(sw_regs_get(&s.ret.regs, SW_X86_64_RBX, &value));
+		assert_int_equal(s.ret.flags, 0);
+		scene_end();
+	}
+
+	static const uint64_t popped[] = {OTHER_RETURN};
+	scene_make(TRIP + 0x59, true, popped, 1, 0);
+	assert_int_equal(step(), SW_STEP_OK);
+	caller_is(OTHER_RETURN, SP + 8);
+	assert_int_equal(walk_reg(&s.ret.regs, SW_X86_64_RBP), 0x1000 + SW_X86_64_RBP);
+	scene_end();
+}
+
+/* Before the jump all registers are the method's, and nothing is on the stack. */
+TEST(test_restored)
+{
+	static const uint64_t stack[] = {1};
+	scene_make(TRIP + 0x56, true, stack, 1, 0);
+	assert_int_equal(step(), SW_STEP_OK);
+	caller_is(0x1000 + SW_X86_64_RAX, SP);
+	assert_int_equal(walk_reg(&s.ret.regs, SW_X86_64_RBP), 0x1000 + SW_X86_64_RBP);
+	assert_int_equal(walk_reg(&s.ret.regs, SW_X86_64_R15), 0x1000 + SW_X86_64_R15);
+	assert_int_equal(s.ret.flags, SW_FRAME_EXACT_PC);
+	scene_end();
+}
+
+/* The tables are right before the push, and of any other function; what is pushed may be missing; nothing returns there. */
+TEST(test_not_restoring)
+{
+	static const uint64_t stack[] = {0xbb, OTHER_RETURN};
+	static const unsigned at[] = {0x44, 0x5a, 0x5b};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(at); i++) {
+		scene_make(TRIP + at[i], true, stack, 2, 0);
+		assert_int_equal(step(), SW_STEP_DECLINE);
+		scene_end();
+	}
+	scene_make(TRIP + 0x4f, false, stack, 2, 0);
+	assert_int_equal(step(), SW_STEP_DECLINE);
+	scene_end();
+	scene_make(TRIP + 0x4f, true, stack, 1, 0);
+	assert_int_equal(step(), SW_STEP_FAIL);
+	assert_int_equal(s.ret.end, SW_END_MEMORY);
 	scene_end();
 }
 
