@@ -206,6 +206,18 @@ TEST(test_met)
 	assert_int_equal(f.copy.n_parts, 1);
 	assert_part(0, FRAMES, frames[0], 8);
 	assert_int_equal(f.copy.head.flags, SW_SAMPLED_RECIPE);
+
+	/* 0 is passed over, too, when another address was met that is remembered in its place. */
+	enum { AT_SLOT_0 = 0x10000 };
+	start();
+	(void) sw_recipe_set(r, 3, AT_SLOT_0);
+	sw_recipe_land(r, sw_recipe_jump_if_met(r, 3, 0));
+	zero = sw_recipe_jump_if_met(r, 5, 0);
+	(void) sw_recipe_set(r, 4, FRAMES);
+	(void) sw_recipe_copy(r, &(struct sw_recipe_copy){.from = 4, .kind = KIND, .bytes = 16});
+	sw_recipe_land(r, zero);
+	execute();
+	assert_int_equal(f.copy.n_parts, 0);
 }
 
 /* A piece whose end is on an absent page has the bytes before that. */
@@ -257,6 +269,21 @@ TEST(test_sum)
 	assert_int_equal(f.copy.n_parts, 2);
 	assert_part(1, OUTER, frames[1], 16);
 	assert_int_equal(f.copy.head.flags, SW_SAMPLED_RECIPE);
+}
+
+/* An address is not below itself. */
+TEST(test_below)
+{
+	start();
+	struct sw_recipe *r = &f.recipe;
+	(void) sw_recipe_set(r, 1, FRAMES);
+	(void) sw_recipe_set(r, 2, FRAMES);
+	unsigned below = sw_recipe_jump_if_below(r, 1, 2, 0);
+	(void) sw_recipe_copy(r, &(struct sw_recipe_copy){.from = 1, .kind = KIND, .bytes = 16});
+	sw_recipe_land(r, below);
+	execute();
+	assert_int_equal(f.copy.n_parts, 1);
+	assert_part(0, FRAMES, frames[0], 16);
 }
 
 /* A register of the thread tells where it is; of a long stack the innermost part is copied. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where a function is probed: only at instructions that each call comes to once, with its arguments and its stack. */
 #include "events/place.h"
+#include "errors.h"
 #include "test.h"
 
+#include <elf.h>
+#include <errno.h>
 #include <string.h>
 
 enum { AVMA = 0x401000 };
@@ -45,6 +48,12 @@ TEST(test_a_later_one)
 	/* test %rdi, %rdi; je; push: the branch */
 	assert_int_equal(PLACE(0x48, 0x85, 0xff, 0x74, 0x01, 0x55, 0xc3), 3);
 	assert_true(emulated);
+	/* test %rdi, %rdi; je with 32 bits; ret */
+	assert_int_equal(PLACE(0x48, 0x85, 0xff, 0x0f, 0x84, 0, 0, 0, 0, 0xc3), 3);
+	assert_true(emulated);
+	/* xor %eax, %eax; jmp with 8 bits; ret */
+	assert_int_equal(PLACE(0x31, 0xc0, 0xeb, 0, 0xc3), 2);
+	assert_true(emulated);
 	/* xor %eax, %eax; call */
 	assert_int_equal(PLACE(0x31, 0xc0, 0xe8, 0, 0, 0, 0, 0xc3), 2);
 	assert_true(emulated);
@@ -53,9 +62,17 @@ TEST(test_a_later_one)
 TEST(test_what_must_not_be_before)
 {
 	bool emulated, reentered;
-	/* mov %rsi, %rdi; push: an argument has changed */
-	assert_int_equal(PLACE(0x48, 0x89, 0xf7, 0x55, 0xc3), 0);
-	assert_false(emulated);
+	/* mov %rax to one of the six registers of arguments; push: the argument has changed */
+	static const uint8_t moved[6][3] = {{0x48, 0x89, 0xc7}, {0x48, 0x89, 0xc6},
+					    {0x48, 0x89, 0xc2}, {0x48, 0x89, 0xc1},
+					    {0x49, 0x89, 0xc0}, {0x49, 0x89, 0xc1}};
+	for (size_t i = 0; i < 6; i++) {
+		assert_int_equal(PLACE(moved[i][0], moved[i][1], moved[i][2], 0x55, 0xc3), 0);
+		assert_false(emulated);
+	}
+	/* mov %rax, %r10; push: no argument */
+	assert_int_equal(PLACE(0x49, 0x89, 0xc2, 0x55, 0xc3), 3);
+	assert_true(emulated);
 	/* sub $8, %rsp; nop: the return address is elsewhere */
 	assert_int_equal(PLACE(0x48, 0x83, 0xec, 0x08, 0x90, 0xc3), 0);
 	assert_false(emulated);
@@ -126,4 +143,34 @@ TEST(test_no_file)
 	assert_int_equal(sw_event_returns_of(image, sizeof(image), AVMA, 8, &place, &err),
 			 -SW_E_UNSUPPORTED);
 	assert_int_equal(sw_event_place_of(NULL, 0, AVMA, 8, &place, &err), -SW_E_UNSUPPORTED);
+}
+
+TEST(test_a_file)
+{
+	static struct {
+		Elf64_Ehdr header;
+		Elf64_Phdr loaded;
+		uint8_t code[16];
+	} file = {.header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			     .e_type = ET_DYN,
+			     .e_machine = EM_X86_64,
+			     .e_version = EV_CURRENT,
+			     .e_phoff = sizeof(Elf64_Ehdr),
+			     .e_ehsize = sizeof(Elf64_Ehdr),
+			     .e_phentsize = sizeof(Elf64_Phdr),
+			     .e_phnum = 1},
+		  .loaded = {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = AVMA},
+		  .code = {0x31, 0xc0, 0x55, 0xc3}}; /* xor %eax, %eax; push %rbp; ret */
+	struct sw_event_place place;
+	struct sw_error err;
+	file.loaded.p_filesz = file.loaded.p_memsz = sizeof(file);
+	uint64_t code_off = sizeof(file.header) + sizeof(file.loaded), svma = AVMA + code_off;
+	assert_int_equal(sw_event_place_of(&file, sizeof(file), svma, 4, &place, &err), 0);
+	assert_true(place.emulated);
+	assert_int_equal(place.file_fd, -EBADF);
+	assert_int_equal(place.file_off, code_off + 2);
+	assert_int_equal(sw_event_place_of(&file, sizeof(file), 1, 4, &place, &err), -SW_E_INVALID);
+	file.header.e_machine = EM_AARCH64;
+	assert_int_equal(sw_event_place_of(&file, sizeof(file), svma, 4, &place, &err),
+			 -SW_E_UNSUPPORTED);
 }
