@@ -90,6 +90,35 @@ TEST_WITH(test_made_anew, setup, teardown)
 	assert_string_equal(said(first), "leaf /srv/a.rb:1");
 }
 
+static uint64_t id_reads;
+
+/* The table of symbols leads to another name from the second time on that it is looked at. */
+static bool moving_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	enum { LEAF = 1 };
+	struct ruby_world *w = arg;
+	if (avma == RUBY_SYMBOLS + SW_RUBY_SYMBOLS_IDS && id_reads++ == 1)
+		ruby_world_u64(w, RUBY_IDS + 0x80, RUBY_STRINGS + 0x80 * LEAF);
+	return sw_memory_read(fake_memory(&w->fake), avma, buffer, length);
+}
+
+TEST_WITH(test_symbols_that_move, setup, teardown)
+{
+	static const struct sw_memory_ops ops = {.read = moving_read};
+	id_reads = 0;
+	now.ruby.vm.memory = (struct sw_memory){&ops, &now};
+	assert_int_equal(cookie(&times), 0);
+	/* Then it is at rest, and that is the name. */
+	assert_string_equal(said(cookie(&times)), "leaf :0");
+}
+
+/* The method is that of the copy, and not what is there by now. */
+TEST_WITH(test_method_of_the_copy, setup, teardown)
+{
+	ruby_world_u64(&now, RUBY_METHOD + SW_RUBY_METHOD_DEF, 0);
+	assert_string_equal(said(cookie(&times)), "times :0");
+}
+
 /* What the copy does not have has no name, and neither has a symbol that cannot be read. */
 TEST_WITH(test_not_copied, setup, teardown)
 {
