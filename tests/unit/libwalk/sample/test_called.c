@@ -54,6 +54,40 @@ TEST(test_what_is_asked_for)
 	assert_int_equal(calls, SW_ITERATE_DESCRIPTORS);
 }
 
+TEST(test_what_is_no_call)
+{
+	static const struct {
+		enum sw_event_what what;
+		enum sw_iterate_calls calls;
+		uint64_t number;
+		bool not_32bit;
+	} cases[] = {{SW_EVENT_THREAD_LIVES, SW_ITERATE_LIVES, 0, false},
+		     {SW_EVENT_DESCRIPTORS, SW_ITERATE_DESCRIPTORS, 0, true},
+		     {SW_EVENT_MAPPINGS, SW_ITERATE_MAPPINGS, 0, true},
+		     {SW_EVENT_FUNCTION, SW_ITERATE_FUNCTION_BEGINS, 0, true},
+		     {SW_EVENT_DEATH, SW_ITERATE_DEATHS, 0, false},
+		     {SW_EVENT_NEW_THREADS, SW_ITERATE_MADE, SW_CALLED_THREADS, false},
+		     {SW_EVENT_NEW_PROCESSES, SW_ITERATE_MADE, SW_CALLED_PROCESSES, false},
+		     {SW_EVENT_BLOCKED, SW_ITERATE_BLOCKED, 0, false}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sw_called_setup setup;
+		enum sw_iterate_calls calls;
+		const struct sw_event_options o = {.what = cases[i].what, .slower_ns = 9};
+		bool slower = o.what == SW_EVENT_BLOCKED || o.what == SW_EVENT_FUNCTION;
+		assert_int_equal(sw_called_prepare(&o, false, &setup, &calls, NULL), 0);
+		assert_int_equal(calls, cases[i].calls);
+		assert_int_equal(setup.number, cases[i].number);
+		assert_int_equal(setup.slower_ns, slower ? 9 : 0);
+		assert_int_equal(sw_called_prepare(&o, true, &setup, &calls, NULL),
+				 cases[i].not_32bit ? -SW_E_INVALID : 0);
+	}
+	struct sw_called_setup setup;
+	enum sw_iterate_calls calls;
+	const struct sw_event_options o = {.what = SW_EVENT_FUNCTION, .at_return = true};
+	assert_int_equal(sw_called_prepare(&o, false, &setup, &calls, NULL), 0);
+	assert_int_equal(calls, SW_ITERATE_FUNCTION_RETURNS);
+}
+
 TEST(test_a_call)
 {
 	parts_of[0] = (struct sw_called_event){.number = 5,
@@ -181,6 +215,52 @@ TEST(test_a_death)
 	parts[1].bytes--;
 	assert_true(sw_called_read(&copy, &event));
 	assert_int_equal(event.death.signal, 0);
+}
+
+static void one_event(struct sw_called_event is)
+{
+	parts_of[0] = is;
+	struct sw_copy copy = copy_of(1);
+	event.lasted_ns = event.result = 55; /* of an event before */
+	assert_true(sw_called_read(&copy, &event));
+}
+
+TEST(test_other_events)
+{
+	one_event((struct sw_called_event){.what = SW_CALLED_MAKES, .value = {12}});
+	assert_int_equal(event.kind, SW_EVENT_MADE);
+	assert_true(event.returned);
+	assert_int_equal(event.result, 12);
+	assert_int_equal(event.lasted_ns, 0);
+	one_event((struct sw_called_event){.what = SW_CALLED_WAITS, .value = {0, 1300}});
+	assert_int_equal(event.kind, SW_EVENT_WAITED);
+	assert_false(event.returned);
+	assert_int_equal(event.result, 0);
+	assert_int_equal(event.lasted_ns, 1300);
+	one_event((struct sw_called_event){.what = SW_CALLED_FUNCTION_BEGINS, .value = {0, 0, 3}});
+	assert_int_equal(event.kind, SW_EVENT_ENTERED);
+	assert_int_equal(event.place, 3);
+	one_event((struct sw_called_event){.what = SW_CALLED_MAPS_BEGIN,
+					   .value = {9, 0x1000, 0x3000}});
+	assert_int_equal(event.kind, SW_EVENT_MAPS_BEGIN);
+	assert_false(event.returned);
+	assert_int_equal(event.call, 9);
+	assert_int_equal(event.arguments[0], 0x1000);
+	assert_int_equal(event.arguments[1], 0x3000);
+	one_event((struct sw_called_event){.what = SW_CALLED_MAPS_END,
+					   .value = {9, (uint64_t) -12, 0x2000}});
+	assert_int_equal(event.kind, SW_EVENT_MAPS_END);
+	assert_true(event.returned);
+	assert_int_equal(event.call, 9);
+	assert_int_equal(event.result, -12);
+	assert_int_equal(event.arguments[0], 0x2000);
+	one_event((struct sw_called_event){.what = SW_CALLED_PROGRAM, .value = {8}});
+	assert_int_equal(event.kind, SW_EVENT_PROGRAM);
+	assert_int_equal(event.n_handles, 1);
+	assert_int_equal(event.handles[0].number, 8);
+	one_event((struct sw_called_event){.what = SW_CALLED_RELEASED, .value = {8, 2, 3}});
+	assert_int_equal(event.kind, SW_EVENT_RELEASED);
+	assert_int_equal(event.handles[0].inode, 2);
 }
 
 TEST(test_no_event)
