@@ -54,6 +54,7 @@ TEST(test_refused)
 					    "syscall:write fd=2x",
 					    "syscall:write arg6=1",
 					    "syscall:write =1",
+					    "syscall:write fd=0x10000000000000000",
 					    "syscall:write fd=1 fd=1 fd=1 fd=1 fd=1 fd=1 fd=1"};
 	struct sw_usage usage;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -80,6 +81,15 @@ TEST(test_addresses)
 	assert_string_equal(text, "/run");
 	assert_false(sw_event_address(&un, 2, text, sizeof(text)));
 	assert_false(sw_event_address("", 0, text, sizeof(text)));
+	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(80)};
+	in6.sin6_addr = in6addr_loopback;
+	assert_true(sw_event_address(&in6, sizeof(in6), text, sizeof(text)));
+	assert_string_equal(text, "[::1]:80");
+	assert_false(sw_event_address(&in6, sizeof(in6) - 1, text, sizeof(text)));
+	struct sockaddr_un abstract = {.sun_family = AF_UNIX, .sun_path = "\0bus"};
+	assert_true(sw_event_address(&abstract, offsetof(struct sockaddr_un, sun_path) + 4, text,
+				     sizeof(text)));
+	assert_string_equal(text, "@bus");
 }
 
 /* "::" is no colon: it is of a name of C++. */
@@ -115,6 +125,34 @@ TEST(test_other_events)
 	assert_int_equal(o.event.least_of, 2);
 	assert_int_equal(o.event.least, 4096);
 	assert_false(sw_event_parse(&o, "deaths", &usage));
+	static const struct {
+		const char *word;
+		enum sw_event_what what;
+	} words[] = {{"death", SW_EVENT_DEATH},
+		     {"thread", SW_EVENT_NEW_THREADS},
+		     {"process", SW_EVENT_NEW_PROCESSES}};
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		assert_true(sw_event_parse(&o, words[i].word, &usage));
+		assert_int_equal(o.event.what, words[i].what);
+		assert_string_equal(o.event_name, words[i].word);
+	}
+}
+
+/* How long a function takes is known when it returns. */
+TEST(test_returns)
+{
+	struct sw_options o = {.slower_ns = 5};
+	struct sw_usage usage;
+	assert_true(sw_event_parse(&o, "func:f", &usage));
+	sw_event_finish(&o);
+	assert_true(o.event.at_return);
+	assert_int_equal(o.event.slower_ns, 5);
+	o.slower_ns = 0;
+	sw_event_finish(&o);
+	assert_false(o.event.at_return);
+	o.event_return = true;
+	sw_event_finish(&o);
+	assert_true(o.event.at_return);
 }
 
 TEST(test_errors)

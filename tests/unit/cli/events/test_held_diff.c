@@ -88,6 +88,35 @@ TEST(test_what_is_none)
 			      old_text, false, false, &text),
 			 0);
 	assert_null(strchr(text.data, '\033'));
+	/* Each of the three numbers below 0 or of another type is 0. */
+	assert_non_null(strstr(text.data, "outstanding fds of pid 0, 0 s: 0, then of api, pid 7"));
+	assert_null(strstr(text.data, "-3"));
+	sw_text_deinit(&text);
+}
+
+/* Frames that are the program's own are compared, and those that a runtime hides are not. */
+TEST(test_hidden)
+{
+	static const char text_of_one[] =
+		HEAD "\"outstanding\":1,\"stacks\":[{\"outstanding\":1,\"frames\":["
+		     "{\"function\":\"inner\",\"internal\":true}," FRAME("a") "]}]}";
+	static const char none[] = HEAD "\"outstanding\":0,\"stacks\":[]}";
+	struct sw_text text = {0};
+	assert_int_equal(diff(none, text_of_one, false, false, &text), 0);
+	assert_non_null(strstr(text.data, "      +1          0          1  a a.c:3\n"));
+	sw_text_deinit(&text);
+}
+
+TEST(test_things_that_differ)
+{
+	static const char maps[] =
+		"{\"schema\":\"snapwalk.leaks/1\",\"of\":\"maps\",\"stacks\":[]}";
+	struct sw_text text = {0};
+	struct sw_error err = {0};
+	const struct sw_text sides[] = {text_of(old_text), text_of(maps)};
+	assert_int_equal(sw_held_diff(sides, &(struct sw_held_diff_options){0}, &text, &err),
+			 -SW_E_FORMAT);
+	assert_string_equal(err.message, "the two results are of different things");
 	sw_text_deinit(&text);
 }
 
