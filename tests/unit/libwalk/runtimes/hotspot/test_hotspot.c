@@ -698,14 +698,14 @@ TEST_WITH(test_cache_alone, setup, teardown)
 	at->heap_shift = 32;
 	hotspot_world_u64(&world, VARIABLE, HEAP);
 	hotspot_world_u64(&world, HEAP, WORLD_HEAP);
-	hotspot_world_u64(&world, HEAP + 8, WORLD + WORLD_BYTES);
+	hotspot_world_u64(&world, HEAP + 8, WORLD_HEAP_END);
 	hotspot_world_u64(&world, HEAP + 16, WORLD_SEGMAP);
 	hotspot_world_u32(&world, HEAP + 32, 7);
 	assert_true(sw_hotspot_cache_read(at, 0, world.h.memory, &cache));
 	assert_int_equal(cache.n_heaps, 1);
 	assert_memory_equal(&cache.heaps[0], &world.h.cache.heaps[0], sizeof(cache.heaps[0]));
 	assert_int_equal(cache.low_avma, WORLD_HEAP);
-	assert_int_equal(cache.high_avma, WORLD + WORLD_BYTES);
+	assert_int_equal(cache.high_avma, WORLD_HEAP_END);
 	hotspot_world_u64(&world, VARIABLE, 8);
 	assert_false(sw_hotspot_cache_read(at, 0, world.h.memory, &cache));
 }
