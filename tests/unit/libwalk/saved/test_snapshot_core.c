@@ -515,6 +515,42 @@ TEST_WITH(test_hostile_segments, setup, teardown)
 	assert_false(sw_memory_read(sw_snapshot_memory(&m), 0x1000, bytes, 0x11));
 }
 
+/* A core of more segments with notes than are read says so. */
+TEST(test_note_segments)
+{
+	static struct {
+		Elf64_Ehdr header;
+		Elf64_Phdr segments[SW_CORE_NOTE_SEGMENTS_MAX + 2];
+	} file = {.header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			     .e_type = ET_CORE,
+			     .e_machine = EM_X86_64,
+			     .e_version = EV_CURRENT,
+			     .e_phoff = sizeof(Elf64_Ehdr),
+			     .e_ehsize = sizeof(Elf64_Ehdr),
+			     .e_phentsize = sizeof(Elf64_Phdr)}};
+	for (size_t more = 0; more < 2; more++) {
+		sw_cleanup(sw_arena_deinit) struct sw_arena arena = {0};
+		struct sw_core_elf core;
+		size_t n = SW_CORE_NOTE_SEGMENTS_MAX + more;
+		for (size_t i = 0; i < n; i++)
+			file.segments[i] =
+				(Elf64_Phdr){.p_type = PT_NOTE, .p_offset = sizeof(file)};
+		file.segments[n] = (Elf64_Phdr){.p_type = PT_LOAD,
+						.p_offset = sizeof(file),
+						.p_vaddr = TEXT,
+						.p_memsz = PAGE};
+		file.header.e_phnum = (Elf64_Half) (n + 1);
+		assert_int_equal(sw_core_elf_parse(&arena,
+						   (struct sw_bytes){(uint8_t *) &file,
+								     sizeof(file)},
+						   "core", &core, NULL),
+				 0);
+		assert_int_equal(core.n_notes, SW_CORE_NOTE_SEGMENTS_MAX);
+		assert_int_equal(core.n_segments, 1);
+		assert_int_equal(core.limited, more == 1);
+	}
+}
+
 /* An ELF file of two pages with a build-id note: text and data. */
 static void make_program(uint8_t page[PAGE], uint8_t id_byte)
 {

@@ -134,6 +134,20 @@ TEST_WITH(test_not_kept, setup, teardown)
 		assert_int_equal(sw_side_file_keep(f->snap, "a",
 						   sw_capture_open(&f->capture, "/file")),
 				 i < SW_SIDE_FILES_MAX ? 0 : -SW_E_LIMIT);
+	assert_string_equal(sw_snapshot_limit(f->snap, 0),
+			    "files beside the process after the 256th, of which names come, were "
+			    "left out");
+}
+
+TEST_WITH(test_all_kept, setup, teardown)
+{
+	struct fixture *f = *state;
+	write_file(f, "root/file", "x");
+	for (int i = 0; i < SW_SIDE_FILES_MAX; i++)
+		assert_int_equal(sw_side_file_keep(f->snap, "a",
+						   sw_capture_open(&f->capture, "/file")),
+				 0);
+	assert_null(sw_snapshot_limit(f->snap, 0));
 }
 
 TEST_WITH(test_refused, setup, teardown)

@@ -187,9 +187,15 @@ TEST_WITH(test_hostile, setup, NULL)
 	beam_world_u64(&world, BEAM_MODULE, UINT64_MAX);
 	look();
 	assert_false(was_copied(BEAM_MODULE));
-	beam_world_u64(&world, BEAM_LISTS + 40, UINT64_MAX); /* modules */
+	assert_null(sw_snapshot_limit(&world.snap, 0));
+	beam_world_u64(&world, BEAM_LISTS + 40, SW_BEAM_MODULES_MAX);
+	look(); /* their list does not fit into the array */
+	assert_null(sw_snapshot_limit(&world.snap, 0));
+	beam_world_u64(&world, BEAM_LISTS + 40, SW_BEAM_MODULES_MAX + 1);
 	look();
 	assert_false(was_copied(BEAM_PAIRS));
+	assert_string_equal(sw_snapshot_limit(&world.snap, 0),
+			    "erlang: functions have no names, as it has more than 8192 modules");
 	beam_world_u64(&world, PROCESS + at->process_hend, UINT64_MAX - 7);
 	look();
 	assert_int_equal(seen.known_end_avma, STACK + (1 << 20));

@@ -9,7 +9,7 @@
 #define DATA UINT64_C(0x600000000000)
 
 enum {
-	THREADS_MAX = 2000,
+	THREADS_MAX = SW_CLR_LOCK_THREADS_MAX + 1,
 	AT_STORE = 0x100, /* variables */
 	AT_SUSPENDER = 0x108,
 	AT_TABLE = 0x110,
@@ -36,6 +36,7 @@ static struct {
 	size_t used;
 	struct sw_range ranges[RANGES_MAX];
 	struct sw_snapshot snap;
+	struct sw_snapshot_priv priv;
 	struct sw_clr_locks_plan plan;
 	size_t calls; /* that would be system calls */
 } w;
@@ -49,6 +50,7 @@ static void put(size_t at, uint64_t value, size_t bytes)
 static void world_make(size_t n)
 {
 	memset(&w, 0, sizeof(w));
+	w.snap.priv = &w.priv;
 	put(AT_STORE, DATA + STORE, 8);
 	put(AT_TABLE, DATA + AT_ENTRIES, 8);
 	put(STORE + STORE_FIRST, DATA + AT_THREADS + LINK, 8);
@@ -209,6 +211,20 @@ TEST(test_calls)
 	assert_int_equal(window(),
 			 ALONE + ROUNDS * batches(1000)); /* once more, as after a retry */
 	assert_true(is_whole_copy());
+}
+
+/* With more threads than a limit no locks are copied, and the snapshot says so. */
+TEST(test_limit)
+{
+	world_make(SW_CLR_LOCK_THREADS_MAX);
+	(void) window();
+	assert_null(sw_snapshot_limit(&w.snap, 0));
+	assert_int_equal(w.plan.n_threads, SW_CLR_LOCK_THREADS_MAX);
+	world_make(SW_CLR_LOCK_THREADS_MAX + 1);
+	(void) window();
+	assert_string_equal(sw_snapshot_limit(&w.snap, 0),
+			    "clr: it has more than 2048 threads: what they wait for is not told");
+	assert_int_equal(times_copied(DATA + AT_MONITORS, SW_CLR_MONITOR_BYTES), 0);
 }
 
 TEST(test_locals_in_stacks)

@@ -672,6 +672,28 @@ TEST_WITH(test_thread, setup, teardown)
 	assert_int_equal(note.id, -1);
 }
 
+/* A list of more threads than are read has none, and the snapshot says so. */
+TEST_WITH(test_thread_limit, setup, teardown)
+{
+	enum { LIST = WORLD_THREADS + 0x10 };
+	struct sw_thread_info note;
+	struct sw_snapshot_priv priv = {0};
+	hotspot_world_thread(&world);
+	world.snap.priv = &priv;
+	hotspot_world_u32(&world, LIST, SW_HOTSPOT_THREADS_MAX);
+	assert_true(noted(&note));
+	assert_null(sw_snapshot_limit(&world.snap, 0));
+	world.h.threads_tried = false;
+	free(world.h.threads);
+	world.h.threads = NULL;
+	world.h.n_threads = world.h.threads_capacity = 0;
+	hotspot_world_u32(&world, LIST, SW_HOTSPOT_THREADS_MAX + 1);
+	assert_false(noted(&note));
+	assert_string_equal(sw_snapshot_limit(&world.snap, 0),
+			    "hotspot: Java threads are not known, as there are more than 65536");
+	world.snap.priv = NULL;
+}
+
 /* 8 and 11: one leads to the next, here without an end. */
 TEST_WITH(test_thread_chain, setup, teardown)
 {

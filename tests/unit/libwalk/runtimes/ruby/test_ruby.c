@@ -214,6 +214,38 @@ TEST_WITH(test_window_no_places, setup, teardown)
 	free(window);
 }
 
+/* What more threads than a limit run is not copied, and the snapshot says so. */
+TEST_WITH(test_window_limit, setup, teardown)
+{
+	enum { LIMIT = 512 };
+	static const struct sw_capture_ops ops = {.copy = copy, .is_whole = is_whole};
+	static struct sw_thread threads[LIMIT + 1];
+	struct sw_ruby_window *window = calloc(1, sizeof(*window));
+	void *found = window;
+	struct sw_capture capture = {.snap = &world.snap, .ops = &ops, .found = &found};
+	assert_non_null(window);
+	window->found = world.ruby.found;
+	world.snap.threads = threads;
+	for (size_t i = 0; i < 2; i++) { /* the last one runs leaf() */
+		memset(threads, 0, sizeof(threads));
+		world.snap.n_threads = LIMIT + i;
+		threads[LIMIT - 1 + i] = world.thread;
+		n_copies = 0;
+		assert_int_equal(sw_ruby_in_window(&capture), 0);
+		bool copied = false;
+		for (size_t k = 0; k < n_copies; k++)
+			copied |= copies[k].start_avma == RUBY_ISEQS;
+		assert_int_equal(copied, i == 0);
+		if (i == 0)
+			assert_null(sw_snapshot_limit(&world.snap, 0));
+		else
+			assert_string_equal(sw_snapshot_limit(&world.snap, 0),
+					    "ruby: what threads after the 512th run and wait for "
+					    "was not copied with their stacks");
+	}
+	free(window);
+}
+
 /* What tells whether compiled code is filling a frame is copied for the thread that was interrupted in it. */
 TEST_WITH(test_window_code, setup, teardown)
 {
