@@ -25,11 +25,6 @@ enum {
 enum { KEPT_NS = 1000 * 1000 * 1000 };
 enum { FILES_AT_ONCE = 1365 }; /* the kernel hands out 32 KiB at a time */
 
-struct near_pid {
-	pid_t pid;
-	int distance;
-};
-
 bool sw_fd_link_parse(const char *link, const char *kind, uint64_t *ret_inode)
 {
 	size_t size = strlen(kind);
@@ -117,7 +112,7 @@ void sw_holders_scan_process(struct sw_holders *h, pid_t pid)
 
 static int compare_near(const void *a, const void *b)
 {
-	const struct near_pid *x = a, *y = b;
+	const struct sw_near_process *x = a, *y = b;
 	return (x->distance > y->distance) - (x->distance < y->distance);
 }
 
@@ -130,17 +125,18 @@ static int compare_holders(const void *a, const void *b)
 }
 
 /* The processes; owned by the caller. */
-static struct near_pid *list(pid_t near, size_t *ret_n)
+static struct sw_near_process *list(pid_t near, size_t *ret_n)
 {
 	sw_cleanup(sw_closedir_p) DIR *dir = opendir("/proc");
-	struct near_pid *pids = dir != NULL ? calloc(PIDS_MAX, sizeof(*pids)) : NULL;
+	struct sw_near_process *pids = dir != NULL ? calloc(PIDS_MAX, sizeof(*pids)) : NULL;
 	struct dirent *e;
 	*ret_n = 0;
 	while (pids != NULL && *ret_n < PIDS_MAX && (e = readdir(dir)) != NULL) {
 		long pid = e->d_name[0] >= '1' && e->d_name[0] <= '9' ? strtol(e->d_name, NULL, 10)
 								      : 0;
 		if (pid > 0 && pid <= INT_MAX)
-			pids[(*ret_n)++] = (struct near_pid){(pid_t) pid, abs((pid_t) pid - near)};
+			pids[(*ret_n)++] =
+				(struct sw_near_process){(pid_t) pid, abs((pid_t) pid - near)};
 	}
 	return pids;
 }
@@ -188,7 +184,7 @@ static void scan_by_links(struct sw_holders *h, pid_t near, const struct sw_budg
 {
 	size_t n;
 	*h = (struct sw_holders){.cut = true};
-	sw_cleanup(sw_free_p) struct near_pid *pids = list(near, &n);
+	sw_cleanup(sw_free_p) struct sw_near_process *pids = list(near, &n);
 	if (pids == NULL)
 		return;
 	h->cut = n == PIDS_MAX;
@@ -231,31 +227,33 @@ static void scan_process_for(struct sw_holders *h, pid_t pid, uint64_t inode,
 	}
 }
 
-void sw_holders_scan_near(struct sw_holders *h, pid_t near, pid_t parent, uint64_t inode,
-			  const struct sw_budget *budget)
+void sw_near_processes_list(struct sw_near_processes *processes, pid_t near, pid_t parent)
 {
-	size_t n;
-	*h = (struct sw_holders){.cut = true};
-	sw_cleanup(sw_free_p) struct near_pid *pids = list(near, &n);
-	if (pids == NULL)
+	if (processes->listed)
 		return;
-	for (size_t i = 0; i < n; i++)
-		if (pids[i].pid == parent)
-			pids[i].distance = 0;
-	qsort(pids, n, sizeof(*pids), compare_near);
-	for (size_t i = 0; i < n && !sw_budget_spent(budget); i++)
-		scan_process_for(h, pids[i].pid, inode, budget);
-	if (h->n > 1)
-		qsort(h->items, h->n, sizeof(*h->items), compare_holders);
+	processes->listed = true;
+	processes->items = list(near, &processes->n);
+	for (size_t i = 0; i < processes->n; i++)
+		if (processes->items[i].pid == parent)
+			processes->items[i].distance = 0;
+	if (processes->n > 1)
+		qsort(processes->items, processes->n, sizeof(*processes->items), compare_near);
 }
 
-uint64_t sw_open_files(void)
+void sw_near_processes_deinit(struct sw_near_processes *processes)
 {
-	char text[64] = "";
-	sw_cleanup(sw_close_p) int fd = open("/proc/sys/fs/file-nr", O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
-		return 0;
-	return strtoull(text, NULL, 10);
+	free(processes->items);
+	*processes = (struct sw_near_processes){0};
+}
+
+void sw_holders_scan_near(struct sw_holders *h, const struct sw_near_processes *processes,
+			  uint64_t inode, const struct sw_budget *budget)
+{
+	*h = (struct sw_holders){.cut = true};
+	for (size_t i = 0; i < processes->n && !sw_budget_spent(budget); i++)
+		scan_process_for(h, processes->items[i].pid, inode, budget);
+	if (h->n > 1)
+		qsort(h->items, h->n, sizeof(*h->items), compare_holders);
 }
 
 void sw_holders_deinit(struct sw_holders *h)
@@ -284,4 +282,23 @@ const struct sw_holder *sw_holders_find(const struct sw_holders *h, uint64_t ino
 		end++;
 	*ret_n = end - low;
 	return h->items != NULL ? h->items + low : NULL;
+}
+
+size_t sw_holders_count_ends(const struct sw_holders *holders, const struct sw_holders *more,
+			     uint64_t inode, bool written, pid_t *ret_owner)
+{
+	const struct sw_holders *const lists[] = {holders, more};
+	size_t distinct = 0;
+	*ret_owner = 0;
+	for (size_t l = 0; l < SW_ARRAY_SIZE(lists) && lists[l] != NULL; l++) {
+		size_t n;
+		const struct sw_holder *h = sw_holders_find(lists[l], inode, &n);
+		for (size_t i = 0; i < n && distinct < 2; i++) {
+			if (h[i].pid == *ret_owner || !sw_holder_has_end(&h[i], written))
+				continue;
+			distinct++;
+			*ret_owner = h[i].pid;
+		}
+	}
+	return distinct;
 }

@@ -34,14 +34,26 @@ struct sw_holders {
  */
 void sw_holders_scan(struct sw_holders *holders, pid_t near, bool by_iterator,
 		     const struct sw_budget *budget);
-/*
- * Who has one pipe or socket open among the processes whose numbers are nearest, the parent before them: what is left to
- * look at where a scan was cut. Never complete.
- */
-void sw_holders_scan_near(struct sw_holders *holders, pid_t near, pid_t parent, uint64_t inode,
-			  const struct sw_budget *budget);
-/* How many files are open on the machine; 0: unknown. */
-uint64_t sw_open_files(void);
+
+/* The processes of the machine, nearest first. */
+struct sw_near_process {
+	pid_t pid;
+	int distance;
+};
+struct sw_near_processes {
+	struct sw_near_process *items; /* owned; NULL: not listed yet, or without memory */
+	size_t n;
+	bool listed; /* once for all descriptors: the list of a large machine takes longer than what it is for */
+};
+
+/* Lists them once. near: those whose numbers are next to it come first, the parent before them. */
+void sw_near_processes_list(struct sw_near_processes *processes, pid_t near, pid_t parent);
+void sw_near_processes_deinit(struct sw_near_processes *processes);
+
+/* Who has one pipe or socket open among the nearest processes, as far as the budget goes: what is left to look at where a
+ * scan was cut. Never complete. */
+void sw_holders_scan_near(struct sw_holders *holders, const struct sw_near_processes *processes,
+			  uint64_t inode, const struct sw_budget *budget);
 /* One process. What of it may not be looked at makes them incomplete. */
 void sw_holders_scan_process(struct sw_holders *holders, pid_t pid);
 void sw_holders_deinit(struct sw_holders *holders);
@@ -68,6 +80,15 @@ const struct sw_holder *sw_holders_find(const struct sw_holders *holders, uint64
  * both. False, too, when it has closed it since. Asked of the few that matter: it takes as long as it took
  * to find them. */
 bool sw_holder_has_end(const struct sw_holder *holder, bool written);
+
+/*
+ * How many distinct processes have an end, up to two: of two that could be at the other end, neither is known to be the one.
+ *
+ * @param more  Holders from another scan, which count, too; NULL: none.
+ * @param ret_owner  One of them; 0: there is none.
+ */
+size_t sw_holders_count_ends(const struct sw_holders *holders, const struct sw_holders *more,
+			     uint64_t inode, bool written, pid_t *ret_owner);
 
 /* What a link in /proc/PID/fd says: "pipe:[123]", with kind "pipe". False: it is something else. */
 bool sw_fd_link_parse(const char *link, const char *kind, uint64_t *ret_inode);

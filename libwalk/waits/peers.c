@@ -34,11 +34,11 @@
 #include <time.h>
 
 enum {
-	SCAN_CPU_NS = 40 * 1000 * 1000, /* all of it */
-	SCAN_NS = 400 * 1000 * 1000,    /* sw_snapshot_take() lasts as much longer at most */
+	SCAN_CPU_NS = 40 * 1000 * 1000, /* for the scan of all processes */
+	SCAN_NS = 400 * 1000 * 1000,
 	NEAR_CPU_NS = 20 * 1000 * 1000, /* for the nearest processes, where that was not enough */
-	NEAR_NS = 100 * 1000 * 1000,
-	FOLLOWED_MAX = 64, /* distinct descriptors */
+	NEAR_NS = 100 * 1000 * 1000,    /* sw_snapshot_take() lasts longer by both at most */
+	FOLLOWED_MAX = 64,              /* distinct descriptors */
 	PEERS_MAX = 64,
 	STATUS_BYTES = 4096,
 	LINK_BYTES = 512,
@@ -66,7 +66,9 @@ struct resolver {
 	bool anew;      /* none but a scan of its own serves */
 	struct sw_holders_kept *kept; /* borrowed: the context's, or own */
 	struct sw_holders_kept own;
-	int64_t near_end_ns; /* of our CPU time, until which nearest processes are looked at; 0: not begun */
+	struct sw_budget
+		near_budget; /* of all searches in the nearest processes; end_ns 0: not begun */
+	struct sw_near_processes near;
 	int64_t since_ns; /* for how long the thread that is resolved now has waited; -1: unknown */
 	struct sw_tcp_ends tcp;
 	char *locks; /* owned; NULL: none */
@@ -164,45 +166,27 @@ static void owner_set(struct resolver *r, pid_t self, pid_t owner, struct sw_wai
 	ret->owner_tid = owner != self ? only_thread(owner) : 0;
 }
 
-/* The processes that have an end, until there are two: of two that could, neither is known to be the one. */
-static size_t ends_count(const struct sw_holders *all, uint64_t inode, bool reads, pid_t *ret_owner)
+/*
+ * The processes that have an end where not all files of the machine could be looked at: those that were seen, and of the
+ * nearest processes what the rest of the time allows, which is one for all descriptors.
+ */
+static size_t near_ends_count(struct resolver *r, const struct sw_holders *all, pid_t self,
+			      uint64_t inode, bool reads, pid_t *ret_owner)
 {
-	size_t n, distinct = 0;
-	const struct sw_holder *h = sw_holders_find(all, inode, &n);
-	pid_t owner = 0;
-	for (size_t i = 0; i < n && distinct < 2; i++) {
-		if (h[i].pid == owner || !sw_holder_has_end(&h[i], !reads))
-			continue;
-		distinct++;
-		owner = h[i].pid;
-	}
-	*ret_owner = owner;
-	return distinct;
-}
-
-/* What is left where not all files of the machine could be looked at: one that has the end among the nearest processes, or to
- * say that the search was given up. */
-static void near_end(struct resolver *r, pid_t self, uint64_t inode, bool reads, size_t n_seen,
-		     struct sw_wait_for *ret)
-{
-	uint64_t n_files = sw_open_files(); /* of which processes may have several descriptors */
-	pid_t owner = 0;
 	struct sw_holders near;
-	char text[SW_ADDRESS_TEXT_BYTES + 64];
-	if (r->near_end_ns == 0)
-		r->near_end_ns = sw_budget_clock_ns(CLOCK_THREAD_CPUTIME_ID) + NEAR_CPU_NS;
-	const struct sw_budget budget = {r->near_end_ns,
-					 sw_budget_clock_ns(CLOCK_MONOTONIC) + NEAR_NS};
-	sw_holders_scan_near(&near, self, r->snap->process.ppid, inode, &budget);
-	if (ends_count(&near, inode, reads, &owner) == 1)
-		owner_set(r, self, owner, ret);
+	if (r->near_budget.end_ns == 0)
+		r->near_budget = sw_budget_begin(NEAR_CPU_NS, NEAR_NS);
+	if (!sw_budget_spent(&r->near_budget))
+		sw_near_processes_list(&r->near, self, r->snap->process.ppid);
+	sw_holders_scan_near(&near, &r->near, inode, &r->near_budget);
+	size_t distinct = sw_holders_count_ends(all, &near, inode, !reads, ret_owner);
 	sw_holders_deinit(&near);
-	if (ret->owner_pid != 0)
-		return;
-	(void) snprintf(text, sizeof(text), "%s%snot looked through: %" PRIu64 " open files",
-			ret->target != NULL ? ret->target : "", ret->target != NULL ? ", " : "",
-			n_files > n_seen ? n_files : n_seen); /* fits */
-	ret->target = keep(r, text);
+	if (distinct == 0)
+		sw_snapshot_note_limit(
+			r->snap,
+			"snapwalk looked for the other end of a pipe or socket in a part of "
+			"the machine's open files, of which there are too many for 40 ms");
+	return distinct;
 }
 
 /* The process that has the other end; of a pipe only its readers, or its writers, count. */
@@ -211,12 +195,12 @@ static void other_end(struct resolver *r, pid_t self, uint64_t inode, bool reads
 {
 	const struct sw_holders *all = holders(r);
 	pid_t owner = 0;
-	size_t distinct = ends_count(all, inode, reads, &owner);
+	size_t distinct = sw_holders_count_ends(all, NULL, inode, !reads, &owner);
 	ret->proven = all->complete && r->scanned;
 	ret->others = !all->complete;
 	if (all->cut && distinct < 2)
-		near_end(r, self, inode, reads, all->n, ret);
-	else if (distinct == 1)
+		distinct = near_ends_count(r, all, self, inode, reads, &owner);
+	if (distinct == 1)
 		owner_set(r, self, owner, ret);
 }
 
@@ -693,6 +677,7 @@ void sw_peers_fill(struct sw_snapshot *snap, int proc_fd, const struct sw_snapsh
 		run(r);
 		sw_holders_deinit(&r->own.holders);
 		sw_tcp_ends_deinit(&r->tcp);
+		sw_near_processes_deinit(&r->near);
 		free(r->locks);
 	}
 	free(r);

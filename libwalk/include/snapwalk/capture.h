@@ -91,7 +91,7 @@ struct sw_snapshot_options {
 	void *permit_arg;
 	/*
 	 * Find the processes that threads wait for: at the other end of pipes and sockets, those that
-	 * hold file locks, children. After the copy, within 40 ms of CPU time and 400 ms at all, as far as the kernel shows them to us.
+	 * hold file locks, children. After the copy, within 60 ms of CPU time and 500 ms at all, as far as the kernel shows them to us.
 	 * Also copy what tasks of asyncio wait for, of a process that has at most 500: for sw_walks.task_waits.
 	 */
 	bool peers;

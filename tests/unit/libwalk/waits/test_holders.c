@@ -207,7 +207,12 @@ TEST(nearest_have_it)
 	world_begin(&w, false);
 	sw_holders_deinit(&w.holders);
 	struct sw_budget budget = sw_budget_begin(ENOUGH_NS, ENOUGH_NS);
-	sw_holders_scan_near(&w.holders, getpid(), getppid(), w.inode, &budget);
+	struct sw_near_processes near = {0};
+	sw_near_processes_list(&near, getpid(), getppid());
+	assert_true(near.n > 1);
+	assert_int_equal(near.items[0].distance, 0);
+	assert_int_equal(near.items[1].distance, 0);
+	sw_holders_scan_near(&w.holders, &near, w.inode, &budget);
 	assert_non_null(ours(&w, w.ends[0]));
 	assert_non_null(ours(&w, w.ends[1]));
 	(void) sw_holders_find(&w.holders, w.inode, &n);
@@ -216,10 +221,45 @@ TEST(nearest_have_it)
 	assert_false(w.holders.complete);
 	sw_holders_deinit(&w.holders);
 	budget = sw_budget_begin(-1, ENOUGH_NS);
-	sw_holders_scan_near(&w.holders, getpid(), getppid(), w.inode, &budget);
+	sw_holders_scan_near(&w.holders, &near, w.inode, &budget);
 	assert_int_equal(w.holders.n, 0);
-	assert_true(sw_open_files() > 2);
+	sw_near_processes_deinit(&near);
 	world_end(&w);
+}
+
+/* A list that is there is not made again: it costs as much as many descriptors. */
+TEST(nearest_are_listed_once)
+{
+	struct sw_near_processes near = {0};
+	sw_near_processes_list(&near, getpid(), getppid());
+	const struct sw_near_process *items = near.items;
+	near.items[0].pid = -1;
+	sw_near_processes_list(&near, getpid(), getppid());
+	assert_ptr_equal(near.items, items);
+	assert_int_equal(near.items[0].pid, -1);
+	sw_near_processes_deinit(&near);
+	assert_false(near.listed);
+}
+
+/* One process in the part that was scanned, another one among the nearest: neither is known to be the one. */
+TEST(ends_of_two_scans_count_together)
+{
+	struct sw_holder scanned[] = {{.inode = 7, .pid = 11, .fd = -1},
+				      {.inode = 9, .pid = 12, .fd = -1}};
+	struct sw_holder nearest[] = {{.inode = 7, .pid = 13, .fd = -1}};
+	struct sw_holders all = {.items = scanned, .n = 2, .cut = true};
+	struct sw_holders near = {.items = nearest, .n = 1, .cut = true};
+	pid_t owner = -1;
+	assert_int_equal(sw_holders_count_ends(&all, &near, 7, true, &owner), 2);
+	assert_int_equal(sw_holders_count_ends(&all, &near, 9, true, &owner), 1);
+	assert_int_equal(owner, 12);
+	assert_int_equal(sw_holders_count_ends(&all, NULL, 7, true, &owner), 1);
+	assert_int_equal(owner, 11);
+	nearest[0].pid = 11;
+	assert_int_equal(sw_holders_count_ends(&all, &near, 7, true, &owner), 1);
+	assert_int_equal(owner, 11);
+	assert_int_equal(sw_holders_count_ends(&all, &near, 8, true, &owner), 0);
+	assert_int_equal(owner, 0);
 }
 
 TEST(scan_serves_who_waited_before_it)
