@@ -13,9 +13,6 @@
 #include "run/started.h"
 #include "errors.h"
 
-#include <snapwalk/clock.h>
-#include <unistd.h>
-
 /* Whether there is nothing to be sampled any more, or never was. */
 static bool has_ended(const struct sw_error *err)
 {
@@ -124,28 +121,29 @@ static int sample_by_daemon(const struct sw_options *options)
 static bool sample_one_without_stop(const struct sw_options *options,
 				    const struct sw_subject *subject, int *ret_status)
 {
-	enum { LATE_NS = 1000000000 }; /* a refusal comes at once */
 	struct sw_options how = *options;
 	struct sw_profile_output output;
 	struct sw_daemon_dump dump = {0};
 	struct sw_complaint why;
-	int64_t begin_ns = sw_clock_ns();
 	bool done = true;
 	how.not_stored = true; /* it was not asked to keep anything */
 	*ret_status = sw_profile_output_open(&output, options);
 	if (*ret_status == SW_STATUS_COMPLETE) {
-		if (isatty(STDERR_FILENO))
-			sw_say(subject->name, "samples_by_daemon",
-			       "the daemon samples for %u s; Control-C ends that without a result, "
-			       "and --via direct with one",
-			       options->duration_s);
+		/* In a script, too: whoever ends the command early has to know that the result is lost. */
+		sw_say(subject->name, "samples_by_daemon",
+		       "the daemon samples for %u s; Control-C ends that without a result, "
+		       "and --via direct with one",
+		       options->duration_s);
 		if (sw_daemon_profile(&how, subject->pid, &dump, &why))
 			*ret_status = put_profile(&output, &dump, subject->name);
-		else if (!sw_may_capture_directly(subject->pid) ||
-			 sw_clock_ns() - begin_ns > LATE_NS)
+		else if (!sw_may_capture_directly(subject->pid))
 			*ret_status = sw_complain_about(subject->name, &why);
 		else
 			done = false;
+		if (!done)
+			sw_say(subject->name, "samples_directly",
+			       "the daemon took no sample, so the command samples by itself: %s",
+			       why.message);
 	}
 	sw_daemon_dump_deinit(&dump);
 	sw_profile_output_deinit(&output);

@@ -3,13 +3,18 @@
 # tier: gate 30s
 """Profile: samples that the daemon's workers add up. What is kept of them is read back in all formats, and is
 kept as dumps are; rules make one; what ends it early leaves what there is, or nothing."""
+import contextlib
 import gzip
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
+import threading
+import time
 
 import jsonschema
 
@@ -162,6 +167,35 @@ def by_command(tap, daemon):
         tap.check(got.returncode == 1 and b"4194303" in got.stderr, "a process that is not there", got)
 
 
+@contextlib.contextmanager
+def late_refusal():
+    """The path of a socket where a daemon refuses each call after a second and a half: its queue was full."""
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        path = os.path.join(directory, "socket")
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(path)
+            os.chmod(path, 0o666)
+            listening.listen()
+
+            def serve():
+                while True:
+                    try:
+                        connection, _ = listening.accept()
+                    except OSError:
+                        return
+                    with connection:
+                        if connection.recv(65536):
+                            time.sleep(1.5)
+                            connection.sendall(json.dumps({"error": "io.snapwalk.Busy", "parameters":
+                                                           {"retry_after_ms": 1000, "why": "queue"}}).encode() + b"\0")
+            server = threading.Thread(target=serve, daemon=True)
+            server.start()
+            yield path
+            listening.shutdown(socket.SHUT_RDWR)
+            server.join()
+
+
 def own_processes(tap, daemon):
     """A user without capabilities gets samples of own processes by the daemon, without a stop and without anything kept;
     where the daemon does not do it, by the command."""
@@ -181,12 +215,12 @@ def own_processes(tap, daemon):
         kept = daemon.stored()
         got, asked = sampled()
         tap.check(got.returncode in (0, 3) and asked and re.fullmatch(
+            r"the daemon samples for 1 s; Control-C ends that without a result, and --via direct with one\n"
             r"\d+ of \d+ samples in [\d.]+ s by the daemon; nothing was stopped; it does not keep them\n", got.stderr),
-            "by the daemon: the first line says that nothing was stopped", got)
+            "by the daemon: the first line says what ending it costs, the second one that nothing was stopped", got)
         got, asked = sampled("--json", "--mode", "off")
         said = [json.loads(line) for line in got.stderr.splitlines()]
-        tap.check(asked and [(one["about"], one["code"]) for one in said] == [(str(target.pid), "samples")]
-                  and json.loads(got.stdout)["mode"] == "off", "JSON, also of the summary", got)
+        tap.check(asked and [(one["about"], one["code"]) for one in said] == [(str(target.pid), "samples_by_daemon"), (str(target.pid), "samples")] and json.loads(got.stdout)["mode"] == "off", "JSON, also of the summary", got)
         tap.equal(daemon.stored(), kept, "it keeps nothing")
         for name, words, more in (("--via direct", ["--via", "direct"], {}), ("--stop always", ["--stop", "always"], {}),
                                   ("--mode cpu", ["--mode", "cpu"], {}), ("--rate 101", ["-r", "101"], {}),
@@ -197,8 +231,14 @@ def own_processes(tap, daemon):
                       f"{name}: by the command", got)
     with Daemon({"Deny": "threads"}) as daemon, Target("threads", 3, 10, **user) as target:
         got, asked = sampled(socket=daemon.socket_path)
-        tap.check(got.returncode in (0, 3) and not asked and "threads stopped for each" in got.stderr,
+        tap.check(got.returncode in (0, 3) and not asked and "threads stopped for each" in got.stderr
+                  and "the daemon took no sample, so the command samples by itself" in got.stderr,
                   "denied by the daemon: by the command", got)
+        with late_refusal() as path:
+            got, _ = sampled(socket=path)
+            tap.check(got.returncode in (0, 3) and "threads stopped for each" in got.stderr
+                      and "the daemon took no sample, so the command samples by itself" in got.stderr,
+                      "refused by the daemon after more than a second: by the command, which says so", got)
 
 
 def refused(tap, daemon):
