@@ -219,15 +219,15 @@ static int base_take(struct sw_cpu_sampler *s, struct sw_error *err)
 			err, SW_E_INVALID,
 			"process %d is a %d-bit program now, whose system calls are not followed",
 			(int) s->target->pid, s->base->process.elf_class);
-	/* Which ones a thread had at the instant of a sample nobody can tell afterwards; copies at functions say it. */
-	if (sw_returns_page(s->base) != NULL &&
-	    (!s->by_calls || s->wanted.what != SW_EVENT_FUNCTION))
+	r = s->copies != NULL || s->events == NULL ? recipe_take(s, err) : 0;
+	/* Which ones a thread had at the instant of a sample nobody can tell afterwards; copies at calls say it. Beside
+	 * samples of CPU time there are looks at threads that wait, which do not. */
+	if (r == 0 && !s->by_calls && sw_returns_page(s->base) != NULL)
 		return sw_fail(err, SW_E_INVALID,
 			       "a tool probes or has probed functions of process %d (uprobes), and "
 			       "perf events do not "
 			       "tell the return addresses that the kernel has replaced for it",
 			       (int) s->target->pid);
-	r = s->copies != NULL || s->events == NULL ? recipe_take(s, err) : 0;
 	if (r == 0 && s->copies == NULL)
 		r = native_check(s, err);
 	if (r == 0)
@@ -456,13 +456,20 @@ static bool has_thread(const struct sw_cpu_sampler *s, pid_t tid)
 	return false;
 }
 
+static bool has_replaced(const struct sw_copy *copy)
+{
+	for (size_t i = 0; i < copy->n_parts; i++)
+		if (copy->parts[i].kind == SW_CALLED_RETURNS)
+			return true;
+	return false;
+}
+
 /* The bytes of a part of the stack: those of the record, or a copy where the kernel has replaced words of them. *used is
  * how much of the sampler's own space has been taken. */
 static const uint8_t *stack_data(struct sw_cpu_sampler *s, const struct sw_copy_part *part,
 				 size_t *used)
 {
-	if (!s->by_calls || s->wanted.what != SW_EVENT_FUNCTION ||
-	    part->bytes > BATCH * s->stack_bytes - *used)
+	if (!s->by_calls || !has_replaced(&s->said) || part->bytes > BATCH * s->stack_bytes - *used)
 		return part->data;
 	uint8_t *to = s->stacks + *used;
 	memcpy(to, part->data, part->bytes);

@@ -200,6 +200,21 @@ def unusual_returns(tap):
         tap.check("turns of the loop are counted as calls" in result.stdout, "and in text", result.stdout)
 
 
+def afterwards(tap):
+    """The mapping of the kernel that stays keeps nobody from following the process."""
+    with Target("functions") as target:
+        status, answer, err = counted(tap, target, "func:leaf")
+        tap.equal((status, answer.get("events")), (0, N), "a function that is stepped: all")
+        with open(f"/proc/{target.pid}/maps") as maps:
+            tap.check("[uprobes]" in maps.read(), "the mapping of the kernel stays")
+        status, answer, err = counted(tap, target, "syscall:write")
+        tap.check((status, answer.get("events")) == (0, 1) and answer["stacks"][0]["end"] == "complete",
+                  "system calls are followed afterwards", (status, answer, err))
+        for kind in ("fds", "threads", "maps"):
+            result = snapwalk("leaks", "--of", kind, target.pid, "-d", "1")
+            tap.equal(result.returncode, 0, f"leaks --of {kind} afterwards")
+
+
 def unusual_targets(tap):
     """Code that the kernel does not probe, or that it must not be asked to, and a process whose first thread has ended."""
     with Target("functions") as target:
@@ -329,7 +344,8 @@ def main():
         tap.skip("functions", iterator_refused(), Tap.ROOT)
         tap.done()
     wanted = sys.argv[1:]
-    for test in (exact, each, returns, unusual_returns, unusual_targets, changes, killed, often, said):
+    for test in (exact, each, returns, unusual_returns, afterwards, unusual_targets, changes, killed, often,
+                 said):
         if not wanted or test.__name__ in wanted:
             tap.guard(test)
     tap.done()

@@ -13,6 +13,8 @@
  * instructions that the verifier looks at otherwise.
  */
 #include "iterate/bpf/kernel.bpf.h"
+#include "iterate/bpf/uprobes.bpf.h"
+#include "iterate/called.h"
 #include "iterate/sampled.h"
 
 /* include/uapi/linux/bpf.h */
@@ -446,6 +448,59 @@ static __always_inline void scratch_begin(struct scratch *s)
 	s->at = sizeof(struct sw_sampled_head);
 }
 
+/* A part of so many bytes that is no memory of the process; NULL: there is no space. */
+static __always_inline uint64_t *part_begin(struct scratch *s, uint32_t bytes, uint32_t kind)
+{
+	uint32_t at = s->at;
+	if (at > SW_SAMPLED_BYTES_MAX - sizeof(struct sw_sampled_part) - bytes)
+		return NULL;
+	struct sw_sampled_part *part = (struct sw_sampled_part *) (s->out + (at & OUT_MASK));
+	part->avma = 0;
+	part->bytes = bytes;
+	part->kind = kind;
+	s->at = at + sizeof(*part) + bytes;
+	s->n_parts++;
+	return (uint64_t *) (s->out + ((at + sizeof(*part)) & OUT_MASK));
+}
+
+/* Instructions that are probed and executed elsewhere: MAX_UINSN_BYTES, arch/x86/include/asm/uprobes.h. */
+enum { PROBED_BYTES = 16, PROBED_RIP = 16 };
+
+/*
+ * What probes of functions have changed of the current thread: where returns are probed, by whomever, the stack has addresses
+ * of the kernel's own, and an instruction that is probed is executed elsewhere.
+ */
+int probes_put(struct scratch *s)
+{
+	enum { BYTES = sizeof(struct sw_called_replaced) };
+	if (s == NULL)
+		return 0;
+	const struct uprobe_task *utask = probed_task(bpf_get_current_task_btf());
+	if (utask == NULL)
+		return 0;
+	struct sw_sampled_head *head = (struct sw_sampled_head *) s->out;
+	uint64_t off = head->regs[PROBED_RIP] - word_at(&utask->xol_vaddr);
+	if (number_at(&utask->state) != RUNS && off <= PROBED_BYTES)
+		head->regs[PROBED_RIP] = word_at(&utask->vaddr) + off;
+	const struct return_instance *at = pointer_at(&utask->return_instances);
+	uint32_t begin = s->at, n = 0;
+	if (at == NULL || begin > SW_SAMPLED_BYTES_MAX - sizeof(struct sw_sampled_part) -
+					  SW_ITERATE_RETURNS_MAX * BYTES)
+		return 0;
+	for (; n < SW_ITERATE_RETURNS_MAX && at != NULL; n++) {
+		struct sw_called_replaced *to =
+			(struct sw_called_replaced *) (s->out +
+						       ((begin + sizeof(struct sw_sampled_part) +
+							 n * BYTES) &
+							OUT_MASK));
+		to->at_avma = word_at(&at->stack);
+		to->is_avma = word_at(&at->orig_ret_vaddr);
+		at = pointer_at(&at->next);
+	}
+	(void) part_begin(s, n * BYTES, SW_CALLED_RETURNS); /* there is space */
+	return 0;
+}
+
 static __always_inline void sample_make(struct scratch *s, const struct task_struct *task,
 					const struct sw_sampled_setup *setup,
 					const struct sw_sampled_recipe *recipe, bool in_kernel)
@@ -457,6 +512,7 @@ static __always_inline void sample_make(struct scratch *s, const struct task_str
 	head->generation = recipe->generation;
 	registers_read(user, &task->thread, head->regs);
 	__builtin_memcpy(head->comm, task->comm, sizeof(head->comm));
+	(void) probes_put(s);
 	s->thread_pointer = task->thread.fsbase;
 	uint64_t sp = user->sp;
 	head->stack_end_avma = stack_end(task, sp, s->thread_pointer);

@@ -5,7 +5,6 @@
  * alone, and nothing on their stacks is changed.
  */
 #include "iterate/bpf/called.bpf.h"
-#include "iterate/bpf/uprobes.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -58,21 +57,6 @@ static __always_inline void words_read(const struct pt_regs *user,
 	ret[5] = user->r9;
 }
 
-/* A part of so many bytes that is no memory of the process; NULL: there is no space. */
-static __always_inline uint64_t *part_begin(struct scratch *s, uint32_t bytes, uint32_t kind)
-{
-	uint32_t at = s->at;
-	if (at > SW_SAMPLED_BYTES_MAX - sizeof(struct sw_sampled_part) - bytes)
-		return NULL;
-	struct sw_sampled_part *part = (struct sw_sampled_part *) (s->out + (at & OUT_MASK));
-	part->avma = 0;
-	part->bytes = bytes;
-	part->kind = kind;
-	s->at = at + sizeof(*part) + bytes;
-	s->n_parts++;
-	return (uint64_t *) (s->out + ((at + sizeof(*part)) & OUT_MASK));
-}
-
 static __always_inline void words_put(struct scratch *s, const uint64_t words[SW_CALLED_ARGUMENTS])
 {
 	uint64_t *to = part_begin(s, SW_CALLED_ARGUMENTS * sizeof(*to), SW_CALLED_WORDS);
@@ -80,32 +64,6 @@ static __always_inline void words_put(struct scratch *s, const uint64_t words[SW
 		return;
 	for (uint32_t i = 0; i < SW_CALLED_ARGUMENTS; i++)
 		to[i] = words[i];
-}
-
-/* Where returns are probed, by whomever, the stack has addresses of the kernel's own. */
-static __always_inline void returns_put(struct scratch *s, const struct task_struct *task)
-{
-	const struct uprobe_task *utask = probed_task(task);
-	const struct return_instance *at =
-		utask != NULL ? pointer_at(&utask->return_instances) : NULL;
-	if (at == NULL)
-		return;
-	enum { BYTES = sizeof(struct sw_called_replaced) };
-	uint32_t begin = s->at, n = 0;
-	if (begin >
-	    SW_SAMPLED_BYTES_MAX - sizeof(struct sw_sampled_part) - SW_ITERATE_RETURNS_MAX * BYTES)
-		return;
-	for (; n < SW_ITERATE_RETURNS_MAX && at != NULL; n++) {
-		struct sw_called_replaced *to =
-			(struct sw_called_replaced *) (s->out +
-						       ((begin + sizeof(struct sw_sampled_part) +
-							 n * BYTES) &
-							OUT_MASK));
-		to->at_avma = word_at(&at->stack);
-		to->is_avma = word_at(&at->orig_ret_vaddr);
-		at = pointer_at(&at->next);
-	}
-	(void) part_begin(s, n * BYTES, SW_CALLED_RETURNS); /* there is space */
 }
 
 /* The thread as it will be when the RET is done. Where the return is probed by another tool, too, the kernel has replaced
@@ -137,7 +95,6 @@ static __always_inline void function_take(struct sw_called_setup *called,
 		return;
 	event_put(t.s, event);
 	words_put(t.s, words);
-	returns_put(t.s, t.task);
 	sample_make(t.s, t.task, t.setup, t.recipe, false);
 	/* Probes at a NOP of five bytes are a system call from v6.18 on: the thread is in none of its own. */
 	((struct sw_sampled_head *) t.s->out)->regs[ORIG_RAX] = NO_CALL;
