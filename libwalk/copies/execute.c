@@ -213,11 +213,12 @@ size_t sw_recipe_execute(const struct sw_sampled_recipe *recipe, struct sw_memor
 			      .out = record,
 			      .at = sizeof(struct sw_sampled_head),
 			      .flags = recipe->n_steps > 0 ? SW_SAMPLED_RECIPE : 0};
+	/* The kernel's program says at the last turn that it was cut, and executes no step then. */
+	enum { TURNS = SW_SAMPLED_TURNS_MAX - 1 };
 	uint32_t turns = 0;
-	while (turns < SW_SAMPLED_TURNS_MAX && e.n_faults <= SW_SAMPLED_FAULTS_MAX &&
-	       one_turn(&e, recipe))
+	while (turns < TURNS && e.n_faults <= SW_SAMPLED_FAULTS_MAX && one_turn(&e, recipe))
 		turns++;
-	if (turns == SW_SAMPLED_TURNS_MAX || e.n_faults > SW_SAMPLED_FAULTS_MAX)
+	if (turns == TURNS || e.n_faults > SW_SAMPLED_FAULTS_MAX)
 		e.flags |= SW_SAMPLED_CUT;
 	const struct sw_sampled_head head = {.bytes = e.at, .n_parts = e.n_parts, .flags = e.flags};
 	memcpy(record, &head, sizeof(head));

@@ -164,6 +164,32 @@ TEST(test_limits)
 	assert_int_equal(f.copy.head.flags, SW_SAMPLED_RECIPE | SW_SAMPLED_FAULT);
 }
 
+static bool count_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	(void) avma;
+	memset(buffer, 0, length);
+	++*(size_t *) arg;
+	return true;
+}
+
+/* As many steps are executed here as in the kernel (iterate/bpf/copying.bpf.h): one less than there are turns. */
+TEST(test_turns)
+{
+	static const struct sw_memory_ops ops = {.read = count_read};
+	static const uint64_t regs[SW_ITERATE_REGS];
+	const struct sw_recipe_thread thread = {regs, THREAD};
+	size_t n = 0;
+	start();
+	(void) sw_recipe_set(&f.recipe, 6, STACK);
+	unsigned again = sw_recipe_load(&f.recipe, 3, 6, 0);
+	(void) sw_recipe_jump(&f.recipe, again);
+	assert_true(sw_recipe_finish(&f.recipe));
+	(void) sw_recipe_execute(&f.recipe.steps, (struct sw_memory){&ops, &n}, &thread,
+				 (uint8_t *) f.record);
+	/* The first step is another one, then each second one reads. */
+	assert_int_equal(n, (SW_SAMPLED_TURNS_MAX - 2) / 2);
+}
+
 /* A recipe that goes in a circle ends, and its record is not longer than one of the kernel. */
 TEST(test_circle)
 {
