@@ -84,10 +84,12 @@ static int mapping_new(struct mappings *m, uint32_t *ret)
 static int line_read(const char *line, struct sw_intervals *ret)
 {
 	uint64_t begin, end;
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64, &begin, &end) != 2 || begin >= end ||
-	    begin > INT64_MAX) /* the kernel's own page */
+	int name = 0;
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &begin, &end, &name) != 2 ||
+	    begin >= end || begin > INT64_MAX) /* the kernel's own page */
 		return 0;
-	return sw_intervals_put(ret, begin, end, strstr(line, "[stack]") != NULL);
+	/* The name of a file begins with a slash, and may have anything in it. */
+	return sw_intervals_put(ret, begin, end, strcmp(line + name, "[stack]\n") == 0);
 }
 
 static int list_read(struct mappings *m, struct sw_intervals *ret, struct sw_error *err)
@@ -160,7 +162,7 @@ static void shorten(struct mappings *m, const struct sw_interval *part, bool uns
 	m->first_free = part->owner;
 }
 
-/* What a call took is gone. */
+/* The pages that a call took are gone. */
 static void taken_drop(struct mappings *m, struct sw_intervals *taken)
 {
 	for (size_t i = 0; i < taken->n; i++)
@@ -176,7 +178,7 @@ static int late_note(struct mappings *m, const struct sw_event *e, uint64_t begi
 	return r < 0 ? r : sw_intervals_put(&m->late, begin, end, 0);
 }
 
-/* What is there is replaced. */
+/* A call has mapped something else where other pages may have been. */
 static int replace(struct mappings *m, const struct sw_event *e, uint64_t begin, uint64_t end)
 {
 	sw_cleanup(sw_intervals_deinit) struct sw_intervals taken = {0};
@@ -299,7 +301,7 @@ static int begins(struct mappings *m, const struct sw_event *e)
 	return r < 0 ? r : late_note(m, e, begin, end);
 }
 
-/* What was at old is at begin now, as far as end. */
+/* Pages that were at old are at begin now, as far as end. */
 static int move(struct mappings *m, struct sw_intervals *taken, uint64_t old, uint64_t begin,
 		uint64_t end)
 {

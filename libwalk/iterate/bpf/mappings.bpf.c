@@ -8,7 +8,7 @@
  * that gives up says how it has ended, so that nobody has to remember a thread longer than its call lasts. What the calls
  * mean is known by who reads the records.
  *
- * What is not seen here: shmat and shmdt, calls of 32-bit code, what the kernel maps by itself (the stack as it grows,
+ * Not seen here: shmat and shmdt, map_shadow_stack, calls of 32-bit code, what the kernel maps by itself (the stack as it grows,
  * io_setup(2), uretprobes).
  */
 #include "iterate/bpf/called.bpf.h"

@@ -28,7 +28,9 @@ static void child_run(int from, int to)
 {
 	char byte;
 	while (read(from, &byte, 1) == 1) {
-		mapped[0] = mmap(NULL, 4 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		/* A name that is the kernel's own in part. */
+		mapped[0] = mmap(NULL, 4 * PAGE, PROT_READ, MAP_PRIVATE,
+				 memfd_create("a[stack]", MFD_CLOEXEC), 0);
 		mapped[1] = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (write(to, mapped, sizeof(mapped)) != sizeof(mapped))
 			break;
