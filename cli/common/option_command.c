@@ -133,7 +133,7 @@ bool sw_set_slower(struct sw_options *o, const char *value, struct sw_usage *usa
 		if (strcmp(end, units[i].unit) == 0)
 			o->slower_ns = (int64_t) n * units[i].ns;
 	return o->slower_ns > 0 ||
-	       sw_usage_fail(usage, "give a time as 500us, 50ms or 2s", "it is none");
+	       sw_usage_fail(usage, "give a time as 500us, 50ms or 2s", "it is not a time");
 }
 
 bool sw_set_larger(struct sw_options *o, const char *value, struct sw_usage *usage)

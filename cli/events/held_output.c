@@ -83,7 +83,7 @@ static bool is_of_threads(const struct sw_held *h)
 	return h->run->options->of == SW_LEAKS_THREADS;
 }
 
-/* What is known of threads that have ended. */
+/* Threads that have ended: how many were not joined. */
 static void put_joins(const struct sw_held *h, struct sw_text *text)
 {
 	if (h->not_joined > 0)

@@ -45,7 +45,7 @@ int sw_intervals_put(struct sw_intervals *v, uint64_t begin, uint64_t end, uint3
 		      (struct sw_interval){.begin = begin, .end = end, .owner = owner});
 }
 
-/* What is before and behind a place inside of an interval become two. */
+/* An interval that has the address inside becomes two. */
 static int split(struct sw_intervals *v, uint64_t address)
 {
 	size_t at = sw_intervals_find(v, address);

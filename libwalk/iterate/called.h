@@ -70,19 +70,19 @@ enum { SW_CALLED_ALONE = 1 << 16 };
 enum sw_called_what {
 	SW_CALLED_ENTER, /* a call begins */
 	SW_CALLED_EXIT,  /* it returns value[0] */
-	/* Of descriptors. A record may have several of the first. Of threads: value[0] is the thread; of the first
-	 * value[1] is its thread pointer, value[2] that of who made it. */
+	/* Descriptors: a record may have several of the first. Threads: value[0] is the thread; in the first value[1]
+	 * is its thread pointer, value[2] that of the thread that made it. */
 	SW_CALLED_ACQUIRED, /* value[0], of inode value[1], file value[2]; no file: it is closed again */
 	SW_CALLED_RELEASED, /* likewise: it is about to be closed */
 	SW_CALLED_RANGE,    /* all from value[0] to value[1] are about to be closed */
 	SW_CALLED_TABLE_IS, /* part SW_CALLED_TABLE has all that are open; no other call has them open */
-	/* Of threads: thread value[0] is another program, and there is no other thread. Of mappings: it has others. */
+	/* The process is another program. Threads: value[0] is the only one. Mappings: it has others. */
 	SW_CALLED_PROGRAM,
-	/* Of mappings: system call value[0] begins, and is about to change all from value[1] to value[2]; it has
+	/* Mappings: system call value[0] begins, and is about to change all from value[1] to value[2]; it has
 	 * returned value[1], and mapped value[2] bytes if that is no error. */
 	SW_CALLED_MAPS_BEGIN,
 	SW_CALLED_MAPS_END,
-	/* Of functions: value[2] is the number of the place. */
+	/* Functions: value[2] is the number of the place. */
 	SW_CALLED_FUNCTION_BEGINS = 32,
 	SW_CALLED_FUNCTION_RETURNS, /* value[0], after value[1] ns */
 	SW_CALLED_DIES,             /* the process: part SW_CALLED_DEATH */
@@ -90,7 +90,7 @@ enum sw_called_what {
 	SW_CALLED_WAITS,            /* for value[1] ns */
 };
 
-/* Of what is made: number of the setup. */
+/* The things that SW_CALLED_MAKES can tell: number of the setup. */
 enum { SW_CALLED_THREADS, SW_CALLED_PROCESSES };
 
 enum sw_called_death_flags {

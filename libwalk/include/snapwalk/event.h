@@ -80,12 +80,12 @@ struct sw_event_options {
 	uint64_t least;
 };
 
-/** What was got or given up. The number of a descriptor or a thread is no identity, as it is used again. */
+/** A descriptor or thread that was got or given up. Its number is no identity, as it is used again. */
 struct sw_event_handle {
 	uint32_t number;
 	uint64_t inode;
 	uint64_t file; /* tells open files apart while they are open; 0: it is closed again */
-	/* Of a thread that is made: its thread pointer, and that of who made it. */
+	/* A thread that is made has its thread pointer, and that of who made it. */
 	uint64_t pointer_avma, maker_avma;
 };
 
@@ -96,7 +96,7 @@ enum sw_event_kind {
 	SW_EVENT_RANGE,    /* released: all numbers from handles[0] to handles[1] */
 	SW_EVENT_TABLE,    /* bytes has a bit for each that is open: others were released */
 	SW_EVENT_PROGRAM, /* the process is another program; of threads: handles[0] is its only thread */
-	/* Of mappings: a call begins, and is about to change what is from arguments[0] to arguments[1] (of brk: from the
+	/* Mappings: a call begins, and is about to change what is from arguments[0] to arguments[1] (of brk: from the
 	 * old end of the heap to the new one); or has returned result, and mapped so many bytes there as arguments[0]
 	 * says, if that is no error. */
 	SW_EVENT_MAPS_BEGIN,
