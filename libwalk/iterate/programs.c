@@ -38,41 +38,16 @@ bool sw_iterate_programs_built(void)
 	return true;
 }
 
-static int threads_load(int *ret_program_fd)
-{
-	struct sw_tasks *skeleton = sw_tasks__open();
-	if (skeleton == NULL)
-		return -ENOMEM;
-	int r = sw_tasks__load(skeleton);
-	if (r == 0)
-		*ret_program_fd = take(&skeleton->progs.sw_tasks.prog_fd);
-	sw_tasks__destroy(skeleton);
-	return r;
-}
-
-static int returns_load(int *ret_program_fd)
-{
-	struct sw_returns *skeleton = sw_returns__open();
-	if (skeleton == NULL)
-		return -ENOMEM;
-	int r = sw_returns__load(skeleton);
-	if (r == 0)
-		*ret_program_fd = take(&skeleton->progs.sw_returns.prog_fd);
-	sw_returns__destroy(skeleton);
-	return r;
-}
-
-static int files_load(int *ret_program_fd)
-{
-	struct sw_files *skeleton = sw_files__open();
-	if (skeleton == NULL)
-		return -ENOMEM;
-	int r = sw_files__load(skeleton);
-	if (r == 0)
-		*ret_program_fd = take(&skeleton->progs.sw_files.prog_fd);
-	sw_files__destroy(skeleton);
-	return r;
-}
+/* Loads a skeleton that has one program, and takes its descriptor: 0, or below. */
+#define PROGRAM_LOAD(name, ret_program_fd)                                       \
+	({                                                                       \
+		struct name *skeleton = name##__open();                          \
+		int r = skeleton == NULL ? -ENOMEM : name##__load(skeleton);     \
+		if (r == 0)                                                      \
+			*(ret_program_fd) = take(&skeleton->progs.name.prog_fd); \
+		name##__destroy(skeleton);                                       \
+		r;                                                               \
+	})
 
 int sw_iterate_moved_load(size_t max_threads, int *ret_program_fd)
 {
@@ -122,192 +97,89 @@ int sw_iterate_sample_load(const struct sw_iterate_sample_sizes *sizes,
 	return r;
 }
 
-static int descriptors_load(const struct sw_iterate_sample_sizes *sizes,
-			    struct sw_iterate_programs *ret)
-{
-	struct sw_descriptors *skeleton = sw_descriptors__open();
-	if (skeleton == NULL)
-		return -ENOMEM;
-	MAPS_SIZE(skeleton, sizes);
-	int r = sw_descriptors__load(skeleton);
-	if (r == 0)
-		*ret = (struct sw_iterate_programs){
-			.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)},
-			.called_fd = take(&skeleton->maps.sw_called.map_fd),
-			.program_fds = {take(&skeleton->progs.sw_descriptor_enter.prog_fd),
-					take(&skeleton->progs.sw_descriptor_exit.prog_fd),
-					take(&skeleton->progs.sw_descriptor_ends.prog_fd)},
-			.link_fds = {-EBADF, -EBADF, -EBADF},
-			.trace_points = {"sys_enter", "sys_exit", "sched_process_exit"}};
-	sw_descriptors__destroy(skeleton);
-	return r;
-}
-
-static int mappings_load(const struct sw_iterate_sample_sizes *sizes,
-			 struct sw_iterate_programs *ret)
-{
-	struct sw_mappings *skeleton = sw_mappings__open();
-	if (skeleton == NULL)
-		return -ENOMEM;
-	MAPS_SIZE(skeleton, sizes);
-	int r = sw_mappings__load(skeleton);
-	if (r == 0)
-		*ret = (struct sw_iterate_programs){
-			.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)},
-			.called_fd = take(&skeleton->maps.sw_called.map_fd),
-			.program_fds = {take(&skeleton->progs.sw_mapping_enter.prog_fd),
-					take(&skeleton->progs.sw_mapping_exit.prog_fd),
-					take(&skeleton->progs.sw_mapping_ends.prog_fd)},
-			.link_fds = {-EBADF, -EBADF, -EBADF},
-			.trace_points = {"sys_enter", "sys_exit", "sched_process_exit"}};
-	sw_mappings__destroy(skeleton);
-	return r;
-}
-
-static int lives_load(const struct sw_iterate_sample_sizes *sizes, struct sw_iterate_programs *ret)
-{
-	struct sw_lives *skeleton = sw_lives__open();
-	if (skeleton == NULL)
-		return -ENOMEM;
-	MAPS_SIZE(skeleton, sizes);
-	int r = sw_lives__load(skeleton);
-	if (r == 0)
-		*ret = (struct sw_iterate_programs){
-			.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)},
-			.called_fd = take(&skeleton->maps.sw_called.map_fd),
-			.program_fds = {take(&skeleton->progs.sw_thread_made.prog_fd),
-					take(&skeleton->progs.sw_thread_ended.prog_fd),
-					take(&skeleton->progs.sw_thread_alone.prog_fd)},
-			.link_fds = {-EBADF, -EBADF, -EBADF},
-			.trace_points = {"task_newtask", "sched_process_exit",
-					 "sched_process_exec"}};
-	sw_lives__destroy(skeleton);
-	return r;
-}
-
-/* Of returns: the first notes when a call begins. */
-static int functions_load(bool returns, const struct sw_iterate_sample_sizes *sizes,
-			  struct sw_iterate_programs *ret)
-{
-	struct sw_functions *skeleton = sw_functions__open();
-	if (skeleton == NULL)
-		return -ENOMEM;
-	MAPS_SIZE(skeleton, sizes);
-	int r = sw_functions__load(skeleton);
-	if (r == 0)
-		*ret = (struct sw_iterate_programs){
-			.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)},
-			.called_fd = take(&skeleton->maps.sw_called.map_fd),
-			.program_fds = {take(returns ? &skeleton->progs.sw_function_note.prog_fd
-						     : &skeleton->progs.sw_function_enter.prog_fd),
-					returns ? take(&skeleton->progs.sw_function_return.prog_fd)
-						: -EBADF,
-					-EBADF},
-			.link_fds = {-EBADF, -EBADF, -EBADF}};
-	sw_functions__destroy(skeleton);
-	return r;
-}
-
-static int deaths_load(const struct sw_iterate_sample_sizes *sizes, struct sw_iterate_programs *ret)
-{
-	struct sw_deaths *skeleton = sw_deaths__open();
-	if (skeleton == NULL)
-		return -ENOMEM;
-	MAPS_SIZE(skeleton, sizes);
-	int r = sw_deaths__load(skeleton);
-	if (r == 0)
-		*ret = (struct sw_iterate_programs){
-			.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)},
-			.called_fd = take(&skeleton->maps.sw_called.map_fd),
-			.program_fds = {take(&skeleton->progs.sw_death_sent.prog_fd),
-					take(&skeleton->progs.sw_death_signal.prog_fd),
-					take(&skeleton->progs.sw_death_exit.prog_fd)},
-			.link_fds = {-EBADF, -EBADF, -EBADF},
-			.trace_points = {"signal_generate", "signal_deliver",
-					 "sched_process_exit"}};
-	sw_deaths__destroy(skeleton);
-	return r;
-}
-
-static int made_load(const struct sw_iterate_sample_sizes *sizes, struct sw_iterate_programs *ret)
-{
-	struct sw_made *skeleton = sw_made__open();
-	if (skeleton == NULL)
-		return -ENOMEM;
-	MAPS_SIZE(skeleton, sizes);
-	int r = sw_made__load(skeleton);
-	if (r == 0)
-		*ret = (struct sw_iterate_programs){
-			.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)},
-			.called_fd = take(&skeleton->maps.sw_called.map_fd),
-			.program_fds = {take(&skeleton->progs.sw_made.prog_fd), -EBADF, -EBADF},
-			.link_fds = {-EBADF, -EBADF, -EBADF},
-			.trace_points = {"sched_process_fork"}};
-	sw_made__destroy(skeleton);
-	return r;
-}
-
-static int blocked_load(const struct sw_iterate_sample_sizes *sizes,
-			struct sw_iterate_programs *ret)
-{
-	struct sw_blocked *skeleton = sw_blocked__open();
-	if (skeleton == NULL)
-		return -ENOMEM;
-	MAPS_SIZE(skeleton, sizes);
-	int r = sw_blocked__load(skeleton);
-	if (r == 0)
-		*ret = (struct sw_iterate_programs){
-			.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)},
-			.called_fd = take(&skeleton->maps.sw_called.map_fd),
-			.program_fds = {take(&skeleton->progs.sw_blocked.prog_fd), -EBADF, -EBADF},
-			.link_fds = {-EBADF, -EBADF, -EBADF},
-			.trace_points = {"sched_switch"}};
-	sw_blocked__destroy(skeleton);
-	return r;
-}
+/*
+ * Loads a skeleton that copies threads at events, with as many programs and trace points as are given: 0, or below.
+ * PROGRAM() names them, and may choose by what the function is told.
+ */
+#define EVENTS_LOAD(name, sizes, ret, ...)                                             \
+	({                                                                             \
+		struct name *skeleton = name##__open();                                \
+		if (skeleton != NULL)                                                  \
+			MAPS_SIZE(skeleton, sizes);                                    \
+		int r = skeleton == NULL ? -ENOMEM : name##__load(skeleton);           \
+		if (r == 0)                                                            \
+			*(ret) = (struct sw_iterate_programs){                         \
+				.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)}, \
+				.called_fd = take(&skeleton->maps.sw_called.map_fd),   \
+				.link_fds = {-EBADF, -EBADF, -EBADF},                  \
+				__VA_ARGS__};                                          \
+		name##__destroy(skeleton);                                             \
+		r;                                                                     \
+	})
+#define PROGRAM(name) take(&skeleton->progs.name.prog_fd)
 
 int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_sample_sizes *sizes,
 			  struct sw_iterate_programs *ret)
 {
-	if (which == SW_ITERATE_DESCRIPTORS)
-		return descriptors_load(sizes, ret);
-	if (which == SW_ITERATE_MAPPINGS)
-		return mappings_load(sizes, ret);
-	if (which == SW_ITERATE_LIVES)
-		return lives_load(sizes, ret);
-	if (which == SW_ITERATE_DEATHS)
-		return deaths_load(sizes, ret);
-	if (which == SW_ITERATE_MADE)
-		return made_load(sizes, ret);
-	if (which == SW_ITERATE_BLOCKED)
-		return blocked_load(sizes, ret);
-	if (which == SW_ITERATE_FUNCTION_BEGINS || which == SW_ITERATE_FUNCTION_RETURNS)
-		return functions_load(which == SW_ITERATE_FUNCTION_RETURNS, sizes, ret);
-	struct sw_calls *skeleton = sw_calls__open();
-	if (skeleton == NULL)
-		return -ENOMEM;
-	MAPS_SIZE(skeleton, sizes);
-	bool begins = which == SW_ITERATE_CALL_BEGINS;
-	int r = sw_calls__load(skeleton);
-	if (r == 0)
-		*ret = (struct sw_iterate_programs){
-			.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)},
-			.called_fd = take(&skeleton->maps.sw_called.map_fd),
-			.program_fds = {take(begins ? &skeleton->progs.sw_call_enter.prog_fd
-						    : &skeleton->progs.sw_call_exit.prog_fd),
-					-EBADF, -EBADF},
-			.link_fds = {-EBADF, -EBADF, -EBADF},
-			.trace_points = {begins ? "sys_enter" : "sys_exit"}};
-	sw_calls__destroy(skeleton);
-	return r;
+	switch (which) {
+	case SW_ITERATE_CALL_BEGINS:
+		return EVENTS_LOAD(sw_calls, sizes, ret,
+				   .program_fds = {PROGRAM(sw_call_enter), -EBADF, -EBADF},
+				   .trace_points = {"sys_enter"});
+	case SW_ITERATE_CALL_RETURNS:
+		return EVENTS_LOAD(sw_calls, sizes, ret,
+				   .program_fds = {PROGRAM(sw_call_exit), -EBADF, -EBADF},
+				   .trace_points = {"sys_exit"});
+	case SW_ITERATE_DESCRIPTORS:
+		return EVENTS_LOAD(sw_descriptors, sizes, ret,
+				   .program_fds = {PROGRAM(sw_descriptor_enter),
+						   PROGRAM(sw_descriptor_exit),
+						   PROGRAM(sw_descriptor_ends)},
+				   .trace_points = {"sys_enter", "sys_exit", "sched_process_exit"});
+	case SW_ITERATE_MAPPINGS:
+		return EVENTS_LOAD(sw_mappings, sizes, ret,
+				   .program_fds = {PROGRAM(sw_mapping_enter),
+						   PROGRAM(sw_mapping_exit),
+						   PROGRAM(sw_mapping_ends)},
+				   .trace_points = {"sys_enter", "sys_exit", "sched_process_exit"});
+	case SW_ITERATE_LIVES:
+		return EVENTS_LOAD(sw_lives, sizes, ret,
+				   .program_fds = {PROGRAM(sw_thread_made),
+						   PROGRAM(sw_thread_ended),
+						   PROGRAM(sw_thread_alone)},
+				   .trace_points = {"task_newtask", "sched_process_exit",
+						    "sched_process_exec"});
+	case SW_ITERATE_DEATHS:
+		return EVENTS_LOAD(sw_deaths, sizes, ret,
+				   .program_fds = {PROGRAM(sw_death_sent), PROGRAM(sw_death_signal),
+						   PROGRAM(sw_death_exit)},
+				   .trace_points = {"signal_generate", "signal_deliver",
+						    "sched_process_exit"});
+	case SW_ITERATE_MADE:
+		return EVENTS_LOAD(sw_made, sizes, ret,
+				   .program_fds = {PROGRAM(sw_made), -EBADF, -EBADF},
+				   .trace_points = {"sched_process_fork"});
+	case SW_ITERATE_BLOCKED:
+		return EVENTS_LOAD(sw_blocked, sizes, ret,
+				   .program_fds = {PROGRAM(sw_blocked), -EBADF, -EBADF},
+				   .trace_points = {"sched_switch"});
+	case SW_ITERATE_FUNCTION_BEGINS:
+		return EVENTS_LOAD(sw_functions, sizes, ret,
+				   .program_fds = {PROGRAM(sw_function_enter), -EBADF, -EBADF});
+	case SW_ITERATE_FUNCTION_RETURNS: /* the first notes when a call begins */
+		return EVENTS_LOAD(sw_functions, sizes, ret,
+				   .program_fds = {PROGRAM(sw_function_note),
+						   PROGRAM(sw_function_return), -EBADF});
+	}
+	return -EINVAL;
 }
 
 int sw_iterate_program_load(enum sw_iterate_program program, int *ret_program_fd)
 {
 	switch (program) {
-	case SW_ITERATE_THREADS: return threads_load(ret_program_fd);
-	case SW_ITERATE_RETURNS: return returns_load(ret_program_fd);
-	case SW_ITERATE_FILES: return files_load(ret_program_fd);
+	case SW_ITERATE_THREADS: return PROGRAM_LOAD(sw_tasks, ret_program_fd);
+	case SW_ITERATE_RETURNS: return PROGRAM_LOAD(sw_returns, ret_program_fd);
+	case SW_ITERATE_FILES: return PROGRAM_LOAD(sw_files, ret_program_fd);
 	}
 	return -EINVAL;
 }
