@@ -9,6 +9,7 @@ SNAPWALK_STOPS=N: how many random stops (default 500)."""
 import os
 import re
 import resource
+import signal
 import subprocess
 import tempfile
 import time
@@ -18,6 +19,7 @@ import dotnet
 from harness import dump, is_handler, module_of, patient_dump, seeded, slowness, snapwalk, stack_of, wait_until
 from interpreted import text_of
 from judge import Judge
+from known_instants import Instants
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "500"))
 PROVEN = {"context", "cfi", "unwind_info", "runtime"}
@@ -285,6 +287,38 @@ def test_storm(tap):
         random_stops(tap, "storm", target, STOPS)
 
 
+def code_avma(pid, code):
+    """Where the one place of the runtime's library that has that code lies in a process."""
+    with open(f"/proc/{pid}/maps") as file:
+        maps = [line.split() for line in file if line.rstrip().endswith("/libcoreclr.so")]
+    with open(maps[0][5], "rb") as file:
+        data = file.read()
+    at = data.index(code)
+    for words in maps:
+        start, end = (int(word, 16) for word in words[0].split("-"))
+        offset = int(words[2], 16)
+        if "x" in words[1] and offset <= at < offset + end - start:
+            return start + at - offset
+    raise LookupError(f"no executable mapping has offset {at}")
+
+
+def test_restored(tap):
+    """The end of the handling of an exception, while the registers of the method that goes on are loaded."""
+    switch = bytes.fromhex("498ba298000000 ffe0")  # mov 0x98(%r10),%rsp; jmp *%rax
+    with dotnet.Program("storm", 6) as target, Instants() as instants:
+        first = code_avma(target.pid, switch)
+        for what, avma in (("registers are loaded", first), ("all are, and it jumps", first + 7)):
+            tid = instants.stop_at(target.pid, f"*(char*){avma:#x}")
+            report = patient_dump(target.pid, status=(0, 3))
+            os.kill(target.pid, signal.SIGCONT)
+            stack = stack_of(report, tid)
+            tap.equal(int(stack["frames"][0]["pc"], 16), avma, f"restored: {what}: it stands there")
+            tap.equal(lacks(stack), None, f"restored: {what}: complete, nothing guessed")
+            names = [storm_method(f, {}) for f in stack["frames"]]
+            tap.check([n for n in names if n in ("ThrowAndCatch", "Loop")] == ["ThrowAndCatch", "Loop"],
+                      f"restored: {what}: who catches", text_of(stack))
+
+
 def test_hung(tap):
     """A thread that cannot be stopped while a collection waits for it."""
     with dotnet.Program("hung") as target:
@@ -344,7 +378,7 @@ def test_storm_plain(tap):
 
 
 TESTS = (test_stacks, test_recorded, test_core, test_hung, test_server, test_unread, test_versions,
-         test_storm, test_storm_plain)
+         test_restored, test_storm, test_storm_plain)
 
 
 if __name__ == "__main__":
