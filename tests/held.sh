@@ -115,7 +115,8 @@ looked_at libwalk/runtimes/cpython/window.c sw_cpython_cframes_add sw_cpython_ch
 	sw_cpython_code_read sw_cpython_code_start sw_cpython_frame_left sw_cpython_gil_find sw_cpython_import_read sw_cpython_string sw_cpython_waited_copy \
 	sw_cpython_tasks_copy sw_cpython_threads_each sw_cpython_withs_each sw_snapshot_map
 looked_at libwalk/runtimes/cpython/tasks_window.c sw_cpython_awaits_read sw_cpython_code_read sw_copied_blocks_begin sw_copied_blocks_has_space sw_copied_blocks_memory \
-	sw_cpython_async_wait_read sw_cpython_code_start sw_cpython_is_class sw_cpython_is_time_limit sw_cpython_task_read \
+	sw_cpython_async_wait_read sw_cpython_awaited_each sw_cpython_code_start sw_cpython_is_class sw_cpython_is_time_limit \
+	sw_cpython_limit_read sw_cpython_task_read \
 	sw_cpython_tasks_each sw_cpython_withs_each
 looked_at libwalk/runtimes/cpython/tasks.c sw_cpython_attribute_find sw_cpython_attribute_get sw_cpython_string sw_cpython_threads_each
 looked_at libwalk/runtimes/cpython/structures/objects.c sw_cpython_string
@@ -125,8 +126,10 @@ looked_at libwalk/runtimes/cpython/structures/data_stack.c sw_cpython_code_read 
 looked_at libwalk/runtimes/cpython/structures/code.c
 looked_at libwalk/runtimes/cpython/gil.c sw_cpython_tid_of
 looked_at libwalk/runtimes/cpython/waited.c
-looked_at libwalk/runtimes/cpython/structures/async_wait.c sw_cpython_attribute_get sw_cpython_class_name sw_cpython_code_read \
+looked_at libwalk/runtimes/cpython/structures/async_wait.c sw_cpython_attribute_get sw_cpython_class_name sw_cpython_code_read sw_cpython_is_class \
 	sw_cpython_self_read sw_cpython_string strlen strrchr
+looked_at libwalk/runtimes/cpython/structures/limit.c sw_cpython_attribute_get sw_cpython_class_name sw_cpython_code_read \
+	sw_cpython_local_read sw_cpython_self_read sw_cpython_string strrchr
 looked_at libwalk/runtimes/cpython/structures/import.c sw_cpython_attribute_get sw_cpython_int sw_cpython_is_class sw_cpython_self_read
 looked_at libwalk/runtimes/cpython/structures/self.c
 looked_at libwalk/runtimes/cpython/structures/withs.c sw_cpython_code_read sw_cpython_code_start

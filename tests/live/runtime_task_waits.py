@@ -10,11 +10,15 @@ import re
 import subprocess
 import tempfile
 
-from harness import PATIENT, SNAPWALK, Tap, dump, snapwalk, wait_until
+from harness import PATIENT, SNAPWALK, Tap, dump, snapwalk
 from runtime_locks import Program
 from runtime_python import PROGRAMS, interpreters, minor
 
 LOCKS = os.path.join(PROGRAMS, "task_locks.py")
+# Ways in which tasks have a time limit; the second ones are there from 3.11 on.
+LIMITED = ("acquire", "wait_for", "wait", "gather", "gathers", "await")
+LIMITED_11 = ("timeout", "group", "in-group")
+EACH_WAY = (8, 11, 13)
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "20"))
 
 
@@ -57,9 +61,25 @@ def check_cycle(tap, version, python):
 
 
 def check_limited(tap, version, python):
-    with Program(python, LOCKS, "limited") as program:
-        report = wait_until(lambda: (lambda r: r if "asyncio_lock" in str(told(r)) else None)(dump(program.pid, *PATIENT)), "tasks to wait")
-    tap.equal(cycles(report), [], f"{version}: who gives up after some time is in no deadlock")
+    """A task is part of no deadlock if it, or a task that waits for it, gives up after some time."""
+    ways = LIMITED + (LIMITED_11 if minor(version) >= 11 else ())
+    for how in ways if minor(version) in EACH_WAY else ("wait_for",):
+        with Program(python, LOCKS, f"limited-{how}") as program:
+            report = dump(program.pid, *PATIENT)
+        waits = [wait for wait in report.get("task_waits", ()) if wait["kind"] == "asyncio_lock"]
+        tap.equal([(wait["owner"] or {}).get("name") in ("first", "second") for wait in waits], [True, True],
+                  f"{version}: {how}: two wait for a Lock, which the other one has")
+        if how != "acquire" or minor(version) >= 12:
+            tap.equal([wait["limited"] for wait in waits], [True, True], f"{version}: {how}: both have a time limit")
+        tap.equal(cycles(report), [], f"{version}: {how}: no deadlock")
+
+
+def check_unlimited(tap, version, python):
+    """No limit, and one that ends only the task that waits."""
+    for how in ("wait_for", "shield"):
+        with Program(python, LOCKS, f"unlimited-{how}") as program:
+            report = dump(program.pid, *PATIENT)
+        tap.equal(cycles(report), [["first", "second"]], f"{version}: {how} without a limit: a deadlock")
 
 
 def check_busy(tap, version, python):
@@ -82,7 +102,7 @@ def main():
     found = {version: path for version, path in interpreters().items() if 8 <= minor(version) <= 13}
     tap.check(found, "there is a CPython that has them", found)
     for version, path in found.items():
-        for check in (check_kinds, check_cycle, check_limited, check_busy):
+        for check in (check_kinds, check_cycle, check_limited, check_unlimited, check_busy):
             tap.guard(check, version, path)
     tap.done()
 

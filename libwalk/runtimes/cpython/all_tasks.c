@@ -139,6 +139,11 @@ int64_t sw_cpython_task_number(const struct sw_cpython *c, uint64_t avma)
 	return sw_map64_get(&c->tasks->seen, avma, &n) ? (int64_t) n : -1;
 }
 
+uint64_t sw_cpython_tasks_none(const struct sw_cpython *c)
+{
+	return c->tasks->asyncio.none_avma;
+}
+
 static const char *state_of(const struct sw_cpython_task *task, enum sw_cpython_progress progress)
 {
 	if (progress == SW_CPYTHON_EXECUTING)

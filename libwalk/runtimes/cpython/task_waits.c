@@ -10,6 +10,9 @@
  * All is of the instant at which the tasks were copied, when no thread ran; else, or where a task could not be read, nothing is
  * told. Semaphores, events, conditions and queues have no owner.
  *
+ * A task has a time limit if it is in an "async with" of one, if another task's wait_for() or wait() with a limit waits for it, or if
+ * a task with a limit awaits it, directly, by gather() or by a TaskGroup: that one cancels it.
+ *
  * Source: Lib/asyncio/locks.py and queues.py of 3.8.18 to 3.13.0.
  */
 #include "runtimes/cpython/task_waits.h"
@@ -18,8 +21,10 @@
 #include "runtimes/cpython/structures/library.h"
 #include "runtimes/cpython/lock.h"
 #include "runtimes/cpython/structures/async_wait.h"
+#include "runtimes/cpython/structures/limit.h"
 #include "runtimes/cpython/structures/self.h"
 #include "runtimes/cpython/structures/withs.h"
+#include "runtimes/cpython/tasks_window.h"
 #include "snapshot/snapshot.h"
 
 #include <stdlib.h>
@@ -37,11 +42,17 @@ struct body {
 	bool kept;
 };
 
+/* What a task awaits: it may consist of tasks. */
+struct awaited {
+	size_t task;
+	uint64_t object_avma;
+	bool limited; /* by the function that awaits it */
+};
+
 struct waiting {
 	size_t task;
 	const char *kind; /* NULL: for a task */
 	uint64_t object_avma;
-	bool limited;
 };
 
 struct sw_cpython_task_waits {
@@ -49,6 +60,9 @@ struct sw_cpython_task_waits {
 	size_t n_bodies, bodies_capacity;
 	struct waiting *all; /* owned */
 	size_t n, capacity;
+	struct awaited *awaited; /* owned; in the order of tasks */
+	size_t n_awaited, awaited_capacity;
+	bool *limited;   /* owned; of each task */
 	bool incomplete; /* owners cannot be told */
 	char name
 		[2]
@@ -56,7 +70,10 @@ struct sw_cpython_task_waits {
 	/* While they are gathered. */
 	struct sw_cpython *c;
 	size_t task;
-	bool limited, kept;
+	bool kept;
+	/* Tasks with a limit whose own awaited ones are not looked at yet. */
+	size_t *left; /* owned */
+	size_t n_left, budget;
 };
 
 static struct sw_memory instant(const struct sw_cpython *c)
@@ -64,11 +81,24 @@ static struct sw_memory instant(const struct sw_cpython *c)
 	return c->copied;
 }
 
+static void awaited_add(struct sw_cpython_task_waits *w, uint64_t object_avma, bool limited)
+{
+	struct awaited *grown =
+		sw_grow(w->awaited, w->n_awaited, &w->awaited_capacity, 64, sizeof(*grown));
+	w->incomplete |= grown == NULL;
+	if (grown == NULL)
+		return;
+	w->awaited = grown;
+	w->awaited[w->n_awaited++] = (struct awaited){w->task, object_avma, limited};
+}
+
 static void body_add(void *arg, uint64_t object_avma, uint64_t exit_avma)
 {
 	struct sw_cpython_task_waits *w = arg;
 	const struct sw_cpython *c = w->c;
-	w->limited |= sw_cpython_is_time_limit(&c->at, instant(c), object_avma);
+	w->limited[w->task] |= sw_cpython_is_time_limit(&c->at, instant(c), object_avma);
+	if (sw_cpython_is_class(&c->at, instant(c), object_avma, "TaskGroup"))
+		awaited_add(w, object_avma, false);
 	if (exit_avma != 0 && !sw_cpython_is_class(&c->at, instant(c), exit_avma, "method"))
 		return;
 	struct body *grown =
@@ -124,7 +154,6 @@ static void waiting_add(struct sw_cpython_task_waits *w, const struct waiting *w
 /* Frames are outermost first; what is called or awaited in a body follows its frame. */
 static void bodies_gather(struct sw_cpython_task_waits *w, const struct sw_cpython_task_read *task)
 {
-	w->limited = false;
 	w->kept = true;
 	for (size_t i = task->n_frames; i > 0; i--) {
 		const struct sw_cpython_frame *frame = &task->frames[i - 1];
@@ -145,6 +174,89 @@ static const char *kind_at(const struct sw_cpython *c, const struct sw_cpython_t
 		       : NULL;
 }
 
+/* Whether a frame's function may be of that file: where the name cannot be read, it may. */
+static bool may_be_of(const struct sw_cpython *c, const struct sw_cpython_frame *frame,
+		      const char *name)
+{
+	struct sw_cpython_code code;
+	char file[4096];
+	return !sw_cpython_code_read(&c->at, instant(c), frame->code_avma, &code) ||
+	       !sw_cpython_string(&c->at, c->memory, code.filename_avma, file, sizeof(file)) ||
+	       sw_cpython_is_of_library(file, name);
+}
+
+/* The innermost function waits, or the one that has called it: wait_for() waits in another one when it cancels. */
+static void awaited_gather(struct sw_cpython_task_waits *w, const struct sw_cpython_task_read *task)
+{
+	const struct sw_cpython *c = w->c;
+	if (task->task->waits_for_avma != 0)
+		awaited_add(w, task->task->waits_for_avma, false);
+	for (size_t i = 1; i <= 2 && i <= task->n_frames; i++) {
+		const struct sw_cpython_frame *frame = &task->frames[task->n_frames - i];
+		struct sw_cpython_limit limit;
+		if (!sw_cpython_limit_read(&c->at, instant(c), frame, sw_cpython_tasks_none(c),
+					   &limit))
+			w->incomplete = true;
+		else if (limit.awaited_avma != 0)
+			awaited_add(w, limit.awaited_avma,
+				    limit.limited && may_be_of(c, frame, "asyncio/tasks.py"));
+	}
+}
+
+static void limit_set(struct sw_cpython_task_waits *w, size_t task)
+{
+	if (w->limited[task])
+		return;
+	w->limited[task] = true;
+	w->left[w->n_left++] = task;
+}
+
+static bool member_limit(void *arg, uint64_t avma)
+{
+	struct sw_cpython_task_waits *w = arg;
+	int64_t task = sw_cpython_task_number(w->c, avma);
+	if (task >= 0)
+		limit_set(w, (size_t) task);
+	return true;
+}
+
+static void awaited_limit(struct sw_cpython_task_waits *w, const struct awaited *awaited)
+{
+	w->incomplete |= !sw_cpython_awaited_each(&w->c->at, instant(w->c), awaited->object_avma,
+						  &w->budget, member_limit, w);
+}
+
+/* The first one that a task awaits. */
+static size_t awaited_first(const struct sw_cpython_task_waits *w, size_t task)
+{
+	size_t low = 0, high = w->n_awaited;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (w->awaited[middle].task < task)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Each task is looked at once. */
+static void limits_spread(struct sw_cpython_task_waits *w, size_t n_tasks)
+{
+	for (size_t i = 0; i < n_tasks; i++)
+		if (w->limited[i])
+			w->left[w->n_left++] = i;
+	for (size_t i = 0; i < w->n_awaited; i++)
+		if (w->awaited[i].limited)
+			awaited_limit(w, &w->awaited[i]);
+	while (w->n_left > 0) {
+		size_t task = w->left[--w->n_left];
+		for (size_t i = awaited_first(w, task);
+		     i < w->n_awaited && w->awaited[i].task == task; i++)
+			awaited_limit(w, &w->awaited[i]);
+	}
+}
+
 static void task_gather(struct sw_cpython_task_waits *w, size_t n)
 {
 	const struct sw_cpython *c = w->c;
@@ -156,9 +268,10 @@ static void task_gather(struct sw_cpython_task_waits *w, size_t n)
 	}
 	w->task = n;
 	bodies_gather(w, &task);
+	awaited_gather(w, &task);
 	if (!task.task->waits || task.n_frames == 0)
 		return;
-	struct waiting waiting = {.task = n, .limited = w->limited};
+	struct waiting waiting = {.task = n};
 	if (task.task->waits_for_task) {
 		waiting.object_avma = task.task->waits_for_avma;
 		waiting_add(w, &waiting);
@@ -178,6 +291,21 @@ static void task_gather(struct sw_cpython_task_waits *w, size_t n)
 		waiting_add(w, &waiting);
 }
 
+static void waits_find(struct sw_cpython_task_waits *w, struct sw_cpython *c, size_t n_tasks,
+		       bool incomplete)
+{
+	w->c = c;
+	w->incomplete = incomplete;
+	w->budget = SW_CPYTHON_MEMBERS_MAX;
+	w->limited = calloc(n_tasks, sizeof(*w->limited));
+	w->left = calloc(n_tasks, sizeof(*w->left));
+	if (w->limited == NULL || w->left == NULL)
+		return;
+	for (size_t i = 0; i < n_tasks; i++)
+		task_gather(w, i);
+	limits_spread(w, n_tasks);
+}
+
 size_t sw_cpython_task_waits(struct sw_cpython *c)
 {
 	const char *why;
@@ -188,10 +316,7 @@ size_t sw_cpython_task_waits(struct sw_cpython *c)
 		c->waits = calloc(1, sizeof(*c->waits));
 		if (c->waits == NULL)
 			return 0;
-		c->waits->c = c;
-		c->waits->incomplete = why != NULL;
-		for (size_t i = 0; i < n; i++)
-			task_gather(c->waits, i);
+		waits_find(c->waits, c, n, why != NULL);
 	}
 	return c->waits->n;
 }
@@ -234,7 +359,7 @@ void sw_cpython_task_wait(const struct sw_cpython *c, size_t n, struct sw_task_w
 		.runtime = "cpython",
 		.kind = waiting->kind != NULL ? waiting->kind : "task",
 		.object_avma = waiting->object_avma,
-		.limited = waiting->limited,
+		.limited = w->limited[waiting->task],
 		.name = w->name[0],
 	};
 	name_keep(c, waiting->task, w->name[0], &ret->address_avma);
@@ -250,5 +375,8 @@ void sw_cpython_task_waits_destroy(struct sw_cpython_task_waits *waits)
 		return;
 	free(waits->bodies);
 	free(waits->all);
+	free(waits->awaited);
+	free(waits->limited);
+	free(waits->left);
 	free(waits);
 }

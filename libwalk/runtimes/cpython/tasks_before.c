@@ -51,6 +51,7 @@ bool sw_cpython_tasks_prepare(struct sw_capture *capture, const struct sw_cpytho
 	w->at = at;
 	w->asyncio = asyncio;
 	w->waits_only = waits_only;
+	w->budget = SW_CPYTHON_MEMBERS_MAX;
 	space_set(w, slots);
 	expected *= TASK_BYTES;
 	if (expected > (uint64_t) w->pages.max * SW_CPYTHON_PAGE_BYTES)

@@ -6,8 +6,23 @@
 #include "runtimes/cpython/tasks_window.h"
 #include "runtimes/cpython/structures/async_wait.h"
 #include "runtimes/cpython/structures/code.h"
+#include "runtimes/cpython/structures/limit.h"
 #include "runtimes/cpython/structures/self.h"
 #include "runtimes/cpython/structures/withs.h"
+
+static bool goes_on(void *arg, uint64_t avma)
+{
+	struct sw_cpython_tasks_window *w = arg;
+	(void) avma;
+	return sw_copied_blocks_has_space(&w->pages) && !sw_capture_is_late(w->capture);
+}
+
+/* The tasks of which an object consists. */
+static void awaited_copy(struct sw_cpython_tasks_window *w, uint64_t avma)
+{
+	(void) sw_cpython_awaited_each(w->at, sw_copied_blocks_memory(&w->pages), avma, &w->budget,
+				       goes_on, w);
+}
 
 /* What a task has entered by "async with". */
 static void with_copy(void *arg, uint64_t object_avma, uint64_t exit_avma)
@@ -17,14 +32,21 @@ static void with_copy(void *arg, uint64_t object_avma, uint64_t exit_avma)
 	if (exit_avma != 0) /* else: not known */
 		(void) sw_cpython_is_class(w->at, memory, exit_avma, "method");
 	(void) sw_cpython_is_time_limit(w->at, memory, object_avma);
+	awaited_copy(w, object_avma);
 }
 
 /* What says for which object of the library a task waits, and who has that; what cannot be copied is not known. */
 static void wait_copy(struct sw_cpython_tasks_window *w, struct sw_memory memory, size_t n_frames)
 {
 	struct sw_cpython_async_wait wait;
-	for (size_t i = 1; i <= 2 && i <= n_frames; i++)
-		(void) sw_cpython_async_wait_read(w->at, memory, &w->frames[n_frames - i], &wait);
+	struct sw_cpython_limit limit;
+	for (size_t i = 1; i <= 2 && i <= n_frames; i++) {
+		const struct sw_cpython_frame *frame = &w->frames[n_frames - i];
+		(void) sw_cpython_async_wait_read(w->at, memory, frame, &wait);
+		if (sw_cpython_limit_read(w->at, memory, frame, w->asyncio.none_avma, &limit) &&
+		    limit.awaited_avma != 0)
+			awaited_copy(w, limit.awaited_avma);
+	}
 	for (size_t i = 0; i < n_frames; i++)
 		(void) sw_cpython_withs_each(w->at, memory, &w->frames[i], with_copy, w);
 }
@@ -51,6 +73,8 @@ static bool task_copy(void *arg, const struct sw_cpython_task_set *set, uint64_t
 			(void) sw_cpython_code_start(w->at, memory, &code, &w->frames[i], &word);
 	}
 	wait_copy(w, memory, awaits.n_frames);
+	if (task.pending && task.waits_for_avma != 0)
+		awaited_copy(w, task.waits_for_avma);
 	return sw_copied_blocks_has_space(&w->pages) && !sw_capture_is_late(w->capture);
 }
 

@@ -13,6 +13,7 @@ enum {
 	SW_CPYTHON_WAITS_PAGES_MAX = 512,
 	SW_CPYTHON_WAITS_PAGE_SLOTS = 2048,
 	SW_CPYTHON_WAITS_TASKS_MAX = 500,
+	SW_CPYTHON_MEMBERS_MAX = 1 << 17, /* of what all tasks wait for, also afterwards */
 };
 
 /* What copying tasks in the window needs, made before. */
@@ -22,6 +23,7 @@ struct sw_cpython_tasks_window {
 	struct sw_capture *capture;     /* borrowed, in the window only */
 	bool whole;                     /* nothing ran meanwhile */
 	bool waits_only; /* nobody asked for the tasks: it counts only what they wait for */
+	size_t budget;   /* members of what tasks wait for that may still be read */
 	struct sw_cpython_frame frames[SW_CPYTHON_AWAITS_MAX];
 	struct sw_copied_block *slots; /* the snapshot's arena has them */
 	struct sw_copied_blocks pages; /* of these */

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Tasks that wait for what asyncio's library has. Says "waits NAME KIND OWNER" for each, then "ready".
 
-cycle: two tasks, each of which has a Lock that the other one waits for. limited: the same with a time limit.
+cycle: two tasks, each of which has a Lock that the other one waits for. limited-HOW: the same with a time limit, in the tasks
+themselves or in another task that waits for them. unlimited-HOW: another task waits for them, without a limit or without one that
+ends them.
 busy: tasks that take two locks all the time, always in the same order.
 """
 import asyncio
 import sys
+
+LIMIT = 3600
 
 
 async def hold(lock, then):
@@ -25,16 +29,52 @@ async def take(first, second, entered, limit=None):
                 pass
 
 
-async def cycle(limit):
+async def named(name, what):
+    asyncio.current_task().set_name(name)
+    await what
+
+
+async def in_timeout(what, limit):
+    async with asyncio.timeout(limit):
+        await what
+
+
+async def in_group(coroutines, limit, leave):
+    async with asyncio.timeout(limit), asyncio.TaskGroup() as group:
+        for coroutine in coroutines:
+            group.create_task(coroutine)
+        if not leave:
+            await asyncio.get_running_loop().create_future()
+
+
+def waits_for_both(how, both):
+    """What waits for two coroutines, in the way that a word names."""
+    future = asyncio.ensure_future
+    return {
+        "cycle": lambda: asyncio.wait([future(one) for one in both]),
+        "unlimited-wait_for": lambda: asyncio.gather(*(asyncio.wait_for(one, None) for one in both)),
+        "unlimited-shield": lambda: asyncio.wait_for(asyncio.shield(asyncio.gather(*both)), LIMIT),
+        "limited-acquire": lambda: asyncio.wait([future(one) for one in both]),
+        "limited-wait_for": lambda: asyncio.gather(*(asyncio.wait_for(one, LIMIT) for one in both)),
+        "limited-wait": lambda: asyncio.wait([future(one) for one in both], timeout=LIMIT),
+        "limited-gather": lambda: asyncio.wait_for(asyncio.gather(*both), LIMIT),
+        "limited-gathers": lambda: asyncio.wait_for(asyncio.gather(*(asyncio.gather(one) for one in both)), LIMIT),
+        "limited-await": lambda: asyncio.wait_for(named("between", future(asyncio.wait([future(one) for one in both]))), LIMIT),
+        "limited-timeout": lambda: in_timeout(asyncio.gather(*both), LIMIT),
+        "limited-group": lambda: in_group(both, LIMIT, True),
+        "limited-in-group": lambda: in_group(both, LIMIT, False),
+    }[how]()
+
+
+async def cycle(how):
     first, second, entered = asyncio.Lock(), asyncio.Lock(), []
-    tasks = [asyncio.ensure_future(take(first, second, entered, limit)),
-             asyncio.ensure_future(take(second, first, entered, limit))]
-    for task, name in zip(tasks, ("first", "second")):
-        task.set_name(name)
+    limit = LIMIT if how == "limited-acquire" else None
+    outer = asyncio.ensure_future(waits_for_both(how, [named("first", take(first, second, entered, limit)),
+                                                       named("second", take(second, first, entered, limit))]))
     while not (first._waiters and second._waiters):
         await asyncio.sleep(0.001)
     print("ready", flush=True)
-    await asyncio.wait(tasks)
+    await asyncio.shield(outer)
 
 
 async def gives_back(lock, then):
@@ -104,4 +144,4 @@ async def busy():
 
 
 word = sys.argv[1]
-asyncio.run(cycle(None) if word == "cycle" else cycle(3600) if word == "limited" else busy() if word == "busy" else kinds())
+asyncio.run(kinds() if word == "kinds" else busy() if word == "busy" else cycle(word))

@@ -63,6 +63,12 @@ bool sw_cpython_is_time_limit(const struct sw_cpython_at *at, struct sw_memory m
 			      uint64_t object_avma)
 {
 	char class[32];
-	return sw_cpython_class_name(at, memory, object_avma, class, sizeof(class)) &&
-	       (strcmp(class, "Timeout") == 0 || strcmp(class, "CancelScope") == 0);
+	uint64_t when;
+	if (!sw_cpython_class_name(at, memory, object_avma, class, sizeof(class)))
+		return false;
+	/* timeout(None), as wait_for() without a limit has it from 3.12 on */
+	if (strcmp(class, "Timeout") == 0)
+		return !sw_cpython_attribute_get(at, memory, object_avma, "_when", &when) ||
+		       !sw_cpython_is_class(at, memory, when, "NoneType");
+	return strcmp(class, "CancelScope") == 0;
 }

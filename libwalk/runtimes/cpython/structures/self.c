@@ -10,17 +10,23 @@ enum {
 	FRAME_LOCALS_10 = 352,
 };
 
-bool sw_cpython_self_read(const struct sw_cpython_at *at, struct sw_memory memory,
-			  const struct sw_cpython_frame *frame, uint64_t *ret)
+bool sw_cpython_local_read(const struct sw_cpython_at *at, struct sw_memory memory,
+			   const struct sw_cpython_frame *frame, unsigned n, uint64_t *ret)
 {
 	const struct sw_cpython_layout *l = &at->layout;
 	unsigned off = l->pairing != SW_CPYTHON_BY_CONTENT ? l->frame_locals
 		       : l->minor == 10                    ? FRAME_LOCALS_10
 							   : FRAME_LOCALS_8;
-	if (!sw_memory_u64(memory, frame->avma + off, ret))
+	if (!sw_memory_u64(memory, frame->avma + off + 8 * (uint64_t) n, ret))
 		return false;
 	*ret &= ~UINT64_C(7);
 	return *ret != 0;
+}
+
+bool sw_cpython_self_read(const struct sw_cpython_at *at, struct sw_memory memory,
+			  const struct sw_cpython_frame *frame, uint64_t *ret)
+{
+	return sw_cpython_local_read(at, memory, frame, 0, ret);
 }
 
 static bool name_avma_read(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,

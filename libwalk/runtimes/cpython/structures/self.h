@@ -9,6 +9,11 @@
 bool sw_cpython_self_read(const struct sw_cpython_at *at, struct sw_memory memory,
 			  const struct sw_cpython_frame *frame, uint64_t *ret);
 
+/* The variable of a frame with that number: parameters come first, in their order. False: it cannot be read, or has no value.
+ * Used in the window, too. */
+bool sw_cpython_local_read(const struct sw_cpython_at *at, struct sw_memory memory,
+			   const struct sw_cpython_frame *frame, unsigned n, uint64_t *ret);
+
 /* The name of an object's class. False: it cannot be read, or has no space. Used in the window, too. */
 bool sw_cpython_class_name(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
 			   char *ret, size_t bytes);

@@ -4,6 +4,7 @@
 #include "runtimes/cpython/all_tasks.h"
 #include "runtimes/cpython/frames.h"
 #include "runtimes/cpython/lock.h"
+#include "runtimes/cpython/structures/limit.h"
 #include "runtimes/cpython/task_waits.h"
 #include "test.h"
 
@@ -30,6 +31,12 @@ enum {
 	LIMIT = WORLD_OBJECTS + 0xa00,
 	LIMIT_TYPE = WORLD_OBJECTS + 0xa80,
 	LIMIT_NAME = WORLD_OBJECTS + 0xb00,
+	FUTURE_TYPE = WORLD_OBJECTS + 0xc00,
+	FUTURE_NAME = WORLD_OBJECTS + 0xc80,
+	LIST = WORLD_OBJECTS + 0xd00,
+	LIST_TYPE = WORLD_OBJECTS + 0xd40,
+	LIST_NAME = WORLD_OBJECTS + 0xdc0,
+	ITEMS = WORLD_OBJECTS + 0xe00,
 	DEPTH = 3,
 	HANDLER = 8,
 	FUTURE = WORLD_AWAITED,
@@ -124,6 +131,9 @@ static void begin(void)
 		looks_up(i, NULL);
 		table_put(i, false);
 	}
+	cpython_world_u64(&world, FUTURE + 8, FUTURE_TYPE);
+	cpython_world_u64(&world, FUTURE_TYPE + 24, FUTURE_NAME);
+	text_put(FUTURE_NAME, "_asyncio.Future");
 	world.data[TRUE_INT + 24 - WORLD] = 1;
 	lock_put(TRUE_INT);
 	/* What it waits for is no task. */
@@ -209,6 +219,83 @@ TEST(test_limits)
 		assert_int_equal(wait.limited, cases[i].limited);
 		cpython_world_deinit(&world);
 	}
+}
+
+static void list_put(uint64_t first, uint64_t second)
+{
+	cpython_world_u64(&world, LIST + 8, LIST_TYPE);
+	cpython_world_u64(&world, LIST_TYPE + 24, LIST_NAME);
+	text_put(LIST_NAME, "list");
+	cpython_world_u64(&world, LIST + 16, 2);
+	cpython_world_u64(&world, LIST + 24, ITEMS);
+	cpython_world_u64(&world, ITEMS, first);
+	cpython_world_u64(&world, ITEMS + 8, second);
+}
+
+/* A task that awaits others has a limit, and so have they. */
+TEST(test_limit_of_the_task_that_awaits)
+{
+	uint64_t task_type;
+	begin();
+	list_put(WORLD_TASK_FIRST, FUTURE);
+	assert_true(sw_memory_u64(world.c.memory, WORLD_TASK_FIRST + 8, &task_type));
+	cpython_world_u64(&world, task_type + 24, FUTURE_NAME);
+	cpython_world_u64(&world, LIMIT + 8, LIMIT_TYPE);
+	cpython_world_u64(&world, LIMIT_TYPE + 24, LIMIT_NAME);
+	text_put(LIMIT_NAME, "CancelScope");
+	cpython_world_u64(&world, WORLD_TASK_SECOND + 128, LIST);
+	is("asyncio_lock", WORLD_TASK_SECOND);
+	assert_false(wait.limited);
+	enter(HOLDER, 0, LIMIT);
+	is("asyncio_lock", 0); /* the body is of the limit, and no more of the lock */
+	assert_true(wait.limited);
+	list_put(FUTURE, FUTURE);
+	is("asyncio_lock", 0);
+	assert_false(wait.limited);
+	cpython_world_deinit(&world);
+}
+
+static bool count(void *arg, uint64_t avma)
+{
+	(void) avma;
+	return ++*(size_t *) arg < 3;
+}
+
+static bool each(uint64_t avma, size_t budget, size_t wanted)
+{
+	size_t n = 0;
+	bool all = sw_cpython_awaited_each(&world.c.at, world.c.memory, avma, &budget, count, &n);
+	assert_int_equal(n, wanted);
+	return all;
+}
+
+TEST(test_members)
+{
+	begin();
+	list_put(FUTURE, LOCK);
+	assert_true(each(FUTURE, 0, 1));
+	assert_true(each(LIST, 2, 2));
+	assert_false(each(LIST, 1, 0));
+	list_put(FUTURE, LIST); /* it has itself as a member */
+	assert_false(each(LIST, 100, 3));
+	list_put(LIST, LIST);
+	assert_false(each(LIST, 100, 0));
+	list_put(0, FUTURE);
+	assert_true(each(LIST, 2, 1));
+	cpython_world_u64(&world, LIST + 24, UINT64_MAX - 7);
+	assert_false(each(LIST, 100, 0));
+	cpython_world_u64(&world, LIST + 16, UINT64_MAX);
+	assert_false(each(LIST, SIZE_MAX, 0));
+	text_put(LIST_NAME, "set");
+	cpython_world_u64(&world, LIST + 32, 0); /* one slot: an object, and its hash */
+	cpython_world_u64(&world, LIST + 40, ITEMS);
+	cpython_world_u64(&world, ITEMS, FUTURE);
+	cpython_world_u64(&world, ITEMS + 8, 5);
+	assert_true(each(LIST, 1, 1));
+	cpython_world_u64(&world, ITEMS + 8, UINT64_MAX); /* it was taken out */
+	assert_true(each(LIST, 1, 0));
+	assert_false(each(0, 1, 0));
+	cpython_world_deinit(&world);
 }
 
 TEST(test_kinds)
