@@ -51,6 +51,14 @@ def check_kinds(tap, version, python):
         tap.check(line in flat and held in flat, f"{version}: {what} says it", where[:1500])
 
 
+def check_chain(tap, version, python):
+    """Text names the owner of the Lock, also where that one awaits another task."""
+    with Program(python, LOCKS, "chain", "3") as program:
+        text = re.sub(r"\s*\n\s+", " ", snapwalk(program.pid, *PATIENT).stdout)
+    tap.check('1 task waits for the task holder, which has a Lock ("async with")' in text, f"{version}: the owner of a Lock that awaits a task",
+              text[:1500])
+
+
 def check_cycle(tap, version, python):
     with Program(python, LOCKS, "cycle") as program:
         reports = [dump(program.pid, *PATIENT) for _ in range(STOPS)]
@@ -102,7 +110,7 @@ def main():
     found = {version: path for version, path in interpreters().items() if 8 <= minor(version) <= 13}
     tap.check(found, "there is a CPython that has them", found)
     for version, path in found.items():
-        for check in (check_kinds, check_cycle, check_limited, check_unlimited, check_busy):
+        for check in (check_kinds, check_chain, check_cycle, check_limited, check_unlimited, check_busy):
             tap.guard(check, version, path)
     tap.done()
 

@@ -45,23 +45,49 @@ static void put_deadlock(struct sw_text_writer *w, const struct sw_report_task_d
 	sw_put(w, has_frames(r) ? "\n" : " (--tasks shows their stacks)\n");
 }
 
-/* A task at the end of chains, and how many wait for it. */
+/* The task that has the last Lock of chains, and how many wait for it. */
 struct holder {
 	const struct sw_report_task_wait *last; /* whose owner it is */
 	size_t n;
 };
 
-/* The last wait of the chain from one; NULL: it ends at no owner, or in a cycle. */
-static const struct sw_report_task_wait *last_of(const struct sw_report *r, const size_t *order,
-						 size_t wait)
+enum { UNSEEN = -1, ON_PATH = -2, NOBODY = -3 };
+
+/*
+ * The last Lock of each wait's chain, whose owner all wait for: the number of its wait, or NOBODY, where there is none or the chain
+ * ends in a cycle. Each wait is looked at once. NULL: no memory. Owned by the caller.
+ */
+static int64_t *lasts_find(const struct sw_report *r)
 {
-	for (size_t steps = 0; steps < r->n_task_waits; steps++) {
-		int64_t next = sw_report_task_next(r, order, wait);
-		if (next < 0)
-			return r->task_waits[wait].owner_avma != 0 ? &r->task_waits[wait] : NULL;
-		wait = (size_t) next;
+	sw_cleanup(sw_free_p) size_t *order = sw_report_task_order(r);
+	sw_cleanup(sw_free_p) size_t *path = calloc(r->n_task_waits + 1, sizeof(*path));
+	int64_t *lasts = calloc(r->n_task_waits + 1, sizeof(*lasts));
+	if (order == NULL || path == NULL || lasts == NULL) {
+		free(lasts);
+		return NULL;
 	}
-	return NULL;
+	for (size_t i = 0; i < r->n_task_waits; i++)
+		lasts[i] = UNSEEN;
+	for (size_t i = 0; i < r->n_task_waits; i++) {
+		size_t n = 0;
+		int64_t at = (int64_t) i;
+		while (at >= 0 && lasts[at] == UNSEEN) {
+			lasts[at] = ON_PATH;
+			path[n++] = (size_t) at;
+			at = sw_report_task_next(r, order, (size_t) at);
+		}
+		bool cycle = at >= 0 && lasts[at] == ON_PATH;
+		int64_t last = at >= 0 && !cycle ? lasts[at] : NOBODY;
+		while (n > 0) {
+			size_t wait = path[--n];
+			const struct sw_report_task_wait *w = &r->task_waits[wait];
+			if (!cycle && last == NOBODY && w->owner_avma != 0 &&
+			    strcmp(w->kind, "asyncio_lock") == 0)
+				last = (int64_t) wait;
+			lasts[wait] = last;
+		}
+	}
+	return lasts;
 }
 
 static void holder_count(struct holder *holders, size_t *n, const struct sw_report_task_wait *last)
@@ -80,15 +106,13 @@ static void holder_count(struct holder *holders, size_t *n, const struct sw_repo
 static void put_holders(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
-	sw_cleanup(sw_free_p) size_t *order = sw_report_task_order(r);
+	sw_cleanup(sw_free_p) int64_t *lasts = lasts_find(r);
 	struct holder holders[HOLDERS_SHOWN];
 	size_t n = 0;
-	w->text.failed |= order == NULL;
-	for (size_t i = 0; order != NULL && i < r->n_task_waits; i++) {
-		const struct sw_report_task_wait *last = last_of(r, order, i);
-		if (last != NULL && strcmp(r->task_waits[i].kind, "task") != 0)
-			holder_count(holders, &n, last);
-	}
+	w->text.failed |= lasts == NULL;
+	for (size_t i = 0; lasts != NULL && i < r->n_task_waits; i++)
+		if (strcmp(r->task_waits[i].kind, "task") != 0 && lasts[i] >= 0)
+			holder_count(holders, &n, &r->task_waits[lasts[i]]);
 	for (size_t k = 0; k < n; k++) {
 		sw_style_begin(w, SW_STYLE_BOLD);
 		sw_put(w, "%zu task%s for the task ", holders[k].n,

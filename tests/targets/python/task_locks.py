@@ -4,7 +4,7 @@
 cycle: two tasks, each of which has a Lock that the other one waits for. limited-HOW: the same with a time limit, in the tasks
 themselves or in another task that waits for them. unlimited-HOW: another task waits for them, without a limit or without one that
 ends them.
-busy: tasks that take two locks all the time, always in the same order.
+chain N: a Lock whose owner awaits N tasks, each the next. busy: tasks that take two locks all the time, always in the same order.
 """
 import asyncio
 import sys
@@ -126,6 +126,23 @@ async def kinds():
     await forever
 
 
+async def chain():
+    """"holder" has the Lock that "wants" waits for, and awaits "third", which has none; so do many more, each the one before."""
+    lock = asyncio.Lock()
+    tasks = [asyncio.ensure_future(named("third", asyncio.get_running_loop().create_future()))]
+
+    async def awaits(task):
+        await task
+    for _ in range(int(sys.argv[2])):
+        tasks.append(asyncio.ensure_future(awaits(tasks[-1])))
+    tasks.append(asyncio.ensure_future(named("holder", hold(lock, tasks[-1]))))
+    await asyncio.sleep(0.01)
+    tasks.append(asyncio.ensure_future(named("wants", lock.acquire())))
+    await asyncio.sleep(0.01)
+    print("ready", flush=True)
+    await asyncio.wait(tasks)
+
+
 async def busy():
     first, second = asyncio.Lock(), asyncio.Lock()
 
@@ -144,4 +161,4 @@ async def busy():
 
 
 word = sys.argv[1]
-asyncio.run(kinds() if word == "kinds" else busy() if word == "busy" else cycle(word))
+asyncio.run(kinds() if word == "kinds" else busy() if word == "busy" else chain() if word == "chain" else cycle(word))
