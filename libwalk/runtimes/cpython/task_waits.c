@@ -56,7 +56,7 @@ struct waiting {
 };
 
 struct sw_cpython_task_waits {
-	struct body *bodies; /* owned */
+	struct body *bodies; /* owned; in the end by object */
 	size_t n_bodies, bodies_capacity;
 	struct waiting *all; /* owned */
 	size_t n, capacity;
@@ -291,6 +291,13 @@ static void task_gather(struct sw_cpython_task_waits *w, size_t n)
 		waiting_add(w, &waiting);
 }
 
+static int compare_bodies(const void *a, const void *b)
+{
+	uint64_t x = ((const struct body *) a)->object_avma,
+		 y = ((const struct body *) b)->object_avma;
+	return (x > y) - (x < y);
+}
+
 static void waits_find(struct sw_cpython_task_waits *w, struct sw_cpython *c, size_t n_tasks,
 		       bool incomplete)
 {
@@ -304,6 +311,8 @@ static void waits_find(struct sw_cpython_task_waits *w, struct sw_cpython *c, si
 	for (size_t i = 0; i < n_tasks; i++)
 		task_gather(w, i);
 	limits_spread(w, n_tasks);
+	if (w->n_bodies > 1)
+		qsort(w->bodies, w->n_bodies, sizeof(*w->bodies), compare_bodies);
 }
 
 size_t sw_cpython_task_waits(struct sw_cpython *c)
@@ -324,15 +333,20 @@ size_t sw_cpython_task_waits(struct sw_cpython *c)
 /* The number of the task that has a lock; KIND_NONE: it cannot be told. */
 static int64_t owner_of(const struct sw_cpython_task_waits *w, uint64_t lock_avma)
 {
-	const struct body *found = NULL;
-	for (size_t i = 0; i < w->n_bodies; i++) {
-		if (w->bodies[i].object_avma != lock_avma)
-			continue;
-		if (found != NULL)
-			return KIND_NONE; /* it was given back in one of the two */
-		found = &w->bodies[i];
+	size_t low = 0, high = w->n_bodies;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (w->bodies[middle].object_avma < lock_avma)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return found != NULL && found->kept && !w->incomplete ? (int64_t) found->task : KIND_NONE;
+	if (low == w->n_bodies || w->bodies[low].object_avma != lock_avma || w->incomplete)
+		return KIND_NONE;
+	const struct body *found = &w->bodies[low];
+	/* It was given back in one of the two. */
+	bool twice = low + 1 < w->n_bodies && found[1].object_avma == lock_avma;
+	return found->kept && !twice ? (int64_t) found->task : KIND_NONE;
 }
 
 static void name_keep(const struct sw_cpython *c, size_t n,
