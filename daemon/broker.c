@@ -6,6 +6,7 @@
 #include "errors.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <sys/epoll.h>
 
 /* The name of a group: may load modules and ask services, which the sandbox forbids. */
@@ -15,6 +16,9 @@ static void look_up(struct sw_config *config)
 	config->group_found = sw_group_find(config->group, &gid);
 	config->group_gid = gid;
 	config->group_looked_up = true;
+	const struct passwd *user = config->user_mode ? NULL : getpwnam(config->user);
+	config->own_group_is_alone =
+		user != NULL && !sw_group_has_others(config, user->pw_gid, config->user);
 }
 
 int sw_broker_init(struct sw_broker *broker, struct sw_config *config, struct sw_error *err)
@@ -78,6 +82,7 @@ void sw_broker_reconfigure(struct sw_broker *broker, struct sw_config *config)
 	config->group_looked_up = old->group_looked_up;
 	config->group_found = old->group_found;
 	config->group_gid = old->group_gid;
+	config->own_group_is_alone = old->own_group_is_alone;
 	broker->config = config;
 	broker->server.config = config;
 	sw_jobs_reconfigure(&broker->jobs, config);

@@ -52,8 +52,9 @@ struct sw_config {
 	uint32_t store_max_files;    /* MaxFiles= 1000 */
 	bool group_looked_up, group_found; /* sw_group_find() was asked before the sandbox */
 	uint32_t group_gid;                /* Group=, when found; not looked up: at each caller */
-	size_t n_problems;                 /* unknown keys, bad values */
-	size_t n_unsafe; /* of them, in what protects: not to be started or reloaded with */
+	bool own_group_is_alone; /* the daemon's own group has no other members: likewise, before the sandbox */
+	size_t n_problems; /* unknown keys, bad values */
+	size_t n_unsafe;   /* of them, in what protects: not to be started or reloaded with */
 	struct sw_config_place {
 		char path[256];       /* cut: it is for messages */
 		unsigned line;        /* from 1; 0: no file gave it a value */

@@ -5,6 +5,7 @@
 #include "text.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -53,6 +54,27 @@ bool sw_group_find(const char *name, gid_t *ret)
 		return true;
 	}
 	return false;
+}
+
+bool sw_group_has_others(const struct sw_config *config, gid_t gid, const char *user)
+{
+	gid_t callers;
+	if (config->group != NULL && sw_group_find(config->group, &callers) && callers == gid)
+		return true;
+	for (size_t size = GROUP_BUFFER_FIRST; size <= GROUP_BUFFER_MAX; size *= 2) {
+		sw_cleanup(sw_free_p) char *buffer = malloc(size);
+		struct group group, *found = NULL;
+		int rc = buffer != NULL ? getgrgid_r(gid, &group, buffer, size, &found) : ENOMEM;
+		if (rc == ERANGE)
+			continue; /* a group with many members */
+		if (rc != 0 || found == NULL)
+			return true;
+		for (char **member = found->gr_mem; *member != NULL; member++)
+			if (strcmp(*member, user) != 0)
+				return true;
+		return false;
+	}
+	return true;
 }
 
 static bool caller_in_group(const struct sw_config *config, const struct sw_caller *caller)

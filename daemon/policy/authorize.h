@@ -36,6 +36,10 @@ struct sw_caller {
  * sandbox is entered, config->group_looked_up and the two behind it say the result. */
 bool sw_group_find(const char *name, gid_t *ret);
 
+/* Whether a group may have members beside a user: it is the group of the callers, has others as members, or cannot be
+ * looked up. To be called before the sandbox is entered, likewise. */
+bool sw_group_has_others(const struct sw_config *config, gid_t gid, const char *user);
+
 /* SO_PEERCRED, SO_PEERGROUPS. 0; -SW_E_IO; -SW_E_NOMEM. */
 int sw_caller_init(const struct sw_config *config, int socket_fd, struct sw_caller *ret,
 		   struct sw_error *err);

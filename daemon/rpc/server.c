@@ -103,7 +103,9 @@ static int check_way(const struct sw_config *config, const char *path, struct sw
 	const struct passwd *user = config->user_mode ? NULL : getpwnam(config->user);
 	struct sw_own_way_other other = {0};
 	if (user != NULL)
-		other = (struct sw_own_way_other){.uid = user->pw_uid, .gid = user->pw_gid};
+		other = (struct sw_own_way_other){.uid = user->pw_uid,
+						  .gid = user->pw_gid,
+						  .group_has_others = !config->own_group_is_alone};
 	return sw_own_way_check_parent(path, user != NULL ? &other : NULL, err);
 }
 

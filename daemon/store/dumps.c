@@ -47,7 +47,9 @@ static void close_to_others(int dir_fd)
  * own daemon has no privileges to lose, and its home may lie below directories of others. */
 static int directory_open(const struct sw_config *config, int *ret_fd, struct sw_error *err)
 {
-	const struct sw_own_way_other own = {.uid = geteuid(), .gid = getegid()};
+	const struct sw_own_way_other own = {.uid = geteuid(),
+					     .gid = getegid(),
+					     .group_has_others = !config->own_group_is_alone};
 	int r = sw_own_way_make(config->state_dir, DIRECTORY_MODE, err);
 	if (r == 0 && !config->user_mode)
 		return sw_own_way_open_directory(config->state_dir, &own, ret_fd, err);

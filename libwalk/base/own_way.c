@@ -61,11 +61,13 @@ static bool is_others(const struct judge *judge, const struct stat *st)
 	return judge->other != NULL && st->st_uid == judge->other->uid && !S_ISLNK(st->st_mode);
 }
 
-/* The group of a user's own directory is often that of the user alone. */
+/* The group of a user's own directory is often that of the user alone. A daemon's group may be that of its callers. */
 static bool may_others_write(const struct judge *judge, const struct stat *st)
 {
-	bool in_group =
-		st->st_uid == 0 && !(judge->other != NULL && st->st_gid == judge->other->gid);
+	const struct sw_own_way_other *other = judge->other;
+	bool is_daemons = other != NULL && st->st_gid == other->gid;
+	bool in_group = is_daemons ? other->group_has_others
+				   : st->st_uid == 0 || (other != NULL && st->st_uid == other->uid);
 	mode_t writers = in_group ? S_IWGRP | S_IWOTH : S_IWOTH;
 	return !S_ISLNK(st->st_mode) && (st->st_mode & writers) != 0 &&
 	       !(S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX) != 0);

@@ -30,6 +30,7 @@ bool sw_own_way_is_ours(const char *path);
 struct sw_own_way_other {
 	uid_t uid;
 	gid_t gid;
+	bool group_has_others; /* than that user: what the group may write to, others may change */
 };
 
 /* 0 if only root, our user and the other one can change where the directory of the path's last name is. The other

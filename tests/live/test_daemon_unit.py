@@ -4,6 +4,7 @@
 """As a service: the units' security, their sandbox really tried, activation, notification, reload
 and the check of the configuration."""
 import contextlib
+import grp
 import json
 import os
 import pwd
@@ -363,9 +364,11 @@ def one_verdict(tap):
                       f"{name!r}: the verdict of check, start and reload")
             problems = [line for line in check.stderr.splitlines()
                         if line.startswith(running.config_path + ":")]
-            tap.equal(("there is no program /no/such/program (Deny=) now" in check.stderr,
-                       "there is no program /no/such/program (Deny=) now" in started[1]),
-                      ("/no/such" in lines, "/no/such" in lines), f"{name!r}: what is not there")
+            missing = re.search(r"/no/such/program|^Deny=(/usr/bin/.*[]}:$\\].*)", lines)
+            path = (missing.group(1) or missing.group(0)) if missing else "/no/such/program"
+            note = f"there is no program {path} (Deny=) now"
+            tap.equal((note in check.stderr, note in started[1]), (bool(missing), bool(missing)),
+                      f"{name!r}: what is not there")
             tap.check((said or "") in check.stderr and bool(problems) == (said is not None)
                       and all(line in text for line in problems for text in (started[1], reloaded)),
                       f"{name!r}: what they say of it", (check.stderr, started[1], reloaded))
@@ -456,9 +459,9 @@ def ways(tap):
             os.chmod(path, mode)
             os.chown(path, uid, uid)
 
-        def start(name, state="daemons/state"):
+        def start(name, state="daemons/state", group="games"):
             with open(config, "w") as file:
-                file.write(f"[snapwalkd]\nUser={USER}\nGroup=games\nTriggerUser=man\n"
+                file.write(f"[snapwalkd]\nUser={USER}\nGroup={group}\nTriggerUser=man\n"
                            f"RulesDirectory={directory}\nCacheDirectory={directory}/daemons/cache\n"
                            f"StateDirectory={directory}/{state}\n")
             return start_and_end(["--config", config], os.path.join(directory, name))
@@ -494,6 +497,15 @@ def ways(tap):
         for state in ("roots", "daemons/below", "link"):
             status, said = start("sticky/s", state)
             tap.check(status == 0 and "not kept" not in said, f"StateDirectory={state}: a store", (status, said))
+        status, said = start("roots/s")
+        tap.check(status == 0, "a socket where the daemon's own group may write, and has no other members", (status, said))
+        own = grp.getgrgid(user.pw_gid).gr_name
+        status, said = start("roots/s", group=own)
+        tap.check(status == 1 and f"{directory}/roots {anyone}" in said,
+                  "a socket where the callers' group may write: refused", (status, said))
+        status, said = start("sticky/s", "roots", group=own)
+        tap.check(status == 0 and f"dumps are not kept: {directory}/roots: {directory}/roots {anyone}" in said,
+                  "a store where the callers' group may write: nothing is kept there", (status, said))
 
 
 def units(tap):

@@ -132,6 +132,9 @@ static void check_parent(const char *path, const struct sw_own_way_other *other,
 TEST_WITH(test_check_parent, set_up, tear_down)
 {
 	static const struct sw_own_way_other daemons = {.uid = ANOTHER, .gid = ANOTHER};
+	static const struct sw_own_way_other callers = {.uid = ANOTHER,
+							.gid = ANOTHER,
+							.group_has_others = true};
 	static const char changed[] =
 		"/real can be changed by other users, who could put something else there";
 	static const char anothers[] =
@@ -152,6 +155,10 @@ TEST_WITH(test_check_parent, set_up, tear_down)
 	assert_int_equal(chown("real", 0, ANOTHER), 0);
 	check_parent("real/name", NULL, changed);
 	check_parent("real/name", &daemons, NULL);
+	check_parent("real/name", &callers, changed);
+	assert_int_equal(chmod("real", 01770), 0);
+	check_parent("real/name", &callers, NULL);
+	assert_int_equal(chmod("real", 0770), 0);
 	check_parent("theirs/name", NULL,
 		     "/theirs belongs to another user, who could put something else there");
 	check_parent("theirs/name", &daemons,
@@ -159,6 +166,10 @@ TEST_WITH(test_check_parent, set_up, tear_down)
 	assert_int_equal(chown("real", ANOTHER, ANOTHER), 0);
 	check_parent("real/name", NULL, anothers);
 	check_parent("real/name", &daemons, NULL);
+	check_parent("real/name", &callers, changed);
+	assert_int_equal(chmod("real", 0750), 0);
+	check_parent("real/name", &callers, NULL);
+	assert_int_equal(chmod("real", 0770), 0);
 	check_parent("real/below/name", NULL, anothers);
 	check_parent(
 		"real/below/name", &daemons,
