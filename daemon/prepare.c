@@ -2,12 +2,15 @@
 #include "prepare.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "in_root.h"
 #include "policy/authorize.h"
 #include "rules/load.h"
 #include "rules/parse.h"
 #include "sandbox/roles.h"
 #include "worker/ondump.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,17 +83,33 @@ static int check_trigger_user(const struct sw_config *config, sw_config_say_fn *
 	return 0;
 }
 
-/* A program that is not there yet may come; a typing mistake looks the same. */
+/* The unit hides directories from the daemon, which process 1 sees: policy/program.h. */
+static bool is_missing(const char *path)
+{
+	struct stat st;
+	if (stat(path, &st) == 0 || errno != ENOENT)
+		return false;
+	sw_cleanup(sw_close_p) int root_fd = open("/proc/1/root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0)
+		return true;
+	sw_cleanup(sw_close_p) int fd = sw_in_root_open(root_fd, path, O_PATH | O_CLOEXEC);
+	return fd < 0 && errno == ENOENT;
+}
+
+/* A program that is not there yet may come, whatever its name; a typing mistake and a pattern look the same. */
 static void check_deny(const struct sw_config *config, sw_config_say_fn *note, void *arg)
 {
 	char text[512];
-	struct stat st;
 	for (char **word = config->deny; note != NULL && word != NULL && *word != NULL; word++) {
-		if ((*word)[0] != '/' || stat(*word, &st) == 0 || errno != ENOENT)
+		if ((*word)[0] != '/' || !is_missing(*word))
 			continue;
-		(void) snprintf(text, sizeof(text),
-				"there is no program %.300s (Deny=) now, as far as the daemon sees",
-				*word);
+		(void) snprintf(
+			text, sizeof(text), /* cut is fine: it is prose */
+			"there is no program %.300s (Deny=) now, as far as the daemon sees%s",
+			*word,
+			strpbrk(*word, "[]{}\\:|$%") != NULL
+				? "; patterns, escapes, variables and lists with ':' are not known"
+				: "");
 		note(arg, text);
 	}
 }

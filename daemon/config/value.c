@@ -200,11 +200,6 @@ static int program_check(const char *word, char why[SW_CONFIG_WHY_BYTES])
 				"not as the kernel writes it: write %.200s", written);
 		return -SW_E_INVALID;
 	}
-	/* A program may have such a name; of one that is there it is known. */
-	if (strpbrk(word, "[]{}\\:|$%") != NULL && access(word, F_OK) < 0 && errno != EACCES)
-		return why_set(
-			why, "there is no such program, and patterns, escapes, variables and lists "
-			     "with ':' are not known: write the path of each program");
 	const char *no_program = sw_path_no_program(word);
 	return no_program != NULL ? why_set(why, no_program) : 0;
 }
