@@ -149,7 +149,7 @@ def returns(tap):
         status, answer, err = counted(tap, target, "func:pause_for", "--slower", "30ms", turns=("slow", "slow"))
         tap.equal((status, answer.get("events")), (0, 4), "--slower: those that last as long")
         tap.check(answer.get("longest_ns", 0) >= 60e6, "--slower: the longest", answer)
-        tap.check(all(functions(s)[0] == "main" for s in answer["stacks"]), "--slower: the caller", answer["stacks"])
+        tap.check(all(functions(s)[0] == "serve(void*)" for s in answer["stacks"]), "--slower: the caller", answer["stacks"])
         status, answer, err = counted(tap, target, "func:pause_for", "--slower", "10s", turns=("slow",))
         tap.equal((status, answer.get("events")), (0, 0), "--slower: none")
         status, answer, err = counted(tap, target, "func:pushes", "--return", turns=("fork", "go"))
@@ -162,7 +162,7 @@ def returns(tap):
         run = Run("func:pause_for", "--slower", "30ms", "--each", "--count", 1, target.pid)
         turn(tap, target, "slow")
         out, err = run.process.communicate()
-        tap.check(re.search(r" pause_for\(\) = 0x[0-9a-f]+ after \d\d+\.\d{3} ms  pause_for < main ", out), "--slower in text", out)
+        tap.check(re.search(r" pause_for\(\) = 0x[0-9a-f]+ after \d\d+\.\d{3} ms  pause_for < serve\(void\*\) ", out), "--slower in text", out)
         tap.check(re.search(r"1 time pause_for\(\) of 30 ms or more, the longest \d+\.\d{3} ms", out), "--slower: the sum", out)
 
 
