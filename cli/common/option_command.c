@@ -132,8 +132,8 @@ bool sw_set_slower(struct sw_options *o, const char *value, struct sw_usage *usa
 	for (size_t i = 0; n > 0 && n <= SLOWER_MAX && i < SW_ARRAY_SIZE(units); i++)
 		if (strcmp(end, units[i].unit) == 0)
 			o->slower_ns = (int64_t) n * units[i].ns;
-	return o->slower_ns > 0 ||
-	       sw_usage_fail(usage, "give a time as 500us, 50ms or 2s", "it is not a time");
+	return o->slower_ns > 0 || sw_usage_fail(usage, "give a time as 500us, 50ms or 2s",
+						 "it is 0, too large, or has no unit");
 }
 
 bool sw_set_larger(struct sw_options *o, const char *value, struct sw_usage *usage)

@@ -433,8 +433,8 @@ static struct followed *followed_find(struct resolver *r, const struct sw_blocki
 		if (same_call(&r->followed[i].call, call))
 			return &r->followed[i];
 	if (r->n_followed == FOLLOWED_MAX)
-		sw_snapshot_note_limit(r->snap, "who is at the other end was looked for for 64 "
-						"descriptors that threads wait on, of more");
+		sw_snapshot_note_limit(r->snap, "snapwalk looked for the other end of 64 "
+						"descriptors; threads wait on more");
 	if (r->n_followed == FOLLOWED_MAX || sw_budget_spent(&r->budget))
 		return NULL;
 	struct followed *f = &r->followed[r->n_followed++];
@@ -472,8 +472,8 @@ static void peer_add(struct resolver *r, const struct sw_wait_for *wait)
 	    peer_find(snap, wait->owner_pid) != NULL)
 		return;
 	if (snap->n_peers == PEERS_MAX) {
-		sw_snapshot_note_limit(snap, "what others wait for was looked for in 64 processes "
-					     "that threads wait for, of more");
+		sw_snapshot_note_limit(snap, "snapwalk looked for what 64 other processes wait "
+					     "for; threads wait for more of them");
 		return;
 	}
 	(void) snprintf(path, sizeof(path), "/proc/%d/stat", (int) wait->owner_pid); /* fits */

@@ -317,7 +317,8 @@ def said(tap):
         result = snapwalk("on", *words)
         tap.check(result.returncode == 2 and what in result.stderr, f"{' '.join(words)}: {what}", result.stderr)
     for words, what in {("func:x", "--errno", "EIO"): "of system calls", ("syscall:read", "--slower", "1s"): "of functions",
-                        ("func:x", "--slower", "5"): "it is not a time", ("func:x", "--slower", "0ms"): "it is not a time"}.items():
+                        ("func:x", "--slower", "5"): "it is 0, too large, or has no unit",
+                        ("func:x", "--slower", "0ms"): "it is 0, too large, or has no unit"}.items():
         result = snapwalk("on", *words, "1")
         tap.check(result.returncode == 2 and what in result.stderr, f"{' '.join(words)}: {what}", result.stderr)
     with Target("functions") as target:

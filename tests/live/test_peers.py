@@ -339,7 +339,7 @@ def more_than_followed(tap):
         process.stdout.readline()
         found = wait_until(lambda: [w["message"] for w in dump(process.pid)["warnings"] if w["code"] == "limit_reached"],
                            "the limit")
-        tap.equal(found, ["who is at the other end was looked for for 64 descriptors that threads wait on, of more"],
+        tap.equal(found, ["snapwalk looked for the other end of 64 descriptors; threads wait on more"],
                   "a limit is said")
     finally:
         process.kill()
