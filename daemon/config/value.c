@@ -3,11 +3,9 @@
 #include "config/path.h"
 #include "cleanup.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 enum { LIST_MAX = 256 };
 

@@ -179,7 +179,10 @@ static size_t near_ends_count(struct resolver *r, const struct sw_holders *all, 
 	if (!sw_budget_spent(&r->near_budget))
 		sw_near_processes_list(&r->near, self, r->snap->process.ppid);
 	sw_holders_scan_near(&near, &r->near, inode, &r->near_budget);
-	size_t distinct = sw_holders_count_ends(all, &near, inode, !reads, ret_owner);
+	/* An end in the scanned part alone is often an old process that has inherited it. */
+	size_t distinct = sw_holders_count_ends(&near, NULL, inode, !reads, ret_owner);
+	if (distinct == 1)
+		distinct = sw_holders_count_ends(all, &near, inode, !reads, ret_owner);
 	sw_holders_deinit(&near);
 	if (distinct == 0)
 		sw_snapshot_note_limit(
