@@ -6,7 +6,6 @@
 #include "capture/space.h"
 #include "capture/copy.h"
 #include "capture/stacks.h"
-#include "capture/touch.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "snapshot/snapshot.h"
@@ -161,8 +160,7 @@ struct sw_capture sw_capture_of(struct sw_capture_space *space)
 
 static bool is_empty(const struct sw_hook *hook)
 {
-	return hook->before == NULL && hook->stacks == NULL && hook->in_window == NULL &&
-	       hook->touch == NULL;
+	return hook->before == NULL && hook->stacks == NULL && hook->in_window == NULL;
 }
 
 static void hook_add(struct sw_capture_space *space, struct sw_hook hook)
@@ -182,8 +180,7 @@ static void hooks_find(struct sw_capture_space *space, const struct sw_tables *t
 					     .is_runtime = true,
 					     .before = r->before,
 					     .stacks = r->stacks,
-					     .in_window = r->in_window,
-					     .touch = r->touch};
+					     .in_window = r->in_window};
 		if (!is_empty(&hook) && r->probe(space->snap))
 			hook_add(space, hook);
 	}
@@ -231,7 +228,6 @@ void sw_capture_space_prepare(struct sw_capture_space *space, const struct sw_ta
 					 sw_error_text(r));
 	}
 	space->n_want = space->n_parts;
-	sw_capture_touch_begin(space);
 }
 
 /* ---- after the stop ----------------------------------------------------------------------- */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Generators among the calls of a thread. */
+/*
+ * Generators among the calls of a thread. Also in the window: nothing is allocated, opened or parsed.
+ */
 #include "runtimes/php/generators.h"
 #include "arch/arch.h"
 #include "cleanup.h"
