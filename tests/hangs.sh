@@ -45,14 +45,13 @@ cli/top/terminal.c		own	open
 confine/descriptors.c		own	open
 confine/landlock.c		own	open statx
 daemon/config/path.c		own	open readlink
-daemon/config/value.c		own	access
 daemon/config/settings.c	own	fopen scandir
 daemon/jobs/found.c		proc	open
 daemon/main.c			own	access open openat
 daemon/policy/authorize.c	proc	fstatat openat readlinkat
 daemon/policy/namespace.c	proc	fstatat open
 daemon/policy/program.c		proc	open openat statx
-daemon/prepare.c		own	stat
+daemon/prepare.c		own	open stat
 daemon/rpc/discard.c		proc	readlink
 daemon/rpc/server.c		own	lstat readlink
 daemon/rules/load.c		own	scandir
@@ -72,6 +71,7 @@ libwalk/base/urgent.c		proc	opendir
 libwalk/capture/after.c		proc	openat
 libwalk/capture/before.c	proc	openat readlinkat statx
 libwalk/compare/load.c		own	dlopen
+libwalk/events/uprobes.c	proc	open
 libwalk/copies/copies.c		proc	stat
 libwalk/iterate/pins.c		proc	fstatat open
 libwalk/iterate/refusal.c	proc	access open
@@ -93,7 +93,7 @@ libwalk/saved/load.c		own	open openat
 libwalk/saved/save.c		own	fstatat openat
 libwalk/stop/threads.c		proc	faccessat openat
 libwalk/waits/fifo.c		proc	open opendir readlinkat statx
-libwalk/waits/holders.c		proc	lstat open opendir readlinkat
+libwalk/waits/holders.c		proc	lstat opendir readlinkat
 libwalk/waits/peers.c		proc	open readlinkat stat
 libwalk/waits/sockets.c		proc	openat
 libwalk/waits/unowned.c		proc	fopen readlinkat

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-/* perf_event_open(2) with the source uprobe: the number of the source stands in sysfs (Documentation/ABI/testing/sysfs-bus-event_source-devices-uprobe would say so; perf_uprobe in
+/* perf_event_open(2) with the source uprobe: the number of the source stands in sysfs (perf_uprobe in
  * kernel/events/core.c, v4.17 to v6.18). */
 static bool type_read(uint32_t *ret)
 {
