@@ -22,7 +22,8 @@ struct store_case store_case_make(void)
 		.config = {.store_max_use = 1 << 20,
 			   .store_max_files = 1000,
 			   .store_max_age_s = 3600,
-			   .dump_bytes_max = 1 << 20},
+			   .dump_bytes_max = 1 << 20,
+			   .own_group_is_alone = true},
 	};
 	assert_non_null(mkdtemp(f.dir));
 	store_case_clock(&f);

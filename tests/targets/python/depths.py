@@ -8,6 +8,7 @@ A chain is right when the numbers follow each other down to 0.
 arguments: threads, seconds (0: for ever), and "naps": each leaf waits for a moment instead; or "interpreters": each thread
 but the first runs this program in an interpreter of its own
 """
+import os
 import random
 import sys
 import threading
@@ -102,13 +103,16 @@ def work(until):
         turn()
 
 
+BEGUN = os.pipe() if sys.argv[3:] == ["interpreters"] else None
+
+
 def in_another(_):
     try:
         import _interpreters as interpreters
     except ImportError:  # before 3.13
         import _xxsubinterpreters as interpreters
     with open(__file__) as program:
-        interpreters.run_string(interpreters.create(), f"import sys\nsys.argv = ['', '1', '0', 'inner']\n{program.read()}")
+        interpreters.run_string(interpreters.create(), f"import sys\nsys.argv = ['', '1', '0', 'inner', '{BEGUN[1]}']\n{program.read()}")
 
 
 n, seconds = int(sys.argv[1]), float(sys.argv[2])
@@ -119,6 +123,11 @@ target = in_another if sys.argv[3:] == ["interpreters"] else work
 threads = [threading.Thread(target=target, args=(end,), daemon=True) for _ in range(n - 1)]
 for thread in threads:
     thread.start()
-if sys.argv[3:] != ["inner"]:
+if sys.argv[3:4] == ["inner"]:
+    os.write(int(sys.argv[4]), b".")
+else:
+    # An interpreter that is being made has frames that are none of this program's.
+    for _ in range(n - 1 if BEGUN else 0):
+        os.read(BEGUN[0], 1)
     print("ready", flush=True)
 work(end)
