@@ -6,49 +6,12 @@
 #include <assert.h>
 #include <string.h>
 
-int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw_called_setup *ret,
-		      enum sw_iterate_calls *ret_calls, struct sw_error *err)
+/* Events of one system call. */
+static int call_prepare(const struct sw_event_options *o, bool is_32bit,
+			struct sw_called_setup *ret, enum sw_iterate_calls *ret_calls,
+			struct sw_error *err)
 {
 	int64_t number = is_32bit ? o->call_32 : o->call;
-	if (o->what == SW_EVENT_THREAD_LIVES) {
-		*ret = (struct sw_called_setup){0};
-		*ret_calls = SW_ITERATE_LIVES;
-		return 0;
-	}
-	if (o->what == SW_EVENT_DESCRIPTORS || o->what == SW_EVENT_MAPPINGS) {
-		bool descriptors = o->what == SW_EVENT_DESCRIPTORS;
-		*ret = (struct sw_called_setup){0};
-		*ret_calls = descriptors ? SW_ITERATE_DESCRIPTORS : SW_ITERATE_MAPPINGS;
-		return is_32bit ? sw_fail(err, SW_E_INVALID,
-					  "%s of 32-bit programs are not followed",
-					  descriptors ? "descriptors" : "mappings")
-				: 0;
-	}
-	if (o->what == SW_EVENT_FUNCTION) {
-		*ret = (struct sw_called_setup){.slower_ns = (uint64_t) o->slower_ns};
-		*ret_calls =
-			o->at_return ? SW_ITERATE_FUNCTION_RETURNS : SW_ITERATE_FUNCTION_BEGINS;
-		return is_32bit ? sw_fail(err, SW_E_INVALID,
-					  "functions of 32-bit programs are not followed")
-				: 0;
-	}
-	if (o->what == SW_EVENT_DEATH) {
-		*ret = (struct sw_called_setup){0};
-		*ret_calls = SW_ITERATE_DEATHS;
-		return 0;
-	}
-	if (o->what == SW_EVENT_NEW_THREADS || o->what == SW_EVENT_NEW_PROCESSES) {
-		*ret = (struct sw_called_setup){.number = o->what == SW_EVENT_NEW_THREADS
-								  ? SW_CALLED_THREADS
-								  : SW_CALLED_PROCESSES};
-		*ret_calls = SW_ITERATE_MADE;
-		return 0;
-	}
-	if (o->what == SW_EVENT_BLOCKED) {
-		*ret = (struct sw_called_setup){.slower_ns = (uint64_t) o->slower_ns};
-		*ret_calls = SW_ITERATE_BLOCKED;
-		return 0;
-	}
 	if (number < 0 || o->n_tests > SW_CALLED_TESTS_MAX)
 		return sw_fail(err, SW_E_INVALID, "%s-bit code has no such system call",
 			       is_32bit ? "32" : "64");
@@ -72,6 +35,48 @@ int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw
 							.mask = mask};
 	}
 	*ret_calls = o->at_begin ? SW_ITERATE_CALL_BEGINS : SW_ITERATE_CALL_RETURNS;
+	return 0;
+}
+
+int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw_called_setup *ret,
+		      enum sw_iterate_calls *ret_calls, struct sw_error *err)
+{
+	const char *only_64bit = NULL;
+	*ret = (struct sw_called_setup){0};
+	switch (o->what) {
+	case SW_EVENT_CALL: return call_prepare(o, is_32bit, ret, ret_calls, err);
+	case SW_EVENT_THREAD_LIVES: *ret_calls = SW_ITERATE_LIVES; break;
+	case SW_EVENT_DESCRIPTORS:
+		*ret_calls = SW_ITERATE_DESCRIPTORS;
+		only_64bit = "descriptors";
+		break;
+	case SW_EVENT_MAPPINGS:
+		*ret_calls = SW_ITERATE_MAPPINGS;
+		only_64bit = "mappings";
+		break;
+	case SW_EVENT_FUNCTION:
+		ret->slower_ns = (uint64_t) o->slower_ns;
+		*ret_calls =
+			o->at_return ? SW_ITERATE_FUNCTION_RETURNS : SW_ITERATE_FUNCTION_BEGINS;
+		only_64bit = "functions";
+		break;
+	case SW_EVENT_DEATH: *ret_calls = SW_ITERATE_DEATHS; break;
+	case SW_EVENT_NEW_THREADS:
+		ret->number = SW_CALLED_THREADS;
+		*ret_calls = SW_ITERATE_MADE;
+		break;
+	case SW_EVENT_NEW_PROCESSES:
+		ret->number = SW_CALLED_PROCESSES;
+		*ret_calls = SW_ITERATE_MADE;
+		break;
+	case SW_EVENT_BLOCKED:
+		ret->slower_ns = (uint64_t) o->slower_ns;
+		*ret_calls = SW_ITERATE_BLOCKED;
+		break;
+	}
+	if (only_64bit != NULL && is_32bit)
+		return sw_fail(err, SW_E_INVALID, "%s of 32-bit programs are not followed",
+			       only_64bit);
 	return 0;
 }
 
