@@ -45,9 +45,7 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 		return sw_complain_error(run->subject.name, &err);
 	if (sw_sandbox_enter_capturing(run->options, false, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
-	/* What was counted before an error is said, too. */
-	int status = sw_event_run_all(run, &err) < 0 ? sw_complain_error(run->subject.name, &err)
-						     : SW_STATUS_COMPLETE;
+	int status = sw_event_run_all(run);
 	status = sw_status_worse(status, put(held, output));
 	if (held->not_checked.code != 0) {
 		(void) sw_complain_error(run->subject.name,
@@ -59,7 +57,7 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 
 int sw_cmd_leaks(const struct sw_options *options)
 {
-	const struct sw_event_options wanted = {.what = sw_held_events(options->of),
+	const struct sw_event_options wanted = {.what = sw_held_kind(options->of)->events,
 						.stack_bytes = options->snapshot.stack_bytes};
 	return sw_event_run_with(options, &wanted, run_and_put);
 }

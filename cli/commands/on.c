@@ -43,9 +43,7 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 	if (sw_sandbox_enter_capturing(run->options, false, &err) < 0 ||
 	    notice_put(run, output, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
-	/* What was counted before an error is said, too. */
-	int status = sw_event_run_all(run, &err) < 0 ? sw_complain_error(run->subject.name, &err)
-						     : SW_STATUS_COMPLETE;
+	int status = sw_event_run_all(run);
 	status = sw_status_worse(status, put(&counts, output));
 	return sw_status_worse(status, sw_event_run_missing(run));
 }
@@ -67,8 +65,7 @@ static int death_run_and_put(struct sw_event_run *run, struct sw_output *output)
 	run->stacks.with_json = run->options->format == SW_FORMAT_JSON;
 	if (sw_sandbox_enter_capturing(run->options, false, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
-	int status = sw_event_run_all(run, &err) < 0 ? sw_complain_error(run->subject.name, &err)
-						     : SW_STATUS_COMPLETE;
+	int status = sw_event_run_all(run);
 	status = sw_status_worse(status, death_put(&deaths, output));
 	return sw_status_worse(status, sw_event_run_missing(run));
 }

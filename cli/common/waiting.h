@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Blocks the signals that say to stop, SIGINT and SIGTERM. wanted is false: none says so. */
+void sw_wait_signals(sigset_t *ret, bool wanted);
 /* Waits until a time of sw_clock_ns(). True: one of these signals, which are blocked, has come and says to stop. */
 bool sw_wait_until(const sigset_t *signals, int64_t when_ns);
 

@@ -173,7 +173,7 @@ static const char *what_member(const struct sw_event_run *run)
 	return run->wanted.what == SW_EVENT_CALL ? "call" : "event";
 }
 
-/* Of several places each has a name. */
+/* Each place has a name where there are several. */
 static const char *function_name(const struct sw_call_counts *c, const struct sw_event *e)
 {
 	const struct sw_function *f = &c->run->function;

@@ -5,7 +5,7 @@
 #include "events/event_run.h"
 
 /*
- * What the events of a run have cost the process: the time that the kernel's program took to copy its threads, which it
+ * The cost of a run's events to the process: the time that the kernel's program took to copy its threads, which it
  * measures itself. What it takes to enter the program is not in it; of a function that is a breakpoint, and the most.
  */
 

@@ -76,7 +76,7 @@ static void put_signal(struct sw_text *text, const struct sw_deaths *d)
 	}
 }
 
-/* Who called exit() is the first function of the program's own. */
+/* The caller of exit(): the first function of the program's own. */
 static void put_exit(struct sw_text *text, const struct sw_deaths *d)
 {
 	const struct sw_event_stack *stack = stack_of(d);

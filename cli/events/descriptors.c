@@ -144,7 +144,7 @@ static int acquire(struct descriptors *d, const struct sw_event *e,
 		slot->changed_ns = e->time_ns;
 		return 0;
 	}
-	/* What was listed may have been opened after events had begun. */
+	/* A descriptor that was listed may have been opened after events had begun. */
 	if (slot->state == BEFORE && e->time_ns <= d->held.listed_ns)
 		slot->state = NOT;
 	release(d, slot, e->time_ns); /* dup2(2) over it */
@@ -206,7 +206,7 @@ static int check(void *arg, struct sw_error *err)
 	return 0;
 }
 
-/* What changed since the check was begun is neither. */
+/* A descriptor that changed since the check was begun is neither. */
 static int compare_with_list(struct descriptors *d)
 {
 	const int64_t check_ns = d->held.check_ns;
@@ -246,6 +246,7 @@ static int list(struct sw_held *held)
 }
 
 const struct sw_held_kind sw_held_descriptors = {.name = "fds",
+						 .events = SW_EVENT_DESCRIPTORS,
 						 .noun = "descriptor",
 						 .file = "fd",
 						 .got = "opened",

@@ -23,7 +23,7 @@ enum {
 	STEPPED_MAX = 1000,
 };
 
-/* What is put before the stack: what is in it is not put there twice. syscall: in which the thread is; NULL. */
+/* The label before the stack; NULL: none, as the stack has it. syscall: the one that the thread is in, or NULL. */
 static const char *label_of(const struct sw_event_run *run, const char *syscall)
 {
 	const struct sw_options *o = run->options;
@@ -149,10 +149,7 @@ int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options
 	int status = sw_select_one(options, &run->subject);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
-	(void) sigemptyset(&run->signals); /* cannot fail, as the following */
-	(void) sigaddset(&run->signals, SIGINT);
-	(void) sigaddset(&run->signals, SIGTERM);
-	(void) sigprocmask(SIG_BLOCK, &run->signals, NULL);
+	sw_wait_signals(&run->signals, true);
 	if (wanted->what == SW_EVENT_FUNCTION)
 		status = sw_function_find(options, &run->subject, &run->function);
 	if (status != SW_STATUS_COMPLETE)
@@ -234,7 +231,7 @@ static uint64_t rate_max(const struct sw_event_run *run)
 	return emulated ? EMULATED_MAX : STEPPED_MAX;
 }
 
-int sw_event_run_all(struct sw_event_run *run, struct sw_error *err)
+static int all_read(struct sw_event_run *run, struct sw_error *err)
 {
 	const uint64_t max = rate_max(run);
 	struct sw_event_rate rate = {0};
@@ -273,6 +270,13 @@ int sw_event_run_all(struct sw_event_run *run, struct sw_error *err)
 		r = fetch(run, err);
 	}
 	return r == 0 ? sw_event_order_end(&run->order, err) : r;
+}
+
+int sw_event_run_all(struct sw_event_run *run)
+{
+	struct sw_error err = {0};
+	return all_read(run, &err) < 0 ? sw_complain_error(run->subject.name, &err)
+				       : SW_STATUS_COMPLETE;
 }
 
 int sw_event_run_missing(const struct sw_event_run *run)

@@ -63,8 +63,9 @@ int sw_event_run_with(const struct sw_options *options, const struct sw_event_op
 int sw_event_run_put(struct sw_output *output, const struct sw_text *text, int made);
 
 /* Until it has lasted as long as the options say, a signal comes, enough is set, or the process ends; a function that is
- * called too often ends it, too, where the options say no other end. 0, or as sw_recorder_sample(). */
-int sw_event_run_all(struct sw_event_run *run, struct sw_error *err);
+ * called too often ends it, too, where the options say no other end. SW_STATUS_*, of what sw_recorder_sample() says;
+ * complains by itself: events that were counted before an error are to be told all the same. */
+int sw_event_run_all(struct sw_event_run *run);
 
 /* Whether all events are there with their stacks: SW_STATUS_COMPLETE, or SW_STATUS_MISSING; complains by itself why
  * there are no stacks. */

@@ -16,7 +16,7 @@
 
 enum { DEPTH_MAX = 8, OLD = 0, NEW = 1, FRAMES_SHOWN = 8, ROWS_SHOWN = 20 };
 
-static const char schema[] = "snapwalk.leaks/1";
+#define SCHEMA "snapwalk.leaks/1"
 static const char between[] = " < ";
 
 struct row {
@@ -42,7 +42,7 @@ static void diff_deinit(struct diff *d)
 
 bool sw_held_diff_is(const struct sw_text *json)
 {
-	static const char begin[] = "{\"schema\":\"snapwalk.leaks/1\"";
+	static const char begin[] = "{\"schema\":\"" SCHEMA "\"";
 	return json->size >= strlen(begin) && memcmp(json->data, begin, strlen(begin)) == 0;
 }
 
@@ -120,7 +120,7 @@ static int side_read(struct diff *d, const struct sw_text *text, size_t side, st
 		return r;
 	const char *name = string_of(tree->values, "schema");
 	const struct sw_json *stacks = sw_json_member_of(tree->values, "stacks", SW_JSON_ARRAY);
-	if (name == NULL || strcmp(name, schema) != 0 || stacks == NULL ||
+	if (name == NULL || strcmp(name, SCHEMA) != 0 || stacks == NULL ||
 	    string_of(tree->values, "of") == NULL)
 		return sw_fail(err, SW_E_FORMAT, "it is no result of leaks");
 	d->has_bytes |= sw_json_member(tree->values, "outstanding_bytes") != NULL;

@@ -13,13 +13,3 @@ const struct sw_held_kind *sw_held_kind(enum sw_leaks_of of)
 	}
 	return NULL;
 }
-
-enum sw_event_what sw_held_events(enum sw_leaks_of of)
-{
-	switch (of) {
-	case SW_LEAKS_FDS: return SW_EVENT_DESCRIPTORS;
-	case SW_LEAKS_THREADS: return SW_EVENT_THREAD_LIVES;
-	case SW_LEAKS_MAPS: return SW_EVENT_MAPPINGS;
-	}
-	return SW_EVENT_CALL;
-}

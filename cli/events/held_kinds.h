@@ -8,7 +8,5 @@
 
 /* By the value of --of. */
 const struct sw_held_kind *sw_held_kind(enum sw_leaks_of of);
-/* The events that it needs. */
-enum sw_event_what sw_held_events(enum sw_leaks_of of);
 
 #endif

@@ -184,7 +184,7 @@ static int replace(struct mappings *m, const struct sw_event *e, uint64_t begin,
 	sw_cleanup(sw_intervals_deinit) struct sw_intervals taken = {0};
 	int r = sw_intervals_cut(&m->there, begin, end, &taken);
 	for (size_t i = 0; i < taken.n; i++)
-		/* What was listed may have been mapped after events had begun. */
+		/* A mapping that was listed may have been made after events had begun. */
 		if (taken.all[i].owner != BEFORE || e->time_ns > m->held.listed_ns)
 			shorten(m, &taken.all[i], false);
 	return r < 0 ? r : late_note(m, e, begin, end);
@@ -474,6 +474,7 @@ static int list(struct sw_held *held)
 }
 
 const struct sw_held_kind sw_held_mappings = {.name = "maps",
+					      .events = SW_EVENT_MAPPINGS,
 					      .noun = "mapping",
 					      .file = "maps",
 					      .got = "mapped",

@@ -172,7 +172,7 @@ static int begin(struct threads *t, const struct sw_event *e, uint32_t index)
 	struct thread *maker = running_find(t, e->tid), *old = running_find(t, tid);
 	if (maker != NULL && maker->before)
 		maker->pointer_avma = handle->maker_avma;
-	/* What was listed may have been made after events had begun. */
+	/* A thread that was listed may have been made after events had begun. */
 	if (old != NULL && old->before && e->time_ns <= t->held.listed_ns)
 		take_out(&t->running, (size_t) (old - t->running.all));
 	else if (old != NULL && end(t, tid) < 0) /* the event of its end was lost */
@@ -333,6 +333,7 @@ static int list(struct sw_held *held)
 }
 
 const struct sw_held_kind sw_held_threads = {.name = "threads",
+					     .events = SW_EVENT_THREAD_LIVES,
 					     .noun = "thread",
 					     .file = "task",
 					     .got = "made",

@@ -106,13 +106,8 @@ int sw_sample_run_open(struct sw_sample_run *run, const struct sw_options *optio
 	struct sw_error err = {0};
 	const char *about = "";
 	*run = (struct sw_sample_run){.options = options, .status = SW_STATUS_COMPLETE};
-	(void) sigemptyset(&run->signals); /* cannot fail */
 	/* A program that was started says by its end when there is nothing more to sample. */
-	if (options->program == NULL) {
-		(void) sigaddset(&run->signals, SIGINT);
-		(void) sigaddset(&run->signals, SIGTERM);
-	}
-	(void) sigprocmask(SIG_BLOCK, &run->signals, NULL);
+	sw_wait_signals(&run->signals, options->program == NULL);
 	if (sw_select(options, &run->selection, &about, &err) < 0)
 		return sw_complain_error(about, &err);
 	run->recorders = calloc(run->selection.n_subjects + 1, sizeof(struct sw_recorder *));

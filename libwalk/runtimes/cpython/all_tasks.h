@@ -25,7 +25,7 @@ bool sw_cpython_task_get(const struct sw_cpython *c, size_t n, struct sw_cpython
 /* None, with which functions of asyncio say that they have no time limit; 0: asyncio was not found. */
 uint64_t sw_cpython_tasks_none(const struct sw_cpython *c);
 
-/* The number of the task at an address; -1: it is none of them. */
+/* The number of the task at an address; -1: no task is there. */
 int64_t sw_cpython_task_number(const struct sw_cpython *c, uint64_t avma);
 
 void sw_cpython_all_tasks_destroy(struct sw_cpython_all_tasks *all);
