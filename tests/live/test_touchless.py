@@ -57,7 +57,7 @@ def same_walks_of(tap, name, args):
         wait_until(lambda: {state_of(target.pid, tid) for tid in tasks(target.pid)} <= {"T", "Z"},
                    f"{name} to stop")
         # Threads that no stop reaches are waited for.
-        limit = ("--max-stop", "3000") if name == "hanging" else ()
+        limit = ("--max-stop", "1000") if name == "hanging" else ()
         reports = {stop: dump(target.pid, *limit, "--symbols", "names", "--timeout", "60000",
                               "--stop", stop, status=(0, 3)) for stop in ("always", "auto", "never")}
         wanted = walks(reports["always"])
