@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 
 from daemon import Daemon, ended, name_of
-from harness import SNAPWALK, Tap, Target, no_mounts, public, wait_until
+from harness import SNAPWALK, Tap, Target, call_of, no_mounts, public, wait_until
 
 HEAD_BYTES = 4096
 LIBC_LEAST = 1 << 20
@@ -27,6 +27,12 @@ def libc_lines(report):
                 "libc.so" in report["modules"][f["module"]]["path"])]
     lines = sum(f.get("line") is not None for f in libc)
     return lines, len(libc) - lines
+
+
+def settled(target):
+    """Its three threads are where they wait, not on their way there: each dump has the same frames."""
+    pid, waits = target.pid, {0, 202, 230, 232}  # read of the first thread; futex, clock_nanosleep, epoll_wait
+    wait_until(lambda: {call_of(pid, tid) for tid in os.listdir(f"/proc/{pid}/task")} == waits, "its threads to wait")
 
 
 def dumped(pid, *args, user=None, env=None):
@@ -138,6 +144,7 @@ def by_default(tap, directory, lines):
             until ls "$1"/*.sections >/dev/null 2>&1 || [ $n = 1200 ]; do n=$((n + 1)); sleep 0.05; done
             }"""
     with Target("threads", 3, 5, user=OTHER_UID) as target:
+        settled(target)
         roots = elsewhere_kept(f"""{wait_for}
             pid=$1; shift
             "$@" $pid >/dev/null; wait_for /var/cache/snapwalk
@@ -182,6 +189,7 @@ def run(tap):
     directory = tempfile.mkdtemp(prefix="snapwalk-test-cache-")
     try:
         with Target("threads", 3, 5) as target:
+            settled(target)
             lines, _ = libc_lines(dumped(target.pid, "--cache", "none"))
             if not lines:
                 tap.skip("unpacked sections", "the C library has no lines", "package libc6-dbg")

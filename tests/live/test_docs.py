@@ -338,7 +338,7 @@ def test_recipes(tap):
     with tempfile.TemporaryDirectory() as directory, Daemon() as daemon, Target("service", 20) as target:
         for line in lines:
             if not os.listdir(daemon.call("Status")["directory"]) or "latest" in line or "-4242-" in line:
-                daemon.client().call("Capture", target={"pid": target.pid})
+                daemon.client().call("Capture", target={"pid": target.pid}, options={"timeout_ms": 30000})
             if "setpriv" in line and os.geteuid() != 0:
                 tap.skip(line, "only root has capabilities to give up", Tap.ROOT)
                 continue
