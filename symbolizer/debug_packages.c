@@ -17,8 +17,8 @@ static bool wants_package(const struct sw_unit *unit, struct sw_local *local)
 {
 	const char *path = sw_module_path(unit->module);
 	return !unit->package_tried && unit->kind == 1 << SW_MODULE_ELF &&
-	       unit->source <= SW_SOURCE_DYNSYM && path[0] == '/' && strchr(path, '\n') == NULL &&
-	       sw_unit_is_here(unit, local);
+	       unit->source <= SW_SOURCE_DYNSYM && sw_package_may_have(path) &&
+	       strchr(path, '\n') == NULL && sw_unit_is_here(unit, local);
 }
 
 static int take(struct sw_unit *unit, const struct sw_package_want *want, struct sw_arena *arena)

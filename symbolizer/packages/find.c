@@ -7,11 +7,11 @@
  *
  * Most libraries are in a package that is named after them, whose list is looked into first. For others all lists are
  * looked into (a thousand packages: some milliseconds), for all files at once, and first those with a name like the file's
- * or that of a directory on its path.
+ * or that of a directory on its path. Programs that each machine has are in a few packages, which come before.
  * Of a path, which the target chose, nothing is opened: only lists, whose names have no slash.
  *
  * Source: dpkg-query(1), --search; Debian Policy 4.6.2, 5.6.1 (characters of a name) and 8.1 (names of
- * library packages); https://wiki.debian.org/AutomaticDebugPackages (NAME-dbgsym); debian/rules of glibc
+ * library packages), 9.1.1 and 9.1.2 (where packages put files: not in /home, /usr/local); https://wiki.debian.org/AutomaticDebugPackages (NAME-dbgsym); debian/rules of glibc
  * and python3.x, which have -dbg packages instead.
  */
 #include "packages/find.h"
@@ -167,6 +167,14 @@ static void guess(struct search *s, struct sw_package_want *want)
 	}
 }
 
+/* Programs that are on each machine are in packages that are not named after them. */
+static void look_in_common(struct search *s)
+{
+	static const char *const common[] = {"coreutils.list", "util-linux.list", "procps.list"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(common) && s->n_left > 0; i++)
+		list_look(s, common[i], s->wants, s->n);
+}
+
 /* How many first characters are the same. */
 static size_t same_begin(const char *a, const char *b)
 {
@@ -267,6 +275,18 @@ static void look_everywhere(struct search *s)
 	}
 }
 
+bool sw_package_may_have(const char *path)
+{
+	static const char *const places[] = {"/usr/", "/bin/", "/sbin/", "/lib",
+					     "/opt/", "/etc/", "/var/"};
+	if (strncmp(path, "/usr/local/", strlen("/usr/local/")) == 0)
+		return false;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(places); i++)
+		if (strncmp(path, places[i], strlen(places[i])) == 0)
+			return true;
+	return false;
+}
+
 void sw_packages_find(const char *lists, struct sw_package_want *wants, size_t n,
 		      int64_t deadline_ns)
 {
@@ -283,6 +303,8 @@ void sw_packages_find(const char *lists, struct sw_package_want *wants, size_t n
 		return;
 	for (size_t i = 0; i < n && !is_late(&s); i++)
 		guess(&s, &wants[i]);
+	if (s.n_left > 0 && !is_late(&s))
+		look_in_common(&s);
 	if (s.n_left > 0 && !is_late(&s))
 		look_everywhere(&s);
 	free(s.buffer);

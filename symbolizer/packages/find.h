@@ -2,6 +2,7 @@
 #ifndef SW_PACKAGES_FIND_H
 #define SW_PACKAGES_FIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,9 @@ struct sw_package_want {
 	char guess[SW_PACKAGE_NAME_MAX]; /* by the file's name; "" when that is no package's */
 	char name[SW_PACKAGE_NAME_MAX];  /* of the package that has it; "" when none was found */
 };
+
+/* Whether a package may have this file at all: programs that are not of the distribution lie elsewhere, as a rule. */
+bool sw_package_may_have(const char *path);
 
 /**
  * The packages that have these files.

@@ -133,6 +133,37 @@ TEST_WITH(test_words, setup, teardown)
 	assert_string_equal(find(l, path + strlen("/a")), "xx-openjdk");
 }
 
+/* Programs that each machine has are in packages that are looked into before all lists are. */
+TEST_WITH(test_common, setup, teardown)
+{
+	static const char *const names[] = {"coreutils", "util-linux", "procps"};
+	struct lists *l = *state;
+	char path[64], file[64], text[64];
+	put(l, "aaa.list", "/bin/of-coreutils\n/bin/of-util-linux\n/bin/of-procps\n");
+	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++) {
+		(void) snprintf(path, sizeof(path), "/usr/bin/of-%s", names[i]);
+		(void) snprintf(file, sizeof(file), "%s.list", names[i]);
+		(void) snprintf(text, sizeof(text), "%s\n", path);
+		assert_string_equal(find(l, path), "aaa");
+		put(l, file, text);
+		assert_string_equal(find(l, path), names[i]);
+	}
+}
+
+TEST(test_places)
+{
+	static const char *const packaged[] = {"/usr/bin/a", "/bin/a",     "/sbin/a",
+					       "/lib/a",     "/lib64/a",   "/opt/b/a",
+					       "/etc/a",     "/var/lib/a", "/usr/locale/a"};
+	static const char *const other[] = {"/usr/local/bin/a", "/home/u/a", "/root/a", "/tmp/a",
+					    "/srv/a",           "/a",        "a",       "",
+					    "usr/bin/a"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(packaged); i++)
+		assert_true(sw_package_may_have(packaged[i]));
+	for (size_t i = 0; i < SW_ARRAY_SIZE(other); i++)
+		assert_false(sw_package_may_have(other[i]));
+}
+
 static int64_t spent_ns(void)
 {
 	struct timespec now;
