@@ -5,9 +5,10 @@
  *
  *	/var/lib/dpkg/info/NAME.list, NAME:ARCH.list	a path per line, as the package has it
  *
- * Most libraries are in a package that is named after them, whose list is looked into first. For others all lists are
+ * Most libraries are in a package that is named after them, whose list is looked into first. In the end all lists are
  * looked into (a thousand packages: some milliseconds), for all files at once, and first those with a name like the file's
- * or that of a directory on its path. Programs that each machine has are in a few packages, which come before.
+ * or that of a directory on its path. As reading the names of all lists takes milliseconds, packages that are likely by
+ * rules come before that.
  * Of a path, which the target chose, nothing is opened: only lists, whose names have no slash.
  *
  * Source: dpkg-query(1), --search; Debian Policy 4.6.2, 5.6.1 (characters of a name) and 8.1 (names of
@@ -153,24 +154,53 @@ static bool name_guess(const char *path, char *ret, size_t size)
 	return name_is_good(ret);
 }
 
-static void guess(struct search *s, struct sw_package_want *want)
+/* Packages whose number is in the path of all that they have. */
+static bool path_guess(const char *path, char *ret, size_t size)
+{
+	static const struct {
+		const char *begin, *package; /* with the number's place */
+	} rules[] = {{"/usr/lib/jvm/java-%u-openjdk", "openjdk-%u-jre-headless"},
+		     {"/usr/lib/postgresql/%u/", "postgresql-%u"}};
+	unsigned number;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(rules); i++)
+		if (sscanf(path, rules[i].begin, &number) == 1)
+			return snprintf(ret, size, rules[i].package, number) < (int) size;
+	return false;
+}
+
+/* Looks into the list of a package. */
+static void package_look(struct search *s, struct sw_package_want *want, const char *name,
+			 const char *ending)
 {
 	/* The architectures of a program for this machine, and of one for all. */
-	static const char *const endings[] = {":amd64.list", ".list"};
-	char file[SW_PACKAGE_NAME_MAX + 16];
-	if (!name_guess(want->path, want->guess, sizeof(want->guess)))
-		want->guess[0] = '\0';
-	for (size_t i = 0; i < SW_ARRAY_SIZE(endings) && want->guess[0] != '\0' && s->n_left > 0;
-	     i++) {
-		(void) snprintf(file, sizeof(file), "%s%s", want->guess, endings[i]); /* fits */
+	static const char *const architectures[] = {":amd64.list", ".list"};
+	char file[SW_PACKAGE_NAME_MAX + 32];
+	for (size_t i = 0; i < SW_ARRAY_SIZE(architectures) && want->name[0] == '\0'; i++) {
+		(void) snprintf(file, sizeof(file), "%s%s%s", name, ending,
+				architectures[i]); /* fits */
 		list_look(s, file, want, 1);
 	}
 }
 
-/* Programs that are on each machine are in packages that are not named after them. */
+static void guess(struct search *s, struct sw_package_want *want)
+{
+	/* The packages that have the programs of one by the name without: python3.11, perl, apache2, php8.2, node. */
+	static const char *const endings[] = {"", "-minimal", "-base", "-bin", "-cli", "js"};
+	char name[SW_PACKAGE_NAME_MAX];
+	if (!name_guess(want->path, want->guess, sizeof(want->guess)))
+		want->guess[0] = '\0';
+	for (size_t i = 0; i < SW_ARRAY_SIZE(endings) && want->guess[0] != '\0'; i++)
+		package_look(s, want, want->guess, endings[i]);
+	if (want->name[0] == '\0' && path_guess(want->path, name, sizeof(name)))
+		package_look(s, want, name, "");
+}
+
+/* Programs and libraries of each machine are in packages that are not named after them. */
 static void look_in_common(struct search *s)
 {
-	static const char *const common[] = {"coreutils.list", "util-linux.list", "procps.list"};
+	static const char *const common[] = {"coreutils.list",    "util-linux.list",
+					     "procps.list",       "libc6:amd64.list",
+					     "zlib1g:amd64.list", "libssl3:amd64.list"};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(common) && s->n_left > 0; i++)
 		list_look(s, common[i], s->wants, s->n);
 }

@@ -133,21 +133,38 @@ TEST_WITH(test_words, setup, teardown)
 	assert_string_equal(find(l, path + strlen("/a")), "xx-openjdk");
 }
 
-/* Programs that each machine has are in packages that are looked into before all lists are. */
-TEST_WITH(test_common, setup, teardown)
+/* Packages that are likely by a rule are looked into before all lists are. */
+TEST_WITH(test_rules, setup, teardown)
 {
-	static const char *const names[] = {"coreutils", "util-linux", "procps"};
+	static const struct {
+		const char *path, *list, *package;
+	} rules[] = {
+		{"/usr/bin/ls", "coreutils.list", "coreutils"},
+		{"/usr/bin/mount", "util-linux.list", "util-linux"},
+		{"/usr/bin/top", "procps.list", "procps"},
+		{"/lib/libm.so.6", "libc6:amd64.list", "libc6"},
+		{"/lib/libz.so.1.2", "zlib1g:amd64.list", "zlib1g"},
+		{"/lib/libcrypto.so.3", "libssl3:amd64.list", "libssl3"},
+		{"/usr/bin/python3.11", "python3.11-minimal.list", "python3.11-minimal"},
+		{"/usr/bin/perl", "perl-base.list", "perl-base"},
+		{"/usr/sbin/apache2", "apache2-bin:amd64.list", "apache2-bin"},
+		{"/usr/bin/php8.2", "php8.2-cli.list", "php8.2-cli"},
+		{"/usr/bin/node", "nodejs.list", "nodejs"},
+		{"/usr/lib/jvm/java-17-openjdk-amd64/bin/x", "openjdk-17-jre-headless:amd64.list",
+		 "openjdk-17-jre-headless"},
+		{"/usr/lib/postgresql/15/bin/postgres", "postgresql-15.list", "postgresql-15"},
+	};
 	struct lists *l = *state;
-	char path[64], file[64], text[64];
-	put(l, "aaa.list", "/bin/of-coreutils\n/bin/of-util-linux\n/bin/of-procps\n");
-	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++) {
-		(void) snprintf(path, sizeof(path), "/usr/bin/of-%s", names[i]);
-		(void) snprintf(file, sizeof(file), "%s.list", names[i]);
-		(void) snprintf(text, sizeof(text), "%s\n", path);
-		assert_string_equal(find(l, path), "aaa");
-		put(l, file, text);
-		assert_string_equal(find(l, path), names[i]);
+	char text[128];
+	for (size_t i = 0; i < SW_ARRAY_SIZE(rules); i++) {
+		(void) snprintf(text, sizeof(text), "%s\n", rules[i].path);
+		put(l, "aaa.list", text);
+		l->n--;
+		assert_string_equal(find(l, rules[i].path), "aaa");
+		put(l, rules[i].list, text);
+		assert_string_equal(find(l, rules[i].path), rules[i].package);
 	}
+	put(l, "aaa.list", "");
 }
 
 TEST(test_places)
