@@ -79,8 +79,10 @@ def test_dump(tap, how, stop):
         stolen = stolen_s() - stolen
         if not tap.check(out is not None, f"{how}: the command ends"):
             return
-        report = json.loads(out[0])
         tap.equal(held(target.pid), [], f"{how}: nothing is held")
+        if not tap.check(out[0], f"{how}, {stop}: there is a dump", out):
+            return
+        report = json.loads(out[0])
         # The limit, what lies beyond it by design, and a machine that has other things to do.
         tap.check(report["timings"]["stopped_us"] < (MAX_STOP_MS + 100) * 1000 + stolen * 1e6,
                   f"{how}: held for no longer than the limit and 100 ms",
