@@ -28,8 +28,9 @@ static bool same_process(const struct sw_job *job, pid_t pid, uint64_t starttime
 /* The worker judges the caller again: a caller with other ids needs a capture of their own. */
 static bool same_right(const struct sw_job *job, const struct sw_submission *s)
 {
-	if (job->request.privileged || s->caller->privileged)
-		return job->request.privileged == s->caller->privileged;
+	bool privileged = sw_caller_is_privileged(job->jobs->config, s->caller);
+	if (job->request.privileged || privileged)
+		return job->request.privileged == privileged;
 	return job->request.caller_uid == s->caller->uid &&
 	       job->request.caller_gid == s->caller->gid &&
 	       job->request.caller_same_user_ns == s->caller->same_user_ns;
@@ -89,7 +90,7 @@ static size_t count_state(const struct sw_jobs *jobs, enum sw_job_state state, u
 static bool queue_has_space(const struct sw_jobs *jobs, const struct sw_submission *s)
 {
 	size_t all = jobs->config->queue, quarter = all / 4;
-	if (jobs->n_queued >= all || s->alert || s->caller->privileged)
+	if (jobs->n_queued >= all || s->alert || sw_caller_is_privileged(jobs->config, s->caller))
 		return jobs->n_queued < all;
 	return jobs->n_queued < all - quarter &&
 	       count_state(jobs, SW_JOB_QUEUED, s->caller->uid) < (quarter > 0 ? quarter : 1);
@@ -119,7 +120,8 @@ static enum sw_submitted admit(struct sw_jobs *jobs, const struct sw_submission 
 	if (ms > 0)
 		return busy(refusal, &n->busy_target_total, "target", ms);
 	bool is_unlimited =
-		s->caller->uid == 0 || (jobs->config->user_mode && s->caller->privileged);
+		s->caller->uid == 0 ||
+		(jobs->config->user_mode && sw_caller_is_privileged(jobs->config, s->caller));
 	if (!s->paid && !is_unlimited)
 		ms = sw_limits_take(jobs->limits, s->caller->uid, now_ns);
 	if (ms > 0)
@@ -135,7 +137,7 @@ static void request_fill(struct sw_job *job, const struct sw_submission *s)
 		.seq = s->seq,
 		.pid = s->found->pid,
 		.starttime = s->found->starttime,
-		.privileged = caller->privileged,
+		.privileged = sw_caller_is_privileged(job->jobs->config, caller),
 		.caller_uid = caller->uid,
 		.caller_gid = caller->gid,
 		.caller_same_user_ns = caller->same_user_ns,

@@ -94,7 +94,7 @@ static void charge(struct sw_job *job, int64_t stopped_us, int64_t longest_us)
  * as it was when the process stood still, and as the dump says. */
 static enum sw_deny_rule judge(const struct sw_job *job, const struct sw_dump *dump)
 {
-	const struct sw_caller caller = {.privileged = true};
+	const struct sw_caller caller = {.privileged = true, .same_user_ns = true};
 	struct sw_subject subject = sw_target_subject(&job->target);
 	enum sw_deny_rule rule = sw_authorize(job->jobs->config, &caller, &subject);
 	if (rule != SW_DENY_NONE)

@@ -158,7 +158,8 @@ void sw_series_destroy(struct sw_series *series)
 
 bool sw_series_pay(struct sw_jobs *jobs, const struct sw_caller *caller, struct sw_refusal *refusal)
 {
-	if (caller->uid == 0 || (jobs->config->user_mode && caller->privileged))
+	if (caller->uid == 0 ||
+	    (jobs->config->user_mode && sw_caller_is_privileged(jobs->config, caller)))
 		return true;
 	uint32_t ms = sw_limits_take(jobs->limits, caller->uid, sw_clock_ns());
 	if (ms == 0)

@@ -25,7 +25,7 @@ const struct sw_store_entry *sw_change_find(struct sw_call *call, const char *id
 		publisher->store != NULL ? sw_store_find(publisher->store, id) : NULL;
 	/* What Deny= keeps from the privileged they may still remove. */
 	if (entry == NULL ||
-	    (!caller->privileged &&
+	    (!sw_caller_is_privileged(publisher->config, caller) &&
 	     sw_authorize(publisher->config, caller, &entry->subject) != SW_DENY_NONE)) {
 		reply_unknown(call, id);
 		return NULL;

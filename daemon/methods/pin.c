@@ -32,7 +32,8 @@ void sw_method_pin(struct sw_call *call)
 	if (sw_change_find(call, p.id) == NULL)
 		return;
 	struct sw_store *store = methods->jobs->publisher.store;
-	int r = p.pinned ? sw_store_pin(store, p.id, caller->uid, !caller->privileged, &err)
+	bool limited = !sw_caller_is_privileged(methods->jobs->config, caller);
+	int r = p.pinned ? sw_store_pin(store, p.id, caller->uid, limited, &err)
 			 : sw_store_unpin(store, p.id, &err);
 	sw_change_reply(call, p.id, r, &err);
 }

@@ -190,7 +190,7 @@ static void on_profile(struct sw_profiling *profiling, const struct sw_outcome *
 }
 
 /* The rules act with the daemon's own authority: only Deny= limits them. */
-static const struct sw_caller rule_caller = {.privileged = true};
+static const struct sw_caller rule_caller = {.privileged = true, .same_user_ns = true};
 
 static void start_series(struct trigger *t, const struct sw_rule *rule,
 			 const struct sw_submission *submission)
@@ -304,7 +304,7 @@ static bool is_allowed(const struct sw_call *call)
 {
 	const struct sw_caller *caller = &call->connection->caller;
 	const struct sw_methods *methods = call->context;
-	return caller->privileged ||
+	return sw_caller_is_privileged(methods->jobs->config, caller) ||
 	       (methods->trigger_uid != (uid_t) -1 && caller->uid == methods->trigger_uid);
 }
 

@@ -156,8 +156,11 @@ void sw_caller_place(const struct sw_config *config, struct sw_caller *caller,
 	 * it cannot look at is root or nobody that it serves. */
 	caller->same_user_ns = sw_user_ns_equal(user_ns, sw_user_ns_self()) ||
 			       (config->user_mode && user_ns.ino == 0);
-	if (config->require_same_namespace && !caller->same_user_ns)
-		caller->privileged = false;
+}
+
+bool sw_caller_is_privileged(const struct sw_config *config, const struct sw_caller *caller)
+{
+	return caller->privileged && (!config->require_same_namespace || caller->same_user_ns);
 }
 
 void sw_caller_deinit(struct sw_caller *caller)
@@ -360,7 +363,7 @@ enum sw_deny_rule sw_authorize(const struct sw_config *config, const struct sw_c
 	const struct sw_target_rights *target = &subject->rights;
 	if (is_denied(config, subject))
 		return SW_DENY_LIST;
-	if (caller->privileged)
+	if (sw_caller_is_privileged(config, caller))
 		return SW_DENY_NONE;
 	/*
 	 * __ptrace_may_access (kernel/ptrace.c, Linux 6.1), in its order: all three ids are the
@@ -407,7 +410,7 @@ enum sw_deny_rule sw_authorize_change(const struct sw_config *config,
 				      const struct sw_subject *subject,
 				      const struct sw_kept_rights *dump)
 {
-	if (caller->privileged)
+	if (sw_caller_is_privileged(config, caller))
 		return SW_DENY_NONE;
 	enum sw_deny_rule rule = sw_authorize(config, caller, subject);
 	if (rule == SW_DENY_NONE && (dump->alert || dump->by != caller->uid ||

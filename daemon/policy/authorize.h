@@ -27,7 +27,7 @@ struct sw_caller {
 	gid_t gid;
 	gid_t *groups; /* owned */
 	size_t n_groups;
-	bool privileged;   /* root, our own uid in user mode, or member of Group= */
+	bool privileged;   /* by its ids: root, our own uid in user mode, or member of Group= */
 	bool same_user_ns; /* as ours; false: another, or unknown */
 	bool borrowed_ids; /* a set-user-ID program's: not the real ones */
 };
@@ -44,8 +44,7 @@ bool sw_group_has_others(const struct sw_config *config, gid_t gid, const char *
 int sw_caller_init(const struct sw_config *config, int socket_fd, struct sw_caller *ret,
 		   struct sw_error *err);
 void sw_caller_deinit(struct sw_caller *caller);
-/* Says in which user namespace it is, which only a process with CAP_SYS_PTRACE can find out; with
- * RequireSameNamespace= nobody is privileged from another one. */
+/* Says in which user namespace it is, which only a process with CAP_SYS_PTRACE can find out. */
 void sw_caller_place(const struct sw_config *config, struct sw_caller *caller,
 		     struct sw_user_ns user_ns);
 
@@ -86,7 +85,11 @@ struct sw_subject {
 };
 struct sw_subject sw_target_subject(const struct sw_target_creds *creds);
 
-/* The decision, for live processes and for stored dumps. caller->privileged skips all but Deny=. */
+/* May this caller see and change everything but what Deny= names? With RequireSameNamespace= nobody may from another
+ * user namespace. Asked at each call, as a reload may change that key while a connection lasts. */
+bool sw_caller_is_privileged(const struct sw_config *config, const struct sw_caller *caller);
+
+/* The decision, for live processes and for stored dumps. The privileged are refused by Deny= only. */
 enum sw_deny_rule sw_authorize(const struct sw_config *config, const struct sw_caller *caller,
 			       const struct sw_subject *subject);
 /* May everybody who may see a process with these rights see one with the others, too? Deny= aside. */

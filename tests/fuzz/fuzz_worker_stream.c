@@ -113,7 +113,7 @@ static void say_all(sd_event *event, struct sw_bytes input)
 static void capture(const struct sw_config *config, sd_event *event, struct sw_bytes input,
 		    const struct sw_worker_profile *profile)
 {
-	static const struct sw_caller root = {.privileged = true};
+	static const struct sw_caller root = {.privileged = true, .same_user_ns = true};
 	struct sw_counters counters = {0};
 	struct sw_spawner spawner = {.fd = -EBADF, .pidfd = eventfd(0, EFD_CLOEXEC)};
 	struct sw_jobs jobs;

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 
@@ -281,6 +282,56 @@ def kept_and_denied(tap):
         tap.equal(refusal(daemon.call, "Delete", id=dump)[0], None, "root deletes it")
 
 
+def connected(daemon, who):
+    """A connection of a process that has become WHO and has ended. The daemon knows where it ran: it has answered."""
+    ours, theirs = socket.socketpair()
+
+    def work(_):
+        become(*who)
+        with daemon.client(timeout=60) as client:
+            client.call("Status")
+            socket.send_fds(theirs, [b"."], [client.socket.fileno()])
+    with ours, theirs, pipe_of_child(work):
+        _, fds, _, _ = socket.recv_fds(ours, 1, 1)
+    client = daemon.client(timeout=60)  # the object, with another connection
+    client.socket.close()
+    client.socket = socket.socket(fileno=fds[0])
+    client.socket.settimeout(60)
+    return client
+
+
+def namespace_reloaded(tap):
+    """RequireSameNamespace= that a reload sets holds for connections that are open: for their calls, subscriptions,
+    series and profiles. The caller is a member of Group= in a user namespace of its own."""
+    who = (UNPRIVILEGED, UNPRIVILEGED, GAMES, True)
+    with Target("threads", 2, 10) as target, Daemon({"RequireSameNamespace": "no"}) as daemon, \
+            connected(daemon, who) as client, connected(daemon, who) as listener, \
+            connected(daemon, who) as lasting:
+        def asked():
+            return (refusal(client.call, "Capture", target={"pid": target.pid})[1].get("rule"),
+                    len(client.call("List")["summaries"]) > 0)
+        heard = (reply.get("summary", {}).get("id") for reply in listener.stream("Subscribe"))
+        next(heard)
+        told = daemon.capture(target.pid)["dump"]["id"]
+        tap.equal((asked(), next(heard)), ((None, True), told), "RequireSameNamespace=no: as outside")
+        next(heard)  # its own
+        series = lasting.stream("Sample", target={"pid": target.pid}, interval_ms=20, count=500)
+        next(series)
+        for times, value in ((1, "yes"), (2, "no")):
+            daemon.write_config(RequireSameNamespace=value)
+            daemon.process.send_signal(signal.SIGHUP)
+            wait_until(lambda n=times: daemon.log().count("read again") == n, "the reload")
+            if value == "yes":
+                tap.equal(asked(), ("namespace", False), "after a reload with =yes: refused, and nothing is listed")
+                tap.equal(refusal(lambda: [None for _ in series])[1].get("rule"), "namespace", "a series ends")
+                daemon.capture(target.pid)
+        told = daemon.capture(target.pid)["dump"]["id"]
+        later = set()
+        while told not in later:
+            later.add(next(heard))
+        tap.equal((asked(), len(later)), ((None, True), 1), "after one with =no: as before; between them it heard nothing")
+
+
 def deny_list(tap):
     program = public(os.path.join(TARGETS, "threads"))  # the same file for both users
     with Target(None, 2, 10, path=program) as target, Target("chain_pie") as other, \
@@ -376,6 +427,7 @@ def main():
         wait_until(lambda: not daemon.workers(), "workers to end")
     tap.guard(kept)
     tap.guard(kept_and_denied)
+    tap.guard(namespace_reloaded)
     tap.guard(deny_list)
     tap.guard(deny_paths)
     tap.guard(user_mode)

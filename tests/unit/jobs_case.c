@@ -24,7 +24,10 @@ void jobs_case_init(struct jobs_case *c)
 	assert_int_equal(sw_config_init(&c->config), 0);
 	c->config.store = false;
 	c->config.stop_percent_x100 = 10000;
-	c->caller = (struct sw_caller){.uid = getuid(), .gid = getgid(), .privileged = true};
+	c->caller = (struct sw_caller){.uid = getuid(),
+				       .gid = getgid(),
+				       .privileged = true,
+				       .same_user_ns = true};
 	c->spawner.pidfd = eventfd(0, 0);
 	c->pid = fork();
 	if (c->pid == 0) {

@@ -171,7 +171,7 @@ static void loop(struct fixture *f)
 		assert_true(++n < LOOPS_MAX);
 }
 
-static const struct sw_caller root = {.privileged = true};
+static const struct sw_caller root = {.privileged = true, .same_user_ns = true};
 
 static bool storing; /* by submit_as() */
 

@@ -243,16 +243,18 @@ TEST(live_and_kept)
 		 {.uid = SOMEBODY, .gid = SOME_GROUP, .same_user_ns = true, .borrowed_ids = true}},
 		{"nobody at all", {.uid = (uid_t) -1, .gid = (gid_t) -1, .same_user_ns = true}},
 		{"root", {.privileged = true, .same_user_ns = true}},
-		{"a member of Group=", {.uid = 99, .gid = 99, .privileged = true}},
+		{"a member of Group=",
+		 {.uid = 99, .gid = 99, .privileged = true, .same_user_ns = true}},
+		{"one in a namespace", {.uid = 99, .gid = 99, .privileged = true}},
 	};
 	struct sw_target_creds targets[10];
 	char *deny[][2] = {{NULL}, {"server"}, {"/usr/bin/server"}, {"uid:54321"}, {"other"}};
 	/* A process without a catch, by the callers above: with RequireSameNamespace=, and without. */
-	static const enum sw_deny_rule plain[2][8] = {
+	static const enum sw_deny_rule plain[2][9] = {
 		{SW_DENY_NONE, SW_DENY_OWNER, SW_DENY_OWNER, SW_DENY_NONE, SW_DENY_OWNER,
-		 SW_DENY_OWNER, SW_DENY_NONE, SW_DENY_NONE},
+		 SW_DENY_OWNER, SW_DENY_NONE, SW_DENY_NONE, SW_DENY_NONE},
 		{SW_DENY_NONE, SW_DENY_OWNER, SW_DENY_OWNER, SW_DENY_NAMESPACE, SW_DENY_OWNER,
-		 SW_DENY_OWNER, SW_DENY_NONE, SW_DENY_NONE},
+		 SW_DENY_OWNER, SW_DENY_NONE, SW_DENY_NONE, SW_DENY_NAMESPACE},
 	};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(targets); i++)
 		targets[i] = somebody();
@@ -877,4 +879,6 @@ TEST(changes)
 	dump = own;
 	config.require_same_namespace = true;
 	assert_int_equal(sw_authorize_change(&config, &caller, &s, &dump), SW_DENY_NAMESPACE);
+	/* The privileged of another namespace, too: a reload may set that key while they are connected. */
+	assert_int_equal(sw_authorize_change(&config, &privileged, &s, &dump), SW_DENY_NAMESPACE);
 }
