@@ -5,6 +5,7 @@
 #include "common/json_text.h"
 #include "errors.h"
 #include "events/matching.h"
+#include "events/variants.h"
 #include "parts.h"
 #include "run/apart.h"
 #include "run/sandbox.h"
@@ -157,9 +158,13 @@ static int functions_find(struct look_up *l, struct sw_error *err)
 				       "which code %.100s means is chosen when the program is "
 				       "loaded (IFUNC): give the name of that code",
 				       m->all[i].shown);
-	if (!sw_matching_is_one(m) || m->n > SW_EVENT_PLACES_MAX)
+	if (!sw_matching_is_one(m))
 		return ambiguous(l, err);
-	return 0;
+	size_t size;
+	const void *image = sw_module_image(l->module, &size);
+	if (image != NULL)
+		sw_variants_drop_callers(m, image, size);
+	return m->n > SW_EVENT_PLACES_MAX ? ambiguous(l, err) : 0;
 }
 
 /* The mapping of the code at an offset of the module's file. */

@@ -107,6 +107,19 @@ def exact(tap):
             tap.equal(json.loads(out)["events"], 3 * N, "another process with the same program is not counted")
 
 
+def destroyed(tap):
+    """Destructors that call each other: as many events as objects, also where the code of one is within another one."""
+    with Target("functions") as target:
+        status, answer, err = counted(tap, target, "func:page::~page", turns=("destroy",))
+        tap.equal((status, answer.get("events")), (0, ROUNDS), "a destructor that deletes, with the code of the other one")
+        status, answer, err = counted(tap, target, "func:page::page", turns=("destroy",))
+        tap.equal((status, answer.get("events")), (0, ROUNDS), "a constructor")
+        turn(tap, target, "parts")
+        for name, n in {"sheet": 2 * ROUNDS, "card": 2 * ROUNDS, "folder": ROUNDS}.items():
+            status, answer, err = counted(tap, target, f"func:destroyed.so:{name}::~{name}", turns=("parts",))
+            tap.equal((status, answer.get("events"), answer.get("lost")), (0, n, 0), f"destructors of {name}: one of each object")
+
+
 def each(tap):
     """A line for each event with the registers that have the arguments; what is changed is said first."""
     with Target("functions") as target:
@@ -345,7 +358,7 @@ def main():
         tap.skip("functions", iterator_refused(), Tap.ROOT)
         tap.done()
     wanted = sys.argv[1:]
-    for test in (exact, each, returns, unusual_returns, afterwards, unusual_targets, changes, killed, often,
+    for test in (exact, destroyed, each, returns, unusual_returns, afterwards, unusual_targets, changes, killed, often,
                  said):
         if not wanted or test.__name__ in wanted:
             tap.guard(test)

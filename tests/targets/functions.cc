@@ -18,6 +18,7 @@
  *	jumps	jumps_away(): ROUNDS calls, of which half end in a jump to pushes()
  *	linger	lingers(): prints "in", reads a line and throws
  *	destroy	deletes ROUNDS objects
+ *	parts	deletes ROUNDS objects of each class of tests/targets/lib/destroyed.cc
  *	writable	the code is writable from now on
  *	leave	the first thread ends, another one goes on
  */
@@ -128,7 +129,7 @@ struct basket {
 	}
 };
 
-/* The compiler makes two destructors of it: one of them deletes, and calls the other. */
+/* The compiler makes two destructors of it: one of them deletes, and has the code of the other one within itself. */
 struct page {
 	int n = 0;
 	ALONE page()
@@ -140,6 +141,16 @@ struct page {
 ALONE page::~page()
 {
 	n++;
+	KEEP();
+}
+
+/* Where it is deleted a page may be a cover: the compiler has to call what the object says. */
+struct cover : page {
+	~cover() override;
+};
+ALONE cover::~cover()
+{
+	n--;
 	KEEP();
 }
 } // namespace shop
@@ -246,13 +257,27 @@ static void child_wait(pid_t pid)
 
 static void *library;
 
-static void library_use()
+static void *library_load(const char *name)
 {
 	char path[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 16);
 	path[n < 0 ? 0 : n] = '\0';
-	library = dlopen((std::string(path, strrchr(path, '/') - path) + "/called.so").c_str(),
-			 RTLD_NOW);
+	return dlopen((std::string(path, strrchr(path, '/') - path) + name).c_str(), RTLD_NOW);
+}
+
+static void parts_destroy()
+{
+	static void *destroyed = library_load("/destroyed.so");
+	auto destroy =
+		destroyed != nullptr ? (void (*)(int)) dlsym(destroyed, "destroy_all") : nullptr;
+	if (destroy != nullptr)
+		destroy(ROUNDS);
+	wrong += destroy == nullptr;
+}
+
+static void library_use()
+{
+	library = library_load("/called.so");
 	auto called =
 		library != nullptr ? (int (*)(int)) dlsym(library, "library_called") : nullptr;
 	for (int i = 0; i < ROUNDS; i++)
@@ -338,9 +363,11 @@ static void more(const char *line)
 	if (strcmp(line, "linger") == 0)
 		linger();
 	for (int i = 0; i < ROUNDS && strcmp(line, "destroy") == 0; i++) {
-		shop::page *volatile page = new shop::page;
+		shop::page *volatile page = i < ROUNDS ? new shop::page : new shop::cover;
 		delete page;
 	}
+	if (strcmp(line, "parts") == 0)
+		parts_destroy();
 	if (strcmp(line, "writable") == 0)
 		code_make_writable();
 }

@@ -75,6 +75,10 @@ $(T)/cxx20: tests/targets/cxx20.cc $(TARGET_DEPS)
 $(T)/plugin.so $(T)/refuse.so $(T)/attack.so $(T)/called.so: $(T)/%.so: tests/targets/lib/%.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -fPIC -shared -o $@ $<
+# Without optimization one destructor of a class calls another.
+$(T)/destroyed.so: tests/targets/lib/destroyed.cc $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CXX) -O0 -g -Wall -Wextra -fPIC -shared -o $@ $<
 $(T)/probed $(T)/probed_busy: $(T)/%: tests/targets/%.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -O2 -o $@ $<
@@ -277,7 +281,7 @@ $(T)/drive_toy: TESTS_CFLAGS += tests/unit/toy/runtime.c
 $(T)/toy $(T)/fiber_entry: TARGET_CFLAGS += -rdynamic
 
 .PHONY: targets
-targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/locks_musl $(T)/lives_musl $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/statics $(T)/cxx20 $(T)/functions $(T)/plugin.so $(T)/called.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/haskell_stripped $(T)/stepped_cet $(T)/stepped_bare_plt $(T)/stepped_synchronous $(THROW_TARGETS) $(T)/coroutine_static $(T)/coroutine_exit_static $(I386_TARGETS) \
+targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/locks_musl $(T)/lives_musl $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/statics $(T)/cxx20 $(T)/functions $(T)/plugin.so $(T)/called.so $(T)/destroyed.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/haskell_stripped $(T)/stepped_cet $(T)/stepped_bare_plt $(T)/stepped_synchronous $(THROW_TARGETS) $(T)/coroutine_static $(T)/coroutine_exit_static $(I386_TARGETS) \
 	$(BENCH_PROGRAMS) $(DRIVERS)
 # Those that only the soak looks at: two thirds of the time that all targets take.
 .PHONY: targets-soak

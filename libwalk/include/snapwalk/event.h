@@ -168,6 +168,16 @@ SW_PUBLIC int sw_event_returns_of(const void *image, size_t image_size, uint64_t
 				  struct sw_error *err);
 
 /**
+ * Whether the code of a function calls another one of the same file, or jumps to it: directly, by the PLT, or through a word
+ * that the linker fills. Parses, as sw_event_place_of().
+ *
+ * @param size         Of the function that calls.
+ * @param callee_svma  The address of the other one.
+ */
+SW_PUBLIC bool sw_event_calls(const void *image, size_t image_size, uint64_t svma, uint64_t size,
+			      uint64_t callee_svma);
+
+/**
  * Begin. Needs CAP_BPF and CAP_PERFMON.
  *
  * @param ctx      Borrowed, as target, until the end.
