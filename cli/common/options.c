@@ -455,8 +455,10 @@ static bool check_leaks(struct sw_options *o, struct sw_usage *usage)
 static bool check_on(struct sw_options *o, struct sw_usage *usage)
 {
 	if (o->event_name == NULL)
-		return sw_usage_fail(usage, "give snapwalk on syscall:NAME TARGET",
-				     "no event is given");
+		return sw_usage_fail(
+			usage,
+			"give snapwalk on EVENT TARGET, as in snapwalk on syscall:openat 4242",
+			"no event is given");
 	bool is_call = o->event.what == SW_EVENT_CALL;
 	bool is_function = o->event.what == SW_EVENT_FUNCTION;
 	bool is_blocked = o->event.what == SW_EVENT_BLOCKED;

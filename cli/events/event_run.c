@@ -149,11 +149,12 @@ int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options
 	int status = sw_select_one(options, &run->subject);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
-	sw_wait_signals(&run->signals, true);
+	/* Signals end the look-up, which has nothing to tell. */
 	if (wanted->what == SW_EVENT_FUNCTION)
 		status = sw_function_find(options, &run->subject, &run->function);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
+	sw_wait_signals(&run->signals, true);
 	int r = sw_session_create(&run->session, &err);
 	if (r == 0)
 		r = recorder_open(run, wanted, &err);

@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "common/complain.h"
 #include "common/json_text.h"
+#include "common/nearest.h"
 #include "errors.h"
 #include "events/matching.h"
 #include "events/variants.h"
@@ -16,13 +17,18 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
-	LOOK_UP_S = 30,
-	NAME_SHOWN = 200, /* bytes */
-	SHOWN = 8,        /* of functions with one name */
+	LOOK_UP_S = 30, /* without --timeout */
+	GRACE_S = 2,    /* for a process that ends by itself at its deadline */
+	NS_PER_S = 1000000000,
+	NS_PER_MS = 1000000,
+	ANSWER_MAX = 1 << 20, /* bytes: at most SW_EVENT_PLACES_MAX lines */
+	NAME_SHOWN = 200,     /* bytes */
+	SHOWN = 8,            /* of functions with one name */
 	LIBRARIES_SHOWN = 3,
 };
 
@@ -38,7 +44,17 @@ struct look_up {
 	struct sw_matching matching;
 	struct sw_module *module;
 	int64_t deadline_ns;
+	bool is_bad_name; /* the name of the command line is of nothing that is there */
+	char remedy[384]; /* "": that of the error */
 };
+
+__attribute__((format(printf, 2, 3))) static void advise(struct look_up *l, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	(void) vsnprintf(l->remedy, sizeof(l->remedy), format, ap); /* cut is fine */
+	va_end(ap);
+}
 
 /* The better the higher; 0: another one. "libssl" and "libssl.so" are libssl.so.3. */
 static int module_rank(const struct look_up *l, const struct sw_module *module)
@@ -61,11 +77,45 @@ static int module_rank(const struct look_up *l, const struct sw_module *module)
 	return name[length] == '-' || isdigit((unsigned char) name[length]) ? 1 : 0;
 }
 
-static int no_module(const struct look_up *l, struct sw_error *err)
+/* The name of a library up to ".so". */
+static void stem_of(const char *name, char ret[static 64])
 {
-	if (l->options->event_module == NULL)
+	const char *end = strstr(name, ".so");
+	size_t length = end != NULL ? (size_t) (end - name) : strlen(name);
+	(void) snprintf(ret, 64, "%.*s", (int) (length < 64 ? length : 63), name); /* fits */
+}
+
+/* Whether somebody may have meant the library by the name: "libsls" is nearly libssl.so.3. */
+static bool is_near_library(const char *wanted, const char *name)
+{
+	char stem[64], wanted_stem[64];
+	stem_of(name, stem);
+	stem_of(wanted, wanted_stem);
+	return sw_is_near(wanted, name) || sw_is_near(wanted_stem, stem);
+}
+
+static int no_module(struct look_up *l, struct sw_error *err)
+{
+	const char *wanted = l->options->event_module;
+	sw_cleanup(sw_text_deinit) struct sw_text near = {0};
+	size_t n = 0;
+	advise(l, "see what it has mapped in /proc/%d/maps", (int) l->subject->pid);
+	if (wanted == NULL)
 		return sw_fail(err, SW_E_NOT_FOUND, "the file of its program is not mapped");
-	return sw_fail(err, SW_E_NOT_FOUND, "it has no library %s", l->options->event_module);
+	l->is_bad_name = true;
+	for (size_t i = 0; i < l->snap->n_places && n < LIBRARIES_SHOWN; i++) {
+		struct sw_module *module = l->snap->places[i].module;
+		const char *name = module != NULL ? sw_path_name(sw_module_path(module)) : "";
+		if (name[0] == '\0' || !is_near_library(wanted, name) ||
+		    (near.data != NULL && strstr(near.data, name) != NULL))
+			continue;
+		sw_text_printf(&near, "%s%.80s", n++ > 0 ? ", " : "", name);
+		sw_text_append(&near, "", 1);
+		near.size--;
+	}
+	if (n > 0 && !near.failed)
+		advise(l, "did you mean %s?", near.data);
+	return sw_fail(err, SW_E_NOT_FOUND, "it has no library %s", wanted);
 }
 
 static int module_find(struct look_up *l, struct sw_error *err)
@@ -84,9 +134,12 @@ static int module_find(struct look_up *l, struct sw_error *err)
 	}
 	if (l->module == NULL)
 		return no_module(l, err);
-	if (other != NULL)
-		return sw_fail(err, SW_E_INVALID, "it has %s and %s: give one of both",
-			       sw_module_path(other), sw_module_path(l->module));
+	if (other != NULL) {
+		l->is_bad_name = true;
+		advise(l, "give one of both by its path, as func:PATH:SYMBOL");
+		return sw_fail(err, SW_E_INVALID, "it has %s and %s", sw_module_path(other),
+			       sw_module_path(l->module));
+	}
 	if (sw_module_kind(l->module) != SW_MODULE_ELF)
 		return sw_fail(err, SW_E_UNSUPPORTED, "%s is no ELF file, and no other is probed",
 			       sw_path_name(sw_module_path(l->module)));
@@ -102,7 +155,7 @@ static bool makes_code(const struct sw_snapshot *snap)
 	return false;
 }
 
-static int not_found(const struct look_up *l, size_t n_functions, struct sw_error *err)
+static int not_found(struct look_up *l, size_t n_functions, struct sw_error *err)
 {
 	const struct sw_matching *m = &l->matching;
 	const char *module = sw_path_name(sw_module_path(l->module));
@@ -110,9 +163,13 @@ static int not_found(const struct look_up *l, size_t n_functions, struct sw_erro
 				   ? "; methods that a runtime compiles have no fixed place and "
 				     "are not probed"
 				   : "";
-	if (n_functions == 0)
+	if (n_functions == 0) {
+		advise(l, "install its debug symbols (a package -dbgsym or -debuginfo)");
 		return sw_fail(err, SW_E_NOT_FOUND, "%s has no symbols, nor a debug file%s", module,
 			       made);
+	}
+	l->is_bad_name = true;
+	advise(l, "see what it has with 'nm -DC %.200s' and 'nm -C'", sw_module_path(l->module));
 	if (m->n_near == 0)
 		return sw_fail(err, SW_E_NOT_FOUND,
 			       "%s has no function %.100s; one that is inlined everywhere has no "
@@ -122,11 +179,12 @@ static int not_found(const struct look_up *l, size_t n_functions, struct sw_erro
 	for (size_t i = 0; i < m->n_near; i++)
 		sw_text_printf(&near, "%s%.80s", i > 0 ? ", " : "", m->near[i]);
 	sw_text_append(&near, "", 1);
-	return sw_fail(err, SW_E_NOT_FOUND, "%s has no function %.100s, but %s", module, m->wanted,
-		       near.failed ? "others" : near.data);
+	if (!near.failed)
+		advise(l, "did you mean %s?", near.data);
+	return sw_fail(err, SW_E_NOT_FOUND, "%s has no function %.100s", module, m->wanted);
 }
 
-static int ambiguous(const struct look_up *l, struct sw_error *err)
+static int ambiguous(struct look_up *l, struct sw_error *err)
 {
 	const struct sw_matching *m = &l->matching;
 	sw_cleanup(sw_text_deinit) struct sw_text names = {0};
@@ -134,8 +192,10 @@ static int ambiguous(const struct look_up *l, struct sw_error *err)
 		sw_text_printf(&names, "%s%.*s@0x%" PRIx64, i > 0 ? ", " : "", NAME_SHOWN,
 			       m->all[i].shown, m->all[i].svma);
 	sw_text_append(&names, "", 1);
-	return sw_fail(err, SW_E_INVALID, "%zu functions have this name, give one of them: %s",
-		       m->n + m->n_more, names.failed ? "" : names.data);
+	l->is_bad_name = true;
+	advise(l, "give one of them, as func:NAME@0xADDRESS");
+	return sw_fail(err, SW_E_INVALID, "%zu functions have this name: %s", m->n + m->n_more,
+		       names.failed ? "" : names.data);
 }
 
 static int functions_find(struct look_up *l, struct sw_error *err)
@@ -152,12 +212,15 @@ static int functions_find(struct look_up *l, struct sw_error *err)
 		return sw_fail_nomem(err);
 	if (m->n == 0)
 		return not_found(l, n, err);
-	for (size_t i = 0; i < m->n; i++)
-		if (m->all[i].is_indirect)
-			return sw_fail(err, SW_E_UNSUPPORTED,
-				       "which code %.100s means is chosen when the program is "
-				       "loaded (IFUNC): give the name of that code",
-				       m->all[i].shown);
+	for (size_t i = 0; i < m->n; i++) {
+		if (!m->all[i].is_indirect)
+			continue;
+		advise(l, "give the name of that code");
+		return sw_fail(err, SW_E_UNSUPPORTED,
+			       "which code %.100s means is chosen when the program is loaded "
+			       "(IFUNC)",
+			       m->all[i].shown);
+	}
 	if (!sw_matching_is_one(m))
 		return ambiguous(l, err);
 	size_t size;
@@ -182,9 +245,10 @@ static const struct sw_map *map_of(const struct look_up *l, uint64_t off)
 
 /* A line for each place: [start, end) of the mapping, offset, whether it is emulated and reentered, number and offsets of
  * the returns, name. */
-static int places_put(const struct look_up *l, struct sw_text *text, struct sw_error *err)
+static int places_put(struct look_up *l, struct sw_text *text, struct sw_error *err)
 {
 	size_t size;
+	advise(l, "see FUNCTIONS in snapwalk-on(1)"); /* why it cannot be probed */
 	const void *image = sw_module_image(l->module, &size);
 	sw_text_printf(text, "%s\n", sw_path_name(sw_module_path(l->module)));
 	for (size_t i = 0; i < l->matching.n; i++) {
@@ -201,9 +265,11 @@ static int places_put(const struct look_up *l, struct sw_text *text, struct sw_e
 				return r;
 		}
 		const struct sw_map *map = map_of(l, place.file_off);
-		if (map == NULL)
+		if (map == NULL) {
+			advise(l, "see what it has mapped in /proc/%d/maps", (int) l->subject->pid);
 			return sw_fail(err, SW_E_INVALID, "the code of %.100s is not mapped",
 				       m->shown);
+		}
 		if ((map->prot & SW_MAP_WRITE) || (map->prot & SW_MAP_SHARED))
 			return sw_fail(err, SW_E_UNSUPPORTED,
 				       "the kernel does not probe code in a mapping that is %s, as "
@@ -245,8 +311,12 @@ static int work(void *arg, int fd)
 	struct look_up *l = arg;
 	struct sw_error err = {0};
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
-	if (look_up(l, &text, &err) < 0)
-		return sw_complain_error(l->subject->name, &err);
+	if (look_up(l, &text, &err) < 0) {
+		if (l->remedy[0] == '\0')
+			return sw_complain_error(l->subject->name, &err);
+		sw_complain(l->subject->name, err.message, sw_error_wire(err.code), l->remedy);
+		return l->is_bad_name ? SW_STATUS_USAGE : sw_status_of(&err);
+	}
 	for (size_t at = 0; at < text.size;) {
 		ssize_t n = write(fd, text.data + at, text.size - at);
 		if (n < 0 && errno != EINTR)
@@ -362,6 +432,15 @@ static int places_take(const struct sw_target *target, struct sw_text *text, str
 	return r;
 }
 
+/* 0: none. */
+static int64_t deadline_of(const struct sw_options *options)
+{
+	if (!options->timeout_given)
+		return sw_clock_ns() + (int64_t) LOOK_UP_S * NS_PER_S;
+	return options->timeout_ms > 0 ? sw_clock_ns() + (int64_t) options->timeout_ms * NS_PER_MS
+				       : 0;
+}
+
 int sw_function_find(const struct sw_options *options, const struct sw_subject *subject,
 		     struct sw_function *ret)
 {
@@ -375,11 +454,15 @@ int sw_function_find(const struct sw_options *options, const struct sw_subject *
 	struct look_up l = {.options = options,
 			    .subject = subject,
 			    .target = target,
-			    .deadline_ns = sw_clock_ns() + INT64_C(1000000000) * LOOK_UP_S};
+			    .deadline_ns = deadline_of(options)};
 	if (r == 0)
 		r = sw_apart_start(&apart, work, &l, &err);
 	if (r == 0)
-		r = sw_apart_finish(&apart, &text, &status, &err);
+		r = sw_apart_finish_within(&apart,
+					   l.deadline_ns > 0
+						   ? l.deadline_ns + (int64_t) GRACE_S * NS_PER_S
+						   : 0,
+					   ANSWER_MAX, &text, &status, &err);
 	if (r == 0 && status == SW_STATUS_COMPLETE)
 		r = places_take(target, &text, ret, &err);
 	if (target != NULL)

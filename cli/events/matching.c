@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NEAR_LETTERS_MAX = 32 };
+
 /* ---- names ------------------------------------------------------------------------------------ */
 
 /* Where the parameters of a demangled name begin: the "(" that belongs to the last ")". The length of the name, where it
@@ -148,16 +150,54 @@ static enum sw_match_rank rank_of(const struct sw_matching *m, const char *raw, 
 
 /* ---- symbols ---------------------------------------------------------------------------------- */
 
+/* Takes the name over. */
+static void near_put(struct sw_matching *m, char *name)
+{
+	bool known = name == NULL;
+	for (size_t i = 0; i < m->n_near && !known; i++)
+		known = strcmp(m->near[i], name) == 0;
+	if (known)
+		free(name);
+	else
+		m->near[m->n_near++] = name;
+}
+
+/* Whether a word of a mangled name (Itanium C++ ABI, 5.1.2: <length> <word>) is nearly the last word of the wanted one. */
+static bool has_near_word(const struct sw_matching *m, const char *raw)
+{
+	char word[NEAR_LETTERS_MAX + 1];
+	for (const char *at = raw; *at != '\0';) {
+		if (!isdigit((unsigned char) *at)) {
+			at++;
+			continue;
+		}
+		char *end;
+		unsigned long length = strtoul(at, &end, 10);
+		at = end;
+		if (length == 0 || length > NEAR_LETTERS_MAX || strnlen(at, length) < length)
+			continue;
+		memcpy(word, at, length);
+		word[length] = '\0';
+		if (sw_is_near(m->word, word))
+			return true;
+		at += length;
+	}
+	return false;
+}
+
 static void near_add(struct sw_matching *m, const char *raw)
 {
-	if (m->n_near == SW_MATCH_NEAR_MAX || !sw_is_near(m->plain, raw))
+	if (m->n_near == SW_MATCH_NEAR_MAX)
 		return;
-	for (size_t i = 0; i < m->n_near; i++)
-		if (strcmp(m->near[i], raw) == 0)
-			return;
-	char *copy = strdup(raw);
-	if (copy != NULL)
-		m->near[m->n_near++] = copy;
+	if (sw_is_near(m->plain, raw)) {
+		near_put(m, strdup(raw));
+		return;
+	}
+	if (!sw_begins_with(raw, "_Z") || m->word[0] == '\0' || !has_near_word(m, raw))
+		return;
+	sw_cleanup(sw_free_p) char *shown = sw_demangle(raw);
+	if (shown != NULL)
+		near_put(m, strndup(shown, without_parameters(shown)));
 }
 
 static void all_forget(struct sw_matching *m)

@@ -5,14 +5,17 @@
 #include "priority.h"
 #include "urgent.h"
 
+#include <snapwalk/clock.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-enum { READ_BYTES = 65536 };
+enum { READ_BYTES = 65536, NS_PER_MS = 1000000 };
 
 int sw_apart_start(struct sw_apart *ret, int (*work)(void *arg, int fd), void *arg,
 		   struct sw_error *err)
@@ -41,32 +44,66 @@ int sw_apart_start(struct sw_apart *ret, int (*work)(void *arg, int fd), void *a
 	return 0;
 }
 
-static bool read_all(int fd, struct sw_text *text)
+/* Whether there is something to be read. False: the deadline came first. */
+static bool wait_for(int fd, int64_t deadline_ns)
+{
+	for (;;) {
+		struct pollfd wanted = {.fd = fd, .events = POLLIN};
+		int64_t left_ms = -1;
+		if (deadline_ns != 0)
+			left_ms = (deadline_ns - sw_clock_ns()) / NS_PER_MS;
+		if (deadline_ns != 0 && left_ms <= 0)
+			return false;
+		int n = poll(&wanted, 1, left_ms > INT_MAX ? INT_MAX : (int) left_ms);
+		if (n > 0 || (n < 0 && errno != EINTR))
+			return true;
+	}
+}
+
+/* 0; -SW_E_TIMEOUT; -SW_E_LIMIT; -SW_E_NOMEM. */
+static int read_all(int fd, int64_t deadline_ns, size_t max_bytes, struct sw_text *text)
 {
 	char buffer[READ_BYTES];
-	for (;;) {
+	for (size_t size = 0; size <= max_bytes;) {
+		if (!wait_for(fd, deadline_ns))
+			return -SW_E_TIMEOUT;
 		ssize_t n = read(fd, buffer, sizeof(buffer));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return n == 0 && !text->failed;
+			return n == 0 && !text->failed ? 0 : -SW_E_NOMEM;
 		sw_text_append(text, buffer, (size_t) n);
+		size += (size_t) n;
 	}
+	return -SW_E_LIMIT;
 }
 
 int sw_apart_finish(struct sw_apart *apart, struct sw_text *text, int *ret_status,
 		    struct sw_error *err)
 {
+	return sw_apart_finish_within(apart, 0, SIZE_MAX, text, ret_status, err);
+}
+
+int sw_apart_finish_within(struct sw_apart *apart, int64_t deadline_ns, size_t max_bytes,
+			   struct sw_text *text, int *ret_status, struct sw_error *err)
+{
 	int status = 0;
-	bool whole = read_all(apart->fd, text);
-	sw_close_p(&apart->fd); /* a child that still writes sees it */
+	int r = read_all(apart->fd, deadline_ns, max_bytes, text);
+	if (r == -SW_E_TIMEOUT || r == -SW_E_LIMIT)
+		(void) kill(apart->pid, SIGKILL); /* it is not waited for yet */
+	sw_close_p(&apart->fd);                   /* a child that still writes sees it */
 	while (waitpid(apart->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	apart->pid = 0;
+	if (r == -SW_E_TIMEOUT)
+		return sw_fail(err, SW_E_TIMEOUT,
+			       "its files were not looked through in the time that there was");
+	if (r == -SW_E_LIMIT)
+		return sw_fail(err, SW_E_LIMIT, "what reads its files has written too much");
 	if (WIFSIGNALED(status))
 		return sw_fail(err, SW_E_INTERNAL,
 			       "what read its files was killed by signal %d (%s)", WTERMSIG(status),
 			       strsignal(WTERMSIG(status)));
 	*ret_status = WEXITSTATUS(status);
-	return whole ? 0 : sw_fail_nomem(err);
+	return r == 0 ? 0 : sw_fail_nomem(err);
 }

@@ -6,6 +6,7 @@
 
 #include "text.h"
 
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -25,5 +26,9 @@ int sw_apart_start(struct sw_apart *ret, int (*work)(void *arg, int fd), void *a
  */
 int sw_apart_finish(struct sw_apart *apart, struct sw_text *text, int *ret_status,
 		    struct sw_error *err);
+/* The same of a child that is not trusted to end: it is killed at the deadline (sw_clock_ns(); 0: none), and when it writes
+ * more than max_bytes. Also -SW_E_TIMEOUT, -SW_E_LIMIT. */
+int sw_apart_finish_within(struct sw_apart *apart, int64_t deadline_ns, size_t max_bytes,
+			   struct sw_text *text, int *ret_status, struct sw_error *err);
 
 #endif

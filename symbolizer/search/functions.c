@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* All functions that the symbol tables of a module name, for who looks for an address by its name. */
+#include "search/functions.h"
 #include "debugfile.h"
 #include "cleanup.h"
 #include "dwarf/deadline.h"
@@ -7,18 +8,14 @@
 #include "symbolizer.h"
 #include "symtab.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-	FUNCTIONS_MAX = 64 << 20, /* symbols of one table */
+	SYMBOLS_MAX = 64 << 20, /* of one table */
 	NAME_MAX_BYTES = 1 << 16,
 	DEADLINE_EVERY = 1 << 16, /* symbols */
-};
-
-struct listing {
-	int64_t deadline_ns;
-	void (*each)(void *arg, const struct sw_function_symbol *symbol);
-	void *arg;
 };
 
 /* "name@VERSION", "name@@VERSION": the table of the linker has the version in the name. */
@@ -29,7 +26,7 @@ static void version_cut(char *name)
 		*at = '\0';
 }
 
-static bool symbol_list(const struct listing *l, const struct sw_symtab *table,
+static bool symbol_list(const struct sw_function_listing *l, const struct sw_symtab *table,
 			const Elf64_Sym *symbol, char *name)
 {
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);
@@ -53,17 +50,26 @@ static bool symbol_list(const struct listing *l, const struct sw_symtab *table,
 	return true;
 }
 
-static size_t table_list(const struct listing *l, const struct sw_symtab *table, char *name)
+int sw_function_table_list(const struct sw_function_listing *l, const struct sw_symtab *table,
+			   size_t *n, struct sw_error *err)
 {
 	Elf64_Sym symbol;
-	size_t n = 0;
-	for (uint64_t i = 1; i < FUNCTIONS_MAX && sw_elf_symbol_read(&table->table, i, &symbol);
-	     i++) {
-		if (i % DEADLINE_EVERY == 0 && sw_deadline_passed(l->deadline_ns))
-			break;
-		n += symbol_list(l, table, &symbol, name);
+	sw_cleanup(sw_free_p) char *name = malloc(NAME_MAX_BYTES + 1);
+	if (name == NULL)
+		return sw_fail_nomem(err);
+	for (uint64_t i = 1; sw_elf_symbol_read(&table->table, i, &symbol); i++) {
+		if (i > l->symbols_max)
+			return sw_fail(err, SW_E_LIMIT,
+				       "a table of its symbols has more than %" PRIu64
+				       ", and is not searched",
+				       l->symbols_max);
+		if (i % DEADLINE_EVERY == 1 && sw_deadline_passed(l->deadline_ns))
+			return sw_fail(err, SW_E_TIMEOUT,
+				       "its symbols were not looked through in the time that there "
+				       "was");
+		*n += symbol_list(l, table, &symbol, name);
 	}
-	return n;
+	return 0;
 }
 
 int sw_symbolizer_functions(struct sw_symbolizer *s, struct sw_module *module,
@@ -71,24 +77,29 @@ int sw_symbolizer_functions(struct sw_symbolizer *s, struct sw_module *module,
 			    void (*each)(void *arg, const struct sw_function_symbol *symbol),
 			    void *arg, size_t *ret_n, struct sw_error *err)
 {
-	const struct listing listing = {.deadline_ns = o->deadline_ns, .each = each, .arg = arg};
+	const struct sw_function_listing listing = {.deadline_ns = o->deadline_ns,
+						    .symbols_max = SYMBOLS_MAX,
+						    .each = each,
+						    .arg = arg};
 	struct sw_unit *unit = sw_symbolizer_unit(s, module);
-	sw_cleanup(sw_free_p) char *name = malloc(NAME_MAX_BYTES + 1);
 	struct sw_symtab table;
 	size_t n = 0;
-	if (unit == NULL || name == NULL)
+	int r = 0;
+	if (unit == NULL)
 		return sw_fail_nomem(err);
 	const struct sw_elf *elf = sw_unit_elf(unit);
 	if (elf != NULL && sw_symtab_find(elf, SHT_SYMTAB, SW_SOURCE_SYMTAB, &table))
-		n += table_list(&listing, &table, name);
-	if (elf != NULL && sw_symtab_find(elf, SHT_DYNSYM, SW_SOURCE_DYNSYM, &table))
-		n += table_list(&listing, &table, name);
+		r = sw_function_table_list(&listing, &table, &n, err);
+	if (r == 0 && elf != NULL && sw_symtab_find(elf, SHT_DYNSYM, SW_SOURCE_DYNSYM, &table))
+		r = sw_function_table_list(&listing, &table, &n, err);
 	const struct sw_debugfile *file =
-		elf != NULL ? sw_unit_debugfile(unit, sw_context_local(s->ctx),
-						o->debug_dir != NULL ? o->debug_dir : SW_DEBUG_DIR)
-			    : NULL;
+		r == 0 && elf != NULL
+			? sw_unit_debugfile(unit, sw_context_local(s->ctx),
+					    o->debug_dir != NULL ? o->debug_dir : SW_DEBUG_DIR)
+			: NULL;
 	if (file != NULL && sw_symtab_find(&file->elf, SHT_SYMTAB, SW_SOURCE_DEBUGFILE, &table))
-		n += table_list(&listing, &table, name);
-	*ret_n = n;
-	return 0;
+		r = sw_function_table_list(&listing, &table, &n, err);
+	if (r == 0)
+		*ret_n = n;
+	return r;
 }

@@ -335,11 +335,19 @@ def said(tap):
         result = snapwalk("on", *words, "1")
         tap.check(result.returncode == 2 and what in result.stderr, f"{' '.join(words)}: {what}", result.stderr)
     with Target("functions") as target:
-        for function, what in {"twise": "has no function twise, but twice", "absent_function": "inlined everywhere",
-                               "add": "2 functions have this name", "libnone:f": "it has no library libnone",
-                               "libc:memcpy": "IFUNC", "[vdso]:__vdso_time": "is no ELF file"}.items():
+        for function, status, *whats in (
+                ("twise", 2, "has no function twise (not_found): did you mean twice?"),
+                ("shop::basket::totl", 2, "did you mean shop::basket::total?"),
+                ("absent_function", 2, "inlined everywhere", f"(not_found): see what it has with 'nm -DC {PROGRAM}'"),
+                ("add", 2, "2 functions have this name", "(invalid_argument): give one of them, as func:NAME@0xADDRESS"),
+                ("libnone:f", 2, "it has no library libnone", f"(not_found): see what it has mapped in /proc/{target.pid}/maps"),
+                ("libx.so:f", 2, "it has no library libx.so", "did you mean libc.so.6"),
+                ("libc:memcpy", 1, "(IFUNC) (unsupported): give the name of that code"),
+                ("[vdso]:__vdso_time", 1, "is no ELF file")):
             result = snapwalk("on", f"func:{function}", target.pid, "-d", "1")
-            tap.check(result.returncode == 1 and what in result.stderr, f"func:{function}: {what}", result.stderr)
+            tap.equal(result.returncode, status, f"func:{function}: exit status")
+            for what in whats:
+                tap.check(what in result.stderr, f"func:{function}: {what}", result.stderr)
         names = re.findall(r"shop::basket::add\([^)]*\)@0x[0-9a-f]+",
                            snapwalk("on", "func:add", target.pid, "-d", "1").stderr)
         tap.equal(len(names), 2, "functions of one name are listed")
@@ -352,6 +360,43 @@ def said(tap):
                   (result.returncode, result.stderr))
 
 
+def stopped_look_up(target, *args):
+    """The command whose process that looks the name up is stopped; None: that had ended already."""
+    process = subprocess.Popen([SNAPWALK, "on", "func:pushes", str(target.pid), *args], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    child = None
+    while child is None and process.poll() is None:
+        with open(f"/proc/{process.pid}/task/{process.pid}/children") as children:
+            child = next(iter(children.read().split()), None)
+    try:
+        os.kill(int(child), signal.SIGSTOP)
+        wait_until(lambda: state_of(int(child)) in "TZ", "it is stopped")
+        if state_of(int(child)) == "T":
+            return process
+    except (TypeError, OSError):
+        pass
+    process.kill()
+    process.communicate()
+    return None
+
+
+def looked_up(tap):
+    """The look-up of a name ends by Control-C, and at its deadline, also where what parses does not end."""
+    with Target("functions") as target:
+        for args, number, wanted in ((), signal.SIGINT, None), (("--timeout", "200"), None, "(timeout)"):
+            process = next(filter(None, (stopped_look_up(target, *args) for _ in range(50))), None)
+            tap.check(process, "the process that looks the name up is stopped")
+            if process is None:
+                continue
+            if number:
+                process.send_signal(number)
+            out, err = process.communicate(timeout=30)
+            if wanted:
+                tap.check(process.returncode == 1 and wanted in err, "the look-up has a deadline", (process.returncode, err))
+            else:
+                tap.equal(process.returncode, -number, "the look-up ends by a signal")
+
+
 def main():
     tap = Tap()
     if iterator_refused():
@@ -359,7 +404,7 @@ def main():
         tap.done()
     wanted = sys.argv[1:]
     for test in (exact, destroyed, each, returns, unusual_returns, afterwards, unusual_targets, changes, killed, often,
-                 said):
+                 said, looked_up):
         if not wanted or test.__name__ in wanted:
             tap.guard(test)
     tap.done()

@@ -180,7 +180,7 @@ struct sw_function_symbol {
  *
  * @param options  debug_dir and deadline_ns are looked at.
  * @param ret_n    How many were told.
- * @return 0; -SW_E_NOMEM.
+ * @return 0; -SW_E_TIMEOUT and -SW_E_LIMIT: a table was not looked through to its end; -SW_E_NOMEM.
  */
 SW_PUBLIC int sw_symbolizer_functions(struct sw_symbolizer *symbolizer, struct sw_module *module,
 				      const struct sw_symbolize_options *options,
