@@ -98,18 +98,32 @@ static int put_profile(struct sw_profile_output *output, const struct sw_daemon_
 	return status;
 }
 
+/* Control-C ends it with what was sampled until then. */
+static bool profile_by_daemon(const struct sw_options *options, pid_t pid,
+			      struct sw_daemon_dump *ret, bool *ret_stopped,
+			      struct sw_complaint *ret_why)
+{
+	struct sw_stop_signals stop;
+	sw_stop_signals_init(&stop);
+	bool ok = sw_daemon_profile(options, pid, &stop, ret, ret_why);
+	*ret_stopped = stop.came;
+	sw_stop_signals_deinit(&stop);
+	return ok;
+}
+
 static int sample_by_daemon(const struct sw_options *options)
 {
 	struct sw_subject subject;
 	struct sw_profile_output output;
 	struct sw_daemon_dump dump = {0};
 	struct sw_complaint why;
+	bool stopped;
 	int status = sw_select_one(options, &subject);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
 	status = sw_profile_output_open(&output, options);
 	if (status == SW_STATUS_COMPLETE)
-		status = sw_daemon_profile(options, subject.pid, &dump, &why)
+		status = profile_by_daemon(options, subject.pid, &dump, &stopped, &why)
 				 ? put_profile(&output, &dump, subject.name)
 				 : sw_complain_about(subject.name, &why);
 	sw_daemon_dump_deinit(&dump);
@@ -125,18 +139,16 @@ static bool sample_one_without_stop(const struct sw_options *options,
 	struct sw_profile_output output;
 	struct sw_daemon_dump dump = {0};
 	struct sw_complaint why;
-	bool done = true;
+	bool done = true, stopped;
 	how.not_stored = true; /* it was not asked to keep anything */
 	*ret_status = sw_profile_output_open(&output, options);
 	if (*ret_status == SW_STATUS_COMPLETE) {
-		/* In a script, too: whoever ends the command early has to know that the result is lost. */
 		sw_say(subject->name, "samples_by_daemon",
-		       "the daemon samples for %u s; Control-C ends that without a result, "
-		       "and --via direct with one",
+		       "the daemon samples for %u s; Control-C ends that with the result so far",
 		       options->duration_s);
-		if (sw_daemon_profile(&how, subject->pid, &dump, &why))
+		if (profile_by_daemon(&how, subject->pid, &dump, &stopped, &why))
 			*ret_status = put_profile(&output, &dump, subject->name);
-		else if (!sw_may_capture_directly(subject->pid))
+		else if (stopped || !sw_may_capture_directly(subject->pid))
 			*ret_status = sw_complain_about(subject->name, &why);
 		else
 			done = false;

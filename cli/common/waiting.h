@@ -11,4 +11,17 @@ void sw_wait_signals(sigset_t *ret, bool wanted);
 /* Waits until a time of sw_clock_ns(). True: one of these signals, which are blocked, has come and says to stop. */
 bool sw_wait_until(const sigset_t *signals, int64_t when_ns);
 
+/* The same signals for what waits for a descriptor, too. */
+struct sw_stop_signals {
+	int fd; /* owned; readable: one has come; -EBADF: there are none, and signals are as before */
+	bool came; /* one was read */
+};
+
+/* Blocks them until sw_stop_signals_deinit(). */
+void sw_stop_signals_init(struct sw_stop_signals *ret);
+/* Reads one that has come. */
+void sw_stop_signals_take(struct sw_stop_signals *signals);
+/* One that has come and was not read has its effect now. */
+void sw_stop_signals_deinit(struct sw_stop_signals *signals);
+
 #endif

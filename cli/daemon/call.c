@@ -4,6 +4,7 @@
 #include "daemon/complaint.h"
 #include "errors.h"
 
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -102,8 +103,34 @@ static bool take_answer(struct sw_varlink_client *client, int wait_ms, const str
 	return more;
 }
 
+/* Until the first answer comes. */
+static int wait_or_stop(const struct sw_varlink_client *client, int wait_ms,
+			struct sw_stop_signals *stop, struct sw_error *err)
+{
+	const int fd = sw_varlink_client_fd(client);
+	for (;;) {
+		struct pollfd events[] = {{.fd = fd, .events = POLLIN},
+					  {.fd = stop->fd, .events = POLLIN}};
+		int n = poll(events, SW_ARRAY_SIZE(events), wait_ms);
+		if (n == 0)
+			return sw_fail(err, SW_E_TIMEOUT, "the daemon took too long");
+		if (n < 0) /* EINTR */
+			continue;
+		if (events[0].revents != 0)
+			return 0;
+		if (stop->came) /* this one stays for sw_stop_signals_deinit() */
+			return sw_fail(err, SW_E_EXITED, "the command was told twice to stop");
+		sw_stop_signals_take(stop);
+		if (stop->came)
+			(void) shutdown(
+				fd,
+				SHUT_WR); /* fails when the daemon is gone, which is seen next */
+	}
+}
+
 static bool call(const struct sw_options *options, const char *method,
-		 struct json_object *parameters, bool more, int wait_ms, const struct taker *taker,
+		 struct json_object *parameters, bool more, int wait_ms,
+		 struct sw_stop_signals *stop, const struct taker *taker,
 		 struct sw_complaint *ret_why)
 {
 	struct sw_error err = {0};
@@ -114,6 +141,8 @@ static bool call(const struct sw_options *options, const char *method,
 		r = sw_varlink_client_send(client, method, parameters, more, -1, &err);
 	else
 		(void) json_object_put(parameters); /* NULL is legal */
+	if (r == 0 && stop != NULL && stop->fd >= 0)
+		r = wait_or_stop(client, wait_ms, stop, &err);
 	if (r < 0)
 		sw_complaint_of_error(ret_why, &err);
 	else
@@ -127,13 +156,13 @@ bool sw_daemon_call(const struct sw_options *options, const char *method,
 		    void *arg, struct sw_complaint *ret_why)
 {
 	const struct taker taker = {.object = take, .arg = arg};
-	return call(options, method, parameters, more, wait_ms, &taker, ret_why);
+	return call(options, method, parameters, more, wait_ms, NULL, &taker, ret_why);
 }
 
 bool sw_daemon_call_text(const struct sw_options *options, const char *method,
-			 struct json_object *parameters, int wait_ms, sw_daemon_take_text_fn *take,
-			 void *arg, struct sw_complaint *ret_why)
+			 struct json_object *parameters, int wait_ms, struct sw_stop_signals *stop,
+			 sw_daemon_take_text_fn *take, void *arg, struct sw_complaint *ret_why)
 {
 	const struct taker taker = {.text = take, .arg = arg};
-	return call(options, method, parameters, true, wait_ms, &taker, ret_why);
+	return call(options, method, parameters, true, wait_ms, stop, &taker, ret_why);
 }

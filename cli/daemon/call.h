@@ -4,6 +4,7 @@
 
 #include "common/complain.h"
 #include "common/options.h"
+#include "common/waiting.h"
 #include "text.h"
 #include "daemon/complaint.h"
 
@@ -33,12 +34,17 @@ bool sw_daemon_call(const struct sw_options *options, const char *method,
 		    struct json_object *parameters, bool more, int wait_ms, sw_daemon_take_fn *take,
 		    void *arg, struct sw_complaint *ret_why);
 
-/* The same for answers that may be large, which come as the text of an object, borrowed. */
+/*
+ * The same for answers that may be large, which come as the text of an object, borrowed.
+ *
+ * @param stop  When such a signal comes before the first answer, the daemon is told that nothing more will be sent, by
+ *              shutdown(2), and its answer is waited for; a second signal ends that. NULL: none.
+ */
 typedef bool sw_daemon_take_text_fn(void *arg, const char *text, size_t size,
 				    struct sw_complaint *complaint);
 bool sw_daemon_call_text(const struct sw_options *options, const char *method,
-			 struct json_object *parameters, int wait_ms, sw_daemon_take_text_fn *take,
-			 void *arg, struct sw_complaint *ret_why);
+			 struct json_object *parameters, int wait_ms, struct sw_stop_signals *stop,
+			 sw_daemon_take_text_fn *take, void *arg, struct sw_complaint *ret_why);
 
 /* json_object_object_add() that consumes the value in any case; false: out of memory. */
 bool sw_json_add(struct json_object *object, const char *name, struct json_object *value);

@@ -77,13 +77,13 @@ static bool finish(const struct sw_options *options, struct sw_stream *stream,
 }
 
 static bool call(const struct sw_options *options, const char *method,
-		 struct json_object *parameters, uint32_t takes_ms, struct sw_daemon_dump *ret,
-		 struct sw_complaint *why)
+		 struct json_object *parameters, uint32_t takes_ms, struct sw_stop_signals *stop,
+		 struct sw_daemon_dump *ret, struct sw_complaint *why)
 {
 	struct sw_stream stream = {0};
 	int wait_ms = SILENCE_MS + (int) (takes_ms < INT32_MAX / 2 ? takes_ms : 0);
-	bool ok = sw_daemon_call_text(options, method, parameters, wait_ms, take_piece, &stream,
-				      why) &&
+	bool ok = sw_daemon_call_text(options, method, parameters, wait_ms, stop, take_piece,
+				      &stream, why) &&
 		  finish(options, &stream, ret, why);
 	sw_stream_deinit(&stream);
 	return ok;
@@ -154,22 +154,23 @@ bool sw_daemon_capture(const struct sw_options *options, pid_t pid, const char *
 		       struct sw_daemon_dump *ret, struct sw_complaint *ret_why)
 {
 	return call(options, "io.snapwalk.Capture", parameters_of(options, pid, reason),
-		    options->timeout_ms, ret, ret_why);
+		    options->timeout_ms, NULL, ret, ret_why);
 }
 
-bool sw_daemon_profile(const struct sw_options *options, pid_t pid, struct sw_daemon_dump *ret,
-		       struct sw_complaint *ret_why)
+bool sw_daemon_profile(const struct sw_options *options, pid_t pid, struct sw_stop_signals *stop,
+		       struct sw_daemon_dump *ret, struct sw_complaint *ret_why)
 {
 	uint32_t duration_ms = options->duration_s * MS_PER_S;
 	struct json_object *p = parameters_of(options, pid, NULL);
 	if (!sw_json_add(p, "duration_ms", json_object_new_int64(duration_ms)) ||
 	    !sw_json_add(p, "rate_hz", json_object_new_int64(options->rate_hz)) ||
+	    (stop->fd >= 0 && !sw_json_add(p, "until_eof", json_object_new_boolean(true))) ||
 	    (options->mode != SW_RECORD_WALL &&
 	     !sw_json_add(p, "mode", json_object_new_string(sw_record_mode_name(options->mode))))) {
 		(void) json_object_put(p); /* NULL is legal */
 		p = NULL;
 	}
-	return call(options, "io.snapwalk.Profile", p, duration_ms, ret, ret_why);
+	return call(options, "io.snapwalk.Profile", p, duration_ms, stop, ret, ret_why);
 }
 
 bool sw_daemon_read(const struct sw_options *options, const char *id, struct sw_daemon_dump *ret,
@@ -183,7 +184,7 @@ bool sw_daemon_read(const struct sw_options *options, const char *id, struct sw_
 		(void) json_object_put(p); /* NULL is legal */
 		p = NULL;
 	}
-	return call(options, "io.snapwalk.Read", p, options->timeout_ms, ret, ret_why);
+	return call(options, "io.snapwalk.Read", p, options->timeout_ms, NULL, ret, ret_why);
 }
 
 void sw_daemon_say_coalesced(const char *about, const struct sw_daemon_dump *dump, int64_t begin_ns)

@@ -4,6 +4,7 @@
 
 #include "daemon/complaint.h"
 #include "common/options.h"
+#include "common/waiting.h"
 
 struct sw_daemon_dump {
 	char *text; /* owned; JSON */
@@ -19,9 +20,10 @@ void sw_daemon_dump_deinit(struct sw_daemon_dump *dump);
 /* Asks for a capture. False with *ret_why filled. */
 bool sw_daemon_capture(const struct sw_options *options, pid_t pid, const char *reason,
 		       struct sw_daemon_dump *ret, struct sw_complaint *ret_why);
-/* Asks for a profile, as the options of sample say. Likewise. */
-bool sw_daemon_profile(const struct sw_options *options, pid_t pid, struct sw_daemon_dump *ret,
-		       struct sw_complaint *ret_why);
+/* Asks for a profile, as the options of sample say. Likewise. When such a signal comes, the profile ends with what was
+ * sampled until then. */
+bool sw_daemon_profile(const struct sw_options *options, pid_t pid, struct sw_stop_signals *stop,
+		       struct sw_daemon_dump *ret, struct sw_complaint *ret_why);
 /* A dump that is kept. */
 bool sw_daemon_read(const struct sw_options *options, const char *id, struct sw_daemon_dump *ret,
 		    struct sw_complaint *ret_why);

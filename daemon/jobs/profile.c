@@ -196,6 +196,18 @@ bool sw_profiling_start(struct sw_profiling *p)
 	return sw_series_next(p->series);
 }
 
+void sw_profiling_end(struct sw_profiling *p)
+{
+	const struct sw_outcome nothing_more = {0};
+	p->end_ns = p->request.end_ns = sw_clock_ns();
+	if (p->series->waiter.job != NULL)
+		sw_job_end(p->series->waiter.job, p->end_ns);
+	else if (p->dump != NULL) {
+		(void) sd_event_source_set_enabled(p->series->timer, SD_EVENT_OFF); /* was on */
+		finish(p, &nothing_more);
+	}
+}
+
 void sw_profiling_destroy(struct sw_profiling *p)
 {
 	if (p == NULL)

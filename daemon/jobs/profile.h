@@ -43,6 +43,9 @@ struct sw_profiling *sw_profiling_create(struct sw_jobs *jobs,
 					 struct sw_refusal *refusal);
 /* False: nothing will happen. */
 bool sw_profiling_start(struct sw_profiling *profiling);
+/* Ends it before its time: done() comes with what was sampled until then, at once or with what its worker has. The
+ * first sample is waited for. */
+void sw_profiling_end(struct sw_profiling *profiling);
 /* Nothing of one that is not finished is kept. NULL is fine. */
 void sw_profiling_destroy(struct sw_profiling *profiling);
 

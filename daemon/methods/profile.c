@@ -21,6 +21,7 @@ struct profile_params {
 	const char *reason;
 	int64_t duration_ms, rate_hz;
 	int mode;
+	bool until_eof;
 };
 
 static const struct sw_param profile_table[] = {
@@ -33,6 +34,7 @@ static const struct sw_param profile_table[] = {
 	 .choices = sw_config_profile_modes},
 	{"reason", SW_PARAM_STRING, offsetof(struct profile_params, reason),
 	 .max = SW_WORKER_REASON_MAX - 1},
+	{"until_eof", SW_PARAM_BOOL, offsetof(struct profile_params, until_eof), .max = 1},
 	{"options", SW_PARAM_OBJECT, offsetof(struct profile_params, options), .required = false},
 };
 
@@ -51,10 +53,16 @@ static bool pump(struct sw_call *call)
 	       sw_dump_stream_next(&profile->stream, call, true) == SW_STREAMED_PART;
 }
 
+static void ended(struct sw_call *call)
+{
+	sw_profiling_end(((struct profile *) call->state)->profiling);
+}
+
 static void on_done(struct sw_profiling *profiling, const struct sw_outcome *outcome)
 {
 	struct profile *profile = profiling->arg;
 	struct sw_call *call = profile->call;
+	call->ended = NULL; /* there is nothing left to be ended */
 	if (outcome->dump == NULL) {
 		sw_call_error(call, outcome->refusal->name,
 			      json_object_get(outcome->refusal->parameters));
@@ -72,7 +80,7 @@ static void on_done_alone(struct sw_profiling *profiling, const struct sw_outcom
 	sw_profiling_destroy(profiling);
 }
 
-static bool answer_later(struct sw_call *call, struct sw_profiling *profiling)
+static bool answer_later(struct sw_call *call, struct sw_profiling *profiling, bool until_eof)
 {
 	struct profile *profile = calloc(1, sizeof(*profile));
 	if (profile == NULL)
@@ -83,6 +91,7 @@ static bool answer_later(struct sw_call *call, struct sw_profiling *profiling)
 	call->state = profile;
 	call->cancel = cancel;
 	call->pump = pump;
+	call->ended = until_eof ? ended : NULL;
 	return true;
 }
 
@@ -102,7 +111,7 @@ static void start(struct sw_call *call, const struct sw_submission *submission,
 		return;
 	}
 	profiling->done = on_done_alone;
-	if ((!call->message.oneway && !answer_later(call, profiling)) ||
+	if ((!call->message.oneway && !answer_later(call, profiling, p->until_eof)) ||
 	    !sw_profiling_start(profiling)) {
 		if (call->state == NULL)
 			sw_profiling_destroy(profiling);

@@ -28,6 +28,8 @@ struct sw_call {
 	void (*cancel)(struct sw_call *call);
 	/* There is space for output. True: there is more to send when there is space again. Optional. */
 	bool (*pump)(struct sw_call *call);
+	/* The peer has shut its sending side down, and still reads. Called once; may answer. Optional. */
+	void (*ended)(struct sw_call *call);
 };
 
 /* One message of a peer. False: it is not a call; close the connection. */

@@ -70,6 +70,8 @@ static void watch(struct sw_connection *c)
 		events |= EPOLLIN;
 	if (c->output_bytes > 0)
 		events |= EPOLLOUT;
+	if (c->call != NULL && c->call->ended != NULL)
+		events |= EPOLLRDHUP;
 	if (sd_event_source_set_io_events(c->io, events) < 0)
 		c->dead = true;
 	timer_set(c, c->call == NULL && partial, c->output_bytes > 0,
@@ -234,6 +236,17 @@ static void process(struct sw_connection *c)
 		sw_connection_destroy(c);
 }
 
+/* What the peer has sent before, and was not read yet, stays where it is. */
+static void tell_end(struct sw_connection *c)
+{
+	struct sw_call *call = c->call;
+	if (call == NULL || call->ended == NULL)
+		return;
+	void (*ended)(struct sw_call * call) = call->ended;
+	call->ended = NULL; /* it is seen again as long as it is watched for */
+	ended(call);
+}
+
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *arg)
 {
 	struct sw_connection *c = arg;
@@ -245,6 +258,8 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *arg)
 		output_flush(c);
 	if (events & EPOLLIN && !c->dead)
 		receive(c);
+	if (events & EPOLLRDHUP && !c->dead)
+		tell_end(c);
 	process(c);
 	return 0;
 }

@@ -18,7 +18,7 @@ import time
 
 import jsonschema
 
-from daemon import Daemon, UNPRIVILEGED, children, ended, n_fds, name_of, refusal
+from daemon import Daemon, UNPRIVILEGED, children, ended, n_fds, name_of, refusal, stopped
 from harness import BUILD, SNAPWALK, TARGETS, Tap, Target, hangs_s, public, wait_blocked, wait_until
 from safety import status_field
 from test_daemon_integrations import ids_of, reasons_of, rule, trigger
@@ -215,9 +215,9 @@ def own_processes(tap, daemon):
         kept = daemon.stored()
         got, asked = sampled()
         tap.check(got.returncode in (0, 3) and asked and re.fullmatch(
-            r"the daemon samples for 1 s; Control-C ends that without a result, and --via direct with one\n"
+            r"the daemon samples for 1 s; Control-C ends that with the result so far\n"
             r"\d+ of \d+ samples in [\d.]+ s by the daemon; nothing was stopped; it does not keep them\n", got.stderr),
-            "by the daemon: the first line says what ending it costs, the second one that nothing was stopped", got)
+            "by the daemon: the first line says what ends it, the second one that nothing was stopped", got)
         got, asked = sampled("--json", "--mode", "off")
         said = [json.loads(line) for line in got.stderr.splitlines()]
         tap.check(asked and [(one["about"], one["code"]) for one in said] == [(str(target.pid), "samples_by_daemon"), (str(target.pid), "samples")] and json.loads(got.stdout)["mode"] == "off", "JSON, also of the summary", got)
@@ -306,6 +306,68 @@ def begin(client, daemon, pid, **more):
     before = samples(daemon)
     client.send("Profile", {"target": {"pid": pid}, "duration_ms": LONG_MS, "rate_hz": 50, **more})
     wait_until(lambda: samples(daemon) >= before + 3, "three samples")
+
+
+def ended_by_caller(tap, daemon):
+    """A caller that asked with until_eof shuts its sending side down: what was sampled until then. Without it, that
+    says only that no more calls follow."""
+    with Target("shares", 4, 1) as target:
+        for name, more in (("wall", {}), ("off", {"mode": "off"}), ("cpu", {"mode": "cpu"}),
+                           ("all threads stopped", {"options": {"stop": "always"}})):
+            with daemon.client() as client:
+                begin(client, daemon, target.pid, until_eof=True, **more)
+                client.socket.shutdown(socket.SHUT_WR)
+                made = client.receive()[0]
+                tap.check(made["profile"]["n_samples"] >= 3 and made["profile"]["n_wanted"] < LONG_MS / 1000
+                          and "ended_early" not in made["profile"], f"{name}: a profile of what there is", made["summary"])
+                tap.check(made["summary"]["id"] in {s["id"] for s in daemon.call("List")["summaries"]} and client.closed(),
+                          f"{name}: it is kept, and the connection ends")
+        with daemon.client() as client:
+            client.send("Profile", {"target": {"pid": target.pid}, "duration_ms": LONG_MS, "until_eof": True}, more=True)
+            client.send("Status")
+            client.socket.shutdown(socket.SHUT_WR)
+            replies, continues = [], True
+            while continues:
+                reply, continues = client.receive()
+                replies.append(reply)
+            made, last = joined(replies)
+            tap.check(made["n_samples"] >= 1 and last["summary"]["kind"] == "profile" and client.receive()[0]["pid"] == daemon.pid,
+                      "at once: the first sample, in parts, and the answer of the call behind it", last)
+        with daemon.client() as client:
+            begun = time.monotonic()
+            client.send("Profile", {"target": {"pid": target.pid}, "duration_ms": 1500})
+            client.socket.shutdown(socket.SHUT_WR)
+            made = client.receive()[0]["profile"]
+            tap.check(time.monotonic() - begun >= 1.5 and made["n_wanted"] >= 10, "without until_eof: the whole", made["n_wanted"])
+        wait_until(lambda: all(map(ended, daemon.workers())), "the workers to end")
+
+
+def control_c(tap, daemon):
+    """The command asks the daemon for what there is when it is told to stop; by a second signal it ends at once."""
+    user = {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "extra_groups": []} if daemon.root else {}
+    with Target("threads", 3, 10, **user) as target:
+        cases = [("--via daemon", ["--via", "daemon"], signal.SIGINT, {}),
+                 ("--via daemon, SIGTERM, JSON", ["--via", "daemon", "--json"], signal.SIGTERM, {})]
+        if daemon.root:
+            cases.append(("a user's own process", [], signal.SIGINT, user))
+        command = [public(SNAPWALK), "sample", "-d", "600", "-r", "20", str(target.pid), "--socket", daemon.socket_path]
+        for name, words, number, who in cases:
+            before = samples(daemon)
+            with subprocess.Popen([*command, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/",
+                                  **who) as child:
+                wait_until(lambda n=before: samples(daemon) >= n + 3, "three samples")
+                child.send_signal(number)
+                out, err = child.communicate(timeout=hangs_s())
+                tap.check(child.returncode in (0, 3) and "wait_condition" in out and "by the daemon" in err,
+                          f"{name}: the result so far", (child.returncode, err))
+        with Daemon({"Stop": "auto"}) as deaf, subprocess.Popen(
+                [*command[:-1], deaf.socket_path, "--via", "daemon"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+            wait_until(lambda: samples(deaf) >= 3, "three samples")
+            with stopped(deaf.pid):
+                child.send_signal(signal.SIGINT)
+                wait_until(lambda: not int(status_field(child.pid, child.pid, "ShdPnd"), 16), "the first to be read")
+                child.send_signal(signal.SIGINT)
+                tap.equal(child.wait(hangs_s()), -signal.SIGINT, "a daemon that does not answer: a second one ends the command")
 
 
 def named(pids, name):
@@ -483,7 +545,7 @@ def main():
         sys.exit("snapwalkd was not built")
     with Daemon() as daemon:
         for test in (added_up, shown, by_command, own_processes, refused, cut_short, one_worker, one_worker_of_events,
-                     another_program, protected, captured_meanwhile):
+                     another_program, protected, captured_meanwhile, ended_by_caller, control_c):
             tap.guard(test, daemon)
     for test in (by_rule, no_events):
         tap.guard(test)
