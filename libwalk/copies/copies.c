@@ -123,7 +123,8 @@ int sw_copies_open(const struct sw_copies_options *o, struct sw_copies **ret, st
 								     : SW_SAMPLED_PROCESSES_MAX;
 	const struct sw_iterate_sample_sizes sizes = {.n_cpus = (uint32_t) c->n_cpus,
 						      .n_processes = (uint32_t) c->n_processes,
-						      .ring_bytes = (uint32_t) bytes};
+						      .ring_bytes = (uint32_t) bytes,
+						      .n_held = o->n_held};
 	c->pids = calloc(c->n_processes, sizeof(*c->pids));
 	if (c->pids == NULL) {
 		sw_copies_close(c);
@@ -228,6 +229,11 @@ int sw_copies_program(const struct sw_copies *c, size_t number)
 	return c->by_calls && number < SW_ITERATE_LINKS_MAX ? c->calls.program_fds[number] : -EBADF;
 }
 
+int sw_copies_list(const struct sw_copies *c)
+{
+	return c->by_calls ? c->calls.list_link_fd : -EBADF;
+}
+
 bool sw_copies_next(struct sw_copies *c, struct sw_copy *ret)
 {
 	const uint8_t *bytes;
@@ -248,6 +254,9 @@ struct sw_copies_counts sw_copies_counts(const struct sw_copies *c)
 		sum.n_no_space += __atomic_load_n(&c->counts[i].n_no_space, __ATOMIC_RELAXED);
 		sum.n_nested += __atomic_load_n(&c->counts[i].n_nested, __ATOMIC_RELAXED);
 		sum.n_left_out += __atomic_load_n(&c->counts[i].n_left_out, __ATOMIC_RELAXED);
+		sum.n_not_held += __atomic_load_n(&c->counts[i].n_not_held, __ATOMIC_RELAXED);
+		sum.n_unknown += __atomic_load_n(&c->counts[i].n_unknown, __ATOMIC_RELAXED);
+		sum.n_none += __atomic_load_n(&c->counts[i].n_none, __ATOMIC_RELAXED);
 		sum.n_timed += __atomic_load_n(&c->counts[i].n_timed, __ATOMIC_RELAXED);
 		sum.ns += __atomic_load_n(&c->counts[i].ns, __ATOMIC_RELAXED);
 	}

@@ -30,14 +30,16 @@ struct sw_copies_options {
 	/* At system calls, from the first sw_copies_sample() on, in place of events of perf_event_open(2). NULL: those. */
 	const struct sw_called_setup *called;
 	enum sw_iterate_calls calls; /* with called */
+	uint32_t n_held;             /* likewise: as of sw_iterate_sample_sizes */
 };
 
 /* Copies that are not there, by cause; and those that were made. */
 struct sw_copies_counts {
 	uint64_t n_taken;
-	uint64_t n_no_space, n_nested; /* lost */
-	uint64_t n_left_out;           /* calls of functions that did not return */
-	uint64_t n_timed, ns;          /* how many were made, and how long that took the threads */
+	uint64_t n_no_space, n_nested;          /* lost */
+	uint64_t n_left_out;                    /* calls of functions that did not return */
+	uint64_t n_not_held, n_unknown, n_none; /* of pairs, see iterate/sampled.h */
+	uint64_t n_timed, ns; /* how many were made, and how long that took the threads */
 };
 
 /**
@@ -57,8 +59,10 @@ void sw_copies_forget(struct sw_copies *copies, pid_t pid);
 /* event_fd: borrowed. 0, or a negative errno. Events that inherit from it have the program, too. */
 int sw_copies_attach(const struct sw_copies *copies, int event_fd);
 
-/* A program of calls that is not at a trace point, 0 or 1; borrowed; negative: there is none. */
+/* A program of calls that is not at a trace point, by its number; borrowed; negative: there is none. */
 int sw_copies_program(const struct sw_copies *copies, size_t number);
+/* The pass over what is outstanding, for sw_iterate_open(); borrowed; negative: there is none. */
+int sw_copies_list(const struct sw_copies *copies);
 
 /* From now on no system call is an event any more; what was copied can still be read. */
 void sw_copies_end(struct sw_copies *copies);

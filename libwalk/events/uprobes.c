@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "iterate/bpf.h"
+#include "iterate/called.h"
 #include "parts.h"
 #include "process/filesystems.h"
 #include "text.h"
@@ -115,8 +116,24 @@ static int instruction_open(struct sw_uprobes *p, pid_t tid, uint32_t type, int 
 	return probe_open(p, &attr, tid, program_fd, number);
 }
 
+static uint64_t value_bits(struct sw_event_value value)
+{
+	return (value.argument & SW_CALLED_VALUE_ARGUMENT) |
+	       (value.pointed ? (uint64_t) SW_CALLED_VALUE_POINTED : 0);
+}
+
+/* The number of a place alone, where it is of no pair. */
+static uint64_t cookie_of(const struct sw_event_place *place, size_t number)
+{
+	return (uint64_t) number | (uint64_t) place->pair << SW_CALLED_PAIR_AT |
+	       value_bits(place->handle) << SW_CALLED_HANDLE_AT |
+	       value_bits(place->size) << SW_CALLED_SIZE_AT |
+	       (uint64_t) place->only_zero << SW_CALLED_ONLY_ZERO_AT;
+}
+
 int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place *places, size_t n,
-		    int begin_fd, int return_fd, struct sw_uprobes *ret, struct sw_error *err)
+		    const struct sw_uprobes_programs *programs, struct sw_uprobes *ret,
+		    struct sw_error *err)
 {
 	struct sw_uprobes p = {.thread_fd = -EBADF};
 	uint32_t type;
@@ -140,12 +157,14 @@ int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place 
 	for (size_t i = 0; r == 0 && i < n && i < SW_EVENT_PLACES_MAX; i++) {
 		const struct sw_event_place *place = &places[i];
 		/* The returns first: each call that is noted comes to one. */
-		for (size_t k = 0; r == 0 && return_fd >= 0 && k < place->n_returns; k++)
+		const uint64_t cookie = cookie_of(place, i);
+		for (size_t k = 0; r == 0 && programs->return_fd >= 0 && k < place->n_returns; k++)
 			r = instruction_open(&p, tid, type, place->file_fd, place->returns_off[k],
-					     i, return_fd);
+					     cookie, programs->return_fd);
 		if (r == 0)
-			r = instruction_open(&p, tid, type, place->file_fd, place->file_off, i,
-					     begin_fd);
+			r = instruction_open(&p, tid, type, place->file_fd, place->file_off, cookie,
+					     place->releases ? programs->release_fd
+							     : programs->begin_fd);
 	}
 	if (r < 0) {
 		sw_uprobes_close(&p);

@@ -6,7 +6,7 @@
 
 #include <snapwalk/event.h>
 
-enum { SW_UPROBES_MAX = 256 };
+enum { SW_UPROBES_MAX = 512 };
 
 /*
  * Places of code at which the kernel runs a program: it puts a breakpoint into the code of one process, and takes it out
@@ -21,17 +21,24 @@ struct sw_uprobes {
 	int thread_fd; /* owned, with n: /proc/PID/task/TID of the thread by which the kernel knows the process */
 };
 
+/* What runs at places; negative: nothing. */
+struct sw_uprobes_programs {
+	int begin_fd;   /* at the place */
+	int return_fd;  /* at each RET of the place's function */
+	int release_fd; /* instead of begin_fd, at a place that takes something back */
+};
+
 /**
  * Needs CAP_PERFMON and CAP_BPF.
  *
- * @param places      With the files of their code. The number of a place is the cookie of its programs.
- * @param begin_fd    The program at the place.
- * @param return_fd   The program at each RET of the place's function; negative: none.
+ * @param places      With the files of their code. The number of a place is the cookie of its programs, and what its pair is
+ *                    (iterate/called.h).
  * @return 0; -SW_E_LIMIT: more than SW_UPROBES_MAX; -SW_E_NOT_PERMITTED and -SW_E_UNSUPPORTED with the reason, also where a
  *         file is on a file system that may not answer; -SW_E_NOMEM.
  */
 int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place *places, size_t n,
-		    int begin_fd, int return_fd, struct sw_uprobes *ret, struct sw_error *err);
+		    const struct sw_uprobes_programs *programs, struct sw_uprobes *ret,
+		    struct sw_error *err);
 /* Whether the thread has ended by whose memory the kernel knows the process: the programs do not run any more, though other
  * threads may go on. */
 bool sw_uprobes_are_over(const struct sw_uprobes *probes);

@@ -12,10 +12,40 @@
 enum {
 	SW_CALLED_ARGUMENTS = 6, /* of a system call */
 	SW_CALLED_TESTS_MAX = 6,
-	SW_CALLED_TEXT_MAX = 256,      /* bytes of a string that an argument points to */
-	SW_CALLED_BYTES_MAX = 128,     /* of other memory */
-	SW_CALLED_HANDLES_MAX = 256,   /* of one event */
-	SW_CALLED_TABLE_BYTES = 32760, /* of the bits: below a power of two for the verifier */
+	SW_CALLED_TEXT_MAX = 256,       /* bytes of a string that an argument points to */
+	SW_CALLED_BYTES_MAX = 128,      /* of other memory */
+	SW_CALLED_HANDLES_MAX = 256,    /* of one event */
+	SW_CALLED_TABLE_BYTES = 32760,  /* of the bits: below a power of two for the verifier */
+	SW_CALLED_HELD_DEFAULT = 65536, /* handles that are outstanding at once */
+};
+
+/*
+ * The cookie of a place of iterate/bpf/pairs.bpf.c, from the lowest bit on: number of the place; the number of its pair; which value
+ * is the handle, and which the size of what is got; and whether a result other than 0 is an error.
+ */
+enum {
+	SW_CALLED_PLACE_MASK = 0xffff,
+	SW_CALLED_PAIR_AT = 16,
+	SW_CALLED_HANDLE_AT = 32, /* eight bits, as of the size */
+	SW_CALLED_SIZE_AT = 40,   /* 0: each is one thing */
+	SW_CALLED_ONLY_ZERO_AT = 48,
+	/* Of a value. */
+	SW_CALLED_VALUE_ARGUMENT = 7, /* from 1 on; 0: the result */
+	SW_CALLED_VALUE_POINTED = 8,  /* the word that this points to */
+};
+
+/* What is outstanding. */
+struct sw_called_handle {
+	uint64_t handle;
+	uint64_t pair;
+};
+struct sw_called_held {
+	uint64_t number; /* of the event that acquired it last */
+	int64_t n;       /* how often it was acquired more than released */
+};
+struct sw_called_outstanding {
+	struct sw_called_handle key;
+	struct sw_called_held held;
 };
 
 /* An argument has this value. */
@@ -88,6 +118,8 @@ enum sw_called_what {
 	SW_CALLED_DIES,             /* the process: part SW_CALLED_DEATH */
 	SW_CALLED_MAKES,            /* a thread or a process, value[0] in the reader's namespace */
 	SW_CALLED_WAITS,            /* for value[1] ns */
+	SW_CALLED_PAIR_ACQUIRED,    /* handle value[0], of size value[1], at place value[2] */
+	SW_CALLED_PAIR_RELEASED,    /* likewise, without a size */
 };
 
 /* The things that SW_CALLED_MAKES can tell: number of the setup. */

@@ -39,6 +39,27 @@ static void others_drop(struct sw_iterate_programs *p)
 		if (p->link_fds[i] == 0)
 			p->link_fds[i] = -EBADF;
 	}
+	if (p->held_fd == 0)
+		p->held_fd = p->list_program_fd = -EBADF;
+	p->list_link_fd = -EBADF;
+}
+
+/* The program that shows the table of what is outstanding. */
+static int list_link(struct sw_iterate_programs *p)
+{
+	union bpf_attr attr;
+	union bpf_iter_link_info table;
+	if (p->held_fd < 0)
+		return 0;
+	memset(&table, 0, sizeof(table));
+	table.map.map_fd = (uint32_t) p->held_fd;
+	memset(&attr, 0, sizeof(attr));
+	attr.link_create.prog_fd = (uint32_t) p->list_program_fd;
+	attr.link_create.attach_type = BPF_TRACE_ITER;
+	attr.link_create.iter_info = (uintptr_t) &table;
+	attr.link_create.iter_info_len = sizeof(table);
+	p->list_link_fd = sw_bpf(BPF_LINK_CREATE, &attr);
+	return p->list_link_fd < 0 ? -errno : 0;
 }
 
 int sw_iterate_calls_open(enum sw_iterate_calls which, const struct sw_iterate_sample_sizes *sizes,
@@ -56,6 +77,8 @@ int sw_iterate_calls_open(enum sw_iterate_calls which, const struct sw_iterate_s
 	r = element_update(p.sample.setup_fd, setup);
 	if (r == 0)
 		r = element_update(p.called_fd, called);
+	if (r == 0)
+		r = list_link(&p);
 	if (r < 0) {
 		sw_iterate_calls_close(&p);
 		return r == -ENOMEM ? sw_fail_nomem(err) : sw_iterate_refused(-r, err);
@@ -92,6 +115,9 @@ void sw_iterate_calls_close(struct sw_iterate_programs *p)
 	sw_iterate_calls_end(p);
 	for (size_t i = 0; i < SW_ITERATE_LINKS_MAX; i++)
 		sw_close_p(&p->program_fds[i]);
+	sw_close_p(&p->list_link_fd);
+	sw_close_p(&p->list_program_fd);
+	sw_close_p(&p->held_fd);
 	sw_close_p(&p->called_fd);
 	sw_iterate_sample_close(&p->sample);
 }

@@ -23,9 +23,10 @@ enum sw_iterate_calls {
 	SW_ITERATE_DEATHS,  /* iterate/bpf/deaths.bpf.c: how the process ends */
 	SW_ITERATE_MADE,    /* iterate/bpf/made.bpf.c: threads, or processes, that it makes */
 	SW_ITERATE_BLOCKED, /* iterate/bpf/blocked.bpf.c: threads that have waited */
+	SW_ITERATE_PAIRS,   /* iterate/bpf/pairs.bpf.c: functions that hand out and take back */
 };
 
-enum { SW_ITERATE_LINKS_MAX = 3 };
+enum { SW_ITERATE_LINKS_MAX = 4 };
 
 /* Their maps, and one program for each trace point. */
 struct sw_iterate_programs {
@@ -33,6 +34,8 @@ struct sw_iterate_programs {
 	int called_fd;
 	int program_fds[SW_ITERATE_LINKS_MAX]; /* -EBADF: none */
 	int link_fds[SW_ITERATE_LINKS_MAX];
+	/* Of SW_ITERATE_PAIRS; -EBADF: none. The table, the program that shows it, and a pass for sw_iterate_open(). */
+	int held_fd, list_program_fd, list_link_fd;
 	bool ended;                                     /* by sw_iterate_calls_end() */
 	const char *trace_points[SW_ITERATE_LINKS_MAX]; /* static; NULL: not at a trace point */
 };

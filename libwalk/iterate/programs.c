@@ -21,6 +21,7 @@
 #include <mappings.lskel.h>
 #include <made.lskel.h>
 #include <moved.lskel.h>
+#include <pairs.lskel.h>
 #include <returns.lskel.h>
 #include <sample.lskel.h>
 #include <tasks.lskel.h>
@@ -101,11 +102,16 @@ int sw_iterate_sample_load(const struct sw_iterate_sample_sizes *sizes,
  * Loads a skeleton that copies threads at events, with as many programs and trace points as are given: 0, or below.
  * PROGRAM() names them, and may choose by what the function is told.
  */
-#define EVENTS_LOAD(name, sizes, ret, ...)                                             \
+#define EVENTS_LOAD(name, sizes, ret, ...) \
+	EVENTS_LOAD_SIZED(name, sizes, (void) 0, ret, __VA_ARGS__)
+/* The same with maps of its own, whose sizes the third argument sets. */
+#define EVENTS_LOAD_SIZED(name, sizes, set, ret, ...)                                  \
 	({                                                                             \
 		struct name *skeleton = name##__open();                                \
-		if (skeleton != NULL)                                                  \
+		if (skeleton != NULL) {                                                \
 			MAPS_SIZE(skeleton, sizes);                                    \
+			set;                                                           \
+		}                                                                      \
 		int r = skeleton == NULL ? -ENOMEM : name##__load(skeleton);           \
 		if (r == 0)                                                            \
 			*(ret) = (struct sw_iterate_programs){                         \
@@ -170,6 +176,17 @@ int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_s
 		return EVENTS_LOAD(sw_functions, sizes, ret,
 				   .program_fds = {PROGRAM(sw_function_note),
 						   PROGRAM(sw_function_return), -EBADF});
+	case SW_ITERATE_PAIRS:
+		return EVENTS_LOAD_SIZED(
+			sw_pairs, sizes,
+			skeleton->maps.sw_held.max_entries =
+				(sizes)->n_held != 0 ? (sizes)->n_held : SW_CALLED_HELD_DEFAULT,
+			ret,
+			.program_fds = {PROGRAM(sw_pair_note), PROGRAM(sw_pair_acquired),
+					PROGRAM(sw_pair_released), PROGRAM(sw_pair_program)},
+			.trace_points = {NULL, NULL, NULL, "sched_process_exec"},
+			.held_fd = take(&skeleton->maps.sw_held.map_fd),
+			.list_program_fd = PROGRAM(sw_pair_list));
 	}
 	return -EINVAL;
 }

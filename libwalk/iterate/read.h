@@ -2,6 +2,7 @@
 #ifndef SW_ITERATE_READ_H
 #define SW_ITERATE_READ_H
 
+#include "iterate/called.h"
 #include "iterate/record.h"
 
 #include <stdbool.h>
@@ -44,5 +45,8 @@ int sw_iterate_read_returns(int fd, struct sw_iterate_return *returns, size_t ma
  * @return How many, at most max; 0: there are no more; negative errno.
  */
 long sw_iterate_read_files(int fd, struct sw_iterate_file *files, size_t max);
+
+/** The same of what is outstanding: fd is from sw_iterate_open() of sw_iterate_programs.list_link_fd. */
+long sw_iterate_read_held(int fd, struct sw_called_outstanding *held, size_t max);
 
 #endif

@@ -23,6 +23,8 @@ struct sw_iterate_sample_sizes {
 	uint32_t n_cpus;
 	uint32_t n_processes; /* that may be sampled at once */
 	uint32_t ring_bytes;  /* a power of two, and whole pages */
+	uint32_t
+		n_held; /* of pairs of functions: handles that are outstanding at once; 0: the default */
 };
 
 /**

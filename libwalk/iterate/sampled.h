@@ -157,6 +157,10 @@ struct sw_sampled_counts {
 	uint64_t n_foreign;  /* of processes that are not sampled */
 	uint64_t n_kernel;   /* of threads without memory: the kernel's own, or about to end */
 	uint64_t n_left_out; /* of calls of functions: they ended, and did not return */
+	/* Of functions that are pairs. */
+	uint64_t n_not_held; /* acquired, and not followed: the table was full */
+	uint64_t n_unknown;  /* released, and not in the table */
+	uint64_t n_none;     /* calls that acquired nothing */
 	uint64_t n_timed;    /* that were taken or found no space, and how long they all took */
 	uint64_t ns;
 };

@@ -73,6 +73,10 @@ int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw
 		ret->slower_ns = (uint64_t) o->slower_ns;
 		*ret_calls = SW_ITERATE_BLOCKED;
 		break;
+	case SW_EVENT_PAIRS:
+		*ret_calls = SW_ITERATE_PAIRS;
+		only_64bit = "functions";
+		break;
 	}
 	if (only_64bit != NULL && is_32bit)
 		return sw_fail(err, SW_E_INVALID, "%s of 32-bit programs are not followed",
@@ -153,6 +157,13 @@ static bool event_read(const struct sw_copy_part *part, struct sw_event *ret)
 		ret->returned = true;
 		ret->result = (int64_t) event.value[0];
 		ret->lasted_ns = (int64_t) event.value[1];
+		return true;
+	case SW_CALLED_PAIR_ACQUIRED:
+	case SW_CALLED_PAIR_RELEASED:
+		ret->kind =
+			event.what == SW_CALLED_PAIR_ACQUIRED ? SW_EVENT_HANDED : SW_EVENT_TAKEN;
+		ret->arguments[0] = event.value[0];
+		ret->arguments[1] = event.value[1];
 		return true;
 	case SW_CALLED_TABLE_IS: ret->kind = SW_EVENT_TABLE; return true;
 	case SW_CALLED_MAPS_BEGIN:

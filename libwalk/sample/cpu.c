@@ -120,7 +120,7 @@ static int native_check(const struct sw_cpu_sampler *s, struct sw_error *err)
 static int copies_open(struct sw_cpu_sampler *s, struct sw_error *err)
 {
 	struct sw_called_setup called;
-	struct sw_copies_options how = {.stack_bytes = s->stack_bytes};
+	struct sw_copies_options how = {.stack_bytes = s->stack_bytes, .n_held = s->wanted.n_held};
 	if (s->by_calls) {
 		s->elf_class = s->base->process.elf_class;
 		int r = sw_called_prepare(&s->wanted, s->elf_class == 32, &called, &how.calls, err);
@@ -362,6 +362,24 @@ static void names_read(struct sw_cpu_sampler *s)
 /* ---- create, destroy ------------------------------------------------------------------------- */
 
 /* wanted: NULL: samples of CPU time. */
+/* Breakpoints in the code of the process, where they are the events. */
+static int probes_open(struct sw_cpu_sampler *s, struct sw_error *err)
+{
+	const struct sw_event_options *o = &s->wanted;
+	const bool pairs = o->what == SW_EVENT_PAIRS;
+	if (!pairs && o->what != SW_EVENT_FUNCTION)
+		return 0;
+	return sw_uprobes_open(
+		s->target, o->places, o->n_places,
+		&(struct sw_uprobes_programs){.begin_fd = sw_copies_program(s->copies, 0),
+					      .return_fd = pairs || o->at_return
+								   ? sw_copies_program(s->copies, 1)
+								   : -EBADF,
+					      .release_fd = pairs ? sw_copies_program(s->copies, 2)
+								  : -EBADF},
+		&s->probes, err);
+}
+
 static int create(struct sw_context *ctx, struct sw_target *target,
 		  const struct sw_events_options *options, unsigned flags,
 		  const struct sw_event_options *wanted, struct sw_cpu_sampler **ret,
@@ -396,11 +414,8 @@ static int create(struct sw_context *ctx, struct sw_target *target,
 					   .copies = s->copies,
 					   .clock_only = (flags & SW_CPU_SAMPLER_CLOCK) != 0},
 				   &s->events, err);
-	if (r == 0 && s->by_calls && s->wanted.what == SW_EVENT_FUNCTION)
-		r = sw_uprobes_open(target, s->wanted.places, s->wanted.n_places,
-				    sw_copies_program(s->copies, 0),
-				    s->wanted.at_return ? sw_copies_program(s->copies, 1) : -EBADF,
-				    &s->probes, err);
+	if (r == 0 && s->by_calls)
+		r = probes_open(s, err);
 	s->wanted.places = NULL; /* the caller's */
 	if (r < 0) {
 		sw_cpu_sampler_destroy(s);
@@ -797,7 +812,35 @@ struct sw_event_cost sw_event_sampler_cost(const struct sw_cpu_sampler *s)
 		counts = sw_copies_counts(s->copies);
 	return (struct sw_event_cost){.n_copied = counts.n_timed,
 				      .ns = counts.ns,
-				      .n_left_out = counts.n_left_out};
+				      .n_left_out = counts.n_left_out,
+				      .n_not_held = counts.n_not_held,
+				      .n_unknown = counts.n_unknown,
+				      .n_none = counts.n_none};
+}
+
+int sw_event_sampler_held(const struct sw_cpu_sampler *s,
+			  int (*tell)(void *arg, const struct sw_event_held *held), void *arg,
+			  struct sw_error *err)
+{
+	enum { AT_ONCE = 256 };
+	struct sw_called_outstanding held[AT_ONCE];
+	sw_cleanup(sw_close_p) int fd = -EBADF;
+	int r = sw_iterate_open(sw_copies_list(s->copies), &fd, err);
+	for (long n = 1; r == 0 && n > 0;) {
+		n = sw_iterate_read_held(fd, held, AT_ONCE);
+		if (n < 0) {
+			errno = (int) -n;
+			return sw_fail_errno(err, SW_E_IO, "what is outstanding cannot be listed");
+		}
+		for (long i = 0; r == 0 && i < n; i++)
+			if (held[i].held.n > 0)
+				r = tell(arg, &(struct sw_event_held){
+						      .handle = held[i].key.handle,
+						      .pair = (unsigned) held[i].key.pair,
+						      .number = held[i].held.number,
+						      .n = (uint64_t) held[i].held.n});
+	}
+	return r;
 }
 
 void sw_event_sampler_end(struct sw_cpu_sampler *s)

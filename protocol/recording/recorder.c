@@ -304,6 +304,13 @@ struct sw_event_cost sw_recorder_event_cost(const struct sw_recorder *r)
 	return r->cpu != NULL ? sw_event_sampler_cost(r->cpu) : (struct sw_event_cost){0};
 }
 
+int sw_recorder_held(const struct sw_recorder *r,
+		     int (*tell)(void *arg, const struct sw_event_held *held), void *arg,
+		     struct sw_error *err)
+{
+	return r->cpu != NULL ? sw_event_sampler_held(r->cpu, tell, arg, err) : 0;
+}
+
 bool sw_recorder_events_are_over(const struct sw_recorder *r)
 {
 	return r->cpu != NULL && sw_event_sampler_is_over(r->cpu);

@@ -18,7 +18,7 @@ enum {
 	SW_EVENT_ARGUMENTS = 6,
 	SW_EVENT_TESTS_MAX = 6,
 	SW_EVENT_ERROR_MAX = 4095,
-	SW_EVENT_PLACES_MAX = 16,
+	SW_EVENT_PLACES_MAX = 128,
 	SW_EVENT_RETURNS_MAX = 64, /* of one function */
 };
 
@@ -41,6 +41,15 @@ enum sw_event_what {
 	SW_EVENT_NEW_THREADS,   /* each thread that the process makes: who makes it */
 	SW_EVENT_NEW_PROCESSES, /* each child that it makes: likewise */
 	SW_EVENT_BLOCKED, /* each time that a thread has waited for slower_ns: where it waited */
+	/* What some functions hand out and others take back: at the return of the first, at the beginning of the others.
+	 * Breakpoints as of SW_EVENT_FUNCTION. The kernel keeps what is outstanding. */
+	SW_EVENT_PAIRS,
+};
+
+/** A value of a call. */
+struct sw_event_value {
+	unsigned argument; /* from 1 on; 0: the result */
+	bool pointed;      /* the word that this points to, when the function returns */
 };
 
 /** Where code of the process is probed. */
@@ -51,6 +60,12 @@ struct sw_event_place {
 	bool reentered; /* a loop of the function comes back to it: its turns look like calls */
 	size_t n_returns; /* of the function: where its RET instructions are in the file; with at_return */
 	uint64_t returns_off[SW_EVENT_RETURNS_MAX];
+	/* Of SW_EVENT_PAIRS: what the function does with things of pair number pair. */
+	bool releases; /* it takes one back: it has no returns; else it hands one out */
+	unsigned pair;
+	struct sw_event_value handle; /* 0: nothing is handed out, or taken back */
+	struct sw_event_value size;   /* of what is handed out; an argument, or none */
+	bool only_zero;               /* a result of 32 bits other than 0 is an error */
 };
 
 /** Which events are wanted. Zero-initialised means the defaults. */
@@ -78,6 +93,7 @@ struct sw_event_options {
 	/* Of a system call: only where this argument, from 1 on, is at least so large; 0: any. */
 	unsigned least_of;
 	uint64_t least;
+	uint32_t n_held; /* of SW_EVENT_PAIRS: things that are outstanding at once; 0: 65536 */
 };
 
 /** A descriptor or thread that was got or given up. Its number is no identity, as it is used again. */
@@ -106,6 +122,8 @@ enum sw_event_kind {
 	SW_EVENT_DIED, /* death */
 	SW_EVENT_MADE, /* result: the new thread, or process, in our pid namespace; 0: not there */
 	SW_EVENT_WAITED, /* lasted_ns */
+	SW_EVENT_HANDED, /* of a pair: a function hands out arguments[0], whose size is arguments[1] */
+	SW_EVENT_TAKEN, /* of a pair: a function is about to take arguments[0] back, which was handed out */
 };
 
 enum { SW_EVENT_HANDLES_MAX = 256 };
@@ -141,7 +159,7 @@ struct sw_event {
 	size_t text_size, bytes_size;
 	int64_t lasted_ns; /* of SW_EVENT_LEFT and SW_EVENT_WAITED */
 	struct sw_event_death death;
-	size_t place; /* of a function: its index in places[] */
+	size_t place; /* of a function, also of a pair: its index in places[] */
 	bool cut; /* SW_EVENT_TABLE: of larger numbers than bytes has nothing is known; else they are not open */
 };
 
@@ -205,9 +223,30 @@ struct sw_event_cost {
 	/* Of SW_EVENT_FUNCTION with at_return: calls that ended by no RET of the function (exceptions, longjmp(3), a jump
 	 * to another function, a stack that moved), as far as another call showed it. */
 	uint64_t n_left_out;
+	/* Of SW_EVENT_PAIRS. */
+	uint64_t n_not_held; /* handed out when n_held were outstanding: these have no event */
+	uint64_t n_unknown;  /* taken back, and not handed out since the beginning */
+	uint64_t n_none;     /* calls that handed out nothing: failures */
 };
 /** So far. Of a sampler of sw_event_sampler_create(). */
 SW_PUBLIC struct sw_event_cost sw_event_sampler_cost(const struct sw_cpu_sampler *sampler);
+
+/** What is outstanding of SW_EVENT_PAIRS, as the kernel has it. */
+struct sw_event_held {
+	uint64_t handle;
+	unsigned pair;
+	uint64_t number; /* of the event that handed it out last */
+	uint64_t n;      /* how often it was handed out and not taken back */
+};
+/**
+ * Tell of each, best when there are no events any more. Of a sampler of sw_event_sampler_create().
+ *
+ * @param tell  Returns 0, or an error that ends the pass.
+ * @return 0; what tell() has returned; -SW_E_IO; -SW_E_NOMEM; -SW_E_NOT_PERMITTED.
+ */
+SW_PUBLIC int sw_event_sampler_held(const struct sw_cpu_sampler *sampler,
+				    int (*tell)(void *arg, const struct sw_event_held *held),
+				    void *arg, struct sw_error *err);
 
 /** No events any more; those that happened are still returned. Of a sampler of sw_event_sampler_create(). */
 SW_PUBLIC void sw_event_sampler_end(struct sw_cpu_sampler *sampler);

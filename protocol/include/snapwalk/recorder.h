@@ -144,6 +144,11 @@ SW_PUBLIC bool sw_recorder_thread(const struct sw_recorder *recorder, size_t slo
 /** See sw_event_sampler_cost(); of a recorder with options.event. */
 SW_PUBLIC struct sw_event_cost sw_recorder_event_cost(const struct sw_recorder *recorder);
 
+/** See sw_event_sampler_held(); of a recorder with options.event. */
+SW_PUBLIC int sw_recorder_held(const struct sw_recorder *recorder,
+			       int (*tell)(void *arg, const struct sw_event_held *held), void *arg,
+			       struct sw_error *err);
+
 /** See sw_event_sampler_is_over(); of a recorder with options.event. */
 SW_PUBLIC bool sw_recorder_events_are_over(const struct sw_recorder *recorder);
 

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Copies the thread that gets something from a function, and tells when another function is given it back. What is
+ * outstanding is a table in the kernel: a release of what is not there was acquired before, and needs no record. The kernel
+ * has put breakpoints into the code of one process, as for functions.bpf.c; the cookie of each says what its function does.
+ */
+#include "iterate/bpf/function.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+enum { ONLY_NEW = 1 /* BPF_NOEXIST of linux/bpf.h */ };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SW_CALLED_HELD_DEFAULT);
+	__type(key, struct sw_called_handle);
+	__type(value, struct sw_called_held);
+} sw_held SEC(".maps");
+
+/* *ret: the value that a byte of a cookie names. False: it cannot be read. */
+static __always_inline bool value_get(uint32_t what, const uint64_t words[SW_CALLED_ARGUMENTS],
+				      uint64_t result, uint64_t *ret)
+{
+	uint32_t argument = what & SW_CALLED_VALUE_ARGUMENT;
+	uint64_t value = result;
+	if (argument == 1)
+		value = words[0];
+	else if (argument == 2)
+		value = words[1];
+	else if (argument == 3)
+		value = words[2];
+	else if (argument == 4)
+		value = words[3];
+	else if (argument == 5)
+		value = words[4];
+	else if (argument == 6)
+		value = words[5];
+	if ((what & SW_CALLED_VALUE_POINTED) &&
+	    bpf_probe_read_user(&value, sizeof(value), (const void *) value) != 0)
+		return false;
+	*ret = value;
+	return true;
+}
+
+static __always_inline void acquired_take(const struct sw_called_event *event)
+{
+	struct taking t;
+	if (!taking_begin(&t, false))
+		return;
+	event_put(t.s, event);
+	sample_make(t.s, t.task, t.setup, t.recipe, false);
+	/* Probes at a NOP of five bytes are a system call from v6.18 on: the thread is in none of its own. */
+	((struct sw_sampled_head *) t.s->out)->regs[ORIG_RAX] = NO_CALL;
+	(void) taking_end(&t); /* what was lost is counted */
+}
+
+SEC("uprobe")
+int sw_pair_note(void *ctx)
+{
+	call_note(ctx);
+	return 0;
+}
+
+/* A handle that is acquired again is counted there: so many releases give it up. NULL: the table is full. */
+static __always_inline struct sw_called_held *held_add(const struct sw_called_handle *key)
+{
+	const struct sw_called_held none = {0};
+	struct sw_called_held *held = bpf_map_lookup_elem(&sw_held, key);
+	if (held == NULL) {
+		(void) bpf_map_update_elem(&sw_held, key, &none, ONLY_NEW); /* or it is full */
+		held = bpf_map_lookup_elem(&sw_held, key);
+	}
+	if (held != NULL)
+		(void) __sync_fetch_and_add(&held->n, 1);
+	return held;
+}
+
+SEC("uprobe")
+int sw_pair_acquired(void *ctx)
+{
+	const struct task_struct *task = bpf_get_current_task_btf();
+	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
+	uint64_t cookie = bpf_get_attach_cookie(ctx);
+	struct sw_called_setup *called = called_here();
+	struct sw_sampled_counts *counts = counts_here();
+	struct entered entered;
+	struct sw_called_handle key = {.pair = cookie >> SW_CALLED_PAIR_AT & UINT16_MAX};
+	uint64_t size = 0;
+	if (called == NULL || counts == NULL || !call_ends(user, cookie, counts, &entered))
+		return 0;
+	uint32_t bytes = cookie >> SW_CALLED_SIZE_AT & UINT8_MAX;
+	if (((cookie >> SW_CALLED_ONLY_ZERO_AT & 1) != 0 && (uint32_t) user->ax != 0) ||
+	    !value_get(cookie >> SW_CALLED_HANDLE_AT & UINT8_MAX, entered.words, user->ax,
+		       &key.handle) ||
+	    (bytes != 0 && !value_get(bytes, entered.words, user->ax, &size)) || key.handle == 0) {
+		counts->n_none++;
+		return 0;
+	}
+	struct sw_called_held *held = held_add(&key);
+	if (held == NULL) {
+		counts->n_not_held++;
+		return 0;
+	}
+	uint64_t number = __sync_fetch_and_add(&called->n_events, 1);
+	held->number = number;
+	struct sw_called_event event = {.number = number,
+					.what = SW_CALLED_PAIR_ACQUIRED,
+					.value = {key.handle, size, cookie & SW_CALLED_PLACE_MASK}};
+	acquired_take(&event);
+	return 0;
+}
+
+SEC("uprobe")
+int sw_pair_released(void *ctx)
+{
+	const struct task_struct *task = bpf_get_current_task_btf();
+	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
+	uint64_t cookie = bpf_get_attach_cookie(ctx);
+	uint64_t words[SW_CALLED_ARGUMENTS];
+	struct sw_called_setup *called = called_here();
+	struct sw_sampled_counts *counts = counts_here();
+	struct sw_called_handle key = {.pair = cookie >> SW_CALLED_PAIR_AT & UINT16_MAX};
+	if (called == NULL || counts == NULL)
+		return 0;
+	words_read(user, words);
+	if (!value_get(cookie >> SW_CALLED_HANDLE_AT & UINT8_MAX, words, 0, &key.handle) ||
+	    key.handle == 0)
+		return 0; /* nothing is released */
+	struct sw_called_held *held = bpf_map_lookup_elem(&sw_held, &key);
+	if (held == NULL) {
+		counts->n_unknown++;
+		return 0;
+	}
+	if (__sync_fetch_and_add(&held->n, -1) <= 1)
+		(void) bpf_map_delete_elem(&sw_held, &key); /* it was there */
+	alone_put(called, task, SW_CALLED_PAIR_RELEASED, key.handle, 1,
+		  cookie & SW_CALLED_PLACE_MASK);
+	return 0;
+}
+
+static long held_drop(void *map, const void *key, void *value, void *unused)
+{
+	(void) value;
+	(void) unused;
+	(void) bpf_map_delete_elem(map, key); /* it was there */
+	return 0;
+}
+
+/* The process is another program: its memory is gone. It has one thread by now. */
+SEC("raw_tp/sched_process_exec")
+int sw_pair_program(void *ctx)
+{
+	struct sw_called_setup *called = called_here();
+	(void) ctx;
+	if (called == NULL)
+		return 0;
+	(void) bpf_for_each_map_elem(&sw_held, held_drop, NULL, 0);  /* cannot fail */
+	(void) bpf_for_each_map_elem(&sw_calls, held_drop, NULL, 0); /* likewise */
+	alone_put(called, bpf_get_current_task_btf(), SW_CALLED_PROGRAM, 0, 0, 0);
+	return 0;
+}
+
+/* Each that is outstanding, for who reads the descriptor. */
+SEC("iter/bpf_map_elem")
+int sw_pair_list(struct bpf_iter__bpf_map_elem *ctx)
+{
+	const struct sw_called_handle *key = ctx->key;
+	const struct sw_called_held *held = ctx->value;
+	if (key == NULL || held == NULL) /* behind the last one */
+		return 0;
+	struct sw_called_outstanding one = {.key = *key, .held = *held};
+	(void) bpf_seq_write(ctx->meta->seq, &one, sizeof(one)); /* else it is shown again */
+	return 0;
+}
