@@ -7,6 +7,7 @@
 #include "events/held_kinds.h"
 #include "events/held_output.h"
 #include "events/held_profile.h"
+#include "events/pairs.h"
 #include "run/output.h"
 #include "run/sandbox.h"
 
@@ -20,6 +21,18 @@ static int put(struct sw_held *held, struct sw_output *output)
 		    : format == SW_PROFILE_TEXT ? sw_held_text(held, &text)
 						: sw_held_profile(held, format, &text);
 	return sw_event_run_put(output, &text, r);
+}
+
+/* Before anything else is written, where code is changed. JSON has it as a member. */
+static int notice_put(const struct sw_event_run *run, struct sw_output *output,
+		      struct sw_error *err)
+{
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	if (!sw_event_run_changes_code(run) || run->options->profile_format != SW_PROFILE_TEXT)
+		return 0;
+	sw_pairs_notice(run, &text);
+	return text.failed ? sw_fail_nomem(err)
+			   : sw_output_write(output, text.data, text.size, err);
 }
 
 static void held_destroy(struct sw_held **held)
@@ -44,6 +57,8 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 	    sw_event_profiled_begin(&run->profiled, &err) < 0)
 		return sw_complain_error(run->subject.name, &err);
 	if (sw_sandbox_enter_capturing(run->options, false, &err) < 0)
+		return sw_complain_error("snapwalk", &err);
+	if (notice_put(run, output, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
 	int status = sw_event_run_all(run);
 	status = sw_status_worse(status, put(held, output));

@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "common/errno_name.h"
 #include "common/option_values.h"
+#include "common/pair_word.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -141,11 +142,24 @@ bool sw_set_larger(struct sw_options *o, const char *value, struct sw_usage *usa
 	return sw_size_parse(value, 1, UINT64_C(1) << 47, &o->larger_bytes, usage);
 }
 
+static bool set_pairs(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	sw_pair_list_destroy(o->pairs);
+	o->pairs = calloc(1, sizeof(*o->pairs));
+	if (o->pairs == NULL)
+		return sw_usage_fail(usage, "try again", "there is no memory");
+	o->of = SW_LEAKS_PAIRS;
+	o->of_text = value;
+	return sw_pair_parse(o->pairs, value, NULL, usage);
+}
+
 bool sw_set_of(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
-	int n = sw_choice_parse(value, "fds|threads|maps", usage);
-	o->of = (enum sw_leaks_of) n;
 	o->of_given = true;
+	if (strchr(value, '/') != NULL)
+		return set_pairs(o, value, usage);
+	int n = sw_choice_parse(value, "fds|threads|maps|LIB:ACQUIRE/RELEASE", usage);
+	o->of = (enum sw_leaks_of) n;
 	return n >= 0;
 }
 

@@ -4,6 +4,7 @@
 #include "common/option_values.h"
 #include "common/option_output.h"
 #include "common/option_table.h"
+#include "common/pair_word.h"
 #include "common/nearest.h"
 #include "common/word_kind.h"
 #include "cleanup.h"
@@ -625,5 +626,6 @@ void sw_options_deinit(struct sw_options *options)
 	free(options->words);
 	free(options->tids);
 	free(options->event_module);
+	sw_pair_list_destroy(options->pairs);
 	*options = (struct sw_options){0};
 }

@@ -13,7 +13,7 @@ static double ns_each(const struct sw_event_run *run)
 static double share(const struct sw_event_run *run)
 {
 	int64_t cpu_ns = run->cpu_end_ns - run->cpu_begin_ns;
-	if (run->wanted.what == SW_EVENT_FUNCTION || run->cpu_begin_ns < 0 || run->cpu_end_ns < 0 ||
+	if (sw_event_run_changes_code(run) || run->cpu_begin_ns < 0 || run->cpu_end_ns < 0 ||
 	    cpu_ns <= 0)
 		return -1;
 	double part = (double) run->cost.ns / (double) cpu_ns;
@@ -26,7 +26,7 @@ void sw_event_cost_text(const struct sw_event_run *run, struct sw_text *text)
 	static const double NS_PER_US = 1000;
 	sw_text_printf(text, "cost: %" PRIu64 " copies, %.1f µs each", run->cost.n_copied,
 		       ns_each(run) / NS_PER_US);
-	if (run->wanted.what == SW_EVENT_FUNCTION)
+	if (sw_event_run_changes_code(run))
 		sw_text_printf(text, ", without the breakpoint, which takes longer");
 	if (share(run) >= 0)
 		sw_text_printf(text, ", %.2f %% of the process's CPU time", share(run) * PER_CENT);

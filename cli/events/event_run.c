@@ -4,6 +4,7 @@
 #include "common/complain.h"
 #include "common/waiting.h"
 #include "errors.h"
+#include "events/pairs.h"
 #include "events/rate.h"
 #include "run/sandbox.h"
 #include "series/recording.h"
@@ -101,7 +102,7 @@ static int recorder_open(struct sw_event_run *run, const struct sw_event_options
 	int r = sw_target_open(run->subject.pid, &target, err);
 	if (r < 0)
 		return r;
-	if (at->what == SW_EVENT_FUNCTION) {
+	if (sw_event_run_changes_code(run)) {
 		at->places = run->function.places;
 		at->n_places = run->function.n;
 		if (sw_target_starttime(target) != run->function.starttime) {
@@ -152,6 +153,8 @@ int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options
 	/* Signals end the look-up, which has nothing to tell. */
 	if (wanted->what == SW_EVENT_FUNCTION)
 		status = sw_function_find(options, &run->subject, &run->function);
+	else if (wanted->what == SW_EVENT_PAIRS)
+		status = sw_pairs_find(options, &run->subject, &run->function);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
 	sw_wait_signals(&run->signals, true);
@@ -224,12 +227,20 @@ static uint64_t rate_max(const struct sw_event_run *run)
 {
 	const struct sw_function *f = &run->function;
 	bool emulated = true;
-	if (run->wanted.what != SW_EVENT_FUNCTION || run->options->duration_s > 0 ||
+	if (!sw_event_run_changes_code(run) ||
+	    (run->options->duration_given && run->options->duration_s > 0) ||
 	    run->options->count > 0)
 		return 0;
 	for (size_t i = 0; i < f->n; i++)
 		emulated &= f->places[i].emulated;
 	return emulated ? EMULATED_MAX : STEPPED_MAX;
+}
+
+/* How often functions were called. */
+static uint64_t calls_count(const struct sw_event_run *run)
+{
+	const struct sw_event_cost cost = sw_recorder_event_cost(run->recorder);
+	return run->n_read + run->n_lost + cost.n_not_held + cost.n_unknown + cost.n_none;
 }
 
 static int all_read(struct sw_event_run *run, struct sw_error *err)
@@ -253,8 +264,7 @@ static int all_read(struct sw_event_run *run, struct sw_error *err)
 		told = sw_wait_until(&run->signals, due_ns < end_ns ? due_ns : end_ns);
 		r = fetch(run, err);
 		now_ns = sw_clock_ns();
-		if (max > 0 &&
-		    sw_event_rate_is_above(&rate, now_ns, run->n_read + run->n_lost, max))
+		if (max > 0 && sw_event_rate_is_above(&rate, now_ns, calls_count(run), max))
 			run->too_many = max;
 	}
 	if (r == 0 && run->before_end != NULL && !run->ended)
@@ -271,6 +281,11 @@ static int all_read(struct sw_event_run *run, struct sw_error *err)
 		r = fetch(run, err);
 	}
 	return r == 0 ? sw_event_order_end(&run->order, err) : r;
+}
+
+bool sw_event_run_changes_code(const struct sw_event_run *run)
+{
+	return run->wanted.what == SW_EVENT_FUNCTION || run->wanted.what == SW_EVENT_PAIRS;
 }
 
 int sw_event_run_all(struct sw_event_run *run)
@@ -303,8 +318,10 @@ int sw_event_run_missing(const struct sw_event_run *run)
 			"each call takes the process time; with --duration or --count the command "
 			"goes on");
 	}
-	return why[0] != '\0' || over || run->n_lost > 0 || run->too_many > 0 ? SW_STATUS_MISSING
-									      : SW_STATUS_COMPLETE;
+	return why[0] != '\0' || over || run->n_lost > 0 || run->cost.n_not_held > 0 ||
+			       run->too_many > 0
+		       ? SW_STATUS_MISSING
+		       : SW_STATUS_COMPLETE;
 }
 
 void sw_event_run_title(const struct sw_event_run *run, struct sw_text *ret)

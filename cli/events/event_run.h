@@ -71,6 +71,9 @@ int sw_event_run_all(struct sw_event_run *run);
  * there are no stacks. */
 int sw_event_run_missing(const struct sw_event_run *run);
 
+/* Whether the kernel has breakpoints in the code of the process meanwhile. */
+bool sw_event_run_changes_code(const struct sw_event_run *run);
+
 /* "api, pid 4242, 30 s" */
 void sw_event_run_title(const struct sw_event_run *run, struct sw_text *ret);
 

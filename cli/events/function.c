@@ -46,6 +46,8 @@ struct look_up {
 	int64_t deadline_ns;
 	bool is_bad_name; /* the name of the command line is of nothing that is there */
 	char remedy[384]; /* "": that of the error */
+	const struct sw_function_wanted *wanted; /* borrowed; NULL: that of the options */
+	size_t n_wanted;
 };
 
 __attribute__((format(printf, 2, 3))) static void advise(struct look_up *l, const char *format, ...)
@@ -288,10 +290,47 @@ static int places_put(struct look_up *l, struct sw_text *text, struct sw_error *
 	return text->failed ? sw_fail_nomem(err) : 0;
 }
 
-static int look_up(struct look_up *l, struct sw_text *text, struct sw_error *err)
+/* That of the options. */
+static int function_look_up(struct look_up *l, struct sw_text *text, struct sw_error *err)
 {
+	l->module = NULL;
+	sw_matching_deinit(&l->matching);
 	if (sw_matching_init(&l->matching, l->options->event_name) < 0)
 		return sw_fail_nomem(err);
+	int r = module_find(l, err);
+	if (r == 0)
+		r = functions_find(l, err);
+	return r == 0 ? places_put(l, text, err) : r;
+}
+
+/* A line "= NUMBER" before those of each, or "- NUMBER WHY" where one is missing that may be. */
+static int wanted_look_up(struct look_up *l, size_t i, struct sw_text *text, struct sw_error *err)
+{
+	const struct sw_options *const options = l->options;
+	const size_t begin = text->size;
+	struct sw_options one = *options;
+	struct sw_error why = {0};
+	one.event_module = (char *) (uintptr_t) l->wanted[i].module;
+	one.event_name = l->wanted[i].name;
+	one.event.at_return = l->wanted[i].at_return;
+	l->options = &one;
+	sw_text_printf(text, "= %zu\n", i);
+	int r = function_look_up(l, text, &why);
+	l->options = options;
+	if (r < 0 && l->wanted[i].optional && r != -SW_E_NOMEM) {
+		text->size = begin; /* places before the one that failed */
+		sw_text_printf(text, "- %zu ", i);
+		sw_utf8_append_plain(text, why.message, strlen(why.message));
+		sw_text_append(text, "\n", 1);
+		return 0;
+	}
+	if (r < 0)
+		*err = why;
+	return r;
+}
+
+static int look_up(struct look_up *l, struct sw_text *text, struct sw_error *err)
+{
 	int r = sw_context_create(&l->ctx, err);
 	if (r == 0)
 		r = sw_symbolizer_create(l->ctx, &l->symbolizer, err);
@@ -299,11 +338,11 @@ static int look_up(struct look_up *l, struct sw_text *text, struct sw_error *err
 		r = sw_snapshot_maps(l->ctx, l->target, &l->snap, err);
 	if (r == 0)
 		r = sw_sandbox_enter(l->options, l->snap, err);
-	if (r == 0)
-		r = module_find(l, err);
-	if (r == 0)
-		r = functions_find(l, err);
-	return r == 0 ? places_put(l, text, err) : r;
+	if (r == 0 && l->wanted == NULL)
+		r = function_look_up(l, text, err);
+	for (size_t i = 0; r == 0 && i < l->n_wanted; i++)
+		r = wanted_look_up(l, i, text, err);
+	return r;
 }
 
 static int work(void *arg, int fd)
@@ -334,6 +373,8 @@ void sw_function_deinit(struct sw_function *f)
 		sw_close_p(&f->places[i].file_fd);
 		free(f->names[i]);
 	}
+	for (size_t i = 0; i < f->n_missing; i++)
+		free(f->missing[i].why);
 	*f = (struct sw_function){0};
 }
 
@@ -415,6 +456,46 @@ static int place_take(const struct sw_target *target, const char *line, struct s
 	return f->names[f->n - 1] == NULL ? sw_fail_nomem(err) : 0;
 }
 
+static int missing_take(const char *line, struct sw_function *f, struct sw_error *err)
+{
+	int at = 0;
+	size_t wanted = 0;
+	if (f->n_missing == SW_EVENT_PLACES_MAX || sscanf(line, "- %zu %n", &wanted, &at) != 1 ||
+	    at == 0 || wanted >= SW_EVENT_PLACES_MAX)
+		return sw_fail(err, SW_E_INTERNAL, "what looked it up has written nonsense");
+	f->missing[f->n_missing].wanted = wanted;
+	f->missing[f->n_missing].why = strdup(line + at);
+	return f->missing[f->n_missing++].why == NULL ? sw_fail_nomem(err) : 0;
+}
+
+/* Lines of several functions. */
+static int all_take(const struct sw_target *target, struct sw_text *text, struct sw_function *f,
+		    struct sw_error *err)
+{
+	char *rest = NULL;
+	size_t wanted = 0;
+	int r = 0;
+	sw_text_append(text, "", 1);
+	if (text->failed)
+		return sw_fail_nomem(err);
+	for (char *line = strtok_r(text->data, "\n", &rest); r == 0 && line != NULL;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		if (line[0] == '-') {
+			r = missing_take(line, f, err);
+		} else if (line[0] == '=') {
+			const char *module = strtok_r(NULL, "\n", &rest);
+			wanted = strtoul(line + 1, NULL, 10);
+			if (f->n == 0 && module != NULL)
+				(void) snprintf(f->module, sizeof(f->module), "%s", module);
+		} else {
+			r = place_take(target, line, f, err);
+			if (r == 0)
+				f->wanted[f->n - 1] = wanted;
+		}
+	}
+	return r;
+}
+
 static int places_take(const struct sw_target *target, struct sw_text *text, struct sw_function *f,
 		       struct sw_error *err)
 {
@@ -441,8 +522,9 @@ static int64_t deadline_of(const struct sw_options *options)
 				       : 0;
 }
 
-int sw_function_find(const struct sw_options *options, const struct sw_subject *subject,
-		     struct sw_function *ret)
+/* wanted: NULL: that of the options. */
+static int find(const struct sw_options *options, const struct sw_subject *subject,
+		const struct sw_function_wanted *wanted, size_t n_wanted, struct sw_function *ret)
 {
 	struct sw_error err = {0};
 	struct sw_apart apart;
@@ -452,6 +534,8 @@ int sw_function_find(const struct sw_options *options, const struct sw_subject *
 	*ret = (struct sw_function){0};
 	int r = sw_target_open(subject->pid, &target, &err);
 	struct look_up l = {.options = options,
+			    .wanted = wanted,
+			    .n_wanted = n_wanted,
 			    .subject = subject,
 			    .target = target,
 			    .deadline_ns = deadline_of(options)};
@@ -463,10 +547,24 @@ int sw_function_find(const struct sw_options *options, const struct sw_subject *
 						   ? l.deadline_ns + (int64_t) GRACE_S * NS_PER_S
 						   : 0,
 					   ANSWER_MAX, &text, &status, &err);
-	if (r == 0 && status == SW_STATUS_COMPLETE)
+	if (r == 0 && status == SW_STATUS_COMPLETE && wanted != NULL)
+		r = all_take(target, &text, ret, &err);
+	if (r == 0 && status == SW_STATUS_COMPLETE && wanted == NULL)
 		r = places_take(target, &text, ret, &err);
 	if (target != NULL)
 		ret->starttime = sw_target_starttime(target);
 	sw_target_close(target);
 	return r < 0 ? sw_complain_error(subject->name, &err) : status;
+}
+
+int sw_function_find(const struct sw_options *options, const struct sw_subject *subject,
+		     struct sw_function *ret)
+{
+	return find(options, subject, NULL, 0, ret);
+}
+
+int sw_functions_find(const struct sw_options *options, const struct sw_subject *subject,
+		      const struct sw_function_wanted *wanted, size_t n, struct sw_function *ret)
+{
+	return find(options, subject, wanted, n, ret);
 }

@@ -6,13 +6,27 @@
 #include "run/select.h"
 #include "text.h"
 
-/* Where the function of a command line is in a process. */
+struct sw_function_wanted {
+	const char *module; /* NULL: the program */
+	const char *name;
+	bool at_return; /* where it returns, too */
+	bool optional;  /* it may be missing */
+};
+
+/* Where the function of a command line is in a process; or several functions. */
 struct sw_function {
 	struct sw_event_place places[SW_EVENT_PLACES_MAX]; /* their files are owned */
 	size_t n;
 	char module[64];                  /* the name of its file */
 	uint64_t starttime;               /* of the process that was looked at */
 	char *names[SW_EVENT_PLACES_MAX]; /* owned: of each place, as people write it */
+	/* Of several functions: which of them each place is of, and those that are missing. */
+	size_t wanted[SW_EVENT_PLACES_MAX];
+	struct {
+		size_t wanted;
+		char *why; /* owned */
+	} missing[SW_EVENT_PLACES_MAX];
+	size_t n_missing;
 };
 
 /*
@@ -23,6 +37,9 @@ struct sw_function {
  */
 int sw_function_find(const struct sw_options *options, const struct sw_subject *subject,
 		     struct sw_function *ret);
+/* The same for several functions, at most SW_EVENT_PLACES_MAX, which are looked up by one process. */
+int sw_functions_find(const struct sw_options *options, const struct sw_subject *subject,
+		      const struct sw_function_wanted *wanted, size_t n, struct sw_function *ret);
 /* What is said first: which code is changed. */
 void sw_function_notice(const struct sw_function *function, const struct sw_subject *subject,
 			struct sw_text *ret);

@@ -74,7 +74,7 @@ int sw_held_put(struct sw_held *h, uint32_t index, int64_t acquired_ns, uint64_t
 /* The list of a process that was about to end may be any part of what it had. */
 static void check_judge(struct sw_held *h)
 {
-	if (h->run->ended) {
+	if (h->run->ended && h->kind->file != NULL) {
 		h->check_ns = 0;
 		h->not_checked.code = 0;
 	}

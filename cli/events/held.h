@@ -33,9 +33,10 @@ struct sw_held_row {
  * create is called before the sandbox is entered, the others in it. All are given the struct sw_held that create made.
  */
 struct sw_held_kind {
-	const char *name;          /* that of --of */
-	const char *noun;          /* of one thing */
-	const char *file;          /* below /proc/PID: what the end is compared with */
+	const char *name; /* that of --of */
+	const char *noun; /* of one thing */
+	const char *
+		file; /* below /proc/PID: what the end is compared with; NULL: the table of the kernel's program */
 	enum sw_event_what events; /* that are needed */
 	const char *got, *there,
 		*unseen; /* "opened" before; that many are "open"; "closed unseen" */

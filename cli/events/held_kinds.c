@@ -2,6 +2,7 @@
 #include "events/held_kinds.h"
 #include "events/descriptors.h"
 #include "events/mappings.h"
+#include "events/pairs.h"
 #include "events/threads.h"
 
 const struct sw_held_kind *sw_held_kind(enum sw_leaks_of of)
@@ -10,6 +11,7 @@ const struct sw_held_kind *sw_held_kind(enum sw_leaks_of of)
 	case SW_LEAKS_FDS: return &sw_held_descriptors;
 	case SW_LEAKS_THREADS: return &sw_held_threads;
 	case SW_LEAKS_MAPS: return &sw_held_mappings;
+	case SW_LEAKS_PAIRS: return &sw_held_pairs;
 	}
 	return NULL;
 }

@@ -5,6 +5,7 @@
 #include "errors.h"
 #include "events/cost.h"
 #include "events/held_bytes.h"
+#include "events/pairs.h"
 #include "utf8.h"
 
 #include <inttypes.h>
@@ -95,6 +96,42 @@ static void put_joins(const struct sw_held *h, struct sw_text *text)
 			       h->joins_unknown);
 }
 
+static bool is_of_pairs(const struct sw_held *h)
+{
+	return h->run->options->of == SW_LEAKS_PAIRS;
+}
+
+/* What there was before, as far as it was listed. */
+static void put_before(const struct sw_held *h, struct sw_text *text)
+{
+	sw_text_printf(text, "with a stack %" PRIu64, h->outstanding - h->without_stack);
+	if (is_of_pairs(h))
+		return;
+	sw_text_printf(text, " · %s before %" PRIu64 " · origin unknown %" PRIu64, h->kind->got,
+		       h->before, h->unknown_origin);
+	if (h->unknown_bytes > 0) {
+		sw_text_printf(text, " (");
+		sw_held_bytes_put(text, (double) h->unknown_bytes, 0);
+		sw_text_printf(text, ")");
+	}
+}
+
+static void put_check(const struct sw_held *h, struct sw_text *text)
+{
+	if (h->not_checked.code != 0)
+		sw_text_printf(text, " · not checked: %s\n", h->not_checked.message);
+	else if (h->check_ns == 0)
+		sw_text_printf(text, " · not checked: it has ended\n");
+	else if (h->kind->file == NULL)
+		sw_text_printf(text, " · checked against the kernel's table: %zu %s\n", h->n_there,
+			       h->kind->there);
+	else
+		sw_text_printf(text, " · checked against /proc/%d/%s: %zu %s, %s\n",
+			       (int) h->run->subject.pid, h->kind->file, h->n_there, h->kind->there,
+			       h->unknown_origin == 0 ? "all accounted for"
+						      : "not all accounted for");
+}
+
 static void put_row(const struct sw_held *h, const struct sw_held_row *row, struct sw_text *text)
 {
 	const struct sw_event_run *run = h->run;
@@ -148,31 +185,17 @@ int sw_held_text(const struct sw_held *h, struct sw_text *text)
 	}
 	if (n_left > 0)
 		sw_text_printf(text, "%zu stacks more: --all shows them\n", n_left);
-	sw_text_printf(text,
-		       "with a stack %" PRIu64 " · %s before %" PRIu64 " · origin unknown %" PRIu64,
-		       h->outstanding - h->without_stack, h->kind->got, h->before,
-		       h->unknown_origin);
-	if (h->unknown_bytes > 0) {
-		sw_text_printf(text, " (");
-		sw_held_bytes_put(text, (double) h->unknown_bytes, 0);
-		sw_text_printf(text, ")");
-	}
+	put_before(h, text);
 	if (h->without_stack > 0)
 		sw_text_printf(text, " · without a stack %" PRIu64, h->without_stack);
 	if (h->closed_unseen > 0)
 		sw_text_printf(text, " · %s %" PRIu64, h->kind->unseen, h->closed_unseen);
 	put_joins(h, text);
+	if (is_of_pairs(h))
+		sw_pairs_figures(h, text);
 	if (run->n_lost > 0)
 		sw_text_printf(text, " · events lost %" PRIu64, run->n_lost);
-	if (h->not_checked.code != 0)
-		sw_text_printf(text, " · not checked: %s\n", h->not_checked.message);
-	else if (h->check_ns == 0)
-		sw_text_printf(text, " · not checked: it has ended\n");
-	else
-		sw_text_printf(text, " · checked against /proc/%d/%s: %zu %s, %s\n",
-			       (int) run->subject.pid, h->kind->file, h->n_there, h->kind->there,
-			       h->unknown_origin == 0 ? "all accounted for"
-						      : "not all accounted for");
+	put_check(h, text);
 	sw_event_cost_text(run, text);
 	return text->failed ? -SW_E_NOMEM : 0;
 }
@@ -197,20 +220,27 @@ int sw_held_json(const struct sw_held *h, struct sw_text *text)
 {
 	const struct sw_event_run *run = h->run;
 	bool first = true;
-	sw_text_printf(text, "{\"schema\":\"snapwalk.leaks/1\",\"of\":\"%s\",\"pid\":%d",
-		       h->kind->name, (int) run->subject.pid);
+	sw_text_printf(text, "{\"schema\":\"snapwalk.leaks/1\"");
+	sw_json_text_member(text, "of", h->kind->name);
+	sw_text_printf(text, ",\"pid\":%d", (int) run->subject.pid);
 	sw_json_text_member(text, "comm", run->subject.comm);
+	if (is_of_pairs(h))
+		sw_pairs_json(run, text);
 	sw_text_printf(text,
 		       ",\"begin_ns\":%" PRId64 ",\"duration_ms\":%" PRId64 ",\"acquired\":%" PRIu64
 		       ",\"released\":%" PRIu64 ",\"outstanding\":%" PRIu64
-		       ",\"opened_before\":%" PRIu64 ",\"opened_before_released\":%" PRIu64
-		       ",\"unknown_origin\":%" PRIu64 ",\"closed_unseen\":%" PRIu64
-		       ",\"lost\":%" PRIu64 ",\"without_stack\":%" PRIu64
-		       ",\"checked\":%s,\"open\":%zu,\"stacks\":[",
+		       ",\"opened_before_released\":%" PRIu64 ",\"unknown_origin\":%" PRIu64
+		       ",\"closed_unseen\":%" PRIu64 ",\"lost\":%" PRIu64
+		       ",\"without_stack\":%" PRIu64 ",\"checked\":%s,\"open\":%zu",
 		       run->begin_real_ns, (run->end_ns - run->begin_ns) / NS_PER_MS, h->acquired,
-		       h->released, h->outstanding, h->before, h->before_released,
-		       h->unknown_origin, h->closed_unseen, run->n_lost, h->without_stack,
+		       h->released, h->outstanding,
+		       is_of_pairs(h) ? run->cost.n_unknown : h->before_released, h->unknown_origin,
+		       h->closed_unseen, run->n_lost, h->without_stack,
 		       h->check_ns != 0 ? "true" : "false", h->n_there);
+	put_count(text, "opened_before", h->before, !is_of_pairs(h));
+	if (is_of_pairs(h))
+		sw_pairs_figures_json(h, text);
+	sw_text_printf(text, ",\"stacks\":[");
 	for (size_t i = 0; i < h->n_rows; i++) {
 		const struct sw_held_row *row = &h->rows[i];
 		if (row->acquired == 0)

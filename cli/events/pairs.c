@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "events/pairs.h"
+#include "cleanup.h"
+#include "common/complain.h"
+#include "common/json_text.h"
+#include "common/pair_word.h"
+#include "errors.h"
+#include "map.h"
+#include "parts.h"
+#include "utf8.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- where the functions are ------------------------------------------------------------------ */
+
+/* Whether functions of a pair were found that hand out, or that take back. */
+static bool has(const struct sw_pair_list *list, const struct sw_function *f, unsigned pair,
+		bool releases)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		const struct sw_pair_function *of = &list->all[f->wanted[i]];
+		if (of->pair == pair && of->releases == releases)
+			return true;
+	}
+	return false;
+}
+
+/* One half alone would show leaks that are none. */
+static void halves_drop(const struct sw_pair_list *list, struct sw_function *f)
+{
+	bool whole[SW_EVENT_PLACES_MAX] = {0};
+	size_t n = 0;
+	for (unsigned pair = 0; pair < list->n_pairs; pair++)
+		whole[pair] = has(list, f, pair, false) && has(list, f, pair, true);
+	for (size_t i = 0; i < f->n; i++) {
+		if (!whole[list->all[f->wanted[i]].pair]) {
+			sw_close_p(&f->places[i].file_fd);
+			free(f->names[i]);
+			continue;
+		}
+		f->places[n] = f->places[i];
+		f->names[n] = f->names[i];
+		f->wanted[n++] = f->wanted[i];
+	}
+	f->n = n;
+}
+
+static void places_set(const struct sw_pair_list *list, struct sw_function *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		const struct sw_pair_function *of = &list->all[f->wanted[i]];
+		f->places[i].releases = of->releases;
+		f->places[i].pair = of->pair;
+		f->places[i].handle = of->handle;
+		f->places[i].size = of->size;
+		f->places[i].only_zero = of->only_zero;
+	}
+}
+
+static int nothing(const struct sw_subject *subject, const struct sw_function *f)
+{
+	char text[256];
+	(void) snprintf(text, sizeof(text), "none of these pairs can be followed: %s",
+			f->n_missing > 0 ? f->missing[0].why : "no function was found");
+	sw_complain(subject->name, text, "not_found",
+		    "the process has not loaded the library, or another version of it");
+	return SW_STATUS_NOTHING;
+}
+
+int sw_pairs_find(const struct sw_options *options, const struct sw_subject *subject,
+		  struct sw_function *ret)
+{
+	const struct sw_pair_list *list = options->pairs;
+	struct sw_function_wanted wanted[SW_EVENT_PLACES_MAX];
+	for (size_t i = 0; i < list->n; i++)
+		wanted[i] = (struct sw_function_wanted){.module = list->all[i].module,
+							.name = list->all[i].name,
+							.at_return = !list->all[i].releases,
+							.optional = list->is_file};
+	int status = sw_functions_find(options, subject, wanted, list->n, ret);
+	if (status != SW_STATUS_COMPLETE)
+		return status;
+	halves_drop(list, ret);
+	if (ret->n == 0)
+		return nothing(subject, ret);
+	places_set(list, ret);
+	return SW_STATUS_COMPLETE;
+}
+
+static size_t breakpoints_count(const struct sw_function *f)
+{
+	size_t n = f->n;
+	for (size_t i = 0; i < f->n; i++)
+		n += f->places[i].n_returns;
+	return n;
+}
+
+static void plain_put(struct sw_text *text, const char *s)
+{
+	sw_utf8_append_plain(text, s, strlen(s));
+}
+
+void sw_pairs_notice(const struct sw_event_run *run, struct sw_text *ret)
+{
+	enum { SHOWN = 8 };
+	const struct sw_function *f = &run->function;
+	const struct sw_pair_list *list = run->options->pairs;
+	sw_text_printf(ret, "probes ");
+	for (size_t i = 0; i < f->n && i < SHOWN; i++) {
+		sw_text_printf(ret, "%s", i > 0 ? ", " : "");
+		plain_put(ret, f->names[i]);
+	}
+	if (f->n > SHOWN)
+		sw_text_printf(ret, " and %zu more", f->n - SHOWN);
+	sw_text_printf(ret,
+		       ": until this command ends the kernel has %zu breakpoints in the code of "
+		       "process %d\n",
+		       breakpoints_count(f), (int) run->subject.pid);
+	for (size_t i = 0; i < f->n_missing; i++) {
+		sw_text_printf(ret, "not followed: ");
+		plain_put(ret, list->all[f->missing[i].wanted].name);
+		sw_text_printf(ret, ": ");
+		plain_put(ret, f->missing[i].why);
+		sw_text_append(ret, "\n", 1);
+	}
+}
+
+void sw_pairs_json(const struct sw_event_run *run, struct sw_text *ret)
+{
+	const struct sw_function *f = &run->function;
+	const struct sw_pair_list *list = run->options->pairs;
+	sw_text_printf(ret, ",\"changes_code\":true,\"functions\":[");
+	for (size_t i = 0; i < f->n; i++) {
+		sw_text_printf(ret, "%s{\"pair\":%u,\"releases\":%s,\"returns\":%zu",
+			       i > 0 ? "," : "", f->places[i].pair,
+			       f->places[i].releases ? "true" : "false", f->places[i].n_returns);
+		sw_json_text_member(ret, "function", f->names[i]);
+		sw_text_append(ret, "}", 1);
+	}
+	sw_text_printf(ret, "],\"not_followed\":[");
+	for (size_t i = 0; i < f->n_missing; i++) {
+		const struct sw_pair_function *of = &list->all[f->missing[i].wanted];
+		sw_text_printf(ret, "%s{\"pair\":%u", i > 0 ? "," : "", of->pair);
+		sw_json_text_member(ret, "function", of->name);
+		sw_json_text_member(ret, "reason", f->missing[i].why);
+		sw_text_append(ret, "}", 1);
+	}
+	sw_text_append(ret, "]", 1);
+}
+
+/* ---- what is outstanding ---------------------------------------------------------------------- */
+
+/* Something that was handed out. */
+struct thing {
+	uint64_t handle, size;
+	int64_t time_ns;
+	uint32_t index; /* of the row */
+	uint32_t
+		earlier; /* the same handle, handed out before: index + 1; 0: none. Of a free one: the next free one */
+	unsigned pair;
+	bool used, confirmed; /* confirmed: the kernel has it in the end */
+};
+
+struct pairs {
+	struct sw_held held;
+	struct sw_held_kind kind;
+	struct thing *things; /* owned */
+	size_t n_things, things_max, n_used;
+	uint32_t free; /* index + 1; 0: none */
+	struct sw_map64
+		*last; /* owned: of each pair, handle -> index + 1 of the last thing; 0: none */
+	unsigned n_pairs;
+	uint64_t again; /* handed out while they were outstanding */
+};
+
+static void destroy(struct sw_held *held)
+{
+	struct pairs *p = (struct pairs *) held;
+	for (unsigned i = 0; i < p->n_pairs; i++)
+		sw_map64_deinit(&p->last[i]);
+	free(p->last);
+	free(p->things);
+	sw_held_deinit(&p->held);
+	free(p);
+}
+
+static int create(struct sw_event_run *run, struct sw_held **ret, struct sw_error *err)
+{
+	const struct sw_pair_list *list = run->options->pairs;
+	struct pairs *p = calloc(1, sizeof(*p));
+	if (p == NULL)
+		return sw_fail_nomem(err);
+	p->kind = sw_held_pairs;
+	p->kind.name = run->options->of_text;
+	for (size_t i = 0; i < list->n; i++)
+		p->kind.has_bytes |= list->all[i].size.argument != 0;
+	p->last = calloc(list->n_pairs, sizeof(*p->last));
+	p->n_pairs = p->last != NULL ? list->n_pairs : 0;
+	if (sw_held_init(&p->held, &p->kind, run) < 0 || p->last == NULL) {
+		destroy(&p->held);
+		return sw_fail_nomem(err);
+	}
+	*ret = &p->held;
+	return 0;
+}
+
+static uint32_t last_of(const struct pairs *p, unsigned pair, uint64_t handle)
+{
+	uint64_t last = 0;
+	return sw_map64_get(&p->last[pair], handle, &last) ? (uint32_t) last : 0;
+}
+
+/* Handles that are never used again would stay in the map. */
+static int map_renew(struct pairs *p, unsigned pair)
+{
+	enum { SMALL = 4096, MUCH = 4 };
+	struct sw_map64 renewed = {0};
+	if (p->last[pair].count < SMALL || p->last[pair].count / MUCH < p->n_used)
+		return 0;
+	for (size_t i = 0; i < p->n_things; i++) {
+		const struct thing *t = &p->things[i];
+		if (!t->used || t->pair != pair)
+			continue;
+		if (sw_map64_put(&renewed, t->handle, last_of(p, pair, t->handle)) < 0) {
+			sw_map64_deinit(&renewed);
+			return -SW_E_NOMEM;
+		}
+	}
+	sw_map64_deinit(&p->last[pair]);
+	p->last[pair] = renewed;
+	return 0;
+}
+
+static int thing_take(struct pairs *p, uint32_t *ret)
+{
+	if (p->free != 0) {
+		*ret = p->free;
+		p->free = p->things[*ret - 1].earlier;
+		return 0;
+	}
+	struct thing *grown = sw_grow(p->things, p->n_things, &p->things_max, 256, sizeof(*grown));
+	if (grown == NULL || p->n_things >= UINT32_MAX - 1)
+		return -SW_E_NOMEM;
+	p->things = grown;
+	*ret = (uint32_t) ++p->n_things;
+	return 0;
+}
+
+static int hand_out(struct pairs *p, const struct sw_event *e, unsigned pair, uint32_t index)
+{
+	uint32_t at, earlier = last_of(p, pair, e->arguments[0]);
+	int r = map_renew(p, pair);
+	if (r == 0)
+		r = thing_take(p, &at);
+	if (r == 0)
+		r = sw_map64_put(&p->last[pair], e->arguments[0], at);
+	if (r < 0)
+		return r;
+	p->things[at - 1] = (struct thing){.handle = e->arguments[0],
+					   .size = e->arguments[1],
+					   .time_ns = e->time_ns,
+					   .index = index,
+					   .earlier = earlier,
+					   .pair = pair,
+					   .used = true};
+	p->n_used++;
+	p->again += earlier != 0;
+	sw_held_acquired(&p->held, index, e);
+	p->held.rows[index].acquired_bytes += e->arguments[1];
+	p->held.acquired_bytes += e->arguments[1];
+	return 0;
+}
+
+/* Gives the last thing of a handle up. */
+static int drop(struct pairs *p, uint32_t at)
+{
+	struct thing *t = &p->things[at - 1];
+	int r = sw_map64_put(&p->last[t->pair], t->handle, t->earlier);
+	*t = (struct thing){.earlier = p->free};
+	p->free = at;
+	p->n_used--;
+	return r;
+}
+
+/* The kernel tells only of those that it has. */
+static int take_back(struct pairs *p, const struct sw_event *e, unsigned pair)
+{
+	uint32_t at = last_of(p, pair, e->arguments[0]);
+	if (at == 0) { /* when it was handed out there was no space for a record */
+		sw_held_acquired(&p->held, 0, e);
+		sw_held_released(&p->held, 0);
+		return 0;
+	}
+	sw_held_released(&p->held, p->things[at - 1].index);
+	return drop(p, at);
+}
+
+/* The process is another program: its memory is gone. */
+static int all_take_back(struct pairs *p)
+{
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < p->n_things; i++) {
+		if (!p->things[i].used)
+			continue;
+		sw_held_released(&p->held, p->things[i].index);
+		r = drop(p, (uint32_t) i + 1);
+	}
+	for (unsigned pair = 0; pair < p->n_pairs; pair++)
+		sw_map64_deinit(&p->last[pair]);
+	return r;
+}
+
+static int event(void *arg, const struct sw_event *e, uint32_t row, struct sw_error *err)
+{
+	struct pairs *p = arg;
+	const struct sw_function *f = &p->held.run->function;
+	uint32_t index = 0;
+	int r = sw_held_index(&p->held, row, &index);
+	if (r == 0 && e->kind == SW_EVENT_PROGRAM)
+		r = all_take_back(p);
+	if (r == 0 && e->kind == SW_EVENT_HANDED && e->place < f->n)
+		r = hand_out(p, e, f->places[e->place].pair, index);
+	if (r == 0 && e->kind == SW_EVENT_TAKEN && e->place < f->n)
+		r = take_back(p, e, f->places[e->place].pair);
+	return r < 0 ? sw_fail_nomem(err) : 0;
+}
+
+/* ---- the end ---------------------------------------------------------------------------------- */
+
+static int check(void *arg, struct sw_error *err)
+{
+	(void) arg;
+	(void) err;
+	return 0;
+}
+
+/* The kernel has n things with this handle; those that we have not were handed out without a record. */
+static int confirm(void *arg, const struct sw_event_held *held)
+{
+	struct pairs *p = arg;
+	uint64_t n = held->n;
+	int r = 0;
+	p->held.n_there += n;
+	uint32_t at = held->pair < p->n_pairs ? last_of(p, held->pair, held->handle) : 0;
+	for (; n > 0 && at != 0; n--, at = p->things[at - 1].earlier)
+		p->things[at - 1].confirmed = true;
+	for (; r == 0 && n > 0; n--) {
+		p->held.rows[0].acquired++;
+		p->held.acquired++;
+		r = sw_held_put(&p->held, 0, p->held.run->begin_ns, 0);
+	}
+	return r;
+}
+
+static int list(struct sw_held *held)
+{
+	struct pairs *p = (struct pairs *) held;
+	int r = sw_recorder_held(held->run->recorder, confirm, p, &held->not_checked);
+	if (r == -SW_E_NOMEM)
+		return r;
+	held->check_ns = r == 0 ? held->run->end_ns : 0;
+	r = 0;
+	for (size_t i = 0; r == 0 && i < p->n_things; i++) {
+		const struct thing *t = &p->things[i];
+		if (!t->used)
+			continue;
+		if (t->confirmed || held->check_ns == 0) {
+			r = sw_held_put(held, t->index, t->time_ns, t->size);
+			continue;
+		}
+		held->closed_unseen++;
+		held->unseen_bytes += t->size;
+		held->rows[t->index].unseen++;
+	}
+	return r;
+}
+
+void sw_pairs_figures(const struct sw_held *held, struct sw_text *ret)
+{
+	const struct pairs *p = (const struct pairs *) held;
+	const struct sw_event_cost *cost = &held->run->cost;
+	const struct {
+		const char *what;
+		uint64_t n;
+	} figures[] = {
+		{"acquired before and released", cost->n_unknown},
+		{"calls that acquired nothing", cost->n_none},
+		{"acquired again before the release, of which the last one counts as released",
+		 p->again},
+		{"not followed, as so many were outstanding", cost->n_not_held},
+		{"calls that ended by no return", cost->n_left_out}};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(figures); i++)
+		if (figures[i].n > 0)
+			sw_text_printf(ret, " · %s %" PRIu64, figures[i].what, figures[i].n);
+}
+
+void sw_pairs_figures_json(const struct sw_held *held, struct sw_text *ret)
+{
+	const struct pairs *p = (const struct pairs *) held;
+	const struct sw_event_cost *cost = &held->run->cost;
+	sw_text_printf(ret,
+		       ",\"acquired_nothing\":%" PRIu64 ",\"acquired_again\":%" PRIu64
+		       ",\"not_held\":%" PRIu64 ",\"left_out\":%" PRIu64,
+		       cost->n_none, p->again, cost->n_not_held, cost->n_left_out);
+}
+
+const struct sw_held_kind sw_held_pairs = {.name = "pairs",
+					   .events = SW_EVENT_PAIRS,
+					   .noun = "handle",
+					   .got = "acquired",
+					   .there = "outstanding",
+					   .unseen = "released unseen",
+					   .create = create,
+					   .destroy = destroy,
+					   .event = event,
+					   .check = check,
+					   .list = list};
