@@ -4,6 +4,8 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "events/place.h"
+#include "formats/elf_file.h"
+#include "formats/elf_frames.h"
 
 #include <stdlib.h>
 
@@ -11,6 +13,7 @@ enum {
 	CODE_MAX = 1 << 20, /* bytes of one function */
 	IS_INSN = 1,        /* an instruction begins here, */
 	IS_REACHED = 2,     /* to which the function's own flow comes */
+	PARTS_MAX = 16,     /* functions that one ends by a jump to, and parts of them */
 };
 
 struct exits {
@@ -88,7 +91,6 @@ static int returns_list(const struct exits *e, uint64_t *ret, size_t *ret_n, str
 {
 	struct sw_insn insn;
 	bool called = false;
-	*ret_n = 0;
 	for (size_t at = 0; at < e->code.size; at += insn.length) {
 		if (!insn_at(e, at, &insn))
 			break;
@@ -104,17 +106,52 @@ static int returns_list(const struct exits *e, uint64_t *ret, size_t *ret_n, str
 			return sw_fail(err, SW_E_UNSUPPORTED,
 				       "its returns are not followed: it has more than %d",
 				       SW_EVENT_RETURNS_MAX);
-		ret[(*ret_n)++] = at;
+		ret[(*ret_n)++] = e->avma + at;
 	}
-	if (*ret_n == 0)
-		return sw_fail(err, SW_E_UNSUPPORTED,
-			       "its returns are not followed: it ends by jumps to other functions, "
-			       "or not at all");
 	return 0;
 }
 
-int sw_exits_find(struct sw_bytes code, uint64_t avma, uint64_t *ret, size_t *ret_n,
-		  struct sw_error *err)
+/* Code that is looked at: the function, those that it ends by a jump to, and so on. */
+struct parts {
+	struct part {
+		uint64_t start, end;
+	} all[PARTS_MAX];
+	size_t n;
+};
+
+static bool parts_have(const struct parts *p, uint64_t avma)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (avma >= p->all[i].start && avma < p->all[i].end)
+			return true;
+	return false;
+}
+
+/* Jumps out of the code: the stack pointer is where it was at the beginning, so the RET there is its own. */
+static void jumps_add(const struct exits *e, const struct sw_elf *elf, struct parts *p)
+{
+	struct sw_insn insn;
+	for (size_t at = 0; at < e->code.size; at += insn.length) {
+		struct part part;
+		if (!insn_at(e, at, &insn))
+			return;
+		if (jumps_direct(&insn) && (e->marks[at] & IS_REACHED) && p->n < PARTS_MAX &&
+		    !parts_have(p, insn.target) &&
+		    sw_elf_frame_range(elf, insn.target, &part.start, &part.end))
+			p->all[p->n++] = part;
+	}
+}
+
+static int none(struct sw_error *err)
+{
+	return sw_fail(err, SW_E_UNSUPPORTED,
+		       "its returns are not followed: it ends by jumps to other functions, "
+		       "or not at all");
+}
+
+/* Adds the returns of the code, and where it jumps to; elf: NULL: that is not followed. */
+static int exits_add(struct sw_bytes code, uint64_t avma, const struct sw_elf *elf,
+		     struct parts *parts, uint64_t *ret, size_t *ret_n, struct sw_error *err)
 {
 	if (code.size == 0 || code.size > CODE_MAX)
 		return sw_fail(err, SW_E_UNSUPPORTED,
@@ -129,28 +166,71 @@ int sw_exits_find(struct sw_bytes code, uint64_t avma, uint64_t *ret, size_t *re
 			err, SW_E_UNSUPPORTED,
 			"its returns are not followed: its code is not understood to its end");
 	reached_mark(&e);
+	if (elf != NULL)
+		jumps_add(&e, elf, parts);
 	return returns_list(&e, ret, ret_n, err);
+}
+
+int sw_exits_find(struct sw_bytes code, uint64_t avma, uint64_t *ret, size_t *ret_n,
+		  struct sw_error *err)
+{
+	*ret_n = 0;
+	int r = exits_add(code, avma, NULL, NULL, ret, ret_n, err);
+	for (size_t i = 0; r == 0 && i < *ret_n; i++)
+		ret[i] -= avma;
+	return r == 0 && *ret_n == 0 ? none(err) : r;
+}
+
+/* Of what the function jumps to, and what that jumps to. What is not understood has no returns here: calls that end there are
+ * left out. */
+static int jumped_to_add(const struct sw_elf *elf, struct parts *parts, uint64_t *ret,
+			 size_t *ret_n, struct sw_error *err)
+{
+	for (size_t i = 1; i < parts->n; i++) {
+		const struct part part = parts->all[i];
+		struct sw_bytes code;
+		struct sw_error why = {0};
+		size_t before = *ret_n;
+		if (!sw_elf_loaded(elf, part.start, &code) || code.size < part.end - part.start)
+			continue;
+		code.size = part.end - part.start;
+		int r = exits_add(code, part.start, elf, parts, ret, ret_n, &why);
+		if (r == -SW_E_NOMEM)
+			return sw_fail_nomem(err);
+		if (r < 0)
+			*ret_n = before;
+	}
+	return 0;
 }
 
 int sw_event_returns_of(const void *image, size_t image_size, uint64_t svma, uint64_t size,
 			struct sw_event_place *place, struct sw_error *err)
 {
 	struct sw_bytes code;
+	struct sw_elf elf;
 	uint64_t all[SW_EVENT_RETURNS_MAX];
-	size_t n;
+	struct parts parts = {.all = {{svma, svma + size}}, .n = 1};
+	size_t n = 0;
 	int r = sw_place_code(image, image_size, svma, &code, err);
 	if (r < 0)
 		return r;
 	if (place->reentered)
 		return sw_fail(err, SW_E_UNSUPPORTED,
 			       "its returns are not followed: a loop comes back to its beginning");
-	uint64_t off = (uint64_t) (code.data - (const uint8_t *) image);
+	(void) sw_elf_init(&elf, (struct sw_bytes){image, image_size}); /* as there */
 	code.size = size <= code.size ? size : 0;
-	r = sw_exits_find(code, svma, all, &n, err);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < n; i++)
-		place->returns_off[i] = off + all[i];
-	place->n_returns = n;
-	return 0;
+	r = exits_add(code, svma, &elf, &parts, all, &n, err);
+	if (r == 0)
+		r = jumped_to_add(&elf, &parts, all, &n, err);
+	if (r == 0 && n == 0)
+		r = none(err);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct sw_bytes at;
+		if (!sw_elf_loaded(&elf, all[i], &at))
+			return sw_fail(err, SW_E_INVALID, "its code is not in the file");
+		place->returns_off[i] = (uint64_t) (at.data - (const uint8_t *) image);
+	}
+	if (r == 0)
+		place->n_returns = n;
+	return r;
 }

@@ -10,4 +10,9 @@
  */
 bool sw_elf_frame_start(const struct sw_elf *elf, uint64_t svma, uint64_t *ret_svma);
 
+/* The code [start, end) around svma that one FDE is about: a function, or a part of one. False likewise, also where the FDE
+ * has addresses of another kind than the table. */
+bool sw_elf_frame_range(const struct sw_elf *elf, uint64_t svma, uint64_t *ret_start_svma,
+			uint64_t *ret_end_svma);
+
 #endif
