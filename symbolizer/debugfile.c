@@ -6,6 +6,7 @@
  */
 #include "debugfile.h"
 #include "cleanup.h"
+#include "finder/finder.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -14,7 +15,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-enum { BUILD_ID_BYTES_MIN = 3, BUILD_ID_BYTES_MAX = 64 };
 static const uint64_t IMAGE_BYTES_MAX = UINT64_C(16) << 30;
 
 void sw_image_deinit(struct sw_image *image)
@@ -103,7 +103,7 @@ bool sw_image_map_plain(struct sw_image *image, struct sw_local *local, const ch
 	return image_map(image, local, directory, name, true);
 }
 
-static void build_id_hex(struct sw_bytes id, char *ret)
+void sw_build_id_hex(struct sw_bytes id, char ret[static 2 * SW_ID_BYTES_MOST + 1])
 {
 	static const char digits[] = "0123456789abcdef";
 	for (size_t i = 0; i < id.size; i++) {
@@ -118,21 +118,27 @@ static bool same_bytes(struct sw_bytes a, struct sw_bytes b)
 	return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
 }
 
-bool sw_debugfile_by_build_id(struct sw_local *local, const char *debug_dir, struct sw_bytes id,
-			      struct sw_image *image, struct sw_elf *elf)
+bool sw_image_map_id(struct sw_local *local, const char *directory, const char *name,
+		     struct sw_bytes id, struct sw_image *image, struct sw_elf *elf)
 {
-	if (id.size < BUILD_ID_BYTES_MIN || id.size > BUILD_ID_BYTES_MAX)
-		return false;
-	char hex[2 * BUILD_ID_BYTES_MAX + 1], path[sizeof(hex) + 32];
-	build_id_hex(id, hex);
-	(void) snprintf(path, sizeof(path), ".build-id/%.2s/%s.debug", hex, hex + 2); /* fits */
-	if (!sw_image_map(image, local, debug_dir, path))
-		return false;
 	struct sw_bytes found;
+	if (!sw_image_map(image, local, directory, name))
+		return false;
 	if (sw_elf_init(elf, image->bytes) && sw_elf_build_id(elf, &found) && same_bytes(found, id))
 		return true;
 	sw_image_deinit(image);
 	return false;
+}
+
+bool sw_debugfile_by_build_id(struct sw_local *local, const char *debug_dir, struct sw_bytes id,
+			      struct sw_image *image, struct sw_elf *elf)
+{
+	if (id.size < SW_ID_BYTES_LEAST || id.size > SW_ID_BYTES_MOST)
+		return false;
+	char hex[2 * SW_ID_BYTES_MOST + 1], path[sizeof(hex) + 32];
+	sw_build_id_hex(id, hex);
+	(void) snprintf(path, sizeof(path), ".build-id/%.2s/%s.debug", hex, hex + 2); /* fits */
+	return sw_image_map_id(local, debug_dir, path, id, image, elf);
 }
 
 /* .gnu_debuglink: a file name with NUL, padded to 4, and the CRC-32 of the whole file. */
@@ -219,21 +225,33 @@ static bool by_debuglink(const struct sw_elf *main, const struct sw_unit *unit,
 	       linked_map(main, &link, local, debug_dir, name, false, image, elf);
 }
 
+/* Of a module without a file the build-id is what was said of it. */
+static bool id_of(const struct sw_elf *main, const struct sw_unit *unit, struct sw_bytes *ret)
+{
+	if (main != NULL)
+		return sw_elf_build_id(main, ret);
+	if (unit->kind != 1 << SW_MODULE_ELF)
+		return false;
+	ret->data = sw_module_build_id(unit->module, &ret->size);
+	return ret->data != NULL;
+}
+
 static bool debugfile_open(struct sw_unit *unit, struct sw_debugfile *file, struct sw_local *local,
-			   const char *debug_dir)
+			   const char *debug_dir, struct sw_finder *finder)
 {
 	const struct sw_elf *main = sw_unit_elf(unit);
 	struct sw_bytes id;
-	if (main == NULL)
-		return false;
-	if (sw_elf_build_id(main, &id) &&
-	    sw_debugfile_by_build_id(local, debug_dir, id, &file->image, &file->elf))
+	bool has_id = id_of(main, unit, &id);
+	if (has_id && sw_debugfile_by_build_id(local, debug_dir, id, &file->image, &file->elf))
 		return true;
-	return by_debuglink(main, unit, local, debug_dir, &file->image, &file->elf);
+	if (main != NULL && by_debuglink(main, unit, local, debug_dir, &file->image, &file->elf))
+		return true;
+	return has_id && finder != NULL &&
+	       sw_finder_debug_file(finder, id, &file->image, &file->elf);
 }
 
 const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, struct sw_local *local,
-					     const char *debug_dir)
+					     const char *debug_dir, struct sw_finder *finder)
 {
 	struct sw_debugfile *file = unit->debugfile;
 	if (file == NULL) {
@@ -241,7 +259,7 @@ const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, struct sw_loc
 		if (file == NULL)
 			return NULL;
 		unit->debugfile = file;
-		file->found = debugfile_open(unit, file, local, debug_dir);
+		file->found = debugfile_open(unit, file, local, debug_dir, finder);
 	}
 	return file->found ? file : NULL;
 }

@@ -4,6 +4,8 @@
 
 #include "unit.h"
 
+#include <snapwalk/finder.h>
+
 /* Where Debian and its kin install debug files. */
 #define SW_DEBUG_DIR "/usr/lib/debug"
 
@@ -24,6 +26,14 @@ bool sw_image_map(struct sw_image *image, struct sw_local *local, const char *di
 bool sw_image_map_plain(struct sw_image *image, struct sw_local *local, const char *directory,
 			const char *name);
 
+/* directory/name, if it is an ELF file with that build-id. image is the caller's; elf is over it. */
+bool sw_image_map_id(struct sw_local *local, const char *directory, const char *name,
+		     struct sw_bytes id, struct sw_image *image, struct sw_elf *elf);
+
+enum { SW_ID_BYTES_LEAST = 3, SW_ID_BYTES_MOST = 64 };
+/* A build-id of these sizes as text. */
+void sw_build_id_hex(struct sw_bytes id, char ret[static 2 * SW_ID_BYTES_MOST + 1]);
+
 /* A module's separate debug file, or the knowledge that there is none. */
 struct sw_debugfile {
 	bool found;
@@ -31,9 +41,9 @@ struct sw_debugfile {
 	struct sw_elf elf;     /* over image */
 };
 
-/* The unit's separate debug file, looked for once; NULL when there is none. */
+/* The unit's separate debug file, looked for once; NULL when there is none. finder: who looks elsewhere, too; NULL. */
 const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, struct sw_local *local,
-					     const char *debug_dir);
+					     const char *debug_dir, struct sw_finder *finder);
 void sw_debugfile_destroy(struct sw_debugfile *file);
 
 /* Whether the module's path leads us to the very file that the target has mapped. In a container it may lead

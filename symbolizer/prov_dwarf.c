@@ -294,18 +294,18 @@ static enum sw_dwarf_open slot_open(struct sw_unit *unit, struct sw_dwarf_file *
 {
 	const struct sw_elf *elf = sw_unit_elf(unit);
 	struct sw_elf_section info;
-	if (elf == NULL) {
-		const struct sw_pe_file *pe = sw_unit_pe(unit);
-		return pe == NULL ? SW_DWARF_NONE
-				  : sw_dwarf_pe_open(file, sw_module_fd(unit->module), pe);
-	}
-	if ((sw_elf_section_named(elf, ".debug_info", &info) ||
+	const struct sw_pe_file *pe = elf == NULL ? sw_unit_pe(unit) : NULL;
+	if (pe != NULL)
+		return sw_dwarf_pe_open(file, sw_module_fd(unit->module), pe);
+	if (elf != NULL &&
+	    (sw_elf_section_named(elf, ".debug_info", &info) ||
 	     sw_elf_section_named(elf, ".zdebug_info", &info)) &&
 	    info.type != SHT_NOBITS)
 		return sw_dwarf_file_open(file, sw_module_fd(unit->module), elf, request);
 	const struct sw_debugfile *separate =
-		sw_unit_debugfile(unit, request->local, request->debug_dir);
-	file->why = "it has no debug information, and there is no debug file for it";
+		sw_unit_debugfile(unit, request->local, request->debug_dir, request->finder);
+	if (elf != NULL)
+		file->why = "it has no debug information, and there is no debug file for it";
 	if (separate == NULL)
 		return SW_DWARF_NONE;
 	return sw_dwarf_file_open(file, separate->image.fd, &separate->elf, request);

@@ -11,6 +11,8 @@
 #include "arena.h"
 #include "providers.h"
 
+#include <snapwalk/finder.h>
+
 #include <string.h>
 
 /* One distinct address of a snapshot, or one managed frame. */
@@ -24,9 +26,10 @@ struct result {
 
 struct sw_symbols_priv {
 	struct sw_symbolizer *symbolizer; /* borrowed */
-	struct sw_arena arena;            /* what is not kept for the next snapshot */
-	struct sw_map64 by_frame;         /* key_of() -> index */
-	struct result *results;           /* owned */
+	bool without_files;
+	struct sw_arena arena;    /* what is not kept for the next snapshot */
+	struct sw_map64 by_frame; /* key_of() -> index */
+	struct result *results;   /* owned */
 	size_t n_results, capacity;
 	struct sw_unit **units; /* owned array of those that this call asks for */
 	size_t n_units;
@@ -76,18 +79,17 @@ static int frame_describe(struct sw_symbols_priv *priv, const struct sw_walks *w
 	return r < 0 ? r : r > 0;
 }
 
-/* Asks for the frame's address in its module. */
-static int frame_want(struct sw_symbols_priv *priv, const struct sw_frame *frame,
-		      struct result *result)
+/* Asks for an address of a module, which is mapped with that bias. */
+static int address_want(struct sw_symbols_priv *priv, const struct sw_address *address,
+			uint64_t bias, struct result *result)
 {
 	struct sw_symbolizer *s = priv->symbolizer;
-	const struct sw_place *place = frame->place;
-	struct sw_unit *unit = sw_symbolizer_unit(s, place->module);
+	struct sw_unit *unit = sw_symbolizer_unit(s, address->module);
 	if (unit == NULL)
 		return -SW_E_NOMEM;
-	unit->bias = place->bias;
+	unit->bias = bias;
 	size_t before = unit->n_entries;
-	int r = sw_unit_entry(unit, result->avma - place->bias, &result->entry);
+	int r = sw_unit_entry(unit, address->svma, &result->entry);
 	if (r < 0)
 		return r;
 	s->n_entries += unit->n_entries - before;
@@ -105,6 +107,12 @@ static int frame_want(struct sw_symbols_priv *priv, const struct sw_frame *frame
 	return 0;
 }
 
+/* Code that nobody can look at later. */
+static bool is_in_memory_alone(struct sw_module *module)
+{
+	return sw_module_kind(module) == SW_MODULE_VDSO;
+}
+
 static int frame_collect(struct sw_symbols_priv *priv, const struct sw_walks *walks,
 			 const struct sw_frame *frame)
 {
@@ -116,9 +124,13 @@ static int frame_collect(struct sw_symbols_priv *priv, const struct sw_walks *wa
 	int r = frame_describe(priv, walks, frame, result);
 	if (r != 0)
 		return r < 0 ? r : 0;
-	if (frame->place == NULL || frame->place->resolved != 1)
+	const struct sw_place *place = frame->place;
+	if (place == NULL || place->resolved != 1)
 		return 0;
-	return frame_want(priv, frame, result);
+	if (priv->without_files && !is_in_memory_alone(place->module))
+		return 0;
+	const struct sw_address address = {place->module, result->avma - place->bias};
+	return address_want(priv, &address, place->bias, result);
 }
 
 static int frames_collect(struct sw_symbols_priv *priv, const struct sw_walks *walks)
@@ -132,6 +144,20 @@ static int frames_collect(struct sw_symbols_priv *priv, const struct sw_walks *w
 		}
 	}
 	return 0;
+}
+
+/* A result for each, in their order. */
+static int addresses_collect(struct sw_symbols_priv *priv, const struct sw_address *addresses,
+			     size_t n)
+{
+	int r = 0;
+	priv->results = calloc(n + 1, sizeof(*priv->results));
+	if (priv->results == NULL)
+		return -SW_E_NOMEM;
+	for (priv->n_results = 0; priv->n_results < n && r == 0; priv->n_results++)
+		r = address_want(priv, &addresses[priv->n_results], 0,
+				 &priv->results[priv->n_results]);
+	return r;
 }
 
 /* More addresses first: when time runs out, most frames have what they can have. */
@@ -195,22 +221,21 @@ static int result_finish(struct sw_symbols *symbols, struct result *result,
 	return 0;
 }
 
-static int symbols_fill(struct sw_symbols *symbols, const struct sw_walks *walks,
-			const struct sw_symbolize_options *o)
+/* Looks up what was collected. */
+static int symbols_fill(struct sw_symbols *symbols, const struct sw_symbolize_options *o)
 {
 	struct sw_symbols_priv *priv = symbols->priv;
 	struct sw_request request = {
 		.arena = &priv->symbolizer->arena,
 		.debug_dir = o->debug_dir != NULL ? o->debug_dir : SW_DEBUG_DIR,
 		.local = sw_context_local(priv->symbolizer->ctx),
+		.finder = priv->symbolizer->finder,
 		.deadline_ns = o->deadline_ns,
 		.unpacked = o->unpacked,
 		.options = o,
 	};
-	int r = frames_collect(priv, walks);
-	if (r == 0)
-		r = units_look_up(priv, o->level, &request);
-	if (r == 0 && o->package_lists != NULL)
+	int r = units_look_up(priv, o->level, &request);
+	if (r == 0 && o->package_lists != NULL && !priv->without_files)
 		r = sw_debug_packages_find(priv->units, priv->n_units, o->package_lists, &request);
 	symbols->n_addresses = priv->n_results;
 	for (size_t i = 0; i < priv->n_results && r == 0; i++)
@@ -220,6 +245,26 @@ static int symbols_fill(struct sw_symbols *symbols, const struct sw_walks *walks
 
 SW_DEFINE_CLEANUP(struct sw_symbols *, sw_symbols_destroy);
 
+static int symbols_begin(struct sw_symbolizer *symbolizer, const struct sw_symbolize_options *o,
+			 struct sw_symbols **ret)
+{
+	struct sw_symbols *symbols = calloc(1, sizeof(*symbols));
+	struct sw_symbols_priv *priv = calloc(1, sizeof(*priv));
+	if (symbols == NULL || priv == NULL) {
+		free(symbols);
+		free(priv);
+		return -SW_E_NOMEM;
+	}
+	symbols->priv = priv;
+	symbols->without_files = priv->without_files = o->level == SW_SYMBOLS_NONE;
+	sw_symbolizer_trim(symbolizer);
+	priv->symbolizer = symbolizer;
+	symbolizer->n_borrowers++;
+	symbolizer->generation++;
+	*ret = symbols;
+	return 0;
+}
+
 int sw_symbolize(struct sw_symbolizer *symbolizer, const struct sw_walks *walks,
 		 const struct sw_symbolize_options *options, struct sw_symbols **ret,
 		 struct sw_error *err)
@@ -227,17 +272,24 @@ int sw_symbolize(struct sw_symbolizer *symbolizer, const struct sw_walks *walks,
 	static const struct sw_symbolize_options defaults = {0};
 	const struct sw_symbolize_options *o = options != NULL ? options : &defaults;
 	int64_t begin_ns = sw_clock_ns();
-	sw_cleanup(sw_symbols_destroy_p) struct sw_symbols *symbols = calloc(1, sizeof(*symbols));
-	if (symbols == NULL)
+	sw_cleanup(sw_symbols_destroy_p) struct sw_symbols *symbols = NULL;
+	if (symbols_begin(symbolizer, o, &symbols) < 0 ||
+	    frames_collect(symbols->priv, walks) < 0 || symbols_fill(symbols, o) < 0)
 		return sw_fail_nomem(err);
-	symbols->priv = calloc(1, sizeof(*symbols->priv));
-	if (symbols->priv == NULL)
-		return sw_fail_nomem(err);
-	sw_symbolizer_trim(symbolizer);
-	symbols->priv->symbolizer = symbolizer;
-	symbolizer->n_borrowers++;
-	symbolizer->generation++;
-	if (o->level != SW_SYMBOLS_NONE && symbols_fill(symbols, walks, o) < 0)
+	symbols->symbolize_ns = sw_clock_ns() - begin_ns;
+	*ret = sw_take_ptr(symbols);
+	return 0;
+}
+
+int sw_symbolize_addresses(struct sw_symbolizer *symbolizer, const struct sw_address *addresses,
+			   size_t n, const struct sw_symbolize_options *options,
+			   struct sw_symbols **ret, struct sw_error *err)
+{
+	int64_t begin_ns = sw_clock_ns();
+	sw_cleanup(sw_symbols_destroy_p) struct sw_symbols *symbols = NULL;
+	if (symbols_begin(symbolizer, options, &symbols) < 0 ||
+	    addresses_collect(symbols->priv, addresses, n) < 0 ||
+	    symbols_fill(symbols, options) < 0)
 		return sw_fail_nomem(err);
 	symbols->symbolize_ns = sw_clock_ns() - begin_ns;
 	*ret = sw_take_ptr(symbols);
@@ -267,6 +319,13 @@ size_t sw_symbols_find(const struct sw_symbols *symbols, const struct sw_frame *
 	const struct result *result = result_find(symbols->priv, frame);
 	if (result == NULL || result->n_symbols == 0)
 		return 0;
+	*ret = result->symbols;
+	return result->n_symbols;
+}
+
+size_t sw_symbols_at(const struct sw_symbols *symbols, size_t number, const struct sw_symbol **ret)
+{
+	const struct result *result = &symbols->priv->results[number];
 	*ret = result->symbols;
 	return result->n_symbols;
 }

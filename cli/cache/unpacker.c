@@ -98,8 +98,8 @@ static void child_start(struct sw_unpacker *u, const char *debug_dir)
 
 void sw_unpacker_begin(struct sw_unpacker *ret, struct sw_options *options)
 {
-	const uint32_t capturing =
-		SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_TOP | SW_FOR_EXPLAIN | SW_FOR_VERIFY;
+	const uint32_t capturing = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_TOP | SW_FOR_EXPLAIN |
+				   SW_FOR_VERIFY | SW_FOR_SYMBOLIZE;
 	const char *debug_dir = options->symbolize.debug_dir;
 	*ret = (struct sw_unpacker){.end_fd = -EBADF};
 	if ((options->command->bit & capturing) == 0 || options->via == SW_VIA_DAEMON ||

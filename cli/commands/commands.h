@@ -16,6 +16,7 @@ int sw_cmd_record(const struct sw_options *options);
 int sw_cmd_doctor(const struct sw_options *options);
 int sw_cmd_list(const struct sw_options *options);
 int sw_cmd_show(const struct sw_options *options);
+int sw_cmd_symbolize(const struct sw_options *options);
 int sw_cmd_delete(const struct sw_options *options);
 int sw_cmd_pin(const struct sw_options *options);
 int sw_cmd_diff(const struct sw_options *options);

@@ -62,7 +62,7 @@ static const struct group {
 	 {"stop", "max-stop", "restart", "priority", "stack-bytes", "timeout", "soft"}},
 	{"How stacks are walked and named",
 	 {"depth", "walk", "scan-below", "scan-range", "scan-all", "trim-unknown", "symbols",
-	  "no-inlines", "cache"}},
+	  "no-inlines", "from", "cache"}},
 	{"Other options", {NULL}},
 };
 
@@ -181,15 +181,17 @@ void sw_options_help(FILE *to, const struct sw_command *commands, const struct s
 			print_row(to, left, c->summary);
 		}
 	}
-	if (command != NULL && (bits & (SW_FOR_SHOW | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF)))
+	if (command != NULL &&
+	    (bits & (SW_FOR_SHOW | SW_FOR_SYMBOLIZE | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF)))
 		fprintf(to,
 			"A DUMP is latest, a process id, an id or a part of one that no other "
 			"has%s.\n",
-			bits & (SW_FOR_SHOW | SW_FOR_DIFF) ? ",\nor a file" : "");
+			bits & (SW_FOR_SHOW | SW_FOR_SYMBOLIZE | SW_FOR_DIFF) ? ",\nor a file"
+									      : "");
 	if (command != NULL && (bits & SW_FOR_ON))
 		print_events(to);
-	if (bits & ~(unsigned) (SW_FOR_SHOW | SW_FOR_WATCH | SW_FOR_DELETE | SW_FOR_PIN |
-				SW_FOR_DIFF | SW_FOR_HELP | SW_FOR_VERSION)) {
+	if (bits & ~(unsigned) (SW_FOR_SHOW | SW_FOR_SYMBOLIZE | SW_FOR_WATCH | SW_FOR_DELETE |
+				SW_FOR_PIN | SW_FOR_DIFF | SW_FOR_HELP | SW_FOR_VERSION)) {
 		fputs("\nTargets:\n", to);
 		if (bits & ~(unsigned) SW_FOR_HOOK)
 			print_row(to, "PID", "a process, or one of its threads");

@@ -204,6 +204,18 @@ bool sw_set_trim_unknown(struct sw_options *o, const char *value, struct sw_usag
 	return true;
 }
 
+bool sw_set_from(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	if (value[0] == '\0')
+		return sw_usage_fail(usage, "give a directory", "the value is empty");
+	const char **grown = reallocarray(o->from, o->n_from + 1, sizeof(*grown));
+	if (grown == NULL)
+		return sw_usage_fail(usage, "free some memory", "out of memory");
+	o->from = grown;
+	o->from[o->n_from++] = value;
+	return true;
+}
+
 bool sw_set_symbols(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	static const enum sw_symbol_level values[] = {SW_SYMBOLS_NONE, SW_SYMBOLS_NAMES,

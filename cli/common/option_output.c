@@ -67,7 +67,10 @@ bool sw_format_by_name(struct sw_options *o, struct sw_usage *usage)
 		{".otlp", "otlp"},
 		{".txt", "text"},
 	};
-	enum { BY_NAME = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_SHOW | SW_FOR_DIFF | SW_FOR_LEAKS };
+	enum {
+		BY_NAME = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_SHOW | SW_FOR_DIFF | SW_FOR_LEAKS |
+			  SW_FOR_SYMBOLIZE
+	};
 	if (o->output == NULL || o->format_given || !(o->command->bit & BY_NAME))
 		return true;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(ends); i++) {
@@ -79,7 +82,7 @@ bool sw_format_by_name(struct sw_options *o, struct sw_usage *usage)
 		o->format_named = true;
 		if (o->command->bit & SW_FOR_SAMPLE)
 			return sw_set_profile_format(o, ends[i].format, usage);
-		if (o->command->bit & (SW_FOR_SHOW | SW_FOR_LEAKS))
+		if (o->command->bit & (SW_FOR_SHOW | SW_FOR_LEAKS | SW_FOR_SYMBOLIZE))
 			return sw_set_show_format(o, ends[i].format, usage);
 		bool ok = sw_set_format(o, ends[i].format, usage);
 		if (!ok) {

@@ -16,14 +16,16 @@ enum {
 	LOOKS = STOPS | SW_FOR_TOP,
 	EVENTS = SW_FOR_ON | SW_FOR_LEAKS, /* stacks at events; nothing is stopped */
 	SELECTS = LOOKS | SW_FOR_DOCTOR | SW_FOR_HOOK | EVENTS,
-	ASKS = KEPT | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF, /* the daemon, and nobody else */
+	PRINTS = SW_FOR_SHOW | SW_FOR_SYMBOLIZE, /* dumps and profiles that were made */
+	/* the daemon, and nobody else */
+	ASKS = KEPT | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF | SW_FOR_SYMBOLIZE,
 	ALL = SELECTS | ASKS | SW_FOR_HELP | SW_FOR_VERSION,
 	OFFLINE = SW_FOR_DUMP | SW_FOR_EXPLAIN | SW_FOR_VERIFY, /* also cores and fixtures */
 	HOOKED = SW_FOR_DUMP | SW_FOR_HOOK,                     /* the daemon may do it */
 	WALKS = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_VERIFY,
 	NAMES = WALKS | SW_FOR_EXPLAIN,
 	REPORTS = SW_FOR_DUMP | SW_FOR_SAMPLE,
-	READS = SW_FOR_DUMP | SW_FOR_SHOW, /* writes text for people */
+	READS = SW_FOR_DUMP | PRINTS, /* writes text for people */
 };
 
 const struct sw_option sw_option_table[] = {
@@ -39,8 +41,9 @@ const struct sw_option sw_option_table[] = {
 	 true},
 
 	{"json", 0, NULL,
-	 HOOKED | KEPT | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF | SW_FOR_SAMPLE | SW_FOR_DOCTOR |
-		 SW_FOR_VERIFY | SW_FOR_TOP | SW_FOR_EXPLAIN | EVENTS,
+	 HOOKED | KEPT | SW_FOR_SYMBOLIZE | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF |
+		 SW_FOR_SAMPLE | SW_FOR_DOCTOR | SW_FOR_VERIFY | SW_FOR_TOP | SW_FOR_EXPLAIN |
+		 EVENTS,
 	 "print JSON, as --format json does; top: an object for each look; on --each: for each "
 	 "event",
 	 sw_set_json, false},
@@ -49,13 +52,13 @@ const struct sw_option sw_option_table[] = {
 	{"format", 'f', SW_PROFILE_FORMATS, SW_FOR_SAMPLE,
 	 "how to print (default as -o is named, else text on a terminal, folded elsewhere)",
 	 sw_set_profile_format, false},
-	{"format", 'f', SW_PROFILE_FORMATS, SW_FOR_SHOW,
+	{"format", 'f', SW_PROFILE_FORMATS, PRINTS,
 	 "how to print (default as -o is named, else text); dumps: text, folded, json or html",
 	 sw_set_show_format, false},
 	{"diff", 0, "FILE", SW_FOR_SAMPLE,
 	 "compare with a profile of --format json; in text and html", sw_set_diff, false},
 	{"output", 'o', "FILE",
-	 REPORTS | EVENTS | SW_FOR_RECORD | SW_FOR_SHOW | SW_FOR_DIFF | SW_FOR_HOOK,
+	 REPORTS | EVENTS | SW_FOR_RECORD | PRINTS | SW_FOR_DIFF | SW_FOR_HOOK,
 	 "write there; record: the directory to make; hook: a file or directory", sw_set_output,
 	 false},
 	{"keep", 0, "DIR", SW_FOR_DUMP, "keep the snapshot, too: --fixture DIR walks it again",
@@ -81,7 +84,7 @@ const struct sw_option sw_option_table[] = {
 	 false},
 	{"thread", 0, "NAME", READS, "only threads of this name; 'worker-*' is allowed",
 	 sw_set_thread, false},
-	{"verbose", 'v', NULL, SELECTS | KEPT,
+	{"verbose", 'v', NULL, SELECTS | KEPT | SW_FOR_SYMBOLIZE,
 	 "also addresses, trust, modules, times, all warnings", sw_set_verbose, false},
 	{"reason", 0, "TEXT", HOOKED, "kept in the dump", sw_set_reason, false},
 
@@ -133,18 +136,23 @@ const struct sw_option sw_option_table[] = {
 	 sw_set_scan_all, false},
 	{"trim-unknown", 0, NULL, REPORTS, "leave out innermost frames of no module, counted",
 	 sw_set_trim_unknown, false},
-	{"symbols", 0, "none|names|lines", NAMES | EVENTS | SW_FOR_HOOK,
+	{"symbols", 0, "none|names|lines", NAMES | EVENTS | SW_FOR_HOOK | SW_FOR_SYMBOLIZE,
 	 "how much to name (default lines)", sw_set_symbols, false},
-	{"no-inlines", 0, NULL, NAMES | EVENTS | SW_FOR_HOOK, "do not show inlined calls",
-	 sw_set_no_inlines, false},
+	{"from", 0, "DIR", SW_FOR_SYMBOLIZE,
+	 "files are also looked for there, by their build-ids; may be given several times",
+	 sw_set_from, false},
+	{"no-inlines", 0, NULL, NAMES | EVENTS | SW_FOR_HOOK | SW_FOR_SYMBOLIZE,
+	 "do not show inlined calls", sw_set_no_inlines, false},
 	{"no-sandbox", 0, NULL,
-	 NAMES | EVENTS | SW_FOR_TOP | SW_FOR_DIFF | SW_FOR_RECORD | SW_FOR_HOOK,
+	 NAMES | EVENTS | SW_FOR_TOP | SW_FOR_DIFF | SW_FOR_SYMBOLIZE | SW_FOR_RECORD | SW_FOR_HOOK,
 	 "keep all privileges while files are read that the target chose", sw_set_no_sandbox,
 	 false},
-	{"cache", 0, "DIR|none", NAMES | EVENTS | SW_FOR_TOP,
+	{"cache", 0, "DIR|none", NAMES | EVENTS | SW_FOR_TOP | SW_FOR_SYMBOLIZE,
 	 "where unpacked debug sections are kept, for lines (default: /var/cache/snapwalk as root, "
 	 "else ~/.cache/snapwalk)",
 	 sw_set_cache, false},
+	{"timeout", 0, "MS", SW_FOR_SYMBOLIZE, "time for naming, 0: no limit (default 60000)",
+	 sw_set_timeout, false},
 	{"timeout", 0, "MS", NAMES | EVENTS | SW_FOR_TOP | SW_FOR_HOOK,
 	 "time for walking and naming, 0: no limit (default 2000); hook: for all (10000)",
 	 sw_set_timeout, false},

@@ -16,6 +16,7 @@
 
 enum {
 	DEFAULT_TIMEOUT_MS = 2000,
+	DEFAULT_SYMBOLIZE_MS = 60000,
 	DEFAULT_RATE_HZ = 20,
 	DEFAULT_CPU_RATE_HZ = 99, /* such a sample costs next to nothing, and is of one thread */
 	DEFAULT_DURATION_S = 5,
@@ -27,7 +28,7 @@ enum {
 	DAEMON_RATE_MAX_HZ = 100, /* of its profiles */
 	DAEMON_MAX_S = 3600,
 	/* Its words are dumps. */
-	NAMES_DUMPS = SW_FOR_SHOW | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF,
+	NAMES_DUMPS = SW_FOR_SHOW | SW_FOR_SYMBOLIZE | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF,
 	A_WORD = 1,      /* of getopt_long(): no option */
 	LONG_BASE = 256, /* getopt values of options are LONG_BASE + index: never a letter */
 };
@@ -355,6 +356,8 @@ static bool check_kept(struct sw_options *o, struct sw_usage *usage)
 	if (bit & NAMES_DUMPS && o->n_words == 0)
 		return sw_usage_fail(usage, "give an id, 'snapwalk list' shows them",
 				     "no dump is given");
+	if (bit == SW_FOR_SYMBOLIZE && !o->timeout_given)
+		o->timeout_ms = DEFAULT_SYMBOLIZE_MS;
 	if (bit == SW_FOR_DIFF && o->n_words != 2)
 		return sw_usage_fail(usage, "give two, the earlier one first: ids or files",
 				     "it compares two dumps");
@@ -624,6 +627,7 @@ void sw_options_deinit(struct sw_options *options)
 {
 	free(options->wants);
 	free(options->words);
+	free(options->from);
 	free(options->tids);
 	free(options->event_module);
 	sw_pair_list_destroy(options->pairs);

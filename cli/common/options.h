@@ -27,6 +27,7 @@ enum sw_command_bit {
 	SW_FOR_VERSION = 32768,
 	SW_FOR_ON = 65536,
 	SW_FOR_LEAKS = 131072,
+	SW_FOR_SYMBOLIZE = 262144,
 };
 
 struct sw_options;
@@ -145,6 +146,10 @@ struct sw_options {
 	struct sw_pair_list *pairs; /* owned; leaks: functions, with SW_LEAKS_PAIRS */
 	const char *of_text;        /* with it: as it was given */
 	bool each;                  /* on: a line for each event */
+	const char **from;          /* owned array; symbolize: directories */
+	size_t n_from;
+	bool debuginfod;            /* symbolize: servers are asked */
+	const char *debuginfod_url; /* with it; NULL: those of DEBUGINFOD_URLS */
 	bool help, version;
 };
 

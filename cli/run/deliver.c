@@ -120,7 +120,7 @@ bool sw_delivery_note(struct sw_delivery *d, const struct sw_delivery_seen *seen
 /* The dump may be old: nothing is known of what its process does now. */
 static bool is_kept(const struct sw_options *o)
 {
-	return o->command->bit == SW_FOR_SHOW ||
+	return (o->command->bit & (SW_FOR_SHOW | SW_FOR_SYMBOLIZE)) != 0 ||
 	       (o->n_wants > 0 &&
 		(o->wants[0].kind == SW_WANT_CORE || o->wants[0].kind == SW_WANT_FIXTURE));
 }

@@ -253,6 +253,15 @@ int sw_sandbox_enter_capturing(const struct sw_options *options, bool screen, st
 		       err);
 }
 
+int sw_sandbox_enter_naming(const struct sw_options *options, struct sw_error *err)
+{
+	sw_cleanup(paths_deinit) struct paths p = {.directory_fd = -EBADF};
+	if (is_off(options))
+		return 0;
+	allow(&p, "/", SW_LANDLOCK_LIST);
+	return give_up(0, &p, NULL, SW_SECCOMP_TERMINAL, err);
+}
+
 int sw_sandbox_enter_parsing(const struct sw_options *options, struct sw_error *err)
 {
 	struct paths none = {.directory_fd = -EBADF};

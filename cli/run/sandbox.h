@@ -33,6 +33,9 @@ int sw_sandbox_enter_saved(const struct sw_options *options, const struct sw_sub
  * terminal, with keys.
  */
 int sw_sandbox_enter_capturing(const struct sw_options *options, bool screen, struct sw_error *err);
+/* Files that dumps name are opened for reading, by our own permissions and without capabilities: they may be anywhere, and
+ * only those with the right build-id are looked into. */
+int sw_sandbox_enter_naming(const struct sw_options *options, struct sw_error *err);
 /* Nothing is opened any more: what is parsed was read, what is written is open. */
 int sw_sandbox_enter_parsing(const struct sw_options *options, struct sw_error *err);
 /* Before one of the two above, unless nothing is given up: sw_output_entrust(). */

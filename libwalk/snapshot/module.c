@@ -4,6 +4,8 @@
 #include "errors.h"
 #include "formats/pe_image.h"
 
+#include <snapwalk/module.h>
+
 #include <string.h>
 #include <sys/mman.h>
 
@@ -170,6 +172,49 @@ int sw_context_module_memory(struct sw_context *ctx, enum sw_module_kind kind, c
 	m->problem = image != NULL ? NULL : problem;
 	*ret = m;
 	return 0;
+}
+
+/* A module of which nothing but its name and its build-id is here. */
+static int module_absent(struct sw_context *ctx, enum sw_module_kind kind, const char *path,
+			 const uint8_t *build_id, size_t build_id_bytes, struct sw_module **ret)
+{
+	uint64_t key = key_string(key_mix(UINT64_C(0x61627365), build_id_bytes), path), index;
+	for (size_t i = 0; i < build_id_bytes; i++)
+		key = key_mix(key, build_id[i]);
+	if (sw_map64_get(&ctx->by_identity, key, &index)) {
+		struct sw_module *m = ctx->modules[index];
+		if (m->kind == kind && m->build_id_bytes == build_id_bytes &&
+		    memcmp(m->build_id, build_id, build_id_bytes) == 0 &&
+		    strcmp(m->path, path) == 0) {
+			*ret = m;
+			return 0;
+		}
+	}
+	struct sw_module *m = module_add(ctx, kind, path, key);
+	if (m == NULL)
+		return -SW_E_NOMEM;
+	m->image_tried = m->build_id_tried = true;
+	m->problem = "its file is not here";
+	m->build_id_bytes = build_id_bytes;
+	memcpy(m->build_id, build_id, build_id_bytes);
+	*ret = m;
+	return 0;
+}
+
+int sw_context_module(struct sw_context *ctx, enum sw_module_kind kind, const char *path, int fd,
+		      const uint8_t *build_id, size_t build_id_bytes, struct sw_module **ret,
+		      struct sw_error *err)
+{
+	sw_cleanup(sw_close_p) int owned_fd = fd;
+	struct stat st;
+	if (build_id_bytes > SW_BUILD_ID_MAX)
+		return sw_fail(err, SW_E_LIMIT, "a build-id of %zu bytes", build_id_bytes);
+	if (fd >= 0 && fstat(fd, &st) < 0)
+		return sw_fail_errno(err, SW_E_IO, "%s", path);
+	int r = fd >= 0 ? sw_context_module_file(ctx, kind, path, false, sw_take_fd(owned_fd), &st,
+						 ret)
+			: module_absent(ctx, kind, path, build_id, build_id_bytes, ret);
+	return r < 0 ? sw_fail_nomem(err) : 0;
 }
 
 const char *sw_module_path(const struct sw_module *module)

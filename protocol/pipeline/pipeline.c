@@ -115,8 +115,6 @@ static int name(struct sw_session *session, const struct sw_pipeline_options *op
 	struct sw_symbolizer *symbolizer;
 	struct sw_symbolize_options o = options->symbolize;
 	o.deadline_ns = names_end(options, begin_ns);
-	if (options->symbolize.level == SW_SYMBOLS_NONE)
-		return 0;
 	int r = sw_session_symbolizer(session, &symbolizer, err);
 	return r < 0 ? r : sw_symbolize(symbolizer, p->walks, &o, &p->symbols, err);
 }

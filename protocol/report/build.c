@@ -163,6 +163,7 @@ static void peers_build(struct sw_report_builder *b)
 			.syscall = syscall_text(b, from->syscall),
 			.owner_pid = from->wait_for.owner_pid,
 			.owner_tid = from->wait_for.owner_tid,
+			.proven = from->wait_for.proven,
 		};
 	}
 	b->report->peers = peers;

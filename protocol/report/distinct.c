@@ -47,6 +47,23 @@ static const char *managed_name(struct sw_report_builder *b, const struct sw_fra
 	return sw_walk_describe(b->walks, frame, &d) ? sw_report_copy(b, d.function) : NULL;
 }
 
+void sw_report_frame_name(struct sw_report_builder *b, const struct sw_symbol *symbol,
+			  uint64_t behind_lookup, struct sw_report_frame *ret)
+{
+	ret->function = sw_report_copy_shared(b, symbol->function);
+	/* Names are looked up at the call; offsets are told of the pc, as everywhere else. */
+	ret->function_offset = symbol->function_offset + behind_lookup;
+	/* No call ends one byte behind a function's start: where that is, is not known. */
+	if (symbol->source >= SW_SOURCE_RUNTIME && symbol->function_offset == 0)
+		ret->function_offset = 0;
+	ret->file = sw_report_copy_shared(b, symbol->file);
+	ret->signature = sw_report_copy_shared(b, symbol->signature);
+	ret->tier = symbol->tier;
+	ret->line = symbol->line;
+	ret->line_offset = symbol->line_offset;
+	ret->inlined = symbol->inlined;
+}
+
 static void frame_fill(struct sw_report_builder *b, const struct sw_frame *from,
 		       const struct sw_symbol *symbol, struct sw_report_frame *ret)
 {
@@ -64,24 +81,12 @@ static void frame_fill(struct sw_report_builder *b, const struct sw_frame *from,
 		.may_miss = from->flags & SW_FRAME_MAY_MISS,
 		.after_guess = from->flags & SW_FRAME_AFTER_GUESS,
 		.internal = from->flags & SW_FRAME_INTERNAL,
+		.exact_pc = from->flags & SW_FRAME_EXACT_PC ? 1 : -1,
 	};
 	if (ret->has_offset)
 		ret->offset = from->pc_avma - place->bias;
-	if (symbol == NULL)
-		return;
-	ret->function = sw_report_copy_shared(b, symbol->function);
-	/* Names are looked up at the call; offsets are told of the pc, as everywhere else. */
-	ret->function_offset =
-		symbol->function_offset + (from->pc_avma - sw_frame_lookup_avma(from));
-	/* No call ends one byte behind a function's start: where that is, is not known. */
-	if (symbol->source >= SW_SOURCE_RUNTIME && symbol->function_offset == 0)
-		ret->function_offset = 0;
-	ret->file = sw_report_copy_shared(b, symbol->file);
-	ret->signature = sw_report_copy_shared(b, symbol->signature);
-	ret->tier = symbol->tier;
-	ret->line = symbol->line;
-	ret->line_offset = symbol->line_offset;
-	ret->inlined = symbol->inlined;
+	if (symbol != NULL)
+		sw_report_frame_name(b, symbol, from->pc_avma - sw_frame_lookup_avma(from), ret);
 }
 
 static void entry_fill(struct sw_report_builder *b, struct sw_distinct_frame *entry)

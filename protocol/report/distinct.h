@@ -32,6 +32,10 @@ void sw_distinct_frames_deinit(struct sw_distinct_frames *s);
  * b->failed. */
 uint32_t sw_distinct_frames_get(struct sw_distinct_frames *s, const struct sw_frame *frame);
 
+/* Names a frame. behind_lookup: its pc minus the address that it was looked up with. */
+void sw_report_frame_name(struct sw_report_builder *b, const struct sw_symbol *symbol,
+			  uint64_t behind_lookup, struct sw_report_frame *frame);
+
 /* A file's code, or the kernel's: what its address is relative to is known. */
 bool sw_place_is_image(const struct sw_place *place);
 

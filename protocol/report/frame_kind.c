@@ -54,6 +54,34 @@ bool sw_frame_is_hidden(const struct sw_report_frame *frame)
 	       sw_guess_name(frame->trust) == NULL;
 }
 
+/* As a frame's place says: a call leaves its return address, and a signal the next instruction. */
+static bool is_exact_by_place(const struct sw_report_frame *frames, size_t number)
+{
+	while (number > 0 && frames[number - 1].inlined)
+		number--;
+	return number == 0 || frames[number - 1].signal;
+}
+
+bool sw_frame_is_exact(const struct sw_report_frame *frames, size_t number)
+{
+	signed char said = frames[number].exact_pc;
+	return said != 0 ? said > 0 : is_exact_by_place(frames, number);
+}
+
+bool sw_frame_is_of_file(const struct sw_report_frame *f)
+{
+	return f->module >= 0 && f->has_offset &&
+	       (strcmp(f->kind, "native") == 0 || strcmp(f->kind, "pe") == 0);
+}
+
+void sw_frames_mark_exact(struct sw_report_frame *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!sw_frame_is_of_file(&frames[i]) ||
+		    (frames[i].exact_pc > 0) == is_exact_by_place(frames, i))
+			frames[i].exact_pc = 0;
+}
+
 void sw_frame_place_name(struct sw_text *text, const struct sw_report *report,
 			 const struct sw_report_frame *frame)
 {

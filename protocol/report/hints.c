@@ -141,7 +141,7 @@ static bool has_symbols(const struct sw_report_module *m)
 static void hint_file(struct sw_report_builder *b, const struct nameless *nameless)
 {
 	const struct sw_report *r = b->report;
-	for (size_t i = 0; i < r->n_modules && b->symbols != NULL; i++) {
+	for (size_t i = 0; i < r->n_modules; i++) {
 		const struct sw_report_module *m = &r->modules[i];
 		if (strcmp(m->format, "elf") != 0 || m->build_id == NULL || has_symbols(m) ||
 		    m->debug_package != NULL || !nameless->modules[i])
@@ -313,6 +313,37 @@ void sw_report_build_hints(struct sw_report_builder *b)
 	hint_tasks(b);
 	hint_virtual_threads(b);
 	hint_packages(b);
-	hint_file(b, &nameless);
+	if (b->symbols != NULL && !b->symbols->without_files)
+		hint_file(b, &nameless);
 	hint_maps(b, nameless.generated);
+}
+
+/* Whether a hint is about symbols of files. */
+static bool is_of_files(const struct sw_report_hint *hint)
+{
+	return strcmp(hint->code, "debug_package") == 0 || strcmp(hint->code, "debug_file") == 0;
+}
+
+void sw_report_renew_hints(struct sw_report_builder *b)
+{
+	enum { OF_FILES = 2 };
+	sw_cleanup(nameless_deinit) struct nameless nameless = {0};
+	struct sw_report *r = b->report;
+	const struct sw_report_hint *before = r->hints;
+	size_t n_before = r->n_hints, i = 0;
+	nameless_find(r, &nameless);
+	r->hints = sw_report_calloc(b, n_before + OF_FILES, sizeof(*r->hints));
+	r->n_hints = 0;
+	b->failed |= nameless.modules == NULL;
+	if (b->failed)
+		return;
+	/* They stand before those about code that the process makes. */
+	for (; i < n_before && strcmp(before[i].code, "perf_map") != 0; i++)
+		if (!is_of_files(&before[i]))
+			r->hints[r->n_hints++] = before[i];
+	hint_packages(b);
+	hint_file(b, &nameless);
+	for (; i < n_before; i++)
+		if (!is_of_files(&before[i]))
+			r->hints[r->n_hints++] = before[i];
 }

@@ -6,6 +6,7 @@
  */
 #include "cleanup.h"
 #include "report/distinct.h"
+#include "report/frame_kind.h"
 #include "report/plumbing.h"
 #include "stack_id.h"
 #include "report/build.h"
@@ -160,6 +161,7 @@ static void stack_fill(struct stacks *s, const struct group *group, struct sw_te
 		at += entry->n_frames;
 	}
 	sw_report_mark_plumbing(frames, n_frames);
+	sw_frames_mark_exact(frames, n_frames);
 	*ret = (struct sw_report_stack){
 		.id = id_of(s, group, bytes),
 		.threads = sw_report_calloc(s->b, group->n_threads, sizeof(*ret->threads)),

@@ -39,12 +39,12 @@ static int64_t index_of(const struct sw_report *r, pid_t tid)
 }
 
 /* The process with this only thread, for which threads wait. */
-static const struct sw_peer *peer_of(const struct graph *g, pid_t tid)
+static const struct sw_report_peer *peer_of(const struct graph *g, pid_t tid)
 {
-	const struct sw_snapshot *snap = g->b->walks != NULL ? g->b->walks->snap : NULL;
-	for (size_t i = 0; tid != 0 && snap != NULL && i < snap->n_peers; i++)
-		if (snap->peers[i].tid == tid)
-			return &snap->peers[i];
+	const struct sw_report *r = g->b->report;
+	for (size_t i = 0; tid != 0 && i < r->n_peers; i++)
+		if (r->peers[i].tid == tid)
+			return &r->peers[i];
 	return NULL;
 }
 
@@ -58,13 +58,14 @@ static int64_t by_way_of(const struct graph *g, pid_t owner, size_t *ret_n, pid_
 	int64_t at = index_of(g->b->report, owner);
 	*ret_n = 0;
 	*ret_proven = true;
-	for (const struct sw_peer *peer; at == NOBODY && (peer = peer_of(g, owner)) != NULL;) {
+	for (const struct sw_report_peer *peer;
+	     at == NOBODY && (peer = peer_of(g, owner)) != NULL;) {
 		if (tids != NULL)
 			tids[*ret_n] = peer->tid;
-		*ret_proven = *ret_proven && peer->wait_for.proven;
-		if (++*ret_n > g->b->walks->snap->n_peers)
+		*ret_proven = *ret_proven && peer->proven;
+		if (++*ret_n > g->b->report->n_peers)
 			return NOBODY; /* a cycle of others */
-		owner = peer->wait_for.owner_tid;
+		owner = peer->owner_tid;
 		at = index_of(g->b->report, owner);
 	}
 	return at;
@@ -187,11 +188,11 @@ static int compare_holders(const void *a, const void *b)
 }
 
 /* The process that another one waits for; 0: none, or it is not known. */
-static pid_t process_behind(const struct sw_snapshot *snap, pid_t pid)
+static pid_t process_behind(const struct sw_report *r, pid_t pid)
 {
-	for (size_t i = 0; snap != NULL && i < snap->n_peers; i++)
-		if (snap->peers[i].pid == pid)
-			return snap->peers[i].wait_for.owner_pid;
+	for (size_t i = 0; i < r->n_peers; i++)
+		if (r->peers[i].pid == pid)
+			return r->peers[i].owner_pid;
 	return 0;
 }
 
@@ -199,9 +200,8 @@ static pid_t process_behind(const struct sw_snapshot *snap, pid_t pid)
 static void others_add(struct graph *g, int64_t thread, struct sw_report_holder *holder)
 {
 	const struct sw_report *r = g->b->report;
-	const struct sw_snapshot *snap = g->b->walks != NULL ? g->b->walks->snap : NULL;
 	const struct sw_report_wait *wait = r->threads[thread].blocked_on;
-	size_t most = snap != NULL ? snap->n_peers : 0;
+	size_t most = r->n_peers;
 	pid_t *pids = most > 0 && wait != NULL && !g->dead[thread]
 			      ? sw_report_calloc(g->b, most, sizeof(*pids))
 			      : NULL;
@@ -209,16 +209,56 @@ static void others_add(struct graph *g, int64_t thread, struct sw_report_holder 
 	holder->waits_for = pids;
 	while (pid != 0 && pid != r->process.pid && holder->n_waits_for < most) {
 		pids[holder->n_waits_for++] = pid;
-		pid = process_behind(snap, pid);
+		pid = process_behind(r, pid);
 		for (size_t i = 0; i < holder->n_waits_for; i++)
 			pid = pid == pids[i] ? 0 : pid;
+	}
+}
+
+/* Whether each thread of a deadlock still waits for the next. */
+static bool deadlock_holds(const struct graph *g, const struct sw_report_deadlock *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		int64_t at = index_of(g->b->report, d->tids[i]);
+		if (at != NOBODY && owner_of(g, at) != d->tids[(i + 1) % d->n])
+			return false;
+	}
+	return true;
+}
+
+/* Without proofs: nothing is known of cycles but what was found when there were some. */
+static void deadlocks_keep(struct graph *g)
+{
+	struct sw_report *r = g->b->report;
+	size_t n = 0;
+	for (size_t i = 0; i < r->n_deadlocks; i++)
+		if (deadlock_holds(g, &r->deadlocks[i]))
+			r->deadlocks[n++] = r->deadlocks[i];
+	r->n_deadlocks = n;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < r->deadlocks[i].n; k++) {
+			int64_t at = index_of(r, r->deadlocks[i].tids[k]);
+			if (at != NOBODY)
+				g->dead[at] = true;
+		}
+}
+
+static void deadlocks_find(struct graph *g)
+{
+	struct sw_report *r = g->b->report;
+	r->n_deadlocks = 0;
+	r->deadlocks = sw_report_calloc(g->b, r->n_threads, sizeof(*r->deadlocks));
+	for (size_t i = 0; i < r->n_threads && !g->b->failed; i++) {
+		int64_t first = g->seen[i] == 0 ? cycle_from(g, i) : NOBODY;
+		if (first != NOBODY)
+			deadlock_add(g, first);
 	}
 }
 
 static void graph_read(struct graph *g)
 {
 	struct sw_report *r = g->b->report;
-	r->deadlocks = sw_report_calloc(g->b, r->n_threads, sizeof(*r->deadlocks));
+	r->n_root_holders = 0;
 	r->root_holders = sw_report_calloc(g->b, r->n_threads, sizeof(*r->root_holders));
 	if (g->b->failed)
 		return;
@@ -228,11 +268,10 @@ static void graph_read(struct graph *g)
 		pid_t owner = owner_of(g, (int64_t) i);
 		g->next[i] = owner != 0 ? by_way_of(g, owner, &others, NULL, &unused) : NOBODY;
 	}
-	for (size_t i = 0; i < r->n_threads && !g->b->failed; i++) {
-		int64_t first = g->seen[i] == 0 ? cycle_from(g, i) : NOBODY;
-		if (first != NOBODY)
-			deadlock_add(g, first);
-	}
+	if (g->proofs != NULL)
+		deadlocks_find(g);
+	else
+		deadlocks_keep(g);
 	for (size_t i = 0; i < r->n_threads && !g->b->failed; i++)
 		count_root(g, i);
 	for (size_t i = 0; i < r->n_threads; i++) {

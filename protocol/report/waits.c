@@ -9,6 +9,7 @@
 #include "report/activity.h"
 #include "report/frame_kind.h"
 #include "report/library_waits.h"
+#include "report/undecided.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@ enum {
 	REG_RSI = 4,
 	REG_RDI = 5,
 	REG_R10 = 10,
-	FRAMES_SEEN = 32,
+	FRAMES_SEEN = SW_UNDECIDED_FRAMES,
 	STD_FRAMES_SEEN = 8, /* a program's own functions may have such types in their names, too */
 	ONCES_MAX = 16,
 	LOST_NS = 100 * 1000 * 1000, /* a thread that has just begun is not listed yet */
@@ -285,58 +286,86 @@ struct onces {
 	pid_t tid[ONCES_MAX];
 };
 
-static void once_fill(struct sw_report_builder *b, struct onces *onces,
-		      const struct sw_thread *from, struct sw_report_wait *ret)
+static void once_search(struct sw_report_builder *b, struct onces *onces,
+			const struct sw_thread *from, struct sw_report_futex *futex)
 {
 	for (size_t i = 0; i < onces->n; i++) {
-		if (onces->avma[i] == ret->address_avma) {
-			ret->owner_tid = onces->tid[i];
+		if (onces->avma[i] == futex->word_avma) {
+			futex->once_owner = onces->tid[i];
 			return;
 		}
 	}
-	if (onces->n == ONCES_MAX) {
-		ret->target = "who runs it was not searched for: threads wait for too many of them";
+	futex->once_unknown = onces->n == ONCES_MAX;
+	if (futex->once_unknown)
 		return;
-	}
-	ret->owner_tid = sw_once_runner(b->walks->snap, from, ret->address_avma);
-	onces->avma[onces->n] = ret->address_avma;
-	onces->tid[onces->n++] = ret->owner_tid;
+	futex->once_owner = sw_once_runner(b->walks->snap, from, futex->word_avma);
+	onces->avma[onces->n] = futex->word_avma;
+	onces->tid[onces->n++] = futex->once_owner;
 }
 
 /* False: the thread is not in a futex. */
-static bool futex_fill(struct sw_report_builder *b, struct onces *onces,
+static bool futex_read(struct sw_report_builder *b, struct onces *onces,
 		       const struct sw_thread *from, const struct sw_report_thread *thread,
-		       struct sw_report_wait *ret)
+		       struct sw_report_futex *ret)
 {
 	struct sw_futex_wait wait;
+	const struct sw_report_stack *s = sw_stack_of(b->report, thread);
 	if (!sw_futex_wait(b->walks->snap, from, &wait))
 		return false;
-	*ret = (struct sw_report_wait){.kind = kind_of_functions(sw_stack_of(b->report, thread)),
+	*ret = (struct sw_report_futex){
+		.word_avma = wait.word_avma,
+		.mutex_owner = wait.mutex_owner,
+		.rwlock_owner = wait.rwlock_owner,
+		.joined = wait.joined,
+		.stdio_owner = wait.stdio_owner,
+		.lost_owner = from->since_ns > LOST_NS ? wait.lost_owner : 0,
+		.is_stdio = wait.is_stdio,
+	};
+	const char *kind = kind_of_functions(s);
+	if (strcmp(kind, "once") == 0 ||
+	    (strcmp(kind, "futex") == 0 && !ret->is_stdio && !sw_stack_is_settled(b->report, s)))
+		once_search(b, onces, from, ret);
+	return true;
+}
+
+static pid_t futex_owner(const struct sw_report *r, const struct sw_report_thread *thread,
+			 const struct sw_report_futex *futex, const char *kind)
+{
+	const struct {
+		const char *kind;
+		pid_t owner;
+	} owners[] = {
+		{"mutex", futex->mutex_owner}, {"rwlock", futex->rwlock_owner},
+		{"thread", futex->joined},     {"once", futex->once_owner},
+		{"stdio", futex->stdio_owner},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(owners); i++)
+		if (strcmp(owners[i].kind, kind) == 0)
+			return owners[i].owner;
+	return strcmp(kind, "static_init") == 0 ? static_runner(r, thread) : 0;
+}
+
+/* What of the facts holds, functions on the stack decide. */
+static void futex_decide(struct sw_report_builder *b, const struct sw_report_thread *thread,
+			 const struct sw_report_futex *futex, struct sw_report_wait *ret)
+{
+	const char *kind = kind_of_functions(sw_stack_of(b->report, thread));
+	if (strcmp(kind, "futex") == 0 && futex->is_stdio)
+		kind = "stdio";
+	*ret = (struct sw_report_wait){.kind = kind,
 				       .has_address = true,
-				       .address_avma = wait.word_avma,
+				       .address_avma = futex->word_avma,
 				       .fd = -1,
+				       .owner_tid = futex_owner(b->report, thread, futex, kind),
 				       .trust = "syscall"};
-	if (strcmp(ret->kind, "mutex") == 0)
-		ret->owner_tid = wait.mutex_owner;
-	else if (strcmp(ret->kind, "rwlock") == 0)
-		ret->owner_tid = wait.rwlock_owner;
-	else if (strcmp(ret->kind, "thread") == 0)
-		ret->owner_tid = wait.joined;
-	else if (strcmp(ret->kind, "futex") == 0 && wait.is_stdio)
-		ret->kind = "stdio";
-	else if (strcmp(ret->kind, "once") == 0)
-		once_fill(b, onces, from, ret);
-	if (strcmp(ret->kind, "stdio") == 0)
-		ret->owner_tid = wait.stdio_owner;
-	if (strcmp(ret->kind, "mutex") == 0 && wait.lost_owner != 0 && from->since_ns > LOST_NS)
-		ret->target = lost_text(b, wait.lost_owner);
-	if (strcmp(ret->kind, "static_init") == 0)
-		ret->owner_tid = static_runner(b->report, thread);
+	if (strcmp(kind, "once") == 0 && futex->once_unknown)
+		ret->target = "who runs it was not searched for: threads wait for too many of them";
+	if (strcmp(kind, "mutex") == 0 && futex->lost_owner != 0)
+		ret->target = lost_text(b, futex->lost_owner);
 	if (ret->owner_tid != 0) {
-		ret->trust = strcmp(ret->kind, "static_init") == 0 ? "stack" : "memory";
+		ret->trust = strcmp(kind, "static_init") == 0 ? "stack" : "memory";
 		ret->owner_pid = b->report->process.pid;
 	}
-	return true;
 }
 
 /* What the kernel says of whom it waits for. */
@@ -474,40 +503,72 @@ static uint32_t instant_of(const struct sw_thread *thread, const struct sw_runti
 	return thread->wait_for == NULL ? thread->instant : 0;
 }
 
+/* What the library of the language, or a sleep of it, makes of a wait. */
+static void wait_refine(struct sw_report_builder *b, const struct sw_report_thread *t,
+			struct sw_report_wait *wait)
+{
+	if (!library_fill(b->report, t, wait) && wait->owner_tid == 0 && wait->owner_pid == 0 &&
+	    is_asleep(sw_stack_of(b->report, t), wait->kind))
+		*wait = (struct sw_report_wait){.kind = "sleep", .fd = -1, .trust = "syscall"};
+}
+
+static void wait_keep(struct sw_report_builder *b, struct sw_report_thread *t,
+		      const struct sw_report_wait *wait)
+{
+	struct sw_report_wait *kept = sw_report_calloc(b, 1, sizeof(*kept));
+	if (kept == NULL)
+		return;
+	*kept = *wait;
+	t->blocked_on = kept;
+}
+
+void sw_report_decide_futex(struct sw_report_builder *b, struct sw_report_thread *t,
+			    const struct sw_report_futex *futex)
+{
+	struct sw_report_wait wait;
+	futex_decide(b, t, futex, &wait);
+	wait_refine(b, t, &wait);
+	wait_keep(b, t, &wait);
+}
+
+/* proof: of the thread. */
+static void wait_build(struct sw_report_builder *b, struct onces *onces,
+		       const struct sw_thread *from, struct sw_report_thread *t,
+		       struct sw_wait_proof *proof)
+{
+	struct sw_report_wait wait;
+	struct sw_report_futex futex;
+	const struct sw_walk *walk = sw_report_walk_of(b->walks, from);
+	const struct sw_runtime_wait *runtime = walk != NULL ? walk->wait : NULL;
+	bool is_futex = false;
+	if (!from->captured || !(may_wait(t->state) || is_repeated(runtime)))
+		return;
+	if (!runtime_fill(b, runtime, t, &wait)) {
+		is_futex = futex_read(b, onces, from, t, &futex);
+		if (is_futex)
+			futex_decide(b, t, &futex, &wait);
+		else if (!call_fill(b, from, t, &wait))
+			return;
+	}
+	wait_refine(b, t, &wait);
+	wait_keep(b, t, &wait);
+	*proof = (struct sw_wait_proof){
+		.proven = (runtime != NULL || from->wait_for == NULL || from->wait_for->proven) &&
+			  !is_limited(from, t, wait.kind),
+		.stayed = from->stayed,
+		.instant = instant_of(from, runtime),
+	};
+	sw_undecided_note(b, t, is_futex ? &futex : NULL, proof);
+}
+
 void sw_report_build_waits(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
 	struct onces onces = {.n = 0};
 	struct sw_wait_proof *proofs = sw_report_calloc(b, snap->n_threads, sizeof(*proofs));
-	for (size_t i = 0; !b->failed && i < snap->n_threads; i++) {
-		const struct sw_thread *from = &snap->threads[i];
-		struct sw_report_thread *t = &b->report->threads[i];
-		struct sw_report_wait wait;
-		const struct sw_walk *walk = sw_report_walk_of(b->walks, from);
-		const struct sw_runtime_wait *runtime = walk != NULL ? walk->wait : NULL;
-		if (!from->captured || !(may_wait(t->state) || is_repeated(runtime)))
-			continue;
-		if (!runtime_fill(b, runtime, t, &wait) && !futex_fill(b, &onces, from, t, &wait) &&
-		    !call_fill(b, from, t, &wait))
-			continue;
-		if (!library_fill(b->report, t, &wait) && wait.owner_tid == 0 &&
-		    wait.owner_pid == 0 && is_asleep(sw_stack_of(b->report, t), wait.kind))
-			wait = (struct sw_report_wait){.kind = "sleep",
-						       .fd = -1,
-						       .trust = "syscall"};
-		struct sw_report_wait *kept = sw_report_calloc(b, 1, sizeof(*kept));
-		if (kept == NULL)
-			return;
-		*kept = wait;
-		t->blocked_on = kept;
-		proofs[i] = (struct sw_wait_proof){
-			.proven = (runtime != NULL || from->wait_for == NULL ||
-				   from->wait_for->proven) &&
-				  !is_limited(from, t, wait.kind),
-			.stayed = from->stayed,
-			.instant = instant_of(from, runtime),
-		};
-	}
+	for (size_t i = 0; !b->failed && i < snap->n_threads; i++)
+		wait_build(b, &onces, &snap->threads[i], &b->report->threads[i], &proofs[i]);
 	if (!b->failed)
 		sw_report_build_wait_graph(b, proofs);
+	sw_undecided_finish(b->report);
 }

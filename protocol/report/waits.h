@@ -7,6 +7,10 @@
 /* What each thread waits for. Needs threads and stacks, and names for futexes. */
 void sw_report_build_waits(struct sw_report_builder *builder);
 
+/* What a thread's futex is by the functions that are on its stack now. */
+void sw_report_decide_futex(struct sw_report_builder *builder, struct sw_report_thread *thread,
+			    const struct sw_report_futex *futex);
+
 /* Whether the innermost functions of the program's language are those that sleep, whatever the thread's state. */
 bool sw_report_is_at_sleep(const struct sw_report_stack *s);
 
@@ -18,7 +22,8 @@ struct sw_wait_proof {
 		instant; /* likewise: when it was read who the owner is; 0: at another one, or unknown */
 };
 
-/* Deadlocks and root holders, from blocked_on. proofs: of each thread. */
+/* Deadlocks and root holders, from blocked_on and peers. proofs: of each thread; NULL: of the deadlocks that the report has, those
+ * stay that are still some. */
 void sw_report_build_wait_graph(struct sw_report_builder *builder,
 				const struct sw_wait_proof *proofs);
 

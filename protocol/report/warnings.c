@@ -2,6 +2,7 @@
 /* What is missing, in words, and if something is missing at all. */
 #include "report/builder.h"
 #include "report/build.h"
+#include "parts.h"
 #include "syscall_name.h"
 #include "text.h"
 
@@ -304,6 +305,16 @@ static void add_unthreaded(struct sw_report_builder *b)
 		    "not a PHP program: requests are known of those only");
 }
 
+static const char unfinished_text[] = " addresses are without name or line";
+
+static void add_unfinished(struct sw_report_builder *b, size_t n_unfinished, size_t n_addresses)
+{
+	if (n_unfinished > 0)
+		add(b, sw_warning_name(SW_WARN_TIMEOUT), 0,
+		    sw_arena_printf(b->arena, "the time limit was reached: %zu of %zu%s",
+				    n_unfinished, n_addresses, unfinished_text));
+}
+
 void sw_report_build_warnings(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
@@ -324,11 +335,43 @@ void sw_report_build_warnings(struct sw_report_builder *b)
 		if (cuts[end].n_threads + cuts[end].n_goroutines + cuts[end].n_tasks > 0)
 			add(b, sw_end_name(end), cuts[end].n_threads == 1 ? cuts[end].tids[0] : 0,
 			    cut_text(b, &cuts[end]));
-	if (b->symbols != NULL && b->symbols->n_unfinished > 0)
-		add(b, sw_warning_name(SW_WARN_TIMEOUT), 0,
-		    sw_arena_printf(b->arena,
-				    "the time limit was reached: %zu of %zu addresses are "
-				    "without name or line",
-				    b->symbols->n_unfinished, b->symbols->n_addresses));
+	if (b->symbols != NULL)
+		add_unfinished(b, b->symbols->n_unfinished, b->symbols->n_addresses);
 	b->report->complete = is_complete(b);
+}
+
+static bool is_unfinished(const struct sw_report_warning *w)
+{
+	return strcmp(w->code, sw_warning_name(SW_WARN_TIMEOUT)) == 0 &&
+	       sw_ends_with(w->message, unfinished_text);
+}
+
+/* Whether anything but names may be missing: all that is told of is taken for it. */
+static bool misses_more(const struct sw_report *r)
+{
+	for (size_t i = 0; i < r->n_threads; i++)
+		if (!r->threads[i].captured)
+			return true;
+	for (size_t i = 0; i < r->n_stacks; i++)
+		if (strcmp(r->stacks[i].end, sw_end_name(SW_END_COMPLETE)) != 0)
+			return true;
+	return r->n_warnings > 0;
+}
+
+void sw_report_renew_warnings(struct sw_report_builder *b, size_t n_unfinished, size_t n_addresses)
+{
+	struct sw_report *r = b->report;
+	const struct sw_report_warning *before = r->warnings;
+	size_t n = r->n_warnings;
+	r->warnings = sw_report_calloc(b, n + 1, sizeof(*r->warnings));
+	r->n_warnings = 0;
+	if (b->failed)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (!is_unfinished(&before[i]))
+			r->warnings[r->n_warnings++] = before[i];
+	if (r->n_warnings < n && !misses_more(r))
+		r->complete = true;
+	add_unfinished(b, n_unfinished, n_addresses);
+	r->complete = r->complete && n_unfinished == 0;
 }

@@ -41,6 +41,8 @@ struct sw_report_frame {
 	bool may_miss;
 	bool after_guess;
 	bool internal; /* an interpreter's own code, which says nothing of the program */
+	/* 1: pc is the next instruction, -1: a return address, where its place says the other; sw_frame_is_exact(). */
+	signed char exact_pc;
 };
 
 #define SW_FRAME_KIND_KERNEL "kernel"
@@ -119,6 +121,26 @@ struct sw_report_wait {
 				   structures; "syscall": the call's arguments alone ... */
 };
 
+/**
+ * What the memory of a futex says for each kind of lock that it may belong to: which kind it is, functions on the stack
+ * decide, and not all of these have their names. Owners: 0: nobody, or unknown.
+ */
+struct sw_report_futex {
+	uint64_t word_avma;
+	pid_t mutex_owner, rwlock_owner, joined, stdio_owner, once_owner;
+	uint32_t lost_owner; /* of a mutex: a thread that has ended */
+	bool is_stdio;       /* of glibc, by its words */
+	bool once_unknown;   /* who runs the function was not searched for */
+};
+
+/** What is known of a thread's wait, whatever kind names will make it. */
+struct sw_report_undecided {
+	bool is_futex;
+	struct sw_report_futex futex;   /* of which only what blocked_on does not say is in JSON */
+	bool has_proof, proven, stayed; /* when the owner was read: see sw_wait_proof */
+	uint32_t instant;
+};
+
 /** The request that a thread serves. */
 struct sw_report_request {
 	const char *runtime;
@@ -136,6 +158,7 @@ struct sw_report_peer {
 	const char *syscall; /* NULL: unknown */
 	pid_t owner_pid;     /* whom it waits for itself; 0: unknown */
 	pid_t owner_tid;
+	bool proven; /* it did so while all processes were looked at */
 };
 
 /** Threads of which each waits for the next, and the last for the first. */
@@ -189,6 +212,8 @@ struct sw_report_thread {
 	const struct sw_report_managed *managed; /* NULL: no runtime knows it */
 	const struct sw_report_wait *blocked_on; /* NULL: it does not wait, or nothing is known */
 	const struct sw_report_request *request; /* NULL: none, or nobody asked */
+	/* NULL: names that are added later change nothing of its wait. */
+	const struct sw_report_undecided *undecided;
 };
 
 /** What a thread is called: by its runtime, which knows more than the 15 bytes of comm; else comm. */
@@ -344,6 +369,12 @@ struct sw_report {
  * and frames below which others may be missing are never hidden.
  */
 SW_PUBLIC bool sw_frame_is_hidden(const struct sw_report_frame *frame);
+
+/**
+ * Whether the pc of a frame is the next instruction, and no return address: as a rule that of the innermost frame, and
+ * of one that a signal has interrupted.
+ */
+SW_PUBLIC bool sw_frame_is_exact(const struct sw_report_frame *frames, size_t number);
 
 struct sw_report_options {
 	const char *reason;

@@ -395,7 +395,39 @@ struct json_object *sw_report_json_peer(const struct sw_report_peer *peer)
 	add_string(&e, "syscall", peer->syscall);
 	add_known(&e, "owner_pid", peer->owner_pid > 0 ? peer->owner_pid : -1);
 	add_known(&e, "owner_tid", peer->owner_tid > 0 ? peer->owner_tid : -1);
+	add_flag(&e, "proven", peer->proven);
 	return element_end(&e);
+}
+
+static void add_tid(struct element *e, const char *key, pid_t tid)
+{
+	if (tid > 0)
+		add_int(e, key, tid);
+}
+
+/* What is known is left out. */
+static void add_undecided(struct element *e, const struct sw_report_undecided *u)
+{
+	if (u == NULL)
+		return;
+	struct element inner = element_begin();
+	if (u->is_futex && u->futex.word_avma != 0)
+		add_hex(&inner, "word", u->futex.word_avma);
+	add_tid(&inner, "mutex_owner", u->futex.mutex_owner);
+	add_tid(&inner, "rwlock_owner", u->futex.rwlock_owner);
+	add_tid(&inner, "joined", u->futex.joined);
+	add_tid(&inner, "stdio_owner", u->futex.stdio_owner);
+	add_tid(&inner, "once_owner", u->futex.once_owner);
+	if (u->futex.lost_owner != 0)
+		add_int(&inner, "lost_owner", u->futex.lost_owner);
+	add_flag(&inner, "stdio", u->futex.is_stdio);
+	add_flag(&inner, "once_unknown", u->futex.once_unknown);
+	if (u->has_proof) {
+		add_bool(&inner, "proven", u->proven);
+		add_bool(&inner, "stayed", u->stayed);
+		add_int(&inner, "instant", u->instant);
+	}
+	add(e, "undecided", element_end(&inner));
 }
 
 struct json_object *sw_report_json_thread(const struct sw_report_thread *t)
@@ -415,6 +447,7 @@ struct json_object *sw_report_json_thread(const struct sw_report_thread *t)
 	add_managed(&e, t->managed);
 	add_blocked_on(&e, t->blocked_on, t->since_ms);
 	add_request(&e, t->request);
+	add_undecided(&e, t->undecided);
 	if (t->stop_us >= 0)
 		add_int(&e, "stop_us", t->stop_us);
 	add_flag(&e, "interrupted", t->interrupted);
@@ -555,6 +588,8 @@ struct json_object *sw_report_json_frame(const struct sw_report_frame *f)
 	add_flag(&e, "may_miss", f->may_miss);
 	add_flag(&e, "after_guess", f->after_guess);
 	add_flag(&e, "internal", f->internal);
+	if (f->exact_pc != 0)
+		add_bool(&e, "exact_pc", f->exact_pc > 0);
 	if (f->signature != NULL)
 		add_string(&e, "signature", f->signature);
 	if (f->tier != NULL)

@@ -46,7 +46,8 @@ static void reopen_object(struct writer *w)
 static unsigned flags_of(const struct sw_report_frame *f)
 {
 	return f->has_offset | f->inlined << 1 | f->signal << 2 | f->live_read << 3 |
-	       f->may_miss << 4 | f->internal << 5 | f->after_guess << 6;
+	       f->may_miss << 4 | f->internal << 5 | f->after_guess << 6 |
+	       (unsigned) (f->exact_pc + 1) << 7;
 }
 
 /* Strings are compared by address: equal ones of one report mostly have the same, and a miss only

@@ -379,6 +379,29 @@ void sw_parse_task_waits(struct sw_report_parser *p)
 		sw_parse_fail_nomem(p);
 }
 
+static void read_undecided(struct sw_report_parser *p, void *to)
+{
+	struct sw_report_undecided *u = to;
+	struct sw_report_futex *f = &u->futex;
+	u->is_futex = sw_parse_address_or_null(p, "word", &f->word_avma);
+	f->mutex_owner = read_pid(p, "mutex_owner");
+	f->rwlock_owner = read_pid(p, "rwlock_owner");
+	f->joined = read_pid(p, "joined");
+	f->stdio_owner = read_pid(p, "stdio_owner");
+	f->once_owner = read_pid(p, "once_owner");
+	int64_t lost_owner = sw_parse_known(p, "lost_owner", UINT32_MAX);
+	f->lost_owner = lost_owner > 0 ? (uint32_t) lost_owner : 0;
+	f->is_stdio = sw_parse_flag(p, "stdio");
+	f->once_unknown = sw_parse_flag(p, "once_unknown");
+	const struct sw_json *proven = sw_json_member(p->from, "proven");
+	u->has_proof = proven != NULL && proven->type != SW_JSON_NULL;
+	if (!u->has_proof)
+		return;
+	u->proven = sw_parse_bool(p, "proven");
+	u->stayed = sw_parse_bool(p, "stayed");
+	u->instant = (uint32_t) sw_parse_int(p, "instant", 0, UINT32_MAX);
+}
+
 /* NULL: not captured, or an older dump. */
 static const char *read_captured_by(struct sw_report_parser *p)
 {
@@ -394,6 +417,9 @@ void sw_parse_thread(struct sw_report_parser *p, size_t index)
 						  sizeof(struct sw_report_wait), read_blocked_on};
 	static const struct objects request = {"request", "request",
 					       sizeof(struct sw_report_request), read_request};
+	static const struct objects undecided = {"undecided", "undecided",
+						 sizeof(struct sw_report_undecided),
+						 read_undecided};
 	struct sw_report_thread *t = &p->report->threads[index];
 	uint64_t before;
 	*t = (struct sw_report_thread){
@@ -413,6 +439,7 @@ void sw_parse_thread(struct sw_report_parser *p, size_t index)
 		.managed = read_object(p, &managed),
 		.blocked_on = read_object(p, &blocked_on),
 		.request = read_object(p, &request),
+		.undecided = read_object(p, &undecided),
 	};
 	if (t->captured != (t->stack >= 0))
 		sw_parse_fail(p, "captured");
@@ -435,6 +462,14 @@ static uint32_t read_line(struct sw_report_parser *p)
 	return line > 0 ? (uint32_t) line : 0;
 }
 
+static signed char read_exact_pc(struct sw_report_parser *p)
+{
+	const struct sw_json *value = sw_json_member(p->from, "exact_pc");
+	if (value == NULL || value->type == SW_JSON_NULL)
+		return 0;
+	return sw_parse_bool(p, "exact_pc") ? 1 : -1;
+}
+
 static void read_frame(struct sw_report_parser *p, struct sw_report_frame *f)
 {
 	size_t n_modules = p->report->n_modules;
@@ -454,6 +489,7 @@ static void read_frame(struct sw_report_parser *p, struct sw_report_frame *f)
 		.may_miss = sw_parse_flag(p, "may_miss"),
 		.after_guess = sw_parse_flag(p, "after_guess"),
 		.internal = sw_parse_flag(p, "internal"),
+		.exact_pc = read_exact_pc(p),
 		.signature = sw_parse_string_or_null(p, "signature"),
 		.tier = sw_parse_string_or_null(p, "tier"),
 	};

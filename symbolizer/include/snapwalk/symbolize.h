@@ -73,6 +73,7 @@ SW_PUBLIC void sw_unpack_serve(int fd, const char *debug_dir, const struct sw_un
 enum sw_symbol_level {
 	SW_SYMBOLS_LINES, /* names, then files, lines and inlined calls */
 	SW_SYMBOLS_NAMES,
+	/* No file is asked. What nobody can say later is there: names of runtimes, and of code that is in memory alone. */
 	SW_SYMBOLS_NONE,
 };
 
@@ -127,6 +128,7 @@ struct sw_symbols {
 	int64_t symbolize_ns;
 	size_t n_addresses;  /* distinct ones that were asked for */
 	size_t n_unfinished; /* not looked up, or without lines, because the deadline came */
+	bool without_files;  /* none was asked for names: SW_SYMBOLS_NONE */
 	struct sw_symbols_priv *priv;
 };
 

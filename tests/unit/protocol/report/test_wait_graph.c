@@ -160,20 +160,16 @@ TEST(test_others)
 {
 	for (int proven = 0; proven < 2; proven++) {
 		struct world w;
-		struct sw_peer peers[] = {
-			{.pid = 77, .tid = 77, .wait_for = {.owner_tid = 78, .proven = true}},
-			{.pid = 78, .tid = 78, .wait_for = {.owner_tid = 12, .proven = proven}},
+		struct sw_report_peer peers[] = {
+			{.pid = 77, .tid = 77, .owner_tid = 78, .proven = true},
+			{.pid = 78, .tid = 78, .owner_tid = 12, .proven = proven},
 			{.pid = 79, .tid = 79},
-			{.pid = 80, .tid = 80, .wait_for = {.owner_tid = 80, .proven = true}},
+			{.pid = 80, .tid = 80, .owner_tid = 80, .proven = true},
 		};
-		const struct sw_snapshot snap = {.peers = peers, .n_peers = 4};
-		const struct sw_walks walks = {.snap = &snap};
 		make(&w, (const pid_t[N]){0, 77, 11, 79, 80, 0, 0, 0});
-		struct sw_report_builder b = {.walks = &walks,
-					      .report = w.report,
-					      .arena = &w.report->priv->arena};
-		sw_report_build_wait_graph(&b, w.proofs);
-		assert_false(b.failed);
+		w.report->peers = peers;
+		w.report->n_peers = 4;
+		build(&w);
 		assert_int_equal(w.report->n_deadlocks, proven);
 		const pid_t wanted[] = {11, 77, 78, 12};
 		assert_true(!proven || w.report->deadlocks[0].n == 4);
@@ -188,25 +184,18 @@ TEST(test_others)
 TEST(test_behind)
 {
 	struct world w;
-	struct sw_peer peers[] = {
-		{.pid = 77, .wait_for = {.owner_pid = 78}},
-		{.pid = 78, .wait_for = {.owner_pid = 79}},
-		{.pid = 79},
-		{.pid = 80, .wait_for = {.owner_pid = 81}},
-		{.pid = 81, .wait_for = {.owner_pid = 80}},
+	struct sw_report_peer peers[] = {
+		{.pid = 77, .owner_pid = 78}, {.pid = 78, .owner_pid = 79}, {.pid = 79},
+		{.pid = 80, .owner_pid = 81}, {.pid = 81, .owner_pid = 80},
 	};
-	const struct sw_snapshot snap = {.peers = peers, .n_peers = 5};
-	const struct sw_walks walks = {.snap = &snap};
 	make(&w, (const pid_t[N]){0, 10, 0, 12, 0, 0, 0, 0});
 	w.waits[0] = (struct sw_report_wait){.kind = "pipe", .owner_pid = 77};
 	w.waits[2] = (struct sw_report_wait){.kind = "pipe", .owner_pid = 80};
 	w.threads[0].blocked_on = &w.waits[0];
 	w.threads[2].blocked_on = &w.waits[2];
-	struct sw_report_builder b = {.walks = &walks,
-				      .report = w.report,
-				      .arena = &w.report->priv->arena};
-	sw_report_build_wait_graph(&b, w.proofs);
-	assert_false(b.failed);
+	w.report->peers = peers;
+	w.report->n_peers = 5;
+	build(&w);
 	assert_int_equal(w.report->n_root_holders, 2);
 	assert_holder(&w, 0, 10, 1);
 	assert_holder(&w, 1, 12, 1);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SNAPWALK_NAMING_H
+#define SNAPWALK_NAMING_H
+
+/* Names for dumps whose processes, or whose files, were elsewhere. */
+
+#include <snapwalk/finder.h>
+#include <snapwalk/protocol.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Where names come from. */
+struct sw_naming {
+	struct sw_symbolizer *symbolizer; /* borrowed */
+	struct sw_finder *finder;         /* borrowed; the symbolizer has it, too */
+	struct sw_symbolize_options symbolize;
+};
+
+/**
+ * Give the frames of a report functions, files, lines and inlined calls, and make anew what depends on names: what
+ * threads wait for, who waits for whom, hints. The report is then what it would have been, had the files been there when
+ * it was made.
+ *
+ * What files here know less of than the report does stays as it is. Files are those that have the build-ids of the
+ * report's modules.
+ *
+ * @param report  As sw_report_parse() gave it. Of no use after a failure, but for sw_report_destroy().
+ * @return 0; -SW_E_NOMEM.
+ */
+SW_PUBLIC int sw_report_symbolize(struct sw_report *report, const struct sw_naming *naming,
+				  struct sw_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Files by their build-ids. Layouts: GDB manual 13.1, "Debugging Information in Separate Files"; the cache of
+ * debuginfod_find_debuginfo(3) of elfutils 0.176 to 0.192.
+ */
+#include "finder/finder.h"
+#include "cleanup.h"
+#include "errors.h"
+#include "finder/plain.h"
+
+#include <snapwalk/module.h>
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_BYTES = 2 * SW_ID_BYTES_MOST + 32 };
+
+struct sw_finder {
+	struct sw_context *ctx; /* borrowed */
+	struct sw_finder_options options;
+	struct sw_plain_index *plain; /* owned; one of each directory */
+};
+
+int sw_finder_create(struct sw_context *ctx, const struct sw_finder_options *options,
+		     struct sw_finder **ret, struct sw_error *err)
+{
+	struct sw_finder *f = calloc(1, sizeof(*f));
+	if (f == NULL)
+		return sw_fail_nomem(err);
+	f->ctx = ctx;
+	f->options = *options;
+	if (f->options.debug_dir == NULL)
+		f->options.debug_dir = SW_DEBUG_DIR;
+	f->plain = calloc(options->n_directories + 1, sizeof(*f->plain));
+	if (f->plain == NULL) {
+		free(f);
+		return sw_fail_nomem(err);
+	}
+	*ret = f;
+	return 0;
+}
+
+void sw_finder_destroy(struct sw_finder *finder)
+{
+	if (finder == NULL)
+		return;
+	for (size_t i = 0; i < finder->options.n_directories; i++)
+		sw_plain_index_deinit(&finder->plain[i]);
+	free(finder->plain);
+	free(finder);
+}
+
+/* A file that is looked for. */
+struct wanted {
+	struct sw_bytes id;
+	bool is_debug;
+	char hex[2 * SW_ID_BYTES_MOST + 1];
+	struct sw_image *image; /* the caller's */
+	struct sw_elf *elf;
+};
+
+/* An executable file that has no code is the debug file of one. */
+static bool found_at(const struct wanted *w, struct sw_local *local, const char *directory,
+		     const char *name)
+{
+	struct sw_elf_section text;
+	if (!sw_image_map_id(local, directory, name, w->id, w->image, w->elf))
+		return false;
+	if (w->is_debug || !sw_elf_section_named(w->elf, ".text", &text) || text.type != SHT_NOBITS)
+		return true;
+	sw_image_deinit(w->image);
+	return false;
+}
+
+/* The layouts in which the build-id leads to the file at once. */
+static bool found_by_name(const struct wanted *w, struct sw_local *local, const char *directory)
+{
+	static const char *const trees[] = {".build-id/", ""};
+	const char *end = w->is_debug ? ".debug" : "";
+	const char *kind = w->is_debug ? "debuginfo" : "executable";
+	char name[NAME_BYTES];
+	for (size_t i = 0; i < SW_ARRAY_SIZE(trees); i++) {
+		(void) snprintf(name, sizeof(name), "%s%.2s/%s%s", trees[i], w->hex, w->hex + 2,
+				end); /* fits */
+		if (found_at(w, local, directory, name))
+			return true;
+	}
+	(void) snprintf(name, sizeof(name), "%s/%s", w->hex, kind); /* fits */
+	return found_at(w, local, directory, name);
+}
+
+/* Directories that our user gave may be on any file system: who gives one on which nobody answers waits. */
+static bool found_below(struct sw_finder *f, const struct wanted *w)
+{
+	const struct sw_finder_options *o = &f->options;
+	for (size_t i = 0; i < o->n_directories; i++) {
+		if (found_by_name(w, NULL, o->directories[i]))
+			return true;
+		sw_plain_index_build(&f->plain[i], o->directories[i], o->deadline_ns);
+		const char *name = sw_plain_index_find(&f->plain[i], w->id, w->is_debug);
+		if (name != NULL && found_at(w, NULL, o->directories[i], name))
+			return true;
+	}
+	return o->cache != NULL && found_by_name(w, NULL, o->cache);
+}
+
+static bool wanted_init(struct wanted *ret, struct sw_bytes id, bool is_debug,
+			struct sw_image *image, struct sw_elf *elf)
+{
+	*ret = (struct wanted){.id = id, .is_debug = is_debug, .image = image, .elf = elf};
+	if (id.size < SW_ID_BYTES_LEAST || id.size > SW_ID_BYTES_MOST)
+		return false;
+	sw_build_id_hex(id, ret->hex);
+	return true;
+}
+
+bool sw_finder_debug_file(struct sw_finder *f, struct sw_bytes id, struct sw_image *image,
+			  struct sw_elf *elf)
+{
+	struct wanted w;
+	return wanted_init(&w, id, true, image, elf) && found_below(f, &w);
+}
+
+/* The file of a module: at its path, else where its build-id leads to. */
+static bool file_find(struct sw_finder *f, const char *path, const struct wanted *w)
+{
+	struct sw_local *local = sw_context_local(f->ctx);
+	if (path[0] == '/' && found_at(w, local, "/", path + 1))
+		return true;
+	return found_by_name(w, local, "/usr/lib") ||
+	       found_by_name(w, local, f->options.debug_dir) || found_below(f, w);
+}
+
+int sw_finder_module(struct sw_finder *f, enum sw_module_kind kind, const char *path,
+		     const uint8_t *build_id, size_t build_id_bytes, struct sw_module **ret,
+		     struct sw_error *err)
+{
+	struct sw_image image = {0};
+	struct sw_elf elf;
+	struct wanted w;
+	int fd = -EBADF;
+	if (kind == SW_MODULE_ELF &&
+	    wanted_init(&w, (struct sw_bytes){build_id, build_id_bytes}, false, &image, &elf) &&
+	    file_find(f, path, &w)) {
+		fd = sw_take_fd(image.fd); /* which is mapped again, by the module */
+		sw_image_deinit(&image);
+	}
+	return sw_context_module(f->ctx, kind, path, fd, build_id, build_id_bytes, ret, err);
+}

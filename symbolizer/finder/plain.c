@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "finder/plain.h"
+#include "cleanup.h"
+#include "debugfile.h"
+#include "dwarf/deadline.h"
+#include "map.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+enum {
+	DEPTH_MAX = 24,
+	FILES_MAX = 1 << 17,    /* with a build-id */
+	ENTRIES_MAX = 1 << 20,  /* of all directories */
+	DEADLINE_EVERY = 1 << 6 /* files */
+};
+
+struct sw_plain_file {
+	uint8_t id[SW_ID_BYTES_MOST];
+	size_t id_bytes;
+	bool is_debug;
+	const char *path; /* the arena's; below the directory */
+};
+
+/* One reading of a directory. path is that of the entry that is looked at. */
+struct scan {
+	struct sw_plain_index *index;
+	int64_t deadline_ns;
+	size_t root_bytes, n_entries;
+	bool ended;
+	char path[PATH_MAX];
+};
+
+void sw_plain_index_deinit(struct sw_plain_index *index)
+{
+	sw_arena_deinit(&index->arena);
+	free(index->files);
+	*index = (struct sw_plain_index){0};
+}
+
+/* objcopy --only-keep-debug leaves the headers of code, without its bytes. */
+static bool is_without_code(const struct sw_elf *elf)
+{
+	struct sw_elf_section text;
+	return sw_elf_section_named(elf, ".text", &text) && text.type == SHT_NOBITS;
+}
+
+static void file_add(struct scan *s, const struct sw_elf *elf, struct sw_bytes id)
+{
+	struct sw_plain_index *index = s->index;
+	struct sw_plain_file *grown =
+		sw_grow(index->files, index->n, &index->capacity, 64, sizeof(*grown));
+	if (grown == NULL) {
+		s->ended = true;
+		return;
+	}
+	index->files = grown;
+	struct sw_plain_file *file = &index->files[index->n];
+	*file = (struct sw_plain_file){.id_bytes = id.size,
+				       .is_debug = is_without_code(elf),
+				       .path = sw_arena_strdup(&index->arena,
+							       s->path + s->root_bytes + 1)};
+	memcpy(file->id, id.data, id.size);
+	s->ended = file->path == NULL;
+	index->n += !s->ended;
+}
+
+/* O_PATH opens nothing: what is no regular file is left alone. */
+static int elf_open(const char *path, struct stat *st)
+{
+	char link[32], magic[SELFMAG];
+	sw_cleanup(sw_close_p) int path_fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (path_fd < 0 || fstat(path_fd, st) < 0 || !S_ISREG(st->st_mode) ||
+	    st->st_size < (off_t) sizeof(Elf32_Ehdr))
+		return -1;
+	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd); /* fits */
+	sw_cleanup(sw_close_p) int fd = open(link, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && pread(fd, magic, sizeof(magic), 0) == (ssize_t) sizeof(magic) &&
+			       memcmp(magic, ELFMAG, SELFMAG) == 0
+		       ? sw_take_fd(fd)
+		       : -1;
+}
+
+static void file_look(struct scan *s)
+{
+	struct stat st;
+	sw_cleanup(sw_close_p) int fd = elf_open(s->path, &st);
+	if (fd < 0)
+		return;
+	void *p = mmap(NULL, (size_t) st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return;
+	struct sw_elf elf;
+	struct sw_bytes id;
+	if (sw_elf_init(&elf, (struct sw_bytes){p, (size_t) st.st_size}) &&
+	    sw_elf_build_id(&elf, &id) && id.size >= SW_ID_BYTES_LEAST &&
+	    id.size <= SW_ID_BYTES_MOST)
+		file_add(s, &elf, id);
+	(void) munmap(p, (size_t) st.st_size); /* ours */
+}
+
+static void directory_read(struct scan *s, size_t length, size_t depth);
+
+static void entry_look(struct scan *s, const struct dirent *entry, size_t length, size_t depth)
+{
+	size_t n = strlen(entry->d_name);
+	struct stat st;
+	if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+	    n >= sizeof(s->path) - length - 1)
+		return;
+	s->path[length] = '/';
+	memcpy(s->path + length + 1, entry->d_name, n + 1);
+	s->ended = ++s->n_entries > ENTRIES_MAX || s->index->n == FILES_MAX ||
+		   (s->n_entries % DEADLINE_EVERY == 0 && sw_deadline_passed(s->deadline_ns));
+	bool is_directory = entry->d_type == DT_DIR;
+	if (entry->d_type == DT_UNKNOWN)
+		is_directory = lstat(s->path, &st) == 0 && S_ISDIR(st.st_mode);
+	if (is_directory && depth < DEPTH_MAX)
+		directory_read(s, length + 1 + n, depth + 1);
+	else if (entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN)
+		file_look(s);
+	s->path[length] = '\0';
+}
+
+static void directory_read(struct scan *s, size_t length, size_t depth)
+{
+	DIR *directory = opendir(s->path);
+	const struct dirent *entry;
+	if (directory == NULL)
+		return;
+	while (!s->ended && (entry = readdir(directory)) != NULL)
+		entry_look(s, entry, length, depth);
+	(void) closedir(directory); /* was read */
+}
+
+void sw_plain_index_build(struct sw_plain_index *index, const char *directory, int64_t deadline_ns)
+{
+	struct scan s = {.index = index, .deadline_ns = deadline_ns};
+	int n = snprintf(s.path, sizeof(s.path), "%s", directory);
+	if (index->built || n < 0 || (size_t) n >= sizeof(s.path))
+		return;
+	index->built = true;
+	s.root_bytes = (size_t) n;
+	directory_read(&s, (size_t) n, 0);
+}
+
+const char *sw_plain_index_find(const struct sw_plain_index *index, struct sw_bytes id,
+				bool is_debug)
+{
+	for (size_t i = 0; i < index->n; i++) {
+		const struct sw_plain_file *file = &index->files[i];
+		if (file->is_debug == is_debug && file->id_bytes == id.size &&
+		    memcmp(file->id, id.data, id.size) == 0)
+			return file->path;
+	}
+	return NULL;
+}

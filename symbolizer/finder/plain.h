@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_FINDER_PLAIN_H
+#define SW_FINDER_PLAIN_H
+
+#include "arena.h"
+#include "bytes.h"
+
+/* All ELF files below a directory, by the build-ids that are read from them. Zero-initialised is an empty index. */
+struct sw_plain_index {
+	struct sw_arena arena;
+	struct sw_plain_file *files; /* owned */
+	size_t n, capacity;
+	bool built;
+};
+
+void sw_plain_index_deinit(struct sw_plain_index *index);
+
+/*
+ * Reads the directory, once. Links are not followed. What is left out at a limit, or because it cannot be opened, is not
+ * found.
+ *
+ * @param deadline_ns  CLOCK_MONOTONIC; 0: none.
+ */
+void sw_plain_index_build(struct sw_plain_index *index, const char *directory, int64_t deadline_ns);
+
+/* The path of a file with that build-id, below the directory; NULL: there is none. is_debug: one without code. */
+const char *sw_plain_index_find(const struct sw_plain_index *index, struct sw_bytes id,
+				bool is_debug);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SNAPWALK_FINDER_H
+#define SNAPWALK_FINDER_H
+
+/* Names for addresses whose process is not here: files by their build-ids, and what they say. */
+
+#include <snapwalk/symbolize.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Who finds files by their build-ids, for modules that are known by a dump alone. A path never suffices: a file with
+ * another build-id is none of the module's.
+ */
+struct sw_finder;
+
+/** Zero-initialised means the defaults. Strings are borrowed until sw_finder_destroy(). */
+struct sw_finder_options {
+	/**
+	 * Directories in which files are looked for, in this order: in trees as /usr/lib/debug/.build-id, as the
+	 * debuginfod client has them (BUILD-ID/debuginfo, BUILD-ID/executable), and else in all files below, whose
+	 * build-ids are read.
+	 */
+	const char *const *directories;
+	size_t n_directories;
+	const char *cache;     /* of the debuginfod client, the last place; NULL: none */
+	const char *debug_dir; /* default "/usr/lib/debug" */
+	int64_t deadline_ns;   /* CLOCK_MONOTONIC, of reading directories; 0: none */
+};
+
+/** @return 0; -SW_E_NOMEM. Free with sw_finder_destroy(), after each symbolizer that used it. */
+SW_PUBLIC int sw_finder_create(struct sw_context *ctx, const struct sw_finder_options *options,
+			       struct sw_finder **ret, struct sw_error *err);
+SW_PUBLIC void sw_finder_destroy(struct sw_finder *finder);
+/**
+ * The module that a dump names: by its path if the file there has that build-id, else by the build-id alone.
+ *
+ * @param ret  The context's. Without a file where none is found: a debug file may be found for it nevertheless.
+ * @return 0; -SW_E_NOMEM; -SW_E_IO; -SW_E_LIMIT.
+ */
+SW_PUBLIC int sw_finder_module(struct sw_finder *finder, enum sw_module_kind kind, const char *path,
+			       const uint8_t *build_id, size_t build_id_bytes,
+			       struct sw_module **ret, struct sw_error *err);
+
+/** A symbolizer that has a finder asks it for debug files that are neither in debug_dir nor beside their file. Borrowed;
+ * before anything is looked up. */
+SW_PUBLIC void sw_symbolizer_set_finder(struct sw_symbolizer *symbolizer, struct sw_finder *finder);
+
+/** An address of a module, in its file. */
+struct sw_address {
+	struct sw_module *module; /* borrowed; of the symbolizer's context */
+	uint64_t svma;            /* to look up with: pc - 1 for return addresses */
+};
+
+/**
+ * As sw_symbolize(), for addresses that are in no snapshot.
+ *
+ * @param addresses  Not looked at afterwards.
+ */
+SW_PUBLIC int sw_symbolize_addresses(struct sw_symbolizer *symbolizer,
+				     const struct sw_address *addresses, size_t n,
+				     const struct sw_symbolize_options *options,
+				     struct sw_symbols **ret, struct sw_error *err);
+/** As sw_symbols_find(), for the address of that number. */
+SW_PUBLIC size_t sw_symbols_at(const struct sw_symbols *symbols, size_t number,
+			       const struct sw_symbol **ret);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
