@@ -118,6 +118,20 @@ static bool same_bytes(struct sw_bytes a, struct sw_bytes b)
 	return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
 }
 
+bool sw_elf_has_symbols(const struct sw_elf *elf)
+{
+	struct sw_elf_section section;
+	return sw_elf_section_typed(elf, SHT_SYMTAB, &section) ||
+	       (sw_elf_section_named(elf, ".debug_info", &section) && section.type != SHT_NOBITS);
+}
+
+bool sw_elf_is_debug_file(const struct sw_elf *elf)
+{
+	struct sw_elf_section text;
+	return sw_elf_section_named(elf, ".text", &text) && text.type == SHT_NOBITS &&
+	       sw_elf_has_symbols(elf);
+}
+
 bool sw_image_map_id(struct sw_local *local, const char *directory, const char *name,
 		     struct sw_bytes id, struct sw_image *image, struct sw_elf *elf)
 {
@@ -247,7 +261,8 @@ static bool debugfile_open(struct sw_unit *unit, struct sw_debugfile *file, stru
 	if (main != NULL && by_debuglink(main, unit, local, debug_dir, &file->image, &file->elf))
 		return true;
 	return has_id && finder != NULL &&
-	       sw_finder_debug_file(finder, id, &file->image, &file->elf);
+	       sw_finder_debug_file(finder, id, &file->image, &file->elf,
+				    main == NULL || !sw_elf_has_symbols(main));
 }
 
 const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, struct sw_local *local,

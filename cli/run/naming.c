@@ -78,13 +78,17 @@ static bool is_nameless(const struct sw_report_frame *f)
 static void missing_add(struct sw_namer *n, const struct sw_report_module *m)
 {
 	size_t i = n->n_missing;
+	const char *key = m->build_id != NULL ? m->build_id : m->path;
 	for (size_t k = 0; k < i; k++)
-		if (strcmp(n->missing[k], m->build_id) == 0)
+		if (strcmp(n->missing[k], key) == 0)
 			return;
 	if (i == SW_NAMING_FILES)
 		return;
-	n->missing[i] = strdup(m->build_id);
-	n->names[i] = strdup(sw_path_name(m->path));
+	struct sw_text name = {0};
+	sw_text_printf(&name, "%s%s", sw_path_name(m->path),
+		       m->build_id == NULL ? " (which has no build-id)" : "");
+	n->missing[i] = strdup(key);
+	n->names[i] = name.failed ? NULL : name.data;
 	n->packages[i] = m->debug_package != NULL ? strdup(m->debug_package) : NULL;
 	n->n_missing += n->missing[i] != NULL && n->names[i] != NULL;
 }
@@ -96,7 +100,8 @@ static void missing_note(struct sw_namer *n, const struct sw_report *r)
 			const struct sw_report_frame *f = &r->stacks[i].frames[k];
 			const struct sw_report_module *m =
 				is_nameless(f) ? &r->modules[f->module] : NULL;
-			if (m != NULL && m->build_id != NULL && strcmp(m->format, "elf") == 0)
+			if (m != NULL &&
+			    (strcmp(m->format, "elf") == 0 || strcmp(m->format, "pe") == 0))
 				missing_add(n, m);
 		}
 }

@@ -63,10 +63,9 @@ struct wanted {
 static bool found_at(const struct wanted *w, struct sw_local *local, const char *directory,
 		     const char *name)
 {
-	struct sw_elf_section text;
 	if (!sw_image_map_id(local, directory, name, w->id, w->image, w->elf))
 		return false;
-	if (w->is_debug || !sw_elf_section_named(w->elf, ".text", &text) || text.type != SHT_NOBITS)
+	if (w->is_debug || !sw_elf_is_debug_file(w->elf))
 		return true;
 	sw_image_deinit(w->image);
 	return false;
@@ -90,7 +89,7 @@ static bool found_by_name(const struct wanted *w, struct sw_local *local, const 
 }
 
 /* Directories that our user gave may be on any file system: who gives one on which nobody answers waits. */
-static bool found_below(struct sw_finder *f, const struct wanted *w)
+static bool found_in_given(struct sw_finder *f, const struct wanted *w)
 {
 	const struct sw_finder_options *o = &f->options;
 	for (size_t i = 0; i < o->n_directories; i++) {
@@ -101,7 +100,17 @@ static bool found_below(struct sw_finder *f, const struct wanted *w)
 		if (name != NULL && found_at(w, NULL, o->directories[i], name))
 			return true;
 	}
-	return o->cache != NULL && found_by_name(w, NULL, o->cache);
+	return false;
+}
+
+static bool found_in_cache(const struct sw_finder *f, const struct wanted *w)
+{
+	return f->options.cache != NULL && found_by_name(w, NULL, f->options.cache);
+}
+
+static bool found_below(struct sw_finder *f, const struct wanted *w)
+{
+	return found_in_given(f, w) || found_in_cache(f, w);
 }
 
 static bool wanted_init(struct wanted *ret, struct sw_bytes id, bool is_debug,
@@ -115,20 +124,36 @@ static bool wanted_init(struct wanted *ret, struct sw_bytes id, bool is_debug,
 }
 
 bool sw_finder_debug_file(struct sw_finder *f, struct sw_bytes id, struct sw_image *image,
-			  struct sw_elf *elf)
+			  struct sw_elf *elf, bool or_whole)
 {
 	struct wanted w;
-	return wanted_init(&w, id, true, image, elf) && found_below(f, &w);
+	if (!wanted_init(&w, id, true, image, elf))
+		return false;
+	bool found = found_below(f, &w);
+	if (found || !or_whole)
+		return found;
+	w.is_debug = false;
+	if (!found_below(f, &w))
+		return false;
+	if (sw_elf_has_symbols(elf))
+		return true;
+	sw_image_deinit(image);
+	return false;
 }
 
-/* The file of a module: at its path, else where its build-id leads to. */
+/*
+ * The file of a module: one that was given, as it may not be stripped as the others are; at its path; or where its build-id
+ * leads to.
+ */
 static bool file_find(struct sw_finder *f, const char *path, const struct wanted *w)
 {
 	struct sw_local *local = sw_context_local(f->ctx);
+	if (found_in_given(f, w))
+		return true;
 	if (path[0] == '/' && found_at(w, local, "/", path + 1))
 		return true;
 	return found_by_name(w, local, "/usr/lib") ||
-	       found_by_name(w, local, f->options.debug_dir) || found_below(f, w);
+	       found_by_name(w, local, f->options.debug_dir) || found_in_cache(f, w);
 }
 
 int sw_finder_module(struct sw_finder *f, enum sw_module_kind kind, const char *path,

@@ -44,13 +44,6 @@ void sw_plain_index_deinit(struct sw_plain_index *index)
 	*index = (struct sw_plain_index){0};
 }
 
-/* objcopy --only-keep-debug leaves the headers of code, without its bytes. */
-static bool is_without_code(const struct sw_elf *elf)
-{
-	struct sw_elf_section text;
-	return sw_elf_section_named(elf, ".text", &text) && text.type == SHT_NOBITS;
-}
-
 static void file_add(struct scan *s, const struct sw_elf *elf, struct sw_bytes id)
 {
 	struct sw_plain_index *index = s->index;
@@ -63,7 +56,7 @@ static void file_add(struct scan *s, const struct sw_elf *elf, struct sw_bytes i
 	index->files = grown;
 	struct sw_plain_file *file = &index->files[index->n];
 	*file = (struct sw_plain_file){.id_bytes = id.size,
-				       .is_debug = is_without_code(elf),
+				       .is_debug = sw_elf_is_debug_file(elf),
 				       .path = sw_arena_strdup(&index->arena,
 							       s->path + s->root_bytes + 1)};
 	memcpy(file->id, id.data, id.size);

@@ -19,7 +19,7 @@ struct sw_finder;
 /** Zero-initialised means the defaults. Strings are borrowed until sw_finder_destroy(). */
 struct sw_finder_options {
 	/**
-	 * Directories in which files are looked for, in this order: in trees as /usr/lib/debug/.build-id, as the
+	 * Directories in which files are looked for before all other places, in this order: in trees as /usr/lib/debug/.build-id, as the
 	 * debuginfod client has them (BUILD-ID/debuginfo, BUILD-ID/executable), and else in all files below, whose
 	 * build-ids are read.
 	 */
