@@ -379,7 +379,7 @@ layers-run: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PR
 	@tests/graph.py --objects $(BUILD)/obj/symbolizer --sources symbolizer --headers \
 		--public symbolizer/include/snapwalk --order 'include/snapwalk dwarf,packages,unpacked . search'
 	@tests/graph.py --objects $(BUILD)/obj/protocol --sources protocol --headers --machine x86_64 \
-		--public protocol/include/snapwalk --order 'include/snapwalk . report report/text,report/json,report/parse report/html,profile,pipeline,diff recording'
+		--public protocol/include/snapwalk --order 'include/snapwalk . report report/text,report/json,report/parse report/html,profile,pipeline,diff,merge recording'
 	@tests/graph.py --objects $(BUILD)/obj/cli --sources cli --headers --order 'common cache,daemon,doctor,hook,top run series events commands .'
 	@tests/graph.py --objects $(BUILD)/obj/daemon --sources daemon --headers --order '$(ORDER_DAEMON)'
 	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)"
@@ -405,6 +405,7 @@ $(foreach header,$(wildcard $(addsuffix /include/snapwalk/*,libwalk symbolizer p
 $(foreach page,$(wildcard man/*.[1-8]),644 $(page) $(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page))$(newline))
 644 protocol/snapwalk-dump.schema.json $(DATADIR)/snapwalk/snapwalk-dump.schema.json
 644 protocol/snapwalk-explain.schema.json $(DATADIR)/snapwalk/snapwalk-explain.schema.json
+644 protocol/snapwalk-merge.schema.json $(DATADIR)/snapwalk/snapwalk-merge.schema.json
 644 protocol/snapwalk-profile.schema.json $(DATADIR)/snapwalk/snapwalk-profile.schema.json
 644 protocol/io.snapwalk.varlink $(DATADIR)/snapwalk/io.snapwalk.varlink
 644 cli/completion.bash $(DATADIR)/bash-completion/completions/snapwalk

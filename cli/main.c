@@ -42,6 +42,8 @@ static const struct sw_command commands[] = {
 	{"pin", SW_FOR_PIN, "DUMP...", "Keep dumps beyond the limits of the daemon's store",
 	 sw_cmd_pin},
 	{"diff", SW_FOR_DIFF, "DUMP DUMP", "What changed between two dumps", sw_cmd_diff},
+	{"merge", SW_FOR_MERGE, "DUMP...", "Many processes as one tree: who is where, who is not",
+	 sw_cmd_merge},
 	{"watch", SW_FOR_WATCH, "", "A line for each new dump of the daemon", sw_cmd_watch},
 	{"hook", SW_FOR_HOOK, "KIND [WORD...]", "Capture when a monitoring system calls",
 	 sw_cmd_hook},

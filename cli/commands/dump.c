@@ -9,6 +9,7 @@
 #include "run/batch.h"
 #include "run/deliver.h"
 #include "run/keep.h"
+#include "run/merging.h"
 #include "run/obtain.h"
 #include "run/split.h"
 #include "urgent.h"
@@ -188,12 +189,42 @@ static int dump_all(struct dumper *d, struct sw_selection *selection)
 	size_t n = selection->n_subjects;
 	bool progress = n >= PROGRESS_FROM && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
 	const struct sw_split_work work = {dump_part, d, progress ? show_progress : NULL};
-	d->alone = n == 1 && d->delivery.output.direct && !d->options->follow;
+	d->alone = n == 1 && d->delivery.output.direct && !d->options->follow &&
+		   !d->options->merge;
 	d->selection = selection;
 	if (!d->options->follow && d->options->via != SW_VIA_DAEMON &&
 	    sw_split_is_worth_it(&d->delivery, n))
 		return sw_split(&d->delivery, n, &work);
 	return dump_range(d, 0, n, progress);
+}
+
+/* All targets as one tree: their dumps go to who merges them. */
+static int dump_merged(const struct sw_options *options)
+{
+	struct sw_merging merging;
+	struct sw_options as_json = *options;
+	struct dumper d = {.options = &as_json};
+	struct sw_selection selection;
+	struct sw_error err = {0};
+	const char *about = "";
+	int status = sw_merging_begin(&merging, options);
+	if (status != SW_STATUS_COMPLETE)
+		return status;
+	as_json.format = SW_FORMAT_JSON;
+	d.delivery = (struct sw_delivery){
+		.options = &as_json,
+		.format = SW_FORMAT_JSON,
+		.output = {.fd = -EBADF, .direct = true, .take = sw_merging_take, .take_arg = &merging}};
+	if (sw_select(options, &selection, &about, &err) < 0)
+		status = sw_complain_error(about, &err);
+	else if (sw_session_create(&d.session, &err) < 0)
+		status = sw_complain_error("snapwalk", &err);
+	else {
+		status = dump_all(&d, &selection);
+		sw_session_destroy(d.session);
+	}
+	sw_selection_deinit(&selection);
+	return sw_merging_end(&merging, status);
 }
 
 int sw_cmd_dump(const struct sw_options *options)
@@ -208,6 +239,8 @@ int sw_cmd_dump(const struct sw_options *options)
 	with_keeper.keeper = &keeper;
 	if (options->burst_count > 0)
 		return sw_burst(options);
+	if (options->merge)
+		return dump_merged(options);
 	if (options->keep != NULL) {
 		struct sw_subject only;
 		status = sw_select_one(options, &only);

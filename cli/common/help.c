@@ -57,7 +57,7 @@ static const struct group {
 	{"How often, and for how long",
 	 {"duration", "rate", "interval", "count", "burst", "mode", "diff", "max-load"}},
 	{"Where to, and in which form",
-	 {"json", "format", "output", "keep", "modules-store", "color", "time", "reason"}},
+	 {"json", "format", "output", "keep", "modules-store", "merge", "label", "color", "time", "reason"}},
 	{"What it may cost the process",
 	 {"stop", "max-stop", "restart", "priority", "stack-bytes", "timeout", "soft"}},
 	{"How stacks are walked and named",

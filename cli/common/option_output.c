@@ -5,6 +5,7 @@
 #include "cleanup.h"
 
 #include <regex.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -69,7 +70,7 @@ bool sw_format_by_name(struct sw_options *o, struct sw_usage *usage)
 	};
 	enum {
 		BY_NAME = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_SHOW | SW_FOR_DIFF | SW_FOR_LEAKS |
-			  SW_FOR_SYMBOLIZE
+			  SW_FOR_SYMBOLIZE | SW_FOR_MERGE
 	};
 	if (o->output == NULL || o->format_given || !(o->command->bit & BY_NAME))
 		return true;
@@ -214,6 +215,41 @@ bool sw_set_thread(struct sw_options *o, const char *value, struct sw_usage *usa
 		return sw_usage_fail(usage, "give a name, or a pattern as 'worker-*'",
 				     "the value is empty");
 	o->filter.name = value;
+	return true;
+}
+
+bool sw_set_merge(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	(void) value;
+	(void) usage;
+	o->merge = true;
+	return true;
+}
+
+/* "host", or "rank=file": what processes are called besides. */
+bool sw_set_label(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	enum { NOUN_MAX = 20 };
+	static const enum sw_merge_label rules[] = {SW_MERGE_BY_PID,       SW_MERGE_BY_NAME,
+						    SW_MERGE_BY_HOST,      SW_MERGE_BY_UNIT,
+						    SW_MERGE_BY_CONTAINER, SW_MERGE_BY_FILE,
+						    SW_MERGE_BY_ORDER};
+	const char *equals = strchr(value, '=');
+	size_t size = equals != NULL ? (size_t) (equals - value) : 0;
+	int n = sw_choice_parse(equals != NULL ? equals + 1 : value, SW_LABEL_RULES, usage);
+	if (n < 0)
+		return false;
+	if (equals != NULL &&
+	    (size == 0 || size > NOUN_MAX ||
+	     strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != size))
+		return sw_usage_fail(usage, "give a noun of 1 to 20 letters, as in rank=file",
+				     "the noun before '=' is not one word");
+	free(o->noun);
+	o->noun = equals != NULL ? strndup(value, size) : NULL;
+	o->label = rules[n];
+	o->label_given = true;
+	if (equals != NULL && o->noun == NULL)
+		return sw_usage_fail(usage, "free some memory", "not enough memory");
 	return true;
 }
 

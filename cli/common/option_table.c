@@ -18,7 +18,7 @@ enum {
 	SELECTS = LOOKS | SW_FOR_DOCTOR | SW_FOR_HOOK | EVENTS,
 	PRINTS = SW_FOR_SHOW | SW_FOR_SYMBOLIZE, /* dumps and profiles that were made */
 	/* the daemon, and nobody else */
-	ASKS = KEPT | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF | SW_FOR_SYMBOLIZE,
+	ASKS = KEPT | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF | SW_FOR_SYMBOLIZE | SW_FOR_MERGE,
 	ALL = SELECTS | ASKS | SW_FOR_HELP | SW_FOR_VERSION,
 	OFFLINE = SW_FOR_DUMP | SW_FOR_EXPLAIN | SW_FOR_VERIFY, /* also cores and fixtures */
 	HOOKED = SW_FOR_DUMP | SW_FOR_HOOK,                     /* the daemon may do it */
@@ -41,13 +41,13 @@ const struct sw_option sw_option_table[] = {
 	 true},
 
 	{"json", 0, NULL,
-	 HOOKED | KEPT | SW_FOR_SYMBOLIZE | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF |
-		 SW_FOR_SAMPLE | SW_FOR_DOCTOR | SW_FOR_VERIFY | SW_FOR_TOP | SW_FOR_EXPLAIN |
-		 EVENTS,
+	 HOOKED | KEPT | SW_FOR_SYMBOLIZE | SW_FOR_MERGE | SW_FOR_DELETE | SW_FOR_PIN |
+		 SW_FOR_DIFF | SW_FOR_SAMPLE | SW_FOR_DOCTOR | SW_FOR_VERIFY | SW_FOR_TOP |
+		 SW_FOR_EXPLAIN | EVENTS,
 	 "print JSON, as --format json does; top: an object for each look; on --each: for each "
 	 "event",
 	 sw_set_json, false},
-	{"format", 'f', "text|json|folded|html", SW_FOR_DUMP | SW_FOR_HOOK,
+	{"format", 'f', "text|json|folded|html", SW_FOR_DUMP | SW_FOR_HOOK | SW_FOR_MERGE,
 	 "how to print (default as -o is named, else text; hook: json)", sw_set_format, false},
 	{"format", 'f', SW_PROFILE_FORMATS, SW_FOR_SAMPLE,
 	 "how to print (default as -o is named, else text on a terminal, folded elsewhere)",
@@ -58,22 +58,27 @@ const struct sw_option sw_option_table[] = {
 	{"diff", 0, "FILE", SW_FOR_SAMPLE,
 	 "compare with a profile of --format json; in text and html", sw_set_diff, false},
 	{"output", 'o', "FILE",
-	 REPORTS | EVENTS | SW_FOR_RECORD | PRINTS | SW_FOR_DIFF | SW_FOR_HOOK,
+	 REPORTS | EVENTS | SW_FOR_RECORD | PRINTS | SW_FOR_DIFF | SW_FOR_HOOK | SW_FOR_MERGE,
 	 "write there; record: the directory to make; hook: a file or directory", sw_set_output,
 	 false},
 	{"keep", 0, "DIR", SW_FOR_DUMP, "keep the snapshot, too: --fixture DIR walks it again",
 	 sw_set_keep, false},
 	{"modules-store", 0, "DIR", SW_FOR_DUMP | SW_FOR_RECORD,
 	 "where snapshots that are kept share the files of modules", sw_set_modules_store, false},
-	{"color", 0, "auto|always|never", READS | SW_FOR_SAMPLE | SW_FOR_DIFF,
+	{"color", 0, "auto|always|never", READS | SW_FOR_SAMPLE | SW_FOR_DIFF | SW_FOR_MERGE,
 	 "colours in text (default auto)", sw_set_color, false},
 	{"no-group", 0, NULL, READS, "one stack for each thread, by thread id", sw_set_no_group,
 	 false},
-	{"all", 0, NULL, READS | EVENTS | SW_FOR_SAMPLE | SW_FOR_DIFF | SW_FOR_HELP,
+	{"all", 0, NULL, READS | EVENTS | SW_FOR_SAMPLE | SW_FOR_DIFF | SW_FOR_MERGE | SW_FOR_HELP,
 	 "in text also idle threads, and all stacks; sample: what is small; diff: all of a list; "
 	 "on: whole stacks; "
 	 "help: the options of all commands",
 	 sw_set_all, false},
+	{"merge", 0, NULL, SW_FOR_DUMP, "all targets as one tree, as merge does with dumps",
+	 sw_set_merge, false},
+	{"label", 0, "[NOUN=]" SW_LABEL_RULES, SW_FOR_DUMP | SW_FOR_MERGE,
+	 "what processes are called in a tree of many, as rank=file (default pid)", sw_set_label,
+	 false},
 	{"time", 0, "local|utc|start", READS,
 	 "times in text: here, UTC, or since the process began (default utc)", sw_set_time, false},
 	{"follow", 0, NULL, SW_FOR_DUMP, "also the processes that its threads wait for",
@@ -138,13 +143,16 @@ const struct sw_option sw_option_table[] = {
 	 sw_set_trim_unknown, false},
 	{"symbols", 0, "none|names|lines", NAMES | EVENTS | SW_FOR_HOOK | SW_FOR_SYMBOLIZE,
 	 "how much to name (default lines)", sw_set_symbols, false},
+	{"symbols", 0, "names|lines", SW_FOR_MERGE,
+	 "compare functions, or also lines (default lines)", sw_set_symbols, false},
 	{"from", 0, "DIR", SW_FOR_SYMBOLIZE,
 	 "files are also looked for there, by their build-ids; may be given several times",
 	 sw_set_from, false},
 	{"no-inlines", 0, NULL, NAMES | EVENTS | SW_FOR_HOOK | SW_FOR_SYMBOLIZE,
 	 "do not show inlined calls", sw_set_no_inlines, false},
 	{"no-sandbox", 0, NULL,
-	 NAMES | EVENTS | SW_FOR_TOP | SW_FOR_DIFF | SW_FOR_SYMBOLIZE | SW_FOR_RECORD | SW_FOR_HOOK,
+	 NAMES | EVENTS | SW_FOR_TOP | SW_FOR_DIFF | SW_FOR_SYMBOLIZE | SW_FOR_MERGE |
+		 SW_FOR_RECORD | SW_FOR_HOOK,
 	 "keep all privileges while files are read that the target chose", sw_set_no_sandbox,
 	 false},
 	{"cache", 0, "DIR|none", NAMES | EVENTS | SW_FOR_TOP | SW_FOR_SYMBOLIZE,

@@ -28,7 +28,8 @@ enum {
 	DAEMON_RATE_MAX_HZ = 100, /* of its profiles */
 	DAEMON_MAX_S = 3600,
 	/* Its words are dumps. */
-	NAMES_DUMPS = SW_FOR_SHOW | SW_FOR_SYMBOLIZE | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF,
+	NAMES_DUMPS = SW_FOR_SHOW | SW_FOR_SYMBOLIZE | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF |
+		      SW_FOR_MERGE,
 	A_WORD = 1,      /* of getopt_long(): no option */
 	LONG_BASE = 256, /* getopt values of options are LONG_BASE + index: never a letter */
 };
@@ -414,6 +415,21 @@ static bool check_keep(struct sw_options *o, struct sw_usage *usage)
 	return true;
 }
 
+/* Many processes become one result. */
+static bool check_merge(struct sw_options *o, struct sw_usage *usage)
+{
+	if (o->command->bit != SW_FOR_DUMP)
+		return true;
+	(void) snprintf(usage->about, sizeof(usage->about), o->merge ? "--merge" : "--label");
+	if (!o->merge && o->label_given)
+		return sw_usage_fail(usage, "give --merge too", "belongs to --merge");
+	if (o->merge && o->burst_count > 0)
+		return sw_usage_fail(usage, "leave one of both away", "--burst is of one process");
+	if (o->merge && o->keep != NULL)
+		return sw_usage_fail(usage, "leave one of both away", "--keep is of one process");
+	return true;
+}
+
 /* A program that is to be started: its standard output is its own. */
 static bool check_program(struct sw_options *o, struct sw_usage *usage)
 {
@@ -502,7 +518,10 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 	if (o->program == NULL && o->n_wants + o->n_words == 0 && bit != SW_FOR_DOCTOR)
 		return sw_usage_fail(usage, "give a process id, or see snapwalk --help",
 				     "no target is given");
-	if (o->format == SW_FORMAT_HTML && bit != SW_FOR_HOOK && o->n_wants > 1)
+	if (!check_merge(o, usage))
+		return false;
+	(void) snprintf(usage->about, sizeof(usage->about), "%s", o->command->name);
+	if (o->format == SW_FORMAT_HTML && bit != SW_FOR_HOOK && o->n_wants > 1 && !o->merge)
 		return sw_usage_fail(usage, "give one target", "a page has one process");
 	if (o->burst_count > 0 && o->format != SW_FORMAT_TEXT)
 		return sw_usage_fail(usage,
@@ -631,5 +650,6 @@ void sw_options_deinit(struct sw_options *options)
 	free(options->tids);
 	free(options->event_module);
 	sw_pair_list_destroy(options->pairs);
+	free(options->noun);
 	*options = (struct sw_options){0};
 }

@@ -3,6 +3,7 @@
 #define SW_CLI_OPTIONS_H
 
 #include <snapwalk/event.h>
+#include <snapwalk/merge.h>
 #include <snapwalk/recorder.h>
 
 #include <stdio.h>
@@ -28,6 +29,7 @@ enum sw_command_bit {
 	SW_FOR_ON = 65536,
 	SW_FOR_LEAKS = 131072,
 	SW_FOR_SYMBOLIZE = 262144,
+	SW_FOR_MERGE = 524288,
 };
 
 struct sw_options;
@@ -90,7 +92,8 @@ struct sw_options {
 	const char *modules_store; /* with keep; NULL: not given */
 	struct sw_keeper *keeper;  /* borrowed; of a command with keep */
 	const char *address;       /* explain: the last word */
-	const char **words; /* owned array; show, delete, pin, diff, explain: dumps; hook: its kind
+	const char **
+		words; /* owned array; show, delete, pin, diff, merge, explain: dumps; hook: its kind
 				and what follows */
 	size_t n_words;
 	uint64_t address_avma;
@@ -105,6 +108,10 @@ struct sw_options {
 	uint32_t timeout_ms; /* 0: no limit */
 	uint32_t whole_ms;   /* of a hook: when walking and naming have to be over; 0: no limit */
 	bool timeout_given, stop_given;
+	bool merge;                /* dump: all targets as one tree */
+	enum sw_merge_label label; /* merge, dump with merge */
+	char *noun;                /* owned; likewise; NULL: not given */
+	bool label_given;
 	bool not_stored; /* the daemon does not keep the dump */
 	enum sw_via via;
 	bool priority_normal;

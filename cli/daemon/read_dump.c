@@ -104,19 +104,24 @@ static void parsed_free(struct sw_read_dump *dump)
 	sw_profile_destroy(sw_take_ptr(dump->profile)); /* NULL is fine */
 }
 
-int sw_read_dump_next(struct sw_read_dump *dump)
+int sw_read_dump_parse(struct sw_read_dump *dump, struct sw_error *err)
 {
-	struct sw_error err = {0};
 	bool is_done = dump->end == 0 && (dump->report != NULL || dump->as_it_is);
 	dump->begin = dump->end;
 	dump->end = end_find(dump);
 	if (is_done)
-		return SW_STATUS_COMPLETE;
+		return 0;
 	parsed_free(dump);
 	const char *json = dump->text.size > 0 ? dump->text.data + dump->begin : "";
 	size_t size = dump->end - dump->begin;
-	int r = is_profile(json, size) ? sw_profile_parse(json, size, &dump->profile, &err)
-				       : sw_report_parse(json, size, &dump->report, &err);
+	return is_profile(json, size) ? sw_profile_parse(json, size, &dump->profile, err)
+				      : sw_report_parse(json, size, &dump->report, err);
+}
+
+int sw_read_dump_next(struct sw_read_dump *dump)
+{
+	struct sw_error err = {0};
+	int r = sw_read_dump_parse(dump, &err);
 	return r < 0 ? sw_complain_error(sw_read_dump_name(dump), &err) : SW_STATUS_COMPLETE;
 }
 

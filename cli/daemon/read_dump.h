@@ -30,6 +30,8 @@ const char *sw_read_dump_name(const struct sw_read_dump *dump);
 bool sw_read_dump_more(const struct sw_read_dump *dump);
 /* Parses it: report, begin and end are of the next dump. Likewise. */
 int sw_read_dump_next(struct sw_read_dump *dump);
+/* The same without a complaint. 0; -SW_E_FORMAT; -SW_E_NOMEM. */
+int sw_read_dump_parse(struct sw_read_dump *dump, struct sw_error *err);
 /* The only one there is, and a dump; others are errors. Likewise. */
 int sw_read_dump_only(struct sw_read_dump *dump);
 void sw_read_dump_deinit(struct sw_read_dump *dump);

@@ -162,6 +162,8 @@ static bool wait_writable(int fd)
 
 int sw_output_write(struct sw_output *out, const char *data, size_t size, struct sw_error *err)
 {
+	if (out->take != NULL)
+		return out->take(out->take_arg, data, size, err);
 	if (out->memory != NULL) {
 		sw_text_append(out->memory, data, size);
 		return out->memory->failed ? sw_fail_nomem(err) : 0;

@@ -24,6 +24,9 @@ struct sw_output {
 	int directory_fd;       /* owned: of both; meaningless where it is direct */
 	int fd;                 /* owned unless it is standard output */
 	struct sw_text *memory; /* borrowed: takes what is written instead of fd; NULL: none */
+	int (*take)(void *arg, const char *data, size_t size,
+		    struct sw_error *err); /* is called with it instead; NULL: none */
+	void *take_arg;                        /* borrowed */
 	bool unnamed;           /* fd has no name yet (O_TMPFILE) */
 	bool direct;            /* a device or pipe: written as it is */
 	bool reader_gone;       /* EPIPE: whoever read has read enough */

@@ -123,6 +123,8 @@ def test_words_of_the_dump(tap):
     documented(tap, "snapwalk-dump.5", fields_of(schema), "fields of the dump")
     schema = json.loads(read("protocol/snapwalk-profile.schema.json"))
     documented(tap, "snapwalk-profile.5", fields_of(schema), "fields of a profile")
+    schema = json.loads(read("protocol/snapwalk-merge.schema.json"))
+    documented(tap, "snapwalk-merge.1", fields_of(schema), "fields of a merge", r"\.Sh JSON")
     formats = re.search(r'define SW_PROFILE_FORMATS "([^"]+)"', read("cli/common/option_output.h")).group(1)
     documented(tap, "snapwalk-sample.1", formats.split("|"), "formats of profiles", r"\.Sh FORMATS", r"\.Sh OPTIONS")
 
@@ -314,7 +316,7 @@ INSTEAD = (("sudo ", ""), (r"\b(PID|(?<!-)4242(?!-))\b", "{pid}"), ("--unit ngin
            (r"func:lib\w+:\w+", "func:libc:malloc"))
 NOT_RUN = ("snapwalk watch",  # has no end: test_daemon_clients.py
            "snapwalkd", "snapwalk.conf", "podman", "kubectl", "helm", "make ", "systemctl", "snapwalk 5822",
-           "snapwalk explain", "core.4242", "flamegraph.pl", "yesterday.json")  # need what is not there
+           "snapwalk explain", "core.4242", "rank-*.json", "flamegraph.pl", "yesterday.json")  # need what is not there
 
 
 def run_line(line, directory, pid, **environment):
