@@ -747,6 +747,8 @@ int sw_cpu_sampler_next(struct sw_cpu_sampler *s, struct sw_sample *ret, struct 
 		if (r < 0)
 			return r;
 	}
+	if (s->copies != NULL && s->snap != NULL)
+		sw_active_open(s->snap, &sw_tables);
 	batch_fill(s, &sample.new_program);
 	if (s->n == 0 && !s->alone && !s->base_old && !sw_target_lives(s->target)) {
 		batch_fill(s,

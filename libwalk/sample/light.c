@@ -412,6 +412,7 @@ int sw_light_read(struct sw_light *l, struct sw_light_thread *threads, size_t n,
 	snap->ranges = l->ranges;
 	if (l->blocked != NULL) {
 		sw_sample_blocked_reset(l->blocked);
+		sw_active_open(snap, &sw_tables);
 		ret->renewed = !sw_active_renew(&l->kept);
 	}
 	for (size_t i = 0; i < n; i++) {

@@ -167,6 +167,15 @@ void sw_active_detach(struct sw_active_list *list)
 	}
 }
 
+void sw_active_open(const struct sw_snapshot *snap, const struct sw_tables *tables)
+{
+	struct sw_active_list list = {0};
+	if (snap->priv->kept == NULL || snap->priv->kept->n > 0)
+		return;
+	(void) sw_active_attach(snap, tables, &list, NULL); /* else the first walk says why */
+	sw_active_detach(&list);
+}
+
 bool sw_active_renew(struct sw_slots *kept)
 {
 	bool all = true;

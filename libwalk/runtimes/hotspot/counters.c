@@ -26,13 +26,14 @@ enum {
 	PROLOGUE_BYTES = 32,
 	ENTRY_BYTES = 20,
 	NAME_BYTES_MAX = 96,
-	COLLECTORS = 3,
+	COLLECTORS = SW_HOTSPOT_COUNTED_MAX,
 	PERMILLE = 1000,
 };
 
 struct collector {
 	char name[sizeof(((struct sw_collecting *) 0)->name)];
 	uint64_t invocations, entry, exit;
+	uint64_t invocations_off, entry_off, exit_off; /* in the memory; 0: there is none */
 };
 
 /* The counters that are looked for. */
@@ -79,12 +80,16 @@ static void collector_take(struct found *f, const char *name, struct sw_bytes al
 		string_take(all, at, elements, c->name, sizeof(c->name));
 	else if (!sw_bytes_u64(all, at, &value))
 		return;
-	else if (strcmp(field, "invocations") == 0)
+	else if (strcmp(field, "invocations") == 0) {
 		c->invocations = value;
-	else if (strcmp(field, "lastEntryTime") == 0)
+		c->invocations_off = at;
+	} else if (strcmp(field, "lastEntryTime") == 0) {
 		c->entry = value;
-	else if (strcmp(field, "lastExitTime") == 0)
+		c->entry_off = at;
+	} else if (strcmp(field, "lastExitTime") == 0) {
 		c->exit = value;
+		c->exit_off = at;
+	}
 }
 
 static void entry_take(struct found *f, const char *name, struct sw_bytes all, uint64_t at,
@@ -147,6 +152,30 @@ void sw_hotspot_counters_read(struct sw_bytes all, struct sw_collecting *ret)
 	struct found found;
 	if (entries_read(all, &found))
 		tell(&found, ret);
+}
+
+size_t sw_hotspot_counted_find(const struct sw_hotspot *h,
+			       struct sw_hotspot_counted ret[SW_HOTSPOT_COUNTED_MAX])
+{
+	struct sw_hotspot_counters at;
+	struct found found;
+	sw_hotspot_counters_find(h, &at);
+	sw_cleanup(sw_free_p) uint8_t *data = at.bytes > 0 ? malloc(at.bytes) : NULL;
+	if (data == NULL || !sw_memory_read(h->memory, at.avma, data, at.bytes) ||
+	    !entries_read((struct sw_bytes){data, at.bytes}, &found))
+		return 0;
+	size_t n = 0;
+	for (size_t i = 0; i < COLLECTORS; i++) {
+		const struct collector *c = &found.collectors[i];
+		if (c->invocations_off == 0 && c->entry_off == 0 && c->exit_off == 0)
+			continue;
+		if (c->invocations_off == 0 || c->entry_off == 0 || c->exit_off == 0)
+			return 0; /* what is not counted proves nothing */
+		ret[n++] =
+			(struct sw_hotspot_counted){at.avma + c->invocations_off,
+						    at.avma + c->entry_off, at.avma + c->exit_off};
+	}
+	return n;
 }
 
 void sw_hotspot_collecting(struct sw_hotspot *h, struct sw_collecting *ret)

@@ -10,6 +10,7 @@
 #include "runtimes/hotspot/onward.h"
 #include "runtimes/hotspot/structures/code.h"
 #include "runtimes/hotspot/structures/codelets.h"
+#include "runtimes/hotspot/structures/copies.h"
 #include "runtimes/hotspot/structures/method.h"
 #include "runtimes/hotspot/structures/scopes.h"
 #include "runtimes/hotspot/top.h"
@@ -19,6 +20,11 @@
 #include <string.h>
 
 enum { INTERPRETED_MAX = 1 << 20 };
+
+static bool is_compiled(const struct sw_hotspot_blob *blob)
+{
+	return blob->kind == SW_HOTSPOT_COMPILED || blob->kind == SW_HOTSPOT_NATIVE;
+}
 
 /* ---- interpreted frames ------------------------------------------------------------------- */
 
@@ -51,7 +57,9 @@ static bool interpreted_read(struct sw_hotspot *h, const struct sw_hotspot_blob 
 		if (!sw_regs_get(&c->regs, SW_X86_64_RBX, &rbx) ||
 		    (m = sw_hotspot_method_get(h, rbx)) == NULL)
 			return false;
-		*ret = (struct sw_hotspot_interpreted){rbx, m->code_avma};
+		*ret = (struct sw_hotspot_interpreted){.method_avma = rbx,
+						       .bcp_avma = m->code_avma,
+						       .method = m};
 		return true;
 	}
 	if (is_without_frame(h, blob, c))
@@ -63,6 +71,7 @@ static bool interpreted_read(struct sw_hotspot *h, const struct sw_hotspot_blob 
 	m = sw_hotspot_method_get(h, ret->method_avma);
 	if (m == NULL)
 		return false;
+	ret->method = m;
 	if (m->code_bytes == 0) {
 		ret->bcp_avma = 0;
 		return true;
@@ -76,12 +85,21 @@ static bool interpreted_read(struct sw_hotspot *h, const struct sw_hotspot_blob 
 	return bcp_fits(m, ret->bcp_avma);
 }
 
-static uint64_t cookie_of(struct sw_hotspot *h, const struct sw_hotspot_interpreted *frame)
+static bool is_equal(const struct sw_hotspot_interpreted *a, const struct sw_hotspot_interpreted *b)
 {
-	uint64_t key = sw_mix64(frame->method_avma ^ sw_mix64(frame->bcp_avma)), kept;
-	if (sw_map64_get(&h->interpreted, key, &kept) && kept <= h->n_frames &&
-	    h->frames[kept - 1].method_avma == frame->method_avma &&
-	    h->frames[kept - 1].bcp_avma == frame->bcp_avma)
+	return a->method_avma == b->method_avma && a->bcp_avma == b->bcp_avma &&
+	       a->method == b->method && a->blob == b->blob;
+}
+
+/* *ret_known: it has that number already; else nothing was told of it yet. 0: there are too many. */
+static uint64_t cookie_of(struct sw_hotspot *h, const struct sw_hotspot_interpreted *frame,
+			  bool *ret_known)
+{
+	uint64_t of = (uintptr_t) frame->method ^ (uintptr_t) frame->blob, kept;
+	uint64_t key = sw_mix64(frame->method_avma ^ sw_mix64(frame->bcp_avma ^ sw_mix64(of)));
+	*ret_known = sw_map64_get(&h->interpreted, key, &kept) && kept <= h->n_frames &&
+		     is_equal(&h->frames[kept - 1], frame);
+	if (*ret_known)
 		return kept;
 	struct sw_hotspot_interpreted *grown =
 		h->n_frames >= INTERPRETED_MAX
@@ -95,15 +113,99 @@ static uint64_t cookie_of(struct sw_hotspot *h, const struct sw_hotspot_interpre
 	return h->n_frames;
 }
 
+/* ---- compiled code ------------------------------------------------------------------------ */
+
+/* What compiled code executes at one place. All levels are read at once: code that goes while they are asked for one
+ * after the other would else take the outer ones along, and the rest would look whole. */
+struct sw_hotspot_told {
+	size_t n;
+	struct {
+		const struct sw_hotspot_method
+			*method; /* the arena's; NULL: it could not be read */
+		uint32_t line;
+	} levels[];
+};
+
+/* NULL: nothing that could be told. */
+static const struct sw_hotspot_told *told_read(struct sw_hotspot *h,
+					       const struct sw_hotspot_blob *blob, uint64_t pc)
+{
+	struct sw_hotspot_scope scopes[SW_HOTSPOT_SCOPES_MAX];
+	struct sw_hotspot_told *told = NULL;
+	bool exact;
+	size_t n = blob->gone ? 0 : sw_hotspot_scopes_at(h, blob, pc, scopes, &exact);
+	if (n > 0)
+		told = sw_arena_alloc(&h->arena, sizeof(*told) + n * sizeof(told->levels[0]));
+	if (told != NULL) {
+		told->n = n;
+		for (size_t i = 0; i < n; i++) {
+			const struct sw_hotspot_method *m =
+				sw_hotspot_method_get(h, scopes[i].method_avma);
+			told->levels[i].method = m;
+			told->levels[i].line =
+				m != NULL ? sw_hotspot_method_line(h, m, scopes[i].bci) : 0;
+		}
+	}
+	/* All that was read now, as the process runs again: it must be of the code that was there then. */
+	return told != NULL && sw_hotspot_blob_unchanged(h, blob) ? told : NULL;
+}
+
+static const struct sw_hotspot_told *told_at(struct sw_hotspot *h,
+					     const struct sw_hotspot_blob *blob, uint64_t pc)
+{
+	uint64_t kept;
+	if (sw_map64_get(&h->told, pc, &kept))
+		return (const struct sw_hotspot_told *) (uintptr_t) kept;
+	const struct sw_hotspot_told *told = told_read(h, blob, pc);
+	(void) sw_map64_put(&h->told, pc, (uintptr_t) told); /* lost: it is read again */
+	return told;
+}
+
+static int32_t bci_of(const struct sw_hotspot_method *m, const struct sw_hotspot_interpreted *frame)
+{
+	return m->code_bytes > 0 ? (int32_t) (frame->bcp_avma - m->code_avma) : SW_HOTSPOT_BCI_NONE;
+}
+
+/* ---- which frame it is -------------------------------------------------------------------- */
+
+static uint64_t interpreted_cookie(struct sw_hotspot *h, struct sw_hotspot_interpreted *frame)
+{
+	bool known;
+	const struct sw_hotspot_method *m = frame->method;
+	uint64_t cookie = cookie_of(h, frame, &known);
+	if (!h->by_copies || cookie == 0)
+		return cookie;
+	h->copies.doubtful = m->proof.doubtful;
+	if (!known)
+		h->frames[cookie - 1].line = sw_hotspot_method_line(h, m, bci_of(m, frame));
+	return cookie;
+}
+
+/* By copies: the code may be another one when it is named. */
+static uint64_t compiled_cookie(struct sw_hotspot *h, const struct sw_hotspot_blob *blob,
+				uint64_t pc)
+{
+	bool known;
+	struct sw_hotspot_interpreted frame = {.bcp_avma = pc, .blob = blob};
+	uint64_t cookie = cookie_of(h, &frame, &known);
+	if (cookie != 0 && h->frames[cookie - 1].told == NULL)
+		h->frames[cookie - 1].told = told_read(h, blob, pc);
+	return cookie;
+}
+
 bool sw_hotspot_owns(struct sw_hotspot *h, const struct sw_cursor *cursor, uint64_t *ret_cookie)
 {
 	struct sw_hotspot_interpreted frame;
 	if (!h->usable || !sw_hotspot_cache_has(&h->cache, cursor->regs.pc_avma))
 		return false;
+	sw_hotspot_copies_begin(h, cursor->thread);
+	h->copies.doubtful = false;
 	const struct sw_hotspot_blob *blob = sw_hotspot_blob_at(h, cursor->regs.pc_avma);
 	if (blob != NULL && blob->kind == SW_HOTSPOT_INTERPRETER &&
 	    interpreted_read(h, blob, cursor, &frame))
-		*ret_cookie = cookie_of(h, &frame);
+		*ret_cookie = interpreted_cookie(h, &frame);
+	else if (blob != NULL && h->by_copies && is_compiled(blob))
+		*ret_cookie = compiled_cookie(h, blob, cursor->regs.pc_avma);
 	return true;
 }
 
@@ -146,52 +248,6 @@ static int method_describe(const struct sw_hotspot_method *m, uint32_t line,
 	return 1;
 }
 
-/* What compiled code executes at one place. All levels are read at once: code that goes while they are asked for one
- * after the other would else take the outer ones along, and the rest would look whole. */
-struct sw_hotspot_told {
-	size_t n;
-	struct {
-		const struct sw_hotspot_method
-			*method; /* the arena's; NULL: it could not be read */
-		uint32_t line;
-	} levels[];
-};
-
-/* NULL: nothing that could be told. */
-static const struct sw_hotspot_told *told_at(struct sw_hotspot *h,
-					     const struct sw_hotspot_blob *blob, uint64_t pc)
-{
-	struct sw_hotspot_scope scopes[SW_HOTSPOT_SCOPES_MAX];
-	struct sw_hotspot_told *told = NULL;
-	uint64_t kept;
-	bool exact;
-	if (sw_map64_get(&h->told, pc, &kept))
-		return (const struct sw_hotspot_told *) (uintptr_t) kept;
-	size_t n = blob->gone ? 0 : sw_hotspot_scopes_at(h, blob, pc, scopes, &exact);
-	if (n > 0)
-		told = sw_arena_alloc(&h->arena, sizeof(*told) + n * sizeof(told->levels[0]));
-	if (told != NULL) {
-		told->n = n;
-		for (size_t i = 0; i < n; i++) {
-			const struct sw_hotspot_method *m =
-				sw_hotspot_method_get(h, scopes[i].method_avma);
-			told->levels[i].method = m;
-			told->levels[i].line =
-				m != NULL ? sw_hotspot_method_line(h, m, scopes[i].bci) : 0;
-		}
-	}
-	/* All that was read now, as the process runs again: it must be of the code that was there then. */
-	if (told != NULL && !sw_hotspot_blob_unchanged(h, blob))
-		told = NULL;
-	(void) sw_map64_put(&h->told, pc, (uintptr_t) told); /* lost: it is read again */
-	return told;
-}
-
-static int32_t bci_of(const struct sw_hotspot_method *m, const struct sw_hotspot_interpreted *frame)
-{
-	return m->code_bytes > 0 ? (int32_t) (frame->bcp_avma - m->code_avma) : SW_HOTSPOT_BCI_NONE;
-}
-
 static int interpreted_describe(struct sw_hotspot *h, const struct sw_frame *frame,
 				struct sw_description *ret)
 {
@@ -200,8 +256,11 @@ static int interpreted_describe(struct sw_hotspot *h, const struct sw_frame *fra
 		return 1;
 	}
 	const struct sw_hotspot_interpreted *i = &h->frames[frame->cookie - 1];
-	const struct sw_hotspot_method *m = sw_hotspot_method_get(h, i->method_avma);
+	const struct sw_hotspot_method *m =
+		h->by_copies ? i->method : sw_hotspot_method_get(h, i->method_avma);
 	ret->tier = m != NULL && m->code_bytes > 0 ? "interpreted" : m != NULL ? "native" : NULL;
+	if (h->by_copies)
+		return method_describe(m, i->line, ret);
 	return method_describe(m, m != NULL ? sw_hotspot_method_line(h, m, bci_of(m, i)) : 0, ret);
 }
 
@@ -214,25 +273,47 @@ static void stub_describe(struct sw_hotspot *h, const struct sw_hotspot_blob *bl
 	(void) snprintf(ret->function, sizeof(ret->function), "[%s]", name);
 }
 
+/* What a frame executes, of which the code is no method. */
+static int other_describe(struct sw_hotspot *h, const struct sw_hotspot_blob *blob,
+			  const struct sw_frame *frame, size_t level, struct sw_description *ret)
+{
+	if (level > 0 && level != SW_HOTSPOT_OUTERMOST)
+		return 0;
+	if (blob != NULL && blob->kind == SW_HOTSPOT_INTERPRETER)
+		return interpreted_describe(h, frame, ret);
+	if (blob == NULL)
+		(void) snprintf(ret->function, sizeof(ret->function), "[code cache]");
+	else
+		stub_describe(h, blob, frame->pc_avma, ret);
+	return 1;
+}
+
+/* The code that a frame is in: that of the copy, whatever is there now. */
+static const struct sw_hotspot_blob *blob_of(struct sw_hotspot *h, const struct sw_frame *frame)
+{
+	if (h->by_copies && frame->cookie != 0 && frame->cookie <= h->n_frames &&
+	    h->frames[frame->cookie - 1].blob != NULL)
+		return h->frames[frame->cookie - 1].blob;
+	return sw_hotspot_blob_at(h, frame->pc_avma);
+}
+
+static const struct sw_hotspot_told *
+told_of(struct sw_hotspot *h, const struct sw_hotspot_blob *blob, const struct sw_frame *frame)
+{
+	if (!h->by_copies)
+		return told_at(h, blob, frame->pc_avma);
+	return frame->cookie != 0 && frame->cookie <= h->n_frames
+		       ? h->frames[frame->cookie - 1].told
+		       : NULL;
+}
+
 int sw_hotspot_describe(struct sw_hotspot *h, const struct sw_frame *frame, size_t level,
 			struct sw_description *ret)
 {
-	const struct sw_hotspot_blob *blob = sw_hotspot_blob_at(h, frame->pc_avma);
-	bool method = blob != NULL &&
-		      (blob->kind == SW_HOTSPOT_COMPILED || blob->kind == SW_HOTSPOT_NATIVE);
-	if (!method && level > 0 && level != SW_HOTSPOT_OUTERMOST)
-		return 0;
-	if (blob == NULL) {
-		(void) snprintf(ret->function, sizeof(ret->function), "[code cache]");
-		return 1;
-	}
-	if (blob->kind == SW_HOTSPOT_INTERPRETER)
-		return interpreted_describe(h, frame, ret);
-	if (!method) {
-		stub_describe(h, blob, frame->pc_avma, ret);
-		return 1;
-	}
-	const struct sw_hotspot_told *told = told_at(h, blob, frame->pc_avma);
+	const struct sw_hotspot_blob *blob = blob_of(h, frame);
+	if (blob == NULL || !is_compiled(blob))
+		return other_describe(h, blob, frame, level, ret);
+	const struct sw_hotspot_told *told = told_of(h, blob, frame);
 	size_t n = told != NULL ? told->n : 1;
 	if (level == SW_HOTSPOT_OUTERMOST)
 		level = n - 1;

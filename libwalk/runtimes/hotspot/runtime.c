@@ -12,6 +12,7 @@
  *	threads    JavaThreads
  *	locks      what they wait for, and who has it
  *	window     what is copied while nothing changes
+ *	recipe     what is copied at an event, by the kernel; copies: how it is proven what the copy had
  *	counters   collections of garbage, as the VM counts them
  *	virtual    virtual threads: how many there are
  */
@@ -22,7 +23,10 @@
 #include "runtimes/hotspot/published/find.h"
 #include "runtimes/hotspot/locks.h"
 #include "runtimes/hotspot/names.h"
+#include "runtimes/hotspot/recipe.h"
 #include "runtimes/hotspot/step.h"
+#include "runtimes/hotspot/structures/code.h"
+#include "runtimes/hotspot/structures/copies.h"
 #include "runtimes/hotspot/threads.h"
 #include "runtimes/hotspot/virtual/number.h"
 #include "runtimes/hotspot/window.h"
@@ -80,6 +84,7 @@ static int hotspot_open(const struct sw_snapshot *snap, void *found, void **ret_
 	h->window = window != NULL ? &window->virtual_threads : NULL;
 	h->source.snap = snap;
 	h->memory = sw_snapshot_memory(&h->source);
+	h->by_copies = snap->priv->by_copies;
 	if (!sw_hotspot_find(snap, h->memory, &vm)) {
 		hotspot_close(h);
 		return 0;
@@ -98,8 +103,22 @@ static int hotspot_open(const struct sw_snapshot *snap, void *found, void **ret_
 		(void) sw_hotspot_u64(h->memory, h->place->bias, h->at.continuation_return,
 				      &h->continuation_return_avma); /* stays 0 */
 	}
+	if (h->usable && h->by_copies) {
+		h->copies.n_counted = sw_hotspot_counted_find(h, h->copies.counted);
+		sw_hotspot_copies_renew(h);
+		sw_hotspot_cache_known(h);
+	}
 	*ret_state = h;
 	return 0;
+}
+
+static bool hotspot_renew(void *state)
+{
+	enum { FRAMES_MAX = 1 << 17, METHODS_MAX = 1 << 17, BLOBS_MAX = 1 << 18 };
+	struct sw_hotspot *h = state;
+	sw_hotspot_copies_renew(h);
+	return h->n_frames < FRAMES_MAX && h->methods.count < METHODS_MAX &&
+	       h->by_pc.count < BLOBS_MAX;
 }
 
 static enum sw_step hotspot_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
@@ -131,12 +150,15 @@ static int hotspot_inlined(void *state, const struct sw_frame *frame, size_t lev
 
 static bool hotspot_thread(void *state, const struct sw_thread *thread, struct sw_thread_info *ret)
 {
-	return sw_hotspot_thread_note(state, thread, ret);
+	const struct sw_hotspot *h = state;
+	/* Objects move: what they say is of one instant only. */
+	return !h->by_copies && sw_hotspot_thread_note(state, thread, ret);
 }
 
 static bool hotspot_wait(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret)
 {
-	return sw_hotspot_wait_read(state, thread, ret);
+	const struct sw_hotspot *h = state;
+	return !h->by_copies && sw_hotspot_wait_read(state, thread, ret);
 }
 
 static size_t hotspot_identify(void *state, struct sw_runtime *ret, size_t max)
@@ -145,11 +167,11 @@ static size_t hotspot_identify(void *state, struct sw_runtime *ret, size_t max)
 	if (max == 0)
 		return 0;
 	*ret = (struct sw_runtime){.name = h->name, .entries = -1};
-	if (h->usable)
+	if (h->usable && !h->by_copies) {
 		sw_hotspot_virtual_threads(h, &ret->virtual_threads);
-	if (h->usable)
 		sw_hotspot_collecting(h, &ret->collecting);
-	const char *untold = sw_hotspot_locks_untold(h);
+	}
+	const char *untold = !h->by_copies ? sw_hotspot_locks_untold(h) : NULL;
 	if (untold != NULL)
 		(void) snprintf(ret->untold, sizeof(ret->untold), "%s", untold);
 	(void) snprintf(ret->version, sizeof(ret->version), "%s", h->release);
@@ -186,6 +208,9 @@ const struct sw_runtime_ops sw_runtime_hotspot = {
 	.probe = sw_hotspot_probe,
 	.before = sw_hotspot_before,
 	.in_window = sw_hotspot_in_window,
+	.recipe = sw_hotspot_recipe,
+	.unpublished = true,
+	.renew = hotspot_renew,
 	.open = hotspot_open,
 	.close = hotspot_close,
 	.step = hotspot_step,

@@ -15,6 +15,7 @@
 #include "arch/arch.h"
 #include "runtimes/hotspot/onward.h"
 #include "runtimes/hotspot/pending.h"
+#include "runtimes/hotspot/structures/copies.h"
 #include "runtimes/hotspot/threads.h"
 #include "runtimes/hotspot/top.h"
 
@@ -154,7 +155,8 @@ static bool entry_read(const struct sw_hotspot_frame *f, const struct sw_hotspot
 {
 	const struct sw_hotspot *h = f->h;
 	uint64_t thread, entry;
-	if (h->continuation_return_avma == 0 || h->at.continuation_bytes == SW_HOTSPOT_NONE ||
+	if (h->by_copies || h->continuation_return_avma == 0 ||
+	    h->at.continuation_bytes == SW_HOTSPOT_NONE ||
 	    !sw_hotspot_thread_find(f->h, f->cursor->thread, &thread) ||
 	    !sw_hotspot_u64(h->memory, thread, h->at.thread_continuation, &entry) ||
 	    entry < caller->sp)
@@ -237,6 +239,7 @@ enum sw_step sw_hotspot_step(struct sw_hotspot *h, struct sw_cursor *cursor, str
 {
 	if (!h->usable || !sw_hotspot_cache_has(&h->cache, cursor->regs.pc_avma))
 		return SW_STEP_DECLINE;
+	sw_hotspot_copies_begin(h, cursor->thread);
 	struct sw_hotspot_frame f = {.h = h,
 				     .cursor = cursor,
 				     .blob = sw_hotspot_blob_at(h, cursor->regs.pc_avma),
@@ -245,8 +248,11 @@ enum sw_step sw_hotspot_step(struct sw_hotspot *h, struct sw_cursor *cursor, str
 	f.fp_known = sw_regs_get(&cursor->regs, SW_ARCH_FP, &f.fp);
 	if (f.blob == NULL)
 		return failed(ret, "code of the Java VM that is not in use");
-	if (f.blob->live)
+	if (f.blob->live && !h->by_copies)
 		ret->flags |= SW_FRAME_LIVE_READ;
+	if (h->by_copies && (f.blob->proof.doubtful || h->copies.doubtful))
+		ret->flags |= SW_FRAME_MAY_MISS;
+	sw_hotspot_blob_meet(h, f.blob);
 	if (f.pc == h->call_stub_return_avma)
 		return call_stub_step(&f, ret) ? SW_STEP_OK
 					       : failed(ret, "the frame of the Java VM's call stub "

@@ -12,6 +12,7 @@
 #include "runtimes/hotspot/structures/code.h"
 #include "bytes.h"
 #include "cleanup.h"
+#include "runtimes/hotspot/structures/copies.h"
 #include "snapshot/live.h"
 
 #include <string.h>
@@ -114,13 +115,20 @@ static bool is_method(const struct sw_hotspot_blob *blob)
 /* A C string of libjvm.so; short ones only. */
 static bool string_read(struct sw_memory m, uint64_t avma, char *ret, size_t size)
 {
-	for (size_t i = 0; i < size; i++) {
-		if (!sw_memory_read(m, avma + i, &ret[i], 1))
+	enum { PIECE = 32 };
+	for (size_t n = 0, more; n < size; n += more) {
+		more = PIECE -
+		       (size_t) ((avma + n) % PIECE); /* on no page that has nothing of it */
+		if (more > size - n)
+			more = size - n;
+		if (!sw_memory_read(m, avma + n, ret + n, more))
 			return false;
-		if (ret[i] == '\0')
-			return true;
-		if ((unsigned char) ret[i] < ' ' || (unsigned char) ret[i] > '~')
-			return false;
+		for (size_t i = n; i < n + more; i++) {
+			if (ret[i] == '\0')
+				return true;
+			if ((unsigned char) ret[i] < ' ' || (unsigned char) ret[i] > '~')
+				return false;
+		}
 	}
 	ret[size - 1] = '\0';
 	return true;
@@ -272,37 +280,6 @@ static bool blob_read(struct sw_hotspot *h, const struct sw_hotspot_heap *heap, 
 	return true;
 }
 
-static const struct sw_hotspot_blob *blob_find(struct sw_hotspot *h, uint64_t pc)
-{
-	const struct sw_hotspot_heap *heap = sw_hotspot_heap_at(&h->cache, pc);
-	uint64_t block, kept;
-	if (heap == NULL || !sw_hotspot_block_find(heap, h->memory, pc, &block))
-		return NULL;
-	if (sw_map64_get(&h->blobs, block, &kept))
-		return (const struct sw_hotspot_blob *) (uintptr_t) kept;
-	struct sw_hotspot_blob *b = sw_arena_alloc(&h->arena, sizeof(*b));
-	if (b == NULL)
-		return NULL;
-	if (!blob_read(h, heap, block, b))
-		b = NULL;
-	(void) sw_map64_put(&h->blobs, block, (uintptr_t) b); /* lost: it is read again */
-	return b;
-}
-
-const struct sw_hotspot_blob *sw_hotspot_blob_at(struct sw_hotspot *h, uint64_t pc)
-{
-	uint64_t kept;
-	if (!sw_hotspot_cache_has(&h->cache, pc))
-		return NULL;
-	if (sw_map64_get(&h->by_pc, pc, &kept))
-		return (const struct sw_hotspot_blob *) (uintptr_t) kept;
-	const struct sw_hotspot_blob *b = blob_find(h, pc);
-	if (b != NULL && (pc < b->code_avma || pc > b->code_end_avma))
-		b = NULL;
-	(void) sw_map64_put(&h->by_pc, pc, (uintptr_t) b); /* lost: it is looked up again */
-	return b;
-}
-
 static bool is_same(const struct sw_hotspot *h, const struct sw_hotspot_blob *blob)
 {
 	struct sw_memory now = sw_live_memory(h->snap);
@@ -316,6 +293,119 @@ static bool is_same(const struct sw_hotspot *h, const struct sw_hotspot_blob *bl
 	       method == blob->method_avma && (int32_t) id == blob->compile_id;
 }
 
+/* By copies: whether the blob is the one that is there; proof.doubtful says whether the copy may have had another one. What is
+ * no method stays for ever. */
+static bool is_that_of_copy(struct sw_hotspot *h, struct sw_hotspot_blob *b)
+{
+	enum { NO_SWEEPER = 20 };
+	if (b->gone || !is_method(b))
+		return !b->gone;
+	if (sw_hotspot_is_proven(h, &b->proof)) {
+		b->proof.doubtful = false;
+		return true;
+	}
+	b->gone = b->proof.first_ns != 0 && !is_same(h, b);
+	if (!b->gone)
+		b->proof.doubtful = !sw_hotspot_prove(h, h->version >= NO_SWEEPER, &b->proof);
+	return !b->gone;
+}
+
+/* The blob whose block begins there. */
+static struct sw_hotspot_blob *blob_get(struct sw_hotspot *h, const struct sw_hotspot_heap *heap,
+					uint64_t block)
+{
+	uint64_t kept;
+	bool known = sw_map64_get(&h->blobs, block, &kept);
+	struct sw_hotspot_blob *b = known ? (struct sw_hotspot_blob *) (uintptr_t) kept : NULL;
+	struct sw_hotspot_blob read;
+	if (known && (!h->by_copies || (b != NULL && is_that_of_copy(h, b))))
+		return b;
+	b = NULL;
+	if (blob_read(h, heap, block, &read)) {
+		b = sw_arena_alloc(&h->arena, sizeof(*b));
+		if (b == NULL)
+			return NULL;
+		*b = read;
+	}
+	if (b != NULL && h->by_copies)
+		(void) is_that_of_copy(h, b);                 /* it is: nothing else was read */
+	(void) sw_map64_put(&h->blobs, block, (uintptr_t) b); /* lost: it is read again */
+	return b;
+}
+
+static const struct sw_hotspot_blob *blob_find(struct sw_hotspot *h, uint64_t pc)
+{
+	const struct sw_hotspot_heap *heap = sw_hotspot_heap_at(&h->cache, pc);
+	uint64_t block;
+	if (heap == NULL || !sw_hotspot_block_find(heap, h->memory, pc, &block))
+		return NULL;
+	return blob_get(h, heap, block);
+}
+
+/* What is remembered of a pc; by copies only where it is still so. */
+static bool remembered(struct sw_hotspot *h, uint64_t pc, const struct sw_hotspot_blob **ret)
+{
+	uint64_t kept;
+	if (!sw_map64_get(&h->by_pc, pc, &kept))
+		return false;
+	struct sw_hotspot_blob *b = (struct sw_hotspot_blob *) (uintptr_t) kept;
+	*ret = b;
+	return !h->by_copies || (b != NULL && is_that_of_copy(h, b));
+}
+
+const struct sw_hotspot_blob *sw_hotspot_blob_at(struct sw_hotspot *h, uint64_t pc)
+{
+	const struct sw_hotspot_blob *b;
+	if (!sw_hotspot_cache_has(&h->cache, pc))
+		return NULL;
+	if (remembered(h, pc, &b))
+		return b;
+	b = blob_find(h, pc);
+	if (b != NULL && (pc < b->code_avma || pc > b->code_end_avma))
+		b = NULL;
+	(void) sw_map64_put(&h->by_pc, pc, (uintptr_t) b); /* lost: it is looked up again */
+	return b;
+}
+
+void sw_hotspot_blob_meet(const struct sw_hotspot *h, const struct sw_hotspot_blob *blob)
+{
+	uint64_t kept;
+	if (h->by_copies && !blob->proof.doubtful &&
+	    sw_map64_get(&h->blobs, blob->avma - (uint64_t) h->at.block_bytes, &kept) && kept != 0)
+		sw_hotspot_is_met(h, &((struct sw_hotspot_blob *) (uintptr_t) kept)->proof);
+}
+
+/* ---- what is there before the first copy ---------------------------------------------------- */
+
+static void heap_known(struct sw_hotspot *h, const struct sw_hotspot_heap *heap)
+{
+	enum { LINE = 4096 };
+	uint8_t line[LINE];
+	/* The segment map says nothing of what cannot be executed yet. */
+	const struct sw_map *map = sw_snapshot_map(h->snap, heap->start_avma);
+	if (map == NULL || map->end_avma <= heap->start_avma)
+		return;
+	uint64_t end = map->end_avma < heap->end_avma ? map->end_avma : heap->end_avma;
+	uint64_t n = (end - heap->start_avma) >> heap->shift;
+	for (uint64_t from = 0; from < n; from += LINE) {
+		size_t size = n - from < LINE ? (size_t) (n - from) : LINE;
+		if (!sw_memory_read(h->memory, heap->segmap_avma + from, line, size))
+			return;
+		for (size_t i = 0; i < size && h->blobs.count < SW_HOTSPOT_KNOWN_MAX; i++)
+			if (line[i] == 0)
+				(void) blob_get(h, heap,
+						heap->start_avma + ((from + i) << heap->shift));
+	}
+}
+
+void sw_hotspot_cache_known(struct sw_hotspot *h)
+{
+	for (size_t i = 0; i < h->cache.n_heaps; i++)
+		heap_known(h, &h->cache.heaps[i]);
+}
+
+/* ---- afterwards ------------------------------------------------------------------------------ */
+
 bool sw_hotspot_blob_unchanged(struct sw_hotspot *h, const struct sw_hotspot_blob *blob)
 {
 	uint64_t kept;
@@ -323,7 +413,8 @@ bool sw_hotspot_blob_unchanged(struct sw_hotspot *h, const struct sw_hotspot_blo
 		return !blob->gone;
 	if (is_same(h, blob))
 		return true;
-	if (sw_map64_get(&h->blobs, blob->avma - (uint64_t) h->at.block_bytes, &kept) && kept != 0)
+	if (sw_map64_get(&h->blobs, blob->avma - (uint64_t) h->at.block_bytes, &kept) &&
+	    kept == (uintptr_t) blob)
 		((struct sw_hotspot_blob *) (uintptr_t) kept)->gone = true;
 	return false;
 }

@@ -31,6 +31,13 @@ bool sw_hotspot_block_find(const struct sw_hotspot_heap *heap, struct sw_memory 
 /* The blob in use that has code at pc, or NULL. Remembered; lives as long as the state. */
 const struct sw_hotspot_blob *sw_hotspot_blob_at(struct sw_hotspot *h, uint64_t pc);
 
+/* By copies: the blob is on the stack that was copied, and its frame is stepped out of. */
+void sw_hotspot_blob_meet(const struct sw_hotspot *h, const struct sw_hotspot_blob *blob);
+
+/* By copies: looks at all that is in use, so that it is known before copies are made. What is more than
+ * SW_HOTSPOT_KNOWN_MAX is met later. */
+void sw_hotspot_cache_known(struct sw_hotspot *h);
+
 /* Whether the compiled method is still there, in memory as it is now: asked after something that it leads
  * to was read, which is right then. */
 bool sw_hotspot_blob_unchanged(struct sw_hotspot *h, const struct sw_hotspot_blob *blob);

@@ -14,6 +14,7 @@ enum {
 	SW_HOTSPOT_HOPS_MAX = 4096,     /* in a segment map */
 	SW_HOTSPOT_CODE_MAX = 64 << 20, /* bytes of one blob */
 	SW_HOTSPOT_FRAME_WORDS_MAX = 1 << 20,
+	SW_HOTSPOT_KNOWN_MAX = 1 << 16, /* blobs that are looked at before they are met */
 };
 
 /* A part of the code cache. */
@@ -40,6 +41,13 @@ enum sw_hotspot_kind {
 	SW_HOTSPOT_ROUTINES, /* StubRoutines: many stubs, one of them the call stub */
 };
 
+/* What is known of something that was read while the VM goes on: structures/copies.h. */
+struct sw_hotspot_proof {
+	int64_t first_ns, last_ns; /* when it was read, and found to be the same */
+	uint64_t collections;      /* of the last copy that has it on its stack; 0: not known */
+	bool doubtful;             /* of the copy that is looked at, it may have had another one */
+};
+
 /* A part of the code cache that is in use. */
 struct sw_hotspot_blob {
 	uint64_t avma, end_avma;
@@ -57,6 +65,7 @@ struct sw_hotspot_blob {
 	bool osr;
 	int64_t orig_pc_off; /* of the slot in the frame; SW_HOTSPOT_NONE: not known */
 	uint64_t deopt_avma, deopt_mh_avma; /* 0: none; the second is for calls of method handles */
+	struct sw_hotspot_proof proof;
 	uint64_t pcs_avma, pcs_end_avma;
 	uint64_t scopes_avma, scopes_end_avma;
 	uint64_t metadata_avma;
@@ -68,12 +77,43 @@ static inline bool sw_hotspot_is_deopt_handler(const struct sw_hotspot_blob *b, 
 	return pc != 0 && (pc == b->deopt_avma || pc == b->deopt_mh_avma);
 }
 
+struct sw_hotspot_method;
+struct sw_hotspot_told;
+
 /* What an interpreted frame executes. */
 struct sw_hotspot_interpreted {
 	uint64_t method_avma, bcp_avma;
+	/* By copies alone: what was told of it when it was met first, as the addresses may mean something else later. */
+	const struct sw_hotspot_method *method; /* the arena's; NULL: compiled code, or nothing */
+	uint32_t line;
+	const struct sw_hotspot_blob *blob; /* the arena's; NULL: an interpreted frame */
+	const struct sw_hotspot_told *told; /* likewise; NULL: nothing that could be told */
 };
 
-struct sw_hotspot_method;
+/* Where the VM counts the collections of a collector. */
+struct sw_hotspot_counted {
+	uint64_t invocations_avma, entry_avma, exit_avma;
+};
+
+enum { SW_HOTSPOT_COUNTED_MAX = 3, SW_HOTSPOT_COUNTED_WORDS = 3 };
+
+struct sw_hotspot_collections {
+	uint64_t words[SW_HOTSPOT_COUNTED_MAX][SW_HOTSPOT_COUNTED_WORDS];
+};
+
+/* The copy that is looked at: structures/copies.h. */
+struct sw_hotspot_copies {
+	struct sw_hotspot_counted counted[SW_HOTSPOT_COUNTED_MAX];
+	size_t n_counted;
+	int64_t renewed_ns, made_ns; /* made then or later */
+	int64_t looked_ns; /* later than it was made, and before anything was read for it */
+	const struct sw_thread *thread;     /* of which it is; NULL: not known yet */
+	struct sw_hotspot_collections then; /* of the last copy that has them */
+	uint64_t n_collections,
+		collections; /* a number for those; of this copy, 0: not known, or one goes on */
+	bool doubtful;       /* so is the method of the frame that was looked at last */
+};
+
 struct sw_hotspot_codelets;
 struct sw_hotspot_virtual_plan;
 
@@ -86,6 +126,8 @@ struct sw_hotspot {
 	struct sw_hotspot_layout at;
 	struct sw_hotspot_cache cache;
 	bool usable;
+	bool by_copies; /* the snapshot has copies of the kernel's, one after another: */
+	struct sw_hotspot_copies copies;
 	const char *name;    /* static: wire name */
 	const char *missing; /* static; why it is not usable */
 	int version;         /* 17, 25; 8 is 25 in its own tables and comes as 8 */

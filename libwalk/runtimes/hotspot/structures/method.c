@@ -5,6 +5,7 @@
  */
 #include "runtimes/hotspot/structures/method.h"
 #include "bytes.h"
+#include "runtimes/hotspot/structures/copies.h"
 
 #include <string.h>
 
@@ -70,14 +71,19 @@ static void file_read(struct sw_hotspot *h, uint64_t pool, uint64_t klass, char 
 		ret[0] = '\0';
 }
 
-static bool method_read(struct sw_hotspot *h, uint64_t avma, struct sw_hotspot_method *ret)
+/* The texts of a method. */
+struct texts {
+	char class_name[SW_HOTSPOT_SYMBOL_MAX], own[SW_HOTSPOT_SYMBOL_MAX],
+		args[4 * SW_HOTSPOT_SYMBOL_MAX], file[SW_HOTSPOT_SYMBOL_MAX];
+};
+
+static bool texts_read(struct sw_hotspot *h, uint64_t avma, struct sw_hotspot_method *ret,
+		       struct texts *texts)
 {
 	const struct sw_hotspot_layout *at = &h->at;
 	struct sw_memory m = h->memory;
 	uint64_t pool, klass, symbol;
 	uint16_t code_bytes, name, signature, flags;
-	char class_name[SW_HOTSPOT_SYMBOL_MAX], own[SW_HOTSPOT_SYMBOL_MAX],
-		args[4 * SW_HOTSPOT_SYMBOL_MAX], file[SW_HOTSPOT_SYMBOL_MAX];
 	if (avma == 0 || avma % 8 != 0 ||
 	    !sw_hotspot_u64(m, avma, at->method_const, &ret->const_avma) ||
 	    ret->const_avma % 8 != 0 ||
@@ -88,31 +94,75 @@ static bool method_read(struct sw_hotspot *h, uint64_t avma, struct sw_hotspot_m
 	    !sw_hotspot_u16(m, ret->const_avma, at->const_flags, &flags) ||
 	    !sw_hotspot_u64(m, pool, at->pool_holder, &klass) ||
 	    !sw_hotspot_u64(m, klass, at->klass_name, &symbol) ||
-	    !sw_hotspot_symbol_read(h, symbol, class_name, sizeof(class_name)) ||
-	    !sw_hotspot_pool_symbol(h, pool, name, own, sizeof(own)) ||
-	    !sw_hotspot_pool_symbol(h, pool, signature, args, sizeof(args)) || args[0] != '(')
+	    !sw_hotspot_symbol_read(h, symbol, texts->class_name, sizeof(texts->class_name)) ||
+	    !sw_hotspot_pool_symbol(h, pool, name, texts->own, sizeof(texts->own)) ||
+	    !sw_hotspot_pool_symbol(h, pool, signature, texts->args, sizeof(texts->args)) ||
+	    texts->args[0] != '(')
 		return false;
-	file_read(h, pool, klass, file, sizeof(file));
-	class_name_fit(class_name);
+	file_read(h, pool, klass, texts->file, sizeof(texts->file));
+	class_name_fit(texts->class_name);
 	ret->code_bytes = code_bytes;
 	ret->code_avma = code_bytes > 0 ? ret->const_avma + (uint64_t) at->const_bytes : 0;
 	ret->has_lines = flags & at->line_table_flag;
-	ret->name = sw_arena_printf(&h->arena, "%s.%s", class_name, own);
-	ret->signature = sw_arena_strdup(&h->arena, args);
-	ret->file = sw_arena_strdup(&h->arena, file);
+	return true;
+}
+
+static bool method_read(struct sw_hotspot *h, uint64_t avma, struct sw_hotspot_method *ret)
+{
+	struct texts texts;
+	if (!texts_read(h, avma, ret, &texts))
+		return false;
+	ret->name = sw_arena_printf(&h->arena, "%s.%s", texts.class_name, texts.own);
+	ret->signature = sw_arena_strdup(&h->arena, texts.args);
+	ret->file = sw_arena_strdup(&h->arena, texts.file);
 	return ret->name != NULL && ret->signature != NULL && ret->file != NULL;
+}
+
+/* Whether a Method is still what was read there. */
+static bool is_same(struct sw_hotspot *h, uint64_t avma, const struct sw_hotspot_method *method)
+{
+	struct texts texts;
+	struct sw_hotspot_method now = {0};
+	if (!texts_read(h, avma, &now, &texts) || now.const_avma != method->const_avma ||
+	    now.code_bytes != method->code_bytes || now.has_lines != method->has_lines)
+		return false;
+	size_t n = strlen(texts.class_name);
+	return strncmp(method->name, texts.class_name, n) == 0 && method->name[n] == '.' &&
+	       strcmp(method->name + n + 1, texts.own) == 0 &&
+	       strcmp(method->signature, texts.args) == 0 && strcmp(method->file, texts.file) == 0;
+}
+
+/* By copies: proof.doubtful says whether the copy may have had another one. */
+static bool is_that_of_copy(struct sw_hotspot *h, uint64_t avma, struct sw_hotspot_method *method)
+{
+	struct sw_hotspot_proof *proof = &method->proof;
+	if (sw_hotspot_is_proven(h, proof)) {
+		proof->doubtful = false;
+		return true;
+	}
+	if (proof->first_ns != 0 && !is_same(h, avma, method))
+		return false;
+	proof->doubtful = !sw_hotspot_prove(h, true, proof);
+	return true;
 }
 
 const struct sw_hotspot_method *sw_hotspot_method_get(struct sw_hotspot *h, uint64_t avma)
 {
 	uint64_t kept;
-	if (sw_map64_get(&h->methods, avma, &kept))
+	if (sw_map64_get(&h->methods, avma, &kept) && !h->by_copies)
 		return (const struct sw_hotspot_method *) (uintptr_t) kept;
-	struct sw_hotspot_method *method = sw_arena_calloc(&h->arena, 1, sizeof(*method));
-	if (method == NULL)
-		return NULL;
-	if (!method_read(h, avma, method))
-		method = NULL;
+	if (sw_map64_get(&h->methods, avma, &kept) && kept != 0 &&
+	    is_that_of_copy(h, avma, (struct sw_hotspot_method *) (uintptr_t) kept))
+		return (const struct sw_hotspot_method *) (uintptr_t) kept;
+	struct sw_hotspot_method read = {0}, *method = NULL;
+	if (method_read(h, avma, &read)) {
+		method = sw_arena_alloc(&h->arena, sizeof(*method));
+		if (method == NULL)
+			return NULL;
+		*method = read;
+	}
+	if (method != NULL && h->by_copies)
+		(void) is_that_of_copy(h, avma, method); /* it is: nothing else was read */
 	(void) sw_map64_put(&h->methods, avma, (uintptr_t) method); /* lost: it is read again */
 	return method;
 }

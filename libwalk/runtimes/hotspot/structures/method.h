@@ -23,6 +23,7 @@ struct sw_hotspot_method {
 	char *name;      /* "java.util.HashMap.get"; the arena's */
 	char *signature; /* "(Ljava/lang/Object;)Ljava/lang/Object;"; the arena's */
 	char *file;      /* "HashMap.java"; "" when unknown; the arena's */
+	struct sw_hotspot_proof proof;
 };
 
 /* The text of a Symbol. False when it cannot be read or is longer. */
@@ -35,7 +36,8 @@ bool sw_hotspot_class_read(const struct sw_hotspot *h, uint64_t klass, char *ret
 bool sw_hotspot_pool_symbol(const struct sw_hotspot *h, uint64_t pool, uint16_t index, char *ret,
 			    size_t size);
 
-/* Of a Method; NULL when there is none. Remembered. */
+/* Of a Method; NULL when there is none. Remembered. By copies it is read anew where nothing proves that it is the one that
+ * the copy had. */
 const struct sw_hotspot_method *sw_hotspot_method_get(struct sw_hotspot *h, uint64_t method_avma);
 
 /* Line of a bytecode index; 0 when unknown. */
