@@ -18,7 +18,7 @@ import test_copies  # noqa: E402
 from runtime_jvm import CLASSES, MODES, chosen, compile_all, has_mode, machines  # noqa: E402
 
 WARM = float(os.environ.get("SNAPWALK_COPIES_WARM", "0"))
-LEAVES = ("loop", "sorting", "allocating", "calling", "handling", "throwing", "copying", "making", "napping")
+LEAVES = ("loop", "sorting", "allocating", "calling", "handling", "throwing", "copying", "loading", "napping")
 DEPTHS = {f"Depths.d{n}" for n in range(41)}
 THREAD = {"Depths.lambda$begin$0", "java.lang.Thread.run", "java.lang.Thread.runWith"}
 # Who calls whom, without the methods of the library. The lambda of a thread has no name of its own: its method is called by it.
@@ -27,9 +27,11 @@ CALLERS = {
     "Depths.d0": {"Depths.turn"}, **{f"Depths.d{n}": {f"Depths.d{n - 1}"} for n in range(1, 41)}, "Depths.leaf": DEPTHS,
     **{f"Depths.{leaf}": {"Depths.leaf"} for leaf in LEAVES}, "Depths.handled": {"Depths.handling"},
     "Depths.nothing": {"Depths.calling"}, "Depths.thrown": {"Depths.throwing", "Depths.thrown"}, "Depths.key": {"Depths.sorting"},
-    "Depths$Made.run": {"Depths.making"}, "Depths$Base.call": {"Depths.calling"}, "Depths$Other.call": {"Depths.calling"},
-    "Depths.spin": {"Depths.loop", "Depths.key", "Depths.handled", "Depths.throwing", "Depths$Made.run", "Depths$Base.call",
-                    "Depths$Other.call"},
+    "Depths.making": {"Depths.loading"}, "Depths.building": {"Depths.loading"}, "Depths$Made.run": {"Depths.making"},
+    "Depths$Made.made": {"Depths$Made.run", "Depths$Made.made"}, "Depths$Built.run": {"Depths.building"},
+    "Depths$Built.used": {"Depths$Built.run", "Depths$Built.used"}, "Depths$Base.call": {"Depths.calling"}, "Depths$Other.call": {"Depths.calling"},
+    "Depths.spin": {"Depths.loop", "Depths.key", "Depths.handled", "Depths.throwing", "Depths$Made.made", "Depths$Built.used",
+                    "Depths$Base.call", "Depths$Other.call"},
 }
 # Of a thousand: code that is compiled while it is sampled is known only afterwards. 17 frees it at any time, 25 in collections.
 MARKED = {False: 400, True: 60}
@@ -51,6 +53,10 @@ def check_version(tap, version, home):
     for mode in ("-Xint", "C1", "C2", "ZGC"):
         if has_mode(home, mode):
             check(tap, f"java {version} {mode}", home, mode, (2,), whole=False)
+    for mode in ("default", "-Xint", "ZGC"):
+        # Classes come where others have been: two that have other names, so that an old name has a wrong caller.
+        if has_mode(home, mode):
+            check(tap, f"java {version} {mode}, loads", home, mode, (2, "loads"), whole=False)
     if int(version) >= 21:
         # A virtual thread has only some of its frames on the stack.
         check(tap, f"java {version}, virtual", home, "default", (4, "virtual"), whole=False)

@@ -154,6 +154,21 @@ void sw_hotspot_counters_read(struct sw_bytes all, struct sw_collecting *ret)
 		tell(&found, ret);
 }
 
+/* Collectors of the young generation, by the names that they have in jdk-17.0.15 and jdk-25.0.3. */
+static bool unloads_nothing(const char *name)
+{
+	static const char *const names[] = {
+		"Serial young collection pauses",
+		"Parallel young collection pauses",
+		"G1 young collection pauses",
+		"ZGC minor collection pauses",
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
 size_t sw_hotspot_counted_find(const struct sw_hotspot *h,
 			       struct sw_hotspot_counted ret[SW_HOTSPOT_COUNTED_MAX])
 {
@@ -167,7 +182,8 @@ size_t sw_hotspot_counted_find(const struct sw_hotspot *h,
 	size_t n = 0;
 	for (size_t i = 0; i < COLLECTORS; i++) {
 		const struct collector *c = &found.collectors[i];
-		if (c->invocations_off == 0 && c->entry_off == 0 && c->exit_off == 0)
+		if ((c->invocations_off == 0 && c->entry_off == 0 && c->exit_off == 0) ||
+		    unloads_nothing(c->name))
 			continue;
 		if (c->invocations_off == 0 || c->entry_off == 0 || c->exit_off == 0)
 			return 0; /* what is not counted proves nothing */

@@ -13,7 +13,7 @@ struct sw_hotspot_counters {
 
 /* Before the window, in which its hook copies them. */
 void sw_hotspot_counters_find(const struct sw_hotspot *h, struct sw_hotspot_counters *ret);
-/* Where collections are counted: how many collectors there are. */
+/* Where collections that unload classes are counted: how many collectors there are that do. */
 size_t sw_hotspot_counted_find(const struct sw_hotspot *h,
 			       struct sw_hotspot_counted ret[SW_HOTSPOT_COUNTED_MAX]);
 /* What the memory of the counters says; *ret is zeroed, and stays so where they are not to be read. */

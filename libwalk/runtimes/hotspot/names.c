@@ -175,7 +175,7 @@ static uint64_t interpreted_cookie(struct sw_hotspot *h, struct sw_hotspot_inter
 	uint64_t cookie = cookie_of(h, frame, &known);
 	if (!h->by_copies || cookie == 0)
 		return cookie;
-	h->copies.doubtful = m->proof.doubtful;
+	sw_hotspot_method_meet(h, frame->method_avma);
 	if (!known)
 		h->frames[cookie - 1].line = sw_hotspot_method_line(h, m, bci_of(m, frame));
 	return cookie;
@@ -193,19 +193,36 @@ static uint64_t compiled_cookie(struct sw_hotspot *h, const struct sw_hotspot_bl
 	return cookie;
 }
 
+/* By copies what may be another method has no name. */
+static uint64_t copied_cookie(struct sw_hotspot *h, const struct sw_hotspot_blob *blob,
+			      const struct sw_cursor *cursor)
+{
+	struct sw_hotspot_interpreted frame;
+	h->copies.doubtful = false;
+	if (blob == NULL || blob->proof.doubtful)
+		return 0;
+	if (is_compiled(blob))
+		return compiled_cookie(h, blob, cursor->regs.pc_avma);
+	if (blob->kind != SW_HOTSPOT_INTERPRETER)
+		return 0;
+	if (interpreted_read(h, blob, cursor, &frame) && !frame.method->proof.doubtful)
+		return interpreted_cookie(h, &frame);
+	h->copies.doubtful = !is_without_frame(h, blob, cursor);
+	return 0;
+}
+
 bool sw_hotspot_owns(struct sw_hotspot *h, const struct sw_cursor *cursor, uint64_t *ret_cookie)
 {
 	struct sw_hotspot_interpreted frame;
 	if (!h->usable || !sw_hotspot_cache_has(&h->cache, cursor->regs.pc_avma))
 		return false;
 	sw_hotspot_copies_begin(h, cursor->thread);
-	h->copies.doubtful = false;
 	const struct sw_hotspot_blob *blob = sw_hotspot_blob_at(h, cursor->regs.pc_avma);
-	if (blob != NULL && blob->kind == SW_HOTSPOT_INTERPRETER &&
-	    interpreted_read(h, blob, cursor, &frame))
+	if (h->by_copies)
+		*ret_cookie = copied_cookie(h, blob, cursor);
+	else if (blob != NULL && blob->kind == SW_HOTSPOT_INTERPRETER &&
+		 interpreted_read(h, blob, cursor, &frame))
 		*ret_cookie = interpreted_cookie(h, &frame);
-	else if (blob != NULL && h->by_copies && is_compiled(blob))
-		*ret_cookie = compiled_cookie(h, blob, cursor->regs.pc_avma);
 	return true;
 }
 

@@ -6,6 +6,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.util.Arrays;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
 /*
@@ -13,28 +14,35 @@ import java.util.concurrent.locks.LockSupport;
  * the leaves: a loop, methods that the library calls, allocations, reflection, a method handle, exceptions, code that is loaded
  * for one call.
  *
- * arguments: number of threads; "naps": each leaf waits for a moment instead; "virtual": the threads are virtual ones
+ * arguments: number of threads; "naps": each leaf waits for a moment instead; "virtual": the threads are virtual ones; "loads":
+ * each leaf loads code, which is unloaded again soon
  */
 public class Depths {
 	static final int DEEPEST = 40;
-	static final int NAPPING = 8;
-	static boolean naps;
+	static final int LEAVES = 8, NAPPING = 8, LOADING = 9;
+	static int only = -1;
 	public static volatile long sink;
 	static volatile Base base = new Base();
 	static final MethodHandle HANDLE;
-	static final byte[] MADE;
+	static final byte[] MADE, BUILT;
+	static final AtomicInteger loaded = new AtomicInteger();
 
 	static {
 		try {
 			HANDLE = MethodHandles.lookup().findStatic(Depths.class, "handled", MethodType.methodType(long.class));
-			InputStream in = Depths.class.getResourceAsStream("Depths$Made.class");
-			ByteArrayOutputStream out = new ByteArrayOutputStream();
-			for (int b = in.read(); b >= 0; b = in.read())
-				out.write(b);
-			MADE = out.toByteArray();
+			MADE = bytes("Depths$Made.class");
+			BUILT = bytes("Depths$Built.class");
 		} catch (ReflectiveOperationException | java.io.IOException e) {
 			throw new RuntimeException(e);
 		}
+	}
+
+	static byte[] bytes(String name) throws java.io.IOException {
+		InputStream in = Depths.class.getResourceAsStream(name);
+		ByteArrayOutputStream out = new ByteArrayOutputStream();
+		for (int b = in.read(); b >= 0; b = in.read())
+			out.write(b);
+		return out.toByteArray();
 	}
 
 	static class Base {
@@ -50,11 +58,26 @@ public class Depths {
 		}
 	}
 
-	/* Is defined anew, in a loader of its own, each time. */
+	/* Both are defined anew, in a loader of their own, each time, and lie where others of them have been. */
 	public static class Made implements Runnable {
 		@Override
 		public void run() {
-			sink += Depths.spin(300);
+			sink += made(0);
+		}
+
+		static long made(int n) {
+			return n < 200 ? Depths.spin(20) + made(n + 50) : 1;
+		}
+	}
+
+	public static class Built implements Runnable {
+		@Override
+		public void run() {
+			sink += used(0);
+		}
+
+		static long used(int n) {
+			return n < 200 ? Depths.spin(20) + used(n + 50) : 1;
 		}
 	}
 
@@ -65,6 +88,10 @@ public class Depths {
 
 		Class<?> made() {
 			return defineClass("Depths$Made", MADE, 0, MADE.length);
+		}
+
+		Class<?> built() {
+			return defineClass("Depths$Built", BUILT, 0, BUILT.length);
 		}
 	}
 
@@ -141,12 +168,33 @@ public class Depths {
 		return to[9] + System.nanoTime() + Arrays.hashCode(to);
 	}
 
-	static long making() {
+	static Runnable instance(Class<?> made) {
 		try {
-			((Runnable) new Loader().made().getDeclaredConstructor().newInstance()).run();
+			return (Runnable) made.getDeclaredConstructor().newInstance();
 		} catch (ReflectiveOperationException e) {
 			throw new RuntimeException(e);
 		}
+	}
+
+	static void making() {
+		Runnable made = instance(new Loader().made());
+		for (int i = 0; i < 20; i++)
+			made.run();
+	}
+
+	static void building() {
+		Runnable built = instance(new Loader().built());
+		for (int i = 0; i < 20; i++)
+			built.run();
+	}
+
+	static long loading() {
+		if (ThreadLocalRandom.current().nextBoolean())
+			making();
+		else
+			building();
+		if (loaded.incrementAndGet() % 20 == 0)
+			System.gc();
 		return 1;
 	}
 
@@ -156,7 +204,7 @@ public class Depths {
 	}
 
 	static long leaf() {
-		switch (naps ? NAPPING : ThreadLocalRandom.current().nextInt(NAPPING)) {
+		switch (only >= 0 ? only : ThreadLocalRandom.current().nextInt(LEAVES)) {
 		case 0: return loop();
 		case 1: return sorting();
 		case 2: return allocating();
@@ -164,8 +212,9 @@ public class Depths {
 		case 4: return handling();
 		case 5: return throwing();
 		case 6: return copying();
-		case 7: return ThreadLocalRandom.current().nextInt(50) == 0 ? making() : loop();
-		default: return napping();
+		case 7: return ThreadLocalRandom.current().nextInt(1000) == 0 ? loading() : loop();
+		case NAPPING: return napping();
+		default: return loading();
 		}
 	}
 
@@ -355,7 +404,7 @@ public class Depths {
 
 	public static void main(String[] args) throws Exception {
 		String how = args.length > 1 ? args[1] : "";
-		naps = args.length > 2 || how.equals("naps");
+		only = args.length > 2 || how.equals("naps") ? NAPPING : how.equals("loads") ? LOADING : -1;
 		int n = Integer.parseInt(args[0]);
 		for (int i = how.equals("virtual") ? 0 : 1; i < n; i++)
 			begin(how.equals("virtual"));

@@ -304,6 +304,7 @@ static bool is_that_of_copy(struct sw_hotspot *h, struct sw_hotspot_blob *b)
 		b->proof.doubtful = false;
 		return true;
 	}
+	b->proof.numbered = true;
 	b->gone = b->proof.first_ns != 0 && !is_same(h, b);
 	if (!b->gone)
 		b->proof.doubtful = !sw_hotspot_prove(h, h->version >= NO_SWEEPER, &b->proof);

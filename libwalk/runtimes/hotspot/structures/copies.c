@@ -11,19 +11,22 @@
 #include <snapwalk/clock.h>
 #include <string.h>
 
-/* False: they cannot be read, or a collector is at work. */
-static bool collections_read(const struct sw_hotspot *h, struct sw_memory m,
-			     struct sw_hotspot_collections *ret)
+/* How many collections have begun; false: they cannot be read. *ret_now: one goes on. */
+static bool collections_count(const struct sw_hotspot *h, struct sw_memory m, uint64_t *ret,
+			      bool *ret_now)
 {
 	const struct sw_hotspot_copies *c = &h->copies;
-	memset(ret, 0, sizeof(*ret));
+	*ret = 0;
+	*ret_now = false;
 	for (size_t i = 0; i < c->n_counted; i++) {
 		const struct sw_hotspot_counted *at = &c->counted[i];
-		uint64_t *words = ret->words[i];
-		if (!sw_memory_u64(m, at->invocations_avma, &words[0]) ||
-		    !sw_memory_u64(m, at->entry_avma, &words[1]) ||
-		    !sw_memory_u64(m, at->exit_avma, &words[2]) || words[1] > words[2])
+		uint64_t ended, entry, exit;
+		if (!sw_memory_u64(m, at->invocations_avma, &ended) ||
+		    !sw_memory_u64(m, at->entry_avma, &entry) ||
+		    !sw_memory_u64(m, at->exit_avma, &exit))
 			return false;
+		*ret += ended + (entry > exit);
+		*ret_now |= entry > exit;
 	}
 	return c->n_counted > 0;
 }
@@ -38,7 +41,8 @@ void sw_hotspot_copies_begin(struct sw_hotspot *h, const struct sw_thread *threa
 {
 	struct sw_hotspot_copies *c = &h->copies;
 	struct sw_snapshot_memory copied = {.snap = h->snap, .thread = thread, .no_live = true};
-	struct sw_hotspot_collections words;
+	uint64_t n;
+	bool now;
 	if (!h->by_copies || c->thread == thread)
 		return;
 	c->thread = thread;
@@ -48,34 +52,38 @@ void sw_hotspot_copies_begin(struct sw_hotspot *h, const struct sw_thread *threa
 	c->made_ns = thread->copy != NULL && thread->copy->head.time_ns != 0
 			     ? (int64_t) thread->copy->head.time_ns
 			     : c->renewed_ns;
-	c->collections = 0;
-	if (!collections_read(h, sw_snapshot_memory(&copied), &words))
-		return;
-	if (c->n_collections == 0 || memcmp(&words, &c->then, sizeof(words)) != 0)
-		c->n_collections++;
-	c->then = words;
-	c->collections = c->n_collections;
+	c->collections =
+		collections_count(h, sw_snapshot_memory(&copied), &n, &now) && !now ? n + 1 : 0;
 }
 
 bool sw_hotspot_is_proven(const struct sw_hotspot *h, const struct sw_hotspot_proof *proof)
 {
 	const struct sw_hotspot_copies *c = &h->copies;
 	return (c->collections != 0 && proof->collections == c->collections) ||
-	       (proof->first_ns < c->made_ns && proof->last_ns > c->made_ns);
+	       (proof->numbered && proof->first_ns < c->made_ns && proof->last_ns > c->made_ns);
+}
+
+/* Whether what was met on a stack is still what it was, as it looks the same: one collection could have taken it away, and a
+ * second one what came in its place. */
+static bool is_proven_by(const struct sw_hotspot *h, const struct sw_hotspot_proof *proof)
+{
+	const struct sw_hotspot_copies *c = &h->copies;
+	uint64_t n;
+	bool now;
+	if (!collections_count(h, sw_live_memory(h->snap), &n, &now))
+		return false;
+	return (c->collections != 0 && n + 1 == c->collections) ||
+	       (proof->collections != 0 && n + 1 - proof->collections <= 1);
 }
 
 bool sw_hotspot_prove(const struct sw_hotspot *h, bool by_collections,
 		      struct sw_hotspot_proof *proof)
 {
 	const struct sw_hotspot_copies *c = &h->copies;
-	struct sw_hotspot_collections now;
 	proof->last_ns =
 		c->looked_ns; /* not later than it was read, and the next one not earlier */
 	if (proof->first_ns == 0)
 		proof->first_ns = sw_clock_ns();
-	if (proof->first_ns < c->made_ns)
-		return true;
-	return by_collections && c->collections != 0 &&
-	       collections_read(h, sw_live_memory(h->snap), &now) &&
-	       memcmp(&now, &c->then, sizeof(now)) == 0;
+	return (proof->numbered && proof->first_ns < c->made_ns) ||
+	       (by_collections && is_proven_by(h, proof));
 }

@@ -8,13 +8,15 @@
  * Copies of threads that the kernel makes at events, one after another, while the VM goes on: methods are read later than
  * the copy was made, at an address that may have another one by then. What was read is proven to be what the copy had
  *
- *	by both sides		it was known before the copy was made, and is still there afterwards; compiled methods have
- *				numbers that are given once
- *	by collections		no collection of garbage was going on when the copy was made, and none has begun until it was
- *				read: a class with a method on a stack is alive, and what is alive stays until a collection
- *				that begins later has found it dead. Since JDK 20 the same holds for compiled code
+ *	by both sides		it was known before the copy was made, and is still there afterwards. Of compiled methods
+ *				alone, which have numbers that are given once
+ *	by collections		no collection that unloads classes was going on when the copy was made, and none has begun
+ *				until it was read: a class with a method on a stack is alive, and what is alive stays until a
+ *				collection that begins later has found it dead. Since JDK 20 the same holds for compiled code.
+ *				Or only one has begun since an earlier copy that had it on its stack, and it still looks the
+ *				same: two are needed for another one to come and go
  *
- * What is neither is doubtful.
+ * What is neither is doubtful: it gets no name, and the stack is marked.
  */
 
 /* The snapshot has another copy. */
@@ -26,14 +28,15 @@ void sw_hotspot_copies_begin(struct sw_hotspot *h, const struct sw_thread *threa
 /* Whether a thing is what the copy had, without a look at it; of methods on the stacks of both. */
 bool sw_hotspot_is_proven(const struct sw_hotspot *h, const struct sw_hotspot_proof *proof);
 
-/* It was read now, and is what it was: whether that proves it. by_collections: whether these count for it. */
+/* It was read now, and looks as it did: whether that proves it. by_collections: whether these count for it. */
 bool sw_hotspot_prove(const struct sw_hotspot *h, bool by_collections,
 		      struct sw_hotspot_proof *proof);
 
 /* It is on the stack that was copied, beyond doubt. */
 static inline void sw_hotspot_is_met(const struct sw_hotspot *h, struct sw_hotspot_proof *proof)
 {
-	proof->collections = h->copies.collections;
+	if (h->copies.collections != 0)
+		proof->collections = h->copies.collections;
 }
 
 #endif

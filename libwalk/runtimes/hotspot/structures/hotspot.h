@@ -44,7 +44,8 @@ enum sw_hotspot_kind {
 /* What is known of something that was read while the VM goes on: structures/copies.h. */
 struct sw_hotspot_proof {
 	int64_t first_ns, last_ns; /* when it was read, and found to be the same */
-	uint64_t collections;      /* of the last copy that has it on its stack; 0: not known */
+	uint64_t collections;      /* as of the last copy that has it on its stack; 0: none */
+	bool numbered;             /* nothing else that is read there ever looks the same */
 	bool doubtful;             /* of the copy that is looked at, it may have had another one */
 };
 
@@ -95,11 +96,7 @@ struct sw_hotspot_counted {
 	uint64_t invocations_avma, entry_avma, exit_avma;
 };
 
-enum { SW_HOTSPOT_COUNTED_MAX = 3, SW_HOTSPOT_COUNTED_WORDS = 3 };
-
-struct sw_hotspot_collections {
-	uint64_t words[SW_HOTSPOT_COUNTED_MAX][SW_HOTSPOT_COUNTED_WORDS];
-};
+enum { SW_HOTSPOT_COUNTED_MAX = 3 };
 
 /* The copy that is looked at: structures/copies.h. */
 struct sw_hotspot_copies {
@@ -107,11 +104,9 @@ struct sw_hotspot_copies {
 	size_t n_counted;
 	int64_t renewed_ns, made_ns; /* made then or later */
 	int64_t looked_ns; /* later than it was made, and before anything was read for it */
-	const struct sw_thread *thread;     /* of which it is; NULL: not known yet */
-	struct sw_hotspot_collections then; /* of the last copy that has them */
-	uint64_t n_collections,
-		collections; /* a number for those; of this copy, 0: not known, or one goes on */
-	bool doubtful;       /* so is the method of the frame that was looked at last */
+	const struct sw_thread *thread; /* of which it is; NULL: not known yet */
+	uint64_t collections;           /* that had begun, + 1; 0: not known, or one went on */
+	bool doubtful;                  /* so is the method of the frame that was looked at last */
 };
 
 struct sw_hotspot_codelets;

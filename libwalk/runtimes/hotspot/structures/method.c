@@ -167,6 +167,13 @@ const struct sw_hotspot_method *sw_hotspot_method_get(struct sw_hotspot *h, uint
 	return method;
 }
 
+void sw_hotspot_method_meet(struct sw_hotspot *h, uint64_t avma)
+{
+	uint64_t kept;
+	if (sw_map64_get(&h->methods, avma, &kept) && kept != 0)
+		sw_hotspot_is_met(h, &((struct sw_hotspot_method *) (uintptr_t) kept)->proof);
+}
+
 /* ---- lines -------------------------------------------------------------------------------- */
 
 bool sw_hotspot_unsigned5(struct sw_bytes bytes, uint64_t *off, unsigned base, uint32_t *ret)

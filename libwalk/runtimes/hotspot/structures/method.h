@@ -40,6 +40,9 @@ bool sw_hotspot_pool_symbol(const struct sw_hotspot *h, uint64_t pool, uint16_t 
  * the copy had. */
 const struct sw_hotspot_method *sw_hotspot_method_get(struct sw_hotspot *h, uint64_t method_avma);
 
+/* By copies: the method, which is proven, is on the stack that was copied. */
+void sw_hotspot_method_meet(struct sw_hotspot *h, uint64_t method_avma);
+
 /* Line of a bytecode index; 0 when unknown. */
 uint32_t sw_hotspot_method_line(struct sw_hotspot *h, const struct sw_hotspot_method *method,
 				int32_t bci);
