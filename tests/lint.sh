@@ -42,6 +42,8 @@ fi
 if grep -noE '"description": *"(What|Those|One|Who|Whom|Of|Until|Likewise)\b[^"]{0,60}' protocol/*.json; then
 	complain "descriptions of schemas that do not begin with their subject"
 fi
+# A comment names its subject and begins with it.
+unnamed=$(python3 tests/comments.py) || complain "$unnamed"
 # Every file, in the way of its kind. Without a line of their own are plain texts, which have no
 # comments, published definitions of others, and recorded bytes: the README beside those says whose they are
 # (tests/live/test_licences.py).
