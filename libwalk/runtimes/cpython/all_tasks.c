@@ -155,7 +155,8 @@ static const char *state_of(const struct sw_cpython_task *task, enum sw_cpython_
 	return task->waits ? "waiting" : "runnable";
 }
 
-/* What a future gives to those who await it leads to it: then nothing is in between. */
+/* A task is whole if nothing is missing between it and its future: the object that the future gives
+ * to its awaiters leads to that future. */
 static bool is_whole(const struct sw_cpython *c, const struct sw_cpython_awaits *awaits,
 		     const struct sw_cpython_task *task)
 {

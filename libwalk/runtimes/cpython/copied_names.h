@@ -9,7 +9,7 @@
 
 enum { SW_CPYTHON_COPIED_NAMES_MAX = 4096 };
 
-/* What a thread was called when it was looked for; "": nothing was found. */
+/* The name of a thread when it was last looked for; "" if no name was found. */
 struct sw_cpython_copied_name {
 	int64_t read_ns;     /* 0: not yet */
 	int64_t believed_ns; /* for so long it is not read again */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What an address of the interpreter is. One of an instruction, which is what frames have for their pc, or of
- * a code object is searched among what the threads execute; where instructions are in their code object
- * (3.11 on), also by what stands before it. All is read while the process runs: it counts if it is the same
- * when it has been read.
+ * An address of the interpreter is explained: as an instruction, which is what frames have for
+ * their pc, or as a code object. It is searched among what the threads execute; where instructions
+ * are part of their code object (3.11 on), also by what stands before them. All is read while the
+ * process runs: a result counts if the same is read once more at the end.
  */
 #include "runtimes/cpython/explain.h"
 #include "runtimes/cpython/functions.h"

@@ -95,7 +95,7 @@ static uint64_t position_get(struct sw_cpython *c, uint64_t code_avma, uint64_t 
 	return c->n_positions;
 }
 
-/* What of a frame is shown. */
+/* The parts of a frame that the result shows. */
 struct shown {
 	uint64_t address_avma;
 	uint64_t code_identity;
@@ -205,8 +205,9 @@ static bool by_cframe(struct sw_cpython *c, const struct sw_cursor *callee, uint
 	       by_loop(c, callee, cframe, cframe + 1, sink);
 }
 
-/* What a native frame has in its memory, and in registers that calls preserve; of the interrupted one in
- * all. Without what it saves for its caller, which may be the loop, too. */
+/* Words in the memory of a native frame and in registers that calls preserve; for the interrupted
+ * frame, in all registers. The words that it saves for its caller are left out: that may be the
+ * loop, too. */
 struct content {
 	uint64_t words[NATIVE_BYTES_MAX / 8 + SW_REGS_MAX];
 	size_t n_registers, n; /* registers first */
@@ -311,7 +312,7 @@ bool sw_cpython_frames(struct sw_cpython *c, const struct sw_cursor *callee,
 				 c->chain.innermost_avma >= callee->regs.sp_avma &&
 				 c->chain.innermost_avma < caller_sp_avma;
 	}
-	/* What has no name says nothing between two activations of the loop, nor below them; before the
-	 * first it may be what the program waits in. */
+	/* A frame without a name says nothing between two activations of the loop, nor below them;
+	 * before the first one it may be what the program waits in. */
 	return what == SW_CPYTHON_GLUE || (what == SW_CPYTHON_UNNAMED && c->in_loop);
 }

@@ -27,7 +27,8 @@ struct sw_cpython_functions {
 	struct sw_cpython_range all[]; /* by start */
 };
 
-/* Of a module, made once and kept with it. NULL when there is no memory. */
+/* The functions of a module are found once and kept with the module. Returns NULL when there is no
+ * memory. */
 const struct sw_cpython_functions *sw_cpython_functions(struct sw_module *module);
 
 enum sw_cpython_function sw_cpython_function(const struct sw_cpython_functions *functions,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who waits for the lock of the interpreter, and who has it. A thread that waits is in a futex of the
- * lock's condition variable; the holder is the thread state that it names, while it is locked.
+ * The threads that wait for the lock of the interpreter, and the thread that has it. A waiting
+ * thread is in a futex of the lock's condition variable; the holder is the thread state that the
+ * lock names while it is locked.
  *
  *	struct _gil_runtime_state
  *	interval  last_holder  locked  switch_number  cond  mutex

@@ -5,8 +5,8 @@
 #include "runtimes/cpython/cpython.h"
 
 enum {
-	/* Of the lock that are copied in the window, and one more: a range of this length is there only
-	 * when nothing ran while it was copied. */
+	/* Bytes of the lock that are copied in the window, and one more: a range of this length is
+	 * there only if nothing ran while it was copied. */
 	SW_CPYTHON_GIL_BYTES = 121,
 };
 

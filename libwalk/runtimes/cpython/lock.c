@@ -106,7 +106,7 @@ static bool frame_keep(struct sw_cpython_bodies *b, const struct sw_cpython_fram
 	return true;
 }
 
-/* What does not change until the process goes on. */
+/* Memory that does not change until the process goes on. */
 static struct sw_memory instant(const struct sw_cpython *c)
 {
 	return sw_cpython_is_of_core(c->snap) ? c->memory : c->copied;
@@ -132,7 +132,7 @@ static void thread_gather(const struct sw_cpython *c, const struct sw_cpython_th
 	for (b->depth = 0; b->depth < chain->n_frames && !b->failed; b->depth++) {
 		const struct sw_cpython_frame *frame = &chain->frames[b->depth];
 		b->failed |= !frame_keep(b, frame);
-		/* What cannot be read is not known. */
+		/* Statements that cannot be read are left out. */
 		(void) sw_cpython_withs_each(&c->at, instant(c), frame, body_add, b);
 	}
 }
@@ -211,7 +211,8 @@ static bool names_read(struct sw_cpython *c, uint64_t code_avma, bool *ret_relea
 	return true;
 }
 
-/* Of a code object of that instant; it is still in use when its names have been read. */
+/* A code object of that instant is looked at; it is still in use if its names are the same after
+ * they were read. */
 static unsigned code_look(struct sw_cpython *c, uint64_t avma)
 {
 	struct sw_cpython_code code, now;
@@ -296,7 +297,7 @@ static bool is_kept(struct sw_cpython *c, const struct body *body)
 	return in != NULL;
 }
 
-/* What the C library calls the thread that has the lock; 0: it cannot be told. */
+/* The thread that has the lock, as the C library calls it; 0 if the owner cannot be told. */
 static uint64_t owner_of(struct sw_cpython *c, uint64_t lock_avma)
 {
 	const struct sw_cpython_bodies *b = c->bodies;
@@ -357,7 +358,7 @@ static uint64_t interp_of(const struct sw_cpython *c, uint64_t state_avma)
 	return 0;
 }
 
-/* Of a thread that waits for one to end: who that is. */
+/* The thread whose end a joining thread waits for. */
 static void joined_wait(const struct sw_cpython *c, uint64_t ident, struct sw_runtime_wait *ret)
 {
 	*ret = (struct sw_runtime_wait){.kind = "thread"};

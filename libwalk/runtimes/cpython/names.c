@@ -51,7 +51,7 @@ bool sw_cpython_code_describe(struct sw_cpython *c, const struct sw_cpython_code
 	if (!sw_cpython_string(&c->at, c->memory, code->function_avma, ret->function,
 			       sizeof(ret->function)))
 		return false;
-	/* What else cannot be read is not told. */
+	/* The file name and the line are left out if they cannot be read. */
 	(void) sw_cpython_string(&c->at, c->memory, code->filename_avma, ret->file,
 				 sizeof(ret->file));
 	table_read(c, code->lines_avma, &lines);
@@ -107,7 +107,7 @@ int sw_cpython_names(struct sw_cpython *c, const struct sw_frame *frame, struct 
 	return 1;
 }
 
-/* Who has the lock of the interpreter. 0: nobody, or not known. */
+/* The holder of the interpreter's lock; 0 if there is none or it is not known. */
 static uint64_t lock_holder(struct sw_cpython *c, uint64_t interp_avma)
 {
 	const struct sw_cpython_layout *l = &c->at.layout;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the kernel copies of a thread at an event. It finds the thread's state in the lists of all
- * interpreters, by the thread pointer, and copies
+ * The recipe by which the kernel copies a thread's Python state at an event. It finds the state in
+ * the lists of all interpreters, by the thread pointer, and copies
  *
  *	the state
  *	3.11 on: the last part of the data stack, with the heads of its chunk and of the one before it

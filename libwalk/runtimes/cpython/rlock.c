@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who has an RLock of threading: that stands beside the lock (waited.c). The owner is set by whoever has the
- * lock, and is 0 before that is given back: at any instant it is who has it, or nobody.
+ * The owner of an RLock of threading, which is stored beside its lock (waited.c). A thread sets it
+ * when it has the lock and clears it before it gives the lock back: at any instant the owner has
+ * the lock, or is 0.
  *
  * Source: Modules/_threadmodule.c (rlock_acquire(), rlock_release()), 3.8.18 to 3.13.0;
  * Include/internal/pycore_lock.h (_PyRecursiveMutex) of 3.14.10.
@@ -15,7 +16,8 @@ enum {
 	LOCKED = 1, /* of the byte that is the lock */
 };
 
-/* Who has it, as the C library calls the thread; 0: nobody, or it cannot be told. */
+/* The thread that has the lock, as the C library calls it; 0 if nobody has it or the owner cannot
+ * be told. */
 static uint64_t owner_of(const struct sw_cpython_layout *l, struct sw_bytes bytes)
 {
 	uint64_t owner, count;

@@ -3,7 +3,7 @@
  * Tasks of asyncio, as its C part makes them, and the sets that have them. Used in the window, too: every loop
  * has a limit, and no memory is needed.
  *
- * Those that the library itself makes, in Python, have the same in attributes.
+ * Tasks that the library itself makes, in Python, have the same in attributes.
  *
  * Source: Modules/_asynciomodule.c, Include/setobject.h, Include/object.h of 3.8.18, 3.9.18, 3.10.13, 3.11.7,
  * 3.12.1 and 3.13.0, offsets by the debug information of their builds; for 3.14 struct
@@ -121,7 +121,7 @@ static bool object_use(struct objects *o, const struct sw_cpython_task_set *set,
 	return true;
 }
 
-/* What one slot leads to. False when it cannot be read. */
+/* The task to which one slot of the set leads is used. Returns false if the slot cannot be read. */
 static bool slot_use(struct objects *o, const struct sw_cpython_task_set *set, uint64_t key,
 		     uint64_t hash)
 {
@@ -266,7 +266,7 @@ static bool name_read(const struct sw_cpython_at *at, const struct sw_cpython_as
 	return true;
 }
 
-/* One of asyncio's: what it is made of. */
+/* The kind of an asyncio task: made by the C part, or by the library's own Python code. */
 enum make { NONE, IN_C, ITS_OWN, UNREADABLE };
 
 static enum make make_of(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
@@ -315,7 +315,7 @@ static bool is_pending(const struct sw_cpython_at *at, const struct sw_cpython_a
 	return true;
 }
 
-/* What it waits for. False when that could not be read. */
+/* The future that a task waits for. Returns false if it could not be read. */
 static bool waiter_read(const struct sw_cpython_at *at, const struct sw_cpython_asyncio *asyncio,
 			struct sw_memory memory, enum make make, const struct sw_cpython_task *task,
 			uint64_t *ret)

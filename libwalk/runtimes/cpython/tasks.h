@@ -25,11 +25,12 @@ struct sw_cpython_task_set {
 struct sw_cpython_task_layout {
 	uint64_t bytes; /* the class says it, too: another number is another layout */
 	uint64_t state_off, waits_off, coroutine_off, name_off;
-	/* Of lists, from 3.14 on: where a task is linked in, and where they begin. */
+	/* Offsets for the lists of 3.14 and later: the link in a task, and the heads of the
+	 * lists. */
 	uint64_t node_off, interp_off, thread_off;
 };
 
-/* What asyncio of a process has. */
+/* The asyncio module of a process. */
 struct sw_cpython_asyncio {
 	const struct sw_cpython_at *at; /* borrowed */
 	struct sw_cpython_task_layout layout;
@@ -40,7 +41,7 @@ struct sw_cpython_asyncio {
 	const char *why; /* static; why it is not read; NULL */
 };
 
-/* Of this version, up to 3.13. False for others. */
+/* The layout of tasks in this version, up to 3.13. Returns false for other versions. */
 bool sw_cpython_task_layout_of(const struct sw_cpython_layout *l,
 			       struct sw_cpython_task_layout *ret);
 

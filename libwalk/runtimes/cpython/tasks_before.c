@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What copying tasks needs, set aside before the window. */
+/* Memory that copying tasks needs, set aside before the window. */
 #include "runtimes/cpython/tasks_window.h"
 #include "arena.h"
 #include "snapshot/snapshot.h"

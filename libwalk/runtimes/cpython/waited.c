@@ -54,7 +54,8 @@ enum {
 
 _Static_assert((int) END_OFF < (int) SW_CPYTHON_WAITED_BYTES, "all of it is copied");
 
-/* What may be the address of an object, each once; from the registers, then from the stack. */
+/* Words that may be the address of an object, each once: from the registers, then from the
+ * stack. */
 static size_t candidates(const struct sw_regs *regs, const uint64_t *stack, size_t n_stack,
 			 uint64_t ret[static WORDS_MAX])
 {

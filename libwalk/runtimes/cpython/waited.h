@@ -7,8 +7,8 @@
 #include "unwind/capture.h"
 
 enum {
-	/* Of a lock that are copied in the window, and one more: a range of this length is there only when
-	 * nothing ran while it was copied. */
+	/* Bytes of a lock that are copied in the window, and one more: a range of this length is
+	 * there only if nothing ran while it was copied. */
 	SW_CPYTHON_WAITED_BYTES = 41, /* and by how much heads of objects are longer */
 	SW_CPYTHON_PARKED_MINOR = 14, /* from this version on the lock is in the object */
 };

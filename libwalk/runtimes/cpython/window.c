@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is copied while nothing changes: the thread states of the threads that are captured, the frames
- * that they lead to, and the heads of the code objects of these, which may be freed as soon as the
- * process goes on. In blocks, because frames lie side by side; stacks are copied anyhow. What names
- * need is read afterwards.
+ * The copy that is made while nothing changes: the thread states of the threads that are captured,
+ * the frames that they lead to, and the heads of the code objects of these frames, which may be
+ * freed as soon as the process goes on. Frames are copied in blocks, because they lie side by side;
+ * stacks are copied anyhow. Memory that only names need is read afterwards.
  *
  * In the window: nothing is allocated, opened or parsed; the reads are bounded by what was set aside.
  */

@@ -109,7 +109,8 @@ static bool leads_to(const struct sw_php *php, uint64_t avma, uint64_t wanted_av
 	return avma == wanted_avma;
 }
 
-/* Of those that are linked calls the innermost one, whose callers the others are; 0: there is none. */
+/* The innermost of the candidates that are linked calls: its callers are the others. 0 if there is
+ * none. */
 static uint64_t innermost_of(const struct sw_php *php, const uint64_t *all, size_t n)
 {
 	uint64_t found = 0;
@@ -124,8 +125,8 @@ static uint64_t innermost_of(const struct sw_php *php, const uint64_t *all, size
 }
 
 /*
- * Of those the generator that yields from another one, and that perhaps from a third, up to the one whose call this is;
- * 0: there is none.
+ * The candidate that is a generator which yields from another one, perhaps by way of further ones,
+ * up to the generator whose call is given; 0 if there is none.
  */
 static uint64_t delegating(struct sw_php *php, const uint64_t *all, size_t n, uint64_t call_avma)
 {
@@ -195,10 +196,11 @@ static bool generators_add(struct sw_php *php, uint64_t avma)
 }
 
 /*
- * The caller of the innermost call, which has prev_avma there: another one where that is a generator, about to be
- * resumed, and not linked to it yet. Source: zend_generator_resume() of Zend/zend_generators.c, PHP 8.2, which sets
- * EG(current_execute_data) first and prev_execute_data after it, of a delegating generator by way of execute_fake.
- * Until then these are of who has resumed it before, or none. Delegating generators are added.
+ * The caller of the innermost call, which has prev_avma there: another one where that is a
+ * generator, about to be resumed, and not linked to it yet. Source: zend_generator_resume() of
+ * Zend/zend_generators.c, PHP 8.2, which sets EG(current_execute_data) first and prev_execute_data
+ * after it, for a delegating generator by way of execute_fake. Before it has set them, these name
+ * whoever resumed the generator the last time, or nothing. Delegating generators are added.
  */
 static uint64_t resumer(struct sw_php *php, const struct sw_thread *thread, uint64_t prev_avma)
 {

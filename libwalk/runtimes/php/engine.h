@@ -36,7 +36,8 @@ struct sw_php_engine {
 		uint64_t start_svma, end_svma;
 	} returns[SW_PHP_RETURNS_MAX];
 	size_t n_returns;
-	/* Of one with a frame pointer, the part that is rarely executed: [start, end); 0: none is known. */
+	/* The rarely executed part of a function with a frame pointer: [start, end); 0 if none is
+	 * known. */
 	uint64_t cold_start_svma, cold_end_svma;
 	bool hybrid;
 	bool frame_pointer; /* its CFA is rbp + 16 */

@@ -169,7 +169,7 @@ bool sw_php_frames(struct sw_php *php, const struct sw_cursor *callee, uint64_t 
 	size_t last = last_call(php, c->fp_known, c->fp_avma);
 	if (last < c->n)
 		calls_add(php, c, last, callee, jit, sink);
-	/* What the execute_ex() further out executes. */
+	/* The call that the next execute_ex() further out executes. */
 	if (c->n_native == 1 && c->begins) {
 		c->fp_known = sw_regs_get(&callee->regs, SW_X86_64_R14, &c->fp_avma);
 		return true;

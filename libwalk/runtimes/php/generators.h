@@ -12,8 +12,8 @@ enum {
 };
 
 /*
- * A call without a function that stands for a generator, which yields from another one and that perhaps from a third.
- * Of them only the last one is in the chain. The generator, or 0.
+ * A call without a function stands for a generator that yields from another one, which may itself
+ * yield from a third: only the last one of these is in the chain. Returns that generator, or 0.
  */
 uint64_t sw_php_place_holder(uint64_t avma, uint64_t func_avma, uint64_t this_avma, uint32_t info);
 

@@ -9,7 +9,7 @@
 #include "snapshot/read.h"
 #include "snapshot/snapshot.h"
 
-/* What is known of the PHP in one snapshot. */
+/* The PHP of one snapshot. */
 struct sw_php {
 	const struct sw_snapshot *snap;   /* borrowed */
 	struct sw_snapshot_memory source; /* what was copied; never the running process, which has

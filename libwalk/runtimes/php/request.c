@@ -42,7 +42,7 @@ static void string_read(const struct sw_php *php, uint64_t avma, char *ret, size
 	ret[n] = '\0';
 }
 
-/* Of a FastCGI request; "" when it is of another kind, or has no such variable. */
+/* The URI of a FastCGI request; "" if the request is of another kind or has no such variable. */
 static void uri_read(const struct sw_php *php, uint64_t context, char *ret, size_t size)
 {
 	char name[sizeof(SW_PHP_REQUEST_URI) - 1];

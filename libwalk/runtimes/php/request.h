@@ -9,7 +9,8 @@
 enum {
 	SW_PHP_REQUEST_STRING_MAX = 1024, /* bytes with the NUL; longer ones are cut */
 	SW_PHP_BUCKETS_MAX = 64,          /* variables with one hash that are looked at */
-	/* Of REQUEST_URI: FCGI_HASH_FUNC (main/fastcgi.h) is 'U' * 4 + 'R' * 16 + 'I' * 4 + 11. */
+	/* The hash of "REQUEST_URI": FCGI_HASH_FUNC (main/fastcgi.h) is 'U' * 4 + 'R' * 16 + 'I' *
+	 * 4 + 11. */
 	SW_PHP_REQUEST_URI_HASH = 'U' * 4 + 'R' * 16 + 'I' * 4 + 11,
 	SW_PHP_REQUEST_URI_BUCKET = SW_PHP_FCGI_BUCKETS + SW_PHP_REQUEST_URI_HASH % 128 * 8,
 };

@@ -51,7 +51,8 @@ static const char *begun_list(struct sw_ruby *ruby, struct sw_ruby_all_fibers *a
 		if (sw_ruby_fiber_at(&ruby->vm, start, end, &grown[all->n]))
 			all->n++;
 	}
-	/* Of the same instant. One that is beginning or ending has its stack, and may not be told. */
+	/* The pool is of the same instant. A fiber that is beginning or ending has its stack, and
+	 * may not be told. */
 	struct sw_ruby_pool pool;
 	return ruby->vm.pool.avma != 0 &&
 			       sw_ruby_pool_read(ruby->vm.memory, ruby->vm.pool.avma, &pool) &&

@@ -8,7 +8,8 @@
  *			ends with the rb_jit_cont; first_proc, prev, resuming_fiber, status, {sp, the rb_fiber_t},
  *			{start of its stack ...}
  *
- * One counts only if all of that leads back, and it has neither a stack nor a VM stack.
+ * A context counts only if all of these pointers lead back to it, and it has neither a stack nor a
+ * VM stack.
  *
  * Source: cont.c (struct rb_jit_cont, jit_cont_new(), cont_init_jit_cont(), fiber_initialize()), vm_core.h (rb_proc_t,
  * struct rb_block) of Ruby 3.3.8.

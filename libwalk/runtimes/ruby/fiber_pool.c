@@ -47,7 +47,7 @@ static uint64_t word(struct sw_bytes bytes, size_t off)
 	return value;
 }
 
-/* What it says of itself; a look, before anything is read for it. */
+/* The fields of the pool are only parsed here, before anything is read for it. */
 static bool pool_parse(struct sw_bytes b, struct sw_ruby_pool *ret)
 {
 	*ret = (struct sw_ruby_pool){.allocation_avma = word(b, POOL_ALLOCATIONS),

@@ -11,7 +11,7 @@ enum {
 	SW_RUBY_ALLOCATION_BYTES = 40, /* of struct fiber_pool_allocation that are looked at */
 };
 
-/* What Ruby keeps of the stacks of its fibers: all of a process are of one size. */
+/* The pool of stacks that Ruby keeps for its fibers: all stacks of a process are of one size. */
 struct sw_ruby_pool {
 	uint64_t avma;            /* 0: not known */
 	uint64_t allocation_avma; /* of the memory that it got last */

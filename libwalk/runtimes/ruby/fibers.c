@@ -148,7 +148,7 @@ static bool is_rubys(const struct sw_map *map)
 bool sw_ruby_fiber_memory(const struct sw_ruby_vm *vm, const struct sw_snapshot *snap, size_t *at,
 			  uint64_t *ret_start_avma, uint64_t *ret_end_avma)
 {
-	/* What lies behind the last one of the pool may have become one mapping with it. */
+	/* A mapping behind the last stack of the pool may have been merged with it. */
 	bool known = vm->pool.avma != 0;
 	uint64_t bytes = known ? vm->pool.stack_bytes : SW_RUBY_FIBER_VALUES_BYTES + 1;
 	for (size_t i = *at > 0 ? *at : 1; i < snap->n_maps; i++) {

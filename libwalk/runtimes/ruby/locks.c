@@ -71,7 +71,8 @@ bool sw_ruby_gvl_parse(const struct sw_ruby_lock_layout *at, struct sw_bytes byt
 	       kind == 0 && ret->first_avma != 0;
 }
 
-/* What an object consists of, of a class that C code has made with that name. False: it is of another one. */
+/* The data of an object whose class was made by C code with that name. Returns false if the object
+ * is of another class. */
 static bool data_find(const struct sw_ruby_vm *vm, uint64_t object_avma, const char *wanted,
 		      size_t size, uint64_t *ret_avma)
 {

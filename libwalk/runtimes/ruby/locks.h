@@ -5,12 +5,12 @@
 #include "runtimes/ruby/vm.h"
 
 enum {
-	/* Of a GVL that are copied in the window, and one more: a range of this length is there only when
-	 * nothing ran while it was copied. */
+	/* Bytes of a GVL that are copied in the window, and one more: a range of this length is
+	 * there only if nothing ran while it was copied. */
 	SW_RUBY_GVL_BYTES = 185,
 };
 
-/* What a thread of Ruby says of the locks that it wants. */
+/* The locks that a thread of Ruby wants, by what its structures say. */
 struct sw_ruby_thread {
 	uint64_t avma; /* rb_thread_t */
 	uint64_t ec_avma, fiber_avma;

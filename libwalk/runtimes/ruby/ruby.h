@@ -28,7 +28,7 @@ struct sw_ruby_known;
 struct sw_ruby_window;
 struct sw_ruby_all_fibers;
 
-/* What is known of the Ruby in one snapshot. */
+/* The Ruby of one snapshot. */
 struct sw_ruby {
 	const struct sw_snapshot *snap; /* borrowed */
 	struct sw_snapshot_memory

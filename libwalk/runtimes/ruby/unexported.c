@@ -35,7 +35,7 @@ static bool is(struct sw_bytes code, uint64_t off, const char *bytes, size_t n)
 
 /* ---- ruby_current_ec ------------------------------------------------------------------------------ */
 
-/* What comes behind the variable: its rb_thread_t is read. */
+/* The code behind the variable reads its rb_thread_t. */
 static bool thread_is_read(struct sw_bytes code, uint64_t off)
 {
 	const char read[] = {0x48, (char) 0x8b, 0x40, SW_RUBY_EC_THREAD};

@@ -6,8 +6,8 @@
 #include "snapshot/module.h"
 
 /*
- * What Ruby does not export from 3.3 on, by the code of exported functions that use it. False, or 0: the
- * code is not as it is known.
+ * Variables and fields that Ruby does not export from 3.3 on are found by the code of exported
+ * functions that use them. Returns false, or 0, if the code is not as it is known.
  */
 
 /* ruby_current_ec, by rb_thread_current(). */

@@ -53,8 +53,8 @@ bool sw_ruby_any_ec(const struct sw_ruby_vm *vm, const struct sw_snapshot *snap,
 bool sw_ruby_stack_read(const struct sw_ruby_vm *vm, uint64_t fs_base, struct sw_ruby_stack *ret);
 bool sw_ruby_frame_read(const struct sw_ruby_vm *vm, uint64_t avma, struct sw_ruby_frame *ret);
 
-/* What a frame of Ruby executes: label ("block in run"), file and, of the instruction before pc_avma,
- * the line. pc_avma 0: it is not known where. */
+/* The function that a frame of Ruby executes: label ("block in run"), file and the line of the
+ * instruction before pc_avma. If pc_avma is 0, the line is not known. */
 struct sw_ruby_name {
 	char label[SW_RUBY_NAME_MAX];
 	char path[SW_RUBY_NAME_MAX]; /* "" */

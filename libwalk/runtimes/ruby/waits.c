@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who waits for the GVL or a Mutex, and who has it, by what was copied in the window; a core file is of
- * one instant anyhow. A thread waits for the GVL if it is in the list of those that do: the condition
- * variable alone does not say it, on which it sleeps for other reasons, too.
+ * The threads that wait for the GVL or a Mutex, and their holders, by what was copied in the
+ * window; a core file is of one instant anyhow. A thread waits for the GVL if it is in the list of
+ * waiting threads: the condition variable alone does not say it, on which it sleeps for other
+ * reasons, too.
  */
 #include "runtimes/ruby/waits.h"
 #include "arch/arch.h"

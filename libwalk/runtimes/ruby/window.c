@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is copied while nothing changes: the frames of each thread, and of each function in them what its
- * name, file and line need; the locks that threads wait for. All of that are objects that the garbage collector frees or moves, so
- * nothing of it is read later. To copy what names need, they are asked for, through a memory that keeps
- * what is read.
+ * The copy that is made while nothing changes: the frames of each thread, for each function in them
+ * what its name, file and line need, and the locks that threads wait for. All of these are objects
+ * that the garbage collector frees or moves, so nothing of them is read later. The memory that
+ * names need is copied by asking for the names, through a memory that keeps what is read.
  *
  * In the window: nothing is allocated or opened; the reads are bounded by what was set aside.
  */
@@ -77,8 +77,8 @@ static void bulk_copy(struct sw_ruby_window *w, size_t i, uint64_t start_avma, u
 		w->bulk[i] = (struct sw_range){start_avma, bytes, data};
 }
 
-/* Of a frame's name. No address that is read has the upper bit. The place alone does not tell: YJIT leaves
- * it 0 in any function. */
+/* The key of a frame's name. No address that is read has the upper bit. The place alone does not
+ * tell: YJIT leaves it 0 in any function. */
 static uint64_t name_key(const struct sw_ruby_frame *frame)
 {
 	bool c = frame->kind == SW_RUBY_FRAME_C;
@@ -103,8 +103,8 @@ static void name_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm,
 		(void) sw_ruby_iseq_name(vm, frame->iseq_avma, frame->pc_avma, &name);
 }
 
-/* What tells for which lock the thread waits, and who has it. Nothing where threads run: it would be of
- * several instants. */
+/* The structures that tell for which lock the thread waits, and who has it. Nothing is copied where
+ * threads run: it would be of several instants. */
 static void locks_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm, uint64_t fs_base)
 {
 	struct sw_ruby_thread thread;
@@ -182,7 +182,7 @@ struct creating {
 	const struct sw_ruby_vm *vm;
 };
 
-/* What the name of its block needs. */
+/* The memory that the name of the fiber's block needs. */
 static bool created_copy(void *arg, const struct sw_ruby_created *created)
 {
 	struct creating *c = arg;
@@ -197,7 +197,8 @@ static bool created_copy(void *arg, const struct sw_ruby_created *created)
 	return true;
 }
 
-/* Of threads that run one, it was copied with the thread, and is once more. */
+/* Fibers are copied; the one that a thread runs was copied with the thread, and is copied once
+ * more. */
 static void fibers_copy(struct sw_ruby_window *w, const struct sw_ruby_vm *vm)
 {
 	/* Not remembered, as it is read once. */

@@ -7,14 +7,14 @@
 
 enum { SW_RUBY_SEEN_SLOTS = 16384 /* power of two; half of them are used at most */ };
 
-/* What was copied, by its address; or a name, all of which was. */
+/* An entry for memory that was copied, by its address, or for a name whose memory was copied. */
 struct sw_ruby_seen {
 	uint64_t key;
 	const uint8_t *data; /* NULL: a name, whose parts were copied */
 	size_t bytes;
 };
 
-/* What is set aside for the window before it: *sw_capture.found. */
+/* The state of the window, which is set aside before it: *sw_capture.found. */
 struct sw_ruby_window {
 	struct sw_ruby_found found;
 	struct sw_ruby_pool pool; /* as it was before */

@@ -238,7 +238,7 @@ size_t sw_ruby_yjit_unfinished(const struct sw_ruby *ruby, const struct sw_curso
 	/* In its first and last instructions r13 is the caller's. */
 	if (c->n < 2 || !sw_regs_get(&cursor->regs, SW_X86_64_R13, &cfp) || saved_at(cursor) >= 0)
 		return 0;
-	/* Of a C method: it is about to be called, or has returned. */
+	/* A frame of a C method is here if that method is about to be called, or has returned. */
 	if (cfp == c->frames[1].avma)
 		return 1;
 	return cfp == c->frames[0].avma && pc > SW_RUBY_FILL_BYTES &&

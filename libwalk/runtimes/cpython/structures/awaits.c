@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a suspended coroutine awaits is on top of its frame's stack. A coroutine is suspended nowhere else
- * than there, a generator may also be at a plain yield: the instruction that it goes on with tells.
+ * The object that a suspended coroutine awaits is on top of its frame's stack. A coroutine is
+ * suspended nowhere else than there, a generator may also be at a plain yield: the instruction that
+ * it goes on with tells.
  *
  *	3.8, 3.9   YIELD_FROM comes next; the frame is an object, which knows the top of its stack
  *	3.10       the same; the frame knows how deep its stack is
@@ -21,13 +22,13 @@ enum {
 	HEAD_TYPE = 8, /* of PyObject */
 	OBJECT_FRAME = 16,
 	BYTES_DATA = 32,
-	/* Of frames that are objects. */
+	/* Fields of frames that are objects of their own (3.8 to 3.10). */
 	FRAME_VALUES = 64,
 	FRAME_TOP_8 = 72,
 	FRAME_DEPTH_10 = 80,
 	FRAME_STATE_10 = 108,
 	FRAME_EXECUTING_8 = 116,
-	/* Of others. */
+	/* Fields of frames that are no objects of their own (3.11 on). */
 	FRAME_DEPTH = 64,
 	FRAME_LOCALS = 72,
 	FRAME_TOP = 64,       /* 3.14 */
@@ -112,7 +113,7 @@ static bool object_top(const struct sw_cpython_at *at, struct sw_memory memory, 
 	return top % 8 == 0 && sw_memory_u64(memory, top - 8, ret);
 }
 
-/* Of a frame that is an object; there is none when the coroutine is done. */
+/* The progress of a frame that is an object; a finished coroutine has none. */
 static bool object_progress(const struct sw_cpython_at *at, struct sw_memory memory,
 			    const struct sw_cpython_frame *frame, enum sw_cpython_progress *ret)
 {

@@ -112,7 +112,7 @@ static bool group_add(struct sw_cpython_chain *chain, uint64_t loop_avma, size_t
 	return true;
 }
 
-/* One frame for each activation. */
+/* A chain of frame objects has one frame for each activation. */
 static void objects_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
 			struct sw_cpython_chain *chain)
 {

@@ -7,7 +7,8 @@
 
 enum {
 	HEAD_TYPE = 8, /* of PyObject */
-	/* Of builds without the GIL: those of its thread, and of others. */
+	/* Reference counts in builds without the GIL: of the object's own thread, and of all
+	 * others. */
 	HEAD_REFERENCES_LOCAL = 12,
 	HEAD_REFERENCES_SHARED = 16,
 	BYTES_DATA = 32, /* of a bytes object: where its bytes begin */

@@ -256,7 +256,7 @@ static bool copies_take(const uint64_t *w, const struct words *at, struct sw_cpy
 	       ret->code_copies + 8 <= ret->code_instructions;
 }
 
-/* What is not said, and is in objects, or in the lock of the interpreter. */
+/* Offsets that the table of the interpreter does not give, in objects and in its lock. */
 static void heads_set(uint8_t more, struct sw_cpython_layout *ret)
 {
 	ret->head_more = more;

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What tells a Python frame's native one: how frames and activations of the interpreter's loop belong
- * together. */
+/* The way in which a Python frame and an activation of the interpreter's loop, which is native, are
+ * matched. */
 enum sw_cpython_pairing {
 	SW_CPYTHON_BY_CONTENT, /* 3.8 to 3.10: one frame each; the loop holds the frame's address */
 	SW_CPYTHON_BY_CFRAME,  /* 3.11, 3.12: a struct _PyCFrame of the loop's own native frame */
@@ -42,8 +42,9 @@ struct sw_cpython_layout {
 	uint16_t string_ascii, string_other;
 	uint16_t type_keys;  /* of a class: the names of its instances' attributes */
 	uint16_t owner_shim; /* from this owner on, a frame is of the interpreter itself */
-	/* Of builds without the GIL from 3.14 on: each thread may have a copy of the instructions of its
-	 * own; the frame's number of it, and the code's table of them. SW_CPYTHON_NONE: there is one. */
+	/* Builds without the GIL, from 3.14 on, may give each thread its own copy of the
+	 * instructions: the number of that copy in a frame, and the table of copies in a code
+	 * object. SW_CPYTHON_NONE: there is one copy. */
 	uint16_t frame_copy, code_copies;
 	uint8_t pairing;   /* enum sw_cpython_pairing */
 	uint8_t head_more; /* by how much heads of objects are longer: without the GIL, else 0 */

@@ -58,7 +58,8 @@ struct withs {
 	size_t n;
 };
 
-/* What the statement has on the stack: slot_avma is the uppermost of it. */
+/* The context manager of a `with` statement is on the stack: slot_avma is the uppermost slot of the
+ * statement. */
 static bool slot_use(struct withs *w, uint64_t slot_avma)
 {
 	uint64_t value, self, more = w->at->layout.head_more;
@@ -134,7 +135,8 @@ static bool number_read(struct sw_bytes table, size_t *at, uint32_t *ret)
 	return true;
 }
 
-/* Of the instruction with that number. *ret_found: there is one. False: the table is damaged. */
+/* The handler of the instruction with that number; *ret_found says whether it has one. Returns
+ * false if the table is damaged. */
 static bool handler_find(struct sw_bytes table, uint32_t index, struct handler *ret,
 			 bool *ret_found)
 {
