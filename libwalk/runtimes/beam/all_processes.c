@@ -36,7 +36,7 @@ struct sw_beam_all_processes {
 	struct run *runs; /* owned */
 	size_t n_runs;
 	bool torn; /* threads ran while they were copied */
-	/* Of the one that is shown. */
+	/* The texts and the stack of the process that is shown. */
 	char pid[PID_BYTES], registered[SW_BEAM_TERM_BYTES], initial[SW_BEAM_MFA_TEXT_BYTES];
 	uint64_t stack[SW_BEAM_OWN_STACK_MAX / 8];
 };

@@ -12,10 +12,11 @@
 struct sw_beam_all_processes;
 struct sw_beam_window;
 
-/* What is known of the machine in one snapshot. */
+/* The Erlang machine of one snapshot. */
 struct sw_beam {
 	const struct sw_snapshot *snap; /* borrowed */
-	/* What was copied; never the running process, which has gone on: code may be another by now. */
+	/* The copied memory; never the running process, which has gone on: code may be another by
+	 * now. */
 	struct sw_snapshot_memory source;
 	struct sw_memory memory;
 	/* The running process, too: for atoms, which stay what and where they are. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the window needs, set aside before it. */
+/* Memory that the window needs, set aside before it. */
 #include "runtimes/beam/window.h"
 #include "arena.h"
 #include "errors.h"

@@ -56,7 +56,8 @@ static bool text_read(const struct sw_elf_symbols *symbols, const char *name, ch
 	return true;
 }
 
-/* Of an instruction of 4 + 3 bytes that ends with a distance from where it ends; 0: there is none. */
+/* The target of an instruction of 4 + 3 bytes that ends with a distance, which counts from the end
+ * of the instruction; 0 if there is none. */
 static uint64_t distance_target(struct sw_bytes code, size_t at, size_t length, uint64_t svma)
 {
 	uint32_t distance;

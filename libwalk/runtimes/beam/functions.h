@@ -13,7 +13,7 @@ enum {
 	SW_BEAM_MFA_BYTES = 24, /* module, function, arity */
 };
 
-/* One of the lists: sorted pairs of a module's first byte and of the one behind its last. */
+/* A list of modules: sorted pairs of a module's first byte and of the one behind its last. */
 struct sw_beam_list {
 	uint64_t avma;
 	uint64_t n;
@@ -26,7 +26,7 @@ bool sw_beam_list_read(struct sw_memory memory, const struct sw_beam_found *foun
 bool sw_beam_module_find(struct sw_memory memory, const struct sw_beam_list *list, uint64_t avma,
 			 uint64_t *ret_header_avma);
 
-/* Of the function that holds avma, in a module: its ErtsCodeInfo, and its number from 0. */
+/* The function of a module that holds avma: its ErtsCodeInfo, and its number from 0. */
 bool sw_beam_info_find(struct sw_memory memory, const struct sw_beam_layout *layout,
 		       uint64_t header_avma, uint64_t avma, uint64_t *ret_info_avma,
 		       uint64_t *ret_number);

@@ -33,7 +33,8 @@ enum {
 	CELLS = 32, /* that are read at once: those of a list that code has lie one behind another */
 };
 
-/* Of the addresses in order, at least one: the last that is not behind avma; n: all are. */
+/* The index of the last address that is not behind avma, in a sorted list of at least one; n if all
+ * of them are behind it. */
 static size_t last_before(const uint64_t *addresses, size_t n, uint64_t avma)
 {
 	size_t low = 0, high = n;

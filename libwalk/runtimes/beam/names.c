@@ -65,7 +65,7 @@ void sw_beam_pid_put(const struct sw_beam *beam, uint64_t id, char *ret, size_t 
 				number >> at->pid_number_bits);
 }
 
-/* Of an ErtsCodeMFA. */
+/* The text of an ErtsCodeMFA. */
 static bool mfa_read(const struct sw_beam *beam, uint64_t avma, char *ret, size_t size)
 {
 	uint64_t mfa[3];

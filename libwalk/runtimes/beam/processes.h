@@ -29,8 +29,8 @@ struct sw_beam_full {
 };
 
 /*
- * What turns the term of a process into its number: which of its bits say where it is in the table, and how these
- * are turned around.
+ * The rule that turns the term of a process into its number: which bits of it are the index in the
+ * table, and how these are reordered.
  */
 struct sw_beam_ids {
 	bool known;
@@ -49,7 +49,8 @@ uint64_t sw_beam_id_number(const struct sw_beam_layout *layout, const struct sw_
 bool sw_beam_table_read(struct sw_memory memory, const struct sw_beam_found *found,
 			uint64_t *ret_avma, uint64_t *ret_n);
 
-/* Of SW_BEAM_FULL_BYTES. False: it is no process, or is no longer one. */
+/* A process is parsed from SW_BEAM_FULL_BYTES. Returns false if the bytes are no process, or one
+ * that has ended. */
 bool sw_beam_full_parse(const struct sw_beam_layout *layout, const uint8_t *bytes,
 			struct sw_beam_full *ret);
 

@@ -26,8 +26,8 @@ struct sw_beam_scheduler {
 	bool process_known;
 };
 
-/* What is at the beginning of its structure, of SW_BEAM_SCHED_BYTES. False: it is not that of the
- * thread. */
+/* A scheduler is parsed from the first SW_BEAM_SCHED_BYTES of its structure. Returns false if the
+ * structure is not that of the thread. */
 bool sw_beam_scheduler_parse(const struct sw_beam_layout *layout, enum sw_beam_kind kind,
 			     const uint8_t *bytes, uint64_t fs_base, struct sw_beam_scheduler *ret);
 

@@ -59,7 +59,8 @@ static bool is_process_main(const struct sw_beam *beam, uint64_t avma)
 	       avma - beam->main_avma < PROCESS_MAIN_BYTES;
 }
 
-/* Of a function that waits for another: the first word that has no tag, and leads to code. */
+/* The return address of a function that waits for another one: the first word that has no tag, and
+ * leads to code. */
 static bool return_scan(struct sw_beam *beam, const struct sw_beam_scheduler *s,
 			const struct sw_cursor *c, uint64_t sp_avma, uint64_t *ret_slot_avma)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is copied while nothing changes: the schedulers, the processes that they run, the stacks of both,
- * and of each function on them what its name needs.
+ * The copy that is made while nothing changes: the schedulers, the processes that they run, the
+ * stacks of both, and for each function on them what its name needs.
  *
  * In the window: nothing is allocated, opened or parsed; the reads are bounded by what was set aside.
  */
@@ -131,7 +131,7 @@ void sw_beam_window_function(struct sw_capture *capture, struct sw_beam_window *
 	const struct sw_memory copying = {&ops, w};
 	char file[SW_BEAM_FILE_MAX + 1];
 	struct sw_beam_line line;
-	/* What they read is copied by it. */
+	/* The memory `copying` copies whatever these functions read. */
 	if (info != 0 && sw_beam_line_find(copying, at, module, low - 1, avma, &line) &&
 	    is_new(w, line.file))
 		(void) sw_beam_text_read(copying, line.file, file);

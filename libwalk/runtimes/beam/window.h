@@ -16,7 +16,7 @@ struct sw_beam_header {
 	const uint8_t *copy;
 };
 
-/* What the window needs, set aside before. */
+/* The state of the window, set aside before it. */
 struct sw_beam_window {
 	struct sw_beam_found found;
 	struct sw_beam_list list;

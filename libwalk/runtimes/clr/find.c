@@ -34,7 +34,7 @@ enum {
 	DAC_SYNC_TABLE = 80, /* .NET 8: g_pSyncTable */
 };
 
-/* What a module exports; of an ELF file kept in its slot. */
+/* The exports of a module; those of an ELF file are kept in its slot. */
 struct exports {
 	bool has_contract, has_dac;
 	uint64_t contract_svma, dac_svma;
@@ -146,7 +146,8 @@ static bool dac_read(const struct sw_clr_runtime *r, struct sw_memory memory,
 	       *ret != 0;
 }
 
-/* What .NET 9 and later describe. */
+/* Variables that .NET 9 and later describe in their contract, and .NET 8 only lists in
+ * g_dacTable. */
 static void variables_find(struct sw_clr_runtime *r, struct sw_memory memory,
 			   const struct exports *e)
 {
@@ -186,7 +187,8 @@ static void fixed_use(struct sw_clr_runtime *r, struct sw_memory memory, const s
 	}
 }
 
-/* What of a runtime that is usable is not: said, as it shows only where it is missed. */
+/* Parts of a usable runtime that cannot be read are named in its problem: they are noticed only
+ * where they are missed. */
 static void parts_check(struct sw_clr_runtime *r)
 {
 	uint64_t version;

@@ -151,7 +151,7 @@ static bool trip_at(struct sw_clr *clr, uint64_t start_avma, uint8_t code[CODE_B
 	       is_trip_code((struct sw_bytes){code, CODE_BYTES});
 }
 
-/* Of the native function that the cursor is in. */
+/* The start of the native function that the cursor is in. */
 static bool function_start(struct sw_clr *clr, const struct sw_cursor *cursor, uint64_t *ret_avma)
 {
 	const struct sw_place *place = cursor->place;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is copied of locks while nothing changes: where each Thread says what it waits for, and the locks. Most
- * of what leads there was copied anyhow: the heads of Threads, but for those that have come since, and stacks,
- * which have the variables of threads at their upper ends. The locks are copied many at once. locks.c makes
- * sense of it.
+ * The copy of locks that is made while nothing changes: where each Thread says what it waits for,
+ * and the locks. Most of what leads there was copied anyhow: the heads of Threads, but for those
+ * that have come since, and stacks, which have the variables of threads at their upper ends. The
+ * locks are copied many at once. locks.c makes sense of it.
  *
  * Objects move, and owners change with each instruction, so that nothing here may be read later. When
  * somebody runs, or when there is more than what was set aside, the copy has no mark at its end and nothing
@@ -20,7 +20,7 @@
 struct copying {
 	struct sw_capture *capture;
 	struct sw_clr_locks_plan *plan;
-	/* What is to be copied next, and for whom: an index in plan->threads or plan->locks. */
+	/* The reads that come next, and for each its index in plan->threads or plan->locks. */
 	struct sw_capture_read reads[SW_CAPTURE_READS];
 	size_t whose[SW_CAPTURE_READS];
 	size_t n_reads;
@@ -159,7 +159,7 @@ static void lock_add(struct sw_clr_locks_plan *plan, uint64_t lock, bool is_moni
 		(struct sw_clr_waited){.avma = lock, .is_monitor = is_monitor};
 }
 
-/* What is not on a stack, the reader does not believe either. */
+/* Locks are found by structures on stacks alone: the reader does not believe others either. */
 static void locks_find(struct copying *c)
 {
 	struct sw_clr_locks_plan *plan = c->plan;

@@ -37,7 +37,8 @@ enum {
 	SW_CLR_LOCAL_FIRST = 40,
 	SW_CLR_LOCAL_END = 48,
 	SW_CLR_LOCAL_BYTES = SW_CLR_LOCAL_END - SW_CLR_LOCAL_THREAD,
-	/* What a thread waits for: ThreadBlockingInfo, of .NET 8 DebugBlockingItem. */
+	/* The structure that says what a thread waits for: ThreadBlockingInfo, in .NET 8
+	 * DebugBlockingItem. */
 	SW_CLR_BLOCKING_BYTES = 24,
 };
 
@@ -72,10 +73,11 @@ struct sw_clr_waited {
 	bool is_monitor;
 };
 
-/* What must be known before the window, and space for what is found in it. */
+/* The plan for the window, made before it, with space for what is found in it. */
 struct sw_clr_locks_plan {
 	struct sw_clr_locks_at at;
-	/* Of each: where its ThreadLocalData is, then where it says what it waits for; 0: it does not. */
+	/* The address of each thread's ThreadLocalData, which is replaced by that of what it waits
+	 * for; 0: it waits for nothing. */
 	uint64_t threads[SW_CLR_LOCK_THREADS_MAX];
 	size_t n_threads;
 	struct sw_clr_waited locks[SW_CLR_LOCK_THREADS_MAX]; /* each once */

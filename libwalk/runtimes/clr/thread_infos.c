@@ -29,7 +29,7 @@ enum {
 	COMM_WHOLE_MIN = 12, /* a name that is longer is cut there or later, at a character's end */
 };
 
-/* What it takes to read a Thread; from the first runtime that says so. */
+/* The layout by which a Thread is read; from the first runtime that describes it. */
 struct sw_clr_thread_infos {
 	struct sw_map64 by_thread; /* index in snap->threads -> Thread */
 	bool is_windows;
@@ -91,7 +91,7 @@ struct span {
 	size_t thread;                 /* index in snap->threads */
 };
 
-/* Of all threads, by where they end. */
+/* The stacks of all threads, sorted by their ends. */
 struct spans {
 	struct span *spans; /* owned */
 	size_t n;
@@ -165,7 +165,7 @@ static int numbers_read(struct sw_clr *clr, struct sw_clr_thread_infos *infos)
 	return 0;
 }
 
-/* Of a Thread with these first words: its index in snap->threads. */
+/* The thread that a Thread with these first words belongs to: its index in snap->threads. */
 static bool thread_find(const struct sw_clr *clr, const struct sw_clr_thread_infos *infos,
 			struct spans *spans, const uint64_t words[SW_CLR_THREAD_WORDS],
 			uint32_t osid, uint64_t *ret)
@@ -269,7 +269,7 @@ void sw_clr_thread_infos_destroy(struct sw_clr_thread_infos *infos)
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-/* Of a name longer than comm the kernel has the beginning. */
+/* The kernel's comm is the beginning of a name that is longer. */
 static bool comm_agrees(const char *comm, const char *name)
 {
 	size_t n = strlen(comm), length = strlen(name);

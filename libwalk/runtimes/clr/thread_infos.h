@@ -7,10 +7,11 @@
 struct sw_capture;
 struct sw_clr_thread_infos;
 
-/* What is copied in the stop for these: which thread finalizes, and which one suspends the others. */
+/* The variables that are copied in the stop for these: which thread finalizes, and which one
+ * suspends the others. */
 void sw_clr_thread_infos_prepare(struct sw_capture *capture, const struct sw_clr_runtime *runtime);
 
-/* What the runtime knows of a thread (*ret is zeroed). */
+/* The runtime's knowledge of a thread (*ret is zeroed). */
 bool sw_clr_thread_info(struct sw_clr *clr, const struct sw_thread *thread,
 			struct sw_thread_info *ret);
 

@@ -47,7 +47,8 @@ static bool want_thread(void *arg, uint64_t thread_avma)
 	       sw_capture_want(w->capture, thread_avma, w->bytes) == 0;
 }
 
-/* Of the first runtime that says what its threads wait for, or whose tasks are read. */
+/* The locks and tasks are those of the first runtime that says what its threads wait for, or whose
+ * tasks are read. */
 static int locks_prepare(struct sw_capture *capture, const struct sw_clr_runtime *r)
 {
 	const struct sw_clr_locks_at at = sw_clr_locks_at(r);

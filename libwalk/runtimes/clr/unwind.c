@@ -24,7 +24,7 @@ static enum sw_step fail(struct sw_stepped *ret, enum sw_end end, const char *wh
 	return SW_STEP_FAIL;
 }
 
-/* What a jump at the end of a function may lead to. */
+/* A lookup of functions in one image: a jump at the end of a function may lead to another one. */
 struct finder {
 	struct sw_clr *clr;
 	uint64_t base_avma;

@@ -72,7 +72,7 @@ bool sw_go_probe(const struct sw_snapshot *snap)
 	return has_library(snap);
 }
 
-/* What is kept with a module that was looked at. */
+/* The result for a module that was looked at, kept with it. */
 struct kept {
 	bool is_go;
 	struct sw_go_image image;

@@ -15,7 +15,7 @@ struct sw_go_frame {
 	uint64_t delta; /* from sp to the return address, as the table says */
 };
 
-/* What it returns to. */
+/* The caller to which a frame returns. */
 struct sw_go_caller {
 	uint64_t cfa_avma; /* the caller's sp; its return address is below */
 	bool resumed;      /* pc_avma is where it goes on, and not the word below cfa_avma */

@@ -42,7 +42,7 @@ struct sw_go_modules {
 
 struct sw_go_goroutines;
 
-/* One process with Go code. */
+/* A process with Go code. */
 struct sw_go {
 	const struct sw_snapshot *snap;   /* borrowed */
 	struct sw_snapshot_memory source; /* of memory */
@@ -50,7 +50,7 @@ struct sw_go {
 	struct sw_go_modules modules;
 	const struct sw_go_window
 		*window; /* borrowed from the snapshot; NULL: nothing was copied for it */
-	/* Of the thread that is walked. */
+	/* The thread that is walked. */
 	const struct sw_thread *thread; /* borrowed; NULL: none yet */
 	const struct sw_go_module *of;  /* by whose TLS */
 	struct sw_go_thread stacks;

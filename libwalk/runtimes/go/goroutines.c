@@ -286,7 +286,8 @@ bool sw_go_goroutine(struct sw_go *go, size_t n, struct sw_runtime_goroutine *re
 	if (k == all->n_lists)
 		return false;
 	const struct list *list = &all->lists[k];
-	/* One that cannot be read has no stack: it is missed, and not gone. */
+	/* A goroutine that cannot be read has no stack: it is missing in the result, and not
+	 * gone. */
 	if (!sw_memory_u64(go->memory, list->pointers_avma + 8 * n, &g_avma) || g_avma == 0 ||
 	    g_avma % 8 != 0 || !sw_memory_read(go->memory, g_avma, g, list->layout.g_bytes))
 		return true;

@@ -124,7 +124,8 @@ static void modules_look(const struct words *w, struct modules *m)
 	}
 }
 
-/* What funcdata is counted from: 0 when it is not there. In older versions a small number is where it is since 1.27. */
+/* The base of funcdata offsets; 0 if it is not there. Older versions have a small number where it
+ * is since 1.27. */
 static uint64_t gofunc_read(const struct words *w, const struct sw_go_pclntab *table,
 			    uint64_t table_svma, uint64_t module_svma)
 {

@@ -14,7 +14,7 @@ enum sw_go_tls {
 	SW_GO_TLS_SLOT,   /* at fs base + the word at svma tls_value, which ld.so fills */
 };
 
-/* What the file of a Go program or library says, without the process. */
+/* The file of a Go program or library, without the process. */
 struct sw_go_image {
 	struct sw_go_pclntab table;   /* over the file's bytes */
 	uint64_t text_svma, end_svma; /* of Go code: [text, end) */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What was compiled into what: a pcdata table has, for each instruction, the number of a call in the
- * function's tree of calls; each call knows the instruction that stands for the place of the call.
- * Source: runtime.inlinedCall of go1.19.8 and go1.26.
+ * Functions that were inlined: a pcdata table has, for each instruction, the number of a call in
+ * the function's tree of calls; each call knows the instruction that stands for the place of the
+ * call. Source: runtime.inlinedCall of go1.19.8 and go1.26.
  *
  *	1.18, 1.19   i16 parent | u8 id, pad | i32 file | i32 line | i32 name | i32 parent's pc
  *	since 1.20   u8 id, pad | i32 name | i32 parent's pc | i32 first line

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What changes from version to version is read out of functions that every program has, because its
- * runtime prints all goroutines when it ends by a signal:
+ * Offsets and addresses that change from version to version are read out of functions that every
+ * program has, because its runtime prints all goroutines when it ends by a signal:
  *
  *	runtime.forEachGRace         mov allglen(%rip), %reg; mov allgptr(%rip), %reg
  *	runtime.castogscanstatus     lock cmpxchg %reg, atomicstatus(%reg)
@@ -124,7 +124,8 @@ static bool string_at(const struct sw_elf *elf, uint64_t svma, struct sw_bytes *
 	       sw_elf_loaded(elf, data_svma, &b) && sw_bytes_sub(b, 0, length, ret);
 }
 
-/* Of the arrays of strings that the function knows, the one that begins as this one does. */
+/* The array of wait reasons is, among the arrays of strings that the function refers to, the one
+ * that begins with the first reasons. */
 static void reasons_look(const struct sw_elf *elf, const struct sw_go_image *image,
 			 struct sw_go_layout *ret)
 {

@@ -42,7 +42,8 @@ bool sw_go_linked_caller(const struct sw_go_frame *f, struct sw_go_caller *ret, 
 	for (uint64_t at = sp; sp % 8 == 0 && at < sp + 8 * FRAME_WORDS_MAX; at += 8) {
 		if (!sw_memory_u64(f->cursor->memory, at, &word))
 			return false;
-		/* One of an earlier call, which was made from a callback, lies elsewhere. */
+		/* The saved sp of an earlier call, which was made from a callback, lies
+		 * elsewhere. */
 		if (is_call_of_c(f, word) && sw_go_saved_sp(f, at + 8, &old) &&
 		    (!sw_go_on_stack(&f->stacks->curg, old) ||
 		     sw_go_calls_c_at(g0_sp_avma, at + 8))) {

@@ -51,7 +51,8 @@ static bool stack_join(struct sw_capture_read *last, uint64_t sp, uint64_t end)
 	return true;
 }
 
-/* Of one that a thread runs sched says nothing, or what was: the thread's stack is its own. */
+/* The stack of a goroutine. The sched of a running goroutine says nothing, or is out of date: its
+ * stack is that of the thread. */
 static void stack_add(struct sw_capture *capture, struct sw_go_list *list, const uint8_t *g)
 {
 	uint64_t words[SW_GO_G_WORDS];

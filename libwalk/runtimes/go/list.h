@@ -8,7 +8,7 @@
 enum {
 	SW_GO_LIST_MAX = 1 << 17,       /* goroutines of one runtime that are looked at */
 	SW_GO_LIST_STACK_MAX = 1 << 20, /* bytes of one's stack that are copied */
-	/* What one takes, on average: for what is set aside. */
+	/* Bytes of one goroutine, on average: for the size of what is set aside. */
 	SW_GO_LIST_EACH_BYTES = 2560,
 };
 

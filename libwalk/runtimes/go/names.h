@@ -9,7 +9,8 @@ bool sw_go_owns(const struct sw_go *go, const struct sw_cursor *cursor);
 
 enum { SW_GO_OUTERMOST = SW_GO_INLINED_MAX };
 
-/* What the frame executes at that level of inlining, 0 the innermost; SW_GO_OUTERMOST: the function. */
+/* The function that the frame executes at that level of inlining, 0 the innermost; SW_GO_OUTERMOST:
+ * the function itself. */
 int sw_go_describe(const struct sw_go *go, const struct sw_frame *frame, size_t level,
 		   struct sw_description *ret);
 

@@ -47,7 +47,7 @@ bool sw_go_func_at(const struct sw_go_pclntab *table, uint32_t n, struct sw_go_f
 /* The one that has the code at off. */
 bool sw_go_func_find(const struct sw_go_pclntab *table, uint64_t off, struct sw_go_func *ret);
 
-/* What a table of the function says for the instruction at off. */
+/* The value of the function's table for the instruction at off. */
 bool sw_go_value(const struct sw_go_pclntab *table, const struct sw_go_func *func,
 		 uint32_t value_table, uint64_t off, int32_t *ret);
 

@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum {
-	/* What crosscall2 keeps for C, from its frame's end: go1.19.8 and go1.26
+	/* Bytes that crosscall2 keeps for C, from its frame's end: go1.19.8 and go1.26
 	 * src/runtime/cgo/abi_amd64.h, PUSH_REGS_HOST_TO_ABI0(). */
 	SAVED_BYTES = 48,
 	DELTA_MAX = 1 << 30,

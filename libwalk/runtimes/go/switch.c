@@ -161,7 +161,8 @@ bool sw_go_saved_sp(const struct sw_go_frame *f, uint64_t sp_avma, uint64_t *ret
 	return false;
 }
 
-/* What asmcgocall() takes off g0's sched.sp before it aligns that: until 1.25 or so, and since. */
+/* Bytes that asmcgocall() takes off g0's sched.sp before it aligns that: until 1.25 or so, and
+ * since. */
 static const uint8_t sizes[] = {64, 16};
 
 static uint64_t c_sp(uint64_t g0_sp_avma, size_t i)

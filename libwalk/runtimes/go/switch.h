@@ -37,12 +37,13 @@ enum sw_go_switch {
  */
 bool sw_go_called_from(const struct sw_go_frame *f, enum sw_go_special special, uint64_t pc_avma);
 
-/* What asmcgocall() keeps from sp_avma on, the sp with which it calls C: the sp of its body before it made space. */
+/* The sp of asmcgocall()'s body before it made space, which it keeps above sp_avma, the sp with
+ * which it calls C. */
 bool sw_go_saved_sp(const struct sw_go_frame *f, uint64_t sp_avma, uint64_t *ret_avma);
 
 /*
- * What g0's sched.sp was when C was called that is at sp_avma: its own, or, with callbacks in each other, which keep
- * it, the first one above. 0: it is not known.
+ * The sched.sp of g0 when the C function at sp_avma was called. Callbacks inside each other keep
+ * it: then it is the first kept value above sp_avma. 0 if it is not known.
  */
 uint64_t sw_go_g0_sp(const struct sw_go_frame *f, uint64_t sp_avma);
 

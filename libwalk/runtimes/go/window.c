@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is copied while nothing changes: for each thread its m, the three g that it has, and of those
- * that are not running the stack. Goroutines' stacks lie in the heap, whose mappings are large: without
- * their bounds all of it would be copied that fits.
+ * The copy that is made while nothing changes: for each thread its m, the three g that it has, and
+ * the stacks of the two that are not running. Goroutines' stacks lie in the heap, whose mappings
+ * are large: without their bounds all of it would be copied that fits.
  *
  * In the window: nothing is allocated, opened or parsed; pointers are followed for many threads with one
  * system call.
@@ -137,7 +137,7 @@ static void thread_copy(struct sw_capture *capture, const struct sw_go_found *f)
 	const uint64_t g[] = {f->m.g0_avma, f->m.curg_avma, f->m.gsignal_avma};
 	uint64_t vdso_end = f->module->image.vdso_off + 16;
 	const uint8_t *copy;
-	/* What cannot be copied is read later. */
+	/* Memory that cannot be copied is read later. */
 	(void) sw_capture_copy(capture, f->slot_avma, 8, &copy);
 	(void) sw_capture_copy(capture, f->m_avma, vdso_end > M_BYTES ? vdso_end : M_BYTES, &copy);
 	for (size_t i = 0; i < 3; i++)
@@ -147,7 +147,7 @@ static void thread_copy(struct sw_capture *capture, const struct sw_go_found *f)
 		(void) sw_capture_copy(capture, f->g_avma, G_BYTES, &copy);
 }
 
-/* Those of the first n that are in found. */
+/* The first n threads of found are used, as far as their structures can be read. */
 static void found_use(struct sw_capture *capture, struct sw_go_window *w, size_t n, bool stacks)
 {
 	n = m_read(capture, w, n);

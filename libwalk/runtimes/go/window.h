@@ -21,7 +21,7 @@ struct sw_go_seen {
 	uint64_t mark; /* of its registers: it may be at the same place again */
 };
 
-/* What is found of one thread, level by level. */
+/* The structures of one thread, found level by level. */
 struct sw_go_found {
 	size_t thread; /* its index */
 	const struct sw_go_module *module;
@@ -32,7 +32,7 @@ struct sw_go_found {
 	uint64_t vdso_sp_avma;
 };
 
-/* What is set aside for the window before it: *sw_capture.found, which open() gets. */
+/* The state of the window, set aside before it: *sw_capture.found, which open() gets. */
 struct sw_go_window {
 	struct sw_go_modules modules;
 	uint64_t offsets[SW_GO_MODULES_MAX]; /* of the slot in the thread's TLS */

@@ -19,7 +19,7 @@
  * call_user_mode_callback), dlls/ntdll/signal_x86_64.c (KiUser...Dispatcher).
  */
 
-/* What a frame is asked for: the caller's registers. */
+/* The result of asking a frame for the caller's registers. */
 enum sw_wine_result {
 	SW_WINE_OK,
 	SW_WINE_NONE,       /* there is no such thing */

@@ -5,10 +5,10 @@
 #include "runtimes/wine/frames.h"
 
 /*
- * What runtimes/wine/frames.h tells, of 32-bit programs in a process of their own (Wine's WoW64 in its old
- * form). Source: Wine 8.0 and 9.0, dlls/ntdll/unix/signal_i386.c (struct syscall_frame,
- * __wine_syscall_dispatcher, call_user_mode_callback, signal_start_thread) and dlls/ntdll/signal_i386.c
- * (KiUser...Dispatcher).
+ * The frames of runtimes/wine/frames.h, for 32-bit programs in a process of their own (Wine's WoW64
+ * in its old form). Source: Wine 8.0 and 9.0, dlls/ntdll/unix/signal_i386.c (struct syscall_frame,
+ * __wine_syscall_dispatcher, call_user_mode_callback, signal_start_thread) and
+ * dlls/ntdll/signal_i386.c (KiUser...Dispatcher).
  */
 enum {
 	SW_WINE_I386_PREV = 0x3c, /* of a syscall_frame: the one that encloses it */

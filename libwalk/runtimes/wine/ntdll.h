@@ -7,8 +7,9 @@
 #include <snapwalk/walk.h>
 
 /*
- * What ntdll.dll of a Wine process exports of use to us, read from the process's memory. Functions
- * are where code goes when the kernel (Unix code, here) enters Windows code on its own account.
+ * The exports of a Wine process's ntdll.dll that are used here, read from the process's memory. The
+ * functions are those to which code goes when the kernel (Unix code, here) enters Windows code on
+ * its own account.
  */
 struct sw_wine_ntdll {
 	const struct sw_place *place; /* borrowed from the snapshot */

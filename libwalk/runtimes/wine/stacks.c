@@ -63,7 +63,7 @@ static void stacks_add(struct sw_capture *capture, const struct wine_thread *t)
 	if (sw_wine_on_windows_stack(teb, t->sp_avma)) {
 		if (t->in_signal)
 			windows_add(capture, teb, t->sp_avma);
-		/* Of a call that has returned, or of those that called back. */
+		/* The frame is of a call that has returned, or of the calls that called back. */
 		unix_add(capture, teb, teb->syscall_frame_avma);
 	} else if (sw_wine_on_unix_stack(teb, t->sp_avma)) {
 		if (t->in_signal)
@@ -72,7 +72,7 @@ static void stacks_add(struct sw_capture *capture, const struct wine_thread *t)
 	}
 }
 
-/* What a signal interrupted, whose handler the thread is in. */
+/* The stack that a signal interrupted, if the thread is in its handler. */
 static void signal_find(struct sw_capture *capture, struct wine_thread *t)
 {
 	uint8_t raw[SIGNAL_LOOK_BYTES];

@@ -41,7 +41,8 @@ static struct sw_wine_function function_find(const struct sw_pe_image *image,
 	return (struct sw_wine_function){base_avma + entry.begin_rva, base_avma + entry.end_rva};
 }
 
-/* Of images for i386, which have no function table: by their call frame information. */
+/* Images for i386 have no function table: a function of theirs is found by call frame
+ * information. */
 static struct sw_wine_function function_find_32(const struct sw_wine *w, uint64_t avma)
 {
 	const struct sw_place *place = w->ntdll.place;

@@ -6,7 +6,7 @@
 #include "runtimes/wine/frames.h"
 #include "runtimes/wine/ntdll.h"
 
-/* What is known of Wine in one snapshot. */
+/* The Wine of one snapshot. */
 
 /* The ways from Windows code to Unix code. */
 enum sw_wine_call { SW_WINE_SYSCALL, SW_WINE_UNIX_CALL, SW_WINE_CALLS };
@@ -27,7 +27,7 @@ struct sw_wine {
 	struct sw_wine_ntdll ntdll;
 	struct sw_wine_dispatcher dispatchers[SW_WINE_CALLS];
 	struct sw_wine_function callback, exception, apc, loader;
-	/* Of the thread that was asked for last. */
+	/* The thread that was asked for last. */
 	const struct sw_thread *thread;
 	struct sw_wine_teb teb;
 	bool has_teb;
@@ -48,7 +48,7 @@ static inline bool sw_wine_inside(const struct sw_wine_function *f, uint64_t avm
 /* Whether avma is in a dispatcher, and in which. */
 bool sw_wine_dispatcher_at(const struct sw_wine *w, uint64_t avma, enum sw_wine_call *ret);
 
-/* What a result of runtimes/wine/frames.h means to the walker; none says what SW_WINE_NONE means. */
+/* The walker's step for a result of runtimes/wine/frames.h; none is the text for SW_WINE_NONE. */
 enum sw_step sw_wine_conclude(enum sw_wine_result result, const struct sw_cursor *c,
 			      uint64_t fault_avma, const char *none, struct sw_stepped *ret);
 

@@ -7,7 +7,8 @@
 #include "runtimes/wine/replace.h"
 
 enum {
-	/* Of __wine_unix_call_dispatcher(), 32-bit: a handle of 8 bytes, the code, a pointer. */
+	/* Bytes of arguments of __wine_unix_call_dispatcher(), 32-bit: a handle of 8 bytes, the
+	 * code, a pointer. */
 	UNIX_CALL_ARGUMENTS = 16,
 };
 
@@ -124,7 +125,7 @@ enum sw_step sw_wine_caller_step(struct sw_wine *w, const struct sw_cfi_rule *ru
 		return sw_wine_conclude(SW_WINE_NONE, c, 0, "the frame pointer was lost", ret);
 	enum sw_wine_result r =
 		sw_wine_caller_regs(c->memory, teb, c->thread->fs_base, rbp, &ret->regs, &fault);
-	/* What is not saved yet is as it was. */
+	/* Registers that are not saved yet have their values still. */
 	for (unsigned reg = SW_X86_64_R12; r == SW_WINE_OK && reg <= SW_X86_64_R15; reg++)
 		if (!rule_has(rule, reg) && sw_regs_get(&c->regs, reg, &value))
 			sw_regs_set(&ret->regs, reg, value);
@@ -182,7 +183,7 @@ static bool argument_find(const struct sw_cursor *c, uint64_t *ret_avma)
 	return true;
 }
 
-/* What was interrupted may have been anywhere, also at an address that is no code. */
+/* The interrupted code may have been anywhere, also at an address that is no code. */
 enum sw_step sw_wine_context_step(struct sw_cursor *c, struct sw_stepped *ret)
 {
 	uint64_t fault = 0, argument;

@@ -6,8 +6,8 @@
 #include "memory.h"
 
 /*
- * What Wine keeps of a thread in its TEB, to which gs points in all of the thread's code, Windows or
- * Unix; in 32-bit programs fs. A thread has three stacks:
+ * The data of a thread that Wine keeps in its TEB, to which gs points in all of the thread's code,
+ * Windows or Unix; in 32-bit programs fs. A thread has three stacks:
  *
  *	Windows   [stack_limit, stack_base)
  *	Unix      [unix_stack, unix_end): system calls, calls to Unix libraries. While the thread is

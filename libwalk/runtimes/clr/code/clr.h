@@ -9,7 +9,7 @@
 #include "snapshot/snapshot.h"
 #include "snapshot/read.h"
 
-/* What is known of one address of managed code, without names. */
+/* The kind of an address of managed code, without names. */
 enum sw_clr_code_kind {
 	SW_CLR_CODE_NONE, /* not managed code */
 	SW_CLR_CODE_JIT,  /* compiled at run time */
@@ -32,7 +32,7 @@ struct sw_clr_code {
 	const struct sw_clr_runtime *runtime; /* borrowed */
 };
 
-/* One CoreCLR in the process. */
+/* A CoreCLR in the process. */
 struct sw_clr_runtime {
 	struct sw_place *place;          /* its module; borrowed */
 	struct sw_clr_contract contract; /* json NULL: it has none */

@@ -140,7 +140,8 @@ bool sw_clr_row_name(const struct sw_clr_metadata *m, uint32_t rid, struct sw_te
 	return true;
 }
 
-/* What metadata says, with the arguments of the code that there is. False: it says nothing. */
+/* The name of a method as metadata has it, with the type arguments of the code. Returns false if
+ * metadata has no name. */
 static bool metadata_name(struct sw_clr_names *names, const struct sw_clr_name_layout *at,
 			  const struct method *method, const struct sw_clr_metadata *m,
 			  struct sw_text *text)

@@ -19,7 +19,7 @@ struct sw_clr_module {
 	struct sw_clr_pe image;
 };
 
-/* What was found so far. Belongs to sw_clr. */
+/* The names that were found so far. Belongs to sw_clr. */
 struct sw_clr_names {
 	struct sw_memory memory;
 	struct sw_arena *arena; /* borrowed */
@@ -58,7 +58,7 @@ bool sw_clr_row_name(const struct sw_clr_metadata *m, uint32_t rid, struct sw_te
 
 /* ---- of sw_clr ------------------------------------------------------------------------------ */
 
-/* What names of a runtime are made by; not usable where that is not known. */
+/* The layout by which names of a runtime are read; not usable where it is not known. */
 struct sw_clr_name_layout sw_clr_name_layout_of(const struct sw_clr_runtime *runtime);
 
 /* Made when first asked for; NULL when there is no memory. */

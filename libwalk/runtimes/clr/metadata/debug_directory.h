@@ -9,7 +9,7 @@ enum {
 	SW_CLR_PDB_BYTES_MAX = 64 << 20, /* of one, also when it is unpacked */
 };
 
-/* What an image says of its portable PDB. */
+/* The portable PDB that an image names. */
 struct sw_clr_pdb_link {
 	uint8_t id[SW_CLR_PDB_ID_BYTES]; /* which it must have, too */
 	uint64_t embedded_avma;          /* 0: it is not in the image */

@@ -22,7 +22,7 @@ bool sw_clr_pe_open(struct sw_memory memory, uint64_t base_avma, bool mapped,
 /* The address of an RVA. */
 bool sw_clr_pe_address(const struct sw_clr_pe *pe, uint32_t rva, uint64_t *ret_avma);
 
-/* One of the 16 data directories. False when it is empty. */
+/* The data directory with that number, 0 to 15. Returns false if it is empty. */
 bool sw_clr_pe_directory(const struct sw_clr_pe *pe, unsigned number, uint32_t *ret_rva,
 			 uint32_t *ret_bytes);
 

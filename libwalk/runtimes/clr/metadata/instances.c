@@ -12,7 +12,7 @@ enum {
 	ARGUMENTS_MAX = 64,      /* of one method */
 	AMBIGUOUS = 0,           /* where no entry can be: the header is there */
 
-	/* What the first number of a signature says is in it; others than these two are not known. */
+	/* The flags in the first number of a signature; others than these two are not known. */
 	SIGNATURE_ARGUMENTS = 0x04,
 	SIGNATURE_OWNER = 0x40,
 

@@ -102,7 +102,7 @@ struct points {
 
 enum point { POINT_BAD, POINT_DOCUMENT, POINT_HIDDEN, POINT_LINE };
 
-/* What comes after the IL offset's difference. */
+/* The part of a sequence point that comes after the IL offset's difference. */
 static enum point lines_read(struct points *p)
 {
 	uint32_t lines, columns, line, column;

@@ -35,8 +35,9 @@ static bool side_name(const char *path, char *to, size_t bytes)
 }
 
 /*
- * What it tells is shown to whoever may see the dump: the process itself could read it. Its own files,
- * and those that all may read; else what may be read by the same as the assembly, which it has mapped.
+ * A PDB is only read if the process itself could read it, because whoever may see the dump is shown
+ * its content. These are the process's own files and those that all may read, else those that the
+ * same users may read as the assembly, which the process has mapped.
  */
 static bool may_read(struct sw_capture *capture, const char *assembly, const struct stat *pdb)
 {
@@ -93,7 +94,7 @@ void sw_clr_pdb_files_prepare(struct sw_capture *capture)
 {
 	const struct sw_snapshot *snap = capture->snap;
 	struct sw_map64 seen = {0};
-	/* Of a program in one file, which has its assemblies in it. */
+	/* The executable of a program in one file has its assemblies in it. */
 	size_t opened = file_try(capture, snap->process.exe), i;
 	for (i = 0; i < snap->n_maps && opened < FILES_MAX && seen.count < TRIES_MAX; i++)
 		if (is_assembly(&snap->maps[i]) && is_new(&seen, snap->maps[i].path) &&

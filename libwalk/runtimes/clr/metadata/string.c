@@ -63,7 +63,7 @@ static void writer_finish(struct writer *w)
 		code_point_append(w->text, 0xfffd);
 }
 
-/* What of [avma, avma + bytes) lies in avma's block. */
+/* The bytes of [avma, avma + bytes) that lie in avma's block. */
 static size_t block_left(uint64_t avma, uint64_t bytes)
 {
 	size_t left = BLOCK_BYTES - avma % BLOCK_BYTES;

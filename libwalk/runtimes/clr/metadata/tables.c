@@ -26,7 +26,7 @@ enum {
 	STRING_CHUNK = 64,
 };
 
-/* What a column holds: an index into a table (its number), or one of these. */
+/* The content of a column: an index into a table (its number), or one of these. */
 enum {
 	U2 = 0x80,
 	U4,

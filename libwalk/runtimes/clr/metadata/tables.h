@@ -50,7 +50,7 @@ struct sw_clr_metadata {
 bool sw_clr_metadata_open(struct sw_memory memory, uint64_t avma, uint64_t bytes,
 			  struct sw_clr_metadata *ret);
 
-/* One column of a row; rows count from 1. */
+/* The value of a column in a row; rows count from 1. */
 bool sw_clr_metadata_get(const struct sw_clr_metadata *m, unsigned table, uint32_t rid,
 			 unsigned column, uint32_t *ret);
 

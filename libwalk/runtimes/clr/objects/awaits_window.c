@@ -78,7 +78,7 @@ static void stack_take(struct sw_clr_tasks_window *w, const struct sw_thread *th
 	while (at < end) {
 		size_t n = end - at < sizeof(words) ? (size_t) (end - at) & ~(size_t) 7
 						    : sizeof(words);
-		/* What was copied may end anywhere. */
+		/* Copied memory may end anywhere. */
 		if (n == 0 || (!sw_memory_read(stacks, at, words, n) &&
 			       !sw_memory_read(stacks, at, words, n = sizeof(*words))))
 			return;
@@ -134,7 +134,7 @@ static void object_read(struct sw_clr_tasks_window *w, uint64_t avma, bool any)
 	}
 }
 
-/* Who awaits it, and all that is read of it afterwards. */
+/* The box's awaiter is found, and all that is read of it afterwards is copied. */
 static void box_follow(struct sw_clr_tasks_window *w, const struct sw_clr_chain *chain,
 		       uint64_t box)
 {
@@ -152,7 +152,7 @@ static void box_follow(struct sw_clr_tasks_window *w, const struct sw_clr_chain 
 		object_read(w, fields - SW_CLR_OBJECT_HEAD, next == 0);
 }
 
-/* Such a thread runs async methods more often than others. */
+/* Threads that run, and workers of the thread pool, run async methods more often than others. */
 static bool comes_first(const struct sw_thread *t)
 {
 	return t->state == 'R' || strcmp(t->comm, ".NET TP Worker") == 0;

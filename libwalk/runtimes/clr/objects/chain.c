@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a Task has in m_continuationObject:
+ * The values of a Task's m_continuationObject:
  *
  *	the box of its awaiter			await, without a context to go back to
  *	an Action, whose target is that box		a hand-written awaiter
@@ -81,7 +81,7 @@ static uint64_t of_list(const struct sw_clr_chain *c, uint64_t list, bool *forks
 	return found;
 }
 
-/* What awaits a ManualResetValueTaskSourceCore. */
+/* The box that awaits a ManualResetValueTaskSourceCore. */
 static uint64_t of_source(const struct sw_clr_chain *c, uint64_t object, uint32_t offset,
 			  bool *forks, unsigned *left)
 {

@@ -4,7 +4,8 @@
 
 #include "runtimes/clr/objects/classes.h"
 
-/* Who awaits whom: from the box of a state machine to that which goes on when it is done. */
+/* The chain of awaiters: from the box of a state machine to the one that goes on when it is
+ * done. */
 enum {
 	SW_CLR_CHAIN_MAX = 1024, /* boxes of one chain */
 	SW_CLR_HOPS_MAX = 64,    /* objects from one box to the next */
@@ -14,10 +15,10 @@ struct sw_clr_chain {
 	const struct sw_clr_classes *at; /* borrowed */
 	struct sw_clr_class_cache *classes;
 	struct sw_memory memory;
-	/* Of a state machine that is an object of its own: what goes on after it, an iterator's caller; 0: nothing, or
-	 * it is none. */
+	/* The state machine that goes on after one that is an object of its own: an iterator's
+	 * caller. 0 if there is none, or the object is no such state machine. */
 	uint64_t (*promised)(void *arg, uint64_t box_avma);
-	/* Of a pooled box: whether it is in use, and done. NULL: it counts as one that is in use. */
+	/* Whether a pooled box is in use, and done. NULL: each counts as one that is in use. */
 	bool (*pooled)(void *arg, uint64_t box_avma, bool *ret_done);
 	/* Whether a box is at an await: one that has yielded a value has what it waited for before. NULL, or
 	 * where that cannot be read: it counts as one that is. */

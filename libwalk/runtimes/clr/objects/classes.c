@@ -52,9 +52,10 @@ static uint64_t canon_of(const struct sw_clr_classes *at, struct sw_memory m, ui
 }
 
 /*
- * Of .NET 8. A MethodTable has the module that loaded it; one that has arguments of other modules has the one that
- * it is of behind the words for its virtual methods, after what else it has there.
- * Source: dotnet/runtime v8.0.0, src/coreclr/vm/methodtable.h, enum_flag_HasModuleOverride.
+ * The module of a MethodTable in .NET 8. A MethodTable has the module that loaded it; one with type
+ * arguments of other modules has its own module behind the words for its virtual methods, after
+ * what else it has there. Source: dotnet/runtime v8.0.0, src/coreclr/vm/methodtable.h,
+ * enum_flag_HasModuleOverride.
  */
 static uint64_t module_behind(const struct sw_clr_classes *at, struct sw_memory m, uint64_t table)
 {

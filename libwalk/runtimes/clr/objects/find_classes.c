@@ -58,8 +58,8 @@ static const struct wanted wanted[] = {
 
 enum { WANTED = SW_ARRAY_SIZE(wanted), BOX = 1, POOLED = 2 }; /* indices of wanted */
 
-/* Of a socket what waits for it leads to who awaits that. Since .NET 10 all sockets are in one array; before, each
- * engine has a dictionary of its own. */
+/* A socket's context leads to what waits for the socket, and that to its awaiter. Since .NET 10 all
+ * sockets are in one array; before, each engine has a dictionary of its own. */
 static const char engine[] = "System.Net.Sockets.SocketAsyncEngine";
 static const struct wanted of_sockets[] = {
 	{engine, SW_CLR_ENGINE, false},
@@ -221,7 +221,8 @@ static bool members_find(struct finding *f)
 	if (!member_find(f, 0, "System.Threading.Tasks.Task+WhenEachState",
 			 "_waitForNextCompletedTask", &at->each_source))
 		at->each_source = 0;
-	/* Of a generic class the first one that was loaded: all have references there. */
+	/* A generic class is represented by its first instance that was loaded: all instances have
+	 * references at these fields. */
 	if (!member_find(f, 0, "System.Collections.Generic.List`1", "_items", &at->list_items) ||
 	    !member_find(f, 0, "System.Collections.Generic.List`1", "_size", &at->list_size))
 		at->list_items = at->list_size = 0;

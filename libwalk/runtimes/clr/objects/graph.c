@@ -66,7 +66,7 @@ static void stack_add(struct sw_clr_graph *g, const struct sw_thread *thread,
 		size_t n = sizeof(words) - at % sizeof(words);
 		if (n > end - at)
 			n = (size_t) (end - at);
-		/* What was copied may end anywhere. */
+		/* Copied memory may end anywhere. */
 		if (!sw_memory_read(stacks, at, words, n) &&
 		    !sw_memory_read(stacks, at, words, n = sizeof(*words)))
 			return;

@@ -30,7 +30,7 @@ bool sw_clr_tasks_go_on(void *window)
 	return sw_copied_blocks_has_space(&w->pages) && !sw_capture_is_late(w->capture);
 }
 
-/* What says where the state machines of boxes have what: for those who have what was recorded alone. */
+/* The layouts of the boxes' state machines are read, so that a recording has them, too. */
 static void machines_read(struct sw_clr_tasks_window *w)
 {
 	struct sw_clr_chain chain = {.at = &w->at,

@@ -10,7 +10,8 @@ enum {
 	SW_CLR_PAGES_MAX = 8 << 10, /* of SW_CAPTURE_GOROUTINES_BYTES */
 	SW_CLR_PAGE_SLOTS = 16 << 10,
 	SW_CLR_PAGE_BYTES = 4096,
-	/* Of those alone that threads run, and who awaits them: less, so that it costs every capture little. */
+	/* The limits when only the tasks that threads run and their awaiters are copied: lower, so
+	 * that it costs every capture little. */
 	SW_CLR_AWAITS_PAGES_MAX = 2 << 10,
 	SW_CLR_AWAITS_PAGE_BYTES = 512,
 	SW_CLR_READ_BLOCKS = 256,
@@ -21,7 +22,7 @@ enum {
 	SW_CLR_TASKS_MARK = 13,
 };
 
-/* What copying tasks in the window needs, made before. */
+/* The state for copying tasks in the window, made before it. */
 struct sw_clr_tasks_window {
 	struct sw_clr_classes at;
 	const char *why;            /* static; why they are not read; NULL */
@@ -44,7 +45,7 @@ struct sw_clr_tasks_window {
 	} tables[SW_CLR_VERDICTS];
 };
 
-/* What was copied of stacks. */
+/* The copied parts of stacks. */
 struct sw_memory sw_clr_tasks_stacks(struct sw_clr_tasks_window *w);
 
 /* Whether there is space and time for more. */

@@ -132,7 +132,7 @@ static const struct sw_json *section(const struct sw_clr_contract *c, const char
 	return sw_json_member_of(c->json.values, name, SW_JSON_OBJECT);
 }
 
-/* Of an array the first element, NULL: none; anything else is itself. */
+/* The first element of an array, NULL if it is empty; any other value is returned as it is. */
 static const struct sw_json *unwrap(const struct sw_json *value)
 {
 	return value != NULL && value->type == SW_JSON_ARRAY ? sw_json_first(value) : value;

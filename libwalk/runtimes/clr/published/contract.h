@@ -6,10 +6,11 @@
 #include "memory.h"
 
 /*
- * What a CoreCLR runtime says of its own structures: offsets of fields, global values and pointers,
- * and which algorithms ("contracts") read them. It is data of the target, found by an exported symbol.
- * Source: dotnet/runtime, docs/design/datacontracts/contract-descriptor.md and data_descriptor.md
- * (the compact format), as of v10.0.0.
+ * The description that a CoreCLR runtime gives of its own structures: offsets of fields, global
+ * values and pointers, and which algorithms ("contracts") read them. It is data of the target,
+ * found by an exported symbol. Source: dotnet/runtime,
+ * docs/design/datacontracts/contract-descriptor.md and data_descriptor.md (the compact format), as
+ * of v10.0.0.
  */
 struct sw_clr_contract {
 	struct sw_json_tree json; /* owned; an object */
@@ -40,7 +41,7 @@ bool sw_clr_field(const struct sw_clr_contract *c, const char *type, const char 
 		  uint32_t *ret);
 bool sw_clr_size(const struct sw_clr_contract *c, const char *type, uint32_t *ret);
 
-/* One number of a layout and what the descriptor calls it; field NULL: the type's size. */
+/* A number of a layout and its name in the descriptor; field NULL: the type's size. */
 struct sw_clr_row {
 	const char *type, *field;
 	size_t at; /* of a uint32_t in the layout */

@@ -106,8 +106,9 @@ static bool entry_take(struct search *s, uint32_t difference, uint32_t stored_il
 		return false;
 	s->last = native;
 	s->begun = true;
-	/* Of several at the same place the lowest counts, as for the runtime itself; special values
-	 * are the highest. Source: v10.0.0, vm/debugdebugger.cpp, WalkILOffsetsCallback(). */
+	/* The lowest IL offset of those at the same place counts, as for the runtime itself;
+	 * special values are the highest. Source: v10.0.0, vm/debugdebugger.cpp,
+	 * WalkILOffsetsCallback(). */
 	if (!call && native <= s->native_off &&
 	    (!s->found || native != s->group || il_off < s->il_off)) {
 		s->found = true;

@@ -50,7 +50,8 @@ static const struct sw_clr_row rows[] = {
 	ROW("Bucket", "Values", bucket_values),
 };
 
-/* What only hijacked return addresses and threads need; without it the rest still holds. */
+/* The rows that only hijacked return addresses and threads need; without them the rest still
+ * holds. */
 static const struct sw_clr_row thread_rows[] = {
 	ROW("ThreadStore", "FirstThreadLink", store_first),
 	ROW("Thread", "LinkNext", thread_next),

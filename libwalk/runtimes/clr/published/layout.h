@@ -36,7 +36,8 @@ struct sw_clr_layout {
 	uint64_t store_avma; /* of the variable that points to the thread store; 0: not known */
 	uint64_t
 		sync_table_avma; /* of the variable that points to the table of SyncBlocks; 0: not known */
-	/* Of .NET 8 alone, variables: System.Object's MethodTable, the thread that has stopped the others; 0: not known */
+	/* Variables of .NET 8 alone: System.Object's MethodTable, and the thread that has stopped
+	 * the others; 0: not known */
 	uint64_t object_table_avma, suspender_avma;
 	unsigned fixed_version; /* 8 or 9: the rest is as that has it; 0: it describes all */
 	unsigned nibble_version;
@@ -53,9 +54,10 @@ bool sw_clr_layout_resolve(const struct sw_clr_contract *contract, struct sw_clr
 void sw_clr_layout_threads(const struct sw_clr_contract *contract, struct sw_clr_layout *layout);
 
 /*
- * Of .NET 8 and 9, which do not describe how they find code; map_avma is their range section map,
- * store_avma .NET 8's variable for threads (offsets as seen in 8.0.31), 0 when not known.
- * Source: dotnet/runtime v8.0.0 and v9.0.0, src/coreclr/vm/codeman.h and inc/nibblemapmacros.h.
+ * The layout of .NET 8 and 9, which do not describe how they find code; map_avma is their range
+ * section map, store_avma .NET 8's variable for threads (offsets as seen in 8.0.31), 0 when not
+ * known. Source: dotnet/runtime v8.0.0 and v9.0.0, src/coreclr/vm/codeman.h and
+ * inc/nibblemapmacros.h.
  */
 struct sw_clr_layout sw_clr_layout_fixed(uint64_t map_avma, uint64_t store_avma);
 

@@ -43,7 +43,7 @@ static inline bool sw_clr_row_overflows(uint32_t row, unsigned row_shift)
 void sw_clr_name_layout_resolve(const struct sw_clr_contract *contract,
 				struct sw_clr_name_layout *ret);
 
-/* Of .NET 8, which does not describe itself; as seen in 8.0.31. */
+/* The layout of .NET 8, which does not describe itself; as seen in 8.0.31. */
 struct sw_clr_name_layout sw_clr_name_layout_fixed(void);
 
 #endif

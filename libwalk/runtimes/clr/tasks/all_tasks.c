@@ -35,7 +35,7 @@ static bool go_on(void *arg)
 	return true;
 }
 
-/* Of what the window has copied. */
+/* The graph of objects is made from what the window has copied. */
 static void graph_begin(struct sw_clr *clr)
 {
 	struct sw_clr_all_tasks *all = clr->tasks;
@@ -67,7 +67,7 @@ static void waiting_find(struct sw_clr *clr)
 	struct sw_clr_graph *g = all->graph;
 	uint64_t before;
 	bool forks;
-	/* One that another one waits for is shown with that. */
+	/* A task that another one waits for is shown with that one. */
 	for (size_t i = 0; i < g->n; i++) {
 		uint64_t next = is_pending_box(all, &g->nodes[i])
 					? sw_clr_chain_next(&all->chain, g->nodes[i].avma, &forks)
@@ -180,7 +180,7 @@ size_t sw_clr_awaited_tasks(struct sw_clr *clr, const char **ret_why)
 	    !tasks_begin(clr, ret_why))
 		return 0;
 	tasks_find(clr, true, ret_why);
-	/* What nobody awaits is on the thread's stack as it is. */
+	/* A task that nobody awaits is on the thread's stack as it is. */
 	for (size_t i = 0; i < all->n; i++) {
 		bool forks, cut = false;
 		struct sw_clr_chain chain = all->chain;

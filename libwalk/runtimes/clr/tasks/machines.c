@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What C#'s compiler makes of "async Task Method()": a type <Method>d__3 in the method's own one, with MoveNext() and
- * the field <>1__state. At each await that suspends, MoveNext() stores its number there:
+ * The state machine that C#'s compiler makes of "async Task Method()": a type <Method>d__3 in the
+ * method's own one, with MoveNext() and the field <>1__state. At each await that suspends,
+ * MoveNext() stores its number there:
  *
  *	ldarg.0; ldc.i4 N; dup; stloc.0; stfld <>1__state
  *
@@ -155,7 +156,7 @@ static bool is_state_field(const struct sw_clr_machine *m, uint32_t token)
 	uint32_t rid = token & SW_CLR_TOKEN_RID;
 	if (token >> 24 == TABLE_FIELD)
 		return rid == m->state_rid;
-	/* Of a generic type by reference. */
+	/* The field of a generic type is named by a reference. */
 	return token >> 24 == TABLE_MEMBER &&
 	       string_is(&m->module->metadata, TABLE_MEMBER, rid, MEMBER_NAME, "<>1__state");
 }

@@ -32,7 +32,8 @@ static bool library_open(void *arg, uint64_t module_avma, struct sw_clr_metadata
 	return true;
 }
 
-/* What waits for sockets is in a library of its own. In single files, where its image has no name, it is not found. */
+/* The classes that wait for sockets are in a library of their own. In single files, where its image
+ * has no name, it is not found. */
 static void sockets_find(const struct sw_snapshot *snap, const struct sw_clr_layout *layout,
 			 struct sw_memory memory, struct library *library,
 			 struct sw_clr_classes *at)

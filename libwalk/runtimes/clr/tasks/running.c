@@ -51,7 +51,8 @@ static uint64_t key_of(const struct sw_clr_code *code)
 }
 
 /*
- * Of code that was compiled ahead of time .NET 8 and 9 do not say what method it is, but the image has its name:
+ * The method of code that was compiled ahead of time is not told by .NET 8 and 9, but the image has
+ * its name:
  *
  *	System.Private.CoreLib.dll!...AsyncTaskMethodBuilder`1+AsyncStateMachineBox`1[...,System.__Canon].MoveNext(Thread)
  *
@@ -314,7 +315,8 @@ static void word_take(struct sw_clr *clr, void *arg, uint64_t word)
 	candidate_add(clr, l->candidates, word, l->code, l->table);
 }
 
-/* What MoveNext() works on: the state machine, in the box or by itself. */
+/* The words of a frame that lead to a candidate: MoveNext() works on the state machine, which is in
+ * the box or an object of its own. */
 static void word_compare(struct sw_clr *clr, void *arg, uint64_t word)
 {
 	struct looking *l = arg;
@@ -334,7 +336,8 @@ static void candidates_keep(struct candidates *c, const bool keep[CANDIDATES_MAX
 	c->n = n;
 }
 
-/* Of several the one that the functions which it has called have, too. */
+/* If there are several candidates, the one remains that the frames of the called functions have,
+ * too. */
 static void candidates_compare(struct sw_clr *clr, size_t index, struct looking *l)
 {
 	const struct sw_clr_note *notes = clr->tasks->notes;

@@ -7,7 +7,7 @@
 #include "runtimes/clr/objects/graph.h"
 #include "runtimes/clr/tasks/machines.h"
 
-/* What is known of async methods after the window: shared by the files of this folder. */
+/* The state of async methods after the window: shared by the files of this folder. */
 enum {
 	SW_CLR_NOTE_REGS = 6,
 	SW_CLR_TASK_NAME_BYTES = 40,
@@ -26,7 +26,7 @@ struct sw_clr_task_entry {
 	pid_t tid; /* of the thread that runs it; 0 */
 };
 
-/* What a frame of a task says. */
+/* The place in the program that a frame of a task stands for. */
 struct sw_clr_task_spot {
 	const struct sw_clr_machine *machine;
 	int32_t state;
