@@ -217,7 +217,8 @@ static void read_opcode(struct decoder *d)
 	}
 }
 
-/* Of the x87: bit n of a row is set where extension n of the opcode writes. D9 /1 and DB /4, /6 are none. */
+/* The access of an x87 instruction: bit n of a row is set where extension n of the opcode writes.
+ * D9 /1 and DB /4, /6 have none. */
 static enum sw_access_kind kind_x87(const struct decoder *d)
 {
 	static const uint8_t writes[8] = {0, 0xcc, 0, 0x8e, 0, 0xce, 0, 0xce};
@@ -225,7 +226,7 @@ static enum sw_access_kind kind_x87(const struct decoder *d)
 								       : SW_ACCESS_READ;
 }
 
-/* What the one operand in memory is for; of an opcode without ModRM UNKNOWN. */
+/* The access to the one operand in memory; UNKNOWN for an opcode without ModRM. */
 static enum sw_access_kind kind_one(const struct decoder *d)
 {
 	unsigned extension = d->modrm >> 3 & 7;
@@ -354,7 +355,7 @@ static uint64_t word_bytes(const struct decoder *d)
 	return d->is_32bit ? 4 : 8;
 }
 
-/* Those whose operand is not said by ModRM; how many operands they have. */
+/* Instructions whose operand is not told by ModRM. Returns how many operands they have. */
 static size_t implied(struct decoder *d, struct sw_access *ret)
 {
 	const uint64_t word = word_bytes(d);

@@ -7,12 +7,12 @@
 #include <snapwalk/walk.h>
 
 /*
- * What depends on the processor. Only the files of this folder know registers and instructions; the rest
- * works in the numbers of struct sw_regs, which are DWARF's of x86-64. Programs for i386 run on the same
- * processor and have the lower halves of the first eight of them, and the pc: only tables, which number
- * them otherwise, are translated (sw_arch_reg_of_column()). Whether code is such says the memory that it
- * is in (sw_memory_is_32bit()).
- * Source: System V AMD64 psABI 1.0, figure 3.36 (DWARF register numbers).
+ * The part of unwinding that depends on the processor. Only the files of this folder know registers
+ * and instructions; the rest works in the numbers of struct sw_regs, which are DWARF's of x86-64.
+ * Programs for i386 run on the same processor and have the lower halves of the first eight of them,
+ * and the pc: only tables, which number them otherwise, are translated (sw_arch_reg_of_column()).
+ * Memory says whether its code is that of 32-bit programs (sw_memory_is_32bit()). Source: System V
+ * AMD64 psABI 1.0, figure 3.36 (DWARF register numbers).
  */
 enum {
 	SW_X86_64_RAX = 0,
@@ -108,7 +108,7 @@ static inline int sw_arch_column_of_reg(bool is_32bit, unsigned reg)
 	return -1;
 }
 
-/* What comes before a return address: bits, since bytes can be read both ways. */
+/* The calls that may end before a return address: bits, since bytes can be read both ways. */
 enum sw_call {
 	SW_CALL_NONE = 0,     /* no CALL ends there */
 	SW_CALL_DIRECT = 1,   /* CALL rel32: *ret_target_avma is where it goes */

@@ -17,7 +17,7 @@ enum sw_eh_return {
 	SW_EH_RETURN_DONE,  /* the registers are the handler's but for the stack pointer and pc */
 };
 
-/* What the code from pc on is. exact_pc: it is the next instruction, and no return address. */
+/* The code from pc on. exact_pc: it is the next instruction, and no return address. */
 enum sw_eh_return sw_arch_eh_return(struct sw_memory code, uint64_t pc_avma, bool exact_pc,
 				    bool look_ahead);
 

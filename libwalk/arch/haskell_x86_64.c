@@ -43,7 +43,7 @@ static const uint8_t takes_down[] = {
 
 _Static_assert(sizeof(makes) <= CODE_BYTES_MAX && sizeof(takes_down) <= CODE_BYTES_MAX, "");
 
-/* What is at pc; of nearly all code this says already that it is something else. */
+/* The code at pc. Its first bytes already tell nearly all other code from it. */
 struct here {
 	struct sw_memory memory;
 	uint64_t pc;

@@ -4,7 +4,8 @@
 
 #include "arch/arch.h"
 
-/* What arch/arch.h tells of code, for 32-bit programs: asked by the functions of all machines. */
+/* The answers of arch/arch.h on code, for 32-bit programs: called by its functions, which serve all
+ * machines. */
 
 const char *sw_i386_reg_name(unsigned number);
 

@@ -9,7 +9,8 @@
 
 enum { SW_INSN_BYTES_MAX = 15, SW_INSN_NO_REG = 0xff };
 
-/* What an instruction does to the stack and to the flow of control; all else is PLAIN. */
+/* The effect of an instruction on the stack and on the flow of control; any other instruction is
+ * PLAIN. */
 enum sw_insn_op {
 	SW_INSN_PLAIN,
 	SW_INSN_JUMP,     /* to target */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What those x86-64 instructions do that move the stack pointer, restore registers or jump, in 32-bit mode,
- * too; and moves, of which all is known.
- * Source: Intel SDM volume 2 (2023), the opcode maps of appendix A.
+ * The x86-64 instructions that move the stack pointer, restore registers or jump, in 32-bit mode,
+ * too; and moves whose operands are all known. Source: Intel SDM volume 2 (2023), the opcode maps
+ * of appendix A.
  */
 #include "arch/insn.h"
 #include "arch/arch.h"

@@ -9,8 +9,8 @@
 
 enum { SW_ARCH_PERF_REGS_N = 17 };
 
-/* Those that are asked for: sample_regs_user. x86-64: arch/x86/include/uapi/asm/perf_regs.h, AX to IP and R8
- * to R15, in the order of their bits. */
+/* The registers that perf is asked for: sample_regs_user. x86-64:
+ * arch/x86/include/uapi/asm/perf_regs.h, AX to IP and R8 to R15, in the order of their bits. */
 static const uint64_t SW_ARCH_PERF_REGS = UINT64_C(0xff01ff);
 
 /* As ptrace(2) would. In no system call; what is not asked for is 0. */

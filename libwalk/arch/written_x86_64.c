@@ -13,7 +13,7 @@ static uint32_t bit(unsigned reg)
 	return UINT32_C(1) << sw_x86_dwarf_number(reg);
 }
 
-/* Of 8 bits: without REX 4 to 7 are the second bytes of 0 to 3. */
+/* The register of 8 bits with that number: without REX 4 to 7 are the second bytes of 0 to 3. */
 static uint32_t byte_bit(const struct sw_x86_decoded *d, unsigned reg)
 {
 	return bit(d->rex == 0 && reg >= 4 ? reg - 4 : reg);
@@ -214,7 +214,8 @@ static uint32_t written_by_general(const struct sw_x86_decoded *d)
 	}
 }
 
-/* Of maps 2 and 3, and by VEX and EVEX: what works on vectors writes few general registers. */
+/* Registers written by instructions of maps 2 and 3, and by VEX and EVEX: instructions on vectors
+ * write few general registers. */
 static uint32_t written_by_others(const struct sw_x86_decoded *d)
 {
 	if (d->map == 3 && d->op >= 0x14 && d->op <= 0x17) /* pextrb */

@@ -145,7 +145,7 @@ bool sw_arch_call_led(struct sw_memory memory, const struct sw_regs *regs, uint6
 		if (at[0] != 0xff || ((at[1] >> 3) & 7) != 2 ||
 		    2 + modrm_tail(at[1], length > 2 ? at[2] : 0) != length)
 			continue;
-		/* What comes before may be a prefix, or the end of another instruction. */
+		/* The byte before may be a prefix, or the end of another instruction. */
 		uint8_t rex = (at[-1] & 0xf0) == 0x40 ? at[-1] : 0;
 		if (indirect_led(memory, &before, at, rex, return_avma, pc_avma) ||
 		    (rex != 0 && indirect_led(memory, &before, at, 0, return_avma, pc_avma)))

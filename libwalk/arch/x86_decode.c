@@ -7,7 +7,7 @@
 #include "arch/x86_decode.h"
 #include "arch/insn.h"
 
-/* What follows the opcode. */
+/* The bytes that follow the opcode. */
 enum {
 	M = 1,  /* ModRM, with what belongs to it */
 	B = 2,  /* one byte: an immediate, or a near displacement */
@@ -167,7 +167,7 @@ static bool opcode(struct sw_x86_decoded *d)
 	return true;
 }
 
-/* What 32-bit mode has where 64-bit mode has something else, or nothing. */
+/* The opcodes for which 32-bit mode has something else than 64-bit mode, or which only it has. */
 static uint8_t one_byte_32(uint8_t op)
 {
 	switch (op) {

@@ -10,7 +10,7 @@ struct sw_jit_hooks {
 	void *sources[SW_JIT_SOURCES_MAX];
 };
 
-/* What the hooks of source number i get. */
+/* The argument of the hooks of source number i. */
 static inline struct sw_jit_capture sw_jit_capture_of(struct sw_capture *capture, size_t i)
 {
 	struct sw_jit_hooks *h = *capture->found;

@@ -10,7 +10,7 @@ extern const struct sw_jit_source_ops *const sw_jit_sources[];
 extern const char *const sw_jit_source_names[];
 extern const size_t sw_n_jit_sources;
 
-/* What leads to the registries of all sources, one source after the other. */
+/* The roots that lead to the registries of all sources, one source after the other. */
 struct sw_jit_roots {
 	struct sw_jit_root *all;
 	size_t n;

@@ -22,7 +22,7 @@ int sw_jit_rule_get(struct sw_jit_rules *rules, size_t source, const struct sw_j
 /* Where the unwind information of an entry with SW_JIT_PE lies. */
 struct sw_pe_env sw_jit_pe_env(const struct sw_jit_entry *entry, struct sw_memory memory);
 
-/* One step out of code by what a source says of it. */
+/* A step out of code by what a source says of it. */
 enum sw_step sw_jit_entry_step(struct sw_jit_rules *rules, size_t source,
 			       const struct sw_jit_entry *entry, struct sw_cursor *cursor,
 			       struct sw_stepped *ret);

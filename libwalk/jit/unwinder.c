@@ -88,8 +88,8 @@ static bool source_find(struct jit_state *st, size_t i, uint64_t avma, struct sw
 	       avma < ret->end_avma;
 }
 
-/* What generated code publishes may be stale or wrong, and another source may know better. Between
- * stacks (fibers, coroutines) any direction is right. */
+/* Information that generated code publishes may be stale or wrong, and another source may know
+ * better. Between stacks (fibers, coroutines) any direction is right. */
 static bool leads_somewhere(const struct sw_cursor *cursor, const struct sw_stepped *s)
 {
 	uint64_t lookup_avma = s->regs.pc_avma - !(s->flags & SW_FRAME_EXACT_PC);
@@ -148,7 +148,7 @@ static bool jit_owns(void *state, const struct sw_cursor *cursor, uint64_t *ret_
 			return true;
 		if (sw_jit_sources[i]->find != NULL || sw_jit_sources[i]->describe == NULL)
 			continue;
-		/* One that has only names. */
+		/* The source has only names. */
 		name.function[0] = '\0';
 		if (sw_jit_sources[i]->describe(st->sources[i], cursor->lookup_avma, &name) == 1)
 			return true;

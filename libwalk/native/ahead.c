@@ -26,7 +26,7 @@ static void aim(struct sw_cursor *c, const struct sw_regs *regs, bool exact_pc)
 	}
 }
 
-/* What the best unwinder with tables says; DECLINE when none knows the code. */
+/* The step of the best unwinder with tables; DECLINE when none knows the code. */
 static enum sw_step tables_step(struct sw_cursor *c, struct sw_stepped *ret)
 {
 	uint32_t kind = UINT32_C(1)
@@ -59,7 +59,7 @@ static bool leads_on(struct sw_cursor *c, const struct sw_stepped *s)
 	if (!exact_pc && s->regs.pc_avma == 0)
 		return false;
 	struct sw_callee callee = sw_callee_of(c);
-	/* What coroutines return to in the end comes after no call. */
+	/* The address to which coroutines return in the end comes after no call. */
 	return exact_pc || s->callee_signal ||
 	       sw_call_site_check(&callee, s->regs.pc_avma) != SW_SITE_NONE ||
 	       sw_arch_known_code(c->memory, s->regs.pc_avma, 0) == SW_CODE_THREAD_START;

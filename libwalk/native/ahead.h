@@ -14,7 +14,7 @@ enum sw_ahead {
 	SW_AHEAD_IS_ROOT, /* it is the thread's first frame itself */
 };
 
-/* Of one thread: what its stack holds may lead up and up from each of its words. */
+/* Steps for one thread: each of its stack's words may lead to a further caller. */
 enum { SW_AHEAD_STEPS_MAX = 1 << 18 };
 
 struct sw_ahead_frame {

@@ -174,7 +174,8 @@ static bool jumps_to_callee(struct sw_callee *callee, uint64_t target_avma)
 	return sw_tail_jump_leads(&to, target_avma);
 }
 
-/* What the caller of the library says of the distance from a function's entry to an address in it. */
+/* The distance from a function's entry to an address in it is limited by the caller of the
+ * library. */
 static enum sw_call_site range_check(const struct sw_callee *callee, enum sw_call_site site,
 				     uint64_t target_avma)
 {

@@ -97,7 +97,8 @@ static void mark_by_instructions(struct sw_stepped *s)
 	s->source = SOURCE_INSTRUCTIONS;
 }
 
-/* What the table says is no longer, or not quite, true while libgcc goes on in an exception's handler. */
+/* The rule of the table is no longer, or not quite, true while libgcc goes on in an exception's
+ * handler. */
 static bool handler_step(struct sw_elf_cfi *cfi, const struct sw_cfi_rule *rule,
 			 const struct sw_cursor *cursor, struct sw_stepped *ret)
 {

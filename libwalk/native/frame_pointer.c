@@ -96,7 +96,7 @@ static bool pushed_by_runtime(const struct sw_cursor *c, uint64_t return_avma, u
 	       sw_is_executable(c->snap, next_return_avma);
 }
 
-/* What lies between sp and the pair. */
+/* The words between sp and the pair. */
 struct skipped {
 	bool verified; /* this function's own return address: rbp is not this function's */
 	uint64_t
@@ -172,7 +172,7 @@ static bool pair_read(const struct sw_cursor *c, uint64_t rbp, uint64_t at, uint
 	return sw_memory_word(c->memory, at + sw_memory_word_bytes(c->memory), &pair[1]);
 }
 
-/* What else the function saved, and where, is not known. */
+/* Other registers may have been saved by the function, but where is not known. */
 static void caller_set(struct sw_stepped *ret, uint64_t rbp, uint64_t cfa, uint64_t return_avma)
 {
 	ret->regs.known = 0;
@@ -214,7 +214,7 @@ static enum sw_step fp_step(void *state, struct sw_cursor *cursor, struct sw_ste
 	    !pair_find(cursor, rbp, &at) || !pair_read(cursor, rbp, at, pair))
 		return SW_STEP_DECLINE;
 	uint64_t cfa = at + 2 * sw_memory_word_bytes(cursor->memory);
-	/* What Windows code calls through: import tables, which are written once. */
+	/* Windows code calls through import tables, which are written once. */
 	struct sw_snapshot_memory image = {.snap = cursor->snap, .thread = cursor->thread};
 	struct sw_cursor quiet = *cursor;
 	if (cursor->place != NULL && sw_module_kind(cursor->place->module) == SW_MODULE_PE)

@@ -57,7 +57,7 @@ static const struct sw_cfi_rule *return_rule(const struct sw_snapshot *snap, uin
 	return rule;
 }
 
-/* What the table says there is, or may be, too early or too late. */
+/* A rule of the table that is, or may be, too early or too late by an instruction. */
 static bool may_be_edge(const struct sw_cfi_rule *rule)
 {
 	if (rule->cfa_expr != NULL || rule->cfa_reg != SW_ARCH_SP || rule->is_32bit)

@@ -25,10 +25,12 @@
 #include "snapshot/read.h"
 
 enum {
-	/* Of all ways of a function. Compilers' largest ones reach a RET sooner on some way. */
+	/* Instructions on all ways of a function. Compilers' largest functions reach a RET sooner
+	 * on some way. */
 	INSNS_MAX = 4096,
-	/* Of a function in which no branch was met: loops that a macro has unrolled (16,572 in x265 3.5,
-	 * source/common/x86/intrapred8_allangs.asm). A thread's frames share SW_STRAIGHT_INSNS_MAX. */
+	/* Instructions of a function in which no branch was met: loops that a macro has unrolled
+	 * (16,572 in x265 3.5, source/common/x86/intrapred8_allangs.asm). A thread's frames share
+	 * SW_STRAIGHT_INSNS_MAX. */
 	STRAIGHT_MAX = 32768,
 	BLOCKS_MAX = 256,  /* each is gone through once */
 	WAYS_MAX = 32,     /* that wait to be tried */
@@ -40,7 +42,7 @@ enum {
 struct machine {
 	struct sw_regs regs; /* sp is known unless sp_lost; others as regs.known says */
 	bool sp_lost;
-	/* What was pushed on the way hides what the copied stack has there. */
+	/* Words that were pushed on the way hide those of the copied stack. */
 	uint64_t pushed_avma, pushed_end_avma;
 };
 
@@ -178,7 +180,7 @@ static bool jumped_out(struct follower *f, const struct machine *m, uint64_t pc_
 	return sw_arch_jump_slot(f->code, pc_avma, &slot_avma) && returned(f, m, 0);
 }
 
-/* What the instruction writes is known only if effect() says so. */
+/* Registers that the instruction writes are known only if effect() says so. */
 static void written_forget(const struct follower *f, struct machine *m, const uint8_t *code,
 			   size_t n)
 {
@@ -186,7 +188,8 @@ static void written_forget(const struct follower *f, struct machine *m, const ui
 		m->regs.known &= ~sw_arch_written(code, n) | UINT32_C(1) << SW_ARCH_SP;
 }
 
-/* Of instructions that go on behind themselves. False: what follows cannot be known. */
+/* The effect of an instruction that goes on behind itself. Returns false if the state after it
+ * cannot be known. */
 static bool effect(struct follower *f, struct machine *m, const struct sw_insn *insn,
 		   const uint8_t *code, size_t n)
 {

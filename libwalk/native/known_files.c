@@ -6,10 +6,10 @@
 #include <ctype.h>
 #include <string.h>
 
-/* What follows the stem of a file's name. */
+/* The text that follows the stem of a file's name. */
 enum after { ANYTHING, NOTHING, VERSION };
 
-/* What its generated code does with rbp. */
+/* The use of rbp in the code that the file generates. */
 enum rbp {
 	LOSES, /* a general register, or not known */
 	KEEPS, /* a frame pointer, always */
@@ -112,7 +112,7 @@ bool sw_known_file_keeps_fp(const struct sw_module *module)
 	return file != NULL && file->rbp == KEEPS;
 }
 
-/* Of Wine since 7, as of Windows. */
+/* Wine has the file since version 7, as Windows has. */
 bool sw_known_file_runs_32bit(const struct sw_module *module)
 {
 	static const char name[] = "wow64cpu.dll";

@@ -29,7 +29,7 @@ enum {
 	ARGS_BYTES_MAX = 1 << 16,
 };
 
-/* One of a process's words has that many bytes. */
+/* The sizes and flags for a process with words of word_bytes. */
 struct layout {
 	unsigned word_bytes, context_bytes;
 	/* Flags, of which there are two: that the context has all fields; that a signal came there. */

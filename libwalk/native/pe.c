@@ -3,7 +3,7 @@
  * Code of PE images by their function tables (.pdata). Headers and tables are read from the process's
  * memory, as the loader left them: nothing else is sure to be what the code runs by.
  *
- * What is decoded is kept for one snapshot and not in the module: the same file may look different
+ * Decoded rules are kept for one snapshot and not in the module: the same file may look different
  * in another process, that has its sections in anonymous memory and may have written to them.
  */
 #include "native/pe.h"
@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known of the image at one place. */
+/* The image at one place. */
 struct pe_module {
 	const char *problem; /* static: why there are no tables; NULL: there are */
 	uint64_t base_avma, end_avma;
@@ -164,7 +164,7 @@ static enum sw_step fail(struct sw_stepped *ret, enum sw_end end, const char *wh
 	return SW_STEP_FAIL;
 }
 
-/* What a result of pe/unwind.h means to the walker. */
+/* The walker's step for a result of pe/unwind.h. */
 static enum sw_step conclude(enum sw_pe_result result, bool leaf, const struct sw_cursor *cursor,
 			     const struct sw_pe_env *env, const struct pe_memory *m,
 			     struct sw_stepped *ret)

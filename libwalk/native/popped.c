@@ -52,7 +52,7 @@ static void jumped_far(struct follower *f, uint64_t pc_avma)
 		f->unknown = true;
 }
 
-/* One way, to its end. */
+/* A way is followed to its end. */
 static void follow(struct follower *f, uint64_t pc)
 {
 	while (!f->unknown) {

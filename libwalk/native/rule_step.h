@@ -6,8 +6,8 @@
 #include "pe/unwind.h"
 #include "unwind/unwinder.h"
 
-/* What following a rule means to the walker: the same for ELF files and generated code, for PE images
- * and tables that a program registers. */
+/* The walker's steps for results of following a rule: the same for ELF files and generated code,
+ * for PE images and tables that a program registers. */
 
 /* Applies a rule to the cursor's registers; bias is that of its module, 0 for none. */
 enum sw_step sw_step_by_cfi(const struct sw_cfi_rule *rule, uint64_t bias, struct sw_cursor *cursor,

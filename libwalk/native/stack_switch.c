@@ -129,7 +129,7 @@ static void load(struct executed *e, uint8_t to, const uint64_t *avma)
 	e->loaded_avma[to] = avma != NULL ? *avma : 0;
 }
 
-/* What COPY, LOAD and POP give. */
+/* The result of COPY, LOAD and POP. */
 static bool move_value(const struct executed *e, const struct sw_move *m, uint64_t *ret)
 {
 	uint64_t from = e->regs.sp_avma;

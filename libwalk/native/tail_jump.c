@@ -71,7 +71,8 @@ static bool jumped_by_slot(struct follower *f, const struct way *way, uint64_t p
 	       jumped(f, way, target_avma);
 }
 
-/* What an instruction that goes on behind itself does to sp and fp. False: it cannot be followed. */
+/* The effect on sp and fp of an instruction that goes on behind itself. Returns false if it cannot
+ * be followed. */
 static bool effect(struct way *way, const struct sw_insn *insn, unsigned word_bytes)
 {
 	switch (insn->op) {

@@ -21,7 +21,8 @@ struct sw_tls_variable {
 
 enum { SW_TLS_MODULES_MAX = 4096 /* a greater number is not believed */ };
 
-/* Of the thread with that fs base; false when it has none (yet), or the memory says nonsense. */
+/* The address of the variable in the thread with that fs base; false when it has none (yet), or the
+ * memory says nonsense. */
 bool sw_tls_address(const struct sw_tls_variable *variable, struct sw_memory memory, uint64_t bias,
 		    uint64_t fs_base, uint64_t *ret_avma);
 

@@ -40,7 +40,7 @@ struct sw_expendable {
 	int fds[SW_EXPENDABLE_FDS_MAX];
 	size_t n_fds;
 	bool lost, died, confined, quits;
-	/* Of sw_expendable_pread(). */
+	/* The request of sw_expendable_pread(), and its result. */
 	int fd, error;
 	uint64_t off;
 	size_t wanted;

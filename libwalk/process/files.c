@@ -63,8 +63,9 @@ static bool same_contents(struct sw_live *live, int fd, const struct sw_map *exe
 	return compared > 0;
 }
 
-/* Of a file on a disk the path to it may lead to a server that does not answer; of another one we are where that
- * is no harm. */
+/* A file is opened by its path. The path to a file on a disk may lead to a server that does not
+ * answer: without direct it is opened in a guarded way. With direct we are in a process for which
+ * that is no harm. */
 static int name_open(struct sw_live *live, enum sw_root root, const char *path, struct stat *st)
 {
 	if (!live->direct)
@@ -73,8 +74,8 @@ static int name_open(struct sw_live *live, enum sw_root root, const char *path, 
 				 st);
 }
 
-/* What the kernel has at hand of a file: that its file system is asked for more is no harm in direct
- * calls, and not needed for others. */
+/* A link is compared with a mapping by what the kernel has at hand of the file. Direct calls may
+ * ask its file system for more without harm; other calls do not need to. */
 static bool link_is(int dirfd, const char *name, bool direct, const struct sw_map *map)
 {
 	struct statx stx;
@@ -109,8 +110,8 @@ static int file_open(struct sw_live *live, const struct sw_map *map, const char 
 	}
 	/* The name leads elsewhere or nowhere; else it is we who could not open it. */
 	bool gone = fd >= 0 || errno == ENOENT || errno == ENOTDIR || errno == EXDEV;
-	/* Of a process that changed its root directory the kernel shows names as we see them:
-	 * proc(5) "maps", d_path() starts from the reader's root. */
+	/* A process that changed its root directory has names in maps as we see them: proc(5)
+	 * "maps", d_path() starts from the reader's root. */
 	sw_close_p(&fd);
 	fd = name_open(live, SW_ROOT_OURS, map->path, &st);
 	if (fd >= 0 && same_inode(&st, map)) {
@@ -138,7 +139,7 @@ static int file_open(struct sw_live *live, const struct sw_map *map, const char 
 	return linked;
 }
 
-/* Of a file whose file system may never answer: done by an expendable process. */
+/* A file whose file system may never answer is read by an expendable process. */
 struct file_job {
 	struct sw_live live;
 	const struct sw_map *map;
@@ -195,7 +196,7 @@ static bool file_try(struct sw_live *live, struct file_job *job, int copy_fd)
 		return false;
 	job->live = *live;
 	job->live.direct = true;
-	/* Who gives one byte is waited for longer. */
+	/* A reader that delivered at least one byte gets more time. */
 	bool came = file_run(live->pages, e, job, -EBADF, LOOK_PATIENCE_MS);
 	if (came && job->ok)
 		came = file_run(live->pages, e, job, copy_fd, COPY_PATIENCE_MS);

@@ -20,7 +20,8 @@ struct sw_opener {
 	void *arg;
 	/* Whether the file system of that mapping does not answer; NULL: all do. */
 	bool (*stalled)(void *arg, const struct sw_map *map);
-	/* What fstat() says of the file of which an fd that open() gave may be a copy; NULL: fstat(). */
+	/* The result of fstat() for the file of which an fd that open() gave may be a copy; NULL:
+	 * fstat() itself. */
 	int (*stat)(void *arg, int fd, struct stat *st);
 };
 

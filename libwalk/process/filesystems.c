@@ -254,7 +254,7 @@ static int lines_parse(struct sw_arena *arena, const char *text, size_t size, bo
 	return 0;
 }
 
-/* What is on a file system of the list is on the list from then on. */
+/* A file system on top of a listed one is listed, too. */
 static int layers_look(struct sw_arena *arena, struct parsed *parsed, const struct parsed *others)
 {
 	size_t compares = COMPARES_MAX;

@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Who answers when a page of a file is wanted, by the file's device: found out without asking them. */
+/* The party that answers when a page of a file is wanted, by the file's device: found out without
+ * asking it. */
 enum sw_fs_kind {
 	SW_FS_LOCAL,   /* the kernel and a disk */
 	SW_FS_NETWORK, /* a server; mounted by root, and signals end the waits */
@@ -45,11 +46,12 @@ struct sw_fs_mounts {
 int sw_filesystems_parse(struct sw_arena *arena, const struct sw_fs_mounts *mounts,
 			 struct sw_filesystems *ret);
 
-/* Of the process whose directory in /proc this is. What cannot be read is not known. */
+/* The file systems of the process whose directory in /proc this is. A mount that cannot be read is
+ * not known. */
 int sw_filesystems_read(struct sw_arena *arena, int proc_fd, struct sw_filesystems *ret);
 
 /*
- * Of an open file, which is not asked itself, also O_PATH: its device, and its mount, as a btrfs
+ * An open file, which is not asked itself, also O_PATH: its device, and its mount, as a btrfs
  * subvolume has a device that is listed nowhere. Before Linux 5.8 the mount of disks is not known.
  */
 struct sw_fs_file {

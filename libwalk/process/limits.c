@@ -165,7 +165,7 @@ static void read_cpu(int fd, bool v2, struct sw_process_limits *ret)
 	ret->cpu_throttled_us = v2 ? time : time / NS_PER_US;
 }
 
-/* One group's numbers of a controller, or of version 2's hierarchy. */
+/* The numbers of one group: of one controller, or of version 2's hierarchy. */
 static void read_group(int fd, const char *controller, struct sw_process_limits *ret)
 {
 	bool v2 = controller[0] == '\0';

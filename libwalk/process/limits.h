@@ -5,9 +5,10 @@
 #include <snapwalk/walk.h>
 
 /*
- * What the process has of each resource that a limit is set for: by its directory in /proc, and by the control groups
- * that it is in (cgroups(7), version 1 and 2) and their ancestors, of which the tightest one counts. A number that
- * cannot be read stays 0. Some 20 files, of the kernel's alone.
+ * The use of each resource that a limit is set for: by the process's directory in /proc, and by the
+ * control groups that it is in (cgroups(7), version 1 and 2) and their ancestors, of which the
+ * tightest one counts. A number that cannot be read stays 0. Some 20 files are read, all of the
+ * kernel.
  */
 void sw_process_limits_read(int proc_fd, struct sw_process_limits *ret);
 

@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-/* What is left of a line. */
+/* The rest of a line. */
 struct cursor {
 	const char *p, *end;
 };

@@ -16,8 +16,9 @@ int sw_maps_parse(struct sw_arena *arena, const char *text, size_t size, struct 
 		  size_t *ret_n, size_t *ret_bad_lines);
 
 /*
- * What was mapped at one of two times or both: all of newer, and of older what overlaps nothing of
- * it. Both sorted by address; the result is, too, and belongs to no places yet. 0, -SW_E_NOMEM.
+ * The mappings at two times in one list: all of newer, and those of older that overlap none of
+ * newer. Both are sorted by address; the result is, too, and belongs to no places yet. Returns 0 or
+ * -SW_E_NOMEM.
  */
 int sw_maps_merge(struct sw_arena *arena, const struct sw_map *newer, size_t n_newer,
 		  const struct sw_map *older, size_t n_older, struct sw_map **ret_maps,
@@ -27,7 +28,7 @@ int sw_maps_merge(struct sw_arena *arena, const struct sw_map *newer, size_t n_n
  * out by identity). True when it was there; *ret_length is the path without it. */
 bool sw_map_path_deleted(const struct sw_map *map, size_t *ret_length);
 
-/* Of a memory file, memfd_create(). */
+/* Whether a mapping is of a memory file, memfd_create(). */
 bool sw_map_is_memfd(const struct sw_map *map);
 
 #endif

@@ -62,7 +62,8 @@ size_t sw_pages_present(const struct sw_pages *pages, uint64_t avma, size_t byte
  * is ETIMEDOUT when pages do not come. */
 size_t sw_pages_read(struct sw_pages *pages, int mem_fd, void *buffer, size_t bytes, uint64_t avma);
 
-/* Who answers for an open file, as far as the target's mounts and ours tell; it is not asked itself. */
+/* The party that answers for an open file, as far as the target's mounts and ours tell; it is not
+ * asked itself. */
 enum sw_fs_kind sw_pages_fd_kind(struct sw_pages *pages, int fd);
 
 /* Opens for us; started when it is first needed. NULL: too many were lost. */
@@ -77,8 +78,9 @@ enum sw_fs_kind sw_pages_file_kind(const struct sw_pages *pages, const struct sw
 void sw_pages_file_stalled(struct sw_pages *pages, const struct sw_map *map);
 
 /*
- * Until when to wait for what may not come, at most so long; all such waits of a capture together have a limit, too, as
- * a server may answer each time at the last moment. Call sw_pages_waited() afterwards.
+ * The end of a wait for pages that may not come, at most patience_ms after begin_ns. All such waits
+ * of a capture together have a limit, too, as a server may answer each time at the last moment.
+ * Call sw_pages_waited() afterwards.
  */
 int64_t sw_pages_deadline_ns(const struct sw_pages *pages, int64_t begin_ns, int patience_ms);
 void sw_pages_waited(struct sw_pages *pages, int64_t begin_ns);
@@ -100,7 +102,8 @@ struct sw_expendable *sw_pages_reader(struct sw_pages *pages);
  */
 bool sw_pages_space_answers(struct sw_pages *pages, uint32_t patience_ms);
 
-/* One that is lost executes nothing from here on; if it does not end, it is left behind. */
+/* Give up a lost reader, which executes nothing from here on; if it does not end, it is left
+ * behind. */
 void sw_pages_reader_drop(struct sw_pages *pages);
 
 /* When the window is over: the reader stays only for memory that may stall, and confined. One that

@@ -263,7 +263,8 @@ static int identify(pid_t pid, struct sw_target *t, struct sw_error *err)
 static int check_arch(const struct sw_target *t, int live_fd, struct sw_error *err)
 {
 	uint8_t ident[EI_NIDENT + 4];
-	/* Who may not answer is not asked: the registers' size says it too, at the stop. */
+	/* A file whose server may not answer is not opened: the registers' size says it too, at the
+	 * stop. */
 	bool asked = sw_filesystems_link_kind(live_fd, "exe") == SW_FS_LOCAL;
 	sw_cleanup(sw_close_p) int fd =
 		asked ? openat(live_fd, "exe", O_RDONLY | O_CLOEXEC) : -EBADF;

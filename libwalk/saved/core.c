@@ -26,7 +26,7 @@
 
 SW_DEFINE_CLEANUP(struct sw_snapshot *, sw_snapshot_destroy);
 
-/* What is known while the snapshot is made. */
+/* The state while the snapshot is made. */
 struct reader {
 	struct sw_snapshot *snap;
 	struct sw_core_elf core;
@@ -140,7 +140,7 @@ static int make_maps(struct reader *r, struct sw_error *err)
 static void set_stack(struct reader *r, struct sw_thread *t)
 {
 	size_t i = sw_core_elf_next(&r->core, t->regs.sp_avma);
-	/* One that used its stack up is in the guard below it. */
+	/* A thread that used its stack up is in the guard below it. */
 	i += i < r->core.n_segments && r->core.segments[i].prot == 0;
 	if (i == r->core.n_segments)
 		return;
@@ -165,8 +165,9 @@ static void set_stack(struct reader *r, struct sw_thread *t)
 }
 
 /*
- * What a thread did when the process ended, which no note says. One that waited was woken to end, or to be
- * held by a debugger: its call returns one of the codes by which the kernel begins it anew.
+ * The state of a thread when the process ended, which no note says. A waiting thread was woken to
+ * end, or to be held by a debugger: its call returns one of the codes by which the kernel begins it
+ * anew.
  */
 static char state_of(const struct sw_thread *t, bool is_32bit)
 {

@@ -32,7 +32,7 @@ enum {
 	THREADS_FIRST = 64,
 };
 
-/* What differs between the two machines. */
+/* Sizes and offsets that differ between the two machines. */
 struct layout {
 	uint8_t word_bytes;
 	/* struct elf_prstatus; utime_off: two struct timeval: user, system */

@@ -7,7 +7,7 @@
 
 #include <snapwalk/walk.h>
 
-/* One line of the NT_FILE note: a file mapping. */
+/* A line of the NT_FILE note: a file mapping. */
 struct sw_core_file {
 	uint64_t start_avma, end_avma; /* [start, end) */
 	uint64_t file_off;
@@ -15,7 +15,7 @@ struct sw_core_file {
 	uint32_t number;  /* the same for the same path in sequence, from 1 */
 };
 
-/* What the notes of a core file say. */
+/* The notes of a core file. */
 struct sw_core_notes {
 	bool is_32bit; /* set by who reads them: what follows is in the layout of i386 */
 	struct sw_thread *threads; /* the arena's; in the file's order: the first is the one that

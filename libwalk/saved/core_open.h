@@ -16,7 +16,7 @@ struct sw_core_opener {
 	const char *exe_path; /* to open instead of it; NULL: the path in the core */
 };
 
-/* What sw_snapshot_find_places() wants; borrows o. */
+/* The opener for sw_snapshot_find_places(); borrows o. */
 struct sw_opener sw_core_opener(struct sw_core_opener *o);
 
 /*

@@ -45,7 +45,8 @@ static bool ends_with_core(int signal)
 	}
 }
 
-/* Those of which si_addr tells the address, when the kernel found a reason in the program. */
+/* Whether si_addr of the signal tells the address, when the kernel found a reason in the
+ * program. */
 static bool has_address(int signal)
 {
 	return signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE ||

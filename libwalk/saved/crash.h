@@ -15,12 +15,12 @@ enum { SW_CORE_SIGINFO_BYTES = 128 };
  */
 struct sw_crash sw_core_crash(pid_t tid, int signal, struct sw_bytes siginfo, bool is_32bit);
 
-/* What lies below a stack and may not be touched, at most: 4 KiB with C libraries, zones of some pages with the
- * Java VM, 1 MiB below the first stack (Linux mm/mmap.c, stack_guard_gap). */
+/* The largest guard below a stack, which may not be touched: 4 KiB with C libraries, zones of some
+ * pages with the Java VM, 1 MiB below the first stack (Linux mm/mmap.c, stack_guard_gap). */
 enum { SW_STACK_GUARD_MAX = 1024 * 1024 };
 
-/* What the crashed thread wanted of the address, told by the instruction at its pc. Once the snapshot's
- * memory can be read. */
+/* The access of the crashed thread to the address, told by the instruction at its pc. Called once
+ * the snapshot's memory can be read. */
 void sw_core_crash_access(struct sw_snapshot *snap);
 
 /* Whether its stack was used up. Of cores and of what was recorded of them, once maps and threads are there. */

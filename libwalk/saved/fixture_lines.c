@@ -46,7 +46,8 @@ static bool save_live_range(void *arg, const struct sw_range *range)
 bool sw_fixture_save_ranges(struct sw_fixture_saver *s)
 {
 	const struct sw_snapshot *snap = s->snap;
-	/* What was read of the running process so far: needed to walk and name without it. */
+	/* Memory that was read of the running process so far is needed to walk and name without
+	 * it. */
 	if (!sw_live_each(snap, save_live_range, s))
 		return false;
 	for (size_t i = 0; i < snap->n_ranges; i++) {
@@ -82,7 +83,7 @@ static bool stack_in_range(const struct sw_fixture_saver *s, const struct sw_thr
 	return true;
 }
 
-/* What is known of a thread's wait beside its system call; false with errno. */
+/* The wait of a thread beside its system call; false with errno. */
 static bool save_wait(struct sw_fixture_saver *s, const struct sw_thread *t)
 {
 	uint64_t off = 0;

@@ -4,9 +4,9 @@
 
 #include "saved/fixture_save.h"
 
-/* What the lines of a fixture say of the snapshot itself. */
+/* The lines of a fixture that describe the snapshot itself. */
 
-/* What the lines say, saved/fixture_lines.c. */
+/* Lines of saved/fixture_lines.c. */
 void sw_fixture_save_process(struct sw_fixture_saver *s);
 void sw_fixture_save_maps(struct sw_fixture_saver *s);
 void sw_fixture_save_warnings(struct sw_fixture_saver *s);

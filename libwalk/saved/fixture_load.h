@@ -24,7 +24,7 @@ struct sw_fixture_counts {
 	size_t threads, ranges, modules, places, maps;
 };
 
-/* One keyword. Counted ones have space for as many elements as there are lines. */
+/* A keyword. Counted ones have space for as many elements as there are lines. */
 struct sw_fixture_record {
 	const char *keyword;
 	void (*take)(struct sw_fixture_loader *l, struct sw_fixture_line *line);

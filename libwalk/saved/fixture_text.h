@@ -18,7 +18,7 @@
  * as "-". */
 void sw_fixture_put_string(struct sw_text *text, const char *s);
 
-/* What is left of a line. bad stays set once a word was missing or not what was asked for. */
+/* The rest of a line. bad stays set once a word was missing or of another kind. */
 struct sw_fixture_line {
 	const char *p, *end;
 	bool bad;

@@ -63,7 +63,7 @@ bool sw_live_read(const struct sw_snapshot *snap, uint64_t avma, void *buffer, s
 		size_t skip = avma % PAGE_BYTES, n = PAGE_BYTES - skip;
 		if (n > length)
 			n = length;
-		/* What is read for one copy at an event is old for the next. */
+		/* Memory that is read for one copy at an event is old for the next. */
 		const uint8_t *page = !priv->by_copies ? page_get(priv, avma - skip) : NULL;
 		if (page != NULL)
 			memcpy(to, page + skip, n);
@@ -95,7 +95,7 @@ struct sw_memory sw_live_memory(const struct sw_snapshot *snap)
 	return (struct sw_memory){&ops, (void *) snap}; /* peek() takes it as const again */
 }
 
-/* What of [range) no copy holds: copies were taken in the stop and go before. */
+/* The parts of [range) that no copy holds: copies were taken in the stop and go before. */
 static bool uncovered_each(const struct sw_snapshot *snap, struct sw_range range,
 			   bool (*each)(void *arg, const struct sw_range *range), void *arg)
 {

@@ -42,7 +42,7 @@ struct sw_module {
 	struct sw_slots slots; /* what unwinders and runtimes know of it, by their ops */
 };
 
-/* What outlives one snapshot. */
+/* The data that outlives one snapshot. */
 struct sw_context {
 	struct sw_module **modules; /* owned */
 	size_t n_modules, capacity;

@@ -5,10 +5,10 @@
 #include "memory.h"
 
 /*
- * What a Windows process says of itself: TEB -> PEB -> the loader's list of modules. Offsets are
- * those of Windows for the memory's words, which Wine keeps (winternl.h of Wine 8.0 and 10.0: TEB, PEB,
- * PEB_LDR_DATA, LDR_DATA_TABLE_ENTRY). A thread's gs base here is that of fs in 32-bit programs, as in
- * struct sw_thread.
+ * The modules of a Windows process: TEB -> PEB -> the loader's list of modules. Offsets are those
+ * of Windows for the memory's words, which Wine keeps (winternl.h of Wine 8.0 and 10.0: TEB, PEB,
+ * PEB_LDR_DATA, LDR_DATA_TABLE_ENTRY). A thread's gs base here is that of fs in 32-bit programs, as
+ * in struct sw_thread.
  */
 
 enum {

@@ -67,7 +67,7 @@ static uint8_t *pe_image_from_memory(const struct sw_place_finder *f,
 	return image;
 }
 
-/* What the first bytes say; nothing more is looked at. */
+/* The kind of a file by its first bytes alone. */
 static enum sw_module_kind kind_of(const uint8_t *magic, size_t size)
 {
 	if (size >= 4 && memcmp(magic, ELFMAG, SELFMAG) == 0)
@@ -111,7 +111,7 @@ static int module_of_memory(struct sw_place_finder *f, const struct sw_place_gro
 	if (first->file_off == 0 &&
 	    f->opener->read(f->opener->arg, first->start_avma, magic, sizeof(magic)))
 		kind = sw_map_is_vdso(first) ? SW_MODULE_VDSO : kind_of(magic, sizeof(magic));
-	/* What a JIT compiler maps from a file without a name is code, but no image. */
+	/* Memory that a JIT compiler maps from a file without a name is code, but no image. */
 	if (kind != SW_MODULE_ANON) {
 		f->copy_max = sw_snapshot_image_max(f->snap);
 		image = g->pe ? pe_image_from_memory(f, g, &size, &problem)

@@ -84,7 +84,7 @@ void sw_snapshot_index_copy(const struct sw_snapshot *snap, const struct sw_thre
 {
 	struct sw_snapshot_priv *priv = snap->priv;
 	if (thread == NULL) {
-		/* What it changes is priv alone. */
+		/* The function changes only priv. */
 		sw_snapshot_index_copies((struct sw_snapshot *) snap);
 		return;
 	}

@@ -42,7 +42,8 @@ void sw_snapshot_destroy(struct sw_snapshot *snap)
 		sw_pages_init(&priv->pages);
 	}
 	sw_pages_deinit(&priv->pages);
-	/* Who was left behind may still be told to write there: given up, rather than used again. */
+	/* A reader that was left behind may still be told to write there: the memory is given up,
+	 * rather than used again. */
 	bool keep = priv->pages.left_behind;
 	if (priv->pool != NULL && !keep)
 		(void) munmap(priv->pool, priv->pool_bytes); /* ours, cannot fail */
@@ -192,7 +193,8 @@ bool sw_snapshot_has_made_code(const struct sw_snapshot *snap)
 			map->place >= 0 && (size_t) map->place < snap->n_places
 				? &snap->places[map->place]
 				: NULL;
-		/* Who may not open memory files takes those for ELF files that are gone. */
+		/* Memory files look like ELF files that are gone to a reader who may not open
+		 * them. */
 		if (place == NULL || sw_module_kind(place->module) == SW_MODULE_ANON ||
 		    sw_map_is_memfd(map))
 			return true;

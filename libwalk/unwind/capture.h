@@ -8,15 +8,15 @@
 #include <sys/stat.h>
 
 /*
- * What the hooks of unwinders and runtimes may do around the window, the time in which nothing of the
- * target changes. Before it: find out what must be copied, open files. In it: copy into memory that
- * was set aside before; when that is used up copies fail, and a warning says so.
+ * The operations of unwinders' and runtimes' hooks around the window, the time in which nothing of
+ * the target changes. Before it: find out what must be copied, open files. In it: copy into memory
+ * that was set aside before; when that is used up copies fail, and a warning says so.
  *
- * Who makes the snapshot (a capture, the reader of a core file) fills the table of operations.
+ * The maker of the snapshot (a capture, the reader of a core file) fills the table of operations.
  */
 struct sw_capture;
 
-/* One of many reads. */
+/* A read, of many that are made together. */
 struct sw_capture_read {
 	uint64_t avma;
 	void *buffer;

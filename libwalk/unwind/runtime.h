@@ -39,8 +39,8 @@ struct sw_frame_sink {
 	bool (*add)(struct sw_frame_sink *sink, uint64_t address_avma, uint64_t cookie);
 	/* Set by frames(). The native frame has language frames that could not be proven. */
 	bool may_miss;
-	/* Likewise: it executes language frames, as a rule, and has none. Where the whole stack has none of the
-	 * runtime it is marked, too. */
+	/* Set by frames(), too. The native frame executes language frames, as a rule, and has none.
+	 * If the whole stack has none of the runtime, it is marked, too. */
 	bool without;
 };
 

@@ -4,8 +4,8 @@
 
 #include "unwind/runtime.h"
 
-/* Who unwinds: the two tables, each in order of preference. walk/tables.c has the project's; tests
- * have others. */
+/* The two tables of unwinders and runtimes, each in order of preference. walk/tables.c has the
+ * project's; tests have others. */
 struct sw_tables {
 	const struct sw_runtime_ops *const *runtimes;
 	size_t n_runtimes;
@@ -14,7 +14,7 @@ struct sw_tables {
 	const struct sw_tables *of_32bit; /* those that know 32-bit programs; NULL: all do */
 };
 
-/* Those that take part for the process of a snapshot. */
+/* The tables for the process of a snapshot. */
 static inline const struct sw_tables *sw_tables_of(const struct sw_tables *tables,
 						   const struct sw_snapshot *snap)
 {
@@ -24,13 +24,13 @@ static inline const struct sw_tables *sw_tables_of(const struct sw_tables *table
 
 enum { SW_TABLES_MAX = 48 /* rows of both together */ };
 
-/* One that takes part in the walks of a snapshot: an unwinder, or a runtime that is in the process. */
+/* A participant in the walks of a snapshot: an unwinder, or a runtime that is in the process. */
 struct sw_active {
 	const struct sw_unwinder_ops *unwinder; /* one of these two is NULL */
 	const struct sw_runtime_ops *runtime;
 	void *state; /* owned: from attach() or open() */
 	bool kept;   /* the state is the snapshot's: sw_snapshot_priv.kept */
-	/* What of both the walker asks. */
+	/* The functions and data of either that the walker uses. */
 	const char *name;
 	const char *kind;           /* NULL: it owns no code */
 	const char *const *sources; /* NULL: one */

@@ -36,12 +36,12 @@ enum sw_step {
 			    ret->final is set */
 };
 
-/* Of steps by frame pointer, from one to the next. Zeroed for each thread. */
+/* The state of steps by frame pointer, from one to the next. Zeroed for each thread. */
 struct sw_leap {
 	uint64_t to_avma; /* what rbp leads to, while guesses before it are listed; else 0 */
 };
 
-/* What a step may see. The walker owns it; memory reads are counted and marked there. */
+/* The view of a step. The walker owns it; memory reads are counted and marked there. */
 struct sw_cursor {
 	const struct sw_snapshot *snap;
 	const struct sw_thread *thread;
@@ -59,7 +59,7 @@ struct sw_cursor {
 	struct sw_leap *leap;                  /* NULL: nothing is listed */
 };
 
-/* What it means that avma cannot be read: the copy of the stack ended, or it is no stack. */
+/* The reason to end if avma cannot be read: the copy of the stack ended, or it is no stack. */
 static inline enum sw_end sw_cursor_memory_end(const struct sw_cursor *cursor, uint64_t avma)
 {
 	const struct sw_thread *t = cursor->thread;
@@ -78,7 +78,7 @@ static inline uint64_t sw_cursor_stack_end(const struct sw_cursor *cursor)
 	return map != NULL ? map->end_avma : sp;
 }
 
-/* What a step answers. The walker zeroes it before. */
+/* The answer of a step. The walker zeroes it before. */
 struct sw_stepped {
 	struct sw_regs regs; /* OK: the caller's registers */
 	uint32_t flags;      /* OK: SW_FRAME_EXACT_PC, _MAY_MISS, _LIVE_READ for the caller's
@@ -127,7 +127,7 @@ struct sw_unwinder_ops {
 	void (*detach)(void *state); /* frees it; called with what attach made, NULL allowed */
 	bool lasts; /* what attach() makes depends on maps and modules alone, on nothing that was copied */
 
-	/* One frame. state is NULL without attach. */
+	/* Unwind one frame. state is NULL without attach. */
 	enum sw_step (*step)(void *state, struct sw_cursor *cursor, struct sw_stepped *ret);
 
 	/*

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What a system call waits for, by its number and arguments. */
+/* The object that a system call waits for, by its number and arguments. */
 enum sw_blocking_kind {
 	SW_BLOCKS_NOT,
 	SW_BLOCKS_DESCRIPTOR, /* what is at the other end of fd */

@@ -16,7 +16,7 @@ struct sw_fifo {
 	uint32_t dev_major, dev_minor;
 };
 
-/* What fdinfo says of an open file. */
+/* The fdinfo of an open file. */
 struct sw_fd_info {
 	uint64_t mount, inode;
 	unsigned flags; /* of open(2) */
@@ -35,7 +35,8 @@ struct sw_fifo_ends {
 	bool cut;        /* not all were, for want of time */
 };
 
-/* Who has it open for writing, or for reading. link: what /proc says of one such descriptor. */
+/* The processes that have the FIFO open for writing, or for reading. link is the link in /proc of
+ * such a descriptor. */
 struct sw_fifo_ends sw_fifo_ends_find(const struct sw_fifo *fifo, const char *link, bool written,
 				      const struct sw_budget *budget);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who holds the lock that a thread waits for. The words of the lock were copied together with the
- * thread's registers, while it was proven to wait, so that the owner they tell is the one of that
- * instant; nothing is read later.
+ * The owner of the lock that a thread waits for. The words of the lock were copied together with
+ * the thread's registers, while it was proven to wait, so that the owner they tell is the one of
+ * that instant; nothing is read later.
  *
  * Layouts of x86-64, and of i386 where nothing else is said:
  *	glibc 2.31 to 2.42, sysdeps/x86/nptl/bits/struct_mutex.h: lock at 0, count, owner at 8, nusers,
@@ -142,8 +142,9 @@ bool sw_futex_wait(const struct sw_snapshot *snap, const struct sw_thread *t,
 	ret->mutex_owner = thread_by_id(snap, owner);
 	if (owner != 0 && ret->mutex_owner == 0 && is_private && !has_unknown(snap))
 		ret->lost_owner = owner;
-	/* One with priority inheritance is handed over by the kernel, before the call returns. Others are
-	 * taken after it: who waits for what it has itself waits for ever. */
+	/* A lock with priority inheritance is handed over by the kernel, before the call returns.
+	 * Other locks are taken after it: a thread that waits for one that it has itself waits for
+	 * ever. */
 	if (ret->mutex_owner == t->tid &&
 	    (operation == COMMAND_LOCK_PI || operation == COMMAND_LOCK_PI2))
 		ret->mutex_owner = 0;

@@ -54,7 +54,8 @@ static void add(struct sw_holders *h, const struct sw_holder *holder)
 	h->items[h->n++] = *holder;
 }
 
-/* One file descriptor: the link says what it is. False: we may not know, and of none that this process has. */
+/* A file descriptor is added if its link names a pipe or a socket. Returns false if the link may
+ * not be read, which holds for all descriptors of this process. */
 static bool add_link(struct sw_holders *h, int fd_dir, const char *name, pid_t pid)
 {
 	char link[LINK_BYTES];

@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Who has which pipe or socket open: by an iterator of the kernel, or by /proc/PID/fd of all processes. */
+/* The processes that have a pipe or socket open: by an iterator of the kernel, or by /proc/PID/fd
+ * of all processes. */
 
 struct sw_holder {
 	uint64_t inode;
@@ -72,7 +73,7 @@ struct sw_holders_kept {
  */
 bool sw_holders_kept_serve(const struct sw_holders_kept *kept, int64_t since_ns, int64_t now_ns);
 
-/* Those that have it open, *ret_n of them next to each other. */
+/* The processes that have it open, *ret_n of them next to each other. */
 const struct sw_holder *sw_holders_find(const struct sw_holders *holders, uint64_t inode,
 					size_t *ret_n);
 

@@ -7,9 +7,9 @@
 #include <sys/types.h>
 
 /*
- * Who holds the file lock that a process waits for, by the text of /proc/locks (proc(5)). inode is that of
- * the file; flock: a lock of flock(2), else of fcntl(2). 0: nobody, a lock that belongs to an open file
- * and to no process, or more than one.
+ * The process that holds the file lock that another one waits for, by the text of /proc/locks
+ * (proc(5)). inode is that of the file; flock: a lock of flock(2), else of fcntl(2). 0: nobody, a
+ * lock that belongs to an open file and to no process, or more than one.
  */
 pid_t sw_file_lock_owner(const char *text, pid_t pid, uint64_t inode, bool flock);
 

@@ -47,7 +47,7 @@ enum {
 	MS_PER_S = 1000,
 };
 
-/* What was found for one descriptor. */
+/* The result for one descriptor. */
 struct followed {
 	struct sw_blocking_call call;
 	size_t thread; /* the one that was looked at */
@@ -254,7 +254,7 @@ static void resolve_tcp(struct resolver *r, int proc_fd, pid_t self, uint64_t in
 		other_end(r, self, peer->inode, false, ret);
 }
 
-/* What a descriptor is, by its link. False: it is not there any more. */
+/* The link of a descriptor. Returns false if the descriptor is not there any more. */
 static bool fd_link_read(int proc_fd, int64_t fd, char ret[static LINK_BYTES])
 {
 	char name[32];
@@ -490,7 +490,7 @@ static void peer_add(struct resolver *r, const struct sw_wait_for *wait)
 	memcpy(peer->comm, stat.comm, sizeof(peer->comm));
 }
 
-/* What a process with one thread waits for. The call comes first: its descriptor is of that time. */
+/* The wait of a process with one thread. The call comes first: its descriptor is of that time. */
 static void peer_follow(struct resolver *r, struct sw_peer *peer, uint64_t *ret_switches)
 {
 	sw_cleanup(sw_close_p) int fd = peer->tid != 0 ? proc_open(peer->pid) : -EBADF;
@@ -545,7 +545,7 @@ static bool call_of_thread(const struct sw_snapshot *snap, const struct sw_threa
 	struct sw_snapshot_memory memory = {.snap = snap, .no_live = true};
 	struct sw_memory m = sw_snapshot_memory(&memory);
 	struct pollfd one;
-	/* Of one descriptor it is a read or a write with a time limit. */
+	/* A poll() of one descriptor is a read or a write with a time limit. */
 	if ((t->syscall == SYS_poll || t->syscall == SYS_ppoll) && arguments[1] == 1 &&
 	    m.ops->read(m.arg, arguments[0], &one, sizeof(one)) && one.fd >= 0) {
 		*ret = (struct sw_blocking_call){.kind = SW_BLOCKS_DESCRIPTOR,

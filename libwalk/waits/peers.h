@@ -5,9 +5,10 @@
 #include "snapshot/snapshot.h"
 
 /*
- * Whom threads wait for that are in system calls other than futex(): sw_thread.wait_for of the snapshot,
- * and snap->peers, the processes at the other ends. By what the kernel says in /proc and of sockets, after
- * the copy: the threads are not touched. A thread that did not stay where it was is left out.
+ * The processes for which threads wait that are in system calls other than futex():
+ * sw_thread.wait_for of the snapshot, and snap->peers, the processes at the other ends. They are
+ * found after the copy, by what the kernel says in /proc and of sockets: the threads are not
+ * touched. A thread that did not stay where it was is left out.
  */
 void sw_peers_fill(struct sw_snapshot *snap, int proc_fd,
 		   const struct sw_snapshot_options *options);

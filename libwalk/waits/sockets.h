@@ -8,14 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the kernel tells of sockets, by their inodes. */
+/* Sockets by their inodes, as the kernel tells of them. */
 
 /* The socket at the other end of a unix socket of our network namespace; 0: none, or unknown. */
 uint64_t sw_unix_peer(uint64_t inode);
 
 enum { SW_ADDRESS_TEXT_BYTES = 64 };
 
-/* One end of a TCP connection, of a line of /proc/PID/net/tcp and tcp6 (proc(5)). */
+/* An end of a TCP connection: a line of /proc/PID/net/tcp and tcp6 (proc(5)). */
 struct sw_tcp_end {
 	uint64_t inode;                /* 0: nobody has accepted it yet */
 	uint8_t local[16], remote[16]; /* addresses; those of IPv4 mapped to IPv6 */
@@ -31,7 +31,8 @@ struct sw_tcp_ends {
 	bool complete;
 };
 
-/* Those of the namespace that proc_fd, a /proc/PID directory, is in; as far as the budget goes, and 64k. */
+/* The ends in the namespace that proc_fd, a /proc/PID directory, is in; as far as the budget goes,
+ * and 64k. */
 void sw_tcp_ends_read(struct sw_tcp_ends *ends, int proc_fd, const struct sw_budget *budget);
 void sw_tcp_ends_deinit(struct sw_tcp_ends *ends);
 /* A line; false: it is not one of a connection. */

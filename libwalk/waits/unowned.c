@@ -73,7 +73,7 @@ bool sw_ipc_parse(const char *line, bool messages, int id, bool sends,
 	return true;
 }
 
-/* What /proc/sysvipc has is of our own namespace. */
+/* The entries of /proc/sysvipc are those of our own namespace. */
 static bool same_namespace(int proc_fd)
 {
 	char ours[LINK_BYTES], theirs[LINK_BYTES];

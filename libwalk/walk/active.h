@@ -11,8 +11,8 @@ int sw_active_attach(const struct sw_snapshot *snap, const struct sw_tables *tab
 		     struct sw_active_list *list, struct sw_error *err);
 void sw_active_detach(struct sw_active_list *list);
 
-/* What the walks of a snapshot keep that is given the copy of one event after the other: who takes part, and what they
- * identify. */
+/* The state that walks keep for a snapshot that is given the copy of one event after the other: who
+ * takes part, and what they identify. */
 struct sw_active_kept {
 	struct sw_active_list list; /* states of runtimes that can be renewed are not owned by it */
 	struct sw_runtime *runtimes; /* owned; NULL: nobody was asked yet */

@@ -117,7 +117,8 @@ static bool explain_frame(const struct sw_walks *walks, const struct sw_walk *wa
 	return told;
 }
 
-/* What threads execute at an address, by who knows: one address may be that of many functions of an interpreter. */
+/* The functions that threads execute at an address, as each runtime tells them: one address may be
+ * that of many functions of an interpreter. */
 static int explain_frames(const struct sw_snapshot *snap, const struct sw_tables *tables,
 			  int64_t deadline_ns, uint64_t avma, struct sw_text *text,
 			  struct sw_error *err)

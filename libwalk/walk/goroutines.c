@@ -11,7 +11,7 @@ struct goroutines {
 	size_t capacity; /* of walks->walks */
 	size_t n_frames; /* of the walks that were made for them */
 	bool failed_nomem;
-	/* Those that could not be walked, or not be found. */
+	/* Goroutines that could not be walked, or not be found. */
 	size_t n_left;
 	const char *left_why;
 };

@@ -35,7 +35,7 @@ static const struct sw_unwinder_ops *const unwinders[] = {
 	&sw_unwind_scan,
 };
 
-/* What reads structures of the process knows those of 64 bits only, but for Wine's. */
+/* Runtimes that read structures of the process know those of 64 bits only, but for Wine's. */
 static const struct sw_runtime_ops *const runtimes_32bit[] = {
 	&sw_runtime_wine,
 };

@@ -13,7 +13,7 @@ struct tasks {
 	size_t capacity; /* of walks->walks */
 	size_t n_frames; /* of the walks that were made for them */
 	bool failed_nomem;
-	/* Those that could not be read, or not be found. */
+	/* Tasks that could not be read, or not be found. */
 	size_t n_left;
 	const char *left_why;
 };
@@ -42,8 +42,9 @@ static void info_keep(struct tasks *t, struct sw_walk *walk, const struct sw_tas
 }
 
 /*
- * What was walked for it is its, whoever runs it; or what its thread's walk is. False: neither is there. A
- * thread may run several, one within the other: then each but the first has the same frames once more.
+ * A task has the frames that were walked for it, whoever runs it, or those of its thread's walk.
+ * Returns false if neither is there. A thread may run several tasks, one within the other: then
+ * each but the first has the same frames once more.
  */
 static bool task_add(struct tasks *t, const struct sw_walk *made,
 		     const struct sw_runtime_task *task)

@@ -4,13 +4,14 @@
 
 #include <snapwalk/walk.h>
 
-/* What goroutines and tasks have in common: they are shown with the thread that runs them, or have a walk of their
- * own behind those of threads. */
+/* The common part of goroutines and tasks: they are shown with the thread that runs them, or have a
+ * walk of their own behind those of threads. */
 
 /* The walk of a thread; NULL: there is none, or tid is 0. */
 struct sw_walk *sw_walk_of_thread(const struct sw_walks *walks, pid_t tid);
 
-/* One more walk, not initialised; *capacity is of walks->walks. NULL: there is no memory. */
+/* A further walk, not initialised; *capacity is of walks->walks. Returns NULL if there is no
+ * memory. */
 struct sw_walk *sw_walk_more(struct sw_walks *walks, size_t *capacity);
 
 /* "3 tasks could not be read where they were; WHY", the arena's; what: "task", why may be NULL. With n 0 why

@@ -30,7 +30,7 @@ enum {
 	WALK_SWITCHES_MAX = 512,
 };
 
-/* One walk in the making. Frames grow here and are copied to the arena when the walk has ended. */
+/* A walk in the making. Frames grow here and are copied to the arena when the walk has ended. */
 struct sw_walker {
 	const struct sw_walk_options *options;
 	struct sw_walks *walks;
@@ -108,7 +108,7 @@ static bool is_guess(enum sw_trust trust)
 	return trust >= SW_TRUST_FRAME_POINTER;
 }
 
-/* What tables say of a guessed frame is as uncertain as the guess. */
+/* Frames that tables find after a guessed one are as uncertain as the guess. */
 static uint16_t guess_flag(struct sw_walker *w, enum sw_trust trust)
 {
 	if (is_guess(trust))
@@ -209,7 +209,7 @@ static void frame_own(struct sw_walker *w, struct sw_frame *frame)
 
 /* ---- language frames -------------------------------------------------------------------------- */
 
-/* Those of one native frame, on their way into the walk. */
+/* The language frames of one native frame, on their way into the walk. */
 struct language {
 	struct sw_frame_sink sink;
 	struct sw_walker *w;
@@ -367,7 +367,7 @@ static bool step_accept(struct sw_walker *w, const struct sw_active *active,
 	return true;
 }
 
-/* One frame further. False: the walk has ended, for the reason in end and why. */
+/* Step one frame further. Returns false if the walk has ended, for the reason in end and why. */
 static bool step(struct sw_walker *w)
 {
 	struct sw_cursor *c = &w->cursor;
@@ -453,7 +453,7 @@ static void walk_frames(struct sw_walker *w)
 		finish(w, SW_END_FRAME_LIMIT, "more frames than --depth allows");
 }
 
-/* What is told of a walk, for as long as the walks live. */
+/* The data of a walk is kept for as long as the walks live. */
 static void *keep(struct sw_walker *w, const void *what, size_t bytes)
 {
 	void *kept = sw_arena_alloc(&w->walks->priv->arena, bytes);
@@ -475,7 +475,8 @@ static const struct sw_thread_info *thread_info(struct sw_walker *w, const struc
 	return NULL;
 }
 
-/* Of one that is in a call, sleeps, was stopped while it did, or of which that is not known. */
+/* The wait of a thread that is in a call, sleeps, was stopped while it did, or whose state is not
+ * known. */
 static const struct sw_runtime_wait *thread_wait(struct sw_walker *w,
 						 const struct sw_thread *thread)
 {
@@ -513,8 +514,8 @@ static bool serves_requests(const struct sw_walker *w)
 	return false;
 }
 
-/* What a virtual machine does for the functions of its language, where they are on the stack. Not where it
- * crashed, nor what a signal has interrupted. */
+/* Frames of a virtual machine's work for the functions of its language are marked, where these are
+ * on the stack. Frames at a crash, or that a signal has interrupted, are not. */
 static void internal_frames(struct sw_walker *w)
 {
 	const struct sw_crash *crash = &w->walks->snap->crash;

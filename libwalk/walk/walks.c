@@ -10,7 +10,7 @@
 
 enum { RUNTIMES_MAX = 64 };
 
-/* Of the more entries behind n those whose runtime somebody before has not named; how many there are
+/* The entries behind n are dropped whose runtime is among the first n. Returns how many there are
  * then. */
 static size_t others_keep(struct sw_runtime *found, size_t n, size_t more)
 {
@@ -25,7 +25,7 @@ static size_t others_keep(struct sw_runtime *found, size_t n, size_t more)
 	return kept;
 }
 
-/* Those of the walks before this one. */
+/* The runtimes that were identified are kept for the next walks. */
 static void identified_keep(struct sw_active_kept *kept, const struct sw_runtime *found, size_t n)
 {
 	kept->runtimes = calloc(n + 1, sizeof(*found));

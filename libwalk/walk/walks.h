@@ -14,7 +14,8 @@ int sw_walks_create(const struct sw_snapshot *snap, const struct sw_tables *tabl
 		    struct sw_walks **ret, struct sw_error *err);
 int sw_walks_identify(struct sw_walks *walks, struct sw_error *err);
 
-/* Who found a frame; NULL: nobody is known, also in walks that were put together by hand. */
+/* The unwinder or runtime that found a frame; NULL: it is not known, also in walks that were put
+ * together by hand. */
 const struct sw_active *sw_walks_owner(const struct sw_walks *walks, const struct sw_frame *frame);
 
 SW_DEFINE_CLEANUP(struct sw_walks *, sw_walks_destroy);

@@ -54,7 +54,8 @@ struct sw_snapshot_options {
 	 * made in our pid namespace. Borrowed. 0: it is made here.
 	 */
 	int iterator_fd;
-	/* Likewise, of sw_iterator_load_returns(): for processes whose returns tools probe. */
+	/* A program of sw_iterator_load_returns(), likewise borrowed: for processes whose returns
+	 * tools probe. */
 	int returns_fd;
 	/* Why there is none, in words. It is not tried then. Borrowed; NULL: it is tried. */
 	const char *iterator_refused;

@@ -19,7 +19,7 @@ enum {
 enum { SW_ERROR_MESSAGE_MAX = 256 };
 
 /**
- * What went wrong: a value on the caller's stack, nothing to free.
+ * The reason of a failure: a value on the caller's stack, nothing to free.
  *
  * Functions that can fail return 0 or -SW_E_* and fill this when it is not NULL. The message says
  * what happened and to what; it is one line without a final period or newline.

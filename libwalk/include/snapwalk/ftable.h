@@ -206,7 +206,7 @@ enum {
 	SWFT_SPINS = 100
 };
 
-/* What to register; zeros mean that there is none. */
+/* The code to register, with its table; zeros mean that there is none. */
 struct swft_desc {
 	enum swft_kind kind;
 	const void *start; /* the code, and its size */
@@ -396,8 +396,8 @@ static inline void swft_grow(struct swft_table *table, size_t count, size_t info
 }
 
 /**
- * What a SWFT_DEFERRED table was waiting for is there. Once for each table; it may grow then. Does not
- * lock: it is there for readers once neither data nor count is 0.
+ * Fill a SWFT_DEFERRED table with the data that it was waiting for. Once for each table; it may
+ * grow then. Does not lock: the table is there for readers once neither data nor count is 0.
  */
 static inline void swft_fill(struct swft_table *table, const void *data, size_t count)
 {

@@ -21,7 +21,7 @@ extern "C" {
 
 struct sw_sampler;
 
-/** What a thread does at the instant of a sample. */
+/** The activity of a thread at the instant of a sample. */
 enum sw_activity {
 	SW_ACTIVITY_ON_CPU,   /* also: runnable, where the task iterator is refused */
 	SW_ACTIVITY_RUNNABLE, /* waits for a CPU */
@@ -38,7 +38,7 @@ enum sw_change_kind {
 	SW_CHANGE_ENDED,  /* no thread has its slot any more */
 };
 
-/** What a thread has used its time for, up to an instant. Differences of two are exact. */
+/** The time that a thread has used, up to an instant. Differences of two are exact. */
 struct sw_sample_times {
 	int64_t time_ns;   /* that instant, CLOCK_MONOTONIC */
 	int64_t cpu_ns;    /* on a CPU; -1: unknown */
@@ -59,8 +59,8 @@ struct sw_sample_change {
 	struct sw_sample_times times; /* as the sample saw it; of SW_CHANGE_ENDED: saw it last */
 };
 
-/** What is new. Threads that are not among the changes are and do what they were and did in the sample
- * before. */
+/** The changes since the sample before. Threads that are not among the changes are and do what they
+ * were and did then. */
 struct sw_sample {
 	uint64_t number;  /* from 1 on */
 	int64_t time_ns;  /* CLOCK_REALTIME */
@@ -101,7 +101,7 @@ SW_PUBLIC int sw_sampler_create(struct sw_context *ctx, struct sw_target *target
  * the series. */
 SW_PUBLIC const char *sw_sampler_refused(const struct sw_sampler *series);
 
-/** Whom following samples may stop, as in the options. */
+/** Set which threads following samples may stop, as in the options. */
 SW_PUBLIC void sw_sampler_set_stop(struct sw_sampler *series, enum sw_stop_mode stop);
 
 /**

@@ -3,8 +3,8 @@
 #define SNAPWALK_SNAPSHOT_H
 
 /*
- * What a capture has copied of a process: its threads with their registers and stacks, memory, and which
- * files are mapped where. capture.h makes snapshots, walk.h unwinds them.
+ * The copy of a process that a capture has made: its threads with their registers and stacks,
+ * memory, and which files are mapped where. capture.h makes snapshots, walk.h unwinds them.
  */
 
 #include <snapwalk/error.h>
@@ -68,7 +68,7 @@ SW_PUBLIC const char *sw_module_problem(struct sw_module *module);
 
 enum { SW_MAP_READ = 1, SW_MAP_WRITE = 2, SW_MAP_EXEC = 4, SW_MAP_SHARED = 8 };
 
-/** One line of /proc/PID/maps. */
+/** A line of /proc/PID/maps. */
 struct sw_map {
 	uint64_t start_avma, end_avma; /* [start, end) */
 	uint64_t file_off;
@@ -112,7 +112,8 @@ SW_PUBLIC const char *sw_captured_by_name(enum sw_captured_by by);
 
 enum { SW_WAIT_BYTES = 48 /* copied around the word of a futex on which a thread waits */ };
 
-/** What a thread waits for in a system call that is not futex(), as the kernel tells it. */
+/** The object that a thread waits for in a system call that is not futex(), as the kernel tells
+ * it. */
 struct sw_wait_for {
 	/** Static: "pipe", "fifo", "unix_socket", "tcp", "file_lock", "child", "timer", "message_queue",
 	 * "semaphore_set"; NULL. */
@@ -200,16 +201,19 @@ struct sw_range {
 	const uint8_t *data; /* the snapshot's */
 };
 
-/** What the process has of what a limit is set for. 0: not known, no limit, or none. */
+/** The use of resources by the process for which a limit is set. 0: not known, no limit, or
+ * none. */
 struct sw_process_limits {
 	int64_t descriptors, descriptors_limit; /* that are open; RLIMIT_NOFILE */
 	int64_t maps, maps_limit;               /* mappings; vm.max_map_count */
-	/* Of the tightest control group: threads, how many it has refused. */
+	/* Threads of the tightest control group, and how many it has refused. */
 	int64_t tasks, tasks_limit, tasks_refused;
-	/* Likewise; of memory_bytes, the cache is given back before anything is killed. Processes that were killed for
-	 * memory are those of the process's own group, since that was made. */
+	/* Memory of the tightest control group; of memory_bytes, the cache is given back before
+	 * anything is killed. Processes that were killed for memory are those of the process's own
+	 * group, since that was made. */
 	int64_t memory_bytes, memory_cache_bytes, memory_limit_bytes, memory_kills;
-	/* Likewise: what it may use of each period; periods, those cut short, since the group was made. */
+	/* CPU time of the tightest control group: what it may use of each period; periods, those
+	 * cut short, since the group was made. */
 	int64_t cpu_quota_us, cpu_period_us, cpu_periods, cpu_throttled, cpu_throttled_us;
 };
 
@@ -257,7 +261,7 @@ struct sw_warning {
 	const char *message; /* the snapshot's */
 };
 
-/** What an instruction does with memory. */
+/** The access of an instruction to memory. */
 enum sw_access_kind { SW_ACCESS_UNKNOWN, SW_ACCESS_READ, SW_ACCESS_WRITE, SW_ACCESS_EXECUTE };
 
 /** The signal that ended the process of a core file. */
@@ -325,9 +329,9 @@ struct sw_futex_wait {
 };
 
 /**
- * What a thread waits for. A futex says by itself neither which kind of lock it belongs to nor whether
- * to any: the caller knows that by the functions on the stack. The memory is that which was copied
- * together with the registers.
+ * The futex that a thread waits for. A futex says by itself neither which kind of lock it belongs
+ * to nor whether to any: the caller knows that by the functions on the stack. The memory is the
+ * copy that was made together with the registers.
  *
  * @return false: it does not wait in futex().
  */
@@ -335,7 +339,7 @@ SW_PUBLIC bool sw_futex_wait(const struct sw_snapshot *snap, const struct sw_thr
 			     struct sw_futex_wait *ret);
 
 /**
- * Who runs the function of a pthread_once_t.
+ * The thread that runs the function of a pthread_once_t.
  *
  * @param thread     That waits for it, in pthread_once().
  * @param once_avma  The word that it waits on.

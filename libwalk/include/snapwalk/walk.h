@@ -81,7 +81,7 @@ struct sw_frame {
 	uint16_t flags;   /* SW_FRAME_* */
 };
 
-/** What a runtime knows of one of its threads. */
+/** A thread as a runtime knows it. */
 struct sw_thread_info {
 	const char *runtime; /* static: "clr" */
 	int64_t id;          /* the runtime's own number; -1: none */
@@ -99,7 +99,7 @@ struct sw_served {
 	char script[1024];   /* path */
 };
 
-/** What Go's runtime says of a goroutine. Strings are the walks' or static. */
+/** A goroutine as Go's runtime knows it. Strings are the walks' or static. */
 struct sw_goroutine {
 	uint64_t id;
 	const char *state;       /* "waiting", "runnable", "running", "syscall" ... */
@@ -114,23 +114,23 @@ struct sw_goroutine {
 	pid_t tid;                /* of the thread that runs it; 0: none does */
 };
 
-/** What CPython's asyncio, .NET, Ruby or Erlang says of a task. Strings are the walks' or static. */
+/** A task as CPython's asyncio, .NET, Ruby or Erlang knows it. Strings are the walks' or static. */
 struct sw_task {
 	uint64_t address_avma; /* of the object, which tells it from others of its name */
 	const char *name;      /* UTF-8 */
 	const char *state;     /* "created", "waiting", "runnable", "running", "unknown" */
-	/* What it waits for: a future, which may be a task. 0: nothing */
+	/* The future that it waits for, which may be a task. 0: none */
 	uint64_t waits_for_avma;
 	const char *waits_for_name; /* of the task; NULL: not a task */
 	pid_t tid;                  /* of the thread that runs it; 0: none does */
-	/* Of a process of Erlang. */
+	/* Fields of a process of Erlang. */
 	const char *registered;   /* the name that it is registered by; NULL: none */
 	const char *initial_call; /* "module:function/arity"; NULL: unknown */
 	bool has_messages;        /* it has a queue of messages */
 	uint64_t messages;        /* in it */
 };
 
-/** What a thread waits for, as a runtime knows it. */
+/** The lock or other object that a thread waits for, as a runtime knows it. */
 struct sw_runtime_wait {
 	const char *kind;      /* static: "java_monitor" ... */
 	uint64_t address_avma; /* of the object; 0: unknown */
@@ -287,7 +287,7 @@ SW_PUBLIC const char *sw_trust_name(unsigned trust);
 SW_PUBLIC const char *sw_end_name(unsigned end);
 SW_PUBLIC const char *sw_module_kind_name(unsigned kind);
 
-/** What the owner of a frame's code says of it. UTF-8 is not promised. */
+/** The function of a frame, as the owner of its code tells it. UTF-8 is not promised. */
 struct sw_description {
 	char function[4096];  /* cut to fit */
 	char signature[1024]; /* of a Java method: "(I)V"; "" when unknown. Cut to fit */

@@ -6,9 +6,10 @@
 #include "memory.h"
 
 /*
- * What a reader of a registry looks at, found out before the stop by letting it read the running
- * target: when that is little, the same is copied in the stop, so that the registry is seen as it was
- * then. Neighbours are one part, with the gap between them: a part costs more than its bytes.
+ * The memory that a reader of a registry looks at, found out before the stop by letting it read the
+ * running target. If it is little, the same is copied in the stop, so that the registry is seen as
+ * it was then. Neighbours are one part, with the gap between them: a part costs more than its
+ * bytes.
  */
 enum {
 	SW_JIT_PARTS_MAX = 128,

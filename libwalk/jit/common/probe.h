@@ -4,7 +4,7 @@
 
 #include "jit/common/source.h"
 
-/* What sources found in one module's file; kept with the module, made once per file. */
+/* The roots that sources found in one module's file; kept with the module, made once per file. */
 struct sw_jit_module {
 	struct {
 		uint64_t svma, detail;
@@ -13,7 +13,7 @@ struct sw_jit_module {
 	size_t n;
 };
 
-/* What probe() of a source gets. */
+/* The argument of a source's probe(). */
 struct sw_jit_probe {
 	struct sw_jit_module *module;
 	uint8_t source;

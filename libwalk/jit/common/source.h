@@ -32,7 +32,7 @@ enum sw_jit_how {
 	SW_JIT_UNKNOWN,       /* the code is known, the way out of it is not */
 };
 
-/* What a source knows of the code at an address. */
+/* The code at an address, as a source knows it. */
 struct sw_jit_entry {
 	uint64_t start_avma, end_avma; /* [start, end) that it holds for */
 	enum sw_jit_how how;
@@ -56,7 +56,7 @@ enum { SW_JIT_ROOTS_MAX = 16 /* of one module, all sources together */ };
 
 struct sw_jit_probe; /* where probe() puts what it finds: jit/common/probe.h */
 
-/* What the prepare and capture hooks of a source get. */
+/* The argument of a source's prepare and capture hooks. */
 struct sw_jit_capture {
 	struct sw_capture *capture;      /* sw_capture_want(), _copy(), _read(), ->snap */
 	const struct sw_jit_root *roots; /* those of the source */

@@ -68,7 +68,7 @@ static void registry_copy(struct sw_ftable_copying *h, uint64_t registry_avma)
 	}
 }
 
-/* What a table points to: at most four parts, in the order of their addresses. */
+/* The memory that a table points to: at most four parts, in the order of their addresses. */
 struct parts {
 	struct {
 		uint64_t avma, bytes;
@@ -152,7 +152,8 @@ static bool in_use(struct sw_ftable_copying *h, const struct sw_ftable *t, bool 
 	return any;
 }
 
-/* What tables point to: of those in whose code a thread is, or of the others. */
+/* The memory that tables point to is copied: for the tables in whose code a thread is, or for the
+ * others. */
 static void payloads_copy(struct sw_ftable_copying *h, bool of_used)
 {
 	for (size_t i = 0; i < h->n_chunks; i++) {

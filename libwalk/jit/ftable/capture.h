@@ -4,7 +4,7 @@
 
 #include "jit/common/source.h"
 
-/* Of all registries of a process together. What is over a limit is read after the stop. */
+/* Limits for all registries of a process together. Memory over a limit is read after the stop. */
 enum {
 	SW_FTABLE_COPIES_MAX = 1024,
 	SW_FTABLE_COPIED_CHUNKS = 256,
@@ -20,7 +20,7 @@ struct sw_ftable_chunk_copy {
 	uint32_t n, table_bytes;
 };
 
-/* What the hook works with: set aside before the stop. */
+/* The state of the hook, set aside before the stop. */
 struct sw_ftable_copying {
 	struct sw_capture *capture;
 	struct sw_ftable_chunk_copy chunks[SW_FTABLE_COPIED_CHUNKS];

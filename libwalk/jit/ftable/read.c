@@ -87,7 +87,7 @@ static uint64_t seq_in(const uint8_t *record)
 	return seq;
 }
 
-/* One table that was changed while its chunk was read: again, a few times. */
+/* A table that was changed while its chunk was read is read again, a few times. */
 static void record_again(struct reader *r, uint64_t avma)
 {
 	uint8_t record[SW_FTABLE_TABLE_BYTES_MAX];

@@ -45,8 +45,8 @@ bool sw_ftable_chunk_parse(struct sw_bytes head, struct sw_ftable_chunk *ret)
 	return true;
 }
 
-/* What a deferred table is once it is there: swft_fill() does not lock, and where the process runs only
- * one of its two stores may have been seen. */
+/* The kind of a deferred table once its data is there: swft_fill() does not lock, and where the
+ * process runs only one of its two stores may have been seen. */
 static uint32_t deferred_kind(const struct sw_ftable *t)
 {
 	bool there = t->data_avma != 0 && t->count > 0;

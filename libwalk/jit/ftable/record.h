@@ -22,7 +22,7 @@ enum {
 	SW_FTABLE_TRIES = 16,                 /* to read a table that is being changed */
 };
 
-/* What the head of a registry says. */
+/* The head of a registry. */
 struct sw_ftable_layout {
 	uint32_t registry_bytes, chunk_bytes, table_bytes;
 	uint64_t first_avma; /* chunk; 0: none */

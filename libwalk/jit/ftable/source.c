@@ -43,7 +43,8 @@ static void ftable_probe(const struct sw_elf_symbols *symbols, struct sw_jit_pro
 	struct sw_elf_symbol symbol;
 	struct sw_elf_segment s;
 	struct sw_bytes notes;
-	/* Who has the symbol has notes, too, but all the same: the note of each of its files. */
+	/* A file with the symbol has notes, too, but the same one as each of its other files: the
+	 * symbol is enough. */
 	if (sw_elf_symbols_find(symbols, "snapwalk_ftable_v1", &symbol)) {
 		(void) sw_jit_probe_add(probe, symbol.svma, 0); /* full: there are others */
 		return;

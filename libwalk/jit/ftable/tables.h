@@ -62,8 +62,8 @@ void sw_ftable_load(struct sw_ftable_all *st);
 /* The process as it is now; ops is NULL when there is none. */
 struct sw_memory sw_ftable_running(const struct sw_ftable_all *st);
 
-/* What a table points to: from the copies, or from the process when the table is what it was. Tried
- * once; else the table's problem says why not. */
+/* The memory that a table points to: from the copies, or from the process if the table has not
+ * changed. It is tried once; else the table's problem says why not. */
 bool sw_ftable_part_get(struct sw_ftable_all *st, struct sw_ftable_table *t,
 			struct sw_ftable_part *part, uint64_t avma, uint64_t bytes);
 

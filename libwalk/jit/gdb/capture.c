@@ -29,7 +29,7 @@ struct reading {
 	size_t bytes_left; /* of symfiles */
 };
 
-/* One whose symfile is not copied now is judged after the stop by what it has there. */
+/* An entry whose symfile is not copied now is judged after the stop by what it has there. */
 static void symfile_copy(struct reading *r, const struct sw_jit_gdb_node *node)
 {
 	const uint8_t *data;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the lists have, as they were in the stop or are read after it, and what code that describes. */
+/* The entries of the lists, as they were in the stop or are read after it, and the code that they
+ * describe. */
 #include "jit/gdb/index.h"
 #include "errors.h"
 #include "map.h"
@@ -181,9 +182,9 @@ static void codes_index(struct sw_jit_gdb_index *g)
 }
 
 /*
- * What was read of a running process may be in the midst of being overwritten: the headers of one
- * symfile with the rest of another, or those of a copy that its maker has not changed yet. What is
- * published does not change: it must still be published, and the same.
+ * A symfile that was read of a running process may be in the midst of being overwritten: the
+ * headers of one symfile with the rest of another, or those of a copy that its maker has not
+ * changed yet. A published symfile does not change: it must still be published, and the same.
  */
 static bool entry_holds(const struct sw_jit_gdb_index *g, const struct sw_jit_gdb_entry *e,
 			const uint8_t *bytes)

@@ -26,7 +26,7 @@ struct sw_jit_gdb_code {
 	uint32_t entry;
 };
 
-/* One descriptor's list. */
+/* The list of one descriptor. */
 struct sw_jit_gdb_registry {
 	const struct sw_jit_root *root;
 	size_t n, n_foreign,
@@ -69,7 +69,7 @@ void sw_jit_gdb_index_destroy(struct sw_jit_gdb_index *g);
 
 void sw_jit_gdb_lists_load(struct sw_jit_gdb_index *g);
 
-/* Those whose file covers avma; loads what that needs. */
+/* The entries whose file covers avma; loads what that needs. */
 void sw_jit_gdb_candidates_find(struct sw_jit_gdb_index *g, uint64_t avma,
 				struct sw_jit_gdb_candidates *ret);
 

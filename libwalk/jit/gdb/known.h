@@ -7,7 +7,7 @@
 #include "jit/common/source.h"
 #include "jit/gdb/list.h"
 
-/* What the lists had before the stop; the state of the hooks. */
+/* The lists as they were before the stop; the state of the hooks. */
 struct sw_jit_gdb_known {
 	struct sw_arena *arena;        /* borrowed; all below is from it */
 	struct sw_jit_gdb_node *nodes; /* the newest of each list first */

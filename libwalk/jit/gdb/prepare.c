@@ -61,7 +61,7 @@ static int known_index(struct sw_jit_gdb_known *k)
 	return 0;
 }
 
-/* What was noted since n nodes is all there is after them. */
+/* Nodes n to since are dropped: those noted from since on follow the first n. */
 static void known_keep(struct sw_jit_gdb_known *k, size_t n, size_t since)
 {
 	if (k->n > since && since > n)
@@ -129,7 +129,7 @@ int sw_jit_gdb_prepare(struct sw_jit_capture *c)
 	if (known_index(k) < 0)
 		return -SW_E_NOMEM;
 	*c->state = k;
-	/* Of a large registry the descriptors, which say whether it changed. */
+	/* A large registry is represented by its descriptors, which say whether it changed. */
 	int r = 0;
 	for (size_t i = 0; r == 0 && k->parts.too_many && i < c->n_roots; i++)
 		r = sw_capture_want(c->capture, c->roots[i].avma, SW_JIT_GDB_DESCRIPTOR_BYTES);

@@ -125,7 +125,7 @@ int sw_jit_libgcc_capture(struct sw_jit_capture *c)
 		return 0;
 	r.small = !r.known->parts.too_many;
 	struct sw_memory memory = sw_jit_stop_memory(&r.stop);
-	/* Of quiet trees with too many nodes nothing is copied, and nothing is proven. */
+	/* Quiet trees with too many nodes are not copied, and nothing of them is proven. */
 	bool same_trees =
 		!r.small && r.known->quiet &&
 		(r.known->n_nodes > SW_JIT_LIBGCC_NODES_MAX || trees_same(r.known, c->capture));

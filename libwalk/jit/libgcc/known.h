@@ -15,12 +15,13 @@ enum {
 	SW_JIT_LIBGCC_STOP_BYTES = 256 << 10, /* of .eh_frame among them */
 	SW_JIT_LIBGCC_KNOWN_MAX = 16384,      /* tables looked at before the stop */
 	SW_JIT_LIBGCC_NODES_MAX = 2048,       /* of trees whose versions are compared in it */
-	/* Of a registry in lists that is copied with the stacks: some 2,000 tables that lie together,
-	 * at 0.1 ms for each 500 KiB. Nothing else says what lists had in the stop. */
+	/* The size of a registry in lists that is copied with the stacks: some 2,000 tables that
+	 * lie together, at 0.1 ms for each 500 KiB. Nothing else says which entries lists had in
+	 * the stop. */
 	SW_JIT_LIBGCC_LISTS_BYTES = 512 << 10,
 };
 
-/* What lists and trees had before the stop; the state of the hooks. */
+/* A table as lists and trees had it before the stop; the state of the hooks. */
 struct sw_jit_libgcc_known_table {
 	struct sw_jit_libgcc_table table;
 	const uint8_t *data; /* the .eh_frame; NULL: it could not be had, or is too large */
@@ -46,7 +47,8 @@ struct sw_jit_libgcc_known {
 	struct sw_jit_parts parts;
 };
 
-/* What the same object said of the same table, but for its place in a list; NULL. */
+/* The known table that the same object had before, whatever its place in a list; NULL if there is
+ * none. */
 struct sw_jit_libgcc_known_table *sw_jit_libgcc_known_find(const struct sw_jit_libgcc_known *known,
 							   const struct sw_jit_libgcc_table *table);
 struct sw_jit_libgcc_known_node *sw_jit_libgcc_known_node(const struct sw_jit_libgcc_known *known,

@@ -5,7 +5,7 @@
 #include "memory.h"
 
 /*
- * What __register_frame() and its like have registered with libgcc, as it lies in memory. Source:
+ * The memory in which libgcc keeps what __register_frame() and its like have registered. Source:
  * gcc 12.2, libgcc/unwind-dw2-fde.[ch] (two lists of objects, linked by their last word); gcc 14.2,
  * unwind-dw2-btree.h (objects in the leaves of trees):
  *
@@ -28,7 +28,7 @@ enum {
 	SW_JIT_LIBGCC_DEPTH_MAX = 16,      /* of a tree */
 };
 
-/* One .eh_frame that is registered, and the object that says so. */
+/* A registered .eh_frame, and the object that names it. */
 struct sw_jit_libgcc_table {
 	uint64_t object_avma;
 	uint64_t what_avma; /* the original: the .eh_frame, or the array that it is in */

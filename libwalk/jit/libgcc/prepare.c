@@ -84,7 +84,7 @@ static bool node_note(void *arg, uint64_t avma, uint64_t version)
 {
 	struct noting *g = arg;
 	struct sw_jit_libgcc_known *k = g->known;
-	/* What a version proves was read after it. */
+	/* Content is proven by a version only if it is read after that. */
 	g->content->has_page = false;
 	g->leaf_avma = avma;
 	if (k->n_nodes > SW_JIT_LIBGCC_NODES_MAX)

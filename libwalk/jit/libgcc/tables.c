@@ -62,7 +62,7 @@ void sw_jit_libgcc_tables_destroy(struct sw_jit_libgcc_tables *g)
 	free(g);
 }
 
-/* What was read of a running process: whether it is there now, and was before the stop. */
+/* A table that was read of a running process counts if it is there now, and was before the stop. */
 static bool table_holds(const struct sw_jit_libgcc_tables *g,
 			const struct sw_jit_libgcc_table *table,
 			const struct sw_jit_libgcc_known_table *was, struct sw_bytes bytes)
@@ -119,7 +119,8 @@ static int entries_add(struct sw_jit_libgcc_tables *g, enum sw_jit_libgcc_trust 
 	return r;
 }
 
-/* What was proven in the stop by what was read before it: 1, -SW_E_NOMEM. */
+/* A table that was proven in the stop has the bytes that were read before it. Returns 1 or
+ * -SW_E_NOMEM. */
 static int table_kept(const struct sw_jit_libgcc_known_table *was, struct sw_bytes *bytes)
 {
 	uint8_t *data = malloc(was->bytes);
@@ -191,7 +192,7 @@ static bool table_add(void *arg, const struct sw_jit_libgcc_table *table)
 	return !g->nomem;
 }
 
-/* What hangs on a leaf that is proven was not copied: a walk of copies would end there. */
+/* Objects below a leaf that is proven were not copied: a walk of copies would end there. */
 static bool leaf_is_copied(void *arg, uint64_t avma, uint64_t version)
 {
 	const struct sw_jit_libgcc_tables *g = arg;
@@ -215,7 +216,7 @@ static void registries_walk(struct sw_jit_libgcc_tables *g, struct sw_snapshot_m
 	}
 }
 
-/* What was registered before the stop, and was so in it. */
+/* Tables that were registered before the stop, and were so in it. */
 static void tables_prove(struct sw_jit_libgcc_tables *g, const struct sw_jit_libgcc_known *known)
 {
 	for (size_t i = 0; i < known->n; i++) {
@@ -237,9 +238,9 @@ void sw_jit_libgcc_prove(struct sw_jit_libgcc_known *known)
 }
 
 /*
- * What was registered before the stop and is registered now was so in it: lists that go on changing
- * point to garbage, nodes that are being changed do not have all that is theirs, and an object is in no list
- * while libgcc sorts its table.
+ * A table that was registered before the stop and is registered now was so in it. It may not have
+ * been seen there: lists that go on changing point to garbage, nodes that are being changed do not
+ * have all that is theirs, and an object is in no list while libgcc sorts its table.
  */
 static void tables_recover(struct sw_jit_libgcc_tables *g, const struct sw_jit_libgcc_known *known)
 {
@@ -268,7 +269,8 @@ void sw_jit_libgcc_tables_load(struct sw_jit_libgcc_tables *g)
 		return;
 	g->loaded = true;
 	if (known != NULL) {
-		/* What is certain comes first: of one table there may be another state later. */
+		/* Tables that are certain come first: one of them may be there in another state
+		 * later. */
 		sw_jit_libgcc_prove(known);
 		g->in_stop = true;
 		registries_walk(g, &copies);

@@ -16,7 +16,7 @@ enum sw_jit_libgcc_trust {
 	SW_JIT_LIBGCC_TRUSTS,
 };
 
-/* One list or tree. */
+/* A list or a tree. */
 struct sw_jit_libgcc_registry {
 	const struct sw_jit_root *root;
 	size_t n_fdes;
@@ -55,7 +55,8 @@ void sw_jit_libgcc_tables_destroy(struct sw_jit_libgcc_tables *g);
 
 void sw_jit_libgcc_tables_load(struct sw_jit_libgcc_tables *g);
 
-/* What is loaded and may be believed; NULL. What is torn is noted. */
+/* The entry for avma that is loaded and may be believed; NULL if there is none. An entry that is
+ * torn is noted. */
 const struct sw_cfi_fde *sw_jit_libgcc_tables_find(struct sw_jit_libgcc_tables *g, uint64_t avma,
 						   bool *ret_live);
 

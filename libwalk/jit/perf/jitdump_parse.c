@@ -27,7 +27,7 @@ enum {
 
 static const uint32_t magic = 0x4a695444; /* "JiTD", in the byte order of the writer */
 
-/* What came and waits for its LOAD. */
+/* Records of lines and of unwinding that wait for their LOAD. */
 struct pending {
 	uint64_t lines_avma;
 	uint32_t lines_off, lines_end, unwind_off, unwind_bytes;

@@ -163,7 +163,7 @@ static struct sw_clr_locks *locks_get(struct sw_clr *clr)
 	l->memory = sw_snapshot_memory(&l->source);
 	if (!is_of_one_instant(clr->snap, l->at.store_avma) || !threads_read(clr, l))
 		return NULL;
-	/* The suspender is only looked at in .NET 8, which has no Lock. */
+	/* The suspender may be unknown in .NET 8, which has no Lock whose object could move. */
 	l->objects_move =
 		l->at.suspender_avma != 0 &&
 		(!sw_memory_u64(l->memory, l->at.suspender_avma, &suspender) || suspender != 0);
