@@ -168,8 +168,8 @@ static const struct sw_filter_rule capture_rules[] = {
 	SW_FILTER_ALLOWED(SYS_prctl, 0, PR_SET_PDEATHSIG),
 	SW_FILTER_ALLOWED(SYS_prctl, 0, PR_SET_NO_NEW_PRIVS),
 	SW_FILTER_ALLOWED(SYS_prctl, 0, PR_SET_SECCOMP),
-	/* What these are to do is in memory, where no filter can see it: without them openat and clone are
-	 * used. */
+	/* openat2 and clone3 have their arguments in memory, where no filter can see them: without
+	 * them openat and clone are used. */
 	{.call = SYS_openat2, .action = SECCOMP_RET_ERRNO | ENOSYS},
 	{.call = SYS_clone3, .action = SECCOMP_RET_ERRNO | ENOSYS},
 };
@@ -187,7 +187,7 @@ static const uint32_t harmful_calls[] = {
 	SYS_init_module, SYS_finit_module,    SYS_open_by_handle_at,
 };
 
-/* What gives real-time priority up (urgent.c of libwalk/base). */
+/* The call that gives real-time priority up (urgent.c of libwalk/base). */
 static const struct sw_filter_rule ordinary = {.argument = 1,
 					       .mask = UINT32_MAX,
 					       .value = SCHED_OTHER | SCHED_RESET_ON_FORK},

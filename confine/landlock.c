@@ -75,7 +75,8 @@ static uint64_t access_of(const struct sw_landlock_path *path, mode_t mode)
 	return S_ISDIR(mode) ? of_files | of_directories : of_files;
 }
 
-/* What the kernel has at hand: a file system that does not answer is not asked, but where a filter refuses statx(2). */
+/* The mode is the one that the kernel has at hand: a file system that does not answer is not asked,
+ * but where a filter refuses statx(2). */
 static mode_t mode_of(int fd)
 {
 	struct statx stx;

@@ -81,7 +81,8 @@ static bool down(struct place *p, const char *name)
 	return true;
 }
 
-/* What a link says comes before what is left. False: it is no link, or there are too many. */
+/* The target of a link comes before the rest of the path. Returns false if the name is no link, or
+ * there are too many links. */
 static bool follow(struct place *p, const char *name)
 {
 	char text[PATH_MAX], all[PATH_MAX];

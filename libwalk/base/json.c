@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One reader of the grammar, RFC 8259; the check, the scan and the tree are what is kept of it. */
+/* The reader of the grammar, RFC 8259; the check, the scan and the tree differ in what they keep of
+ * it. */
 #include "json.h"
 #include "arena.h"
 #include "errors.h"

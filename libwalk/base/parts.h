@@ -18,7 +18,7 @@ static inline bool sw_ends_with(const char *s, const char *suffix)
 	return length >= n && strcmp(s + length - n, suffix) == 0;
 }
 
-/* What stands behind the last slash of a path; all of it, where there is none. */
+/* The name behind the last slash of a path; the whole path if it has none. */
 static inline const char *sw_path_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

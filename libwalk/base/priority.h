@@ -11,7 +11,8 @@
  * started meanwhile has it, too. Fails without CAP_SYS_NICE or RLIMIT_RTPRIO: then all takes longer.
  */
 
-/* Of the process or thread; 0: the caller. For one that ends soon. Also in the stop. False: it is refused. */
+/* Raise the process or thread; 0: the caller. For a process that ends soon. Also in the stop.
+ * Returns false if it is refused. */
 bool sw_priority_raise(pid_t pid);
 
 /* Whether the caller has real-time priority that processes and threads which it starts begin without
@@ -29,7 +30,7 @@ struct sw_priority {
 	bool raised, refused;
 };
 
-/* Of the caller, until sw_priority_end(). */
+/* Raise the caller, until sw_priority_end(). */
 struct sw_priority sw_priority_begin(void);
 void sw_priority_end(const struct sw_priority *before);
 

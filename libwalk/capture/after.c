@@ -69,9 +69,9 @@ static bool any_held(const struct sw_stop *stop)
 }
 
 /*
- * What EPERM of SEIZE means: it is exiting, another traces it, or we may not. The other may have let it
- * go since: Wine's server traces a thread for as long as it takes to read its registers. We may, when
- * other threads of the process were held.
+ * The reason for EPERM of SEIZE: the thread is exiting, another process traces it, or we may not.
+ * The other process may have let it go since: Wine's server traces a thread for as long as it takes
+ * to read its registers. We may, if other threads of the process were held.
  */
 static int refusal(const struct sw_take *take, pid_t tid)
 {
@@ -83,7 +83,7 @@ static int refusal(const struct sw_take *take, pid_t tid)
 	return reason == SW_E_NOT_PERMITTED && any_held(&take->stop) ? SW_E_TRACED : reason;
 }
 
-/* What became of a thread in the stop. */
+/* The result of a thread in the stop. */
 static void thread_finish(struct sw_take *take, size_t i)
 {
 	struct sw_thread *t = &take->snap->threads[i];

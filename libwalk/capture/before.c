@@ -84,7 +84,7 @@ static void process_describe(struct sw_take *take)
 		sw_process_limits_read(target->proc_fd, &p->limits);
 }
 
-/* Of a file below the directory of the thread through which we look; errno says why. */
+/* The error for a file below the directory of the thread through which we look; errno says why. */
 static int cannot_open(const struct sw_take *take, const char *name)
 {
 	bool refused = errno == EACCES || errno == EPERM;

@@ -97,7 +97,7 @@ void sw_capture_parts_copy(struct sw_capture_space *space)
 	}
 }
 
-/* What could be read of local, at most; when the system call is refused that is remembered. */
+/* At most the bytes that could be read, into local; a refused system call is remembered. */
 static size_t read_fast(struct sw_capture_space *space, const struct iovec *local,
 			const struct iovec *remote, size_t n)
 {
@@ -228,8 +228,8 @@ bool sw_capture_is_over(struct sw_capture *capture)
 	return sw_clock_ns() > space->stop->copy_end_ns;
 }
 
-/* What lies in one of n parts. Who asks for many goes in their order: each search goes on where the last one
- * found something. */
+/* The bytes that lie in one of n parts. A caller with many addresses asks in the order of the
+ * parts: each search goes on where the last one found something. */
 static bool parts_find(const struct sw_capture_part *parts, size_t n, size_t *at, uint64_t avma,
 		       void *buffer, size_t bytes)
 {

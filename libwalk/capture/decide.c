@@ -21,15 +21,16 @@ enum sw_take_how sw_take_how(const struct sw_iterate_record *record, bool is_32b
 	return sw_iterate_has_registers(record) ? SW_TAKE_READ : SW_TAKE_AGAIN;
 }
 
-/* What hooks copied is not of one instant. */
+/* The next step when the copies of hooks are not of one instant. */
 static enum sw_next next_whole(const struct sw_round *r)
 {
 	if (r->mode == SW_STOP_NEVER && r->blocked_only && r->n_whole >= SW_WHOLE_MAX)
 		return SW_NEXT_WHOLE_LAST;
 	if (r->mode == SW_STOP_NEVER)
 		return r->elapsed_ns < r->limit_ns / 2 ? SW_NEXT_WHOLE : SW_NEXT_WHOLE_LAST;
-	/* Those that wait for an event mostly go on doing so, and need not be stopped. Of hundreds that run in turn
-	 * the stop takes as long as one of all, and has to be the only one. */
+	/* Threads that wait for an event mostly go on doing so, and need not be stopped. With
+	 * hundreds of threads that run in turn their stop takes as long as one of all, and has to
+	 * be the only one. */
 	bool late = r->n_whole >= SW_WHOLE_MAX || r->elapsed_ns > SW_WAITING_NS;
 	if (late && r->n_runnable < SW_RUNNABLE_MAX && r->n_waiting <= SW_WAITING_MAX)
 		return SW_NEXT_WHOLE_RUNNABLE;

@@ -6,7 +6,8 @@
 
 #include <snapwalk/walk.h>
 
-/* What the task iterator's records decide: who is read, who is taken again, who is stopped. */
+/* The decisions by the task iterator's records: which threads are read, which are taken again,
+ * which are stopped. */
 
 enum sw_take_how {
 	SW_TAKE_READ,  /* its registers are there */
@@ -18,7 +19,7 @@ enum sw_take_how {
 enum sw_take_how sw_take_how(const struct sw_iterate_record *record, bool is_32bit,
 			     int *ret_reason);
 
-/* What is known after a window. */
+/* The state after a window. */
 struct sw_round {
 	enum sw_stop_mode mode; /* AUTO or NEVER */
 	bool blocked_only;      /* those on a CPU are not wanted */

@@ -209,7 +209,8 @@ static void registers_put_back(const struct sw_capture_space *space,
 	}
 }
 
-/* Of the threads that are taken: their registers; and the others are left out. */
+/* The return addresses are put back in the registers of the threads that are taken; those of other
+ * threads are dropped. */
 static void threads_put_back(struct sw_returns *r, const struct sw_capture_space *space,
 			     unsigned word_bytes)
 {
@@ -228,7 +229,7 @@ static void threads_put_back(struct sw_returns *r, const struct sw_capture_space
 	}
 }
 
-/* Those in a copy of [avma, avma + bytes). */
+/* The return addresses in a copy of [avma, avma + bytes) are put back. */
 static void copy_put_back(const struct sw_returns *r, uint64_t avma, uint8_t *to, size_t bytes,
 			  unsigned word_bytes)
 {

@@ -172,7 +172,7 @@ static void hook_add(struct sw_capture_space *space, struct sw_hook hook)
 
 static void hooks_find(struct sw_capture_space *space, const struct sw_tables *tables)
 {
-	/* What has no hooks is not asked before the process runs again. */
+	/* Runtimes without hooks are probed after the process runs again. */
 	for (size_t i = 0; i < tables->n_runtimes; i++) {
 		const struct sw_runtime_ops *r = tables->runtimes[i];
 		const struct sw_hook hook = {.ops = r,
@@ -259,7 +259,7 @@ static void part_hand_over(struct sw_capture_space *space, const struct sw_captu
 	if (p->thread < 0 || !p->cut)
 		return;
 	const struct sw_thread *t = &space->snap->threads[p->thread];
-	/* What was asked for did not come: it was not the limit that ended the copy. */
+	/* The part is shorter than it was asked for: it was not the limit that ended the copy. */
 	if (p->bytes < p->wanted_bytes)
 		return;
 	sw_snapshot_warn(space->snap, SW_WARN_STACK_LIMIT, t->tid, SW_E_LIMIT,

@@ -28,7 +28,7 @@ static inline uint64_t sw_capture_page_up(uint64_t avma)
 
 struct sw_returns;
 
-/* One part of memory to copy. */
+/* A part of memory to copy. */
 struct sw_capture_part {
 	uint64_t avma;
 	size_t bytes; /* wanted; then what was read */
@@ -94,7 +94,8 @@ struct sw_capture_space {
 	struct iovec remote[SW_CAPTURE_BATCH];
 	const struct sw_map *main_stack; /* borrowed: "[stack]" */
 	uint64_t main_stack_end_avma;    /* above it lie arguments and environment */
-	/* Of a window of capture/window.h; a stop of all threads leaves them as they are, 0. */
+	/* Fields for a window of capture/window.h; a stop of all threads leaves them as they are,
+	 * 0. */
 	bool *chosen;   /* by thread: whether it is in the window; NULL: who has registers */
 	bool only_rest; /* threads that an earlier window left; no hooks */
 	const bool *seems_whole; /* what hooks are told; NULL: by who is held */
@@ -115,7 +116,7 @@ int sw_capture_space_create(struct sw_snapshot *snap, struct sw_stop *stop,
 /* Makes the part of it real that is likely to be used. From any thread. */
 void sw_capture_space_warm(struct sw_capture_space *space, size_t n_threads);
 
-/* What hooks get, but for what is their own. */
+/* The argument of hooks, but for their own fields. */
 struct sw_capture sw_capture_of(struct sw_capture_space *space);
 
 /* Finds the main thread's stack by the maps and the process's stat. */
@@ -127,7 +128,8 @@ void sw_capture_space_prepare(struct sw_capture_space *space, const struct sw_ta
 /* Target running again: hands the copies to threads and ranges, warns of what is missing, gives
  * unused memory back. */
 void sw_capture_space_finish(struct sw_capture_space *space);
-/* Of one part: a thread has its stack, or the lock it waits for; else the snapshot has one range more. */
+/* Give one part to its thread, as the stack or the lock that it waits for; else the snapshot has
+ * one range more. */
 void sw_capture_part_give(struct sw_capture_space *space, const struct sw_capture_part *part);
 
 #endif

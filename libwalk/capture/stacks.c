@@ -52,8 +52,9 @@ static uint64_t stack_top(const struct sw_capture_space *space, const struct sw_
 										  : map->end_avma;
 }
 
-/* Of a stack that is not copied in whole, what its first functions have, too: a program with little on a large
- * stack, as Ruby's threads, whose VM has 1 MiB in the middle of it, has a walk of the instant. */
+/* The upper end of a stack that is not copied in whole is copied, too, as its first functions are
+ * there: a program with little on a large stack, as Ruby's threads, whose VM has 1 MiB in the
+ * middle of it, has a walk of the instant. */
 static void root_add(struct sw_capture_space *space, uint64_t copied_end, uint64_t top, size_t i)
 {
 	uint64_t begin = top - SW_CAPTURE_ROOT_BYTES;
@@ -140,7 +141,7 @@ void sw_capture_stack_bound(struct sw_capture *capture, size_t thread, uint64_t 
 		p->bytes = (size_t) (end_avma - p->avma);
 		p->cut = false;
 	}
-	/* What stack_add() took for the thread's own stack. */
+	/* The part that stack_add() took for the thread's own stack is dropped. */
 	if (at + 1 < space->n_found && p[1].thread < 0)
 		p[1].bytes = 0;
 }

@@ -59,8 +59,8 @@ static struct sw_snapshot_options options_fill(const struct sw_snapshot_options 
 	return o;
 }
 
-/* Of all threads, which are held together. The reader is raised before: on a busy machine it would wait for its
- * turn meanwhile. */
+/* Stop all threads, which are held together. The reader is raised before: on a busy machine it
+ * would wait for its turn meanwhile. */
 static int stop_all(struct sw_take *take)
 {
 	if (take->stop.realtime && take->space->reader != NULL)
@@ -141,7 +141,7 @@ static bool still_there(const struct sw_target *target)
 	return live_fd >= 0;
 }
 
-/* What the target felt of a capture that is not used is told by the one that is. */
+/* The cost to the target of a capture that is not used is added to the one that is. */
 static void cost_add(struct sw_snapshot *snap, const struct sw_snapshot *unused)
 {
 	snap->times.stopped_ns += unused->times.stopped_ns;

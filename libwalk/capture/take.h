@@ -10,9 +10,9 @@ struct sw_waits;
 struct sw_window;
 
 /*
- * One sw_snapshot_take(), in the order of its files: capture/before.c with capture/threads.c
- * (describe everything, set memory aside), stop/run.c with capture_*.c (stop, copy, let go),
- * capture/after.c (what became of each thread, warnings, newer maps).
+ * The state of a sw_snapshot_take(), in the order of its files: capture/before.c with
+ * capture/threads.c (describe everything, set memory aside), stop/run.c with capture_*.c (stop,
+ * copy, let go), capture/after.c (the result of each thread, warnings, newer maps).
  */
 struct sw_take {
 	const struct sw_target *target;

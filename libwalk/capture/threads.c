@@ -55,7 +55,7 @@ static int check_wanted(struct sw_take *take, size_t n)
 	return 0;
 }
 
-/* What /proc says of a thread. False: it is gone. */
+/* The thread is described by /proc. Returns false if it is gone. */
 bool sw_take_describe(struct sw_take *take, struct sw_thread *t, struct sw_proc_stat *ret_stat)
 {
 	char name[32];

@@ -4,7 +4,7 @@
 
 #include "capture/take.h"
 
-/* What /proc says of the thread t->tid. False: it is gone. */
+/* Describe the thread t->tid by /proc. Returns false if it is gone. */
 bool sw_take_describe(struct sw_take *take, struct sw_thread *t, struct sw_proc_stat *ret_stat);
 
 /* Part of sw_take_before(): lists and describes threads, sets the space aside, reads maps. */

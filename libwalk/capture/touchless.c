@@ -145,7 +145,7 @@ static bool is_left_out(const struct sw_tracee *tracee)
 	return tracee->reason != 0;
 }
 
-/* Who waits where no stop reaches it, or belongs to another tracer. */
+/* A thread is out of reach if it waits where no stop reaches it, or belongs to another tracer. */
 static bool is_out_of_reach(const struct sw_window *w, size_t i)
 {
 	const struct sw_window_thread *t = &w->threads[i];
@@ -172,7 +172,7 @@ static bool to_be_stopped(const struct sw_window *w, size_t i, enum sw_next next
 	}
 }
 
-/* What an earlier stop left is kept: its time, and that a call was interrupted. */
+/* The time of an earlier stop is kept, and that a call was interrupted. */
 static void tracee_again(struct sw_tracee *t, bool stop)
 {
 	if (t->interrupt_ns != 0 && t->release_ns != 0) {
@@ -188,7 +188,8 @@ static void tracee_again(struct sw_tracee *t, bool stop)
 	}
 }
 
-/* Who is stopped; whether anybody else is to be taken in this window. */
+/* The threads that are stopped; *ret_others says whether any other one is to be taken in this
+ * window. */
 static size_t tracees_list(struct sw_window *w, enum sw_next next, bool *ret_others)
 {
 	struct sw_stop *s = w->stop;
@@ -332,7 +333,8 @@ static void round_note(struct sw_round *round, const struct sw_window *w, enum s
 	round->n_whole += w->whole;
 	round->n_runnable += next == SW_NEXT_WHOLE_RUNNABLE;
 	round->all_stopped |= next == SW_NEXT_WHOLE_STOP || next == SW_NEXT_WHOLE_LAST;
-	/* Of a pass that was cut short, nobody knows who is missing. */
+	/* A truncated pass does not tell which threads are missing: one more counts as not
+	 * taken. */
 	bool cut = w->with_passes && w->passes[0].cut;
 	round->n_rest = w->n_rest + cut;
 	round->n_rest_running = w->n_rest_running;
@@ -344,7 +346,7 @@ static void round_note(struct sw_round *round, const struct sw_window *w, enum s
 	round->n_since_stop = stopped ? 0 : round->n_since_stop + 1;
 }
 
-/* What is said of those that were not taken, and of those that moved since. */
+/* The results of threads that were not taken, and of those that moved since. */
 static void rest_finish(struct sw_take *take, const struct sw_round *round)
 {
 	struct sw_stop *s = &take->stop;

@@ -7,9 +7,9 @@
 #include "iterate/record.h"
 
 /*
- * What threads wait in (sw_thread.wchan). Reading /proc/PID/task/TID/wchan of each thread costs more
- * than the whole capture; those that wait at the same place of the kernel (sw_iterate_record.wait_key)
- * share what is read of one of them.
+ * The kernel functions in which threads wait (sw_thread.wchan). Reading /proc/PID/task/TID/wchan of
+ * each thread costs more than the whole capture; threads that wait at the same place of the kernel
+ * (sw_iterate_record.wait_key) share what is read of one of them.
  */
 
 enum { SW_WAITS_MAX = 64 }; /* places; threads at others are read one by one */
@@ -27,7 +27,7 @@ struct sw_waits {
 	bool *again; /* read once more after the windows */
 };
 
-/* What one thread waits in, by its file. */
+/* Read the kernel function in which one thread waits, by its file. */
 void sw_wait_read(struct sw_take *take, struct sw_thread *t);
 
 /* After the first pass: records are in the order of the snapshot's threads. Without memory all threads

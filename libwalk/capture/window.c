@@ -68,7 +68,7 @@ static void records_match(struct sw_window *w, size_t which)
 			steps++;
 			at++;
 		}
-		/* One that came between the passes is left to the next window. */
+		/* A thread that came between the passes is left to the next window. */
 		size_t i = steps < known                  ? at % known
 			   : which == 0 && s->new_threads ? thread_add(w, record)
 							  : SIZE_MAX;
@@ -131,7 +131,7 @@ static bool nobody_runs(const struct sw_window *w)
 	return true;
 }
 
-/* Those that wait for a CPU. */
+/* The number of threads that wait for a CPU. */
 static size_t waiting_count(const struct sw_window *w)
 {
 	size_t n = 0;
@@ -141,7 +141,8 @@ static size_t waiting_count(const struct sw_window *w)
 	return n;
 }
 
-/* Of one thread: what there is of it now. */
+/* The registers of one thread are taken from what there is now: its stop, or the iterator's
+ * record. */
 static void thread_choose(struct sw_window *w, size_t i)
 {
 	struct sw_window_thread *t = &w->threads[i];
@@ -169,7 +170,7 @@ static void thread_choose(struct sw_window *w, size_t i)
 		tracee->has_regs = w->space->chosen[i] = true;
 		t->by_ptrace = false;
 	}
-	/* What ptrace said of it does not count where the iterator knows. */
+	/* The reason that ptrace gave does not count where the iterator has one. */
 	tracee->reason = reason;
 }
 
@@ -213,7 +214,7 @@ static bool is_proven(const struct sw_window *w, const struct sw_window_thread *
 	       sw_iterate_is_unchanged(&w->records[0][t->before - 1], &w->records[1][t->after - 1]);
 }
 
-/* What was copied for a thread that ran is not what its registers say. */
+/* Parts that were copied for a thread that ran do not belong to its registers. */
 static void parts_drop(struct sw_window *w)
 {
 	struct sw_capture_space *space = w->space;
@@ -280,7 +281,7 @@ static void judge(struct sw_window *w)
 void sw_window_fill(void *arg, struct sw_stop *stop)
 {
 	struct sw_window *w = arg;
-	/* One with all threads begins anew: nobody is left that was taken before. */
+	/* A window with all threads begins anew: no thread counts as taken before. */
 	w->instant = w->whole ? SW_INSTANT_OF_RUNTIMES : w->instant + 1;
 	if (w->with_passes && !pass_of_window(w, 0)) {
 		w->failed = true;
@@ -373,8 +374,8 @@ bool sw_window_stayed(const struct sw_window *w, size_t thread)
 {
 	const struct sw_window_thread *t = &w->threads[thread];
 	const struct sw_iterate_record *last = sw_window_last(w, thread);
-	/* Who was held ran before, or in between: a window without passes has no later look. Who was woken has what it
-	 * waited for, or gave up. */
+	/* A thread that was held ran before, or in between: a window without passes has no later
+	 * look. A thread that was woken has what it waited for, or gave up. */
 	return t->taken && !t->by_ptrace && t->waited && last != NULL && last->on_cpu == 0 &&
 	       sw_iterate_state(last) != 'R' && sw_iterate_switches(last) == t->first_switches;
 }

@@ -6,8 +6,9 @@
 #include "iterate/read.h"
 
 /*
- * One window: a pass of the task iterator, the copy of the stacks of those whose registers it gave (and
- * of those that are stopped), what hooks copy, a second pass. Whoever did not run in between is taken.
+ * A window: a pass of the task iterator, the copy of the stacks of the threads whose registers it
+ * gave (and of those that are stopped), the copies of hooks, a second pass. Each thread that did
+ * not run in between is taken.
  */
 
 struct sw_window_thread {
@@ -55,7 +56,7 @@ struct sw_window {
 	size_t n_rest, n_rest_running, n_waiting;
 };
 
-/* What a record says of a thread. */
+/* Describe a thread by its record. */
 void sw_window_describe(struct sw_thread *t, const struct sw_iterate_record *record);
 
 /* The window, in the helper: sw_stop.stopped, arg is the window. */
@@ -70,15 +71,16 @@ static inline bool sw_window_by_ptrace(const struct sw_window *window, size_t th
 /* After the helper: hands on what the window gave, also when it was killed in between. */
 void sw_window_settle(struct sw_window *window);
 
-/* What a thread that was taken did since, as the last look says. Of others: SW_SINCE_STAYED. */
+/* The activity of a thread since it was taken, as the last look says. For threads that were not
+ * taken: SW_SINCE_STAYED. */
 enum sw_since {
 	SW_SINCE_STAYED,
 	SW_SINCE_WOKEN, /* or was preempted: it is where it was, and about to go on */
 	SW_SINCE_RAN,   /* or was not seen */
 };
 
-/* One look more, when the windows are over: a pass of fd, an iterator that was not read from yet. It
- * finds no new threads. Where it cannot be read, nobody was seen. */
+/* Look once more, when the windows are over: a pass of fd, an iterator that was not read from yet.
+ * It finds no new threads. If it cannot be read, no thread was seen. */
 void sw_window_look_again(struct sw_window *window, int fd);
 
 /* The record of a thread in the last pass; NULL: it has none. */

@@ -13,7 +13,7 @@ struct sw_debug_frame {
 	Dwarf_CFI *cfi;
 };
 
-/* What is needed of the section to make it up again. */
+/* The properties of the section that are needed to make it up again. */
 struct section {
 	const char *name;
 	struct sw_bytes bytes;

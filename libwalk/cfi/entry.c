@@ -73,7 +73,7 @@ static uint64_t take_pointer(struct taker *t, uint8_t encoding)
 	return t->is_32bit ? (uint32_t) value : value;
 }
 
-/* What of a CIE its FDEs need. */
+/* The fields of a CIE that its FDEs need. */
 struct cie {
 	bool has_data; /* 'z': FDEs have augmentation data */
 	bool signal, has_lsda;

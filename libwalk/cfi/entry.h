@@ -25,7 +25,8 @@ struct sw_cfi_section {
 	uint64_t svma; /* of bytes.data[0] */
 	bool debug_frame;
 	bool is_32bit; /* plain addresses have 4 bytes, and wrap around */
-	/* What pointers may count from; 0: not known, entries with such pointers are malformed. */
+	/* Bases that pointers may count from; 0: not known, entries with such pointers are
+	 * malformed. */
 	uint64_t text_svma, data_svma;
 };
 

@@ -27,7 +27,7 @@ enum sw_cfi_result {
 	SW_CFI_UNREADABLE,  /* memory at fault_avma could not be read */
 };
 
-/* What an expression and a rule are evaluated with. */
+/* The environment in which an expression and a rule are evaluated. */
 struct sw_cfi_env {
 	const struct sw_regs *regs; /* borrowed; of the frame to step out of */
 	struct sw_memory memory;

@@ -259,8 +259,8 @@ static enum sw_elf_row row_of(int result)
 	}
 }
 
-/* What one table says of svma. A function that is only ever returned to, at its first instruction, has one
- * row: wherever svma is in it, it is a first frame. */
+/* The row of one table for svma. A function that is only ever returned to, at its first
+ * instruction, has one row: wherever svma is in it, it is a first frame. */
 static enum sw_elf_row row_in(struct sw_elf_cfi *cfi, Dwarf_CFI *table, uint64_t svma,
 			      const struct sw_cfi_rule **ret)
 {
@@ -278,7 +278,7 @@ static enum sw_elf_row row_in(struct sw_elf_cfi *cfi, Dwarf_CFI *table, uint64_t
 	return row_of(r);
 }
 
-/* What .eh_frame says of svma. */
+/* The row of .eh_frame for svma. */
 static enum sw_elf_row row_in_eh(struct sw_elf_cfi *cfi, uint64_t svma,
 				 const struct sw_cfi_rule **ret)
 {

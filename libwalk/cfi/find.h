@@ -8,8 +8,8 @@
 #include "snapshot/module.h"
 
 /*
- * What the ELF unwinder keeps in a module's slot: the call frame tables, the rules compiled from
- * them, and where the image's segments lie. Made on first use, freed with the module.
+ * The data that the ELF unwinder keeps in a module's slot: the call frame tables, the rules
+ * compiled from them, and where the image's segments lie. Made on first use, freed with the module.
  */
 struct sw_elf_cfi;
 

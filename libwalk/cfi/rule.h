@@ -6,9 +6,9 @@
 #include "cfi/expr.h"
 
 /*
- * One row of call frame information as a small rule: how to get from a frame's registers to its
- * caller's. Registers have the numbers of struct sw_regs, also those of i386, whose tables number them
- * differently. Compiled once per code address from what libdw found, then needs libdw no more.
+ * A row of call frame information as a small rule: how to get from a frame's registers to its
+ * caller's. Registers have the numbers of struct sw_regs, also those of i386, whose tables number
+ * them differently. Compiled once per code address from what libdw found, then needs libdw no more.
  *
  *	CFA  = cfa_reg + cfa_offset | value of an expression
  *	reg  = lost, unless: in same_mask (unchanged) | one of regs[]

@@ -27,7 +27,7 @@ enum {
 	STEP_READS_MAX = 1 << 20,
 };
 
-/* One thread's walk in the making; libunwind hands it to the accessors. */
+/* The walk of one thread in the making; libunwind hands it to the accessors. */
 struct opinion {
 	const struct sw_libunwind *lib;
 	const struct sw_walk_options *options;
@@ -39,7 +39,7 @@ struct opinion {
 	size_t n_frames, capacity, max_frames;
 	enum sw_end end;
 	const char *why;
-	/* What happened in the step that is being made. */
+	/* The events of the step that is being made. */
 	size_t step_reads;
 	bool bad_info;        /* the row was refused */
 	bool unreadable;      /* memory was wanted that is not there */

@@ -64,11 +64,12 @@ bool sw_elf_section_bytes(const struct sw_elf *elf, const struct sw_elf_section 
 			  struct sw_bytes *ret);
 
 bool sw_elf_segment(const struct sw_elf *elf, uint32_t index, struct sw_elf_segment *ret);
-/* Of a program header as it is in the file. */
+/* The size of a program header as it is in the file. */
 size_t sw_elf_segment_bytes(const Elf64_Ehdr *header);
 /* The first of that type. */
 bool sw_elf_segment_typed(const struct sw_elf *elf, uint32_t type, struct sw_elf_segment *ret);
-/* Those of an image at base that cannot be had in one part, at most max; how many. */
+/* The segments of an image at base that cannot be had in one part, at most max. Returns how
+ * many. */
 size_t sw_elf_segments_read(struct sw_memory memory, uint64_t base, struct sw_elf_segment *ret,
 			    size_t max);
 /* The bytes of the file that are loaded at the address, up to the end of their segment. */
@@ -107,7 +108,7 @@ bool sw_elf_symbol_read(const struct sw_elf_table *table, uint64_t index, Elf64_
  * not whole. */
 bool sw_elf_table_typed(const struct sw_elf *elf, uint32_t type, struct sw_elf_table *ret);
 
-/* What PT_DYNAMIC says of the exported symbols; 0 for what it does not. In an image copied from memory
+/* The exported symbols by PT_DYNAMIC; 0 for what it does not say. In an image copied from memory
  * ld.so has added the bias. */
 struct sw_elf_dynamic {
 	uint64_t symbols_svma, strings_svma, strings_bytes, gnu_hash_svma, got_svma;

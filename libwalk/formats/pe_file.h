@@ -39,7 +39,7 @@ bool sw_pe_file_at(const struct sw_pe_file *pe, uint32_t rva, struct sw_bytes *r
 bool sw_pe_file_directory(const struct sw_pe_file *pe, struct sw_pe_directory directory,
 			  struct sw_bytes *ret);
 
-/* What the exception directory says of an address. */
+/* The entry of the exception directory for an address. */
 struct sw_pe_file_extent {
 	bool covered;       /* a function's entry holds it */
 	uint32_t begin_rva; /* of that entry; else the end of the one before, 0 when none is */

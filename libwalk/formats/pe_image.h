@@ -64,10 +64,11 @@ bool sw_pe_image_file_off(const struct sw_pe_image *image, uint32_t rva, uint32_
 			  uint32_t *ret_off);
 
 /*
- * What tells one build of an image from another, into id; its size. With an RSDS entry in the debug
- * directory (the identity of its PDB, or ld --build-id): 20 bytes, the GUID as it is printed and the
- * age, big-endian. Else 12 bytes, big-endian: TimeDateStamp and SizeOfImage, as symbol servers key
- * images, and CheckSum, since distributions give all their builds one time. 0 when all is zero.
+ * The identity that tells one build of an image from another, into id; returns its size. With an
+ * RSDS entry in the debug directory (the identity of its PDB, or ld --build-id): 20 bytes, the GUID
+ * as it is printed and the age, big-endian. Else 12 bytes, big-endian: TimeDateStamp and
+ * SizeOfImage, as symbol servers key images, and CheckSum, since distributions give all their
+ * builds one time. 0 when all is zero.
  */
 size_t sw_pe_image_build_id(const struct sw_pe_image *image, struct sw_bytes file,
 			    uint8_t id[SW_BUILD_ID_MAX]);

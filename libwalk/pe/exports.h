@@ -4,7 +4,8 @@
 
 #include "memory.h"
 
-/* What an image exports by name, read from the process's memory, where it need not be as in its file. */
+/* The exports of an image by name, read from the process's memory, where they need not be as in its
+ * file. */
 enum { SW_PE_EXPORTS_MAX = 65536 };
 
 struct sw_pe_exports {

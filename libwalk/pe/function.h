@@ -8,7 +8,8 @@
 
 /* Where code of an image begins, by its function table; entries are not looked into. */
 struct sw_pe_code {
-	/* Of the function; without an entry, the end of the function before: it may begin later. */
+	/* The start of the function; without an entry, the end of the function before: it may begin
+	 * later. */
 	uint64_t start_avma;
 	bool has_entry;
 };

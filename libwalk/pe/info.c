@@ -35,7 +35,7 @@ static size_t code_slots(const struct sw_pe_env *env, const struct sw_pe_info *i
 	return 0;
 }
 
-/* Of the slots behind a code: scaled where the format scales it. */
+/* The value in the slots behind a code: scaled where the format scales it. */
 static uint32_t code_value(const struct sw_pe_code *code, size_t slots, const uint16_t *behind)
 {
 	uint32_t small = slots > 1 ? behind[0] : 0;
@@ -146,7 +146,7 @@ enum sw_pe_result sw_pe_info_read(struct sw_pe_env *env, uint32_t unwind_rva,
 	if (ret->frame_reg == SW_PE_REG_RSP)
 		return sw_pe_bad(env, "the stack pointer as frame register");
 
-	/* What follows the codes begins at an even slot. */
+	/* The data behind the codes begins at an even slot. */
 	size_t tail = (ret->n_slots + 1U) & ~1U;
 	size_t behind = ret->flags & SW_PE_CHAININFO                     ? PARENT_BYTES
 			: ret->flags & (SW_PE_EHANDLER | SW_PE_UHANDLER) ? sizeof(uint32_t)

@@ -35,7 +35,7 @@ bool sw_pe_draft_add(struct sw_pe_draft *draft, enum sw_pe_what what, unsigned r
 	return true;
 }
 
-/* One info of a chain while its codes are undone. rule.end_off is how far rsp has come. */
+/* An info of a chain while its codes are undone. rule.end_off is how far rsp has come. */
 struct undo {
 	struct sw_pe_draft *draft;
 	const struct sw_pe_info *info;

@@ -7,8 +7,8 @@
 #include "pe/unwind.h"
 
 /*
- * What unwind information says for one code address as a small rule, as cfi/rule.h has it for DWARF:
- * made once, then applied with nothing but the stack.
+ * Unwind information for one code address as a small rule, as cfi/rule.h has it for DWARF: made
+ * once, then applied with nothing but the stack.
  *
  *	sp = rsp, then in this order
  *	  LOAD        reg = [sp + off]
@@ -99,7 +99,7 @@ void sw_pe_draft_init(const struct sw_pe_env *env, struct sw_pe_draft *draft);
 /* False: over the limit. */
 bool sw_pe_draft_add(struct sw_pe_draft *draft, enum sw_pe_what what, unsigned reg, uint64_t off);
 
-/* What the codes of the prologue say for rva, as if it were in no epilogue. */
+/* The rule by the codes of the prologue for rva, as if it were in no epilogue. */
 enum sw_pe_result sw_pe_rule_make_body(struct sw_pe_env *env, const struct sw_pe_function *function,
 				       uint32_t rva, struct sw_pe_draft *ret);
 

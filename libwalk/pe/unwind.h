@@ -8,12 +8,12 @@
 #include <snapwalk/walk.h>
 
 /*
- * One step by x64 unwind information (RUNTIME_FUNCTION, UNWIND_INFO): for PE images, for tables that
+ * A step by x64 unwind information (RUNTIME_FUNCTION, UNWIND_INFO): for PE images, for tables that
  * JITs register, and for .NET's managed code, which all use it. Where a table comes from is the
  * caller's business; everything is read from the target's memory, relative to an image base.
  */
 
-/* One entry of a function table: RVAs from the image base. In memory it has the same layout. */
+/* An entry of a function table: RVAs from the image base. In memory it has the same layout. */
 enum { SW_PE_FUNCTION_BYTES = 12 };
 struct sw_pe_function {
 	uint32_t begin_rva, end_rva; /* [begin, end) */

@@ -24,7 +24,7 @@ void sw_pace_note(struct sw_pace *pace, size_t n, int64_t ns);
 /* How many more, when n were interrupted in the first spent_ns of a stop that may last limit_ns. */
 size_t sw_pace_more(const struct sw_pace *pace, size_t n, int64_t spent_ns, int64_t limit_ns);
 
-/* What has to be kept for letting go n threads, and for copying and letting them go. */
+/* The time to keep for letting go n threads, and for copying and letting them go. */
 int64_t sw_pace_release_ns(const struct sw_pace *pace, size_t n);
 int64_t sw_pace_after_ns(const struct sw_pace *pace, size_t n);
 

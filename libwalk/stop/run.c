@@ -55,7 +55,7 @@ static void not_in_time(struct sw_stop *s, struct sw_tracee *t)
 	t->reason = SW_E_STOP_TIMEOUT;
 }
 
-/* Those of [from, end); how many. */
+/* Interrupt the threads of [from, end). Returns how many. */
 static size_t interrupt_some(struct sw_stop *s, size_t from, size_t end)
 {
 	size_t n = 0;
@@ -151,7 +151,8 @@ static void registers_read(struct sw_stop *s, struct sw_tracee *t)
 		sw_tracee_lose(t, SW_E_EXITED); /* killed while stopped: nothing to let go */
 		return;
 	}
-	/* Of a thread in 32-bit code 68 bytes came. This call gives all threads' in one layout. */
+	/* A thread in 32-bit code gave 68 bytes. This call gives all threads' registers in one
+	 * layout. */
 	if (space.iov_len != sizeof(t->regs) && ptrace(PTRACE_GETREGS, t->tid, 0, &t->regs) < 0) {
 		if (errno == ESRCH)
 			sw_tracee_lose(t, SW_E_EXITED);

@@ -12,8 +12,8 @@ static inline void sw_tracee_lose(struct sw_tracee *t, int reason)
 	t->reason = reason;
 }
 
-/* One look; without WNOHANG it lasts until the thread stops or the alarm rings. False: not stopped
- * yet. */
+/* Look once; without WNOHANG it lasts until the thread stops or the alarm rings. Returns false if
+ * it has not stopped yet. */
 bool sw_stop_look(struct sw_tracee *t, int flags);
 
 /* The helper's signal handlers and timers are not the caller's: it shares memory only. */

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * Of the calling thread: the process must have no other. Capabilities are sets of bits 1 << CAP_*:
- * capabilities(7).
+ * Capabilities of the calling thread: the process must have no other. They are sets of bits 1 <<
+ * CAP_*: capabilities(7).
  */
 
 /* Whether all of these are effective. */

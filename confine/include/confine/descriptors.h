@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-/* Of a child that was forked for something else: all descriptors are closed but those that are needed, and the first
- * three are /dev/null. Needed ones that were among these have another number then; negative ones are none. What
- * cannot be done ends the process. */
+/* Close all descriptors of a child that was forked for something else but those that are needed;
+ * the first three become /dev/null. Needed ones that were among these have another number then;
+ * negative ones are none. A failure ends the process. */
 void sw_confine_descriptors(int *const needed[], size_t n);
 
 #endif

@@ -15,7 +15,7 @@
  * memory left can still be confined. Not by libseccomp, which crashes then.
  */
 
-/* What becomes of a call: linux/seccomp.h has the words. */
+/* The action of the filter for a call: linux/seccomp.h has the words. */
 struct sw_filter_rule {
 	uint32_t call;   /* SYS_* */
 	uint32_t action; /* SECCOMP_RET_* */
@@ -24,8 +24,8 @@ struct sw_filter_rule {
 	unsigned argument;
 	uint32_t mask, value;
 	bool upper;
-	/* What must hold besides, of the same call: its argument, mask and value, and what it asks for in
-	 * turn. Borrowed; NULL: nothing. */
+	/* A further condition on the same call: its argument, mask and value, and its own further
+	 * condition. Borrowed; NULL: none. */
 	const struct sw_filter_rule *also;
 };
 

@@ -12,7 +12,8 @@ enum sw_landlock_access {
 	SW_LANDLOCK_WRITE, /* that, and everything that makes, changes or removes them */
 };
 
-/* What may be opened: a file, or all below a directory. One that is not there is left out. */
+/* A path that may be opened: a file, or all below a directory. A path that is not there is left
+ * out. */
 struct sw_landlock_path {
 	const char *path; /* borrowed; NULL: what fd holds, which was looked at */
 	enum sw_landlock_access access;

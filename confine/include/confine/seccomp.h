@@ -4,8 +4,8 @@
 
 #include <snapwalk/error.h>
 
-/* What a process that parses hostile bytes may do beside reading files, memory and time, and writing to
- * what is open. */
+/* Permissions of a process that parses hostile bytes, beside reading files, memory and time, and
+ * writing to open files. */
 enum {
 	SW_SECCOMP_TERMINAL = 1, /* ask whether a descriptor is a terminal */
 	SW_SECCOMP_FILES = 2,    /* make, rename and remove files and directories */
