@@ -124,6 +124,8 @@ static void print_screen(FILE *to, const struct sw_command *commands)
 	      to);
 	for (const struct sw_command *c = commands; c->name != NULL; c++) {
 		char left[80];
+		if (c->bit == SW_FOR_HELP) /* the last line says it */
+			continue;
 		(void) snprintf(left, sizeof(left), "%s %s", c->name, c->arguments);
 		print_row(to, left, c->summary);
 	}
