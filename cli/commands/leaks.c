@@ -53,6 +53,7 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 	run->arg = held;
 	const enum sw_profile_format format = run->options->profile_format;
 	run->stacks.with_json = format == SW_PROFILE_JSON;
+	run->stacks.by_function = sw_event_run_changes_code(run);
 	if (format != SW_PROFILE_JSON && format != SW_PROFILE_TEXT &&
 	    sw_event_profiled_begin(&run->profiled, &err) < 0)
 		return sw_complain_error(run->subject.name, &err);
@@ -73,6 +74,8 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 int sw_cmd_leaks(const struct sw_options *options)
 {
 	const struct sw_event_options wanted = {.what = sw_held_kind(options->of)->events,
-						.stack_bytes = options->snapshot.stack_bytes};
+						.stack_bytes = options->snapshot.stack_bytes,
+						.n_held =
+							options->limit_given ? options->limit : 0};
 	return sw_event_run_with(options, &wanted, run_and_put);
 }

@@ -177,7 +177,11 @@ const struct sw_option sw_option_table[] = {
 	 "how long: 10, 10s, 2m, 1h; 0: until Control-C (default 0)", sw_set_duration, false},
 	{"duration", 'd', "TIME", SW_FOR_LEAKS,
 	 "how long: 10, 10s, 2m, 1h; 0: until Control-C (default 60)", sw_set_duration, false},
-	{"of", 0, "fds|threads|maps", SW_FOR_LEAKS, "what is followed", sw_set_of, false},
+	{"of", 0, "fds|threads|maps|LIB:F/G", SW_FOR_LEAKS,
+	 "what is followed; LIB:F/G: what function F hands out and G takes back; for that the "
+	 "kernel "
+	 "changes the code of the process meanwhile: it has breakpoints there",
+	 sw_set_of, false},
 	{"errno", 0, "NAME|any", SW_FOR_ON, "only calls that fail with this error, as EMFILE",
 	 sw_set_errno, false},
 	{"larger", 0, "BYTES", SW_FOR_ON,
@@ -209,6 +213,9 @@ const struct sw_option sw_option_table[] = {
 	{"limit", 0, "N", SW_FOR_TOP,
 	 "where there is no terminal: so many threads at most (default all)", sw_set_limit, false},
 	{"limit", 0, "N", SW_FOR_LIST, "so many dumps at most (default 100)", sw_set_limit, false},
+	{"limit", 0, "N", SW_FOR_LEAKS,
+	 "of functions: follow at most so many things at once (default 65536)", sw_set_limit,
+	 false},
 	{"lock", 0, "ADDRESS", SW_FOR_EXPLAIN,
 	 "say who holds this lock and who waits for it; also in a dump", sw_set_lock, false},
 	{"unpin", 0, NULL, SW_FOR_PIN, "the limits of the store hold for it again", sw_set_unpin,

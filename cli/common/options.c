@@ -467,6 +467,8 @@ static bool check_leaks(struct sw_options *o, struct sw_usage *usage)
 	if (!o->of_given)
 		return sw_usage_fail(usage, "give --of fds, or another kind",
 				     "nothing to follow is given");
+	if (o->limit_given && o->of != SW_LEAKS_PAIRS)
+		return sw_usage_fail(usage, "leave --limit away", "--limit is of functions");
 	if (!o->duration_given)
 		o->duration_s = DEFAULT_LEAKS_S;
 	return true;

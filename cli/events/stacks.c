@@ -77,11 +77,14 @@ static bool is_installed(const struct sw_report_frame *f)
 	       (strstr(f->file, "/lib/python") != NULL || strstr(f->file, "<frozen") != NULL);
 }
 
-/* A frame of managed code where there is one, else the first one outside libraries that everybody has. */
+/* A frame of managed code where there is one, else the first one outside libraries that everybody has. by_function: the
+ * stack is of a function that was asked for, which is no answer, nor is the rest of its file where there is another one. */
 static void own_make(const struct sw_report *report, const struct sw_report_stack *s,
-		     struct sw_text *ret)
+		     bool by_function, struct sw_text *ret)
 {
-	const struct sw_report_frame *own = NULL, *managed = NULL;
+	const struct sw_report_frame *own = NULL, *managed = NULL, *caller = NULL;
+	const char *asked =
+		by_function && s->n_frames > 0 ? sw_frame_module_name(report, &s->frames[0]) : NULL;
 	for (size_t i = 0; i < s->n_frames; i++) {
 		const struct sw_report_frame *f = &s->frames[i];
 		if (sw_frame_is_hidden(f))
@@ -89,9 +92,15 @@ static void own_make(const struct sw_report *report, const struct sw_report_stac
 		if (managed == NULL && strcmp(f->kind, "native") != 0 && f->function != NULL &&
 		    !is_installed(f))
 			managed = f;
-		if (own == NULL && !is_library(report, f))
+		if (own != NULL || is_library(report, f) || (asked != NULL && i == 0))
+			continue;
+		if (asked != NULL && strcmp(sw_frame_module_name(report, f), asked) == 0)
+			caller = caller == NULL ? f : caller;
+		else
 			own = f;
 	}
+	if (own == NULL)
+		own = caller;
 	if (managed != NULL || own != NULL)
 		put_frame(ret, report, managed != NULL ? managed : own);
 }
@@ -146,7 +155,7 @@ static int append(struct sw_event_stacks *s, const struct sw_report *report,
 	struct sw_event_stack *to = &s->stacks[s->n];
 	*to = (struct sw_event_stack){.label = label, .incomplete = stack->why != NULL};
 	sw_cleanup(sw_text_deinit) struct sw_text own = {0};
-	own_make(report, stack, &own);
+	own_make(report, stack, s->by_function, &own);
 	to->own = own.failed ? NULL
 			     : sw_arena_strndup(&s->arena, own.size > 0 ? own.data : "", own.size);
 	if (to->own == NULL)

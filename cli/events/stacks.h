@@ -21,6 +21,7 @@ struct sw_event_stacks {
 	size_t n, capacity;
 	struct sw_arena arena;
 	bool with_json;
+	bool by_function; /* the first frame is that of a function which was asked for */
 };
 
 void sw_event_stacks_deinit(struct sw_event_stacks *stacks);

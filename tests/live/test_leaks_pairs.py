@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 40s
+"""snapwalk leaks --of LIB:ACQUIRE/RELEASE: of a program that acquires from functions of its own and writes down what it has,
+each stack has those calls and bytes, by result, argument and pointer, through jumps, threads, fork(2) and execve(2).
+"""
+import json
+import re
+import sys
+
+from harness import Tap, Target, iterator_refused, seeded, snapwalk, wait_until
+from test_events import Run
+
+ALL = ("pool_get@size=arg0/pool_put,open_out@*arg0@size=arg1@ok=0/close_out@arg1,number_add@arg0/number_drop,"
+       "jump_get@size=arg0/jump_put,reference_get/reference_put")
+NUMBERS = "number_add@arg0/number_drop"
+
+
+def begin(target, of, *args):
+    return Run("leaks", "--of", of, *args, "-d", 0, target.pid)
+
+
+def turn(target, what):
+    """What the target writes down: {function: (calls, bytes, calls left, bytes left)}."""
+    target.send(what)
+    told = {}
+    for line in iter(target.readline, "done"):
+        name, *numbers = line.split()
+        told[name] = tuple(map(int, numbers))
+    return told
+
+
+def found(answer, names):
+    sums = dict.fromkeys(names, (0, 0, 0, 0))
+    for s in answer["stacks"]:
+        name = next((f["function"] for f in s["frames"] if f["function"] in names), "?")
+        row = s["acquired"], s["acquired_bytes"], s["outstanding"], s["outstanding_bytes"]
+        sums[name] = tuple(a + b for a, b in zip(sums.get(name, (0, 0, 0, 0)), row))
+        if s["acquired"] != s["released"] + s["outstanding"] + s["closed_unseen"]:
+            raise RuntimeError(f"{s}")
+    return sums
+
+
+def rows(tap):
+    """Each row is what the program wrote down; what its child releases is the child's."""
+    for seed in (1, seeded(2).randrange(1 << 30)):
+        with Target("pairs") as target:
+            run = begin(target, ALL, "--json")
+            told = turn(target, f"go {seed}")
+            turn(target, "fork")
+            status, out, err = run.end()
+            answer = json.loads(out)
+            unknown, none = told.pop("-")[:2]
+            tap.equal(found(answer, told), told, f"seed {seed}: each row is what the program wrote down")
+            tap.equal((status, answer["lost"], answer["not_held"], answer["left_out"], answer["without_stack"],
+                       answer["closed_unseen"]), (0,) * 6, f"seed {seed}: nothing is lost")
+            tap.equal((answer["opened_before"], answer["opened_before_released"], answer["acquired_nothing"]),
+                      (None, unknown, none), f"seed {seed}: released of before, and calls that acquired nothing")
+            tap.check(answer["acquired_again"] > 0, f"seed {seed}: a handle that is acquired again is said")
+            tap.equal((answer["checked"], answer["open"]), (True, answer["outstanding"]), f"seed {seed}: the kernel has the same")
+            tap.equal((answer["changes_code"], len(answer["functions"]), answer["not_followed"]), (True, 10, []),
+                      f"seed {seed}: what is probed is told")
+
+
+def program(tap):
+    """execve(2) releases all, and the new program is followed."""
+    with Target("pairs") as target:
+        run = begin(target, NUMBERS, "--json")
+        turn(target, "many 7")
+        target.send("exec")
+        wait_until(lambda: target.readline() == "ready", "it is another program")
+        turn(target, "many 3")
+        status, out, err = run.end()
+        answer = json.loads(out)
+        tap.equal((answer["acquired"], answer["released"], answer["outstanding"], answer["open"]), (10, 7, 3, 3),
+                  "execve: what was acquired before is gone")
+
+
+def full(tap):
+    """More than --limit are a figure, and the status says it."""
+    with Target("pairs") as target:
+        run = begin(target, NUMBERS, "--json", "--limit", 64)
+        turn(target, "many 100")
+        status, out, err = run.end()
+        answer = json.loads(out)
+        tap.equal((status, answer["outstanding"], answer["not_held"]), (3, 64, 36), "--limit: the others are a figure")
+
+
+def text(tap):
+    with Target("pairs") as target:
+        run = begin(target, "pool_get/pool_put," + NUMBERS)
+        turn(target, "go 3")
+        status, out, err = run.end()
+        lines = out.splitlines()
+        tap.check(re.match(r"probes pool_get, pool_put, number_add, number_drop: until this command ends the kernel has \d+ "
+                           rf"breakpoints in the code of process {target.pid}$", lines[0]), "text: the first line says what is changed",
+                  out)
+        tap.check(re.search(r": \d+ handles acquired, \d+ released; grows by \d+ a minute, \d+ % of it from in_thread "
+                            r"pairs\.c:\d+$", lines[1]), "text: the verdict names the caller", out)
+        tap.check(re.search(r"^ +\d+ +\d+ .*pool_get pairs\.c:\d+ < in_thread pairs\.c", out, re.M), "text: a row", out)
+
+
+def refused(tap):
+    """What cannot be followed is refused before anything is changed."""
+    for of, status, what in (("pool_get", 2, "'pool_get' is unknown"), ("pool_get/", 2, "a function has no name"),
+                             ("pool_get@arg9/pool_put", 2, "'@arg9' of pool_get means nothing"),
+                             ("pool_get/pool_put@ok=0", 2, "'@ok=0' of pool_put means nothing"),
+                             ("pool_get/pool_put/x", 2, "has two of them"), (":a/b", 2, "no library is named"),
+                             ("a/b,", 2, "has no function that releases")):
+        result = snapwalk("leaks", "--of", of, "1")
+        tap.check((result.returncode, what in result.stderr) == (status, True), f"refused: {of}", result.stderr)
+    with Target("pairs") as target:
+        result = snapwalk("leaks", "--of", "pool_get/pool_putt", str(target.pid))
+        tap.check(result.returncode != 0 and "has no function pool_putt" in result.stderr, "refused: a function that is not there",
+                  result.stderr)
+
+
+def main():
+    tap = Tap()
+    if iterator_refused():
+        tap.skip("leaks --of LIB:ACQUIRE/RELEASE", iterator_refused(), Tap.ROOT)
+        tap.done()
+    wanted = sys.argv[1:]
+    for test in (rows, program, full, text, refused):
+        if not wanted or test.__name__ in wanted:
+            tap.guard(test)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

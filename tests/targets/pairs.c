@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Acquires from functions of its own and releases at random, and writes down who has what: for a line "go SEED" it prints
+ * "NAME acquired bytes left bytes-left" for each function that acquires, and then "done". A line "exec" makes it another
+ * program; "fork" makes a child that releases all that it has; "many N" acquires N things and releases none.
+ */
+#include "target.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ALONE __attribute__((noinline, noclone, used))
+
+enum { TURNS = 300, THREADS = 2, HELD_MAX = 4096, BEFORE = 5 };
+
+enum who { BY_RESULT, BY_ARGUMENT, BY_NUMBER, BY_JUMP, SHARED, IN_THREAD, WHOS };
+static const char *const names[WHOS] = {"by_result", "by_argument", "by_number",
+					"by_jump",   "shared",      "in_thread"};
+
+struct held {
+	enum who who;
+	uint64_t handle, size;
+};
+
+static struct {
+	uint64_t acquired, bytes, left, left_bytes;
+} told[WHOS];
+static struct held all[HELD_MAX];
+static size_t n_held;
+static uint64_t n_unknown, n_none;
+static uint64_t next_number = 1;
+static uint64_t state;
+
+static uint32_t pick(uint32_t n)
+{
+	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (uint32_t) (state >> 33) % n;
+}
+
+/* ---- functions that are followed --------------------------------------------------------------- */
+
+/* NULL where size is 0. Two returns. */
+ALONE void *pool_get(size_t size)
+{
+	if (size == 0)
+		return NULL;
+	void *block = malloc(size);
+	__asm__ volatile("" : : "r"(block) : "memory");
+	return block;
+}
+
+ALONE void pool_put(void *block)
+{
+	free(block);
+}
+
+/* 0 and *ret, else an error and nonsense there. */
+ALONE int open_out(void **ret, size_t size)
+{
+	*ret = malloc(size);
+	if (size % 5 != 0)
+		return 0;
+	free(*ret);
+	return -1;
+}
+
+ALONE void close_out(int unused, void *block)
+{
+	__asm__ volatile("" : : "r"(unused) : "memory");
+	free(block);
+}
+
+/* The handle is what the caller says. */
+ALONE int number_add(uint64_t number)
+{
+	__asm__ volatile("" : : "r"(number) : "memory");
+	return 1;
+}
+
+ALONE void number_drop(uint64_t number)
+{
+	__asm__ volatile("" : : "r"(number) : "memory");
+}
+
+static ALONE void *jumped_to(size_t size, int flag)
+{
+	void *block = malloc(size);
+	__asm__ volatile("" : : "r"(flag), "r"(block) : "memory");
+	return block;
+}
+
+/* It ends by a jump: another function returns for it. */
+ALONE void *jump_get(size_t size)
+{
+	return jumped_to(size, 6);
+}
+
+ALONE void jump_put(void *block)
+{
+	free(block);
+}
+
+/* Counts references: each gives the same handle. */
+static uint64_t reference = 77;
+ALONE uint64_t *reference_get(void)
+{
+	__asm__ volatile("" : : : "memory");
+	return &reference;
+}
+
+ALONE void reference_put(uint64_t *of)
+{
+	__asm__ volatile("" : : "r"(of) : "memory");
+}
+
+/* ---- who acquires ------------------------------------------------------------------------------ */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void note(enum who who, uint64_t handle, uint64_t size)
+{
+	if (n_held == HELD_MAX)
+		abort();
+	all[n_held++] = (struct held){.who = who, .handle = handle, .size = size};
+	told[who].acquired++;
+	told[who].bytes += size;
+}
+
+ALONE void by_result(void)
+{
+	size_t size = pick(100);
+	void *block = pool_get(size);
+	if (block == NULL)
+		n_none++;
+	else
+		note(BY_RESULT, (uintptr_t) block, size);
+}
+
+ALONE void by_argument(void)
+{
+	void *block;
+	size_t size = 1 + pick(100);
+	if (open_out(&block, size) == 0)
+		note(BY_ARGUMENT, (uintptr_t) block, size);
+	else
+		n_none++;
+}
+
+ALONE void by_number(void)
+{
+	uint64_t number = next_number++;
+	number_add(number);
+	note(BY_NUMBER, number, 0);
+}
+
+ALONE void by_jump(void)
+{
+	size_t size = 1 + pick(100);
+	note(BY_JUMP, (uintptr_t) jump_get(size), size);
+}
+
+ALONE void shared(void)
+{
+	note(SHARED, (uintptr_t) reference_get(), 0);
+}
+
+ALONE void in_thread(void)
+{
+	size_t size = 1 + pick(100);
+	note(IN_THREAD, (uintptr_t) pool_get(size), size);
+}
+
+static void give_back(size_t at)
+{
+	struct held held = all[at];
+	all[at] = all[--n_held];
+	switch (held.who) {
+	case BY_RESULT:
+	case IN_THREAD: pool_put((void *) (uintptr_t) held.handle); break;
+	case BY_ARGUMENT: close_out(1, (void *) (uintptr_t) held.handle); break;
+	case BY_NUMBER: number_drop(held.handle); break;
+	case BY_JUMP: jump_put((void *) (uintptr_t) held.handle); break;
+	default: reference_put((uint64_t *) (uintptr_t) held.handle); break;
+	}
+}
+
+static void *thread(void *unused)
+{
+	(void) unused;
+	for (int i = 0; i < TURNS / 4; i++) {
+		(void) pthread_mutex_lock(&lock);
+		in_thread();
+		if (n_held > 0 && pick(2) == 0)
+			give_back(pick((uint32_t) n_held));
+		(void) pthread_mutex_unlock(&lock);
+	}
+	return NULL;
+}
+
+/* ---- what it is told --------------------------------------------------------------------------- */
+
+static void go(uint64_t seed, void *before[BEFORE])
+{
+	static void (*const acquirers[])(void) = {by_result, by_argument, by_number, by_jump,
+						  shared};
+	pthread_t threads[THREADS];
+	state = seed;
+	for (int i = 0; i < BEFORE; i++, n_unknown++)
+		pool_put(before[i]);
+	for (int i = 0; i < TURNS; i++) {
+		acquirers[pick(5)]();
+		if (n_held > 0 && pick(3) > 0)
+			give_back(pick((uint32_t) n_held));
+	}
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, thread, NULL) != 0)
+			abort();
+	for (int i = 0; i < THREADS; i++)
+		(void) pthread_join(threads[i], NULL);
+	for (size_t i = 0; i < n_held; i++) {
+		told[all[i].who].left++;
+		told[all[i].who].left_bytes += all[i].size;
+	}
+	for (size_t i = 0; i < WHOS; i++)
+		printf("%s %lu %lu %lu %lu\n", names[i], told[i].acquired, told[i].bytes,
+		       told[i].left, told[i].left_bytes);
+	printf("- %lu %lu 0 0\n", n_unknown, n_none);
+}
+
+/* The child has a copy of all, and what it releases is its own. */
+static void child_releases(void)
+{
+	pid_t pid = fork();
+	if (pid == 0) {
+		while (n_held > 0)
+			give_back(0);
+		_exit(0);
+	}
+	(void) waitpid(pid, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+	char line[64];
+	void *before[BEFORE];
+	(void) argc;
+	for (int i = 0; i < BEFORE; i++)
+		before[i] = pool_get(10);
+	setbuf(stdout, NULL);
+	printf("ready\n");
+	while (fgets(line, sizeof(line), stdin) != NULL) {
+		if (strncmp(line, "go ", 3) == 0)
+			go(strtoull(line + 3, NULL, 10), before);
+		else if (strncmp(line, "many ", 5) == 0)
+			for (unsigned long n = strtoul(line + 5, NULL, 10); n > 0; n--)
+				by_number();
+		else if (strcmp(line, "fork\n") == 0)
+			child_releases();
+		else if (strcmp(line, "exec\n") == 0)
+			(void) execv("/proc/self/exe", argv);
+		printf("done\n");
+	}
+	return 0;
+}
