@@ -18,7 +18,7 @@
  *
  *	region:  | file, copy on write | .debug_info | .debug_line | ... | a page of zeros |
  *
- * What lies behind the file is mapped from the disk when it was unpacked before (unpacked/file.h).
+ * Sections behind the file are mapped from the disk if they were unpacked before (unpacked/file.h).
  *
  * All section headers were checked to lie inside; a string without end, or a number cut short, runs
  * into another section or the zeros, never out of the region.
@@ -41,7 +41,8 @@ struct sw_dwarf_file {
 /* elf is a view of the file's whole contents; both are only used during the call. */
 enum sw_dwarf_open sw_dwarf_file_open(struct sw_dwarf_file *file, int fd, const struct sw_elf *elf,
 				      const struct sw_request *request);
-/* Of an open file: what its unpacked sections are kept as. False: they cannot be. */
+/* The key by which the unpacked sections of an open file are kept. Returns false if they cannot
+ * be. */
 bool sw_dwarf_file_key(const struct sw_dwarf_file *file, int fd, const struct sw_elf *elf,
 		       struct sw_unpacked_key *ret);
 /* The DWARF sections of a PE file. */

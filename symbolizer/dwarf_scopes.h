@@ -7,7 +7,7 @@
 
 enum { SW_INLINES_MAX = 64 }; /* at one address; deeper ones are left out, innermost first */
 
-/* What the DIEs say of one address: the function, and the calls inlined there, outermost first. */
+/* The DIEs of one address: the function, and the calls inlined there, outermost first. */
 struct sw_scopes {
 	bool found;
 	Dwarf_Die function;

@@ -17,7 +17,7 @@ enum {
 	ADDR_HEADER_AFTER_LENGTH = 4, /* of them, what the length counts */
 };
 
-/* What the skeleton says. */
+/* The unit that the skeleton names. */
 struct wanted_unit {
 	uint64_t id;
 	const char *name, *directory; /* directory: NULL: none */

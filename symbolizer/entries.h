@@ -5,7 +5,7 @@
 #include "unit.h"
 #include "provider.h"
 
-/* What is known of one address of a module. Kept across snapshots. */
+/* The symbols of one address of a module. Kept across snapshots. */
 struct sw_entry {
 	uint64_t svma;
 	const struct sw_symbol *symbols; /* innermost first; borrowed from the symbolizer's arena */

@@ -5,7 +5,7 @@
 #include "arena.h"
 #include "unit.h"
 
-/* What sw_symbolizer_keep() wrote, for another symbolizer. Zero-initialised: nothing. */
+/* The bytes that sw_symbolizer_keep() wrote, for another symbolizer. Zero-initialised: nothing. */
 struct sw_kept {
 	struct sw_bytes units; /* borrowed; records of struct unit_head and what follows each */
 };

@@ -16,9 +16,10 @@ enum {
 };
 
 /*
- * What may be written at most of a name of D. A back reference, "Q" and how far back in base 26, whose last
- * digit is a lower-case letter, stands for the identifier that is there, "4core", or for a type: that may be
- * all that was written up to now. Source: D's specification, "Back references" of its ABI.
+ * The most that may be written of a name of D. A back reference, "Q" and how far back in base 26,
+ * whose last digit is a lower-case letter, stands for the identifier that is there, "4core", or for
+ * a type: that may be all that was written up to now. Source: D's specification, "Back references"
+ * of its ABI.
  */
 static size_t d_written(const char *mangled, size_t bytes)
 {
@@ -67,7 +68,7 @@ static size_t without_stamp(const char *name)
 	size_t size = strlen(name), digits = 0;
 	while (digits < size && isdigit((unsigned char) name[size - 1 - digits]))
 		digits++;
-	/* Of functions without a name nothing would be left to tell them apart. */
+	/* Functions without a name would have nothing left to tell them apart. */
 	bool stamp = digits > 0 && digits < size && name[size - 1 - digits] == '_' &&
 		     (size < digits + 4 || strncmp(name + size - digits - 4, "fun", 3) != 0);
 	return stamp ? size - digits - 1 : size;
@@ -232,7 +233,7 @@ char *sw_demangle_ada(const char *mangled, bool program_is_ada)
 		return NULL;
 	ada_ending_cut(name);
 	sw_cleanup(sw_free_p) char *text = ada_demangle(name, 0);
-	/* What it does not know it gives back in brackets. */
+	/* A name that ada_demangle() does not know is given back in brackets. */
 	if (text == NULL || text[0] == '<' || strcmp(text, mangled) == 0)
 		return NULL;
 	return cold ? ada_marked(text) : sw_take_ptr(text);
@@ -292,8 +293,8 @@ static const char *z_tuple(const char *at, struct sw_text *text)
 	return at + 1;
 }
 
-/* One escaped character of GHC 9.0, libraries/ghc-boot/GHC/Utils/Encoding.hs, from behind "z" or "Z" on; what
- * follows it. NULL: it is none. */
+/* An escaped character of GHC 9.0, libraries/ghc-boot/GHC/Utils/Encoding.hs, from behind "z" or "Z"
+ * on. Returns the text behind it; NULL if it is none. */
 static const char *z_escape(char z, const char *at, struct sw_text *text)
 {
 	static const char small[] = "a&b|c^d$e=g>h#i.l<m-n!p+q'r\\s/t*u_v%zz";

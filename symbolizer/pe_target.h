@@ -45,7 +45,7 @@ struct sw_pe_target {
 	struct sw_pe_candidate best;
 };
 
-/* One pass over symbols in any order. */
+/* A pass over symbols in any order. */
 struct sw_pe_scan {
 	const struct sw_pe_file *pe;
 	struct sw_pe_target *targets; /* owned; by high_rva */

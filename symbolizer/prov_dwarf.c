@@ -20,7 +20,7 @@ struct dwarf_slot {
 	struct sw_unit *unit; /* borrowed */
 };
 
-/* One unit's share of the work. */
+/* The share of one unit in the work. */
 struct unit_job {
 	const struct sw_request *request;
 	uint64_t base; /* from an svma to DWARF's address */

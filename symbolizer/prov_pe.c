@@ -48,7 +48,8 @@ static void undecorate(struct sw_pe_candidate *c)
 		c->name_bytes = end - 1;
 }
 
-/* Of a section that has one function its name: ".text$f" of GCC and MinGW. False: it is another's. */
+/* The name of a section that has one function: ".text$f" of GCC and MinGW. Returns false if it is
+ * another section's. */
 static bool section_name(struct sw_pe_candidate *c)
 {
 	static const char prefix[] = ".text$";
@@ -80,7 +81,7 @@ static bool symbol_name(const struct sw_pe_file *pe, struct sw_bytes record,
 	return c->name_bytes > 0 && c->name[0] != '.';
 }
 
-/* What a record says, but for its name. False: it starts no code. */
+/* The fields of a record, but for its name. Returns false if it starts no code. */
 static bool symbol_read(struct sw_bytes record, const struct sw_pe_image *headers,
 			struct sw_pe_candidate *ret, uint8_t *ret_n_aux)
 {

@@ -52,7 +52,7 @@ struct sw_want {
 	bool finished; /* the provider has looked, whether it found something or not */
 };
 
-/* What a call may use. */
+/* The means that a call may use. */
 struct sw_request {
 	struct sw_arena *arena; /* results live here; as long as the symbolizer */
 	const char *debug_dir;

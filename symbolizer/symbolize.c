@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* One distinct address of a snapshot, or one managed frame. */
+/* A distinct address of a snapshot, or a managed frame. */
 struct result {
 	uint64_t avma, cookie; /* of the frame: a hash that collides must not give a wrong name */
 	struct sw_unit *unit;  /* NULL: named by the frame itself, or in no module */

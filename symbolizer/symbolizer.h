@@ -6,7 +6,8 @@
 #include "entries.h"
 #include "kept.h"
 
-/* What is kept from one snapshot to the next: a unit for each module, and the strings of all results. */
+/* The state from one snapshot to the next: a unit for each module, and the strings of all
+ * results. */
 struct sw_symbolizer {
 	struct sw_context *ctx;    /* borrowed */
 	struct sw_arena arena;     /* the strings of all results */

@@ -162,7 +162,7 @@ static void consider_label(struct scan *scan, const struct symbol *s, struct sw_
 	/* Without a size only an executable section got it past is_function(). */
 	const struct sw_elf_section *section = section_of(scan, s->section);
 	label->end_svma = section->svma + section->size;
-	/* Of a stripped file nobody knows which functions lie behind it. */
+	/* A stripped file does not tell which functions lie behind the label. */
 	if (scan->table->source == SW_SOURCE_DYNSYM &&
 	    label->end_svma - s->start_svma > EXPORTED_LABEL_MAX)
 		label->end_svma = s->start_svma + EXPORTED_LABEL_MAX;

@@ -6,8 +6,8 @@
 #include "unit.h"
 
 /*
- * One pass over a symbol table for all wanted addresses. Sorting or indexing the table first costs
- * more than the whole dump: node has 110,000 symbols, a dump asks for some sixty.
+ * Scan a symbol table once for all wanted addresses. Sorting or indexing the table first costs more
+ * than the whole dump: node has 110,000 symbols, a dump asks for some sixty.
  *
  * Which symbol names an address:
  *	1. functions (FUNC, GNU_IFUNC, and NOTYPE in executable sections) with start <= address <
@@ -37,7 +37,8 @@ bool sw_symtab_find_dynamic(const struct sw_elf *elf, uint64_t bias, enum sw_sym
 bool sw_symtab_scan(const struct sw_symtab *table, struct sw_want *wants, size_t n,
 		    int64_t deadline_ns);
 
-/* Of two names of one address: fewest leading underscores, the shortest, the first in strcmp order. */
+/* Whether a is the better of two names of one address: fewest leading underscores, the shortest,
+ * the first in strcmp order. */
 bool sw_symbol_name_better(const char *a, size_t a_bytes, const char *b, size_t b_bytes);
 
 /* True when every want has a symbol with a size: no other table can say more. */

@@ -39,8 +39,8 @@ struct sw_unit {
 	void *slot[SW_PROVIDERS_MAX];   /* the provider's own; freed by its forget */
 };
 
-/* Of units that have no symbols but those that they export: which package would have them. Each is looked for
- * once: debug_packages.c. 0 or -SW_E_NOMEM. */
+/* Find the packages of debug files for units that have no symbols but those that they export. Each
+ * unit is looked for once: debug_packages.c. Returns 0 or -SW_E_NOMEM. */
 int sw_debug_packages_find(struct sw_unit *const *units, size_t n, const char *lists,
 			   const struct sw_request *request);
 /* The ELF view of the module's image, or NULL. */

@@ -9,7 +9,8 @@
 #include "dwarf_file.h"
 #include "unpacked/file.h"
 
-/* One that was taken over, and asks again and again for files that push each other out, gets so much. */
+/* The limit for a process that was taken over, and asks again and again for files that push each
+ * other out. */
 static const uint64_t SERVED_BYTES_MAX = UINT64_C(4) << 30;
 
 struct server {

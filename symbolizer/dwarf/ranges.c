@@ -71,7 +71,7 @@ static bool address_read(const struct sw_dwarf_ranges *r, struct sw_bytes bytes,
 	return true;
 }
 
-/* Of .debug_ranges: DWARF 4, 2.17.3. */
+/* The next range of .debug_ranges: DWARF 4, 2.17.3. */
 static bool next_4(struct sw_dwarf_ranges *r, uint64_t *start, uint64_t *end)
 {
 	const uint8_t bytes = r->skeleton->address_bytes;
@@ -92,7 +92,7 @@ static bool next_4(struct sw_dwarf_ranges *r, uint64_t *start, uint64_t *end)
 	return false;
 }
 
-/* One operand of an entry in .debug_rnglists. */
+/* The kind of an operand of an entry in .debug_rnglists. */
 enum operand { NONE, INDEX, NUMBER, ADDRESS };
 
 static bool operand_read(struct sw_dwarf_ranges *r, enum operand kind, uint64_t *ret)

@@ -6,7 +6,8 @@
 
 #include <elfutils/libdw.h>
 
-/* What a unit of split DWARF needs of its skeleton, which libdw can only have by opening files itself. */
+/* The parts of its skeleton that a unit of split DWARF needs, which libdw can only have by opening
+ * files itself. */
 struct sw_dwarf_skeleton {
 	uint8_t address_bytes;    /* 8; 4 for i386 */
 	uint64_t base;            /* DW_AT_low_pc */

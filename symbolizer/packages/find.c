@@ -41,7 +41,7 @@ enum {
 
 static const char LIST[] = ".list";
 
-/* What is left to be found, and what it may still cost. */
+/* The files that are still to be found, and what the search may still cost. */
 struct search {
 	int fd; /* borrowed: the directory */
 	struct sw_package_want *wants;
@@ -127,7 +127,7 @@ static void list_look(struct search *s, const char *file, struct sw_package_want
 	s->bytes -= size;
 }
 
-/* What a name may have. */
+/* The characters that a name may have. */
 static bool name_is_good(const char *name)
 {
 	for (const char *c = name; *c != '\0'; c++)

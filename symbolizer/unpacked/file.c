@@ -55,7 +55,7 @@ static void name_of(struct sw_bytes id, char ret[static NAME_BYTES])
 	(void) snprintf(ret + n, NAME_BYTES - n, "%s", suffix); /* fits */
 }
 
-/* Of root or the owner, and written by nobody else. */
+/* A file is believed if it belongs to root or the owner, and nobody else may write it. */
 static bool is_believed(const struct sw_unpacked *unpacked, const struct stat *st)
 {
 	return (st->st_uid == 0 || st->st_uid == unpacked->owner) &&
@@ -187,7 +187,7 @@ static int by_use(const void *a, const void *b)
 	return (x->used_s > y->used_s) - (x->used_s < y->used_s);
 }
 
-/* What was used last stays. */
+/* Space is made by removing the files that were not used for longest. */
 static int space_make(int dir_fd, uint64_t bytes, struct sw_error *err)
 {
 	struct statvfs disk;

@@ -25,7 +25,7 @@ enum {
 };
 static const uint64_t SW_UNPACKED_BYTES_MAX = UINT64_C(256) << 20; /* of one file */
 
-/* What a file of unpacked sections is of. */
+/* The file and the sections that a file of unpacked sections belongs to. */
 struct sw_unpacked_key {
 	struct sw_bytes build_id; /* borrowed */
 	struct stat of;           /* the debug file */
@@ -42,7 +42,7 @@ bool sw_unpacked_may(const struct sw_unpacked *unpacked, const struct sw_unpacke
 bool sw_unpacked_map(const struct sw_unpacked *unpacked, const struct sw_unpacked_key *key,
 		     void *at);
 
-/* What is written to sw_unpacked.ask_fd. */
+/* The message that is written to sw_unpacked.ask_fd. */
 struct sw_unpacked_request {
 	uint8_t n_bytes, build_id[SW_UNPACKED_ID_BYTES_MAX];
 };

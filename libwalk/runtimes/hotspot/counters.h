@@ -16,7 +16,8 @@ void sw_hotspot_counters_find(const struct sw_hotspot *h, struct sw_hotspot_coun
 /* Where collections that unload classes are counted: how many collectors there are that do. */
 size_t sw_hotspot_counted_find(const struct sw_hotspot *h,
 			       struct sw_hotspot_counted ret[SW_HOTSPOT_COUNTED_MAX]);
-/* What the memory of the counters says; *ret is zeroed, and stays so where they are not to be read. */
+/* The state of collections by the memory of the counters; *ret is zeroed, and stays so where they
+ * are not to be read. */
 void sw_hotspot_counters_read(struct sw_bytes all, struct sw_collecting *ret);
 /* Afterwards: what they say of collections of garbage at that instant. *ret is zeroed. */
 void sw_hotspot_collecting(struct sw_hotspot *h, struct sw_collecting *ret);

@@ -14,7 +14,7 @@ struct sw_hotspot_caller {
 		saved; /* that a caller in C++ expects to find again; of others nothing is known */
 };
 
-/* One frame to step out of. */
+/* A frame to step out of. */
 struct sw_hotspot_frame {
 	struct sw_hotspot *h;
 	const struct sw_cursor *cursor;

@@ -271,7 +271,7 @@ static const struct sw_hotspot_lock_thread *thread_by_id(const struct sw_hotspot
 	return NULL;
 }
 
-/* Who has it on the stack of those that it has locked. */
+/* The thread that has the object on the stack of objects that it has locked. */
 static const struct sw_hotspot_lock_thread *thread_that_locked(const struct sw_hotspot_locks *l,
 							       uint64_t object)
 {
@@ -365,7 +365,7 @@ static bool is_other(void *arg, uint64_t thread_avma)
 	return t != NULL && t != o->self;
 }
 
-/* What Object.wait() may be called for by the VM and the library. */
+/* The meaning of Object.wait() where the VM and the library call it. */
 static void wait_tell(const struct sw_hotspot *h, const struct sw_hotspot_locks *l,
 		      const struct sw_hotspot_lock_thread *self, uint64_t sp_avma,
 		      struct sw_runtime_wait *ret)
@@ -475,7 +475,7 @@ static pid_t reader_of(const struct sw_hotspot_locks *l, const struct sw_hotspot
 		       : 0;
 }
 
-/* Who executes a FutureTask. False: it is something else. */
+/* The thread that executes a FutureTask. Returns false if the object is something else. */
 static bool task_tell(const struct sw_hotspot *h, struct sw_hotspot_locks *l,
 		      const struct sw_hotspot_lock_thread *self, uint64_t object, uint64_t klass,
 		      struct sw_runtime_wait *ret)

@@ -9,7 +9,7 @@
 bool sw_hotspot_wait_read(struct sw_hotspot *h, const struct sw_thread *thread,
 			  struct sw_runtime_wait *ret);
 
-/* What of it is not told, after all threads were asked for; NULL. */
+/* The locks that are not told, after all threads were asked for, in words; NULL if all are. */
 const char *sw_hotspot_locks_untold(const struct sw_hotspot *h);
 
 void sw_hotspot_locks_destroy(struct sw_hotspot *h);

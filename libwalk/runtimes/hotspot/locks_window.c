@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is copied of locks while nothing changes: of each JavaThread what it waits for and by which ids
- * and objects others know it; monitors, and the beginning of the objects that threads are parked for.
- * locks.c makes sense of it.
+ * The copy of locks that is made while nothing changes: for each JavaThread what it waits for and
+ * by which ids and objects others know it; monitors, and the beginning of the objects that threads
+ * are parked for. locks.c makes sense of it.
  *
  * Objects move, and owners change with each instruction, so that nothing here may be read later. When
  * somebody runs, or when there is more than what was set aside, the copy has no mark at its end and
@@ -24,7 +24,8 @@ struct copying {
 	struct sw_hotspot_locks_plan *plan;
 	size_t n_ranges;
 	bool failed; /* something is missing */
-	/* What is to be copied next, with one system call; where the copy is to be noted, or NULL. */
+	/* The reads that come next, with one system call; for each, where the address of its copy
+	 * is stored, or NULL. */
 	struct sw_capture_read reads[SW_CAPTURE_READS];
 	const uint8_t **to[SW_CAPTURE_READS];
 	bool needed[SW_CAPTURE_READS];
@@ -201,7 +202,7 @@ static void monitor_copy(struct copying *c, uint64_t monitor)
 		  &plan->monitors[plan->n_monitors++], true);
 }
 
-/* What a java.lang.Thread says: in which state it is, for what it is parked. */
+/* The fields of a java.lang.Thread: its state, and the object for which it is parked. */
 static void thread_object_copy(struct copying *c, uint64_t object, bool parked)
 {
 	struct sw_hotspot_locks_plan *plan = c->plan;
@@ -221,7 +222,7 @@ static void thread_object_copy(struct copying *c, uint64_t object, bool parked)
 	reads_add(c, object, (size_t) end, &t->bytes, true);
 }
 
-/* What that leads to. */
+/* The object to which the thread's fields lead. */
 static void blocker_copy(struct copying *c, const struct sw_hotspot_thread_copy *t)
 {
 	const struct sw_hotspot_thread_layout *l = &c->plan->layout;
@@ -244,7 +245,7 @@ static void thread_monitors_copy(struct copying *c, const uint8_t *bytes)
 	monitor_copy(c, u64_of(bytes, c->at->thread_waiting));
 }
 
-/* Of one that is blocked, and not because it enters a monitor. */
+/* The object of a thread that is blocked, and not because it enters a monitor. */
 static void thread_state_copy(struct copying *c, const uint8_t *bytes)
 {
 	const struct sw_hotspot_layout *at = c->at;
@@ -260,7 +261,7 @@ static void thread_state_copy(struct copying *c, const uint8_t *bytes)
 			   u64_of(bytes, at->thread_waiting) == 0);
 }
 
-/* What says whether objects are where pointers lead. */
+/* The words that say whether objects are where pointers lead. */
 static void collector_copy(struct copying *c)
 {
 	const struct sw_hotspot_layout *at = c->at;

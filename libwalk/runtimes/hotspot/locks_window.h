@@ -30,7 +30,7 @@ struct sw_hotspot_thread_copy {
 	bool parked;
 };
 
-/* What must be known before the window, and space for what is found in it. */
+/* The plan for the window, made before it, with space for what is found in it. */
 struct sw_hotspot_locks_plan {
 	bool usable;
 	uint64_t bias;

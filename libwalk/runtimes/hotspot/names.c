@@ -81,7 +81,8 @@ static bool interpreted_read(struct sw_hotspot *h, const struct sw_hotspot_blob 
 		ret->bcp_avma += m->code_avma;
 	if (c->exact_pc && sw_regs_get(&c->regs, SW_X86_64_R13, &r13) && bcp_fits(m, r13))
 		ret->bcp_avma = r13;
-	/* What was copied and what is read now belong together: else another method has come there. */
+	/* The copied frame and the method that is read now belong together: else another method has
+	 * come there. */
 	return bcp_fits(m, ret->bcp_avma);
 }
 

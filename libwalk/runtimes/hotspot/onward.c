@@ -16,8 +16,9 @@
  * The call stub and few others are called from C++: what it expects to find again in registers comes from them, or
  * from where the stub has put it.
  *
- * Of a branch both ways are followed, each place once, and what they lead to must be the same. Calls are taken to
- * return. What these instructions write to the stack is kept apart, over what was captured.
+ * Both ways of a branch are followed, each place once, and must lead to the same. Calls are taken
+ * to return. Words that these instructions write to the stack are kept apart, over what was
+ * captured.
  *
  * Sources: Runtime1::generate_unwind_exception() and generate_handle_exception() of c1_Runtime1_x86.cpp,
  * generate_forward_exception() and generate_call_stub() of stubGenerator_x86_64.cpp,
@@ -129,7 +130,7 @@ static bool is_native_return(const struct follower *w, uint64_t pc)
 	       sw_arch_call_before(h->memory, pc, &target) != SW_CALL_NONE;
 }
 
-/* One way is at its end. False: it cannot be, or it differs from another one. */
+/* A way is at its end. Returns false if it cannot end there, or differs from another one. */
 static bool ended(struct follower *w, const struct machine *m, uint64_t pc, uint64_t sp)
 {
 	struct sw_hotspot_caller caller = {.pc = pc, .sp = sp};
@@ -141,7 +142,7 @@ static bool ended(struct follower *w, const struct machine *m, uint64_t pc, uint
 		caller.saved = m->regs;
 		caller.saved.known &= sw_arch_preserved(false);
 	}
-	/* What ways do not agree about is not known. */
+	/* Registers in which ways do not agree are not known. */
 	for (unsigned i = 0; w->found && i < SW_REGS_MAX; i++)
 		if (!(caller.saved.known >> i & 1) || caller.saved.val[i] != w->caller.saved.val[i])
 			sw_regs_forget(&w->caller.saved, i);
@@ -206,7 +207,7 @@ static bool moved(struct follower *w, struct machine *m, const struct sw_move *m
 			sw_regs_forget(&m->regs, move->to);
 		break;
 	case SW_MOVE_LOAD:
-		/* Of the stack alone; other memory is the thread's. */
+		/* Only the stack is read; other memory is the thread's. */
 		if (known && (move->from == SW_ARCH_SP || move->from == SW_ARCH_FP) &&
 		    move->to != SW_ARCH_SP)
 			load(w, m, move->to, value + (uint64_t) move->value);
@@ -227,7 +228,8 @@ static bool moved(struct follower *w, struct machine *m, const struct sw_move *m
 	return true;
 }
 
-/* Of instructions that go on behind themselves. False: what follows cannot be known. */
+/* The effect of an instruction that goes on behind itself. Returns false if the state after it
+ * cannot be known. */
 static bool effect(struct follower *w, struct machine *m, const struct sw_insn *insn,
 		   const uint8_t *code, size_t n)
 {

@@ -4,7 +4,7 @@
 
 #include "runtimes/hotspot/frame.h"
 
-/* One frame further, from code of the code cache. As sw_runtime_ops.step. */
+/* Step one frame further, from code of the code cache. As sw_runtime_ops.step. */
 enum sw_step sw_hotspot_step(struct sw_hotspot *h, struct sw_cursor *cursor,
 			     struct sw_stepped *ret);
 

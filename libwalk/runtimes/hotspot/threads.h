@@ -14,7 +14,7 @@ struct sw_hotspot_thread {
 /* The JavaThread whose stack a thread is on. False when it has none: threads of the VM itself. */
 bool sw_hotspot_thread_find(struct sw_hotspot *h, const struct sw_thread *thread, uint64_t *ret);
 
-/* What its JavaThread says of it. */
+/* The information of a thread by its JavaThread. */
 bool sw_hotspot_thread_note(struct sw_hotspot *h, const struct sw_thread *thread,
 			    struct sw_thread_info *ret);
 

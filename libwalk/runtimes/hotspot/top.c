@@ -226,7 +226,7 @@ bool sw_hotspot_top_compiled(const struct sw_hotspot_frame *f, struct sw_hotspot
 
 /* ---- stubs of the runtime ------------------------------------------------------------------- */
 
-/* What the instructions from the start of a stub have done to the stack. */
+/* The effect on the stack of the instructions from the start of a stub. */
 struct pushed {
 	uint64_t bytes; /* below the return address */
 	uint64_t rbp;   /* where the caller's rbp is: bytes below the return address; 0: nowhere */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is copied while nothing changes: for each address of the code cache that a thread is at, or that
- * lies on its stack, the line of the segment map and the header of the blob, which may be freed as soon
- * as the process goes on. And the instructions about the place where a thread was interrupted. All that
- * names need is read afterwards, when the header is looked at again.
+ * The copy that is made while nothing changes: for each address of the code cache that a thread is
+ * at, or that lies on its stack, the line of the segment map and the header of the blob, which may
+ * be freed as soon as the process goes on; and the instructions about the place where a thread was
+ * interrupted. Memory that only names need is read afterwards, when the header is looked at again.
  *
  * In the window: nothing is allocated, opened or parsed; the reads are bounded by what was set aside.
  */

@@ -13,7 +13,7 @@ enum {
 	SW_HOTSPOT_STACK_BYTES = 65536, /* that are looked at, from sp on */
 };
 
-/* What is set aside for the window before it: *sw_capture.found. */
+/* The state of the window, set aside before it: *sw_capture.found. */
 struct sw_hotspot_window {
 	struct sw_hotspot_layout at;
 	struct sw_hotspot_cache cache;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who awaits the async functions that threads execute. V8 has a frame of its own below a function that goes on after an
- * await: that of the builtin which continues it. Functions that have not waited yet are on their callers' stacks.
+ * The awaiters of the async functions that threads execute. V8 has a frame of its own below a
+ * function that goes on after an await: that of the builtin which continues it. Functions that have
+ * not waited yet are on their callers' stacks.
  */
 #include "runtimes/v8/awaited.h"
 #include "runtimes/v8/awaits.h"
@@ -18,7 +19,8 @@ enum {
 	PROMISES_MAX = 1 << 16, /* that are looked at, of all chains */
 };
 
-/* What the innermost queue of a thread runs, if it has called what the frame inside belongs to. */
+/* The microtask that the innermost queue of a thread runs, if it has called the function of the
+ * frame inside. */
 static bool job_of(struct sw_v8 *v8, const struct sw_thread *t, struct sw_v8_resumed *ret)
 {
 	struct sw_v8_await await;
@@ -85,7 +87,7 @@ static bool resumed_begin(struct sw_v8 *v8, const struct sw_v8_resumed *resumed,
 		       : sw_v8_await_begin(v8->heap, resumed->closure, ret, ret_chain);
 }
 
-/* Those that somebody awaits are kept. */
+/* Functions that somebody awaits are kept. */
 size_t sw_v8_awaited(struct sw_v8 *v8, const char **ret_why)
 {
 	const struct sw_v8_await_layout *at = &v8->heap.at->awaits;

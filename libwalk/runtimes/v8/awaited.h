@@ -5,7 +5,8 @@
 #include "runtimes/v8/v8.h"
 #include "unwind/runtime.h"
 
-/* Of each frame of a walk: whether it continues an async function, which the innermost such frame of a thread says. */
+/* Note for each frame of a walk whether it continues an async function: the innermost such frame of
+ * a thread counts. */
 void sw_v8_resumed_note(struct sw_v8 *v8, const struct sw_cursor *cursor);
 
 /* As sw_runtime_ops.awaited and task. */

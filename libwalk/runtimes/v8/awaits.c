@@ -47,7 +47,8 @@ static enum sw_v8_await_builtin builtin_of(struct sw_v8_heap heap, uint64_t func
 	const struct sw_v8_await_layout *at = &heap.at->awaits;
 	uint64_t shared, number;
 	size_t i = 0;
-	/* What is before the name: the only one, or that which is no code. */
+	/* The word before the name is the builtin's number: the only word there, or the one that is
+	 * no code. */
 	if (!sw_v8_is_object(function) || !sw_v8_shared_of(heap, function, &shared) ||
 	    !sw_v8_word(heap, shared, heap.at->shared_name - 8, &number) || !sw_v8_is_smi(number))
 		return SW_V8_AWAIT_BUILTINS;
@@ -106,7 +107,8 @@ static bool is_suspended(struct sw_v8_heap heap, uint64_t generator)
 	return sw_v8_word(heap, generator, GENERATOR_CONTINUATION, &word) && sw_v8_smi(word) >= 0;
 }
 
-/* What a generator settles when it is done; 0: nobody has asked for its next value. False: unreadable. */
+/* The promise that a generator settles when it is done; 0: nobody has asked for its next value.
+ * Returns false if it is unreadable. */
 static bool generator_promise(struct sw_v8_heap heap, uint64_t generator, uint64_t *ret)
 {
 	const struct sw_v8_await_layout *at = &heap.at->awaits;
@@ -174,7 +176,7 @@ static bool reaction_of(struct sw_v8_await_chain *chain, uint64_t *ret)
 	return true;
 }
 
-/* What a reaction settles: a promise, or a capability that has one; else nothing. */
+/* The promise that a reaction settles: it has it, or a capability that has one; else nothing. */
 static void settled_take(struct sw_v8_await_chain *chain, uint64_t object)
 {
 	struct sw_v8_heap heap = chain->heap;
@@ -193,7 +195,7 @@ static void settled_take(struct sw_v8_await_chain *chain, uint64_t object)
 		chain->promise = object;
 }
 
-/* What the slot of a closure's context has: a promise or a capability. */
+/* The promise or capability in the slot of a closure's context. */
 static void slot_take(struct sw_v8_await_chain *chain, uint64_t closure, int64_t slot)
 {
 	uint64_t context, word;
@@ -220,7 +222,7 @@ static bool combinator_take(struct sw_v8_await_chain *chain, uint64_t closure, c
 static bool generator_take(struct sw_v8_await_chain *chain, uint64_t generator,
 			   struct sw_v8_await *ret)
 {
-	/* One that executes has not said yet that it waits for something else. */
+	/* A generator that executes has not said yet that it waits for something else. */
 	if (!is_suspended(chain->heap, generator) || !generator_read(chain->heap, generator, ret))
 		return cut(chain, unread);
 	if (!generator_promise(chain->heap, generator, &chain->promise))
@@ -228,7 +230,8 @@ static bool generator_take(struct sw_v8_await_chain *chain, uint64_t generator,
 	return true;
 }
 
-/* Who waits for a promise. False: the chain goes on with another one, or has ended. */
+/* The function that waits for a promise. Returns false if the chain goes on with another promise,
+ * or has ended. */
 static bool promise_follow(struct sw_v8_await_chain *chain, struct sw_v8_await *ret)
 {
 	struct sw_v8_heap heap = chain->heap;
@@ -261,7 +264,7 @@ static bool promise_follow(struct sw_v8_await_chain *chain, struct sw_v8_await *
 	return false;
 }
 
-/* What a bound function calls in the end. */
+/* The function that a bound function calls in the end. */
 static bool bound_follow(struct sw_v8_heap heap, uint64_t *function)
 {
 	enum { TARGET = 24, BOUND_MAX = 8 };

@@ -9,7 +9,8 @@ enum {
 	SW_V8_PROMISES_MAX = 512, /* of one chain, also those that no function awaits */
 };
 
-/* One that awaits: an async function where it is suspended, or a call that waits for several promises. */
+/* An awaiter: an async function where it is suspended, or a call that waits for several
+ * promises. */
 struct sw_v8_await {
 	uint64_t object; /* generator, or microtask that calls a handler; 0: combinator */
 	uint64_t shared;

@@ -277,7 +277,7 @@ size_t sw_v8_code_levels(struct sw_v8_heap heap, const struct sw_v8_code *code, 
 		return 0;
 	for (uint32_t id = sw_v8_position_inlined(position), last = inlined.n + 1; id != 0; n++) {
 		uint64_t outer;
-		/* What was inlined stands behind that into which it was. */
+		/* An inlined call stands behind the one into which it was inlined. */
 		if (n + 1 >= SW_V8_INLINED_MAX || id >= last ||
 		    !inlined_call(heap, &inlined, id - 1, &outer, &ret[n].shared))
 			return 0;
@@ -304,7 +304,8 @@ static void bytes_touch(struct sw_v8_heap heap, uint64_t array)
 							       : sizeof(bytes)); /* kept, or not */
 }
 
-/* Of Maglev the bytecode, too: it tells whether a position is that of a call. */
+/* The function of the code; for Maglev its bytecode, too: it tells whether a position is that of a
+ * call. */
 static void function_tell(struct sw_v8_heap heap, const struct sw_v8_code *code, uint64_t shared,
 			  const struct sw_v8_code_visitor *visitor)
 {

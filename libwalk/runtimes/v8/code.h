@@ -37,15 +37,15 @@ bool sw_v8_code_shared(struct sw_v8_heap heap, const struct sw_v8_code *code, ui
  * at its begin. */
 uint64_t sw_v8_code_entered(struct sw_v8_heap heap, const struct sw_v8_code *code);
 
-/* One function of those that a place of compiled code executes. */
+/* A function of those that a place of compiled code executes. */
 struct sw_v8_level {
 	uint64_t shared;
 	int32_t position; /* in its source, see sw_v8_level_position(); -1: unknown */
 };
 
 /*
- * What the call that returns to pc executes, innermost first. 0: it is not known, and the code may have
- * other functions in it.
+ * The functions that the call which returns to pc executes, innermost first. 0: they are not known,
+ * and the code may have other functions in it.
  */
 size_t sw_v8_code_levels(struct sw_v8_heap heap, const struct sw_v8_code *code, uint64_t pc,
 			 struct sw_v8_level ret[SW_V8_INLINED_MAX]);
@@ -57,7 +57,7 @@ int32_t sw_v8_level_position(struct sw_v8_heap heap, const struct sw_v8_code *co
 /* Whether other functions were compiled into it; true when that cannot be known. */
 bool sw_v8_code_has_inlined(struct sw_v8_heap heap, const struct sw_v8_code *code);
 
-/* What is told of that which code leads to, each as often as it does. */
+/* The callbacks for the objects that code leads to, each as often as it does. */
 struct sw_v8_code_visitor {
 	void (*function)(void *arg, uint64_t shared); /* compiled into it */
 	/* Its bytecodes and their positions say what the code executes. */

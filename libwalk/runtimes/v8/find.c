@@ -39,7 +39,7 @@ bool sw_v8_probe(const struct sw_snapshot *snap)
 
 /* ---- builtins ------------------------------------------------------------------------------ */
 
-/* What of .symtab is looked for. */
+/* The symbols that are looked for in .symtab. */
 struct wanted {
 	uint64_t code_svma, data_svma, size_svma; /* 0: not there */
 	uint64_t table_svma, table_data_svma;

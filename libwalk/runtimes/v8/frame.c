@@ -74,11 +74,11 @@ static struct sw_v8_state made_state(const struct sw_cursor *c)
 	return framed;
 }
 
-/* What a function goes on with after a deoptimisation: it is jumped to in the frame that was made anew. What
- * baseline code ends with, in its frame.
- * Source: src/builtins/x64/builtins-x64.cc, Generate_InterpreterEnterBytecode and
- * Generate_BaselineOrInterpreterEntry, builtins-internal-gen.cc, Generate_BaselineLeaveFrame of V8 10.2 to
- * 14.6. */
+/* Code that a function goes on with after a deoptimisation is jumped to in the frame that was made
+ * anew. Baseline code ends with such code, too, in its frame. Source:
+ * src/builtins/x64/builtins-x64.cc, Generate_InterpreterEnterBytecode and
+ * Generate_BaselineOrInterpreterEntry, builtins-internal-gen.cc, Generate_BaselineLeaveFrame of V8
+ * 10.2 to 14.6. */
 static bool begins_framed(const struct sw_v8_builtin *builtin)
 {
 	static const char entry[] = "InterpreterEntry"; /* ...Trampoline: is called */

@@ -36,7 +36,7 @@ struct sw_v8_here {
 /* False when pc is in no code of V8. */
 bool sw_v8_frame_look(struct sw_v8 *v8, const struct sw_cursor *cursor, struct sw_v8_here *ret);
 
-/* What holds at an instruction of WebAssembly's code. */
+/* The state at an instruction of WebAssembly's code. */
 struct sw_v8_state sw_v8_wasm_state_at(struct sw_v8 *v8, const struct sw_v8_wasm_code *code,
 				       uint64_t pc);
 

@@ -86,7 +86,8 @@ static bool scope_name(struct sw_v8_heap heap, uint64_t scope, char *ret, size_t
 	return true;
 }
 
-/* Until 11.3 a function that a debugger, or what measures coverage, has looked at has its script behind that. */
+/* The script of a function. Up to 11.3 a function that a debugger, or a measurement of coverage,
+ * has looked at has it behind its debug information. */
 static bool script_of(struct sw_v8_heap heap, uint64_t shared, uint64_t *ret)
 {
 	uint64_t word;

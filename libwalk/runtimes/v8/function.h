@@ -7,7 +7,7 @@
 /* In a SharedFunctionInfo: where its Code, its bytecode, or what leads to them is. */
 enum { SW_V8_SHARED_DATA = 8 };
 
-/* What is known of a function, by its SharedFunctionInfo. */
+/* A function, by its SharedFunctionInfo. */
 struct sw_v8_function {
 	uint64_t script; /* 0: none */
 	char name[512];

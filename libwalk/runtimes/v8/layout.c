@@ -45,7 +45,7 @@ static const struct row rows[] = {
 	{AT(wasm.type_module), {"type_WasmModuleObject__WASM_MODULE_OBJECT_TYPE"}},
 };
 
-/* Who awaits what is not told without these. */
+/* Awaiters are not told without these. */
 static const struct row await_rows[] = {
 	{AT(awaits.type_function), {"type_JSAsyncFunctionObject__JS_ASYNC_FUNCTION_OBJECT_TYPE"}},
 	{AT(awaits.type_generator),
@@ -62,7 +62,7 @@ static const struct row await_rows[] = {
 	 {"type_PromiseRejectReactionJobTask__PROMISE_REJECT_REACTION_JOB_TASK_TYPE"}},
 };
 
-/* What is checked, as all that is read stands on it. */
+/* Constants that are checked, as all that is read stands on them. */
 static const struct {
 	const char *name;
 	int32_t value;
@@ -330,8 +330,8 @@ bool sw_v8_layout_fill(const struct sw_elf_symbols *symbols, struct sw_v8_layout
 	for (size_t i = 0; i < SW_ARRAY_SIZE(fixed); i++)
 		if (!sw_v8_constant(symbols, fixed[i].name, &value) || value != fixed[i].value)
 			return false;
-	/* Until 11.3: functions, constructors of eleven typed arrays, of arrays, promises and regular
-	 * expressions, and of classes. */
+	/* The types up to 11.3 are functions, constructors of eleven typed arrays, of arrays,
+	 * promises and regular expressions, and of classes. */
 	layout.function_last = layout.function_first + 15;
 	if (sw_v8_constant(symbols, "LastJSFunctionType", &value) && value >= layout.function_first)
 		layout.function_last = value;

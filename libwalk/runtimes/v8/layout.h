@@ -14,7 +14,7 @@ struct sw_v8_wasm_layout {
 	int32_t code_meta, code_sizes, code_protected, code_index, code_flags;
 	uint8_t kind_bits, kind_jumps;
 	bool has_inlined;
-	/* Of the heap: from what a frame has to the Script. */
+	/* Offsets in the heap, from the word of a frame to the Script. */
 	int32_t data_instance; /* SW_V8_NONE: the frame has the instance itself */
 	int32_t instance_module, module_script;
 	int32_t type_instance, type_module;
@@ -34,7 +34,7 @@ enum sw_v8_await_builtin {
 	SW_V8_AWAIT_BUILTINS,
 };
 
-/* What leads from an async function to those that await it: awaits.c. */
+/* The layout of what leads from an async function to those that await it: awaits.c. */
 struct sw_v8_await_layout {
 	int32_t type_function, type_generator; /* the objects of async functions and generators */
 	int32_t type_promise, type_reaction, type_capability, type_request;

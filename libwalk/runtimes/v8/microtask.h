@@ -15,7 +15,8 @@ struct sw_v8_microtasks {
 /* By the builtin that runs them, RunMicrotasks. False: it is another one than is known. */
 bool sw_v8_microtask_off(struct sw_bytes code, uint32_t *ret);
 
-/* What the isolate of the thread with that fs base runs: an object, of whatever type. */
+/* The microtask that the isolate of the thread with that fs base runs: an object, of whatever
+ * type. */
 bool sw_v8_microtask(const struct sw_v8_microtasks *microtasks, struct sw_memory memory,
 		     uint64_t fs_base, uint64_t *ret);
 

@@ -162,7 +162,8 @@ static bool is_wrapper(struct sw_v8 *v8, const struct sw_cursor *c)
 	       code.kind == SW_V8_OTHER_CODE && sw_v8_frame_shared(v8, c, &shared);
 }
 
-/* What has the context and the function of a frame of JavaScript where other frames have their type. */
+/* The frame is one of JavaScript if it has a context and a function where other frames have their
+ * type. */
 static bool is_function_frame(const struct sw_cursor *c)
 {
 	uint64_t context, function;
@@ -342,7 +343,7 @@ static int combinator_describe(const struct sw_v8_frame *f, size_t level,
 	return 1;
 }
 
-/* What its code was made of is not said: a pattern may be data. */
+/* The pattern from which the code was made is not said: it may be data. */
 static int regexp_describe(const struct sw_v8_frame *f, size_t level, struct sw_description *ret)
 {
 	if (level != 0 && level != SW_V8_OUTERMOST)

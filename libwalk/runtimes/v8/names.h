@@ -26,7 +26,7 @@ int sw_v8_describe(struct sw_v8 *v8, const struct sw_frame *frame, size_t level,
 /* As sw_runtime_ops.explain. */
 void sw_v8_explain(struct sw_v8 *v8, uint64_t avma, struct sw_text *text);
 
-/* What a frame executes: code object, bytecode, functions. */
+/* Explain a frame: code object, bytecode, functions. */
 void sw_v8_explain_frame(struct sw_v8 *v8, const struct sw_frame *frame, struct sw_text *text);
 
 #endif

@@ -154,7 +154,8 @@ static bool flat_write(struct sw_v8_heap heap, uint64_t avma, const struct part 
 	return true;
 }
 
-/* One part: written, or its own parts put in its place. False with *ok as above. */
+/* Take one part: it is written, or its own parts are put in its place. Returns false with *ok as
+ * above. */
 static bool part_take(struct sw_v8_heap heap, struct part part, struct part *stack, size_t *n_stack,
 		      struct writer *w, bool *ok)
 {

@@ -25,7 +25,7 @@ struct sw_v8_positions {
 
 bool sw_v8_positions_open(struct sw_v8_heap heap, uint64_t avma, uint32_t n_bytes,
 			  struct sw_v8_positions *ret);
-/* One of its numbers; false at its end. */
+/* A number of the table; false at its end. */
 bool sw_v8_positions_unsigned(struct sw_v8_positions *table, uint64_t *ret);
 
 /* The last entry that is not behind offset. */
@@ -35,7 +35,8 @@ bool sw_v8_positions_find(struct sw_v8_heap heap, uint64_t avma, uint32_t n_byte
 /* The next entry; false at the end. */
 bool sw_v8_positions_next(struct sw_v8_positions *table);
 
-/* Of a position: that in the source, -1 for none; the number of the inlined call, 0 for none. */
+/* The two parts of a position: that in the source, -1 for none; the number of the inlined call, 0
+ * for none. */
 static inline int32_t sw_v8_position_in_source(uint64_t position)
 {
 	return position & 1 ? -1 : (int32_t) (position >> 1 & ((1U << 30) - 1)) - 1;

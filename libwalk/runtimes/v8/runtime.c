@@ -48,7 +48,8 @@ static int v8_open(const struct sw_snapshot *snap, void *found, void **ret_state
 		v8_close(v8);
 		return 0;
 	}
-	/* Of a process that runs again, what was not copied may have moved: it is not read. */
+	/* Memory that was not copied of a process that runs again may have moved: it is not
+	 * read. */
 	v8->source = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
 	v8->heap = (struct sw_v8_heap){&v8->program->at, sw_snapshot_memory(&v8->source)};
 	v8->wasm_state_avma = sw_v8_wasm_state(snap, v8->program, v8->place);

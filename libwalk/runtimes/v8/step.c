@@ -18,7 +18,7 @@
 
 enum { FRAME_SPAN_MAX = 16 << 20, INTERPRETER_WORDS_MAX = 8 };
 
-/* One frame to step out of. */
+/* A frame to step out of. */
 struct frame {
 	struct sw_v8 *v8;
 	const struct sw_cursor *cursor;
@@ -73,7 +73,7 @@ static bool by_state(const struct frame *f, struct caller *ret)
 		ret->sp = f->sp + (uint64_t) s->offset + 8;
 		return s->offset >= 0 && word(f, ret->sp - 8, &ret->pc);
 	case SW_V8_PLACE_REGISTER:
-		/* What was pushed since is of the frame that was set up for the caller. */
+		/* Words that were pushed since are of the frame that was set up for the caller. */
 		ret->sp = f->sp + (!s->framed && s->offset > 0 && s->offset < FRAME_SPAN_MAX
 					   ? (uint64_t) s->offset
 					   : 0);
@@ -123,7 +123,8 @@ static bool is_way_to_prologue(const struct frame *f, const struct caller *calle
 		       SW_V8_PLACE_STACK;
 }
 
-/* What baseline code calls before its frame is there: that the frame it returns to is not. */
+/* Builtins that baseline code calls before its frame is there: the frame to which they return is
+ * noted as not set up. */
 static void prologue_note(const struct frame *f, const struct caller *caller)
 {
 	const struct sw_v8_program *p = f->v8->program;
@@ -138,7 +139,7 @@ static void prologue_note(const struct frame *f, const struct caller *caller)
 	}
 }
 
-/* What a deoptimisation entered, while C++ code that it called runs. */
+/* The caller of a builtin that a deoptimisation entered, while C++ code that it called runs. */
 static bool by_deopt(const struct frame *f, struct caller *ret, bool *ret_incomplete)
 {
 	const struct sw_v8_program *p = f->v8->program;
@@ -204,7 +205,7 @@ static bool inlining_unknown(struct sw_v8 *v8, uint64_t pc)
 		       (sw_v8_wasm_levels(v8->heap, &wasm, pc, wasm_levels, &certain), !certain);
 	if (!sw_v8_is_made(v8->snap, pc - 1))
 		return false;
-	/* What was not copied may have others in it. */
+	/* Code that was not copied may have other functions in it. */
 	return !sw_v8_code_find(v8->heap, pc, &code) ||
 	       (code.kind >= SW_V8_MAGLEV && sw_v8_code_has_inlined(v8->heap, &code) &&
 		sw_v8_code_levels(v8->heap, &code, pc, levels) == 0);

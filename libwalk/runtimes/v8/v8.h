@@ -22,7 +22,7 @@ struct sw_v8_builtin {
 	bool runs_microtasks;
 };
 
-/* What is known of a file that has V8 in it; kept with the module. */
+/* A file that has V8 in it; kept with the module. */
 struct sw_v8_program {
 	bool usable;
 	const char *missing; /* static: why it is not */
@@ -35,18 +35,19 @@ struct sw_v8_program {
 	/* Set up the frame of the code that calls them; indices, -1: it has none. */
 	int prologue, wasm_prologue;
 	int wasm_lazy; /* is entered with one word above the return address */
-	/* Those that deoptimisations enter; their indices. */
+	/* Builtins that deoptimisations enter; their indices. */
 	struct sw_v8_deopt deopts[SW_V8_DEOPTS_MAX];
 	size_t deopt_builtins[SW_V8_DEOPTS_MAX], n_deopts;
 	uint64_t wasm_state_svma; /* the variable that leads to code of WebAssembly; 0: unknown */
-	/* What finds pointers on the stack for the collector: assembly without tables, which keeps rbp. */
+	/* The code that finds pointers on the stack for the collector: assembly without tables,
+	 * which keeps rbp. */
 	struct sw_bytes walker;
 	uint64_t walker_off;   /* in the file */
 	struct sw_bytes sizes; /* of bytecodes, for three scales of operands; none: unknown */
 	struct sw_v8_microtasks microtasks; /* bias: that of the place is not in it */
 };
 
-/* What a frame executes. */
+/* The code that a frame executes. */
 struct sw_v8_frame {
 	uint64_t shared;             /* 0: unknown */
 	uint64_t bytecode;           /* of an interpreted one */
@@ -60,7 +61,8 @@ struct sw_v8_frame {
 	int32_t element;             /* of it; -1: unknown */
 };
 
-/* What a thread runs: the function of a builtin that continues an async function, or a promise's handler. */
+/* The function that a thread runs for a builtin which continues an async function, or as a
+ * promise's handler. */
 struct sw_v8_resumed {
 	pid_t tid;
 	uint64_t closure;

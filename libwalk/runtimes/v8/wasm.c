@@ -222,7 +222,7 @@ size_t sw_v8_wasm_levels(struct sw_v8_heap heap, const struct sw_v8_wasm_code *c
 	for (uint32_t last = UINT32_MAX; id != 0; n++) {
 		uint64_t outer;
 		uint32_t index;
-		/* What was inlined stands behind that into which it was. */
+		/* An inlined call stands behind the one into which it was inlined. */
 		if (n + 1 >= SW_V8_WASM_INLINED_MAX || id >= last ||
 		    !inlined_call(heap, code, id - 1, &index, &outer)) {
 			ret[0] = (struct sw_v8_wasm_level){code->index, -1};

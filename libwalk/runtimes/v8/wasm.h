@@ -12,7 +12,7 @@ enum sw_v8_wasm_kind {
 
 enum { SW_V8_WASM_INLINED_MAX = 32 };
 
-/* What a compiler of WebAssembly has made: a WasmCode. */
+/* A WasmCode: code that a compiler of WebAssembly has made. */
 struct sw_v8_wasm_code {
 	uint64_t object;               /* 0: none */
 	uint64_t module;               /* the NativeModule; 0: it belongs to the process */
@@ -31,14 +31,14 @@ struct sw_v8_wasm_code {
 bool sw_v8_wasm_find(struct sw_v8_heap heap, uint64_t state_avma, uint64_t avma,
 		     struct sw_v8_wasm_code *ret);
 
-/* One function of those that a place of compiled code executes. */
+/* A function of those that a place of compiled code executes. */
 struct sw_v8_wasm_level {
 	uint32_t index;
 	int64_t offset; /* in the module's bytes; -1: unknown */
 };
 
-/* What the call that returns to pc executes, innermost first; at least one. *ret_certain is false when others
- * may have been compiled into it. */
+/* The functions that the call which returns to pc executes, innermost first; at least one.
+ * *ret_certain is false when others may have been compiled into it. */
 size_t sw_v8_wasm_levels(struct sw_v8_heap heap, const struct sw_v8_wasm_code *code, uint64_t pc,
 			 struct sw_v8_wasm_level ret[SW_V8_WASM_INLINED_MAX], bool *ret_certain);
 

@@ -31,8 +31,8 @@ static struct sw_v8_heap window_heap(struct sw_v8_window *w)
 	return (struct sw_v8_heap){&w->at, sw_copied_blocks_memory(&w->blocks)};
 }
 
-/* What an address was taken for: the words of a stack may be anything, and the right thing only the second
- * time. */
+/* The kind as which an address was looked at: the words of a stack may be anything, and an address
+ * may be met first as the wrong kind. */
 enum seen_as {
 	SEEN_BYTES,
 	SEEN_RETURN,
@@ -99,7 +99,7 @@ static const struct sw_v8_range *range_at(const struct sw_v8_window *w, uint64_t
 
 /* ---- in the window ----------------------------------------------------------------------------- */
 
-/* What lines need: line ends where V8 has them, else the source. */
+/* The data that lines need: line ends where V8 has them, else the source. */
 static void script_copy(struct sw_v8_window *w, uint64_t script)
 {
 	enum { SOURCE = 8, LINE_OFFSET = 24, LINE_ENDS = 56 };
@@ -173,7 +173,7 @@ static bool wasm_copy(struct sw_v8_window *w, uint64_t pc, bool exact)
 	return true;
 }
 
-/* What leads from a frame of WebAssembly to the name of its module. */
+/* The objects that lead from a frame of WebAssembly to the name of its module. */
 static void instance_copy(struct sw_v8_window *w, uint64_t instance)
 {
 	enum { SCRIPT_NAME = 16 };
@@ -244,7 +244,7 @@ static void chain_copy(struct sw_v8_window *w, struct sw_v8_await *await,
 	} while (w->n_awaits++ < SW_V8_WINDOW_AWAITS_MAX && sw_v8_await_next(chain, await));
 }
 
-/* Who awaits what a builtin continues, if this is its function. */
+/* The awaiters of the function that a builtin continues, if this is one. */
 static void awaits_copy(struct sw_v8_window *w, uint64_t function)
 {
 	struct sw_v8_await await;
@@ -253,7 +253,7 @@ static void awaits_copy(struct sw_v8_window *w, uint64_t function)
 		chain_copy(w, &await, &chain);
 }
 
-/* Who awaits what a handler of a promise settles, if the thread runs one. */
+/* The awaiters of the promise that a handler settles, if the thread runs one. */
 static void job_copy(struct sw_v8_window *w, const struct sw_thread *t)
 {
 	struct sw_v8_await await;
@@ -293,8 +293,8 @@ static bool stack_word(void *arg, uint64_t avma, void *buf, size_t n)
 	return sw_capture_read(w->capture, avma, buf, n);
 }
 
-/* What a frame that is given up had, when a word at avma is the return address of the builtin that has called what makes
- * others of it. */
+/* The words of a frame that is given up, if the word at avma is the return address of the builtin
+ * that called the C++ code which makes new frames of it. */
 static void deopt_copy(struct sw_v8_window *w, uint64_t word, uint64_t avma)
 {
 	static const struct sw_memory_ops ops = {.read = stack_word};

@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-/** What outlives one snapshot: open debug files, results by module and offset. Belongs to one
- * context and must be destroyed before it, after every sw_symbols made with it. */
+/** The data that outlives one snapshot: open debug files, results by module and offset. Belongs to
+ * one context and must be destroyed before it, after every sw_symbols made with it. */
 struct sw_symbolizer;
 
 SW_PUBLIC int sw_symbolizer_create(struct sw_context *ctx, struct sw_symbolizer **ret,
@@ -22,9 +22,10 @@ SW_PUBLIC int sw_symbolizer_create(struct sw_context *ctx, struct sw_symbolizer 
 SW_PUBLIC void sw_symbolizer_destroy(struct sw_symbolizer *symbolizer);
 
 /**
- * What a symbolizer found in files, as bytes for one of another process on this machine that asks with the
- * same options: a file whose device, inode, size and time of modification are the same is not looked into
- * for the same addresses again. Not of modules without a file.
+ * Write the results that a symbolizer found in files, as bytes for a symbolizer of another process
+ * on this machine that asks with the same options: a file whose device, inode, size and time of
+ * modification are the same is not looked into for the same addresses again. Results of modules
+ * without a file are left out.
  *
  * @return how many bytes of buffer are used: with less than is needed, some results are left out. 0: there
  *         is nothing, or no space.
@@ -58,8 +59,8 @@ struct sw_unpacked {
 /** Without directories, for files of this user. False: what this start of the machine is called cannot be read,
  * and nothing can be kept. */
 SW_PUBLIC bool sw_unpacked_init(struct sw_unpacked *ret);
-/** One more directory, borrowed. False: it is not there, is none of root or the owner, another user may write
- * it or let its name lead elsewhere, or there are two. */
+/** Add a directory, borrowed. False: it is not there, belongs neither to root nor to the owner,
+ * another user may write it or let its name lead elsewhere, or there are two. */
 SW_PUBLIC bool sw_unpacked_add(struct sw_unpacked *unpacked, const char *directory);
 /**
  * Unpack the debug sections of files below debug_dir, by the build-ids that are read from a pipe, into the first
@@ -108,7 +109,7 @@ enum sw_symbol_source {
 	SW_SOURCE_JIT,
 };
 
-/** One source-level frame. An address has one, or several when calls were inlined there. */
+/** A source-level frame. An address has one, or several when calls were inlined there. */
 struct sw_symbol {
 	const char *function;     /* demangled; NULL when unknown */
 	const char *mangled;      /* the linkage name; NULL when it is the same or unknown */

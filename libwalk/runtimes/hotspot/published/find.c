@@ -93,6 +93,7 @@ int sw_hotspot_version(const struct sw_hotspot_layout *at, uint64_t bias, struct
 	uint32_t major = 0;
 	(void) sw_memory_read(memory, bias + (uint64_t) at->version_major, &major,
 			      sizeof(major)); /* stays 0 */
-	/* Until 8 it was HotSpot's own: 25 is that of 8, which has no such table of threads. */
+	/* The number is HotSpot's own in versions up to 8: 25 is that of 8, which has no such table
+	 * of threads. */
 	return major == 25 && at->list_threads == SW_HOTSPOT_NONE ? 8 : (int) major;
 }

@@ -5,7 +5,7 @@
 #include "runtimes/hotspot/published/layout.h"
 #include "snapshot/snapshot.h"
 
-/* What was found in a module. */
+/* The VM that was found in a module. */
 struct sw_hotspot_vm {
 	struct sw_place *place;      /* borrowed from the snapshot; resolved when usable */
 	struct sw_hotspot_layout at; /* when usable */

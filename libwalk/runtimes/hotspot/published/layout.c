@@ -11,7 +11,8 @@
 
 #define AT(member) offsetof(struct sw_hotspot_layout, member)
 
-/* One row of interest; of several with the same member the first one that is there counts. */
+/* A row of the VM's tables that is read; of several with the same member the first one that is
+ * there counts. */
 struct row {
 	const char *type, *name;
 	size_t member;
@@ -222,7 +223,8 @@ static void row_take(void *arg, const struct sw_hotspot_row *row)
 	}
 }
 
-/* Of rows for one member one is enough: the last one says that it is needed. */
+/* The name of a needed row that is missing, or NULL. A member with several rows needs one of them:
+ * only the last one is marked as needed. */
 static const char *missing_of(const struct row *rows, size_t n, struct sw_hotspot_layout *layout)
 {
 	for (size_t i = 0; i < n; i++)

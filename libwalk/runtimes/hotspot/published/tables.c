@@ -25,7 +25,7 @@ static const struct table structs = {"Structs",
 static const struct table types = {"Types", "TypeEntry", {"TypeName", "Size", "IsOopType"}};
 static const struct table constants = {"IntConstants", "IntConstantEntry", {"Name", "Value"}};
 
-/* One table of the process. */
+/* A table of the process. */
 struct opened {
 	const struct sw_hotspot_tables *tables;
 	uint64_t rows_avma, stride;

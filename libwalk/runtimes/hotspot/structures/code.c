@@ -286,7 +286,7 @@ static bool is_same(const struct sw_hotspot *h, const struct sw_hotspot_blob *bl
 	uint64_t method, block = blob->avma - (uint64_t) h->at.block_bytes;
 	uint32_t id;
 	uint8_t used;
-	/* What is not in use any more has its header until something else comes there. */
+	/* Code that is not in use any more has its header until something else comes there. */
 	return sw_hotspot_u8(now, block, h->at.block_used, &used) && used == 1 &&
 	       sw_hotspot_u64(now, blob->avma, h->at.nmethod_method, &method) &&
 	       sw_hotspot_u32(now, blob->avma, h->at.nmethod_compile_id, &id) &&

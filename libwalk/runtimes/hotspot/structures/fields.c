@@ -23,7 +23,7 @@ enum {
 	FLAG_CONTENDED = 1 << 4,
 };
 
-/* What is looked for, and in which class. */
+/* The fields that are looked for, and the class in which they are. */
 struct search {
 	const struct sw_hotspot *h;
 	uint64_t pool;
@@ -54,7 +54,7 @@ static void array_search(const struct search *s, uint64_t array)
 	uint16_t slots[SLOTS];
 	if (!sw_hotspot_u32(s->h->memory, array, 0, &length))
 		return;
-	/* Those that the VM has added to the class have names of another table: they come last. */
+	/* Fields that the VM has added to the class have names of another table: they come last. */
 	for (size_t i = 0; i < SW_HOTSPOT_FIELDS_MAX && (i + 1) * SLOTS <= length; i++) {
 		enum { ACC_FIELD_INTERNAL = 0x400, TAG_BITS = 2 };
 		if (!sw_memory_read(s->h->memory,

@@ -59,7 +59,7 @@ struct sw_hotspot_blob {
 	bool gone; /* looked at again: it was another one */
 	uint64_t frame_bytes;
 	int64_t frame_complete; /* offset in the code from which on the frame is set up; -1: never */
-	/* Of compiled methods. */
+	/* Fields of compiled methods. */
 	uint64_t method_avma; /* Method */
 	int32_t compile_id;
 	int8_t level;
@@ -81,7 +81,7 @@ static inline bool sw_hotspot_is_deopt_handler(const struct sw_hotspot_blob *b, 
 struct sw_hotspot_method;
 struct sw_hotspot_told;
 
-/* What an interpreted frame executes. */
+/* The place in the bytecode that an interpreted frame executes. */
 struct sw_hotspot_interpreted {
 	uint64_t method_avma, bcp_avma;
 	/* By copies alone: what was told of it when it was met first, as the addresses may mean something else later. */
@@ -112,7 +112,7 @@ struct sw_hotspot_copies {
 struct sw_hotspot_codelets;
 struct sw_hotspot_virtual_plan;
 
-/* One VM; a process has one. */
+/* A VM; a process has one. */
 struct sw_hotspot {
 	const struct sw_snapshot *snap;   /* borrowed */
 	struct sw_snapshot_memory source; /* of memory */

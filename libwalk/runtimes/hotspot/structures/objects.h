@@ -48,7 +48,7 @@ enum {
 	SW_HOTSPOT_COLOR_MASK = 15,
 };
 
-/* What a word of the VM's own that refers to an object means; 0: none. */
+/* The object to which a word of the VM's own refers; 0: none. */
 static inline uint64_t sw_hotspot_handle_decode(const struct sw_hotspot_objects *o, uint64_t word)
 {
 	uint64_t color = word >> SW_HOTSPOT_COLOR_SHIFT & SW_HOTSPOT_COLOR_MASK;
@@ -60,7 +60,7 @@ static inline uint64_t sw_hotspot_handle_decode(const struct sw_hotspot_objects 
 		       : 0;
 }
 
-/* What a compressed pointer means. */
+/* The object to which a compressed pointer refers. */
 static inline uint64_t sw_hotspot_narrow_decode(const struct sw_hotspot_objects *o, uint32_t narrow)
 {
 	return narrow != 0 ? o->oop_base + ((uint64_t) narrow << o->oop_shift) : 0;
@@ -78,7 +78,7 @@ static inline bool sw_hotspot_is_current(const struct sw_hotspot_objects *o, uin
 			     : (word & good_mask) != 0;
 }
 
-/* What it is doing with objects. */
+/* The work of the collector on objects. */
 struct sw_hotspot_collector {
 	bool at_work; /* it has stopped the program: pointers may lead to where objects will be */
 	uint64_t good_mask; /* of colored pointers; 0: none is current */
@@ -89,7 +89,7 @@ void sw_hotspot_collector_read(const struct sw_hotspot_layout *at, uint64_t bias
 			       const struct sw_hotspot_objects *o, struct sw_memory m,
 			       struct sw_hotspot_collector *ret);
 
-/* Of an array of bytes or chars: length, and where its first one is. */
+/* The length of an array of bytes or chars, and where its first one is. */
 bool sw_hotspot_array_read(const struct sw_hotspot *h, const struct sw_hotspot_objects *o,
 			   struct sw_memory m, uint64_t object, uint32_t *ret_length,
 			   uint64_t *ret_data);

@@ -13,9 +13,10 @@ struct sw_hotspot_scope {
 };
 
 /*
- * What is executed at pc of a compiled method, innermost first; the last one is the method itself.
- * exact: there is a description of pc itself, as for all calls; else it is what those before and behind
- * it have in common, at the place of the one behind it. How many; 1 with bci SW_HOTSPOT_BCI_NONE when there is no description.
+ * The methods that are executed at pc of a compiled method, innermost first; the last one is the
+ * method itself. *ret_exact: there is a description of pc itself, as for all calls; else the result
+ * is what the descriptions before and behind it have in common, at the place of the one behind it.
+ * Returns how many; 1 with bci SW_HOTSPOT_BCI_NONE when there is no description.
  */
 size_t sw_hotspot_scopes_at(struct sw_hotspot *h, const struct sw_hotspot_blob *blob, uint64_t pc,
 			    struct sw_hotspot_scope ret[SW_HOTSPOT_SCOPES_MAX], bool *ret_exact);

@@ -261,7 +261,8 @@ bool sw_hotspot_thread_layout_find(const struct sw_hotspot *h, uint64_t thread_a
 	return l->usable;
 }
 
-/* One of a thread that is not started yet, or that is just collected, does not decide. */
+/* The layout is not decided by a thread that is not started yet, or whose object is just collected:
+ * the next thread is tried. */
 const struct sw_hotspot_thread_layout *sw_hotspot_thread_layout(struct sw_hotspot *h,
 								uint64_t thread_avma)
 {

@@ -30,7 +30,7 @@ enum sw_hotspot_carrier {
 	SW_HOTSPOT_CARRIER_BUSY, /* a virtual thread is mounted on it */
 };
 
-/* What java.lang.Thread says of a JavaThread; zeroed, and id -1, when it could not be read. */
+/* The java.lang.Thread of a JavaThread; zeroed, and id -1, when it could not be read. */
 struct sw_hotspot_thread_object {
 	char name[128]; /* UTF-8, cut to fit; "" when unknown */
 	int64_t id;

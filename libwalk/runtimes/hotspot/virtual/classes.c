@@ -185,7 +185,7 @@ void sw_hotspot_jdk_find(const struct sw_hotspot *h, const struct sw_hotspot_obj
 	if (h->version < 21 || at->loaders == SW_HOTSPOT_NONE ||
 	    at->klass_mirror == SW_HOTSPOT_NONE || at->klass_next == SW_HOTSPOT_NONE)
 		return;
-	/* What the VM has of classes lies close together. */
+	/* The VM's data of classes lies close together: it is read by blocks. */
 	sw_cleanup(sw_free_p) struct sw_memory_block *blocks = calloc(BLOCKS, sizeof(*blocks));
 	struct sw_memory_blocks reads = {h->memory, blocks, BLOCKS};
 	if (blocks == NULL || !classes_read(h, sw_memory_by_blocks(&reads), ret))

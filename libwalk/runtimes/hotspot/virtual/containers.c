@@ -58,7 +58,7 @@ static uint64_t field(const struct sw_hotspot_heap_reader *r, uint64_t object,
 	return object + (uint64_t) r->jdk->off[which];
 }
 
-/* What a static field leads to. */
+/* The object to which a static field leads. */
 static bool static_read(const struct sw_hotspot_heap_reader *r, enum sw_hotspot_jdk_class klass,
 			enum sw_hotspot_jdk_field which, uint64_t *ret)
 {
@@ -132,7 +132,7 @@ static bool map_count(const struct sw_hotspot_heap_reader *r, uint64_t map, uint
 	       *ret <= INT32_MAX;
 }
 
-/* What is in one slot of a table; a node that leads to the other table is told by *ret_other. */
+/* The keys in one slot of a table; a node that leads to the other table is told by *ret_other. */
 static bool bin_each(const struct sw_hotspot_heap_reader *r, uint64_t node, sw_hotspot_key_fn *fn,
 		     void *arg, uint64_t *ret_other)
 {

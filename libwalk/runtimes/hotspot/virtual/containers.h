@@ -26,7 +26,7 @@ bool sw_hotspot_heap_pointer(const struct sw_hotspot_heap_reader *r, uint64_t av
 bool sw_hotspot_heap_is(const struct sw_hotspot_heap_reader *r, uint64_t object,
 			enum sw_hotspot_jdk_class klass);
 
-/* What is asked for the keys of a map: false to end it. */
+/* The callback for the keys of a map: false to end it. */
 typedef bool sw_hotspot_key_fn(void *arg, uint64_t key);
 
 /* All keys of a ConcurrentHashMap, some perhaps twice while it grows. False: not all could be read. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What was counted in the window; of a core file, which is of one instant, what is in it. */
+/* The number of virtual threads as it was counted in the window; for a core file, which is of one
+ * instant, as it is in the file. */
 #include "runtimes/hotspot/virtual/number.h"
 #include "runtimes/hotspot/published/thread_list.h"
 #include "runtimes/hotspot/virtual/window.h"
@@ -73,7 +74,7 @@ void sw_hotspot_virtual_threads(struct sw_hotspot *h, struct sw_virtual_threads 
 		count = h->window->count;
 		mounted = h->window->n_mounted;
 	}
-	/* One that is just ending runs and is not counted. */
+	/* A virtual thread that is just ending runs and is not counted. */
 	if (!count.known || mounted > count.n)
 		return;
 	ret->known = true;

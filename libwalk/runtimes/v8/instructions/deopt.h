@@ -6,8 +6,8 @@
 #include "memory.h"
 
 /*
- * What the builtin that a deoptimisation enters does with the frame that is given up, as its code says. It calls C++
- * code twice:
+ * The use that the builtin which a deoptimisation enters makes of the frame that is given up, as
+ * its code says. It calls C++ code twice:
  *
  *	begin      the frame is there, and so is the return address that the compiled code left
  *	compute    the frame's words are in an object, `input`; the stack they were on is used by the callees
@@ -21,7 +21,7 @@ struct sw_v8_deopt {
 
 enum { SW_V8_DEOPTS_MAX = 4 };
 
-/* What leads from the builtin to its caller. */
+/* The way from the builtin to its caller. */
 struct sw_v8_given_up {
 	uint64_t pc, sp, fp;
 	bool incomplete; /* the function whose frame it was is not there any more */

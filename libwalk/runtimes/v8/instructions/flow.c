@@ -50,7 +50,7 @@ static void way_add(struct flow *f, uint64_t target, const struct sw_v8_state *s
 /* xor %reg, %reg: DWARF number of what is 0 then; else SW_INSN_NO_REG. */
 static uint8_t zeroed(struct sw_bytes code, uint64_t at)
 {
-	/* Of encodings 0 to 7; those from 8 on are the same. */
+	/* The numbers of encodings 0 to 7; those from 8 on are the same. */
 	static const uint8_t numbers[] = {0, 2, 1, 3, 7, 6, 4, 5};
 	enum { REX = 0x40, REX_R = 4, REX_B = 1, XOR_TO = 0x31, XOR_FROM = 0x33, REGISTERS = 3 };
 	uint8_t b[3] = {0};
@@ -128,8 +128,8 @@ static void pushed(struct sw_v8_state *s, const struct sw_insn *i)
 		s->offset = 0;
 		return;
 	}
-	/* Who leaves for another function with more arguments moves the return address: the old word
-	 * is one of them then. */
+	/* Code that leaves for another function with more arguments moves the return address: the
+	 * old word is one of the arguments then. */
 	if (s->place == SW_V8_PLACE_STACK && i->of_stack && i->value == s->offset) {
 		s->offset = 0;
 		return;
@@ -205,12 +205,13 @@ static void way_end(struct flow *f, uint64_t at, const struct sw_insn *i,
 {
 	if (f->n_behind < BEHIND_MAX)
 		f->behind[f->n_behind++] = (uint32_t) at;
-	/* Who leaves for another function has given its frame up: this is a table of jumps. */
+	/* Code that leaves for another function has given its frame up: this is a table of
+	 * jumps. */
 	if (i->op == SW_INSN_JUMP_FAR && s->place == SW_V8_PLACE_FRAME)
 		f->framed = true;
 }
 
-/* One way, up to where it ends or meets another one. True: it comes to pc. */
+/* Follow a way up to where it ends or meets another one. Returns true if it comes to pc. */
 static bool way_follow(struct flow *f, struct way w, struct sw_v8_state *ret)
 {
 	uint64_t at = w.at;
