@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the path of a control group says about who runs the process. */
+/* The owner of a process as the path of its control group tells it. */
 #include "cgroup.h"
 
 #include <stdbool.h>

@@ -42,7 +42,7 @@ static int64_t deadline_after(int timeout_ms)
 	return timeout_ms < 0 ? INT64_MAX : sw_clock_ms() + timeout_ms;
 }
 
-/* Until the socket is ready for events or gone. 0; -SW_E_TIMEOUT; -SW_E_IO. */
+/* Wait until the socket is ready for events or gone. Returns 0, -SW_E_TIMEOUT or -SW_E_IO. */
 static int wait_for(int fd, short events, int64_t deadline_ms, struct sw_error *err)
 {
 	for (;;) {
@@ -62,7 +62,7 @@ static int wait_for(int fd, short events, int64_t deadline_ms, struct sw_error *
 	}
 }
 
-/* Of an AF_UNIX socket it waits while the listener's queue is full, SO_SNDTIMEO at most: then
+/* Connecting an AF_UNIX socket waits while the listener's queue is full, SO_SNDTIMEO at most: then
  * EAGAIN (unix(7)). Nothing in poll() would tell when there is space. */
 static int connect_within(int fd, const struct sockaddr_un *address, int timeout_ms,
 			  struct sw_error *err)

@@ -63,7 +63,7 @@ static bool candidate_read(int proc_fd, pid_t pid, struct candidate *ret)
 	return ok;
 }
 
-/* One container may be meant, not two that begin alike: *seen_id remembers the first one. */
+/* The word may mean one container, not two that begin alike: *seen_id remembers the first one. */
 static int cgroup_matches(int proc_fd, pid_t pid, enum sw_select_kind kind, const char *wanted,
 			  char seen_id[65], struct sw_error *err)
 {
@@ -96,7 +96,7 @@ static bool comm_matches(const char *comm, const char *name)
 	return strlen(comm) == SELECT_COMM_LENGTH && strncmp(comm, name, SELECT_COMM_LENGTH) == 0;
 }
 
-/* One pass over /proc; no_stack says which kind of process is taken. */
+/* Scan /proc once; no_stack says which kind of process is taken. */
 static int scan(enum sw_select_kind kind, const char *wanted, bool no_stack, struct selection *s,
 		struct sw_error *err)
 {

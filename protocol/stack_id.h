@@ -29,7 +29,7 @@ struct sw_stack_id_frame {
 
 void sw_stack_id_add(struct sw_text *bytes, const struct sw_stack_id_frame *frame);
 
-/* Of what was added; 0 bytes are legal. Leaves the bytes alone. */
+/* The id of the bytes that were added; 0 bytes are legal. Leaves the bytes alone. */
 uint64_t sw_stack_id(const struct sw_text *bytes);
 
 #endif

@@ -7,7 +7,7 @@
 /* Name of a system call ("futex"), by its number as in sw_thread.syscall; static. NULL when it is unknown. */
 const char *sw_syscall_name(int64_t number);
 
-/* Those of i386 that have other numbers than on x86-64, by its own number. */
+/* The name of a system call of i386 that has another number than on x86-64, by its own number. */
 const char *sw_syscall_name_i386(int64_t number);
 
 #endif

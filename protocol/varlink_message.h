@@ -4,7 +4,7 @@
 
 #include <snapwalk/varlink.h>
 
-/* What calls and answers share: their outer objects. */
+/* The part that calls and answers share: their outer objects. */
 
 /* Adds a member; the name is a literal. Consumes the value, also on failure: NULL for either was for
  * want of memory. */

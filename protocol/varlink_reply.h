@@ -6,7 +6,7 @@
 
 #include <snapwalk/varlink.h>
 
-/* What a client got. 0; -SW_E_FORMAT; -SW_E_NOMEM. */
+/* Parse the answer that a client got. Returns 0, -SW_E_FORMAT or -SW_E_NOMEM. */
 int sw_varlink_answer_parse(const char *message, size_t size, struct sw_varlink_answer *ret,
 			    struct sw_error *err);
 /* The same without a tree of a reply: its parameters are a part of the message. Of an error, which has

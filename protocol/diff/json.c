@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What changed, as JSON: everything that the text says, and what did not change. */
+/* The changes as JSON: everything that the text says, and what did not change. */
 #include "errors.h"
 #include "json_object.h"
 #include "report/activity.h"
@@ -49,7 +49,7 @@ static void add_id(struct writer *w, struct json_object *to, const char *key,
 	add(w, to, key, json_object_new_string(id));
 }
 
-/* One element of an array, or a member that is an object. */
+/* Put an element of an array, or a member that is an object. */
 static void put(struct writer *w, const char *before, struct json_object *object)
 {
 	sw_text_append(&w->text, before, strlen(before));

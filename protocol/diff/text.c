@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What changed, for people: what is stuck, then counts, then groups and threads. */
+/* The changes for people: what is stuck, then counts, then groups and threads. */
 #include "cleanup.h"
 #include "diff/place.h"
 #include "errors.h"

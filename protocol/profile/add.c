@@ -13,7 +13,7 @@
 
 enum { UNSEEN = UINT32_MAX, NO_SPACE = UINT32_MAX - 1, MARK_BYTES = 128, WAIT_BYTES = 256 };
 
-/* One report on its way into the tables. */
+/* A report on its way into the tables. */
 struct adding {
 	struct sw_profile *profile;
 	const struct sw_report *report;
@@ -95,7 +95,8 @@ static int mark_text(struct sw_profile *p, const char *text, bool grow, uint32_t
 	return r > 0 ? sw_profile_node_find(p, *node, index, grow, node) : r;
 }
 
-/* What is said about a stack stands at its root, so that it is not taken for one that begins there. */
+/* A mark about a stack stands at its root, so that the stack is not taken for one that begins
+ * there. */
 static int mark(struct sw_profile *p, const char *what, const char *reason, bool grow,
 		uint32_t *node)
 {
@@ -177,7 +178,8 @@ static void wait_of(const struct sw_report_thread *t, char *ret)
 			target != NULL ? target : "");
 }
 
-/* Whom the iterator captured had no CPU at that instant: his state says that he wants one. */
+/* A thread that the iterator captured had no CPU at that instant: its state says that it wants
+ * one. */
 static bool waits_for_cpu(const struct sw_report_thread *t, enum sw_profile_state given)
 {
 	if (given != SW_PROFILE_AS_REPORTED)

@@ -5,12 +5,12 @@
 #include "profile/tables.h"
 #include "text.h"
 
-/* What to call a frame: its function, "libc.so.6+0x29d90", or "[unknown]"; behind a guess stands
- * " [guess]". The same as in folded dumps. */
+/* The name of a frame: its function, "libc.so.6+0x29d90", or "[unknown]"; behind a guess stands "
+ * [guess]". The same as in folded dumps. */
 void sw_profile_frame_name(struct sw_text *text, const struct sw_profile *p,
 			   const struct sw_profile_frame *frame);
 
-/* What a thread did, as a word of the formats: "on_cpu". */
+/* The state of a thread, as a word of the formats: "on_cpu". */
 const char *sw_profile_state_word(uint32_t state);
 /* The same for people, with what it was blocked in: "blocked: futex". */
 void sw_profile_state_name(struct sw_text *text, const struct sw_profile *p,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One page that needs nothing else: page.html with the profile as JSON in it, which its script shows.
+ * The page needs nothing else: page.html with the profile as JSON in it, which its script shows.
  * Names never become markup: they are in the JSON, where '<' is escaped, and the script only puts
  * them as text.
  */

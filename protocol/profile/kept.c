@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* What a dump says of itself and a profile does not. */
+/* Members that a dump has and a profile does not. */
 static const char *const members[] = {"id", "time", "reason", "complete", "process", "timings"};
 
 static int put_members(struct sw_text *text, const struct sw_report *head)

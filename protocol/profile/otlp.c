@@ -176,7 +176,7 @@ static void put_value_type(struct writer *w, struct sw_text *profile, unsigned f
 	sw_proto_message(profile, field, &w->part);
 }
 
-/* Of the rows of one process; by time or by samples. */
+/* Put the rows of one process; by time or by samples. */
 static void put_profile(struct writer *w, struct sw_text *scope, uint32_t pid, bool by_time)
 {
 	const struct sw_profile *p = w->p;

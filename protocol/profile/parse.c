@@ -97,7 +97,7 @@ static uint64_t get_address(struct parser *p, const char *name)
 	return 0;
 }
 
-/* What an element of another array became; of null 0. */
+/* The index that an element of another array became; 0 for null. */
 static uint32_t made_of(struct parser *p, const struct sw_json *value, enum array array,
 			const char *name)
 {

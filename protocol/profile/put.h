@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* What several writers put. */
+/* The parts that several writers put. */
 
 /* A string in JSON, with its quotes; s is valid UTF-8. Nothing in it ends a script element, where
  * the page has its data: '<', '>' and '&' are escaped. */

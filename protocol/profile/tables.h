@@ -8,8 +8,8 @@
 #include <snapwalk/profile.h>
 
 /*
- * What a profile is made of: tables without duplicates that refer to one another by index. Index 0 of
- * strings is "", of modules none, of frames and nodes the root; so 0 always means that there is none.
+ * The tables of a profile have no duplicates and refer to one another by index. Index 0 of strings
+ * is "", of modules none, of frames and nodes the root; so 0 always means that there is none.
  */
 
 enum sw_profile_frame_flag {

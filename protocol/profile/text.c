@@ -127,7 +127,7 @@ static int compare_values(const void *a, const void *b)
 	return compare_keys(a, b);
 }
 
-/* Of rows sorted by key: one for each (group, wait), with the node that has most. */
+/* Merge rows sorted by key: one remains for each (group, wait), with the node that has most. */
 static size_t waitings_merge(struct waiting *all, size_t n)
 {
 	size_t kept = 0;
@@ -215,7 +215,7 @@ static bool is_nothing(const struct writer *w, uint64_t value)
 					       : percent(value, w->view.total) < LEAST);
 }
 
-/* Those that show something: they are sorted. */
+/* The number of waits that show something: they are sorted. */
 static size_t waitings_shown(const struct writer *w, const struct waiting *all, size_t n,
 			     size_t most)
 {

@@ -5,7 +5,7 @@
 #include "profile/tables.h"
 #include "text.h"
 
-/* One for each format. 0, or -SW_E_NOMEM; text->failed counts as the latter. */
+/* The writer of a format. Returns 0, or -SW_E_NOMEM; text->failed counts as the latter. */
 typedef int sw_profile_writer(struct sw_text *text, const struct sw_profile *p,
 			      const struct sw_profile_write_options *options);
 

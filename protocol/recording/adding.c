@@ -48,7 +48,8 @@ static int restate(void *arg, uint32_t row, enum sw_activity activity, uint32_t 
 		   struct sw_error *err)
 {
 	struct sw_profile_adding *to = arg;
-	/* Of a thread that wants to run nothing more is counted there: the row is still that where it was. */
+	/* A thread that wants to run is not counted any more: its row stays the one of where it
+	 * was. */
 	if (to->mode == SW_RECORD_OFF && activity <= SW_ACTIVITY_RUNNABLE) {
 		*ret_row = row;
 		return 0;

@@ -145,7 +145,7 @@ static int64_t blocked_between(const struct sw_recorder_slot *before,
 }
 
 /*
- * What a thread was blocked since its last change goes to stacks:
+ * The time that a thread was blocked since its last change goes to stacks:
  *
  *	before ...... last look ...... [ran, blocked, ran, ...] since ...... now
  *	   known: unmoved  |            stacks that nobody saw    |  known: unmoved

@@ -21,7 +21,8 @@ int sw_recorder_note(struct sw_recorder *r, const struct sw_sample *sample,
 		     const struct sw_walks *walks, const uint32_t *rows, const bool *fresh,
 		     struct sw_error *err);
 
-/* Of one that no sample has seen yet, or that has ended, the event alone tells: NULL. */
+/* The slot of a thread; NULL if no sample has seen it yet, or it has ended: then the event alone
+ * tells. */
 struct sw_recorder_slot *sw_recorder_slot_of_tid(struct sw_recorder *r, pid_t tid);
 
 #endif

@@ -149,7 +149,8 @@ static void totals_add(struct sw_recorder *r, const struct sw_sample *sample)
 	t->stopped_ns += sample->stopped_ns;
 	if (sample->longest_ns > t->longest_ns)
 		t->longest_ns = sample->longest_ns;
-	/* One of eight that run, held for a millisecond, is an eighth of a millisecond for the program. */
+	/* A thread that is held for a millisecond, one of eight that run, is an eighth of a
+	 * millisecond for the program. */
 	if (n_moved > 0)
 		t->held_ns +=
 			(double) sample->stopped_ns *
@@ -230,8 +231,8 @@ static void events_end(struct sw_recorder *r, const struct sw_error *why)
 	sw_sampler_set_stop(r->sampler, r->options.how.snapshot.stop);
 }
 
-/* Those of threads that run, of the time before the sample that begins now. What was before the first one
- * counts for none. */
+/* Take the events of threads that run, from before the sample that begins now. Events before the
+ * first sample count for none. */
 static int both_take(struct sw_recorder *r, struct sw_error *err)
 {
 	struct sw_error why = {0};

@@ -81,7 +81,7 @@ static int report_make(struct sw_recorder *r, const struct sw_walks *walks, stru
 	return code < 0 ? code : sw_report_build(walks, symbols, &how.report, ret, err);
 }
 
-/* What each thread of a report does. */
+/* The activity of each thread of a report. */
 static int activities_find(const struct sw_sample *sample, const struct sw_report *report,
 			   enum sw_activity *ret)
 {
@@ -101,7 +101,7 @@ static int activities_find(const struct sw_sample *sample, const struct sw_repor
 	return code;
 }
 
-/* Of a thread that was on a CPU when a sample began the events have the stack. */
+/* The stack of a thread that was on a CPU when a sample began comes from the events. */
 static bool is_of_source(struct sw_recorder *r, const struct sw_recorder_known *all, pid_t tid,
 			 enum sw_activity activity)
 {

@@ -4,7 +4,7 @@
 
 #include "recording/state.h"
 
-/* Who was read, by its stack. */
+/* The threads that were read, by their stacks. */
 struct sw_recorder_found {
 	struct sw_walks *walks; /* owned, as the following: one for each of them */
 	uint32_t *rows;

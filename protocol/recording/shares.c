@@ -2,7 +2,7 @@
 #include "recording/shares.h"
 #include "map.h"
 
-/* Of sums of fractions that are whole numbers. */
+/* The tolerance for sums of fractions that are whole numbers. */
 static const double ROUNDING = 1e-6;
 
 static double between(double value, double most)

@@ -5,11 +5,12 @@
 #include <snapwalk/sampler.h>
 
 /*
- * What the samples of one thread count for, where events of the kernel have the stacks of those on a CPU,
- * and samples those of all others. How much of its time the thread spent in which state its counters say;
- * samples and events say only where. (A sampler that begins to run is itself on a CPU: it sees those that
- * it took it from as waiting for one.) So each state is owed a part of the samples, and what is owed is
- * counted for a stack as soon as one was seen in that state:
+ * The shares say what the samples of one thread count for, where events of the kernel have the
+ * stacks of threads on a CPU, and samples those of all others. The thread's counters say how much
+ * of its time it spent in which state; samples and events say only where. (A sampler that begins to
+ * run is itself on a CPU: it sees those that it took it from as waiting for one.) So each state is
+ * owed a part of the samples, and what is owed is counted for a stack as soon as one was seen in
+ * that state:
  *
  *	samples since the thread was seen first = counted for stacks + owed
  */
@@ -34,7 +35,7 @@ uint64_t sw_shares_take(struct sw_shares *shares, enum sw_activity seen);
  * the thread at each look: it is seen waiting far more often than it waits. */
 bool sw_shares_allow(const struct sw_shares *shares, enum sw_activity seen);
 
-/* One of them was counted already. */
+/* Note that a sample in that state was counted already. */
 void sw_shares_counted(struct sw_shares *shares, enum sw_activity seen);
 
 /* The same of one event. It is one sample, as it stands for as much time; more or none when events were

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a thread does, told by its state, its system call and the functions on its stack.
+ * The activity of a thread, told by its state, its system call and the functions on its stack.
  */
 #include "report/activity.h"
 #include "report/idle.h"
@@ -68,7 +68,7 @@ static const struct known known_functions[] = {
 	{"__pthread_clockjoin_ex", SW_ACTIVITY_CHILD},
 };
 
-/* What threads wait for (sw_report_wait.kind), as far as it is more than a call. */
+/* The kinds of waits (sw_report_wait.kind) that tell more than a call. */
 static const struct known known_waits[] = {
 	{"mutex", SW_ACTIVITY_LOCK},
 	{"rwlock", SW_ACTIVITY_LOCK},

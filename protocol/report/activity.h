@@ -4,7 +4,7 @@
 
 #include <snapwalk/protocol.h>
 
-/* What a thread does, for people; in the order in which the text shows it. */
+/* The activity of a thread, for people; in the order in which the text shows it. */
 enum sw_activity {
 	SW_ACTIVITY_CRASHED, /* its signal ended the process */
 	SW_ACTIVITY_RUNNING,

@@ -33,7 +33,7 @@ static bool alike(const struct sw_frame *a, const struct sw_frame *b)
 	       a->owner == b->owner && a->trust == b->trust && a->flags == b->flags;
 }
 
-/* What identifies managed code: its name, because its address differs in every run. */
+/* The name identifies managed code, because its address differs in every run. */
 static const char *managed_name(struct sw_report_builder *b, const struct sw_frame *frame,
 				const struct sw_symbol *symbols, size_t n_symbols)
 {

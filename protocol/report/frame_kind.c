@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a frame is to people: a guess, somebody else's code, the C library's. */
+/* The meaning of a frame to people: a guess, somebody else's code, the C library's. */
 #include "report/frame_kind.h"
 #include "cleanup.h"
 #include "parts.h"

@@ -6,7 +6,7 @@
 
 #include <snapwalk/protocol.h>
 
-/* What to call a frame without a name: "libc.so.6+0x29d90" or "0x7f0012345678". The same in all
+/* The text for a frame without a name: "libc.so.6+0x29d90" or "0x7f0012345678". The same in all
  * formats for people. */
 void sw_frame_place_name(struct sw_text *text, const struct sw_report *report,
 			 const struct sw_report_frame *frame);

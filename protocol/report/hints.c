@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What would show more than this dump does: one line of a kind, however many threads it concerns.
- * That the dump lacks it is no fault: it may be complete.
+ * Hints at what would show more than this dump does: one line of a kind, however many threads it
+ * concerns. A hint is no fault: the dump may be complete.
  */
 #include "cleanup.h"
 #include "parts.h"
@@ -107,7 +107,7 @@ static bool is_generated(const struct sw_report *r, const struct sw_report_frame
 	return strcmp(format, "jit") == 0 || strcmp(format, "anon") == 0;
 }
 
-/* Of the frames without a name. */
+/* The frames without a name. */
 struct nameless {
 	bool generated; /* some are in code that the process made */
 	bool *modules;  /* owned; in which of the modules some are; NULL: no memory */

@@ -184,7 +184,7 @@ static const char *const beam_names[] = {"_scheduler",     "_dirty_cpu_sch",  "_
 					 "erts_dios_",     "erts_aux_",       "erts_smsg_disp",
 					 "erts_ssig_disp", "sys_sig_dispatc", "async_"};
 
-/* What runtimes call threads of their own (sw_report_managed.role). */
+/* The roles that runtimes give to threads of their own (sw_report_managed.role). */
 static const char *const idle_roles[] = {
 	"finalizer",          "gc",      "idle",     "idle-carrier",
 	"thread-pool-gate",   "timer",   "sockets",  "thread-pool-wait",
@@ -264,7 +264,7 @@ static bool has_program(const struct sw_report_stack *s, size_t from)
 	return false;
 }
 
-/* What is between the call and the frame that is looked at. */
+/* The frames between the call and the frame that is looked at. */
 struct way {
 	bool native;      /* code of a program that is no known wait */
 	bool language;    /* the same in a language */
@@ -420,7 +420,7 @@ static bool waits_for_owner(const struct sw_report *r, const struct sw_report_th
 	return wait != NULL && !is_join(wait) && (wait->owner_tid != 0 || other);
 }
 
-/* Those that wait for none and are waited for are all in root_holders, which tells most threads
+/* Threads that wait for none and are waited for are all in root_holders, which tells most threads
  * apart. */
 static bool is_waited_for(const struct sw_report *r, const struct sw_report_thread *t)
 {

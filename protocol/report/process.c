@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is said of the dump, the host and the process as a whole. */
+/* The parts of a report about the dump, the host and the process as a whole. */
 #include "cgroup.h"
 #include "report/builder.h"
 #include "report/build.h"
@@ -93,7 +93,7 @@ static const struct sw_report_collecting *collecting(struct sw_report_builder *b
 	return ret;
 }
 
-/* What was recognised: registries have entries, runtimes have none. */
+/* The runtimes and registries that were recognised: registries have entries, runtimes have none. */
 static void runtimes_fill(struct sw_report_builder *b)
 {
 	const struct sw_walks *walks = b->walks;

@@ -45,7 +45,7 @@ static bool *stacks_match(struct sw_report_builder *b, const struct sw_report *f
 	return match;
 }
 
-/* What of one report went into the other: its index there, or -1. */
+/* The parts of one report that went into the other: the index of each there, or -1. */
 struct moved {
 	const bool *stack_matches;
 	int64_t *threads;
@@ -80,7 +80,7 @@ static char state_letter(const char *state)
 		       : 'S';
 }
 
-/* One of stack s: of a thread that is taken, or of no thread. */
+/* A goroutine or task of stack s is taken if its thread is, or if it has none and matches. */
 static bool runs_or_matches(const struct sw_report *from, const struct sw_report_stack *s,
 			    const struct sw_thread_filter *filter, bool matches,
 			    const struct moved *moved, pid_t tid, const char *state)
@@ -110,7 +110,7 @@ static void tasks_take(struct sw_report_builder *b, const struct sw_report *from
 			to[ret->n_tasks++] = s->tasks[i];
 }
 
-/* Those of threads that are taken, and those of no thread that match. */
+/* The goroutines of threads that are taken, and those of no thread that match. */
 static void goroutines_take(struct sw_report_builder *b, const struct sw_report *from,
 			    const struct sw_report_stack *s, const struct sw_thread_filter *filter,
 			    bool matches, const struct moved *moved, struct sw_report_stack *ret)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a thread waits for: by its system call's arguments, and for a futex by the function that is
- * known to wait so. libwalk tells who holds a lock of which kind, if it is one; that it is one the
- * name of the function proves.
+ * The wait of a thread is told by its system call's arguments, and for a futex by the function that
+ * is known to wait so. libwalk tells who holds a lock of which kind, if it is one; the name of the
+ * function proves that it is one.
  */
 #include "report/waits.h"
 #include "cleanup.h"
@@ -250,8 +250,9 @@ static bool is_inside(const struct sw_report_stack *s, const char *function)
 }
 
 /*
- * Who initialises the static variable that a thread waits for: nobody keeps that, but it is in the same function. 0: there are
- * several, which may have another variable of it or be behind it, or not all stacks are known.
+ * The thread that initialises the static variable for which another one waits: it is stored
+ * nowhere, but that thread is in the same function. 0: there are several, which may have another
+ * variable of it or be behind it, or not all stacks are known.
  */
 static pid_t static_runner(const struct sw_report *r, const struct sw_report_thread *thread)
 {
@@ -279,7 +280,8 @@ static const char *lost_text(struct sw_report_builder *b, uint32_t owner)
 	return sw_report_copy(b, text);
 }
 
-/* Who runs the functions of pthread_once(): all stacks are searched for each, so that a process decides how long that takes. */
+/* The threads that run the functions of pthread_once(): all stacks are searched for each, so that a
+ * process decides how long that takes. */
 struct onces {
 	size_t n;
 	uint64_t avma[ONCES_MAX];
@@ -368,7 +370,7 @@ static void futex_decide(struct sw_report_builder *b, const struct sw_report_thr
 	}
 }
 
-/* What the kernel says of whom it waits for. */
+/* Fill in what the kernel says of the process that it waits for. */
 static void kernel_fill(struct sw_report_builder *b, const struct sw_wait_for *from,
 			struct sw_report_wait *ret)
 {
@@ -441,7 +443,7 @@ static void runtime_prove(const struct sw_report_stack *s, struct sw_report_wait
 	wait->target = joins ? NULL : wait->target;
 }
 
-/* What its runtime says, which knows more than the call by which it waits. */
+/* Fill in what its runtime says, which knows more than the call by which it waits. */
 static bool runtime_fill(struct sw_report_builder *b, const struct sw_runtime_wait *from,
 			 const struct sw_report_thread *thread, struct sw_report_wait *ret)
 {

@@ -4,7 +4,7 @@
 
 #include "report/builder.h"
 
-/* What each thread waits for. Needs threads and stacks, and names for futexes. */
+/* Fill in the waits of all threads. Needs threads and stacks, and names for futexes. */
 void sw_report_build_waits(struct sw_report_builder *builder);
 
 /* What a thread's futex is by the functions that are on its stack now. */

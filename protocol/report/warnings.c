@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is missing, in words, and if something is missing at all. */
+/* The warnings say what is missing, in words, and whether anything is missing at all. */
 #include "report/builder.h"
 #include "report/build.h"
 #include "parts.h"
@@ -102,7 +102,7 @@ static const char *cut_text(struct sw_report_builder *b, const struct cut *cut)
 			       tids, many, colon, why);
 }
 
-/* What a warning of the snapshot says after "thread TID (COMM)"; NULL when it does not begin so. */
+/* The text of a snapshot's warning behind "thread TID (COMM)"; NULL when it does not begin so. */
 static const char *said_of_thread(const struct sw_warning *w, const struct sw_thread *thread)
 {
 	char prefix[SW_COMM_MAX + 32];
@@ -194,7 +194,7 @@ static bool made_no_difference(const struct sw_report_builder *b, const struct s
 	return true;
 }
 
-/* One line for each thing that is said, however many threads it is said of. */
+/* Add one line for each message, however many threads it is about. */
 static void add_snapshot_warnings(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
@@ -210,8 +210,8 @@ static void add_snapshot_warnings(struct sw_report_builder *b)
 		    groups[i].n_threads == 1 ? groups[i].first->tid : 0, group_text(b, &groups[i]));
 }
 
-/* Of these codes it is the code that says that something is missing. The others tell of trouble
- * that shows in a stack's end or a thread's reason, if it made a difference at all. */
+/* These codes by themselves say that something is missing. The others tell of trouble that shows in
+ * a stack's end or a thread's reason, if it made a difference at all. */
 static bool means_missing(enum sw_warning_code code)
 {
 	return code == SW_WARN_STOP_TIMEOUT || code == SW_WARN_PARTIAL || code == SW_WARN_TIMEOUT;

@@ -24,7 +24,7 @@ static bool is_of_library(const struct sw_report_frame *f)
 	return false;
 }
 
-/* What the language itself has: the program waits with it. */
+/* Frames of the language's own packages: the program waits by way of them. */
 static bool is_of_language(const struct sw_report_frame *f)
 {
 	static const struct {

@@ -4,7 +4,7 @@
 
 #include "report/activity.h"
 
-/* What the process as a whole suffers from, as far as the functions on its stacks tell. */
+/* The troubles of the process as a whole, as far as the functions on its stacks tell. */
 
 /* Whether the thread waits until the Java VM has stopped the program and done something: a collection of garbage, mostly. It
  * does not tell who holds up others that wait for a lock of it. */

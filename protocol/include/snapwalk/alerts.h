@@ -3,7 +3,8 @@
 #define SNAPWALK_ALERTS_H
 
 /*
- * What Alertmanager sends to a webhook, for the integrations that pass it on to the daemon.
+ * The payload that Alertmanager sends to a webhook, for the integrations that pass it on to the
+ * daemon.
  */
 
 #include <snapwalk/error.h>
@@ -23,7 +24,7 @@ enum {
 	SW_ALERT_TEXT_MAX = 4096,      /* bytes of a label's name or value */
 };
 
-/** One alert; all of it is borrowed from the payload. */
+/** An alert; all of it is borrowed from the payload. */
 struct sw_alert {
 	bool firing;                /* of this alert: that of the group says nothing about it */
 	const char *fingerprint;    /* NULL: none */

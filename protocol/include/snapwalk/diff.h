@@ -2,7 +2,7 @@
 #ifndef SNAPWALK_DIFF_H
 #define SNAPWALK_DIFF_H
 
-/* What changed between two dumps. */
+/* The changes between two dumps. */
 
 #include <snapwalk/protocol.h>
 
@@ -37,7 +37,7 @@ struct sw_diff_group {
 	size_t n_before, n_after;                     /* threads */
 };
 
-/** What threads wait for that has an owner: a lock, or the other end of a pipe. */
+/** A lock, or the other end of a pipe: anything with an owner that threads wait for. */
 struct sw_diff_lock {
 	const struct sw_report_wait *before, *after; /* of one who waits; NULL: nobody did */
 	size_t n_before, n_after;                    /* threads that wait for it */

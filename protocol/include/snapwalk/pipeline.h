@@ -3,7 +3,7 @@
 #define SNAPWALK_PIPELINE_H
 
 /*
- * One capture from the process to the report:
+ * A capture from the process to the report:
  *
  *	take -> [the target runs again] -> walk -> name -> report
  *
@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 
-/** What outlives one capture: a context and a symbolizer. The second capture of a program finds
- * its rules and names there. Belongs to one thread at a time. */
+/** The state that outlives one capture: a context and a symbolizer. The second capture of a program
+ * finds its rules and names there. Belongs to one thread at a time. */
 struct sw_session;
 
 /** @return 0; -SW_E_NOMEM. Free with sw_session_destroy(), after every sw_pipeline made with it. */
@@ -38,7 +38,7 @@ enum sw_origin_kind {
 	SW_FROM_SNAPSHOT, /* taken already, with the session's context: the step "take" is left out */
 };
 
-/** What a capture is made of. Everything is borrowed for the call; a snapshot until the capture is
+/** The source of a capture. Everything is borrowed for the call; a snapshot until the capture is
  * freed. */
 struct sw_origin {
 	enum sw_origin_kind kind;

@@ -19,7 +19,7 @@ extern "C" {
 
 struct sw_profile;
 
-/** What a thread did at a sample. */
+/** The state of a thread at a sample. */
 enum sw_profile_state {
 	SW_PROFILE_AS_REPORTED, /* as the report has it: 'R' is on the CPU, but runnable when the iterator
 				 * captured it; all others are blocked */
@@ -30,7 +30,7 @@ enum sw_profile_state {
 	SW_PROFILE_STATES,
 };
 
-/** What one sample of a thread counts. Zero: nothing yet, but sw_profile_again() may. */
+/** The weight of one sample of a thread. Zero: nothing yet, but sw_profile_again() may. */
 struct sw_profile_weight {
 	uint64_t count; /* samples */
 	uint64_t ns;    /* of time that they stand for */
@@ -74,7 +74,7 @@ SW_PUBLIC void sw_profile_destroy(struct sw_profile *profile);
 
 /** Replaces what was said before. */
 SW_PUBLIC void sw_profile_set_info(struct sw_profile *profile, const struct sw_profile_info *info);
-/** What was said last, or by the text that was read. The profile's. */
+/** The information that was set last, or by the text that was read. The profile's. */
 SW_PUBLIC const struct sw_profile_info *sw_profile_get_info(const struct sw_profile *profile);
 
 /** Why it ended before its time, by the text that was read; "": it did not. The profile's. */

@@ -3,7 +3,7 @@
 #define SNAPWALK_PROTOCOL_H
 
 /*
- * What the outside sees: the report, and its writers. The JSON shape is described by
+ * The part that others see: the report, and its writers. The JSON shape is described by
  * snapwalk-dump.schema.json and snapwalk-dump(5).
  */
 
@@ -69,7 +69,7 @@ struct sw_report_task {
 	uint64_t waits_for_avma;    /* a future, which may be a task; 0: nothing */
 	const char *waits_for_name; /* of the task; NULL: not a task */
 	pid_t tid;                  /* of the thread of this stack that runs it; 0: none does */
-	/* Of a process of Erlang. */
+	/* Fields of a process of Erlang. */
 	const char *registered;   /* the name that it is registered by; NULL: none */
 	const char *initial_call; /* NULL: unknown */
 	bool has_messages;        /* it has a queue of messages */
@@ -98,7 +98,7 @@ struct sw_report_stack {
 	size_t n_left_out, left_out_before;
 };
 
-/** What a runtime knows of one of its threads. */
+/** A thread as its runtime knows it. */
 struct sw_report_managed {
 	const char *runtime;
 	int64_t id;       /* the runtime's own number, -1: none */
@@ -107,7 +107,7 @@ struct sw_report_managed {
 	const char *role; /* "finalizer" ...; NULL: none */
 };
 
-/** What a thread waits for, as far as it can be told. */
+/** The object that a thread waits for, as far as it can be told. */
 struct sw_report_wait {
 	const char *kind; /* static: "mutex", "rwlock", "condition", "futex", "timer" ... */
 	bool has_address;
@@ -216,7 +216,8 @@ struct sw_report_thread {
 	const struct sw_report_undecided *undecided;
 };
 
-/** What a thread is called: by its runtime, which knows more than the 15 bytes of comm; else comm. */
+/** The name of a thread: from its runtime, which knows more than the 15 bytes of comm; else
+ * comm. */
 static inline const char *sw_report_thread_name(const struct sw_report_thread *thread)
 {
 	return thread->managed != NULL && thread->managed->name != NULL &&
@@ -225,8 +226,8 @@ static inline const char *sw_report_thread_name(const struct sw_report_thread *t
 		       : thread->comm;
 }
 
-/** What a thread is blocked in, in a word: the kind of wait, or the system call where it is all that is known of a
- * file descriptor, which may as well be a pipe. */
+/** The wait of a thread in a word: the kind of wait, or the system call where it is all that is
+ * known of a file descriptor, which may as well be a pipe. */
 static inline const char *sw_report_wait_name(const struct sw_report_wait *wait,
 					      const char *syscall)
 {
@@ -255,7 +256,7 @@ struct sw_report_warning {
 	const char *message;
 };
 
-/** What would show more than is here. */
+/** A hint at what would show more than is here. */
 struct sw_report_hint {
 	const char *code; /* static in a report that was built */
 	const char *message;
@@ -309,7 +310,7 @@ struct sw_report_crash {
 	int64_t stack_bytes;   /* the size of that stack; -1: not known */
 };
 
-/** One arena; copies its strings; outlives snapshot, walks and symbols. */
+/** The report has one arena, copies its strings, and outlives snapshot, walks and symbols. */
 struct sw_report {
 	const char *id; /* unique: time, pid, random */
 	uint64_t seq;
@@ -395,7 +396,8 @@ SW_PUBLIC void sw_report_destroy(struct sw_report *report);
 SW_PUBLIC int sw_report_json(const struct sw_report *report, char **ret_text, size_t *ret_size,
 			     struct sw_error *err);
 
-/** One stack of a report as JSON, an element of the member "stacks" of a dump. As sw_report_json(). */
+/** Write one stack of a report as JSON, an element of the member "stacks" of a dump. As
+ * sw_report_json(). */
 SW_PUBLIC int sw_report_stack_json(const struct sw_report *report,
 				   const struct sw_report_stack *stack, char **ret_text,
 				   size_t *ret_size, struct sw_error *err);
@@ -458,7 +460,7 @@ SW_PUBLIC int sw_report_text(const struct sw_report *report, const struct sw_tex
 			     char **ret_text, size_t *ret_size, struct sw_error *err);
 
 /**
- * What a dump says of one lock, for people: its kind and how that was decided, who holds it, who waits.
+ * Write one lock of a dump for people: its kind and how that was decided, who holds it, who waits.
  *
  * @param address_avma  Of the word that threads wait at, or of the lock that it is in.
  * @return 0; -SW_E_NOT_FOUND: no thread waits for it; -SW_E_NOMEM.
@@ -479,7 +481,8 @@ SW_PUBLIC int sw_report_lock_json(const struct sw_report *report, uint64_t addre
  */
 SW_PUBLIC uint64_t sw_report_idle_id(const struct sw_report *report, const char **ret_call);
 
-/** One page that any browser shows without network: the verdict, who waits for whom, all stacks and threads. */
+/** Write a page that any browser shows without network: the verdict, who waits for whom, all stacks
+ * and threads. */
 SW_PUBLIC int sw_report_html(const struct sw_report *report, char **ret_text, size_t *ret_size,
 			     struct sw_error *err);
 

@@ -3,7 +3,7 @@
 #define SNAPWALK_RECORDER_H
 
 /*
- * One process that is sampled: its series, who was where, and what is counted of it.
+ * A process that is sampled: its series, who was where, and what is counted of it.
  *
  *	sw_recorder_create -> sw_recorder_sample, as often as wanted -> sw_recorder_settle -> sw_recorder_destroy
  *
@@ -29,7 +29,7 @@ enum sw_record_mode {
 /** "wall", "cpu", "off"; static. */
 SW_PUBLIC const char *sw_record_mode_name(enum sw_record_mode mode);
 
-/** What was counted so far. */
+/** The counts so far. */
 struct sw_recorder_totals {
 	uint64_t n_samples;                 /* that succeeded */
 	uint64_t n_failed;                  /* that did not */
@@ -47,7 +47,8 @@ struct sw_recorder_totals {
 	double held_ns; /* by how much threads that want to run were held up: of one that is stopped alone, its share */
 };
 
-/** Who adds up the stacks. A row is one thread with one stack, or all that count together with it. */
+/** The receiver that adds up the stacks. A row is one thread with one stack, or all threads that
+ * count together with it. */
 struct sw_recorder_sink {
 	/* The rows of those threads of a report for which wanted[] is set; activity and rows are one for
 	 * each of its threads. Each counts once. 0, -SW_E_NOMEM. */
@@ -112,13 +113,14 @@ SW_PUBLIC int sw_recorder_create(struct sw_target *target,
 SW_PUBLIC void sw_recorder_destroy(struct sw_recorder *recorder);
 
 /**
- * One sample.
+ * Take a sample.
  * @return As sw_sampler_next(), sw_walk_all() and sw_report_build(); -SW_E_EXITED, -SW_E_NO_PROCESS,
- *         -SW_E_ZOMBIE: it ended, and is not to be asked again.
+ *         -SW_E_ZOMBIE: the process ended, and is not to be asked again.
  */
 SW_PUBLIC int sw_recorder_sample(struct sw_recorder *recorder, struct sw_error *err);
 
-/** What is counted of threads that did not run since is brought to the sink. Before that is printed. */
+/** Bring the counts of threads that did not run since to the sink. Called before the sink's result
+ * is printed. */
 SW_PUBLIC void sw_recorder_settle(struct sw_recorder *recorder);
 
 /** Rows get other numbers: for each thread row() is told the one that it has, and says which it has now. */
@@ -173,7 +175,7 @@ SW_PUBLIC const char *sw_recorder_no_events(const struct sw_recorder *recorder);
  * sample. */
 SW_PUBLIC const struct sw_report *sw_recorder_report(const struct sw_recorder *recorder);
 
-/** What a sink adds to. */
+/** The target of a sink's additions. */
 struct sw_profile_adding {
 	struct sw_profile *profile; /* borrowed */
 	enum sw_record_mode mode;

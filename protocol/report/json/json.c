@@ -167,7 +167,7 @@ static void put_peers(struct writer *w, const struct sw_report *r)
 	}
 }
 
-/* Likewise. */
+/* Hints are put only if there are some. */
 static void put_hints(struct writer *w, const struct sw_report *r)
 {
 	if (r->n_hints == 0)

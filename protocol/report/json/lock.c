@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is known of one lock, as JSON. */
+/* A lock as JSON. */
 #include "cleanup.h"
 #include "errors.h"
 #include "json_object.h"

@@ -542,7 +542,7 @@ static void read_goroutine(struct sw_report_parser *p, void *to)
 	g->scanned = sw_parse_flag(p, "scanned");
 }
 
-/* One that a thread runs is of a thread of this stack. */
+/* A goroutine or task that a thread runs belongs to a thread of this stack. */
 static bool is_of_stack(const struct sw_report_parser *p, pid_t tid, size_t stack)
 {
 	uint64_t thread = 0;

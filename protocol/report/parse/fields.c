@@ -149,7 +149,7 @@ bool sw_parse_bool(struct sw_report_parser *p, const char *name)
 	return value != NULL && value->boolean;
 }
 
-/* Of 1 to 16 lower case hex digits and nothing else. */
+/* A number of 1 to 16 lower case hex digits and nothing else. */
 static bool hex_value(const char *s, uint64_t *ret)
 {
 	const char *end = behind(s, hex_digits);

@@ -163,7 +163,7 @@ static void read_head(struct sw_report_parser *p)
 	sw_parse_hints(p);
 }
 
-/* One element at a time, each a tree of its own, in the memory of the one before. */
+/* Elements are read one at a time, each a tree of its own, in the memory of the one before. */
 static void read_elements(struct sw_report_parser *p, struct sw_json_part array, const char *what,
 			  void (*read)(struct sw_report_parser *p, size_t index))
 {

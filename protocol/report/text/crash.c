@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What it wanted of the address. */
+/* The access to the address. */
 static void put_access(struct sw_text_writer *w, const struct sw_report_crash *c)
 {
 	const char *what = "access to";

@@ -130,7 +130,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *) a, *(const char *const *) b);
 }
 
-/* Those that threads run are there by the stacks of these. */
+/* Tasks that threads run are shown by the stacks of these threads. */
 static size_t tasks_waiting(const struct sw_report_stack *stack)
 {
 	size_t n = 0;
@@ -139,7 +139,7 @@ static size_t tasks_waiting(const struct sw_report_stack *stack)
 	return n;
 }
 
-/* One line for each name that the threads of a stack have. */
+/* A line for each name that the threads of a stack have. */
 static void stack_add(struct lines *lines, const struct sw_report *report,
 		      const struct sw_report_stack *stack, struct sw_text *frames)
 {

@@ -99,7 +99,7 @@ static size_t assembly_size(const struct sw_report_frame *f, const char **ret)
 	return n;
 }
 
-/* What is too long loses the parameters of a managed method first, which say least. */
+/* A name that is too long loses the parameters of a managed method first, which say least. */
 static void function_text(const struct sw_text_writer *w, const struct sw_report_frame *f,
 			  struct sw_text *ret)
 {
@@ -147,7 +147,7 @@ static void name_text(const struct sw_text_writer *w, const struct sw_report_fra
 		sw_text_printf(ret, "+%llu", (unsigned long long) f->function_offset);
 }
 
-/* What people call the language. */
+/* The name of the language, for people. */
 static const char *language_name(const char *kind)
 {
 	static const struct {
@@ -177,7 +177,8 @@ static bool is_named_by_module(const struct sw_report_frame *f)
 	return (f->function == NULL || f->function[0] == '\0') && f->module >= 0 && f->has_offset;
 }
 
-/* Whose code it is: the second column. Of managed code the assembly, wherever it was compiled to. */
+/* The owner of the code: the second column. For managed code it is the assembly, wherever it was
+ * compiled to. */
 static void place_text(const struct sw_text_writer *w, const struct sw_report_frame *f,
 		       struct sw_text *ret)
 {
@@ -488,7 +489,7 @@ static void put_kernel(struct sw_text_writer *w, const struct sw_report_stack *s
 	}
 }
 
-/* Whose frames are left out. */
+/* The machine whose frames are left out. */
 static const char *machine_name(const struct sw_report_stack *stack)
 {
 	for (size_t i = 0; i < stack->n_frames; i++) {

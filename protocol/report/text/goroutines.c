@@ -20,7 +20,7 @@ enum {
 
 typedef bool alike(const struct sw_report_goroutine *a, const struct sw_report_goroutine *b);
 
-/* Those that are alike in one thing, and one of them. */
+/* The goroutines that are alike in one thing, and the first of them. */
 struct kind {
 	const struct sw_report_goroutine *first;
 	size_t n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is known of one lock: what it is, its owner, the threads that wait for it. */
+/* A lock for people: what it is, its owner, the threads that wait for it. */
 #include "cleanup.h"
 #include "duration.h"
 #include "errors.h"

@@ -4,7 +4,7 @@
 
 #include "report/text/put.h"
 
-/* What has a stack and, while it waits, no thread: goroutines, tasks. */
+/* A kind of stacks that have, while they wait, no thread: goroutines, tasks. */
 struct sw_text_parked {
 	const char *noun;  /* of one */
 	size_t head_lines; /* of a group, without its frames */

@@ -73,7 +73,7 @@ static enum kind kind_of(const struct sw_report *r, const struct sw_report_threa
 		return KIND_CRASHED;
 	if (is_dead(r, t->tid))
 		return KIND_DEADLOCK;
-	/* One that runs is told by that. */
+	/* A thread that runs is told by that. */
 	if (activity != SW_ACTIVITY_IDLE && activity != SW_ACTIVITY_RUNNING &&
 	    waiting_for(r, t->tid) > 0)
 		return KIND_HOLDER;
@@ -238,7 +238,7 @@ void sw_text_stacks(struct sw_text_writer *w, const enum sw_activity *activities
 		return;
 	}
 	size_t n = sort(w, activities, all, shown);
-	/* One is shown whole whatever its depth. */
+	/* A single stack is shown whole whatever its depth. */
 	if (!put_all(w, shown, n, all || n == 1 ? SIZE_MAX : WHOLE_LINES)) {
 		spread(shown, n);
 		put_shown(w, shown, n);

@@ -96,7 +96,7 @@ static void put_names(struct sw_text_writer *w, const size_t *threads, size_t n_
 		sw_put(w, ", %zu others", more);
 }
 
-/* What runtimes have the threads for: " [finalizer; daemon; 3 others]" */
+/* The roles that runtimes have the threads for: " [finalizer; daemon; 3 others]" */
 static void put_roles(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
 {
 	const char *roles[NAMES_SHOWN];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is read first: what is wrong, what runs and where, how many threads do what. */
+/* The first lines of a dump: what is wrong, what runs and where, how many threads do what. */
 #include "report/text/verdict.h"
 #include "cleanup.h"
 #include "report/builder.h"

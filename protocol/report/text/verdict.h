@@ -5,8 +5,8 @@
 #include "report/activity.h"
 #include "report/text/put.h"
 
-/* What is wrong, as far as it can be told, and what the threads do, in some lines that stand before
- * all stacks. activities: of each thread. */
+/* Put what is wrong, as far as it can be told, and what the threads do, in some lines that stand
+ * before all stacks. activities: of each thread. */
 void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activities);
 
 /* The threads that wait for work, a line for all of them. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What threads wait for, for whom, and since when, as text. */
+/* The waits of threads as text: what they wait for, for whom, and since when. */
 #include "report/text/waits.h"
 #include "cleanup.h"
 #include "duration.h"
@@ -32,7 +32,7 @@ static bool has_crashed(const struct sw_report *r, const struct sw_report_thread
 	return r->process.crash != NULL && r->process.crash->tid == t->tid;
 }
 
-/* Of the others of a process that crashed, what they did then is told. */
+/* The other threads of a process that crashed are told by what they did then. */
 static bool is_of_crash(const struct sw_report *r, const struct sw_report_thread *t)
 {
 	return r->process.crash != NULL && r->process.crash->tid != t->tid;
@@ -110,7 +110,7 @@ enum {
 	RUNS = 1 << 1,
 };
 
-/* What is waited for, by sw_report_wait.kind. */
+/* The text for a wait, by sw_report_wait.kind. */
 static const struct what {
 	const char *kind, *text;
 	unsigned how;

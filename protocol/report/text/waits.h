@@ -19,10 +19,11 @@ bool sw_put_owner(struct sw_text_writer *w, const char *before, const struct sw_
 /* Whether the signal that ended the process came from another one: its thread has done nothing
  * then. */
 bool sw_signal_was_sent(const struct sw_report *report);
-/* What a thread does for which others wait, behind the comma after its name: "asleep for 1.6 s (wakes in 9 min)",
- * "sleeping in read for 3.0 s", "waiting 14 min for db (99) (pipe)". */
+/* The state of a thread for which others wait, behind the comma after its name: "asleep for 1.6 s
+ * (wakes in 9 min)", "sleeping in read for 3.0 s", "waiting 14 min for db (99) (pipe)". */
 void sw_text_state(struct sw_text_writer *w, const struct sw_report_thread *thread);
-/* What threads of one stack do: "  wait 12–14 min for a mutex, which a (12) has; sleeping in futex"
+/* The waits of the threads of one stack: " wait 12–14 min for a mutex, which a (12) has; sleeping
+ * in futex"
  */
 void sw_text_waits(struct sw_text_writer *w, const size_t *threads, size_t n_threads);
 

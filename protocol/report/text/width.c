@@ -68,7 +68,7 @@ static void wrap_line(struct sw_text *to, const char *line, size_t size, size_t 
 	sw_text_append(to, line, size);
 }
 
-/* What was put from there on is replaced. */
+/* Replace the text from that byte on. */
 static void replace(struct sw_text_writer *w, size_t from, struct sw_text *by)
 {
 	w->text.size = from;

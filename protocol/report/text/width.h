@@ -5,7 +5,7 @@
 #include "report/text/put.h"
 
 /*
- * What was put from byte from on is fitted to the terminal's width, where there is one; files have
+ * The text from byte from on is fitted to the terminal's width, where there is one; files have
  * none, and get all. from is where a line begins.
  */
 

@@ -121,7 +121,7 @@ static void put_when(struct sw_text_writer *w)
 	sw_put(w, "\n");
 }
 
-/* Of another program than was expected: with that nothing else is wrong. */
+/* A dump of another program than was expected has this warning; nothing else is wrong then. */
 static bool is_of_program(const struct sw_report_warning *warning)
 {
 	return strcmp(warning->code, "other_program") == 0;
@@ -176,7 +176,7 @@ static void put_missing(struct sw_text_writer *w)
 	sw_put(w, "\n");
 }
 
-/* What people call it. */
+/* The name of the runtime, for people. */
 static const char *runtime_name(const char *name)
 {
 	static const char *const names[][2] = {{"hotspot", "java"},
@@ -209,8 +209,8 @@ static void put_runtime_versions(struct sw_text_writer *w)
 	}
 }
 
-/* Of Java the class with which the program began, as long as its main() goes on: the command line,
- * which names it, is in no dump. */
+/* The class with which a Java program began, as long as its main() goes on: the command line, which
+ * names it, is in no dump. */
 static void put_main_class(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
@@ -266,7 +266,7 @@ static void put_head(struct sw_text_writer *w)
 	sw_wrap(w, from);
 }
 
-/* Of the goroutines and tasks of a stack the one that this thread runs. */
+/* Put the goroutine or task of a stack that this thread runs. */
 static void put_run(struct sw_text_writer *w, const struct sw_report_stack *s, pid_t tid)
 {
 	for (size_t i = 0; i < s->n_goroutines; i++) {
