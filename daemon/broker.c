@@ -39,7 +39,7 @@ static int on_spawner_gone(sd_event_source *source, int fd, uint32_t events, voi
 	(void) source;
 	(void) fd;
 	(void) events;
-	/* What it had of privileges is gone with it: only a new start brings them back. */
+	/* The spawner's privileges are gone with it: only a new start brings them back. */
 	sw_log(SW_LOG_ERROR, "the spawner has died: no capture can be made any more");
 	(void) sd_event_exit(broker->event, SW_E_IO); /* fails only after the loop */
 	return 0;

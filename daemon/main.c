@@ -49,7 +49,7 @@ struct arguments {
 	int (*programs)(struct sw_error *err); /* to do with those that stay in the kernel */
 };
 
-/* What a reload needs. */
+/* The state that a reload needs. */
 struct service {
 	struct arguments arguments;
 	struct sw_broker broker;
@@ -243,7 +243,8 @@ static void prepare_process(void)
 	(void) sigaction(SIGXFSZ, &ignore,
 			 NULL); /* LimitFSIZE=: a dump that is not kept, not our end */
 	raise_limits();
-	/* One arena, and large blocks go back to the system at once: an idle daemon is small. */
+	/* The heap has one arena, and large blocks go back to the system at once: an idle daemon is
+	 * small. */
 	(void) mallopt(M_ARENA_MAX, 1);
 	(void) mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	(void) mallopt(M_TRIM_THRESHOLD, 256 << 10);

@@ -40,7 +40,8 @@ static void to_stderr(int priority, const char *line)
 	int size = !by_manager
 			   ? snprintf(text, sizeof(text), "snapwalkd: %s\n", line)
 			   : snprintf(text, sizeof(text), "<%d>snapwalkd: %s\n", priority, line);
-	/* One write, so that lines of several processes stay whole; nowhere left to complain. */
+	/* The line is written by one call, so that lines of several processes stay whole; there is
+	 * nowhere left to complain. */
 	(void) !write(STDERR_FILENO, text, (size_t) size);
 }
 

@@ -95,7 +95,7 @@ static const struct sw_config_key keys[] = {
 
 _Static_assert(SW_ARRAY_SIZE(keys) <= SW_CONFIG_KEYS_MAX, "each key has a place");
 
-/* One file being read. */
+/* The state while a file is read. */
 struct reading {
 	struct sw_config *config;
 	const char *path;
@@ -228,8 +228,8 @@ static const struct sw_config_key *key_guess(const char *name)
 	return best;
 }
 
-/* What is written in a place where it does not hold, or in a way that is not read, may be what was
- * to protect. */
+/* A key in a place where it does not hold, or in a line that cannot be read, may have been meant to
+ * protect. */
 static bool may_protect(const char *name)
 {
 	enum { BEGIN = 3 }; /* "Denied", "RequireNamespace", "UserName" */

@@ -154,7 +154,7 @@ static int why_set(char why[SW_CONFIG_WHY_BYTES], const char *what)
 	return -SW_E_INVALID;
 }
 
-/* What kind of word was meant, but is not known. */
+/* The problem of a word with a prefix that is not known. */
 static const char *prefix_problem(const char *word)
 {
 	static const char *const unknown[] = {"uid:",  "user:",   "gid:",  "group:",
@@ -202,7 +202,7 @@ static int program_check(const char *word, char why[SW_CONFIG_WHY_BYTES])
 	return no_program != NULL ? why_set(why, no_program) : 0;
 }
 
-/* What looks as if it parted two words, or is not seen. */
+/* The problem of a character that looks as if it parted two words, or is not seen. */
 static const char *character_problem(const char *word)
 {
 	/* U+00A0, U+2000 to U+203F (blanks, quotes, what is not seen), U+3000, U+FEFF */

@@ -34,7 +34,7 @@ struct sw_config_key {
 	const char *const *choices; /* NULL-terminated */
 };
 
-/* What a value of this kind has to be: "yes or no", "a whole number from 1 to 64". */
+/* The values that this kind of key takes, in words: "yes or no", "a whole number from 1 to 64". */
 void sw_config_value_expected(const struct sw_config_key *key, char *ret, size_t size);
 
 enum {

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One payload being worked off. */
+/* A payload that is being worked off. */
 struct batch {
 	struct sw_gate *gate;
 	int64_t deadline_ns;
@@ -65,7 +65,7 @@ enum sw_gate_result sw_gate_judge(const struct sw_varlink_answer *answer, unsign
 	return SW_GATE_FAILED;
 }
 
-/* Whom the daemon refuses, and what lets it in. */
+/* The reason for a refusal: which user the daemon refuses, and what lets it in. */
 static void reason_of(char *ret, size_t size)
 {
 	char buffer[1024];

@@ -9,7 +9,7 @@ enum { SW_GATE_REQUEST_MS = 8000 }; /* Alertmanager gives a notification 10 s at
 
 /* POST /alertmanager. */
 void sw_gate_alerts(struct sw_gate *gate, const char *body, size_t size, struct sw_gate_reply *ret);
-/* What the answer to a Trigger, or the lack of one (answer NULL), means. */
+/* The result for the answer to a Trigger, or for the lack of one (answer NULL). */
 enum sw_gate_result sw_gate_judge(const struct sw_varlink_answer *answer, unsigned *ret_retry_s);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the threads share, and their calls to the daemon: a connection for each. */
+/* The state that the threads share, and their calls to the daemon: a connection for each. */
 #include "gate/call.h"
 #include "cleanup.h"
 #include "errors.h"

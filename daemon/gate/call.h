@@ -49,8 +49,8 @@ struct sw_gate {
 void sw_gate_init(struct sw_gate *gate, const char *socket_path, const char *token);
 void sw_gate_deinit(struct sw_gate *gate);
 
-/* One call to the daemon. Consumes parameters. 0 and an answer, which may be an error of the
- * daemon; -SW_E_NOT_FOUND, -SW_E_TIMEOUT, -SW_E_EXITED ...: there is none. */
+/* Make a call to the daemon. Consumes parameters. Returns 0 and an answer, which may be an error of
+ * the daemon; -SW_E_NOT_FOUND, -SW_E_TIMEOUT, -SW_E_EXITED ...: there is none. */
 int sw_gate_call(struct sw_gate *gate, const char *method, struct json_object *parameters,
 		 int64_t deadline_ns, struct sw_varlink_answer *ret, struct sw_error *err);
 /* Ends the calls under way; later ones fail at once. */

@@ -124,7 +124,7 @@ static bool hosts_are_ours(const struct sw_gate *gate, struct MHD_Connection *co
 	return !seen.other && (seen.n > 0 || strcmp(version, MHD_HTTP_VERSION_1_0) == 0);
 }
 
-/* What can be decided before the body is there. False with the reply filled. */
+/* Decide what can be decided before the body is there. Returns false with the reply filled. */
 static bool admit(struct sw_gate *gate, struct MHD_Connection *connection, const char *path,
 		  const char *method, const char *version, struct sw_gate_reply *reply)
 {
@@ -273,7 +273,8 @@ ignore_message(void *arg, const char *format, va_list values)
 
 struct MHD_Daemon *sw_gate_http_start(struct sw_gate *gate, int listen_fd)
 {
-	/* Who is refused has a thread for a moment, too: libmicrohttpd's own limit would shut out all. */
+	/* A refused connection has a thread for a moment, too: libmicrohttpd's own limit would shut
+	 * out all. */
 	enum { HEADERS_MAX = 32 << 10, STACK_BYTES = 512 << 10, LIMIT = 2 * SW_GATE_CONNECTIONS };
 	return MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION |
 					MHD_USE_POLL | MHD_USE_ITC | MHD_USE_ERROR_LOG,

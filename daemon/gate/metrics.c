@@ -56,7 +56,8 @@ static bool are_labels(const char *s)
 	}
 }
 
-/* What the daemon's counter counts; key: its name, with labels perhaps. NULL: unknown, as of a later daemon. */
+/* The help text of a counter of the daemon; key: its name, with labels perhaps. NULL: unknown, as
+ * of a later daemon. */
 static const char *help_of(const char *key, size_t length)
 {
 	static const struct {

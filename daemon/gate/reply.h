@@ -5,7 +5,7 @@
 #include <json-c/json.h>
 #include <stddef.h>
 
-/* What HTTP answers. */
+/* An answer of HTTP. */
 struct sw_gate_reply {
 	unsigned code;
 	unsigned retry_after_s; /* with 503 */

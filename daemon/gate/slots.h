@@ -9,8 +9,8 @@
 #include <sys/types.h>
 
 /*
- * Who has the gate's connections. Everybody on the machine can open some: no user gets more than a
- * share, and the last ones are kept for root and for users that have shown the token.
+ * The users of the gate's connections. Everybody on the machine can open some: no user gets more
+ * than a share, and the last ones are kept for root and for users that have shown the token.
  */
 enum {
 	SW_GATE_CONNECTIONS = 64,
@@ -58,7 +58,7 @@ void sw_gate_slots_know(struct sw_gate_slots *slots, const void *connection, uid
 void sw_gate_slots_answered(struct sw_gate_slots *slots, const void *connection, int64_t now_ns);
 void sw_gate_slots_leave(struct sw_gate_slots *slots, const void *connection);
 
-/* Whose the socket is whose local address is peer and whose remote port is port, by lines of
+/* The user of the socket whose local address is peer and whose remote port is port, by lines of
  * /proc/net/tcp or tcp6: proc(5). SW_GATE_NO_UID when there is none. */
 uid_t sw_gate_peer_find(const char *text, const struct sockaddr_storage *peer, uint16_t port);
 /* The same for the other end of fd, which comes from this machine. */

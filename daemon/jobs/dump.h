@@ -13,7 +13,7 @@
 
 enum { SW_DUMP_ARRAYS_MAX = 6 };
 
-/* What is kept: a dump, or a profile with the head of one. */
+/* The kinds of documents: a dump, or a profile with the head of one. */
 struct sw_dump_kind {
 	const char *schema; /* the first member's value, with its quotes; NULL: any other */
 	const char *name;

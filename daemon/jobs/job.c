@@ -71,7 +71,7 @@ static enum sw_submitted busy(struct sw_refusal *refusal, uint64_t *counter, con
 	return SW_SUBMITTED_REFUSED;
 }
 
-/* Who queues and waits as one: alerts, and each user. */
+/* Queue quotas are counted per user; all alerts count as one user. */
 static bool is_users(const struct sw_job *job, uid_t uid)
 {
 	return !job->alert && job->request.caller_uid == uid;

@@ -27,7 +27,7 @@ struct sw_outcome {
 	const struct sw_target_creds *target; /* borrowed: the process as it was captured; NULL:
 					       * there was no capture */
 	const struct sw_refusal *refusal;     /* borrowed */
-	/* Of a worker that took samples as long as it lived: how many. */
+	/* The samples of a worker that took them as long as it lived. */
 	bool lasted;
 	uint64_t n_sampled;
 	bool by_clock; /* of struct sw_worker_sampled */

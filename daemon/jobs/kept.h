@@ -20,8 +20,8 @@ struct sw_kept {
 };
 
 void sw_kept_init(struct sw_kept *kept);
-/* Of a job that has its dump and whose worker stays: it is kept, and the job has none. False: it is not wanted, or
- * so many are kept already. */
+/* Keep the worker of a job that has its dump and whose worker stays: the job has none then. False:
+ * it is not wanted, or so many are kept already. */
 bool sw_kept_put(struct sw_kept *kept, struct sw_job *job);
 /* For a job: asks it for the next dump; the job has it. False: there is none that can be asked. */
 bool sw_kept_take(struct sw_kept *kept, struct sw_job *job);

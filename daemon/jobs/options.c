@@ -37,7 +37,7 @@ static const struct sw_param options_table[] = {
 	{"store", SW_PARAM_BOOL, offsetof(struct options_params, store), .required = false},
 };
 
-/* What is asked for is an upper bound, and so is what the configuration allows. */
+/* The requested value is an upper bound, and so is what the configuration allows. */
 static uint32_t bounded(int64_t asked, uint32_t fallback, uint32_t most)
 {
 	int64_t value = asked > 0 ? asked : fallback;

@@ -6,7 +6,8 @@
 
 #include <json-c/json.h>
 
-/* What makes captures different. Zero-initialised with all its padding: compared as bytes. */
+/* The options that make captures different. Zero-initialised with all its padding: compared as
+ * bytes. */
 struct sw_job_options {
 	uint64_t stack_bytes;
 	uint32_t max_stop_ms, names_timeout_ms, depth, symbols;

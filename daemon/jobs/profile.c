@@ -75,7 +75,7 @@ static void finish(struct sw_profiling *p, const struct sw_outcome *outcome)
 static bool keep(struct sw_profiling *p, const struct sw_outcome *outcome)
 {
 	struct sw_dump *dump = sw_dump_ref(outcome->dump);
-	/* Who may see all of it may see each sample. */
+	/* A caller who may see all of the profile may see each sample. */
 	if (p->dump != NULL)
 		sw_target_creds_mix(&p->target, outcome->target);
 	else

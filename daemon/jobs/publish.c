@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What happens to every new dump besides being sent to the caller. */
+/* The publisher does with every new dump what is done besides sending it to the caller. */
 #include "jobs/publish.h"
 #include "cleanup.h"
 #include "errors.h"
@@ -72,7 +72,8 @@ static void run_command(struct sw_publisher *publisher, struct sw_dump *dump,
 	start_commands(publisher);
 }
 
-/* One user must not fill the journal; what was left out is counted. Alerts are always there. */
+/* A user must not fill the journal; entries that were left out are counted. Alerts are always
+ * there. */
 static bool may_log(struct sw_publisher *publisher, const struct sw_origin *origin)
 {
 	uint64_t left_out = 0;

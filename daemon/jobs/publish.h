@@ -23,7 +23,7 @@ struct sw_subscriber {
 		     const struct sw_dump *dump, const char *failure);
 };
 
-/* Who is behind a dump. */
+/* The process and the user behind a dump. */
 struct sw_origin {
 	const struct sw_target_creds *target; /* borrowed: the process as it was captured */
 	uid_t by;                             /* who asked for it */
@@ -31,7 +31,7 @@ struct sw_origin {
 	bool sampled; /* one of many: neither a command nor, but for the first, the journal */
 };
 
-/* What happens to every new dump besides being sent to the caller. */
+/* The state for what is done with every new dump besides sending it to the caller. */
 struct sw_publisher {
 	const struct sw_config *config; /* borrowed; replaced by a reload */
 	struct sw_counters *counters;   /* borrowed */

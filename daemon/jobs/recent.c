@@ -22,7 +22,7 @@ struct sw_recent {
 	TAILQ_ENTRY(sw_recent) link;
 	struct sw_job_options options;
 	struct sw_dump *dump; /* owned */
-	/* Who captured it, and what the process was when it stood still. */
+	/* The user who captured it, and the process as it was when it stood still. */
 	bool privileged, same_user_ns;
 	uid_t uid;
 	gid_t gid;

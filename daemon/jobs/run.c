@@ -123,7 +123,7 @@ static bool is_another_user(const struct sw_job *job, const struct sw_dump *dump
 	return dump->uid != uid[0] && dump->uid != uid[1] && dump->uid != uid[2];
 }
 
-/* What was asked for: a dump, or the profile that the job knows. */
+/* Whether the dump is what the job asked for: a dump, or the profile that the job knows. */
 static bool is_asked_for(const struct sw_job *job, const struct sw_dump *dump)
 {
 	const struct sw_worker_profile *profile = &job->request.profile;
@@ -261,7 +261,7 @@ static bool header_is_good(const struct sw_job *job)
 	}
 }
 
-/* Of the descriptors that come the first is that of the program; there is no other. */
+/* The first descriptor that comes is that of the program; there is no other. */
 static ssize_t receive(struct sw_job *job, void *to, size_t size)
 {
 	union {
@@ -347,7 +347,7 @@ static int on_stream(sd_event_source *source, int fd, uint32_t events, void *arg
 	(void) source;
 	(void) fd;
 	(void) events;
-	/* What it sends after its dump is not read. */
+	/* Bytes that the worker sends after its dump are not read. */
 	const int r = drain(job);
 	if (r == 0 && leave(job))
 		return 0;
@@ -362,7 +362,7 @@ static int on_exit_event(sd_event_source *source, int fd, uint32_t events, void 
 	(void) source;
 	(void) fd;
 	(void) events;
-	/* What it wrote before it ended is still in the stream, which is finite. */
+	/* Bytes that the worker wrote before it ended are still in the stream, which is finite. */
 	while (job->state == SW_JOB_RUNNING && drain(job) > 0)
 		;
 	stream_ends(job);

@@ -9,9 +9,9 @@
 /* -SW_E_*: nothing has begun then. */
 int sw_job_run(struct sw_job *job, struct sw_error *err);
 void sw_job_kill(struct sw_job *job);
-/* Of one that lasts: it is to say what it has. */
+/* Ask a long-running worker to stop and send its profile. */
 void sw_job_enough(struct sw_job *job);
-/* Until it has said so, or then (CLOCK_MONOTONIC). */
+/* Wait until the worker has sent its profile, at most until end_ms (CLOCK_MONOTONIC). */
 void sw_job_await(struct sw_job *job, int64_t end_ms);
 void sw_job_run_deinit(struct sw_job *job);
 

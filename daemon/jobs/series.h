@@ -22,7 +22,7 @@ struct sw_series {
 	sd_event_source *timer; /* owned */
 	int names_fd;           /* owned: worker/names.h; -EBADF: none */
 	struct sw_kept kept;
-	/* One capture came, or failed: outcome->refusal says why. sw_series_next() or
+	/* A capture came, or failed: outcome->refusal says why. sw_series_next() or
 	 * sw_series_destroy() must follow, at once or later. */
 	void (*done)(struct sw_series *series, const struct sw_outcome *outcome);
 	void (*state)(struct sw_series *series, const char *state); /* optional */

@@ -9,7 +9,7 @@
 
 #include <limits.h>
 
-/* What methods act on besides their call: sw_call.context. */
+/* The state that methods act on besides their call: sw_call.context. */
 struct sw_methods {
 	const struct sw_server *server; /* borrowed */
 	struct sw_jobs *jobs;           /* borrowed */

@@ -10,7 +10,7 @@
 
 #include <snapwalk/clock.h>
 
-/* Who had a dump removed is for the administrator to know; one user must not fill the journal. */
+/* The administrator must know who had a dump removed; one user must not fill the journal. */
 static void log_deleted(struct sw_call *call, const struct sw_store_entry *entry)
 {
 	const struct sw_methods *methods = call->context;

@@ -40,7 +40,8 @@ static bool matches(const struct sw_store_entry *entry, const struct list_params
 	       may_see(call, entry);
 }
 
-/* What is on disk and not read yet, with "more": names, because the store may change meanwhile. */
+/* The dumps on disk that are not read yet, with "more": names, because the store may change
+ * meanwhile. */
 struct listing {
 	char **ids; /* owned */
 	size_t n, next;

@@ -25,7 +25,7 @@ enum sw_streamed {
 	SW_STREAMED_ALL,   /* with last: the call is freed */
 	SW_STREAMED_ERROR, /* the call is freed */
 };
-/* One reply. last: the call ends with the dump. */
+/* Send the next reply. last: the call ends with the dump. */
 enum sw_streamed sw_dump_stream_next(struct sw_dump_stream *stream, struct sw_call *call,
 				     bool last);
 

@@ -7,8 +7,8 @@
 
 #include <sys/types.h>
 
-/* Who may capture whom: the kernel's rule (__ptrace_may_access in kernel/ptrace.c) as it would
- * apply to the caller; root and the members of Group= may all; Deny= wins over everybody. */
+/* The rule for captures is the kernel's (__ptrace_may_access in kernel/ptrace.c) as it would apply
+ * to the caller; root and the members of Group= may capture all; Deny= wins over everybody. */
 enum sw_deny_rule {
 	SW_DENY_NONE,      /* permitted */
 	SW_DENY_OWNER,     /* uids or gids differ */
@@ -66,7 +66,7 @@ enum {
 	SW_MIXED_RIGHTS = SW_MIXED_USERS | SW_MIXED_OTHERS, /* only the privileged may see both */
 };
 
-/* What the rule needs to know of a process, by value. */
+/* The facts on a process that the rule needs, by value. */
 struct sw_target_creds {
 	struct sw_target_rights rights;
 	char comm[64];
@@ -78,7 +78,8 @@ int sw_target_creds_read(int proc_fd, struct sw_target_creds *ret, struct sw_err
 /* Adds what another look has found: SW_MIXED_*. */
 void sw_target_creds_mix(struct sw_target_creds *creds, const struct sw_target_creds *other);
 
-/* Whose stacks a caller wants: a process that runs, or one whose dump is kept. Borrows its strings. */
+/* The process whose stacks a caller wants: one that runs, or one whose dump is kept. Borrows its
+ * strings. */
 struct sw_subject {
 	struct sw_target_rights rights;
 	const char *comm, *exe;
@@ -95,7 +96,7 @@ enum sw_deny_rule sw_authorize(const struct sw_config *config, const struct sw_c
 /* May everybody who may see a process with these rights see one with the others, too? Deny= aside. */
 bool sw_rights_imply(const struct sw_target_rights *rights, const struct sw_target_rights *others);
 
-/* What is known of a dump that is kept besides its subject, as sw_store_entry has it. */
+/* The facts on a kept dump besides its subject, as sw_store_entry has them. */
 struct sw_kept_rights {
 	uid_t by;
 	bool alert, pinned;

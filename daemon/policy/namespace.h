@@ -11,15 +11,16 @@ struct sw_user_ns {
 	uint64_t dev, ino; /* ino 0: unknown */
 };
 
-/* Of the process with this /proc directory: unknown when the kernel does not let us look
- * (PTRACE_MODE_READ_FSCREDS, proc_ns_readlink() in fs/proc/namespaces.c, Linux 6.1). Never waits. */
+/* The user namespace of the process with this /proc directory: unknown when the kernel does not let
+ * us look (PTRACE_MODE_READ_FSCREDS, proc_ns_readlink() in fs/proc/namespaces.c, Linux 6.1). Never
+ * waits. */
 struct sw_user_ns sw_user_ns_read(int proc_fd);
 struct sw_user_ns sw_user_ns_self(void);
 /* False when one is unknown. */
 bool sw_user_ns_equal(struct sw_user_ns a, struct sw_user_ns b);
 
-/* Of the process that a pidfd stands for, whose number is pid. Unknown when it has ended: the number
- * may be another's then. */
+/* The user namespace of the process that a pidfd stands for, whose number is pid. Unknown when it
+ * has ended: the number may be another's then. */
 struct sw_user_ns sw_user_ns_of_pidfd(int pidfd, pid_t pid);
 
 /* The process that connected. By SO_PEERPIDFD (Linux 6.5); before, by its number, which may be another

@@ -8,8 +8,8 @@ enum {
 	LIMITS_UIDS_MAX = 1024,
 	LIMITS_TARGETS_MAX = 512,
 	WINDOW_S = 60,
-	/* One more than the window has seconds, as the oldest is only partly in it: the sum is that
-	 * of 60 s or a little more, never less. */
+	/* The number of slots is one more than the window has seconds, as the oldest is only partly
+	 * in it: the sum is that of 60 s or a little more, never less. */
 	SLOTS = WINDOW_S + 1,
 };
 

@@ -7,7 +7,7 @@
 
 enum { SW_TURNS_MAX = 64 };
 
-/* Whose turn was how long ago. Zero-initialised: nobody had one. */
+/* The users in the order of their last turns. Zero-initialised: nobody had one. */
 struct sw_turns {
 	uid_t users[SW_TURNS_MAX]; /* the latest at the end; the one longest ago is forgotten */
 	size_t n;

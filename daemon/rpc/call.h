@@ -32,7 +32,7 @@ struct sw_call {
 	void (*ended)(struct sw_call *call);
 };
 
-/* One message of a peer. False: it is not a call; close the connection. */
+/* Dispatch a message of a peer. False: it is not a call; close the connection. */
 bool sw_call_dispatch(struct sw_connection *connection, const char *message, size_t size);
 void sw_call_destroy(struct sw_call *call);
 

@@ -61,7 +61,8 @@ static void timer_set(struct sw_connection *c, bool waiting_for_message, bool st
 		c->dead = true;
 }
 
-/* What is waited for now. While a call is being worked on there is no limit of ours. */
+/* Watch for the events that are waited for now. While a call is being worked on there is no limit
+ * of ours. */
 static void watch(struct sw_connection *c)
 {
 	bool partial = !c->has_begun || c->input.size > c->input.begin;
@@ -173,8 +174,9 @@ static void receive(struct sw_connection *c)
 {
 	char data[READ_BYTES];
 	union {
-		/* Of all that one message may have (SCM_MAX_FD, include/net/scm.h, Linux 6.1): what finds no
-		 * space the kernel closes itself, before we go on. */
+		/* The space for all descriptors that one message may have (SCM_MAX_FD,
+		 * include/net/scm.h, Linux 6.1): the kernel itself closes those without space,
+		 * before we go on. */
 		char bytes[CMSG_SPACE(253 * sizeof(int))];
 		struct cmsghdr align;
 	} control;

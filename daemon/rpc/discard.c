@@ -153,7 +153,7 @@ static bool closer_start(struct sw_discards *discards, struct sw_closer *closer,
 	return true;
 }
 
-/* Those that a process closes now wait no longer. */
+/* The user's descriptors that a process closes now wait no longer. */
 static void handed_over(struct sw_discards *discards, uid_t uid)
 {
 	struct sw_discarded *one;

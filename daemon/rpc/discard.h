@@ -45,7 +45,7 @@ struct sw_discards {
 };
 
 int sw_discards_start(struct sw_discards *discards, sd_event *event);
-/* What still waits is closed with the process, as is what runs. */
+/* Descriptors that still wait are closed with the process, as are those of calls that run. */
 void sw_discards_deinit(struct sw_discards *discards);
 
 bool sw_is_pidfd(int fd);

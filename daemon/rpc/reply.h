@@ -12,7 +12,7 @@
 /* Objects with one or two members; NULL: no memory, which makes an error without parameters. */
 struct json_object *sw_object_int(const char *name, int64_t value);
 struct json_object *sw_object_string(const char *name, const char *value);
-/* What Busy says. */
+/* The parameters of Busy. */
 struct json_object *sw_object_busy(int64_t retry_after_ms, const char *why);
 /* Consumes value. Adds nothing when either is NULL. Returns object. */
 struct json_object *sw_object_add(struct json_object *object, const char *name,

@@ -42,7 +42,7 @@ static size_t unread_bytes(const struct sw_connection *c)
 	return c->output_bytes;
 }
 
-/* Of all connections but this one; *ret_own: of those of the same user. */
+/* The bytes of all connections but this one; *ret_own: of those of the same user. */
 static size_t bytes_of_others(const struct sw_server *server,
 			      const struct sw_connection *connection,
 			      size_t (*bytes)(const struct sw_connection *c), size_t *ret_own)

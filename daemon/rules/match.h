@@ -18,7 +18,7 @@ struct sw_rule_target {
 
 void sw_rule_target_deinit(struct sw_rule_target *target);
 
-/* What a target's value, which may have come from a label, must look like; by kind. */
+/* Whether a target's value, which may have come from a label, looks as its kind must. */
 bool sw_rule_value_valid(const char *kind, const char *value);
 /* Does a label's value ("web1:9256") name this host? Its name, or that name's first component, as
  * far as host_name has it: "web1.example.org" is not the host "web1". */

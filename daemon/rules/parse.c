@@ -343,7 +343,7 @@ static bool rule_begin(struct parser *p, const char *section)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* What inih would misunderstand in silence. */
+/* The problem of a line that inih would misunderstand in silence. */
 static const char *line_problem(const char *line, size_t length, size_t size)
 {
 	size_t blanks = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the values of a rules file may be. Knows no file: the caller reports what is wrong. */
+/* The rules for the values of a rules file. Knows no file: the caller reports what is wrong. */
 #include "rules/values.h"
 #include "cleanup.h"
 

@@ -5,11 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the values of a rules file may be; what they mean is in rules/rule.h. */
+/* The rules for the values of a rules file; what they mean is in rules/rule.h. */
 
 enum { SW_RULE_STARS_MAX = 3 }; /* of a glob: each multiplies the work by the length of the value */
 
-/* Of a rule or a source; of a label. */
+/* The names of a rule or a source, and of a label. */
 bool sw_rule_name_valid(const char *s);
 bool sw_rule_label_valid(const char *s);
 bool sw_rule_glob_valid(const char *glob);

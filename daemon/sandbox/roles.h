@@ -22,7 +22,8 @@ int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err);
 /* The spawner enters a seccomp filter before its first order, which its workers inherit: it allows their calls. A call
  * that would start a program, connect a socket, make or change a file, or change the machine kills. */
 int sw_sandbox_spawner_begin(struct sw_error *err);
-/* Of a worker at its start: CAP_PERFMON goes, but of one that opens events of the kernel. */
+/* Confine a worker at its start: CAP_PERFMON goes, but for a worker that opens events of the
+ * kernel. */
 int sw_sandbox_worker_begin(bool with_events, struct sw_error *err);
 /* The same as the spawner without any capability. A seccomp filter allows the broker's calls; one that would
  * start a program, trace, or change the machine kills. */

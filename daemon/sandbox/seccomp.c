@@ -245,7 +245,7 @@ enum {
 			 CLONE_NEWUTS | CLONE_NEWCGROUP,
 };
 
-/* One rule for each bit, as a rule compares with one value. */
+/* A rule is added for each bit, as a rule compares with one value. */
 static void refuse_bits(struct sw_filter *f, uint32_t call, unsigned argument, uint32_t bits,
 			uint32_t action)
 {

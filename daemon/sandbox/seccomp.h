@@ -4,7 +4,8 @@
 
 #include <snapwalk/error.h>
 
-/* Of the calling thread: the process must have no other. Workers after their capture: confine/seccomp.h. */
+/* Filter the calling thread: the process must have no other. For workers after their capture:
+ * confine/seccomp.h. */
 int sw_seccomp_broker(struct sw_error *err);
 /* Also for commands of OnDump=, which may be any program. */
 int sw_seccomp_commands(struct sw_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is in the store's directory when it is opened: anybody's files, of which only ours count. */
+/* The files in the store's directory when it is opened: anybody's, of which only ours count. */
 #include "store/directory.h"
 #include "store/pins.h"
 #include "cleanup.h"

@@ -35,7 +35,8 @@ static void configure(struct sw_store *store, const struct sw_config *config)
 	store->dump_bytes_max = config->dump_bytes_max;
 }
 
-/* One that was there already, too. Only of our own: another's is as its owner wants it. */
+/* A directory that was there already is closed, too, but only if it is our own: another's is as its
+ * owner wants it. */
 static void close_to_others(int dir_fd)
 {
 	struct stat st;
@@ -122,7 +123,7 @@ static bool write_new(const struct sw_store *store, const char *name, const char
 	return written;
 }
 
-/* What can be decided before anything is written; KeepFree= needs its space before. */
+/* Check what can be decided before anything is written; KeepFree= needs its space before. */
 static int check_room(struct sw_store *store, const struct sw_store_entry *next,
 		      struct sw_error *err)
 {
@@ -184,7 +185,8 @@ int sw_store_put(struct sw_store *store, const struct sw_store_entry *entry, con
 	int rc = sw_store_encode(entry, json, size, &file, &file_size, err);
 	if (rc < 0)
 		return rc;
-	/* What the index says is what the file says, now and after the next start. */
+	/* The index is filled from the file, so that it says the same now and after the next
+	 * start. */
 	rc = sw_store_head_parse(file, file_size, head, err);
 	if (rc < 0)
 		return rc;

@@ -298,7 +298,7 @@ static struct sw_subject target_guess(const struct sw_json *root, const char *co
 	return subject;
 }
 
-/* What the head has of strings, as they are written. */
+/* The strings of the head, as they are written. */
 struct head_strings {
 	const char *id, *comm;
 	struct sw_json_part summary;

@@ -5,7 +5,7 @@
 #include "store/dumps.h"
 
 /*
- * One stored dump as bytes (RFC 8878, zstd format specification 0.4.0):
+ * A stored dump as bytes (RFC 8878, zstd format specification 0.4.0):
  *
  *	skippable frame (§3.1.2)  magic 0x184D2A50, size, JSON text of the head:
  *	                          {"snapwalk_store":1,"id":…,"uid":4294967295,"by":…,"alert":0,"pid":…,

@@ -4,7 +4,7 @@
 
 #include "store/file.h"
 
-/* What one user has; all dumps of alerts are one share. */
+/* The share of one user; all dumps of alerts are one share. */
 struct sw_store_share {
 	uid_t by;
 	bool alert;

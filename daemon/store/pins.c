@@ -60,7 +60,8 @@ static bool pin_write(struct sw_store *store, const char *id, uid_t by)
 	char name[SW_STORE_NAME_BYTES], text[PIN_TEXT_MAX];
 	pin_name(name, id);
 	int n = snprintf(text, sizeof(text), "%lu\n", (unsigned long) by);
-	/* One that is there is none of the index: an older one, of a dump that was put back. */
+	/* A pin file that is there but not in the index is an older one, of a dump that was put
+	 * back. */
 	if (unlinkat(store->dir_fd, name, 0) < 0 && errno != ENOENT)
 		return false;
 	int fd = openat(store->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,

@@ -17,9 +17,9 @@ static bool over_half(const struct sw_store *store, const struct sw_store_share 
 }
 
 /*
- * Whose oldest dump goes for the next one (NULL: for none): that of the user who has most, the next one
- * counted. Dumps of alerts go only for those of alerts, and when they take more than half. NULL: nobody
- * has any that may go. What is pinned counts as theirs, and does not go.
+ * The share whose oldest dump goes for the next one (next NULL: for none): that of the user who has
+ * most, the next one counted. Dumps of alerts go only for other dumps of alerts, and when they take
+ * more than half. NULL: nobody has any that may go. Pinned dumps count as theirs, and do not go.
  */
 static const struct sw_store_share *heaviest(const struct sw_store *store,
 					     const struct sw_store_entry *next, bool by_files)
@@ -133,7 +133,7 @@ void sw_store_vacuum(struct sw_store *store, int64_t now_ns)
 			else if (!sw_store_drop(store, kept))
 				return;
 		}
-	/* What cannot be removed now is tried again next time. */
+	/* Files that cannot be removed now are tried again next time. */
 	(void) sw_store_make_space(store, 0, 0, NULL);
 	(void) sw_store_make_free(store, 0, NULL);
 }

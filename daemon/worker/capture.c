@@ -16,7 +16,8 @@ enum {
 struct sw_pipeline_options sw_worker_capture_options(struct sw_worker *worker)
 {
 	const struct sw_worker_request *request = &worker->request;
-	/* Of a series, which must not wait, the first; samples of a profile must not differ. */
+	/* The first capture of a series, which must not wait, differs; samples of a profile must
+	 * not. */
 	bool first = request->seq <= 1 && request->profile.rate_hz == 0;
 	return (struct sw_pipeline_options){
 		.snapshot = {.stop = (enum sw_stop_mode) request->stop,

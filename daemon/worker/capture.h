@@ -6,7 +6,7 @@
 
 #include <snapwalk/pipeline.h>
 
-/* What every dump is made by, whoever makes how many of them. */
+/* The options of every dump, whoever makes how many of them. */
 
 enum { SW_WORKER_TURN_MS = 100 /* beyond the longest stop of another */ };
 

@@ -71,7 +71,7 @@ int sw_worker_cpu_open(struct sw_worker *worker, const struct sw_target *target,
 	return sw_fail(err, refused ? SW_E_UNSUPPORTED : -r, "%s", why.message);
 }
 
-/* What is permitted is that of these users. */
+/* The permission was given for these users. */
 static bool is_same(const struct sw_worker_cpu *cpu)
 {
 	char ids[sizeof(cpu->ids)];

@@ -42,7 +42,8 @@ struct dumps {
 	void *shared;
 };
 
-/* What a parser must know of a capture beside its snapshot, which is in the shared memory. */
+/* The data that a parser must have of a capture beside its snapshot, which is in the shared
+ * memory. */
 struct turn {
 	uint64_t seq, size;
 	int64_t begin_ns;
@@ -83,7 +84,8 @@ static int next_receive(struct dumps *d, int from_fd, const struct sw_snapshot *
 	return r < 0 ? r : 1;
 }
 
-/* What it has found out is kept for the next worker less and less often: there is less and less. */
+/* The parser's results are kept for the next worker less and less often, at each power of two:
+ * there is less and less that is new. */
 static bool is_power_of_two(uint64_t n)
 {
 	return (n & (n - 1)) == 0;
@@ -178,8 +180,8 @@ static int take(struct dumps *d, struct sw_pipeline *ret, struct sw_error *err)
 	return r;
 }
 
-/* What the parser has of those before is for whoever may see this one, and it knows the code. Notes what it is
- * now. */
+/* Whether the parser's results of captures before may be used: the same callers may see this one,
+ * and the code is known. Notes what it is now. */
 static bool is_as_before(struct dumps *d, const struct sw_snapshot *snap)
 {
 	const struct sw_worker *w = d->worker;
@@ -270,7 +272,7 @@ int sw_worker_dumps_run(struct sw_worker *worker, struct sw_target *target, stru
 	/* Where there is no memory for it each dump has a worker. */
 	d.shared = mmap(NULL, SNAPSHOT_BYTES, PROT_READ | PROT_WRITE,
 			MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	/* What one capture needed is there for the next one. */
+	/* Memory that one capture needed stays there for the next one. */
 	(void) mallopt(M_MMAP_THRESHOLD, MALLOC_BYTES);
 	(void) mallopt(M_TRIM_THRESHOLD, MALLOC_BYTES);
 	int r = dump_make(&d, err);

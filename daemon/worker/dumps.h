@@ -5,10 +5,10 @@
 #include "worker/target.h"
 
 /*
- * One dump after the other, of a process with native code, as long as that is the same: at most a minute. The
- * worker captures, keeps its capabilities and parses nothing; a parser that it forks after the first capture
- * walks, names and writes each, without any right, and knows from dump to dump what it has found out. Whether the
- * caller may capture the process is asked for each.
+ * Dumps are made one after the other, of a process with native code, as long as that is the same:
+ * at most a minute. The worker captures, keeps its capabilities and parses nothing; a parser that
+ * it forks after the first capture walks, names and writes each, without any right, and knows from
+ * dump to dump what it has found out. Whether the caller may capture the process is asked for each.
  *
  *	broker to worker	struct sw_worker_next; closing the stream is the end
  *	worker to broker	SW_WORKER_RESUMED, SW_WORKER_DUMP; after a failure it ends
@@ -16,8 +16,7 @@
  *				not for the first, which it has from the beginning
  *	parser to worker	SW_WORKER_DUMP or SW_WORKER_FAILED
  *
- * Of other processes it makes one dump, as any worker.
- * 0: the broker has the last one.
+ * Other processes get one dump, as from any worker. 0: the broker has the last one.
  */
 int sw_worker_dumps_run(struct sw_worker *worker, struct sw_target *target, struct sw_error *err);
 

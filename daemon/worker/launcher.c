@@ -155,7 +155,7 @@ __attribute__((noreturn)) static void end(const struct launcher *l)
 			command_kill(&l->commands[i]);
 	for (size_t i = 0; i < SW_ON_DUMP_MAX; i++) {
 		struct pollfd dead = {.fd = l->commands[i].pidfd, .events = POLLIN};
-		/* One that a disk holds is left to init: the daemon waits for us. */
+		/* A command that a disk holds is left to init: the daemon waits for us. */
 		if (l->commands[i].pid != 0 && poll(&dead, 1, END_MS) > 0)
 			(void) waitpid(l->commands[i].pid, NULL, 0); /* has ended */
 	}
@@ -222,7 +222,7 @@ static void look_after(struct launcher *l)
 	}
 }
 
-/* Until an order comes, a command ends or is late. */
+/* Wait until an order comes, a command ends or is late. */
 static bool wait_event(const struct launcher *l)
 {
 	struct pollfd events[1 + SW_ON_DUMP_MAX] = {{.fd = LAUNCHER_FD, .events = POLLIN}};

@@ -13,7 +13,7 @@ struct sw_on_dump_order {
 	int32_t pid;
 };
 
-/* Whom the launcher becomes. */
+/* User and group that the launcher switches to. */
 struct sw_on_dump_user {
 	char *name; /* owned; NULL: we stay who we are */
 	uid_t uid;

@@ -20,9 +20,10 @@ struct sw_worker_life {
 enum { SW_WORKER_LIFE_MS = 60000 };
 
 void sw_worker_life_begin(struct sw_worker_life *life, int64_t end_ns);
-/* Until when_ns. False: at once, or it ended before. */
+/* Wait until when_ns. Returns false if the worker is to end at once, or ended before. */
 bool sw_worker_life_wait(const struct sw_worker_life *life, int stream, int64_t when_ns);
-/* What was sampled more: the broker is told twice a second, and when much time was stopped. 0, -SW_E_IO. */
+/* Tell the broker what was sampled since, twice a second, and when threads were stopped for long.
+ * Returns 0 or -SW_E_IO. */
 int sw_worker_life_tell(struct sw_worker_life *life, int stream,
 			const struct sw_worker_sampled *more, struct sw_error *err);
 /* At once, if there is something. */

@@ -19,11 +19,11 @@
  *	parser    what the worker is else after its snapshot; the worker keeps its capabilities, parses
  *	          nothing, and hands samples on
  *
- * Of a series of dumps (dumps.h) the broker asks the same worker for one after the other, by a struct
+ * The broker asks the same worker for one dump of a series (dumps.h) after the other, by a struct
  * sw_worker_next on the stream; closing it is the end.
  *
- * Of a profile of CPU time the worker opens events of the kernel before it gives its capabilities up, and needs
- * no parser: nobody is stopped.
+ * The worker of a profile of CPU time opens events of the kernel before it gives its capabilities
+ * up, and needs no parser: nobody is stopped.
  */
 
 enum {
@@ -51,7 +51,7 @@ struct sw_worker_profile {
 	int64_t attach_us, copy_us, unwind_us, symbolize_us, interrupted_calls;
 };
 
-/* What a worker is to do. No pointers: crosses a socket. */
+/* The order to a worker. No pointers: crosses a socket. */
 struct sw_worker_request {
 	uint64_t seq;
 	pid_t pid;          /* target, in our pid namespace; a pidfd may come with the request */
@@ -73,7 +73,7 @@ struct sw_worker_request {
 	struct sw_worker_profile profile;
 };
 
-/* What comes back on the worker's stream: headers, each followed by its payload. */
+/* The messages on the worker's stream: headers, each followed by its payload. */
 enum sw_worker_event_type {
 	SW_WORKER_RESUMED =
 		1,        /* nothing is held any more; struct sw_worker_resumed. With it comes the
@@ -88,7 +88,7 @@ enum sw_worker_event_type {
 	SW_PARSER_NEXT, /* worker/dumps.c */
 };
 
-/* Of a profile: since the last time it was said. */
+/* The progress of a profile, since the message before. */
 struct sw_worker_sampled {
 	int64_t stopped_us, longest_us; /* of all; of one */
 	uint64_t n_samples, n_threads;  /* of all samples */

@@ -8,10 +8,10 @@
 struct sw_session;
 
 /*
- * What the workers of one series found out of names, from one to the next: a memfd of a fixed size, which
- * the broker makes and passes on, and never reads. Each worker is a process of its own, that has given its
- * capabilities up when it looks into it. Of a series that makes a profile the broker puts the profile so far
- * behind the names, before each worker but the first.
+ * The names that the workers of one series found out, from one to the next: a memfd of a fixed
+ * size, which the broker makes and passes on, and never reads. Each worker is a process of its own,
+ * that has given its capabilities up when it looks into it. In a series that makes a profile the
+ * broker puts the profile so far behind the names, before each worker but the first.
  */
 
 enum {
@@ -30,7 +30,7 @@ bool sw_names_put_profile(int fd, const char *json, size_t size);
 void sw_names_recall(int fd, struct sw_session *session);
 /* Leaves what the session knows to the next one. */
 void sw_names_keep(int fd, struct sw_session *session);
-/* What sw_names_put_profile() has put there, as malloc'ed; NULL: it cannot be had. */
+/* The profile that sw_names_put_profile() has put there, as malloc'ed; NULL: it cannot be had. */
 char *sw_names_profile(int fd, size_t size);
 
 #endif

@@ -43,7 +43,7 @@ void sw_on_dump_destroy(struct sw_on_dump *commands);
 int sw_on_dump_start(struct sw_on_dump *commands, const struct sw_store_entry *entry,
 		     const char *reason, const char *json, size_t size, struct sw_error *err);
 
-/* What became of a command. */
+/* The result of a command. */
 struct sw_on_dump_result {
 	char id[65];        /* of the dump */
 	int32_t status;     /* wait(2) */

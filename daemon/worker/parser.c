@@ -44,7 +44,7 @@ static int next(void *arg, struct sw_sample *ret, struct sw_error *err)
 	return 0;
 }
 
-/* What only the worker needs: the iterator, the stream to the broker, the turns. */
+/* Leave what only the worker needs: the iterator, the stream to the broker, the turns. */
 static void leave(struct sw_parser *p)
 {
 	struct sw_worker *w = p->worker;

@@ -38,7 +38,7 @@ __attribute__((noreturn)) void sw_parser_run(struct sw_parser *parser);
 /* The worker's: what a parser made, a dump or the profile, goes to the broker within limits. Its failure is
  * ours then. */
 int sw_parser_pass(const struct sw_worker *worker, int from_fd, struct sw_error *err);
-/* What it says that is nothing of what was asked for: a failure, or it is gone. */
+/* The error of a parser that sends a failure instead of a result, or is gone. */
 int sw_parser_failure(int from_fd, const struct sw_worker_event *event, struct sw_error *err);
 int sw_parser_is_gone(struct sw_error *err);
 

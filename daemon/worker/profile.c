@@ -37,7 +37,7 @@ int sw_worker_profile_open(const struct sw_worker *worker, struct sw_profile **r
 	return r;
 }
 
-/* Of what other workers have left. */
+/* The sum with a number that another worker has left, which may be anything. */
 static int64_t sum(int64_t a, int64_t b)
 {
 	int64_t both;
@@ -96,7 +96,8 @@ static void info_set(const struct sw_worker *worker, struct sw_profile *profile,
 	sw_profile_set_info(profile, &info);
 }
 
-/* What a dump says of itself, of all samples: which process it is says the last one. */
+/* The head that a profile shares with a dump, for all samples: the last one says which process it
+ * is. */
 static struct sw_report head_of(const struct sw_worker *worker, const struct sw_profile *profile,
 				const struct sw_report *report, const struct sw_worker_round *round)
 {
@@ -173,7 +174,8 @@ int sw_worker_profile_send(const struct sw_worker *worker, const struct sw_repor
 struct sw_recorder_options sw_worker_record_options(struct sw_worker *worker)
 {
 	const struct sw_worker_request *request = &worker->request;
-	/* Who runs has no stack that counts for blocked time: there is nobody to be stopped. */
+	/* Threads that run have no stack that counts for blocked time: nobody needs to be
+	 * stopped. */
 	const bool quiet = request->profile.mode == SW_RECORD_OFF && request->stop == SW_STOP_AUTO;
 	return (struct sw_recorder_options){
 		.mode = (enum sw_record_mode) request->profile.mode,

@@ -6,7 +6,7 @@
 
 #include <snapwalk/recorder.h>
 
-/* What was sampled in one worker. */
+/* The samples of one worker. */
 struct sw_worker_round {
 	uint64_t n_samples, n_late;
 	uint64_t n_lost; /* of events; other ones are lost where they were due and not taken */

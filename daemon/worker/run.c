@@ -27,7 +27,8 @@ static int resumed(void *arg, const struct sw_snapshot *snap, struct sw_error *e
 {
 	struct sw_worker *worker = arg;
 	const struct sw_worker_profile *asked = &worker->request.profile;
-	/* One that samples CPU time goes on with it for a minute: a part of that is its own. */
+	/* A worker that samples CPU time goes on with it for a minute: a part of that is its
+	 * own. */
 	bool lasts = asked->mode == SW_RECORD_CPU && asked->size > 0 && !asked->alone &&
 		     !asked->by_clock;
 	int r = sw_worker_resumed_send(worker, snap, false, err);

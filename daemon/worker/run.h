@@ -7,7 +7,7 @@
 
 #include <snapwalk/symbolize.h>
 
-/* What the spawner has of the task iterator. */
+/* The programs of the task iterator that the spawner has. */
 struct sw_worker_iterator {
 	int program_fd; /* owned; negative: refused says why */
 	int returns_fd; /* owned: of sw_iterator_load_returns(); negative: none */
@@ -15,7 +15,7 @@ struct sw_worker_iterator {
 	char refused[SW_ERROR_MESSAGE_MAX];
 };
 
-/* What a worker is given; its own. */
+/* The descriptors that a worker is given; its own. */
 struct sw_worker_fds {
 	int target_pidfd; /* negative: none */
 	int names;        /* worker/names.h; negative: none */

@@ -59,7 +59,8 @@ static int parser_start(struct series *s, const struct sw_sample *first, struct 
 	return 0;
 }
 
-/* Until it is done with the last sample, or the broker does not want any more (*ret_end). */
+/* Wait until the parser is done with the last sample, or the broker does not want any more
+ * (*ret_end). */
 static int parser_wait(struct series *s, bool *ret_end, struct sw_error *err)
 {
 	struct sw_worker_event event;

@@ -82,7 +82,7 @@ static void worker_forget(struct spawner *s, pid_t pid)
 static void reap(struct spawner *s)
 {
 	struct signalfd_siginfo signals;
-	/* One may stand for several ends, and none is fine, too. */
+	/* A signal may stand for several ends, and none is fine, too. */
 	ssize_t n = read(s->child_fd, &signals, sizeof(signals));
 	(void) n;
 	for (;;) {
@@ -116,7 +116,8 @@ __attribute__((noreturn)) static void work(const struct spawner *s,
 	sw_worker_run(&s->config, request, &s->iterator, &s->unpacked, fds);
 }
 
-/* One for a worker that is to take more than one sample; SERIES_MAX: none is left, or needed. */
+/* A program for a worker that is to take more than one sample; SERIES_MAX: none is left, or
+ * needed. */
 static size_t moved_choose(const struct spawner *s, const struct sw_worker_request *request)
 {
 	size_t i = 0;
@@ -269,7 +270,7 @@ static void moved_load(struct spawner *s)
 	}
 }
 
-/* What became of the start: see struct sw_spawner_answer. */
+/* The answer to the start: see struct sw_spawner_answer. */
 static void answer_started(const struct spawner *s)
 {
 	struct sw_error said = {0};

@@ -9,7 +9,7 @@
 #include <snapwalk/symbolize.h>
 #include <snapwalk/walk.h>
 
-/* One capture, or one after the other. */
+/* The state of one capture, or of several one after the other. */
 struct sw_worker {
 	const struct sw_config *config;
 	struct sw_worker_request request;
@@ -26,11 +26,11 @@ struct sw_worker {
 	int threads_fd, moved_fd; /* owned: programs of sw_sampler_create_lent(); -EBADF: none */
 	int returns_fd;           /* owned: of sw_iterator_load_returns(); -EBADF: none */
 	int turns_fd;             /* owned: worker/turn.h */
-	/* What was found when the target was captured. */
+	/* The results of the permission check when the target was captured. */
 	enum sw_deny_rule rule;
 	int permit_code; /* SW_E_*: the target's ids could not be read */
 	struct sw_target_creds creds;
-	/* Of the look before the target was stopped. */
+	/* The results of the look before the target was stopped. */
 	bool program_is_listed;   /* sw_program_is_listed() */
 	bool program_is_required; /* sw_program_is() */
 	char program[sizeof(

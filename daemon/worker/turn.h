@@ -6,9 +6,9 @@
 #include <sys/types.h>
 
 /*
- * Whose turn it is with a process: a thread has one tracer, and several series may sample one process while
- * it is captured. A lock of the byte whose offset is the process id, in a memfd that the spawner makes and all
- * workers have; the kernel releases it when its owner ends.
+ * The turns of captures of one process: a thread has one tracer, and several series may sample one
+ * process while it is captured. A lock of the byte whose offset is the process id, in a memfd that
+ * the spawner makes and all workers have; the kernel releases it when its owner ends.
  */
 
 /* A descriptor, or -EBADF: nobody waits for anybody then. */

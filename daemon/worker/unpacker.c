@@ -51,7 +51,8 @@ void sw_unpacker_find(const struct sw_config *config, struct sw_unpacked *unpack
 {
 	int ask_fd = unpacked->ask_fd;
 	if (sw_unpacked_init(unpacked)) {
-		/* What another user can write is left out, and so is what is not there. */
+		/* A directory that another user can write is left out, and so is one that is not
+		 * there. */
 		(void) sw_unpacked_add(unpacked, config->cache_dir);
 		if (sw_config_key_place(config, "CacheDirectory") == NULL)
 			(void) sw_unpacked_add(unpacked, SW_SYSTEM_CACHE_DIR);

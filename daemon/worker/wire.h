@@ -42,8 +42,9 @@ enum { SW_WIRE_FDS_MAX = 2 };
 /* 0, or -1 with errno. Never blocks, never raises SIGPIPE. */
 int sw_wire_send(int fd, const void *message, size_t size, const int *fds, size_t n_fds);
 
-/* One message of at most size bytes and SW_WIRE_FDS_MAX descriptors, which the caller owns. How many
- * bytes; 0: the other side is gone; -1 with errno, EBADMSG for a message with more. */
+/* Receive a message of at most size bytes and SW_WIRE_FDS_MAX descriptors, which the caller owns.
+ * Returns how many bytes; 0: the other side is gone; -1 with errno, EBADMSG for a message with
+ * more. */
 ssize_t sw_wire_receive(int fd, void *message, size_t size, int fds[static SW_WIRE_FDS_MAX],
 			size_t *ret_n_fds);
 
