@@ -48,6 +48,7 @@ END_LINES = 20
 FIXED_SEED = 0  # of a run that decides whether a change lands: random numbers are the same each time
 RERUNS = 3
 BUDGET_MIN_S = 5
+HANG_MIN_S = 300
 NEVER_EXCUSED = re.compile(
     r"AddressSanitizer|LeakSanitizer|runtime error: |definitely lost|left stopped|still traced|"
     r"signal (was |is )?lost|lost a signal|EINTR|returned -?EINTR|privilege|not valid JSON|JSONDecodeError|"
@@ -192,6 +193,14 @@ def slowed(load):
     return max(1.0, load / os.cpu_count())
 
 
+def hangs_after(file, most, load):
+    """After how many seconds a file is taken for one that hangs. A file of the gate or of tools that takes ten times its
+    budget has failed anyhow; it must not hold up a landing for as long as the longest file of the soak may take."""
+    if file.budget_s is None or file.tier not in ("gate", "tools") or os.environ.get("SNAPWALK_LOOKS_FACTOR", "1") != "1":
+        return most
+    return min(most, 10 * max(HANG_MIN_S // 10, file.budget_s) * slowed(load))
+
+
 def over_budget(file, seconds, load):
     """What is said of a file of the gate or of tools that takes too long; None when it does not. With more looks it may."""
     if file.budget_s is None or file.tier not in ("gate", "tools") or os.environ.get("SNAPWALK_LOOKS_FACTOR", "1") != "1":
@@ -273,7 +282,7 @@ class Runner:
     def run_and_count(self, file):
         """One run, and its totals, in which too long a time is a failure."""
         load = os.getloadavg()[0]
-        ran = run_one(file, self.environment, self.args.limit)
+        ran = run_one(file, self.environment, hangs_after(file, self.args.limit, load))
         counted = count(file.name, ran.output, ran.status)
         late = over_budget(file, ran.seconds, max(load, os.getloadavg()[0]))
         if late is not None:

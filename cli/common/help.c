@@ -124,14 +124,14 @@ static void print_screen(FILE *to, const struct sw_command *commands)
 	      to);
 	for (const struct sw_command *c = commands; c->name != NULL; c++) {
 		char left[80];
-		if (c->bit == SW_FOR_HELP) /* the last line says it */
+		if (c->bit & (SW_FOR_HELP | SW_FOR_VERSION)) /* the last line says it */
 			continue;
 		(void) snprintf(left, sizeof(left), "%s %s", c->name, c->arguments);
 		print_row(to, left, c->summary);
 	}
 	fputs("Targets: PID, -p PID, --comm NAME, --unit U, --container ID, --core FILE...\n"
 	      "Options: --all (idle threads, too), --json, -o FILE, -v, --max-stop MS\n"
-	      "'snapwalk help COMMAND' has its options, 'snapwalk help --all' those of all.\n",
+	      "'snapwalk help COMMAND' has its options, 'help --all' all; 'version' is there.\n",
 	      to);
 }
 

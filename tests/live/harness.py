@@ -17,6 +17,7 @@ import random
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -50,6 +51,17 @@ def raise_open_files():
 
 
 raise_open_files()
+
+
+def take_default_signals():
+    """A shell starts what it runs in the background with SIGINT and SIGQUIT ignored, nohup with SIGHUP, and a program that is
+    told to end by such a signal would not."""
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+take_default_signals()
 
 
 def seeded(number):

@@ -186,9 +186,15 @@ def budget(tap):
     tap.equal((file.tier, file.budget_s, file.serial, file.strict), ("tools", 5, False, False), "the head of this file")
     tap.equal(run.over_budget(file, 9, 0), None, "less than twice the budget")
     tap.check(run.over_budget(file, 11, 0), "more than twice the budget")
+    tap.equal((run.hangs_after(file, 1800, 0), run.hangs_after(file, 200, 0), run.hangs_after(file, 1800, 2 * os.cpu_count())),
+              (300, 200, 600), "a file of the gate that hangs is ended")
+    file.budget_s = 60
+    tap.equal(run.hangs_after(file, 1800, 0), 600, "a longer one that hangs")
+    file.budget_s = 5
     tap.equal(run.over_budget(file, 11, 4 * os.cpu_count()), None, "a machine that has four times as much to do")
     with mock.patch.dict(os.environ, SNAPWALK_LOOKS_FACTOR="3"):
         tap.equal(run.over_budget(file, 11, 0), None, "more looks than the budget is for")
+        tap.equal(run.hangs_after(file, 1800, 0), 1800, "more looks have all the time")
     both = run.File(os.path.join(HERE, "test_signals.py"), "live")
     tap.equal([[one.is_of([tier]) for tier in ("gate", "soak", "runtime", "tools")] for one in (file, both)],
               [[False, False, False, True], [True, True, False, False]], "a file of the gate that is in the soak, too")
