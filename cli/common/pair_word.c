@@ -70,14 +70,19 @@ static bool take_attribute(struct sw_pair_function *f, const char *text, struct 
 		f->only_zero = true;
 		return true;
 	}
+	if (!f->releases && strcmp(text, "outside") == 0) {
+		f->outside = true;
+		return true;
+	}
 	if (!f->releases && sw_begins_with(text, size) && take_value(text + strlen(size), &f->size))
 		return true;
 	if (take_value(text, &f->handle))
 		return true;
-	return sw_usage_fail(usage,
-			     f->releases ? "give @argN or @*argN, N from 0 to 5"
-					 : "give @argN, @*argN, @size=argN or @ok=0, N from 0 to 5",
-			     "'@%.40s' of %.40s means nothing", text, f->name);
+	return sw_usage_fail(
+		usage,
+		f->releases ? "give @argN or @*argN, N from 0 to 5"
+			    : "give @argN, @*argN, @size=argN, @ok=0 or @outside, N from 0 to 5",
+		"'@%.40s' of %.40s means nothing", text, f->name);
 }
 
 /* "@0x..." is a part of the name: a function by its address. */

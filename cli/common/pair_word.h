@@ -12,6 +12,8 @@
  *	LIB:SSL_new+SSL_dup/SSL_free,SSL_CTX_new/SSL_CTX_free
  *	LIB:cudaMalloc@*arg0@size=arg1@ok=0/cudaFree
  *
+ *	LIB:xmlReadFile@outside/xmlFreeDoc
+ *
  * What is handed out is the result, or what @argN or @*argN says; what is taken back is argument 0, or what that says.
  */
 struct sw_pair_function {
@@ -21,6 +23,7 @@ struct sw_pair_function {
 	bool releases;
 	struct sw_event_value handle, size;
 	bool only_zero;
+	bool outside; /* calls from the file that the function is in do not count */
 };
 
 struct sw_pair_list {

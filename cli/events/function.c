@@ -452,6 +452,8 @@ static int place_take(const struct sw_target *target, const char *line, struct s
 	if (place.file_fd < 0)
 		return place.file_fd;
 	f->places[f->n] = place;
+	f->start_avma[f->n] = start;
+	f->end_avma[f->n] = end;
 	f->names[f->n++] = strdup(line);
 	return f->names[f->n - 1] == NULL ? sw_fail_nomem(err) : 0;
 }

@@ -22,6 +22,8 @@ struct sw_function {
 	char *names[SW_EVENT_PLACES_MAX]; /* owned: of each place, as people write it */
 	/* Of several functions: which of them each place is of, and those that are missing. */
 	size_t wanted[SW_EVENT_PLACES_MAX];
+	/* The mapping of each: [start, end) of code of that file. */
+	uint64_t start_avma[SW_EVENT_PLACES_MAX], end_avma[SW_EVENT_PLACES_MAX];
 	struct {
 		size_t wanted;
 		char *why; /* owned */

@@ -42,6 +42,8 @@ static void halves_drop(const struct sw_pair_list *list, struct sw_function *f)
 		}
 		f->places[n] = f->places[i];
 		f->names[n] = f->names[i];
+		f->start_avma[n] = f->start_avma[i];
+		f->end_avma[n] = f->end_avma[i];
 		f->wanted[n++] = f->wanted[i];
 	}
 	f->n = n;
@@ -56,6 +58,10 @@ static void places_set(const struct sw_pair_list *list, struct sw_function *f)
 		f->places[i].handle = of->handle;
 		f->places[i].size = of->size;
 		f->places[i].only_zero = of->only_zero;
+		if (of->outside) {
+			f->places[i].inside_start_avma = f->start_avma[i];
+			f->places[i].inside_end_avma = f->end_avma[i];
+		}
 	}
 }
 

@@ -12,10 +12,11 @@
 enum {
 	SW_CALLED_ARGUMENTS = 6, /* of a system call */
 	SW_CALLED_TESTS_MAX = 6,
-	SW_CALLED_TEXT_MAX = 256,       /* bytes of a string that an argument points to */
-	SW_CALLED_BYTES_MAX = 128,      /* of other memory */
-	SW_CALLED_HANDLES_MAX = 256,    /* of one event */
-	SW_CALLED_TABLE_BYTES = 32760,  /* of the bits: below a power of two for the verifier */
+	SW_CALLED_TEXT_MAX = 256,      /* bytes of a string that an argument points to */
+	SW_CALLED_BYTES_MAX = 128,     /* of other memory */
+	SW_CALLED_HANDLES_MAX = 256,   /* of one event */
+	SW_CALLED_TABLE_BYTES = 32760, /* of the bits: below a power of two for the verifier */
+	SW_CALLED_PLACES_MAX = 128,
 	SW_CALLED_HELD_DEFAULT = 65536, /* handles that are outstanding at once */
 };
 
@@ -40,8 +41,10 @@ struct sw_called_handle {
 	uint64_t pair;
 };
 struct sw_called_held {
-	uint64_t number; /* of the event that acquired it last */
-	int64_t n;       /* how often it was acquired more than released */
+	uint64_t number;  /* of the event that acquired it last */
+	int64_t n;        /* how often it was acquired more than released */
+	uint64_t time_ns; /* of that event */
+	uint64_t thread;  /* of it, as the kernel has it */
 };
 struct sw_called_outstanding {
 	struct sw_called_handle key;
@@ -74,6 +77,10 @@ struct sw_called_setup {
 	uint64_t least_of;  /* its number from 1 on; 0: none */
 	uint64_t start_ns;  /* when the process began, likewise: its number may be used again */
 	struct sw_called_test tests[SW_CALLED_TESTS_MAX];
+	/* Of pairs, by the number of the place: calls from [start, end) do not count. */
+	struct sw_called_range {
+		uint64_t start, end;
+	} inside[SW_CALLED_PLACES_MAX];
 };
 
 #define SW_CALLED_ANY_ERROR UINT32_MAX

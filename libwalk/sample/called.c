@@ -75,6 +75,9 @@ int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw
 		break;
 	case SW_EVENT_PAIRS:
 		*ret_calls = SW_ITERATE_PAIRS;
+		for (size_t i = 0; i < o->n_places && i < SW_CALLED_PLACES_MAX; i++)
+			ret->inside[i] = (struct sw_called_range){o->places[i].inside_start_avma,
+								  o->places[i].inside_end_avma};
 		only_64bit = "functions";
 		break;
 	}

@@ -66,6 +66,8 @@ struct sw_event_place {
 	struct sw_event_value handle; /* 0: nothing is handed out, or taken back */
 	struct sw_event_value size;   /* of what is handed out; an argument, or none */
 	bool only_zero;               /* a result of 32 bits other than 0 is an error */
+	/* Calls that come from [start, end) do not count, as those of a library by itself; end 0: all do. */
+	uint64_t inside_start_avma, inside_end_avma;
 };
 
 /** Which events are wanted. Zero-initialised means the defaults. */

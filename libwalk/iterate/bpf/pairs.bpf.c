@@ -61,6 +61,28 @@ int sw_pair_note(void *ctx)
 	return 0;
 }
 
+/* Whether another function of the pair, which this one has called, has acquired it: that is counted already. */
+static __always_inline bool is_inner(const struct sw_called_handle *key,
+				     const struct task_struct *task, uint64_t begin_ns)
+{
+	const struct sw_called_held *held = bpf_map_lookup_elem(&sw_held, key);
+	return held != NULL && held->thread == (uint64_t) (uint32_t) task->pid &&
+	       held->time_ns >= begin_ns;
+}
+
+/* Whether the function returns to code from which calls do not count. */
+static __always_inline bool is_inside(const struct sw_called_setup *called, uint32_t place,
+				      uint64_t sp)
+{
+	uint64_t pc = 0;
+	if (place >= SW_CALLED_PLACES_MAX)
+		return false;
+	const struct sw_called_range *range = &called->inside[place];
+	if (range->end == 0 || bpf_probe_read_user(&pc, sizeof(pc), (const void *) sp) != 0)
+		return false;
+	return pc >= range->start && pc < range->end;
+}
+
 /* A handle that is acquired again is counted there: so many releases give it up. NULL: the table is full. */
 static __always_inline struct sw_called_held *held_add(const struct sw_called_handle *key)
 {
@@ -96,6 +118,9 @@ int sw_pair_acquired(void *ctx)
 		counts->n_none++;
 		return 0;
 	}
+	if (is_inside(called, cookie & SW_CALLED_PLACE_MASK, user->sp) ||
+	    is_inner(&key, task, entered.time_ns))
+		return 0;
 	struct sw_called_held *held = held_add(&key);
 	if (held == NULL) {
 		counts->n_not_held++;
@@ -103,6 +128,8 @@ int sw_pair_acquired(void *ctx)
 	}
 	uint64_t number = __sync_fetch_and_add(&called->n_events, 1);
 	held->number = number;
+	held->time_ns = bpf_ktime_get_ns();
+	held->thread = (uint64_t) (uint32_t) task->pid;
 	struct sw_called_event event = {.number = number,
 					.what = SW_CALLED_PAIR_ACQUIRED,
 					.value = {key.handle, size, cookie & SW_CALLED_PLACE_MASK}};
