@@ -181,7 +181,7 @@ ARCHIVES := $(LIB)/libprotocol.a $(LIB)/libsymbolizer.a $(LIB)/libwalk.a $(LIB)/
 .PHONY: all
 all: $(BIN)/snapwalk $(BIN)/snapwalkd $(BIN)/snapwalk-gate $(SO_WALK) $(SO_SYMBOLIZER) $(SO_PROTOCOL)
 
-# What everything was made with: when it changes, everything is made again. -Werror changes nothing.
+# The flags with which everything was made: when they change, everything is made again. -Werror changes nothing.
 FLAGS := $(CC) $(filter-out -Werror,$(ALL_CFLAGS)) $(ALL_LDFLAGS)
 ifneq ($(file <$(BUILD)/flags),$(FLAGS))
 .PHONY: $(BUILD)/flags
@@ -460,7 +460,7 @@ install-system:
 	*) echo "snapwalk: systemd finds no units in $(UNITDIR): UNITDIR=/etc/systemd/system is one that it reads" >&2 ;; \
 	esac
 
-# What was changed or kept by the daemon stays: configuration, dumps, users.
+# Files that were changed, or that the daemon has made, stay: configuration, dumps, users.
 uninstall:
 	@printf '%s\n' "$$INSTALLED" | while read -r mode source target; do \
 		target="$(DESTDIR)$$target"; \

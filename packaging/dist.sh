@@ -28,7 +28,7 @@ install -D -m 644 cli/completion.zsh "$work/$program/share/zsh/site-functions/_s
 install -D -m 644 cli/completion.fish "$work/$program/share/fish/vendor_completions.d/snapwalk.fish"
 install -D -m 644 -t "$work/$program/share/doc/snapwalk" LICENSE NEWS README.md SECURITY.md
 install -D -m 644 -t "$work/$program/share/doc/snapwalk/docs" docs/*.md docs/*.svg
-# What a file may do is in the tree; what umask made of it on this machine is not.
+# Permissions of files are those of the tree, not what umask made of them on this machine.
 chmod -R u=rwX,go=rX "$work/$sources" "$work/$program"
 
 for name in "$sources" "$program"; do

@@ -44,7 +44,7 @@ def fragments(folder):
 
 
 def parse(text, version):
-    """What is before the section of that version, its entries by kind, and what is behind it."""
+    """Returns the text before the section of that version, its entries by kind, and the text behind it."""
     match = re.search(rf"^{re.escape(version)}\n=+\n", text, re.M)
     if match is None:
         first = re.search(r"^[^\n]+\n=+\n", text, re.M)

@@ -43,7 +43,8 @@ main()
 
 
 def output_of_demo(snapwalk):
-    """What the command prints, with its colours, and the process id. The directory that it was built in is shown as /opt."""
+    """Returns the command's output, with its colours, and the process id. The directory that it was built in is shown
+    as /opt."""
     with tempfile.TemporaryDirectory() as directory:
         program = os.path.join(directory, "demo")
         subprocess.run(["cc", "-O2", "-g", "-pthread", "-D_GNU_SOURCE", "-o", program, "tests/targets/demo.c"], check=True, cwd=ROOT)

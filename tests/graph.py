@@ -32,7 +32,7 @@ import sys
 
 WILD = re.compile(r"[*?\[]")
 DEFINED = "TDBRSGCWVui"
-# Of several definitions (weak ones, mains of several programs) one in the same folder is meant.
+# A symbol with several definitions (weak ones, mains of several programs) is the one in the same folder.
 UNDEFINED = "Uwv"
 
 

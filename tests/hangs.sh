@@ -126,7 +126,7 @@ listed=$(awk 'NF > 2 {for (i = 3; i <= NF; i++) print $1, $i}' <<<"$list" | sort
 while read -r source name; do
 	finding "$source: calls $name(), see the head of tests/hangs.sh"
 done < <(comm -23 <(echo "$found") <(echo "$listed"))
-# What is listed and not called would permit the next one.
+# A listed call that is not made would permit the next one.
 while read -r source name; do
 	finding "$source: $name() is listed, and not called"
 done < <(comm -13 <(echo "$found") <(echo "$listed"))

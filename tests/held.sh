@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What runs while a target is held calls only what is listed here: system calls that neither wait
-# without an end nor need memory, and functions of ours that were read with that in mind. A call that
-# is not listed is a finding; whether it may be listed is for a person to judge. So is a hook, or a
-# function of ours that is called, in a file that is not looked at: what runs in the window has files
-# of its own.
+# Code that runs while a target is held calls only what is listed here: system calls that neither wait without an end
+# nor need memory, and functions of ours that were read with that in mind. A call that is not listed is a finding;
+# whether it may be listed is for a person to judge. So is a hook, or a function of ours that is called, in a file that
+# is not looked at: code that runs in the window has files of its own.
 #
 # nm shows what a file calls by name. By pointers, which it does not show:
 # - hooks, from capture/stacks.c: those of the tables, each of which is looked for here;
@@ -151,8 +150,8 @@ looked_at libwalk/runtimes/beam/lines.c sw_utf8_encode
 looked_at libwalk/runtimes/beam/schedulers.c
 looked_at libwalk/runtimes/ruby/vm.c sw_tls_address
 looked_at libwalk/native/tls.c
-# Those who read V8's objects follow pointers in the window, too, by what copies them; every loop of theirs
-# has a limit, and they need no memory.
+# Readers of V8's objects follow pointers in the window, too, by what copies them; every loop of theirs has a limit, and
+# they need no memory.
 looked_at libwalk/runtimes/v8/window.c sw_snapshot_map sw_v8_array sw_v8_bytecode_position sw_v8_characters sw_copied_blocks_begin sw_copied_blocks_memory \
 	sw_v8_code_find_near sw_v8_code_touch sw_v8_deopt_object sw_v8_deopt_touch sw_v8_function_read sw_v8_has_type sw_v8_shared_of \
 	sw_v8_string sw_v8_wasm_find sw_v8_wasm_script sw_v8_wasm_touch sw_v8_await_begin sw_v8_await_next \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What a user does on a fresh machine, under a real systemd: a Debian made by debootstrap is booted
+# The way of a user on a fresh machine, under a real systemd: a Debian made by debootstrap is booted
 # by systemd-nspawn, and tests/installed_guest.sh runs in it as a service. Needs root.
 #	tests/installed.sh DIRECTORY PACKAGES...
 # DIRECTORY keeps the Debian as an archive, so that the next run need not make it again.

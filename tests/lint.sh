@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What a compiler does not see: man pages, shell scripts, comments and words that must not be there, faults
+# Checks for what a compiler does not see: man pages, shell scripts, comments and words that must not be there, faults
 # of tests/mutate that no longer apply.
 set -uo pipefail
 status=0
@@ -52,7 +52,7 @@ while read -r file; do
 done < <(git ls-files --cached --others --exclude-standard |
 	grep -vE '^(LICENSE|NEWS|news/[0-9].*|packaging/debian/source/format|tests/fuzz/corpus/.*|tests/fixtures/.*/[^.]*|tests/targets/otlp/opentelemetry/.*|.*\.(xz|dll))$' |
 	xargs -d '\n' grep -aLE 'SPDX-License-Identifier: [A-Z]')
-# What is read with privileges is public: each runtime that looks before the copy.
+# Reads with privileges are public: SECURITY.md lists each runtime that looks before the copy.
 while read -r runtime; do
 	grep -q "^| \`$runtime\` |" SECURITY.md ||
 		complain "SECURITY.md does not say what $runtime reads before the copy"

@@ -123,7 +123,7 @@ def hunk_applied(lines, function, hunk, path):
 
 
 def copy_tree(source, to):
-    """What is the same stays as it is: then nothing is compiled again."""
+    """Files that are the same stay as they are: then nothing is compiled again."""
     wanted = set()
     for folder, folders, files in os.walk(source):
         folders[:] = [f for f in folders if not LEFT_OUT.match(f)]
@@ -168,7 +168,7 @@ def make(tree, goals, jobs, old=()):
     command = ["make", "-s", f"-j{jobs}"]
     for path in old:
         command += ["-o", path]
-    # What make hands down is of the tree that it was called in.
+    # Variables that make hands down are of the tree that it was called in.
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
     result = subprocess.run(command + ["BUILD=build"] + goals, cwd=tree, env=environment, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, check=False)
@@ -263,7 +263,7 @@ class Judge:
 
 
 class Table:
-    """What became of the faults, by folder."""
+    """The verdicts on the faults, by folder."""
 
     def __init__(self):
         self.rows = collections.defaultdict(collections.Counter)

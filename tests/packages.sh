@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# What a user of Debian does with the packages: a Debian made by debootstrap, in which packages of the version before are
+# The way of a user of Debian with the packages: a Debian made by debootstrap, in which packages of the version before are
 # installed, is booted by systemd-nspawn, and tests/packages_guest.sh runs in it as a service. Needs root.
 #	tests/packages.sh DIRECTORY PACKAGES SUITE
 # DIRECTORY keeps the Debian as an archive, so that the next run need not make it again; PACKAGES has the .deb files.

@@ -78,7 +78,7 @@ class File:
 
     @property
     def name(self):
-        """Of a unit test with its folder: several have a test_space."""
+        """The name of a unit test has its folder: several have a test_space."""
         _, below, name = self.path.partition("/tests/unit/")
         return name if below else os.path.basename(self.path)
 
@@ -92,7 +92,7 @@ class File:
 
 
 class Ran:
-    """One run of a file."""
+    """A run of a file."""
 
     def __init__(self, output, status, seconds):
         self.output, self.status, self.seconds = output, status, seconds
@@ -202,7 +202,8 @@ def hangs_after(file, most, load):
 
 
 def over_budget(file, seconds, load):
-    """What is said of a file of the gate or of tools that takes too long; None when it does not. With more looks it may."""
+    """Returns the complaint about a file of the gate or of tools that takes too long; None when it does not. With more
+    looks it may."""
     if file.budget_s is None or file.tier not in ("gate", "tools") or os.environ.get("SNAPWALK_LOOKS_FACTOR", "1") != "1":
         return None
     most = 2 * max(BUDGET_MIN_S, file.budget_s) * slowed(load)
@@ -234,7 +235,8 @@ def never_excused(file, output):
 
 
 def telling(lines):
-    """Of a failed program's output: what failed, with its details, first; then how it ended."""
+    """Returns the telling lines of a failed program's output: what failed, with its details, first; then how it
+    ended."""
     failures, inside = [], False
     for line in lines:
         inside = line.startswith("not ok") or (inside and line.startswith("#"))
@@ -280,7 +282,7 @@ class Runner:
         self.totals.add(counted)
 
     def run_and_count(self, file):
-        """One run, and its totals, in which too long a time is a failure."""
+        """Returns one run and its totals, in which too long a time is a failure."""
         load = os.getloadavg()[0]
         ran = run_one(file, self.environment, hangs_after(file, self.args.limit, load))
         counted = count(file.name, ran.output, ran.status)
@@ -354,7 +356,7 @@ def show_skips(totals):
 
 
 def show_rare(totals, entries, drafts):
-    """What passed in the end, and whether the ledger knows it."""
+    """Print the failures that passed in the end, and whether the ledger knows them."""
     n_new = 0
     for rare in totals.rare:
         entry = ledger.known(entries, rare)

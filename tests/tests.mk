@@ -122,7 +122,7 @@ fuzz-tests: $(FUZZ)
 check-run:
 	@SNAPWALK_MUTATIONS=0 $(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live $(LIVE) --tier gate
 
-# What checks the sources, judges tests and makes releases, tested itself.
+# Tests of what checks the sources, judges tests and makes releases.
 check-tools: deps-check
 	@$(MAKE) --no-print-directory -s -j$$(nproc) WERROR=-Werror all targets
 	@$(PYTHON) tests/run.py --build $(BUILD) --live $(LIVE) --tier tools
@@ -234,7 +234,7 @@ docs-invisibility: deps-check
 docs-picture: $(BIN)/snapwalk
 	@$(PYTHON) packaging/picture.py $<
 
-# What sampling costs the target, and how right its shares are: five minutes on a machine that does nothing else.
+# The cost of sampling to the target, and how right its shares are: five minutes on a machine that does nothing else.
 bench-sampling: deps-check deps-bench
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
 	@$(PYTHON) tests/bench/sampling.py --build $(BUILD)

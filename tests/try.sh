@@ -26,7 +26,7 @@ start_demo() {
 	demo=$!
 	read -r _ <"$directory/said"
 	pid=$demo
-	# Until all but the one that computes are where they belong.
+	# All threads but the one that computes are where they belong then.
 	until [ "$(cat "/proc/$pid/task/"*/status | grep -c '^State:.S')" = 6 ]; do
 		sleep 0.01
 	done

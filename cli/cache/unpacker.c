@@ -53,7 +53,7 @@ static bool directories_find(struct sw_unpacker *u, const char *chosen)
 	directory_make(u->directory);
 	(void) sw_unpacked_add(&u->unpacked, u->directory);
 	if (chosen == NULL && geteuid() != 0)
-		/* What root's command has unpacked. */
+		/* The directory in which root's command keeps what it has unpacked. */
 		(void) sw_unpacked_add(&u->unpacked, SW_SYSTEM_CACHE_DIR);
 	return u->unpacked.directories[0] != NULL;
 }

@@ -4,7 +4,7 @@
 
 #include "common/options.h"
 
-/* One per file NAME.c; main.c has the table. Each returns an exit status. */
+/* The commands, one in each file NAME.c; main.c has the table. Each returns an exit status. */
 int sw_cmd_dump(const struct sw_options *options);
 int sw_cmd_sample(const struct sw_options *options);
 int sw_cmd_top(const struct sw_options *options);

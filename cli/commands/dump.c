@@ -16,7 +16,7 @@
 
 #include <snapwalk/clock.h>
 
-/* One run of the command over all its targets. */
+/* A run of the command over all its targets. */
 struct dumper {
 	const struct sw_options *options;
 	struct sw_session *session;     /* owned */
@@ -90,13 +90,14 @@ static bool dump_without_stop(struct dumper *d, const struct sw_subject *subject
 	return true;
 }
 
-/* Who awaits the async methods that threads run: --tasks has it, and other ways to walk have nothing to find it by. */
+/* Whether a dump shows the awaiters of the async methods that threads run: --tasks has them, and
+ * other ways to walk have nothing to find them by. */
 static bool shows_awaits(const struct sw_options *o)
 {
 	return !o->walk.tasks && !o->libunwind && o->walk.mode != SW_WALK_SCAN;
 }
 
-/* What becomes of it is said by the batch. */
+/* The batch says what becomes of the process. */
 static int dump_with_others(struct dumper *d, const struct sw_subject *subject,
 			    const struct sw_pipeline_options *how, struct sw_error *err)
 {

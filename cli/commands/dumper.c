@@ -63,7 +63,8 @@ static int dump_make(void *arg, int fd)
 	return status;
 }
 
-/* What it says, its first line of which counts, until it ends or is not asked for any more. */
+/* Read the dumper's messages, the first line of which counts, until it ends or is not asked for any
+ * more. */
 static void said_read(int fd, int asker_fd, pid_t pid, struct sw_dumped *dumped)
 {
 	char text[4096];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is known of an address: module, unwinders' entries, symbol. */
+/* The explanation of an address: module, unwinders' entries, symbol. */
 #include "commands/commands.h"
 #include "common/complain.h"
 #include "common/json_text.h"
@@ -114,7 +114,7 @@ static void put_symbol(struct sw_text *json, const struct sw_symbol *s)
 	sw_text_printf(json, ",\"inlined\":%s}", s->inlined ? "true" : "false");
 }
 
-/* What is told of an address, in one of two forms. */
+/* The explanation of an address, in one of two forms. */
 struct told {
 	bool json;
 	struct sw_text text;

@@ -27,7 +27,7 @@ enum {
 	HOOK_TRIGGER_MS = 60000, /* --timeout ends it before */
 };
 
-/* One call of the command. */
+/* A call of the command. */
 struct hooker {
 	const char *kind;
 	struct sw_options options; /* a copy: its times are those of one capture */
@@ -82,7 +82,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 	sw_text_deinit(&line);
 }
 
-/* What came of a capture, by whomever. */
+/* The result of a capture, by whomever. */
 struct captured {
 	const char *id, *comm;
 	const struct sw_report *report; /* as for sw_delivery_put() */
@@ -218,7 +218,7 @@ static int capture_all(struct hooker *h, const struct sw_selection *selection)
 	return status;
 }
 
-/* What is needed before a target is touched. */
+/* Prepare what is needed before a target is touched. */
 static int prepare(struct hooker *h)
 {
 	struct sw_error err = {0};

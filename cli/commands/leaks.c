@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a process gets and does not give up, by the stacks that got it. */
+/* The resources that a process gets and does not give up, by the stacks that got them. */
 #include "commands/commands.h"
 #include "cleanup.h"
 #include "common/complain.h"

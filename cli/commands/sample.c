@@ -47,8 +47,9 @@ static int sample(struct sw_sample_run *run, struct sw_profile_output *output)
 	return sw_status_worse(status, sw_profile_output_write(output, run->profile));
 }
 
-/* What the recorder found out before exec() it finds out again where it depends on the program: whether events alone
- * are enough. Else it sees by itself that there is another one. */
+/* The recorder's findings from before exec() are found out again where they depend on the program:
+ * whether events alone are enough. The recorder otherwise sees by itself that there is another
+ * program. */
 static bool begin_program(struct sw_sample_run *run, struct sw_started *started, int *ret_status)
 {
 	if (!sw_started_go(started, run->options->program[0], ret_status))

@@ -51,7 +51,7 @@ static int show_all(struct sw_delivery *delivery, struct sw_read_dump *dumps, si
 	return status;
 }
 
-/* What cannot be read does not stop the rest. */
+/* A word that cannot be read does not stop the rest. */
 static int show_words(struct sw_delivery *delivery, struct sw_read_dump *dumps)
 {
 	const struct sw_options *options = delivery->options;

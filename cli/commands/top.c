@@ -330,7 +330,7 @@ static int finish(const struct top *t, int r, const struct sw_error *err)
 	return t->options->count > 0 ? SW_STATUS_MISSING : SW_STATUS_COMPLETE;
 }
 
-/* What needs privileges is done by then, or by the child. */
+/* Work that needs privileges is done by then, or by the child. */
 static int terminal_prepare(struct top *t, const struct sw_subject *subject, struct sw_error *err)
 {
 	int r = sw_dumper_start(&t->dumper, t->options, subject->pid, err);

@@ -104,7 +104,7 @@ static void complain_plainly(const char *about, const char *message, const char 
 	(void) fputc('\n', stderr);
 }
 
-/* Likewise. */
+/* Complain as JSON, likewise without memory. */
 static void complain_plainly_as_json(const char *about, const char *message, const char *code,
 				     const char *remedy)
 {

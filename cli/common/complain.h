@@ -16,7 +16,7 @@ enum sw_status {
 	SW_STATUS_DENIED = 77,
 };
 
-/* Of several targets the worst counts: usage, denied, nothing, missing, complete. */
+/* The worst status counts for several targets: usage, denied, nothing, missing, complete. */
 int sw_status_worse(int a, int b);
 /* The status that an error means for its target. */
 int sw_status_of(const struct sw_error *err);
@@ -41,7 +41,7 @@ int sw_complain_error(const char *about, const struct sw_error *err);
 void sw_complain_warnings(const char *about, const struct sw_report *report, unsigned causes,
 			  bool all);
 
-/* What decides which advice can be followed. */
+/* The circumstances that decide which advice can be followed. */
 enum {
 	SW_SAID_OF_FILE =
 		1 << 0, /* a core file, a fixture, a dump that was kept: nothing is copied again */
@@ -52,7 +52,8 @@ enum {
 	SW_SAID_OF_SCAN = 1 << 5,    /* --walk scan was given */
 };
 
-/* What to do about an error or warning, by its wire name and causes; "" when there is nothing. Static. */
+/* The advice for an error or warning, by its wire name and causes; "" when there is none.
+ * Static. */
 const char *sw_remedy(const char *wire, unsigned causes);
 
 #endif

@@ -10,7 +10,7 @@
  */
 bool sw_event_parse(struct sw_options *options, const char *text, struct sw_usage *usage);
 
-/* What was not known when the word was read: options that came behind it. */
+/* Finish an event by options that came behind its word. */
 void sw_event_finish(struct sw_options *options);
 
 /* "sockaddr" in words: "10.0.3.7:5432", "/run/x.sock"; false: it is of another family, or cut. */

@@ -98,7 +98,7 @@ bool sw_format_by_name(struct sw_options *o, struct sw_usage *usage)
 	return true;
 }
 
-/* Of dumps and profiles: those for profiles alone are refused when it is a dump. */
+/* The format of dumps and profiles: formats for profiles alone are refused when it is a dump. */
 bool sw_set_show_format(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	if (!sw_set_profile_format(o, value, usage))

@@ -14,8 +14,8 @@ sw_option_set sw_set_json, sw_set_format, sw_set_profile_format, sw_set_show_for
 	sw_set_verbose, sw_set_all, sw_set_time, sw_set_state, sw_set_function, sw_set_thread,
 	sw_set_reason, sw_set_merge, sw_set_label;
 
-/* What the name of the output file says of its format, where no option says it; false: it says a format that the
- * command cannot write. A name that says nothing is no error. */
+/* Set the format by the name of the output file, where no option says it; false: the name has a
+ * format that the command cannot write. A name that says nothing is no error. */
 bool sw_format_by_name(struct sw_options *o, struct sw_usage *usage);
 
 #endif

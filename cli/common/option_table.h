@@ -8,7 +8,7 @@
  * filled. */
 typedef bool sw_option_set(struct sw_options *options, const char *value, struct sw_usage *usage);
 
-/* One row of the option table: getopt_long(), the help and the parser all live on it. */
+/* A row of the option table: getopt_long(), the help and the parser all live on it. */
 struct sw_option {
 	const char *name;
 	char letter;          /* 0: none */

@@ -393,7 +393,7 @@ static bool check_threadless(struct sw_options *o, struct sw_usage *usage)
 	return true;
 }
 
-/* One snapshot of a running process is kept. */
+/* A kept snapshot is one of one running process. */
 static bool check_keep(struct sw_options *o, struct sw_usage *usage)
 {
 	if (o->command->bit == SW_FOR_RECORD)
@@ -502,7 +502,7 @@ static bool check_on(struct sw_options *o, struct sw_usage *usage)
 	return true;
 }
 
-/* What only the whole command line can tell. */
+/* Checks that only the whole command line permits. */
 static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 {
 	enum sw_command_bit bit = o->command->bit;

@@ -44,7 +44,7 @@ struct sw_command {
 			   *options); /* returns the exit status; NULL: main.c does it */
 };
 
-/* What a TARGET word asks for. */
+/* The kind of a TARGET word. */
 enum sw_want_kind {
 	SW_WANT_PID,
 	SW_WANT_COMM,
@@ -70,7 +70,7 @@ enum sw_color { SW_COLOR_AUTO, SW_COLOR_ALWAYS, SW_COLOR_NEVER };
 /* Of the name of a system call, with its end. */
 enum { SW_CALL_NAME_SIZE = 40 };
 
-/* Of --stack-bytes. */
+/* The limits of --stack-bytes. */
 enum { SW_STACK_BYTES_LEAST = 4096, SW_STACK_BYTES_MOST = 1 << 30 };
 
 struct sw_keeper;
@@ -160,7 +160,7 @@ struct sw_options {
 	bool help, version;
 };
 
-/* What is wrong with a command line: "snapwalk: ABOUT: MESSAGE (usage): REMEDY". */
+/* The mistake in a command line: "snapwalk: ABOUT: MESSAGE (usage): REMEDY". */
 struct sw_usage {
 	char about[64];
 	char message[160];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What to do about each error, warning and end of a stack. Advice is chosen by its cause: of a file nothing is copied
- * again, and no option goes beyond its largest value. A test goes through all of it.
+ * The advice for each error, warning and end of a stack. Advice is chosen by its cause: nothing of
+ * a file is copied again, and no option goes beyond its largest value. A test goes through all of
+ * it.
  */
 #include "cleanup.h"
 #include "common/complain.h"

@@ -2,7 +2,7 @@
 #ifndef SW_CLI_WORD_KIND_H
 #define SW_CLI_WORD_KIND_H
 
-/* What a word of the command line is the path of, when it is no process id. */
+/* The kind of file that a word of the command line names, when it is no process id. */
 enum sw_word_kind {
 	SW_WORD_NO_FILE,
 	SW_WORD_CORE,     /* an ELF core file */

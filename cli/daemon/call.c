@@ -72,7 +72,7 @@ bool sw_daemon_of_others_listens(const struct sw_options *options)
 	       peer.uid != geteuid();
 }
 
-/* What takes answers: one of the two. */
+/* The receiver of answers: one of the two. */
 struct taker {
 	sw_daemon_take_fn *object;
 	sw_daemon_take_text_fn *text;

@@ -48,7 +48,7 @@ bool sw_daemon_call_text(const struct sw_options *options, const char *method,
 
 /* json_object_object_add() that consumes the value in any case; false: out of memory. */
 bool sw_json_add(struct json_object *object, const char *name, struct json_object *value);
-/* Of a member: "" or 0 when it is not there or something else. Borrowed. */
+/* The value of a member: "" or 0 when it is not there or of another type. Borrowed. */
 const char *sw_json_string(struct json_object *object, const char *name);
 int64_t sw_json_int(struct json_object *object, const char *name);
 

@@ -6,7 +6,7 @@
 
 #include <snapwalk/varlink.h>
 
-/* What went wrong with a call to the daemon. */
+/* The complaint about a failed call to the daemon. */
 
 /* As sw_complain() wants it. */
 struct sw_complaint {

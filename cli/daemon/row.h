@@ -9,7 +9,7 @@
 /* Lines about dumps, for list and watch. */
 
 void sw_row_header(struct sw_text *text);
-/* One line for io.snapwalk's Summary. */
+/* Put a line for io.snapwalk's Summary. */
 void sw_row(struct sw_text *text, struct json_object *summary);
 /* A line of JSON. */
 void sw_row_json(struct sw_text *text, struct json_object *object);

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* What a summary has is short; depth: of the whole answer it is in. */
+/* Summaries are short; depth: of the whole answer that one is in. */
 enum { SUMMARY_BYTES_MAX = 256 << 10, DEPTH_MAX = 32 };
 
 static const struct {

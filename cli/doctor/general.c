@@ -35,7 +35,8 @@ static bool read_line(const char *path, char *line, size_t size)
 	return ok;
 }
 
-/* What we may do and what others do is read there. A root directory with one static file may lack it. */
+/* The checks read in /proc what we may do and what others do. A root directory with one static file
+ * may lack it. */
 static bool check_proc(struct sw_doctor *d)
 {
 	bool mounted = d->self.size > 0;

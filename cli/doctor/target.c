@@ -16,7 +16,7 @@ enum {
 	PF_KTHREAD = 0x00200000, /* include/linux/sched.h, Linux 6.1 */
 };
 
-/* What one pass over /proc/PID/task shows. */
+/* The results of one pass over /proc/PID/task. */
 struct tasks {
 	size_t n, uninterruptible, stopped, zombies;
 	pid_t traced, tracer; /* the first one that is traced */
@@ -52,8 +52,8 @@ static bool auxv_has_page_size(const uint8_t *auxv, size_t size, size_t word)
 }
 
 /*
- * Of the auxiliary vector, which the kernel has: the program itself may be on a file system that does not
- * answer, and opening it would never end.
+ * The class is told by the auxiliary vector, which the kernel has: the program itself may be on a
+ * file system that does not answer, and opening it would never end.
  */
 static unsigned elf_class(const struct sw_doctor *d)
 {

@@ -13,7 +13,7 @@ enum sw_verdict {
 	SW_VERDICT_REFUSED, /* a capture cannot work */
 };
 
-/* What the checks look at, and what they found. Nothing of it touches the target: /proc is read,
+/* The subject of the checks, and what they found. Nothing of it touches the target: /proc is read,
  * and the kernel is asked for its own rule by opening /proc/PID/mem. */
 struct sw_doctor {
 	pid_t pid;            /* 0: in general, no target */
@@ -34,11 +34,11 @@ __attribute__((format(printf, 5, 6))) void sw_doctor_say(struct sw_doctor *d,
 							 enum sw_verdict verdict, const char *check,
 							 const char *remedy, const char *fmt, ...);
 
-/* Of ourselves and the machine. */
+/* Check ourselves and the machine. */
 void sw_doctor_general(struct sw_doctor *d);
 /* By what /proc/loadavg says: the last minute, and the threads that run or want to, with ours. */
 bool sw_load_is_busy(double minute, unsigned now, long cpus);
-/* Of the target. */
+/* Check the target. */
 void sw_doctor_target(struct sw_doctor *d);
 
 /* The field of a /proc/PID/status text ("TracerPid"), parsed as a number of that base; -1 when it

@@ -7,8 +7,8 @@
 #include <snapwalk/alerts.h>
 
 /*
- * What a monitoring system says when it calls 'snapwalk hook KIND', and what it means. One file
- * KIND.c for each; these functions look at their input only.
+ * The message of a monitoring system that calls 'snapwalk hook KIND', and its meaning. Each KIND
+ * has a file KIND.c; these functions look at their input only.
  */
 struct sw_hook_input {
 	const char *(*environment)(const char *name); /* NULL: not set */

@@ -39,8 +39,10 @@ static bool has_modules_of(const struct sw_snapshot *snap, const struct sw_snaps
 }
 
 /*
- * What takes over the child by the bytes of one process can read what was captured of the others, and say what it
- * likes of them: so they may do the same, and run the same files. rights: NULL or other than before where that is not known.
+ * A process fits into a group if its rights are those of the group, and it runs the same files:
+ * code that takes over the child by the bytes of one process can read what was captured of the
+ * others, and say what it likes of them. rights: NULL or other than before where they are not
+ * known.
  */
 static bool fits(const struct sw_batch_group *group, const struct sw_capture *c,
 		 const struct sw_text *rights)

@@ -21,7 +21,7 @@ bool sw_delivery_color(const struct sw_options *o, const char *path, int fd)
 	       (no_color == NULL || no_color[0] == '\0');
 }
 
-/* Of the terminal; 0: files and pipes have no width. */
+/* The columns of the terminal; 0: files and pipes have no width. */
 static size_t terminal_columns(const char *path)
 {
 	struct winsize size;
@@ -249,7 +249,7 @@ int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_re
 	return report->complete ? SW_STATUS_COMPLETE : SW_STATUS_MISSING;
 }
 
-/* What is no lines of text is one profile in one file. */
+/* A profile in a format that is no lines of text is the only one in its file. */
 static bool check_profile(const struct sw_delivery *d, const char *about)
 {
 	const char *message = NULL, *remedy = NULL;

@@ -20,7 +20,7 @@ struct sw_delivery_alike {
 	size_t more; /* besides it */
 };
 
-/* What of a report matters to those that come after it. */
+/* The part of a report that matters to those that come after it. */
 struct sw_delivery_seen {
 	uint64_t idle_id, hints_id; /* 0: is not idle, has none */
 	char comm[SW_DELIVERY_COMM_BYTES], call[SW_DELIVERY_COMM_BYTES];
@@ -51,8 +51,8 @@ bool sw_delivery_color(const struct sw_options *options, const char *path, int f
 /* path NULL: standard output. Errors are about sw_delivery_name(). */
 int sw_delivery_begin(struct sw_delivery *ret, const struct sw_options *options,
 		      enum sw_format format, const char *path, struct sw_error *err);
-/* Likewise, in the format and to the file that the options say, before sw_sandbox_enter_parsing().
- * SW_STATUS_COMPLETE; else what was wrong has been said. */
+/* Begin likewise, in the format and to the file that the options say, before
+ * sw_sandbox_enter_parsing(). Returns SW_STATUS_COMPLETE; else the error has been printed. */
 int sw_delivery_begin_parsing(struct sw_delivery *ret, const struct sw_options *options);
 const char *sw_delivery_name(const struct sw_delivery *d);
 
@@ -65,12 +65,12 @@ const char *sw_delivery_name(const struct sw_delivery *d);
 int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_report *report,
 		    const char *json, size_t json_size);
 
-/* Likewise a profile, in options->profile_format. json as above, not NULL. */
+/* Put a profile likewise, in options->profile_format. json as above, not NULL. */
 int sw_delivery_put_profile(struct sw_delivery *d, const char *about,
 			    const struct sw_profile *profile, const char *json, size_t json_size);
 
-/* What sw_delivery_put() notes of a report; where another process writes it, to note it here as
- * well. */
+/* The facts that sw_delivery_put() notes of a report; where another process writes it, to note them
+ * here as well. */
 struct sw_delivery_seen sw_delivery_seen(const struct sw_delivery *d,
 					 const struct sw_report *report);
 /* False: a process like that was shown, so that this one is only counted. */

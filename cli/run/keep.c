@@ -31,7 +31,7 @@ void sw_keep_prepare(const struct sw_options *options)
 				       NULL); /* sw_keeper_begin() opens it */
 }
 
-/* What the child is told. */
+/* The orders to the child. */
 static const char words[] = {'k', 'r'};
 enum { WORD_KEEP, WORD_REMOVE };
 
@@ -100,8 +100,8 @@ void sw_keeper_begin(struct sw_keeper *keeper, const struct sw_options *options)
 					    NULL); /* failing already */
 }
 
-/* What has no name by now the child removes. Its end is seen by that of the connection, as a confined process may not
- * wait for a child. */
+/* A snapshot that has no name by now is removed by the child. The child's end is seen by that of
+ * the connection, as a confined process may not wait for a child. */
 void sw_keeper_end(struct sw_keeper *keeper)
 {
 	if (keeper->temporary == NULL)

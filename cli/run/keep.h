@@ -30,7 +30,7 @@ int sw_keep_check(const struct sw_options *options);
 void sw_keep_prepare(const struct sw_options *options);
 /* Zero-initialised is not begun. What fails sw_keep() says: a dump is there all the same. */
 void sw_keeper_begin(struct sw_keeper *keeper, const struct sw_options *options);
-/* What was not kept by then is removed. */
+/* Remove a snapshot that was not kept by then. */
 void sw_keeper_end(struct sw_keeper *keeper);
 
 /* After all was walked and named, so that what was read of the running process for that is kept, too. 0 also when

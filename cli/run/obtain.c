@@ -167,7 +167,7 @@ struct job {
 	size_t n_written;
 };
 
-/* What is in the pipe before each text. */
+/* The header of each text in the pipe. */
 struct header {
 	char id[sizeof((struct sw_obtained){0}.id)], comm[SW_COMM_MAX];
 	size_t n_matched, text_bytes;

@@ -13,7 +13,7 @@
 /* When --timeout ends for work that began at begin_ns; 0 means no limit. */
 int64_t sw_deadline_ns(const struct sw_options *options, int64_t begin_ns);
 
-/* What the command line says of a capture that began at begin_ns, for sw_pipeline_run(). */
+/* The options for sw_pipeline_run() of a capture that began at begin_ns, by the command line. */
 struct sw_pipeline_options sw_obtain_options(const struct sw_options *options, int64_t begin_ns);
 
 /* sw_pipeline_run() on a process, a core file or a fixture. */
@@ -41,7 +41,8 @@ int sw_capture_make(struct sw_session *session, const struct sw_subject *subject
 		    struct sw_capture *ret, struct sw_error *err);
 void sw_capture_deinit(struct sw_capture *capture);
 
-/* What a child made of a capture: the report, rendered for delivery. It says itself on standard error what is missing. */
+/* The result of a child for a capture: the report, rendered for delivery. The child itself says on
+ * standard error what is missing. */
 struct sw_obtained {
 	struct sw_text text;
 	char id[128], comm[SW_COMM_MAX];

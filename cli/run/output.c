@@ -291,7 +291,7 @@ static int let_place(struct sw_output *out, struct sw_error *err)
 	return -answer.code;
 }
 
-/* What is not there by now the child removes. */
+/* A file that is not in its place by now is removed by the child. */
 static void placer_end(struct sw_output *out)
 {
 	sw_close_p(&out->placer_fd);

@@ -33,7 +33,7 @@ int sw_profile_output_open(struct sw_profile_output *ret, const struct sw_option
 		return sw_complain_error(options->diff, &err);
 	if (sw_output_open(&ret->output, options->output, &err) < 0)
 		return sw_complain_error(options->output, &err);
-	/* What a program that was started writes is not mixed with a profile. */
+	/* The output of a program that was started is not mixed with a profile. */
 	if (options->program != NULL && options->output == NULL)
 		ret->output.fd = STDERR_FILENO;
 	if (sw_sandbox_entrust(options, &ret->output, &err) < 0)

@@ -13,7 +13,7 @@
 
 enum { STATUS_MAX = 16 << 10, CGROUP_MAX = 64 << 10, LABEL_MAX = 4096 };
 
-/* What decides whether the lines that are equal permit anything. */
+/* The facts that decide whether lines that are equal permit anything. */
 struct found {
 	bool is_confined; /* by a filter, or by no_new_privs */
 	bool has_one_user, has_one_group;

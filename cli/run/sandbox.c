@@ -25,7 +25,7 @@ enum { MODULES_MAX = 256, PATHS_MAX = 4 * MODULES_MAX + 8 };
 
 static const uint64_t read_caps = UINT64_C(1) << CAP_DAC_READ_SEARCH;
 
-/* What Landlock lets the process open. */
+/* The paths that Landlock lets the process open. */
 struct paths {
 	struct sw_local *local; /* borrowed */
 	struct sw_landlock_path all[PATHS_MAX];
@@ -116,7 +116,7 @@ static bool has_file(const struct sw_module *module)
 	return fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink > 0;
 }
 
-/* What was unpacked of debug files before. */
+/* The directories of debug files that were unpacked before. */
 static void allow_unpacked(struct paths *p, const struct sw_options *options)
 {
 	const struct sw_unpacked *unpacked = options->symbolize.unpacked;
@@ -144,7 +144,7 @@ static void allow_debug_files(struct paths *p, const struct sw_options *options,
 	}
 }
 
-/* Whose permissions open files. */
+/* The user whose permissions open files. */
 struct owner {
 	uid_t uid;
 	gid_t gid;
@@ -223,7 +223,7 @@ int sw_sandbox_enter_saved(const struct sw_options *options, const struct sw_sub
 	struct stat st;
 	if (is_off(options))
 		return 0;
-	/* One that is not there is complained about by who opens it. */
+	/* A file that is not there is complained about by the code that opens it. */
 	struct owner owner = {.uid = geteuid(), .gid = getegid()};
 	bool found = fd >= 0 && fstat(fd, &st) == 0;
 	if (found)
@@ -235,8 +235,8 @@ int sw_sandbox_enter_saved(const struct sw_options *options, const struct sw_sub
 	return give_up(anywhere ? read_caps : 0, &p, &owner, SW_SECCOMP_TERMINAL, err);
 }
 
-/* Of what a process has mapped, its files are opened below /proc: deleted ones by map_files, which
- * needs the last of them. */
+/* The capabilities for a capture: the files that a process has mapped are opened below /proc,
+ * deleted ones by map_files, which needs the last of them. */
 static const uint64_t capture_caps = UINT64_C(1) << CAP_SYS_PTRACE |
 				     UINT64_C(1) << CAP_DAC_READ_SEARCH |
 				     UINT64_C(1) << CAP_CHECKPOINT_RESTORE;

@@ -6,11 +6,10 @@
 #include "run/select.h"
 
 /*
- * What the command gives up before it parses bytes that somebody else wrote: capabilities, all
- * system calls but those for reading files, memory and writing to what is open, and, where the
- * kernel has Landlock, all files but those that may be debug files, which are opened with the permissions
- * of the process's user. For good: nothing can be
- * captured afterwards.
+ * The sandbox is entered before the command parses bytes that somebody else wrote. It gives up
+ * capabilities, all system calls but those for reading files, memory and writing to what is open,
+ * and, where the kernel has Landlock, all files but those that may be debug files, which are opened
+ * with the permissions of the process's user. For good: nothing can be captured afterwards.
  *
  * 0; -SW_E_NOT_PERMITTED, -SW_E_IO: the process must not go on.
  */

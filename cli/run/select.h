@@ -4,7 +4,7 @@
 
 #include "common/options.h"
 
-/* One thing to capture: a process, a core file or a fixture. */
+/* The subject of a capture: a process, a core file or a fixture. */
 struct sw_subject {
 	enum sw_want_kind kind; /* SW_WANT_PID, _CORE or _FIXTURE */
 	pid_t pid;
@@ -28,7 +28,7 @@ struct sw_selection {
  */
 int sw_select(const struct sw_options *options, struct sw_selection *ret, const char **ret_about,
 	      struct sw_error *err);
-/* One more process, unless it is there. @return 0; -SW_E_LIMIT, -SW_E_NOMEM. */
+/* Add a process, unless it is there. @return 0; -SW_E_LIMIT, -SW_E_NOMEM. */
 int sw_selection_add(struct sw_selection *selection, pid_t pid, const char *comm,
 		     struct sw_error *err);
 void sw_selection_deinit(struct sw_selection *selection);

@@ -117,7 +117,7 @@ static int part_put(struct sw_delivery *d, const struct part *part, const struct
 	return r < 0 ? sw_complain_error(sw_delivery_name(d), &err) : part->status;
 }
 
-/* What a worker would do that has not been started, or has ended. */
+/* Do here the work of a worker that has not been started, or has ended. */
 static int part_make(struct sw_delivery *d, const struct sw_split_work *work, size_t first,
 		     size_t end)
 {
@@ -149,7 +149,7 @@ static int parts_put(struct sw_delivery *d, struct worker *workers, size_t n_wor
 	return status;
 }
 
-/* One that has something left to write sees that nobody reads it. */
+/* A worker that has something left to write sees that nobody reads it. */
 static void workers_end(struct worker *workers, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

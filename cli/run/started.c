@@ -14,7 +14,7 @@
 
 enum { STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNALLED = 128 };
 
-/* What the one that captures says to the command. */
+/* The message of the capturing process to the command. */
 struct told {
 	pid_t pid;
 	bool has_begun;

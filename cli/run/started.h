@@ -7,7 +7,8 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-/* What the command was started with and has changed for itself: a program that it starts gets it back. */
+/* The settings that the command was started with and has changed for itself: a program that it
+ * starts gets them back. */
 struct sw_inherited {
 	struct sigaction bus, pipe, file_size;
 	struct rlimit files;
@@ -33,7 +34,7 @@ struct sw_started {
 	int hold_fd;  /* owned: ends when the program has ended */
 };
 
-/* What captures it, in a process of its own; an exit status. */
+/* The function that captures it, in a process of its own; returns an exit status. */
 typedef int sw_started_work(const struct sw_options *options, struct sw_started *started);
 
 /* Starts options->program under work. The program's exit status, 128 and the number of the signal that ended it; or

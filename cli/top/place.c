@@ -16,7 +16,7 @@ static void put(struct sw_text *text, const char *s)
 	sw_utf8_append_plain(text, s, strlen(s));
 }
 
-/* What every blocked thread has on top of its stack. */
+/* Frames of the C library, which every blocked thread has on top of its stack. */
 static bool is_library(const struct sw_report *report, const struct sw_report_frame *f)
 {
 	static const char *const names[] = {"libc.so", "libc-",      "libpthread", "ld-linux",

@@ -10,7 +10,8 @@
 #include <termios.h>
 
 /* The terminal that standard input and output are: a screen of our own, and keys as they are typed.
- * What it was is there again after sw_terminal_close(), and when a fault ends the program. */
+ * The screen from before is there again after sw_terminal_close(), and when a fault ends the
+ * program. */
 
 enum sw_key {
 	SW_KEY_NONE = 0, /* 1 to 126: as typed */

@@ -53,7 +53,7 @@ static const char *state_of(const struct sw_top_thread *t)
 	return "";
 }
 
-/* One line of what is known, without its end. */
+/* A line of the thread's place, without its end. */
 static const char *line_of(const struct sw_top_thread *t, size_t number, size_t *ret_size)
 {
 	const char *line = t->place;
@@ -118,7 +118,7 @@ static int by_name(const void *left, const void *right)
 	return order != 0 ? order : by_tid(a, b);
 }
 
-/* Those that pass are at the head; how many. */
+/* Move the threads that pass the filter to the head. Returns how many. */
 static size_t choose(struct sw_top_list *list, const struct sw_top_view *view)
 {
 	static int (*const orders[])(const void *, const void *) = {

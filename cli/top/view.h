@@ -7,12 +7,12 @@
 
 #include <snapwalk/sampler.h>
 
-/* What top shows, as lines of text. Knows neither terminal nor process. */
+/* The view of top as lines of text. Knows neither terminal nor process. */
 
 /*
- * What is known of where a thread is, one line each: its name, what it waits for ("" nothing, or
- * unknown), the frames that say most ("a < b < c"), and all frames that are kept, innermost first.
- * Nothing in it steers a terminal.
+ * The place of a thread, one line each: its name, what it waits for ("" nothing, or unknown), the
+ * frames that say most ("a < b < c"), and all frames that are kept, innermost first. Nothing in it
+ * steers a terminal.
  */
 enum { SW_TOP_NAME, SW_TOP_WAITS, SW_TOP_FRAMES, SW_TOP_STACK };
 
@@ -31,7 +31,7 @@ struct sw_top_list {
 	size_t n_threads;
 };
 
-/* What the user has chosen. Zero-initialised is the first view. */
+/* The choices of the user. Zero-initialised is the first view. */
 struct sw_top_view {
 	enum sw_top_sort sort;
 	char filter[64]; /* threads with this text in any line; "": all */

@@ -48,7 +48,7 @@ class Tools:
         raise RuntimeError(f"{tool} {pids}: status {cost['status']}, {tries} times")
 
     def run_once(self, tool, *pids):
-        """What one run cost, with what it printed of one process when that is JSON."""
+        """Returns the cost of one run, with its output for one process when that is JSON."""
         done = subprocess.run([self.measure, self.output.name, *self.commands[tool], *map(str, pids)],
                               capture_output=True, text=True, check=True)
         wall, cpu, rss, status = map(int, done.stdout.split())

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What sampling costs and how right it is: a program whose threads say what they do and count their work.
+"""The cost of sampling and how right it is: a program whose threads say what they do and count their work.
 
 It is sampled and not sampled in turn, and of each pair the work done is compared; answers are medians of pairs. What
 the machine does beside it is the same in both on the average. Of the fall there are two figures: by the work in a
@@ -37,7 +37,7 @@ class Program:
         self.process.communicate()
 
     def count(self):
-        """What it says of itself, and when, and its CPU time."""
+        """Returns the counts of the program, the time, and its CPU time."""
         self.process.stdin.write("count\n")
         self.process.stdin.flush()
         said = dict(self.process.stdout.readline().split() for _ in NAMES)
@@ -47,7 +47,7 @@ class Program:
 
 
 def cpu_s(pid):
-    """Of all threads; a thread that ends is not of these programs."""
+    """Returns the CPU time of all threads; a thread that ends is not of these programs."""
     total = 0
     for tid in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{tid}/schedstat") as file:
@@ -112,7 +112,7 @@ def throughput(options):
 
 
 def has(profile):
-    """Of each sample the set of its functions."""
+    """Returns the set of functions of each sample."""
     sets = []
     for parent, frame in profile["nodes"]:
         sets.append((sets[parent] if parent is not None else frozenset()) | {profile["frames"][frame]["function"]})
@@ -152,7 +152,7 @@ class Bars:
 
 
 def uncertainty(values):
-    """Of a median, about: one standard error."""
+    """Returns the uncertainty of a median, about one standard error."""
     return 1.25 * statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else float("inf")
 
 
