@@ -131,7 +131,7 @@ static void print_screen(FILE *to, const struct sw_command *commands)
 	}
 	fputs("Targets: PID, -p PID, --comm NAME, --unit U, --container ID, --core FILE...\n"
 	      "Options: --all (idle threads, too), --json, -o FILE, -v, --max-stop MS\n"
-	      "'snapwalk help COMMAND' has its options, 'help --all' all; 'version' is there.\n",
+	      "More: 'snapwalk help COMMAND', 'snapwalk help --all', 'snapwalk version'\n",
 	      to);
 }
 
