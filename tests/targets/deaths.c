@@ -4,7 +4,8 @@
  *
  *	exit	a thread calls exit(3) by leave(), while others wait
  *	return	main() returns 4
- *	raise	SIGUSR1 to itself, for which there is no handler
+ *	raise	a thread sends SIGUSR1 to itself, for which there is no handler
+ *	kill	a thread sends it to the process
  *	memory	takes memory until there is none
  *	survive	signals that kill nobody: one with a handler, one that is ignored, one that stops; a thread that ends; a
  *		child that dies. Then it prints "done"
@@ -77,6 +78,19 @@ static void start(void *(*function)(void *), int wait)
 		(void) pthread_join(thread, NULL); /* it was started */
 }
 
+static void *raises(void *arg)
+{
+	(void) raise(SIGUSR1);
+	return arg;
+}
+
+/* The signal is to the process: the kernel gives it to the first thread. */
+static void *kills(void *arg)
+{
+	(void) kill(getpid(), SIGUSR1);
+	return arg;
+}
+
 static void survive(void)
 {
 	(void) signal(SIGUSR2, handle);
@@ -114,7 +128,9 @@ int main(void)
 		if (strcmp(line, "return") == 0)
 			return 4;
 		if (strcmp(line, "raise") == 0)
-			(void) raise(SIGUSR1);
+			start(raises, 1);
+		if (strcmp(line, "kill") == 0)
+			start(kills, 1);
 		if (strcmp(line, "memory") == 0)
 			memory_take();
 		if (strcmp(line, "survive") == 0)

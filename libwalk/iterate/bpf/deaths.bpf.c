@@ -48,9 +48,11 @@ static const uint64_t harmless =
 /* Those of a fault, which has an address: SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV. */
 static const uint64_t faults = BIT(4) | BIT(5) | BIT(7) | BIT(8) | BIT(11);
 
-/* The last signal that somebody else has sent, by its number. */
+/* The last signal of a number. */
 struct sent {
 	uint64_t time_ns;
+	uint64_t
+		thread; /* the kernel's number of the thread of the process that has sent it; 0: another process has */
 	uint32_t pid, uid, code, by_kernel;
 	char comm[COMM];
 };
@@ -156,8 +158,18 @@ int sw_death_sent(const uint64_t *ctx)
 		sent->by_kernel = 1;
 	sent->pid = number_in(pointer_at(&sender->group_leader), setup->pid_namespace);
 	sent->uid = (uint32_t) bpf_get_current_uid_gid();
+	sent->thread =
+		!sent->by_kernel && (uint32_t) sender->tgid == tgid ? (uint32_t) sender->pid : 0;
 	__builtin_memcpy(sent->comm, sender->comm, sizeof(sent->comm));
 	return 0;
+}
+
+/* Whether another thread of the process has raised the signal. It is on its way out of the call that sent it, and is killed
+ * there, too: its stack is the one that tells why. */
+static __always_inline bool is_raised_elsewhere(const struct task_struct *task, uint32_t signal)
+{
+	const struct sent *sent = bpf_map_lookup_elem(&sw_sent, &signal);
+	return sent != NULL && sent->thread != 0 && sent->thread != (uint32_t) task->pid;
 }
 
 /* A signal without a handler kills, but for some. One that another thread takes comes to all others as SIGKILL, without
@@ -182,6 +194,8 @@ int sw_death_signal(const uint64_t *ctx)
 			return 0;
 		death.signal = code & SIGNAL_MASK;
 	}
+	if (is_raised_elsewhere(task, death.signal))
+		return 0;
 	if (ctx[1] > INFO_KERNEL) {
 		death.code = (int32_t) number_at((const void *) (ctx[1] + INFO_CODE_OFF));
 		if ((faults & BIT(death.signal & 63)) != 0 && death.code > 0) {
