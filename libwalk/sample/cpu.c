@@ -73,8 +73,9 @@ struct sw_cpu_sampler {
 	size_t stack_bytes;
 	struct sw_events_sample event; /* is the first of the next batch */
 	bool has_kept;
-	bool has_copy; /* it waits, as records of the kernel go before it */
-	bool fixed;    /* maps and names are not read again */
+	bool has_copy;     /* it waits, as records of the kernel go before it */
+	bool fixed;        /* maps and names are not read again */
+	bool beside_looks; /* at threads that wait */
 	bool base_old;
 	bool code_came; /* since it was made */
 	int64_t base_ns;
@@ -220,9 +221,9 @@ static int base_take(struct sw_cpu_sampler *s, struct sw_error *err)
 			"process %d is a %d-bit program now, whose system calls are not followed",
 			(int) s->target->pid, s->base->process.elf_class);
 	r = s->copies != NULL || s->events == NULL ? recipe_take(s, err) : 0;
-	/* Which ones a thread had at the instant of a sample nobody can tell afterwards; copies at calls say it. Beside
-	 * samples of CPU time there are looks at threads that wait, which do not. */
-	if (r == 0 && !s->by_calls && sw_returns_page(s->base) != NULL)
+	/* Which ones a thread had at the instant of a sample nobody can tell afterwards; copies say it. Beside samples by the
+	 * clock there are looks at threads that wait, which do not. */
+	if (r == 0 && (s->copies == NULL || s->beside_looks) && sw_returns_page(s->base) != NULL)
 		return sw_fail(err, SW_E_INVALID,
 			       "a tool probes or has probed functions of process %d (uprobes), and "
 			       "perf events do not "
@@ -396,6 +397,7 @@ static int create(struct sw_context *ctx, struct sw_target *target,
 	if (wanted != NULL)
 		s->wanted = *wanted;
 	s->fixed = (flags & SW_CPU_SAMPLER_FIXED) != 0;
+	s->beside_looks = (flags & SW_CPU_SAMPLER_CLOCK) != 0;
 	s->stack_bytes = stack_bytes == 0                    ? DEFAULT_STACK_BYTES
 			 : stack_bytes < SW_EVENTS_STACK_MAX ? stack_bytes
 							     : SW_EVENTS_STACK_MAX;
@@ -484,7 +486,7 @@ static bool has_replaced(const struct sw_copy *copy)
 static const uint8_t *stack_data(struct sw_cpu_sampler *s, const struct sw_copy_part *part,
 				 size_t *used)
 {
-	if (!s->by_calls || !has_replaced(&s->said) || part->bytes > BATCH * s->stack_bytes - *used)
+	if (!has_replaced(&s->said) || part->bytes > BATCH * s->stack_bytes - *used)
 		return part->data;
 	uint8_t *to = s->stacks + *used;
 	memcpy(to, part->data, part->bytes);
@@ -615,10 +617,11 @@ static bool is_newer(const struct sw_cpu_sampler *s)
 	return s->base_exec_id != 0 ? s->copy.head.exec_id > s->base_exec_id : s->program_came;
 }
 
-/* What the copy is of. The parts that say it go before those of the process, and are no memory of that. */
+/* What the copy is of, if it is of an event. The parts that say it, and which return addresses have been replaced, go before
+ * those of the process, and are no memory of that. */
 static bool called_take(struct sw_cpu_sampler *s)
 {
-	bool taken = sw_called_read(&s->copy, &s->happened);
+	bool taken = !s->by_calls || sw_called_read(&s->copy, &s->happened);
 	s->said = s->copy;
 	while (s->copy.n_parts > 0 && s->copy.parts[0].kind >= SW_CALLED_EVENT) {
 		s->copy.parts++;
@@ -665,7 +668,7 @@ static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 			*new_program |= kind == SW_EVENTS_PROGRAM;
 			continue;
 		}
-		if (s->by_calls && !again && !called_take(s)) {
+		if (s->copies != NULL && !again && !called_take(s)) {
 			s->n_left++; /* nothing says what it is of */
 			continue;
 		}
