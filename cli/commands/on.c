@@ -14,20 +14,31 @@ static int put(struct sw_call_counts *counts, struct sw_output *output)
 	const struct sw_options *o = counts->run->options;
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
 	int r = 0;
-	if (!o->each || o->format != SW_FORMAT_JSON) /* else the events are all there is */
+	if (o->each && o->format == SW_FORMAT_JSON) /* the events are there already */
+		sw_event_dumps_lines(&counts->run->dumps, &text);
+	else
 		r = o->format == SW_FORMAT_JSON ? sw_call_counts_json(counts, &text)
 						: sw_call_counts_text(counts, &text);
+	r = r == 0 && text.failed ? -SW_E_NOMEM : r;
 	return sw_event_run_put(output, &text, r);
 }
 
-/* Before anything else is written. JSON has it as a member. */
+/* Before anything else is written. JSON that is one object has it as a member. */
 static int notice_put(const struct sw_event_run *run, struct sw_output *output,
 		      struct sw_error *err)
 {
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
-	if (run->wanted.what != SW_EVENT_FUNCTION || run->options->format == SW_FORMAT_JSON)
+	bool as_json = run->options->format == SW_FORMAT_JSON;
+	if (run->wanted.what != SW_EVENT_FUNCTION || (as_json && !run->options->each))
 		return 0;
-	sw_function_notice(&run->function, &run->subject, &text);
+	if (as_json) {
+		sw_text_printf(&text, "{\"schema\":\"snapwalk.probe/1\",\"pid\":%d",
+			       (int) run->subject.pid);
+		sw_function_json(&run->function, &text);
+		sw_text_append(&text, "}\n", 2);
+	} else {
+		sw_function_notice(&run->function, &run->subject, &text);
+	}
 	return text.failed ? sw_fail_nomem(err)
 			   : sw_output_write(output, text.data, text.size, err);
 }
@@ -45,6 +56,7 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 		return sw_complain_error("snapwalk", &err);
 	int status = sw_event_run_all(run);
 	status = sw_status_worse(status, put(&counts, output));
+	status = sw_status_worse(status, sw_event_dumps_status(&run->dumps));
 	return sw_status_worse(status, sw_event_run_missing(run));
 }
 

@@ -106,6 +106,14 @@ bool sw_set_each(struct sw_options *o, const char *value, struct sw_usage *usage
 	return true;
 }
 
+bool sw_set_then(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	if (strcmp(value, "dump") != 0)
+		return sw_usage_fail(usage, "give --then dump", "'%s' is unknown", value);
+	o->then_dump = true;
+	return true;
+}
+
 bool sw_set_event_args(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	(void) value;

@@ -193,6 +193,8 @@ const struct sw_option sw_option_table[] = {
 	 "2s",
 	 sw_set_slower, false},
 	{"each", 0, NULL, SW_FOR_ON, "a line for each event when it happens", sw_set_each, false},
+	{"then", 0, "dump", SW_FOR_ON,
+	 "dump all threads at the first event, or with --count at each", sw_set_then, false},
 	{"max-load", 0, "PERCENT", SW_FOR_SAMPLE,
 	 "largest share of time the target is stopped (default 1)", sw_set_max_load, false},
 	{"by-process", 0, NULL, SW_FOR_SAMPLE, "the outermost frame of each stack is its process",

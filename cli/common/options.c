@@ -476,6 +476,7 @@ static bool check_leaks(struct sw_options *o, struct sw_usage *usage)
 
 static bool check_on(struct sw_options *o, struct sw_usage *usage)
 {
+	enum { DUMPS_MAX = 100 };
 	if (o->event_name == NULL)
 		return sw_usage_fail(
 			usage,
@@ -496,6 +497,13 @@ static bool check_on(struct sw_options *o, struct sw_usage *usage)
 		return sw_usage_fail(usage, "leave --errno away", "--errno is of system calls");
 	if (o->event.what == SW_EVENT_DEATH && (o->each || o->count > 0))
 		return sw_usage_fail(usage, "leave --each and --count away", "a process dies once");
+	if (o->then_dump && o->event.what == SW_EVENT_DEATH)
+		return sw_usage_fail(usage, "leave --then away",
+				     "a process that dies cannot be dumped");
+	if (o->then_dump && o->count > DUMPS_MAX)
+		return sw_usage_fail(usage, "give --count 1 to 100", "too many dumps");
+	if (o->then_dump && o->count == 0)
+		o->count = 1;
 	if (!o->duration_given)
 		o->duration_s = 0; /* until Control-C */
 	sw_event_finish(o);

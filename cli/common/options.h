@@ -157,6 +157,8 @@ struct sw_options {
 	size_t n_from;
 	bool debuginfod;            /* symbolize: servers are asked */
 	const char *debuginfod_url; /* with it; NULL: those of DEBUGINFOD_URLS */
+	bool then_dump;             /* on: the whole process at an event */
+	bool list;                  /* on usdt: which probes there are */
 	bool help, version;
 };
 

@@ -357,6 +357,7 @@ int sw_call_counts_text(struct sw_call_counts *c, struct sw_text *text)
 		sw_text_printf(text, "%6" PRIu64 "  lost: they came faster than they were read\n",
 			       c->run->n_lost);
 	sw_event_cost_text(c->run, text);
+	sw_event_dumps_text(&c->run->dumps, text);
 	return text->failed ? -SW_E_NOMEM : 0;
 }
 
@@ -404,6 +405,7 @@ int sw_call_counts_json(struct sw_call_counts *c, struct sw_text *text)
 	}
 	sw_text_append(text, "]", 1);
 	sw_event_cost_json(run, text);
+	sw_event_dumps_json(&run->dumps, text);
 	sw_text_append(text, "}\n", 2);
 	return text->failed ? -SW_E_NOMEM : 0;
 }

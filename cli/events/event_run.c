@@ -18,6 +18,7 @@
 enum {
 	NS_PER_S = 1000000000,
 	FETCHES_HZ = 50, /* nobody is woken for events */
+	LOOKS_HZ = 1000, /* where an event is waited for that is dumped */
 	NAMING_S = 30,
 	/* Calls of a function a second: about a microsecond each, or some tens where the kernel steps. man/snapwalk-on.1 */
 	EMULATED_MAX = 10000,
@@ -66,6 +67,7 @@ static int told(void *arg, const struct sw_event *e, uint32_t row, struct sw_err
 {
 	struct sw_event_run *run = arg;
 	run->n_events++;
+	sw_event_dumps_event(&run->dumps, e);
 	return run->enough ? 0 : run->event(run->arg, e, row, err);
 }
 
@@ -159,6 +161,8 @@ int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options
 		return status;
 	sw_wait_signals(&run->signals, true);
 	int r = sw_session_create(&run->session, &err);
+	if (r == 0 && options->then_dump)
+		r = sw_event_dumps_start(&run->dumps, options, run->subject.pid, &err);
 	if (r == 0)
 		r = recorder_open(run, wanted, &err);
 	if (r < 0)
@@ -180,6 +184,7 @@ void sw_event_run_deinit(struct sw_event_run *run)
 	sw_event_stacks_deinit(&run->stacks);
 	sw_event_profiled_deinit(&run->profiled);
 	sw_event_order_deinit(&run->order);
+	sw_event_dumps_deinit(&run->dumps);
 }
 
 int sw_event_run_with(const struct sw_options *options, const struct sw_event_options *wanted,
@@ -243,6 +248,25 @@ static uint64_t calls_count(const struct sw_event_run *run)
 	return run->n_read + run->n_lost + cost.n_not_held + cost.n_unknown + cost.n_none;
 }
 
+/* Until a time, or the next event that is dumped. True: a signal says to stop. */
+static bool wait_until(struct sw_event_run *run, int64_t until_ns)
+{
+	if (run->dumps.all == NULL)
+		return sw_wait_until(&run->signals, until_ns);
+	for (;;) {
+		sw_event_dumps_take(&run->dumps, false);
+		if (sw_recorder_has_events(run->recorder)) {
+			sw_event_dumps_begin(&run->dumps);
+			return false;
+		}
+		int64_t now_ns = sw_clock_ns(), step_ns = now_ns + NS_PER_S / LOOKS_HZ;
+		if (now_ns >= until_ns)
+			return false;
+		if (sw_wait_until(&run->signals, step_ns < until_ns ? step_ns : until_ns))
+			return true;
+	}
+}
+
 static int all_read(struct sw_event_run *run, struct sw_error *err)
 {
 	const uint64_t max = rate_max(run);
@@ -261,7 +285,7 @@ static int all_read(struct sw_event_run *run, struct sw_error *err)
 		if (run->over && now_ns - over_ns >= NS_PER_S / 2)
 			break;
 		int64_t due_ns = now_ns + NS_PER_S / FETCHES_HZ;
-		told = sw_wait_until(&run->signals, due_ns < end_ns ? due_ns : end_ns);
+		told = wait_until(run, due_ns < end_ns ? due_ns : end_ns);
 		r = fetch(run, err);
 		now_ns = sw_clock_ns();
 		if (max > 0 && sw_event_rate_is_above(&rate, now_ns, calls_count(run), max))
@@ -280,7 +304,10 @@ static int all_read(struct sw_event_run *run, struct sw_error *err)
 		before = run->n_read;
 		r = fetch(run, err);
 	}
-	return r == 0 ? sw_event_order_end(&run->order, err) : r;
+	if (r == 0)
+		r = sw_event_order_end(&run->order, err);
+	sw_event_dumps_take(&run->dumps, true);
+	return r;
 }
 
 bool sw_event_run_changes_code(const struct sw_event_run *run)

@@ -3,6 +3,7 @@
 #define SW_CLI_EVENT_RUN_H
 
 #include "common/options.h"
+#include "events/dumps.h"
 #include "events/function.h"
 #include "events/order.h"
 #include "events/profiled.h"
@@ -30,6 +31,7 @@ struct sw_event_run {
 	struct sw_recorder_sink sink;
 	struct sw_event_stacks stacks;
 	struct sw_event_profiled profiled;
+	struct sw_event_dumps dumps; /* with --then dump */
 	struct sw_event_order order;
 	/* Before the kernel ends events: what is compared with them afterwards. NULL: nothing. 0, or an error. */
 	int (*before_end)(void *arg, struct sw_error *err);

@@ -246,6 +246,11 @@ bool sw_copies_next(struct sw_copies *c, struct sw_copy *ret)
 	return false;
 }
 
+bool sw_copies_has_more(const struct sw_copies *c)
+{
+	return sw_copies_ring_has_more(&c->ring);
+}
+
 struct sw_copies_counts sw_copies_counts(const struct sw_copies *c)
 {
 	struct sw_copies_counts sum = {0};

@@ -70,6 +70,9 @@ void sw_copies_end(struct sw_copies *copies);
 /* The next copy; false: there is none by now. *ret holds until the next call. */
 bool sw_copies_next(struct sw_copies *copies, struct sw_copy *ret);
 
+/* Whether a copy waits for sw_copies_next(); makes no system call. */
+bool sw_copies_has_more(const struct sw_copies *copies);
+
 /* So far. */
 struct sw_copies_counts sw_copies_counts(const struct sw_copies *copies);
 

@@ -70,6 +70,11 @@ bool sw_copies_ring_next(struct sw_copies_ring *ring, const uint8_t **ret, size_
 	return false;
 }
 
+bool sw_copies_ring_has_more(const struct sw_copies_ring *ring)
+{
+	return ring->at != __atomic_load_n(ring->written_at, __ATOMIC_ACQUIRE);
+}
+
 void sw_copies_ring_give_back(struct sw_copies_ring *ring)
 {
 	__atomic_store_n(ring->read_at, ring->at, __ATOMIC_RELEASE);

@@ -28,6 +28,9 @@ void sw_copies_ring_unmap(struct sw_copies_ring *ring);
 /* The next record; false: there is none by now. It stays until sw_copies_ring_give_back(). */
 bool sw_copies_ring_next(struct sw_copies_ring *ring, const uint8_t **ret, size_t *ret_size);
 
+/* Whether there is a record that was not returned yet. */
+bool sw_copies_ring_has_more(const struct sw_copies_ring *ring);
+
 /* Give back the records that were returned so far. */
 void sw_copies_ring_give_back(struct sw_copies_ring *ring);
 

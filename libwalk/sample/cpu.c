@@ -810,6 +810,11 @@ bool sw_event_sampler_is_over(const struct sw_cpu_sampler *s)
 	return sw_uprobes_are_over(&s->probes) && sw_target_lives(s->target);
 }
 
+bool sw_event_sampler_has_more(const struct sw_cpu_sampler *s)
+{
+	return s->copies != NULL && sw_copies_has_more(s->copies);
+}
+
 struct sw_event_cost sw_event_sampler_cost(const struct sw_cpu_sampler *s)
 {
 	struct sw_copies_counts counts = {0};

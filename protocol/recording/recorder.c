@@ -300,6 +300,11 @@ void sw_recorder_renumber(struct sw_recorder *r, uint32_t (*row)(void *arg, uint
 	}
 }
 
+bool sw_recorder_has_events(const struct sw_recorder *r)
+{
+	return r->cpu != NULL && r->options.event != NULL && sw_event_sampler_has_more(r->cpu);
+}
+
 struct sw_event_cost sw_recorder_event_cost(const struct sw_recorder *r)
 {
 	return r->cpu != NULL ? sw_event_sampler_cost(r->cpu) : (struct sw_event_cost){0};

@@ -127,7 +127,9 @@ def each(tap):
         run = Run("func:twice", "--each", "--json", "--count", 7, target.pid)
         turn(tap, target)
         out, err = run.process.communicate()
-        lines = [json.loads(line) for line in out.splitlines()]
+        first, *lines = [json.loads(line) for line in out.splitlines()]
+        tap.equal((first["schema"], first["pid"], first["function"], first["changes_code"], len(first["places"])),
+                  ("snapwalk.probe/1", target.pid, "twice", True, 1), "--each: what is changed is said first")
         tap.equal([line["seq"] for line in lines], list(range(7)), "--each: so many, without a gap")
         tap.check(all(int(line["arguments"][1], 16) == 7 and int(line["arguments"][0], 16) < ROUNDS for line in lines),
                   "--each: arguments", lines)
@@ -148,7 +150,7 @@ def returns(tap):
         run = Run("func:twice", "--return", "--each", "--json", target.pid)
         turn(tap, target)
         status, out, err = run.end()
-        lines = [json.loads(line) for line in out.splitlines()]
+        lines = [json.loads(line) for line in out.splitlines()][1:]
         tap.equal((status, len(lines)), (0, N), "--return: all")
         tap.check(all(int(line["result"], 16) == 7 * int(line["arguments"][0], 16) for line in lines),
                   "--return: the result belongs to the arguments", lines[:3])

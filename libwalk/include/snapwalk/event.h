@@ -250,6 +250,10 @@ SW_PUBLIC int sw_event_sampler_held(const struct sw_cpu_sampler *sampler,
 				    int (*tell)(void *arg, const struct sw_event_held *held),
 				    void *arg, struct sw_error *err);
 
+/** Whether an event has happened that was not returned yet; makes no system call, so that it may be asked often. Of a sampler
+ * of sw_event_sampler_create(). */
+SW_PUBLIC bool sw_event_sampler_has_more(const struct sw_cpu_sampler *sampler);
+
 /** No events any more; those that happened are still returned. Of a sampler of sw_event_sampler_create(). */
 SW_PUBLIC void sw_event_sampler_end(struct sw_cpu_sampler *sampler);
 

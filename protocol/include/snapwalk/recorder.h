@@ -145,6 +145,8 @@ SW_PUBLIC bool sw_recorder_thread(const struct sw_recorder *recorder, size_t slo
 
 /** See sw_event_sampler_cost(); of a recorder with options.event. */
 SW_PUBLIC struct sw_event_cost sw_recorder_event_cost(const struct sw_recorder *recorder);
+/** Whether an event has happened that sw_recorder_sample() has not told yet; makes no system call. */
+SW_PUBLIC bool sw_recorder_has_events(const struct sw_recorder *recorder);
 
 /** See sw_event_sampler_held(); of a recorder with options.event. */
 SW_PUBLIC int sw_recorder_held(const struct sw_recorder *recorder,
