@@ -52,7 +52,7 @@ _snapwalk_dumps() {
 # The words that are no options.
 _snapwalk_words() {
 	case $2 in
-	show | pin | diff | merge)
+	show | symbolize | pin | diff | merge)
 		echo latest
 		_snapwalk_dumps "$1"
 		;;

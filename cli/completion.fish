@@ -115,7 +115,7 @@ function __snapwalk
     string match -q -- '-*' $current; and return
     test (count $before) -gt 1; or printf '%s\n' $commands
     switch "$command"
-        case show pin diff merge
+        case show symbolize pin diff merge
             echo latest
             __snapwalk_dumps $program
             test "$command" = pin; or __fish_complete_path $current

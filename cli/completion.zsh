@@ -129,7 +129,7 @@ _snapwalk() {
 	fi
 	((CURRENT > 2)) || _describe 'command' commands
 	case $command in
-	show | pin | diff | merge)
+	show | symbolize | pin | diff | merge)
 		compadd latest
 		_snapwalk_dumps $program
 		[[ $command == pin ]] || _files

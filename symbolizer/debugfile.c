@@ -6,7 +6,7 @@
  */
 #include "debugfile.h"
 #include "cleanup.h"
-#include "finder/finder.h"
+#include "finder.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -116,20 +116,6 @@ void sw_build_id_hex(struct sw_bytes id, char ret[static 2 * SW_ID_BYTES_MOST + 
 static bool same_bytes(struct sw_bytes a, struct sw_bytes b)
 {
 	return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
-}
-
-bool sw_elf_has_symbols(const struct sw_elf *elf)
-{
-	struct sw_elf_section section;
-	return sw_elf_section_typed(elf, SHT_SYMTAB, &section) ||
-	       (sw_elf_section_named(elf, ".debug_info", &section) && section.type != SHT_NOBITS);
-}
-
-bool sw_elf_is_debug_file(const struct sw_elf *elf)
-{
-	struct sw_elf_section text;
-	return sw_elf_section_named(elf, ".text", &text) && text.type == SHT_NOBITS &&
-	       sw_elf_has_symbols(elf);
 }
 
 bool sw_image_map_id(struct sw_local *local, const char *directory, const char *name,

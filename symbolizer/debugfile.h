@@ -2,6 +2,7 @@
 #ifndef SW_DEBUGFILE_H
 #define SW_DEBUGFILE_H
 
+#include "finder/elf_kind.h"
 #include "unit.h"
 
 #include <snapwalk/finder.h>
@@ -30,12 +31,6 @@ bool sw_image_map_plain(struct sw_image *image, struct sw_local *local, const ch
 bool sw_image_map_id(struct sw_local *local, const char *directory, const char *name,
 		     struct sw_bytes id, struct sw_image *image, struct sw_elf *elf);
 
-/* Whether a file has more names than those that it exports, or lines. */
-bool sw_elf_has_symbols(const struct sw_elf *elf);
-/* Whether a file is what objcopy --only-keep-debug leaves: symbols, and the headers of code without its bytes. */
-bool sw_elf_is_debug_file(const struct sw_elf *elf);
-
-enum { SW_ID_BYTES_LEAST = 3, SW_ID_BYTES_MOST = 64 };
 /* A build-id of these sizes as text. */
 void sw_build_id_hex(struct sw_bytes id, char ret[static 2 * SW_ID_BYTES_MOST + 1]);
 

@@ -3,7 +3,7 @@
  * Files by their build-ids. Layouts: GDB manual 13.1, "Debugging Information in Separate Files"; the cache of
  * debuginfod_find_debuginfo(3) of elfutils 0.176 to 0.192.
  */
-#include "finder/finder.h"
+#include "finder.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "finder/plain.h"

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 5s
+"""Names that are added to a dump later are those that it would have had."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from harness import TARGETS, Tap, Target, dump, snapwalk, state_of, wait_blocked, wait_until
+from test_fixture import FIXTURES, opened
+
+KEPT = ("php-8.2", "python-3.13.0", "hotspot-17")
+SAID = "names here: "
+
+
+def plain(report):
+    """A dump without what differs from run to run."""
+    for key in ("id", "seq", "timings"):
+        report.pop(key)
+    return report
+
+
+def both(words, directory):
+    """The dump of a fixture with names, and the path of one without."""
+    path = os.path.join(directory, "bare.json")
+    with open(path, "w") as file:
+        json.dump(dump(words, "--symbols", "none", "--timeout", 0, status=(0, 3)), file)
+    return plain(dump(words, "--timeout", 0, status=(0, 3))), path
+
+
+def symbolized(path, *args, **run):
+    got = snapwalk("symbolize", path, "--json", *args, **run)
+    return plain(json.loads(got.stdout)), got
+
+
+def test_kept(tap):
+    """Fixtures of several languages; their modules are files of the fixture."""
+    names = sorted(name for name in os.listdir(FIXTURES)
+                   if os.path.exists(os.path.join(FIXTURES, name, "snapshot")))
+    for name in names if "--all" in sys.argv else KEPT:
+        with tempfile.TemporaryDirectory() as directory, opened(os.path.join(FIXTURES, name)) as fixture:
+            wanted, path = both(["--fixture", fixture], directory)
+            if any(module["build_id"] is None and module["format"] == "elf" for module in wanted["modules"]):
+                continue
+            got, _ = symbolized(path, "--from", os.path.join(fixture, "modules"))
+            tap.equal(got, wanted, f"{name}: as if the names had been there")
+
+
+def test_deadlock(tap):
+    """Who waits for whom depends on names: a deadlock of mutexes is found by them."""
+    with tempfile.TemporaryDirectory() as directory, Target("locks", "deadlock") as target:
+        wait_until(lambda: all(state_of(target.pid, int(tid)) == "S"
+                               for tid in os.listdir(f"/proc/{target.pid}/task")), "the deadlock")
+        fixture = os.path.join(directory, "fixture")
+
+        def recorded():  # it is a deadlock when it is older than the capture
+            shutil.rmtree(fixture, ignore_errors=True)
+            snapwalk("record", target.pid, "-o", fixture)
+            return dump(["--fixture", fixture], status=(0, 3)).get("deadlocks")
+        wait_until(recorded, "a fixture with the deadlock")
+        wanted, path = both(["--fixture", fixture], directory)
+        with open(path) as file:
+            tap.check("deadlocks" not in json.load(file), "no deadlock is told without names")
+        got, _ = symbolized(path)
+        tap.equal(got, wanted, "the deadlock and the kinds of waits are told by names that came later")
+
+
+def split(program, directory):
+    """The program stripped, and its symbols; its build-id."""
+    debug, stripped = (os.path.join(directory, name) for name in ("symbols", "stripped"))
+    subprocess.run(["objcopy", "--only-keep-debug", program, debug], check=True)
+    subprocess.run(["strip", "-o", stripped, program], check=True)
+    notes = subprocess.run(["readelf", "-n", program], check=True, capture_output=True, text=True).stdout
+    return stripped, debug, notes.split("Build ID: ")[1].split()[0]
+
+
+def put(source, *path):
+    path = os.path.join(*path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    shutil.copy(source, path)
+
+
+def test_places(tap):
+    """The program is gone; its names are in a tree, in a cache, and among other files."""
+    with tempfile.TemporaryDirectory() as directory:
+        program = os.path.join(directory, "bin", "inlines")
+        put(os.path.join(TARGETS, "inlines"), program)
+        with Target(None, path=program) as target:
+            wait_blocked(target.pid)
+            fixture = os.path.join(directory, "fixture")
+            snapwalk("record", target.pid, "-o", fixture)
+        wanted, path = both(["--fixture", fixture], directory)
+        shutil.rmtree(fixture)
+        stripped, debug, build_id = split(program, directory)
+        tree, cache, loose, wrong = (os.path.join(directory, name) for name in ("tree", "cache", "loose", "wrong"))
+        put(debug, tree, ".build-id", build_id[:2], build_id[2:] + ".debug")
+        put(debug, cache, build_id, "debuginfo")
+        put(debug, loose, "deep", "er", "any name")
+        put(stripped, loose, "stripped")
+        put(os.path.join(TARGETS, "chain"), wrong, ".build-id", build_id[:2], build_id[2:] + ".debug")
+        no_cache = {**os.environ, "DEBUGINFOD_CACHE_PATH": directory + "/none", "HOME": directory,
+                    "XDG_CACHE_HOME": directory}
+        symbolized_without = {"env": no_cache}
+        os.rename(program, program + ".away")
+        for name, words, env in (
+                ("a tree", ("--from", tree), no_cache),
+                ("the client's layout", ("--from", cache), no_cache),
+                ("the client's cache", (), {**no_cache, "DEBUGINFOD_CACHE_PATH": cache}),
+                ("any directory", ("--from", wrong, "--from", loose), no_cache)):
+            got, run = symbolized(path, *words, env=env)
+            tap.equal(got, wanted, f"names from {name}")
+            tap.check(SAID not in run.stderr, f"nothing is missing with {name}", run.stderr)
+        put(os.path.join(TARGETS, "chain"), program)
+        got, run = symbolized(path, "--from", wrong, **symbolized_without)
+        tap.check(all(frame["function"] is None for stack in got["stacks"] for frame in stack["frames"]
+                      if got["modules"][frame["module"]]["path"] == program),
+                  "a file with another build-id gives no names")
+        got = snapwalk("symbolize", path, path, "--from", wrong, **symbolized_without)
+        tap.equal((got.returncode, got.stderr.count(SAID)), (0, 1), "what is missing is said once")
+        tap.check("1 file has no names here: inlines" in got.stderr and "--from DIR" in got.stderr,
+                  "with the file and the command", got.stderr)
+
+
+def test_refused(tap):
+    for words, status, why in ((("x.json", "--from", "/nowhere"), 1, "is no directory"), ((), 2, "no dump is given"),
+                               (("x.json", "--from", ""), 2, "the value is empty")):
+        got = snapwalk("symbolize", *words)
+        tap.check(got.returncode == status and why in got.stderr and got.stdout == "", f"refused: {why}", got)
+
+
+def main():
+    tap = Tap()
+    for test in (test_kept, test_deadlock, test_places, test_refused):
+        tap.guard(test)
+    tap.done()
+
+
+main()
