@@ -6,7 +6,6 @@
  */
 #include "debugfile.h"
 #include "cleanup.h"
-#include "finder.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -116,6 +115,20 @@ void sw_build_id_hex(struct sw_bytes id, char ret[static 2 * SW_ID_BYTES_MOST + 
 static bool same_bytes(struct sw_bytes a, struct sw_bytes b)
 {
 	return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
+}
+
+bool sw_elf_has_symbols(const struct sw_elf *elf)
+{
+	struct sw_elf_section section;
+	return sw_elf_section_typed(elf, SHT_SYMTAB, &section) ||
+	       (sw_elf_section_named(elf, ".debug_info", &section) && section.type != SHT_NOBITS);
+}
+
+bool sw_elf_is_debug_file(const struct sw_elf *elf)
+{
+	struct sw_elf_section text;
+	return sw_elf_section_named(elf, ".text", &text) && text.type == SHT_NOBITS &&
+	       sw_elf_has_symbols(elf);
 }
 
 bool sw_image_map_id(struct sw_local *local, const char *directory, const char *name,
@@ -237,7 +250,7 @@ static bool id_of(const struct sw_elf *main, const struct sw_unit *unit, struct 
 }
 
 static bool debugfile_open(struct sw_unit *unit, struct sw_debugfile *file, struct sw_local *local,
-			   const char *debug_dir, struct sw_finder *finder)
+			   const char *debug_dir, const struct sw_debug_search *search)
 {
 	const struct sw_elf *main = sw_unit_elf(unit);
 	struct sw_bytes id;
@@ -246,13 +259,14 @@ static bool debugfile_open(struct sw_unit *unit, struct sw_debugfile *file, stru
 		return true;
 	if (main != NULL && by_debuglink(main, unit, local, debug_dir, &file->image, &file->elf))
 		return true;
-	return has_id && finder != NULL &&
-	       sw_finder_debug_file(finder, id, &file->image, &file->elf,
-				    main == NULL || !sw_elf_has_symbols(main));
+	return has_id && search != NULL &&
+	       search->find(search, id, &file->image, &file->elf,
+			    main == NULL || !sw_elf_has_symbols(main));
 }
 
 const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, struct sw_local *local,
-					     const char *debug_dir, struct sw_finder *finder)
+					     const char *debug_dir,
+					     const struct sw_debug_search *search)
 {
 	struct sw_debugfile *file = unit->debugfile;
 	if (file == NULL) {
@@ -260,7 +274,7 @@ const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, struct sw_loc
 		if (file == NULL)
 			return NULL;
 		unit->debugfile = file;
-		file->found = debugfile_open(unit, file, local, debug_dir, finder);
+		file->found = debugfile_open(unit, file, local, debug_dir, search);
 	}
 	return file->found ? file : NULL;
 }

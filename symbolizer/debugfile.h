@@ -2,10 +2,7 @@
 #ifndef SW_DEBUGFILE_H
 #define SW_DEBUGFILE_H
 
-#include "finder/elf_kind.h"
 #include "unit.h"
-
-#include <snapwalk/finder.h>
 
 /* Where Debian and its kin install debug files. */
 #define SW_DEBUG_DIR "/usr/lib/debug"
@@ -31,6 +28,12 @@ bool sw_image_map_plain(struct sw_image *image, struct sw_local *local, const ch
 bool sw_image_map_id(struct sw_local *local, const char *directory, const char *name,
 		     struct sw_bytes id, struct sw_image *image, struct sw_elf *elf);
 
+/* Whether a file has more names than those that it exports, or lines. */
+bool sw_elf_has_symbols(const struct sw_elf *elf);
+/* Whether a file is what objcopy --only-keep-debug leaves: symbols, and the headers of code without its bytes. */
+bool sw_elf_is_debug_file(const struct sw_elf *elf);
+
+enum { SW_ID_BYTES_LEAST = 3, SW_ID_BYTES_MOST = 64 };
 /* A build-id of these sizes as text. */
 void sw_build_id_hex(struct sw_bytes id, char ret[static 2 * SW_ID_BYTES_MOST + 1]);
 
@@ -41,9 +44,17 @@ struct sw_debugfile {
 	struct sw_elf elf;     /* over image */
 };
 
-/* The unit's separate debug file, looked for once; NULL when there is none. finder: who looks elsewhere, too; NULL. */
+/* Who looks for debug files elsewhere, too. */
+struct sw_debug_search {
+	/* The debug file with that build-id; or_whole: else a file that was not stripped. image is the caller's. */
+	bool (*find)(const struct sw_debug_search *search, struct sw_bytes id,
+		     struct sw_image *image, struct sw_elf *elf, bool or_whole);
+};
+
+/* The unit's separate debug file, looked for once; NULL when there is none. search: NULL: nobody looks elsewhere. */
 const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, struct sw_local *local,
-					     const char *debug_dir, struct sw_finder *finder);
+					     const char *debug_dir,
+					     const struct sw_debug_search *search);
 void sw_debugfile_destroy(struct sw_debugfile *file);
 
 /* Whether the module's path leads us to the very file that the target has mapped. In a container it may lead

@@ -303,7 +303,7 @@ static enum sw_dwarf_open slot_open(struct sw_unit *unit, struct sw_dwarf_file *
 	    info.type != SHT_NOBITS)
 		return sw_dwarf_file_open(file, sw_module_fd(unit->module), elf, request);
 	const struct sw_debugfile *separate =
-		sw_unit_debugfile(unit, request->local, request->debug_dir, request->finder);
+		sw_unit_debugfile(unit, request->local, request->debug_dir, request->search);
 	if (elf != NULL)
 		file->why = "it has no debug information, and there is no debug file for it";
 	if (separate == NULL)

@@ -26,7 +26,7 @@ static int debugfile_names(struct sw_unit *unit, void **slot, struct sw_want *wa
 	if (sw_wants_settled(wants, n))
 		return 0;
 	const struct sw_debugfile *file =
-		sw_unit_debugfile(unit, request->local, request->debug_dir, request->finder);
+		sw_unit_debugfile(unit, request->local, request->debug_dir, request->search);
 	if (file != NULL && sw_symtab_find(&file->elf, SHT_SYMTAB, SW_SOURCE_DEBUGFILE, &table))
 		(void) sw_symtab_scan(&table, wants, n, request->deadline_ns);
 	return 0;

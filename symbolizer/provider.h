@@ -56,10 +56,10 @@ struct sw_want {
 struct sw_request {
 	struct sw_arena *arena; /* results live here; as long as the symbolizer */
 	const char *debug_dir;
-	struct sw_local *local;   /* for names; NULL: for a process that may wait for ever */
-	struct sw_finder *finder; /* of files by their build-ids; NULL: nobody looks elsewhere */
-	struct sw_unpacked *unpacked;               /* NULL: none */
-	int64_t deadline_ns;                        /* 0: none */
+	struct sw_local *local; /* for names; NULL: for a process that may wait for ever */
+	const struct sw_debug_search *search; /* NULL: nobody looks for debug files elsewhere */
+	struct sw_unpacked *unpacked;         /* NULL: none */
+	int64_t deadline_ns;                  /* 0: none */
 	const struct sw_symbolize_options *options; /* borrowed; for dwo_read. NULL: the defaults */
 };
 

@@ -229,7 +229,7 @@ static int symbols_fill(struct sw_symbols *symbols, const struct sw_symbolize_op
 		.arena = &priv->symbolizer->arena,
 		.debug_dir = o->debug_dir != NULL ? o->debug_dir : SW_DEBUG_DIR,
 		.local = sw_context_local(priv->symbolizer->ctx),
-		.finder = priv->symbolizer->finder,
+		.search = priv->symbolizer->search,
 		.deadline_ns = o->deadline_ns,
 		.unpacked = o->unpacked,
 		.options = o,

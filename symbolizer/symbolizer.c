@@ -5,8 +5,6 @@
 #include "errors.h"
 #include "arena.h"
 
-#include <snapwalk/finder.h>
-
 /* Results kept for later snapshots. A process that makes new code all day must not fill memory. */
 enum { CACHE_ENTRIES_MAX = 1 << 20 };
 
@@ -57,11 +55,6 @@ struct sw_unit *sw_symbolizer_unit(struct sw_symbolizer *s, struct sw_module *mo
 	s->units[s->n_units++] = unit;
 	s->n_entries += unit->n_entries;
 	return unit;
-}
-
-void sw_symbolizer_set_finder(struct sw_symbolizer *symbolizer, struct sw_finder *finder)
-{
-	symbolizer->finder = finder;
 }
 
 void sw_symbolizer_recall(struct sw_symbolizer *s, const void *data, size_t size)

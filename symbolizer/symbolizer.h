@@ -14,11 +14,11 @@ struct sw_symbolizer {
 	struct sw_map64 by_module; /* module pointer -> index */
 	struct sw_unit **units;    /* owned */
 	size_t n_units, capacity;
-	size_t n_entries;         /* of all units, since the cache was last emptied */
-	size_t n_borrowers;       /* sw_symbols not destroyed yet */
-	uint64_t generation;      /* counts calls */
-	struct sw_kept kept;      /* results of others */
-	struct sw_finder *finder; /* borrowed; NULL: none */
+	size_t n_entries;                     /* of all units, since the cache was last emptied */
+	size_t n_borrowers;                   /* sw_symbols not destroyed yet */
+	uint64_t generation;                  /* counts calls */
+	struct sw_kept kept;                  /* results of others */
+	const struct sw_debug_search *search; /* borrowed; NULL: none */
 };
 
 /* The module's unit, made if there is none; NULL: no memory. */

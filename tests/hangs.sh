@@ -38,6 +38,7 @@ cli/events/mappings.c		proc	openat
 cli/events/threads.c		proc	openat
 cli/main.c			own	open
 cli/run/keep.c			own	lstat
+cli/run/naming.c		own	stat
 cli/run/obtain.c		own	open
 cli/run/output.c		own	open openat readlink stat
 cli/run/rights.c		proc	fstatat open readlinkat
@@ -100,6 +101,7 @@ libwalk/waits/unowned.c		proc	fopen readlinkat
 libwalk/waits/visible.c		proc	faccessat readlinkat
 protocol/select.c		proc	opendir
 symbolizer/debugfile.c		known	open readlink
+symbolizer/finder/plain.c	own	lstat open opendir
 symbolizer/packages/find.c	own	open openat
 symbolizer/unpacked/file.c	own	fstatat lstat open openat
 '

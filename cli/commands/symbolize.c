@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Names for dumps that were made elsewhere, or without any. */
+/* Names for dumps and profiles that were made elsewhere, or without any. */
 #include "commands/commands.h"
 #include "cleanup.h"
 #include "common/complain.h"
@@ -20,6 +20,17 @@ static int put_dump(struct sw_delivery *delivery, const struct sw_read_dump *dum
 	return SW_STATUS_USAGE;
 }
 
+static int put_profile(struct sw_delivery *delivery, struct sw_read_dump *dump)
+{
+	struct sw_error err = {0};
+	sw_cleanup(sw_free_p) char *json = NULL;
+	size_t size = 0;
+	if (sw_profile_write(dump->profile, SW_PROFILE_JSON, NULL, &json, &size, &err) < 0)
+		return sw_complain_error(sw_read_dump_name(dump), &err);
+	return sw_delivery_put_profile(delivery, sw_read_dump_name(dump), dump->profile, json,
+				       size);
+}
+
 static int symbolize_next(struct sw_delivery *delivery, struct sw_namer *namer,
 			  struct sw_read_dump *dump)
 {
@@ -27,14 +38,11 @@ static int symbolize_next(struct sw_delivery *delivery, struct sw_namer *namer,
 	int status = sw_read_dump_next(dump);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
-	if (dump->report == NULL) {
-		sw_complain(sw_read_dump_name(dump), "it is a profile, not a dump", "usage",
-			    "'snapwalk show' prints it");
-		return SW_STATUS_USAGE;
-	}
-	if (sw_namer_report(namer, dump->report, &err) < 0)
+	int r = dump->profile != NULL ? sw_namer_profile(namer, &dump->profile, &err)
+				      : sw_namer_report(namer, dump->report, &err);
+	if (r < 0)
 		return sw_complain_error(sw_read_dump_name(dump), &err);
-	return put_dump(delivery, dump);
+	return dump->profile != NULL ? put_profile(delivery, dump) : put_dump(delivery, dump);
 }
 
 /* Everything is read, and what is written is open. */

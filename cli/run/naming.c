@@ -75,21 +75,23 @@ static bool is_nameless(const struct sw_report_frame *f)
 	       !sw_begins_with(f->trust, "scan");
 }
 
-static void missing_add(struct sw_namer *n, const struct sw_report_module *m)
+/* package: that has its symbols; NULL: not known. */
+static void missing_add(struct sw_namer *n, const char *path, const char *build_id,
+			const char *package)
 {
 	size_t i = n->n_missing;
-	const char *key = m->build_id != NULL ? m->build_id : m->path;
+	const char *key = build_id != NULL ? build_id : path;
 	for (size_t k = 0; k < i; k++)
 		if (strcmp(n->missing[k], key) == 0)
 			return;
 	if (i == SW_NAMING_FILES)
 		return;
 	struct sw_text name = {0};
-	sw_text_printf(&name, "%s%s", sw_path_name(m->path),
-		       m->build_id == NULL ? " (which has no build-id)" : "");
+	sw_text_printf(&name, "%s%s", sw_path_name(path),
+		       build_id == NULL ? " (which has no build-id)" : "");
 	n->missing[i] = strdup(key);
 	n->names[i] = name.failed ? NULL : name.data;
-	n->packages[i] = m->debug_package != NULL ? strdup(m->debug_package) : NULL;
+	n->packages[i] = package != NULL ? strdup(package) : NULL;
 	n->n_missing += n->missing[i] != NULL && n->names[i] != NULL;
 }
 
@@ -102,7 +104,7 @@ static void missing_note(struct sw_namer *n, const struct sw_report *r)
 				is_nameless(f) ? &r->modules[f->module] : NULL;
 			if (m != NULL &&
 			    (strcmp(m->format, "elf") == 0 || strcmp(m->format, "pe") == 0))
-				missing_add(n, m);
+				missing_add(n, m->path, m->build_id, m->debug_package);
 		}
 }
 
@@ -112,6 +114,23 @@ int sw_namer_report(struct sw_namer *n, struct sw_report *report, struct sw_erro
 	if (r == 0)
 		missing_note(n, report);
 	return r;
+}
+
+static void profile_note(void *arg, const char *path, const char *build_id)
+{
+	missing_add(arg, path, build_id, NULL);
+}
+
+int sw_namer_profile(struct sw_namer *n, struct sw_profile **profile, struct sw_error *err)
+{
+	struct sw_profile *named;
+	int r = sw_profile_symbolize(*profile, &n->naming, &named, err);
+	if (r < 0)
+		return r;
+	sw_profile_destroy(*profile);
+	*profile = named;
+	sw_profile_nameless(named, profile_note, n);
+	return 0;
 }
 
 /* Distinct names with what is between them. */

@@ -29,6 +29,8 @@ struct sw_namer {
 int sw_namer_begin(struct sw_namer *ret, const struct sw_options *options, struct sw_error *err);
 /* Adds names to a dump. 0; -SW_E_NOMEM. */
 int sw_namer_report(struct sw_namer *namer, struct sw_report *report, struct sw_error *err);
+/* Replaces a profile by one with names. Likewise. */
+int sw_namer_profile(struct sw_namer *namer, struct sw_profile **profile, struct sw_error *err);
 /* Says on standard error, once, which files had no names, and how to get them. */
 void sw_namer_say_missing(const struct sw_namer *namer);
 /* A namer that was never begun is zero-initialised. */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "naming/modules.h"
+#include "naming/addresses.h"
 #include "cleanup.h"
 #include "errors.h"
-#include "map.h"
-#include "report/build.h"
 #include "report/builder.h"
 #include "report/distinct.h"
 #include "report/frame_kind.h"
+#include "report/hints.h"
 #include "report/undecided.h"
 #include "report/waits.h"
+#include "report/warnings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,7 @@ struct naming {
 	struct sw_report_builder b;
 	struct sw_module **modules; /* owned; of each module of the report; NULL: its frames stay */
 	bool *settled;              /* owned; of each thread: names that are added change nothing */
-	struct sw_address *addresses; /* owned; distinct ones */
-	size_t n_addresses, capacity;
-	struct sw_map64 by_address; /* owned; hash -> number */
+	struct sw_naming_addresses addresses;
 	struct sw_symbols *symbols; /* owned */
 };
 
@@ -28,8 +27,7 @@ static void naming_deinit(struct naming *n)
 {
 	free(n->modules);
 	free(n->settled);
-	free(n->addresses);
-	sw_map64_deinit(&n->by_address);
+	sw_naming_addresses_deinit(&n->addresses);
 	sw_map64_deinit(&n->b.copies);
 	if (n->symbols != NULL)
 		sw_symbols_destroy(n->symbols);
@@ -55,35 +53,10 @@ static struct sw_module *module_of(const struct naming *n, const struct sw_repor
 	return sw_frame_is_of_file(f) ? n->modules[f->module] : NULL;
 }
 
-static uint64_t hash_of(const struct sw_address *a)
-{
-	return sw_mix64(a->svma ^ sw_mix64((uintptr_t) a->module));
-}
-
-static bool is_at(const struct naming *n, uint64_t number, const struct sw_address *a)
-{
-	return n->addresses[number].module == a->module && n->addresses[number].svma == a->svma;
-}
-
 static struct sw_address address_of(struct sw_module *module, const struct sw_report_frame *frames,
 				    size_t i)
 {
 	return (struct sw_address){module, frames[i].offset - !sw_frame_is_exact(frames, i)};
-}
-
-static void address_add(struct naming *n, const struct sw_address *a)
-{
-	uint64_t number, hash = hash_of(a);
-	if (sw_map64_get(&n->by_address, hash, &number) && is_at(n, number, a))
-		return;
-	struct sw_address *grown =
-		sw_grow(n->addresses, n->n_addresses, &n->capacity, 256, sizeof(*grown));
-	n->b.failed |= grown == NULL;
-	if (grown == NULL)
-		return;
-	n->addresses = grown;
-	n->addresses[n->n_addresses] = *a;
-	n->b.failed |= sw_map64_put(&n->by_address, hash, n->n_addresses++) < 0;
 }
 
 static void addresses_collect(struct naming *n)
@@ -96,7 +69,7 @@ static void addresses_collect(struct naming *n)
 			if (module == NULL || s->frames[k].inlined)
 				continue;
 			const struct sw_address a = address_of(module, s->frames, k);
-			address_add(n, &a);
+			n->b.failed |= !sw_naming_addresses_add(&n->addresses, &a);
 		}
 	}
 }
@@ -134,7 +107,7 @@ static bool symbols_of(const struct naming *n, const struct sw_report_frame *fra
 	if (module == NULL)
 		return false;
 	const struct sw_address a = address_of(module, frames, i);
-	if (!sw_map64_get(&n->by_address, hash_of(&a), &number) || !is_at(n, number, &a))
+	if (!sw_naming_addresses_find(&n->addresses, &a, &number))
 		return false;
 	*ret_n = sw_symbols_at(n->symbols, number, ret);
 	return true;
@@ -298,7 +271,7 @@ int sw_report_symbolize(struct sw_report *report, const struct sw_naming *how, s
 	if (!n.b.failed)
 		addresses_collect(&n);
 	if (!n.b.failed)
-		n.b.failed = sw_symbolize_addresses(how->symbolizer, n.addresses, n.n_addresses,
+		n.b.failed = sw_symbolize_addresses(how->symbolizer, n.addresses.all, n.addresses.n,
 						    &how->symbolize, &n.symbols, err) < 0;
 	if (!n.b.failed)
 		names_add(&n);

@@ -6,8 +6,10 @@
 #include "errors.h"
 #include "report/builder.h"
 #include "report/crash.h"
+#include "report/hints.h"
 #include "report/task_waits.h"
 #include "report/waits.h"
+#include "report/warnings.h"
 #include "syscall_name.h"
 
 #include <stdlib.h>

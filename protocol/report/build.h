@@ -9,11 +9,5 @@
 void sw_report_build_process(struct sw_report_builder *b, const struct sw_report_options *options);
 
 void sw_report_build_stacks(struct sw_report_builder *b); /* after modules and threads */
-void sw_report_build_warnings(struct sw_report_builder *b);
-void sw_report_build_hints(struct sw_report_builder *b); /* after stacks and the process */
-/* Those about symbols of files, after files were asked for them; the others stay. */
-void sw_report_renew_hints(struct sw_report_builder *b);
-/* What was not named in time, of n_addresses; and whether the report is complete, which it may not have been for that. */
-void sw_report_renew_warnings(struct sw_report_builder *b, size_t n_unfinished, size_t n_addresses);
 
 #endif

@@ -5,7 +5,7 @@
  */
 #include "cleanup.h"
 #include "parts.h"
-#include "report/build.h"
+#include "report/hints.h"
 #include "text.h"
 
 #include <stdio.h>

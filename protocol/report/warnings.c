@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The warnings say what is missing, in words, and whether anything is missing at all. */
 #include "report/builder.h"
-#include "report/build.h"
+#include "report/warnings.h"
 #include "parts.h"
 #include "syscall_name.h"
 #include "text.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "finder/plain.h"
 #include "cleanup.h"
+#include "debugfile.h"
 #include "dwarf/deadline.h"
-#include "finder/elf_kind.h"
 #include "map.h"
 
 #include <dirent.h>

@@ -96,7 +96,7 @@ int sw_symbolizer_functions(struct sw_symbolizer *s, struct sw_module *module,
 		r == 0 && elf != NULL
 			? sw_unit_debugfile(unit, sw_context_local(s->ctx),
 					    o->debug_dir != NULL ? o->debug_dir : SW_DEBUG_DIR,
-					    s->finder)
+					    s->search)
 			: NULL;
 	if (file != NULL && sw_symtab_find(&file->elf, SHT_SYMTAB, SW_SOURCE_DEBUGFILE, &table))
 		r = sw_function_table_list(&listing, &table, &n, err);

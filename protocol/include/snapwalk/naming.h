@@ -5,6 +5,7 @@
 /* Names for dumps whose processes, or whose files, were elsewhere. */
 
 #include <snapwalk/finder.h>
+#include <snapwalk/profile.h>
 #include <snapwalk/protocol.h>
 
 #ifdef __cplusplus
@@ -31,6 +32,20 @@ struct sw_naming {
  */
 SW_PUBLIC int sw_report_symbolize(struct sw_report *report, const struct sw_naming *naming,
 				  struct sw_error *err);
+
+/**
+ * Make a profile with names out of one without. Waits stay as they were when the samples were taken.
+ *
+ * @param profile  Borrowed; not changed.
+ * @param ret      Free with sw_profile_destroy().
+ * @return 0; -SW_E_NOMEM.
+ */
+SW_PUBLIC int sw_profile_symbolize(const struct sw_profile *profile, const struct sw_naming *naming,
+				   struct sw_profile **ret, struct sw_error *err);
+/** Tell the file of each frame without a name; the same several times. build_id: NULL: it has none. */
+SW_PUBLIC void sw_profile_nameless(const struct sw_profile *profile,
+				   void (*each)(void *arg, const char *path, const char *build_id),
+				   void *arg);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "report/build.h"
+#include "report/hints.h"
 #include "sample_report.h"
 #include "cleanup.h"
 #include "test.h"

@@ -3,11 +3,13 @@
  * Files by their build-ids. Layouts: GDB manual 13.1, "Debugging Information in Separate Files"; the cache of
  * debuginfod_find_debuginfo(3) of elfutils 0.176 to 0.192.
  */
-#include "finder.h"
-#include "cleanup.h"
-#include "errors.h"
 #include "finder/plain.h"
+#include "cleanup.h"
+#include "debugfile.h"
+#include "errors.h"
+#include "symbolizer.h"
 
+#include <snapwalk/finder.h>
 #include <snapwalk/module.h>
 
 #include <stdio.h>
@@ -16,39 +18,11 @@
 enum { NAME_BYTES = 2 * SW_ID_BYTES_MOST + 32 };
 
 struct sw_finder {
-	struct sw_context *ctx; /* borrowed */
+	struct sw_debug_search search; /* first: it is the finder */
+	struct sw_context *ctx;        /* borrowed */
 	struct sw_finder_options options;
 	struct sw_plain_index *plain; /* owned; one of each directory */
 };
-
-int sw_finder_create(struct sw_context *ctx, const struct sw_finder_options *options,
-		     struct sw_finder **ret, struct sw_error *err)
-{
-	struct sw_finder *f = calloc(1, sizeof(*f));
-	if (f == NULL)
-		return sw_fail_nomem(err);
-	f->ctx = ctx;
-	f->options = *options;
-	if (f->options.debug_dir == NULL)
-		f->options.debug_dir = SW_DEBUG_DIR;
-	f->plain = calloc(options->n_directories + 1, sizeof(*f->plain));
-	if (f->plain == NULL) {
-		free(f);
-		return sw_fail_nomem(err);
-	}
-	*ret = f;
-	return 0;
-}
-
-void sw_finder_destroy(struct sw_finder *finder)
-{
-	if (finder == NULL)
-		return;
-	for (size_t i = 0; i < finder->options.n_directories; i++)
-		sw_plain_index_deinit(&finder->plain[i]);
-	free(finder->plain);
-	free(finder);
-}
 
 /* A file that is looked for. */
 struct wanted {
@@ -123,9 +97,10 @@ static bool wanted_init(struct wanted *ret, struct sw_bytes id, bool is_debug,
 	return true;
 }
 
-bool sw_finder_debug_file(struct sw_finder *f, struct sw_bytes id, struct sw_image *image,
-			  struct sw_elf *elf, bool or_whole)
+static bool debug_file_find(const struct sw_debug_search *search, struct sw_bytes id,
+			    struct sw_image *image, struct sw_elf *elf, bool or_whole)
 {
+	struct sw_finder *f = (struct sw_finder *) search; /* ours */
 	struct wanted w;
 	if (!wanted_init(&w, id, true, image, elf))
 		return false;
@@ -171,4 +146,39 @@ int sw_finder_module(struct sw_finder *f, enum sw_module_kind kind, const char *
 		sw_image_deinit(&image);
 	}
 	return sw_context_module(f->ctx, kind, path, fd, build_id, build_id_bytes, ret, err);
+}
+
+int sw_finder_create(struct sw_context *ctx, const struct sw_finder_options *options,
+		     struct sw_finder **ret, struct sw_error *err)
+{
+	struct sw_finder *f = calloc(1, sizeof(*f));
+	if (f == NULL)
+		return sw_fail_nomem(err);
+	f->search.find = debug_file_find;
+	f->ctx = ctx;
+	f->options = *options;
+	if (f->options.debug_dir == NULL)
+		f->options.debug_dir = SW_DEBUG_DIR;
+	f->plain = calloc(options->n_directories + 1, sizeof(*f->plain));
+	if (f->plain == NULL) {
+		free(f);
+		return sw_fail_nomem(err);
+	}
+	*ret = f;
+	return 0;
+}
+
+void sw_finder_destroy(struct sw_finder *finder)
+{
+	if (finder == NULL)
+		return;
+	for (size_t i = 0; i < finder->options.n_directories; i++)
+		sw_plain_index_deinit(&finder->plain[i]);
+	free(finder->plain);
+	free(finder);
+}
+
+void sw_symbolizer_set_finder(struct sw_symbolizer *symbolizer, struct sw_finder *finder)
+{
+	symbolizer->search = &finder->search;
 }
