@@ -190,8 +190,7 @@ static int dump_all(struct dumper *d, struct sw_selection *selection)
 	size_t n = selection->n_subjects;
 	bool progress = n >= PROGRESS_FROM && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
 	const struct sw_split_work work = {dump_part, d, progress ? show_progress : NULL};
-	d->alone = n == 1 && d->delivery.output.direct && !d->options->follow &&
-		   !d->options->merge;
+	d->alone = n == 1 && d->delivery.output.direct && !d->options->follow && !d->options->merge;
 	d->selection = selection;
 	if (!d->options->follow && d->options->via != SW_VIA_DAEMON &&
 	    sw_split_is_worth_it(&d->delivery, n))
@@ -212,10 +211,12 @@ static int dump_merged(const struct sw_options *options)
 	if (status != SW_STATUS_COMPLETE)
 		return status;
 	as_json.format = SW_FORMAT_JSON;
-	d.delivery = (struct sw_delivery){
-		.options = &as_json,
-		.format = SW_FORMAT_JSON,
-		.output = {.fd = -EBADF, .direct = true, .take = sw_merging_take, .take_arg = &merging}};
+	d.delivery = (struct sw_delivery){.options = &as_json,
+					  .format = SW_FORMAT_JSON,
+					  .output = {.fd = -EBADF,
+						     .direct = true,
+						     .take = sw_merging_take,
+						     .take_arg = &merging}};
 	if (sw_select(options, &selection, &about, &err) < 0)
 		status = sw_complain_error(about, &err);
 	else if (sw_session_create(&d.session, &err) < 0)

@@ -70,7 +70,7 @@ const char *sw_read_dump_name(const struct sw_read_dump *dump)
 
 bool sw_read_dump_more(const struct sw_read_dump *dump)
 {
-	return dump->end == 0 || dump->end < dump->text.size;
+	return !dump->begun || dump->end < dump->text.size;
 }
 
 /* Each dump is on a line of its own, or the only one, written over many. */
@@ -106,7 +106,8 @@ static void parsed_free(struct sw_read_dump *dump)
 
 int sw_read_dump_parse(struct sw_read_dump *dump, struct sw_error *err)
 {
-	bool is_done = dump->end == 0 && (dump->report != NULL || dump->as_it_is);
+	bool is_done = !dump->begun && (dump->report != NULL || dump->as_it_is);
+	dump->begun = true;
 	dump->begin = dump->end;
 	dump->end = end_find(dump);
 	if (is_done)

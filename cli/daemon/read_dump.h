@@ -17,6 +17,7 @@ struct sw_read_dump {
 	char id[SW_KEPT_ID_SIZE];   /* the daemon's; of a file "" */
 	struct sw_text text;        /* JSON as it came */
 	size_t begin, end;          /* of this dump's in it */
+	bool begun;                 /* these are of a dump */
 	struct sw_report *report;   /* owned; NULL: as_it_is, not parsed yet, or a profile */
 	struct sw_profile *profile; /* owned; NULL: not parsed yet, or a dump */
 	bool as_it_is;              /* the daemon's, complete, and asked for as JSON: not parsed */

@@ -71,13 +71,12 @@ static void add_dumps(struct child *c, struct sw_read_dump *dumps)
 	struct sw_error err = {0};
 	while (sw_read_dump_more(dumps)) {
 		int r = sw_read_dump_parse(dumps, &err);
-		const char *name = c->name[0] != '\0'	    ? c->name
+		const char *name = c->name[0] != '\0'      ? c->name
 				   : dumps->report != NULL ? dumps->report->id
 							   : "dump";
 		if (r == 0 && dumps->profile != NULL)
 			add_profile(c, name);
-		else if (r < 0 ||
-			 (r = sw_merge_add(c->merge, dumps->report, name, &err)) < 0)
+		else if (r < 0 || (r = sw_merge_add(c->merge, dumps->report, name, &err)) < 0)
 			refuse_for(c, name, &err);
 		else if (!dumps->report->complete)
 			c->status = sw_status_worse(c->status, SW_STATUS_MISSING);
@@ -116,14 +115,10 @@ static int render(const struct child *c, char **ret_text, size_t *ret_size, stru
 	const struct sw_options *o = c->merging->options;
 	struct sw_text_options how = {.color = c->merging->delivery.color, .all = o->all};
 	switch (o->format) {
-	case SW_FORMAT_JSON:
-		return sw_merge_json(c->merge, ret_text, ret_size, err);
-	case SW_FORMAT_HTML:
-		return sw_merge_html(c->merge, ret_text, ret_size, err);
-	case SW_FORMAT_FOLDED:
-		return sw_merge_folded(c->merge, ret_text, ret_size, err);
-	case SW_FORMAT_TEXT:
-		break;
+	case SW_FORMAT_JSON: return sw_merge_json(c->merge, ret_text, ret_size, err);
+	case SW_FORMAT_HTML: return sw_merge_html(c->merge, ret_text, ret_size, err);
+	case SW_FORMAT_FOLDED: return sw_merge_folded(c->merge, ret_text, ret_size, err);
+	case SW_FORMAT_TEXT: break;
 	}
 	return sw_merge_text(c->merge, &how, ret_text, ret_size, err);
 }
@@ -243,7 +238,8 @@ int sw_merging_end(struct sw_merging *merging, int status)
 			r = sw_output_commit(out, &err);
 		if (r < 0)
 			status = sw_status_worse(
-				status, sw_complain_error(sw_delivery_name(&merging->delivery), &err));
+				status,
+				sw_complain_error(sw_delivery_name(&merging->delivery), &err));
 	}
 	sw_output_deinit(out);
 	return sw_status_worse(status, child_status);

@@ -26,12 +26,12 @@ struct sw_output {
 	struct sw_text *memory; /* borrowed: takes what is written instead of fd; NULL: none */
 	int (*take)(void *arg, const char *data, size_t size,
 		    struct sw_error *err); /* is called with it instead; NULL: none */
-	void *take_arg;                        /* borrowed */
-	bool unnamed;           /* fd has no name yet (O_TMPFILE) */
-	bool direct;            /* a device or pipe: written as it is */
-	bool reader_gone;       /* EPIPE: whoever read has read enough */
-	pid_t placer;           /* the child of sw_output_entrust(); 0: none */
-	int placer_fd;          /* owned: it is told there; meaningless without it */
+	void *take_arg;                    /* borrowed */
+	bool unnamed;                      /* fd has no name yet (O_TMPFILE) */
+	bool direct;                       /* a device or pipe: written as it is */
+	bool reader_gone;                  /* EPIPE: whoever read has read enough */
+	pid_t placer;                      /* the child of sw_output_entrust(); 0: none */
+	int placer_fd;                     /* owned: it is told there; meaningless without it */
 };
 
 /* path NULL or "-": standard output. 0; -SW_E_IO; -SW_E_NOMEM. */

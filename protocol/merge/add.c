@@ -16,8 +16,8 @@ struct adding {
 	const struct sw_report *report;
 	uint32_t process;
 	uint32_t program;
-	struct sw_text name;  /* owned; of a frame or a thread */
-	uint32_t *path;       /* owned; frames of a stack, outermost first */
+	struct sw_text name; /* owned; of a frame or a thread */
+	uint32_t *path;      /* owned; frames of a stack, outermost first */
 	size_t n_path, path_capacity;
 	uint32_t running_leaf; /* the last one of path without its line */
 };
@@ -71,9 +71,9 @@ static int frame_find(struct adding *a, const struct sw_report_frame *f, bool li
 		.line = line && !a->m->options.functions && f->file != NULL ? f->line : 0,
 	};
 	put_function(a, f);
-	int r = a->name.failed ? -SW_E_NOMEM
-			       : sw_merge_string_find(a->m, a->name.data, a->name.size,
-						      &frame.function);
+	int r = a->name.failed
+			? -SW_E_NOMEM
+			: sw_merge_string_find(a->m, a->name.data, a->name.size, &frame.function);
 	if (r == 0 && named && f->file != NULL)
 		r = string_find(a, sw_base_name(f->file), &frame.file);
 	/* The name of managed code says whose it is; a runtime may compile it anew, to another place. */
@@ -107,7 +107,7 @@ static int note_push(struct adding *a, const char *format, const char *what)
 	return r == 0 ? path_push(a, index) : r;
 }
 
-/* What a recursion without end has beyond this is left out, and the place says so. */
+/* The innermost calls of a deeper recursion are left out, and the place says so. */
 static int path_make(struct adding *a, const struct sw_report_stack *stack)
 {
 	int r = 0;
@@ -121,7 +121,7 @@ static int path_make(struct adding *a, const struct sw_report_stack *stack)
 		uint32_t frame;
 		if (sw_frame_is_hidden(f))
 			continue;
-		if (n++ == SW_MAX_FRAMES) {
+		if (n++ == SW_MERGE_CALLS_MAX) {
 			r = note_push(a, "[%s]", "more calls");
 			break;
 		}
@@ -203,8 +203,8 @@ static int put(struct adding *a, uint32_t program, uint32_t name, uint64_t n, bo
 }
 
 /* What finds no space is counted. */
-static int put_or_leave(struct adding *a, uint32_t program, uint32_t name, uint64_t n,
-			bool running, int64_t since_ms)
+static int put_or_leave(struct adding *a, uint32_t program, uint32_t name, uint64_t n, bool running,
+			int64_t since_ms)
 {
 	int r = put(a, program, name, n, running, since_ms);
 	if (r == -SW_E_LIMIT)
@@ -319,9 +319,7 @@ int sw_merge_add(struct sw_merge *merge, const struct sw_report *report, const c
 	if (merge->n_processes >= merge->options.max_processes)
 		return sw_fail(err, SW_E_LIMIT, "these are more than %zu processes",
 			       merge->options.max_processes);
-	struct adding a = {.m = merge,
-			   .report = report,
-			   .process = (uint32_t) merge->n_processes};
+	struct adding a = {.m = merge, .report = report, .process = (uint32_t) merge->n_processes};
 	int r = process_add(merge, report, name);
 	if (r == 0)
 		r = all_add(&a);

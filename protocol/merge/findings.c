@@ -14,7 +14,7 @@ enum {
 	FINDINGS_MAX = 256,
 	FIRST = 16,
 	SINCE_MIN_MS = 1000,
-	SHARE = 4,          /* below the first place where processes part: at most a quarter differ */
+	SHARE = 4, /* below the first place where processes part: at most a quarter differ */
 	SHOWN_LABELS = 8,
 };
 
@@ -86,8 +86,8 @@ static void since_find(const struct sw_merge *m, uint32_t place, bool below,
 }
 
 /* Those of rest that are in from go over to a set of their own. NULL: there is none, or no memory, which failed says. */
-static uint64_t *split(struct sw_merge_findings *f, const struct sw_merge_labels *l,
-		       uint64_t *rest, const uint64_t *from, bool *failed)
+static uint64_t *split(struct sw_merge_findings *f, const struct sw_merge_labels *l, uint64_t *rest,
+		       const uint64_t *from, bool *failed)
 {
 	uint64_t any = 0;
 	for (size_t i = 0; i < l->n_words; i++)
@@ -155,8 +155,7 @@ static int odd_find(struct sw_merge_findings *f, const struct sw_merge_labels *l
 
 static int finding_push(struct sw_merge_findings *f, const struct sw_merge_finding *finding)
 {
-	struct sw_merge_finding *grown =
-		sw_grow(f->all, f->n, &f->capacity, FIRST, sizeof(*grown));
+	struct sw_merge_finding *grown = sw_grow(f->all, f->n, &f->capacity, FIRST, sizeof(*grown));
 	if (grown == NULL)
 		return -SW_E_NOMEM;
 	f->all = grown;
@@ -174,8 +173,7 @@ static bool same_function(const struct sw_merge *m, uint32_t a, uint32_t b)
 static uint32_t only_call(const struct sw_merge *m, uint32_t place)
 {
 	uint32_t best = sw_merge_best_child(m, place);
-	return best != SW_MERGE_NONE &&
-			       m->places[best].n_processes == m->places[place].n_processes
+	return best != SW_MERGE_NONE && m->places[best].n_processes == m->places[place].n_processes
 		       ? best
 		       : place;
 }
@@ -247,7 +245,8 @@ static int role_follow(struct sw_merge_findings *f, const struct sw_merge_labels
 	uint32_t place = m->roles[role].root, best;
 	size_t n_all = m->places[place].n_processes, found = 0;
 	int r = 0;
-	while (r == 0 && f->n < FINDINGS_MAX && (best = sw_merge_best_child(m, place)) != SW_MERGE_NONE) {
+	while (r == 0 && f->n < FINDINGS_MAX &&
+	       (best = sw_merge_best_child(m, place)) != SW_MERGE_NONE) {
 		size_t n = m->places[place].n_processes, there = m->places[best].n_processes;
 		if (2 * there < n)
 			break;
@@ -260,13 +259,13 @@ static int role_follow(struct sw_merge_findings *f, const struct sw_merge_labels
 	if (r < 0 || found > 0 || m->roles[role].name != 0 || n_all == 0 || f->n >= FINDINGS_MAX)
 		return r;
 	best = sw_merge_best_child(m, place);
-	struct sw_merge_finding finding = {.kind = best == SW_MERGE_NONE ? SW_MERGE_ALL
-									 : SW_MERGE_SPREAD,
-					   .role = role,
-					   .place = own_place(m, best != SW_MERGE_NONE ? best : place),
-					   .n_there = m->places[best != SW_MERGE_NONE ? best : place].n_processes,
-					   .n_all = n_all,
-					   .n_places = count_children(m, place)};
+	struct sw_merge_finding finding = {
+		.kind = best == SW_MERGE_NONE ? SW_MERGE_ALL : SW_MERGE_SPREAD,
+		.role = role,
+		.place = own_place(m, best != SW_MERGE_NONE ? best : place),
+		.n_there = m->places[best != SW_MERGE_NONE ? best : place].n_processes,
+		.n_all = n_all,
+		.n_places = count_children(m, place)};
 	return finding_push(f, &finding);
 }
 
@@ -416,7 +415,8 @@ void sw_merge_put_finding(struct sw_text *text, const struct sw_merge_labels *la
 	put_role(text, labels->m, finding);
 	switch (finding->kind) {
 	case SW_MERGE_ALL:
-		sw_text_printf(text, finding->n_all == 1 ? "the only " : "all %zu ", finding->n_all);
+		sw_text_printf(text, finding->n_all == 1 ? "the only " : "all %zu ",
+			       finding->n_all);
 		put(text, nouns);
 		put(text, finding->n_all == 1 ? " is in " : " are in ");
 		sw_merge_put_place(text, labels->m, finding->place);
@@ -436,8 +436,7 @@ void sw_merge_put_finding(struct sw_text *text, const struct sw_merge_labels *la
 		put(text, nouns);
 		put(text, " have");
 		return;
-	case SW_MERGE_ELSEWHERE:
-		break;
+	case SW_MERGE_ELSEWHERE: break;
 	}
 	sw_text_printf(text, "%zu of %zu ", finding->n_there, finding->n_all);
 	put(text, nouns);

@@ -17,25 +17,25 @@ enum { SW_MERGE_ODD_MAX = 4 /* places of those who differ that are told apart */
 
 /* Processes that differ in the same way. */
 struct sw_merge_odd {
-	uint32_t place;            /* SW_MERGE_NONE: more than SW_MERGE_ODD_MAX places, or without a thread */
-	uint64_t *set;             /* the findings' */
-	size_t n;                  /* in it */
+	uint32_t place; /* SW_MERGE_NONE: more than SW_MERGE_ODD_MAX places, or without a thread */
+	uint64_t *set;  /* the findings' */
+	size_t n;       /* in it */
 	int64_t least_ms, most_ms; /* off the CPU; -1: unknown */
 };
 
 struct sw_merge_finding {
 	enum sw_merge_finding_kind kind;
 	uint32_t role;
-	uint32_t place;          /* where most are */
-	size_t n_there, n_all;   /* processes */
-	size_t n_places;         /* of SW_MERGE_SPREAD */
+	uint32_t place;                                /* where most are */
+	size_t n_there, n_all;                         /* processes */
+	size_t n_places;                               /* of SW_MERGE_SPREAD */
 	struct sw_merge_odd odd[SW_MERGE_ODD_MAX + 1]; /* most processes first */
 	size_t n_odd;
 	size_t n_differ; /* processes in odd[] */
 };
 
 struct sw_merge_findings {
-	struct sw_arena arena; /* owned; of the sets */
+	struct sw_arena arena;        /* owned; of the sets */
 	struct sw_merge_finding *all; /* owned; the fewest processes that differ first */
 	size_t n, capacity;
 };

@@ -48,7 +48,8 @@ static void put_role(struct sw_text *text, struct sw_text *prefix, const struct 
 		if (prefix->data[i] == ';')
 			prefix->data[i] = ':';
 	ends[0] = prefix->size;
-	for (uint32_t p = root; p != SW_MERGE_NONE && !prefix->failed; p = sw_merge_next(m, root, p)) {
+	for (uint32_t p = root; p != SW_MERGE_NONE && !prefix->failed;
+	     p = sw_merge_next(m, root, p)) {
 		depth = 0;
 		for (uint32_t up = p; up != root; up = m->places[up].parent)
 			depth++;
@@ -72,7 +73,7 @@ int sw_merge_folded(const struct sw_merge *merge, char **ret_text, size_t *ret_s
 	struct sw_text text = {0};
 	sw_cleanup(sw_text_deinit) struct sw_text prefix = {0};
 	/* The calls of a stack, and notes at both of its ends. */
-	sw_cleanup(sw_free_p) size_t *ends = calloc(SW_MAX_FRAMES + 4, sizeof(*ends));
+	sw_cleanup(sw_free_p) size_t *ends = calloc(SW_MERGE_CALLS_MAX + 4, sizeof(*ends));
 	for (uint32_t i = 0; ends != NULL && i < merge->n_roles; i++)
 		put_role(&text, &prefix, merge, i, ends);
 	sw_text_append(&text, "", 0); /* text.data exists, also for nothing */

@@ -164,7 +164,8 @@ static void put_places(struct writer *w)
 		put_place_number(w, "parent", p->parent);
 		sw_text_printf(&w->text, ",");
 		put_place_number(w, "frame", root ? SW_MERGE_NONE : p->frame);
-		sw_text_printf(&w->text, ",\"processes\":%" PRIu32 ",\"threads\":%" PRIu64 ",\"here\":",
+		sw_text_printf(&w->text,
+			       ",\"processes\":%" PRIu32 ",\"threads\":%" PRIu64 ",\"here\":",
 			       p->n_processes, p->n_threads);
 		put_here(w, p->first_here);
 		sw_text_printf(&w->text, "}");

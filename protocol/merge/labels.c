@@ -13,19 +13,14 @@ enum { RANGE_MIN = 3, NUMBER_DIGITS_MAX = 18 };
 static const char *noun_of(enum sw_merge_label label)
 {
 	switch (label) {
-	case SW_MERGE_BY_HOST:
-		return "host";
-	case SW_MERGE_BY_UNIT:
-		return "unit";
-	case SW_MERGE_BY_CONTAINER:
-		return "container";
-	case SW_MERGE_BY_FILE:
-		return "dump";
+	case SW_MERGE_BY_HOST: return "host";
+	case SW_MERGE_BY_UNIT: return "unit";
+	case SW_MERGE_BY_CONTAINER: return "container";
+	case SW_MERGE_BY_FILE: return "dump";
 	case SW_MERGE_BY_AUTO:
 	case SW_MERGE_BY_PID:
 	case SW_MERGE_BY_NAME:
-	case SW_MERGE_BY_ORDER:
-		break;
+	case SW_MERGE_BY_ORDER: break;
 	}
 	return "process";
 }
@@ -66,24 +61,17 @@ static const char *label_by_rule(const struct sw_merge *m, const struct sw_merge
 				 struct sw_arena *arena, bool one_host)
 {
 	switch (m->options.label) {
-	case SW_MERGE_BY_NAME:
-		return p->comm;
-	case SW_MERGE_BY_HOST:
-		return p->host;
-	case SW_MERGE_BY_UNIT:
-		return p->unit;
-	case SW_MERGE_BY_CONTAINER:
-		return p->container;
-	case SW_MERGE_BY_FILE:
-		return file_label(arena, p->name);
-	case SW_MERGE_BY_ORDER:
-		return sw_arena_printf(arena, "%zu", (size_t) (p - m->processes));
+	case SW_MERGE_BY_NAME: return p->comm;
+	case SW_MERGE_BY_HOST: return p->host;
+	case SW_MERGE_BY_UNIT: return p->unit;
+	case SW_MERGE_BY_CONTAINER: return p->container;
+	case SW_MERGE_BY_FILE: return file_label(arena, p->name);
+	case SW_MERGE_BY_ORDER: return sw_arena_printf(arena, "%zu", (size_t) (p - m->processes));
 	case SW_MERGE_BY_AUTO:
 		if (!one_host)
 			return sw_arena_printf(arena, "%s:%d", p->host, (int) p->pid);
 		break;
-	case SW_MERGE_BY_PID:
-		break;
+	case SW_MERGE_BY_PID: break;
 	}
 	return sw_arena_printf(arena, "%d", (int) p->pid);
 }

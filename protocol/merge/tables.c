@@ -95,8 +95,8 @@ int sw_merge_string_find(struct sw_merge *m, const char *s, size_t size, uint32_
 	}
 	if (m->n_bytes + size > m->options.max_bytes)
 		return -SW_E_LIMIT;
-	const char **grown = sw_grow(m->strings, m->n_strings, &m->strings_capacity, FIRST,
-				     sizeof(*grown));
+	const char **grown =
+		sw_grow(m->strings, m->n_strings, &m->strings_capacity, FIRST, sizeof(*grown));
 	if (grown == NULL)
 		return -SW_E_NOMEM;
 	m->strings = grown;

@@ -9,7 +9,11 @@
 
 /* What a merge has. Tables only grow; their elements refer to each other by index. */
 
-enum { SW_MERGE_NONE = UINT32_MAX };
+enum {
+	SW_MERGE_CALLS_MAX = 2048, /* of a stack, from its outermost one: writers recurse */
+};
+
+#define SW_MERGE_NONE UINT32_MAX
 
 struct sw_merge_process {
 	const char *name; /* these are in the arena; NULL: none */
@@ -49,8 +53,8 @@ struct sw_merge_place {
 struct sw_merge_here {
 	uint32_t process, next;
 	uint32_t n_threads;
-	uint32_t n_running;          /* of these, on a CPU or wanting one */
-	int64_t least_ms, most_ms;   /* off the CPU; -1: unknown */
+	uint32_t n_running;        /* of these, on a CPU or wanting one */
+	int64_t least_ms, most_ms; /* off the CPU; -1: unknown */
 };
 
 /* Threads that do the same in each process: the main thread, those of one name, numbers at its end left out. */
@@ -60,8 +64,8 @@ struct sw_merge_role {
 };
 
 struct sw_merge {
-	struct sw_merge_options options; /* noun is in the arena */
-	struct sw_arena arena;           /* names of processes and refusals */
+	struct sw_merge_options options;    /* noun is in the arena */
+	struct sw_arena arena;              /* names of processes and refusals */
 	struct sw_merge_process *processes; /* owned, as all tables */
 	size_t n_processes, processes_capacity;
 	struct sw_merge_refusal *refusals;

@@ -54,7 +54,8 @@ static void put_verdict(struct writer *w)
 			       w->findings->n - shown);
 	if (w->m->left_threads > 0)
 		sw_text_printf(&w->text,
-			       "%" PRIu64 " threads found no space here: these are too many places\n",
+			       "%" PRIu64
+			       " threads found no space here: these are too many places\n",
 			       w->m->left_threads);
 }
 
@@ -92,7 +93,8 @@ static uint32_t put_chain(struct writer *w, uint32_t place, size_t depth)
 {
 	size_t n = 1, at = 0;
 	uint32_t p;
-	for (p = place; sw_merge_only_call(w->m, p) != SW_MERGE_NONE; p = sw_merge_only_call(w->m, p))
+	for (p = place; sw_merge_only_call(w->m, p) != SW_MERGE_NONE;
+	     p = sw_merge_only_call(w->m, p))
 		n++;
 	bool cut = !w->options->all && n > CALLS_FIRST + CALLS_LAST + 1;
 	for (p = place;; p = sw_merge_only_call(w->m, p), at++) {
@@ -120,8 +122,7 @@ static void put_part(struct writer *w, uint32_t place, size_t depth)
 	put_parts(w, put_chain(w, place, depth + 1), depth + 1);
 }
 
-/* Where threads part. What a place calls has more frames by one: at most SW_MAX_FRAMES of these calls within each
- * other. */
+/* Where threads part. It recurses as deep as stacks are: SW_MERGE_CALLS_MAX. */
 static void put_parts(struct writer *w, uint32_t place, size_t depth)
 {
 	sw_cleanup(sw_free_p) uint32_t *children = NULL;
@@ -185,7 +186,10 @@ int sw_merge_text(const struct sw_merge *merge, const struct sw_text_options *op
 {
 	struct sw_merge_labels labels;
 	struct sw_merge_findings findings = {0};
-	struct writer w = {.m = merge, .labels = &labels, .findings = &findings, .options = options};
+	struct writer w = {.m = merge,
+			   .labels = &labels,
+			   .findings = &findings,
+			   .options = options};
 	w.failed = sw_merge_labels_init(&labels, merge) < 0 ||
 		   sw_merge_findings_make(&findings, &labels) < 0;
 	if (!w.failed) {

@@ -46,8 +46,8 @@ int sw_merge_children(const struct sw_merge *m, uint32_t place, uint32_t **ret, 
 uint32_t sw_merge_only_call(const struct sw_merge *m, uint32_t place)
 {
 	const struct sw_merge_place *p = &m->places[place];
-	uint32_t best = p->first_here == SW_MERGE_NONE ? sw_merge_best_child(m, place)
-						       : SW_MERGE_NONE;
+	uint32_t best =
+		p->first_here == SW_MERGE_NONE ? sw_merge_best_child(m, place) : SW_MERGE_NONE;
 	return best != SW_MERGE_NONE && m->places[best].n_threads == p->n_threads ? best
 										  : SW_MERGE_NONE;
 }
@@ -196,7 +196,8 @@ static bool who_find(const struct sw_merge_labels *l, uint32_t place, uint64_t *
 	const struct sw_merge *m = l->m;
 	*ret_least_ms = *ret_most_ms = -1;
 	for (uint32_t p = place; p != SW_MERGE_NONE; p = sw_merge_next(m, place, p))
-		for (uint32_t h = m->places[p].first_here; h != SW_MERGE_NONE; h = m->heres[h].next) {
+		for (uint32_t h = m->places[p].first_here; h != SW_MERGE_NONE;
+		     h = m->heres[h].next) {
 			const struct sw_merge_here *here = &m->heres[h];
 			sw_merge_set_add(set, here->process);
 			if (here->least_ms >= 0 &&
