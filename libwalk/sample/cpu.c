@@ -167,6 +167,7 @@ static void copies_lend(struct sw_cpu_sampler *s)
 	priv->by_copies = true;
 	priv->unpublished = sw_sample_is_unpublished(s->base, &sw_tables);
 	priv->kept = &s->kept;
+	priv->task_fd = s->target->task_fd;
 	if (s->base->priv->mem_fd >= 0)
 		priv->mem_fd = fcntl(s->base->priv->mem_fd, F_DUPFD_CLOEXEC, 0);
 	priv->live_dead = priv->mem_fd < 0;

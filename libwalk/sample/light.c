@@ -99,6 +99,7 @@ static int copies_prepare(struct sw_light *l, const struct sw_recipe *recipe, st
 	priv->by_copies = true;
 	priv->unpublished = sw_sample_is_unpublished(l->base, &sw_tables);
 	priv->kept = &l->kept;
+	priv->task_fd = l->target->task_fd;
 	if (l->base->priv->mem_fd >= 0)
 		priv->mem_fd = fcntl(l->base->priv->mem_fd, F_DUPFD_CLOEXEC, 0);
 	priv->live_dead = priv->mem_fd < 0;

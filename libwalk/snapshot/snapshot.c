@@ -20,7 +20,7 @@ int sw_snapshot_create(struct sw_context *ctx, struct sw_snapshot **ret, struct 
 		free(priv);
 		return sw_fail_nomem(err);
 	}
-	priv->mem_fd = -EBADF;
+	priv->mem_fd = priv->task_fd = -EBADF;
 	sw_pages_init(&priv->pages);
 	snap->ctx = ctx;
 	snap->priv = priv;

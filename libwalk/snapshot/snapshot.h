@@ -23,8 +23,9 @@ struct sw_snapshot_priv {
 	size_t pool_bytes;
 	uint8_t *file; /* owned mmap: core file or fixture memory that stacks point into */
 	size_t file_bytes;
-	int mem_fd; /* owned: /proc/PID/mem. Bound to the address space, so that neither a
+	int mem_fd;  /* owned: /proc/PID/mem. Bound to the address space, so that neither a
 				   reused pid nor an exec can make it read another program's memory */
+	int task_fd; /* borrowed: /proc/PID/task of a process that is sampled; -EBADF: none */
 	struct sw_pages pages; /* which reads of mem_fd may not come back */
 	bool goroutines;       /* of sw_snapshot_options */
 	bool tasks;            /* likewise */

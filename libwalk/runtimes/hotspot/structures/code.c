@@ -13,6 +13,7 @@
 #include "bytes.h"
 #include "cleanup.h"
 #include "runtimes/hotspot/structures/copies.h"
+#include "runtimes/hotspot/structures/sweeper.h"
 #include "snapshot/live.h"
 
 #include <string.h>
@@ -293,11 +294,15 @@ static bool is_same(const struct sw_hotspot *h, const struct sw_hotspot_blob *bl
 	       method == blob->method_avma && (int32_t) id == blob->compile_id;
 }
 
+static bool has_sweeper(const struct sw_hotspot *h)
+{
+	return h->version < 20;
+}
+
 /* By copies: whether the blob is the one that is there; proof.doubtful says whether the copy may have had another one. What is
  * no method stays for ever. */
 static bool is_that_of_copy(struct sw_hotspot *h, struct sw_hotspot_blob *b)
 {
-	enum { NO_SWEEPER = 20 };
 	if (b->gone || !is_method(b))
 		return !b->gone;
 	if (sw_hotspot_is_proven(h, &b->proof)) {
@@ -307,7 +312,8 @@ static bool is_that_of_copy(struct sw_hotspot *h, struct sw_hotspot_blob *b)
 	b->proof.numbered = true;
 	b->gone = b->proof.first_ns != 0 && !is_same(h, b);
 	if (!b->gone)
-		b->proof.doubtful = !sw_hotspot_prove(h, h->version >= NO_SWEEPER, &b->proof);
+		b->proof.doubtful = !sw_hotspot_prove(h, !has_sweeper(h), &b->proof) &&
+				    !(has_sweeper(h) && sw_hotspot_sweeper_slept(h));
 	return !b->gone;
 }
 
@@ -371,7 +377,7 @@ const struct sw_hotspot_blob *sw_hotspot_blob_at(struct sw_hotspot *h, uint64_t 
 void sw_hotspot_blob_meet(const struct sw_hotspot *h, const struct sw_hotspot_blob *blob)
 {
 	uint64_t kept;
-	if (h->by_copies && !blob->proof.doubtful &&
+	if (h->by_copies && !blob->proof.doubtful && !has_sweeper(h) &&
 	    sw_map64_get(&h->blobs, blob->avma - (uint64_t) h->at.block_bytes, &kept) && kept != 0)
 		sw_hotspot_is_met(h, &((struct sw_hotspot_blob *) (uintptr_t) kept)->proof);
 }
@@ -401,6 +407,8 @@ static void heap_known(struct sw_hotspot *h, const struct sw_hotspot_heap *heap)
 
 void sw_hotspot_cache_known(struct sw_hotspot *h)
 {
+	if (has_sweeper(h))
+		sw_hotspot_sweeper_find(h);
 	for (size_t i = 0; i < h->cache.n_heaps; i++)
 		heap_known(h, &h->cache.heaps[i]);
 }

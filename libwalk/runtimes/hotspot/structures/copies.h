@@ -15,6 +15,7 @@
  *				collection that begins later has found it dead. Since JDK 20 the same holds for compiled code.
  *				Or only one has begun since an earlier copy that had it on its stack, and it still looks the
  *				same: two are needed for another one to come and go
+ *	by the sweeper		until JDK 19 it alone frees compiled code, and it did not run (structures/sweeper.h)
  *
  * What is neither is doubtful: it gets no name, and the stack is marked.
  */

@@ -98,6 +98,13 @@ struct sw_hotspot_counted {
 
 enum { SW_HOTSPOT_COUNTED_MAX = 3 };
 
+/* The thread that frees compiled code: structures/sweeper.h. */
+struct sw_hotspot_sweeper {
+	pid_t tid; /* 0: none, or not known */
+	uint64_t runs;
+	int64_t since_ns; /* it has not run since then; 0: not known */
+};
+
 /* The copy that is looked at: structures/copies.h. */
 struct sw_hotspot_copies {
 	struct sw_hotspot_counted counted[SW_HOTSPOT_COUNTED_MAX];
@@ -105,8 +112,9 @@ struct sw_hotspot_copies {
 	int64_t renewed_ns, made_ns; /* made then or later */
 	int64_t looked_ns; /* later than it was made, and before anything was read for it */
 	const struct sw_thread *thread; /* of which it is; NULL: not known yet */
-	uint64_t collections;           /* that had begun, + 1; 0: not known, or one went on */
-	bool doubtful;                  /* so is the method of the frame that was looked at last */
+	struct sw_hotspot_sweeper sweeper;
+	uint64_t collections; /* that had begun, + 1; 0: not known, or one went on */
+	bool doubtful;        /* so is the method of the frame that was looked at last */
 };
 
 struct sw_hotspot_codelets;
