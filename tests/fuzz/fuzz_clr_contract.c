@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a .NET runtime says of itself: JSON out of its memory. */
+/* The contract of a .NET runtime, which describes its structures: JSON out of its memory. */
 #include "runtimes/clr/published/layout.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What lines of managed code come from, as anybody wrote it. The first byte says what the rest is:
+ * The sources of lines of managed code, as anybody wrote them. The first byte says what the rest
+ * is:
  *
  *	P	a portable PDB, which is asked for lines of its first methods
  *	M, F	an image with a debug directory, mapped or as its file; an embedded PDB is unpacked and asked
@@ -73,7 +74,7 @@ static void image_fuzz(const uint8_t *bytes, size_t n, bool mapped)
 		return;
 	if (fake.reads > READS_MAX)
 		__builtin_trap();
-	/* What the image has is at most n; what it says of the unpacked size may be anything. */
+	/* The embedded PDB has at most n bytes; its unpacked size may be anything. */
 	if (link.embedded_avma == 0 || link.unpacked_bytes > 1 << 20 || link.embedded_bytes > n)
 		return;
 	sw_cleanup(sw_free_p) uint8_t *unpacked = sw_clr_pdb_unpack(pe.memory, &link);

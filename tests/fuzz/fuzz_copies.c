@@ -154,7 +154,7 @@ static void steps(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* Of its own size: a sanitizer sees what is behind it. */
+	/* The copy has its own size: a sanitizer sees a read behind it. */
 	uint8_t *exact = malloc(size + 1);
 	if (exact == NULL)
 		return 0;

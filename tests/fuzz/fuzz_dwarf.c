@@ -74,7 +74,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(file, o->bytes, o->size);
 	sections_change(file, o, (struct sw_bytes){data + 1, size - 1});
-	/* Of the file as it was: other names are asked for by the other fuzzer. */
+	/* The addresses are those of the file as it was: other names are asked for by the other
+	 * fuzzer. */
 	size_t n = symbolize_file_addresses((struct sw_bytes){o->bytes, o->size}, frames);
 	symbolize_file(SW_MODULE_ELF, (struct sw_bytes){file, o->size}, frames, n);
 	free(file);

@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* One directory for all inputs, in memory where that is possible; files are written over. */
+/* The directory is one for all inputs, in memory where that is possible; files are written over. */
 static char directory[] = "/dev/shm/fuzz_fixture.XXXXXX";
 static int dir_fd = -1;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What monitoring systems say to 'snapwalk hook'. In a file: the kind's number, bits (1 --soft, 2 --states,
- * 4 a target is named), then texts that end with a NUL: --states, six words, eight NAME=VALUE of the
- * environment; the rest is standard input.
+ * The input of 'snapwalk hook', as monitoring systems send it. In a file: the kind's number, bits
+ * (1 --soft, 2 --states, 4 a target is named), then texts that end with a NUL: --states, six words,
+ * eight NAME=VALUE of the environment; the rest is standard input.
  */
 #include "hook/kinds.h"
 #include "cleanup.h"

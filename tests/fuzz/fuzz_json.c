@@ -38,7 +38,7 @@ static void check_value(const struct sw_json_tree *tree, const struct sw_json *v
 	check(n == value->n);
 }
 
-/* What a scan finds is parsed to what is in the tree. */
+/* The parts that a scan finds are parsed to what is in the tree. */
 static void fuzz_scan(const char *text, size_t size, const struct sw_json *root)
 {
 	struct sw_json_scan scan = sw_json_scan_begin(text, size, SW_JSON_DEPTH_MAX);

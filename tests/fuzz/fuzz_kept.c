@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the worker of a series has left to the next one: it may have been taken over. */
+/* The memory that the worker of a series has left to the next one: that worker may have been taken
+ * over. */
 #include "cleanup.h"
 #include "entries.h"
 #include "kept.h"
@@ -38,7 +39,7 @@ static size_t bytes_of(const struct sw_unit *unit)
 	return n;
 }
 
-/* What was understood can be written, and is then understood as the same. */
+/* Entries that were understood can be written, and are then understood as the same. */
 static void again(struct sw_module *module, struct sw_unit *unit)
 {
 	static uint8_t written[WRITTEN_MAX];

@@ -15,7 +15,7 @@ static void check(bool condition)
 		abort();
 }
 
-/* What was understood can be written and is then understood as the same. */
+/* A file that was understood can be written and is then understood as the same. */
 static void again(const struct sw_store_head *head, const char *json, size_t size)
 {
 	sw_cleanup(sw_free_p) char *file = NULL, *json_again = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What comes over a socket: bytes, cut into messages, as calls and as answers; and a dump, which may
- * also be a file of anybody's. */
+/* The bytes of a socket, cut into messages, as calls and as answers; and a dump, which may also be
+ * a file of anybody's. */
 #include "json.h"
 #include "varlink_reply.h"
 
@@ -19,7 +19,7 @@ static void check(bool condition)
 		abort();
 }
 
-/* What was taken can be sent, and is the same on the other side. */
+/* Parameters that were taken can be sent, and are the same on the other side. */
 static void fuzz_parameters(struct json_object *parameters)
 {
 	struct sw_varlink_answer answer = {0};
@@ -101,7 +101,7 @@ static size_t fuzz_stream(const char *data, size_t size, size_t chunk, bool pars
 	return n;
 }
 
-/* What was taken is written by each writer, and as JSON it is the same the second time. */
+/* A dump that was taken is written by each writer, and as JSON it is the same the second time. */
 static void fuzz_dump(const char *text, size_t size)
 {
 	struct sw_report *report, *again;

@@ -77,7 +77,7 @@ static void look(struct sw_snapshot *snap)
 	sw_walks_destroy(walks);
 }
 
-/* What the hook does in the stop, where nothing is known to be right. */
+/* The work of the hook in the stop, where nothing is known to be right. */
 static void look_stopped(const struct wine_case *w, const uint8_t *data, size_t size)
 {
 	struct sw_wine_teb teb;

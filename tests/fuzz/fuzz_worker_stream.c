@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a worker says to the broker: parts of a stream, each u8 how many descriptors come along | u16 n | n
- * bytes. It was asked for a dump, and then for a sample of a profile. The spawner is the one below; the event
- * loop is the real one. Whoever waits is told once, and nothing stays behind.
+ * The messages of a worker to the broker: parts of a stream, each u8 how many descriptors come
+ * along | u16 n | n bytes. The worker was asked for a dump, and then for a sample of a profile. The
+ * spawner is the one below; the event loop is the real one. Each waiting call is answered once, and
+ * nothing stays behind.
  */
 #include "jobs/job.h"
 #include "jobs/state.h"

@@ -29,7 +29,7 @@ while read -r file; do
 		clang "${flags[@]}" -fsanitize=fuzzer-no-link $includes -c -o "$object" "$file"
 	fi
 done < <(find libwalk symbolizer protocol confine daemon cli -name '*.c' | sort)
-# What tests share: of it, too, each fuzzer takes what it needs.
+# The files that tests share: each fuzzer takes what it needs of them, too.
 for file in tests/unit/*.c; do
 	object=$out/obj/${file//\//_}.o
 	objects+=("$object")

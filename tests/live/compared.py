@@ -65,7 +65,7 @@ def expressions(path):
 
 
 def bias_of(pid, path):
-    """What is added to the addresses in a file."""
+    """Returns the difference between addresses in the process and in the file."""
     with open(path, "rb") as file:
         if struct.unpack_from("<H", file.read(18), 16)[0] == ET_EXEC:
             return 0

@@ -17,7 +17,7 @@ def program_frames(report, thread):
 
 
 def wrong_owners(report, counts, kinds, fits, ownerless=()):
-    """What does not fit the stacks of the same capture. Runtimes have locks of other kinds, too."""
+    """Returns what does not fit the stacks of the same capture. Runtimes have locks of other kinds, too."""
     wrong = []
     frames = {t["tid"]: program_frames(report, t) for t in report["threads"]}
     complete = {t["tid"] for t in report["threads"]
@@ -47,7 +47,7 @@ def wrong_owners(report, counts, kinds, fits, ownerless=()):
             wrong.append(f"{thread['comm']}: {which} of {owner}, but {holders} inside")
         if ("lock", which) not in frames[owner]:
             wrong.append(f"{thread['comm']}: {which} of {owner}, which is in {frames[owner]}")
-        # One with priority inheritance may be in the call still, which then has no owner.
+        # A mutex with priority inheritance may be in the call still, which then has no owner.
         other = next(t for t in report["threads"] if t["tid"] == owner).get("blocked_on") or {}
         if other.get("owner_tid") is not None and other["address"] == wait["address"]:
             wrong.append(f"{thread['comm']}: {which} of {owner}, which waits for it, too")

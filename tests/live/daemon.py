@@ -312,8 +312,9 @@ class Daemon:
         return found[0] if found else 0
 
     def helpers(self):
-        """What the spawner has started: workers, and the process that unpacks debug files, as long as it lives. Not who
-        was left by a worker, was killed, and waits for pages that do not come: that ends with the target."""
+        """Returns the processes that the spawner has started: workers, and the process that unpacks debug files, as
+        long as it lives. A process that was left by a worker, was killed, and waits for pages that do not come is not
+        among them: it ends with the target."""
         return [pid for pid in children(self.spawner) if not is_left(pid)] if self.spawner else []
 
     def workers(self):

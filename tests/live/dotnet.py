@@ -23,7 +23,7 @@ def missing():
 
 
 def run(tests):
-    """Those that the command line names, or all; skipped with the reason where there is no SDK."""
+    """Run the tests that the command line names, or all; skipped with the reason where there is no SDK."""
     tap = Tap()
     reason = missing()
     for test in tests:
@@ -85,8 +85,8 @@ class Program(Target):
                          path=os.path.join(directory or build(), "swnet"), **target)
 
     def truth(self):
-        """What its threads said of their stacks, innermost first. StackTrace also shows methods
-        that the runtime itself implements, without an address."""
+        """Returns the stacks that its threads printed, innermost first. StackTrace also shows methods that the runtime
+        itself implements, without an address."""
         stacks = {}
         for line in self.lines:
             if not line.startswith("truth "):

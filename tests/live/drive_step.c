@@ -213,7 +213,7 @@ static void step(struct stepper *s)
 	wait_stop(s);
 	look(s);
 	stack_find(s);
-	/* What goes to another stack may have taken the return address for its jump. */
+	/* A function that goes to another stack may have taken the return address for its jump. */
 	bool begins =
 		s->now->first != 0 && s->regs.rip >= s->now->first && s->regs.rip < s->now->root;
 	while (s->now->depth > 0 && (begins || !in_range(s->regs.rip, &s->switches)) &&

@@ -93,8 +93,9 @@ static const char *function_of(const struct sw_symbols *symbols, const struct sw
 	return n == 0 || found[n - 1].function == NULL ? "?" : found[n - 1].function;
 }
 
-/* Of a Windows program, tables are also those of PE, and what leads from stack to stack. In 32-bit ones the
- * functions that make Wine's system calls have none: their instructions are as good. */
+/* A walk is good by tables alone: for a Windows program also by those of PE, and by what leads from
+ * stack to stack. The functions that make Wine's system calls in 32-bit programs have no tables:
+ * their instructions are as good. */
 static bool is_good(const struct driver *d, const struct sw_walk *walk)
 {
 	unsigned windows = d->is_32bit ? SW_TRUST_INSTRUCTIONS : SW_TRUST_RUNTIME;

@@ -27,7 +27,7 @@ def exactly(stream, n):
 
 
 def request(path, script, query="", uri=None):
-    """What the script wrote: headers and body."""
+    """Returns the script's answer: headers and body."""
     params = {"SCRIPT_FILENAME": script, "REQUEST_METHOD": "GET", "QUERY_STRING": query,
               "REQUEST_URI": uri or f"/{query}", "SCRIPT_NAME": "/", "SERVER_PROTOCOL": "HTTP/1.1"}
     with socket.socket(socket.AF_UNIX) as sock:

@@ -92,7 +92,7 @@ class Fuse:
             for directory in directories:
                 at = self.add(at, directory, {})
             self.add(at, last, content)
-        # What the server still answers, and what it was asked up to now.
+        # The number of requests that the server still answers, and how many it got up to now.
         self.shared = mmap.mmap(-1, 24)
         self.left, self.asked, self.slow_ms = WITHOUT_LIMIT, 0, 0
 

@@ -21,7 +21,7 @@ def free_port():
 
 
 def alert(pid, fingerprint, status="firing", **labels):
-    """One of Alertmanager's webhook payload (version 4)."""
+    """An alert of Alertmanager's webhook payload (version 4)."""
     return {"status": status, "labels": {"alertname": "ProcessStuck", "pid": str(pid),
                                          "instance": f"{socket.gethostname()}:9256", **labels},
             "annotations": {}, "startsAt": "2026-11-20T10:35:50.084579388Z",

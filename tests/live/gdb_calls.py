@@ -21,7 +21,7 @@ LOOP = "_PyEval_EvalFrameDefault"
 
 
 def instructions():
-    """Of the loop, and a few behind it."""
+    """Returns the instructions of the loop, and a few behind it."""
     at = int(gdb.parse_and_eval(f"(long)&{LOOP}"))
     architecture = gdb.selected_inferior().architecture()
     found = []

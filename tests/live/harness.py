@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What live tests share: TAP output, starting and ending targets, running snapwalk.
+"""The common part of live tests: TAP output, starting and ending targets, running snapwalk.
 
     from harness import Tap, Target, snapwalk, dump
     tap = Tap()
@@ -84,7 +84,7 @@ def gcore(pid, path):
 class Tap:
     """Counts and prints results, of several threads, too; done() exits with the status."""
 
-    # What skipped tests need.
+    # The needs of skipped tests.
     ROOT = "root (sudo make check)"
     HOST_PIDS = "a pid namespace with kernel threads (no container)"
     CGROUPS = "root and cgroup file systems that may be written"
@@ -468,7 +468,7 @@ def same_stacks(tap, name, live, other):
                   f"{name}: the same end and id")
 
 
-# What a C library puts outside a thread's first function; in the program itself when it is static.
+# Functions of a C library outside a thread's first function; they are in the program itself when it is static.
 STARTUP = {"_start", "_start_c", "__libc_start_main", "__libc_start_main_impl",
            "__libc_start_call_main", "libc_start_main_stage2", "start_thread", "start", "clone3",
            "__clone3", "clone", "__clone"}

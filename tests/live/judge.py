@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""One judge for all tests that look at a process at random instants.
+"""The judge of all tests that look at a process at random instants.
 
     with Judge(tap, "php.busy", "JIT tracing") as judge:
         for look in judge.looks(pid, STOPS):       # look.report is the dump
@@ -91,7 +91,7 @@ def tail(k, n, bad, looks, prior):
 
 
 def cut_in_stack(stack):
-    """What a stack says itself that it lacks: it is cut, or guessed; None when it says nothing."""
+    """Returns what the stack itself says that it lacks: it is cut, or guessed; None when it says nothing."""
     if stack["end"] != "complete":
         return f"{stack['end']}: {stack['why']}"
     return "a guess" if any(f["trust"] in GUESSES for f in stack["frames"]) else None
@@ -134,7 +134,7 @@ class Judge:
             yield self.take(pid, *args, status=status)
 
     def take(self, pid, *args, status=(0, 3)):
-        """One dump."""
+        """Take a dump."""
         self.settle()
         snapshot = os.path.join(self.temporary, "snapshot")
         result = snapwalk("dump", "--json", *PATIENT, *args, "--keep", snapshot, "--modules-store", self.store, pid)
@@ -143,8 +143,8 @@ class Judge:
         return self.begin(Look(json.loads(result.stdout), result.stdout, snapshot))
 
     def series(self, pid, n, tid=None, stop="always"):
-        """Likewise, of one thread alone with tid, by tests/live/drive_dumps.c: faster than the command, as what programs say is
-        kept from one to the next. A snapshot is only written when it is kept."""
+        """Yield n looks likewise, of one thread alone with tid, by tests/live/drive_dumps.c: faster than the command,
+        as facts on programs are kept from one to the next. A snapshot is only written when it is kept."""
         command = [os.path.join(TARGETS, "drive_dumps"), pid, "ask", stop, self.store, *([] if tid is None else [tid])]
         os.makedirs(self.store, exist_ok=True)
         with subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as driver:
@@ -164,7 +164,7 @@ class Judge:
                 self.settle()  # while there is a driver
 
     def look(self, report, evidence=None):
-        """One that was made elsewhere."""
+        """A look that was made elsewhere."""
         return self.begin(Look(report, evidence=evidence))
 
     def begin(self, look):
@@ -236,7 +236,7 @@ class Judge:
         self.kept[kind].append(folder)
 
     def kind_of(self, number):
-        """Of an earlier one; None when it is not whole."""
+        """Returns the kind of an earlier look; None when it is not whole."""
         try:
             with open(os.path.join(self.folder, str(number), "why")) as file:
                 return file.read().partition(":")[0]

@@ -10,7 +10,7 @@ EDGES = (0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0x80000000, 0xfffff
 
 
 class Elf:
-    """What of a little-endian 64-bit ELF file is where (System V gABI 4.1, chapter 4)."""
+    """The places of the parts of a little-endian 64-bit ELF file (System V gABI 4.1, chapter 4)."""
 
     def __init__(self, data):
         self.data = data

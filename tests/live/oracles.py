@@ -90,7 +90,7 @@ class Gdb:
                                         stderr=self.errors)
 
     def ask(self, pid):
-        """What it says; None when it ended."""
+        """Returns its answer; None when it ended."""
         try:
             self.process.stdin.write(f"{pid}\n")
             self.process.stdin.flush()

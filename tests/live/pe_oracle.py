@@ -19,7 +19,7 @@ CLONE = re.compile(r"(\.(part|constprop|isra|cold)(\.\d+)?)+$")
 
 
 class Headers:
-    """What of a PE file's headers the comparison needs: preferred base, code sections, functions."""
+    """The parts of a PE file's headers that the comparison needs: preferred base, code sections, functions."""
 
     def __init__(self, path):
         with open(path, "rb") as file:

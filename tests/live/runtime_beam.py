@@ -18,7 +18,7 @@ from judge import Judge, cut_in_stack
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "erlang")
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "100"))
 SHARED = "[shared code of the JIT]"
-# Who may stand directly on whom. A function that another one ends with takes its place.
+# The functions that may stand directly on each function. A function that another one ends with takes its place.
 CALLS = {
     "chain:loop/1": {"chain:f1/1"},
     "chain:f1/1": {"chain:f2/1"},
@@ -32,7 +32,7 @@ CALLS = {
     "chain:-work/2-fun-0-/1": {"chain:twice/1"},
     "chain:deep/1": {"chain:deep/1"},
 }
-# Of functions that call another one in one line only, or wait for what that line calls.
+# The calling lines of functions that call another one in one line only, or wait for what that line calls.
 CALLERS = {"chain:loop/1": "    f1(N),", "chain:f1/1": "f1(N) ->", "chain:f2/1": "f2(N) ->", "chain:f3/1": "f3(N) ->",
            "chain:f4/1": "f4(N) ->", "chain:f5/1": "f5(N) ->", "chain:f6/1": "    X = work(", "chain:deep/1": "deep(N) ->"}
 BIFS = re.compile(r"(erlang|ets|maps):")

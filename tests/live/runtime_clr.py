@@ -41,7 +41,7 @@ def guesses(report):
     return sorted({f["trust"] for s in report["stacks"] for f in s["frames"]} - PROVEN)
 
 
-# What leads from the thread pool, or from what was awaited, to a method that goes on.
+# Methods that lead from the thread pool, or from what was awaited, to a method that goes on.
 PLUMBING = re.compile(r"^System\.Private\.CoreLib(\.dll)?!System\.(Runtime\.CompilerServices\.\w*Async\w*Builder|"
                       r"Threading\.(ExecutionContext\.Run|ThreadPoolWorkQueue\.Dispatch|PortableThreadPool\+WorkerThread\.|"
                       r"TimerQueue|QueueUserWorkItemCallback|Tasks\.(AwaitTaskContinuation\.Run|Task(`1.*)?\.("
@@ -185,8 +185,8 @@ def test_unread(tap):
     tap.check(f"clr: {managed}\n" in said, "unread: explain says so, too", said)
 
 
-# Who may call whom in the storm. A method that ends in a call may have become a jump, so that its
-# caller is seen instead; None: whatever is not of the storm.
+# The functions that each function of the storm may call. A method that ends in a call may have become a jump, so that
+# its caller is seen instead; None: whatever is not of the storm.
 CALLERS = {
     "Chain": {"Chain", "Allocate", "Thrower", "Wants", "ThrowAndCatch", "Back", "Locks"},
     "Thrower": {"Thrower", "ThrowAndCatch"},
@@ -223,7 +223,7 @@ def invented(frames, methods):
 
 
 def lacks(stack):
-    """What a stack says itself that it lacks; None when it is nothing."""
+    """Returns what the stack itself says that it lacks; None when it is nothing."""
     if stack is None:
         return "it has no stack"
     frames = stack["frames"]
@@ -254,7 +254,7 @@ def judge_report(judge, look, methods, storm, counts):
 
 
 def stops_at_random(tap, what, target, stops, storm):
-    """Of the storm, whose threads' numbers are known: where they were, counted."""
+    """Stops of the storm, whose threads' numbers are known, at random. Returns the counts of where they were."""
     rng, counts = seeded(stops), Counter()
     methods = target.methods()
     with Judge(tap, "clr.storm", what) as judge:

@@ -188,7 +188,7 @@ def check_more(tap, directory=None):
 
 
 def awaits_more(tap):
-    """What else can be awaited: each method is in a chain with what leads to it, and awaited by Outer."""
+    """Other awaitables: each method is in a chain with what leads to it, and awaited by Outer."""
     check_more(tap)
 
 

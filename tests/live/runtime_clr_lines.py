@@ -136,7 +136,7 @@ def test_stale(tap):
         shutil.copytree(dotnet.build(), path)
         shutil.copy(os.path.join(other, "swnet.pdb"), path)
         no_lines(tap, "stale", path)
-        # What must not be opened, or not be waited for.
+        # Files that must not be opened, or not be waited for.
         os.unlink(os.path.join(path, "swnet.pdb"))
         os.mkfifo(os.path.join(path, "swnet.pdb"))
         no_lines(tap, "a pipe", path)
@@ -146,7 +146,7 @@ def test_stale(tap):
 
 
 def test_readers(tap):
-    """What the process itself may not read is not shown to who may see the dump."""
+    """A PDB that the process itself may not read is not shown to those who may see the dump."""
     if os.geteuid() != 0:
         tap.skip("readers", "not root", tap.ROOT)
         return

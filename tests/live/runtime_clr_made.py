@@ -28,7 +28,7 @@ LOST = re.compile(r"\[jit 0x[0-9a-f]+\]|\? \[dynamic method\]|\?!0x[0-9a-f]+")
 
 
 def judge_made(judge, look, stack, counts):
-    """One thread: names that are wrong, and what is lost."""
+    """Judge one thread: names that are wrong, and what is lost."""
     frames, lost, wrong = stack["frames"], stack["end"] != "complete", None
     counts["nameless"] += any(LOST.match(f["function"] or "") for f in frames)
     for i, frame in enumerate(frames):

@@ -53,7 +53,7 @@ def differs(ours, theirs, what):
 
 
 def check_names(tap, target):
-    """Of "names": module, type, method and parameters, as reflection spells them."""
+    """The names of the threads of "names": module, type, method and parameters, as reflection spells them."""
     report = patient_dump(target.pid)
     lines = [line for line in target.lines if line.startswith("names ")]
     exact = {}
@@ -90,7 +90,8 @@ def test_names(tap):
 
 
 def check_stacks(tap, report, target):
-    """Of "stacks": the same methods in the same order as StackTrace says. How many threads and frames."""
+    """The stacks of "stacks" have the same methods in the same order as StackTrace says. Prints how many threads and
+    frames."""
     count = frames = 0
     for tid, (what, truth) in target.truth().items():
         # A method that was made has a name alone.
@@ -131,7 +132,7 @@ def test_stacks(tap):
 
 
 def check_threads(tap, report, target):
-    """What the runtime knows of its threads."""
+    """The facts that the runtime has on its threads."""
     notes = {t["tid"]: t["managed"] for t in report["threads"]}
     names = {tid: what for tid, (what, _) in target.truth().items()}
     own = [tid for tid, what in names.items()
@@ -141,7 +142,7 @@ def check_threads(tap, report, target):
     tap.check(any(len(names[tid]) > 15 for tid in own), "threads: some are longer than comm")
     cooperative = {names.get(tid) for tid, n in notes.items() if n and n["mode"] == "cooperative"}
     tap.equal(cooperative, {"pinvoke-suppressed"}, "threads: one does not let the collector in")
-    # Who takes the only turn of Parallel.For() is open: who called it, or the pool.
+    # The only turn of Parallel.For() is taken by its caller, or by the pool.
     said = next((notes[tid]["name"], notes[tid]["role"]) for tid, what in names.items() if what == "parallel")
     tap.check(said in (("parallel", None), (".NET TP Worker", "thread-pool")), "threads: who runs in parallel", said)
     roles = {names[tid]: notes[tid]["role"] for tid in names if notes[tid]["role"] and names[tid] != "parallel"}
@@ -296,8 +297,8 @@ def compare_stack(report, tid, theirs):
     # Stubs without a method are not among their frames.
     ours = [f for f in stack_of(report, tid)["frames"]
             if f["kind"] == "clr" and not re.match(r"\[(?!r2r|jit)", f["function"])]
-    # Of a method that has called native code they show an address that the method has noted
-    # before the call, not where it will return to.
+    # A method that has called native code is shown with an address that it noted before the call, not with its return
+    # address.
     exact = [f["by"] == "clr" for f in ours] + [True] * len(theirs)
     known = [not re.match(r"\[|\?!", f["function"]) for f in ours] + [True] * len(theirs)
     got = [(f["pc"][2:].lstrip("0") if exact[i] else "",

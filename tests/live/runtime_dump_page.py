@@ -69,7 +69,7 @@ document.body.append(out);
 
 
 def seen(path, page):
-    """What a browser shows of a page after some actions."""
+    """Returns what a browser shows of a page after some actions."""
     with open(path, "w", encoding="utf-8") as file:
         file.write(page.replace("</body>", ACTIONS))
     dom = browse(file_url(path), '<pre id="said">')

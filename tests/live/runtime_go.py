@@ -283,7 +283,7 @@ def main():
     calls = {"main.top", "main.through_c", "c_outer", "runtime.asmcgocall", "runtime.cgocallback", "crosscall2"}
     for name in ("cgo", "cgo-pie"):
         tap.guard(check_stops, name, made(name), ROOTS | C_ROOTS, calls)
-    # What the C library calls for it depends on nsswitch.conf.
+    # The functions that the C library calls for it depend on nsswitch.conf.
     lookup = {"runtime.asmcgocall", "runtime.cgocall", "os/user.Lookup", "main.look", "_cgo_"}
     tap.guard(check_stops, "linked", made("linked"), ROOTS | C_ROOTS, lookup)
     tap.guard(check_stops, "library", made("host"), ROOTS | C_ROOTS, {"main.g2", "crosscall2", "h1", "run"})

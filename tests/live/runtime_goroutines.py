@@ -17,7 +17,7 @@ from runtime_go import ROOTS, build, esbuild, made
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "30"))
 CROWD = 10000
-# What the others do in parked.go: by the function of it that is innermost.
+# The wait reasons of the other goroutines of parked.go, by their innermost function of it.
 WAITS = {"main.receive": "chan receive", "main.send": "chan send", "main.choose": "select",
          "main.lock": "sync.Mutex.Lock", "main.sleep": "sleep", "main.accept": "IO wait", "main.wait": "sync.WaitGroup.Wait",
          "main.condition": "sync.Cond.Wait", "main.forever": "select (no cases)",
@@ -167,7 +167,7 @@ def check_running(tap, name):
     finally:
         end(process)
     tap.check(not wrong, f"{name}: {STOPS} dumps, {n} goroutines, {runs} on threads: all stacks are right", wrong[:3])
-    # One whose stack is being moved to a larger one has none for an instant.
+    # A goroutine whose stack is being moved to a larger one has none for an instant.
     tap.check(len(unread) <= 1 + STOPS // 100, f"{name}: none is missing", unread[:5])
     tap.check({"waiting", "running"} <= states and runs > 0, f"{name}: some wait, some run", states)
     tap.check(in_ping >= 7 * STOPS, f"{name}: those that run are among them", in_ping)
@@ -230,7 +230,7 @@ def check_versions(tap):
 
 
 def check_hint(tap):
-    """Who did not ask for goroutines is told how."""
+    """A user who did not ask for goroutines is told how."""
     process = start("parked", "3")
     try:
         for options, wanted in ((), True), (("--goroutines",), False):

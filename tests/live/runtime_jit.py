@@ -152,13 +152,13 @@ def test_frames(tap, name):
         trusts = {f["trust"] for f in frames}
         tap.check(trusts <= TABLE_TRUST | {"frame_pointer"}, f"{name}: no frame by scan",
                   text_of(report, tid))
-        # What computes is at times elsewhere: of 150 stops of Erlang one was between two turns of its process.
+        # A computing process is at times elsewhere: of 150 stops of Erlang one was between two turns of its process.
         for _ in range(0 if FLEET[name].calls else 5):
             if in_order([f["function"] for f in stack_of(report, tid)["frames"]], FRAMES[name]):
                 break
             report = patient_dump(running.pid, status=(0, 3))
         check_names(tap, name, report, tid, FRAMES[name])
-        # Of V8's optimised functions it is said at 1 instant of 20 that some may be compiled in.
+        # Optimised functions of V8 are flagged at 1 instant of 20: some functions may be compiled in.
         for _ in range(5):
             flagged = sum(f.get("may_miss", False) for f in frames)
             if flagged == 0 or not any(f["kind"] == "v8js" for f in frames):

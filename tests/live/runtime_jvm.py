@@ -41,7 +41,7 @@ SYS_TGKILL = 234  # x86-64
 
 
 def version_of(home):
-    """Of a JDK: "8", "17"; None when it does not run."""
+    """Returns the version of a JDK: "8", "17"; None when it does not run."""
     said = subprocess.run([os.path.join(home, "bin", "java"), "-XshowSettings:properties", "-version"],
                           capture_output=True, text=True)
     found = re.search(r"java\.specification\.version = (?:1\.)?(\d+)", said.stderr)
@@ -61,7 +61,7 @@ def machines():
 
 
 def chosen(found):
-    """Those of machines() that are to be tried."""
+    """Returns those of machines() that are to be tried."""
     versions = os.environ.get("SNAPWALK_JVM_VERSIONS", "").split()
     return {version: home for version, home in found.items() if not versions or version in versions}
 
@@ -102,7 +102,7 @@ class Java:
 
 
 def jcmd(home, pid):
-    """What the VM says of its threads. jcmd cuts characters in two where its buffer ends: with other lines in
+    """Returns the VM's own dump of its threads. jcmd cuts characters in two where its buffer ends: with other lines in
     between it ends elsewhere."""
     for more in ((), ("-l",)):
         out = subprocess.run([os.path.join(home, "bin", "jcmd"), str(pid), "Thread.print", *more], check=True,
@@ -149,7 +149,7 @@ def text_of(stack):
 
 
 def wrong_in_stack(stack):
-    """What must hold for every stack that has Java frames; None when all does."""
+    """Returns what is wrong with a stack that has Java frames, or None."""
     names = [f["function"] or "" for f in stack["frames"]]
     if cut_in_stack(stack) is not None or not names:
         return cut_in_stack(stack) or "no frames"
@@ -488,7 +488,7 @@ OF_PHASES = r"(java|jdk|sun)\.\S+|Phases\S*|\[.*\]"
 
 
 def wrong_in_phase(stack, chain):
-    """What is wrong also in a stack that is not complete: a name that is none of that thread's."""
+    """Returns what is wrong also in a stack that is not complete: a name that is none of that thread's."""
     names = [f["function"] or "" for f in stack["frames"] if f["kind"] == "jvm"]
     strange = [name for name in names if not re.fullmatch(OF_PHASES, name)]
     if strange:
@@ -536,7 +536,7 @@ def spoil(pid, maps):
 
 
 def stack_pointers(pid):
-    """Of threads that wait in a call."""
+    """Returns the stack pointers of threads that wait in a call."""
     found = []
     for tid in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{tid}/syscall") as call:
@@ -559,7 +559,7 @@ def check_spoilt(tap, version, home):
             for line in maps:
                 start, end = (int(word, 16) for word in line.split()[0].split("-"))
                 if " rw-p " in line and " 00:00 0 " in line and "[" not in line:
-                    # What the VM of 8 knows of classes may follow without a gap.
+                    # Memory in which the VM of 8 keeps its classes may follow without a gap.
                     inside = max(start, HEAP[0]), min(end, HEAP[1])
                     heap += [inside] if inside[0] < inside[1] else []
                     rest += [part for part in ((start, min(end, HEAP[0])), (max(start, HEAP[1]), end)) if part[0] < part[1]]
@@ -576,7 +576,7 @@ def check_spoilt(tap, version, home):
         tap.equal([t["blocked_on"]["owner_tid"] for t in after["threads"]
                    if (t.get("blocked_on") or {}).get("owner_tid") not in (None, main_tid)], [],
                   f"{version}: a heap of nonsense: nobody has a lock who has not")
-        # What the VM knows of classes, methods, threads; all but stacks.
+        # The VM's data on classes, methods, threads is spoiled; all but stacks.
         spoil(java.pid, [m for m in rest if not any(m[0] <= sp < m[1] for sp in stack_pointers(java.pid))])
         report = patient_dump(java.pid, status=(0, 3))
         tap.equal(len(report["threads"]), len(before["threads"]), f"{version}: nonsense everywhere: a dump, all threads")

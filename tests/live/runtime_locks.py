@@ -28,7 +28,7 @@ OPTIONS = {**{mode: [*options, "-Xmx512m"] if "ZGC" in mode else options for mod
 
 
 class Program:
-    """One that says what it does until it is ready. inside: it has a pid namespace of its own, and knows its
+    """A program that prints what it does until it is ready. inside: it has a pid namespace of its own, and knows its
     threads by other numbers than we do."""
 
     def __init__(self, *command, inside=False):
@@ -124,7 +124,7 @@ def check_kinds(tap, version, home, mode, inside=False):
 
 
 def check_recorded(tap, version, java, wanted):
-    """What was recorded says the same when it is walked again."""
+    """A recording says the same when it is walked again."""
     with tempfile.TemporaryDirectory() as directory:
         where = os.path.join(directory, "recorded")
         subprocess.run([SNAPWALK, "record", str(java.pid), "-o", where, "--max-stop", "60000"], check=True, capture_output=True)
@@ -157,7 +157,7 @@ def check_deadlocks(tap, version, home, stop):
 
 
 def check_text(tap, version, home):
-    """Who is woken at night reads the first lines: who holds up how many, what runs."""
+    """The first lines are for a reader who is woken at night: who holds up how many, what runs."""
     with java_program(home, "Crowded") as target:
         def text():
             lines = snapwalk("dump", target.pid, *PATIENT).stdout.splitlines()
@@ -212,8 +212,9 @@ def check_gil(tap, version, python, inside=False):
 
 
 def check_gil_cycle(tap, version, python):
-    """Who wants it looks at the clock each 5 ms, and still waits for it all the time. Who does so between the two passes
-    of a window is read in a later one than who has it, and no deadlock is told then: about one dump of 20."""
+    """A thread that wants the GIL looks at the clock each 5 ms, and still waits for it all the time. If it does so
+    between the two passes of a window it is read in a later one than the holder, and no deadlock is told then: about
+    one dump of 20."""
     n, missed_max = 20, 5
     with Program(python, os.path.join(PROGRAMS, "gil.py"), "cycle") as program:
         cycle = [int(words[1]) for words in program.lines]
@@ -360,7 +361,7 @@ def check_joins(tap, version, python, stop):
 
 
 def check_recorded_locks(tap, version, program, wanted):
-    """What was recorded says the same when it is walked again; so does a core file."""
+    """A recording says the same when it is walked again; so does a core file."""
     with tempfile.TemporaryDirectory() as directory:
         core = os.path.join(directory, "core")
         gcore(program.pid, core)

@@ -75,7 +75,7 @@ def check_kinds(tap, framework, directory, program=dotnet.Program):
 
 
 def check_recorded(tap, framework, target, wanted):
-    """What was recorded says the same when it is walked again, but for classes."""
+    """A recording says the same when it is walked again, but for classes."""
     with tempfile.TemporaryDirectory() as work:
         where = os.path.join(work, "recorded")
         subprocess.run([SNAPWALK, "record", str(target.pid), "-o", where, "--max-stop", "60000"], check=True,
@@ -93,7 +93,7 @@ def check_deadlocks(tap, framework, directory):
 
 
 def check_many(tap, framework, directory):
-    """What 1,000 threads wait for is read many at once: it takes few system calls in the window."""
+    """The waits of 1,000 threads are read many at once: that takes few system calls in the window."""
     n = 1000
     kinds = ("dotnet_monitor", "dotnet_wait", "dotnet_lock", "dotnet_wait", None)
     wanted = {f"many-{i}": (kinds[i % 5], "holder" if i % 5 in (0, 2) else "-") for i in range(n)}

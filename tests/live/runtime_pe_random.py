@@ -29,7 +29,7 @@ def said(program, word):
 
 
 def wrong_calls(functions, edges, roots):
-    """What is wrong with a chain of the program's own functions, innermost first."""
+    """Returns what is wrong with a chain of the program's own functions, innermost first."""
     if not functions or (functions[-1],) not in roots:
         return [f"begins with {functions[-1:]}"]
     return [f"{caller} does not call {callee}" for callee, caller in zip(functions, functions[1:])

@@ -13,7 +13,7 @@ from wine import LOADER, VERSIONS, Wine
 
 
 def record(wine, path, *words):
-    """What the program says of itself, in a file; its last line."""
+    """Write the program's output into a file; returns its last line."""
     program = shutil.copy(os.path.join(TARGETS, "pe_step.exe"), wine.shared)
     with open(path, "wb") as out:
         subprocess.run(wine.command(LOADER, wine.inside(program), *words), env=wine.environment,

@@ -138,7 +138,7 @@ class Routes:
                                f"{route}?private={n}" + ("&long=" + "x" * 2000 if n % 7 == 0 else ""))
 
     def wrong(self, thread, frames):
-        """What --args says against what runs; None when it fits."""
+        """Returns what is wrong in --args against what runs; None when it fits."""
         request = thread.get("request")
         route = [f["function"] for f in frames if f["function"].startswith("route")]
         if not route:
@@ -153,7 +153,7 @@ class Routes:
         number = int(private.split("&")[0])
         if number % 5 != int(route[0][5:]) or self.scripts[number % 2] != request["script"]:
             return f"{request}: the query is of another one"
-        # What is too long is cut, and says so.
+        # A query that is too long is cut, and says so.
         whole = private == str(number) if number % 7 else private.endswith("x…") and len(private) < 1024
         return None if whole else f"{request}: not whole"
 

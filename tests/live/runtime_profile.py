@@ -29,7 +29,7 @@ def package(*parts):
 
 
 def install():
-    """What npm has is put into the build folder, once; no scripts of theirs are run."""
+    """Programs that npm has are put into the build folder, once; no scripts of theirs are run."""
     if os.path.exists(package("speedscope")) and os.path.exists(package("@firefox-devtools")):
         return
     os.makedirs(DIRECTORY, exist_ok=True)
@@ -161,7 +161,7 @@ def otlp(tap, made):
               "OTLP: attributes of modules, threads and the process", "")
 
 
-# What a user does with the page: it is put behind its own script, in the same browser.
+# The actions of a user of the page: they are put behind its own script, in the same browser.
 ACTIONS = """<script>
 const said = [];
 const say = (what) => said.push(what);
@@ -206,7 +206,7 @@ document.body.append(out);
 
 
 def acted(path):
-    """What ACTIONS says of a page."""
+    """Returns what ACTIONS says of a page."""
     with open(path) as file:
         page = file.read()
     changed = path + ".acted.html"

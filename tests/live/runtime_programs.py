@@ -49,7 +49,7 @@ def words(pcs):
 
 
 def look(name, pid):
-    """One comparison: (blocked threads, {tid: difference}, our report)."""
+    """Compare once: (blocked threads, {tid: difference}, our report)."""
     before = patient_dump(pid, "--symbols", "none", status=(0, 3))
     theirs, complaints = oracles.eu_stack(pid)
     after = patient_dump(pid, "--symbols", "none", status=(0, 3))

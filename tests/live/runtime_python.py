@@ -25,7 +25,7 @@ STOPS = int(os.environ.get("SNAPWALK_PYTHON_STOPS", "200"))
 LOOP = "_PyEval_EvalFrameDefault"
 CONNECTIONS = 5
 
-# Who calls whom in busy.py; what is not here is called by the standard library.
+# The callers of each function in busy.py; a function that is not here is called by the standard library.
 CALLERS = {
     "f6": {"f5", "Callable.__init__", "Callable.__call__", "Callable.__lt__"},
     "Callable.__init__": {"f5"}, "Callable.__call__": {"f5"}, "Callable.__lt__": {"f5"},
@@ -72,13 +72,13 @@ def text_of(stack):
 
 
 def lacks(stack):
-    """What a stack says itself that it lacks, or that it does not know; None when it is nothing."""
+    """Returns what the stack itself says that it lacks, or that it does not know; None when it is nothing."""
     doubt = "a doubt" if any(f.get("live_read") or f.get("may_miss") for f in stack["frames"]) else None
     return cut_in_stack(stack) or doubt
 
 
 def wrong_in_stack(stack):
-    """What must hold for every stack of a thread of Python; None when all does."""
+    """Returns what is wrong with a stack of a thread of Python, or None."""
     frames = [f for f in stack["frames"] if not f["inlined"]]
     if lacks(stack) is not None:
         return lacks(stack)
@@ -184,7 +184,7 @@ def check_blocked(tap, version, path):
 
 
 def explained(tap, version, pid, stack):
-    """What a frame's pc is: the instruction of a code object, which may be asked for, too."""
+    """The pc of a frame is explained: the instruction of a code object, which may be asked for, too."""
     wrong, asked = [], python_frames(stack)[:4]
     for f in asked:
         wanted = f": {f['function']} at {f['file']}:{f['line']}, CPython {version if minor(version) > 10 else version.rpartition('.')[0]}"
@@ -226,7 +226,7 @@ def text_is_short(tap, version, pid, theirs):
 
 
 def check_many(tap, version, path):
-    """What was copied of stacks is not read again, word by word, while nothing of the process may run."""
+    """Copies of stacks are not read again, word by word, while nothing of the process may run."""
     n = 100
     with Target("python", MANY, n, path=path) as target:
         report = patient_dump(target.pid)
@@ -239,14 +239,15 @@ def check_many(tap, version, path):
             tap.check(json.loads(reads)["calls"] < 12 * n, f"{version}: few system calls for {n} threads", reads)
 
 
-# Of interpreters.py, with the line of the call in each, from the outermost one.
+# The functions of interpreters.py, with the line of the call in each, from the outermost one.
 IN_ANOTHER = [("Thread._bootstrap", None), ("Thread._bootstrap_inner", None), ("Thread.run", None),
               ("run_in_another", 30), ("<module>", 12), ("s1", 10), ("s2", 7), ("s2.<locals>.<listcomp>", 7), ("s3", 5),
               ("s4", 3), ("s4.<locals>.<genexpr>", 3)]
 
 
 def wrong_in_another(stack, version):
-    """What the thread runs in an interpreter of its own, and who called that in the first one."""
+    """Returns what is wrong with a thread that runs an interpreter of its own: its frames there, and their caller in
+    the first one."""
     wrong = wrong_in_stack(stack)
     if wrong is not None:
         return wrong
@@ -286,7 +287,7 @@ def check_refused(tap, version, path):
         tap.check(said, f"{version}: says why", report["warnings"])
 
 
-# What of calls.py is on the stack, for each pair of its os.getppid().
+# The functions of calls.py that are on the stack, for each pair of its os.getppid().
 CALLS_MADE = [["second", "main", "<module>"], ["item", "main", "<module>"], ["generate", "main", "<module>"]]
 
 

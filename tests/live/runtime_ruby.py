@@ -19,8 +19,8 @@ from judge import Judge, cut_in_stack
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "ruby")
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "100"))
 MODES = {"interpreter": [], "YJIT": ["--yjit", "--yjit-call-threshold=2"]}
-# What methods that C code implements call here.
-# Some of them are Ruby of its own library in later versions, which calls others.
+# The methods that are called here by methods which C code implements. Some of these are Ruby of its own library in
+# later versions, which calls others.
 NATIVE = {"times": {"block in leaf", "block_given?"}, "map": {"block in run"}, "each": {"block in run"}, "new": {"initialize"},
           "inject": {"block in run", "each"}, "each_with_index": {"each", "block in run"}, "max": {"<=>"},
           "instance_eval": {"block in run"}, "call": {"block in run"}, "loop": {"block in turns"},
@@ -55,7 +55,7 @@ def check_blocked(tap, mode):
         wanted[0] = (name, path, line + 1)
         frames = frames[:1] + as_ruby_says(frames[1:], version())
         tap.equal(len(frames), len(wanted) + 1, f"{mode}: as many as caller() has")
-        # What eval() compiles is named "<compiled>" by Prism; Ruby tells the method around it.
+        # Code that eval() compiles is named "<compiled>" by Prism; Ruby tells the method around it.
         frames = [(said[0] if got[0] == "<compiled>" else got[0], *got[1:]) for said, got in zip([frames[0], *wanted], frames)]
         ours = [(got[0], None, None) if got[1] is None else got for got in frames[1:]]
         theirs = [(said[0], None, None) if got[1] is None else said for said, got in zip(wanted, frames[1:])]
@@ -84,7 +84,7 @@ def check_stops(tap, mode):
         tap.check(judge.stacks >= STOPS, f"{mode}: of both threads", judge.stacks)
         found = [r for r in report["process"]["runtimes"] if r["name"] == "ruby"]
         tap.equal([r["version"] for r in found], [version()], f"{mode}: recognised, with its version")
-        # What lies before an instruction of generated code is read later.
+        # Bytes before an instruction of generated code are read later.
         codes = ("runtime",) if mode == "YJIT" else ("runtime", "stack_limit")
         tap.equal([w for w in report["warnings"] if w["code"] in codes], [], f"{mode}: nothing to warn of")
 
@@ -109,7 +109,7 @@ def version():
 
 
 def evaluated(code, *options):
-    """What it prints; "" when it does not know an option."""
+    """Returns the output; "" when Ruby does not know an option."""
     return subprocess.run(interpreter("ruby", *options, "-e", code), check=False, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True).stdout
 

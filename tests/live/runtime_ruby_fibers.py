@@ -72,7 +72,7 @@ def check_blocked(tap, what):
         stack = stack_of(report, ruby.pid)
         tap.check(stack["end"] == "complete" and not any(f["trust"] in GUESSES for f in stack["frames"]),
                   f"{what}: the stack of the fiber that runs is complete", text_of(stack))
-        # Those that have begun and not ended; the first one of a thread has no stack of its own.
+        # The fibers that have begun and not ended; the first one of a thread has no stack of its own.
         begun = {name: trace for name, (state, trace) in theirs.items() if state not in ("created", "terminated")}
         tap.equal([w["message"] for w in report["warnings"] if "fiber" in w["message"] or "task" in w["message"]], [],
                   f"{what}: nothing is said to be missing")

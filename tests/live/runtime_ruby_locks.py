@@ -114,7 +114,7 @@ def executes(report, thread):
 
 
 def wrong_gvl(report, counts):
-    """What does not fit what the threads execute."""
+    """Returns what does not fit what the threads execute."""
     waits, holders = waits_of(report, "ruby_gvl"), holders_of(report)
     owners = {owner for owner in waits.values() if owner is not None}
     run = {t["tid"] for t in report["threads"] if executes(report, t)}
@@ -151,7 +151,7 @@ def version():
 
 
 def check_unknown(tap):
-    """Of other versions nothing is said."""
+    """Nothing is said of other versions."""
     with program("mutexes") as ruby:
         report = dump(ruby.pid)
         tap.equal((waits_of(report, "ruby_mutex"), waits_of(report, "ruby_gvl")), ({}, {}), "nothing is told of this version")

@@ -65,7 +65,7 @@ class Load:
 
 
 def wrong_callers(frames, wanted):
-    """Of methods of C code caller() has the place of their caller."""
+    """A method of C code has the place of its caller in caller()."""
     ours = [(f["function"], f["file"], f["line"]) for f in frames]
     theirs = [(said[0], None, None) if got[1] is None else said for said, got in zip(wanted, ours)]
     if len(ours) != len(wanted):

@@ -19,7 +19,7 @@ TASKS, TURNS, SMALL = (os.path.realpath(os.path.join(PROGRAMS, name))
                        for name in ("tasks.py", "task_turns.py", "small.py"))
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "10"))
 CROWD = 1000
-# What awaits through an object of a class that the file of the interpreter does not name.
+# The task that awaits through an object of a class that the file of the interpreter does not name.
 UNSEEN = {"custom"}
 UNSEEN_13 = {"custom", "ünicode 中"}
 CHAIN = [["turn", "inner", "middle", "outer"], ["__sleep0", "sleep", "turn", "inner", "middle", "outer"]]
@@ -43,7 +43,7 @@ def as_own(task, stack):
 
 
 def seen_of(own, name, unseen, hidden=1):
-    """What of the program's own view can be seen: not what is behind a class that nobody knows."""
+    """Returns the part of the program's own view that can be seen: not what is behind a class that nobody knows."""
     if name != "ünicode 中" or name not in unseen:
         return own
     return own[:2] + [own[2][hidden:]]
@@ -78,7 +78,7 @@ def check_waiting(tap, version, path):
 
 
 def listed(found):
-    """Of 3.13.0 tasks of a factory may all be called None."""
+    """The tasks of a factory may all be called None in 3.13.0."""
     return sorted(([task["name"], as_own(task, stack)] for task, stack in found), key=repr)
 
 

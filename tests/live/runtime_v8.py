@@ -22,7 +22,7 @@ STOPS = int(os.environ.get("SNAPWALK_STOPS", "100"))
 MODES = {"jitless": ["--jitless"], "baseline": ["--sparkplug", "--always-sparkplug", "--no-opt"], "default": [],
          "large pages": ["--use-largepages=on"]}
 CALLEES = {"f1": {"f2"}, "f2": {"f3"}, "f3": {"f4"}, "f4": {"f5", "f6"}, "f5": {"f6"}, "f6": set()}
-# Of each function; where it calls the next one of the chain there is one line.
+# The lines of each function; it calls the next one of the chain in one line.
 LINES = {"f1": range(50, 53), "f2": range(46, 49), "f3": range(40, 45), "f4": range(28, 39), "f5": range(24, 27)}
 CALLS = {("f1", "f2"): 51, ("f2", "f3"): 47, ("f3", "f4"): 43, ("f4", "f5"): 37, ("f4", "f6"): 31, ("f5", "f6"): 25}
 MODULES = 150
@@ -36,7 +36,7 @@ WASM_NUMBERS = {"w1": 2, "w2": 3, "w3": 4, "wasm-function[5]": 5, "w5": 6}
 
 
 def nodes():
-    """Those that are there: the machine's, the newest one, what the environment says."""
+    """Returns the programs that are there: the machine's, the newest one, those of the environment."""
     found = [path for path in (jit_fleet.newest_node(), "/usr/bin/node") if os.path.exists(path)]
     return found + [path for path in os.environ.get("SNAPWALK_NODES", "").split(":") if path]
 
@@ -62,7 +62,7 @@ class Node:
 
 
 def wait_begun(pid, begun):
-    """Until a frame is one of the program's: code is compiled while it runs, and the first stops see that, too."""
+    """Wait until a frame is one of the program's: code is compiled while it runs, and the first stops see that, too."""
     wait_until(lambda: any(begun(f) for f in stack_of(patient_dump(pid, status=(0, 3)), pid)["frames"]), "the program to begin")
 
 
@@ -79,7 +79,7 @@ def judge_stops(tap, name, about, pid, n, wrong_of):
 
 
 def wrong_of(frames):
-    """What cannot be in a stack of busy.js."""
+    """Returns what cannot be in a stack of busy.js."""
     wrong = []
     chain = [f for f in reversed(frames) if f["kind"] == "v8js" and f["function"] in CALLEES]
     for outer, inner in zip(chain, chain[1:]):
@@ -108,7 +108,7 @@ def test_busy(tap):
 
 
 def twice_of(frames):
-    """What makes the calls in classes.js is on the stack once."""
+    """The function that makes the calls in classes.js is on the stack once."""
     return ["a frame twice"] if sum(f["function"] == "build" and f["kind"] == "v8js" for f in frames) > 1 else []
 
 
@@ -122,7 +122,7 @@ def test_classes(tap):
 
 
 def regexp_wrong_of(frames, source):
-    """What cannot be in a stack of regexp.js."""
+    """Returns what cannot be in a stack of regexp.js."""
     wrong = []
     chain = [f for f in frames if f["function"] == "[RegExp]" or (f["file"] or "").endswith("/regexp.js")]
     for i, frame in enumerate(chain):
@@ -181,7 +181,7 @@ def check_blocked(tap, name, running):
 
 
 def explained(tap, name, running, tier):
-    """Of an address that frames are at: what each of them executes."""
+    """An address that frames are at is explained: what each of them executes."""
     frames = [f for f in stack_of(patient_dump(running.pid), running.pid)["frames"] if f["kind"] == "v8js"]
     same = [f for f in frames if f["pc"] == frames[0]["pc"]]
     said = snapwalk("explain", running.pid, frames[0]["pc"], "--max-stop", 60000).stdout
@@ -194,7 +194,7 @@ def explained(tap, name, running, tier):
 
 
 def test_blocked(tap):
-    """What the program's own Error says of its stack is what is seen of it while it waits."""
+    """The stack of the program's own Error is the one that is seen while it waits."""
     for node in nodes():
         for mode, options in MODES.items():
             with Node(node, "blocked.js", *options) as running:
@@ -205,7 +205,7 @@ def test_blocked(tap):
 
 
 def wasm_wrong_of(frames):
-    """What cannot be in a stack of wasm.js."""
+    """Returns what cannot be in a stack of wasm.js."""
     wrong = []
     for i, frame in enumerate(frames):
         # The innermost one may have given up what says where it is from.

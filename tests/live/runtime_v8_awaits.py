@@ -21,8 +21,8 @@ import runtime_v8
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "60"))
 MODES = {"jitless": ["--jitless"], "baseline": ["--sparkplug", "--always-sparkplug"], "default": []}
 SCRIPT = os.path.realpath(os.path.join(runtime_v8.SOURCES, "awaits.js"))
-# Those of awaits.js. Of handlers, V8 10.2 does not say which one it runs, but in places that are not looked at. Of what
-# runs when a handler has returned, V8 says what it says of the handler: only what is on the stack is told.
+# The cases of awaits.js. V8 10.2 does not say which handler it runs, but in places that are not looked at. When a
+# handler has returned, V8 says of what runs then what it said of the handler: only what is on the stack is told.
 CASES = ["outermost", "all", "settled", "any", "race", "catcher", "reader", "awaitsChained", "awaitsReturned",
          "awaitsBeginner", "forked", "thenable", "worker"]
 HANDLERS = ["inHandler", "inBound", "inCaught"]
@@ -111,7 +111,7 @@ def check_forms(tap, node, running):
 
 
 def major_of(node):
-    """Of its V8."""
+    """Returns the version of its V8."""
     version = subprocess.run([node, "-p", "process.versions.v8"], capture_output=True, text=True, check=True).stdout
     return int(version.split(".")[0])
 

@@ -32,7 +32,7 @@ def threads_of(report):
 
 
 def vm_count(home, pid):
-    """Of the VM's own dump, which says since 24 which threads are virtual."""
+    """Returns the number in the VM's own dump, which says since 24 which threads are virtual."""
     with tempfile.TemporaryDirectory() as where:
         path = os.path.join(where, "threads.json")
         subprocess.run([os.path.join(home, "bin", "jcmd"), str(pid), "Thread.dump_to_file", "-format=json", path],
@@ -75,7 +75,7 @@ def check_churn(tap, version, home, mode):
                              capture_output=True, text=True, timeout=600)
         found = [threads_of(json.loads(line)) for line in run.stdout.splitlines()]
         known = [f for f in found if f]
-        # One that has ended is still counted while its carrier takes leave of it.
+        # A virtual thread that has ended is still counted while its carrier takes leave of it.
         wrong = [f for f in known if f["at_least"] or f["mounted"] > CARRIERS or
                  not said["count"] <= f["count"] <= said["count"] + said["churning"] + CARRIERS]
         tap.equal((len(found), wrong[:5]), (STOPS, []), f"{version} {mode}: never too many nor too few")
@@ -92,7 +92,8 @@ def carriers(pid):
     return sorted(found)
 
 
-# Who calls the outermost frame of a virtual thread: the VM's own, or the carrier's where the others are on the heap.
+# The callers of the outermost frame of a virtual thread: the VM's own, or the carrier's where the others are on the
+# heap.
 BEHIND = {"Mounted$$Lambda.run", "jdk.internal.vm.Continuation.run", "jdk.internal.vm.Continuation.enterSpecial",
           "java.lang.VirtualThread.run", "[StubRoutines (continuation stubs)]", "[StubRoutines (continuationstubs)]"}
 OF_CARRIER = r"(java|jdk)\.\S+|Mounted\S*|\[.*\]"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: runtime 60s
-"""What a process as a whole suffers from: collections of garbage, pools at work, event loops held up."""
+"""The troubles of a process as a whole: collections of garbage, pools at work, event loops held up."""
 import os
 import re
 import subprocess

@@ -82,7 +82,7 @@ def changing(report):
     for thread in report["threads"]:
         stack = stack_of(report, thread["tid"])
         if stack is None:
-            # One that ended before it was held.
+            # The thread ended before it was held.
             yield from [] if thread["reason"] == "exited" else [(thread["reason"], [])]
             continue
         frames = [f for f in stack["frames"] if not f["inlined"]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the tests on the safety of the target share."""
+"""The common part of tests on the safety of the target."""
 import json
 import os
 import subprocess

@@ -33,7 +33,7 @@ exec chroot "$NEW_ROOT" "$@"
 
 
 def play(directory, variables, *more, times=1):
-    """What ansible-playbook, run so many times in the overlay, and the commands behind it print."""
+    """Returns the output of ansible-playbook, run so many times in the overlay, and of the commands behind it."""
     with open(os.path.join(directory, "play.json"), "w", encoding="utf-8") as file:
         json.dump([{"hosts": "localhost", "connection": "local", "roles": [{"role": "snapwalk", "vars": variables}]}], file)
     path = f"{directory}/bin:{os.environ['PATH']}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 5s
-"""What a person reads of a server with hundreds of threads: what is wrong, first and short."""
+"""The text that a person reads of a server with hundreds of threads: what is wrong, first and short."""
 import os
 import re
 import subprocess
@@ -90,7 +90,7 @@ def a_service(tap):
 
 
 def workers_of_one_kind(tap):
-    """Of processes that are alike and idle one is shown; what they do is said once, hints too."""
+    """One of several processes that are alike and idle is shown; what they do is said once, hints too."""
     processes = [subprocess.Popen(["sleep", "1000"]) for _ in range(9)]
     try:
         pids = [process.pid for process in processes]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: tools 15s
-"""What is built and installed: exported symbols, hardening, chosen paths, the compiler's flags."""
+"""The files that are built and installed: exported symbols, hardening, chosen paths, the compiler's flags."""
 import glob
 import os
 import re
@@ -38,7 +38,7 @@ def output(*command, **more):
 def library(name):
     return os.path.join(BUILD, "lib", f"{name}.so.0")
 
-# Of the libraries that the command needs; see LIBS_STATIC of the Makefile.
+# The archives of libraries that the command needs; see LIBS_STATIC of the Makefile.
 ARCHIVES = ("json-c", "xxhash", "deflate", "dw", "elf", "lzma", "zstd", "iberty", "z", "bz2")
 
 
@@ -259,7 +259,7 @@ def caches(tap):
 # ---- the Makefile -------------------------------------------------------------------------------
 
 def flags(tap):
-    """What a build from the start would run (-n)."""
+    """The commands of a build from the start (-n) have the flags."""
     with tempfile.TemporaryDirectory(dir=BUILD) as directory:
         folder = f"BUILD={os.path.relpath(directory, ROOT)}"
         environment = {"MAKEFLAGS": "", "CPPFLAGS": "-DMINE", "LDFLAGS": "-Wl,-z,mine", "CFLAGS": "-O3"}

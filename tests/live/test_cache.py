@@ -55,7 +55,7 @@ def kept(directory):
 
 
 def blank(path):
-    """What is in it is zeros now, all else is as it was."""
+    """Fill the contents with zeros and leave all else as it was."""
     size = os.path.getsize(path)
     times = os.stat(path)
     with open(path, "r+b") as file:

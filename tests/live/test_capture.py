@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 5s
-"""What a snapshot holds, as a program sees it that embeds the library: stacks, limits, subsets,
-times; and that nothing is left behind in that program."""
+"""A snapshot as a program sees it that embeds the library: stacks, limits, subsets, times; and nothing is left behind
+in that program."""
 import os
 import subprocess
 
@@ -155,7 +155,7 @@ def subsets(tap):
         tap.equal({t["reason"] for tid, t in got.threads.items() if tid not in tids},
                   {"not_requested"}, "the others are listed as not asked for")
         tap.equal(got.warnings, [], "which is no warning")
-        # Those that were held go back to sleep once they have run.
+        # Threads that were held go back to sleep once they have run.
         others = [tid for name, (tid, _) in threads.items() if name != "spinning"]
         wait_until(lambda: all(state_of(target.pid, tid) == "S" for tid in others),
                    "threads to sleep again")

@@ -47,7 +47,7 @@ def states(pid):
 
 
 def said(tap, result, status, pattern, name):
-    """One clear line on standard error, nothing on standard output, that status."""
+    """Check for one clear line on standard error, nothing on standard output, that status."""
     good = (result.returncode == status and re.search(pattern, result.stderr)
             and ONE_LINE.match(result.stderr) and result.stdout == "")
     return tap.check(good, name, f"status {result.returncode}\nout {result.stdout[:200]!r}\n"
@@ -497,7 +497,7 @@ def sample(tap):
 
 
 def hooks_without_daemon(tap):
-    """What a monitoring system may rely on when nobody listens."""
+    """The behaviour that a monitoring system may rely on when nobody listens."""
     nobody = ("--socket", "/nonexistent/socket")
     firing = {"MONIT_EVENT": "Resource limit matched", "MONIT_SERVICE": "app"}
     with Demo() as target, tempfile.TemporaryDirectory() as directory:
@@ -600,7 +600,7 @@ def words_for_users(tap):
 
 
 def complete(*words, cwd=None):
-    """What bash would offer for the last word."""
+    """Returns what bash would offer for the last word."""
     script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
               '_snapwalk "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"; '
               'printf "%s\\n" "${COMPREPLY[@]}"')
@@ -680,7 +680,7 @@ def manual_example(tap):
 
 
 def first_try(tap):
-    """What "make try" runs: nothing of it stays behind."""
+    """The example of "make try" runs, and nothing of it stays behind."""
     with tempfile.TemporaryDirectory() as directory:
         environment = dict(os.environ, TMPDIR=directory)
         script = os.path.join(ROOT, "tests", "try.sh")

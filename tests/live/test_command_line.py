@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 20s
-"""What a newcomer types works, or is answered with what would: the options of other tools, help, files as targets,
-mistyped words."""
+"""The words that a newcomer types work, or are answered with what would: the options of other tools, help, files as
+targets, mistyped words."""
 import json
 import os
 import re
@@ -210,7 +210,7 @@ def test_json(tap):
 
 
 def test_json_explain(tap):
-    """What explain says as text, it says as JSON."""
+    """The facts that explain prints as text are in its JSON."""
     with Target("locks") as target:
         report = json.loads(snapwalk(target.pid, "--json", *PATIENT).stdout)
         pc = next(f["pc"] for s in report["stacks"] for f in s["frames"] if f["module"] >= 0)
@@ -257,7 +257,7 @@ def test_json_errors(tap):
 
 
 def test_few(tap):
-    """What few samples say is told, with what to do; of many nothing is said."""
+    """A profile of few samples says so, with what to do; one of many does not."""
     with Target("demo") as target:
         result = snapwalk("sample", target.pid, "-d", 1, "-f", "text")
         tap.check(re.search(r"^only \d+ samples? came: shares may be far off \(±\); sample for longer, as with -d \d+",

@@ -29,7 +29,7 @@ GAPS = seeded(18)
 
 
 class Stack:
-    """One thread at one stop."""
+    """A thread at a stop."""
 
     def __init__(self, program, report, tid):
         self.program, self.report = program, report
@@ -37,7 +37,7 @@ class Stack:
         self.frames = [f for f in self.whole["frames"]
                        if not f["inlined"] and f["kind"] not in INTERPRETED]
         self.pcs = pcs_of(report, tid)
-        # What a signal interrupted may be at its first instruction.
+        # Code that a signal interrupted may be at its first instruction.
         self.signals = {pc for pc, f in zip(self.pcs, self.frames) if f.get("signal")}
 
     def lookups(self, pcs):
@@ -130,7 +130,7 @@ def words(pcs):
 
 
 def told(stack, recorded, peers):
-    """What all say of a thread, for a failure."""
+    """Returns what all say of a thread, for a failure."""
     lines = [f"record {' '.join(map(str, recorded[::-1]))}"]
     lines += [f"{f['pc']} {f['function']} {os.path.basename(module_of(stack.report, f))} {f['by']}"
               for f in stack.frames]
@@ -148,7 +148,7 @@ def alike_with(ours, theirs):
 
 
 class Build:
-    """What was found in all stops of one build."""
+    """The results of all stops of one build."""
 
     def __init__(self, name, peers):
         self.name = name
@@ -195,7 +195,7 @@ def suspend(pid):
 
 
 def look(found, program, peers, only=None):
-    """One stop, and what all say; of one thread only, if that is all that stands at a known instant."""
+    """Stop once, and compare what all say; of one thread only, if that is all that stands at a known instant."""
     pid = program.pid
     suspend(pid)
     recorded = program.recorded()
@@ -265,7 +265,7 @@ def test_agrees(tap):
 
 
 def builds(i386=False):
-    """Those of 64-bit programs, or those for i386."""
+    """Returns the builds of 64-bit programs, or those for i386."""
     names = {name.removeprefix("compared_").removesuffix(".dwo") for name in os.listdir(TARGETS)
              if name.startswith("compared_")}
     return sorted(name for name in names if name.startswith("i386_") == i386

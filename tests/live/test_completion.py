@@ -36,7 +36,7 @@ print -r READY >>"$PLACE/found"
 
 
 class Shell:
-    """What a shell offers for a line: a set of words."""
+    """The words that a shell offers for a line, as a set."""
 
     def __init__(self, directory):
         self.directory = directory

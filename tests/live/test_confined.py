@@ -141,7 +141,7 @@ def debug_file_in_private(tap):
 
 
 def without_caps(tap, status, uid, what, caps=0):
-    """Of a parser: whose permissions it opens files with, and its capabilities."""
+    """Check a parser: whose permissions it opens files with, and its capabilities."""
     tap.equal((status["Uid"].split()[3], [int(status[key], 16) for key in ("CapEff", "CapPrm", "CapInh", "CapAmb")],
                status["Groups"].strip() if uid != 0 else ""), (str(uid), [caps, caps, 0, 0], ""), what)
 
@@ -174,7 +174,7 @@ def parsed_of_owner(tap):
                              caps if uid == 0 else 0)
 
 
-# What may not be done, and how it ends: killed (SIGSYS), or the error.
+# The forbidden operations, and how each ends: killed (SIGSYS), or the error.
 ATTACKS = {"read": "EACCES", "proc": "EACCES", "write": "EPERM", "openat2": "EPERM", "chmod": "EPERM",
            "mem": "EPERM", "exec": None, "fork": None, "socket": None, "ptrace": None, "poke": None,
            "kill": None, "bpf": None, "userns": None, "getfd": None, "owner": None}
@@ -306,7 +306,7 @@ def between_captures(tap):
 
 
 def file_in_place(tap):
-    """Of sample, --burst and diff: also where only who has all capabilities may write."""
+    """The files of sample, --burst and diff are put in place also where only root with all capabilities may write."""
     if os.geteuid() != 0:
         tap.skip("another user's directory", "not root", Tap.ROOT)
         return
@@ -326,7 +326,8 @@ def file_in_place(tap):
 
 
 def snapshot_in_place(tap):
-    """Of record and --keep, likewise: in another user's directory, with a store, by a parser without capabilities."""
+    """The snapshots of record and --keep are put in place likewise: in another user's directory, with a store, by a
+    parser without capabilities."""
     if os.geteuid() != 0:
         tap.skip("another user's directory for snapshots", "not root", Tap.ROOT)
         return

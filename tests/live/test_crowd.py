@@ -21,7 +21,8 @@ STOPS_S = 300   # until one stops somebody
 
 
 def stopped(take):
-    """What has stacks: where others have the CPUs, no thread may have stopped by the limit, which is an answer, too."""
+    """Returns the result with stacks: where others have the CPUs, no thread may have stopped by the limit, which is an
+    answer, too."""
     return wait_until(take, "a stop in which some stop in time", STOPS_S)
 
 

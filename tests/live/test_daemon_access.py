@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 10s
 # strict
-"""Who may capture whom, and who may see what was captured. Needs root: it plays other users."""
+"""The permissions to capture a process, and to see what was captured. Needs root: it plays other users."""
 import contextlib
 import ctypes
 import grp
@@ -161,7 +161,7 @@ def become(real, effective, gid, namespace=False):
 
 @contextlib.contextmanager
 def pipe_of_child(work):
-    """What a child writes, which ends with it."""
+    """Returns the pipe that a child writes, which ends with it."""
     ours, theirs = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -179,8 +179,8 @@ def pipe_of_child(work):
 
 
 def ask(daemon, who, pid, ids):
-    """What a process that has become WHO is answered: the rule that refuses to capture PID, and of dumps
-    those in its list, those that it can read, and how its attempt to pin each ends."""
+    """Returns the answers to a process that has become WHO: the rule that refuses to capture PID, and which dumps are
+    in its list, which it can read, and how its attempt to pin each ends."""
     def work(to):
         become(*who)
         with daemon.client(timeout=60) as client:
@@ -228,7 +228,7 @@ WITH_CAPABILITY = ["--reuid", str(UNPRIVILEGED), "--regid", str(UNPRIVILEGED), "
 
 
 def kept(tap):
-    """Who may not capture a process has no dump of it either: not by Read, List, Subscribe, Pin or Delete,
+    """A user who may not capture a process has no dump of it either: not by Read, List, Subscribe, Pin or Delete,
     whoever captured it, also after a start of the daemon."""
     own = as_user(UNPRIVILEGED)
     with Target("threads", 2, 10, **own) as plain, \
@@ -258,7 +258,7 @@ def kept(tap):
                 seen = ids if rule is None else []
                 tap.equal((got["capture"], got["list"], got["more"], got["read"], ids[0] in told),
                           (rule, seen, seen, seen, rule is None), f"{what}, {name}: capture, list, read, subscribe")
-                # What root has captured is not the user's to change; what they have, is.
+                # Dumps that root has captured are not the user's to change; their own are.
                 change = ["NotPermitted" if rule is None else "NoSuchDump"]
                 change += [None if rule is None else "NoSuchDump"] * (len(ids) - 1)
                 tap.equal((got["pin"], got["delete"]), (change, change), f"{what}, {name}: pin, delete")

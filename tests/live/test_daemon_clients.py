@@ -30,7 +30,7 @@ def schema():
 
 
 def standard_library(tap, daemon):
-    """What a reader of the manual page types: five lines."""
+    """The five lines that a reader of the manual page types."""
     with Target("threads", 3, 10) as target:
         client = socket.socket(socket.AF_UNIX)
         client.connect(daemon.socket_path)
@@ -356,7 +356,8 @@ def watch(tap, daemon):
 
 
 def answers_of_hostile(kind):
-    """What a daemon may send that wants the command's memory, without its NULs; the last one ends the answers."""
+    """Returns the messages of a daemon that wants the command's memory, without their NULs; the last one ends the
+    answers."""
     size = 15 << 20
     parts = {"numbers": (b'"stacks":[', b"0,", b"0]"), "objects": (b'"stacks":[', b"{},", b"{}]"),
              "a dump": (b'"dump":{"a":[', b"[],", b"[]]}"),

@@ -32,7 +32,7 @@ def execute():
 
 
 def no_root_dumps(id_of_first, reply):
-    """What a user may have of a process that was root's or protected: nothing from before."""
+    """Whether the answer has nothing from before, when the process was root's or protected."""
     return reply is None or (reply["dump"]["id"] != id_of_first
                              and reply["dump"]["process"]["uid"] == USER)
 
@@ -48,7 +48,7 @@ KINDS = (
 
 
 def flip(daemon, kind, waits):
-    """One process, captured by root, that changes; then its user asks. Its leak, or None."""
+    """A process that was captured by root changes; then its user asks. Returns the leak, or None."""
     name, before, after = kind
     go_read, go_write = os.pipe()
     ready_read, ready_write = os.pipe()

@@ -39,7 +39,7 @@ def trigger(daemon, pid, source="test", **labels):
 
 
 def rules(tap):
-    """What a rule lets through and what it does not."""
+    """The alerts that a rule lets through, and those that it does not."""
     files = {
         "10-first.conf": rule("stuck", RequireExe=f"{os.path.dirname(TARGETS)}/*/threads"),
         "20-more.conf": rule("three", Match="alertname=Slow severity~=p*", Count=3, IntervalSec=0.1,
@@ -235,7 +235,8 @@ def status_or_error(ask, *args, **more):
 
 
 def gate_slots(tap):
-    """One user cannot have all connections of the gate; all users together not those of who reports alerts."""
+    """A user cannot have all connections of the gate; all users together cannot have those for the reporter of
+    alerts."""
     if os.geteuid() != 0:
         tap.skip("connections of other users", "not root", tap.ROOT)
         return
@@ -299,7 +300,7 @@ def missing(tap, what, program, package):
 
 
 def receiver_of_manual(directory, port):
-    """What snapwalk-gate(8) says for Alertmanager's configuration, with a file of the token."""
+    """Returns the Alertmanager configuration of snapwalk-gate(8), with a file of the token."""
     credentials = os.path.join(directory, "alertmanager.token")
     with open(credentials, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
         file.write(TOKEN + "\n")

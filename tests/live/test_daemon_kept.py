@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 5s
-"""What becomes of dumps that the daemon keeps: shown by a part of their id, deleted, pinned; each by
-those who may, and by nobody else."""
+"""The dumps that the daemon keeps are shown by a part of their id, deleted, pinned; each by those who may, and by
+nobody else."""
 import json
 import os
 import tempfile

@@ -144,7 +144,8 @@ def daemon_killed(tap):
                     kept.append(None)
                 elif got not in ("closed", "Failed"):
                     odd.append((n, got))
-            # One without the other is of no use: it ends, and the service manager starts anew.
+            # The daemon without its spawner, or the spawner alone, is of no use: it ends, and the service manager
+            # starts anew.
             daemon.process.wait(60)
             wait_until(lambda: all(map(ended, family)), "what the daemon had started to end")
             if left := let_go(storm.pid):

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 20s
 # strict
-"""What the soak looks at in test_daemon_kill.py, test_daemon_storm.py, test_daemon_abuse.py and test_daemon_idle.py, in
-a known order: a worker, the daemon, its spawner and the gate die in a call; calls join, have limits and share a dump; the
-dump of an alert stays however much users store; a daemon that has nothing to do sleeps."""
+"""The checks of the soak in test_daemon_kill.py, test_daemon_storm.py, test_daemon_abuse.py and test_daemon_idle.py, in
+a known order: a worker, the daemon, its spawner and the gate die in a call; calls join, have limits and share a dump;
+the dump of an alert stays however much users store; a daemon that has nothing to do sleeps."""
 import test_daemon_abuse as abuse
 import test_daemon_idle as idle
 import test_daemon_kill as kill

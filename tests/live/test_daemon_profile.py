@@ -75,7 +75,7 @@ def added_up(tap, daemon):
         for row in made["samples"]:
             tid = made["threads"][row["thread"]]["tid"]
             counts[tid] = counts.get(tid, 0) + row["count"]
-            # What a wait is called may change when the thread was stopped, its stack does not.
+            # The name of a wait may change when the thread was stopped, its stack does not.
             stacks.setdefault(tid, set()).add(tuple(functions_of(made, row["node"])))
         dump = daemon.capture(target.pid)["dump"]
         tap.equal(counts, {t["tid"]: n for t in dump["threads"]}, "each thread is in each sample")
@@ -450,7 +450,7 @@ def another_program(tap, daemon):
 
 
 def protected(tap, daemon):
-    """Who may see a process is asked for each sample: this one begins to protect itself."""
+    """The permission to see a process is asked for at each sample: this one begins to protect itself."""
     if not daemon.root:
         tap.skip("a process that protects itself", "not root", tap.ROOT)
         return

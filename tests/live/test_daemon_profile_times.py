@@ -79,7 +79,7 @@ def of_command(tap, daemon, target):
               ("org.varlink.service.InvalidParameter", {"parameter": "mode"}), "another mode")
 
 def modes(tap):
-    """One target, profiled in several ways at once."""
+    """A target is profiled in several ways at once."""
     with Daemon() as daemon, Target("shares", 4, 1) as target:
         if not daemon.root or "iterator_refused" in daemon.status():
             tap.skip("modes of a profile", "no task iterator", tap.ROOT)
@@ -88,7 +88,7 @@ def modes(tap):
 
 
 def stop_percent(tap):
-    """What threads are stopped for counts against StopPercent=, sample by sample."""
+    """The time for which threads are stopped counts against StopPercent=, sample by sample."""
     with Daemon({"StopPercent": 1}) as daemon, Target("shares", 2, 4) as target:
         made = profile(daemon, target.pid, duration_ms=3000, rate_hz=100,
                        options={"stop": "always"})["profile"]

@@ -106,7 +106,7 @@ def framing(tap, daemon):
 
 
 def broken(tap, daemon):
-    """What is no call closes the connection; the daemon says nothing that could mislead."""
+    """A message that is no call closes the connection; the daemon says nothing that could mislead."""
     deep = b"[" * 17 + b"]" * 17
     one = b'{"method":"io.snapwalk.Status","parameters":{}}'
     cases = {
@@ -355,8 +355,8 @@ def mutate(generator, data):
 
 
 def answers_of(client, data):
-    """What comes back for bytes and a Status call after them: "closed", "answered", or what is
-    wrong. A reply that goes on (Subscribe) has no end and is as good as an answer."""
+    """Returns the answer to bytes and a Status call after them: "closed", "answered", or what is wrong. A reply that
+    goes on (Subscribe) has no end and is as good as an answer."""
     try:
         client.send_bytes(data + b"\0" + encode("io.snapwalk.Status"))
         while message := client.receive_bytes():

@@ -26,7 +26,7 @@ PASSES = {"seq", "time", "uptime_ms", "cpu_ns", "since_ms", "stop_us", "timings"
 
 
 def captures(replies):
-    """One dump after the other."""
+    """Yield one dump after the other."""
     parts = []
     for reply in replies:
         parts.append(reply)
@@ -175,7 +175,8 @@ def privileges(tap, daemon):
 
 
 def lasting(value):
-    """What two captures of a process whose threads wait have in common; of the rest, that it is there."""
+    """Returns the part that two captures of a process whose threads wait have in common; of the rest, that it is
+    there."""
     if isinstance(value, list):
         return [lasting(v) for v in value]
     if not isinstance(value, dict):
@@ -184,7 +185,7 @@ def lasting(value):
 
 
 def as_others(tap, daemon):
-    """Those that follow are what a worker of their own would have made."""
+    """The dumps that follow are those that a worker of their own would have made."""
     for words in (("threads", 20, 5), ("locks", "deadlock"), ("locks", "kinds"),
                   ("blocking", 300000, 300000)):
         with Target(*words) as target, daemon.client() as client:
@@ -327,7 +328,7 @@ def killed(tap, daemon):
 
 
 def left_alone(tap, daemon):
-    """What a worker that is killed leaves behind ends with it, and the daemon waits for it: nobody else need."""
+    """The processes of a worker that is killed end with it, and the daemon waits for that: nobody else need."""
     with Target("threads", 4, 10) as target, daemon.client() as client:
         replies = client.stream("Sample", target={"pid": target.pid}, interval_ms=500)
         outcome(replies)
@@ -381,7 +382,7 @@ def slow_client(tap, daemon):
 
 
 def others_come_in(tap, _):
-    """One worker at once, and a Sample as fast as can be: who captures something else is not kept waiting."""
+    """A capture of something else is not kept waiting by a Sample as fast as can be, with one worker at once."""
     with Daemon({"Workers": 1}) as daemon, Target("threads", 4, 10) as target, \
             Target("threads", 2, 5) as other, daemon.client() as client:
         dumps = captures(client.stream("Sample", target={"pid": target.pid}, interval_ms=10))

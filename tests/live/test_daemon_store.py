@@ -29,7 +29,7 @@ def path_of(daemon, name):
 
 
 def kept(tap):
-    """What is on disk is what was answered."""
+    """The dump on disk is the one that was answered."""
     with Daemon() as daemon, Target("threads", 5, 20) as target, Target("chain_pie") as other:
         reply = daemon.capture(target.pid, reason="a reason")
         dump = reply["dump"]

@@ -175,7 +175,7 @@ def uid_rate(tap):
 
 
 class Books:
-    """What 50 clients got."""
+    """The dumps that 50 clients got."""
 
     def __init__(self):
         self.lock = threading.Lock()

@@ -119,7 +119,7 @@ def hiding(directory, **more):
 
 
 def hidden_captures():
-    """What captures of a program below a hidden directory are answered, by the words of Deny=, and how many dumps
+    """Returns the answers to captures of a program below a hidden directory, by the words of Deny=, and how many dumps
     a rule with RequireExe= makes; of another program at the end of each. This process is the first of a pid namespace
     and sees the directory."""
     directory = tempfile.mkdtemp(prefix="snapwalk-hidden-")
@@ -251,8 +251,8 @@ BAD_RULE = "[rule a]\nMatch=alertname=X\nHost=instance\nTarget=pid:%{pid}\n"
 
 
 def refused(tap):
-    """What protects: with a mistake in it the daemon does not start, and --check-config says why;
-    every other mistake is said, and only --check-config minds it."""
+    """The daemon does not start with a mistake in a setting that protects, and --check-config says why; every other
+    mistake is said, and only --check-config minds it."""
     cases = (("Deny=uid:x", None, ":{}: Deny=uid:x: not a user id", True),
              ("Deny=bin/gpg", None, ":{}: Deny=bin/gpg: a relative path", True),
              ("Dney=gpg", None, ":{}: unknown key Dney: is Deny meant?", True),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 5s
-"""What changed between two dumps: of files and of kept ones, of one process and of two."""
+"""The changes between two dumps: of files and of kept ones, of one process and of two."""
 import json
 import os
 import tempfile

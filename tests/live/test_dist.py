@@ -99,7 +99,7 @@ def bill(tap, out):
     sums = dict(reversed(line.split()) for line in read(os.path.join(out, "SHA256SUMS")).decode().splitlines())
     said = {p["packageFileName"]: p["checksums"][0]["checksumValue"] for p in document["packages"] if "checksums" in p}
     tap.equal(said, {n: sums[n] for n in (SOURCES, PROGRAM)}, "SPDX: checksums of the archives")
-    # What make links into the static file, by the names of the projects.
+    # The libraries that make links into the static file, by the names of the projects.
     projects = {"dw": "elfutils", "elf": "elfutils", "lzma": "liblzma", "deflate": "libdeflate", "z": "zlib",
                 "bz2": "bzip2", "iberty": "libiberty"}
     text = subprocess.run(["make", "-s", "--eval", "said: ; @echo $(LIBS_STATIC)", "said"], cwd=ROOT, text=True,

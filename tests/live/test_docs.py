@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 30s
-"""What the product can print is in the manual pages, and what they show can be done.
+"""The words that the product can print are in the manual pages, and what the pages show can be done.
 
 The words come from the tables in the source that the program prints them from, so that a new one
 without a line in its page fails here. (Options: test_cli.py.)
@@ -83,7 +83,7 @@ def test_errors(tap):
 
 
 def test_library(tap):
-    """What libwalk(3) calls a function or a member is in a public header."""
+    """Each function and member that libwalk(3) names is in a public header."""
     folders = [f"{part}/include/snapwalk" for part in ("libwalk", "symbolizer", "protocol")]
     headers = "\n".join(read(f"{folder}/{name}") for folder in folders
                         for name in os.listdir(os.path.join(ROOT, folder)))
@@ -130,7 +130,7 @@ def test_words_of_the_dump(tap):
 
 
 def test_json_of_commands(tap):
-    """What commands print with --json, as members of objects, is in their pages."""
+    """The members that commands print with --json are in their pages."""
     for command, paths in (("top", ["cli/top/view.c"]), ("doctor", ["cli/commands/doctor.c", "cli/doctor/verdict.c"]),
                            ("verify", ["cli/commands/verify.c"]), ("delete", ["cli/commands/delete.c"]),
                            ("pin", ["cli/commands/pin.c"]),
@@ -151,7 +151,7 @@ def test_json_of_commands(tap):
 
 
 def test_remedies(tap):
-    """What a remedy sends its reader to a page for is in that page: an option, or a section."""
+    """The page to which a remedy sends its reader has what is looked for there: an option, or a section."""
     named = re.findall(r"see ([\w-]+) in snapwalk(-\w+)?\(1\)", re.sub(r'"\n\s*"', "", read("cli/common/remedy.c")))
     tap.check(len(named) > 2, "remedies that name a page", named)
     for word, name in named:
@@ -163,7 +163,8 @@ def test_remedies(tap):
 
 
 def test_types_of_the_socket(tap):
-    """What the interface has of a dump is what the schema says, with the same fields, and may be absent or null there."""
+    """The types of a dump in the interface are those of the schema, with the same fields, and may be absent or null
+    there."""
     schema = json.loads(read("protocol/snapwalk-dump.schema.json"))["properties"]
     interface = read("protocol/io.snapwalk.varlink")
     for name, part in (("Process", "process"), ("Timings", "timings")):
@@ -277,7 +278,7 @@ def test_generated(tap):
 
 
 def commands_of(text):
-    """What stands in blocks of code, without prompts, comments and what was printed."""
+    """The commands in blocks of code, without prompts, comments and what was printed."""
     for block in re.findall(r"^```\n(.*?)^```", text, re.M | re.S):
         if "\n$ " in f"\n{block}":
             block = "\n".join(line[2:] for line in block.split("\n") if line.startswith("$ "))

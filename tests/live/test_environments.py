@@ -69,7 +69,7 @@ def no_mount_point(tap):
                             capture_output=True, text=True)
     tap.check(result.returncode == 0 and result.stdout.startswith("unshare: cannot "),
               f"{name}: the reason", result.stdout + result.stderr)
-    # One by one: whatever is mounted there is the machine's own.
+    # The directories are removed one by one: whatever is mounted there is the machine's own.
     for path in links:
         os.unlink(path)
     for path in [*reversed(made), root]:

@@ -19,7 +19,7 @@ PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "ta
 
 
 def links(pid):
-    """What stands in fdinfo of the trace points that a process has programs at."""
+    """Returns the fdinfo of the trace points that a process has programs at."""
     texts = []
     for fd in os.listdir(f"/proc/{pid}/fdinfo"):
         try:
@@ -171,7 +171,7 @@ def last(tap):
 
 
 def stackless(tap):
-    """What was counted is there when the process cannot be looked at any more."""
+    """The counts are there when the process cannot be looked at any more."""
     n = 3 * ROUNDS * THREADS
     with Target("events") as target:
         run = Run("on", "syscall:openat", "--errno", "ENOENT", "--each", "--json", target.pid)
@@ -199,7 +199,7 @@ def stackless(tap):
 
 
 def killed(tap):
-    """What is left after kill -9: neither a link nor a program of the kernel's, and the target goes on."""
+    """Nothing is left after kill -9, neither a link nor a program of the kernel's, and the target goes on."""
     with Target("events") as target:
         for signal_number in (signal.SIGKILL, signal.SIGTERM):
             run = Run("on", "syscall:openat", target.pid)
@@ -214,7 +214,7 @@ def killed(tap):
 
 
 def ids_there():
-    """Of all links and programs that any process has, by fdinfo; bpftool may not be there."""
+    """Returns the ids of all links and programs that any process has, by fdinfo; bpftool may not be there."""
     ids = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -225,7 +225,7 @@ def ids_there():
 
 
 def said(tap):
-    """What cannot be."""
+    """The command lines that cannot be are refused."""
     for words, what in {("syscall:connet", "1"): "there is no such system call", ("openat", "1"): "there is no such event",
                         ("syscall:write fd=x", "1"): "has none", ("syscall:write size=1", "1"): "is no condition",
                         ("syscall:write", "--errno", "EFOO", "1"): "there is no such error", (): "no target is given",

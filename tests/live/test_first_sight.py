@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 5s
-"""What is seen first fits into a terminal of 80 columns: the help of every program and of every
-command, the manual pages as man and mandoc print them; and a list without dumps says so.
+"""The first text that a user sees fits into a terminal of 80 columns: the help of every program and of every command,
+the manual pages as man and mandoc print them; and a list without dumps says so.
 """
 import os
 import re

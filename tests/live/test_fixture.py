@@ -19,7 +19,8 @@ RECORDED = [("chain_pie",), ("chain_static",), ("chain_musl",), ("chain_debug_fr
 
 
 def summary(report):
-    """What tests/fixtures/*/expected holds: end and frames of every thread, and of who awaits what they execute."""
+    """Returns the text of tests/fixtures/*/expected: end and frames of every thread, and of the tasks that await what
+    they execute."""
     lines = []
     stacks = []
     for thread in report["threads"]:
@@ -41,7 +42,7 @@ def summary(report):
 
 
 def settled(report):
-    """What two dumps of a blocked process have in common: not times, nor what the stop did."""
+    """Returns what two dumps of a blocked process have in common: not times, nor what the stop did."""
     for thread in report["threads"]:
         for key in ("stop_us", "cpu_ns", "interrupted", "captured_by", "since_ms"):
             thread.pop(key, None)
@@ -111,7 +112,7 @@ def test_deleted_program(tap):
 
 
 def test_read_later(tap):
-    """What a walk reads of the process after the stop is in the fixture, too."""
+    """Memory that a walk reads of the process after the stop is in the fixture, too."""
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "fixture")
         with Target("deep", 200) as target:

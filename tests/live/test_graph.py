@@ -13,7 +13,7 @@ from harness import Tap  # noqa: E402
 GRAPH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "graph.py")
 ORDER = "low left,right*!low/odd high . tool!*"
 
-# What is in order: each refers only to what is before it.
+# The files are in order: each refers only to what is before it.
 SOUND = {
     "low/number.h": "int number(void);\n",
     "low/number.c": "int number(void) { return 1; }\n",

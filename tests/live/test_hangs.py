@@ -25,7 +25,7 @@ from daemon import Daemon
 from harness import SNAPWALK, TARGETS, Tap, Target, state_of, stolen_s, wait_until
 
 ALL = os.environ.get("SNAPWALK_HANGS") == "all"
-# What a command may take on a machine that does other things; of a quiet one it takes 3 s.
+# The time that a command may take on a machine that does other things; on a quiet one it takes 3 s.
 PATIENCE_S = 30
 AT_ONCE = 4  # places that are looked at
 # In these the server also stops in the middle; the last ones are for SNAPWALK_HANGS=all.

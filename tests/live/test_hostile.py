@@ -165,7 +165,7 @@ def mapped_pe_files(tap, scratch):
 
 
 def batch_faults(batch, scratch):
-    """One process with a thread in each of the files; on a fault, each alone to say which."""
+    """Run one process with a thread in each of the files; on a fault, each file alone to say which."""
     paths = []
     for n, (_, data) in enumerate(batch):
         paths.append(os.path.join(scratch, f"mapped-{n}"))
@@ -265,7 +265,7 @@ def stacks(tap):
 
 
 def pages_gone(tap):
-    """One dump each: see the target why."""
+    """Take one dump each: see the target why."""
     for arguments in ([], ["--walk", "scan"], ["--walk", "tables"]):
         with Target("hostile_stacks", "pc", ready="settle") as target:
             at_rest(target, leader=False)

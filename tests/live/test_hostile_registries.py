@@ -11,9 +11,9 @@ from harness import TARGETS, Tap, Target, dump, patient_dump, snapwalk, stack_of
 CODE = os.path.join(TARGETS, "symfile_code.o")
 STOP_US = 5000
 SECONDS = 5
-# Those whose entries in front are right: these are used.
+# The forms whose entries in front are right: these are used.
 RIGHT = ("cycle", "self", "wild", "torn", "many", "copies", "copies-many")
-# What is said of them; None: nothing, the damage is not seen.
+# The messages for each form; None: nothing, the damage is not seen.
 LIES = {
     "cycle": "its list has no end",
     "self": "its list has no end",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 120s
-"""What the target feels: a thread in each blocking call, dumped again and again.
+"""The effects on the target: a thread in each blocking call, dumped again and again.
 
 A call without a time limit must not return. Afterwards its event is sent and it must return that
 event: the restart was real. With --into PAGE the result becomes the table of that page, docs/invisibility.md.
@@ -19,8 +19,8 @@ from marked import put_marked  # noqa: E402
 DUMPS = 20
 AT_ONCE = 3
 LIMIT_MS = 1200000
-# Of the delays, while which all dumps are done. On a machine that has more to do than it can the
-# dumps take longer than that: they are done again with the next one.
+# The delays, while which all dumps are done. On a machine that has more to do than it can the dumps take longer than
+# that: they are done again with the next one.
 SLEEPS_MS = (12000, 60000, 300000)
 SLEEPS = ("nanosleep", "clock_nanosleep_relative", "clock_nanosleep_absolute", "usleep")
 SLACK_MS = 2000  # of the scheduler on a busy machine, apart from what the control tells
@@ -107,7 +107,7 @@ class Blocked:
         return self
 
     def dump(self, mode):
-        """One dump; marks the calls that it says it interrupts, returns their number."""
+        """Take a dump; marks the calls that it says it interrupts, returns their number."""
         how = ["--stop", mode] if mode in TOUCHLESS else ["--stop", "always", "--restart", mode]
         report = capture(self.pid, *how, "--symbols", "none")
         if mode in TOUCHLESS:
@@ -196,7 +196,7 @@ def check_returns(tap, mode, calls):
 
 
 def check_events(tap, mode, blocked, control, sleep_ms):
-    """What still waits must return its event, and a delay its full length."""
+    """A call that still waits must return its event, and a delay its full length."""
     waiting = [c for c in blocked.calls.values() if not c.returned]
     for call in waiting:
         if call.kind != "sleep":
@@ -297,7 +297,7 @@ def cell(name, mode, collect):
 
 
 def touchless_cell(name, collect):
-    """Of the ways that stop no thread which waits: one cell, as they are alike."""
+    """The modes that stop no waiting thread share one cell, as they are alike."""
     words = [cell(name, mode, collect) for mode in TOUCHLESS]
     return words[0] if len(set(words)) == 1 else f"{', '.join(TOUCHLESS)}: {', '.join(words)}"
 

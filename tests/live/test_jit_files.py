@@ -84,7 +84,7 @@ def refused(tap, what, change, words, *, root=False):
 
 
 def make_old(path):
-    """Of a process that had the same pid before."""
+    """Make the file one of a process that had the same pid before."""
     long_ago = time.time() - 3600
     os.utime(path, (long_ago, long_ago))
 

@@ -226,7 +226,7 @@ def stress(tap):
             print(f"# {got[0]}", flush=True)
 
 
-# What must be said of each; None: it is only that nothing is wrong to be seen.
+# The messages that each form must have; None: only that nothing wrong is seen.
 LIES = {
     "cycle": "its list of chunks leads back to itself", "self": "leads back to itself",
     "long": "more chunks", "wild_first": "could not be read", "wild_next": "could not be read",

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 15s
-"""What test_jit_ftable.py and test_jit_tables.py, which the soak runs, check of programs that stand still: the tables
-of generated code by <snapwalk/ftable.h>, GDB's interface and libgcc's registry, right, recorded and full of lies."""
+"""The checks of test_jit_ftable.py and test_jit_tables.py, which the soak runs, on programs that stand still: the
+tables of generated code by <snapwalk/ftable.h>, GDB's interface and libgcc's registry, right, recorded and full of
+lies."""
 import test_jit_ftable as ftable
 import test_jit_tables as tables
 from harness import Tap

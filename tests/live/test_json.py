@@ -54,7 +54,7 @@ def explain_validator():
 
 
 def test_explain(tap):
-    """What explain prints of an address and of each lock is valid."""
+    """The JSON that explain prints of an address and of each lock is valid."""
     validator = explain_validator()
     with Target("locks") as target:
         report = dump(target.pid)
@@ -71,7 +71,7 @@ def test_explain(tap):
 
 
 def references(report):
-    """What the schema cannot say; a list of what is wrong."""
+    """Returns what is wrong beyond what the schema can say, as a list."""
     wrong = []
     threads = {thread["tid"]: thread for thread in report["threads"]}
     tids = [thread["tid"] for thread in report["threads"]]
@@ -141,7 +141,7 @@ def test_schema_refuses(tap):
         change(copied)
         tap.check(errors(validator, copied) != "", f"refused: {name}")
 
-    # What a process with runtimes has.
+    # Members that a process with runtimes has.
     report["process"].update(
         runtimes=[{"name": "clr", "version": "10.0.0", "where": None}],
         registries=[{"name": "gdb-jit", "where": "/lib/libLLVM-15.so.1", "entries": 12}])

@@ -16,7 +16,7 @@ CORPORA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fuzz",
 MADE, MUTATED = 400, 4000
 DEPTH_MAX = 64
 INT64 = range(-2**63, 2**63)
-# What is put into a text: everything that the grammar knows, and what looks like it.
+# The tokens that are put into a text: everything that the grammar knows, and what looks like it.
 TOKENS = [b"{", b"}", b"[", b"]", b",", b":", b'"', b"\\", b"\\u", b"\\u0000", b"\\ud83d", b"\\ude00", b"\\ud83d\\ud83d",
           b"\\u00e9", b"\\n", b"\\x", b"true", b"false", b"null", b"NaN", b"-Infinity", b"0", b"01", b"-",
           b"-0", b"1.", b".5", b"1e5", b"1E+400", b"9223372036854775808", b" ", b"\t", b"\r\n", b"\x0b",
@@ -86,7 +86,7 @@ class Theirs:
                              for name, v in value) + "}"
 
     def line(self, text):
-        """What the driver should say."""
+        """Returns the line that the driver should print."""
         well = self.tree is not None
         check = "ok" if well and self.portable else "no"
         scan = "-" if text.lstrip(b" \t\r\n")[:1] not in (b"{", b"[") else "no"

@@ -47,8 +47,8 @@ def disk_bytes(*directories):
 
 
 def stacks_text(report):
-    """What must be the same to the byte, a line for each frame. That a frame's memory was read after the stop
-    (live_read) a snapshot does not know any more."""
+    """Returns what must be the same to the byte, a line for each frame. A snapshot does not know any more that a
+    frame's memory was read after the stop (live_read)."""
     lines = [json.dumps([t["tid"], t["stack"]]) for t in report["threads"]]
     for stack in report["stacks"]:
         lines.append(json.dumps([stack["id"], stack["end"], stack["why"]]))

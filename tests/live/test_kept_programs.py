@@ -24,7 +24,7 @@ dropped	{SNAPWALKD} --drop-programs
 
 
 def dumps(pid):
-    """Of each case the status of what was done, and the dump's timings."""
+    """Returns the status of each case's command, and the dump's timings."""
     script = "mount -t bpf bpf /sys/fs/bpf || exit 77\n"
     for line in CASES.splitlines():
         name, command = line.split("\t")

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 5s
-"""What blocked threads call in the kernel: --kernel, and those in state D without it.
+"""The kernel functions that blocked threads call: --kernel, and those in state D without it.
 
 SNAPWALK_STOPS=N: so many captures of threads that go from call to call."""
 import os
@@ -13,7 +13,7 @@ from harness import (PATIENT, SNAPWALK, Tap, Target, dump, iterator_refused, pub
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "300"))
 NOBODY = 65534
-# What the kernel's functions for these calls are named after.
+# The names in the kernel's functions for these calls.
 CALLS = {"in_sleep": "nanosleep", "in_poll": "poll"}
 
 

@@ -145,7 +145,7 @@ def restart_written(tap):
 
 
 def terminal_signals(tap):
-    """What a terminal sends goes to the whole group. Ctrl-Z must not leave the target stopped."""
+    """The signals of a terminal go to the whole group. Ctrl-Z must not leave the target stopped."""
     generator = seeded(6)
     with Storm() as storm:
         beats, _ = storm.check(tap, [0] * THREADS, "before terminal signals")

@@ -50,13 +50,13 @@ def fresh(directory):
 
 
 def said(log):
-    """What the process said before it was killed, not the line that it was killed in."""
+    """Returns the output of the process before it was killed, not the line that it was killed in."""
     with open(log) as file:
         return [parsed(line) for line in file if line.endswith("\n")]
 
 
 def faults(store, states, n_said):
-    """What is wrong with a store whose process was killed after the first n_said of these states."""
+    """Returns what is wrong with a store whose process was killed after the first n_said of these states."""
     run = subprocess.run([STORE, "check", store], capture_output=True, text=True)
     lines = run.stdout.splitlines()
     if run.returncode != 0 or not lines:

@@ -27,7 +27,7 @@ def command_of(pid):
 
 
 def drive(command, *words, **run):
-    """What drive_kill prints. It returns when the command and all processes that this has made have ended."""
+    """Returns the output of drive_kill, when the command and all processes that this has made have ended."""
     return drive_all(command, *words, **run).stdout
 
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 10s
 # strict
-"""What test_kill.py does at random instants, at each system call of the process that stops the target (drive_kill.c):
-Ctrl-C, SIGTERM and SIGHUP for the whole group of snapwalk, and the death of that process alone, as by the OOM killer. The
-target is let go, and the command says what became of the dump."""
+"""The signals of test_kill.py, which sends them at random instants, at each system call of the process that stops the
+target (drive_kill.c): Ctrl-C, SIGTERM and SIGHUP for the whole group of snapwalk, and the death of that process alone,
+as by the OOM killer. The target is let go, and the command says what became of the dump."""
 import signal
 
 from harness import Tap
@@ -18,7 +18,7 @@ ANSWERS = ("exit 0", "exit 1", "exit 3")
 
 
 def at_each(pid, points):
-    """Of each point: (point, how the command ended, what it said, threads that are held)."""
+    """Yield for each point: (point, how the command ended, its output, threads that are held)."""
     for point in points:
         run = drive_all(command_of(pid), "at", *point)
         met, ended = run.stdout.strip().split(" ", 1)

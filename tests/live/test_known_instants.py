@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 25s
-"""What the soak looks at in test_compare_busy.py, test_compare_busy_i386.py, test_random_stop.py and test_crowd.py at
-random instants, at known ones (known_instants.py): stacks of busy programs are those that they say, and that eu-stack
-and gdb say; a crowd of threads is captured whole."""
+"""The checks of the soak at random instants in test_compare_busy.py, test_compare_busy_i386.py, test_random_stop.py and
+test_crowd.py, at known ones (known_instants.py): stacks of busy programs are those that they say, and that eu-stack and
+gdb say; a crowd of threads is captured whole."""
 import test_compare_busy as busy
 import test_crowd as crowd
 import test_random_stop as random_stop

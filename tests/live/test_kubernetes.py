@@ -86,7 +86,7 @@ def enough(tap):
     if os.geteuid() != 0:
         tap.skip("a capture with four capabilities", "only root has them to give", Tap.ROOT)
         return
-    # Of another user: the program's files are read by DAC_READ_SEARCH.
+    # The target is another user's: the program's files are read by DAC_READ_SEARCH.
     with Target("chain_pie", user=65534, group=65534, extra_groups=[]) as target:
         os.chmod(os.path.dirname(target.command[0]), 0o700)
         os.chown(os.path.dirname(target.command[0]), 65534, 65534)

@@ -24,7 +24,7 @@ def begin(target, *args):
 
 
 def turn(target, what="go"):
-    """What the target writes down: {function: (acquired, outstanding)}."""
+    """Returns the counts that the target writes down: {function: (acquired, outstanding)}."""
     target.send(what)
     told = {}
     for line in iter(target.readline, "done"):
@@ -120,7 +120,8 @@ def python(tap):
 
 
 def unseen(tap):
-    """What nobody saw is a figure of its own: a descriptor that is got, and one that is given up, by 32-bit code."""
+    """Descriptors that nobody saw are figures of their own: one that is got, and one that is given up, by 32-bit
+    code."""
     with Target("descriptors") as target:
         run = begin(target, "--json")
         turn(target, "unseen")

@@ -121,7 +121,7 @@ def pcs(report):
 
 
 def few_descriptors(tap):
-    """What cannot be opened for want of a descriptor is not said to be gone."""
+    """A file that cannot be opened for want of a descriptor is not said to be gone."""
     with Target("threads", 2, 5) as target:
         wait_until(lambda: all(state_of(target.pid, tid) == "S" for tid in tasks(target.pid)), "all threads to wait")
         words = ["dump", "--json", *PATIENT, target.pid]

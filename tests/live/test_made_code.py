@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 20s
-"""Who is stopped where a process has executable memory in which no thread is, as PCRE2's JIT makes it; and what is said
-of a stop."""
+"""The threads that are stopped where a process has executable memory in which no thread is, as PCRE2's JIT makes it;
+and what is said of a stop."""
 import os
 
 from harness import Tap, Target, dump, iterator_refused, wait_until, call_of

@@ -34,7 +34,8 @@ def attacked(*pids, change=None):
 
 
 def plain(report):
-    """What does not change from one dump to the next of a process that sleeps. Its peer is this test, which runs."""
+    """Returns the part that does not change from one dump to the next of a process that sleeps. Its peer is this test,
+    which runs."""
     kept = {key: value for key, value in report.items()
             if key not in ("id", "seq", "time", "timings", "uptime_ms", "peers")}
     kept["threads"] = [{key: value for key, value in thread.items()
@@ -48,7 +49,7 @@ def child_of(pid):
 
 
 def started(stack, *words):
-    """One more process, by another program that becomes it or starts it."""
+    """Start a further process, by another program that becomes it or starts it."""
     target = stack.enter_context(Target(NAME, *words[1:], public(os.path.join(TARGETS, NAME)), path=words[0])
                                  if words else Target(public(os.path.join(TARGETS, NAME)),
                                                       path=public(os.path.join(TARGETS, NAME))))
@@ -104,7 +105,7 @@ def who_may_not_be_read_by_its_like(tap, stack):
 
 
 def as_the_machine_permits(tap, roots, users):
-    """What Yama and labels of security modules forbid, told by files in their place."""
+    """The rules of Yama and labels of security modules, told by files in their place."""
     for scope, one_child in ((0, roots + users), (1, roots), (2, roots), (3, ())):
         for pids, what in ((roots, "root"), (users, "a user")):
             of_that_kind = shares_a_child if pids[0] in one_child else has_child_of_its_own

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: tools 15s
-"""What mutants.py makes of a source of a few lines: rules, the choice of mutants, patches by their text, the verdict."""
+"""The results of mutants.py for a source of a few lines: rules, the choice of mutants, patches by their text, the
+verdict."""
 import os
 import shutil
 import subprocess

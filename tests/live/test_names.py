@@ -693,7 +693,7 @@ def searched(*args):
 
 
 def test_package(tap):
-    """Whose symbols are in a package: which one, as dpkg knows it; not of a copy of the file."""
+    """The package that has a file's symbols is named, as dpkg knows it; not for a copy of the file."""
     if not tool("dpkg-query") or not package_of(os.path.realpath(PROGRAM)):
         tap.skip("the package with symbols", f"dpkg does not know {PROGRAM}", "Debian")
         return

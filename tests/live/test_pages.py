@@ -136,7 +136,7 @@ def answered(client):
 
 @contextlib.contextmanager
 def ahead_of_others():
-    """What is measured is when the target runs, not when we do, on a machine that is busy."""
+    """The time to measure is that at which the target runs, not we, on a machine that is busy."""
     lowest = os.sched_param(os.sched_get_priority_min(os.SCHED_FIFO))
     with contextlib.suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, lowest)
@@ -179,7 +179,7 @@ def nobody_is_left(daemon):
 
 
 def test_daemon(tap):
-    """One worker: while it looks at such processes, and afterwards, it is there for others."""
+    """The only worker is there for others while it looks at such processes, and afterwards."""
     config = {"MinIntervalSec": 0, "StopPercent": 100, "KeepFree": "0", "Workers": 1, "MaxStopMs": MAX_STOP_MS,
               "TimeoutMs": 20000, "NamesTimeoutMs": 10000}
     with Daemon(config) as daemon, Target("named") as other:

@@ -21,7 +21,7 @@ def waits_for_reader(pid):
 
 
 def policy_of(target, *args, before=None):
-    """What the kernel says of a dump that has written a pipe full; its status."""
+    """Returns the scheduling policy of a dump that has written a pipe full, and its status."""
     with subprocess.Popen([SNAPWALK, str(target.pid), "--json", *args], stdout=subprocess.PIPE,
                           preexec_fn=before) as child:
         wait_until(lambda: waits_for_reader(child.pid), "the dump to wait for its reader")

@@ -51,7 +51,7 @@ def without_stub(chain, stubs):
 
 
 def wrong_calls(chain, edges, roots):
-    """What is wrong with "COMM innermost ... outermost"; the last must be the thread's root."""
+    """Returns what is wrong with "COMM innermost ... outermost"; the last must be the thread's root."""
     comm, *functions = chain
     if not functions or (comm, functions[-1]) not in roots:
         return [f"{comm} begins with {functions[-1:]}"]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: tools 5s
-"""What run.py makes of test programs: nothing is lost, a skip says what it needs, a rerun hides nothing."""
+"""The results of run.py for test programs: nothing is lost, a skip says what it needs, a rerun hides nothing."""
 import contextlib
 import glob
 import io
@@ -93,7 +93,7 @@ def ran(folder, outputs, head, *more):
 
 
 def again(tap):
-    """What runs again, what is rare, and what is never excused."""
+    """The files that run again, the failures that are rare, and those that are never excused."""
     for what, (outputs, head, status, closing, rare) in RUNS.items():
         with tempfile.TemporaryDirectory() as folder:
             result = ran(folder, outputs, head)

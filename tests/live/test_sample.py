@@ -50,7 +50,7 @@ def sampled(target, *args, seconds=SECONDS, rate=50):
 
 
 def measured(target):
-    """What the target says of its time."""
+    """Returns the times that the target measured."""
     target.process.stdin.close()
     return {name: int(n) for name, n in (line.split() for line in target.process.stdout)
             if name in ("wait_long", "wait_short", "work_three", "work_one")}
@@ -87,7 +87,7 @@ def every_thread_counts(tap):
 
 
 def off_ns(profile, function):
-    """Of all samples whose stack has it."""
+    """Returns the time of all samples whose stack has the function."""
     has = []
     for parent, frame in profile["nodes"]:
         has.append(profile["frames"][frame]["function"] == function or (parent is not None and has[parent]))
@@ -118,9 +118,9 @@ def off_cpu(tap):
             unseen = re.search(r"and ([\d.]+) s between samples", result.stderr)
             placed = (ns["wait_long"] + ns["wait_short"]) / 1e9
             found = placed + (float(unseen.group(1)) if unseen else 0)
-            # What it measured itself has the time in which it waits for a CPU, and what is before and after.
-            # It waits nearly all the time, and the clocks differ by a tick. Between samples others wait, too, as far
-            # as the kernel can say: for a CPU of a virtual machine that does not run, also those that work.
+            # The target's own measurement has the time in which it waits for a CPU, and what is before and after. It
+            # waits nearly all the time, and the clocks differ by a tick. Between samples others wait, too, as far as
+            # the kernel can say: for a CPU of a virtual machine that does not run, also those that work.
             tap.check(0.3 * seconds < found < 1.2 * seconds + stolen and placed < 1.02 * seconds + 0.02,
                       f"{rate} Hz: the time in short waits is found", (ns, truth, stolen, result.stderr))
             if rate > 100:
@@ -375,7 +375,8 @@ def on_a_terminal(*args):
 
 
 def wait_for_samples(terminal, n):
-    """Until the progress says that so many were taken since this was asked. What it has said before is older."""
+    """Wait until the progress says that so many samples were taken since this was asked. Older output does not
+    count."""
     while select.select([terminal], [], [], 0)[0]:
         os.read(terminal, 4096)
     text, first, end = "", None, time.monotonic() + 60

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 from harness import SNAPWALK, TARGETS, Tap, snapwalk, wait_until  # noqa: E402
 
 PYTHON = sys.executable
-# What a program is given by the process that starts it.
+# The surroundings that a program is given by the process that starts it.
 SURROUNDINGS = """
 env | sort
 ulimit -n

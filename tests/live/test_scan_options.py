@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 5s
-"""What the scan does when it is told more, frames that are left out, and the time in text: of a running
-process, and of a recorded one."""
+"""The options of the scan, frames that are left out, and the time in text: of a running process, and of a recorded
+one."""
 import os
 import re
 import subprocess

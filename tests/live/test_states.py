@@ -461,7 +461,7 @@ def restarted_calls(tap):
 
 
 def of_one_instant(tap):
-    """What a thread is said to do, and where its registers are: it may move while we look."""
+    """The state of a thread, and where its registers are: it may move while we look."""
     captures, odd, n = 100, [], 0
     sleeps = ("clock_nanosleep", "nanosleep", "restart_syscall")
     with Target("contended") as target:

@@ -22,8 +22,8 @@ from harness import SNAPWALK, Tap, Target, iterator_refused, snapwalk, state_of,
 
 PATIENCE_S = 60
 
-# What a shell does: the command is in the foreground, in a group of its own, and its status is ours. Without
-# somebody who can make it go on again the kernel stops nothing.
+# The part of a shell: the command is in the foreground, in a group of its own, and its status is ours. Without somebody
+# who can make it go on again the kernel stops nothing.
 SHELL = """
 import fcntl, os, resource, signal, sys, termios
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -127,14 +127,14 @@ def is_raw(top):
 
 
 def views(tap):
-    """What is shown, and what the keys do."""
+    """The views, and what the keys do."""
     with Target("shares", 40, 1) as target, tempfile.TemporaryDirectory() as cwd, \
             Top(target.pid, "--interval", 100, cwd=cwd) as top:
         tap.check(top.until(lambda t: len(t.threads()) == 21 and t.threads()[0][4] not in ("-", "0.0"), "a whole view"),
                   "the screen is filled, and who works is at its head")
         tap.check(len(top.lines) == 24 and max(map(len, top.lines)) <= 80, "24 lines of 80 columns", top.lines)
         tap.check(f"shares, pid {target.pid}: 43 threads" in top.lines[0], "the title says what it is", top.lines[0])
-        # Who is in the middle of being taken off a CPU may be met without a stack.
+        # A thread in the middle of being taken off a CPU may be met without a stack.
         tap.check(top.until(lambda t: "work_" in t.threads()[0][5] and t.threads()[0][2] in ("running", "runnable"),
                             "where it works"), "where it works")
         tap.check(any("block < blocked" in t[5] for t in top.threads()), "where others wait", top.lines)
@@ -221,7 +221,7 @@ def ends(tap):
 
 
 def hostile_names(tap):
-    """What a target is called steers no terminal."""
+    """The name of a target steers no terminal."""
     program = ("import ctypes, sys, time\n"
                "ctypes.CDLL(None).prctl(15, b'\\033[2J\\n\\r\\x9b1m', 0, 0, 0)\n"
                "print('ready', flush=True)\ntime.sleep(600)")

@@ -89,7 +89,7 @@ def same_at_random(tap):
 
 
 def wait_places(tap):
-    """What threads wait in is read of few of them, and right for all."""
+    """The wait places of threads are read of few of them, and right for all."""
     with Target("blocking", 600000, 600000) as target:
         def places():
             found = {}

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 10s
-"""What a step costs once its rule is known, in instructions: of PE code at most twice that of ELF code,
-in recorded processes that have both. Counted by valgrind, so that it is the same each time."""
+"""The cost of a step once its rule is known, in instructions: of PE code at most twice that of ELF code, in recorded
+processes that have both. Counted by valgrind, so that it is the same each time."""
 import os
 import re
 import subprocess

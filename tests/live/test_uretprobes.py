@@ -96,7 +96,7 @@ def is_right(functions):
 
 
 def wrong_in(report, pid):
-    """What is not as it must be; None."""
+    """Returns what is not as it must be, or None."""
     stack = stack_of(report, pid)
     functions = own_functions(report, pid)
     trusts = {f["trust"] for f in stack["frames"][1:]}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 10s
 # strict
-"""One dump under valgrind: no error, nothing leaked."""
+"""A dump under valgrind: no error, nothing leaked."""
 import json
 import subprocess
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 5s
-"""Who waits for whom: what the targets themselves know of it.
+"""The waits of threads for each other: what the targets themselves know of them.
 
 SNAPWALK_STOPS sets how many captures there are of a program that locks and unlocks at random (100, twice). Names of tests
 as arguments run those alone: SNAPWALK_STOPS=100000 test_waits.py at_random takes ten minutes.
@@ -60,7 +60,7 @@ def kinds(tap, program):
 
 
 def statics(tap):
-    """Who initialises a static variable of a function is the only one in it that does not wait."""
+    """The thread that initialises a static variable of a function is the only one in it that does not wait."""
     with Target("statics") as target:
         said = {int(tid): int(owner) for word, tid, owner in (line.split() for line in target.lines if line.startswith("waits "))}
 
@@ -104,7 +104,7 @@ def lost(tap, program):
 
 
 def pid_namespace(tap):
-    """What the target has in its memory are thread ids of its own namespace; what is said are ours."""
+    """The memory of the target has thread ids of its own namespace; those in the dump are ours."""
     if not tool("unshare") or os.geteuid() != 0:
         tap.skip("locks in a pid namespace", "not root, or no unshare", Tap.ROOT)
         return

@@ -49,7 +49,7 @@ def frames_of(report, tid):
 
 
 def check_named(report, tid, name, functions, program):
-    """What is wrong with one thread's stack: a list of words."""
+    """Returns what is wrong with one thread's stack: a list of words."""
     stack, wrong = stack_of(report, tid), []
     if stack is None:
         return [f"{name}: not captured"]

@@ -60,7 +60,7 @@ class Driver:
         self.process.stdin.flush()
 
     def answer(self):
-        """What one capture printed, by its first words; "report" is the dump."""
+        """Returns the output for one capture, by its first words; "report" is the dump."""
         result = {}
         while True:
             words = self.line()
@@ -116,7 +116,7 @@ def how_captured(report):
 
 
 def stops(tap):
-    """What is asked for is done: the spawner's iterator reaches the worker."""
+    """The options that are asked for are used: the spawner's iterator reaches the worker."""
     with Target("states", "plain", 20) as target, Driver() as driver:
         wait_until(lambda: all(state_of(target.pid, tid) == "S" for tid in tasks(target.pid)),
                    "all threads to wait")
@@ -275,7 +275,7 @@ def reload(tap):
 
 
 def owner(tap):
-    """Who may see the dump is decided by what the target was when it stood still."""
+    """The owner of a dump is decided by what the target was when it stood still."""
     if os.geteuid() != 0:
         return tap.skip("the owner of a dump", "not root", tap.ROOT)
     as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
@@ -405,7 +405,7 @@ def workers_crash(tap):
 
 
 def workers_hang(tap):
-    """One that does not go on is ended at the deadline; the target does not wait for that."""
+    """A worker that does not go on is ended at the deadline; the target does not wait for that."""
     with Storm() as storm, Driver() as driver:
         beats, _ = storm.check(tap, [0] * THREADS, "hang: before")
         for n in range(HANGS):

@@ -16,7 +16,7 @@ CHROOT_SH = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, 
                          "chroot.sh")
 LOADER = "/usr/lib/wine/wine64"
 VERSIONS = ("8", "10")
-# What chroot.sh makes, and the programs' names.
+# The arguments of chroot.sh, which makes the root directories.
 ROOTS = {"10": ("trixie", "amd64"), "8-i386": ("bookworm", "i386"), "10-i386": ("trixie", "i386")}
 
 
@@ -52,7 +52,7 @@ class Wine:
         if self.root:
             subprocess.run([CHROOT_SH, self.root, *ROOTS[self.version]], check=True)
         os.makedirs(os.path.join(self.shared, "prefix"), exist_ok=True)  # the server makes none
-        # What still runs here is of a test that was cut off.
+        # Processes that still run here are of a test that was cut off.
         subprocess.run(self.command(self.server, "-k"), env=self.environment, check=False,
                        stderr=subprocess.DEVNULL)
         self.run(self.server, "-p")

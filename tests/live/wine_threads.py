@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the Windows program tests/targets/wine/threads.c says of its threads, and whether a report
-agrees. Used over the live program and over recorded ones."""
+"""The words of the Windows program tests/targets/wine/threads.c on its threads, and whether a report agrees. Used over
+the live program and over recorded ones."""
 from harness import own_functions, stack_of
 
 # Where a thread of the program begins; the fiber's stack begins with a fiber.
@@ -58,7 +58,7 @@ def check_walk(said, report, tid):
 
 
 def check_thread(said, report, tid):
-    """What is wrong with one thread: a list of words."""
+    """Returns what is wrong with one thread: a list of words."""
     name, wrong = said.names[tid], []
     stack = stack_of(report, tid)
     if stack is None:

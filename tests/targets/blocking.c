@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * One thread in each blocking system call. Each thread says when its call returns, with what.
+ * A thread in each blocking system call. Each thread says when its call returns, with what.
  *
  *	blocking LIMIT_MS SLEEP_MS [NAME...]
  *

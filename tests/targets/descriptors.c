@@ -189,7 +189,7 @@ ALONE static void by_batches(void)
 	say("by_batches", 2, 0);
 }
 
-/* One of each that is rare. */
+/* The rare kinds of descriptors, one of each. */
 ALONE static void by_others(void)
 {
 	sigset_t none;

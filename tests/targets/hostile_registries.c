@@ -10,7 +10,7 @@
 
 struct jit_descriptor __jit_debug_descriptor = {.version = 1};
 
-/* What __register_frame_info() keeps its own: gcc 12, unwind-dw2-fde.h; longer in none. */
+/* The object of __register_frame_info(): gcc 12, unwind-dw2-fde.h; longer in no version. */
 struct object {
 	uint64_t pc_begin, tbase, dbase, what, flags;
 	struct object *next;
@@ -85,7 +85,7 @@ static void torn(void)
 		(struct jit_entry *) (void *) (page + SYMFILE_PAGE - 24);
 }
 
-/* One more copy of the program, as far as it is mapped from its file. */
+/* Make a further copy of the program, as far as it is mapped from its file. */
 static void copy_make(int fd, const Elf64_Phdr *phdrs, size_t n)
 {
 	size_t at = (size_t) ((const uint8_t *) &__jit_debug_descriptor - __ehdr_start);

@@ -134,7 +134,7 @@ static struct jit jits[] = {
 
 enum { JITS = sizeof(jits) / sizeof(jits[0]) };
 
-/* What the generated code calls. */
+/* The function that the generated code calls. */
 static NOINLINE void wait_here(struct step *rest)
 {
 	(void) rest;

@@ -129,7 +129,7 @@ static void form_other_version(void)
 	publish(chunk_make(1));
 }
 
-/* What tables point to is nowhere, or larger than everything. */
+/* Tables point to memory that is nowhere, or larger than everything. */
 static void form_wild_payload(void)
 {
 	struct chunk *a = chunk_make(TABLES);

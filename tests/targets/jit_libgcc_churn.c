@@ -85,7 +85,7 @@ static NOINLINE void *churn(void *arg)
 	return NULL;
 }
 
-/* What is in none of the tables: all of them are looked at. */
+/* Look for an address that is in none of the tables: all of them are looked at. */
 static void *look(void *arg)
 {
 	while (!released)

@@ -28,7 +28,7 @@ enum {
 	NAME_BYTES = 64,
 };
 
-/* What a table points to; in one piece. */
+/* The memory that a table points to; in one piece. */
 struct payload {
 	char name[NAME_BYTES];
 	uint64_t words[WORDS];
@@ -93,7 +93,7 @@ static void level_compile(struct worker *w, unsigned i)
 					  w->generation, i, w->depth);
 	switch (kind) {
 	case CODE_FIXED:
-		/* One symbol, whose first instruction is another one than the others. */
+		/* The only symbol has a first instruction that differs from the others. */
 		d.kind = SWFT_FIXED;
 		d.cfa_offset = FIXED_FRAME;
 		d.symbols = (struct swft_symbol *) p->words;

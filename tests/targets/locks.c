@@ -25,7 +25,7 @@
 #endif
 
 static pthread_mutex_t mutexes[8];
-/* Of those that are normal in all ways musl keeps none. */
+/* The mutexes that are normal in all ways: musl stores no owner for them. */
 static const char is_plain[8] = {1, 0, 0, 1, 0, 0, 0, 1};
 static pthread_rwlock_t written = PTHREAD_RWLOCK_INITIALIZER,
 			read_by_us = PTHREAD_RWLOCK_INITIALIZER;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the dynamic loader calls before the program: its DT_PREINIT_ARRAY, as constructors of libraries are. The stack
- * begins in the loader's entry code, which has no tables.
+ * The function that the dynamic loader calls before the program: its DT_PREINIT_ARRAY, as
+ * constructors of libraries are. The stack begins in the loader's entry code, which has no tables.
  */
 #include "target.h"
 

@@ -113,7 +113,7 @@ static void fork_child(void)
 		continue;
 }
 
-/* What a thread does between two patterns. False: it ends. */
+/* The action of a thread between two patterns. Returns false if it ends. */
 static NOINLINE bool act(uint32_t slot, volatile uint32_t *seed)
 {
 	uint32_t what = chance(seed);

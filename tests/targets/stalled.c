@@ -60,7 +60,7 @@ static __attribute__((noreturn)) void die(const char *what)
 	exit(77);
 }
 
-/* What the server's file holds; FILE_BYTES zeros, or a program. */
+/* The contents of the server's file; FILE_BYTES zeros, or a program. */
 static uint8_t contents[PROGRAM_BYTES_MAX];
 static size_t contents_bytes = FILE_BYTES;
 
@@ -117,7 +117,7 @@ static void answer(int fd, const struct fuse_in_header *in, const void *arg)
 	}
 }
 
-/* Until a byte comes through the pipe; then it is only read. */
+/* Serve until a byte comes through the pipe; then requests are only read. */
 static __attribute__((noreturn)) void serve(int fd, int stall_fd, pid_t parent)
 {
 	static union {

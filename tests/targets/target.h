@@ -3,7 +3,7 @@
 #define TARGET_H
 
 /*
- * What targets share: they say what their stacks must be, then wait to be looked at.
+ * The common part of targets: they say what their stacks must be, then wait to be looked at.
  *
  *	stack TID innermost ... outermost
  *

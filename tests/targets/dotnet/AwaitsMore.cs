@@ -11,8 +11,8 @@ using System.Threading.Tasks.Sources;
 
 namespace SwNet;
 
-/// What can be awaited besides the tasks of async methods: of the library, and of the program itself. In each chain
-/// the innermost method waits for such a thing, or the method that has it awaited is awaited through one.
+/// Awaitables besides the tasks of async methods: of the library, and of the program itself. In each chain the
+/// innermost method waits for one, or the method that has it awaited is awaited through one.
 static class AwaitsMore
 {
     static readonly TaskCompletionSource never = new();

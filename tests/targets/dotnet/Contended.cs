@@ -78,7 +78,7 @@ static class Contended
         sink++;
     }
 
-    // What follows the call keeps it on the stack.
+    // The increment after the call keeps the method on the stack.
     [MethodImpl(Keep)]
     static void inside0()
     {

@@ -58,7 +58,7 @@ public static class Fresh
         }
     }
 
-    /// One call of eight ends in an exception, whose frames are on the stack for a while.
+    /// A call of eight ends in an exception, whose frames are on the stack for a while.
     [MethodImpl(Keep)]
     static int Call(Func<int, int> chain, int n)
     {

@@ -7,7 +7,7 @@ using System.Threading;
 
 namespace SwNet;
 
-/// One thread for each way in which managed code can be on a stack.
+/// The threads: one for each way in which managed code can be on a stack.
 static unsafe partial class Stacks
 {
     const MethodImplOptions Keep = MethodImplOptions.NoInlining;

@@ -9,7 +9,7 @@ using System.Threading;
 
 namespace SwNet;
 
-/// What the program itself says of its stacks, before its threads block. One line for each:
+/// The stacks as the program itself prints them, before its threads block. One line for each:
 ///
 ///     truth TID NAME | METHODDESC OFFSET TYPE.METHOD | ...
 ///

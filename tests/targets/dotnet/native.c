@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the .NET target calls, and what calls it. */
+/* Functions that the .NET target calls, and that call it. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>

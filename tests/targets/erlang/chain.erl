@@ -31,7 +31,7 @@ dirty() ->
      end || Pid <- Pids],
     io:format("ready~n").
 
-%% What a process executes once that is of a module.
+%% Wait for a process to execute a function of a module; returns that function.
 in_module(Pid, Module) ->
     case process_info(Pid, current_function) of
         {current_function, {Module, _, _} = Function} -> Function;

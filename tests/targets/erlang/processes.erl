@@ -40,7 +40,7 @@ main() ->
     io:format(standard_error, "ready~n", []),
     receive stop -> ok end.
 
-%% Who receives goes on, and is asked again.
+%% Processes that receive go on, and are asked again.
 turns(Ps) ->
     [P ! {go, 1} || P <- Ps],
     turns([spawn(?MODULE, deep, [I rem 7, I]) || I <- lists:seq(1, length(Ps))]).

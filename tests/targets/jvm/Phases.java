@@ -10,7 +10,7 @@ import java.util.concurrent.CountDownLatch;
  * below f1 -> f2 -> f3, with objects that die at once.
  */
 public class Phases {
-    /** What is loaded again and again, each time as another class. */
+    /** A class that is loaded again and again, each time as another class. */
     public static class Loaded implements Runnable {
         static volatile Object last;
 

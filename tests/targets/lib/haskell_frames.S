@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What haskell.c and stepped_haskell.c run: the way in and out as GHC's runtime has it, and code as GHC compiles it: without tables,
- * with a stack of its own at rbp, which never moves rsp but to align it for a call.
+ * The code of haskell.c and stepped_haskell.c: GHC's way in and out, and code as GHC compiles it:
+ * without tables, with a stack at rbp, which never moves rsp but to align it for a call.
  */
 	.text
 

@@ -17,8 +17,8 @@
  *
  * With the argument "library" it runs functions of Wine's libraries instead.
  *
- * Of the stack only words are written that hold what caller N had in a register, and what becomes
- * of them: that is all that can be needed, and those values are unlike others.
+ * Words of the stack are only written if they hold what caller N had in a register, or what becomes
+ * of it: that is all that can be needed, and those values are unlike others.
  */
 #include <windows.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What symfile.h loads: functions that leave nothing in rbp that a chain of frame pointers could
- * follow. Compiled to an object file whose code refers to nothing outside its own section.
+ * The functions that symfile.h loads: they leave nothing in rbp that a chain of frame pointers
+ * could follow. Compiled to an object file whose code refers to nothing outside its own section.
  */
 #define NOINLINE __attribute__((noipa, used))
 

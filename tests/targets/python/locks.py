@@ -67,7 +67,7 @@ def generator(lock, begun):
 
 
 def after_others(lock, begun):
-    """What was open on the stack at the same depth, and what is handled, are not open any more."""
+    """Locks that were open on the stack at the same depth, and exceptions that are handled, are not open any more."""
     other = threading.Lock()
     with other:
         pass

@@ -20,7 +20,7 @@ def tid
   Thread.current.native_thread_id
 end
 
-# Until it waits for a lock by Ruby's own word.
+# Wait until the thread waits for a lock by Ruby's own word.
 def asleep(thread)
   Thread.pass until thread.status == "sleep"
 end

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What is stepped (tests/fixtures/record_instants.py) is between two process.ppid: add is compiled, for numbers that are
+// The stepped code (tests/fixtures/record_instants.py) is between two process.ppid: add is compiled, for numbers that are
 // small, by maglev or turbofan, as the argument says, and gets others: it is deoptimised while it runs. Run with
 // --allow-natives-syntax. It says that it is ready and waits for a line.
 'use strict';

@@ -260,7 +260,7 @@ static const struct job jobs[] = {
 	{"framing", framing},     {"leaping", leaping},     {"contending", contending},
 	{"raising", raising},
 };
-/* What asks Wine's server takes a thousand times longer: one of these in each round. */
+/* Jobs that ask Wine's server take a thousand times longer: one of these in each round. */
 static const struct job calls[] = {
 	{"calling", calling},
 	{"queueing", queueing},

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One thread of the program: what it does, and what is known of it. */
+/* A thread of the program: what it does, and what is known of it. */
 struct role {
 	const char *name; /* the thread's name, also in Linux: at most 15 bytes */
 	void (*run)(struct role *role);
