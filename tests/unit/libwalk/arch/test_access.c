@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What instructions access is compared with what the processor says when they do it: each runs with all
- * registers pointing into a page that may not be accessed, and the page fault's error code (Intel SDM
- * volume 3, 4.7) has a bit for writes.
+ * The accesses of instructions are compared with what the processor says when they do it: each runs
+ * with all registers pointing into a page that may not be accessed, and the page fault's error code
+ * (Intel SDM volume 3, 4.7) has a bit for writes.
  */
 #include "arch/access.h"
 #include "arch/arch.h"
@@ -196,7 +196,7 @@ static void check(const uint8_t *begin, const uint8_t *end)
 			i++;
 		enum sw_access_kind kind =
 			(fault_error & FAULT_WRITE) != 0 ? SW_ACCESS_WRITE : SW_ACCESS_READ;
-		/* Of the two of MOVS either may fault; both are in the page. */
+		/* Either operand of MOVS may fault; both are in the page. */
 		bool same =
 			i < n && (operands[i].kind == kind || (n == 2 && operands[1].kind == kind));
 		if (!same || operands[i].avma != fault_avma)
@@ -221,7 +221,7 @@ TEST(test_vectors)
 		check(faulting_evex, faulting_evex_end);
 }
 
-/* What uses the stack, and addresses relative to rip and to a segment. */
+/* Instructions that use the stack, and addresses relative to rip and to a segment. */
 TEST(test_implied)
 {
 	static const struct {

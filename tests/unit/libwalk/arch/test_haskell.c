@@ -18,7 +18,7 @@ static const uint8_t code[0x90] = {
 };
 /* clang-format on */
 
-/* What lies at sp: registers, the return address; the same 16 KiB further up. */
+/* The words at sp: registers, the return address; the same 16 KiB further up. */
 static uint64_t stack[0x4000 / 8 + 8];
 
 static bool step(uint64_t pc, struct sw_regs *ret)

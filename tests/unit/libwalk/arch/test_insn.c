@@ -107,7 +107,7 @@ static const struct insn_case cases[] = {
 	{CODE(0xf2, 0x0f, 0x78, 0xd1, 2, 1), SW_INSN_PLAIN, 0, NO}, /* insertq $1,$2,%xmm1,%xmm2 */
 };
 
-/* Of 32-bit mode, where it differs. */
+/* The cases of 32-bit mode, where it differs. */
 static const struct insn_case cases_32[] = {
 	{CODE(0x40), SW_INSN_PLAIN, 0, NO},   /* inc %eax, no REX */
 	{CODE(0x4c), SW_INSN_SP_LOST, 0, NO}, /* dec %esp */
@@ -277,7 +277,7 @@ TEST(test_moves)
 	}
 }
 
-/* What writes a register or memory in another way, or goes elsewhere. */
+/* Instructions that write a register or memory in another way, or go elsewhere. */
 TEST(test_no_moves)
 {
 	static const uint8_t no[][SW_INSN_BYTES_MAX] = {

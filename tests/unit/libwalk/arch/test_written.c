@@ -15,7 +15,8 @@ struct written_case {
 #define BIT(reg) (UINT32_C(1) << (reg))
 enum { ALL = 0xffff };
 
-/* What capstone says of 34,000 forms of instructions of large programs agrees, but where it is wrong (test, cdq). */
+/* The results of capstone for 34,000 forms of instructions of large programs agree, but where it is
+ * wrong (test, cdq). */
 static const struct written_case writes[] = {
 	{{0x48, 0x01, 0xd8}, BIT(AX)},                         /* add %rbx,%rax */
 	{{0x01, 0x18}, 0},                                     /* add %ebx,(%rax) */

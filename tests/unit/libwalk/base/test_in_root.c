@@ -73,7 +73,7 @@ static int tear_down(void **state)
 	return rmdir("root") < 0 || chdir("/") < 0 || rmdir(t->path) < 0;
 }
 
-/* What is found is that file; NULL: nothing is, with that error. */
+/* Check that the path leads to that file; NULL: to none, with that error. */
 static void check(const struct tree *t, const char *path, int more, const char *file, int error)
 {
 	struct stat got, wanted;

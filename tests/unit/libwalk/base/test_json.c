@@ -179,7 +179,8 @@ TEST(test_refused)
 		all_take(texts[i], strlen(texts[i]), 8, false);
 }
 
-/* What another reader cannot keep: the check refuses it, scan and tree have it as text. */
+/* Numbers that another reader cannot keep: the check refuses them, scan and tree have them as
+ * text. */
 TEST(test_numbers)
 {
 	static const char *const texts[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is made of a stop: of a child with two threads, which are described as they are, and then taken
- * for stopped. Nobody stops them: registers are what each test says.
+ * The results of a stop: of a child with two threads, which are described as they are, and then
+ * taken for stopped. Nobody stops them: registers are what each test says.
  */
 #include "arch/arch.h"
 #include "capture/before.h"
@@ -249,7 +249,7 @@ static const char *message_of(const struct fixture *f, enum sw_warning_code code
 	return "";
 }
 
-/* Of a stop that there was, and of none. */
+/* The warnings after a stop that there was, and after none. */
 TEST_WITH(test_limits, setup, teardown)
 {
 	struct fixture *f = *state;
@@ -291,7 +291,7 @@ TEST_WITH(test_interrupted, setup, teardown)
 	assert_int_equal(n_warnings(f, SW_WARN_INTERRUPTED, f->take.snap->threads[1].tid), 1);
 }
 
-/* One that was found in the stop is described after it. */
+/* A thread that was found in the stop is described after it. */
 TEST_WITH(test_fresh, setup, teardown)
 {
 	struct fixture *f = *state;
@@ -338,7 +338,7 @@ TEST_WITH(test_registers, setup, teardown)
 	assert_int_equal(threads[1].regs.pc_avma, BACK + 1);
 }
 
-/* One that came to its end has filled them itself. */
+/* A stop that came to its end has filled the registers itself. */
 TEST_WITH(test_registers_are_there, setup, teardown)
 {
 	struct fixture *f = *state;

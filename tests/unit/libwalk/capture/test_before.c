@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is read of a process before its threads are looked at, and what changes meanwhile. */
+/* The files of a process that are read before its threads are looked at, and what changes
+ * meanwhile. */
 #include "capture/before.h"
 #include "fake.h"
 #include "fake_process.h"

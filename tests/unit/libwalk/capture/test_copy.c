@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is copied of which stack, from the registers to the snapshot: capture/stacks.c, copy.c and space.c
+ * The copies of stacks, from the registers to the snapshot: capture/stacks.c, copy.c and space.c
  * against a kernel whose memory is a table.
  */
 #include "arch/arch.h"
@@ -99,7 +99,7 @@ static void end(struct fixture *f)
 	fake_snapshot_destroy(f->snap);
 }
 
-/* What there is of a thread's stack is true. */
+/* The copied part of a thread's stack is true. */
 static void assert_stack(const struct fixture *f, size_t thread, uint64_t avma, size_t bytes)
 {
 	const struct sw_thread *t = &f->snap->threads[thread];
@@ -286,7 +286,7 @@ TEST(test_space_left)
 	end(f);
 }
 
-/* What cannot be read as a whole is no range, and uses no space. */
+/* Memory that cannot be read as a whole is no range, and uses no space. */
 TEST(test_range_partly)
 {
 	struct fixture *f = start(1);
@@ -312,7 +312,7 @@ TEST(test_ranges_max)
 	end(f);
 }
 
-/* What was wanted before is found in what was read of it, not in what was asked for. */
+/* Memory that was wanted before is found in what was read of it, not in what was asked for. */
 TEST(test_wanted)
 {
 	struct fixture *f = start(1);

@@ -106,7 +106,7 @@ TEST(late_windows_say_nothing)
 	assert_int_equal(after(left(66, 2, 98), SW_MOVING_TRIES, 500 * MS), SW_NEXT_REST_RUNNING);
 }
 
-/* Those that are on no CPU are stopped only where that of the others was not enough. */
+/* Threads that are on no CPU are stopped only where the stop of the others was not enough. */
 TEST(never_all_at_once)
 {
 	struct sw_round round = left(66, 2, 98);
@@ -137,7 +137,7 @@ TEST(moving)
 	assert_int_equal(after(left(1, 0, 0), 3, 31 * MS), SW_NEXT_REST);
 }
 
-/* Those that were stopped were not those that were left: the last stop is of all. */
+/* The threads that were stopped were not those that were left: the last stop is of all. */
 TEST(the_last_stop)
 {
 	struct sw_round round = left(1, 1, 0);
@@ -185,7 +185,7 @@ TEST(never_waits_for_running)
 	assert_int_equal(after(round, 0, 0), SW_NEXT_WHOLE_LAST);
 }
 
-/* What was copied for hooks must be of one instant. */
+/* The copies for hooks must be of one instant. */
 TEST(hooks)
 {
 	struct sw_round round = left(0, 0, 0);

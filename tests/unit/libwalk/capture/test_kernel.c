@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What /proc/PID/task/TID/stack says, and what it might. */
+/* The text of /proc/PID/task/TID/stack, and what it might be. */
 #include "capture/kernel.h"
 #include "capture/window.h"
 #include "fake.h"

@@ -290,7 +290,8 @@ TEST(test_exec_during_copy)
 	assert_int_equal(fake_process.n_looks, 4); /* of the first window nothing counts */
 	assert_taken("iii");
 	end();
-	/* What was opened before belongs to the old program: its address space is empty. */
+	/* The descriptor that was opened before belongs to the old program: its address space is
+	 * empty. */
 	start(look_quiet);
 	f.take.stop.pagemap_fd = memfd_create("pagemap", MFD_CLOEXEC);
 	assert_true(f.take.stop.pagemap_fd >= 0);

@@ -43,7 +43,7 @@ static int fixture_make(void **state)
 	(void) snprintf(path, sizeof(path), "/proc/%d/task", (int) f->pid);
 	f->target = (struct sw_target){.task_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
 	(void) snprintf(path, sizeof(path), "%d/wchan", (int) f->pid);
-	/* Until it waits the file has "0". */
+	/* The file has "0" until the thread waits. */
 	while (sw_proc_read_small(f->target.task_fd, path, text, sizeof(text)) <= 0 ||
 	       strcmp(text, "0") == 0)
 		sched_yield();
@@ -143,7 +143,8 @@ static void look(size_t number, struct fake_look *ret)
 						     .n_voluntary = reread_switches};
 }
 
-/* What it waits in is read again, and believed when it did not run until it was looked at once more. */
+/* The wait place is read again, and believed if the thread did not run until it was looked at once
+ * more. */
 TEST_WITH(test_ran_while_read, fixture_make, fixture_free)
 {
 	struct fixture *f = *state;
@@ -258,7 +259,7 @@ TEST_WITH(test_many, fixture_make, fixture_free)
 	assert_int_equal(f->take.waits->n, SW_WAITS_MAX);
 }
 
-/* What goes on after a stop is told apart by what it waits in; sleeping stays what it is. */
+/* A call that goes on after a stop is told apart by its wait place; sleeping stays what it is. */
 TEST(test_restarted)
 {
 	struct sw_thread threads[] = {

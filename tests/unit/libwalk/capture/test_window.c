@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* One window: two passes that are files, and a copy out of a table. */
+/* A window: two passes that are files, and a copy out of a table. */
 #include "capture/window.h"
 #include "capture/stacks.h"
 #include "capture/window_create.h"
@@ -432,7 +432,7 @@ TEST(test_workers)
 	end(f);
 }
 
-/* Those that a stop holds need no proof, and memory is read through them. */
+/* Threads that a stop holds need no proof, and memory is read through them. */
 TEST(test_held)
 {
 	struct fixture *f = start();
@@ -540,7 +540,7 @@ static void look_again(struct fixture *f)
 	assert_int_equal(close(fd), 0);
 }
 
-/* What those that were taken did since, by one look more. */
+/* The activity of the threads that were taken, by one look more. */
 TEST(test_since)
 {
 	struct fixture *f = start();
@@ -567,7 +567,7 @@ TEST(test_since)
 	end(f);
 }
 
-/* Who did not run from the first look of all to the last one. */
+/* The threads that did not run from the first look of all to the last one. */
 TEST(test_stayed)
 {
 	struct fixture *f = start();

@@ -7,7 +7,7 @@
 
 enum { SVMA = 0x2000 };
 
-/* One CIE ("zR", pcrel sdata4; CFA = rsp+8) and one FDE for [0x1000, 0x1010), then the end. */
+/* A CIE ("zR", pcrel sdata4; CFA = rsp+8) and an FDE for [0x1000, 0x1010), then the end. */
 static const uint8_t section[] = {
 	20,   0,    0,  0, 0,    0,    0,    0,  1,    'z',  'R',  0,
 	1,    0x78, 16, 1, 0x1b, 0x0c, 7,    8,  0x90, 1,    0,    0, /* 24: FDE */

@@ -129,7 +129,7 @@ TEST(test_set_loc)
 	rule_is(&section, fde, code + 15, "bad_format");
 }
 
-/* What libdw must not be let at. */
+/* Entries that libdw must not see. */
 TEST(test_excessive)
 {
 	struct eh_make eh = {.avma = code + 0x1000};

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One function of 16 bytes with the rows under test, through libdw as in real life. */
+/* A function of 16 bytes with the rows under test, through libdw as in real life. */
 struct fixture {
 	uint8_t *image;
 	Elf *elf;
@@ -134,7 +134,7 @@ TEST(test_rows_of_a_prologue)
 	fixture_deinit(&f);
 }
 
-/* What the callee must leave alone is known in the caller, everything else is not. */
+/* The registers that the callee must leave alone are known in the caller, all others are not. */
 TEST(test_what_survives)
 {
 	static const uint64_t stack[] = {0x401136};

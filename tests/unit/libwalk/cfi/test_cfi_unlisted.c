@@ -89,7 +89,7 @@ TEST(test_terminators)
 	sw_cfi_fdes_deinit(&f.found);
 }
 
-/* Of functions that were folded the table has one. */
+/* The table has one of the functions that were folded. */
 TEST(test_folded)
 {
 	struct frame f;

@@ -9,7 +9,8 @@
 /* The row at 0x1004 of a function [0x1000, 0x1010): after 4 bytes CFA = rsp+40. */
 static const uint8_t rows[] = {0x44, 0x0e, 40};
 
-/* What .debug_frame of an image says of 0x1004: the CFA's offset; -1 none, -2 no section that can be used. */
+/* The CFA's offset at 0x1004 by .debug_frame of an image; -1 none, -2 no section that can be
+ * used. */
 static int cfa_offset(const struct image_section *section)
 {
 	uint8_t *image = elf_image(&(struct image_parts){.sections = section, .n_sections = 1});

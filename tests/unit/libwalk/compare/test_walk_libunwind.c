@@ -288,7 +288,8 @@ TEST(test_row_edges)
 	assert_walk(&image, WORK, stack, 4, frames, 3, SW_END_COMPLETE, NULL);
 }
 
-/* What a signal interrupted is looked up at its exact pc, the first instruction of work here. */
+/* The interrupted frame of a signal is looked up at its exact pc, the first instruction of work
+ * here. */
 TEST(test_signal)
 {
 	struct image image;
@@ -367,7 +368,7 @@ TEST(test_frame_limit)
 		    SW_END_FRAME_LIMIT, "more frames than --depth allows");
 }
 
-/* What would make libunwind read outside its arrays or loop for ever. */
+/* The instructions would make libunwind read outside its arrays or loop for ever. */
 TEST(test_hostile_instructions)
 {
 	static const struct {

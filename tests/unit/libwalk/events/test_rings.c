@@ -28,7 +28,7 @@ struct fixture {
 
 static struct perf_event_mmap_page *page_create(size_t bytes)
 {
-	/* Of its own size: a sanitizer sees what is behind it. */
+	/* The page has its own size: a sanitizer sees a read behind it. */
 	uint8_t *memory = calloc(1, PAGE + bytes);
 	assert_non_null(memory);
 	struct perf_event_mmap_page *page = (struct perf_event_mmap_page *) memory;
@@ -272,7 +272,7 @@ TEST(test_lost)
 	append(f, &f->ring, sample, SAMPLE);
 	put64(lost, HEADER + 8, 2);
 	append(f, &f->ring, lost, sizeof(lost));
-	/* One that does not say how many. */
+	/* The record does not say how many were lost. */
 	put16(lost, offsetof(struct perf_event_header, size), sizeof(lost) - 8);
 	append(f, &f->ring, lost, sizeof(lost) - 8);
 	assert_sample(f, 11);
@@ -338,7 +338,7 @@ TEST(test_names)
 	end(f);
 }
 
-/* Of several rings, one of which could not be had. */
+/* The samples of several rings, one of which could not be had. */
 TEST(test_rings)
 {
 	struct fixture *f = start(RING_BYTES, 0);

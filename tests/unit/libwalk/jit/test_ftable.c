@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What <snapwalk/ftable.h> does in the program that includes it. */
+/* The functions of <snapwalk/ftable.h> in the program that includes it. */
 #include "test.h"
 
 #include <snapwalk/ftable.h>
@@ -165,7 +165,7 @@ TEST(test_after_fork)
 	cut->seq++;
 }
 
-/* What swft_flush() or swft_remove() leave of the list where a fork() cuts them off. */
+/* The list that swft_flush() or swft_remove() leave where a fork() cuts them off. */
 TEST(test_after_fork_in_list)
 {
 	swft_flush();

@@ -243,7 +243,7 @@ TEST_WITH(test_running_change, setup, NULL)
 	}
 }
 
-/* One that never comes to rest, and one whose writer died in the middle: not waited for. */
+/* A table that never comes to rest, and one whose writer died in the middle, are not waited for. */
 TEST_WITH(test_running_busy, setup, NULL)
 {
 	made.a.tables[0].seq = 5;

@@ -189,7 +189,7 @@ TEST_WITH(test_runtime_functions, setup, teardown)
 	not_found(f, CODE + 0x70);
 }
 
-/* Of tables about the same code the newest one that knows the address. */
+/* The table that counts is the newest one about the code that knows the address. */
 TEST_WITH(test_newest_that_knows, setup, teardown)
 {
 	static const uint8_t cie[24] = {20, 0,    0,  0, 0,    0,    0, 0, 1,    'z', 'R', 0,
@@ -225,7 +225,7 @@ TEST_WITH(test_announced, setup, teardown)
 	sw_text_deinit(&text);
 }
 
-/* What tables point to is not there, or too large: said, and not used. */
+/* The memory that tables point to is not there, or too large: said, and not used. */
 TEST_WITH(test_bad_payload, setup, teardown)
 {
 	struct fixture *f = *state;

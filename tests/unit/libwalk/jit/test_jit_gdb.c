@@ -205,7 +205,7 @@ TEST(test_described)
 	struct sw_walks *walks;
 	struct sw_description d;
 	assert_non_null(files);
-	/* One that is no ELF file, one without code: neither is a problem. */
+	/* A file that is no ELF file, and one without code: neither is a problem. */
 	memcpy(files[0].bytes, "BEAM", 4);
 	files[0].size = 100;
 	(void) symfile_make(&files[1], JIT, 24, "inner");
@@ -254,7 +254,7 @@ TEST(test_stale)
 	free(files);
 }
 
-/* What is damaged is told, and what is whole is used. */
+/* Damaged entries are told, and whole ones are used. */
 TEST(test_damaged)
 {
 	struct sw_snapshot *snap = program(SHT_DYNSYM, 24);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What of a list is copied in the stop: the list is our own memory, which changes between the hooks. */
+/* The parts of a list that are copied in the stop: the list is our own memory, which changes
+ * between the hooks. */
 #include "capture_case.h"
 #include "jit/gdb/capture.h"
 #include "jit/gdb/prepare.h"
@@ -74,7 +75,7 @@ static const struct sw_jit_gdb_known *prepared(struct scene *s)
 	return s->state;
 }
 
-/* What was wanted is copied, then the hook runs. How many copies it made. */
+/* The wanted memory is copied, then the hook runs. Returns how many copies it made. */
 static size_t captured(struct scene *s)
 {
 	struct sw_jit_capture c = {&s->c.capture, s->roots, s->n_roots, &s->state};
@@ -183,8 +184,9 @@ TEST(test_small)
 	scene_destroy(s);
 }
 
-/* One that was on its way each time it was looked at is a small one for all that: what was read wrongly
- * is not counted again and again. Here it is a circle, which was cut when it is looked at again. */
+/* A list that was changing each time it was looked at is a small one for all that: what was read
+ * wrongly is not counted again and again. Here it is a circle, which was cut when it is looked at
+ * again. */
 TEST(test_misread)
 {
 	struct scene *s = scene_create(NEW);

@@ -187,7 +187,7 @@ TEST(test_lines_of_v8)
 	line(0x1044, 7, "/a b/t.js");
 	put32(0);
 	load(0x1000, 16, "JS:^get outer /a b/t.js:5:10");
-	/* Of another length: nothing is guessed. */
+	/* The record has another length: nothing is guessed. */
 	record(2, 16 + 16 + 5);
 	put64(0x2000);
 	put64(1);
@@ -269,7 +269,7 @@ TEST(test_too_much_unwinding)
 	}
 }
 
-/* What V8 writes: a header and no entries. */
+/* The section that V8 writes: a header and no entries. */
 TEST(test_header_only)
 {
 	static const char hdr[20] = "header";

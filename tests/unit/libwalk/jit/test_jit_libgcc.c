@@ -353,7 +353,7 @@ TEST(test_found)
 	is_found(process(12, false, true, SEEN, false));
 	is_found(process(14, false, true, OBJECTS, false));
 	is_found(process(14, false, true, FRAMES_TREE, false));
-	/* What cannot be written to is no registry. */
+	/* A variable that cannot be written is no registry. */
 	is_not_found(process(12, true, false, UNSEEN, false));
 	is_not_found(process(14, true, false, OBJECTS, false));
 }
@@ -483,7 +483,7 @@ static void turn(struct turning *t, size_t i, uint8_t cfa_off)
 	r->object[2] = JIT - 0x100;
 }
 
-/* What the hooks of the source get. */
+/* The argument of the hooks of the source. */
 static struct sw_jit_capture turning_capture(struct turning *t)
 {
 	struct sw_snapshot *snap = t->c.snap;
@@ -628,7 +628,8 @@ TEST(test_turned)
 	turning_deinit(&t);
 }
 
-/* What was registered in the stop is gone after it; what is there then may be new. */
+/* Tables that were registered in the stop are gone after it; those that are there then may be
+ * new. */
 TEST(test_gone)
 {
 	struct turning t = {0};

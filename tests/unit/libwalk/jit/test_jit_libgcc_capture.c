@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What of lists and trees is copied in the stop, and what is proven without a copy: both are our own
- * memory, which changes between the hooks. */
+/* The parts of lists and trees that are copied in the stop, and those that are proven without a
+ * copy: both are our own memory, which changes between the hooks. */
 #include "capture_case.h"
 #include "jit/libgcc/capture.h"
 #include "jit/libgcc/prepare.h"
@@ -100,7 +100,7 @@ static const struct sw_jit_libgcc_known *prepared(struct scene *s)
 	return s->state;
 }
 
-/* What was wanted is copied, then the hook runs. How many copies it made. */
+/* The wanted memory is copied, then the hook runs. Returns how many copies it made. */
 static size_t captured(struct scene *s)
 {
 	struct sw_jit_capture c = {&s->c.capture, &s->root, 1, &s->state};
@@ -156,8 +156,8 @@ TEST(test_quiet_list)
 	scene_destroy(s);
 }
 
-/* One came in front, and one in the midst is gone: all objects are looked at, and the table that was not
- * known is copied. */
+/* An object came in front, and one in the midst is gone: all objects are looked at, and the table
+ * that was not known is copied. */
 TEST(test_changed_list)
 {
 	struct scene *s = scene_create(MANY);

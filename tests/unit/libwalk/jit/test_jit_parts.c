@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What was wanted, in the order of addresses. */
+/* The wanted parts, in the order of addresses. */
 static void wanted_are(struct sw_jit_parts *parts, const struct sw_jit_part *wanted, size_t n)
 {
 	struct sw_snapshot *snap = fake_snapshot_create();

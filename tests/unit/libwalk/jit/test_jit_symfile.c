@@ -41,7 +41,7 @@ static uint32_t rela(struct elf_make *elf, uint32_t target, uint32_t symtab, con
 	return index;
 }
 
-/* What the table says, in words; it is a range and a rule, or the answer. */
+/* The rule of the table, in words; it is a range and a rule, or the answer. */
 static void cfi_is(const struct sw_jit_symfile *f, uint64_t avma, const char *wanted)
 {
 	struct sw_arena arena = {0};
@@ -115,7 +115,8 @@ TEST(test_relocations)
 	relocated(R_X86_64_PC32, PCREL4, 0);
 }
 
-/* What does not fit, is not known, or lies outside: the tables are said to be malformed. */
+/* Relocations that do not fit, are not known, or lie outside: the tables are said to be
+ * malformed. */
 TEST(test_bad_relocations)
 {
 	static const struct {

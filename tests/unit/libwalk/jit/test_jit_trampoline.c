@@ -105,7 +105,7 @@ TEST(test_not_python)
 	fake_snapshot_destroy(snap);
 }
 
-/* What beam_normal_exit points at ends the stack of an Erlang process. */
+/* The address to which beam_normal_exit points ends the stack of an Erlang process. */
 TEST(test_beam)
 {
 	static const uint64_t exit_avma = JIT + 0x100, none = 0;

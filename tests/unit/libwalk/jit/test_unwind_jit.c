@@ -33,7 +33,7 @@ TEST(test_names)
 	assert_null(sw_jit_sources[sw_n_jit_sources]);
 }
 
-/* What leads to both registries: local variables. The first code of a thread is at ENTRY. */
+/* The local variables that lead to both registries. The first code of a thread is at ENTRY. */
 static struct sw_snapshot *process(void)
 {
 	struct sw_snapshot *snap = fake_snapshot_create();
@@ -95,7 +95,7 @@ static void publish(struct sw_snapshot *snap, uint8_t gdb, uint8_t libgcc)
 /* The return address is in the fourth word, data elsewhere. */
 static const uint64_t stack[] = {0, 0x66, 7, BIAS + ENTRY + 0x10, 8, 9, 10, 0};
 
-/* Who found the way to the first code; NULL: nobody. */
+/* The source that found the way to the first code; NULL: none. */
 static void found_by(uint8_t gdb, uint8_t libgcc, const char *by, const char *why)
 {
 	struct sw_snapshot *snap = process();
@@ -118,7 +118,7 @@ TEST(test_order)
 {
 	found_by(32, 32, "jit-gdb", NULL);
 	found_by(0, 32, "jit-libgcc", NULL);
-	/* What the better one says leads nowhere: stale, or wrong. */
+	/* The rule of the better source leads nowhere: it is stale, or wrong. */
 	found_by(24, 32, "jit-libgcc", NULL);
 	found_by(32, 24, "jit-gdb", NULL);
 	found_by(24, 24, NULL, "the generated code's tables lead nowhere");

@@ -130,7 +130,7 @@ TEST(test_no_return_address)
 	assert_int_equal(check(CODE + 0x18, 0, UINT64_MAX), SW_SITE_NONE);
 }
 
-/* What a signal handler returns to comes after no call. */
+/* The code to which a signal handler returns comes after no call. */
 TEST(test_trampoline)
 {
 	assert_int_equal(check(CODE + 0x18, 0, CODE + 0x50), SW_SITE_POSSIBLE);

@@ -34,7 +34,7 @@ static const uint8_t pushes[] = {0x53, 0x48, 0x89, 0x26, 0x48, 0x8b, 0x27, 0x5b,
 
 static uint64_t frame_pointer = 0xf;
 
-/* Of the code's instruction at pc, with a stack of n words from sp up. */
+/* Step from the code's instruction at pc, with a stack of n words from sp up. */
 static enum sw_step step(const uint8_t *bytes, size_t n_bytes, size_t pc, const uint64_t *stack,
 			 size_t n, uint64_t r8, struct sw_stepped *ret)
 {
@@ -143,7 +143,7 @@ TEST(test_first)
 	assert_int_equal(s.flags, SW_FRAME_EXACT_PC);
 }
 
-/* What it does cannot be known, or what it gives is no return address. */
+/* Code whose effect cannot be known, or whose result is no return address. */
 TEST(test_declined)
 {
 	static const uint64_t stack[] = {1, 2, 3, 4};
@@ -167,7 +167,7 @@ TEST(test_frame_pointer)
 {
 	static const uint8_t code[] = {0x48, 0x89, 0xec, 0x5d,
 				       0xc3}; /* mov %rbp,%rsp; pop %rbp; ret */
-	/* What is above sp looks like a return address, too. */
+	/* The word above sp looks like a return address, too. */
 	static const uint64_t stack[] = {1, CODE + BACK, 3, CODE + BACK, 5};
 	struct sw_stepped s;
 	frame_pointer = SP + 0x10;
@@ -180,7 +180,7 @@ TEST(test_frame_pointer)
 	frame_pointer = 0xf;
 }
 
-/* What a vector or the state of SSE was written to is not what it was. */
+/* Memory to which a vector or the state of SSE was written is not what it was. */
 TEST(test_clobbered)
 {
 	/* movups %xmm0,(%rsp) or 16 bytes further up; mov %rdi,%rsp; pop %rbx; ret */

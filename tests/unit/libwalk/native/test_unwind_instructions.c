@@ -16,7 +16,7 @@ enum {
 	BACK = CALL + 2,
 };
 
-/* What the code at 0 is; the step is made from its offset pc, with a stack of n words from sp up. */
+/* The code is at 0; the step is made from its offset pc, with a stack of n words from sp up. */
 static enum sw_step step(const uint8_t *bytes, size_t n_bytes, size_t pc, const uint64_t *stack,
 			 size_t n, struct sw_stepped *ret)
 {
@@ -62,7 +62,7 @@ TEST(test_epilogue)
 	assert_int_equal(s.regs.sp_avma, SP + 4 * 8);
 }
 
-/* What is pushed on the way is not what the stack has there now. */
+/* A word that is pushed on the way is not what the stack has there now. */
 TEST(test_pushed)
 {
 	static const uint8_t code[] = {
@@ -178,7 +178,7 @@ TEST(test_sp_from_register)
 	}
 }
 
-/* What a call, or a loop, does not leave alone. */
+/* Registers that a call, or a loop, does not leave alone. */
 TEST(test_sp_from_scratch_register)
 {
 	static const uint8_t called[] = {

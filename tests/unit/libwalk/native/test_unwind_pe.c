@@ -179,7 +179,8 @@ TEST(test_complete)
 		SW_END_COMPLETE, NULL);
 }
 
-/* What runs 32-bit code in a 64-bit process: its callers are right, but between it and them frames are missing. */
+/* The code that runs 32-bit code in a 64-bit process: its callers are right, but between it and
+ * them frames are missing. */
 TEST(test_runs_32bit)
 {
 	static const struct {
@@ -236,8 +237,8 @@ TEST(test_zero_elsewhere)
 	}
 }
 
-/* Of assembly that unwinds by a handler of its own the table is right only until it pushes something: then its
- * instructions say where its caller is. */
+/* The table of assembly that unwinds by a handler of its own is right only until it pushes
+ * something: then its instructions say where its caller is. */
 TEST(test_own_handler)
 {
 	for (uint64_t at = 0; at < 7; at = at == 0 ? 3 : at + 1) {
@@ -318,7 +319,8 @@ TEST(test_no_leaf)
 	}
 }
 
-/* What a machine frame interrupted is looked up exactly: here the first byte of a function. */
+/* The interrupted code of a machine frame is looked up exactly: here the first byte of a
+ * function. */
 TEST(test_machine_frame)
 {
 	struct sw_snapshot *snap = plain();

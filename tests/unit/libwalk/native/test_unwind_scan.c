@@ -182,7 +182,8 @@ TEST(test_tail_call)
 		SW_END_NO_UNWIND_INFO, "the module has no unwind information for this code");
 }
 
-/* Of calls elsewhere the one from which tables lead to the first frame, not a nearer one. */
+/* The call that counts among several is the one from which tables lead to the first frame, not a
+ * nearer one. */
 TEST(test_root_among_others)
 {
 	static const uint64_t stack[] = {AFTER_C, 0, AFTER_ROOTED, AFTER_ROOT};

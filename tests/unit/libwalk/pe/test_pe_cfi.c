@@ -7,7 +7,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-/* What both kinds of section have: CFA = esp+4, the return address there. */
+/* The rows of both kinds of section: CFA = esp+4, the return address there. */
 #define CIE_ROWS DW_CFA_def_cfa, 4, 4, DW_CFA_offset | 8, 1
 
 /* CIE; FDE for [0x401000, 0x401010): push %ebp; mov %esp,%ebp */

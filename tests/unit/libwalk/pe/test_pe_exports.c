@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What an image in memory exports by name. */
+/* The exports of an image in memory by name. */
 #include "pe/exports.h"
 #include "fake.h"
 #include "pe_load.h"

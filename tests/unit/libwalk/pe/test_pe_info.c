@@ -63,7 +63,7 @@ TEST(test_every_code)
 	assert_int_equal(info.epilogs.n, 0);
 }
 
-/* What follows the codes begins at an even slot. */
+/* The data behind the codes begins at an even slot. */
 TEST(test_tails)
 {
 	struct pe_case c;

@@ -131,7 +131,7 @@ static bool is_right(int result, const struct sw_regs *got, const struct caller 
 	return true;
 }
 
-/* One step as it is, and one by a rule that was made at an earlier one at the same place. */
+/* Check a step as it is, and one by a rule that was made at an earlier one at the same place. */
 static void check(struct replay *r, const uint64_t *from, bool exact_pc,
 		  const struct caller *expected)
 {

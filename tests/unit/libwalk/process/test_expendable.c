@@ -71,7 +71,7 @@ TEST(test_priority)
 	assert_true(sw_expendable_end(e));
 }
 
-/* What it was given is open, what is ours alone is not. */
+/* The descriptors that it was given are open, those that are ours alone are not. */
 TEST(test_descriptors)
 {
 	struct sw_expendable *e = NULL;
@@ -235,7 +235,7 @@ TEST(test_layers)
 		struct sw_arena arena = {0};
 		struct sw_filesystems fs;
 		enum sw_fs_kind on_it = SW_FS_LOCAL;
-		/* What is on such a file system, and stands before it. */
+		/* The directories on such a file system, and the mount before it. */
 		int size = snprintf(text, sizeof(text),
 				    "40 1 0:60 / /on rw - overlay overlay rw,lowerdir=/merged/x\n"
 				    "41 1 0:61 / /merged rw - %s\n%s",
@@ -263,7 +263,8 @@ TEST(test_layers)
 	}
 }
 
-/* Who makes thousands of mounts on thousands of others makes nobody wait: what was not compared may be a server's. */
+/* A process that makes thousands of mounts on thousands of others makes nobody wait: a mount that
+ * was not compared may be a server's. */
 TEST(test_many_layers)
 {
 	enum { EACH = 3000, LINE_BYTES = 128 };

@@ -102,7 +102,8 @@ static const char *cgroup(const char *text)
 	return found;
 }
 
-/* Who runs may be on its way out of the call; its count grows only when it leaves the CPU. */
+/* A thread that runs may be on its way out of the call; its count grows only when it leaves the
+ * CPU. */
 TEST(switches_of_who_waits)
 {
 	assert_int_equal(sw_proc_switches("Name:\tx\nState:\tS (sleeping)\n"

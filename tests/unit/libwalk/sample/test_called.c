@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What programs at system calls are told, and what their records say. */
+/* The parameters of programs at system calls, and what their records say. */
 #include "sample/called.h"
 #include "test.h"
 

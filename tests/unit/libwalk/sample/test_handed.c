@@ -110,7 +110,7 @@ TEST(test_cut)
 		memcpy(copy, bytes, n < size ? n : size);
 		assert_int_equal(sw_handed_unpack(&in, copy, n, &got, NULL),
 				 n == size ? 0 : -SW_E_FORMAT);
-		/* What it points to is gone with the copy. */
+		/* The bytes to which it points are gone with the copy. */
 		in.snap->n_threads = in.snap->n_ranges = 0;
 		free(copy);
 	}

@@ -297,7 +297,7 @@ static void look_changed(size_t number, struct fake_look *ret)
 	made[1].value = 50;
 }
 
-/* What was copied of a thread that ran is copied once more; of one that is not read there is no copy. */
+/* The memory of a thread that ran is copied once more; a thread that is not read has no copy. */
 TEST(test_copies_of_who_ran)
 {
 	const struct sw_recipe recipe = states_made();

@@ -19,7 +19,7 @@ static size_t record_read(struct sw_sample_links *links, pid_t tid)
 	return n;
 }
 
-/* Those that were asked for last are kept. */
+/* The links that were asked for last are kept. */
 TEST(test_kept)
 {
 	struct sw_sample_links links;

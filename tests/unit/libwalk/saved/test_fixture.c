@@ -20,7 +20,7 @@ struct fixture {
 	struct sw_error err;
 };
 
-/* What replaces the next new directory: another user may do that before it is opened. */
+/* The object that replaces the next new directory: another user may do that before it is opened. */
 static enum { SWAP_LINK, SWAP_FULL, SWAP_OPEN_TO_ALL, N_SWAPS } swap_kind;
 static const char *swap_with; /* NULL: nothing */
 static char swapped[128];     /* the name of the last new directory */
@@ -42,11 +42,11 @@ int mkdirat(int parent_fd, const char *name, mode_t mode)
 	return 0;
 }
 
-/* What another user renames at the last moment, to the name in `moved_to`; NULL: nothing. */
+/* The file that another user renames at the last moment, to the name in `moved_to`; NULL: none. */
 static const char *moved_from, *moved_to;
 static const char *put_there; /* what is renamed to moved_from then */
 
-/* Likewise. */
+/* The system call is replaced: the other user's renames happen just before it. */
 int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
 {
 	if (moved_from != NULL) {

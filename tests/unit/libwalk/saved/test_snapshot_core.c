@@ -60,7 +60,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* One thread on a stack page, which is all that a core needs. */
+/* A thread on a stack page, which is all that a core needs. */
 static void plain_core(struct core_builder *b)
 {
 	core_process(b, 41, 1, 1000, 'R', "sleeper");
@@ -632,7 +632,7 @@ TEST_WITH(test_build_id, setup, teardown)
 	assert_false(sw_module_deleted(f->snap->places[0].module));
 	assert_int_equal(sw_module_build_id(f->snap->places[0].module, &n)[0], 0xaa);
 	assert_int_equal(n, 20);
-	/* What gdb left out is known from the file. */
+	/* The permissions that gdb left out are known from the file. */
 	assert_int_equal(f->snap->maps[1].prot, SW_MAP_READ | SW_MAP_EXEC);
 	/* Another program has taken the name: memory is used, the first page of it. */
 	write_program(f->file, other);

@@ -142,7 +142,8 @@ static struct fixture fixture_with_image(void)
 	return f;
 }
 
-/* What was never writable is as in the file; what was relocated is not, although it looks so. */
+/* Memory that was never writable is as in the file; memory that was relocated is not, although it
+ * looks so. */
 TEST(images)
 {
 	uint64_t value;
@@ -295,7 +296,7 @@ static bool see(void *arg, const struct sw_range *range)
 	return true;
 }
 
-/* What was read live is told page by page, without what was copied in the stop. */
+/* Pages that were read live are told one by one, without what was copied in the stop. */
 TEST(live_pages)
 {
 	uint64_t value;
@@ -334,7 +335,7 @@ static uint8_t byte_at(const struct sw_snapshot *snap, uint64_t avma)
 	return byte;
 }
 
-/* What was copied for one thread is not read for another one, of whose instant it is not. */
+/* Memory that was copied for one thread is not read for another one, of whose instant it is not. */
 TEST(test_copies_of_threads)
 {
 	enum { PLACE = 0x9000, SHARED = 0xa000 };

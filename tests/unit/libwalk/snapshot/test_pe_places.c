@@ -14,7 +14,7 @@
 
 enum { BASE = 0x40000000, END = BASE + PE_LOAD_BYTES, TEB = 0x7ffd0000, OTHER = 0x7f0000000000 };
 
-/* One image in memory, its file, and the loader's list of one module. */
+/* An image in memory, its file, and the loader's list of one module. */
 struct world {
 	struct pe_make pe;
 	uint8_t *loaded;
@@ -259,7 +259,7 @@ TEST(test_image_from_memory)
 	world_end(&w);
 }
 
-/* What cannot be read stays zero; what is too much is not copied at all. */
+/* Pages that cannot be read stay zero; an image that is too large is not copied at all. */
 TEST(test_image_limits)
 {
 	struct world w;
@@ -322,7 +322,7 @@ TEST(test_loaded)
 	world_end(&w);
 }
 
-/* What maps show and what the list names are together one snapshot's images: too many of them, and the
+/* The images of maps and of the list count together for one snapshot: too many of them, and the
  * next ones are modules without an image. */
 TEST(test_limit_of_all)
 {
@@ -362,7 +362,8 @@ TEST(test_loaded_header_of_file)
 	world_end(&w);
 }
 
-/* What the list says may be wrong: modules that maps show already, no image, a list without an end. */
+/* The loader's list may be wrong: modules that maps show already, no image, a list without an
+ * end. */
 TEST(test_loaded_wrong)
 {
 	struct world w;

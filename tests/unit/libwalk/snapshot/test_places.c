@@ -223,7 +223,7 @@ TEST(image_too_large)
 	fake_snapshot_destroy(snap);
 }
 
-/* What a JIT compiler maps executable from a memory file. */
+/* Code that a JIT compiler maps executable from a memory file. */
 TEST(code_without_format)
 {
 	static const uint8_t code[16] = {0xc3};

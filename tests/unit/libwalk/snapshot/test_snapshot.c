@@ -50,7 +50,7 @@ TEST_WITH(test_maps, setup, teardown)
 	assert_null(sw_snapshot_map(snap, UINT64_MAX));
 }
 
-/* Of overlapping maps the first by address stays; empty and reversed ones go. */
+/* The first of overlapping maps by address stays; empty and reversed ones go. */
 TEST_WITH(test_overlapping_maps, setup, teardown)
 {
 	struct sw_snapshot *snap = *state;

@@ -51,7 +51,7 @@ static int wait_for_ever(void *arg)
 	return 0;
 }
 
-/* One that makes no progress is killed: what it holds goes on. */
+/* A helper that makes no progress is killed: the threads that it holds go on. */
 TEST(test_stuck)
 {
 	struct seen seen = {0};
@@ -80,7 +80,7 @@ static void goes_on(void)
 		(void) !write(done[1], "", 1);
 }
 
-/* One that is slow and goes on is not killed, however often it is found at work. */
+/* A helper that is slow and goes on is not killed, however often it is found at work. */
 TEST(test_slow)
 {
 	bool killed = true;

@@ -102,7 +102,7 @@ TEST(test_order)
 	assert_int_equal(fake_kernel.alarm_ns, 0);
 }
 
-/* One that comes before the first INTERRUPT is seized while everything runs. */
+/* A thread that comes before the first INTERRUPT is seized while everything runs. */
 TEST(test_new_before)
 {
 	struct fixture *f = start(2);
@@ -115,7 +115,7 @@ TEST(test_new_before)
 	assert_false(f->tracees[0].fresh);
 }
 
-/* One that was made by a thread that was not stopped yet is found by the number of links. */
+/* A thread that was made by one that was not stopped yet is found by the number of links. */
 TEST(test_new_meanwhile)
 {
 	struct fixture *f = start(2);
@@ -239,8 +239,8 @@ TEST(test_half_time)
 	assert_false(f->stop.timed_out);
 }
 
-/* What a crowd takes, of which not all fit into the time: those who were interrupted are copied and let go
- * within it, the others are left alone. */
+/* The stop of a crowd, of which not all fit into the time: threads that were interrupted are copied
+ * and let go within it, the others are left alone. */
 static void run_crowd(struct fixture *f, int max_stop_ms)
 {
 	f->stop.max_stop_ns = max_stop_ms * (int64_t) MS;
@@ -335,7 +335,7 @@ TEST(test_late_in_copy)
 	assert_int_equal(f->tracees[1].reason, SW_E_STOP_TIMEOUT);
 }
 
-/* One that was in state D and stops while it is copied is let go with the others. */
+/* A thread that was in state D and stops while it is copied is let go with the others. */
 TEST(test_uninterruptible_late)
 {
 	struct fixture *f = start(2);
@@ -432,7 +432,8 @@ TEST(test_32_bit)
 	assert_int_equal(f->tracees[0].reason, SW_E_ARCH);
 	assert_true(fake_kernel.threads[0].detached);
 	assert_int_equal(f->n_with_regs, 1);
-	/* Of a 32-bit program; its epoll_wait() begins again, too. The other runs 64-bit code. */
+	/* The first thread is of a 32-bit program; its epoll_wait() begins again, too. The other
+	 * runs 64-bit code. */
 	f = start(2);
 	f->stop.is_32bit = true;
 	fake_kernel.threads[0].regs_bytes = 68;

@@ -39,7 +39,7 @@ static void stopped(void *arg, struct sw_stop *stop)
 	f->n_stopped += stop->tracees == &f->tracee;
 }
 
-/* Until it waits in its system call. */
+/* Wait until it waits in its system call. */
 static void wait_for_sleep(pid_t pid)
 {
 	char path[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Who has which end of a FIFO: our own ones, as /proc says it. */
+/* The holders of the ends of a FIFO: our own ones, as /proc says it. */
 #include "waits/fifo.h"
 #include "test.h"
 

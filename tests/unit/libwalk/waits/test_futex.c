@@ -45,7 +45,7 @@ static pid_t mutex(uint64_t operation, const uint32_t from_word[WORDS - BEFORE],
 	return wait_on(&w, operation, from_word, before).mutex_owner;
 }
 
-/* Of another process's thread it cannot be told whether it has ended. */
+/* The end of another process's thread cannot be told. */
 TEST(test_lost)
 {
 	enum { PRIVATE = FUTEX_WAIT | FUTEX_PRIVATE_FLAG };

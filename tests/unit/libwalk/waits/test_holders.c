@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Who has which end of a pipe: our own ones, as /proc says it. */
+/* The holders of the ends of a pipe: our own ones, as /proc says it. */
 #include "waits/holders.h"
 #include "iterate/tasks.h"
 #include "skip.h"
@@ -92,7 +92,8 @@ TEST(both_ends_by_iterator)
 	world_end(&w);
 }
 
-/* Of a socket, too, whose other descriptors are not kept apart; a file on a disk is neither. */
+/* The holders of a socket are found, too, whose other descriptors are not kept apart; a file on a
+ * disk is neither. */
 TEST(sockets_by_iterator)
 {
 	struct world w;
@@ -119,7 +120,7 @@ TEST(sockets_by_iterator)
 	close(file);
 }
 
-/* What was closed since, and what is another file now, does not count. */
+/* A descriptor that was closed since, or is another file now, does not count. */
 TEST(closed_since)
 {
 	struct world w;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Who runs the function of a pthread_once_t, by stacks that are made of literals. */
+/* The runner of the function of a pthread_once_t, by stacks that are made of literals. */
 #include "arch/arch.h"
 #include "fake.h"
 #include "snapshot/snapshot.h"

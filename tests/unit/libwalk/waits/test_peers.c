@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Whom threads wait for, of a process whose files of /proc are written here, and of one beside it that waits for a lock.
- * Who moves while it is looked at has waited for something else.
+ * The owners for whom threads wait, of a process whose files of /proc are written here, and of one
+ * beside it that waits for a lock. A thread that moves while it is looked at has waited for
+ * something else.
  */
 #include "waits/peers.h"
 #include "arch/arch.h"
@@ -190,7 +191,7 @@ static pid_t owner(pid_t self)
 	return self == PID ? now->peer : getpid();
 }
 
-/* What was looked at through one thread is proven of that thread. */
+/* An owner that was looked at through one thread is proven of that thread. */
 TEST_WITH(test_owner, setup, teardown)
 {
 	struct fixture *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the kernel says of timers, message queues and semaphores that nobody owns. */
+/* The kernel's words on timers, message queues and semaphores that nobody owns. */
 #include "waits/unowned.h"
 #include "test.h"
 

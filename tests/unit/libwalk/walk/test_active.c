@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Who takes part in the walks of a snapshot that is given one copy after the other. */
+/* The participants in the walks of a snapshot that is given one copy after the other. */
 #include "walk/active.h"
 #include "fake.h"
 #include "snapshot/snapshot.h"
@@ -145,7 +145,7 @@ static void walk(struct fixture *f, const struct sw_tables *tables)
 	sw_walks_destroy(walks);
 }
 
-/* Those that depend on maps and modules alone are asked once for all copies. */
+/* Unwinders that depend on maps and modules alone are asked once for all copies. */
 TEST_WITH(test_lasting, setup, teardown)
 {
 	struct fixture *f = *state;

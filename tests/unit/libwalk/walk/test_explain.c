@@ -88,7 +88,7 @@ TEST(test_no_code)
 	fake_snapshot_destroy(snap);
 }
 
-/* Of a program for i386 registers have its names. */
+/* The registers of a program for i386 have its names. */
 TEST(test_i386)
 {
 	static const uint8_t code[] = {0x90};

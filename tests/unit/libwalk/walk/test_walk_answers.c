@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the walk makes of the answers of unwinders: here they answer what each test wants. */
+/* The walk by the answers of unwinders: here they answer what each test wants. */
 #include "walk/walks.h"
 #include "arch/arch.h"
 #include "fake.h"
@@ -204,7 +204,7 @@ TEST_WITH(test_deadline, setup, teardown)
 
 /* ---- frames of an interpreter ------------------------------------------------------------------- */
 
-/* What frames() says of the native frames, from the innermost one on. */
+/* The answers of frames() for the native frames, from the innermost one on. */
 static struct {
 	bool without, may_miss, adds;
 	size_t adds_more;

@@ -93,7 +93,8 @@ static const struct sw_walk *only_walk(struct sw_snapshot *snap,
 	return &(*ret)->walks[0];
 }
 
-/* Who began a recursion without an end is among the frames, however deep it is; not where the walk does not come so far. */
+/* The function that began a recursion without an end is among the frames, however deep it is; not
+ * where the walk does not come so far. */
 TEST(test_outermost)
 {
 	enum { ROUNDS = 5000, ALL = ROUNDS + 2, MOST = 200, INNER = MOST - SW_OUTER_FRAMES };
@@ -143,7 +144,7 @@ TEST(test_trampoline)
 		SW_END_COMPLETE, NULL);
 }
 
-/* What an ended walk would not say: the scan goes on, and all that comes of it is marked. */
+/* The scan goes on where an ended walk would say nothing, and all that comes of it is marked. */
 TEST(test_scan_below)
 {
 	static const uint64_t stack[] = {0, CODE + 0x05, CODE + 0x15};
@@ -265,7 +266,7 @@ TEST(test_modes)
 		"the rest of the stack holds nothing that looks like a return address");
 }
 
-/* What tables find from a guess rests on it; the thread's first frame is proven. */
+/* Frames that tables find from a guess rest on it; the thread's first frame is proven. */
 TEST(test_after_guess)
 {
 	static const uint64_t stack[] = {CODE + 0x05, CODE + 0x05, CODE + 0x15, 0};
@@ -318,7 +319,7 @@ TEST(test_code_in_no_module)
 	end_is(snap, NULL, 1, SW_END_NO_UNWIND_INFO, "code that belongs to no module");
 }
 
-/* One walk for each captured thread; memory that was read live marks the frame. */
+/* A walk for each captured thread; memory that was read live marks the frame. */
 TEST(test_threads)
 {
 	static const uint64_t stack[] = {CODE + 0x15};

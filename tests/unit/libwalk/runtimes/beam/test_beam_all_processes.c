@@ -121,7 +121,7 @@ TEST_WITH(test_all, setup, teardown)
 	}
 }
 
-/* What is said of the list, and of whether its processes may have gone on. */
+/* The reasons about the list, and about processes that may have gone on. */
 TEST_WITH(test_reasons, setup, teardown)
 {
 	window.processes_cut = true;
@@ -161,7 +161,8 @@ TEST_WITH(test_runs, setup, teardown)
 	assert_int_equal(show(1).info.tid, 0);
 }
 
-/* Of those that somebody executes, or whose stack is being moved, what the process says of it is not so. */
+/* The stack of a process that somebody executes, or whose stack is being moved, is not as the
+ * process has it. */
 TEST_WITH(test_states, setup, teardown)
 {
 	static const struct {
@@ -187,7 +188,8 @@ TEST_WITH(test_states, setup, teardown)
 	assert_false(sw_beam_process_show(&world.beam, 0, &task, &shown.sink));
 }
 
-/* One that waits in C code goes on nowhere in a module: then it says which function it is in. */
+/* A process that waits in C code goes on nowhere in a module: then it says which function it is
+ * in. */
 TEST_WITH(test_in_c, setup, teardown)
 {
 	assert_int_equal(list(NULL), BEAM_N_PROCESSES);

@@ -87,7 +87,8 @@ TEST_WITH(test_text, setup, NULL)
 	assert_false(sw_beam_text_read(m, 0x11, text)); /* nowhere */
 }
 
-/* Of a frame that waits for a function of Erlang only: between calls the machine notes no lines. */
+/* A frame that waits for a function of Erlang only has a line: between calls the machine notes
+ * none. */
 TEST_WITH(test_names, setup, NULL)
 {
 	static struct sw_description d;
@@ -109,7 +110,8 @@ TEST_WITH(test_names, setup, NULL)
 	assert_int_equal(d.line, 0);
 }
 
-/* What a dirty scheduler executes. Of others that is what their processes executed before. */
+/* The function that a dirty scheduler executes. For others it is what their processes executed
+ * before. */
 TEST_WITH(test_dirty, setup, NULL)
 {
 	enum { PROCESS = BEAM_STACK };

@@ -128,7 +128,7 @@ TEST_WITH(test_all, setup, NULL)
 	assert_int_equal(seen.n_batches, 3); /* processes, stacks, registered names */
 }
 
-/* Of those that somebody executes, only what does not change. */
+/* Only what does not change is copied of processes that somebody executes. */
 TEST_WITH(test_running, setup, NULL)
 {
 	beam_world_u32(&world, BEAM_PROCESSES + at->process_state, 0xa02a);
@@ -138,7 +138,7 @@ TEST_WITH(test_running, setup, NULL)
 	assert_false(was_copied(BEAM_STACKS, 8 * BEAM_STACK_WORDS));
 }
 
-/* One that waits in C code. */
+/* A process that waits in C code. */
 TEST_WITH(test_in_c, setup, NULL)
 {
 	first_u64(at->process_next, 0x66660000);
@@ -195,7 +195,8 @@ TEST_WITH(test_table, setup, NULL)
 	assert_int_equal(seen.n_asked, 0);
 }
 
-/* One in which no place is free, and all are the same process: read by as many as one call reads. */
+/* A table in which no place is free, and all are the same process: it is read by as many as one
+ * call reads. */
 TEST_WITH(test_full, setup, NULL)
 {
 	for (size_t i = 0; i < FULL_PLACES; i++)
@@ -216,7 +217,7 @@ TEST_WITH(test_full, setup, NULL)
 	look();
 	assert_true(window.processes_cut);
 	assert_int_equal(seen.n_batches, 3);
-	/* Those that are none are not asked for. */
+	/* Places that are none are not asked for. */
 	seen.late_after = 0;
 	for (size_t i = 0; i < FULL_PLACES; i++)
 		places[i] = BEAM_PROCESSES + 1;

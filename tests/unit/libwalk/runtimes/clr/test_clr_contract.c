@@ -189,7 +189,7 @@ static struct sw_clr_contract of_file(const char *name)
 	return of_file_changed(name, "", "");
 }
 
-/* What .NET 10.0.12 says. */
+/* The contract of .NET 10.0.12. */
 TEST(test_net10)
 {
 	struct sw_clr_contract c = of_file("net10.json");

@@ -133,7 +133,7 @@ TEST(test_limits)
 	}
 }
 
-/* What does not fit to the last bit. */
+/* Debug information that does not fit to the last bit. */
 TEST(test_changed)
 {
 	static const struct {

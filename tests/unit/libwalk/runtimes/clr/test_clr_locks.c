@@ -340,7 +340,7 @@ TEST_WITH(test_object, setup, NULL)
 	}
 }
 
-/* What is not a monitor: the table must lead to it. */
+/* The block is not a monitor's: the table must lead to it. */
 TEST_WITH(test_not_a_monitor, setup, NULL)
 {
 	put(AT_ENTRIES + 16 * INDEX, DATA + AT_MONITOR + 8, 8);

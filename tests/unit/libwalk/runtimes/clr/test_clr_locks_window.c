@@ -260,7 +260,7 @@ TEST(test_lock_objects)
 	assert_true(is_whole_copy());
 }
 
-/* Who waits for nothing has nothing to copy, neither has who says nonsense. */
+/* A thread that waits for nothing has nothing to copy, neither has one that says nonsense. */
 TEST(test_nobody)
 {
 	static const uint64_t nonsense[] = {0, 4, UINT64_MAX, UINT64_MAX - 7, DATA + AT_MONITORS};
@@ -284,7 +284,7 @@ TEST(test_wide_table)
 	assert_int_equal(times_copied(DATA + AT_ENTRIES + 16 * 60000, 16), 1);
 	for (size_t i = 1; i < 100; i++)
 		assert_lock_is_copied(i);
-	/* One lies: the others are there. */
+	/* The first thread lies: the others are there. */
 	put(AT_MONITORS + SW_CLR_MONITOR_INDEX, SW_CLR_INDEX_MASK, 4);
 	(void) window();
 	assert_true(is_whole_copy());

@@ -139,7 +139,7 @@ TEST(test_image)
 	}
 }
 
-/* What lies behind the bytes that the file has of a section is not in it. */
+/* Addresses behind the bytes that the file has of a section are not in it. */
 TEST(test_section_ends)
 {
 	enum { RAW_SIZE = 0x80 + 24 + 224 + 16 };

@@ -187,7 +187,7 @@ TEST(test_link_refused)
 	}
 }
 
-/* What says that it is embedded, but is not, does not take the id away. */
+/* A PDB that says that it is embedded, but is not, does not take the id away. */
 TEST(test_embedded_refused)
 {
 	static const struct {

@@ -183,7 +183,7 @@ TEST_WITH(test_states, setup, teardown)
 	note_is(w, 103, 12, "a name longer than comm", "preemptive", "thread-pool");
 }
 
-/* What a collection has moved meanwhile is no name. */
+/* A string that a collection has moved meanwhile is no name. */
 TEST_WITH(test_moved, setup, teardown)
 {
 	struct world *w = *state;

@@ -219,7 +219,8 @@ static bool watched_read(void *arg, uint64_t avma, void *buffer, size_t length)
 	return sw_memory_read(w->memory, avma, buffer, length);
 }
 
-/* One step; whether it has read that address by the cursor's memory, which counts live reads. */
+/* Step once; returns whether the step has read that address by the cursor's memory, which counts
+ * live reads. */
 static bool step_reads(uint64_t avma)
 {
 	static const struct sw_memory_ops ops = {.read = watched_read};
@@ -272,7 +273,7 @@ TEST(test_method_exact)
 	scene_end();
 }
 
-/* What may be freed meanwhile is not believed to be as it was; other code is. */
+/* Code that may be freed meanwhile is not believed to be as it was; other code is. */
 TEST(test_method_collectible)
 {
 	static const uint64_t stack[] = {0, 0, 0, 0, 0xbb, WORLD_CODE + RETURN};
@@ -414,7 +415,8 @@ TEST(test_unread)
 	static const char perhaps[] = "code made at run time, and the .NET runtime, whose it may "
 				      "be, could not be read: see the warning";
 	static const uint64_t stack[] = {WORLD_CODE + RETURN};
-	/* What would be a helper of a runtime that is read may as well be the middle of a method. */
+	/* An address that would be a helper of a runtime that is read may as well be the middle of
+	 * a method. */
 	static const struct {
 		uint64_t pc;
 		bool exact;

@@ -15,7 +15,7 @@
 
 static struct cpython_world world;
 
-/* What frames() adds, as "name:line ...". */
+/* The frames that frames() adds, as "name:line ...". */
 struct collected {
 	struct sw_frame_sink sink;
 	char text[256];
@@ -36,7 +36,7 @@ static bool collect(struct sw_frame_sink *sink, uint64_t address_avma, uint64_t 
 	return true;
 }
 
-/* What native_frame() is of, where the test says that it has a name. */
+/* The functions of native_frame(), where the test says that it has a name. */
 static const struct sw_cpython_functions loop = {.n = 1,
 						 .all = {{0x1000, 0x2000, SW_CPYTHON_LOOP}}};
 
@@ -160,7 +160,8 @@ TEST(test_left)
 			sw_regs_set(&leaves.regs, 12, outer);
 			assert_false(native_frame_of(&leaves, WORLD_STACK - 8, WORLD_STACK, &got));
 			world.c.thread = NULL;
-			/* One that is not referred to is free: this is the frame's own activation. */
+			/* A frame that is not referred to is free: this is the frame's own
+			 * activation. */
 			assert_int_equal(native_frame_of(&leaves, WORLD_STACK, WORLD_STACK + 0x100,
 							 &got),
 					 references == 0);
@@ -291,7 +292,7 @@ TEST(test_called)
 			called_is(minor, &cases[i]);
 }
 
-/* Of one that the activation begins with nothing has to be proven: it is linked first. */
+/* A frame that the activation begins with needs no proof: it is linked first. */
 TEST(test_called_first)
 {
 	struct collected got;
@@ -328,7 +329,7 @@ TEST(test_cycle)
 	}
 }
 
-/* What is no code object, or was freed, gives no name, and its activation no frames. */
+/* Memory that is no code object, or was freed, gives no name, and its activation no frames. */
 TEST(test_code_object)
 {
 	struct sw_cpython_code code;

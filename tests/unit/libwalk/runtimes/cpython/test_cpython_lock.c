@@ -303,7 +303,7 @@ static void file_is(const char *file)
 	bytes_put(avma + world.c.at.layout.string_ascii, file, strlen(file));
 }
 
-/* What runs in the body may have given it back. */
+/* The function that runs in the body may have given the lock back. */
 TEST(test_given_back)
 {
 	static const struct {

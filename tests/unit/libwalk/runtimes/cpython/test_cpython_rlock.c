@@ -133,7 +133,7 @@ TEST(test_found)
 	cpython_world_deinit(&world);
 }
 
-/* Of a live process only what was copied while nothing ran. */
+/* Only what was copied while nothing ran counts of a live process. */
 TEST(test_of_one_instant)
 {
 	static struct sw_snapshot_priv priv;

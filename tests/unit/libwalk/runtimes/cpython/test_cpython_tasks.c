@@ -17,7 +17,7 @@ enum { OLDEST = 8, NEWEST_SETS = 13, NEWEST = 14 };
 static struct cpython_world world;
 static struct sw_thread thread;
 
-/* What task() adds, as "name:line ...". */
+/* The frames that task() adds, as "name:line ...". */
 struct collected {
 	struct sw_frame_sink sink;
 	char text[256];
@@ -100,7 +100,8 @@ TEST(test_all)
 	}
 }
 
-/* What it waited for is done: it goes on with the next turn of the loop. One that is done itself is gone. */
+/* A task whose future is done goes on with the next turn of the loop. A task that is done itself is
+ * gone. */
 TEST(test_done)
 {
 	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
@@ -115,7 +116,8 @@ TEST(test_done)
 	}
 }
 
-/* What it waits for cannot be read: its stack is shown, and that it is not known whether it waits. */
+/* A task whose future cannot be read: its stack is shown, and that it is not known whether it
+ * waits. */
 TEST(test_unreadable)
 {
 	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
@@ -165,7 +167,7 @@ TEST(test_attributes)
 	}
 }
 
-/* One that runs has its frames on the thread whose frames lead to its own, or is missed. */
+/* A task that runs has its frames on the thread whose frames lead to its own, or is missed. */
 TEST(test_running)
 {
 	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
@@ -189,7 +191,8 @@ TEST(test_running)
 	}
 }
 
-/* What leads to what is awaited is followed; what is no coroutine is not, and may hide frames. */
+/* Objects that lead to what is awaited are followed; an object that is no coroutine is not, and may
+ * hide frames. */
 TEST(test_awaited)
 {
 	for (unsigned minor = OLDEST; minor <= NEWEST; minor++) {
@@ -298,7 +301,7 @@ TEST(test_lists)
 
 TEST(test_section)
 {
-	/* What _asyncio of 3.14.10 says of itself. */
+	/* The offsets that _asyncio of 3.14.10 publishes. */
 	static const uint64_t section[] = {0xa8,    0x88,   0x60,  0x6c,  0x6d,  0x80, 0x98,
 					   0x37248, 0x2a80, 0x3a8, 0x360, 0x368, 0x370};
 	struct sw_cpython_layout l = {.minor = 14};

@@ -112,7 +112,7 @@ TEST_WITH(test_table, setup, NULL)
 	check_table(false);
 }
 
-/* What is cut short is no table, wherever that is. */
+/* A table that is cut short is no table, wherever that is. */
 TEST_WITH(test_table_cut, setup, NULL)
 {
 	const uint8_t *bytes = world.image + (GO_TABLE - GO_BASE);
@@ -396,7 +396,8 @@ TEST_WITH(test_linked, setup, NULL)
 	EXPECT(SW_END_COMPLETE, {GO_LINKED, 0x12}, {GO_ASMCGOCALL, 0x22}, {GO_OUTER, 0x18},
 	       {GO_GOEXIT, 1});
 	go_world_code(&world, GO_ASMCGOCALL, 0x20, "\xff\xd0", 2);
-	/* One that an earlier call from a callback has left, of the same goroutine: not at its place. */
+	/* The frame that an earlier call from a callback has left, of the same goroutine, is not at
+	 * its place. */
 	world.g0[7] = go_world_system(30);
 	world.system[21] = go_world_pc(GO_ASMCGOCALL, 0x22);
 	world.system[22 + 6] = GO_CURG;
@@ -457,7 +458,7 @@ TEST_WITH(test_cgocallback, setup, NULL)
 	       {GO_MCALL, 0x20});
 }
 
-/* One step, from pc and sp of the system's stack, which is no thread's first frame. */
+/* Step once, from pc and sp of the system's stack, which is no thread's first frame. */
 static struct sw_stepped step_from(uint64_t pc, uint64_t sp, uint64_t callee_avma)
 {
 	struct sw_snapshot *snap = go_world_snapshot(&world);
@@ -567,7 +568,7 @@ TEST_WITH(test_vdso_noted, setup, NULL)
 	world.m[GO_M_VDSO_SP + 1] = go_world_pc(GO_OUTER, 0x18);
 	EXPECT(SW_END_COMPLETE, {GO_LEAF, 0}, {GO_NANOTIME1, 0x22}, {GO_OUTER, 0x18},
 	       {GO_GOEXIT, 1});
-	/* Of another call. */
+	/* The saved pc is of another call. */
 	outer_calls(GO_MCALL);
 	EXPECT(SW_END_BAD_UNWIND_INFO, {GO_LEAF, 0}, {GO_NANOTIME1, 0x22});
 	outer_calls(GO_NANOTIME1);
@@ -577,7 +578,7 @@ TEST_WITH(test_vdso_noted, setup, NULL)
 	EXPECT(SW_END_BAD_UNWIND_INFO, {GO_LEAF, 0}, {GO_NANOTIME1, 0x22});
 }
 
-/* What asyncPreempt() returns to was not calling it: the instruction itself counts. */
+/* The code to which asyncPreempt() returns was not calling it: the instruction itself counts. */
 TEST_WITH(test_injected, setup, NULL)
 {
 	world.pc = go_world_pc(GO_ASYNC_PREEMPT, 4);
@@ -628,7 +629,7 @@ static bool nobody_runs(struct sw_capture *capture)
 	return false;
 }
 
-/* What was copied is that of the last window, for a thread that is where it was then. */
+/* The copy is that of the last window, for a thread that is where it was then. */
 TEST_WITH(test_window_again, setup, NULL)
 {
 	static const struct sw_capture_ops ops = {.is_whole = nobody_runs};

@@ -56,11 +56,11 @@ TEST_WITH(test_layout, setup, NULL)
 	assert_true(l.has_parent);
 	assert_int_equal(l.g_bytes, 8 * GO_G_WORDS);
 	assert_int_equal(l.reasons_svma, GO_REASONS);
-	/* Until 1.20. */
+	/* The layout up to 1.20. */
 	go_world_code(&world, GO_PRINT_CREATED_BY, 0x10, "\x90\x90\x90", 3);
 	assert_true(layout_of(&l));
 	assert_false(l.has_parent);
-	/* What is not found is not known, but for the list and the status. */
+	/* Offsets that are not found are not known, but for the list and the status. */
 	go_world_code(&world, GO_PRINT_CREATED_BY, 8, "\x90\x90\x90", 3);
 	go_world_code(&world, GO_GOROUTINE_HEADER, 0x10, "\x90\x90\x90", 3);
 	assert_true(layout_of(&l));
@@ -161,7 +161,7 @@ TEST_WITH(test_goroutines, setup, NULL)
 	walked_deinit(&w);
 }
 
-/* One that has not begun goes on at its function's first instruction. */
+/* A goroutine that has not begun goes on at its function's first instruction. */
 TEST_WITH(test_new, setup, NULL)
 {
 	world.parked[GO_G_STATUS] = 0x1001; /* runnable, and scanned */
@@ -198,7 +198,8 @@ TEST_WITH(test_dead, setup, NULL)
 	}
 }
 
-/* What sched says counts only if it is of that stack and of Go's code, and the goroutine does not run. */
+/* The sched of a goroutine counts only if it is of that stack and of Go's code, and the goroutine
+ * does not run. */
 TEST_WITH(test_no_stack, setup, NULL)
 {
 	static const char why[] = "1 goroutine could not be read where it was";

@@ -50,7 +50,7 @@ TEST(test_find)
 	assert_false(sw_go_func_find(&table, 0x300, &f)); /* behind the last one */
 }
 
-/* What contradicts itself is not believed, and names are looked for in their table only. */
+/* A table that contradicts itself is not believed, and names are looked for in their table only. */
 TEST(test_damaged)
 {
 	struct sw_go_pclntab table = table_make();

@@ -207,7 +207,7 @@ TEST_WITH(test_code_gone, setup, teardown)
 	munmap(now, WORLD_BYTES);
 }
 
-/* One step from a stack at 0x8000 in the words given. */
+/* Step once from a stack at 0x8000 with the words given. */
 static enum sw_step stepped_from(const uint64_t *words, size_t n, struct sw_cursor *c,
 				 struct sw_stepped *ret)
 {
@@ -462,7 +462,8 @@ TEST_WITH(test_step_stub_pops, setup, teardown)
 		assert_int_equal(s.regs.pc_avma, WORLD_CALL);
 		assert_int_equal(s.regs.sp_avma, 0x8028);
 		assert_int_equal(s.regs.val[SW_ARCH_FP], 0x2222);
-		/* What it would return to comes after no call: it is no end, or not of this frame. */
+		/* The address to which it would return comes after no call: it is no end, or not of
+		 * this frame. */
 		assert_true(stepped_from(no_call, 6, &c, &s) != SW_STEP_OK ||
 			    s.regs.pc_avma != 0x3333);
 	}
@@ -853,7 +854,7 @@ TEST_WITH(test_thread_moved, setup, teardown)
 
 /* ---- other VMs ----------------------------------------------------------------------------- */
 
-/* What the process's VM is said to be; the library has no tables for debuggers. */
+/* The name that the process's VM is given; the library has no tables for debuggers. */
 static void identified(const char *path, struct sw_runtime *ret)
 {
 	static struct elf_make elf;
@@ -893,7 +894,7 @@ static bool is_internal(uint64_t pc, const struct sw_place *place)
 	return sw_hotspot_is_internal(&world.h, &frame);
 }
 
-/* What is the machine's own, and what the program's. */
+/* The frames of the machine's own, and those of the program. */
 TEST_WITH(test_internal, setup, teardown)
 {
 	static const struct sw_place machine, library;
@@ -911,7 +912,8 @@ TEST_WITH(test_internal_stub, setup, teardown)
 	assert_true(is_internal(WORLD_CALL, NULL));
 }
 
-/* Of the routines only those that lead from the machine into methods: others do the program's work. */
+/* The only routines that are internal are those that lead from the machine into methods: others do
+ * the program's work. */
 TEST_WITH(test_internal_routines, setup, teardown)
 {
 	hotspot_world_routines(&world);

@@ -56,7 +56,7 @@ TEST_WITH(test_monitor, setup, teardown)
 	is("java_monitor", WORLD_LOCK, "p.Lock", 101);
 }
 
-/* What its owner may be, and what none is. */
+/* The values that its owner may have, and those that are none. */
 /* 8 and 11: the threads lead to each other. */
 TEST_WITH(test_monitor_chain, setup, teardown)
 {
@@ -234,7 +234,7 @@ TEST_WITH(test_states, setup, teardown)
 	assert_false(waits());
 }
 
-/* What was copied while threads ran, or not in whole, is nothing. */
+/* Memory that was copied while threads ran, or not in whole, counts as nothing. */
 TEST_WITH(test_not_of_one_instant, setup, teardown)
 {
 	static struct sw_snapshot_priv priv;

@@ -300,7 +300,7 @@ TEST(test_wait)
 	assert_int_equal(window(), 0);
 }
 
-/* What must be there and is not: nothing may be told; an object is missing alone. */
+/* Memory that must be there and is not: nothing may be told; an object is missing alone. */
 TEST(test_missing)
 {
 	world_make(100);

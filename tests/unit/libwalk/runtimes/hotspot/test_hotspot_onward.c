@@ -13,7 +13,7 @@ enum { AT = WORLD_CODE + 0x80, STACK = 0x8000, CALLER_FP = 0x2222 };
 
 static struct hotspot_world world;
 
-/* One place in code. */
+/* A place in code. */
 struct place {
 	unsigned off, sp; /* sp: words above STACK */
 	bool called;      /* pc is where a call has returned to */
@@ -66,7 +66,8 @@ TEST_WITH(test_unwind_exception, setup, teardown)
 				       0,    0,    0x40, 0,    0x48, 0x83, 0xc4, 0x08, 0xeb,
 				       0x05, 0xe8, 0,    0,    0x40, 0,    0x48, 0x89, 0xc3,
 				       0x4c, 0x89, 0xf0, 0x5a, 0xff, 0xe3};
-	/* What an earlier call left: another return address, which is right behind a call, too. */
+	/* The word that an earlier call left: another return address, which is right behind a call,
+	 * too. */
 	static const uint64_t words[] = {WORLD_CALL, WORLD_CALL, 3, 4, 5};
 	static const struct place places[] = {{0, 1, false},   {4, 1, false},    {10, 1, false},
 					      {16, 1, false},  {0x16, 1, false}, {0x1a, 0, false},
@@ -115,7 +116,7 @@ TEST_WITH(test_ways_differ, setup, teardown)
 }
 
 /*
- * What arithmetic makes of a register is not what was popped, nor the caller's rbp:
+ * The value that arithmetic makes of a register is not what was popped, nor the caller's rbp:
  *
  *	00 pop %rcx; 01 and $-16, %rcx; 05 jmp *%rcx
  *	10 add %rax, %rbp; 13 ret

@@ -313,7 +313,7 @@ TEST_WITH(test_last_instructions, setup, teardown)
 	world.pc_avma = PHP_CODE + 16;
 	assert_true(php_world_frames(&world, 0, PHP_MAIN, 0, &sink));
 	assert_int_equal(sink.n, 2);
-	/* What C code had there, though its caller is in the chain. */
+	/* The call that C code had there, though its caller is in the chain. */
 	php_world_u64(&world, PHP_CLOSURE + SW_PHP_ED_PREV, PHP_MAP);
 	world.pc_avma = PHP_CODE + 8;
 	assert_true(php_world_frames(&world, 0, PHP_CLOSURE, 0, &sink));
@@ -334,7 +334,8 @@ TEST_WITH(test_last_instructions, setup, teardown)
 	}
 }
 
-/* What C code had in r14 is no call: one that has been told, or one whose caller is none of those that are left. */
+/* The value that C code had in r14 is no call: one that has been told, or one whose caller is none
+ * of those that are left. */
 TEST_WITH(test_not_kept, setup, teardown)
 {
 	struct php_sink sink;
@@ -456,7 +457,7 @@ TEST_WITH(test_generators, setup, teardown)
 	assert_int_equal(c->n, sizeof(wanted) / sizeof(*wanted));
 	for (size_t i = 0; i < c->n; i++)
 		assert_int_equal(c->calls[i].avma, wanted[i]);
-	/* What is no place holder's place is none. */
+	/* An address that is no place holder's place is none. */
 	php_world_u64(&world, fake + SW_PHP_ED_THIS, OUTER + 8);
 	sw_php_chain_read(&world.php, &world.thread);
 	assert_int_equal(c->n, 5);
@@ -542,7 +543,7 @@ TEST_WITH(test_resumed_delegating, setup, teardown)
 		OTHER = OUTER + 0x400,
 		CALL = OUTER + 0x600
 	};
-	/* What leaf() and the place holder of OUTER or OTHER have as their callers. */
+	/* The callers of leaf() and of the place holder of OUTER or OTHER. */
 	static const uint64_t prevs[][2] = {
 		{0, 0},
 		{OUTER + SW_PHP_GENERATOR_FAKE, PHP_MAP}, /* not linked */

@@ -313,7 +313,7 @@ TEST(test_yjit_fills)
 	assert_false(sw_ruby_yjit_fills((struct sw_bytes){code, sizeof(code)}));
 }
 
-/* Of a function of YJIT: how many registers are saved at each instruction. */
+/* The number of registers that are saved at each instruction of a function of YJIT. */
 TEST(test_yjit_saved)
 {
 	static const uint8_t entry[] = {0x1e, 0x1e, 0x1e, 0x1e, 0x1e, 0x41, 0x55, 0x41, 0x54, 0x53,
@@ -355,7 +355,7 @@ TEST_WITH(test_yjit_written, setup, teardown)
 		{.start_avma = 0x301000, .end_avma = 0x401000, .prot = W, .path = none},
 		{.start_avma = 0x500000, .end_avma = 0x501000, .prot = SW_MAP_READ, .path = none},
 		{.start_avma = 0x501000, .end_avma = 0x502000, .prot = X, .path = none},
-		/* Of little code one side is no memory of YJIT. */
+		/* Mappings with little code on one side are no memory of YJIT. */
 		{.start_avma = 0x600000, .end_avma = 0x604000, .prot = X, .path = none},
 		{.start_avma = 0x604000, .end_avma = 0x605000, .prot = W, .path = none},
 		{.start_avma = 0x700000, .end_avma = 0x701000, .prot = W, .path = none},

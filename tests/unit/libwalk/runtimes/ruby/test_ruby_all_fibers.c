@@ -127,7 +127,7 @@ TEST_WITH(test_reasons, setup, teardown)
 	assert_int_equal(list("Ruby is not read"), 0);
 }
 
-/* One frame that cannot be read: none is shown, as nobody would see that it is missing. */
+/* A frame that cannot be read: none is shown, as nobody would see that it is missing. */
 TEST_WITH(test_frames, setup, teardown)
 {
 	static const uint64_t eps[] = {0, 7, 8, 0x66660000, UINT64_MAX - 7};

@@ -160,7 +160,7 @@ TEST_WITH(test_list, setup, teardown)
 		assert_true(world.fake.reads < 128);
 		put(rows[i].avma, kept);
 	}
-	/* One that closes is gone round once. */
+	/* A list that closes is gone round once. */
 	put(OWN + NEXT, CREATED);
 	put(CREATED + PREV, OWN);
 	assert_string_equal(look(RUBY_EC), unread);

@@ -110,7 +110,7 @@ TEST_WITH(test_find, setup, teardown)
 	assert_int_equal(fake.reads, 2);
 }
 
-/* Of a record only it was kept. */
+/* The pool is the only thing that was kept of a record. */
 TEST_WITH(test_by_words, setup, teardown)
 {
 	pool_put(POOL);

@@ -168,7 +168,7 @@ TEST_WITH(test_gvl_owner_unknown, setup, teardown)
 	assert_int_equal(gvl_owner(0), 0);
 }
 
-/* What does not fit is no Ruby 3.1 with glibc: nothing is said. */
+/* Structures that do not fit are no Ruby 3.1 with glibc: nothing is said. */
 TEST_WITH(test_not_fitting, setup, teardown)
 {
 	static const struct {

@@ -333,7 +333,7 @@ TEST_WITH(test_lies, setup, NULL)
 	struct sw_v8_await await;
 	struct sw_v8_await_chain chain;
 	uint64_t p1 = make_promise(), p2 = make_promise();
-	/* What is awaited executes itself. */
+	/* The awaited function executes itself. */
 	uint64_t running = make_async(EXECUTES, 0, p2);
 	make_reaction(p1, make_builtin(SW_V8_AWAIT_RESOLVE, running, 0), undefined, undefined);
 	chain = begin(p1, &await);
@@ -344,7 +344,7 @@ TEST_WITH(test_lies, setup, NULL)
 	v8_put(p1, 24, V8_HEAP + 4 * V8_HEAP_BYTES + 1);
 	chain = begin(p1, &await);
 	expect_end(&chain, unread, NULL);
-	/* Of another type where V8 has a promise. */
+	/* The object has another type where V8 has a promise. */
 	uint64_t g = make_async(EXECUTES, 0, undefined);
 	uint64_t closure = make_builtin(SW_V8_AWAIT_RESOLVE, g, 0);
 	assert_true(sw_v8_await_begin(v8_heap(&layout), closure, &await, &chain));
@@ -374,7 +374,7 @@ static bool count_down(void *arg)
 	return (*left)-- == 0;
 }
 
-/* Who reads may end it at any promise, also at those that no function awaits. */
+/* The reader may end the chain at any promise, also at those that no function awaits. */
 TEST_WITH(test_enough, setup, NULL)
 {
 	struct sw_v8_await await;

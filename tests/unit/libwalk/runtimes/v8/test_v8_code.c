@@ -200,7 +200,8 @@ static bool is_enough(void *arg)
 	return n_functions >= n_functions_max;
 }
 
-/* What was compiled into code is told until it is late, of Maglev with the bytecode. */
+/* Functions that were compiled into code are told until it is late, those of Maglev with the
+ * bytecode. */
 TEST_WITH(test_touch, setup, NULL)
 {
 	enum { INLINED = 8 };

@@ -172,7 +172,7 @@ TEST_WITH(test_entered, setup, teardown)
 	const struct sw_v8_frame *f = owned();
 	assert_int_equal(f->shared, shared);
 	assert_int_equal(f->code.object, object);
-	/* Of another function it is nothing. */
+	/* The code of another function is nothing. */
 	uint64_t cookie;
 	v8_put(shared, SW_V8_SHARED_DATA, shared);
 	assert_false(sw_v8_owns(&v8, &cursor, &cookie));
@@ -266,7 +266,7 @@ TEST_WITH(test_called, setup, teardown)
 	cursor.regs.pc_avma = STACK;
 	sw_v8_resumed_note(&v8, &cursor);
 	assert_int_equal(v8.called, 0);
-	/* What a thread runs is noted already. */
+	/* The function that a thread runs is noted already. */
 	cursor.thread = &thread;
 	cursor.exact_pc = false;
 	cursor.regs.pc_avma = CODE_PAGE + 0x200;

@@ -62,7 +62,7 @@ TEST(test_found)
 
 TEST(test_other_table)
 {
-	/* One that is no builtin, and one of another length. */
+	/* A table with an entry that is no builtin, and one with an entry of another length. */
 	struct sw_v8_program p = make(12);
 	data[TABLE + 5 * 12] ^= 4;
 	assert_false(find(&p, sizeof(data)));

@@ -141,7 +141,7 @@ TEST_WITH(test_function, setup, NULL)
 	v8_put(info, 24, info);
 	assert_true(sw_v8_function_read(v8_heap(&layout), shared, &f));
 	assert_string_equal(f.file, "");
-	/* What is not of its type is no function. */
+	/* An object of another type is no function. */
 	uint64_t function = v8_make(TYPE_FUNCTION, 64), found;
 	v8_put(function, 32, shared);
 	assert_true(sw_v8_shared_of(v8_heap(&layout), function, &found));

@@ -140,7 +140,7 @@ TEST(test_find)
 	assert_false(sw_v8_wasm_find(h, 0, INSTRUCTIONS, &code));
 }
 
-/* What does not fit together is nobody's. */
+/* Objects that do not fit together are nobody's. */
 TEST(test_lies)
 {
 	struct fake_memory fake;

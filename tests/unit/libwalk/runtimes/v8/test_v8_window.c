@@ -24,7 +24,7 @@ enum {
 	STACK = 0x700000,
 	STACK_END = 0x701000,
 	CODE_PAGE = 0x900000,
-	/* Of Code and what it leads to. */
+	/* Offsets in Code and in what it leads to. */
 	CODE_SIZE = 24,
 	CODE_FLAGS = 28,
 	CODE_DEOPT = 8,
@@ -362,7 +362,7 @@ TEST_WITH(test_maglev_many, setup, teardown)
 	assert_string_equal(window.short_why, "there was no time to copy what leads to them");
 }
 
-/* What sets up the frame of a function has its JSFunction in a register. */
+/* Code that sets up the frame of a function has its JSFunction in a register. */
 TEST_WITH(test_entered, setup, teardown)
 {
 	uint64_t name, function = make_function(&name);

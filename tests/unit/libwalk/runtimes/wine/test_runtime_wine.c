@@ -466,7 +466,7 @@ TEST(test_hostile_frame)
 	free(w);
 }
 
-/* What is said of the process, of the thread, and the names of the dispatchers. */
+/* The texts on the process and on the thread, and the names of the dispatchers. */
 TEST(test_told)
 {
 	struct wine_case *w = malloc(sizeof(*w));

@@ -213,7 +213,7 @@ static uint64_t random_next(uint64_t *state)
 	return *state >> 33;
 }
 
-/* What the first table of the list that covers avma is explained as; "" when there is none. */
+/* The explanation of the first table of the list that covers avma; "" when there is none. */
 static void expect(const struct entry *entries, size_t n, uint64_t avma, char *text, size_t size)
 {
 	text[0] = '\0';

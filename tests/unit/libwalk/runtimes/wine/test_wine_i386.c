@@ -134,7 +134,7 @@ TEST(test_dispatcher)
 	}
 }
 
-/* What CONTEXTs look like, at avma. */
+/* Put a CONTEXT at avma. */
 static void context_put(struct world *w, uint32_t avma)
 {
 	put(w, avma, 0x10007);
@@ -182,7 +182,7 @@ TEST(test_context)
 			 SW_WINE_NONE);
 }
 
-/* Who called back: by the frame's CFA in Wine 9, by ebp behind the frame in Wine 8. */
+/* The caller of a callback: by the frame's CFA in Wine 9, by ebp behind the frame in Wine 8. */
 TEST(test_callback)
 {
 	enum { EBP = CFA - 8 };

@@ -52,7 +52,7 @@ static uint8_t *map(size_t bytes)
 	return p + (BLOCK - avma(p) % BLOCK) % BLOCK; /* stays mapped until the test ends */
 }
 
-/* One thread with this sp, whose part the space has found already. */
+/* Make a thread with this sp, whose part the space has found already. */
 static void process_init(struct process *p, size_t sp_block, uint64_t sp_off)
 {
 	memset(p, 0, sizeof(*p));
@@ -83,7 +83,7 @@ static void process_init(struct process *p, size_t sp_block, uint64_t sp_off)
 	p->stop = (struct sw_stop){.tracees = &p->tracee, .n = 1, .mem_fd = -1};
 	p->parts[0] =
 		(struct sw_capture_part){.avma = sp - RED, .bytes = end - sp + RED, .thread = 0};
-	/* What was taken for the thread's own stack. */
+	/* The part that was taken for the thread's own stack. */
 	p->parts[1] = (struct sw_capture_part){.avma = avma(p->unix_stack),
 					       .bytes = UNIX_BYTES,
 					       .thread = -1};
@@ -219,7 +219,7 @@ TEST(test_call_refused)
 	fake_snapshot_destroy(p.snap);
 }
 
-/* What cannot be read keeps nothing else from being read. */
+/* Memory that cannot be read keeps nothing else from being read. */
 TEST(test_many_reads)
 {
 	enum { N = 2 * SW_CAPTURE_READS + 7 };

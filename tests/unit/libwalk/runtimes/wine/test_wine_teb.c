@@ -33,7 +33,7 @@ TEST(test_fields)
 	free(w);
 }
 
-/* What a TEB cannot be. */
+/* The values that a TEB cannot have. */
 TEST(test_refused)
 {
 	static const struct {

@@ -183,7 +183,7 @@ TEST_WITH(test_lazy, setup_instances, teardown)
 	assert_null(clr_r2r_name(w, 0x280));
 }
 
-/* What is not known has no name, nor has what might be its funclet; all else has. */
+/* An instance that is not known has no name, nor has what might be its funclet; all others have. */
 TEST(test_unknown)
 {
 	static const struct instance unknown[] = {
@@ -272,7 +272,7 @@ TEST_WITH(test_damaged, setup_instances, teardown)
 	damage(state, R2R_INSTANCES, b.n);
 }
 
-/* One bucket of n entries, which all lead to one: Outer.Main<int***************, ...>. */
+/* A bucket of n entries, which all lead to one: Outer.Main<int***************, ...>. */
 static bool limits_index(size_t n, unsigned arguments, size_t *ret_count)
 {
 	enum { HEAD = 1, INDEX = 8, ENTRY = 6, DEPTH = 15 };

@@ -100,7 +100,7 @@ TEST_WITH(test_dynamic_holds, setup, teardown)
 	memcpy(w->data + NAMED_NAME, "Emitter", 8);
 	assert_false(sw_clr_dynamic_name_holds(now, &w->at, made, name));
 	assert_false(sw_clr_dynamic_name_holds(now, &w->at, 0x10, name));
-	/* What malloc() leaves there is none, however often it is read. */
+	/* The bytes that malloc() leaves there are no name, however often they are read. */
 	memcpy(w->data + NAMED_NAME, "\x90\xe1?6", 5);
 	assert_false(sw_clr_dynamic_name_holds(now, &w->at, made, "\x90\xe1?6 [dynamic method]"));
 	assert_null(sw_clr_method_name(w->names, &w->at, made));
@@ -166,7 +166,7 @@ TEST_WITH(test_base, setup, teardown)
 		sw_map64_deinit(&w->names->modules);
 		name_is(w, NAMED_DATA + NAMED_OUTER, 0, 1, "T.dll!N.Outer.Main(string[])");
 	}
-	/* Of Windows, "Z:\\T.dll". */
+	/* The path on Windows is "Z:\\T.dll". */
 	static const char windows[] = "Z\0:\0\\\0T\0.\0d\0l\0l\0\0";
 	memcpy(w->data + NAMED_PATH, windows, sizeof(windows));
 	sw_map64_deinit(&w->names->modules);
@@ -212,7 +212,7 @@ TEST_WITH(test_unreadable, setup, teardown)
 				       clr_named_method(w, NAMED_DATA + NAMED_OUTER, 0, 1)));
 }
 
-/* What a runtime does not say: no names, but no mistake either. */
+/* The members that a runtime does not describe: no names, but no mistake either. */
 TEST_WITH(test_layout, setup, teardown)
 {
 	static const struct {

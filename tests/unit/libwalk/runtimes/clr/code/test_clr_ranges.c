@@ -124,7 +124,7 @@ TEST(test_unused)
 	not_found(WORLD_CODE + 0x44);
 }
 
-/* What lies outside of the heap is no code of it, whatever its map says. */
+/* Addresses outside of the heap are no code of it, whatever its map says. */
 TEST(test_heap_bounds)
 {
 	methods_make(2);

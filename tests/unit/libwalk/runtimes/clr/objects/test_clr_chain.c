@@ -65,7 +65,7 @@ TEST_WITH(ways, begin, NULL)
 	assert_int_equal(next_of(clr_objects_box(&w, task_of(delegate_of(outer))), false), outer);
 	assert_int_equal(next_of(clr_objects_box(&w, list_of(0, outer)), false), outer);
 	assert_int_equal(next_of(clr_objects_box(&w, list_of(outer, other)), true), outer);
-	/* What waits in a thread, and nonsense. */
+	/* The waiter is in a thread, or nonsense. */
 	assert_int_equal(next_of(clr_objects_box(&w, clr_objects_new(&w, w.other)), false), 0);
 	assert_int_equal(next_of(clr_objects_box(&w, outer + 8), false), 0);
 	assert_int_equal(next_of(clr_objects_box(&w, 0x123456789a8), false), 0);
@@ -91,7 +91,7 @@ TEST_WITH(pooled, begin, NULL)
 	assert_int_equal(next_of(box, false), outer);
 	clr_objects_put(&w, box + OBJECTS_SOURCE + 16, clr_objects_box(&w, 0), 8);
 	assert_int_equal(next_of(box, true), outer);
-	/* What is awaited may be such a box, too; one that is in the pool is none. */
+	/* The awaited object may be such a box, too; one that is in the pool is none. */
 	assert_int_equal(next_of(clr_objects_box(&w, box), false), box);
 	w.chain.pooled = in_use;
 	w.chain.arg = &box;
@@ -99,7 +99,8 @@ TEST_WITH(pooled, begin, NULL)
 	assert_int_equal(next_of(clr_objects_box(&w, other), false), 0);
 	assert_true(sw_clr_is_box(&w.chain, box, &done) && !done);
 	assert_false(sw_clr_is_box(&w.chain, other, &done));
-	/* What was not copied is said; a number behind the references is not missing. */
+	/* An object that was not copied is said to be missing; a number behind the references is
+	 * not. */
 	bool cut = false;
 	w.chain.cut = &cut;
 	clr_objects_put(&w, box + OBJECTS_SOURCE + 16, 0, 8);
@@ -131,7 +132,7 @@ TEST_WITH(each, begin, NULL)
 	assert_int_equal(next_of(box, false), iterator);
 	w.chain.arg = &none;
 	assert_int_equal(next_of(box, false), 0);
-	/* Of one whose state cannot be read that is not known. */
+	/* A box whose state cannot be read counts as one that awaits. */
 	struct sw_clr_all_tasks all = {.chain = w.chain};
 	struct sw_clr clr = {.tasks = &all};
 	assert_true(sw_clr_task_awaits(&clr, 0x123456789a8));
@@ -170,7 +171,7 @@ TEST_WITH(modules_of_8, begin, NULL)
 	assert_int_equal(sw_clr_table_module(&w.at, w.memory, w.box), library);
 	put_table(8, (uint64_t) OBJECTS_BOX_RID << 16 | 0x1d, 4);
 	assert_int_equal(sw_clr_table_module(&w.at, w.memory, w.box), 0);
-	/* One that is not generic has its own. */
+	/* A class that is not generic has its own module. */
 	assert_int_equal(sw_clr_table_module(&w.at, w.memory, w.task), library);
 }
 
@@ -201,7 +202,7 @@ TEST_WITH(counts_of_8, begin, NULL)
 		sw_clr_field_find(&w.at, w.memory, w.box, w.at.box_machine_rid, false, &offset));
 }
 
-/* What is known of .NET 8 and 9 counts where String is as all know it. */
+/* The known layouts of .NET 8 and 9 count where String is as all know it. */
 TEST_WITH(known_layouts, begin, NULL)
 {
 	struct sw_clr_contract none = {0};
@@ -325,7 +326,7 @@ TEST_WITH(graph, begin, NULL)
 	fake_snapshot_destroy(snap);
 }
 
-/* What a static field has may be long, as the array of all sockets; others may not. */
+/* The array of a static field may be long, as that of all sockets; others may not. */
 TEST_WITH(long_arrays, begin, NULL)
 {
 	enum { ELEMENTS = SW_CLR_SCAN_BYTES / 8 + 100 };

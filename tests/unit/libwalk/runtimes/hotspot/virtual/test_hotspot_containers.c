@@ -42,7 +42,7 @@ static uint64_t object(struct heap *h, enum sw_hotspot_jdk_class klass)
 	return avma;
 }
 
-/* Of at most five elements. */
+/* Make an array of at most five elements. */
 static uint64_t array(struct heap *h, size_t n, const uint64_t *elements)
 {
 	uint64_t avma = object(h, SW_HOTSPOT_JDK_CLASSES); /* none of those that are known */
@@ -122,7 +122,7 @@ static uint64_t map_of(struct heap *h, uint64_t a_set)
 	return *at(h, a_set, 16);
 }
 
-/* What a static field has; the field is at 16 in the mirror. */
+/* Set a static field; it is at 16 in the mirror. */
 static void put_static(struct heap *h, enum sw_hotspot_jdk_class klass, uint64_t value)
 {
 	uint64_t mirror = object(h, SW_HOTSPOT_JDK_CLASSES);
