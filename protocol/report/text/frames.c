@@ -5,7 +5,7 @@
 #include "cleanup.h"
 #include "report/builder.h"
 #include "report/frame_kind.h"
-#include "report/where.h"
+#include "report/text/where.h"
 #include "report/text/put.h"
 #include "utf8.h"
 

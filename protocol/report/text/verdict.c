@@ -15,7 +15,7 @@
 #include "report/text/whole.h"
 #include "report/text/width.h"
 #include "report/waits.h"
-#include "report/where.h"
+#include "report/text/where.h"
 #include "report/whole.h"
 #include "duration.h"
 

@@ -7,7 +7,7 @@
 #include "report/builder.h"
 #include "report/frame_kind.h"
 #include "report/text/threads.h"
-#include "report/where.h"
+#include "report/text/where.h"
 #include "report/whole.h"
 #include "utf8.h"
 

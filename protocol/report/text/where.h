@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_REPORT_WHERE_H
-#define SW_REPORT_WHERE_H
+#ifndef SW_TEXT_WHERE_H
+#define SW_TEXT_WHERE_H
 
 #include <snapwalk/protocol.h>
 

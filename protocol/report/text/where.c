@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which frame of a stack says most of where its thread is. */
-#include "report/where.h"
+#include "report/text/where.h"
 #include "cleanup.h"
 #include "report/activity.h"
 #include "report/frame_kind.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which frame says most of where a thread is. */
-#include "report/where.h"
+#include "report/text/where.h"
 #include "sample_report.h"
 #include "cleanup.h"
 #include "test.h"
