@@ -21,7 +21,7 @@ static const struct sw_command commands[] = {
 	{"sample", SW_FOR_SAMPLE, "TARGET...", "Where time goes; '-- PROGRAM ARG...' starts one",
 	 sw_cmd_sample},
 	{"top", SW_FOR_TOP, "TARGET", "A live view of its threads: state, CPU, where", sw_cmd_top},
-	{"on", SW_FOR_ON, "EVENT TARGET", "A stack at each event: on syscall:connect PID",
+	{"on", SW_FOR_ON, "EVENT TARGET", "A stack at each event; '-- PROGRAM' starts one",
 	 sw_cmd_on},
 	{"leaks", SW_FOR_LEAKS, "TARGET --of KIND", "Descriptors, threads or memory that stay",
 	 sw_cmd_leaks},

@@ -59,9 +59,12 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 		return sw_complain_error(run->subject.name, &err);
 	if (sw_sandbox_enter_capturing(run->options, false, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
+	int status = sw_event_run_begin(run);
+	if (status != SW_STATUS_COMPLETE)
+		return status;
 	if (notice_put(run, output, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
-	int status = sw_event_run_all(run);
+	status = sw_event_run_all(run);
 	status = sw_status_worse(status, put(held, output));
 	if (held->not_checked.code != 0) {
 		(void) sw_complain_error(run->subject.name,
@@ -71,11 +74,16 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 	return sw_status_worse(status, sw_event_run_missing(run));
 }
 
-int sw_cmd_leaks(const struct sw_options *options)
+static int leaks(const struct sw_options *options, struct sw_started *started)
 {
 	const struct sw_event_options wanted = {.what = sw_held_kind(options->of)->events,
 						.stack_bytes = options->snapshot.stack_bytes,
 						.n_held =
 							options->limit_given ? options->limit : 0};
-	return sw_event_run_with(options, &wanted, run_and_put);
+	return sw_event_run_with(options, started, &wanted, run_and_put);
+}
+
+int sw_cmd_leaks(const struct sw_options *options)
+{
+	return options->program != NULL ? sw_started_run(options, leaks) : leaks(options, NULL);
 }

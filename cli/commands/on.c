@@ -54,7 +54,10 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 	if (sw_sandbox_enter_capturing(run->options, false, &err) < 0 ||
 	    notice_put(run, output, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
-	int status = sw_event_run_all(run);
+	int status = sw_event_run_begin(run);
+	if (status != SW_STATUS_COMPLETE)
+		return status;
+	status = sw_event_run_all(run);
 	status = sw_status_worse(status, put(&counts, output));
 	status = sw_status_worse(status, sw_event_dumps_status(&run->dumps));
 	return sw_status_worse(status, sw_event_run_missing(run));
@@ -77,14 +80,22 @@ static int death_run_and_put(struct sw_event_run *run, struct sw_output *output)
 	run->stacks.with_json = run->options->format == SW_FORMAT_JSON;
 	if (sw_sandbox_enter_capturing(run->options, false, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
-	int status = sw_event_run_all(run);
+	int status = sw_event_run_begin(run);
+	if (status != SW_STATUS_COMPLETE)
+		return status;
+	status = sw_event_run_all(run);
 	status = sw_status_worse(status, death_put(&deaths, output));
 	return sw_status_worse(status, sw_event_run_missing(run));
 }
 
-int sw_cmd_on(const struct sw_options *options)
+static int on(const struct sw_options *options, struct sw_started *started)
 {
-	return sw_event_run_with(options, &options->event,
+	return sw_event_run_with(options, started, &options->event,
 				 options->event.what == SW_EVENT_DEATH ? death_run_and_put
 								       : run_and_put);
+}
+
+int sw_cmd_on(const struct sw_options *options)
+{
+	return options->program != NULL ? sw_started_run(options, on) : on(options, NULL);
 }

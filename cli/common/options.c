@@ -440,7 +440,14 @@ static bool check_program(struct sw_options *o, struct sw_usage *usage)
 				     "a process and a program are given");
 	if (o->via == SW_VIA_DAEMON)
 		return sw_usage_fail(usage, "leave --via away", "the daemon starts no programs");
-	if (o->output == NULL && o->format_given && o->profile_format != SW_PROFILE_TEXT)
+	bool for_people = o->command->bit == SW_FOR_ON
+				  ? o->format != SW_FORMAT_JSON
+				  : !o->format_given || o->profile_format == SW_PROFILE_TEXT;
+	if ((o->command->bit == SW_FOR_ON && o->event.what == SW_EVENT_FUNCTION) ||
+	    (o->command->bit == SW_FOR_LEAKS && o->of == SW_LEAKS_PAIRS))
+		return sw_usage_fail(usage, "start it first, and give its process id",
+				     "functions are looked up in a process that runs");
+	if (o->output == NULL && !for_people)
 		return sw_usage_fail(usage, "give -o FILE", "standard output is the program's");
 	o->via = SW_VIA_DIRECT;
 	if (!o->duration_given)
@@ -448,18 +455,32 @@ static bool check_program(struct sw_options *o, struct sw_usage *usage)
 	return true;
 }
 
-/* A word behind -- that is no process: with sample it would be a program. */
-static bool check_no_program(const struct sw_options *o, const char *word, size_t n_words,
-			     struct sw_usage *usage)
+static bool is_number(const char *word)
+{
+	return word[strspn(word, "0123456789")] == '\0';
+}
+
+/* Whether words behind -- are a program and its arguments. word: the first of them, or NULL; n_words: those before. */
+static bool is_program(const struct sw_options *o, const char *word, size_t n_words)
+{
+	switch (o->command->bit) {
+	case SW_FOR_SAMPLE: return true;
+	case SW_FOR_ON: return n_words > 0 && (word == NULL || !is_number(word));
+	case SW_FOR_LEAKS: return word == NULL || !is_number(word);
+	default: return false;
+	}
+}
+
+/* A word behind -- that is no process: with other commands it would be a program. */
+static bool check_no_program(const struct sw_options *o, const char *word, struct sw_usage *usage)
 {
 	enum sw_command_bit bit = o->command->bit;
-	bool may_be_meant = (bit == SW_FOR_ON && n_words > 0) || bit == SW_FOR_LEAKS ||
-			    bit == SW_FOR_TOP || bit == SW_FOR_RECORD;
-	if (!may_be_meant || word[strspn(word, "0123456789")] == '\0')
+	bool may_be_meant = bit == SW_FOR_TOP || bit == SW_FOR_RECORD;
+	if (!may_be_meant || is_number(word))
 		return true;
 	(void) snprintf(usage->about, sizeof(usage->about), "%s", word);
 	return sw_usage_fail(usage, "start it first, and give its process id",
-			     "%s starts no program, only sample does", o->command->name);
+			     "%s starts no program, sample, on and leaks do", o->command->name);
 }
 
 static bool check_leaks(struct sw_options *o, struct sw_usage *usage)
@@ -469,7 +490,7 @@ static bool check_leaks(struct sw_options *o, struct sw_usage *usage)
 				     "nothing to follow is given");
 	if (o->limit_given && o->of != SW_LEAKS_PAIRS)
 		return sw_usage_fail(usage, "leave --limit away", "--limit is of functions");
-	if (!o->duration_given)
+	if (!o->duration_given && o->program == NULL)
 		o->duration_s = DEFAULT_LEAKS_S;
 	return true;
 }
@@ -636,9 +657,9 @@ bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
 			ret->command = NULL;
 		return true;
 	}
-	if (dashes && optind < argc && !check_no_program(ret, argv[optind], n_words, usage))
+	if (dashes && optind < argc && !check_no_program(ret, argv[optind], usage))
 		return false;
-	if (dashes && ret->command->bit == SW_FOR_SAMPLE)
+	if (dashes && is_program(ret, argv[optind], n_words))
 		ret->program = argv + optind;
 	else
 		for (int i = optind; i < argc; i++)

@@ -19,6 +19,9 @@ enum {
 	NS_PER_S = 1000000000,
 	FETCHES_HZ = 50, /* nobody is woken for events */
 	LOOKS_HZ = 1000, /* where an event is waited for that is dumped */
+	/* A program that was started may end soon: what its code is has to be seen before. */
+	FIRST_FETCHES_HZ = 1000,
+	FIRST_NS = 200 * 1000 * 1000,
 	NAMING_S = 30,
 	/* Calls of a function a second: about a microsecond each, or some tens where the kernel steps. man/snapwalk-on.1 */
 	EMULATED_MAX = 10000,
@@ -66,6 +69,9 @@ static void count(void *arg, uint32_t row, uint64_t n)
 static int told(void *arg, const struct sw_event *e, uint32_t row, struct sw_error *err)
 {
 	struct sw_event_run *run = arg;
+	/* What the process did before it was the program is not the program's. */
+	if (run->started != NULL && e->of_first)
+		return 0;
 	run->n_events++;
 	sw_event_dumps_event(&run->dumps, e);
 	return run->enough ? 0 : run->event(run->arg, e, row, err);
@@ -145,10 +151,13 @@ static int64_t cpu_read(const struct sw_event_run *run)
 }
 
 int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options,
-		      const struct sw_event_options *wanted)
+		      struct sw_started *started, const struct sw_event_options *wanted)
 {
 	struct sw_error err = {0};
-	*run = (struct sw_event_run){.options = options, .proc_fd = -EBADF, .cpu_begin_ns = -1};
+	*run = (struct sw_event_run){.options = options,
+				     .started = started,
+				     .proc_fd = -EBADF,
+				     .cpu_begin_ns = -1};
 	int status = sw_select_one(options, &run->subject);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
@@ -159,7 +168,8 @@ int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options
 		status = sw_pairs_find(options, &run->subject, &run->function);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
-	sw_wait_signals(&run->signals, true);
+	/* A program that was started says by its end when there is nothing more to come. */
+	sw_wait_signals(&run->signals, started == NULL);
 	int r = sw_session_create(&run->session, &err);
 	if (r == 0 && options->then_dump)
 		r = sw_event_dumps_start(&run->dumps, options, run->subject.pid, &err);
@@ -187,20 +197,27 @@ void sw_event_run_deinit(struct sw_event_run *run)
 	sw_event_dumps_deinit(&run->dumps);
 }
 
-int sw_event_run_with(const struct sw_options *options, const struct sw_event_options *wanted,
+int sw_event_run_with(const struct sw_options *options, struct sw_started *started,
+		      const struct sw_event_options *wanted,
 		      int (*body)(struct sw_event_run *run, struct sw_output *output))
 {
 	struct sw_event_run run;
 	struct sw_output output = {.fd = -EBADF};
 	struct sw_error err = {0};
-	if (sw_output_open(&output, options->output, &err) < 0 ||
-	    sw_sandbox_entrust(options, &output, &err) < 0)
+	if (sw_output_open(&output, options->output, &err) < 0)
 		return sw_complain_error(options->output, &err);
-	int status = sw_event_run_open(&run, options, wanted);
+	/* What a program that was started writes is not mixed with a result. */
+	if (started != NULL && options->output == NULL)
+		output.fd = STDERR_FILENO;
+	if (sw_sandbox_entrust(options, &output, &err) < 0)
+		return sw_complain_error(options->output, &err);
+	int status = sw_event_run_open(&run, options, started, wanted);
 	if (status == SW_STATUS_COMPLETE)
 		status = body(&run, &output);
 	sw_event_run_deinit(&run);
 	sw_output_deinit(&output);
+	if (started != NULL)
+		sw_started_wait(started);
 	return status;
 }
 
@@ -273,6 +290,7 @@ static int all_read(struct sw_event_run *run, struct sw_error *err)
 	struct sw_event_rate rate = {0};
 	const uint32_t duration_s = run->options->duration_s;
 	int64_t now_ns = sw_clock_ns();
+	const int64_t begin_ns = now_ns;
 	int64_t end_ns = duration_s == 0 ? INT64_MAX : now_ns + (int64_t) duration_s * NS_PER_S;
 	bool told = false;
 	int64_t over_ns = 0;
@@ -284,7 +302,8 @@ static int all_read(struct sw_event_run *run, struct sw_error *err)
 		over_ns = run->over && over_ns == 0 ? now_ns : over_ns;
 		if (run->over && now_ns - over_ns >= NS_PER_S / 2)
 			break;
-		int64_t due_ns = now_ns + NS_PER_S / FETCHES_HZ;
+		bool first = run->started != NULL && now_ns - begin_ns < FIRST_NS;
+		int64_t due_ns = now_ns + NS_PER_S / (first ? FIRST_FETCHES_HZ : FETCHES_HZ);
 		told = wait_until(run, due_ns < end_ns ? due_ns : end_ns);
 		r = fetch(run, err);
 		now_ns = sw_clock_ns();
@@ -313,6 +332,20 @@ static int all_read(struct sw_event_run *run, struct sw_error *err)
 bool sw_event_run_changes_code(const struct sw_event_run *run)
 {
 	return run->wanted.what == SW_EVENT_FUNCTION || run->wanted.what == SW_EVENT_PAIRS;
+}
+
+int sw_event_run_begin(struct sw_event_run *run)
+{
+	int status;
+	if (run->started == NULL)
+		return SW_STATUS_COMPLETE;
+	if (!sw_started_go(run->started, run->options->program[0], &status))
+		return status;
+	run->begin_ns = sw_clock_ns();
+	run->begin_real_ns = sw_realtime_ns();
+	run->subject.comm[0] = '\0'; /* that of the command until now */
+	comm_read(run);
+	return SW_STATUS_COMPLETE;
 }
 
 int sw_event_run_all(struct sw_event_run *run)

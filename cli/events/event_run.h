@@ -10,18 +10,21 @@
 #include "events/stacks.h"
 #include "run/output.h"
 #include "run/select.h"
+#include "run/started.h"
 
 #include <signal.h>
 
 /*
  * Events of one process, for a while.
  *
- *	sw_event_run_open, sw_sandbox_enter_capturing(), sw_event_run_all, sw_event_run_deinit
+ *	sw_event_run_open, sw_sandbox_enter_capturing(), sw_event_run_begin, sw_event_run_all, sw_event_run_deinit
  *
  * The kernel's programs are loaded by the first, with privileges; what they copied is looked at by the last but one.
  */
 struct sw_event_run {
 	const struct sw_options *options; /* borrowed */
+	struct sw_started *
+		started; /* borrowed: the program, which sw_event_run_begin() lets begin; NULL: it runs already */
 	struct sw_subject subject;
 	struct sw_session *session; /* owned, as the following */
 	struct sw_recorder *recorder;
@@ -51,18 +54,23 @@ struct sw_event_run {
 	int64_t cpu_begin_ns, cpu_end_ns;  /* CPU time; below 0: not known */
 };
 
-/* SW_STATUS_*; complains by itself. *ret must not be moved afterwards. */
+/* SW_STATUS_*; complains by itself. *ret must not be moved afterwards. started: see above. */
 int sw_event_run_open(struct sw_event_run *ret, const struct sw_options *options,
-		      const struct sw_event_options *wanted);
+		      struct sw_started *started, const struct sw_event_options *wanted);
 void sw_event_run_deinit(struct sw_event_run *run);
 
-/* Opens the output and a run, calls body, and closes both. SW_STATUS_*; complains by itself. */
-int sw_event_run_with(const struct sw_options *options, const struct sw_event_options *wanted,
+/* Opens the output and a run, calls body, and closes both; waits for the end of a program that was started. SW_STATUS_*;
+ * complains by itself. */
+int sw_event_run_with(const struct sw_options *options, struct sw_started *started,
+		      const struct sw_event_options *wanted,
 		      int (*body)(struct sw_event_run *run, struct sw_output *output));
 
 /* Writes a text as the whole output. made is what making it has returned: below 0 where there was no memory. SW_STATUS_*;
  * complains by itself. */
 int sw_event_run_put(struct sw_output *output, const struct sw_text *text, int made);
+
+/* Lets a program that was started begin. SW_STATUS_*; complains by itself: then there is no program. */
+int sw_event_run_begin(struct sw_event_run *run);
 
 /* Until it has lasted as long as the options say, a signal comes, enough is set, or the process ends; a function that is
  * called too often ends it, too, where the options say no other end. SW_STATUS_*, of what sw_recorder_sample() says;

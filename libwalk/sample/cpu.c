@@ -61,6 +61,7 @@ struct sw_cpu_sampler {
 	bool program_came;       /* it is another one by now: base is for the copies before that */
 	struct sw_range *ranges; /* owned: SW_COPY_PARTS_MAX, of it */
 	struct sw_slots kept;    /* of runtimes, by their ops: sw_snapshot_priv.kept */
+	uint64_t first_exec_id;  /* of the first program; 0: not known */
 	uint64_t exec_id;        /* of the program that the last copy is of */
 	uint64_t exec_id_before,
 		exec_id_old;      /* likewise before it; of those that have no maps any more */
@@ -409,6 +410,7 @@ static int create(struct sw_context *ctx, struct sw_target *target,
 		r = exec_link_open(s, err);
 	if (r == 0)
 		r = base_take(s, err);
+	s->first_exec_id = s->base_exec_id;
 	if (r == 0)
 		r = sw_events_open(target,
 				   &(struct sw_events_options){
@@ -623,6 +625,7 @@ static bool is_newer(const struct sw_cpu_sampler *s)
 static bool called_take(struct sw_cpu_sampler *s)
 {
 	bool taken = !s->by_calls || sw_called_read(&s->copy, &s->happened);
+	s->happened.of_first = s->copy.head.exec_id <= s->first_exec_id;
 	s->said = s->copy;
 	while (s->copy.n_parts > 0 && s->copy.parts[0].kind >= SW_CALLED_EVENT) {
 		s->copy.parts++;

@@ -153,6 +153,7 @@ struct sw_event {
 	int64_t time_ns; /* CLOCK_MONOTONIC */
 	pid_t tid;
 	bool returned;  /* the call has a result */
+	bool of_first;  /* the process was the program still that it was when the sampler was created */
 	int64_t call;   /* its number, as of sw_thread.syscall */
 	int64_t result; /* below 0: an error */
 	uint64_t arguments[SW_EVENT_ARGUMENTS];
