@@ -90,6 +90,8 @@ static int death_run_and_put(struct sw_event_run *run, struct sw_output *output)
 
 static int on(const struct sw_options *options, struct sw_started *started)
 {
+	if (options->list)
+		return sw_function_list(options);
 	return sw_event_run_with(options, started, &options->event,
 				 options->event.what == SW_EVENT_DEATH ? death_run_and_put
 								       : run_and_put);

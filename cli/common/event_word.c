@@ -124,9 +124,26 @@ static bool take_function(struct sw_options *o, const char *text, struct sw_usag
 	return true;
 }
 
+/* "LIB:PROBE" or "PROBE"; without PROBE it is asked which there are. */
+static bool take_declared(struct sw_options *o, const char *text, struct sw_usage *usage)
+{
+	const char *colon = strchr(text, ':');
+	o->event_declared = true;
+	o->list = text[0] == '\0' || (colon != NULL && colon[1] == '\0');
+	if (!o->list)
+		return take_function(o, text, usage);
+	o->event.what = SW_EVENT_FUNCTION;
+	o->event_name = "";
+	o->event_module = colon != NULL ? strndup(text, (size_t) (colon - text)) : NULL;
+	if (colon != NULL && o->event_module == NULL)
+		return sw_usage_fail(usage, "try again", "there is no memory");
+	return true;
+}
+
 bool sw_event_parse(struct sw_options *o, const char *text, struct sw_usage *usage)
 {
-	static const char prefix[] = "syscall:", function_prefix[] = "func:";
+	static const char prefix[] = "syscall:", function_prefix[] = "func:",
+			  declared_prefix[] = "usdt:";
 	(void) snprintf(usage->about, sizeof(usage->about), "%s", text);
 	o->event = (struct sw_event_options){.call = -1, .call_32 = -1};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(known_events); i++)
@@ -142,6 +159,8 @@ bool sw_event_parse(struct sw_options *o, const char *text, struct sw_usage *usa
 		return take_call(o, text, strlen(text), usage);
 	if (sw_begins_with(text, function_prefix))
 		return take_function(o, text + strlen(function_prefix), usage);
+	if (sw_begins_with(text, declared_prefix))
+		return take_declared(o, text + strlen(declared_prefix), usage);
 	if (!sw_begins_with(text, prefix))
 		return sw_usage_fail(usage, "see snapwalk on --help", "there is no such event");
 	const char *name = text + strlen(prefix);

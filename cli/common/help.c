@@ -157,6 +157,8 @@ static void print_events(FILE *to)
 	print_row(to, "func:[LIB:]SYMBOL",
 		  "each call of a function of the program, or of a library; the kernel changes the "
 		  "code of the process meanwhile: it has a breakpoint there");
+	print_row(to, "usdt:[LIB:]PROBE",
+		  "each time at a probe that the program declares, likewise; 'usdt:' lists them");
 }
 
 void sw_options_help(FILE *to, const struct sw_command *commands, const struct sw_command *command,

@@ -518,6 +518,9 @@ static bool check_on(struct sw_options *o, struct sw_usage *usage)
 		return sw_usage_fail(usage, "leave --errno away", "--errno is of system calls");
 	if (o->event.what == SW_EVENT_DEATH && (o->each || o->count > 0))
 		return sw_usage_fail(usage, "leave --each and --count away", "a process dies once");
+	if (o->event_declared && (o->event_return || o->slower_ns > 0))
+		return sw_usage_fail(usage, "leave --return and --slower away",
+				     "a probe that is declared does not return");
 	if (o->then_dump && o->event.what == SW_EVENT_DEATH)
 		return sw_usage_fail(usage, "leave --then away",
 				     "a process that dies cannot be dumped");

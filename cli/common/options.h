@@ -158,6 +158,7 @@ struct sw_options {
 	bool debuginfod;            /* symbolize: servers are asked */
 	const char *debuginfod_url; /* with it; NULL: those of DEBUGINFOD_URLS */
 	bool then_dump;             /* on: the whole process at an event */
+	bool event_declared;        /* on usdt: a probe that the program declares */
 	bool list;                  /* on usdt: which probes there are */
 	bool help, version;
 };

@@ -130,8 +130,11 @@ static bool is_function(const struct sw_event *e)
 
 static void put_arguments(struct sw_text *text, const struct sw_event *e)
 {
-	for (size_t i = 0; i < SW_EVENT_ARGUMENTS; i++)
-		sw_text_printf(text, "%s0x%" PRIx64, i > 0 ? ", " : "", e->arguments[i]);
+	for (size_t i = 0; i < e->n_arguments; i++)
+		if (e->arguments_unknown >> i & 1)
+			sw_text_printf(text, "%s?", i > 0 ? ", " : "");
+		else
+			sw_text_printf(text, "%s0x%" PRIx64, i > 0 ? ", " : "", e->arguments[i]);
 }
 
 static void put_left(struct sw_text *text, const struct sw_event *e)
@@ -191,8 +194,12 @@ static void each_json(const struct sw_call_counts *c, const struct sw_event *e, 
 	sw_json_text_member(text, is_function(e) ? "function" : what_member(c->run),
 			    is_function(e) ? function_name(c, e) : c->run->options->event_name);
 	sw_text_printf(text, ",\"arguments\":[");
-	for (size_t i = 0; i < SW_EVENT_ARGUMENTS; i++)
-		sw_text_printf(text, "%s\"0x%" PRIx64 "\"", i > 0 ? "," : "", e->arguments[i]);
+	for (size_t i = 0; i < e->n_arguments; i++)
+		if (e->arguments_unknown >> i & 1)
+			sw_text_printf(text, "%snull", i > 0 ? "," : "");
+		else
+			sw_text_printf(text, "%s\"0x%" PRIx64 "\"", i > 0 ? "," : "",
+				       e->arguments[i]);
 	sw_text_append(text, "]", 1);
 	if (e->kind == SW_EVENT_LEFT)
 		sw_text_printf(text, ",\"result\":\"0x%" PRIx64 "\",\"lasted_ns\":%" PRId64,

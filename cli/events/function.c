@@ -5,10 +5,12 @@
 #include "common/json_text.h"
 #include "common/nearest.h"
 #include "errors.h"
+#include "events/declared.h"
 #include "events/matching.h"
 #include "events/variants.h"
 #include "parts.h"
 #include "run/apart.h"
+#include "run/output.h"
 #include "run/sandbox.h"
 #include "utf8.h"
 
@@ -245,13 +247,48 @@ static const struct sw_map *map_of(const struct look_up *l, uint64_t off)
 	return NULL;
 }
 
+static void operands_put(const struct sw_event_place *place, struct sw_text *text)
+{
+	sw_text_printf(text, "%d %" PRIx64 " %zu ", place->is_declared, place->semaphore_off,
+		       place->n_operands);
+	for (size_t i = 0; i < place->n_operands; i++) {
+		const struct sw_event_operand *o = &place->operands[i];
+		sw_text_printf(text, "%d %u %d %u %u %u %u %" PRId64 " ", (int) o->kind, o->bytes,
+			       o->is_signed, o->shift, o->base, o->index, o->scale, o->value);
+	}
+}
+
 /* A line for each place: [start, end) of the mapping, offset, whether it is emulated and reentered, number and offsets of
- * the returns, name. */
+ * the returns, operands, name. */
+static int place_put(struct look_up *l, const struct sw_event_place *place, const char *name,
+		     struct sw_text *text, struct sw_error *err)
+{
+	const struct sw_map *map = map_of(l, place->file_off);
+	if (map == NULL) {
+		advise(l, "see what it has mapped in /proc/%d/maps", (int) l->subject->pid);
+		return sw_fail(err, SW_E_INVALID, "the code of %.100s is not mapped", name);
+	}
+	if ((map->prot & SW_MAP_WRITE) || (map->prot & SW_MAP_SHARED))
+		return sw_fail(err, SW_E_UNSUPPORTED,
+			       "the kernel does not probe code in a mapping that is %s, as that of "
+			       "%.100s is",
+			       (map->prot & SW_MAP_SHARED) ? "shared" : "writable", name);
+	sw_text_printf(text, "%" PRIx64 " %" PRIx64 " %" PRIx64 " %d %d %zu ", map->start_avma,
+		       map->end_avma, place->file_off, place->emulated, place->reentered,
+		       place->n_returns);
+	for (size_t k = 0; k < place->n_returns; k++)
+		sw_text_printf(text, "%" PRIx64 " ", place->returns_off[k]);
+	operands_put(place, text);
+	sw_utf8_append_plain(text, name, strnlen(name, NAME_SHOWN));
+	sw_text_append(text, "\n", 1);
+	return text->failed ? sw_fail_nomem(err) : 0;
+}
+
 static int places_put(struct look_up *l, struct sw_text *text, struct sw_error *err)
 {
 	size_t size;
-	advise(l, "see FUNCTIONS in snapwalk-on(1)"); /* why it cannot be probed */
 	const void *image = sw_module_image(l->module, &size);
+	advise(l, "see FUNCTIONS in snapwalk-on(1)"); /* why it cannot be probed */
 	sw_text_printf(text, "%s\n", sw_path_name(sw_module_path(l->module)));
 	for (size_t i = 0; i < l->matching.n; i++) {
 		const struct sw_match *m = &l->matching.all[i];
@@ -259,35 +296,79 @@ static int places_put(struct look_up *l, struct sw_text *text, struct sw_error *
 		int r = image == NULL
 				? sw_fail(err, SW_E_IO, "its file cannot be read")
 				: sw_event_place_of(image, size, m->svma, m->size, &place, err);
+		if (r == 0 && l->options->event.at_return)
+			r = sw_event_returns_of(image, size, m->svma, m->size, &place, err);
+		if (r == 0)
+			r = place_put(l, &place, m->shown, text, err);
 		if (r < 0)
 			return r;
-		if (l->options->event.at_return) {
-			r = sw_event_returns_of(image, size, m->svma, m->size, &place, err);
-			if (r < 0)
-				return r;
-		}
-		const struct sw_map *map = map_of(l, place.file_off);
-		if (map == NULL) {
-			advise(l, "see what it has mapped in /proc/%d/maps", (int) l->subject->pid);
-			return sw_fail(err, SW_E_INVALID, "the code of %.100s is not mapped",
-				       m->shown);
-		}
-		if ((map->prot & SW_MAP_WRITE) || (map->prot & SW_MAP_SHARED))
-			return sw_fail(err, SW_E_UNSUPPORTED,
-				       "the kernel does not probe code in a mapping that is %s, as "
-				       "that of "
-				       "%.100s is",
-				       (map->prot & SW_MAP_SHARED) ? "shared" : "writable",
-				       m->shown);
-		sw_text_printf(text, "%" PRIx64 " %" PRIx64 " %" PRIx64 " %d %d %zu ",
-			       map->start_avma, map->end_avma, place.file_off, place.emulated,
-			       place.reentered, place.n_returns);
-		for (size_t k = 0; k < place.n_returns; k++)
-			sw_text_printf(text, "%" PRIx64 " ", place.returns_off[k]);
-		sw_utf8_append_plain(text, m->shown, strnlen(m->shown, NAME_SHOWN));
-		sw_text_append(text, "\n", 1);
 	}
-	return text->failed ? sw_fail_nomem(err) : 0;
+	return 0;
+}
+
+static int no_declared(struct look_up *l, const struct sw_declared *d, struct sw_error *err)
+{
+	const char *module = sw_path_name(sw_module_path(l->module));
+	l->is_bad_name = true;
+	advise(l, "see which there are with 'snapwalk on usdt: %d'", (int) l->subject->pid);
+	if (d->n_near == 1)
+		advise(l, "did you mean %s?", d->near[0]);
+	else if (d->n_near > 1)
+		advise(l, "did you mean %s or %s?", d->near[0], d->near[1]);
+	return sw_fail(err, SW_E_NOT_FOUND,
+		       d->n_all == 0 ? "%s declares no probes" : "%s declares no probe %.100s",
+		       module, d->wanted);
+}
+
+/* The places of a probe that the file declares. */
+static int declared_find(struct look_up *l, struct sw_text *text, struct sw_error *err)
+{
+	struct sw_declared d = {.wanted = l->options->event_name};
+	size_t size;
+	const void *image = sw_module_image(l->module, &size);
+	if (image == NULL)
+		return sw_fail(err, SW_E_IO, "its file cannot be read");
+	int r = sw_event_probes(image, size, sw_declared_add, &d, err);
+	if (r < 0)
+		return r;
+	if (d.n == 0)
+		return no_declared(l, &d, err);
+	if (d.is_ambiguous || d.n_more > 0) {
+		l->is_bad_name = d.is_ambiguous;
+		advise(l, "give PROVIDER:NAME, of a probe with at most %d places",
+		       SW_EVENT_PLACES_MAX);
+		return sw_fail(err, SW_E_LIMIT,
+			       d.is_ambiguous ? "two providers have a probe %.100s"
+					      : "the probe %.100s has more than 16 places",
+			       d.wanted);
+	}
+	sw_text_printf(text, "%s\n", sw_path_name(sw_module_path(l->module)));
+	for (size_t i = 0; i < d.n && r == 0; i++)
+		r = place_put(l, &d.places[i], d.name, text, err);
+	return r;
+}
+
+/* Which probes the files declare that are mapped, or that one. */
+static int declared_list(struct look_up *l, struct sw_text *text, struct sw_error *err)
+{
+	struct sw_declared_list list = {.as_json = l->options->format == SW_FORMAT_JSON,
+					.text = text};
+	int r = l->options->event_module != NULL ? module_find(l, err) : 0;
+	struct sw_module *before = NULL;
+	for (size_t i = 0; r == 0 && i < l->snap->n_places; i++) {
+		struct sw_module *module = l->snap->places[i].module;
+		size_t size;
+		if (module == NULL || module == before ||
+		    (l->options->event_module != NULL && module != l->module) ||
+		    sw_module_kind(module) != SW_MODULE_ELF)
+			continue;
+		const void *image = sw_module_image(module, &size);
+		list.module = sw_path_name(sw_module_path(module));
+		before = module;
+		if (image != NULL)
+			r = sw_event_probes(image, size, sw_declared_put, &list, err);
+	}
+	return r == 0 && text->failed ? sw_fail_nomem(err) : r;
 }
 
 /* That of the options. */
@@ -298,6 +379,8 @@ static int function_look_up(struct look_up *l, struct sw_text *text, struct sw_e
 	if (sw_matching_init(&l->matching, l->options->event_name) < 0)
 		return sw_fail_nomem(err);
 	int r = module_find(l, err);
+	if (r == 0 && l->options->event_declared)
+		return declared_find(l, text, err);
 	if (r == 0)
 		r = functions_find(l, err);
 	return r == 0 ? places_put(l, text, err) : r;
@@ -338,6 +421,8 @@ static int look_up(struct look_up *l, struct sw_text *text, struct sw_error *err
 		r = sw_snapshot_maps(l->ctx, l->target, &l->snap, err);
 	if (r == 0)
 		r = sw_sandbox_enter(l->options, l->snap, err);
+	if (r == 0 && l->options->list)
+		return declared_list(l, text, err);
 	if (r == 0 && l->wanted == NULL)
 		r = function_look_up(l, text, err);
 	for (size_t i = 0; r == 0 && i < l->n_wanted; i++)
@@ -395,6 +480,8 @@ void sw_function_notice(const struct sw_function *f, const struct sw_subject *su
 		sw_text_printf(ret, " and %zu return%s", n_returns, sw_plural(n_returns));
 	sw_text_printf(ret, " in ");
 	sw_utf8_append_plain(ret, f->module, strlen(f->module));
+	if (f->places[0].semaphore_off != 0)
+		sw_text_printf(ret, ", and counts its semaphore up");
 	sw_text_printf(ret,
 		       ": until this command ends the kernel has %s in the code of process %d\n",
 		       f->n + n_returns > 1 ? "breakpoints" : "a breakpoint", (int) subject->pid);
@@ -434,6 +521,34 @@ static bool returns_take(const char **line, size_t at, struct sw_event_place *to
 	return true;
 }
 
+/* Operands, likewise. */
+static bool operands_take(const char **line, struct sw_event_place *to)
+{
+	int declared, at = 0;
+	if (sscanf(*line, "%d %" SCNx64 " %zu %n", &declared, &to->semaphore_off, &to->n_operands,
+		   &at) != 3 ||
+	    at == 0 || to->n_operands > SW_EVENT_ARGUMENTS)
+		return false;
+	to->is_declared = declared != 0;
+	*line += at;
+	for (size_t i = 0; i < to->n_operands; i++, *line += at) {
+		struct sw_event_operand *o = &to->operands[i];
+		int kind, is_signed;
+		at = 0;
+		if (sscanf(*line,
+			   "%d %" SCNu8 " %d %" SCNu8 " %" SCNu8 " %" SCNu8 " %" SCNu8 " %" SCNd64
+			   " %n",
+			   &kind, &o->bytes, &is_signed, &o->shift, &o->base, &o->index, &o->scale,
+			   &o->value, &at) != 8 ||
+		    at == 0 || kind < 0 || kind > SW_EVENT_OPERAND_MEMORY || o->shift > 8 ||
+		    o->bytes > 8)
+			return false;
+		o->kind = (enum sw_event_operand_kind) kind;
+		o->is_signed = is_signed != 0;
+	}
+	return true;
+}
+
 /* What the other process has written is not believed: the kernel says what is mapped there. */
 static int place_take(const struct sw_target *target, const char *line, struct sw_function *f,
 		      struct sw_error *err)
@@ -444,7 +559,7 @@ static int place_take(const struct sw_target *target, const char *line, struct s
 	if (f->n == SW_EVENT_PLACES_MAX ||
 	    sscanf(line, "%" SCNx64 " %" SCNx64 " %" SCNx64 " %d %d %zu %n", &start, &end,
 		   &place.file_off, &emulated, &reentered, &place.n_returns, &at) != 6 ||
-	    at == 0 || !returns_take(&line, (size_t) at, &place))
+	    at == 0 || !returns_take(&line, (size_t) at, &place) || !operands_take(&line, &place))
 		return sw_fail(err, SW_E_INTERNAL, "what looked it up has written nonsense");
 	place.emulated = emulated != 0;
 	place.reentered = reentered != 0;
@@ -524,16 +639,15 @@ static int64_t deadline_of(const struct sw_options *options)
 				       : 0;
 }
 
-/* wanted: NULL: that of the options. */
-static int find(const struct sw_options *options, const struct sw_subject *subject,
-		const struct sw_function_wanted *wanted, size_t n_wanted, struct sw_function *ret)
+/* The process without privileges writes what it has looked up. wanted: NULL: that of the options. */
+static int looked_up(const struct sw_options *options, const struct sw_subject *subject,
+		     const struct sw_function_wanted *wanted, size_t n_wanted, struct sw_text *text,
+		     struct sw_function *ret)
 {
 	struct sw_error err = {0};
 	struct sw_apart apart;
 	struct sw_target *target = NULL;
-	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
 	int status = SW_STATUS_COMPLETE;
-	*ret = (struct sw_function){0};
 	int r = sw_target_open(subject->pid, &target, &err);
 	struct look_up l = {.options = options,
 			    .wanted = wanted,
@@ -548,12 +662,11 @@ static int find(const struct sw_options *options, const struct sw_subject *subje
 					   l.deadline_ns > 0
 						   ? l.deadline_ns + (int64_t) GRACE_S * NS_PER_S
 						   : 0,
-					   ANSWER_MAX, &text, &status, &err);
-	if (r == 0 && status == SW_STATUS_COMPLETE && wanted != NULL)
-		r = all_take(target, &text, ret, &err);
-	if (r == 0 && status == SW_STATUS_COMPLETE && wanted == NULL)
-		r = places_take(target, &text, ret, &err);
-	if (target != NULL)
+					   ANSWER_MAX, text, &status, &err);
+	if (r == 0 && status == SW_STATUS_COMPLETE && !options->list)
+		r = wanted != NULL ? all_take(target, text, ret, &err)
+				   : places_take(target, text, ret, &err);
+	if (target != NULL && !options->list)
 		ret->starttime = sw_target_starttime(target);
 	sw_target_close(target);
 	return r < 0 ? sw_complain_error(subject->name, &err) : status;
@@ -562,11 +675,43 @@ static int find(const struct sw_options *options, const struct sw_subject *subje
 int sw_function_find(const struct sw_options *options, const struct sw_subject *subject,
 		     struct sw_function *ret)
 {
-	return find(options, subject, NULL, 0, ret);
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	*ret = (struct sw_function){0};
+	return looked_up(options, subject, NULL, 0, &text, ret);
 }
 
 int sw_functions_find(const struct sw_options *options, const struct sw_subject *subject,
 		      const struct sw_function_wanted *wanted, size_t n, struct sw_function *ret)
 {
-	return find(options, subject, wanted, n, ret);
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	*ret = (struct sw_function){0};
+	return looked_up(options, subject, wanted, n, &text, ret);
+}
+
+int sw_function_list(const struct sw_options *options)
+{
+	struct sw_subject subject;
+	struct sw_error err = {0};
+	struct sw_output output;
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	int status = sw_select_one(options, &subject);
+	if (status == SW_STATUS_COMPLETE && options->format == SW_FORMAT_JSON)
+		sw_text_printf(&text, "{\"schema\":\"snapwalk.usdt/1\",\"pid\":%d,\"probes\":[",
+			       (int) subject.pid);
+	if (status == SW_STATUS_COMPLETE)
+		status = looked_up(options, &subject, NULL, 0, &text, NULL);
+	if (status != SW_STATUS_COMPLETE)
+		return status;
+	if (options->format == SW_FORMAT_JSON)
+		sw_text_append(&text, "]}\n", 3);
+	if (text.size == 0)
+		sw_text_printf(&text, "no probes are declared in what it has mapped\n");
+	int r = text.failed ? sw_fail_nomem(&err) : sw_output_open(&output, options->output, &err);
+	if (r < 0)
+		return sw_complain_error(subject.name, &err);
+	r = sw_output_write(&output, text.data, text.size, &err);
+	if (r == 0)
+		r = sw_output_commit(&output, &err);
+	sw_output_deinit(&output);
+	return r < 0 ? sw_complain_error(subject.name, &err) : SW_STATUS_COMPLETE;
 }

@@ -42,6 +42,8 @@ int sw_function_find(const struct sw_options *options, const struct sw_subject *
 /* The same for several functions, at most SW_EVENT_PLACES_MAX, which are looked up by one process. */
 int sw_functions_find(const struct sw_options *options, const struct sw_subject *subject,
 		      const struct sw_function_wanted *wanted, size_t n, struct sw_function *ret);
+/* Writes which probes the process declares (USDT). SW_STATUS_*; complains by itself. */
+int sw_function_list(const struct sw_options *options);
 /* What is said first: which code is changed. */
 void sw_function_notice(const struct sw_function *function, const struct sw_subject *subject,
 			struct sw_text *ret);

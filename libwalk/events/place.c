@@ -23,7 +23,7 @@ static const uint32_t stack_pointer = 1U << 7;
  * prefixes they do not, nor a jump through a register or memory. A NOP of five bytes is not taken: kernels before 6.16
  * step it, and from v6.18 on it becomes a call through a mapping that stays in the process.
  */
-static bool is_emulated(const uint8_t *code, size_t n)
+bool sw_place_is_emulated(const uint8_t *code, size_t n)
 {
 	if (n >= 1 && code[0] >= 0x50 && code[0] <= 0x57)
 		return true; /* push */
@@ -115,7 +115,7 @@ struct sw_probe_place sw_place_find(struct sw_bytes code, uint64_t avma)
 			place.at = at + insn.length;
 			continue;
 		}
-		if (is_emulated(bytes, n)) {
+		if (sw_place_is_emulated(bytes, n)) {
 			if (!is_reentered(code, avma, at, except, &known) && known)
 				place.at = at;
 			break;
@@ -123,7 +123,7 @@ struct sw_probe_place sw_place_find(struct sw_bytes code, uint64_t avma)
 		if (!may_precede(bytes, n, &insn))
 			break;
 	}
-	place.emulated = is_emulated(code.data + place.at, code.size - place.at);
+	place.emulated = sw_place_is_emulated(code.data + place.at, code.size - place.at);
 	place.reentered = is_reentered(code, avma, place.at, except, &known);
 	return place;
 }

@@ -22,6 +22,9 @@ struct sw_probe_place {
 /* Of a function whose bytes are code, all of them. */
 struct sw_probe_place sw_place_find(struct sw_bytes code, uint64_t avma);
 
+/* Whether the kernel executes the instruction by itself. */
+bool sw_place_is_emulated(const uint8_t *code, size_t n);
+
 /* The bytes of an ELF file from the code at an address on. 0; -SW_E_UNSUPPORTED; -SW_E_INVALID. */
 int sw_place_code(const void *image, size_t image_size, uint64_t svma, struct sw_bytes *ret,
 		  struct sw_error *err);

@@ -99,13 +99,16 @@ static int probe_open(struct sw_uprobes *p, struct perf_event_attr *attr, pid_t 
 	return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0 ? -errno : 0;
 }
 
-/* Number is the cookie of the program. */
+enum { SEMAPHORE_SHIFT = 32 }; /* of config: format/ref_ctr_offset in sysfs, v4.20 */
+
+/* Number is the cookie of the program. semaphore_off: 0: none. */
 static int instruction_open(struct sw_uprobes *p, pid_t tid, uint32_t type, int file_fd,
-			    uint64_t file_off, uint64_t number, int program_fd)
+			    uint64_t file_off, uint64_t semaphore_off, uint64_t number,
+			    int program_fd)
 {
 	char path[32];
 	struct perf_event_attr attr;
-	if (p->n == SW_UPROBES_MAX)
+	if (p->n == SW_UPROBES_MAX || semaphore_off > UINT32_MAX)
 		return -E2BIG;
 	(void) snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd); /* fits */
 	memset(&attr, 0, sizeof(attr));
@@ -113,6 +116,7 @@ static int instruction_open(struct sw_uprobes *p, pid_t tid, uint32_t type, int 
 	attr.type = type;
 	attr.uprobe_path = (uintptr_t) path;
 	attr.probe_offset = file_off;
+	attr.config = semaphore_off << SEMAPHORE_SHIFT;
 	return probe_open(p, &attr, tid, program_fd, number);
 }
 
@@ -160,9 +164,10 @@ int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place 
 		const uint64_t cookie = cookie_of(place, i);
 		for (size_t k = 0; r == 0 && programs->return_fd >= 0 && k < place->n_returns; k++)
 			r = instruction_open(&p, tid, type, place->file_fd, place->returns_off[k],
-					     cookie, programs->return_fd);
+					     0, cookie, programs->return_fd);
 		if (r == 0)
-			r = instruction_open(&p, tid, type, place->file_fd, place->file_off, cookie,
+			r = instruction_open(&p, tid, type, place->file_fd, place->file_off,
+					     place->semaphore_off, cookie,
 					     place->releases ? programs->release_fd
 							     : programs->begin_fd);
 	}

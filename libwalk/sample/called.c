@@ -201,6 +201,8 @@ bool sw_called_read(const struct sw_copy *copy, struct sw_event *ret)
 	ret->text = ret->bytes = NULL;
 	ret->text_size = ret->bytes_size = 0;
 	ret->cut = false;
+	ret->n_arguments = SW_EVENT_ARGUMENTS;
+	ret->arguments_unknown = 0;
 	ret->death = (struct sw_event_death){0};
 	static_assert(sizeof(ret->arguments) == sizeof(call.args), "the same arguments");
 	memcpy(ret->arguments, call.args, sizeof(ret->arguments));

@@ -11,6 +11,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "events/events.h"
+#include "events/operands.h"
 #include "events/uprobes.h"
 #include "iterate/read.h"
 #include "iterate/tasks.h"
@@ -45,10 +46,11 @@ struct sw_cpu_sampler {
 	struct sw_copies *copies;
 	struct sw_recipe recipe; /* that the kernel has, if it has one */
 	bool has_recipe;
-	struct sw_copy copy;      /* the last one */
-	struct sw_copy said;      /* the same with the parts that say what it is of */
-	struct sw_uprobes probes; /* owned: where functions are the events */
-	bool by_calls;            /* the events are system calls: */
+	struct sw_copy copy;           /* the last one */
+	struct sw_copy said;           /* the same with the parts that say what it is of */
+	struct sw_uprobes probes;      /* owned: where functions are the events */
+	struct sw_event_place *places; /* owned: of them, without files */
+	bool by_calls;                 /* the events are system calls: */
 	struct sw_event_options wanted;
 	struct sw_event happened; /* what the last copy is of */
 	bool alone;               /* that has no stack */
@@ -421,6 +423,14 @@ static int create(struct sw_context *ctx, struct sw_target *target,
 				   &s->events, err);
 	if (r == 0 && s->by_calls)
 		r = probes_open(s, err);
+	if (r == 0 && s->by_calls && s->wanted.n_places > 0) {
+		size_t bytes = s->wanted.n_places * sizeof(*s->places);
+		s->places = malloc(bytes);
+		if (s->places == NULL)
+			r = sw_fail_nomem(err);
+		else
+			memcpy(s->places, s->wanted.places, bytes);
+	}
 	s->wanted.places = NULL; /* the caller's */
 	if (r < 0) {
 		sw_cpu_sampler_destroy(s);
@@ -461,6 +471,7 @@ void sw_cpu_sampler_destroy(struct sw_cpu_sampler *s)
 	snapshot_drop(s);
 	sw_map64_deinit(&s->names);
 	free(s->all_names);
+	free(s->places);
 	free(s->ranges);
 	free(s->stacks);
 	free(s);
@@ -620,12 +631,29 @@ static bool is_newer(const struct sw_cpu_sampler *s)
 	return s->base_exec_id != 0 ? s->copy.head.exec_id > s->base_exec_id : s->program_came;
 }
 
+/* A probe that the program declares has its arguments where it says. */
+static void operands_take(struct sw_cpu_sampler *s)
+{
+	struct sw_event *e = &s->happened;
+	if (s->places == NULL || e->kind != SW_EVENT_ENTERED || e->place >= s->wanted.n_places ||
+	    !s->places[e->place].is_declared)
+		return;
+	const struct sw_event_place *place = &s->places[e->place];
+	e->n_arguments = place->n_operands;
+	for (size_t i = 0; i < place->n_operands; i++)
+		if (!sw_operand_value(&place->operands[i], &s->copy, &e->arguments[i])) {
+			e->arguments[i] = 0;
+			e->arguments_unknown |= 1U << i;
+		}
+}
+
 /* What the copy is of, if it is of an event. The parts that say it, and which return addresses have been replaced, go before
  * those of the process, and are no memory of that. */
 static bool called_take(struct sw_cpu_sampler *s)
 {
 	bool taken = !s->by_calls || sw_called_read(&s->copy, &s->happened);
 	s->happened.of_first = s->copy.head.exec_id <= s->first_exec_id;
+	operands_take(s);
 	s->said = s->copy;
 	while (s->copy.n_parts > 0 && s->copy.parts[0].kind >= SW_CALLED_EVENT) {
 		s->copy.parts++;

@@ -52,6 +52,26 @@ struct sw_event_value {
 	bool pointed;      /* the word that this points to, when the function returns */
 };
 
+enum sw_event_operand_kind {
+	SW_EVENT_OPERAND_UNKNOWN, /* it is written in a way that is not understood */
+	SW_EVENT_OPERAND_CONSTANT,
+	SW_EVENT_OPERAND_REGISTER,
+	SW_EVENT_OPERAND_MEMORY, /* known where it is on the stack that was copied */
+};
+
+/** Where a probe that a program declares (USDT) has an argument. */
+struct sw_event_operand {
+	enum sw_event_operand_kind kind;
+	uint8_t bytes; /* 1, 2, 4 or 8 */
+	bool is_signed;
+	uint8_t shift; /* of a register: bits below it */
+	/* Numbers of words of struct user_regs_struct, SW_EVENT_NO_REGISTER: none. Memory is at base + index * scale + value. */
+	uint8_t base, index, scale;
+	int64_t value;
+};
+
+enum { SW_EVENT_NO_REGISTER = 0xff };
+
 /** Where code of the process is probed. */
 struct sw_event_place {
 	int file_fd;       /* the file that is mapped; the caller's */
@@ -68,6 +88,19 @@ struct sw_event_place {
 	bool only_zero;               /* a result of 32 bits other than 0 is an error */
 	/* Calls that come from [start, end) do not count, as those of a library by itself; end 0: all do. */
 	uint64_t inside_start_avma, inside_end_avma;
+	/* Of a probe that the program declares: the arguments are its operands, not registers. */
+	bool is_declared;
+	/* Where its semaphore is in the file: the kernel counts it up meanwhile, as the program does the work for the probe
+	 * only then. 0: none. */
+	uint64_t semaphore_off;
+	size_t n_operands;
+	struct sw_event_operand operands[SW_EVENT_ARGUMENTS];
+};
+
+/** A probe that a program declares, at one place of its code. */
+struct sw_event_probe {
+	const char *provider, *name, *operands; /* borrowed from the image */
+	struct sw_event_place place;            /* without a file */
 };
 
 /** Which events are wanted. Zero-initialised means the defaults. */
@@ -157,6 +190,8 @@ struct sw_event {
 	int64_t call;   /* its number, as of sw_thread.syscall */
 	int64_t result; /* below 0: an error */
 	uint64_t arguments[SW_EVENT_ARGUMENTS];
+	size_t n_arguments;         /* those that there are */
+	unsigned arguments_unknown; /* a bit for each whose value is not known */
 	/* The memory that was asked for. Borrowed until the next call with the sampler; NULL: it was not there. */
 	const void *text, *bytes;
 	size_t text_size, bytes_size;
@@ -197,6 +232,16 @@ SW_PUBLIC int sw_event_returns_of(const void *image, size_t image_size, uint64_t
  */
 SW_PUBLIC bool sw_event_calls(const void *image, size_t image_size, uint64_t svma, uint64_t size,
 			      uint64_t callee_svma);
+
+/**
+ * The probes that a program declares in its notes (USDT, sys/sdt.h). Parses, as sw_event_place_of().
+ *
+ * @param each  Told of each place of each probe.
+ * @return 0; -SW_E_LIMIT: there are more than can be looked at.
+ */
+SW_PUBLIC int sw_event_probes(const void *image, size_t image_size,
+			      void (*each)(void *arg, const struct sw_event_probe *probe),
+			      void *arg, struct sw_error *err);
 
 /**
  * Begin. Needs CAP_BPF and CAP_PERFMON.
