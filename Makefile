@@ -159,6 +159,7 @@ ORDER_LIBWALK  := base arch formats process stop iterate iterate/bpf copies even
 	runtimes/*!jit,jit/* jit/common jit/gdb,jit/libgcc,jit/ftable,jit/perf jit walk sample compare
 ORDER_DAEMON   := config policy rules,sandbox,store rpc,worker jobs methods . gate!*
 include libwalk/iterate/iterate.mk
+$(BUILD)/obj/cli/common/pair_file.o: ALL_CFLAGS += -DSW_DATADIR='"$(DATADIR)"'
 .DEFAULT_GOAL := all
 
 $(OBJ_BASE):       INC := $(INC_BASE)
@@ -407,6 +408,7 @@ $(foreach page,$(wildcard man/*.[1-8]),644 $(page) $(MANDIR)/man$(subst .,,$(suf
 644 protocol/snapwalk-explain.schema.json $(DATADIR)/snapwalk/snapwalk-explain.schema.json
 644 protocol/snapwalk-merge.schema.json $(DATADIR)/snapwalk/snapwalk-merge.schema.json
 644 protocol/snapwalk-profile.schema.json $(DATADIR)/snapwalk/snapwalk-profile.schema.json
+$(foreach file,$(wildcard cli/leaks.d/*.conf),644 $(file) $(DATADIR)/snapwalk/leaks.d/$(notdir $(file))$(newline))
 644 protocol/io.snapwalk.varlink $(DATADIR)/snapwalk/io.snapwalk.varlink
 644 cli/completion.bash $(DATADIR)/bash-completion/completions/snapwalk
 644 cli/completion.zsh $(ZSHDIR)/_snapwalk
@@ -467,7 +469,7 @@ uninstall:
 		[ "$$mode" != keep ] || $(CHOSEN) "$$source" | cmp -s - "$$target" || continue; \
 		[ -z "$$mode" ] || rm -f "$$target" || exit 1; \
 	done
-	@rmdir "$(DESTDIR)$(INCLUDEDIR)/snapwalk" "$(DESTDIR)$(DATADIR)/snapwalk" "$(DESTDIR)$(DATADIR)/doc/snapwalk" \
+	@rmdir "$(DESTDIR)$(INCLUDEDIR)/snapwalk" "$(DESTDIR)$(DATADIR)/snapwalk/leaks.d" "$(DESTDIR)$(DATADIR)/snapwalk" "$(DESTDIR)$(DATADIR)/doc/snapwalk" \
 		"$(DESTDIR)$(SYSCONFDIR)/snapwalk/snapwalk.conf.d" "$(DESTDIR)$(SYSCONFDIR)/snapwalk/rules.d" \
 		"$(DESTDIR)$(SYSCONFDIR)/snapwalk" 2>/dev/null || true
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig

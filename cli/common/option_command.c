@@ -4,7 +4,8 @@
 #include "cleanup.h"
 #include "common/errno_name.h"
 #include "common/option_values.h"
-#include "common/pair_word.h"
+#include "common/pair_file.h"
+#include "parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -158,17 +159,21 @@ static bool set_pairs(struct sw_options *o, const char *value, struct sw_usage *
 		return sw_usage_fail(usage, "try again", "there is no memory");
 	o->of = SW_LEAKS_PAIRS;
 	o->of_text = value;
-	return sw_pair_parse(o->pairs, value, NULL, usage);
+	return strchr(value, '/') != NULL && !sw_ends_with(value, ".conf")
+		       ? sw_pair_parse(o->pairs, value, NULL, usage)
+		       : sw_pair_file_read(o->pairs, value, usage);
 }
 
 bool sw_set_of(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	o->of_given = true;
-	if (strchr(value, '/') != NULL)
-		return set_pairs(o, value, usage);
-	int n = sw_choice_parse(value, "fds|threads|maps|LIB:ACQUIRE/RELEASE", usage);
-	o->of = (enum sw_leaks_of) n;
-	return n >= 0;
+	static const char *const kinds[] = {"fds", "threads", "maps"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(kinds); i++)
+		if (strcmp(value, kinds[i]) == 0) {
+			o->of = (enum sw_leaks_of) i;
+			return true;
+		}
+	return set_pairs(o, value, usage);
 }
 
 bool sw_set_events(struct sw_options *o, const char *value, struct sw_usage *usage)

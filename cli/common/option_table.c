@@ -177,8 +177,9 @@ const struct sw_option sw_option_table[] = {
 	 "how long: 10, 10s, 2m, 1h; 0: until Control-C (default 0)", sw_set_duration, false},
 	{"duration", 'd', "TIME", SW_FOR_LEAKS,
 	 "how long: 10, 10s, 2m, 1h; 0: until Control-C (default 60)", sw_set_duration, false},
-	{"of", 0, "fds|threads|maps|LIB:F/G", SW_FOR_LEAKS,
-	 "what is followed; LIB:F/G: what function F hands out and G takes back; for that the "
+	{"of", 0, "fds|threads|maps|LIB:F/G|FILE", SW_FOR_LEAKS,
+	 "what is followed; LIB:F/G: what function F hands out and G takes back, FILE (openssl, "
+	 "sqlite3, ...): lists of such functions; for that the "
 	 "kernel "
 	 "changes the code of the process meanwhile: it has breakpoints there",
 	 sw_set_of, false},

@@ -17,6 +17,14 @@ void sw_pair_list_destroy(struct sw_pair_list *list)
 	free(list);
 }
 
+char *sw_pair_list_keep(struct sw_pair_list *list, const char *text)
+{
+	char *copy = list->n_texts < SW_EVENT_PLACES_MAX ? strdup(text) : NULL;
+	if (copy != NULL)
+		list->texts[list->n_texts++] = copy;
+	return copy;
+}
+
 /* Where the next of some characters is, outside of the parameters of a name of C++; else the end. */
 static char *find_outside(char *text, const char *characters)
 {
@@ -158,10 +166,9 @@ static char *colon_find(char *text)
 bool sw_pair_parse(struct sw_pair_list *list, const char *text, const char *module,
 		   struct sw_usage *usage)
 {
-	char *copy = list->n_texts < SW_EVENT_PLACES_MAX ? strdup(text) : NULL;
+	char *copy = sw_pair_list_keep(list, text);
 	if (copy == NULL)
 		return sw_usage_fail(usage, "give fewer", "there is no memory for so many pairs");
-	list->texts[list->n_texts++] = copy;
 	char *colon = colon_find(copy);
 	if (colon != NULL) {
 		colon[0] = '\0';

@@ -43,6 +43,8 @@ struct sw_pair_list {
  */
 bool sw_pair_parse(struct sw_pair_list *list, const char *text, const char *module,
 		   struct sw_usage *usage);
+/* A copy of a text that lives as long as the list; NULL: there is no memory for more. */
+char *sw_pair_list_keep(struct sw_pair_list *list, const char *text);
 /* NULL is allowed. */
 void sw_pair_list_destroy(struct sw_pair_list *list);
 

@@ -102,7 +102,7 @@ def text(tap):
 
 def refused(tap):
     """What cannot be followed is refused before anything is changed."""
-    for of, status, what in (("pool_get", 2, "'pool_get' is unknown"), ("pool_get/", 2, "a function has no name"),
+    for of, status, what in (("pool_get", 2, "there is no 'pool_get'"), ("pool_get/", 2, "a function has no name"),
                              ("pool_get@arg9/pool_put", 2, "'@arg9' of pool_get means nothing"),
                              ("pool_get/pool_put@ok=0", 2, "'@ok=0' of pool_put means nothing"),
                              ("pool_get/pool_put/x", 2, "has two of them"), (":a/b", 2, "no library is named"),
