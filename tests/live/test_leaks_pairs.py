@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 40s
+# tier: gate 60s
 """snapwalk leaks --of LIB:ACQUIRE/RELEASE: of a program that acquires from functions of its own and writes down what it has,
 each stack has those calls and bytes, by result, argument and pointer, through jumps, threads, fork(2) and execve(2).
 """
 import json
+import os
 import re
 import sys
+import tempfile
 
 from harness import Tap, Target, iterator_refused, seeded, snapwalk, wait_until
 from test_events import Run
 
-ALL = ("pool_get@size=arg0/pool_put,open_out@*arg0@size=arg1@ok=0/close_out@arg1,number_add@arg0/number_drop,"
+ALL = ("pool_get@size=arg0+outer_get@size=arg0/pool_put,open_out@*arg0@size=arg1@ok=0/close_out@arg1,number_add@arg0/number_drop,"
        "jump_get@size=arg0/jump_put,reference_get/reference_put")
+FILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir, "cli", "leaks.d")
+PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "python", "pairs.py")
 NUMBERS = "number_add@arg0/number_drop"
 
 
@@ -58,7 +62,7 @@ def rows(tap):
                       (None, unknown, none), f"seed {seed}: released of before, and calls that acquired nothing")
             tap.check(answer["acquired_again"] > 0, f"seed {seed}: a handle that is acquired again is said")
             tap.equal((answer["checked"], answer["open"]), (True, answer["outstanding"]), f"seed {seed}: the kernel has the same")
-            tap.equal((answer["changes_code"], len(answer["functions"]), answer["not_followed"]), (True, 10, []),
+            tap.equal((answer["changes_code"], len(answer["functions"]), answer["not_followed"]), (True, 11, []),
                       f"seed {seed}: what is probed is told")
 
 
@@ -74,6 +78,15 @@ def program(tap):
         answer = json.loads(out)
         tap.equal((answer["acquired"], answer["released"], answer["outstanding"], answer["open"]), (10, 7, 3, 3),
                   "execve: what was acquired before is gone")
+
+
+def outside(tap):
+    """@outside: calls from the file that the function is in do not count."""
+    with Target("pairs") as target:
+        run = begin(target, "number_add@arg0@outside/number_drop", "--json")
+        turn(target, "many 5")
+        answer = json.loads(run.end()[1])
+        tap.equal((answer["acquired"], answer["open"]), (0, 0), "@outside: the program's own calls do not count")
 
 
 def full(tap):
@@ -115,13 +128,63 @@ def refused(tap):
                   result.stderr)
 
 
+def libraries(tap):
+    """The files of the package, with a Python program: its frames are there, and objects that are not freed come first."""
+    for name, library, leak, other in (("openssl", "libssl", "leak_tls", "drop_tls"),
+                                       ("sqlite3", "libsqlite3", "leak_database", "close_database")):
+        with Target(None, PYTHON, path=sys.executable) as target:
+            with open(f"/proc/{target.pid}/maps") as maps:
+                if library not in maps.read():
+                    tap.skip(f"{name}: a Python that links {library}", "its module has the library in itself")
+                    continue
+            run = begin(target, os.path.join(FILES, f"{name}.conf"), "--json")
+            turn(target, "go")
+            status, out, err = run.end()
+            answer = json.loads(out)
+            kept = {leak: 0, other: 0}
+            for s in answer["stacks"]:
+                functions = [f["function"] for f in s["frames"]]
+                if name != "openssl" or functions[0] == "SSL_new":
+                    for who in kept:
+                        kept[who] += s["outstanding"] if who in functions else 0
+            tap.equal(kept, {leak: 7, other: 0}, f"{name}: what {leak} keeps, and nothing that {other} gives back")
+            tap.equal((status, answer["lost"], answer["not_held"]), (0, 0, 0), f"{name}: nothing is lost")
+
+
+def files(tap):
+    """Files of pairs: what is wrong is said with its line, and what a library has not is left out and told."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "p.conf")
+        for text, what in (("Pair=a/b\n# c\nPairs=c/d\n", f"p.conf:3: 'Pairs=c/d' is neither"),
+                           ("Library=libc.so\n\nPair=a@arg7/b\n", "p.conf:3: '@arg7' of a means nothing"), ("# c\n", "it has no pairs"),
+                           ("Pair=a\n", "p.conf:1: 'a' has no function that releases")):
+            with open(path, "w") as file:
+                file.write(text)
+            result = snapwalk("leaks", "--of", path, "1")
+            tap.check(result.returncode == 2 and what in result.stderr, f"file: {text!r} is refused", result.stderr)
+        with open(path, "w") as file:
+            file.write("Pair=number_add@arg0+absent/number_drop\nPair=pool_get/absent_too\n")
+        with Target("pairs") as target:
+            run = begin(target, path, "--json")
+            turn(target, "many 3")
+            answer = json.loads(run.end()[1])
+            tap.equal((answer["of"], answer["outstanding"], [f["function"] for f in answer["functions"]],
+                       [f["function"] for f in answer["not_followed"]]),
+                      (path, 3, ["number_add", "number_drop"], ["absent", "absent_too"]), "file: what is not there is left out, and told")
+    for name in sorted(os.listdir(FILES)):
+        with Target("pairs") as target:
+            result = snapwalk("leaks", "--of", os.path.join(FILES, name), str(target.pid))
+            tap.check(result.returncode == 1 and "none of these pairs can be followed" in result.stderr,
+                      f"{name}: is understood, and a process without its library is refused", result.stderr)
+
+
 def main():
     tap = Tap()
     if iterator_refused():
         tap.skip("leaks --of LIB:ACQUIRE/RELEASE", iterator_refused(), Tap.ROOT)
         tap.done()
     wanted = sys.argv[1:]
-    for test in (rows, program, full, text, refused):
+    for test in (rows, program, outside, full, text, refused, libraries, files):
         if not wanted or test.__name__ in wanted:
             tap.guard(test)
     tap.done()

@@ -19,9 +19,9 @@
 
 enum { TURNS = 300, THREADS = 2, HELD_MAX = 4096, BEFORE = 5 };
 
-enum who { BY_RESULT, BY_ARGUMENT, BY_NUMBER, BY_JUMP, SHARED, IN_THREAD, WHOS };
-static const char *const names[WHOS] = {"by_result", "by_argument", "by_number",
-					"by_jump",   "shared",      "in_thread"};
+enum who { BY_RESULT, BY_ARGUMENT, BY_NUMBER, BY_JUMP, SHARED, BY_OUTER, IN_THREAD, WHOS };
+static const char *const names[WHOS] = {"by_result", "by_argument", "by_number", "by_jump",
+					"shared",    "by_outer",    "in_thread"};
 
 struct held {
 	enum who who;
@@ -51,6 +51,14 @@ ALONE void *pool_get(size_t size)
 	if (size == 0)
 		return NULL;
 	void *block = malloc(size);
+	__asm__ volatile("" : : "r"(block) : "memory");
+	return block;
+}
+
+/* A function of the same pair that calls another one: one thing is acquired. */
+ALONE void *outer_get(size_t size)
+{
+	void *block = pool_get(size);
 	__asm__ volatile("" : : "r"(block) : "memory");
 	return block;
 }
@@ -170,6 +178,12 @@ ALONE void shared(void)
 	note(SHARED, (uintptr_t) reference_get(), 0);
 }
 
+ALONE void by_outer(void)
+{
+	size_t size = 1 + pick(100);
+	note(BY_OUTER, (uintptr_t) outer_get(size), size);
+}
+
 ALONE void in_thread(void)
 {
 	size_t size = 1 + pick(100);
@@ -182,6 +196,7 @@ static void give_back(size_t at)
 	all[at] = all[--n_held];
 	switch (held.who) {
 	case BY_RESULT:
+	case BY_OUTER:
 	case IN_THREAD: pool_put((void *) (uintptr_t) held.handle); break;
 	case BY_ARGUMENT: close_out(1, (void *) (uintptr_t) held.handle); break;
 	case BY_NUMBER: number_drop(held.handle); break;
@@ -214,7 +229,7 @@ static void go(uint64_t seed, void *before[BEFORE])
 	for (int i = 0; i < BEFORE; i++, n_unknown++)
 		pool_put(before[i]);
 	for (int i = 0; i < TURNS; i++) {
-		acquirers[pick(5)]();
+		acquirers[pick(6)]();
 		if (n_held > 0 && pick(3) > 0)
 			give_back(pick((uint32_t) n_held));
 	}
