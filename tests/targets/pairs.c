@@ -222,8 +222,8 @@ static void *thread(void *unused)
 
 static void go(uint64_t seed, void *before[BEFORE])
 {
-	static void (*const acquirers[])(void) = {by_result, by_argument, by_number, by_jump,
-						  shared};
+	static void (*const acquirers[])(void) = {by_result, by_argument, by_number,
+						  by_jump,   shared,      by_outer};
 	pthread_t threads[THREADS];
 	state = seed;
 	for (int i = 0; i < BEFORE; i++, n_unknown++)
