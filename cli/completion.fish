@@ -17,6 +17,7 @@ function __snapwalk_options
             if (line ~ /^-[A-Za-z], /) { short = substr(line, 1, 2); line = substr(line, 5) }
             n = index(line, " ")
             long = n ? substr(line, 1, n - 1) : line
+            sub(/\[.*/, "", long) # a value that may be left away
             argument = n ? substr(line, n + 1) : ""
             next
         }

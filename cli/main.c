@@ -36,7 +36,7 @@ static const struct sw_command commands[] = {
 	{"list", SW_FOR_LIST, "[PID]", "The dumps that the daemon keeps", sw_cmd_list},
 	{"show", SW_FOR_SHOW, "DUMP...", "Print dumps that the daemon keeps, or files of JSON",
 	 sw_cmd_show},
-	{"symbolize", SW_FOR_SYMBOLIZE, "DUMP...", "Add names to dumps that were made elsewhere",
+	{"symbolize", SW_FOR_SYMBOLIZE, "DUMP...", "Add names to dumps and profiles from elsewhere",
 	 sw_cmd_symbolize},
 	{"delete", SW_FOR_DELETE, "DUMP...", "Remove dumps that the daemon keeps", sw_cmd_delete},
 	{"pin", SW_FOR_PIN, "DUMP...", "Keep dumps beyond the limits of the daemon's store",

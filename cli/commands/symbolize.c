@@ -85,15 +85,15 @@ int sw_cmd_symbolize(const struct sw_options *options)
 {
 	struct sw_delivery delivery;
 	struct sw_error err = {0};
-	struct sw_namer namer = {0};
+	struct sw_namer namer = {.fetcher.fd = -EBADF};
 	int status = sw_delivery_begin_parsing(&delivery, options);
 	sw_cleanup(sw_free_p) struct sw_read_dump *dumps = calloc(options->n_words, sizeof(*dumps));
 	if (status == SW_STATUS_COMPLETE && dumps == NULL) {
 		(void) sw_fail_nomem(&err);
 		status = sw_complain_error("snapwalk", &err);
 	}
-	if (status == SW_STATUS_COMPLETE && sw_namer_begin(&namer, options, &err) < 0)
-		status = sw_complain_error("--from", &err);
+	if (status == SW_STATUS_COMPLETE)
+		status = sw_namer_begin(&namer, options);
 	if (status == SW_STATUS_COMPLETE)
 		status = symbolize_words(&delivery, &namer, dumps);
 	sw_namer_end(&namer);

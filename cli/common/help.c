@@ -40,7 +40,8 @@ static void print_option(FILE *to, const struct sw_option *o)
 	if (o->letter != 0)
 		(void) snprintf(letter, sizeof(letter), "-%c, ", o->letter);
 	(void) snprintf(left, sizeof(left), "%s--%s%s%s", letter, o->name,
-			o->argument != NULL ? " " : "", o->argument != NULL ? o->argument : "");
+			o->argument != NULL && o->argument[0] != '[' ? " " : "",
+			o->argument != NULL ? o->argument : "");
 	print_row(to, left, o->help);
 }
 
@@ -63,7 +64,7 @@ static const struct group {
 	 {"stop", "max-stop", "restart", "priority", "stack-bytes", "timeout", "soft"}},
 	{"How stacks are walked and named",
 	 {"depth", "walk", "scan-below", "scan-range", "scan-all", "trim-unknown", "symbols",
-	  "no-inlines", "from", "cache"}},
+	  "no-inlines", "from", "debuginfod", "cache"}},
 	{"Other options", {NULL}},
 };
 

@@ -216,6 +216,16 @@ bool sw_set_from(struct sw_options *o, const char *value, struct sw_usage *usage
 	return true;
 }
 
+bool sw_set_debuginfod(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	if (value != NULL && value[0] == '\0')
+		return sw_usage_fail(usage, "give the address of a server, or leave = away",
+				     "the value is empty");
+	o->debuginfod = true;
+	o->debuginfod_url = value;
+	return true;
+}
+
 bool sw_set_symbols(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	static const enum sw_symbol_level values[] = {SW_SYMBOLS_NONE, SW_SYMBOLS_NAMES,

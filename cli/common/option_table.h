@@ -12,7 +12,7 @@ typedef bool sw_option_set(struct sw_options *options, const char *value, struct
 struct sw_option {
 	const char *name;
 	char letter;          /* 0: none */
-	const char *argument; /* shown in the help; NULL: takes none */
+	const char *argument; /* shown in the help; "[=URL]": may be left away; NULL: takes none */
 	unsigned commands;    /* SW_FOR_* */
 	const char *help;
 	sw_option_set *set;

@@ -61,7 +61,9 @@ static void make_tables(struct option *longs, char *shorts)
 		/* Rows of one name have one value: what begins so is not ambiguous. */
 		bool again = i > 0 && strcmp(o->name, o[-1].name) == 0;
 		longs[i] = (struct option){.name = o->name,
-					   .has_arg = takes ? required_argument : no_argument,
+					   .has_arg = !takes                  ? no_argument
+						      : o->argument[0] == '[' ? optional_argument
+									      : required_argument,
 					   .val = again ? longs[i - 1].val : LONG_BASE + (int) i};
 		if (o->letter == 0 || again)
 			continue;

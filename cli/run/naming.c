@@ -5,11 +5,14 @@
 #include "errors.h"
 #include "parts.h"
 #include "run/obtain.h"
+#include "run/started.h"
 #include "text.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+enum { NS_PER_MS = 1000000 };
 
 static bool is_directory(const char *path)
 {
@@ -17,55 +20,108 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Source: debuginfod_find_debuginfo(3) of elfutils 0.188, "FILES" and "ENVIRONMENT VARIABLES". */
+/*
+ * Where the client keeps files; "": nowhere. Source: debuginfod_find_debuginfo(3) of elfutils 0.188, "FILES" and "ENVIRONMENT
+ * VARIABLES".
+ */
 static void cache_find(char ret[static PATH_MAX])
 {
 	const struct {
 		const char *variable, *below;
+		bool only_there;
 	} places[] = {
-		{"DEBUGINFOD_CACHE_PATH", ""},
-		{"HOME", "/.debuginfod_client_cache"}, /* the first releases' */
-		{"XDG_CACHE_HOME", "/debuginfod_client"},
-		{"HOME", "/.cache/debuginfod_client"},
+		{"DEBUGINFOD_CACHE_PATH", "", false},
+		{"HOME", "/.debuginfod_client_cache", true}, /* the first releases' */
+		{"XDG_CACHE_HOME", "/debuginfod_client", false},
+		{"HOME", "/.cache/debuginfod_client", false},
 	};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(places); i++) {
 		const char *begin = getenv(places[i].variable);
 		if (begin == NULL || begin[0] != '/')
 			continue;
 		int n = snprintf(ret, PATH_MAX, "%s%s", begin, places[i].below);
-		if (n > 0 && n < PATH_MAX && is_directory(ret))
+		if (n > 0 && n < PATH_MAX && (!places[i].only_there || is_directory(ret)))
 			return;
 	}
 	ret[0] = '\0';
 }
 
-int sw_namer_begin(struct sw_namer *ret, const struct sw_options *options, struct sw_error *err)
+/* Servers that are waited for leave a part of the time for what is here. */
+static int64_t fetch_end_ns(const struct sw_options *o, int64_t deadline_ns)
 {
+	enum { FOR_OTHERS = 4 };
+	return deadline_ns == 0 ? 0
+				: deadline_ns - (int64_t) o->timeout_ms * NS_PER_MS / FOR_OTHERS;
+}
+
+static int refuse(const char *about, const char *message, const char *remedy)
+{
+	sw_complain(about, message, "usage", remedy);
+	return SW_STATUS_USAGE;
+}
+
+/* SW_STATUS_COMPLETE; else what is wrong has been said. */
+static int fetcher_start(struct sw_namer *n, int64_t deadline_ns)
+{
+	static const char about[] = "--debuginfod";
+	const struct sw_options *o = n->options;
+	struct sw_error err = {0};
+	const char *urls =
+		o->debuginfod_url != NULL ? o->debuginfod_url : o->inherited->debuginfod_urls;
+	n->fetcher.fd = -EBADF;
+	if (!o->debuginfod)
+		return SW_STATUS_COMPLETE;
+	if (urls == NULL || urls[0] == '\0')
+		return refuse(about, "no server is known",
+			      "give --debuginfod=URL, or set DEBUGINFOD_URLS");
+	if (n->cache[0] == '\0')
+		return refuse(about, "files have no place", "set DEBUGINFOD_CACHE_PATH");
+	int r = sw_fetcher_start(&n->fetcher, urls, n->cache, fetch_end_ns(o, deadline_ns), &err);
+	if (r == -SW_E_NOT_FOUND)
+		return refuse(about, err.message, "sudo apt install debuginfod");
+	return r < 0 ? sw_complain_error(about, &err) : SW_STATUS_COMPLETE;
+}
+
+static int finder_start(struct sw_namer *n, int64_t deadline_ns, struct sw_error *err)
+{
+	const struct sw_options *o = n->options;
+	const struct sw_finder_options how = {.directories = o->from,
+					      .n_directories = o->n_from,
+					      .cache = n->cache[0] != '\0' ? n->cache : NULL,
+					      .debug_dir = o->symbolize.debug_dir,
+					      .deadline_ns = deadline_ns,
+					      .fetch = o->debuginfod ? sw_fetcher_fetch : NULL,
+					      .fetch_arg = &n->fetcher};
+	int r = sw_session_create(&n->session, err);
+	if (r == 0)
+		r = sw_session_symbolizer(n->session, &n->naming.symbolizer, err);
+	if (r == 0)
+		r = sw_finder_create(sw_session_context(n->session), &how, &n->finder, err);
+	if (r == 0)
+		sw_symbolizer_set_finder(n->naming.symbolizer, n->finder);
+	return r;
+}
+
+int sw_namer_begin(struct sw_namer *ret, const struct sw_options *options)
+{
+	struct sw_error err = {0};
+	const int64_t deadline_ns = sw_deadline_ns(options, options->begin_ns);
 	*ret = (struct sw_namer){.options = options};
 	for (size_t i = 0; i < options->n_from; i++)
 		if (!is_directory(options->from[i]))
-			return sw_fail(err, SW_E_NOT_FOUND, "%s is no directory", options->from[i]);
+			return refuse(options->from[i], "it is no directory",
+				      "give --from a directory");
 	cache_find(ret->cache);
-	int r = sw_session_create(&ret->session, err);
-	if (r == 0)
-		r = sw_session_symbolizer(ret->session, &ret->naming.symbolizer, err);
-	if (r < 0)
-		return r;
-	const int64_t deadline_ns = sw_deadline_ns(options, options->begin_ns);
-	const struct sw_finder_options how = {.directories = options->from,
-					      .n_directories = options->n_from,
-					      .cache = ret->cache[0] != '\0' ? ret->cache : NULL,
-					      .debug_dir = options->symbolize.debug_dir,
-					      .deadline_ns = deadline_ns};
-	r = sw_finder_create(sw_session_context(ret->session), &how, &ret->finder, err);
-	if (r < 0)
-		return r;
-	sw_symbolizer_set_finder(ret->naming.symbolizer, ret->finder);
+	int status = fetcher_start(ret, deadline_ns);
+	if (status != SW_STATUS_COMPLETE)
+		return status;
+	if (finder_start(ret, deadline_ns, &err) < 0)
+		return sw_complain_error("snapwalk", &err);
 	ret->naming.finder = ret->finder;
 	ret->naming.symbolize = options->symbolize;
 	ret->naming.symbolize.deadline_ns = deadline_ns;
 	ret->naming.symbolize.package_lists = SW_PACKAGE_LISTS;
-	return 0;
+	return SW_STATUS_COMPLETE;
 }
 
 /* Whether a frame has no name, but an address of a file that may have it. */
@@ -156,6 +212,10 @@ static void names_put(struct sw_text *text, char *const *names, size_t n, const 
 void sw_namer_say_missing(const struct sw_namer *n)
 {
 	sw_cleanup(sw_text_deinit) struct sw_text what = {0}, packages = {0}, remedy = {0};
+	if (n->fetcher.is_silent)
+		sw_complain("--debuginfod",
+			    "a server did not answer in time, and none was asked again", "timeout",
+			    "allow more with --timeout");
 	if (n->n_missing == 0)
 		return;
 	sw_text_printf(&what, "%zu file%s no names here: ", n->n_missing,
@@ -164,7 +224,8 @@ void sw_namer_say_missing(const struct sw_namer *n)
 	names_put(&packages, n->packages, n->n_missing, " ", SW_NAMING_FILES);
 	if (packages.size > 0)
 		sw_text_printf(&remedy, "sudo apt install %s, or ", packages.data);
-	sw_text_printf(&remedy, "snapwalk symbolize --from DIR");
+	sw_text_printf(&remedy, "snapwalk symbolize --from DIR%s",
+		       n->options->debuginfod ? "" : " or --debuginfod");
 	if (!what.failed && !packages.failed && !remedy.failed)
 		sw_complain("snapwalk", what.data, "not_found", remedy.data);
 }
@@ -176,6 +237,7 @@ void sw_namer_end(struct sw_namer *n)
 		free(n->names[i]);
 		free(n->packages[i]);
 	}
+	sw_fetcher_end(&n->fetcher);
 	sw_session_destroy(n->session);
 	sw_finder_destroy(n->finder);
 	*n = (struct sw_namer){0};

@@ -3,6 +3,7 @@
 #define SW_CLI_NAMING_H
 
 #include "common/options.h"
+#include "run/fetcher.h"
 
 #include <snapwalk/naming.h>
 #include <snapwalk/pipeline.h>
@@ -16,6 +17,7 @@ struct sw_namer {
 	const struct sw_options *options; /* borrowed */
 	struct sw_session *session;       /* owned */
 	struct sw_finder *finder;         /* owned */
+	struct sw_fetcher fetcher;
 	struct sw_naming naming;
 	char cache[PATH_MAX]; /* of the debuginfod client; "": there is none */
 	/* Files without names, by their build-ids: the first ones. */
@@ -25,15 +27,15 @@ struct sw_namer {
 	size_t n_missing;
 };
 
-/* Before privileges are given up. 0; -SW_E_*. */
-int sw_namer_begin(struct sw_namer *ret, const struct sw_options *options, struct sw_error *err);
+/* Before privileges are given up. SW_STATUS_COMPLETE; else what is wrong has been said. */
+int sw_namer_begin(struct sw_namer *ret, const struct sw_options *options);
 /* Adds names to a dump. 0; -SW_E_NOMEM. */
 int sw_namer_report(struct sw_namer *namer, struct sw_report *report, struct sw_error *err);
 /* Replaces a profile by one with names. Likewise. */
 int sw_namer_profile(struct sw_namer *namer, struct sw_profile **profile, struct sw_error *err);
 /* Says on standard error, once, which files had no names, and how to get them. */
 void sw_namer_say_missing(const struct sw_namer *namer);
-/* A namer that was never begun is zero-initialised. */
+/* A namer that was never begun is zero-initialised, but for fetcher.fd, which is -EBADF. */
 void sw_namer_end(struct sw_namer *namer);
 
 #endif

@@ -147,7 +147,8 @@ static uint32_t module_put(struct naming *n, uint32_t module)
 	m.build_id = string_put(n, m.build_id);
 	if (m.path == NO_SPACE || m.build_id == NO_SPACE)
 		return NO_SPACE;
-	return result(n, sw_profile_module_find(n->to, &m, true, &index), index);
+	int r = sw_profile_module_find(n->to, &m, true, &index);
+	return result(n, r, index);
 }
 
 /* The node below parent. symbol: NULL: the frame has no other name than it had. */
@@ -173,10 +174,10 @@ static uint32_t node_put(struct naming *n, uint32_t parent, const struct sw_prof
 	if (n->failed || f.kind == NO_SPACE || f.module == NO_SPACE || f.function == NO_SPACE ||
 	    f.file == NO_SPACE)
 		return NO_SPACE;
-	frame = result(n, sw_profile_frame_find(n->to, &f, grow, &frame), frame);
-	if (frame == NO_SPACE)
-		return NO_SPACE;
-	return result(n, sw_profile_node_find(n->to, parent, frame, grow, &node), node);
+	int r = sw_profile_frame_find(n->to, &f, grow, &frame);
+	if (r > 0)
+		r = sw_profile_node_find(n->to, parent, frame, grow, &node);
+	return result(n, r, node);
 }
 
 /* A frame with its inlined calls, the outermost first. */
@@ -259,10 +260,10 @@ static void threads_put(struct naming *n)
 		thread.key = string_put(n, thread.key);
 		thread.name = string_put(n, thread.name);
 		n->threads[i] = NO_SPACE;
-		if (thread.key != NO_SPACE && thread.name != NO_SPACE)
-			n->threads[i] =
-				result(n, sw_profile_thread_find(n->to, &thread, true, &index),
-				       index);
+		if (thread.key == NO_SPACE || thread.name == NO_SPACE)
+			continue;
+		int r = sw_profile_thread_find(n->to, &thread, true, &index);
+		n->threads[i] = result(n, r, index);
 	}
 }
 

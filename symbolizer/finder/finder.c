@@ -105,6 +105,8 @@ static bool debug_file_find(const struct sw_debug_search *search, struct sw_byte
 	if (!wanted_init(&w, id, true, image, elf))
 		return false;
 	bool found = found_below(f, &w);
+	if (!found && f->options.fetch != NULL && f->options.fetch(f->options.fetch_arg, w.hex))
+		found = found_in_cache(f, &w);
 	if (found || !or_whole)
 		return found;
 	w.is_debug = false;

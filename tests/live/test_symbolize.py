@@ -124,8 +124,54 @@ def test_places(tap):
                   "with the file and the command", got.stderr)
 
 
+def without_names(profile):
+    """A profile as it is where no file has names: inlined calls are part of the function that they are in."""
+    def is_of_file(frame):
+        return frame["module"] is not None and frame["kind"] in ("native", "pe")
+    frames, nodes, numbers, became = {}, {}, [], []
+    for parent, number in profile["nodes"]:
+        frame = dict(profile["frames"][number])
+        above = None if parent is None else became[parent]
+        if is_of_file(frame):
+            if frame.get("inlined"):
+                became.append(above)
+                continue
+            frame.update(function=None, file=None, line=0)
+        frame = frames.setdefault(json.dumps(frame), len(frames))
+        became.append(nodes.setdefault((above, frame), len(nodes)))
+    for sample in profile["samples"]:
+        if sample["node"] is not None:
+            sample["node"] = became[sample["node"]]
+    profile["frames"] = [json.loads(text) for text in frames]
+    profile["nodes"] = list(nodes)
+    return profile
+
+
+def test_profile(tap):
+    """A profile whose names are taken away and added again is the same in all formats."""
+    with tempfile.TemporaryDirectory() as directory, Target("inlines") as target:
+        named, bare = (os.path.join(directory, name) for name in ("named.json", "bare.json"))
+        wait_blocked(target.pid)
+        snapwalk("sample", target.pid, "--duration", 1, "--format", "json", "-o", named)
+        with open(named) as file, open(bare, "w") as other:
+            json.dump(without_names(json.load(file)), other)
+        wanted = snapwalk("show", named, "--format", "folded").stdout
+        tap.check("inlines+0x" in snapwalk("show", bare, "--format", "folded").stdout and "inlines+0x" not in wanted,
+                  "a profile without names")
+        for form in ("folded", "speedscope", "firefox"):
+            tap.equal(snapwalk("symbolize", bare, "--format", form).stdout,
+                      snapwalk("show", named, "--format", form).stdout, f"{form}: as if the names had been there")
+        gone = without_names(json.loads(snapwalk("symbolize", bare, "--json").stdout))
+        for module in gone["modules"]:
+            module["build_id"] = "00" * 20
+        with open(bare, "w") as file:
+            json.dump(gone, file)
+        got = snapwalk("symbolize", bare, "--format", "folded")
+        tap.check("main" not in got.stdout and SAID in got.stderr, "files with other build-ids give no names", got)
+
+
 def test_refused(tap):
-    for words, status, why in ((("x.json", "--from", "/nowhere"), 1, "is no directory"), ((), 2, "no dump is given"),
+    for words, status, why in ((("x.json", "--from", "/nowhere"), 2, "is no directory"), ((), 2, "no dump is given"),
                                (("x.json", "--from", ""), 2, "the value is empty")):
         got = snapwalk("symbolize", *words)
         tap.check(got.returncode == status and why in got.stderr and got.stdout == "", f"refused: {why}", got)
@@ -133,7 +179,7 @@ def test_refused(tap):
 
 def main():
     tap = Tap()
-    for test in (test_kept, test_deadlock, test_places, test_refused):
+    for test in (test_kept, test_deadlock, test_places, test_profile, test_refused):
         tap.guard(test)
     tap.done()
 

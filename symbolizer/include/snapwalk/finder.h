@@ -28,6 +28,10 @@ struct sw_finder_options {
 	const char *cache;     /* of the debuginfod client, the last place; NULL: none */
 	const char *debug_dir; /* default "/usr/lib/debug" */
 	int64_t deadline_ns;   /* CLOCK_MONOTONIC, of reading directories; 0: none */
+	/** Has the debug file with this build-id, in hex, brought into the cache, where it is looked for afterwards.
+	 * @return whether it is there. Default, NULL: nobody is asked. */
+	bool (*fetch)(void *arg, const char *build_id);
+	void *fetch_arg;
 };
 
 /** @return 0; -SW_E_NOMEM. Free with sw_finder_destroy(), after each symbolizer that used it. */

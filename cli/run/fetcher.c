@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Source: debuginfod-find(1) and debuginfod-client-config(7) of elfutils 0.188. */
+#include "run/fetcher.h"
+#include "cleanup.h"
+#include "errors.h"
+#include "parts.h"
+
+#include <confine/caps.h>
+#include <confine/descriptors.h>
+#include <snapwalk/clock.h>
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+enum {
+	NS_PER_MS = 1000000,
+	MS_PER_S = 1000,
+	ID_BYTES_MAX = 128, /* in hex */
+	LEAST_S = 1,
+};
+
+static const char program[] = "debuginfod-find";
+
+/* What the child answers. */
+enum answer { ANSWER_NONE = 'n', ANSWER_FOUND = 'f', ANSWER_SILENT = 's' };
+
+static int remaining_ms(int64_t deadline_ns)
+{
+	if (deadline_ns == 0)
+		return -1;
+	int64_t ms = (deadline_ns - sw_clock_ns()) / NS_PER_MS;
+	return ms < 0 ? 0 : ms > INT_MAX ? INT_MAX : (int) ms;
+}
+
+/* ---- the child ------------------------------------------------------------------------------ */
+
+__attribute__((noreturn)) static void find(const char *build_id, int terminal_fd)
+{
+	char *const words[] = {(char *) program, (char *) "debuginfo", (char *) build_id, NULL};
+	(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
+	if (terminal_fd >= 0) {
+		(void) dup2(terminal_fd, STDERR_FILENO); /* else nobody sees what it does */
+		(void) setenv("DEBUGINFOD_PROGRESS", "1", 1);
+	}
+	(void) execvp(program, words);
+	_exit(127);
+}
+
+/* Waits for the program until the deadline, or until nobody waits for its answer. */
+static enum answer answer_wait(pid_t pid, int ask_fd, int64_t deadline_ns)
+{
+	sw_cleanup(sw_close_p) int pid_fd = (int) syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd polled[] = {{.fd = pid_fd, .events = POLLIN}, {.fd = ask_fd}};
+	int status = 0, ready = poll(polled, SW_ARRAY_SIZE(polled), remaining_ms(deadline_ns));
+	bool ended = ready > 0 && (polled[0].revents & POLLIN);
+	if (!ended)
+		(void) kill(pid, SIGKILL); /* ours, and not waited for yet */
+	if (waitpid(pid, &status, 0) != pid || !ended)
+		return ANSWER_SILENT;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? ANSWER_FOUND : ANSWER_NONE;
+}
+
+/* It is given to a program: nothing but digits. */
+static bool is_build_id(const char *text)
+{
+	return text[0] != '\0' && text[strspn(text, "0123456789abcdef")] == '\0';
+}
+
+static void serve(int fd, int terminal_fd, int64_t deadline_ns)
+{
+	char build_id[ID_BYTES_MAX + 1];
+	for (;;) {
+		ssize_t n = read(fd, build_id, sizeof(build_id) - 1);
+		if (n <= 0)
+			return;
+		build_id[n] = '\0';
+		char answer = ANSWER_NONE;
+		pid_t pid = is_build_id(build_id) ? fork() : -1;
+		if (pid == 0)
+			find(build_id, terminal_fd);
+		if (pid > 0)
+			answer = (char) answer_wait(pid, fd, deadline_ns);
+		if (write(fd, &answer, sizeof(answer)) != sizeof(answer))
+			return;
+	}
+}
+
+/* The client's own limits are in seconds: those of a connection without data, and of a file. */
+static void environment_set(const char *urls, const char *cache, int64_t deadline_ns)
+{
+	char seconds[16];
+	int s = remaining_ms(deadline_ns) / MS_PER_S;
+	(void) setenv("DEBUGINFOD_URLS", urls, 1);
+	(void) setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
+	if (deadline_ns == 0)
+		return;
+	(void) snprintf(seconds, sizeof(seconds), "%d", s > LEAST_S ? s : LEAST_S); /* fits */
+	(void) setenv("DEBUGINFOD_TIMEOUT", seconds, 1);
+}
+
+__attribute__((noreturn)) static void child(int fd, const char *urls, const char *cache,
+					    int64_t deadline_ns)
+{
+	struct sw_error ignored;
+	struct sigaction as_usual = {.sa_handler = SIG_DFL};
+	int terminal_fd = isatty(STDERR_FILENO) ? dup(STDERR_FILENO) : -EBADF;
+	(void) sigaction(SIGBUS, &as_usual, NULL); /* ours speaks to the user */
+	(void) sigaction(SIGPIPE, &as_usual, NULL);
+	(void) prctl(PR_SET_NAME, "snapwalk-fetch");
+	(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
+	environment_set(urls, cache, deadline_ns);
+	sw_confine_descriptors((int *const[]){&fd, &terminal_fd}, 2);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && sw_caps_keep(0, &ignored) == 0)
+		serve(fd, terminal_fd, deadline_ns);
+	_exit(0);
+}
+
+/* ---- the parent ----------------------------------------------------------------------------- */
+
+static bool is_installed(void)
+{
+	const char *path = getenv("PATH");
+	char name[PATH_MAX];
+	while (path != NULL && *path != '\0') {
+		size_t length = strcspn(path, ":");
+		int n = snprintf(name, sizeof(name), "%.*s/%s", (int) length, path, program);
+		if (length > 0 && n > 0 && (size_t) n < sizeof(name) && access(name, X_OK) == 0)
+			return true;
+		path += length + (path[length] == ':');
+	}
+	return false;
+}
+
+int sw_fetcher_start(struct sw_fetcher *ret, const char *urls, const char *cache,
+		     int64_t deadline_ns, struct sw_error *err)
+{
+	int fds[2];
+	*ret = (struct sw_fetcher){.fd = -EBADF, .deadline_ns = deadline_ns};
+	if (!is_installed())
+		return sw_fail(err, SW_E_NOT_FOUND, "%s is not installed (package debuginfod)",
+			       program);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
+		return sw_fail_errno(err, SW_E_IO, "no child can be talked to");
+	(void) fflush(stdout); /* or both would write it */
+	pid_t pid = fork();
+	if (pid == 0)
+		child(fds[1], urls, cache, deadline_ns);
+	(void) close(fds[1]); /* a socket */
+	if (pid < 0) {
+		(void) close(fds[0]); /* likewise */
+		return sw_fail_errno(err, SW_E_IO, "no child can be started");
+	}
+	ret->fd = fds[0];
+	return 0;
+}
+
+bool sw_fetcher_fetch(void *arg, const char *build_id)
+{
+	struct sw_fetcher *f = arg;
+	struct pollfd p = {.fd = f->fd, .events = POLLIN};
+	const size_t n = strlen(build_id);
+	char answer = ANSWER_SILENT;
+	if (f->fd < 0 || f->is_silent || n > ID_BYTES_MAX ||
+	    write(f->fd, build_id, n) != (ssize_t) n)
+		return false;
+	if (poll(&p, 1, remaining_ms(f->deadline_ns)) != 1 ||
+	    read(f->fd, &answer, sizeof(answer)) != sizeof(answer))
+		answer = ANSWER_SILENT;
+	f->is_silent = answer == ANSWER_SILENT;
+	if (f->is_silent)
+		sw_close_p(&f->fd); /* its answer would be taken for that to the next question */
+	return answer == ANSWER_FOUND;
+}
+
+void sw_fetcher_end(struct sw_fetcher *f)
+{
+	sw_close_p(&f->fd);
+}
