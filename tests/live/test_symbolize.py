@@ -2,14 +2,18 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 5s
 """Names that are added to a dump later are those that it would have had."""
+import contextlib
+import http.server
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
-from harness import TARGETS, Tap, Target, dump, snapwalk, state_of, wait_blocked, wait_until
+from harness import TARGETS, Tap, Target, dump, slowness, snapwalk, state_of, wait_blocked, wait_until
 from test_fixture import FIXTURES, opened
 
 KEPT = ("php-8.2", "python-3.13.0", "hotspot-17")
@@ -170,6 +174,83 @@ def test_profile(tap):
         tap.check("main" not in got.stdout and SAID in got.stderr, "files with other build-ids give no names", got)
 
 
+class Server(http.server.BaseHTTPRequestHandler):
+    """A debuginfod that has one file, and may be one that never answers."""
+
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        if self.server.is_silent:
+            self.server.over.wait()
+            return
+        known = self.path == f"/buildid/{self.server.build_id}/debuginfo"
+        self.send_response(200 if known else 404)
+        data = b""
+        if known:
+            with open(self.server.file, "rb") as file:
+                data = file.read()
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def serving(file, build_id, is_silent=False):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    server.daemon_threads, server.block_on_close = True, False
+    server.file, server.build_id, server.is_silent, server.asked = file, build_id, is_silent, []
+    server.over = threading.Event()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield server, f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.over.set()
+        server.shutdown()
+        server.server_close()
+
+
+def test_debuginfod(tap):
+    """A server is asked only when told, once for each file, and its silence ends in time."""
+    if shutil.which("debuginfod-find") is None:
+        tap.skip("debuginfod", "debuginfod-find is not installed", "package debuginfod")
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        program = os.path.join(directory, "inlines")
+        put(os.path.join(TARGETS, "inlines"), program)
+        with Target(None, path=program) as target:
+            wait_blocked(target.pid)
+            fixture = os.path.join(directory, "fixture")
+            snapwalk("record", target.pid, "-o", fixture)
+        wanted, path = both(["--fixture", fixture], directory)
+        shutil.rmtree(fixture)
+        _, debug, build_id = split(program, directory)
+        os.remove(program)
+        env = {**os.environ, "DEBUGINFOD_CACHE_PATH": os.path.join(directory, "cache")}
+        with serving(debug, build_id) as (server, url):
+            _, run = symbolized(path, env={**env, "DEBUGINFOD_URLS": url})
+            tap.equal((server.asked, run.stderr.count(SAID)), ([], 1), "no server is asked unless told")
+            got, run = symbolized(path, f"--debuginfod={url}", env=env)
+            tap.equal(got, wanted, "names of a server")
+            tap.equal(server.asked.count(f"/buildid/{build_id}/debuginfo"), 1, "it is asked once")
+        got, _ = symbolized(path, env=env)
+        tap.equal(got, wanted, "from then on they are in the cache")
+        env["DEBUGINFOD_CACHE_PATH"] += ".2"
+        with serving(debug, build_id, is_silent=True) as (server, url):
+            begin = time.monotonic()
+            got, run = symbolized(path, "--debuginfod", "--timeout", 1200, env={**env, "DEBUGINFOD_URLS": url})
+            lasted = time.monotonic() - begin
+            tap.check(lasted < 1.2 * slowness(), "a silent server is waited for at most three quarters", lasted)
+            tap.check("did not answer in time" in run.stderr and server.asked, "which is said", run.stderr)
+            libc = [frame for stack in got["stacks"] for frame in stack["frames"]
+                    if "libc" in got["modules"][frame["module"]]["path"]]
+            tap.check(libc and all(frame["function"] for frame in libc), "names that are here are there", libc)
+        del env["DEBUGINFOD_CACHE_PATH"]
+        run = snapwalk("symbolize", path, "--debuginfod", env={**env, "DEBUGINFOD_URLS": ""})
+        tap.check(run.returncode == 2 and "no server is known" in run.stderr, "without a server it is refused", run)
+
+
 def test_refused(tap):
     for words, status, why in ((("x.json", "--from", "/nowhere"), 2, "is no directory"), ((), 2, "no dump is given"),
                                (("x.json", "--from", ""), 2, "the value is empty")):
@@ -179,7 +260,7 @@ def test_refused(tap):
 
 def main():
     tap = Tap()
-    for test in (test_kept, test_deadlock, test_places, test_profile, test_refused):
+    for test in (test_kept, test_deadlock, test_places, test_profile, test_debuginfod, test_refused):
         tap.guard(test)
     tap.done()
 
