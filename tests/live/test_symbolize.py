@@ -252,6 +252,10 @@ def test_debuginfod(tap):
 
 
 def test_refused(tap):
+    with tempfile.NamedTemporaryFile(suffix=".json") as empty:
+        for command in ("symbolize", "show"):
+            got = snapwalk(command, empty.name, timeout=20)
+            tap.equal((got.returncode, got.stderr.count("bad_format")), (1, 1), f"{command}: an empty file is refused once")
     for words, status, why in ((("x.json", "--from", "/nowhere"), 2, "is no directory"), ((), 2, "no dump is given"),
                                (("x.json", "--from", ""), 2, "the value is empty")):
         got = snapwalk("symbolize", *words)
