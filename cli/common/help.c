@@ -120,8 +120,7 @@ static void print_status(FILE *to)
 /* The commands, and how to know more: it fits into one screen of a terminal. */
 static void print_screen(FILE *to, const struct sw_command *commands)
 {
-	fputs("Usage: snapwalk PID...      what every thread of a process is doing, now\n"
-	      "       snapwalk COMMAND TARGET [OPTION...]\n"
+	fputs("Usage: snapwalk PID..., or snapwalk COMMAND TARGET [OPTION...]\n"
 	      "Commands:\n",
 	      to);
 	for (const struct sw_command *c = commands; c->name != NULL; c++) {
@@ -187,17 +186,19 @@ void sw_options_help(FILE *to, const struct sw_command *commands, const struct s
 			print_row(to, left, c->summary);
 		}
 	}
-	if (command != NULL &&
-	    (bits & (SW_FOR_SHOW | SW_FOR_SYMBOLIZE | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF)))
+	if (command != NULL && (bits & (SW_FOR_SHOW | SW_FOR_SYMBOLIZE | SW_FOR_DELETE |
+					SW_FOR_PIN | SW_FOR_DIFF | SW_FOR_MERGE)))
 		fprintf(to,
 			"A DUMP is latest, a process id, an id or a part of one that no other "
 			"has%s.\n",
-			bits & (SW_FOR_SHOW | SW_FOR_SYMBOLIZE | SW_FOR_DIFF) ? ",\nor a file"
-									      : "");
+			bits & (SW_FOR_SHOW | SW_FOR_SYMBOLIZE | SW_FOR_DIFF | SW_FOR_MERGE)
+				? ",\nor a file"
+				: "");
 	if (command != NULL && (bits & SW_FOR_ON))
 		print_events(to);
-	if (bits & ~(unsigned) (SW_FOR_SHOW | SW_FOR_SYMBOLIZE | SW_FOR_WATCH | SW_FOR_DELETE |
-				SW_FOR_PIN | SW_FOR_DIFF | SW_FOR_HELP | SW_FOR_VERSION)) {
+	if (bits &
+	    ~(unsigned) (SW_FOR_SHOW | SW_FOR_SYMBOLIZE | SW_FOR_WATCH | SW_FOR_DELETE |
+			 SW_FOR_PIN | SW_FOR_DIFF | SW_FOR_MERGE | SW_FOR_HELP | SW_FOR_VERSION)) {
 		fputs("\nTargets:\n", to);
 		if (bits & ~(unsigned) SW_FOR_HOOK)
 			print_row(to, "PID", "a process, or one of its threads");
