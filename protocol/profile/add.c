@@ -292,6 +292,10 @@ static int add_process(struct adding *a)
 	if (r > 0)
 		r = sw_profile_string_find(p, report->process.exe, grow, &process.exe);
 	if (r > 0)
+		r = sw_profile_string_find(p, report->process.unit, grow, &process.unit);
+	if (r > 0)
+		r = sw_profile_string_find(p, report->process.container, grow, &process.container);
+	if (r > 0)
 		r = sw_profile_process_find(p, &process, &index);
 	if (r >= 0)
 		r = sw_profile_string_find(p, report->host_name, grow, &p->host);

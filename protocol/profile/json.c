@@ -57,6 +57,8 @@ static void put_processes(struct sw_text *text, const struct sw_profile *p)
 		sw_text_printf(text, "%s{\"pid\":%" PRIu32, i > 0 ? "," : "", process->pid);
 		put_string(text, p, "comm", process->comm);
 		put_known(text, p, "exe", process->exe);
+		put_known(text, p, "unit", process->unit);
+		put_known(text, p, "container", process->container);
 		put(text, "}");
 	}
 	put(text, "],\"threads\":[");

@@ -2,7 +2,8 @@
 /*
  * OpenTelemetry profiles, as protobuf: ProfilesData of open-telemetry/opentelemetry-proto,
  * opentelemetry/proto/profiles/v1development/profiles.proto (after v1.9.0, June 2026). The bytes are an
- * ExportProfilesServiceRequest, too. A resource per process, with a profile of samples and one of time.
+ * ExportProfilesServiceRequest, too. A resource per process, with one profile: of samples of CPU time,
+ * or of time by the clock or off the CPU, as engines know these types.
  */
 #include "cleanup.h"
 #include "profile/frame_name.h"
@@ -27,9 +28,11 @@ enum {
 	DICTIONARY_STACK = 7,
 	RESOURCE_PROFILES_RESOURCE = 1,
 	RESOURCE_PROFILES_SCOPE = 2,
+	RESOURCE_PROFILES_SCHEMA_URL = 3,
 	RESOURCE_ATTRIBUTES = 1,
 	SCOPE_PROFILES_SCOPE = 1,
 	SCOPE_PROFILES_PROFILES = 2,
+	SCOPE_PROFILES_SCHEMA_URL = 3,
 	SCOPE_NAME = 1,
 	SCOPE_VERSION = 2,
 	KEY_VALUE_KEY = 1,
@@ -60,20 +63,19 @@ enum {
 	FUNCTION_NAME = 1,
 	FUNCTION_SYSTEM_NAME = 2,
 	FUNCTION_FILENAME = 3,
-	LINK_TRACE_ID = 1,
-	LINK_SPAN_ID = 2,
 	ATTRIBUTE_KEY = 1,
 	ATTRIBUTE_VALUE = 2,
 	STACK_LOCATIONS = 1,
 };
 
-enum { TRACE_ID_BYTES = 16, SPAN_ID_BYTES = 8 };
+/* Of the semantic conventions by which attributes are named. */
+static const char schema_url[] = "https://opentelemetry.io/schemas/1.37.0";
 
 /* An element of the attribute table. */
 struct attribute {
 	uint32_t key; /* string of the pool */
 	uint32_t is_int;
-	uint64_t value; /* string, or number */
+	uint64_t value; /* string of the values, or number */
 };
 
 struct writer {
@@ -83,6 +85,7 @@ struct writer {
 	const struct sw_profile *p;
 	struct sw_profile_locations locations;
 	struct sw_profile_pool pool;
+	struct sw_profile_pool values; /* texts of attributes, which are in no table of strings */
 	struct sw_profile_table attributes;
 	uint32_t *stack_of; /* owned; of each node: its stack, 0: none yet */
 	uint32_t n_stacks;
@@ -109,7 +112,8 @@ static void put_text_attribute(struct writer *w, const char *key, const char *va
 {
 	if (value[0] != '\0')
 		put_attribute(w, &(struct attribute){.key = string(w, key),
-						     .value = string(w, value)});
+						     .value = sw_profile_pool_string(&w->values,
+										     value)});
 }
 
 static void put_number_attribute(struct writer *w, const char *key, uint64_t value)
@@ -176,12 +180,17 @@ static void put_value_type(struct writer *w, struct sw_text *profile, unsigned f
 	sw_proto_message(profile, field, &w->part);
 }
 
-/* Put the rows of one process; by time or by samples. */
-static void put_profile(struct writer *w, struct sw_text *scope, uint32_t pid, bool by_time)
+/*
+ * Put the rows of one process. Pyroscope 2 knows samples/count with the period cpu/nanoseconds, which the eBPF profiler of
+ * OpenTelemetry writes, and off_cpu/nanoseconds without a period (grafana/pyroscope 3fe6a45,
+ * pkg/ingester/otlp/convert.go).
+ */
+static void put_profile(struct writer *w, struct sw_text *scope, uint32_t pid)
 {
 	const struct sw_profile *p = w->p;
 	const char *mode = p->info.mode != NULL ? p->info.mode : "wall";
 	const char *type = strcmp(mode, "off") == 0 ? "off_cpu" : mode;
+	bool by_time = sw_profile_period_ns(p) > 0 && strcmp(mode, "cpu") != 0;
 	struct sw_text profile = {0};
 	put_value_type(w, &profile, PROFILE_SAMPLE_TYPE, by_time ? type : "samples",
 		       by_time ? "nanoseconds" : "count");
@@ -193,8 +202,10 @@ static void put_profile(struct writer *w, struct sw_text *scope, uint32_t pid, b
 	}
 	sw_proto_fixed64(&profile, PROFILE_TIME, (uint64_t) p->info.begin_ns);
 	sw_proto_int(&profile, PROFILE_DURATION, (uint64_t) p->info.duration_ns);
-	put_value_type(w, &profile, PROFILE_PERIOD_TYPE, type, "nanoseconds");
-	sw_proto_int(&profile, PROFILE_PERIOD, sw_profile_period_ns(p));
+	if (!by_time && sw_profile_period_ns(p) > 0) {
+		put_value_type(w, &profile, PROFILE_PERIOD_TYPE, type, "nanoseconds");
+		sw_proto_int(&profile, PROFILE_PERIOD, sw_profile_period_ns(p));
+	}
 	sw_proto_message(scope, SCOPE_PROFILES_PROFILES, &profile);
 	sw_text_deinit(&profile);
 }
@@ -207,15 +218,17 @@ static void put_resource(struct writer *w, const struct sw_profile_process *proc
 	put_resource_number(w, "process.pid", process->pid);
 	put_resource_text(w, "process.executable.name", comm);
 	put_resource_text(w, "process.executable.path", sw_profile_text_of(w->p, process->exe));
+	put_resource_text(w, "container.id", sw_profile_text_of(w->p, process->container));
+	put_resource_text(w, "snapwalk.unit", sw_profile_text_of(w->p, process->unit));
 	put_resource_text(w, "host.name", sw_profile_text_of(w->p, w->p->host));
 	sw_proto_message(&resource, RESOURCE_PROFILES_RESOURCE, &w->message);
 	sw_proto_string(&w->message, SCOPE_NAME, "snapwalk");
 	sw_proto_string(&w->message, SCOPE_VERSION, SW_VERSION);
 	sw_proto_message(&scope, SCOPE_PROFILES_SCOPE, &w->message);
-	put_profile(w, &scope, process->pid, false);
-	if (sw_profile_period_ns(w->p) > 0)
-		put_profile(w, &scope, process->pid, true);
+	put_profile(w, &scope, process->pid);
+	sw_proto_string(&scope, SCOPE_PROFILES_SCHEMA_URL, schema_url);
 	sw_proto_message(&resource, RESOURCE_PROFILES_SCOPE, &scope);
+	sw_proto_string(&resource, RESOURCE_PROFILES_SCHEMA_URL, schema_url);
 	sw_proto_message(w->to, DATA_RESOURCE_PROFILES, &resource);
 	sw_text_deinit(&resource);
 	sw_text_deinit(&scope);
@@ -297,18 +310,10 @@ static void put_attributes(struct writer *w, struct sw_text *to)
 			sw_proto_int_always(&w->inner, ANY_INT, a->value);
 		else
 			sw_proto_string(&w->inner, ANY_STRING,
-					sw_profile_text_of(w->pool.tables, (uint32_t) a->value));
+					sw_profile_text_of(w->values.tables, (uint32_t) a->value));
 		sw_proto_message(&w->part, ATTRIBUTE_VALUE, &w->inner);
 		sw_proto_message(to, DICTIONARY_ATTRIBUTE, &w->part);
 	}
-}
-
-static void put_link(struct writer *w, struct sw_text *to)
-{
-	static const char zeros[TRACE_ID_BYTES] = {0};
-	sw_proto_bytes(&w->part, LINK_TRACE_ID, zeros, TRACE_ID_BYTES);
-	sw_proto_bytes(&w->part, LINK_SPAN_ID, zeros, SPAN_ID_BYTES);
-	sw_proto_message(to, DICTIONARY_LINK, &w->part);
 }
 
 /* After all samples, which add to the tables; strings last. */
@@ -319,11 +324,11 @@ static void put_dictionary(struct writer *w)
 	sw_proto_bytes(&dictionary, DICTIONARY_LOCATION, "", 0);
 	for (uint32_t i = 1; i <= w->locations.n; i++)
 		put_location(w, &dictionary, i);
-	if (!w->pool.failed) {
+	if (!w->pool.failed && !w->values.failed) {
 		put_functions(w, &dictionary);
 		put_attributes(w, &dictionary);
 	}
-	put_link(w, &dictionary);
+	sw_proto_bytes(&dictionary, DICTIONARY_LINK, "", 0);
 	sw_proto_bytes(&dictionary, DICTIONARY_STACK, "", 0);
 	sw_text_append(&dictionary, w->stacks.data, w->stacks.size);
 	for (uint32_t i = 0; !w->pool.failed && i < w->pool.tables->strings.n; i++) {
@@ -347,15 +352,17 @@ int sw_profile_otlp(struct sw_text *text, const struct sw_profile *p,
 	(void) options;
 	sw_profile_locations_init(&w.locations, p);
 	sw_profile_pool_init(&w.pool);
-	w.failed |= w.stack_of == NULL || w.pool.failed;
+	sw_profile_pool_init(&w.values);
+	w.failed |= w.stack_of == NULL || w.pool.failed || w.values.failed;
 	for (size_t i = 0; i < p->processes.n && !w.failed; i++)
 		put_resource(&w, sw_profile_process_at(p, i));
 	if (!w.failed)
 		put_dictionary(&w);
-	bool failed = w.failed || w.pool.failed || w.stacks.failed || w.message.failed ||
-		      w.part.failed || w.inner.failed;
+	bool failed = w.failed || w.pool.failed || w.values.failed || w.stacks.failed ||
+		      w.message.failed || w.part.failed || w.inner.failed;
 	sw_profile_locations_deinit(&w.locations);
 	sw_profile_pool_deinit(&w.pool);
+	sw_profile_pool_deinit(&w.values);
 	free(w.attributes.items);
 	sw_map64_deinit(&w.attributes.index);
 	free(w.stack_of);

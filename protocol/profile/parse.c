@@ -128,9 +128,12 @@ static uint32_t read_process(struct parser *p)
 {
 	struct sw_profile_process process = {.pid = get_u32(p, "pid"),
 					     .comm = get_string(p, "comm"),
-					     .exe = get_string(p, "exe")};
+					     .exe = get_string(p, "exe"),
+					     .unit = get_string(p, "unit"),
+					     .container = get_string(p, "container")};
 	uint32_t index = 0;
-	if (p->status < 0 || process.comm == NO_SPACE || process.exe == NO_SPACE)
+	if (p->status < 0 || process.comm == NO_SPACE || process.exe == NO_SPACE ||
+	    process.unit == NO_SPACE || process.container == NO_SPACE)
 		return NO_SPACE;
 	int r = sw_profile_process_find(p->profile, &process, &index);
 	return made(p, r, index);

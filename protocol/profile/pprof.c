@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * google/pprof proto/profile.proto, gzipped. Samples have labels: thread, tid, pid, state and what
- * they wait for. Locations have the address that they had in the first process; mappings have
+ * google/pprof proto/profile.proto, gzipped. Samples have labels: thread, tid, pid, state, what
+ * they wait for, and unit and container of the process. Locations have the address that they had in the first process; mappings have
  * build-ids, so that names can also come later.
  */
 #include "profile/frame_name.h"
@@ -66,6 +66,7 @@ struct writer {
 	const struct sw_profile_values *values; /* NULL: samples and time */
 	struct sw_profile_locations locations;
 	struct sw_profile_pool pool;
+	struct sw_map64 by_pid; /* of each process its number */
 };
 
 static uint32_t string(struct writer *w, const char *s)
@@ -96,12 +97,24 @@ static void put_number_label(struct writer *w, const char *key, uint64_t value)
 	sw_proto_message(&w->message, SAMPLE_LABEL, &w->part);
 }
 
+/* The unit and the container of the process. */
+static void put_owner(struct writer *w, uint32_t pid)
+{
+	uint64_t index;
+	if (!sw_map64_get(&w->by_pid, pid, &index))
+		return;
+	const struct sw_profile_process *process = sw_profile_process_at(w->p, (uint32_t) index);
+	put_label(w, "unit", sw_profile_text_of(w->p, process->unit));
+	put_label(w, "container", sw_profile_text_of(w->p, process->container));
+}
+
 /* Of a row that was added up over threads nothing is said of a thread. */
 static void put_labels(struct writer *w, const struct sw_profile_row *row)
 {
 	const struct sw_profile *p = w->p;
 	const struct sw_profile_thread *thread = sw_profile_thread_at(p, row->thread);
 	put_number_label(w, "pid", thread->pid);
+	put_owner(w, thread->pid);
 	if (w->values != NULL)
 		return;
 	put_label(w, "thread", sw_profile_text_of(p, thread->name));
@@ -257,12 +270,18 @@ int sw_profile_pprof(struct sw_text *text, const struct sw_profile *p,
 	struct writer w = {.p = p, .values = options->values};
 	sw_profile_locations_init(&w.locations, p);
 	sw_profile_pool_init(&w.pool);
+	bool failed = false;
+	for (size_t i = 0; i < p->processes.n; i++)
+		failed |= sw_map64_put(&w.by_pid, sw_profile_process_at(p, i)->pid, i) < 0;
 	put_all(&w);
-	int r = w.to.failed || w.message.failed || w.part.failed || w.pool.failed ? -SW_E_NOMEM : 0;
+	int r = failed || w.to.failed || w.message.failed || w.part.failed || w.pool.failed
+			? -SW_E_NOMEM
+			: 0;
 	if (r == 0)
 		r = compress(text, &w.to);
 	sw_profile_locations_deinit(&w.locations);
 	sw_profile_pool_deinit(&w.pool);
+	sw_map64_deinit(&w.by_pid);
 	sw_text_deinit(&w.to);
 	sw_text_deinit(&w.message);
 	sw_text_deinit(&w.part);

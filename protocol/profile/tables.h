@@ -44,7 +44,7 @@ struct sw_profile_node {
 
 struct sw_profile_process {
 	uint32_t pid;
-	uint32_t comm, exe; /* strings */
+	uint32_t comm, exe, unit, container; /* strings */
 };
 
 struct sw_profile_thread {
