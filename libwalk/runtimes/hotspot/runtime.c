@@ -47,6 +47,7 @@ static void hotspot_close(void *state)
 	sw_map64_deinit(&h->told);
 	sw_map64_deinit(&h->methods);
 	sw_map64_deinit(&h->interpreted);
+	sw_map64_deinit(&h->notes);
 	sw_hotspot_locks_destroy(h);
 	sw_arena_deinit(&h->arena);
 	free(h->frames);
@@ -151,8 +152,8 @@ static int hotspot_inlined(void *state, const struct sw_frame *frame, size_t lev
 static bool hotspot_thread(void *state, const struct sw_thread *thread, struct sw_thread_info *ret)
 {
 	const struct sw_hotspot *h = state;
-	/* Objects move: what they say is of one instant only. */
-	return !h->by_copies && sw_hotspot_thread_note(state, thread, ret);
+	return h->by_copies ? sw_hotspot_thread_note_copied(state, thread, ret)
+			    : sw_hotspot_thread_note(state, thread, ret);
 }
 
 static bool hotspot_wait(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret)

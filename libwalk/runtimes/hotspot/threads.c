@@ -7,7 +7,14 @@
 #include "runtimes/hotspot/published/thread_list.h"
 #include "runtimes/hotspot/structures/thread_object.h"
 
+#include <snapwalk/clock.h>
 #include <string.h>
+
+enum {
+	NOTES_MAX = 65536,
+	NOTE_NS = 2000000000,    /* for so long a name of a thread is believed */
+	THREADS_NS = 1000000000, /* so rarely all threads are looked for again */
+};
 
 _Static_assert(sizeof(((struct sw_hotspot_thread_object *) NULL)->name) ==
 		       sizeof(((struct sw_thread_info *) NULL)->name),
@@ -91,4 +98,48 @@ bool sw_hotspot_thread_note(struct sw_hotspot *h, const struct sw_thread *thread
 	if (sw_hotspot_u32(h->memory, avma, h->at.thread_state, &state))
 		ret->mode = state_name(&h->at, (int32_t) state);
 	return true;
+}
+
+/* ---- by copies ------------------------------------------------------------------------------- */
+
+/* What was read of a thread when the VM went on. */
+struct note {
+	int64_t read_ns;
+	bool known;
+	struct sw_thread_info info;
+};
+
+static void note_read(struct sw_hotspot *h, const struct sw_thread *thread, struct note *note)
+{
+	int64_t now_ns = sw_clock_ns();
+	note->read_ns = now_ns;
+	if (now_ns - h->threads_ns > THREADS_NS) {
+		h->threads_ns = now_ns;
+		h->threads_tried = false;
+		h->n_threads = 0;
+	}
+	note->info = (struct sw_thread_info){0};
+	note->known = sw_hotspot_thread_note(h, thread, &note->info);
+	note->info.mode = NULL; /* it is another one by now */
+}
+
+bool sw_hotspot_thread_note_copied(struct sw_hotspot *h, const struct sw_thread *thread,
+				   struct sw_thread_info *ret)
+{
+	uint64_t kept;
+	struct note *note = NULL;
+	if (sw_map64_get(&h->notes, (uint64_t) thread->tid, &kept)) {
+		note = (struct note *) (uintptr_t) kept;
+	} else if (h->notes.count < NOTES_MAX) {
+		note = sw_arena_calloc(&h->arena, 1, sizeof(*note));
+		if (note == NULL ||
+		    sw_map64_put(&h->notes, (uint64_t) thread->tid, (uintptr_t) note) < 0)
+			return false;
+	}
+	if (note == NULL)
+		return false;
+	if (note->read_ns == 0 || sw_clock_ns() - note->read_ns > NOTE_NS)
+		note_read(h, thread, note);
+	*ret = note->info;
+	return note->known;
 }

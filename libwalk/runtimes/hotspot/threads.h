@@ -18,4 +18,8 @@ bool sw_hotspot_thread_find(struct sw_hotspot *h, const struct sw_thread *thread
 bool sw_hotspot_thread_note(struct sw_hotspot *h, const struct sw_thread *thread,
 			    struct sw_thread_info *ret);
 
+/* The same by copies, where it was read some time before or after. */
+bool sw_hotspot_thread_note_copied(struct sw_hotspot *h, const struct sw_thread *thread,
+				   struct sw_thread_info *ret);
+
 #endif
