@@ -5,7 +5,8 @@
 stack is wrong, each that is cut says so, and nothing is stopped.
 
 With the JDKs that runtime_jvm.py finds. SNAPWALK_COPIES sets for how many seconds each program is sampled at a time (1; 3 in
-the soak), SNAPWALK_COPIES_WARM how long it runs before (0, so that code is compiled meanwhile).
+the soak), SNAPWALK_COPIES_WARM how long it runs before (0, so that code is compiled meanwhile; else nearly all stacks of a
+program that computes must be complete).
 """
 import os
 import sys
@@ -33,36 +34,35 @@ CALLERS = {
     "Depths.spin": {"Depths.loop", "Depths.key", "Depths.handled", "Depths.throwing", "Depths$Made.made", "Depths$Built.used",
                     "Depths$Base.call", "Depths$Other.call"},
 }
-# Of a thousand: 15 of 505, 7 of 854; 5 of 162 while code is compiled, of which some is met before it is known.
-MARKED = {False: 100, True: 20}
+MARKED = 60  # of a thousand, of a program whose code is compiled; 17 of them before all code is known, which a busy machine prolongs
 
 
 def depths(home, mode, *args):
     return Target("java", "-Xmx256m", *MODES[mode], "-cp", CLASSES, "Depths", *args, path=os.path.join(home, "bin", "java"))
 
 
-def check(tap, name, home, mode, args, options=("--mode", "cpu", "--rate", test_copies.RATE), whole=True):
+def check(tap, name, home, mode, args, options=("--mode", "cpu", "--rate", test_copies.RATE), whole=False):
     with depths(home, mode, *args) as target:
         time.sleep(WARM)
-        test_copies.samples(tap, name, "java", target, options, whole=whole, marked=MARKED[WARM > 0])
+        test_copies.samples(tap, name, "java", target, options, whole=whole and WARM > 0, marked=MARKED)
         return target.names
 
 
 def check_version(tap, version, home):
-    check(tap, f"java {version}", home, "default", (2,))
+    check(tap, f"java {version}", home, "default", (2,), whole=True)
     names = check(tap, f"java {version}, waiting", home, "default", (4, "naps"), ("--rate", 99))
     tap.check({"main", "worker with a long name"} <= names, f"java {version}: threads have Java's names", names)
     for mode in ("-Xint", "C1", "C2", "ZGC"):
         if has_mode(home, mode):
-            check(tap, f"java {version} {mode}", home, mode, (2,), whole=False)
+            check(tap, f"java {version} {mode}", home, mode, (2,))
     for mode in ("default", "-Xint", "ZGC"):
         # Classes come where others have been: two that have other names, so that an old name has a wrong caller.
         if has_mode(home, mode):
-            check(tap, f"java {version} {mode}, loads", home, mode, (2, "loads"), whole=False)
+            check(tap, f"java {version} {mode}, loads", home, mode, (2, "loads"))
     if int(version) >= 21:
         # A virtual thread has only some of its frames on the stack.
-        check(tap, f"java {version}, virtual", home, "default", (4, "virtual"), whole=False)
-        check(tap, f"java {version}, virtual, waiting", home, "default", (4, "virtual", "naps"), whole=False)
+        check(tap, f"java {version}, virtual", home, "default", (4, "virtual"))
+        check(tap, f"java {version}, virtual, waiting", home, "default", (4, "virtual", "naps"))
 
 
 def main():

@@ -193,7 +193,7 @@ public class Depths {
 			making();
 		else
 			building();
-		if (loaded.incrementAndGet() % 20 == 0)
+		if (only == LOADING && loaded.incrementAndGet() % 20 == 0)
 			System.gc();
 		return 1;
 	}
