@@ -24,6 +24,8 @@ enum {
 	RING_MIN_BYTES = 8 << 20,
 	RING_MAX_BYTES = 32 << 20,
 	CPUS_MAX = 4096,
+	NOBODY = -1, /* a pid */
+	KNOWN_BYTES = SW_SAMPLED_KNOWN_MAX * sizeof(struct sw_sampled_known),
 };
 
 struct sw_copies {
@@ -33,7 +35,8 @@ struct sw_copies {
 	struct sw_copies_ring ring;             /* owned */
 	const struct sw_sampled_counts *counts; /* owned: a mapping, by CPU */
 	struct sw_sampled_recipe *recipes;      /* owned: a mapping */
-	pid_t *pids; /* owned: by the number of their recipe; 0: nobody has it */
+	struct sw_sampled_known *known; /* owned: a mapping; NULL: not all processes are copied */
+	pid_t *pids;                    /* owned: by the number of their recipe; 0: nobody has it */
 	size_t n_cpus, counts_bytes, n_processes, recipes_bytes;
 	struct sw_copy_part parts[SW_COPY_PARTS_MAX]; /* of the last one */
 };
@@ -90,6 +93,14 @@ static int maps_map(struct sw_copies *c, size_t bytes, struct sw_error *err)
 	if (recipes == MAP_FAILED)
 		return sw_fail_errno(err, SW_E_NOT_PERMITTED, "a map of BPF cannot be mapped");
 	c->recipes = recipes;
+	if (c->sample.known_fd < 0)
+		return 0;
+	void *known =
+		mmap(NULL, KNOWN_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, c->sample.known_fd, 0);
+	if (known == MAP_FAILED)
+		return sw_fail_errno(err, SW_E_NOT_PERMITTED, "a map of BPF cannot be mapped");
+	c->known = known;
+	c->pids[0] = NOBODY; /* the recipe of all who have none */
 	return 0;
 }
 
@@ -115,7 +126,8 @@ int sw_copies_open(const struct sw_copies_options *o, struct sw_copies **ret, st
 	struct sw_copies *c = calloc(1, sizeof(*c));
 	if (c == NULL)
 		return sw_fail_nomem(err);
-	c->sample = (struct sw_iterate_sample){-EBADF, -EBADF, -EBADF, -EBADF, -EBADF, -EBADF};
+	c->sample =
+		(struct sw_iterate_sample){-EBADF, -EBADF, -EBADF, -EBADF, -EBADF, -EBADF, -EBADF};
 	c->n_cpus = cpus_count();
 	size_t bytes = ring_bytes(o, c->n_cpus);
 	c->n_processes = o->n_processes == 0                         ? 1
@@ -124,7 +136,9 @@ int sw_copies_open(const struct sw_copies_options *o, struct sw_copies **ret, st
 	const struct sw_iterate_sample_sizes sizes = {.n_cpus = (uint32_t) c->n_cpus,
 						      .n_processes = (uint32_t) c->n_processes,
 						      .ring_bytes = (uint32_t) bytes,
-						      .n_held = o->n_held};
+						      .n_held = o->n_held,
+
+						      .all = o->all};
 	c->pids = calloc(c->n_processes, sizeof(*c->pids));
 	if (c->pids == NULL) {
 		sw_copies_close(c);
@@ -160,6 +174,8 @@ void sw_copies_close(struct sw_copies *c)
 		(void) munmap((void *) (uintptr_t) c->counts, c->counts_bytes); /* it was mapped */
 	if (c->recipes != NULL)
 		(void) munmap(c->recipes, c->recipes_bytes); /* likewise */
+	if (c->known != NULL)
+		(void) munmap(c->known, KNOWN_BYTES); /* likewise */
 	if (c->by_calls)
 		sw_iterate_calls_close(&c->calls);
 	else
@@ -187,6 +203,48 @@ static void recipe_write(struct sw_sampled_recipe *to, const struct sw_sampled_r
 	__atomic_store_n(&to->n_steps, from->n_steps, __ATOMIC_SEQ_CST);
 }
 
+/* The place that has that pid, 0 that of nobody. NULL: there is none. */
+static struct sw_sampled_known *known_find(struct sw_copies *c, pid_t pid, uint32_t has)
+{
+	uint32_t at = sw_sampled_hash((uint32_t) pid);
+	for (uint32_t i = 0; i < SW_SAMPLED_KNOWN_TRIES; i++) {
+		struct sw_sampled_known *known = &c->known[(at + i) % SW_SAMPLED_KNOWN_MAX];
+		if (known->pid == has)
+			return known;
+	}
+	return NULL;
+}
+
+/* The kernel's program sees the pid last. */
+static bool known_set(struct sw_copies *c, pid_t pid, uint32_t number)
+{
+	struct sw_sampled_known *known = known_find(c, pid, (uint32_t) pid);
+	if (known == NULL)
+		known = known_find(c, pid, 0);
+	if (known == NULL)
+		return false;
+	__atomic_store_n(&known->number, number, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&known->pid, (uint32_t) pid, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+static void known_forget(struct sw_copies *c, pid_t pid)
+{
+	struct sw_sampled_known *known = known_find(c, pid, (uint32_t) pid);
+	if (known != NULL)
+		__atomic_store_n(&known->pid, 0, __ATOMIC_SEQ_CST);
+}
+
+/* From now on the kernel has that number for a process. */
+static int number_tell(struct sw_copies *c, pid_t pid, uint32_t number, struct sw_error *err)
+{
+	if (c->known == NULL)
+		return sw_iterate_sample_process(&c->sample, pid, number, err);
+	return known_set(c, pid, number)
+		       ? 0
+		       : sw_fail(err, SW_E_LIMIT, "more processes than can be sampled at once");
+}
+
 int sw_copies_sample(struct sw_copies *c, pid_t pid, const struct sw_sampled_recipe *recipe,
 		     struct sw_error *err)
 {
@@ -203,7 +261,7 @@ int sw_copies_sample(struct sw_copies *c, pid_t pid, const struct sw_sampled_rec
 	if (number == c->n_processes)
 		return sw_fail(err, SW_E_LIMIT, "more processes than can be sampled at once");
 	recipe_write(&c->recipes[number], recipe);
-	int r = known ? 0 : sw_iterate_sample_process(&c->sample, pid, (uint32_t) number, err);
+	int r = known ? 0 : number_tell(c, pid, (uint32_t) number, err);
 	if (r == 0)
 		c->pids[number] = pid;
 	/* When its process is known there: no event is left out from then on. */
@@ -213,10 +271,25 @@ int sw_copies_sample(struct sw_copies *c, pid_t pid, const struct sw_sampled_rec
 void sw_copies_forget(struct sw_copies *c, pid_t pid)
 {
 	size_t number = number_of(c, pid);
+	if (c->known != NULL)
+		known_forget(c, pid);
 	if (number == c->n_processes)
 		return;
-	sw_iterate_sample_forget(&c->sample, pid);
+	if (c->known == NULL)
+		sw_iterate_sample_forget(&c->sample, pid);
 	c->pids[number] = 0;
+}
+
+bool sw_copies_leave_out(struct sw_copies *c, pid_t pid)
+{
+	sw_copies_forget(c, pid);
+	return known_set(c, pid, SW_SAMPLED_NOT);
+}
+
+uint32_t sw_copies_generation(const struct sw_copies *c, pid_t pid)
+{
+	size_t number = number_of(c, pid);
+	return number < c->n_processes ? c->recipes[number].generation : 0;
 }
 
 int sw_copies_attach(const struct sw_copies *c, int event_fd)

@@ -19,7 +19,7 @@
  *	sw_copies_next		again and again, every 20 ms or so; nobody is woken
  *
  * Only the first three need privileges, and parse nothing; the rest makes no system call, nor does another recipe for a
- * process that has one.
+ * process that has one. With all no recipe makes a system call.
  */
 struct sw_copies;
 
@@ -31,6 +31,8 @@ struct sw_copies_options {
 	const struct sw_called_setup *called;
 	enum sw_iterate_calls calls; /* with called */
 	uint32_t n_held;             /* likewise: as of sw_iterate_sample_sizes */
+	/* Each process is copied, those without a recipe, too, but for sw_copies_leave_out(). */
+	bool all;
 };
 
 /* Copies that are not there, by cause; and those that were made. */
@@ -55,6 +57,12 @@ void sw_copies_close(struct sw_copies *copies);
 int sw_copies_sample(struct sw_copies *copies, pid_t pid, const struct sw_sampled_recipe *recipe,
 		     struct sw_error *err);
 void sw_copies_forget(struct sw_copies *copies, pid_t pid);
+
+/* With all: a process is not copied, until sw_copies_forget(). False: there is no space to note that. */
+bool sw_copies_leave_out(struct sw_copies *copies, pid_t pid);
+
+/* Which recipe a process has now: copies that were made by it have that generation. 0: none. */
+uint32_t sw_copies_generation(const struct sw_copies *copies, pid_t pid);
 
 /* event_fd: borrowed. 0, or a negative errno. Events that inherit from it have the program, too. */
 int sw_copies_attach(const struct sw_copies *copies, int event_fd);

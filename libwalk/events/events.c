@@ -263,6 +263,41 @@ static int events_open(struct sw_events *e, const struct tids *tids,
 	return r;
 }
 
+int sw_events_open_all(const struct sw_events_options *options, struct sw_events **ret,
+		       struct sw_error *err)
+{
+	enum { ALL = -1, RING_BYTES = 512 << 10 };
+	struct perf_event_attr attr;
+	struct sw_events *e = calloc(1, sizeof(*e));
+	if (e == NULL)
+		return sw_fail_nomem(err);
+	e->copies = options->copies;
+	e->rings.bytes = RING_BYTES;
+	e->rings.of_all = true;
+	int r = cpus_find(e, err);
+	if (r < 0) {
+		sw_events_close(e);
+		return r;
+	}
+	const struct sw_events_options how = {.rate_hz = options->rate_hz,
+					      .copies = options->copies,
+					      .clock_only = true};
+	int error = attr_choose(&attr, ALL, &how, e->rings.all[0].cpu);
+	attr.inherit = attr.inherit_thread = 0;
+	attr.exclude_idle = 1;
+	e->kernel = !attr.exclude_kernel;
+	if (error == 0)
+		error = thread_open(e, &attr, ALL);
+	if (error == 0 && e->n_fds == 0)
+		error = -ENODEV;
+	if (error < 0) {
+		sw_events_close(e);
+		return refused(-error, err);
+	}
+	*ret = e;
+	return 0;
+}
+
 int sw_events_open(const struct sw_target *target, const struct sw_events_options *options,
 		   struct sw_events **ret, struct sw_error *err)
 {

@@ -23,11 +23,13 @@ enum sw_events_kind {
 	SW_EVENTS_SAMPLE,
 	SW_EVENTS_CODE,    /* code was mapped: what is known of the maps is old */
 	SW_EVENTS_PROGRAM, /* it became another program */
+	SW_EVENTS_END,     /* only of all processes: the first thread of one has ended */
 	SW_EVENTS_NAME, /* a thread has a name, or has begun with that of the one which made it */
 };
 
 struct sw_events_sample {
 	pid_t tid;
+	pid_t pid; /* of SW_EVENTS_CODE, _PROGRAM and _END: the process; 0: not known */
 	struct user_regs_struct regs; /* in no system call; bases of segments are 0 */
 	const uint8_t *stack; /* from the stack pointer on; the events', until the next call */
 	size_t stack_bytes;
@@ -56,7 +58,16 @@ void sw_events_close(struct sw_events *events);
 
 enum { SW_EVENTS_STACK_MAX = 32 << 10 };
 
-/* What comes next. *ret only with SW_EVENTS_SAMPLE and SW_EVENTS_NAME. */
+/*
+ * The same for all processes: an event for each CPU, of the clock, where it is not idle. options->copies is there. That of
+ * SW_EVENTS_NAME is left out.
+ *
+ * @return As sw_events_open().
+ */
+int sw_events_open_all(const struct sw_events_options *options, struct sw_events **ret,
+		       struct sw_error *err);
+
+/* What comes next. *ret only with a kind that says so. */
 enum sw_events_kind sw_events_next(struct sw_events *events, struct sw_events_sample *ret);
 
 /* Samples that the kernel could not write so far: the rings were full. */

@@ -110,6 +110,23 @@ static enum sw_events_kind fork_parse(const struct sw_events_rings *r, size_t si
 	return SW_EVENTS_NAME;
 }
 
+/* Records of other kinds begin with pid and tid, too; of an end: header | pid, ppid, tid, ptid | time. */
+static enum sw_events_kind process_parse(const struct sw_events_rings *r, size_t size,
+					 enum sw_events_kind kind, struct sw_events_sample *ret)
+{
+	const size_t at = sizeof(struct perf_event_header);
+	uint32_t pid, tid;
+	*ret = (struct sw_events_sample){0};
+	if (size < at + 16)
+		return kind == SW_EVENTS_END ? SW_EVENTS_NONE : kind;
+	memcpy(&pid, r->record + at, sizeof(pid));
+	memcpy(&tid, r->record + at + (kind == SW_EVENTS_END ? 8 : 4), sizeof(tid));
+	if (kind == SW_EVENTS_END && pid != tid)
+		return SW_EVENTS_NONE;
+	*ret = (struct sw_events_sample){.pid = (pid_t) pid, .tid = (pid_t) tid};
+	return kind;
+}
+
 static enum sw_events_kind record_kind(struct sw_events_rings *r,
 				       const struct perf_event_header *header,
 				       struct sw_events_sample *ret)
@@ -118,11 +135,15 @@ static enum sw_events_kind record_kind(struct sw_events_rings *r,
 	switch (header->type) {
 	case PERF_RECORD_SAMPLE:
 		return sample_parse(r, header->size, ret) ? SW_EVENTS_SAMPLE : SW_EVENTS_NONE;
-	case PERF_RECORD_MMAP: return SW_EVENTS_CODE;
+	case PERF_RECORD_MMAP: return process_parse(r, header->size, SW_EVENTS_CODE, ret);
 	case PERF_RECORD_COMM:
-		return header->misc & PERF_RECORD_MISC_COMM_EXEC ? SW_EVENTS_PROGRAM
-								 : name_parse(r, header->size, ret);
-	case PERF_RECORD_FORK: return fork_parse(r, header->size, ret);
+		if (header->misc & PERF_RECORD_MISC_COMM_EXEC)
+			return process_parse(r, header->size, SW_EVENTS_PROGRAM, ret);
+		return r->of_all ? SW_EVENTS_NONE : name_parse(r, header->size, ret);
+	case PERF_RECORD_FORK: return r->of_all ? SW_EVENTS_NONE : fork_parse(r, header->size, ret);
+	case PERF_RECORD_EXIT:
+		return r->of_all ? process_parse(r, header->size, SW_EVENTS_END, ret)
+				 : SW_EVENTS_NONE;
 	case PERF_RECORD_LOST:
 		if (header->size >= sizeof(*header) + 16) {
 			memcpy(&lost, r->record + sizeof(*header) + 8, sizeof(lost));

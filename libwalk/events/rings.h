@@ -22,6 +22,7 @@ struct sw_events_rings {
 	size_t n, turn;
 	size_t bytes; /* of the data of each, a power of two */
 	uint64_t lost;
+	bool of_all;                          /* processes */
 	uint8_t record[SW_EVENTS_RECORD_MAX]; /* the last one: samples point into it */
 };
 

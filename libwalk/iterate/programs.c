@@ -17,6 +17,7 @@
 #include <digests.h>
 #include <files.lskel.h>
 #include <functions.lskel.h>
+#include <host.lskel.h>
 #include <lives.lskel.h>
 #include <mappings.lskel.h>
 #include <made.lskel.h>
@@ -82,9 +83,27 @@ int sw_iterate_moved_load(size_t max_threads, int *ret_program_fd)
 	.counts_fd = take(&(skeleton)->maps.sw_counts.map_fd),       \
 	.ring_fd = take(&(skeleton)->maps.sw_ring.map_fd)
 
+static int host_load(const struct sw_iterate_sample_sizes *sizes, struct sw_iterate_sample *ret)
+{
+	struct sw_host *skeleton = sw_host__open();
+	if (skeleton == NULL)
+		return -ENOMEM;
+	MAPS_SIZE(skeleton, sizes);
+	int r = sw_host__load(skeleton);
+	if (r == 0)
+		*ret = (struct sw_iterate_sample){.program_fd =
+							  take(&skeleton->progs.sw_host.prog_fd),
+						  .known_fd = take(&skeleton->maps.sw_known.map_fd),
+						  MAPS_TAKE(skeleton)};
+	sw_host__destroy(skeleton);
+	return r;
+}
+
 int sw_iterate_sample_load(const struct sw_iterate_sample_sizes *sizes,
 			   struct sw_iterate_sample *ret)
 {
+	if (sizes->all)
+		return host_load(sizes, ret);
 	struct sw_sample *skeleton = sw_sample__open();
 	if (skeleton == NULL)
 		return -ENOMEM;
@@ -93,6 +112,7 @@ int sw_iterate_sample_load(const struct sw_iterate_sample_sizes *sizes,
 	if (r == 0)
 		*ret = (struct sw_iterate_sample){.program_fd =
 							  take(&skeleton->progs.sw_sample.prog_fd),
+						  .known_fd = -EBADF,
 						  MAPS_TAKE(skeleton)};
 	sw_sample__destroy(skeleton);
 	return r;
@@ -105,22 +125,24 @@ int sw_iterate_sample_load(const struct sw_iterate_sample_sizes *sizes,
 #define EVENTS_LOAD(name, sizes, ret, ...) \
 	EVENTS_LOAD_SIZED(name, sizes, (void) 0, ret, __VA_ARGS__)
 /* The same with maps of its own, whose sizes the third argument sets. */
-#define EVENTS_LOAD_SIZED(name, sizes, set, ret, ...)                                  \
-	({                                                                             \
-		struct name *skeleton = name##__open();                                \
-		if (skeleton != NULL) {                                                \
-			MAPS_SIZE(skeleton, sizes);                                    \
-			set;                                                           \
-		}                                                                      \
-		int r = skeleton == NULL ? -ENOMEM : name##__load(skeleton);           \
-		if (r == 0)                                                            \
-			*(ret) = (struct sw_iterate_programs){                         \
-				.sample = {.program_fd = -EBADF, MAPS_TAKE(skeleton)}, \
-				.called_fd = take(&skeleton->maps.sw_called.map_fd),   \
-				.link_fds = {-EBADF, -EBADF, -EBADF},                  \
-				__VA_ARGS__};                                          \
-		name##__destroy(skeleton);                                             \
-		r;                                                                     \
+#define EVENTS_LOAD_SIZED(name, sizes, set, ret, ...)                                \
+	({                                                                           \
+		struct name *skeleton = name##__open();                              \
+		if (skeleton != NULL) {                                              \
+			MAPS_SIZE(skeleton, sizes);                                  \
+			set;                                                         \
+		}                                                                    \
+		int r = skeleton == NULL ? -ENOMEM : name##__load(skeleton);         \
+		if (r == 0)                                                          \
+			*(ret) = (struct sw_iterate_programs){                       \
+				.sample = {.program_fd = -EBADF,                     \
+					   .known_fd = -EBADF,                       \
+					   MAPS_TAKE(skeleton)},                     \
+				.called_fd = take(&skeleton->maps.sw_called.map_fd), \
+				.link_fds = {-EBADF, -EBADF, -EBADF},                \
+				__VA_ARGS__};                                        \
+		name##__destroy(skeleton);                                           \
+		r;                                                                   \
 	})
 #define PROGRAM(name) take(&skeleton->progs.name.prog_fd)
 

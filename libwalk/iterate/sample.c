@@ -46,6 +46,7 @@ void sw_iterate_sample_close(struct sw_iterate_sample *sample)
 	sw_close_p(&sample->recipes_fd);
 	sw_close_p(&sample->counts_fd);
 	sw_close_p(&sample->ring_fd);
+	sw_close_p(&sample->known_fd);
 }
 
 int sw_iterate_sample_process(const struct sw_iterate_sample *sample, pid_t pid, uint32_t number,

@@ -5,10 +5,11 @@
 #include "iterate/sampled.h"
 
 #include <snapwalk/error.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 /*
- * The program that copies threads at events (iterate/bpf/sample.bpf.c), and its maps. Loading it needs CAP_BPF
+ * The program that copies threads at events (iterate/bpf/sample.bpf.c, of all processes host.bpf.c), and its maps. Loading it needs CAP_BPF
  * and CAP_PERFMON; who has the descriptors needs neither.
  */
 struct sw_iterate_sample {
@@ -17,6 +18,7 @@ struct sw_iterate_sample {
 	int recipes_fd; /* struct sw_sampled_recipe by number: can be mapped, and written to at any time */
 	int counts_fd; /* struct sw_sampled_counts by CPU: can be mapped */
 	int ring_fd;   /* can be mapped as a ring of BPF */
+	int known_fd; /* struct sw_sampled_known by place: can be mapped; negative: not all are sampled */
 };
 
 struct sw_iterate_sample_sizes {
@@ -25,6 +27,7 @@ struct sw_iterate_sample_sizes {
 	uint32_t ring_bytes;  /* a power of two, and whole pages */
 	uint32_t
 		n_held; /* of pairs of functions: handles that are outstanding at once; 0: the default */
+	bool all;       /* each process is sampled: sw_iterate_sample_process() is not for it */
 };
 
 /**

@@ -25,6 +25,8 @@ enum {
 	SW_SAMPLED_BYTES_MAX = 65528, /* of a record */
 	SW_SAMPLED_NODE_MAX = 512,    /* of a list that is copied */
 	SW_SAMPLED_PROCESSES_MAX = 4096,
+	SW_SAMPLED_KNOWN_MAX = 8192, /* a power of two */
+	SW_SAMPLED_KNOWN_TRIES = 8,
 };
 
 /*
@@ -105,6 +107,21 @@ struct sw_sampled_recipe {
 	uint32_t generation; /* of the recipe: the sample has it */
 	struct sw_sampled_step steps[SW_SAMPLED_STEPS_MAX];
 };
+
+/*
+ * What is known of a process where all are sampled. It is at one of SW_SAMPLED_KNOWN_TRIES places from sw_sampled_hash()
+ * of its pid on; a process that is at none has recipe 0, which has no steps.
+ */
+struct sw_sampled_known {
+	uint32_t pid;    /* 0: nobody */
+	uint32_t number; /* of its recipe; SW_SAMPLED_NOT: it is left out */
+};
+#define SW_SAMPLED_NOT UINT32_MAX
+
+static inline uint32_t sw_sampled_hash(uint32_t pid)
+{
+	return pid * UINT32_C(0x9e3779b1) >> 16;
+}
 
 /* How samples are taken. */
 struct sw_sampled_setup {

@@ -546,34 +546,53 @@ static __always_inline bool buffer_take(struct taking *t)
 	return true;
 }
 
-/* False: the thread is not copied, and counted as such. True: the buffer is empty, and ours until taking_end() or
- * taking_drop(). foreign: only a record without a thread, from any process. */
-static __always_inline bool taking_begin(struct taking *t, bool foreign)
+/* False: the maps are not there. */
+static __always_inline bool taking_maps(struct taking *t)
 {
 	uint32_t zero = 0, cpu = bpf_get_smp_processor_id();
 	t->task = bpf_get_current_task_btf();
 	t->counts = bpf_map_lookup_elem(&sw_counts, &cpu);
 	t->setup = bpf_map_lookup_elem(&sw_setup, &zero);
 	t->s = bpf_map_lookup_elem(&sw_scratch, &cpu);
+	t->pid = 0;
+	t->recipe = NULL;
 	if (t->counts == NULL || t->setup == NULL || t->s == NULL)
 		return false;
 	t->leader = pointer_at(&t->task->group_leader);
-	t->pid = 0;
-	t->recipe = NULL;
-	if (foreign)
-		return buffer_take(t);
+	return true;
+}
+
+/* False: the thread is of the kernel, which is counted. */
+static __always_inline bool taking_process(struct taking *t)
+{
 	if (pointer_at(&t->task->mm) == NULL) {
 		t->counts->n_kernel++;
 		return false;
 	}
 	t->pid = number_in(t->leader, t->setup->pid_namespace);
-	uint32_t *number = bpf_map_lookup_elem(&sw_processes, &t->pid);
+	return true;
+}
+
+/* The recipe of that number, and the buffer. number: NULL: the process is not sampled. */
+static __always_inline bool taking_recipe(struct taking *t, const uint32_t *number)
+{
 	t->recipe = number != NULL ? bpf_map_lookup_elem(&sw_recipes, number) : NULL;
 	if (t->recipe == NULL) {
 		t->counts->n_foreign++;
 		return false;
 	}
 	return buffer_take(t);
+}
+
+/* False: the thread is not copied, and counted as such. True: the buffer is empty, and ours until taking_end() or
+ * taking_drop(). foreign: only a record without a thread, from any process. */
+static __always_inline bool taking_begin(struct taking *t, bool foreign)
+{
+	if (!taking_maps(t))
+		return false;
+	if (foreign)
+		return buffer_take(t);
+	return taking_process(t) && taking_recipe(t, bpf_map_lookup_elem(&sw_processes, &t->pid));
 }
 
 /* Nothing is written. */

@@ -338,6 +338,49 @@ TEST(test_names)
 	end(f);
 }
 
+static void assert_of(struct fixture *f, enum sw_events_kind kind, pid_t pid, pid_t tid)
+{
+	struct sw_events_sample got;
+	assert_int_equal(sw_events_rings_next(&f->rings, &got), kind);
+	assert_int_equal(got.pid, pid);
+	assert_int_equal(got.tid, tid);
+}
+
+/* Records of all processes say of which one they are; names are left out, ends of first threads are not. */
+TEST(test_processes)
+{
+	struct fixture *f = start(RING_BYTES, 0);
+	uint8_t record[HEADER + 24] = {0};
+	f->rings.of_all = true;
+	put32(record, HEADER, 7);
+	put32(record, HEADER + 4, 11);
+	header_make(record, PERF_RECORD_MMAP, 0, sizeof(record));
+	append(f, &f->ring, record, sizeof(record));
+	header_make(record, PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC, sizeof(record));
+	append(f, &f->ring, record, sizeof(record));
+	header_make(record, PERF_RECORD_COMM, 0, sizeof(record));
+	append(f, &f->ring, record, sizeof(record));
+	header_make(record, PERF_RECORD_FORK, 0, sizeof(record));
+	append(f, &f->ring, record, sizeof(record));
+	/* pid, ppid, tid, ptid */
+	put32(record, HEADER + 8, 11);
+	header_make(record, PERF_RECORD_EXIT, 0, sizeof(record));
+	append(f, &f->ring, record, sizeof(record));
+	put32(record, HEADER + 8, 7);
+	append(f, &f->ring, record, sizeof(record));
+	header_make(record, PERF_RECORD_EXIT, 0, HEADER + 8);
+	append(f, &f->ring, record, HEADER + 8);
+	assert_of(f, SW_EVENTS_CODE, 7, 11);
+	assert_of(f, SW_EVENTS_PROGRAM, 7, 11);
+	assert_of(f, SW_EVENTS_END, 7, 7);
+	assert_none(f);
+	f->rings.of_all = false;
+	header_make(record, PERF_RECORD_EXIT, 0, sizeof(record));
+	append(f, &f->ring, record, sizeof(record));
+	assert_none(f);
+	end(f);
+}
+
 /* The samples of several rings, one of which could not be had. */
 TEST(test_rings)
 {
