@@ -123,6 +123,19 @@ static int scan(enum sw_select_kind kind, const char *wanted, bool no_stack, str
 	return 0;
 }
 
+bool sw_select_matches(enum sw_select_kind kind, const char *text, pid_t pid)
+{
+	sw_cleanup(sw_closedir_p) DIR *proc = opendir("/proc");
+	struct candidate c;
+	struct sw_error ignored;
+	char seen_id[65] = "";
+	if (proc == NULL)
+		return false;
+	if (kind == SW_SELECT_COMM)
+		return candidate_read(dirfd(proc), pid, &c) && comm_matches(c.process.comm, text);
+	return cgroup_matches(dirfd(proc), pid, kind, text, seen_id, &ignored) > 0;
+}
+
 int sw_select_processes(enum sw_select_kind kind, const char *text, struct sw_selected **ret,
 			size_t *ret_n, struct sw_error *err)
 {

@@ -76,6 +76,7 @@ static const struct {
 	{"no_progress", 0, "compare with 'snapwalk verify PID'"},
 	{"scan_limit", SCANNED, "nothing else is known of where that stack goes on"},
 	{"scan_limit", 0, "see what there may be with --walk scan"},
+	{"native_only", 0, "sample that process alone"},
 	/* warnings */
 	{"thread_missing", FILED, "the file was made so, and has no more"},
 	{"thread_missing", 0, "'snapwalk doctor PID' says why"},

@@ -4,6 +4,7 @@
  * modules are of a look at the process that touches no thread; it is taken anew when code was mapped, and
  * when a sample is in code that it does not know.
  */
+#include "sample/cpu.h"
 #include "arena.h"
 #include "capture/maps.h"
 #include "capture/returns.h"
@@ -26,6 +27,7 @@
 
 #include <fcntl.h>
 #include <snapwalk/clock.h>
+#include <snapwalk/host.h>
 #include <snapwalk/sampler.h>
 #include <string.h>
 
@@ -49,6 +51,13 @@ struct sw_cpu_sampler {
 	struct sw_copy copy;           /* the last one */
 	struct sw_copy said;           /* the same with the parts that say what it is of */
 	struct sw_uprobes probes;      /* owned: where functions are the events */
+	struct sw_cpu_feed feed;       /* drain: NULL: it has events of its own */
+	bool has_fed;                  /* copy is one that was handed over, and not looked at yet */
+	bool changed;                  /* maps or program, since fed.drain was called last */
+	uint32_t recipe_generation;    /* fed: of copies that were made by the recipe */
+	uint64_t n_native;             /* fed: copies without what the recipe is for */
+	bool has_runtime;              /* fed: frames of which may be missing */
+	struct sw_slots kept_native;   /* fed: as kept, of walks without runtimes */
 	struct sw_event_place *places; /* owned: of them, without files */
 	bool by_calls;                 /* the events are system calls: */
 	struct sw_event_options wanted;
@@ -97,6 +106,7 @@ struct sw_cpu_sampler {
 
 static void snapshot_drop(struct sw_cpu_sampler *s)
 {
+	sw_slots_deinit(&s->kept_native);
 	sw_slots_deinit(&s->kept); /* before the snapshot that they are of */
 	sw_borrowed_destroy(s->snap, false);
 	s->snap = NULL;
@@ -135,10 +145,36 @@ static int copies_open(struct sw_cpu_sampler *s, struct sw_error *err)
 	return sw_copies_open(&how, &s->copies, err);
 }
 
+static bool is_fed(const struct sw_cpu_sampler *s)
+{
+	return s->feed.drain != NULL;
+}
+
+/* Without a recipe there are native frames. */
+static int recipe_lend(struct sw_cpu_sampler *s, struct sw_error *err)
+{
+	struct sw_recipe recipe = {0};
+	s->no_copies = (struct sw_error){0};
+	int r = sw_sample_recipe(s->base, &sw_tables, &recipe, &s->no_copies);
+	if (r == 0 && recipe.steps.n_steps > 0)
+		r = sw_copies_sample(s->copies, s->target->pid, &recipe.steps, &s->no_copies);
+	s->has_recipe = r == 0 && recipe.steps.n_steps > 0;
+	s->has_runtime =
+		s->has_recipe ||
+		(r < 0 && (r != -SW_E_INVALID || sw_sample_has_runtime(s->base, &sw_tables)));
+	if (!s->has_recipe)
+		sw_copies_forget(s->copies, s->target->pid);
+	s->recipe = s->has_recipe ? recipe : (struct sw_recipe){0};
+	s->recipe_generation = s->has_recipe ? sw_copies_generation(s->copies, s->target->pid) : 0;
+	return r == -SW_E_NOMEM ? sw_fail_nomem(err) : 0;
+}
+
 /* The program is loaded once. Where that is refused, events without it have to do; system calls have no others. */
 static int recipe_take(struct sw_cpu_sampler *s, struct sw_error *err)
 {
 	struct sw_recipe recipe = {0};
+	if (is_fed(s))
+		return recipe_lend(s, err);
 	if (s->fixed) /* nothing of the process may be read later */
 		return 0;
 	int r = sw_sample_recipe(s->base, &sw_tables, &recipe, &s->no_copies);
@@ -460,13 +496,39 @@ int sw_event_sampler_create(struct sw_context *ctx, struct sw_target *target,
 	return create(ctx, target, &none, 0, options, ret, err);
 }
 
+int sw_cpu_sampler_create_fed(struct sw_context *ctx, struct sw_target *target,
+			      const struct sw_cpu_feed *feed, struct sw_cpu_sampler **ret,
+			      struct sw_error *err)
+{
+	struct sw_cpu_sampler *s = calloc(1, sizeof(*s));
+	if (s == NULL)
+		return sw_fail_nomem(err);
+	s->ctx = ctx;
+	s->target = target;
+	s->exec_link_fd = -EBADF;
+	s->feed = *feed;
+	s->copies = feed->copies;
+	s->stack_bytes = feed->stack_bytes;
+	s->base_old = true;
+	s->ranges = calloc(SW_COPY_PARTS_MAX, sizeof(*s->ranges));
+	if (s->ranges == NULL) {
+		sw_cpu_sampler_destroy(s);
+		return sw_fail_nomem(err);
+	}
+	*ret = s;
+	return 0;
+}
+
 void sw_cpu_sampler_destroy(struct sw_cpu_sampler *s)
 {
 	if (s == NULL)
 		return;
 	sw_events_close(s->events);
 	sw_uprobes_close(&s->probes);
-	sw_copies_close(s->copies);
+	if (is_fed(s))
+		sw_copies_forget(s->copies, s->target->pid);
+	else
+		sw_copies_close(s->copies);
 	sw_close_p(&s->exec_link_fd);
 	snapshot_drop(s);
 	sw_map64_deinit(&s->names);
@@ -739,6 +801,87 @@ static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 	}
 }
 
+void sw_cpu_sampler_feed(struct sw_cpu_sampler *s, const struct sw_copy *copy)
+{
+	s->n_left += s->has_fed;
+	s->copy = *copy;
+	s->has_fed = true;
+}
+
+void sw_cpu_sampler_note_code(struct sw_cpu_sampler *s, bool program)
+{
+	s->changed = s->code_came = true;
+	s->program_came |= program;
+}
+
+const char *sw_cpu_sampler_no_recipe(const struct sw_cpu_sampler *s)
+{
+	return is_fed(s) && s->snap != NULL && s->no_copies.code != 0 ? s->no_copies.message : "";
+}
+
+uint64_t sw_cpu_sampler_native(const struct sw_cpu_sampler *s)
+{
+	return s->n_native;
+}
+
+/*
+ * Maps of the program that the copy is of. Which program they are of nobody can tell where it became another one
+ * meanwhile: the copy is left out then, and the maps are read again for the next one. False: that is so.
+ */
+static int fed_renew(struct sw_cpu_sampler *s, bool *ret_usable, struct sw_error *err)
+{
+	s->changed = false;
+	int r = base_take(s, err);
+	if (r < 0) {
+		snapshot_drop(s);
+		s->base_old = true;
+		return r;
+	}
+	s->feed.drain(s->feed.arg);
+	*ret_usable = !s->program_came;
+	s->base_old = s->program_came;
+	s->exec_id = s->copy.head.exec_id;
+	return 0;
+}
+
+/* The copy that was handed over, unless it is of a program whose maps are gone. */
+static int fed_take(struct sw_cpu_sampler *s, bool *ret_new_program, struct sw_error *err)
+{
+	const struct sw_sampled_head *head = &s->copy.head;
+	bool usable = true;
+	s->n = 0;
+	if (!s->has_fed)
+		return 0;
+	s->has_fed = false;
+	if (s->snap != NULL && head->exec_id < s->exec_id) {
+		s->n_left++;
+		return 0;
+	}
+	*ret_new_program = s->exec_id != 0 && head->exec_id != s->exec_id;
+	bool unknown = s->snap != NULL && !is_known_code(s, s->copy.regs.rip);
+	bool due = (s->code_came || unknown) &&
+		   sw_clock_ns() - s->base_ns > (s->code_came ? CODE_NS : UNKNOWN_NS);
+	if (s->base_old || s->snap == NULL || s->program_came || *ret_new_program || due) {
+		int r = fed_renew(s, &usable, err);
+		if (r < 0)
+			s->n_left++;
+		if (r < 0)
+			return r;
+	}
+	if (!usable || sw_arch_is_32bit(&s->copy.regs) != (s->snap->process.elf_class == 32)) {
+		s->n_left++;
+		return 0;
+	}
+	/* What a recipe did not copy no runtime may look for: the process runs on. */
+	bool native = !s->has_recipe || lacks_frames(s) || head->generation != s->recipe_generation;
+	s->n_native += native && s->has_runtime;
+	s->snap->priv->native_only = native;
+	s->snap->priv->lacks_runtime = native && s->has_runtime;
+	s->snap->priv->kept = native ? &s->kept_native : &s->kept;
+	copy_add(s);
+	return 0;
+}
+
 /* Those that are there and cannot be walked any more. */
 static void rest_count(struct sw_cpu_sampler *s)
 {
@@ -775,7 +918,11 @@ int sw_cpu_sampler_next(struct sw_cpu_sampler *s, struct sw_sample *ret, struct 
 	struct sw_sample sample = {.number = ++s->number, .time_ns = sw_realtime_ns()};
 	if (s->fixed && s->base_old)
 		return fail_old(s, err);
-	if (base_is_due(s)) {
+	if (is_fed(s)) {
+		int r = fed_take(s, &sample.new_program, err);
+		if (r < 0)
+			return r;
+	} else if (base_is_due(s)) {
 		int r = base_renew(s, err);
 		if (r == -SW_E_EXITED)
 			rest_count(s);
@@ -784,8 +931,9 @@ int sw_cpu_sampler_next(struct sw_cpu_sampler *s, struct sw_sample *ret, struct 
 	}
 	if (s->copies != NULL && s->snap != NULL)
 		sw_active_open(s->snap, &sw_tables);
-	batch_fill(s, &sample.new_program);
-	if (s->n == 0 && !s->alone && !s->base_old && !sw_target_lives(s->target)) {
+	if (!is_fed(s))
+		batch_fill(s, &sample.new_program);
+	if (!is_fed(s) && s->n == 0 && !s->alone && !s->base_old && !sw_target_lives(s->target)) {
 		batch_fill(s,
 			   &sample.new_program); /* what it wrote before its end is there by now */
 		if (s->n == 0 && !s->alone && !s->base_old)
@@ -809,7 +957,7 @@ int sw_cpu_sampler_next(struct sw_cpu_sampler *s, struct sw_sample *ret, struct 
 	sample.light = true;
 	sample.kept = s->copies != NULL;
 	sample.event_alone = s->alone;
-	sample.more = s->n > 0 || s->alone || s->base_old;
+	sample.more = !is_fed(s) && (s->n > 0 || s->alone || s->base_old);
 	*ret = sample;
 	return 0;
 }
@@ -817,6 +965,8 @@ int sw_cpu_sampler_next(struct sw_cpu_sampler *s, struct sw_sample *ret, struct 
 uint64_t sw_cpu_sampler_lost(const struct sw_cpu_sampler *s)
 {
 	struct sw_copies_counts counts = {0};
+	if (is_fed(s)) /* the others are those of all processes */
+		return s->n_left;
 	if (s->copies != NULL)
 		counts = sw_copies_counts(s->copies);
 	return sw_events_lost(s->events) + s->n_left + counts.n_no_space + counts.n_nested;
@@ -824,7 +974,7 @@ uint64_t sw_cpu_sampler_lost(const struct sw_cpu_sampler *s)
 
 bool sw_cpu_sampler_with_kernel(const struct sw_cpu_sampler *s)
 {
-	return sw_events_with_kernel(s->events);
+	return is_fed(s) || sw_events_with_kernel(s->events);
 }
 
 const struct sw_event *sw_cpu_sampler_event(const struct sw_cpu_sampler *s)

@@ -31,6 +31,16 @@ static int runtime_add(const struct sw_snapshot *base, const struct sw_runtime_o
 		       (int) base->process.pid, runtime->name, why);
 }
 
+bool sw_sample_has_runtime(const struct sw_snapshot *base, const struct sw_tables *tables)
+{
+	tables = sw_tables_of(tables, base);
+	for (size_t i = 0; i < tables->n_runtimes; i++)
+		if (sw_light_has_frames(tables->runtimes[i]) && tables->runtimes[i]->probe(base) &&
+		    is_there(base, tables->runtimes[i]))
+			return true;
+	return sw_snapshot_has_kind(base, SW_MODULE_PE);
+}
+
 bool sw_sample_is_unpublished(const struct sw_snapshot *base, const struct sw_tables *tables)
 {
 	tables = sw_tables_of(tables, base);

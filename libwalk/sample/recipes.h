@@ -14,6 +14,9 @@
 int sw_sample_recipe(const struct sw_snapshot *base, const struct sw_tables *tables,
 		     struct sw_recipe *ret, struct sw_error *err);
 
+/* Whether there is a runtime that has frames of its own. */
+bool sw_sample_has_runtime(const struct sw_snapshot *base, const struct sw_tables *tables);
+
 /* Whether no code that the process makes publishes anything. */
 bool sw_sample_is_unpublished(const struct sw_snapshot *base, const struct sw_tables *tables);
 

@@ -37,6 +37,7 @@ struct sw_snapshot_priv {
 	bool live_dead;        /* a live read failed because the process is gone: ask no more */
 	bool borrowed;         /* found, and what pages have, are another snapshot's */
 	bool native_only;      /* known from before, by the same maps: no runtime, no made code */
+	bool lacks_runtime;    /* native_only, and there is a runtime: its frames are missing */
 	/* Threads have copies by a recipe (sw_thread.copy): these alone are of one instant. What is read later has to
 	 * be constant. */
 	bool by_copies;

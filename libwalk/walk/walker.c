@@ -637,6 +637,8 @@ static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, stru
 		finish(w, SW_END_MEMORY, "its pages did not come");
 
 	mark_without(w);
+	if (w->walks->snap->priv->lacks_runtime && w->end == SW_END_COMPLETE)
+		finish(w, SW_END_NATIVE_ONLY, "frames of its runtime were not copied");
 	internal_frames(w);
 	end_left_out(w);
 	if (w->options->trim_unknown)

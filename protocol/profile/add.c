@@ -113,9 +113,12 @@ static int root_of(struct adding *a, bool grow, uint32_t *ret_node)
 	*ret_node = 0;
 	if (!a->profile->by_process)
 		return 1;
-	(void) snprintf(text, sizeof(text), "%s (%d)",
-			report->process.comm != NULL ? report->process.comm : "",
-			(int) report->process.pid); /* cut, when it is longer */
+	const char *comm = report->process.comm != NULL ? report->process.comm : "";
+	if (report->process.pid == 0)
+		(void) snprintf(text, sizeof(text), "%s (ended)", comm); /* likewise */
+	else
+		(void) snprintf(text, sizeof(text), "%s (%d)", comm,
+				(int) report->process.pid); /* cut, when it is longer */
 	return mark_text(a->profile, text, grow, ret_node);
 }
 

@@ -30,6 +30,9 @@ static int events_begin(struct sw_recorder *r, size_t stack_bytes, unsigned flag
 	if (o->event != NULL)
 		return sw_event_sampler_create(sw_session_context(r->session), r->target, o->event,
 					       &r->cpu, err);
+	if (o->host != NULL)
+		return sw_cpu_sampler_create_of(o->host, sw_session_context(r->session), r->target,
+						&r->cpu, err);
 	int code = sw_cpu_sampler_create(sw_session_context(r->session), r->target, o->rate_hz,
 					 stack_bytes, flags, &r->cpu, &r->no_events);
 	bool refused = code == -SW_E_NOT_PERMITTED || code == -SW_E_UNSUPPORTED ||
@@ -121,6 +124,8 @@ void sw_recorder_destroy(struct sw_recorder *r)
 	if (r == NULL)
 		return;
 	sw_sampler_destroy(r->sampler);
+	if (r->options.host != NULL && r->cpu != NULL)
+		sw_host_sampler_drop(r->options.host, r->cpu);
 	sw_cpu_sampler_destroy(r->cpu);
 	if (r->target != NULL)
 		sw_target_close(r->target);
@@ -303,6 +308,16 @@ void sw_recorder_renumber(struct sw_recorder *r, uint32_t (*row)(void *arg, uint
 bool sw_recorder_has_events(const struct sw_recorder *r)
 {
 	return r->cpu != NULL && r->options.event != NULL && sw_event_sampler_has_more(r->cpu);
+}
+
+uint64_t sw_recorder_native(const struct sw_recorder *r)
+{
+	return sw_cpu_sampler_native(r->cpu);
+}
+
+const char *sw_recorder_no_recipe(const struct sw_recorder *r)
+{
+	return sw_cpu_sampler_no_recipe(r->cpu);
 }
 
 struct sw_event_cost sw_recorder_event_cost(const struct sw_recorder *r)

@@ -52,6 +52,8 @@ enum sw_end {
 	SW_END_NO_PROGRESS, /* the same frame again, or a stack that grows the wrong way */
 	SW_END_SCAN_LIMIT,
 	SW_END_TIMEOUT,
+	/* The native stack is whole; what a runtime has of its frames was not copied with it */
+	SW_END_NATIVE_ONLY,
 	SW_END_INTERNAL,
 };
 

@@ -11,6 +11,7 @@
  */
 
 #include <snapwalk/event.h>
+#include <snapwalk/host.h>
 #include <snapwalk/pipeline.h>
 #include <snapwalk/profile.h>
 #include <snapwalk/sampler.h>
@@ -94,6 +95,9 @@ struct sw_recorder_options {
 	/* SW_RECORD_CPU: a stack at each of these events, not by CPU time; see sw_event_sampler_create(). Where that is
 	 * refused it is an error. Borrowed for sw_recorder_create(). NULL: by CPU time. */
 	const struct sw_event_options *event;
+	/* SW_RECORD_CPU: the samples of its process are those of this one; see sw_cpu_sampler_create_of(). A sample of the
+	 * recorder is one of them. Borrowed until the end. NULL: it has events of its own. */
+	struct sw_host_sampler *host;
 	/* Before and after names are looked for, which may take long: for somebody who samples with a
 	 * priority. NULL: nobody wants to know. */
 	void (*naming)(void *arg, bool begins);
@@ -142,6 +146,11 @@ SW_PUBLIC size_t sw_recorder_slots(const struct sw_recorder *recorder);
 /** False: that slot has none. */
 SW_PUBLIC bool sw_recorder_thread(const struct sw_recorder *recorder, size_t slot,
 				  struct sw_recorder_thread *ret);
+
+/** See sw_cpu_sampler_native(); of a recorder with options.host, as the following. */
+SW_PUBLIC uint64_t sw_recorder_native(const struct sw_recorder *recorder);
+/** See sw_cpu_sampler_no_recipe(). */
+SW_PUBLIC const char *sw_recorder_no_recipe(const struct sw_recorder *recorder);
 
 /** See sw_event_sampler_cost(); of a recorder with options.event. */
 SW_PUBLIC struct sw_event_cost sw_recorder_event_cost(const struct sw_recorder *recorder);

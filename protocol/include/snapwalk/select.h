@@ -36,6 +36,9 @@ struct sw_selected {
 SW_PUBLIC int sw_select_processes(enum sw_select_kind kind, const char *text,
 				  struct sw_selected **ret, size_t *ret_n, struct sw_error *err);
 
+/** Whether this process is one of them. Of containers that begin alike each matches. */
+SW_PUBLIC bool sw_select_matches(enum sw_select_kind kind, const char *text, pid_t pid);
+
 #ifdef __cplusplus
 }
 #endif
