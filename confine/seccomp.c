@@ -97,11 +97,15 @@ int sw_seccomp_parser(unsigned more, struct sw_error *err)
 						     SECCOMP_RET_ALLOW};
 	static const struct sw_filter_rule is_terminal = SW_FILTER_ALLOWED(SYS_ioctl, 1, TCGETS),
 					   opens = {.call = SYS_openat,
-						    .action = SECCOMP_RET_ALLOW};
+						    .action = SECCOMP_RET_ALLOW},
+					   begins = {.call = SYS_pidfd_open,
+						     .action = SECCOMP_RET_ALLOW};
 	struct sw_filter f = {.n = 0};
 	sw_filter_begin(&f);
 	if (more & SW_SECCOMP_CAPTURE)
 		sw_calls_add_capture(&f);
+	if (more & SW_SECCOMP_PROCESSES)
+		sw_filter_add(&f, &begins);
 	if (more & SW_SECCOMP_SCREEN)
 		screen_add(&f);
 	sw_calls_add_own(&f);

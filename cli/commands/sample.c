@@ -7,11 +7,15 @@
 #include "daemon/dump.h"
 #include "daemon/first.h"
 #include "run/profile_output.h"
+#include "series/host_run.h"
 #include "series/sample_run.h"
 #include "run/sandbox.h"
 #include "run/select.h"
 #include "run/started.h"
 #include "errors.h"
+
+#include <stdlib.h>
+#include <unistd.h>
 
 /* Whether there is nothing to be sampled any more, or never was. */
 static bool has_ended(const struct sw_error *err)
@@ -196,6 +200,53 @@ static int sample_directly(const struct sw_options *options, struct sw_started *
 	return status;
 }
 
+/* ---- all processes ---- */
+
+static int sample_host(struct sw_host_run *run, struct sw_profile_output *output)
+{
+	struct sw_error err = {0};
+	if (sw_sandbox_enter_sampling_host(run->options, &err) < 0)
+		return sw_complain_error("snapwalk", &err);
+	int read = sw_profile_output_parse(output);
+	if (read != SW_STATUS_COMPLETE)
+		return read;
+	if (sw_host_run_all(run, &err) < 0)
+		return sw_complain_error("snapwalk", &err);
+	int status = sw_host_run_summary(run);
+	return sw_status_worse(status, sw_profile_output_write(output, run->profile));
+}
+
+/* False: the kernel refuses events of all processes, which was not asked for: those that are there are sampled. */
+static bool sample_all(const struct sw_options *options, int *ret_status)
+{
+	struct sw_error err = {0};
+	struct sw_profile_output output;
+	struct sw_host_run *run = calloc(1, sizeof(*run));
+	int r = run != NULL ? sw_host_run_open(run, options, &err) : sw_fail_nomem(&err);
+	bool done = r == 0 || options->whole_host;
+	if (r == 0) {
+		*ret_status = sw_profile_output_open(&output, options);
+		if (*ret_status == SW_STATUS_COMPLETE)
+			*ret_status = sample_host(run, &output);
+		sw_profile_output_deinit(&output);
+	} else if (done)
+		*ret_status = sw_complain_error("snapwalk", &err);
+	if (run != NULL)
+		sw_host_run_deinit(run);
+	free(run);
+	return done;
+}
+
+/* Whether all processes are sampled by one event for each CPU, and those that are not meant are left out. */
+static bool is_of_host(const struct sw_options *o)
+{
+	bool several = o->n_wants > 1;
+	for (size_t i = 0; i < o->n_wants; i++)
+		several |= o->wants[i].kind != SW_WANT_PID;
+	return o->whole_host || (o->mode == SW_RECORD_CPU && several && geteuid() == 0 &&
+				 o->snapshot.stop != SW_STOP_ALWAYS && o->snapshot.tids == NULL);
+}
+
 static int sample_started(const struct sw_options *options, struct sw_started *started)
 {
 	int status = sample_directly(options, started);
@@ -210,5 +261,12 @@ int sw_cmd_sample(const struct sw_options *options)
 	if (options->program != NULL)
 		return sw_started_run(options, sample_started);
 	int status;
+	if (options->whole_host && geteuid() != 0) {
+		sw_complain("--all", "only root may sample all processes", "not_permitted",
+			    "run it as root");
+		return SW_STATUS_DENIED;
+	}
+	if (is_of_host(options) && sample_all(options, &status))
+		return status;
 	return sample_without_stop(options, &status) ? status : sample_directly(options, NULL);
 }

@@ -24,6 +24,7 @@ bool sw_set_mode(struct sw_options *o, const char *value, struct sw_usage *usage
 {
 	int n = sw_choice_parse(value, "wall|cpu|off", usage);
 	o->mode = (enum sw_record_mode) n;
+	o->mode_given = true;
 	return n >= 0;
 }
 

@@ -70,7 +70,8 @@ const struct sw_option sw_option_table[] = {
 	{"no-group", 0, NULL, READS, "one stack for each thread, by thread id", sw_set_no_group,
 	 false},
 	{"all", 0, NULL, READS | EVENTS | SW_FOR_SAMPLE | SW_FOR_DIFF | SW_FOR_MERGE | SW_FOR_HELP,
-	 "in text also idle threads, and all stacks; sample: what is small; diff: all of a list; "
+	 "in text also idle threads, and all stacks; sample: what is small, and without a target: "
+	 "all processes; diff: all of a list; "
 	 "on: whole stacks; "
 	 "help: the options of all commands",
 	 sw_set_all, false},

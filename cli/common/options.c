@@ -19,6 +19,7 @@ enum {
 	DEFAULT_SYMBOLIZE_MS = 60000,
 	DEFAULT_RATE_HZ = 20,
 	DEFAULT_CPU_RATE_HZ = 99, /* such a sample costs next to nothing, and is of one thread */
+	DEFAULT_HOST_RATE_HZ = 19,
 	DEFAULT_DURATION_S = 5,
 	DEFAULT_LEAKS_S = 60,
 	DEFAULT_MAX_LOAD_PERCENT = 1,
@@ -485,6 +486,29 @@ static bool check_no_program(const struct sw_options *o, const char *word, struc
 			     "%s starts no program, sample, on and leaks do", o->command->name);
 }
 
+/* Of the whole machine, and of what has no fixed processes, each sample is of a thread that runs. */
+static bool check_host(struct sw_options *o, struct sw_usage *usage)
+{
+	if (o->command->bit != SW_FOR_SAMPLE || !o->all || o->program != NULL || o->n_wants > 0)
+		return true;
+	(void) snprintf(usage->about, sizeof(usage->about), "--all");
+	if (o->mode_given && o->mode != SW_RECORD_CPU)
+		return sw_usage_fail(usage, "leave --mode away",
+				     "all processes are sampled by CPU time");
+	if (o->stop_given && o->snapshot.stop != SW_STOP_NEVER)
+		return sw_usage_fail(usage, "leave --stop away", "no process is stopped");
+	if (o->via == SW_VIA_DAEMON)
+		return sw_usage_fail(usage, "leave --via away",
+				     "the daemon does not sample all processes");
+	o->mode = SW_RECORD_CPU;
+	o->whole_host = true;
+	o->all = false; /* of text: what is small */
+	o->via = SW_VIA_DIRECT;
+	if (!o->rate_given)
+		o->rate_hz = DEFAULT_HOST_RATE_HZ;
+	return true;
+}
+
 static bool check_leaks(struct sw_options *o, struct sw_usage *usage)
 {
 	if (!o->of_given)
@@ -540,6 +564,7 @@ static bool check_on(struct sw_options *o, struct sw_usage *usage)
 static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 {
 	enum sw_command_bit bit = o->command->bit;
+	o->rate_given = o->rate_hz != 0;
 	if (o->rate_hz == 0)
 		o->rate_hz = o->mode == SW_RECORD_CPU ? DEFAULT_CPU_RATE_HZ : DEFAULT_RATE_HZ;
 	(void) snprintf(usage->about, sizeof(usage->about), "%s", o->command->name);
@@ -551,7 +576,10 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 		return check_hook(o, usage) && check_via(o, usage);
 	if (o->program != NULL && !check_program(o, usage))
 		return false;
-	if (o->program == NULL && o->n_wants + o->n_words == 0 && bit != SW_FOR_DOCTOR)
+	if (!check_host(o, usage))
+		return false;
+	if (o->program == NULL && o->n_wants + o->n_words == 0 && bit != SW_FOR_DOCTOR &&
+	    !o->whole_host)
 		return sw_usage_fail(usage, "give a process id, or see snapwalk --help",
 				     "no target is given");
 	if (!check_merge(o, usage))

@@ -126,6 +126,8 @@ struct sw_options {
 	uint32_t burst_count, burst_ms; /* dump: captures, and what is between; 0: one dump */
 	uint32_t rate_hz, duration_s, max_load_percent; /* sample */
 	bool by_process;                                /* sample */
+	bool whole_host;                                /* sample: all processes */
+	bool mode_given, rate_given;                    /* sample */
 	enum sw_profile_format profile_format;          /* sample, with format_given; show */
 	enum sw_record_mode mode;                       /* sample */
 	const char *diff;                               /* sample; NULL: not given */

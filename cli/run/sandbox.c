@@ -241,15 +241,14 @@ static const uint64_t capture_caps = UINT64_C(1) << CAP_SYS_PTRACE |
 				     UINT64_C(1) << CAP_DAC_READ_SEARCH |
 				     UINT64_C(1) << CAP_CHECKPOINT_RESTORE;
 
-int sw_sandbox_enter_capturing(const struct sw_options *options, bool screen, struct sw_error *err)
+static int enter_capturing(const struct sw_options *options, unsigned more, struct sw_error *err)
 {
 	int r = options->libunwind ? sw_walk_libunwind_load(err)
 				   : 0; /* the sandbox loads no code */
 	if (r < 0 || is_off(options))
 		return r;
 	sw_caps_allow_realtime();
-	return give_up(capture_caps, NULL, NULL,
-		       SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE | (screen ? SW_SECCOMP_SCREEN : 0),
+	return give_up(capture_caps, NULL, NULL, SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE | more,
 		       err);
 }
 
@@ -260,6 +259,16 @@ int sw_sandbox_enter_naming(const struct sw_options *options, struct sw_error *e
 		return 0;
 	allow(&p, "/", SW_LANDLOCK_LIST);
 	return give_up(0, &p, NULL, SW_SECCOMP_TERMINAL, err);
+}
+
+int sw_sandbox_enter_capturing(const struct sw_options *options, bool screen, struct sw_error *err)
+{
+	return enter_capturing(options, screen ? SW_SECCOMP_SCREEN : 0, err);
+}
+
+int sw_sandbox_enter_sampling_host(const struct sw_options *options, struct sw_error *err)
+{
+	return enter_capturing(options, SW_SECCOMP_PROCESSES, err);
 }
 
 int sw_sandbox_enter_parsing(const struct sw_options *options, struct sw_error *err)

@@ -32,6 +32,8 @@ int sw_sandbox_enter_saved(const struct sw_options *options, const struct sw_sub
  * terminal, with keys.
  */
 int sw_sandbox_enter_capturing(const struct sw_options *options, bool screen, struct sw_error *err);
+/* The same, of processes that begin later, too. */
+int sw_sandbox_enter_sampling_host(const struct sw_options *options, struct sw_error *err);
 /* Files that dumps name are opened for reading, by our own permissions and without capabilities: they may be anywhere, and
  * only those with the right build-id are looked into. */
 int sw_sandbox_enter_naming(const struct sw_options *options, struct sw_error *err);

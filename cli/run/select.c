@@ -70,6 +70,18 @@ static int add_matches(struct sw_selection *s, const struct sw_want *want, struc
 	return r;
 }
 
+bool sw_selects(const struct sw_options *options, pid_t pid)
+{
+	for (size_t i = 0; i < options->n_wants; i++) {
+		const struct sw_want *want = &options->wants[i];
+		if (want->kind == SW_WANT_PID
+			    ? want->pid == pid
+			    : sw_select_matches(kind_of(want->kind), want->text, pid))
+			return true;
+	}
+	return options->n_wants == 0;
+}
+
 static int select_want(const struct sw_want *want, struct sw_selection *s, struct sw_error *err)
 {
 	if (want->kind == SW_WANT_CORE || want->kind == SW_WANT_FIXTURE)

@@ -32,6 +32,8 @@ int sw_select(const struct sw_options *options, struct sw_selection *ret, const 
 int sw_selection_add(struct sw_selection *selection, pid_t pid, const char *comm,
 		     struct sw_error *err);
 void sw_selection_deinit(struct sw_selection *selection);
+/* Whether a process, which may have begun since, is one that the TARGET words mean; without any word each is. */
+bool sw_selects(const struct sw_options *options, pid_t pid);
 
 /*
  * For commands with one target. Complains by itself.

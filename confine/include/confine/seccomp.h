@@ -13,6 +13,9 @@ enum {
 	/* Capture again: hold threads, and read their memory and files. Of what ptrace(2) can change, that
 	 * alone which lets an interrupted system call begin anew. */
 	SW_SECCOMP_CAPTURE = 8,
+	/* Begin to look at processes that were not there before. No other process can be signalled, nor its descriptors
+	 * taken. */
+	SW_SECCOMP_PROCESSES = 16,
 };
 
 /* The calling thread, which must be the only one of its process, parses hostile bytes from now on:

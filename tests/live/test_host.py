@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 20s
+"""Samples of all processes, and of those that a name or several pids mean, by one event for each CPU: stacks are those of
+programs whose functions say how deep they are; processes that begin later or become other programs are sampled; nobody
+else is looked at; without root it is refused."""
+import json
+import os
+import signal
+import subprocess
+import sys
+
+from harness import SNAPWALK, Tap, Target, hangs_s, iterator_refused, snapwalk, summary_of, wait_until
+from test_copies import PYTHON, judge, stacks
+
+RATE = 500
+CPU_S = 0.4  # that each program runs for while it is sampled
+DEPTHS = os.path.join(os.path.dirname(PYTHON), os.pardir, os.pardir, os.pardir, "build/tests/targets/depths")
+# A program that is Python for some time, and another one from a line of input on.
+BECOMES = "import os, sys, threading\n" \
+    "def d0():\n    while not gone: pass\n" \
+    "gone = False\nprint('ready', flush=True)\n" \
+    "threading.Thread(target=d0, daemon=True).start()\nsys.stdin.readline()\n" \
+    "os.execv(sys.argv[1], sys.argv[1:])\n"
+
+
+def cpu_s(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
+        fields = f.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_ran(pid, seconds=CPU_S):
+    until = cpu_s(pid) + seconds
+    wait_until(lambda: cpu_s(pid) >= until, f"{pid} to run")
+
+
+class Sampling:
+    """A run of the command until it is told to stop. profile and said are what it gave."""
+
+    def __init__(self, *args):
+        self.args = [SNAPWALK, "sample", *map(str, args), "--duration", "0", "--format", "json", "--rate", str(RATE),
+                     "--stack-bytes", "32K"]
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        # The last thing that it does before the first sample.
+        wait_until(self.is_confined, "the command to sample")
+        return self
+
+    def is_confined(self):
+        with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as f:
+            return self.process.poll() is not None or "\nSeccomp:\t2\n" in f.read()
+
+    def __exit__(self, *exc):
+        self.process.send_signal(signal.SIGINT)
+        out, self.said = self.process.communicate(timeout=hangs_s())
+        self.status = self.process.returncode
+        self.profile = json.loads(out) if out else {"nodes": [], "frames": [], "samples": []}
+        self.by_root = {}
+        for frames, n in stacks(self.profile):
+            self.by_root.setdefault(frames[0]["function"], []).append((frames[1:], n))
+
+    def of(self, pid):
+        """[(frames without the process, how often)]"""
+        return [found for root, all_found in self.by_root.items() if root.endswith(f" ({pid})") for found in all_found]
+
+
+def judged(found, kind):
+    counts = {}
+    for frames, n in found:
+        how = judge(kind, frames) if frames else "missed"
+        if frames and frames[0]["function"] == "[cut: native_only]":
+            how = "native only"
+        counts[how] = counts.get(how, 0) + n
+    return counts
+
+
+def check_stacks(tap, name, found, kind):
+    counts = judged(found, kind)
+    tap.check(counts.get("right", 0) > 10, f"{name}: there are whole stacks", counts)
+    tap.equal((counts.get("wrong", 0), counts.get("cut", 0)), (0, 0), f"{name}: no stack is wrong, each that is cut says so")
+    return counts
+
+
+def all_processes(tap):
+    with Target("depths", 1) as native, Target("python", PYTHON, 1, 0, path=sys.executable) as python:
+        with Sampling("--all") as run:
+            wait_ran(native.pid)
+            wait_ran(python.pid)
+        check_stacks(tap, "all, native", run.of(native.pid), "native")
+        counts = check_stacks(tap, "all, Python", run.of(python.pid), "python")
+        tap.check(0 < counts.get("native only", 0) < counts.get("right", 0),
+                  "all, Python: what the kernel is to copy is found after the first sample", counts)
+        tap.check("nothing was stopped" in summary_of(run.said), "all: nothing was stopped", run.said)
+
+
+def later(tap):
+    """By name: a process that begins while others are sampled, and one that has another name."""
+    with Target("python", PYTHON, 1, 0, path=sys.executable) as other, Target("depths", 1) as first:
+        with Sampling("--mode", "cpu", "--comm", "depths") as run, Target("depths", 1) as second:
+            wait_ran(first.pid)
+            wait_ran(second.pid)
+            wait_ran(other.pid, 0.05)
+        check_stacks(tap, "later, the first", run.of(first.pid), "native")
+        check_stacks(tap, "later, one that began meanwhile", run.of(second.pid), "native")
+        tap.equal({root.split(" (")[0] for root in run.by_root}, {"depths"}, "later: no other process is sampled")
+
+
+def becomes(tap):
+    """By pid: a process of Python that becomes a native program. Its stacks are those of the one or of the other."""
+    with Target("python", "-c", BECOMES, DEPTHS, 1, path=sys.executable) as changing, Target("depths", 1) as first:
+        with Sampling("--mode", "cpu", changing.pid, first.pid) as run:
+            wait_ran(changing.pid)
+            changing.send("")
+            changing.readline()
+            wait_ran(changing.pid)
+        found = run.of(changing.pid)
+        python = [(f, n) for f, n in found if any(x["kind"] == "cpython" for x in f)]
+        native = [(f, n) for f, n in found if any(x["function"] == "turn" for x in f)]
+        tap.check(any("d0" in [x["function"] for x in f] for f, _ in python), "exec: the program before has its functions",
+                  judged(found, "python"))
+        check_stacks(tap, "exec, the program after", native, "native")
+        tap.equal([f for f, _ in native if any(x["kind"] == "cpython" for x in f)], [],
+                  "exec: no stack is of both programs")
+
+
+def refused(tap):
+    result = snapwalk("sample", "--all", "--duration", 1, user=65534)
+    tap.equal(result.returncode, 77, "without root: all processes are refused")
+    tap.check("only root" in result.stderr, "without root: the reason is said", result.stderr)
+    result = snapwalk("sample", "--all", "--mode", "wall")
+    tap.equal(result.returncode, 2, "by the wall clock not all processes can be sampled")
+
+
+def main():
+    tap = Tap()
+    why = iterator_refused()
+    if why:
+        tap.skip("all processes", why, "Linux 6.1, root")
+    else:
+        for test in (all_processes, later, becomes, refused):
+            tap.guard(test)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
