@@ -48,6 +48,7 @@ PACKAGES_RUNTIMES := wine64 wine64-tools gcc-mingw-w64-x86-64-posix debootstrap 
 PACKAGES_WINE32 := gcc-mingw-w64-i686-win32 debootstrap debian-archive-keyring
 PACKAGES_INSTALLED := systemd-container debootstrap debian-archive-keyring git zstd
 PACKAGES_KERNEL := qemu-system-x86 busybox-static cpio
+PACKAGES_NFS := $(PACKAGES_KERNEL) nfs-ganesha nfs-ganesha-mem
 
 # ---- knobs: on the command line or in the environment -----------------------------------------
 CC       ?= gcc
@@ -305,7 +306,7 @@ define install_packages
 	fi
 endef
 
-.PHONY: deps deps-check deps-static deps-deb deps-rpm deps-dist deps-fmt deps-lint deps-layers deps-bench deps-monitors deps-runtimes deps-wine32 deps-installed deps-image deps-kernel
+.PHONY: deps deps-check deps-static deps-deb deps-rpm deps-dist deps-fmt deps-lint deps-layers deps-bench deps-monitors deps-runtimes deps-wine32 deps-installed deps-image deps-kernel deps-nfs
 deps: system
 	$(call install_packages,$(PACKAGES_BUILD))
 deps-check: deps
@@ -334,6 +335,8 @@ deps-image: system
 	$(call install_packages,$(PACKAGES_IMAGE))
 deps-kernel: deps
 	$(call install_packages,$(PACKAGES_KERNEL))
+deps-nfs: deps
+	$(call install_packages,$(PACKAGES_NFS))
 deps-monitors: deps
 	$(call install_packages,$(PACKAGES_MONITORS))
 # Some packages of nodejs bring npm along, and refuse the one of that name.
@@ -497,6 +500,7 @@ help:
 		'make check-image   the image of the Containerfile, under podman' \
 		'make check-wine32  32-bit Windows programs, with a Wine of their own: minutes, 1.6 GB' \
 		'make check-kernel  the command on Debian'\''s own kernel, or KERNEL=FILE, emulated' \
+		'make check-nfs     programs on NFS whose server stops, on Debian'\''s kernel, emulated' \
 		'make check-mutants  faults that are put in one by one: does a test fail?' \
 		'make check-flags   builds with clang, -O0, -O3, -flto; unit tests with each' \
 		'sudo make check-fresh  try and check in a clean root; SUITE=trixie RUNS=3 BUSY=4' \

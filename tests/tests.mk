@@ -216,6 +216,12 @@ check-kernel: deps-check deps-kernel
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
 	@KERNEL=$(KERNEL) tests/kernel.sh $(BUILD)
 
+# On Debian's kernel, in the emulator: programs on NFS whose server stops.
+.PHONY: check-nfs
+check-nfs: deps-check deps-nfs
+	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
+	@tests/kernel.sh $(BUILD) nfs
+
 bench: deps-check deps-bench
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
 	@$(PYTHON) tests/bench/bench.py --build $(BUILD)
