@@ -314,7 +314,8 @@ INSTEAD = (("sudo ", ""), (r"\b(PID|(?<!-)4242(?!-))\b", "{pid}"), ("--unit ngin
            ("top {pid}(?!.*--count)", "top {pid} --count 1"),
            (r"(snapwalk (?:on|leaks) .*?)( -d \w+)?$", r"\1 -d 1"), ("--count 3", "--count 2"), ("sleep 10", "sleep 0"),
            (r"\b\d{8}T[\w.]+-4242-\w+", "latest"), ("'reserve\\|commit'", "."), (r"\./server.*", "sleep 1"),
-           (r"func:lib\w+:\w+", "func:libc:malloc"))
+           (r"func:lib\w+:\w+", "func:libc:malloc"),
+           (r"usdt:lib\w+:\w+", "usdt:"))
 NOT_RUN = ("snapwalk watch",  # has no end: test_daemon_clients.py
            "snapwalkd", "snapwalk.conf", "podman", "kubectl", "helm", "make ", "systemctl", "snapwalk 5822",
            "snapwalk explain", "core.4242", "rank-*.json", "flamegraph.pl", "yesterday.json")  # need what is not there

@@ -276,7 +276,7 @@ def changes(tap):
                   "a library that is unloaded and loaded again")
         turn(tap, target, "unload")
         status, out, err = Run("func:called.so:library_called", target.pid).end()
-        tap.check(status == 1 and "no library called.so" in err, "a library that is not there", err)
+        tap.check(status == 2 and "no library called.so" in err, "a library that is not there", err)
         run = Run("func:pushes", "--json", target.pid)
         turn(tap, target)
         target.send("exec")
