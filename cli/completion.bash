@@ -125,7 +125,7 @@ _snapwalk() {
 		;;
 	*'|'*)
 		choices=${argument//'|'/$'\n'}
-		mapfile -t COMPREPLY < <(grep -vxF 'TID,...' <<<"$choices" | _snapwalk_beginning_with "$current")
+		mapfile -t COMPREPLY < <(grep -v '[A-Z]' <<<"$choices" | _snapwalk_beginning_with "$current")
 		return
 		;;
 	*)

@@ -79,7 +79,7 @@ function __snapwalk_values
         case PID
             __snapwalk_pids
         case '*|*'
-            string split '|' -- $argv[2] | string match -v 'TID,...'
+            string split '|' -- $argv[2] | string match -rv '[A-Z]'
     end
 end
 

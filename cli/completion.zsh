@@ -93,7 +93,7 @@ _snapwalk_value() {
 	*:PID) _snapwalk_pids ;;
 	*'|'*)
 		found=(${(s:|:)argument})
-		compadd -- ${found:#TID,...}
+		compadd -- ${found:#*[A-Z]*}
 		;;
 	*) _message "$argument" ;;
 	esac

@@ -181,11 +181,12 @@ const struct sw_option sw_option_table[] = {
 	 "how long: 10, 10s, 2m, 1h; 0: until Control-C (default 0)", sw_set_duration, false},
 	{"duration", 'd', "TIME", SW_FOR_LEAKS,
 	 "how long: 10, 10s, 2m, 1h; 0: until Control-C (default 60)", sw_set_duration, false},
-	{"of", 0, "fds|threads|maps|LIB:F/G|FILE", SW_FOR_LEAKS,
-	 "what is followed; LIB:F/G: what function F hands out and G takes back, FILE (openssl, "
-	 "sqlite3, ...): lists of such functions; for that the "
-	 "kernel "
-	 "changes the code of the process meanwhile: it has breakpoints there",
+	{"of", 0, "fds|threads|maps|LIB:F/G|NAME", SW_FOR_LEAKS,
+	 "what is followed; LIB:F/G: what function F hands out and G takes back; NAME, as openssl "
+	 "or "
+	 "sqlite3: a list of such functions. For functions the kernel changes the code of the "
+	 "process "
+	 "meanwhile: it has breakpoints there",
 	 sw_set_of, false},
 	{"errno", 0, "NAME|any", SW_FOR_ON, "only calls that fail with this error, as EMFILE",
 	 sw_set_errno, false},

@@ -312,7 +312,7 @@ def test_options(tap):
 # What cannot be as it stands on the machine of a test, and what would take long.
 INSTEAD = (("sudo ", ""), (r"\b(PID|(?<!-)4242(?!-))\b", "{pid}"), ("--unit nginx", "{pid}"), (r"(-d|--duration) 10\b", r"\1 1"),
            ("top {pid}(?!.*--count)", "top {pid} --count 1"),
-           (r"(snapwalk (?:on|leaks) .*?)( -d \w+)?$", r"\1 -d 1"), ("--count 3", "--count 2"), ("sleep 10", "sleep 0"),
+           (r"(snapwalk (?:on|leaks) .*?)( -d \w+)?$", r"\1 -d 1"), (r"--of ('[^']+'|\S+:\S+|sqlite3)", "--of libc:opendir/closedir"), ("--count 3", "--count 2"), ("sleep 10", "sleep 0"),
            (r"\b\d{8}T[\w.]+-4242-\w+", "latest"), ("'reserve\\|commit'", "."), (r"\./server.*", "sleep 1"),
            (r"func:lib\w+:\w+", "func:libc:malloc"),
            (r"usdt:lib\w+:\w+", "usdt:"))
