@@ -37,3 +37,21 @@ TEST(test_starts)
 	assert_false(sw_elf_frame_start(&elf, IMAGE_CODE + 0x10, &start));
 	free(image);
 }
+
+TEST(test_ranges)
+{
+	static const struct image_fde fdes[] = {{.start = 0x10, .end = 0x20},
+						{.start = 0x20, .end = 0x28}};
+	uint8_t *image = elf_image(&(struct image_parts){.fdes = fdes, .n_fdes = 2});
+	struct sw_elf elf;
+	uint64_t start = 0, end = 0;
+	assert_true(sw_elf_init(&elf, (struct sw_bytes){image, IMAGE_BYTES}));
+	assert_true(sw_elf_frame_range(&elf, IMAGE_CODE + 0x1f, &start, &end));
+	assert_int_equal(start, IMAGE_CODE + 0x10);
+	assert_int_equal(end, IMAGE_CODE + 0x20);
+	assert_true(sw_elf_frame_range(&elf, IMAGE_CODE + 0x20, &start, &end));
+	assert_int_equal(start, IMAGE_CODE + 0x20);
+	assert_false(sw_elf_frame_range(&elf, IMAGE_CODE + 0x28, &start, &end));
+	assert_false(sw_elf_frame_range(&elf, IMAGE_CODE + 0x0f, &start, &end));
+	free(image);
+}
