@@ -56,6 +56,21 @@ static bool waits_at(const struct sw_thread *t, uint64_t once_avma)
 	return sw_futex_call(t, &word_avma, &operation) && word_avma == once_avma;
 }
 
+/*
+ * Whether the word that a thread waits on may say that the function runs: PTHREAD_ONCE_INPROGRESS of glibc is 1, beside
+ * the number of forks times 4; musl has 1, or 3 where threads wait. True also where the word was not copied.
+ */
+static bool may_be_running(const struct sw_thread *thread, uint64_t once_avma)
+{
+	const struct sw_bytes copied = {thread->wait, thread->wait_bytes};
+	uint64_t begin_avma;
+	size_t bytes;
+	uint32_t word;
+	return !sw_futex_range(thread, &begin_avma, &bytes) || bytes != copied.size ||
+	       once_avma < begin_avma || !sw_bytes_u32(copied, once_avma - begin_avma, &word) ||
+	       (word & 1) != 0;
+}
+
 pid_t sw_once_runner(const struct sw_snapshot *snap, const struct sw_thread *thread,
 		     uint64_t once_avma)
 {
@@ -65,6 +80,8 @@ pid_t sw_once_runner(const struct sw_snapshot *snap, const struct sw_thread *thr
 	const struct sw_map *library =
 		is_32bit ? NULL : sw_snapshot_map(snap, thread->regs.pc_avma);
 	pid_t found = 0;
+	if (!may_be_running(thread, once_avma))
+		return -1;
 	for (size_t i = 0; i < snap->n_threads; i++) {
 		const struct sw_thread *t = &snap->threads[i];
 		if (t == thread || !t->captured || t->stack == NULL || waits_at(t, once_avma) ||

@@ -161,7 +161,9 @@ static const char *kind_of_functions(const struct sw_report_stack *s)
 	size_t n = s == NULL ? 0 : s->n_frames < FRAMES_SEEN ? s->n_frames : FRAMES_SEEN;
 	for (size_t i = 0; i < n; i++) {
 		const char *name = s->frames[i].function;
-		name = name != NULL ? name + strspn(name, "_") : "";
+		if (name == NULL)
+			continue;
+		name += strspn(name, "_");
 		name = strncmp(name, "GI_", 3) == 0 ? name + 3 + strspn(name + 3, "_") : name;
 		for (size_t k = 0; k < SW_ARRAY_SIZE(futex_functions); k++) {
 			size_t size = strlen(futex_functions[k].function);
@@ -297,10 +299,14 @@ static void once_search(struct sw_report_builder *b, struct onces *onces,
 			return;
 		}
 	}
-	futex->once_unknown = onces->n == ONCES_MAX;
-	if (futex->once_unknown)
+	if (onces->n == ONCES_MAX) {
+		futex->once_unknown = true;
 		return;
-	futex->once_owner = sw_once_runner(b->walks->snap, from, futex->word_avma);
+	}
+	pid_t tid = sw_once_runner(b->walks->snap, from, futex->word_avma);
+	if (tid < 0)
+		return;
+	futex->once_owner = tid;
 	onces->avma[onces->n] = futex->word_avma;
 	onces->tid[onces->n++] = futex->once_owner;
 }

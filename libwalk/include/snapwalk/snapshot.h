@@ -343,7 +343,8 @@ SW_PUBLIC bool sw_futex_wait(const struct sw_snapshot *snap, const struct sw_thr
  *
  * @param thread     That waits for it, in pthread_once().
  * @param once_avma  The word that it waits on.
- * @return a thread of the process; 0: nobody, more than one, or it cannot be told.
+ * @return a thread of the process; 0: nobody, more than one, or it cannot be told; -1: nobody, as the word says, and no
+ *         stack was searched.
  */
 SW_PUBLIC pid_t sw_once_runner(const struct sw_snapshot *snap, const struct sw_thread *thread,
 			       uint64_t once_avma);
