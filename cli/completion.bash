@@ -62,7 +62,7 @@ _snapwalk_words() {
 		[ "$3" != 2 ] || printf '%s\n' syscall:accept4 syscall:connect syscall:openat syscall:write func:main death thread process exec mmap blocked
 		_snapwalk_pids
 		;;
-	watch) ;;
+	watch | mcp) ;;
 	*) _snapwalk_pids ;;
 	esac
 }

@@ -127,7 +127,7 @@ function __snapwalk
         case on
             test (count $before) = 2; and printf '%s\n' syscall:accept4 syscall:connect syscall:openat syscall:write func:main death thread process exec mmap blocked
             __snapwalk_pids
-        case watch
+        case watch mcp
         case '*'
             __snapwalk_pids
     end

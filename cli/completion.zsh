@@ -141,7 +141,7 @@ _snapwalk() {
 		((CURRENT != 3)) || compadd syscall:accept4 syscall:connect syscall:openat syscall:write func:main death thread process exec mmap blocked
 		_snapwalk_pids
 		;;
-	watch) ;;
+	watch | mcp) ;;
 	*) _snapwalk_pids ;;
 	esac
 }

@@ -47,6 +47,7 @@ static const struct sw_command commands[] = {
 	{"watch", SW_FOR_WATCH, "", "A line for each new dump of the daemon", sw_cmd_watch},
 	{"hook", SW_FOR_HOOK, "KIND [WORD...]", "Capture when a monitoring system calls",
 	 sw_cmd_hook},
+	{"mcp", SW_FOR_MCP, "", "Tools for agents, by the Model Context Protocol", sw_cmd_mcp},
 	{"help", SW_FOR_HELP, "[COMMAND]", "Its options; with --all those of all commands", NULL},
 	{"version", SW_FOR_VERSION, "", "Print the version", NULL},
 	{0},

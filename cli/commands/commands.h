@@ -21,6 +21,7 @@ int sw_cmd_delete(const struct sw_options *options);
 int sw_cmd_pin(const struct sw_options *options);
 int sw_cmd_diff(const struct sw_options *options);
 int sw_cmd_merge(const struct sw_options *options);
+int sw_cmd_mcp(const struct sw_options *options);
 int sw_cmd_watch(const struct sw_options *options);
 int sw_cmd_hook(const struct sw_options *options);
 

@@ -131,8 +131,7 @@ static void print_screen(FILE *to, const struct sw_command *commands)
 		print_row(to, left, c->summary);
 	}
 	fputs("Targets: PID, -p PID, --comm NAME, --unit U, --container ID, --core FILE...\n"
-	      "Options: --all (idle threads, too), --json, -o FILE, -v, --max-stop MS\n"
-	      "More: 'snapwalk help COMMAND', 'snapwalk help --all', 'snapwalk version'\n",
+	      "Options: --json, -o FILE, --all, -v; more: 'snapwalk help COMMAND', 'help --all'\n",
 	      to);
 }
 
@@ -196,9 +195,9 @@ void sw_options_help(FILE *to, const struct sw_command *commands, const struct s
 				: "");
 	if (command != NULL && (bits & SW_FOR_ON))
 		print_events(to);
-	if (bits &
-	    ~(unsigned) (SW_FOR_SHOW | SW_FOR_SYMBOLIZE | SW_FOR_WATCH | SW_FOR_DELETE |
-			 SW_FOR_PIN | SW_FOR_DIFF | SW_FOR_MERGE | SW_FOR_HELP | SW_FOR_VERSION)) {
+	if (bits & ~(unsigned) (SW_FOR_SHOW | SW_FOR_SYMBOLIZE | SW_FOR_WATCH | SW_FOR_DELETE |
+				SW_FOR_PIN | SW_FOR_DIFF | SW_FOR_MERGE | SW_FOR_HELP |
+				SW_FOR_VERSION | SW_FOR_MCP)) {
 		fputs("\nTargets:\n", to);
 		if (bits & ~(unsigned) SW_FOR_HOOK)
 			print_row(to, "PID", "a process, or one of its threads");

@@ -19,7 +19,7 @@ enum {
 	PRINTS = SW_FOR_SHOW | SW_FOR_SYMBOLIZE, /* dumps and profiles that were made */
 	/* the daemon, and nobody else */
 	ASKS = KEPT | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF | SW_FOR_SYMBOLIZE | SW_FOR_MERGE,
-	ALL = SELECTS | ASKS | SW_FOR_HELP | SW_FOR_VERSION,
+	ALL = SELECTS | ASKS | SW_FOR_HELP | SW_FOR_VERSION | SW_FOR_MCP,
 	OFFLINE = SW_FOR_DUMP | SW_FOR_EXPLAIN | SW_FOR_VERIFY, /* also cores and fixtures */
 	HOOKED = SW_FOR_DUMP | SW_FOR_HOOK,                     /* the daemon may do it */
 	WALKS = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_VERIFY,

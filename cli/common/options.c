@@ -570,6 +570,10 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 	(void) snprintf(usage->about, sizeof(usage->about), "%s", o->command->name);
 	if (!sw_format_by_name(o, usage))
 		return false;
+	if (bit == SW_FOR_MCP)
+		return o->n_wants == 0 ||
+		       sw_usage_fail(usage, "leave it away: tools are given theirs",
+				     "a target is given");
 	if (bit & (SW_FOR_LIST | NAMES_DUMPS | SW_FOR_WATCH))
 		return check_kept(o, usage);
 	if (bit == SW_FOR_HOOK)

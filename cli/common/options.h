@@ -30,6 +30,7 @@ enum sw_command_bit {
 	SW_FOR_LEAKS = 131072,
 	SW_FOR_SYMBOLIZE = 262144,
 	SW_FOR_MERGE = 524288,
+	SW_FOR_MCP = 1048576,
 };
 
 struct sw_options;

@@ -55,8 +55,8 @@ static void put_verdict(struct writer *w)
 	if (w->m->left_threads > 0)
 		sw_text_printf(&w->text,
 			       "%" PRIu64
-			       " threads found no space here: these are too many places\n",
-			       w->m->left_threads);
+			       " thread%s found no space here: these are too many places\n",
+			       w->m->left_threads, sw_plural(w->m->left_threads));
 }
 
 static void put_refusals(struct writer *w)

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "cleanup.h"
+#include "errors.h"
+#include "test.h"
+
+#include <snapwalk/merge.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CALLS = 4096 };
+
+/* Threads of a process, each in a stack of its own: the last frames of a recursion. */
+struct world {
+	struct sw_report_frame frames[CALLS];
+	struct sw_report_stack stacks[CALLS];
+	struct sw_report_thread threads[CALLS];
+	size_t indices[CALLS];
+	char names[CALLS][16];
+	struct sw_report report;
+};
+
+/* n threads; the i-th is in the calls f(i), f(i + 1) ... f(calls - 1). */
+static struct world *world(pid_t pid, size_t n, size_t calls)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	assert_non_null(w);
+	for (size_t i = 0; i < calls; i++) {
+		(void) snprintf(w->names[i], sizeof(w->names[i]), "f%zu", i);
+		w->frames[i] = (struct sw_report_frame){.module = -1,
+							.function = w->names[i],
+							.kind = "native",
+							.trust = "cfi"};
+	}
+	for (size_t i = 0; i < n; i++) {
+		w->indices[i] = i;
+		w->stacks[i] = (struct sw_report_stack){.threads = &w->indices[i],
+							.n_threads = 1,
+							.end = "complete",
+							.frames = w->frames + i,
+							.n_frames = calls - i};
+		w->threads[i] = (struct sw_report_thread){.tid = pid + (pid_t) i,
+							  .comm = i == 0 ? "main" : "worker",
+							  .state = 'S',
+							  .captured = true,
+							  .since_ms = 2000,
+							  .stack = (int32_t) i};
+	}
+	w->report = (struct sw_report){.id = "id",
+				       .host_name = "host",
+				       .process = {.pid = pid, .comm = "main"},
+				       .threads = w->threads,
+				       .n_threads = n,
+				       .stacks = w->stacks,
+				       .n_stacks = n,
+				       .complete = true};
+	return w;
+}
+
+static struct sw_merge *merge_of(const struct sw_merge_options *options)
+{
+	struct sw_merge *merge;
+	assert_int_equal(sw_merge_create(options, &merge, NULL), 0);
+	return merge;
+}
+
+static void add(struct sw_merge *merge, pid_t pid, size_t n, size_t calls)
+{
+	struct world *w = world(pid, n, calls);
+	assert_int_equal(sw_merge_add(merge, &w->report, "name", NULL), 0);
+	free(w); /* all that is needed of it is copied */
+}
+
+static char *text_of(const struct sw_merge *merge, const struct sw_text_options *how)
+{
+	char *text;
+	size_t size;
+	assert_int_equal(sw_merge_text(merge, how, &text, &size, NULL), 0);
+	assert_int_equal(strlen(text), size);
+	return text;
+}
+
+static void expect(const struct sw_merge *merge, bool all, const char *part)
+{
+	const struct sw_text_options how = {.all = all};
+	char *text = text_of(merge, &how);
+	if (strstr(text, part) == NULL)
+		fail_msg("'%s' is not in:\n%s", part, text);
+	free(text);
+}
+
+TEST(test_verdict)
+{
+	struct sw_merge *merge = merge_of(NULL);
+	for (pid_t pid = 10; pid < 40; pid += 10)
+		add(merge, pid, 1, pid == 20 ? 2 : 3);
+	assert_int_equal(sw_merge_processes(merge), 3);
+	assert_true(sw_merge_is_complete(merge));
+	expect(merge, false, "\n\n2 of 3 processes are in f2; process 20 is in f1, for 2.0 s\n");
+	expect(merge, false,
+	       "  2 processes, all but process 20, for 2.0 s:\n    f2\n    f1\n    f0\n");
+	assert_int_equal(sw_merge_refuse(merge, "x.json", "why", NULL), 0);
+	assert_false(sw_merge_is_complete(merge));
+	expect(merge, false, "\nnot merged: x.json: why\n");
+	sw_merge_destroy(merge);
+}
+
+/* What finds no space is counted and said. */
+TEST(test_limits)
+{
+	const struct sw_merge_options places = {.max_places = 8}, processes = {.max_processes = 1},
+				      bytes = {.max_bytes = 64};
+	struct sw_error err = {0};
+	struct sw_merge *merge = merge_of(&places);
+	add(merge, 10, 1, 3);
+	add(merge, 20, 1, 20);
+	assert_false(sw_merge_is_complete(merge));
+	expect(merge, false, "\n1 thread found no space here");
+	sw_merge_destroy(merge);
+
+	merge = merge_of(&processes);
+	add(merge, 10, 1, 3);
+	struct world *w = world(20, 1, 3);
+	assert_int_equal(sw_merge_add(merge, &w->report, "name", &err), -SW_E_LIMIT);
+	assert_string_equal(err.message, "these are more than 1 processes");
+	assert_int_equal(sw_merge_processes(merge), 1);
+	free(w);
+	sw_merge_destroy(merge);
+
+	merge = merge_of(&bytes);
+	add(merge, 10, 1, 100);
+	assert_false(sw_merge_is_complete(merge));
+	sw_merge_destroy(merge);
+}
+
+/* Threads that end in each call of a long recursion: every writer goes as deep as that. */
+TEST(test_deep)
+{
+	struct sw_merge *merge = merge_of(NULL);
+	int (*const writers[])(const struct sw_merge *, char **, size_t *,
+			       struct sw_error *) = {sw_merge_json, sw_merge_html, sw_merge_folded};
+	add(merge, 10, 1000, CALLS);
+	expect(merge, true, "[more calls]");
+	for (size_t i = 0; i < SW_ARRAY_SIZE(writers); i++) {
+		char *text = NULL;
+		size_t size;
+		assert_int_equal(writers[i](merge, &text, &size, NULL), 0);
+		assert_non_null(strstr(text, "[more calls]"));
+		free(text);
+	}
+	sw_merge_destroy(merge);
+}
+
+/* Nothing was added. */
+TEST(test_empty)
+{
+	struct sw_merge *merge = merge_of(NULL);
+	expect(merge, true, "0 processes, 0 threads");
+	sw_merge_destroy(merge);
+	sw_merge_destroy(NULL);
+}
