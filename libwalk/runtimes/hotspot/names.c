@@ -148,7 +148,12 @@ static const struct sw_hotspot_told *told_read(struct sw_hotspot *h,
 		}
 	}
 	/* All that was read now, as the process runs again: it must be of the code that was there then. */
-	return told != NULL && sw_hotspot_blob_unchanged(h, blob) ? told : NULL;
+	if (told == NULL || !sw_hotspot_blob_unchanged(h, blob))
+		return NULL;
+	/* Code on a stack keeps the methods that were compiled into it alive. */
+	for (size_t i = 0; h->by_copies && i < n; i++)
+		sw_hotspot_method_meet(h, scopes[i].method_avma);
+	return told;
 }
 
 static const struct sw_hotspot_told *told_at(struct sw_hotspot *h,

@@ -25,7 +25,7 @@ static bool takes_back(const struct sw_hotspot_frame *f)
 	       (code[code[0] == 0x41] & 0xf8) == 0x58;
 }
 
-size_t sw_hotspot_pending_words(const struct sw_hotspot_frame *f)
+static size_t words_count(const struct sw_hotspot_frame *f)
 {
 	size_t pushed = 0, pending = 0;
 	uint64_t pc = f->pc;
@@ -57,4 +57,17 @@ size_t sw_hotspot_pending_words(const struct sw_hotspot_frame *f)
 		pc += insn.length;
 	}
 	return pending;
+}
+
+size_t sw_hotspot_pending_words(const struct sw_hotspot_frame *f)
+{
+	uint64_t key = f->pc ^ sw_mix64((uintptr_t) f->blob), kept;
+	/* By copies each look is a system call, and the instructions behind a call stay what they are. */
+	if (!f->h->by_copies || f->cursor->exact_pc)
+		return words_count(f);
+	if (sw_map64_get(&f->h->pending, key, &kept))
+		return (size_t) kept;
+	size_t n = words_count(f);
+	(void) sw_map64_put(&f->h->pending, key, n); /* lost: they are counted again */
+	return n;
 }

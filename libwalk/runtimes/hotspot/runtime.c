@@ -48,6 +48,7 @@ static void hotspot_close(void *state)
 	sw_map64_deinit(&h->methods);
 	sw_map64_deinit(&h->interpreted);
 	sw_map64_deinit(&h->notes);
+	sw_map64_deinit(&h->pending);
 	sw_hotspot_locks_destroy(h);
 	sw_arena_deinit(&h->arena);
 	free(h->frames);
@@ -119,7 +120,7 @@ static bool hotspot_renew(void *state)
 	struct sw_hotspot *h = state;
 	sw_hotspot_copies_renew(h);
 	return h->n_frames < FRAMES_MAX && h->methods.count < METHODS_MAX &&
-	       h->by_pc.count < BLOBS_MAX;
+	       h->by_pc.count < BLOBS_MAX && h->pending.count < BLOBS_MAX;
 }
 
 static enum sw_step hotspot_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)

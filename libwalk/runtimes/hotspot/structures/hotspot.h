@@ -149,8 +149,9 @@ struct sw_hotspot {
 	struct sw_hotspot_thread *threads;    /* owned */
 	size_t n_threads, threads_capacity;
 	bool threads_tried;
-	int64_t threads_ns;    /* by copies: when */
-	struct sw_map64 notes; /* tid -> what is known of a thread; the arena's */
+	int64_t threads_ns;      /* by copies: when */
+	struct sw_map64 pending; /* by copies: mix of pc and blob -> words that code has pushed */
+	struct sw_map64 notes;   /* tid -> what is known of a thread; the arena's */
 	struct sw_hotspot_thread_layout *thread_layout; /* the arena's; NULL: not asked for yet */
 	unsigned layouts_tried;
 	struct sw_memory instant;       /* what was copied in the window; no ops: the snapshot's */
