@@ -16,8 +16,9 @@ enum {
 	NS_PER_S = 1000000000,
 	/* Nobody is woken. What has ended by then has no maps any more; each time costs as much as some samples. */
 	FETCHES_HZ = 25,
-	RECORDERS_MAX = 512, /* each has the maps of a process, and some open files */
-	FORGET_S = 120,      /* a process of which no sample came for so long is forgotten */
+	RECORDERS_MAX = 512,    /* each has the maps of a process, and some open files */
+	STACK_BYTES = 32 << 10, /* as much as the kernel copies; samples are few */
+	FORGET_S = 120,         /* a process of which no sample came for so long is forgotten */
 	MISSING_PER_CENT = 2,
 	PER_CENT = 100,
 };
@@ -281,8 +282,10 @@ static void info_set(struct sw_host_run *run)
 int sw_host_run_open(struct sw_host_run *run, const struct sw_options *options,
 		     struct sw_error *err)
 {
+	const size_t stack_bytes = options->snapshot.stack_bytes;
 	const struct sw_host_options how = {.rate_hz = options->rate_hz,
-					    .stack_bytes = options->snapshot.stack_bytes};
+					    .stack_bytes =
+						    stack_bytes != 0 ? stack_bytes : STACK_BYTES};
 	*run = (struct sw_host_run){.options = options};
 	sw_wait_signals(&run->signals, true);
 	int r = sw_host_sampler_open(&how, &run->host, err);

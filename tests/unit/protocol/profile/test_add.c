@@ -51,6 +51,34 @@ TEST(test_rows)
 	sw_profile_destroy(p);
 }
 
+/* Threads of processes without a pid, which had ended before anybody looked, are one row for each name. */
+TEST(test_ended)
+{
+	struct sw_profile *p = create(NULL);
+	struct sw_report_thread thread = {.comm = "make",
+					  .state = 'R',
+					  .reason = "exited",
+					  .stack = -1};
+	const struct sw_report ended = {.process.comm = "make", .threads = &thread, .n_threads = 1};
+	uint32_t first, second, other;
+	sw_profile_set_by_process(p);
+	assert_int_equal(sw_profile_add(p, &ended, NULL, &first, NULL), 0);
+	assert_int_equal(sw_profile_add(p, &ended, NULL, &second, NULL), 0);
+	struct sw_report pid = ended;
+	pid.process.pid = 42;
+	assert_int_equal(sw_profile_add(p, &pid, NULL, &other, NULL), 0);
+	assert_int_equal(first, second);
+	assert_int_not_equal(first, other);
+	const struct sw_profile_row *row = sw_profile_row_at(p, first);
+	const struct sw_profile_node *node = sw_profile_node_at(p, row->node);
+	assert_int_equal(row->count, 2);
+	assert_string_equal(function_of(p, row->node), "[no stack: exited]");
+	assert_string_equal(function_of(p, node->parent), "make (ended)");
+	node = sw_profile_node_at(p, sw_profile_row_at(p, other)->node);
+	assert_string_equal(function_of(p, node->parent), "make (42)");
+	sw_profile_destroy(p);
+}
+
 /* Limits that come later are for what comes after them. */
 TEST(test_later_limits)
 {
