@@ -195,7 +195,7 @@ size_t clr_make_metadata(uint8_t *to, unsigned options)
 
 size_t clr_make_image(uint8_t *to, int mapped, int plus)
 {
-	/* One section: RVA 0x1000, in the file at 0x400. */
+	/* The image has one section: RVA 0x1000, in the file at 0x400. */
 	uint8_t *section = to + (mapped ? 0x1000 : 0x400);
 	const uint32_t lfanew = 0x80, cli = 0x1008, metadata = 0x1060, optional = plus ? 240 : 224;
 	const uint32_t header[] = {0xc00, 0x1000, 0xc00, 0x400};

@@ -8,8 +8,8 @@
 #include "fake.h"
 
 /*
- * What a .NET runtime knows of types and methods, in fake memory, with the offsets of .NET 10.0: a
- * module with the metadata of clr_make.h, types of all kinds, and one MethodDesc.
+ * The types and methods of a .NET runtime, in fake memory, with the offsets of .NET 10.0: a module
+ * with the metadata of clr_make.h, types of all kinds, and one MethodDesc.
  */
 enum {
 	/* offsets in NAMED_DATA */

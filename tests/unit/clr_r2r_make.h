@@ -39,7 +39,7 @@ void clr_r2r_destroy(struct clr_r2r *w);
 
 void clr_r2r_put(struct clr_r2r *w, size_t at, uint64_t value, size_t bytes);
 
-/* One more section, at that RVA. */
+/* Add a section, at that RVA. */
 void clr_r2r_section(struct clr_r2r *w, uint32_t type, uint32_t rva, const void *bytes, size_t n);
 
 /* The name of the function that begins there. */

@@ -136,7 +136,8 @@ static void frames_put(struct cpython_world *w)
 	cpython_world_u64(w, WORLD_THREAD + l->thread_frame, first);
 }
 
-/* What a version from 3.13 on says of itself: the same as 3.13.0 but for the thread's frame. */
+/* The offsets that a version from 3.13 on publishes: the same as 3.13.0 but for the thread's
+ * frame. */
 static void offsets_put(struct cpython_world *w, unsigned minor, bool without_gil)
 {
 	static const uint64_t of_13[] = {0, 0x030d00f0, 0,  0,   0,    0x278, 0,   0,   0x60, 0x68,
@@ -357,7 +358,7 @@ static const unsigned *task_offsets(const struct cpython_world *w)
 	return offsets[w->c.at.layout.minor - 8];
 }
 
-/* What _asyncio of 3.14.10 says of itself. */
+/* The offsets that _asyncio of 3.14.10 publishes. */
 static const uint64_t section[] = {0xa8, 0x88,  0x60,  0x6c,  0x6d,  0x80, 0x98,
 				   0,    0x300, 0x3a8, 0x360, 0x368, 0x370};
 
@@ -394,7 +395,7 @@ uint64_t cpython_world_awaited(const struct cpython_world *w, uint64_t coroutine
 									     : 72);
 }
 
-/* Of the code object's number. */
+/* The next instruction in the code object with that number. */
 static uint64_t next_of(const struct cpython_world *w, unsigned code)
 {
 	return has_frame_objects(w) ? WORLD_STRINGS + 0x700 + 32 + WORLD_OFFSET + 2
@@ -482,7 +483,7 @@ static void task_put(struct cpython_world *w, uint64_t avma, uint64_t coroutine,
 	cpython_world_u64(w, avma + offsets[3], name);
 }
 
-/* Of the thread one task, of one that has ended the other. */
+/* The list of the thread has one task, that of threads which have ended the other. */
 static void lists_put(struct cpython_world *w)
 {
 	const uint64_t heads[] = {WORLD_INTERP + 0x300, WORLD_THREAD + 0x370};

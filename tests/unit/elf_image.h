@@ -21,7 +21,7 @@ enum {
 	IMAGE_BYTES = 0x10000,
 };
 
-/* One FDE. Its CIE begins with CFA = rsp+8, ra = [CFA-8]. */
+/* An FDE. Its CIE begins with CFA = rsp+8, ra = [CFA-8]. */
 struct image_fde {
 	uint32_t start, end; /* [start, end) from IMAGE_CODE */
 	const uint8_t *rows; /* DW_CFA_* */

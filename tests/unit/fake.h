@@ -52,7 +52,7 @@ struct fake_memory {
 
 /* A read must lie wholly in one region. */
 struct sw_memory fake_memory(struct fake_memory *fake);
-/* Of a program for i386. */
+/* The memory of a program for i386. */
 struct sw_memory fake_memory_32(struct fake_memory *fake);
 
 enum { FAKE_STACK_AVMA = 0x10000000, FAKE_STACK_BYTES = 0x100000, FAKE_PAGE = 4096 };

@@ -205,7 +205,7 @@ long __wrap_ptrace(int request, ...)
 	}
 }
 
-/* Until the thread has something to say, or the alarm rings. */
+/* Wait until the thread has something to say, or the alarm rings. */
 static bool wait_for(const struct fake_thread *t, int flags)
 {
 	if (t->dies || has_stopped(t))

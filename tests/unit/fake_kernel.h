@@ -43,7 +43,7 @@ struct fake_thread {
 	size_t regs_bytes;      /* of NT_PRSTATUS; 0: as many as asked for */
 	struct user_regs_struct regs;
 
-	/* What was done with it. */
+	/* The calls that were made for it. */
 	long seize_options;
 	bool seized, interrupted, consumed, reaped, detached;
 	int detach_signal;
@@ -77,7 +77,7 @@ struct fake_kernel {
 	struct fake_range ranges[FAKE_RANGES_MAX];
 	size_t n_ranges;
 
-	/* What was seen. */
+	/* The calls that were seen. */
 	char log[FAKE_LOG_MAX]; /* of each call a letter: s(eize) i(nterrupt) r(egisters) p(oke) d(etach) c(opy) */
 	size_t n_log;
 	int n_seized, n_interrupted;

@@ -51,7 +51,7 @@ struct fake_process {
 	pid_t (*lock_owner)(pid_t self);
 	pid_t gone_tid; /* to which no iterator can be limited any more */
 
-	/* What was seen. */
+	/* The looks that were seen. */
 	size_t n_looks;
 	size_t n_links; /* iterators that were limited to one thread: their passes have its record alone */
 };

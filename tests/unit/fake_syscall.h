@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /*
- * Answers of a kernel that is not the one that runs: the tests of confine/ are linked so that syscall(3) comes here.
+ * The answers of a kernel that is not the one that runs: the tests of confine/ are linked so that syscall(3) comes here.
  *	fake_syscalls[0] = (struct fake_syscall){SYS_capset, refuse};
- * What is in no entry goes to the system. An answer is -1 with errno, as that of syscall(3).
+ * Calls in no entry go to the system. An answer is -1 with errno, as that of syscall(3).
  */
 struct fake_syscall {
 	long number;

@@ -98,7 +98,7 @@ static void headers_put(struct go_world *w)
 	}
 }
 
-/* One function's entry and record. */
+/* Put the entry and the record of one function. */
 static void func_put(struct go_world *w, unsigned n, bool v118, uint32_t *name_off)
 {
 	bool framed = n >= GO_OUTER;
@@ -179,7 +179,7 @@ static void rip_put(struct go_world *w, enum go_world_func func, unsigned offset
 	go_world_code(w, func, offset, code, sizeof(code));
 }
 
-/* What the runtime prints all goroutines with, and two of them. */
+/* Put the functions by which the runtime prints all goroutines, and two goroutines. */
 static void goroutines_put(struct go_world *w)
 {
 	static const char *const reasons[] = {"", "GC assist marking", "IO wait", "chan receive"};

@@ -39,7 +39,7 @@ enum {
 	GO_G_PARENT = 16,
 	GO_G_CREATED = 17,
 	GO_G_WORDS = 18,
-	/* Of m. */
+	/* Offsets in m. */
 	GO_M_VDSO_SP = 30,
 };
 
@@ -52,7 +52,7 @@ enum {
 #define GO_LIST      (GO_HEAP + 0x4000)
 #define GO_STACK     (GO_HEAP + 0x8000) /* the goroutine's, of GO_STACK_WORDS words */
 #define GO_STACK_END (GO_STACK + 8 * GO_STACK_WORDS)
-/* Of the one that waits. */
+/* The stack of the goroutine that waits. */
 #define GO_PARKED_STACK (GO_HEAP + 0x9000)
 
 enum go_world_func {
@@ -92,7 +92,7 @@ struct go_world {
 	uint64_t parked[GO_G_WORDS], parked_stack[GO_PARKED_WORDS];
 };
 
-/* Of that layout of the table of functions: 1.18 or, else, 1.20. */
+/* Make a world with that layout of the table of functions: 1.18 or, else, 1.20. */
 void go_world_init(struct go_world *w, bool v118);
 
 /* The address of byte offset of a function. */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* What a monitoring system says: "NAME=VALUE" strings, words behind KIND, standard input. */
+/* The input of a monitoring system: "NAME=VALUE" strings, words behind KIND, standard input. */
 struct hook_case {
 	const char *variables[8]; /* NULL-terminated */
 	const char *words[6];     /* NULL-terminated */

@@ -22,7 +22,7 @@ enum {
 	WORLD_OUTER = WORLD + 0x200,    /* Method */
 	WORLD_INNER = WORLD + 0x240,
 	WORLD_FRAME_WORDS = 4,
-	/* Of the thread. */
+	/* Addresses of the thread. */
 	WORLD_THREADS = WORLD + 0x3000,
 	WORLD_THREAD = WORLD_THREADS + 0x100,        /* JavaThread */
 	WORLD_THREAD_OBJECT = WORLD_THREADS + 0x200, /* java.lang.Thread */
@@ -30,7 +30,7 @@ enum {
 	WORLD_STRING_BYTES = WORLD_THREADS + 0x2c0,
 	WORLD_THREAD_CLASS = WORLD_THREADS + 0x400,
 	WORLD_STRING_CLASS = WORLD_THREADS + 0x600,
-	/* Of locks. */
+	/* Addresses of locks. */
 	WORLD_OTHER = WORLD_THREADS + 0x700, /* JavaThread, with the stack [0xa000, 0xb000) */
 	WORLD_OTHER_OBJECT = WORLD_THREADS + 0x7a0,
 	WORLD_MONITOR = WORLD_THREADS + 0x800,

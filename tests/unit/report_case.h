@@ -2,7 +2,7 @@
 #ifndef SW_TESTS_REPORT_CASE_H
 #define SW_TESTS_REPORT_CASE_H
 
-/* What the writers make of a report. */
+/* The results of the writers for a report. */
 #include <snapwalk/protocol.h>
 
 #include <setjmp.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* What of the memory is there, and where in the data. */
+/* The parts of the memory that are there, and where in the data. */
 static const struct {
 	uint64_t avma;
 	size_t bytes, at;

@@ -51,7 +51,7 @@ struct ruby_fiber_world {
 
 void ruby_fiber_world_init(struct ruby_fiber_world *w);
 void ruby_fiber_world_deinit(struct ruby_fiber_world *w);
-/* Of the fiber; what is of the rest: ruby_world_u64(). */
+/* Write a word of the fiber; for other words: ruby_world_u64(). */
 void ruby_fiber_world_u64(struct ruby_fiber_world *w, uint64_t avma, uint64_t value);
 uint64_t ruby_fiber_world_get(const struct ruby_fiber_world *w, uint64_t avma);
 

@@ -23,7 +23,7 @@ void store_case_random(char *to, size_t size, uint64_t seed);
 /* Keeps random text; tells whether it is there and whole. */
 void store_case_put(struct sw_store *store, const char *id, int64_t time_ns, size_t size);
 bool store_case_has(struct sw_store *store, const char *id, size_t size, int64_t time_ns);
-/* Of the files, sorted, a blank behind each. */
+/* The names of the files, sorted, a blank behind each. */
 void store_case_names(const char *dir, char *ret, size_t size);
 
 #endif

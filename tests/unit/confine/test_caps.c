@@ -44,7 +44,7 @@ static void answers(long (*of_get)(const long a[6]), long (*of_put)(const long a
 	n_set = 0;
 }
 
-/* What is kept is what was there and is named, in both halves; nothing can be inherited. */
+/* Capabilities are kept that were there and are named, in both halves; nothing can be inherited. */
 TEST(test_kept)
 {
 	struct sw_error err;

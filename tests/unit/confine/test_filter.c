@@ -22,7 +22,7 @@ struct call {
 	int wanted; /* the error that it is answered with; 0: the kernel's answer; below 0: killed */
 };
 
-/* What becomes of the call in a child that has entered the filter. */
+/* The result of the call in a child that has entered the filter. */
 static int outcome(const struct sw_filter *filter, const struct call *call)
 {
 	int status;

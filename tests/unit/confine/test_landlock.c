@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a confined process did, as bits of its exit status. */
+/* The actions of a confined process, as bits of its exit status. */
 enum { READ = 1, LIST = 2, CHANGE = 4, MAKE = 8, MAKE_DIR = 16, REMOVE = 32, REMOVE_DIR = 64 };
 enum { EVERYTHING = 127, NO_LANDLOCK = 200, REFUSED = 201 };
 

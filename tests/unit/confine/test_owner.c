@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a process keeps that takes the file permissions of another user. */
+/* The capabilities that a process keeps which takes the file permissions of another user. */
 #include "confine/owner.h"
 #include "test.h"
 

@@ -12,7 +12,7 @@
 
 enum { CONFINED = 1, FILE_MADE = 2 };
 
-/* What a confined child could do, then whether a call that no parser needs ends it. */
+/* The actions of a confined child, then whether a call that no parser needs ends it. */
 static void child_main(const char *directory, int to)
 {
 	struct sw_error err;

@@ -30,7 +30,7 @@ TEST(test_payload)
 	assert_string_equal(a.alerts[1].fingerprint, "88420c30b31dd8ee");
 	struct json_object *p = sw_alert_trigger(&a.alerts[1], "alertmanager");
 	sw_alerts_deinit(&a);
-	/* What is passed on outlives the payload. */
+	/* The parameters that are passed on outlive the payload. */
 	assert_string_equal(json_object_to_json_string_ext(p, JSON_C_TO_STRING_PLAIN),
 			    "{\"source\":\"alertmanager\",\"status\":\"firing\","
 			    "\"fingerprint\":\"88420c30b31dd8ee\","

@@ -26,7 +26,7 @@ TEST(test_reply)
 	      "{\"parameters\":{\"state\":\"stopped\",\"at\":\"/x\"},\"continues\":true}");
 }
 
-/* What a target calls itself must not cost the client its connection. */
+/* The name that a target gives itself must not cost the client its connection. */
 TEST(test_reply_invalid_utf8)
 {
 	char *message;
@@ -60,7 +60,7 @@ TEST(test_error)
 	      "{\"error\":\"org.varlink.service.ExpectedMore\",\"parameters\":{}}");
 }
 
-/* Of the longest message to the byte. */
+/* The longest message fits to the byte. */
 TEST(test_limit)
 {
 	static const char around[] = "{\"parameters\":{\"dump\":\"\"}}";

@@ -49,7 +49,7 @@ static void base_set(uint64_t base)
 	memcpy(bytes + HEADER + 24 + 24, &base, sizeof(base));
 }
 
-/* What an address is called, innermost first: "inner names.c:24|middle names.c:30|..." */
+/* The names of an address, innermost first: "inner names.c:24|middle names.c:30|..." */
 static const char *describe(uint64_t rva)
 {
 	static char text[1024];

@@ -17,7 +17,7 @@ static void put(struct aranges *a, uint64_t value, size_t bytes)
 	a->size += bytes;
 }
 
-/* One set with two ranges and the pair of zeros that ends it. */
+/* Put a set with two ranges and the pair of zeros that ends it. */
 static void put_set(struct aranges *a, uint64_t unit_off, uint64_t start, uint64_t bytes)
 {
 	put(a, 12 + 48, 4); /* length of what follows */
@@ -50,7 +50,7 @@ static void put_wide_set(struct aranges *a, uint64_t unit_off, uint64_t start, u
 	put(a, 0, 8);
 }
 
-/* Of i386: tuples of 8 bytes, with their header of 12 aligned to that. */
+/* Put a set of i386: tuples of 8 bytes, with their header of 12 aligned to that. */
 static void put_set_i386(struct aranges *a, uint64_t unit_off, uint64_t start, uint64_t bytes)
 {
 	put(a, 12 + 24, 4);

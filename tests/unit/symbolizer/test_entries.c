@@ -6,7 +6,7 @@
 #include <string.h>
 #include "skip.h"
 
-/* What the next function finds on its stack is no 0. */
+/* The stack is filled, so that the next function finds no 0 on it. */
 __attribute__((noinline)) static void stack_fill(void)
 {
 	char space[4096];

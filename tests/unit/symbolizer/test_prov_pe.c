@@ -217,7 +217,7 @@ TEST_WITH(test_no_exception_directory, setup, NULL)
 	expect(&wants[2], NULL, 0); /* of another section */
 }
 
-/* One name for one address, whatever the order of the table. */
+/* The name of an address is one, whatever the order of the table. */
 TEST_WITH(test_aliases, setup, NULL)
 {
 	static const struct {
@@ -240,7 +240,7 @@ TEST_WITH(test_aliases, setup, NULL)
 	}
 }
 
-/* What starts no code names none. */
+/* Symbols that start no code name none. */
 TEST_WITH(test_not_code, setup, NULL)
 {
 	pe_make_symbol(&pe, ".text", 1, 0, 0, STATIC, 1); /* a section's, with its record */

@@ -149,7 +149,7 @@ TEST_WITH(test_labels, setup, NULL)
 	assert_true(wants[5].label.seen);
 }
 
-/* Of what lies behind an exported label of a stripped file nobody knows. */
+/* Addresses behind an exported label of a stripped file have no name. */
 TEST_WITH(test_exported_labels, setup, NULL)
 {
 	struct sw_elf elf;

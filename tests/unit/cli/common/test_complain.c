@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the calls in between wrote to stderr. */
+/* The text that the calls in between wrote to stderr. */
 static FILE *saved;
 static char *said;
 static size_t said_size;
@@ -149,7 +149,7 @@ TEST(test_remedies_that_help)
 			  "it\n");
 }
 
-/* What is about this command itself is about no file. */
+/* A complaint about this command itself is about no file. */
 TEST(test_about_ourselves)
 {
 	const struct sw_error refused = {.code = SW_E_IO,

@@ -299,7 +299,7 @@ TEST(test_via)
 	assert_int_equal(o.snapshot.stop, SW_STOP_NEVER);
 	assert_true(o.stop_given);
 	sw_options_deinit(&o);
-	/* What only we can do is not asked of the daemon. */
+	/* Work that only the command itself can do is not asked of the daemon. */
 	good("7 --args", &o);
 	assert_true(o.walk.args && o.snapshot.args);
 	assert_int_equal(o.via, SW_VIA_DIRECT);

@@ -81,7 +81,7 @@ TEST(test_remedies_are_possible)
 		check_possible(sw_end_name(end));
 }
 
-/* One code with several causes. */
+/* A code may have several causes. */
 TEST(test_remedies_by_cause)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is counted of system calls: each result is in the answer. */
+/* The counts of system calls: each result is in the answer. */
 #include "events/call_counts.h"
 #include "test.h"
 

@@ -114,7 +114,7 @@ TEST(test_what_nobody_saw)
 	end();
 }
 
-/* What happens after the list was read is neither unknown nor unseen. */
+/* Descriptors of after the list was read are neither unknown nor unseen. */
 TEST(test_after_the_check)
 {
 	begin();

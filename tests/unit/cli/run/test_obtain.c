@@ -66,7 +66,7 @@ TEST(test_options)
 	assert_int_equal(how.last, SW_PIPELINE_REPORT);
 }
 
-/* What threads do has half of the time, and a second at least. */
+/* The description of threads has half of the time, and a second at least. */
 TEST(test_describe)
 {
 	static const uint32_t expected[][2] = {{1, 0}, {2000, 0}, {60000, 30000}, {0, UINT32_MAX}};

@@ -181,7 +181,7 @@ TEST_WITH(test_entrusted, set_up, tear_down)
 	content_is(p->file, "one\n");
 }
 
-/* What goes wrong there is said here. */
+/* An error of the entrusted child is said here. */
 TEST_WITH(test_entrusted_fails, set_up, tear_down)
 {
 	struct place *p = *state;
@@ -204,7 +204,8 @@ TEST_WITH(test_entrusted_fails, set_up, tear_down)
 	assert_int_equal(access(p->file, F_OK), -1);
 }
 
-/* What others put where they may: root would write to whom they like, or wait for a reader for ever. */
+/* A file that others put where they may: root would write to whom they like, or wait for a reader
+ * for ever. */
 TEST_WITH(test_planted, set_up, tear_down)
 {
 	enum { OTHER = 65533 };

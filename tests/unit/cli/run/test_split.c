@@ -12,7 +12,7 @@
 
 enum { PARTS = 8, SUBJECTS = PARTS * SW_SPLIT_SUBJECTS - 1, LONG_BYTES = 4 << 20 };
 
-/* What the workers and we have in common. */
+/* The memory that the workers and we share. */
 struct shared {
 	_Atomic pid_t writes; /* the worker that writes a part which no pipe holds */
 };
@@ -51,7 +51,7 @@ static int dump_lines(void *arg, struct sw_delivery *d, size_t first, size_t end
 	return first == 0 ? SW_STATUS_MISSING : SW_STATUS_COMPLETE;
 }
 
-/* Likewise; a worker fills its pipe with the second part. */
+/* Dump likewise; a worker fills its pipe with the second part. */
 static int dump_much(void *arg, struct sw_delivery *d, size_t first, size_t end)
 {
 	static char much[LONG_BYTES + 1];

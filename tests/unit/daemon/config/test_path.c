@@ -36,7 +36,7 @@ TEST(canonical)
 	assert_string_equal(short_one, "/ab");
 }
 
-/* What is a pattern, and what is not there, stays behind the directory that is. */
+/* The part of a path that is a pattern, or is not there, stays behind the directory that is. */
 TEST(resolve)
 {
 	char directory[] = "/tmp/snapwalk-path-XXXXXX", link[64], path[128], wanted[PATH_MAX + 64];

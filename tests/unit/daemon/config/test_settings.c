@@ -157,7 +157,7 @@ TEST_WITH(test_problems, setup, teardown)
 #define TEN  "0123456789"
 #define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 
-/* What protects, in whatever way it is misspelt, must not be taken for not there. */
+/* A key that protects, in whatever way it is misspelt, must not be taken for not there. */
 TEST_WITH(test_unsafe, setup, teardown)
 {
 	static const struct {
@@ -274,7 +274,8 @@ TEST_WITH(test_nul, setup, teardown)
 	assert_null(f->config.deny);
 }
 
-/* What is said of a path that is not the kernel's, and of what no process has as its program. */
+/* The reasons against a path that is not the kernel's, and against a file that no process has as
+ * its program. */
 TEST_WITH(test_deny_paths, setup, teardown)
 {
 	static const struct {

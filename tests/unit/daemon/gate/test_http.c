@@ -55,7 +55,7 @@ static int connect_to(const struct fixture *f)
 	return fd;
 }
 
-/* What cannot be sent any more was refused before its end. */
+/* A message that cannot be sent any more was refused before its end. */
 static bool say(int fd, const void *data, size_t size)
 {
 	for (const char *at = data; size > 0;) {

@@ -47,7 +47,8 @@ TEST_WITH(test_share, set_up, NULL)
 	assert_true(sw_gate_slots_ask(s));
 	assert_int_equal(take_many(s, ALICE, 60), SW_GATE_SHARE);
 	assert_int_equal(take_many(s, BOB, 60), SW_GATE_SHARE);
-	/* What is left above the reserve, though it is less than a share. */
+	/* The places that are left above the reserve are taken, though they are less than a
+	 * share. */
 	assert_int_equal(take_many(s, CAROL, 60), 8);
 	assert_int_equal(take_many(s, DAVE, 60), 0);
 	assert_int_equal(take_many(s, SW_GATE_NO_UID, 60), 0);
@@ -60,7 +61,7 @@ TEST_WITH(test_share, set_up, NULL)
 	assert_int_equal(take_many(s, 0, 2), 1);
 }
 
-/* Who has shown the token comes into the reserve, and has no share. */
+/* A user who has shown the token comes into the reserve, and has no share. */
 TEST_WITH(test_known, set_up, NULL)
 {
 	struct sw_gate_slots *s = *state;

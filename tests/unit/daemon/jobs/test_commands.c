@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whose dump is told to OnDump= next, and whose is not at all. */
+/* The dump that is told to OnDump= next, and the dumps that are not told at all. */
 #include "jobs/commands.h"
 #include "test.h"
 

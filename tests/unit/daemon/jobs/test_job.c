@@ -73,7 +73,7 @@ static void end(struct worker *w)
 	assert_int_equal(close(w->gone), 0);
 }
 
-/* What workers and the broker see of all targets. */
+/* The targets as workers and the broker see them. */
 static struct sw_target_creds target_creds;
 static char target_program[64]; /* its pagemap */
 
@@ -102,7 +102,7 @@ struct fixture {
 	struct sw_spawner spawner;
 };
 
-/* Who waits, and what it heard. */
+/* A waiter, and what it heard. */
 struct listener {
 	struct sw_waiter waiter;
 	char heard[256];
@@ -281,7 +281,7 @@ TEST_WITH(test_one_at_a_time, setup, teardown)
 	assert_int_equal(f->counters.workers_died_total, 2);
 }
 
-/* What was let in while the target had stop time left is asked again when its turn comes. */
+/* A job that was let in while the target had stop time left is asked again when its turn comes. */
 TEST_WITH(test_budget_at_start, setup, teardown)
 {
 	struct fixture *f = *state;
@@ -400,7 +400,7 @@ TEST_WITH(test_cancel, setup, teardown)
 	loop(f);
 	assert_int_equal(n_workers, 0);
 	assert_true(TAILQ_EMPTY(&f->jobs.list));
-	/* One that runs goes on without anybody. */
+	/* A job that runs goes on without a waiter. */
 	submit(f, 42, 9, &b);
 	loop(f);
 	sw_waiter_cancel(&b.waiter);
@@ -699,7 +699,7 @@ TEST_WITH(test_store_joining, setup, teardown)
 	remove_store(f, directory);
 }
 
-/* One who asks for much waits behind those who ask for little, and cannot fill the queue. */
+/* A user who asks for much waits behind those who ask for little, and cannot fill the queue. */
 TEST_WITH(test_fair_queue, setup, teardown)
 {
 	static const struct sw_caller a = {.uid = 5, .gid = 5}, b = {.uid = 6, .gid = 6};

@@ -160,7 +160,8 @@ static uint64_t asked_for(const struct worker *w)
 	return sw_read_all(w->stream, &next, sizeof(next)) ? next.seq : 0;
 }
 
-/* One worker for all captures of a series, which has no slot between them; it ends with the last one. */
+/* A series has one worker for all its captures, with no slot between them; the worker ends with the
+ * last one. */
 TEST_WITH(test_one_worker, setup, teardown)
 {
 	struct fixture *f = *state;
@@ -188,7 +189,7 @@ TEST_WITH(test_one_worker, setup, teardown)
 	assert_int_equal(f->base.counters.captures_total, 4);
 }
 
-/* One that does not stay, or whose series ends, or waits for long, has one capture. */
+/* A worker makes one capture if it does not stay, its series ends, or it waits for long. */
 TEST_WITH(test_not_kept, setup, teardown)
 {
 	struct fixture *f = *state;
@@ -213,7 +214,8 @@ TEST_WITH(test_not_kept, setup, teardown)
 	}
 }
 
-/* One that is gone, that talks, or that is old is not asked: the capture is made by another one. */
+/* A worker that is gone, that talks, or that is old is not asked: the capture is made by another
+ * one. */
 TEST_WITH(test_renewed, setup, teardown)
 {
 	struct fixture *f = *state;
@@ -241,7 +243,7 @@ TEST_WITH(test_renewed, setup, teardown)
 	assert_int_equal(n_workers, 5);
 	assert_int_equal(workers[4].request.seq, 5);
 	assert_int_equal(f->n_failed, 0);
-	/* One that is at work when they change, too. */
+	/* A worker that is at work when the settings change is renewed, too. */
 	sw_jobs_reconfigure(&f->base.jobs, &f->base.config);
 	answer(f, &workers[4], "0-5", true);
 	assert_int_equal(asked_for(&workers[4]), 0);
@@ -252,7 +254,7 @@ TEST_WITH(test_renewed, setup, teardown)
 	end(&workers[3]);
 }
 
-/* One that dies at work costs that capture, and no other. */
+/* A worker that dies at work costs that capture, and no other. */
 TEST_WITH(test_dies, setup, teardown)
 {
 	struct fixture *f = *state;

@@ -20,7 +20,7 @@
 
 enum { HOUR_MS = 3600 * 1000, RATE_HZ = 100, WAIT_US = 60 * 1000 * 1000 };
 
-/* Of the last worker. */
+/* The descriptors and the request of the last worker. */
 static int worker_stream, worker_gone, worker_names;
 static struct sw_worker_request request;
 static size_t n_workers;
@@ -133,7 +133,7 @@ static struct sw_profiling *create(struct fixture *f, struct sw_refusal *refusal
 	return p;
 }
 
-/* Until the next worker is asked. */
+/* Wait until the next worker is asked. */
 static void wait_for_worker(struct fixture *f, size_t n)
 {
 	while (n_workers < n)
@@ -170,7 +170,7 @@ static void end(struct fixture *f)
 #define PROFILE_ARRAYS \
 	"\"processes\":[],\"threads\":[],\"modules\":[],\"frames\":[],\"nodes\":[],\"samples\":[]"
 
-/* What a worker says; *ret is the text. */
+/* The messages of a worker; *ret is the text. */
 static void answer(struct fixture *f, const char *schema, const char *id, const char *arrays,
 		   char ret[static 1024])
 {
@@ -236,7 +236,7 @@ TEST_WITH(test_handed_on, setup, teardown)
 	assert_true(TAILQ_EMPTY(&f->base.jobs.series));
 }
 
-/* Who may see all of it may have seen each sample. */
+/* A user who may see all of the profile may have seen each sample. */
 TEST_WITH(test_mixed, setup, teardown)
 {
 	struct fixture *f = *state;
@@ -290,7 +290,7 @@ TEST_WITH(test_lost, setup, teardown)
 	assert_int_equal(f->n_failures, 0);
 }
 
-/* What a worker has told that ends without a profile the next one counts as lost; once. */
+/* Samples of a worker that ends without a profile are counted as lost by the next one; once. */
 TEST_WITH(test_lost_are_counted, setup, teardown)
 {
 	const struct sw_worker_resumed resumed = {.target = target};
@@ -370,7 +370,7 @@ TEST_WITH(test_not_shared, setup, teardown)
 	assert_int_equal(close(names), 0);
 }
 
-/* What there is when the daemon ends is kept. */
+/* The profile so far is kept when the daemon ends. */
 TEST_WITH(test_daemon_ends, setup, teardown)
 {
 	struct fixture *f = *state;
@@ -427,7 +427,7 @@ TEST_WITH(test_lasts, setup, teardown)
 	f->base.jobs.n_lasting--; /* not waited for */
 	answer(f, "snapwalk.dump/1", "0-2", DUMP_ARRAYS, said);
 	f->base.jobs.n_lasting++;
-	/* What is asked for is said at once when the daemon ends. */
+	/* The profile that is asked for is sent at once when the daemon ends. */
 	worker_stream = stream;
 	worker_gone = gone;
 	worker_names = names;

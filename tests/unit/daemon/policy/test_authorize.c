@@ -175,8 +175,8 @@ static enum sw_deny_rule authorize_kept(const struct sw_config *config,
 	return rule;
 }
 
-/* What several looks have found: the users are known to differ, other rights, or the names. A word for a
- * user is in doubt only where the users differ. */
+/* The results of several looks: the users are known to differ, other rights, or the names. A word
+ * for a user is in doubt only where the users differ. */
 TEST(mixed)
 {
 	char *deny[] = {"uid:7", NULL};
@@ -696,7 +696,7 @@ static void play(const struct role *role)
 	(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-/* What the kernel says of ptrace access for reading by real ids, which is what kcmp() asks. */
+/* The kernel's answer on ptrace access for reading by real ids, which is what kcmp() asks. */
 static bool kernel_permits(pid_t target)
 {
 	enum { SW_KCMP_VM = 1 }; /* include/uapi/linux/kcmp.h */
@@ -823,7 +823,8 @@ TEST(never_more_lenient)
 		}
 		child_end(pid);
 	}
-	/* What is refused to everybody is not more lenient either: a user has their own, root all. */
+	/* A rule that refuses everybody is not more lenient either: a user has their own, root
+	 * all. */
 	print_message("%d permitted by both, %d by the kernel only\n", n_both, n_stricter);
 	assert_true(n_both >= 1 + (int) SW_ARRAY_SIZE(targets));
 	assert_int_equal(unlink(address.sun_path), 0);
@@ -840,7 +841,7 @@ TEST(group_names)
 	assert_int_equal(gid, 4711);
 }
 
-/* Who may remove or pin a dump that is kept. */
+/* The permission to remove or pin a dump that is kept. */
 TEST(changes)
 {
 	static const struct sw_kept_rights own = {.by = SOMEBODY};
@@ -850,7 +851,8 @@ TEST(changes)
 	struct sw_target_creds t = somebody();
 	struct sw_subject s = sw_target_subject(&t);
 	assert_int_equal(sw_authorize_change(&config, &caller, &s, &dump), SW_DENY_NONE);
-	/* What root or a rule has captured of their process, they see and do not change. */
+	/* Dumps of their process that root or a rule has captured are seen by users and not
+	 * changed. */
 	dump.by = 0;
 	assert_int_equal(sw_authorize_change(&config, &caller, &s, &dump), SW_DENY_ROOT_ONLY);
 	assert_int_equal(sw_authorize(&config, &caller, &s), SW_DENY_NONE);
@@ -863,7 +865,7 @@ TEST(changes)
 	assert_int_equal(sw_authorize_change(&config, &caller, &s, &dump), SW_DENY_NONE);
 	dump.pinned_by = 0;
 	assert_int_equal(sw_authorize_change(&config, &caller, &s, &dump), SW_DENY_ROOT_ONLY);
-	/* What they have captured and may not see any more, or never could. */
+	/* Dumps that they have captured and may not see any more, or never could. */
 	dump = own;
 	s.rights.dumpable = 0;
 	assert_int_equal(sw_authorize_change(&config, &caller, &s, &dump), SW_DENY_ROOT_ONLY);

@@ -142,7 +142,7 @@ TEST(budget_holds)
 	sw_limits_destroy(l);
 }
 
-/* One stop above the whole budget: not again before it is forgotten, but not never. */
+/* A stop above the whole budget: not again before it is forgotten, but not never. */
 TEST(long_stop)
 {
 	struct sw_limits *l = make(60, 20, 1); /* 0.01 %: 6 ms */

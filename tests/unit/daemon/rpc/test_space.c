@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Who may connect when many do: places are counted, no socket takes part. */
+/* The limits of connections when many connect: places are counted, no socket takes part. */
 #include "rpc/space.h"
 #include "rpc/call.h"
 #include "rpc/connection.h"
@@ -75,7 +75,7 @@ TEST(memory)
 	assert_true(sw_server_may_hold(&server, &c[0][1], 1 << 20));
 	calls[0][0].held_bytes = 0;
 	assert_true(sw_server_may_hold(&server, &c[0][1], DUMP));
-	/* One that is larger than all that may be held can be read when nothing else is. */
+	/* A dump that is larger than all that may be held can be read when nothing else is. */
 	for (size_t u = 0; u < USERS; u++)
 		calls[u][0].held_bytes = 0;
 	assert_true(sw_server_may_hold(&server, &c[0][1], (size_t) 1 << 30));

@@ -197,7 +197,7 @@ TEST(titles)
 	sw_rules_deinit(&rules);
 }
 
-/* What is no INI could be anything: the file does not count. */
+/* A file that is no INI could be anything: it does not count. */
 TEST(no_ini)
 {
 	char text[512];

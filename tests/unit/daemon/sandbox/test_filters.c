@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What becomes of each system call in each of our processes: filters.txt beside this file, which has to be the same.
- * Each filter is followed here as the kernel does, for each number; where an argument decides, for all values of it.
+ * The result of each system call in each of our processes: filters.txt beside this file, which has
+ * to be the same. Each filter is followed here as the kernel does, for each number; where an
+ * argument decides, for all values of it.
  *
  * Called with a path, writes the table there instead.
  */

@@ -408,7 +408,7 @@ static int captures_enter(struct sw_error *err)
 	return r < 0 ? r : sw_sandbox_worker_begin(false, err);
 }
 
-/* Who opens no events of the kernel has no capability for it. */
+/* A worker that opens no events of the kernel has no capability for it. */
 TEST(test_worker_begins)
 {
 	config = (struct sw_config){.user = (char *) "nobody"};
@@ -418,7 +418,7 @@ TEST(test_worker_begins)
 	inside_end(&c);
 }
 
-/* What the spawner and its workers, which inherit the filter, do. */
+/* The calls of the spawner and its workers, which inherit the filter. */
 static void child_spawner_works(void)
 {
 	struct sw_error err;

@@ -73,7 +73,8 @@ TEST(files)
 	store_case_remove(&f);
 }
 
-/* What was not written by us, or not to its end, is root's; what is no file pins nothing. */
+/* A pin that was not written by us, or not to its end, is root's; a pin that is no file pins
+ * nothing. */
 TEST(strange_files)
 {
 	static const struct {
@@ -197,7 +198,7 @@ TEST(how_many)
 	assert_int_equal(pin(store, "u08", 0, false), -SW_E_LIMIT); /* more than half */
 	assert_int_equal(sw_store_unpin(store, "u07", &err), 0);
 	assert_int_equal(sw_store_unpin(store, "u06", &err), 0);
-	/* Of the user whose are all pinned nothing can go: the other's do. */
+	/* A user whose dumps are all pinned loses none: the other's go. */
 	for (int i = 0; i < 8; i++) {
 		snprintf(id, sizeof(id), "v%02d", i);
 		put_by(store, id, f.now_ns + 100 + i, 3000, false);

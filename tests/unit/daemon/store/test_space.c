@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What goes when there is no space, and what is lost when there is none to be had. */
+/* The dumps that go when there is no space, and those that are lost when there is none to be
+ * had. */
 #include "store_case.h"
 #include "store/space.h"
 #include "cleanup.h"
@@ -66,7 +67,7 @@ TEST(max_use)
 	store_case_remove(&f);
 }
 
-/* Whose dump goes. */
+/* Put a dump of that user or alert. */
 static int put_by(struct sw_store *store, const char *id, int64_t time_ns, uid_t by, bool alert)
 {
 	struct sw_store_entry e = store_case_entry(id, time_ns);

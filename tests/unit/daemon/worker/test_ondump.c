@@ -87,7 +87,7 @@ static struct sw_text read_out(const struct fixture *f)
 	return text;
 }
 
-/* What it reads and knows, and what it is. */
+/* The command's input, environment and ids. */
 TEST(surroundings)
 {
 	struct fixture f;
@@ -174,7 +174,7 @@ TEST(too_long)
 	end(&f);
 }
 
-/* What a command leaves behind when it ends is ended. */
+/* Processes that a command leaves behind when it ends are ended. */
 TEST(left_behind)
 {
 	struct fixture f;

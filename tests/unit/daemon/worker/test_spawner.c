@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the broker makes of the spawner's answers, which are written here before they are asked for. */
+/* The broker's view of the spawner's answers, which are written here before they are asked for. */
 #include "worker/spawner.h"
 #include "worker/wire.h"
 #include "cleanup.h"

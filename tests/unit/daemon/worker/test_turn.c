@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whose turn it is with a process, and how long a worker samples. */
+/* The turns of workers with a process, and how long a worker samples. */
 #include "worker/life.h"
 #include "worker/turn.h"
 #include "cleanup.h"

@@ -175,7 +175,7 @@ static int lowest_free_fd(void)
 	return fd;
 }
 
-/* Of a message that is not ours nothing is kept open. */
+/* Descriptors of a message that is not ours are all closed. */
 TEST_WITH(test_too_much, setup, teardown)
 {
 	const struct pair *p = *state;

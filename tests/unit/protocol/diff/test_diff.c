@@ -123,7 +123,7 @@ TEST(changes)
 	}
 	assert_int_equal(d->n_changes[SW_DIFF_STILL], 3);
 	sw_diff_destroy(d);
-	/* Of the same dump nothing changes. */
+	/* The same dump has no changes. */
 	d = build(&a, &a);
 	assert_int_equal(d->n_changes[SW_DIFF_STILL], 7);
 	assert_int_equal(d->n_groups, 0);

@@ -82,7 +82,7 @@ TEST_WITH(test_last, setup, teardown)
 	sw_pipeline_deinit(&p);
 }
 
-/* Who cannot give its privileges up must not walk. */
+/* A process that cannot give its privileges up must not walk. */
 TEST_WITH(test_resumed_refuses, setup, teardown)
 {
 	struct seen seen = {.answer = -SW_E_NOT_PERMITTED};
@@ -136,7 +136,7 @@ TEST_WITH(test_deadlines, setup, teardown)
 	sw_pipeline_deinit(&p);
 }
 
-/* What lasted longer than the limit before the walk has cost no stack and no name. */
+/* A step that lasted longer than the limit before the walk has cost no stack and no name. */
 static int resumed_late(void *arg, const struct sw_snapshot *snap, struct sw_error *err)
 {
 	const int64_t *until_ns = arg;
@@ -184,7 +184,7 @@ TEST_WITH(test_not_there, setup, teardown)
 	assert_null(p.snap);
 }
 
-/* One symbolizer for all that a session names. */
+/* The symbolizer is one for all that a session names. */
 TEST_WITH(test_session, setup, teardown)
 {
 	struct sw_symbolizer *first = NULL, *second = NULL;

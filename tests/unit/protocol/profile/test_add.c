@@ -213,7 +213,7 @@ TEST(test_weights)
 	sw_profile_destroy(p);
 }
 
-/* One thread with one stack of some functions. */
+/* A thread with one stack of some functions. */
 struct single {
 	struct sw_report report;
 	struct sw_report_thread thread;
@@ -243,7 +243,8 @@ static void single_init(struct single *s, pid_t tid, unsigned number)
 	s->report.n_threads = s->report.n_stacks = 1;
 }
 
-/* What does not fit is counted; what is there goes on to be counted where it belongs. */
+/* Stacks that do not fit are counted; those that are there go on to be counted where they
+ * belong. */
 TEST(test_limit_of_stacks)
 {
 	struct sw_profile *p = create(&(struct sw_profile_limits){.max_stacks = 10});

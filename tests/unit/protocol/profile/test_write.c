@@ -68,7 +68,7 @@ TEST(test_folded)
 	sw_profile_destroy(p);
 }
 
-/* What the daemon has put there is read, said, and written again. */
+/* The reason that the daemon has put there is read, said, and written again. */
 TEST(test_ended_early)
 {
 	struct sw_profile *p = create(), *read = NULL;
@@ -88,7 +88,7 @@ TEST(test_ended_early)
 	sw_profile_destroy(read);
 }
 
-/* What is said of a stack comes after its process. */
+/* Marks of a stack come after its process. */
 TEST(test_by_process)
 {
 	struct sw_profile *p = NULL;
@@ -139,7 +139,7 @@ TEST(test_text)
 		"   0.0%  100.0% ±28  [unknown] [guess]\n"
 		"   0.0%  100.0% ±28  libc.so.6+0x20000 [guess]\n");
 	free(text);
-	/* Who is blocked for a hundredth of the time is not worth a row of 0.0. */
+	/* A thread that is blocked for a hundredth of the time is not worth a row of 0.0. */
 	struct sw_profile_info long_info = sample_info;
 	long_info.n_samples = long_info.n_wanted = 1000;
 	sw_profile_set_info(p, &long_info);
@@ -485,7 +485,7 @@ TEST(test_no_memory)
 
 #endif
 
-/* What a store says of a dump, in front of what is the same as ever. */
+/* The members that a store has of a dump come in front of those that are the same as ever. */
 TEST(test_kept)
 {
 	static const char schema[] = "{\"schema\":\"snapwalk.profile/1\"";

@@ -34,7 +34,7 @@ static pid_t tid_of(uint64_t number)
 	return (pid_t) (1000 + number % NAMES);
 }
 
-/* One thread runs; each hundredth sample another one comes in its place. */
+/* A thread runs; each hundredth sample another one comes in its place. */
 static int next(void *arg, struct sw_sample *ret, struct sw_error *err)
 {
 	struct world *w = arg;

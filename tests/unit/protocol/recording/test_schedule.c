@@ -52,7 +52,7 @@ TEST(test_late_and_lost)
 	assert_int_equal(s.n_lost, 8);
 }
 
-/* Of [begin, now), and not after the end. */
+/* The samples that are due in [begin, now), and not after the end. */
 TEST(test_due)
 {
 	const struct sw_schedule s = of(10, 1);

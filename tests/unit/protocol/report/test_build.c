@@ -138,7 +138,7 @@ TEST(test_stacks)
 	scene_deinit(&s);
 }
 
-/* What one reader must be able to tell apart is two stacks. */
+/* Stacks that one reader must be able to tell apart are two. */
 TEST(test_distinct)
 {
 	struct scene s;
@@ -423,7 +423,8 @@ TEST(test_stack_limit)
 	}
 }
 
-/* What was recognised, and what a runtime says of its threads; trouble with it leaves no gap. */
+/* The runtimes that were recognised, and what a runtime says of its threads; trouble with it leaves
+ * no gap. */
 TEST(test_runtimes)
 {
 	struct scene s;
@@ -483,7 +484,8 @@ TEST(test_runtimes)
 	scene_deinit(&s);
 }
 
-/* What a runtime says of a wait counts more than the call behind it; of one that runs nothing does. */
+/* The runtime's word on a wait counts more than the call behind it; on a running thread it does not
+ * count. */
 TEST(test_runtime_waits)
 {
 	struct scene s;
@@ -521,7 +523,7 @@ TEST(test_runtime_waits)
 	assert_null(t[3].blocked_on);
 	assert_int_equal(r->n_deadlocks, 1);
 	assert_int_equal(r->deadlocks[0].n, 2);
-	/* Of a process that ran meanwhile a cycle is one only of threads that did not. */
+	/* A cycle in a process that ran meanwhile is a deadlock only if its threads did not run. */
 	for (unsigned stayed = 0; stayed < 4; stayed++) {
 		s.snap->threads[1].stayed = stayed & 1;
 		s.snap->threads[2].stayed = stayed & 2;
@@ -682,7 +684,7 @@ TEST(test_outlives)
 	sw_report_destroy(r);
 }
 
-/* What is said of many threads is said once, with the name of the system call. */
+/* A warning about many threads is said once, with the name of the system call. */
 TEST(test_warnings_grouped)
 {
 	struct scene s;

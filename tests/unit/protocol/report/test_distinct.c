@@ -195,7 +195,8 @@ TEST(test_managed)
 	scene_deinit(&s);
 }
 
-/* What an interpreter executes at one address: methods of one name are told apart by their signature. */
+/* The methods that an interpreter executes at one address: those of one name are told apart by
+ * their signature. */
 TEST(test_overloads)
 {
 	struct scene s;

@@ -107,7 +107,7 @@ TEST(test_many_packages)
 					  "m1, m2, m3, …, which can be installed\n");
 }
 
-/* Who carries them tells that there are some, whether it does so now or not. */
+/* The carrier threads tell that there are virtual threads, whether they carry some now or not. */
 TEST(test_virtual_threads)
 {
 	static const char *const roles[] = {"daemon", "carrier", "idle-carrier", NULL};

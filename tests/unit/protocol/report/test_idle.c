@@ -78,7 +78,8 @@ static void make(struct world *w, const char *syscall, const char *const names[F
 	w->holder = (struct sw_report_holder){.tid = 10, .pid = 4242, .waiting = 1};
 }
 
-/* What waits, and whether for work: the second is what an engineer on call is looking for. */
+/* The waits of threads, and whether they are for work: the second is what an engineer on call is
+ * looking for. */
 TEST(test_places)
 {
 	static const struct {
@@ -327,7 +328,7 @@ TEST(test_names)
 		else
 			assert_string_equal(place, cases[i].place);
 	}
-	/* One that waits for a lock of PostgreSQL's does so by a call for I/O. */
+	/* A thread that waits for a lock of PostgreSQL's does so by a call for I/O. */
 	struct world w;
 	make(&w, "epoll_wait",
 	     (const char *const[FRAMES]){"libc", "WaitEventSetWait", "WaitLatch", "ProcSleep",

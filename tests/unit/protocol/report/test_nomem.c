@@ -83,8 +83,9 @@ TEST(test_errno_alone)
 	free(o.text);
 }
 
-/* One allocation is refused, then there is memory again: nothing may be missing in what is called
- * a success. That is how a library that does not look at each of its results gives itself away. */
+/* A single allocation is refused, then there is memory again: nothing may be missing in what is
+ * called a success. That is how a library that does not look at each of its results gives itself
+ * away. */
 TEST(test_writers_once)
 {
 	struct output outputs[] = {{.write = sw_report_json},

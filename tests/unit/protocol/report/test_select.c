@@ -13,7 +13,7 @@ static struct sw_report *selected(struct sw_thread_filter filter)
 	return report;
 }
 
-/* What is left is a report of its own: indices lead to what is there. */
+/* The selected part is a report of its own: indices lead to what is there. */
 TEST(test_state)
 {
 	struct sw_report *r = selected((struct sw_thread_filter){.states = "SD"});

@@ -104,7 +104,8 @@ TEST(test_cycles)
 	sw_report_destroy(w.report);
 }
 
-/* One of a cycle may have run while others were read: then there need not have been one. */
+/* A thread of a cycle may have run while others were read: then there need not have been a
+ * cycle. */
 TEST(test_not_proven)
 {
 	struct world w;

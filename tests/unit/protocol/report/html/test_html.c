@@ -19,7 +19,7 @@ static char *page_of(const struct sw_report *report)
 	return page;
 }
 
-/* What the browser takes for the text of the element: up to the first "</script". */
+/* The text of the element as the browser takes it: up to the first "</script". */
 static struct json_object *data_of(const char *page)
 {
 	static const char begin[] = "<script id=\"dump\" type=\"application/json\">";

@@ -47,7 +47,7 @@ TEST(test_there_and_back)
 	assert_string_equal(x, y);
 }
 
-/* What a thread waits for, other processes, deadlocks and a crash. */
+/* The waits of a thread, other processes, deadlocks and a crash. */
 TEST(test_waits)
 {
 	static const struct sw_report_wait wait = {.kind = "pipe",
@@ -238,7 +238,7 @@ TEST(test_trimmed)
 	assert_non_null(strstr(text, "3 frames of no module left out\n"));
 }
 
-/* Of the middle of a stack; where it is must be in it. */
+/* The frames that were left out of the middle of a stack; their place must be in it. */
 TEST(test_left_out)
 {
 	struct sw_report report = sample_report;

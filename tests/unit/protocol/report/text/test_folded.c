@@ -79,7 +79,7 @@ TEST(test_numbered)
 	free(text);
 }
 
-/* What the interpreter does for a function is that function. */
+/* Frames of the interpreter's work for a function count as that function. */
 TEST(test_interpreter)
 {
 	struct sw_report_frame frames[4] = {sample_frame("f", 1), sample_frame("eval_loop", 2),

@@ -139,7 +139,7 @@ TEST(test_there_and_back)
 				     "\"line\":null,\"id\":null},\"tid\":4244}]"));
 }
 
-/* One thing in it is not as it must be. */
+/* A member of it is not as it must be. */
 TEST(test_refused)
 {
 	static const struct {
@@ -282,7 +282,7 @@ TEST(test_select)
 	assert_int_equal(r->stacks[1].n_goroutines, CROWD - 1);
 	assert_int_equal(r->stacks[2].n_goroutines, 1);
 	sw_report_destroy(r);
-	/* Of its threads one is left, which does not run it. */
+	/* The only thread that is left of the stack does not run it. */
 	r = selected(&s, (struct sw_thread_filter){.name = "worker-1"});
 	assert_int_equal(r->n_stacks, 1);
 	assert_int_equal(r->stacks[0].n_threads, 1);

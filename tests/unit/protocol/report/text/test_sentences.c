@@ -32,7 +32,7 @@ static void put_all(struct sw_text_writer *w, struct sw_report_thread *t,
 	}
 }
 
-/* What is told of a kind stands in the list in whole. */
+/* The text for a kind stands in the list in whole. */
 static void assert_kind(struct sw_text_writer *w, const char *kind, const char *target)
 {
 	struct sw_report_wait wait = {.kind = kind, .target = target, .fd = -1, .trust = "memory"};

@@ -53,7 +53,7 @@ static void assert_one(const char *kind, pid_t owner, const char *target, const 
 	assert_waits(&w, 1, wanted);
 }
 
-/* What is waited for is named whether somebody has it or not. */
+/* The object of a wait is named whether somebody has it or not. */
 TEST(test_kinds)
 {
 	assert_one("mutex", 12, NULL, "  waits for a mutex, which t (12) has; sleeping in futex");
@@ -98,7 +98,7 @@ static void assert_state(const struct world *world, const char *wanted)
 	sw_text_deinit(&w.text);
 }
 
-/* What a thread does for which others wait, behind its name. */
+/* The state of a thread for which others wait, behind its name. */
 TEST(test_state)
 {
 	struct world w;
@@ -196,7 +196,7 @@ TEST(test_peer)
 		     "  waits for a file lock, which db (99) has, /var/lock/x; sleeping in futex");
 }
 
-/* Of another process it is never called a thread: its name, or that it is a process. */
+/* An owner in another process is never called a thread: its name, or that it is a process. */
 TEST(test_processes)
 {
 	static struct sw_report_peer peer = {.pid = 999, .tid = 1001, .comm = "redis-server"};

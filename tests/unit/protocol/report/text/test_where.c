@@ -25,7 +25,7 @@ static size_t index_of(struct sw_report_frame *frames, size_t n, bool running)
 	return sw_where_index(&sample_report, &stack, running);
 }
 
-/* What a thread waits with is the language's own: the one that called it is the program's. */
+/* The function with which a thread waits is the language's own: its caller is the program's. */
 TEST(test_library)
 {
 	static const struct {

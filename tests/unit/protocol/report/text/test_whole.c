@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a process as a whole suffers from, as it is told. */
+/* The text on the troubles of a process as a whole. */
 #include "report/text/whole.h"
 #include "sample_report.h"
 #include "cleanup.h"

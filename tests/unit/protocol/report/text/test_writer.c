@@ -183,7 +183,7 @@ TEST(test_recursion)
 	free(text);
 }
 
-/* What rests on a guess is doubtful as well. */
+/* Frames that rest on a guess are doubtful as well. */
 TEST(test_doubt)
 {
 	struct sw_report_frame frames[3] = {sample_frame("leaf", 1), sample_frame("middle", 2),
@@ -328,7 +328,7 @@ TEST(test_warning_thread)
 	free(text);
 }
 
-/* Whose frames are left out is said in the words of the language. */
+/* The machine whose frames are left out is named in the words of the language. */
 TEST(test_machines)
 {
 	static const char *const machines[][2] = {
@@ -393,7 +393,7 @@ TEST(test_interpreter)
 	free(text);
 }
 
-/* What is left out in the middle ends a fold, and counts in the numbers behind it. */
+/* Frames that are left out in the middle end a fold, and count in the numbers behind it. */
 TEST(test_recursion_left_out)
 {
 	struct sw_report_frame frames[DEEP];
@@ -673,7 +673,7 @@ TEST(test_verdict_of_sleepers)
 	expect_in(text, "\n2 threads are runnable, about to sleep or just woken in "
 			"java.lang.Thread.sleep\n");
 	free(text);
-	/* Those that wait as well. */
+	/* Threads that wait are folded as well. */
 	frames[0] = (struct sw_report_frame){.function = "pthread_cond_wait",
 					     .module = -1,
 					     .kind = "native",
@@ -697,7 +697,7 @@ TEST(test_verdict_of_sleepers)
 	expect_in(text, " 4242");
 	expect_in(text, "\nstopped 2\n");
 	free(text);
-	/* Of a kept dump nobody knows what its process does now. */
+	/* The state of a kept dump's process is not known now. */
 	text = text_of(&report, &(struct sw_text_options){.kept = true});
 	expect_in(text, "\nThe process was stopped (SIGSTOP or the like, for 7.0 s; by whom is not "
 			"known)\n");
@@ -705,7 +705,7 @@ TEST(test_verdict_of_sleepers)
 	free(text);
 }
 
-/* Who waits for another while all is well does not make that one a holder: Java's first thread, which waits
+/* A thread for which another one waits while all is well is no holder: Java's first thread waits
  * for main() to end. */
 TEST(test_holder_of_idle)
 {
