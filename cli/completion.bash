@@ -17,7 +17,7 @@ _snapwalk_options() {
 		sed -n 's/^  \(-[A-Za-z]\), \(--[a-z-]*\).*/\1\n\2/p; s/^  \(--[a-z-]*\).*/\1/p'
 }
 
-# What an option of a command takes: "FILE", "text|json|folded"... nothing for a flag.
+# The argument of a command's option: "FILE", "text|json|folded"... nothing for a flag.
 _snapwalk_argument() {
 	local long=$2
 	case $2 in
@@ -39,12 +39,12 @@ _snapwalk_names() {
 	cat /proc/[0-9]*/comm 2>/dev/null | sort -u
 }
 
-# Of each process the line of its control group, which has the unit and the container.
+# The control groups of all processes, whose names have the unit and the container.
 _snapwalk_cgroups() {
 	sed -n 's/^0:://p; s/^[0-9]*:name=systemd://p' /proc/[0-9]*/cgroup 2>/dev/null | sort -u
 }
 
-# What the daemon keeps, when it answers.
+# The ids of the dumps that the daemon keeps, when it answers.
 _snapwalk_dumps() {
 	command "$1" list 2>/dev/null | sed -n '2,$s/ .*//p'
 }

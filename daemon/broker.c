@@ -78,7 +78,7 @@ int sw_broker_run(struct sw_broker *broker, struct sw_error *err)
 void sw_broker_reconfigure(struct sw_broker *broker, struct sw_config *config)
 {
 	const struct sw_config *old = broker->config;
-	/* What was looked up before the sandbox, and cannot be asked again in it. */
+	/* Values that were looked up before the sandbox, and cannot be asked for again in it. */
 	config->group_looked_up = old->group_looked_up;
 	config->group_found = old->group_found;
 	config->group_gid = old->group_gid;

@@ -32,7 +32,7 @@ def bound(tree):
 
 
 def missing(path, tree, modules):
-    """What PATH takes from a module of ours that has no such name."""
+    """Yield the names that PATH takes from a module of ours that has no such name."""
     taken = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module in modules:

@@ -23,7 +23,7 @@ const struct sw_store_entry *sw_change_find(struct sw_call *call, const char *id
 	const struct sw_caller *caller = &call->connection->caller;
 	const struct sw_store_entry *entry =
 		publisher->store != NULL ? sw_store_find(publisher->store, id) : NULL;
-	/* What Deny= keeps from the privileged they may still remove. */
+	/* Dumps that Deny= keeps from the privileged may still be removed by them. */
 	if (entry == NULL ||
 	    (!sw_caller_is_privileged(publisher->config, caller) &&
 	     sw_authorize(publisher->config, caller, &entry->subject) != SW_DENY_NONE)) {

@@ -30,7 +30,7 @@ static bool permit(void *arg, int fd)
 	return !*refused;
 }
 
-/* Who may change where a path leads, and what was found that others may change. */
+/* The judgement on who may change where a path leads, and what was found that others may change. */
 struct judge {
 	const struct sw_own_way_other *other; /* borrowed; NULL: nobody but root and our user */
 	bool other_at_end;  /* directories of the other user have no names below them */

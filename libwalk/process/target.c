@@ -160,7 +160,8 @@ static int denied_to_root(pid_t pid, struct sw_error *err)
 		       (int) pid);
 }
 
-/* What stands in the way; what to do about it says who asked (cli/common/remedy.c). */
+/* The error says what stands in the way; the caller says what to do about it
+ * (cli/common/remedy.c). */
 static int denied_words(pid_t pid, const char *status, struct sw_error *err)
 {
 	uint64_t uid;

@@ -26,14 +26,14 @@ enum {
 	PAGE_MASK = 4095,
 };
 
-/* What one answer may take. */
+/* The limits of one answer. */
 struct budget {
 	struct sw_memory memory;
 	int64_t deadline_ns;
 	size_t nodes; /* that are left */
 };
 
-/* One entry of a ring, which may be its head; behind those of threads stands the number. */
+/* An entry of a ring, which may be its head; behind those of threads stands the number. */
 struct node {
 	uint64_t next_avma, back_avma;
 	uint32_t tid;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What was loaded, by what the dynamic linker and the kernel left in memory.
- * Source: glibc 2.36 elf/link.h and include/link.h (struct r_debug_extended, struct link_map), musl 1.2.3
+ * The modules that were loaded, by what the dynamic linker and the kernel left in memory. Source:
+ * glibc 2.36 elf/link.h and include/link.h (struct r_debug_extended, struct link_map), musl 1.2.3
  * include/link.h; getauxval(3); System V gABI 4.3, chapter 5 (DT_DEBUG).
  */
 #include "saved/core_loaded.h"
@@ -161,7 +161,7 @@ static bool debug_of(const struct finder *f, const struct image *image, uint64_t
 
 /* ---- the program ------------------------------------------------------------------------------ */
 
-/* What the auxiliary vector says of a program has to be what its headers say. */
+/* The auxiliary vector has to agree with the program's headers. */
 static bool is_program(const struct finder *f, struct image *image, uint64_t entry_svma)
 {
 	const struct sw_elf_segment *headers = segment_typed(image, PT_PHDR);
@@ -243,7 +243,7 @@ static void link_add(struct finder *f, const struct link *link)
 		image_add(f, &image, path);
 }
 
-/* One list; *ret_next_avma: where the next one is. False: it is not whole. */
+/* Read one list; *ret_next_avma: where the next one is. Returns false if it is not whole. */
 static bool list_read(struct finder *f, uint64_t debug_avma, uint64_t *ret_next_avma)
 {
 	enum {
@@ -331,7 +331,7 @@ static void nameless_find(struct finder *f)
 	}
 }
 
-/* What was found so far, by address. */
+/* The files that were found so far are handed over, sorted by address. */
 static void hand_over(struct finder *f)
 {
 	struct sw_core_file *files = sw_arena_calloc(f->arena, f->n, sizeof(*files));

@@ -16,7 +16,7 @@ enum {
 		16 /* each place that notes one has its own text; further ones are left out */
 };
 
-/* What only the makers of snapshots (live, core, fixture) see. */
+/* The part of a snapshot that only its makers (live, core, fixture) see. */
 struct sw_snapshot_priv {
 	struct sw_arena arena; /* strings, small arrays */
 	uint8_t *pool;         /* owned mmap: copied stacks and ranges */

@@ -27,8 +27,8 @@ struct sw_holders {
 };
 
 /*
- * What the kernel shows us of all processes, as far as the budget goes, and 100,000 files. Without memory
- * it is not complete.
+ * Find the holders that the kernel shows us of all processes, as far as the budget goes, and
+ * 100,000 files. Without memory the list is not complete.
  *
  * @param near         By /proc those whose numbers are next to it come first.
  * @param by_iterator  Where the kernel lets us (iterate/tasks.h); else, and where it does not, by /proc.
@@ -51,11 +51,11 @@ struct sw_near_processes {
 void sw_near_processes_list(struct sw_near_processes *processes, pid_t near, pid_t parent);
 void sw_near_processes_deinit(struct sw_near_processes *processes);
 
-/* Who has one pipe or socket open among the nearest processes, as far as the budget goes: what is left to look at where a
- * scan was cut. Never complete. */
+/* Find the nearest processes that have one pipe or socket open, as far as the budget goes: what is
+ * left to look at where a scan was cut. Never complete. */
 void sw_holders_scan_near(struct sw_holders *holders, const struct sw_near_processes *processes,
 			  uint64_t inode, const struct sw_budget *budget);
-/* One process. What of it may not be looked at makes them incomplete. */
+/* Scan one process. Descriptors of it that may not be looked at make the list incomplete. */
 void sw_holders_scan_process(struct sw_holders *holders, pid_t pid);
 void sw_holders_deinit(struct sw_holders *holders);
 
@@ -91,7 +91,8 @@ bool sw_holder_has_end(const struct sw_holder *holder, bool written);
 size_t sw_holders_count_ends(const struct sw_holders *holders, const struct sw_holders *more,
 			     uint64_t inode, bool written, pid_t *ret_owner);
 
-/* What a link in /proc/PID/fd says: "pipe:[123]", with kind "pipe". False: it is something else. */
+/* Parse a link in /proc/PID/fd: "pipe:[123]", with kind "pipe". Returns false if it is something
+ * else. */
 bool sw_fd_link_parse(const char *link, const char *kind, uint64_t *ret_inode);
 
 #endif

@@ -162,7 +162,8 @@ static void owner_set(struct resolver *r, pid_t self, pid_t owner, struct sw_wai
 	if (owner <= 0 || !may_name(r, owner))
 		return;
 	ret->owner_pid = owner;
-	/* One that waits for itself: a signal handler may come, another thread may be started. */
+	/* A thread may wait for itself: a signal handler may come, another thread may be
+	 * started. */
 	ret->owner_tid = owner != self ? only_thread(owner) : 0;
 }
 

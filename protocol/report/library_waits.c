@@ -119,7 +119,8 @@ static const char *of_java_method(const char *name)
 	return NULL;
 }
 
-/* What parks threads has been called by a class of that package, or the object's class tells. */
+/* The method that parks threads was called by a class of that package, or the object's class
+ * tells. */
 static const char *of_java(const struct sw_report_stack *s, const char *target)
 {
 	size_t n = 0;
@@ -146,8 +147,8 @@ static const char *of_java(const struct sw_report_stack *s, const char *target)
 
 /* ---- .NET --------------------------------------------------------------------------------------- */
 
-/* What libraries of .NET wait for by an event or a monitor that is theirs: by the beginning of the method's name. The outermost
- * one of those that call each other tells. */
+/* The methods by which libraries of .NET wait for an event or a monitor of theirs: by the beginning
+ * of the method's name. The outermost one of those that call each other tells. */
 static const struct {
 	const char *method, *kind;
 } dotnet_methods[] = {
@@ -194,7 +195,7 @@ const char *sw_library_wait(const struct sw_report *r, const struct sw_report_st
 	if (strcmp(wait->kind, "java_park") == 0)
 		return of_java(s, wait->target);
 	const char *kind = is_kind(wait->kind, of_clr, SW_ARRAY_SIZE(of_clr)) ? of_dotnet(s) : NULL;
-	/* One of Ruby's threads that wait looks at the clock for all of them. */
+	/* A Ruby thread that waits looks at the clock for all others of it. */
 	bool polls = strcmp(wait->kind, "poll") == 0;
 	return kind == NULL && (polls || is_kind(wait->kind, of_c, SW_ARRAY_SIZE(of_c)))
 		       ? of_functions(r, s, polls)

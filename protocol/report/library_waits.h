@@ -5,8 +5,9 @@
 #include <snapwalk/protocol.h>
 
 /*
- * What a thread waits for by a function of its language's library: "queue_get", "semaphore" ... The runtime, or the C library,
- * knows only what that is made of. wait: what is known without it. NULL: that says more.
+ * The wait of a thread by a function of its language's library: "queue_get", "semaphore" ... The
+ * runtime, or the C library, knows only what that is made of. wait: what is known without it. NULL:
+ * that says more.
  */
 const char *sw_library_wait(const struct sw_report *report, const struct sw_report_stack *stack,
 			    const struct sw_report_wait *wait);

@@ -4,7 +4,7 @@
 
 #include "report/builder.h"
 
-/* What tasks wait for, and deadlocks of them. */
+/* Fill in the waits of tasks, and their deadlocks. */
 void sw_report_build_task_waits(struct sw_report_builder *builder);
 
 /* Deadlocks, from task_waits. False: no memory. */

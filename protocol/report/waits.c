@@ -61,8 +61,9 @@ static const struct {
 };
 
 /*
- * What C++20 waits with, by a part of the name: libstdc++ (10 to 14) has the type in the arguments of its templates, where it is
- * not inlined. Who waits for an atomic is in functions that the others call.
+ * The functions by which C++20 waits, by a part of the name: libstdc++ (10 to 14) has the type in
+ * the arguments of its templates, where it is not inlined. A thread that waits for an atomic is in
+ * functions that the others call.
  */
 static const struct {
 	const char *part, *kind;
@@ -426,7 +427,8 @@ static bool is_at_join(const struct sw_report_stack *s)
 	return false;
 }
 
-/* What the library of the language waits for. False: it is the program, or that is not known. */
+/* Fill in the wait of the language's library. Returns false if the program itself waits, or that is
+ * not known. */
 static bool library_fill(const struct sw_report *r, const struct sw_report_thread *thread,
 			 struct sw_report_wait *wait)
 {

@@ -269,7 +269,7 @@ static void add_problems(struct sw_report_builder *b)
 	}
 }
 
-/* What was left out at a limit by who walked, or gave names. */
+/* Add what was left out at a limit by who walked, or gave names. */
 static void add_limits(struct sw_report_builder *b)
 {
 	const char *what;
@@ -277,7 +277,7 @@ static void add_limits(struct sw_report_builder *b)
 		add(b, sw_warning_name(SW_WARN_LIMIT), 0, what);
 }
 
-/* What was asked for besides threads, and is not there. */
+/* Add what was asked for besides threads, and is not there. */
 static void add_unthreaded(struct sw_report_builder *b)
 {
 	const struct sw_walks *walks = b->walks;

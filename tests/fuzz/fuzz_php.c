@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * PHP whose structures anybody wrote. The input is laid over a small one that is right, in parts: u16
- * offset / 4 | u8 length | bytes. Then the calls on three frames of execute_ex() are asked for and
- * named, and the request that it serves is read; then the calls once more, of a generator that is about to be resumed, and
- * as those of a copy at an event.
- * What a file says of itself is scanned, too.
+ * The structures of PHP, as anybody wrote them. The input is laid over a small program that is
+ * right, in parts: u16 offset / 4 | u8 length | bytes. Then the calls on three frames of
+ * execute_ex() are asked for and named, and the request that it serves is read; then the calls once
+ * more, of a generator that is about to be resumed, and as those of a copy at an event. The words
+ * of a file on itself are scanned, too.
  */
 #include "php_world.h"
 #include "lay_over.h"

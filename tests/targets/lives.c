@@ -161,7 +161,7 @@ ALONE static void from_thread(void)
 	say("by_thread", 2, 2, 0);
 }
 
-/* Those of a child are others. */
+/* Threads of a child are others. */
 ALONE static void in_child(void)
 {
 	pid_t child = fork();

@@ -127,7 +127,7 @@ ALONE static void grows(uint32_t page, uint32_t old, uint32_t to, uint32_t n)
 	uint32_t moved[LONGEST];
 	if ((page < to + n && to < page + old))
 		return; /* which is refused */
-	/* One that differs in nothing can be moved at once. */
+	/* A mapping that differs in nothing can be moved at once. */
 	over(page, old);
 	memcpy(moved, &owner[page], old * sizeof(*moved));
 	void *p = mremap(at(page), (size_t) old * PAGE, (size_t) n * PAGE,
@@ -254,7 +254,7 @@ static void by_threads(void)
 		check(pthread_join(threads[i], NULL) == 0, "pthread_join");
 }
 
-/* Those of a child are others. */
+/* Mappings of a child are others. */
 static void in_child(void)
 {
 	pid_t child = fork();

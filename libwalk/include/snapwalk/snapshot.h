@@ -351,7 +351,8 @@ SW_PUBLIC pid_t sw_once_runner(const struct sw_snapshot *snap, const struct sw_t
 /** The wire name of a warning ("stop_timeout"); static. */
 SW_PUBLIC const char *sw_warning_name(enum sw_warning_code code);
 /**
- * What was left out at a limit since the snapshot was taken, by who walks it or gives names.
+ * The text on what was left out at a limit since the snapshot was taken, by who walks it or gives
+ * names.
  *
  * @return static, for the i-th limit; NULL behind the last one.
  */

@@ -14,7 +14,7 @@ bool sw_cpython_task_show(struct sw_cpython *c, size_t n, struct sw_runtime_task
 /* How many there are, if all that was copied is of one instant; 0 else. *ret_why: why some may be missing; NULL: none is. */
 size_t sw_cpython_all_tasks_of_instant(struct sw_cpython *c, const char **ret_why);
 
-/* One of them, after either of the above. Borrowed until the next is read. */
+/* A task, after either of the above. Borrowed until the next is read. */
 struct sw_cpython_task_read {
 	const struct sw_cpython_task *task;
 	const struct sw_cpython_frame *frames; /* outermost first */

@@ -20,7 +20,7 @@ struct sw_cpython_window;
 
 enum { SW_CPYTHON_KNOWN = 256 /* power of two */ };
 
-/* What a frame executes; cookies of frames are 1 + index. */
+/* The place in the code that a frame executes; cookies of frames are 1 + index. */
 struct sw_cpython_position {
 	uint64_t code_avma;
 	uint64_t
@@ -45,7 +45,7 @@ struct sw_cpython {
 	struct sw_cpython_task_waits *waits;          /* owned; NULL: not asked for */
 	struct sw_cpython_bodies *bodies;             /* owned; NULL: not needed yet */
 	const struct sw_cpython_functions *functions; /* the module's; NULL: none */
-	/* What functions at addresses are: names are compared once for each. */
+	/* The kinds of functions at addresses: names are compared once for each. */
 	struct {
 		uint64_t svma; /* 0: none */
 		uint8_t what;  /* enum sw_cpython_function */

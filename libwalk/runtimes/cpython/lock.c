@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Who has a Lock of threading, which does not say it: the thread in whose frames a with statement of this
- * lock is open (structures/withs.c). It has entered that, and not begun to leave it; so it has the lock, but
- * where it gave that back meanwhile by a call of its own. That is why nobody is named
+ * The owner of a Lock of threading, which does not name it, is the thread in whose frames a with
+ * statement of this lock is open (structures/withs.c). It has entered that, and not begun to leave
+ * it; so it has the lock, but where it gave that back meanwhile by a call of its own. That is why
+ * nobody is named
  *
  *	where a function in the body, or that was called from it and runs now, calls something by a name that
  *	gives locks back (release() ...), which may be this one; those of the library's own threading and
@@ -10,8 +11,9 @@
  *	where several threads are in such a body, as only one can have the lock
  *	where the lock is not locked at all
  *
- * What has been called from the body and has returned is not seen any more: therefore such an owner has a
- * trust of its own. A lock that was taken by acquire() alone has no owner that could be told.
+ * A function that was called from the body and has returned is not seen any more: therefore such an
+ * owner has a trust of its own. A lock that was taken by acquire() alone has no owner that could be
+ * told.
  *
  * Source: Modules/_threadmodule.c (lockobject, lock_PyThread_release_lock()), Lib/threading.py and
  * Lib/logging/__init__.py of 3.8.18 to 3.14.10; Include/cpython/tupleobject.h.

@@ -42,7 +42,7 @@ struct body {
 	bool kept;
 };
 
-/* What a task awaits: it may consist of tasks. */
+/* The object that a task awaits: it may consist of tasks. */
 struct awaited {
 	size_t task;
 	uint64_t object_avma;
@@ -112,7 +112,7 @@ static void body_add(void *arg, uint64_t object_avma, uint64_t exit_avma)
 	w->bodies[w->n_bodies++] = (struct body){object_avma, w->task, w->kept};
 }
 
-/* What the library's function waits for; NULL: the function is another one's. */
+/* The kind of the library function's wait; NULL: the function is another one's. */
 static const char *kind_of(const struct sw_cpython *c, const struct sw_cpython_frame *frame,
 			   const struct sw_cpython_async_wait *wait)
 {
@@ -163,7 +163,7 @@ static void bodies_gather(struct sw_cpython_task_waits *w, const struct sw_cpyth
 	}
 }
 
-/* What the n-th frame from the innermost one on waits for. */
+/* The kind of the wait of the n-th frame from the innermost one on. */
 static const char *kind_at(const struct sw_cpython *c, const struct sw_cpython_task_read *task,
 			   size_t n, struct sw_cpython_async_wait *wait)
 {
@@ -286,7 +286,7 @@ static void task_gather(struct sw_cpython_task_waits *w, size_t n)
 		wait = around;
 	}
 	waiting.object_avma = wait.avma;
-	/* One that is not locked is about to be taken by whoever waits first. */
+	/* A lock that is not locked is about to be taken by the task that waits first. */
 	if (waiting.kind != NULL && (!wait.has_lock || wait.locked))
 		waiting_add(w, &waiting);
 }

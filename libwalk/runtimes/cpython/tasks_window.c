@@ -24,7 +24,7 @@ static void awaited_copy(struct sw_cpython_tasks_window *w, uint64_t avma)
 				       goes_on, w);
 }
 
-/* What a task has entered by "async with". */
+/* The object that a task has entered by "async with" is copied. */
 static void with_copy(void *arg, uint64_t object_avma, uint64_t exit_avma)
 {
 	struct sw_cpython_tasks_window *w = arg;
@@ -35,7 +35,8 @@ static void with_copy(void *arg, uint64_t object_avma, uint64_t exit_avma)
 	awaited_copy(w, object_avma);
 }
 
-/* What says for which object of the library a task waits, and who has that; what cannot be copied is not known. */
+/* The memory that says for which object of the library a task waits, and who has that; a part that
+ * cannot be copied is not known. */
 static void wait_copy(struct sw_cpython_tasks_window *w, struct sw_memory memory, size_t n_frames)
 {
 	struct sw_cpython_async_wait wait;
@@ -51,7 +52,7 @@ static void wait_copy(struct sw_cpython_tasks_window *w, struct sw_memory memory
 		(void) sw_cpython_withs_each(w->at, memory, &w->frames[i], with_copy, w);
 }
 
-/* What cannot be read here is missed afterwards, and counted there. */
+/* Objects that cannot be read here are missed afterwards, and counted there. */
 static bool task_copy(void *arg, const struct sw_cpython_task_set *set, uint64_t avma)
 {
 	struct sw_cpython_tasks_window *w = arg;
@@ -85,7 +86,7 @@ void sw_cpython_tasks_copy(struct sw_capture *capture, struct sw_cpython_tasks_w
 	w->whole = sw_capture_is_whole(capture);
 	if (w->waits_only && !w->whole)
 		return; /* it would count for nothing */
-	/* What is missing is found again afterwards. */
+	/* Tasks that are missing here are found to be missing again afterwards. */
 	(void) sw_cpython_tasks_each(&w->asyncio, sw_copied_blocks_memory(&w->pages), task_copy, w);
 	w->capture = NULL;
 }

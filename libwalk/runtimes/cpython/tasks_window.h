@@ -16,7 +16,7 @@ enum {
 	SW_CPYTHON_MEMBERS_MAX = 1 << 17, /* of what all tasks wait for, also afterwards */
 };
 
-/* What copying tasks in the window needs, made before. */
+/* The state for copying tasks in the window, made before it. */
 struct sw_cpython_tasks_window {
 	struct sw_cpython_asyncio asyncio;
 	const struct sw_cpython_at *at; /* borrowed */

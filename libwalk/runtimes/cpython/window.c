@@ -157,8 +157,9 @@ static void table_copy(struct sw_cpython_window *w, struct sw_memory memory, uin
 }
 
 /*
- * What names a function: its code, and what that leads to, may be freed as soon as the function returns. That is
- * as good as now where the thread runs; who waits in the kernel keeps its code until names have been read.
+ * The memory that names a function: its code, and the objects to which that leads, may be freed as
+ * soon as the function returns. Reading them later is as good where the thread runs; a thread that
+ * waits in the kernel keeps its code until names have been read.
  */
 static void name_copy(struct sw_cpython_window *w, struct sw_memory memory,
 		      const struct sw_cpython_code *code)
@@ -184,7 +185,7 @@ static bool thread_copy(void *arg, const struct sw_cpython_thread *thread)
 	lock_copy(w, memory, thread->interp_avma);
 	w->stack = sw_snapshot_map(snap, t->regs.sp_avma);
 	sw_cpython_chain_reset(&w->chain);
-	/* One stack that is deep must not take the space for the names of all. */
+	/* A single deep stack must not take the space for the names of all. */
 	w->blocks.max = SW_CPYTHON_BLOCKS_MAX - SW_CPYTHON_BLOCKS_RESERVED;
 	sw_cpython_chain_add(&w->at, memory, thread->avma, &t->regs, &w->chain);
 	w->blocks.max = SW_CPYTHON_BLOCKS_MAX;

@@ -13,7 +13,7 @@ enum {
 	SW_CPYTHON_SLOTS = 8192,          /* power of two */
 };
 
-/* What in_window() needs, made before: sw_capture.found. */
+/* The state of in_window(), made before it: sw_capture.found. */
 struct sw_cpython_window {
 	struct sw_cpython_at at;
 	struct sw_capture *capture; /* borrowed, in the window only */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the kernel copies of a thread at an event: its m and the three g that it has, and the stack of the goroutine that the
- * thread has left for another one. The stack that it is on is copied anyhow.
+ * The recipe by which the kernel copies a thread's Go state at an event: its m and the three g that
+ * it has, and the stack of the goroutine that the thread has left for another one. The stack that
+ * it is on is copied anyhow.
  */
 #include "runtimes/go/recipe.h"
 #include "copies/record.h"
@@ -26,7 +27,7 @@ enum {
 	M_BYTES = 8 * SW_GO_M_WORDS,
 	STACK_BYTES = 16 << 10,
 	VDSO_CALLER_BYTES = 64, /* as runtimes/go/window.c has it */
-	/* Of g. */
+	/* Offsets in g. */
 	STACK_LOW = 0,
 	STACK_HIGH = 8,
 	SCHED_SP = 56,

@@ -41,7 +41,7 @@ static int go_open(const struct sw_snapshot *snap, void *found, void **ret_state
 	go->snap = snap;
 	const struct sw_go_window *window = found;
 	go->window = window != NULL && window->copied ? window : NULL;
-	/* What was not copied at the event is of another time. */
+	/* Memory that was not copied at the event is of another time. */
 	go->source = (struct sw_snapshot_memory){.snap = snap, .no_live = snap->priv->by_copies};
 	go->memory = sw_snapshot_memory(&go->source);
 	sw_go_find(snap, &go->modules);

@@ -15,13 +15,13 @@ enum {
 	TRIES_MAX = 8,              /* to read its lines */
 };
 
-/* What tells a string from others, and its text, "" when it is not known. */
+/* The identity of a string, and its text, "" when it is not known. */
 struct text {
 	uint64_t hash, length;
 	char bytes[SW_PHP_STRING_MAX];
 };
 
-/* What of a function tells it from others. */
+/* The identity of a function. */
 struct head {
 	struct sw_bytes bytes; /* of the copy */
 	uint8_t type;

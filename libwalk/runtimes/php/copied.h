@@ -36,7 +36,7 @@ struct sw_php_copied {
 	struct sw_php_copied_position *positions; /* owned */
 	size_t n_positions, positions_capacity;
 	struct sw_map64 by_spot; /* -> index */
-	/* Of one copy: those whose identity is known. */
+	/* The functions of one copy whose identity is known. */
 	struct {
 		uint64_t function_avma, index;
 	} seen[SW_PHP_COPIED_SEEN];
@@ -44,7 +44,7 @@ struct sw_php_copied {
 
 struct sw_php_call;
 
-/* What functions are read from. */
+/* The memories from which functions are read. */
 struct sw_php_copied_source {
 	struct sw_memory copied, later;
 	const struct sw_php_layout *layout;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the kernel copies of a thread at an event: the calls from the innermost one on, with those of generators that yield from
- * one another, and of each function once
+ * The recipe by which the kernel copies a thread's PHP state at an event: the calls from the
+ * innermost one on, with those of generators that yield from one another, and of each function once
  *
  *	the function
  *	the strings of its name, of that of its class, and of its file

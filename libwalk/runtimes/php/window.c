@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What is copied while nothing changes: the chain of frames, and of each function in it what its name,
- * file and line need. All of that may be freed as soon as the process goes on, and its memory be used
- * for another function, so nothing of it is read later.
+ * The copy that is made while nothing changes: the chain of frames, and for each function in it
+ * what its name, file and line need. All of these may be freed as soon as the process goes on, and
+ * their memory be used for another function, so nothing of it is read later.
  *
  * In the window: nothing is allocated, opened or parsed; the reads are bounded by what was set aside.
  */
@@ -202,7 +202,8 @@ static void chain_copy(struct sw_capture *capture, struct sw_php_window *w, uint
 	}
 }
 
-/* What may have called a generator that is being resumed by this thread, and what may yield from it. */
+/* The calls that may have called a generator which this thread is resuming, and the generators that
+ * may yield from it. */
 static void resumers_copy(struct sw_capture *capture, struct sw_php_window *w,
 			  const struct sw_thread *thread)
 {

@@ -7,7 +7,7 @@
 
 enum { SW_PHP_SEEN_SLOTS = 8192 /* power of two; half of them are used at most */ };
 
-/* What is set aside for the window before it: *sw_capture.found. */
+/* The state of the window, set aside before it: *sw_capture.found. */
 struct sw_php_window {
 	struct sw_php_found found;
 	uint64_t seen[SW_PHP_SEEN_SLOTS]; /* addresses that were copied */

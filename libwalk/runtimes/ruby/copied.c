@@ -7,7 +7,7 @@
 
 enum { POSITIONS_MAX = 1 << 18 };
 
-/* What makes keys of different kinds differ. */
+/* The constants that make keys of different kinds differ. */
 static const uint64_t LINE_UNKNOWN = UINT64_C(0x6c696e65), METHOD = UINT64_C(0x63);
 
 void sw_ruby_copied_deinit(struct sw_ruby_copied *c)
@@ -68,7 +68,7 @@ static uint64_t position_add(struct sw_ruby_copied *c, uint64_t key,
 	return ++c->n_positions;
 }
 
-/* What tells an iseq from others, wherever it lies. 0: the copy does not have it. */
+/* The identity of an iseq, wherever it lies. 0: the copy does not have it. */
 static uint64_t identity_get(struct sw_ruby_copied *c, const struct sw_ruby_vm *vm,
 			     uint64_t iseq_avma, struct sw_ruby_name *name)
 {

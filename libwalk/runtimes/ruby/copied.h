@@ -8,15 +8,16 @@
 
 enum { SW_RUBY_COPIED_SEEN = 64 /* power of two */ };
 
-/* What a frame executes. */
+/* The place in the program that a frame executes. */
 struct sw_ruby_position {
 	const char *label, *path; /* the arena's */
 	uint32_t line;
 };
 
 /*
- * What frames of the copies that the kernel made of threads at events execute. Labels and paths are those of the copy; lines are
- * read later, and count if the iseq is still what the copy has. Names of C methods are symbols, which stay.
+ * The positions of frames in the copies that the kernel made of threads at events. Labels and paths
+ * are those of the copy; lines are read later, and count if the iseq is still what the copy has.
+ * Names of C methods are symbols, which stay.
  */
 struct sw_ruby_copied {
 	struct sw_arena arena;
@@ -24,13 +25,14 @@ struct sw_ruby_copied {
 	size_t n_positions, capacity;
 	struct sw_map64 by_spot; /* -> index */
 	struct sw_map64 texts;   /* by hash, -> the arena's */
-	/* Of one copy: those iseqs whose identity is known. */
+	/* The iseqs of one copy whose identity is known. */
 	struct {
 		uint64_t iseq_avma, identity;
 	} seen[SW_RUBY_COPIED_SEEN];
 };
 
-/* What frames are read from: the copy, the copy with what is read later, and what is read later alone. */
+/* The VMs from which frames are read: the copy, the copy with what is read later, and what is read
+ * later alone. */
 struct sw_ruby_copied_source {
 	const struct sw_ruby_vm *copied, *later, *now;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the kernel copies of a thread at an event: its execution context with the fiber that this is a part of, the control
- * frames, and of each of them
+ * The recipe by which the kernel copies a thread's Ruby state at an event: its execution context
+ * with the fiber that this is a part of, the control frames, and of each of them
  *
  *	what lies around its environment pointer
  *	of a method of Ruby, once for all frames of it: the iseq, its body, label and path

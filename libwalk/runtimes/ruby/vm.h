@@ -61,7 +61,7 @@ struct sw_ruby_name {
 	uint32_t line;               /* 0 */
 };
 
-/* What of an iseq stays as long as it lives. No padding. */
+/* The part of an iseq that stays as long as it lives. No padding. */
 struct sw_ruby_iseq {
 	uint64_t body_avma, path_avma, label_avma;
 	uint64_t encoded_avma, insns_avma, succ_avma;

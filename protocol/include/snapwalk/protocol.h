@@ -404,7 +404,8 @@ SW_PUBLIC int sw_report_stack_json(const struct sw_report *report,
 
 /** "SIGSEGV"; static. NULL: a real-time signal, or none. */
 SW_PUBLIC const char *sw_signal_name(int signal);
-/** What the si_code of a signal means, in words; static, as its name ("SEGV_MAPERR"). NULL: not known. */
+/** The meaning of a signal's si_code, in words; static, as its name ("SEGV_MAPERR"). NULL: not
+ * known. */
 SW_PUBLIC const char *sw_signal_code_text(int signal, int code, const char **ret_name);
 
 /** The number of a system call of x86-64 or, without SW_SYSCALL_I386, of i386; -1: none has that name. */

@@ -135,7 +135,7 @@ static void put_graph(struct writer *w, const struct sw_report *r)
 	}
 }
 
-/* Likewise, of tasks. */
+/* Put the waits of tasks, only if there are some. */
 static void put_task_waits(struct writer *w, const struct sw_report *r)
 {
 	if (r->n_task_waits == 0)
@@ -155,7 +155,7 @@ static void put_task_waits(struct writer *w, const struct sw_report *r)
 	}
 }
 
-/* Likewise. */
+/* Put the peers, only if there are some. */
 static void put_peers(struct writer *w, const struct sw_report *r)
 {
 	if (r->n_peers == 0)

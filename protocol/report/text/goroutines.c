@@ -65,8 +65,9 @@ static size_t kinds_of(const struct sw_report_stack *s, alike *same, struct kind
 }
 
 /*
- * What of Go's package sync a goroutine waits for, which all are semaphores to the runtime: the outermost one of its functions
- * that call each other tells. NULL: something else. Source: src/sync of Go 1.18 to 1.26.
+ * The object of Go's package sync for which a goroutine waits, which all are semaphores to the
+ * runtime: the outermost one of its functions that call each other tells. NULL: something else.
+ * Source: src/sync of Go 1.18 to 1.26.
  */
 static const char *sync_of(const struct sw_report_stack *s, const char *reason)
 {

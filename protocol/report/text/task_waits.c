@@ -9,7 +9,7 @@
 
 enum { DEADLOCKS_SHOWN = 8, HOLDERS_SHOWN = 4, TASKS_SHOWN = 16 };
 
-/* What tasks wait for, by sw_report_task_wait.kind, in the order in which it is told. */
+/* The waits of tasks, by sw_report_task_wait.kind, in the order in which they are told. */
 static const struct {
 	const char *kind, *text;
 } kinds[] = {

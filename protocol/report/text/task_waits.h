@@ -4,7 +4,7 @@
 
 #include "report/text/put.h"
 
-/* What tasks wait for: deadlocks first, which tasks hold others up, then what for. */
+/* Put the waits of tasks: deadlocks first, which tasks hold others up, then what for. */
 void sw_text_task_waits(struct sw_text_writer *writer);
 
 #endif

@@ -16,7 +16,7 @@ enum {
 	MESSAGES_MANY = 100, /* that wait for one: a process that keeps up has few */
 };
 
-/* Those that are in the same state, for the same reason, and one of them. */
+/* The tasks that are in the same state, for the same reason, and the first of them. */
 struct kind {
 	const struct sw_report_task *first;
 	size_t n;

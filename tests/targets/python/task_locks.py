@@ -48,7 +48,7 @@ async def in_group(coroutines, limit, leave):
 
 
 def waits_for_both(how, both):
-    """What waits for two coroutines, in the way that a word names."""
+    """Returns what waits for two coroutines, in the way that a word names."""
     future = asyncio.ensure_future
     return {
         "cycle": lambda: asyncio.wait([future(one) for one in both]),

@@ -14,8 +14,9 @@ struct sw_cpython_async_wait {
 };
 
 /*
- * Of the innermost frame of a coroutine. False: its function has another name, or cannot be read. Which library it is of
- * the caller has to find out. Used in the window, too.
+ * The wait of a coroutine, by its innermost frame. Returns false if the function has another name,
+ * or cannot be read. The caller has to find out which library the function is of. Used in the
+ * window, too.
  */
 bool sw_cpython_async_wait_read(const struct sw_cpython_at *at, struct sw_memory memory,
 				const struct sw_cpython_frame *frame,

@@ -48,7 +48,7 @@ static void thread(uint64_t pointer, uint32_t tid)
 	put(pointer + TID_OFF, tid);
 }
 
-/* One thread that runs in the ring of the first, one that has ended in the other. */
+/* The ring of the first thread has one that runs, the other ring one that has ended. */
 static void rings_make(void)
 {
 	file = memfd_create("mem", MFD_CLOEXEC);

@@ -242,7 +242,8 @@ TEST(nearest_are_listed_once)
 	assert_false(near.listed);
 }
 
-/* One process in the part that was scanned, another one among the nearest: neither is known to be the one. */
+/* A process in the part that was scanned, another one among the nearest: neither is known to be the
+ * owner. */
 TEST(ends_of_two_scans_count_together)
 {
 	struct sw_holder scanned[] = {{.inode = 7, .pid = 11, .fd = -1},

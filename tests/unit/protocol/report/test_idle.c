@@ -243,7 +243,8 @@ TEST(test_nameless)
 }
 
 /* Whoever holds a lock that others want, or is owed an answer, is not idle wherever it waits. */
-/* Who waits for an element of a queue waits for work, whatever the program calls around it. */
+/* A thread that waits for an element of a queue waits for work, whatever the program calls around
+ * it. */
 TEST(test_queues)
 {
 	static const char *const names[FRAMES] = {"libc", "java.util.A.take", "shop.Work.run"};

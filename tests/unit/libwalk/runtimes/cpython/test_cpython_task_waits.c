@@ -136,7 +136,7 @@ static void begin(void)
 	text_put(FUTURE_NAME, "_asyncio.Future");
 	world.data[TRUE_INT + 24 - WORLD] = 1;
 	lock_put(TRUE_INT);
-	/* What it waits for is no task. */
+	/* The awaited object is no task. */
 	cpython_world_u64(&world, WORLD_TASK_FIRST + 128, FUTURE);
 	cpython_world_u64(&world, WORLD_TASK_SECOND + 128, FUTURE);
 	inner_is(LOCK);

@@ -65,7 +65,7 @@ static size_t copies_of(uint64_t avma, size_t bytes)
 	return n;
 }
 
-/* One stack that is deep leaves space for the names of its innermost frames. */
+/* A deep stack leaves space for the names of its innermost frames. */
 TEST(test_partial)
 {
 	struct sw_cpython_chain chain = {.partial = true, .frames_max = 2};

@@ -371,7 +371,7 @@ TEST_WITH(test_readers, setup, teardown)
 	}
 }
 
-/* Who has it for writing counts, whatever is left of a first reader. */
+/* The holder for writing counts, whatever is left of a first reader. */
 TEST_WITH(test_writer_before_readers, setup, teardown)
 {
 	rwlock_put("java/util/concurrent/locks/AbstractQueuedSynchronizer", "I");

@@ -183,7 +183,7 @@ TEST_WITH(test_lines, setup, teardown)
 	assert_string_equal(said(unknown), "App::handle /srv/\xc3\xa9t\xc3\xa9.php:0");
 }
 
-/* What the copy does not have of a function is no function. */
+/* A function of which the copy lacks a part is no function. */
 TEST_WITH(test_not_copied, setup, teardown)
 {
 	copied_memory.n_regions = 2;

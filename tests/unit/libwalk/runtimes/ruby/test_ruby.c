@@ -214,7 +214,7 @@ TEST_WITH(test_window_no_places, setup, teardown)
 	free(window);
 }
 
-/* What more threads than a limit run is not copied, and the snapshot says so. */
+/* Frames of more threads than a limit are not copied, and the snapshot says so. */
 TEST_WITH(test_window_limit, setup, teardown)
 {
 	enum { LIMIT = 512 };
@@ -246,7 +246,8 @@ TEST_WITH(test_window_limit, setup, teardown)
 	free(window);
 }
 
-/* What tells whether compiled code is filling a frame is copied for the thread that was interrupted in it. */
+/* The code that tells whether a frame is being filled is copied for the thread that was interrupted
+ * in it. */
 TEST_WITH(test_window_code, setup, teardown)
 {
 	static const struct sw_capture_ops ops = {.copy = copy, .is_whole = is_whole};

@@ -119,7 +119,7 @@ TEST_WITH(test_method_of_the_copy, setup, teardown)
 	assert_string_equal(said(cookie(&times)), "times :0");
 }
 
-/* What the copy does not have has no name, and neither has a symbol that cannot be read. */
+/* An iseq that the copy does not have has no name, and neither has a symbol that cannot be read. */
 TEST_WITH(test_not_copied, setup, teardown)
 {
 	ruby_world_u64(&now, RUBY_SYMBOLS + SW_RUBY_SYMBOLS_IDS, 0x10);
