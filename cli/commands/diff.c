@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What changed between two dumps, which the daemon keeps or are files of JSON. */
+/* The changes between two dumps, which the daemon keeps or are files of JSON. */
 #include "commands/commands.h"
 #include "cleanup.h"
 #include "common/complain.h"

@@ -418,7 +418,7 @@ def errors_of(stderr):
 
 
 def summary_of(stderr):
-    """What is said of a run of samples, a sentence in a line, also where JSON was asked for."""
+    """Returns the words on a run of samples, a sentence in a line, also where JSON was asked for."""
     return "".join(one["message"] + "\n" for one in errors_of(stderr)) or stderr
 
 

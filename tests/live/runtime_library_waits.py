@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: runtime 30s
-"""What threads wait for in functions of their language's library: queues, conditions, events, semaphores. Whoever waits for
-an element of a queue is idle. SNAPWALK_STOPS sets how many dumps there are of each program (20)."""
+"""The waits of threads in functions of their language's library: queues, conditions, events, semaphores. A thread that
+waits for an element of a queue is idle. SNAPWALK_STOPS sets how many dumps there are of each program (20)."""
 import os
 import re
 

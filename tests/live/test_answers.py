@@ -90,7 +90,7 @@ def a_service(tap):
 
 
 def workers_of_one_kind(tap):
-    """One of several processes that are alike and idle is shown; what they do is said once, hints too."""
+    """A single process of several that are alike and idle is shown; what they do is said once, hints too."""
     processes = [subprocess.Popen(["sleep", "1000"]) for _ in range(9)]
     try:
         pids = [process.pid for process in processes]

@@ -27,9 +27,9 @@ FEWEST = 20  # samples that say something of how many are complete
 RUNS_MAX = 4
 TARGETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets")
 PYTHON = os.path.join(TARGETS, "python", "depths.py")
-# Who calls whom; None: nobody, it is the outermost one.
+# The callers of each function; None: it has none, as the outermost one.
 DEPTHS = {f"d{n}": {f"d{n - 1}"} for n in range(1, 41)}
-# Of Ruby each call after a fourth one is in a block.
+# Each call of Ruby after a fourth one is in a block.
 BLOCKS = {f"d{n}": {f"d{n - 1}" if n % 4 else f"block in d{n - 1}"} for n in range(1, 41)} | {
     f"block in d{n}": {f"d{n}"} for n in range(3, 41, 4)}
 CALLERS = {
@@ -194,7 +194,7 @@ def go(tap, _):
 
 
 def chosen():
-    """One interpreter of each version that is there, without 3.9, which differs from 3.10 by one offset."""
+    """Returns one interpreter of each version that is there, without 3.9, which differs from 3.10 by one offset."""
     found = {}
     every = "SNAPWALK_PYTHONS" in os.environ
     for version, path in interpreters().items():

@@ -509,7 +509,7 @@ def ways(tap):
 
 
 def units(tap):
-    """What the units say is what the manual and the program say."""
+    """The settings of the units are those of the manual and of the program."""
     service = service_of(UNIT)
     tap.equal(sorted(" ".join(service["CapabilityBoundingSet"]).split()),
               ["CAP_BPF", "CAP_DAC_READ_SEARCH", "CAP_PERFMON", "CAP_SYS_PTRACE"],

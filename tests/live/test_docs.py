@@ -309,7 +309,7 @@ def test_options(tap):
     tap.equal(unknown, [], "commands that are shown: each is known, with its options")
 
 
-# What cannot be as it stands on the machine of a test, and what would take long.
+# The replacements for words that cannot be as they stand on the machine of a test, or would take long.
 INSTEAD = (("sudo ", ""), (r"\b(PID|(?<!-)4242(?!-))\b", "{pid}"), ("--unit nginx", "{pid}"), (r"(-d|--duration) 10\b", r"\1 1"),
            ("top {pid}(?!.*--count)", "top {pid} --count 1"),
            (r"(snapwalk (?:on|leaks) .*?)( -d \w+)?$", r"\1 -d 1"), (r"--of ('[^']+'|\S+:\S+|sqlite3)", "--of libc:opendir/closedir"), ("--count 3", "--count 2"), ("sleep 10", "sleep 0"),

@@ -176,7 +176,7 @@ def refused(tap, pid, what):
 
 
 def denied_to_root(tap):
-    """What stands in root's way is named: a capability, or a user namespace that the process is outside of."""
+    """The obstacle in root's way is named: a capability, or a user namespace that the process is outside of."""
     if os.geteuid() != 0 or subprocess.run(["unshare", "-Ur", "true"], capture_output=True).returncode != 0:
         tap.skip("what stands in root's way", "not root, or no user namespaces", tap.ROOT)
         return

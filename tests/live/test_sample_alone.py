@@ -115,7 +115,7 @@ def cpu_ns(pid):
 
 
 def stacks_of(profile):
-    """Of each sample: its functions, outermost first."""
+    """Returns the functions of each sample, outermost first."""
     names = []
     for parent, frame in profile["nodes"]:
         names.append((names[parent] + ";" if parent is not None else "") + (profile["frames"][frame]["function"] or "?"))
@@ -172,7 +172,7 @@ def cost(tap):
             result = snapwalk(*args)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             return result, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        # One sample, as the first one is a whole capture.
+        # The first sample alone, as it is a whole capture.
         _, first = cpu("sample", target.pid, "--duration", 1, "--rate", 1)
         result, all_of_it = cpu("sample", target.pid, "--duration", SECONDS, "--rate", 99)
         n = max(taken(result)[0] - 1, 1)

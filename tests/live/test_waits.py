@@ -78,7 +78,7 @@ def statics(tap):
 
 
 def cxx20(tap):
-    """What C++20 waits with is told apart."""
+    """The functions by which C++20 waits are told apart."""
     with Target("cxx20") as target:
         said = {int(tid): kind for tid, kind in (line.split() for line in target.lines if " std_" in line)}
         wait_until(lambda: all_sleep(target.pid), "all to wait")
@@ -89,7 +89,7 @@ def cxx20(tap):
 
 
 def lost(tap, program):
-    """Who has a mutex has ended; musl keeps no owner of it."""
+    """The owner of a mutex has ended; musl keeps no owner of it."""
     with Target(program, "lost") as target:
         _, tid, owner = next(line.split() for line in target.lines if line.startswith("lost "))
         wanted = f"its owner ({owner}) has ended, or was left behind by a fork"
