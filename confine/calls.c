@@ -155,7 +155,8 @@ static const struct sw_filter_rule capture_rules[] = {
 	SW_FILTER_ALLOWED(SYS_ioctl, 1, NS_GET_USERNS), /* libwalk/process/filesystems.c */
 	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_ITER_CREATE),
 	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_LINK_CREATE),
-	/* It is tried anew where it was refused at first. */
+	/* Loading a program is tried anew where it was refused at first: the call fails, and does
+	 * not kill. */
 	{.call = SYS_bpf, .action = SECCOMP_RET_ERRNO | EPERM},
 	SW_FILTER_ALLOWED(SYS_clone, 0, HELPER_FLAGS),
 	SW_FILTER_ALLOWED(SYS_clone, 0, THREAD_FLAGS),

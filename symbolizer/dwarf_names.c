@@ -60,7 +60,8 @@ static bool is_scope(Dwarf_Die *die)
 	}
 }
 
-/* Its index + 1; 0 when there is no space: names stay short, which is no reason to fail. */
+/* Add a scope; returns its index + 1, or 0 when there is no space: names stay short, which is no
+ * reason to fail. */
 static size_t scope_add(struct sw_scope_index *index, Dwarf_Die *die, size_t parent)
 {
 	if (index->n == index->capacity) {
@@ -132,8 +133,8 @@ static size_t scope_find(const struct sw_scope_index *index, uint64_t off)
 		else
 			high = middle;
 	}
-	/* That is the last one that starts before; those of its parents that end before do not
-	 * hold it, nor does what is in them. */
+	/* The scope at low is the last one that starts before; parents that end before do not hold
+	 * it, nor does what is in them. */
 	size_t found = low;
 	for (size_t at = low; at != 0; at = index->scopes[at - 1].parent)
 		if (index->scopes[at - 1].end_off <= off)

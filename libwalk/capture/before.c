@@ -42,7 +42,7 @@ static const char *exe_path(struct sw_take *take)
 	text[n] = '\0';
 	size_t length;
 	const struct sw_map map = {.path = text};
-	/* Its file system is not asked: it may not answer. */
+	/* The program's file system is not asked: it may not answer. */
 	if (!sw_map_path_deleted(&map, &length) ||
 	    statx(take->live_fd, "exe", AT_STATX_DONT_SYNC, STATX_NLINK, &st) < 0 ||
 	    st.stx_nlink > 0)

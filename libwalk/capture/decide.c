@@ -53,8 +53,9 @@ static enum sw_next next_rest(const struct sw_round *r)
 	if (r->n_stops >= SW_STOPS_MAX)
 		return r->n_since_stop < SW_AFTER_TRIES ? SW_NEXT_REST : SW_NEXT_GIVE_UP;
 	bool late = tried && (r->elapsed_ns > SW_MOVING_NS || r->elapsed_ns > r->limit_ns / 2);
-	/* There are not more of those on a CPU than CPUs; and a thread that waits for one would have to
-	 * get it before it can stop. So who is on none is stopped only if that was not enough. */
+	/* At most as many threads are on a CPU as there are CPUs, and a thread that waits for one
+	 * would have to get it before it can stop. So threads on no CPU are stopped only if that
+	 * was not enough. */
 	if (late && (r->n_rest_running == 0 || r->n_stops > 0))
 		return SW_NEXT_REST_STOP;
 	/* Threads that begin and end all the time are on a CPU in no two looks: the last stop is of all. */

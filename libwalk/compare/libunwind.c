@@ -52,7 +52,7 @@ static const struct sw_place *place_of(const struct opinion *o, uint64_t avma)
 	return sw_snapshot_place(o->walks->snap, avma);
 }
 
-/* Whatever libunwind says of an address that it has no row for. Not -UNW_ENOINFO: it would then
+/* The answer of libunwind for an address that it has no row for. Not -UNW_ENOINFO: it would then
  * guess by frame pointer, and find frames where there are none. */
 enum { NO_ROW = -UNW_EINVALIDIP };
 
@@ -308,8 +308,8 @@ static int walk_threads(const struct sw_libunwind *loaded, struct sw_walks *walk
 	if (o.tables == NULL || as == NULL) {
 		o.failed_nomem = true;
 	} else {
-		/* Its cache is keyed by pc alone: a pc that is a return address in one stack and the
-		 * interrupted instruction in another would get the same row. */
+		/* The cache of libunwind is keyed by pc alone: a pc that is a return address in one
+		 * stack and the interrupted instruction in another would get the same row. */
 		(void) lib.set_caching_policy(as, UNW_CACHE_NONE); /* cannot fail */
 		for (size_t i = 0; i < snap->n_threads && !o.failed_nomem; i++)
 			if (snap->threads[i].captured)

@@ -81,7 +81,7 @@ bool sw_copies_next(struct sw_copies *copies, struct sw_copy *ret);
 /* Whether a copy waits for sw_copies_next(); makes no system call. */
 bool sw_copies_has_more(const struct sw_copies *copies);
 
-/* So far. */
+/* The counts so far. */
 struct sw_copies_counts sw_copies_counts(const struct sw_copies *copies);
 
 #endif

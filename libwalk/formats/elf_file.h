@@ -59,7 +59,8 @@ bool sw_elf_section(const struct sw_elf *elf, uint32_t index, struct sw_elf_sect
 /* The first of that type that is not empty. */
 bool sw_elf_section_typed(const struct sw_elf *elf, uint32_t type, struct sw_elf_section *ret);
 bool sw_elf_section_named(const struct sw_elf *elf, const char *name, struct sw_elf_section *ret);
-/* Its bytes as they are in the file; false for NOBITS and when they do not lie in the image. */
+/* The bytes of a section as they are in the file; false for NOBITS and when they do not lie in the
+ * image. */
 bool sw_elf_section_bytes(const struct sw_elf *elf, const struct sw_elf_section *section,
 			  struct sw_bytes *ret);
 

@@ -26,7 +26,7 @@ bool sw_pe_file_init(struct sw_pe_file *pe, struct sw_bytes image);
 
 /* By its name, which may be among the strings; NULL when there is none. */
 const struct sw_pe_section *sw_pe_file_section_named(const struct sw_pe_file *pe, const char *name);
-/* Its bytes in the file, without what pads them to the file's alignment. */
+/* The bytes of a section in the file, without what pads them to the file's alignment. */
 bool sw_pe_file_section_bytes(const struct sw_pe_file *pe, const struct sw_pe_section *section,
 			      struct sw_bytes *ret);
 

@@ -90,7 +90,7 @@ static enum sw_step known_code_step(struct sw_cursor *cursor, struct sw_stepped 
 	return step == SW_STEP_DECLINE ? plt_step(cursor, ret) : step;
 }
 
-/* It is told by instructions, and not by the table. */
+/* The step is told by instructions, and not by the table. */
 static void mark_by_instructions(struct sw_stepped *s)
 {
 	s->weak = true;
@@ -144,7 +144,7 @@ static bool is_no_return_address(const struct sw_cfi_rule *rule, const struct sw
 {
 	if (rule->signal || is_return_in_register(rule))
 		return false;
-	/* They fetch their own pc by such a call, with wrong tables behind it. */
+	/* Thunks fetch their own pc by such a call, with wrong tables behind it. */
 	bool thunk = !cursor->exact_pc && cursor->depth == 2 &&
 		     sw_arch_is_pc_thunk(cursor->memory, cursor->callee_avma);
 	if (!cursor->exact_pc && !thunk)

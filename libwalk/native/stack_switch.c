@@ -289,7 +289,8 @@ static bool is_handler(const struct sw_cursor *cursor, const struct sw_regs *reg
 		sw_place_resolve(place, cursor->snap) ? sw_elf_cfi_get(place->module) : NULL;
 	struct sw_cfi_entry entry;
 	uint64_t entry_svma;
-	/* Its row counts, not that of the byte before it, as for return addresses. */
+	/* The row of the address itself counts, not that of the byte before it, as for return
+	 * addresses. */
 	struct sw_regs behind = *regs;
 	sw_regs_set(&behind, SW_ARCH_RA, regs->pc_avma + 1);
 	return cfi != NULL &&

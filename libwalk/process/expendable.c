@@ -114,7 +114,7 @@ int sw_expendable_start(const int *fds, size_t n_fds, struct sw_expendable **ret
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	/* It unshares two of these itself: valgrind knows no other combination. */
+	/* The child unshares two of these itself: valgrind knows no other combination. */
 	e->pid = clone(expendable_main, e->stack + sizeof(e->stack),
 		       CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_PIDFD, e, &e->pidfd);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -43,7 +43,8 @@ ssize_t sw_expendable_pread(struct sw_expendable *e, int fd, void *buffer, size_
  * errno. */
 int sw_expendable_take_fd(struct sw_expendable *e, int fd);
 
-/* It has real-time priority from now on, so that who waits for it does not wait for its turn. */
+/* Give the process real-time priority from now on, so that its waiter does not wait for its
+ * turn. */
 void sw_expendable_raise(const struct sw_expendable *e);
 
 bool sw_expendable_is_lost(const struct sw_expendable *e);

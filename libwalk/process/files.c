@@ -222,7 +222,7 @@ static int live_open(void *arg, const struct sw_map *map, const char *path, bool
 		errno = ETIMEDOUT;
 		return -1;
 	}
-	/* It may end to answer at any page: it is looked at in a copy only. */
+	/* The file system may cease to answer at any page: the file is looked at in a copy only. */
 	struct file_job job = {.map = map,
 			       .path = path,
 			       .copy_fd = -EBADF,

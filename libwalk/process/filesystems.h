@@ -35,8 +35,8 @@ enum { SW_FS_DEVICES_MAX = 8192 };
 struct sw_fs_mounts {
 	const char *text;
 	size_t size;
-	/* Its mounts were made by whoever may mount here: overlayfs is on what its options say. Elsewhere anybody
-	 * puts it on anything. */
+	/* The mounts were made by users who may mount here: overlayfs is on what its options say.
+	 * Elsewhere anybody puts it on anything. */
 	bool own_namespace;
 	const char *outer_text; /* of our mount namespace, where that is another one */
 	size_t outer_size;

@@ -92,7 +92,7 @@ static bool mount_answers(struct sw_local *local, const struct sw_fs_file *file)
 	return true;
 }
 
-/* Whoever may put a link there may also let it lead to what they may not read themselves. */
+/* A user who may put a link there may also let it lead to files that the user may not read. */
 static bool link_is_trusted(const struct sw_local *local, int fd)
 {
 	struct stat st;

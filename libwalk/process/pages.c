@@ -267,7 +267,8 @@ bool sw_pages_space_answers(struct sw_pages *pages, uint32_t patience_ms)
 		return true;
 	if (patience_ms == 0 || patience_ms > WAITS_MS)
 		patience_ms = WAITS_MS;
-	/* That nothing is mapped there is said under the lock, too: __access_remote_vm() in mm/memory.c, v6.1. */
+	/* The kernel also takes the lock to say that nothing is mapped there: __access_remote_vm()
+	 * in mm/memory.c, v6.1. */
 	(void) sw_expendable_pread(reader, pages->mem_fd, &byte, sizeof(byte), 0,
 				   sw_pages_deadline_ns(pages, begin_ns, (int) patience_ms));
 	if (!sw_expendable_is_lost(reader) || sw_expendable_has_died(reader))
@@ -286,7 +287,7 @@ void sw_pages_reader_drop(struct sw_pages *pages)
 struct sw_expendable *sw_pages_opener(struct sw_pages *pages)
 {
 	const int fds[] = {pages->live_fd, pages->proc_fd};
-	/* It asks both, and may not allocate. */
+	/* The opener asks both, and may not allocate. */
 	(void) mounts_read(pages, false);
 	(void) mounts_read(pages, true);
 	if (pages->opener == NULL && pages->n_lost < SW_PAGES_LOST_MAX &&
@@ -295,7 +296,7 @@ struct sw_expendable *sw_pages_opener(struct sw_pages *pages)
 	return pages->opener;
 }
 
-/* It writes to nothing but its own stack: that it is left behind is no harm. */
+/* The opener writes to nothing but its own stack: that it is left behind is no harm. */
 void sw_pages_opener_end(struct sw_pages *pages)
 {
 	(void) sw_expendable_end(pages->opener);
@@ -329,7 +330,8 @@ static bool part_read(struct sw_pages *pages, int mem_fd, const struct sw_pages_
 		      uint8_t *to, size_t bytes, uint64_t avma)
 {
 	errno = ETIMEDOUT;
-	/* Whoever waits for a page of a file at mem holds the lock that the target needs to map memory. */
+	/* A reader that waits for a page of a file at mem holds the lock that the target needs to
+	 * map memory. */
 	if (slow != NULL ? slow->stalled || sw_pages_present(pages, avma, bytes) < bytes
 			 : pages->swap_stalled)
 		return false;

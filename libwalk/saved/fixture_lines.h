@@ -10,7 +10,7 @@
 void sw_fixture_save_process(struct sw_fixture_saver *s);
 void sw_fixture_save_maps(struct sw_fixture_saver *s);
 void sw_fixture_save_warnings(struct sw_fixture_saver *s);
-/* These write their memory, too; false with errno. */
+/* The following lines write their memory, too; false with errno. */
 bool sw_fixture_save_ranges(struct sw_fixture_saver *s);
 bool sw_fixture_save_threads(struct sw_fixture_saver *s);
 

@@ -57,7 +57,7 @@ static bool code_is_mapped(const struct sw_snapshot *snap, const struct sw_pe_im
 			continue;
 		if (end > extent->end_avma)
 			end = extent->end_avma;
-		/* It may be code only in part: pages that were made writable meanwhile. */
+		/* A section may be code only in part: pages that were made writable meanwhile. */
 		size_t k = map_index(snap, start);
 		for (size_t n = 0;
 		     n < SECTION_MAPS_MAX && k < snap->n_maps && snap->maps[k].start_avma < end;

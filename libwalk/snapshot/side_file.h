@@ -23,10 +23,10 @@ int sw_side_file_keep(struct sw_snapshot *snap, const char *name, int fd);
 bool sw_side_file_get(const struct sw_snapshot *snap, const char *name, size_t n,
 		      struct sw_bytes *ret);
 
-/* Its size, without reading it; 0 when there is none. */
+/* The size of a side file, without reading it; 0 when there is none. */
 uint64_t sw_side_file_size(const struct sw_snapshot *snap, const char *name, size_t n);
 
-/* There is such a file, but it is not used: why. Both are static strings. */
+/* Note why a side file that is there is not used. Both are static strings. */
 void sw_side_file_refuse(struct sw_snapshot *snap, const char *name, const char *why);
 
 /* Why the one of that name is not used; NULL when it is, or when there is none. */

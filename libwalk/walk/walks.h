@@ -9,7 +9,7 @@ int sw_walk_all_with(const struct sw_snapshot *snap, const struct sw_tables *tab
 		     const struct sw_walk_options *options, struct sw_walks **ret,
 		     struct sw_error *err);
 
-/* Its two ends, for another way to walk. */
+/* The two ends of sw_walk_all_with(), for another way to walk. */
 int sw_walks_create(const struct sw_snapshot *snap, const struct sw_tables *tables,
 		    struct sw_walks **ret, struct sw_error *err);
 int sw_walks_identify(struct sw_walks *walks, struct sw_error *err);

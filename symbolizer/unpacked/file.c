@@ -82,7 +82,7 @@ bool sw_unpacked_init(struct sw_unpacked *ret)
 bool sw_unpacked_add(struct sw_unpacked *unpacked, const char *directory)
 {
 	struct stat st;
-	/* It is opened by its name again, also by a process that writes there. */
+	/* The directory is opened by its name again, also by a process that writes there. */
 	if (directory == NULL || !sw_own_way_is_ours(directory) || lstat(directory, &st) < 0 ||
 	    !S_ISDIR(st.st_mode) || !is_believed(unpacked, &st))
 		return false;

@@ -45,7 +45,7 @@ bool sw_jit_symfile_covers(const struct sw_jit_symfile *file, uint64_t avma);
 int sw_jit_symfile_cfi(const struct sw_jit_symfile *file, uint64_t avma,
 		       struct sw_cfi_section *ret_section, struct sw_cfi_fde *ret);
 
-/* Its name, and its line when that is there: 1 or 0. */
+/* The name of the function, and its line when that is there: 1 or 0. */
 int sw_jit_symfile_describe(struct sw_jit_symfile *file, uint64_t avma, struct sw_description *ret);
 
 #endif

@@ -21,7 +21,8 @@ struct walk {
 	bool busy;
 };
 
-/* Its words, and what they say; the table's address is not among it when there is an array of them. */
+/* Read the words of an object, and its table; the table's address is not among them when there is
+ * an array of tables. */
 static bool object_read(struct sw_memory memory, uint64_t avma, bool in_list, uint64_t *o,
 			struct sw_jit_libgcc_table *ret)
 {

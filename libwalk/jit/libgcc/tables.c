@@ -104,7 +104,7 @@ static int table_copy(struct sw_jit_libgcc_tables *g, uint64_t avma, struct sw_b
 	return 1;
 }
 
-/* Its entries, among those of its kind. */
+/* Add the entries of a table, among those of its kind. */
 static int entries_add(struct sw_jit_libgcc_tables *g, enum sw_jit_libgcc_trust trust)
 {
 	struct sw_cfi_fdes *fdes = &g->fdes[trust];

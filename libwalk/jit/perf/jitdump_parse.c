@@ -239,7 +239,7 @@ static bool is_v8(const char *name)
 	       strncmp(name, "Script:", 7) == 0 || strncmp(name, "Eval:", 5) == 0;
 }
 
-/* Its length without ":LINE:COLUMN" at the end. */
+/* The length of a place without ":LINE:COLUMN" at the end. */
 static size_t place_cut(const char *s, size_t length)
 {
 	for (int numbers = 0; numbers < 2; numbers++) {

@@ -55,7 +55,8 @@ const char *sw_jitdump_name(const struct sw_jitdump *dump, const struct sw_jitdu
 bool sw_jitdump_line(const struct sw_jitdump *dump, const struct sw_jitdump_function *f,
 		     uint64_t avma, struct sw_bytes *ret_file, uint32_t *ret_line);
 
-/* Its .eh_frame as if it were where perf puts it: behind the code, at the next multiple of 8. */
+/* The .eh_frame of a function as if it were where perf puts it: behind the code, at the next
+ * multiple of 8. */
 bool sw_jitdump_cfi(const struct sw_jitdump *dump, const struct sw_jitdump_function *f,
 		    struct sw_cfi_section *ret);
 

@@ -138,7 +138,7 @@ static void frames_add(const struct sw_beam *beam, const struct sw_beam_full *p,
 			more = sink->add(sink, all->stack[i], SW_BEAM_AT_CALL);
 }
 
-/* Its registered name; NULL: none. */
+/* The registered name of a process; NULL: none. */
 static const char *registered_read(const struct sw_beam *beam, uint64_t process_avma,
 				   const struct sw_beam_full *p)
 {

@@ -96,7 +96,7 @@ uint64_t sw_beam_main_find(struct sw_memory memory, const struct sw_beam_layout 
 		if (!sw_beam_is_code(snap, map->start_avma))
 			continue;
 		n++;
-		/* They overlap: it may lie across a chunk's end. */
+		/* The chunks overlap: the code may lie across a chunk's end. */
 		for (size_t k = 0; k < MAIN_CHUNKS; k++) {
 			uint64_t at = map->start_avma + k * (CHUNK_BYTES - MAIN_START_BYTES);
 			if (at + CHUNK_BYTES > map->end_avma ||

@@ -103,7 +103,7 @@ static size_t beam_identify(void *state, struct sw_runtime *ret, size_t max)
 	(void) snprintf(ret->version, sizeof(ret->version), "%s", f->release);
 	(void) snprintf(ret->where, sizeof(ret->where), "%s",
 			sw_module_path(f->place->module)); /* cut to fit */
-	/* It has names of generated code. */
+	/* The runtime has names of generated code. */
 	ret->map_useless = f->interprets || f->layout != NULL;
 	if (f->interprets)
 		(void) snprintf(

@@ -107,7 +107,7 @@ static enum sw_step frame_step(struct sw_beam *beam, const struct sw_beam_schedu
 	uint64_t slot, word, sp = in_c ? 0 : c->regs.sp_avma;
 	flow.saved_known = sw_regs_get(&c->regs, SW_ARCH_FP, &flow.saved_avma) &&
 			   sw_beam_is_on_process(s, flow.saved_avma);
-	/* Then all of the frame is written. */
+	/* A waiting function has written all of its frame. */
 	bool waits = !in_c && sw_beam_is_waiting(beam, c);
 	bool found = !waits && sw_beam_flow_return(&flow, &slot, &sp);
 	if (!found && sp == 0)

@@ -29,8 +29,9 @@ enum {
 	OFFSET_UNKNOWN = 0, /* in clr->hijacks: not that function */
 };
 
-/* Its first instructions: space, then the registers that are kept; and how it passes where they are.
- * Sources: dotnet/runtime v10.0.0, src/coreclr/vm/amd64/unixasmhelpers.S and AsmHelpers.asm. */
+/* The first instructions of the function: space, then the registers that are kept; and how it
+ * passes where they are. Sources: dotnet/runtime v10.0.0, src/coreclr/vm/amd64/unixasmhelpers.S and
+ * AsmHelpers.asm. */
 enum { MOV_BYTES = 3 };
 struct trip {
 	const uint8_t *start;

@@ -200,7 +200,7 @@ static pid_t tid_of(const struct sw_snapshot *snap, const struct lock_thread *t)
 
 /* ---- what one waits for ---------------------------------------------------------------------- */
 
-/* Its class; false when there is none. Descriptions of classes do not move. */
+/* The class of an object; false when there is none. Descriptions of classes do not move. */
 static bool class_read(struct sw_clr *clr, const struct sw_clr_locks *l, uint64_t object, char *ret,
 		       size_t bytes)
 {

@@ -200,7 +200,8 @@ static void nothing_read(struct copying *c, size_t whose, const uint8_t *data)
 	(void) data;
 }
 
-/* Their entries in the table: all that lie between the first and the last of them, unless these are many. */
+/* Copy the locks' entries in the table: all that lie between the first and the last of them, unless
+ * these are many. */
 static void entries_copy(struct copying *c)
 {
 	struct sw_clr_locks_plan *plan = c->plan;

@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-/* It has no stack any more; another one may have got it. */
+/* The thread has no stack any more; another one may have got it. */
 enum { STATE_GONE = SW_CLR_STATE_DEAD | SW_CLR_STATE_DETACHED };
 
 /* Calls each for the Thread objects of a runtime; stops when it answers false. */

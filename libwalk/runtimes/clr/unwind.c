@@ -85,8 +85,8 @@ static enum sw_step method_step(struct sw_clr *clr, const struct sw_clr_code *co
 				.exact_pc = cursor->exact_pc};
 	const struct sw_pe_rule *rule;
 	uint64_t header;
-	/* It may have been freed, and other code may be there by now: by this read the frame shows that
-	 * what it was found with is younger than the stop. Other code stays as it is. */
+	/* The code may have been freed, and other code may be there by now: by this read the frame
+	 * shows that what it was found with is younger than the stop. Other code stays as it is. */
 	if (code->collectible)
 		(void) sw_memory_u64(cursor->memory, code->start_avma - SW_ARCH_WORD, &header);
 	enum sw_pe_result r = rule_get(clr, code, &env, cursor->regs.pc_avma, &rule);

@@ -135,7 +135,7 @@ static bool sets_find(const struct sw_cpython_at *at, struct sw_memory memory, u
 	return pair_add(at, memory, all, eager, set, asyncio);
 }
 
-/* Its C part is a file of its own, or in that of the interpreter. */
+/* The C part of asyncio is a file of its own, or in that of the interpreter. */
 static bool is_asyncio(const struct sw_cpython_at *at, const struct sw_place *place)
 {
 	const char *path = sw_module_path(place->module), *slash = strrchr(path, '/');
@@ -178,7 +178,7 @@ void sw_cpython_asyncio_find(const struct sw_cpython_at *at, const struct sw_sna
 	ret->why = "the classes of coroutines were not found in the file of the interpreter";
 	if (!types_find(at, ret))
 		return;
-	/* Else it is not loaded, or all are made in Python. */
+	/* The section is missing if asyncio is not loaded, or all tasks are made in Python. */
 	if (!sw_cpython_task_layout_of(&at->layout, &ret->layout))
 		(void) section_find(at, snap, &ret->layout);
 	ret->why = NULL;

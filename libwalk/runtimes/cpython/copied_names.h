@@ -36,7 +36,7 @@ struct sw_cpython_copied_name *sw_cpython_copied_names_get(struct sw_cpython_cop
 /* Whether it is to be read again. A name that stays is believed for ever longer, from 1 s up to 16 s: reading it takes
  * longer than all else of a sample. */
 bool sw_cpython_copied_name_is_old(const struct sw_cpython_copied_name *name, int64_t now_ns);
-/* It was read just now. text: as large as that of a name. */
+/* Set the name that was read just now. text: as large as that of a name. */
 void sw_cpython_copied_name_set(struct sw_cpython_copied_name *name, const char *text,
 				int64_t now_ns);
 

@@ -180,7 +180,7 @@ void sw_cpython_copy_add(struct sw_cpython *c, const struct sw_cursor *cursor)
 	uint64_t id;
 	for (size_t i = 0; i < copy->n_parts; i++) {
 		const struct sw_copy_part *part = &copy->parts[i];
-		/* It may have been another thread's by the time it was copied. */
+		/* The state may have been another thread's by the time it was copied. */
 		if (part->kind == SW_CPYTHON_STATE_KIND &&
 		    sw_memory_u64(cursor->memory, part->avma + c->at.layout.thread_id, &id) &&
 		    id == cursor->thread->fs_base)

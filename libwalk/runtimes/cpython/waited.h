@@ -34,7 +34,7 @@ bool sw_cpython_joined_find(const struct sw_cpython *c, const struct sw_thread *
 bool sw_cpython_waited_find(const struct sw_cpython *c, const struct sw_thread *thread,
 			    struct sw_cpython_waited *ret);
 
-/* Its tid by what the C library calls the thread; 0: it was not captured. */
+/* The tid of a thread, by what the C library calls it; 0: it was not captured. */
 pid_t sw_cpython_tid_of(const struct sw_snapshot *snap, uint64_t id);
 
 static inline bool sw_cpython_is_of_core(const struct sw_snapshot *snap)

@@ -36,7 +36,7 @@ bool sw_go_image_read(const struct sw_elf *elf, struct sw_go_image *ret);
 bool sw_go_image_named(const struct sw_go_image *image, const char *name, uint8_t flags,
 		       struct sw_go_func *ret);
 
-/* Its code in the file; nothing when it is not there. */
+/* The code of a function in the file; nothing when it is not there. */
 struct sw_bytes sw_go_image_code(const struct sw_elf *elf, const struct sw_go_image *image,
 				 const struct sw_go_func *func);
 

@@ -315,7 +315,7 @@ bool sw_go_called_from(const struct sw_go_frame *f, enum sw_go_special special, 
 {
 	uint64_t target, bias = f->module->place->bias;
 	struct sw_go_func callee;
-	/* These have ends from which others jump to them. */
+	/* These functions have ends from which others jump to them. */
 	if (special == SW_GO_SAVES_SP || special == SW_GO_GOGO)
 		return true;
 	unsigned call = sw_arch_call_before(f->go->memory, pc_avma, &target);

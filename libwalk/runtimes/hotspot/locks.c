@@ -316,7 +316,7 @@ static void monitor_tell(struct sw_hotspot *h, const struct sw_hotspot_locks *l,
 	object_tell(h, object, class_of(h, l, object), ret);
 	const struct sw_hotspot_lock_thread *owner =
 		enters ? monitor_owner(h, l, monitor, object) : NULL;
-	/* It has it by now. */
+	/* The thread itself is the owner if it has got the monitor by now: then none is told. */
 	if (owner != NULL && owner != self && owner->tid > 0)
 		ret->owner_tid = owner->tid;
 }

@@ -47,7 +47,7 @@ static uint64_t opline_of(const struct sw_php_chain *c, size_t i, const struct s
 {
 	const struct sw_php_call *call = &c->calls[i];
 	uint64_t ip;
-	/* Whoever calls has stored where it is, and so has who is about to. */
+	/* A caller has stored where it is, and so has a call that is about to be made. */
 	bool stored =
 		i > 0 || c->begins || c->n_native > 1 || (c->fp_known && c->fp_avma != call->avma);
 	if (stored)

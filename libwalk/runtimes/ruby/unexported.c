@@ -161,7 +161,7 @@ static bool function_at(const struct sw_elf_symbols *symbols, struct sw_elf_cfi 
 	return true;
 }
 
-/* It is the one function that both callers lead to and that calls setjmp(): EC_EXEC_TAG(). */
+/* The function is the only one that both callers lead to and that calls setjmp(): EC_EXEC_TAG(). */
 static bool calls_setjmp(const struct sw_elf_symbols *symbols, struct sw_elf_cfi *cfi,
 			 uint64_t svma, struct sw_elf_entry *ret)
 {

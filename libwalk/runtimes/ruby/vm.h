@@ -46,7 +46,7 @@ struct sw_ruby_frame {
 /* The execution context of a thread, and its first n bytes. False: the thread has no Ruby. */
 bool sw_ruby_ec_read(const struct sw_ruby_vm *vm, uint64_t fs_base, uint64_t *ret_avma,
 		     uint8_t *ret, size_t n);
-/* That of the first thread that has one. */
+/* The execution context of the first thread that has one. */
 bool sw_ruby_any_ec(const struct sw_ruby_vm *vm, const struct sw_snapshot *snap,
 		    uint64_t *ret_avma);
 /* False: the thread has no Ruby. */

@@ -245,7 +245,7 @@ static bool promise_follow(struct sw_v8_await_chain *chain, struct sw_v8_await *
 		return cut(chain, unread);
 	if (is_generator(heap, fulfill))
 		return generator_take(chain, fulfill, ret);
-	/* Whatever is fulfilled is passed on. */
+	/* A value with which the promise is fulfilled is passed on. */
 	if (builtin_of(heap, reject) == SW_V8_ANY_ELEMENT)
 		return combinator_take(chain, reject, "Promise.any", ret);
 	switch (builtin_of(heap, fulfill)) {
@@ -283,7 +283,8 @@ bool sw_v8_await_job(struct sw_v8_heap heap, uint64_t job, uint64_t *ret_functio
 	const struct sw_v8_await_layout *at = &heap.at->awaits;
 	uint64_t function, settles, shared;
 	uint16_t type;
-	/* Its fields are an argument where a reaction has the next one, context, handler, what it settles. */
+	/* The fields of a job are an argument where a reaction has the next one, context, handler,
+	 * what it settles. */
 	if (!at->has_types || !sw_v8_type(heap, job, &type) ||
 	    (type != at->type_fulfill_job && type != at->type_reject_job) ||
 	    !sw_v8_word(heap, job, at->reaction_next + REACTION_FULFILL, &function) ||

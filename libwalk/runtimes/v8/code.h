@@ -20,8 +20,8 @@ struct sw_v8_code {
 	bool is_regexp; /* OTHER_CODE: of a regular expression */
 };
 
-/* That which has instructions at pc, a return address behind its last one included, and begins at most so
- * many bytes before it. */
+/* The code that has instructions at pc, a return address behind its last one included, and begins
+ * at most so many bytes before it. */
 bool sw_v8_code_find_near(struct sw_v8_heap heap, uint64_t pc, uint64_t bytes_max,
 			  struct sw_v8_code *ret);
 
@@ -50,7 +50,7 @@ struct sw_v8_level {
 size_t sw_v8_code_levels(struct sw_v8_heap heap, const struct sw_v8_code *code, uint64_t pc,
 			 struct sw_v8_level ret[SW_V8_INLINED_MAX]);
 
-/* Its position, if that is the position of a call; -1: it is not, or it is not known. */
+/* The position of a level, if that is the position of a call; -1: it is not, or it is not known. */
 int32_t sw_v8_level_position(struct sw_v8_heap heap, const struct sw_v8_code *code,
 			     const struct sw_v8_level *level);
 
@@ -60,7 +60,7 @@ bool sw_v8_code_has_inlined(struct sw_v8_heap heap, const struct sw_v8_code *cod
 /* The callbacks for the objects that code leads to, each as often as it does. */
 struct sw_v8_code_visitor {
 	void (*function)(void *arg, uint64_t shared); /* compiled into it */
-	/* Its bytecodes and their positions say what the code executes. */
+	/* The bytecodes of an array and their positions say what the code executes. */
 	void (*bytecode)(void *arg, uint64_t bytecode);
 	bool (*is_late)(void *arg); /* no more is asked for */
 	void *arg;

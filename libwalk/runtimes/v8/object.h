@@ -42,7 +42,7 @@ static inline bool sw_v8_u32(struct sw_v8_heap heap, uint64_t object, int64_t of
 	       sw_memory_read(heap.memory, object - 1 + (uint64_t) offset, ret, sizeof(*ret));
 }
 
-/* Its instance type. */
+/* The instance type of an object. */
 bool sw_v8_type(struct sw_v8_heap heap, uint64_t object, uint16_t *ret);
 bool sw_v8_has_type(struct sw_v8_heap heap, uint64_t object, int32_t type);
 /* A word that is an object of that type. */

@@ -53,7 +53,8 @@ static bool base_metadata(struct sw_memory m, const struct sw_clr_name_layout *a
 			  uint64_t module_avma, struct sw_clr_module *module)
 {
 	uint64_t base;
-	/* It is not said if the image is mapped or flat: metadata is where its mark is. */
+	/* The runtime does not say whether the image is mapped or flat: metadata is where its mark
+	 * is. */
 	return field_u64(m, module_avma, at->module_base, &base) &&
 	       (image_open(m, base, true, module) || image_open(m, base, false, module));
 }

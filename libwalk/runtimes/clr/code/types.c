@@ -115,7 +115,7 @@ static void keyword_use(struct sw_text *text, size_t before)
 		}
 }
 
-/* Its own arguments, after those of the types that it derives from. */
+/* Append a type's own arguments, after those of the types that it derives from. */
 static void table_arguments(struct namer *n, uint64_t table_avma)
 {
 	uint64_t dicts, own;

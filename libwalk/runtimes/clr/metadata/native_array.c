@@ -3,7 +3,7 @@
 
 enum { BLOCK = 16 }; /* elements of the array below one entry of its index */
 
-/* Its lowest bits say how many bytes there are. */
+/* The lowest bits of a number say how many bytes there are. */
 bool sw_clr_native_number(struct sw_bytes b, uint64_t *at, uint32_t *ret)
 {
 	uint8_t first;

@@ -106,7 +106,7 @@ static bool is_of_library(const struct sw_clr_classes *at, struct sw_memory m, u
 	return is_of_known(at, m, table, ret_rid, &of_sockets) && !of_sockets;
 }
 
-/* Its own, or that of the nearest of its parents that has one. */
+/* The kind of a class, or that of the nearest of its parents that has one. */
 static enum sw_clr_kind kind_of(const struct sw_clr_classes *at, struct sw_memory m, uint64_t table)
 {
 	uint32_t rid;

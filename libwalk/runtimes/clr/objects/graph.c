@@ -141,7 +141,7 @@ static uint64_t bytes_of(struct sw_clr_graph *g, const struct sw_clr_node *node)
 	return bytes;
 }
 
-/* Whatever hangs on a task is looked at once: what others wait for is often in it. */
+/* Objects that hang on a task are looked at once: what others wait for is often among them. */
 static uint8_t hops_after(const struct sw_clr_node *node)
 {
 	switch (node->kind) {

@@ -100,7 +100,7 @@ bool sw_clr_tasks_classes(struct sw_clr *clr, const char **ret_why)
 		if (clr->runtimes[i].is_windows || !names->at[i].usable || !clr->runtimes[i].usable)
 			continue;
 		all->runtime = i;
-		/* That costs some milliseconds: it was found for the window. */
+		/* The search costs some milliseconds: its result for the window is used. */
 		if (clr->window != NULL && clr->window->at.usable) {
 			all->at = clr->window->at;
 			return true;

@@ -17,7 +17,8 @@ struct sw_hotspot_thread_layout {
 	uint64_t string_klass;
 };
 
-/* That of the process, found out by one of the first JavaThreads that are asked for; NULL: not yet. */
+/* The layout of the process, found out by one of the first JavaThreads that are asked for; NULL:
+ * not yet. */
 const struct sw_hotspot_thread_layout *sw_hotspot_thread_layout(struct sw_hotspot *h,
 								uint64_t thread_avma);
 /* Finds it out by a JavaThread. False when that one has no object to be read. */

@@ -162,7 +162,7 @@ static void fields_read(const struct sw_hotspot *h, struct sw_hotspot_jdk *ret)
 	}
 }
 
-/* That a class is not loaded says that there are no objects of it; one that is has all its fields. */
+/* A class that is not loaded has no objects; a loaded one has all its fields. */
 static bool is_known(const struct sw_hotspot_jdk *jdk)
 {
 	for (size_t i = 0; i < SW_ARRAY_SIZE(wanted); i++)
