@@ -193,7 +193,7 @@ $(BUILD)/flags: | needed
 	@mkdir -p $(@D)
 	@printf '%s\n' "$$FLAGS" >$@
 
-# These are put into the library as they are (.incbin).
+# These files are put into the library as they are (.incbin).
 $(BUILD)/obj/protocol/interfaces.o: $(wildcard protocol/*.varlink)
 $(BUILD)/obj/protocol/profile/html.o: protocol/profile/page.html
 $(BUILD)/obj/protocol/report/html/html.o: protocol/report/html/page.html

@@ -54,7 +54,7 @@ class Order:
         return [word.strip() for word in text.split(",") if word.strip()]
 
     def level_of(self, folder):
-        """Its number, or None. A name in full decides before a pattern."""
+        """Returns the number of a folder's level, or None. A name in full decides before a pattern."""
         for wild in (False, True):
             for number, (patterns, _) in enumerate(self.levels):
                 for pattern in patterns:

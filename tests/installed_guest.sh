@@ -34,7 +34,7 @@ all_of_tester() {
 	fi
 }
 
-# Whatever its status.
+# The command prints what is wanted, whatever its status.
 says() {
 	local wanted=$1 said
 	shift

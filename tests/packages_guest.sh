@@ -59,7 +59,7 @@ purge() {
 	dpkg -P "${packages[@]}"
 }
 
-# Whatever is still there of the daemon, but its users.
+# List everything that is still there of the daemon, but its users.
 left() {
 	find /etc /run /usr /var -path /var/lib/dpkg -prune -o -path /var/cache/apt -prune -o -path /var/log -prune -o \
 		-path /var/lib/apt -prune -o \( -name '*snapwalk*' -o -name '*libwalk*' \) -print

@@ -28,7 +28,7 @@ static bool user_directory(char ret[static PATH_MAX])
 	return n > 0 && n < PATH_MAX;
 }
 
-/* It is made with the one above it, as the specification asks: for its user alone. */
+/* The directory is made with the one above it, as the specification asks: for its user alone. */
 static void directory_make(char *path)
 {
 	char *slash = strrchr(path, '/');

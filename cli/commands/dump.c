@@ -164,7 +164,7 @@ static int dump_range(struct dumper *d, size_t first, size_t end, bool progress)
 	for (size_t i = first; i < end + d->selection->n_subjects - asked && !d->delivery.broken;
 	     i++) {
 		d->followed = i >= asked;
-		/* It may grow, and be elsewhere then. */
+		/* The selection may grow, and be elsewhere then. */
 		const struct sw_subject subject = d->selection->subjects[i];
 		int64_t begin_ns = i == 0 ? d->options->begin_ns : sw_clock_ns();
 		status = sw_status_worse(status, dump_one(d, &subject, begin_ns));

@@ -52,7 +52,7 @@ static bool add_since(struct json_object *p, const char *since)
 {
 	char text[SW_SINCE_SIZE];
 	struct sw_usage usage;
-	/* It was right when the command line was parsed. */
+	/* The time was right when the command line was parsed. */
 	return sw_since_parse(since, time(NULL), text, &usage) &&
 	       sw_json_add(p, "since", json_object_new_string(text));
 }

@@ -146,8 +146,8 @@ void sw_dwo_reader_start(struct sw_dwo_reader *reader, uid_t uid, gid_t gid)
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0) {
 		(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
-		/* It may sleep in a file system that does not answer: nobody waits for our output's
-		 * end then. */
+		/* The reader may sleep in a file system that does not answer: nobody waits for our
+		 * output's end then. */
 		sw_confine_descriptors((int *const[]){&fds[1]}, 1);
 		if (getppid() == parent)
 			serve(fds[1], uid, gid, space);
@@ -175,7 +175,7 @@ size_t sw_dwo_reader_read(void *arg, const char *path, int64_t deadline_ns, cons
 		wait_ms = (deadline_ns - sw_clock_ns()) / NS_PER_MS;
 	if (poll(&p, 1, wait_ms > 0 ? (int) wait_ms : 0) != 1 ||
 	    read(reader->fd, &size, sizeof(size)) != sizeof(size) || size > SPACE_BYTES) {
-		/* Its answer would be taken for that to the next question. */
+		/* A late answer would be taken for that to the next question. */
 		sw_close_p(&reader->fd);
 		return 0;
 	}

@@ -37,7 +37,7 @@ bool sw_dwo_is_of_distribution(const char *path);
 void sw_dwo_reader_start(struct sw_dwo_reader *reader, uid_t uid, gid_t gid);
 /* As struct sw_symbolize_options says of dwo_read. */
 size_t sw_dwo_reader_read(void *reader, const char *path, int64_t deadline_ns, const void **ret);
-/* It ends by itself when we do, too. */
+/* End the reader, which ends by itself when we do, too. */
 void sw_dwo_reader_end(struct sw_dwo_reader *reader);
 
 #endif

@@ -28,7 +28,7 @@ enum {
 	DEFAULT_LIST_LIMIT = 100,
 	DAEMON_RATE_MAX_HZ = 100, /* of its profiles */
 	DAEMON_MAX_S = 3600,
-	/* Its words are dumps. */
+	/* Commands whose words are dumps. */
 	NAMES_DUMPS = SW_FOR_SHOW | SW_FOR_SYMBOLIZE | SW_FOR_DELETE | SW_FOR_PIN | SW_FOR_DIFF |
 		      SW_FOR_MERGE,
 	A_WORD = 1,      /* of getopt_long(): no option */
@@ -378,7 +378,7 @@ static bool check_kept(struct sw_options *o, struct sw_usage *usage)
 	return true;
 }
 
-/* They are found once, and walked by what their runtime says. */
+/* Goroutines and tasks are found once, and walked by what their runtime says. */
 static bool check_threadless(struct sw_options *o, struct sw_usage *usage)
 {
 	if (!o->walk.goroutines && !o->walk.tasks)

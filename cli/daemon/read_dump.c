@@ -85,7 +85,7 @@ static size_t end_find(const struct sw_read_dump *dump)
 	return found != NULL ? (size_t) (found - text->data) + 2 : text->size;
 }
 
-/* Its first member says so. */
+/* The first member says whether it is a profile. */
 static bool is_profile(const char *json, size_t size)
 {
 	static const char schema[] = "schema", profile[] = "\"snapwalk.profile/";

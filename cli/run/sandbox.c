@@ -107,8 +107,8 @@ static void allow_beside(struct paths *p, const char *module)
 		allow_name(p, name, (size_t) (dot - name), ".debug");
 }
 
-/* There is no file of a module that did not answer, and a copy without links where a program serves it: debug
- * files beside such a module are not looked for (sw_unit_is_here()). */
+/* A module that did not answer has no file, and one that a program serves has a copy without links:
+ * debug files beside such a module are not looked for (sw_unit_is_here()). */
 static bool has_file(const struct sw_module *module)
 {
 	struct stat st;

@@ -51,7 +51,7 @@ static size_t first_own(const struct sw_report *report, const struct sw_report_s
 	return 0;
 }
 
-/* So many frames from one on, with a separator before each or between them. */
+/* Put so many frames from one on, with a separator before each or between them. */
 static void put_frames(struct sw_text *text, const struct sw_report *report,
 		       const struct sw_report_stack *s, size_t from, size_t most, bool in_line,
 		       bool all)

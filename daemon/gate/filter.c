@@ -38,7 +38,8 @@ static const struct sw_filter_rule gate_rules[] = {
 	SW_FILTER_ALLOWED(SYS_prctl, 0, PR_SET_NAME),
 	SW_FILTER_ALLOWED(SYS_clone, 0, THREAD_FLAGS),
 	SW_FILTER_ALLOWED(SYS_tgkill, 2, SIGABRT),
-	/* Its flags are in memory, where no filter can see them; without it clone is used. */
+	/* The flags of clone3 are in memory, where no filter can see them; without it clone is
+	 * used. */
 	{.call = SYS_clone3, .action = SECCOMP_RET_ERRNO | ENOSYS},
 };
 

@@ -262,7 +262,7 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **s
 	(void) pthread_mutex_unlock(&gate->lock);
 }
 
-/* Whoever connects decides what MHD complains about: nothing of that is worth a log. */
+/* Messages of MHD are about what clients send: nothing of that is worth a log. */
 static void __attribute__((format(printf, 2, 0)))
 ignore_message(void *arg, const char *format, va_list values)
 {

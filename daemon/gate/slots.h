@@ -54,7 +54,7 @@ bool sw_gate_slots_take(struct sw_gate_slots *slots, const void *connection, int
 void sw_gate_slots_request(struct sw_gate_slots *slots, const void *connection);
 /* with the right token in them, and whose they are. */
 void sw_gate_slots_know(struct sw_gate_slots *slots, const void *connection, uid_t uid);
-/* It was answered, and may send another one. */
+/* The connection was answered, and may send another request. */
 void sw_gate_slots_answered(struct sw_gate_slots *slots, const void *connection, int64_t now_ns);
 void sw_gate_slots_leave(struct sw_gate_slots *slots, const void *connection);
 

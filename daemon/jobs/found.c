@@ -55,7 +55,7 @@ static bool not_traceable(struct sw_refusal *refusal, pid_t pid, const char *why
 			 "not traceable: %s", why);
 }
 
-/* It is gone, unless errno says that we could not look. */
+/* The process is gone, unless errno says that we could not look. */
 static bool not_found(struct sw_refusal *refusal, pid_t pid)
 {
 	static const char why[] = "out of descriptors or memory";

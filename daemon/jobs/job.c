@@ -175,7 +175,7 @@ static void job_destroy(struct sw_job *job)
 	free(job);
 }
 
-/* Its answer was given, but its process is still there. */
+/* The job's answer was given, but its process is still there. */
 static void end_is_late(struct sw_job *job)
 {
 	job->late = true;

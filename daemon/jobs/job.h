@@ -40,7 +40,7 @@ struct sw_waiter {
 	bool coalesced;
 	/* The job is "queued", "stopped", "resumed". */
 	void (*state)(struct sw_waiter *waiter, const char *state);
-	/* It does not wait any more, and may be freed in there. */
+	/* The waiter does not wait any more, and may be freed in there. */
 	void (*done)(struct sw_waiter *waiter, const struct sw_outcome *outcome);
 };
 
@@ -134,8 +134,9 @@ struct sw_job {
 void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *refusal);
 void sw_job_tell(struct sw_job *job, const char *state);
 bool sw_job_is_sample(const struct sw_job *job); /* of a profile */
-/* Its process was killed. When it waits for what no signal ends, its slot is free nevertheless. */
+/* The job's process was killed. When it waits for what no signal ends, its slot is free
+ * nevertheless. */
 void sw_job_left(struct sw_job *job);
-/* It is over and its process is gone: frees it, and starts the next ones. */
+/* The job is over and its process is gone: frees it, and starts the next ones. */
 void sw_job_gone(struct sw_job *job);
 #endif

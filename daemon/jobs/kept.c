@@ -22,7 +22,7 @@ void sw_kept_init(struct sw_kept *kept)
 	*kept = (struct sw_kept){.pidfd = -EBADF, .stream = -EBADF};
 }
 
-/* It waits, and has said nothing since its dump. */
+/* The worker waits, and has said nothing since its dump. */
 static bool is_waiting(const struct sw_kept *kept)
 {
 	struct pollfd events[] = {{.fd = kept->pidfd, .events = POLLIN},

@@ -52,7 +52,7 @@ static void reason_add(struct sw_profiling *p, const char *why)
 				(int) (p->dump->size - first), rest);
 	}
 	(void) json_object_put(member); /* the only reference */
-	/* Else it stays as it is. */
+	/* The profile stays as it is if there is no memory. */
 	if (size < 0 || sw_dump_create(text, (size_t) size, &dump, NULL) < 0)
 		return;
 	sw_dump_unref(p->dump);

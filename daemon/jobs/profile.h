@@ -21,7 +21,7 @@ struct sw_profiling {
 	bool store;
 	/* The first sample is there, and with it the profile's id. Optional. */
 	void (*begun)(struct sw_profiling *profiling, const struct sw_outcome *outcome);
-	/* It is finished, and published; or failed before it had begun: outcome->refusal.
+	/* The profile is finished, and published; or failed before it had begun: outcome->refusal.
 	 * sw_profiling_destroy() must follow, at once or later. */
 	void (*done)(struct sw_profiling *profiling, const struct sw_outcome *outcome);
 	void *arg; /* of both */

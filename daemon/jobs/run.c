@@ -196,7 +196,7 @@ static void worker_dumped(struct sw_job *job)
 	sw_dump_unref(dump);
 }
 
-/* It says so itself: no value is believed that it could not have. */
+/* The worker itself tells its samples: no value is believed that they could not have. */
 static void worker_sampled(struct sw_job *job, const struct sw_worker_sampled *more)
 {
 	enum { SAMPLES_MAX = 1 << 20, THREADS_MAX = 1 << 30 };
@@ -319,7 +319,7 @@ static void stream_ends(struct sw_job *job)
 	failed_ourselves(job, "the worker died");
 }
 
-/* It has sent its dump and waits: its series has it, and the job is over. */
+/* The worker has sent its dump and waits: its series has it, and the job is over. */
 static bool leave(struct sw_job *job)
 {
 	if (!job->kept || job->keeper == NULL || !sw_kept_put(job->keeper, job))
@@ -400,7 +400,7 @@ void sw_job_await(struct sw_job *job, int64_t end_ms)
 	}
 }
 
-/* That of its series, if it waits; else a new one. */
+/* The worker of the job's series is used, if it waits; else a new one. */
 static int worker_find(struct sw_job *job, struct sw_error *err)
 {
 	if (job->keeper != NULL && sw_kept_take(job->keeper, job))

@@ -32,7 +32,7 @@ static int64_t int_of(struct json_object *object, const char *name)
 	return value != NULL ? json_object_get_int64(value) : -1;
 }
 
-/* It becomes a file's name. */
+/* The id becomes a file's name. */
 static bool id_is_good(const char *id)
 {
 	size_t length = id != NULL ? strlen(id) : 0;

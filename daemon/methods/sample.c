@@ -52,7 +52,7 @@ static bool is_last(const struct sample *sample)
 	return sample->series->left == 0;
 }
 
-/* Its timer cannot be set: there is nothing more to wait for. */
+/* A failure means that the timer cannot be set: there is nothing more to wait for. */
 static void go_on(struct sample *sample)
 {
 	if (!sw_series_next(sample->series))

@@ -48,7 +48,7 @@ static void cancel(struct sw_call *call)
 	free(s);
 }
 
-/* There is space again. */
+/* The call's output has space again. */
 static bool pump(struct sw_call *call)
 {
 	struct subscription *s = call->state;

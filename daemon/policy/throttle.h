@@ -20,7 +20,7 @@ void sw_limits_reconfigure(struct sw_limits *limits, const struct sw_config *con
 uint32_t sw_limits_take(struct sw_limits *limits, uid_t uid, int64_t now_ns);
 /* May the target be stopped now? 0, or in how many ms: Busy, target. */
 uint32_t sw_limits_target(struct sw_limits *limits, pid_t pid, uint64_t starttime, int64_t now_ns);
-/* It was stopped, perhaps several times: for so long in all, and once for longest_us. */
+/* The target was stopped, perhaps several times: for stopped_us in all, and once for longest_us. */
 void sw_limits_stopped(struct sw_limits *limits, pid_t pid, uint64_t starttime, int64_t stopped_us,
 		       int64_t longest_us, int64_t now_ns);
 

@@ -26,7 +26,8 @@ struct sw_call {
 	size_t held_bytes; /* of a dump in memory for it alone: sw_server_may_hold() */
 	/* Frees state: the peer has hung up, or the final reply is sent. Optional. */
 	void (*cancel)(struct sw_call *call);
-	/* There is space for output. True: there is more to send when there is space again. Optional. */
+	/* The output has space. Returns true if there is more to send when there is space again.
+	 * Optional. */
 	bool (*pump)(struct sw_call *call);
 	/* The peer has shut its sending side down, and still reads. Called once; may answer. Optional. */
 	void (*ended)(struct sw_call *call);

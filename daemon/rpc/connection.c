@@ -113,7 +113,7 @@ static void output_flush(struct sw_connection *c)
 			c->dead = true;
 			return;
 		}
-		/* It reads: the stall begins anew. */
+		/* The peer reads: the stall begins anew. */
 		c->stalled = false;
 		o->sent += (size_t) n;
 		c->output_bytes -= (size_t) n;

@@ -184,7 +184,7 @@ static int on_work(sd_event_source *source, void *arg)
 		}
 	}
 	if (discards->n_waiting > SW_DISCARDED_MAX) {
-		/* Else we would be out of descriptors soon, and deaf for good. */
+		/* The daemon would be out of descriptors soon, and deaf for good. */
 		sw_log(SW_LOG_ERROR,
 		       "%zu descriptors that clients sent cannot be closed: "
 		       "the daemon ends, to be started anew",

@@ -19,7 +19,8 @@ enum {
 	SW_CLOSERS_MAX = 32,    /* processes that close */
 	SW_CLOSERS_UID_MAX = 4, /* of them for one user */
 	SW_CLOSER_FDS_MAX = 1024,
-	/* That wait: a quarter of LimitNOFILE= in the unit. With more we end. */
+	/* Descriptors that wait: a quarter of LimitNOFILE= in the unit. With more the daemon
+	 * ends. */
 	SW_DISCARDED_MAX = 16384,
 };
 

@@ -53,7 +53,8 @@ static int take_activation(struct sw_server *server, int *ret_n, struct sw_error
 			    strcmp(names[i], "unknown") == 0 ||
 			    strcmp(names[i], "connection") == 0 ||
 			    strstr(names[i], "snapwalk") != NULL;
-		/* Others may have left it blocking: the loop takes connections until there are none. */
+		/* Other processes may have left it blocking: the loop takes connections until there
+		 * are none. */
 		if (r == 0 && ours && sd_is_socket(fd, AF_UNIX, SOCK_STREAM, -1) > 0 &&
 		    fcntl(fd, F_SETFL, O_NONBLOCK) == 0)
 			r = add_listener(server, fd, err);

@@ -260,7 +260,7 @@ static void refuse_bits(struct sw_filter *f, uint32_t call, unsigned argument, u
 	}
 }
 
-/* Its flags are in memory, where no filter can see them; without it clone is used. */
+/* The flags of clone3 are in memory, where no filter can see them; without it clone is used. */
 static const struct sw_filter_rule no_clone3 = {.call = SYS_clone3,
 						.action = SECCOMP_RET_ERRNO | ENOSYS};
 

@@ -45,7 +45,8 @@ int sw_store_put(struct sw_store *store, const struct sw_store_entry *entry, con
 /* The dump's JSON, malloc'ed. -SW_E_NOT_FOUND, -SW_E_IO, -SW_E_FORMAT (damaged), -SW_E_LIMIT. */
 int sw_store_get(struct sw_store *store, const char *id, char **ret_json, size_t *ret_size,
 		 struct sw_error *err);
-/* Whoever asks may: policy/authorize.h. -SW_E_NOT_FOUND, -SW_E_IO. */
+/* Remove a dump; the caller has checked the permission: policy/authorize.h. -SW_E_NOT_FOUND,
+ * -SW_E_IO. */
 int sw_store_remove(struct sw_store *store, const char *id, struct sw_error *err);
 /* Entries, newest first, valid until the next call that changes the store; index 0.. sw_store_count()-1. */
 size_t sw_store_count(const struct sw_store *store);

@@ -107,7 +107,7 @@ static int parse_all(struct dumps *d, struct sw_snapshot *first, int from_fd, st
 	return r;
 }
 
-/* Its whole life. */
+/* The whole life of the parser. */
 __attribute__((noreturn)) static void parser_run(struct dumps *d, struct sw_snapshot *first,
 						 int from_fd, int to_fd)
 {
@@ -217,7 +217,7 @@ static int dump_make(struct dumps *d, struct sw_error *err)
 	if (r < 0)
 		return r;
 	const bool first = d->parser.pid == 0;
-	/* Else by a parser of its own, as the first one. */
+	/* A dump that cannot be given to the parser gets a parser of its own, as the first one. */
 	const bool given =
 		is_as_before(d, taken.snap) && d->shared != MAP_FAILED &&
 		sw_snapshot_pack(taken.snap, d->shared, SNAPSHOT_BYTES, &size, NULL) == 0;

@@ -268,7 +268,7 @@ static int settle(int fd, const struct sw_on_dump_user *user, struct sw_error *e
 	for (size_t i = 0; i < SW_ARRAY_SIZE(ignored); i++)
 		(void) signal(ignored[i], SIG_IGN);  /* cannot fail for these */
 	(void) prctl(PR_SET_NAME, "snapwalkd-hook"); /* cannot fail */
-	/* Whatever the parent had open would stay open for as long as we live. */
+	/* Descriptors that the parent had open would stay open for as long as we live. */
 	if ((fd != LAUNCHER_FD && dup2(fd, LAUNCHER_FD) < 0) ||
 	    syscall(SYS_close_range, LAUNCHER_FD + 1, ~0U, 0) < 0)
 		return sw_fail_errno(err, SW_E_IO, "descriptors of the launcher");

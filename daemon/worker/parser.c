@@ -145,7 +145,7 @@ int sw_parser_failure(int from_fd, const struct sw_worker_event *event, struct s
 	    !sw_read_all(from_fd, &failed, sizeof(failed)))
 		return sw_parser_is_gone(err);
 	failed.message[sizeof(failed.message) - 1] = '\0';
-	/* Its code is one of a capture: what it says of permission nobody has asked it. */
+	/* The code of a parser is one of a capture: nobody has asked a parser for permissions. */
 	return sw_fail(err, failed.code == SW_E_NOMEM ? SW_E_NOMEM : SW_E_INTERNAL, "%s",
 		       failed.message);
 }

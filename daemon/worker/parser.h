@@ -32,7 +32,7 @@ struct sw_parser_child {
  * the worker. */
 int sw_parser_fork(struct sw_parser_child *ret, struct sw_error *err);
 
-/* Its whole life, in the forked process. */
+/* The whole life of the parser, in the forked process. */
 __attribute__((noreturn)) void sw_parser_run(struct sw_parser *parser);
 
 /* The worker's: what a parser made, a dump or the profile, goes to the broker within limits. Its failure is

@@ -14,7 +14,7 @@
 
 enum { NS_PER_US = 1000, NS_PER_MS = 1000000, NS_PER_S = 1000000000 };
 
-/* So much that its JSON, which repeats names, is usually below SW_PROFILE_BYTES. */
+/* The limits keep a profile's JSON, which repeats names, usually below SW_PROFILE_BYTES. */
 static const struct sw_profile_limits limits = {
 	.max_stacks = 10000,
 	.max_threads = 4096,

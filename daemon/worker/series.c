@@ -122,7 +122,7 @@ static void sample_count(struct series *s, const struct sw_sample *sample,
 					  .n_threads = sample->n_threads};
 }
 
-/* Whoever had the right to see the first sample has it for this one, too. */
+/* A caller who had the right to see the first sample has it for this one, too. */
 static bool is_permitted(struct series *s)
 {
 	struct sw_worker *w = s->worker;

@@ -16,7 +16,8 @@
 
 enum {
 	START_MS = 20000, /* looking the user up may ask the network */
-	/* It only forks; but alerts fire on machines where nobody gets a turn for a second. */
+	/* The spawner only forks; but alerts fire on machines where nobody gets a turn for a
+	 * second. */
 	ANSWER_MS = 5000,
 	END_MS = 1000,
 };
@@ -132,7 +133,7 @@ void sw_spawner_stop(struct sw_spawner *spawner)
 {
 	struct pollfd end = {.fd = spawner->pidfd, .events = POLLIN};
 	sw_close_p(&spawner->fd);
-	/* Its workers die with it. */
+	/* The workers die with the spawner. */
 	if (spawner->pid > 0 && (spawner->pidfd < 0 || poll(&end, 1, END_MS) <= 0))
 		(void) kill(spawner->pid, SIGKILL); /* ours, not yet waited for */
 	if (spawner->pid > 0)

@@ -16,7 +16,7 @@ struct sw_profile_pool {
 void sw_profile_pool_init(struct sw_profile_pool *pool);
 void sw_profile_pool_deinit(struct sw_profile_pool *pool);
 
-/* Its index in tables->strings; "" is 0. */
+/* The index of a string in tables->strings; "" is 0. */
 uint32_t sw_profile_pool_string(struct sw_profile_pool *pool, const char *s);
 
 /* The function of a frame, by name and file: its index in tables->frames, from 1. */

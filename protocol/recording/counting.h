@@ -10,8 +10,8 @@ bool sw_recorder_wants(const struct sw_recorder *r, pid_t tid, enum sw_activity 
 /* Up to the sample before this one; until: the instant of that one, of a thread that moved. */
 void sw_recorder_slot_count(struct sw_recorder *r, struct sw_recorder_slot *s, uint64_t sample,
 			    const struct sw_sample_times *until);
-/* It ends, or the run does: what is left of the counters goes where it was seen last; blocked time after the
- * last look is not known. */
+/* The slot's thread ends, or the run does: what is left of the counters goes where the thread was
+ * seen last; blocked time after the last look is not known. */
 void sw_recorder_share_finish(struct sw_recorder *r, struct sw_recorder_slot *s);
 void sw_recorder_blocked_finish(struct sw_recorder *r, const struct sw_recorder_slot *s,
 				int64_t until_ns);

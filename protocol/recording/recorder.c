@@ -223,7 +223,7 @@ static int events_take(struct sw_recorder *r, bool counts, struct sw_error *err)
 	return code;
 }
 
-/* It has other code than native now: as if there had been no events. */
+/* The process has other code than native now: recording goes on as if there had been no events. */
 static void events_end(struct sw_recorder *r, const struct sw_error *why)
 {
 	for (size_t i = 0; i < r->n_slots; i++) {

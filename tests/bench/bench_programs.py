@@ -70,7 +70,7 @@ class Program:
         return self
 
     def __exit__(self, *exc):
-        # Its own session, so that this ends what it started and nothing else.
+        # The session is its own, so that this ends what the program started and nothing else.
         if self.process.poll() is None:
             os.killpg(self.pid, signal.SIGKILL)
         self.process.wait()

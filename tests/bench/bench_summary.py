@@ -18,7 +18,7 @@ HEADER = ("work", "snapwalk", "compared with", "ratio")
 
 @contextlib.contextmanager
 def busy_loops():
-    """So many processes that a CPU has LOOPS to run besides what is measured."""
+    """Run so many processes that a CPU has LOOPS to run besides what is measured."""
     loops = [subprocess.Popen(["sh", "-c", "while :; do :; done"])
              for _ in range(LOOPS * len(os.sched_getaffinity(0)))]
     try:

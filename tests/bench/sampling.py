@@ -96,7 +96,7 @@ def throughput(options):
                 if not sampled:
                     results[sampled] = measure(program, options.seconds)
                     continue
-                # It ends after the measurement: its last second is not in it.
+                # The sampling ends after the measurement: its last second is not in it.
                 sampling = Sampling(options.build, program.pid, "--mode", "cpu", "--rate", 99, "--format", "folded",
                                     "--duration", options.seconds + 3)
                 used = sampling.cpu()

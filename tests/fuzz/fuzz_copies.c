@@ -82,7 +82,7 @@ static bool bytes_read(void *arg, uint64_t avma, void *buffer, size_t length)
 	return true;
 }
 
-/* Whatever steps and memory are, it ends, with a record. */
+/* Executing a recipe ends with a record, whatever steps and memory are. */
 static void execute(const struct sw_sampled_recipe *recipe, const uint8_t *data, size_t size)
 {
 	static const struct sw_memory_ops ops = {.read = bytes_read};

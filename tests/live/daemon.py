@@ -112,7 +112,7 @@ class Client:
 
 @contextlib.contextmanager
 def identity(uid, gid=None, groups=()):
-    """This process with other effective ids, for a moment."""
+    """Run this process with other effective ids, for a moment."""
     if uid is None:
         yield
         return
@@ -167,7 +167,7 @@ def children(pid):
 
 
 def name_of(pid):
-    """Its short name; "" when it has ended."""
+    """Returns the short name of a process; "" when it has ended."""
     try:
         with open(f"/proc/{pid}/comm") as file:
             return file.read().strip()
@@ -176,7 +176,7 @@ def name_of(pid):
 
 
 def ended(pid):
-    """It runs no more; who has to reap it may take its time."""
+    """Whether the process runs no more; its parent may take its time to reap it."""
     return state_of(pid) in ("", "Z", "X")
 
 
@@ -328,7 +328,7 @@ class Daemon:
         return sorted(n for n in os.listdir(self.state) if n.endswith(".json.zst") and n[0] != ".")
 
     def stop(self, number=signal.SIGTERM):
-        """Its exit status, after that of its children."""
+        """Returns the daemon's exit status, after that of its children."""
         family = [self.pid, *children(self.pid), *self.helpers()]
         if self.process.poll() is None:
             self.process.send_signal(number)

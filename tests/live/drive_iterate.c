@@ -542,7 +542,8 @@ static void captured(pid_t pid, char **arguments)
 	while (n.iterator + n.ptrace < wanted) {
 		struct sw_snapshot *snapshot;
 		int r = sw_snapshot_take(context, target, &options, &snapshot, &error);
-		/* It becomes another program, though always the same one: some are caught in that. */
+		/* The process becomes another program, though always the same one: some captures
+		 * meet that. */
 		if (r == -SW_E_CHANGED || r == -SW_E_EXITED) {
 			n.gone++;
 			continue;

@@ -38,7 +38,7 @@ def call(result, what):
 
 
 def enter_mounts():
-    """This process, and what it starts, has mounts of its own from now on."""
+    """Give this process, and what it starts, mounts of its own from now on."""
     call(LIBC.unshare(CLONE_NEWNS), "unshare")
     call(LIBC.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "mount")
 

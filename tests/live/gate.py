@@ -117,7 +117,7 @@ class Gate:
 
     @staticmethod
     def end(connection):
-        """Its status, None without an answer."""
+        """Returns the status of the answer, None without an answer."""
         if connection is None:
             return None
         try:

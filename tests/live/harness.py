@@ -433,8 +433,8 @@ def module_of(report, frame):
     return "" if frame["module"] is None else report["modules"][frame["module"]]["path"]
 
 
-# These of libgcc overwrite what the functions on the way to an exception's handler had saved, which are
-# never returned to, and go there.
+# These functions of libgcc overwrite what the functions on the way to an exception's handler had saved, which are never
+# returned to, and go there.
 INSTALLS = ("_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow")
 
 
@@ -443,7 +443,7 @@ def is_handler(frames, i):
     return i > 0 and frames[i]["by"] == "instructions" and frames[i - 1]["function"] in INSTALLS
 
 
-# Their frames stand beside the native ones that execute them.
+# Frames of these kinds stand beside the native ones that execute them.
 INTERPRETED = ("cpython", "php", "ruby")
 
 

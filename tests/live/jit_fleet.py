@@ -281,7 +281,7 @@ def children_of(pid):
 
 
 def postgres_postmaster(running):
-    """Its pid, 0 when there is none."""
+    """Returns the pid of the postmaster, 0 when there is none."""
     try:
         with open(os.path.join(running.directory, "data", "postmaster.pid")) as file:
             return max(int(file.readline()), 0)  # negative: initdb's
@@ -302,7 +302,7 @@ def postgres_backend(running):
 
 
 def postgres_end(running):
-    """Its processes have sessions of their own; this ends them all at once."""
+    """The processes of PostgreSQL have sessions of their own; this ends them all at once."""
     pid = postgres_postmaster(running)
     if pid:
         os.kill(pid, signal.SIGQUIT)

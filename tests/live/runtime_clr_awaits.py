@@ -115,7 +115,7 @@ def check_random(tap, *options, directory=None):
     """0 wrong chains at random instants, next to a thread that allocates."""
     wrong, told, running, refused = [], 0, 0, 0
     legal = {("Leaf", "LeafOfA", "RootA"), ("Leaf", "LeafOfB", "RootB")}
-    # Whoever awaits something may not have said so yet.
+    # A method that awaits something may not have said so yet.
     legal |= {c[i:k] for c in legal for i in range(3) for k in range(i + 1, 4)}
     with dotnet.Program("awaits", "random", directory=directory) as target:
         for _ in range(STOPS):
@@ -217,7 +217,7 @@ def awaits_sockets(tap):
 
 
 def awaits_unoptimized(tap):
-    """Its state machines are objects of their own."""
+    """The state machines of unoptimized code are objects of their own."""
     check_known(tap, "busy", "-p:Optimize=false", "--no-self-contained")
 
 

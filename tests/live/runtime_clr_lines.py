@@ -98,7 +98,7 @@ def test_ways(tap):
     directory = dotnet.build("net10.0", "-p:PublishReadyToRun=true", "--no-self-contained")
     with dotnet.Program("stacks", "lines", directory=directory) as target:
         report = check_lines(tap, "ahead of time", target, 100)
-    # Their code lies in the image itself.
+    # Methods that were compiled ahead of time have their code in the image itself.
     ahead = [f for f in own(report) if module_of(report, f).endswith("swnet.dll")]
     tap.check(len(ahead) > 100 and all(f["line"] for f in ahead),
               f"ahead of time: {len(ahead)} frames, each has a line",

@@ -18,7 +18,7 @@ from judge import Judge
 from runtime_clr import lacks
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "300"))
-# Its stacks show by themselves whether they are right, so that fewer say as much.
+# The stacks of this program show by themselves whether they are right, so that fewer say as much.
 FRESH_STOPS = max(STOPS // 10, 20)
 PROVEN = {"context", "cfi", "runtime"}
 # The methods that are made. Code that began to exist between our look and the stop, and was freed

@@ -268,7 +268,7 @@ def check_handled(tap, version, home):
             nonlocal theirs, ours
             theirs, ours = thread_print(jcmd(home, java.pid)).get(tid), patient_dump(java.pid)
             return theirs == java_frames(ours, tid)
-        # It says that it waits right before it does.
+        # The program says that it waits right before it does.
         with contextlib.suppress(Exception):  # what differs is said below
             wait_until(alike, "the same frames")
         tap.equal(java_frames(ours, tid), theirs, f"{version}: below code that was given up: frames as jcmd says")

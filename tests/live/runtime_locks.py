@@ -201,7 +201,7 @@ def check_gil(tap, version, python, inside=False):
         wanted = {tid: holder for tid in wanting}
 
         def all_wait():
-            # They look at the clock now and then; the main thread may want it, too.
+            # The waiting threads look at the clock now and then; the main thread may want the GIL, too.
             report = dump(program.pid, *PATIENT)
             waits = gil_waits(report)
             return (report, waits) if wanted.items() <= waits.items() and set(waits.values()) == {holder} else None
@@ -227,7 +227,7 @@ def check_gil_cycle(tap, version, python):
 
 
 def check_gil_turns(tap, version, python):
-    """Whoever has it does not wait for it."""
+    """A thread that has the GIL does not wait for it."""
     wrong, n, known = [], 0, 0
     with Program(python, os.path.join(PROGRAMS, "gil.py")) as program:
         run = subprocess.Popen([os.path.join(TARGETS, "drive_dumps"), str(program.pid), str(STOPS), "auto"],

@@ -59,7 +59,7 @@ def look(name, pid):
     for tid in blocked:
         ours = pcs_of(after, tid)
         same = ours[:len(theirs[tid])] if tid in gave_up else ours
-        # It goes by frame pointers through Java's code, and so past functions that keep none.
+        # eu-stack goes by frame pointers through Java's code, and so past functions that keep none.
         passes = name == "java" and is_part_of(theirs[tid], ours)
         if same != theirs[tid] and not passes:
             differ[tid] = f"{tid}\nours   {words(ours)}\ntheirs {words(theirs[tid])}"

@@ -50,7 +50,7 @@ def check_blocked(tap, mode):
         wait_until(waits, "gets")
         frames = [(f["function"], f["file"], f["line"]) for f in language_frames(stack, "ruby")]
         tap.equal(frames[0], ("gets", None, None), f"{mode}: waits in gets")
-        # It gives methods of C code the place of their caller, and is itself a line above.
+        # caller() gives methods of C code the place of their caller, and is itself a line above.
         name, path, line = wanted[0]
         wanted[0] = (name, path, line + 1)
         frames = frames[:1] + as_ruby_says(frames[1:], version())

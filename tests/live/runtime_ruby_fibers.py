@@ -83,7 +83,7 @@ def check_blocked(tap, what):
         tap.equal((len(runs), [t["tid"] for t, _ in ours.values() if t["state"] == "running"]), (1, [ruby.pid]),
                   f"{what}: one runs, on the thread")
         tap.check(len(own) > 300, f"{what}: {len(own)} wait")
-        # That of an Enumerator has no block, and Ruby says where something else is instead of it.
+        # The fiber of an Enumerator has no block, and Ruby says where something else is instead of it.
         other = set(own) - set(begun)
         tap.equal([[f["function"] for f in ours[name][1]["frames"]] for name in other], [["each", "each"]],
                   f"{what}: each is one that has begun")

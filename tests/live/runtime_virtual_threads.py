@@ -68,7 +68,8 @@ def check_kinds(tap, version, home, mode, options=()):
 
 
 def check_churn(tap, version, home, mode):
-    """Whatever happens meanwhile: those that sleep are counted, and of others no more than there can be."""
+    """The count is right whatever happens meanwhile: threads that sleep are counted, and of others no more than there
+    can be."""
     with counted(home, "churn", options=MODES[mode]) as java:
         said = {word: int(number) for word, number in java.lines}
         run = subprocess.run([os.path.join(TARGETS, "drive_dumps"), str(java.pid), str(STOPS), "auto"], check=True,

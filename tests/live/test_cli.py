@@ -640,7 +640,7 @@ def names_as_commands(tap):
             stack.enter_context(Named(name))
         offered = complete("dump", "--comm", "", cwd=cwd)
         tap.equal(os.listdir(cwd), [], "completion runs no name of a process")
-        # Others' names may have been cut within a character.
+        # Other processes' names may have been cut within a character.
         words = subprocess.run(["bash", "-c", "printf '%s\\0' " + " ".join(offered)], capture_output=True, text=True,
                                errors="surrogateescape", cwd=cwd, timeout=60, check=True).stdout.split("\0")
         tap.equal(os.listdir(cwd), [], "what completion offers is not run either")

@@ -228,7 +228,8 @@ def has_socket(pid, inode):
 
 
 def descriptors(tap, daemon):
-    """Whoever closes a descriptor last may have to wait, and the peer chooses which one it is."""
+    """The daemon is not the one that closes a client's descriptor last: that may have to wait, and the peer chooses
+    which one it is."""
     if not daemon.root:
         tap.skip("descriptors of clients", "the daemon's cannot be listed", "run as root")
         return

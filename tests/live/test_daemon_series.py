@@ -357,7 +357,7 @@ def hangs(tap, _):
 
 
 def slow_client(tap, daemon):
-    """It is sampled as slowly as it reads, and the worker waits for it."""
+    """A slow client is sampled as slowly as it reads, and the worker waits for it."""
     def n_captures():
         return daemon.status()["counters"]["captures_total"]
 
@@ -422,7 +422,7 @@ def names_are_kept(tap, daemon):
                 os.kill(worker, signal.SIGKILL)
             wait_until(lambda: all(map(ended, daemon.workers())), "the workers to end")
             wipe_debug_information(path)
-        # That of before may have been at work, or waited for the spawner.
+        # The worker of before may have been at work, or waited for the spawner.
         later = [next(dumps) for _ in range(3)][-1]
         tap.equal(lines_of(later), wanted, "so have those after it, though the file has none now")
         tap.equal(seen_in(later), seen_in(first), "and all else is the same")

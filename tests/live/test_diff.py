@@ -24,7 +24,7 @@ def stuck(tap, directory):
         paths = [os.path.join(directory, f"{n}.json") for n in "ab"]
 
         def taken(path):
-            # It is a deadlock when it is older than the capture.
+            # A deadlock is told when it is older than the capture.
             report = dump(target.pid)
             with open(path, "w") as file:
                 json.dump(report, file)

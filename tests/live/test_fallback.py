@@ -85,7 +85,7 @@ def without_types(tap, target):
 
 
 def without_realtime(tap, target):
-    """That it has no real-time priority is said, whether threads are stopped or not."""
+    """The lack of real-time priority is said, whether threads are stopped or not."""
     command = [WITHOUT, "sched_setscheduler=EPERM", "--", SNAPWALK]
     for how in ("auto", "always"):
         report = capture(target.pid, "--stop", how, status=(0,), command=command)

@@ -26,7 +26,7 @@ def started(command):
 
 
 def eu_stack_agrees(report, ours, theirs):
-    """It (elfutils 0.188) ends at functions that align the stack, whose tables have an expression: it reads 8
+    """eu-stack (elfutils 0.188) ends at functions that align the stack, whose tables have an expression: it reads 8
     bytes where that means 4."""
     if ours == theirs:
         return True

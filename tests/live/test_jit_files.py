@@ -130,7 +130,7 @@ def roots_file(tap):
 
 
 def namespaces(tap):
-    """Its pid in there, its /tmp in there."""
+    """The map is named by the pid in the namespace, in the /tmp there."""
     if no_mounts():
         tap.skip("perf map in namespaces", no_mounts(), tap.MOUNTS)
         return
@@ -236,7 +236,7 @@ def guessed_directory(tap):
 
 
 def by_the_daemon(tap):
-    """Its workers have given up every right before they read what was opened."""
+    """The daemon's workers have given up every right before they read what was opened."""
     if os.geteuid() != 0:
         tap.skip("daemon", "not root", tap.ROOT)
         return

@@ -156,7 +156,7 @@ def test_against_python(tap):
     wanted = [t.line(text) for t, text in zip(theirs, texts)]
     wrong = [(text, got, want) for text, got, want in zip(texts, lines, wanted) if got != want]
     tap.equal(wrong[:3], [], f"{len(texts)} texts are taken, refused and read as by Python")
-    # So that it is not all of one kind.
+    # The mutations must not be all of one kind.
     mutated = theirs[-MUTATED:]
     taken = sum(t.tree is not None for t in mutated)
     tap.check(400 < taken < MUTATED - 400, "mutations are taken and refused", taken)

@@ -160,8 +160,8 @@ def test_refused(tap):
 
 
 def test_links_of_others(tap):
-    """Whoever may put a link on the way may let it lead to any directory of root's: nothing is made, written or removed
-    there. Root's own links are followed."""
+    """A user who may put a link on the way may let it lead to any directory of root's: nothing is made, written or
+    removed there. Root's own links are followed."""
     if os.geteuid() != 0:
         tap.skip("links of others", "not root", Tap.ROOT)
         return

@@ -42,7 +42,7 @@ def each_call(tap):
         _, stopper, stops, *_ = count(storm.pid)
         for number, every in GROUP.items():
             points = [(stopper, n, "entry", f"all:{number}") for n in range(1, stops + 1, every)]
-            # Whoever is through before the signal is there has its dump.
+            # A command that is through before the signal is there has its dump.
             ends = (f"signal {number}", f"exit {128 + number}", "exit 0")
             beats = check_all(tap, storm, beats, points, number.name, lambda ended, _, ends=ends: ended in ends)
         points = [(stopper, n, "entry", "self") for n in range(1, stops + 1)]

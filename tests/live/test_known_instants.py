@@ -33,7 +33,7 @@ def builds_known(tap):
 
 def crowd_known(tap):
     with Target("threads", CROWD - 1, 3) as target:
-        # It says "ready" before the last threads have opened what they wait for.
+        # The target says "ready" before the last threads have opened what they wait for.
         wait_until(lambda: {state_of(target.pid, tid) for tid in tasks(target.pid)} == {"S"}, "all threads to wait")
         crowd.whole_crowd(tap, target, CROWD)
 

@@ -131,7 +131,7 @@ def of_another_user_namespace(tap, stack):
 
 
 def hundred(tap, stack, gone):
-    """So many that several processes capture them, where there are several CPUs."""
+    """The processes are so many that several children capture them, where there are several CPUs."""
     many = [started(stack) for _ in range(HUNDRED)]
     words = [*many[:60], gone, *many[60:]]
     with tempfile.TemporaryDirectory() as directory:

@@ -51,7 +51,7 @@ class Stalled(Target):
 
 
 def finish(process, target):
-    """Its output, or None when it did not end; then it is freed from its wait, and killed."""
+    """Returns the output of the process, or None when it did not end; then it is freed from its wait, and killed."""
     try:
         return process.communicate(timeout=PATIENCE)
     except subprocess.TimeoutExpired:
@@ -200,7 +200,7 @@ def test_daemon(tap):
 
 
 def test_kill_daemon(tap, how):
-    """Its worker, or all of it: the target runs again, and the next capture is made."""
+    """The daemon's worker, or all of the daemon, is killed: the target runs again, and the next capture is made."""
     instants = seeded(13)
     late = []
     config = {"MinIntervalSec": 0, "StopPercent": 100, "KeepFree": "0", "MaxStopMs": MAX_STOP_MS,

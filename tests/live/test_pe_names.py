@@ -27,7 +27,7 @@ def test_every_address(tap):
     result = pe_oracle.Comparison(headers, dwarf, symbols).compare(found)
     tap.equal(result.wrong, [], f"{result.addresses} addresses are named as binutils does")
     tap.equal(source, "dwarf", "the source")
-    # So that a comparison of nothing with nothing does not pass.
+    # A comparison of nothing with nothing must not pass.
     tap.check(result.with_lines > 200 and result.inlined > 30 and result.named > 300,
               "with lines, inlined calls and names",
               (result.with_lines, result.inlined, result.named))

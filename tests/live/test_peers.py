@@ -236,8 +236,8 @@ def system_v(tap):
 
 
 def by_daemon(tap):
-    """Whoever may read a dump must be able to look at the processes that it names: that of another user's
-    process names nobody of root's, who holds the other end of its pipe; one of root's does."""
+    """A reader of a dump must be able to look at the processes that it names: the dump of another user's process names
+    nobody of root's, who holds the other end of its pipe; one of root's does."""
     if os.geteuid() != 0:
         tap.skip("dumps by the daemon", "not root", "root")
         return

@@ -281,7 +281,7 @@ def until_told(tap):
         place = os.path.join(directory, "folded")
         child = subprocess.Popen([SNAPWALK, "sample", str(target.pid), "--duration", "0", "--rate", "200",
                                   "-o", place], stderr=subprocess.PIPE, text=True)
-        # It sleeps in sigtimedwait() between samples: seen often enough, it has taken some.
+        # The sampler sleeps in sigtimedwait() between samples: seen often enough, it has taken some.
         seen = 0
         def sleeps():
             nonlocal seen

@@ -253,7 +253,7 @@ def dying(tap, how):
                 odd.append((n, code, out[:80], err))
             elif code != 1:
                 parse(out.decode())
-            # Its real parent learns of the end at once: nobody else may keep the zombie.
+            # The target's real parent learns of the end at once: nobody else may keep the zombie.
             ended = target.process.wait(60)
             if ended != (-9 if how == "killed" else 5):
                 odd.append((n, "ended with", ended))
@@ -297,7 +297,7 @@ def io_worker(tap):
 
 
 def hanging_memory(tap):
-    """Whoever reads a page of it waits for ever: the process that does it in the stop is ended."""
+    """A process that reads a page of it waits for ever: the one that does so in the stop is ended."""
     with Target("hanging") as target:
         if any(line.startswith("unavailable") for line in target.lines):
             tap.skip("a page that hangs", f"userfaultfd: {target.lines[0]}",

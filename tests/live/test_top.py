@@ -59,7 +59,7 @@ class Top:
         self.pid = wait_until(self.command, "the command")
 
     def command(self):
-        """Its pid, when it runs."""
+        """Returns the pid of the command, when it runs."""
         with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="utf-8") as children:
             pids = children.read().split()
         return pids and os.readlink(f"/proc/{pids[0]}/exe") == os.path.realpath(SNAPWALK) and int(pids[0])
@@ -194,7 +194,7 @@ def views(tap):
 
 
 def ends(tap):
-    """Whatever ends it, the terminal is as before."""
+    """The terminal is as before, whatever ends the command."""
     with Target("shares", 3) as target:
         for number, wanted in ((signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGHUP, 0), (signal.SIGQUIT, 0),
                                (signal.SIGSEGV, 256 - signal.SIGSEGV), (signal.SIGABRT, 256 - signal.SIGABRT)):

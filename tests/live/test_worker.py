@@ -305,7 +305,7 @@ def which_process(tap):
                 tap.equal(how_captured(driver.capture(only.pid)["report"]), {"iterator"},
                           "traced by another: captured without a stop")
         target.process.kill()
-        # Its first thread may be one before the others have ended.
+        # The target's first thread may be one before the others have ended.
         wait_until(lambda: status_field(target.pid, target.pid, "State")[:1] == "Z"
                    and os.listdir(f"/proc/{target.pid}/task") == [str(target.pid)], "the target to be a zombie")
         tap.equal(refusal(driver.capture(target.pid, "pidfd=1")), ("zombie", "none"), "a zombie")
@@ -466,7 +466,7 @@ def latency(tap):
             direct.append(run_time(target.pid, times=1) * 1e3)
         print(f"# 100 threads: order to dump median {median(times):.1f} ms, slowest "
               f"{max(times):.1f} ms; the command {median(direct):.1f} ms", flush=True)
-        # It is as fast; a timer or a wait in its way would be many times that, and what the
+        # A worker is as fast as the command; a timer or a wait in its way would be many times that, and what the
         # machine does meanwhile, which is not the same for both, is not.
         tap.check(median(times) <= 3 * median(direct) or min(times) <= 3 * min(direct),
                   "a worker is not much slower than the command",

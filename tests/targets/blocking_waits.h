@@ -151,7 +151,7 @@ static void release_msgrcv(struct call *c)
 	(void) msgsnd(msg_queue, &m, 5, 0);
 }
 
-/* Its own queue, filled up. */
+/* The queue is of this call alone, filled up. */
 static int prepare_msgsnd(struct call *c)
 {
 	struct message m = {1, "hello"};

@@ -45,7 +45,7 @@ static uint64_t random_next(uint64_t *state)
 	return x ^ (x >> 31);
 }
 
-/* Whoever reads it after this reads something else. */
+/* A reader of it after this reads something else. */
 static void payload_release(void *arg)
 {
 	memset(arg, 0xaa, sizeof(struct payload));

@@ -262,7 +262,7 @@ static void by_timerfd(bool armed)
 	(void) !read(fd, &times, sizeof(times));
 }
 
-/* They end with the process, unless it is killed: whoever killed it removes what "id" names. */
+/* The queues end with the process, unless it is killed: its killer removes what "id" names. */
 static void by_messages(void)
 {
 	struct {

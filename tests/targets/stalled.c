@@ -194,7 +194,7 @@ static void *file_map(int prot, bool stall)
 
 /* ---- threads ---------------------------------------------------------------------------------- */
 
-/* Its sp lies where nothing was ever read: the kernel has no need of it. */
+/* The thread's sp lies where nothing was ever read: the kernel has no need of it. */
 static void *wait_on_stack(void *stack)
 {
 	__asm__ volatile("mov %0, %%rsp\n"
@@ -249,7 +249,7 @@ static void over_map(void)
 		die("write");
 }
 
-/* This program once more, from the server; "program FD" then ends its answers. */
+/* Execute this program once more, from the server; "program FD" then ends its answers. */
 static void program_execute(void)
 {
 	int stall_fd, self_fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);

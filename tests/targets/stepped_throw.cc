@@ -56,7 +56,7 @@ NOINLINE void catcher(int n)
 	KEEP();
 }
 
-/* Its frame has no fixed size: its table counts from rbp. */
+/* The frame has no fixed size: its table counts from rbp. */
 NOINLINE void variable(size_t n)
 {
 	volatile char *more = static_cast<volatile char *>(alloca(n));

@@ -17,7 +17,7 @@
  */
 enum { CLR_PDB_MAKE_BYTES = 512, CLR_PDB_MAKE_METHODS = 5 };
 
-/* Its id. */
+/* The id of the PDB. */
 extern const uint8_t clr_pdb_make_id[20];
 
 /* Writes at most CLR_PDB_MAKE_BYTES; how many. */

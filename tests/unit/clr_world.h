@@ -65,7 +65,7 @@ void clr_world_stub(struct clr_world *w, uint32_t start, uint32_t bytes, uint64_
 
 /* Functions of the image, in order. */
 void clr_world_image(struct clr_world *w, const struct sw_pe_function *functions, size_t n);
-/* That code at rva is where a method begins. */
+/* Make code at rva the beginning of a method. */
 void clr_world_entry(struct clr_world *w, uint32_t rva, uint64_t method_avma);
 
 #endif

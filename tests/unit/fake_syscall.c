@@ -9,7 +9,8 @@ struct fake_syscall fake_syscalls[FAKE_SYSCALLS_MAX];
 long __wrap_syscall(long number, ...);
 long __real_syscall(long number, ...);
 
-/* It reads six arguments, as syscall(3) does: the kernel does not look at those that were not given. */
+/* The wrapper reads six arguments, as syscall(3) does: the kernel does not look at those that were
+ * not given. */
 __attribute__((no_sanitize_address)) long __wrap_syscall(long number, ...)
 {
 	long a[6];

@@ -286,7 +286,7 @@ struct sw_snapshot *go_world_snapshot(const struct go_world *w)
 	fake_snapshot_range(snap, GO_GSIGNAL, w->gsignal, sizeof(w->gsignal));
 	fake_snapshot_range(snap, GO_STACK, w->stack, sizeof(w->stack));
 	fake_snapshot_range(snap, go_world_system(0), w->system, sizeof(w->system));
-	/* Its stack is one of those ranges. */
+	/* The thread's stack is one of those ranges. */
 	struct sw_thread *t = fake_snapshot_thread(snap, GO_TID, w->pc, w->sp, NULL, 0);
 	t->regs = w->regs;
 	sw_regs_set(&t->regs, SW_ARCH_SP, w->sp);

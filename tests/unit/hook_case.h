@@ -50,7 +50,8 @@ static inline int hook_case_run(const struct hook_case *c, sw_hook_fn *hook,
 	return hook(&input, ret, err);
 }
 
-/* It wants this target ("pid:7", "comm:x", "unit:u"; "none": the command line's), because of why. */
+/* Check that the hook wants this target ("pid:7", "comm:x", "unit:u"; "none": the command line's),
+ * because of why. */
 static inline void hook_case_acts(struct hook_case c, sw_hook_fn *hook, const char *target,
 				  const char *why)
 {

@@ -29,7 +29,7 @@ struct eh_make {
 
 #define EH_ROWS(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
 
-/* Their offsets. */
+/* The functions return the offsets of what they make. */
 size_t eh_make_cie(struct eh_make *eh, uint8_t encoding);
 size_t eh_make_empty_cie(struct eh_make *eh, uint8_t encoding);
 size_t eh_make_fde(struct eh_make *eh, size_t cie, uint8_t encoding, uint64_t start, uint64_t bytes,

@@ -55,7 +55,7 @@ void ruby_fiber_world_deinit(struct ruby_fiber_world *w);
 void ruby_fiber_world_u64(struct ruby_fiber_world *w, uint64_t avma, uint64_t value);
 uint64_t ruby_fiber_world_get(const struct ruby_fiber_world *w, uint64_t avma);
 
-/* Its thread runs the fiber. */
+/* Let the fiber be run by its thread. */
 void ruby_fiber_world_run(struct ruby_fiber_world *w);
 
 #endif

@@ -96,7 +96,7 @@ struct sw_varlink_client;
 SW_PUBLIC int sw_varlink_client_open(const char *socket_path, int timeout_ms,
 				     struct sw_varlink_client **ret, struct sw_error *err);
 SW_PUBLIC void sw_varlink_client_close(struct sw_varlink_client *client);
-/** Its descriptor, for poll(). */
+/** The descriptor of the client, for poll(). */
 SW_PUBLIC int sw_varlink_client_fd(const struct sw_varlink_client *client);
 
 /** Sends a call; consumes parameters. pass_fd < 0: none. */

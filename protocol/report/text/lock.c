@@ -44,7 +44,8 @@ static void put_owner(struct sw_text_writer *w, const struct sw_report_wait *wai
 	sw_put(w, "\n");
 }
 
-/* It has given the monitor back, and waits for another thread to say that something has changed. */
+/* The thread has given the monitor back, and waits for another thread to say that something has
+ * changed. */
 static bool is_notified(const struct sw_report_wait *wait)
 {
 	return strcmp(wait->kind, "java_wait") == 0 || strcmp(wait->kind, "dotnet_wait") == 0;

@@ -171,7 +171,7 @@ static void put_holder(struct sw_text_writer *w, const struct sw_report_holder *
 		sw_put(w, f != NULL && t->state != 'R' ? "," : "");
 		put_where(w, f, true);
 	}
-	/* Its state has told the first one. */
+	/* The first process was told by the thread's state. */
 	for (size_t i = t != NULL ? 1 : 0; i < h->n_waits_for; i++) {
 		sw_put(w, ", which waits for ");
 		sw_put_process(w, h->waits_for[i]);

@@ -220,8 +220,8 @@ __attribute__((noreturn)) NOINLINE void r_leap_last(struct place *place)
 	longjmp(place->jump, 1);
 }
 
-/* Its last instruction is the call, or the call is in a part of its own: the return address is in no
- * function, or in the next. */
+/* The last instruction is the call, or the call is in a part of its own: the return address is in
+ * no function, or in the next. */
 NOINLINE int r_leap(struct place *place, int n)
 {
 	enter(r_leap);

@@ -16,7 +16,7 @@
 static volatile unsigned long sink;
 static volatile int never;
 
-/* Whatever way a function is left, so that nothing has to be caught for the record's sake. */
+/* The record is right whatever way a function is left: nothing has to be caught for its sake. */
 struct Entered {
 	explicit inline __attribute__((always_inline)) Entered(uint64_t function)
 	{

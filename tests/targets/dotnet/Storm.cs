@@ -28,7 +28,7 @@ static unsafe class Storm
         stop = true;
     }
 
-    /// So that whoever looks knows whose code it sees: "method METHODDESC TYPE.NAME".
+    /// The methods are described, so that a look knows whose code it sees: "method METHODDESC TYPE.NAME".
     static void Describe()
     {
         var all = BindingFlags.Static | BindingFlags.Instance | BindingFlags.Public |

@@ -105,7 +105,7 @@ static NOINLINE __attribute__((cold)) int rare(int n)
 	return leaf(n) - 1;
 }
 
-/* Its unlikely part is a function of its own where the compiler splits. */
+/* The unlikely part is a function of its own where the compiler splits. */
 static NOINLINE int split(int n)
 {
 	int a = leaf(n), b = leaf(a);

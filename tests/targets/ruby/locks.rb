@@ -85,7 +85,7 @@ def mutexes
     sleep
   end
   waiter(three, ready.pop, "fiber")
-  # It waits for what a condition variable says, with the Mutex unlocked.
+  # The thread waits for what a condition variable says, with the Mutex unlocked.
   four = Mutex.new
   condition = ConditionVariable.new
   sleeper = Thread.new { four.synchronize { condition.wait(four) } }

@@ -52,7 +52,7 @@ TEST(test_split_and_batched)
 	sw_varlink_input_deinit(&input);
 }
 
-/* Whatever the peer's writes were, the messages are the same. */
+/* The messages are the same, whatever the peer's writes were. */
 TEST(test_every_split)
 {
 	static const char stream[] = "one\0\0three is longer\0four"; /* its own NUL is the last */

@@ -256,7 +256,8 @@ TEST_WITH(test_wrong_bytes, setup, teardown)
 	sw_unit_destroy(unit);
 }
 
-/* Whoever is given it does not look into the file again: there is nothing in there any more. */
+/* A symbolizer that is given the results does not look into the file again: there is nothing in
+ * there any more. */
 TEST_WITH(test_symbolizers, setup, teardown)
 {
 	struct fixture *f = *state;

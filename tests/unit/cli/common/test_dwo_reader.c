@@ -115,7 +115,8 @@ TEST(regular_files_of_that_name_are_read)
 	sw_dwo_reader_end(&reader);
 }
 
-/* It is asked no more: what it says would be of the question before. */
+/* A reader that did not answer is asked no more: its answer would be that to the question
+ * before. */
 TEST(after_no_answer_it_is_not_asked)
 {
 	struct sw_dwo_reader reader;
@@ -125,7 +126,7 @@ TEST(after_no_answer_it_is_not_asked)
 	for (int i = 0; i < 100000 && reader.fd >= 0; i++)
 		(void) sw_dwo_reader_read(&reader, path_of("a.dwo"), LONG_AGO_NS, &bytes);
 	assert_int_equal(reader.fd, -EBADF);
-	/* Its number is another file's now, which nobody writes to. */
+	/* The reader's number is another file's now, which nobody writes to. */
 	sw_cleanup(sw_close_p) int other =
 		open(path_of("other"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	assert_int_equal(other, fd);

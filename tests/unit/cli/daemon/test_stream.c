@@ -110,7 +110,7 @@ TEST(test_one_line)
 	sw_stream_deinit(&s);
 }
 
-/* Whatever it is sent for, it takes no more than the limit. */
+/* A stream takes no more than the limit, whatever it is sent for. */
 TEST(test_too_large)
 {
 	enum { PART = 8 << 20 };

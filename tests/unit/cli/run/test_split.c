@@ -138,7 +138,8 @@ TEST_WITH(what_cannot_be_started_is_done_here, setup, teardown)
 	}
 }
 
-/* Its first part may be there; the rest of its parts is dumped here, and nothing of half a part is written. */
+/* The worker's first part may be there; the rest of its parts is dumped here, and nothing of half a
+ * part is written. */
 TEST_WITH(what_a_worker_leaves_is_done_here, setup, teardown)
 {
 	const struct sw_split_work work = {.dump = dump_much, .progress = kill_after_the_first};

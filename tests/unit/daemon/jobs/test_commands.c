@@ -43,7 +43,7 @@ TEST_WITH(in_turn, setup, NULL)
 	assert_int_equal(next_user(&commands), 2);
 	assert_int_equal(next_user(&commands), 3);
 	assert_int_equal(next_user(&commands), 1);
-	/* Whoever is new does not wait for the one who always comes. */
+	/* A new user does not wait for the one who always comes. */
 	assert_true(sw_commands_add(&commands, &dumps[9], 4, false, NULL));
 	assert_int_equal(next_user(&commands), 4);
 	assert_int_equal(next_user(&commands), 1);

@@ -455,7 +455,7 @@ TEST_WITH(test_deadline, setup, teardown)
 		assert_true(sd_event_run(f->event, 5000000) > 0);
 	assert_string_equal(a.heard, "stopped io.snapwalk.Timeout");
 	assert_int_equal(f->counters.workers_killed_total, 1);
-	/* Its place is free, whether it is really gone or not. */
+	/* The job's place is free, whether its process is really gone or not. */
 	assert_int_equal(f->jobs.n_running, 0);
 	assert_int_equal(f->jobs.n_left, 1);
 	f->config.timeout_ms = 60000;
@@ -556,7 +556,7 @@ TEST_WITH(test_running_right, setup, teardown)
 	loop(f);
 }
 
-/* Whatever decides who may look at the process: a change of it ends the dump, also when the change
+/* A change of anything that decides who may look at the process ends the dump, also when the change
  * is taken back. */
 TEST_WITH(test_recent_rights, setup, teardown)
 {

@@ -105,7 +105,7 @@ TEST(deny_list)
 		char *deny[] = {"other", (char *) cases[i].deny, NULL};
 		struct sw_config config = {.deny = deny};
 		assert_int_equal(authorize(&config, &same, &t), cases[i].rule);
-		/* It wins over everybody. */
+		/* Deny= wins over everybody. */
 		assert_int_equal(authorize(&config, &privileged, &t), cases[i].rule);
 	}
 	char *deny[] = {"/usr/bin/server", NULL};

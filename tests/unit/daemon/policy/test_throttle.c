@@ -29,7 +29,7 @@ TEST(bucket)
 	assert_int_equal(sw_limits_take(l, 1000, T0 + 999 * MS + 1), 1);
 	assert_int_equal(sw_limits_take(l, 1000, T0 + S), 0);
 	assert_int_equal(sw_limits_take(l, 1000, T0 + S), 1000);
-	/* Others and root do not suffer. */
+	/* Other users and root do not suffer. */
 	assert_int_equal(sw_limits_take(l, 1001, T0 + S), 0);
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(sw_limits_take(l, 0, T0 + S), 0);
@@ -113,8 +113,8 @@ TEST(budget)
 	sw_limits_destroy(l);
 }
 
-/* Whoever waits as long as he is told is let in, and in no 60 s is a target stopped for longer than
- * its budget: 7.3 ms each time, as fast as allowed, for ten minutes. */
+/* A caller that waits as long as it is told is let in, and in no 60 s is a target stopped for
+ * longer than its budget: 7.3 ms each time, as fast as allowed, for ten minutes. */
 TEST(budget_holds)
 {
 	enum { STOPS_MAX = 10000, STOP_US = 7300 };

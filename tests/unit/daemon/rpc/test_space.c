@@ -47,7 +47,8 @@ TEST(reserved)
 	}
 }
 
-/* Whoever reads slowly, in as many connections as they get, does not make the daemon hold more than it has. */
+/* A client that reads slowly, in as many connections as it gets, does not make the daemon hold more
+ * than it has. */
 TEST(memory)
 {
 	enum { USERS = 8, EACH = 4, DUMP = 40 << 20, REPLY = 15 << 20 };

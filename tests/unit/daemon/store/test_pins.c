@@ -108,7 +108,7 @@ TEST(strange_files)
 	sw_store_close(store);
 	store = store_case_open(&f);
 	assert_false(sw_store_find(store, "a")->pinned);
-	/* It is in nobody's way, and nothing is written through it. */
+	/* A strange file is in nobody's way, and nothing is written through it. */
 	assert_int_equal(pin(store, "a", 5, true), 0);
 	struct stat st;
 	assert_int_equal(lstat(path, &st), 0);

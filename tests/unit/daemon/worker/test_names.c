@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* That names come from one worker to the next is shown by tests/live/test_daemon_series.py. */
+/* The way of names from one worker to the next is shown by tests/live/test_daemon_series.py. */
 #include "worker/names.h"
 #include "cleanup.h"
 #include "test.h"

@@ -154,7 +154,7 @@ static bool lives(const char *path)
 	return access(stat, F_OK) == 0 || (errno != ENOENT && errno != ESRCH);
 }
 
-/* It and its children are killed at the time limit. */
+/* The command and its children are killed at the time limit. */
 TEST(too_long)
 {
 	struct fixture f;

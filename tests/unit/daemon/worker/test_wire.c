@@ -139,7 +139,8 @@ TEST_WITH(test_order, setup, teardown)
 	assert_int_equal(close(target_fd) + close(names_fd), 0);
 }
 
-/* Whatever is in there, nothing behind it is read: a broker that is not what it was sends it. */
+/* Bytes behind the message are never read, whatever is in it: a broker that was taken over may send
+ * it. */
 TEST(test_deny_list)
 {
 	struct sw_spawner_policy *policy = calloc(1, sizeof(*policy));

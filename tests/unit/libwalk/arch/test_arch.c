@@ -306,7 +306,7 @@ TEST(test_entry_call)
 	assert_int_equal(sw_arch_known_code(m, AT, AT - 14), SW_CODE_UNKNOWN);
 	assert_int_equal(sw_arch_known_code(m, AT - 7, AT - 14), SW_CODE_THREAD_START);
 
-	/* It jumps over a constant: xor %ebp,%ebp; jmp +4; int3 ...; call +0 */
+	/* The code jumps over a constant: xor %ebp,%ebp; jmp +4; int3 ...; call +0 */
 	m = memory_ending(BYTES(0x31, 0xed, 0xeb, 0x04, 0xcc, 0xcc, 0xcc, 0xcc, 0xe8, 0, 0, 0, 0));
 	assert_int_equal(sw_arch_known_code(m, AT, AT - 13), SW_CODE_THREAD_START);
 

@@ -78,7 +78,7 @@ TEST(test_decode)
 	assert_int_equal(value, SW_UTF8_REPLACEMENT);
 }
 
-/* Whatever the bytes, the result is well-formed and free of control characters. */
+/* The result is well-formed and free of control characters, whatever the bytes. */
 TEST(test_all_pairs)
 {
 	for (unsigned a = 0; a < 256; a++) {

@@ -305,7 +305,7 @@ TEST_WITH(test_fresh, setup, teardown)
 	assert_int_not_equal(t->state, '?');
 }
 
-/* It became another program: none of it is given. */
+/* The process became another program: none of it is given. */
 TEST_WITH(test_changed, setup, teardown)
 {
 	struct fixture *f = *state;

@@ -152,7 +152,7 @@ TEST(test_cut)
 	assert_int_equal(f->snap->n_warnings, 1);
 	assert_int_equal(f->snap->warnings[0].code, SW_WARN_STACK_LIMIT);
 	assert_int_equal(f->snap->warnings[0].tid, 11);
-	/* Its upper end is there, too: a walk may leap over what lies between. */
+	/* The stack's upper end is there, too: a walk may leap over what lies between. */
 	assert_int_equal(f->snap->n_ranges, 1);
 	assert_int_equal(f->snap->ranges[0].start_avma, stack_avma(1) - STACK_MAX);
 	assert_int_equal(f->snap->ranges[0].bytes, STACK_MAX);

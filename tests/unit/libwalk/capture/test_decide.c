@@ -129,7 +129,7 @@ TEST(looks_after_the_last_stop)
 	assert_int_equal(after(round, 31, 99 * MS), SW_NEXT_REST);
 }
 
-/* It comes and goes, and is on a CPU in no look. */
+/* A thread that comes and goes is on a CPU in no look. */
 TEST(moving)
 {
 	assert_int_equal(after(left(1, 0, 0), 20, 30 * MS), SW_NEXT_REST);

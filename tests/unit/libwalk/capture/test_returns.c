@@ -96,7 +96,7 @@ TEST(stacks_get_their_addresses)
 	assert_int_equal(f.words[1][1], CODE + 3);
 }
 
-/* Whoever ran meanwhile has another stack than the one that was told. */
+/* A thread that ran meanwhile has another stack than the one that was told. */
 TEST(not_of_others)
 {
 	struct fixture f;

@@ -68,7 +68,7 @@ static struct fake_look quiet(void)
 	return look;
 }
 
-/* It runs, and so far has run longer at each look. */
+/* The thread runs, and so far has run longer at each look. */
 static void runs(struct fake_look *look, size_t thread, size_t number)
 {
 	look->records[thread].on_cpu = 1;
@@ -358,7 +358,8 @@ TEST(test_limit_of_all_stops)
 	end();
 }
 
-/* It did not stop in time, and sleeps a moment later: then nothing is missing, and nothing was too late. */
+/* The thread did not stop in time, and sleeps a moment later: then nothing is missing, and nothing
+ * was too late. */
 static void look_later(size_t number, struct fake_look *ret)
 {
 	*ret = quiet();

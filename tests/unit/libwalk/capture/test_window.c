@@ -154,7 +154,7 @@ TEST(test_all_sleep)
 	end(f);
 }
 
-/* Whoever ran in between is not taken, and what was copied of it is thrown away. */
+/* A thread that ran in between is not taken, and what was copied of it is thrown away. */
 TEST(test_ran)
 {
 	struct fixture *f = start();
@@ -182,7 +182,7 @@ TEST(test_on_a_cpu)
 	end(f);
 }
 
-/* It stood still in the first pass and was gone in the second. */
+/* The thread stood still in the first pass and was gone in the second. */
 TEST(test_gone_meanwhile)
 {
 	struct fixture *f = start();
@@ -242,7 +242,7 @@ TEST(test_carrier)
 	run(f);
 	assert_taken(f, "nnn");
 	end(f);
-	/* That it ran is no harm to the others. */
+	/* A thread that ran is no harm to the others. */
 	f = start();
 	f->records[1][0].n_voluntary++;
 	run(f);
@@ -591,7 +591,8 @@ TEST(test_stayed)
 	assert_int_equal(f->window->threads[0].instant, 2);
 	assert_int_equal(f->window->threads[1].instant, 2);
 	assert_int_equal(f->window->threads[2].instant, SW_INSTANT_OF_RUNTIMES);
-	/* It was woken, runs now, ran since, or was stopped, with nobody to look at the others. */
+	/* The thread was woken, runs now, ran since, or was stopped, with nobody to look at the
+	 * others. */
 	f->records[1][2].state = 0;
 	look_again(f);
 	assert_false(sw_window_stayed(f->window, 2));

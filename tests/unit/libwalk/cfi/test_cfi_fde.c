@@ -35,7 +35,7 @@ static void rule_is(const struct sw_cfi_section *section, uint64_t off, uint64_t
 	sw_arena_deinit(&arena);
 }
 
-/* Whatever the pointers count from, the rule is the same at each address. */
+/* The rule is the same at each address, whatever the pointers count from. */
 TEST(test_encodings)
 {
 	static const uint8_t encodings[] = {ABS8, PCREL4, PCREL8, TEXTREL4, DATAREL4};

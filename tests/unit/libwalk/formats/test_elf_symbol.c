@@ -334,7 +334,7 @@ TEST(test_endless_names)
 	clock_t begin = clock();
 	assert_false(sw_elf_symbols_find(&symbols, name, &found_symbol));
 	assert_true(clock() - begin < 2 * CLOCKS_PER_SEC);
-	/* It was asked for each of them: the last one is it. */
+	/* The search was for each of the names: the last one is it. */
 	Elf64_Sym last = symbol;
 	last.st_name = STRING_BYTES - 5;
 	memcpy(image + SYMBOLS + (SW_ELF_CHAIN_MAX - 1) * sizeof(last), &last, sizeof(last));

@@ -200,7 +200,7 @@ TEST(test_misread)
 	scene_destroy(s);
 }
 
-/* Whatever the list is: so many reads and so many bytes. */
+/* The hook makes so many reads of so many bytes, whatever the list is. */
 TEST(test_limits)
 {
 	struct scene *s = scene_create(LONG);

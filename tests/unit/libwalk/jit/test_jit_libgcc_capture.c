@@ -273,7 +273,7 @@ TEST(test_locked_tree)
 	scene_destroy(s);
 }
 
-/* Whatever the list is: so many reads, so many tables. */
+/* The hook makes so many reads of so many tables, whatever the list is. */
 TEST(test_limits)
 {
 	struct scene *s = scene_create(LONG);

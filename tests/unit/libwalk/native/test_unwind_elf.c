@@ -337,7 +337,8 @@ static struct sw_map map_as(const struct sw_map *map, const char *path, bool wri
 	return m;
 }
 
-/* It is one where the frame is the last of its memory, as a fiber's first; not on a thread's stack. */
+/* The return address 0 is an end where the frame is the last of its memory, as a fiber's first; not
+ * on a thread's stack. */
 TEST(test_end_of_mapping)
 {
 	static const char why[] = "the return address is 0, which proves no end";

@@ -248,7 +248,8 @@ TEST(test_long_walk)
 		SW_END_NO_UNWIND_INFO, "the module has no unwind information for this code");
 }
 
-/* It is followed to its end if there is no branch in it, and not for any number of frames. */
+/* A long function is followed to its end if there is no branch in it, and not for any number of
+ * frames. */
 TEST(test_long)
 {
 	static const uint8_t nop[] = {0x90}, branch[] = {0x74, 0x00};

@@ -73,7 +73,7 @@ TEST(test_stale)
 		SW_END_COMPLETE, NULL);
 }
 
-/* They lead to code, but no call comes before it. */
+/* The stale words lead to code, but no call comes before it. */
 TEST(test_stale_into_code)
 {
 	static const uint64_t stack[] = {AFTER_G, 0, JIT + 10, AFTER_G, 0, AFTER_START};

@@ -55,7 +55,7 @@ static void policy_read(void *arg)
 	*(int *) arg = sched_getscheduler(0);
 }
 
-/* It has the priority that we have for ourselves before it is asked for anything. */
+/* The process has the priority that we have for ourselves before it is asked for anything. */
 TEST(test_priority)
 {
 	struct sw_expendable *e = NULL;

@@ -57,7 +57,7 @@ static bool is_offered(const struct world *w)
 		}                                                        \
 	} while (0)
 
-/* Whatever the next allocation maps is no code. */
+/* Memory that the next allocation maps is no code. */
 TEST(all_as_in_the_text)
 {
 	struct world w;

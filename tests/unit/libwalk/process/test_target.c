@@ -33,7 +33,7 @@ TEST(lives)
 	other.pidfd = -EBADF;
 	other.starttime++;
 	assert_false(sw_target_lives(&other));
-	/* It has ended, and nobody has asked how. */
+	/* The process has ended, and nobody has asked how. */
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(waitid(P_PID, (id_t) pid, &info, WEXITED | WNOWAIT), 0);
 	assert_lives(target, false);

@@ -558,7 +558,7 @@ TEST_WITH(test_save_begin_of_swapped, setup, teardown)
 	}
 }
 
-/* Whoever may put a link there may let it lead to any directory of ours. */
+/* A user who may put a link there may let it lead to any directory of ours. */
 TEST_WITH(test_save_by_link, setup, teardown)
 {
 	enum { ANOTHER = 65534 };

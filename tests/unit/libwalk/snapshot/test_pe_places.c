@@ -143,7 +143,7 @@ TEST(test_program)
 	world_end(&w);
 }
 
-/* That it is no ELF file is no fault of a PE module. */
+/* A PE module is not at fault for being no ELF file. */
 TEST(test_module)
 {
 	struct world w;

@@ -240,7 +240,8 @@ TEST(code_without_format)
 	fake_snapshot_destroy(snap);
 }
 
-/* It is unmapped while we look, or is not the beginning of the file: no image that is missed. */
+/* The mapping is unmapped while we look, or is not the beginning of the file: no image that is
+ * missed. */
 TEST(code_without_format_gone)
 {
 	static const uint64_t offs[] = {0, 0x10000};

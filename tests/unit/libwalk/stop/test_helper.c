@@ -58,7 +58,7 @@ TEST(test_stuck)
 	bool killed = false;
 	assert_int_equal(sw_helper_run(wait_for_ever, &seen, &seen.progress, 50, &killed, NULL), 0);
 	assert_true(killed);
-	/* It is reaped. */
+	/* The helper is reaped. */
 	if (seen.pid != 0)
 		assert_int_equal(kill(seen.pid, 0), -1);
 }

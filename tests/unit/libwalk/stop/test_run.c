@@ -163,7 +163,7 @@ TEST(test_overflow)
 	assert_int_equal(f->n_with_regs, 3);
 }
 
-/* Its id was given to a thread of another process, which gets its signal and goes on. */
+/* The thread's id was given to a thread of another process, which gets its signal and goes on. */
 TEST(test_foreign)
 {
 	struct fixture *f = start(3);
@@ -450,7 +450,7 @@ TEST(test_32_bit)
 	assert_int_equal(f->tracees[1].reason, SW_E_ARCH);
 }
 
-/* Whoever must be asked is asked of a directory that can be opened; otherwise nothing is copied. */
+/* The permission is asked with a directory that can be opened; otherwise nothing is copied. */
 TEST(test_permit)
 {
 	struct fixture *f = start(2);

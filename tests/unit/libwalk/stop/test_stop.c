@@ -128,7 +128,8 @@ TEST_WITH(test_refused, setup, teardown)
 	assert_int_equal(f->n_stopped, 0);
 	assert_true(f->stop.refused);
 	assert_int_equal(f->tracee.phase, SW_TRACEE_RELEASED);
-	/* Its epoll_wait() does not end because of the stop, although nothing was copied. */
+	/* The thread's epoll_wait() does not end because of the stop, although nothing was
+	 * copied. */
 	assert_true(f->tracee.hide_stop);
 }
 

@@ -54,7 +54,7 @@ TEST(test_lost)
 	assert_int_equal(wait_on(&w, FUTEX_WAIT, (uint32_t[8]){2, 1, 555, 1, 0}, 0).lost_owner, 0);
 	assert_int_equal(wait_on(&w, PRIVATE, (uint32_t[8]){2, 1, 101, 1, 0}, 0).lost_owner, 0);
 	assert_int_equal(wait_on(&w, PRIVATE, (uint32_t[8]){0, 0, 555, 1, 0}, 0).lost_owner, 0);
-	/* It may be a thread that began later, or one whose own id could not be read. */
+	/* The owner may be a thread that began later, or one whose own id could not be read. */
 	struct sw_futex_wait wait = wait_on(&w, PRIVATE, (uint32_t[8]){2, 1, 555, 1, 0}, 0);
 	assert_int_equal(wait.lost_owner, 555);
 	w.snap.newer_threads = true;

@@ -31,7 +31,7 @@ TEST(test_by_counters)
 	assert_in_range((uint64_t) (spent[SW_ACTIVITY_BLOCKED] + 0.5), 200, 200);
 	sw_shares_finish(&s, &n_on_cpu, &n_rest, &n_blocked);
 	assert_int_equal(n_on_cpu, 0);
-	/* It was never seen blocked. */
+	/* The thread was never seen blocked. */
 	assert_int_equal(on_cpu + runnable + n_rest, 1000);
 }
 
@@ -117,7 +117,8 @@ TEST(test_lost_events)
 	assert_int_equal(counted + n_on_cpu + n_rest, 1000);
 }
 
-/* It blocks and runs in turn, too fast for its stack to be read: that time is told apart. */
+/* The thread blocks and runs in turn, too fast for its stack to be read: that time is told
+ * apart. */
 TEST(test_never_held)
 {
 	struct sw_shares s = {0};

@@ -338,7 +338,7 @@ TEST_WITH(test_table, setup, teardown)
 	assert_true(world.fake.reads <
 		    64); /* of the table itself alone: its places are not there */
 	assert_string_equal(show(SW_BEAM_TABLE_MAX - 1).info.name, "<0.80.0>");
-	/* Its end is not there. */
+	/* The table's end is not there. */
 	beam_world_u32(&world, BEAM_TABLE + at->table_n, FULL_BYTES / 8 / 64);
 	beam_world_u64(&world, BEAM_TABLE + at->table_places, FULL + FULL_BYTES - 4096);
 	assert_int_equal(list("the table of processes could not be copied"), 512);

@@ -157,7 +157,7 @@ TEST(test_link)
 		assert_non_null(bytes);
 		assert_memory_equal(bytes, expected, n);
 		assert_true(sw_clr_pdb_open(&pdb, (struct sw_bytes){bytes, n}, link.id));
-		/* It must be as long as it says. */
+		/* The unpacked PDB must be as long as it says. */
 		link.unpacked_bytes--;
 		assert_null(sw_clr_pdb_unpack(a.pe.memory, &link));
 		link.unpacked_bytes += 2;

@@ -19,7 +19,7 @@ TEST(test_utf8)
 	struct sw_text text = {0};
 	struct fake_memory fake = FAKE_MEMORY({AVMA, bytes, sizeof(bytes)});
 	struct sw_memory m = fake_memory(&fake);
-	/* It ends with what can be read: the next page may not be there. */
+	/* The text ends with what can be read: the next page may not be there. */
 	assert_false(sw_clr_utf8_read(m, AVMA, 20, &text));
 	text_is(&text, "a name that is longe");
 	assert_false(sw_clr_utf8_read(m, 0, 20, &text));

@@ -170,7 +170,8 @@ TEST_WITH(test_notes, setup, teardown)
 	assert_false(sw_clr_thread_info(w->clr, sw_snapshot_thread(w->snap, 106), &note));
 }
 
-/* It has stopped the others; a pool worker; one that has ended, whose stack is another's now. */
+/* The threads: one that has stopped the others; a pool worker; one that has ended, whose stack is
+ * another's now. */
 TEST_WITH(test_states, setup, teardown)
 {
 	struct world *w = *state;

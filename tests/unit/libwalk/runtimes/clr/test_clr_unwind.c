@@ -308,7 +308,8 @@ TEST(test_stub)
 	assert_false(s.ret.weak);
 	scene_end();
 
-	/* It has pushed something; a number is no return address, nor is code without a call. */
+	/* The stub has pushed something; a number is no return address, nor is code without a
+	 * call. */
 	static const uint64_t pushed[] = {17, WORLD_CODE + METHOD + 2, WORLD_CODE + RETURN};
 	scene_make(WORLD_CODE + STUB + 3, true, pushed, 3, 0);
 	assert_int_equal(step(), SW_STEP_OK);

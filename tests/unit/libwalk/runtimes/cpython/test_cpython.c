@@ -202,7 +202,7 @@ TEST(test_unlinked)
 			unlinked(minor, owner);
 }
 
-/* That many words has a frame of the code in the data stack. */
+/* Give a frame of the code so many words in the data stack. */
 static void frame_words(unsigned code, uint32_t words)
 {
 	const struct sw_cpython_layout *l = &world.c.at.layout;

@@ -253,7 +253,7 @@ TEST(test_tables)
 	}
 }
 
-/* It is not locked; what is entered is another one; the exit is something else. */
+/* The lock is not locked; what is entered is another one; the exit is something else. */
 TEST(test_no_owner)
 {
 	static const struct {

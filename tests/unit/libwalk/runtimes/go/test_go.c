@@ -419,7 +419,7 @@ TEST_WITH(test_linked, setup, NULL)
 	world.system[0] = go_world_pc(GO_ASMCGOCALL, 0x22);
 	EXPECT(SW_END_COMPLETE, {GO_LINKED, 0x12}, {GO_ASMCGOCALL, 0x22}, {GO_OUTER, 0x18},
 	       {GO_GOEXIT, 1});
-	/* It is another one's, or not behind the call. */
+	/* The saved word is another goroutine's, or not behind the call. */
 	world.system[4 + 6] = GO_GSIGNAL;
 	EXPECT(SW_END_NO_UNWIND_INFO, {GO_LINKED, 0x12});
 	world.system[4 + 6] = GO_CURG;
@@ -442,7 +442,7 @@ TEST_WITH(test_cgocallback, setup, NULL)
 	world.system[72 + 5] = GO_STACK_END - go_world_stack(5);
 	EXPECT(SW_END_COMPLETE, {GO_LEAF, 0}, {GO_CGOCALLBACK, 0x20}, {GO_CROSSCALL2, 0x10},
 	       {GO_MCALL, 0x20});
-	/* It is not the last callback: another one was made from it. */
+	/* The callback is not the last one: another one was made from it. */
 	world.g0[7] = go_world_system(20);
 	world.system[20] = go_world_system(40);
 	world.system[32 + 6] = GO_CURG;

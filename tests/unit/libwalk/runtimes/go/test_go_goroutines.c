@@ -153,7 +153,7 @@ TEST_WITH(test_goroutines, setup, NULL)
 	assert_int_equal(g->created_line, 11);
 	assert_int_equal(g->created_by_id, 1);
 	walked_deinit(&w);
-	/* They were not asked for. */
+	/* Goroutines were not asked for. */
 	w.snap = go_world_snapshot(&world);
 	assert_int_equal(sw_walk_all(w.snap, NULL, &w.walks, NULL), 0);
 	assert_int_equal(w.walks->n_walks, 1);

@@ -491,7 +491,7 @@ TEST_WITH(test_resumed, setup, teardown)
 	sw_regs_set(regs, SW_X86_64_R13, PHP_MAP); /* linked, whatever else there is */
 	sw_php_chain_read(&world.php, &world.thread);
 	assert_int_equal(c->n, 3);
-	/* It is itself the one that resumes another generator. */
+	/* The generator is itself the one that resumes another one. */
 	sw_regs_set(regs, SW_X86_64_R13, PHP_LEAF);
 	sw_regs_set(regs, SW_X86_64_R14, PHP_CLOSURE);
 	sw_php_chain_read(&world.php, &world.thread);

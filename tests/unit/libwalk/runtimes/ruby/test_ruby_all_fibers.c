@@ -190,7 +190,7 @@ TEST_WITH(test_pool, setup, teardown)
 {
 	assert_true(sw_ruby_pool_read(ruby->vm.memory, RUBY_FIBER_POOL, &ruby->vm.pool));
 	assert_int_equal(list(NULL), 2);
-	/* Its stack may be one mapping with what lies behind it. */
+	/* The fiber's stack may be one mapping with what lies behind it. */
 	world.maps[1].end_avma += 0x4000;
 	assert_int_equal(list(NULL), 2);
 	ruby->vm.pool.avma = 0;

@@ -201,7 +201,7 @@ TEST_WITH(test_limit, setup, teardown)
 			    "there are too many fibers");
 	assert_int_equal(n_got, 1); /* the others are not theirs */
 	assert_true(world.fake.reads < 4 * SW_RUBY_CONTEXTS_MAX);
-	/* It is one of both sides together. */
+	/* The limit is one of both sides together. */
 	const uint64_t before_avma = ruby_fiber_world_get(&world, OWN + PREV);
 	put(OWN + PREV, MANY_END);
 	n_many = 0;

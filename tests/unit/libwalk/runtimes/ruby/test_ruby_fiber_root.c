@@ -132,7 +132,7 @@ TEST_WITH(test_end, setup, teardown)
 	assert_int_equal(step(), SW_STEP_END);
 }
 
-/* It returns somewhere, or to 0 elsewhere. */
+/* The frame returns somewhere, or to 0 elsewhere. */
 TEST_WITH(test_returns, setup, teardown)
 {
 	put(t.stack, 40, CODE + 6);

@@ -146,7 +146,7 @@ TEST_WITH(test_gvl, setup, teardown)
 	assert_string_equal(info.mode, "holds_gvl");
 	assert_true(sw_ruby_thread_note(&world.ruby, &threads[0], &info));
 	assert_null(info.mode);
-	/* It gave it up, and lets others go first. */
+	/* The thread gave the GVL up, and lets others go first. */
 	sw_regs_set(&threads[1].regs, SW_X86_64_RDI, GVL + 80);
 	assert_int_equal(gvl_owner(1), 102);
 	sw_regs_set(&threads[1].regs, SW_X86_64_RDI, GVL + 176);
@@ -225,7 +225,7 @@ TEST_WITH(test_mutex, setup, teardown)
 	assert_int_equal(mutex_owner(), 0);
 	ruby_world_u64(&world, MUTEX, fiber(0)); /* its own */
 	assert_int_equal(mutex_owner(), 0);
-	/* It was woken, and wants the GVL first. */
+	/* The thread was woken, and wants the GVL first. */
 	ruby_world_u64(&world, MUTEX, fiber(1));
 	ruby_world_u64(&world, GVL, thread(2));
 	ruby_world_u64(&world, HEAD, thread(0) + 104);

@@ -220,7 +220,7 @@ TEST_WITH(test_combinators, setup, NULL)
 		assert_true(sw_v8_await_next(&chain, &await));
 		assert_int_equal(await.object, g);
 		expect_end(&chain, NULL, NULL);
-		/* It was called before: its context is another one. */
+		/* The closure was called before: its context is another one. */
 		v8_put(closure, 8, undefined);
 		uint64_t native = v8_make(TYPE_CONTEXT, 64);
 		v8_put(native, 40, undefined);
@@ -248,7 +248,7 @@ TEST_WITH(test_promises, setup, NULL)
 	assert_true(sw_v8_await_next(&chain, &await));
 	assert_int_equal(await.object, g);
 	expect_end(&chain, NULL, NULL);
-	/* It is done already: what it has is no reaction, whatever it looks like. */
+	/* The promise is settled already: what it has is no reaction, whatever it looks like. */
 	v8_put(p[0], 32, v8_smi(5));
 	chain = begin(p[0], &await);
 	expect_end(&chain, NULL, NULL);
@@ -318,7 +318,7 @@ TEST_WITH(test_begin, setup, NULL)
 	closure = make_builtin(SW_V8_AWAIT_RESOLVE, done, 0);
 	assert_false(sw_v8_await_begin(v8_heap(&layout), closure, &await, &chain));
 	assert_true(sw_v8_await_is_over(v8_heap(&layout), closure));
-	/* Others than those that continue. */
+	/* Builtins other than those that continue. */
 	closure = make_builtin(SW_V8_ALL_ELEMENT, running, 0);
 	assert_false(sw_v8_await_begin(v8_heap(&layout), closure, &await, &chain));
 	closure = make_closure(v8_make(TYPE_BYTECODE, 64), running, 0);

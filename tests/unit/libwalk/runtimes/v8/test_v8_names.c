@@ -161,7 +161,7 @@ TEST_WITH(test_interpreted, setup, teardown)
 	assert_int_equal(f->offset, 40);
 }
 
-/* It has called what sets up its frame: rdi was the function then. */
+/* The code has called what sets up its frame: rdi was the function then. */
 TEST_WITH(test_entered, setup, teardown)
 {
 	uint64_t object = make_code(11);

@@ -526,7 +526,7 @@ TEST(test_missing_exports)
 		   "ntdll.dll does not say where callbacks, exceptions and APCs enter it");
 }
 
-/* Then what the dispatcher's call frame information leads to is no whole stack. */
+/* A walk by the dispatcher's call frame information alone is no whole stack. */
 TEST(test_unknown_dispatcher)
 {
 	struct wine_case *w = malloc(sizeof(*w));

@@ -200,7 +200,8 @@ TEST(test_malformed)
 	walk_one(backwards, 1, SW_END_NO_UNWIND_INFO, "code that belongs to no module", 1,
 		 &registry);
 	assert_null(registry.name);
-	/* Its table has no entry for the code: taken for a leaf, as the first frame may be. */
+	/* The entry's table has no entry for the code: taken for a leaf, as the first frame may
+	 * be. */
 	struct entry wrong[] = {{.base = JIT, .end = JIT + 0x200, .table = JIT + 0x44, .count = 1}};
 	walk_one(wrong, 1, SW_END_NO_UNWIND_INFO, "code without a table entry that is no leaf", 1,
 		 &registry);

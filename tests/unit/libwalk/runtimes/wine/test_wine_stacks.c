@@ -103,7 +103,7 @@ static void hook_run(struct process *p)
 	assert_int_equal(sw_wine_stacks(&capture), 0);
 }
 
-/* That part number i is [start, end). */
+/* Check that part number i is [start, end). */
 static void part_is(const struct process *p, size_t i, uint64_t start, uint64_t end)
 {
 	assert_true(i < p->space.n_parts);

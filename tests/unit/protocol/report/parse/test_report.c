@@ -140,7 +140,7 @@ TEST(test_waits)
 	assert_non_null(strstr(json, "\"address\":\"0x0\",\"access\":\"write\""));
 }
 
-/* They stand before the others, and are no stack by themselves. */
+/* Kernel frames stand before the others, and are no stack by themselves. */
 TEST(test_kernel_frames)
 {
 	static const struct sw_report_frame kernel[] = {

@@ -65,7 +65,7 @@ TEST(test_extension)
 		    "  #12  checksum      (ruby)  d.rb:12\n"
 		    "  #13  checksum      (ruby)  d.rb:13\n"
 		    "       … 26 frames (--all)\n");
-	/* They are near enough: nothing is folded in between. */
+	/* The frames are near enough: nothing is folded in between. */
 	frames[4] = ruby("digest", 3);
 	assert_some(frames, DEEP, 'R',
 		    "  #0   transform+0   server  f.c:1\n"

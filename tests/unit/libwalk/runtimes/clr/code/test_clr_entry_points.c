@@ -248,7 +248,7 @@ TEST_WITH(test_without, setup, teardown)
 	assert_null(clr_r2r_name(w, 0x140));
 }
 
-/* Whatever stands in the tables: an answer, and soon. */
+/* The tables give an answer, and soon, whatever stands in them. */
 static void damage(void **state, size_t at, size_t n)
 {
 	for (size_t end = at + n; at < end; at++)

@@ -83,7 +83,8 @@ TEST_WITH(test_dynamic, setup, teardown)
 	name_is(w, NAMED_DATA + NAMED_OUTER, 7, 0, "? [IL stub]");
 }
 
-/* Its memory goes to the next method: what was read of it before may be anything. */
+/* The memory of a dynamic method goes to the next one: what was read of it before may be
+ * anything. */
 TEST_WITH(test_dynamic_holds, setup, teardown)
 {
 	struct clr_named *w = *state;

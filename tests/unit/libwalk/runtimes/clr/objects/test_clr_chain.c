@@ -352,7 +352,7 @@ TEST_WITH(long_arrays, begin, NULL)
 	sw_clr_graph_close(&w.graph);
 	assert_true(reached(box));
 	assert_false(w.graph.incomplete);
-	/* That has a limit, too. */
+	/* The larger array has a limit, too. */
 	sw_clr_graph_reset(&w.graph);
 	clr_objects_put(&w, array + 8, SW_CLR_SLOT_SCAN_BYTES / 8 + 2, 4);
 	sw_clr_graph_roots(&w.graph, w.memory);
@@ -375,7 +375,7 @@ static bool sockets_open(void *arg, uint64_t module_avma, struct sw_clr_metadata
 	return sw_clr_metadata_open(s->memory, SOCKETS, s->bytes, ret);
 }
 
-/* Whoever names files can have any number of modules that are not what their names say. */
+/* A process that names files can have any number of modules that are not what their names say. */
 TEST_WITH(sockets, begin, NULL)
 {
 	static uint8_t bytes[CLR_MAKE_BYTES];
