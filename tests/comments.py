@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Comments and docstrings whose line begins with a word that hides the subject: "Of the parent", "What is read".
+"""Comments and docstrings whose line begins with a word that hides the subject: "Of the parent", "What is read", "It is".
 
     python3 tests/comments.py [FOLDER]    lists those lines; the status is 1 if there are more than MOST
 
@@ -16,6 +16,8 @@ SOURCES = re.compile(r"(\.(c|h|cc|py|sh|bash|mk|S|java|js|rb|php|go|cs|erl)|(^|/
 # Recorded bytes and the programs that were recorded with them.
 LEFT_OUT = "tests/fixtures/"
 HIDDEN = re.compile(r'^\s*(/\*+|\*|//+|#+|%+|""")\s*(Of|Who|Whom|Whose|What|Those|One|Until|Likewise|Such)\b')
+# A pronoun may begin a later line of a comment: its noun is before it then.
+PRONOUN = re.compile(r'^\s*(/\*+|""")\s*(It|Its|They|Their|Whoever|Whatever)\b')
 
 
 def found(root):
@@ -26,7 +28,7 @@ def found(root):
         if not SOURCES.search(name) or name.startswith(LEFT_OUT) or not path.is_file():
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
-            if HIDDEN.match(line):
+            if HIDDEN.match(line) or PRONOUN.match(line):
                 yield f"{name}:{number}: {line.strip()}"
 
 

@@ -16,13 +16,14 @@ sys.path.insert(0, os.path.join(ROOT, "tests"))
 import comments  # noqa: E402
 
 FILES = {
-    "a.c": "/* Of the parent. */\n\t * Until it ends.\nint x; /* Offsets are kept. */\n/* The parent's. */\n/* Ones. */\n",
+    "a.c": "/* Of the parent. */\n\t * Until it ends.\nint x; /* Offsets are kept. */\n/* The parent's. */\n/* Ones. */\n"
+           "/* Its end. */\n/* The parent.\n * It ends. */\n",
     "b.py": "def f():\n    \"\"\"What is read.\"\"\"\n    # Those that wait.\n    return 'Of'\n",
     "Makefile": "# Such a file.\nall: What\n",
     "c.md": "# Of nothing\n",
     "tests/fixtures/d.c": "/* One of them. */\n",
 }
-WANTED = ["Makefile:1: # Such a file.", "a.c:1: /* Of the parent. */", "a.c:2: * Until it ends.",
+WANTED = ["Makefile:1: # Such a file.", "a.c:1: /* Of the parent. */", "a.c:2: * Until it ends.", "a.c:6: /* Its end. */",
           "b.py:2: \"\"\"What is read.\"\"\"", "b.py:3: # Those that wait."]
 
 
