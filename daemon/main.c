@@ -173,7 +173,7 @@ static void make_parents(const char *path)
 	sw_cleanup(sw_free_p) char *parent = strdup(path);
 	for (char *slash = parent; slash != NULL && (slash = strchr(slash + 1, '/')) != NULL;) {
 		*slash = '\0';
-		/* It is there, or the last one fails with the reason. */
+		/* A parent that cannot be made is there, or the last one fails with the reason. */
 		(void) sw_own_way_make(parent, 0700, NULL);
 		*slash = '/';
 	}

@@ -30,7 +30,7 @@ def libc_lines(report):
 
 
 def settled(target):
-    """Its three threads are where they wait, not on their way there: each dump has the same frames."""
+    """Wait until the target's three threads are where they wait, not on their way there: each dump has the same frames."""
     pid, waits = target.pid, {0, 202, 230, 232}  # read of the first thread; futex, clock_nanosleep, epoll_wait
     wait_until(lambda: {call_of(pid, tid) for tid in os.listdir(f"/proc/{pid}/task")} == waits, "its threads to wait")
 

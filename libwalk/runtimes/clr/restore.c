@@ -30,7 +30,7 @@ static bool is_restoring(struct sw_clr *clr, const struct sw_cursor *cursor)
 {
 	const struct sw_place *place = cursor->place;
 	const struct sw_cfi_rule *rule;
-	/* It calls nothing. */
+	/* The code calls nothing: it is at an exact pc. */
 	if (!cursor->exact_pc || !sw_clr_is_runtime(clr, place) ||
 	    sw_module_kind(place->module) != SW_MODULE_ELF)
 		return false;

@@ -344,7 +344,7 @@ static int64_t owner_of(const struct sw_cpython_task_waits *w, uint64_t lock_avm
 	if (low == w->n_bodies || w->bodies[low].object_avma != lock_avma || w->incomplete)
 		return KIND_NONE;
 	const struct body *found = &w->bodies[low];
-	/* It was given back in one of the two. */
+	/* The lock was given back in one of two bodies. */
 	bool twice = low + 1 < w->n_bodies && found[1].object_avma == lock_avma;
 	return found->kept && !twice ? (int64_t) found->task : KIND_NONE;
 }

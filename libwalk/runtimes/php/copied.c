@@ -193,7 +193,7 @@ static size_t function_get(struct sw_php_copied *c, const struct sw_php_copied_s
 	if (!sw_map64_get(&c->by_identity, identity, &index)) {
 		index = function_add(c, from, &head, identity, outermost);
 	} else if (c->functions[index].function == NULL) {
-		/* Its name could not be read when it was met first. */
+		/* The function's name could not be read when it was met first. */
 		c->functions[index].function = function_name(c, from, &head, outermost);
 	}
 	if (index != SIZE_MAX) {

@@ -368,7 +368,7 @@ static void read_task_wait(struct sw_report_parser *p, void *to)
 		sw_parse_fail(p, "task");
 }
 
-/* Their deadlocks are found anew. */
+/* Parse the waits of tasks; deadlocks of these are found anew. */
 void sw_parse_task_waits(struct sw_report_parser *p)
 {
 	static const struct objects waits = {"task_waits", "task",

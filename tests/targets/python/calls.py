@@ -47,7 +47,7 @@ def words(code):
 
 
 # A frame of second() is as long as those of first() and middle() together, 9 words each besides what is counted here.
-# Its callee's is then where leaf() was called by middle(), whose frame is still in the part of the stack of second()
+# The callee's frame is then where leaf() was called by middle(), whose frame is still in the part of the stack of second()
 # that is not used.
 second.__code__ = second.__code__.replace(co_stacksize=words(first.__code__) + words(middle.__code__) + 9)
 

@@ -78,7 +78,7 @@ async def cycle(how):
 
 
 async def gives_back(lock, then):
-    """It is in the body, and does not have the lock."""
+    """A task that is in the body, and does not have the lock."""
     async with lock:
         lock.release()
         await then

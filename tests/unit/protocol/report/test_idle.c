@@ -242,7 +242,8 @@ TEST(test_nameless)
 	assert_null(sw_idle_place(&w.report, &w.threads[0]));
 }
 
-/* Whoever holds a lock that others want, or is owed an answer, is not idle wherever it waits. */
+/* A thread that holds a lock which others want, or is owed an answer, is not idle, wherever it
+ * waits. */
 /* A thread that waits for an element of a queue waits for work, whatever the program calls around
  * it. */
 TEST(test_queues)
