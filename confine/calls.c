@@ -135,7 +135,7 @@ static const struct sw_filter_rule no_ptrace_options = {.argument = 3, .mask = U
 /* PROCMAP_QUERY: _IOWR('f', 17, struct procmap_query), include/uapi/linux/fs.h, v6.11. */
 static const uint32_t maps_query = 0xc0686611;
 
-/* Calls of captures with these arguments. Those of a stop come first. */
+/* Calls of captures with these arguments. Calls of a stop come first. */
 static const struct sw_filter_rule capture_rules[] = {
 	{.call = SYS_ptrace,
 	 .action = SECCOMP_RET_ALLOW,

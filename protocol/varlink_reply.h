@@ -9,8 +9,8 @@
 /* Parse the answer that a client got. Returns 0, -SW_E_FORMAT or -SW_E_NOMEM. */
 int sw_varlink_answer_parse(const char *message, size_t size, struct sw_varlink_answer *ret,
 			    struct sw_error *err);
-/* The same without a tree of a reply: its parameters are a part of the message. Of an error, which has
- * SW_VARLINK_ERROR_MAX bytes at most, ret_parameters->data is NULL. */
+/* The same without a tree of a reply: its parameters are a part of the message. For an error, which
+ * has SW_VARLINK_ERROR_MAX bytes at most, ret_parameters->data is NULL. */
 enum { SW_VARLINK_ERROR_MAX = 64 << 10 };
 int sw_varlink_answer_cut(const char *message, size_t size, struct sw_varlink_answer *ret,
 			  struct sw_json_part *ret_parameters, struct sw_error *err);

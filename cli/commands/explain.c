@@ -26,8 +26,8 @@ static bool is_memfd(const char *name)
 }
 
 /*
- * Whether an address is in executable memory of no file, as code that runtimes make. What changes until the capture does
- * no harm: threads are missing from what is told, or are captured for nothing.
+ * Whether an address is in executable memory of no file, as code that runtimes make. A change until
+ * the capture does no harm: threads are missing from what is told, or are captured for nothing.
  */
 static bool is_made_code(pid_t pid, uint64_t avma)
 {

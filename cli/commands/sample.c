@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Samples over a while, and the profile made of them. What is between is in sample_run.c, recorder.c and
- * schedule.c. */
+/* Samples over a while, and the profile made of them. The steps between are in sample_run.c,
+ * recorder.c and schedule.c. */
 #include "commands/commands.h"
 #include "common/complain.h"
 #include "daemon/complaint.h"

@@ -12,9 +12,10 @@
 /*
  * Reads .dwo files for a process that may open none: their names are in the program, so that it is
  * not known beforehand which they are. It is a child that parses nothing, has no capabilities, and
- * opens regular ELF files of such names alone, with the permissions of the user whose process it is. It follows no
- * symbolic link of a file, and of directories those of root and of that user. What it reads comes through shared memory: a file
- * system that does not answer costs the time limit, and descriptors need not be received.
+ * opens regular ELF files of such names alone, with the permissions of the user whose process it
+ * is. It follows no symbolic link of a file, and of directories those of root and of that user. Its
+ * bytes come through shared memory: a file system that does not answer costs the time limit, and
+ * descriptors need not be received.
  */
 struct sw_dwo_reader {
 	int fd;               /* owned; -EBADF: there is no child, or it did not answer */

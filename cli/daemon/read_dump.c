@@ -15,8 +15,8 @@
 
 enum { FILE_BYTES_MAX = 1 << 30, DEPTH_MAX = 16 };
 
-/* An id has neither a slash nor this ending. What else may be an id is a file when there is one of that name: ids and
- * the words for them are left to those. */
+/* An id has neither a slash nor this ending. Any other word that may be an id is a file when there
+ * is one of that name: ids and the words for them are left to those. */
 static bool is_file(const char *word)
 {
 	static const char ending[] = ".json";

@@ -30,8 +30,9 @@ struct sw_batch {
 };
 
 /*
- * Captures a process, or takes a saved one. What is said of it later comes by itself.
- * @param ret_owners  Borrowed until the next call: the processes for which its threads wait.
+ * Captures a process, or takes a saved one. Messages about it that come later are printed by
+ * themselves. @param ret_owners Borrowed until the next call: the processes for which its threads
+ * wait.
  */
 int sw_batch_add(struct sw_batch *batch, const struct sw_subject *subject,
 		 const struct sw_pipeline_options *how, const pid_t **ret_owners,

@@ -26,9 +26,9 @@ struct sw_keeper {
 
 /* Before the process is touched: whether the directory can be a new one. An exit status; what is wrong was said. */
 int sw_keep_check(const struct sw_options *options);
-/* Makes the store of modules. What fails here sw_keep() says. */
+/* Makes the store of modules. A failure here is told by sw_keep(). */
 void sw_keep_prepare(const struct sw_options *options);
-/* Zero-initialised is not begun. What fails sw_keep() says: a dump is there all the same. */
+/* Zero-initialised is not begun. A failure is told by sw_keep(): a dump is there all the same. */
 void sw_keeper_begin(struct sw_keeper *keeper, const struct sw_options *options);
 /* Remove a snapshot that was not kept by then. */
 void sw_keeper_end(struct sw_keeper *keeper);

@@ -69,8 +69,9 @@ static void status_take(const char *status, struct sw_text *text, struct found *
 }
 
 /*
- * Files in /proc of a process that is not dumpable belong to the root of the user namespace of its memory
- * (task_dump_owner() in fs/proc/base.c, Linux 6.1). Those of a process of root do so in any case.
+ * Files in /proc of a process that is not dumpable belong to the root of the user namespace of its
+ * memory (task_dump_owner() in fs/proc/base.c, Linux 6.1). Files of a process of root do so in any
+ * case.
  */
 static bool is_seen_dumpable(int proc_fd, const struct found *found)
 {

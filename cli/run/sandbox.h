@@ -18,9 +18,9 @@
  * Where the snapshot is kept (options->keep), files can be made there, and nowhere else. */
 int sw_sandbox_enter(const struct sw_options *options, const struct sw_snapshot *snap,
 		     struct sw_error *err);
-/* Before a core file or a fixture is opened, with its owner's permissions: their modules may be anywhere. Of a core file
- * that is root's own, root keeps the one capability that reads all files. fd: what was opened with O_PATH; < 0: it is not
- * there. */
+/* Before a core file or a fixture is opened, with its owner's permissions: their modules may be
+ * anywhere. For a core file that is root's own, root keeps the one capability that reads all files.
+ * fd: what was opened with O_PATH; < 0: it is not there. */
 int sw_sandbox_enter_saved(const struct sw_options *options, const struct sw_subject *subject,
 			   int fd, struct sw_error *err);
 /*

@@ -20,10 +20,10 @@ struct sw_split_work {
 bool sw_split_is_worth_it(const struct sw_delivery *delivery, size_t n);
 
 /*
- * Dumps n subjects by one process for each CPU, which take turns, so many subjects at a time. They have our privileges
- * and parse nothing. Results are written in the order of the subjects, as they come. What a process does not dump that
- * cannot be started, or that is killed, we dump ourselves.
- * @return SW_STATUS_*; what went wrong was said.
+ * Dumps n subjects by one process for each CPU, which take turns, so many subjects at a time. They
+ * have our privileges and parse nothing. Results are written in the order of the subjects, as they
+ * come. Subjects of a process that cannot be started, or that is killed, are dumped by us. @return
+ * SW_STATUS_*; errors were printed.
  */
 int sw_split(struct sw_delivery *delivery, size_t n, const struct sw_split_work *work);
 

@@ -114,7 +114,8 @@ const char *sw_path_no_program(const char *path)
 		return "a directory: write each program in it";
 	if (!S_ISREG(st.st_mode))
 		return "neither a file nor a link to one";
-	/* A regular file: opening it has no effect. Who may not read it does not know better. */
+	/* A regular file: opening it has no effect. A user who may not read it does not know
+	 * better. */
 	sw_cleanup(sw_close_p) int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (file >= 0 && sw_pread(file, begin, sizeof(begin), 0) == sizeof(begin) &&
 	    memcmp(begin, "#!", sizeof(begin)) == 0)

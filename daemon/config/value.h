@@ -43,7 +43,7 @@ enum {
 };
 
 /* 0; or a negative number and in ret_why what is wrong with the value, "": no memory. The field is
- * changed only on success. Of kind DENY, a path whose links lead to another one adds both. */
+ * changed only on success. For kind DENY, a path whose links lead to another one adds both. */
 int sw_config_value_set(const struct sw_config_key *key, const char *value,
 			struct sw_config *config, char ret_why[SW_CONFIG_WHY_BYTES]);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Alerts to triggers. What Alertmanager makes of the answer (0.25.0, notify/webhook): 5xx is sent
- * again within seconds, everything else from 400 on is given up until the next group interval.
+ * Alerts to triggers. Alertmanager's use of the answer (0.25.0, notify/webhook): 5xx is sent again
+ * within seconds, everything else from 400 on is given up until the next group interval.
  */
 #include "gate/alerts.h"
 #include "cleanup.h"

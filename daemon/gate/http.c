@@ -239,8 +239,8 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **st
 	*state = NULL;
 }
 
-/* A connection begins or ends. One that is refused, or has to go, is told by its socket: its thread
- * closes it. */
+/* A connection begins or ends. A connection that is refused, or has to go, is told by its socket:
+ * its thread closes it. */
 static void on_connection(void *arg, struct MHD_Connection *connection, void **state,
 			  enum MHD_ConnectionNotificationCode code)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Bytes of a peer. One call at a time: while one is unanswered nothing more is read, so that a peer
- * can neither queue work nor memory here; that it hangs up is seen nevertheless.
+ * Bytes of a peer. Calls are taken one at a time: while one is unanswered nothing more is read, so
+ * that a peer can neither queue work nor memory here; that it hangs up is seen nevertheless.
  */
 #include "rpc/connection.h"
 #include "rpc/call.h"

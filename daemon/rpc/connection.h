@@ -15,11 +15,12 @@ enum {
 	SW_CONNECTION_OUTPUT_LOW = 1 << 20,   /* below: a stream goes on */
 	SW_CONNECTION_MESSAGE_MS = 10 * 1000, /* for a message to come in whole */
 	SW_CONNECTION_STALL_MS = 30 * 1000,   /* for the peer to read something */
-	/* Unread replies: of one user's connections, of all together. Those of a connection with less than
-	 * SW_CONNECTION_OUTPUT_LOW of them are never refused. */
+	/* Unread replies: of one user's connections, of all together. Replies of a connection with
+	 * less than SW_CONNECTION_OUTPUT_LOW of them are never refused. */
 	SW_CONNECTION_UNREAD_MAX = 128 << 20,
 	SW_CONNECTION_UNREAD_ALL_MAX = 512 << 20,
-	/* Stored dumps in memory for peers to read them: of one user, of all together. One may be larger. */
+	/* Stored dumps in memory for peers to read them: of one user, of all together. A single
+	 * dump may be larger. */
 	SW_CONNECTION_HELD_MAX = 64 << 20,
 	SW_CONNECTION_HELD_ALL_MAX = 256 << 20,
 };

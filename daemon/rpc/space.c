@@ -9,8 +9,8 @@ static bool is_reserved(const struct sw_server *server, const struct sw_caller *
 }
 
 /*
- * A quarter of the places is for root, Group= and TriggerUser=. Of the others a user has at most half
- * of what the rest leaves, so that a few users cannot keep others out.
+ * A quarter of the places is for root, Group= and TriggerUser=. A user has at most half of the
+ * others that the rest leaves, so that a few users cannot keep others out.
  */
 bool sw_server_has_space(const struct sw_server *server, const struct sw_caller *caller)
 {

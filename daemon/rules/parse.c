@@ -357,8 +357,8 @@ static const char *line_problem(const char *line, size_t length, size_t size)
 								    : NULL;
 }
 
-/* inih's reader: one line a call, so that p->line is the line its handler is called for. One that
- * does not fit would be taken for two: it is given as one that is no INI. */
+/* inih's reader: one line a call, so that p->line is the line its handler is called for. A line
+ * that does not fit would be taken for two: it is given as one that is no INI. */
 static char *read_line(char *to, int size, void *arg)
 {
 	struct parser *p = arg;

@@ -14,8 +14,8 @@
 /*
  * A file is written under a temporary name and gets its own by rename: whole or not there. It is
  * not synced to the disk: a disk that hangs is a likely reason for captures, and must not hang the
- * daemon with it. What a power cut may cost is the dumps of the last seconds; a file that it left
- * cut is recognised by its head and checksum, and an empty one is removed at the next start.
+ * daemon with it. A power cut may cost the dumps of the last seconds; a file that it left cut is
+ * recognised by its head and checksum, and an empty one is removed at the next start.
  */
 enum {
 	/* The head, and what ZSTD_compressBound() allows for besides 1/256 of the size. */

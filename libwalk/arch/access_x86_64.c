@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which memory an x86-64 instruction reads or writes, in 32-bit mode, too: for cores, which tell the address
- * of a fault but not what the instruction wanted there. Source: Intel SDM volume 2 (2023), chapter 2 and the opcode
- * maps of appendix A. What is modified counts as written: the fault says so, too.
+ * Which memory an x86-64 instruction reads or writes, in 32-bit mode, too: for cores, which tell
+ * the address of a fault but not what the instruction wanted there. Source: Intel SDM volume 2
+ * (2023), chapter 2 and the opcode maps of appendix A. Memory that is modified counts as written:
+ * the fault says so, too.
  */
 #include "arch/access.h"
 #include "arch/arch.h"

@@ -184,8 +184,8 @@ enum sw_known_code sw_arch_known_code(struct sw_memory code, uint64_t pc, uint64
  * far as that is known by its instructions: its first, and all of the dynamic loader's. */
 bool sw_arch_is_entry_code(struct sw_memory code, uint64_t pc, uint64_t entry);
 
-/* Whether pc, a return address, is the first instruction of a function, which nothing calls: of glibc's
- * __start_context(). What lies before it is another function. */
+/* Whether pc, a return address, is the first instruction of a function, which nothing calls: of
+ * glibc's __start_context(). The code before it is another function. */
 bool sw_arch_is_first_insn(struct sw_memory code, uint64_t pc);
 
 /* Whether pc is the first instruction of a Boost.Context fiber: it pushes rbp, the return address of the

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * The general registers of which the instruction may change all or a part, as bits by their DWARF numbers: all of them
- * when that is not known. In 64-bit mode. Of a CALL it is sp alone, not what its callee changes; of SYSCALL the
- * kernel's result, too.
+ * The general registers of which the instruction may change all or a part, as bits by their DWARF
+ * numbers: all of them when that is not known. In 64-bit mode. For a CALL it is sp alone, not what
+ * its callee changes; for SYSCALL the kernel's result, too.
  */
 uint32_t sw_arch_written(const uint8_t *code, size_t n);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * x86-64: registers, the few instructions we look at, and code that is known by its bytes. Of 32-bit
- * programs, too; what differs is in i386.c.
- * Source of encodings: Intel SDM volume 2 (2023), CALL, JMP, PUSH, POP, RET, ENDBR64, and chapter 2
- * for ModRM and SIB.
+ * x86-64: registers, the few instructions we look at, and code that is known by its bytes. It
+ * serves 32-bit programs, too; i386.c has what differs. Source of encodings: Intel SDM volume 2
+ * (2023), CALL, JMP, PUSH, POP, RET, ENDBR64, and chapter 2 for ModRM and SIB.
  */
 #include "arch/arch.h"
 #include "arch/i386.h"

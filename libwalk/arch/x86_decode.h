@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The parts of an instruction. What they mean is for insn_x86_64.c and written_x86_64.c to say. */
+/* The parts of an instruction. Their meaning is for insn_x86_64.c and written_x86_64.c to say. */
 struct sw_x86_decoded {
 	const uint8_t *code; /* borrowed */
 	size_t n;            /* bytes of code */

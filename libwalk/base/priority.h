@@ -7,8 +7,9 @@
 #include <sys/types.h>
 
 /*
- * Real-time priority, for the few milliseconds in which what we do must not wait for its turn. What is
- * started meanwhile has it, too. Fails without CAP_SYS_NICE or RLIMIT_RTPRIO: then all takes longer.
+ * Real-time priority, for the few milliseconds in which what we do must not wait for its turn. A
+ * process that is started meanwhile has it, too. Fails without CAP_SYS_NICE or RLIMIT_RTPRIO: then
+ * all takes longer.
  */
 
 /* Raise the process or thread; 0: the caller. For a process that ends soon. Also in the stop.

@@ -27,7 +27,8 @@ void sw_returns_load(struct sw_context *ctx);
 /* The kernel's page; NULL: nothing is probed in the process. */
 const struct sw_map *sw_returns_page(const struct sw_snapshot *snap);
 
-/* Once the maps are known. What the kernel does not tell, the walk says to be missing. */
+/* Called once the maps are known. Return addresses that the kernel does not tell are said to be
+ * missing by the walk. */
 void sw_returns_prepare(struct sw_take *take);
 void sw_returns_deinit(struct sw_returns *returns);
 

@@ -201,9 +201,9 @@ static void take_later(struct sw_context *ctx, struct sw_target *target,
 }
 
 /*
- * Another program began during the capture, and perhaps another one after it. What was copied is not used;
- * the process is captured as it is now, if that is what the caller asked for: who has a permission to give
- * looked at the program that was. A stop takes no more than the limit in all.
+ * Another program began during the capture, and perhaps another one after it. The copy is not used;
+ * the process is captured as it is now, if that is what the caller asked for: the caller who gives
+ * permissions looked at the program that was. A stop takes no more than the limit in all.
  */
 static bool is_worth_it_again(const struct sw_snapshot_options *options, int tries,
 			      int64_t begin_ns, int64_t stopped_ns)

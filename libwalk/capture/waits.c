@@ -92,8 +92,8 @@ void sw_waits_read(struct sw_take *take, const struct sw_iterate_record *records
 	take->n_waits = n;
 }
 
-/* Whether it ran between the first pass and the copy of its registers, or the last look when it was stopped
- * for that or not copied. What was read in between may be of another wait. */
+/* Whether it ran between the first pass and the copy of its registers, or the last look when it was
+ * stopped for that or not copied. A wait place that was read in between may be of another wait. */
 static bool moved_before(const struct sw_take *take, size_t i)
 {
 	const struct sw_window_thread *t = &take->window->threads[i];

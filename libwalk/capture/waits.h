@@ -34,19 +34,19 @@ void sw_wait_read(struct sw_take *take, struct sw_thread *t);
  * are read one by one. */
 void sw_waits_read(struct sw_take *take, const struct sw_iterate_record *records, size_t n);
 
-/* After the windows. Of who moved between the first pass and the copy of its registers, the state is that of
- * the copy. What it waits in is read again, and of those that share what was read of it; it stays unknown of
- * who has moved since the copy. */
+/* After the windows. The state of a thread that moved between the first pass and the copy of its
+ * registers is that of the copy. Its wait place is read again, and that of the threads that share
+ * it; it stays unknown for threads that have moved since the copy. */
 void sw_waits_check(struct sw_take *take);
 
 /* The state of a thread that was stopped, by its registers then: the one that it has is from before the stop. */
 void sw_wait_stopped(struct sw_thread *t, const struct sw_arch_call *call);
 
 /*
- * After the windows: a call that goes on after a stop or a signal is restart_syscall() by its number, and
- * has the arguments that it had. Of those that are told apart by what they wait in, sw_thread.syscall is
- * the call itself: futex() and poll(). Sleeping goes on for what was left, which stands nowhere: it keeps
- * the number.
+ * After the windows: a call that goes on after a stop or a signal is restart_syscall() by its
+ * number, and has the arguments that it had. For calls that are told apart by their wait places,
+ * sw_thread.syscall is the call itself: futex() and poll(). Sleeping goes on for what was left,
+ * which stands nowhere: it keeps the number.
  */
 void sw_waits_restarted(struct sw_thread *threads, size_t n);
 

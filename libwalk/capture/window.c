@@ -316,7 +316,7 @@ void sw_window_fill(void *arg, struct sw_stop *stop)
 void sw_window_settle(struct sw_window *w)
 {
 	struct sw_stop *s = w->stop;
-	/* The helper was killed in a read that did not come back. What was copied before that is good,
+	/* The helper was killed in a read that did not come back. The copies before that are good,
 	 * if the second pass says so. */
 	if (!w->judged && !w->failed && w->chosen && (!w->with_passes || pass_of_window(w, 1))) {
 		w->seems_whole = false;

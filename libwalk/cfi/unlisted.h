@@ -16,8 +16,7 @@ struct sw_cfi_frame {
 };
 
 /*
- * Adds them to *fdes and sorts it. What is malformed ends the search.
- * @return 0; -SW_E_NOMEM.
+ * Adds them to *fdes and sorts it. A malformed entry ends the search. @return 0; -SW_E_NOMEM.
  */
 int sw_cfi_unlisted(const struct sw_cfi_frame *frame, struct sw_cfi_fdes *fdes);
 

@@ -8,9 +8,9 @@
 #include <elf.h>
 
 /*
- * The headers of ELF files, read straight from their bytes: a file that somebody else wrote is never
- * more than a bounds-checked view here. What does not lie in the file is as if it were not there.
- * Source: System V gABI 4.3, chapters 4 and 5.
+ * The headers of ELF files, read straight from their bytes: a file that somebody else wrote is
+ * never more than a bounds-checked view here. A part that does not lie in the file counts as not
+ * there. Source: System V gABI 4.3, chapters 4 and 5.
  */
 
 enum {

@@ -5,11 +5,11 @@
 #include "elf_file.h"
 
 /*
- * An ELF file's symbols by name. What is looked for is rarely there, and looking must cost next to
+ * An ELF file's symbols by name. The wanted symbols are rarely there, and looking must cost next to
  * nothing, though every file of every process is looked at. Exported symbols are searched through
- * their hash table. Of .symtab, whose strings may be many megabytes, only the names of small variables
- * are looked at.
- * Source: gABI 4.3, chapters 4 and 5; DT_GNU_HASH as in binutils 2.40, bfd/elflink.c.
+ * their hash table. In .symtab, whose strings may be many megabytes, only the names of small
+ * variables are looked at. Source: gABI 4.3, chapters 4 and 5; DT_GNU_HASH as in binutils 2.40,
+ * bfd/elflink.c.
  */
 struct sw_elf_symbols {
 	const struct sw_elf *elf; /* borrowed */

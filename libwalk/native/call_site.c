@@ -137,8 +137,8 @@ static bool jump_slot(const struct sw_cursor *c, uint64_t avma, uint64_t *ret_sl
 	return true;
 }
 
-/* To code without an entry, as the frame's is, before it and with none between: one of a few functions
- * of assembly. What only jumps to another image has no entry either. */
+/* The call leads to code without an entry, as the frame's is, before it and with none between: one
+ * of a few functions of assembly. Code that only jumps to another image has no entry either. */
 static enum sw_call_site direct_to_about(const struct sw_callee *callee, uint64_t target_avma)
 {
 	uint64_t slot_avma;

@@ -110,8 +110,8 @@ static bool handler_step(struct sw_elf_cfi *cfi, const struct sw_cfi_rule *rule,
 	return true;
 }
 
-/* A fiber of D begins with this function, and druntime puts 0 where it would return to: core/thread/fiber.d
- * of druntime 2.100, Fiber.initStack(). Of anything else 0 proves no end. */
+/* A fiber of D begins with this function, and druntime puts 0 where it would return to:
+ * core/thread/fiber.d of druntime 2.100, Fiber.initStack(). For anything else 0 proves no end. */
 static bool is_fiber_entry(struct sw_elf_cfi *cfi, uint64_t svma)
 {
 	struct sw_elf_symbols symbols;

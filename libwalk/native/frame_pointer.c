@@ -4,15 +4,14 @@
  * Source: psABI 1.0, §3.2.2 and figure 3.3.
  *
  * rbp is a general register in code that does not use it so, and may then hold anything, also a
- * caller's correct frame pointer. So nothing is believed that is not confirmed: the chain must lie in
- * the thread's stack and go up, the return address must come after a CALL, and no call that is known
- * to lead into this very function may have left its return address below. Generated code gets more
- * credit, and its frames a mark: where rbp is not its frame pointer (mono, LuaJIT), the chain leaps
- * over callers. What may be their return addresses is listed before the frame that the chain leads
- * to, each as a guess, because some may be of calls that have returned.
- * rbp = 0 marks the deepest frame (psABI 1.0, §3.4.1) only in code that keeps frame pointers, which
- * nothing says of this code: it proves no end. Entry code that is known by its instructions ends in
- * cfi/find.c.
+ * caller's correct frame pointer. So nothing is believed that is not confirmed: the chain must lie
+ * in the thread's stack and go up, the return address must come after a CALL, and no call that is
+ * known to lead into this very function may have left its return address below. Generated code gets
+ * more credit, and its frames a mark: where rbp is not its frame pointer (mono, LuaJIT), the chain
+ * leaps over callers. Words that may be their return addresses are listed before the frame that the
+ * chain leads to, each as a guess, because some may be of calls that have returned. rbp = 0 marks
+ * the deepest frame (psABI 1.0, §3.4.1) only in code that keeps frame pointers, which nothing says
+ * of this code: it proves no end. Entry code that is known by its instructions ends in cfi/find.c.
  */
 #include "native/frame_pointer.h"
 #include "arch/arch.h"
@@ -77,8 +76,9 @@ static bool is_entry_without_table(const struct sw_cursor *c, uint64_t avma)
 
 /*
  * Runtimes push return addresses that come after no CALL, and jump: HotSpot's template interpreter,
- * V8's deoptimizer (node 26: frames that return to the entry of a builtin), BEAM for the first frame
- * of its processes. Such a one counts only if the chain goes on behind it, or ends there by its mark.
+ * V8's deoptimizer (node 26: frames that return to the entry of a builtin), BEAM for the first
+ * frame of its processes. A pushed address counts only if the chain goes on behind it, or ends
+ * there by its mark.
  */
 static bool pushed_by_runtime(const struct sw_cursor *c, uint64_t return_avma, uint64_t cfa,
 			      uint64_t next_rbp)

@@ -4,9 +4,9 @@
  * stack pointer, to rbp and to registers that are restored from the stack is done. Calls are taken to
  * return with the registers preserved that must be (psABI 1.0, §3.2.1); of a branch both ways are tried.
  *
- * A way may be wrong: behind a call that does not return other code begins. So a return address must
- * come after a CALL, and tables must not lead to nonsense from there. One whose call leads to this
- * function, or from which tables lead on, is taken at once; else all ways must agree.
+ * A way may be wrong: behind a call that does not return other code begins. So a return address
+ * must come after a CALL, and tables must not lead to nonsense from there. A way whose call leads
+ * to this function, or from which tables lead on, is taken at once; else all ways must agree.
  *
  * In Windows code for i386 a function often takes its arguments from the stack itself. How many, its own
  * instructions say; where they do not, the stack pointer is lost until it is set anew, from ebp.

@@ -6,8 +6,9 @@
 #include "unwind/unwinder.h"
 
 /*
- * Out of the epilogue of code by .NET's NativeAOT compiler: its call frame information ends with the prologue, so that of
- * pops that were made already it tells nothing. Such code lies in a section of its own.
+ * Out of the epilogue of code by .NET's NativeAOT compiler: its call frame information ends with
+ * the prologue, so that it tells nothing of pops that were made already. This code lies in a
+ * section of its own.
  *
  * The frame's code is such code, in a 64-bit program, and its pc is exact. False: it is not at such an instruction; *ret
  * is as it was.

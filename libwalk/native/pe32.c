@@ -31,8 +31,8 @@ static struct sw_pe_cfi *cfi_at(const struct sw_place *place)
 	return place != NULL && place->resolved == 1 ? sw_pe_cfi_get(place->module) : NULL;
 }
 
-/* Assembly has tables that do not tell of all that it pushes: then the word is any. Of a frame that Unix code
- * made, which no call comes before, Wine's own steps speak. */
+/* Assembly has tables that do not tell of all that it pushes: then the word is any. A frame that
+ * Unix code made, which no call comes before, is left to Wine's own steps. */
 static enum sw_step caller_check(const struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	/* Code of images, which does not change: reading it is no mark on the frame. */

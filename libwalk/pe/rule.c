@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * From unwind information to a rule, and a rule applied. What each code undoes: Microsoft, "x64
+ * From unwind information to a rule, and a rule applied. The effect of each code: Microsoft, "x64
  * exception handling"; CoreCLR 10.0, src/coreclr/unwinder/amd64/unwinder.cpp.
  */
 #include "pe/rule.h"

@@ -9,8 +9,8 @@
 
 /*
  * A process that shares our memory, and does what may never come to an end: no signal ends a wait
- * for a page whose file system does not answer. Who asks goes on at the deadline whatever it does;
- * then it is left behind, and ends when its wait does.
+ * for a page whose file system does not answer. The caller goes on at the deadline whatever the
+ * process does; then that is left behind, and ends when its wait does.
  *
  * It has its own table of descriptors, with none but those that it is given: the others would stay
  * open for as long as it is there. It dies with the thread that started it, within a second where that
@@ -26,9 +26,10 @@ int sw_expendable_start(const int *fds, size_t n_fds, struct sw_expendable **ret
 			struct sw_error *err);
 
 /*
- * Have it call job(arg), which may allocate nothing and take no lock. False: the deadline (CLOCK_MONOTONIC)
- * came first, or it is lost from an earlier time. What is meant for job() must then stay as it is until
- * sw_expendable_end() has said that nobody writes to it. Neither allocates nor opens: also for the stop.
+ * Have it call job(arg), which may allocate nothing and take no lock. False: the deadline
+ * (CLOCK_MONOTONIC) came first, or it is lost from an earlier time. The memory for job() must then
+ * stay as it is until sw_expendable_end() has said that nobody writes to it. Neither allocates nor
+ * opens: also for the stop.
  */
 bool sw_expendable_run(struct sw_expendable *e, void (*job)(void *arg), void *arg,
 		       int64_t deadline_ns);

@@ -5,9 +5,9 @@
 #include <snapwalk/walk.h>
 
 /*
- * Mappings of code, without the text of all: PROCMAP_QUERY, Linux 6.11. One call for each: of 40,000
- * mappings it takes longer than their text, 18 ms against 13; but the kernel passes over those that are
- * not asked for, and the few of code take a third to a fifth of it.
+ * Mappings of code, without the text of all: PROCMAP_QUERY, Linux 6.11. One call is made for each:
+ * for 40,000 mappings it takes longer than their text, 18 ms against 13; but the kernel passes over
+ * those that are not asked for, and the few of code take a third to a fifth of it.
  */
 
 enum sw_map_query {

@@ -24,9 +24,10 @@ enum {
 static const uint64_t PAGE_PRESENT = UINT64_C(1) << 63;
 
 /*
- * A read of mem would wait for the page, and hold the target's mmap_lock meanwhile: mm/memory.c v6.1,
- * __access_remote_vm(). One of pagemap only looks, and one of a part of an entry is EINVAL before it
- * takes that lock, which the target may hold for ever: fs/proc/task_mmu.c v6.1, pagemap_read().
+ * A read of mem would wait for the page, and hold the target's mmap_lock meanwhile: mm/memory.c
+ * v6.1, __access_remote_vm(). A read of pagemap only looks, and a read of a part of an entry is
+ * EINVAL before it takes that lock, which the target may hold for ever: fs/proc/task_mmu.c v6.1,
+ * pagemap_read().
  */
 bool sw_pages_space_is_gone(int pagemap_fd)
 {
@@ -42,7 +43,8 @@ void sw_pages_init(struct sw_pages *pages)
 				   .pagemap_fd = -EBADF};
 }
 
-/* False: it is left behind. What it reads for us goes to its own memory, but in the window. */
+/* False: it is left behind. The bytes that it reads for us go to its own memory, but in the
+ * window. */
 static bool reader_end(struct sw_pages *pages)
 {
 	bool ended = sw_expendable_end(pages->reader);

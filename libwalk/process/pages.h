@@ -106,8 +106,8 @@ bool sw_pages_space_answers(struct sw_pages *pages, uint32_t patience_ms);
  * behind. */
 void sw_pages_reader_drop(struct sw_pages *pages);
 
-/* When the window is over: the reader stays only for memory that may stall, and confined. One that
- * did not come back is left behind. */
+/* When the window is over: the reader stays only for memory that may stall, and confined. A reader
+ * that did not come back is left behind. */
 void sw_pages_settle(struct sw_pages *pages);
 
 /* Whether the address space of an open pagemap has ended: by an exit, or by an execve. Waits for no page. */

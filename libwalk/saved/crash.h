@@ -23,7 +23,8 @@ enum { SW_STACK_GUARD_MAX = 1024 * 1024 };
  * the snapshot's memory can be read. */
 void sw_core_crash_access(struct sw_snapshot *snap);
 
-/* Whether its stack was used up. Of cores and of what was recorded of them, once maps and threads are there. */
+/* Find out whether the crashed thread's stack was used up. For cores and recordings of them, once
+ * maps and threads are there. */
 void sw_crash_overflow(struct sw_snapshot *snap);
 
 #endif

@@ -28,10 +28,10 @@ bool sw_pe_is_teb(struct sw_memory memory, uint64_t gs_base);
 bool sw_pe_thread_id(struct sw_memory memory, uint64_t gs_base, uint64_t *ret);
 
 /*
- * A thread's first frame was made by hand, below the end that its TEB tells of its stack: whether the stack
- * pointer behind it is there. A thread that goes from one fiber to another has the other's end there before
- * it is on it. Of the end that it does not have any more is known that memory is reserved in multiples of
- * 64 KiB (Microsoft, "VirtualAlloc"; "Thread stack size").
+ * A thread's first frame was made by hand, below the end that its TEB tells of its stack: whether
+ * the stack pointer behind it is there. A thread that goes from one fiber to another has the
+ * other's end there before it is on it. The end that it does not have any more is told by this:
+ * memory is reserved in multiples of 64 KiB (Microsoft, "VirtualAlloc"; "Thread stack size").
  */
 bool sw_pe_is_stack_top(struct sw_memory memory, uint64_t gs_base, uint64_t sp_avma);
 

@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 /*
- * How many threads fit into a stop. What a system call on one of them costs depends on the machine and on
- * what it does at that instant, so it is measured as the stop goes on: threads are interrupted in batches,
- * and after each one it is asked for how many more there is time, if all of them are to stop, be
- * copied and be let go by the deadline.
+ * How many threads fit into a stop. The cost of a system call on one of them depends on the machine
+ * and on what the thread does at that instant, so it is measured as the stop goes on: threads are
+ * interrupted in batches, and after each one it is asked for how many more there is time, if all of
+ * them are to stop, be copied and be let go by the deadline.
  */
 enum { SW_PACE_BATCH = 256 };
 
@@ -18,7 +18,7 @@ struct sw_pace {
 		most_ns; /* an INTERRUPT, in the fastest and in the slowest batch; 0: not known */
 };
 
-/* n threads were interrupted, which took ns. Of a few it says nothing. */
+/* n threads were interrupted, which took ns. A few say nothing. */
 void sw_pace_note(struct sw_pace *pace, size_t n, int64_t ns);
 
 /* How many more, when n were interrupted in the first spent_ns of a stop that may last limit_ns. */

@@ -177,7 +177,8 @@ static void registers_read(struct sw_stop *s, struct sw_tracee *t)
 	}
 }
 
-/* Interrupted, and about to stop: it waits for a CPU. One in state D does not notice that we end. */
+/* Interrupted, and about to stop: it waits for a CPU. A thread in state D does not notice that we
+ * end. */
 static bool is_late(const struct sw_tracee *t)
 {
 	return t->phase == SW_TRACEE_INTERRUPTED && !t->uninterruptible;
@@ -255,9 +256,9 @@ static void release(struct sw_stop *s)
 }
 
 /*
- * All others run again. Who still waits for a CPU to stop on would return EINTR if we ended now: on a busy
- * machine that takes longer than a stop may. It is held from one look to the next at most; the first
- * one is waited for, the alarm ends that.
+ * All others run again. A thread that still waits for a CPU to stop on would return EINTR if we
+ * ended now: on a busy machine that takes longer than a stop may. A thread is held from one look to
+ * the next at most; the first one is waited for, the alarm ends that.
  */
 static void release_late(struct sw_stop *s)
 {

@@ -89,8 +89,8 @@ static inline bool sw_capture_copy(struct sw_capture *capture, uint64_t avma, si
 }
 
 /*
- * The same for many, with one system call for up to SW_CAPTURE_READS of them. Who asks gives avma and bytes;
- * buffer is the copy then, where ok is set.
+ * The same for many, with one system call for up to SW_CAPTURE_READS of them. The caller gives avma
+ * and bytes; buffer is the copy then, where ok is set.
  */
 static inline void sw_capture_copy_many(struct sw_capture *capture, struct sw_capture_read *reads,
 					size_t n)

@@ -49,8 +49,9 @@ struct sw_runtime_goroutine {
 	struct sw_goroutine info; /* info.tid: of the thread that it belongs to */
 	bool runs;                /* by its state a thread runs it now */
 	/*
-	 * Where it goes on, as a thread without tid: registers, and the bounds of its stack. What stands
-	 * there counts if no thread's walk leads into [stack_avma, stack_end_avma); sp 0: not known.
+	 * Where it goes on, as a thread without tid: registers, and the bounds of its stack. The
+	 * stack counts if no thread's walk leads into [stack_avma, stack_end_avma); sp 0: not
+	 * known.
 	 */
 	struct sw_thread stack;
 	bool exact_pc;  /* it has not begun yet */
@@ -92,8 +93,8 @@ struct sw_runtime_ops {
 
 	/*
 	 * Optional. In the window, registers known, stacks not copied yet: where a thread has more
-	 * than one stack, add the others with sw_capture_stack(). What in_window() may not do is
-	 * forbidden here, too.
+	 * than one stack, add the others with sw_capture_stack(). Actions that in_window() may not
+	 * take are forbidden here, too.
 	 */
 	int (*stacks)(struct sw_capture *capture);
 
@@ -166,7 +167,7 @@ struct sw_runtime_ops {
 	int (*inlined)(void *state, const struct sw_frame *frame, size_t level,
 		       struct sw_description *ret);
 
-	/* Optional. What it knows of a thread (*ret is zeroed). */
+	/* Optional. Tells what it knows of a thread (*ret is zeroed). */
 	bool (*thread)(void *state, const struct sw_thread *thread, struct sw_thread_info *ret);
 
 	/*

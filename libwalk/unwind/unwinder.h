@@ -109,8 +109,8 @@ struct sw_unwinder_ops {
 
 	/*
 	 * Optional. Before the window, target running: look at maps and modules and say, by
-	 * sw_capture_want(), which bounded ranges must be copied. May open and parse. What it keeps
-	 * in *capture->found is given to attach().
+	 * sw_capture_want(), which bounded ranges must be copied. May open and parse. The state
+	 * that it keeps in *capture->found is given to attach().
 	 */
 	int (*prepare)(struct sw_capture *capture);
 

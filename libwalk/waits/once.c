@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A pthread_once_t says that its function runs, not who runs it. But that thread has on its stack what is to be called when
- * it is cancelled: a function of the C library, and with it the address of the pthread_once_t. Those that wait have not, but a caller's frame may
- * have the address behind that of its own function, as one of libstdc++ without optimization has: they are left out, and
- * the function must be in the mapping in which they wait, the C library's.
+ * A pthread_once_t says that its function runs, not who runs it. But that thread has on its stack
+ * what is to be called when it is cancelled: a function of the C library, and with it the address
+ * of the pthread_once_t. Threads that wait have none of this, but a caller's frame may have the
+ * address behind that of its own function, as one of libstdc++ without optimization has: they are
+ * left out, and the function must be in the mapping in which they wait, the C library's.
  *
  *	glibc	struct _pthread_cleanup_buffer {routine, arg, ...}: clear_once_control() and the address
  *	musl	struct __ptcb {f, x, next}: undo() and the address

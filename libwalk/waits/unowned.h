@@ -16,9 +16,10 @@ bool sw_timerfd_text(int proc_fd, int64_t fd, char ret[static SW_UNOWNED_TEXT_BY
 bool sw_timerfd_parse(const char *text, char ret[static SW_UNOWNED_TEXT_BYTES]);
 
 /*
- * "queue 5, key 0x4d2, 3 messages, last sent by process 99" or "set 7, key 0, 2 semaphores", by /proc/sysvipc; the number
- * alone where the process has another IPC namespace. Who sent or received last owns nothing: it may never do so again.
- * sends: it waits for space for a message, not for one.
+ * "queue 5, key 0x4d2, 3 messages, last sent by process 99" or "set 7, key 0, 2 semaphores", by
+ * /proc/sysvipc; the number alone where the process has another IPC namespace. The process that
+ * sent or received last owns nothing: it may never do so again. sends: it waits for space for a
+ * message, not for one.
  */
 void sw_ipc_text(int proc_fd, bool messages, int id, bool sends,
 		 char ret[static SW_UNOWNED_TEXT_BYTES]);

@@ -6,8 +6,8 @@
 #include <sys/types.h>
 
 /*
- * Whether /proc lists every process of the machine: one that it does not list may have a pipe or a socket
- * open, too, and nobody would know. Of those that it lists each must still let us look.
+ * Whether /proc lists every process of the machine: one that it does not list may have a pipe or a
+ * socket open, too, and nobody would know. Each process that it lists must still let us look.
  */
 bool sw_all_processes_listed(void);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * A processed profile of the Firefox Profiler (firefox-devtools/profiler, src/types/profile.ts and
- * docs-developer/CHANGELOG-formats.md): version 60, which had its tables shared by all threads first;
- * the Profiler brings it to its own version. What is added up has no times: the samples of a thread
- * stand one behind the other. Who is not on a CPU has what it does as its innermost frame, of a
- * category that the timeline shows as such.
+ * docs-developer/CHANGELOG-formats.md): version 60, which had its tables shared by all threads
+ * first; the Profiler brings it to its own version. Samples that were added up have no times: the
+ * samples of a thread stand one behind the other. A thread that is not on a CPU has its state as
+ * its innermost frame, of a category that the timeline shows as such.
  */
 #include "cleanup.h"
 #include "profile/frame_name.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Folded stacks: "group;outermost;...;innermost COUNT", the largest first. ';' ends a frame and is
- * replaced in names. Of a profile by time COUNT is in microseconds.
+ * replaced in names. In a profile by time COUNT is in microseconds.
  */
 #include "cleanup.h"
 #include "profile/view.h"

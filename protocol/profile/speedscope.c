@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * speedscope's file format (jlfwong/speedscope, src/lib/file-format-spec.ts): a profile of all threads
- * on a CPU, one of all threads, and one of each group of threads. Who is not on a CPU has what it
- * does as its innermost frame.
+ * speedscope's file format (jlfwong/speedscope, src/lib/file-format-spec.ts): a profile of all
+ * threads on a CPU, one of all threads, and one of each group of threads. A thread that is not on a
+ * CPU has its state as its innermost frame.
  */
 #include "cleanup.h"
 #include "profile/frame_name.h"

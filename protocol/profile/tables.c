@@ -74,8 +74,8 @@ int sw_profile_table_find(struct sw_profile_table *t, uint64_t seed, const void 
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-/* Names as everybody may see them: a terminal, a browser, a program that takes only UTF-8. What was
- * made so stays as it is when it is made so again. */
+/* Names as everybody may see them: a terminal, a browser, a program that takes only UTF-8. A name
+ * that was made so stays as it is when it is made so again. */
 static void clean(struct sw_text *text, const char *s)
 {
 	sw_utf8_append_plain(text, s, strnlen(s, SW_PROFILE_NAME_BYTES_MAX + strlen("…") + 1));

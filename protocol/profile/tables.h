@@ -116,7 +116,8 @@ SW_PROFILE_GETTER(row, rows);
 
 /*
  * Each finds an element or adds it: 1 with *ret; 0: it is not there, and there is no space for it;
- * -SW_E_NOMEM. With grow = false nothing is added. What refers to others has been given their indices.
+ * -SW_E_NOMEM. With grow = false nothing is added. Elements that refer to others have been given
+ * their indices.
  */
 int sw_profile_string_find(struct sw_profile *p, const char *s, bool grow, uint32_t *ret);
 int sw_profile_module_find(struct sw_profile *p, const struct sw_profile_module *module, bool grow,

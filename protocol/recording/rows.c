@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The rows of stacks. What they are called is looked for once: names take longer than all else. */
+/* The rows of stacks. Their names are looked for once: names take longer than all else. */
 #include "recording/rows.h"
 #include "cleanup.h"
 #include "errors.h"
@@ -13,8 +13,9 @@ enum { KNOWN_MAX = 1 << 16 };
 
 SW_DEFINE_CLEANUP(struct sw_symbols *, sw_symbols_destroy);
 
-/* A thread in a place, in a system call, with what it waits for in memory. Of a walk whose frames are native
- * code of modules alone: with the same maps it has the same names. 0: it is not such a one. */
+/* A thread in a place, in a system call, with what it waits for in memory. The key of a walk whose
+ * frames are native code of modules alone: with the same maps the walk has the same names. 0: the
+ * walk has other frames. */
 static uint64_t walk_key(const struct sw_walk *walk, bool kept)
 {
 	const struct sw_thread *t = walk->thread;

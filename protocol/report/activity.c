@@ -154,7 +154,7 @@ bool sw_is_at_wait(const struct sw_report_stack *s)
 }
 
 /*
- * A call that goes on after a stop or a signal. Those that are told apart by what they wait in have
+ * A call that goes on after a stop or a signal. Calls that are told apart by their wait places have
  * their own name again, and the rest sleeps. Where that is not known (it is 0 for all threads on
  * Linux 5.10), the functions that make the call are named as it is.
  */

@@ -90,9 +90,10 @@ static int64_t cycle_from(struct graph *g, size_t from)
 }
 
 /*
- * Whether each thread of a cycle waited for the next one at one instant T, that of those that ran during the capture. Else an
- * owner may have given up what another waited for before it began to wait itself, and the cycle never existed. Who an owner
- * is was read at a thread's own instant: it holds at T
+ * Whether each thread of a cycle waited for the next one at one instant T, that of those that ran
+ * during the capture. Else an owner may have given up what another waited for before it began to
+ * wait itself, and the cycle never existed. An owner was read at a thread's own instant: it holds
+ * at T
  *
  *	if that instant is T, or
  *	if the thread stayed, so that it waits at T, and the owner stayed, so that it gave up nothing in between

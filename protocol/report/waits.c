@@ -498,7 +498,8 @@ static bool is_limited(const struct sw_thread *from, const struct sw_report_thre
 	       !limits_itself(kind);
 }
 
-/* The call that SIGSTOP has interrupted goes on when the process does. Of a core file the states are not known. */
+/* The call that SIGSTOP has interrupted goes on when the process does. The states in a core file
+ * are not known. */
 static bool may_wait(char state)
 {
 	return state == 'S' || state == 'D' || state == 'T' || state == '?';

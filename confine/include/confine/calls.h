@@ -11,8 +11,8 @@
 void sw_calls_add_own(struct sw_filter *filter);
 /* Allows memory that is not executed, and opening files for reading. */
 void sw_calls_add_reading(struct sw_filter *filter);
-/* Allows captures: to hold threads, and to read their memory and files. Of what ptrace(2) can change, that alone which
- * lets an interrupted system call begin anew. Comes before the others. */
+/* Allows captures: to hold threads, and to read their memory and files. The only change by
+ * ptrace(2) is the one that lets an interrupted system call begin anew. Comes before the others. */
 void sw_calls_add_capture(struct sw_filter *filter);
 /* Allows setsockopt(2) with these options of a level. Others attach programs to sockets, or bind them elsewhere. */
 void sw_calls_add_socket_options(struct sw_filter *filter, uint32_t level, const int *options,

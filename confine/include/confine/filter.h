@@ -45,7 +45,7 @@ struct sw_filter_group {
 
 enum { SW_FILTER_INSTRUCTIONS_MAX = 1536 };
 
-/* Zero-initialised is empty. What is added first counts first. */
+/* Zero-initialised is empty. The rule that is added first counts first. */
 struct sw_filter {
 	struct sock_filter program[SW_FILTER_INSTRUCTIONS_MAX];
 	size_t n;

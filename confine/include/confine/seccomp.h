@@ -10,8 +10,8 @@ enum {
 	SW_SECCOMP_TERMINAL = 1, /* ask whether a descriptor is a terminal */
 	SW_SECCOMP_FILES = 2,    /* make, rename and remove files and directories */
 	SW_SECCOMP_SCREEN = 4,   /* set a terminal up, and suspend oneself at its user's wish */
-	/* Capture again: hold threads, and read their memory and files. Of what ptrace(2) can change, that
-	 * alone which lets an interrupted system call begin anew. */
+	/* Capture again: hold threads, and read their memory and files. The only change by
+	 * ptrace(2) is the one that lets an interrupted system call begin anew. */
 	SW_SECCOMP_CAPTURE = 8,
 	/* Begin to look at processes that were not there before. No other process can be signalled, nor its descriptors
 	 * taken. */

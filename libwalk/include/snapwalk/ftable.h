@@ -250,9 +250,9 @@ static inline struct swft_table *swft_table_at_(uint64_t address)
 	return (struct swft_table *) (uintptr_t) address;
 }
 
-/* A lock that needs no library. It holds the process id, since a child of fork() may inherit it from
- * a thread that the child does not have: then it is taken over. What was being changed is at worst a
- * table that is never used again. */
+/* A lock that needs no library. It holds the process id, since a child of fork() may inherit it
+ * from a thread that the child does not have: then it is taken over. The table that was being
+ * changed is at worst a table that is never used again. */
 static inline void swft_lock_(void)
 {
 	uint64_t self = (uint64_t) getpid();

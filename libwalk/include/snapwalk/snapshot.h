@@ -52,8 +52,9 @@ SW_PUBLIC const char *sw_module_path(const struct sw_module *module);
 SW_PUBLIC enum sw_module_kind sw_module_kind(const struct sw_module *module);
 /** True when the file was deleted or replaced since it was mapped. */
 SW_PUBLIC bool sw_module_deleted(const struct sw_module *module);
-/** Build-id bytes, borrowed; NULL and 0 when it has none. Opens the image on first use. Of PE: GUID
- * and age of its PDB, 20 bytes; without one TimeDateStamp, SizeOfImage and CheckSum, 12 bytes. */
+/** Build-id bytes, borrowed; NULL and 0 when it has none. Opens the image on first use. For PE:
+ * GUID and age of its PDB, 20 bytes; without one TimeDateStamp, SizeOfImage and CheckSum, 12
+ * bytes. */
 SW_PUBLIC const uint8_t *sw_module_build_id(struct sw_module *module, size_t *ret_length);
 /** The image: the mapped file, or the bytes copied from the target's memory. Borrowed; NULL with
  * *ret_size 0 when neither could be had. File layout, as in ELF's p_offset and PE's

@@ -36,8 +36,8 @@ void sw_jit_parts_add(struct sw_jit_parts *parts, uint64_t avma, uint64_t bytes)
 /* sw_capture_want() for all of them, unless they are too many. 0 or its error. */
 int sw_jit_parts_want(struct sw_jit_parts *parts, struct sw_capture *capture);
 
-/* Memory of the running target, before the stop: nothing of it is kept with the snapshot. What small
- * readers look at often lies in one page, which is kept here. */
+/* Memory of the running target, before the stop: nothing of it is kept with the snapshot. Small
+ * readers often look at one page only, which is kept here. */
 struct sw_jit_peek {
 	const struct sw_snapshot *snap; /* borrowed */
 	struct sw_jit_parts *parts;     /* borrowed; NULL: what is read is not noted */

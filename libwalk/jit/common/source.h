@@ -94,7 +94,7 @@ struct sw_jit_source_ops {
 		      size_t n_roots, void *found, void **ret_state);
 	void (*detach)(void *state); /* frees it; NULL allowed */
 
-	/* Optional. What is known of the code at an address. Called often: a search. */
+	/* Optional. Finds the entry of the code at an address. Called often: a search. */
 	bool (*find)(void *state, uint64_t avma, struct sw_jit_entry *ret);
 
 	/* Optional. The name of the code at an address: 1 or 0; *ret is zeroed. */

@@ -70,9 +70,9 @@ static void known_keep(struct sw_jit_gdb_known *k, size_t n, size_t since)
 }
 
 /*
- * Whether it has an end; read again when it has none, for then it has just changed. What was read on
- * a wrong way may be anything: it is not wanted, but what is still the same after the stop may have
- * been right (jit/gdb/source.c). Of a list with an end nothing else is kept.
+ * Whether it has an end; read again when it has none, for then it has just changed. Memory that was
+ * read on a wrong way may be anything: it is not wanted, but what is still the same after the stop
+ * may have been right (jit/gdb/source.c). A list with an end has nothing else kept.
  */
 static bool list_note(struct sw_jit_gdb_known *k, struct sw_jit_peek *peek, uint64_t avma)
 {

@@ -2,9 +2,9 @@
 /*
  * In the stop: what of libgcc's lists and trees is copied. Nothing here allocates or parses.
  *
- * A small registry was copied with the stacks; what is new in it is copied now. Of a large one that was
- * quiet, a list's newest tables, which go first, and nothing of trees whose nodes all have the version
- * that they had. Of one that is being changed all that there is time for.
+ * A small registry was copied with the stacks; what is new in it is copied now. A large one that
+ * was quiet has a list's newest tables copied, which go first, and nothing of trees whose nodes all
+ * have the version that they had. One that is being changed is copied as far as there is time.
  *
  * In trees the version of a leaf proves that nothing has changed that hangs on it: such tables need no
  * copy, for their bytes were kept. Nothing of the kind is in lists. Allocators hand out at once what was

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * After the stop: what was copied in it is as it was; the rest is read now, while the target may be
- * registering other tables at the same places. Such a table must still be registered when it has been
- * read, and be the same as a moment before, and as before the stop when it was known then. One that was
- * seen neither then nor in the stop may be new.
+ * registering other tables at the same places. Such a table must still be registered when it has
+ * been read, and be the same as a moment before, and as before the stop when it was known then. A
+ * table that was seen neither then nor in the stop may be new.
  */
 #include "jit/libgcc/tables.h"
 #include "errors.h"

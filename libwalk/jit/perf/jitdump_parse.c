@@ -124,8 +124,8 @@ static bool take_debug(struct parser *p, struct sw_bytes r, uint32_t off)
 	return true;
 }
 
-/* V8 writes records that hold a header alone, which has no entry: they say nothing. What is too large
- * for one function is not used. */
+/* V8 writes records that hold a header alone, which has no entry: they say nothing. A record that
+ * is too large for one function is not used. */
 static bool take_unwinding(struct parser *p, struct sw_bytes r, uint32_t off)
 {
 	uint64_t bytes, hdr_bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Functions by module, name and arity; schedulers by what they run. What is of code was copied: it may be
- * unloaded. Atoms are never freed or moved.
+ * Functions by module, name and arity; schedulers by what they run. The structures of code were
+ * copied: it may be unloaded. Atoms are never freed or moved.
  *
  * Source: erts/emulator/beam/atom.h, index.h and erl_term.h of OTP 25.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Which modules are a CoreCLR: libcoreclr.so, or a program that has it linked in. They export
- * DotNetRuntimeContractDescriptor (.NET 9 and later) and g_dacTable, whose first entry is the address
- * of the range section map (src/coreclr/inc/dacvars.h; .NET 8 and 9 are read by it). One for Windows
- * is read by the descriptor alone: published/windows.c.
+ * DotNetRuntimeContractDescriptor (.NET 9 and later) and g_dacTable, whose first entry is the
+ * address of the range section map (src/coreclr/inc/dacvars.h; .NET 8 and 9 are read by it). A
+ * CoreCLR for Windows is read by the descriptor alone: published/windows.c.
  */
 #include "runtimes/clr/find.h"
 #include "snapshot/snapshot.h"

@@ -56,8 +56,8 @@ static bool copy(struct copying *c, uint64_t avma, size_t bytes, const uint8_t *
 	return space_take(c, 1) && sw_capture_copy(c->capture, avma, bytes, ret);
 }
 
-/* Copies those of c->reads; each gets what was copied for it. What cannot be read, as what leads to it is
- * nonsense, is missing for the reader as well. */
+/* Copies the ranges of c->reads; each() gets the copy of one. Memory that cannot be read, because
+ * what leads to it is nonsense, is missing for the reader as well. */
 static void reads_end(struct copying *c,
 		      void (*each)(struct copying *c, size_t whose, const uint8_t *data))
 {

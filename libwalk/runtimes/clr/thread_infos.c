@@ -6,9 +6,10 @@
  *
  *	Thread -> handle -> System.Threading.Thread -> String		its name
  *
- * Thread objects were copied in the stop. What they lead to is read when the process runs again and
- * may have been moved by then, so that a name counts only when the kernel has it, too.
- * Source: dotnet/runtime v10.0.0, docs/design/datacontracts/Thread.md, src/coreclr/vm/threads.h.
+ * Thread objects were copied in the stop. The objects to which they lead are read when the process
+ * runs again and may have been moved by then, so that a name counts only when the kernel has it,
+ * too. Source: dotnet/runtime v10.0.0, docs/design/datacontracts/Thread.md,
+ * src/coreclr/vm/threads.h.
  */
 #include "runtimes/clr/thread_infos.h"
 #include "unwind/capture.h"

@@ -5,7 +5,8 @@
 #include "unwind/capture.h"
 #include "runtimes/clr/code/clr.h"
 
-/* The runtime's Thread objects. What matters of them changes all the time: it is copied in the stop. */
+/* The runtime's Thread objects. Their relevant fields change all the time: they are copied in the
+ * stop. */
 enum {
 	SW_CLR_THREADS_MAX = 65536,
 	SW_CLR_THREADS_COPIED = 1024,

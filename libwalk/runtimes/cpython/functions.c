@@ -10,8 +10,8 @@
 enum { FUNCTIONS_MAX = 65536 };
 
 /*
- * Names as CPython 3.8 to 3.14 have them. What ends with '*' stands for all that begin so. Functions of
- * the language (sorted(), import, what a C extension calls) are not here.
+ * Names as CPython 3.8 to 3.14 have them. A name that ends with '*' stands for all that begin so.
+ * Functions of the language (sorted(), import, what a C extension calls) are not here.
  */
 static const char *const glue[] = {
 	/* calls of functions */

@@ -6,9 +6,9 @@
  *	lockobject                      lock_lock   ...          locked (a byte)
  *	              0           8     16          24           32 ... 40
  *
- * The thread waits in sem_wait(), with the semaphore in rdi, which was called for the object: that is in
- * a register or one that was saved on the stack since. Of all words there only the object's address has
- * the semaphore's at 16, and its class's name says what it is.
+ * The thread waits in sem_wait(), with the semaphore in rdi, which was called for the object: that
+ * is in a register or one that was saved on the stack since. Among all words there only the
+ * object's address has the semaphore's at 16, and its class's name says what it is.
  *
  * From 3.14 on the lock is a byte in the object, at 16, too, and a thread waits for its address: that is
  * beside the semaphore of its own, which is on its stack and in rdi:

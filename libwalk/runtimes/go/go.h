@@ -58,7 +58,8 @@ struct sw_go {
 	bool stale;       /* it ran on after they were copied */
 	bool scheduled;   /* a frame of the scheduler was passed: the goroutine was left */
 	bool vdso_passed; /* the frame for which m has vdsoSP was */
-	/* All goroutines, owned; NULL: not asked for. Of the one that is walked, its stack. */
+	/* All goroutines, owned; NULL: not asked for. parked_stack is that of the goroutine that is
+	 * walked. */
 	struct sw_go_goroutines *goroutines;
 	const struct sw_thread *parked; /* borrowed: cursor->thread of its walk */
 	struct sw_go_stack parked_stack;

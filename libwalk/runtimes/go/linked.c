@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * asmcgocall() calls C at a place of g0's stack that is known: below g0's sched.sp, or, where the thread was
- * on that stack already, below the sp that it keeps. What C code lies above keeps no frame pointer and has no
- * tables, but is small: the function that cgo made, mostly. Source: go1.19.8 and go1.26
- * src/runtime/asm_amd64.s.
+ * asmcgocall() calls C at a place of g0's stack that is known: below g0's sched.sp, or, where the
+ * thread was on that stack already, below the sp that it keeps. The C code above keeps no frame
+ * pointer and has no tables, but is small: the function that cgo made, mostly. Source: go1.19.8 and
+ * go1.26 src/runtime/asm_amd64.s.
  */
 #include "runtimes/go/linked.h"
 #include "arch/arch.h"

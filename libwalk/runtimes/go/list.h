@@ -24,8 +24,8 @@ struct sw_go_list {
 };
 
 /*
- * In the window: the list, each goroutine, and of those that no thread runs the stack. What is not copied is
- * read later, and says so.
+ * In the window: the list, each goroutine, and the stacks of those that no thread runs. Memory that
+ * is not copied is read later, and says so.
  */
 void sw_go_list_copy(struct sw_capture *capture, struct sw_go_list *list);
 

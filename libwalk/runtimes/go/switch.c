@@ -262,8 +262,9 @@ static enum sw_go_switch clone_side(const struct sw_go_frame *f)
 }
 
 /*
- * The sp that m has for the innermost call of the vDSO. One below it, of which a signal handler called
- * the vDSO again, has the old one in its frame, and in a register that the kernel's frame keeps.
+ * The sp that m has for the innermost call of the vDSO. A call below it, of which a signal handler
+ * called the vDSO again, has the old one in its frame, and in a register that the kernel's frame
+ * keeps.
  */
 static bool vdso_sp(const struct sw_go_frame *f, struct sw_go_caller *ret)
 {

@@ -32,8 +32,8 @@ enum sw_go_switch {
 };
 
 /*
- * Whether the call before pc can have led to the function: where it is a direct one to Go code, to nothing
- * else. What g says may be of another time than the stack that it leads to.
+ * Whether the call before pc can have led to the function: where it is a direct one to Go code, to
+ * nothing else. The words of g may be of another time than the stack that it leads to.
  */
 bool sw_go_called_from(const struct sw_go_frame *f, enum sw_go_special special, uint64_t pc_avma);
 

@@ -13,8 +13,8 @@ enum {
 };
 
 /*
- * Where a thread was when its g and m were copied. One that was on a CPU may be captured later than what
- * hooks copy: then these say nothing of it.
+ * Where a thread was when its g and m were copied. A thread that was on a CPU may be captured later
+ * than what hooks copy: then these say nothing of it.
  */
 struct sw_go_seen {
 	pid_t tid;

@@ -280,8 +280,9 @@ static void collector_copy(struct copying *c)
 }
 
 /*
- * The JavaThreads, each of which leads to the next. Those that were there before the window nearly always
- * are all: they are copied with few system calls, and the way from one to the next then finds them.
+ * The JavaThreads, each of which leads to the next. The threads that were there before the window
+ * nearly always are all: they are copied with few system calls, and the way from one to the next
+ * then finds them.
  */
 static size_t chain_copy(struct copying *c, int64_t begin, int64_t end)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Stubs of the VM have no tables, and few of them keep their return address in one place: it is popped, kept
- * in a register and pushed again. What such code does from pc on says where it is. It ends in one of these:
+ * Stubs of the VM have no tables, and few of them keep their return address in one place: it is
+ * popped, kept in a register and pushed again. The instructions of a stub from pc on say where it
+ * is. It ends in one of these:
  *
  *	ret; jmp to another stub	the return address is at rsp
  *	pop %reg ... jmp *%reg		it was popped (handle_exception of C1)
@@ -162,8 +163,8 @@ static bool ended_at_sp(struct follower *w, const struct machine *m)
 }
 
 /*
- * An adapter is done. Of its caller interpreted code and the call stub have their frames by rbp, and r13 may be an
- * argument; what compiled code pushed for the call ends where r13 points to.
+ * An adapter is done. As its caller interpreted code and the call stub have their frames by rbp,
+ * and r13 may be an argument; what compiled code pushed for the call ends where r13 points to.
  */
 static bool ended_adapter(struct follower *w, const struct machine *m)
 {

@@ -13,9 +13,9 @@ enum {
 };
 
 /*
- * The native code that executes PHP: execute_ex() and, in the same frame, what the JIT made. Of the
- * kind "hybrid", which all builds by gcc are, generated code is jumped to and leaves the stack pointer
- * as execute_ex() has set it.
+ * The native code that executes PHP: execute_ex() and, in the same frame, what the JIT made. In the
+ * kind "hybrid", which all builds by gcc are, generated code is jumped to and leaves the stack
+ * pointer as execute_ex() has set it.
  *
  *	CFA - 8			return address
  *	CFA - 16 ...		saved rbx, rbp, r12, r13

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where things are in one release series of PHP, in bytes. What is the same in all of them is in
- * enum sw_php_offset. */
+/* Where things are in one release series of PHP, in bytes. Offsets that are the same in all of them
+ * are in enum sw_php_offset. */
 struct sw_php_layout {
 	unsigned major, minor;
 	uint16_t current_execute_data; /* in zend_executor_globals */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The fibers of a process with their frames, of the instant of the window. What a fiber that no thread runs
- * executes is told by its control frames alone: each has left its pc where it is.
+ * The fibers of a process with their frames, of the instant of the window. The functions of a fiber
+ * that no thread runs are told by its control frames alone: each has left its pc where it is.
  */
 #include "runtimes/ruby/all_fibers.h"
 #include "arena.h"

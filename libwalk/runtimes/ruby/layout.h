@@ -26,8 +26,8 @@ struct sw_ruby_lock_layout {
 	uint16_t gvl_yield_end;
 };
 
-/* Where things are in one release series of Ruby, in bytes. What is the same in all of them is in enum
- * sw_ruby_offset. */
+/* Where things are in one release series of Ruby, in bytes. Offsets that are the same in all of
+ * them are in enum sw_ruby_offset. */
 struct sw_ruby_layout {
 	unsigned major, minor;
 	uint16_t frame_bytes; /* rb_control_frame_t */

@@ -5,9 +5,10 @@
  *	rb_global_vm_lock_t	owner  lock (a mutex)  waitq  timer  timer_err  switch_cond  switch_wait_cond
  *	3.1, glibc		0      8               48     64     72         80           128 ... 176
  *
- * Whoever takes it writes itself into owner, and 0 when it gives it back, both with lock held: at any
- * instant owner is who has it, or 0. Who waits for it is in the list waitq, and sleeps on the condition
- * variable of its rb_thread_t, or, where it has just given it up for others, on one of the two here.
+ * A thread that takes it writes itself into owner, and 0 when it gives it back, both with lock
+ * held: at any instant owner is who has it, or 0. A thread that waits for it is in the list waitq,
+ * and sleeps on the condition variable of its rb_thread_t, or, where it has just given it up for
+ * others, on one of the two here.
  *
  * A Mutex has the fiber that locked it, or 0. Both change only by who has the GVL. A thread that waits
  * has the object in locking_mutex, from before it gives the GVL up until it has that again; a function

@@ -178,7 +178,7 @@ static bool table_find(struct sw_v8_heap heap, uint64_t array, int64_t offset, i
 }
 
 /*
- * Not every call has an entry of its own. What an entry says is true of the first call behind it: no other
+ * Not every call has an entry of its own. An entry is true of the first call behind it: no other
  * call, and no end of a block, may lie between.
  */
 static bool is_of_call(struct sw_v8_heap heap, uint64_t at, uint64_t return_avma)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Source: tools/gen-postmortem-metadata.py of V8 10.2, 11.3, 12.4, 13.6 and 14.6 (node 18, 20, 22, 24
- * and 26), and the constants that their builds export. What the script has lost on the way is by
- * version: src/objects/code.h, code-kind.h, instruction-stream.h, bytecode-array.h, scope-info.tq, promise.tq;
- * the number of a bytecode as --print-bytecode has it.
+ * Source: tools/gen-postmortem-metadata.py of V8 10.2, 11.3, 12.4, 13.6 and 14.6 (node 18, 20, 22,
+ * 24 and 26), and the constants that their builds export. Constants that the script has lost on the
+ * way are by version: src/objects/code.h, code-kind.h, instruction-stream.h, bytecode-array.h,
+ * scope-info.tq, promise.tq; the number of a bytecode as --print-bytecode has it.
  */
 #include "runtimes/v8/layout.h"
 #include "cleanup.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Code of WebAssembly is no object of the heap. One variable leads to all of it:
+ * Code of WebAssembly is no object of the heap. A single variable leads to all of it:
  *
  *	global_wasm_state -> { ranges of code, a tree: start -> end, NativeModule
  *	                       (13.6 on: code that belongs to no module, a tree: start -> WasmCode) }

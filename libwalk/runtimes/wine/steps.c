@@ -67,8 +67,9 @@ enum sw_step sw_wine_dispatcher_step(struct sw_wine *w, enum sw_wine_call kind, 
 }
 
 /*
- * A dispatcher, of which ntdll.dll does not say where it is: only those have a CFA that is read from
- * the frame. What ELF's unwinder makes of it may look like a whole stack and lack all of Windows.
+ * A dispatcher, of which ntdll.dll does not say where it is: only those have a CFA that is read
+ * from the frame. The stack that ELF's unwinder makes of it may look like a whole stack and lack
+ * all of Windows.
  */
 bool sw_wine_is_unknown_dispatcher(const struct sw_wine *w, const struct sw_cursor *c)
 {

@@ -3,9 +3,9 @@
 #define SNAPWALK_PROFILE_H
 
 /*
- * Samples added up: who was seen where, in which state, how often and for how long. What it takes
- * grows with distinct stacks and threads, not with samples, and both are limited; what found no
- * space is counted. The JSON shape is described by snapwalk-profile.schema.json and
+ * Samples added up: who was seen where, in which state, how often and for how long. The memory for
+ * it grows with distinct stacks and threads, not with samples, and both are limited; samples that
+ * found no space are counted. The JSON shape is described by snapwalk-profile.schema.json and
  * snapwalk-profile(5).
  */
 
@@ -90,8 +90,8 @@ SW_PUBLIC void sw_profile_set_by_process(struct sw_profile *profile);
 /**
  * Count every thread of a report once.
  *
- * A thread that was not captured counts, too, with the reason in place of its stack. What finds no
- * space is no error.
+ * A thread that was not captured counts, too, with the reason in place of its stack. A stack that
+ * finds no space is no error.
  *
  * @param report    Borrowed for the call: all that is needed of it is copied.
  * @param weights   One for each of report->threads[]; NULL: a count of 1 for each.
@@ -106,7 +106,8 @@ SW_PUBLIC int sw_profile_add(struct sw_profile *profile, const struct sw_report 
  * Count a thread again that did not run since sw_profile_add(): same stack, same state. Costs two
  * additions.
  *
- * @param row  As sw_profile_add() gave it; SW_PROFILE_NO_ROW counts as left out. Of this profile.
+ * @param row As sw_profile_add() gave it; SW_PROFILE_NO_ROW counts as left out. It is one of this
+ * profile.
  */
 SW_PUBLIC void sw_profile_again(struct sw_profile *profile, uint32_t row, uint64_t count,
 				uint64_t ns);
@@ -185,7 +186,7 @@ SW_PUBLIC int sw_profile_write_kept(const struct sw_profile *profile, const stru
 				    char **ret, size_t *ret_size, struct sw_error *err);
 
 /**
- * The profile of a JSON text, whoever wrote it. What is beyond the default limits is left out and
+ * The profile of a JSON text, whoever wrote it. Stacks beyond the default limits are left out and
  * counted.
  *
  * @return 0; -SW_E_FORMAT: not a profile of this schema; -SW_E_NOMEM. Free with sw_profile_destroy().

@@ -116,8 +116,9 @@ SW_PUBLIC void sw_varlink_answer_deinit(struct sw_varlink_answer *answer);
  * the peer hung up; -SW_E_FORMAT; -SW_E_IO; -SW_E_NOMEM. */
 SW_PUBLIC int sw_varlink_client_receive(struct sw_varlink_client *client, int timeout_ms,
 					struct sw_varlink_answer *ret, struct sw_error *err);
-/** The same for answers that may be large, of which no tree is made: a reply has no parameters in *ret, but their text,
- * an object, in *ret_text, borrowed until the next call with this client. Of an error, which is short, *ret_text is NULL. */
+/** The same for answers that may be large, of which no tree is made: a reply has no parameters in
+ * *ret, but their text, an object, in *ret_text, borrowed until the next call with this client. For
+ * an error, which is short, *ret_text is NULL. */
 SW_PUBLIC int sw_varlink_client_receive_text(struct sw_varlink_client *client, int timeout_ms,
 					     struct sw_varlink_answer *ret, const char **ret_text,
 					     size_t *ret_size, struct sw_error *err);

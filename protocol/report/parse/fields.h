@@ -9,8 +9,8 @@
 #include <snapwalk/protocol.h>
 #include <stdint.h>
 
-/* A report that is read from its JSON. What goes wrong first is remembered; all getters may be
- * called on, and what they give then is of no use, but harmless. */
+/* A report that is read from its JSON. The first error is remembered; all getters may be called on,
+ * and their results then are of no use, but harmless. */
 struct sw_report_parser {
 	struct sw_report *report;
 	struct sw_arena *arena;     /* the report's */
@@ -33,8 +33,9 @@ void *sw_parse_calloc(struct sw_report_parser *p, size_t count, size_t size);
 const char *sw_parse_string(struct sw_report_parser *p, const char *name);
 /* NULL: null. */
 const char *sw_parse_string_or_null(struct sw_report_parser *p, const char *name);
-/* A name of an enumeration, which may grow: [a-z][a-z0-9_-]*. What is written without a look at it
- * is such, or lower case hex digits of which there is an even number, or a sentence of ASCII. */
+/* A name of an enumeration, which may grow: [a-z][a-z0-9_-]*. Text that is written without a look
+ * at it is a word like this, or lower case hex digits of which there is an even number, or a
+ * sentence of ASCII. */
 const char *sw_parse_word(struct sw_report_parser *p, const char *name);
 const char *sw_parse_hex_text_or_null(struct sw_report_parser *p, const char *name);
 const char *sw_parse_sentence(struct sw_report_parser *p, const char *name);

@@ -5,7 +5,7 @@
 #include "report/activity.h"
 #include "report/text/put.h"
 
-/* The stacks, those first whose threads do something. What is collapsed is said. */
+/* The stacks, those first whose threads do something. Collapsed stacks are counted. */
 void sw_text_stacks(struct sw_text_writer *w, const enum sw_activity *activities);
 
 #endif

@@ -269,8 +269,8 @@ static void put_counts(struct sw_text_writer *w, const size_t counts[SW_ACTIVITI
 	sw_put(w, any ? "\n" : "");
 }
 
-/* A thread that is runnable in a function that sleeps or waits uses no CPU worth a word. What it is about to do; NULL:
- * it runs. */
+/* A thread that is runnable in a function that sleeps or waits uses no CPU worth a word. Returns
+ * what it is about to do; NULL: it runs. */
 static const char *about_to(const struct sw_report *r, const struct sw_report_thread *t)
 {
 	const struct sw_report_stack *s = sw_stack_of(r, t);

@@ -63,9 +63,10 @@ SW_PUBLIC bool sw_unpacked_init(struct sw_unpacked *ret);
  * another user may write it or let its name lead elsewhere, or there are two. */
 SW_PUBLIC bool sw_unpacked_add(struct sw_unpacked *unpacked, const char *directory);
 /**
- * Unpack the debug sections of files below debug_dir, by the build-ids that are read from a pipe, into the first
- * directory, until nobody has the pipe's other end. Only of files that belong to root or the owner, and that
- * nobody else may write. What is wrong with a file is of no interest here: who needs it finds out.
+ * Unpack the debug sections of files below debug_dir, by the build-ids that are read from a pipe,
+ * into the first directory, until nobody has the pipe's other end. Only of files that belong to
+ * root or the owner, and that nobody else may write. A fault of a file is of no interest here: its
+ * user finds out.
  *
  * @param debug_dir  NULL: "/usr/lib/debug".
  */

@@ -6,10 +6,10 @@
 #include "runtimes/clr/code/clr.h"
 
 /*
- * Before the stop: wants what finding, unwinding and naming code takes that the runtime may free while
- * the process runs on: dynamic methods, among them those that reflection calls by, and assemblies that
- * can be unloaded. What does not fit into the limits is read when the process runs again, and then may
- * be gone. memory reads the running process.
+ * Before the stop: wants the memory that finding, unwinding and naming code takes that the runtime
+ * may free while the process runs on: dynamic methods, among them those that reflection calls by,
+ * and assemblies that can be unloaded. Memory that does not fit into the limits is read when the
+ * process runs again, and then may be gone. memory reads the running process.
  */
 void sw_clr_collectible_want(struct sw_capture *capture, const struct sw_clr_runtime *runtime,
 			     struct sw_memory memory);

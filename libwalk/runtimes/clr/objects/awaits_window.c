@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A thread that runs an async method has its box on its stack. Of a thousand threads that wait for something else each has
- * a hundred words that are objects, too: they are read a page at a time, and not kept; only boxes are copied. In the window: nothing is allocated, opened or parsed.
+ * A thread that runs an async method has its box on its stack. A thousand threads that wait for
+ * something else each have a hundred words that are objects, too: they are read a page at a time,
+ * and not kept; only boxes are copied. In the window: nothing is allocated, opened or parsed.
  */
 #include "runtimes/clr/objects/awaits_window.h"
 #include "map.h"
@@ -88,7 +89,8 @@ static void stack_take(struct sw_clr_tasks_window *w, const struct sw_thread *th
 	}
 }
 
-/* Whether an object is a box. Those are classes of the runtime's own library: of no other one more is read. */
+/* Whether an object is a box. Boxes are of classes of the runtime's own library: nothing more is
+ * read of other classes. */
 static bool is_box(struct sw_clr_tasks_window *w, uint64_t object)
 {
 	struct sw_memory m = sw_memory_by_blocks(&w->reads);

@@ -5,8 +5,9 @@
 #include "runtimes/clr/objects/classes.h"
 #include "runtimes/clr/published/layout.h"
 
-/* Where classes have what: as the runtime says, or, where it does not, as .NET 8 and 9 have it; layout is its. False:
- * neither is known. What is known so has yet to be proven: sw_clr_class_layout_holds(). */
+/* The layout of classes as the runtime describes it, or, where it does not, as .NET 8 and 9 have
+ * it; layout is its. Returns false if neither is known. A layout that is known so has yet to be
+ * proven: sw_clr_class_layout_holds(). */
 bool sw_clr_class_layout(const struct sw_clr_contract *contract, const struct sw_clr_layout *layout,
 			 struct sw_clr_classes *ret);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Async methods and who awaits them. A method that has waited once is an object, the box of its state machine, which is a
- * Task, too. What leads to others from there: objects/chain.h; how they are found: objects/graph.h.
+ * Async methods and who awaits them. A method that has waited once is an object, the box of its
+ * state machine, which is a Task, too. The way to others from there: objects/chain.h; how they are
+ * found: objects/graph.h.
  *
  * A thread that runs one has
  *

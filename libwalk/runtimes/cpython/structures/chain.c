@@ -146,10 +146,10 @@ static bool activation_add(const struct sw_cpython_at *at, struct sw_memory memo
 }
 
 /*
- * A frame may be the innermost one before its caller is linked to it, and a generator's still when it has been
- * unlinked (3.12: calls, FOR_ITER_GEN and YIELD_VALUE, as compilers order their stores): then a register of
- * the interrupted code has the caller. Of several frames in registers it is the one that leads to all
- * others.
+ * A frame may be the innermost one before its caller is linked to it, and a generator's still when
+ * it has been unlinked (3.12: calls, FOR_ITER_GEN and YIELD_VALUE, as compilers order their
+ * stores): then a register of the interrupted code has the caller. If several frames are in
+ * registers, the caller is the one that leads to all others.
  */
 static bool unlinked_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
 			 const struct sw_regs *regs, struct sw_cpython_chain *chain,

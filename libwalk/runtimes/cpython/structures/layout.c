@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where what is in CPython's structures.
- * Source: Include/internal/pycore_*.h, Include/cpython/{code,pystate,frameobject}.h of 3.8.18, 3.9.18,
- * 3.10.13, 3.11.7, 3.12.1 and 3.13.0, by the debug information of their builds for x86-64; for 3.14
- * Include/internal/pycore_debug_offsets.h of 3.14.10. What that does not say is the same in both kinds of
- * builds of 3.13.5 and 3.14.10, but that the heads of objects of those without the GIL (Py_GIL_DISABLED,
- * Include/object.h) are 16 bytes longer:
+ * The offsets in CPython's structures. Source: Include/internal/pycore_*.h,
+ * Include/cpython/{code,pystate,frameobject}.h of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1 and
+ * 3.13.0, by the debug information of their builds for x86-64; for 3.14
+ * Include/internal/pycore_debug_offsets.h of 3.14.10. Offsets that it does not say are the same in
+ * both kinds of builds of 3.13.5 and 3.14.10, but that the heads of objects of those without the
+ * GIL (Py_GIL_DISABLED, Include/object.h) are 16 bytes longer:
  *
  *	references  type                                     type at 8
  *	thread  flags ...  references  references  type      type at 24

@@ -17,7 +17,7 @@ enum sw_cpython_pairing {
 
 enum { SW_CPYTHON_NONE = 0xffff }; /* the version has no such field */
 
-/* Offsets in bytes. Those of the interpreter may be large, all others are below 4096. */
+/* Offsets in bytes. Offsets in the interpreter may be large, all others are below 4096. */
 struct sw_cpython_layout {
 	uint32_t runtime_head;           /* _PyRuntime.interpreters.head */
 	uint32_t gil_holder, gil_locked; /* in _PyRuntime, or in what interp_gil leads to */

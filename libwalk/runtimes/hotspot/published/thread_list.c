@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * JavaThreads lie in an array since 10. What 8 to 13 publish is the first one; each leads to the next.
- * Source: src/hotspot/share/runtime/threadSMR.hpp of jdk-17.0.15; thread.hpp and vmStructs.cpp of
- * jdk8u504 and jdk-11.0.33.
+ * JavaThreads lie in an array since 10. Versions 8 to 13 publish the first one; each leads to the
+ * next. Source: src/hotspot/share/runtime/threadSMR.hpp of jdk-17.0.15; thread.hpp and
+ * vmStructs.cpp of jdk8u504 and jdk-11.0.33.
  */
 #include "runtimes/hotspot/published/thread_list.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Where a class has its fields. Until 20 an array of six u2 for each: access flags, indices of name,
- * signature and value, offset << 2 | tag in two. Since 21 a stream of numbers:
+ * The fields of a class. Up to 20 they are an array of six u2 for each: access flags, indices of
+ * name, signature and value, offset << 2 | tag in two. Since 21 they are a stream of numbers:
  *
  *	fields, injected fields | name, signature, offset, access flags, flags [, value] [, generic
  *	signature] [, contention group] ...

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * JavaThread -> java.lang.Thread -> its name. The object lies in the heap, which the collector moves
- * about, and it is read when the process runs again. What proves it:
+ * JavaThread -> java.lang.Thread -> its name. The object lies in the heap, which the collector
+ * moves about, and it is read when the process runs again. The proofs that it is right:
  *
  *	Thread.eetop is the JavaThread; the name is a String, what it has is an array;
  *	all words and characters are the same when they are read anew, from the first to the last one.
