@@ -49,8 +49,8 @@ UNIT_WRAP_fake_kernel := $(patsubst %,-Wl$(comma)--wrap=%,ptrace waitid process_
 # Tests of confine/ may play a kernel of another version (unit/fake_syscall.h).
 UNIT_WRAP_confine := -Wl$(comma)--wrap=syscall
 UNIT_OBJ := $(BUILD)/tests/unit-obj
-# Test code is not optimised, but for who chose another level: compiling it takes longer than running it. What it tests is
-# compiled as ever.
+# Test code is not optimised, but for a user who chose another level: compiling it takes longer than running it. The
+# code that it tests is compiled as ever.
 UNIT_CFLAGS := $(if $(filter command% environment,$(origin CFLAGS)),,-O0 -U_FORTIFY_SOURCE $(call known,-Wno-format-truncation))
 
 $(UNIT_OBJ)/%.o: tests/unit/%.c $(BUILD)/flags
@@ -139,7 +139,7 @@ check-fast: deps-check
 # Mutations of each file of a corpus.
 MUTATIONS ?= 500
 
-# Unit tests, fuzz corpora and hostile input under ASan and UBSan. What is looked at has no sanitizers: it is that of
+# Unit tests, fuzz corpora and hostile input under ASan and UBSan. The targets have no sanitizers: they are those of
 # make check, not made again.
 check-asan: deps-check
 	@$(MAKE) --no-print-directory -s -j$$(nproc) WERROR=-Werror targets
@@ -155,8 +155,8 @@ check-runtimes: deps-check deps-bench deps-monitors deps-runtimes
 	@SNAPWALK_RUNTIMES=1 $(PYTHON) tests/run.py --build $(BUILD) --no-skip --live $(sort $(wildcard tests/live/runtime_*.py))
 
 # All that looks at random instants, or at runtimes, or makes a storm: for SOAK_MINUTES, file by file, in an order and
-# with a seed of its own each time, with SOAK_LOOKS times as many looks. What was wrong is kept in $(BUILD)/evidence, and
-# measured rates are added to tests/rates.tsv; the status is 0 unless the tests themselves break.
+# with a seed of its own each time, with SOAK_LOOKS times as many looks. The evidence of what was wrong is kept in
+# $(BUILD)/evidence, and measured rates are added to tests/rates.tsv; the status is 0 unless the tests themselves break.
 SOAK_MINUTES ?= 120
 SOAK_LOOKS ?= 3
 .PHONY: soak soak-run

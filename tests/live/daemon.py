@@ -324,7 +324,7 @@ class Daemon:
         return self.process.poll() is None and self.answers() is not None
 
     def stored(self):
-        """The files of the stored dumps. One that begins with a dot is just being written."""
+        """The files of the stored dumps. A file that begins with a dot is just being written."""
         return sorted(n for n in os.listdir(self.state) if n.endswith(".json.zst") and n[0] != ".")
 
     def stop(self, number=signal.SIGTERM):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * drive_dumps PID N [auto]: dumps a process N times with names, one JSON text a line. What programs and
- * their tables say is kept from one to the next, so that thousands of stops are a matter of a minute. auto:
- * stops only what must be.
+ * drive_dumps PID N [auto]: dumps a process N times with names, one JSON text a line. Facts on
+ * programs and their tables are kept from one dump to the next, so that thousands of stops are a
+ * matter of a minute. auto: stops only what must be.
  *
  * drive_dumps PID ask auto|always STORE [TID]: a dump for each empty line of standard input, of one thread alone
  * with TID. Any other line is a directory: the snapshot of the last dump is saved there with the modules of

@@ -246,8 +246,8 @@ def hangs_s():
 
 
 def snapwalk(*args, timeout=None, **run):
-    """Runs the command; result has returncode, stdout, stderr as text. What stops a process, but
-    not to look at the limits, is patient."""
+    """Runs the command; result has returncode, stdout, stderr as text. A command that stops a process, but not to look
+    at the limits, is patient."""
     timeout = hangs_s() if timeout is None else timeout
     if args[:1] in (("record",), ("verify",), ("explain",)) and "--max-stop" not in args:
         args += PATIENT[:2] if args[0] == "record" else PATIENT

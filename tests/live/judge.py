@@ -198,8 +198,8 @@ class Judge:
         self.verdict(look, wrong=why)
 
     def verdict(self, look, cut=None, wrong=None, text=""):
-        """cut, wrong: why it is that, None: it is not; text: the stack. True when it is right. One that says itself that
-        it is cut is not wrong."""
+        """cut, wrong: why it is that, None: it is not; text: the stack. True when it is right. A stack that says itself
+        that it is cut is not wrong."""
         self.stacks += 1
         look.judged = True
         for kind, why in (("cut", cut), ("wrong", wrong)):

@@ -59,7 +59,7 @@ def lines_of(path):
 
 
 def wrong_in_lines(frames, wanted):
-    """frames: those of Erlang. Who waits for another function has its line, who runs has none."""
+    """frames: those of Erlang. A frame that waits for another function has its line, one that runs has none."""
     for inner, outer in zip(frames, frames[1:]):
         if inner["function"] == SHARED:
             continue

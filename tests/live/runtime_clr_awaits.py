@@ -198,8 +198,8 @@ def awaits_roots(tap):
 
 
 def awaits_sockets(tap):
-    """Only the runtime's table of sockets leads to who waits for them. Of .NET 8 and 9, which have dictionaries, those
-    behind another one of their bucket are missing."""
+    """Only the runtime's table of sockets leads to who waits for them. Methods that wait for sockets behind another one
+    of their bucket are missing in .NET 8 and 9, which have dictionaries."""
     with dotnet.Program("awaits", "sockets") as target:
         wanted = sorted(tuple(line.split()[1:]) for line in target.lines if line.startswith("chain "))
         got = {}

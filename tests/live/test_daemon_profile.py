@@ -500,7 +500,7 @@ def no_events(tap):
 
 
 def by_rule(tap):
-    """An alert: its id at once, the profile when it is finished. Others' dumps do not evict it. What is not
+    """An alert: its id at once, the profile when it is finished. Others' dumps do not evict it. A profile that is not
     finished when the daemon ends is kept as it is."""
     files = {"10.conf": rule("slow", ProfileSec=1),
              "20.conf": rule("long", Match="alertname=Long", ProfileSec=600),

@@ -81,7 +81,8 @@ def outcome(replies):
 
 
 def pair_of(daemon):
-    """The one worker of a series, which has made a capture, with its parser. Those that have ended may still be listed."""
+    """The only worker of a series, which has made a capture, with its parser. Workers that have ended may still be
+    listed."""
     def one():
         found = [pair for pair in pairs(daemon) if not any(map(ended, pair))]
         return found[0] if len(found) == 1 else None
@@ -106,8 +107,8 @@ def idle(daemon):
 
 @contextlib.contextmanager
 def asked(daemon):
-    """The same when it has been asked for the next capture, of which it has done nothing. What was made before may not
-    have been read yet."""
+    """The same when it has been asked for the next capture, of which it has done nothing. The dump that was made before
+    may not have been read yet."""
     with idle(daemon) as (worker, _):
         wait_until(lambda: capturing(daemon), "the next capture to be asked for")
         yield worker

@@ -25,7 +25,8 @@ def load_bias(pid, path):
 
 
 def walk_everywhere(tap, name, every=1, least_in_plt=0, least_ahead=0, most_ahead=None, least_steps=2000):
-    """At every so many instructions. What is told by tables where only instructions may tell it counts as ahead, too."""
+    """At every so many instructions. A step that is told by tables where only instructions may tell it counts as ahead,
+    too."""
     path = os.path.join(TARGETS, name)
     with Target(name) as target:
         address = dict(line.split(" ") for line in target.lines)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A JIT compiler that never rests. One thread makes functions, registers them, runs them, one in the
- * other, removes them, and makes others at the same addresses; the rest add, grow and remove tables as
- * fast as they can. What was removed is written over before it is freed. Everything says what it is,
- * so that who looks at any instant can tell what is right:
+ * A JIT compiler that never rests. One thread makes functions, registers them, runs them, one in
+ * the other, removes them, and makes others at the same addresses; the rest add, grow and remove
+ * tables as fast as they can. A removed function is written over before it is freed. Everything
+ * says what it is, so that a look at any instant can tell what is right:
  *
  *	functions are called "s GENERATION LEVEL DEPTH": level 0 is the outermost of depth levels
  *	tables of the others are called "m START GENERATION", and each word of their data is

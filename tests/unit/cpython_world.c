@@ -215,8 +215,8 @@ void cpython_world_init_of(struct cpython_world *w, unsigned minor, bool without
 }
 
 /*
- * A dictionary at avma, its keys at avma + 0x40: one key with its value. Of those of instances the values
- * are elsewhere.
+ * A dictionary at avma, its keys at avma + 0x40: one key with its value. The values of an
+ * instance's dictionary are elsewhere.
  */
 static void keys_put(struct cpython_world *w, uint64_t avma, uint64_t key, uint64_t value,
 		     bool unicode)

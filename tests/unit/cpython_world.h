@@ -6,10 +6,10 @@
 #include "runtimes/cpython/cpython.h"
 
 /*
- * A small CPython in one array, of any version: an interpreter with one thread, whose native stack has
- * two activations of the loop. The outer one executes outer(), the inner one inner() and leaf(); all are
- * in "/srv/app.py", and begin at line 10. Of versions up to 3.10 an activation executes one, and inner()
- * is not there.
+ * A small CPython in one array, of any version: an interpreter with one thread, whose native stack
+ * has two activations of the loop. The outer one executes outer(), the inner one inner() and
+ * leaf(); all are in "/srv/app.py", and begin at line 10. In versions up to 3.10 an activation
+ * executes one, and inner() is not there.
  */
 enum {
 	WORLD = 0x100000, /* address of the array */

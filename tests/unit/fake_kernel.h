@@ -9,10 +9,10 @@
 #include <sys/user.h>
 
 /*
- * A kernel with one process, for tests of the stop and of the copy. Programs that the list FAKE_KERNEL of
- * tests.mk has are linked so that ptrace, waitid, process_vm_readv, the clock, the alarm, and what is
- * asked of the directory of threads come here. Nothing of it fails a test: it may be called in the stop's
- * helper process. What it saw is looked at afterwards.
+ * A kernel with one process, for tests of the stop and of the copy. Programs that the list
+ * FAKE_KERNEL of tests.mk has are linked so that ptrace, waitid, process_vm_readv, the clock, the
+ * alarm, and calls on the directory of threads come here. Nothing of it fails a test: it may be
+ * called in the stop's helper process. The calls that it saw are looked at afterwards.
  *
  *	fake_kernel = (struct fake_kernel){.n = 2, .threads = {{.tid = 11}, {.tid = 12}}};
  *	struct sw_stop stop = {.task_fd = FAKE_TASK_FD, ...};

@@ -5,8 +5,8 @@
 #include "jobs/state.h"
 
 /*
- * The broker's jobs without a spawner: sw_spawner_spawn() is the test's own, and nothing is configured. What is
- * captured is a child that waits.
+ * The broker's jobs without a spawner: sw_spawner_spawn() is the test's own, and nothing is
+ * configured. The captured process is a child that waits.
  */
 struct jobs_case {
 	struct sw_config config;

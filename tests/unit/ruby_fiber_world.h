@@ -6,9 +6,9 @@
 #include "runtimes/ruby/fibers.h"
 
 /*
- * The small Ruby of ruby_world.h with a fiber, which has resumed another one and waits in leaf(), called by
- * times, and one that has not begun, whose block is leaf(). Of the first one's memory only what is looked at is
- * there:
+ * The small Ruby of ruby_world.h with a fiber, which has resumed another one and waits in leaf(),
+ * called by times, and one that has not begun, whose block is leaf(). The first one's memory is
+ * there as far as it is looked at:
  *
  *	RUBY_FIBER_END		frames
  *	RUBY_FIBER_VALUES	environments; below it the machine stack

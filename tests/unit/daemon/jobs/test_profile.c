@@ -439,7 +439,8 @@ TEST_WITH(test_lasts, setup, teardown)
 	assert_string_equal(f->id, "0-1");
 }
 
-/* Above StopPercent= it is told that it is enough. One that took few samples was not worth it. */
+/* Above StopPercent= it is told that it is enough. A worker that took few samples was not worth
+ * it. */
 TEST_WITH(test_enough, setup, teardown)
 {
 	struct fixture *f = *state;

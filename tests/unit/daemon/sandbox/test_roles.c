@@ -28,7 +28,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-/* Each sandbox is entered by a child of its own. What it found out is its exit status. */
+/* Each sandbox is entered by a child of its own. The child's exit status says what it found out. */
 static const struct sw_unpacked nothing_unpacked = {.ask_fd = -EBADF};
 enum {
 	FINE = 0,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Lengths are those of objdump (binutils 2.40), which decodes libc, libm and gdb like sw_arch_insn():
- * 1,955,334 instructions, 13 not equal, all FWAIT, which objdump takes for a prefix. Of i386's libc,
- * libstdc++ and a static program 958,503, 2 not equal, FWAIT again. */
+/* Lengths are those of objdump (binutils 2.40), which decodes libc, libm and gdb like
+ * sw_arch_insn(): 1,955,334 instructions, 13 not equal, all FWAIT, which objdump takes for a
+ * prefix. In i386's libc, libstdc++ and a static program it decodes 958,503, 2 not equal, FWAIT
+ * again. */
 #include "arch/arch.h"
 #include "arch/insn.h"
 #include "cleanup.h"

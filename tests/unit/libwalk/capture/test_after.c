@@ -315,8 +315,8 @@ TEST_WITH(test_changed, setup, teardown)
 	assert_int_equal(sw_take_after(&f->take), -SW_E_CHANGED);
 }
 
-/* Pages did not come, or the helper was killed, before there was time for registers: they are the stop's. What is
- * corrected in them then is not written over, and neither are those of an earlier window. */
+/* Pages did not come, or the helper was killed, before there was time for registers: they are the
+ * stop's. Corrected registers are not written over, and neither are those of an earlier window. */
 TEST_WITH(test_registers, setup, teardown)
 {
 	enum { BACK = 0x1234 };

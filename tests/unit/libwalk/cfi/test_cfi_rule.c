@@ -294,8 +294,8 @@ TEST(test_sigreturn)
 	sw_arena_deinit(&arena);
 }
 
-/* i386's: esp -> the signal, two pointers, siginfo (128 bytes), uc_flags uc_link uc_stack[3], gs fs es ds
- * edi esi ebp esp ebx edx ecx eax trapno err eip. What lies behind is not read. */
+/* i386's: esp -> the signal, two pointers, siginfo (128 bytes), uc_flags uc_link uc_stack[3], gs fs
+ * es ds edi esi ebp esp ebx edx ecx eax trapno err eip. The words behind are not read. */
 TEST(test_sigreturn_32)
 {
 	uint32_t stack[3 + 32 + 5 + 15] = {0};

@@ -161,8 +161,8 @@ TEST(test_zero_elsewhere)
 		SW_END_COMPLETE, NULL);
 }
 
-/* The function that callee() has called takes 0 bytes or 8: callee's stack pointer is not known. What is on
- * the stack is then only guessed at. */
+/* The function that callee() has called takes 0 bytes or 8: callee's stack pointer is not known.
+ * The frames on the stack are then only guessed. */
 TEST(test_unknown)
 {
 	static const uint32_t words[N_WORDS] = {CALLEE_CALLED, 0xb, CALLER_CALLED, 1,

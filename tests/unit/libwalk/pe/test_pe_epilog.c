@@ -178,7 +178,8 @@ TEST(test_without_codes)
 /* Version 2: what is listed counts, not what the instructions are. */
 TEST(test_listed)
 {
-	/* 4 bytes each: pop %r15; pop %rbx; ret. One at the end, one 0x80 bytes before it. */
+	/* 4 bytes each: pop %r15; pop %rbx; ret. An epilogue is at the end, another one 0x80 bytes
+	 * before it. */
 	static const uint8_t info[] = {2,
 				       7,
 				       7,

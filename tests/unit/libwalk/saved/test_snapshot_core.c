@@ -175,7 +175,7 @@ TEST_WITH(test_32_bit, setup, teardown)
 	uint8_t prstatus[144] = {0}, prpsinfo[124] = {0}, siginfo[128] = {0};
 	const uint32_t auxv[] = {AT_SYSINFO_EHDR, 0xf7fc0000, AT_ENTRY, TEXT_32 + 0x10, 0, 0};
 	uint32_t files[5 + 1] = {1, PAGE, TEXT_32, TEXT_32 + PAGE, 0};
-	/* struct user_desc: number, base, limit, flags. Of the last one there is only a part. */
+	/* struct user_desc: number, base, limit, flags. The last one is there only in part. */
 	static const uint32_t tls[] = {12,         0xf7d00000, 0xfffff, 0x51, 13,
 				       0x7ffd8000, 0xfff,      0x41,    13};
 	memcpy(files + 5, "/p", 3);

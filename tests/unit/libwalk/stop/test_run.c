@@ -287,7 +287,8 @@ TEST(test_crowd_late)
 	assert_in_range(f->stop.deadline_ns - f->stop.copy_end_ns, n * 12000, n * 15000);
 }
 
-/* A quarter of the time is for the copy. One that stops after the copy is let go, and is not in it. */
+/* A quarter of the time is for the copy. A thread that stops after the copy is let go, and is not
+ * in it. */
 TEST(test_late)
 {
 	struct fixture *f = start(3);

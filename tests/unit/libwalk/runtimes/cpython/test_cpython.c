@@ -139,8 +139,9 @@ TEST(test_entered)
 }
 
 /*
- * 3.8 to 3.10: an activation that has left its frame, or has not linked it yet, has the address of its
- * caller's in it, too; that is of the next one. What has nothing but registers saved has no frame.
+ * 3.8 to 3.10: an activation that has left its frame, or has not linked it yet, has the address of
+ * its caller's in it, too; that is of the next one. An activation that has nothing but registers
+ * saved has no frame.
  */
 TEST(test_left)
 {

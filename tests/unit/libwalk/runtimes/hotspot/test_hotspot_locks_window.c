@@ -210,8 +210,8 @@ TEST(test_enter)
 	assert_true(is_whole_copy());
 }
 
-/* 8 and 11: from one to the next. Those that were there before are copied with few calls; first: one that is
- * new; without: one that has ended. */
+/* 8 and 11: from one to the next. Threads that were there before are copied with few calls; first:
+ * one that is new; without: one that has ended. */
 static void chain_make(size_t n, size_t first, size_t without)
 {
 	uint64_t next = 0;
