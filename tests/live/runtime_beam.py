@@ -131,7 +131,7 @@ def check_blocked(tap, folder):
         # The line of who called a C function is not told: between calls the machine notes none.
         own = [f"{f['function']} {f['file']}:{f['line']}" for f in frames[names.index("chain:match/1") + 1:]]
         wanted = wanted[[w.split(" ")[0] for w in wanted].index("chain:match/1") + 1:]
-        tap.check(len(own) >= 2, "it has callers", names)
+        tap.check(len(own) >= 2, "the frame has callers", names)
         tap.equal(own, wanted, "in C code: the functions, files and lines of process_info()")
 
 
@@ -149,7 +149,7 @@ def check_dirty(tap, folder):
             wait_until(alike, "both to be executed")
         except TimeoutError:
             pass
-        tap.equal(found, wanted, "what dirty schedulers execute: the functions of process_info()")
+        tap.equal(found, wanted, "dirty schedulers execute the functions of process_info()")
 
 
 def release():

@@ -78,7 +78,7 @@ def check_stacks(tap, what, report, truth):
     bad = incomplete(report)
     tap.check(not bad, f"{what}: {len(report['threads'])} threads are complete", bad)
     tap.equal(guesses(report), [], f"{what}: no frame is a guess")
-    tap.equal(wrong_in_internal(report), [], f"{what}: what is the runtime's own")
+    tap.equal(wrong_in_internal(report), [], f"{what}: the runtime's own frames are marked")
     tap.check(len(truth) >= 45, f"{what}: {len(truth)} threads told their stacks")
     for tid, (name, frames) in truth.items():
         stack = stack_of(report, tid)
@@ -269,7 +269,7 @@ def stops_at_random(tap, what, target, stops, storm):
 def random_stops(tap, what, target, stops):
     storm = {t["tid"] for t in patient_dump(target.pid, "--symbols", "none")["threads"]
              if t["comm"].startswith("storm-")}
-    tap.equal(len(storm), 6, f"{what}: its threads are there")
+    tap.equal(len(storm), 6, f"{what}: the storm's threads are there")
 
     def begun():  # the last ones that were started may be on their way to their loop
         report = dump(target.pid, "--symbols", "names", "--max-stop", 10000, "--timeout", 60000, status=(0, 3))
@@ -323,7 +323,7 @@ def test_hung(tap):
     """A thread that cannot be stopped while a collection waits for it."""
     with dotnet.Program("hung") as target:
         stuck = [t for t in os.listdir(f"/proc/{target.pid}/task")]
-        tap.check(len(stuck) > 8, "hung: it runs", stuck)
+        tap.check(len(stuck) > 8, "hung: the program runs", stuck)
         time.sleep(1)  # nothing tells from outside that a collection has begun to wait
         begin = time.monotonic()
         report = patient_dump(target.pid)
@@ -333,7 +333,7 @@ def test_hung(tap):
                   f"{seconds} s\n{bad}")
         tap.equal(guesses(report), [], "hung: no frame is a guess")
         names = Counter(t["comm"] for t in report["threads"])
-        tap.check(names["stuck"] == 1 and names["worker-0"] == 1, "hung: its threads are there",
+        tap.check(names["stuck"] == 1 and names["worker-0"] == 1, "hung: the program's threads are there",
                   names)
 
 

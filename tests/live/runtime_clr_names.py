@@ -144,7 +144,7 @@ def check_threads(tap, report, target):
     tap.equal(cooperative, {"pinvoke-suppressed"}, "threads: one does not let the collector in")
     # The only turn of Parallel.For() is taken by its caller, or by the pool.
     said = next((notes[tid]["name"], notes[tid]["role"]) for tid, what in names.items() if what == "parallel")
-    tap.check(said in (("parallel", None), (".NET TP Worker", "thread-pool")), "threads: who runs in parallel", said)
+    tap.check(said in (("parallel", None), (".NET TP Worker", "thread-pool")), "threads: the one that runs in parallel", said)
     roles = {names[tid]: notes[tid]["role"] for tid in names if notes[tid]["role"] and names[tid] != "parallel"}
     tap.equal(roles, {"finalizer": "finalizer", "async": "thread-pool", "pool": "thread-pool",
                       "timer": "thread-pool"}, "threads: their roles")
@@ -164,7 +164,7 @@ def test_hung(tap):
             if any(n["role"] == "suspending" for n in threads.values()):
                 break
         roles = [name for name, n in threads.items() if n["role"] == "suspending"]
-        tap.check(len(roles) == 1, "hung: one thread suspends the others", threads)
+        tap.check(len(roles) == 1, "hung: a single thread suspends the others", threads)
         tap.check(threads["stuck"]["mode"] == "cooperative", "hung: and waits for this one", threads)
 
 
@@ -248,7 +248,7 @@ def test_core(tap):
     def notes(r):
         return {t["tid"]: (t["managed"]["id"], t["managed"]["mode"])
                 for t in r["threads"] if t["tid"] in told}
-    tap.equal(notes(report), notes(live), "core: what is known of threads")
+    tap.equal(notes(report), notes(live), "core: the runtime's words on threads")
 
 
 def test_namespace(tap):
@@ -337,7 +337,7 @@ def check_debugger(tap, what, directory=None):
                 int(number), mode.lower(), finalizer == "True"):
             bad_notes.append(f"{line[:60]}: {note}")
     frames, addresses, unknown = totals
-    tap.check(frames > 350, f"{what}: it knows {frames} frames", said[:2000])
+    tap.check(frames > 350, f"{what}: the debugger knows {frames} frames", said[:2000])
     tap.check(not wrong, f"{what}: {frames - unknown} frames have the same names, {addresses} addresses",
               f"{len(wrong)} threads differ\n" + "\n".join(wrong))
     tap.check(notes > 50 and not bad_notes, f"{what}: {notes} threads: number, mode and finalizer",

@@ -67,7 +67,7 @@ def check_threads(tap, name, report, truth):
     tap.check(named and all(said == what for what, said in named.items()),
               f"{name}: the names of {len(named)} threads", named)
     roles = Counter((t["managed"] or {}).get("role") for t in report["threads"])
-    tap.equal(roles["finalizer"], 1, f"{name}: one of them finalizes")
+    tap.equal(roles["finalizer"], 1, f"{name}: a single thread finalizes")
 
 
 def test_names(tap, _, program):

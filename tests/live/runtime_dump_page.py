@@ -93,7 +93,7 @@ def main():
         tids = ",".join(map(str, range(5000000, 5300000)))
         many = re.sub(r'"threads":\[(?=\d)', lambda found: found.group() + tids + ",", page)
         tap.check(many != page, "a page of very many threads")
-        tap.equal(seen(path, many).get("stacks"), "4 rows 5", "it has its stacks")
+        tap.equal(seen(path, many).get("stacks"), "4 rows 5", "the page has its stacks")
     tap.done()
 
 

@@ -108,7 +108,7 @@ def check_parked(tap, name):
         theirs = {i: g for i, g in own_dump(process).items() if is_programs(f for f, _ in g[1])}
         tap.equal(set(ours), set(theirs), f"{name}: {len(ours)} goroutines, the same as it says itself")
         wrong = [i for i in ours if i in theirs and as_own(*ours[i]) != theirs[i]]
-        tap.check(not wrong, f"{name}: what each waits for, its functions, lines and who made it",
+        tap.check(not wrong, f"{name}: each goroutine's wait, functions, lines and maker",
                   [(i, as_own(*ours[i]), theirs[i]) for i in wrong[:3]])
     finally:
         end(process)
@@ -170,7 +170,7 @@ def check_running(tap, name):
     # A goroutine whose stack is being moved to a larger one has none for an instant.
     tap.check(len(unread) <= 1 + STOPS // 100, f"{name}: none is missing", unread[:5])
     tap.check({"waiting", "running"} <= states and runs > 0, f"{name}: some wait, some run", states)
-    tap.check(in_ping >= 7 * STOPS, f"{name}: those that run are among them", in_ping)
+    tap.check(in_ping >= 7 * STOPS, f"{name}: running goroutines are among them", in_ping)
 
 
 def check_text(tap):
@@ -191,7 +191,7 @@ def check_text(tap):
         text = snapwalk("--goroutines", "--state", "R", process.pid).stdout
         tap.check("main.send" not in text, "text: a filter by state", text)
         folded = snapwalk("--goroutines", "--format", "folded", process.pid).stdout
-        tap.check(re.search(r"^goroutine;.*main\.\(\*hub\)\.serve;.* 50$", folded, re.M), "folded: one line", folded)
+        tap.check(re.search(r"^goroutine;.*main\.\(\*hub\)\.serve;.* 50$", folded, re.M), "folded: all are in one line", folded)
         core = made("core.parked")
         gcore(process.pid, core)
         live = goroutines_of(dump(process))

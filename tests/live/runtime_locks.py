@@ -206,7 +206,7 @@ def check_gil(tap, version, python, inside=False):
             waits = gil_waits(report)
             return (report, waits) if wanted.items() <= waits.items() and set(waits.values()) == {holder} else None
         report, waits = wait_until(all_wait, "all to wait")
-        tap.check(True, f"{version}: who waits for the GIL, and who has it")
+        tap.check(True, f"{version}: the waiters for the GIL, and its holder")
         tap.equal([(h["tid"], h["waiting"]) for h in report["root_holders"]], [(holder, len(waits))],
                   f"{version}: who holds them up")
 
@@ -344,7 +344,7 @@ def check_joins(tap, version, python, stop):
             wait_until(all_wait, "all to wait")
         except Exception:  # noqa: BLE001 - what differs is said below
             pass
-        tap.equal(end_waits(got["report"]), wanted, f"{named}: who waits for a thread's end or an import, and for whom")
+        tap.equal(end_waits(got["report"]), wanted, f"{named}: the waiters for a thread's end or an import, and the owners")
         tap.equal({t["blocked_on"]["target"] for t in got["report"]["threads"] if t["tid"] in wanted and wanted[t["tid"]][0] != "thread"},
                   {"made_module"}, f"{named}: which module")
         tap.equal(got["report"].get("deadlocks", []), [], f"{named}: no deadlock of joins")
@@ -365,7 +365,7 @@ def check_recorded_locks(tap, version, program, wanted):
     with tempfile.TemporaryDirectory() as directory:
         core = os.path.join(directory, "core")
         gcore(program.pid, core)
-        tap.equal(lock_waits(dump(["--core", core], status=(0, 3))), wanted, f"{version}: of a core file")
+        tap.equal(lock_waits(dump(["--core", core], status=(0, 3))), wanted, f"{version}: locks of a core file")
     with tempfile.TemporaryDirectory() as directory:
         where = os.path.join(directory, "recorded")
         subprocess.run([SNAPWALK, "record", str(program.pid), "-o", where, "--max-stop", "60000"], check=True, capture_output=True)

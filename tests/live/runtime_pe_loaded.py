@@ -59,7 +59,7 @@ def test_noexec(tap, wine):
             module = check_frames(tap, "noexec", report)
             tap.check(module["path"].startswith("Z:\\"), "noexec: named as the process names it",
                       module["path"])
-            tap.equal(len(module["build_id"]), 40, "noexec: its identity, from memory")
+            tap.equal(len(module["build_id"]), 40, "noexec: the module's identity, from memory")
             text = snapwalk("dump", process.pid, "--max-stop", 5000).stdout
             tap.check(f" {PROGRAM}+0x" in text, "noexec: the last part of its name is shown", text)
             process.kill()

@@ -62,7 +62,7 @@ def test_random_stops(tap, version):
     check_calls(tap, name, lines, edges, roots)
     tops = {os.path.basename(line[2]): int(line[1]) for line in lines if line[0] == "top"}
     for module in (PROGRAM, "ntdll.dll", "ntdll.so", "libc.so.6"):
-        tap.check(tops.get(module, 0) > 0, f"{name}: it was stopped in {module}", tops)
+        tap.check(tops.get(module, 0) > 0, f"{name}: the program was stopped in {module}", tops)
     print(f"# {name}: stopped in {tops}\n# {name}: the longest stop took {total[5]} us")
 
 

@@ -136,7 +136,7 @@ def check_busy(tap, version, path):
         for look in judge.series(target.pid, STOPS):
             for stack in (stack_of(look.report, thread["tid"]) for thread in look.report["threads"]):
                 judge.verdict(look, lacks(stack), wrong_in_chain(stack, version, source), text_of(stack))
-    tap.equal(judge.stacks, 3 * scaled(STOPS), f"{version}: of all threads")
+    tap.equal(judge.stacks, 3 * scaled(STOPS), f"{version}: the stacks are those of all threads")
 
 
 def ours(report, tid):
@@ -174,9 +174,9 @@ def check_blocked(tap, version, path):
         tap.equal([r["version"] for r in found], [version if minor(version) > 10 else version.rpartition(".")[0]],
                   f"{version}: recognised once, with its version")
         notes = [t["managed"] for t in report["threads"] if t["tid"] in theirs]
-        tap.check(all(n and n["runtime"] == "cpython" for n in notes), f"{version}: its threads are known", notes)
+        tap.check(all(n and n["runtime"] == "cpython" for n in notes), f"{version}: the interpreter's threads are known", notes)
         found = {t["tid"]: t["managed"]["name"] for t in report["threads"] if t["tid"] in names and t["managed"]}
-        tap.equal(found, names, f"{version}: its threads have the names that the program gave them")
+        tap.equal(found, names, f"{version}: the interpreter's threads have the names that the program gave them")
         text_is_short(tap, version, target.pid, theirs)
         explained(tap, version, target.pid, stack_of(report, target.pid))
         for each in sockets:
@@ -197,7 +197,7 @@ def explained(tap, version, pid, stack):
         of_code = snapwalk("explain", "--max-stop", "60000", pid, found.group(1)).stdout
         if f"cpython: code object {found.group(1)}: {f['function']} at {f['file']}:" not in of_code:
             wrong.append((of_code, wanted))
-    tap.check(asked and not wrong, f"{version}: what addresses of {len(asked)} frames are", wrong[:1])
+    tap.check(asked and not wrong, f"{version}: the addresses of {len(asked)} frames are explained", wrong[:1])
 
 
 def order_is(tap, version, report, theirs):
@@ -274,7 +274,7 @@ def check_interpreters(tap, version, path):
             for tid in (thread["tid"] for thread in look.report["threads"] if thread["tid"] != target.pid):
                 stack = stack_of(look.report, tid)
                 judge.verdict(look, lacks(stack), wrong_in_another(stack, version), text_of(stack))
-    tap.equal(judge.stacks, 2 * scaled(STOPS // 2), f"{version}: of both threads")
+    tap.equal(judge.stacks, 2 * scaled(STOPS // 2), f"{version}: the stacks are those of both threads")
 
 
 def check_refused(tap, version, path):

@@ -81,7 +81,7 @@ def check_stops(tap, mode):
                     outermost = "<main>" if thread["tid"] == ruby.pid else "block in <main>"
                     wrong = wrong_in_chain(language_frames(stack, "ruby"), calls, outermost, NATIVE)
                     judge.verdict(look, cut_in_stack(stack), wrong_in_stack(stack) or wrong, text_of(stack))
-        tap.check(judge.stacks >= STOPS, f"{mode}: of both threads", judge.stacks)
+        tap.check(judge.stacks >= STOPS, f"{mode}: the stacks are those of both threads", judge.stacks)
         found = [r for r in report["process"]["runtimes"] if r["name"] == "ruby"]
         tap.equal([r["version"] for r in found], [version()], f"{mode}: recognised, with its version")
         # Bytes before an instruction of generated code are read later.

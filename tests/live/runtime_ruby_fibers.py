@@ -53,7 +53,7 @@ def lists_created():
 def check_created(tap, what, ours, theirs):
     said = {name for name, (state, _) in theirs.items() if state == "created"} if lists_created() else set()
     created = {name: s for name, (t, s) in ours.items() if t["state"] == "created"}
-    tap.equal(sorted(created), sorted(said), f"{what}: those that have not begun, {len(said)} of them")
+    tap.equal(sorted(created), sorted(said), f"{what}: fibers that have not begun, {len(said)} of them")
     tap.equal([[(f["function"], os.path.basename(f["file"]), f["line"]) for f in s["frames"]] for s in created.values()],
               [[("block in rest", "fibers.rb", None)] for _ in said], f"{what}: each with its block")
 

@@ -172,7 +172,7 @@ def check_turns(tap, version, path):
             missed = max([missed] + [int(c.group(1)) for c in counts if c])
     # The one that is about to begin or to end has none for an instant.
     tap.check(missed <= 1, f"{version}: none but the one that runs is missing", missed)
-    tap.check("runnable" in states and judge.stacks >= 10 * judge.n, f"{version}: they are there", (judge.stacks, states))
+    tap.check("runnable" in states and judge.stacks >= 10 * judge.n, f"{version}: the tasks are there", (judge.stacks, states))
 
 
 def check_without(tap, version, path, why):

@@ -77,7 +77,7 @@ def check_blocked(tap, name, running, untold):
     report, tid = wait_until(seen, f"{name}: what the program says of its calls")
     tasks = tasks_of(report)
     found = [place(f) for _, stack in tasks for f in stack["frames"][1:]]
-    tap.equal(found, awaits, f"{name}: who awaits it")
+    tap.equal(found, awaits, f"{name}: the awaiters are right")
     tap.equal([w for w in report["warnings"] if "awaits" in w["message"]], [], f"{name}: and no warning")
     for task, stack in tasks:
         tap.equal((task["state"], task["tid"]), ("running", tid), f"{name}: the thread that runs it")
@@ -107,7 +107,7 @@ def check_forms(tap, node, running):
         core = os.path.join(place_of, "core")
         gcore(running.pid, core)
         saved = look(["--core", core])
-        tap.equal([place(f) for _, stack in tasks_of(saved) for f in stack["frames"]], awaits, f"{node}: of a core file")
+        tap.equal([place(f) for _, stack in tasks_of(saved) for f in stack["frames"]], awaits, f"{node}: the awaiters in a core file")
 
 
 def major_of(node):

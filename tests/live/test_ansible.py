@@ -66,7 +66,7 @@ def settings(tap, directory):
         return
     tap.equal(runs[1][0], 0, "a second time it changes nothing")
     for line in ("MaxUse=2G", "Store=true", "Deny=/usr/bin/gpg-agent ssh-agent", "[rule stuck]", "checked 0"):
-        tap.check(f"\n{line}\n" in done.stdout, f"it writes what the daemon takes: {line}", done.stdout[-800:])
+        tap.check(f"\n{line}\n" in done.stdout, f"the role writes what the daemon takes: {line}", done.stdout[-800:])
     wrong = play(directory, {"snapwalk_install": "none", "snapwalk_settings": {"Deny": "/usr/bin/*"}},
                  "ls /etc/snapwalk/snapwalk.conf.d")
     tap.check([run[1:] for run in recaps(wrong)] == [(1, 2)] and "50-ansible.conf" not in wrong.stdout.rpartition("status")[2],

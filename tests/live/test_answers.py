@@ -68,7 +68,7 @@ def a_service(tap):
                       and f"{target.pid}: no thread matches {options[0]}" in got.stderr, f"{options[0]} that matches nothing",
                       (got.returncode, got.stdout[:200], got.stderr))
         got = snapwalk("--thread", "zzz", target.pid, os.getppid(), *PATIENT)
-        tap.check(got.returncode == 1 and got.stderr.count("no thread matches") == 1, "of two processes: said once", got.stderr)
+        tap.check(got.returncode == 1 and got.stderr.count("no thread matches") == 1, "a filter without a match, two processes: said once", got.stderr)
         got = snapwalk("--thread", "hold*", target.pid, os.getppid(), *PATIENT)
         tap.check("no thread matches" not in got.stderr, "a match in one of two is enough", got.stderr)
         for option, words in (("--goroutines", "not a Go program"), ("--tasks", "not a program of Python, .NET, Ruby or Erlang"),

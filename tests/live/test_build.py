@@ -70,8 +70,8 @@ def exports(tap):
         node = {words[2] for words in lines if words[1] == "A"}
         symbols = {words[2] for words in lines if words[1] != "A"}
         wanted = declared(folder)
-        tap.check(len(wanted) > 5, f"{name}: its headers declare something", wanted)
-        tap.equal(len(node), 1, f"{name}: one version of the interface")
+        tap.check(len(wanted) > 5, f"{name}: the library's headers declare something", wanted)
+        tap.equal(len(node), 1, f"{name}: the interface has one version")
         versions = {symbol.partition("@@")[2] for symbol in symbols}
         tap.equal(versions, {next(iter(node), "").partition("@@")[0]}, f"{name}: each symbol has it")
         tap.equal(sorted(s.partition("@@")[0] for s in symbols), sorted(wanted),
@@ -182,7 +182,7 @@ def chosen_paths(tap):
         unit = text_of(os.path.join(destination, "opt/snap walk/units/snapwalkd.service"))
         tap.check(f'\nExecStart="{prefix}/sbin/snapwalkd"\n' in unit, "the unit starts what is installed", unit)
         gate = text_of(os.path.join(destination, "opt/snap walk/units/snapwalk-gate.service"))
-        tap.check("\nLoadCredential=token:/opt/my etc/snapwalk/gate.token\n" in gate, "its token", gate)
+        tap.check("\nLoadCredential=token:/opt/my etc/snapwalk/gate.token\n" in gate, "the unit has its token", gate)
         page = text_of(os.path.join(destination, "opt/my man/man5/snapwalk.conf.5"))
         tap.check("\n.Pa /opt/my etc/snapwalk/snapwalk.conf" in page, "the page has them, too")
         uninstalled(tap, destination, chosen)

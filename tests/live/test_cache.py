@@ -95,7 +95,7 @@ def what_is_not_believed(tap, target, directory, lines):
     blank(path)
     tap.check(used(), "a file of zeros is used")
     os.chmod(path, 0o666)
-    tap.check(not used(), "one that everybody may write is not")
+    tap.check(not used(), "a file that everybody may write is not used")
     # The file was replaced by a new one.
     wait_until(lambda: stat.S_IMODE(os.stat(path).st_mode) == 0o644, "another file in its place")
     blank(path)

@@ -70,7 +70,7 @@ def whole_stacks(tap):
             tap.check(t["stack"] + 128 == t["sp"], f"{kind}: the copy begins 128 bytes below sp",
                       t)
             tap.equal(t["stack"] + t["bytes"], t["end"], f"{kind}: and ends with the stack")
-            tap.check(t["stack"] <= threads[kind][1] < t["end"], f"{kind}: its frame is in it", t)
+            tap.check(t["stack"] <= threads[kind][1] < t["end"], f"{kind}: the thread's frame is in its stack", t)
             tap.equal([w for w in got.of("word") if w[0] == str(threads[kind][0])],
                       [[str(threads[kind][0]), "copy"]], f"{kind}: read from the copy")
         tap.equal(held(target.pid), [], "nothing is held afterwards")
@@ -121,7 +121,7 @@ def large_environment(tap):
         wait_blocked(target.pid)
         got = Captured(target.pid)
         t, start = got.threads[target.pid], start_of_stack(target.pid)
-        tap.equal(t["bytes"], STACK_DEFAULT, "environment: of a deep one the limit")
+        tap.equal(t["bytes"], STACK_DEFAULT, "environment: a deep stack has the limit")
         tap.check((t["end"] - ROOT_BYTES, ROOT_BYTES) in got.ranges and start < t["end"] <= start + 4096,
                   "environment: and its first functions", (start, t, got.ranges))
     with Target("coroutine", env=env) as target:
@@ -138,7 +138,7 @@ def alternate_stack(tap):
         got = Captured(target.pid)
         t = got.threads[tid]
         tap.check(abs(t["sp"] - own_sp) > 65536, "alternate: sp is elsewhere", t)
-        tap.check(t["stack"] + 128 == t["sp"] and t["bytes"] > 128, "alternate: it was copied", t)
+        tap.check(t["stack"] + 128 == t["sp"] and t["bytes"] > 128, "alternate: the signal stack was copied", t)
         tap.check(any(start <= own_sp < start + size for start, size in got.ranges),
                   "alternate: the thread's own stack was copied too", got.ranges)
         tap.equal(len([size for _, size in got.ranges if size != ROOT_BYTES]), 1,
@@ -212,7 +212,7 @@ def permission(tap):
             tap.equal((got.left, held(target.pid)), ([], []), f"permit {answer}: nothing is left")
         tid = threads["shallow"][0]
         got = Captured(target.pid, f"tid={tid}", permit=1, stop=ALWAYS)
-        tap.equal(got.of("permit"), [[str(tid), "t", "1", "1"]], "permit: of a thread that is held")
+        tap.equal(got.of("permit"), [[str(tid), "t", "1", "1"]], "permit: asked for a thread that is held")
     with Target("states", "zombie_leader") as target:
         wait_until(lambda: state_of(target.pid) == "Z", "the leader to end")
         got = Captured(target.pid, permit=1, stop=ALWAYS)

@@ -448,7 +448,7 @@ def explain_and_verify(tap):
         tap.check(result.returncode == 0 and result.stdout.endswith(
             "6 threads: 6 same, 0 different\n"), "verify", result.stdout + result.stderr)
         result = patient("verify", target.pid, "--threads", target.pid)
-        tap.check(result.stdout.endswith("1 thread: 1 same, 0 different\n"), "verify: one thread",
+        tap.check(result.stdout.endswith("1 thread: 1 same, 0 different\n"), "verify: a single thread is compared",
                   result.stdout + result.stderr)
 
 
@@ -643,7 +643,7 @@ def names_as_commands(tap):
         # Other processes' names may have been cut within a character.
         words = subprocess.run(["bash", "-c", "printf '%s\\0' " + " ".join(offered)], capture_output=True, text=True,
                                errors="surrogateescape", cwd=cwd, timeout=60, check=True).stdout.split("\0")
-        tap.equal(os.listdir(cwd), [], "what completion offers is not run either")
+        tap.equal(os.listdir(cwd), [], "offered names are not run either")
         tap.equal([name for name in names if name not in words], [], "completion offers each name as one word")
         tap.check(not re.search("[\x00-\x1f\x7f]", "".join(offered)), "completion offers no control character")
         tap.equal(complete("dump", "--comm", "a\\ b", cwd=cwd), ["a\\ b\\;\\>ran"],

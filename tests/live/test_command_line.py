@@ -150,8 +150,8 @@ def test_stopped(tap):
         tap.check(re.search(rf"^The process is stopped \(SIGSTOP.*by whom is not known\): kill -CONT\s+{target.pid} lets",
                             text, re.M), "a process that is stopped: how it goes on", text)
         report = dump(target.pid)
-        tap.equal([len(d) for d in report["deadlocks"]], [2], "its deadlock is told")
-        tap.equal({t["state"] for t in report["threads"]}, {"T"}, "it is still stopped")
+        tap.equal([len(d) for d in report["deadlocks"]], [2], "the program's deadlock is told")
+        tap.equal({t["state"] for t in report["threads"]}, {"T"}, "the target is still stopped")
         with tempfile.NamedTemporaryFile("w", suffix=".json") as kept:
             json.dump(report, kept)
             kept.flush()
@@ -181,7 +181,7 @@ def test_page(tap):
             tap.check(snapwalk("dump", pid, "-o", path, *PATIENT).returncode in (0, 3), "a process with a strange name")
         with open(path) as file:
             page = file.read()
-        tap.check(page.count("</script>") == 2 and "<i>" not in page, "its name ends no script and is no markup")
+        tap.check(page.count("</script>") == 2 and "<i>" not in page, "the process's name ends no script and is no markup")
         refused(tap, ["dump", target.pid, os.getpid(), "-o", path], "a page has one process", "a page of two processes")
 
 

@@ -54,7 +54,7 @@ def seen_from_outside(tap):
         whole = ["dump", "--max-stop", "10000", "--json", "--depth", "200", target.pid]
         status, text, code, error = while_it_writes(whole)
         tap.check(len(text) > PIPE_BYTES + 1, "the dump does not fit into the pipe", len(text))
-        tap.check(code in (0, 3) and json.loads(text)["stacks"], "it works", (code, error))
+        tap.check(code in (0, 3) and json.loads(text)["stacks"], "confined: the command works", (code, error))
         tap.equal([status[key] for key in ("Seccomp", "NoNewPrivs", "CapEff", "CapPrm")],
                   ["2", "1", "0" * 16, "0" * 16], "confined while it writes what it read")
         status, text, _, _ = while_it_writes([*whole, "--no-sandbox"])
@@ -343,7 +343,7 @@ def snapshot_in_place(tap):
         recorded = os.path.join(directory, "recorded")
         run = subprocess.run([SNAPWALK, "record", "--max-stop", "10000", str(target.pid), "-o", recorded],
                              capture_output=True, text=True)
-        tap.equal((run.returncode, run.stderr), (0, ""), "record: it works")
+        tap.equal((run.returncode, run.stderr), (0, ""), "record: the command works")
         run = subprocess.run([SNAPWALK, "record", "--max-stop", "10000", str(target.pid), "-o", recorded],
                              capture_output=True, text=True)
         tap.check(run.returncode == 1 and "it is there already" in run.stderr, "record: not twice", run.stderr)
@@ -362,7 +362,7 @@ def files_compared(tap):
                 subprocess.run([SNAPWALK, "dump", "--max-stop", "10000", "--json", "-o", path, str(target.pid)],
                                check=True)
         status, text, code, error = while_it_writes(["diff", "--json", *dumps])
-        tap.check(len(text) > PIPE_BYTES + 1 and code == 0 and json.loads(text), "diff: it works", (code, error))
+        tap.check(len(text) > PIPE_BYTES + 1 and code == 0 and json.loads(text), "diff: the command works", (code, error))
         tap.equal([status[key] for key in (*LOCKED, "CapEff", "CapPrm")], ["2", "1", "0" * 16, "0" * 16],
                   "diff: confined while it writes what it found")
         status, _, _, _ = while_it_writes(["diff", "--json", "--no-sandbox", *dumps])

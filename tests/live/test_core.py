@@ -89,7 +89,7 @@ def test_overflow(tap):
             size = resource.getrlimit(resource.RLIMIT_STACK)[0]
         got = crash.get("stack_bytes", 0)
         tap.equal((crash["signal"], crash.get("stack_overflow", False)), ("SIGSEGV", kind != "poke"), f"{kind}: told")
-        tap.check(kind == "poke" or size - 65536 < got <= size, f"{kind}: its size", (got, size))
+        tap.check(kind == "poke" or size - 65536 < got <= size, f"{kind}: the core's size", (got, size))
         wanted = "SIGSEGV: write to 0x" if kind == "poke" else "SIGSEGV: stack overflow of "
         others = ("1 thread  (", " at the crash", "(at the crash)") if kind != "main" else ()
         tap.check(wanted in text and "not in the core file" not in text

@@ -67,7 +67,7 @@ def check(tap, who, how, program="crash"):
         tap.check(verdict.startswith(wanted) and words in verdict and by in verdict, f"{name}: text", verdict)
         stacks = text.split("\n\n")
         tap.check(f"({told['crashes']})   crashed here\n" in stacks[2], f"{name}: the crashed thread is the first", text)
-        tap.check(any(f.startswith("fall") for f in own_functions(report, told["crashes"])), f"{name}: its stack")
+        tap.check(any(f.startswith("fall") for f in own_functions(report, told["crashes"])), f"{name}: the crashed thread's stack")
         tap.check("sleeping in read at the crash" in text and "running at the crash" in text, f"{name}: the others in text", text)
         again = subprocess.run([SNAPWALK, "dump", "--json", "--core", path], capture_output=True, text=True).stdout
         tap.check('"crash":{' in again, f"{name}: said again", again[:1000])
@@ -95,7 +95,7 @@ def test_sent(tap):
         tap.equal((crash["signal"], crash["code"], crash["address"], crash["sender_pid"]),
                   ("SIGQUIT", "SI_USER", None, os.getpid()), "a signal that somebody sent")
         text = snapwalk("dump", "--core", path).stdout
-        tap.check(f": sent by process {os.getpid()} (uid {os.getuid()})" in text, "who sent it, in text", text)
+        tap.check(f": sent by process {os.getpid()} (uid {os.getuid()})" in text, "the sender of the signal, in text", text)
 
 
 tap = Tap()

@@ -67,7 +67,7 @@ def same_as_direct(tap, daemon):
         errors = [e.message for e in schema().iter_errors(got)]
         tap.equal(errors, [], "the dump is as its schema says")
         wanted = direct_dump(target.pid)
-        tap.equal(set(got), set(wanted), "it has the fields of the command's dump")
+        tap.equal(set(got), set(wanted), "the dump has the fields of the command's")
         tap.equal(frames_of(got), frames_of(wanted), "the same frames for each thread")
         tap.equal([s["id"] for s in got["stacks"]], [s["id"] for s in wanted["stacks"]],
                   "the same ids of stacks")
@@ -130,7 +130,7 @@ def sample_and_subscribe(tap, daemon):
         tap.equal(len(summaries), 3, "Sample: as many summaries as asked for")
         tap.equal(len({s["id"] for s in summaries}), 3, "each a capture of its own")
         times = [s["time"] for s in summaries]
-        tap.equal(times, sorted(times), "one after another")
+        tap.equal(times, sorted(times), "dumps come one after another")
         heard = [next(events) for _ in range(3)]
         tap.equal([(e["event"], e["summary"]["id"]) for e in heard],
                   [("captured", s["id"]) for s in summaries], "Subscribe: one event for each")
@@ -316,7 +316,7 @@ def own_processes(tap, daemon):
         before, kept = daemon.status()["counters"]["captures_total"], daemon.stored()
         status, stopped_us, after, got = dumped()
         tap.equal((status, stopped_us, after - before, got.stderr), (0, 0, 1, ""), "by the daemon, without a stop")
-        tap.equal(daemon.stored(), kept, "it keeps nothing")
+        tap.equal(daemon.stored(), kept, "the daemon keeps nothing")
         text = subprocess.run([public(SNAPWALK), *PATIENT, str(target.pid)], capture_output=True, text=True, cwd="/",
                               env={**os.environ, "SNAPWALK_SOCKET": daemon.socket_path}, timeout=hangs_s(), **user).stdout
         tap.check("nothing was stopped" in "".join(text.splitlines()[:3]), "the first lines of text say so", text[:400])

@@ -52,8 +52,8 @@ def rules(tap):
         reply = trigger(daemon, target.pid)
         tap.equal(len(ids_of(reply)), 1, "a rule that matches: one dump")
         dump = daemon.call("Read", id=ids_of(reply)[0])["dump"]
-        tap.equal(dump["process"]["pid"], target.pid, "of the process that the label names")
-        tap.check(dump["reason"] and "stuck" in dump["reason"], "its reason names the rule",
+        tap.equal(dump["process"]["pid"], target.pid, "the dump is of the process that the label names")
+        tap.check(dump["reason"] and "stuck" in dump["reason"], "the dump's reason names the rule",
                   dump["reason"])
         for what, change, reason in (
                 ("another alert", {"alertname": "Other"}, "labels"),
@@ -249,7 +249,7 @@ def gate_slots(tap):
         with hogs(gate, [64010]):
             with as_user(other):
                 got = status_or_error(gate.get, "/metrics", token=None)
-            tap.equal(got, 200, "one user has all connections they can get: another one has /metrics")
+            tap.equal(got, 200, "a user has all connections they can get: another one has /metrics")
         with hogs(gate, range(64010, 64014)):
             with as_user(monitor):
                 got = status_or_error(gate.post, "/alertmanager",
@@ -516,7 +516,7 @@ def on_dump(tap):
         pid = wait_until(lambda: os.path.exists(f"{out}/pid") and open(f"{out}/pid").read().strip(),
                          "the hook to start")
         wait_until(lambda: ended(int(pid)), "the hook to be ended")
-        tap.check(daemon.capture(target.pid)["dump"], "it is ended at its time limit")
+        tap.check(daemon.capture(target.pid)["dump"], "the command is ended at its time limit")
         tap.equal(stat.S_IMODE(os.stat(daemon.state).st_mode) & 0o007, 0,
                   "the store is closed to others")
 

@@ -115,7 +115,7 @@ def words(tap):
         tap.equal((got.returncode, got.stdout), (1, f"deleted {first}\n"),
                   "delete says what it deleted, and what there was not")
         with daemon.client() as client:
-            tap.equal(listed(client), [third, second], "it is gone")
+            tap.equal(listed(client), [third, second], "the deleted dump is gone")
             fourth = capture_id(client, other.pid)
         got = run("delete", "latest")
         tap.equal((got.returncode, got.stdout), (0, f"deleted {fourth}\n"), "delete latest, and which that was")
@@ -157,7 +157,7 @@ def limits(tap):
             tap.equal([s["id"] for s in client.call("List")["summaries"] if s.get("pinned")],
                       [first], "found again after a restart")
             client.call("Delete", id=first)
-            tap.equal(listed(client), ids[:1:-1], "who may deletes it nevertheless")
+            tap.equal(listed(client), ids[:1:-1], "a caller who may deletes it nevertheless")
         tap.equal([n for n in os.listdir(daemon.state) if not n.endswith(".json.zst")], [],
                   "and nothing is left of it")
 

@@ -257,7 +257,7 @@ def in_a_call(tap):
             with open(os.path.join(daemon.state, ".new-half.json.zst"), "w", encoding="ascii") as half:
                 half.write("as if the kill had come while a dump was written")
             daemon.start()
-            tap.check(daemon.capture(target.pid)["dump"]["threads"], f"{what}: it works after the restart")
+            tap.check(daemon.capture(target.pid)["dump"]["threads"], f"{what}: the daemon works after the restart")
             whole(tap, daemon, what, [kept])
 
 

@@ -81,7 +81,7 @@ def added_up(tap, daemon):
         tap.equal(counts, {t["tid"]: n for t in dump["threads"]}, "each thread is in each sample")
         wanted = {t["tid"]: {tuple(f["function"] for f in dump["stacks"][t["stack"]]["frames"])}
                   for t in dump["threads"]}
-        tap.equal(stacks, wanted, "one stack each, that of a dump")
+        tap.equal(stacks, wanted, "each thread has one stack, that of a dump")
         tap.equal([(p["pid"], p["comm"]) for p in made["processes"]], [(target.pid, "threads")],
                   "the process")
         tap.equal((summary["kind"], summary["reason"], summary["n_threads"], summary["stored"]),
@@ -160,7 +160,7 @@ def by_command(tap, daemon):
         if not tap.check(match and got.returncode in (0, 3), "sample --via daemon", got):
             return
         total = sum(int(line.rpartition(b" ")[2]) for line in got.stdout.splitlines())
-        tap.equal(total, 9 * int(match[1]), "it prints what the daemon sampled")
+        tap.equal(total, 9 * int(match[1]), "the command prints what the daemon sampled")
         tap.equal(snapwalk(daemon, "show", match[3], "--format", "folded").stdout, got.stdout,
                   "which show has, too")
         got = snapwalk(daemon, "sample", "4194303", "--via", "daemon")
@@ -221,7 +221,7 @@ def own_processes(tap, daemon):
         got, asked = sampled("--json", "--mode", "off")
         said = [json.loads(line) for line in got.stderr.splitlines()]
         tap.check(asked and [(one["about"], one["code"]) for one in said] == [(str(target.pid), "samples_by_daemon"), (str(target.pid), "samples")] and json.loads(got.stdout)["mode"] == "off", "JSON, also of the summary", got)
-        tap.equal(daemon.stored(), kept, "it keeps nothing")
+        tap.equal(daemon.stored(), kept, "the daemon keeps nothing")
         for name, words, more in (("--via direct", ["--via", "direct"], {}), ("--stop always", ["--stop", "always"], {}),
                                   ("--mode cpu", ["--mode", "cpu"], {}), ("--rate 101", ["-r", "101"], {}),
                                   ("--threads", ["--threads", str(target.pid)], {}),
@@ -396,7 +396,7 @@ def one_worker(tap, daemon):
                   "the parser has nothing of the iterator")
         before = samples(daemon)
         wait_until(lambda: samples(daemon) >= before + 20, "twenty more")
-        tap.equal(named(daemon.workers(), "snapwalk-worker"), [worker], "it is still the same")
+        tap.equal(named(daemon.workers(), "snapwalk-worker"), [worker], "the worker is still the same")
         os.kill(parser, signal.SIGKILL)
         wait_until(lambda: ended(worker), "the worker to end with its parser")
         before = samples(daemon)
@@ -458,7 +458,7 @@ def protected(tap, daemon):
     with Target("protects", **user) as target, daemon.client(uid=UNPRIVILEGED) as client:
         begin(client, daemon, target.pid)
         target.send("x")
-        tap.equal(target.readline(), "ready", "it protects itself")
+        tap.equal(target.readline(), "ready", "the target protects itself")
         made = client.receive()[0]["profile"]
         seen = functions(made)
         tap.check("seen" in seen and "hidden" not in seen, "nothing of later is in the profile", seen)

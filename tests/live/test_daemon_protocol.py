@@ -300,7 +300,7 @@ def slow_reader(tap, daemon):
             pass
         tap.equal(daemon.status()["pid"], daemon.pid, "others are answered meanwhile")
         memory = number_of(daemon.pid, "VmRSS")
-        tap.check(memory < 64 * 1024, "what a client does not read is bounded", f"{memory} KiB")
+        tap.check(memory < 64 * 1024, "the memory for a client that does not read is bounded", f"{memory} KiB")
 
 
 def slow_readers(tap, daemon):
@@ -324,7 +324,7 @@ def slow_readers(tap, daemon):
         memory = number_of(daemon.pid, "VmRSS")
         tap.equal(daemon.status()["pid"], daemon.pid, "others are answered beside them")
         if not SANITIZED:
-            tap.check(64 * 1024 < memory < 176 * 1024, "what a user's connections do not read is bounded", f"{memory} KiB")
+            tap.check(64 * 1024 < memory < 176 * 1024, "the memory for a user's connections that do not read is bounded", f"{memory} KiB")
     if SANITIZED:
         tap.skip("memory of what is not read", "a sanitizer has memory of its own and keeps what was freed", "make check")
         return
@@ -417,10 +417,10 @@ def mutations(tap, daemon):
     tap.check(daemon.alive(), "the daemon is alive")
     memory.append(number_of(daemon.pid, "VmRSS"))
     # A leak grows in each part, buffers and caches in few.
-    tap.check(min(b - a for a, b in zip(memory, memory[1:])) < 64, "its memory is flat",
+    tap.check(min(b - a for a, b in zip(memory, memory[1:])) < 64, "the daemon's memory is flat",
               f"{memory} KiB")
     wait_until(lambda: n_fds(daemon.pid) <= fds, "its descriptors to be as many as before")
-    tap.check(True, "its descriptors are as many as before")
+    tap.check(True, "the daemon's descriptors are as many as before")
 
 
 def main():

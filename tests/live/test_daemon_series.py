@@ -136,7 +136,7 @@ def one_worker(tap, daemon):
             if len(numbers) < 30:  # it ends with the last one
                 seen.update(pairs(daemon) or [None])
         tap.equal(numbers, list(range(1, 31)), "thirty captures")
-        tap.check(len(seen) == 1 and None not in seen, "of one worker and its parser", seen)
+        tap.check(len(seen) == 1 and None not in seen, "the dumps are of one worker and its parser", seen)
         wait_until(lambda: not daemon.workers(), "it to end")
 
 
@@ -238,7 +238,7 @@ def moves(tap, daemon):
         tap.check(len(set(tids)) > 20, "which are others each time", len(set(tids)))
         good = sum(s["end"] == "complete" for d in made for s in d["stacks"])
         bad = [(s["end"], s["why"]) for d in made for s in d["stacks"] if s["end"] != "complete"]
-        tap.check(len(bad) * 20 <= good, "whose stacks are complete", (good, bad[:5]))
+        tap.check(len(bad) * 20 <= good, "their stacks are complete", (good, bad[:5]))
 
 
 def other_program(tap, daemon):
@@ -352,9 +352,9 @@ def hangs(tap, _):
         replies = client.stream("Sample", target={"pid": target.pid}, interval_ms=INTERVAL_MS)
         wait_until(lambda: "threads" in outcome(replies), "a capture")
         with asked(daemon) as worker:
-            tap.equal(since(time.time(), replies), "it took longer than 2000 ms", "one that hangs costs one")
+            tap.equal(since(time.time(), replies), "it took longer than 2000 ms", "a worker that hangs costs one dump")
             wait_until(lambda: "threads" in outcome(replies), "another one to go on")
-            tap.check(ended(worker), "it is ended")
+            tap.check(ended(worker), "the worker is ended")
 
 
 def slow_client(tap, daemon):
@@ -375,10 +375,10 @@ def slow_client(tap, daemon):
         # Once may be by chance: a capture of many threads takes its time.
         wait_until(lambda: pairs(daemon) and all(stands_still() for _ in range(3)), "the samples to stop")
         before = pairs(daemon)
-        tap.equal(len(before), 1, "who does not read is not sampled")
+        tap.equal(len(before), 1, "a process is not sampled for a client that does not read")
         replies = (client.receive()[0] for _ in iter(int, 1))
         numbers = [outcome(replies)["seq"] for _ in range(10)]
-        tap.equal(numbers, list(range(1, 11)), "who reads has them all")
+        tap.equal(numbers, list(range(1, 11)), "a client that reads has them all")
         tap.equal(pairs(daemon), before, "by the same worker")
 
 
@@ -403,7 +403,7 @@ def not_native(tap, daemon):
         for _ in range(2):
             kinds = {f["kind"] for s in next(dumps)["stacks"] for f in s["frames"]}
             wait_until(lambda: not daemon.workers(), "the worker to end")
-        tap.check("cpython" in kinds, "of Python each capture has its worker", kinds)
+        tap.check("cpython" in kinds, "each capture of Python has its worker", kinds)
 
 
 def names_are_kept(tap, daemon):

@@ -34,7 +34,7 @@ def kept(tap):
         reply = daemon.capture(target.pid, reason="a reason")
         dump = reply["dump"]
         name = dump["id"]
-        tap.equal(daemon.stored(), [name + ".json.zst"], "one file, named by its id")
+        tap.equal(daemon.stored(), [name + ".json.zst"], "the dump is in one file, named by its id")
         mode = os.stat(path_of(daemon, name)).st_mode & 0o777
         tap.equal(mode & 0o027, 0, "not readable for others")
         if tool("zstd"):

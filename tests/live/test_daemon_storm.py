@@ -79,7 +79,7 @@ def one_process(tap):
                   f"{len(times)} calls in {times[-1]:.1f} s: one capture each {INTERVAL} s",
                   f"{len(ids)} captures")
         fresh = [list(v).count(False) for v in ids.values()]
-        tap.equal(fresh, [1] * len(ids), "one caller has the capture, the others 'coalesced'")
+        tap.equal(fresh, [1] * len(ids), "a single caller has the capture, the others 'coalesced'")
         tap.equal(len(daemon.stored()), len(ids), "as many dumps are stored")
         after = daemon.status()["counters"]
         grown = {name: after[name] - before[name] for name in ("captures_total",
@@ -99,7 +99,7 @@ def one_after_another(tap, calls=20):
                   "the first caller has the capture, the others 'coalesced'")
         tap.equal({name: after[name] - before[name] for name in ("captures_total", "coalesced_total")},
                   {"captures_total": 1, "coalesced_total": calls - 1}, "the counters say so")
-        tap.equal(len(daemon.stored()), 1, "one dump is stored")
+        tap.equal(len(daemon.stored()), 1, "a single dump is stored")
 
 
 def joiners(tap):

@@ -217,7 +217,7 @@ def activation(tap):
             log.close()
             daemon.pid = daemon.process.pid
             tap.check(daemon.capture(target.pid)["dump"], "the socket of a socket unit is served")
-            tap.equal(daemon.stop(), 0, "it ends as it should")
+            tap.equal(daemon.stop(), 0, "the daemon ends as it should")
             tap.check(os.path.exists(path), "and leaves the socket to its owner")
 
 
@@ -295,10 +295,10 @@ def refused(tap):
             os.truncate(daemon.log_path, 0)
             daemon.start()
             if unsafe:
-                tap.equal(daemon.process.wait(30), 1, f"{name}: it does not start")
+                tap.equal(daemon.process.wait(30), 1, f"{name}: the daemon does not start")
             else:
-                tap.check(daemon.alive(), f"{name}: it starts")
-            tap.check(said in daemon.log(), f"{name}: it says why", daemon.log())
+                tap.check(daemon.alive(), f"{name}: the daemon starts")
+            tap.check(said in daemon.log(), f"{name}: the daemon says why", daemon.log())
 
 
 # Lines, whether they keep the daemon from starting, and what is said of them; None: they are good.

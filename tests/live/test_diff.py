@@ -38,7 +38,7 @@ def stuck(tap, directory):
         tap.equal((got["same_process"], got["before"]["pid"], got["groups"]),
                   (True, target.pid, []), "the same process, and no stack that fewer have")
         still = sorted(tid for lock in got["locks"] if lock["held"] for tid in lock["still"])
-        tap.equal(still, sorted(cycle), "who waits for a lock that is held as before")
+        tap.equal(still, sorted(cycle), "threads that wait for a lock that is held as before")
 
 
 def others(tap, directory):

@@ -171,9 +171,9 @@ def test_types_of_the_socket(tap):
         body = re.search(rf"^type {name} \((.*?)^\)", interface, re.M | re.S).group(1)
         got = {field: optional for field, optional in re.findall(r"^  (\w+): (\??)", body, re.M)}
         properties, required = schema[part]["properties"], schema[part]["required"]
-        tap.equal(sorted(set(properties) - set(got) - {"crash"}), [], f"{name}: it has each field")
+        tap.equal(sorted(set(properties) - set(got) - {"crash"}), [], f"{name}: the type has each field")
         null = [field for field in got if field not in required or properties[field].get("$ref", "").endswith("_or_null")]
-        tap.equal([field for field in null if not got[field]], [], f"{name}: what may be absent or null is marked so")
+        tap.equal([field for field in null if not got[field]], [], f"{name}: fields that may be absent or null are marked so")
 
 
 def test_commands(tap):
@@ -246,7 +246,7 @@ def test_pictures(tap):
     for name in names:
         tree = xml.etree.ElementTree.fromstring(read(name).encode())
         tags = {element.tag.rpartition("}")[2] for element in tree.iter()}
-        tap.equal(tags - {"svg", "g", "rect", "text", "tspan", "title", "style", "circle"}, set(), f"{name}: what is in it")
+        tap.equal(tags - {"svg", "g", "rect", "text", "tspan", "title", "style", "circle"}, set(), f"{name}: the picture's elements")
         text = "".join(tree.itertext())
         tap.check("tmp" not in text and len(text) > 500, f"{name}: names, none of them of who made it", text)
 
@@ -348,15 +348,15 @@ def test_recipes(tap):
                 continue
             done = run_line(line, directory, target.pid, SNAPWALK_SOCKET=daemon.socket_path)
             allowed = (0, 3) if " sample " in line or "--burst" in line else (0,)
-            tap.check(done.returncode in allowed, f"it works: {line}", (done.returncode, done.stdout, done.stderr))
+            tap.check(done.returncode in allowed, f"the command works: {line}", (done.returncode, done.stdout, done.stderr))
             if "uniq -c" in line:
                 threads = sum(int(row.split()[0]) for row in done.stdout.splitlines())
-                tap.equal(threads, len(os.listdir(f"/proc/{target.pid}/task")), f"it counts threads: {line}")
+                tap.equal(threads, len(os.listdir(f"/proc/{target.pid}/task")), f"the command counts threads: {line}")
             if "setpriv" in line and not iterator_refused():
                 tap.check(re.search(r", (nothing was stopped|\d+ of \d+ threads stopped for)", done.stdout),
                           f"it stops no thread that waits: {line}", done.stdout)
             for name in re.findall(r" -o ([^\s;]+)", line):
-                tap.check(os.path.getsize(os.path.join(directory, name)) > 0, f"it writes {name}")
+                tap.check(os.path.getsize(os.path.join(directory, name)) > 0, f"the command writes {name}")
 
 
 class Store(http.server.BaseHTTPRequestHandler):

@@ -83,7 +83,7 @@ def test_empty_list(tap):
         tap.equal(listed("--json"), (0, "", ""), "JSON: no lines")
         daemon.call("Capture", target={"pid": target.pid})
         status, out, err = listed()
-        tap.equal((status, len(out.splitlines()), err), (0, 2, ""), "one dump: a header, a line")
+        tap.equal((status, len(out.splitlines()), err), (0, 2, ""), "a single dump: a header, a line")
         tap.equal(listed("--comm", "nobody"),
                   (0, "", f"snapwalk: there is no such dump that you may see{where}"),
                   "none of these")

@@ -212,7 +212,7 @@ def zombie_leader(tap):
         now = threads(target.pid)
         tap.equal([(t["state"], t["registers"]) for t in now.values()],
                   [("Z", "0"), ("S", "1"), ("S", "1")], "a dead first thread, and two that live")
-        tap.equal([t["last"] for t in now.values()], ["0", "0", "1"], "one is the last")
+        tap.equal([t["last"] for t in now.values()], ["0", "0", "1"], "a single thread is the last")
 
 
 def io_uring_worker(tap):
@@ -264,7 +264,7 @@ def after_execve(tap):
             once = int(threads(plain.pid)[plain.pid]["exec"])
         tap.check(int(now[target.pid]["exec"]) > once, "each execve() counts",
                   f"{now[target.pid]['exec']} after {once}")
-        tap.equal(now[target.pid]["in_exec"], "0", "it is over")
+        tap.equal(now[target.pid]["in_exec"], "0", "the exec is over")
 
 
 # ---- pid namespaces -----------------------------------------------------------------------------
@@ -309,8 +309,8 @@ def namespace_seen_from_inside(tap):
     # ls sorts them as words. How many processes begin before a target's threads do is not known: only
     # the target itself has the number behind its shell's.
     outer, inner = sorted(listed[:4]), sorted(listed[4:])
-    tap.equal(found[:4], [(tid, tid) for tid in outer], "inside: its ids, by pid")
-    tap.equal(found[4:8], [(tid, tid) for tid in outer], "inside: its ids, by pidfd")
+    tap.equal(found[:4], [(tid, tid) for tid in outer], "inside: the threads' ids, by pid")
+    tap.equal(found[4:8], [(tid, tid) for tid in outer], "inside: the threads' ids, by pidfd")
     tap.equal((found[8:], inner[:1]), ([(tid, tid) for tid in inner], [2]),
               "inside of the inside: the ids there")
 
@@ -327,7 +327,7 @@ def without_privileges(tap):
         whole, empty = ({"result": "ok", "threads": str(n), "registers": str(int(n > 0))}
                         for n in (3, 0))
         tap.equal(lines(out, "iterator"), [whole, empty], "an iterator that was sent: one pass")
-        tap.equal(lines(out, "rewind"), [{"offset": "-1"}], "it cannot be rewound")
+        tap.equal(lines(out, "rewind"), [{"offset": "-1"}], "the iterator cannot be rewound")
         tap.equal(lines(out, "link"), [whole] * 3, "a link that was sent: one pass after another")
 
 

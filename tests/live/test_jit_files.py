@@ -118,7 +118,7 @@ def roots_file(tap):
     with Target("jit_files", "map", user=NOBODY, group=NOBODY) as target:
         path = map_of(target.pid)
         try:
-            tap.equal(names(look(target.pid), target.pid), MAP_NAMES, "its own perf map")
+            tap.equal(names(look(target.pid), target.pid), MAP_NAMES, "the process's own perf map")
             os.chown(path, 0, 0)
             os.chmod(path, 0o644)
             tap.equal(names(look(target.pid), target.pid), MAP_NAMES, "root's perf map")

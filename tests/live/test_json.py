@@ -204,7 +204,7 @@ def test_names_are_text(tap):
                   for word, tid, name in ((line.split() + [""])[:3] for line in target.lines)
                   if word == "name"}
         raw = snapwalk("dump", "--json", target.pid).stdout
-        tap.equal(raw.count("\n"), 1, "one line")
+        tap.equal(raw.count("\n"), 1, "a dump is one line")
         got = {t["tid"]: t["comm"] for t in json.loads(raw)["threads"]}
         tap.equal({tid: got.get(tid) for tid in wanted}, wanted, "names as the program says")
         for form in ("text", "folded"):
@@ -240,7 +240,7 @@ def test_depth_changes_id(tap):
         with Target("deep", depth) as target:
             wait_blocked(target.pid)
             ids.append(dump(target.pid)["stacks"][0]["id"])
-    tap.check(ids[0] != ids[1], "one call more is another id", ids)
+    tap.check(ids[0] != ids[1], "a call more is another id", ids)
     tap.equal(ids[2], ids[0], "the same depth is the same id")
 
 
@@ -250,7 +250,7 @@ def test_not_asked_for(tap):
         check_report(tap, report, "--threads TID")
         reasons = [t.get("reason") for t in report["threads"]]
         tap.equal(reasons, [None] + ["not_requested"] * (len(reasons) - 1), "the others say why")
-        tap.check(report["complete"], "what was asked for is complete")
+        tap.check(report["complete"], "a dump of what was asked for is complete")
 
 
 def property_names(schema):

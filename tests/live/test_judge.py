@@ -28,7 +28,7 @@ def test_tail(tap):
         got, wanted = tail(k, n, 0, looks, prior), exact(k, n, looks + prior - 1)
         tap.check(abs(got - wanted) <= 1e-7 * wanted, f"none of {looks} was bad, {k} of {n} are", (got, wanted))
     tap.equal(tail(0, 10, 3, 100, 1000), 1.0, "none or more: always")
-    tap.check(abs(tail(1, 1, 9, 1000, 1000) - 10 / 2000) < 1e-9, "of a single stack it is the mean: (bad + 1) / (looks + prior)")
+    tap.check(abs(tail(1, 1, 9, 1000, 1000) - 10 / 2000) < 1e-9, "the tail of a single stack is the mean: (bad + 1) / (looks + prior)")
     for bad, looks, wanted in ((25, 330, 25 / 330), (1, 10**6, 2 / 1001000), (0, 50, 1 / 1050)):
         got = tail(1, 1, bad, looks, judge.prior_of("cut", bad, looks))
         tap.check(abs(got - wanted) < 1e-9, f"{bad} of {looks} were cut: the rate is {wanted:.2g}", got)
@@ -37,7 +37,7 @@ def test_tail(tap):
     # As a binomial one, whose rate is known.
     rate, n = 0.001, 1000
     binomial = 1 - sum((1 - rate) ** (n - i) * rate ** i * v for i, v in ((0, 1), (1, n), (2, n * (n - 1) / 2)))
-    tap.check(abs(tail(3, n, 10**7, 10**10, 1000) - binomial) < 1e-5, "of many looks: the binomial distribution",
+    tap.check(abs(tail(3, n, 10**7, 10**10, 1000) - binomial) < 1e-5, "the tail of many looks: the binomial distribution",
               (tail(3, n, 10**7, 10**10, 1000), binomial))
     for kind, n, known, first in (("cut", 240, (0, 0), 9), ("wrong", 240, (0, 0), 4), ("cut", 240, (0, 100000), 3),
                                   ("wrong", 240, (0, 100000), 3), ("cut", 400, (9, 2700), 12), ("cut", 30, (25, 330), 13)):
@@ -107,7 +107,7 @@ def test_decides(tap):
         tap.equal((passed, out), ([True] * 3, rates(201, wrong=1) + "# rare: a.b wrong 1 of 201: 1.2: f calls g; evidence "
                                   f"{root}/a.b/1\n" + rates(201, cut=0)), "one is wrong: passes, and is told")
         passed, out, _ = judged(root, right + [("cut", "memory")])
-        tap.equal((passed, out), ([True] * 3, rates(201, wrong=0, cut=1)), "one is cut: passes")
+        tap.equal((passed, out), ([True] * 3, rates(201, wrong=0, cut=1)), "a single stack is cut: passes")
         passed, out, _ = judged(root, right + [("cut", "memory")] * 4)
         tap.equal((passed, out), ([True] * 3, rates(204, wrong=0, cut=4) +
                                   f"# rare: a.b cut 4 of 204: memory; evidence {root}/a.b/3\n"), "4 are cut: passes, and is told")
@@ -135,7 +135,7 @@ def test_counts(tap):
             it.look({})  # nothing in it was to be judged
             it.right(it.look({}))
         found = {kind: [why.strip() for why in whys] for kind, whys in it.whys.items()}
-    tap.equal((it.stacks, it.n, found), (14, 5, {"wrong": ["third"] * 3, "cut": ["first"] * 3}), "of looks with several stacks")
+    tap.equal((it.stacks, it.n, found), (14, 5, {"wrong": ["third"] * 3, "cut": ["first"] * 3}), "the counts of looks with several stacks")
 
 
 def test_keeps(tap):
@@ -149,8 +149,8 @@ def test_keeps(tap):
         tap.check(about["name"] == "a.b" and about["exe"] == "/x" and len(about["load"]) == 3 and about["snapwalk"], "as the load", about)
         many = [("cut", str(i)) for i in range(KEPT_MAX + 5)]
         judged(root, many)
-        tap.equal(sorted(kept(root)), [2, *range(3, 3 + KEPT_MAX)], "of a kind so many, the last run's; others stay")
-        tap.equal(kept(root)[3], "cut: 0\n", "its first ones")
+        tap.equal(sorted(kept(root)), [2, *range(3, 3 + KEPT_MAX)], "KEPT_MAX looks of a kind are kept, the last run's; others stay")
+        tap.equal(kept(root)[3], "cut: 0\n", "the run's first looks are kept")
         with mock.patch.dict(os.environ, SNAPWALK_SEED="17"):
             judged(root, [("wrong", "seed")], name="other")
         with open(os.path.join(root, "other", "1", "about.json")) as file:
@@ -202,12 +202,12 @@ def test_looks(tap):
             with open(os.path.join(root, "a.b", number, "dump.json")) as file:
                 live = json.load(file)
             again = dump(["--fixture", os.path.join(root, "a.b", number, "snapshot"), "--symbols", level])
-            tap.equal(again["stacks"], live["stacks"], "what was kept walks again as it did")
+            tap.equal(again["stacks"], live["stacks"], "a kept look walks again as it did")
         tap.check(not any(name.startswith(".") for name in os.listdir(os.path.join(root, "a.b"))), "nothing temporary stays")
         with Judge(Results(), "right", root=root, rates={}) as it:
             for look in it.looks(target.pid, 1):
                 it.right(look)
-        tap.equal(sorted(os.listdir(root)), ["a.b", "modules"], "of looks that are right nothing stays")
+        tap.equal(sorted(os.listdir(root)), ["a.b", "modules"], "looks that are right leave nothing")
         for number in "12345":
             judge.shutil.rmtree(os.path.join(root, "a.b", number))
         with Judge(Results(), "right", root=root, rates={}) as it:

@@ -129,7 +129,7 @@ def test_store(tap):
 def refused(tap, name, words, target, *args):
     result = snapwalk("dump", *PATIENT, *args, target.pid)
     tap.equal(result.returncode, 3, f"{name}: status")
-    tap.check(words in result.stderr and len(result.stderr.splitlines()) == 1, f"{name}: one clear line", result.stderr)
+    tap.check(words in result.stderr and len(result.stderr.splitlines()) == 1, f"{name}: the error is one clear line", result.stderr)
     return result.stdout
 
 

@@ -93,7 +93,7 @@ def each_call(tap):
                   (stops, begin, end, calls))
         if not stuck:
             storm.check(tap, beats, "after all kills")
-            tap.equal(capture(storm.pid, status=(0,))["process"]["pid"], storm.pid, "it can be captured afterwards")
+            tap.equal(capture(storm.pid, status=(0,))["process"]["pid"], storm.pid, "the target can be captured afterwards")
 
 
 def blocked_calls(tap):

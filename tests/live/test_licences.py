@@ -92,7 +92,7 @@ def test_fixtures(tap):
             continue
         recorded += 1
         modules = modules_of(directory)
-        tap.check(len(modules) > 1, f"{name}: it has modules", modules)
+        tap.check(len(modules) > 1, f"{name}: the fixture has modules", modules)
         tap.equal([path for path in modules if not named(rows, path)], [],
                   f"{name}: the README says whose each module is")
         there = {os.path.basename(path) for path in modules}

@@ -161,7 +161,7 @@ def some_cannot_be(tap, pids, gone):
     run = snapwalk("dump", "--json", *PATIENT, pids[0], gone, *pids[1:])
     found = [json.loads(line)["process"]["pid"] for line in run.stdout.splitlines()]
     tap.equal(found, pids, "a process that has ended: the others are there")
-    tap.check(f"{gone}" in run.stderr and run.returncode != 0, "it is said of that one", run.stderr)
+    tap.check(f"{gone}" in run.stderr and run.returncode != 0, "the error is about the process that is gone", run.stderr)
 
 
 def denied(tap, pids):
@@ -171,7 +171,7 @@ def denied(tap, pids):
         run = snapwalk("dump", "--json", "--via", "direct", *PATIENT, pids[0], own.pid, pids[1], user="nobody")
     found = [json.loads(line)["process"]["pid"] for line in run.stdout.splitlines()]
     tap.equal(found, [own.pid], "processes of others: one's own is there")
-    tap.equal(run.stderr.count("not_permitted"), 2, "it is said of both")
+    tap.equal(run.stderr.count("not_permitted"), 2, "the error is about both processes")
 
 
 def main():

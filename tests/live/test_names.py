@@ -704,7 +704,7 @@ def test_package(tap):
     wanted = package_of(os.path.realpath(PROGRAM)) + "-dbgsym"
     module, hints, lines = searched()
     tap.equal((module.get("debug_package"), list(hints)), (wanted, ["debug_package"]), "the package with symbols")
-    tap.check(wanted in hints.get("debug_package", ""), "it is said", hints)
+    tap.check(wanted in hints.get("debug_package", ""), "the package is said", hints)
     tap.equal(lines, list(hints.values()), "text has the same line, once")
     for options in (("--no-sandbox",), ("--symbols", "names")):
         tap.equal(searched(*options)[0].get("debug_package"), wanted, f"the same with {options[0]}")
@@ -714,7 +714,7 @@ def test_package(tap):
         shutil.copy(PROGRAM, copy)
         module, hints, _ = hint_of([copy, "1000"])
         tap.equal((module.get("debug_package"), list(hints)), (None, ["debug_file"]), "a copy is in no package")
-        tap.check(f"debuginfo {module['build_id']}'" in hints.get("debug_file", ""), "its build-id is said", hints)
+        tap.check(f"debuginfo {module['build_id']}'" in hints.get("debug_file", ""), "the module's build-id is said", hints)
         if no_mounts():
             tap.skip("a file of another root", no_mounts(), tap.MOUNTS)
             return

@@ -52,9 +52,9 @@ def pid_and_mount_namespace(tap, scratch):
         report = capture(inner, status=(0,))
         # The kernel's words: for a test in a changed root they begin outside of it.
         exe = os.readlink(f"/proc/{inner}/exe")
-        tap.check(exe.endswith(f"{hidden}/inner"), "namespace: it runs the hidden file", exe)
+        tap.check(exe.endswith(f"{hidden}/inner"), "namespace: the process runs the hidden file", exe)
         tap.equal(report["process"]["exe"], exe, "namespace: path as seen inside")
-        tap.check(not os.path.exists(f"{hidden}/inner"), "namespace: it is not visible outside")
+        tap.check(not os.path.exists(f"{hidden}/inner"), "namespace: the file is not visible outside")
         tap.equal(sorted(t["tid"] for t in report["threads"]), sorted(tasks(inner)),
                   "namespace: thread ids as seen outside")
         whole(tap, report, "namespace")
@@ -189,7 +189,7 @@ def denied_to_root(tap):
                 ("a filter", [WITHOUT, "ptrace=EPERM", "--"],
                  "a security module or a system call filter refuses it, although we are root")):
             code, out, err, _ = run("dump", "--stop", "always", target.pid, command=[*prefix, SNAPWALK])
-            tap.equal((code, out, words in err), (77, "", True), f"{how}: what stands in the way is named")
+            tap.equal((code, out, words in err), (77, "", True), f"{how}: the obstacle is named")
         # The namespace's root traces what belongs to it.
         done = subprocess.run(["unshare", "-Ur", "sh", "-c", f"sleep 100 & {SNAPWALK} dump $!; status=$?; kill $!; "
                                "exit $status"], capture_output=True, text=True)

@@ -172,7 +172,7 @@ def itself(tap):
             return (dump(server.pid)["threads"][0].get("blocked_on") or {}).get("target") == wanted
         try:
             wait_until(target, wanted)
-            tap.check(True, "itself: its own listening socket")
+            tap.check(True, "itself: the program's own listening socket")
             tap.check(text_with(server, wanted), "itself: text says it")
         finally:
             server.kill()

@@ -58,7 +58,7 @@ def by_schema(tap, target):
     waiting = stacks.get(("worker", "blocked", "mutex"), [])
     tap.check("reserve_stock" in waiting and "worker" in waiting and
               waiting.index("worker") < waiting.index("reserve_stock"), "json: stacks and what they wait for", stacks)
-    tap.check(("listener", "idle", "accept") in stacks, "json: who is idle", list(stacks))
+    tap.check(("listener", "idle", "accept") in stacks, "json: the idle threads", list(stacks))
     modules = {os.path.basename(m["path"]): m for m in profile["modules"]}
     tap.check(re.fullmatch("[0-9a-f]{40}", modules["demo"]["build_id"] or ""), "json: build-ids", modules)
 
@@ -115,7 +115,7 @@ def differences(tap, target):
             return re.search(r"^ .* \+\d+\.\d +auditor$", result.stdout, re.M)
         result = None
         wait_until(compared, "a profile with more of the auditor")
-        tap.check(re.search(r"^ +self +total +(?:± +)?change +function$", result.stdout, re.M), "--diff: what is more", result)
+        tap.check(re.search(r"^ +self +total +(?:± +)?change +function$", result.stdout, re.M), "--diff: the changes have a head", result)
         tap.check(re.search(r"^ +0\.0% +0\.0% +(?:±\d+ +)?-\d+\.\d +gone$", result.stdout, re.M),
                   "--diff: what is gone", result)
         with open(old, "w") as file:

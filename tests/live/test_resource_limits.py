@@ -22,7 +22,7 @@ def descriptors(tap):
     with subprocess.Popen([sys.executable, "-S", "-c", FULL], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))) as process:
         try:
-            tap.equal(process.stdout.readline(), "full\n", "it has opened all")
+            tap.equal(process.stdout.readline(), "full\n", "the target has opened all")
             first = first_lines(process.pid)
             tap.check("\n64 of 64 descriptors are open\n" in first, "said first", first)
             limits = dump(process.pid, *PATIENT)["process"]["limits"]

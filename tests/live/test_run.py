@@ -54,7 +54,7 @@ def counted(tap):
         tap.equal((totals.passed, totals.failed, totals.skipped), wanted, f"{what}: counted")
         tap.equal([f.endswith(failure or "") for f in totals.failures],
                   [True] * (failure is not None), f"{what}: what failed")
-        tap.equal(totals.skips, skips, f"{what}: what is skipped")
+        tap.equal(totals.skips, skips, f"{what}: the skipped files")
 
 
 # A test that says what the file FOLDER/turns tells it to: the first line of the first run, and so on.
@@ -99,7 +99,7 @@ def again(tap):
             result = ran(folder, outputs, head)
             lines = result.stdout.splitlines()
             tap.equal((result.returncode, lines[-1:]), (status, [closing]), f"{what}: status and closing line")
-            tap.check((rare or "0 rare (0 known, 0 new)") in lines, f"{what}: what is rare is counted", result.stdout)
+            tap.check((rare or "0 rare (0 known, 0 new)") in lines, f"{what}: rare failures are counted", result.stdout)
             failures = sum(output != OK and "# rare" not in output for output in outputs[:1])
             tap.equal(os.path.isdir(os.path.join(folder, "evidence")), failures > 0, f"{what}: the output is kept")
             tap.equal(os.path.isdir(os.path.join(folder, "ledger")), rare is not None, f"{what}: an entry is drafted")
@@ -177,7 +177,7 @@ def progress(tap):
                                     capture_output=True, text=True, cwd=folder, timeout=600)
             return result.returncode, result.stdout
         tap.equal(built("bad"), (2, "building it: 0 of 2 files\n"), "a build that fails: make's status")
-        tap.equal(built("all"), (0, "building it: 0 of 2 files\nbuilding it: 2 of 2 files\n"), "what is to be built is counted")
+        tap.equal(built("all"), (0, "building it: 0 of 2 files\nbuilding it: 2 of 2 files\n"), "the files to build are counted")
         tap.equal(built("all"), (0, ""), "nothing is to be built: not a word")
 
 

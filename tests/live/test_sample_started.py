@@ -108,8 +108,8 @@ def test_duration(tap):
             with open(end, "w"):
                 pass
             before, after = process.stdout.read().splitlines()
-            tap.equal(after, before, "its parent is still there")
-            tap.equal(process.wait(), 9, "its exit status is kept, however long it runs")
+            tap.equal(after, before, "the program's parent is still there")
+            tap.equal(process.wait(), 9, "the program's exit status is kept, however long it runs")
 
 
 def test_killed(tap):

@@ -60,7 +60,7 @@ def test_trim(tap):
     trimmed = stack_of(report, target.pid)
     count = trimmed.get("trimmed", 0)
     tap.check(plain["frames"][0]["module"] is None and "trimmed" not in plain, "unknown code is in front", plain)
-    tap.check(count > 0 and trimmed["frames"][0]["module"] is not None, "--trim-unknown: it is left out", trimmed)
+    tap.check(count > 0 and trimmed["frames"][0]["module"] is not None, "--trim-unknown: the unknown frame is left out", trimmed)
     tap.equal([f["pc"] for f in trimmed["frames"]], [f["pc"] for f in plain["frames"][count:]],
               "--trim-unknown: the rest is the same, and the number is right")
     tap.check(f"… {count} frame{'s' if count > 1 else ''} of no module left out" in text, "--trim-unknown: said in text",
@@ -73,7 +73,7 @@ def test_time(tap, target):
         return run.stdout.splitlines()[2]
     tap.check(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC on ", second_line()), "time: UTC")
     utc, here = second_line("--time", "utc"), second_line("--time", "local", TZ="XXX-3:30")
-    tap.check(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \+0330 on ", here), "time: of the reader", here)
+    tap.check(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \+0330 on ", here), "time: that of the reader", here)
     minutes = [int(line[11:13]) * 60 + int(line[14:16]) for line in (utc, here)]
     tap.check((minutes[1] - minutes[0]) % 1440 in (210, 211, 212), "time: by its distance to UTC", (utc, here))
     start = second_line("--time", "start")

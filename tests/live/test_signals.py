@@ -61,7 +61,7 @@ def job_control(tap):
                 tap.check(all(t["captured"] for t in report["threads"]),
                           "all threads of a stopped process are captured")
             wait_until(lambda: states(target.pid) == {"T"}, "all threads to be in T again")
-        tap.equal(states(target.pid), {"T"}, "it is still stopped after 10 dumps")
+        tap.equal(states(target.pid), {"T"}, "the target is still stopped after 10 dumps")
         tap.equal([t for t in held(target.pid) if t[2] != "0"], [], "and has no tracer")
         os.kill(target.pid, signal.SIGCONT)
         wait_until(lambda: states(target.pid) == {"S"}, "SIGCONT to wake all threads")

@@ -185,7 +185,7 @@ def churn(tap):
         tap.check(partial < n, "churn: some dumps are complete", partial)
         tap.equal(let_go(target.pid), [], "churn: no thread stayed stopped or traced")
         wait_until(lambda: count_of(target) > before + made, "more threads to be created")
-        tap.check(True, "churn: it goes on")
+        tap.check(True, "churn: the target goes on")
 
 
 def replaced_program(tap):
@@ -448,7 +448,7 @@ def restarted_calls(tap):
                       f"calls that go on after a stop, --stop {how}")
             wait_until(lambda: numbers() == {"219"}, "the calls to go on")
         code, out, err, _ = run("dump", target.pid)
-        tap.check(code == 0 and "asleep 1" in out, "who goes on sleeping is asleep", (out, err))
+        tap.check(code == 0 and "asleep 1" in out, "a thread that goes on sleeping is asleep", (out, err))
         for thread in report["threads"]:
             thread["wchan"] = None  # as some kernels say
             if tids.get(str(thread["tid"])) == "nanosleep":

@@ -187,7 +187,7 @@ def views(tap):
         name = re.search(r"written to (\S+)", top.lines[1]).group(1)
         with open(os.path.join(cwd, name), encoding="utf-8") as dump:
             text = dump.read()
-        tap.check("43 threads" in text and "work" in text, "it is in the file that is named", text)
+        tap.check("43 threads" in text and "work" in text, "the dump is in the file that is named", text)
         top.key(b"q")
         tap.equal(top.ended(), 0, "q ends it")
         tap.check(top.restored(), "the terminal is as before", (top.data, termios.tcgetattr(top.slave)))
@@ -227,7 +227,7 @@ def hostile_names(tap):
                "print('ready', flush=True)\ntime.sleep(600)")
     with Target("python3", "-c", program, path="/usr/bin/python3") as target:
         with Top(target.pid, "--interval", 100) as top:
-            tap.check(top.until(lambda t: len(t.threads()) == 1, "a view"), "it is shown")
+            tap.check(top.until(lambda t: len(t.threads()) == 1, "a view"), "the process is shown")
             text = "\n".join(top.lines)
             tap.check(r"\x1b[2J" in text and "\033" not in text and "\x9b" not in text and len(top.lines) == 4,
                       "control characters are made visible", text.encode())

@@ -79,12 +79,12 @@ def same_at_random(tap):
             out = subprocess.run([os.path.join(TARGETS, "drive_same"), str(target.pid), str(SAME), "3000"],
                                  capture_output=True, text=True)
         found = re.search(r"^same (\d+) walks (\d+) frames (\d+) different (\d+)$", out.stdout, re.M)
-        if not tap.check(found, f"{name}: it was stopped {SAME} times", (out.stdout, out.stderr)):
+        if not tap.check(found, f"{name}: the target was stopped {SAME} times", (out.stdout, out.stderr)):
             continue
         stops, walks_, frames, different = map(int, found.groups())
         tap.equal((stops, different, out.stdout.count("\n")), (SAME, 0, 1),
                   f"{name}: all walks of {SAME} stops are those of a stop, and nothing more was stopped")
-        tap.check(walks_ >= SAME and frames > walks_, f"{name}: they have frames", found.group(0))
+        tap.check(walks_ >= SAME and frames > walks_, f"{name}: the walks have frames", found.group(0))
         print(f"# {name}: {found.group(0)}", flush=True)
 
 
@@ -156,7 +156,7 @@ def nothing_torn(tap):
                                   str(COPIES), *restless_symbols(), str(stop)],
                                  capture_output=True, text=True)
         found = re.search(r"^captured (.*)$", out.stdout, re.M)
-        if not tap.check(found, f"{how}: it was captured", (out.stdout, out.stderr)):
+        if not tap.check(found, f"{how}: the process was captured", (out.stdout, out.stderr)):
             continue
         n = {k: int(v) for k, v in (w.split("=") for w in found.group(1).split())}
         tap.equal(n["torn"], 0, f"{how}: {n['iterator']} stacks by the iterator, {n['ptrace']} by "

@@ -24,7 +24,7 @@ def frames_are(tap, lines, what):
     """From the interpreter's innermost function to main; before it are block() and the C library."""
     names = [line.split()[0] for line in lines]
     if "inner" not in names:
-        tap.check(False, f"{what}: its frames are there", "\n".join(lines))
+        tap.check(False, f"{what}: the toy's frames are there", "\n".join(lines))
         return
     own = lines[names.index("inner"):names.index("main") + 1]
     tap.equal(own, ["inner toy toy runtime 10 program.toy:12",

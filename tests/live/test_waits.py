@@ -68,7 +68,7 @@ def statics(tap):
             found = {tid: wait for tid, wait in waits(dump(target.pid, *PATIENT)).items() if (wait or {}).get("kind") == "static_init"}
             return {tid: wait["owner_tid"] for tid, wait in found.items()}
         wait_until(lambda: got().keys() == said.keys(), "all to wait")
-        tap.equal(got(), said, "statics: who initialises what others wait for")
+        tap.equal(got(), said, "statics: the thread that initialises what others wait for")
         text = snapwalk(target.pid, *PATIENT).stdout
         tap.check(re.search(r"for the initialisation of a static variable, which statics \(\d+\) runs;", text), "statics: text says it", text)
     with Target("statics", "cycle") as target:

@@ -225,12 +225,12 @@ def ambient(tap):
     prefix = (setpriv, "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups",
               "--bounding-set", "-all," + caps, "--inh-caps", caps, "--ambient-caps", caps)
     with Target("states", "plain", 70) as target, Driver(prefix=prefix) as driver:
-        if not tap.equal(driver.error, None, "ambient: it starts"):
+        if not tap.equal(driver.error, None, "ambient: the spawner starts"):
             return
         tap.equal(driver.sandbox, 0, "ambient: as it should be")
         tap.equal(status_field(driver.spawner, driver.spawner, "CapPrm"), CAPS_OF_SPAWNER,
                   "ambient: the spawner keeps three")
-        tap.equal(driver.iterator_refused, iterator_refused(), "ambient: they load the iterator")
+        tap.equal(driver.iterator_refused, iterator_refused(), "ambient: the capabilities are enough for the iterator")
         pid = driver.process.pid
         tap.equal([status_field(pid, pid, f"Cap{k}") for k in ("Prm", "Eff", "Inh", "Amb")],
                   ["0" * 16] * 4, "ambient: the broker none")
@@ -244,7 +244,7 @@ def permission(tap):
     as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
     with Driver() as driver, Driver("deny=states") as denying:
         with Target("states", "plain", 5, **as_nobody) as target:
-            tap.check("report" in driver.capture(target.pid, *owner), "its owner may")
+            tap.check("report" in driver.capture(target.pid, *owner), "the process's owner may")
             for other in (("uid=1", f"gid={NOBODY}", "privileged=0"),
                           (f"uid={NOBODY}", "gid=1", "privileged=0")):
                 got = driver.capture(target.pid, *other)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Threads in code as GHC makes it: one spins in it, one has called C and waits there. The words
- * that were on the C stack before lie in the 16 KiB that are theirs: return addresses that a scan
- * would take for frames.
+ * Threads in code as GHC makes it: one spins in it, one has called C and waits there. The old words of
+ * the C stack lie in the 16 KiB that are theirs: return addresses that a scan would take for frames.
  */
 #include "target.h"
 
