@@ -180,6 +180,8 @@ static const char *name_problem(const char *word)
 		return "words are separated by blanks, and have none of ',', ';', '=' and quotes";
 	if (strlen(word) > COMM_MAX)
 		return "a name longer than 15 bytes, which no process has";
+	if (word[strspn(word, "0123456789")] == '\0')
+		return "a number alone: write uid:N, or the path of a program of that name";
 	return prefix_problem(word);
 }
 

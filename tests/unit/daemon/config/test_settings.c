@@ -208,6 +208,8 @@ TEST_WITH(test_unsafe, setup, teardown)
 		{"[snapwalkd]\nDeny=\"/bin/sleep \"\n", 1},
 		{"[snapwalkd]\nDeny=\" gpg\"\n", 1},
 		{"[snapwalkd]\nDeny=UID:7\n", 1},
+		{"[snapwalkd]\nDeny=1000\n", 1},
+		{"[snapwalkd]\nDeny=gpg 0 7zip\n", 1},
 		{"[snapwalkd]\nDeny=user:bob\n", 1},
 		{"[snapwalkd]\nDeny=uid:7,\n", 1},
 		{"[snapwalkd]\nDeny=uid:7-9\n", 1},
