@@ -71,6 +71,22 @@ static bool take_value(const char *text, struct sw_event_value *ret)
 	return true;
 }
 
+/* "arg1", "arg0*arg1" */
+static bool take_size(struct sw_pair_function *f, const char *text)
+{
+	char first[8];
+	struct sw_event_value times = {0};
+	size_t length = strcspn(text, "*");
+	if (length == 0 || length >= sizeof(first))
+		return take_value(text, &f->size);
+	memcpy(first, text, length);
+	first[length] = '\0';
+	if (text[length] == '*' && (!take_value(text + length + 1, &times) || times.pointed))
+		return false;
+	f->size_times = times.argument;
+	return take_value(first, &f->size);
+}
+
 static bool take_attribute(struct sw_pair_function *f, const char *text, struct sw_usage *usage)
 {
 	static const char size[] = "size=";
@@ -82,7 +98,7 @@ static bool take_attribute(struct sw_pair_function *f, const char *text, struct 
 		f->outside = true;
 		return true;
 	}
-	if (!f->releases && sw_begins_with(text, size) && take_value(text + strlen(size), &f->size))
+	if (!f->releases && sw_begins_with(text, size) && take_size(f, text + strlen(size)))
 		return true;
 	if (take_value(text, &f->handle))
 		return true;

@@ -22,6 +22,7 @@ struct sw_pair_function {
 	unsigned pair;
 	bool releases;
 	struct sw_event_value handle, size;
+	unsigned size_times; /* as of struct sw_event_place */
 	bool only_zero;
 	bool outside; /* calls from the file that the function is in do not count */
 };

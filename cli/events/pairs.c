@@ -57,6 +57,7 @@ static void places_set(const struct sw_pair_list *list, struct sw_function *f)
 		f->places[i].pair = of->pair;
 		f->places[i].handle = of->handle;
 		f->places[i].size = of->size;
+		f->places[i].size_times = of->size_times;
 		f->places[i].only_zero = of->only_zero;
 		if (of->outside) {
 			f->places[i].inside_start_avma = f->start_avma[i];

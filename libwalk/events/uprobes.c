@@ -132,7 +132,8 @@ static uint64_t cookie_of(const struct sw_event_place *place, size_t number)
 	return (uint64_t) number | (uint64_t) place->pair << SW_CALLED_PAIR_AT |
 	       value_bits(place->handle) << SW_CALLED_HANDLE_AT |
 	       value_bits(place->size) << SW_CALLED_SIZE_AT |
-	       (uint64_t) place->only_zero << SW_CALLED_ONLY_ZERO_AT;
+	       (uint64_t) place->only_zero << SW_CALLED_ONLY_ZERO_AT |
+	       (uint64_t) (place->size_times & SW_CALLED_VALUE_ARGUMENT) << SW_CALLED_TIMES_AT;
 }
 
 int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place *places, size_t n,

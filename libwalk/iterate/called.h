@@ -30,6 +30,8 @@ enum {
 	SW_CALLED_HANDLE_AT = 32, /* eight bits, as of the size */
 	SW_CALLED_SIZE_AT = 40,   /* 0: each is one thing */
 	SW_CALLED_ONLY_ZERO_AT = 48,
+	SW_CALLED_TIMES_AT =
+		49, /* three bits: the argument by which the size is multiplied; 0: by none */
 	/* Of a value. */
 	SW_CALLED_VALUE_ARGUMENT = 7, /* from 1 on; 0: the result */
 	SW_CALLED_VALUE_POINTED = 8,  /* the word that this points to */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Acquires from functions of its own and releases at random, and writes down who has what: for a line "go SEED" it prints
- * "NAME acquired bytes left bytes-left" for each function that acquires, and then "done". A line "exec" makes it another
+ * "NAME acquired bytes left bytes-left" for each function that acquires, and then "done"; for "blocks SEED" the same of the
+ * C library's blocks. A line "exec" makes it another
  * program; "fork" makes a child that releases all that it has; "many N" acquires N things and releases none.
  */
 #include "target.h"
@@ -19,9 +20,24 @@
 
 enum { TURNS = 300, THREADS = 2, HELD_MAX = 4096, BEFORE = 5 };
 
-enum who { BY_RESULT, BY_ARGUMENT, BY_NUMBER, BY_JUMP, SHARED, BY_OUTER, IN_THREAD, WHOS };
-static const char *const names[WHOS] = {"by_result", "by_argument", "by_number", "by_jump",
-					"shared",    "by_outer",    "in_thread"};
+enum who {
+	BY_RESULT,
+	BY_ARGUMENT,
+	BY_NUMBER,
+	BY_JUMP,
+	SHARED,
+	BY_OUTER,
+	IN_THREAD,
+	BY_MALLOC,
+	BY_CALLOC,
+	BY_REALLOC,
+	BY_MEMALIGN,
+	BY_STRDUP,
+	WHOS
+};
+static const char *const names[WHOS] = {"by_result", "by_argument", "by_number",   "by_jump",
+					"shared",    "by_outer",    "in_thread",   "by_malloc",
+					"by_calloc", "by_realloc",  "by_memalign", "by_strdup"};
 
 struct held {
 	enum who who;
@@ -201,8 +217,58 @@ static void give_back(size_t at)
 	case BY_ARGUMENT: close_out(1, (void *) (uintptr_t) held.handle); break;
 	case BY_NUMBER: number_drop(held.handle); break;
 	case BY_JUMP: jump_put((void *) (uintptr_t) held.handle); break;
+	case BY_MALLOC:
+	case BY_CALLOC:
+	case BY_REALLOC:
+	case BY_MEMALIGN:
+	case BY_STRDUP: free((void *) (uintptr_t) held.handle); break;
 	default: reference_put((uint64_t *) (uintptr_t) held.handle); break;
 	}
+}
+
+/* ---- the C library's blocks -------------------------------------------------------------------- */
+
+ALONE void by_malloc(void)
+{
+	size_t size = 1 + pick(5000);
+	note(BY_MALLOC, (uintptr_t) malloc(size), size);
+}
+
+ALONE void by_calloc(void)
+{
+	size_t n = 1 + pick(9), size = 1 + pick(500);
+	note(BY_CALLOC, (uintptr_t) calloc(n, size), n * size);
+}
+
+/* One that another one has acquired, or a new one. */
+ALONE void by_realloc(void)
+{
+	size_t size = 1 + pick(5000);
+	uint64_t old = 0;
+	if (n_held > 0 && pick(4) > 0) {
+		size_t at = pick((uint32_t) n_held);
+		old = all[at].handle;
+		all[at] = all[--n_held];
+	}
+	note(BY_REALLOC, (uintptr_t) realloc((void *) (uintptr_t) old, size), size);
+}
+
+ALONE void by_memalign(void)
+{
+	void *block;
+	size_t size = 1 + pick(5000);
+	if (posix_memalign(&block, 64, size) != 0)
+		abort();
+	note(BY_MEMALIGN, (uintptr_t) block, size);
+}
+
+ALONE void by_strdup(void)
+{
+	char text[100];
+	size_t length = pick(99);
+	memset(text, 'a', length);
+	text[length] = '\0';
+	note(BY_STRDUP, (uintptr_t) strdup(text), length + 1);
 }
 
 static void *thread(void *unused)
@@ -219,6 +285,18 @@ static void *thread(void *unused)
 }
 
 /* ---- what it is told --------------------------------------------------------------------------- */
+
+static void told_put(void)
+{
+	for (size_t i = 0; i < n_held; i++) {
+		told[all[i].who].left++;
+		told[all[i].who].left_bytes += all[i].size;
+	}
+	for (size_t i = 0; i < WHOS; i++)
+		printf("%s %lu %lu %lu %lu\n", names[i], told[i].acquired, told[i].bytes,
+		       told[i].left, told[i].left_bytes);
+	printf("- %lu %lu 0 0\n", n_unknown, n_none);
+}
 
 static void go(uint64_t seed, void *before[BEFORE])
 {
@@ -238,14 +316,21 @@ static void go(uint64_t seed, void *before[BEFORE])
 			abort();
 	for (int i = 0; i < THREADS; i++)
 		(void) pthread_join(threads[i], NULL);
-	for (size_t i = 0; i < n_held; i++) {
-		told[all[i].who].left++;
-		told[all[i].who].left_bytes += all[i].size;
+	told_put();
+}
+
+/* Random blocks, of which some are from before. */
+static void blocks(uint64_t seed)
+{
+	static void (*const acquirers[])(void) = {by_malloc, by_calloc, by_realloc, by_memalign,
+						  by_strdup};
+	state = seed;
+	for (int i = 0; i < TURNS; i++) {
+		acquirers[pick(5)]();
+		if (n_held > 0 && pick(3) > 0)
+			give_back(pick((uint32_t) n_held));
 	}
-	for (size_t i = 0; i < WHOS; i++)
-		printf("%s %lu %lu %lu %lu\n", names[i], told[i].acquired, told[i].bytes,
-		       told[i].left, told[i].left_bytes);
-	printf("- %lu %lu 0 0\n", n_unknown, n_none);
+	told_put();
 }
 
 /* The child has a copy of all, and what it releases is its own. */
@@ -272,6 +357,8 @@ int main(int argc, char **argv)
 	while (fgets(line, sizeof(line), stdin) != NULL) {
 		if (strncmp(line, "go ", 3) == 0)
 			go(strtoull(line + 3, NULL, 10), before);
+		else if (strncmp(line, "blocks ", 7) == 0)
+			blocks(strtoull(line + 7, NULL, 10));
 		else if (strncmp(line, "many ", 5) == 0)
 			for (unsigned long n = strtoul(line + 5, NULL, 10); n > 0; n--)
 				by_number();

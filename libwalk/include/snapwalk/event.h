@@ -85,7 +85,8 @@ struct sw_event_place {
 	unsigned pair;
 	struct sw_event_value handle; /* 0: nothing is handed out, or taken back */
 	struct sw_event_value size;   /* of what is handed out; an argument, or none */
-	bool only_zero;               /* a result of 32 bits other than 0 is an error */
+	unsigned size_times; /* the argument, from 1 on, by which that is multiplied; 0: none */
+	bool only_zero;      /* a result of 32 bits other than 0 is an error */
 	/* Calls that come from [start, end) do not count, as those of a library by itself; end 0: all do. */
 	uint64_t inside_start_avma, inside_end_avma;
 	/* Of a probe that the program declares: the arguments are its operands, not registers. */

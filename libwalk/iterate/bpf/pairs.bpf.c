@@ -110,10 +110,14 @@ int sw_pair_acquired(void *ctx)
 	if (called == NULL || counts == NULL || !call_ends(user, cookie, counts, &entered))
 		return 0;
 	uint32_t bytes = cookie >> SW_CALLED_SIZE_AT & UINT8_MAX;
+	uint32_t times = cookie >> SW_CALLED_TIMES_AT & SW_CALLED_VALUE_ARGUMENT;
+	uint64_t factor = 1;
 	if (((cookie >> SW_CALLED_ONLY_ZERO_AT & 1) != 0 && (uint32_t) user->ax != 0) ||
 	    !value_get(cookie >> SW_CALLED_HANDLE_AT & UINT8_MAX, entered.words, user->ax,
 		       &key.handle) ||
-	    (bytes != 0 && !value_get(bytes, entered.words, user->ax, &size)) || key.handle == 0) {
+	    (bytes != 0 && !value_get(bytes, entered.words, user->ax, &size)) ||
+	    (times != 0 && !value_get(times, entered.words, user->ax, &factor)) ||
+	    key.handle == 0) {
 		counts->n_none++;
 		return 0;
 	}
@@ -131,7 +135,8 @@ int sw_pair_acquired(void *ctx)
 	held->thread = (uint64_t) (uint32_t) task->pid;
 	struct sw_called_event event = {.number = number,
 					.what = SW_CALLED_PAIR_ACQUIRED,
-					.value = {key.handle, size, cookie & SW_CALLED_PLACE_MASK}};
+					.value = {key.handle, size * factor,
+						  cookie & SW_CALLED_PLACE_MASK}};
 	acquired_take(&event);
 	return 0;
 }

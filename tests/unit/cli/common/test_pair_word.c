@@ -60,6 +60,18 @@ TEST(test_names_of_cxx)
 	sw_pair_list_destroy(list);
 }
 
+TEST(test_sizes)
+{
+	struct sw_pair_list *list = parse("a@size=arg0*arg1+b@size=*arg2/c");
+	assert_non_null(list);
+	assert_int_equal(list->all[0].size.argument, 1);
+	assert_int_equal(list->all[0].size_times, 2);
+	assert_int_equal(list->all[1].size.argument, 3);
+	assert_true(list->all[1].size.pointed);
+	assert_int_equal(list->all[1].size_times, 0);
+	sw_pair_list_destroy(list);
+}
+
 TEST(test_what_is_refused)
 {
 	static const struct {
@@ -77,6 +89,8 @@ TEST(test_what_is_refused)
 		{"a@/b", "'@' of a means"},
 		{"a@arg10/b", "'@arg10' of a means"},
 		{"a/b@ok=0", "'@ok=0' of b means"},
+		{"a@size=arg0*/b", "'@size=arg0*' of a means"},
+		{"a@size=arg0**arg1/b", "'@size=arg0**arg1' of a means"},
 		{"a/b@size=arg0", "'@size=arg0' of b means"},
 	};
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
