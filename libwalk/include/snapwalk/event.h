@@ -186,8 +186,8 @@ struct sw_event {
 	uint64_t number; /* from 0 on; a gap: events were lost */
 	int64_t time_ns; /* CLOCK_MONOTONIC */
 	pid_t tid;
-	bool returned;  /* the call has a result */
-	bool of_first;  /* the process was the program still that it was when the sampler was created */
+	bool returned; /* the call has a result */
+	bool of_first; /* the process was the program still that it was when the sampler was created */
 	int64_t call;   /* its number, as of sw_thread.syscall */
 	int64_t result; /* below 0: an error */
 	uint64_t arguments[SW_EVENT_ARGUMENTS];
