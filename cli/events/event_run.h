@@ -3,7 +3,7 @@
 #define SW_CLI_EVENT_RUN_H
 
 #include "common/options.h"
-#include "events/dumps.h"
+#include "dumps/dumps.h"
 #include "events/function.h"
 #include "events/order.h"
 #include "events/profiled.h"

@@ -363,7 +363,7 @@ def said(tap):
 
 
 def stopped_look_up(target, *args):
-    """The command whose process that looks the name up is stopped; None: that had ended already."""
+    """The command, and its process that looks the name up, which is stopped; None: that had ended already."""
     process = subprocess.Popen([SNAPWALK, "on", "func:pushes", str(target.pid), *args], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
     child = None
@@ -374,7 +374,7 @@ def stopped_look_up(target, *args):
         os.kill(int(child), signal.SIGSTOP)
         wait_until(lambda: state_of(int(child)) in "TZ", "it is stopped")
         if state_of(int(child)) == "T":
-            return process
+            return process, int(child)
     except (TypeError, OSError):
         pass
     process.kill()
@@ -386,12 +386,18 @@ def looked_up(tap):
     """The look-up of a name ends by Control-C, and at its deadline, also where what parses does not end."""
     with Target("functions") as target:
         for args, number, wanted in ((), signal.SIGINT, None), (("--timeout", "200"), None, "(timeout)"):
-            process = next(filter(None, (stopped_look_up(target, *args) for _ in range(50))), None)
-            tap.check(process, "the process that looks the name up is stopped")
-            if process is None:
+            found = next(filter(None, (stopped_look_up(target, *args) for _ in range(50))), None)
+            tap.check(found, "the process that looks the name up is stopped")
+            if found is None:
                 continue
+            process, child = found
             if number:
                 process.send_signal(number)
+            process.wait(timeout=30)
+            try:
+                os.kill(child, signal.SIGCONT)  # it may have been stopped before it asked to end with the command
+            except ProcessLookupError:
+                pass
             out, err = process.communicate(timeout=30)
             if wanted:
                 tap.check(process.returncode == 1 and wanted in err, "the look-up has a deadline", (process.returncode, err))

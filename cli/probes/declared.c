@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "events/declared.h"
+#include "probes/declared.h"
 #include "common/json_text.h"
 #include "common/nearest.h"
 #include "utf8.h"

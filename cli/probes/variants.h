@@ -2,7 +2,7 @@
 #ifndef SW_CLI_EVENT_VARIANTS_H
 #define SW_CLI_EVENT_VARIANTS_H
 
-#include "events/matching.h"
+#include "probes/matching.h"
 
 /*
  * A C++ compiler makes several functions of one constructor or destructor, which one name means: the deleting destructor (D0)

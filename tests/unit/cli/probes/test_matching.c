@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which functions somebody means by a name. */
-#include "events/matching.h"
+#include "probes/matching.h"
 #include "test.h"
 
 #include <string.h>

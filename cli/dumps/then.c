@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "events/then.h"
+#include "dumps/then.h"
 #include "cleanup.h"
 #include "common/complain.h"
 #include "errors.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "events/dumps.h"
+#include "dumps/dumps.h"
 #include "cleanup.h"
 #include "common/complain.h"
 #include "common/json_text.h"

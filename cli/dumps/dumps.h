@@ -2,7 +2,7 @@
 #ifndef SW_CLI_EVENT_DUMPS_H
 #define SW_CLI_EVENT_DUMPS_H
 
-#include "events/then.h"
+#include "dumps/then.h"
 
 #include <snapwalk/event.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "events/variants.h"
+#include "probes/variants.h"
 
 #include <snapwalk/event.h>
 

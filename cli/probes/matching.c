@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "events/matching.h"
+#include "probes/matching.h"
 #include "cleanup.h"
 #include "common/nearest.h"
 #include "errors.h"
