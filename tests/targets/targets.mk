@@ -265,7 +265,7 @@ $(T)/jit_libgcc_static: tests/targets/jit_libgcc.c $(TARGET_DEPS)
 	$(CC) $(TARGET_CFLAGS) -static-libgcc -o $@ $<
 
 # ---- programs of the benchmark, drivers of the live tests --------------------------------------
-BENCH_PROGRAMS := $(T)/threads $(T)/floor $(T)/measure
+BENCH_PROGRAMS := $(T)/threads $(T)/floor $(T)/measure $(T)/events_work
 $(BENCH_PROGRAMS): $(T)/%: tests/bench/%.c tests/targets/targets.mk
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -o $@ $<
