@@ -5,8 +5,8 @@
 #include "common/waiting.h"
 #include "errors.h"
 #include "events/pairs.h"
-#include "events/rate.h"
 #include "run/sandbox.h"
+#include "series/rate.h"
 #include "series/recording.h"
 #include "utf8.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "events/rate.h"
+#include "series/rate.h"
 #include "test.h"
 
 enum { MS = 1000000, LIMIT = 1000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "events/rate.h"
+#include "series/rate.h"
 
 enum { NS_PER_S = 1000000000 };
 
