@@ -238,7 +238,7 @@ static bool by_debuglink(const struct sw_elf *main, const struct sw_unit *unit,
 	       linked_map(main, &link, local, debug_dir, name, false, image, elf);
 }
 
-/* Of a module without a file the build-id is what was said of it. */
+/* The build-id of a module; without a file it is the one that a dump has. */
 static bool id_of(const struct sw_elf *main, const struct sw_unit *unit, struct sw_bytes *ret)
 {
 	if (main != NULL)

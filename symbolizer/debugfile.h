@@ -44,7 +44,7 @@ struct sw_debugfile {
 	struct sw_elf elf;     /* over image */
 };
 
-/* Who looks for debug files elsewhere, too. */
+/* A search for debug files elsewhere. */
 struct sw_debug_search {
 	/* The debug file with that build-id; or_whole: else a file that was not stripped. image is the caller's. */
 	bool (*find)(const struct sw_debug_search *search, struct sw_bytes id,

@@ -29,7 +29,7 @@ enum {
 
 static const char program[] = "debuginfod-find";
 
-/* What the child answers. */
+/* The answers of the child. */
 enum answer { ANSWER_NONE = 'n', ANSWER_FOUND = 'f', ANSWER_SILENT = 's' };
 
 static int remaining_ms(int64_t deadline_ns)

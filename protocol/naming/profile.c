@@ -218,7 +218,7 @@ static enum way way_before(const struct naming *n, uint32_t inner, enum way way)
 	return flags_of(n, inner) & SW_PROFILE_SIGNAL ? AS_EXACT : AS_CALL;
 }
 
-/* What a stack of the profile became. */
+/* The node in the new profile of a stack of the old one. */
 static uint32_t stack_put(struct naming *n, uint32_t node)
 {
 	size_t depth = 0;

@@ -13,7 +13,7 @@ void sw_frame_place_name(struct sw_text *text, const struct sw_report *report,
 
 /* Whether a frame is of machine code in a file, whose symbols name it. */
 bool sw_frame_is_of_file(const struct sw_report_frame *frame);
-/* Of each frame exact_pc is 1 or -1; where its place says the same it becomes 0. */
+/* exact_pc of each frame, which is 1 or -1, becomes 0 where its place says the same. */
 void sw_frames_mark_exact(struct sw_report_frame *frames, size_t n);
 
 /* "frame pointer", "scan": how a frame was guessed; NULL when it is no guess. */

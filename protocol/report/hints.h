@@ -5,7 +5,7 @@
 #include "report/builder.h"
 
 void sw_report_build_hints(struct sw_report_builder *b); /* after stacks and the process */
-/* Those about symbols of files, after files were asked for them; the others stay. */
+/* Hints about symbols of files are made anew, after files were asked for them; the others stay. */
 void sw_report_renew_hints(struct sw_report_builder *b);
 
 #endif

@@ -20,7 +20,7 @@ bool sw_stack_is_settled(const struct sw_report *r, const struct sw_report_stack
 	return true;
 }
 
-/* Who initialises a static variable the functions of all stacks tell. */
+/* The thread that initialises a static variable is found by the functions of all stacks. */
 static bool is_settled(const struct sw_report *r, const struct sw_report_thread *t)
 {
 	if (strcmp(t->blocked_on->kind, "static_init") != 0)
@@ -133,7 +133,7 @@ static bool may_get_owner(const struct sw_report_thread *t)
 			       strcmp(t->blocked_on->kind, "static_init") == 0);
 }
 
-/* What a thread's own wait needs. True: proofs of others may be needed, too. */
+/* Keeps what a thread's own wait needs. True: proofs of others may be needed, too. */
 static bool futex_trim(const struct sw_report *r, struct sw_report_thread *t)
 {
 	/* The cast: the structure is the report's own, still in the making. */

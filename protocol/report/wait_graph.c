@@ -227,7 +227,7 @@ static bool deadlock_holds(const struct graph *g, const struct sw_report_deadloc
 	return true;
 }
 
-/* Without proofs: nothing is known of cycles but what was found when there were some. */
+/* Keeps the deadlocks that were found when there were proofs. */
 static void deadlocks_keep(struct graph *g)
 {
 	struct sw_report *r = g->b->report;

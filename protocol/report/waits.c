@@ -354,7 +354,7 @@ static pid_t futex_owner(const struct sw_report *r, const struct sw_report_threa
 	return strcmp(kind, "static_init") == 0 ? static_runner(r, thread) : 0;
 }
 
-/* What of the facts holds, functions on the stack decide. */
+/* Functions on the stack decide which of the facts holds. */
 static void futex_decide(struct sw_report_builder *b, const struct sw_report_thread *thread,
 			 const struct sw_report_futex *futex, struct sw_report_wait *ret)
 {
@@ -514,7 +514,7 @@ static uint32_t instant_of(const struct sw_thread *thread, const struct sw_runti
 	return thread->wait_for == NULL ? thread->instant : 0;
 }
 
-/* What the library of the language, or a sleep of it, makes of a wait. */
+/* A wait in the library of the language, or in its sleep, is one of another kind. */
 static void wait_refine(struct sw_report_builder *b, const struct sw_report_thread *t,
 			struct sw_report_wait *wait)
 {

@@ -7,7 +7,7 @@
 /* Fill in the waits of all threads. Needs threads and stacks, and names for futexes. */
 void sw_report_build_waits(struct sw_report_builder *builder);
 
-/* What a thread's futex is by the functions that are on its stack now. */
+/* Decides what a thread's futex is, by the functions that are on its stack now. */
 void sw_report_decide_futex(struct sw_report_builder *builder, struct sw_report_thread *thread,
 			    const struct sw_report_futex *futex);
 

@@ -5,7 +5,7 @@
 #include "report/builder.h"
 
 void sw_report_build_warnings(struct sw_report_builder *b);
-/* What was not named in time, of n_addresses; and whether the report is complete, which it may not have been for that. */
+/* The warning about addresses that were not named in time is made anew, and whether the report is complete. */
 void sw_report_renew_warnings(struct sw_report_builder *b, size_t n_unfinished, size_t n_addresses);
 
 #endif

@@ -62,7 +62,7 @@ static bool found_by_name(const struct wanted *w, struct sw_local *local, const 
 	return found_at(w, local, directory, name);
 }
 
-/* Directories that our user gave may be on any file system: who gives one on which nobody answers waits. */
+/* Directories that our user gave may be on any file system: a server that does not answer is waited for. */
 static bool found_in_given(struct sw_finder *f, const struct wanted *w)
 {
 	const struct sw_finder_options *o = &f->options;

@@ -28,7 +28,7 @@ struct sw_plain_file {
 	const char *path; /* the arena's; below the directory */
 };
 
-/* One reading of a directory. path is that of the entry that is looked at. */
+/* A reading of a directory. path is that of the entry that is looked at. */
 struct scan {
 	struct sw_plain_index *index;
 	int64_t deadline_ns;

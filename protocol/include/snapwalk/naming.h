@@ -24,7 +24,7 @@ struct sw_naming {
  * threads wait for, who waits for whom, hints. The report is then what it would have been, had the files been there when
  * it was made.
  *
- * What files here know less of than the report does stays as it is. Files are those that have the build-ids of the
+ * Names of which files here know less than the report does stay as they are. Files are those that have the build-ids of the
  * report's modules.
  *
  * @param report  As sw_report_parse() gave it. Of no use after a failure, but for sw_report_destroy().

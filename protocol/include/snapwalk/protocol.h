@@ -122,7 +122,7 @@ struct sw_report_wait {
 };
 
 /**
- * What the memory of a futex says for each kind of lock that it may belong to: which kind it is, functions on the stack
+ * The facts that the memory of a futex has for each kind of lock that it may belong to: which kind it is, functions on the stack
  * decide, and not all of these have their names. Owners: 0: nobody, or unknown.
  */
 struct sw_report_futex {
@@ -133,7 +133,7 @@ struct sw_report_futex {
 	bool once_unknown;   /* who runs the function was not searched for */
 };
 
-/** What is known of a thread's wait, whatever kind names will make it. */
+/** Facts about a thread's wait, whatever kind names will make it. */
 struct sw_report_undecided {
 	bool is_futex;
 	struct sw_report_futex futex;   /* of which only what blocked_on does not say is in JSON */

@@ -405,7 +405,7 @@ static void add_tid(struct element *e, const char *key, pid_t tid)
 		add_int(e, key, tid);
 }
 
-/* What is known is left out. */
+/* Facts that blocked_on has, too, are zero in the structure and left out. */
 static void add_undecided(struct element *e, const struct sw_report_undecided *u)
 {
 	if (u == NULL)

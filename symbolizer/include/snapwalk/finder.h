@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /**
- * Who finds files by their build-ids, for modules that are known by a dump alone. A path never suffices: a file with
+ * A finder of files by their build-ids, for modules that are known by a dump alone. A path never suffices: a file with
  * another build-id is none of the module's.
  */
 struct sw_finder;

@@ -55,7 +55,7 @@ static void note(struct world *w, size_t i, const struct sw_report_futex *futex)
 	assert_false(w->b.failed);
 }
 
-/* What blocked_on says is not kept twice, and is there again when it is asked for. */
+/* Facts that blocked_on has are not kept twice, and are there again when they are asked for. */
 TEST(test_implied)
 {
 	static const struct {
