@@ -37,6 +37,7 @@ cli/events/descriptors.c	proc	openat
 cli/events/mappings.c		proc	openat
 cli/events/threads.c		proc	openat
 cli/main.c			own	open
+cli/mcp/run.c			own	open
 cli/run/fetcher.c		own	access
 cli/run/keep.c			own	lstat
 cli/run/naming.c		own	stat
