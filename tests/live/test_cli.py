@@ -582,7 +582,7 @@ def words_for_users(tap):
     commands = re.findall(r"^  ([a-z]+)(?: |$)", snapwalk("--help").stdout.split("Commands:")[1]
                           .split("Targets:")[0], re.M)
     tap.equal(commands, ["dump", "sample", "top", "on", "leaks", "explain", "verify", "record", "doctor",
-                         "list", "show", "symbolize", "delete", "pin", "diff", "merge", "watch", "hook"],
+                         "list", "show", "symbolize", "delete", "pin", "diff", "merge", "watch", "hook", "mcp"],
               "--help lists the commands")
     for command in commands:
         result = snapwalk(command, "--help")
