@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 20s
+# tier: gate 25s
 """Samples of all processes, and of those that a name or several pids mean, by one event for each CPU: stacks are those of
 programs whose functions say how deep they are; processes that begin later or become other programs are sampled; nobody
 else is looked at; without root it is refused."""
@@ -13,8 +13,8 @@ import sys
 from harness import SNAPWALK, Tap, Target, hangs_s, iterator_refused, snapwalk, summary_of, wait_until
 from test_copies import PYTHON, judge, stacks
 
-RATE = 500
-CPU_S = 0.4  # that each program runs for while it is sampled
+RATE = 999
+CPU_S = 0.2  # that each program runs for while it is sampled
 DEPTHS = os.path.join(os.path.dirname(PYTHON), os.pardir, os.pardir, os.pardir, "build/tests/targets/depths")
 # A program that is Python for some time, and another one from a line of input on.
 BECOMES = "import os, sys, threading\n" \
