@@ -14,7 +14,7 @@ from harness import SNAPWALK, Tap, Target, hangs_s, iterator_refused, snapwalk, 
 from test_copies import PYTHON, judge, stacks
 
 RATE = 999
-CPU_S = 0.2  # that each program runs for while it is sampled
+CPU_S = 0.1  # that each program runs for, twice, while it is sampled
 DEPTHS = os.path.join(os.path.dirname(PYTHON), os.pardir, os.pardir, os.pardir, "build/tests/targets/depths")
 # A program that is Python for some time, and another one from a line of input on.
 BECOMES = "import os, sys, threading\n" \
@@ -35,6 +35,12 @@ def wait_ran(pid, seconds=CPU_S):
     wait_until(lambda: cpu_s(pid) >= until, f"{pid} to run")
 
 
+def sleeps(pid):
+    """How often a process has gone to sleep: the command does so after each time that it has fetched samples."""
+    with open(f"/proc/{pid}/status", encoding="utf-8") as f:
+        return int(f.read().partition("\nvoluntary_ctxt_switches:")[2].split()[0])
+
+
 class Sampling:
     """A run of the command until it is told to stop. profile and said are what it gave."""
 
@@ -47,6 +53,14 @@ class Sampling:
         # The last thing that it does before the first sample.
         wait_until(self.is_confined, "the command to sample")
         return self
+
+    def wait_sampled(self, *pids):
+        """Until each runs, the command has looked at it, and it has run again."""
+        for _ in range(2):
+            for pid in pids:
+                wait_ran(pid)
+            until = sleeps(self.process.pid) + 3
+            wait_until(lambda: sleeps(self.process.pid) >= until, "the command to fetch samples")
 
     def is_confined(self):
         with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as f:
@@ -86,8 +100,7 @@ def check_stacks(tap, name, found, kind):
 def all_processes(tap):
     with Target("depths", 1) as native, Target("python", PYTHON, 1, 0, path=sys.executable) as python:
         with Sampling("--all") as run:
-            wait_ran(native.pid)
-            wait_ran(python.pid)
+            run.wait_sampled(native.pid, python.pid)
         check_stacks(tap, "all, native", run.of(native.pid), "native")
         counts = check_stacks(tap, "all, Python", run.of(python.pid), "python")
         tap.check(0 < counts.get("native only", 0) < counts.get("right", 0),
@@ -99,8 +112,7 @@ def later(tap):
     """By name: a process that begins while others are sampled, and one that has another name."""
     with Target("python", PYTHON, 1, 0, path=sys.executable) as other, Target("depths", 1) as first:
         with Sampling("--mode", "cpu", "--comm", "depths") as run, Target("depths", 1) as second:
-            wait_ran(first.pid)
-            wait_ran(second.pid)
+            run.wait_sampled(first.pid, second.pid)
             wait_ran(other.pid, 0.05)
         check_stacks(tap, "later, the first", run.of(first.pid), "native")
         check_stacks(tap, "later, one that began meanwhile", run.of(second.pid), "native")
@@ -111,10 +123,10 @@ def becomes(tap):
     """By pid: a process of Python that becomes a native program. Its stacks are those of the one or of the other."""
     with Target("python", "-c", BECOMES, DEPTHS, 1, path=sys.executable) as changing, Target("depths", 1) as first:
         with Sampling("--mode", "cpu", changing.pid, first.pid) as run:
-            wait_ran(changing.pid)
+            run.wait_sampled(changing.pid)
             changing.send("")
             changing.readline()
-            wait_ran(changing.pid)
+            run.wait_sampled(changing.pid)
         found = run.of(changing.pid)
         python = [(f, n) for f, n in found if any(x["kind"] == "cpython" for x in f)]
         native = [(f, n) for f, n in found if any(x["function"] == "turn" for x in f)]
