@@ -53,9 +53,9 @@ enum sw_known_code sw_i386_sigreturn(struct sw_memory code, uint64_t pc)
 
 /*
  * The memory that sp points at when a handler has returned: the signal, then
- * 	old	struct sigcontext_32
- * 	rt	two pointers, siginfo (128 bytes), struct ucontext_ia32: flags, link, stack (20 bytes),
- * 		struct sigcontext_32
+ *	old	struct sigcontext_32
+ *	rt	two pointers, siginfo (128 bytes), struct ucontext_ia32: flags, link, stack (20 bytes),
+ *		struct sigcontext_32
  * Source: Linux 6.1, arch/x86/include/asm/sigframe.h, arch/x86/include/asm/ia32.h and
  * arch/x86/include/uapi/asm/sigcontext.h.
  */
