@@ -77,7 +77,7 @@ const struct sw_option sw_option_table[] = {
 	 sw_set_all, false},
 	{"merge", 0, NULL, SW_FOR_DUMP, "all targets as one tree, as merge does with dumps",
 	 sw_set_merge, false},
-	{"label", 0, "[NOUN=]" SW_LABEL_RULES, SW_FOR_DUMP | SW_FOR_MERGE,
+	{"label", 0, SW_LABEL_RULES "|NOUN=RULE", SW_FOR_DUMP | SW_FOR_MERGE,
 	 "what processes are called in a tree of many, as rank=file (default pid)", sw_set_label,
 	 false},
 	{"time", 0, "local|utc|start", READS,
