@@ -81,7 +81,7 @@ static void put_result(struct request *r, const char *text, bool is_error)
 	sw_text_printf(&r->answer, "}],\"isError\":%s}", is_error ? "true" : "false");
 }
 
-/* What a command says is wrong is a result, which the agent can read; what is wrong with the call is an error. */
+/* An error that a command reports is a result, which the agent can read; a fault of the call itself is an error. */
 static void tools_call(struct request *r)
 {
 	const struct sw_json *name = sw_json_member_of(r->params, "name", SW_JSON_STRING);

@@ -6,7 +6,7 @@
 #include "errors.h"
 #include "run/merging.h"
 
-/* Its JSON as it came. What cannot be read does not stop the rest. */
+/* The dump's JSON is added as it came. A dump that cannot be read does not stop the rest. */
 static int send_word(struct sw_merging *merging, const struct sw_options *options, const char *word)
 {
 	struct sw_read_dump dump = {0};

@@ -486,7 +486,7 @@ static bool check_no_program(const struct sw_options *o, const char *word, struc
 			     "%s starts no program, sample, on and leaks do", o->command->name);
 }
 
-/* Of the whole machine, and of what has no fixed processes, each sample is of a thread that runs. */
+/* Each sample is of a thread that runs where the whole machine, or no fixed set of processes, is sampled. */
 static bool check_host(struct sw_options *o, struct sw_usage *usage)
 {
 	if (o->command->bit != SW_FOR_SAMPLE || !o->all || o->program != NULL || o->n_wants > 0)

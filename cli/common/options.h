@@ -68,7 +68,7 @@ enum sw_top_sort { SW_TOP_BY_CPU, SW_TOP_BY_STATE, SW_TOP_BY_SINCE, SW_TOP_BY_NA
 enum sw_leaks_of { SW_LEAKS_FDS, SW_LEAKS_THREADS, SW_LEAKS_MAPS, SW_LEAKS_PAIRS };
 enum sw_color { SW_COLOR_AUTO, SW_COLOR_ALWAYS, SW_COLOR_NEVER };
 
-/* Of the name of a system call, with its end. */
+/* The size of a system call's name, with its end. */
 enum { SW_CALL_NAME_SIZE = 40 };
 
 /* The limits of --stack-bytes. */

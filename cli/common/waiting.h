@@ -21,7 +21,7 @@ struct sw_stop_signals {
 void sw_stop_signals_init(struct sw_stop_signals *ret);
 /* Reads one that has come. */
 void sw_stop_signals_take(struct sw_stop_signals *signals);
-/* One that has come and was not read has its effect now. */
+/* A signal that has come and was not read has its effect now. */
 void sw_stop_signals_deinit(struct sw_stop_signals *signals);
 
 #endif

@@ -103,7 +103,7 @@ static bool take_answer(struct sw_varlink_client *client, int wait_ms, const str
 	return more;
 }
 
-/* Until the first answer comes. */
+/* Waits until the first answer comes. */
 static int wait_or_stop(const struct sw_varlink_client *client, int wait_ms,
 			struct sw_stop_signals *stop, struct sw_error *err)
 {

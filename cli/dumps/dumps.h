@@ -35,7 +35,7 @@ void sw_event_dumps_take(struct sw_event_dumps *dumps, bool wait);
 
 /* SW_STATUS_*: the worst of all dumps. */
 int sw_event_dumps_status(const struct sw_event_dumps *dumps);
-/* What is below the events, for people. */
+/* The dumps, to be put below the events, for people. */
 void sw_event_dumps_text(const struct sw_event_dumps *dumps, struct sw_text *text);
 /* ,"dumps":[...] */
 void sw_event_dumps_json(const struct sw_event_dumps *dumps, struct sw_text *text);

@@ -23,7 +23,7 @@ enum {
 	NS_PER_MS = 1000000,
 };
 
-/* What is before the text of a dump. */
+/* The header before the text of a dump. */
 struct header {
 	int status;
 	int64_t time_ns;
@@ -132,7 +132,7 @@ static int64_t deadline_ns(const struct sw_options *options)
 	       (int64_t) options->timeout_ms * NS_PER_MS;
 }
 
-/* Of the maker, which may be in the hands of the process that it has read. */
+/* Runs in the maker, which may be in the hands of the process that it has read. */
 static void answer(struct sw_apart *maker, const struct sw_options *options, int fd)
 {
 	sw_cleanup(sw_text_deinit) struct sw_text all = {0};

@@ -32,7 +32,7 @@ void sw_call_counts_deinit(struct sw_call_counts *counts);
 int sw_call_counts_event(void *arg, const struct sw_event *event, uint32_t row,
 			 struct sw_error *err);
 
-/* What was counted, for people or as JSON. 0; -SW_E_NOMEM. */
+/* The counts, for people or as JSON. 0; -SW_E_NOMEM. */
 int sw_call_counts_text(struct sw_call_counts *counts, struct sw_text *ret);
 int sw_call_counts_json(struct sw_call_counts *counts, struct sw_text *ret);
 

@@ -69,7 +69,7 @@ static void count(void *arg, uint32_t row, uint64_t n)
 static int told(void *arg, const struct sw_event *e, uint32_t row, struct sw_error *err)
 {
 	struct sw_event_run *run = arg;
-	/* What the process did before it was the program is not the program's. */
+	/* Events from before execve(2) of the program are not the program's. */
 	if (run->started != NULL && e->of_first)
 		return 0;
 	run->n_events++;
@@ -84,7 +84,7 @@ static int event(void *arg, const struct sw_event *e, uint32_t row, struct sw_er
 	return sw_event_order_add(&run->order, e, row, err);
 }
 
-/* What is followed is compared with /proc in the end. */
+/* Descriptors, threads and mappings that are followed are compared with /proc in the end. */
 static bool is_compared_in_the_end(enum sw_event_what what)
 {
 	return what == SW_EVENT_DESCRIPTORS || what == SW_EVENT_THREAD_LIVES ||
@@ -206,7 +206,7 @@ int sw_event_run_with(const struct sw_options *options, struct sw_started *start
 	struct sw_error err = {0};
 	if (sw_output_open(&output, options->output, &err) < 0)
 		return sw_complain_error(options->output, &err);
-	/* What a program that was started writes is not mixed with a result. */
+	/* The output of a program that was started is not mixed with a result. */
 	if (started != NULL && options->output == NULL)
 		output.fd = STDERR_FILENO;
 	if (sw_sandbox_entrust(options, &output, &err) < 0)
@@ -265,7 +265,7 @@ static uint64_t calls_count(const struct sw_event_run *run)
 	return run->n_read + run->n_lost + cost.n_not_held + cost.n_unknown + cost.n_none;
 }
 
-/* Until a time, or the next event that is dumped. True: a signal says to stop. */
+/* Waits until a time, or the next event that is dumped. True: a signal says to stop. */
 static bool wait_until(struct sw_event_run *run, int64_t until_ns)
 {
 	if (run->dumps.all == NULL)
@@ -316,7 +316,7 @@ static int all_read(struct sw_event_run *run, struct sw_error *err)
 	run->end_ns = sw_clock_ns();
 	run->cost = sw_recorder_event_cost(run->recorder);
 	run->cpu_end_ns = run->cpu_begin_ns < 0 ? -1 : cpu_read(run);
-	/* What happened before. */
+	/* Events from before the end are fetched until no more come. */
 	for (uint64_t before = UINT64_MAX; r == 0 && !run->enough && !run->ended;) {
 		if (run->n_read == before)
 			break;

@@ -72,7 +72,7 @@ int sw_event_run_put(struct sw_output *output, const struct sw_text *text, int m
 /* Lets a program that was started begin. SW_STATUS_*; complains by itself: then there is no program. */
 int sw_event_run_begin(struct sw_event_run *run);
 
-/* Until it has lasted as long as the options say, a signal comes, enough is set, or the process ends; a function that is
+/* Runs until it has lasted as long as the options say, a signal comes, enough is set, or the process ends; a function that is
  * called too often ends it, too, where the options say no other end. SW_STATUS_*, of what sw_recorder_sample() says;
  * complains by itself: events that were counted before an error are to be told all the same. */
 int sw_event_run_all(struct sw_event_run *run);

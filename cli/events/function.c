@@ -549,7 +549,7 @@ static bool operands_take(const char **line, struct sw_event_place *to)
 	return true;
 }
 
-/* What the other process has written is not believed: the kernel says what is mapped there. */
+/* The line of the other process is not believed: the kernel says what is mapped there. */
 static int place_take(const struct sw_target *target, const char *line, struct sw_function *f,
 		      struct sw_error *err)
 {

@@ -20,7 +20,7 @@ struct sw_function {
 	char module[64];                  /* the name of its file */
 	uint64_t starttime;               /* of the process that was looked at */
 	char *names[SW_EVENT_PLACES_MAX]; /* owned: of each place, as people write it */
-	/* Of several functions: which of them each place is of, and those that are missing. */
+	/* Indices of several wanted functions: which of them each place is of, and which are missing. */
 	size_t wanted[SW_EVENT_PLACES_MAX];
 	/* The mapping of each: [start, end) of code of that file. */
 	uint64_t start_avma[SW_EVENT_PLACES_MAX], end_avma[SW_EVENT_PLACES_MAX];
@@ -44,7 +44,7 @@ int sw_functions_find(const struct sw_options *options, const struct sw_subject 
 		      const struct sw_function_wanted *wanted, size_t n, struct sw_function *ret);
 /* Writes which probes the process declares (USDT). SW_STATUS_*; complains by itself. */
 int sw_function_list(const struct sw_options *options);
-/* What is said first: which code is changed. */
+/* The notice that comes first: which code is changed. */
 void sw_function_notice(const struct sw_function *function, const struct sw_subject *subject,
 			struct sw_text *ret);
 /* ,"function":NAME,"module":NAME,"places":[...] */

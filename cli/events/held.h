@@ -15,7 +15,7 @@ struct sw_held_row {
 	uint64_t not_joined;                 /* threads that have ended */
 	uint64_t acquired_bytes;             /* of a kind with bytes, as the following */
 	uint64_t first, last;                /* numbers of events */
-	/* Of sw_held_finish(). */
+	/* Figures of sw_held_finish(). */
 	uint64_t outstanding, first_half, second_half;
 	uint64_t outstanding_bytes;
 	int64_t oldest_ns, median_ns; /* ages; -1: nothing is outstanding */
@@ -23,7 +23,7 @@ struct sw_held_row {
 };
 
 /*
- * One kind of things. The order of the calls:
+ * A kind of things that are held. The order of the calls:
  *
  *	create	what was there before, read when events have begun already
  *	event	in the order in which they happened; as sw_event_run.event
@@ -87,7 +87,7 @@ int sw_held_index(struct sw_held *held, uint32_t row, uint32_t *ret);
 /* An event has got one for a row, or given one of it up. */
 void sw_held_acquired(struct sw_held *held, uint32_t index, const struct sw_event *event);
 void sw_held_released(struct sw_held *held, uint32_t index);
-/* One is outstanding in the end. -SW_E_NOMEM. */
+/* A thing of that row is outstanding in the end. -SW_E_NOMEM. */
 int sw_held_put(struct sw_held *held, uint32_t index, int64_t acquired_ns, uint64_t bytes);
 
 /* The rows are sorted then: most outstanding first. -SW_E_NOMEM. */

@@ -6,7 +6,7 @@
 
 #include <snapwalk/error.h>
 
-/* What is outstanding in two results of leaks (snapwalk.leaks/1), compared by stack, whoever wrote them. */
+/* Outstanding things of two results of leaks (snapwalk.leaks/1), compared by stack, whoever wrote them. */
 enum { SW_HELD_DIFF_SIDES = 2 };
 
 /* Whether a text says that it is one. Nothing else of it is looked at. */

@@ -101,7 +101,7 @@ static bool is_of_pairs(const struct sw_held *h)
 	return h->run->options->of == SW_LEAKS_PAIRS;
 }
 
-/* What there was before, as far as it was listed. */
+/* Things that were there before, as far as they were listed. */
 static void put_before(const struct sw_held *h, struct sw_text *text)
 {
 	sw_text_printf(text, "with a stack %" PRIu64, h->outstanding - h->without_stack);

@@ -4,7 +4,7 @@
 
 #include "events/held.h"
 
-/* What sw_held_finish() found, for people or as JSON (snapwalk.leaks/1). -SW_E_NOMEM. */
+/* The result of sw_held_finish(), for people or as JSON (snapwalk.leaks/1). -SW_E_NOMEM. */
 int sw_held_text(const struct sw_held *held, struct sw_text *ret);
 int sw_held_json(const struct sw_held *held, struct sw_text *ret);
 

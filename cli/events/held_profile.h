@@ -4,7 +4,7 @@
 
 #include "events/held.h"
 
-/* What sw_held_finish() found in a format of profiles: what is outstanding, in bytes where things have some; in pprof also
+/* The result of sw_held_finish() in a format of profiles: what is outstanding, in bytes where things have some; in pprof also
  * what was got. The run has kept its stacks (events/profiled.h). As sw_profile_write(). */
 int sw_held_profile(const struct sw_held *held, enum sw_profile_format format, struct sw_text *ret);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What it points to is behind it. Of handles only those that are there are copied: most events have one. */
+/* Text and bytes of the event are put behind the copy. Only handles that are there are copied: most events have one. */
 static struct sw_event *copy(const struct sw_event *event)
 {
 	const size_t first = offsetof(struct sw_event, handles);

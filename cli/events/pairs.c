@@ -27,7 +27,7 @@ static bool has(const struct sw_pair_list *list, const struct sw_function *f, un
 	return false;
 }
 
-/* One half alone would show leaks that are none. */
+/* Drops pairs of which one half is missing: the other half alone would show leaks that are none. */
 static void halves_drop(const struct sw_pair_list *list, struct sw_function *f)
 {
 	bool whole[SW_EVENT_PLACES_MAX] = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What functions hand out, and what others take back. */
+/* Pairs of functions: what some hand out, and what others take back. */
 #ifndef SW_CLI_PAIRS_H
 #define SW_CLI_PAIRS_H
 
@@ -14,7 +14,7 @@ extern const struct sw_held_kind sw_held_pairs;
  */
 int sw_pairs_find(const struct sw_options *options, const struct sw_subject *subject,
 		  struct sw_function *ret);
-/* What is said first: which code is changed. */
+/* The notice that comes first: which code is changed. */
 void sw_pairs_notice(const struct sw_event_run *run, struct sw_text *ret);
 /* Members: changes_code, functions, not_followed. */
 void sw_pairs_json(const struct sw_event_run *run, struct sw_text *ret);

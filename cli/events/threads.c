@@ -135,7 +135,7 @@ static int create(struct sw_event_run *run, struct sw_held **ret, struct sw_erro
 
 /* ---- events ----------------------------------------------------------------------------------- */
 
-/* Its stack was given back, as another thread has it: somebody has joined it, or it was detached. */
+/* The stack of an ended thread was given back, as another thread has it: somebody has joined it, or it was detached. */
 static void ended_forget(struct threads *t, uint64_t pointer_avma)
 {
 	size_t at = place(&t->ended, pointer_avma, true);
@@ -182,7 +182,7 @@ static int begin(struct threads *t, const struct sw_event *e, uint32_t index)
 	const struct thread thread = {
 		.tid = tid,
 		.index = index,
-		/* One that has none of its own yet has that of who made it. */
+		/* A thread without a pointer of its own yet has its maker's. */
 		.pointer_avma =
 			handle->pointer_avma != handle->maker_avma ? handle->pointer_avma : 0,
 		.acquired_ns = e->time_ns};

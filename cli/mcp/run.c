@@ -79,7 +79,7 @@ static void take(struct running *r, size_t i)
 	sw_text_append(&r->text[i], buffer, (size_t) n < left ? (size_t) n : left);
 }
 
-/* Until both are closed. False: it took too long. */
+/* Reads until both are closed. False: it took too long. */
 static bool read_both(struct running *r)
 {
 	int64_t end_ns = sw_clock_ns() + (int64_t) TIMEOUT_MS * NS_PER_MS;

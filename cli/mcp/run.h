@@ -6,7 +6,7 @@
 
 #include <snapwalk/error.h>
 
-/* What a command said. */
+/* The answer of a command. */
 struct sw_mcp_answer {
 	struct sw_text text; /* owned; its output, cut at max_lines, and what it complained about */
 	int status;          /* its exit status; -1: it was killed, or took too long */

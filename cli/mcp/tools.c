@@ -142,7 +142,7 @@ void sw_mcp_put_tools(struct sw_text *text)
 
 static const char too_many[] = "there are too many arguments";
 
-/* What begins as an option is none: the command would take it for one. */
+/* A name that begins as an option is refused: the command would take it for one. */
 static const char *word_add(struct sw_mcp_call *call, const char *option, const char *value)
 {
 	if (call->n + 1 >= SW_MCP_WORDS)

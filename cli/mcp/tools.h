@@ -6,7 +6,7 @@
 #include "json.h"
 #include "text.h"
 
-/* What an agent may call: commands of snapwalk that read and change nothing. */
+/* Tools that an agent may call: commands of snapwalk that read and change nothing. */
 
 enum {
 	SW_MCP_PARAMETERS = 10, /* of a tool; unused ones have no name */

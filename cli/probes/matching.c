@@ -209,7 +209,7 @@ static void all_forget(struct sw_matching *m)
 	m->n = m->n_more = 0;
 }
 
-/* One place has several names. */
+/* A place that has several names is counted once. */
 static bool is_known(const struct sw_matching *m, uint64_t svma)
 {
 	for (size_t i = 0; i < m->n; i++)

@@ -68,7 +68,7 @@ static enum answer answer_wait(pid_t pid, int ask_fd, int64_t deadline_ns)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? ANSWER_FOUND : ANSWER_NONE;
 }
 
-/* It is given to a program: nothing but digits. */
+/* A build id is given to a program: nothing but digits. */
 static bool is_build_id(const char *text)
 {
 	return text[0] != '\0' && text[strspn(text, "0123456789abcdef")] == '\0';

@@ -27,7 +27,7 @@ int sw_merging_send(struct sw_merging *merging, const char *name, const char *js
 		    struct sw_error *err);
 /* A dump that cannot be had, which was said. */
 void sw_merging_refuse(struct sw_merging *merging, const char *name, const char *why);
-/* Of sw_output.take: arg is a struct sw_merging. */
+/* The function for sw_output.take: arg is a struct sw_merging. */
 int sw_merging_take(void *arg, const char *data, size_t size, struct sw_error *err);
 /* Writes the result. The worse of status and its own. */
 int sw_merging_end(struct sw_merging *merging, int status);

@@ -15,7 +15,7 @@
 
 enum { NS_PER_MS = 1000000, FRAMES_SHOWN = 64, TIDS_SHOWN = 6 };
 
-/* What a thread did over all captures, in the order in which it is shown. */
+/* The activity of a thread over all captures, in the order in which it is shown. */
 enum verdict {
 	VERDICT_SPINS, /* wanted a CPU in each, in the same function */
 	VERDICT_WORKS, /* wanted a CPU in each */
@@ -25,7 +25,7 @@ enum verdict {
 	VERDICTS,
 };
 
-/* One thread, by its slot. */
+/* A thread, by its slot. */
 struct seen {
 	pid_t tid;
 	uint64_t first;
@@ -283,7 +283,7 @@ static void burst_deinit(struct burst *b)
 	sw_tally_deinit(&b->stacks);
 }
 
-/* What is wrong was said; then there is no recorder. */
+/* An error is told here; then there is no recorder. */
 static int burst_open(struct burst *b, const struct sw_options *options,
 		      const struct sw_subject *subject, struct sw_session *session)
 {
@@ -314,7 +314,7 @@ static int burst_run(struct burst *b, struct sw_text *text)
 	return n < b->options->burst_count ? SW_STATUS_MISSING : SW_STATUS_COMPLETE;
 }
 
-/* One process after the other, as each takes its time; all are opened before the first is parsed.
+/* Processes are captured one after the other, as each takes its time; all are opened before the first is parsed.
  */
 static int run_all(const struct sw_options *options, const struct sw_selection *selection,
 		   struct sw_text *text, struct sw_error *err)

@@ -237,7 +237,7 @@ static int round_take(struct sw_host_run *run, struct sw_error *err)
 	return 0;
 }
 
-/* What is left when the time is over. */
+/* Counts the samples that are left when the time is over. */
 static void rest_count(struct sw_host_run *run)
 {
 	enum { MOST = 1 << 20 };
@@ -320,7 +320,7 @@ static int64_t cpu_ns(clockid_t clock)
 	return (int64_t) t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
-/* Who waits for a CPU among those that it samples comes when they have ended: it has a priority, unless it takes more than
+/* A sampler that waits for a CPU among the threads it samples would run when they have ended: it has a priority, unless it takes more than
  * a fifth of a CPU. */
 static int round_take_timed(struct sw_host_run *run, struct sw_error *err)
 {

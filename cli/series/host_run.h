@@ -19,7 +19,7 @@ struct sw_host_process {
 	bool ended;                   /* before it was looked at */
 };
 
-/* What was counted of processes whose recorders are gone, and of those that have none. */
+/* Counts of processes whose recorders are gone, and of those that have none. */
 struct sw_host_counts {
 	uint64_t n_samples, n_native;
 	uint64_t n_ended;  /* the process had ended before it was looked at */
@@ -53,7 +53,7 @@ struct sw_host_run {
 /* 0; -SW_E_NOT_PERMITTED and -SW_E_UNSUPPORTED: the kernel refuses events of all processes; -SW_E_NOMEM. */
 int sw_host_run_open(struct sw_host_run *run, const struct sw_options *options,
 		     struct sw_error *err);
-/* Until the time is over, or a signal says so. 0; -SW_E_NOMEM. */
+/* Runs until the time is over, or a signal says so. 0; -SW_E_NOMEM. */
 int sw_host_run_all(struct sw_host_run *run, struct sw_error *err);
 /* On standard error; an exit status. */
 int sw_host_run_summary(const struct sw_host_run *run);

@@ -6,7 +6,7 @@
 #include "series/tally.h"
 #include "top/view.h"
 
-/* What the threads of a process do now, look by look, for top. */
+/* Looks at what the threads of a process do now, one after the other, for top. */
 struct sw_looks {
 	struct sw_options options; /* a copy */
 	struct sw_subject subject;

@@ -6,7 +6,7 @@
 
 #include <snapwalk/recorder.h>
 
-/* What the command line says. */
+/* The options of a recorder as the command line says. */
 struct sw_recorder_options sw_recording_options(const struct sw_options *options);
 
 /* A recorder of a process, as the command line says. @return 0, or as sw_target_open() and

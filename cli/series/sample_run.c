@@ -52,7 +52,7 @@ static int recording_open(struct sw_sample_run *run, const struct sw_subject *su
 	return r < 0 ? r : sw_recorder_create(target, &how, run->session, &run->sink, ret, err);
 }
 
-/* Who runs has no stack that counts for blocked time: there is nobody to be stopped, as long as the counters
+/* Threads that run have no stack that counts for blocked time: nobody is to be stopped, as long as the counters
  * can be read. */
 static int recorder_create(struct sw_sample_run *run, const struct sw_subject *subject,
 			   struct sw_recorder **ret, struct sw_error *err)
@@ -181,7 +181,7 @@ struct sw_recorder_totals sw_sample_run_totals(const struct sw_sample_run *run)
 	return sum;
 }
 
-/* Of the process that was held up most: one with many is not slower for it. */
+/* The time of the process that was held up most: one of many processes is not slower for it. */
 static double held_ns(const struct sw_sample_run *run)
 {
 	double most = 0;
@@ -216,7 +216,7 @@ static bool is_hopeless(const struct sw_recorder *recorder, int code)
 		code == -SW_E_TRACED);
 }
 
-/* One sample of each process; *ret_alive: how many may be asked again. */
+/* Takes a sample of each process; *ret_alive: how many may be asked again. */
 static int tick(struct sw_sample_run *run, size_t *ret_alive, struct sw_error *err)
 {
 	*ret_alive = 0;

@@ -79,7 +79,7 @@ void sw_tally_sort(struct sw_tally *tally)
 		qsort(tally->entries, tally->n_entries, sizeof(*tally->entries), compare);
 }
 
-/* One thread of a report, as if there were no others. */
+/* Folds a thread of a report as if there were no others. */
 static int fold_one(const struct sw_report *report, size_t i, char **ret, size_t *ret_size,
 		    struct sw_error *err)
 {
