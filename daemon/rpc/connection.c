@@ -238,7 +238,7 @@ static void process(struct sw_connection *c)
 		sw_connection_destroy(c);
 }
 
-/* What the peer has sent before, and was not read yet, stays where it is. */
+/* Tells a call that its connection ends. Bytes that the peer has sent before, and that were not read yet, stay where they are. */
 static void tell_end(struct sw_connection *c)
 {
 	struct sw_call *call = c->call;

@@ -72,7 +72,7 @@ static enum how asked_piece(struct execution *e, uint64_t avma, uint32_t bytes, 
 	return how;
 }
 
-/* What may be less than is asked for: nobody knows how long it is. */
+/* Copies a piece of unknown length: less than is asked for may be there. */
 static void copy_part(struct execution *e, uint64_t avma, uint32_t bytes, uint32_t kind)
 {
 	uint32_t here = PAGE - (uint32_t) (avma & (PAGE - 1));

@@ -33,7 +33,7 @@ struct sw_events_sample {
 	struct user_regs_struct regs; /* in no system call; bases of segments are 0 */
 	const uint8_t *stack; /* from the stack pointer on; the events', until the next call */
 	size_t stack_bytes;
-	/* Of SW_EVENTS_NAME, with tid: the name, or whose. */
+	/* The name of SW_EVENTS_NAME, with tid, or whose name the thread has. */
 	char comm[SW_COMM_MAX];
 	pid_t named_as; /* 0: comm */
 };
@@ -67,7 +67,7 @@ enum { SW_EVENTS_STACK_MAX = 32 << 10 };
 int sw_events_open_all(const struct sw_events_options *options, struct sw_events **ret,
 		       struct sw_error *err);
 
-/* What comes next. *ret only with a kind that says so. */
+/* Takes the next event. *ret is set only for kinds that say so. */
 enum sw_events_kind sw_events_next(struct sw_events *events, struct sw_events_sample *ret);
 
 /* Samples that the kernel could not write so far: the rings were full. */

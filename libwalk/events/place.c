@@ -19,7 +19,7 @@ static const uint32_t arguments = 1U << 5 | 1U << 4 | 1U << 1 | 1U << 2 | 1U << 
 static const uint32_t stack_pointer = 1U << 7;
 
 /*
- * What uprobes emulate: arch/x86/kernel/uprobes.c, push_setup_xol_ops() and branch_setup_xol_ops(), v5.4 to v6.18. With
+ * Instructions that uprobes emulate: arch/x86/kernel/uprobes.c, push_setup_xol_ops() and branch_setup_xol_ops(), v5.4 to v6.18. With
  * prefixes they do not, nor a jump through a register or memory. A NOP of five bytes is not taken: kernels before 6.16
  * step it, and from v6.18 on it becomes a call through a mapping that stays in the process.
  */

@@ -19,7 +19,7 @@ struct sw_probe_place {
 	bool reentered; /* a jump of the function comes back to it: turns of that loop look like calls */
 };
 
-/* Of a function whose bytes are code, all of them. */
+/* Finds the place in a function; code has all of its bytes. */
 struct sw_probe_place sw_place_find(struct sw_bytes code, uint64_t avma);
 
 /* Whether the kernel executes the instruction by itself. */

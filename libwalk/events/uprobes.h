@@ -21,7 +21,7 @@ struct sw_uprobes {
 	int thread_fd; /* owned, with n: /proc/PID/task/TID of the thread by which the kernel knows the process */
 };
 
-/* What runs at places; negative: nothing. */
+/* Programs that run at places; negative: none. */
 struct sw_uprobes_programs {
 	int begin_fd;   /* at the place */
 	int return_fd;  /* at each RET of the place's function */

@@ -3,7 +3,7 @@
 #define SW_ITERATE_CALLED_H
 
 /*
- * What the programs at system calls are told (iterate/bpf/calls.bpf.c), and what they add to the copy of a thread
+ * Setup of the programs at system calls (iterate/bpf/calls.bpf.c), and what they add to the copy of a thread
  * (iterate/sampled.h). Compiled for the kernel's programs and for the library, so it knows only the compiler's own
  * headers. No padding.
  */
@@ -32,12 +32,12 @@ enum {
 	SW_CALLED_ONLY_ZERO_AT = 48,
 	SW_CALLED_TIMES_AT =
 		49, /* three bits: the argument by which the size is multiplied; 0: by none */
-	/* Of a value. */
+	/* Parts of a value. */
 	SW_CALLED_VALUE_ARGUMENT = 7, /* from 1 on; 0: the result */
 	SW_CALLED_VALUE_POINTED = 8,  /* the word that this points to */
 };
 
-/* What is outstanding. */
+/* The key of an outstanding thing. */
 struct sw_called_handle {
 	uint64_t handle;
 	uint64_t pair;
@@ -79,7 +79,7 @@ struct sw_called_setup {
 	uint64_t least_of;  /* its number from 1 on; 0: none */
 	uint64_t start_ns;  /* when the process began, likewise: its number may be used again */
 	struct sw_called_test tests[SW_CALLED_TESTS_MAX];
-	/* Of pairs, by the number of the place: calls from [start, end) do not count. */
+	/* Callers of pairs, by the number of the place: calls from [start, end) do not count. */
 	struct sw_called_range {
 		uint64_t start, end;
 	} inside[SW_CALLED_PLACES_MAX];
@@ -103,7 +103,7 @@ struct sw_called_replaced {
 	uint64_t at_avma, is_avma; /* where it stood, and what it was */
 };
 
-/* Of a head, above enum sw_sampled_flags: the record is of the event alone, without registers and stack. */
+/* A flag of a head, above enum sw_sampled_flags: the record is of the event alone, without registers and stack. */
 enum { SW_CALLED_ALONE = 1 << 16 };
 
 enum sw_called_what {

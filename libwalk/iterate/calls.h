@@ -28,13 +28,13 @@ enum sw_iterate_calls {
 
 enum { SW_ITERATE_LINKS_MAX = 4 };
 
-/* Their maps, and one program for each trace point. */
+/* The maps, and one program for each trace point. */
 struct sw_iterate_programs {
 	struct sw_iterate_sample sample; /* owned, as the following; it has no program_fd */
 	int called_fd;
 	int program_fds[SW_ITERATE_LINKS_MAX]; /* -EBADF: none */
 	int link_fds[SW_ITERATE_LINKS_MAX];
-	/* Of SW_ITERATE_PAIRS; -EBADF: none. The table, the program that shows it, and a pass for sw_iterate_open(). */
+	/* The table of SW_ITERATE_PAIRS, the program that shows it, and a pass for sw_iterate_open(); -EBADF: none. */
 	int held_fd, list_program_fd, list_link_fd;
 	bool ended;                                     /* by sw_iterate_calls_end() */
 	const char *trace_points[SW_ITERATE_LINKS_MAX]; /* static; NULL: not at a trace point */

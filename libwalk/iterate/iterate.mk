@@ -11,7 +11,7 @@ BPF_LSKEL := $(BPF_NAMES:%=$(BPF_GEN)/%.lskel.h)
 # The programs have their files and lines in them, for the kernel: they must not name the folder of who builds.
 BPF_CFLAGS := -target bpf -mcpu=v3 -std=gnu17 -O2 -g -ffreestanding -Wall -Wextra -Werror -Ilibwalk -ffile-prefix-map=$(CURDIR)=.
 
-# What is missing, in words; empty: nothing.
+# The tools that are missing, in words; empty: none.
 BPF_MISSING := $(shell command -v $(BPF_CLANG) >/dev/null || echo clang; \
 	$(BPFTOOL) version >/dev/null 2>&1 || echo bpftool; \
 	echo '\#include <bpf/skel_internal.h>' | $(CC) -E -x c - >/dev/null 2>&1 || echo libbpf-dev)
@@ -40,7 +40,7 @@ $(BPF_GEN)/%.bpf.o: libwalk/iterate/bpf/%.bpf.c $(wildcard libwalk/iterate/bpf/*
 $(BPF_GEN)/%.lskel.h: $(BPF_GEN)/%.bpf.o
 	$(BPFTOOL) gen skeleton -L $< name sw_$* > $@.new
 	mv $@.new $@
-# Of which build a program is that stays in the kernel (iterate/pins.h).
+# The build of each program that stays in the kernel (iterate/pins.h).
 $(BPF_GEN)/digests.h: $(BPF_NAMES:%=$(BPF_GEN)/%.bpf.o)
 	for name in $(BPF_NAMES); do \
 		printf '#define SW_DIGEST_%s "%.16s"\n' "$$(echo $$name | tr a-z A-Z)" \

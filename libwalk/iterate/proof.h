@@ -35,7 +35,7 @@
  * Source: linux kernel/sched/core.c __schedule(), prepare_task(), finish_task() and
  * arch/x86/kernel/process_64.c __switch_to(), v6.1. Measured there and on v6.18 (test_iterate.py).
  *
- * What that stands on:
+ * The proof stands on:
  * - Loads and stores of x86-64 stay in order among themselves: who sees what the thread wrote to its
  *   stack also sees the on_cpu = 1 before it. Other architectures need barriers here.
  * - There is no other way to and from a CPU than __schedule(). A turn that ends with the same thread
@@ -44,7 +44,7 @@
  * - The run time may lag behind by a tick while the thread runs, never while it does not.
  * - start_ns with tid tells a thread from a later one of the same id; exec_id the same program.
  *
- * What it does not say, no more than a stop of that thread alone would:
+ * The proof does not say, no more than a stop of that thread alone would:
  * - Others may write to its stack: other threads that have a pointer into it, the kernel (asynchronous
  *   reads, io_uring), another process (process_vm_writev(), ptrace, shared memory, the child of a
  *   vfork() which runs on the stack of its parent, below the parent's frames), and they may unmap or move

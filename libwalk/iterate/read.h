@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /*
- * One pass over the threads of a process, into memory that is there. read(2) is all that is called, so
+ * A pass over the threads of a process, into memory that is there. read(2) is all that is called, so
  * it may be done while threads are held. The kernel hands out at most 32 KiB at a time (91 threads):
  * the pass is not one instant; see iterate/proof.h for what it proves.
  */
@@ -31,7 +31,7 @@ struct sw_iterate_pass {
 int sw_iterate_read(int fd, struct sw_iterate_record *records, size_t max,
 		    struct sw_iterate_pass *ret_pass);
 
-/** Of sw_iterate_moved_program(). As sw_iterate_read(); -SW_E_NO_PROCESS: there is no such process. */
+/** Reads a pass of sw_iterate_moved_program(). As sw_iterate_read(); -SW_E_NO_PROCESS: there is no such process. */
 int sw_iterate_read_moved(int fd, struct sw_iterate_moved *moved);
 
 /** The same for SW_ITERATE_RETURNS, of which a thread has several, or none. */

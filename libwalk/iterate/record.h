@@ -3,7 +3,7 @@
 #define SW_ITERATE_RECORD_H
 
 /*
- * What the programs in the kernel write and the library reads. Compiled for both, so it knows only the
+ * Records that the programs in the kernel write and the library reads. Compiled for both, so it knows only the
  * compiler's own headers. No padding: the verifier of Linux 6.1 refuses bytes that were never written.
  */
 #include <stdint.h>
@@ -13,7 +13,7 @@ enum {
 	SW_ITERATE_COMM = 16, /* TASK_COMM_LEN; not always terminated: it is read without a lock */
 };
 
-/* One thread. Times are in nanoseconds. */
+/* A thread. Times are in nanoseconds. */
 struct sw_iterate_record {
 	uint64_t regs[SW_ITERATE_REGS]; /* in the order of struct user_regs_struct; all bits of the
 					   segment registers but the lower 16 are 0 */
@@ -49,7 +49,7 @@ enum {
 	SW_ITERATE_STEP = 1,
 };
 
-/* Of a thread that tools probe. A SW_ITERATE_RETURN: an address to return to that the kernel replaced;
+/* A change of a thread that tools probe. A SW_ITERATE_RETURN: an address to return to that the kernel replaced;
  * the innermost ones first. A SW_ITERATE_STEP: an instruction that is executed elsewhere. */
 struct sw_iterate_return {
 	uint32_t tid;
@@ -61,7 +61,7 @@ struct sw_iterate_return {
 
 enum { SW_ITERATE_MOVED_MAX = 4096 };
 
-/* Of a pass over a process: who may have run since the one before. */
+/* The result of a pass over a process: threads that may have run since the pass before. */
 struct sw_iterate_moved {
 	uint32_t n_threads; /* that there are */
 	uint32_t
@@ -74,7 +74,7 @@ struct sw_iterate_moved {
 
 enum { SW_ITERATE_READS = 1, SW_ITERATE_WRITES = 2 }; /* FMODE_*, include/linux/fs.h */
 
-/* One descriptor of a pipe or socket. */
+/* A descriptor of a pipe or socket. */
 struct sw_iterate_file {
 	uint64_t inode; /* what stands in the link of /proc/PID/fd */
 	uint32_t pid;   /* the process, in the pid namespace of the reader; 0: it is not there */

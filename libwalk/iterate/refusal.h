@@ -19,7 +19,7 @@ struct sw_iterate_machine {
 	int unprivileged;      /* /proc/sys/kernel/unprivileged_bpf_disabled; -1 unknown */
 };
 
-/* What this machine, and we on it, are. Reads files of /proc and /sys. */
+/* Finds out about this machine, and our rights on it. Reads files of /proc and /sys. */
 void sw_iterate_machine_look(struct sw_iterate_machine *machine);
 
 /* -SW_E_*, *err filled: why loading failed with that errno. */

@@ -3,7 +3,7 @@
 #define SW_ITERATE_SAMPLED_H
 
 /*
- * What iterate/bpf/sample.bpf.c is told and what it writes. Compiled for the kernel's program and for the
+ * Input and output of iterate/bpf/sample.bpf.c. Compiled for the kernel's program and for the
  * library, so it knows only the compiler's own headers. No padding.
  *
  * A sample is one record of the ring:
@@ -55,7 +55,7 @@ enum {
  *		do not count. A node that the last SPAN has copied is not copied again. r[to] = 1 if r[other] is
  *		one of the nodes, else 0
  *
- * What is copied has the kind of its step.
+ * Bytes that are copied have the kind of their step.
  */
 enum sw_sampled_what {
 	SW_SAMPLED_END,
@@ -101,7 +101,7 @@ struct sw_sampled_step {
 	};
 };
 
-/* Of one process. */
+/* The recipe of one process. */
 struct sw_sampled_recipe {
 	uint32_t n_steps;
 	uint32_t generation; /* of the recipe: the sample has it */
@@ -109,7 +109,7 @@ struct sw_sampled_recipe {
 };
 
 /*
- * What is known of a process where all are sampled. It is at one of SW_SAMPLED_KNOWN_TRIES places from sw_sampled_hash()
+ * A known process where all are sampled. It is at one of SW_SAMPLED_KNOWN_TRIES places from sw_sampled_hash()
  * of its pid on; a process that is at none has recipe 0, which has no steps.
  */
 struct sw_sampled_known {
@@ -174,7 +174,7 @@ struct sw_sampled_counts {
 	uint64_t n_foreign;  /* of processes that are not sampled */
 	uint64_t n_kernel;   /* of threads without memory: the kernel's own, or about to end */
 	uint64_t n_left_out; /* of calls of functions: they ended, and did not return */
-	/* Of functions that are pairs. */
+	/* Counts of functions that are pairs. */
 	uint64_t n_not_held; /* acquired, and not followed: the table was full */
 	uint64_t n_unknown;  /* released, and not in the table */
 	uint64_t n_none;     /* calls that acquired nothing */

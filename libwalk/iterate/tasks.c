@@ -18,7 +18,7 @@ static int fail(struct sw_error *err, const char *what)
 	case EACCES:
 	case ENOSYS: return sw_fail_errno(err, SW_E_NOT_PERMITTED, "%s", what);
 	case ESRCH: return sw_fail_errno(err, SW_E_NO_PROCESS, "%s", what);
-	/* It has more bytes that mean something than the kernel knows of. */
+	/* The limit has more bytes that mean something than the kernel knows of. */
 	case E2BIG:
 		return sw_fail_errno(err, SW_E_UNSUPPORTED,
 				     "%s: Linux 6.1 is needed to limit it to one process", what);

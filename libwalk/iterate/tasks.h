@@ -81,7 +81,7 @@ int sw_iterate_moved_program(size_t max_threads, int *ret_program_fd, struct sw_
  */
 int sw_iterate_files_open(int *ret_fd, struct sw_error *err);
 
-/* Of a pass that has begun and is not read yet: its records have wait_key, for a microsecond a thread. */
+/* Makes the records of a pass that has begun and is not read yet have wait_key, for a microsecond a thread. */
 void sw_iterate_want_wait_keys(int fd);
 
 /**

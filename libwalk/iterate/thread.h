@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <sys/user.h>
 
-/* What a record says. */
+/* The meaning of a record. */
 
 /*
  * Whether its registers are those with which it will go on in user mode. They are for a thread that
@@ -48,7 +48,7 @@ static inline uint64_t sw_iterate_switches(const struct sw_iterate_record *r)
 	return r->n_voluntary + r->n_involuntary;
 }
 
-/* Its name, terminated. */
+/* The name of the thread, terminated. */
 void sw_iterate_comm(const struct sw_iterate_record *r, char ret[SW_ITERATE_COMM + 1]);
 
 #endif

@@ -19,12 +19,12 @@ struct sw_sample_blocked *sw_sample_blocked_create(struct sw_snapshot *base,
 /* NULL is allowed. */
 void sw_sample_blocked_destroy(struct sw_sample_blocked *blocked);
 
-/* What was copied for the sample before is dropped. */
+/* Drops the copies of the sample before. */
 void sw_sample_blocked_reset(struct sw_sample_blocked *blocked);
-/* Memory is read anew: what was read before is not of the window that begins. */
+/* Makes memory be read anew: what was read before is not of the window that begins. */
 void sw_sample_blocked_window(struct sw_sample_blocked *blocked);
 
-/* Of one thread, with its registers. Until sw_sample_blocked_reset(); NULL: no memory. */
+/* The copy of a thread with these registers, valid until sw_sample_blocked_reset(); NULL: no memory. */
 const struct sw_copy *sw_sample_blocked_copy(struct sw_sample_blocked *blocked,
 					     const struct sw_recipe_thread *thread);
 

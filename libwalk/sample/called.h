@@ -13,7 +13,7 @@ int sw_called_prepare(const struct sw_event_options *options, bool is_32bit,
 		      struct sw_called_setup *ret, enum sw_iterate_calls *ret_calls,
 		      struct sw_error *err);
 
-/* What a copy is of. False: the record says nothing of it. *ret points into the copy. */
+/* Reads the event of a copy. False: the record says nothing of it. *ret points into the copy. */
 bool sw_called_read(const struct sw_copy *copy, struct sw_event *ret);
 
 /* Puts the return addresses that the kernel has replaced back into a copied stack, [stack_avma, stack_avma + bytes). How

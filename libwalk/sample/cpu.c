@@ -199,7 +199,7 @@ static int recipe_take(struct sw_cpu_sampler *s, struct sw_error *err)
 	return r == -SW_E_NOMEM ? sw_fail_nomem(err) : 0;
 }
 
-/* What is constant is read later, and proven again by who needs it. */
+/* Lends the copies to the snapshot. Constant things are read later, and proven again by who needs them. */
 static void copies_lend(struct sw_cpu_sampler *s)
 {
 	struct sw_snapshot_priv *priv = s->snap->priv;
@@ -233,7 +233,7 @@ static int exec_link_open(struct sw_cpu_sampler *s, struct sw_error *err)
 		     : sw_iterate_link_thread(program_fd, s->target->pid, &s->exec_link_fd, err);
 }
 
-/* Of one program, whose number is known then. */
+/* Takes the maps of one program, whose number is known then. */
 static int maps_take(struct sw_cpu_sampler *s, struct sw_error *err)
 {
 	enum { TRIES = 4 };
@@ -386,7 +386,7 @@ static void name_note(struct sw_cpu_sampler *s, const struct sw_events_sample *n
 	}
 }
 
-/* Those of all threads, as long as they can be read. */
+/* Reads the names of all threads, as long as they can be read. */
 static void names_read(struct sw_cpu_sampler *s)
 {
 	enum { THREADS_MAX = 4096 };
@@ -709,7 +709,7 @@ static void operands_take(struct sw_cpu_sampler *s)
 		}
 }
 
-/* What the copy is of, if it is of an event. The parts that say it, and which return addresses have been replaced, go before
+/* Takes the event of a copy, if it is of one. The parts that say it, and which return addresses have been replaced, go before
  * those of the process, and are no memory of that. */
 static bool called_take(struct sw_cpu_sampler *s)
 {
@@ -731,7 +731,7 @@ static bool is_due_for_death(const struct sw_cpu_sampler *s)
 	       sw_clock_ns() - s->base_ns > CODE_NS;
 }
 
-/* Until there is nothing more, or the next one is not for this batch: that one is kept. */
+/* Fills the batch until there is nothing more, or the next sample is not for it: that one is kept. */
 static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 {
 	enum { NAMES_MAX = 65536 }; /* a process names its threads as fast as it likes */
@@ -872,7 +872,7 @@ static int fed_take(struct sw_cpu_sampler *s, bool *ret_new_program, struct sw_e
 		s->n_left++;
 		return 0;
 	}
-	/* What a recipe did not copy no runtime may look for: the process runs on. */
+	/* Runtimes may not look for what a recipe did not copy: the process runs on. */
 	bool native = !s->has_recipe || lacks_frames(s) || head->generation != s->recipe_generation;
 	s->n_native += native && s->has_runtime;
 	s->snap->priv->native_only = native;
@@ -882,7 +882,7 @@ static int fed_take(struct sw_cpu_sampler *s, bool *ret_new_program, struct sw_e
 	return 0;
 }
 
-/* Those that are there and cannot be walked any more. */
+/* Counts the samples that are there and cannot be walked any more. */
 static void rest_count(struct sw_cpu_sampler *s)
 {
 	enum { RECORDS_MAX = 1 << 20 };

@@ -21,7 +21,7 @@ enum { PARTS_MAX = 65536 }; /* changes, threads, ranges: of each */
 void sw_handed_deinit(struct sw_handed *h)
 {
 	if (h->snap != NULL) {
-		/* What it has is not its own. */
+		/* The arrays of the snapshot are not its own. */
 		h->snap->threads = NULL;
 		h->snap->ranges = NULL;
 		h->snap->n_threads = h->snap->n_ranges = 0;

@@ -12,7 +12,7 @@
 struct sw_handed {
 	uint8_t *bytes; /* owned */
 	size_t bytes_max;
-	/* Of unpacking, owned. */
+	/* Memory for unpacking, owned. */
 	struct sw_snapshot *snap; /* of sw_borrowed_create(); the caller makes it */
 	struct sw_sample_change *changes;
 	size_t changes_max;

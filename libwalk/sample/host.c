@@ -127,7 +127,7 @@ void sw_host_sampler_next(struct sw_host_sampler *h, struct sw_host_event *ret)
 		drain(h); /* what a copy is of may be told by a record that came before it */
 	if (h->n_ends > 0) {
 		*ret = (struct sw_host_event){.kind = SW_HOST_END, .pid = h->ends[--h->n_ends]};
-		/* Its number may be used again. */
+		/* The number of the process may be used again. */
 		if (place_of(h, ret->pid) == h->n_samplers)
 			sw_copies_forget(h->copies, ret->pid);
 		return;

@@ -89,7 +89,7 @@ static int arrays_create(struct sw_light *l, struct sw_error *err)
 	return 0;
 }
 
-/* What is constant is read later, and proven again by who needs it. */
+/* Prepares copies by a recipe. Constant things are read later, and proven again by who needs them. */
 static int copies_prepare(struct sw_light *l, const struct sw_recipe *recipe, struct sw_error *err)
 {
 	struct sw_snapshot_priv *priv = l->snap->priv;
@@ -257,7 +257,7 @@ static void stop_reset(struct sw_stop *s)
 	s->time_ns = sw_realtime_ns();
 }
 
-/* What was copied for a thread that ran is not what its registers say. */
+/* Drops the parts of threads that ran: their memory does not belong to their registers. */
 static void parts_drop(struct sw_light *l, const struct sw_light_thread *threads)
 {
 	for (size_t k = l->space->first; k < l->space->n_parts; k++) {
@@ -281,7 +281,7 @@ static void copies_make(struct sw_light *l, const struct sw_light_thread *thread
 	}
 }
 
-/* Whoever is off the CPU, of those that are not read yet: read, and proven. *ret_again: how many of them
+/* Reads the threads that are off the CPU and not read yet, and proves that they did not run. *ret_again: how many of them
  * ran meanwhile, and are off it again. */
 static int window_touchless(struct sw_light *l, struct sw_light_thread *threads, size_t n,
 			    bool first, size_t *ret_again, struct sw_error *err)
@@ -321,7 +321,7 @@ static int window_touchless(struct sw_light *l, struct sw_light_thread *threads,
 	return r;
 }
 
-/* Whoever is on one: stopped. */
+/* Stops the threads that are on a CPU, and reads them. */
 static int window_stopped(struct sw_light *l, struct sw_light_thread *threads, size_t n,
 			  struct sw_light_result *ret, struct sw_error *err)
 {

@@ -15,7 +15,7 @@
  */
 struct sw_light;
 
-/* Of one thread, by its record of a pass that was made just now. */
+/* A thread that is read, by its record of a pass that was made just now. */
 struct sw_light_thread {
 	const struct sw_iterate_record *record; /* borrowed */
 	int reason;                             /* result: 0: it is captured */
@@ -54,7 +54,7 @@ void sw_light_destroy(struct sw_light *light);
 /* As sw_sampler_set_stop(). */
 void sw_light_set_stop(struct sw_light *light, enum sw_stop_mode stop);
 
-/* Of so many threads it can read. */
+/* The number of threads that it can read. */
 size_t sw_light_capacity(const struct sw_light *light);
 
 /* 0; -SW_E_NOMEM; -SW_E_IO. That stacks are missing is no error. */

@@ -30,7 +30,7 @@ void sw_sample_links_deinit(struct sw_sample_links *links);
 int sw_sample_link_read(struct sw_sample_links *links, pid_t tid, struct sw_iterate_record *record,
 			size_t *ret_n, struct sw_error *err);
 
-/* Of all threads. */
+/* Reads the records of all threads. */
 int sw_sample_links_read_all(struct sw_sample_links *links, struct sw_iterate_record *records,
 			     size_t max, struct sw_iterate_pass *ret_pass, struct sw_error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What changed since the last sample, and the stacks of those who changed. By what is known of the
+ * Changes since the last sample, and the stacks of threads that changed. By what is known of the
  * process a sample is made in one of two ways: sw_light_read() over the maps of an earlier snapshot, where
  * all code is native; else sw_snapshot_take() of those threads. The first way falls back to the second
  * when the maps turn out to be old, and goes on from its snapshot.
@@ -359,7 +359,7 @@ static int moved_find(struct sw_sampler *s, struct sw_error *err)
 
 /* ---- reading them --------------------------------------------------------------------------- */
 
-/* Those that ended since the pass are left out; how many are left. */
+/* Leaves out the threads that ended since the pass; how many are left. */
 static size_t tids_keep(struct sw_sampler *s)
 {
 	size_t n = 0;
@@ -451,14 +451,14 @@ static int read_heavy(struct sw_sampler *s, bool all, struct sw_sample *ret, str
 	return 0;
 }
 
-/* Those of the snapshot are the changes. */
+/* Makes the threads of the snapshot the changes. */
 static int heavy_note(struct sw_sampler *s, struct sw_error *err)
 {
 	for (size_t i = 0; s->snap != NULL && i < s->snap->n_threads; i++) {
 		const struct sw_thread *t = &s->snap->threads[i];
 		if (t->reason == SW_E_SKIPPED)
 			continue;
-		/* It came after the pass: the next one shows it. */
+		/* Threads that came after the pass are shown by the next one. */
 		size_t slot = sw_sample_table_find(&s->table, t->tid, 0);
 		if (slot == SIZE_MAX && s->by_iterator)
 			continue;
@@ -572,7 +572,7 @@ static int sample_moved(struct sw_sampler *s, struct sw_sample *ret, struct sw_e
 	return 0;
 }
 
-/* What was found out is told by the next sample: who ended, and all others are asked for again. */
+/* Keeps what was found out for the next sample: who ended; all others are asked for again. */
 static void failure_keep(struct sw_sampler *s)
 {
 	size_t n = 0;

@@ -29,7 +29,7 @@ struct head {
 	bool realtime_refused, hooks_torn;
 };
 
-/* Of each thread, beside itself. */
+/* Things of each thread, beside itself. */
 struct beside {
 	bool waits, with_target; /* for whom: struct sw_wait_for, and its text */
 	uint32_t kernel;         /* frames; 0: none, or those of the thread before it */
@@ -347,7 +347,7 @@ int sw_snapshot_unpack(const struct sw_snapshot *base, const void *bytes, size_t
 		sw_snapshot_destroy(snap);
 		return sw_fail(err, SW_E_FORMAT, "a snapshot is not what was packed");
 	}
-	/* What was not copied is read from the process, as of a snapshot of our own. */
+	/* Memory that was not copied is read from the process, as of a snapshot of our own. */
 	if (base->priv->mem_fd >= 0)
 		snap->priv->mem_fd = fcntl(base->priv->mem_fd, F_DUPFD_CLOEXEC, 0);
 	snap->priv->live_dead = snap->priv->mem_fd < 0;

@@ -10,7 +10,7 @@
 
 enum { FIRST = 64 };
 
-/* One report on its way in. */
+/* A report on its way in. */
 struct adding {
 	struct sw_merge *m;
 	const struct sw_report *report;
@@ -22,7 +22,7 @@ struct adding {
 	uint32_t running_leaf; /* the last one of path without its line */
 };
 
-/* What many of a kind are called: without the number at the end. */
+/* The name that many of a kind have: without the number at the end. */
 static size_t stem_of(const char *name)
 {
 	size_t size = strlen(name);
@@ -202,7 +202,7 @@ static int put(struct adding *a, uint32_t program, uint32_t name, uint64_t n, bo
 	return 0;
 }
 
-/* What finds no space is counted. */
+/* Puts threads, or counts those that find no space. */
 static int put_or_leave(struct adding *a, uint32_t program, uint32_t name, uint64_t n, bool running,
 			int64_t since_ms)
 {

@@ -32,7 +32,7 @@ uint32_t sw_merge_best_child(const struct sw_merge *m, uint32_t place)
 		const struct sw_merge_place *b = best != SW_MERGE_NONE ? &m->places[best] : NULL;
 		if (x->n_processes == 0)
 			continue;
-		/* Of equals the one that was found first: it is behind its younger siblings. */
+		/* The first found of equals is best: it is behind its younger siblings. */
 		if (b == NULL || x->n_processes > b->n_processes ||
 		    (x->n_processes == b->n_processes && x->n_threads >= b->n_threads))
 			best = c;
@@ -85,7 +85,7 @@ static void since_find(const struct sw_merge *m, uint32_t place, bool below,
 		}
 }
 
-/* Those of rest that are in from go over to a set of their own. NULL: there is none, or no memory, which failed says. */
+/* Moves the members of rest that are in from to a set of their own. NULL: there is none, or no memory, which failed says. */
 static uint64_t *split(struct sw_merge_findings *f, const struct sw_merge_labels *l, uint64_t *rest,
 		       const uint64_t *from, bool *failed)
 {

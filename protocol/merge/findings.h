@@ -4,7 +4,7 @@
 
 #include "merge/labels.h"
 
-/* Who differs from whom: what a result says first. */
+/* Findings, which a result says first: who differs from whom. */
 
 enum sw_merge_finding_kind {
 	SW_MERGE_ELSEWHERE, /* most are in a call that some are not in */

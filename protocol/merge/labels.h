@@ -5,7 +5,7 @@
 #include "merge/tables.h"
 #include "text.h"
 
-/* What processes are called in a result, and sets of them. */
+/* Labels of processes in a result, and of sets of them. */
 struct sw_merge_labels {
 	const struct sw_merge *m;  /* borrowed */
 	struct sw_arena arena;     /* owned; of the labels */

@@ -7,7 +7,7 @@
 
 #include <snapwalk/merge.h>
 
-/* What a merge has. Tables only grow; their elements refer to each other by index. */
+/* The tables of a merge. Tables only grow; their elements refer to each other by index. */
 
 enum {
 	SW_MERGE_CALLS_MAX = 2048, /* of a stack, from its outermost one: writers recurse */

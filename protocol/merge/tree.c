@@ -189,7 +189,7 @@ void sw_merge_put_head(struct sw_text *text, const struct sw_merge_labels *label
 	put(text, " UTC");
 }
 
-/* Who is at a place and below, and for how long. */
+/* Finds the processes at a place and below, and for how long they are there. */
 static bool who_find(const struct sw_merge_labels *l, uint32_t place, uint64_t *set,
 		     int64_t *ret_least_ms, int64_t *ret_most_ms)
 {

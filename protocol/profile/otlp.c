@@ -68,7 +68,7 @@ enum {
 	STACK_LOCATIONS = 1,
 };
 
-/* Of the semantic conventions by which attributes are named. */
+/* The schema of the semantic conventions by which attributes are named. */
 static const char schema_url[] = "https://opentelemetry.io/schemas/1.37.0";
 
 /* An element of the attribute table. */

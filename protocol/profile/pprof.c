@@ -108,7 +108,7 @@ static void put_owner(struct writer *w, uint32_t pid)
 	put_label(w, "container", sw_profile_text_of(w->p, process->container));
 }
 
-/* Of a row that was added up over threads nothing is said of a thread. */
+/* Puts the labels of a row. A row that was added up over threads has none of a thread. */
 static void put_labels(struct writer *w, const struct sw_profile_row *row)
 {
 	const struct sw_profile *p = w->p;

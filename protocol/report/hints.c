@@ -337,7 +337,7 @@ void sw_report_renew_hints(struct sw_report_builder *b)
 	b->failed |= nameless.modules == NULL;
 	if (b->failed)
 		return;
-	/* They stand before those about code that the process makes. */
+	/* Hints about files stand before those about code that the process makes. */
 	for (; i < n_before && strcmp(before[i].code, "perf_map") != 0; i++)
 		if (!is_of_files(&before[i]))
 			r->hints[r->n_hints++] = before[i];

@@ -9,7 +9,7 @@
  * looked into (a thousand packages: some milliseconds), for all files at once, and first those with a name like the file's
  * or that of a directory on its path. As reading the names of all lists takes milliseconds, packages that are likely by
  * rules come before that.
- * Of a path, which the target chose, nothing is opened: only lists, whose names have no slash.
+ * Paths, which the target chose, are not opened: only lists are, whose names have no slash.
  *
  * Source: dpkg-query(1), --search; Debian Policy 4.6.2, 5.6.1 (characters of a name) and 8.1 (names of
  * library packages), 9.1.1 and 9.1.2 (where packages put files: not in /home, /usr/local); https://wiki.debian.org/AutomaticDebugPackages (NAME-dbgsym); debian/rules of glibc

@@ -6,7 +6,7 @@
 
 #include <snapwalk/symbolize.h>
 
-/* Who is told of the functions of a symbol table, and when the search is given up. */
+/* The receiver of the functions of a symbol table, and when the search is given up. */
 struct sw_function_listing {
 	int64_t deadline_ns; /* 0: none */
 	uint64_t symbols_max;

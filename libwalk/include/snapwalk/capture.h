@@ -123,7 +123,7 @@ SW_PUBLIC int sw_snapshot_maps(struct sw_context *ctx, const struct sw_target *t
  * task iterator and proven unchanged; the others are stopped and let go: see enum sw_stop_mode.
  *
  * A thread that cannot be captured is in the snapshot with its reason: not an error.
- * Until the snapshot is destroyed there may be a child process, which sends no SIGCHLD and is waited for
+ * A child process may be there until the snapshot is destroyed. It sends no SIGCHLD and is waited for
  * with __WALL alone: it read memory, and has been told to end.
  * @return 0; -SW_E_NOT_PERMITTED, -SW_E_TRACED (no thread could be captured), -SW_E_EXITED,
  *         -SW_E_CHANGED, -SW_E_STOP_TIMEOUT (nothing stopped), -SW_E_RUNNING, -SW_E_NOMEM, -SW_E_IO;

@@ -41,7 +41,7 @@ enum sw_event_what {
 	SW_EVENT_NEW_THREADS,   /* each thread that the process makes: who makes it */
 	SW_EVENT_NEW_PROCESSES, /* each child that it makes: likewise */
 	SW_EVENT_BLOCKED, /* each time that a thread has waited for slower_ns: where it waited */
-	/* What some functions hand out and others take back: at the return of the first, at the beginning of the others.
+	/* Things that some functions hand out and others take back: at the return of the first, at the beginning of the others.
 	 * Breakpoints as of SW_EVENT_FUNCTION. The kernel keeps what is outstanding. */
 	SW_EVENT_PAIRS,
 };
@@ -80,7 +80,7 @@ struct sw_event_place {
 	bool reentered; /* a loop of the function comes back to it: its turns look like calls */
 	size_t n_returns; /* of the function: where its RET instructions are in the file; with at_return */
 	uint64_t returns_off[SW_EVENT_RETURNS_MAX];
-	/* Of SW_EVENT_PAIRS: what the function does with things of pair number pair. */
+	/* The part of the function in pair number pair, of SW_EVENT_PAIRS. */
 	bool releases; /* it takes one back: it has no returns; else it hands one out */
 	unsigned pair;
 	struct sw_event_value handle; /* 0: nothing is handed out, or taken back */
@@ -89,7 +89,7 @@ struct sw_event_place {
 	bool only_zero;      /* a result of 32 bits other than 0 is an error */
 	/* Calls that come from [start, end) do not count, as those of a library by itself; end 0: all do. */
 	uint64_t inside_start_avma, inside_end_avma;
-	/* Of a probe that the program declares: the arguments are its operands, not registers. */
+	/* A probe that the program declares: the arguments are its operands, not registers. */
 	bool is_declared;
 	/* Where its semaphore is in the file: the kernel counts it up meanwhile, as the program does the work for the probe
 	 * only then. 0: none. */
@@ -126,7 +126,7 @@ struct sw_event_options {
 	/* When the function returns, by one of the RETs of its place: the stack is that of its caller. */
 	bool at_return;
 	int64_t slower_ns; /* at_return, and of SW_EVENT_BLOCKED: only what lasts at least as long */
-	/* Of a system call: only where this argument, from 1 on, is at least so large; 0: any. */
+	/* The argument of a system call, from 1 on, that must be at least so large; 0: any call. */
 	unsigned least_of;
 	uint64_t least;
 	uint32_t n_held; /* of SW_EVENT_PAIRS: things that are outstanding at once; 0: 65536 */
@@ -178,7 +178,7 @@ struct sw_event_death {
 	char sender_comm[SW_COMM_MAX];
 };
 
-/** What happened. */
+/** An event. */
 struct sw_event {
 	enum sw_event_kind kind;
 	struct sw_event_handle handles[SW_EVENT_HANDLES_MAX];
@@ -265,14 +265,14 @@ SW_PUBLIC const char *sw_event_sampler_no_stacks(const struct sw_cpu_sampler *sa
  * memory the kernel knows the process, which is the first one where that lived in the beginning. */
 SW_PUBLIC bool sw_event_sampler_is_over(const struct sw_cpu_sampler *sampler);
 
-/** What copying threads at events has cost them, by the kernel's clock; entering the kernel's program is not in it. */
+/** The cost of copying threads at events, for them, by the kernel's clock; entering the kernel's program is not in it. */
 struct sw_event_cost {
 	uint64_t n_copied; /* also those that were lost afterwards */
 	uint64_t ns;       /* of all together */
-	/* Of SW_EVENT_FUNCTION with at_return: calls that ended by no RET of the function (exceptions, longjmp(3), a jump
+	/* Calls of SW_EVENT_FUNCTION with at_return that ended by no RET of the function (exceptions, longjmp(3), a jump
 	 * to another function, a stack that moved), as far as another call showed it. */
 	uint64_t n_left_out;
-	/* Of SW_EVENT_PAIRS. */
+	/* Counts of SW_EVENT_PAIRS. */
 	uint64_t n_not_held; /* handed out when n_held were outstanding: these have no event */
 	uint64_t n_unknown;  /* taken back, and not handed out since the beginning */
 	uint64_t n_none;     /* calls that handed out nothing: failures */
@@ -280,7 +280,7 @@ struct sw_event_cost {
 /** So far. Of a sampler of sw_event_sampler_create(). */
 SW_PUBLIC struct sw_event_cost sw_event_sampler_cost(const struct sw_cpu_sampler *sampler);
 
-/** What is outstanding of SW_EVENT_PAIRS, as the kernel has it. */
+/** An outstanding thing of SW_EVENT_PAIRS, as the kernel has it. */
 struct sw_event_held {
 	uint64_t handle;
 	unsigned pair;

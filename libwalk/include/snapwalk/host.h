@@ -51,14 +51,14 @@ SW_PUBLIC int sw_host_sampler_open(const struct sw_host_options *options,
 /** NULL is allowed. */
 SW_PUBLIC void sw_host_sampler_close(struct sw_host_sampler *host);
 
-/** What comes next. A sample that no sampler takes is left out. */
+/** Takes the next event. A sample that no sampler takes is left out. */
 SW_PUBLIC void sw_host_sampler_next(struct sw_host_sampler *host, struct sw_host_event *ret);
 
 /** No thread of this process is copied any more, until its end. */
 SW_PUBLIC void sw_host_sampler_leave_out(struct sw_host_sampler *host, pid_t pid);
 
 /**
- * Of one process, from the sample on that was returned last. Its maps are read with the first sample.
+ * A sampler of one process, from the sample on that was returned last. Its maps are read with the first sample.
  *
  * @param ctx  Borrowed, as target and host, until the end.
  * @return 0; -SW_E_LIMIT: there are SW_HOST_PROCESSES_MAX; -SW_E_NOMEM. Free with sw_cpu_sampler_destroy(), after
@@ -74,7 +74,7 @@ SW_PUBLIC void sw_host_sampler_drop(struct sw_host_sampler *host, struct sw_cpu_
 SW_PUBLIC uint64_t sw_host_sampler_lost(const struct sw_host_sampler *host);
 /** Whether time in the kernel counts. */
 SW_PUBLIC bool sw_host_sampler_with_kernel(const struct sw_host_sampler *host);
-/** What the kernel needed for all samples so far, in threads that it sampled. */
+/** Time that the kernel needed for all samples so far, in threads that it sampled. */
 SW_PUBLIC int64_t sw_host_sampler_cost_ns(const struct sw_host_sampler *host);
 
 /** Samples of native frames alone: the kernel did not have the recipe of their runtime yet, or there is none. */

@@ -2,7 +2,7 @@
 #ifndef SW_ITERATE_CALLED_BPF_H
 #define SW_ITERATE_CALLED_BPF_H
 
-/* What programs at system calls have in common. */
+/* Parts that programs at system calls have in common. */
 #include "iterate/called.h"
 #include "iterate/bpf/copying.bpf.h"
 

@@ -12,7 +12,7 @@ enum { ERROR_MAX = 4095 }; /* include/linux/err.h */
 /* Results below the user's errors, include/linux/errno.h: the call is made again, or fails with EINTR. */
 enum { ERESTARTSYS = 512, ERESTART_RESTARTBLOCK = 516, EINTR = 4 };
 
-/* Of a number from 1 on. */
+/* An argument by its number, from 1 on. */
 static __always_inline uint64_t argument_of(const uint64_t arguments[SW_CALLED_ARGUMENTS],
 					    uint32_t number)
 {
@@ -48,7 +48,7 @@ static __always_inline bool result_is_wanted(const struct sw_called_setup *calle
 	return called->error == SW_CALLED_ANY_ERROR || result == -(int64_t) called->error;
 }
 
-/* What the buffer has room for is copied, of a page that is there. */
+/* Copies memory of arguments, as far as the buffer has room and the page is there. */
 static __always_inline void memory_copy(struct scratch *s, const struct sw_called_setup *called,
 					const uint64_t arguments[SW_CALLED_ARGUMENTS])
 {

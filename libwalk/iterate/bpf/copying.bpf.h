@@ -226,7 +226,7 @@ static __always_inline int asked_piece(struct scratch *s, uint64_t avma, uint32_
 	return how;
 }
 
-/* What may be less than is asked for: nobody knows how long it is. */
+/* Copies a piece of unknown length: less than is asked for may be there. */
 static __always_inline void copy_part(struct scratch *s, uint64_t avma, uint32_t bytes,
 				      uint32_t kind)
 {
@@ -263,7 +263,7 @@ static __always_inline uint64_t out_word(struct scratch *s, uint32_t at)
 	return *(uint64_t *) (s->out + (at & OUT_MASK));
 }
 
-/* One node of a chain. The node after it; 0: there is none. */
+/* Copies a node of a chain; s->node is the one after it then; 0: there is none. */
 int chain_turn(struct scratch *s, const struct sw_sampled_step *step)
 {
 	if (s == NULL || step == NULL)
@@ -290,7 +290,7 @@ int chain_turn(struct scratch *s, const struct sw_sampled_step *step)
 	return 0;
 }
 
-/* One node of a list that is searched. */
+/* Compares a node of a list that is searched. */
 int search_turn(struct scratch *s, const struct sw_sampled_step *step)
 {
 	if (s == NULL || step == NULL)
@@ -423,7 +423,7 @@ static long turn(uint32_t index, void *arg)
 
 /* ---- a sample -------------------------------------------------------------------------------- */
 
-/* Of a thread in the namespace with that inode; 0: it is not seen there. */
+/* The number of a thread in the namespace with that inode; 0: it is not seen there. */
 static __always_inline uint32_t number_in(const struct task_struct *task, uint32_t namespace)
 {
 	enum { LEVELS_MAX = 8 };
@@ -467,7 +467,7 @@ static __always_inline uint64_t *part_begin(struct scratch *s, uint32_t bytes, u
 enum { PROBED_BYTES = 16, PROBED_RIP = 16 };
 
 /*
- * What probes of functions have changed of the current thread: where returns are probed, by whomever, the stack has addresses
+ * Changes that probes of functions made to the current thread: where returns are probed, by whomever, the stack has addresses
  * of the kernel's own, and an instruction that is probed is executed elsewhere.
  */
 int probes_put(struct scratch *s)
@@ -526,7 +526,7 @@ static __always_inline void sample_make(struct scratch *s, const struct task_str
 	}
 }
 
-/* What is made of one thread: the buffer, whose it is, and what counts it. */
+/* The copying of one thread: the buffer, whose it is, and what counts it. */
 struct taking {
 	struct scratch *s;
 	struct sw_sampled_counts *counts;

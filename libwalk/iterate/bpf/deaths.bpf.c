@@ -45,7 +45,7 @@ enum {
  * SIGWINCH. */
 static const uint64_t harmless =
 	BIT(17) | BIT(18) | BIT(19) | BIT(20) | BIT(21) | BIT(22) | BIT(23) | BIT(28);
-/* Those of a fault, which has an address: SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV. */
+/* Signals of a fault, which has an address: SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV. */
 static const uint64_t faults = BIT(4) | BIT(5) | BIT(7) | BIT(8) | BIT(11);
 
 /* The last signal of a number. */

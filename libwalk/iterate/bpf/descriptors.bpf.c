@@ -7,7 +7,7 @@
  * writes its own record later. It is got when the call returns. A number alone is no identity: each record has
  * the file, too.
  *
- * What is not seen here: descriptors of io_uring, of seccomp's notifications and of ioctl(2), and what other processes
+ * Not seen here: descriptors of io_uring, of seccomp's notifications and of ioctl(2), and what other processes
  * do with another table.
  */
 #include "iterate/bpf/called.bpf.h"
@@ -270,7 +270,7 @@ static long batch_look(uint32_t index, void *arg)
 	return 0;
 }
 
-/* What is open after execve(2): nobody else has the table then. */
+/* Puts a bit for each descriptor that is open after execve(2): nobody else has the table then. */
 static __always_inline void table_put(struct sw_called_setup *called,
 				      const struct files_struct *files)
 {

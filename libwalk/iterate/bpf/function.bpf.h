@@ -2,7 +2,7 @@
 #ifndef SW_ITERATE_FUNCTION_BPF_H
 #define SW_ITERATE_FUNCTION_BPF_H
 
-/* What programs at the beginning and at the RETs of functions have in common. */
+/* Parts that programs at the beginning and at the RETs of functions have in common. */
 #include "iterate/bpf/called.bpf.h"
 
 enum {

@@ -9,7 +9,7 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum {
-	/* Of struct user_regs_struct. */
+	/* Words of struct user_regs_struct. */
 	RIP = 16,
 	RSP = 19,
 	SAME_PLACE_MAX = 4,

@@ -35,7 +35,7 @@ int sw_host(const uint64_t *interrupted)
 	struct taking t;
 	if (!taking_maps(&t) || !taking_process(&t))
 		return 0;
-	/* Of another pid namespace: SW_SAMPLED_NOT is the number of no recipe. */
+	/* A process of another pid namespace gets SW_SAMPLED_NOT, which is the number of no recipe. */
 	uint32_t number = t.pid != 0 ? known_find(t.pid) : SW_SAMPLED_NOT;
 	if (!taking_recipe(&t, &number))
 		return 0;

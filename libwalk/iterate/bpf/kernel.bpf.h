@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What <bpf/bpf_helpers.h> expects of <linux/types.h>, which needs the machine's asm/. */
+/* Types that <bpf/bpf_helpers.h> expects of <linux/types.h>, which needs the machine's asm/. */
 typedef uint8_t __u8;
 typedef uint16_t __u16;
 typedef uint32_t __u32;
@@ -189,7 +189,7 @@ static __always_inline uint32_t number_at(const void *address)
 	return number;
 }
 
-/* Of one thread in two pid namespaces: that of the process which reads, and its own. */
+/* The numbers of one thread in two pid namespaces: that of the process which reads, and its own. */
 struct numbers {
 	uint32_t reader, inner; /* 0: not there */
 };

@@ -3,7 +3,7 @@
  * Each way in which a process maps and unmaps memory by its system calls: mmap, munmap, mremap, brk, and execve, which
  * begins anew.
  *
- * What a call gives up is in a record before the kernel frees the addresses, that is when the call begins: whoever gets them
+ * Memory that a call gives up is in a record before the kernel frees the addresses, that is when the call begins: whoever gets them
  * next writes its own record later. What it gets is in a record with a copy of the thread when the call returns. A call
  * that gives up says how it has ended, so that nobody has to remember a thread longer than its call lasts. What the calls
  * mean is known by who reads the records.

@@ -4,7 +4,7 @@
  * the last pass of this program. Shown one thread of it, any, it goes through all by itself: the
  * kernel's way from thread to thread takes four fifths of the time of a pass.
  *
- * What was seen is kept by the thread's number in the list: threads are listed by age, so that a number
+ * Counters that were seen are kept by the thread's number in the list: threads are listed by age, so that a number
  * changes only when an older thread ends. Who is behind that one is then told again.
  */
 #include "iterate/bpf/kernel.bpf.h"
@@ -39,7 +39,7 @@ struct walk {
 	struct sw_iterate_moved *moved;
 };
 
-/* Of a thread, read in the order of the proof: on_cpu, then the counters. */
+/* A look at a thread, read in the order of the proof: on_cpu, then the counters. */
 struct look {
 	uint32_t on_cpu;
 	struct seen now;

@@ -2,7 +2,7 @@
 #ifndef SW_ITERATE_THREADS_BPF_H
 #define SW_ITERATE_THREADS_BPF_H
 
-/* One thread as a struct sw_iterate_record: for the programs that write such. */
+/* A thread as a struct sw_iterate_record: for the programs that write such. */
 #include "iterate/bpf/kernel.bpf.h"
 
 enum {
@@ -74,7 +74,7 @@ static __always_inline uint64_t wait_key(struct task_struct *task, uint64_t *buf
 	long bytes = bpf_get_task_stack(task, buffer, WAIT_FRAMES * sizeof(*buffer), 0);
 	if (bytes <= 0)
 		return 0;
-	/* What the helper does not fill it sets to 0. */
+	/* The helper sets words to 0 that it does not fill. */
 	for (int i = 0; i < WAIT_FRAMES; i++)
 		key = (key ^ buffer[i]) * 0x100000001b3;
 	return key;

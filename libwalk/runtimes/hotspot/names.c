@@ -116,7 +116,7 @@ static uint64_t cookie_of(struct sw_hotspot *h, const struct sw_hotspot_interpre
 
 /* ---- compiled code ------------------------------------------------------------------------ */
 
-/* What compiled code executes at one place. All levels are read at once: code that goes while they are asked for one
+/* Methods that compiled code executes at one place. All levels are read at once: code that goes while they are asked for one
  * after the other would else take the outer ones along, and the rest would look whole. */
 struct sw_hotspot_told {
 	size_t n;
@@ -296,7 +296,7 @@ static void stub_describe(struct sw_hotspot *h, const struct sw_hotspot_blob *bl
 	(void) snprintf(ret->function, sizeof(ret->function), "[%s]", name);
 }
 
-/* What a frame executes, of which the code is no method. */
+/* Describes a frame whose code is no method. */
 static int other_describe(struct sw_hotspot *h, const struct sw_hotspot_blob *blob,
 			  const struct sw_frame *frame, size_t level, struct sw_description *ret)
 {

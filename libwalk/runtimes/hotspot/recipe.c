@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the kernel copies of a thread at an event: all frames are on its stack, which is copied anyhow. The words that count
+ * The copy that the kernel makes of a thread at an event: all frames are on its stack, which is copied anyhow. The words that count
  * collections of garbage prove that the methods were there (structures/copies.h).
  */
 #include "runtimes/hotspot/recipe.h"

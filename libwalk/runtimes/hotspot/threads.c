@@ -102,7 +102,7 @@ bool sw_hotspot_thread_note(struct sw_hotspot *h, const struct sw_thread *thread
 
 /* ---- by copies ------------------------------------------------------------------------------- */
 
-/* What was read of a thread when the VM went on. */
+/* The facts that were read of a thread when the VM went on. */
 struct note {
 	int64_t read_ns;
 	bool known;

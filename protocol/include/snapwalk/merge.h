@@ -18,7 +18,7 @@ extern "C" {
 
 struct sw_merge;
 
-/** What a process is called. */
+/** Labels by which a process is called. */
 enum sw_merge_label {
 	SW_MERGE_BY_AUTO, /* the process id; of several hosts, the host too */
 	SW_MERGE_BY_PID,

@@ -58,7 +58,7 @@ struct sw_profile_info {
 	const char *unit; /* static: what is counted, as "descriptor"; NULL: samples */
 };
 
-/** What is in it. */
+/** Totals of a profile. */
 struct sw_profile_totals {
 	uint64_t count, ns;           /* of all that was added and found space */
 	uint64_t left_count, left_ns; /* what did not: the limits were reached */
@@ -145,7 +145,7 @@ enum sw_profile_format {
 
 enum { SW_PROFILE_VALUES_MAX = 4 };
 
-/** What pprof has of each row in place of samples and time. */
+/** Values that pprof has of each row in place of samples and time. */
 struct sw_profile_values {
 	struct sw_profile_value_type {
 		const char *type, *unit; /* "inuse_space", "bytes" */

@@ -349,7 +349,7 @@ static const struct sw_hotspot_blob *blob_find(struct sw_hotspot *h, uint64_t pc
 	return blob_get(h, heap, block);
 }
 
-/* What is remembered of a pc; by copies only where it is still so. */
+/* The code that is remembered for a pc; by copies only where it is still so. */
 static bool remembered(struct sw_hotspot *h, uint64_t pc, const struct sw_hotspot_blob **ret)
 {
 	uint64_t kept;

@@ -17,7 +17,7 @@
  *				same: two are needed for another one to come and go
  *	by the sweeper		until JDK 19 it alone frees compiled code, and it did not run (structures/sweeper.h)
  *
- * What is neither is doubtful: it gets no name, and the stack is marked.
+ * A method that is proven in none of these ways is doubtful: it gets no name, and the stack is marked.
  */
 
 /* The snapshot has another copy. */
@@ -29,11 +29,11 @@ void sw_hotspot_copies_begin(struct sw_hotspot *h, const struct sw_thread *threa
 /* Whether a thing is what the copy had, without a look at it; of methods on the stacks of both. */
 bool sw_hotspot_is_proven(const struct sw_hotspot *h, const struct sw_hotspot_proof *proof);
 
-/* It was read now, and looks as it did: whether that proves it. by_collections: whether these count for it. */
+/* Whether a thing is proven that was read now and looks as it did. by_collections: whether these count for it. */
 bool sw_hotspot_prove(const struct sw_hotspot *h, bool by_collections,
 		      struct sw_hotspot_proof *proof);
 
-/* It is on the stack that was copied, beyond doubt. */
+/* Notes that a thing is on the stack that was copied, beyond doubt. */
 static inline void sw_hotspot_is_met(const struct sw_hotspot *h, struct sw_hotspot_proof *proof)
 {
 	if (h->copies.collections != 0)

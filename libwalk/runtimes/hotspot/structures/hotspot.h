@@ -41,7 +41,7 @@ enum sw_hotspot_kind {
 	SW_HOTSPOT_ROUTINES, /* StubRoutines: many stubs, one of them the call stub */
 };
 
-/* What is known of something that was read while the VM goes on: structures/copies.h. */
+/* The proof for something that was read while the VM goes on: structures/copies.h. */
 struct sw_hotspot_proof {
 	int64_t first_ns, last_ns; /* when it was read, and found to be the same */
 	uint64_t collections;      /* as of the last copy that has it on its stack; 0: none */

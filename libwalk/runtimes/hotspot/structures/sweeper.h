@@ -5,7 +5,7 @@
 #include "runtimes/hotspot/structures/hotspot.h"
 
 /*
- * Until JDK 19 one thread of the VM alone frees compiled code that nothing executes any more. It sleeps nearly always: code that
+ * The sweeper, until JDK 19, is the one thread of the VM that frees compiled code which nothing executes any more. It sleeps nearly always: code that
  * is there after the copy was there before it, where the thread did not run in between.
  */
 
@@ -15,7 +15,7 @@ void sw_hotspot_sweeper_find(struct sw_hotspot *h);
 /* Whether it has slept since before the copy that is looked at was made. */
 bool sw_hotspot_sweeper_slept(struct sw_hotspot *h);
 
-/* What proc(5)'s status says of a thread: how often it has stopped running. False: it runs, or that is not known. */
+/* Reads from proc(5)'s status how often a thread has stopped running. False: it runs, or that is not known. */
 bool sw_hotspot_sweeper_parse(const char *status, uint64_t *ret);
 
 #endif
