@@ -14,7 +14,8 @@
  *
  *	LIB:xmlReadFile@outside/xmlFreeDoc
  *
- * The handle that is handed out is the result, or what @argN or @*argN says; the one that is taken back is argument 0, or what that says.
+ * The handle that is handed out is the result, or what @argN or @*argN says; the one that is taken back is argument 0, or what
+ * that says.
  */
 struct sw_pair_function {
 	const char *module; /* of the list; NULL: the program */

@@ -320,8 +320,8 @@ static int64_t cpu_ns(clockid_t clock)
 	return (int64_t) t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
-/* A sampler that waits for a CPU among the threads it samples would run when they have ended: it has a priority, unless it takes more than
- * a fifth of a CPU. */
+/* The sampler would run after the threads that it samples, if it waited for a CPU among them: it has a priority, unless it takes
+ * more than a fifth of a CPU. */
 static int round_take_timed(struct sw_host_run *run, struct sw_error *err)
 {
 	enum { ROUNDS = 8, PART = 5 };

@@ -181,8 +181,8 @@ int sw_exits_find(struct sw_bytes code, uint64_t avma, uint64_t *ret, size_t *re
 	return r == 0 && *ret_n == 0 ? none(err) : r;
 }
 
-/* Adds the returns of code that the function jumps to, directly or not. Code that is not understood has none: calls that end there are
- * left out. */
+/* Adds the returns of code that the function jumps to, directly or not. Code that is not understood has none: calls that end
+ * there are left out. */
 static int jumped_to_add(const struct sw_elf *elf, struct parts *parts, uint64_t *ret,
 			 size_t *ret_n, struct sw_error *err)
 {

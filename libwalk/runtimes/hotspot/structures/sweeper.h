@@ -5,8 +5,8 @@
 #include "runtimes/hotspot/structures/hotspot.h"
 
 /*
- * The sweeper, until JDK 19, is the one thread of the VM that frees compiled code which nothing executes any more. It sleeps nearly always: code that
- * is there after the copy was there before it, where the thread did not run in between.
+ * The sweeper, until JDK 19, is the one thread of the VM that frees compiled code which nothing executes any more. It
+ * sleeps nearly always: code that is there after the copy was there before it, where the thread did not run in between.
  */
 
 /* Finds the thread, and how often it has run. */
