@@ -245,7 +245,7 @@ bench-sampling: deps-check deps-bench
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
 	@$(PYTHON) tests/bench/sampling.py --build $(BUILD)
 
-# What events cost the program that has them, side by side with those of perf, bpftrace and strace that are installed. For a
+# The cost of events for the program that has them, side by side with those of perf, bpftrace and strace that are installed. For a
 # machine that does nothing else.
 .PHONY: bench-events
 bench-events: deps-check deps-bench

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What events cost the program that has them, side by side with other tools in one run: CPU time of the program for each event,
+"""The cost of events for the program that has them, side by side with other tools in one run: CPU time of the program for each event,
 without a tool and with it, of several turns that which a quarter is better than. And what reading events costs snapwalk: CPU time for each, by the
 number of different stacks.
 

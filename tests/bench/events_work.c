@@ -16,7 +16,7 @@ enum { DEPTH = 11, FRAME_BYTES = 400, NS_PER_S = 1000000000 };
 #define ALONE  __attribute__((noipa))
 #define KEEP() __asm__ volatile("" ::: "memory")
 
-/* It begins with an instruction that the kernel executes by itself. */
+/* The function begins with an instruction that the kernel executes by itself. */
 long event_function(long n);
 __asm__(".text\n.globl event_function\n.type event_function, @function\n"
 	"event_function: .cfi_startproc\n"

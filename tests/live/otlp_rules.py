@@ -6,7 +6,7 @@ bytes itself, so that it needs neither protoc nor a generated module.
 import struct
 
 VARINT, FIXED64, BYTES = 0, 1, 2
-# What engines show as CPU time and as time off the CPU, and the type of our own: (type, unit, period type, period unit).
+# Types that engines show as CPU time and as time off the CPU, and the type of our own: (type, unit, period type, period unit).
 TYPES = (("samples", "count", "cpu", "nanoseconds"), ("off_cpu", "nanoseconds", "", ""), ("wall", "nanoseconds", "", ""))
 IDENTITIES = ("process.executable.build_id.gnu", "process.executable.build_id.go", "process.executable.build_id.htlhash")
 
@@ -60,7 +60,7 @@ def packed(fields, number):
 
 
 class Checker:
-    """One file. Tables: what is used of each."""
+    """A checker of a file. Tables: what is used of each."""
     TABLES = {"mapping": 1, "location": 2, "function": 3, "link": 4, "string": 5, "attribute": 6, "stack": 7}
 
     def __init__(self, data):

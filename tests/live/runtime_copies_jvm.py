@@ -22,7 +22,7 @@ WARM = float(os.environ.get("SNAPWALK_COPIES_WARM", "0"))
 LEAVES = ("loop", "sorting", "allocating", "calling", "handling", "throwing", "copying", "loading", "napping")
 DEPTHS = {f"Depths.d{n}" for n in range(41)}
 THREAD = {"Depths.lambda$begin$0", "java.lang.Thread.run", "java.lang.Thread.runWith"}
-# Who calls whom, without the methods of the library. The lambda of a thread has no name of its own: its method is called by it.
+# Callers of each method, without the methods of the library. The lambda of a thread has no name of its own: its method is called by it.
 CALLERS = {
     "Depths.main": {None}, "Depths.work": {"Depths.main", None} | THREAD, "Depths.turn": {"Depths.work"},
     "Depths.d0": {"Depths.turn"}, **{f"Depths.d{n}": {f"Depths.d{n - 1}"} for n in range(1, 41)}, "Depths.leaf": DEPTHS,

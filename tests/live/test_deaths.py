@@ -42,7 +42,7 @@ def functions(answer):
 
 
 def dies(name, *args, how, options=("--json",)):
-    """Of a target that dies as it is told: the answer."""
+    """The answer for a target that dies as it is told."""
     with Target(name, *args) as target:
         run = Run(*options, target.pid)
         how(target)
@@ -129,7 +129,7 @@ def memory(tap):
 
 
 def survives(tap):
-    """What kills nobody is no death; afterwards it is seen to die."""
+    """Signals that kill nobody are no death; afterwards the process is seen to die."""
     with Target("deaths") as target:
         run = Run("--json", target.pid)
         target.send("survive")

@@ -19,7 +19,7 @@ LEAKS = "import os\nl = [os.open('/etc/passwd', 0) for i in range(5)]\ninput()"
 
 
 def events_of(directory, *words):
-    """What the program says, its status, and the result."""
+    """Runs a command that starts a program: what that says, its status, and the result."""
     path = os.path.join(directory, "result.json")
     got = snapwalk(words[0], *words[1:words.index("--")], "--json", "-o", path, *words[words.index("--"):])
     result = None

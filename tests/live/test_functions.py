@@ -326,7 +326,7 @@ def often(tap):
 
 
 def said(tap):
-    """What cannot be, and who may not."""
+    """Messages about what cannot be, and about who may not."""
     for words, what in {("func:", "1"): "no function is named", ("func:libc:", "1"): "no function is named",
                         ("function:x", "1"): "there is no such event"}.items():
         result = snapwalk("on", *words)

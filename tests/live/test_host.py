@@ -55,7 +55,7 @@ class Sampling:
         return self
 
     def wait_sampled(self, *pids):
-        """Until each runs, the command has looked at it, and it has run again."""
+        """Waits until each runs, the command has looked at it, and it has run again."""
         for _ in range(2):
             for pid in pids:
                 wait_ran(pid)

@@ -146,7 +146,7 @@ def unseen(tap):
 
 
 def limits(tap):
-    """What one event has no space for is of unknown origin, and that it was cut counts as lost."""
+    """Descriptors that an event has no space for are of unknown origin, and the cut event counts as lost."""
     # 320 descriptors in four messages of one call: 256 are in the event. 140 messages of two control messages: 256 of these.
     for what, got, seen in (("many", 320, 256), ("noted", 140, 128)):
         with Target("descriptors") as target:
@@ -208,7 +208,7 @@ def pid_again(tap):
 
 
 def killed(tap):
-    """What is left after kill -9: no program, no link."""
+    """Programs and links are gone after kill -9."""
     with Target("descriptors") as target:
         run = begin(target)
         tap.equal(len(links(run.process.pid)), 3, "there were programs at three trace points")

@@ -21,7 +21,7 @@ def begin(target, *args):
 
 
 def turn(target, what):
-    """What the target writes down: {function: (calls, bytes, calls left, bytes left)}."""
+    """Figures that the target writes down: {function: (calls, bytes, calls left, bytes left)}."""
     target.send(what)
     told = {}
     for line in iter(target.readline, "done"):
@@ -90,7 +90,7 @@ def program(tap):
 
 
 def unseen(tap):
-    """What nobody saw is a figure of its own: memory that is mapped by shmat(2), and unmapped by 32-bit code."""
+    """Memory that nobody saw is a figure of its own: memory that is mapped by shmat(2), and unmapped by 32-bit code."""
     with Target("mappings") as target:
         run = begin(target, "--json")
         turn(target, "unseen")

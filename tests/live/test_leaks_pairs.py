@@ -25,7 +25,7 @@ def begin(target, of, *args):
 
 
 def turn(target, what):
-    """What the target writes down: {function: (calls, bytes, calls left, bytes left)}."""
+    """Figures that the target writes down: {function: (calls, bytes, calls left, bytes left)}."""
     target.send(what)
     told = {}
     for line in iter(target.readline, "done"):
@@ -131,7 +131,7 @@ def text(tap):
 
 
 def refused(tap):
-    """What cannot be followed is refused before anything is changed."""
+    """Pairs that cannot be followed are refused before anything is changed."""
     for of, status, what in (("pool_get", 2, "there is no 'pool_get'"), ("pool_get/", 2, "a function has no name"),
                              ("pool_get@arg9/pool_put", 2, "'@arg9' of pool_get means nothing"),
                              ("pool_get/pool_put@ok=0", 2, "'@ok=0' of pool_put means nothing"),

@@ -22,7 +22,7 @@ def begin(target, *args):
 
 
 def turn(target, what="go"):
-    """What the target writes down: {function: (made, running, ended and not joined)}."""
+    """Figures that the target writes down: {function: (made, running, ended and not joined)}."""
     target.send(what)
     told = {}
     for line in iter(target.readline, "done"):
@@ -108,7 +108,7 @@ def program(tap):
 
 
 def musl(tap):
-    """Of a C library whose threads are kept otherwise nothing is said of joins."""
+    """Joins are not told of a C library that keeps its threads otherwise."""
     with Target("lives_musl") as target:
         run = begin(target, "--json")
         told = turn(target)
@@ -138,7 +138,7 @@ def python(tap):
 
 
 def killed(tap):
-    """What is left after kill -9, of the command or the process."""
+    """Programs and links are gone after kill -9 of the command or the process."""
     with Target("lives") as target:
         run = begin(target)
         ids = set(re.findall(r"^(?:link_id|prog_id):\t(\d+)", "\n".join(links(run.process.pid)), re.M))

@@ -86,7 +86,7 @@ def blocked(tap):
 
 
 def said(tap):
-    """What cannot be."""
+    """Messages about what cannot be."""
     for words, what in {("blocked", "1"): "how long is not given", ("thread", "--larger", "1M", "1"): "--larger is of mmap",
                         ("syscall:read", "--larger", "1M", "1"): "--larger is of mmap",
                         ("thread", "--slower", "1s", "1"): "of functions", ("mmap", "--larger", "0", "1"): "out of range"}.items():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 6s
-"""What is written as OTLP keeps the rules of OpenTelemetry's profiles, in each mode, and says whose it is."""
+"""Files of OTLP keep the rules of OpenTelemetry's profiles, in each mode, and say whose they are."""
 import copy
 import gzip
 import json

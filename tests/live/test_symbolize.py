@@ -54,7 +54,7 @@ def test_kept(tap):
 
 
 def test_deadlock(tap):
-    """Who waits for whom depends on names: a deadlock of mutexes is found by them."""
+    """A deadlock of mutexes is found by names, which say who waits for whom."""
     with tempfile.TemporaryDirectory() as directory, Target("locks", "deadlock") as target:
         wait_until(lambda: all(state_of(target.pid, int(tid)) == "S"
                                for tid in os.listdir(f"/proc/{target.pid}/task")), "the deadlock")

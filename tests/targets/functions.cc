@@ -49,7 +49,7 @@ __asm__(".text\n"
 	"pop %rbx\n.cfi_def_cfa_offset 8\n"
 	"ret\n.cfi_endproc\n.size pushes, . - pushes\n");
 
-/* It has none that the kernel executes by itself; its red zone is in use from its second one on. */
+/* The function has no instruction that the kernel executes by itself; the red zone is in use from the second one on. */
 __asm__(".globl leaf\n.type leaf, @function\n"
 	"leaf: .cfi_startproc\n"
 	"mov %rdi, -8(%rsp)\n"

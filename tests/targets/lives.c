@@ -107,7 +107,7 @@ ALONE static void detached(void)
 	say("detached", ROUNDS, 0, 0);
 }
 
-/* They end, and nobody joins them. */
+/* Threads that end, and nobody joins them. */
 ALONE static void left(void)
 {
 	for (int i = 0; i < LEFT; i++) {

@@ -119,7 +119,7 @@ static ALONE void *jumped_to(size_t size, int flag)
 	return block;
 }
 
-/* It ends by a jump: another function returns for it. */
+/* The function ends by a jump: another one returns for it. */
 ALONE void *jump_get(size_t size)
 {
 	return jumped_to(size, 6);
@@ -240,7 +240,7 @@ ALONE void by_calloc(void)
 	note(BY_CALLOC, (uintptr_t) calloc(n, size), n * size);
 }
 
-/* One that another one has acquired, or a new one. */
+/* Reallocates a block that another function has acquired, or a new one. */
 ALONE void by_realloc(void)
 {
 	size_t size = 1 + pick(5000);

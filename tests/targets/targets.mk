@@ -283,7 +283,7 @@ $(T)/toy $(T)/fiber_entry: TARGET_CFLAGS += -rdynamic
 .PHONY: targets
 targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/locks_musl $(T)/lives_musl $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/statics $(T)/cxx20 $(T)/functions $(T)/plugin.so $(T)/called.so $(T)/destroyed.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/haskell_stripped $(T)/stepped_cet $(T)/stepped_bare_plt $(T)/stepped_synchronous $(THROW_TARGETS) $(T)/coroutine_static $(T)/coroutine_exit_static $(I386_TARGETS) \
 	$(BENCH_PROGRAMS) $(DRIVERS)
-# Those that only the soak looks at: two thirds of the time that all targets take.
+# Targets that only the soak looks at: two thirds of the time that all targets take.
 .PHONY: targets-soak
 targets-soak: $(COMPARED_TARGETS) $(COMPARED32_TARGETS)
 

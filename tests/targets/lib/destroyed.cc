@@ -23,7 +23,7 @@ card::~card()
 	n++;
 }
 
-/* Its destructor ends a sheet that is a part of it, and a card. */
+/* The destructor of a folder ends a sheet that is a part of it, and a card. */
 struct HIDDEN folder : sheet {
 	card first;
 	~folder() override;

@@ -65,7 +65,7 @@ TEST(test_json)
 	sw_text_deinit(&text);
 }
 
-/* Whoever wrote them. */
+/* Results are not believed, whoever wrote them. */
 TEST(test_what_is_none)
 {
 	static const char *const bad[] = {

@@ -264,7 +264,7 @@ TEST(test_threads_that_end)
 		call_begins(tid, SYS_munmap, 20, 21);
 		assert_true(used() < before + LOST_MAX);
 	}
-	/* What has not returned when there are too many is there as before. */
+	/* Memory of a call that has not returned when there are too many calls is there as before. */
 	call_begins(300000, SYS_mremap, 1, 2);
 	for (pid_t tid = 1; tid <= 100000; tid++)
 		call_begins(tid, SYS_brk, 20, 21);

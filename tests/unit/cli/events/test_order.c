@@ -74,7 +74,7 @@ TEST(test_two_cpus)
 	sw_event_order_deinit(&order);
 }
 
-/* What never comes is waited for during two turns. */
+/* Events that never come are waited for during two turns. */
 TEST(test_lost)
 {
 	begin();

@@ -65,7 +65,7 @@ TEST(test_several)
 	assert_int_equal(matches("shop::basket::add@0x3000", names), 1);
 	assert_int_equal(matching.all[0].svma, 0x3000);
 	sw_matching_deinit(&matching);
-	/* One constructor, for whole objects and for parts of others. */
+	/* A constructor has two functions: for whole objects and for parts of others. */
 	assert_int_equal(matches("basket::basket", names), 2);
 	assert_true(sw_matching_is_one(&matching));
 	sw_matching_deinit(&matching);

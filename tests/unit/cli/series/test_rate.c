@@ -15,7 +15,7 @@ TEST(test_rate)
 	/* Exactly as many as are allowed. */
 	assert_false(sw_event_rate_is_above(&rate, 6000L * MS, 101000, LIMIT));
 	assert_true(sw_event_rate_is_above(&rate, 7000L * MS, 102001, LIMIT));
-	/* What is read late was more seconds. */
+	/* Events that are read late are those of several seconds. */
 	assert_false(sw_event_rate_is_above(&rate, 10000L * MS, 105001, LIMIT));
 	assert_true(sw_event_rate_is_above(&rate, 12000L * MS, 107002, LIMIT));
 }

@@ -214,7 +214,7 @@ TEST(test_circle)
 	assert_int_equal(f.copy.head.flags, SW_SAMPLED_RECIPE | SW_SAMPLED_CUT);
 }
 
-/* What was met once is passed over, and so is 0. Bits that a mask leaves out do not count. */
+/* Addresses that were met once are passed over, and so is 0. Bits that a mask leaves out do not count. */
 TEST(test_met)
 {
 	start();

@@ -103,7 +103,7 @@ TEST(test_code_that_comes_back)
 	/* xor %eax, %eax; nop; 3: dec %ecx; jne 3b; ret */
 	assert_int_equal(PLACE(0x31, 0xc0, 0x90, 0xff, 0xc9, 0x75, 0xfc, 0xc3), 2);
 	assert_true(emulated);
-	/* What follows is no instruction: who comes back is not known. */
+	/* The last byte is no instruction: whether a jump comes back is not known. */
 	assert_int_equal(PLACE(0x31, 0xc0, 0x90, 0x06), 0);
 	assert_false(emulated);
 	/* Cut after the prefix: no instruction at all. */

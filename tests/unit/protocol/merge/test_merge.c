@@ -104,7 +104,7 @@ TEST(test_verdict)
 	sw_merge_destroy(merge);
 }
 
-/* What finds no space is counted and said. */
+/* Threads, processes and bytes that find no space are counted and said. */
 TEST(test_limits)
 {
 	const struct sw_merge_options places = {.max_places = 8}, processes = {.max_processes = 1},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What proves that a copy had what is read later. The counters are this process's own memory. */
+/* Proofs that a copy had what is read later. The counters are this process's own memory. */
 #include "runtimes/hotspot/structures/copies.h"
 #include "runtimes/hotspot/structures/sweeper.h"
 #include "test.h"
@@ -49,7 +49,7 @@ static void close_vm(struct vm *vm)
 	sw_context_destroy(vm->ctx);
 }
 
-/* What was not known before, with and without a collection since the copy. */
+/* Methods that were not known before, with and without a collection since the copy. */
 TEST(test_first_sight)
 {
 	struct vm vm;
@@ -84,7 +84,7 @@ TEST(test_both_sides)
 	close_vm(&vm);
 }
 
-/* It was on a stack: one collection may have taken it, a second one what came in its place. */
+/* A method that was on a stack: one collection may have taken it, a second one what came in its place. */
 TEST(test_met)
 {
 	struct vm vm;
