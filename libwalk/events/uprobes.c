@@ -136,6 +136,23 @@ static uint64_t cookie_of(const struct sw_event_place *place, size_t number)
 	       (uint64_t) (place->size_times & SW_CALLED_VALUE_ARGUMENT) << SW_CALLED_TIMES_AT;
 }
 
+/* The returns before the beginning: each call that is noted comes to one. */
+static int place_open(struct sw_uprobes *p, pid_t tid, uint32_t type,
+		      const struct sw_event_place *place, size_t number,
+		      const struct sw_uprobes_programs *programs)
+{
+	const uint64_t cookie = cookie_of(place, number);
+	int r = 0;
+	for (size_t k = 0; r == 0 && programs->return_fd >= 0 && k < place->n_returns; k++)
+		r = instruction_open(p, tid, type, place->file_fd, place->returns_off[k], 0, cookie,
+				     programs->return_fd);
+	return r < 0 ? r
+		     : instruction_open(p, tid, type, place->file_fd, place->file_off,
+					place->semaphore_off, cookie,
+					place->releases ? programs->release_fd
+							: programs->begin_fd);
+}
+
 int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place *places, size_t n,
 		    const struct sw_uprobes_programs *programs, struct sw_uprobes *ret,
 		    struct sw_error *err)
@@ -159,19 +176,11 @@ int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place 
 				"(FUSE, NFS), and the kernel would wait for it with locks held: "
 				"copy "
 				"it to a disk");
-	for (size_t i = 0; r == 0 && i < n && i < SW_EVENT_PLACES_MAX; i++) {
-		const struct sw_event_place *place = &places[i];
-		/* The returns first: each call that is noted comes to one. */
-		const uint64_t cookie = cookie_of(place, i);
-		for (size_t k = 0; r == 0 && programs->return_fd >= 0 && k < place->n_returns; k++)
-			r = instruction_open(&p, tid, type, place->file_fd, place->returns_off[k],
-					     0, cookie, programs->return_fd);
-		if (r == 0)
-			r = instruction_open(&p, tid, type, place->file_fd, place->file_off,
-					     place->semaphore_off, cookie,
-					     place->releases ? programs->release_fd
-							     : programs->begin_fd);
-	}
+	/* Places that release come first: each thing that is noted has its release watched. */
+	for (int turn = 0; turn < 2; turn++)
+		for (size_t i = 0; r == 0 && i < n && i < SW_EVENT_PLACES_MAX; i++)
+			if (places[i].releases == (turn == 0))
+				r = place_open(&p, tid, type, &places[i], i, programs);
 	if (r < 0) {
 		sw_uprobes_close(&p);
 		return refused(-r, err);
@@ -186,7 +195,8 @@ bool sw_uprobes_are_over(const struct sw_uprobes *p)
 	return p->n > 0 && !sw_target_thread_lives(p->thread_fd, "stat");
 }
 
-/* The beginnings before the returns, as each takes the kernel some ms: a call that is noted can still come to its return. */
+/* Probes close in the reverse order, as each takes the kernel 10 to 100s of ms: a call that is noted can still come to its
+ * return, and what is noted as acquired to its release. */
 void sw_uprobes_close(struct sw_uprobes *p)
 {
 	for (size_t i = p->n; i-- > 0;) {

@@ -17,6 +17,7 @@ ALL = ("pool_get@size=arg0+outer_get@size=arg0/pool_put,open_out@*arg0@size=arg1
        "jump_get@size=arg0/jump_put,reference_get/reference_put")
 FILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir, "cli", "leaks.d")
 PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "python", "pairs.py")
+RING = 16  # of the target
 NUMBERS = "number_add@arg0/number_drop"
 
 
@@ -104,6 +105,19 @@ def outside(tap):
         turn(target, "many 5")
         answer = json.loads(run.end()[1])
         tap.equal((answer["acquired"], answer["open"]), (0, 0), "@outside: the program's own calls do not count")
+
+
+def busy(tap):
+    """A program that goes on while probes open and close: nothing is acquired whose release is not seen."""
+    with Target("pairs") as target:
+        turn(target, "ring")
+        run = begin(target, NUMBERS + ",pool_get+outer_get/pool_put+jump_put", "--json")
+        turn(target, "turn")
+        answer = json.loads(run.end()[1])
+        figures = {key: answer[key] for key in ("acquired", "outstanding", "acquired_again", "lost", "closed_unseen")}
+        tap.check(answer["acquired"] >= RING and answer["outstanding"] <= RING,
+                  "busy: what is outstanding is what the program has at most", figures)
+        tap.check(answer["acquired_again"] == 0 or answer["lost"] > 0, "busy: no release was missed", figures)
 
 
 def full(tap):
@@ -201,7 +215,7 @@ def main():
         tap.skip("leaks --of LIB:ACQUIRE/RELEASE", iterator_refused(), Tap.ROOT)
         tap.done()
     wanted = sys.argv[1:]
-    for test in (rows, blocks, program, outside, full, text, refused, libraries, files):
+    for test in (rows, blocks, program, outside, busy, full, text, refused, libraries, files):
         if not wanted or test.__name__ in wanted:
             tap.guard(test)
     tap.done()

@@ -3,22 +3,25 @@
  * Acquires from functions of its own and releases at random, and writes down who has what: for a line "go SEED" it prints
  * "NAME acquired bytes left bytes-left" for each function that acquires, and then "done"; for "blocks SEED" the same of the
  * C library's blocks. A line "exec" makes it another
- * program; "fork" makes a child that releases all that it has; "many N" acquires N things and releases none.
+ * program; "fork" makes a child that releases all that it has; "many N" acquires N things and releases none. "ring" begins a thread that acquires and releases
+ * without an end, and has RING things at most; "turn" waits until it has acquired RING more.
  */
 #include "target.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ALONE __attribute__((noinline, noclone, used))
 
-enum { TURNS = 300, THREADS = 2, HELD_MAX = 4096, BEFORE = 5 };
+enum { TURNS = 300, THREADS = 2, HELD_MAX = 4096, BEFORE = 5, RING = 16 };
 
 enum who {
 	BY_RESULT,
@@ -345,6 +348,38 @@ static void child_releases(void)
 	(void) waitpid(pid, NULL, 0);
 }
 
+static atomic_ulong n_ring;
+
+/* It uses less than a CPU has: some thousand calls a second. */
+static void *ring(void *unused)
+{
+	void *things[RING] = {0};
+	const struct timespec pause = {.tv_nsec = 100000};
+	(void) unused;
+	for (size_t i = 0;; i = (i + 1) % RING) {
+		if (things[i] != NULL)
+			pool_put(things[i]);
+		things[i] = pool_get(1 + i);
+		n_ring++;
+		(void) nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+static void ring_begin(void)
+{
+	pthread_t id;
+	if (pthread_create(&id, NULL, ring, NULL) != 0)
+		abort();
+}
+
+static void ring_wait(void)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	for (unsigned long end = n_ring + RING; n_ring < end;)
+		(void) nanosleep(&pause, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	char line[64];
@@ -364,6 +399,10 @@ int main(int argc, char **argv)
 				by_number();
 		else if (strcmp(line, "fork\n") == 0)
 			child_releases();
+		else if (strcmp(line, "ring\n") == 0)
+			ring_begin();
+		else if (strcmp(line, "turn\n") == 0)
+			ring_wait();
 		else if (strcmp(line, "exec\n") == 0)
 			(void) execv("/proc/self/exe", argv);
 		printf("done\n");
