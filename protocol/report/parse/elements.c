@@ -7,6 +7,18 @@
 
 #include <string.h>
 
+/* The name of a Debian package (Debian Policy, 5.6.1), which becomes a word of a command that is recommended. Anything else
+ * in a file that came from anywhere is none. */
+static const char *package_or_null(struct sw_report_parser *p, const char *member)
+{
+	static const char first[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+	static const char all[] = "abcdefghijklmnopqrstuvwxyz0123456789+-.";
+	const char *name = sw_parse_string_or_null(p, member);
+	if (name == NULL || name[0] == '\0' || strchr(first, name[0]) == NULL)
+		return NULL;
+	return name[strspn(name, all)] == '\0' ? name : NULL;
+}
+
 void sw_parse_module(struct sw_report_parser *p, size_t index)
 {
 	p->report->modules[index] = (struct sw_report_module){
@@ -19,7 +31,7 @@ void sw_parse_module(struct sw_report_parser *p, size_t index)
 		.symbols_why = sw_parse_string_or_null(p, "symbols_why"),
 		.problem = sw_parse_string_or_null(p, "problem"),
 		.deleted = sw_parse_flag(p, "deleted"),
-		.debug_package = sw_parse_string_or_null(p, "debug_package"),
+		.debug_package = package_or_null(p, "debug_package"),
 	};
 }
 

