@@ -247,7 +247,10 @@ static void processes_put(struct naming *n)
 		uint32_t index = 0;
 		process.comm = string_put(n, process.comm);
 		process.exe = string_put(n, process.exe);
-		if (process.comm != NO_SPACE && process.exe != NO_SPACE)
+		process.unit = string_put(n, process.unit);
+		process.container = string_put(n, process.container);
+		if (process.comm != NO_SPACE && process.exe != NO_SPACE &&
+		    process.unit != NO_SPACE && process.container != NO_SPACE)
 			n->failed |= sw_profile_process_find(n->to, &process, &index) < 0;
 	}
 }

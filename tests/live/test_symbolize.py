@@ -157,8 +157,15 @@ def test_profile(tap):
         named, bare = (os.path.join(directory, name) for name in ("named.json", "bare.json"))
         wait_blocked(target.pid)
         snapwalk("sample", target.pid, "--duration", 1, "--format", "json", "-o", named)
-        with open(named) as file, open(bare, "w") as other:
-            json.dump(without_names(json.load(file)), other)
+        with open(named) as file:
+            profile = json.load(file)
+        profile["processes"] = [{**process, "unit": "some.service", "container": "c0ffee" * 10}
+                                for process in profile["processes"]]
+        with open(named, "w") as file, open(bare, "w") as other:
+            json.dump(profile, file)
+            json.dump(without_names(profile), other)
+        tap.equal(json.loads(snapwalk("symbolize", bare, "--json").stdout)["processes"], profile["processes"],
+                  "unit and container of a process stay")
         wanted = snapwalk("show", named, "--format", "folded").stdout
         tap.check("inlines+0x" in snapwalk("show", bare, "--format", "folded").stdout and "inlines+0x" not in wanted,
                   "a profile without names")
