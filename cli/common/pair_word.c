@@ -121,6 +121,32 @@ static char *attributes_of(char *name)
 	return at + 1;
 }
 
+/* Whether the list has the function on that side of its pair. */
+static bool is_there(const struct sw_pair_list *list, const struct sw_pair_function *f,
+		     bool releases)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->all[i].pair == f->pair && list->all[i].releases == releases &&
+		    strcmp(list->all[i].name, f->name) == 0)
+			return true;
+	return false;
+}
+
+/* A function that moves what it is given, as realloc(3), stands on both sides: another one acquires or releases, too. */
+static bool sides_check(const struct sw_pair_list *list, unsigned pair, struct sw_usage *usage)
+{
+	const char *name = NULL;
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->all[i].pair != pair)
+			continue;
+		if (!is_there(list, &list->all[i], !list->all[i].releases))
+			return true;
+		name = list->all[i].name;
+	}
+	return sw_usage_fail(usage, syntax,
+			     "%.60s acquires and releases, and no other function does", name);
+}
+
 static bool take_function(struct sw_pair_list *list, char *text, struct sw_pair_function f,
 			  struct sw_usage *usage)
 {
@@ -136,6 +162,8 @@ static bool take_function(struct sw_pair_list *list, char *text, struct sw_pair_
 			return false;
 		attributes = next;
 	}
+	if (is_there(list, &f, f.releases))
+		return sw_usage_fail(usage, "give it once", "%.60s is given twice", f.name);
 	if (list->n == SW_EVENT_PLACES_MAX)
 		return sw_usage_fail(usage, "give fewer", "more than %d functions",
 				     SW_EVENT_PLACES_MAX);
@@ -169,7 +197,7 @@ static bool take_pair(struct sw_pair_list *list, char *text, const char *module,
 	if (!take_functions(list, text, f, usage))
 		return false;
 	f.releases = true;
-	return take_functions(list, release, f, usage);
+	return take_functions(list, release, f, usage) && sides_check(list, f.pair, usage);
 }
 
 /* Where the name of a library ends in "LIB:NAME", in which "::" is no colon: a name of C++. */

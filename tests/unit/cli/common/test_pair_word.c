@@ -2,6 +2,7 @@
 #include "common/pair_word.h"
 #include "test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,14 @@ TEST(test_sizes)
 	sw_pair_list_destroy(list);
 }
 
+TEST(test_function_on_both_sides)
+{
+	struct sw_pair_list *list = parse("get+move/put+move,get/put");
+	assert_non_null(list);
+	assert_int_equal(list->n, 6);
+	sw_pair_list_destroy(list);
+}
+
 TEST(test_what_is_refused)
 {
 	static const struct {
@@ -91,6 +100,9 @@ TEST(test_what_is_refused)
 		{"a/b@ok=0", "'@ok=0' of b means"},
 		{"a@size=arg0*/b", "'@size=arg0*' of a means"},
 		{"a@size=arg0**arg1/b", "'@size=arg0**arg1' of a means"},
+		{"a+b+a/c", "a is given twice"},
+		{"a/b+b", "b is given twice"},
+		{"x/y,a/a", "a acquires and releases, and no other function does"},
 		{"a/b@size=arg0", "'@size=arg0' of b means"},
 	};
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
@@ -101,9 +113,9 @@ TEST(test_what_is_refused)
 
 TEST(test_too_many)
 {
-	char text[4 * SW_EVENT_PLACES_MAX + 16] = "a";
+	char text[8 * SW_EVENT_PLACES_MAX + 16] = "a";
 	for (int i = 0; i < SW_EVENT_PLACES_MAX; i++)
-		strcat(text, "+a");
+		(void) snprintf(text + strlen(text), 8, "+a%d", i);
 	strcat(text, "/b");
 	assert_null(parse(text));
 	assert_non_null(strstr(usage.message, "more than 128 functions"));
