@@ -13,6 +13,7 @@
 
 enum {
 	TIMEOUT_MS = 120000,
+	GRACE_MS = 2000,              /* from SIGTERM to SIGKILL */
 	OUTPUT_BYTES_MAX = 256 << 10, /* of each: the rest is read and thrown away */
 	READ_BYTES = 1 << 16,
 	NS_PER_MS = 1000000,
@@ -79,23 +80,35 @@ static void take(struct running *r, size_t i)
 	sw_text_append(&r->text[i], buffer, (size_t) n < left ? (size_t) n : left);
 }
 
-/* Reads until both are closed. False: it took too long. */
-static bool read_both(struct running *r)
+/* Reads until both are closed. client: where the answer goes to, or -1. False: it took too long, or nobody is there to take the
+ * answer. */
+static bool read_both(struct running *r, int64_t ms, int client)
 {
-	int64_t end_ns = sw_clock_ns() + (int64_t) TIMEOUT_MS * NS_PER_MS;
+	int64_t end_ns = sw_clock_ns() + ms * NS_PER_MS;
 	while (r->fds[OUT] >= 0 || r->fds[ERR] >= 0) {
-		struct pollfd fds[FILES] = {{.fd = r->fds[OUT], .events = POLLIN},
-					    {.fd = r->fds[ERR], .events = POLLIN}};
+		struct pollfd fds[] = {{.fd = r->fds[OUT], .events = POLLIN},
+				       {.fd = r->fds[ERR], .events = POLLIN},
+				       {.fd = client}}; /* POLLERR: its reader is gone */
 		int64_t left_ms = (end_ns - sw_clock_ns()) / NS_PER_MS;
 		if (left_ms <= 0)
 			return false;
-		if (poll(fds, FILES, (int) left_ms) < 0 && errno != EINTR)
+		if (poll(fds, SW_ARRAY_SIZE(fds), (int) left_ms) < 0 && errno != EINTR)
+			return false;
+		if (fds[FILES].revents != 0)
 			return false;
 		for (size_t i = 0; i < FILES; i++)
 			if (fds[i].fd >= 0 && fds[i].revents != 0)
 				take(r, i);
 	}
 	return true;
+}
+
+/* Its output is read while it ends: one that writes its result at SIGTERM would wait for a reader. */
+static void stop(struct running *r)
+{
+	(void) kill(r->pid, SIGTERM); /* it lets its target go, and ends */
+	if (!read_both(r, GRACE_MS, -1))
+		(void) kill(r->pid, SIGKILL); /* it is not waited for yet: the pid is its own */
 }
 
 /* At most so many lines, and a line that says how many there are besides. */
@@ -124,9 +137,9 @@ int sw_mcp_run(const struct sw_mcp_call *call, struct sw_mcp_answer *ret, struct
 	int how = 0;
 	*ret = (struct sw_mcp_answer){.status = -1};
 	int failed = start(call, &r, err);
-	bool in_time = failed == 0 && read_both(&r);
+	bool in_time = failed == 0 && read_both(&r, TIMEOUT_MS, STDOUT_FILENO);
 	if (failed == 0 && !in_time)
-		(void) kill(r.pid, SIGTERM); /* it lets its target go, and ends */
+		stop(&r);
 	while (r.pid > 0 && waitpid(r.pid, &how, 0) < 0 && errno == EINTR)
 		;
 	if (failed == 0) {

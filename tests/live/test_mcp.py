@@ -148,9 +148,35 @@ def test_end(tap):
         session.process.stdout.close()
 
 
+def test_client_goes(tap):
+    """Nobody is there to read the answer: the server ends, and a command that does not hear SIGTERM ends with it."""
+    with Target("threads", 1, 10) as target:
+        session = Session()
+        session.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+            "name": "sample", "arguments": {"pid": target.pid, "seconds": 60}}}))
+
+        def children():
+            with open(f"/proc/{session.process.pid}/task/{session.process.pid}/children", encoding="utf-8") as file:
+                return file.read().split()
+        wait_until(children, "the sample to begin")
+        child = int(children()[0])
+        wait_until(lambda: os.readlink(f"/proc/{child}/fd/0") == "/dev/null", "the child to be started")
+        os.kill(child, signal.SIGSTOP)
+        wait_until(lambda: open(f"/proc/{child}/stat").read().split()[2] == "T", "the child to be stopped")
+        session.process.stdin.close()
+        session.process.stdout.close()
+        try:
+            tap.equal(session.process.wait(timeout=15), 0, "the server ends when its client goes")
+        except subprocess.TimeoutExpired:
+            tap.check(False, "the server ends when its client goes", "it is there after 15 s of 60")
+            os.kill(child, signal.SIGKILL)
+            session.process.wait(timeout=hangs_s())
+        tap.check(not os.path.exists(f"/proc/{child}"), "so does the command", child)
+
+
 def main():
     tap = Tap()
-    for test in (test_messages, test_tools, test_end):
+    for test in (test_messages, test_tools, test_end, test_client_goes):
         tap.guard(test)
     tap.done()
 
