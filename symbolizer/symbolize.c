@@ -334,6 +334,9 @@ static const struct sw_unit *unit_of(const struct sw_symbols *symbols, const str
 {
 	const struct sw_symbolizer *s = symbols->priv->symbolizer;
 	uint64_t index;
+	/* A file that another call has read is no answer of a call that asks no files. */
+	if (symbols->without_files && !is_in_memory_alone(place->module))
+		return NULL;
 	return sw_map64_get(&s->by_module, (uint64_t) (uintptr_t) place->module, &index)
 		       ? s->units[index]
 		       : NULL;

@@ -103,7 +103,7 @@ static bool read_both(struct running *r, int64_t ms, int client)
 	return true;
 }
 
-/* Its output is read while it ends: one that writes its result at SIGTERM would wait for a reader. */
+/* The output of the command is read while it ends: it may write its result at SIGTERM, and would wait for a reader. */
 static void stop(struct running *r)
 {
 	(void) kill(r->pid, SIGTERM); /* it lets its target go, and ends */

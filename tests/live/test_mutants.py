@@ -191,7 +191,7 @@ def lint_tree(folder):
         mutants.write(os.path.join(folder, path), text)
         if text.startswith("#!"):
             os.chmod(os.path.join(folder, path), 0o755)
-    for name in ("tests/lint.sh", "tests/imports.py", "tests/mutants.py", "tests/mutate/rules.py", "packaging/news.py"):
+    for name in ("tests/lint.sh", "tests/comments.py", "tests/imports.py", "tests/mutants.py", "tests/mutate/rules.py", "packaging/news.py"):
         os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
         shutil.copy(os.path.join(TESTS, "..", name), os.path.join(folder, name))
     os.makedirs(os.path.join(folder, "news"))

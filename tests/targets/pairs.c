@@ -350,7 +350,7 @@ static void child_releases(void)
 
 static atomic_ulong n_ring;
 
-/* It uses less than a CPU has: some thousand calls a second. */
+/* The loop uses less than a CPU has: some thousand calls a second. */
 static void *ring(void *unused)
 {
 	void *things[RING] = {0};
