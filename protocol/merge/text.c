@@ -37,10 +37,9 @@ static void style(struct writer *w, const char *sequence)
 
 static void put_verdict(struct writer *w)
 {
-	size_t shown = 0, differ = 0;
+	size_t shown = 0;
 	for (size_t i = 0; i < w->findings->n; i++) {
 		const struct sw_merge_finding *f = &w->findings->all[i];
-		differ += f->n_differ > 0;
 		if (shown >= FINDINGS_SHOWN && !w->options->all)
 			continue;
 		style(w, f->n_differ > 0 && shown == 0 ? "\033[1m" : "");
