@@ -294,7 +294,7 @@ static const char *z_tuple(const char *at, struct sw_text *text)
 }
 
 /* An escaped character of GHC 9.0, libraries/ghc-boot/GHC/Utils/Encoding.hs, from behind "z" or "Z"
- * on. Returns the text behind it; NULL if it is none. */
+ * on. Returns the text behind it; NULL if the text is no such character. */
 static const char *z_escape(char z, const char *at, struct sw_text *text)
 {
 	static const char small[] = "a&b|c^d$e=g>h#i.l<m-n!p+q'r\\s/t*u_v%zz";

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "dumps/then.h"
+#include "bytes.h"
 #include "cleanup.h"
 #include "common/complain.h"
 #include "errors.h"
@@ -40,27 +41,11 @@ struct maker {
 	int other_fd;
 };
 
-static bool write_all(int fd, const void *data, size_t size)
-{
-	for (size_t at = 0; at < size;) {
-		ssize_t n = write(fd, (const char *) data + at, size - at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += (size_t) n;
-	}
-	return true;
-}
-
+/* Waits for a byte. False: the other end was closed. */
 static bool byte_read(int fd)
 {
 	char byte;
-	ssize_t n;
-	do
-		n = read(fd, &byte, 1);
-	while (n < 0 && errno == EINTR);
-	return n == 1;
+	return sw_read_all(fd, &byte, sizeof(byte));
 }
 
 /* The program of the task iterator, before the event: it takes longer to load than the copy takes. */
@@ -119,7 +104,7 @@ static int make(void *arg, int fd)
 		return SW_STATUS_NOTHING;
 	dump(m, session, iterator_fd, &header, &text);
 	header.text_bytes = text.size;
-	return write_all(fd, &header, sizeof(header)) && write_all(fd, text.data, text.size)
+	return sw_write_all(fd, &header, sizeof(header)) && sw_write_all(fd, text.data, text.size)
 		       ? SW_STATUS_COMPLETE
 		       : SW_STATUS_NOTHING;
 }
@@ -150,9 +135,9 @@ static void answer(struct sw_apart *maker, const struct sw_options *options, int
 	if (header.text_bytes > left || header.status < 0 || header.status > SW_STATUS_DENIED)
 		header = (struct header){.status = SW_STATUS_NOTHING};
 	header.said[sizeof(header.said) - 1] = '\0';
-	if (write_all(fd, &header, sizeof(header)))
-		(void) write_all(fd, all.data + sizeof(header),
-				 header.text_bytes); /* or nobody waits any more */
+	if (sw_write_all(fd, &header, sizeof(header)))
+		(void) sw_write_all(fd, all.data + sizeof(header),
+				    header.text_bytes); /* or nobody waits any more */
 }
 
 /* For each dump another process; the one that was not asked for ends with this one. */
@@ -173,8 +158,9 @@ static void serve(const struct sw_options *options, pid_t pid, int fd)
 			(void) close(fds[1]); /* the maker sees it, and ends */
 			return;
 		}
-		(void) write_all(fds[1], "", 1); /* a maker that has ended gives an empty answer */
-		(void) close(fds[1]);            /* likewise */
+		(void) sw_write_all(fds[1], "",
+				    1); /* a maker that has ended gives an empty answer */
+		(void) close(fds[1]);   /* likewise */
 		answer(&maker, options, fd);
 	}
 }
@@ -206,7 +192,7 @@ int sw_then_start(struct sw_then *ret, const struct sw_options *options, pid_t p
 
 void sw_then_ask(struct sw_then *then)
 {
-	(void) write_all(then->fd, "", 1); /* who has ended gives an empty answer */
+	(void) sw_write_all(then->fd, "", 1); /* who has ended gives an empty answer */
 	then->busy = true;
 }
 
@@ -216,33 +202,20 @@ bool sw_then_is_there(const struct sw_then *then)
 	return then->busy && poll(&fd, 1, 0) > 0;
 }
 
-static bool read_all(int fd, void *to, size_t size)
-{
-	for (size_t at = 0; at < size;) {
-		ssize_t n = read(fd, (char *) to + at, size - at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		at += (size_t) n;
-	}
-	return true;
-}
-
 void sw_then_answer(struct sw_then *then, struct sw_then_dump *ret)
 {
 	struct header header;
 	char buffer[16384];
 	*ret = (struct sw_then_dump){.status = SW_STATUS_NOTHING};
 	then->busy = false;
-	if (!read_all(then->fd, &header, sizeof(header))) {
+	if (!sw_read_all(then->fd, &header, sizeof(header))) {
 		(void) snprintf(ret->said, sizeof(ret->said),
 				"the process that makes it has ended"); /* fits */
 		return;
 	}
 	for (size_t left = header.text_bytes; left > 0;) {
 		size_t n = left < sizeof(buffer) ? left : sizeof(buffer);
-		if (!read_all(then->fd, buffer, n))
+		if (!sw_read_all(then->fd, buffer, n))
 			return;
 		sw_text_append(&ret->text, buffer, n);
 		left -= n;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "events/function.h"
+#include "bytes.h"
 #include "cleanup.h"
 #include "common/complain.h"
 #include "common/json_text.h"
@@ -441,13 +442,7 @@ static int work(void *arg, int fd)
 		sw_complain(l->subject->name, err.message, sw_error_wire(err.code), l->remedy);
 		return l->is_bad_name ? SW_STATUS_USAGE : sw_status_of(&err);
 	}
-	for (size_t at = 0; at < text.size;) {
-		ssize_t n = write(fd, text.data + at, text.size - at);
-		if (n < 0 && errno != EINTR)
-			return SW_STATUS_NOTHING;
-		at += n > 0 ? (size_t) n : 0;
-	}
-	return SW_STATUS_COMPLETE;
+	return sw_write_all(fd, text.data, text.size) ? SW_STATUS_COMPLETE : SW_STATUS_NOTHING;
 }
 
 /* ---- by the process with privileges ----------------------------------------------------------- */

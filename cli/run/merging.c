@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "run/merging.h"
+#include "bytes.h"
 #include "cleanup.h"
 #include "common/complain.h"
 #include "daemon/read_dump.h"
@@ -30,20 +31,6 @@ struct child {
 	char name[NAME_BYTES_MAX + 1];
 	int status;
 };
-
-/* Whether so many bytes are there. */
-static bool read_whole(int fd, void *to, size_t bytes)
-{
-	for (size_t n = 0; n < bytes;) {
-		ssize_t part = read(fd, (char *) to + n, bytes - n);
-		if (part < 0 && errno == EINTR)
-			continue;
-		if (part <= 0)
-			return false;
-		n += (size_t) part;
-	}
-	return true;
-}
 
 static void refuse(struct child *c, const char *name, const char *why)
 {
@@ -88,8 +75,8 @@ static bool take_frame(struct child *c)
 {
 	struct head head;
 	sw_cleanup(sw_read_dump_deinit) struct sw_read_dump dumps = {0};
-	if (!read_whole(c->fd, &head, sizeof(head)) || head.name_bytes > NAME_BYTES_MAX ||
-	    head.bytes > FRAME_BYTES_MAX || !read_whole(c->fd, c->name, head.name_bytes))
+	if (!sw_read_all(c->fd, &head, sizeof(head)) || head.name_bytes > NAME_BYTES_MAX ||
+	    head.bytes > FRAME_BYTES_MAX || !sw_read_all(c->fd, c->name, head.name_bytes))
 		return false;
 	c->name[head.name_bytes] = '\0';
 	dumps.text = (struct sw_text){.data = malloc(head.bytes + 1), .capacity = head.bytes + 1};
@@ -99,7 +86,7 @@ static bool take_frame(struct child *c)
 		c->status = sw_status_worse(c->status, sw_complain_error(c->name, &err));
 		return false;
 	}
-	if (!read_whole(c->fd, dumps.text.data, head.bytes))
+	if (!sw_read_all(c->fd, dumps.text.data, head.bytes))
 		return false;
 	dumps.text.size = head.bytes;
 	dumps.text.data[head.bytes] = '\0';

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "run/split.h"
+#include "bytes.h"
 #include "cleanup.h"
 #include "common/complain.h"
 #include "errors.h"
@@ -78,28 +79,15 @@ static int worker_run(void *arg, int fd)
 
 /* ---- in the parent ------------------------------------------------------------------------ */
 
-static bool read_whole(int fd, void *to, size_t bytes)
-{
-	for (size_t n = 0; n < bytes;) {
-		ssize_t part = read(fd, (char *) to + n, bytes - n);
-		if (part < 0 && errno == EINTR)
-			continue;
-		if (part <= 0)
-			return false;
-		n += (size_t) part;
-	}
-	return true;
-}
-
 /* The whole of a part is there, or nothing of it: a worker that is killed leaves no half of a line. */
 static bool part_take(int fd, struct part *part, struct sw_text *text)
 {
 	char buffer[COPY_BYTES];
-	if (fd < 0 || !read_whole(fd, part, sizeof(*part)))
+	if (fd < 0 || !sw_read_all(fd, part, sizeof(*part)))
 		return false;
 	for (size_t left = part->bytes; left > 0 && !text->failed;) {
 		size_t n = left < sizeof(buffer) ? left : sizeof(buffer);
-		if (!read_whole(fd, buffer, n))
+		if (!sw_read_all(fd, buffer, n))
 			return false;
 		sw_text_append(text, buffer, n);
 		left -= n;

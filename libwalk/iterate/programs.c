@@ -83,39 +83,28 @@ int sw_iterate_moved_load(size_t max_threads, int *ret_program_fd)
 	.counts_fd = take(&(skeleton)->maps.sw_counts.map_fd),       \
 	.ring_fd = take(&(skeleton)->maps.sw_ring.map_fd)
 
-static int host_load(const struct sw_iterate_sample_sizes *sizes, struct sw_iterate_sample *ret)
-{
-	struct sw_host *skeleton = sw_host__open();
-	if (skeleton == NULL)
-		return -ENOMEM;
-	MAPS_SIZE(skeleton, sizes);
-	int r = sw_host__load(skeleton);
-	if (r == 0)
-		*ret = (struct sw_iterate_sample){.program_fd =
-							  take(&skeleton->progs.sw_host.prog_fd),
-						  .known_fd = take(&skeleton->maps.sw_known.map_fd),
-						  MAPS_TAKE(skeleton)};
-	sw_host__destroy(skeleton);
-	return r;
-}
+/* Loads a skeleton that copies threads at events of the clock: 0, or below. known: its map of that name, or -EBADF. */
+#define SAMPLE_LOAD(name, sizes, known, ret)                                                       \
+	({                                                                                         \
+		struct name *skeleton = name##__open();                                            \
+		if (skeleton != NULL)                                                              \
+			MAPS_SIZE(skeleton, sizes);                                                \
+		int r = skeleton == NULL ? -ENOMEM : name##__load(skeleton);                       \
+		if (r == 0)                                                                        \
+			*(ret) =                                                                   \
+				(struct sw_iterate_sample){.program_fd = take(                     \
+								   &skeleton->progs.name.prog_fd), \
+							   .known_fd = (known),                    \
+							   MAPS_TAKE(skeleton)};                   \
+		name##__destroy(skeleton);                                                         \
+		r;                                                                                 \
+	})
 
 int sw_iterate_sample_load(const struct sw_iterate_sample_sizes *sizes,
 			   struct sw_iterate_sample *ret)
 {
-	if (sizes->all)
-		return host_load(sizes, ret);
-	struct sw_sample *skeleton = sw_sample__open();
-	if (skeleton == NULL)
-		return -ENOMEM;
-	MAPS_SIZE(skeleton, sizes);
-	int r = sw_sample__load(skeleton);
-	if (r == 0)
-		*ret = (struct sw_iterate_sample){.program_fd =
-							  take(&skeleton->progs.sw_sample.prog_fd),
-						  .known_fd = -EBADF,
-						  MAPS_TAKE(skeleton)};
-	sw_sample__destroy(skeleton);
-	return r;
+	return sizes->all ? SAMPLE_LOAD(sw_host, sizes, take(&skeleton->maps.sw_known.map_fd), ret)
+			  : SAMPLE_LOAD(sw_sample, sizes, -EBADF, ret);
 }
 
 /*

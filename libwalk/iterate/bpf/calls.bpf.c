@@ -48,7 +48,7 @@ static __always_inline bool result_is_wanted(const struct sw_called_setup *calle
 	return called->error == SW_CALLED_ANY_ERROR || result == -(int64_t) called->error;
 }
 
-/* Copies memory of arguments, as far as the buffer has room and the page is there. */
+/* Copies memory of arguments, as far as the buffer has space and the page is there. */
 static __always_inline void memory_copy(struct scratch *s, const struct sw_called_setup *called,
 					const uint64_t arguments[SW_CALLED_ARGUMENTS])
 {
