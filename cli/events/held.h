@@ -27,7 +27,7 @@ struct sw_held_row {
  *
  *	create	what was there before, read when events have begun already
  *	event	in the order in which they happened; as sw_event_run.event
- *	check	what is there in the end, read before events end; as sw_event_run.before_end
+ *	check	what is there in the end, read before events end; as sw_event_run.before_end. NULL: nothing is read
  *	list	when all events were read: each thing that is there is accounted for, or is a figure of its own
  *
  * create is called before the sandbox is entered, the others in it. All are given the struct sw_held that create made.

@@ -336,13 +336,6 @@ static int event(void *arg, const struct sw_event *e, uint32_t row, struct sw_er
 
 /* ---- the end ---------------------------------------------------------------------------------- */
 
-static int check(void *arg, struct sw_error *err)
-{
-	(void) arg;
-	(void) err;
-	return 0;
-}
-
 /* The kernel has n things with this handle; those that we have not were handed out without a record. */
 static int confirm(void *arg, const struct sw_event_held *held)
 {
@@ -422,5 +415,4 @@ const struct sw_held_kind sw_held_pairs = {.name = "pairs",
 					   .create = create,
 					   .destroy = destroy,
 					   .event = event,
-					   .check = check,
 					   .list = list};

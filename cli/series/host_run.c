@@ -187,7 +187,6 @@ static int sample_take(struct sw_host_run *run, const struct sw_host_event *even
 	struct sw_host_process *p = process_find(run, event->pid);
 	if (p != NULL && p->start_ns != event->start_ns) {
 		recorder_drop(run, p);
-		p = NULL;
 		run->counts.n_lost++; /* it was handed to the one before */
 		return 0;
 	}
@@ -313,21 +312,15 @@ void sw_host_run_deinit(struct sw_host_run *run)
 	sw_session_destroy(run->session);
 }
 
-static int64_t cpu_ns(clockid_t clock)
-{
-	struct timespec t;
-	(void) clock_gettime(clock, &t); /* cannot fail */
-	return (int64_t) t.tv_sec * NS_PER_S + t.tv_nsec;
-}
-
 /* The sampler would run after the threads that it samples, if it waited for a CPU among them: it has a priority, unless it takes
  * more than a fifth of a CPU. */
 static int round_take_timed(struct sw_host_run *run, struct sw_error *err)
 {
 	enum { ROUNDS = 8, PART = 5 };
-	int64_t begin_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+	int64_t begin_ns = sw_clock_read(CLOCK_THREAD_CPUTIME_ID);
 	int r = round_take(run, err);
-	run->round_ns += (cpu_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns - run->round_ns) / ROUNDS;
+	run->round_ns +=
+		(sw_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin_ns - run->round_ns) / ROUNDS;
 	bool wanted =
 		run->round_ns < NS_PER_S / PART / FETCHES_HZ && !run->options->snapshot.no_realtime;
 	if (wanted && !run->before.raised)
@@ -377,7 +370,7 @@ int sw_host_run_summary(const struct sw_host_run *run)
 	       (double) (c.n_samples + c.n_ended) / run->options->rate_hz, run->options->rate_hz);
 	sw_say("snapwalk", "cost",
 	       "it took %.0f ms of CPU time, and %.0f ms of the CPU time of the processes",
-	       (double) cpu_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e6,
+	       (double) sw_clock_read(CLOCK_PROCESS_CPUTIME_ID) / 1e6,
 	       (double) sw_host_sampler_cost_ns(run->host) / 1e6);
 	if (!sw_host_sampler_with_kernel(run->host))
 		sw_say("snapwalk", "samples_no_kernel",

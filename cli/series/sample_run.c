@@ -239,13 +239,6 @@ static int tick(struct sw_sample_run *run, size_t *ret_alive, struct sw_error *e
 	return 0;
 }
 
-static int64_t cpu_ns(void)
-{
-	struct timespec t;
-	(void) clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); /* cannot fail */
-	return (int64_t) t.tv_sec * NS_PER_S + t.tv_nsec;
-}
-
 /* A sampler that waits for a CPU among those that it samples sees them when they let it. It has a priority
  * as long as that takes little: rounds that nobody is stopped for, and at most a fifth of a CPU. */
 static void priority_set(struct sw_sample_run *run)
@@ -266,9 +259,10 @@ static void priority_set(struct sw_sample_run *run)
 static int round_take(struct sw_sample_run *run, size_t *ret_alive, struct sw_error *err)
 {
 	enum { ROUNDS = 8 }; /* of which it is the average */
-	int64_t begin_ns = cpu_ns();
+	int64_t begin_ns = sw_clock_read(CLOCK_THREAD_CPUTIME_ID);
 	int r = tick(run, ret_alive, err);
-	run->round_ns += (cpu_ns() - begin_ns - run->round_ns) / ROUNDS;
+	run->round_ns +=
+		(sw_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin_ns - run->round_ns) / ROUNDS;
 	priority_set(run);
 	return r;
 }
