@@ -73,9 +73,22 @@ static int terminal(struct sw_error *err)
 	return sw_seccomp_parser(SW_SECCOMP_TERMINAL, err);
 }
 
+/* dump --keep, record */
+static int keeper(struct sw_error *err)
+{
+	return sw_seccomp_parser(SW_SECCOMP_TERMINAL | SW_SECCOMP_FILES, err);
+}
+
 static int sampler(struct sw_error *err)
 {
 	return sw_seccomp_parser(SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE, err);
+}
+
+/* sample --all */
+static int host(struct sw_error *err)
+{
+	return sw_seccomp_parser(SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE | SW_SECCOMP_PROCESSES,
+				 err);
 }
 
 static int top(struct sw_error *err)
@@ -101,7 +114,9 @@ static const struct {
 	{"parser", parser},
 	{"unpacker", files},
 	{"dump", terminal},
+	{"keep", keeper},
 	{"sample", sampler},
+	{"host", host},
 	{"top", top},
 	{"reader", reader},
 	{"spawner", sw_seccomp_spawner},
