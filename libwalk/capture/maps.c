@@ -33,6 +33,7 @@ int sw_capture_maps(struct sw_context *ctx, const struct sw_target *target,
 	if (sw_target_stat(target, &leader))
 		memcpy(take.snap->process.comm, leader.comm, sizeof(leader.comm));
 	sw_snapshot_index(take.snap);
+	sw_pages_helpers_end(&take.snap->priv->pages);
 	take.snap->priv->pages.live_fd = -EBADF; /* is closed here */
 	*ret = sw_take_ptr(take.snap);
 	return 0;

@@ -243,13 +243,20 @@ static bool end_wait(struct sw_expendable *e)
 	return poll(&end, 1, END_MS) > 0;
 }
 
+static void quit_tell(struct sw_expendable *e)
+{
+	e->quits = true;
+	atomic_store(&e->turn, TURN_QUIT);
+	(void) sw_futex(&e->turn, FUTEX_WAKE, 1, NULL); /* or it has not come to its wait */
+}
+
+/* The word to quit is in memory that a parser which is taken over may write to: the signal is not. */
 void sw_expendable_quit(struct sw_expendable *e)
 {
 	if (e->quits)
 		return;
-	e->quits = true;
-	atomic_store(&e->turn, TURN_QUIT);
-	(void) sw_futex(&e->turn, FUTEX_WAKE, 1, NULL); /* or it has not come to its wait */
+	quit_tell(e);
+	(void) kill(e->pid, SIGKILL); /* ours, not yet waited for: the pid is right */
 }
 
 /* A confined one is not killed: its caller may be confined, too. It dies with us. */
@@ -257,10 +264,10 @@ bool sw_expendable_end(struct sw_expendable *e)
 {
 	if (e == NULL)
 		return true;
-	bool told = e->quits; /* long ago: its caller may be confined by now */
-	if (!e->lost) {
-		sw_expendable_quit(e);
-	} else if (!e->confined) {
+	bool told = e->quits; /* and killed, long ago: its caller may be confined by now */
+	if (!e->lost && !told) {
+		quit_tell(e);
+	} else if (e->lost && !e->confined) {
 		(void) kill(e->pid, SIGKILL); /* ours, not yet waited for: the pid is right */
 	}
 	bool ended = end_wait(e);

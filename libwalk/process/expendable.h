@@ -56,8 +56,9 @@ bool sw_expendable_has_died(const struct sw_expendable *e);
  * system calls. For callers that give up theirs. False: it cannot be confined, and has to be ended. */
 bool sw_expendable_confine(struct sw_expendable *e);
 
-/* Told to end, and not waited for, which is left to sw_expendable_end(): on a busy machine that takes
- * a while. It does nothing more. Not for one that is lost. */
+/* Ended by SIGKILL, and not waited for, which is left to sw_expendable_end(): on a busy machine that takes
+ * a while. It does nothing more, whatever is written into its memory. Not for one that is lost, nor for a caller that
+ * may not send the signal any more. */
 void sw_expendable_quit(struct sw_expendable *e);
 
 /* Ends it. False: it cannot be ended yet, and a call of it may still write to where it was told to. */

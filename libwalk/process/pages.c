@@ -305,6 +305,12 @@ void sw_pages_opener_end(struct sw_pages *pages)
 	pages->opener = NULL;
 }
 
+void sw_pages_helpers_end(struct sw_pages *pages)
+{
+	pages->left_behind |= !reader_end(pages);
+	sw_pages_opener_end(pages);
+}
+
 void sw_pages_opener_drop(struct sw_pages *pages)
 {
 	sw_pages_opener_end(pages);

@@ -71,6 +71,9 @@ struct sw_expendable *sw_pages_opener(struct sw_pages *pages);
 void sw_pages_opener_drop(struct sw_pages *pages);
 /* Before privileges are given up. */
 void sw_pages_opener_end(struct sw_pages *pages);
+/* The same for the opener and the reader, which share our memory and have our capabilities: a process that is taken over
+ * by what it parses would have them do what it may not do itself. Either is started anew when it is needed. */
+void sw_pages_helpers_end(struct sw_pages *pages);
 
 /* A file's kind, by the device of its mapping; *ret_stalled: it does not answer. */
 enum sw_fs_kind sw_pages_file_kind(const struct sw_pages *pages, const struct sw_map *map,

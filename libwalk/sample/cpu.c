@@ -474,6 +474,8 @@ static int create(struct sw_context *ctx, struct sw_target *target,
 	}
 	if (s->fixed) /* after the events: of those that begin now there is a record */
 		names_read(s);
+	/* The recipe for copies may have been read by a reader. */
+	sw_pages_helpers_end(&s->base->priv->pages);
 	*ret = s;
 	return 0;
 }

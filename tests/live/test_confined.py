@@ -6,6 +6,7 @@
 
 What it can still do is seen from outside: while it writes a dump that does not fit into a pipe, and by
 a debug file whose name it may not open (where the kernel has Landlock), whoever reads it."""
+import contextlib
 import ctypes
 import fcntl
 import json
@@ -280,10 +281,40 @@ def told_to_end(run):
     return run.communicate()[0]
 
 
+KCMP, KCMP_VM = 312, 1  # the call of x86-64, and the kernel's enum kcmp_type
+
+
+def shares_memory(one, other):
+    return ctypes.CDLL(None).syscall(KCMP, one, other, KCMP_VM, 0, 0) == 0
+
+
+def children_of(pid):
+    found = []
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/children") as file:
+            found += map(int, file.read().split())
+    return found
+
+
+def not_confined(pid):
+    """Children that share the memory of a confined process, and may do more than it: whoever writes into that memory
+    has them do it."""
+    found = []
+    whole = int(status_of(pid)["CapEff"], 16)
+    for child in children_of(pid):
+        with contextlib.suppress(OSError):
+            status = status_of(child)
+            if shares_memory(pid, child) and (status["Seccomp"] != "2" or int(status["CapEff"], 16) & ~whole):
+                found.append((child, status["Seccomp"], status["CapEff"]))
+    return found
+
+
 def between_captures(tap):
     ours = int(status_of(os.getpid())["CapEff"], 16)
     with Target("busy", 2) as target:
         for name, args in {"sample": ("sample", "--duration", "2", "--format", "json"),
+                           "sample --mode cpu": ("sample", "--mode", "cpu", "--duration", "1", "--format", "json"),
+                           "on": ("on", "syscall:close", "--duration", "1", "--json"),
                            "leaks": ("leaks", "--of", "fds", "--duration", "2"),
                            "top": ("top", "--interval", "100")}.items():
             def run(*more):
@@ -291,7 +322,8 @@ def between_captures(tap):
                                         stderr=subprocess.PIPE, text=True)
             child = run()
             wait_until(lambda: status_of(child.pid)["Seccomp"] == "2", f"{name} to give up what it needs not")
-            status = status_of(child.pid)
+            status, others = status_of(child.pid), not_confined(child.pid)
+            tap.equal(others, [], f"{name}: no process that shares its memory keeps more")
             tap.equal([status["NoNewPrivs"], *(int(status[key], 16) for key in ("CapEff", "CapPrm", "CapInh"))],
                       ["1", ours & KEPT, ours & KEPT, 0], f"{name}: keeps what captures need")
             # The other ends by itself, and writes then.

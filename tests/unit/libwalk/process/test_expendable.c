@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -47,6 +48,33 @@ TEST(test_run)
 					      sw_clock_ns() + 60 * (int64_t) PATIENCE_NS));
 		assert_int_equal(n, i);
 	}
+	assert_true(sw_expendable_end(e));
+}
+
+static void pid_read(void *arg)
+{
+	*(pid_t *) arg = getpid();
+}
+
+/* A parser that is taken over may write to the memory of a process that was ended: that one does nothing more. */
+TEST(test_quit)
+{
+	const uint32_t has_job = 1; /* what the first word of the process says then: enum turn */
+	struct sw_expendable *e = NULL;
+	pid_t pid = 0;
+	int n = 0;
+	int64_t until_ns = sw_clock_ns() + 60 * (int64_t) PATIENCE_NS;
+	assert_int_equal(sw_expendable_start(NULL, 0, &e, NULL), 0);
+	assert_true(sw_expendable_run(e, pid_read, &pid, until_ns));
+	assert_true(sw_expendable_run(e, add_one, &n, until_ns));
+	assert_int_equal(kill(pid, SIGSTOP), 0); /* before it has seen the word */
+	sw_expendable_quit(e);
+	assert_false(sw_expendable_run(e, add_one, &n, until_ns));
+	memcpy(e, &has_job, sizeof(has_job));
+	(void) kill(pid, SIGCONT); /* it may have ended */
+	for (int i = 0; i < 20 && n == 1; i++)
+		(void) usleep(SHORT_NS / 10000);
+	assert_int_equal(n, 1);
 	assert_true(sw_expendable_end(e));
 }
 
