@@ -130,5 +130,70 @@ fi
 run top "$blocked" --count 2 --interval 500
 check "top: two looks" status_is 0
 
+# Events. A target answers each line, with "done" in the end.
+target_begin() {
+	mkfifo "/tmp/$1.in"
+	touch "/tmp/$1.out"
+	"$1" <"/tmp/$1.in" >>"/tmp/$1.out" &
+	target=$! said=/tmp/$1.out
+	exec 3>"/tmp/$1.in"
+	while ! grep -q ready "$said"; do sleep 0.1; done
+}
+turn() {
+	before=$(grep -c 'done' "$said")
+	echo "$1" >&3
+	while [ "$(grep -c 'done' "$said")" = "$before" ]; do sleep 0.1; done
+}
+# watch LINE ARGUMENT...: the command, until the target has answered that line.
+watch() {
+	line=$1
+	shift
+	snapwalk "$@" -d 0 --json "$target" >/tmp/out 2>/tmp/err &
+	command=$!
+	while [ -d /proc/$command ] && ! grep -q -e '^Seccomp:.2' -e '^State:.Z' /proc/$command/status; do sleep 0.1; done
+	turn "$line"
+	kill -TERM $command
+	wait $command
+	status=$?
+}
+# whole "KEY":NUMBER...: the command has succeeded, and the answer has each of them.
+whole() {
+	[ $status = 0 ] || return 1
+	for figure in "$@"; do
+		grep -q -e "$figure[,}]" /tmp/out || return 1
+	done
+}
+# watched NAME LINE "ARGUMENTS" "KEY":NUMBER...: one check.
+watched() {
+	name=$1 line=$2 arguments=$3
+	shift 3
+	# shellcheck disable=SC2086 # several arguments
+	watch "$line" $arguments
+	check "$name" whole "$@"
+}
+if [ $touchless = yes ]; then
+	target_begin pairs
+	watched "on syscall: each call" "many 7" "on syscall:write" '"events":2' '"lost":0'
+	watched "on func: each call" "many 7" "on func:pairs:number_add" '"events":7' '"lost":0'
+	watched "on func --slower: none of these calls" "many 7" "on func:pairs:number_add --slower 60s" '"events":0'
+	watched "leaks --of LIB:ACQUIRE/RELEASE: what is outstanding" "many 7" \
+		"leaks --of pairs:number_add@arg0/number_drop" '"acquired":7' '"outstanding":7' '"open":7' '"lost":0'
+	for what in threads maps; do
+		watched "leaks --of $what" "many 7" "leaks --of $what" '"lost":0'
+	done
+	watched "on blocked" "many 7" "on blocked --slower 60s" '"lost":0'
+	for event in thread process; do
+		watched "on $event" "many 7" "on $event" '"lost":0'
+	done
+	watched "on death: it lives" "many 7" "on death" '"cause":"lives"'
+	exec 3>&-
+	target_begin descriptors
+	watch go leaks --of fds
+	acquired=$(awk 'NF == 3 { n += $2 } END { print n }' "$said")
+	check "leaks --of fds: all that it got, each accounted for" whole "\"acquired\":$acquired" '"unknown_origin":0' \
+		'"closed_unseen":0' '"checked":true' '"lost":0'
+	exec 3>&-
+fi
+
 echo "1..$n"
 poweroff -f

@@ -49,7 +49,8 @@ struct scratch {
 	uint32_t n_faults;
 	uint32_t at, n_parts, flags;
 	uint32_t n_looked; /* by a program that counts what it looks at, of any event */
-	uint8_t out[OUT_MASK + 1 + PART_MASK + 1];
+	/* A part may begin at any offset that OUT_MASK leaves, as far as the verifier of Linux 6.1 knows. */
+	uint8_t out[OUT_MASK + 1 + sizeof(struct sw_sampled_part) + PART_MASK + 1];
 };
 
 struct {
