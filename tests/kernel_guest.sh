@@ -160,7 +160,7 @@ watch() {
 whole() {
 	[ $status = 0 ] || return 1
 	for figure in "$@"; do
-		grep -q -e "$figure[,}]" /tmp/out || return 1
+		grep -q -e "${figure}[,}]" /tmp/out || return 1
 	done
 }
 # watched NAME LINE "ARGUMENTS" "KEY":NUMBER...: one check.

@@ -68,11 +68,12 @@ int sw_iterate_calls_open(enum sw_iterate_calls which, const struct sw_iterate_s
 			  struct sw_error *err)
 {
 	struct sw_iterate_programs p;
-	int r = sw_iterate_calls_load(which, sizes, &p);
+	struct sw_verifier_said said;
+	int r = sw_iterate_calls_load(which, sizes, &p, &said);
 	if (r == -ENOMEM)
 		return sw_fail_nomem(err);
 	if (r < 0)
-		return sw_iterate_refused(-r, err);
+		return sw_iterate_refused(-r, &said, err);
 	others_drop(&p);
 	r = element_update(p.sample.setup_fd, setup);
 	if (r == 0)
@@ -81,7 +82,7 @@ int sw_iterate_calls_open(enum sw_iterate_calls which, const struct sw_iterate_s
 		r = list_link(&p);
 	if (r < 0) {
 		sw_iterate_calls_close(&p);
-		return r == -ENOMEM ? sw_fail_nomem(err) : sw_iterate_refused(-r, err);
+		return r == -ENOMEM ? sw_fail_nomem(err) : sw_iterate_refused(-r, NULL, err);
 	}
 	*ret = p;
 	return 0;
@@ -97,7 +98,7 @@ int sw_iterate_calls_begin(struct sw_iterate_programs *p, struct sw_error *err)
 		if (fd == -ENOMEM)
 			return sw_fail_nomem(err);
 		if (fd < 0)
-			return sw_iterate_refused(-fd, err);
+			return sw_iterate_refused(-fd, NULL, err);
 		p->link_fds[i] = fd;
 	}
 	return 0;

@@ -170,7 +170,7 @@ static int pin(int directory_fd, enum sw_iterate_program program, struct sw_erro
 	union bpf_attr attr;
 	int r = sw_iterate_program_load(program, &fd);
 	if (r < 0)
-		return r == -ENOMEM ? sw_fail_nomem(err) : sw_iterate_refused(-r, err);
+		return r == -ENOMEM ? sw_fail_nomem(err) : sw_iterate_refused(-r, NULL, err);
 	if (!info_read(fd, &info))
 		return sw_fail_errno(err, SW_E_IO, "the kernel does not describe its programs");
 	tag_print(&info, tag);

@@ -7,6 +7,7 @@
 #include "iterate/programs.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Generated code: not ours to warn about. */
@@ -83,13 +84,35 @@ int sw_iterate_moved_load(size_t max_threads, int *ret_program_fd)
 	.counts_fd = take(&(skeleton)->maps.sw_counts.map_fd),       \
 	.ring_fd = take(&(skeleton)->maps.sw_ring.map_fd)
 
+/* The kernel's log is of the program that was loaded last: that which was refused. */
+enum { LOG_BYTES = 1 << 20 };
+
+/* Loads a skeleton: 0, or below. One that the verifier may have refused is loaded once more, with its log. */
+#define SAYING_LOAD(name, skeleton, ret_said)                                          \
+	({                                                                             \
+		int status = name##__load(skeleton);                                   \
+		char *log = sw_verifier_refused(status) ? calloc(1, LOG_BYTES) : NULL; \
+		(ret_said)->text[0] = '\0';                                            \
+		if (log != NULL) {                                                     \
+			(skeleton)->ctx.log_level = 1;                                 \
+			(skeleton)->ctx.log_size = LOG_BYTES;                          \
+			(skeleton)->ctx.log_buf = (uintptr_t) log;                     \
+			status = name##__load(skeleton);                               \
+			log[LOG_BYTES - 1] = '\0';                                     \
+			if (status < 0)                                                \
+				sw_verifier_said_of(log, ret_said);                    \
+		}                                                                      \
+		free(log);                                                             \
+		status;                                                                \
+	})
+
 /* Loads a skeleton that copies threads at events of the clock: 0, or below. known: its map of that name, or -EBADF. */
-#define SAMPLE_LOAD(name, sizes, known, ret)                                                       \
+#define SAMPLE_LOAD(name, sizes, known, ret, ret_said)                                             \
 	({                                                                                         \
 		struct name *skeleton = name##__open();                                            \
 		if (skeleton != NULL)                                                              \
 			MAPS_SIZE(skeleton, sizes);                                                \
-		int r = skeleton == NULL ? -ENOMEM : name##__load(skeleton);                       \
+		int r = skeleton == NULL ? -ENOMEM : SAYING_LOAD(name, skeleton, ret_said);        \
 		if (r == 0)                                                                        \
 			*(ret) =                                                                   \
 				(struct sw_iterate_sample){.program_fd = take(                     \
@@ -101,90 +124,91 @@ int sw_iterate_moved_load(size_t max_threads, int *ret_program_fd)
 	})
 
 int sw_iterate_sample_load(const struct sw_iterate_sample_sizes *sizes,
-			   struct sw_iterate_sample *ret)
+			   struct sw_iterate_sample *ret, struct sw_verifier_said *ret_said)
 {
-	return sizes->all ? SAMPLE_LOAD(sw_host, sizes, take(&skeleton->maps.sw_known.map_fd), ret)
-			  : SAMPLE_LOAD(sw_sample, sizes, -EBADF, ret);
+	return sizes->all ? SAMPLE_LOAD(sw_host, sizes, take(&skeleton->maps.sw_known.map_fd), ret,
+					ret_said)
+			  : SAMPLE_LOAD(sw_sample, sizes, -EBADF, ret, ret_said);
 }
 
 /*
  * Loads a skeleton that copies threads at events, with as many programs and trace points as are given: 0, or below.
  * PROGRAM() names them, and may choose by what the function is told.
  */
-#define EVENTS_LOAD(name, sizes, ret, ...) \
-	EVENTS_LOAD_SIZED(name, sizes, (void) 0, ret, __VA_ARGS__)
+#define EVENTS_LOAD(name, sizes, ret, ret_said, ...) \
+	EVENTS_LOAD_SIZED(name, sizes, (void) 0, ret, ret_said, __VA_ARGS__)
 /* The same with maps of its own, whose sizes the third argument sets. */
-#define EVENTS_LOAD_SIZED(name, sizes, set, ret, ...)                                \
-	({                                                                           \
-		struct name *skeleton = name##__open();                              \
-		if (skeleton != NULL) {                                              \
-			MAPS_SIZE(skeleton, sizes);                                  \
-			set;                                                         \
-		}                                                                    \
-		int r = skeleton == NULL ? -ENOMEM : name##__load(skeleton);         \
-		if (r == 0)                                                          \
-			*(ret) = (struct sw_iterate_programs){                       \
-				.sample = {.program_fd = -EBADF,                     \
-					   .known_fd = -EBADF,                       \
-					   MAPS_TAKE(skeleton)},                     \
-				.called_fd = take(&skeleton->maps.sw_called.map_fd), \
-				.link_fds = {-EBADF, -EBADF, -EBADF},                \
-				__VA_ARGS__};                                        \
-		name##__destroy(skeleton);                                           \
-		r;                                                                   \
+#define EVENTS_LOAD_SIZED(name, sizes, set, ret, ret_said, ...)                             \
+	({                                                                                  \
+		struct name *skeleton = name##__open();                                     \
+		if (skeleton != NULL) {                                                     \
+			MAPS_SIZE(skeleton, sizes);                                         \
+			set;                                                                \
+		}                                                                           \
+		int r = skeleton == NULL ? -ENOMEM : SAYING_LOAD(name, skeleton, ret_said); \
+		if (r == 0)                                                                 \
+			*(ret) = (struct sw_iterate_programs){                              \
+				.sample = {.program_fd = -EBADF,                            \
+					   .known_fd = -EBADF,                              \
+					   MAPS_TAKE(skeleton)},                            \
+				.called_fd = take(&skeleton->maps.sw_called.map_fd),        \
+				.link_fds = {-EBADF, -EBADF, -EBADF},                       \
+				__VA_ARGS__};                                               \
+		name##__destroy(skeleton);                                                  \
+		r;                                                                          \
 	})
 #define PROGRAM(name) take(&skeleton->progs.name.prog_fd)
 
 int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_sample_sizes *sizes,
-			  struct sw_iterate_programs *ret)
+			  struct sw_iterate_programs *ret, struct sw_verifier_said *ret_said)
 {
 	switch (which) {
 	case SW_ITERATE_CALL_BEGINS:
-		return EVENTS_LOAD(sw_calls, sizes, ret,
+		return EVENTS_LOAD(sw_calls, sizes, ret, ret_said,
 				   .program_fds = {PROGRAM(sw_call_enter), -EBADF, -EBADF},
 				   .trace_points = {"sys_enter"});
 	case SW_ITERATE_CALL_RETURNS:
-		return EVENTS_LOAD(sw_calls, sizes, ret,
+		return EVENTS_LOAD(sw_calls, sizes, ret, ret_said,
 				   .program_fds = {PROGRAM(sw_call_exit), -EBADF, -EBADF},
 				   .trace_points = {"sys_exit"});
 	case SW_ITERATE_DESCRIPTORS:
-		return EVENTS_LOAD(sw_descriptors, sizes, ret,
+		return EVENTS_LOAD(sw_descriptors, sizes, ret, ret_said,
 				   .program_fds = {PROGRAM(sw_descriptor_enter),
 						   PROGRAM(sw_descriptor_exit),
 						   PROGRAM(sw_descriptor_ends)},
 				   .trace_points = {"sys_enter", "sys_exit", "sched_process_exit"});
 	case SW_ITERATE_MAPPINGS:
-		return EVENTS_LOAD(sw_mappings, sizes, ret,
+		return EVENTS_LOAD(sw_mappings, sizes, ret, ret_said,
 				   .program_fds = {PROGRAM(sw_mapping_enter),
 						   PROGRAM(sw_mapping_exit),
 						   PROGRAM(sw_mapping_ends)},
 				   .trace_points = {"sys_enter", "sys_exit", "sched_process_exit"});
 	case SW_ITERATE_LIVES:
-		return EVENTS_LOAD(sw_lives, sizes, ret,
+		return EVENTS_LOAD(sw_lives, sizes, ret, ret_said,
 				   .program_fds = {PROGRAM(sw_thread_made),
 						   PROGRAM(sw_thread_ended),
 						   PROGRAM(sw_thread_alone)},
 				   .trace_points = {"task_newtask", "sched_process_exit",
 						    "sched_process_exec"});
 	case SW_ITERATE_DEATHS:
-		return EVENTS_LOAD(sw_deaths, sizes, ret,
+		return EVENTS_LOAD(sw_deaths, sizes, ret, ret_said,
 				   .program_fds = {PROGRAM(sw_death_sent), PROGRAM(sw_death_signal),
 						   PROGRAM(sw_death_exit)},
 				   .trace_points = {"signal_generate", "signal_deliver",
 						    "sched_process_exit"});
 	case SW_ITERATE_MADE:
-		return EVENTS_LOAD(sw_made, sizes, ret,
+		return EVENTS_LOAD(sw_made, sizes, ret, ret_said,
 				   .program_fds = {PROGRAM(sw_made), -EBADF, -EBADF},
 				   .trace_points = {"sched_process_fork"});
 	case SW_ITERATE_BLOCKED:
-		return EVENTS_LOAD(sw_blocked, sizes, ret,
+		return EVENTS_LOAD(sw_blocked, sizes, ret, ret_said,
 				   .program_fds = {PROGRAM(sw_blocked), -EBADF, -EBADF},
 				   .trace_points = {"sched_switch"});
 	case SW_ITERATE_FUNCTION_BEGINS:
-		return EVENTS_LOAD(sw_functions, sizes, ret,
+		return EVENTS_LOAD(sw_functions, sizes, ret, ret_said,
 				   .program_fds = {PROGRAM(sw_function_enter), -EBADF, -EBADF});
 	case SW_ITERATE_FUNCTION_RETURNS: /* the first notes when a call begins */
-		return EVENTS_LOAD(sw_functions, sizes, ret,
+		return EVENTS_LOAD(sw_functions, sizes, ret, ret_said,
 				   .program_fds = {PROGRAM(sw_function_note),
 						   PROGRAM(sw_function_return), -EBADF});
 	case SW_ITERATE_PAIRS:
@@ -192,7 +216,7 @@ int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_s
 			sw_pairs, sizes,
 			skeleton->maps.sw_held.max_entries =
 				(sizes)->n_held != 0 ? (sizes)->n_held : SW_CALLED_HELD_DEFAULT,
-			ret,
+			ret, ret_said,
 			.program_fds = {PROGRAM(sw_pair_note), PROGRAM(sw_pair_acquired),
 					PROGRAM(sw_pair_released), PROGRAM(sw_pair_program)},
 			.trace_points = {NULL, NULL, NULL, "sched_process_exec"},

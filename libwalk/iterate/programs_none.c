@@ -30,18 +30,20 @@ const char *sw_iterate_program_identity(enum sw_iterate_program program)
 }
 
 int sw_iterate_sample_load(const struct sw_iterate_sample_sizes *sizes,
-			   struct sw_iterate_sample *ret)
+			   struct sw_iterate_sample *ret, struct sw_verifier_said *ret_said)
 {
 	(void) sizes;
 	(void) ret;
+	ret_said->text[0] = '\0';
 	return -EOPNOTSUPP;
 }
 
 int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_sample_sizes *sizes,
-			  struct sw_iterate_programs *ret)
+			  struct sw_iterate_programs *ret, struct sw_verifier_said *ret_said)
 {
 	(void) which;
 	(void) sizes;
 	(void) ret;
+	ret_said->text[0] = '\0';
 	return -EOPNOTSUPP;
 }

@@ -75,13 +75,15 @@ static int refused_capabilities(const struct sw_iterate_machine *machine, const 
 						 : "");
 }
 
-static int refused_permission(const struct sw_iterate_machine *machine, struct sw_error *err)
+static int refused_permission(const struct sw_iterate_machine *machine, int error,
+			      struct sw_error *err)
 {
 	if (machine->user_namespace)
 		return sw_fail(err, SW_E_NOT_PERMITTED,
 			       "the task iterator needs CAP_BPF and CAP_PERFMON outside of user "
 			       "namespaces (container?)");
-	return sw_fail(
+	errno = error;
+	return sw_fail_errno(
 		err, SW_E_NOT_PERMITTED,
 		"bpf() is refused by a system call filter or a security module (container?)");
 }
@@ -108,7 +110,8 @@ void sw_iterate_machine_look(struct sw_iterate_machine *machine)
 		machine->unprivileged = -1;
 }
 
-int sw_iterate_refused_by(const struct sw_iterate_machine *machine, int error, struct sw_error *err)
+int sw_iterate_refused_by(const struct sw_iterate_machine *machine, int error,
+			  const struct sw_verifier_said *said, struct sw_error *err)
 {
 	if (!machine->built)
 		return sw_fail(err, SW_E_UNSUPPORTED,
@@ -122,8 +125,14 @@ int sw_iterate_refused_by(const struct sw_iterate_machine *machine, int error, s
 	const char *missing = capabilities_missing(machine);
 	if (missing[0] != '\0')
 		return refused_capabilities(machine, missing, err);
+	if (said != NULL && said->text[0] != '\0') {
+		errno = error;
+		return sw_fail_errno(err, SW_E_UNSUPPORTED,
+				     "the verifier of this kernel refuses the program (%s)",
+				     said->text);
+	}
 	if (error == EPERM || error == EACCES)
-		return refused_permission(machine, err);
+		return refused_permission(machine, error, err);
 	if (error == ENOSYS)
 		return sw_fail(err, SW_E_NOT_PERMITTED,
 			       "bpf() is not there: a system call filter (container?) or a kernel "
@@ -140,9 +149,9 @@ int sw_iterate_refused_by(const struct sw_iterate_machine *machine, int error, s
 	return sw_fail_errno(err, SW_E_UNSUPPORTED, "the kernel refuses the task iterator");
 }
 
-int sw_iterate_refused(int error, struct sw_error *err)
+int sw_iterate_refused(int error, const struct sw_verifier_said *said, struct sw_error *err)
 {
 	struct sw_iterate_machine machine;
 	sw_iterate_machine_look(&machine);
-	return sw_iterate_refused_by(&machine, error, err);
+	return sw_iterate_refused_by(&machine, error, said, err);
 }

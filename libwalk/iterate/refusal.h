@@ -2,12 +2,15 @@
 #ifndef SW_ITERATE_REFUSAL_H
 #define SW_ITERATE_REFUSAL_H
 
+#include "iterate/verifier.h"
+
 #include <snapwalk/error.h>
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Why the kernel refuses a program: it says a number only, so what is known of the machine decides. */
+/* Why the kernel refuses a program: it says a number, and of some programs a line of its verifier; so what is known of the
+ * machine decides, too. */
 
 struct sw_iterate_machine {
 	bool built;            /* this build has the programs */
@@ -22,11 +25,11 @@ struct sw_iterate_machine {
 /* Finds out about this machine, and our rights on it. Reads files of /proc and /sys. */
 void sw_iterate_machine_look(struct sw_iterate_machine *machine);
 
-/* -SW_E_*, *err filled: why loading failed with that errno. */
+/* -SW_E_*, *err filled: why loading failed with that errno. said: NULL: nothing is known of the verifier. */
 int sw_iterate_refused_by(const struct sw_iterate_machine *machine, int error,
-			  struct sw_error *err);
+			  const struct sw_verifier_said *said, struct sw_error *err);
 
 /* Both. */
-int sw_iterate_refused(int error, struct sw_error *err);
+int sw_iterate_refused(int error, const struct sw_verifier_said *said, struct sw_error *err);
 
 #endif

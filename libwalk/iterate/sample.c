@@ -24,15 +24,16 @@ int sw_iterate_sample_open(const struct sw_iterate_sample_sizes *sizes,
 			   struct sw_error *err)
 {
 	struct sw_iterate_sample sample;
-	int r = sw_iterate_sample_load(sizes, &sample);
+	struct sw_verifier_said said;
+	int r = sw_iterate_sample_load(sizes, &sample, &said);
 	if (r == -ENOMEM)
 		return sw_fail_nomem(err);
 	if (r < 0)
-		return sw_iterate_refused(-r, err);
+		return sw_iterate_refused(-r, &said, err);
 	r = element_update(sample.setup_fd, 0, setup);
 	if (r < 0) {
 		sw_iterate_sample_close(&sample);
-		return sw_iterate_refused(-r, err);
+		return sw_iterate_refused(-r, NULL, err);
 	}
 	*ret = sample;
 	return 0;
@@ -59,8 +60,9 @@ int sw_iterate_sample_process(const struct sw_iterate_sample *sample, pid_t pid,
 	case E2BIG: return sw_fail(err, SW_E_LIMIT, "more processes than can be sampled at once");
 	case EPERM:
 	case EACCES:
-		return sw_fail(err, SW_E_NOT_PERMITTED, "bpf() is refused for process %d",
-			       (int) pid);
+		errno = -r;
+		return sw_fail_errno(err, SW_E_NOT_PERMITTED, "bpf() is refused for process %d",
+				     (int) pid);
 	default:
 		errno = -r;
 		return sw_fail_errno(err, SW_E_IO, "cannot sample process %d", (int) pid);

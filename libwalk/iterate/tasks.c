@@ -51,7 +51,7 @@ int sw_iterate_load(enum sw_iterate_program program, int *ret_program_fd, struct
 		return 0;
 	if (r == -ENOMEM)
 		return sw_fail_nomem(err);
-	return sw_iterate_refused(-r, err);
+	return sw_iterate_refused(-r, NULL, err);
 }
 
 int sw_iterate_link(int program_fd, int pidfd, int *ret_link_fd, struct sw_error *err)
@@ -96,7 +96,7 @@ int sw_iterate_moved_program(size_t max_threads, int *ret_program_fd, struct sw_
 	int r = sw_iterate_moved_load(max_threads, ret_program_fd);
 	if (r == -ENOMEM)
 		return sw_fail_nomem(err);
-	return r == 0 ? 0 : sw_iterate_refused(-r, err);
+	return r == 0 ? 0 : sw_iterate_refused(-r, NULL, err);
 }
 
 void sw_iterate_want_wait_keys(int fd)

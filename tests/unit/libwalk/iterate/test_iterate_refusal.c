@@ -26,7 +26,7 @@ static void expect(const struct sw_iterate_machine *machine, int error, int code
 		   const char *message)
 {
 	struct sw_error err = {0};
-	assert_int_equal(sw_iterate_refused_by(machine, error, &err), -code);
+	assert_int_equal(sw_iterate_refused_by(machine, error, NULL, &err), -code);
 	assert_int_equal(err.code, code);
 	assert_string_equal(err.message, message);
 }
@@ -72,7 +72,8 @@ TEST(capabilities)
 	/* counts as both: so it is something else */
 	machine.capabilities = BIT(CAP_SYS_ADMIN);
 	expect(&machine, EPERM, SW_E_NOT_PERMITTED,
-	       "bpf() is refused by a system call filter or a security module (container?)");
+	       "bpf() is refused by a system call filter or a security module (container?): "
+	       "Operation not permitted");
 }
 
 TEST(filters_and_namespaces)
@@ -97,6 +98,23 @@ TEST(lockdown)
 	strcpy(machine.lockdown, "integrity");
 	expect(&machine, EINVAL, SW_E_UNSUPPORTED,
 	       "the kernel refuses the task iterator: Invalid argument");
+}
+
+TEST(the_verifier_s_reason)
+{
+	struct sw_iterate_machine machine = able();
+	struct sw_verifier_said said = {"R1 max value is outside of the allowed memory range"};
+	struct sw_error err = {0};
+	assert_int_equal(sw_iterate_refused_by(&machine, EACCES, &said, &err), -SW_E_UNSUPPORTED);
+	assert_string_equal(err.message, "the verifier of this kernel refuses the program (R1 max "
+					 "value is outside of the allowed memory range): "
+					 "Permission denied");
+	/* it did not look at it */
+	said.text[0] = '\0';
+	assert_int_equal(sw_iterate_refused_by(&machine, EACCES, &said, &err), -SW_E_NOT_PERMITTED);
+	machine.capabilities = 0;
+	strcpy(said.text, "program of this type cannot use helper bpf_probe_read_user#112");
+	assert_int_equal(sw_iterate_refused_by(&machine, EINVAL, &said, &err), -SW_E_NOT_PERMITTED);
 }
 
 TEST(this_machine)
