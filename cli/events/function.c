@@ -259,8 +259,8 @@ static void operands_put(const struct sw_event_place *place, struct sw_text *tex
 	}
 }
 
-/* A line for each place: [start, end) of the mapping, offset, whether it is emulated and reentered, number and offsets of
- * the returns, operands, name. */
+/* A line for each place: [start, end) of the mapping, offset, whether it is emulated and reentered, which returns have the
+ * result as an argument, number and offsets of the returns, operands, name. */
 static int place_put(struct look_up *l, const struct sw_event_place *place, const char *name,
 		     struct sw_text *text, struct sw_error *err)
 {
@@ -274,9 +274,9 @@ static int place_put(struct look_up *l, const struct sw_event_place *place, cons
 			       "the kernel does not probe code in a mapping that is %s, as that of "
 			       "%.100s is",
 			       (map->prot & SW_MAP_SHARED) ? "shared" : "writable", name);
-	sw_text_printf(text, "%" PRIx64 " %" PRIx64 " %" PRIx64 " %d %d %zu ", map->start_avma,
-		       map->end_avma, place->file_off, place->emulated, place->reentered,
-		       place->n_returns);
+	sw_text_printf(text, "%" PRIx64 " %" PRIx64 " %" PRIx64 " %d %d %" PRIx64 " %zu ",
+		       map->start_avma, map->end_avma, place->file_off, place->emulated,
+		       place->reentered, place->returns_first, place->n_returns);
 	for (size_t k = 0; k < place->n_returns; k++)
 		sw_text_printf(text, "%" PRIx64 " ", place->returns_off[k]);
 	operands_put(place, text);
@@ -552,8 +552,9 @@ static int place_take(const struct sw_target *target, const char *line, struct s
 	struct sw_event_place place = {.file_fd = -EBADF};
 	int emulated, reentered, at = 0;
 	if (f->n == SW_EVENT_PLACES_MAX ||
-	    sscanf(line, "%" SCNx64 " %" SCNx64 " %" SCNx64 " %d %d %zu %n", &start, &end,
-		   &place.file_off, &emulated, &reentered, &place.n_returns, &at) != 6 ||
+	    sscanf(line, "%" SCNx64 " %" SCNx64 " %" SCNx64 " %d %d %" SCNx64 " %zu %n", &start,
+		   &end, &place.file_off, &emulated, &reentered, &place.returns_first,
+		   &place.n_returns, &at) != 7 ||
 	    at == 0 || !returns_take(&line, (size_t) at, &place) || !operands_take(&line, &place))
 		return sw_fail(err, SW_E_INTERNAL, "what looked it up has written nonsense");
 	place.emulated = emulated != 0;

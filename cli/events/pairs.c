@@ -49,6 +49,18 @@ static void halves_drop(const struct sw_pair_list *list, struct sw_function *f)
 	f->n = n;
 }
 
+/* Whether a function is in its pair both ways: it takes one back and hands another one out, as realloc(3). */
+static bool is_both(const struct sw_pair_list *list, const struct sw_pair_function *of)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		const struct sw_pair_function *other = &list->all[i];
+		if (other->pair == of->pair && other->releases != of->releases &&
+		    other->module == of->module && strcmp(other->name, of->name) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void places_set(const struct sw_pair_list *list, struct sw_function *f)
 {
 	for (size_t i = 0; i < f->n; i++) {
@@ -59,6 +71,8 @@ static void places_set(const struct sw_pair_list *list, struct sw_function *f)
 		f->places[i].size = of->size;
 		f->places[i].size_times = of->size_times;
 		f->places[i].only_zero = of->only_zero;
+		f->places[i].nests = of->releases && (of->nests || is_both(list, of));
+		f->places[i].moves = !of->releases && is_both(list, of);
 		if (of->outside) {
 			f->places[i].inside_start_avma = f->start_avma[i];
 			f->places[i].inside_end_avma = f->end_avma[i];
@@ -180,6 +194,10 @@ struct pairs {
 		*last; /* owned: of each pair, handle -> index + 1 of the last thing; 0: none */
 	unsigned n_pairs;
 	uint64_t again; /* handed out while they were outstanding */
+	/* The last thing that a thread has given up by a function which may turn out to have kept it. */
+	struct sw_map64 by_thread; /* owned, as the following: thread -> index + 1 */
+	struct thing *given;
+	size_t n_given, given_max;
 };
 
 static void destroy(struct sw_held *held)
@@ -189,6 +207,8 @@ static void destroy(struct sw_held *held)
 		sw_map64_deinit(&p->last[i]);
 	free(p->last);
 	free(p->things);
+	free(p->given);
+	sw_map64_deinit(&p->by_thread);
 	sw_held_deinit(&p->held);
 	free(p);
 }
@@ -291,9 +311,49 @@ static int drop(struct pairs *p, uint32_t at)
 	return r;
 }
 
-/* The kernel tells only of those that it has. */
-static int take_back(struct pairs *p, const struct sw_event *e, unsigned pair)
+static int given_note(struct pairs *p, pid_t tid, const struct thing *thing)
 {
+	uint64_t at = 0;
+	if (!sw_map64_get(&p->by_thread, (uint64_t) tid, &at)) {
+		struct thing *grown =
+			sw_grow(p->given, p->n_given, &p->given_max, 16, sizeof(*grown));
+		if (grown == NULL)
+			return -SW_E_NOMEM;
+		p->given = grown;
+		at = ++p->n_given;
+		if (sw_map64_put(&p->by_thread, (uint64_t) tid, at) < 0)
+			return -SW_E_NOMEM;
+	}
+	p->given[at - 1] = *thing;
+	return 0;
+}
+
+/* The thread's last release was none: the function has failed. */
+static int keep(struct pairs *p, const struct sw_event *e)
+{
+	uint64_t given = 0;
+	uint32_t at;
+	if (!sw_map64_get(&p->by_thread, (uint64_t) e->tid, &given))
+		return 0;
+	struct thing *thing = &p->given[given - 1];
+	if (!thing->used || thing->handle != e->arguments[0])
+		return 0; /* it is without a stack */
+	int r = thing_take(p, &at);
+	if (r < 0)
+		return r;
+	thing->earlier = last_of(p, thing->pair, thing->handle);
+	p->things[at - 1] = *thing;
+	p->n_used++;
+	p->held.rows[thing->index].released--;
+	p->held.released--;
+	*thing = (struct thing){0};
+	return sw_map64_put(&p->last[p->things[at - 1].pair], e->arguments[0], at);
+}
+
+/* The kernel tells only of those that it has. */
+static int take_back(struct pairs *p, const struct sw_event *e, const struct sw_event_place *place)
+{
+	const unsigned pair = place->pair;
 	uint32_t at = last_of(p, pair, e->arguments[0]);
 	if (at == 0) { /* when it was handed out there was no space for a record */
 		sw_held_acquired(&p->held, 0, e);
@@ -301,7 +361,8 @@ static int take_back(struct pairs *p, const struct sw_event *e, unsigned pair)
 		return 0;
 	}
 	sw_held_released(&p->held, p->things[at - 1].index);
-	return drop(p, at);
+	int r = place->nests ? given_note(p, e->tid, &p->things[at - 1]) : 0;
+	return r < 0 ? r : drop(p, at);
 }
 
 /* The process is another program: its memory is gone. */
@@ -330,7 +391,9 @@ static int event(void *arg, const struct sw_event *e, uint32_t row, struct sw_er
 	if (r == 0 && e->kind == SW_EVENT_HANDED && e->place < f->n)
 		r = hand_out(p, e, f->places[e->place].pair, index);
 	if (r == 0 && e->kind == SW_EVENT_TAKEN && e->place < f->n)
-		r = take_back(p, e, f->places[e->place].pair);
+		r = take_back(p, e, &f->places[e->place]);
+	if (r == 0 && e->kind == SW_EVENT_KEPT)
+		r = keep(p, e);
 	return r < 0 ? sw_fail_nomem(err) : 0;
 }
 

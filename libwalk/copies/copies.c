@@ -335,6 +335,9 @@ struct sw_copies_counts sw_copies_counts(const struct sw_copies *c)
 		sum.n_not_held += __atomic_load_n(&c->counts[i].n_not_held, __ATOMIC_RELAXED);
 		sum.n_unknown += __atomic_load_n(&c->counts[i].n_unknown, __ATOMIC_RELAXED);
 		sum.n_none += __atomic_load_n(&c->counts[i].n_none, __ATOMIC_RELAXED);
+		for (size_t k = 0; k < SW_ARRAY_SIZE(sum.n_begun); k++)
+			sum.n_begun[k] +=
+				__atomic_load_n(&c->counts[i].n_begun[k], __ATOMIC_RELAXED);
 		sum.n_timed += __atomic_load_n(&c->counts[i].n_timed, __ATOMIC_RELAXED);
 		sum.ns += __atomic_load_n(&c->counts[i].ns, __ATOMIC_RELAXED);
 	}

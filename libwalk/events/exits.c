@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "events/place.h"
+#include "events/stubs.h"
 #include "formats/elf_file.h"
 #include "formats/elf_frames.h"
 
@@ -142,6 +143,25 @@ static void jumps_add(const struct exits *e, const struct sw_elf *elf, struct pa
 	}
 }
 
+/* Jumps to memset(3), which returns its first argument: calloc(3) ends by one. The code of memset is chosen when the program
+ * is loaded, so its RETs are not known. */
+static int fills_add(const struct exits *e, const struct sw_elf *elf, uint64_t *ret, size_t *ret_n,
+		     uint64_t *ret_first)
+{
+	struct sw_insn insn;
+	for (size_t at = 0; at < e->code.size && insn_at(e, at, &insn); at += insn.length) {
+		if (insn.op != SW_INSN_JUMP || !(e->marks[at] & IS_REACHED) ||
+		    insn.target - e->avma < e->code.size ||
+		    !sw_stub_leads_to(elf, insn.target, "memset"))
+			continue;
+		if (*ret_n == SW_EVENT_RETURNS_MAX)
+			return -SW_E_UNSUPPORTED;
+		*ret_first |= UINT64_C(1) << *ret_n;
+		ret[(*ret_n)++] = e->avma + at;
+	}
+	return 0;
+}
+
 static int none(struct sw_error *err)
 {
 	return sw_fail(err, SW_E_UNSUPPORTED,
@@ -151,7 +171,8 @@ static int none(struct sw_error *err)
 
 /* Adds the returns of the code, and where it jumps to; elf: NULL: that is not followed. */
 static int exits_add(struct sw_bytes code, uint64_t avma, const struct sw_elf *elf,
-		     struct parts *parts, uint64_t *ret, size_t *ret_n, struct sw_error *err)
+		     struct parts *parts, uint64_t *ret, size_t *ret_n, uint64_t *ret_first,
+		     struct sw_error *err)
 {
 	if (code.size == 0 || code.size > CODE_MAX)
 		return sw_fail(err, SW_E_UNSUPPORTED,
@@ -168,6 +189,10 @@ static int exits_add(struct sw_bytes code, uint64_t avma, const struct sw_elf *e
 	reached_mark(&e);
 	if (elf != NULL)
 		jumps_add(&e, elf, parts);
+	if (elf != NULL && fills_add(&e, elf, ret, ret_n, ret_first) < 0)
+		return sw_fail(err, SW_E_UNSUPPORTED,
+			       "its returns are not followed: it has more than %d",
+			       SW_EVENT_RETURNS_MAX);
 	return returns_list(&e, ret, ret_n, err);
 }
 
@@ -175,7 +200,7 @@ int sw_exits_find(struct sw_bytes code, uint64_t avma, uint64_t *ret, size_t *re
 		  struct sw_error *err)
 {
 	*ret_n = 0;
-	int r = exits_add(code, avma, NULL, NULL, ret, ret_n, err);
+	int r = exits_add(code, avma, NULL, NULL, ret, ret_n, NULL, err);
 	for (size_t i = 0; r == 0 && i < *ret_n; i++)
 		ret[i] -= avma;
 	return r == 0 && *ret_n == 0 ? none(err) : r;
@@ -184,7 +209,7 @@ int sw_exits_find(struct sw_bytes code, uint64_t avma, uint64_t *ret, size_t *re
 /* Adds the returns of code that the function jumps to, directly or not. Code that is not understood has none: calls that end
  * there are left out. */
 static int jumped_to_add(const struct sw_elf *elf, struct parts *parts, uint64_t *ret,
-			 size_t *ret_n, struct sw_error *err)
+			 size_t *ret_n, uint64_t *ret_first, struct sw_error *err)
 {
 	for (size_t i = 1; i < parts->n; i++) {
 		const struct part part = parts->all[i];
@@ -194,11 +219,13 @@ static int jumped_to_add(const struct sw_elf *elf, struct parts *parts, uint64_t
 		if (!sw_elf_loaded(elf, part.start, &code) || code.size < part.end - part.start)
 			continue;
 		code.size = part.end - part.start;
-		int r = exits_add(code, part.start, elf, parts, ret, ret_n, &why);
+		int r = exits_add(code, part.start, elf, parts, ret, ret_n, ret_first, &why);
 		if (r == -SW_E_NOMEM)
 			return sw_fail_nomem(err);
-		if (r < 0)
+		if (r < 0) {
 			*ret_n = before;
+			*ret_first &= (UINT64_C(1) << before) - 1;
+		}
 	}
 	return 0;
 }
@@ -210,6 +237,7 @@ int sw_event_returns_of(const void *image, size_t image_size, uint64_t svma, uin
 	struct sw_elf elf;
 	uint64_t all[SW_EVENT_RETURNS_MAX];
 	struct parts parts = {.all = {{svma, svma + size}}, .n = 1};
+	uint64_t first = 0;
 	size_t n = 0;
 	int r = sw_place_code(image, image_size, svma, &code, err);
 	if (r < 0)
@@ -219,9 +247,9 @@ int sw_event_returns_of(const void *image, size_t image_size, uint64_t svma, uin
 			       "its returns are not followed: a loop comes back to its beginning");
 	(void) sw_elf_init(&elf, (struct sw_bytes){image, image_size}); /* as there */
 	code.size = size <= code.size ? size : 0;
-	r = exits_add(code, svma, &elf, &parts, all, &n, err);
+	r = exits_add(code, svma, &elf, &parts, all, &n, &first, err);
 	if (r == 0)
-		r = jumped_to_add(&elf, &parts, all, &n, err);
+		r = jumped_to_add(&elf, &parts, all, &n, &first, err);
 	if (r == 0 && n == 0)
 		r = none(err);
 	for (size_t i = 0; r == 0 && i < n; i++) {
@@ -230,7 +258,9 @@ int sw_event_returns_of(const void *image, size_t image_size, uint64_t svma, uin
 			return sw_fail(err, SW_E_INVALID, "its code is not in the file");
 		place->returns_off[i] = (uint64_t) (at.data - (const uint8_t *) image);
 	}
-	if (r == 0)
+	if (r == 0) {
 		place->n_returns = n;
+		place->returns_first = first;
+	}
 	return r;
 }

@@ -133,7 +133,10 @@ static uint64_t cookie_of(const struct sw_event_place *place, size_t number)
 	       value_bits(place->handle) << SW_CALLED_HANDLE_AT |
 	       value_bits(place->size) << SW_CALLED_SIZE_AT |
 	       (uint64_t) place->only_zero << SW_CALLED_ONLY_ZERO_AT |
-	       (uint64_t) (place->size_times & SW_CALLED_VALUE_ARGUMENT) << SW_CALLED_TIMES_AT;
+	       (uint64_t) (place->size_times & SW_CALLED_VALUE_ARGUMENT) << SW_CALLED_TIMES_AT |
+	       (uint64_t) place->nests << SW_CALLED_NESTS_AT |
+	       (uint64_t) place->moves << SW_CALLED_MOVES_AT |
+	       (uint64_t) !place->emulated << SW_CALLED_STEPPED_AT;
 }
 
 /* The returns before the beginning: each call that is noted comes to one. */
@@ -144,7 +147,8 @@ static int place_open(struct sw_uprobes *p, pid_t tid, uint32_t type,
 	const uint64_t cookie = cookie_of(place, number);
 	int r = 0;
 	for (size_t k = 0; r == 0 && programs->return_fd >= 0 && k < place->n_returns; k++)
-		r = instruction_open(p, tid, type, place->file_fd, place->returns_off[k], 0, cookie,
+		r = instruction_open(p, tid, type, place->file_fd, place->returns_off[k], 0,
+				     cookie | (place->returns_first >> k & 1) << SW_CALLED_FIRST_AT,
 				     programs->return_fd);
 	return r < 0 ? r
 		     : instruction_open(p, tid, type, place->file_fd, place->file_off,

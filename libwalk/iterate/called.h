@@ -32,6 +32,13 @@ enum {
 	SW_CALLED_ONLY_ZERO_AT = 48,
 	SW_CALLED_TIMES_AT =
 		49, /* three bits: the argument by which the size is multiplied; 0: by none */
+	SW_CALLED_NESTS_AT =
+		52, /* what is taken back: it may call another function of the pair with it */
+	SW_CALLED_MOVES_AT =
+		53, /* with a result of 0 it has not taken argument 0 back, unless the size is 0 */
+	SW_CALLED_FIRST_AT =
+		54, /* of a return: the result is the first argument of the function that it ends by a jump to */
+	SW_CALLED_STEPPED_AT = 55, /* the kernel steps the instruction */
 	/* Parts of a value. */
 	SW_CALLED_VALUE_ARGUMENT = 7, /* from 1 on; 0: the result */
 	SW_CALLED_VALUE_POINTED = 8,  /* the word that this points to */
@@ -129,6 +136,7 @@ enum sw_called_what {
 	SW_CALLED_WAITS,            /* for value[1] ns */
 	SW_CALLED_PAIR_ACQUIRED,    /* handle value[0], of size value[1], at place value[2] */
 	SW_CALLED_PAIR_RELEASED,    /* likewise, without a size */
+	SW_CALLED_PAIR_KEPT, /* the thread's last release of value[0] was none: it is still there */
 };
 
 /* The things that SW_CALLED_MAKES can tell: number of the setup. */

@@ -222,6 +222,10 @@ int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_s
 			.trace_points = {NULL, NULL, NULL, "sched_process_exec"},
 			.held_fd = take(&skeleton->maps.sw_held.map_fd),
 			.list_program_fd = PROGRAM(sw_pair_list));
+	case SW_ITERATE_PAIR_CALLS:
+		return EVENTS_LOAD(sw_pairs, sizes, ret,
+				   .program_fds = {PROGRAM(sw_pair_begun), -EBADF,
+						   PROGRAM(sw_pair_taken)});
 	}
 	return -EINVAL;
 }

@@ -167,6 +167,11 @@ struct sw_sampled_head {
 };
 
 /* Per CPU. */
+enum sw_sampled_begun {
+	SW_SAMPLED_RELEASES = 1 << 0, /* else it hands out */
+	SW_SAMPLED_STEPPED = 1 << 1,  /* the kernel steps the instruction that is probed */
+};
+
 struct sw_sampled_counts {
 	uint64_t n_taken;
 	uint64_t n_no_space; /* the ring was full, or another CPU wrote to it in that instant */
@@ -178,6 +183,8 @@ struct sw_sampled_counts {
 	uint64_t n_not_held; /* acquired, and not followed: the table was full */
 	uint64_t n_unknown;  /* released, and not in the table */
 	uint64_t n_none;     /* calls that acquired nothing */
+	/* Calls of them that have begun, by what they do: enum sw_sampled_begun. */
+	uint64_t n_begun[4];
 	uint64_t n_timed;    /* that were taken or found no space, and how long they all took */
 	uint64_t ns;
 };

@@ -74,7 +74,8 @@ int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw
 		*ret_calls = SW_ITERATE_BLOCKED;
 		break;
 	case SW_EVENT_PAIRS:
-		*ret_calls = SW_ITERATE_PAIRS;
+	case SW_EVENT_PAIR_CALLS:
+		*ret_calls = o->what == SW_EVENT_PAIRS ? SW_ITERATE_PAIRS : SW_ITERATE_PAIR_CALLS;
 		for (size_t i = 0; i < o->n_places && i < SW_CALLED_PLACES_MAX; i++)
 			ret->inside[i] = (struct sw_called_range){o->places[i].inside_start_avma,
 								  o->places[i].inside_end_avma};
@@ -163,8 +164,10 @@ static bool event_read(const struct sw_copy_part *part, struct sw_event *ret)
 		return true;
 	case SW_CALLED_PAIR_ACQUIRED:
 	case SW_CALLED_PAIR_RELEASED:
-		ret->kind =
-			event.what == SW_CALLED_PAIR_ACQUIRED ? SW_EVENT_HANDED : SW_EVENT_TAKEN;
+	case SW_CALLED_PAIR_KEPT:
+		ret->kind = event.what == SW_CALLED_PAIR_ACQUIRED   ? SW_EVENT_HANDED
+			    : event.what == SW_CALLED_PAIR_RELEASED ? SW_EVENT_TAKEN
+								    : SW_EVENT_KEPT;
 		ret->arguments[0] = event.value[0];
 		ret->arguments[1] = event.value[1];
 		return true;

@@ -407,13 +407,14 @@ static void names_read(struct sw_cpu_sampler *s)
 static int probes_open(struct sw_cpu_sampler *s, struct sw_error *err)
 {
 	const struct sw_event_options *o = &s->wanted;
-	const bool pairs = o->what == SW_EVENT_PAIRS;
+	const bool counts = o->what == SW_EVENT_PAIR_CALLS;
+	const bool pairs = o->what == SW_EVENT_PAIRS || counts;
 	if (!pairs && o->what != SW_EVENT_FUNCTION)
 		return 0;
 	return sw_uprobes_open(
 		s->target, o->places, o->n_places,
 		&(struct sw_uprobes_programs){.begin_fd = sw_copies_program(s->copies, 0),
-					      .return_fd = pairs || o->at_return
+					      .return_fd = (pairs && !counts) || o->at_return
 								   ? sw_copies_program(s->copies, 1)
 								   : -EBADF,
 					      .release_fd = pairs ? sw_copies_program(s->copies, 2)
@@ -1004,12 +1005,17 @@ struct sw_event_cost sw_event_sampler_cost(const struct sw_cpu_sampler *s)
 	struct sw_copies_counts counts = {0};
 	if (s->copies != NULL)
 		counts = sw_copies_counts(s->copies);
-	return (struct sw_event_cost){.n_copied = counts.n_timed,
-				      .ns = counts.ns,
-				      .n_left_out = counts.n_left_out,
-				      .n_not_held = counts.n_not_held,
-				      .n_unknown = counts.n_unknown,
-				      .n_none = counts.n_none};
+	return (struct sw_event_cost){
+		.n_copied = counts.n_timed,
+		.ns = counts.ns,
+		.n_left_out = counts.n_left_out,
+		.n_not_held = counts.n_not_held,
+		.n_unknown = counts.n_unknown,
+		.n_none = counts.n_none,
+		.n_handing = counts.n_begun[0],
+		.n_handing_stepped = counts.n_begun[SW_SAMPLED_STEPPED],
+		.n_taking = counts.n_begun[SW_SAMPLED_RELEASES],
+		.n_taking_stepped = counts.n_begun[SW_SAMPLED_RELEASES | SW_SAMPLED_STEPPED]};
 }
 
 int sw_event_sampler_held(const struct sw_cpu_sampler *s,

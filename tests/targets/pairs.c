@@ -256,6 +256,26 @@ ALONE void by_realloc(void)
 	note(BY_REALLOC, (uintptr_t) realloc((void *) (uintptr_t) old, size), size);
 }
 
+/* A call that fails leaves its block there, one for nothing frees it; both hand out nothing. */
+static void realloc_to_nothing(void)
+{
+	/* By memory that the compiler does not see through: it knows that no object is so large. */
+	static volatile size_t too_large = SIZE_MAX / 2;
+	if (n_held == 0)
+		return;
+	size_t at = pick((uint32_t) n_held);
+	void *block = (void *) (uintptr_t) all[at].handle;
+	n_none++;
+	if (pick(3) > 0) {
+		if (realloc(block, too_large) != NULL)
+			abort();
+		return;
+	}
+	if (realloc(block, 0) != NULL)
+		abort();
+	all[at] = all[--n_held];
+}
+
 ALONE void by_memalign(void)
 {
 	void *block;
@@ -323,13 +343,17 @@ static void go(uint64_t seed, void *before[BEFORE])
 }
 
 /* Random blocks, of which some are from before. */
-static void blocks(uint64_t seed)
+static void blocks(uint64_t seed, void *before[BEFORE])
 {
 	static void (*const acquirers[])(void) = {by_malloc, by_calloc, by_realloc, by_memalign,
 						  by_strdup};
 	state = seed;
+	for (int i = 0; i < BEFORE; i++, n_unknown++)
+		free(before[i]);
 	for (int i = 0; i < TURNS; i++) {
 		acquirers[pick(5)]();
+		if (pick(5) == 0)
+			realloc_to_nothing();
 		if (n_held > 0 && pick(3) > 0)
 			give_back(pick((uint32_t) n_held));
 	}
@@ -383,17 +407,19 @@ static void ring_wait(void)
 int main(int argc, char **argv)
 {
 	char line[64];
-	void *before[BEFORE];
+	void *before[BEFORE], *blocks_before[BEFORE];
 	(void) argc;
 	for (int i = 0; i < BEFORE; i++)
 		before[i] = pool_get(10);
+	for (int i = 0; i < BEFORE; i++)
+		blocks_before[i] = malloc(10);
 	setbuf(stdout, NULL);
 	printf("ready\n");
 	while (fgets(line, sizeof(line), stdin) != NULL) {
 		if (strncmp(line, "go ", 3) == 0)
 			go(strtoull(line + 3, NULL, 10), before);
 		else if (strncmp(line, "blocks ", 7) == 0)
-			blocks(strtoull(line + 7, NULL, 10));
+			blocks(strtoull(line + 7, NULL, 10), blocks_before);
 		else if (strncmp(line, "many ", 5) == 0)
 			for (unsigned long n = strtoul(line + 5, NULL, 10); n > 0; n--)
 				by_number();

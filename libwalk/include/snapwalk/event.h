@@ -44,6 +44,9 @@ enum sw_event_what {
 	/* Things that some functions hand out and others take back: at the return of the first, at the beginning of the others.
 	 * Breakpoints as of SW_EVENT_FUNCTION. The kernel keeps what is outstanding. */
 	SW_EVENT_PAIRS,
+	/* The calls of those functions are counted (struct sw_event_cost), and there are no events: breakpoints at their
+	 * beginnings alone. */
+	SW_EVENT_PAIR_CALLS,
 };
 
 /** A value of a call. */
@@ -80,6 +83,8 @@ struct sw_event_place {
 	bool reentered; /* a loop of the function comes back to it: its turns look like calls */
 	size_t n_returns; /* of the function: where its RET instructions are in the file; with at_return */
 	uint64_t returns_off[SW_EVENT_RETURNS_MAX];
+	/* A bit for each of them that is no RET, but a jump to memset(3) or one like it, whose result is its first argument. */
+	uint64_t returns_first;
 	/* The part of the function in pair number pair, of SW_EVENT_PAIRS. */
 	bool releases; /* it takes one back: it has no returns; else it hands one out */
 	unsigned pair;
@@ -87,6 +92,9 @@ struct sw_event_place {
 	struct sw_event_value size;   /* of what is handed out; an argument, or none */
 	unsigned size_times; /* the argument, from 1 on, by which that is multiplied; 0: none */
 	bool only_zero;      /* a result of 32 bits other than 0 is an error */
+	bool nests; /* it takes back, and may do so by another function of the pair: that is once */
+	/* It hands out, and takes argument 0 back, unless its result is 0 and the size is not: realloc(3). */
+	bool moves;
 	/* Calls that come from [start, end) do not count, as those of a library by itself; end 0: all do. */
 	uint64_t inside_start_avma, inside_end_avma;
 	/* A probe that the program declares: the arguments are its operands, not registers. */
@@ -160,6 +168,7 @@ enum sw_event_kind {
 	SW_EVENT_WAITED, /* lasted_ns */
 	SW_EVENT_HANDED, /* of a pair: a function hands out arguments[0], whose size is arguments[1] */
 	SW_EVENT_TAKEN, /* of a pair: a function is about to take arguments[0] back, which was handed out */
+	SW_EVENT_KEPT, /* of a pair: it has not, and what the thread's last SW_EVENT_TAKEN is of is still there */
 };
 
 enum { SW_EVENT_HANDLES_MAX = 256 };
@@ -276,6 +285,9 @@ struct sw_event_cost {
 	uint64_t n_not_held; /* handed out when n_held were outstanding: these have no event */
 	uint64_t n_unknown;  /* taken back, and not handed out since the beginning */
 	uint64_t n_none;     /* calls that handed out nothing: failures */
+	/* Calls of places that hand out, and that take back: of those with an instruction that the kernel executes by itself,
+	 * and of others. */
+	uint64_t n_handing, n_handing_stepped, n_taking, n_taking_stepped;
 };
 /** So far. Of a sampler of sw_event_sampler_create(). */
 SW_PUBLIC struct sw_event_cost sw_event_sampler_cost(const struct sw_cpu_sampler *sampler);

@@ -88,7 +88,7 @@ static __always_inline void call_note(void *ctx)
 	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
 	struct sw_called_setup *called = called_here();
 	struct sw_sampled_counts *counts = counts_here();
-	struct call call = call_of(user, bpf_get_attach_cookie(ctx));
+	struct call call = call_of(user, bpf_get_attach_cookie(ctx) & SW_CALLED_PLACE_MASK);
 	struct entered entered = {.time_ns = bpf_ktime_get_ns(), .r14 = user->r14};
 	if (called == NULL || counts == NULL)
 		return;
@@ -101,11 +101,17 @@ static __always_inline void call_note(void *ctx)
 	}
 }
 
+/* The result of the call that ends at a place of this cookie: a jump to memset(3) has it as an argument. */
+static __always_inline uint64_t result_of(const struct pt_regs *user, uint64_t cookie)
+{
+	return (cookie >> SW_CALLED_FIRST_AT & 1) != 0 ? user->di : user->ax;
+}
+
 /* A RET of the function is about to be executed. False: no call of it ends here, or one that began before the probes. */
-static __always_inline bool call_ends(const struct pt_regs *user, uint64_t place,
+static __always_inline bool call_ends(const struct pt_regs *user, uint64_t cookie,
 				      struct sw_sampled_counts *counts, struct entered *ret)
 {
-	struct call call = call_of(user, place);
+	struct call call = call_of(user, cookie & SW_CALLED_PLACE_MASK);
 	const struct entered *entered = bpf_map_lookup_elem(&sw_calls, &call);
 	if (entered == NULL)
 		return false;

@@ -68,7 +68,9 @@ int sw_function_enter(void *ctx)
 	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
 	struct sw_called_setup *called = called_here();
 	struct sw_called_event event = {.what = SW_CALLED_FUNCTION_BEGINS,
-					.value = {0, 0, bpf_get_attach_cookie(ctx)}};
+					.value = {0, 0,
+						  bpf_get_attach_cookie(ctx) &
+							  SW_CALLED_PLACE_MASK}};
 	uint64_t words[SW_CALLED_ARGUMENTS];
 	if (called == NULL)
 		return 0;
@@ -90,17 +92,18 @@ int sw_function_return(void *ctx)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
 	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
-	uint64_t place = bpf_get_attach_cookie(ctx), now_ns = bpf_ktime_get_ns();
+	uint64_t cookie = bpf_get_attach_cookie(ctx), now_ns = bpf_ktime_get_ns();
 	struct sw_called_setup *called = called_here();
 	struct sw_sampled_counts *counts = counts_here();
 	struct entered entered;
-	if (called == NULL || counts == NULL || !call_ends(user, place, counts, &entered))
+	if (called == NULL || counts == NULL || !call_ends(user, cookie, counts, &entered))
 		return 0;
 	uint64_t lasted_ns = now_ns - entered.time_ns;
 	if (lasted_ns < called->slower_ns)
 		return 0;
 	struct sw_called_event event = {.what = SW_CALLED_FUNCTION_RETURNS,
-					.value = {user->ax, lasted_ns, place}};
+					.value = {result_of(user, cookie), lasted_ns,
+						  cookie & SW_CALLED_PLACE_MASK}};
 	function_take(called, &event, entered.words);
 	return 0;
 }

@@ -8,7 +8,25 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-enum { ONLY_NEW = 1 /* BPF_NOEXIST of linux/bpf.h */ };
+enum {
+	ONLY_NEW = 1,        /* BPF_NOEXIST of linux/bpf.h */
+	MAP_LRU_HASH = 9,    /* BPF_MAP_TYPE_LRU_HASH */
+	THREADS_MAX = 16384, /* whose last release is known */
+};
+
+/* The last thing that a thread has taken back by a function that may call another one with it. */
+struct given {
+	uint64_t handle, sp;
+	uint64_t was_there; /* it was outstanding: held */
+	struct sw_called_held held;
+};
+
+struct {
+	__uint(type, MAP_LRU_HASH);
+	__uint(max_entries, THREADS_MAX);
+	__type(key, uint64_t); /* the thread, as the kernel has it */
+	__type(value, struct given);
+} sw_given SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -54,10 +72,39 @@ static __always_inline void acquired_take(const struct sw_called_event *event)
 	(void) taking_end(&t); /* what was lost is counted */
 }
 
+/* A call has begun. */
+static __always_inline void begun_count(uint64_t cookie, uint32_t what)
+{
+	struct sw_sampled_counts *counts = counts_here();
+	uint32_t stepped = (cookie >> SW_CALLED_STEPPED_AT & 1) != 0 ? SW_SAMPLED_STEPPED : 0;
+	if (counts != NULL)
+		counts->n_begun[(what | stepped) & 3]++;
+}
+
 SEC("uprobe")
 int sw_pair_note(void *ctx)
 {
+	if (called_here() == NULL)
+		return 0;
+	begun_count(bpf_get_attach_cookie(ctx), 0);
 	call_note(ctx);
+	return 0;
+}
+
+/* Where calls are counted alone. */
+SEC("uprobe")
+int sw_pair_begun(void *ctx)
+{
+	if (called_here() != NULL)
+		begun_count(bpf_get_attach_cookie(ctx), 0);
+	return 0;
+}
+
+SEC("uprobe")
+int sw_pair_taken(void *ctx)
+{
+	if (called_here() != NULL)
+		begun_count(bpf_get_attach_cookie(ctx), SW_SAMPLED_RELEASES);
 	return 0;
 }
 
@@ -96,6 +143,45 @@ static __always_inline struct sw_called_held *held_add(const struct sw_called_ha
 	return held;
 }
 
+/*
+ * A function that takes one back and hands another out, as realloc(3), has ended with nothing: what was taken back in its
+ * beginning is there still.
+ */
+static __always_inline void given_put_back(struct sw_called_setup *called,
+					   struct sw_sampled_counts *counts,
+					   const struct task_struct *task, uint64_t cookie,
+					   const struct given *given)
+{
+	struct sw_called_handle key = {.handle = given->handle,
+				       .pair = cookie >> SW_CALLED_PAIR_AT & UINT16_MAX};
+	struct sw_called_held held = given->held;
+	if (given->was_there == 0) {
+		counts->n_unknown--;
+		return;
+	}
+	held.n = 1;
+	if (bpf_map_update_elem(&sw_held, &key, &held, 0) != 0) {
+		counts->n_not_held++;
+		return;
+	}
+	alone_put(called, task, SW_CALLED_PAIR_KEPT, key.handle, 1, cookie & SW_CALLED_PLACE_MASK);
+}
+
+/* size: that is asked for. */
+static __always_inline void moved_end(struct sw_called_setup *called,
+				      struct sw_sampled_counts *counts,
+				      const struct task_struct *task, uint64_t cookie,
+				      const struct entered *entered, uint64_t result, uint64_t size)
+{
+	uint64_t thread = (uint32_t) task->pid;
+	const struct given *given = bpf_map_lookup_elem(&sw_given, &thread);
+	if (given == NULL || given->handle != entered->words[0])
+		return;
+	if (result == 0 && size != 0)
+		given_put_back(called, counts, task, cookie, given);
+	(void) bpf_map_delete_elem(&sw_given, &thread); /* it was there */
+}
+
 SEC("uprobe")
 int sw_pair_acquired(void *ctx)
 {
@@ -111,12 +197,14 @@ int sw_pair_acquired(void *ctx)
 		return 0;
 	uint32_t bytes = cookie >> SW_CALLED_SIZE_AT & UINT8_MAX;
 	uint32_t times = cookie >> SW_CALLED_TIMES_AT & SW_CALLED_VALUE_ARGUMENT;
-	uint64_t factor = 1;
-	if (((cookie >> SW_CALLED_ONLY_ZERO_AT & 1) != 0 && (uint32_t) user->ax != 0) ||
-	    !value_get(cookie >> SW_CALLED_HANDLE_AT & UINT8_MAX, entered.words, user->ax,
+	uint64_t factor = 1, result = result_of(user, cookie);
+	bool known = (bytes == 0 || value_get(bytes, entered.words, result, &size)) &&
+		     (times == 0 || value_get(times, entered.words, result, &factor));
+	if ((cookie >> SW_CALLED_MOVES_AT & 1) != 0)
+		moved_end(called, counts, task, cookie, &entered, result, size * factor);
+	if (((cookie >> SW_CALLED_ONLY_ZERO_AT & 1) != 0 && (uint32_t) result != 0) || !known ||
+	    !value_get(cookie >> SW_CALLED_HANDLE_AT & UINT8_MAX, entered.words, result,
 		       &key.handle) ||
-	    (bytes != 0 && !value_get(bytes, entered.words, user->ax, &size)) ||
-	    (times != 0 && !value_get(times, entered.words, user->ax, &factor)) ||
 	    key.handle == 0) {
 		counts->n_none++;
 		return 0;
@@ -151,17 +239,31 @@ int sw_pair_released(void *ctx)
 	struct sw_called_setup *called = called_here();
 	struct sw_sampled_counts *counts = counts_here();
 	struct sw_called_handle key = {.pair = cookie >> SW_CALLED_PAIR_AT & UINT16_MAX};
+	uint64_t thread = (uint32_t) task->pid;
 	if (called == NULL || counts == NULL)
 		return 0;
+	begun_count(cookie, SW_SAMPLED_RELEASES);
 	words_read(user, words);
 	if (!value_get(cookie >> SW_CALLED_HANDLE_AT & UINT8_MAX, words, 0, &key.handle) ||
 	    key.handle == 0)
 		return 0; /* nothing is released */
 	struct sw_called_held *held = bpf_map_lookup_elem(&sw_held, &key);
 	if (held == NULL) {
+		const struct given *outer = bpf_map_lookup_elem(&sw_given, &thread);
+		if (outer != NULL && outer->handle == key.handle && user->sp <= outer->sp)
+			return 0; /* the function that took it back has called this one */
 		counts->n_unknown++;
-		return 0;
 	}
+	if ((cookie >> SW_CALLED_NESTS_AT & 1) != 0) {
+		struct given given = {.handle = key.handle, .sp = user->sp};
+		if (held != NULL) {
+			given.was_there = 1;
+			given.held = *held;
+		}
+		(void) bpf_map_update_elem(&sw_given, &thread, &given, 0); /* LRU: there is space */
+	}
+	if (held == NULL)
+		return 0;
 	if (__sync_fetch_and_add(&held->n, -1) <= 1)
 		(void) bpf_map_delete_elem(&sw_held, &key); /* it was there */
 	alone_put(called, task, SW_CALLED_PAIR_RELEASED, key.handle, 1,
