@@ -93,10 +93,7 @@ static bool is_same(const struct sw_target *target, const struct sw_host_event *
 static void naming(void *arg, bool begins)
 {
 	struct sw_host_run *run = arg;
-	if (begins)
-		sw_priority_end(&run->before);
-	else if (run->before.raised)
-		(void) sw_priority_begin(); /* run->before is still what it was before that */
+	sw_urgency_pause(&run->urgency, begins);
 }
 
 static int recorder_open(struct sw_host_run *run, const struct sw_host_event *event,
@@ -217,10 +214,9 @@ static int sample_take(struct sw_host_run *run, const struct sw_host_event *even
 }
 
 /* All that there are by now, as far as the time goes. */
-static int round_take(struct sw_host_run *run, struct sw_error *err)
+static int round_take(struct sw_host_run *run, int64_t deadline_ns, struct sw_error *err)
 {
 	struct sw_host_event event;
-	int64_t deadline_ns = sw_clock_ns() + NS_PER_S;
 	while (sw_clock_ns() < deadline_ns) {
 		sw_host_sampler_next(run->host, &event);
 		if (event.kind == SW_HOST_NONE)
@@ -236,15 +232,23 @@ static int round_take(struct sw_host_run *run, struct sw_error *err)
 	return 0;
 }
 
-/* Counts the samples that are left when the time is over. */
-static void rest_count(struct sw_host_run *run)
+/*
+ * Takes the samples that the kernel has made until the end and nobody has fetched yet. What a process has of names may take
+ * seconds to be found: what is left when --timeout is over counts as lost.
+ */
+static int rest_take(struct sw_host_run *run, struct sw_error *err)
 {
-	enum { MOST = 1 << 20 };
+	enum { MOST = 1 << 20, NS_PER_MS = 1000000 };
+	const int64_t timeout_ns = (int64_t) run->options->timeout_ms * NS_PER_MS;
 	struct sw_host_event event = {.kind = SW_HOST_SAMPLE};
+	sw_host_sampler_end(run->host, run->end_ns);
+	run->counts.n_late += sw_host_sampler_lost(run->host); /* those of later are none of ours */
+	int r = round_take(run, timeout_ns > 0 ? sw_clock_ns() + timeout_ns : INT64_MAX, err);
 	for (int i = 0; i < MOST && event.kind != SW_HOST_NONE; i++) {
 		sw_host_sampler_next(run->host, &event);
 		run->counts.n_late += event.kind == SW_HOST_SAMPLE;
 	}
+	return r;
 }
 
 static struct sw_host_counts counts_now(const struct sw_host_run *run)
@@ -258,7 +262,6 @@ static struct sw_host_counts counts_now(const struct sw_host_run *run)
 		c.n_lost += sw_recorder_totals(recorder)->n_lost;
 		c.n_native += sw_recorder_native(recorder);
 	}
-	c.n_late += sw_host_sampler_lost(run->host);
 	return c;
 }
 
@@ -312,23 +315,12 @@ void sw_host_run_deinit(struct sw_host_run *run)
 	sw_session_destroy(run->session);
 }
 
-/* The sampler would run after the threads that it samples, if it waited for a CPU among them: it has a priority, unless it takes
- * more than a fifth of a CPU. */
 static int round_take_timed(struct sw_host_run *run, struct sw_error *err)
 {
-	enum { ROUNDS = 8, PART = 5 };
 	int64_t begin_ns = sw_clock_read(CLOCK_THREAD_CPUTIME_ID);
-	int r = round_take(run, err);
-	run->round_ns +=
-		(sw_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin_ns - run->round_ns) / ROUNDS;
-	bool wanted =
-		run->round_ns < NS_PER_S / PART / FETCHES_HZ && !run->options->snapshot.no_realtime;
-	if (wanted && !run->before.raised)
-		run->before = sw_priority_begin();
-	if (!wanted && run->before.raised) {
-		sw_priority_end(&run->before);
-		run->before.raised = false;
-	}
+	int r = round_take(run, sw_clock_ns() + NS_PER_S, err);
+	sw_urgency_round(&run->urgency, sw_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin_ns,
+			 FETCHES_HZ, !run->options->snapshot.no_realtime);
 	return r;
 }
 
@@ -339,21 +331,22 @@ int sw_host_run_all(struct sw_host_run *run, struct sw_error *err)
 	run->begin_real_ns = sw_realtime_ns();
 	int64_t end_ns =
 		o->duration_s == 0 ? INT64_MAX : run->begin_ns + (int64_t) o->duration_s * NS_PER_S;
-	int64_t due_ns = run->begin_ns;
-	bool stopped = false;
+	int64_t due_ns = 0;
 	int r = 0;
-	while (r == 0 && !stopped && due_ns < end_ns) {
+	sw_host_sampler_end(run->host, end_ns);
+	while (r == 0) {
 		due_ns = sw_clock_ns() + NS_PER_S / FETCHES_HZ;
 		if (due_ns > end_ns)
 			due_ns = end_ns;
-		stopped = sw_wait_until(&run->signals, due_ns);
+		if (sw_wait_until(&run->signals, due_ns) || due_ns == end_ns)
+			break;
 		r = round_take_timed(run, err);
 		processes_forget(run, due_ns);
 	}
-	sw_priority_end(&run->before);
-	run->before.raised = false;
-	rest_count(run);
-	run->end_ns = sw_clock_ns();
+	sw_urgency_end(&run->urgency);
+	run->end_ns = sw_clock_ns() < end_ns ? sw_clock_ns() : end_ns;
+	if (r == 0)
+		r = rest_take(run, err);
 	info_set(run);
 	return r;
 }

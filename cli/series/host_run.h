@@ -2,8 +2,8 @@
 #ifndef SW_CLI_HOST_RUN_H
 #define SW_CLI_HOST_RUN_H
 
-#include "priority.h"
 #include "run/select.h"
+#include "series/urgency.h"
 
 #include <snapwalk/recorder.h>
 #include <signal.h>
@@ -44,9 +44,8 @@ struct sw_host_run {
 	struct sw_host_process processes[SW_HOST_SEEN_MAX]; /* pid 0: none */
 	size_t n_places;                                    /* that were ever used */
 	struct sw_host_counts counts;
-	sigset_t signals;          /* blocked: Control-C gives what is there so far */
-	struct sw_priority before; /* while .raised: what we have otherwise */
-	int64_t round_ns;          /* CPU time of a round, on the average */
+	sigset_t signals; /* blocked: Control-C gives what is there so far */
+	struct sw_urgency urgency;
 	int64_t begin_ns, end_ns, begin_real_ns;
 };
 

@@ -33,10 +33,7 @@ static uint32_t fetches_hz(const struct sw_options *options)
 static void naming(void *arg, bool begins)
 {
 	struct sw_sample_run *run = arg;
-	if (begins)
-		sw_priority_end(&run->before);
-	else if (run->before.raised)
-		(void) sw_priority_begin(); /* run->before is still what it was before that */
+	sw_urgency_pause(&run->urgency, begins);
 }
 
 static int recording_open(struct sw_sample_run *run, const struct sw_subject *subject,
@@ -239,31 +236,22 @@ static int tick(struct sw_sample_run *run, size_t *ret_alive, struct sw_error *e
 	return 0;
 }
 
-/* A sampler that waits for a CPU among those that it samples sees them when they let it. It has a priority
- * as long as that takes little: rounds that nobody is stopped for, and at most a fifth of a CPU. */
-static void priority_set(struct sw_sample_run *run)
+/* Whether the command may have a priority: for rounds that nobody is stopped for, after the first samples. */
+static bool may_be_urgent(const struct sw_sample_run *run)
 {
-	enum { PART = 5 };
-	const int64_t rounds_hz = run->by_events ? fetches_hz(run->options) : run->options->rate_hz;
-	bool wanted = is_quiet(run) && run->round_ns < NS_PER_S / PART / rounds_hz;
-	for (size_t i = 0; wanted && i < run->n_recorders; i++)
-		wanted = sw_recorder_totals(run->recorders[i])->n_samples > 0;
-	if (wanted && !run->before.raised)
-		run->before = sw_priority_begin();
-	if (!wanted && run->before.raised) {
-		sw_priority_end(&run->before);
-		run->before.raised = false;
-	}
+	for (size_t i = 0; i < run->n_recorders; i++)
+		if (sw_recorder_totals(run->recorders[i])->n_samples == 0)
+			return false;
+	return is_quiet(run);
 }
 
 static int round_take(struct sw_sample_run *run, size_t *ret_alive, struct sw_error *err)
 {
-	enum { ROUNDS = 8 }; /* of which it is the average */
+	const int64_t rounds_hz = run->by_events ? fetches_hz(run->options) : run->options->rate_hz;
 	int64_t begin_ns = sw_clock_read(CLOCK_THREAD_CPUTIME_ID);
 	int r = tick(run, ret_alive, err);
-	run->round_ns +=
-		(sw_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin_ns - run->round_ns) / ROUNDS;
-	priority_set(run);
+	sw_urgency_round(&run->urgency, sw_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin_ns,
+			 rounds_hz, may_be_urgent(run));
 	return r;
 }
 
@@ -316,8 +304,7 @@ int sw_sample_run_all(struct sw_sample_run *run, struct sw_error *err)
 			return r;
 		progress_show(run);
 	}
-	sw_priority_end(&run->before);
-	run->before.raised = false;
+	sw_urgency_end(&run->urgency);
 	if (run->by_events && alive > 0) { /* those of the last interval */
 		int r = tick(run, &alive, err);
 		if (r < 0)

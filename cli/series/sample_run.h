@@ -2,8 +2,8 @@
 #ifndef SW_CLI_SAMPLE_RUN_H
 #define SW_CLI_SAMPLE_RUN_H
 
-#include "priority.h"
 #include "run/select.h"
+#include "series/urgency.h"
 
 #include <snapwalk/recorder.h>
 #include <snapwalk/schedule.h>
@@ -25,11 +25,10 @@ struct sw_sample_run {
 	sigset_t signals; /* blocked: Control-C gives what is there so far */
 	struct sw_schedule schedule;
 	int64_t end_ns, progress_ns;
-	int64_t begin_real_ns;     /* CLOCK_REALTIME */
-	struct sw_error failure;   /* the last one of a sample; code 0: none */
-	int status;                /* SW_STATUS_* of processes that could not be opened */
-	struct sw_priority before; /* while .raised: what we have otherwise */
-	int64_t round_ns; /* CPU time of a round, on the average; so much that it is not raised for now */
+	int64_t begin_real_ns;   /* CLOCK_REALTIME */
+	struct sw_error failure; /* the last one of a sample; code 0: none */
+	int status;              /* SW_STATUS_* of processes that could not be opened */
+	struct sw_urgency urgency;
 };
 
 /* Opens the processes; complains of those that cannot be had. SW_STATUS_*: of the worst, but of none when

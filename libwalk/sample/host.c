@@ -34,6 +34,7 @@ struct sw_host_sampler {
 	pid_t ends[ENDS_MAX]; /* processes that are not told yet */
 	size_t n_ends;
 	uint64_t events_lost;
+	int64_t end_ns; /* samples of later are left out */
 };
 
 int sw_host_sampler_open(const struct sw_host_options *options, struct sw_host_sampler **ret,
@@ -42,6 +43,7 @@ int sw_host_sampler_open(const struct sw_host_options *options, struct sw_host_s
 	struct sw_host_sampler *h = calloc(1, sizeof(*h));
 	if (h == NULL)
 		return sw_fail_nomem(err);
+	h->end_ns = INT64_MAX;
 	h->stack_bytes = options->stack_bytes == 0                     ? DEFAULT_STACK_BYTES
 			 : options->stack_bytes < SW_SAMPLED_STACK_MAX ? options->stack_bytes
 								       : SW_SAMPLED_STACK_MAX;
@@ -119,6 +121,16 @@ static void drain(void *arg)
 	h->events_lost = lost;
 }
 
+/* The copies of several CPUs are not in the order of their times. False: there is none of before the end. */
+static bool copy_next(struct sw_host_sampler *h)
+{
+	enum { COPIES_MAX = 1 << 16 }; /* of a ring, which goes on being filled */
+	for (int i = 0; i < COPIES_MAX && sw_copies_next(h->copies, &h->copy); i++)
+		if ((int64_t) h->copy.head.time_ns <= h->end_ns)
+			return true;
+	return false;
+}
+
 void sw_host_sampler_next(struct sw_host_sampler *h, struct sw_host_event *ret)
 {
 	*ret = (struct sw_host_event){.kind = SW_HOST_NONE};
@@ -132,18 +144,24 @@ void sw_host_sampler_next(struct sw_host_sampler *h, struct sw_host_event *ret)
 			sw_copies_forget(h->copies, ret->pid);
 		return;
 	}
-	if (!sw_copies_next(h->copies, &h->copy))
+	if (!copy_next(h))
 		return;
 	const struct sw_sampled_head *head = &h->copy.head;
 	*ret = (struct sw_host_event){.kind = SW_HOST_SAMPLE,
 				      .pid = (pid_t) head->pid,
 				      .tid = (pid_t) head->tid,
+				      .time_ns = (int64_t) head->time_ns,
 				      .start_ns = head->start_ns};
 	memcpy(ret->comm, head->comm, sizeof(head->comm) - 1);
 	size_t place = place_of(h, ret->pid);
 	h->has_copy = place == h->n_samplers;
 	if (!h->has_copy)
 		sw_cpu_sampler_feed(h->samplers[place], &h->copy);
+}
+
+void sw_host_sampler_end(struct sw_host_sampler *h, int64_t time_ns)
+{
+	h->end_ns = time_ns;
 }
 
 void sw_host_sampler_leave_out(struct sw_host_sampler *h, pid_t pid)

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 from harness import SNAPWALK, Tap, Target, hangs_s, iterator_refused, snapwalk, summary_of, wait_until
 from test_copies import PYTHON, judge, stacks
@@ -41,6 +42,11 @@ def sleeps(pid):
         return int(f.read().partition("\nvoluntary_ctxt_switches:")[2].split()[0])
 
 
+def is_confined(command):
+    with open(f"/proc/{command.pid}/status", encoding="utf-8") as f:
+        return command.poll() is not None or "\nSeccomp:\t2\n" in f.read()
+
+
 class Sampling:
     """A run of the command until it is told to stop. profile and said are what it gave."""
 
@@ -51,7 +57,7 @@ class Sampling:
     def __enter__(self):
         self.process = subprocess.Popen(self.args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         # The last thing that it does before the first sample.
-        wait_until(self.is_confined, "the command to sample")
+        wait_until(lambda: is_confined(self.process), "the command to sample")
         return self
 
     def wait_sampled(self, *pids):
@@ -61,10 +67,6 @@ class Sampling:
                 wait_ran(pid)
             until = sleeps(self.process.pid) + 3
             wait_until(lambda: sleeps(self.process.pid) >= until, "the command to fetch samples")
-
-    def is_confined(self):
-        with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as f:
-            return self.process.poll() is not None or "\nSeccomp:\t2\n" in f.read()
 
     def __exit__(self, *exc):
         self.process.send_signal(signal.SIGINT)
@@ -137,6 +139,27 @@ def becomes(tap):
                   "exec: no stack is of both programs")
 
 
+def late(tap):
+    """The command gets no CPU before its end: it takes what the kernel has made until then, and nothing of after it."""
+    with Target("depths", 1) as native:
+        args = [SNAPWALK, "sample", "--all", "--duration", "2", "--rate", "19", "--format", "json"]
+        with subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
+            wait_until(lambda: is_confined(command), "the command to sample")
+            os.kill(command.pid, signal.SIGSTOP)
+            try:
+                wait_ran(native.pid, 0.3)
+                time.sleep(2.5)  # the time that the test is about goes by
+            finally:
+                os.kill(command.pid, signal.SIGCONT)
+            out, said = command.communicate(timeout=hangs_s())
+    profile = json.loads(out)
+    tap.equal(profile["duration_ns"], 2 * 10**9, "late: it is as long as it was asked to be")
+    tap.check(profile["n_lost"] == 0, "late: no sample is lost", said)
+    tap.check(profile["n_samples"] > 10, "late: samples of before the end are there", profile["n_samples"])
+    most = 2 * 19 * os.cpu_count() * 1.05
+    tap.check(profile["n_samples"] <= most, "late: samples of after the end are not", profile["n_samples"])
+
+
 def refused(tap):
     result = snapwalk("sample", "--all", "--duration", 1, user=65534)
     tap.equal(result.returncode, 77, "without root: all processes are refused")
@@ -151,7 +174,7 @@ def main():
     if why:
         tap.skip("all processes", why, "Linux 6.1, root")
     else:
-        for test in (all_processes, later, becomes, refused):
+        for test in (all_processes, later, becomes, late, refused):
             tap.guard(test)
     tap.done()
 

@@ -40,6 +40,7 @@ struct sw_host_event {
 	enum sw_host_kind kind;
 	pid_t pid;
 	pid_t tid;              /* SW_HOST_SAMPLE, as the following */
+	int64_t time_ns;        /* CLOCK_MONOTONIC */
 	uint64_t start_ns;      /* of the process; with pid it tells processes apart */
 	char comm[SW_COMM_MAX]; /* of the thread */
 };
@@ -53,6 +54,9 @@ SW_PUBLIC void sw_host_sampler_close(struct sw_host_sampler *host);
 
 /** Takes the next event. A sample that no sampler takes is left out. */
 SW_PUBLIC void sw_host_sampler_next(struct sw_host_sampler *host, struct sw_host_event *ret);
+
+/** Samples of later than time_ns (CLOCK_MONOTONIC) are left out. The kernel goes on to make them. */
+SW_PUBLIC void sw_host_sampler_end(struct sw_host_sampler *host, int64_t time_ns);
 
 /** No thread of this process is copied any more, until its end. */
 SW_PUBLIC void sw_host_sampler_leave_out(struct sw_host_sampler *host, pid_t pid);
