@@ -338,7 +338,7 @@ int sw_host_run_all(struct sw_host_run *run, struct sw_error *err)
 		due_ns = sw_clock_ns() + NS_PER_S / FETCHES_HZ;
 		if (due_ns > end_ns)
 			due_ns = end_ns;
-		if (sw_wait_until(&run->signals, due_ns) || due_ns == end_ns)
+		if (sw_wait_until(&run->signals, due_ns) || sw_clock_ns() >= end_ns)
 			break;
 		r = round_take_timed(run, err);
 		processes_forget(run, due_ns);
