@@ -3,6 +3,7 @@
 #include "common/option_capture.h"
 #include "cleanup.h"
 #include "common/option_values.h"
+#include "parts.h"
 
 #include <limits.h>
 #include <string.h>
@@ -216,11 +217,31 @@ bool sw_set_from(struct sw_options *o, const char *value, struct sw_usage *usage
 	return true;
 }
 
+/* Addresses with spaces between them, as in DEBUGINFOD_URLS. */
+static bool are_urls(const char *value)
+{
+	static const char *const schemes[] = {"http://", "https://", "file://"};
+	size_t n = 0;
+	for (value += strspn(value, " "); *value != '\0'; value += strspn(value, " ")) {
+		bool known = false;
+		for (size_t i = 0; i < SW_ARRAY_SIZE(schemes); i++)
+			known |= sw_begins_with(value, schemes[i]);
+		if (!known)
+			return false;
+		value += strcspn(value, " ");
+		n++;
+	}
+	return n > 0;
+}
+
 bool sw_set_debuginfod(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	if (value != NULL && value[0] == '\0')
 		return sw_usage_fail(usage, "give the address of a server, or leave = away",
 				     "the value is empty");
+	if (value != NULL && !are_urls(value))
+		return sw_usage_fail(usage, "begin it with http://, https:// or file://",
+				     "this is no address of a server");
 	o->debuginfod = true;
 	o->debuginfod_url = value;
 	return true;

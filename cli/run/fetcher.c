@@ -24,13 +24,26 @@ enum {
 	NS_PER_MS = 1000000,
 	MS_PER_S = 1000,
 	ID_BYTES_MAX = 128, /* in hex */
-	LEAST_S = 1,
+	SAID_BYTES = 512,
 };
 
 static const char program[] = "debuginfod-find";
 
-/* The answers of the child. */
-enum answer { ANSWER_NONE = 'n', ANSWER_FOUND = 'f', ANSWER_SILENT = 's' };
+/* The answers of the child. FAILED: no server could be asked. */
+enum answer { ANSWER_NONE = 'n', ANSWER_FOUND = 'f', ANSWER_SILENT = 's', ANSWER_FAILED = 'e' };
+
+struct reply {
+	char answer;
+	char why[SW_FETCHER_WHY_BYTES]; /* of ANSWER_FAILED; a string */
+};
+
+/* The last bytes that the program has said. */
+struct said {
+	int fd;          /* owned; nonblocking */
+	int terminal_fd; /* borrowed; -EBADF: nobody sees what it says */
+	char text[SAID_BYTES + 1];
+	size_t size;
+};
 
 static int remaining_ms(int64_t deadline_ns)
 {
@@ -42,30 +55,94 @@ static int remaining_ms(int64_t deadline_ns)
 
 /* ---- the child ------------------------------------------------------------------------------ */
 
-__attribute__((noreturn)) static void find(const char *build_id, int terminal_fd)
+__attribute__((noreturn)) static void find(const char *build_id, int said_fd, bool progress)
 {
 	char *const words[] = {(char *) program, (char *) "debuginfo", (char *) build_id, NULL};
 	(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
-	if (terminal_fd >= 0) {
-		(void) dup2(terminal_fd, STDERR_FILENO); /* else nobody sees what it does */
+	if (dup2(said_fd, STDERR_FILENO) < 0)
+		_exit(127);
+	if (progress)
 		(void) setenv("DEBUGINFOD_PROGRESS", "1", 1);
-	}
 	(void) execvp(program, words);
 	_exit(127);
 }
 
+/* False: there is no more for now. */
+static bool said_take(struct said *said)
+{
+	char bytes[SAID_BYTES];
+	ssize_t n = read(said->fd, bytes, sizeof(bytes));
+	if (n <= 0)
+		return false;
+	if (said->terminal_fd >= 0)
+		(void) !write(said->terminal_fd, bytes, (size_t) n); /* only to be seen */
+	size_t kept = SAID_BYTES - (size_t) n < said->size ? SAID_BYTES - (size_t) n : said->size;
+	memmove(said->text, said->text + said->size - kept, kept);
+	memcpy(said->text + kept, bytes, (size_t) n);
+	said->size = kept + (size_t) n;
+	said->text[said->size] = '\0';
+	return true;
+}
+
+/* What an unsuccessful program has said. Source: debuginfod-find.c of elfutils 0.188, "Server query failed: %s\n". */
+static enum answer failure_read(const struct said *said, char why[static SW_FETCHER_WHY_BYTES])
+{
+	static const char prefix[] = "Server query failed: ";
+	static const char no_file[] = "No such file or directory", timeout[] = "Timer expired";
+	const char *at = strstr(said->text, prefix);
+	if (at == NULL)
+		return ANSWER_NONE;
+	at += strlen(prefix);
+	size_t length = strcspn(at, "\r\n");
+	if (length == strlen(no_file) && strncmp(at, no_file, length) == 0)
+		return ANSWER_NONE;
+	if (length == strlen(timeout) && strncmp(at, timeout, length) == 0)
+		return ANSWER_SILENT;
+	(void) snprintf(why, SW_FETCHER_WHY_BYTES, "%.*s", (int) length, at); /* cut if longer */
+	return ANSWER_FAILED;
+}
+
 /* Waits for the program until the deadline, or until nobody waits for its answer. */
-static enum answer answer_wait(pid_t pid, int ask_fd, int64_t deadline_ns)
+static enum answer answer_wait(pid_t pid, struct said *said, int ask_fd, int64_t deadline_ns,
+			       char why[static SW_FETCHER_WHY_BYTES])
 {
 	sw_cleanup(sw_close_p) int pid_fd = (int) syscall(SYS_pidfd_open, pid, 0);
-	struct pollfd polled[] = {{.fd = pid_fd, .events = POLLIN}, {.fd = ask_fd}};
-	int status = 0, ready = poll(polled, SW_ARRAY_SIZE(polled), remaining_ms(deadline_ns));
-	bool ended = ready > 0 && (polled[0].revents & POLLIN);
+	struct pollfd polled[] = {{.fd = pid_fd, .events = POLLIN},
+				  {.fd = ask_fd},
+				  {.fd = said->fd, .events = POLLIN}};
+	int status = 0;
+	do {
+		if (poll(polled, SW_ARRAY_SIZE(polled), remaining_ms(deadline_ns)) <= 0)
+			break;
+		if (polled[2].revents != 0 && !said_take(said))
+			polled[2].fd = -EBADF; /* it was closed */
+	} while (polled[0].revents == 0 && polled[1].revents == 0);
+	bool ended = polled[0].revents & POLLIN;
 	if (!ended)
 		(void) kill(pid, SIGKILL); /* ours, and not waited for yet */
 	if (waitpid(pid, &status, 0) != pid || !ended)
 		return ANSWER_SILENT;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? ANSWER_FOUND : ANSWER_NONE;
+	while (said_take(said))
+		;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? ANSWER_FOUND
+							     : failure_read(said, why);
+}
+
+static void reply_make(struct reply *reply, const char *build_id, int terminal_fd, int ask_fd,
+		       int64_t deadline_ns)
+{
+	struct said said = {.terminal_fd = terminal_fd};
+	int fds[2];
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+		return;
+	pid_t pid = fork();
+	if (pid == 0)
+		find(build_id, fds[1], terminal_fd >= 0);
+	(void) close(fds[1]); /* a pipe */
+	said.fd = fds[0];
+	if (pid > 0)
+		reply->answer = (char) answer_wait(pid, &said, ask_fd, deadline_ns, reply->why);
+	(void) close(said.fd); /* likewise */
 }
 
 /* A build id is given to a program: nothing but digits. */
@@ -82,27 +159,28 @@ static void serve(int fd, int terminal_fd, int64_t deadline_ns)
 		if (n <= 0)
 			return;
 		build_id[n] = '\0';
-		char answer = ANSWER_NONE;
-		pid_t pid = is_build_id(build_id) ? fork() : -1;
-		if (pid == 0)
-			find(build_id, terminal_fd);
-		if (pid > 0)
-			answer = (char) answer_wait(pid, fd, deadline_ns);
-		if (write(fd, &answer, sizeof(answer)) != sizeof(answer))
+		struct reply reply = {.answer = ANSWER_NONE};
+		if (is_build_id(build_id))
+			reply_make(&reply, build_id, terminal_fd, fd, deadline_ns);
+		if (write(fd, &reply, sizeof(reply)) != sizeof(reply))
 			return;
 	}
 }
 
-/* The client's own limits are in seconds: those of a connection without data, and of a file. */
+/*
+ * The client's own limit of a connection without data is in seconds: the first that is not before the deadline, which says that a server
+ * was silent. Its messages are read: not translated.
+ */
 static void environment_set(const char *urls, const char *cache, int64_t deadline_ns)
 {
 	char seconds[16];
-	int s = remaining_ms(deadline_ns) / MS_PER_S;
+	int s = remaining_ms(deadline_ns) / MS_PER_S + 1;
+	(void) setenv("LC_ALL", "C", 1);
 	(void) setenv("DEBUGINFOD_URLS", urls, 1);
 	(void) setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
 	if (deadline_ns == 0)
 		return;
-	(void) snprintf(seconds, sizeof(seconds), "%d", s > LEAST_S ? s : LEAST_S); /* fits */
+	(void) snprintf(seconds, sizeof(seconds), "%d", s); /* fits */
 	(void) setenv("DEBUGINFOD_TIMEOUT", seconds, 1);
 }
 
@@ -167,17 +245,18 @@ bool sw_fetcher_fetch(void *arg, const char *build_id)
 	struct sw_fetcher *f = arg;
 	struct pollfd p = {.fd = f->fd, .events = POLLIN};
 	const size_t n = strlen(build_id);
-	char answer = ANSWER_SILENT;
-	if (f->fd < 0 || f->is_silent || n > ID_BYTES_MAX ||
-	    write(f->fd, build_id, n) != (ssize_t) n)
+	struct reply reply = {.answer = ANSWER_SILENT};
+	if (f->fd < 0 || n > ID_BYTES_MAX || write(f->fd, build_id, n) != (ssize_t) n)
 		return false;
 	if (poll(&p, 1, remaining_ms(f->deadline_ns)) != 1 ||
-	    read(f->fd, &answer, sizeof(answer)) != sizeof(answer))
-		answer = ANSWER_SILENT;
-	f->is_silent = answer == ANSWER_SILENT;
-	if (f->is_silent)
-		sw_close_p(&f->fd); /* its answer would be taken for that to the next question */
-	return answer == ANSWER_FOUND;
+	    read(f->fd, &reply, sizeof(reply)) != sizeof(reply))
+		reply.answer = ANSWER_SILENT;
+	f->is_silent = reply.answer == ANSWER_SILENT;
+	f->is_failed = reply.answer == ANSWER_FAILED;
+	memcpy(f->why, reply.why, sizeof(f->why) - 1); /* which ends with a 0 */
+	if (f->is_silent || f->is_failed)
+		sw_close_p(&f->fd); /* a late answer would be taken for that to the next question */
+	return reply.answer == ANSWER_FOUND;
 }
 
 void sw_fetcher_end(struct sw_fetcher *f)

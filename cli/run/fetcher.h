@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { SW_FETCHER_WHY_BYTES = 96 };
+
 /*
  * Debug files from servers, only when a user asks for them. A child without capabilities has debuginfod-find(1) fetch
  * each file into its cache: who parses may neither open a connection nor execute a program.
@@ -14,7 +16,9 @@
 struct sw_fetcher {
 	int fd; /* to the child; -EBADF: there is none */
 	int64_t deadline_ns;
-	bool is_silent; /* a server did not answer in time: none is asked again */
+	/* A server did not answer in time, or none could be asked: none is asked again. */
+	bool is_silent, is_failed;
+	char why[SW_FETCHER_WHY_BYTES]; /* with is_failed */
 };
 
 /*

@@ -211,11 +211,18 @@ static void names_put(struct sw_text *text, char *const *names, size_t n, const 
 
 void sw_namer_say_missing(const struct sw_namer *n)
 {
-	sw_cleanup(sw_text_deinit) struct sw_text what = {0}, packages = {0}, remedy = {0};
+	sw_cleanup(sw_text_deinit) struct sw_text what = {0}, packages = {0}, remedy = {0},
+						  failure = {0};
 	if (n->fetcher.is_silent)
 		sw_complain("--debuginfod",
 			    "a server did not answer in time, and none was asked again", "timeout",
 			    "allow more with --timeout");
+	if (n->fetcher.is_failed) {
+		sw_text_printf(&failure, "no server could be asked: %s", n->fetcher.why);
+		sw_complain("--debuginfod",
+			    failure.failed ? "no server could be asked" : failure.data, "io",
+			    "check the address: --debuginfod=URL or DEBUGINFOD_URLS");
+	}
 	if (n->n_missing == 0)
 		return;
 	sw_text_printf(&what, "%zu file%s no names here: ", n->n_missing,
