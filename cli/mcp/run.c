@@ -14,9 +14,11 @@
 enum {
 	TIMEOUT_MS = 120000,
 	GRACE_MS = 2000,              /* from SIGTERM to SIGKILL */
+	ENDED_MS = 1000,              /* from the end of the input to SIGTERM */
 	OUTPUT_BYTES_MAX = 256 << 10, /* of each: the rest is read and thrown away */
 	READ_BYTES = 1 << 16,
 	NS_PER_MS = 1000000,
+	MS_PER_S = 1000,
 	OUT = 0,
 	ERR = 1,
 	FILES,
@@ -80,34 +82,57 @@ static void take(struct running *r, size_t i)
 	sw_text_append(&r->text[i], buffer, (size_t) n < left ? (size_t) n : left);
 }
 
-/* Reads until both are closed. client: where the answer goes to, or -1. False: it took too long, or nobody is there to take the
- * answer. */
-static bool read_both(struct running *r, int64_t ms, int client)
+enum end { END_ITSELF, END_LATE, END_NO_READER, END_NO_INPUT, END_CANCELLED };
+
+/* What is waited for besides the command; without one: for the time alone. */
+struct wait {
+	const struct sw_mcp_watch *watch;
+	bool reads, input_ended;
+};
+
+/* Reads until both are closed, or something else ends the command. */
+static enum end read_both(struct running *r, int64_t ms, struct wait *w)
 {
+	enum { CLIENT = FILES, INPUT, ALL };
 	int64_t end_ns = sw_clock_ns() + ms * NS_PER_MS;
 	while (r->fds[OUT] >= 0 || r->fds[ERR] >= 0) {
-		struct pollfd fds[] = {{.fd = r->fds[OUT], .events = POLLIN},
-				       {.fd = r->fds[ERR], .events = POLLIN},
-				       {.fd = client}}; /* POLLERR: its reader is gone */
+		struct pollfd fds[ALL] = {
+			[OUT] = {.fd = r->fds[OUT], .events = POLLIN},
+			[ERR] = {.fd = r->fds[ERR], .events = POLLIN},
+			[CLIENT] = {.fd = w != NULL ? STDOUT_FILENO
+						    : -1}, /* POLLERR: its reader is gone */
+			[INPUT] = {.fd = w != NULL && w->reads ? w->watch->fd : -1,
+				   .events = POLLIN}};
 		int64_t left_ms = (end_ns - sw_clock_ns()) / NS_PER_MS;
 		if (left_ms <= 0)
-			return false;
+			return w != NULL && w->input_ended ? END_NO_INPUT : END_LATE;
 		if (poll(fds, SW_ARRAY_SIZE(fds), (int) left_ms) < 0 && errno != EINTR)
-			return false;
-		if (fds[FILES].revents != 0)
-			return false;
+			return END_LATE;
+		if (fds[CLIENT].revents != 0)
+			return END_NO_READER;
 		for (size_t i = 0; i < FILES; i++)
 			if (fds[i].fd >= 0 && fds[i].revents != 0)
 				take(r, i);
+		enum sw_mcp_next next =
+			fds[INPUT].revents != 0 ? w->watch->read(w->watch->arg) : SW_MCP_GO_ON;
+		if (next == SW_MCP_CANCEL)
+			return END_CANCELLED;
+		if (next == SW_MCP_FULL)
+			w->reads = false;
+		if (next == SW_MCP_INPUT_ENDED) {
+			w->reads = false;
+			w->input_ended = true;
+			end_ns = sw_clock_ns() + (int64_t) ENDED_MS * NS_PER_MS;
+		}
 	}
-	return true;
+	return END_ITSELF;
 }
 
 /* The output of the command is read while it ends: it may write its result at SIGTERM, and would wait for a reader. */
 static void stop(struct running *r)
 {
 	(void) kill(r->pid, SIGTERM); /* it lets its target go, and ends */
-	if (!read_both(r, GRACE_MS, -1))
+	if (read_both(r, GRACE_MS, NULL) != END_ITSELF)
 		(void) kill(r->pid, SIGKILL); /* it is not waited for yet: the pid is its own */
 }
 
@@ -131,24 +156,36 @@ static void put_lines(struct sw_text *to, const struct running *r, size_t i, siz
 			       r->cut[i] ? "at least " : "", more, sw_plural(more));
 }
 
-int sw_mcp_run(const struct sw_mcp_call *call, struct sw_mcp_answer *ret, struct sw_error *err)
+static void answer_put(struct sw_mcp_answer *ret, const struct running *r, size_t max_lines,
+		       enum end end, int how)
+{
+	put_lines(&ret->text, r, OUT, max_lines);
+	put_lines(&ret->text, r, ERR, max_lines);
+	if (end == END_LATE)
+		sw_text_printf(&ret->text, "it took longer than %d s, and was ended\n",
+			       TIMEOUT_MS / MS_PER_S);
+	if (end == END_NO_INPUT)
+		sw_text_printf(&ret->text, "it was ended, as the input of the server had ended\n");
+	ret->cancelled = end == END_CANCELLED || end == END_NO_READER;
+	ret->status = end == END_ITSELF && WIFEXITED(how) ? WEXITSTATUS(how) : -1;
+}
+
+int sw_mcp_run(const struct sw_mcp_call *call, const struct sw_mcp_watch *watch,
+	       struct sw_mcp_answer *ret, struct sw_error *err)
 {
 	struct running r;
+	struct wait w = {.watch = watch, .reads = !watch->ended, .input_ended = watch->ended};
 	int how = 0;
 	*ret = (struct sw_mcp_answer){.status = -1};
 	int failed = start(call, &r, err);
-	bool in_time = failed == 0 && read_both(&r, TIMEOUT_MS, STDOUT_FILENO);
-	if (failed == 0 && !in_time)
+	enum end end =
+		failed == 0 ? read_both(&r, w.input_ended ? ENDED_MS : TIMEOUT_MS, &w) : END_ITSELF;
+	if (end != END_ITSELF)
 		stop(&r);
 	while (r.pid > 0 && waitpid(r.pid, &how, 0) < 0 && errno == EINTR)
 		;
 	if (failed == 0) {
-		put_lines(&ret->text, &r, OUT, call->max_lines);
-		put_lines(&ret->text, &r, ERR, call->max_lines);
-		if (!in_time)
-			sw_text_printf(&ret->text, "it took longer than %d s, and was ended\n",
-				       TIMEOUT_MS / 1000);
-		ret->status = in_time && WIFEXITED(how) ? WEXITSTATUS(how) : -1;
+		answer_put(ret, &r, call->max_lines, end, how);
 		if (ret->text.failed || r.text[OUT].failed || r.text[ERR].failed)
 			failed = sw_fail_nomem(err);
 	}

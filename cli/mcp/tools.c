@@ -5,10 +5,13 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { SECONDS_MAX = 60, STRING_BYTES_MAX = 1024 };
+
+static const char no_memory[] = "not enough memory";
 
 /* A macro, as it is a part of several rows. */
 #define TARGETS                                                                                   \
@@ -94,16 +97,18 @@ const struct sw_mcp_tool *sw_mcp_tool_find(const char *name)
 static void put_parameter(struct sw_text *text, const struct sw_mcp_parameter *p)
 {
 	static const char *const types[] = {
-		[SW_MCP_STRING] = "\"type\":\"string\",\"maxLength\":1024",
+		[SW_MCP_STRING] = "\"type\":\"string\",\"minLength\":1,\"maxLength\":1024",
 		[SW_MCP_INTEGER] = "\"type\":\"integer\"",
 		[SW_MCP_BOOLEAN] = "\"type\":\"boolean\"",
-		[SW_MCP_STRINGS] =
-			"\"type\":\"array\",\"items\":{\"type\":\"string\"},\"minItems\":1",
+		[SW_MCP_STRINGS] = "\"type\":\"array\",\"items\":{\"type\":\"string\","
+				   "\"minLength\":1,\"maxLength\":1024},\"minItems\":1",
 	};
 	sw_text_printf(text, "\"%s\":{%s", p->name, types[p->type]);
 	if (p->type == SW_MCP_INTEGER)
 		sw_text_printf(text, ",\"minimum\":%" PRId64 ",\"maximum\":%" PRId64, p->min,
 			       p->max);
+	if (p->type == SW_MCP_STRINGS)
+		sw_text_printf(text, ",\"maxItems\":%d", SW_MCP_STRINGS_MAX);
 	sw_json_text_member(text, "description", p->description);
 	sw_text_printf(text, "}");
 }
@@ -140,63 +145,95 @@ void sw_mcp_put_tools(struct sw_text *text)
 
 /* ---- a call ------------------------------------------------------------------------------- */
 
-static const char too_many[] = "there are too many arguments";
-
-/* A name that begins as an option is refused: the command would take it for one. */
-static const char *word_add(struct sw_mcp_call *call, const char *option, const char *value)
+/* "dumps: an array of strings is expected" */
+__attribute__((format(printf, 3, 4))) static const char *
+wrong_argument(struct sw_mcp_call *call, const char *name, const char *fmt, ...)
 {
-	if (call->n + 1 >= SW_MCP_WORDS)
-		return too_many;
-	if (option == NULL && (value[0] == '-' || value[0] == '\0'))
-		return "a name begins with '-', or is empty";
-	if (strlen(value) > STRING_BYTES_MAX)
-		return "a string has more than 1024 bytes";
-	char *word = option == NULL     ? sw_arena_strdup(&call->arena, value)
-		     : value[0] == '\0' ? sw_arena_strdup(&call->arena, option)
-					: sw_arena_printf(&call->arena, "%s=%s", option, value);
+	char what[128];
+	va_list args;
+	va_start(args, fmt);
+	(void) vsnprintf(what, sizeof(what), fmt, args); /* cut if longer */
+	va_end(args);
+	const char *sentence = sw_arena_printf(&call->arena, "%.64s: %s", name, what);
+	return sentence != NULL ? sentence : no_memory;
+}
+
+static const char *word_put(struct sw_mcp_call *call, char *word)
+{
 	if (word == NULL)
-		return "not enough memory";
+		return no_memory;
+	if (call->n + 1 >= SW_MCP_WORDS)
+		return "there are too many arguments";
 	call->words[call->n++] = word;
 	return NULL;
+}
+
+/* A name that begins as an option is refused: the command would take it for one. */
+static const char *string_add(struct sw_mcp_call *call, const struct sw_mcp_parameter *p,
+			      const struct sw_json *value)
+{
+	if (value->type != SW_JSON_STRING || value->string[0] == '\0')
+		return wrong_argument(call, p->name, "a string is expected that is not empty");
+	if (strlen(value->string) > STRING_BYTES_MAX)
+		return wrong_argument(call, p->name, "a string has more than %d bytes",
+				      STRING_BYTES_MAX);
+	if (p->option != NULL)
+		return word_put(call,
+				sw_arena_printf(&call->arena, "%s=%s", p->option, value->string));
+	if (value->string[0] == '-')
+		return wrong_argument(call, p->name, "a name begins with '-'");
+	return word_put(call, sw_arena_strdup(&call->arena, value->string));
 }
 
 static const char *number_add(struct sw_mcp_call *call, const struct sw_mcp_parameter *p,
 			      const struct sw_json *value)
 {
-	char digits[24];
 	if (value->type != SW_JSON_INTEGER || value->integer < p->min || value->integer > p->max)
-		return "a number is none, or out of its range";
+		return wrong_argument(call, p->name,
+				      "a whole number from %" PRId64 " to %" PRId64 " is expected",
+				      p->min, p->max);
 	if (strcmp(p->name, "max_lines") == 0) {
 		call->max_lines = (size_t) value->integer;
 		return NULL;
 	}
-	(void) snprintf(digits, sizeof(digits), "%" PRId64, value->integer); /* fits */
-	return word_add(call, p->option, digits);
+	return word_put(call,
+			sw_arena_printf(&call->arena, "%s=%" PRId64, p->option, value->integer));
+}
+
+static const char *boolean_add(struct sw_mcp_call *call, const struct sw_mcp_parameter *p,
+			       const struct sw_json *value)
+{
+	if (value->type != SW_JSON_BOOLEAN)
+		return wrong_argument(call, p->name, "true or false is expected");
+	return value->boolean ? word_put(call, sw_arena_strdup(&call->arena, p->option)) : NULL;
+}
+
+static const char *strings_add(struct sw_mcp_call *call, const struct sw_mcp_parameter *p,
+			       const struct sw_json *value)
+{
+	const char *wrong = NULL;
+	size_t n = 0;
+	if (value->type != SW_JSON_ARRAY || sw_json_first(value) == NULL)
+		return wrong_argument(call, p->name, "an array of strings is expected");
+	for (const struct sw_json *v = sw_json_first(value); v != NULL && wrong == NULL;
+	     v = sw_json_next(value, v))
+		wrong = n++ < SW_MCP_STRINGS_MAX
+				? string_add(call, p, v)
+				: wrong_argument(call, p->name, "more than %d strings are given",
+						 SW_MCP_STRINGS_MAX);
+	return wrong;
 }
 
 static const char *argument_add(struct sw_mcp_call *call, const struct sw_mcp_parameter *p,
 				const struct sw_json *value)
 {
-	const char *wrong = NULL;
 	switch (p->type) {
 	case SW_MCP_INTEGER: return number_add(call, p, value);
-	case SW_MCP_BOOLEAN:
-		if (value->type != SW_JSON_BOOLEAN)
-			return "a truth value is none";
-		return value->boolean ? word_add(call, p->option, "") : NULL;
-	case SW_MCP_STRING:
-		if (value->type != SW_JSON_STRING || value->string[0] == '\0')
-			return "a string is none, or empty";
-		return word_add(call, p->option, value->string);
+	case SW_MCP_BOOLEAN: return boolean_add(call, p, value);
+	case SW_MCP_STRING: return string_add(call, p, value);
 	case SW_MCP_STRINGS: break;
 	}
-	if (value->type != SW_JSON_ARRAY)
-		return "an array is none";
-	for (const struct sw_json *v = sw_json_first(value); v != NULL && wrong == NULL;
-	     v = sw_json_next(value, v))
-		wrong = v->type == SW_JSON_STRING ? word_add(call, p->option, v->string)
-						  : "an array is not of strings";
-	return wrong;
+	return strings_add(call, p, value);
 }
 
 static bool has_parameter(const struct sw_mcp_tool *tool, const char *name)
@@ -207,20 +244,25 @@ static bool has_parameter(const struct sw_mcp_tool *tool, const char *name)
 	return false;
 }
 
+static const char *words_add(struct sw_mcp_call *call, const struct sw_mcp_tool *tool)
+{
+	const char *wrong = word_put(call, sw_arena_strdup(&call->arena, "snapwalk"));
+	for (size_t i = 0; wrong == NULL && tool->words[i] != NULL; i++)
+		wrong = word_put(call, sw_arena_strdup(&call->arena, tool->words[i]));
+	return wrong;
+}
+
 const char *sw_mcp_call_make(const struct sw_mcp_tool *tool, const struct sw_json *arguments,
 			     struct sw_mcp_call *ret)
 {
-	const char *wrong = NULL;
 	*ret = (struct sw_mcp_call){.max_lines = SW_MCP_LINES};
 	if (arguments != NULL && arguments->type != SW_JSON_OBJECT)
 		return "the arguments are no object";
 	for (const struct sw_json *v = arguments != NULL ? sw_json_first(arguments) : NULL;
 	     v != NULL; v = sw_json_next(arguments, v))
 		if (!has_parameter(tool, v->name))
-			return "there is no such argument";
-	wrong = word_add(ret, NULL, "snapwalk");
-	for (size_t i = 0; wrong == NULL && tool->words[i] != NULL; i++)
-		ret->words[ret->n++] = sw_arena_strdup(&ret->arena, tool->words[i]);
+			return wrong_argument(ret, v->name, "the tool has no such argument");
+	const char *wrong = words_add(ret, tool);
 	for (size_t i = 0; wrong == NULL && i < SW_MCP_PARAMETERS; i++) {
 		const struct sw_mcp_parameter *p = &tool->parameters[i];
 		const struct sw_json *value =
@@ -230,7 +272,7 @@ const char *sw_mcp_call_make(const struct sw_mcp_tool *tool, const struct sw_jso
 		if (value != NULL && value->type != SW_JSON_NULL)
 			wrong = argument_add(ret, p, value);
 		else if (p->required)
-			wrong = "an argument is missing";
+			wrong = wrong_argument(ret, p->name, "the argument is missing");
 	}
 	return wrong;
 }

@@ -9,9 +9,10 @@
 /* Tools that an agent may call: commands of snapwalk that read and change nothing. */
 
 enum {
-	SW_MCP_PARAMETERS = 10, /* of a tool; unused ones have no name */
-	SW_MCP_WORDS = 64,      /* of a command line, with its end */
-	SW_MCP_LINES = 200,     /* of an answer, where max_lines does not say it */
+	SW_MCP_PARAMETERS = 10,                 /* of a tool; unused ones have no name */
+	SW_MCP_STRINGS_MAX = 256,               /* in an array */
+	SW_MCP_WORDS = SW_MCP_STRINGS_MAX + 16, /* of a command line, with its end */
+	SW_MCP_LINES = 200,                     /* of an answer, where max_lines does not say it */
 	SW_MCP_LINES_MAX = 2000,
 };
 
@@ -49,7 +50,7 @@ void sw_mcp_put_tools(struct sw_text *text);
 /*
  * The command line for arguments of a call, which is an object, or NULL: there are none.
  * @param ret  Deinit by sw_mcp_call_deinit() in both cases.
- * @return NULL; else which argument is wrong, as a sentence. Static.
+ * @return NULL; else which argument is wrong, as a sentence. Valid until then.
  */
 const char *sw_mcp_call_make(const struct sw_mcp_tool *tool, const struct sw_json *arguments,
 			     struct sw_mcp_call *ret);

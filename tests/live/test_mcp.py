@@ -7,11 +7,12 @@ import os
 import signal
 import subprocess
 import tempfile
+import time
 
 import jsonschema
 
 from daemon import Daemon
-from harness import SNAPWALK, Tap, Target, dump, hangs_s, wait_blocked, wait_until
+from harness import SNAPWALK, Tap, Target, dump, hangs_s, slowness, wait_blocked, wait_until
 from made_dumps import ranks
 
 WAITS = (0, 35, 202, 230, 232)  # read, nanosleep, futex, clock_nanosleep, epoll_wait
@@ -65,7 +66,8 @@ def test_messages(tap):
                   "a version that is not known: the newest is offered")
         session.send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
         session.send('{"jsonrpc":"2.0","id":7,"result":{}}')
-        session.send("")
+        for text in ("", "  \t ", "\r"):
+            session.send(text)
         tap.equal(session.ask("ping"), {"jsonrpc": "2.0", "id": session.last, "result": {}},
                   "notifications, answers and empty lines have no answer")
         tools = session.ask("tools/list")["result"]["tools"]
@@ -119,26 +121,66 @@ def test_tools(tap):
         tap.check(wrong is True and "999999999" in text, "what a command complains about is a result", text)
         for tool, arguments in (("dump", {"pid": "1"}), ("dump", {"pid": 0}), ("dump", {"nothing": 1}), ("sample", {"pid": 1, "seconds": 61}),
                                 ("show", {}), ("show", {"dump": "--output=x"}), ("show", {"dump": ""}), ("merge", {"dumps": "x"}),
-                                ("merge", {"dumps": ["a"] * 100}), ("merge", {"dumps": [1]}), ("dump", {"all": 1, "pid": 1}),
+                                ("merge", {"dumps": ["a"] * 257}), ("merge", {"dumps": [1]}), ("dump", {"all": 1, "pid": 1}),
                                 ("dump", {"comm": "x" * 2000})):
             tap.equal(session.call(tool, **arguments)[1], -32602, f"refused: {tool} {str(arguments)[:40]}")
+        for tool, arguments, sentence in (
+                ("dump", {"pid": "1"}, "pid: a whole number from 1 to 2147483647 is expected"),
+                ("dump", {"nothing": 1}, "nothing: the tool has no such argument"), ("show", {}, "dump: the argument is missing"),
+                ("dump", {"all": 1}, "all: true or false is expected"), ("merge", {"dumps": [1]}, "dumps: a string is expected that is not empty"),
+                ("merge", {"dumps": []}, "dumps: an array of strings is expected"),
+                ("merge", {"dumps": ["a"] * 257}, "dumps: more than 256 strings are given")):
+            tap.equal(session.call(tool, **arguments)[0], sentence, f"the argument is named: {sentence}")
         before = sorted(os.listdir(directory))
         session.call("dump", comm="x -o y", unit="-o", pid=target.pid)
         tap.equal(sorted(os.listdir(directory)), before, "a name is never an option")
+
+
+def begin_sample(session, target, number, seconds=60):
+    session.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {
+        "name": "sample", "arguments": {"pid": target.pid, "seconds": seconds}}}))
+
+
+def children(session):
+    with open(f"/proc/{session.process.pid}/task/{session.process.pid}/children", encoding="utf-8") as file:
+        return file.read().split()
+
+
+def test_during_call(tap):
+    """A ping is answered during a call, a cancellation ends it, and other messages wait."""
+    def cancel(number):
+        return json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
+    with Target("threads", 1, 10) as target, Session() as session:
+        begin_sample(session, target, "first")
+        wait_until(lambda: children(session), "the sample to begin")
+        for number, method in ((7, "ping"), (8, "resources/list"), (9, "resources/list"), (10, "tools/list"), (11, "ping")):
+            session.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": method}))
+        tap.equal([session.receive()["id"] for _ in range(2)], [7, 11], "pings are answered during a call")
+        session.send(cancel(9))
+        session.send(cancel(999))
+        session.send(cancel("first"))
+        tap.equal([session.receive()["id"] for _ in range(2)], [8, 10],
+                  "a call that is cancelled has no answer, nor has a request that waited for its end")
+        tap.equal(children(session), [], "the command has ended")
+        begin_sample(session, target, 12)
+        wait_until(lambda: children(session), "the sample to begin")
+        begin = time.monotonic()
+        session.process.stdin.close()
+        answer = session.receive()
+        tap.check(answer["id"] == 12 and answer["result"]["isError"] and
+                  "the input of the server had ended" in answer["result"]["content"][0]["text"],
+                  "the end of the input ends a call, which says it", answer)
+        tap.equal(session.process.wait(timeout=hangs_s()), 0, "and the server")
+        tap.check(time.monotonic() - begin < 10 * slowness(), "soon", time.monotonic() - begin)
 
 
 def test_end(tap):
     """A client that goes away in the middle of a long call takes the capture with it."""
     with Target("threads", 1, 10) as target:
         session = Session()
-        session.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-            "name": "sample", "arguments": {"pid": target.pid, "seconds": 60}}}))
-
-        def children():
-            with open(f"/proc/{session.process.pid}/task/{session.process.pid}/children", encoding="utf-8") as file:
-                return file.read().split()
-        wait_until(children, "the sample to begin")
-        child = int(children()[0])
+        begin_sample(session, target, 1)
+        wait_until(lambda: children(session), "the sample to begin")
+        child = int(children(session)[0])
         session.process.send_signal(signal.SIGTERM)
         session.process.wait(timeout=hangs_s())
         wait_until(lambda: not os.path.exists(f"/proc/{child}") or open(f"/proc/{child}/stat").read().split()[2] == "Z",
@@ -152,14 +194,9 @@ def test_client_goes(tap):
     """Nobody is there to read the answer: the server ends, and a command that does not hear SIGTERM ends with it."""
     with Target("threads", 1, 10) as target:
         session = Session()
-        session.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
-            "name": "sample", "arguments": {"pid": target.pid, "seconds": 60}}}))
-
-        def children():
-            with open(f"/proc/{session.process.pid}/task/{session.process.pid}/children", encoding="utf-8") as file:
-                return file.read().split()
-        wait_until(children, "the sample to begin")
-        child = int(children()[0])
+        begin_sample(session, target, 1)
+        wait_until(lambda: children(session), "the sample to begin")
+        child = int(children(session)[0])
         wait_until(lambda: os.readlink(f"/proc/{child}/fd/0") == "/dev/null", "the child to be started")
         os.kill(child, signal.SIGSTOP)
         wait_until(lambda: open(f"/proc/{child}/stat").read().split()[2] == "T", "the child to be stopped")
@@ -176,7 +213,7 @@ def test_client_goes(tap):
 
 def main():
     tap = Tap()
-    for test in (test_messages, test_tools, test_end, test_client_goes):
+    for test in (test_messages, test_tools, test_during_call, test_end, test_client_goes):
         tap.guard(test)
     tap.done()
 
