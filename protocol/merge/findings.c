@@ -4,6 +4,7 @@
  * together, the others are those that differ; then those who are together are followed further.
  */
 #include "merge/findings.h"
+#include "cleanup.h"
 #include "duration.h"
 #include "errors.h"
 #include "utf8.h"
@@ -269,21 +270,21 @@ static int role_follow(struct sw_merge_findings *f, const struct sw_merge_labels
 	return finding_push(f, &finding);
 }
 
-/* A thread that most processes of a program have, and some have not. */
-static int role_missing(struct sw_merge_findings *f, const struct sw_merge_labels *l, uint32_t role)
+/* A thread that most of the n_all processes of a program have, and some have not. */
+static int role_missing(struct sw_merge_findings *f, const struct sw_merge_labels *l, uint32_t role,
+			size_t n_all)
 {
 	const struct sw_merge *m = l->m;
 	const struct sw_merge_role *x = &m->roles[role];
+	const size_t n_there = m->places[x->root].n_processes;
+	if (n_there == n_all || 2 * n_there < n_all || f->n >= FINDINGS_MAX)
+		return 0;
 	uint64_t *rest = set_new(f, l), *there = set_new(f, l);
 	if (rest == NULL || there == NULL)
 		return -SW_E_NOMEM;
 	for (size_t i = 0; i < m->n_processes; i++)
 		if (m->processes[i].program == x->program)
 			sw_merge_set_add(rest, i);
-	size_t n_all = sw_merge_set_count(rest, l->n_words);
-	size_t n_there = m->places[x->root].n_processes;
-	if (n_there == n_all || 2 * n_there < n_all || f->n >= FINDINGS_MAX)
-		return 0;
 	sw_merge_set_of(m, x->root, there);
 	for (size_t i = 0; i < l->n_words; i++)
 		rest[i] &= ~there[i];
@@ -295,6 +296,15 @@ static int role_missing(struct sw_merge_findings *f, const struct sw_merge_label
 					   .n_differ = n_all - n_there};
 	odd_add(l, &finding, SW_MERGE_NONE, rest, false);
 	return finding_push(f, &finding);
+}
+
+/* How many processes a program has, by the string that is its name. NULL: no memory. */
+static uint32_t *programs_count(const struct sw_merge *m)
+{
+	uint32_t *counts = calloc(m->n_strings + 1, sizeof(*counts));
+	for (size_t i = 0; counts != NULL && i < m->n_processes; i++)
+		counts[m->processes[i].program]++;
+	return counts;
 }
 
 struct order {
@@ -321,13 +331,15 @@ static int compare_findings(const void *a, const void *b, void *arg)
 
 int sw_merge_findings_make(struct sw_merge_findings *ret, const struct sw_merge_labels *labels)
 {
-	struct order order = {.m = labels->m};
-	int r = 0;
+	const struct sw_merge *m = labels->m;
+	struct order order = {.m = m};
+	sw_cleanup(sw_free_p) uint32_t *processes_of = programs_count(m);
+	int r = processes_of != NULL ? 0 : -SW_E_NOMEM;
 	*ret = (struct sw_merge_findings){0};
-	for (uint32_t i = 0; r == 0 && i < labels->m->n_roles; i++) {
+	for (uint32_t i = 0; r == 0 && i < m->n_roles; i++) {
 		r = role_follow(ret, labels, i);
-		if (r == 0 && labels->m->roles[i].name != 0)
-			r = role_missing(ret, labels, i);
+		if (r == 0 && m->roles[i].name != 0)
+			r = role_missing(ret, labels, i, processes_of[m->roles[i].program]);
 	}
 	if (ret->n > 1)
 		qsort_r(ret->all, ret->n, sizeof(*ret->all), compare_findings, &order);

@@ -6,6 +6,7 @@
 #include <snapwalk/merge.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum { CALLS = 4096 };
 
@@ -157,4 +158,27 @@ TEST(test_empty)
 	expect(merge, true, "0 processes, 0 threads");
 	sw_merge_destroy(merge);
 	sw_merge_destroy(NULL);
+}
+
+/* Threads whose names only one process has need no sets of processes: these grow with the square of the processes. */
+TEST(test_own_names)
+{
+	enum { PROCESSES = 8000, BYTES_MAX = 8 << 20 };
+	struct sw_merge *merge = merge_of(NULL);
+	struct world *w = world(1, 2, 3);
+	struct rusage before, after;
+	char name[16];
+	for (int i = 0; i < PROCESSES; i++) {
+		(void) snprintf(name, sizeof(name), "own%c%c%c", 'a' + i % 20, 'a' + i / 20 % 20,
+				'a' + i / 400);
+		w->report.process.pid = w->threads[0].tid = i + 1;
+		w->threads[1].comm = name;
+		assert_int_equal(sw_merge_add(merge, &w->report, "name", NULL), 0);
+	}
+	free(w);
+	assert_int_equal(getrusage(RUSAGE_SELF, &before), 0);
+	expect(merge, false, "all 8000");
+	assert_int_equal(getrusage(RUSAGE_SELF, &after), 0);
+	assert_in_range((after.ru_maxrss - before.ru_maxrss) * 1024, 0, BYTES_MAX);
+	sw_merge_destroy(merge);
 }
