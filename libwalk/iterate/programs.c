@@ -223,7 +223,7 @@ int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_s
 			.held_fd = take(&skeleton->maps.sw_held.map_fd),
 			.list_program_fd = PROGRAM(sw_pair_list));
 	case SW_ITERATE_PAIR_CALLS:
-		return EVENTS_LOAD(sw_pairs, sizes, ret,
+		return EVENTS_LOAD(sw_pairs, sizes, ret, ret_said,
 				   .program_fds = {PROGRAM(sw_pair_begun), -EBADF,
 						   PROGRAM(sw_pair_taken)});
 	}
