@@ -22,6 +22,9 @@ A live file that fails runs again, alone, with the same seed, up to three times.
 excused is what hurts a target or is certain to be wrong: NEVER_EXCUSED, and all that a file says that is "strict".
 A test may tell of something rare itself, in a line "# rare: WHAT" (live/judge.py). A line "# rate: NAME KIND BAD LOOKS"
 says how many of its random looks were bad; --rates FILE adds them to the rows of that file (tests/rates.tsv).
+
+--beside COMMAND runs a command of the shell with the CPU time that the files leave: compiling costs them nothing then.
+Files that run alone wait until it has ended.
 """
 import argparse
 import concurrent.futures
@@ -92,10 +95,10 @@ class File:
 
 
 class Ran:
-    """A run of a file."""
+    """A run of a file. cpu_s is the CPU time of its processes that somebody has waited for."""
 
-    def __init__(self, output, status, seconds):
-        self.output, self.status, self.seconds = output, status, seconds
+    def __init__(self, output, status, seconds, cpu_s):
+        self.output, self.status, self.seconds, self.cpu_s = output, status, seconds, cpu_s
 
 
 class Totals:
@@ -132,15 +135,45 @@ def run_one(file, environment, limit):
     begin = time.monotonic()
     child = subprocess.Popen(file.command(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, env=environment, start_new_session=True)
-    try:
-        out, _ = child.communicate(timeout=limit)
-        end = ""
-        status = child.returncode
-    except subprocess.TimeoutExpired:
+    hung = threading.Event()
+
+    def end_group():
+        hung.set()
         os.killpg(child.pid, signal.SIGKILL)
-        out, _ = child.communicate()
-        end, status = f"\ntimed out after {limit} s\n", -1
-    return Ran(out.decode("utf-8", "replace") + end, status, time.monotonic() - begin)
+
+    timer = threading.Timer(limit, end_group)
+    timer.daemon = True
+    timer.start()
+    out = child.stdout.read()
+    child.stdout.close()
+    # The process stays a zombie, and its number its own, until the timer can no longer kill it.
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    timer.cancel()
+    timer.join()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    end, status = (f"\ntimed out after {limit} s\n", -1) if hung.is_set() else ("", child.returncode)
+    return Ran(out.decode("utf-8", "replace") + end, status, time.monotonic() - begin, usage.ru_utime + usage.ru_stime)
+
+
+class Beside:
+    """A command with its output in a file, which runs only while nobody else wants its CPU (SCHED_IDLE)."""
+
+    def __init__(self, command, log):
+        self.command, self.log = command, log
+        with open(log, "w") as output:
+            self.child = subprocess.Popen(["chrt", "--idle", "0", "sh", "-c", command], stdin=subprocess.DEVNULL,
+                                          stdout=output, stderr=subprocess.STDOUT)
+
+    def is_running(self):
+        return self.child.poll() is None
+
+    def wait(self):
+        """Its status decides nothing: what it makes is made again by who needs it, and fails there."""
+        begin = time.monotonic()
+        self.child.wait()
+        print(f"beside the tests: {self.command}: status {self.child.returncode}, waited "
+              f"{time.monotonic() - begin:.1f} s for its end (output: {self.log})", flush=True)
 
 
 def count(name, output, status):
@@ -258,12 +291,13 @@ class Runner:
         self.again = []  # (file, its first run, folder of its output)
         self.done = 0
         self.lock = threading.Lock()
+        self.beside = None
         self.timings = os.path.join(args.build, "tests", "timings.tsv")
         os.makedirs(os.path.dirname(self.timings), exist_ok=True)
 
-    def say(self, word, file, seconds):
+    def say(self, word, file, ran):
         self.done += 1
-        print(f"{word:4s} {file.name:52s} {seconds:6.1f} s  ({self.done} of {len(self.files)})", flush=True)
+        print(f"{word:4s} {file.name:52s} {ran.seconds:6.1f} s  ({self.done} of {len(self.files)})", flush=True)
 
     def keep(self, file, ran, number):
         """The output of a run that failed; the folder."""
@@ -281,29 +315,35 @@ class Runner:
         print("".join(f"    | {line}\n" for line in lines), flush=True)
         self.totals.add(counted)
 
+    def load(self):
+        """The load of the machine. A command beside the files takes nothing from them."""
+        load = os.getloadavg()[0]
+        return max(0.0, load - os.cpu_count()) if self.beside and self.beside.is_running() else load
+
     def run_and_count(self, file):
         """Returns one run and its totals, in which too long a time is a failure."""
-        load = os.getloadavg()[0]
+        load = self.load()
         ran = run_one(file, self.environment, hangs_after(file, self.args.limit, load))
         counted = count(file.name, ran.output, ran.status)
-        late = over_budget(file, ran.seconds, max(load, os.getloadavg()[0]))
+        late = over_budget(file, ran.seconds, max(load, self.load()))
         if late is not None:
             counted.failed += 1
             counted.failures.append(late)
         return ran, counted
 
     def run(self, file):
-        load = os.getloadavg()[0]
+        load = self.load()
         ran, counted = self.run_and_count(file)
         with self.lock:
             with open(self.timings, "a") as timings:
-                timings.write(f"{time.strftime('%FT%TZ', time.gmtime())}\t{file.name}\t{ran.seconds:.2f}\t{load:.2f}\n")
+                timings.write(f"{time.strftime('%FT%TZ', time.gmtime())}\t{file.name}\t{ran.seconds:.2f}\t{load:.2f}\t"
+                              f"{ran.cpu_s:.2f}\n")
             if counted.failed == 0:
-                self.say("ok", file, ran.seconds)
+                self.say("ok", file, ran)
                 self.totals.add(counted)
                 return
             why = never_excused(file, ran.output) if file.kind == "live" else "only live files run again"
-            self.say("FAIL" if why else "fail", file, ran.seconds)
+            self.say("FAIL" if why else "fail", file, ran)
             evidence = self.keep(file, ran, 0)
             if why or self.args.no_rerun:
                 if why and file.kind == "live":
@@ -329,11 +369,15 @@ class Runner:
         self.fail(last, counted)
 
     def run_all(self):
+        if self.args.beside:
+            self.beside = Beside(self.args.beside, os.path.join(self.args.build, "tests", "beside.log"))
         # The longest first, so that none is left alone in the end.
         together = sorted((f for f in self.files if not f.serial), key=lambda f: -(f.budget_s or 0))
         with concurrent.futures.ThreadPoolExecutor(self.args.jobs) as pool:
             for future in [pool.submit(self.run, file) for file in together]:
                 future.result()
+        if self.beside:
+            self.beside.wait()
         for file in self.files:
             if file.serial:
                 self.run(file)
@@ -422,6 +466,7 @@ def main():
     parser.add_argument("--rates", help="a soak: the file to which it adds the rates that it has measured")
     parser.add_argument("--no-skip", action="store_true", help="a skip is a failure")
     parser.add_argument("--no-rerun", action="store_true", help="what fails once has failed")
+    parser.add_argument("--beside", help="a command that runs in the CPU time which the files leave")
     parser.add_argument("--minutes", type=float, help="a soak: run the files until the time is over")
     args = parser.parse_args()
 

@@ -106,6 +106,53 @@ def again(tap):
             tap.check(os.path.getsize(os.path.join(folder, "tests", "timings.tsv")), f"{what}: the time is kept")
 
 
+# Two files, of which the second runs alone, and a command that ends a while after the first has begun.
+FIRST = """# tier: gate 5s
+import subprocess, sys
+open({folder!r} + "/begun", "w").close()
+subprocess.run([sys.executable, "-c", "import time\\nwhile time.process_time() < 0.3: pass"])
+print("ok 1 - it has begun\\n1..1")
+"""
+ALONE = """# tier: gate 5s
+# serial
+import os
+print("" if os.path.exists({folder!r} + "/over") else "not ", "ok 1 - it runs alone\\n1..1", sep="")
+"""
+BESIDE = 'cd {folder}; until [ -e begun ]; do sleep 0.02; done; chrt -p $$; sleep 1; echo > over; exit 3'
+
+
+def beside(tap):
+    """A command that runs beside the files has the idle class of the scheduler, and has ended before a file runs alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [os.path.join(folder, name) for name in ("test_first.py", "test_alone.py")]
+        for path, text in zip(paths, (FIRST, ALONE)):
+            with open(path, "w") as file:
+                file.write(text.format(folder=folder))
+        result = subprocess.run([sys.executable, os.path.join(HERE, "..", "run.py"), "--build", folder, "--live", *paths,
+                                 "--no-rerun", "--beside", BESIDE.format(folder=folder)],
+                                capture_output=True, text=True, timeout=600)
+        tap.equal(result.stdout.splitlines()[-1:], ["2 passed, 0 failed"], "the files pass, whatever the command's status")
+        tap.check(": status 3, waited " in result.stdout, "its status is shown", result.stdout)
+        with open(os.path.join(folder, "tests", "beside.log")) as log:
+            tap.check("SCHED_IDLE" in log.read(), "it runs in the idle class")
+        with open(os.path.join(folder, "tests", "timings.tsv")) as timings:
+            cpu_s = {line.split("\t")[1]: float(line.split("\t")[4]) for line in timings}
+        tap.check(0.3 <= cpu_s["test_first.py"] < 5, "the CPU time of a file has that of its children", cpu_s)
+        tap.check(cpu_s["test_alone.py"] < 0.3, "and not that of another file", cpu_s)
+
+
+def hung(tap):
+    """A file that hangs is ended with all processes of its group."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "hang")
+        with open(path, "w") as file:
+            file.write("#!/bin/sh\nsleep 60 &\necho begun\nexec >&-\nwait\n")
+        os.chmod(path, 0o755)
+        result = run.run_one(run.File(path, "unit"), os.environ, 0.5)
+        tap.equal((result.output, result.status), ("begun\n\ntimed out after 0.5 s\n", -1), "the limit ends it, and is told")
+        tap.check(0.5 <= result.seconds < 30, "it is not waited for", result.seconds)
+
+
 def soaked(tap):
     """A soak shows what failed, keeps it, and is no failure."""
     with tempfile.TemporaryDirectory() as folder:
@@ -244,6 +291,8 @@ tap = Tap()
 tap.guard(counted)
 tap.guard(shown)
 tap.guard(again)
+tap.guard(beside)
+tap.guard(hung)
 tap.guard(soaked)
 tap.guard(rates)
 tap.guard(progress)
