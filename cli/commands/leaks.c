@@ -7,6 +7,7 @@
 #include "events/held_kinds.h"
 #include "events/held_output.h"
 #include "events/held_profile.h"
+#include "events/memory/memory.h"
 #include "events/pairs.h"
 #include "run/output.h"
 #include "run/sandbox.h"
@@ -85,5 +86,7 @@ static int leaks(const struct sw_options *options, struct sw_started *started)
 
 int sw_cmd_leaks(const struct sw_options *options)
 {
+	if (options->of == SW_LEAKS_MEMORY)
+		return sw_memory_leaks(options);
 	return options->program != NULL ? sw_started_run(options, leaks) : leaks(options, NULL);
 }

@@ -16,6 +16,7 @@ enum {
 	MIN_INTERVAL_MS = 100,
 	MAX_INTERVAL_MS = 60 * 1000,
 	MAX_LIMIT = 1000000,
+	MAX_OVERHEAD_PERCENT = 10000,
 };
 
 /* ---- sample ------------------------------------------------------------------------------- */
@@ -168,7 +169,7 @@ static bool set_pairs(struct sw_options *o, const char *value, struct sw_usage *
 bool sw_set_of(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	o->of_given = true;
-	static const char *const kinds[] = {"fds", "threads", "maps"};
+	static const char *const kinds[] = {"fds", "threads", "maps", "memory"};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(kinds); i++)
 		if (strcmp(value, kinds[i]) == 0) {
 			o->of = (enum sw_leaks_of) i;
@@ -203,6 +204,12 @@ bool sw_set_limit(struct sw_options *o, const char *value, struct sw_usage *usag
 {
 	o->limit_given = true;
 	return sw_u32_parse(value, 1, MAX_LIMIT, &o->limit, usage);
+}
+
+bool sw_set_max_overhead(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	o->max_overhead_given = true;
+	return sw_u32_parse(value, 1, MAX_OVERHEAD_PERCENT, &o->max_overhead_percent, usage);
 }
 
 bool sw_set_lock(struct sw_options *o, const char *value, struct sw_usage *usage)

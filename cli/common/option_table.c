@@ -181,8 +181,9 @@ const struct sw_option sw_option_table[] = {
 	 "how long: 10, 10s, 2m, 1h; 0: until Control-C (default 0)", sw_set_duration, false},
 	{"duration", 'd', "TIME", SW_FOR_LEAKS,
 	 "how long: 10, 10s, 2m, 1h; 0: until Control-C (default 60)", sw_set_duration, false},
-	{"of", 0, "fds|threads|maps|LIB:F/G|NAME", SW_FOR_LEAKS,
-	 "what is followed; LIB:F/G: what function F hands out and G takes back; NAME, as openssl "
+	{"of", 0, "fds|threads|maps|memory|LIB:F/G|NAME", SW_FOR_LEAKS,
+	 "what is followed; memory: what grows, and the blocks of malloc and others if they are "
+	 "few; LIB:F/G: what function F hands out and G takes back; NAME, as openssl "
 	 "or "
 	 "sqlite3: a list of such functions. For functions the kernel changes the code of the "
 	 "process "
@@ -222,8 +223,12 @@ const struct sw_option sw_option_table[] = {
 	 "where there is no terminal: so many threads at most (default all)", sw_set_limit, false},
 	{"limit", 0, "N", SW_FOR_LIST, "so many dumps at most (default 100)", sw_set_limit, false},
 	{"limit", 0, "N", SW_FOR_LEAKS,
-	 "of functions: follow at most so many things at once (default 65536)", sw_set_limit,
-	 false},
+	 "of functions and memory: follow at most so many things at once (default 65536)",
+	 sw_set_limit, false},
+	{"max-overhead", 0, "PERCENT", SW_FOR_LEAKS,
+	 "of memory: follow malloc and others only if that adds at most so much to the CPU time of "
+	 "the process (default 5)",
+	 sw_set_max_overhead, false},
 	{"lock", 0, "ADDRESS", SW_FOR_EXPLAIN,
 	 "say who holds this lock and who waits for it; also in a dump", sw_set_lock, false},
 	{"unpin", 0, NULL, SW_FOR_PIN, "the limits of the store hold for it again", sw_set_unpin,

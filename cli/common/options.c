@@ -22,6 +22,7 @@ enum {
 	DEFAULT_HOST_RATE_HZ = 19,
 	DEFAULT_DURATION_S = 5,
 	DEFAULT_LEAKS_S = 60,
+	DEFAULT_MAX_OVERHEAD_PERCENT = 5,
 	DEFAULT_MAX_LOAD_PERCENT = 1,
 	DEFAULT_INTERVAL_MS = 1000,
 	DEFAULT_HOOK_TIMEOUT_MS = 10000,
@@ -447,7 +448,8 @@ static bool check_program(struct sw_options *o, struct sw_usage *usage)
 				  ? o->format != SW_FORMAT_JSON
 				  : !o->format_given || o->profile_format == SW_PROFILE_TEXT;
 	if ((o->command->bit == SW_FOR_ON && o->event.what == SW_EVENT_FUNCTION) ||
-	    (o->command->bit == SW_FOR_LEAKS && o->of == SW_LEAKS_PAIRS))
+	    (o->command->bit == SW_FOR_LEAKS &&
+	     (o->of == SW_LEAKS_PAIRS || o->of == SW_LEAKS_MEMORY)))
 		return sw_usage_fail(usage, "start it first, and give its process id",
 				     "functions are looked up in a process that runs");
 	if (o->output == NULL && !for_people)
@@ -514,8 +516,12 @@ static bool check_leaks(struct sw_options *o, struct sw_usage *usage)
 	if (!o->of_given)
 		return sw_usage_fail(usage, "give --of fds, or another kind",
 				     "nothing to follow is given");
-	if (o->limit_given && o->of != SW_LEAKS_PAIRS)
-		return sw_usage_fail(usage, "leave --limit away", "--limit is of functions");
+	if (o->limit_given && o->of != SW_LEAKS_PAIRS && o->of != SW_LEAKS_MEMORY)
+		return sw_usage_fail(usage, "leave --limit away",
+				     "--limit is of functions and memory");
+	if (o->max_overhead_given && o->of != SW_LEAKS_MEMORY)
+		return sw_usage_fail(usage, "leave --max-overhead away",
+				     "--max-overhead is of memory");
 	if (!o->duration_given && o->program == NULL)
 		o->duration_s = DEFAULT_LEAKS_S;
 	return true;
@@ -657,6 +663,7 @@ bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
 		.duration_s = DEFAULT_DURATION_S,
 		.max_load_percent = DEFAULT_MAX_LOAD_PERCENT,
 		.limit = DEFAULT_LIST_LIMIT,
+		.max_overhead_percent = DEFAULT_MAX_OVERHEAD_PERCENT,
 		.interval_ms = DEFAULT_INTERVAL_MS,
 	};
 	(void) snprintf(usage->about, sizeof(usage->about), "command line");

@@ -75,7 +75,7 @@ bool sw_pair_file_read(struct sw_pair_list *list, const char *name, struct sw_us
 	if (is_path ? sw_text_read_at(&text, AT_FDCWD, name, FILE_MAX) < 0
 		    : !named_read(name, &text, path))
 		return sw_usage_fail(usage,
-				     "give fds, threads, maps, LIB:ACQUIRE/RELEASE, or a file of "
+				     "give fds, threads, maps, memory, LIB:ACQUIRE/RELEASE, or a file of "
 				     "pairs, see snapwalk-leaks(1)",
 				     is_path ? "'%.80s' cannot be read" : "there is no '%.80s'",
 				     name);

@@ -142,12 +142,30 @@ static void comm_read(struct sw_event_run *run)
 				(int) strcspn(text.data, "\n"), text.data);
 }
 
-static int64_t cpu_read(const struct sw_event_run *run)
+int64_t sw_event_run_cpu(const struct sw_event_run *run)
 {
 	struct timespec t;
 	if (clock_gettime(run->cpu_clock, &t) < 0)
 		return -1;
 	return (int64_t) t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+static int events_begin(struct sw_event_run *run, const struct sw_event_options *wanted,
+			struct sw_error *err)
+{
+	int r = sw_session_create(&run->session, err);
+	if (r == 0 && run->options->then_dump)
+		r = sw_event_dumps_start(&run->dumps, run->options, run->subject.pid, err);
+	if (r == 0)
+		r = recorder_open(run, wanted, err);
+	if (r < 0)
+		return r;
+	run->begin_ns = sw_clock_ns(); /* events have begun */
+	run->begin_real_ns = sw_realtime_ns();
+	if (clock_getcpuclockid(run->subject.pid, &run->cpu_clock) == 0)
+		run->cpu_begin_ns = sw_event_run_cpu(run);
+	comm_read(run);
+	return 0;
 }
 
 int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options,
@@ -170,19 +188,22 @@ int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options
 		return status;
 	/* A program that was started says by its end when there is nothing more to come. */
 	sw_wait_signals(&run->signals, started == NULL);
-	int r = sw_session_create(&run->session, &err);
-	if (r == 0 && options->then_dump)
-		r = sw_event_dumps_start(&run->dumps, options, run->subject.pid, &err);
-	if (r == 0)
-		r = recorder_open(run, wanted, &err);
-	if (r < 0)
-		return sw_complain_error(run->subject.name, &err);
-	run->begin_ns = sw_clock_ns(); /* events have begun */
-	run->begin_real_ns = sw_realtime_ns();
-	if (clock_getcpuclockid(run->subject.pid, &run->cpu_clock) == 0)
-		run->cpu_begin_ns = cpu_read(run);
-	comm_read(run);
-	return SW_STATUS_COMPLETE;
+	int r = events_begin(run, wanted, &err);
+	return r < 0 ? sw_complain_error(run->subject.name, &err) : SW_STATUS_COMPLETE;
+}
+
+int sw_event_run_open_beside(struct sw_event_run *ret, const struct sw_options *options,
+			     const struct sw_event_run *run, struct sw_function *function,
+			     const struct sw_event_options *wanted, struct sw_error *err)
+{
+	*ret = (struct sw_event_run){.options = options,
+				     .subject = run->subject,
+				     .function = *function,
+				     .signals = run->signals,
+				     .proc_fd = -EBADF,
+				     .cpu_begin_ns = -1};
+	*function = (struct sw_function){0};
+	return events_begin(ret, wanted, err);
 }
 
 void sw_event_run_deinit(struct sw_event_run *run)
@@ -284,6 +305,42 @@ static bool wait_until(struct sw_event_run *run, int64_t until_ns)
 	}
 }
 
+/* The end of the events of a run; r: 0, or the error that has ended it. */
+static int finish(struct sw_event_run *run, int r, struct sw_error *err)
+{
+	if (r == 0 && run->before_end != NULL && !run->ended)
+		r = run->before_end(run->arg, err);
+	sw_recorder_end_events(run->recorder);
+	run->end_ns = sw_clock_ns();
+	run->cost = sw_recorder_event_cost(run->recorder);
+	run->cpu_end_ns = run->cpu_begin_ns < 0 ? -1 : sw_event_run_cpu(run);
+	/* Events from before the end are fetched until no more come. */
+	for (uint64_t before = UINT64_MAX; r == 0 && !run->enough && !run->ended;) {
+		if (run->n_read == before)
+			break;
+		before = run->n_read;
+		r = fetch(run, err);
+	}
+	if (r == 0)
+		r = sw_event_order_end(&run->order, err);
+	sw_event_dumps_take(&run->dumps, true);
+	return r;
+}
+
+/* Reads the events of a run beside this one. now_ns: INT64_MAX: it ends. */
+static int beside_turn(struct sw_event_run *run, int64_t now_ns, struct sw_error *err)
+{
+	struct sw_event_run *beside = run->beside;
+	if (beside == NULL || beside->finished)
+		return 0;
+	int r = fetch(beside, err);
+	if (r == 0 && now_ns != INT64_MAX && !beside->ended &&
+	    !(beside->is_over != NULL && beside->is_over(beside, now_ns)))
+		return 0;
+	beside->finished = true;
+	return finish(beside, r, err);
+}
+
 static int all_read(struct sw_event_run *run, struct sw_error *err)
 {
 	const uint64_t max = rate_max(run);
@@ -307,26 +364,13 @@ static int all_read(struct sw_event_run *run, struct sw_error *err)
 		told = wait_until(run, due_ns < end_ns ? due_ns : end_ns);
 		r = fetch(run, err);
 		now_ns = sw_clock_ns();
+		if (r == 0)
+			r = beside_turn(run, now_ns, err);
 		if (max > 0 && sw_event_rate_is_above(&rate, now_ns, calls_count(run), max))
 			run->too_many = max;
 	}
-	if (r == 0 && run->before_end != NULL && !run->ended)
-		r = run->before_end(run->arg, err);
-	sw_recorder_end_events(run->recorder);
-	run->end_ns = sw_clock_ns();
-	run->cost = sw_recorder_event_cost(run->recorder);
-	run->cpu_end_ns = run->cpu_begin_ns < 0 ? -1 : cpu_read(run);
-	/* Events from before the end are fetched until no more come. */
-	for (uint64_t before = UINT64_MAX; r == 0 && !run->enough && !run->ended;) {
-		if (run->n_read == before)
-			break;
-		before = run->n_read;
-		r = fetch(run, err);
-	}
-	if (r == 0)
-		r = sw_event_order_end(&run->order, err);
-	sw_event_dumps_take(&run->dumps, true);
-	return r;
+	int other = beside_turn(run, INT64_MAX, r == 0 ? err : NULL);
+	return finish(run, r == 0 ? other : r, err);
 }
 
 bool sw_event_run_changes_code(const struct sw_event_run *run)

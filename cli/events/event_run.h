@@ -41,6 +41,11 @@ struct sw_event_run {
 	/* Told of each event with its row, by their numbers; as sink.event. */
 	int (*event)(void *arg, const struct sw_event *event, uint32_t row, struct sw_error *err);
 	void *arg;
+	/* Other events of the same process, which are read and end with these; NULL: none. Borrowed. */
+	struct sw_event_run *beside;
+	/* Asked of a run beside another one, now and then: whether it ends before that. NULL: it does not. */
+	bool (*is_over)(struct sw_event_run *run, int64_t now_ns);
+	bool finished; /* its events have ended, and all were read */
 	sigset_t signals;
 	int64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
 	int64_t begin_real_ns;
@@ -58,6 +63,13 @@ struct sw_event_run {
 int sw_event_run_open(struct sw_event_run *ret, const struct sw_options *options,
 		      struct sw_started *started, const struct sw_event_options *wanted);
 void sw_event_run_deinit(struct sw_event_run *run);
+/* The same for events beside those of a run that is open, at functions that were found: they are taken over, also on failure.
+ * -SW_E_*. */
+int sw_event_run_open_beside(struct sw_event_run *ret, const struct sw_options *options,
+			     const struct sw_event_run *run, struct sw_function *function,
+			     const struct sw_event_options *wanted, struct sw_error *err);
+/* CPU time of the process so far; below 0: not known. */
+int64_t sw_event_run_cpu(const struct sw_event_run *run);
 
 /* Opens the output and a run, calls body, and closes both; waits for the end of a program that was started. SW_STATUS_*;
  * complains by itself. */

@@ -51,6 +51,7 @@ struct look_up {
 	char remedy[384]; /* "": that of the error */
 	const struct sw_function_wanted *wanted; /* borrowed; NULL: that of the options */
 	size_t n_wanted;
+	bool is_missing[SW_EVENT_PLACES_MAX]; /* of wanted */
 };
 
 __attribute__((format(printf, 2, 3))) static void advise(struct look_up *l, const char *format, ...)
@@ -387,7 +388,7 @@ static int function_look_up(struct look_up *l, struct sw_text *text, struct sw_e
 	return r == 0 ? places_put(l, text, err) : r;
 }
 
-/* A line "= NUMBER" before those of each, or "- NUMBER WHY" where one is missing that may be. */
+/* A line "= NUMBER" before those of each, or "- NUMBER ABSENT WHY" where one is missing that may be. */
 static int wanted_look_up(struct look_up *l, size_t i, struct sw_text *text, struct sw_error *err)
 {
 	const struct sw_options *const options = l->options;
@@ -402,8 +403,9 @@ static int wanted_look_up(struct look_up *l, size_t i, struct sw_text *text, str
 	int r = function_look_up(l, text, &why);
 	l->options = options;
 	if (r < 0 && l->wanted[i].optional && r != -SW_E_NOMEM) {
+		l->is_missing[i] = true;
 		text->size = begin; /* places before the one that failed */
-		sw_text_printf(text, "- %zu ", i);
+		sw_text_printf(text, "- %zu %d ", i, r == -SW_E_NOT_FOUND);
 		sw_utf8_append_plain(text, why.message, strlen(why.message));
 		sw_text_append(text, "\n", 1);
 		return 0;
@@ -427,7 +429,10 @@ static int look_up(struct look_up *l, struct sw_text *text, struct sw_error *err
 	if (r == 0 && l->wanted == NULL)
 		r = function_look_up(l, text, err);
 	for (size_t i = 0; r == 0 && i < l->n_wanted; i++)
-		r = wanted_look_up(l, i, text, err);
+		if (l->wanted[i].after == 0 || !l->is_missing[l->wanted[i].after - 1])
+			r = wanted_look_up(l, i, text, err);
+		else
+			l->is_missing[i] = true;
 	return r;
 }
 
@@ -571,12 +576,14 @@ static int place_take(const struct sw_target *target, const char *line, struct s
 
 static int missing_take(const char *line, struct sw_function *f, struct sw_error *err)
 {
-	int at = 0;
+	int at = 0, absent = 0;
 	size_t wanted = 0;
-	if (f->n_missing == SW_EVENT_PLACES_MAX || sscanf(line, "- %zu %n", &wanted, &at) != 1 ||
-	    at == 0 || wanted >= SW_EVENT_PLACES_MAX)
+	if (f->n_missing == SW_EVENT_PLACES_MAX ||
+	    sscanf(line, "- %zu %d %n", &wanted, &absent, &at) != 2 || at == 0 ||
+	    wanted >= SW_EVENT_PLACES_MAX)
 		return sw_fail(err, SW_E_INTERNAL, "what looked it up has written nonsense");
 	f->missing[f->n_missing].wanted = wanted;
+	f->missing[f->n_missing].is_absent = absent != 0;
 	f->missing[f->n_missing].why = strdup(line + at);
 	return f->missing[f->n_missing++].why == NULL ? sw_fail_nomem(err) : 0;
 }

@@ -11,6 +11,7 @@ struct sw_function_wanted {
 	const char *name;
 	bool at_return; /* where it returns, too */
 	bool optional;  /* it may be missing */
+	size_t after; /* index + 1 of another one before it: where that is missing, this one is, too; 0: none */
 };
 
 /* Where the function of a command line is in a process; or several functions. */
@@ -27,6 +28,7 @@ struct sw_function {
 	struct {
 		size_t wanted;
 		char *why; /* owned */
+		bool is_absent; /* there is no such function; else it is there, and cannot be probed */
 	} missing[SW_EVENT_PLACES_MAX];
 	size_t n_missing;
 };

@@ -10,6 +10,7 @@ const struct sw_held_kind *sw_held_kind(enum sw_leaks_of of)
 	switch (of) {
 	case SW_LEAKS_FDS: return &sw_held_descriptors;
 	case SW_LEAKS_THREADS: return &sw_held_threads;
+	case SW_LEAKS_MEMORY:
 	case SW_LEAKS_MAPS: return &sw_held_mappings;
 	case SW_LEAKS_PAIRS: return &sw_held_pairs;
 	}

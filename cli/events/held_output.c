@@ -98,7 +98,7 @@ static void put_joins(const struct sw_held *h, struct sw_text *text)
 
 static bool is_of_pairs(const struct sw_held *h)
 {
-	return h->run->options->of == SW_LEAKS_PAIRS;
+	return h->run->wanted.what == SW_EVENT_PAIRS;
 }
 
 /* Things that were there before, as far as they were listed. */

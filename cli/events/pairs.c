@@ -90,7 +90,7 @@ static int nothing(const struct sw_subject *subject, const struct sw_function *f
 	return SW_STATUS_NOTHING;
 }
 
-int sw_pairs_find(const struct sw_options *options, const struct sw_subject *subject,
+int sw_pairs_look(const struct sw_options *options, const struct sw_subject *subject,
 		  struct sw_function *ret)
 {
 	const struct sw_pair_list *list = options->pairs;
@@ -99,15 +99,21 @@ int sw_pairs_find(const struct sw_options *options, const struct sw_subject *sub
 		wanted[i] = (struct sw_function_wanted){.module = list->all[i].module,
 							.name = list->all[i].name,
 							.at_return = !list->all[i].releases,
-							.optional = list->is_file};
+							.optional = list->is_file,
+							.after = list->all[i].after};
 	int status = sw_functions_find(options, subject, wanted, list->n, ret);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
 	halves_drop(list, ret);
-	if (ret->n == 0)
-		return nothing(subject, ret);
 	places_set(list, ret);
 	return SW_STATUS_COMPLETE;
+}
+
+int sw_pairs_find(const struct sw_options *options, const struct sw_subject *subject,
+		  struct sw_function *ret)
+{
+	int status = sw_pairs_look(options, subject, ret);
+	return status == SW_STATUS_COMPLETE && ret->n == 0 ? nothing(subject, ret) : status;
 }
 
 static size_t breakpoints_count(const struct sw_function *f)

@@ -14,6 +14,9 @@ extern const struct sw_held_kind sw_held_pairs;
  */
 int sw_pairs_find(const struct sw_options *options, const struct sw_subject *subject,
 		  struct sw_function *ret);
+/* The same, where nothing may be there: then *ret has no places, and nothing is complained of. */
+int sw_pairs_look(const struct sw_options *options, const struct sw_subject *subject,
+		  struct sw_function *ret);
 /* The notice that comes first: which code is changed. */
 void sw_pairs_notice(const struct sw_event_run *run, struct sw_text *ret);
 /* Members: changes_code, functions, not_followed. */

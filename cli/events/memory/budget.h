@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLI_MEMORY_BUDGET_H
+#define SW_CLI_MEMORY_BUDGET_H
+
+#include "events/function.h"
+#include "events/memory/calibrate.h"
+#include "run/select.h"
+
+#include <snapwalk/event.h>
+#include <text.h>
+
+/*
+ * The cost to a process of following its allocator: calls are counted for a moment by probes at their beginnings alone, and
+ * taken times what a call costs on this machine. It is allowed up to a share of the CPU time that the process uses by
+ * itself; so little that nobody notices it is allowed in any case.
+ */
+struct sw_memory_budget {
+	struct sw_call_cost cost;
+	uint32_t max_percent;
+	int64_t counted_ns;         /* for so long */
+	struct sw_event_cost calls; /* so many */
+	double cpus;                /* that the process used meanwhile */
+	double predicted_cpus;      /* that following it adds */
+};
+
+/* Counts and predicts. Needs CAP_BPF and CAP_PERFMON. 0, or what sw_event_sampler_create() and sw_call_calibrate() say. */
+int sw_memory_budget_predict(const struct sw_subject *subject, const struct sw_function *function,
+			     size_t stack_bytes, uint32_t max_percent, struct sw_memory_budget *ret,
+			     struct sw_error *err);
+/* CPU time that calls have cost, in ns: by what a call costs, and by what the kernel's program has measured. */
+double sw_memory_budget_spent(const struct sw_memory_budget *budget,
+			      const struct sw_event_cost *calls);
+/* Whether so many CPUs may be added to a process that uses others by itself. */
+bool sw_memory_budget_allows(const struct sw_memory_budget *budget, double added_cpus, double cpus);
+/* The prediction as a share of the process's own CPU time. */
+double sw_memory_budget_share(const struct sw_memory_budget *budget);
+/* "1310 calls a second of malloc and others, ...: 3.2 % of its CPU time" */
+void sw_memory_budget_text(const struct sw_memory_budget *budget, struct sw_text *ret);
+
+#endif
