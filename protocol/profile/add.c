@@ -17,8 +17,9 @@ enum { UNSEEN = UINT32_MAX, NO_SPACE = UINT32_MAX - 1, MARK_BYTES = 128, WAIT_BY
 struct adding {
 	struct sw_profile *profile;
 	const struct sw_report *report;
-	uint32_t *nodes;   /* owned; of each stack: its node, UNSEEN or NO_SPACE */
-	uint32_t *modules; /* owned; of each module, UNSEEN */
+	uint32_t *nodes;     /* owned; of each stack: its node, UNSEEN or NO_SPACE */
+	uint32_t *modules;   /* owned; of each module, UNSEEN */
+	uint32_t generation; /* of the process */
 };
 
 static int module_of(struct adding *a, const struct sw_report_frame *f, bool grow, uint32_t *ret)
@@ -222,6 +223,7 @@ static int thread_find(struct adding *a, const struct sw_report_thread *t, uint3
 {
 	struct sw_profile *p = a->profile;
 	const struct sw_profile_thread thread = {.pid = (uint32_t) a->report->process.pid,
+						 .generation = a->generation,
 						 .tid = (uint32_t) t->tid,
 						 .key = key,
 						 .name = key};
@@ -256,7 +258,8 @@ static int thread_named(struct adding *a, const struct sw_report_thread *t, uint
 static int thread_of(struct adding *a, const struct sw_report_thread *t, uint32_t *ret)
 {
 	struct sw_profile *p = a->profile;
-	struct sw_profile_thread others = {.pid = (uint32_t) a->report->process.pid};
+	struct sw_profile_thread others = {.pid = (uint32_t) a->report->process.pid,
+					   .generation = a->generation};
 	int r = thread_named(a, t, ret);
 	if (r != 0)
 		return r;
@@ -288,7 +291,8 @@ static int add_process(struct adding *a)
 {
 	const struct sw_report *report = a->report;
 	struct sw_profile *p = a->profile;
-	struct sw_profile_process process = {.pid = (uint32_t) report->process.pid};
+	struct sw_profile_process process = {.pid = (uint32_t) report->process.pid,
+					     .starttime = report->process.starttime};
 	uint32_t index;
 	bool grow = sw_profile_has_space(p);
 	int r = sw_profile_string_find(p, report->process.comm, grow, &process.comm);
@@ -299,7 +303,8 @@ static int add_process(struct adding *a)
 	if (r > 0)
 		r = sw_profile_string_find(p, report->process.container, grow, &process.container);
 	if (r > 0)
-		r = sw_profile_process_find(p, &process, &index);
+		r = sw_profile_process_add(p, &process, &index);
+	a->generation = process.generation;
 	if (r >= 0)
 		r = sw_profile_string_find(p, report->host_name, grow, &p->host);
 	if (r >= 0)

@@ -290,7 +290,7 @@ static void put_samples(struct writer *w, size_t begin, size_t end)
 static void put_thread(struct writer *w, size_t i)
 {
 	const struct sw_profile_thread *thread = sw_profile_thread_at(w->t, i);
-	const struct sw_profile_process *process = sw_profile_process_of(w->profile, thread->pid);
+	const struct sw_profile_process *process = sw_profile_process_of(w->profile, thread);
 	put(w, "{\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,"
 	       "\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],"
 	       "\"showMarkersInTimeline\":false,\"name\":");

@@ -59,12 +59,11 @@ void sw_profile_process_name(struct sw_text *text, const struct sw_profile *p)
 		sw_text_printf(text, " and %zu others", p->processes.n - 1);
 }
 
-const struct sw_profile_process *sw_profile_process_of(const struct sw_profile *p, uint32_t pid)
+const struct sw_profile_process *sw_profile_process_of(const struct sw_profile *p,
+						       const struct sw_profile_thread *thread)
 {
-	for (size_t i = 0; i < p->processes.n; i++)
-		if (sw_profile_process_at(p, i)->pid == pid)
-			return sw_profile_process_at(p, i);
-	return NULL;
+	uint32_t index;
+	return sw_profile_process_index(p, thread, &index) ? sw_profile_process_at(p, index) : NULL;
 }
 
 uint64_t sw_profile_period_ns(const struct sw_profile *p)

@@ -19,8 +19,9 @@ void sw_profile_state_name(struct sw_text *text, const struct sw_profile *p,
 /* "server", or "server and 3 others". */
 void sw_profile_process_name(struct sw_text *text, const struct sw_profile *p);
 
-/* The process of a pid; NULL: there were too many. */
-const struct sw_profile_process *sw_profile_process_of(const struct sw_profile *p, uint32_t pid);
+/* The process of a thread; NULL: there were too many. */
+const struct sw_profile_process *sw_profile_process_of(const struct sw_profile *p,
+						       const struct sw_profile_thread *thread);
 
 /* Nanoseconds that a sample stands for, on average; 0: unknown. */
 uint64_t sw_profile_period_ns(const struct sw_profile *p);

@@ -64,8 +64,11 @@ static void put_processes(struct sw_text *text, const struct sw_profile *p)
 	put(text, "],\"threads\":[");
 	for (size_t i = 0; i < p->threads.n; i++) {
 		const struct sw_profile_thread *thread = sw_profile_thread_at(p, i);
+		uint32_t process;
 		sw_text_printf(text, "%s{\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, i > 0 ? "," : "",
 			       thread->pid, thread->tid);
+		if (thread->generation != 0 && sw_profile_process_index(p, thread, &process))
+			sw_text_printf(text, ",\"process\":%" PRIu32, process);
 		put_string(text, p, "name", thread->name);
 		if (thread->key != thread->name)
 			put_string(text, p, "comm", thread->key);

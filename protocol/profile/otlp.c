@@ -185,7 +185,8 @@ static void put_value_type(struct writer *w, struct sw_text *profile, unsigned f
  * OpenTelemetry writes, and off_cpu/nanoseconds without a period (grafana/pyroscope 3fe6a45,
  * pkg/ingester/otlp/convert.go).
  */
-static void put_profile(struct writer *w, struct sw_text *scope, uint32_t pid)
+static void put_profile(struct writer *w, struct sw_text *scope,
+			const struct sw_profile_process *process)
 {
 	const struct sw_profile *p = w->p;
 	const char *mode = p->info.mode != NULL ? p->info.mode : "wall";
@@ -197,7 +198,9 @@ static void put_profile(struct writer *w, struct sw_text *scope, uint32_t pid)
 	for (size_t i = 0; i < p->rows.n; i++) {
 		const struct sw_profile_row *row = sw_profile_row_at(p, i);
 		uint64_t value = by_time ? sw_profile_row_ns(p, row) : row->count;
-		if (sw_profile_thread_at(p, row->thread)->pid == pid && value > 0)
+		const struct sw_profile_thread *thread = sw_profile_thread_at(p, row->thread);
+		if (thread->pid == process->pid && thread->generation == process->generation &&
+		    value > 0)
 			put_sample(w, &profile, row, value);
 	}
 	sw_proto_fixed64(&profile, PROFILE_TIME, (uint64_t) p->info.begin_ns);
@@ -215,7 +218,8 @@ static void put_resource(struct writer *w, const struct sw_profile_process *proc
 	struct sw_text resource = {0}, scope = {0};
 	const char *comm = sw_profile_text_of(w->p, process->comm);
 	put_resource_text(w, "service.name", comm);
-	put_resource_number(w, "process.pid", process->pid);
+	if (process->pid != 0)
+		put_resource_number(w, "process.pid", process->pid);
 	put_resource_text(w, "process.executable.name", comm);
 	put_resource_text(w, "process.executable.path", sw_profile_text_of(w->p, process->exe));
 	put_resource_text(w, "container.id", sw_profile_text_of(w->p, process->container));
@@ -225,7 +229,7 @@ static void put_resource(struct writer *w, const struct sw_profile_process *proc
 	sw_proto_string(&w->message, SCOPE_NAME, "snapwalk");
 	sw_proto_string(&w->message, SCOPE_VERSION, SW_VERSION);
 	sw_proto_message(&scope, SCOPE_PROFILES_SCOPE, &w->message);
-	put_profile(w, &scope, process->pid);
+	put_profile(w, &scope, process);
 	sw_proto_string(&scope, SCOPE_PROFILES_SCHEMA_URL, schema_url);
 	sw_proto_message(&resource, RESOURCE_PROFILES_SCOPE, &scope);
 	sw_proto_string(&resource, RESOURCE_PROFILES_SCHEMA_URL, schema_url);

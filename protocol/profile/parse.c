@@ -124,6 +124,20 @@ static uint32_t made(struct parser *p, int r, uint32_t index)
 	return r > 0 ? index : NO_SPACE;
 }
 
+/* As sw_profile_process_add(): processes of one number are different ones here. */
+static uint32_t generation_next(const struct parser *p, const struct sw_profile_process *process)
+{
+	enum { GENERATIONS_MAX = 64 };
+	struct sw_profile_thread thread = {.pid = process->pid};
+	uint32_t known;
+	if (process->pid == 0)
+		return process->comm;
+	while (thread.generation < GENERATIONS_MAX &&
+	       sw_profile_process_index(p->profile, &thread, &known))
+		thread.generation++;
+	return thread.generation;
+}
+
 static uint32_t read_process(struct parser *p)
 {
 	struct sw_profile_process process = {.pid = get_u32(p, "pid"),
@@ -135,8 +149,32 @@ static uint32_t read_process(struct parser *p)
 	if (p->status < 0 || process.comm == NO_SPACE || process.exe == NO_SPACE ||
 	    process.unit == NO_SPACE || process.container == NO_SPACE)
 		return NO_SPACE;
+	process.generation = generation_next(p, &process);
 	int r = sw_profile_process_find(p->profile, &process, &index);
 	return made(p, r, index);
+}
+
+/* Older profiles have one process of all that had ended. */
+static uint32_t generation_of_ended(const struct parser *p)
+{
+	for (size_t i = 0; i < p->profile->processes.n; i++)
+		if (sw_profile_process_at(p->profile, i)->pid == 0)
+			return sw_profile_process_at(p->profile, i)->generation;
+	return 0;
+}
+
+/* A thread says which process it is of, where the pid does not tell. */
+static uint32_t generation_of(struct parser *p, uint32_t pid)
+{
+	if (sw_json_member(p->from, "process") == NULL)
+		return pid == 0 ? generation_of_ended(p) : 0;
+	uint32_t process = get_made(p, "process", PROCESSES);
+	if (p->status < 0 || process == NO_SPACE)
+		return 0;
+	if (process >= p->profile->processes.n ||
+	    sw_profile_process_at(p->profile, process)->pid != pid)
+		fail(p, "process");
+	return p->status < 0 ? 0 : sw_profile_process_at(p->profile, process)->generation;
 }
 
 static uint32_t read_thread(struct parser *p)
@@ -147,6 +185,7 @@ static uint32_t read_thread(struct parser *p)
 	uint32_t index = 0;
 	bool grow = p->profile->threads.n < p->profile->limits.max_threads;
 	bool alike = sw_json_member(p->from, "comm") == NULL;
+	thread.generation = generation_of(p, thread.pid);
 	thread.key = alike ? thread.name : get_string(p, "comm");
 	if (p->status < 0 || thread.name == NO_SPACE || thread.key == NO_SPACE)
 		return NO_SPACE;

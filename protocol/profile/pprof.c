@@ -66,7 +66,6 @@ struct writer {
 	const struct sw_profile_values *values; /* NULL: samples and time */
 	struct sw_profile_locations locations;
 	struct sw_profile_pool pool;
-	struct sw_map64 by_pid; /* of each process its number */
 };
 
 static uint32_t string(struct writer *w, const char *s)
@@ -98,12 +97,11 @@ static void put_number_label(struct writer *w, const char *key, uint64_t value)
 }
 
 /* The unit and the container of the process. */
-static void put_owner(struct writer *w, uint32_t pid)
+static void put_owner(struct writer *w, const struct sw_profile_thread *thread)
 {
-	uint64_t index;
-	if (!sw_map64_get(&w->by_pid, pid, &index))
+	const struct sw_profile_process *process = sw_profile_process_of(w->p, thread);
+	if (process == NULL)
 		return;
-	const struct sw_profile_process *process = sw_profile_process_at(w->p, (uint32_t) index);
 	put_label(w, "unit", sw_profile_text_of(w->p, process->unit));
 	put_label(w, "container", sw_profile_text_of(w->p, process->container));
 }
@@ -114,7 +112,7 @@ static void put_labels(struct writer *w, const struct sw_profile_row *row)
 	const struct sw_profile *p = w->p;
 	const struct sw_profile_thread *thread = sw_profile_thread_at(p, row->thread);
 	put_number_label(w, "pid", thread->pid);
-	put_owner(w, thread->pid);
+	put_owner(w, thread);
 	if (w->values != NULL)
 		return;
 	put_label(w, "thread", sw_profile_text_of(p, thread->name));
@@ -270,18 +268,12 @@ int sw_profile_pprof(struct sw_text *text, const struct sw_profile *p,
 	struct writer w = {.p = p, .values = options->values};
 	sw_profile_locations_init(&w.locations, p);
 	sw_profile_pool_init(&w.pool);
-	bool failed = false;
-	for (size_t i = 0; i < p->processes.n; i++)
-		failed |= sw_map64_put(&w.by_pid, sw_profile_process_at(p, i)->pid, i) < 0;
 	put_all(&w);
-	int r = failed || w.to.failed || w.message.failed || w.part.failed || w.pool.failed
-			? -SW_E_NOMEM
-			: 0;
+	int r = w.to.failed || w.message.failed || w.part.failed || w.pool.failed ? -SW_E_NOMEM : 0;
 	if (r == 0)
 		r = compress(text, &w.to);
 	sw_profile_locations_deinit(&w.locations);
 	sw_profile_pool_deinit(&w.pool);
-	sw_map64_deinit(&w.by_pid);
 	sw_text_deinit(&w.to);
 	sw_text_deinit(&w.message);
 	sw_text_deinit(&w.part);

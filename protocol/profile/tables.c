@@ -185,6 +185,33 @@ int sw_profile_process_find(struct sw_profile *p, const struct sw_profile_proces
 	return r;
 }
 
+static bool is_another(const struct sw_profile_process *known, uint64_t starttime)
+{
+	return known->starttime != 0 && starttime != 0 && known->starttime != starttime;
+}
+
+int sw_profile_process_add(struct sw_profile *p, struct sw_profile_process *process, uint32_t *ret)
+{
+	enum { GENERATIONS_MAX = 64 };
+	uint64_t slot;
+	uint32_t index;
+	process->generation = process->pid == 0 ? process->comm : 0;
+	while (process->pid != 0 && process->generation < GENERATIONS_MAX &&
+	       table_find(&p->processes, p->seed, process, &slot, &index) &&
+	       is_another(item_at(&p->processes, index), process->starttime))
+		process->generation++;
+	return sw_profile_process_find(p, process, ret);
+}
+
+bool sw_profile_process_index(const struct sw_profile *p, const struct sw_profile_thread *thread,
+			      uint32_t *ret)
+{
+	const struct sw_profile_process key = {.pid = thread->pid,
+					       .generation = thread->generation};
+	uint64_t slot;
+	return table_find(&p->processes, p->seed, &key, &slot, ret);
+}
+
 int sw_profile_thread_find(struct sw_profile *p, const struct sw_profile_thread *thread, bool grow,
 			   uint32_t *ret)
 {
@@ -273,7 +300,7 @@ int sw_profile_create(const struct sw_profile_limits *limits, struct sw_profile 
 		.modules = TABLE(module, offsetof(struct sw_profile_module, start_avma)),
 		.frames = TABLE(frame, sizeof(struct sw_profile_frame)),
 		.nodes = TABLE(node, sizeof(struct sw_profile_node)),
-		.processes = TABLE(process, sizeof(uint32_t)),
+		.processes = TABLE(process, offsetof(struct sw_profile_process, comm)),
 		.threads = TABLE(thread, offsetof(struct sw_profile_thread, name)),
 		.rows = TABLE(row, offsetof(struct sw_profile_row, count)),
 		.seed = random_seed(),

@@ -42,15 +42,18 @@ struct sw_profile_node {
 	uint32_t parent, frame;
 };
 
+/* generation: tells processes of one number apart: see sw_profile_process_add(). */
 struct sw_profile_process {
-	uint32_t pid;
+	uint32_t pid, generation;            /* pid 0: it had ended before it was looked at */
 	uint32_t comm, exe, unit, container; /* strings */
+	uint64_t starttime;                  /* in clock ticks: proc(5); 0: not known */
 };
 
 struct sw_profile_thread {
-	uint32_t pid, tid; /* tid 0: all of this name that found no space of their own */
-	uint32_t key;      /* string: what the kernel calls it, or a later name by its runtime */
-	uint32_t name;     /* string; no part of the key */
+	uint32_t pid, generation; /* of its process */
+	uint32_t tid;             /* 0: all of this name that found no space of their own */
+	uint32_t key;  /* string: what the kernel calls it, or a later name by its runtime */
+	uint32_t name; /* string; no part of the key */
 };
 
 struct sw_profile_row {
@@ -126,8 +129,17 @@ int sw_profile_frame_find(struct sw_profile *p, const struct sw_profile_frame *f
 			  uint32_t *ret);
 int sw_profile_node_find(struct sw_profile *p, uint32_t parent, uint32_t frame, bool grow,
 			 uint32_t *ret);
+/* As it is given, with its generation. */
 int sw_profile_process_find(struct sw_profile *p, const struct sw_profile_process *process,
 			    uint32_t *ret);
+/*
+ * Gives a process its generation: a number that is used again is another process, by the time of its start; those that had ended
+ * have no number, and are told apart by their names.
+ */
+int sw_profile_process_add(struct sw_profile *p, struct sw_profile_process *process, uint32_t *ret);
+/* The process of a thread. False: there were too many. */
+bool sw_profile_process_index(const struct sw_profile *p, const struct sw_profile_thread *thread,
+			      uint32_t *ret);
 int sw_profile_thread_find(struct sw_profile *p, const struct sw_profile_thread *thread, bool grow,
 			   uint32_t *ret);
 /* Also marks the node as a stack; a row that is there keeps its counts. */

@@ -185,6 +185,62 @@ static char *replaced(const char *text, const char *from, const char *to)
 	return result;
 }
 
+static void instance_add(struct sw_profile *p, pid_t pid, const char *comm, uint64_t starttime)
+{
+	struct sw_report_thread thread = {.comm = "worker",
+					  .state = 'R',
+					  .reason = "exited",
+					  .stack = -1};
+	const struct sw_report report = {.process.pid = pid,
+					 .process.comm = comm,
+					 .process.starttime = starttime,
+					 .threads = &thread,
+					 .n_threads = 1};
+	assert_int_equal(sw_profile_add(p, &report, NULL, NULL, NULL), 0);
+}
+
+/* Processes that had ended have no number, and a number may be used again: each keeps its name and its samples. */
+TEST(test_processes_of_one_number)
+{
+	struct sw_profile *p = NULL, *read = NULL;
+	assert_int_equal(sw_profile_create(NULL, &p, NULL), 0);
+	instance_add(p, 0, "first", 0);
+	instance_add(p, 0, "second", 0);
+	instance_add(p, 0, "first", 0);
+	instance_add(p, 42, "third", 7);
+	instance_add(p, 42, "fourth", 8);
+	instance_add(p, 42, "renamed", 8); /* by execve() */
+	char *text = write_as(p, SW_PROFILE_JSON);
+	assert_non_null(strstr(
+		text,
+		"\"processes\":[{\"pid\":0,\"comm\":\"first\",\"exe\":null,\"unit\":null,"
+		"\"container\":null},"
+		"{\"pid\":0,\"comm\":\"second\",\"exe\":null,\"unit\":null,\"container\":null},"
+		"{\"pid\":42,\"comm\":\"third\",\"exe\":null,\"unit\":null,\"container\":null},"
+		"{\"pid\":42,\"comm\":\"renamed\",\"exe\":null,\"unit\":null,\"container\":null}"
+		"]"));
+	assert_non_null(
+		strstr(text, "\"threads\":[{\"pid\":0,\"tid\":0,\"process\":0,\"name\":\"worker\"},"
+			     "{\"pid\":0,\"tid\":0,\"process\":1,\"name\":\"worker\"},"
+			     "{\"pid\":42,\"tid\":0,\"name\":\"worker\"},"
+			     "{\"pid\":42,\"tid\":0,\"process\":3,\"name\":\"worker\"}]"));
+	assert_int_equal(sw_profile_parse(text, strlen(text), &read, NULL), 0);
+	char *again = write_as(read, SW_PROFILE_JSON);
+	assert_string_equal(again, text);
+	const uint64_t counts[] = {2, 1, 1, 2};
+	assert_int_equal(sw_profile_totals(read).n_rows, 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(sw_profile_row_at(read, i)->count, counts[i]);
+	char *wrong = replaced(text, "\"process\":3", "\"process\":0");
+	struct sw_profile *refused = NULL;
+	assert_true(sw_profile_parse(wrong, strlen(wrong), &refused, NULL) < 0);
+	free(wrong);
+	free(text);
+	free(again);
+	sw_profile_destroy(p);
+	sw_profile_destroy(read);
+}
+
 /* Each is one change to a profile that is right. */
 TEST(test_refused)
 {
