@@ -236,16 +236,3 @@ const char *sw_warning_name(enum sw_warning_code code)
 	}
 	return "unknown";
 }
-
-const char *sw_captured_by_name(enum sw_captured_by by)
-{
-	switch (by) {
-	case SW_CAPTURED_NOT: return NULL;
-	case SW_CAPTURED_ITERATOR: return "iterator";
-	case SW_CAPTURED_PTRACE: return "ptrace";
-	case SW_CAPTURED_CORE: return "core";
-	case SW_CAPTURED_FIXTURE: return "fixture";
-	case SW_CAPTURED_EVENT: return "event";
-	}
-	return NULL;
-}

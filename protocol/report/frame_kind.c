@@ -131,3 +131,49 @@ size_t sw_own_frame(const struct sw_report *r, const struct sw_report_stack *s, 
 	}
 	return at;
 }
+
+/* Functions that wait for nothing but the time, on whatever their runtime chose. */
+static const struct {
+	const char *kind, *function; /* of the frame */
+} sleeps[] = {
+	{"jvm", "java.lang.Thread.sleep"},       /* to JDK 18 */
+	{"jvm", "java.lang.Thread.sleep0"},      /* to JDK 20 */
+	{"jvm", "java.lang.Thread.sleepNanos0"}, /* since */
+	{"clr", "System.Threading.Thread.Sleep"},
+	{"clr", "System.Threading.Thread.SleepInternal"},
+	{"ruby", "sleep"}, /* of C: without a file */
+};
+
+/* A method of .NET has its parameters behind the name. */
+static bool is_sleep_function(const struct sw_report_frame *f)
+{
+	const char *name = sw_frame_method(f);
+	const size_t size = strcspn(name, "(");
+	for (size_t i = 0; i < SW_ARRAY_SIZE(sleeps); i++)
+		if (strlen(sleeps[i].function) == size &&
+		    strncmp(name, sleeps[i].function, size) == 0 &&
+		    strcmp(f->kind, sleeps[i].kind) == 0)
+			return true;
+	return false;
+}
+
+bool sw_frame_is_sleep(const struct sw_report_frame *f)
+{
+	return f->line == 0 && is_sleep_function(f);
+}
+
+bool sw_report_is_at_sleep(const struct sw_report_stack *s)
+{
+	enum { MANAGED_SEEN = 3 }; /* the function that sleeps, and what it calls */
+	size_t n_managed = 0;
+	for (size_t i = 0; s != NULL && i < s->n_frames && n_managed < MANAGED_SEEN; i++) {
+		const struct sw_report_frame *f = &s->frames[i];
+		if (!sw_frame_is_managed(f) || f->internal || f->function == NULL)
+			continue;
+		n_managed++;
+		/* A function of Ruby's users may have that name, too. */
+		if (strcmp(f->kind, "ruby") == 0 ? sw_frame_is_sleep(f) : is_sleep_function(f))
+			return true;
+	}
+	return false;
+}

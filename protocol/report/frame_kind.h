@@ -38,4 +38,10 @@ bool sw_frame_is_libc(const struct sw_report *report, const struct sw_report_fra
  * C library's; n_frames: there is none. */
 size_t sw_own_frame(const struct sw_report *report, const struct sw_report_stack *stack, size_t at);
 
+/* Whether a function of a runtime waits for nothing but the time; one of a program's file only has such a name. */
+bool sw_frame_is_sleep(const struct sw_report_frame *frame);
+
+/* Whether the innermost functions of the program's language are those that sleep, whatever the thread's state. */
+bool sw_report_is_at_sleep(const struct sw_report_stack *s);
+
 #endif

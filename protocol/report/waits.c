@@ -80,18 +80,6 @@ static const struct {
 	{"std::atomic_flag::", "std_atomic"},
 };
 
-/* Functions that wait for nothing but the time, on whatever their runtime chose. */
-static const struct {
-	const char *kind, *function; /* of the frame */
-} sleeps[] = {
-	{"jvm", "java.lang.Thread.sleep"},       /* to JDK 18 */
-	{"jvm", "java.lang.Thread.sleep0"},      /* to JDK 20 */
-	{"jvm", "java.lang.Thread.sleepNanos0"}, /* since */
-	{"clr", "System.Threading.Thread.Sleep"},
-	{"clr", "System.Threading.Thread.SleepInternal"},
-	{"ruby", "sleep"}, /* of C: without a file */
-};
-
 /* System calls and what they wait for; the first argument is a file descriptor, a process or
  * nothing of interest. */
 static const struct {
@@ -179,40 +167,6 @@ static const char *kind_of_functions(const struct sw_report_stack *s)
 	return kind != NULL ? kind : "futex";
 }
 
-/* A method of .NET has its parameters behind the name. */
-static bool is_sleep_function(const struct sw_report_frame *f)
-{
-	const char *name = sw_frame_method(f);
-	const size_t size = strcspn(name, "(");
-	for (size_t i = 0; i < SW_ARRAY_SIZE(sleeps); i++)
-		if (strlen(sleeps[i].function) == size &&
-		    strncmp(name, sleeps[i].function, size) == 0 &&
-		    strcmp(f->kind, sleeps[i].kind) == 0)
-			return true;
-	return false;
-}
-
-static bool is_sleep(const struct sw_report_frame *f)
-{
-	return f->line == 0 && is_sleep_function(f);
-}
-
-bool sw_report_is_at_sleep(const struct sw_report_stack *s)
-{
-	enum { MANAGED_SEEN = 3 }; /* the function that sleeps, and what it calls */
-	size_t n_managed = 0;
-	for (size_t i = 0; s != NULL && i < s->n_frames && n_managed < MANAGED_SEEN; i++) {
-		const struct sw_report_frame *f = &s->frames[i];
-		if (!sw_frame_is_managed(f) || f->internal || f->function == NULL)
-			continue;
-		n_managed++;
-		/* A function of Ruby's users may have that name, too. */
-		if (strcmp(f->kind, "ruby") == 0 ? is_sleep(f) : is_sleep_function(f))
-			return true;
-	}
-	return false;
-}
-
 /* By the innermost function of the program's language. */
 static bool is_asleep(const struct sw_report_stack *s, const char *kind)
 {
@@ -223,7 +177,7 @@ static bool is_asleep(const struct sw_report_stack *s, const char *kind)
 	for (size_t i = 0; way < SW_ARRAY_SIZE(ways) && i < n; i++) {
 		const struct sw_report_frame *f = &s->frames[i];
 		if (sw_frame_is_managed(f) && !f->internal && f->function != NULL)
-			return is_sleep(f);
+			return sw_frame_is_sleep(f);
 	}
 	return false;
 }

@@ -11,9 +11,6 @@ void sw_report_build_waits(struct sw_report_builder *builder);
 void sw_report_decide_futex(struct sw_report_builder *builder, struct sw_report_thread *thread,
 			    const struct sw_report_futex *futex);
 
-/* Whether the innermost functions of the program's language are those that sleep, whatever the thread's state. */
-bool sw_report_is_at_sleep(const struct sw_report_stack *s);
-
 /* When a thread waited for what blocked_on says. */
 struct sw_wait_proof {
 	bool proven; /* else it may have changed meanwhile, or will end after some time */

@@ -14,7 +14,6 @@
 #include "report/text/waits.h"
 #include "report/text/whole.h"
 #include "report/text/width.h"
-#include "report/waits.h"
 #include "report/text/where.h"
 #include "report/whole.h"
 #include "duration.h"
