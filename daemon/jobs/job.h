@@ -59,6 +59,7 @@ struct sw_submission {
 	bool fresh;             /* no dump that is there already */
 	bool store;
 	bool alert;   /* a rule asks */
+	bool pulled;  /* by a section [pull NAME] */
 	bool sampled; /* one of many */
 	bool paid;    /* the caller's rate was charged before */
 };

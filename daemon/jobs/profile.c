@@ -145,6 +145,17 @@ static bool has_space(const struct sw_jobs *jobs, const struct sw_submission *s)
 						   all < PROFILES_MAX - PROFILES_PER_USER_MAX));
 }
 
+/* A process that is pulled by several at once would be sampled as often as they ask. */
+static bool is_pulled(const struct sw_jobs *jobs, const struct sw_submission *s)
+{
+	const struct sw_series *series;
+	TAILQ_FOREACH(series, &jobs->series, link)
+	if (s->pulled && series->pulled && series->pid == s->found->pid &&
+	    series->starttime == s->found->starttime)
+		return true;
+	return false;
+}
+
 static struct sw_profiling *create(struct sw_jobs *jobs, const struct sw_submission *s,
 				   const struct sw_profile_wish *wish)
 {
@@ -181,6 +192,12 @@ struct sw_profiling *sw_profiling_create(struct sw_jobs *jobs, const struct sw_s
 		jobs->counters->busy_queue_total++;
 		(void) sw_refuse(refusal, SW_INTERFACE ".Busy", sw_object_busy(RETRY_MS, "queue"),
 				 "busy (queue): too many profiles are being made");
+		return NULL;
+	}
+	if (is_pulled(jobs, s)) {
+		jobs->counters->busy_target_total++;
+		(void) sw_refuse(refusal, SW_INTERFACE ".Busy", sw_object_busy(RETRY_MS, "target"),
+				 "busy (target): a profile of this process is being pulled");
 		return NULL;
 	}
 	struct sw_profiling *p = create(jobs, s, wish);

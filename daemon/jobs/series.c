@@ -122,6 +122,7 @@ struct sw_series *sw_series_create(struct sw_jobs *jobs, const struct sw_submiss
 	series->store = s->store;
 	series->alert = s->alert;
 	series->sampled = s->sampled;
+	series->pulled = s->pulled;
 	series->interval_ns = interval_ms * 1000000;
 	series->next_ns = sw_clock_ns();
 	series->left = count;

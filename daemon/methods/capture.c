@@ -119,14 +119,10 @@ void sw_method_capture(struct sw_call *call)
 {
 	const struct sw_methods *methods = call->context;
 	struct sw_jobs *jobs = methods->jobs;
-	const struct sw_caller *caller = &call->connection->caller;
 	struct capture_params p = {0};
-	struct sw_found found = {.pidfd = -EBADF};
+	struct sw_taken taken = {.found = {.pidfd = -EBADF}};
 	struct sw_refusal refusal = {0};
-	struct sw_submission submission = {.caller = caller,
-					   .found = &found,
-					   .seq = 1,
-					   .store = true};
+	struct sw_submission submission = {.seq = 1, .store = true};
 	const char *bad = NULL;
 	if (!sw_params_read(call->message.parameters, capture_table, SW_ARRAY_SIZE(capture_table),
 			    &p, &bad) ||
@@ -136,8 +132,10 @@ void sw_method_capture(struct sw_call *call)
 		return;
 	}
 	submission.reason = p.reason;
-	if (sw_target_take(call, p.target, &found, &refusal) && prepare(call))
+	if (sw_target_take(call, p.target, &taken, &refusal) && prepare(call)) {
+		sw_taken_submit(&taken, &submission);
 		submit(call, &submission, &refusal);
-	sw_found_deinit(&found);
+	}
+	sw_taken_deinit(&taken);
 	sw_refusal_deinit(&refusal);
 }

@@ -52,6 +52,12 @@ void sw_methods_load_rules(struct sw_methods *methods)
 	methods->rules = rules;
 }
 
+bool sw_methods_may_trigger(const struct sw_methods *methods, const struct sw_caller *caller)
+{
+	return sw_caller_is_privileged(methods->jobs->config, caller) ||
+	       (methods->trigger_uid != (uid_t) -1 && caller->uid == methods->trigger_uid);
+}
+
 void sw_methods_deinit(struct sw_methods *methods)
 {
 	sw_acted_alerts_deinit(&methods->alerts);

@@ -25,6 +25,8 @@ int sw_methods_init(struct sw_methods *methods, const struct sw_server *server,
 		    struct sw_jobs *jobs, struct sw_error *err);
 /* Reads the rules, also again. When that fails, or RequireExe= has a mistake, the old ones stay. */
 void sw_methods_load_rules(struct sw_methods *methods);
+/* Whether alerts of this caller are acted on: it is privileged, or the user of TriggerUser=. */
+bool sw_methods_may_trigger(const struct sw_methods *methods, const struct sw_caller *caller);
 void sw_methods_deinit(struct sw_methods *methods);
 
 #endif

@@ -125,11 +125,10 @@ void sw_method_profile(struct sw_call *call)
 {
 	const struct sw_methods *methods = call->context;
 	struct sw_jobs *jobs = methods->jobs;
-	const struct sw_caller *caller = &call->connection->caller;
 	struct profile_params p = {0};
-	struct sw_found found = {.pidfd = -EBADF};
+	struct sw_taken taken = {.found = {.pidfd = -EBADF}};
 	struct sw_refusal refusal = {0};
-	struct sw_submission submission = {.caller = caller, .found = &found, .store = true};
+	struct sw_submission submission = {.store = true};
 	const char *bad = NULL;
 	if (!sw_params_read(call->message.parameters, profile_table, SW_ARRAY_SIZE(profile_table),
 			    &p, &bad) ||
@@ -139,12 +138,15 @@ void sw_method_profile(struct sw_call *call)
 		return;
 	}
 	submission.reason = p.reason;
-	if (sw_target_take(call, p.target, &found, &refusal)) {
-		if (sw_series_pay(jobs, caller, &refusal))
+	if (sw_target_take(call, p.target, &taken, &refusal)) {
+		sw_taken_submit(&taken, &submission);
+		if (taken.pull != NULL && p.duration_ms > taken.pull->max_ms)
+			sw_call_invalid(call, "duration_ms");
+		else if (sw_series_pay(jobs, &taken.caller, &refusal))
 			start(call, &submission, &p, &refusal);
 		else
 			sw_call_refuse(call, &refusal);
 	}
-	sw_found_deinit(&found);
+	sw_taken_deinit(&taken);
 	sw_refusal_deinit(&refusal);
 }

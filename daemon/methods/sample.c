@@ -127,13 +127,12 @@ static bool start(struct sw_call *call, const struct sw_submission *submission,
 void sw_method_sample(struct sw_call *call)
 {
 	struct sw_jobs *jobs = jobs_of(call);
-	const struct sw_caller *caller = &call->connection->caller;
 	struct sample_params p = {0};
-	struct sw_found found = {.pidfd = -EBADF};
+	struct sw_taken taken = {.found = {.pidfd = -EBADF}};
 	struct sw_refusal refusal = {0};
 	/* Hundreds of dumps would push all others out: none is kept, whatever is asked for. */
 	bool store = false;
-	struct sw_submission submission = {.caller = caller, .found = &found, .sampled = true};
+	struct sw_submission submission = {.sampled = true};
 	const char *bad = NULL;
 	if (!sw_params_read(call->message.parameters, sample_table, SW_ARRAY_SIZE(sample_table), &p,
 			    &bad) ||
@@ -141,12 +140,13 @@ void sw_method_sample(struct sw_call *call)
 		sw_call_invalid(call, bad);
 		return;
 	}
-	if (sw_target_take(call, p.target, &found, &refusal)) {
-		if (!sw_series_pay(jobs, caller, &refusal))
+	if (sw_target_take(call, p.target, &taken, &refusal)) {
+		sw_taken_submit(&taken, &submission);
+		if (!sw_series_pay(jobs, &taken.caller, &refusal))
 			sw_call_refuse(call, &refusal);
 		else if (!start(call, &submission, &p))
 			sw_call_failed(call, "not enough memory");
 	}
-	sw_found_deinit(&found);
+	sw_taken_deinit(&taken);
 	sw_refusal_deinit(&refusal);
 }

@@ -2,6 +2,7 @@
 /* Target of a call, or of a rule -> processes. */
 #include "methods/target.h"
 #include "methods/context.h"
+#include "rules/match.h"
 #include "rpc/params.h"
 #include "cleanup.h"
 #include "errors.h"
@@ -9,9 +10,15 @@
 #include <snapwalk/select.h>
 
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 
-enum { FDINFO_TEXT_MAX = 4096, WORD_MAX = 4096, AMBIGUOUS_PIDS_MAX = 64 };
+enum {
+	FDINFO_TEXT_MAX = 4096,
+	WORD_MAX = 4096,
+	AMBIGUOUS_PIDS_MAX = 64,
+	PULL_PIDS_MAX = 1024 /* of one section */
+};
 
 /* "Pid:" of a pidfd, from its fdinfo (proc(5)): -1 when the process was reaped. 0: it is no pidfd, or
  * of a process out of sight. */
@@ -38,12 +45,20 @@ static const enum sw_select_kind selector_kinds[] = {
 	SW_SELECT_CONTAINER,
 };
 
-static struct json_object *pids_json(const struct sw_selected *found, size_t n)
+static bool ambiguous(struct sw_refusal *refusal, const pid_t *pids, size_t n)
 {
 	struct json_object *array = json_object_new_array();
 	for (size_t i = 0; array != NULL && i < n && i < AMBIGUOUS_PIDS_MAX; i++)
-		(void) json_object_array_add(array, json_object_new_int(found[i].pid)); /* fewer */
-	return sw_object_add(json_object_new_object(), "pids", array);
+		(void) json_object_array_add(array, json_object_new_int(pids[i])); /* fewer */
+	return sw_refuse(refusal, SW_INTERFACE ".Ambiguous",
+			 sw_object_add(json_object_new_object(), "pids", array),
+			 "%zu processes match", n);
+}
+
+static bool no_match(struct sw_refusal *refusal, const char *why)
+{
+	return sw_refuse(refusal, SW_INTERFACE ".NoMatch", sw_object_string("detail", why), "%s",
+			 why);
 }
 
 static bool select_one(enum sw_select_kind kind, const char *value, struct sw_found *ret,
@@ -60,18 +75,19 @@ static bool select_one(enum sw_select_kind kind, const char *value, struct sw_fo
 		return sw_refuse(refusal, SW_INTERFACE ".Failed",
 				 sw_object_string("detail", err.message), "%s", err.message);
 	if (n == 0)
-		return sw_refuse(refusal, SW_INTERFACE ".NoMatch",
-				 sw_object_string("detail", "no process matches"),
-				 "no process matches");
-	if (n > 1)
-		return sw_refuse(refusal, SW_INTERFACE ".Ambiguous", pids_json(found, n),
-				 "%zu processes match", n);
+		return no_match(refusal, "no process matches");
+	if (n > 1) {
+		pid_t pids[AMBIGUOUS_PIDS_MAX];
+		for (size_t i = 0; i < n && i < AMBIGUOUS_PIDS_MAX; i++)
+			pids[i] = found[i].pid;
+		return ambiguous(refusal, pids, n);
+	}
 	return sw_found_init(ret, found[0].pid, 0, -EBADF, refusal);
 }
 
 struct target_params {
 	int64_t pid, starttime, pidfd;
-	const char *words[4];
+	const char *words[4], *pull;
 };
 
 static const struct sw_param target_table[] = {
@@ -84,7 +100,93 @@ static const struct sw_param target_table[] = {
 	{"unit", SW_PARAM_STRING, offsetof(struct target_params, words[1]), .max = 256},
 	{"cgroup", SW_PARAM_STRING, offsetof(struct target_params, words[2]), .max = WORD_MAX},
 	{"container", SW_PARAM_STRING, offsetof(struct target_params, words[3]), .max = 64},
+	{"pull", SW_PARAM_STRING, offsetof(struct target_params, pull), .max = 64},
 };
+
+/* ---- processes that may be pulled ------------------------------------------------------------- */
+
+/* The processes that the words of a section name, each once. */
+static size_t pull_select(const struct sw_rule *pull, pid_t *ret_pids)
+{
+	size_t n = 0;
+	for (char **word = pull->targets; *word != NULL && n < PULL_PIDS_MAX; word++) {
+		pid_t pids[PULL_PIDS_MAX];
+		char kind[16];
+		size_t n_pids = 0;
+		size_t length = strcspn(*word, ":");
+		(void) snprintf(kind, sizeof(kind), "%.*s", (int) length, *word); /* fits: parsed */
+		if (sw_target_select(kind, *word + length + 1, PULL_PIDS_MAX, pids, &n_pids, NULL) <
+		    0)
+			continue; /* the others may name some */
+		for (size_t i = 0; i < n_pids && n < PULL_PIDS_MAX; i++) {
+			bool known = false;
+			for (size_t j = 0; j < n; j++)
+				known |= ret_pids[j] == pids[i];
+			if (!known)
+				ret_pids[n++] = pids[i];
+		}
+	}
+	return n;
+}
+
+static const struct sw_rule *pull_find(const struct sw_methods *methods, const char *name)
+{
+	for (size_t i = 0; i < methods->rules.n_pulls; i++)
+		if (strcmp(methods->rules.pulls[i].name, name) == 0)
+			return &methods->rules.pulls[i];
+	return NULL;
+}
+
+static bool exe_is_allowed(const struct sw_rule *pull, const struct sw_found *found)
+{
+	char path[PATH_MAX];
+	/* Whether a path leads to the program by a link is known to the worker. */
+	return found->creds.exe[0] == '\0' || sw_rule_exe_path(pull, path, sizeof(path)) ||
+	       sw_rule_exe_allowed(pull, found->creds.exe);
+}
+
+/* pid 0: the only one. */
+static bool pull_one(const struct sw_rule *pull, pid_t pid, uint64_t starttime,
+		     struct sw_found *ret, struct sw_refusal *refusal)
+{
+	pid_t pids[PULL_PIDS_MAX];
+	size_t n = pull_select(pull, pids), i = 0;
+	if (pid == 0 && n > 1)
+		return ambiguous(refusal, pids, n);
+	while (i < n && pid != 0 && pids[i] != pid)
+		i++;
+	if (i == n)
+		return no_match(refusal, "no process matches");
+	if (!sw_found_init(ret, pids[i], starttime, -EBADF, refusal))
+		return false;
+	if (exe_is_allowed(pull, ret))
+		return true;
+	sw_found_deinit(ret);
+	return sw_refuse_denied(refusal, pids[i], SW_DENY_LIST);
+}
+
+/* The sections act with the daemon's own authority, for those who may send alerts: only Deny= and what a section says
+ * limits them. */
+static bool pull_take(struct sw_call *call, const struct target_params *p, struct sw_taken *ret,
+		      struct sw_refusal *refusal)
+{
+	const struct sw_methods *methods = call->context;
+	const struct sw_caller *caller = &call->connection->caller;
+	if (!sw_methods_may_trigger(methods, caller)) {
+		methods->jobs->counters->denied_total++;
+		return sw_refuse(refusal, SW_INTERFACE ".NotPermitted",
+				 sw_object_string("rule", sw_deny_name(SW_DENY_ROOT_ONLY)),
+				 "not permitted");
+	}
+	const struct sw_rule *pull = pull_find(methods, p->pull);
+	if (pull == NULL)
+		return no_match(refusal, "there is no section [pull NAME] of that name");
+	ret->pull = pull;
+	ret->caller.privileged = ret->caller.same_user_ns = true;
+	return pull_one(pull, (pid_t) p->pid, (uint64_t) p->starttime, &ret->found, refusal);
+}
+
+/* ---- a call's target -------------------------------------------------------------------------- */
 
 static bool invalid(struct sw_refusal *refusal, const char *detail)
 {
@@ -93,11 +195,11 @@ static bool invalid(struct sw_refusal *refusal, const char *detail)
 }
 
 /* False: refused. *ret_bad: a parameter is wrong, refusal is not filled. */
-static bool resolve(struct sw_call *call, struct json_object *target, struct sw_found *ret,
+static bool resolve(struct sw_call *call, struct json_object *target, struct sw_taken *taken,
 		    struct sw_refusal *refusal, const char **ret_bad)
 {
 	struct target_params p = {.pidfd = -1};
-	*ret = (struct sw_found){.pidfd = -EBADF};
+	struct sw_found *ret = &taken->found;
 	if (!sw_params_read(target, target_table, SW_ARRAY_SIZE(target_table), &p, ret_bad))
 		return false;
 	int n = (p.pid != 0) + (p.pidfd >= 0), word = -1;
@@ -105,8 +207,11 @@ static bool resolve(struct sw_call *call, struct json_object *target, struct sw_
 		n += p.words[i] != NULL;
 		word = p.words[i] != NULL ? i : word;
 	}
-	if (n != 1)
-		return invalid(refusal, "exactly one of pid, pidfd, comm, unit, cgroup, container");
+	if (p.pull != NULL && word < 0 && p.pidfd < 0)
+		return pull_take(call, &p, taken, refusal);
+	if (n != 1 || p.pull != NULL)
+		return invalid(refusal,
+			       "exactly one of pid, pidfd, comm, unit, cgroup, container, or pull");
 	if (word >= 0 && p.starttime != 0)
 		return invalid(refusal, "starttime goes with pid");
 	if (word >= 0)
@@ -126,13 +231,31 @@ static bool resolve(struct sw_call *call, struct json_object *target, struct sw_
 	return sw_found_init(ret, (pid_t) p.pid, (uint64_t) p.starttime, pidfd, refusal);
 }
 
-bool sw_target_take(struct sw_call *call, struct json_object *target, struct sw_found *ret,
+void sw_taken_deinit(struct sw_taken *taken)
+{
+	sw_found_deinit(&taken->found);
+}
+
+void sw_taken_submit(struct sw_taken *taken, struct sw_submission *submission)
+{
+	submission->caller = &taken->caller;
+	submission->found = &taken->found;
+	if (taken->pull == NULL)
+		return;
+	submission->require_exe = taken->pull->require_exe;
+	submission->fresh = true; /* what others had captured was not compared with RequireExe= */
+	submission->pulled = true;
+	submission->store = false; /* who fetches it keeps it */
+}
+
+bool sw_target_take(struct sw_call *call, struct json_object *target, struct sw_taken *ret,
 		    struct sw_refusal *refusal)
 {
 	const struct sw_methods *methods = call->context;
 	const char *bad = NULL;
+	*ret = (struct sw_taken){.found = {.pidfd = -EBADF}, .caller = call->connection->caller};
 	if (resolve(call, target, ret, refusal, &bad) &&
-	    sw_target_permitted(methods->jobs, &call->connection->caller, ret, refusal))
+	    sw_target_permitted(methods->jobs, &ret->caller, &ret->found, refusal))
 		return true;
 	if (bad != NULL)
 		sw_call_invalid(call, bad);

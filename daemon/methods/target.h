@@ -2,12 +2,24 @@
 #ifndef SW_DAEMON_METHODS_TARGET_H
 #define SW_DAEMON_METHODS_TARGET_H
 
-#include "jobs/found.h"
+#include "jobs/job.h"
 #include "rpc/call.h"
+#include "rules/rule.h"
+
+/* The process that a call names, and by whose right it is captured. */
+struct sw_taken {
+	struct sw_found found;
+	struct sw_caller caller; /* borrows the groups of the connection's caller */
+	const struct sw_rule
+		*pull; /* borrowed until the next event; NULL: the caller's own right */
+};
+void sw_taken_deinit(struct sw_taken *taken);
 
 /* Target of a call, which the caller may have captured. False: the call was answered, why not. */
-bool sw_target_take(struct sw_call *call, struct json_object *target, struct sw_found *ret,
+bool sw_target_take(struct sw_call *call, struct json_object *target, struct sw_taken *ret,
 		    struct sw_refusal *refusal);
+/* Sets the right and the limits of a capture of it; the caller's wishes stay. */
+void sw_taken_submit(struct sw_taken *taken, struct sw_submission *submission);
 
 /* By the words of a rule: "pid", "comm", "unit", "cgroup", "container". Up to max pids.
  * 0; -SW_E_INVALID, -SW_E_NOT_FOUND, or an error of sw_select_processes(). */

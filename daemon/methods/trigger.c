@@ -300,14 +300,6 @@ static void match_rules(struct trigger *t, const struct trigger_params *p)
 	}
 }
 
-static bool is_allowed(const struct sw_call *call)
-{
-	const struct sw_caller *caller = &call->connection->caller;
-	const struct sw_methods *methods = call->context;
-	return sw_caller_is_privileged(methods->jobs->config, caller) ||
-	       (methods->trigger_uid != (uid_t) -1 && caller->uid == methods->trigger_uid);
-}
-
 static struct trigger *trigger_create(struct sw_call *call, const struct trigger_params *p)
 {
 	struct trigger *t = calloc(1, sizeof(*t));
@@ -362,7 +354,7 @@ void sw_method_trigger(struct sw_call *call)
 		sw_call_invalid(call, "labels");
 		return;
 	}
-	if (!is_allowed(call)) {
+	if (!sw_methods_may_trigger(methods, &call->connection->caller)) {
 		methods->jobs->counters->denied_total++;
 		sw_call_error(call, SW_INTERFACE ".NotPermitted",
 			      sw_object_string("rule", sw_deny_name(SW_DENY_ROOT_ONLY)));

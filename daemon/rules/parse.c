@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Rules files as rules. Strict: what is not understood is reported, and the rule does not count. */
 #include "rules/parse.h"
+#include "rules/match.h"
 #include "rules/values.h"
 #include "config/path.h"
 #include "config/settings.h"
@@ -34,7 +35,7 @@ struct parser {
 	struct sw_rule rule;
 	size_t n_match, n_targets;
 	struct sw_rules *rules;
-	size_t first; /* rules before this file's */
+	size_t first, first_pull; /* rules before this file's */
 	sw_config_say_fn *say;
 	void *arg;
 };
@@ -61,7 +62,10 @@ void sw_rules_deinit(struct sw_rules *rules)
 {
 	for (size_t i = 0; i < rules->n_rules; i++)
 		rule_deinit(&rules->rules[i]);
+	for (size_t i = 0; i < rules->n_pulls; i++)
+		rule_deinit(&rules->pulls[i]);
 	free(rules->rules);
+	free(rules->pulls);
 	*rules = (struct sw_rules){0};
 }
 
@@ -212,22 +216,40 @@ static void set_profile_mode(struct parser *p, const char *value)
 	complain(p, p->line, "ProfileMode=: wall, cpu or off, not %.100s", value);
 }
 
+static void set_max(struct parser *p, const char *value)
+{
+	uint32_t ms = 0;
+	if (!sw_rule_ms_parse(value, &ms) || ms < MS_PER_S || ms > PROFILE_MAX_S * MS_PER_S)
+		complain(p, p->line, "MaxSec=: 1 to %d seconds, not %.100s", PROFILE_MAX_S, value);
+	p->rule.max_ms = ms;
+}
+
+enum { ALERT = 1 << SW_RULE_ALERT, PULL = 1 << SW_RULE_PULL };
+
 static const struct {
 	const char *name;
 	void (*set)(struct parser *p, const char *value);
-	bool again; /* adds to what was there */
+	bool again;     /* adds to what was there */
+	unsigned kinds; /* of sections: 1 << enum sw_rule_kind */
 } keys[] = {
-	{"Source", set_source, false},
-	{"Match", set_match, true},
-	{"Host", set_host, false},
-	{"Target", set_target, true},
-	{"RequireExe", set_require_exe, false},
-	{"MaxTargets", set_max_targets, false},
-	{"Count", set_count, false},
-	{"IntervalSec", set_interval, false},
-	{"CooldownSec", set_cooldown, false},
-	{"ProfileSec", set_profile, false},
-	{"ProfileMode", set_profile_mode, false},
+	{"Source", set_source, false, ALERT},
+	{"Match", set_match, true, ALERT},
+	{"Host", set_host, false, ALERT},
+	{"Target", set_target, true, ALERT | PULL},
+	{"RequireExe", set_require_exe, false, ALERT | PULL},
+	{"MaxTargets", set_max_targets, false, ALERT},
+	{"Count", set_count, false, ALERT},
+	{"IntervalSec", set_interval, false, ALERT},
+	{"CooldownSec", set_cooldown, false, ALERT},
+	{"ProfileSec", set_profile, false, ALERT},
+	{"ProfileMode", set_profile_mode, false, ALERT},
+	{"MaxSec", set_max, false, PULL},
+};
+
+/* The words before the names of sections. */
+static const char *const titles[SW_RULE_KINDS] = {
+	[SW_RULE_ALERT] = "rule",
+	[SW_RULE_PULL] = "pull",
 };
 
 static void set_key(struct parser *p, const char *name, const char *value)
@@ -235,6 +257,11 @@ static void set_key(struct parser *p, const char *name, const char *value)
 	for (size_t i = 0; i < SW_ARRAY_SIZE(keys); i++) {
 		if (strcmp(keys[i].name, name) != 0)
 			continue;
+		if ((keys[i].kinds & 1u << p->rule.kind) == 0) {
+			complain(p, p->line, "%s= is no key of [%s NAME]", name,
+				 titles[p->rule.kind]);
+			return;
+		}
 		size_t before = p->rules->n_problems;
 		if (value[0] == '\0')
 			complain(p, p->line, "%s= without a value", name);
@@ -262,23 +289,21 @@ static bool is_seen(const struct parser *p, const char *name)
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
-static const struct sw_rule *find_rule(const struct sw_rules *rules, const char *name)
+static const struct sw_rule *find_rule(const struct sw_rule *rules, size_t n, const char *name)
 {
-	for (size_t i = 0; i < rules->n_rules; i++)
-		if (strcmp(rules->rules[i].name, name) == 0)
-			return &rules->rules[i];
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(rules[i].name, name) == 0)
+			return &rules[i];
 	return NULL;
 }
 
-static void rule_check(struct parser *p)
+static void alert_check(struct parser *p)
 {
 	const struct sw_rule *rule = &p->rule;
 	if (rule->host_label == NULL && !p->bad)
 		complain(p, p->rule_line, "rule %s has no Host=", rule->name);
 	if (p->n_match == 0 && !p->bad)
 		complain(p, p->rule_line, "rule %s has no Match=", rule->name);
-	if (p->n_targets == 0 && !p->bad)
-		complain(p, p->rule_line, "rule %s has no Target=", rule->name);
 	if (is_seen(p, "ProfileSec") && (is_seen(p, "Count") || is_seen(p, "IntervalSec")))
 		complain(p, p->rule_line,
 			 "rule %s has ProfileSec= and Count= or IntervalSec=: either or",
@@ -286,10 +311,37 @@ static void rule_check(struct parser *p)
 	if (is_seen(p, "ProfileMode") && !is_seen(p, "ProfileSec"))
 		complain(p, p->rule_line,
 			 "rule %s has ProfileMode= without ProfileSec=", rule->name);
-	if (p->rules->n_rules == RULES_MAX)
+}
+
+/* A pull has no labels that a word could be made of. */
+static void pull_check(struct parser *p)
+{
+	for (size_t i = 0; i < p->n_targets; i++) {
+		char *word = p->rule.targets[i], *value = strchr(word, ':');
+		bool valid = value != NULL && strchr(value, '%') == NULL;
+		if (valid) {
+			*value = '\0';
+			valid = sw_rule_value_valid(word, value + 1);
+			*value = ':';
+		}
+		if (!valid)
+			complain(p, p->rule_line, "Target=: not a process of a pull: %.100s", word);
+	}
+}
+
+static void rule_check(struct parser *p, const struct sw_rule *rules, size_t n_rules)
+{
+	const char *title = titles[p->rule.kind], *name = p->rule.name;
+	if (p->rule.kind == SW_RULE_ALERT)
+		alert_check(p);
+	else
+		pull_check(p);
+	if (p->n_targets == 0 && !p->bad)
+		complain(p, p->rule_line, "%s %s has no Target=", title, name);
+	if (n_rules == RULES_MAX)
 		complain(p, p->rule_line, "more than %d rules", RULES_MAX);
-	else if (find_rule(p->rules, rule->name) != NULL)
-		complain(p, p->rule_line, "there is a rule %s already", rule->name);
+	else if (find_rule(rules, n_rules, name) != NULL)
+		complain(p, p->rule_line, "there is a %s %s already", title, name);
 }
 
 /* The rule that was being read is whole. */
@@ -297,39 +349,57 @@ static void rule_end(struct parser *p)
 {
 	if (!p->has_rule || p->failed)
 		return;
-	rule_check(p);
+	bool pull = p->rule.kind == SW_RULE_PULL;
+	struct sw_rule **rules = pull ? &p->rules->pulls : &p->rules->rules;
+	size_t *n_rules = pull ? &p->rules->n_pulls : &p->rules->n_rules;
+	rule_check(p, *rules, *n_rules);
 	if (p->bad) {
-		complain(p, p->rule_line, "rule %s is left out", p->rule.name);
+		complain(p, p->rule_line, "%s %s is left out", titles[p->rule.kind], p->rule.name);
 		rule_deinit(&p->rule);
 	} else {
-		struct sw_rule *more = reallocarray(p->rules->rules, p->rules->n_rules + 1,
-						    sizeof(struct sw_rule));
+		struct sw_rule *more = reallocarray(*rules, *n_rules + 1, sizeof(struct sw_rule));
 		if (more == NULL) {
 			p->failed = true;
 			return;
 		}
-		p->rules->rules = more;
-		more[p->rules->n_rules++] = p->rule;
+		*rules = more;
+		more[(*n_rules)++] = p->rule;
 		p->rule = (struct sw_rule){0};
 	}
 	p->has_rule = false;
 }
 
+/* The kind and name of a section's title; NULL: it has none that is valid. */
+static const char *title_parse(const char *section, enum sw_rule_kind *ret_kind)
+{
+	for (int i = 0; i < SW_RULE_KINDS; i++) {
+		const char *name = section + strlen(titles[i]) + 1;
+		if (strncmp(section, titles[i], strlen(titles[i])) != 0 || name[-1] != ' ' ||
+		    !sw_rule_name_valid(name))
+			continue;
+		*ret_kind = (enum sw_rule_kind) i;
+		return name;
+	}
+	return NULL;
+}
+
 /* The title of a section, reported at its first key: false when it is not that of a rule. */
 static bool rule_begin(struct parser *p, const char *section)
 {
-	static const char prefix[] = "rule ";
+	enum sw_rule_kind kind = SW_RULE_ALERT;
 	rule_end(p);
 	p->bad = false;
 	p->seen = 0;
 	p->n_match = p->n_targets = 0;
 	p->rule_line = p->title_line;
-	const char *name = section + strlen(prefix);
-	if (strncmp(section, prefix, strlen(prefix)) != 0 || !sw_rule_name_valid(name)) {
-		complain(p, p->line, "not in a section [rule NAME]");
+	const char *name = title_parse(section, &kind);
+	if (name == NULL) {
+		complain(p, p->line, "not in a section [rule NAME] or [pull NAME]");
 		return false;
 	}
 	p->rule = (struct sw_rule){
+		.kind = kind,
+		.max_ms = 60 * MS_PER_S,
 		.max_targets = 4,
 		.count = 1,
 		.interval_ms = 1000,
@@ -398,10 +468,12 @@ static int handle(void *arg, const char *section, const char *name, const char *
 	return 1;
 }
 
-static void rules_truncate(struct sw_rules *rules, size_t n)
+static void rules_truncate(struct sw_rules *rules, const struct parser *p)
 {
-	while (rules->n_rules > n)
+	while (rules->n_rules > p->first)
 		rule_deinit(&rules->rules[--rules->n_rules]);
+	while (rules->n_pulls > p->first_pull)
+		rule_deinit(&rules->pulls[--rules->n_pulls]);
 }
 
 int sw_rules_parse(const char *file_name, const char *text, size_t size, sw_config_say_fn *say,
@@ -413,6 +485,7 @@ int sw_rules_parse(const char *file_name, const char *text, size_t size, sw_conf
 		.size = size,
 		.rules = rules,
 		.first = rules->n_rules,
+		.first_pull = rules->n_pulls,
 		.say = say,
 		.arg = arg,
 	};
@@ -420,12 +493,12 @@ int sw_rules_parse(const char *file_name, const char *text, size_t size, sw_conf
 	rule_end(&p);
 	rule_deinit(&p.rule); /* empty unless memory ran out */
 	if (p.failed || line == -2) {
-		rules_truncate(rules, p.first);
+		rules_truncate(rules, &p);
 		return sw_fail_nomem(err);
 	}
 	if (line != 0) {
-		complain(&p, line, "neither [rule NAME] nor KEY=VALUE: the file is left out");
-		rules_truncate(rules, p.first);
+		complain(&p, line, "neither a section nor KEY=VALUE: the file is left out");
+		rules_truncate(rules, &p);
 	}
 	return 0;
 }

@@ -17,12 +17,19 @@
  *	MaxTargets=4 / Count=3 / IntervalSec=1 / CooldownSec=300, each on a line of its own
  *	ProfileSec=10                                ; instead of Count= and IntervalSec=
  *	ProfileMode=cpu                              ; of ProfileSec=: wall (default), cpu, off
+ *	[pull NAME]                                  ; processes that TriggerUser= may fetch stacks of
+ *	Target=unit:web.service comm:web             ; all of them, without labels
+ *	RequireExe=/usr/bin/myapp                    ; as above
+ *	MaxSec=60                                    ; the longest profile
  * A ';' after a blank begins a comment. Match= and Target= may be given again, or go on in the next
  * line when that begins with a blank; a value with a blank in it is matched by a glob with '?' there.
  * A rule with a mistake in it is left out, as it would mean more than its author wanted: a file with
  * a line that is no INI is left out as a whole. Defaults: 4, 1, 1 and 300.
  */
+enum sw_rule_kind { SW_RULE_ALERT, SW_RULE_PULL, SW_RULE_KINDS };
+
 struct sw_rule {
+	enum sw_rule_kind kind;
 	char *name, *source, *host_label;
 	char *require_exe; /* patterns, one a line: as it is written, and where its links lead */
 	char **match;      /* "label=value" or "label~=glob"; NULL-terminated */
@@ -30,12 +37,15 @@ struct sw_rule {
 	uint32_t max_targets, count, interval_ms, cooldown_ms;
 	uint32_t profile_ms;   /* 0: captures */
 	uint32_t profile_mode; /* enum sw_record_mode */
+	uint32_t max_ms;       /* of SW_RULE_PULL: the longest profile */
 	int64_t last_ns;       /* CLOCK_MONOTONIC of the last time it fired; INT64_MIN: never */
 };
 
 struct sw_rules {
-	struct sw_rule *rules; /* owned */
+	struct sw_rule *rules; /* owned; of alerts */
 	size_t n_rules;
+	struct sw_rule *pulls; /* owned */
+	size_t n_pulls;
 	size_t n_problems; /* mistakes that were reported */
 	size_t n_unsafe;   /* of them, in RequireExe=: not to be started or reloaded with */
 };

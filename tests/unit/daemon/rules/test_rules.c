@@ -187,13 +187,62 @@ TEST(titles)
 	struct sw_rules rules = parse("Host=h\n" GOOD "[rule good]\nMatch=c=d\nHost=h\n"
 				      "Target=pid:2\n[watch x]\nHost=h\nMatch=a=b\n[rule a/b]\n"
 				      "Host=h\n",
-				      "r.conf:1: not in a section [rule NAME]\n"
+				      "r.conf:1: not in a section [rule NAME] or [pull NAME]\n"
 				      "r.conf:6: there is a rule good already\n"
 				      "r.conf:6: rule good is left out\n"
-				      "r.conf:11: not in a section [rule NAME]\n"
-				      "r.conf:14: not in a section [rule NAME]\n");
+				      "r.conf:11: not in a section [rule NAME] or [pull NAME]\n"
+				      "r.conf:14: not in a section [rule NAME] or [pull NAME]\n");
 	assert_int_equal(rules.n_rules, 1);
 	assert_string_equal(rules.rules[0].match[0], "a=b");
+	sw_rules_deinit(&rules);
+}
+
+/* Sections [pull NAME]: what they have, and each mistake. */
+TEST(pulls)
+{
+	struct sw_rules rules =
+		parse("[pull web]\nTarget=unit:web.service comm:web 1\n"
+		      "[pull good]\nTarget=unit:web.service\n  comm:nginx\n"
+		      "RequireExe=/usr/sbin/nginx\nMaxSec=90\n" GOOD "[pull plain]\nTarget=pid:1\n",
+		      "r.conf:2: Target=: not understood: 1\n"
+		      "r.conf:1: pull web is left out\n");
+	assert_int_equal(rules.n_rules, 1);
+	assert_int_equal(rules.n_pulls, 2);
+	const struct sw_rule *pull = &rules.pulls[0];
+	assert_string_equal(pull->name, "good");
+	assert_string_equal(pull->targets[0], "unit:web.service");
+	assert_string_equal(pull->targets[1], "comm:nginx");
+	assert_null(pull->targets[2]);
+	assert_string_equal(pull->require_exe, "/usr/sbin/nginx");
+	assert_int_equal(pull->max_ms, 90000);
+	assert_string_equal(rules.pulls[1].name, "plain");
+	assert_int_equal(rules.pulls[1].max_ms, 60000);
+	sw_rules_deinit(&rules);
+	static const struct {
+		const char *lines, *said;
+	} cases[] = {
+		{"", "r.conf:1: pull bad has no Target=\n"},
+		{"Target=pid:%{pid}\n", "r.conf:1: Target=: not a process of a pull: pid:%{pid}\n"},
+		{"Target=pid:0\n", "r.conf:1: Target=: not a process of a pull: pid:0\n"},
+		{"Target=cgroup:x\n", "r.conf:1: Target=: not a process of a pull: cgroup:x\n"},
+		{"Target=pid:1\nMatch=a=b\n", "r.conf:3: Match= is no key of [pull NAME]\n"},
+		{"Target=pid:1\nMaxSec=0\n", "r.conf:3: MaxSec=: 1 to 3600 seconds, not 0\n"},
+		{"Target=pid:1\nRequireExe=x\n",
+		 "r.conf:3: RequireExe=: not an absolute path, or more than 3 '*': x\n"},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		char text[256], said[256];
+		snprintf(text, sizeof(text), "[pull bad]\n%s%s", cases[i].lines,
+			 cases[i].lines[0] == '\0' ? "MaxSec=1\n" : "");
+		snprintf(said, sizeof(said), "%sr.conf:1: pull bad is left out\n", cases[i].said);
+		rules = parse(text, said);
+		assert_int_equal(rules.n_pulls, 0);
+		assert_int_equal(rules.n_unsafe, i == SW_ARRAY_SIZE(cases) - 1);
+		sw_rules_deinit(&rules);
+	}
+	rules = parse(
+		GOOD "MaxSec=5\n",
+		"r.conf:5: MaxSec= is no key of [rule NAME]\nr.conf:1: rule good is left out\n");
 	sw_rules_deinit(&rules);
 }
 
@@ -201,13 +250,13 @@ TEST(titles)
 TEST(no_ini)
 {
 	char text[512];
-	struct sw_rules rules = parse(GOOD "Host\n", "r.conf:5: neither [rule NAME] nor KEY=VALUE: "
+	struct sw_rules rules = parse(GOOD "Host\n", "r.conf:5: neither a section nor KEY=VALUE: "
 						     "the file is left out\n");
 	assert_int_equal(rules.n_rules, 0);
 	sw_rules_deinit(&rules);
 #define LEFT_OUT                            \
 	"r.conf:1: rule good is left out\n" \
-	"r.conf:5: neither [rule NAME] nor KEY=VALUE: the file is left out\n"
+	"r.conf:5: neither a section nor KEY=VALUE: the file is left out\n"
 	rules = parse(GOOD " [rule b]\nMatch=c=d\n", "r.conf:5: a blank before a title\n" LEFT_OUT);
 	assert_int_equal(rules.n_rules, 0);
 	sw_rules_deinit(&rules);
