@@ -240,12 +240,12 @@ $(STATIC)/snapwalk: $(STATIC)/load.o $(OBJ_CLI) $(LIB)/libconfine.a $(ARCHIVES)
 .PHONY: static
 static: $(STATIC)/snapwalk
 
-# A client in a sandbox of its own: nothing that stops, walks or stores.
+# A client in a sandbox of its own: nothing that stops, walks or stores. Of libwalk it has words of dumps.
 $(BIN)/snapwalk-gate: $(BUILD)/obj/daemon/gate/main.o $(LIB)/libgate.a $(LIB)/libconfine.a $(LIB)/libprotocol.a \
-		$(LIB)/libbase.a
+		$(LIB)/libwalk.a $(LIB)/libbase.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) $(MARKED) -o $@ $< $(LIB)/libgate.a $(LIB)/libconfine.a $(LIB)/libprotocol.a \
-		$(LIB)/libbase.a $(LIBS_GATE) $(LIBS_PROTOCOL)
+		$(LIB)/libwalk.a $(LIB)/libbase.a $(LIBS_GATE) $(LIBS_PROTOCOL)
 
 # Exported is what a library's map says (tests/live/test_build.py compares with the headers).
 define shared

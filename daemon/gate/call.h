@@ -30,7 +30,7 @@ enum sw_gate_result {
 };
 const char *sw_gate_result_name(enum sw_gate_result result); /* static */
 
-static const unsigned sw_gate_codes[] = {200, 400, 401, 403, 404, 405, 413, 421, 500, 503};
+static const unsigned sw_gate_codes[] = {200, 400, 401, 403, 404, 405, 409, 413, 421, 500, 503};
 enum { SW_GATE_N_CODES = sizeof(sw_gate_codes) / sizeof(sw_gate_codes[0]) };
 
 struct sw_gate {
@@ -44,6 +44,8 @@ struct sw_gate {
 	int calls[SW_GATE_CONNECTIONS]; /* sockets of calls under way; 0: unused */
 	struct sw_gate_slots slots;
 	bool stopping;
+	unsigned n_pulls;           /* answers to GET /debug under way */
+	pthread_mutex_t conversion; /* held by the only thread that makes a reply of a dump */
 };
 
 void sw_gate_init(struct sw_gate *gate, const char *socket_path, const char *token);
@@ -53,6 +55,11 @@ void sw_gate_deinit(struct sw_gate *gate);
  * the daemon; -SW_E_NOT_FOUND, -SW_E_TIMEOUT, -SW_E_EXITED ...: there is none. */
 int sw_gate_call(struct sw_gate *gate, const char *method, struct json_object *parameters,
 		 int64_t deadline_ns, struct sw_varlink_answer *ret, struct sw_error *err);
+/* The same for a reply that may be large: *ret_text is its parameters as text, malloc'ed; NULL: ret has an error. Returns
+ * -SW_E_EXITED, too, when the client behind peer_fd has closed its connection: the daemon ends its work then. */
+int sw_gate_call_text(struct sw_gate *gate, const char *method, struct json_object *parameters,
+		      int64_t deadline_ns, int peer_fd, struct sw_varlink_answer *ret,
+		      char **ret_text, size_t *ret_size, struct sw_error *err);
 /* Ends the calls under way; later ones fail at once. */
 void sw_gate_stop(struct sw_gate *gate);
 

@@ -6,6 +6,7 @@
 #include "gate/http.h"
 #include "gate/alerts.h"
 #include "gate/metrics.h"
+#include "gate/pull.h"
 #include "gate/token.h"
 #include "cleanup.h"
 
@@ -71,12 +72,12 @@ static enum MHD_Result answer(struct sw_gate *gate, struct MHD_Connection *conne
 
 static const struct route {
 	const char *path;
-	bool post; /* else GET and HEAD */
+	const char *methods; /* separated by ", " */
 	bool secret;
 } routes[] = {
-	{"/alertmanager", true, true},
-	{"/metrics", false, false},
-	{"/healthz", false, false},
+	{"/alertmanager", "POST", true},         {"/metrics", "GET, HEAD", false},
+	{"/healthz", "GET, HEAD", false},        {"/debug/pprof/profile", "GET", true},
+	{"/debug/pprof/goroutine", "GET", true},
 };
 
 static const struct route *find_route(const char *path)
@@ -89,10 +90,13 @@ static const struct route *find_route(const char *path)
 
 static bool method_fits(const struct route *route, const char *method)
 {
-	if (route->post)
-		return strcmp(method, MHD_HTTP_METHOD_POST) == 0;
-	return strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
-	       strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
+	const size_t size = strlen(method);
+	for (const char *at = route->methods; at != NULL; at = strstr(at, ", ")) {
+		at += strspn(at, ", ");
+		if (strncmp(at, method, size) == 0 && (at[size] == ',' || at[size] == '\0'))
+			return true;
+	}
+	return false;
 }
 
 struct hosts_seen {
@@ -137,10 +141,12 @@ static bool admit(struct sw_gate *gate, struct MHD_Connection *connection, const
 		sw_gate_reply_error(reply, 421,
 				    "Host names another server: use localhost, or see --host");
 	else if (route == NULL)
-		sw_gate_reply_error(reply, 404, "there are /alertmanager, /metrics and /healthz");
+		sw_gate_reply_error(reply, 404,
+				    "there are /alertmanager, /metrics, /healthz, "
+				    "/debug/pprof/profile and /debug/pprof/goroutine");
 	else if (!method_fits(route, method)) {
-		sw_gate_reply_error(reply, 405, route->post ? "use POST" : "use GET");
-		reply->allow = route->post ? "POST" : "GET, HEAD";
+		sw_gate_reply_error(reply, 405, route->methods[0] == 'P' ? "use POST" : "use GET");
+		reply->allow = route->methods;
 	} else if (route->secret && !sw_gate_token_matches(gate->token, header))
 		sw_gate_reply_error(reply, 401, "the token is missing or wrong");
 	else if (length != NULL && strtoull(length, NULL, 10) > SW_ALERTS_BYTES_MAX)
@@ -174,8 +180,28 @@ static void slot_answered(struct sw_gate *gate, const struct MHD_Connection *con
 	(void) pthread_mutex_unlock(&gate->lock);
 }
 
-static void respond(struct sw_gate *gate, const char *path, const struct request *request,
-		    struct sw_gate_reply *reply)
+static void respond_stacks(struct sw_gate *gate, struct MHD_Connection *connection,
+			   const char *path, struct sw_gate_reply *reply)
+{
+	struct sw_gate_query query = {0};
+	const struct {
+		const char *name, **value;
+	} arguments[] = {
+		{"target", &query.target}, {"pid", &query.pid},   {"seconds", &query.seconds},
+		{"rate", &query.rate},     {"mode", &query.mode}, {"debug", &query.debug},
+		{"format", &query.format},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(arguments); i++)
+		*arguments[i].value = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND,
+								  arguments[i].name);
+	sw_gate_pull(gate,
+		     strcmp(path, "/debug/pprof/profile") == 0 ? SW_GATE_PULL_PROFILE
+							       : SW_GATE_PULL_STACKS,
+		     &query, fd_of(connection), reply);
+}
+
+static void respond(struct sw_gate *gate, struct MHD_Connection *connection, const char *path,
+		    const struct request *request, struct sw_gate_reply *reply)
 {
 	if (request->too_long)
 		sw_gate_reply_error(reply, 413, "the body is longer than 1 MiB");
@@ -183,6 +209,8 @@ static void respond(struct sw_gate *gate, const char *path, const struct request
 		sw_gate_metrics(gate, reply);
 	else if (strcmp(path, "/healthz") == 0)
 		sw_gate_health(gate, reply);
+	else if (strncmp(path, "/debug/", strlen("/debug/")) == 0)
+		respond_stacks(gate, connection, path, reply);
 	else
 		sw_gate_alerts(gate, request->body.data != NULL ? request->body.data : "",
 			       request->body.size, reply);
@@ -223,7 +251,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	}
 	if (*size > 0)
 		return take_body(request, data, size);
-	respond(gate, path, request, &reply);
+	respond(gate, connection, path, request, &reply);
 	return answer(gate, connection, &reply);
 }
 

@@ -151,7 +151,7 @@ void sw_gate_options_help(void)
 {
 	printf("Usage: snapwalk-gate [OPTION...]\n\n"
 	       "Takes Alertmanager's webhooks over HTTP on loopback and passes them on to\n"
-	       "snapwalkd.\n\n"
+	       "snapwalkd; hands out profiles of processes that its rules name.\n\n"
 	       "Options:\n"
 	       "  --listen [ADDRESS:]PORT   a loopback address (default 127.0.0.1:%d)\n"
 	       "  --host NAME               answer requests for that name, too, as a proxy may\n"
@@ -164,6 +164,7 @@ void sw_gate_options_help(void)
 	       "                            %s)\n"
 	       "  -h, --help                this help\n"
 	       "  -V, --version             the version\n\n"
-	       "Requests: POST /alertmanager (with the token), GET /metrics, GET /healthz.\n",
+	       "Requests: POST /alertmanager, GET /debug/pprof/profile and GET\n"
+	       "/debug/pprof/goroutine (with the token), GET /metrics, GET /healthz.\n",
 	       SW_GATE_PORT, SW_GATE_HOSTS_MAX, default_socket, default_token_file);
 }

@@ -6,6 +6,7 @@
 #include "text.h"
 
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
 
 /* Characters that need no quoting in a header, RFC 6750 §2.1 (b64token). */
@@ -44,10 +45,59 @@ static bool same_secret(const char *secret, const char *sent)
 	return !differs;
 }
 
+static bool has_scheme(const char *header, const char *scheme)
+{
+	return header != NULL && strncasecmp(header, scheme, strlen(scheme)) == 0;
+}
+
+static int base64_value(char c)
+{
+	static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				       "0123456789+/";
+	const char *at = c != '\0' ? strchr(alphabet, c) : NULL;
+	return at != NULL ? (int) (at - alphabet) : -1;
+}
+
+/* RFC 4648, 4; ret has 3 bytes for each 4 characters, and one for the NUL. A text that is none ends at its first mistake:
+ * it is not the token then. */
+static void base64_decode(const char *text, char *ret)
+{
+	uint32_t bits = 0;
+	unsigned n_bits = 0;
+	for (int value; (value = base64_value(*text)) >= 0; text++) {
+		bits = bits << 6 | (uint32_t) value;
+		n_bits += 6;
+		if (n_bits < 8)
+			continue;
+		n_bits -= 8;
+		*ret++ = (char) (bits >> n_bits & 0xff);
+	}
+	*ret = '\0';
+}
+
+/* RFC 7617: everything behind the first colon is the password. */
+static bool password_matches(const char *token, const char *encoded)
+{
+	enum { ENCODED_MAX = 2 * SW_GATE_TOKEN_MAX };
+	char decoded[ENCODED_MAX];
+	if (strlen(encoded) >= ENCODED_MAX)
+		return false;
+	base64_decode(encoded, decoded);
+	const char *colon = strchr(decoded, ':');
+	bool same = same_secret(token, colon != NULL ? colon + 1 : "") && colon != NULL;
+	explicit_bzero(decoded, sizeof(decoded));
+	return same;
+}
+
 bool sw_gate_token_matches(const char *token, const char *header)
 {
-	static const char scheme[] = "Bearer ";
-	bool has_scheme = header != NULL && strncasecmp(header, scheme, strlen(scheme)) == 0;
-	const char *sent = has_scheme ? header + strlen(scheme) : "";
-	return same_secret(token, sent + strspn(sent, " ")) && has_scheme;
+	static const char bearer[] = "Bearer ", basic[] = "Basic ";
+	bool is_basic = has_scheme(header, basic), is_bearer = has_scheme(header, bearer);
+	const char *sent = is_bearer  ? header + strlen(bearer)
+			   : is_basic ? header + strlen(basic)
+				      : "";
+	sent += strspn(sent, " ");
+	if (is_basic)
+		return password_matches(token, sent);
+	return same_secret(token, sent) && is_bearer;
 }

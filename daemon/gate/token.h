@@ -13,7 +13,8 @@ enum {
 
 /* The first line of a file, malloc'ed. 0; -SW_E_IO; -SW_E_FORMAT; -SW_E_NOMEM. */
 int sw_gate_token_load(const char *path, char **ret, struct sw_error *err);
-/* Is header ("Bearer TOKEN", NULL: none) the token? Takes as long whatever is wrong with it. */
+/* Is header the token? It is "Bearer TOKEN", or "Basic BASE64" of "NAME:TOKEN" with any name, for clients that only have a
+ * user and a password; NULL: none. Takes as long whatever is wrong with it. */
 bool sw_gate_token_matches(const char *token, const char *header);
 
 #endif

@@ -98,7 +98,7 @@ class Gate:
         connection = self.begin(method, path, body, token, **headers)
         try:
             answer = connection.getresponse()
-            return answer.status, answer.headers, answer.read().decode()
+            return answer.status, answer.headers, answer.read().decode(errors="replace")
         finally:
             connection.close()
 

@@ -15,6 +15,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(__file__))
+from daemon import Daemon  # noqa: E402
+from gate import TOKEN, Gate  # noqa: E402
 from harness import BUILD, PATIENT, Tap, Target, snapwalk, wait_until  # noqa: E402
 
 DIRECTORY = os.path.join(BUILD, "runtimes", "profile")
@@ -82,6 +84,24 @@ def pprof(tap, made):
         total = sum(s["count"] for s in json.load(file)["samples"])
     tap.check(total > 0 and re.search(r"^samples/count(\[dflt\])? wall/nanoseconds$", raw, re.M),
               "pprof: types of samples", raw)
+
+
+def pull(tap, _):
+    """The tool fetches a profile from the gate, of a program that knows nothing of pprof."""
+    with Target("busy") as target, Daemon(rules={"p.conf": f"[pull one]\nTarget=pid:{target.pid}\n"}) as daemon, \
+            Gate(daemon) as gate:
+        def fetch(what):
+            return subprocess.run(
+                ["go", "tool", "pprof", "-top", "-lines", "-nodecount=100",
+                 f"http://any:{TOKEN}@127.0.0.1:{gate.port}/debug/pprof/{what}"],
+                capture_output=True, text=True, timeout=240, env={**os.environ, "PPROF_TMPDIR": DIRECTORY})
+        run = fetch("profile?target=one&seconds=3&rate=50&mode=wall")
+        lines = set(re.findall(r"fib .*busy\.c:(\d+)", run.stdout))
+        tap.check(re.search(r"^File: busy$", run.stdout, re.M) and lines and lines <= {"22", "23", "24", "25"},
+                  "pprof: a profile by HTTP: functions and lines", run.stdout + run.stderr)
+        run = fetch("goroutine?target=one")
+        tap.check("Type: threads" in run.stdout and re.search(r"Showing nodes accounting for 4, 100% of 4 total", run.stdout),
+                  "pprof: threads at each stack by HTTP", run.stdout + run.stderr)
 
 
 def speedscope(tap, made):
@@ -276,7 +296,7 @@ def main():
             made["difference"] = os.path.join(place, "difference.html")
             snapwalk("sample", target.pid, "--duration", 1, *PATIENT, "--format", "html", "--diff", made["json"],
                      "-o", made["difference"])
-        for function in (pprof, speedscope, firefox, otlp, html, hostile_names):
+        for function in (pprof, pull, speedscope, firefox, otlp, html, hostile_names):
             tap.guard(function, made)
     tap.done()
 

@@ -13,6 +13,7 @@ static const char own[] =
 	"snapwalk_gate_requests_total{code=\"403\"} 0\n"
 	"snapwalk_gate_requests_total{code=\"404\"} 0\n"
 	"snapwalk_gate_requests_total{code=\"405\"} 0\n"
+	"snapwalk_gate_requests_total{code=\"409\"} 0\n"
 	"snapwalk_gate_requests_total{code=\"413\"} 0\n"
 	"snapwalk_gate_requests_total{code=\"421\"} 0\n"
 	"snapwalk_gate_requests_total{code=\"500\"} 0\n"

@@ -10,7 +10,16 @@ TEST(test_matches)
 	static const char token[] = "0123456789abcdef";
 	assert_true(sw_gate_token_matches(token, "Bearer 0123456789abcdef"));
 	assert_true(sw_gate_token_matches(token, "bearer  0123456789abcdef"));
+	/* "any:0123456789abcdef" and ":0123456789abcdef" */
+	assert_true(sw_gate_token_matches(token, "Basic YW55OjAxMjM0NTY3ODlhYmNkZWY="));
+	assert_true(sw_gate_token_matches(token, "basic OjAxMjM0NTY3ODlhYmNkZWY="));
 	static const char *const wrong[] = {
+		"Basic ",
+		"Basic OjAxMjM0NTY3ODlhYmNkZWYK",     /* ":0123456789abcdef\n" */
+		"Basic OjAxMjM0NTY3ODlhYmNkZQ==",     /* without the last character */
+		"Basic MDEyMzQ1Njc4OWFiY2RlZg==",     /* without a colon */
+		"Basic YTpiOjAxMjM0NTY3ODlhYmNkZWY=", /* "a:b:0123456789abcdef" */
+		"Basic *jAxMjM0NTY3ODlhYmNkZWY=",
 		NULL,
 		"",
 		"Bearer",
