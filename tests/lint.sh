@@ -22,7 +22,7 @@ for page in man/*.[1-8]; do
 done
 
 # shellcheck disable=SC2046
-shellcheck $(git ls-files '*.sh' '.ci/run') || complain "shellcheck has warnings"
+shellcheck $(git ls-files '*.sh' '.ci/*') || complain "shellcheck has warnings"
 
 packaging/news.py check || complain "a fragment of NEWS is not right"
 tests/hacking.sh || complain "HACKING.md names what is not there"

@@ -118,9 +118,11 @@ unit-tests: $(UNIT)
 fuzz-tests: $(FUZZ)
 
 # The gate, which decides whether a change lands: what is deterministic (tests/README.md). The fuzzers run over their
-# corpora; check-asan also mutates.
+# corpora; check-asan also mutates. BESIDE="COMMAND" has the CPU time that the tests leave.
+BESIDE ?=
 check-run:
-	@SNAPWALK_MUTATIONS=0 $(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live $(LIVE) --tier gate
+	@SNAPWALK_MUTATIONS=0 $(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live $(LIVE) --tier gate \
+		$(if $(BESIDE),--beside "$(BESIDE)")
 
 # Tests of what checks the sources, judges tests and makes releases.
 check-tools: deps-check
@@ -143,8 +145,11 @@ MUTATIONS ?= 500
 # make check, not made again.
 check-asan: deps-check
 	@$(MAKE) --no-print-directory -s -j$$(nproc) WERROR=-Werror targets
-	@$(MAKE) --no-print-directory -s -j$$(nproc) SANITIZE=1 WERROR=-Werror all unit-tests fuzz-tests
+	@$(MAKE) --no-print-directory -s asan-build
 	@SNAPWALK_TARGETS="$(abspath $(T))" $(MAKE) --no-print-directory -s SANITIZE=1 check-asan-run
+.PHONY: asan-build
+asan-build:
+	@$(MAKE) --no-print-directory -s -j$$(nproc) SANITIZE=1 WERROR=-Werror all unit-tests fuzz-tests
 check-asan-run:
 	@SNAPWALK_MUTATIONS=$(MUTATIONS) $(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live tests/live/test_hostile.py tests/live/test_cli.py tests/live/test_wine_fixtures.py \
 		tests/live/test_daemon_protocol.py tests/live/test_daemon_store.py
