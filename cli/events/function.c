@@ -100,6 +100,23 @@ static bool is_near_library(const char *wanted, const char *name)
 	return sw_is_near(wanted, name) || sw_is_near(wanted_stem, stem);
 }
 
+/* The first name that is near and comes after LAST. The order is that of names: that of addresses changes from process to
+ * process. */
+static const char *next_near(const struct look_up *l, const char *last)
+{
+	const char *best = NULL;
+	for (size_t i = 0; i < l->snap->n_places; i++) {
+		struct sw_module *module = l->snap->places[i].module;
+		const char *name = module != NULL ? sw_path_name(sw_module_path(module)) : "";
+		if (name[0] == '\0' || !is_near_library(l->options->event_module, name) ||
+		    (last != NULL && strcmp(name, last) <= 0))
+			continue;
+		if (best == NULL || strcmp(name, best) < 0)
+			best = name;
+	}
+	return best;
+}
+
 static int no_module(struct look_up *l, struct sw_error *err)
 {
 	const char *wanted = l->options->event_module;
@@ -109,16 +126,10 @@ static int no_module(struct look_up *l, struct sw_error *err)
 	if (wanted == NULL)
 		return sw_fail(err, SW_E_NOT_FOUND, "the file of its program is not mapped");
 	l->is_bad_name = true;
-	for (size_t i = 0; i < l->snap->n_places && n < LIBRARIES_SHOWN; i++) {
-		struct sw_module *module = l->snap->places[i].module;
-		const char *name = module != NULL ? sw_path_name(sw_module_path(module)) : "";
-		if (name[0] == '\0' || !is_near_library(wanted, name) ||
-		    (near.data != NULL && strstr(near.data, name) != NULL))
-			continue;
+	for (const char *name = next_near(l, NULL); name != NULL && n < LIBRARIES_SHOWN;
+	     name = next_near(l, name))
 		sw_text_printf(&near, "%s%.80s", n++ > 0 ? ", " : "", name);
-		sw_text_append(&near, "", 1);
-		near.size--;
-	}
+	sw_text_append(&near, "", 1);
 	if (n > 0 && !near.failed)
 		advise(l, "did you mean %s?", near.data);
 	return sw_fail(err, SW_E_NOT_FOUND, "it has no library %s", wanted);
