@@ -128,17 +128,32 @@ static bool parts_have(const struct parts *p, uint64_t avma)
 	return false;
 }
 
+/* Where an instruction jumps to, also through the PLT. */
+static bool jump_target(const struct exits *e, const struct sw_elf *elf, size_t at,
+			const struct sw_insn *insn, uint64_t *ret)
+{
+	if (insn->op == SW_INSN_JUMP_FAR)
+		return sw_stub_target(elf, e->avma + at, ret);
+	if (!jumps_direct(insn))
+		return false;
+	*ret = insn->target;
+	if (insn->target - e->avma >= e->code.size)
+		(void) sw_stub_target(elf, insn->target, ret); /* else it is none */
+	return true;
+}
+
 /* Jumps out of the code: the stack pointer is where it was at the beginning, so the RET there is its own. */
 static void jumps_add(const struct exits *e, const struct sw_elf *elf, struct parts *p)
 {
 	struct sw_insn insn;
 	for (size_t at = 0; at < e->code.size; at += insn.length) {
 		struct part part;
+		uint64_t target;
 		if (!insn_at(e, at, &insn))
 			return;
-		if (jumps_direct(&insn) && (e->marks[at] & IS_REACHED) && p->n < PARTS_MAX &&
-		    !parts_have(p, insn.target) &&
-		    sw_elf_frame_range(elf, insn.target, &part.start, &part.end))
+		if ((e->marks[at] & IS_REACHED) && p->n < PARTS_MAX &&
+		    jump_target(e, elf, at, &insn, &target) && !parts_have(p, target) &&
+		    sw_elf_frame_range(elf, target, &part.start, &part.end))
 			p->all[p->n++] = part;
 	}
 }

@@ -49,26 +49,26 @@ static bool relocation_is(const struct sw_elf *elf, const Elf64_Rela *rela, cons
 	}
 }
 
-static bool slot_is(const struct sw_elf *elf, uint64_t slot_svma, const char *name)
+/* What the linker fills a word by. */
+static bool slot_find(const struct sw_elf *elf, uint64_t slot_svma, Elf64_Rela *ret)
 {
 	struct sw_elf_section section;
 	struct sw_bytes bytes;
-	Elf64_Rela rela;
 	for (uint32_t i = 0; i < elf->n_sections; i++) {
 		if (!sw_elf_section(elf, i, &section) || section.type != SHT_RELA ||
 		    !sw_elf_section_bytes(elf, &section, &bytes))
 			continue;
 		for (uint64_t k = 0; k < RELOCATIONS_MAX &&
-				     sw_bytes_copy(bytes, k * sizeof(rela), &rela, sizeof(rela));
+				     sw_bytes_copy(bytes, k * sizeof(*ret), ret, sizeof(*ret));
 		     k++)
-			if (rela.r_offset == slot_svma)
-				return relocation_is(elf, &rela, name);
+			if (ret->r_offset == slot_svma)
+				return true;
 	}
 	return false;
 }
 
-/* [endbr64] [bnd] jmp *disp(%rip) */
-bool sw_stub_leads_to(const struct sw_elf *elf, uint64_t svma, const char *name)
+/* [endbr64] [bnd] jmp *disp(%rip): the word. */
+static bool slot_of(const struct sw_elf *elf, uint64_t svma, uint64_t *ret)
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	struct sw_bytes code;
@@ -83,5 +83,36 @@ bool sw_stub_leads_to(const struct sw_elf *elf, uint64_t svma, const char *name)
 	if (code.size - at < SLOT_INSN_BYTES || code.data[at] != 0xff || code.data[at + 1] != 0x25)
 		return false;
 	memcpy(&displacement, code.data + at + 2, sizeof(displacement));
-	return slot_is(elf, svma + at + SLOT_INSN_BYTES + (uint64_t) (int64_t) displacement, name);
+	*ret = svma + at + SLOT_INSN_BYTES + (uint64_t) (int64_t) displacement;
+	return true;
+}
+
+bool sw_stub_leads_to(const struct sw_elf *elf, uint64_t svma, const char *name)
+{
+	uint64_t slot;
+	Elf64_Rela rela;
+	return slot_of(elf, svma, &slot) && slot_find(elf, slot, &rela) &&
+	       relocation_is(elf, &rela, name);
+}
+
+bool sw_stub_target(const struct sw_elf *elf, uint64_t svma, uint64_t *ret_svma)
+{
+	struct sw_elf_table symbols;
+	Elf64_Sym symbol;
+	uint64_t slot;
+	Elf64_Rela rela;
+	if (!slot_of(elf, svma, &slot) || !slot_find(elf, slot, &rela))
+		return false;
+	uint32_t type = ELF64_R_TYPE(rela.r_info);
+	if (type == R_X86_64_RELATIVE) {
+		*ret_svma = (uint64_t) rela.r_addend;
+		return true;
+	}
+	if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) ||
+	    !sw_elf_table_typed(elf, SHT_DYNSYM, &symbols) ||
+	    !sw_elf_symbol_read(&symbols, ELF64_R_SYM(rela.r_info), &symbol) ||
+	    symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC)
+		return false;
+	*ret_svma = symbol.st_value;
+	return true;
 }

@@ -66,7 +66,7 @@ $(T)/restless: tests/targets/restless.c $(TARGET_DEPS)
 $(T)/i386: tests/targets/lib/i386.S tests/targets/targets.mk
 	@mkdir -p $(@D)
 	$(CC) -m32 -nostdlib -static -no-pie -o $@ $<
-$(T)/exceptions $(T)/throwing $(T)/statics $(T)/functions: $(T)/%: tests/targets/%.cc $(TARGET_DEPS)
+$(T)/exceptions $(T)/throwing $(T)/statics $(T)/functions $(T)/blocks: $(T)/%: tests/targets/%.cc $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CXX) -D_GNU_SOURCE -O2 -g -Wall -Wextra -pthread -o $@ $<
 $(T)/cxx20: tests/targets/cxx20.cc $(TARGET_DEPS)
@@ -281,7 +281,7 @@ $(T)/drive_toy: TESTS_CFLAGS += tests/unit/toy/runtime.c
 $(T)/toy $(T)/fiber_entry: TARGET_CFLAGS += -rdynamic
 
 .PHONY: targets
-targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/locks_musl $(T)/lives_musl $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/statics $(T)/cxx20 $(T)/functions $(T)/plugin.so $(T)/called.so $(T)/destroyed.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/haskell_stripped $(T)/stepped_cet $(T)/stepped_bare_plt $(T)/stepped_synchronous $(THROW_TARGETS) $(T)/coroutine_static $(T)/coroutine_exit_static $(I386_TARGETS) \
+targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/locks_musl $(T)/lives_musl $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/statics $(T)/cxx20 $(T)/functions $(T)/blocks $(T)/plugin.so $(T)/called.so $(T)/destroyed.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/haskell_stripped $(T)/stepped_cet $(T)/stepped_bare_plt $(T)/stepped_synchronous $(THROW_TARGETS) $(T)/coroutine_static $(T)/coroutine_exit_static $(I386_TARGETS) \
 	$(BENCH_PROGRAMS) $(DRIVERS)
 # Targets that only the soak looks at: two thirds of the time that all targets take.
 .PHONY: targets-soak

@@ -95,7 +95,7 @@ int sw_memory_budget_predict(const struct sw_subject *subject, const struct sw_f
 	/* The probes that count are no part of what the process does by itself. */
 	uint64_t stepped = b.calls.n_handing_stepped + b.calls.n_taking_stepped;
 	uint64_t all = b.calls.n_handing + b.calls.n_taking + stepped;
-	double counting = ((double) all * b.cost.taking + (double) stepped * b.cost.stepped_more) /
+	double counting = ((double) all * b.cost.unknown + (double) stepped * b.cost.stepped_more) /
 			  (double) b.counted_ns;
 	b.cpus = b.cpus > counting ? b.cpus - counting : 0;
 	double copies = (double) (b.calls.n_handing + b.calls.n_handing_stepped) * b.cost.copy;

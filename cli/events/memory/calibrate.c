@@ -58,7 +58,7 @@ extern void sw_calibrated_take(uint64_t handle);
 extern uint64_t sw_calibrated_step(uint64_t handle);
 
 struct times {
-	int64_t handing_ns, taking_ns, stepped_ns; /* of CALLS calls */
+	int64_t handing_ns, taking_ns, unknown_ns, stepped_ns; /* of CALLS calls */
 };
 
 /* ---- the child -------------------------------------------------------------------------------- */
@@ -76,15 +76,21 @@ static int64_t handed(uint64_t first)
 	return spent() - begin_ns;
 }
 
-static void measure(uint64_t first, struct times *ret)
+static int64_t taken(uint64_t first)
 {
-	ret->handing_ns = handed(first);
 	int64_t begin_ns = spent();
 	for (uint64_t i = 0; i < CALLS; i++)
 		sw_calibrated_take(first + i);
-	ret->taking_ns = spent() - begin_ns;
+	return spent() - begin_ns;
+}
+
+static void measure(uint64_t first, struct times *ret)
+{
+	ret->handing_ns = handed(first);
+	ret->taking_ns = taken(first);
+	ret->unknown_ns = taken(first);
 	(void) handed(first + CALLS);
-	begin_ns = spent();
+	int64_t begin_ns = spent();
 	for (uint64_t i = 0; i < CALLS; i++)
 		(void) sw_calibrated_step(first + CALLS + i);
 	ret->stepped_ns = spent() - begin_ns;
@@ -173,6 +179,8 @@ static void least(struct times *a, const struct times *b)
 		a->handing_ns = b->handing_ns;
 	if (b->taking_ns < a->taking_ns)
 		a->taking_ns = b->taking_ns;
+	if (b->unknown_ns < a->unknown_ns)
+		a->unknown_ns = b->unknown_ns;
 	if (b->stepped_ns < a->stepped_ns)
 		a->stepped_ns = b->stepped_ns;
 }
@@ -180,7 +188,7 @@ static void least(struct times *a, const struct times *b)
 static int rounds(struct calibration *c, struct times *ret, struct sw_error *err)
 {
 	struct times times;
-	*ret = (struct times){INT64_MAX, INT64_MAX, INT64_MAX};
+	*ret = (struct times){INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
 	for (int i = 0; i < ROUNDS; i++) {
 		int r = times_get(c, &times, err);
 		if (r < 0)
@@ -285,6 +293,7 @@ int sw_call_calibrate(size_t stack_bytes, struct sw_call_cost *ret, struct sw_er
 	*ret = (struct sw_call_cost){.handing = each(with.handing_ns, without.handing_ns),
 				     .copy = (double) cost.ns / (double) cost.n_copied,
 				     .taking = taking,
+				     .unknown = each(with.unknown_ns, without.unknown_ns),
 				     .stepped_more = stepped > taking ? stepped - taking : 0};
 	return 0;
 }

@@ -10,7 +10,8 @@
 struct sw_call_cost {
 	double handing; /* one that hands out: probes at its beginning and its RET, and the copy of the stack */
 	double copy; /* the part of it that the kernel's program measures itself, as of struct sw_event_cost */
-	double taking;       /* one that takes back */
+	double taking;  /* one that takes back */
+	double unknown; /* one that takes back what is not followed: little more than the probe */
 	double stepped_more; /* either, where the kernel steps the instruction at its beginning */
 };
 

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 20s
+"""snapwalk leaks --of memory: growth always; of a program that writes down what its allocator gave it, each stack has those
+blocks and bytes; a program that allocates too often is refused with the figure.
+"""
+import json
+import os
+import re
+import sys
+
+from harness import Tap, Target, iterator_refused, seeded
+from test_events import Run
+
+
+def begin(target, *args):
+    return Run("leaks", "--of", "memory", "--json", "-d", 0, *args, target.pid)
+
+
+def told_by(target, line):
+    target.send(line)
+    return {name: tuple(map(int, numbers)) for name, *numbers in (text.split() for text in iter(target.readline, "done"))}
+
+
+def sums_of(answer, names):
+    sums = dict.fromkeys(names, (0, 0, 0, 0))
+    for s in answer["stacks"]:
+        name = next((f["function"] for f in s["frames"] if f["function"] in names), "?")
+        row = s["acquired"], s["acquired_bytes"], s["outstanding"], s["outstanding_bytes"]
+        sums[name] = tuple(a + b for a, b in zip(sums.get(name, (0, 0, 0, 0)), row))
+    return sums
+
+
+def exact(tap, name, env):
+    """Each row is what the program wrote down, in three threads at once."""
+    seed = seeded(1).randrange(1 << 30)
+    with Target("blocks", env={**os.environ, **env}) as target:
+        run = begin(target, "--max-overhead", 10000)
+        told = told_by(target, f"go {seed}")
+        status, out, err = run.end()
+        answer = json.loads(out)
+        unknown = told.pop("-")[0]
+        tap.equal(sums_of(answer, told), told, f"{name}, seed {seed}: each row is what the program wrote down")
+        tap.equal((status, answer["followed"], answer["opened_before_released"], answer["lost"], answer["not_held"], answer["left_out"],
+                   answer["without_stack"], answer["closed_unseen"], answer["acquired_again"]),
+                  (0, True, unknown, 0, 0, 0, 0, 0, 0), f"{name}, seed {seed}: nothing is lost, and frees of before are counted")
+        tap.equal((answer["checked"], answer["open"]), (True, answer["outstanding"]), f"{name}, seed {seed}: the kernel has the same")
+
+
+def glibc(tap):
+    exact(tap, "glibc", {})
+
+
+def refused(tap):
+    """A program that only allocates: growth is shown alone, with the figure, and no probe is left."""
+    with Target("blocks") as target:
+        target.send("pace 100000000")
+        status, out, err = Run("leaks", "--of", "memory", "--json", "-d", 1, target.pid).end()
+        answer = json.loads(out)
+        budget = answer["budget"]
+        tap.equal((status, answer["of"], answer["followed"], "changes_code" in answer), (3, "growth", False, False),
+                  "a program that only allocates: growth alone")
+        tap.check(re.search(r'"code":"limit","message":"blocks are not followed: that would add \d+ % to its CPU time, more than '
+                            r'the 5 % of --max-overhead"', err), "a program that only allocates: the figure is said", err)
+        tap.check(budget["predicted_cpus"] > budget["cpus"] * budget["max_share"], "a program that only allocates: it is predicted",
+                  budget)
+
+
+def main():
+    tap = Tap()
+    if iterator_refused():
+        tap.skip("leaks --of memory", iterator_refused(), Tap.ROOT)
+        tap.done()
+    wanted = sys.argv[1:]
+    for test in (glibc, refused):
+        if not wanted or test.__name__ in wanted:
+            tap.guard(test)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
