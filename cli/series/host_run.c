@@ -14,8 +14,11 @@
 
 enum {
 	NS_PER_S = 1000000000,
-	/* Nobody is woken. What has ended by then has no maps any more; each time costs as much as some samples. */
+	/* Nobody is woken. What has ended by then has no maps any more; each time costs as much as some samples. So samples are
+	 * fetched oftener for some time after one of a process that was not known: where one begins, others do. */
 	FETCHES_HZ = 25,
+	OFTEN_HZ = 100,
+	OFTEN_NS = NS_PER_S,
 	RECORDERS_MAX = 512,    /* each has the maps of a process, and some open files */
 	STACK_BYTES = 32 << 10, /* as much as the kernel copies; samples are few */
 	FORGET_S = 120,         /* a process of which no sample came for so long is forgotten */
@@ -34,6 +37,8 @@ static void recorder_drop(struct sw_host_run *run, struct sw_host_process *p)
 		run->counts.n_native += sw_recorder_native(p->recorder);
 	}
 	sw_recorder_destroy(p->recorder);
+	if (p->recorder != NULL)
+		sw_sessions_leave(&run->sessions, p->session);
 	*p = (struct sw_host_process){0};
 }
 
@@ -96,8 +101,20 @@ static void naming(void *arg, bool begins)
 	sw_urgency_pause(&run->urgency, begins);
 }
 
+/* Processes of the session that is in the way are looked at again when they run. */
+static void session_clear(struct sw_host_run *run)
+{
+	const struct sw_session *oldest = sw_sessions_oldest(&run->sessions);
+	for (size_t i = 0; oldest != NULL && i < run->n_places; i++) {
+		struct sw_host_process *p = &run->processes[i];
+		run->counts.n_dropped += p->recorder != NULL && p->session == oldest;
+		if (p->recorder != NULL && p->session == oldest)
+			recorder_drop(run, p);
+	}
+}
+
 static int recorder_open(struct sw_host_run *run, const struct sw_host_event *event,
-			 struct sw_recorder **ret, struct sw_error *err)
+			 struct sw_host_process *p, struct sw_error *err)
 {
 	sw_cleanup(sw_target_close_p) struct sw_target *target = NULL;
 	struct sw_recorder_options how = sw_recording_options(run->options);
@@ -111,7 +128,15 @@ static int recorder_open(struct sw_host_run *run, const struct sw_host_event *ev
 		return r;
 	if (!is_same(target, event))
 		return sw_fail(err, SW_E_EXITED, "process %d exited", (int) event->pid);
-	return sw_recorder_create(sw_take_ptr(target), &how, run->session, &run->sink, ret, err);
+	session_clear(run);
+	r = sw_sessions_join(&run->sessions, &p->session, err);
+	if (r < 0)
+		return r;
+	r = sw_recorder_create(sw_take_ptr(target), &how, p->session, &run->sink, &p->recorder,
+			       err);
+	if (r < 0)
+		sw_sessions_leave(&run->sessions, p->session);
+	return r;
 }
 
 static bool has_ended(int code)
@@ -143,12 +168,13 @@ static int process_begin(struct sw_host_run *run, const struct sw_host_event *ev
 {
 	struct sw_error why = {0};
 	*ret = NULL;
+	run->often_ns = sw_clock_ns() + OFTEN_NS;
 	if (!sw_selects(run->options, event->pid)) {
 		sw_host_sampler_leave_out(run->host, event->pid);
 		return 0;
 	}
 	struct sw_host_process *p = process_add(run);
-	int r = recorder_open(run, event, &p->recorder, &why);
+	int r = recorder_open(run, event, p, &why);
 	if (r == -SW_E_NOMEM)
 		return sw_fail_nomem(err);
 	p->pid = event->pid;
@@ -182,10 +208,9 @@ static int sample_take(struct sw_host_run *run, const struct sw_host_event *even
 {
 	struct sw_error why = {0};
 	struct sw_host_process *p = process_find(run, event->pid);
-	if (p != NULL && p->start_ns != event->start_ns) {
+	if (p != NULL && p->start_ns != event->start_ns) { /* the number is used again */
 		recorder_drop(run, p);
-		run->counts.n_lost++; /* it was handed to the one before */
-		return 0;
+		p = NULL;
 	}
 	int r = p == NULL ? process_begin(run, event, &p, err) : 0;
 	if (r < 0 || p == NULL)
@@ -292,8 +317,6 @@ int sw_host_run_open(struct sw_host_run *run, const struct sw_options *options,
 	sw_wait_signals(&run->signals, true);
 	int r = sw_host_sampler_open(&how, &run->host, err);
 	if (r == 0)
-		r = sw_session_create(&run->session, err);
-	if (r == 0)
 		r = sw_profile_create(NULL, &run->profile, err);
 	if (r < 0)
 		return r;
@@ -310,9 +333,14 @@ void sw_host_run_deinit(struct sw_host_run *run)
 {
 	for (size_t i = 0; i < run->n_places; i++)
 		sw_recorder_destroy(run->processes[i].recorder);
+	sw_sessions_deinit(&run->sessions);
 	sw_host_sampler_close(run->host);
 	sw_profile_destroy(run->profile);
-	sw_session_destroy(run->session);
+}
+
+static int64_t fetches_hz(const struct sw_host_run *run)
+{
+	return sw_clock_ns() < run->often_ns ? OFTEN_HZ : FETCHES_HZ;
 }
 
 static int round_take_timed(struct sw_host_run *run, struct sw_error *err)
@@ -320,7 +348,7 @@ static int round_take_timed(struct sw_host_run *run, struct sw_error *err)
 	int64_t begin_ns = sw_clock_read(CLOCK_THREAD_CPUTIME_ID);
 	int r = round_take(run, sw_clock_ns() + NS_PER_S, err);
 	sw_urgency_round(&run->urgency, sw_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin_ns,
-			 FETCHES_HZ, !run->options->snapshot.no_realtime);
+			 fetches_hz(run), !run->options->snapshot.no_realtime);
 	return r;
 }
 
@@ -335,7 +363,7 @@ int sw_host_run_all(struct sw_host_run *run, struct sw_error *err)
 	int r = 0;
 	sw_host_sampler_end(run->host, end_ns);
 	while (r == 0) {
-		due_ns = sw_clock_ns() + NS_PER_S / FETCHES_HZ;
+		due_ns = sw_clock_ns() + NS_PER_S / fetches_hz(run);
 		if (due_ns > end_ns)
 			due_ns = end_ns;
 		if (sw_wait_until(&run->signals, due_ns) || sw_clock_ns() >= end_ns)
@@ -393,8 +421,9 @@ int sw_host_run_summary(const struct sw_host_run *run)
 		       c.n_denied_processes);
 	if (c.n_dropped > 0)
 		sw_say("snapwalk", "processes_dropped",
-		       "more than %d processes ran: %zu times one was forgotten and looked at anew",
-		       RECORDERS_MAX, c.n_dropped);
+		       "processes came and went: %zu times one was forgotten that may run on, and "
+		       "was looked at anew",
+		       c.n_dropped);
 	if (sw_profile_totals(run->profile).left_count > 0 ||
 	    (c.n_lost + c.n_late) * PER_CENT >
 		    (c.n_samples + c.n_ended + c.n_lost + c.n_late) * MISSING_PER_CENT)

@@ -3,6 +3,7 @@
 #define SW_CLI_HOST_RUN_H
 
 #include "run/select.h"
+#include "series/sessions.h"
 #include "series/urgency.h"
 
 #include <snapwalk/recorder.h>
@@ -16,6 +17,7 @@ struct sw_host_process {
 	uint64_t start_ns;
 	int64_t last_ns;              /* of its last sample: CLOCK_MONOTONIC */
 	struct sw_recorder *recorder; /* owned; NULL: it is not sampled */
+	struct sw_session *session;   /* borrowed: that of the recorder */
 	bool ended;                   /* before it was looked at */
 };
 
@@ -37,7 +39,7 @@ struct sw_host_counts {
 struct sw_host_run {
 	const struct sw_options *options; /* borrowed */
 	struct sw_host_sampler *host;     /* owned */
-	struct sw_session *session;       /* owned */
+	struct sw_sessions sessions;      /* of the recorders */
 	struct sw_profile *profile;       /* owned */
 	struct sw_profile_adding adding;
 	struct sw_recorder_sink sink;                       /* adds to it */
@@ -46,6 +48,7 @@ struct sw_host_run {
 	struct sw_host_counts counts;
 	sigset_t signals; /* blocked: Control-C gives what is there so far */
 	struct sw_urgency urgency;
+	int64_t often_ns; /* until then samples are fetched oftener */
 	int64_t begin_ns, end_ns, begin_real_ns;
 };
 

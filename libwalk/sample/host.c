@@ -28,10 +28,14 @@ struct sw_host_sampler {
 	size_t stack_bytes;
 	pid_t pids[SW_HOST_PROCESSES_MAX]; /* of the samplers; 0: there is none */
 	struct sw_cpu_sampler *samplers[SW_HOST_PROCESSES_MAX]; /* borrowed */
-	size_t n_samplers;                                      /* places that were ever used */
+	uint64_t starts_ns[SW_HOST_PROCESSES_MAX]; /* of their processes; 0: not known */
+	size_t n_samplers;                         /* places that were ever used */
 	struct sw_copy copy;
-	bool has_copy;        /* it is handed to the sampler that is made next */
-	pid_t ends[ENDS_MAX]; /* processes that are not told yet */
+	bool has_copy; /* it is handed to the sampler that is made next */
+	struct {
+		pid_t pid;
+		uint64_t start_ns; /* 0: there was no sampler */
+	} ends[ENDS_MAX];          /* processes that are not told yet */
 	size_t n_ends;
 	uint64_t events_lost;
 	int64_t end_ns; /* samples of later are left out */
@@ -97,8 +101,10 @@ static void record_take(struct sw_host_sampler *h, enum sw_events_kind kind,
 			const struct sw_events_sample *record)
 {
 	size_t place = record->pid > 0 ? place_of(h, record->pid) : h->n_samplers;
-	if (kind == SW_EVENTS_END && h->n_ends < ENDS_MAX)
-		h->ends[h->n_ends++] = record->pid;
+	if (kind == SW_EVENTS_END && h->n_ends < ENDS_MAX) {
+		h->ends[h->n_ends].start_ns = place < h->n_samplers ? h->starts_ns[place] : 0;
+		h->ends[h->n_ends++].pid = record->pid;
+	}
 	if (place == h->n_samplers)
 		return;
 	if (kind == SW_EVENTS_CODE || kind == SW_EVENTS_PROGRAM)
@@ -131,21 +137,31 @@ static bool copy_next(struct sw_host_sampler *h)
 	return false;
 }
 
+/* The number of a process that ended may be used again by now: by one with a sampler, which goes on. False: that is so. */
+static bool end_tell(struct sw_host_sampler *h, struct sw_host_event *ret)
+{
+	const pid_t pid = h->ends[--h->n_ends].pid;
+	const uint64_t start_ns = h->ends[h->n_ends].start_ns;
+	size_t place = place_of(h, pid);
+	if (place < h->n_samplers && h->starts_ns[place] != start_ns)
+		return false;
+	if (place == h->n_samplers)
+		sw_copies_forget(h->copies, pid);
+	*ret = (struct sw_host_event){.kind = SW_HOST_END, .pid = pid};
+	return true;
+}
+
+/* Ends come after the copies: those of a process that has ended are walked by the maps that are known. */
 void sw_host_sampler_next(struct sw_host_sampler *h, struct sw_host_event *ret)
 {
 	*ret = (struct sw_host_event){.kind = SW_HOST_NONE};
 	h->has_copy = false;
-	if (h->n_ends == 0)
-		drain(h); /* what a copy is of may be told by a record that came before it */
-	if (h->n_ends > 0) {
-		*ret = (struct sw_host_event){.kind = SW_HOST_END, .pid = h->ends[--h->n_ends]};
-		/* The number of the process may be used again. */
-		if (place_of(h, ret->pid) == h->n_samplers)
-			sw_copies_forget(h->copies, ret->pid);
+	drain(h); /* what a copy is of may be told by a record that came before it */
+	if (!copy_next(h)) {
+		while (h->n_ends > 0 && !end_tell(h, ret)) {
+		}
 		return;
 	}
-	if (!copy_next(h))
-		return;
 	const struct sw_sampled_head *head = &h->copy.head;
 	*ret = (struct sw_host_event){.kind = SW_HOST_SAMPLE,
 				      .pid = (pid_t) head->pid,
@@ -154,7 +170,8 @@ void sw_host_sampler_next(struct sw_host_sampler *h, struct sw_host_event *ret)
 				      .start_ns = head->start_ns};
 	memcpy(ret->comm, head->comm, sizeof(head->comm) - 1);
 	size_t place = place_of(h, ret->pid);
-	h->has_copy = place == h->n_samplers;
+	h->has_copy = place == h->n_samplers ||
+		      (h->starts_ns[place] != 0 && h->starts_ns[place] != head->start_ns);
 	if (!h->has_copy)
 		sw_cpu_sampler_feed(h->samplers[place], &h->copy);
 }
@@ -186,8 +203,11 @@ int sw_cpu_sampler_create_of(struct sw_host_sampler *h, struct sw_context *ctx,
 	h->n_samplers += place == h->n_samplers;
 	h->pids[place] = target->pid;
 	h->samplers[place] = *ret;
-	if (h->has_copy && (pid_t) h->copy.head.pid == target->pid)
+	h->starts_ns[place] = 0;
+	if (h->has_copy && (pid_t) h->copy.head.pid == target->pid) {
 		sw_cpu_sampler_feed(*ret, &h->copy);
+		h->starts_ns[place] = h->copy.head.start_ns;
+	}
 	h->has_copy = false;
 	return 0;
 }

@@ -25,6 +25,14 @@ int sw_context_create(struct sw_context **ret, struct sw_error *err)
 	return r;
 }
 
+void sw_context_size(const struct sw_context *ctx, size_t *ret_modules, uint64_t *ret_bytes)
+{
+	*ret_modules = ctx->n_modules;
+	*ret_bytes = 0;
+	for (size_t i = 0; i < ctx->n_modules; i++)
+		*ret_bytes += ctx->modules[i]->image_size;
+}
+
 struct sw_local *sw_context_local(const struct sw_context *ctx)
 {
 	return ctx->local;

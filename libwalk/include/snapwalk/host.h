@@ -33,7 +33,7 @@ struct sw_host_options {
 enum sw_host_kind {
 	SW_HOST_NONE,   /* for now there is nothing more */
 	SW_HOST_SAMPLE, /* of a thread */
-	SW_HOST_END,    /* the first thread of a process has ended */
+	SW_HOST_END,    /* the first thread of a process has ended, and no sample is left of it */
 };
 
 struct sw_host_event {
@@ -52,7 +52,8 @@ SW_PUBLIC int sw_host_sampler_open(const struct sw_host_options *options,
 /** NULL is allowed. */
 SW_PUBLIC void sw_host_sampler_close(struct sw_host_sampler *host);
 
-/** Takes the next event. A sample that no sampler takes is left out. */
+/** Takes the next event. A sample that no sampler takes is left out, as is one of an earlier process of
+ * the same number. */
 SW_PUBLIC void sw_host_sampler_next(struct sw_host_sampler *host, struct sw_host_event *ret);
 
 /** Samples of later than time_ns (CLOCK_MONOTONIC) are left out. The kernel goes on to make them. */

@@ -30,6 +30,9 @@ struct sw_context; /* modules by device:inode + build-id, compiled rules */
 
 /** @return 0; -SW_E_NOMEM. Free with sw_context_destroy(), after every snapshot made with it. */
 SW_PUBLIC int sw_context_create(struct sw_context **ret, struct sw_error *err);
+/** How many modules a context knows, which stay until its end, and how large their images are together. */
+SW_PUBLIC void sw_context_size(const struct sw_context *ctx, size_t *ret_modules,
+			       uint64_t *ret_bytes);
 SW_PUBLIC void sw_context_destroy(struct sw_context *ctx);
 /** The mounts as they were when it was created: <snapwalk/local.h>. Borrowed. */
 SW_PUBLIC struct sw_local *sw_context_local(const struct sw_context *ctx);
