@@ -2,13 +2,23 @@
 #include "daemon/call.h"
 #include "cleanup.h"
 #include "daemon/complaint.h"
+#include "daemon/stream.h"
 #include "errors.h"
+
+#include <snapwalk/clock.h>
 
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
-enum { OPEN_TIMEOUT_MS = 5000 };
+enum {
+	OPEN_TIMEOUT_MS = 5000,
+	/* A dump comes in parts, and the daemon says meanwhile what it does: so many times as long as for one answer. */
+	PARTS = 4,
+	/* Also of parts that nobody keeps. */
+	ANSWERS_BYTES_MAX = 2 * SW_STREAM_BYTES_MAX,
+	NS_PER_MS = 1000000,
+};
 
 SW_DEFINE_CLEANUP(struct sw_varlink_client *, sw_varlink_client_close);
 
@@ -77,10 +87,22 @@ struct taker {
 	sw_daemon_take_fn *object;
 	sw_daemon_take_text_fn *text;
 	void *arg;
+	size_t n_bytes; /* of text, so far */
+	bool more;      /* several answers were asked for */
+	int64_t end_ns; /* of all answers; 0: they may come for ever */
 };
 
+/* A daemon that never falls silent would be waited for as long as it likes. At most wait_ms; -1: for ever. */
+static int left_ms(const struct taker *taker, int wait_ms)
+{
+	int64_t left = (taker->end_ns - sw_clock_ns()) / NS_PER_MS;
+	if (taker->end_ns == 0 || left > wait_ms)
+		return wait_ms;
+	return left > 0 ? (int) left : 0;
+}
+
 /* True: there may be more answers. */
-static bool take_answer(struct sw_varlink_client *client, int wait_ms, const struct taker *taker,
+static bool take_answer(struct sw_varlink_client *client, int wait_ms, struct taker *taker,
 			struct sw_complaint *why)
 {
 	struct sw_error err = {0};
@@ -88,9 +110,20 @@ static bool take_answer(struct sw_varlink_client *client, int wait_ms, const str
 	const char *text = NULL;
 	size_t size = 0;
 	bool more = false;
-	int r = taker->text != NULL ? sw_varlink_client_receive_text(client, wait_ms, &answer,
-								     &text, &size, &err)
-				    : sw_varlink_client_receive(client, wait_ms, &answer, &err);
+	const int ms = left_ms(taker, wait_ms);
+	int r;
+	if (ms == 0)
+		r = sw_fail(&err, SW_E_TIMEOUT, "the answers of the daemon do not end");
+	else if (taker->text != NULL)
+		r = sw_varlink_client_receive_text(client, ms, &answer, &text, &size, &err);
+	else
+		r = sw_varlink_client_receive(client, ms, &answer, &err);
+	taker->n_bytes += size;
+	if (r == 0 && taker->n_bytes > ANSWERS_BYTES_MAX)
+		r = sw_fail(&err, SW_E_LIMIT, "the answers of the daemon are above %d MiB",
+			    ANSWERS_BYTES_MAX >> 20);
+	if (r == 0 && answer.continues && !taker->more)
+		r = sw_fail(&err, SW_E_FORMAT, "the daemon says that it has more answers than one");
 	if (r < 0)
 		sw_complaint_of_error(why, &err);
 	else if (answer.error != NULL)
@@ -129,16 +162,15 @@ static int wait_or_stop(const struct sw_varlink_client *client, int wait_ms,
 }
 
 static bool call(const struct sw_options *options, const char *method,
-		 struct json_object *parameters, bool more, int wait_ms,
-		 struct sw_stop_signals *stop, const struct taker *taker,
-		 struct sw_complaint *ret_why)
+		 struct json_object *parameters, int wait_ms, struct sw_stop_signals *stop,
+		 struct taker *taker, struct sw_complaint *ret_why)
 {
 	struct sw_error err = {0};
 	sw_cleanup(sw_varlink_client_close_p) struct sw_varlink_client *client = NULL;
 	*ret_why = (struct sw_complaint){0};
 	int r = parameters == NULL ? sw_fail_nomem(&err) : open_client(options, &client, &err);
 	if (r == 0)
-		r = sw_varlink_client_send(client, method, parameters, more, -1, &err);
+		r = sw_varlink_client_send(client, method, parameters, taker->more, -1, &err);
 	else
 		(void) json_object_put(parameters); /* NULL is legal */
 	if (r == 0 && stop != NULL && stop->fd >= 0)
@@ -151,18 +183,30 @@ static bool call(const struct sw_options *options, const char *method,
 	return ret_why->code == NULL;
 }
 
+/* times: how many times wait_ms, which is -1 for ever. */
+static int64_t end_after(int wait_ms, int times)
+{
+	return wait_ms < 0 ? 0 : sw_clock_ns() + (int64_t) wait_ms * times * NS_PER_MS;
+}
+
 bool sw_daemon_call(const struct sw_options *options, const char *method,
 		    struct json_object *parameters, bool more, int wait_ms, sw_daemon_take_fn *take,
 		    void *arg, struct sw_complaint *ret_why)
 {
-	const struct taker taker = {.object = take, .arg = arg};
-	return call(options, method, parameters, more, wait_ms, NULL, &taker, ret_why);
+	struct taker taker = {.object = take,
+			      .arg = arg,
+			      .more = more,
+			      .end_ns = end_after(wait_ms, 1)};
+	return call(options, method, parameters, wait_ms, NULL, &taker, ret_why);
 }
 
 bool sw_daemon_call_text(const struct sw_options *options, const char *method,
 			 struct json_object *parameters, int wait_ms, struct sw_stop_signals *stop,
 			 sw_daemon_take_text_fn *take, void *arg, struct sw_complaint *ret_why)
 {
-	const struct taker taker = {.text = take, .arg = arg};
-	return call(options, method, parameters, true, wait_ms, stop, &taker, ret_why);
+	struct taker taker = {.text = take,
+			      .arg = arg,
+			      .more = true,
+			      .end_ns = end_after(wait_ms, PARTS)};
+	return call(options, method, parameters, wait_ms, stop, &taker, ret_why);
 }

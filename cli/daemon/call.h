@@ -27,7 +27,8 @@ typedef bool sw_daemon_take_fn(void *arg, struct json_object *parameters,
  * A call with its answers, one after another.
  *
  * @param parameters  Consumed; NULL: out of memory.
- * @param wait_ms     The longest silence; < 0: none is too long.
+ * @param more        Several answers are asked for. Without it, a daemon that has more than one is refused.
+ * @param wait_ms     The longest time until the last answer; < 0: none is too long.
  * @return true; false with *ret_why filled.
  */
 bool sw_daemon_call(const struct sw_options *options, const char *method,
@@ -35,7 +36,8 @@ bool sw_daemon_call(const struct sw_options *options, const char *method,
 		    void *arg, struct sw_complaint *ret_why);
 
 /*
- * The same for answers that may be large, which come as the text of an object, borrowed.
+ * The same for answers that may be large, which come as the text of an object, borrowed. They are several, each at most
+ * wait_ms after the one before, and the last one four times as late. All together have at most 256 MiB.
  *
  * @param stop  When such a signal comes before the first answer, the daemon is told that nothing more will be sent, by
  *              shutdown(2), and its answer is waited for; a second signal ends that. NULL: none.
