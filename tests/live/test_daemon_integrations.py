@@ -138,6 +138,12 @@ def gate_http(tap):
         status, _, body = gate.get("/metrics", token=None, Host=f"evil.example:{gate.port}")
         tap.check(status == 421 and "snapwalk" not in body, "GET /metrics for another host: refused",
                   (status, body))
+        for method, path in (("GET", "/healthz"), ("GET", "/alertmanager"), ("POST", "/alertmanager"), ("POST", "/metrics"),
+                             ("HEAD", "/metrics"), ("OPTIONS", "/alertmanager"), ("PUT", "/alertmanager"),
+                             ("GET", "/"), ("GET", "/nothing"), ("GET", "//metrics"), ("GET", "/metrics?a=b"),
+                             ("GET", "http://localhost/metrics")):
+            got = gate.request(method, path, Host="evil.example")[0]
+            tap.equal(got, 421, f"{method} {path} for another host: refused")
         one = payload(alert(target.pid, "a" * 16))
         for what, token, wanted in (("no token", None, 401), ("a wrong token", TOKEN + "x", 401),
                                     ("a part of the token", TOKEN[:-1], 401)):
