@@ -310,8 +310,8 @@ static int finish(struct sw_event_run *run, int r, struct sw_error *err)
 {
 	if (r == 0 && run->before_end != NULL && !run->ended)
 		r = run->before_end(run->arg, err);
+	run->end_ns = sw_clock_ns(); /* to take probes out may take seconds */
 	sw_recorder_end_events(run->recorder);
-	run->end_ns = sw_clock_ns();
 	run->cost = sw_recorder_event_cost(run->recorder);
 	run->cpu_end_ns = run->cpu_begin_ns < 0 ? -1 : sw_event_run_cpu(run);
 	/* Events from before the end are fetched until no more come. */

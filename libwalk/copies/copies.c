@@ -36,6 +36,7 @@ struct sw_copies {
 	const struct sw_sampled_counts *counts; /* owned: a mapping, by CPU */
 	struct sw_sampled_recipe *recipes;      /* owned: a mapping */
 	struct sw_sampled_known *known; /* owned: a mapping; NULL: not all processes are copied */
+	struct sw_called_setup *called; /* owned: a mapping; NULL: not by_calls */
 	pid_t *pids;                    /* owned: by the number of their recipe; 0: nobody has it */
 	size_t n_cpus, counts_bytes, n_processes, recipes_bytes;
 	struct sw_copy_part parts[SW_COPY_PARTS_MAX]; /* of the last one */
@@ -72,6 +73,16 @@ static int namespace_find(struct sw_sampled_setup *setup, struct sw_error *err)
 		return sw_fail_errno(err, SW_E_UNSUPPORTED,
 				     "the pid namespace of this process is not known");
 	setup->pid_namespace = (uint32_t) st.st_ino;
+	return 0;
+}
+
+static int called_map(struct sw_copies *c, struct sw_error *err)
+{
+	void *called = mmap(NULL, sizeof(*c->called), PROT_READ | PROT_WRITE, MAP_SHARED,
+			    c->calls.called_fd, 0);
+	if (called == MAP_FAILED)
+		return sw_fail_errno(err, SW_E_NOT_PERMITTED, "a map of BPF cannot be mapped");
+	c->called = called;
 	return 0;
 }
 
@@ -151,12 +162,20 @@ int sw_copies_open(const struct sw_copies_options *o, struct sw_copies **ret, st
 		r = sw_iterate_sample_open(&sizes, &setup, &c->sample, err);
 	if (r == 0)
 		r = maps_map(c, bytes, err);
+	if (r == 0 && c->by_calls)
+		r = called_map(c, err);
 	if (r < 0) {
 		sw_copies_close(c);
 		return r;
 	}
 	*ret = c;
 	return 0;
+}
+
+void sw_copies_stop(struct sw_copies *c)
+{
+	if (c->called != NULL)
+		__atomic_store_n(&c->called->ended, 1, __ATOMIC_SEQ_CST);
 }
 
 void sw_copies_end(struct sw_copies *c)
@@ -176,6 +195,8 @@ void sw_copies_close(struct sw_copies *c)
 		(void) munmap(c->recipes, c->recipes_bytes); /* likewise */
 	if (c->known != NULL)
 		(void) munmap(c->known, KNOWN_BYTES); /* likewise */
+	if (c->called != NULL)
+		(void) munmap(c->called, sizeof(*c->called)); /* likewise */
 	if (c->by_calls)
 		sw_iterate_calls_close(&c->calls);
 	else

@@ -73,6 +73,9 @@ int sw_copies_program(const struct sw_copies *copies, size_t number);
 /* The pass over what is outstanding, for sw_iterate_open(); borrowed; negative: there is none. */
 int sw_copies_list(const struct sw_copies *copies);
 
+/* From now on no call of a function is an event any more, at once, as taking probes out takes the kernel up to seconds. */
+void sw_copies_stop(struct sw_copies *copies);
+
 /* From now on no system call is an event any more; what was copied can still be read. */
 void sw_copies_end(struct sw_copies *copies);
 

@@ -1045,6 +1045,8 @@ int sw_event_sampler_held(const struct sw_cpu_sampler *s,
 
 void sw_event_sampler_end(struct sw_cpu_sampler *s)
 {
+	if (s->copies != NULL)
+		sw_copies_stop(s->copies);
 	sw_uprobes_close(&s->probes);
 	if (s->copies != NULL)
 		sw_copies_end(s->copies);

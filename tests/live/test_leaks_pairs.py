@@ -9,6 +9,7 @@ import os
 import re
 import sys
 import tempfile
+import time
 
 from harness import Tap, Target, iterator_refused, seeded, snapwalk, wait_until
 from test_events import Run
@@ -120,6 +121,32 @@ def busy(tap):
         tap.check(answer["acquired_again"] == 0 or answer["lost"] > 0, "busy: no release was missed", figures)
 
 
+def closing(tap):
+    """The time that the kernel needs to take probes out is none of the run, and nothing that happens then counts."""
+    with Target("pairs") as target:
+        turn(target, "ring")
+        rings = lambda: turn(target, "rings")["rings"][0]
+        run = begin(target, ALL, "--json")
+        first = rings()
+        turn(target, "turn")
+        last = rings()
+        status, out, err = run.end()
+        more = rings() - last
+        answer = json.loads(out)
+        tap.check(answer["acquired"] < last - first + more / 2, "closing: nothing that is acquired meanwhile counts",
+                  (answer["acquired"], first, last, more))
+        tap.check(answer["outstanding"] <= RING and answer["closed_unseen"] == 0, "closing: the figures are of one instant",
+                  {key: answer[key] for key in ("acquired", "outstanding", "closed_unseen", "open", "acquired_again")})
+    with Target("pairs") as target:
+        run = Run("leaks", "--of", ALL, "--json", "-d", 1, target.pid)
+        begin_s = time.monotonic()
+        out, err = run.process.communicate()
+        more_ms = (time.monotonic() - begin_s - 1) * 1000
+        answer = json.loads(out)
+        tap.check(answer["duration_ms"] < 1100 + more_ms / 2, "closing: the run ends before probes are taken out",
+                  (answer["duration_ms"], more_ms))
+
+
 def full(tap):
     """More than --limit are a figure, and the status says it."""
     with Target("pairs") as target:
@@ -215,7 +242,7 @@ def main():
         tap.skip("leaks --of LIB:ACQUIRE/RELEASE", iterator_refused(), Tap.ROOT)
         tap.done()
     wanted = sys.argv[1:]
-    for test in (rows, blocks, program, outside, busy, full, text, refused, libraries, files):
+    for test in (rows, blocks, program, outside, busy, closing, full, text, refused, libraries, files):
         if not wanted or test.__name__ in wanted:
             tap.guard(test)
     tap.done()

@@ -4,7 +4,7 @@
  * "NAME acquired bytes left bytes-left" for each function that acquires, and then "done"; for "blocks SEED" the same of the
  * C library's blocks. A line "exec" makes it another
  * program; "fork" makes a child that releases all that it has; "many N" acquires N things and releases none. "ring" begins a thread that acquires and releases
- * without an end, and has RING things at most; "turn" waits until it has acquired RING more.
+ * without an end, and has RING things at most; "turn" waits until it has acquired RING more, and "rings" prints how many it has acquired.
  */
 #include "target.h"
 
@@ -429,6 +429,8 @@ int main(int argc, char **argv)
 			ring_begin();
 		else if (strcmp(line, "turn\n") == 0)
 			ring_wait();
+		else if (strcmp(line, "rings\n") == 0)
+			printf("rings %lu\n", n_ring);
 		else if (strcmp(line, "exec\n") == 0)
 			(void) execv("/proc/self/exe", argv);
 		printf("done\n");

@@ -6,8 +6,10 @@
 #include "iterate/called.h"
 #include "iterate/bpf/copying.bpf.h"
 
+/* The reader sets one member of it: ended. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, uint32_t);
 	__type(value, struct sw_called_setup);

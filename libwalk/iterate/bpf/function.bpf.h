@@ -50,12 +50,12 @@ static __always_inline void words_read(const struct pt_regs *user,
 	ret[5] = user->r9;
 }
 
-/* A child of vfork(2) has the memory of the process, and is none of it. */
+/* A child of vfork(2) has the memory of the process, and is none of it. NULL: what happens is no event. */
 static __always_inline struct sw_called_setup *called_here(void)
 {
 	uint32_t zero = 0;
 	struct sw_called_setup *called = bpf_map_lookup_elem(&sw_called, &zero);
-	if (called == NULL || !is_process(called, bpf_get_current_task_btf()))
+	if (called == NULL || called->ended || !is_process(called, bpf_get_current_task_btf()))
 		return NULL;
 	return called;
 }
