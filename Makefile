@@ -153,7 +153,7 @@ OBJ_CLI        := $(call objects,cli)
 OBJ_GATE       := $(call objects,daemon/gate)
 OBJ_DAEMON     := $(filter-out $(OBJ_GATE),$(call objects,daemon))
 # Folders of the daemon, those first that others may refer to: see tests/graph.py.
-ORDER_LIBWALK  := base arch formats process stop iterate iterate/bpf copies events snapshot waits unwind capture saved cfi pe native \
+ORDER_LIBWALK  := base arch formats process stop iterate iterate/bpf copier copies events snapshot waits unwind capture saved cfi pe native \
 	runtimes/clr/metadata runtimes/clr/published runtimes/clr/objects runtimes/clr/code runtimes/clr/tasks \
 	runtimes/hotspot/published runtimes/hotspot/structures runtimes/hotspot/virtual \
 	runtimes/cpython/extensions,runtimes/cpython/structures runtimes/v8/instructions \
@@ -388,6 +388,7 @@ layers-run: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PR
 	@tests/graph.py --objects $(BUILD)/obj/daemon --sources daemon --headers --order '$(ORDER_DAEMON)'
 	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)"
 	@tests/hangs.sh $(BUILD)/obj
+	@tests/copier.sh $(BUILD)/obj/libwalk
 
 # ---- installation -----------------------------------------------------------------------------
 # Mode, source, where; a mode of "keep" is a file that the administrator changes, "link" a symbolic link.

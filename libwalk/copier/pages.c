@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "copier/pages.h"
+#include "map.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t page_of(uint64_t avma)
+{
+	return avma & -(uint64_t) SW_COPIER_PAGE_BYTES;
+}
+
+static bool is_used(const struct sw_copier_pages *p, const struct sw_copier_page *slot)
+{
+	return slot->run == p->run;
+}
+
+/* The slot of a page, or a free one; NULL: there is none. */
+static struct sw_copier_page *slot_of(struct sw_copier_pages *p, uint64_t page_avma)
+{
+	size_t i = (size_t) sw_mix64(page_avma) % SW_COPIER_SLOTS;
+	while (is_used(p, &p->slots[i]) && p->slots[i].avma != page_avma)
+		i = (i + 1) % SW_COPIER_SLOTS;
+	return is_used(p, &p->slots[i]) || p->n < SW_COPIER_SLOTS / 2 ? &p->slots[i] : NULL;
+}
+
+static void page_add(struct sw_copier_pages *p, uint64_t page_avma, const uint8_t *data)
+{
+	struct sw_copier_page *slot = slot_of(p, page_avma);
+	if (slot == NULL || is_used(p, slot))
+		return;
+	*slot = (struct sw_copier_page){.avma = page_avma, .data = data, .run = p->run};
+	p->n++;
+}
+
+/* The pages of the ranges that the copier has answered. */
+static void answers_add(struct sw_copier_pages *p, size_t n)
+{
+	const struct sw_copier_channel *c = p->channel;
+	p->over = atomic_load(&c->over) != 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct sw_copier_range *r = &c->ranges[i];
+		if (r->ok || !p->over)
+			page_add(p, r->avma, r->ok ? c->pool + r->at : NULL);
+	}
+}
+
+static struct sw_copier_page *page_get(struct sw_copier_pages *p, uint64_t page_avma)
+{
+	struct sw_copier_page *slot = slot_of(p, page_avma);
+	if (slot == NULL) {
+		p->over = true;
+		return NULL;
+	}
+	if (!is_used(p, slot) && !p->over) {
+		p->channel->ranges[0] =
+			(struct sw_copier_range){.avma = page_avma, .bytes = SW_COPIER_PAGE_BYTES};
+		p->channel->n_ranges = 1;
+		p->ask(p->arg);
+		answers_add(p, 1);
+	}
+	return is_used(p, slot) && slot->data != NULL ? slot : NULL;
+}
+
+static void read_note(struct sw_copier_pages *p, const uint8_t *data, size_t bytes)
+{
+	size_t off = (size_t) (data - p->channel->pool), end = off + bytes;
+	for (off /= SW_COPIER_GRANULE_BYTES; off * SW_COPIER_GRANULE_BYTES < end; off++)
+		p->channel->read[off / 64] |= UINT64_C(1) << off % 64;
+}
+
+static bool pages_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct sw_copier_pages *p = arg;
+	uint8_t *to = buffer;
+	uint64_t end;
+	if (__builtin_add_overflow(avma, length, &end))
+		return false;
+	while (length > 0) {
+		struct sw_copier_page *page = page_get(p, page_of(avma));
+		if (page == NULL)
+			return false;
+		size_t skip = (size_t) (avma - page->avma);
+		size_t part = SW_COPIER_PAGE_BYTES - skip;
+		if (part > length)
+			part = length;
+		memcpy(to, page->data + skip, part);
+		page->read = true;
+		read_note(p, page->data + skip, part);
+		avma += part;
+		to += part;
+		length -= part;
+	}
+	return true;
+}
+
+struct sw_memory sw_copier_pages_memory(struct sw_copier_pages *pages, bool is_32bit)
+{
+	static const struct sw_memory_ops ops[2] = {{.read = pages_read},
+						    {.read = pages_read, .is_32bit = true}};
+	return (struct sw_memory){&ops[is_32bit], pages};
+}
+
+void sw_copier_pages_begin(struct sw_copier_pages *p)
+{
+	p->run++;
+	p->n = 0;
+	answers_add(p, p->channel->n_ranges);
+}
+
+static int compare_pages(const void *a, const void *b)
+{
+	const struct sw_copier_foreseen *x = a, *y = b;
+	return (x->avma > y->avma) - (x->avma < y->avma);
+}
+
+void sw_copier_pages_list(struct sw_copier_pages *p)
+{
+	struct sw_copier_channel *c = p->channel;
+	c->n_foreseen = 0;
+	for (size_t i = 0; i < SW_COPIER_SLOTS; i++) {
+		const struct sw_copier_page *slot = &p->slots[i];
+		if (!is_used(p, slot) || !slot->read || c->n_foreseen >= SW_COPIER_PAGES_MAX)
+			continue;
+		size_t page = (size_t) (slot->data - c->pool) / SW_COPIER_PAGE_BYTES;
+		c->foreseen[c->n_foreseen++] =
+			(struct sw_copier_foreseen){slot->avma, c->read[page]};
+	}
+	if (c->n_foreseen > 1)
+		qsort(c->foreseen, c->n_foreseen, sizeof(*c->foreseen), compare_pages);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_COPIER_PAGES_H
+#define SW_COPIER_PAGES_H
+
+#include "copier/channel.h"
+#include "memory.h"
+
+/*
+ * The reader's side: memory of the target as pages of 4 KiB, which are fetched when they are missed. The pages that
+ * a run before the window, the rehearsal, has read are copied before the run in the window begins, all in one turn:
+ * little is left to be fetched.
+ *
+ * A read answers, or the deadline has passed (over): from then on each read of a page that is not there fails.
+ */
+enum { SW_COPIER_SLOTS = 4096 /* a power of two; half of them are used at most */ };
+
+struct sw_copier_page {
+	uint64_t avma;
+	const uint8_t *data; /* of the pool; NULL: it cannot be read */
+	uint32_t run;        /* the run that uses the slot */
+	bool read;           /* in this run, by a reader */
+};
+
+struct sw_copier_pages {
+	struct sw_copier_channel *channel; /* borrowed */
+	void (*ask)(const void *arg); /* gives the turn to the copier and waits for the answer */
+	const void *arg;              /* borrowed */
+	bool over;    /* the deadline or a limit came first: what was read since is not whole */
+	uint32_t run; /* its number; a slot with another one is free */
+	size_t n;     /* slots that are used */
+	struct sw_copier_page slots[SW_COPIER_SLOTS];
+};
+
+/* A run begins: nothing is there but the pages that the copier has foreseen. */
+void sw_copier_pages_begin(struct sw_copier_pages *pages);
+/* A rehearsal is over: tells the copier which pages it read. */
+void sw_copier_pages_list(struct sw_copier_pages *pages);
+
+struct sw_memory sw_copier_pages_memory(struct sw_copier_pages *pages, bool is_32bit);
+
+#endif
