@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 
@@ -83,7 +84,7 @@ static const struct sw_filter_rule fcntl_rules[] = {
 /*
  * Calls of captures, whatever their arguments: finding out about processes, reading their memory, and the
  * processes of our own that hold threads (libwalk/stop/helper.c) and read what may not answer
- * (libwalk/process/expendable.c), which confine themselves further.
+ * (libwalk/process/expendable.c) or read the data of runtimes (libwalk/copier/reader.c), which confine themselves further.
  */
 static const uint32_t capture_calls[] = {
 	SYS_process_vm_readv,
@@ -112,11 +113,13 @@ enum {
 	THREAD_FLAGS = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SYSVSEM | CLONE_SIGHAND |
 		       CLONE_THREAD | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID,
 	HELPER_FLAGS = CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_PIDFD,
+	READER_FLAGS = 0, /* libwalk/copier/reader.c: as fork(), without a signal at its end */
 };
 
 /* ERESTARTNOHAND of the kernel's include/linux/errno.h, as the result of a call. */
 static const uint32_t restart_result = (uint32_t) -514;
 
+static const struct sw_filter_rule priority_of_self = {.argument = 1, .mask = UINT32_MAX};
 static const struct sw_filter_rule no_ptrace_options = {.argument = 3, .mask = UINT32_MAX},
 				   restarts_upper = {.argument = 3,
 						     .mask = UINT32_MAX,
@@ -159,10 +162,19 @@ static const struct sw_filter_rule capture_rules[] = {
 	 * not kill. */
 	{.call = SYS_bpf, .action = SECCOMP_RET_ERRNO | EPERM},
 	SW_FILTER_ALLOWED(SYS_clone, 0, HELPER_FLAGS),
+	SW_FILTER_ALLOWED(SYS_clone, 0, READER_FLAGS),
+	/* The reader makes these calls for itself. */
+	SW_FILTER_ALLOWED(SYS_sched_setaffinity, 0, 0),
+	SW_FILTER_ALLOWED(SYS_prlimit64, 0, 0),
+	{.call = SYS_setpriority,
+	 .action = SECCOMP_RET_ALLOW,
+	 .mask = UINT32_MAX,
+	 .value = PRIO_PROCESS,
+	 .also = &priority_of_self},
 	SW_FILTER_ALLOWED(SYS_clone, 0, THREAD_FLAGS),
 	SW_FILTER_ALLOWED(SYS_unshare, 0, CLONE_FILES | CLONE_FS),
 	SW_FILTER_ALLOWED(SYS_kill, 1, SIGKILL), /* a helper that does not end */
-	/* The lowest real-time priority for ourselves or a helper; others, which a limit keeps from that one, only
+	/* The lowest real-time priorities for ourselves or a helper; others, which a limit keeps from these, only
 	 * for ourselves. */
 	SW_FILTER_ALLOWED(SYS_sched_setscheduler, 0, 0),
 	SW_FILTER_ALLOWED(SYS_sched_setscheduler, 1, SCHED_FIFO),

@@ -67,8 +67,9 @@ int sw_caps_keep(uint64_t keep, struct sw_error *err)
 
 void sw_caps_allow_realtime(void)
 {
-	const struct rlimit lowest = {1, 1};
+	/* Two: the copier is above the reader (libwalk/copier). */
+	const struct rlimit lowest = {2, 2};
 	struct rlimit now;
-	if (getrlimit(RLIMIT_RTPRIO, &now) == 0 && now.rlim_cur == 0)
+	if (getrlimit(RLIMIT_RTPRIO, &now) == 0 && now.rlim_cur < lowest.rlim_cur)
 		(void) setrlimit(RLIMIT_RTPRIO, &lowest); /* fails without the right: as it was */
 }

@@ -8,6 +8,12 @@ bool sw_priority_raise(pid_t pid)
 	return sched_setscheduler(pid, SCHED_FIFO, &lowest) == 0;
 }
 
+bool sw_priority_raise_above(pid_t pid)
+{
+	const struct sched_param above = {.sched_priority = 2};
+	return sched_setscheduler(pid, SCHED_FIFO, &above) == 0;
+}
+
 static bool is_realtime(int policy)
 {
 	return (policy & ~SCHED_RESET_ON_FORK) == SCHED_FIFO ||

@@ -15,6 +15,8 @@
 /* Raise the process or thread; 0: the caller. For a process that ends soon. Also in the stop.
  * Returns false if it is refused. */
 bool sw_priority_raise(pid_t pid);
+/* The priority above the lowest: a process that has the lowest one cannot keep this one from a CPU. */
+bool sw_priority_raise_above(pid_t pid);
 
 /* Whether the caller has real-time priority that processes and threads which it starts begin without
  * (SCHED_RESET_ON_FORK): on a loaded machine they wait 10 ms and more for their first turn. */

@@ -22,7 +22,7 @@ enum {
 static void fill_job(void *arg)
 {
 	struct sw_capture_space *space = arg;
-	if (space->stop->realtime)
+	if (space->stop->realtime && !space->raised_above)
 		(void) sw_priority_raise(0); /* refused: the helper says it */
 	sw_capture_space_fill(space, space->stop);
 }

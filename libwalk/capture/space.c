@@ -6,6 +6,7 @@
 #include "capture/space.h"
 #include "capture/copy.h"
 #include "capture/stacks.h"
+#include "capture/touch.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "snapshot/snapshot.h"
@@ -160,7 +161,8 @@ struct sw_capture sw_capture_of(struct sw_capture_space *space)
 
 static bool is_empty(const struct sw_hook *hook)
 {
-	return hook->before == NULL && hook->stacks == NULL && hook->in_window == NULL;
+	return hook->before == NULL && hook->stacks == NULL && hook->in_window == NULL &&
+	       hook->touch == NULL;
 }
 
 static void hook_add(struct sw_capture_space *space, struct sw_hook hook)
@@ -180,7 +182,8 @@ static void hooks_find(struct sw_capture_space *space, const struct sw_tables *t
 					     .is_runtime = true,
 					     .before = r->before,
 					     .stacks = r->stacks,
-					     .in_window = r->in_window};
+					     .in_window = r->in_window,
+					     .touch = r->touch};
 		if (!is_empty(&hook) && r->probe(space->snap))
 			hook_add(space, hook);
 	}
@@ -228,6 +231,7 @@ void sw_capture_space_prepare(struct sw_capture_space *space, const struct sw_ta
 					 sw_error_text(r));
 	}
 	space->n_want = space->n_parts;
+	sw_capture_touch_begin(space);
 }
 
 /* ---- after the stop ----------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #ifndef SW_CAPTURE_SPACE_H
 #define SW_CAPTURE_SPACE_H
 
+#include "copier/serve.h"
 #include "process/expendable.h"
 #include "stop/stop.h"
 #include "unwind/capture.h"
@@ -55,6 +56,7 @@ struct sw_hook {
 	int (*before)(struct sw_capture *capture);
 	int (*stacks)(struct sw_capture *capture);
 	int (*in_window)(struct sw_capture *capture);
+	void (*touch)(const struct sw_snapshot *snap, void *found, struct sw_memory memory);
 	void **found; /* of snap->priv->found */
 };
 
@@ -68,7 +70,11 @@ struct sw_capture_space {
 	int proc_fd;                         /* borrowed: /proc/PID */
 	struct sw_hook hooks[SW_TABLES_MAX]; /* of those that the process has */
 	size_t n_hooks;
-	struct sw_capture capture;     /* what they get, but for what is their own */
+	struct sw_capture capture; /* what they get, but for what is their own */
+	struct sw_copier
+		copier; /* owned until the snapshot has its memory; channel NULL: no hook has touch() */
+	bool raised_above; /* the process that copies has a real-time priority above the lowest */
+	enum sw_copier_end touched;    /* how the last run of the reader ended */
 	size_t stack_bytes;            /* most of one stack */
 	size_t total_bytes;            /* most of all stacks and wanted ranges */
 	size_t used, size;             /* of snap->priv->pool */

@@ -11,6 +11,7 @@
 #include "capture/stacks.h"
 #include "capture/copy.h"
 #include "capture/same.h"
+#include "capture/touch_window.h"
 #include "snapshot/snapshot.h"
 #include "waits/range.h"
 
@@ -285,6 +286,8 @@ void sw_capture_space_fill(void *arg, struct sw_stop *stop)
 	sw_capture_parts_trim(space); /* the locks, too: they may lie in pages that do not come */
 	parts_place(space);
 	sw_capture_parts_copy(space);
-	if (!space->only_rest)
-		hooks_in_window(space);
+	if (space->only_rest)
+		return;
+	sw_capture_touch(space);
+	hooks_in_window(space);
 }

@@ -5,6 +5,7 @@
 #include "capture/kernel.h"
 #include "capture/reader.h"
 #include "capture/returns.h"
+#include "capture/touch.h"
 #include "capture/touchless.h"
 #include "capture/unfinished.h"
 #include "capture/waits.h"
@@ -63,8 +64,7 @@ static struct sw_snapshot_options options_fill(const struct sw_snapshot_options 
  * would wait for its turn meanwhile. */
 static int stop_all(struct sw_take *take)
 {
-	if (take->stop.realtime && take->space->reader != NULL)
-		sw_expendable_raise(take->space->reader);
+	sw_capture_touch_ready(take->space);
 	sw_returns_begin(take->space->returns);
 	int r = sw_stop_run(&take->stop, take->err);
 	sw_take_reader_drop(take);
@@ -118,8 +118,10 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 		sw_kernel_stacks_read(&take);
 	sw_waits_restarted(take.snap->threads, take.snap->n_threads);
 	sw_close_p(&take.link_fd); /* before anything of the target is parsed */
-	if (take.space != NULL)
+	if (take.space != NULL) {
 		sw_returns_deinit(take.space->returns);
+		sw_capture_touch_end(take.space);
+	}
 	*stopped_ns += take.stop.stopped_ns;
 	if (r == 0 && take.stop.refused)
 		r = sw_fail(err, SW_E_NOT_PERMITTED,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "capture/touchless.h"
+#include "capture/touch.h"
 #include "arch/arch.h"
 #include "capture/decide.h"
 #include "capture/returns.h"
@@ -277,6 +278,7 @@ static int window_run(struct sw_take *take, enum sw_next next)
 	struct sw_window *w = take->window;
 	struct sw_stop *s = &take->stop;
 	bool others = false;
+	sw_capture_touch_between(take->space);
 	w->whole = next <= SW_NEXT_WHOLE_LAST;
 	/* The last window: hooks must not believe that nobody runs, as no other one confirms it. Where only
 	 * some threads are wanted, a stop leaves others running, too. */
@@ -409,9 +411,8 @@ static int windows_run_soon(struct sw_take *take, struct sw_round *round)
 	if (s->realtime) {
 		before = sw_priority_begin();
 		s->realtime_refused = before.refused;
-		if (take->space->reader != NULL)
-			sw_expendable_raise(take->space->reader);
 	}
+	sw_capture_touch_ready(take->space);
 	int r = windows_run(take, round);
 	sw_priority_end(&before);
 	return r;

@@ -200,6 +200,11 @@ void sw_expendable_raise(const struct sw_expendable *e)
 	(void) sw_priority_raise(e->pid); /* refused: it takes longer */
 }
 
+bool sw_expendable_raise_above(const struct sw_expendable *e)
+{
+	return sw_priority_raise_above(e->pid);
+}
+
 bool sw_expendable_is_lost(const struct sw_expendable *e)
 {
 	return e->lost;

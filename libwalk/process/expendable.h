@@ -47,6 +47,8 @@ int sw_expendable_take_fd(struct sw_expendable *e, int fd);
 /* Give the process real-time priority from now on, so that its waiter does not wait for its
  * turn. */
 void sw_expendable_raise(const struct sw_expendable *e);
+/* Gives the process a priority above that one. False: it is refused. */
+bool sw_expendable_raise_above(const struct sw_expendable *e);
 
 bool sw_expendable_is_lost(const struct sw_expendable *e);
 /* Lost as somebody killed it. */

@@ -47,6 +47,8 @@ void sw_snapshot_destroy(struct sw_snapshot *snap)
 	bool keep = priv->pages.left_behind;
 	if (priv->pool != NULL && !keep)
 		(void) munmap(priv->pool, priv->pool_bytes); /* ours, cannot fail */
+	if (priv->copier_pool != NULL && !keep)
+		(void) munmap(priv->copier_pool, priv->copier_pool_bytes); /* likewise */
 	if (priv->file != NULL)
 		(void) munmap(priv->file, priv->file_bytes);
 	sw_slots_deinit(&priv->found); /* it may point into what is freed below */

@@ -21,6 +21,8 @@ struct sw_snapshot_priv {
 	struct sw_arena arena; /* strings, small arrays */
 	uint8_t *pool;         /* owned mmap: copied stacks and ranges */
 	size_t pool_bytes;
+	void *copier_pool; /* owned mmap: ranges that the reader of runtimes asked for; NULL */
+	size_t copier_pool_bytes;
 	uint8_t *file; /* owned mmap: core file or fixture memory that stacks point into */
 	size_t file_bytes;
 	int mem_fd;  /* owned: /proc/PID/mem. Bound to the address space, so that neither a

@@ -103,6 +103,16 @@ struct sw_runtime_ops {
 	int (*in_window)(struct sw_capture *capture);
 
 	/*
+	 * Optional, instead of in_window, with before, which leaves in *capture->found what this needs (NULL: it is not
+	 * called). Reads, through memory, what the functions below will read of what changes, for the threads that are
+	 * captured: by calling the readers that they call. All that is read becomes the snapshot's. It is called in a
+	 * process of its own (copier/reader.h), which has no privilege, no files and a copy of what was there after before():
+	 * so it may allocate and parse, and nothing that it changes is seen elsewhere. It is called once while the
+	 * process runs, for no thread has registers then, and in each window.
+	 */
+	void (*touch)(const struct sw_snapshot *snap, void *found, struct sw_memory memory);
+
+	/*
 	 * Optional, with renew and frames. What the kernel copies of a thread at an event, so that frames() finds its
 	 * language frames in the copy (copies/recipe.h): steps are added. Target running, as for before();
 	 * nothing is kept. False with *ret_why in words that "... cannot be copied" may follow: it cannot be had.
