@@ -89,7 +89,7 @@ looked_at libwalk/capture/decide.c sw_iterate_has_registers sw_iterate_is_32bit 
 looked_at libwalk/iterate/thread.c
 looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime sw_pages_may_stall sw_pages_present sw_capture_same_note
 looked_at libwalk/capture/same.c sw_capture_is_over sw_capture_reads_make
-# Hooks: stacks of Wine, blobs of HotSpot's code cache, frames of CPython, Go's stacks, calls of PHP, frames
+# Hooks: stacks of Wine, blobs of HotSpot's code cache, frames of CPython, Go's stacks, frames
 # of Ruby, processes of Erlang, what V8's names need, then what the unwinder of generated code copies
 # for each of its sources.
 looked_at libwalk/runtimes/wine/stacks.c sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse
@@ -135,9 +135,6 @@ looked_at libwalk/runtimes/cpython/structures/withs.c sw_cpython_code_read sw_cp
 looked_at libwalk/runtimes/go/window.c sw_go_g_parse sw_go_list_copy sw_go_m_parse sw_go_thread_check
 looked_at libwalk/runtimes/go/list.c sw_go_g_parse
 looked_at libwalk/runtimes/go/stacks.c
-looked_at libwalk/runtimes/php/window.c sw_php_request_copy sw_php_place_holder sw_php_resumers
-looked_at libwalk/runtimes/php/generators.c
-looked_at libwalk/runtimes/php/request_window.c
 looked_at libwalk/runtimes/ruby/window.c sw_ruby_frame_read sw_ruby_iseq_name sw_ruby_method_name sw_copied_memory \
 	sw_ruby_mutex_owner sw_ruby_self_thread sw_ruby_stack_read sw_ruby_thread_read sw_snapshot_map sw_ruby_fiber_at sw_ruby_fiber_memory \
 	sw_ruby_fiber_of sw_ruby_any_ec sw_ruby_created_each
@@ -223,7 +220,7 @@ while read -r file entry name; do
 	esac
 	finding "$file: $entry is $name(), which is in no file that is looked at"
 done <<<"$entries"
-# Wine's stacks, HotSpot's blobs, two of Go, PHP, Ruby, Python, the unwinder of generated code, three of its
+# Wine's stacks, HotSpot's blobs, two of Go, Ruby, Python, the unwinder of generated code, three of its
 # sources, six operations.
 [ $n -ge 14 ] || finding "only $n entries of tables were found: the search is wrong"
 

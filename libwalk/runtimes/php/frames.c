@@ -179,3 +179,11 @@ bool sw_php_frames(struct sw_php *php, const struct sw_cursor *callee, uint64_t 
 		sw_memory_u64(callee->memory, caller_sp_avma - php->engine.fp_below, &c->fp_avma);
 	return true;
 }
+
+void sw_php_frames_touch(const struct sw_php *php, const struct sw_thread *thread)
+{
+	struct sw_php_call call;
+	uint64_t fp, prev;
+	if (sw_regs_get(&thread->regs, SW_X86_64_R14, &fp) && fp != 0)
+		(void) sw_php_call_read(php, fp, &call, &prev); /* else it is none */
+}

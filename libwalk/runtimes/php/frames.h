@@ -9,4 +9,7 @@
 bool sw_php_frames(struct sw_php *php, const struct sw_cursor *callee, uint64_t caller_sp_avma,
 		   struct sw_frame_sink *sink);
 
+/* For touch(): reads the call that a thread has in its register, which may be in no chain, as it begins or has ended. */
+void sw_php_frames_touch(const struct sw_php *php, const struct sw_thread *thread);
+
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/*
- * Generators among the calls of a thread. Also in the window: nothing is allocated, opened or parsed.
- */
+/* Generators among the calls of a thread. */
 #include "runtimes/php/generators.h"
 #include "arch/arch.h"
 #include "cleanup.h"

@@ -3,7 +3,7 @@
  * PHP 8: the calls that its frames of execute_ex() execute, and the way out of what the JIT made.
  *
  *	find       which module is PHP, its version; layout: where things are in it
- *	window     what is copied while nothing changes
+ *	touch      what the walk will read, for the copy
  *	recipe     what is copied at an event, by the kernel; copied: functions of such copies
  *	chain      the calls of a thread; frames: which of them lie on which native frame
  *	generators those that yield from others, or are about to be resumed
@@ -17,7 +17,7 @@
 #include "runtimes/php/names.h"
 #include "runtimes/php/recipe.h"
 #include "runtimes/php/request.h"
-#include "runtimes/php/window.h"
+#include "runtimes/php/touch.h"
 
 #include <snapwalk/error.h>
 #include <stdio.h>
@@ -140,7 +140,7 @@ const struct sw_runtime_ops sw_runtime_php = {
 	.kinds = SW_CODE_ELF | SW_CODE_ANON | SW_CODE_JIT,
 	.probe = sw_php_probe,
 	.before = sw_php_before,
-	.in_window = sw_php_in_window,
+	.touch = sw_php_touch,
 	.recipe = sw_php_recipe,
 	.unpublished = true,
 	.renew = php_renew,
