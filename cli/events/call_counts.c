@@ -290,7 +290,8 @@ static void put_details(const struct sw_call_counts *c, struct sw_text *text)
 		sw_text_printf(text, i == 0 ? " (" : ", ");
 		sw_utf8_append_plain(text, d->entries[i].name, strlen(d->entries[i].name));
 		if (d->n_entries > 1)
-			sw_text_printf(text, " %" PRIu64 " times", d->entries[i].count);
+			sw_text_printf(text, " %" PRIu64 " time%s", d->entries[i].count,
+				       sw_plural(d->entries[i].count));
 	}
 	if (d->n_entries > DETAILS_SHOWN)
 		sw_text_printf(text, ", %zu others", d->n_entries - DETAILS_SHOWN);
