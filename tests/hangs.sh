@@ -35,6 +35,8 @@ cli/doctor/general.c		own	access
 cli/doctor/target.c		proc	fstatat openat readlink readlinkat
 cli/events/descriptors.c	proc	openat
 cli/events/mappings.c		proc	openat
+cli/events/memory/allocators.c	proc	openat
+cli/events/memory/calibrate.c	proc	open
 cli/events/threads.c		proc	openat
 cli/main.c			own	open
 cli/mcp/run.c			own	open

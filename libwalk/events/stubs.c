@@ -49,7 +49,7 @@ static bool relocation_is(const struct sw_elf *elf, const Elf64_Rela *rela, cons
 	}
 }
 
-/* What the linker fills a word by. */
+/* Finds the relocation by which the linker fills a word. */
 static bool slot_find(const struct sw_elf *elf, uint64_t slot_svma, Elf64_Rela *ret)
 {
 	struct sw_elf_section section;

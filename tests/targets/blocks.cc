@@ -81,7 +81,7 @@ NOINLINE void by_calloc(owner *o)
 	note(o, BY_CALLOC, calloc(n, size), n * size);
 }
 
-/* What any but an aligned operator new has made stays with its own functions. */
+/* Blocks of operator new stay with its own functions. */
 NOINLINE void by_realloc(owner *o)
 {
 	size_t size = 1 + pick(o, 9000), at = o->n > 0 ? pick(o, (uint32_t) o->n) : 0;

@@ -12,7 +12,7 @@
 enum { COUNTED_NS = 100 * 1000 * 1000, NS_PER_S = 1000000000, PER_CENT = 100 };
 
 static const double NS_PER_US = 1000;
-/* Of one CPU: of a process that hardly runs any share of its own time is nothing. */
+/* A part of one CPU that is allowed in any case: any share of the time of a process that hardly runs is nothing. */
 static const double UNNOTICED_CPUS = 0.002;
 
 struct counting {

@@ -156,7 +156,7 @@ static const char *remedy(const struct memory *m)
 			      : "growth is shown alone";
 }
 
-/* What is not there of blocks. SW_STATUS_*. */
+/* Complains of blocks that are not there. SW_STATUS_*. */
 static int missing_say(const struct memory *m)
 {
 	const char *name = m->run->subject.name;

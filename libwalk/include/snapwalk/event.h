@@ -93,7 +93,7 @@ struct sw_event_place {
 	unsigned size_times; /* the argument, from 1 on, by which that is multiplied; 0: none */
 	bool only_zero;      /* a result of 32 bits other than 0 is an error */
 	bool nests; /* it takes back, and may do so by another function of the pair: that is once */
-	/* It hands out, and takes argument 0 back, unless its result is 0 and the size is not: realloc(3). */
+	/* The function hands out, and takes argument 0 back, unless its result is 0 and the size is not: realloc(3). */
 	bool moves;
 	/* Calls that come from [start, end) do not count, as those of a library by itself; end 0: all do. */
 	uint64_t inside_start_avma, inside_end_avma;
