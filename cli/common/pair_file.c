@@ -74,11 +74,11 @@ bool sw_pair_file_read(struct sw_pair_list *list, const char *name, struct sw_us
 	(void) snprintf(path, sizeof(path), "%s", name);
 	if (is_path ? sw_text_read_at(&text, AT_FDCWD, name, FILE_MAX) < 0
 		    : !named_read(name, &text, path))
-		return sw_usage_fail(usage,
-				     "give fds, threads, maps, memory, LIB:ACQUIRE/RELEASE, or a file of "
-				     "pairs, see snapwalk-leaks(1)",
-				     is_path ? "'%.80s' cannot be read" : "there is no '%.80s'",
-				     name);
+		return sw_usage_fail(
+			usage,
+			"give fds, threads, maps, memory, LIB:ACQUIRE/RELEASE, or a file of "
+			"pairs, see snapwalk-leaks(1)",
+			is_path ? "'%.80s' cannot be read" : "there is no '%.80s'", name);
 	sw_text_append(&text, "", 1);
 	if (text.failed)
 		return sw_usage_fail(usage, "try again", "there is no memory");

@@ -25,7 +25,7 @@ struct sw_pair_function {
 	struct sw_event_value handle, size;
 	unsigned size_times; /* as of struct sw_event_place */
 	bool only_zero;
-	bool nests;   /* it takes back, perhaps by another function of the pair: that is once */
+	bool nests; /* it takes back, perhaps by another function of the pair: that is once */
 	size_t after; /* index + 1 of another one, without which this one is not looked for; 0: it is */
 	bool outside; /* calls from the file that the function is in do not count */
 };

@@ -27,7 +27,7 @@ struct sw_function {
 	uint64_t start_avma[SW_EVENT_PLACES_MAX], end_avma[SW_EVENT_PLACES_MAX];
 	struct {
 		size_t wanted;
-		char *why; /* owned */
+		char *why;      /* owned */
 		bool is_absent; /* there is no such function; else it is there, and cannot be probed */
 	} missing[SW_EVENT_PLACES_MAX];
 	size_t n_missing;

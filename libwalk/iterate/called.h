@@ -77,7 +77,8 @@ struct sw_called_setup {
 	uint32_t n_tests;
 	/* Numbers of arguments, from 1 on; 0: none. That of a string; that of bytes, and that which has their number. */
 	uint32_t text, bytes, n_bytes;
-	uint32_t ended; /* of functions: what happens from now on is no event, though probes are there still */
+	uint32_t
+		ended; /* of functions: what happens from now on is no event, though probes are there still */
 	uint64_t files;     /* of descriptors: the table of the process, found as tgid is */
 	uint64_t mm;        /* of mappings: its memory, likewise */
 	uint64_t told;      /* of deaths: it is told already */

@@ -20,10 +20,10 @@ enum sw_iterate_calls {
 	/* iterate/bpf/functions.bpf.c: who has the programs puts them at places of code (events/uprobes.h) */
 	SW_ITERATE_FUNCTION_BEGINS,
 	SW_ITERATE_FUNCTION_RETURNS,
-	SW_ITERATE_DEATHS,  /* iterate/bpf/deaths.bpf.c: how the process ends */
-	SW_ITERATE_MADE,    /* iterate/bpf/made.bpf.c: threads, or processes, that it makes */
-	SW_ITERATE_BLOCKED, /* iterate/bpf/blocked.bpf.c: threads that have waited */
-	SW_ITERATE_PAIRS,   /* iterate/bpf/pairs.bpf.c: functions that hand out and take back */
+	SW_ITERATE_DEATHS,     /* iterate/bpf/deaths.bpf.c: how the process ends */
+	SW_ITERATE_MADE,       /* iterate/bpf/made.bpf.c: threads, or processes, that it makes */
+	SW_ITERATE_BLOCKED,    /* iterate/bpf/blocked.bpf.c: threads that have waited */
+	SW_ITERATE_PAIRS,      /* iterate/bpf/pairs.bpf.c: functions that hand out and take back */
 	SW_ITERATE_PAIR_CALLS, /* the same: their calls are counted, and nothing else */
 };
 

@@ -185,7 +185,7 @@ struct sw_sampled_counts {
 	uint64_t n_none;     /* calls that acquired nothing */
 	/* Calls of them that have begun, by what they do: enum sw_sampled_begun. */
 	uint64_t n_begun[4];
-	uint64_t n_timed;    /* that were taken or found no space, and how long they all took */
+	uint64_t n_timed; /* that were taken or found no space, and how long they all took */
 	uint64_t ns;
 };
 

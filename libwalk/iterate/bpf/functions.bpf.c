@@ -67,10 +67,9 @@ int sw_function_enter(void *ctx)
 	const struct task_struct *task = bpf_get_current_task_btf();
 	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
 	struct sw_called_setup *called = called_here();
-	struct sw_called_event event = {.what = SW_CALLED_FUNCTION_BEGINS,
-					.value = {0, 0,
-						  bpf_get_attach_cookie(ctx) &
-							  SW_CALLED_PLACE_MASK}};
+	struct sw_called_event event = {
+		.what = SW_CALLED_FUNCTION_BEGINS,
+		.value = {0, 0, bpf_get_attach_cookie(ctx) & SW_CALLED_PLACE_MASK}};
 	uint64_t words[SW_CALLED_ARGUMENTS];
 	if (called == NULL)
 		return 0;
