@@ -169,7 +169,7 @@ class Beside:
         return self.child.poll() is None
 
     def wait(self):
-        """Its status decides nothing: what it makes is made again by who needs it, and fails there."""
+        """Ignores the exit status: what the command failed to make fails in the test that needs it."""
         begin = time.monotonic()
         self.child.wait()
         print(f"beside the tests: {self.command}: status {self.child.returncode}, waited "

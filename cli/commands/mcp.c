@@ -189,7 +189,7 @@ static int answer_write(const struct request *r, struct sw_error *err)
 	return fflush(stdout) != 0 ? sw_fail_errno(err, SW_E_IO, "writing failed") : 0;
 }
 
-/* Likewise. */
+/* Answers one line of the client: 0, or below where writing or memory failed. */
 static int answer_line(struct server *server, const char *line, size_t size, struct sw_error *err)
 {
 	struct request r = {.server = server, .id = "null"};

@@ -84,7 +84,7 @@ static void take(struct running *r, size_t i)
 
 enum end { END_ITSELF, END_LATE, END_NO_READER, END_NO_INPUT, END_CANCELLED };
 
-/* What is waited for besides the command; without one: for the time alone. */
+/* A wait for the command and, with a watch, for the client. */
 struct wait {
 	const struct sw_mcp_watch *watch;
 	bool reads, input_ended;

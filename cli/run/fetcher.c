@@ -84,7 +84,7 @@ static bool said_take(struct said *said)
 	return true;
 }
 
-/* What an unsuccessful program has said. Source: debuginfod-find.c of elfutils 0.188, "Server query failed: %s\n". */
+/* Reads the message of a program that failed. Source: debuginfod-find.c of elfutils 0.188, "Server query failed: %s\n". */
 static enum answer failure_read(const struct said *said, char why[static SW_FETCHER_WHY_BYTES])
 {
 	static const char prefix[] = "Server query failed: ";

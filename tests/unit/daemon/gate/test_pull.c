@@ -30,7 +30,7 @@ TEST(wishes)
 	       "{\"target\":{\"pull\":\"a\\\"b\",\"pid\":12},\"duration_ms\":3600000,"
 	       "\"mode\":\"off\",\"rate_hz\":100}",
 	       3610000);
-	/* What is for profiles means nothing for stacks. */
+	/* Parameters of profiles are ignored for stacks. */
 	expect(SW_GATE_PULL_STACKS,
 	       (struct sw_gate_query){.target = "web", .seconds = "x", .debug = "2"},
 	       "{\"target\":{\"pull\":\"web\"}}", 10000);
