@@ -7,7 +7,12 @@ UNIT  := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(sort $(shell find tes
 FUZZ  := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 comma := ,
 LIVE  := $(sort $(wildcard tests/live/test_*.py))
-# Archives: a test links what it uses of the daemon, never all of it.
+# Archives: a test links what it uses of the command and the daemon, never all of it.
+TESTS_CLI := $(BUILD)/tests/libcli.a
+$(TESTS_CLI): $(filter-out %/main.o,$(OBJ_CLI))
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(AR) rcs $@ $^
 TESTS_ARCHIVES = $(LIB)/libdaemon.a $(LIB)/libgate.a $(LIB)/libconfine.a $(ARCHIVES)
 # cmocka's assertions return as far as gcc can see, which takes what they have looked at for unset; and
 # gcc 12 with -O3 takes a pointer into a string for one into the pointer to the string.
@@ -68,10 +73,10 @@ define unit_program
 $(UNIT_OBJ)/program_$(1).o: tests/unit/program.c $(UNIT_OBJ)/$(1).names $(BUILD)/flags
 	$$(CC) $$(TESTS_CFLAGS) -DTESTS='"$(abspath $(UNIT_OBJ)/$(1).names)"' -c -o $$@ $$<
 $(BUILD)/tests/unit/program_$(1): $(UNIT_OBJ)/program_$(1).o $$(patsubst %,$(UNIT_OBJ)/%.o,$$(call unit_tests,$(1))) \
-		$$(UNIT_COMMON) $$(TESTS_ARCHIVES) $$(filter-out %/main.o,$$(OBJ_CLI))
+		$$(UNIT_COMMON) $$(TESTS_CLI) $$(TESTS_ARCHIVES)
 	@mkdir -p $$(@D)
 	$$(CC) $$(TESTS_CFLAGS) $$(UNIT_WRAP_$(1)) -o $$@ $$(filter $(UNIT_OBJ)/%,$$^) $$(UNIT_COMMON) \
-		$$(filter-out $(BUILD)/obj/cli/main.o,$$(OBJ_CLI)) $$(TESTS_ARCHIVES) $$(TESTS_LIBS) -lcmocka
+		$$(TESTS_CLI) $$(TESTS_ARCHIVES) $$(TESTS_LIBS) -lcmocka
 $$(patsubst %,$(BUILD)/tests/unit/%,$$(call unit_tests,$(1))): $(BUILD)/tests/unit/program_$(1)
 	@mkdir -p $$(@D)
 	@rm -rf $$@
@@ -99,10 +104,10 @@ $(FUZZ_OBJ)/$(1).names: names
 $(FUZZ_OBJ)/driver_$(1).o: tests/fuzz/driver.c $(FUZZ_OBJ)/$(1).names $(BUILD)/flags
 	$$(CC) $$(TESTS_CFLAGS) -DFUZZERS='"$(abspath $(FUZZ_OBJ)/$(1).names)"' -c -o $$@ $$<
 $(BUILD)/tests/fuzz/program_$(1): $(FUZZ_OBJ)/driver_$(1).o $(patsubst %,$(FUZZ_OBJ)/%.o,$(2)) $$(UNIT_COMMON) \
-		$$(TESTS_ARCHIVES) $$(filter-out %/main.o,$$(OBJ_CLI))
+		$$(TESTS_CLI) $$(TESTS_ARCHIVES)
 	@mkdir -p $$(@D)
 	$$(CC) $$(TESTS_CFLAGS) -o $$@ $$(filter $(FUZZ_OBJ)/%,$$^) $$(UNIT_COMMON) \
-		$$(filter-out $(BUILD)/obj/cli/main.o,$$(OBJ_CLI)) $$(TESTS_ARCHIVES) $$(TESTS_LIBS) -lcmocka
+		$$(TESTS_CLI) $$(TESTS_ARCHIVES) $$(TESTS_LIBS) -lcmocka
 $(patsubst %,$(BUILD)/tests/fuzz/%,$(2)): $(BUILD)/tests/fuzz/program_$(1)
 	@ln -sfn program_$(1) $$@
 endef

@@ -17,8 +17,16 @@ enum {
 	STACKS = 24,  /* of a thread: where it is */
 	THREADS = 40, /* at once */
 	NAMES = 1000, /* thread ids, which come again */
-	SAMPLES = 150000,
 	MS = 1000000,
+#ifdef __SANITIZE_ADDRESS__
+	/* Its allocator does not say how much is in use, and it takes seven times as long: as many threads come and
+	 * go, and none is sampled as often. */
+	TURNS = 10,
+#else
+	TURNS = 100, /* samples of a thread until another one comes in its place */
+#endif
+	GENERATION = THREADS * TURNS,
+	SAMPLES = 37 * GENERATION, /* each number comes again: 25 generations have all NAMES */
 };
 
 struct world {
@@ -34,11 +42,11 @@ static pid_t tid_of(uint64_t number)
 	return (pid_t) (1000 + number % NAMES);
 }
 
-/* A thread runs; each hundredth sample another one comes in its place. */
+/* A thread runs; after TURNS of its samples another one comes in its place. */
 static int next(void *arg, struct sw_sample *ret, struct sw_error *err)
 {
 	struct world *w = arg;
-	uint64_t n = w->number++, generation = n / (THREADS * 100), slot = n % THREADS;
+	uint64_t n = w->number++, generation = n / GENERATION, slot = n % THREADS;
 	struct sw_snapshot *snap = w->pipeline.snap;
 	struct sw_thread *t = &snap->threads[0];
 	(void) err;
@@ -56,10 +64,10 @@ static int next(void *arg, struct sw_sample *ret, struct sw_error *err)
 				  .n_threads = THREADS,
 				  .generation = 1,
 				  .light = true};
-	if (n >= THREADS && n / (THREADS * 100) != (n - THREADS) / (THREADS * 100))
+	if (n >= THREADS && n / GENERATION != (n - THREADS) / GENERATION)
 		w->changes[ret->n_changes++] = (struct sw_sample_change){
 			.slot = (uint32_t) slot,
-			.tid = tid_of((n - THREADS) / (THREADS * 100) * THREADS + slot),
+			.tid = tid_of((n - THREADS) / GENERATION * THREADS + slot),
 			.kind = SW_CHANGE_ENDED};
 	w->changes[ret->n_changes++] =
 		(struct sw_sample_change){.slot = (uint32_t) slot,
