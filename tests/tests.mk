@@ -152,9 +152,11 @@ check-asan: deps-check
 	@$(MAKE) --no-print-directory -s -j$$(nproc) WERROR=-Werror targets
 	@$(MAKE) --no-print-directory -s asan-build
 	@SNAPWALK_TARGETS="$(abspath $(T))" $(MAKE) --no-print-directory -s SANITIZE=1 check-asan-run
-.PHONY: asan-build
+.PHONY: asan-build asan-programs
 asan-build:
-	@$(MAKE) --no-print-directory -s -j$$(nproc) SANITIZE=1 WERROR=-Werror all unit-tests fuzz-tests
+	@$(MAKE) --no-print-directory -s -j$$(nproc) SANITIZE=1 WERROR=-Werror asan-programs
+# The shared libraries are used by no test of check-asan.
+asan-programs: $(BIN)/snapwalk $(BIN)/snapwalkd $(BIN)/snapwalk-gate unit-tests fuzz-tests
 check-asan-run:
 	@SNAPWALK_MUTATIONS=$(MUTATIONS) $(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live tests/live/test_hostile.py tests/live/test_cli.py tests/live/test_wine_fixtures.py \
 		tests/live/test_daemon_protocol.py tests/live/test_daemon_store.py
