@@ -54,6 +54,8 @@ def kinds(tap, program):
             tap.equal([(h["tid"], h["waiting"]) for h in report.get("root_holders", [])][:1],
                       [(int(owners[0][3]), len(owners))], f"{name}: the holder, and how many wait")
             tap.equal(report.get("deadlocks"), [], f"{name}: no deadlock")
+        # Threads that were stopped may still be on their way back to sleep.
+        wait_until(lambda: all_sleep(target.pid), "all to wait again")
         run = subprocess.run([SNAPWALK, str(target.pid), *PATIENT], capture_output=True, text=True)
         tap.check(f"\n{len(owners)} threads wait for {program} ({owners[0][3]}), " in run.stdout,
                   "text says it", run.stdout)
