@@ -38,6 +38,7 @@ static int notice_put(const struct sw_event_run *run, struct sw_output *output,
 		sw_text_append(&text, "}\n", 2);
 	} else {
 		sw_function_notice(&run->function, &run->subject, &text);
+		sw_overhead_notice(&run->overhead, &run->function, false, &text);
 	}
 	return text.failed ? sw_fail_nomem(err)
 			   : sw_output_write(output, text.data, text.size, err);

@@ -6,7 +6,6 @@
 #include "errors.h"
 #include "events/pairs.h"
 #include "run/sandbox.h"
-#include "series/rate.h"
 #include "series/recording.h"
 #include "utf8.h"
 
@@ -23,9 +22,6 @@ enum {
 	FIRST_FETCHES_HZ = 1000,
 	FIRST_NS = 200 * 1000 * 1000,
 	NAMING_S = 30,
-	/* Calls of a function a second: about a microsecond each, or some tens where the kernel steps. man/snapwalk-on.1 */
-	EMULATED_MAX = 10000,
-	STEPPED_MAX = 1000,
 };
 
 /* The label before the stack; NULL: none, as the stack has it. syscall: the one that the thread is in, or NULL. */
@@ -179,11 +175,14 @@ int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options
 	int status = sw_select_one(options, &run->subject);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
+	if (wanted->what == SW_EVENT_FUNCTION || wanted->what == SW_EVENT_PAIRS)
+		sw_overhead_begin(&run->overhead);
 	/* Signals end the look-up, which has nothing to tell. */
 	if (wanted->what == SW_EVENT_FUNCTION)
 		status = sw_function_find(options, &run->subject, &run->function);
 	else if (wanted->what == SW_EVENT_PAIRS)
 		status = sw_pairs_find(options, &run->subject, &run->function);
+	sw_overhead_end(&run->overhead, &run->function);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
 	/* A program that was started says by its end when there is nothing more to come. */
@@ -210,6 +209,7 @@ void sw_event_run_deinit(struct sw_event_run *run)
 {
 	sw_recorder_destroy(run->recorder);
 	sw_function_deinit(&run->function);
+	sw_overhead_deinit(&run->overhead);
 	sw_close_p(&run->proc_fd);
 	sw_session_destroy(run->session);
 	sw_event_stacks_deinit(&run->stacks);
@@ -265,25 +265,28 @@ static int fetch(struct sw_event_run *run, struct sw_error *err)
 	return r;
 }
 
-/* A breakpoint takes its time from the process at each call, and nobody may be there to end it. 0: no limit. */
-static uint64_t rate_max(const struct sw_event_run *run)
+double sw_event_run_spent(const struct sw_event_run *run, const struct sw_event_cost *cost)
 {
-	const struct sw_function *f = &run->function;
-	bool emulated = true;
-	if (!sw_event_run_changes_code(run) ||
-	    (run->options->duration_given && run->options->duration_s > 0) ||
-	    run->options->count > 0)
-		return 0;
-	for (size_t i = 0; i < f->n; i++)
-		emulated &= f->places[i].emulated;
-	return emulated ? EMULATED_MAX : STEPPED_MAX;
+	return (double) cost->n_probed * run->overhead.breakpoint_ns + (double) cost->ns;
 }
 
-/* How often functions were called. */
-static uint64_t calls_count(const struct sw_event_run *run)
+/* A breakpoint takes its time from the process at each call, and nobody may be there to end it. */
+static bool is_limited(const struct sw_event_run *run)
+{
+	const struct sw_options *o = run->options;
+	return sw_event_run_changes_code(run) && !(o->duration_given && o->duration_s > 0) &&
+	       o->count == 0;
+}
+
+/* Ends the run where its breakpoints take more than is allowed. */
+static void overhead_look(struct sw_event_run *run, int64_t now_ns)
 {
 	const struct sw_event_cost cost = sw_recorder_event_cost(run->recorder);
-	return run->n_read + run->n_lost + cost.n_not_held + cost.n_unknown + cost.n_none;
+	int64_t cpu_ns = run->cpu_begin_ns < 0 ? -1 : sw_clock_read(run->cpu_clock);
+	if (!sw_overhead_is_above(&run->overhead, now_ns, cpu_ns, sw_event_run_spent(run, &cost)))
+		return;
+	double seconds = (double) (now_ns - run->begin_ns) / NS_PER_S;
+	run->too_many = 1 + (uint64_t) ((double) cost.n_probed / seconds);
 }
 
 /* Waits until a time, or the next event that is dumped. True: a signal says to stop. */
@@ -343,8 +346,7 @@ static int beside_turn(struct sw_event_run *run, int64_t now_ns, struct sw_error
 
 static int all_read(struct sw_event_run *run, struct sw_error *err)
 {
-	const uint64_t max = rate_max(run);
-	struct sw_event_rate rate = {0};
+	const bool limited = is_limited(run);
 	const uint32_t duration_s = run->options->duration_s;
 	int64_t now_ns = sw_clock_ns();
 	const int64_t begin_ns = now_ns;
@@ -366,8 +368,8 @@ static int all_read(struct sw_event_run *run, struct sw_error *err)
 		now_ns = sw_clock_ns();
 		if (r == 0)
 			r = beside_turn(run, now_ns, err);
-		if (max > 0 && sw_event_rate_is_above(&rate, now_ns, calls_count(run), max))
-			run->too_many = max;
+		if (limited)
+			overhead_look(run, now_ns);
 	}
 	int other = beside_turn(run, INT64_MAX, r == 0 ? err : NULL);
 	return finish(run, r == 0 ? other : r, err);
@@ -412,15 +414,16 @@ int sw_event_run_missing(const struct sw_event_run *run)
 			    "no events after that",
 			    "thread_ended", "begin again: another thread is taken");
 	if (run->too_many > 0) {
-		char text[96];
-		(void) snprintf(text, sizeof(text),
-				"it calls the function more than %" PRIu64
-				" times a second: the command has ended",
-				run->too_many); /* fits */
+		char text[160];
+		(void) snprintf(
+			text, sizeof(text),
+			"it comes to breakpoints %" PRIu64
+			" times a second, which takes more than %d %% of a CPU, or %d %% of "
+			"what it uses: the command has ended",
+			run->too_many, SW_OVERHEAD_PERCENT, SW_OVERHEAD_OWN_PERCENT); /* fits */
 		sw_complain(
 			run->subject.name, text, "limit",
-			"each call takes the process time; with --duration or --count the command "
-			"goes on");
+			"with --duration or --count the command goes on, and slows the process");
 	}
 	return why[0] != '\0' || over || run->n_lost > 0 || run->cost.n_not_held > 0 ||
 			       run->too_many > 0

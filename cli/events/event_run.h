@@ -6,6 +6,7 @@
 #include "dumps/dumps.h"
 #include "events/function.h"
 #include "events/order.h"
+#include "events/overhead.h"
 #include "events/profiled.h"
 #include "events/stacks.h"
 #include "run/output.h"
@@ -30,6 +31,7 @@ struct sw_event_run {
 	struct sw_recorder *recorder;
 	struct sw_event_options wanted;
 	struct sw_function function; /* owned: of SW_EVENT_FUNCTION */
+	struct sw_overhead overhead; /* owned: of its breakpoints */
 	int proc_fd;                 /* owned: /proc/PID, where things are followed; -EBADF: none */
 	struct sw_recorder_sink sink;
 	struct sw_event_stacks stacks;
@@ -52,7 +54,7 @@ struct sw_event_run {
 	bool enough; /* set by event(): it ends */
 	bool ended;  /* the process did */
 	bool over; /* there are no events any more, though it lives: see sw_event_sampler_is_over() */
-	uint64_t too_many;                 /* 0, or so many events a second have ended the run */
+	uint64_t too_many; /* 0, or so many breakpoints a second have ended the run */
 	uint64_t n_events, n_read, n_lost; /* told, and read before; lost */
 	struct sw_event_cost cost;         /* in the end */
 	clockid_t cpu_clock;               /* of the process */
@@ -84,8 +86,8 @@ int sw_event_run_put(struct sw_output *output, const struct sw_text *text, int m
 /* Lets a program that was started begin. SW_STATUS_*; complains by itself: then there is no program. */
 int sw_event_run_begin(struct sw_event_run *run);
 
-/* Runs until it has lasted as long as the options say, a signal comes, enough is set, or the process ends; a function that is
- * called too often ends it, too, where the options say no other end. SW_STATUS_*, of what sw_recorder_sample() says;
+/* Runs until it has lasted as long as the options say, a signal comes, enough is set, or the process ends; functions whose
+ * breakpoints take more than SW_OVERHEAD_PERCENT of a CPU end it, too, where the options say no other end. SW_STATUS_*, of what sw_recorder_sample() says;
  * complains by itself: events that were counted before an error are to be told all the same. */
 int sw_event_run_all(struct sw_event_run *run);
 
@@ -95,6 +97,9 @@ int sw_event_run_missing(const struct sw_event_run *run);
 
 /* Whether the kernel has breakpoints in the code of the process meanwhile. */
 bool sw_event_run_changes_code(const struct sw_event_run *run);
+
+/* CPU time that the breakpoints have taken of the process so far, with the copies. */
+double sw_event_run_spent(const struct sw_event_run *run, const struct sw_event_cost *cost);
 
 /* "api, pid 4242, 30 s" */
 void sw_event_run_title(const struct sw_event_run *run, struct sw_text *ret);

@@ -145,6 +145,7 @@ void sw_pairs_notice(const struct sw_event_run *run, struct sw_text *ret)
 		       ": until this command ends the kernel has %zu breakpoints in the code of "
 		       "process %d\n",
 		       breakpoints_count(f), (int) run->subject.pid);
+	sw_overhead_notice(&run->overhead, f, true, ret);
 	for (size_t i = 0; i < f->n_missing; i++) {
 		sw_text_printf(ret, "not followed: ");
 		plain_put(ret, list->all[f->missing[i].wanted].name);

@@ -352,6 +352,7 @@ struct sw_copies_counts sw_copies_counts(const struct sw_copies *c)
 		sum.n_taken += __atomic_load_n(&c->counts[i].n_taken, __ATOMIC_RELAXED);
 		sum.n_no_space += __atomic_load_n(&c->counts[i].n_no_space, __ATOMIC_RELAXED);
 		sum.n_nested += __atomic_load_n(&c->counts[i].n_nested, __ATOMIC_RELAXED);
+		sum.n_probed += __atomic_load_n(&c->counts[i].n_probed, __ATOMIC_RELAXED);
 		sum.n_left_out += __atomic_load_n(&c->counts[i].n_left_out, __ATOMIC_RELAXED);
 		sum.n_not_held += __atomic_load_n(&c->counts[i].n_not_held, __ATOMIC_RELAXED);
 		sum.n_unknown += __atomic_load_n(&c->counts[i].n_unknown, __ATOMIC_RELAXED);

@@ -39,6 +39,7 @@ struct sw_copies_options {
 struct sw_copies_counts {
 	uint64_t n_taken;
 	uint64_t n_no_space, n_nested;          /* lost */
+	uint64_t n_probed;                      /* breakpoints that threads came to */
 	uint64_t n_left_out;                    /* calls of functions that did not return */
 	uint64_t n_not_held, n_unknown, n_none; /* of pairs, see iterate/sampled.h */
 	uint64_t n_begun[4];                    /* likewise */

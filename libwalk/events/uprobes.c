@@ -100,22 +100,42 @@ static int probe_open(struct sw_uprobes *p, struct perf_event_attr *attr, pid_t 
 }
 
 enum { SEMAPHORE_SHIFT = 32 }; /* of config: format/ref_ctr_offset in sysfs, v4.20 */
+enum { PATH_BYTES = 32 };      /* of a descriptor of this process */
+
+/* The attributes of a probe, which has path until it is open. */
+static void attr_set(struct perf_event_attr *attr, char path[PATH_BYTES], uint32_t type,
+		     int file_fd, uint64_t file_off)
+{
+	(void) snprintf(path, PATH_BYTES, "/proc/self/fd/%d", file_fd); /* fits */
+	memset(attr, 0, sizeof(*attr));
+	attr->size = sizeof(*attr);
+	attr->type = type;
+	attr->uprobe_path = (uintptr_t) path;
+	attr->probe_offset = file_off;
+}
+
+int sw_uprobe_of_self(int file_fd, uint64_t file_off)
+{
+	char path[PATH_BYTES];
+	struct perf_event_attr attr;
+	uint32_t type;
+	if (!type_read(&type))
+		return -EOPNOTSUPP;
+	attr_set(&attr, path, type, file_fd, file_off);
+	int fd = (int) syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
 
 /* Number is the cookie of the program. semaphore_off: 0: none. */
 static int instruction_open(struct sw_uprobes *p, pid_t tid, uint32_t type, int file_fd,
 			    uint64_t file_off, uint64_t semaphore_off, uint64_t number,
 			    int program_fd)
 {
-	char path[32];
+	char path[PATH_BYTES];
 	struct perf_event_attr attr;
 	if (p->n == SW_UPROBES_MAX || semaphore_off > UINT32_MAX)
 		return -E2BIG;
-	(void) snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd); /* fits */
-	memset(&attr, 0, sizeof(attr));
-	attr.size = sizeof(attr);
-	attr.type = type;
-	attr.uprobe_path = (uintptr_t) path;
-	attr.probe_offset = file_off;
+	attr_set(&attr, path, type, file_fd, file_off);
 	attr.config = semaphore_off << SEMAPHORE_SHIFT;
 	return probe_open(p, &attr, tid, program_fd, number);
 }

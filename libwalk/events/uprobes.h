@@ -39,6 +39,9 @@ struct sw_uprobes_programs {
 int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place *places, size_t n,
 		    const struct sw_uprobes_programs *programs, struct sw_uprobes *ret,
 		    struct sw_error *err);
+/* A probe without a program in the calling process alone, at an instruction of a file: for measuring it. A descriptor that has it, or
+ * a negative errno. */
+int sw_uprobe_of_self(int file_fd, uint64_t file_off);
 /* Whether the thread has ended by whose memory the kernel knows the process: the programs do not run any more, though other
  * threads may go on. */
 bool sw_uprobes_are_over(const struct sw_uprobes *probes);

@@ -178,6 +178,7 @@ struct sw_sampled_counts {
 	uint64_t n_nested;   /* a sample came while another one was taken */
 	uint64_t n_foreign;  /* of processes that are not sampled */
 	uint64_t n_kernel;   /* of threads without memory: the kernel's own, or about to end */
+	uint64_t n_probed;   /* breakpoints of functions that threads came to */
 	uint64_t n_left_out; /* of calls of functions: they ended, and did not return */
 	/* Counts of functions that are pairs. */
 	uint64_t n_not_held; /* acquired, and not followed: the table was full */

@@ -1006,6 +1006,7 @@ struct sw_event_cost sw_event_sampler_cost(const struct sw_cpu_sampler *s)
 	if (s->copies != NULL)
 		counts = sw_copies_counts(s->copies);
 	return (struct sw_event_cost){
+		.n_probed = counts.n_probed,
 		.n_copied = counts.n_timed,
 		.ns = counts.ns,
 		.n_left_out = counts.n_left_out,

@@ -166,8 +166,10 @@ def text(tap):
         tap.check(re.match(r"probes pool_get, pool_put, number_add, number_drop: until this command ends the kernel has \d+ "
                            rf"breakpoints in the code of process {target.pid}$", lines[0]), "text: the first line says what is changed",
                   out)
+        tap.check(re.match(r"each call of these takes the process [0-9.]+ to [0-9.]+ µs longer on this machine, and the copy$",
+                           lines[1]), "text: the second line says what a call takes", out)
         tap.check(re.search(r": \d+ handles acquired, \d+ released; grows by \d+ a minute, \d+ % of it from in_thread "
-                            r"pairs\.c:\d+$", lines[1]), "text: the verdict names the caller", out)
+                            r"pairs\.c:\d+$", lines[2]), "text: the verdict names the caller", out)
         tap.check(re.search(r"^ +\d+ +\d+ .*pool_get pairs\.c:\d+ < in_thread pairs\.c", out, re.M), "text: a row", out)
 
 

@@ -276,6 +276,8 @@ SW_PUBLIC bool sw_event_sampler_is_over(const struct sw_cpu_sampler *sampler);
 
 /** The cost of copying threads at events, for them, by the kernel's clock; entering the kernel's program is not in it. */
 struct sw_event_cost {
+	uint64_t
+		n_probed; /* breakpoints that threads of the process came to, of functions and pairs */
 	uint64_t n_copied; /* also those that were lost afterwards */
 	uint64_t ns;       /* of all together */
 	/* Calls of SW_EVENT_FUNCTION with at_return that ended by no RET of the function (exceptions, longjmp(3), a jump
@@ -291,6 +293,32 @@ struct sw_event_cost {
 };
 /** So far. Of a sampler of sw_event_sampler_create(). */
 SW_PUBLIC struct sw_event_cost sw_event_sampler_cost(const struct sw_cpu_sampler *sampler);
+
+/** CPU time that a breakpoint takes a thread each time that it comes there, without the copy. */
+struct sw_event_probe_cost {
+	int64_t emulated_ns; /* of an instruction that the kernel executes by itself */
+	int64_t stepped_ns;  /* of another one, as RET */
+};
+/** Being measured. Zero-initialised it has not begun. */
+struct sw_event_measuring {
+	pid_t pid;
+	int fd;
+};
+/**
+ * Begin to measure it: a child of this process, which ends by itself, puts breakpoints into code of its own. No code of any
+ * other process is changed. Needs CAP_PERFMON.
+ *
+ * @return 0; -SW_E_IO.
+ */
+SW_PUBLIC int sw_event_probe_cost_begin(struct sw_event_measuring *ret, struct sw_error *err);
+/**
+ * Waits for the figures, at most a second, and for the end of the child. Twice is allowed.
+ *
+ * @param ret  NULL: they are not wanted. Set only if true is returned.
+ * @return false: they are not known.
+ */
+SW_PUBLIC bool sw_event_probe_cost_end(struct sw_event_measuring *measuring,
+				       struct sw_event_probe_cost *ret);
 
 /** An outstanding thing of SW_EVENT_PAIRS, as the kernel has it. */
 struct sw_event_held {

@@ -50,13 +50,17 @@ static __always_inline void words_read(const struct pt_regs *user,
 	ret[5] = user->r9;
 }
 
-/* A child of vfork(2) has the memory of the process, and is none of it. NULL: what happens is no event. */
+/* A child of vfork(2) has the memory of the process, and is none of it. NULL: what happens is no event; else the
+ * breakpoint is counted. */
 static __always_inline struct sw_called_setup *called_here(void)
 {
-	uint32_t zero = 0;
+	uint32_t zero = 0, cpu = bpf_get_smp_processor_id();
+	struct sw_sampled_counts *counts = bpf_map_lookup_elem(&sw_counts, &cpu);
 	struct sw_called_setup *called = bpf_map_lookup_elem(&sw_called, &zero);
 	if (called == NULL || called->ended || !is_process(called, bpf_get_current_task_btf()))
 		return NULL;
+	if (counts != NULL)
+		counts->n_probed++;
 	return called;
 }
 

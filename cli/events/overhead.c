@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "events/overhead.h"
+
+enum {
+	NS_PER_S = 1000000000,
+	PER_CENT = 100,
+	/* Usual figures: a breakpoint costs one exception, or two and a page of copied instructions. */
+	USUAL_EMULATED_NS = 1000,
+	USUAL_STEPPED_NS = 20000,
+};
+static const double NS_PER_US = 1000;
+
+void sw_overhead_begin(struct sw_overhead *o)
+{
+	/* Else usual figures have to do. */
+	(void) sw_event_probe_cost_begin(&o->measuring, NULL);
+}
+
+static double begin_ns(const struct sw_overhead *o, const struct sw_event_place *place)
+{
+	return (double) (place->emulated ? o->cost.emulated_ns : o->cost.stepped_ns);
+}
+
+/* A call comes to the beginning, and to one RET where these are probed: each RET is stepped. */
+static double call_ns(const struct sw_overhead *o, const struct sw_event_place *place)
+{
+	return begin_ns(o, place) + (double) (place->n_returns > 0 ? o->cost.stepped_ns : 0);
+}
+
+void sw_overhead_end(struct sw_overhead *o, const struct sw_function *f)
+{
+	double ns = 0;
+	size_t n = 0;
+	o->is_usual = !sw_event_probe_cost_end(&o->measuring, &o->cost);
+	if (o->is_usual)
+		o->cost = (struct sw_event_probe_cost){USUAL_EMULATED_NS, USUAL_STEPPED_NS};
+	for (size_t i = 0; i < f->n; i++) {
+		ns += call_ns(o, &f->places[i]);
+		n += f->places[i].n_returns > 0 ? 2 : 1;
+	}
+	o->breakpoint_ns = n > 0 ? ns / (double) n : 0;
+}
+
+void sw_overhead_deinit(struct sw_overhead *o)
+{
+	(void) sw_event_probe_cost_end(&o->measuring, NULL); /* its child is gone */
+}
+
+/* Adds what was spent of a time that has passed. */
+static void account(double *above_ns, double spent_ns, double passed_ns, int percent)
+{
+	*above_ns += spent_ns - passed_ns * percent / PER_CENT;
+	if (*above_ns < 0)
+		*above_ns = 0;
+}
+
+bool sw_overhead_is_above(struct sw_overhead *o, int64_t now_ns, int64_t cpu_ns, double spent_ns)
+{
+	double spent = spent_ns - o->spent_ns;
+	double passed_ns = o->at_ns != 0 ? (double) (now_ns - o->at_ns) : 0;
+	account(&o->above_ns, spent, passed_ns, SW_OVERHEAD_PERCENT);
+	if (o->at_ns != 0 && cpu_ns >= 0)
+		account(&o->above_own_ns, spent, (double) (cpu_ns - o->cpu_ns),
+			SW_OVERHEAD_OWN_PERCENT);
+	o->spent_ns = spent_ns;
+	o->at_ns = now_ns;
+	o->cpu_ns = cpu_ns;
+	return o->above_ns > NS_PER_S / 2 || o->above_own_ns > NS_PER_S / 10;
+}
+
+void sw_overhead_notice(const struct sw_overhead *o, const struct sw_function *f, bool is_pairs,
+			struct sw_text *ret)
+{
+	double least_ns = call_ns(o, &f->places[0]), most_ns = least_ns;
+	for (size_t i = 1; i < f->n; i++) {
+		double ns = call_ns(o, &f->places[i]);
+		least_ns = ns < least_ns ? ns : least_ns;
+		most_ns = ns > most_ns ? ns : most_ns;
+	}
+	sw_text_printf(ret, "each call of %s takes the process ", is_pairs ? "these" : "it");
+	if (most_ns - least_ns >= NS_PER_US)
+		sw_text_printf(ret, "%.0f to ", least_ns / NS_PER_US);
+	sw_text_printf(ret, most_ns < 10 * NS_PER_US ? "%.1f µs longer" : "%.0f µs longer",
+		       most_ns / NS_PER_US);
+	sw_text_printf(ret, "%s, and the copy\n",
+		       o->is_usual ? " on usual machines (this one could not be measured)"
+				   : " on this machine");
+}

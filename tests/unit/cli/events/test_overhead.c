@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "events/overhead.h"
+#include "cleanup.h"
+#include "test.h"
+
+#include <string.h>
+
+#define MS 1000000L
+
+/* Looks each 20 ms for so long. spent: of each 1000 ns that pass; cpu: likewise of the process. *ret_ms: when it is above, or -1. */
+static long above_after(struct sw_overhead *o, int64_t begin_ns, long ms, int spent, int cpu)
+{
+	const double before_ns = o->spent_ns;
+	const int64_t cpu_before_ns = o->cpu_ns;
+	for (long t = 0; t <= ms; t += 20)
+		if (sw_overhead_is_above(o, begin_ns + t * MS,
+					 cpu < 0 ? -1 : cpu_before_ns + t * MS * cpu / 1000,
+					 before_ns + (double) (t * MS) * spent / 1000))
+			return t;
+	return -1;
+}
+
+TEST(a_share_of_a_cpu)
+{
+	struct sw_overhead o = {0};
+	/* below it for ever */
+	assert_int_equal(above_after(&o, 1000 * MS, 3600 * 1000, 50, 1000), -1);
+	/* time that was not used before does not count */
+	assert_int_equal(above_after(&o, 5000000 * MS, 3600 * 1000, 0, 0), -1);
+	assert_int_equal(above_after(&o, 9000000 * MS, 3600 * 1000, 1000, 2000), 540);
+	o = (struct sw_overhead){0};
+	assert_int_equal(above_after(&o, 1000 * MS, 3600 * 1000, 60, 1000), 50020);
+	o = (struct sw_overhead){0};
+	assert_int_equal(above_after(&o, 1000 * MS, 3600 * 1000, 1000, -1), 540);
+}
+
+TEST(a_share_of_its_own)
+{
+	struct sw_overhead o = {0};
+	/* A process that gets a 25th of a CPU: all of it goes to breakpoints. */
+	assert_int_equal(above_after(&o, 1000 * MS, 3600 * 1000, 40, 40), 5020);
+	o = (struct sw_overhead){0};
+	assert_int_equal(above_after(&o, 1000 * MS, 3600 * 1000, 40, 80), -1);
+}
+
+TEST(a_mean_of_what_is_probed)
+{
+	struct sw_function f = {.n = 2};
+	struct sw_overhead o = {0};
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	f.places[0].emulated = true;
+	f.places[0].n_returns = 3; /* of which each call comes to one */
+	sw_overhead_end(&o, &f);   /* it was not measured */
+	assert_true(o.is_usual);
+	assert_int_equal((int) o.breakpoint_ns, (1000 + 20000 + 20000) / 3);
+	sw_overhead_notice(&o, &f, true, &text);
+	sw_text_append(&text, "", 1);
+	assert_string_equal(text.data,
+			    "each call of these takes the process 20 to 21 µs longer on usual "
+			    "machines (this one could not be measured), and the copy\n");
+}
+
+/* Who may not probe gets no figures. */
+TEST(this_machine)
+{
+	struct sw_function f = {.n = 1};
+	struct sw_overhead o = {0};
+	sw_overhead_begin(&o);
+	sw_overhead_end(&o, &f);
+	assert_true(o.breakpoint_ns > 0);
+	assert_true(o.cost.emulated_ns < o.cost.stepped_ns);
+	sw_overhead_deinit(&o);
+	sw_overhead_begin(&o);
+	sw_overhead_deinit(&o); /* before it is known */
+	assert_int_equal(o.measuring.pid, 0);
+}
