@@ -124,6 +124,17 @@ static size_t breakpoints_count(const struct sw_function *f)
 	return n;
 }
 
+/* Whether a function that is missing is followed in another file: lists name each file where it may be. */
+static bool is_elsewhere(const struct sw_pair_list *list, const struct sw_function *f,
+			 size_t missing)
+{
+	const char *name = list->all[f->missing[missing].wanted].name;
+	for (size_t i = 0; i < f->n; i++)
+		if (strcmp(list->all[f->wanted[i]].name, name) == 0)
+			return true;
+	return false;
+}
+
 static void plain_put(struct sw_text *text, const char *s)
 {
 	sw_utf8_append_plain(text, s, strlen(s));
@@ -147,6 +158,8 @@ void sw_pairs_notice(const struct sw_event_run *run, struct sw_text *ret)
 		       breakpoints_count(f), (int) run->subject.pid);
 	sw_overhead_notice(&run->overhead, f, true, ret);
 	for (size_t i = 0; i < f->n_missing; i++) {
+		if (is_elsewhere(list, f, i))
+			continue;
 		sw_text_printf(ret, "not followed: ");
 		plain_put(ret, list->all[f->missing[i].wanted].name);
 		sw_text_printf(ret, ": ");
@@ -168,9 +181,11 @@ void sw_pairs_json(const struct sw_event_run *run, struct sw_text *ret)
 		sw_text_append(ret, "}", 1);
 	}
 	sw_text_printf(ret, "],\"not_followed\":[");
-	for (size_t i = 0; i < f->n_missing; i++) {
+	for (size_t i = 0, n = 0; i < f->n_missing; i++) {
 		const struct sw_pair_function *of = &list->all[f->missing[i].wanted];
-		sw_text_printf(ret, "%s{\"pair\":%u", i > 0 ? "," : "", of->pair);
+		if (is_elsewhere(list, f, i))
+			continue;
+		sw_text_printf(ret, "%s{\"pair\":%u", n++ > 0 ? "," : "", of->pair);
 		sw_json_text_member(ret, "function", of->name);
 		sw_json_text_member(ret, "reason", f->missing[i].why);
 		sw_text_append(ret, "}", 1);
@@ -455,7 +470,9 @@ void sw_pairs_figures(const struct sw_held *held, struct sw_text *ret)
 		const char *what;
 		uint64_t n;
 	} figures[] = {
-		{"acquired before and released", cost->n_unknown},
+		{cost->n_not_held > 0 ? "acquired before, or not followed, and released"
+				      : "acquired before and released",
+		 cost->n_unknown},
 		{"calls that acquired nothing", cost->n_none},
 		{"acquired again before the release, of which the last one counts as released",
 		 p->again},

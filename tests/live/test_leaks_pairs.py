@@ -7,6 +7,7 @@ each stack has those calls and bytes, by result, argument and pointer, through j
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -211,6 +212,23 @@ def libraries(tap):
             tap.equal((status, answer["lost"], answer["not_held"]), (0, 0, 0), f"{name}: nothing is lost")
 
 
+def interpreter(tap):
+    """The list of Python's functions, where the interpreter is in the program itself."""
+    path, code = "/usr/bin/python3", ("import ctypes, sys\nprint('ready', flush=True)\nfor line in sys.stdin:\n"
+                                      "    for _ in range(7):\n        ctypes.pythonapi.PyThread_allocate_lock()\n"
+                                      "    print('done', flush=True)\n")
+    if not os.path.exists(path) or b"PyThread_allocate_lock" not in subprocess.run(["nm", "-D", path], capture_output=True).stdout:
+        tap.skip("python: the interpreter in the program", f"{path} is no such program")
+        return
+    with Target(None, "-c", code, path=path) as target:
+        run = begin(target, os.path.join(FILES, "python.conf"), "--json")
+        turn(target, "go")
+        status, out, err = run.end()
+        answer = json.loads(out) if out else {}
+        kept = sum(s["outstanding"] for s in answer.get("stacks", []) if s["frames"][0]["function"] == "PyThread_allocate_lock")
+        tap.equal((status, kept, answer.get("not_followed")), (0, 7, []), "python: locks that the program keeps")
+
+
 def files(tap):
     """Files of pairs: what is wrong is said with its line, and what a library has not is left out and told."""
     with tempfile.TemporaryDirectory() as directory:
@@ -244,7 +262,7 @@ def main():
         tap.skip("leaks --of LIB:ACQUIRE/RELEASE", iterator_refused(), Tap.ROOT)
         tap.done()
     wanted = sys.argv[1:]
-    for test in (rows, blocks, program, outside, busy, closing, full, text, refused, libraries, files):
+    for test in (rows, blocks, program, outside, busy, closing, full, text, refused, libraries, interpreter, files):
         if not wanted or test.__name__ in wanted:
             tap.guard(test)
     tap.done()
