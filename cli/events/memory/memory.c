@@ -9,6 +9,7 @@
 #include "events/mappings.h"
 #include "events/memory/allocators.h"
 #include "events/memory/budget.h"
+#include "events/memory/go_heap.h"
 #include "events/pairs.h"
 #include "run/sandbox.h"
 
@@ -30,6 +31,7 @@ struct memory {
 	struct sw_event_run blocks_run;
 	struct sw_held *blocks; /* NULL: they are not followed */
 	struct sw_memory_budget budget;
+	struct sw_go_heap go;
 	bool is_predicted, is_too_dear;
 	char why[256]; /* they are not followed; "": they are */
 	/* The last look at what following costs. */
@@ -44,6 +46,7 @@ static void memory_deinit(struct memory *m)
 		m->blocks->kind->destroy(m->blocks);
 	if (m->growth != NULL)
 		m->growth->kind->destroy(m->growth);
+	sw_go_heap_deinit(&m->go);
 	sw_event_run_deinit(&m->blocks_run);
 	for (size_t i = 0; i < m->list.n_texts; i++)
 		free(m->list.texts[i]);
@@ -229,6 +232,7 @@ static int text_put(const struct memory *m, struct sw_text *text)
 	sw_text_printf(text, " of ");
 	sw_held_bytes_put(text, (double) m->growth->outstanding_bytes, 0);
 	sw_text_append(text, "\n", 1);
+	sw_go_heap_text(&m->go, m->run->options->all, text);
 	if (r < 0 || m->blocks == NULL)
 		return r;
 	sw_text_printf(text, "\nblocks of malloc and others:\n");
@@ -278,6 +282,7 @@ static int json_put(const struct memory *m, struct sw_text *text)
 	budget_json(m, text);
 	sw_text_printf(text, ",\"growth_through_allocator_bytes\":%" PRIu64,
 		       bytes_of_allocator(m->growth));
+	sw_go_heap_json(&m->go, text);
 	if (r == 0 && m->blocks != NULL) {
 		sw_text_printf(text, ",\"growth\":");
 		r = sw_held_json(m->growth, text);
@@ -326,7 +331,9 @@ static int memory_begin(struct memory *m, struct sw_error *err)
 	m->run->before_end = m->growth_kind.check;
 	m->run->arg = m->growth;
 	blocks_begin(m);
-	r = stacks_prepare(m->run, m->blocks == NULL, err);
+	r = sw_go_heap_open(m->run, &m->go, err);
+	if (r == 0)
+		r = stacks_prepare(m->run, m->blocks == NULL, err);
 	return r == 0 && m->blocks != NULL ? stacks_prepare(&m->blocks_run, true, err) : r;
 }
 
@@ -342,6 +349,8 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 		return sw_complain_error("snapwalk", &err);
 	int status = missing_say(&m);
 	status = sw_status_worse(status, sw_event_run_all(run));
+	if (sw_go_heap_read(run, &m.go, &err) < 0)
+		return sw_complain_error(run->subject.name, &err);
 	status = sw_status_worse(status, put(&m, output));
 	if (m.why[0] == '\0')
 		status = sw_status_worse(status, missing_say(&m));
