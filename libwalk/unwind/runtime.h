@@ -20,7 +20,7 @@
  *	events    probe, recipe; then for each copy open or renew, and as in a walk
  *	walk      probe, open; for each thread step, owns and frames, then thread, wait and request; then
  *	          goroutines, and goroutine for each, with step, owns and frames; tasks, and task for
- *	          each; task_waits, and task_wait for each; identify
+ *	          each; task_waits, and task_wait for each; identify; resource
  *	output    names, inlined, explain, explain_frame
  *	end       close
  *
@@ -218,6 +218,9 @@ struct sw_runtime_ops {
 	 * only with sw_snapshot_options.args, and asked for only with sw_walk_options.args.
 	 */
 	bool (*request)(void *state, const struct sw_thread *thread, struct sw_served *ret);
+
+	/* Optional. What the process publishes of itself; the state's. */
+	const struct sw_resource *(*resource)(void *state);
 
 	/* Optional. As in sw_unwinder_ops: the runtime with its version, and why it is not read, or
 	 * not in whole. */

@@ -16,6 +16,7 @@
 #include "runtimes/hotspot/runtime.h"
 #include "runtimes/known/runtime.h"
 #include "runtimes/v8/runtime.h"
+#include "runtimes/otel/runtime.h"
 #include "runtimes/php/runtime.h"
 #include "runtimes/ruby/runtime.h"
 #include "runtimes/wine/runtime.h"
@@ -24,9 +25,9 @@
 /* The first that knows something of a thread tells it: .NET before Wine, which runs it. The last one:
  * what nobody before it identifies. */
 static const struct sw_runtime_ops *const runtimes[] = {
-	&sw_runtime_clr,  &sw_runtime_wine,  &sw_runtime_hotspot, &sw_runtime_cpython,
-	&sw_runtime_go,   &sw_runtime_v8,    &sw_runtime_php,     &sw_runtime_ruby,
-	&sw_runtime_beam, &sw_runtime_known, /* what nobody before it identifies */
+	&sw_runtime_clr,  &sw_runtime_wine, &sw_runtime_hotspot, &sw_runtime_cpython,
+	&sw_runtime_go,   &sw_runtime_v8,   &sw_runtime_php,     &sw_runtime_ruby,
+	&sw_runtime_beam, &sw_runtime_otel, &sw_runtime_known, /* what nobody before it identifies */
 };
 
 static const struct sw_unwinder_ops *const unwinders[] = {

@@ -60,6 +60,18 @@ int sw_walks_identify(struct sw_walks *walks, struct sw_error *err)
 	return 0;
 }
 
+static void resource_find(struct sw_walks *walks)
+{
+	const struct sw_active_list *active = &walks->priv->active;
+	for (size_t i = 0; i < active->n; i++) {
+		const struct sw_active *a = &active->all[i];
+		if (a->runtime == NULL || a->runtime->resource == NULL)
+			continue;
+		walks->resource = *a->runtime->resource(a->state);
+		return;
+	}
+}
+
 int sw_walks_create(const struct sw_snapshot *snap, const struct sw_tables *tables,
 		    struct sw_walks **ret, struct sw_error *err)
 {
@@ -75,6 +87,7 @@ int sw_walks_create(const struct sw_snapshot *snap, const struct sw_tables *tabl
 	int r = sw_active_attach(snap, tables, &walks->priv->active, err);
 	if (r < 0)
 		return r;
+	resource_find(walks);
 	*ret = sw_take_ptr(walks);
 	return 0;
 }

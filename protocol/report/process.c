@@ -67,6 +67,19 @@ static void process_fill(struct sw_report_builder *b)
 	report->process.container = copy_part(b, sw_cgroup_container(report->process.cgroup));
 }
 
+static void resource_fill(struct sw_report_builder *b)
+{
+	const struct sw_resource *from = &b->walks->resource;
+	struct sw_attribute *to = sw_report_calloc(b, from->n_attributes, sizeof(*to));
+	if (to == NULL)
+		return;
+	for (size_t i = 0; i < from->n_attributes; i++)
+		to[i] = (struct sw_attribute){sw_report_copy(b, from->attributes[i].key),
+					      sw_report_copy(b, from->attributes[i].value)};
+	b->report->process.resource = to;
+	b->report->process.n_resource = from->n_attributes;
+}
+
 static const struct sw_report_virtual_threads *
 virtual_threads(struct sw_report_builder *b, const struct sw_virtual_threads *from)
 {
@@ -154,6 +167,7 @@ void sw_report_build_process(struct sw_report_builder *b, const struct sw_report
 	b->report->reason = sw_report_copy(b, options->reason);
 	host_fill(b);
 	process_fill(b);
+	resource_fill(b);
 	runtimes_fill(b);
 	timings_fill(b, options->begin_ns);
 }

@@ -211,6 +211,15 @@ struct sw_runtime {
 
 /** Walks of one snapshot: one for each captured thread, in the snapshot's order; then one for each
  * goroutine and each task that no thread runs, or that runs within another one. */
+/** What a process publishes of itself: OpenTelemetry's OTEP 4719. */
+struct sw_attribute {
+	const char *key, *value;
+};
+struct sw_resource {
+	const struct sw_attribute *attributes; /* each key once */
+	size_t n_attributes;
+};
+
 struct sw_walks {
 	const struct sw_snapshot *snap; /* borrowed */
 	struct sw_walk *walks;
@@ -219,6 +228,7 @@ struct sw_walks {
 	size_t n_runtimes;
 	int64_t walk_ns;
 	size_t live_reads;
+	struct sw_resource resource; /* the walks'; empty: it publishes none */
 	const char *goroutines_why; /* why not all are here that were asked for, in words; NULL */
 	const char *tasks_why;      /* likewise */
 	const char *awaits_why;     /* likewise */

@@ -227,6 +227,18 @@ static void add_limits(struct element *e, const struct sw_process_limits *limits
 		json_object_put(element_end(&inner));
 }
 
+/* Keys are of ASCII, and come once: sw_otel_payload_parse(). */
+static void add_resource(struct element *e, const struct sw_report *r)
+{
+	struct element inner = element_begin();
+	for (size_t i = 0; i < r->process.n_resource; i++)
+		add_string(&inner, r->process.resource[i].key, r->process.resource[i].value);
+	if (r->process.n_resource > 0)
+		add(e, "resource", element_end(&inner));
+	else
+		json_object_put(element_end(&inner));
+}
+
 static struct json_object *process_object(const struct sw_report *r)
 {
 	struct element e = element_begin();
@@ -244,6 +256,7 @@ static struct json_object *process_object(const struct sw_report *r)
 	add(&e, "registries", registries_array(r));
 	add_crash(&e, r->process.crash);
 	add_limits(&e, &r->process.limits);
+	add_resource(&e, r);
 	return element_end(&e);
 }
 

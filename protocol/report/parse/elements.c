@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+enum { RESOURCE_MAX = 64 };
+
 /* The name of a Debian package (Debian Policy, 5.6.1), which becomes a word of a command that is recommended. Anything else
  * in a file that came from anywhere is none. */
 static const char *package_or_null(struct sw_report_parser *p, const char *member)
@@ -33,6 +35,15 @@ void sw_parse_module(struct sw_report_parser *p, size_t index)
 		.deleted = sw_parse_flag(p, "deleted"),
 		.debug_package = package_or_null(p, "debug_package"),
 	};
+}
+
+/* The name of an attribute: ASCII without blanks. */
+static bool is_key(const char *s)
+{
+	size_t i = 0;
+	while (s[i] > ' ' && s[i] < 0x7f)
+		i++;
+	return i > 0 && s[i] == '\0';
 }
 
 /* An object within the element that is read becomes what is read. */
@@ -208,6 +219,31 @@ void sw_parse_limits(struct sw_report_parser *p)
 	const struct sw_process_limits *got = read_object(p, &limits);
 	if (got != NULL)
 		p->report->process.limits = *got;
+}
+
+void sw_parse_resource(struct sw_report_parser *p)
+{
+	const struct sw_json *from = sw_json_member(p->from, "resource");
+	if (from == NULL || from->type == SW_JSON_NULL)
+		return;
+	if (from->type != SW_JSON_OBJECT || from->n > RESOURCE_MAX) {
+		sw_parse_fail(p, "resource");
+		return;
+	}
+	struct sw_attribute *to = sw_parse_calloc(p, from->n, sizeof(*to));
+	const struct sw_json *around = into(p, from, "resource");
+	const struct sw_json *member = from + 1;
+	for (uint32_t i = 0; to != NULL && i < from->n; i++, member += member->span) {
+		const char *key = sw_arena_strdup(p->arena, member->name);
+		if (key == NULL)
+			sw_parse_fail_nomem(p);
+		else if (!is_key(key))
+			sw_parse_fail(p, "resource");
+		to[i] = (struct sw_attribute){key, sw_parse_string(p, member->name)};
+	}
+	(void) into(p, around, "dump");
+	p->report->process.resource = to;
+	p->report->process.n_resource = to != NULL ? from->n : 0;
 }
 
 static void read_managed(struct sw_report_parser *p, void *to)

@@ -6,6 +6,7 @@
 
 /* From p->from, the dump's process. */
 void sw_parse_crash(struct sw_report_parser *p);
+void sw_parse_resource(struct sw_report_parser *p);
 void sw_parse_limits(struct sw_report_parser *p);
 void sw_parse_runtimes(struct sw_report_parser *p);
 /* From p->from, the dump: what tasks wait for. */

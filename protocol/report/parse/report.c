@@ -120,6 +120,7 @@ static void read_process(struct sw_report_parser *p)
 	sw_parse_runtimes(p);
 	sw_parse_crash(p);
 	sw_parse_limits(p);
+	sw_parse_resource(p);
 	leave(p, around);
 }
 

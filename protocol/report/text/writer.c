@@ -40,6 +40,33 @@ static void put_uptime(struct sw_text_writer *w, int64_t uptime_ms)
 		sw_put(w, ", up %lld s", seconds);
 }
 
+static const char *resource_find(const struct sw_report *r, const char *key)
+{
+	for (size_t i = 0; i < r->process.n_resource; i++)
+		if (strcmp(r->process.resource[i].key, key) == 0)
+			return r->process.resource[i].value;
+	return NULL;
+}
+
+/* The service that the process says it is: semantic conventions of OpenTelemetry 1.37. */
+static void put_service(struct sw_text_writer *w)
+{
+	static const struct {
+		const char *key, *word;
+	} shown[] = {
+		{"service.name", ", service "},
+		{"service.version", " "},
+		{"k8s.pod.name", ", pod "},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(shown); i++) {
+		const char *value = resource_find(w->report, shown[i].key);
+		if (value == NULL || value[0] == '\0')
+			continue;
+		sw_put(w, "%s", shown[i].word);
+		sw_put_foreign(w, value);
+	}
+}
+
 static void put_owner(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
@@ -50,6 +77,7 @@ static void put_owner(struct sw_text_writer *w)
 	}
 	if (r->process.container != NULL)
 		sw_put(w, ", container %.12s", r->process.container);
+	put_service(w);
 	if (r->process.uptime_ms >= 0)
 		put_uptime(w, r->process.uptime_ms);
 	sw_put(w, "\n");

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_OTEL_RUNTIME_H
+#define SW_OTEL_RUNTIME_H
+
+#include "unwind/runtime.h"
+
+/* What programs publish of themselves for OpenTelemetry, whatever runs them. It has no frames. */
+extern const struct sw_runtime_ops sw_runtime_otel;
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The context of a process, whose bytes anybody wrote. */
+#include "runtimes/otel/process.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void expect(bool right)
+{
+	if (!right)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct sw_arena arena = {0};
+	struct sw_otel_process p;
+	expect(sw_otel_payload_parse((struct sw_bytes){data, size}, &arena, &p) == 0);
+	expect(p.resource.n_attributes <= SW_OTEL_ATTRIBUTES_MAX && p.n_keys <= SW_OTEL_KEYS_MAX);
+	for (size_t i = 0; i < p.resource.n_attributes; i++) {
+		const struct sw_attribute *a = &p.resource.attributes[i];
+		expect(a->key[0] != '\0' && strlen(a->key) <= SW_OTEL_KEY_MAX &&
+		       strlen(a->value) <= SW_OTEL_VALUE_MAX);
+		for (size_t k = 0; k < i; k++)
+			expect(strcmp(p.resource.attributes[k].key, a->key) != 0);
+	}
+	for (size_t i = 0; i < p.n_keys; i++)
+		expect(p.keys[i] == NULL || strlen(p.keys[i]) <= SW_OTEL_KEY_MAX);
+	sw_arena_deinit(&arena);
+	return 0;
+}
