@@ -16,6 +16,7 @@ int sw_borrowed_create(const struct sw_snapshot *base, struct sw_snapshot **ret,
 	snap->live = true;
 	snap->priv->found = base->priv->found;
 	snap->priv->pages = base->priv->pages;
+	snap->priv->base = base;
 	snap->priv->live_dead = true; /* it runs on: what is read later is of another time */
 	*ret = snap;
 	return 0;

@@ -36,10 +36,12 @@ struct sw_snapshot_priv {
 	bool args;             /* likewise */
 	bool hooks_torn;       /* threads ran while hooks copied, in the last window, too */
 	bool try_later;        /* a hook could not copy what it is for, but may in a moment */
-	bool live_dead;        /* a live read failed because the process is gone: ask no more */
-	bool borrowed;         /* found, and what pages have, are another snapshot's */
-	bool native_only;      /* known from before, by the same maps: no runtime, no made code */
-	bool lacks_runtime;    /* native_only, and there is a runtime: its frames are missing */
+	/* The snapshot whose maps this one borrows, through which what does not change is read; NULL: its own. Borrowed. */
+	const struct sw_snapshot *base;
+	bool live_dead;     /* a live read failed because the process is gone: ask no more */
+	bool borrowed;      /* found, and what pages have, are another snapshot's */
+	bool native_only;   /* known from before, by the same maps: no runtime, no made code */
+	bool lacks_runtime; /* native_only, and there is a runtime: its frames are missing */
 	/* Threads have copies by a recipe (sw_thread.copy): these alone are of one instant. What is read later has to
 	 * be constant. */
 	bool by_copies;

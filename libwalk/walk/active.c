@@ -145,8 +145,9 @@ int sw_active_attach(const struct sw_snapshot *snap, const struct sw_tables *tab
 			list->all[i].kept = true;
 		return 0;
 	}
-	for (size_t i = 0; r == 0 && i < all->n_runtimes && !snap->priv->native_only; i++)
-		r = runtime_attach(snap, all->runtimes[i], list, &absent, err);
+	for (size_t i = 0; r == 0 && i < all->n_runtimes; i++)
+		if (!snap->priv->native_only || all->runtimes[i]->resource != NULL)
+			r = runtime_attach(snap, all->runtimes[i], list, &absent, err);
 	for (size_t i = 0; r == 0 && i < all->n_unwinders; i++)
 		r = unwinder_attach(snap, all->unwinders[i], list, err);
 	if (r == 0 && snap->priv->kept != NULL && !absent)

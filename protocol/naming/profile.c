@@ -255,6 +255,18 @@ static void processes_put(struct naming *n)
 	}
 }
 
+static void attributes_put(struct naming *n)
+{
+	for (size_t i = 0; i < n->from->attributes.n && !n->failed; i++) {
+		struct sw_profile_attribute attribute = *sw_profile_attribute_at(n->from, i);
+		uint32_t index = 0;
+		attribute.key = string_put(n, attribute.key);
+		attribute.value = string_put(n, attribute.value);
+		if (attribute.key != NO_SPACE && attribute.value != NO_SPACE)
+			n->failed |= sw_profile_attribute_find(n->to, &attribute, &index) < 0;
+	}
+}
+
 static void threads_put(struct naming *n)
 {
 	for (size_t i = 0; i < n->from->threads.n && !n->failed; i++) {
@@ -303,6 +315,7 @@ static void tables_put(struct naming *n)
 	n->to->kernel = string_put(n, from->kernel);
 	n->to->ended_early = string_put(n, from->ended_early);
 	processes_put(n);
+	attributes_put(n);
 	threads_put(n);
 	rows_put(n);
 }

@@ -287,6 +287,25 @@ static int add_thread(struct adding *a, const struct sw_report_thread *t,
 	return 0;
 }
 
+static int add_resource(struct adding *a, const struct sw_profile_process *process, bool grow)
+{
+	const struct sw_report *report = a->report;
+	struct sw_profile *p = a->profile;
+	struct sw_profile_attribute attribute = {.pid = process->pid,
+						 .generation = process->generation};
+	uint32_t index;
+	int r = 0;
+	for (size_t i = 0; r >= 0 && i < report->process.n_resource; i++) {
+		const struct sw_attribute *from = &report->process.resource[i];
+		r = sw_profile_string_find(p, from->key, grow, &attribute.key);
+		if (r > 0)
+			r = sw_profile_string_find(p, from->value, grow, &attribute.value);
+		if (r > 0)
+			r = sw_profile_attribute_find(p, &attribute, &index);
+	}
+	return r;
+}
+
 static int add_process(struct adding *a)
 {
 	const struct sw_report *report = a->report;
@@ -305,6 +324,8 @@ static int add_process(struct adding *a)
 	if (r > 0)
 		r = sw_profile_process_add(p, &process, &index);
 	a->generation = process.generation;
+	if (r > 0)
+		r = add_resource(a, &process, grow);
 	if (r >= 0)
 		r = sw_profile_string_find(p, report->host_name, grow, &p->host);
 	if (r >= 0)

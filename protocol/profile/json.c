@@ -49,6 +49,23 @@ static void put_head(struct sw_text *text, const struct sw_profile *p)
 		put_string(text, p, "ended_early", p->ended_early);
 }
 
+static void put_resource(struct sw_text *text, const struct sw_profile *p,
+			 const struct sw_profile_process *process)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < p->attributes.n; i++) {
+		const struct sw_profile_attribute *a = sw_profile_attribute_at(p, i);
+		if (!sw_profile_attribute_is_of(a, process))
+			continue;
+		put(text, n++ == 0 ? ",\"resource\":{" : ",");
+		sw_put_json(text, sw_profile_text_of(p, a->key));
+		put(text, ":");
+		sw_put_json(text, sw_profile_text_of(p, a->value));
+	}
+	if (n > 0)
+		put(text, "}");
+}
+
 static void put_processes(struct sw_text *text, const struct sw_profile *p)
 {
 	put(text, ",\"processes\":[");
@@ -59,6 +76,7 @@ static void put_processes(struct sw_text *text, const struct sw_profile *p)
 		put_known(text, p, "exe", process->exe);
 		put_known(text, p, "unit", process->unit);
 		put_known(text, p, "container", process->container);
+		put_resource(text, p, process);
 		put(text, "}");
 	}
 	put(text, "],\"threads\":[");

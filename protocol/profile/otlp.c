@@ -213,11 +213,40 @@ static void put_profile(struct writer *w, struct sw_text *scope,
 	sw_text_deinit(&profile);
 }
 
+/* Whether a resource has the key without the process's help: each key comes once. */
+static bool is_own(const struct sw_profile_process *process, const char *key)
+{
+	static const char *const own[] = {"process.pid", "process.executable.name",
+					  "process.executable.path", "host.name"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(own); i++)
+		if (strcmp(own[i], key) == 0)
+			return true;
+	return (strcmp(key, "container.id") == 0 && process->container != 0) ||
+	       (strcmp(key, "snapwalk.unit") == 0 && process->unit != 0);
+}
+
+/* What the process publishes of itself. Returns whether the name of its service is among it. */
+static bool put_published(struct writer *w, const struct sw_profile_process *process)
+{
+	bool has_name = false;
+	for (size_t i = 0; i < w->p->attributes.n; i++) {
+		const struct sw_profile_attribute *a = sw_profile_attribute_at(w->p, i);
+		const char *key = sw_profile_text_of(w->p, a->key);
+		const char *value = sw_profile_text_of(w->p, a->value);
+		if (!sw_profile_attribute_is_of(a, process) || is_own(process, key))
+			continue;
+		put_resource_text(w, key, value);
+		has_name |= strcmp(key, "service.name") == 0 && value[0] != '\0';
+	}
+	return has_name;
+}
+
 static void put_resource(struct writer *w, const struct sw_profile_process *process)
 {
 	struct sw_text resource = {0}, scope = {0};
 	const char *comm = sw_profile_text_of(w->p, process->comm);
-	put_resource_text(w, "service.name", comm);
+	if (!put_published(w, process))
+		put_resource_text(w, "service.name", comm);
 	if (process->pid != 0)
 		put_resource_number(w, "process.pid", process->pid);
 	put_resource_text(w, "process.executable.name", comm);

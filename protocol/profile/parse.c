@@ -138,6 +138,33 @@ static uint32_t generation_next(const struct parser *p, const struct sw_profile_
 	return thread.generation;
 }
 
+/* Attributes that find no space are left out. */
+static void read_resource(struct parser *p, const struct sw_profile_process *process)
+{
+	const struct sw_json *object = sw_json_member(p->from, "resource"), *from = p->from;
+	if (object == NULL || object->type == SW_JSON_NULL)
+		return;
+	if (object->type != SW_JSON_OBJECT) {
+		fail(p, "resource");
+		return;
+	}
+	const struct sw_json *member = object + 1;
+	p->from = object;
+	for (uint32_t i = 0; p->status == 0 && i < object->n; i++, member += member->span) {
+		struct sw_profile_attribute attribute = {.pid = process->pid,
+							 .generation = process->generation,
+							 .value = get_string(p, member->name)};
+		uint32_t index = 0;
+		int r = sw_profile_string_find(p->profile, member->name,
+					       sw_profile_has_space(p->profile), &attribute.key);
+		if (r > 0 && attribute.value != NO_SPACE)
+			r = sw_profile_attribute_find(p->profile, &attribute, &index);
+		if (r < 0 && p->status == 0)
+			p->status = sw_fail_nomem(p->err);
+	}
+	p->from = from;
+}
+
 static uint32_t read_process(struct parser *p)
 {
 	struct sw_profile_process process = {.pid = get_u32(p, "pid"),
@@ -150,6 +177,7 @@ static uint32_t read_process(struct parser *p)
 	    process.unit == NO_SPACE || process.container == NO_SPACE)
 		return NO_SPACE;
 	process.generation = generation_next(p, &process);
+	read_resource(p, &process);
 	int r = sw_profile_process_find(p->profile, &process, &index);
 	return made(p, r, index);
 }

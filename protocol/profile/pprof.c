@@ -4,6 +4,7 @@
  * they wait for, and unit and container of the process. Locations have the address that they had in the first process; mappings have
  * build-ids, so that names can also come later.
  */
+#include "cleanup.h"
 #include "profile/frame_name.h"
 #include "profile/locations.h"
 #include "profile/pool.h"
@@ -96,7 +97,26 @@ static void put_number_label(struct writer *w, const char *key, uint64_t value)
 	sw_proto_message(&w->message, SAMPLE_LABEL, &w->part);
 }
 
-/* The unit and the container of the process. */
+/* The attributes of a process's resource by which people look for a service; others would only make each sample longer. */
+static void put_service(struct writer *w, const struct sw_profile_process *process)
+{
+	static const char *const keys[] = {"service.name",
+					   "service.version",
+					   "service.namespace",
+					   "service.instance.id",
+					   "k8s.pod.name",
+					   "k8s.namespace.name",
+					   "deployment.environment.name"};
+	for (size_t i = 0; i < w->p->attributes.n; i++) {
+		const struct sw_profile_attribute *a = sw_profile_attribute_at(w->p, i);
+		for (size_t k = 0;
+		     sw_profile_attribute_is_of(a, process) && k < SW_ARRAY_SIZE(keys); k++)
+			if (strcmp(sw_profile_text_of(w->p, a->key), keys[k]) == 0)
+				put_label(w, keys[k], sw_profile_text_of(w->p, a->value));
+	}
+}
+
+/* The unit, the container and the service of the process. */
 static void put_owner(struct writer *w, const struct sw_profile_thread *thread)
 {
 	const struct sw_profile_process *process = sw_profile_process_of(w->p, thread);
@@ -104,6 +124,7 @@ static void put_owner(struct writer *w, const struct sw_profile_thread *thread)
 		return;
 	put_label(w, "unit", sw_profile_text_of(w->p, process->unit));
 	put_label(w, "container", sw_profile_text_of(w->p, process->container));
+	put_service(w, process);
 }
 
 /* Puts the labels of a row. A row that was added up over threads has none of a thread. */

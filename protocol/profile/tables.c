@@ -212,6 +212,22 @@ bool sw_profile_process_index(const struct sw_profile *p, const struct sw_profil
 	return table_find(&p->processes, p->seed, &key, &slot, ret);
 }
 
+bool sw_profile_attribute_is_of(const struct sw_profile_attribute *attribute,
+				const struct sw_profile_process *process)
+{
+	return attribute->pid == process->pid && attribute->generation == process->generation;
+}
+
+int sw_profile_attribute_find(struct sw_profile *p, const struct sw_profile_attribute *attribute,
+			      uint32_t *ret)
+{
+	int r = sw_profile_table_find(&p->attributes, p->seed, attribute,
+				      p->attributes.n < SW_PROFILE_ATTRIBUTES_MAX, ret);
+	if (r > 0)
+		((struct sw_profile_attribute *) p->attributes.items)[*ret] = *attribute;
+	return r;
+}
+
 int sw_profile_thread_find(struct sw_profile *p, const struct sw_profile_thread *thread, bool grow,
 			   uint32_t *ret)
 {
@@ -301,6 +317,7 @@ int sw_profile_create(const struct sw_profile_limits *limits, struct sw_profile 
 		.frames = TABLE(frame, sizeof(struct sw_profile_frame)),
 		.nodes = TABLE(node, sizeof(struct sw_profile_node)),
 		.processes = TABLE(process, offsetof(struct sw_profile_process, comm)),
+		.attributes = TABLE(attribute, offsetof(struct sw_profile_attribute, value)),
 		.threads = TABLE(thread, offsetof(struct sw_profile_thread, name)),
 		.rows = TABLE(row, offsetof(struct sw_profile_row, count)),
 		.seed = random_seed(),
@@ -319,8 +336,8 @@ void sw_profile_destroy(struct sw_profile *p)
 	if (p == NULL)
 		return;
 	struct sw_profile_table *const tables[] = {&p->strings, &p->modules,   &p->frames,
-						   &p->nodes,   &p->processes, &p->threads,
-						   &p->rows};
+						   &p->nodes,   &p->processes, &p->attributes,
+						   &p->threads, &p->rows};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(tables); i++)
 		table_deinit(tables[i]);
 	sw_arena_deinit(&p->arena);

@@ -49,6 +49,12 @@ struct sw_profile_process {
 	uint64_t starttime;                  /* in clock ticks: proc(5); 0: not known */
 };
 
+/* What a process publishes of itself. */
+struct sw_profile_attribute {
+	uint32_t pid, generation; /* of the process */
+	uint32_t key, value;      /* strings; the value is no part of the key */
+};
+
 struct sw_profile_thread {
 	uint32_t pid, generation; /* of its process */
 	uint32_t tid;             /* 0: all of this name that found no space of their own */
@@ -72,7 +78,8 @@ struct sw_profile_table {
 
 struct sw_profile {
 	struct sw_arena arena; /* strings */
-	struct sw_profile_table strings, modules, frames, nodes, processes, threads, rows;
+	struct sw_profile_table strings, modules, frames, nodes, processes, attributes, threads,
+		rows;
 	uint8_t *is_stack; /* owned; of each node: a stack ends here */
 	size_t is_stack_capacity;
 	struct sw_profile_limits limits;
@@ -87,6 +94,7 @@ struct sw_profile {
 enum {
 	SW_PROFILE_NAME_BYTES_MAX = 4096, /* longer names are cut, with … */
 	SW_PROFILE_PROCESSES_MAX = 4096,
+	SW_PROFILE_ATTRIBUTES_MAX = 1 << 16,
 	SW_PROFILE_MODULES_MAX = 1 << 16,
 	SW_PROFILE_DEPTH_MAX =
 		4096, /* of a stack, its mark apart: the outermost frames are left out */
@@ -114,6 +122,7 @@ SW_PROFILE_GETTER(module, modules);
 SW_PROFILE_GETTER(frame, frames);
 SW_PROFILE_GETTER(node, nodes);
 SW_PROFILE_GETTER(process, processes);
+SW_PROFILE_GETTER(attribute, attributes);
 SW_PROFILE_GETTER(thread, threads);
 SW_PROFILE_GETTER(row, rows);
 
@@ -139,6 +148,11 @@ int sw_profile_process_find(struct sw_profile *p, const struct sw_profile_proces
 int sw_profile_process_add(struct sw_profile *p, struct sw_profile_process *process, uint32_t *ret);
 /* The process of a thread. False: there were too many. */
 bool sw_profile_process_index(const struct sw_profile *p, const struct sw_profile_thread *thread,
+			      uint32_t *ret);
+bool sw_profile_attribute_is_of(const struct sw_profile_attribute *attribute,
+				const struct sw_profile_process *process);
+/* The last value of a key is the one that stays. */
+int sw_profile_attribute_find(struct sw_profile *p, const struct sw_profile_attribute *attribute,
 			      uint32_t *ret);
 int sw_profile_thread_find(struct sw_profile *p, const struct sw_profile_thread *thread, bool grow,
 			   uint32_t *ret);

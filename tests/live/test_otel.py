@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 5s
 """What programs publish for OpenTelemetry: the resource of a process (OTEP 4719)."""
+import gzip
 import json
 import os
 import tempfile
@@ -48,6 +49,33 @@ def kept(tap):
         tap.equal(made["process"].get("resource"), RESOURCE, "a recorded snapshot has the resource")
 
 
+def profiles(tap):
+    """The resource in profiles: our own, pprof's labels, OpenTelemetry's resource, in each of which a key is once."""
+    with tempfile.TemporaryDirectory() as directory, Target("spans") as target:
+        made = os.path.join(directory, "made")
+        for form in ("json", "pprof", "otlp"):
+            snapwalk("sample", target.pid, "--mode", "wall", "--duration", "1", "--format", form, "-o",
+                     f"{made}.{form}")
+        with open(f"{made}.json") as file:
+            profile = json.load(file)
+        want = {**RESOURCE, "bad": profile["processes"][0].get("resource", {}).get("bad")}
+        tap.equal(profile["processes"][0].get("resource"), want, "a profile has the resource")
+        with open(f"{made}.pprof", "rb") as file:
+            labels = gzip.decompress(file.read())
+        tap.check(b"service.name" in labels and b"checkout-7d9f" in labels and b"break" not in labels,
+                  "pprof: labels of the service, and no others", labels[-600:])
+        with open(f"{made}.otlp", "rb") as file:
+            data = file.read()
+        tap.equal([(data.count(key), value in data) for key, value in
+                   ((b"service.name", b"checkout"), (b"k8s.pod.name", b"checkout-7d9f"), (b"process.pid", b"spans"))],
+                  [(1, True)] * 3, "OTLP: what the process publishes is in its resource, each key once")
+        tap.equal(data.count(b"4242"), 0, "OTLP: a process cannot say that it is another one")
+        again = os.path.join(directory, "again.json")
+        snapwalk("symbolize", f"{made}.json", "-o", again)
+        with open(again) as file:
+            tap.equal(json.load(file)["processes"][0].get("resource"), want, "symbolize keeps the resource")
+
+
 def none(tap):
     for kind, what in (("broken", "a context that is being written"), ("huge", "a context of 4 GiB")):
         with Target("spans", kind) as target:
@@ -61,6 +89,7 @@ def main():
     tap.guard(resource, "memfd")
     tap.guard(resource, "anon")
     tap.guard(kept)
+    tap.guard(profiles)
     tap.guard(none)
     tap.done()
 

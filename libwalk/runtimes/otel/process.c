@@ -238,6 +238,9 @@ static bool header_parse(const uint8_t *data, struct header *ret)
 static bool payload_read(const struct sw_snapshot *snap, const struct sw_map *map, uint8_t *payload,
 			 size_t *ret_size)
 {
+	/* Samples of a series never read what may have gone on since; this is checked by itself. */
+	if (snap->priv->base != NULL)
+		snap = snap->priv->base;
 	struct sw_snapshot_memory memory = {.snap = snap};
 	struct sw_memory m = sw_snapshot_memory(&memory);
 	uint8_t before[HEADER_BYTES], after[HEADER_BYTES];
