@@ -91,6 +91,7 @@ libwalk/process/proc.c		proc	openat
 libwalk/process/target.c	known	access open openat
 libwalk/process/thread_ends.c	proc	openat
 libwalk/sample/sampler.c	proc	faccessat
+libwalk/saved/minidump_images.c	own	opendir stat
 libwalk/saved/core_open.c	own	open
 libwalk/saved/fixture_files.c	own	openat
 libwalk/saved/fixture_records.c	own	openat

@@ -35,8 +35,11 @@ const struct sw_option sw_option_table[] = {
 	{"unit", 0, "U", SELECTS, "processes of this systemd unit", sw_set_unit, true},
 	{"cgroup", 0, "PATH", SELECTS, "processes in this cgroup or below", sw_set_cgroup, true},
 	{"container", 0, "ID", SELECTS, "processes of this container", sw_set_container, true},
-	{"core", 0, "FILE", OFFLINE, "an ELF core file", sw_set_core, true},
+	{"core", 0, "FILE", OFFLINE, "an ELF core file, or a minidump of Windows", sw_set_core,
+	 true},
 	{"exe", 0, "FILE", OFFLINE, "the program of --core, when it moved", sw_set_exe, true},
+	{"images", 0, "DIR", OFFLINE, "images of --core, where it is a minidump without them",
+	 sw_set_images, true},
 	{"fixture", 0, "DIR", OFFLINE, "a snapshot made by record or dump --keep", sw_set_fixture,
 	 true},
 

@@ -4,6 +4,7 @@
 #include "common/option_values.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool add_want(struct sw_options *o, enum sw_want_kind kind, const char *value,
@@ -65,5 +66,17 @@ bool sw_set_exe(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	(void) usage;
 	o->exe = value;
+	return true;
+}
+
+bool sw_set_images(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	if (value[0] == '\0')
+		return sw_usage_fail(usage, "give a directory", "the value is empty");
+	const char **grown = reallocarray(o->images, o->n_images + 1, sizeof(*grown));
+	if (grown == NULL)
+		return sw_usage_fail(usage, "free some memory", "out of memory");
+	o->images = grown;
+	o->images[o->n_images++] = value;
 	return true;
 }

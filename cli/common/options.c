@@ -722,6 +722,7 @@ void sw_options_deinit(struct sw_options *options)
 	free(options->wants);
 	free(options->words);
 	free(options->from);
+	free(options->images);
 	free(options->tids);
 	free(options->event_module);
 	sw_pair_list_destroy(options->pairs);

@@ -88,8 +88,10 @@ struct sw_options {
 		program; /* borrowed from argv: what stands behind --, with its arguments; NULL: nothing */
 	const struct sw_inherited *inherited; /* borrowed: for a program that is started */
 	const char *exe;                      /* --exe, NULL: not given */
-	const char *output;                   /* NULL: standard output */
-	const char *keep; /* dump, record: the directory for the snapshot; NULL: it is not kept */
+	const char **images;                  /* --images; owned array */
+	size_t n_images;
+	const char *output; /* NULL: standard output */
+	const char *keep;   /* dump, record: the directory for the snapshot; NULL: it is not kept */
 	const char *modules_store; /* with keep; NULL: not given */
 	struct sw_keeper *keeper;  /* borrowed; of a command with keep */
 	const char *address;       /* explain: the last word */

@@ -52,7 +52,10 @@ int sw_obtain(struct sw_session *session, const struct sw_subject *subject,
 	      struct sw_pipeline *ret, struct sw_error *err)
 {
 	sw_cleanup(sw_target_close_p) struct sw_target *target = NULL;
-	struct sw_origin origin = {.path = subject->path, .exe_path = options->exe};
+	struct sw_origin origin = {.path = subject->path,
+				   .core = {.exe_path = options->exe,
+					    .images = options->images,
+					    .n_images = options->n_images}};
 	*ret = (struct sw_pipeline){0};
 	if (subject->kind == SW_WANT_CORE)
 		origin.kind = SW_FROM_CORE;

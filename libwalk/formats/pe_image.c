@@ -205,7 +205,7 @@ static void guid_print_order(const uint8_t guid[GUID_BYTES], uint8_t to[GUID_BYT
 }
 
 /* LLVM 17 llvm/include/llvm/DebugInfo/CodeView/CVDebugRecord.h, PDB70DebugInfo. */
-static size_t rsds_parse(struct sw_bytes record, uint8_t id[SW_BUILD_ID_MAX])
+size_t sw_pe_codeview_id(struct sw_bytes record, uint8_t id[SW_BUILD_ID_MAX])
 {
 	if (!sw_bytes_has(record, 0, RSDS_BYTES) || memcmp(record.data, "RSDS", 4) != 0)
 		return 0;
@@ -231,23 +231,28 @@ static size_t codeview_find(const struct sw_pe_image *image, struct sw_bytes fil
 		    !sw_bytes_sub(file, u32_at(entries, at + 24), u32_at(entries, at + 16),
 				  &record))
 			continue;
-		size_t bytes = rsds_parse(record, id);
+		size_t bytes = sw_pe_codeview_id(record, id);
 		if (bytes > 0)
 			return bytes;
 	}
 	return 0;
 }
 
+size_t sw_pe_time_id(uint32_t timestamp, uint32_t image_bytes, uint32_t checksum,
+		     uint8_t id[SW_BUILD_ID_MAX])
+{
+	if (timestamp == 0 && checksum == 0)
+		return 0;
+	put_u32_be(id, timestamp);
+	put_u32_be(id + 4, image_bytes);
+	put_u32_be(id + 8, checksum);
+	return 12;
+}
+
 size_t sw_pe_image_build_id(const struct sw_pe_image *image, struct sw_bytes file,
 			    uint8_t id[SW_BUILD_ID_MAX])
 {
 	size_t bytes = codeview_find(image, file, id);
-	if (bytes > 0)
-		return bytes;
-	if (image->timestamp == 0 && image->checksum == 0)
-		return 0;
-	put_u32_be(id, image->timestamp);
-	put_u32_be(id + 4, image->image_bytes);
-	put_u32_be(id + 8, image->checksum);
-	return 12;
+	return bytes > 0 ? bytes
+			 : sw_pe_time_id(image->timestamp, image->image_bytes, image->checksum, id);
 }

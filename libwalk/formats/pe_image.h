@@ -73,4 +73,9 @@ bool sw_pe_image_file_off(const struct sw_pe_image *image, uint32_t rva, uint32_
 size_t sw_pe_image_build_id(const struct sw_pe_image *image, struct sw_bytes file,
 			    uint8_t id[SW_BUILD_ID_MAX]);
 
+/* The first of those identities by the entry's record ("RSDS"...), and the second one by its three numbers. */
+size_t sw_pe_codeview_id(struct sw_bytes record, uint8_t id[SW_BUILD_ID_MAX]);
+size_t sw_pe_time_id(uint32_t timestamp, uint32_t image_bytes, uint32_t checksum,
+		     uint8_t id[SW_BUILD_ID_MAX]);
+
 #endif

@@ -82,7 +82,9 @@ static void module_init(struct pe_module *m, const struct sw_snapshot *snap,
 	m->end_avma = place->end_avma;
 	m->runs_32bit = sw_known_file_runs_32bit(place->module);
 	if (!sw_pe_image_read(sw_snapshot_memory(&memory), m->base_avma, &image)) {
-		m->problem = "its headers are malformed or not for x86-64";
+		m->problem = sw_module_problem(place->module);
+		if (m->problem == NULL)
+			m->problem = "its headers are malformed or not for x86-64";
 		return;
 	}
 	if (image.machine != SW_PE_MACHINE_X86_64) {
@@ -164,6 +166,15 @@ static enum sw_step fail(struct sw_stepped *ret, enum sw_end end, const char *wh
 	return SW_STEP_FAIL;
 }
 
+/* Small minidumps have no TEB, but each stack to its end. */
+static bool is_stack_end(const struct sw_cursor *cursor, uint64_t sp_avma)
+{
+	enum { TOP_BYTES = 0x40 /* as below the end that a TEB tells */ };
+	const struct sw_thread *t = cursor->thread;
+	return !sw_pe_is_teb(cursor->memory, t->gs_base) && sp_avma <= t->stack_end_avma &&
+	       t->stack_end_avma - sp_avma <= TOP_BYTES;
+}
+
 /* The walker's step for a result of pe/unwind.h. */
 static enum sw_step conclude(enum sw_pe_result result, bool leaf, const struct sw_cursor *cursor,
 			     const struct sw_pe_env *env, const struct pe_memory *m,
@@ -175,7 +186,8 @@ static enum sw_step conclude(enum sw_pe_result result, bool leaf, const struct s
 	if (result != SW_PE_OK)
 		return step;
 	if (ret->regs.pc_avma == 0 &&
-	    sw_pe_is_stack_top(cursor->memory, cursor->thread->gs_base, ret->regs.sp_avma))
+	    (sw_pe_is_stack_top(cursor->memory, cursor->thread->gs_base, ret->regs.sp_avma) ||
+	     is_stack_end(cursor, ret->regs.sp_avma)))
 		return SW_STEP_END;
 	if (m->module->runs_32bit)
 		ret->flags |= SW_FRAME_MAY_MISS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A snapshot from an ELF core file. The file is mapped, not read: stacks and ranges point into it,
+ * A snapshot from an ELF core file, or a minidump. The file is mapped, not read: stacks and ranges point into it,
  * so that a core of many GB costs what is looked at. A core that is cut short while we look at it
  * is the one thing that is not guarded against (SIGBUS).
  */
@@ -14,6 +14,7 @@
 #include "saved/core_notes.h"
 #include "saved/core_open.h"
 #include "saved/crash.h"
+#include "saved/minidump.h"
 #include "errors.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/places.h"
@@ -262,11 +263,8 @@ static int find_loaded(struct reader *r, struct sw_error *err)
 static int read_core(struct reader *r, const char *path, struct sw_error *err)
 {
 	struct sw_snapshot_priv *priv = r->snap->priv;
-	int result = map_file(r, path, err);
-	if (result < 0)
-		return result;
 	struct sw_bytes file = {priv->file, priv->file_bytes};
-	result = sw_core_elf_parse(&priv->arena, file, path, &r->core, err);
+	int result = sw_core_elf_parse(&priv->arena, file, path, &r->core, err);
 	if (result < 0)
 		return result;
 	r->notes.is_32bit = r->core.is_32bit;
@@ -334,26 +332,24 @@ static void runtimes_before(struct sw_snapshot *snap, const struct sw_tables *ta
 	}
 }
 
-int sw_core_snapshot(struct sw_context *ctx, const char *core_path, const char *exe_path,
-		     const struct sw_tables *tables, struct sw_snapshot **ret, struct sw_error *err)
+/* Fills the snapshot from an ELF core file, which is mapped. */
+static int core_fill(struct reader *reader, const char *core_path, struct sw_error *err)
 {
-	sw_cleanup(sw_snapshot_destroy_p) struct sw_snapshot *snap = NULL;
-	int result = sw_snapshot_create(ctx, &snap, err);
-	if (result < 0)
-		return result;
+	struct sw_snapshot *snap = reader->snap;
+	const char *exe_path = reader->exe_path;
 	if (exe_path != NULL) {
 		sw_cleanup(sw_close_p) int fd = sw_core_open_regular(exe_path);
 		if (fd < 0)
 			return sw_fail_errno(err, SW_E_IO, "%s", exe_path);
 	}
-	struct reader r = {.snap = snap, .exe_path = exe_path};
-	result = read_core(&r, core_path, err);
+	int result = read_core(reader, core_path, err);
 	if (result < 0)
 		return result;
-	const struct sw_core_file *program = sw_core_notes_file(&r.notes, r.notes.entry_avma);
+	const struct sw_core_file *program =
+		sw_core_notes_file(&reader->notes, reader->notes.entry_avma);
 	struct sw_core_opener o = {.snap = snap,
-				   .core = &r.core,
-				   .core_mtime_ns = r.mtime_ns,
+				   .core = &reader->core,
+				   .core_mtime_ns = reader->mtime_ns,
 				   .program = program != NULL ? program->path : NULL,
 				   .exe_path = exe_path};
 	struct sw_opener opener = sw_core_opener(&o);
@@ -365,6 +361,27 @@ int sw_core_snapshot(struct sw_context *ctx, const char *core_path, const char *
 		return result;
 	sw_core_crash_access(snap);
 	sw_crash_overflow(snap);
+	return 0;
+}
+
+int sw_core_snapshot(struct sw_context *ctx, const char *core_path,
+		     const struct sw_core_options *options, const struct sw_tables *tables,
+		     struct sw_snapshot **ret, struct sw_error *err)
+{
+	sw_cleanup(sw_snapshot_destroy_p) struct sw_snapshot *snap = NULL;
+	const struct sw_minidump_images images = {options->images, options->n_images};
+	int result = sw_snapshot_create(ctx, &snap, err);
+	if (result < 0)
+		return result;
+	struct reader r = {.snap = snap, .exe_path = options->exe_path};
+	result = map_file(&r, core_path, err);
+	if (result < 0)
+		return result;
+	struct sw_bytes file = {snap->priv->file, snap->priv->file_bytes};
+	result = sw_minidump_is(file) ? sw_minidump_fill(snap, core_path, &images, err)
+				      : core_fill(&r, core_path, err);
+	if (result < 0)
+		return result;
 	runtimes_before(snap, tables);
 	sw_snapshot_warn_limits(snap);
 	*ret = sw_take_ptr(snap);

@@ -4,10 +4,12 @@
 
 #include "unwind/tables.h"
 
-/* sw_snapshot_from_core() for those who unwind by tables: runtimes that are in the process open the files
+#include <snapwalk/capture.h>
+
+/* sw_snapshot_from_dump() for those who unwind by tables: runtimes that are in the process open the files
  * that they need (sw_runtime_ops.before). */
-int sw_core_snapshot(struct sw_context *ctx, const char *core_path, const char *exe_path,
-		     const struct sw_tables *tables, struct sw_snapshot **ret,
-		     struct sw_error *err);
+int sw_core_snapshot(struct sw_context *ctx, const char *core_path,
+		     const struct sw_core_options *options, const struct sw_tables *tables,
+		     struct sw_snapshot **ret, struct sw_error *err);
 
 #endif

@@ -146,6 +146,10 @@ void sw_fixture_save_process(struct sw_fixture_saver *s)
 		       snap->time_ns, t->attach_ns, t->stopped_ns, t->longest_thread_ns, t->copy_ns,
 		       t->take_ns, snap->interrupted_calls);
 	const struct sw_crash *c = &snap->crash;
+	if (c->exception != 0)
+		sw_text_printf(&s->text, "exception %u %d %d 0x%" PRIx64 " %d %d\n", c->exception,
+			       c->tid, c->has_address, c->address_avma, (int) c->access,
+			       c->stack_overflow);
 	if (c->signal != 0)
 		sw_text_printf(&s->text, "crash %d %d %d %d %d 0x%" PRIx64 " %d %d %u\n", c->signal,
 			       c->tid, c->has_code, c->code, c->has_address, c->address_avma,

@@ -16,6 +16,8 @@
  *	time TIME_NS ATTACH_NS STOPPED_NS LONGEST_NS COPY_NS TAKE_NS INTERRUPTED
  *	crash SIGNAL TID HAS_CODE CODE HAS_ADDRESS ADDRESS ACCESS SENDER_PID SENDER_UID
  *					of a core file's process only
+ *	exception CODE TID HAS_ADDRESS ADDRESS ACCESS OVERFLOW
+ *					of a minidump's process only
  *	range START BYTES OFFSET	OFFSET is into memory
  *	thread TID CAPTURED REASON FLAGS STATE SYSCALL INTERRUPTED CPU_NS STOP_NS FS_BASE GS_BASE
  *		STACK_START STACK_END STACK_BYTES OFFSET COMM WCHAN	(in one line)
@@ -106,6 +108,17 @@ static void take_crash(struct sw_fixture_loader *l, struct sw_fixture_line *line
 	c->access = (enum sw_access_kind) sw_fixture_u64(line, SW_ACCESS_EXECUTE);
 	c->sender_pid = (pid_t) sw_fixture_i64(line, 0, INT32_MAX);
 	c->sender_uid = (uid_t) sw_fixture_u64(line, UINT32_MAX);
+}
+
+static void take_exception(struct sw_fixture_loader *l, struct sw_fixture_line *line)
+{
+	struct sw_crash *c = &l->snap->crash;
+	c->exception = (uint32_t) sw_fixture_u64(line, UINT32_MAX);
+	c->tid = (pid_t) sw_fixture_i64(line, 1, INT32_MAX);
+	c->has_address = sw_fixture_u64(line, 1);
+	c->address_avma = sw_fixture_u64(line, UINT64_MAX);
+	c->access = (enum sw_access_kind) sw_fixture_u64(line, SW_ACCESS_EXECUTE);
+	c->stack_overflow = sw_fixture_u64(line, 1);
 }
 
 static void take_arch(struct sw_fixture_loader *l, struct sw_fixture_line *line)
@@ -321,6 +334,7 @@ static const struct sw_fixture_record records[] = {
 	{"process", take_process, SIZE_MAX, 0},
 	{"time", take_time, SIZE_MAX, 0},
 	{"crash", take_crash, SIZE_MAX, 0},
+	{"exception", take_exception, SIZE_MAX, 0},
 	{"range", take_range, offsetof(struct sw_fixture_counts, ranges), RANGES_MAX},
 	{"thread", take_thread, offsetof(struct sw_fixture_counts, threads), THREADS_MAX},
 	{"regs", take_regs, SIZE_MAX, 0},

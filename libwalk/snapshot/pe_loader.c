@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "snapshot/pe_loader.h"
 #include "bytes.h"
+#include "utf16.h"
 
 enum {
 	ENTRY_BYTES = 0x58, /* read of an entry: enough for both */
@@ -9,7 +10,7 @@ enum {
 	 * esp = StackBase - 0x10). */
 	STACK_TOP_BYTES = 0x40,
 	ALLOCATION_BYTES = 0x10000,
-	NAME_UNITS_MAX = (SW_PE_NAME_BYTES - 1) / 4,
+	NAME_UNITS_MAX = (SW_PE_NAME_BYTES - 1) / SW_UTF16_UNIT_BYTES,
 };
 
 /* Offsets of fields. */
@@ -70,41 +71,6 @@ bool sw_pe_is_stack_top(struct sw_memory memory, uint64_t gs_base, uint64_t sp_a
 	       is_below(sp_avma, (sp_avma + ALLOCATION_BYTES - 1) & -(uint64_t) ALLOCATION_BYTES);
 }
 
-/* RFC 3629; at most 4 bytes. */
-static size_t utf8_put(char *to, uint32_t c)
-{
-	if (c < 0x80) {
-		to[0] = (char) c;
-		return 1;
-	}
-	size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-	static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-	for (size_t i = n - 1; i > 0; i--, c >>= 6)
-		to[i] = (char) (0x80 | (c & 0x3f));
-	to[0] = (char) (lead[n] | c);
-	return n;
-}
-
-/* UTF-16 to UTF-8; what is no pair of surrogates becomes U+FFFD, control characters too. */
-static void name_convert(struct sw_bytes units, char name[SW_PE_NAME_BYTES])
-{
-	size_t n = 0;
-	uint16_t unit, low;
-	/* Each turn takes a unit at least; units.size bounds what name must hold. */
-	for (uint64_t at = 0; sw_bytes_u16(units, at, &unit); at += sizeof(unit)) {
-		uint32_t c = unit;
-		if ((unit & 0xfc00) == 0xd800 && sw_bytes_u16(units, at + sizeof(unit), &low) &&
-		    (low & 0xfc00) == 0xdc00) {
-			c = 0x10000 + ((uint32_t) (unit & 0x3ff) << 10 | (low & 0x3ff));
-			at += sizeof(low);
-		} else if ((unit & 0xf800) == 0xd800 || unit < 0x20) {
-			c = 0xfffd;
-		}
-		n += utf8_put(name + n, c);
-	}
-	name[n] = '\0';
-}
-
 static void name_read(struct sw_memory memory, struct sw_bytes entry, char name[SW_PE_NAME_BYTES])
 {
 	uint8_t units[NAME_UNITS_MAX * 2];
@@ -114,7 +80,7 @@ static void name_read(struct sw_memory memory, struct sw_bytes entry, char name[
 	uint64_t at_avma = word_at(memory, entry, l->entry_name_avma);
 	name[0] = '\0';
 	if (bytes <= sizeof(units) && sw_memory_read(memory, at_avma, units, bytes))
-		name_convert((struct sw_bytes){units, bytes}, name);
+		sw_utf16_convert((struct sw_bytes){units, bytes}, name);
 }
 
 bool sw_pe_loaded_each(struct sw_memory memory, uint64_t teb_avma,

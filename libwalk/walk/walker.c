@@ -519,7 +519,8 @@ static bool serves_requests(const struct sw_walker *w)
 static void internal_frames(struct sw_walker *w)
 {
 	const struct sw_crash *crash = &w->walks->snap->crash;
-	bool crashed = crash->signal != 0 && crash->tid == w->cursor.thread->tid;
+	bool crashed = (crash->signal != 0 || crash->exception != 0) &&
+		       crash->tid == w->cursor.thread->tid;
 	for (size_t i = 0; i < w->active->n; i++) {
 		const struct sw_active *a = &w->active->all[i];
 		if (a->runtime == NULL || a->runtime->internal == NULL)

@@ -62,8 +62,7 @@ static int snapshot_make(struct sw_session *session, const struct sw_origin *ori
 	case SW_FROM_TARGET:
 		return sw_snapshot_take(session->ctx, origin->target, &options->snapshot, ret, err);
 	case SW_FROM_CORE:
-		return sw_snapshot_from_core(session->ctx, origin->path, origin->exe_path, ret,
-					     err);
+		return sw_snapshot_from_dump(session->ctx, origin->path, &origin->core, ret, err);
 	case SW_FROM_FIXTURE: return sw_snapshot_load(session->ctx, origin->path, ret, err);
 	default: return sw_fail(err, SW_E_INVALID, "no snapshot is made of that");
 	}

@@ -319,7 +319,7 @@ INSTEAD = (("sudo ", ""), (r"\b(PID|(?<!-)4242(?!-))\b", "{pid}"), ("--unit ngin
            (r"usdt:lib\w+:\w+", "usdt:"))
 NOT_RUN = ("snapwalk watch",  # has no end: test_daemon_clients.py
            "snapwalkd", "snapwalk.conf", "podman", "kubectl", "helm", "make ", "systemctl", "snapwalk 5822",
-           "snapwalk explain", "core.4242", "flamegraph.pl", "yesterday.json")  # need what is not there
+           "snapwalk explain", "core.4242", "crash.dmp", "flamegraph.pl", "yesterday.json")  # need what is not there
 
 
 def run_line(line, directory, pid, **environment):

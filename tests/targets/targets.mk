@@ -320,6 +320,11 @@ $(T)/wine_boundaries.exe: tests/targets/wine/boundaries.c tests/targets/targets.
 	@mkdir -p $(@D)
 	$(MINGW) -std=gnu17 -O2 -g -gdwarf-4 -Wall -Wextra -static -o $@ $<
 
+# Writes minidumps of itself, and what is true.
+$(T)/wine_minidump.exe: tests/targets/wine/minidump.c tests/targets/targets.mk
+	@mkdir -p $(@D)
+	$(MINGW) -std=gnu17 -O2 -g -gdwarf-4 -Wall -Wextra -ffile-prefix-map="$(CURDIR)/tests/targets"=. -o $@ $< -ldbghelp
+
 # The same for i386, and threads that are blocked: with tables, without debug information, without tables.
 MINGW32 := i686-w64-mingw32-gcc-win32
 MINGW32_FLAGS := -std=gnu17 -Wall -Wextra -Wno-missing-field-initializers
@@ -338,4 +343,4 @@ $(T)/wine32_chain_stripped.exe: $(T)/wine32_chain_O2.exe
 
 .PHONY: targets-wine32 targets-runtimes
 targets-wine32: $(T)/wine32_busy.exe $(WINE32_CHAINS)
-targets-runtimes: $(T)/wine_busy.exe $(T)/pe_step.exe $(T)/wine_threads.exe $(T)/wine_boundaries.exe
+targets-runtimes: $(T)/wine_busy.exe $(T)/pe_step.exe $(T)/wine_threads.exe $(T)/wine_boundaries.exe $(T)/wine_minidump.exe

@@ -143,6 +143,23 @@ SW_PUBLIC int sw_snapshot_from_core(struct sw_context *ctx, const char *core_pat
 				    const char *exe_path, struct sw_snapshot **ret,
 				    struct sw_error *err);
 
+/** How a core file or a minidump is read; zero-initialised: by what it says itself. */
+struct sw_core_options {
+	const char *exe_path; /* the program of a core file; NULL: as the core file says */
+	/* Directories with images of Windows, for minidumps without all memory: DIR/NAME, or as symbol servers have them. */
+	const char *const *images;
+	size_t n_images;
+};
+
+/**
+ * A snapshot from an ELF core file, or from a minidump of a Windows program for x64.
+ * @param options  Borrowed for the call.
+ * @return As sw_snapshot_from_core().
+ */
+SW_PUBLIC int sw_snapshot_from_dump(struct sw_context *ctx, const char *path,
+				    const struct sw_core_options *options, struct sw_snapshot **ret,
+				    struct sw_error *err);
+
 /**
  * Write a snapshot as a directory that walks the same elsewhere: registers, copied memory, maps
  * and the module files. The directory is created by rename: it is whole or not there.

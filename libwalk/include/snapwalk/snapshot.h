@@ -270,9 +270,10 @@ enum sw_access_kind { SW_ACCESS_UNKNOWN, SW_ACCESS_READ, SW_ACCESS_WRITE, SW_ACC
 
 /** The signal that ended the process of a core file. */
 struct sw_crash {
-	int signal; /* 0: none; it did not crash, or is not of a core file */
-	pid_t tid;  /* the thread that had it */
-	int code;   /* si_code (sigaction(2)) */
+	int signal;         /* 0: none; it did not crash, or is not of a core file */
+	uint32_t exception; /* of a minidump, as EXCEPTION_RECORD has it; 0: none */
+	pid_t tid;          /* the thread that had it */
+	int code;           /* si_code (sigaction(2)) */
 	bool has_code, has_address;
 	uint64_t address_avma;      /* of the fault */
 	enum sw_access_kind access; /* what the thread wanted there */

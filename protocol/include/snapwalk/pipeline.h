@@ -44,7 +44,7 @@ struct sw_origin {
 	enum sw_origin_kind kind;
 	struct sw_target *target;     /* SW_FROM_TARGET */
 	const char *path;             /* SW_FROM_CORE, SW_FROM_FIXTURE */
-	const char *exe_path;         /* SW_FROM_CORE; NULL: found by the core's own notes */
+	struct sw_core_options core;  /* SW_FROM_CORE */
 	struct sw_snapshot *snapshot; /* SW_FROM_SNAPSHOT */
 };
 

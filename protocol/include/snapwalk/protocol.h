@@ -294,10 +294,10 @@ struct sw_report_registry {
 	int64_t entries;
 };
 
-/** The signal that ended the process of a core file. */
+/** The signal that ended the process of a core file, or the exception that a minidump was written of. */
 struct sw_report_crash {
-	const char *signal; /* "SIGSEGV" ... */
-	int number;
+	const char *signal; /* "SIGSEGV" ...; "EXCEPTION_ACCESS_VIOLATION" ... */
+	int64_t number;
 	pid_t tid;        /* the thread that had it */
 	const char *code; /* "SEGV_MAPERR" ...; NULL: unknown, or without a name */
 	const char *text; /* the code in words; NULL likewise */

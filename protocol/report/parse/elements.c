@@ -184,7 +184,7 @@ static void read_crash(struct sw_report_parser *p, void *to)
 	struct sw_report_crash *crash = to;
 	*crash = (struct sw_report_crash){
 		.signal = sw_parse_string(p, "signal"),
-		.number = (int) sw_parse_int(p, "number", 1, INT32_MAX),
+		.number = sw_parse_int(p, "number", 1, UINT32_MAX),
 		.tid = (pid_t) sw_parse_int(p, "tid", 1, INT32_MAX),
 		.code = sw_parse_string_or_null(p, "code"),
 		.text = sw_parse_string_or_null(p, "text"),

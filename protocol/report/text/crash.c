@@ -35,7 +35,9 @@ static void put_overflow(struct sw_text_writer *w, const struct sw_report_crash 
 
 static void put_signal(struct sw_text_writer *w, const struct sw_report_crash *c)
 {
-	bool memory = strcmp(c->signal, "SIGSEGV") == 0 || strcmp(c->signal, "SIGBUS") == 0;
+	bool memory = strcmp(c->signal, "SIGSEGV") == 0 || strcmp(c->signal, "SIGBUS") == 0 ||
+		      strcmp(c->signal, "EXCEPTION_ACCESS_VIOLATION") == 0 ||
+		      strcmp(c->signal, "EXCEPTION_IN_PAGE_ERROR") == 0;
 	if (memory && c->has_address)
 		put_access(w, c);
 	else

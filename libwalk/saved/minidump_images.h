@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_MINIDUMP_IMAGES_H
+#define SW_MINIDUMP_IMAGES_H
+
+#include "saved/minidump_file.h"
+
+/* Files of the modules of a minidump, in directories that the user named. */
+struct sw_minidump_images {
+	const char *const *directories; /* borrowed */
+	size_t n;
+};
+
+/* The last part of "C:\\dir\\name.dll". */
+const char *sw_minidump_name(const char *path);
+
+/*
+ * The file of a module: DIRECTORY/NAME, or as symbol servers keep it, DIRECTORY/NAME/TIMESIZE/NAME; the case of NAME does
+ * not matter. A file with another time or size is not the one.
+ *
+ * @param ret_other  A file of that name was another one.
+ * @return fd, or -1.
+ */
+int sw_minidump_image_open(const struct sw_minidump_images *images,
+			   const struct sw_minidump_module *module, bool *ret_other);
+
+#endif
