@@ -127,8 +127,8 @@ bool sw_elf_has_symbols(const struct sw_elf *elf)
 bool sw_elf_is_debug_file(const struct sw_elf *elf)
 {
 	struct sw_elf_section text;
-	return sw_elf_section_named(elf, ".text", &text) && text.type == SHT_NOBITS &&
-	       sw_elf_has_symbols(elf);
+	bool has_code = sw_elf_section_named(elf, ".text", &text) && text.type != SHT_NOBITS;
+	return !has_code && sw_elf_has_symbols(elf);
 }
 
 bool sw_image_map_id(struct sw_local *local, const char *directory, const char *name,

@@ -30,7 +30,7 @@ bool sw_image_map_id(struct sw_local *local, const char *directory, const char *
 
 /* Whether a file has more names than those that it exports, or lines. */
 bool sw_elf_has_symbols(const struct sw_elf *elf);
-/* Whether a file is what objcopy --only-keep-debug leaves: symbols, and the headers of code without its bytes. */
+/* Whether a file has symbols without code: what objcopy --only-keep-debug leaves, or dwz puts into a file of its own. */
 bool sw_elf_is_debug_file(const struct sw_elf *elf);
 
 enum { SW_ID_BYTES_LEAST = 3, SW_ID_BYTES_MOST = 64 };

@@ -85,27 +85,34 @@ static void headers_edit(uint8_t *region, const struct sw_elf *elf,
 
 /* .gnu_debugaltlink: a path with NUL, then the build-id of the file (DWARF 5, 7.3.6; dwz(1)). The
  * path counts only for what follows "/.dwz/": a file may not make us open what it names. */
-static bool alt_find(const struct sw_elf *elf, struct sw_local *local, const char *debug_dir,
-		     struct sw_image *image, struct sw_elf *alt)
+static bool alt_find(const struct sw_elf *elf, const struct sw_request *request,
+		     struct sw_image *image, struct sw_elf *alt, const char **ret_why)
 {
+	const char *debug_dir = request->debug_dir;
 	struct sw_elf_section section;
 	struct sw_bytes bytes, id, found;
 	const char *name;
+	*ret_why = "its link to the file to which dwz moved names is malformed";
 	if (!sw_elf_section_named(elf, ".gnu_debugaltlink", &section) ||
 	    !sw_elf_section_bytes(elf, &section, &bytes) || !sw_bytes_str(bytes, 0, &name) ||
 	    !sw_bytes_sub(bytes, strlen(name) + 1, bytes.size - strlen(name) - 1, &id))
 		return false;
-	if (sw_debugfile_by_build_id(local, debug_dir, id, image, alt))
+	if (sw_debugfile_by_build_id(request->local, debug_dir, id, image, alt))
 		return true;
 	const char *below = strstr(name, "/.dwz/");
-	if (below == NULL || strstr(below, "/../") != NULL ||
-	    !sw_image_map(image, local, debug_dir, below + 1))
-		return false;
-	if (sw_elf_init(alt, image->bytes) && sw_elf_build_id(alt, &found) &&
-	    found.size == id.size && memcmp(found.data, id.data, id.size) == 0)
-		return true;
-	sw_image_deinit(image);
-	return false;
+	bool is_below = below != NULL && strstr(below, "/../") == NULL;
+	if (is_below && sw_image_map(image, request->local, debug_dir, below + 1)) {
+		if (sw_elf_init(alt, image->bytes) && sw_elf_build_id(alt, &found) &&
+		    found.size == id.size && memcmp(found.data, id.data, id.size) == 0)
+			return true;
+		sw_image_deinit(image);
+	}
+	*ret_why =
+		is_below ? "the file to which dwz moved names was not found"
+			 : "the file to which dwz moved names is not below /usr/lib/debug, and is "
+			   "not opened elsewhere: name its directory to snapwalk symbolize --from";
+	return request->search != NULL &&
+	       request->search->find(request->search, id, image, alt, false);
 }
 
 static enum sw_dwarf_open alt_open(struct sw_dwarf_file *file, const struct sw_elf *elf,
@@ -228,9 +235,10 @@ static enum sw_dwarf_open alt_open(struct sw_dwarf_file *file, const struct sw_e
 	struct sw_elf alt;
 	enum sw_dwarf_open r = SW_DWARF_OPENED;
 	struct sw_elf_section link;
-	if (!alt_find(elf, request->local, request->debug_dir, &image, &alt)) {
+	const char *why;
+	if (!alt_find(elf, request, &image, &alt, &why)) {
 		if (sw_elf_section_named(elf, ".gnu_debugaltlink", &link))
-			file->why = "the file to which dwz moved names was not found";
+			file->why = why;
 		return r;
 	}
 	file->alt = calloc(1, sizeof(*file->alt));

@@ -607,6 +607,33 @@ def test_dwz_missing(tap):
         tap.equal(module.get("symbols_why"), "the file to which dwz moved names was not found", "dwz missing: said why")
 
 
+def test_dwz_elsewhere(tap):
+    """A shared file that a target names is opened nowhere but below /usr/lib/debug; a user may name its directory."""
+    if not tool("dwz"):
+        tap.skip("dwz elsewhere", "dwz is not installed", "package dwz")
+        return
+    with tempfile.TemporaryDirectory() as directory, tempfile.TemporaryDirectory() as away:
+        path = build(directory, "-gdwarf-4", "-Wl,--build-id=sha1")
+        shutil.copy(path, path + "2")
+        common = os.path.join(directory, "common.debug")
+        run("dwz", "-L", "none", "-m", common, "-M", common, path, path + "2")
+        with Target("names", path=path) as target:
+            wait_blocked(target.pid)
+            report = dump(target.pid, "--max-stop", 5000)
+            bare = dump(target.pid, "--max-stop", 5000, "--symbols", "none")
+        frames = report["stacks"][report["threads"][0]["stack"]]["frames"]
+        check_names(tap, frames, "dwz elsewhere")
+        why = [m.get("symbols_why") for m in report["modules"] if m["path"] == path]
+        tap.check(len(why) == 1 and "is not opened elsewhere" in str(why[0]), "dwz elsewhere: said why", why)
+        dumped = os.path.join(directory, "dump.json")
+        with open(dumped, "w", encoding="utf-8") as file:
+            json.dump(bare, file)
+        shutil.move(common, away)
+        got = subprocess.run([SNAPWALK, "symbolize", dumped, "--json", "--from", away], capture_output=True, text=True, check=True)
+        got = json.loads(got.stdout)
+        check_lines(tap, got["stacks"][got["threads"][0]["stack"]]["frames"], "dwz elsewhere, --from")
+
+
 LABEL = r"""
 #include <unistd.h>
 __asm__(".globl label\nlabel: ret");
@@ -827,7 +854,7 @@ def main():
     tap = Tap()
     for test in (test_formats, test_nested, test_actor, test_ada, test_zstd, test_options, test_split_dwarf,
                  test_split_based, test_split_damaged, test_dwp, test_split_i386, test_split_missing, test_stripped,
-                 test_debuglink, test_build_id, test_minidebug, test_dwz, test_dwz_missing, test_label, test_package,
+                 test_debuglink, test_build_id, test_minidebug, test_dwz, test_dwz_missing, test_dwz_elsewhere, test_label, test_package,
                  test_as_eu_addr2line, test_links, test_debug_links, test_debug_of_library):
         tap.guard(test)
     tap.done()
