@@ -19,8 +19,8 @@ enum {
 	NAMES = 1000, /* thread ids, which come again */
 	MS = 1000000,
 #ifdef __SANITIZE_ADDRESS__
-	/* Its allocator does not say how much is in use, and it takes seven times as long: as many threads come and
-	 * go, and none is sampled as often. */
+	/* The sanitizer's allocator does not say how much is in use, and a sample takes seven times as long: as many
+	 * threads come and go, and none is sampled as often. */
 	TURNS = 10,
 #else
 	TURNS = 100, /* samples of a thread until another one comes in its place */
