@@ -265,6 +265,11 @@ $(SO_SYMBOLIZER): $(MAP_SYMBOLIZER) $(LIB)/libsymbolizer.a $(LIB)/libformats.a $
 $(SO_PROTOCOL): $(MAP_PROTOCOL) $(LIB)/libprotocol.a $(LIB)/libbase.a $(SO_SYMBOLIZER) $(SO_WALK)
 	$(call shared,$(MAP_PROTOCOL),$(LIB)/libprotocol.a,$(LIB)/libbase.a $(SO_SYMBOLIZER) $(SO_WALK) $(LIBS_PROTOCOL))
 
+# Which object needs which header, for goals that compile something: reading it takes make a second.
+WITHOUT_OBJECTS := check check-run check-tools check-asan check-asan-run asan-build lint layers fmt fmt-check help \
+	system needed deps $(filter deps-%,$(MAKECMDGOALS))
+dependencies = $(if $(filter-out $(WITHOUT_OBJECTS),$(or $(MAKECMDGOALS),all)),$(shell find $(1) -name '*.d' 2>/dev/null))
+
 include tests/tests.mk
 
 # ---- what must be there -----------------------------------------------------------------------
@@ -512,6 +517,6 @@ help:
 		'make docs-picture                        the pictures of README.md, anew' \
 		'make clean'
 
--include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+-include $(call dependencies,$(BUILD)/obj)
 
 endif # sudo make

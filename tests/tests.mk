@@ -83,7 +83,7 @@ $$(patsubst %,$(BUILD)/tests/unit/%,$$(call unit_tests,$(1))): $(BUILD)/tests/un
 	@ln -s $$(abspath $$<) $$@
 endef
 $(foreach group,$(UNIT_GROUPS),$(eval $(call unit_program,$(group))))
--include $(shell find $(UNIT_OBJ) -name '*.d' 2>/dev/null)
+-include $(call dependencies,$(UNIT_OBJ))
 
 # Fuzzers as plain programs: LLVMFuzzerTestOneInput over each file of a corpus, plus fixed-seed mutations of it. One
 # program has all of them and runs that by whose name it was called, as for unit tests; but for those that define
@@ -113,7 +113,7 @@ $(patsubst %,$(BUILD)/tests/fuzz/%,$(2)): $(BUILD)/tests/fuzz/program_$(1)
 endef
 $(eval $(call fuzz_program,all,$(filter-out $(FUZZ_ALONE),$(FUZZ_NAMES))))
 $(foreach name,$(FUZZ_ALONE),$(eval $(call fuzz_program,$(name),$(name))))
--include $(shell find $(FUZZ_OBJ) -name '*.d' 2>/dev/null)
+-include $(call dependencies,$(FUZZ_OBJ))
 
 -include tests/targets/targets.mk
 
