@@ -394,6 +394,7 @@ layers-run: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PR
 	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)"
 	@tests/hangs.sh $(BUILD)/obj
 	@tests/copier.sh $(BUILD)/obj/libwalk
+	@tests/privileged.py --objects $(BUILD)/obj/libwalk --sources libwalk --tables walk/tables.o
 
 # ---- installation -----------------------------------------------------------------------------
 # Mode, source, where; a mode of "keep" is a file that the administrator changes, "link" a symbolic link.
