@@ -37,7 +37,7 @@ def measure(bench, command):
     from daemon import Daemon  # noqa: PLC0415 - the path and the build above
     bench.say(f"daemon, {THREADS} threads")
     with contextlib.suppress(ValueError):  # not permitted here: its workers wait for their turns, then
-        resource.setrlimit(resource.RLIMIT_RTPRIO, (1, 1))  # as its unit does
+        resource.setrlimit(resource.RLIMIT_RTPRIO, (2, 2))  # as its unit does
     config = {"MinIntervalSec": 0, "StopPercent": 100, "MaxStopMs": 1000}
     with programs.workload(bench.build, THREADS, FRAMES) as program, Daemon(config) as daemon:
         program.settle()
