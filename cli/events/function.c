@@ -215,20 +215,53 @@ static int ambiguous(struct look_up *l, struct sw_error *err)
 		       names.failed ? "" : names.data);
 }
 
+/* *ret_n: how many functions were compared. */
+static int functions_compare(struct look_up *l, size_t *ret_n, struct sw_error *err)
+{
+	struct sw_symbolize_options how = l->options->symbolize;
+	how.deadline_ns = l->deadline_ns;
+	int r = sw_symbolizer_functions(l->symbolizer, l->module, &how, sw_matching_add,
+					&l->matching, ret_n, err);
+	return r == 0 && l->matching.no_memory ? sw_fail_nomem(err) : r;
+}
+
+/* NAME@0xADDRESS of which there is nothing: the name may be at other addresses. */
+static int not_there(struct look_up *l, struct sw_error *err)
+{
+	struct sw_matching *m = &l->matching;
+	const uint64_t svma = m->svma;
+	size_t n = 0;
+	sw_cleanup(sw_text_deinit) struct sw_text name = {0};
+	sw_text_printf(&name, "%.*s", (int) (strrchr(m->wanted, '@') - m->wanted), m->wanted);
+	sw_text_append(&name, "", 1);
+	sw_matching_deinit(m);
+	if (name.failed || sw_matching_init(m, name.data) < 0)
+		return sw_fail_nomem(err);
+	int r = functions_compare(l, &n, err);
+	if (r < 0)
+		return r;
+	if (m->n == 0) {
+		r = not_found(l, n, err);
+	} else {
+		(void) ambiguous(l, NULL);
+		r = sw_fail(err, SW_E_NOT_FOUND,
+			    "%.100s is not at 0x%" PRIx64 ": it is %.100s@0x%" PRIx64 "%s",
+			    name.data, svma, m->all[0].shown, m->all[0].svma,
+			    m->n + m->n_more > 1 ? ", and others" : "");
+	}
+	m->wanted = l->options->event_name; /* the text is gone */
+	return r;
+}
+
 static int functions_find(struct look_up *l, struct sw_error *err)
 {
 	size_t n = 0;
 	struct sw_matching *m = &l->matching;
-	struct sw_symbolize_options how = l->options->symbolize;
-	how.deadline_ns = l->deadline_ns;
-	int r = sw_symbolizer_functions(l->symbolizer, l->module, &how, sw_matching_add, m, &n,
-					err);
+	int r = functions_compare(l, &n, err);
 	if (r < 0)
 		return r;
-	if (m->no_memory)
-		return sw_fail_nomem(err);
 	if (m->n == 0)
-		return not_found(l, n, err);
+		return m->at_svma ? not_there(l, err) : not_found(l, n, err);
 	for (size_t i = 0; i < m->n; i++) {
 		if (!m->all[i].is_indirect)
 			continue;
@@ -384,6 +417,38 @@ static int declared_list(struct look_up *l, struct sw_text *text, struct sw_erro
 	return r == 0 && text->failed ? sw_fail_nomem(err) : r;
 }
 
+/* "PROVIDER:NAME" of the program itself, where there is no library of that name. */
+static int provided_find(struct look_up *l, struct sw_text *text, struct sw_error *err)
+{
+	const struct sw_options *const options = l->options;
+	sw_cleanup(sw_text_deinit) struct sw_text name = {0};
+	struct sw_options one = *options;
+	sw_text_printf(&name, "%s:%s", options->event_module, options->event_name);
+	sw_text_append(&name, "", 1);
+	if (name.failed)
+		return sw_fail_nomem(err);
+	one.event_module = NULL;
+	one.event_name = name.data;
+	l->options = &one;
+	int r = module_find(l, err);
+	if (r == 0)
+		r = declared_find(l, text, err);
+	l->options = options;
+	return r;
+}
+
+static int declared_look_up(struct look_up *l, struct sw_text *text, struct sw_error *err)
+{
+	struct look_up other = *l;
+	int r = module_find(l, err);
+	if (r == 0)
+		return declared_find(l, text, err);
+	if (r == -SW_E_NOT_FOUND && l->options->event_module != NULL &&
+	    provided_find(&other, text, NULL) == 0)
+		return 0;
+	return r;
+}
+
 /* That of the options. */
 static int function_look_up(struct look_up *l, struct sw_text *text, struct sw_error *err)
 {
@@ -391,9 +456,9 @@ static int function_look_up(struct look_up *l, struct sw_text *text, struct sw_e
 	sw_matching_deinit(&l->matching);
 	if (sw_matching_init(&l->matching, l->options->event_name) < 0)
 		return sw_fail_nomem(err);
+	if (l->options->event_declared)
+		return declared_look_up(l, text, err);
 	int r = module_find(l, err);
-	if (r == 0 && l->options->event_declared)
-		return declared_find(l, text, err);
 	if (r == 0)
 		r = functions_find(l, err);
 	return r == 0 ? places_put(l, text, err) : r;

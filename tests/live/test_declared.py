@@ -55,7 +55,7 @@ def events(tap):
                   "all, with a register, one that has a sign, a constant, two words of the stack, and one that is not known")
         tap.check(all([frame["function"] for frame in line["stack"]["frames"]][:2] == ["orders", "main"] for line in lines),
                   "the stacks", lines[:1])
-        for event in ("usdt:shop__order__begin", "usdt:declared:shop:order__begin", "usdt:declared:order__begin"):
+        for event in ("usdt:shop__order__begin", "usdt:shop:order__begin", "usdt:declared:shop:order__begin", "usdt:declared:order__begin"):
             process = begin(event, target.pid, "--json")
             turn(target)
             status, out, err = end(process)
@@ -63,7 +63,7 @@ def events(tap):
         process = begin("usdt:order__begin", target.pid, "--each", "--args", "--count", 1)
         turn(target)
         out, err = process.communicate(timeout=60)
-        tap.check(re.search(r"^probes shop:order__begin in declared: until .*\n\S+ \d+ order__begin\(0x0, 0x0, 0x7, 0x0, 0x0, \?\)  orders",
+        tap.check(re.search(r"^probes shop:order__begin in declared: until .*\neach call of it takes .*\n\S+ \d+ order__begin\(0x0, 0x0, 0x7, 0x0, 0x0, \?\)  orders",
                             out), "in text", out)
 
 

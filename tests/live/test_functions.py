@@ -344,6 +344,7 @@ def said(tap):
                 ("shop::basket::totl", 2, "did you mean shop::basket::total?"),
                 ("absent_function", 2, "inlined everywhere", f"(not_found): see what it has with 'nm -DC {PROGRAM}'"),
                 ("add", 2, "2 functions have this name", "(invalid_argument): give one of them, as func:NAME@0xADDRESS"),
+                ("leaf@0x1", 2, "leaf is not at 0x1: it is leaf@0x", "(not_found): give one of them, as func:NAME@0xADDRESS"),
                 ("libnone:f", 2, "it has no library libnone", f"(not_found): see what it has mapped in /proc/{target.pid}/maps"),
                 ("libx.so:f", 2, "it has no library libx.so", "did you mean libc.so.6, libm.so.6?"),
                 ("libc:memcpy", 1, "(IFUNC) (unsupported): give the name of that code"),
