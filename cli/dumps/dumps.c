@@ -34,8 +34,10 @@ void sw_event_dumps_deinit(struct sw_event_dumps *d)
 
 void sw_event_dumps_begin(struct sw_event_dumps *d)
 {
-	if (d->then.pid == 0 || d->then.busy || d->waits || d->n == d->options->count)
+	if (d->then.pid == 0 || d->then.busy || (d->waits && d->all[d->n - 1].time_ns == 0) ||
+	    d->n == d->options->count)
 		return;
+	d->asked_ns = sw_clock_ns();
 	sw_then_ask(&d->then);
 	d->all[d->n++] = (struct sw_event_dump){0};
 	d->waits = true;
@@ -46,10 +48,14 @@ void sw_event_dumps_event(struct sw_event_dumps *d, const struct sw_event *e)
 	if (!d->waits)
 		return;
 	struct sw_event_dump *at = &d->all[d->n - 1];
+	/* Events from before nobody looked: the last one that had happened by then is nearest to the dump. */
+	if (at->time_ns != 0 && e->time_ns > d->asked_ns) {
+		d->waits = false;
+		return;
+	}
 	at->number = e->number;
 	at->tid = e->tid;
 	at->time_ns = sw_realtime_ns() - (sw_clock_ns() - e->time_ns);
-	d->waits = false;
 }
 
 void sw_event_dumps_take(struct sw_event_dumps *d, bool wait)

@@ -18,7 +18,8 @@ struct sw_event_dumps {
 		struct sw_then_dump dump; /* owned */
 	} * all;                          /* owned */
 	size_t n;
-	bool waits; /* the event of the last one was not told yet */
+	bool waits; /* the event of the last one was not told yet, or a nearer one may be told */
+	int64_t asked_ns; /* CLOCK_MONOTONIC: when the last one was asked for */
 };
 
 /* Before privileges are given up. 0; -SW_E_IO; -SW_E_NOMEM. */
@@ -28,7 +29,8 @@ void sw_event_dumps_deinit(struct sw_event_dumps *dumps);
 
 /* An event has happened, which is not told yet: the process is dumped, unless it is being dumped. */
 void sw_event_dumps_begin(struct sw_event_dumps *dumps);
-/* Events are told by their numbers: the first one since sw_event_dumps_begin() is that. */
+/* Events are told by their numbers: the last one that had happened when sw_event_dumps_begin() asked is that of the dump, or the
+ * first one if none had. */
 void sw_event_dumps_event(struct sw_event_dumps *dumps, const struct sw_event *event);
 /* Takes the dump that is there. wait: waits for it. */
 void sw_event_dumps_take(struct sw_event_dumps *dumps, bool wait);
