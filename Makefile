@@ -418,7 +418,7 @@ $(foreach page,$(wildcard man/*.[1-8]),644 $(page) $(MANDIR)/man$(subst .,,$(suf
 644 protocol/snapwalk-explain.schema.json $(DATADIR)/snapwalk/snapwalk-explain.schema.json
 644 protocol/snapwalk-merge.schema.json $(DATADIR)/snapwalk/snapwalk-merge.schema.json
 644 protocol/snapwalk-profile.schema.json $(DATADIR)/snapwalk/snapwalk-profile.schema.json
-$(foreach file,$(wildcard cli/leaks.d/*.conf),644 $(file) $(DATADIR)/snapwalk/leaks.d/$(notdir $(file))$(newline))
+$(foreach file,$(or $(wildcard cli/leaks.d/*.conf),$(error cli/leaks.d has no files)),644 $(file) $(DATADIR)/snapwalk/leaks.d/$(notdir $(file))$(newline))
 644 protocol/io.snapwalk.varlink $(DATADIR)/snapwalk/io.snapwalk.varlink
 644 cli/completion.bash $(DATADIR)/bash-completion/completions/snapwalk
 644 cli/completion.zsh $(ZSHDIR)/_snapwalk
