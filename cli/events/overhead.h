@@ -5,7 +5,7 @@
 #include "events/function.h"
 
 /*
- * What breakpoints take of a process: measured at code of our own before there are any in the process, and held below a share
+ * The time that breakpoints take of a process: measured at code of our own before there are any in the process, and held below a share
  * of a CPU.
  *
  *	sw_overhead_begin, sw_overhead_end, sw_overhead_is_above ..., sw_overhead_deinit
@@ -17,7 +17,7 @@ struct sw_overhead {
 	struct sw_event_probe_cost cost; /* usual figures where is_usual */
 	bool is_usual;                   /* it could not be measured */
 	double breakpoint_ns;            /* a mean one of the functions */
-	/* What was taken above each share, and when that was. */
+	/* Time that was taken above each share, and when that was. */
 	double above_ns, above_own_ns, spent_ns;
 	int64_t at_ns, cpu_ns; /* at_ns 0: never */
 };

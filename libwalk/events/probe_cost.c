@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a breakpoint costs at each call: measured at code of our own, by a child. */
+/* The cost of a breakpoint at each call: measured at code of our own, by a child. */
 #include "bytes.h"
 #include "cleanup.h"
 #include "errors.h"
@@ -117,7 +117,7 @@ bool sw_event_probe_cost_end(struct sw_event_measuring *m, struct sw_event_probe
 		*ret = cost;
 		known = true;
 	}
-	/* It ends with its probes, which takes the kernel a while. */
+	/* The child ends with its probes, which takes the kernel a while. */
 	(void) kill(m->pid, SIGKILL); /* it is our child */
 	while (waitpid(m->pid, NULL, 0) < 0 && errno == EINTR)
 		continue;

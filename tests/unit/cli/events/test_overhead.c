@@ -60,7 +60,7 @@ TEST(a_mean_of_what_is_probed)
 			    "machines (this one could not be measured), and the copy\n");
 }
 
-/* Who may not probe gets no figures. */
+/* A process that may not probe gets the usual figures. */
 TEST(this_machine)
 {
 	struct sw_function f = {.n = 1};
