@@ -33,7 +33,8 @@ struct memory {
 	struct sw_memory_budget budget;
 	struct sw_go_heap go;
 	bool is_predicted, is_too_dear;
-	char why[256]; /* they are not followed; "": they are */
+	bool is_absent; /* there is no allocator to follow, as in programs in Go */
+	char why[256];  /* they are not followed; "": they are */
 	/* The last look at what following costs. */
 	int64_t look_ns, look_cpu_ns;
 	double look_spent_ns;
@@ -91,6 +92,7 @@ static int not_found(struct memory *m, const struct sw_function *f)
 	for (size_t i = 0; i < f->n_missing; i++)
 		if (m->list.all[f->missing[i].wanted].module != NULL)
 			return refused(m, f->missing[i].why);
+	m->is_absent = true;
 	return refused(m, "no allocator is found in what it has mapped");
 }
 
@@ -347,12 +349,13 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 		return sw_complain_error("snapwalk", &err);
 	if (notice_put(&m, output, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
-	int status = missing_say(&m);
+	int status = m.is_absent ? SW_STATUS_COMPLETE : missing_say(&m);
 	status = sw_status_worse(status, sw_event_run_all(run));
 	if (sw_go_heap_read(run, &m.go, &err) < 0)
 		return sw_complain_error(run->subject.name, &err);
 	status = sw_status_worse(status, put(&m, output));
-	if (m.why[0] == '\0')
+	bool by_runtime = m.is_absent && m.go.is_go && m.go.why[0] == '\0';
+	if (m.why[0] == '\0' || (m.is_absent && !by_runtime))
 		status = sw_status_worse(status, missing_say(&m));
 	const struct sw_error *not_checked = &m.growth->not_checked;
 	if (not_checked->code != 0) {
