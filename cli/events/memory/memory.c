@@ -86,11 +86,11 @@ static int refused(struct memory *m, const char *why)
 	return SW_STATUS_COMPLETE;
 }
 
-/* Nothing of the allocator was found: by the reason of the first function that should be there. */
+/* Nothing of the allocator was found: by the reason of the first function that is there and cannot be followed. */
 static int not_found(struct memory *m, const struct sw_function *f)
 {
 	for (size_t i = 0; i < f->n_missing; i++)
-		if (m->list.all[f->missing[i].wanted].module != NULL)
+		if (!f->missing[i].is_absent)
 			return refused(m, f->missing[i].why);
 	m->is_absent = true;
 	return refused(m, "no allocator is found in what it has mapped");
