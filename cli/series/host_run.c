@@ -179,6 +179,7 @@ static int process_begin(struct sw_host_run *run, const struct sw_host_event *ev
 		return sw_fail_nomem(err);
 	p->pid = event->pid;
 	p->start_ns = event->start_ns;
+	p->last_ns = sw_clock_ns();
 	p->ended = has_ended(r);
 	run->counts.n_processes += r == 0;
 	*ret = p;
@@ -238,11 +239,27 @@ static int sample_take(struct sw_host_run *run, const struct sw_host_event *even
 	return 0;
 }
 
+/* Looks at the processes of all samples that wait, before the names of the next one are looked for, which may take long. */
+static int waiting_begin(struct sw_host_run *run, struct sw_error *err)
+{
+	struct sw_host_event event;
+	struct sw_host_process *begun;
+	int r = 0;
+	while (r == 0 && sw_host_sampler_peek(run->host, &run->peeked_at, &event))
+		if (process_find(run, event.pid) == NULL)
+			r = process_begin(run, &event, &begun, err);
+	return r;
+}
+
 /* All that there are by now, as far as the time goes. */
 static int round_take(struct sw_host_run *run, int64_t deadline_ns, struct sw_error *err)
 {
 	struct sw_host_event event;
-	while (sw_clock_ns() < deadline_ns) {
+	int r = 0;
+	while (r == 0 && sw_clock_ns() < deadline_ns) {
+		r = waiting_begin(run, err);
+		if (r < 0)
+			break;
 		sw_host_sampler_next(run->host, &event);
 		if (event.kind == SW_HOST_NONE)
 			break;
@@ -250,11 +267,9 @@ static int round_take(struct sw_host_run *run, int64_t deadline_ns, struct sw_er
 			process_end(run, event.pid);
 			continue;
 		}
-		int r = sample_take(run, &event, err);
-		if (r < 0)
-			return r;
+		r = sample_take(run, &event, err);
 	}
-	return 0;
+	return r;
 }
 
 /*
@@ -266,7 +281,7 @@ static int rest_take(struct sw_host_run *run, struct sw_error *err)
 	enum { MOST = 1 << 20, NS_PER_MS = 1000000 };
 	const int64_t timeout_ns = (int64_t) run->options->timeout_ms * NS_PER_MS;
 	struct sw_host_event event = {.kind = SW_HOST_SAMPLE};
-	sw_host_sampler_end(run->host, run->end_ns);
+	sw_host_sampler_limit(run->host, run->begin_ns, run->end_ns);
 	run->counts.n_late += sw_host_sampler_lost(run->host); /* those of later are none of ours */
 	int r = round_take(run, timeout_ns > 0 ? sw_clock_ns() + timeout_ns : INT64_MAX, err);
 	for (int i = 0; i < MOST && event.kind != SW_HOST_NONE; i++) {
@@ -345,10 +360,12 @@ static int64_t fetches_hz(const struct sw_host_run *run)
 
 static int round_take_timed(struct sw_host_run *run, struct sw_error *err)
 {
-	int64_t begin_ns = sw_clock_read(CLOCK_THREAD_CPUTIME_ID);
-	int r = round_take(run, sw_clock_ns() + NS_PER_S, err);
-	sw_urgency_round(&run->urgency, sw_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin_ns,
-			 fetches_hz(run), !run->options->snapshot.no_realtime);
+	int64_t begin_ns = sw_clock_read(CLOCK_THREAD_CPUTIME_ID), now_ns = sw_clock_ns();
+	int r = round_take(run, now_ns + NS_PER_S, err);
+	/* A round that waits for a CPU takes longer than the time between two. */
+	int64_t wall_ns = sw_clock_ns() - now_ns + NS_PER_S / fetches_hz(run);
+	sw_urgency_round(&run->urgency, sw_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin_ns, wall_ns,
+			 !run->options->snapshot.no_realtime);
 	return r;
 }
 
@@ -361,7 +378,9 @@ int sw_host_run_all(struct sw_host_run *run, struct sw_error *err)
 		o->duration_s == 0 ? INT64_MAX : run->begin_ns + (int64_t) o->duration_s * NS_PER_S;
 	int64_t due_ns = 0;
 	int r = 0;
-	sw_host_sampler_end(run->host, end_ns);
+	sw_host_sampler_limit(run->host, run->begin_ns, end_ns);
+	/* The first round looks at all processes that run, and takes longest. */
+	sw_urgency_round(&run->urgency, 0, NS_PER_S / FETCHES_HZ, !o->snapshot.no_realtime);
 	while (r == 0) {
 		due_ns = sw_clock_ns() + NS_PER_S / fetches_hz(run);
 		if (due_ns > end_ns)
@@ -371,10 +390,10 @@ int sw_host_run_all(struct sw_host_run *run, struct sw_error *err)
 		r = round_take_timed(run, err);
 		processes_forget(run, due_ns);
 	}
-	sw_urgency_end(&run->urgency);
 	run->end_ns = sw_clock_ns() < end_ns ? sw_clock_ns() : end_ns;
 	if (r == 0)
 		r = rest_take(run, err);
+	sw_urgency_end(&run->urgency);
 	info_set(run);
 	return r;
 }

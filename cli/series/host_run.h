@@ -48,7 +48,8 @@ struct sw_host_run {
 	struct sw_host_counts counts;
 	sigset_t signals; /* blocked: Control-C gives what is there so far */
 	struct sw_urgency urgency;
-	int64_t often_ns; /* until then samples are fetched oftener */
+	uint64_t peeked_at; /* see sw_host_sampler_peek() */
+	int64_t often_ns;   /* until then samples are fetched oftener */
 	int64_t begin_ns, end_ns, begin_real_ns;
 };
 

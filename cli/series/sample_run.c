@@ -251,7 +251,7 @@ static int round_take(struct sw_sample_run *run, size_t *ret_alive, struct sw_er
 	int64_t begin_ns = sw_clock_read(CLOCK_THREAD_CPUTIME_ID);
 	int r = tick(run, ret_alive, err);
 	sw_urgency_round(&run->urgency, sw_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin_ns,
-			 rounds_hz, may_be_urgent(run));
+			 NS_PER_S / rounds_hz, may_be_urgent(run));
 	return r;
 }
 

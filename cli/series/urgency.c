@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "series/urgency.h"
 
-void sw_urgency_round(struct sw_urgency *u, int64_t cpu_ns, int64_t rounds_hz, bool permitted)
+void sw_urgency_round(struct sw_urgency *u, int64_t cpu_ns, int64_t wall_ns, bool permitted)
 {
-	enum { NS_PER_S = 1000000000, ROUNDS = 8, PART = 5 };
-	u->round_ns += (cpu_ns - u->round_ns) / ROUNDS;
-	if (!permitted || u->round_ns >= NS_PER_S / PART / rounds_hz)
+	enum { ROUNDS = 8, PART = 5 };
+	if (u->wall_ns == 0)
+		u->wall_ns = wall_ns;
+	u->cpu_ns += (cpu_ns - u->cpu_ns) / ROUNDS;
+	u->wall_ns += (wall_ns - u->wall_ns) / ROUNDS;
+	if (!permitted || u->cpu_ns >= u->wall_ns / PART)
 		sw_urgency_end(u);
 	else if (!u->before.raised)
 		u->before = sw_priority_begin();

@@ -12,12 +12,12 @@
  */
 struct sw_urgency {
 	struct sw_priority before; /* while .raised: what the command has otherwise */
-	int64_t round_ns;          /* CPU time of a round, on the average */
+	int64_t cpu_ns, wall_ns;   /* of a round, on the average */
 };
 
-/* The caller has done a round, which took so much CPU time. permitted: a priority may be had at all. */
-void sw_urgency_round(struct sw_urgency *urgency, int64_t cpu_ns, int64_t rounds_hz,
-		      bool permitted);
+/* The caller has done a round, which took so much CPU time; wall_ns: since the round before. permitted: a priority may be had at
+ * all. */
+void sw_urgency_round(struct sw_urgency *urgency, int64_t cpu_ns, int64_t wall_ns, bool permitted);
 /* begins: something follows that may take long, as looking for names; !begins: it is over. */
 void sw_urgency_pause(struct sw_urgency *urgency, bool begins);
 void sw_urgency_end(struct sw_urgency *urgency);

@@ -340,6 +340,19 @@ bool sw_copies_next(struct sw_copies *c, struct sw_copy *ret)
 	return false;
 }
 
+bool sw_copies_peek(const struct sw_copies *c, uint64_t *at, struct sw_sampled_head *ret)
+{
+	const uint8_t *bytes;
+	size_t size;
+	while (sw_copies_ring_peek(&c->ring, at, &bytes, &size)) {
+		if (size < sizeof(*ret))
+			continue;
+		memcpy(ret, bytes, sizeof(*ret));
+		return true;
+	}
+	return false;
+}
+
 bool sw_copies_has_more(const struct sw_copies *c)
 {
 	return sw_copies_ring_has_more(&c->ring);

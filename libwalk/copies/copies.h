@@ -83,6 +83,9 @@ void sw_copies_end(struct sw_copies *copies);
 /* The next copy; false: there is none by now. *ret holds until the next call. */
 bool sw_copies_next(struct sw_copies *copies, struct sw_copy *ret);
 
+/* The head of a copy that waits, from *at on, which is behind it then; 0 at first. Nothing is taken. */
+bool sw_copies_peek(const struct sw_copies *copies, uint64_t *at, struct sw_sampled_head *ret);
+
 /* Whether a copy waits for sw_copies_next(); makes no system call. */
 bool sw_copies_has_more(const struct sw_copies *copies);
 

@@ -45,22 +45,24 @@ void sw_copies_ring_unmap(struct sw_copies_ring *ring)
 	*ring = (struct sw_copies_ring){0};
 }
 
-bool sw_copies_ring_next(struct sw_copies_ring *ring, const uint8_t **ret, size_t *ret_size)
+/* The record at *at, which is that of the next one then. */
+static bool record_next(const struct sw_copies_ring *ring, uint64_t *at, const uint8_t **ret,
+			size_t *ret_size)
 {
 	uint64_t end = __atomic_load_n(ring->written_at, __ATOMIC_ACQUIRE);
-	while (ring->at != end) {
-		const uint8_t *head = ring->data + (ring->at & (ring->bytes - 1));
+	while (*at != end) {
+		const uint8_t *head = ring->data + (*at & (ring->bytes - 1));
 		uint32_t length =
 			__atomic_load_n((const uint32_t *) (const void *) head, __ATOMIC_ACQUIRE);
 		if (length & BPF_RINGBUF_BUSY_BIT)
 			return false; /* it is being written */
 		size_t size = length & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
 		uint64_t padded = ((uint64_t) size + HEAD_BYTES + 7) & ~UINT64_C(7);
-		if (padded > end - ring->at || padded > ring->bytes) {
-			ring->at = end; /* cannot be: nothing more is believed */
+		if (padded > end - *at || padded > ring->bytes) {
+			*at = end; /* cannot be: nothing more is believed */
 			return false;
 		}
-		ring->at += padded;
+		*at += padded;
 		if (length & BPF_RINGBUF_DISCARD_BIT)
 			continue;
 		*ret = head + HEAD_BYTES;
@@ -68,6 +70,19 @@ bool sw_copies_ring_next(struct sw_copies_ring *ring, const uint8_t **ret, size_
 		return true;
 	}
 	return false;
+}
+
+bool sw_copies_ring_next(struct sw_copies_ring *ring, const uint8_t **ret, size_t *ret_size)
+{
+	return record_next(ring, &ring->at, ret, ret_size);
+}
+
+bool sw_copies_ring_peek(const struct sw_copies_ring *ring, uint64_t *at, const uint8_t **ret,
+			 size_t *ret_size)
+{
+	if (*at < ring->at)
+		*at = ring->at;
+	return record_next(ring, at, ret, ret_size);
 }
 
 bool sw_copies_ring_has_more(const struct sw_copies_ring *ring)

@@ -28,6 +28,10 @@ void sw_copies_ring_unmap(struct sw_copies_ring *ring);
 /* The next record; false: there is none by now. It stays until sw_copies_ring_give_back(). */
 bool sw_copies_ring_next(struct sw_copies_ring *ring, const uint8_t **ret, size_t *ret_size);
 
+/* A record that waits, from *at on, which is behind it then. Nothing is taken. */
+bool sw_copies_ring_peek(const struct sw_copies_ring *ring, uint64_t *at, const uint8_t **ret,
+			 size_t *ret_size);
+
 /* Whether there is a record that was not returned yet. */
 bool sw_copies_ring_has_more(const struct sw_copies_ring *ring);
 

@@ -847,6 +847,14 @@ static int fed_renew(struct sw_cpu_sampler *s, bool *ret_usable, struct sw_error
 	return 0;
 }
 
+int sw_cpu_sampler_look(struct sw_cpu_sampler *s, uint64_t exec_id, struct sw_error *err)
+{
+	bool usable;
+	s->copy.head.exec_id = exec_id;
+	int r = fed_renew(s, &usable, err);
+	return r == -SW_E_EXITED || r == -SW_E_NOMEM ? r : 0;
+}
+
 /* The copy that was handed over, unless it is of a program whose maps are gone. */
 static int fed_take(struct sw_cpu_sampler *s, bool *ret_new_program, struct sw_error *err)
 {

@@ -26,6 +26,12 @@ int sw_cpu_sampler_create_fed(struct sw_context *ctx, struct sw_target *target,
 /* The next sample is this one. Borrowed until then. */
 void sw_cpu_sampler_feed(struct sw_cpu_sampler *sampler, const struct sw_copy *copy);
 
+/*
+ * Takes the maps of the process before its first copy, which is of the program with that number. 0, -SW_E_EXITED, -SW_E_NOMEM;
+ * other failures wait for the first copy.
+ */
+int sw_cpu_sampler_look(struct sw_cpu_sampler *sampler, uint64_t exec_id, struct sw_error *err);
+
 /* Code was mapped; program: by execve(). */
 void sw_cpu_sampler_note_code(struct sw_cpu_sampler *sampler, bool program);
 

@@ -32,13 +32,15 @@ struct sw_host_sampler {
 	size_t n_samplers;                         /* places that were ever used */
 	struct sw_copy copy;
 	bool has_copy; /* it is handed to the sampler that is made next */
+	struct sw_sampled_head peeked;
+	bool has_peeked; /* its process is looked at by the sampler that is made next */
 	struct {
 		pid_t pid;
 		uint64_t start_ns; /* 0: there was no sampler */
 	} ends[ENDS_MAX];          /* processes that are not told yet */
 	size_t n_ends;
 	uint64_t events_lost;
-	int64_t end_ns; /* samples of later are left out */
+	int64_t begin_ns, end_ns; /* samples of before and later are left out */
 };
 
 int sw_host_sampler_open(const struct sw_host_options *options, struct sw_host_sampler **ret,
@@ -127,12 +129,17 @@ static void drain(void *arg)
 	h->events_lost = lost;
 }
 
-/* The copies of several CPUs are not in the order of their times. False: there is none of before the end. */
+static bool is_within(const struct sw_host_sampler *h, const struct sw_sampled_head *head)
+{
+	return (int64_t) head->time_ns >= h->begin_ns && (int64_t) head->time_ns <= h->end_ns;
+}
+
+/* The copies of several CPUs are not in the order of their times. False: there is none that counts. */
 static bool copy_next(struct sw_host_sampler *h)
 {
 	enum { COPIES_MAX = 1 << 16 }; /* of a ring, which goes on being filled */
 	for (int i = 0; i < COPIES_MAX && sw_copies_next(h->copies, &h->copy); i++)
-		if ((int64_t) h->copy.head.time_ns <= h->end_ns)
+		if (is_within(h, &h->copy.head))
 			return true;
 	return false;
 }
@@ -151,11 +158,32 @@ static bool end_tell(struct sw_host_sampler *h, struct sw_host_event *ret)
 	return true;
 }
 
+static struct sw_host_event event_of(const struct sw_sampled_head *head)
+{
+	struct sw_host_event event = {.kind = SW_HOST_SAMPLE,
+				      .pid = (pid_t) head->pid,
+				      .tid = (pid_t) head->tid,
+				      .time_ns = (int64_t) head->time_ns,
+				      .start_ns = head->start_ns};
+	memcpy(event.comm, head->comm, sizeof(head->comm) - 1);
+	return event;
+}
+
+bool sw_host_sampler_peek(struct sw_host_sampler *h, uint64_t *at, struct sw_host_event *ret)
+{
+	do {
+		h->has_peeked = sw_copies_peek(h->copies, at, &h->peeked);
+	} while (h->has_peeked && !is_within(h, &h->peeked));
+	if (h->has_peeked)
+		*ret = event_of(&h->peeked);
+	return h->has_peeked;
+}
+
 /* Ends come after the copies: those of a process that has ended are walked by the maps that are known. */
 void sw_host_sampler_next(struct sw_host_sampler *h, struct sw_host_event *ret)
 {
 	*ret = (struct sw_host_event){.kind = SW_HOST_NONE};
-	h->has_copy = false;
+	h->has_copy = h->has_peeked = false;
 	drain(h); /* what a copy is of may be told by a record that came before it */
 	if (!copy_next(h)) {
 		while (h->n_ends > 0 && !end_tell(h, ret)) {
@@ -163,12 +191,7 @@ void sw_host_sampler_next(struct sw_host_sampler *h, struct sw_host_event *ret)
 		return;
 	}
 	const struct sw_sampled_head *head = &h->copy.head;
-	*ret = (struct sw_host_event){.kind = SW_HOST_SAMPLE,
-				      .pid = (pid_t) head->pid,
-				      .tid = (pid_t) head->tid,
-				      .time_ns = (int64_t) head->time_ns,
-				      .start_ns = head->start_ns};
-	memcpy(ret->comm, head->comm, sizeof(head->comm) - 1);
+	*ret = event_of(head);
 	size_t place = place_of(h, ret->pid);
 	h->has_copy = place == h->n_samplers ||
 		      (h->starts_ns[place] != 0 && h->starts_ns[place] != head->start_ns);
@@ -176,14 +199,25 @@ void sw_host_sampler_next(struct sw_host_sampler *h, struct sw_host_event *ret)
 		sw_cpu_sampler_feed(h->samplers[place], &h->copy);
 }
 
-void sw_host_sampler_end(struct sw_host_sampler *h, int64_t time_ns)
+void sw_host_sampler_limit(struct sw_host_sampler *h, int64_t begin_ns, int64_t end_ns)
 {
-	h->end_ns = time_ns;
+	h->begin_ns = begin_ns;
+	h->end_ns = end_ns;
 }
 
 void sw_host_sampler_leave_out(struct sw_host_sampler *h, pid_t pid)
 {
 	(void) sw_copies_leave_out(h->copies, pid); /* else each sample of it is left out */
+}
+
+void sw_host_sampler_drop(struct sw_host_sampler *h, struct sw_cpu_sampler *sampler)
+{
+	for (size_t i = 0; i < h->n_samplers; i++) {
+		if (h->samplers[i] != sampler)
+			continue;
+		h->samplers[i] = NULL;
+		h->pids[i] = 0;
+	}
 }
 
 int sw_cpu_sampler_create_of(struct sw_host_sampler *h, struct sw_context *ctx,
@@ -207,19 +241,18 @@ int sw_cpu_sampler_create_of(struct sw_host_sampler *h, struct sw_context *ctx,
 	if (h->has_copy && (pid_t) h->copy.head.pid == target->pid) {
 		sw_cpu_sampler_feed(*ret, &h->copy);
 		h->starts_ns[place] = h->copy.head.start_ns;
+		h->has_copy = false;
+	} else if (h->has_peeked && (pid_t) h->peeked.pid == target->pid) {
+		h->starts_ns[place] = h->peeked.start_ns;
+		r = sw_cpu_sampler_look(*ret, h->peeked.exec_id, err);
 	}
-	h->has_copy = false;
-	return 0;
-}
-
-void sw_host_sampler_drop(struct sw_host_sampler *h, struct sw_cpu_sampler *sampler)
-{
-	for (size_t i = 0; i < h->n_samplers; i++) {
-		if (h->samplers[i] != sampler)
-			continue;
-		h->samplers[i] = NULL;
-		h->pids[i] = 0;
+	h->has_peeked = false;
+	if (r < 0) {
+		sw_host_sampler_drop(h, *ret);
+		sw_cpu_sampler_destroy(*ret);
+		*ret = NULL;
 	}
+	return r;
 }
 
 uint64_t sw_host_sampler_lost(const struct sw_host_sampler *h)

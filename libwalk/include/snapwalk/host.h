@@ -56,17 +56,24 @@ SW_PUBLIC void sw_host_sampler_close(struct sw_host_sampler *host);
  * the same number. */
 SW_PUBLIC void sw_host_sampler_next(struct sw_host_sampler *host, struct sw_host_event *ret);
 
-/** Samples of later than time_ns (CLOCK_MONOTONIC) are left out. The kernel goes on to make them. */
-SW_PUBLIC void sw_host_sampler_end(struct sw_host_sampler *host, int64_t time_ns);
+/** A sample that waits, from *at on, which is behind it then; 0 at first. Nothing is taken. A sampler that is created for it
+ * reads the maps of the process at once: names of other samples may take long, and the process may have ended by then. */
+SW_PUBLIC bool sw_host_sampler_peek(struct sw_host_sampler *host, uint64_t *at,
+				    struct sw_host_event *ret);
+
+/** Samples of before begin_ns and of later than end_ns (CLOCK_MONOTONIC) are left out. The kernel goes on to make them. */
+SW_PUBLIC void sw_host_sampler_limit(struct sw_host_sampler *host, int64_t begin_ns,
+				     int64_t end_ns);
 
 /** No thread of this process is copied any more, until its end. */
 SW_PUBLIC void sw_host_sampler_leave_out(struct sw_host_sampler *host, pid_t pid);
 
 /**
- * A sampler of one process, from the sample on that was returned last. Its maps are read with the first sample.
+ * A sampler of one process, from the sample on that was returned or peeked at last. Its maps are read with the first
+ * sample.
  *
  * @param ctx  Borrowed, as target and host, until the end.
- * @return 0; -SW_E_LIMIT: there are SW_HOST_PROCESSES_MAX; -SW_E_NOMEM. Free with sw_cpu_sampler_destroy(), after
+ * @return 0; -SW_E_LIMIT: there are SW_HOST_PROCESSES_MAX; -SW_E_EXITED; -SW_E_NOMEM. Free with sw_cpu_sampler_destroy(), after
  *         sw_host_sampler_drop().
  */
 SW_PUBLIC int sw_cpu_sampler_create_of(struct sw_host_sampler *host, struct sw_context *ctx,

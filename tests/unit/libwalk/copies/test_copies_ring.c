@@ -142,3 +142,36 @@ TEST(test_one_that_is_longer_than_what_was_written)
 	assert_next(&f, 16, 2);
 	end(&f);
 }
+
+static void assert_peeked(const struct fixture *f, uint64_t *at, size_t size, uint8_t with)
+{
+	const uint8_t *bytes;
+	size_t n;
+	assert_true(sw_copies_ring_peek(&f->ring, at, &bytes, &n));
+	assert_int_equal(n, size);
+	assert_int_equal(bytes[0], with);
+}
+
+/* Peeking takes nothing, sees each record once, and begins behind those that were taken. */
+TEST(test_peek)
+{
+	struct fixture f = start(0);
+	const uint8_t *bytes;
+	size_t n;
+	uint64_t at = 0;
+	append(&f, 40, 1);
+	append(&f, 24, 2);
+	assert_peeked(&f, &at, 40, 1);
+	assert_peeked(&f, &at, 24, 2);
+	assert_false(sw_copies_ring_peek(&f.ring, &at, &bytes, &n));
+	assert_next(&f, 40, 1);
+	append(&f, 16, 3);
+	assert_peeked(&f, &at, 16, 3);
+	assert_next(&f, 24, 2);
+	assert_next(&f, 16, 3);
+	append(&f, 8, 4);
+	assert_next(&f, 8, 4);
+	append(&f, 8, 5);
+	assert_peeked(&f, &at, 8, 5);
+	end(&f);
+}
