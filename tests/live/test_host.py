@@ -25,6 +25,11 @@ BECOMES = "import os, sys, threading\n" \
     "os.execv(sys.argv[1], sys.argv[1:])\n"
 
 
+def task_comm(pid, tid):
+    with open(f"/proc/{pid}/task/{tid}/comm", encoding="utf-8", errors="replace") as f:
+        return f.read().rstrip("\n")
+
+
 def cpu_s(pid):
     with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
         fields = f.read().rpartition(")")[2].split()
@@ -162,8 +167,9 @@ def late(tap):
 def ends(tap):
     """A process that is known ends before its last samples are fetched: they are walked by what is known of it."""
     with Target("depths", 1) as native:
-        with Sampling("--mode", "cpu", "--comm", "depths") as run:
+        with Sampling("--all", rate=199) as run:
             run.wait_sampled(native.pid)
+            names = {task_comm(native.pid, tid) + " (ended)" for tid in os.listdir(f"/proc/{native.pid}/task")}
             os.kill(run.process.pid, signal.SIGSTOP)
             try:
                 wait_ran(native.pid)
@@ -174,7 +180,7 @@ def ends(tap):
             until = sleeps(run.process.pid) + 3
             wait_until(lambda: sleeps(run.process.pid) >= until, "the command to fetch samples")
     check_stacks(tap, "ends", run.of(native.pid), "native")
-    tap.equal([root for root in run.by_root if "(ended)" in root], [], "ends: no sample of it is without a stack")
+    tap.equal([root for root in run.by_root if root in names], [], "ends: no sample of it is without a stack")
 
 
 def refused(tap):
