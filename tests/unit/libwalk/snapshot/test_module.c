@@ -92,6 +92,22 @@ TEST_WITH(test_file_image, setup, teardown)
 	assert_int_equal(size, 0);
 }
 
+/* Images count from when they are looked at. */
+TEST_WITH(test_size, setup, teardown)
+{
+	struct fixture *f = *state;
+	size_t n_modules, size;
+	uint64_t bytes;
+	struct sw_module *m = from_file(f, f->path, "/name", false);
+	(void) from_file(f, f->path, "/other", false);
+	sw_context_size(f->ctx, &n_modules, &bytes);
+	assert_int_equal(n_modules, 2);
+	assert_int_equal(bytes, 0);
+	(void) sw_module_image(m, &size);
+	sw_context_size(f->ctx, &n_modules, &bytes);
+	assert_int_equal(bytes, 3);
+}
+
 TEST_WITH(test_empty_file, setup, teardown)
 {
 	struct fixture *f = *state;
