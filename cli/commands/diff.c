@@ -6,6 +6,7 @@
 #include "events/held_diff.h"
 #include "run/deliver.h"
 #include "daemon/read_dump.h"
+#include "run/naming.h"
 #include "run/sandbox.h"
 
 #include <snapwalk/diff.h>
@@ -46,18 +47,34 @@ static int compare_leaks(struct sw_delivery *delivery, const struct sw_read_dump
 	return r < 0 ? sw_complain_error(sw_delivery_name(delivery), &err) : SW_STATUS_COMPLETE;
 }
 
+/* namer: NULL where names are not asked for. */
+static int dump_parse(struct sw_read_dump *dump, struct sw_namer *namer)
+{
+	struct sw_error err = {0};
+	int status = sw_read_dump_only(dump);
+	if (status == SW_STATUS_COMPLETE && namer != NULL &&
+	    sw_namer_report(namer, dump->report, &err) < 0)
+		status = sw_complain_error(sw_read_dump_name(dump), &err);
+	return status;
+}
+
 /* Everything is read, and what is written is open. */
-static int compare(struct sw_delivery *delivery, struct sw_read_dump dumps[DUMPS])
+static int compare(struct sw_delivery *delivery, struct sw_read_dump dumps[DUMPS],
+		   struct sw_namer *namer)
 {
 	struct sw_error err = {0};
 	struct sw_diff *diff = NULL;
-	if (sw_sandbox_enter_parsing(delivery->options, &err) < 0)
+	int r = namer != NULL ? sw_sandbox_enter_naming(delivery->options, &err)
+			      : sw_sandbox_enter_parsing(delivery->options, &err);
+	if (r < 0)
 		return sw_complain_error("snapwalk", &err);
 	if (sw_held_diff_is(&dumps[0].text) && sw_held_diff_is(&dumps[1].text))
 		return compare_leaks(delivery, dumps);
 	int status = SW_STATUS_COMPLETE;
 	for (size_t i = 0; i < DUMPS && status == SW_STATUS_COMPLETE; i++)
-		status = sw_read_dump_only(&dumps[i]);
+		status = dump_parse(&dumps[i], namer);
+	if (namer != NULL)
+		sw_namer_say_missing(namer);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
 	if (sw_diff_build(dumps[0].report, dumps[1].report, &diff, &err) < 0)
@@ -72,11 +89,16 @@ int sw_cmd_diff(const struct sw_options *options)
 {
 	struct sw_read_dump dumps[DUMPS] = {{0}};
 	struct sw_delivery delivery;
+	struct sw_namer namer = {.fetcher.fd = -EBADF};
+	const bool named = sw_naming_is_asked(options);
 	int status = sw_delivery_begin_parsing(&delivery, options);
 	for (size_t i = 0; i < DUMPS && status == SW_STATUS_COMPLETE; i++)
 		status = sw_read_dump_open(&dumps[i], options, options->words[i]);
+	if (status == SW_STATUS_COMPLETE && named)
+		status = sw_namer_begin(&namer, options);
 	if (status == SW_STATUS_COMPLETE)
-		status = compare(&delivery, dumps);
+		status = compare(&delivery, dumps, named ? &namer : NULL);
+	sw_namer_end(&namer);
 	sw_output_deinit(&delivery.output);
 	for (size_t i = 0; i < DUMPS; i++)
 		sw_read_dump_deinit(&dumps[i]);

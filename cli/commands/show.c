@@ -6,6 +6,7 @@
 #include "daemon/read_dump.h"
 #include "run/deliver.h"
 #include "errors.h"
+#include "run/naming.h"
 #include "run/sandbox.h"
 
 static int put_dump(struct sw_delivery *delivery, const struct sw_read_dump *dump, const char *json,
@@ -72,6 +73,8 @@ int sw_cmd_show(const struct sw_options *options)
 {
 	struct sw_delivery delivery;
 	struct sw_error err = {0};
+	if (sw_naming_is_asked(options))
+		return sw_cmd_symbolize(options);
 	int status = sw_delivery_begin_parsing(&delivery, options);
 	sw_cleanup(sw_free_p) struct sw_read_dump *dumps = calloc(options->n_words, sizeof(*dumps));
 	if (status == SW_STATUS_COMPLETE && dumps == NULL) {

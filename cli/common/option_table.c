@@ -25,7 +25,8 @@ enum {
 	WALKS = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_VERIFY,
 	NAMES = WALKS | SW_FOR_EXPLAIN,
 	REPORTS = SW_FOR_DUMP | SW_FOR_SAMPLE,
-	READS = SW_FOR_DUMP | PRINTS, /* writes text for people */
+	NAMED = PRINTS | SW_FOR_DIFF | SW_FOR_MERGE, /* take dumps that have no names yet */
+	READS = SW_FOR_DUMP | PRINTS,                /* writes text for people */
 };
 
 const struct sw_option sw_option_table[] = {
@@ -149,10 +150,10 @@ const struct sw_option sw_option_table[] = {
 	 "how much to name (default lines)", sw_set_symbols, false},
 	{"symbols", 0, "names|lines", SW_FOR_MERGE,
 	 "compare functions, or also lines (default lines)", sw_set_symbols, false},
-	{"from", 0, "DIR", SW_FOR_SYMBOLIZE,
+	{"from", 0, "DIR", NAMED,
 	 "files are also looked for there, by their build-ids; may be given several times",
 	 sw_set_from, false},
-	{"debuginfod", 0, "[=URL]", SW_FOR_SYMBOLIZE,
+	{"debuginfod", 0, "[=URL]", NAMED,
 	 "ask these servers for debug files, default those of DEBUGINFOD_URLS", sw_set_debuginfod,
 	 false},
 	{"no-inlines", 0, NULL, NAMES | EVENTS | SW_FOR_HOOK | SW_FOR_SYMBOLIZE,
@@ -166,8 +167,8 @@ const struct sw_option sw_option_table[] = {
 	 "where unpacked debug sections are kept, for lines (default: /var/cache/snapwalk as root, "
 	 "else ~/.cache/snapwalk)",
 	 sw_set_cache, false},
-	{"timeout", 0, "MS", SW_FOR_SYMBOLIZE, "time for naming, 0: no limit (default 60000)",
-	 sw_set_timeout, false},
+	{"timeout", 0, "MS", NAMED, "time for naming, 0: no limit (default 60000)", sw_set_timeout,
+	 false},
 	{"timeout", 0, "MS", NAMES | EVENTS | SW_FOR_TOP | SW_FOR_HOOK,
 	 "time for walking and naming, 0: no limit (default 2000); hook: for all (10000)",
 	 sw_set_timeout, false},

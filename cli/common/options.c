@@ -361,7 +361,8 @@ static bool check_kept(struct sw_options *o, struct sw_usage *usage)
 	if (bit & NAMES_DUMPS && o->n_words == 0)
 		return sw_usage_fail(usage, "give an id, 'snapwalk list' shows them",
 				     "no dump is given");
-	if (bit == SW_FOR_SYMBOLIZE && !o->timeout_given)
+	if ((bit & (SW_FOR_SYMBOLIZE | SW_FOR_SHOW | SW_FOR_DIFF | SW_FOR_MERGE)) &&
+	    !o->timeout_given)
 		o->timeout_ms = DEFAULT_SYMBOLIZE_MS;
 	if (bit == SW_FOR_DIFF && o->n_words != 2)
 		return sw_usage_fail(usage, "give two, the earlier one first: ids or files",

@@ -5,6 +5,7 @@
 #include "common/complain.h"
 #include "daemon/read_dump.h"
 #include "errors.h"
+#include "run/naming.h"
 #include "run/sandbox.h"
 
 #include <fcntl.h>
@@ -28,6 +29,7 @@ struct child {
 	const struct sw_merging *merging;
 	int fd; /* the frames come from it */
 	struct sw_merge *merge;
+	struct sw_namer *namer; /* borrowed; NULL: names are not asked for */
 	char name[NAME_BYTES_MAX + 1];
 	int status;
 };
@@ -61,6 +63,8 @@ static void add_dumps(struct child *c, struct sw_read_dump *dumps)
 		const char *name = c->name[0] != '\0'      ? c->name
 				   : dumps->report != NULL ? dumps->report->id
 							   : "dump";
+		if (r == 0 && dumps->report != NULL && c->namer != NULL)
+			r = sw_namer_report(c->namer, dumps->report, &err);
 		if (r == 0 && dumps->profile != NULL)
 			add_profile(c, name);
 		else if (r < 0 || (r = sw_merge_add(c->merge, dumps->report, name, &err)) < 0)
@@ -136,12 +140,29 @@ static int child_run(void *arg, int fd)
 					     .noun = o->noun,
 					     .functions = o->symbolize.level == SW_SYMBOLS_NAMES};
 	(void) close(c->merging->fd); /* a pipe: its end is when the command has closed it */
-	if (sw_sandbox_enter_parsing(o, &err) < 0 || sw_merge_create(&how, &c->merge, &err) < 0)
+	int r = c->namer != NULL ? sw_sandbox_enter_naming(o, &err)
+				 : sw_sandbox_enter_parsing(o, &err);
+	if (r < 0 || sw_merge_create(&how, &c->merge, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
 	while (take_frame(c))
 		;
 	int status = write_result(c, fd);
 	sw_merge_destroy(c->merge);
+	return status;
+}
+
+/* The same, with names that are added to each dump. */
+static int child_run_naming(void *arg, int fd)
+{
+	struct child *c = arg;
+	struct sw_namer namer = {.fetcher.fd = -EBADF};
+	int status = sw_namer_begin(&namer, c->merging->options);
+	if (status == SW_STATUS_COMPLETE) {
+		c->namer = &namer;
+		status = child_run(c, fd);
+		sw_namer_say_missing(&namer);
+	}
+	sw_namer_end(&namer);
 	return status;
 }
 
@@ -155,7 +176,9 @@ static int start(struct sw_merging *m, struct sw_error *err)
 	(void) fcntl(fds[1], F_SETPIPE_SZ, PIPE_BYTES); /* or it waits sooner */
 	m->fd = fds[1];
 	struct child child = {.merging = m, .fd = fds[0]};
-	int r = sw_apart_start(&m->child, child_run, &child, err);
+	int r = sw_apart_start(&m->child,
+			       sw_naming_is_asked(m->options) ? child_run_naming : child_run,
+			       &child, err);
 	(void) close(fds[0]); /* a pipe */
 	if (r < 0)
 		sw_close_p(&m->fd);

@@ -27,6 +27,12 @@ struct sw_namer {
 	size_t n_missing;
 };
 
+/* Whether names are asked for by an option: by the commands that else show dumps as they are. */
+static inline bool sw_naming_is_asked(const struct sw_options *options)
+{
+	return options->n_from > 0 || options->debuginfod;
+}
+
 /* Before privileges are given up. SW_STATUS_COMPLETE; else what is wrong has been said. */
 int sw_namer_begin(struct sw_namer *ret, const struct sw_options *options);
 /* Adds names to a dump. 0; -SW_E_NOMEM. */

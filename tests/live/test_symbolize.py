@@ -117,6 +117,19 @@ def test_places(tap):
             got, run = symbolized(path, *words, env=env)
             tap.equal(got, wanted, f"names from {name}")
             tap.check(SAID not in run.stderr, f"nothing is missing with {name}", run.stderr)
+        tap.equal(plain(json.loads(snapwalk("show", path, "--json", "--from", tree, env=no_cache).stdout)), wanted,
+                  "show --from: as symbolize")
+        changed = os.path.join(directory, "changed.json")
+        with open(path) as file, open(changed, "w") as other:
+            report = json.load(file)
+            report["stacks"][0]["frames"] = report["stacks"][0]["frames"][2:]
+            json.dump(report, other)
+        for words in (("merge", path, changed), ("diff", path, changed)):
+            bare, named = (snapwalk(*words, *names, env=no_cache) for names in ((), ("--from", tree)))
+            tap.check("inlines+0x" in bare.stdout and "inlines+0x" not in named.stdout and "main" in named.stdout and
+                      SAID not in named.stderr, f"{words[0]} --from: names are added first", (bare.stdout, named))
+            run = snapwalk(*words, "--from", wrong, env=no_cache)
+            tap.equal(run.stderr.count(SAID), 1, f"{words[0]} --from: what is missing is said once")
         put(os.path.join(TARGETS, "chain"), program)
         got, run = symbolized(path, "--from", wrong, **symbolized_without)
         tap.check(all(frame["function"] is None for stack in got["stacks"] for frame in stack["frames"]
