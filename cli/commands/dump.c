@@ -10,6 +10,7 @@
 #include "run/deliver.h"
 #include "run/keep.h"
 #include "run/merging.h"
+#include "run/naming.h"
 #include "run/obtain.h"
 #include "run/split.h"
 #include "urgent.h"
@@ -109,11 +110,34 @@ static int dump_with_others(struct dumper *d, const struct sw_subject *subject,
 	return r;
 }
 
+/* Obtains and prints the only target; *ret_code is below 0 and nothing is printed when it cannot be had. */
+static int dump_alone(struct dumper *d, const struct sw_subject *subject,
+		      const struct sw_pipeline_options *how, int *ret_code, struct sw_error *err)
+{
+	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline got = {0};
+	struct sw_namer namer = {.fetcher.fd = -EBADF};
+	const bool named = sw_naming_is_asked(d->options);
+	int status = named ? sw_namer_begin(&namer, d->options) : SW_STATUS_COMPLETE;
+	*ret_code = 0;
+	if (status == SW_STATUS_COMPLETE)
+		*ret_code = sw_obtain_confined(d->session, subject, d->options, how, &got, err);
+	if (named && got.report != NULL && *ret_code == 0)
+		*ret_code = sw_namer_report(&namer, got.report, err);
+	if (got.report != NULL && *ret_code == 0) {
+		if (named)
+			sw_namer_say_missing(&namer);
+		status = sw_delivery_put(&d->delivery, subject->name, got.report, NULL, 0);
+		status = sw_status_worse(status, sw_keep_beside(d->options, got.snap));
+	}
+	sw_namer_end(&namer);
+	return status;
+}
+
 static int dump_directly(struct dumper *d, const struct sw_subject *subject, int64_t begin_ns,
 			 bool *ret_refused)
 {
 	struct sw_error err = {0};
-	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline got = {0};
+	int r, status = SW_STATUS_COMPLETE;
 	struct sw_pipeline_options how = sw_obtain_options(d->options, begin_ns);
 	how.report.seq = d->delivery.n_written + 1;
 	sw_urgent_spare(subject->pid);
@@ -122,16 +146,15 @@ static int dump_directly(struct dumper *d, const struct sw_subject *subject, int
 	/* With another --depth all frames are the innermost ones. */
 	how.walk.outermost = how.walk.max_frames == 0 || how.walk.max_frames == SW_MAX_FRAMES;
 	how.symbolize.package_lists = SW_PACKAGE_LISTS;
-	int r = d->alone ? sw_obtain_confined(d->session, subject, d->options, &how, &got, &err)
-			 : dump_with_others(d, subject, &how, &err);
+	if (d->alone)
+		status = dump_alone(d, subject, &how, &r, &err);
+	else
+		r = dump_with_others(d, subject, &how, &err);
 	*ret_refused = r == -SW_E_NOT_PERMITTED && d->options->via == SW_VIA_AUTO &&
 		       sw_daemon_listens(d->options);
 	if (r < 0)
 		return *ret_refused ? SW_STATUS_DENIED : sw_complain_error(subject->name, &err);
-	if (!d->alone)
-		return SW_STATUS_COMPLETE;
-	int status = sw_delivery_put(&d->delivery, subject->name, got.report, NULL, 0);
-	return sw_status_worse(status, sw_keep_beside(d->options, got.snap));
+	return status;
 }
 
 static int dump_one(struct dumper *d, const struct sw_subject *subject, int64_t begin_ns)

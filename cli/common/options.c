@@ -625,6 +625,17 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 						     : "give --format text or html",
 				     "this format has no differences");
 	}
+	if (o->n_images > 0 && !wants_have(o, SW_WANT_CORE)) {
+		(void) snprintf(usage->about, sizeof(usage->about), "--images");
+		return sw_usage_fail(usage, "give --core FILE too", "belongs to --core");
+	}
+	if (o->command->bit == SW_FOR_DUMP && (o->n_from > 0 || o->debuginfod) &&
+	    !wants_have(o, SW_WANT_CORE) && !wants_have(o, SW_WANT_FIXTURE)) {
+		(void) snprintf(usage->about, sizeof(usage->about),
+				o->n_from > 0 ? "--from" : "--debuginfod");
+		return sw_usage_fail(usage, "save the dump, and use snapwalk symbolize",
+				     "belongs to --core");
+	}
 	if (o->exe != NULL && !wants_have(o, SW_WANT_CORE)) {
 		(void) snprintf(usage->about, sizeof(usage->about), "--exe");
 		return sw_usage_fail(usage, "give --core FILE too", "belongs to --core");

@@ -6,6 +6,7 @@
 #include "common/dwo_reader.h"
 #include "errors.h"
 #include "run/keep.h"
+#include "run/naming.h"
 #include "run/sandbox.h"
 
 #include <fcntl.h>
@@ -167,6 +168,7 @@ struct job {
 	size_t n;
 	struct sw_delivery delivery; /* a copy, which writes to memory */
 	struct confine confine;
+	struct sw_namer *namer; /* borrowed; NULL: names are those that the capture found */
 	size_t n_written;
 };
 
@@ -214,7 +216,10 @@ static bool tell_one(struct job *job, const struct sw_capture *c, struct sw_outp
 	struct header header = {0};
 	struct sw_error err = {0};
 	job->delivery.output = (struct sw_output){.fd = -EBADF, .direct = true, .memory = &text};
-	if (read_one(job, c, &made, &err) < 0)
+	int r = read_one(job, c, &made, &err);
+	if (r == 0 && job->namer != NULL)
+		r = sw_namer_report(job->namer, made.report, &err);
+	if (r < 0)
 		header.status = sw_complain_error(c->subject.name, &err);
 	else
 		header.status = sw_status_worse(render(job, c, made.report, &header),
@@ -232,8 +237,20 @@ static int tell(void *arg, int fd)
 	struct sw_output out = {.fd = fd, .direct = true};
 	job->n_written = job->delivery.n_written;
 	job->confine = (struct confine){.options = options, .dwo_reader.fd = -EBADF};
+	struct sw_namer namer = {.fetcher.fd = -EBADF};
+	if (sw_naming_is_asked(options)) {
+		int status = sw_namer_begin(&namer, options);
+		if (status != SW_STATUS_COMPLETE) {
+			sw_namer_end(&namer);
+			return status;
+		}
+		job->namer = &namer;
+	}
 	for (size_t i = 0; i < job->n && tell_one(job, &job->captures[i], &out); i++)
 		;
+	if (job->namer != NULL)
+		sw_namer_say_missing(&namer);
+	sw_namer_end(&namer);
 	if (options->keeper != NULL)
 		sw_keeper_end(options->keeper);
 	return SW_STATUS_COMPLETE;

@@ -87,6 +87,21 @@ def put(source, *path):
     shutil.copy(source, path)
 
 
+def dump_of(tap, directory, stripped, debug):
+    """The record of a stripped program has names by the files of a directory."""
+    fixture, files = (os.path.join(directory, name) for name in ("stripped.fixture", "files"))
+    put(debug, files, "symbols")
+    os.chmod(stripped, 0o755)
+    with Target(None, path=stripped) as target:
+        wait_blocked(target.pid)
+        snapwalk("record", target.pid, "-o", fixture)
+    plain_names = [frame["function"] for frame in dump(["--fixture", fixture], status=(0, 3))["stacks"][0]["frames"]]
+    report = dump(["--fixture", fixture, "--from", files], status=(0, 3))
+    names = [frame["function"] for frame in report["stacks"][0]["frames"]]
+    tap.check("main" not in plain_names and "main" in names and any(f["inlined"] for f in report["stacks"][0]["frames"]),
+              "dump --fixture --from: names are added", (plain_names, names))
+
+
 def test_places(tap):
     """The program is gone; its names are in a tree, in a cache, and among other files."""
     with tempfile.TemporaryDirectory() as directory:
@@ -130,6 +145,7 @@ def test_places(tap):
                       SAID not in named.stderr, f"{words[0]} --from: names are added first", (bare.stdout, named))
             run = snapwalk(*words, "--from", wrong, env=no_cache)
             tap.equal(run.stderr.count(SAID), 1, f"{words[0]} --from: what is missing is said once")
+        dump_of(tap, directory, stripped, debug)
         put(os.path.join(TARGETS, "chain"), program)
         got, run = symbolized(path, "--from", wrong, **symbolized_without)
         tap.check(all(frame["function"] is None for stack in got["stacks"] for frame in stack["frames"]
@@ -290,6 +306,8 @@ def test_refused(tap):
                                (("x.json", "--debuginfod=http://a b"), 2, "no address of a server")):
         got = snapwalk("symbolize", *words)
         tap.check(got.returncode == status and why in got.stderr and got.stdout == "", f"refused: {why}", got)
+    got = snapwalk("dump", os.getpid(), "--from", "/tmp")
+    tap.check(got.returncode == 2 and "--from: belongs to --core" in got.stderr, "refused: dump --from of a process", got)
 
 
 def main():
