@@ -225,7 +225,7 @@ static bool is_own(const struct sw_profile_process *process, const char *key)
 	       (strcmp(key, "snapwalk.unit") == 0 && process->unit != 0);
 }
 
-/* What the process publishes of itself. Returns whether the name of its service is among it. */
+/* Puts the attributes that the process publishes of itself. Returns whether the name of its service is among it. */
 static bool put_published(struct writer *w, const struct sw_profile_process *process)
 {
 	bool has_name = false;

@@ -49,7 +49,7 @@ struct sw_profile_process {
 	uint64_t starttime;                  /* in clock ticks: proc(5); 0: not known */
 };
 
-/* What a process publishes of itself. */
+/* An attribute that a process publishes of itself. */
 struct sw_profile_attribute {
 	uint32_t pid, generation; /* of the process */
 	uint32_t key, value;      /* strings; the value is no part of the key */

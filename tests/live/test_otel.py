@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 5s
-"""What programs publish for OpenTelemetry: the resource of a process (OTEP 4719)."""
+"""Resources that processes publish for OpenTelemetry (OTEP 4719), in dumps and profiles."""
 import gzip
 import json
 import os

@@ -211,7 +211,7 @@ struct sw_runtime {
 
 /** Walks of one snapshot: one for each captured thread, in the snapshot's order; then one for each
  * goroutine and each task that no thread runs, or that runs within another one. */
-/** What a process publishes of itself: OpenTelemetry's OTEP 4719. */
+/** An attribute that a process publishes of itself: OpenTelemetry's OTEP 4719. */
 struct sw_attribute {
 	const char *key, *value;
 };
@@ -229,9 +229,9 @@ struct sw_walks {
 	int64_t walk_ns;
 	size_t live_reads;
 	struct sw_resource resource; /* the walks'; empty: it publishes none */
-	const char *goroutines_why; /* why not all are here that were asked for, in words; NULL */
-	const char *tasks_why;      /* likewise */
-	const char *awaits_why;     /* likewise */
+	const char *goroutines_why;  /* why not all are here that were asked for, in words; NULL */
+	const char *tasks_why;       /* likewise */
+	const char *awaits_why;      /* likewise */
 	struct sw_task_wait *task_waits;
 	size_t n_task_waits;
 	/* Asked for, and no runtime of the process has such; then there is a reason above, too. */

@@ -4,7 +4,7 @@
 
 #include "unwind/runtime.h"
 
-/* What programs publish of themselves for OpenTelemetry, whatever runs them. It has no frames. */
+/* The row for programs that publish something of themselves for OpenTelemetry, whatever runs them. It has no frames. */
 extern const struct sw_runtime_ops sw_runtime_otel;
 
 #endif
