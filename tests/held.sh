@@ -46,7 +46,7 @@ looked_at() {
 	local file=$1 name
 	shift
 	# shellcheck disable=SC2086
-	$cc $cflags -O2 -c -o "$object" "$file" || { status=1; return; }
+	$cc $cflags -O2 -g0 -c -o "$object" "$file" || { status=1; return; }
 	# __pread_chk() is pread() with -D_FORTIFY_SOURCE.
 	for name in $(nm -u "$object" | awk '{print $2}' | sed 's/^__\(.*\)_chk$/\1/'); do
 		case " $any $* " in
