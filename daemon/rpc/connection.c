@@ -126,6 +126,14 @@ static void output_flush(struct sw_connection *c)
 	memory_return(c);
 }
 
+/* The writer of a reply takes up to twice its size; limits count sizes. */
+static void give_back_rest(struct sw_output *o)
+{
+	char *fitting = realloc(o->data, o->size);
+	if (fitting != NULL)
+		o->data = fitting;
+}
+
 void sw_connection_send(struct sw_connection *c, char *data, size_t size)
 {
 	bool may = !c->dead && (c->output_bytes + size < SW_CONNECTION_OUTPUT_LOW ||
@@ -141,8 +149,13 @@ void sw_connection_send(struct sw_connection *c, char *data, size_t size)
 	c->output_bytes += size;
 	c->had_much |= c->output_bytes >= SW_CONNECTION_OUTPUT_LOW;
 	/* Most replies fit into the socket: no round through the event loop. */
-	if (STAILQ_FIRST(&c->output) == o)
+	bool waits = STAILQ_FIRST(&c->output) != o;
+	if (!waits) {
 		output_flush(c);
+		waits = STAILQ_FIRST(&c->output) == o;
+	}
+	if (waits)
+		give_back_rest(o);
 	if (c->output_bytes > 0 || c->dead)
 		sw_connection_kick(c); /* to watch for space, or to be destroyed */
 }
