@@ -372,7 +372,7 @@ def stopped_look_up(target, *args):
     child = None
     while child is None and process.poll() is None:
         with open(f"/proc/{process.pid}/task/{process.pid}/children") as children:
-            child = next(iter(children.read().split()), None)
+            child = next(iter(children.read().split()[1:]), None)  # the first one measures breakpoints
     try:
         os.kill(int(child), signal.SIGSTOP)
         wait_until(lambda: state_of(int(child)) in "TZ", "it is stopped")
