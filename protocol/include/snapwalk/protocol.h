@@ -331,7 +331,8 @@ struct sw_report {
 		size_t n_registries;
 		const struct sw_report_crash *crash; /* NULL: it did not crash, or not known */
 		struct sw_process_limits limits;
-		const struct sw_attribute *resource; /* what it publishes of itself; keys are unique */
+		const struct sw_attribute
+			*resource; /* what it publishes of itself; keys are unique */
 		size_t n_resource;
 	} process;
 	struct {
