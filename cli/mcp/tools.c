@@ -100,8 +100,8 @@ static void put_parameter(struct sw_text *text, const struct sw_mcp_parameter *p
 		[SW_MCP_STRING] = "\"type\":\"string\",\"minLength\":1,\"maxLength\":1024",
 		[SW_MCP_INTEGER] = "\"type\":\"integer\"",
 		[SW_MCP_BOOLEAN] = "\"type\":\"boolean\"",
-		[SW_MCP_STRINGS] = "\"type\":\"array\",\"items\":{\"type\":\"string\","
-				   "\"minLength\":1,\"maxLength\":1024},\"minItems\":1",
+		[SW_MCP_STRINGS] = ("\"type\":\"array\",\"items\":{\"type\":\"string\","
+				    "\"minLength\":1,\"maxLength\":1024},\"minItems\":1"),
 	};
 	sw_text_printf(text, "\"%s\":{%s", p->name, types[p->type]);
 	if (p->type == SW_MCP_INTEGER)
