@@ -99,6 +99,32 @@ TEST(test_runs)
 	sw_copier_destroy(&c);
 }
 
+enum { MANY = 100 };
+
+static void read_many(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
+		      size_t n_threads)
+{
+	uint64_t word;
+	(void) arg;
+	(void) threads;
+	(void) n_threads;
+	for (uint64_t i = MANY; i > 0; i--)
+		(void) sw_memory_u64(memory, WORD + i * 4096, &word);
+}
+
+/* The list of a long rehearsal is sorted in a process that has sorted nothing before. */
+TEST(test_rehearses_many)
+{
+	struct sw_copier c = start(read_many);
+	c.channel->rehearses = 1;
+	assert_int_equal(run_for(&c, LONG_MS), SW_COPIER_ENDED);
+	sw_copier_foresee(&c);
+	assert_int_equal(c.n_foreseen, MANY);
+	for (size_t i = 0; i < MANY; i++)
+		assert_int_equal(c.foreseen[i].avma, (WORD & ~0xfffU) + (i + 1) * 4096);
+	sw_copier_destroy(&c);
+}
+
 static void hang(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
 		 size_t n_threads)
 {
