@@ -155,8 +155,7 @@ check-asan: deps-check
 .PHONY: asan-build asan-programs
 asan-build:
 	@$(MAKE) --no-print-directory -s -j$$(nproc) SANITIZE=1 WERROR=-Werror asan-programs
-# The shared libraries are used by no test of check-asan.
-asan-programs: $(BIN)/snapwalk $(BIN)/snapwalkd $(BIN)/snapwalk-gate unit-tests fuzz-tests
+asan-programs: all unit-tests fuzz-tests
 check-asan-run:
 	@SNAPWALK_MUTATIONS=$(MUTATIONS) $(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --fuzz $(FUZZ) --live tests/live/test_hostile.py tests/live/test_cli.py tests/live/test_wine_fixtures.py \
 		tests/live/test_daemon_protocol.py tests/live/test_daemon_store.py

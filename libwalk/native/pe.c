@@ -171,8 +171,8 @@ static bool is_stack_end(const struct sw_cursor *cursor, uint64_t sp_avma)
 {
 	enum { TOP_BYTES = 0x40 /* as below the end that a TEB tells */ };
 	const struct sw_thread *t = cursor->thread;
-	return !sw_pe_is_teb(cursor->memory, t->gs_base) && sp_avma <= t->stack_end_avma &&
-	       t->stack_end_avma - sp_avma <= TOP_BYTES;
+	return t->gs_base != 0 && !sw_pe_is_teb(cursor->memory, t->gs_base) &&
+	       sp_avma <= t->stack_end_avma && t->stack_end_avma - sp_avma <= TOP_BYTES;
 }
 
 /* The walker's step for a result of pe/unwind.h. */
