@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 30s
+# tier: gate 60s
 """The words that the product can print are in the manual pages, and what the pages show can be done.
 
 The words come from the tables in the source that the program prints them from, so that a new one
