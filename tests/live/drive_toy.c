@@ -25,7 +25,8 @@ static int obtain(char **argv, struct sw_context *ctx, const struct sw_tables *t
 	if (strcmp(argv[1], "fixture") == 0)
 		return sw_snapshot_load(ctx, argv[2], ret, NULL);
 	if (strcmp(argv[1], "core") == 0)
-		return sw_core_snapshot(ctx, argv[2], &(struct sw_core_options){0}, tables, ret, NULL);
+		return sw_core_snapshot(ctx, argv[2], &(struct sw_core_options){0}, tables, ret,
+					NULL);
 	const struct sw_snapshot_options options = {.max_stop_ms = 10000};
 	int r = sw_target_open(atoi(argv[2]), &target, NULL);
 	if (r == 0) {
