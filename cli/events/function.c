@@ -528,6 +528,24 @@ static int work(void *arg, int fd)
 
 /* ---- by the process with privileges ----------------------------------------------------------- */
 
+void sw_function_keep(struct sw_function *f, const bool keep[static SW_EVENT_PLACES_MAX])
+{
+	size_t n = 0;
+	for (size_t i = 0; i < f->n; i++) {
+		if (!keep[i]) {
+			sw_close_p(&f->places[i].file_fd);
+			free(f->names[i]);
+			continue;
+		}
+		f->places[n] = f->places[i];
+		f->names[n] = f->names[i];
+		f->start_avma[n] = f->start_avma[i];
+		f->end_avma[n] = f->end_avma[i];
+		f->wanted[n++] = f->wanted[i];
+	}
+	f->n = n;
+}
+
 void sw_function_deinit(struct sw_function *f)
 {
 	for (size_t i = 0; i < f->n; i++) {

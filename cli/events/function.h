@@ -51,6 +51,8 @@ void sw_function_notice(const struct sw_function *function, const struct sw_subj
 			struct sw_text *ret);
 /* ,"function":NAME,"module":NAME,"places":[...] */
 void sw_function_json(const struct sw_function *function, struct sw_text *ret);
+/* Keeps the places whose flags are set, in their order, and gives the others up. */
+void sw_function_keep(struct sw_function *function, const bool keep[static SW_EVENT_PLACES_MAX]);
 void sw_function_deinit(struct sw_function *function);
 
 #endif

@@ -30,23 +30,12 @@ static bool has(const struct sw_pair_list *list, const struct sw_function *f, un
 /* Drops pairs of which one half is missing: the other half alone would show leaks that are none. */
 static void halves_drop(const struct sw_pair_list *list, struct sw_function *f)
 {
-	bool whole[SW_EVENT_PLACES_MAX] = {0};
-	size_t n = 0;
+	bool whole[SW_EVENT_PLACES_MAX] = {0}, keep[SW_EVENT_PLACES_MAX] = {0};
 	for (unsigned pair = 0; pair < list->n_pairs; pair++)
 		whole[pair] = has(list, f, pair, false) && has(list, f, pair, true);
-	for (size_t i = 0; i < f->n; i++) {
-		if (!whole[list->all[f->wanted[i]].pair]) {
-			sw_close_p(&f->places[i].file_fd);
-			free(f->names[i]);
-			continue;
-		}
-		f->places[n] = f->places[i];
-		f->names[n] = f->names[i];
-		f->start_avma[n] = f->start_avma[i];
-		f->end_avma[n] = f->end_avma[i];
-		f->wanted[n++] = f->wanted[i];
-	}
-	f->n = n;
+	for (size_t i = 0; i < f->n; i++)
+		keep[i] = whole[list->all[f->wanted[i]].pair];
+	sw_function_keep(f, keep);
 }
 
 /* Whether a function is in its pair both ways: it takes one back and hands another one out, as realloc(3). */

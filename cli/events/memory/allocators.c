@@ -137,25 +137,16 @@ static void absent_drop(struct sw_function *f)
 
 static void aliases_drop(struct sw_function *f)
 {
-	size_t n = 0;
+	bool keep[SW_EVENT_PLACES_MAX] = {0};
 	for (size_t i = 0; i < f->n; i++) {
 		bool known = false;
-		for (size_t k = 0; k < n; k++)
+		for (size_t k = 0; k < i; k++)
 			known |= f->start_avma[k] == f->start_avma[i] &&
 				 f->places[k].file_off == f->places[i].file_off &&
 				 f->places[k].releases == f->places[i].releases;
-		if (known) {
-			sw_close_p(&f->places[i].file_fd);
-			free(f->names[i]);
-			continue;
-		}
-		f->places[n] = f->places[i];
-		f->names[n] = f->names[i];
-		f->start_avma[n] = f->start_avma[i];
-		f->end_avma[n] = f->end_avma[i];
-		f->wanted[n++] = f->wanted[i];
+		keep[i] = !known;
 	}
-	f->n = n;
+	sw_function_keep(f, keep);
 }
 
 void sw_allocators_tidy(struct sw_function *f)
