@@ -2,13 +2,13 @@
 /* Whether a function calls another one, as the code says it: directly, by the PLT, or through a word that the linker fills. */
 #include "arch/insn.h"
 #include "events/place.h"
+#include "events/stubs.h"
 #include "formats/elf_file.h"
 
 #include <string.h>
 
 enum {
 	INSNS_MAX = 1 << 16,
-	RELOCATIONS_MAX = 1 << 22,
 	SLOT_INSN_BYTES = 6, /* ff 15 or ff 25 with a displacement from the end */
 };
 
@@ -29,20 +29,9 @@ static bool symbol_is(const struct callee *c, uint64_t index)
 /* Whether the linker fills the word with the address of the callee. */
 static bool slot_is(const struct callee *c, uint64_t slot_svma)
 {
-	struct sw_elf_section section;
-	struct sw_bytes bytes;
 	Elf64_Rela rela;
-	for (uint32_t i = 0; c->has_symbols && i < c->elf.n_sections; i++) {
-		if (!sw_elf_section(&c->elf, i, &section) || section.type != SHT_RELA ||
-		    !sw_elf_section_bytes(&c->elf, &section, &bytes))
-			continue;
-		for (uint64_t k = 0; k < RELOCATIONS_MAX &&
-				     sw_bytes_copy(bytes, k * sizeof(rela), &rela, sizeof(rela));
-		     k++)
-			if (rela.r_offset == slot_svma)
-				return symbol_is(c, ELF64_R_SYM(rela.r_info));
-	}
-	return false;
+	return c->has_symbols && sw_stub_relocation(&c->elf, slot_svma, &rela) &&
+	       symbol_is(c, ELF64_R_SYM(rela.r_info));
 }
 
 /* "jmp *disp(%rip)" and "call *disp(%rip)" at the beginning of code, which is at svma. */
@@ -55,19 +44,10 @@ static bool goes_through_slot(const struct callee *c, const uint8_t *code, size_
 	return slot_is(c, svma + SLOT_INSN_BYTES + (uint64_t) (int64_t) displacement);
 }
 
-/* An entry of a PLT: [endbr64] [bnd] jmp *disp(%rip). */
 static bool stub_leads_there(const struct callee *c, uint64_t svma)
 {
-	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-	struct sw_bytes code;
-	if (!sw_elf_loaded(&c->elf, svma, &code))
-		return false;
-	size_t at = code.size >= sizeof(endbr64) && memcmp(code.data, endbr64, sizeof(endbr64)) == 0
-			    ? sizeof(endbr64)
-			    : 0;
-	if (at < code.size && code.data[at] == 0xf2)
-		at++;
-	return goes_through_slot(c, code.data + at, code.size - at, svma + at);
+	uint64_t slot_svma;
+	return sw_stub_word(&c->elf, svma, &slot_svma) && slot_is(c, slot_svma);
 }
 
 bool sw_event_calls(const void *image, size_t image_size, uint64_t svma, uint64_t size,

@@ -138,7 +138,8 @@ static bool jump_target(const struct exits *e, const struct sw_elf *elf, size_t 
 		return false;
 	*ret = insn->target;
 	if (insn->target - e->avma >= e->code.size)
-		(void) sw_stub_target(elf, insn->target, ret); /* else it is none */
+		(void) sw_stub_target(elf, insn->target,
+				      ret); /* else the jump leads there itself */
 	return true;
 }
 

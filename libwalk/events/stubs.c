@@ -49,8 +49,7 @@ static bool relocation_is(const struct sw_elf *elf, const Elf64_Rela *rela, cons
 	}
 }
 
-/* Finds the relocation by which the linker fills a word. */
-static bool slot_find(const struct sw_elf *elf, uint64_t slot_svma, Elf64_Rela *ret)
+bool sw_stub_relocation(const struct sw_elf *elf, uint64_t word_svma, Elf64_Rela *ret)
 {
 	struct sw_elf_section section;
 	struct sw_bytes bytes;
@@ -61,14 +60,13 @@ static bool slot_find(const struct sw_elf *elf, uint64_t slot_svma, Elf64_Rela *
 		for (uint64_t k = 0; k < RELOCATIONS_MAX &&
 				     sw_bytes_copy(bytes, k * sizeof(*ret), ret, sizeof(*ret));
 		     k++)
-			if (ret->r_offset == slot_svma)
+			if (ret->r_offset == word_svma)
 				return true;
 	}
 	return false;
 }
 
-/* [endbr64] [bnd] jmp *disp(%rip): the word. */
-static bool slot_of(const struct sw_elf *elf, uint64_t svma, uint64_t *ret)
+bool sw_stub_word(const struct sw_elf *elf, uint64_t svma, uint64_t *ret_svma)
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	struct sw_bytes code;
@@ -83,7 +81,7 @@ static bool slot_of(const struct sw_elf *elf, uint64_t svma, uint64_t *ret)
 	if (code.size - at < SLOT_INSN_BYTES || code.data[at] != 0xff || code.data[at + 1] != 0x25)
 		return false;
 	memcpy(&displacement, code.data + at + 2, sizeof(displacement));
-	*ret = svma + at + SLOT_INSN_BYTES + (uint64_t) (int64_t) displacement;
+	*ret_svma = svma + at + SLOT_INSN_BYTES + (uint64_t) (int64_t) displacement;
 	return true;
 }
 
@@ -91,7 +89,7 @@ bool sw_stub_leads_to(const struct sw_elf *elf, uint64_t svma, const char *name)
 {
 	uint64_t slot;
 	Elf64_Rela rela;
-	return slot_of(elf, svma, &slot) && slot_find(elf, slot, &rela) &&
+	return sw_stub_word(elf, svma, &slot) && sw_stub_relocation(elf, slot, &rela) &&
 	       relocation_is(elf, &rela, name);
 }
 
@@ -101,7 +99,7 @@ bool sw_stub_target(const struct sw_elf *elf, uint64_t svma, uint64_t *ret_svma)
 	Elf64_Sym symbol;
 	uint64_t slot;
 	Elf64_Rela rela;
-	if (!slot_of(elf, svma, &slot) || !slot_find(elf, slot, &rela))
+	if (!sw_stub_word(elf, svma, &slot) || !sw_stub_relocation(elf, slot, &rela))
 		return false;
 	uint32_t type = ELF64_R_TYPE(rela.r_info);
 	if (type == R_X86_64_RELATIVE) {

@@ -4,6 +4,10 @@
 
 #include "formats/elf_file.h"
 
+/* The word through which an entry of a PLT jumps: [endbr64] [bnd] jmp *disp(%rip). Parses. */
+bool sw_stub_word(const struct sw_elf *elf, uint64_t svma, uint64_t *ret_svma);
+/* The relocation by which the linker fills a word. Parses. */
+bool sw_stub_relocation(const struct sw_elf *elf, uint64_t word_svma, Elf64_Rela *ret);
 /* Whether an entry of a PLT leads to the function of that name, in this file or in another one; also where the code is chosen
  * when the program is loaded (IFUNC). Parses. */
 bool sw_stub_leads_to(const struct sw_elf *elf, uint64_t svma, const char *name);
