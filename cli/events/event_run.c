@@ -138,14 +138,6 @@ static void comm_read(struct sw_event_run *run)
 				(int) strcspn(text.data, "\n"), text.data);
 }
 
-int64_t sw_event_run_cpu(const struct sw_event_run *run)
-{
-	struct timespec t;
-	if (clock_gettime(run->cpu_clock, &t) < 0)
-		return -1;
-	return (int64_t) t.tv_sec * NS_PER_S + t.tv_nsec;
-}
-
 static int events_begin(struct sw_event_run *run, const struct sw_event_options *wanted,
 			struct sw_error *err)
 {
@@ -159,7 +151,7 @@ static int events_begin(struct sw_event_run *run, const struct sw_event_options 
 	run->begin_ns = sw_clock_ns(); /* events have begun */
 	run->begin_real_ns = sw_realtime_ns();
 	if (clock_getcpuclockid(run->subject.pid, &run->cpu_clock) == 0)
-		run->cpu_begin_ns = sw_event_run_cpu(run);
+		run->cpu_begin_ns = sw_clock_read(run->cpu_clock);
 	comm_read(run);
 	return 0;
 }
@@ -316,7 +308,7 @@ static int finish(struct sw_event_run *run, int r, struct sw_error *err)
 	run->end_ns = sw_clock_ns(); /* to take probes out may take seconds */
 	sw_recorder_end_events(run->recorder);
 	run->cost = sw_recorder_event_cost(run->recorder);
-	run->cpu_end_ns = run->cpu_begin_ns < 0 ? -1 : sw_event_run_cpu(run);
+	run->cpu_end_ns = run->cpu_begin_ns < 0 ? -1 : sw_clock_read(run->cpu_clock);
 	/* Events from before the end are fetched until no more come. */
 	for (uint64_t before = UINT64_MAX; r == 0 && !run->enough && !run->ended;) {
 		if (run->n_read == before)

@@ -70,8 +70,6 @@ void sw_event_run_deinit(struct sw_event_run *run);
 int sw_event_run_open_beside(struct sw_event_run *ret, const struct sw_options *options,
 			     const struct sw_event_run *run, struct sw_function *function,
 			     const struct sw_event_options *wanted, struct sw_error *err);
-/* CPU time of the process so far; below 0: not known. */
-int64_t sw_event_run_cpu(const struct sw_event_run *run);
 
 /* Opens the output and a run, calls body, and closes both; waits for the end of a program that was started. SW_STATUS_*;
  * complains by itself. */

@@ -13,6 +13,8 @@
 #include "events/pairs.h"
 #include "run/sandbox.h"
 
+#include <snapwalk/clock.h>
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +65,7 @@ static bool is_exceeded(struct sw_event_run *run, int64_t now_ns)
 		return false;
 	const struct sw_event_cost calls = sw_recorder_event_cost(run->recorder);
 	double spent_ns = sw_memory_budget_spent(&m->budget, &calls);
-	int64_t cpu_ns = sw_event_run_cpu(run);
+	int64_t cpu_ns = sw_clock_read(run->cpu_clock);
 	double seconds = (double) (now_ns - m->look_ns) / NS_PER_S;
 	double added = (spent_ns - m->look_spent_ns) / NS_PER_S / seconds;
 	double used = (double) (cpu_ns - m->look_cpu_ns) / NS_PER_S / seconds;

@@ -10,10 +10,12 @@
 #include <stdint.h>
 #include <time.h>
 
+/** In ns. -1: of a process or thread that is gone. */
 static inline int64_t sw_clock_read(clockid_t clock)
 {
 	struct timespec t;
-	(void) clock_gettime(clock, &t);
+	if (clock_gettime(clock, &t) < 0)
+		return -1;
 	return (int64_t) t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
