@@ -207,14 +207,7 @@ bool sw_set_trim_unknown(struct sw_options *o, const char *value, struct sw_usag
 
 bool sw_set_from(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
-	if (value[0] == '\0')
-		return sw_usage_fail(usage, "give a directory", "the value is empty");
-	const char **grown = reallocarray(o->from, o->n_from + 1, sizeof(*grown));
-	if (grown == NULL)
-		return sw_usage_fail(usage, "free some memory", "out of memory");
-	o->from = grown;
-	o->from[o->n_from++] = value;
-	return true;
+	return sw_directory_add(&o->from, &o->n_from, value, usage);
 }
 
 /* Addresses with spaces between them, as in DEBUGINFOD_URLS. */

@@ -71,12 +71,5 @@ bool sw_set_exe(struct sw_options *o, const char *value, struct sw_usage *usage)
 
 bool sw_set_images(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
-	if (value[0] == '\0')
-		return sw_usage_fail(usage, "give a directory", "the value is empty");
-	const char **grown = reallocarray(o->images, o->n_images + 1, sizeof(*grown));
-	if (grown == NULL)
-		return sw_usage_fail(usage, "free some memory", "out of memory");
-	o->images = grown;
-	o->images[o->n_images++] = value;
-	return true;
+	return sw_directory_add(&o->images, &o->n_images, value, usage);
 }

@@ -149,6 +149,18 @@ bool sw_size_parse(const char *text, uint64_t low, uint64_t high, uint64_t *ret,
 	return true;
 }
 
+bool sw_directory_add(const char ***list, size_t *n, const char *value, struct sw_usage *usage)
+{
+	if (value[0] == '\0')
+		return sw_usage_fail(usage, "give a directory", "the value is empty");
+	const char **grown = reallocarray(*list, *n + 1, sizeof(*grown));
+	if (grown == NULL)
+		return sw_usage_fail(usage, "free some memory", "out of memory");
+	*list = grown;
+	grown[(*n)++] = value;
+	return true;
+}
+
 bool sw_address_parse(const char *text, uint64_t *ret, struct sw_usage *usage)
 {
 	const char *digits = text;

@@ -16,6 +16,8 @@ int sw_choice_parse(const char *text, const char *names, struct sw_usage *usage)
 /* The same as of a number with an optional suffix K, M or G (powers of 1024). */
 bool sw_size_parse(const char *text, uint64_t low, uint64_t high, uint64_t *ret,
 		   struct sw_usage *usage);
+/* Adds a directory to a list that may be given several times; value is kept, not copied. */
+bool sw_directory_add(const char ***list, size_t *n, const char *value, struct sw_usage *usage);
 /* A hexadecimal address, with or without 0x. */
 bool sw_address_parse(const char *text, uint64_t *ret, struct sw_usage *usage);
 
