@@ -151,7 +151,7 @@ static void range_add(struct parser *p, uint64_t start_avma, struct sw_bytes dat
 			(struct sw_range){start_avma, data.size, data.data};
 }
 
-/* Room for n more ranges. */
+/* Makes space for n more ranges. */
 static int ranges_grow(struct parser *p, size_t n)
 {
 	struct sw_range *grown = sw_arena_calloc(p->arena, p->md->n_ranges + n, sizeof(*grown));

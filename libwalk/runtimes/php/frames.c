@@ -185,5 +185,6 @@ void sw_php_frames_touch(const struct sw_php *php, const struct sw_thread *threa
 	struct sw_php_call call;
 	uint64_t fp, prev;
 	if (sw_regs_get(&thread->regs, SW_X86_64_R14, &fp) && fp != 0)
-		(void) sw_php_call_read(php, fp, &call, &prev); /* else it is none */
+		(void) sw_php_call_read(php, fp, &call,
+					&prev); /* fails where the register holds no call */
 }
