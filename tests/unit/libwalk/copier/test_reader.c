@@ -2,6 +2,7 @@
 /* copier/reader: a process without privileges, which may be hostile. */
 #include "copier/reader.h"
 #include "copier/pages.h"
+#include "skip.h"
 #include "test.h"
 
 #include <errno.h>
@@ -326,7 +327,7 @@ static void allocate_all(void *arg, struct sw_memory memory, const struct sw_cop
 TEST(test_memory)
 {
 #ifdef __SANITIZE_ADDRESS__
-	skip();
+	SKIP_SANITIZED();
 #endif
 	struct sw_copier c = start(allocate_all);
 	assert_int_equal(run_for(&c, LONG_MS), SW_COPIER_ENDED);
