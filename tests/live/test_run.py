@@ -106,10 +106,12 @@ def again(tap):
             tap.check(os.path.getsize(os.path.join(folder, "tests", "timings.tsv")), f"{what}: the time is kept")
 
 
-# Two files, of which the second runs alone, and a command that ends a while after the first has begun.
-FIRST = """# tier: gate 5s
-import subprocess, sys
-open({folder!r} + "/begun", "w").close()
+# Two files, of which the second runs alone, and a command beside them that outlives the first.
+FIRST = """# tier: gate 60s
+import os, subprocess, sys, time
+end = time.monotonic() + 60
+while not os.path.exists({folder!r} + "/seen") and time.monotonic() < end:
+    time.sleep(0.02)
 subprocess.run([sys.executable, "-c", "import time\\nwhile time.process_time() < 0.3: pass"])
 print("ok 1 - it has begun\\n1..1")
 """
@@ -118,11 +120,14 @@ ALONE = """# tier: gate 5s
 import os
 print("" if os.path.exists({folder!r} + "/over") else "not ", "ok 1 - it runs alone\\n1..1", sep="")
 """
-BESIDE = 'cd {folder}; until [ -e begun ]; do sleep 0.02; done; chrt -p $$; sleep 1; echo > over; exit 3'
+BESIDE = """cd {folder}; chrt -p $$; echo > seen
+for i in $(seq 100); do chrt -p $$ | grep -q SCHED_OTHER && break; sleep 0.1; done
+chrt -p $$; sh -c 'chrt -p $$'; echo > over; exit 3"""
 
 
 def beside(tap):
-    """A command that runs beside the files has the idle class of the scheduler, and has ended before a file runs alone."""
+    """A command beside the files has the idle class of the scheduler until they have ended; then it has CPU time as
+    others, or it would get none on a busy machine. It has ended before a file runs alone."""
     with tempfile.TemporaryDirectory() as folder:
         paths = [os.path.join(folder, name) for name in ("test_first.py", "test_alone.py")]
         for path, text in zip(paths, (FIRST, ALONE)):
@@ -134,7 +139,8 @@ def beside(tap):
         tap.equal(result.stdout.splitlines()[-1:], ["2 passed, 0 failed"], "the files pass, whatever the command's status")
         tap.check(": status 3, waited " in result.stdout, "its status is shown", result.stdout)
         with open(os.path.join(folder, "tests", "beside.log")) as log:
-            tap.check("SCHED_IDLE" in log.read(), "it runs in the idle class")
+            tap.equal(re.findall("SCHED_[A-Z]+", log.read()), ["SCHED_IDLE", "SCHED_OTHER", "SCHED_OTHER"],
+                      "it runs in the idle class, then as others")
         with open(os.path.join(folder, "tests", "timings.tsv")) as timings:
             cpu_s = {line.split("\t")[1]: float(line.split("\t")[4]) for line in timings}
         tap.check(0.3 <= cpu_s["test_first.py"] < 5, "the CPU time of a file has that of its children", cpu_s)
