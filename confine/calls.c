@@ -113,7 +113,8 @@ enum {
 	THREAD_FLAGS = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SYSVSEM | CLONE_SIGHAND |
 		       CLONE_THREAD | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID,
 	HELPER_FLAGS = CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_PIDFD,
-	READER_FLAGS = 0, /* libwalk/copier/reader.c: as fork(), without a signal at its end */
+	READER_FLAGS =
+		CLONE_PIDFD, /* libwalk/copier/reader.c: as fork(), without a signal at its end */
 };
 
 /* ERESTARTNOHAND of the kernel's include/linux/errno.h, as the result of a call. */
@@ -173,7 +174,7 @@ static const struct sw_filter_rule capture_rules[] = {
 	 .also = &priority_of_self},
 	SW_FILTER_ALLOWED(SYS_clone, 0, THREAD_FLAGS),
 	SW_FILTER_ALLOWED(SYS_unshare, 0, CLONE_FILES | CLONE_FS),
-	SW_FILTER_ALLOWED(SYS_kill, 1, SIGKILL), /* a helper that does not end */
+	SW_FILTER_ALLOWED(SYS_pidfd_send_signal, 1, SIGKILL), /* a helper that does not end */
 	/* The lowest real-time priorities for ourselves or a helper; others, which a limit keeps from these, only
 	 * for ourselves. */
 	SW_FILTER_ALLOWED(SYS_sched_setscheduler, 0, 0),

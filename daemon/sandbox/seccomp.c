@@ -138,6 +138,7 @@ static const struct sw_filter_rule spawner_rules[] = {
 	SW_FILTER_ALLOWED(SYS_prctl, 0, PR_GET_DUMPABLE),
 	SW_FILTER_ALLOWED(SYS_prlimit64, 0, 0),
 	SW_FILTER_ALLOWED(SYS_ioctl, 1, PERF_EVENT_IOC_SET_OUTPUT),
+	SW_FILTER_ALLOWED(SYS_kill, 1, SIGKILL), /* a worker, a parser */
 	SW_FILTER_ALLOWED(SYS_tgkill, 2, SIGABRT),
 };
 

@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "copier/pages.h"
 #include "errors.h"
+#include "process/end.h"
 
 #include <linux/audit.h>
 #include <linux/capability.h>
@@ -242,7 +243,7 @@ int sw_copier_create(const struct sw_copier_job *job, size_t threads_max, struct
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	/* As fork(), without an exit signal: the caller's own handling of SIGCHLD and wait() never see it. */
-	c.pid = (pid_t) syscall(SYS_clone, 0L, NULL, NULL, NULL, 0L);
+	c.pid = (pid_t) syscall(SYS_clone, (long) CLONE_PIDFD, NULL, &c.pidfd, NULL, 0L);
 	if (c.pid == 0)
 		reader_main(&reader);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -260,9 +261,10 @@ void sw_copier_end(struct sw_copier *c)
 {
 	if (c->pid == 0)
 		return;
-	(void) kill(c->pid, SIGKILL); /* ours, not yet waited for: the pid is right */
+	sw_child_kill(c->pidfd);
 	while (waitpid(c->pid, NULL, __WALL) < 0 && errno == EINTR)
 		;
+	sw_close_p(&c->pidfd);
 	c->pid = 0;
 	c->lost = true;
 }

@@ -38,6 +38,7 @@ struct sw_copier {
 	struct sw_copier_channel *channel; /* owned: a mapping */
 	size_t channel_bytes, threads_max;
 	pid_t pid;    /* of the reader; 0: there is none */
+	int pidfd;    /* of the reader, if there is one; owned */
 	bool lost;    /* it has ended: it is not asked again */
 	bool pending; /* it was late in the last run, which is not over for it */
 	struct sw_copier_foreseen *foreseen; /* owned: space for SW_COPIER_PAGES_MAX */

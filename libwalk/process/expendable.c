@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "priority.h"
+#include "process/end.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
@@ -261,7 +262,7 @@ void sw_expendable_quit(struct sw_expendable *e)
 	if (e->quits)
 		return;
 	quit_tell(e);
-	(void) kill(e->pid, SIGKILL); /* ours, not yet waited for: the pid is right */
+	sw_child_kill(e->pidfd);
 }
 
 /* A confined one is not killed: its caller may be confined, too. It dies with us. */
@@ -273,12 +274,12 @@ bool sw_expendable_end(struct sw_expendable *e)
 	if (!e->lost && !told) {
 		quit_tell(e);
 	} else if (e->lost && !e->confined) {
-		(void) kill(e->pid, SIGKILL); /* ours, not yet waited for: the pid is right */
+		sw_child_kill(e->pidfd);
 	}
 	bool ended = end_wait(e);
 	/* Starved of its turns, perhaps, and not waiting: from now on it executes nothing. */
 	if (!ended && !told && !e->lost && !e->confined)
-		(void) kill(e->pid, SIGKILL);
+		sw_child_kill(e->pidfd);
 	sw_close_p(&e->pidfd);
 	if (!ended)
 		return false;

@@ -2,6 +2,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "priority.h"
+#include "process/end.h"
 #include "stop/stop.h"
 
 #include <poll.h>
@@ -43,7 +44,7 @@ static bool helper_wait(pid_t pid, int pidfd, _Atomic uint32_t *progress, int pa
 		seen = now;
 		if (quiet >= HELPER_GLANCES) {
 			killed = true;
-			(void) kill(pid, SIGKILL); /* ours, not yet waited for: the pid is right */
+			sw_child_kill(pidfd);
 		}
 	}
 	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
