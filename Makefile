@@ -391,7 +391,7 @@ layers-run: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PR
 		--public protocol/include/snapwalk --order 'include/snapwalk . report report/text,report/json,report/parse report/html,profile,pipeline,diff merge naming recording'
 	@tests/graph.py --objects $(BUILD)/obj/cli --sources cli --headers --order 'common cache,daemon,doctor,hook,mcp,top run series,probes,dumps events events/memory commands .'
 	@tests/graph.py --objects $(BUILD)/obj/daemon --sources daemon --headers --order '$(ORDER_DAEMON)'
-	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)"
+	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)" $(if $(SANITIZE),,$(if $(filter -O2,$(OPTIMISED)),$(BUILD)/obj))
 	@tests/hangs.sh $(BUILD)/obj
 	@tests/copier.sh $(BUILD)/obj/libwalk
 	@tests/privileged.py --objects $(BUILD)/obj/libwalk --sources libwalk --tables walk/tables.o

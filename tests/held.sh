@@ -13,9 +13,11 @@
 #   and those of runtimes/ruby/window.c, runtimes/beam/window.c, runtimes/beam/processes_window.c and
 #   runtimes/hotspot/virtual/window.c.
 #
-#	tests/held.sh CC CFLAGS
+# The objects are those of the build where its flags leave the same calls as -O2 does; else each file is compiled for this.
+#
+#	tests/held.sh CC CFLAGS [DIRECTORY_OF_OBJECTS]
 set -uo pipefail
-cc=$1 cflags=$2
+cc=$1 cflags=$2 objects=${3-}
 status=0
 object=$(mktemp --suffix=.o)
 trap 'rm -f "$object"' EXIT
@@ -43,19 +45,30 @@ finding() {
 
 # looked_at FILE CALLS...: all that the file needs of others.
 looked_at() {
-	local file=$1 name
+	local file=$1 name letter kind own read=$object
 	shift
-	# shellcheck disable=SC2086
-	$cc $cflags -O2 -g0 -c -o "$object" "$file" || { status=1; return; }
-	# __pread_chk() is pread() with -D_FORTIFY_SOURCE.
-	for name in $(nm -u "$object" | awk '{print $2}' | sed 's/^__\(.*\)_chk$/\1/'); do
+	if [ -n "$objects" ]; then
+		read=$objects/${file%.c}.o
+	else
+		# shellcheck disable=SC2086
+		$cc $cflags -O2 -g0 -c -o "$object" "$file" || { status=1; return; }
+	fi
+	[ -e "$read" ] || { finding "$file: $read is not there"; return; }
+	# "U NAME" of what it needs, "ADDRESS T NAME" of what others may call.
+	while read -r letter kind own; do
+		if [ -n "$own" ]; then
+			[[ $kind == [a-z] ]] || defined+="$own "
+			continue
+		fi
+		# __pread_chk() is pread() with -D_FORTIFY_SOURCE.
+		name=$kind
+		[[ ! $letter$name =~ ^U__(.*)_chk$ ]] || name=${BASH_REMATCH[1]}
 		case " $any $* " in
 		*" $name "*) called+="$name " ;;
 		*) finding "$file: calls $name() while the target is held" ;;
 		esac
-	done
+	done < <(nm "$read")
 	files+="$file "
-	defined+="$(nm --defined-only -g "$object" | awk '{print $3}' | tr '\n' ' ')"
 }
 
 # shellcheck disable=SC2086
