@@ -47,6 +47,7 @@ PACKAGES_RUNTIMES := wine64 wine64-tools gcc-mingw-w64-x86-64-posix debootstrap 
 # 32-bit Windows programs; their Wine is in a root directory of its own (tests/targets/wine/chroot.sh).
 PACKAGES_WINE32 := gcc-mingw-w64-i686-win32 debootstrap debian-archive-keyring
 PACKAGES_INSTALLED := systemd-container debootstrap debian-archive-keyring git zstd
+PACKAGES_FRESH := debootstrap debian-archive-keyring git util-linux
 PACKAGES_KERNEL := qemu-system-x86 busybox-static cpio
 PACKAGES_NFS := $(PACKAGES_KERNEL) nfs-ganesha nfs-ganesha-mem
 
@@ -311,7 +312,7 @@ define install_packages
 	fi
 endef
 
-.PHONY: deps deps-check deps-static deps-deb deps-rpm deps-dist deps-fmt deps-lint deps-layers deps-bench deps-monitors deps-runtimes deps-wine32 deps-installed deps-image deps-kernel deps-nfs
+.PHONY: deps deps-check deps-static deps-deb deps-rpm deps-dist deps-fmt deps-lint deps-layers deps-bench deps-monitors deps-runtimes deps-wine32 deps-installed deps-fresh deps-image deps-kernel deps-nfs
 deps: system
 	$(call install_packages,$(PACKAGES_BUILD))
 deps-check: deps
@@ -336,6 +337,8 @@ deps-wine32: deps
 	$(call install_packages,$(PACKAGES_WINE32))
 deps-installed: deps
 	$(call install_packages,$(PACKAGES_INSTALLED))
+deps-fresh: system
+	$(call install_packages,$(PACKAGES_FRESH))
 deps-image: system
 	$(call install_packages,$(PACKAGES_IMAGE))
 deps-kernel: deps
@@ -361,7 +364,7 @@ check: deps-check
 
 # Both in a clean Debian root: make check-fresh SUITE=trixie RUNS=3 BUSY=4 (tests/fresh.sh).
 .PHONY: check-fresh
-check-fresh:
+check-fresh: deps-fresh
 	@SUITE=$(or $(SUITE),bookworm) RUNS=$(or $(RUNS),1) BUSY=$(or $(BUSY),0) tests/fresh.sh
 
 # ---- checks of the sources ---------------------------------------------------------------------
