@@ -89,6 +89,10 @@ static int parse_wish(const struct sw_gate_query *query, struct sw_gate_wish *wi
 	if (query->target == NULL || query->target[0] == '\0')
 		return sw_fail(err, SW_E_INVALID,
 			       "target is missing: the name of a section [pull NAME] of the rules");
+	if (strlen(query->target) > SW_GATE_PULL_NAME_MAX)
+		return sw_fail(err, SW_E_INVALID,
+			       "target has more than %d bytes: no section has such a name",
+			       SW_GATE_PULL_NAME_MAX);
 	int r = parse_number("pid", query->pid, 1, INT32_MAX, 0, &pid, err);
 	if (r == 0)
 		r = parse_number("debug", query->debug, 0, 2, 0, &debug, err);
@@ -274,6 +278,30 @@ static unsigned retry_of(const struct sw_varlink_answer *answer)
 	return s < 1 ? 1 : s > RETRY_MAX_S ? RETRY_MAX_S : (unsigned) s;
 }
 
+/* A text of the parameters; "" where there is none. Borrowed. */
+static const char *text_of(const struct sw_varlink_answer *answer, const char *name)
+{
+	struct json_object *value = NULL;
+	if (!json_object_object_get_ex(answer->parameters, name, &value) ||
+	    !json_object_is_type(value, json_type_string))
+		return "";
+	return json_object_get_string(value);
+}
+
+/* Says which of the query's words the daemon does not take. */
+static void reply_invalid(const char *parameter, struct sw_gate_reply *ret)
+{
+	char message[128];
+	if (strcmp(parameter, "duration_ms") == 0)
+		(void) snprintf(message, sizeof(message),
+				"seconds is above MaxSec= of the section");
+	else
+		(void) snprintf(message, sizeof(message),
+				"the daemon does not take the parameter %.32s",
+				parameter); /* fits */
+	sw_gate_reply_error(ret, 400, message);
+}
+
 /* Answers of the daemon, by their names without its interface's. */
 static void reply_refused(const struct sw_varlink_answer *answer, struct sw_gate_reply *ret)
 {
@@ -292,11 +320,17 @@ static void reply_refused(const struct sw_varlink_answer *answer, struct sw_gate
 		{"io.snapwalk.TooLarge", 500, "the answer is too large: take fewer seconds"},
 		{"io.snapwalk.Unsupported", 500,
 		 "the kernel refuses events of the CPU clock: add mode=wall"},
-		{"org.varlink.service.InvalidParameter", 400,
-		 "the daemon refuses the query: seconds may be above MaxSec= of the section"},
 	};
 	if (strcmp(answer->error, "io.snapwalk.Ambiguous") == 0) {
 		reply_ambiguous(answer, ret);
+		return;
+	}
+	if (strcmp(answer->error, "org.varlink.service.InvalidParameter") == 0) {
+		reply_invalid(text_of(answer, "parameter"), ret);
+		return;
+	}
+	if (strcmp(answer->error, "io.snapwalk.InvalidTarget") == 0) {
+		sw_gate_reply_error(ret, 400, text_of(answer, "detail"));
 		return;
 	}
 	for (size_t i = 0; i < SW_ARRAY_SIZE(errors); i++)

@@ -14,6 +14,7 @@ enum {
 	SW_GATE_PULL_SECONDS = 30,
 	SW_GATE_PULL_SECONDS_MAX = 3600,
 	SW_GATE_PULL_RATE_MAX = 100,
+	SW_GATE_PULL_NAME_MAX = 64, /* bytes of a section's name that the daemon takes */
 };
 
 /* The arguments of a query as they came; NULL: not there. */

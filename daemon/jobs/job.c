@@ -86,11 +86,19 @@ static size_t count_state(const struct sw_jobs *jobs, enum sw_job_state state, u
 	return n;
 }
 
+/* A pull has the daemon's right to the process, and its caller's place in the queue. */
+static bool is_preferred(const struct sw_jobs *jobs, const struct sw_submission *s)
+{
+	if (s->pulled)
+		return s->caller->uid == 0;
+	return s->alert || sw_caller_is_privileged(jobs->config, s->caller);
+}
+
 /* A quarter of the queue is for root, Group= and alerts, and no user has more than a quarter. */
 static bool queue_has_space(const struct sw_jobs *jobs, const struct sw_submission *s)
 {
 	size_t all = jobs->config->queue, quarter = all / 4;
-	if (jobs->n_queued >= all || s->alert || sw_caller_is_privileged(jobs->config, s->caller))
+	if (jobs->n_queued >= all || is_preferred(jobs, s))
 		return jobs->n_queued < all;
 	return jobs->n_queued < all - quarter &&
 	       count_state(jobs, SW_JOB_QUEUED, s->caller->uid) < (quarter > 0 ? quarter : 1);

@@ -51,6 +51,7 @@ static bool submit(struct sw_series *series, struct sw_found *found, struct sw_r
 						 .store = series->store,
 						 .alert = series->alert,
 						 .sampled = series->sampled,
+						 .pulled = series->pulled,
 						 .paid = true};
 	/* A fresh one is never there already. */
 	return sw_job_submit(series->jobs, &submission, &series->waiter, &dump, refusal) ==

@@ -133,7 +133,7 @@ void sw_method_capture(struct sw_call *call)
 	}
 	submission.reason = p.reason;
 	if (sw_target_take(call, p.target, &taken, &refusal) && prepare(call)) {
-		sw_taken_submit(&taken, &submission);
+		sw_taken_submit(&taken, jobs->config, &submission);
 		submit(call, &submission, &refusal);
 	}
 	sw_taken_deinit(&taken);

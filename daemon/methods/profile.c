@@ -139,7 +139,7 @@ void sw_method_profile(struct sw_call *call)
 	}
 	submission.reason = p.reason;
 	if (sw_target_take(call, p.target, &taken, &refusal)) {
-		sw_taken_submit(&taken, &submission);
+		sw_taken_submit(&taken, jobs->config, &submission);
 		if (taken.pull != NULL && p.duration_ms > taken.pull->max_ms)
 			sw_call_invalid(call, "duration_ms");
 		else if (sw_series_pay(jobs, &taken.caller, &refusal))

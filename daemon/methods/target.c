@@ -16,8 +16,7 @@
 enum {
 	FDINFO_TEXT_MAX = 4096,
 	WORD_MAX = 4096,
-	AMBIGUOUS_PIDS_MAX = 64,
-	PULL_PIDS_MAX = 1024 /* of one section */
+	PULL_PIDS_MAX = SW_SELECT_MAX /* of one section */
 };
 
 /* "Pid:" of a pidfd, from its fdinfo (proc(5)): -1 when the process was reaped. 0: it is no pidfd, or
@@ -48,11 +47,17 @@ static const enum sw_select_kind selector_kinds[] = {
 static bool ambiguous(struct sw_refusal *refusal, const pid_t *pids, size_t n)
 {
 	struct json_object *array = json_object_new_array();
-	for (size_t i = 0; array != NULL && i < n && i < AMBIGUOUS_PIDS_MAX; i++)
+	for (size_t i = 0; array != NULL && i < n; i++)
 		(void) json_object_array_add(array, json_object_new_int(pids[i])); /* fewer */
 	return sw_refuse(refusal, SW_INTERFACE ".Ambiguous",
 			 sw_object_add(json_object_new_object(), "pids", array),
 			 "%zu processes match", n);
+}
+
+bool sw_target_invalid(struct sw_refusal *refusal, const char *detail)
+{
+	return sw_refuse(refusal, SW_INTERFACE ".InvalidTarget", sw_object_string("detail", detail),
+			 "%s", detail);
 }
 
 static bool no_match(struct sw_refusal *refusal, const char *why)
@@ -77,8 +82,8 @@ static bool select_one(enum sw_select_kind kind, const char *value, struct sw_fo
 	if (n == 0)
 		return no_match(refusal, "no process matches");
 	if (n > 1) {
-		pid_t pids[AMBIGUOUS_PIDS_MAX];
-		for (size_t i = 0; i < n && i < AMBIGUOUS_PIDS_MAX; i++)
+		pid_t pids[SW_SELECT_MAX];
+		for (size_t i = 0; i < n; i++)
 			pids[i] = found[i].pid;
 		return ambiguous(refusal, pids, n);
 	}
@@ -105,28 +110,43 @@ static const struct sw_param target_table[] = {
 
 /* ---- processes that may be pulled ------------------------------------------------------------- */
 
-/* The processes that the words of a section name, each once. */
-static size_t pull_select(const struct sw_rule *pull, pid_t *ret_pids)
+/* Adds those that are not there. -SW_E_LIMIT. */
+static int pids_add(pid_t *pids, size_t *n, const pid_t *more, size_t n_more, struct sw_error *err)
 {
-	size_t n = 0;
-	for (char **word = pull->targets; *word != NULL && n < PULL_PIDS_MAX; word++) {
+	for (size_t i = 0; i < n_more; i++) {
+		bool known = false;
+		for (size_t j = 0; j < *n; j++)
+			known |= pids[j] == more[i];
+		if (known)
+			continue;
+		if (*n == PULL_PIDS_MAX)
+			return sw_fail(err, SW_E_LIMIT, "more than %d processes match",
+				       PULL_PIDS_MAX);
+		pids[(*n)++] = more[i];
+	}
+	return 0;
+}
+
+/* The processes that the words of a section name, each once. -SW_E_LIMIT. */
+static int pull_select(const struct sw_rule *pull, pid_t *ret_pids, size_t *ret_n,
+		       struct sw_error *err)
+{
+	*ret_n = 0;
+	for (char **word = pull->targets; *word != NULL; word++) {
 		pid_t pids[PULL_PIDS_MAX];
 		char kind[16];
 		size_t n_pids = 0;
 		size_t length = strcspn(*word, ":");
 		(void) snprintf(kind, sizeof(kind), "%.*s", (int) length, *word); /* fits: parsed */
-		if (sw_target_select(kind, *word + length + 1, PULL_PIDS_MAX, pids, &n_pids, NULL) <
-		    0)
-			continue; /* the others may name some */
-		for (size_t i = 0; i < n_pids && n < PULL_PIDS_MAX; i++) {
-			bool known = false;
-			for (size_t j = 0; j < n; j++)
-				known |= ret_pids[j] == pids[i];
-			if (!known)
-				ret_pids[n++] = pids[i];
-		}
+		/* A word that names none, or is not clear: the others may name some. */
+		int r = sw_target_select(kind, *word + length + 1, PULL_PIDS_MAX, pids, &n_pids,
+					 err);
+		if (r == 0)
+			r = pids_add(ret_pids, ret_n, pids, n_pids, err);
+		if (r == -SW_E_LIMIT)
+			return r;
 	}
-	return n;
+	return 0;
 }
 
 static const struct sw_rule *pull_find(const struct sw_methods *methods, const char *name)
@@ -150,7 +170,10 @@ static bool pull_one(const struct sw_rule *pull, pid_t pid, uint64_t starttime,
 		     struct sw_found *ret, struct sw_refusal *refusal)
 {
 	pid_t pids[PULL_PIDS_MAX];
-	size_t n = pull_select(pull, pids), i = 0;
+	size_t n, i = 0;
+	struct sw_error err = {0};
+	if (pull_select(pull, pids, &n, &err) < 0)
+		return sw_target_invalid(refusal, err.message);
 	if (pid == 0 && n > 1)
 		return ambiguous(refusal, pids, n);
 	while (i < n && pid != 0 && pids[i] != pid)
@@ -188,12 +211,6 @@ static bool pull_take(struct sw_call *call, const struct target_params *p, struc
 
 /* ---- a call's target -------------------------------------------------------------------------- */
 
-static bool invalid(struct sw_refusal *refusal, const char *detail)
-{
-	return sw_refuse(refusal, SW_INTERFACE ".InvalidTarget", sw_object_string("detail", detail),
-			 "%s", detail);
-}
-
 /* False: refused. *ret_bad: a parameter is wrong, refusal is not filled. */
 static bool resolve(struct sw_call *call, struct json_object *target, struct sw_taken *taken,
 		    struct sw_refusal *refusal, const char **ret_bad)
@@ -210,10 +227,11 @@ static bool resolve(struct sw_call *call, struct json_object *target, struct sw_
 	if (p.pull != NULL && word < 0 && p.pidfd < 0)
 		return pull_take(call, &p, taken, refusal);
 	if (n != 1 || p.pull != NULL)
-		return invalid(refusal,
-			       "exactly one of pid, pidfd, comm, unit, cgroup, container, or pull");
+		return sw_target_invalid(
+			refusal,
+			"exactly one of pid, pidfd, comm, unit, cgroup, container, or pull");
 	if (word >= 0 && p.starttime != 0)
-		return invalid(refusal, "starttime goes with pid");
+		return sw_target_invalid(refusal, "starttime goes with pid");
 	if (word >= 0)
 		return select_one(selector_kinds[word], p.words[word], ret, refusal);
 	int pidfd = -EBADF;
@@ -226,7 +244,8 @@ static bool resolve(struct sw_call *call, struct json_object *target, struct sw_
 			return sw_refuse(refusal, SW_INTERFACE ".NoSuchProcess", NULL,
 					 "no such process");
 		if (p.pid == 0)
-			return invalid(refusal, "no pidfd of a running process came with the call");
+			return sw_target_invalid(
+				refusal, "no pidfd of a running process came with the call");
 	}
 	return sw_found_init(ret, (pid_t) p.pid, (uint64_t) p.starttime, pidfd, refusal);
 }
@@ -236,7 +255,8 @@ void sw_taken_deinit(struct sw_taken *taken)
 	sw_found_deinit(&taken->found);
 }
 
-void sw_taken_submit(struct sw_taken *taken, struct sw_submission *submission)
+void sw_taken_submit(struct sw_taken *taken, const struct sw_config *config,
+		     struct sw_submission *submission)
 {
 	submission->caller = &taken->caller;
 	submission->found = &taken->found;
@@ -245,6 +265,9 @@ void sw_taken_submit(struct sw_taken *taken, struct sw_submission *submission)
 	submission->require_exe = taken->pull->require_exe;
 	submission->fresh = true; /* what others had captured was not compared with RequireExe= */
 	submission->pulled = true;
+	/* Stopping more than the configuration says takes a right to the process, which the caller need not have. */
+	if (submission->options.stop == SW_STOP_ALWAYS)
+		submission->options.stop = config->stop;
 	submission->store = false; /* who fetches it keeps it */
 }
 

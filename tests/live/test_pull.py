@@ -7,6 +7,8 @@ import contextlib
 import gzip
 import json
 import os
+import shutil
+import subprocess
 import tempfile
 import time
 
@@ -65,11 +67,12 @@ def refusals(tap, gate, twins):
             ("no target", "/debug/pprof/profile", 400, "target is missing"),
             ("no seconds", PROFILE + "one&seconds=0", 400, "seconds is not"),
             ("seconds that are no number", PROFILE + "one&seconds=1s", 400, "seconds is not"),
-            ("more seconds than MaxSec=", PROFILE + "one&seconds=3", 400, "MaxSec="),
+            ("more seconds than MaxSec=", PROFILE + "one&seconds=3", 400, "seconds is above MaxSec="),
             ("a mode that is none", PROFILE + "one&mode=all", 400, "mode is not"),
             ("a format that is none", STACKS + "one&format=yaml", 400, "format is not"),
             ("a section that is not there", STACKS + "other", 404, "no process"),
             ("a section whose process is not there", STACKS + "gone", 404, "no process"),
+            ("a name that no section can have", STACKS + 65 * "x", 400, "target has more than 64 bytes"),
             ("a rule for alerts of that name", STACKS + "stuck", 404, "no process"),
             ("a program that RequireExe= forbids", STACKS + "strict", 403, "RequireExe="),
             ("a program that is not that of RequireExe=", STACKS + "file", 403, "RequireExe="),
@@ -105,6 +108,40 @@ def one_at_a_time(tap, daemon, gate):
     tap.check(time.monotonic() - begin < 30, "a client that closes its connection ends its profile")
 
 
+def many(tap, gate, path):
+    """Each of the processes that a name has is said."""
+    with contextlib.ExitStack() as stack:
+        pids = {stack.enter_context(Sleeper(path)).pid for _ in range(90)}
+        status, _, body = gate.get(STACKS + "many")
+        tap.check(status == 409 and pids == set(json.loads(body)["pids"]), "a name that 90 processes have: all of them",
+                  (status, body, pids))
+
+
+class Sleeper(subprocess.Popen):
+    def __init__(self, path):
+        super().__init__([path, "600"])
+        wait_until(lambda: os.readlink(f"/proc/{self.pid}/exe") == path, "the program to be there")
+
+    def __exit__(self, *exc):
+        self.kill()
+        super().__exit__(*exc)
+
+
+def stops(tap, daemon, target):
+    """Sample, which has no end, is refused; the caller cannot have more stopped than the configuration says."""
+    try:
+        replies = list(daemon.client().stream("Sample", target={"pull": "one"}, interval_ms=10, count=2))
+        tap.check(False, "Sample takes no pull", replies)
+    except Refused as refused:
+        tap.equal((refused.name, refused.parameters["detail"]),
+                  ("InvalidTarget", "pull is a target of Capture and Profile only"), "Sample takes no pull")
+    said = {}
+    for name, wanted in (("pull", {"pull": "one"}), ("pid", {"pid": target.pid})):
+        dump = daemon.call("Capture", target=wanted, options={"stop": "always", "store": False})["dump"]
+        said[name] = dump["timings"]["n_stopped"]
+    tap.check(said["pid"] == 4 and said["pull"] < 4, "stop: always of a pull is Stop= of the configuration", said)
+
+
 def rights(tap, daemon, target):
     daemon.call("Capture", target={"pull": "one"})
     if os.geteuid() == 0:
@@ -134,6 +171,7 @@ def main():
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory())
         path = private_copy(directory, "threads")
+        sleep = shutil.copy("/bin/sleep", os.path.join(os.path.dirname(path), "many-of-these"))
         twins = [stack.enter_context(Target(None, 1, 5, path=path)) for _ in range(2)]
         target = stack.enter_context(Target("busy"))
         rules = {"p.conf": f"[pull one]\nTarget=pid:{target.pid}\nRequireExe={os.path.dirname(target.command[0])}/b*\n"
@@ -141,12 +179,15 @@ def main():
                            f"[pull strict]\nTarget=pid:{target.pid}\nRequireExe=/usr/bin/nothing*\n"
                            f"[pull file]\nTarget=pid:{target.pid}\nRequireExe=/usr/bin/true\n"
                            f"[pull twins]\nTarget=comm:{os.path.basename(path)} pid:{twins[0].pid}\n"
+                           "[pull many]\nTarget=comm:many-of-these\n"
                            "[pull gone]\nTarget=comm:nobody-has-this\n", "r.conf": Gate.RULE}
         daemon = stack.enter_context(Daemon(rules=rules))
         gate = stack.enter_context(Gate(daemon))
         tap.guard(answers, gate, target)
         tap.guard(refusals, gate, twins)
         tap.guard(one_at_a_time, daemon, gate)
+        tap.guard(many, gate, sleep)
+        tap.guard(stops, daemon, target)
         tap.equal(daemon.stored(), [], "nothing that was pulled is kept")
         tap.guard(rights, daemon, target)
         tap.equal(daemon.stored(), [], "nor what root pulls")

@@ -45,6 +45,8 @@ TEST(mistakes)
 		{{0}, "target is missing: the name of a section [pull NAME] of the rules"},
 		{{.target = ""},
 		 "target is missing: the name of a section [pull NAME] of the rules"},
+		{{.target = "12345678901234567890123456789012345678901234567890123456789012345"},
+		 "target has more than 64 bytes: no section has such a name"},
 		{{.target = "w", .seconds = ""}, "seconds is not a number from 1 to 3600"},
 		{{.target = "w", .seconds = "0"}, "seconds is not a number from 1 to 3600"},
 		{{.target = "w", .seconds = "-1"}, "seconds is not a number from 1 to 3600"},

@@ -173,7 +173,7 @@ static void loop(struct fixture *f)
 
 static const struct sw_caller root = {.privileged = true, .same_user_ns = true};
 
-static bool storing; /* by submit_as() */
+static bool storing, pulling; /* by submit_as() */
 
 static enum sw_submitted submit_as(struct fixture *f, const struct sw_caller *caller, pid_t pid,
 				   uint32_t depth, struct listener *l, struct sw_dump **ret_dump,
@@ -183,7 +183,8 @@ static enum sw_submitted submit_as(struct fixture *f, const struct sw_caller *ca
 	const struct sw_submission s = {.caller = caller,
 					.found = &found,
 					.options = {.depth = depth, .max_stop_ms = 100},
-					.store = storing};
+					.store = storing,
+					.pulled = pulling};
 	found.creds = target_creds;
 	enum sw_submitted r = sw_job_submit(&f->jobs, &s, &l->waiter, ret_dump, refusal);
 	sw_found_deinit(&found);
@@ -697,6 +698,34 @@ TEST_WITH(test_store_joining, setup, teardown)
 	assert_int_equal(sw_authorize(&f->config, &user, plain), SW_DENY_NONE);
 	assert_string_equal(plain->exe, "/bin/a");
 	remove_store(f, directory);
+}
+
+/* A pull has the daemon's right to the process, but its caller's part of the queue; root's is all. */
+TEST_WITH(test_pulled_queue, setup, teardown)
+{
+	static const struct sw_caller gate = {.uid = 5,
+					      .gid = 5,
+					      .privileged = true,
+					      .same_user_ns = true};
+	struct fixture *f = *state;
+	struct listener l[17], roots = listener_new();
+	struct sw_dump *dump = NULL;
+	struct sw_refusal refusal = {0};
+	size_t n = 0;
+	f->config.queue = 16;
+	pulling = true;
+	for (pid_t i = 0; i < 17; i++) {
+		l[i] = listener_new();
+		enum sw_submitted r = submit_as(f, &gate, 100 + i, 9, &l[i], &dump, &refusal);
+		n += r == SW_SUBMITTED_WAIT;
+		sw_refusal_deinit(&refusal);
+	}
+	assert_int_equal(n, 4);
+	assert_int_equal(submit_as(f, &root, 300, 9, &roots, &dump, &refusal), SW_SUBMITTED_WAIT);
+	pulling = false;
+	sw_waiter_cancel(&roots.waiter);
+	for (size_t i = 0; i < 17; i++)
+		sw_waiter_cancel(&l[i].waiter);
 }
 
 /* A user who asks for much waits behind those who ask for little, and cannot fill the queue. */
