@@ -77,11 +77,29 @@ def profiles(tap):
 
 
 def none(tap):
-    for kind, what in (("broken", "a context that is being written"), ("huge", "a context of 4 GiB")):
+    for kind, what, code, said in (
+            ("broken", "a context that is being written", "runtime", "was changing the resource"),
+            ("huge", "a context of 4 GiB", "limit_reached", "more than 64 KiB")):
         with Target("spans", kind) as target:
             made, run = dump(target.pid)
             tap.check("resource" not in made["process"] and run.returncode == 0, f"{what} is none",
                       (made["process"], run.stderr))
+            tap.check([w["code"] for w in made["warnings"]] == [code] and said in made["warnings"][0]["message"],
+                      f"{what} is told", made["warnings"])
+
+
+def changing(tap):
+    """A resource that the process changes all the time is there as a whole, or it is told that it is not."""
+    seen, wrong = set(), []
+    with Target("spans", "changing") as target:
+        for _ in range(20):
+            made, _ = dump(target.pid, "--symbols", "none")
+            got = made["process"].get("resource")
+            told = [w for w in made["warnings"] if "was changing the resource" in w["message"]]
+            seen.add(got is not None)
+            if (got is None) != (len(told) == 1) or (got and {**got, "service.version": "1.0"} != RESOURCE):
+                wrong.append((got, made["warnings"]))
+    tap.equal(wrong, [], f"a resource that changes all the time: whole, or told ({seen})")
 
 
 def main():
@@ -91,6 +109,7 @@ def main():
     tap.guard(kept)
     tap.guard(profiles)
     tap.guard(none)
+    tap.guard(changing)
     tap.done()
 
 

@@ -5,7 +5,7 @@
  *	spans [KIND [THREADS]]
  *
  * KIND: memfd (default) or anon: how the mapping of the resource is named; broken: its time stays 0; huge: its size is
- * not to be believed. On each line of stdin the version becomes one more, which it says.
+ * not to be believed; changing: it is written anew all the time. On each line of stdin the version becomes one more, which it says.
  */
 #include "target.h"
 
@@ -158,6 +158,8 @@ int main(int argc, char **argv)
 	map_make(kind);
 	puts("ready");
 	fflush(stdout);
+	for (int version = 1; strcmp(kind, "changing") == 0; version = version % 9 + 1)
+		publish(kind, version);
 	for (int version = 1; fgets(line, sizeof(line), stdin) != NULL; version++) {
 		publish(kind, version);
 		printf("version 1.%d\n", version);

@@ -217,6 +217,12 @@ bool sw_otel_process_probe(const struct sw_snapshot *snap)
 	return false;
 }
 
+enum context {
+	CONTEXT_NONE,
+	CONTEXT_CHANGING, /* it is being written, or was between two reads */
+	CONTEXT_WHOLE,
+};
+
 struct header {
 	uint32_t size;
 	uint64_t published, payload_avma;
@@ -230,13 +236,12 @@ static bool header_parse(const uint8_t *data, struct header *ret)
 	       sw_bytes_u32(b, VERSION_AT, &version) && version == VERSION &&
 	       sw_bytes_u32(b, SIZE_AT, &ret->size) &&
 	       sw_bytes_u64(b, PUBLISHED_AT, &ret->published) &&
-	       sw_bytes_u64(b, PAYLOAD_AT, &ret->payload_avma) && ret->published != 0 &&
-	       ret->size > 0 && ret->size <= SW_OTEL_PAYLOAD_MAX;
+	       sw_bytes_u64(b, PAYLOAD_AT, &ret->payload_avma);
 }
 
 /* The payload is whole if the header says the same before and after it was read. */
-static bool payload_read(const struct sw_snapshot *snap, const struct sw_map *map, uint8_t *payload,
-			 size_t *ret_size)
+static enum context payload_read(const struct sw_snapshot *snap, const struct sw_map *map,
+				 uint8_t *payload, size_t *ret_size)
 {
 	/* Samples of a series never read what may have gone on since; this is checked by itself. */
 	if (snap->priv->base != NULL)
@@ -247,12 +252,22 @@ static bool payload_read(const struct sw_snapshot *snap, const struct sw_map *ma
 	struct header header;
 	if (map->end_avma - map->start_avma < HEADER_BYTES ||
 	    !sw_memory_read(m, map->start_avma, before, sizeof(before)) ||
-	    !header_parse(before, &header) ||
-	    !sw_memory_read(m, header.payload_avma, payload, header.size))
-		return false;
+	    !header_parse(before, &header))
+		return CONTEXT_NONE;
+	if (header.published == 0)
+		return CONTEXT_CHANGING;
+	if (header.size > SW_OTEL_PAYLOAD_MAX) {
+		sw_snapshot_note_limit(
+			snap,
+			"OTEL_CTX: a resource that says to have more than 64 KiB was left out");
+		return CONTEXT_NONE;
+	}
+	bool whole = sw_memory_read(m, header.payload_avma, payload, header.size);
 	*ret_size = header.size;
-	return !snap->live || (sw_live_peek(snap, map->start_avma, after, sizeof(after)) &&
-			       memcmp(before, after, sizeof(before)) == 0);
+	if (snap->live && (!sw_live_peek(snap, map->start_avma, after, sizeof(after)) ||
+			   memcmp(before, after, sizeof(before)) != 0))
+		return CONTEXT_CHANGING;
+	return whole ? CONTEXT_WHOLE : CONTEXT_NONE;
 }
 
 int sw_otel_process_read(const struct sw_snapshot *snap, struct sw_arena *arena,
@@ -261,6 +276,7 @@ int sw_otel_process_read(const struct sw_snapshot *snap, struct sw_arena *arena,
 	enum { TRIES_MAX = 8 };
 	sw_cleanup(sw_free_p) uint8_t *payload = malloc(SW_OTEL_PAYLOAD_MAX);
 	size_t size, tries = 0;
+	bool changed = false;
 	*ret_found = false;
 	if (payload == NULL)
 		return -SW_E_NOMEM;
@@ -268,10 +284,14 @@ int sw_otel_process_read(const struct sw_snapshot *snap, struct sw_arena *arena,
 		if (!is_named(&snap->maps[i]))
 			continue;
 		tries++;
-		if (!payload_read(snap, &snap->maps[i], payload, &size))
+		enum context context = payload_read(snap, &snap->maps[i], payload, &size);
+		changed |= context == CONTEXT_CHANGING;
+		if (context != CONTEXT_WHOLE)
 			continue;
 		*ret_found = true;
 		return sw_otel_payload_parse((struct sw_bytes){payload, size}, arena, ret);
 	}
+	*ret = (struct sw_otel_process){.changed = changed};
+	*ret_found = changed;
 	return 0;
 }

@@ -31,7 +31,8 @@ struct sw_otel_process {
 	const char *keys
 		[SW_OTEL_KEYS_MAX]; /* the arena's; of attributes of threads, by index; NULL: not valid */
 	size_t n_keys;
-	bool cut; /* something was left out at a limit */
+	bool cut;     /* something was left out at a limit */
+	bool changed; /* the process wrote it anew meanwhile: nothing of it is here */
 };
 
 /* Whether a mapping is named as one with a context. */
@@ -41,7 +42,8 @@ bool sw_otel_process_probe(const struct sw_snapshot *snap);
 int sw_otel_payload_parse(struct sw_bytes payload, struct sw_arena *arena,
 			  struct sw_otel_process *ret);
 
-/* Reads the first context that is whole; *ret_found says whether there is one. 0; -SW_E_NOMEM. */
+/* Reads the first context that is whole; *ret_found says whether there is one, or would be had the process not changed
+ * it (ret->changed). 0; -SW_E_NOMEM. */
 int sw_otel_process_read(const struct sw_snapshot *snap, struct sw_arena *arena,
 			 struct sw_otel_process *ret, bool *ret_found);
 

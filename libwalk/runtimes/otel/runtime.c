@@ -4,6 +4,7 @@
 #include "runtimes/otel/process.h"
 #include "snapshot/snapshot.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct otel {
@@ -38,6 +39,18 @@ static int otel_open(const struct sw_snapshot *snap, void *found, void **ret_sta
 	return 0;
 }
 
+/* A resource is no runtime, and listed as one only where there is something to tell. */
+static size_t otel_identify(void *state, struct sw_runtime *ret, size_t max)
+{
+	if (max == 0 || !((struct otel *) state)->process.changed)
+		return 0;
+	*ret = (struct sw_runtime){.name = "otel", .entries = -1};
+	(void) snprintf(
+		ret->problem, sizeof(ret->problem),
+		"the process was changing the resource that it publishes, which is not here");
+	return 1;
+}
+
 static const struct sw_resource *otel_resource(void *state)
 {
 	return &((struct otel *) state)->process.resource;
@@ -51,5 +64,6 @@ const struct sw_runtime_ops sw_runtime_otel = {
 	.probe = sw_otel_process_probe,
 	.open = otel_open,
 	.close = otel_close,
+	.identify = otel_identify,
 	.resource = otel_resource,
 };
