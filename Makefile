@@ -294,22 +294,7 @@ needed: system
 # ---- packages ---------------------------------------------------------------------------------
 # Installs only what is missing; without root it says what to install.
 define install_packages
-	@missing=""; for p in $(1); do \
-		dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q '^install ok installed' || missing="$$missing $$p"; \
-	done; \
-	if [ -n "$$missing" ]; then \
-		if [ "$$(id -u)" != 0 ]; then \
-			echo "snapwalk: packages are missing:$$missing" >&2; \
-			echo "snapwalk: run: sudo apt-get install$$missing" >&2; exit 1; \
-		fi; \
-		export DEBIAN_FRONTEND=noninteractive; \
-		uris="apt-get install -y -qq --no-install-recommends --print-uris $$missing"; \
-		$$uris >/dev/null 2>&1 || { echo "updating the lists of packages"; apt-get update -qq || exit 1; }; \
-		$$uris | awk '{ n++; size += $$3 } END { printf "installing %d package%s (%.1f MB to download)\n", n, n == 1 ? "" : "s", size / 1e6 }'; \
-		echo "installing:$$missing"; \
-		apt-get install -y -qq --no-install-recommends $$missing >/dev/null || { apt-get update -qq && \
-			apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }; \
-	fi
+	@packaging/install.sh $(1)
 endef
 
 .PHONY: deps deps-check deps-static deps-deb deps-rpm deps-dist deps-fmt deps-lint deps-layers deps-bench deps-monitors deps-runtimes deps-wine32 deps-installed deps-fresh deps-image deps-kernel deps-nfs
