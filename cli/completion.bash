@@ -59,7 +59,7 @@ _snapwalk_words() {
 	delete) _snapwalk_dumps "$1" ;;
 	hook) [ "$3" != 2 ] || printf '%s\n' monit alertmanager nagios collectd systemd ;;
 	on)
-		[ "$3" != 2 ] || printf '%s\n' syscall:accept4 syscall:connect syscall:openat syscall:write func:main death thread process exec mmap blocked
+		[ "$3" != 2 ] || printf '%s\n' syscall:accept4 syscall:connect syscall:openat syscall:write func: usdt: death thread process exec mmap blocked
 		_snapwalk_pids
 		;;
 	watch | mcp) ;;
@@ -78,7 +78,7 @@ _snapwalk_beginning_with() {
 }
 
 _snapwalk() {
-	local program=$1 current=$2 previous=$3 command='' argument choices
+	local program=$1 current=$2 previous=$3 command='' argument choices word kind=-f files=''
 	COMPREPLY=()
 	# bash splits words at "=": --format=te is --format, =, te
 	if [ "$current" = "=" ]; then
@@ -94,6 +94,14 @@ _snapwalk() {
 	-*[!a-zA-Z-]*) ;;
 	-*) argument=$(_snapwalk_argument "$program" "$previous" "${command:-dump}") ;;
 	esac
+	# Behind -- is a program with its arguments.
+	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+		[ "$word" = -- ] || continue
+		compopt -o filenames 2>/dev/null
+		[ "$previous" != -- ] || kind=-c
+		mapfile -t COMPREPLY < <(compgen $kind -- "$current")
+		return
+	done
 	case ${argument:+$previous}:${argument:-} in
 	:) ;;
 	--unit:*)
@@ -119,6 +127,10 @@ _snapwalk() {
 		mapfile -t COMPREPLY < <(_snapwalk_names | _snapwalk_beginning_with "$current")
 		return
 		;;
+	--then:*)
+		mapfile -t COMPREPLY < <(_snapwalk_beginning_with "$current" <<<dump)
+		return
+		;;
 	*:PID)
 		mapfile -t COMPREPLY < <(_snapwalk_pids | _snapwalk_beginning_with "$current")
 		return
@@ -139,6 +151,15 @@ _snapwalk() {
 			_snapwalk_words "$program" "$command" "$COMP_CWORD"
 			;;
 		esac | _snapwalk_beginning_with "$current")
+	# Words that may also be files: dumps that are no longer with the daemon, core files.
+	case $command:$current in
+	show:* | symbolize:* | diff:* | merge:*) files=yes ;;
+	:core* | dump:core* | explain:core* | verify:core* | :*/* | dump:*/* | explain:*/* | verify:*/*) files=yes ;;
+	esac
+	if [ -n "$files" ]; then
+		compopt -o filenames 2>/dev/null
+		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$current")
+	fi
 }
 
 complete -F _snapwalk snapwalk

@@ -78,6 +78,8 @@ function __snapwalk_values
             cat /proc/*/comm 2>/dev/null | tr -cd '[:print:]\n' | sort -u
         case PID
             __snapwalk_pids
+        case dump
+            echo dump
         case '*|*'
             string split '|' -- $argv[2] | string match -rv '[A-Z]'
     end
@@ -91,6 +93,15 @@ function __snapwalk
     set -l command
     if test (count $before) -gt 1; and string match -q -- $before[2]\t'*' $commands
         set command $before[2]
+    end
+    # Behind -- is a program with its arguments.
+    if set -l at (contains -i -- -- $before)
+        if test $at = (count $before)
+            __fish_complete_command
+        else
+            __fish_complete_path $current
+        end
+        return
     end
     set -l option $before[-1]
     set -l typed $current
@@ -115,6 +126,10 @@ function __snapwalk
     end
     string match -q -- '-*' $current; and return
     test (count $before) -gt 1; or printf '%s\n' $commands
+    # A core file is a target.
+    if string match -qr '^core|/' -- $current; and contains -- "$command" '' dump explain verify
+        __fish_complete_path $current
+    end
     switch "$command"
         case show symbolize pin diff merge
             echo latest
@@ -125,7 +140,7 @@ function __snapwalk
         case hook
             test (count $before) = 2; and printf '%s\n' monit alertmanager nagios collectd systemd
         case on
-            test (count $before) = 2; and printf '%s\n' syscall:accept4 syscall:connect syscall:openat syscall:write func:main death thread process exec mmap blocked
+            test (count $before) = 2; and printf '%s\n' syscall:accept4 syscall:connect syscall:openat syscall:write func: usdt: death thread process exec mmap blocked
             __snapwalk_pids
         case watch mcp
         case '*'

@@ -91,6 +91,7 @@ _snapwalk_value() {
 	*:FILE | *:PATH) _files ;;
 	*:NAME) _snapwalk_names ;;
 	*:PID) _snapwalk_pids ;;
+	--then:*) compadd dump ;;
 	*'|'*)
 		found=(${(s:|:)argument})
 		compadd -- ${found:#*[A-Z]*}
@@ -105,6 +106,12 @@ _snapwalk() {
 	commands=(${(f)"$(_snapwalk_commands $program)"})
 	if ((CURRENT > 2)) && ((${commands[(I)${(b)words[2]}:*]})); then
 		command=$words[2]
+	fi
+	# Behind -- is a program with its arguments.
+	local dashes=${words[(i)--]}
+	if ((dashes < CURRENT)); then
+		((dashes + 1 < CURRENT)) && _files || _command_names -e
+		return
 	fi
 	lines=(${(f)"$(_snapwalk_options $program $command)"})
 	if [[ $words[CURRENT] == --*=* ]]; then
@@ -129,6 +136,10 @@ _snapwalk() {
 		return
 	fi
 	((CURRENT > 2)) || _describe 'command' commands
+	# A core file is a target.
+	if [[ $words[CURRENT] == (core|*/)* && $command == (|dump|explain|verify) ]]; then
+		_files
+	fi
 	case $command in
 	show | symbolize | pin | diff | merge)
 		compadd latest
@@ -138,7 +149,7 @@ _snapwalk() {
 	delete) _snapwalk_dumps $program ;;
 	hook) ((CURRENT != 3)) || compadd monit alertmanager nagios collectd systemd ;;
 	on)
-		((CURRENT != 3)) || compadd syscall:accept4 syscall:connect syscall:openat syscall:write func:main death thread process exec mmap blocked
+		((CURRENT != 3)) || compadd syscall:accept4 syscall:connect syscall:openat syscall:write func: usdt: death thread process exec mmap blocked
 		_snapwalk_pids
 		;;
 	watch | mcp) ;;

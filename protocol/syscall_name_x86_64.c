@@ -126,11 +126,18 @@ const char *sw_syscall_name(int64_t number)
 	return names_x86_64[number];
 }
 
+const char *sw_call_name(int64_t number, bool is_32bit)
+{
+	if (number < 0 || number >= SW_SYSCALL_I386)
+		return NULL;
+	return sw_syscall_name(is_32bit ? SW_SYSCALL_I386 + number : number);
+}
+
 int64_t sw_call_number(const char *name, bool is_32bit)
 {
 	enum { NUMBERS_END = 1024 }; /* of both machines */
 	for (int64_t n = 0; n < NUMBERS_END; n++) {
-		const char *known = sw_syscall_name(is_32bit ? SW_SYSCALL_I386 + n : n);
+		const char *known = sw_call_name(n, is_32bit);
 		if (known != NULL && strcmp(known, name) == 0)
 			return n;
 	}

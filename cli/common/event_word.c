@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/event_word.h"
+#include "common/nearest.h"
 #include "common/option_values.h"
 #include "cleanup.h"
 #include "parts.h"
@@ -76,6 +77,22 @@ static bool take_test(struct sw_options *o, const char *word, struct sw_usage *u
 	return true;
 }
 
+static bool no_such_call(const char *name, struct sw_usage *usage)
+{
+	enum { NUMBERS_END = 1024 }; /* of both machines */
+	char remedy[sizeof(usage->remedy)] = "see syscalls(2)";
+	unsigned least = SW_NOT_NEAR;
+	for (int64_t n = 0; n < NUMBERS_END; n++) {
+		const char *known = sw_call_name(n, false);
+		unsigned mistakes = known != NULL ? sw_mistakes(name, known) : SW_NOT_NEAR;
+		if (mistakes >= least)
+			continue;
+		least = mistakes;
+		(void) snprintf(remedy, sizeof(remedy), "did you mean 'syscall:%s'?", known);
+	}
+	return sw_usage_fail(usage, remedy, "there is no such system call");
+}
+
 static bool take_call(struct sw_options *o, const char *name, size_t length, struct sw_usage *usage)
 {
 	if (length == 0 || length >= sizeof(o->event_call))
@@ -87,7 +104,7 @@ static bool take_call(struct sw_options *o, const char *name, size_t length, str
 	o->event.call = sw_call_number(o->event_call, false);
 	o->event.call_32 = sw_call_number(o->event_call, true);
 	if (o->event.call < 0 && o->event.call_32 < 0)
-		return sw_usage_fail(usage, "see syscalls(2)", "there is no such system call");
+		return no_such_call(o->event_call, usage);
 	const struct known_call *known = known_find(o->event_call);
 	if (known == NULL)
 		return true;
@@ -140,6 +157,37 @@ static bool take_declared(struct sw_options *o, const char *text, struct sw_usag
 	return true;
 }
 
+/* The word that may be meant is said: "syscal:open", "openat" without its kind, "deth". */
+static bool no_such_event(const char *text, struct sw_usage *usage)
+{
+	static const char *const kinds[] = {"syscall", "func", "usdt"};
+	static const char *const others[] = {"exec", "mmap"};
+	char remedy[sizeof(usage->remedy)] = "see 'snapwalk help on'", head[16];
+	const char *colon = strchr(text, ':'), *near = NULL;
+	if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0')
+		return sw_usage_fail(usage,
+				     "give the event first, as in snapwalk on syscall:openat 4242",
+				     "it is no event");
+	if (colon != NULL) {
+		(void) snprintf(head, sizeof(head), "%.*s", (int) (colon - text), text);
+		for (size_t i = 0; near == NULL && i < SW_ARRAY_SIZE(kinds); i++)
+			near = sw_is_near(head, kinds[i]) ? kinds[i] : NULL;
+		if (near != NULL)
+			(void) snprintf(remedy, sizeof(remedy), "did you mean '%s%.80s'?", near,
+					colon);
+		return sw_usage_fail(usage, remedy, "there is no such event");
+	}
+	for (size_t i = 0; near == NULL && i < SW_ARRAY_SIZE(known_events); i++)
+		near = sw_is_near(text, known_events[i].word) ? known_events[i].word : NULL;
+	for (size_t i = 0; near == NULL && i < SW_ARRAY_SIZE(others); i++)
+		near = sw_is_near(text, others[i]) ? others[i] : NULL;
+	if (near != NULL)
+		(void) snprintf(remedy, sizeof(remedy), "did you mean '%s'?", near);
+	if (sw_call_number(text, false) >= 0)
+		(void) snprintf(remedy, sizeof(remedy), "did you mean 'syscall:%.80s'?", text);
+	return sw_usage_fail(usage, remedy, "there is no such event");
+}
+
 bool sw_event_parse(struct sw_options *o, const char *text, struct sw_usage *usage)
 {
 	static const char prefix[] = "syscall:", function_prefix[] = "func:",
@@ -162,7 +210,7 @@ bool sw_event_parse(struct sw_options *o, const char *text, struct sw_usage *usa
 	if (sw_begins_with(text, declared_prefix))
 		return take_declared(o, text + strlen(declared_prefix), usage);
 	if (!sw_begins_with(text, prefix))
-		return sw_usage_fail(usage, "see snapwalk on --help", "there is no such event");
+		return no_such_event(text, usage);
 	const char *name = text + strlen(prefix);
 	size_t length = strcspn(name, " ");
 	if (!take_call(o, name, length, usage))

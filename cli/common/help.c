@@ -3,10 +3,11 @@
 #include "common/help.h"
 #include "common/option_table.h"
 #include "cleanup.h"
+#include "parts.h"
 
 #include <string.h>
 
-enum { HELP_COLUMN = 26, HELP_WIDTH = 80, TEXT_COLUMN = HELP_COLUMN + 2 };
+enum { HELP_COLUMN = 26, HELP_WIDTH = 80, TEXT_COLUMN = HELP_COLUMN + 2, TEXT_MAX = 512 };
 
 /* Text from its column on, continued below itself where the line would be too long for a terminal.
  * A word that does not fit into any line is printed as it is. */
@@ -34,15 +35,59 @@ static void print_row(FILE *to, const char *left, const char *right)
 	print_text(to, right);
 }
 
-static void print_option(FILE *to, const struct sw_option *o)
+/* Where the first part of a text ends, and for which command the next one is; NULL: there is none. */
+static const struct sw_command *part_end(const char *text, const struct sw_command *commands,
+					 const char **ret_end)
 {
-	char left[80], letter[8] = "";
+	for (const char *at = text; (at = strstr(at, "; ")) != NULL; at++)
+		for (const struct sw_command *c = commands; c->name != NULL; c++) {
+			const char *name = at + strlen("; ");
+			if (!sw_begins_with(name, c->name) ||
+			    !sw_begins_with(name + strlen(c->name), ": "))
+				continue;
+			*ret_end = at;
+			return c;
+		}
+	*ret_end = text + strlen(text);
+	return NULL;
+}
+
+/*
+ * What an option does with one command. Its text is "for most; top: for top; hook: for hook": the first part is for those
+ * commands that have none of their own.
+ */
+static const char *part_of(const char *text, const struct sw_command *commands,
+			   const struct sw_command *command, size_t *ret_size)
+{
+	const char *part = text, *end;
+	const struct sw_command *of = part_end(part, commands, &end);
+	*ret_size = (size_t) (end - text);
+	while (of != NULL && of != command) {
+		part = end + strlen("; ") + strlen(of->name) + strlen(": ");
+		of = part_end(part, commands, &end);
+	}
+	if (of == NULL)
+		return text;
+	part = end + strlen("; ") + strlen(of->name) + strlen(": ");
+	(void) part_end(part, commands, &end);
+	*ret_size = (size_t) (end - part);
+	return part;
+}
+
+/* command: whose help it is; NULL: that of all. */
+static void print_option(FILE *to, const struct sw_option *o, const struct sw_command *commands,
+			 const struct sw_command *command)
+{
+	char left[80], letter[8] = "", text[TEXT_MAX];
+	size_t size = strlen(o->help);
+	const char *part = command != NULL ? part_of(o->help, commands, command, &size) : o->help;
 	if (o->letter != 0)
 		(void) snprintf(letter, sizeof(letter), "-%c, ", o->letter);
 	(void) snprintf(left, sizeof(left), "%s--%s%s%s", letter, o->name,
 			o->argument != NULL && o->argument[0] != '[' ? " " : "",
 			o->argument != NULL ? o->argument : "");
-	print_row(to, left, o->help);
+	(void) snprintf(text, sizeof(text), "%.*s", (int) size, part);
+	print_row(to, left, text);
 }
 
 /* Options by what they are about, in the order in which they are looked for. The last group has what no other one names. */
@@ -51,6 +96,8 @@ static const struct group {
 	const char *title;
 	const char *names[IN_GROUP]; /* NULL: no more */
 } groups[] = {
+	{"What is followed",
+	 {"of", "errno", "larger", "return", "slower", "each", "then", "max-overhead"}},
 	{"What is shown",
 	 {"all", "threads", "state", "states", "function", "thread", "filter", "since", "follow",
 	  "goroutines", "tasks", "args", "kernel", "lock", "by-process", "sort", "limit",
@@ -95,8 +142,10 @@ static bool is_first(size_t row, unsigned commands)
 }
 
 /* Targets: group is NULL. The title comes before the first one. */
-static void print_options(FILE *to, unsigned commands, const struct group *group)
+static void print_options(FILE *to, const struct sw_command *all, const struct sw_command *command,
+			  const struct group *group)
 {
+	unsigned commands = command != NULL ? (unsigned) command->bit : ~0U;
 	bool any = group == NULL;
 	for (size_t i = 0; i < sw_n_options; i++) {
 		const struct sw_option *o = &sw_option_table[i];
@@ -106,7 +155,7 @@ static void print_options(FILE *to, unsigned commands, const struct group *group
 		if (!any)
 			fprintf(to, "\n%s:\n", group->title);
 		any = true;
-		print_option(to, o);
+		print_option(to, o, all, command);
 	}
 }
 
@@ -201,9 +250,9 @@ void sw_options_help(FILE *to, const struct sw_command *commands, const struct s
 		fputs("\nTargets:\n", to);
 		if (bits & ~(unsigned) SW_FOR_HOOK)
 			print_row(to, "PID", "a process, or one of its threads");
-		print_options(to, bits, NULL);
+		print_options(to, commands, command, NULL);
 	}
 	for (size_t i = 0; i < SW_ARRAY_SIZE(groups); i++)
-		print_options(to, bits, &groups[i]);
+		print_options(to, commands, command, &groups[i]);
 	print_status(to);
 }

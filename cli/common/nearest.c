@@ -34,13 +34,18 @@ static size_t distance(const char *a, size_t n_a, const char *b, size_t n_b)
 	return last[n_b];
 }
 
-bool sw_is_near(const char *word, const char *name)
+unsigned sw_mistakes(const char *word, const char *name)
 {
 	enum { LONG_NAME = 6, MISTAKES_MAX = 2 };
 	size_t n_word = strnlen(word, LETTERS_MAX + 1), n_name = strnlen(name, LETTERS_MAX + 1);
 	size_t less = n_word < n_name ? n_name - n_word : n_word - n_name;
 	if (n_word > LETTERS_MAX || n_name > LETTERS_MAX || less > MISTAKES_MAX)
-		return false;
-	return distance(word, n_word, name, n_name) <=
-	       (n_name >= LONG_NAME ? (size_t) MISTAKES_MAX : 1U);
+		return SW_NOT_NEAR;
+	size_t n = distance(word, n_word, name, n_name);
+	return n <= (n_name >= LONG_NAME ? (size_t) MISTAKES_MAX : 1U) ? (unsigned) n : SW_NOT_NEAR;
+}
+
+bool sw_is_near(const char *word, const char *name)
+{
+	return sw_mistakes(word, name) != SW_NOT_NEAR;
 }

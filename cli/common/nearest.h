@@ -8,4 +8,8 @@
  * mistakes in names of six letters and more. */
 bool sw_is_near(const char *word, const char *name);
 
+/* How many mistakes that are; SW_NOT_NEAR: too many. */
+enum { SW_NOT_NEAR = 99 };
+unsigned sw_mistakes(const char *word, const char *name);
+
 #endif

@@ -31,7 +31,7 @@ enum {
 
 const struct sw_option sw_option_table[] = {
 	{"pid", 'p', "PID", SELECTS | SW_FOR_LIST,
-	 "this process; hook: instead of the one that is said", sw_set_pid, true},
+	 "this process; hook: this process, instead of the one that is said", sw_set_pid, true},
 	{"comm", 0, "NAME", SELECTS | SW_FOR_LIST, "processes of this name", sw_set_comm, true},
 	{"unit", 0, "U", SELECTS, "processes of this systemd unit", sw_set_unit, true},
 	{"cgroup", 0, "PATH", SELECTS, "processes in this cgroup or below", sw_set_cgroup, true},
@@ -48,11 +48,12 @@ const struct sw_option sw_option_table[] = {
 	 HOOKED | KEPT | SW_FOR_SYMBOLIZE | SW_FOR_MERGE | SW_FOR_DELETE | SW_FOR_PIN |
 		 SW_FOR_DIFF | SW_FOR_SAMPLE | SW_FOR_DOCTOR | SW_FOR_VERIFY | SW_FOR_TOP |
 		 SW_FOR_EXPLAIN | EVENTS,
-	 "print JSON, as --format json does; top: an object for each look; on --each: for each "
-	 "event",
+	 "print JSON; top: print JSON, an object for each look; on: print JSON, with --each an "
+	 "object for each event",
 	 sw_set_json, false},
 	{"format", 'f', "text|json|folded|html", SW_FOR_DUMP | SW_FOR_HOOK | SW_FOR_MERGE,
-	 "how to print (default as -o is named, else text; hook: json)", sw_set_format, false},
+	 "how to print (default as -o is named, else text); hook: how to print (default json)",
+	 sw_set_format, false},
 	{"format", 'f', SW_PROFILE_FORMATS, SW_FOR_SAMPLE,
 	 "how to print (default as -o is named, else text on a terminal, folded elsewhere)",
 	 sw_set_profile_format, false},
@@ -63,8 +64,9 @@ const struct sw_option sw_option_table[] = {
 	 "compare with a profile of --format json; in text and html", sw_set_diff, false},
 	{"output", 'o', "FILE",
 	 REPORTS | EVENTS | SW_FOR_RECORD | PRINTS | SW_FOR_DIFF | SW_FOR_HOOK | SW_FOR_MERGE,
-	 "write there; record: the directory to make; hook: a file or directory", sw_set_output,
-	 false},
+	 "write there; record: the directory to make; hook: write there, to a file or into a "
+	 "directory",
+	 sw_set_output, false},
 	{"keep", 0, "DIR", SW_FOR_DUMP, "keep the snapshot, too: --fixture DIR walks it again",
 	 sw_set_keep, false},
 	{"modules-store", 0, "DIR", SW_FOR_DUMP | SW_FOR_RECORD,
@@ -74,10 +76,11 @@ const struct sw_option sw_option_table[] = {
 	{"no-group", 0, NULL, READS, "one stack for each thread, by thread id", sw_set_no_group,
 	 false},
 	{"all", 0, NULL, READS | EVENTS | SW_FOR_SAMPLE | SW_FOR_DIFF | SW_FOR_MERGE | SW_FOR_HELP,
-	 "in text also idle threads, and all stacks; sample: what is small, and without a target: "
-	 "all processes; diff: all of a list; "
-	 "on: whole stacks; "
-	 "help: the options of all commands",
+	 "in text also idle threads, and all stacks; sample: also what is small; without a target, "
+	 "all processes; on: whole stacks, and all of them; leaks: whole stacks, also those of "
+	 "which nothing stays; diff: the whole of each list; merge: all findings, kinds of "
+	 "threads, "
+	 "places and calls; help: the options of all commands",
 	 sw_set_all, false},
 	{"merge", 0, NULL, SW_FOR_DUMP, "all targets as one tree, as merge does with dumps",
 	 sw_set_merge, false},
@@ -170,7 +173,10 @@ const struct sw_option sw_option_table[] = {
 	{"timeout", 0, "MS", NAMED, "time for naming, 0: no limit (default 60000)", sw_set_timeout,
 	 false},
 	{"timeout", 0, "MS", NAMES | EVENTS | SW_FOR_TOP | SW_FOR_HOOK,
-	 "time for walking and naming, 0: no limit (default 2000); hook: for all (10000)",
+	 "time for walking and naming, 0: no limit (default 2000); on: time for naming, 0: no "
+	 "limit "
+	 "(default 30000); leaks: time for naming, 0: no limit (default 30000); hook: time for all "
+	 "(default 10000)",
 	 sw_set_timeout, false},
 
 	{"mode", 0, "wall|cpu|off", SW_FOR_SAMPLE,

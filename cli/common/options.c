@@ -145,14 +145,27 @@ static bool take_option(struct sw_options *o, int value, char **argv, struct sw_
 	return option->set(o, optarg, usage);
 }
 
-/* A word that names neither a command nor a process: a file, or a mistake. */
+/* Whether word, which stands where a command would, is a mistyped one; usage says so. */
+static bool is_mistyped(const char *word, const struct sw_command *commands, struct sw_usage *usage)
+{
+	char remedy[sizeof(usage->remedy)];
+	const struct sw_command *near = near_command(commands, word);
+	if (near == NULL || sw_word_kind(word) != SW_WORD_NO_FILE)
+		return false;
+	(void) snprintf(usage->about, sizeof(usage->about), "%s", word);
+	(void) snprintf(remedy, sizeof(remedy), "did you mean '%s'?", near->name);
+	(void) sw_usage_fail(usage, remedy, "neither a command nor a process id");
+	return true;
+}
+
+/* A word that names no process: a file, or a mistake. */
 static bool take_file(struct sw_options *o, const char *word, const struct sw_command *commands,
 		      struct sw_usage *usage)
 {
 	enum { OFFLINE = SW_FOR_DUMP | SW_FOR_EXPLAIN | SW_FOR_VERIFY };
 	char remedy[sizeof(usage->remedy)];
-	const char *message = "neither a command nor a process id";
-	const struct sw_command *near = near_command(commands, word);
+	const char *message =
+		o->command_given ? "no process id" : "neither a command nor a process id";
 	enum sw_word_kind kind = sw_word_kind(word);
 	bool saved = kind == SW_WORD_CORE || kind == SW_WORD_SNAPSHOT;
 	if (saved && (o->command->bit & OFFLINE)) {
@@ -179,8 +192,8 @@ static bool take_file(struct sw_options *o, const char *word, const struct sw_co
 		message = kind == SW_WORD_OTHER ? "it is neither a core file nor a snapshot"
 						: "there is no such file";
 		(void) snprintf(remedy, sizeof(remedy), "give a process id, or a core file");
-	} else if (near != NULL) {
-		(void) snprintf(remedy, sizeof(remedy), "did you mean '%s'?", near->name);
+	} else if (!o->command_given && is_mistyped(word, commands, usage)) {
+		return false;
 	} else {
 		(void) snprintf(remedy, sizeof(remedy),
 				"give a number, or --comm %.60s for processes of that name", word);
@@ -220,6 +233,11 @@ static bool take_words(struct sw_options *o, char **words, size_t n,
 			return false;
 		words++;
 		n--;
+	}
+	if (o->command->bit & (SW_FOR_WATCH | SW_FOR_MCP) && n > 0) {
+		(void) snprintf(usage->about, sizeof(usage->about), "%s", words[0]);
+		return sw_usage_fail(usage, "leave it away", "%s takes no target",
+				     o->command->name);
 	}
 	if (o->command->bit & (NAMES_DUMPS | SW_FOR_HOOK)) {
 		for (size_t i = 0; i < n; i++)
@@ -359,7 +377,12 @@ static bool check_kept(struct sw_options *o, struct sw_usage *usage)
 {
 	enum sw_command_bit bit = o->command->bit;
 	if (bit & NAMES_DUMPS && o->n_words == 0)
-		return sw_usage_fail(usage, "give an id, 'snapwalk list' shows them",
+		return sw_usage_fail(usage,
+				     bit == SW_FOR_MERGE ? "give those of several processes: ids "
+							   "of 'snapwalk list', or files"
+				     : bit & (SW_FOR_DELETE | SW_FOR_PIN)
+					     ? "give an id, 'snapwalk list' shows them"
+					     : "give a file, or an id: 'snapwalk list' shows them",
 				     "no dump is given");
 	if ((bit & (SW_FOR_SYMBOLIZE | SW_FOR_SHOW | SW_FOR_DIFF | SW_FOR_MERGE)) &&
 	    !o->timeout_given)
@@ -367,8 +390,6 @@ static bool check_kept(struct sw_options *o, struct sw_usage *usage)
 	if (bit == SW_FOR_DIFF && o->n_words != 2)
 		return sw_usage_fail(usage, "give two, the earlier one first: ids or files",
 				     "it compares two dumps");
-	if (bit == SW_FOR_WATCH && o->n_wants > 0)
-		return sw_usage_fail(usage, "leave it away", "a target is given");
 	if (bit == SW_FOR_LIST && o->n_wants > 1)
 		return sw_usage_fail(usage, "give one target", "several targets are given");
 	if (bit & (SW_FOR_LIST | SW_FOR_WATCH | SW_FOR_DIFF) &&
@@ -531,11 +552,6 @@ static bool check_leaks(struct sw_options *o, struct sw_usage *usage)
 static bool check_on(struct sw_options *o, struct sw_usage *usage)
 {
 	enum { DUMPS_MAX = 100 };
-	if (o->event_name == NULL)
-		return sw_usage_fail(
-			usage,
-			"give snapwalk on EVENT TARGET, as in snapwalk on syscall:openat 4242",
-			"no event is given");
 	bool is_call = o->event.what == SW_EVENT_CALL;
 	bool is_function = o->event.what == SW_EVENT_FUNCTION;
 	bool is_blocked = o->event.what == SW_EVENT_BLOCKED;
@@ -578,9 +594,7 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 	if (!sw_format_by_name(o, usage))
 		return false;
 	if (bit == SW_FOR_MCP)
-		return o->n_wants == 0 ||
-		       sw_usage_fail(usage, "leave it away: tools are given theirs",
-				     "a target is given");
+		return true;
 	if (bit & (SW_FOR_LIST | NAMES_DUMPS | SW_FOR_WATCH))
 		return check_kept(o, usage);
 	if (bit == SW_FOR_HOOK)
@@ -589,6 +603,11 @@ static bool check_whole(struct sw_options *o, struct sw_usage *usage)
 		return false;
 	if (!check_host(o, usage))
 		return false;
+	if (bit == SW_FOR_ON && o->event_name == NULL)
+		return sw_usage_fail(
+			usage,
+			"give snapwalk on EVENT TARGET, as in snapwalk on syscall:openat 4242",
+			"no event is given");
 	if (o->program == NULL && o->n_wants + o->n_words == 0 && bit != SW_FOR_DOCTOR &&
 	    !o->whole_host)
 		return sw_usage_fail(usage, "give a process id, or see snapwalk --help",
@@ -691,6 +710,7 @@ bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
 	const struct sw_command *named = find_command(commands, argv[1]);
 	if (named != NULL) {
 		ret->command = named;
+		ret->command_given = true;
 		argc--;
 		argv++;
 	}
@@ -704,8 +724,12 @@ bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
 		before = optind;
 		if (value == A_WORD)
 			words[n_words++] = optarg;
-		else if (!take_option(ret, value, argv, usage))
+		else if (!take_option(ret, value, argv, usage)) {
+			/* An option of the command that was meant. */
+			if (named == NULL && n_words > 0)
+				(void) is_mistyped(words[0], commands, usage);
 			return false;
+		}
 	}
 	bool dashes = optind > before;
 	if (ret->help || ret->version) {

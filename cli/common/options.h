@@ -80,6 +80,7 @@ struct sw_pair_list;
 /* A parsed command line. Strings are borrowed from argv. */
 struct sw_options {
 	const struct sw_command *command; /* static; NULL with --version and a bare --help */
+	bool command_given;               /* else it is the default */
 	int64_t begin_ns;                 /* CLOCK_MONOTONIC when the program began */
 	struct sw_want *wants;            /* owned */
 	size_t n_wants;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/pair_file.h"
 #include "cleanup.h"
+#include "common/nearest.h"
 #include "common/option_values.h"
 #include "parts.h"
 #include "text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -28,6 +30,42 @@ static bool named_read(const char *name, struct sw_text *text, char path[static 
 			return true;
 	}
 	return false;
+}
+
+/* The list in a directory that a mistyped name may mean, without .conf. False: there is none. */
+static bool list_near(const char *directory, const char *name, char ret[static NAME_SIZE_MAX])
+{
+	bool found = false;
+	DIR *opened = opendir(directory);
+	for (struct dirent *entry; opened != NULL && !found && (entry = readdir(opened)) != NULL;) {
+		size_t n = strlen(entry->d_name);
+		if (!sw_ends_with(entry->d_name, ".conf") || n - strlen(".conf") >= NAME_SIZE_MAX)
+			continue;
+		(void) snprintf(ret, NAME_SIZE_MAX, "%.*s", (int) (n - strlen(".conf")),
+				entry->d_name);
+		found = sw_is_near(name, ret);
+	}
+	if (opened != NULL)
+		(void) closedir(opened);
+	return found;
+}
+
+static bool no_such_list(const char *name, struct sw_usage *usage)
+{
+	static const char *const kinds[] = {"fds", "threads", "maps", "memory"};
+	char remedy[sizeof(usage->remedy)] =
+		"give fds, threads, maps, memory, LIB:ACQUIRE/RELEASE, "
+		"or a file of pairs, see snapwalk-leaks(1)";
+	char near[NAME_SIZE_MAX] = "";
+	bool found = false;
+	for (size_t i = 0; !found && i < SW_ARRAY_SIZE(kinds); i++)
+		if ((found = sw_is_near(name, kinds[i])))
+			(void) snprintf(near, sizeof(near), "%s", kinds[i]);
+	for (size_t i = 0; !found && i < SW_ARRAY_SIZE(directories); i++)
+		found = list_near(directories[i], name, near);
+	if (found)
+		(void) snprintf(remedy, sizeof(remedy), "did you mean --of %s?", near);
+	return sw_usage_fail(usage, remedy, "there is no '%.80s'", name);
 }
 
 static char *value_of(char *line, const char *key)
@@ -72,13 +110,11 @@ bool sw_pair_file_read(struct sw_pair_list *list, const char *name, struct sw_us
 	const char *module = NULL;
 	bool is_path = sw_ends_with(name, ".conf");
 	(void) snprintf(path, sizeof(path), "%s", name);
-	if (is_path ? sw_text_read_at(&text, AT_FDCWD, name, FILE_MAX) < 0
-		    : !named_read(name, &text, path))
-		return sw_usage_fail(
-			usage,
-			"give fds, threads, maps, memory, LIB:ACQUIRE/RELEASE, or a file of "
-			"pairs, see snapwalk-leaks(1)",
-			is_path ? "'%.80s' cannot be read" : "there is no '%.80s'", name);
+	if (!is_path && !named_read(name, &text, path))
+		return no_such_list(name, usage);
+	if (is_path && sw_text_read_at(&text, AT_FDCWD, name, FILE_MAX) < 0)
+		return sw_usage_fail(usage, "give a file that can be read, see snapwalk-leaks(1)",
+				     "'%.80s' cannot be read", name);
 	sw_text_append(&text, "", 1);
 	if (text.failed)
 		return sw_usage_fail(usage, "try again", "there is no memory");

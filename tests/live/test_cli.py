@@ -595,6 +595,12 @@ def words_for_users(tap):
         if command not in ("help", "version"):
             tap.check(f".Xr snapwalk-{command} 1" in page, f"snapwalk(1) names the page of {command}")
             options_in_pages(tap, command, result.stdout)
+        others = "|".join(name for name in commands if name != command)
+        tap.equal(re.findall(rf"; (?:{others}): ", re.sub(r"\s+", " ", result.stdout)), [], f"{command} --help has no text for other commands")
+    for command, text in (("on", "whole stacks, and all of them"), ("dump", "in text also idle threads, and all stacks"),
+                          ("help", "the options of all commands")):
+        shown = re.search(r"^  --all +(.*)", snapwalk(command, "--help").stdout, re.M).group(1)
+        tap.equal(shown, text, f"{command} --help says what --all does there")
     result = snapwalk("--version")
     tap.check(re.match(r"snapwalk \d+\.\d+\.\d+\n$", result.stdout), "--version", result)
 

@@ -137,6 +137,12 @@ def offers(tap, shell, pid):
     tap.equal(shell.offer("snapwalk dump --format "), {"text", "json", "folded", "html"}, f"{name}: values")
     tap.equal(shell.offer("snapwalk dump --format=j"), {"--format=json"}, f"{name}: a value behind =")
     tap.equal(shell.offer("snapwalk sample --format=p"), {"--format=pprof"}, f"{name}: a value behind =, by command")
+    for command in ("on", "leaks", "merge"):
+        tap.equal(shell.offer(f"snapwalk {command} -"), options(command), f"{name}: each option of {command}")
+    tap.equal(shell.offer("snapwalk leaks 1 --of "), {"fds", "threads", "maps", "memory"}, f"{name}: kinds of leaks")
+    tap.equal(shell.offer("snapwalk on usdt"), {"usdt:"}, f"{name}: an event")
+    tap.equal(shell.offer("snapwalk on death 1 --then "), {"dump"}, f"{name}: a value of on")
+    tap.check(str(pid) in shell.offer("snapwalk on death "), f"{name}: a process for on")
     tap.check(str(pid) in shell.offer("snapwalk "), f"{name}: processes")
     tap.equal(shell.offer(f"snapwalk dump {pid}"), {str(pid)}, f"{name}: a process by its beginning")
     tap.equal(shell.offer("snapwalk dump --comm waits_by_na"), {"waits_by_name"}, f"{name}: names of processes")
@@ -149,8 +155,16 @@ def offers(tap, shell, pid):
     os.makedirs(place, exist_ok=True)
     for file in ("one.json", "once"):
         open(os.path.join(place, file), "w").close()
-    found = {os.path.basename(word) for word in shell.offer(f"snapwalk {pid} -o {place}/on")}
-    tap.equal(found, {"one.json", "once"}, f"{name}: files")
+    shutil.copy("/bin/sleep", f"{place}/on-a-disk")
+    open(os.path.join(place, "core.7"), "w").close()
+    for line, wanted, what in ((f"{pid} -o {place}/onc", {"once"}, "files"),
+                               (f"merge {place}/one", {"one.json"}, "files for merge"),
+                               (f"{place}/cor", {"core.7"}, "core files"),
+                               (f"explain {place}/cor", {"core.7"}, "core files for explain"),
+                               (f"sample -- {place}/on-", {"on-a-disk"}, "programs"),
+                               (f"sample -d 1 -- cat {place}/one", {"one.json"}, "files for a program")):
+        found = {os.path.basename(word) for word in shell.offer(f"snapwalk {line}")}
+        tap.equal(found, wanted, f"{name}: {what}")
 
 
 def main():

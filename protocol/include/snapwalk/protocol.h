@@ -413,6 +413,8 @@ SW_PUBLIC const char *sw_signal_code_text(int signal, int code, const char **ret
 
 /** The number of a system call of x86-64 or, without SW_SYSCALL_I386, of i386; -1: none has that name. */
 SW_PUBLIC int64_t sw_call_number(const char *name, bool is_32bit);
+/** The name of the system call of that number; static. NULL: there is none, or it is not known. */
+SW_PUBLIC const char *sw_call_name(int64_t number, bool is_32bit);
 
 /**
  * The report of a dump in JSON, whoever wrote it: the writers give for it what they gave for the

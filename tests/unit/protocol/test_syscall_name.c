@@ -37,6 +37,13 @@ TEST(test_number)
 	assert_int_equal(sw_call_number("read", true), 3);
 	assert_int_equal(sw_call_number("futex_waitv", true), 449);
 	assert_int_equal(sw_call_number("socketcall", false), -1);
+	assert_string_equal(sw_call_name(257, false), "openat");
+	assert_string_equal(sw_call_name(295, true), "openat");
+	assert_null(sw_call_name(-1, false));
+	assert_null(sw_call_name(-1, true));
+	assert_null(sw_call_name(4096, false));
+	assert_null(sw_call_name(65536 + 3, false));
+	assert_null(sw_call_name(INT64_MAX, true));
 	assert_int_equal(sw_call_number("", false), -1);
 }
 

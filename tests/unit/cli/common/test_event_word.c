@@ -64,6 +64,32 @@ TEST(test_refused)
 	}
 }
 
+TEST(test_what_may_be_meant)
+{
+	static const struct {
+		const char *word, *remedy;
+	} cases[] = {
+		{"syscal:openat", "did you mean 'syscall:openat'?"},
+		{"fnc:libssl:SSL_read", "did you mean 'func:libssl:SSL_read'?"},
+		{"udst:", "did you mean 'usdt:'?"},
+		{"deth", "did you mean 'death'?"},
+		{"exce", "did you mean 'exec'?"},
+		{"openat", "did you mean 'syscall:openat'?"},
+		{"syscall:opennat", "did you mean 'syscall:openat'?"},
+		{"syscall:acept4", "did you mean 'syscall:accept4'?"},
+		{"syscall:nothing", "see syscalls(2)"},
+		{"4242", "give the event first, as in snapwalk on syscall:openat 4242"},
+		{"nothing", "see 'snapwalk help on'"},
+		{"nothing:at:all", "see 'snapwalk help on'"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sw_options o = {0};
+		struct sw_usage usage;
+		assert_false(sw_event_parse(&o, cases[i].word, &usage));
+		assert_string_equal(usage.remedy, cases[i].remedy);
+	}
+}
+
 TEST(test_addresses)
 {
 	char text[160];

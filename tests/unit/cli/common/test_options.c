@@ -226,6 +226,13 @@ TEST(test_bad_lines)
 	bad("dump 7 --keep '", "--keep: the value is empty: give a directory");
 	bad("sample 7 --keep x", "--keep: is no option of sample: see snapwalk sample --help");
 	bad("7 -o '", "--output: the value is empty: give a file name, or - for standard output");
+	bad("doctor foo",
+	    "foo: no process id: give a number, or --comm foo for processes of that name");
+	bad("dmup 7 --bogus", "dmup: neither a command nor a process id: did you mean 'dump'?");
+	bad("smaple 7 --rate 3",
+	    "smaple: neither a command nor a process id: did you mean 'sample'?");
+	bad("7 smaple --rate 3", "--rate: is no option of dump: see snapwalk dump --help");
+	bad("foo --rate 3", "--rate: is no option of dump: see snapwalk dump --help");
 	bad("foo", "foo: neither a command nor a process id: "
 		   "give a number, or --comm foo for processes of that name");
 	bad("0", "0: no process id: give the number of a process");
@@ -432,8 +439,8 @@ TEST(test_show_and_watch)
 	good("watch --json", &o);
 	assert_int_equal(o.format, SW_FORMAT_JSON);
 	sw_options_deinit(&o);
-	bad("show", "show: no dump is given: give an id, 'snapwalk list' shows them");
-	bad("watch 7", "watch: a target is given: leave it away");
+	bad("show", "show: no dump is given: give a file, or an id: 'snapwalk list' shows them");
+	bad("watch 7", "7: watch takes no target: leave it away");
 	bad("show x --depth 3", "--depth: is no option of show: see snapwalk show --help");
 }
 
