@@ -81,7 +81,7 @@ static int leaks(const struct sw_options *options, struct sw_started *started)
 						.stack_bytes = options->snapshot.stack_bytes,
 						.n_held =
 							options->limit_given ? options->limit : 0};
-	return sw_event_run_with(options, started, &wanted, run_and_put);
+	return sw_event_run_with(options, started, &wanted, NULL, run_and_put, NULL);
 }
 
 int sw_cmd_leaks(const struct sw_options *options)

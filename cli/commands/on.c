@@ -93,9 +93,10 @@ static int on(const struct sw_options *options, struct sw_started *started)
 {
 	if (options->list)
 		return sw_function_list(options);
-	return sw_event_run_with(options, started, &options->event,
+	return sw_event_run_with(options, started, &options->event, NULL,
 				 options->event.what == SW_EVENT_DEATH ? death_run_and_put
-								       : run_and_put);
+								       : run_and_put,
+				 NULL);
 }
 
 int sw_cmd_on(const struct sw_options *options)

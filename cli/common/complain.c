@@ -122,19 +122,51 @@ static void complain_plainly_as_json(const char *about, const char *message, con
 	(void) fputs("\"}\n", stderr);
 }
 
+static void line_as_json(struct sw_text *line, const char *about, const char *message,
+			 const char *code, const char *remedy)
+{
+	sw_cleanup(sw_text_deinit) struct sw_text advice = {0};
+	append_remedy(&advice, about, remedy);
+	sw_text_printf(line, "{\"about\":");
+	sw_json_text_string(line, about);
+	sw_json_text_member(line, "code", code);
+	sw_json_text_member(line, "message", message);
+	sw_json_text_member(line, "remedy", advice.size > 0 ? advice.data : NULL);
+	sw_text_append(line, "}\n", 2);
+	line->failed |= advice.failed;
+}
+
+static void line_as_text(struct sw_text *line, const char *about, const char *message,
+			 const char *code, const char *remedy)
+{
+	sw_text_printf(line, "snapwalk: ");
+	append_visible(line, about, false);
+	sw_text_printf(line, ": ");
+	append_visible(line, message, false);
+	sw_text_printf(line, " (%s)", code);
+	if (remedy[0] != '\0')
+		sw_text_printf(line, ": ");
+	append_remedy(line, about, remedy);
+	sw_text_append(line, "\n", 1);
+}
+
+void sw_complain_line(struct sw_text *ret, const char *about, const char *message, const char *code,
+		      const char *remedy)
+{
+	const char *said = without_about(message, about);
+	if (as_json)
+		line_as_json(ret, about, said, code, remedy);
+	else
+		line_as_text(ret, about, said, code, remedy);
+}
+
 /* False: there is no memory for it. */
 static bool complain_as_json(const char *about, const char *message, const char *code,
 			     const char *remedy)
 {
-	sw_cleanup(sw_text_deinit) struct sw_text line = {0}, advice = {0};
-	append_remedy(&advice, about, remedy);
-	sw_text_printf(&line, "{\"about\":");
-	sw_json_text_string(&line, about);
-	sw_json_text_member(&line, "code", code);
-	sw_json_text_member(&line, "message", message);
-	sw_json_text_member(&line, "remedy", advice.size > 0 ? advice.data : NULL);
-	sw_text_append(&line, "}\n", 2);
-	if (line.failed || advice.failed)
+	sw_cleanup(sw_text_deinit) struct sw_text line = {0};
+	line_as_json(&line, about, message, code, remedy);
+	if (line.failed)
 		return false;
 	(void) fwrite(line.data, 1, line.size, stderr); /* nowhere left to complain */
 	return true;
@@ -159,27 +191,14 @@ bool sw_complains_as_json(void)
 
 void sw_complain(const char *about, const char *message, const char *code, const char *remedy)
 {
-	struct sw_text line = {0};
-	if (as_json) {
-		if (!complain_as_json(about, without_about(message, about), code, remedy))
-			complain_plainly_as_json(about, without_about(message, about), code,
-						 remedy);
-		return;
-	}
-	sw_text_printf(&line, "snapwalk: ");
-	append_visible(&line, about, false);
-	sw_text_printf(&line, ": ");
-	append_visible(&line, without_about(message, about), false);
-	sw_text_printf(&line, " (%s)", code);
-	if (remedy[0] != '\0')
-		sw_text_printf(&line, ": ");
-	append_remedy(&line, about, remedy);
-	sw_text_append(&line, "\n", 1);
+	sw_cleanup(sw_text_deinit) struct sw_text line = {0};
+	sw_complain_line(&line, about, message, code, remedy);
 	if (!line.failed)
 		(void) fwrite(line.data, 1, line.size, stderr); /* nowhere left to complain */
+	else if (as_json)
+		complain_plainly_as_json(about, without_about(message, about), code, remedy);
 	else
 		complain_plainly(about, without_about(message, about), code, remedy);
-	sw_text_deinit(&line);
 }
 
 void sw_say(const char *about, const char *code, const char *format, ...)

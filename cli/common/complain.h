@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+struct sw_text;
+
 /* Exit statuses: an interface that scripts rely on. */
 enum sw_status {
 	SW_STATUS_COMPLETE = 0,
@@ -28,6 +30,9 @@ bool sw_complains_as_json(void);
  * because names and paths come from outside. remedy may be "". As JSON: {"about":,"code":,"message":,"remedy":} in a
  * line, without remedy where it is "". */
 void sw_complain(const char *about, const char *message, const char *code, const char *remedy);
+/* Appends that line. ret->failed: there is no memory for it. */
+void sw_complain_line(struct sw_text *ret, const char *about, const char *message, const char *code,
+		      const char *remedy);
 /* Names come from outside: nothing in them may reach a terminal as a command. Newlines stay. */
 void sw_print_visible(FILE *to, const char *text);
 

@@ -2,13 +2,51 @@
 #include "common/waiting.h"
 
 #include "cleanup.h"
+#include "common/complain.h"
+#include "text.h"
 
 #include <snapwalk/clock.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { NS_PER_S = 1000000000 };
+
+/* Wart: a handler of signals has no argument. Set once, before the handler is. */
+static struct {
+	char line[512];
+	size_t size;
+	pid_t pid; /* whose it is to say */
+} ending;
+
+static void end_say(int number)
+{
+	if (getpid() == ending.pid)
+		(void) !write(STDERR_FILENO, ending.line,
+			      ending.size); /* nowhere left to complain */
+	(void) raise(number);               /* its effect is the default one by now */
+}
+
+void sw_wait_say(const char *about, const char *message)
+{
+	sw_cleanup(sw_text_deinit) struct sw_text line = {0};
+	const struct sigaction action = {.sa_handler = end_say,
+					 .sa_flags = SA_RESETHAND | SA_NODEFER};
+	sw_complain_line(&line, about, message, "interrupted", "");
+	if (line.failed || line.size > sizeof(ending.line))
+		return; /* it ends without a word */
+	memcpy(ending.line, line.data, line.size);
+	ending.size = line.size;
+	ending.pid = getpid();
+	static const int numbers[] = {SIGINT, SIGTERM};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(numbers); i++) {
+		struct sigaction before;
+		(void) sigaction(numbers[i], NULL, &before); /* cannot fail, as the following */
+		if (before.sa_handler == SIG_DFL)
+			(void) sigaction(numbers[i], &action, NULL);
+	}
+}
 
 void sw_wait_signals(sigset_t *ret, bool wanted)
 {

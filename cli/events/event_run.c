@@ -156,25 +156,40 @@ static int events_begin(struct sw_event_run *run, const struct sw_event_options 
 	return 0;
 }
 
+/* What is done before events begin: it may take seconds, and has nothing to tell when a signal ends it. */
+static int prepare(struct sw_event_run *run, const struct sw_event_options *wanted,
+		   int (*before)(struct sw_event_run *run))
+{
+	int status = SW_STATUS_COMPLETE;
+	if (run->started == NULL)
+		sw_wait_say(
+			run->subject.name,
+			"a signal has ended the command while it prepared: it has found nothing");
+	if (wanted->what == SW_EVENT_FUNCTION || wanted->what == SW_EVENT_PAIRS)
+		sw_overhead_begin(&run->overhead);
+	if (wanted->what == SW_EVENT_FUNCTION)
+		status = sw_function_find(run->options, &run->subject, &run->function);
+	else if (wanted->what == SW_EVENT_PAIRS)
+		status = sw_pairs_find(run->options, &run->subject, &run->function);
+	sw_overhead_end(&run->overhead, &run->function);
+	if (status == SW_STATUS_COMPLETE && before != NULL)
+		status = before(run);
+	return status;
+}
+
 int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options,
-		      struct sw_started *started, const struct sw_event_options *wanted)
+		      struct sw_started *started, const struct sw_event_options *wanted,
+		      int (*before)(struct sw_event_run *run), void *arg)
 {
 	struct sw_error err = {0};
 	*run = (struct sw_event_run){.options = options,
 				     .started = started,
+				     .arg = arg,
 				     .proc_fd = -EBADF,
 				     .cpu_begin_ns = -1};
 	int status = sw_select_one(options, &run->subject);
-	if (status != SW_STATUS_COMPLETE)
-		return status;
-	if (wanted->what == SW_EVENT_FUNCTION || wanted->what == SW_EVENT_PAIRS)
-		sw_overhead_begin(&run->overhead);
-	/* Signals end the look-up, which has nothing to tell. */
-	if (wanted->what == SW_EVENT_FUNCTION)
-		status = sw_function_find(options, &run->subject, &run->function);
-	else if (wanted->what == SW_EVENT_PAIRS)
-		status = sw_pairs_find(options, &run->subject, &run->function);
-	sw_overhead_end(&run->overhead, &run->function);
+	if (status == SW_STATUS_COMPLETE)
+		status = prepare(run, wanted, before);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
 	/* A program that was started says by its end when there is nothing more to come. */
@@ -190,10 +205,11 @@ int sw_event_run_open_beside(struct sw_event_run *ret, const struct sw_options *
 	*ret = (struct sw_event_run){.options = options,
 				     .subject = run->subject,
 				     .function = *function,
-				     .signals = run->signals,
 				     .proc_fd = -EBADF,
 				     .cpu_begin_ns = -1};
 	*function = (struct sw_function){0};
+	sw_overhead_begin(&ret->overhead);
+	sw_overhead_end(&ret->overhead, &ret->function);
 	return events_begin(ret, wanted, err);
 }
 
@@ -212,7 +228,8 @@ void sw_event_run_deinit(struct sw_event_run *run)
 
 int sw_event_run_with(const struct sw_options *options, struct sw_started *started,
 		      const struct sw_event_options *wanted,
-		      int (*body)(struct sw_event_run *run, struct sw_output *output))
+		      int (*before)(struct sw_event_run *run),
+		      int (*body)(struct sw_event_run *run, struct sw_output *output), void *arg)
 {
 	struct sw_event_run run;
 	struct sw_output output = {.fd = -EBADF};
@@ -224,7 +241,7 @@ int sw_event_run_with(const struct sw_options *options, struct sw_started *start
 		output.fd = STDERR_FILENO;
 	if (sw_sandbox_entrust(options, &output, &err) < 0)
 		return sw_complain_error(options->output, &err);
-	int status = sw_event_run_open(&run, options, started, wanted);
+	int status = sw_event_run_open(&run, options, started, wanted, before, arg);
 	if (status == SW_STATUS_COMPLETE)
 		status = body(&run, &output);
 	sw_event_run_deinit(&run);
@@ -300,16 +317,22 @@ static bool wait_until(struct sw_event_run *run, int64_t until_ns)
 	}
 }
 
-/* The end of the events of a run; r: 0, or the error that has ended it. */
-static int finish(struct sw_event_run *run, int r, struct sw_error *err)
+/* Ends the events of a run, and the time that its figures are of; r: 0, or the error that has ended it. Probes stay in the
+ * code, as to take them out may take seconds. */
+static int stop(struct sw_event_run *run, int r, struct sw_error *err)
 {
 	if (r == 0 && run->before_end != NULL && !run->ended)
 		r = run->before_end(run->arg, err);
-	run->end_ns = sw_clock_ns(); /* to take probes out may take seconds */
-	sw_recorder_end_events(run->recorder);
-	run->cost = sw_recorder_event_cost(run->recorder);
+	run->end_ns = sw_clock_ns();
 	run->cpu_end_ns = run->cpu_begin_ns < 0 ? -1 : sw_clock_read(run->cpu_clock);
-	/* Events from before the end are fetched until no more come. */
+	sw_recorder_stop_events(run->recorder);
+	run->cost = sw_recorder_event_cost(run->recorder);
+	return r;
+}
+
+/* Reads events from before the end until no more come. */
+static int rest_read(struct sw_event_run *run, int r, struct sw_error *err)
+{
 	for (uint64_t before = UINT64_MAX; r == 0 && !run->enough && !run->ended;) {
 		if (run->n_read == before)
 			break;
@@ -322,18 +345,40 @@ static int finish(struct sw_event_run *run, int r, struct sw_error *err)
 	return r;
 }
 
-/* Reads the events of a run beside this one. now_ns: INT64_MAX: it ends. */
+/* Reads the events of a run beside this one, and ends it where it is over: events of this one go on meanwhile. */
 static int beside_turn(struct sw_event_run *run, int64_t now_ns, struct sw_error *err)
 {
 	struct sw_event_run *beside = run->beside;
 	if (beside == NULL || beside->finished)
 		return 0;
 	int r = fetch(beside, err);
-	if (r == 0 && now_ns != INT64_MAX && !beside->ended &&
+	if (r == 0 && !beside->ended &&
 	    !(beside->is_over != NULL && beside->is_over(beside, now_ns)))
 		return 0;
 	beside->finished = true;
-	return finish(beside, r, err);
+	r = rest_read(beside, stop(beside, r, err), err);
+	while (sw_recorder_take_probe_out(beside->recorder))
+		if (r == 0)
+			r = fetch(run, err);
+	return r;
+}
+
+/* The end of a run and of the one beside it; r: 0, or the error that has ended them. Both stop at once. */
+static int finish(struct sw_event_run *run, int r, struct sw_error *err)
+{
+	struct sw_event_run *beside =
+		run->beside != NULL && !run->beside->finished ? run->beside : NULL;
+	if (beside != NULL)
+		r = stop(beside, r, err);
+	r = stop(run, r, err);
+	if (beside != NULL)
+		r = rest_read(beside, r, err);
+	r = rest_read(run, r, err);
+	while (beside != NULL && sw_recorder_take_probe_out(beside->recorder))
+		continue;
+	while (sw_recorder_take_probe_out(run->recorder))
+		continue;
+	return r;
 }
 
 static int all_read(struct sw_event_run *run, struct sw_error *err)
@@ -363,8 +408,7 @@ static int all_read(struct sw_event_run *run, struct sw_error *err)
 		if (limited)
 			overhead_look(run, now_ns);
 	}
-	int other = beside_turn(run, INT64_MAX, r == 0 ? err : NULL);
-	return finish(run, r == 0 ? other : r, err);
+	return finish(run, r, err);
 }
 
 bool sw_event_run_changes_code(const struct sw_event_run *run)

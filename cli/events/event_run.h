@@ -61,9 +61,17 @@ struct sw_event_run {
 	int64_t cpu_begin_ns, cpu_end_ns;  /* CPU time; below 0: not known */
 };
 
-/* SW_STATUS_*; complains by itself. *ret must not be moved afterwards. started: see above. */
+/*
+ * Finds the process and begins its events.
+ *
+ * @param started  See above.
+ * @param before   Called before events begin, when the process is known; NULL: nothing. SW_STATUS_*.
+ * @param arg      ret->arg.
+ * @return SW_STATUS_*; complains by itself. *ret must not be moved afterwards.
+ */
 int sw_event_run_open(struct sw_event_run *ret, const struct sw_options *options,
-		      struct sw_started *started, const struct sw_event_options *wanted);
+		      struct sw_started *started, const struct sw_event_options *wanted,
+		      int (*before)(struct sw_event_run *run), void *arg);
 void sw_event_run_deinit(struct sw_event_run *run);
 /* The same for events beside those of a run that is open, at functions that were found: they are taken over, also on failure.
  * -SW_E_*. */
@@ -71,11 +79,12 @@ int sw_event_run_open_beside(struct sw_event_run *ret, const struct sw_options *
 			     const struct sw_event_run *run, struct sw_function *function,
 			     const struct sw_event_options *wanted, struct sw_error *err);
 
-/* Opens the output and a run, calls body, and closes both; waits for the end of a program that was started. SW_STATUS_*;
+/* Opens the output and a run (before and arg: as of sw_event_run_open()), calls body, and closes both; waits for the end of a program that was started. SW_STATUS_*;
  * complains by itself. */
 int sw_event_run_with(const struct sw_options *options, struct sw_started *started,
 		      const struct sw_event_options *wanted,
-		      int (*body)(struct sw_event_run *run, struct sw_output *output));
+		      int (*before)(struct sw_event_run *run),
+		      int (*body)(struct sw_event_run *run, struct sw_output *output), void *arg);
 
 /* Writes a text as the whole output. made is what making it has returned: below 0 where there was no memory. SW_STATUS_*;
  * complains by itself. */

@@ -219,15 +219,20 @@ bool sw_uprobes_are_over(const struct sw_uprobes *p)
 	return p->n > 0 && !sw_target_thread_lives(p->thread_fd, "stat");
 }
 
-/* Probes close in the reverse order, as each takes the kernel 10 to 100s of ms: a call that is noted can still come to its
- * return, and what is noted as acquired to its release. */
+bool sw_uprobes_close_last(struct sw_uprobes *p)
+{
+	if (p->n == 0)
+		return false;
+	p->n--;
+	sw_close_p(&p->links[p->n]);
+	sw_close_p(&p->fds[p->n]);
+	if (p->n == 0)
+		sw_close_p(&p->thread_fd);
+	return p->n > 0;
+}
+
 void sw_uprobes_close(struct sw_uprobes *p)
 {
-	for (size_t i = p->n; i-- > 0;) {
-		sw_close_p(&p->links[i]);
-		sw_close_p(&p->fds[i]);
-	}
-	if (p->n > 0)
-		sw_close_p(&p->thread_fd);
-	p->n = 0;
+	while (sw_uprobes_close_last(p))
+		continue;
 }

@@ -45,6 +45,9 @@ int sw_uprobe_of_self(int file_fd, uint64_t file_off);
 /* Whether the thread has ended by whose memory the kernel knows the process: the programs do not run any more, though other
  * threads may go on. */
 bool sw_uprobes_are_over(const struct sw_uprobes *probes);
+/* Takes the last probe out, which takes the kernel 10 to 100s of ms. The order is the reverse one: a call that is noted can still
+ * come to its return, and what is noted as acquired to its release. Whether there are more. */
+bool sw_uprobes_close_last(struct sw_uprobes *probes);
 /* Twice is allowed, and one of zeroes. */
 void sw_uprobes_close(struct sw_uprobes *probes);
 

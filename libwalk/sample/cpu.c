@@ -1052,11 +1052,15 @@ int sw_event_sampler_held(const struct sw_cpu_sampler *s,
 	return r;
 }
 
-void sw_event_sampler_end(struct sw_cpu_sampler *s)
+void sw_event_sampler_stop(struct sw_cpu_sampler *s)
 {
-	if (s->copies != NULL)
-		sw_copies_stop(s->copies);
-	sw_uprobes_close(&s->probes);
-	if (s->copies != NULL)
-		sw_copies_end(s->copies);
+	if (s->copies == NULL)
+		return;
+	sw_copies_stop(s->copies);
+	sw_copies_end(s->copies);
+}
+
+bool sw_event_sampler_take_out(struct sw_cpu_sampler *s)
+{
+	return sw_uprobes_close_last(&s->probes);
 }

@@ -337,10 +337,15 @@ bool sw_recorder_events_are_over(const struct sw_recorder *r)
 	return r->cpu != NULL && sw_event_sampler_is_over(r->cpu);
 }
 
-void sw_recorder_end_events(struct sw_recorder *r)
+void sw_recorder_stop_events(struct sw_recorder *r)
 {
 	if (r->cpu != NULL)
-		sw_event_sampler_end(r->cpu);
+		sw_event_sampler_stop(r->cpu);
+}
+
+bool sw_recorder_take_probe_out(struct sw_recorder *r)
+{
+	return r->cpu != NULL && sw_event_sampler_take_out(r->cpu);
 }
 
 size_t sw_recorder_slots(const struct sw_recorder *r)

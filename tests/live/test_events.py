@@ -49,6 +49,9 @@ class Run:
         """Tells it to end: (status, standard output, standard error)."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
+        return self.end_by_itself()
+
+    def end_by_itself(self):
         out, err = self.process.communicate()
         return self.process.returncode, out, err
 

@@ -7,9 +7,12 @@ blocks and bytes; a program that allocates too often is refused with the figure.
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
+import time
 
-from harness import Tap, Target, iterator_refused, seeded
+from harness import SNAPWALK, Tap, Target, iterator_refused, seeded, wait_until
 from test_events import Run
 
 
@@ -60,10 +63,40 @@ def refused(tap):
         budget = answer["budget"]
         tap.equal((status, answer["of"], answer["followed"], "changes_code" in answer), (3, "growth", False, False),
                   "a program that only allocates: growth alone")
-        tap.check(re.search(r'"code":"limit","message":"blocks are not followed: that would add \d+ % to its CPU time, more than '
+        tap.check(re.search(r'"code":"limit","message":"blocks are not followed: that would add at least \d+ % to its CPU time, more than '
                             r'the 5 % of --max-overhead"', err), "a program that only allocates: the figure is said", err)
+        tap.equal((budget["counted_function"], budget["released_hz"]), ("malloc", None),
+                  "a program that only allocates: one function was probed, and no other")
         tap.check(budget["predicted_cpus"] > budget["cpus"] * budget["max_share"], "a program that only allocates: it is predicted",
                   budget)
+
+
+def growing(tap):
+    """Growth is read while probes are taken out, and its time is that in which it was followed."""
+    with Target("blocks") as target:
+        target.send("maps")
+        target.readline()
+        begin_s = time.monotonic()
+        status, out, err = Run("leaks", "--of", "memory", "--json", "-d", 1, target.pid).end_by_itself()
+        all_ms = (time.monotonic() - begin_s) * 1000
+        growth = json.loads(out)["growth"]
+        tap.equal((status, growth["lost"], growth["without_stack"]), (0, 0, 0), "growth: nothing is lost while probes are taken out")
+        tap.check(growth["duration_ms"] < 1000 + (all_ms - 1000) / 4, "growth: its time has no part of the preparation, nor of the end",
+                  (growth["duration_ms"], all_ms))
+        tap.check(json.loads(out)["overhead"]["breakpoint_ns"] > 0, "growth: the cost of breakpoints is measured", out)
+
+
+def interrupted(tap):
+    """Control-C while it prepares ends it at once, with an answer."""
+    with Target("blocks") as target:
+        process = subprocess.Popen([SNAPWALK, "leaks", "--of", "memory", "--json", str(target.pid)], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        children = f"/proc/{process.pid}/task/{process.pid}/children"
+        wait_until(lambda: process.poll() is not None or open(children).read(), "it prepares")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        tap.equal((process.returncode, out, [json.loads(line)["code"] for line in err.splitlines()]), (-signal.SIGINT, "", ["interrupted"]),
+                  "Control-C while it prepares: it ends by the signal, and says so")
 
 
 def main():
@@ -72,7 +105,7 @@ def main():
         tap.skip("leaks --of memory", iterator_refused(), Tap.ROOT)
         tap.done()
     wanted = sys.argv[1:]
-    for test in (glibc, refused):
+    for test in (glibc, refused, growing, interrupted):
         if not wanted or test.__name__ in wanted:
             tap.guard(test)
     tap.done()

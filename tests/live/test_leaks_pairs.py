@@ -148,6 +148,20 @@ def closing(tap):
                   (answer["duration_ms"], more_ms))
 
 
+def share(tap):
+    """The share of the CPU time is that of the run: the time in which probes are taken out is none of it."""
+    with Target("pairs") as target:
+        turn(target, "spin")
+        run = Run("leaks", "--of", "open_out@*arg0@size=arg1@ok=0/close_out@arg1," + NUMBERS + ",reference_get/reference_put", "--json",
+                  "-d", 1, target.pid)
+        turn(target, "go 1")
+        answer = json.loads(run.end_by_itself()[1])
+        cost = answer["overhead"]
+        cpu_ms = (cost["breakpoints"] * cost["breakpoint_ns"] + cost["copied"] * cost["ns_each"]) / cost["share"] / 1e6
+        tap.check(0 < cpu_ms < answer["duration_ms"] * 1.1 + 20, "share: of the CPU time that passed in the run",
+                  (cpu_ms, answer["duration_ms"], cost))
+
+
 def full(tap):
     """More than --limit are a figure, and the status says it."""
     with Target("pairs") as target:
@@ -262,7 +276,7 @@ def main():
         tap.skip("leaks --of LIB:ACQUIRE/RELEASE", iterator_refused(), Tap.ROOT)
         tap.done()
     wanted = sys.argv[1:]
-    for test in (rows, blocks, program, outside, busy, closing, full, text, refused, libraries, interpreter, files):
+    for test in (rows, blocks, program, outside, busy, closing, share, full, text, refused, libraries, interpreter, files):
         if not wanted or test.__name__ in wanted:
             tap.guard(test)
     tap.done()

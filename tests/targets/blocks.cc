@@ -3,7 +3,8 @@
  * Allocates and frees at random by all functions of an allocator, in several threads at once, and writes down who has what:
  * for a line "go SEED" it prints "NAME acquired bytes left bytes-left" for each function that allocates, "- unknown", the
  * number of blocks from before that were freed, and "done". Some blocks are freed by another thread than theirs. "pace N" makes N blocks
- * and frees each, and prints how many ns of CPU time that took.
+ * and frees each, and prints how many ns of CPU time that took. "maps" begins a thread that maps a page and unmaps it, a
+ * thousand times a second.
  */
 #include "target.h"
 
@@ -13,6 +14,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 enum { TURNS = 120, THREADS = 2, HELD_MAX = 1024, BEFORE = 5 };
@@ -248,9 +250,21 @@ static void pace(unsigned long n)
 	printf("%ld\n", (end.tv_sec - begin.tv_sec) * 1000000000L + end.tv_nsec - begin.tv_nsec);
 }
 
+static void *maps(void *)
+{
+	const timespec pause = {0, 50000};
+	for (;;) {
+		void *page = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		(void) munmap(page, 4096);
+		(void) nanosleep(&pause, nullptr);
+	}
+	return nullptr;
+}
+
 int main(void)
 {
 	char line[64];
+	pthread_t mapping;
 	pthread_t threads[THREADS];
 	void *before[BEFORE];
 	setbuf(stdout, nullptr);
@@ -267,6 +281,9 @@ int main(void)
 			go(strtoull(line + 3, nullptr, 10), before);
 		else if (strncmp(line, "pace ", 5) == 0)
 			pace(strtoul(line + 5, nullptr, 10));
+		else if (strcmp(line, "maps\n") == 0 &&
+			 pthread_create(&mapping, nullptr, maps, nullptr) != 0)
+			abort();
 		printf("done\n");
 	}
 	return 0;

@@ -5,6 +5,7 @@
  * C library's blocks. A line "exec" makes it another
  * program; "fork" makes a child that releases all that it has; "many N" acquires N things and releases none. "ring" begins a thread that acquires and releases
  * without an end, and has RING things at most; "turn" waits until it has acquired RING more, and "rings" prints how many it has acquired.
+ * "spin" begins a thread that only computes.
  */
 #include "target.h"
 
@@ -397,6 +398,20 @@ static void ring_begin(void)
 		abort();
 }
 
+static void *spin(void *unused)
+{
+	for (volatile unsigned long n = 0;; n++)
+		continue;
+	return unused;
+}
+
+static void spin_begin(void)
+{
+	pthread_t id;
+	if (pthread_create(&id, NULL, spin, NULL) != 0)
+		abort();
+}
+
 static void ring_wait(void)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
@@ -427,6 +442,8 @@ int main(int argc, char **argv)
 			child_releases();
 		else if (strcmp(line, "ring\n") == 0)
 			ring_begin();
+		else if (strcmp(line, "spin\n") == 0)
+			spin_begin();
 		else if (strcmp(line, "turn\n") == 0)
 			ring_wait();
 		else if (strcmp(line, "rings\n") == 0)

@@ -2,31 +2,27 @@
 #include "events/memory/budget.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "events/memory/watched.h"
+#include "utf8.h"
 
-#include <snapwalk/capture.h>
 #include <snapwalk/clock.h>
-#include <snapwalk/snapshot.h>
 
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-enum { COUNTED_NS = 100 * 1000 * 1000, NS_PER_S = 1000000000, PER_CENT = 100 };
+enum {
+	FIRST_NS = 20 * 1000 * 1000,    /* calls of one function are counted for so long, */
+	COUNTED_NS = 100 * 1000 * 1000, /* and those of all */
+	NS_PER_S = 1000000000,
+	PER_CENT = 100,
+};
 
 static const double NS_PER_US = 1000;
 /* A part of one CPU that is allowed in any case: any share of the time of a process that hardly runs is nothing. */
 static const double UNNOTICED_CPUS = 0.002;
-
-struct counting {
-	struct sw_context *ctx;
-	struct sw_target *target;
-	struct sw_cpu_sampler *sampler;
-};
-
-static void counting_deinit(struct counting *c)
-{
-	sw_cpu_sampler_destroy(c->sampler);
-	sw_target_close(c->target);
-	sw_context_destroy(c->ctx);
-}
+/* Calls of one function decide only where they come to so many times what is allowed: 20 ms say little. */
+static const double FIRST_FACTOR = 2;
 
 static void wait_ns(int64_t ns)
 {
@@ -35,28 +31,25 @@ static void wait_ns(int64_t ns)
 		continue;
 }
 
+/* Counts calls at places of a function for a time. */
 static int calls_count(const struct sw_subject *subject, const struct sw_function *f,
+		       const struct sw_event_place *places, size_t n_places, int64_t for_ns,
 		       struct sw_memory_budget *b, struct sw_error *err)
 {
-	sw_cleanup(counting_deinit) struct counting c = {0};
+	sw_cleanup(sw_watched_close) struct sw_watched w = {0};
 	const struct sw_event_options wanted = {.what = SW_EVENT_PAIR_CALLS,
-						.places = f->places,
-						.n_places = f->n};
+						.places = places,
+						.n_places = n_places};
 	clockid_t clock;
-	int r = sw_context_create(&c.ctx, err);
-	if (r == 0)
-		r = sw_target_open(subject->pid, &c.target, err);
-	if (r == 0 && (sw_target_starttime(c.target) != f->starttime ||
-		       clock_getcpuclockid(subject->pid, &clock) != 0))
+	int r = sw_watched_open(&w, subject->pid, f->starttime, &wanted, err);
+	if (r == 0 && clock_getcpuclockid(subject->pid, &clock) != 0)
 		r = sw_fail(err, SW_E_EXITED, "the process exited");
-	if (r == 0)
-		r = sw_event_sampler_create(c.ctx, c.target, &wanted, &c.sampler, err);
 	if (r < 0)
 		return r;
-	const struct sw_event_cost before = sw_event_sampler_cost(c.sampler);
+	const struct sw_event_cost before = sw_event_sampler_cost(w.sampler);
 	int64_t begin_ns = sw_clock_ns(), cpu_ns = sw_clock_read(clock);
-	wait_ns(COUNTED_NS);
-	b->calls = sw_event_sampler_cost(c.sampler);
+	wait_ns(for_ns);
+	b->calls = sw_event_sampler_cost(w.sampler);
 	b->counted_ns = sw_clock_ns() - begin_ns;
 	b->cpus = (double) (sw_clock_read(clock) - cpu_ns) / (double) b->counted_ns;
 	b->calls.n_handing -= before.n_handing;
@@ -82,6 +75,63 @@ double sw_memory_budget_spent(const struct sw_memory_budget *b, const struct sw_
 	return breakpoints_ns(b, calls) + (double) calls->ns;
 }
 
+/* What calls that were counted cost if they are followed. The probes that counted are no part of what the process does by
+ * itself. */
+static void predict(struct sw_memory_budget *b)
+{
+	uint64_t stepped = b->calls.n_handing_stepped + b->calls.n_taking_stepped;
+	uint64_t all = b->calls.n_handing + b->calls.n_taking + stepped;
+	double counting =
+		((double) all * b->cost.unknown + (double) stepped * b->cost.stepped_more) /
+		(double) b->counted_ns;
+	b->cpus = b->cpus > counting ? b->cpus - counting : 0;
+	double copies = (double) (b->calls.n_handing + b->calls.n_handing_stepped) * b->cost.copy;
+	b->predicted_cpus = (breakpoints_ns(b, &b->calls) + copies) / (double) b->counted_ns;
+}
+
+/* The function whose calls tell most: malloc(3), else the first one that hands out. f->n: there is none. */
+static size_t main_function(const struct sw_function *f)
+{
+	size_t first = f->n;
+	for (size_t i = f->n; i-- > 0;) {
+		if (f->places[i].releases)
+			continue;
+		if (strcmp(f->names[i], "malloc") == 0)
+			return i;
+		first = i;
+	}
+	return first;
+}
+
+/* A function that takes back, for the cost of a call of one. */
+static bool is_taking_stepped(const struct sw_function *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->places[i].releases)
+			return !f->places[i].emulated;
+	return false;
+}
+
+/* Calls of one function alone, so that a process which allocates all the time is not slowed at each function meanwhile. */
+static int first_look(const struct sw_subject *subject, const struct sw_function *f,
+		      struct sw_memory_budget *b, struct sw_error *err)
+{
+	size_t k = main_function(f);
+	if (k == f->n)
+		return 0;
+	int r = calls_count(subject, f, &f->places[k], 1, FIRST_NS, b, err);
+	if (r < 0)
+		return r;
+	uint64_t n = b->calls.n_handing + b->calls.n_handing_stepped;
+	predict(b);
+	/* What is handed out is taken back as often. */
+	double taking = b->cost.taking + (is_taking_stepped(f) ? b->cost.stepped_more : 0);
+	b->predicted_cpus += (double) n * taking / (double) b->counted_ns;
+	if (!sw_memory_budget_allows(b, b->predicted_cpus / FIRST_FACTOR, b->cpus))
+		b->only = f->names[k];
+	return 0;
+}
+
 int sw_memory_budget_predict(const struct sw_subject *subject, const struct sw_function *function,
 			     size_t stack_bytes, uint32_t max_percent, struct sw_memory_budget *ret,
 			     struct sw_error *err)
@@ -89,17 +139,15 @@ int sw_memory_budget_predict(const struct sw_subject *subject, const struct sw_f
 	struct sw_memory_budget b = {.max_percent = max_percent};
 	int r = sw_call_calibrate(stack_bytes, &b.cost, err);
 	if (r == 0)
-		r = calls_count(subject, function, &b, err);
+		r = first_look(subject, function, &b, err);
+	if (r == 0 && b.only == NULL) {
+		r = calls_count(subject, function, function->places, function->n, COUNTED_NS, &b,
+				err);
+		predict(&b);
+	}
 	if (r < 0)
 		return r;
-	/* The probes that count are no part of what the process does by itself. */
-	uint64_t stepped = b.calls.n_handing_stepped + b.calls.n_taking_stepped;
-	uint64_t all = b.calls.n_handing + b.calls.n_taking + stepped;
-	double counting = ((double) all * b.cost.unknown + (double) stepped * b.cost.stepped_more) /
-			  (double) b.counted_ns;
-	b.cpus = b.cpus > counting ? b.cpus - counting : 0;
-	double copies = (double) (b.calls.n_handing + b.calls.n_handing_stepped) * b.cost.copy;
-	b.predicted_cpus = (breakpoints_ns(&b, &b.calls) + copies) / (double) b.counted_ns;
+	b.only = b.only != NULL ? strdup(b.only) : NULL;
 	*ret = b;
 	return 0;
 }
@@ -118,11 +166,28 @@ void sw_memory_budget_text(const struct sw_memory_budget *b, struct sw_text *ret
 {
 	double seconds = (double) b->counted_ns / NS_PER_S;
 	uint64_t n = b->calls.n_handing + b->calls.n_handing_stepped;
+	const double share = sw_memory_budget_share(b) * PER_CENT;
+	if (b->only != NULL) {
+		sw_text_printf(ret, "it calls ");
+		sw_utf8_append_plain(ret, b->only, strlen(b->only));
+		sw_text_printf(ret,
+			       " %.0f times a second, and other functions were not counted; %.1f "
+			       "and %.1f µs for each block and its release if followed: %.1f %% "
+			       "of its CPU time",
+			       (double) n / seconds, b->cost.handing / NS_PER_US,
+			       b->cost.taking / NS_PER_US, share);
+		return;
+	}
 	sw_text_printf(ret,
 		       "it allocates %.0f times a second and frees %.0f times; %.1f and %.1f µs "
 		       "each if followed: %.1f %% of its CPU time",
 		       (double) n / seconds,
 		       (double) (b->calls.n_taking + b->calls.n_taking_stepped) / seconds,
-		       b->cost.handing / NS_PER_US, b->cost.taking / NS_PER_US,
-		       sw_memory_budget_share(b) * PER_CENT);
+		       b->cost.handing / NS_PER_US, b->cost.taking / NS_PER_US, share);
+}
+
+void sw_memory_budget_deinit(struct sw_memory_budget *b)
+{
+	free(b->only);
+	b->only = NULL;
 }

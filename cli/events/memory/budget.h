@@ -11,7 +11,8 @@
 
 /*
  * The cost to a process of following its allocator: calls are counted for a moment by probes at their beginnings alone, and
- * taken times what a call costs on this machine. It is allowed up to a share of the CPU time that the process uses by
+ * taken times what a call costs on this machine. Calls of one function are counted before, so that a process which allocates all
+ * the time has one probe for a moment, and no more. It is allowed up to a share of the CPU time that the process uses by
  * itself; so little that nobody notices it is allowed in any case.
  */
 struct sw_memory_budget {
@@ -21,9 +22,12 @@ struct sw_memory_budget {
 	struct sw_event_cost calls; /* so many */
 	double cpus;                /* that the process used meanwhile */
 	double predicted_cpus;      /* that following it adds */
+	/* Owned: only calls of this function were counted, as these are too many, and as many releases are assumed; NULL: those of
+	 * all were. */
+	char *only;
 };
 
-/* Counts and predicts. Needs CAP_BPF and CAP_PERFMON. 0, or what sw_event_sampler_create() and sw_call_calibrate() say. */
+/* Counts and predicts. Needs CAP_BPF and CAP_PERFMON. Free with sw_memory_budget_deinit(). 0, or what sw_event_sampler_create() and sw_call_calibrate() say. */
 int sw_memory_budget_predict(const struct sw_subject *subject, const struct sw_function *function,
 			     size_t stack_bytes, uint32_t max_percent, struct sw_memory_budget *ret,
 			     struct sw_error *err);
@@ -36,5 +40,7 @@ bool sw_memory_budget_allows(const struct sw_memory_budget *budget, double added
 double sw_memory_budget_share(const struct sw_memory_budget *budget);
 /* "1310 calls a second of malloc and others, ...: 3.2 % of its CPU time" */
 void sw_memory_budget_text(const struct sw_memory_budget *budget, struct sw_text *ret);
+/* Twice is allowed, and one of zeroes. */
+void sw_memory_budget_deinit(struct sw_memory_budget *budget);
 
 #endif

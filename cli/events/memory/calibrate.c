@@ -2,11 +2,9 @@
 #include "events/memory/calibrate.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "events/memory/watched.h"
 
-#include <snapwalk/event.h>
-#include <snapwalk/capture.h>
 #include <snapwalk/clock.h>
-#include <snapwalk/snapshot.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -121,16 +119,12 @@ struct calibration {
 	pid_t pid;
 	int go_fd, times_fd;
 	struct sw_event_place places[3];
-	struct sw_context *ctx;
-	struct sw_target *target;
-	struct sw_cpu_sampler *sampler;
+	struct sw_watched watched;
 };
 
 static void calibration_deinit(struct calibration *c)
 {
-	sw_cpu_sampler_destroy(c->sampler);
-	sw_target_close(c->target);
-	sw_context_destroy(c->ctx);
+	sw_watched_close(&c->watched);
 	sw_close_p(&c->go_fd);
 	sw_close_p(&c->times_fd);
 	for (size_t i = 0; i < SW_ARRAY_SIZE(c->places); i++)
@@ -256,11 +250,7 @@ static int probes_open(struct calibration *c, size_t stack_bytes, struct sw_erro
 						.places = c->places,
 						.n_places = SW_ARRAY_SIZE(c->places)};
 	int r = places_set(c, err);
-	if (r == 0)
-		r = sw_context_create(&c->ctx, err);
-	if (r == 0)
-		r = sw_target_open(c->pid, &c->target, err);
-	return r < 0 ? r : sw_event_sampler_create(c->ctx, c->target, &wanted, &c->sampler, err);
+	return r < 0 ? r : sw_watched_open(&c->watched, c->pid, 0, &wanted, err);
 }
 
 static double each(int64_t with_ns, int64_t without_ns)
@@ -285,7 +275,7 @@ int sw_call_calibrate(size_t stack_bytes, struct sw_call_cost *ret, struct sw_er
 		r = rounds(&c, &with, err);
 	if (r < 0)
 		return r;
-	const struct sw_event_cost cost = sw_event_sampler_cost(c.sampler);
+	const struct sw_event_cost cost = sw_event_sampler_cost(c.watched.sampler);
 	if (cost.n_copied == 0)
 		return sw_fail(err, SW_E_UNSUPPORTED, "the kernel has not copied what was called");
 	double taking = each(with.taking_ns, without.taking_ns);

@@ -2,6 +2,7 @@
 #include "events/memory/memory.h"
 #include "cleanup.h"
 #include "common/complain.h"
+#include "common/json_text.h"
 #include "errors.h"
 #include "events/held_bytes.h"
 #include "events/held_output.h"
@@ -25,7 +26,7 @@ enum { PER_CENT = 100, NS_PER_S = 1000000000, NS_PER_MS = 1000000 };
 static const double TOLERANCE = 1.5;
 
 struct memory {
-	struct sw_event_run *run; /* borrowed: growth */
+	struct sw_event_run *run; /* borrowed: growth; not before memory_prepare() */
 	struct sw_held *growth;   /* owned, as the following */
 	struct sw_held_kind growth_kind;
 	struct sw_pair_list list;
@@ -51,8 +52,21 @@ static void memory_deinit(struct memory *m)
 		m->growth->kind->destroy(m->growth);
 	sw_go_heap_deinit(&m->go);
 	sw_event_run_deinit(&m->blocks_run);
+	sw_memory_budget_deinit(&m->budget);
 	for (size_t i = 0; i < m->list.n_texts; i++)
 		free(m->list.texts[i]);
+}
+
+/* Lists the functions by what the process has mapped. */
+static int functions_list(struct memory *m, struct sw_error *err)
+{
+	struct sw_target *target = NULL;
+	sw_cleanup(sw_close_p) int proc_fd = -EBADF;
+	int r = sw_target_open(m->run->subject.pid, &target, err);
+	if (r == 0)
+		r = proc_fd = sw_target_directory(target, err);
+	sw_target_close(target);
+	return r < 0 ? r : sw_allocators_list(proc_fd, &m->list, err);
 }
 
 /* ---- blocks ----------------------------------------------------------------------------------- */
@@ -102,7 +116,7 @@ static int not_found(struct memory *m, const struct sw_function *f)
 static int blocks_find(struct memory *m, struct sw_function *f)
 {
 	struct sw_error err = {0};
-	if (sw_allocators_list(m->run->proc_fd, &m->list, &err) < 0)
+	if (functions_list(m, &err) < 0)
 		return refused(m, err.message);
 	m->options = *m->run->options;
 	m->options.of = SW_LEAKS_PAIRS;
@@ -114,7 +128,7 @@ static int blocks_find(struct memory *m, struct sw_function *f)
 	if (f->n == 0)
 		return not_found(m, f);
 	sw_allocators_tidy(f);
-	if (sw_memory_budget_predict(&m->run->subject, f, m->run->wanted.stack_bytes,
+	if (sw_memory_budget_predict(&m->run->subject, f, m->run->options->snapshot.stack_bytes,
 				     m->run->options->max_overhead_percent, &m->budget, &err) < 0)
 		return refused(m, err.message);
 	m->is_predicted = true;
@@ -122,8 +136,9 @@ static int blocks_find(struct memory *m, struct sw_function *f)
 		return SW_STATUS_COMPLETE;
 	m->is_too_dear = true;
 	(void) snprintf(m->why, sizeof(m->why),
-			"that would add %.0f %% to its CPU time, more than the %" PRIu32
+			"that would add %s%.0f %% to its CPU time, more than the %" PRIu32
 			" %% of --max-overhead",
+			m->budget.only != NULL ? "at least " : "",
 			sw_memory_budget_share(&m->budget) * PER_CENT,
 			m->run->options->max_overhead_percent);
 	return SW_STATUS_COMPLETE;
@@ -138,11 +153,10 @@ static void blocks_begin(struct memory *m)
 		sw_function_deinit(&f);
 		return;
 	}
-	const struct sw_event_options wanted = {.what = SW_EVENT_PAIRS,
-						.stack_bytes = m->run->wanted.stack_bytes,
-						.n_held = m->run->options->limit_given
-								  ? m->run->options->limit
-								  : 0};
+	const struct sw_event_options wanted = {
+		.what = SW_EVENT_PAIRS,
+		.stack_bytes = m->run->options->snapshot.stack_bytes,
+		.n_held = m->run->options->limit_given ? m->run->options->limit : 0};
 	int r = sw_event_run_open_beside(&m->blocks_run, &m->options, m->run, &f, &wanted, &err);
 	if (r == 0)
 		r = sw_held_pairs.create(&m->blocks_run, &m->blocks, &err);
@@ -259,16 +273,24 @@ static void budget_json(const struct memory *m, struct sw_text *text)
 		sw_text_printf(text, "null");
 		return;
 	}
+	sw_text_printf(text, "{\"counted_ms\":%" PRId64 ",\"acquired_hz\":%.0f,\"released_hz\":",
+		       b->counted_ns / NS_PER_MS,
+		       (double) (b->calls.n_handing + b->calls.n_handing_stepped) / seconds);
+	if (b->only != NULL)
+		sw_text_printf(text, "null");
+	else
+		sw_text_printf(text, "%.0f",
+			       (double) (b->calls.n_taking + b->calls.n_taking_stepped) / seconds);
+	if (b->only != NULL)
+		sw_json_text_member(text, "counted_function", b->only);
+	else
+		sw_text_printf(text, ",\"counted_function\":null");
 	sw_text_printf(
 		text,
-		"{\"counted_ms\":%" PRId64 ",\"acquired_hz\":%.0f,\"released_hz\":%.0f"
 		",\"acquire_ns\":%.0f,\"release_ns\":%.0f,\"stepped_more_ns\":%.0f"
 		",\"cpus\":%.6f,\"predicted_cpus\":%.6f,\"max_share\":%.2f,\"ended_early\":%s"
 		",\"measured_share\":",
-		b->counted_ns / NS_PER_MS,
-		(double) (b->calls.n_handing + b->calls.n_handing_stepped) / seconds,
-		(double) (b->calls.n_taking + b->calls.n_taking_stepped) / seconds, b->cost.handing,
-		b->cost.taking, b->cost.stepped_more, b->cpus, b->predicted_cpus,
+		b->cost.handing, b->cost.taking, b->cost.stepped_more, b->cpus, b->predicted_cpus,
 		(double) b->max_percent / PER_CENT, m->exceeded_by > 0 ? "true" : "false");
 	if (measured_share(m) >= 0)
 		sw_text_printf(text, "%.6f}", measured_share(m));
@@ -323,6 +345,15 @@ static int stacks_prepare(struct sw_event_run *run, bool profiled, struct sw_err
 	return sw_event_profiled_begin(&run->profiled, err);
 }
 
+/* Before growth is followed, whose figures would be of this time, too. */
+static int memory_prepare(struct sw_event_run *run)
+{
+	struct memory *m = run->arg;
+	m->run = run;
+	blocks_begin(m);
+	return SW_STATUS_COMPLETE;
+}
+
 static int memory_begin(struct memory *m, struct sw_error *err)
 {
 	int r = sw_held_mappings.create(m->run, &m->growth, err);
@@ -334,7 +365,6 @@ static int memory_begin(struct memory *m, struct sw_error *err)
 	m->run->event = m->growth_kind.event;
 	m->run->before_end = m->growth_kind.check;
 	m->run->arg = m->growth;
-	blocks_begin(m);
 	r = sw_go_heap_open(m->run, &m->go, err);
 	if (r == 0)
 		r = stacks_prepare(m->run, m->blocks == NULL, err);
@@ -343,29 +373,29 @@ static int memory_begin(struct memory *m, struct sw_error *err)
 
 static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 {
-	sw_cleanup(memory_deinit) struct memory m = {.run = run, .blocks_run = {.proc_fd = -EBADF}};
+	struct memory *m = run->arg;
 	struct sw_error err = {0};
-	if (memory_begin(&m, &err) < 0)
+	if (memory_begin(m, &err) < 0)
 		return sw_complain_error(run->subject.name, &err);
 	if (sw_sandbox_enter_capturing(run->options, false, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
-	if (notice_put(&m, output, &err) < 0)
+	if (notice_put(m, output, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
-	int status = m.is_absent ? SW_STATUS_COMPLETE : missing_say(&m);
+	int status = m->is_absent ? SW_STATUS_COMPLETE : missing_say(m);
 	status = sw_status_worse(status, sw_event_run_all(run));
-	if (sw_go_heap_read(run, &m.go, &err) < 0)
+	if (sw_go_heap_read(run, &m->go, &err) < 0)
 		return sw_complain_error(run->subject.name, &err);
-	status = sw_status_worse(status, put(&m, output));
-	bool by_runtime = m.is_absent && m.go.is_go && m.go.why[0] == '\0';
-	if (m.why[0] == '\0' || (m.is_absent && !by_runtime))
-		status = sw_status_worse(status, missing_say(&m));
-	const struct sw_error *not_checked = &m.growth->not_checked;
+	status = sw_status_worse(status, put(m, output));
+	bool by_runtime = m->is_absent && m->go.is_go && m->go.why[0] == '\0';
+	if (m->why[0] == '\0' || (m->is_absent && !by_runtime))
+		status = sw_status_worse(status, missing_say(m));
+	const struct sw_error *not_checked = &m->growth->not_checked;
 	if (not_checked->code != 0) {
 		(void) sw_complain_error(run->subject.name, not_checked); /* all else is there */
 		status = sw_status_worse(status, SW_STATUS_MISSING);
 	}
-	if (m.blocks != NULL)
-		status = sw_status_worse(status, sw_event_run_missing(&m.blocks_run));
+	if (m->blocks != NULL)
+		status = sw_status_worse(status, sw_event_run_missing(&m->blocks_run));
 	return sw_status_worse(status, sw_event_run_missing(run));
 }
 
@@ -373,5 +403,6 @@ int sw_memory_leaks(const struct sw_options *options)
 {
 	const struct sw_event_options wanted = {.what = SW_EVENT_MAPPINGS,
 						.stack_bytes = options->snapshot.stack_bytes};
-	return sw_event_run_with(options, NULL, &wanted, run_and_put);
+	sw_cleanup(memory_deinit) struct memory m = {.blocks_run = {.proc_fd = -EBADF}};
+	return sw_event_run_with(options, NULL, &wanted, memory_prepare, run_and_put, &m);
 }

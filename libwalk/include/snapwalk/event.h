@@ -341,8 +341,17 @@ SW_PUBLIC int sw_event_sampler_held(const struct sw_cpu_sampler *sampler,
  * of sw_event_sampler_create(). */
 SW_PUBLIC bool sw_event_sampler_has_more(const struct sw_cpu_sampler *sampler);
 
-/** No events any more; those that happened are still returned. Of a sampler of sw_event_sampler_create(). */
-SW_PUBLIC void sw_event_sampler_end(struct sw_cpu_sampler *sampler);
+/** No events any more, at once; those that happened are still returned. Probes of functions stay in the code. Of a sampler of
+ * sw_event_sampler_create(). */
+SW_PUBLIC void sw_event_sampler_stop(struct sw_cpu_sampler *sampler);
+
+/**
+ * Take one probe out of the code of the process, after sw_event_sampler_stop(). The kernel needs 10 to 100s of ms for each:
+ * meanwhile the caller can read events of other samplers.
+ *
+ * @return false: none is left.
+ */
+SW_PUBLIC bool sw_event_sampler_take_out(struct sw_cpu_sampler *sampler);
 
 #ifdef __cplusplus
 }

@@ -165,8 +165,10 @@ SW_PUBLIC int sw_recorder_held(const struct sw_recorder *recorder,
 /** See sw_event_sampler_is_over(); of a recorder with options.event. */
 SW_PUBLIC bool sw_recorder_events_are_over(const struct sw_recorder *recorder);
 
-/** See sw_event_sampler_end(); of a recorder with options.event. */
-SW_PUBLIC void sw_recorder_end_events(struct sw_recorder *recorder);
+/** See sw_event_sampler_stop(); of a recorder with options.event. */
+SW_PUBLIC void sw_recorder_stop_events(struct sw_recorder *recorder);
+/** See sw_event_sampler_take_out(); likewise. */
+SW_PUBLIC bool sw_recorder_take_probe_out(struct sw_recorder *recorder);
 
 SW_PUBLIC bool sw_recorder_has_ended(const struct sw_recorder *recorder);
 /** The recorder's; borrowed. */
