@@ -28,6 +28,7 @@ cli/commands/dumper.c		own	access
 cli/commands/explain.c		proc	fopen
 cli/commands/hook.c		own	stat
 cli/common/dwo_reader.c		apart	open
+cli/common/pair_file.c		own	opendir
 cli/common/word_kind.c		own	open stat
 cli/daemon/call.c		own	access
 cli/daemon/read_dump.c		own	stat
