@@ -15,6 +15,8 @@
  * Prints "killed" or "ended" and the status of the command ("exit N" or "signal N"), and returns when the last of
  * them has ended.
  *
+ * Only the calls of that process are stopped at, and none after the kill: the others run as fast as ever.
+ *
  * Numbers are those of one process, so that they do not depend on which process runs first. Counting
  * begins at the execve() of the command, whose standard output is discarded.
  */
@@ -159,7 +161,9 @@ static void run(struct driver *d)
 			continue;
 		}
 		int sig = on_stop(d, task, status);
-		(void) ptrace(PTRACE_SYSCALL, tid, 0, sig); /* it may have been killed */
+		bool calls = d->number == 0 || (!d->killed && task == &d->tasks[d->index]);
+		(void) ptrace(calls ? PTRACE_SYSCALL : PTRACE_CONT, tid, 0,
+			      sig); /* it may have been killed */
 	}
 }
 

@@ -21,6 +21,7 @@ from harness import SNAPWALK, TARGETS, Tap, Target, iterator_refused, no_user_na
 
 F_SETPIPE_SZ, PIPE_BYTES = 1031, 4096
 LANDLOCK_CREATE_RULESET = 444
+PARTS = 20  # busy threads compute for one part in so many of the time: the commands that look at them wait a second each
 
 
 def landlock_version():
@@ -235,7 +236,7 @@ def taken_over_between(tap):
     if iterator_refused():
         tap.skip("taken over between captures", iterator_refused(), Tap.ROOT)
         return
-    with Target("busy", 2) as target, tempfile.TemporaryDirectory() as directory:
+    with Target("busy", PARTS) as target, tempfile.TemporaryDirectory() as directory:
         made = os.path.join(directory, "made")
         names = list(CAPTURES)
         for i, (what, error) in enumerate(BETWEEN.items()):
@@ -259,7 +260,7 @@ def taken_over_at_events(tap):
     if iterator_refused():
         tap.skip("taken over at events", iterator_refused(), Tap.ROOT)
         return
-    calls = ("import os, threading\nprint('ready', flush=True)\nwhile True:\n os.close(os.dup(1))\n"
+    calls = ("import os, threading, time\nprint('ready', flush=True)\nwhile True:\n os.close(os.dup(1))\n time.sleep(0.002)\n"
              " thread = threading.Thread(target=int)\n thread.start()\n thread.join()")
     with Target(None, "-c", calls, path=sys.executable) as target, \
             tempfile.TemporaryDirectory() as directory:
@@ -311,7 +312,7 @@ def not_confined(pid):
 
 def between_captures(tap):
     ours = int(status_of(os.getpid())["CapEff"], 16)
-    with Target("busy", 2) as target:
+    with Target("busy", PARTS) as target:
         for name, args in {"sample": ("sample", "--duration", "2", "--format", "json"),
                            "sample --mode cpu": ("sample", "--mode", "cpu", "--duration", "1", "--format", "json"),
                            "on": ("on", "syscall:close", "--duration", "1", "--json"),
@@ -343,7 +344,7 @@ def file_in_place(tap):
         tap.skip("another user's directory", "not root", Tap.ROOT)
         return
     nobody = pwd.getpwnam("nobody").pw_uid
-    with Target("busy", 2) as target, tempfile.TemporaryDirectory() as directory:
+    with Target("busy", PARTS) as target, tempfile.TemporaryDirectory() as directory:
         os.chown(directory, nobody, nobody)
         os.chmod(directory, 0o700)
         dumped = os.path.join(directory, "dump.json")
@@ -405,7 +406,7 @@ def by_user(tap):
     if os.geteuid() != 0:
         return
     nobody = pwd.getpwnam("nobody").pw_uid
-    with Target("busy", 2, user=nobody) as target:
+    with Target("busy", PARTS, user=nobody) as target:
         status, text, code, error = while_it_writes(
             ["sample", "--duration", "1", "--format", "json", "--max-load", "100", target.pid], user=nobody)
         tap.check(code in (0, 3) and json.loads(text), "sample as a user: it works", (code, error))

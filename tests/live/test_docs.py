@@ -340,7 +340,7 @@ def test_recipes(tap):
     if shutil.which("jq") is None:
         tap.skip("recipes", "jq is not installed", "package jq")
         return
-    with tempfile.TemporaryDirectory() as directory, Daemon() as daemon, Target("service", 20) as target:
+    with tempfile.TemporaryDirectory() as directory, Daemon() as daemon, Target("service", 20, 10) as target:
         for name in ("rank-0.json", "rank-1.json"):
             subprocess.run([SNAPWALK, "dump", "--json", "-o", os.path.join(directory, name), str(target.pid)], check=True)
         for line in lines:

@@ -26,10 +26,11 @@ HELD_KILLS = int(os.environ.get("SNAPWALK_KILLS", 100))
 
 
 class Storm(Target):
-    """The books of the target: two sync() calls in a row show that every thread goes on."""
+    """The books of the target: two sync() calls in a row show that every thread goes on. The thread that computes does so
+    for one part in PARTS of the time."""
 
-    def __init__(self, threads=THREADS, rate=RATE):
-        super().__init__("signal_storm", threads, rate)
+    def __init__(self, threads=THREADS, rate=RATE, parts=1):
+        super().__init__("signal_storm", threads, rate, parts)
 
     def sync(self):
         """(sent, received, wrong, beats)"""

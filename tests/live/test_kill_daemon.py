@@ -20,7 +20,7 @@ import tempfile
 from harness import TARGETS, Tap, tool
 from safety import capture
 from test_kill import Storm
-from test_kill_each import counted, drive, kill_at_each, of_stopper
+from test_kill_each import PARTS, counted, drive, kill_at_each, of_stopper
 
 STORE = os.path.join(TARGETS, "drive_store")
 WORKER = os.path.join(TARGETS, "drive_worker")
@@ -110,7 +110,7 @@ def stop_of(rows):
 
 
 def worker_killed(tap):
-    with Storm(THREADS, RATE) as storm:
+    with Storm(THREADS, RATE, PARTS) as storm:
         beats, _ = storm.check(tap, [0] * THREADS, "the worker, before")
         how = {"command": worker_command(), "input": f"{storm.pid} stop={STOP} symbols={SYMBOLS}\n"}
         runs = [stop_of(counted(**how)) for _ in range(3)]

@@ -5,7 +5,7 @@
 
 Covered: each system call, at exit, and the entry of the first one, of the process that stops the target, with SIGKILL to that process,
 to the command and to all processes; and the entry of each call that the command itself makes while that process is
-there, and of each OTHER_CALLSth of its other ones. One target lasts for all kills. Not covered: the exit of the command's
+there, and of OTHER_CALLS of its other ones. One target lasts for all kills. Not covered: the exit of the command's
 calls, and calls of its other processes. test_kill.py has random instants between system calls.
 """
 import os
@@ -16,9 +16,12 @@ from safety import WITHOUT_LIMIT, capture, check_released, let_go
 from test_kill import Storm
 
 THREADS, RATE = 4, 1000
+PARTS = 4  # of the time, in one of which the target computes: else it takes more CPU time than all the kills
 CHECK_EVERY = 50
 HOW = ("--stop", "always", *PATIENT[:2])
-OTHER_CALLS = 20  # each 20th of them: before the stop and after it the command reads files: hundreds of calls that are all alike
+# So many of them: before the stop and after it the command reads files, and descriptors of all processes of the machine, by
+# hundreds or thousands of calls that are all alike, and whose number differs from run to run.
+OTHER_CALLS = 40
 NEAR = 40  # by so much the number of a call differs between runs
 
 
@@ -75,12 +78,12 @@ def kill_at_each(pid, points, check=lambda n: None, command=None, **run):
 
 
 def each_call(tap):
-    with Storm(THREADS, RATE) as storm:
+    with Storm(THREADS, RATE, PARTS) as storm:
         beats, _ = storm.check(tap, [0] * THREADS, "before")
         calls, stopper, stops, begin, end = count(storm.pid)
         points = of_stopper(stopper, stops, ("self", "main", "all"))
-        points += [(0, n, "entry", "main") for n in range(1, calls + 1) 
-                   if begin - NEAR <= n <= end + NEAR or n % OTHER_CALLS == 0]
+        points += [(0, n, "entry", "main") for n in range(max(1, begin - NEAR), min(calls, end + NEAR) + 1)]
+        others = [(0, n, "entry", "main") for n in range(1, calls + 1, 1 + calls // OTHER_CALLS)]
 
         def check(n):
             nonlocal beats
@@ -89,9 +92,12 @@ def each_call(tap):
         stuck, killed = kill_at_each(storm.pid, points, check)
         tap.equal(stuck, [], f"no thread stayed stopped or traced: {stops} calls of the stop, {calls} of the command")
         tap.check(killed >= len(points) * 9 // 10, "nine of ten points were met", f"{killed} of {len(points)}")
+        stuck_by_others, killed = kill_at_each(storm.pid, others if not stuck else [], check)
+        tap.equal(stuck_by_others, [], f"nor by {len(others)} other calls of the command")
+        tap.check(stuck or killed >= len(others) // 2, "half of those were met", f"{killed} of {len(others)}")
         tap.check(stops > 20 and 1 < begin < end < calls, "the process that stops the target was found",
                   (stops, begin, end, calls))
-        if not stuck:
+        if not stuck and not stuck_by_others:
             storm.check(tap, beats, "after all kills")
             tap.equal(capture(storm.pid, status=(0,))["process"]["pid"], storm.pid, "the target can be captured afterwards")
 

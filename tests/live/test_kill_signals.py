@@ -10,7 +10,7 @@ import signal
 from harness import Tap
 from safety import let_go
 from test_kill import Storm
-from test_kill_each import command_of, count, drive_all
+from test_kill_each import PARTS, command_of, count, drive_all
 
 THREADS, RATE = 2, 200
 GROUP = {signal.SIGINT: 1, signal.SIGTERM: 3, signal.SIGHUP: 3}  # at each call, at each third one
@@ -37,7 +37,7 @@ def check_all(tap, storm, beats, points, what, right):
 
 
 def each_call(tap):
-    with Storm(THREADS, RATE) as storm:
+    with Storm(THREADS, RATE, PARTS) as storm:
         beats, _ = storm.check(tap, [0] * THREADS, "before")
         _, stopper, stops, *_ = count(storm.pid)
         for number, every in GROUP.items():

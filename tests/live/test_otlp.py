@@ -27,7 +27,7 @@ def written(profile, directory):
 
 def test_modes(tap, directory):
     """A process that runs, in each mode: one profile, of a type that engines know."""
-    for mode, type_of, target in (("wall", TYPES[2], ("demo",)), ("cpu", TYPES[0], ("busy", 1)),
+    for mode, type_of, target in (("wall", TYPES[2], ("demo",)), ("cpu", TYPES[0], ("busy", 10)),
                                   ("off", TYPES[1], ("demo",))):
         with Target(*target) as process:
             path = os.path.join(directory, f"{mode}.json")

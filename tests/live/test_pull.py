@@ -161,7 +161,7 @@ def rights(tap, daemon, target):
 def denied(tap):
     """Deny= is before all rules."""
     with Daemon({"Deny": "busy"}, rules={"p.conf": "[pull one]\nTarget=comm:busy\n"}) as daemon, \
-            Target("busy") as target, Gate(daemon) as gate:
+            Target("busy", 10) as target, Gate(daemon) as gate:
         status, _, body = gate.get(STACKS + f"one&pid={target.pid}")
         tap.check(status == 403 and "Deny=" in body, "refused: a process that Deny= names", (status, body))
 
@@ -173,7 +173,7 @@ def main():
         path = private_copy(directory, "threads")
         sleep = shutil.copy("/bin/sleep", os.path.join(os.path.dirname(path), "many-of-these"))
         twins = [stack.enter_context(Target(None, 1, 5, path=path)) for _ in range(2)]
-        target = stack.enter_context(Target("busy"))
+        target = stack.enter_context(Target("busy", 4))
         rules = {"p.conf": f"[pull one]\nTarget=pid:{target.pid}\nRequireExe={os.path.dirname(target.command[0])}/b*\n"
                            f"MaxSec=2\n[pull long]\nTarget=pid:{target.pid}\n"
                            f"[pull strict]\nTarget=pid:{target.pid}\nRequireExe=/usr/bin/nothing*\n"

@@ -4,7 +4,10 @@
  * its functions may call which ("edge CALLER CALLEE") and which function a thread begins with
  * ("root COMM FUNCTION"); "<signal>" is the kernel's call of a handler. A call through libc counts
  * as a call: "edge sorting compare".
+ *
+ * Argument: PARTS; each thread then computes for one part in PARTS of the time only.
  */
+#include "rest.h"
 #include "target.h"
 
 #include <math.h>
@@ -176,10 +179,14 @@ static const struct job jobs[] = {
 };
 enum { N_JOBS = sizeof(jobs) / sizeof(*jobs) };
 
+static long parts;
+
 static NOINLINE void work(size_t from)
 {
-	for (size_t i = from; !released; i++)
+	for (size_t i = from; !released; i++) {
 		jobs[i % N_JOBS].run();
+		rest(parts);
+	}
 	KEEP();
 }
 
@@ -201,11 +208,12 @@ static void say_edges(void)
 		printf("edge work %s\n", jobs[i].name);
 	printf("edge recursing fib\nedge fib fib\nedge sorting compare\nedge leaping leap\n"
 	       "edge leap leap\nedge <signal> on_timer\nedge on_timer in_handler\n"
-	       "edge in_handler fib\n");
+	       "edge in_handler fib\nedge work rest\n");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	parts = argc > 1 ? atol(argv[1]) : 0;
 	struct sigaction action = {.sa_handler = on_timer, .sa_flags = SA_RESTART};
 	struct itimerval timer = {.it_interval = {.tv_usec = 5000}, .it_value = {.tv_usec = 5000}};
 	sigaction(SIGPROF, &action, NULL);

@@ -8,8 +8,10 @@
  *	idle COUNT	in accept
  *	queue COUNT	on a condition variable, behind calls of different depth
  *
- * Argument: the number of threads, main's apart (default 500).
+ * Arguments: the number of threads, main's apart (default 500); PARTS: the one that computes does so for one part in PARTS
+ * of the time only.
  */
+#include "rest.h"
 #include "target.h"
 
 #include <netinet/in.h>
@@ -17,13 +19,14 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-enum { WAITERS = 20, DEPTHS = 60 };
+enum { WAITERS = 20, DEPTHS = 60, ROUND = 1000000 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, queue_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t queue = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t held, told;
 static int listener, answer[2];
 static volatile unsigned long sum;
+static long parts;
 
 static void named(const char *name, long number)
 {
@@ -37,8 +40,11 @@ static NOINLINE void *compute(void *arg)
 	named("compute", 0);
 	printf("runs %ld\n", syscall(SYS_gettid));
 	pthread_barrier_wait(&held);
-	while (!released)
-		sum += (unsigned long) arg;
+	while (!released) {
+		for (int i = 0; i < ROUND && !released; i++)
+			sum += (unsigned long) arg;
+		rest(parts);
+	}
 	return NULL;
 }
 
@@ -114,6 +120,7 @@ int main(int argc, char **argv)
 {
 	long n = argc > 1 ? atol(argv[1]) : 500, jobs = n / 4;
 	long idle = n - jobs - WAITERS - 2;
+	parts = argc > 2 ? atol(argv[2]) : 0;
 	listener = socket(AF_INET, SOCK_STREAM, 0);
 	pthread_barrier_init(&held, NULL, 3);
 	pthread_barrier_init(&told, NULL, WAITERS + 1);

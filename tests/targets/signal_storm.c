@@ -3,7 +3,8 @@
  * Receives signals at a steady rate and keeps the books: what was sent, what arrived, in which
  * order, with which value.
  *
- *	signal_storm THREADS RATE	threads besides the main one; signals of each kind per second
+ *	signal_storm THREADS RATE [PARTS]	threads besides the main one; signals of each kind per second;
+ *						the one that computes does so for one part in PARTS of the time
  *
  * A child process sends
  *	ordered   SIGRTMIN+1 with sigqueue; one thread alone takes it: values must come in order
@@ -14,6 +15,8 @@
  *	sync      hold the sender, wait until all that was sent has arrived, say the totals, go on
  *	sync = "sent A B C D received A B C D wrong N beats N N N ..."
  */
+#include "rest.h"
+
 #include <err.h>
 #include <errno.h>
 #include <pthread.h>
@@ -45,7 +48,7 @@ struct books {
 
 static struct books *books;
 static int n_threads;
-static long ordered_next;
+static long ordered_next, parts;
 static _Thread_local int self;
 static _Thread_local long directed_next;
 
@@ -83,7 +86,7 @@ static void pause_ns(long ns)
 	(void) nanosleep(&t, NULL);
 }
 
-/* Thread 0 computes without a pause; the others compute and sleep in turn. */
+/* Thread 0 computes without a pause, but for its rests; the others compute and sleep in turn. */
 static void *work(void *arg)
 {
 	self = (int) (long) arg;
@@ -105,6 +108,8 @@ static void *work(void *arg)
 		books->beats[self]++;
 		if (self != 0)
 			pause_ns(300000);
+		else
+			rest(parts);
 	}
 	return NULL;
 }
@@ -178,8 +183,9 @@ static void sync_and_say(void)
 
 int main(int argc, char **argv)
 {
-	if (argc != 3 || (n_threads = atoi(argv[1])) < 1 || n_threads > THREADS_MAX)
-		errx(2, "usage: signal_storm THREADS RATE");
+	if (argc < 3 || argc > 4 || (n_threads = atoi(argv[1])) < 1 || n_threads > THREADS_MAX)
+		errx(2, "usage: signal_storm THREADS RATE [PARTS]");
+	parts = argc > 3 ? atol(argv[3]) : 0;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	books = mmap(NULL, sizeof(*books), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
