@@ -2,6 +2,7 @@
 /* Our own JSON: the tables as they are; see snapwalk-profile.schema.json. */
 #include "profile/frame_name.h"
 #include "profile/put.h"
+#include "profile/resources.h"
 #include "profile/writers.h"
 
 #include <inttypes.h>
@@ -50,13 +51,12 @@ static void put_head(struct sw_text *text, const struct sw_profile *p)
 }
 
 static void put_resource(struct sw_text *text, const struct sw_profile *p,
+			 const struct sw_profile_resources *resources,
 			 const struct sw_profile_process *process)
 {
-	size_t n = 0;
-	for (size_t i = 0; i < p->attributes.n; i++) {
-		const struct sw_profile_attribute *a = sw_profile_attribute_at(p, i);
-		if (!sw_profile_attribute_is_of(a, process))
-			continue;
+	const struct sw_profile_attribute *a;
+	size_t n = 0, place = sw_profile_resources_first(resources, process);
+	while ((a = sw_profile_resources_next(resources, process, &place)) != NULL) {
 		put(text, n++ == 0 ? ",\"resource\":{" : ",");
 		sw_put_json(text, sw_profile_text_of(p, a->key));
 		put(text, ":");
@@ -68,6 +68,8 @@ static void put_resource(struct sw_text *text, const struct sw_profile *p,
 
 static void put_processes(struct sw_text *text, const struct sw_profile *p)
 {
+	struct sw_profile_resources resources;
+	text->failed |= sw_profile_resources_init(&resources, p) < 0;
 	put(text, ",\"processes\":[");
 	for (size_t i = 0; i < p->processes.n; i++) {
 		const struct sw_profile_process *process = sw_profile_process_at(p, i);
@@ -76,9 +78,10 @@ static void put_processes(struct sw_text *text, const struct sw_profile *p)
 		put_known(text, p, "exe", process->exe);
 		put_known(text, p, "unit", process->unit);
 		put_known(text, p, "container", process->container);
-		put_resource(text, p, process);
+		put_resource(text, p, &resources, process);
 		put(text, "}");
 	}
+	sw_profile_resources_deinit(&resources);
 	put(text, "],\"threads\":[");
 	for (size_t i = 0; i < p->threads.n; i++) {
 		const struct sw_profile_thread *thread = sw_profile_thread_at(p, i);

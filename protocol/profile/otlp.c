@@ -10,6 +10,7 @@
 #include "profile/locations.h"
 #include "profile/pool.h"
 #include "profile/protobuf.h"
+#include "profile/resources.h"
 #include "profile/writers.h"
 
 #include <stdlib.h>
@@ -84,6 +85,7 @@ struct writer {
 	struct sw_text message, part, inner; /* reused */
 	const struct sw_profile *p;
 	struct sw_profile_locations locations;
+	struct sw_profile_resources resources;
 	struct sw_profile_pool pool;
 	struct sw_profile_pool values; /* texts of attributes, which are in no table of strings */
 	struct sw_profile_table attributes;
@@ -229,11 +231,12 @@ static bool is_own(const struct sw_profile_process *process, const char *key)
 static bool put_published(struct writer *w, const struct sw_profile_process *process)
 {
 	bool has_name = false;
-	for (size_t i = 0; i < w->p->attributes.n; i++) {
-		const struct sw_profile_attribute *a = sw_profile_attribute_at(w->p, i);
+	const struct sw_profile_attribute *a;
+	size_t place = sw_profile_resources_first(&w->resources, process);
+	while ((a = sw_profile_resources_next(&w->resources, process, &place)) != NULL) {
 		const char *key = sw_profile_text_of(w->p, a->key);
 		const char *value = sw_profile_text_of(w->p, a->value);
-		if (!sw_profile_attribute_is_of(a, process) || is_own(process, key))
+		if (is_own(process, key))
 			continue;
 		put_resource_text(w, key, value);
 		has_name |= strcmp(key, "service.name") == 0 && value[0] != '\0';
@@ -386,7 +389,8 @@ int sw_profile_otlp(struct sw_text *text, const struct sw_profile *p,
 	sw_profile_locations_init(&w.locations, p);
 	sw_profile_pool_init(&w.pool);
 	sw_profile_pool_init(&w.values);
-	w.failed |= w.stack_of == NULL || w.pool.failed || w.values.failed;
+	w.failed |= sw_profile_resources_init(&w.resources, p) < 0 || w.stack_of == NULL ||
+		    w.pool.failed || w.values.failed;
 	for (size_t i = 0; i < p->processes.n && !w.failed; i++)
 		put_resource(&w, sw_profile_process_at(p, i));
 	if (!w.failed)
@@ -394,6 +398,7 @@ int sw_profile_otlp(struct sw_text *text, const struct sw_profile *p,
 	bool failed = w.failed || w.pool.failed || w.values.failed || w.stacks.failed ||
 		      w.message.failed || w.part.failed || w.inner.failed;
 	sw_profile_locations_deinit(&w.locations);
+	sw_profile_resources_deinit(&w.resources);
 	sw_profile_pool_deinit(&w.pool);
 	sw_profile_pool_deinit(&w.values);
 	free(w.attributes.items);

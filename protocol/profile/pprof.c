@@ -9,6 +9,7 @@
 #include "profile/locations.h"
 #include "profile/pool.h"
 #include "profile/protobuf.h"
+#include "profile/resources.h"
 #include "profile/writers.h"
 
 #include <libdeflate.h>
@@ -66,6 +67,7 @@ struct writer {
 	const struct sw_profile *p;
 	const struct sw_profile_values *values; /* NULL: samples and time */
 	struct sw_profile_locations locations;
+	struct sw_profile_resources resources;
 	struct sw_profile_pool pool;
 };
 
@@ -107,13 +109,12 @@ static void put_service(struct writer *w, const struct sw_profile_process *proce
 					   "k8s.pod.name",
 					   "k8s.namespace.name",
 					   "deployment.environment.name"};
-	for (size_t i = 0; i < w->p->attributes.n; i++) {
-		const struct sw_profile_attribute *a = sw_profile_attribute_at(w->p, i);
-		for (size_t k = 0;
-		     sw_profile_attribute_is_of(a, process) && k < SW_ARRAY_SIZE(keys); k++)
+	const struct sw_profile_attribute *a;
+	size_t place = sw_profile_resources_first(&w->resources, process);
+	while ((a = sw_profile_resources_next(&w->resources, process, &place)) != NULL)
+		for (size_t k = 0; k < SW_ARRAY_SIZE(keys); k++)
 			if (strcmp(sw_profile_text_of(w->p, a->key), keys[k]) == 0)
 				put_label(w, keys[k], sw_profile_text_of(w->p, a->value));
-	}
 }
 
 /* The unit, the container and the service of the process. */
@@ -289,11 +290,14 @@ int sw_profile_pprof(struct sw_text *text, const struct sw_profile *p,
 	struct writer w = {.p = p, .values = options->values};
 	sw_profile_locations_init(&w.locations, p);
 	sw_profile_pool_init(&w.pool);
-	put_all(&w);
+	w.to.failed = sw_profile_resources_init(&w.resources, p) < 0;
+	if (!w.to.failed)
+		put_all(&w);
 	int r = w.to.failed || w.message.failed || w.part.failed || w.pool.failed ? -SW_E_NOMEM : 0;
 	if (r == 0)
 		r = compress(text, &w.to);
 	sw_profile_locations_deinit(&w.locations);
+	sw_profile_resources_deinit(&w.resources);
 	sw_profile_pool_deinit(&w.pool);
 	sw_text_deinit(&w.to);
 	sw_text_deinit(&w.message);
