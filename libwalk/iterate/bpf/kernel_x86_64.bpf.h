@@ -20,6 +20,8 @@ struct thread_struct {
 
 enum { SELECTOR = 0xffff };
 
+enum { SAVED_WORDS = 21 }; /* of struct user_regs_struct, which are on the kernel's stack */
+
 enum { CALL_EXECVE = 59, CALL_EXECVEAT = 322 };       /* arch/x86/entry/syscalls/syscall_64.tbl */
 enum { CALL_EXECVE_32 = 11, CALL_EXECVEAT_32 = 358 }; /* syscall_32.tbl */
 enum { USER32_CS = 0x23 }; /* arch/x86/include/asm/segment.h, __USER32_CS */
@@ -31,31 +33,20 @@ static __always_inline bool call_is_exec(const uint64_t regs[SW_ITERATE_REGS])
 	return regs[15] == CALL_EXECVE || regs[15] == CALL_EXECVEAT;
 }
 
+/*
+ * The words of struct pt_regs are in the order of struct user_regs_struct: ptrace(2) copies by it
+ * (pt_regs_access(), arch/x86/kernel/ptrace.c), and programs for perf events are compiled for it
+ * (uapi/asm/bpf_perf_event.h). They are read at once, because the kernel looks each member up that a program
+ * names, whenever it loads the program.
+ */
 static __always_inline void registers_read(const struct pt_regs *user,
 					   const struct thread_struct *thread,
 					   uint64_t regs[SW_ITERATE_REGS])
 {
-	regs[0] = user->r15;
-	regs[1] = user->r14;
-	regs[2] = user->r13;
-	regs[3] = user->r12;
-	regs[4] = user->bp;
-	regs[5] = user->bx;
-	regs[6] = user->r11;
-	regs[7] = user->r10;
-	regs[8] = user->r9;
-	regs[9] = user->r8;
-	regs[10] = user->ax;
-	regs[11] = user->cx;
-	regs[12] = user->dx;
-	regs[13] = user->si;
-	regs[14] = user->di;
-	regs[15] = user->orig_ax;
-	regs[16] = user->ip;
-	regs[17] = user->cs & SELECTOR;
-	regs[18] = user->flags;
-	regs[19] = user->sp;
-	regs[20] = user->ss & SELECTOR;
+	/* Where it fails it leaves zeros. */
+	(void) bpf_probe_read_kernel(regs, SAVED_WORDS * sizeof(*regs), user);
+	regs[17] &= SELECTOR; /* cs */
+	regs[20] &= SELECTOR; /* ss */
 	/* Saved when it was switched out: __switch_to(), arch/x86/kernel/process_64.c. */
 	regs[21] = thread->fsbase;
 	regs[22] = thread->gsbase;
