@@ -15,6 +15,7 @@ struct search {
 	const struct sw_dwarf_skeleton *skeleton; /* NULL: the unit is whole */
 	size_t n, n_found;
 	struct sw_scopes *scopes;
+	struct sw_dwarf_functions *made; /* all functions go there instead; NULL */
 	int64_t deadline_ns;
 	uint32_t dies; /* looked at */
 	bool nested;   /* in functions, too */
@@ -26,7 +27,7 @@ static bool search_goes_on(struct search *s)
 {
 	if (++s->dies % DIES_DEADLINE_EVERY == 0)
 		s->stopped = s->dies >= DIES_MAX || sw_deadline_passed(s->deadline_ns);
-	return !s->stopped && s->n_found < s->n;
+	return !s->stopped && (s->made != NULL || s->n_found < s->n);
 }
 
 /* The child that holds the address and may hold inlined calls; false when there is none. */
@@ -71,7 +72,9 @@ static void function_match(struct search *s, Dwarf_Die *function)
 	struct sw_dwarf_ranges ranges;
 	uint64_t start, end;
 	sw_dwarf_ranges_begin(&ranges, function, s->skeleton);
-	while (sw_dwarf_ranges_next(&ranges, &start, &end))
+	while (s->made != NULL && !s->stopped && sw_dwarf_ranges_next(&ranges, &start, &end))
+		s->stopped = !sw_dwarf_functions_add(s->made, start, end, function);
+	while (s->made == NULL && sw_dwarf_ranges_next(&ranges, &start, &end))
 		for (size_t i = 0; i < s->n && s->wants[i].svma < end; i++)
 			if (s->wants[i].svma >= start && !s->scopes[i].found)
 				function_enter(s, function, i);
@@ -108,16 +111,47 @@ static void functions_search(struct search *s, Dwarf_Die *parent, int nesting)
 	} while (dwarf_siblingof(&child, &child) == 0);
 }
 
+/* Makes the table of a unit when it is due. */
+static void functions_make(struct sw_dwarf_functions *functions, Dwarf_Die *unit,
+			   int64_t deadline_ns)
+{
+	if (!sw_dwarf_functions_are_due(functions))
+		return;
+	struct search all = {.made = functions, .deadline_ns = deadline_ns};
+	functions_search(&all, unit, 0);
+	sw_dwarf_functions_finish(functions, !all.stopped);
+}
+
+static void by_table(struct search *s, const struct sw_dwarf_functions *functions)
+{
+	for (size_t i = 0; i < s->n && !s->stopped; i++) {
+		const Dwarf_Die *found = sw_dwarf_functions_find(functions, s->wants[i].svma);
+		Dwarf_Die function;
+		if (found == NULL)
+			continue;
+		function = *found;
+		function_enter(s, &function, i);
+	}
+}
+
 bool sw_dwarf_scopes_find(Dwarf_Die *unit, const struct sw_dwarf_skeleton *skeleton,
-			  const struct sw_dwarf_want *wants, size_t n, struct sw_scopes *scopes,
-			  int64_t deadline_ns)
+			  struct sw_dwarf_functions *functions, const struct sw_dwarf_want *wants,
+			  size_t n, struct sw_scopes *scopes, int64_t deadline_ns)
 {
 	struct search search = {.wants = wants,
 				.skeleton = skeleton,
 				.n = n,
 				.scopes = scopes,
 				.deadline_ns = deadline_ns};
-	functions_search(&search, unit, 0);
+	if (functions != NULL)
+		functions_make(functions, unit, deadline_ns);
+	if (functions != NULL && functions->all != NULL) {
+		by_table(&search, functions);
+	} else {
+		functions_search(&search, unit, 0);
+		if (functions != NULL)
+			functions->n_searches++;
+	}
 	/* Functions in functions (Ada, Pascal, D, Fortran; an extension of gcc's C) lie in none by their
 	 * addresses. To look into all costs more, and few programs have them. */
 	search.nested = true;

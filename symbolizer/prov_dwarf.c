@@ -18,6 +18,7 @@ struct dwarf_slot {
 	struct sw_dwarf_file file;
 	struct sw_dwp dwp;
 	struct sw_unit *unit; /* borrowed */
+	struct sw_dwarf_function_units functions;
 };
 
 /* The share of one unit in the work. */
@@ -203,15 +204,15 @@ static int symbols_fill(struct unit_job *job, struct sw_want *want, struct sw_sc
 
 /* Wants of one unit whose functions are in split, NULL: in the unit itself. 1: the deadline came. */
 static int scopes_lines(struct unit_job *job, struct sw_dwarf_split *split,
-			struct sw_dwarf_want *wants, size_t n)
+			struct sw_dwarf_functions *functions, struct sw_dwarf_want *wants, size_t n)
 {
 	const struct sw_request *request = job->request;
 	sw_cleanup(sw_free_p) struct sw_scopes *scopes = calloc(n, sizeof(*scopes));
 	if (scopes == NULL)
 		return -SW_E_NOMEM;
 	if (!sw_dwarf_scopes_find(split != NULL ? &split->die : &job->die,
-				  split != NULL ? &split->skeleton : NULL, wants, n, scopes,
-				  request->deadline_ns))
+				  split != NULL ? &split->skeleton : NULL, functions, wants, n,
+				  scopes, request->deadline_ns))
 		return 1;
 	if (dwarf_getsrcfiles(&job->die, &job->files, &job->n_files) != 0)
 		job->files = NULL;
@@ -238,7 +239,12 @@ static int unit_lines(struct dwarf_slot *slot, struct sw_dwarf_want *wants, size
 								&slot->dwp, request);
 		if (opened == SW_DWARF_LATE)
 			return 1;
-		r = scopes_lines(&job, opened == SW_DWARF_OPENED ? &split : NULL, wants, n);
+		bool is_split = opened == SW_DWARF_OPENED; /* and closed again */
+		r = scopes_lines(&job, is_split ? &split : NULL,
+				 is_split ? NULL
+					  : sw_dwarf_functions_of(&slot->functions,
+								  wants[0].die_off),
+				 wants, n);
 		sw_dwarf_names_deinit(&job.names);
 		if (opened == SW_DWARF_OPENED)
 			sw_dwarf_file_close(&split.file);
@@ -339,6 +345,7 @@ static int dwarf_lines(struct sw_unit *unit, void **slot, struct sw_want *wants,
 static void dwarf_forget(void *slot)
 {
 	struct dwarf_slot *dwarf = slot;
+	sw_dwarf_function_units_deinit(&dwarf->functions);
 	sw_dwarf_file_close(&dwarf->file);
 	sw_dwp_deinit(&dwarf->dwp);
 	free(dwarf);

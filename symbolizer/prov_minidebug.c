@@ -21,6 +21,7 @@ struct minidebug {
 	bool found;
 	struct sw_image image; /* owned, decompressed */
 	struct sw_elf elf;
+	struct sw_symtab_index index; /* owned */
 };
 
 static bool grow(uint8_t **data, size_t *capacity)
@@ -95,13 +96,14 @@ static int minidebug_names(struct sw_unit *unit, void **slot, struct sw_want *wa
 	}
 	struct sw_symtab table;
 	if (mini->found && sw_symtab_find(&mini->elf, SHT_SYMTAB, SW_SOURCE_MINIDEBUG, &table))
-		(void) sw_symtab_scan(&table, wants, n, request->deadline_ns);
+		(void) sw_symtab_look_up(&table, &mini->index, wants, n, request->deadline_ns);
 	return 0;
 }
 
 static void minidebug_forget(void *slot)
 {
 	struct minidebug *mini = slot;
+	sw_symtab_index_deinit(&mini->index);
 	sw_image_deinit(&mini->image);
 	free(mini);
 }

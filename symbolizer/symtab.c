@@ -8,6 +8,8 @@ enum {
 	SYMTAB_MATCHES_MAX = 1 << 26,    /* symbol and address pairs in one scan */
 	EXPORTED_LABEL_MAX = 256,        /* bytes: musl's functions in assembly are no larger */
 	SYMBOL_NAME_MAX = 1 << 20,       /* bytes; longer names are cut by nobody's linker */
+	INDEX_SCANS = 16, /* sorting takes as long as some scans; a dump makes one or two */
+	INDEX_STARTS_MAX = 1 << 20, /* functions; a larger table is scanned each time */
 };
 
 struct symbol {
@@ -283,6 +285,124 @@ bool sw_symtab_scan(const struct sw_symtab *table, struct sw_want *wants, size_t
 	bool whole = scan_symbols(&scan, deadline_ns);
 	labels_spread(wants, n);
 	return whole;
+}
+
+/* ---- the index ------------------------------------------------------------------------------- */
+
+static size_t symbols_count(const struct sw_elf_table *table)
+{
+	return table->symbols.size / sw_elf_symbol_bytes(table->is_32bit);
+}
+
+static struct symbol any_symbol_at(const struct sw_elf_table *table, size_t i)
+{
+	return table->is_32bit ? symbol32_at(table, i) : symbol_at(table, i);
+}
+
+static int start_compare(const void *a, const void *b)
+{
+	const struct sw_symtab_start *x = a, *y = b;
+	if (x->start_svma != y->start_svma)
+		return x->start_svma < y->start_svma ? -1 : 1;
+	return (x->symbol > y->symbol) - (x->symbol < y->symbol);
+}
+
+/* False: there is no memory, there are too many functions, or the deadline came. */
+static bool starts_collect(struct scan *scan, struct sw_symtab_index *index, int64_t deadline_ns)
+{
+	const struct sw_elf_table *table = &scan->table->table;
+	size_t capacity = 0;
+	for (size_t i = 1; i < symbols_count(table); i++) {
+		if (i % SYMTAB_DEADLINE_EVERY == 0 && sw_deadline_passed(deadline_ns))
+			return false;
+		struct symbol s = any_symbol_at(table, i);
+		if (!is_function(scan, &s))
+			continue;
+		struct sw_symtab_start *grown =
+			sw_grow(index->starts, index->n, &capacity, INDEX_SCANS, sizeof(*grown));
+		if (grown == NULL)
+			return false;
+		index->starts = grown;
+		uint64_t last;
+		if (__builtin_add_overflow(s.start_svma, s.size_bytes - (s.size_bytes != 0), &last))
+			last = UINT64_MAX;
+		index->starts[index->n++] = (struct sw_symtab_start){s.start_svma, last, i};
+		if (index->n == INDEX_STARTS_MAX)
+			return false;
+	}
+	return index->n > 0;
+}
+
+static void index_make(struct scan *scan, struct sw_symtab_index *index, int64_t deadline_ns)
+{
+	index->tried = true;
+	if (!starts_collect(scan, index, deadline_ns)) {
+		sw_symtab_index_deinit(index);
+		index->tried = true;
+		return;
+	}
+	qsort(index->starts, index->n, sizeof(*index->starts), start_compare);
+	for (size_t i = 1; i < index->n; i++)
+		if (index->starts[i].last_svma < index->starts[i - 1].last_svma)
+			index->starts[i].last_svma = index->starts[i - 1].last_svma;
+}
+
+/* How many functions start at the address or before it. */
+static size_t starts_until(const struct sw_symtab_index *index, uint64_t svma)
+{
+	size_t low = 0, high = index->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (index->starts[middle].start_svma <= svma)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* From the nearest start on backwards, until no function before may hold the address. */
+static void want_look_up(struct scan *scan, const struct sw_symtab_index *index,
+			 struct sw_want *want)
+{
+	const struct sw_elf_table *table = &scan->table->table;
+	size_t n = starts_until(index, want->svma);
+	uint64_t nearest = n > 0 ? index->starts[n - 1].start_svma : 0;
+	for (size_t i = n; i > 0; i--) {
+		const struct sw_symtab_start *start = &index->starts[i - 1];
+		if (start->start_svma != nearest && start->last_svma < want->svma)
+			break;
+		if (start->symbol >= symbols_count(table) || ++scan->matches > SYMTAB_MATCHES_MAX)
+			break;
+		struct symbol s = any_symbol_at(table, start->symbol);
+		if (s.start_svma > want->svma || !is_function(scan, &s))
+			continue; /* the file has changed */
+		if (start->start_svma == nearest)
+			consider_label(scan, &s, &want->label);
+		if (want->svma - s.start_svma < s.size_bytes)
+			consider_sized(scan, &s, want);
+	}
+}
+
+bool sw_symtab_look_up(const struct sw_symtab *table, struct sw_symtab_index *index,
+		       struct sw_want *wants, size_t n, int64_t deadline_ns)
+{
+	struct scan scan = {.table = table, .wants = wants, .n = n};
+	if (index->n_scans >= INDEX_SCANS && !index->tried)
+		index_make(&scan, index, deadline_ns);
+	if (index->starts == NULL) {
+		index->n_scans++;
+		return sw_symtab_scan(table, wants, n, deadline_ns);
+	}
+	for (size_t i = 0; i < n; i++)
+		want_look_up(&scan, index, &wants[i]);
+	return scan.matches <= SYMTAB_MATCHES_MAX;
+}
+
+void sw_symtab_index_deinit(struct sw_symtab_index *index)
+{
+	free(index->starts);
+	*index = (struct sw_symtab_index){0};
 }
 
 bool sw_symtab_find(const struct sw_elf *elf, uint32_t section_type, enum sw_symbol_source source,

@@ -7,7 +7,8 @@
 
 /*
  * Scan a symbol table once for all wanted addresses. Sorting or indexing the table first costs more
- * than the whole dump: node has 110,000 symbols, a dump asks for some sixty.
+ * than the whole dump: node has 110,000 symbols, a dump asks for some sixty. A profile asks again and again for a few
+ * addresses: a table that has been scanned often is sorted then (struct sw_symtab_index).
  *
  * Which symbol names an address:
  *	1. functions (FUNC, GNU_IFUNC, and NOTYPE in executable sections) with start <= address <
@@ -36,6 +37,24 @@ bool sw_symtab_find_dynamic(const struct sw_elf *elf, uint64_t bias, enum sw_sym
 /* Improves wants (sorted by svma). False: the deadline or the work limit came first. */
 bool sw_symtab_scan(const struct sw_symtab *table, struct sw_want *wants, size_t n,
 		    int64_t deadline_ns);
+
+/* The functions of a table by their start. Has numbers of symbols only, no bytes of the file, which may change. */
+struct sw_symtab_index {
+	size_t n_scans; /* so far, while there is none */
+	bool tried;
+	size_t n;
+	struct sw_symtab_start {
+		uint64_t start_svma;
+		uint64_t last_svma; /* the last byte of this function and of all before it */
+		size_t symbol;      /* its number in the table */
+	} * starts;                 /* owned; NULL: the table is scanned */
+};
+
+/* The same as sw_symtab_scan(), by the index when there have been so many scans that it pays; index is of this table alone, and
+ * begins as zeros. */
+bool sw_symtab_look_up(const struct sw_symtab *table, struct sw_symtab_index *index,
+		       struct sw_want *wants, size_t n, int64_t deadline_ns);
+void sw_symtab_index_deinit(struct sw_symtab_index *index);
 
 /* Whether a is the better of two names of one address: fewest leading underscores, the shortest,
  * the first in strcmp order. */

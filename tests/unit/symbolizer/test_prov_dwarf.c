@@ -5,6 +5,7 @@
 #include "snapshot/module.h"
 #include "test.h"
 
+#include <snapwalk/finder.h>
 #include <snapwalk/symbolize.h>
 
 #include <fcntl.h>
@@ -157,4 +158,49 @@ TEST_WITH(test_levels, setup, teardown)
 	assert_int_equal(sw_symbolize(f->symbolizer, &f->walks, &none, &symbols, NULL), 0);
 	assert_int_equal(sw_symbols_find(symbols, &f->frame, &found), 0);
 	sw_symbols_destroy(symbols);
+}
+
+static void expect_same(const struct sw_symbols *a, size_t a_number, const struct sw_symbols *b,
+			size_t b_number)
+{
+	const struct sw_symbol *x, *y;
+	size_t n = sw_symbols_at(a, a_number, &x);
+	assert_int_equal(sw_symbols_at(b, b_number, &y), n);
+	for (size_t i = 0; i < n; i++) {
+		assert_string_equal(x[i].function, y[i].function);
+		assert_int_equal(x[i].function_offset, y[i].function_offset);
+		assert_int_equal(x[i].inlined, y[i].inlined);
+		assert_int_equal(x[i].line, y[i].line);
+		assert_int_equal(x[i].line_offset, y[i].line_offset);
+		assert_int_equal(x[i].source, y[i].source);
+		assert_int_equal(x[i].file == NULL, y[i].file == NULL);
+		if (x[i].file != NULL)
+			assert_string_equal(x[i].file, y[i].file);
+	}
+}
+
+/* Addresses that come one after another, as those of a profile, have the names that they have together. */
+TEST_WITH(test_one_by_one, setup, teardown)
+{
+	enum { N = 600, STEP = 7 };
+	struct fixture *f = *state;
+	struct sw_address addresses[N];
+	struct sw_symbols *together, *alone;
+	struct sw_symbolizer *other;
+	const uint64_t middle =
+		(uint64_t) (uintptr_t) outer - (uint64_t) (uintptr_t) __executable_start;
+	for (size_t i = 0; i < N; i++)
+		addresses[i] = (struct sw_address){f->module, middle + STEP * i - STEP * (N / 2)};
+	assert_int_equal(sw_symbolizer_create(f->ctx, &other, NULL), 0);
+	const struct sw_symbolize_options o = {0};
+	assert_int_equal(sw_symbolize_addresses(other, addresses, N, &o, &together, NULL), 0);
+	for (size_t i = 0; i < N; i++) {
+		assert_int_equal(sw_symbolize_addresses(f->symbolizer, &addresses[i], 1, &o, &alone,
+							NULL),
+				 0);
+		expect_same(together, i, alone, 0);
+		sw_symbols_destroy(alone);
+	}
+	sw_symbols_destroy(together);
+	sw_symbolizer_destroy(other);
 }

@@ -52,10 +52,10 @@ static void look_up(struct sw_want *wants, size_t n, bool *ret_decompressed)
 	make_outer();
 	struct sw_unit unit = {.kind = 1 << SW_MODULE_ELF, .elf_tried = true};
 	struct sw_request request = {.debug_dir = "/nonexistent"};
-	void *slot = NULL;
+	void *slot = NULL, *dynamic = NULL;
 	unit.is_elf = sw_elf_init(&unit.elf, (struct sw_bytes){outer.bytes, outer.size});
 	assert_true(unit.is_elf);
-	assert_int_equal(sw_prov_dynsym.names(&unit, NULL, wants, n, &request), 0);
+	assert_int_equal(sw_prov_dynsym.names(&unit, &dynamic, wants, n, &request), 0);
 	assert_int_equal(sw_prov_minidebug.names(&unit, &slot, wants, n, &request), 0);
 	*ret_decompressed = slot != NULL;
 	/* The names live in the slot: look at them before it goes. */
@@ -64,6 +64,8 @@ static void look_up(struct sw_want *wants, size_t n, bool *ret_decompressed)
 			wants[i].name = strndup(wants[i].name, wants[i].name_bytes);
 	if (slot != NULL)
 		sw_prov_minidebug.forget(slot);
+	if (dynamic != NULL)
+		sw_prov_dynsym.forget(dynamic);
 }
 
 static void expect(struct sw_want *want, const char *name, enum sw_symbol_source source)

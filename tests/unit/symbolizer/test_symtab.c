@@ -3,6 +3,7 @@
 #include "symtab.h"
 #include "test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,39 @@ static void function(const char *name, int bind, int type, uint64_t svma, uint64
 	elf_make_symbol(&made, name, bind, type, (uint16_t) text, svma, size);
 }
 
+static void expect_same(const struct sw_want *a, const struct sw_want *b)
+{
+	assert_ptr_equal(a->name, b->name);
+	assert_int_equal(a->name_bytes, b->name_bytes);
+	assert_int_equal(a->start_svma, b->start_svma);
+	assert_int_equal(a->size_bytes, b->size_bytes);
+	assert_int_equal(a->rank, b->rank);
+	assert_int_equal(a->source, b->source);
+	assert_int_equal(a->label.seen, b->label.seen);
+	assert_int_equal(a->label.start_svma, b->label.start_svma);
+	assert_int_equal(a->label.end_svma, b->label.end_svma);
+	assert_ptr_equal(a->label.name, b->label.name);
+}
+
+/* Looks the addresses up so often that there is an index, and expects what the scan has found. */
+static void expect_by_index(const struct sw_symtab *table, const struct sw_want *scanned, size_t n)
+{
+	enum { TIMES = 20 };
+	struct sw_symtab_index index = {0};
+	struct sw_want *wants = calloc(n, sizeof(*wants));
+	assert_non_null(wants);
+	for (int time = 0; time < TIMES; time++) {
+		for (size_t i = 0; i < n; i++)
+			wants[i] = (struct sw_want){.svma = scanned[i].svma};
+		assert_true(sw_symtab_look_up(table, &index, wants, n, 0));
+		for (size_t i = 0; i < n; i++)
+			expect_same(&wants[i], &scanned[i]);
+	}
+	assert_true(index.tried);
+	sw_symtab_index_deinit(&index);
+	free(wants);
+}
+
 /* Scans the file that was made for the addresses, which must be sorted. */
 static void scan(struct sw_want *wants, size_t n)
 {
@@ -37,6 +71,7 @@ static void scan(struct sw_want *wants, size_t n)
 	assert_true(sw_elf_init(&elf, (struct sw_bytes){made.bytes, made.size}));
 	assert_true(sw_symtab_find(&elf, SHT_SYMTAB, SW_SOURCE_SYMTAB, &table));
 	assert_true(sw_symtab_scan(&table, wants, n, 0));
+	expect_by_index(&table, wants, n);
 }
 
 static void expect(const struct sw_want *want, const char *name, uint64_t start)
@@ -229,6 +264,37 @@ TEST_WITH(test_two_tables, setup, NULL)
 	assert_int_equal(wants[0].source, SW_SOURCE_DYNSYM);
 	assert_int_equal(wants[1].source, SW_SOURCE_MINIDEBUG);
 	expect(&wants[1], "hidden", TEXT + 0x20);
+}
+
+/* Functions of all kinds that overlap, start together, and have no size, in no order. */
+TEST_WITH(test_index, setup, NULL)
+{
+	enum { SYMBOLS = 200, BYTES = 0x400, WANTS = BYTES + 0x20 };
+	static const int binds[] = {STB_GLOBAL, STB_WEAK, STB_LOCAL};
+	static const int types[] = {STT_FUNC, STT_FUNC, STT_NOTYPE};
+	static const uint64_t sizes[] = {0, 0, 1, 0x10, 0x10, 0x40, 0x300};
+	struct sw_want wants[WANTS] = {0};
+	uint64_t seed = 32;
+	for (size_t i = 0; i < SYMBOLS; i++) {
+		char name[16];
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		uint64_t r = seed >> 33;
+		(void) snprintf(name, sizeof(name), "%sf%zu", r % 5 == 0 ? "_" : "", i); /* fits */
+		function(name, binds[r % 3], types[r / 3 % 3], TEXT + (r / 9 % BYTES & ~7UL),
+			 sizes[r / 9000 % 7]);
+	}
+	for (size_t i = 0; i < WANTS; i++)
+		wants[i].svma = TEXT - 0x10 + i;
+	scan(wants, WANTS);
+}
+
+/* A table without functions has no index, and is scanned each time. */
+TEST_WITH(test_index_of_none, setup, NULL)
+{
+	elf_make_symbol(&made, "object", STB_GLOBAL, STT_OBJECT, (uint16_t) data, DATA, 8);
+	struct sw_want want = {.svma = DATA};
+	scan(&want, 1);
+	assert_null(want.name);
 }
 
 TEST(test_deadline)
