@@ -15,8 +15,9 @@ $(TESTS_CLI): $(filter-out %/main.o,$(OBJ_CLI))
 	$(AR) rcs $@ $^
 TESTS_ARCHIVES = $(LIB)/libdaemon.a $(LIB)/libgate.a $(LIB)/libconfine.a $(ARCHIVES)
 # cmocka's assertions return as far as gcc can see, which takes what they have looked at for unset; and
-# gcc 12 with -O3 takes a pointer into a string for one into the pointer to the string.
-TESTS_WARN  := $(call known,-Wno-maybe-uninitialized -Wno-dangling-pointer)
+# gcc 12 with -O3 takes a pointer into a string for one into the pointer to the string. What a test plays (a hook, a
+# program of the kernel, a setup of cmocka) has the parameters of what it stands for, and uses few of them.
+TESTS_WARN  := $(call known,-Wno-maybe-uninitialized -Wno-dangling-pointer) -Wno-unused-parameter
 TESTS_CFLAGS = $(ALL_CFLAGS) $(TESTS_WARN) -DSW_TESTS_DIR='"$(CURDIR)/tests"' $(INC_TESTS)
 TESTS_LIBS   = $(ALL_LDFLAGS) $(LIBS_DAEMON) $(LIBS_GATE) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
@@ -37,7 +38,7 @@ $(UNIT_COMMON): $(UNIT_OBJECTS)
 # which the kernel's answers are a table (unit/fake_kernel.h) are linked in another way, and tests that define functions
 # of the product or of the C library themselves have a program each.
 FAKE_KERNEL := $(patsubst %,libwalk/%,stop/test_helper stop/test_run waits/test_peers walk/test_walk_answers \
-	$(patsubst %,sample/test_%,code light links passes) \
+	$(patsubst %,sample/test_%,code light links passes sampler) \
 	$(patsubst %,capture/test_%,before copy kernel take_tries touchless waits window))
 UNIT_ALONE  := cli/daemon/test_kept cli/run/test_split daemon/jobs/test_job daemon/jobs/test_kept daemon/jobs/test_profile daemon/sandbox/test_filters \
 	libwalk/stop/test_helper_killed \
@@ -50,7 +51,7 @@ unit_tests   = $(foreach name,$(UNIT_NAMES),$(if $(filter $(1),$(strip $(call un
 UNIT_WRAP_fake_kernel := $(patsubst %,-Wl$(comma)--wrap=%,ptrace waitid process_vm_readv clock_gettime \
 	setitimer fstat lseek getdents64 faccessat openat getppid poll \
 	sw_iterate_open sw_target_stat sw_iterate_link_thread sw_expendable_start sw_target_live_fd \
-	sw_file_lock_owner sw_text_read_at sw_take_before sw_take_after)
+	sw_file_lock_owner sw_text_read_at sw_take_before sw_take_after sw_capture_take sw_iterate_link_pid)
 # Tests of confine/ may play a kernel of another version (unit/fake_syscall.h).
 UNIT_WRAP_confine := -Wl$(comma)--wrap=syscall
 UNIT_OBJ := $(BUILD)/tests/unit-obj

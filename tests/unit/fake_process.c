@@ -24,6 +24,16 @@ int __wrap_sw_text_read_at(struct sw_text *text, int dir_fd, const char *path, s
 int __real_sw_text_read_at(struct sw_text *text, int dir_fd, const char *path, size_t max);
 int __wrap_sw_iterate_link_thread(int program_fd, pid_t tid, int *ret, struct sw_error *err);
 int __real_sw_iterate_link_thread(int program_fd, pid_t tid, int *ret, struct sw_error *err);
+int __wrap_sw_iterate_link_pid(int program_fd, pid_t pid, int *ret, struct sw_error *err);
+int __real_sw_iterate_link_pid(int program_fd, pid_t pid, int *ret, struct sw_error *err);
+int __wrap_sw_capture_take(struct sw_context *ctx, struct sw_target *target,
+			   const struct sw_snapshot_options *options,
+			   const struct sw_tables *tables, struct sw_snapshot **ret,
+			   struct sw_error *err);
+int __real_sw_capture_take(struct sw_context *ctx, struct sw_target *target,
+			   const struct sw_snapshot_options *options,
+			   const struct sw_tables *tables, struct sw_snapshot **ret,
+			   struct sw_error *err);
 int __wrap_sw_expendable_start(const int *fds, size_t n, struct sw_expendable **ret,
 			       struct sw_error *err);
 int __real_sw_expendable_start(const int *fds, size_t n, struct sw_expendable **ret,
@@ -76,6 +86,25 @@ int __wrap_sw_iterate_link_thread(int program_fd, pid_t tid, int *ret, struct sw
 	fake_process.n_links++;
 	*ret = memory_file(&tid, sizeof(tid));
 	return *ret < 0 ? -SW_E_IO : 0;
+}
+
+/* All threads: a file without a number. */
+int __wrap_sw_iterate_link_pid(int program_fd, pid_t pid, int *ret, struct sw_error *err)
+{
+	if (fake_process.look == NULL)
+		return __real_sw_iterate_link_pid(program_fd, pid, ret, err);
+	*ret = memory_file("", 0);
+	return *ret < 0 ? -SW_E_IO : 0;
+}
+
+int __wrap_sw_capture_take(struct sw_context *ctx, struct sw_target *target,
+			   const struct sw_snapshot_options *options,
+			   const struct sw_tables *tables, struct sw_snapshot **ret,
+			   struct sw_error *err)
+{
+	return fake_process.capture != NULL
+		       ? fake_process.capture(ctx, options, ret)
+		       : __real_sw_capture_take(ctx, target, options, tables, ret, err);
 }
 
 /* Memory is read by the process itself. */

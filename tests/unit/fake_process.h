@@ -27,7 +27,7 @@
  *
  * lock_owner() says who has the lock of a file for which a process waits, and may change what is looked at next.
  * reading() is called when a file of /proc was read, and may change what is read next. before() and after() stand for
- * sw_take_before() and sw_take_after(): a capture ends as a test says.
+ * sw_take_before() and sw_take_after(): a capture ends as a test says. capture() stands for a capture as a whole.
  */
 
 enum { FAKE_RECORDS_MAX = 8 };
@@ -47,6 +47,8 @@ struct fake_process {
 	void (*reading)(const char *name);
 	int (*before)(struct sw_take *take);
 	int (*after)(struct sw_take *take);
+	int (*capture)(struct sw_context *ctx, const struct sw_snapshot_options *options,
+		       struct sw_snapshot **ret);
 
 	pid_t (*lock_owner)(pid_t self);
 	pid_t gone_tid; /* to which no iterator can be limited any more */

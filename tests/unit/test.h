@@ -9,7 +9,8 @@
 #include <cmocka.h>
 
 /*
- * TEST(name) and TEST_WITH(name, setup, teardown) begin the definition of a test. Each test adds itself to the table of
+ * TEST(name) and TEST_WITH(name, setup, teardown) begin the definition of a test. TEST_OF(name, struct fixture *f) is one
+ * with the file's setup() and teardown(), whose argument is what setup() has made. Each test adds itself to the table of
  * its file before main() is called, in the order of the file; main() runs the table. A file whose main() does more
  * defines TEST_OWN_MAIN before it includes this header, and calls TEST_RUN(setup, teardown) itself.
  */
@@ -30,8 +31,15 @@ static void file_tests_add(struct CMUnitTest test)
 	{                                                                                \
 		file_tests_add((struct CMUnitTest){#name, name, setup, teardown, NULL}); \
 	}                                                                                \
-	static void name(__attribute__((unused)) void **state)
+	static void name(void **state)
 #define TEST(name) TEST_WITH(name, NULL, NULL)
+#define TEST_OF(name, argument)          \
+	static void name##_of(argument); \
+	TEST_WITH(name, setup, teardown) \
+	{                                \
+		name##_of(*state);       \
+	}                                \
+	static void name##_of(argument)
 /* cmocka passes over the entries that no test has. */
 #define TEST_RUN(setup, teardown) cmocka_run_group_tests(file_tests, setup, teardown)
 

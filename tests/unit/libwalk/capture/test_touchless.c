@@ -148,7 +148,6 @@ static void assert_seized(const char *wanted)
 
 static void look_quiet(size_t number, struct fake_look *ret)
 {
-	(void) number;
 	*ret = quiet();
 }
 
@@ -304,7 +303,6 @@ TEST(test_exec_during_copy)
 
 static bool permit(void *arg, int fd)
 {
-	(void) arg;
 	return fd >= 0 && ++f.n_asked <= f.n_permits;
 }
 
@@ -355,6 +353,121 @@ TEST(test_limit_of_all_stops)
 		assert_int_equal(f.tracees[i].reason, SW_E_STOP_TIMEOUT);
 	assert_true(f.take.stop.timed_out);
 	assert_true(f.take.stop.stopped_ns <= (MAX_STOP_MS + 10) * (int64_t) MS);
+	assert_int_equal(f.take.snap->threads[0].instant, SW_INSTANT_OF_RUNTIMES);
+	assert_int_equal(f.take.snap->threads[2].instant, 0); /* copied, and it ran */
+	end();
+}
+
+/* The first thread is stopped; the second one comes and goes, and runs from then on. */
+static void look_in_turn(size_t number, struct fake_look *ret)
+{
+	*ret = quiet();
+	ret->records[2].n_voluntary += number;
+	runs(ret, fake_kernel.n_interrupted > 0 ? 2 : 1, number);
+}
+
+/* The times of two stops are added up. A thread that is new meanwhile is none that they are for. */
+TEST(test_sum_of_stops)
+{
+	start(look_in_turn);
+	fake_kernel.n = THREADS;
+	fake_kernel.threads[3].tid = 14;
+	fake_kernel.seize_ns = fake_kernel.registers_ns = MS;
+	assert_int_equal(sw_take_windows(&f.take), 0);
+	assert_taken("ipp");
+	assert_seized("-ss-");
+	int64_t held_ns = 0;
+	for (size_t i = 1; i < TEAM; i++)
+		held_ns += fake_kernel.threads[i].detach_ns - fake_kernel.threads[i].interrupt_ns;
+	assert_true(held_ns >= 2 * MS);
+	assert_true(f.take.stop.stopped_ns >= held_ns);
+	assert_true(f.take.stop.attach_ns >= 2 * MS);
+	end();
+}
+
+/* The first pass of all says who is there: once more where the kernel has cut it, and no more than there is space for. */
+static void look_first_cut(size_t number, struct fake_look *ret)
+{
+	*ret = quiet();
+	if (number == 0)
+		ret->n = 2;
+}
+
+TEST(test_first_pass)
+{
+	for (size_t capacity = TEAM; capacity >= 2; capacity--) {
+		size_t n = 0;
+		start(look_first_cut);
+		f.take.stop.capacity = capacity;
+		assert_int_equal(sw_take_first_pass(&f.take, &n), 0);
+		assert_int_equal(n, capacity);
+		assert_int_equal(f.take.stop.overflow, capacity < TEAM);
+		for (size_t i = 0; i < n; i++) {
+			assert_int_equal(f.tids[i], 11 + i);
+			assert_int_equal(f.take.window->threads[i].start_ns, 5000 + i);
+		}
+		end();
+	}
+}
+
+/* A hook that copies one word. Whether it was told that nobody runs: in the last window, and in how many. */
+static bool told_whole;
+static int n_told_whole;
+
+static int copy_word(struct sw_capture *capture)
+{
+	const uint8_t *data;
+	told_whole = sw_capture_is_whole(capture);
+	n_told_whole += told_whole;
+	assert_true(sw_capture_copy(capture, STACK_AVMA, 8, &data));
+	return 0;
+}
+
+static void hook_add(void)
+{
+	static void *found = &found;
+	f.take.space->hooks[f.take.space->n_hooks++] = (struct sw_hook){.name = "hook",
+									.is_runtime = true,
+									.in_window = copy_word,
+									.found = &found};
+	n_told_whole = 0;
+}
+
+/* No thread is on a CPU in any look, and one has run between two of them, for a while. */
+static void look_comes_and_goes(size_t number, struct fake_look *ret)
+{
+	*ret = quiet();
+	ret->records[2].n_voluntary += number < 20 ? number : 20;
+}
+
+/* Copies of hooks are of one instant only when all threads are stopped, as one runs again and again. */
+TEST(test_hooks_need_all)
+{
+	start(look_comes_and_goes);
+	hook_add();
+	assert_int_equal(sw_take_windows(&f.take), 0);
+	assert_seized("sss");
+	assert_true(told_whole);
+	assert_true(f.take.stopped_for_hooks);
+	end();
+	/* A stop of some threads leaves others running. */
+	start(look_comes_and_goes);
+	hook_add();
+	f.take.stop.new_threads = false;
+	assert_int_equal(sw_take_windows(&f.take), 0);
+	assert_true(n_told_whole > 0);
+	assert_false(told_whole);
+	end();
+	/* Without a stop no window comes after the last one that could confirm it. */
+	start(look_comes_and_goes);
+	hook_add();
+	f.take.options.stop = SW_STOP_NEVER;
+	f.take.options.blocked_only = true;
+	assert_int_equal(sw_take_windows(&f.take), 0);
+	assert_seized("---");
+	assert_true(n_told_whole > 0);
+	assert_false(told_whole);
+	assert_true(f.take.snap->priv->hooks_torn);
 	end();
 }
 

@@ -364,6 +364,46 @@ TEST(test_ran_on_another_stack)
 	}
 }
 
+/* A thread that is taken is described as it was in the pass before its copy. */
+TEST(test_told)
+{
+	struct fixture *f = start();
+	f->records[0][1].state = f->records[1][1].state = 2;
+	f->records[0][1].clock_ns = 1000;
+	f->records[1][1].clock_ns = 2000;
+	f->records[0][1].arrived_ns = f->records[1][1].arrived_ns = 400;
+	f->records[0][2].n_involuntary = 5;
+	run(f);
+	assert_taken(f, "ttn");
+	assert_int_equal(f->window->threads[0].state, 'S');
+	assert_int_equal(f->window->threads[1].state, 'D');
+	assert_int_equal(f->window->threads[1].since_ns, 600);
+	assert_int_equal(f->window->threads[2].n_switches, 15);
+	assert_int_equal(sw_window_switches(f->window, 0), 11);
+	assert_int_equal(sw_window_switches(f->window, 2), 0); /* not taken */
+	f->window->threads[0].by_ptrace = true;
+	assert_int_equal(sw_window_switches(f->window, 0), 0);
+	end(f);
+}
+
+/* Threads that wait for a CPU, which those of the kernel do not count as; and a new one that no stop reaches. */
+TEST(test_waiting)
+{
+	struct fixture *f = start();
+	for (size_t k = 0; k < 2; k++)
+		f->records[k][1].state = f->records[k][2].state = 0;
+	f->records[0][2].flags = f->records[1][2].flags = IO_WORKER;
+	f->n[0] = f->n[1] = 4;
+	f->records[0][3].state = f->records[1][3].state = 2;
+	run(f);
+	assert_int_equal(f->window->n_waiting, 1);
+	assert_true(f->window->threads[1].runnable);
+	assert_false(f->window->threads[2].runnable);
+	assert_true(f->tracees[3].uninterruptible);
+	assert_false(f->tracees[0].uninterruptible);
+	end(f);
+}
+
 static int hook_copies;
 static bool wanted_came;
 
@@ -397,6 +437,30 @@ TEST(test_hooks_again)
 		assert_true(wanted_came);
 		assert_int_equal(f->snap->n_ranges, 1);
 	}
+	end(f);
+}
+
+/* No thread was taken in a window with all of them: what hooks have copied in it stays while the rest is read. */
+TEST(test_rest_beside_hooks)
+{
+	struct fixture *f = start();
+	void *found = &found;
+	struct sw_hook hook = {.name = "hook", .in_window = copy_one, .found = &found};
+	f->space->hooks[f->space->n_hooks++] = hook;
+	memory[0] = 0xa5;
+	for (size_t i = 0; i < TEAM; i++)
+		f->records[1][i].n_voluntary++;
+	run(f);
+	assert_taken(f, "nnn");
+	assert_int_equal(f->snap->n_ranges, 1);
+	f->window->whole = false;
+	for (size_t i = 0; i < TEAM; i++)
+		f->records[0][i].n_voluntary++;
+	run(f);
+	assert_taken(f, "ttt");
+	assert_int_equal(f->snap->n_ranges, 1);
+	assert_int_equal(f->snap->ranges[0].data[0], 0xa5);
+	memory[0] = 0;
 	end(f);
 }
 

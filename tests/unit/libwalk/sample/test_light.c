@@ -129,7 +129,6 @@ static void assert_captured(const char *wanted)
 
 static void look_quiet(size_t number, struct fake_look *ret)
 {
-	(void) number;
 	*ret = quiet();
 }
 
@@ -146,7 +145,6 @@ TEST(test_quiet)
 
 static void look_ran(size_t number, struct fake_look *ret)
 {
-	(void) number;
 	*ret = quiet();
 	ret->records[1].n_voluntary++;
 	ret->records[1].regs[RIP] = CODE_AVMA + 0x200;
@@ -172,14 +170,12 @@ TEST(test_ran)
 /* Memory was read through a thread that executed a program, or ended: what others seemed to have is of no use. */
 static void look_exec(size_t number, struct fake_look *ret)
 {
-	(void) number;
 	*ret = quiet();
 	ret->records[0].in_exec = 1;
 }
 
 static void look_ended(size_t number, struct fake_look *ret)
 {
-	(void) number;
 	*ret = quiet();
 	ret->records[0].tid = 99;
 }
@@ -215,6 +211,48 @@ TEST(test_on_cpu)
 	}
 }
 
+/* A thread that executes a program is not stopped, and nothing counts that was read through it. */
+static void look_other_program(size_t number, struct fake_look *ret)
+{
+	*ret = quiet();
+	ret->records[0].exec_id++;
+}
+
+TEST(test_other_program)
+{
+	start(look_quiet);
+	f.first.records[1].on_cpu = f.first.records[1].in_exec = 1;
+	sample();
+	assert_captured("i-i");
+	assert_false(fake_kernel.threads[1].seized);
+	end();
+	start(look_other_program);
+	sample();
+	assert_captured("-ii");
+	assert_int_equal(fake_process.n_looks,
+			 TEAM + TEAM); /* of the first window nothing counts */
+	end();
+}
+
+/* A thread that was stopped for one sample sleeps in the next one. Its numbers are both the reader's and its own. */
+TEST(test_after_stop)
+{
+	start(look_quiet);
+	f.first.records[1].on_cpu = 1;
+	f.first.records[1].inner_tid = 2;
+	sample();
+	assert_captured("ipi");
+	assert_int_equal(f.result.snap->threads[1].tid, 12);
+	assert_int_equal(f.result.snap->threads[1].own_tid, 2);
+	/* The time is that of the copy of the others. */
+	assert_true(f.result.time_ns <
+		    INT64_C(1000) * 1000000000 + fake_kernel.threads[1].interrupt_ns);
+	f.first.records[1].on_cpu = 0;
+	sample();
+	assert_captured("iii");
+	end();
+}
+
 /* Where the maps have no code they are old. */
 TEST(test_unknown_code)
 {
@@ -227,6 +265,11 @@ TEST(test_unknown_code)
 	f.base->maps[0].end_avma = CODE_AVMA + 2;
 	sample();
 	assert_captured("iii");
+	assert_true(f.result.unknown_code);
+	end();
+	start(look_quiet);
+	f.base->maps[0].prot &= ~(unsigned) SW_MAP_EXEC;
+	sample();
 	assert_true(f.result.unknown_code);
 	end();
 }
