@@ -68,10 +68,10 @@ void sw_log_captured(const struct sw_log_capture *c)
 				c->comm, c->error);
 	else
 		(void) snprintf(line, sizeof(line),
-				"captured %d (%s): %lld threads, stopped %lld us, dump %s%s%s",
+				"captured %d (%s): %lld threads, stopped %lld us, dump %s%s%s%s",
 				(int) c->pid, c->comm, (long long) c->n_threads,
-				(long long) c->stopped_us, c->id, reason[0] != '\0' ? ": " : "",
-				reason);
+				(long long) c->stopped_us, c->id, c->is_stored ? "" : ", not kept",
+				reason[0] != '\0' ? ": " : "", reason);
 	sw_utf8_make_plain(line); /* as in sw_log() */
 	if (!to_journal() ||
 	    sd_journal_send("MESSAGE=%s", line, "PRIORITY=%i", priority, "MESSAGE_ID=%s",

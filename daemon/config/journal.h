@@ -4,6 +4,7 @@
 
 #include <snapwalk/error.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -20,6 +21,7 @@ struct sw_log_capture {
 	const char *comm, *id, *reason; /* id NULL: it failed */
 	int64_t stopped_us, n_threads;
 	const char *error; /* NULL: it did not fail */
+	bool is_stored;    /* who asked for the dump has it in any case */
 };
 void sw_log_captured(const struct sw_log_capture *capture);
 

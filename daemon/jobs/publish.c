@@ -98,14 +98,15 @@ static void tell(struct sw_publisher *publisher, const struct sw_origin *origin,
 void sw_publish_dump(struct sw_publisher *publisher, struct sw_dump *dump,
 		     const struct sw_origin *origin, bool store, bool quiet, const char *reason)
 {
-	const struct sw_log_capture entry = {.pid = dump->pid,
-					     .comm = dump->comm,
-					     .id = dump->id,
-					     .reason = reason,
-					     .stopped_us = dump->stopped_us,
-					     .n_threads = dump->n_threads};
+	struct sw_log_capture entry = {.pid = dump->pid,
+				       .comm = dump->comm,
+				       .id = dump->id,
+				       .reason = reason,
+				       .stopped_us = dump->stopped_us,
+				       .n_threads = dump->n_threads};
 	if (store)
 		(void) sw_publish_store(publisher, dump, origin); /* reported there */
+	entry.is_stored = dump->stored;
 	if (!origin->sampled)
 		run_command(publisher, dump, origin, reason);
 	tell(publisher, origin, dump, NULL);

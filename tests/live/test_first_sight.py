@@ -71,7 +71,7 @@ def test_pages(tap):
 
 
 def test_empty_list(tap):
-    with Daemon() as daemon, Target("threads", "2") as target:
+    with Daemon() as daemon, Target("threads", "2") as target, Target("threads", "2") as other:
         def listed(*words):
             result = snapwalk("list", "--socket", daemon.socket_path, *words)
             return result.returncode, result.stdout, result.stderr
@@ -81,7 +81,11 @@ def test_empty_list(tap):
         tap.equal(listed(), (0, "", f"snapwalk: there is no dump that you may see{where}"),
                   "an empty list says so, and where dumps are kept")
         tap.equal(listed("--json"), (0, "", ""), "JSON: no lines")
-        daemon.call("Capture", target={"pid": target.pid})
+        daemon.call("Capture", target={"pid": other.pid}, options={"store": False})
+        tap.equal(listed()[:2], (0, ""), "a dump that is not kept is not listed")
+        kept = daemon.call("Capture", target={"pid": target.pid})["dump"]["id"]
+        said = re.findall(r"captured \d+ \(threads\): .* dump (\S+?)(, not kept)?$", daemon.log(), re.M)
+        tap.equal([(id == kept, word) for id, word in said], [(False, ", not kept"), (True, "")], "the log says which dump is kept")
         status, out, err = listed()
         tap.equal((status, len(out.splitlines()), err), (0, 2, ""), "a single dump: a header, a line")
         tap.equal(listed("--comm", "nobody"),
