@@ -40,6 +40,14 @@ const say = (text) => said.push(text);
 const shown = (query) => [...document.querySelectorAll(query)].filter((e) => e.offsetParent !== null);
 say("boxes " + document.querySelectorAll("#graph rect").length);
 say("dead " + document.querySelectorAll("#graph g.dead").length + " " + document.querySelectorAll("#graph path.dead").length);
+/* Where an arrow ends is a side of the box of whom is waited for: of another one than where it begins. */
+const at_end = (path) => { const p = path.getPointAtLength(path.getTotalLength()), q = path.getPointAtLength(0);
+	const over = (b, o) => o.x >= b.x - 1 && o.x <= b.x + b.width + 1 && o.y >= b.y - 1 && o.y <= b.y + b.height + 1;
+	return [...document.querySelectorAll("#graph g")].filter((g) => over(g.getBBox(), p) && !over(g.getBBox(), q))
+		.map((g) => g.querySelector("title").textContent.split(" ")[0]); };
+const arrows = [...document.querySelectorAll("#graph svg > path")];
+say("arrows " + arrows.filter((a) => document.querySelector(a.getAttribute("marker-end").slice(4, -1))).length + " "
+	+ arrows.map((a) => at_end(a).join("+").replace(/^Thread-\\d/, "T")).sort().join(" "));
 say("stacks " + shown("#stacks details").length + " rows " + shown("#threads tr").length);
 say("verdict " + document.querySelectorAll("#verdict .bad").length);
 const before = shown("#stacks li").length;
@@ -87,7 +95,7 @@ def main():
         with open(path, encoding="utf-8") as file:
             page = file.read()
         said = seen(path, page)
-        tap.equal(said, {"boxes": "4", "dead": "2 2", "stacks": "4 rows 5", "verdict": "1", "runtime": "true",
+        tap.equal(said, {"boxes": "4", "dead": "2 2", "arrows": "4 T T T T", "stacks": "4 rows 5", "verdict": "1", "runtime": "true",
                          "hidden": "true 0 0 found", "search": "1 2 3 found", "wide": "false", "network": "0"},
                   "what the page shows")
         tids = ",".join(map(str, range(5000000, 5300000)))
