@@ -53,7 +53,7 @@ static const struct sw_command *part_end(const char *text, const struct sw_comma
 }
 
 /*
- * What an option does with one command. Its text is "for most; top: for top; hook: for hook": the first part is for those
+ * The words that say what an option does with one command. Its text is "for most; top: for top; hook: for hook": the first part is for those
  * commands that have none of their own.
  */
 static const char *part_of(const char *text, const struct sw_command *commands,

@@ -8,8 +8,8 @@
 
 /* Blocks the signals that say to stop, SIGINT and SIGTERM. wanted is false: none says so. */
 void sw_wait_signals(sigset_t *ret, bool wanted);
-/* Until sw_wait_signals() one of these signals that is not ignored ends the process at once, which complains before: sw_complain(). Children that are
- * made meanwhile do not complain. */
+/* Lets one of these signals, if it is not ignored, end the process at once until sw_wait_signals(): it complains before,
+ * by sw_complain(). Children that are made meanwhile do not complain. */
 void sw_wait_say(const char *about, const char *message);
 /* Waits until a time of sw_clock_ns(). True: one of these signals, which are blocked, has come and says to stop. */
 bool sw_wait_until(const sigset_t *signals, int64_t when_ns);

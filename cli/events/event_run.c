@@ -156,7 +156,7 @@ static int events_begin(struct sw_event_run *run, const struct sw_event_options 
 	return 0;
 }
 
-/* What is done before events begin: it may take seconds, and has nothing to tell when a signal ends it. */
+/* Prepares the run before events begin: it may take seconds, and has nothing to tell when a signal ends it. */
 static int prepare(struct sw_event_run *run, const struct sw_event_options *wanted,
 		   int (*before)(struct sw_event_run *run))
 {

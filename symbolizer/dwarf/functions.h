@@ -23,7 +23,7 @@ struct sw_dwarf_functions {
 	} * all; /* owned, by start; NULL: there is no table */
 };
 
-/* Those of all units of a file. Begins as zeros. */
+/* The tables of all units of a file. Begins as zeros. */
 struct sw_dwarf_function_units {
 	struct sw_map64 by_unit;         /* offset of the unit's DIE -> index + 1 */
 	struct sw_dwarf_functions **all; /* owned, and what they lead to */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: tools 20s
-"""What make installs for a build: only what is missing, also while another program has apt's locks.
+"""Packages that make installs for a build: only those that are missing, also while another program has apt's locks.
 
 dpkg-query, apt-get, id and sleep are stand-ins, which write down how they are called.
 """

@@ -75,7 +75,7 @@ double sw_memory_budget_spent(const struct sw_memory_budget *b, const struct sw_
 	return breakpoints_ns(b, calls) + (double) calls->ns;
 }
 
-/* What calls that were counted cost if they are followed. The probes that counted are no part of what the process does by
+/* The CPU time that calls which were counted take if they are followed. The probes that counted are no part of what the process does by
  * itself. */
 static void predict(struct sw_memory_budget *b)
 {
@@ -124,7 +124,7 @@ static int first_look(const struct sw_subject *subject, const struct sw_function
 		return r;
 	uint64_t n = b->calls.n_handing + b->calls.n_handing_stepped;
 	predict(b);
-	/* What is handed out is taken back as often. */
+	/* Blocks are taken back as often as they are handed out. */
 	double taking = b->cost.taking + (is_taking_stepped(f) ? b->cost.stepped_more : 0);
 	b->predicted_cpus += (double) n * taking / (double) b->counted_ns;
 	if (!sw_memory_budget_allows(b, b->predicted_cpus / FIRST_FACTOR, b->cpus))
