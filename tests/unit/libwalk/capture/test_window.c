@@ -448,14 +448,16 @@ TEST(test_rest_beside_hooks)
 	struct sw_hook hook = {.name = "hook", .in_window = copy_one, .found = &found};
 	f->space->hooks[f->space->n_hooks++] = hook;
 	memory[0] = 0xa5;
-	for (size_t i = 0; i < TEAM; i++)
+	for (size_t i = 0; i < TEAM; i++) {
+		f->records[0][i].regs[RSP] += 0x2000; /* it has more of a stack in the next one */
 		f->records[1][i].n_voluntary++;
+	}
 	run(f);
 	assert_taken(f, "nnn");
 	assert_int_equal(f->snap->n_ranges, 1);
 	f->window->whole = false;
 	for (size_t i = 0; i < TEAM; i++)
-		f->records[0][i].n_voluntary++;
+		f->records[0][i] = f->records[1][i];
 	run(f);
 	assert_taken(f, "ttt");
 	assert_int_equal(f->snap->n_ranges, 1);

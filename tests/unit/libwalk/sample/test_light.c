@@ -228,7 +228,7 @@ TEST(test_other_program)
 	end();
 	start(look_other_program);
 	sample();
-	assert_captured("-ii");
+	assert_captured("iii");
 	assert_int_equal(fake_process.n_looks,
 			 TEAM + TEAM); /* of the first window nothing counts */
 	end();
