@@ -2,6 +2,7 @@
 /* Records of perf events in rings of memory: whole, wrapped, and such as no kernel writes. */
 #include "events/rings.h"
 #include "arch/perf_regs.h"
+#include "arch/user_regs.h"
 #include "test.h"
 
 #include <stddef.h>
@@ -141,6 +142,11 @@ TEST(test_sample)
 	append(f, &f->ring, sample, SAMPLE);
 	assert_int_equal(sw_events_rings_next(&f->rings, &got), SW_EVENTS_SAMPLE);
 	assert_int_equal(got.stack_bytes, STACK_BYTES);
+	assert_int_equal(got.regs.cs, 0);
+	put64(sample, ABI, PERF_SAMPLE_REGS_ABI_32);
+	append(f, &f->ring, sample, SAMPLE);
+	assert_int_equal(sw_events_rings_next(&f->rings, &got), SW_EVENTS_SAMPLE);
+	assert_int_equal(got.regs.cs, SW_ARCH_USER32_CS);
 	end(f);
 }
 
@@ -323,6 +329,14 @@ TEST(test_names)
 	assert_int_equal(sw_events_rings_next(&f->rings, &got), SW_EVENTS_NAME);
 	assert_int_equal(got.tid, 12);
 	assert_int_equal(got.named_as, 11);
+	/* A process that begins, and a thread whose maker is of another namespace. */
+	put32(begins, HEADER, 8);
+	put32(begins, HEADER + 4, 7);
+	append(f, &f->ring, begins, sizeof(begins));
+	put32(begins, HEADER + 4, 8);
+	put32(begins, HEADER + 12, UINT32_MAX);
+	append(f, &f->ring, begins, sizeof(begins));
+	assert_none(f);
 	/* Longer than any, without an end. */
 	uint8_t large[HEADER + 8 + SW_COMM_MAX + 8];
 	memset(large, 'x', sizeof(large));
@@ -360,9 +374,12 @@ TEST(test_processes)
 	append(f, &f->ring, record, sizeof(record));
 	header_make(record, PERF_RECORD_COMM, 0, sizeof(record));
 	append(f, &f->ring, record, sizeof(record));
-	header_make(record, PERF_RECORD_FORK, 0, sizeof(record));
-	append(f, &f->ring, record, sizeof(record));
 	/* pid, ppid, tid, ptid */
+	header_make(record, PERF_RECORD_FORK, 0, sizeof(record));
+	put32(record, HEADER + 4, 7);
+	put32(record, HEADER + 12, 7);
+	append(f, &f->ring, record, sizeof(record));
+	put32(record, HEADER + 4, 11);
 	put32(record, HEADER + 8, 11);
 	header_make(record, PERF_RECORD_EXIT, 0, sizeof(record));
 	append(f, &f->ring, record, sizeof(record));
