@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A webhook's payload: an alert that is taken can be passed on. */
+#include "fuzz.h"
+
 #include <snapwalk/alerts.h>
-
-#include <stdint.h>
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void fuzz_alerts(const char *text, size_t size)
 {

@@ -4,6 +4,7 @@
  * right, in parts: u16 offset / 4 | u8 length | bytes. Then functions are named, and return addresses are
  * looked for from both of them, on the process's stack and from a C function's place.
  */
+#include "fuzz.h"
 #include "beam_world.h"
 #include "lay_over.h"
 
@@ -11,8 +12,6 @@
 #include "runtimes/beam/names.h"
 
 enum { READS_MAX = 200000 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -4,6 +4,7 @@
  * machine that is right, in parts: u16 offset / 4 | u8 length | bytes. Then all of them are copied as in the
  * window, listed and shown, and their frames named.
  */
+#include "fuzz.h"
 #include "beam_world.h"
 #include "lay_over.h"
 
@@ -17,8 +18,6 @@ enum {
 	SHOWN_MAX = 64,
 	FRAMES_MAX = 512,
 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct beam_world world;
 static size_t copies;
@@ -41,7 +40,6 @@ static bool frame_name(struct sw_frame_sink *sink, uint64_t address_avma, uint64
 
 static bool copy(struct sw_capture *c, uint64_t avma, size_t bytes, const uint8_t **ret_data)
 {
-	(void) c;
 	copies++;
 	if (avma < BEAM_WORLD || bytes > BEAM_WORLD_BYTES ||
 	    avma - BEAM_WORLD > BEAM_WORLD_BYTES - bytes)
@@ -64,7 +62,6 @@ static void copy_many(struct sw_capture *c, struct sw_capture_read *reads, size_
 
 static void read_many(struct sw_capture *c, struct sw_capture_read *reads, size_t n)
 {
-	(void) c;
 	for (size_t i = 0; i < n; i++)
 		reads[i].ok = sw_memory_read(world.beam.memory, reads[i].avma, reads[i].buffer,
 					     reads[i].bytes);
@@ -72,7 +69,6 @@ static void read_many(struct sw_capture *c, struct sw_capture_read *reads, size_
 
 static bool is_late(struct sw_capture *c)
 {
-	(void) c;
 	return false;
 }
 

@@ -3,12 +3,12 @@
  * An ELF file whose bytes are the input is mapped, and threads stopped at addresses all over it are
  * walked with a hostile stack: everything from ELF headers to expressions is the input's.
  */
+#include "fuzz.h"
 #include "arch/arch.h"
 #include "cfi/function.h"
 #include "snapshot/snapshot.h"
 #include "walk/walker.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -18,8 +18,6 @@ enum {
 	STARTS = 12, /* threads in one walk */
 	INPUT_MAX = 1 << 17,
 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* A stack full of plausible return addresses and frame pointers. */
 static void stack_fill(uint64_t *words, const uint8_t *data, size_t size)

@@ -8,13 +8,13 @@
  *	D	debug information of the JIT compiler, in both ways of writing; u16 bytes of code and u16 bytes
  *		of IL come before it
  */
+#include "fuzz.h"
 #include "runtimes/clr/published/debug_info.h"
 #include "runtimes/clr/metadata/pdb.h"
 #include "cleanup.h"
 #include "fake.h"
 #include "runtimes/clr/metadata/debug_directory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -22,8 +22,6 @@ enum {
 	METHODS = 8,
 	READS_MAX = 4096, /* of the target, for one question */
 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void lines(const uint8_t *bytes, size_t n, const uint8_t *id)
 {

@@ -3,6 +3,7 @@
  * Metadata and PE images of .NET assemblies that anybody wrote: every type, method and signature of
  * the first rows is named. The input is metadata, or an image, which begins with "MZ" or zeros.
  */
+#include "fuzz.h"
 #include "runtimes/clr/metadata/image.h"
 #include "fake.h"
 #include "runtimes/clr/metadata/names.h"
@@ -15,8 +16,6 @@ enum {
 	READS_MAX = 600000, /* for one name: 128 types, each with a generic parameter to look for */
 	TEXT_MAX = 256 * 1024,
 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void ended(struct fake_memory *fake, struct sw_text *text)
 {

@@ -4,6 +4,7 @@
  * right, in parts: u16 offset / 8 | u8 length | bytes. Then methods of all kinds are named. The same
  * input as the table of instances of a ReadyToRun image: then its functions are named.
  */
+#include "fuzz.h"
 #include "clr_named.h"
 #include "clr_r2r_make.h"
 
@@ -13,8 +14,6 @@
 #include <string.h>
 
 enum { READS_MAX = 600000 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void lay_over(struct clr_named *w, const uint8_t *data, size_t size)
 {

@@ -4,18 +4,16 @@
  * u16 offset / 8 | u8 length | bytes. Then all boxes are asked who awaits them, and what can be reached is followed.
  * The same is laid over the metadata of a library that has sockets, whose classes are looked for.
  */
+#include "fuzz.h"
 #include "clr_make.h"
 #include "clr_objects.h"
 
 #include "bytes.h"
 #include "runtimes/clr/objects/find_classes.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { READS_MAX = 3000000, METADATA = 0x20000 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void lay_over(uint8_t *over, size_t over_bytes, const uint8_t *data, size_t size)
 {
@@ -35,7 +33,6 @@ static void lay_over(uint8_t *over, size_t over_bytes, const uint8_t *data, size
 
 static bool metadata_open(void *arg, uint64_t module_avma, struct sw_clr_metadata *ret)
 {
-	(void) module_avma;
 	return sw_clr_metadata_open(fake_memory(arg), METADATA, CLR_MAKE_BYTES, ret);
 }
 

@@ -4,6 +4,7 @@
  * over a small world that is right, in parts: u16 offset / 16 | u8 length | bytes. Then addresses all
  * over it are looked up, with both nibble maps, described by the runtime or not.
  */
+#include "fuzz.h"
 #include "clr_world.h"
 
 #include "bytes.h"
@@ -12,8 +13,6 @@
 #include <string.h>
 
 enum { READS_MAX = 300000 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void world_make(struct clr_world *w, unsigned version)
 {

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A configuration file: every key has a value afterwards, and each problem is told with its line. */
+#include "fuzz.h"
 #include "config/settings.h"
 #include "cleanup.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static char path[64];
-
-static void check(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void said(void *arg, const char *message)
 {
@@ -25,7 +18,6 @@ static void said(void *arg, const char *message)
 
 static void named(void *arg, const char *name)
 {
-	(void) arg;
 	check(name[0] != '\0');
 }
 

@@ -3,13 +3,11 @@
  * The copier's side of the memory that it shares with the reader: what a hostile reader may write there. The first byte
  * says how many turns there are; the rest is, again and again, the number of ranges and the ranges.
  */
+#include "fuzz.h"
 #include "copier/serve.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct sw_copier copier;
 static size_t read_bytes;
@@ -37,7 +35,6 @@ static void read_some(void *arg, struct sw_copier_read *reads, size_t n)
 
 static bool keep(void *arg, uint64_t avma, const uint8_t *data, size_t bytes)
 {
-	(void) arg;
 	if ((avma >> 12) % 3 == 0 || data + bytes > copier.channel->pool + read_bytes)
 		abort();
 	return avma % 64 != 63;

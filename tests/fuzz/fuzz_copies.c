@@ -4,15 +4,13 @@
  * which a recipe is written, whose result the check has to agree with; and for a recipe itself. Recipes are executed on
  * memory of the same bytes.
  */
+#include "fuzz.h"
 #include "copies/execute.h"
 #include "copies/record.h"
 #include "copies/recipe.h"
 #include "copies/ring.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint64_t sum;
 

@@ -5,6 +5,7 @@
  * paired with native ones all over the stack, and named; then its tasks are
  * looked at, and in which with statements it is. The rest is also taken for a table of lines.
  */
+#include "fuzz.h"
 #include "cpython_world.h"
 #include "lay_over.h"
 
@@ -16,8 +17,6 @@
 #include "runtimes/cpython/names.h"
 
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct names {
 	struct sw_frame_sink sink;

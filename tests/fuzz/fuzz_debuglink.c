@@ -4,6 +4,7 @@
  * build-id, 4: that of the file is another) | u8 n | n bytes of the section | bytes to lay over the
  * debug file, which lies beside the program under one name. Nothing but that file is ever found.
  */
+#include "fuzz.h"
 #include "cleanup.h"
 #include "debugfile.h"
 #include "elf_make.h"
@@ -17,18 +18,10 @@
 
 enum { TEXT = 0x1000, CHECKSUM = 1, BUILD_ID = 2, OTHER_ID = 4 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static const char secret[] = "\177ELF: not to be found";
 static char directory[32], program[96], debug[96], outside[64];
 static struct elf_make main_file, debug_file;
 static uint8_t changed[ELF_MAKE_BYTES];
-
-static void check(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void write_file(const char *path, const void *bytes, size_t size)
 {

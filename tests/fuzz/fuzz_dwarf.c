@@ -4,6 +4,7 @@
  * corpus, what follows is laid over its sections: u8 section | u8 n | n bytes for lay_over(). The rest of
  * the file stays right, so that what is read is what was changed.
  */
+#include "fuzz.h"
 #include "cleanup.h"
 #include "elf_file.h"
 #include "lay_over.h"
@@ -14,8 +15,6 @@
 #include <sys/stat.h>
 
 enum { FILE_MAX = 1 << 16 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const files[] = {"dwarf3", "dwarf4", "dwarf5", "clang", "split4", "split5"};
 static const char *const sections[] = {

@@ -4,6 +4,7 @@
  * demangling. The addresses asked for are those of the file's own symbols. And the walk's own look
  * at exported symbols, for the first name that the file has.
  */
+#include "fuzz.h"
 #include "cleanup.h"
 #include "elf_file.h"
 #include "formats/elf_symbol.h"
@@ -24,8 +25,6 @@ static void exported_find(struct sw_bytes image)
 	    sw_elf_loaded(&elf, symbol.svma, &bytes))
 		assert(bytes.size > 0 && bytes.size <= image.size);
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

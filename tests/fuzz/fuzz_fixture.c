@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Fixtures: reading and walking. The input is the text up to its first NUL; the rest is both the
  * memory and the only module file, named "m". */
+#include "fuzz.h"
+
 #include <snapwalk/walk.h>
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The directory is one for all inputs, in memory where that is possible; files are written over. */
 static char directory[] = "/dev/shm/fuzz_fixture.XXXXXX";

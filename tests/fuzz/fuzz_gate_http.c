@@ -1,24 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Bytes on a connection to the gate: there is an answer of HTTP, or none. */
+#include "fuzz.h"
 #include "gate/http.h"
 #include "cleanup.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static struct sw_gate gate;
 static struct MHD_Daemon *http;
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-static void check(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void stop(void)
 {

@@ -5,15 +5,12 @@
  * stacks of the process. Then its thread is walked and named, from each of the runtime's functions, and all
  * goroutines.
  */
+#include "fuzz.h"
 #include "go_world.h"
 #include "arch/arch.h"
 #include "bytes.h"
 
-#include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void lay_over(struct go_world *w, const uint8_t *data, size_t size)
 {

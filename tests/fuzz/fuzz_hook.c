@@ -4,6 +4,7 @@
  * (1 --soft, 2 --states, 4 a target is named), then texts that end with a NUL: --states, six words,
  * eight NAME=VALUE of the environment; the rest is standard input.
  */
+#include "fuzz.h"
 #include "hook/kinds.h"
 #include "cleanup.h"
 
@@ -11,15 +12,7 @@
 
 enum { WORDS = 6, VARIABLES = 8, SOFT = 1, STATES = 2, TARGET = 4 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static const char *variables[VARIABLES];
-
-static void check(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static const char *variable(const char *name)
 {

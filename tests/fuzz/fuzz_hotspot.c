@@ -4,6 +4,7 @@
  * parts: u16 offset / 4 | u8 length | bytes. Its threads are in an array, or each leads to the next. Then they
  * and locks are asked for, and addresses all over its code cache are looked up, named, explained and stepped out of.
  */
+#include "fuzz.h"
 #include "hotspot_world.h"
 #include "lay_over.h"
 
@@ -18,8 +19,6 @@
 #include <string.h>
 
 enum { READS_MAX = 300000 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void look_at(struct hotspot_world *w, uint64_t pc)
 {

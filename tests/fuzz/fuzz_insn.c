@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Any bytes as instructions: decoded within them. Following them is part of fuzz_cfi. */
+#include "fuzz.h"
 #include "arch/insn.h"
 #include "arch/written.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,22 +3,13 @@
  * Registries of function tables. The input is the target's memory from BASE on, with the registry at
  * its start: once as a copy and once as a running process, in which every read also changes a byte.
  */
+#include "fuzz.h"
 #include "jit/ftable/source.h"
 #include "fake.h"
 #include "jit/ftable/read.h"
 #include "jit/common/source.h"
 
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 enum { BASE = 0x10000, LOOKED_AT = 16 };
-
-static void check(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 struct input {
 	uint8_t *data; /* owned */

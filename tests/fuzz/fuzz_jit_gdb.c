@@ -3,14 +3,13 @@
  * A symfile whose bytes are the input is published by a list at the input's end, and threads are
  * stopped in the code that it says it describes.
  */
+#include "fuzz.h"
 #include "jit_process.h"
 #include "jit/gdb/symfile.h"
 
 #include <string.h>
 
 enum { LIST_BYTES = 128, INPUT_MAX = 1 << 16 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint64_t list_word(const struct jit_process *p, size_t index)
 {

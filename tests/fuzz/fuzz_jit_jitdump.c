@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Jitdump files: names, lines and call frame information of every function. */
+#include "fuzz.h"
 #include "cfi/fde.h"
 #include "jit/perf/jitdump.h"
 #include "jit/perf/jitdump_parse.h"
 
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 enum { LOOKED_AT = 64 };
-
-static void check(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void look(const struct sw_jitdump *dump, const struct sw_jit_range *range)
 {

@@ -3,14 +3,12 @@
  * Memory whose bytes are the input: a list of libgcc begins there, or a tree, as the last byte says.
  * Threads are stopped where the input's first words say.
  */
+#include "fuzz.h"
 #include "jit_process.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 enum { INPUT_MAX = 1 << 16, WORDS = 16 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

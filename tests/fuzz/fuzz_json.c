@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Check, scan and tree take the same, and what they take is where it should be. */
+#include "fuzz.h"
 #include "json.h"
 
 #include <snapwalk/error.h>
 
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 /* Spans, numbers of children, names and strings are consistent. */
 static void check_value(const struct sw_json_tree *tree, const struct sw_json *value)

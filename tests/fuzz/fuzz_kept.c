@@ -1,25 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The memory that the worker of a series has left to the next one: that worker may have been taken
  * over. */
+#include "fuzz.h"
 #include "cleanup.h"
 #include "entries.h"
 #include "kept.h"
 #include "snapshot/module.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 enum { WRITTEN_MAX = 1 << 16, IDENTITY_BYTES = 40 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static size_t length(const char *text)
 {

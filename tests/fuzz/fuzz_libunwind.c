@@ -3,9 +3,8 @@
  * The second opinion over tables that anybody wrote: libunwind itself is not hardened, so that what
  * we let through to it matters. The input is a core file; it is walked by libunwind alone.
  */
+#include "fuzz.h"
 #include "walk_core.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,6 +3,7 @@
  * .gnu_debugdata: an ELF file in an xz stream. Input is laid over the file before it is compressed, or, if
  * the first byte is odd, over the stream: a checksum keeps most such changes out.
  */
+#include "fuzz.h"
 #include "cleanup.h"
 #include "elf_make.h"
 #include "lay_over.h"
@@ -12,8 +13,6 @@
 #include <string.h>
 
 enum { TEXT = 0x1000, FUNCTIONS = 8, FUNCTION_BYTES = 0x40 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct elf_make inner, outer;
 static uint8_t changed[ELF_MAKE_BYTES], packed[ELF_MAKE_BYTES];

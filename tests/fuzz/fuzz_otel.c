@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The context of a process, whose bytes anybody wrote. */
+#include "fuzz.h"
 #include "runtimes/otel/process.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void expect(bool right)
 {

@@ -3,6 +3,7 @@
  * The symbolizer over a PE file: COFF symbols, exports, extents of functions, DWARF. The addresses
  * asked for are those that the file's own tables name.
  */
+#include "fuzz.h"
 #include "cleanup.h"
 #include "pe_file.h"
 #include "symbolize_file.h"
@@ -34,8 +35,6 @@ static size_t addresses_pick(struct sw_bytes image, struct sw_frame *frames)
 		frame_add(frames, &n, 0x1000 + (uint64_t) rva);
 	return n;
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -10,13 +10,13 @@
  * It is found, its modules are identified, threads all over it are walked and addresses explained;
  * what was found must be in order. Then the input is parsed as a file.
  */
+#include "fuzz.h"
 #include "arch/arch.h"
 #include "formats/pe_image.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/places.h"
 #include "snapshot/module.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -30,14 +30,6 @@ enum {
 	MAPS = 3,
 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool condition)
-{
-	if (!condition)
-		abort();
-}
-
 static bool input_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
 	const struct sw_bytes *input = arg;
@@ -46,10 +38,6 @@ static bool input_read(void *arg, uint64_t avma, void *buffer, size_t length)
 
 static int no_file(void *arg, const struct sw_map *map, const char *path, bool *ret_deleted)
 {
-	(void) arg;
-	(void) map;
-	(void) path;
-	(void) ret_deleted;
 	return -1;
 }
 

@@ -10,11 +10,11 @@
  * Steps are made at the function's first and last instructions and in its middle, as exact
  * addresses and as return addresses; a step by a kept rule must be the same.
  */
+#include "fuzz.h"
 #include "arch/arch.h"
 #include "pe/info.h"
 #include "pe/rule.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -25,8 +25,6 @@ enum {
 	STARTS = 48, /* instructions that are looked at from each end */
 	TEXT_MAX = 1 << 20,
 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct input {
 	const uint8_t *image;

@@ -6,6 +6,7 @@
  * more, of a generator that is about to be resumed, and as those of a copy at an event. The words
  * of a file on itself are scanned, too.
  */
+#include "fuzz.h"
 #include "php_world.h"
 #include "lay_over.h"
 
@@ -55,8 +56,6 @@ static void calls_of_copy(struct php_world *w, struct php_sink *sink, struct sw_
 	sw_php_copied_deinit(&w->php.copied);
 	w->php.copied = (struct sw_php_copied){0};
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Texts of /proc: maps, stat, status, cgroup. Programs choose the names in them. */
+#include "fuzz.h"
 #include "process/proc.h"
 #include "snapshot/snapshot.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void fuzz_maps(const char *text, size_t size)
 {

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* An old profile, as --diff reads it: what is taken is written in every format, and read back the same. */
+#include "fuzz.h"
+
 #include <snapwalk/profile.h>
 
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static char *write_as(const struct sw_profile *p, enum sw_profile_format format,
 		      const struct sw_profile *old, size_t *ret_size)

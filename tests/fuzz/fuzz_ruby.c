@@ -4,6 +4,7 @@
  * offset / 4 | u8 length | bytes. Then the frames on three of rb_vm_exec() are asked for and
  * named, and again as those of a copy at an event. Code that is recognised is looked for in it, too.
  */
+#include "fuzz.h"
 #include "ruby_world.h"
 #include "lay_over.h"
 
@@ -29,8 +30,6 @@ static void frames_of_copy(struct ruby_world *w, struct ruby_sink *sink, struct 
 	sw_ruby_copied_deinit(&w->ruby.copied);
 	w->ruby.copied = (struct sw_ruby_copied){0};
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

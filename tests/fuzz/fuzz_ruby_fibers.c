@@ -4,6 +4,7 @@
  * is right, the rest over its fiber, both in parts: u16 offset / 4 | u8 length | bytes. Then all fibers are listed
  * and shown, their frames named, and the end of the stack of the one that a thread runs is looked for.
  */
+#include "fuzz.h"
 #include "arch/arch.h"
 #include "bytes.h"
 #include "lay_over.h"
@@ -20,8 +21,6 @@ enum {
 	BIAS = 0x40000000,
 	CODE = BIAS + IMAGE_CODE,
 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct ruby_fiber_world world;
 

@@ -3,6 +3,7 @@
  * A rules file and an alert's labels: lines "name=value" behind a line of two dashes. Whatever the
  * labels are, a target has the shape of its kind.
  */
+#include "fuzz.h"
 #include "rules/match.h"
 #include "rules/parse.h"
 #include "cleanup.h"
@@ -16,17 +17,8 @@ struct labels {
 	size_t n;
 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool condition)
-{
-	if (!condition)
-		abort();
-}
-
 static void said(void *arg, const char *message)
 {
-	(void) arg;
 	check(strncmp(message, "fuzz.conf:", 10) == 0);
 }
 

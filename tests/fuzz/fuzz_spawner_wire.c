@@ -5,6 +5,7 @@
  * Answers: u8 how many descriptors come along | u8 1: not as long as it should be | u8 n | n bytes to
  * lay over it. No descriptor stays open.
  */
+#include "fuzz.h"
 #include "worker/spawner.h"
 #include "worker/wire.h"
 #include "bytes.h"
@@ -17,14 +18,6 @@
 #include <sys/socket.h>
 
 enum { ANSWERS_MAX = 8 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static int lowest_free_fd(void)
 {

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Files in the daemon's state directory: who can write there may write anything. */
+#include "fuzz.h"
 #include "store/file.h"
 #include "cleanup.h"
 
 #include <string.h>
 
 enum { DUMP_MAX = 1 << 16 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 /* A file that was understood can be written and is then understood as the same. */
 static void again(const struct sw_store_head *head, const char *json, size_t size)

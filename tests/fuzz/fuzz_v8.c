@@ -4,6 +4,7 @@
  * objects all over it are read as functions, strings, scripts, code, bytecode and microtasks, who awaits them is asked,
  * and the bytes are followed as instructions.
  */
+#include "fuzz.h"
 #include "cleanup.h"
 #include "fake.h"
 #include "runtimes/v8/awaits.h"
@@ -15,8 +16,6 @@
 #include <string.h>
 
 enum { HEAP = 0x100000, HEAP_BYTES = 0x3000, READS_MAX = 3000000 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define AWAITS                                                                      \
 	{                                                                           \
@@ -90,13 +89,10 @@ static const struct sw_v8_layout layouts[] = {
 
 static void ignore(void *arg, uint64_t object)
 {
-	(void) arg;
-	(void) object;
 }
 
 static bool never(void *arg)
 {
-	(void) arg;
 	return false;
 }
 

@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The bytes of a socket, cut into messages, as calls and as answers; and a dump, which may also be
  * a file of anybody's. */
+#include "fuzz.h"
 #include "json.h"
 #include "varlink_reply.h"
 
 #include <snapwalk/protocol.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MESSAGE_MAX = 64 * 1024 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 /* Parameters that were taken can be sent, and are the same on the other side. */
 static void fuzz_parameters(struct json_object *parameters)

@@ -9,11 +9,11 @@
  *
  * over the process of tests/unit/wine_case.h, which has a page of code made by the program, too.
  */
+#include "fuzz.h"
 #include "unwind/unwinder.h"
 #include "wine_case.h"
 #include "runtimes/wine/frames.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -24,8 +24,6 @@ enum {
 	JIT = 0x60000000,     /* code, tables, unwind information */
 	ENTRIES = 0x61000000, /* of the list of tables */
 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint64_t u64(const uint8_t *data)
 {

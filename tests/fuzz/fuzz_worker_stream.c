@@ -5,6 +5,7 @@
  * spawner is the one below; the event loop is the real one. Each waiting call is answered once, and
  * nothing stays behind.
  */
+#include "fuzz.h"
 #include "jobs/job.h"
 #include "jobs/state.h"
 #include "worker/wire.h"
@@ -18,17 +19,9 @@
 
 enum { PARTS_MAX = 64, LOOPS_MAX = 1000 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static int stream, gone; /* the worker's */
 static size_t n_done;
 static bool wants_profile;
-
-static void check(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 /* ---- instead of the daemon's ------------------------------------------------------------------ */
 
@@ -37,11 +30,6 @@ int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request 
 		     struct sw_error *err)
 {
 	int ends[2];
-	(void) spawner;
-	(void) request;
-	(void) target_pidfd;
-	(void) names_fd;
-	(void) err;
 	check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
 	gone = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	stream = ends[1];
@@ -53,28 +41,21 @@ int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request 
 int sw_spawner_configure(struct sw_spawner *spawner, const struct sw_config *config,
 			 struct sw_error *err)
 {
-	(void) spawner;
-	(void) config;
-	(void) err;
 	return 0;
 }
 
 void sw_log(int priority, const char *fmt, ...)
 {
-	(void) priority;
-	(void) fmt;
 }
 
 void sw_log_captured(const struct sw_log_capture *capture)
 {
-	(void) capture;
 }
 
 /* ---- one capture ------------------------------------------------------------------------------ */
 
 static void on_done(struct sw_waiter *waiter, const struct sw_outcome *outcome)
 {
-	(void) waiter;
 	n_done++;
 	check(outcome->dump != NULL || outcome->refusal->name != NULL);
 	check(outcome->dump == NULL || outcome->dump->id[0] != '\0');

@@ -40,7 +40,6 @@ static volatile sig_atomic_t children_heard;
 
 static void child_heard(int signo)
 {
-	(void) signo;
 	children_heard++;
 }
 

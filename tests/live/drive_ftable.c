@@ -146,10 +146,6 @@ static bool process_read(void *arg, uint64_t avma, void *buffer, size_t length)
 
 static bool nothing_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
-	(void) arg;
-	(void) avma;
-	(void) buffer;
-	(void) length;
 	return false;
 }
 

@@ -64,7 +64,6 @@ static void tally_add(struct driver *d, const char *line)
 
 static void tally_print(const void *node, VISIT visit, int depth)
 {
-	(void) depth;
 	const struct tally *tally = *(const struct tally *const *) node;
 	if (visit == postorder || visit == leaf) {
 		const char *rest = strchr(tally->line, ' ');

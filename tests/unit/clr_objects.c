@@ -65,7 +65,6 @@ static void pooled_make(struct clr_objects *w)
 
 static bool go_on(void *arg)
 {
-	(void) arg;
 	return true;
 }
 

@@ -62,7 +62,6 @@ static int refuse(int error)
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 {
-	(void) clock;
 	fake_kernel.now_ns += FAKE_TICK_NS;
 	*t = (struct timespec){.tv_sec = 1000 + fake_kernel.now_ns / 1000000000,
 			       .tv_nsec = fake_kernel.now_ns % 1000000000};
@@ -72,8 +71,6 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 int __wrap_setitimer(int which, const struct itimerval *t, struct itimerval *old)
 {
 	int64_t ns = (int64_t) t->it_value.tv_sec * 1000000000 + t->it_value.tv_usec * 1000;
-	(void) which;
-	(void) old;
 	fake_kernel.alarm_ns = ns > 0 ? fake_kernel.now_ns + ns : 0;
 	return 0;
 }
@@ -278,7 +275,6 @@ ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *local, unsigned l
 				unsigned long flags)
 {
 	size_t total = 0;
-	(void) flags;
 	if (n_remote > 0)
 		note('c');
 	fake_kernel.now_ns += fake_kernel.copy_ns;

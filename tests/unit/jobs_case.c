@@ -12,9 +12,6 @@
 int sw_spawner_configure(struct sw_spawner *spawner, const struct sw_config *config,
 			 struct sw_error *err)
 {
-	(void) spawner;
-	(void) config;
-	(void) err;
 	return 0;
 }
 

@@ -22,7 +22,6 @@
 
 __attribute__((noinline)) static void *wait_for_ever(void *arg)
 {
-	(void) arg;
 	while (pause() < 0) /* always */
 		;
 	return NULL;

@@ -31,7 +31,6 @@ static long put(const long a[6])
 
 static long refuse(const long a[6])
 {
-	(void) a;
 	errno = EPERM;
 	return -1;
 }

@@ -67,9 +67,8 @@ static void answer(struct service *s, const char *message, size_t size)
 /* With the NUL that ends it. */
 #define ANSWER(s, literal) answer((s), (literal), sizeof(literal))
 
-TEST_WITH(test_call, setup, teardown)
+TEST_OF(test_call, struct service *s)
 {
-	struct service *s = *state;
 	open_client(s, LIMIT_MS);
 	assert_true(fcntl(sw_varlink_client_fd(s->client), F_GETFD) & FD_CLOEXEC);
 	assert_int_equal(sw_varlink_client_send(s->client, "a.b.C", json_tokener_parse("{\"x\":1}"),
@@ -101,9 +100,8 @@ TEST_WITH(test_call, setup, teardown)
 	sw_varlink_answer_deinit(&a);
 }
 
-TEST_WITH(test_pass_fd, setup, teardown)
+TEST_OF(test_pass_fd, struct service *s)
 {
-	struct service *s = *state;
 	open_client(s, LIMIT_MS);
 	struct stat mine, theirs;
 	sw_cleanup(sw_close_p) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -142,9 +140,8 @@ static void check_open(const char *path, int timeout_ms, int code, const char *m
 	assert_null(client);
 }
 
-TEST_WITH(test_nobody, setup, teardown)
+TEST_OF(test_nobody, struct service *s)
 {
-	struct service *s = *state;
 	char message[256], path[256];
 	(void) snprintf(message, sizeof(message), "nobody listens on %s: Connection refused",
 			s->address.sun_path); /* fits */
@@ -162,10 +159,9 @@ TEST_WITH(test_nobody, setup, teardown)
 }
 
 /* Root may connect to everything, and so is somebody else meanwhile. */
-TEST_WITH(test_forbidden, setup, teardown)
+TEST_OF(test_forbidden, struct service *s)
 {
 	enum { NOBODY = 65534 };
-	struct service *s = *state;
 	char message[256];
 	(void) snprintf(message, sizeof(message), "%s: Permission denied",
 			s->address.sun_path); /* fits */
@@ -186,9 +182,8 @@ TEST_WITH(test_forbidden, setup, teardown)
 }
 
 /* listen(0) has space for one connection that nobody accepted. */
-TEST_WITH(test_full, setup, teardown)
+TEST_OF(test_full, struct service *s)
 {
-	struct service *s = *state;
 	char message[256];
 	(void) snprintf(message, sizeof(message), "%s: the daemon does not take connections",
 			s->address.sun_path); /* fits */
@@ -206,9 +201,8 @@ static void check_receive(struct service *s, int code, const char *message)
 	assert_null(a.parameters);
 }
 
-TEST_WITH(test_hang_up, setup, teardown)
+TEST_OF(test_hang_up, struct service *s)
 {
-	struct service *s = *state;
 	open_client(s, LIMIT_MS);
 	ANSWER(s, "{}");
 	answer(s, "{\"par", 5);
@@ -225,18 +219,16 @@ TEST_WITH(test_hang_up, setup, teardown)
 	assert_string_equal(err.message, "the daemon hung up");
 }
 
-TEST_WITH(test_hang_up_between, setup, teardown)
+TEST_OF(test_hang_up_between, struct service *s)
 {
-	struct service *s = *state;
 	open_client(s, LIMIT_MS);
 	sw_close_p(&s->peer);
 	s->peer = -1;
 	check_receive(s, SW_E_EXITED, "the daemon hung up");
 }
 
-TEST_WITH(test_malformed, setup, teardown)
+TEST_OF(test_malformed, struct service *s)
 {
-	struct service *s = *state;
 	open_client(s, LIMIT_MS);
 	ANSWER(s, "{\"result\":1}");
 	check_receive(s, SW_E_FORMAT, "a member that is not known: 'result'");
@@ -244,9 +236,8 @@ TEST_WITH(test_malformed, setup, teardown)
 	check_receive(s, SW_E_FORMAT, "this is not JSON that is taken here, at byte 0");
 }
 
-TEST_WITH(test_timeouts, setup, teardown)
+TEST_OF(test_timeouts, struct service *s)
 {
-	struct service *s = *state;
 	open_client(s, 10);
 	struct sw_varlink_answer a = {0};
 	struct sw_error err;
@@ -309,9 +300,8 @@ static void receive_large(struct service *s, size_t size, int wanted)
 	sw_varlink_answer_deinit(&a);
 }
 
-TEST_WITH(test_largest, setup, teardown)
+TEST_OF(test_largest, struct service *s)
 {
-	struct service *s = *state;
 	open_client(s, LIMIT_MS);
 	receive_large(s, SW_VARLINK_MESSAGE_MAX, 0);
 	receive_large(s, SW_VARLINK_MESSAGE_MAX + 1, -SW_E_FORMAT);

@@ -21,7 +21,6 @@ static size_t size;
 
 static int setup(void **state)
 {
-	(void) state;
 	int fd = open(SW_TESTS_DIR "/fixtures/pe-names/names.dll", O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	ssize_t n = read(fd, bytes, sizeof(bytes));

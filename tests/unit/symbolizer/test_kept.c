@@ -148,9 +148,8 @@ static void same_symbols(const struct sw_entry *entry, const struct sw_symbol *w
 	}
 }
 
-TEST_WITH(test_round_trip, setup, teardown)
+TEST_OF(test_round_trip, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_unit *unit = unit_make(f);
 	size_t size = write_unit(f, unit, BYTES);
 	assert_true(size > HEAD_BYTES && size < BYTES);
@@ -170,9 +169,8 @@ TEST_WITH(test_round_trip, setup, teardown)
 }
 
 /* Too little space: addresses that were asked for last come first; nothing is written behind it. */
-TEST_WITH(test_space, setup, teardown)
+TEST_OF(test_space, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_unit *unit = unit_make(f);
 	size_t whole = write_unit(f, unit, BYTES), n_before = 0;
 	for (size_t size = 0; size <= whole; size++) {
@@ -197,9 +195,8 @@ TEST_WITH(test_space, setup, teardown)
 	sw_unit_destroy(unit);
 }
 
-TEST_WITH(test_other_file, setup, teardown)
+TEST_OF(test_other_file, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_unit *unit = unit_make(f);
 	size_t size = write_unit(f, unit, BYTES);
 	f->times[1].tv_nsec ^= 1;
@@ -224,9 +221,8 @@ static uint64_t hash_of(const uint8_t *data, size_t size)
 }
 
 /* A byte is another one: nothing is taken; and when the hash says that it is right: something, or nothing. */
-TEST_WITH(test_wrong_bytes, setup, teardown)
+TEST_OF(test_wrong_bytes, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_unit *unit = unit_make(f);
 	size_t size = write_unit(f, unit, BYTES), n_taken = 0;
 	struct sw_kept kept = {0};
@@ -258,9 +254,8 @@ TEST_WITH(test_wrong_bytes, setup, teardown)
 
 /* A symbolizer that is given the results does not look into the file again: there is nothing in
  * there any more. */
-TEST_WITH(test_symbolizers, setup, teardown)
+TEST_OF(test_symbolizers, struct fixture *f)
 {
-	struct fixture *f = *state;
 	static const struct sw_symbolize_options offline = {.debug_dir = "/nonexistent"};
 	static uint8_t zeros[ELF_MAKE_BYTES];
 	struct sw_place place = {.module = f->module,

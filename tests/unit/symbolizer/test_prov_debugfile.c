@@ -128,9 +128,8 @@ static void write_debug(struct fixture *f, const char *name)
 	elf_make_write(&f->debug, path_of(f, name, path));
 }
 
-TEST_WITH(test_build_id, setup, teardown)
+TEST_OF(test_build_id, struct fixture *f)
 {
-	struct fixture *f = *state;
 	elf_make_build_id(&f->stripped, id, sizeof(id));
 	elf_make_build_id(&f->debug, id, sizeof(id));
 	elf_make_finish(&f->debug);
@@ -138,9 +137,8 @@ TEST_WITH(test_build_id, setup, teardown)
 	expect_found(f, look_up(f, "/bin/x"));
 }
 
-TEST_WITH(test_build_id_of_another, setup, teardown)
+TEST_OF(test_build_id_of_another, struct fixture *f)
 {
-	struct fixture *f = *state;
 	elf_make_build_id(&f->stripped, id, sizeof(id));
 	elf_make_build_id(&f->debug, other_id, sizeof(other_id));
 	elf_make_finish(&f->debug);
@@ -156,18 +154,16 @@ static void link_to(struct fixture *f, const char *name, uint32_t wrong)
 			   lzma_crc32(f->debug.bytes, f->debug.size, 0) ^ wrong);
 }
 
-TEST_WITH(test_debuglink_beside_it, setup, teardown)
+TEST_OF(test_debuglink_beside_it, struct fixture *f)
 {
-	struct fixture *f = *state;
 	char path[PATH_MAX];
 	link_to(f, "x.debug", 0);
 	write_debug(f, "x.debug");
 	expect_found(f, look_up(f, path_of(f, "x", path)));
 }
 
-TEST_WITH(test_debuglink_in_subdirectory, setup, teardown)
+TEST_OF(test_debuglink_in_subdirectory, struct fixture *f)
 {
-	struct fixture *f = *state;
 	char path[PATH_MAX];
 	link_to(f, "x.debug", 0);
 	make_dir(f, ".debug");
@@ -175,9 +171,8 @@ TEST_WITH(test_debuglink_in_subdirectory, setup, teardown)
 	expect_found(f, look_up(f, path_of(f, "x", path)));
 }
 
-TEST_WITH(test_debuglink_below_debug_dir, setup, teardown)
+TEST_OF(test_debuglink_below_debug_dir, struct fixture *f)
 {
-	struct fixture *f = *state;
 	link_to(f, "x.debug", 0);
 	make_dir(f, "opt");
 	make_dir(f, "opt/tool");
@@ -185,9 +180,8 @@ TEST_WITH(test_debuglink_below_debug_dir, setup, teardown)
 	expect_found(f, look_up(f, "/opt/tool/x"));
 }
 
-TEST_WITH(test_debuglink_wrong_crc, setup, teardown)
+TEST_OF(test_debuglink_wrong_crc, struct fixture *f)
 {
-	struct fixture *f = *state;
 	char path[PATH_MAX];
 	link_to(f, "x.debug", 1);
 	write_debug(f, "x.debug");
@@ -195,9 +189,8 @@ TEST_WITH(test_debuglink_wrong_crc, setup, teardown)
 }
 
 /* Build-ids that differ refuse it even if the checksum is right. */
-TEST_WITH(test_debuglink_other_build_id, setup, teardown)
+TEST_OF(test_debuglink_other_build_id, struct fixture *f)
 {
-	struct fixture *f = *state;
 	char path[PATH_MAX];
 	elf_make_build_id(&f->stripped, id, sizeof(id));
 	elf_make_build_id(&f->debug, other_id, sizeof(other_id));
@@ -207,9 +200,8 @@ TEST_WITH(test_debuglink_other_build_id, setup, teardown)
 }
 
 /* A link must be a name, not a way out of the directory; and not a FIFO that blocks whoever opens. */
-TEST_WITH(test_debuglink_hostile, setup, teardown)
+TEST_OF(test_debuglink_hostile, struct fixture *f)
 {
-	struct fixture *f = *state;
 	char path[PATH_MAX];
 	make_dir(f, "in");
 	link_to(f, "../x.debug", 0);
@@ -234,9 +226,8 @@ static int watch(const char *path)
 }
 
 /* Opening is what does harm: a watchdog, a tape, whoever waits at the other end of a FIFO. */
-TEST_WITH(test_debuglink_fifo, setup, teardown)
+TEST_OF(test_debuglink_fifo, struct fixture *f)
 {
-	struct fixture *f = *state;
 	char path[PATH_MAX];
 	link_to(f, "x.debug", 0);
 	assert_int_equal(mkfifo(path_of(f, "x.debug", path), 0600), 0);
@@ -246,9 +237,8 @@ TEST_WITH(test_debuglink_fifo, setup, teardown)
 	(void) close(fd);
 }
 
-TEST_WITH(test_build_id_fifo, setup, teardown)
+TEST_OF(test_build_id_fifo, struct fixture *f)
 {
-	struct fixture *f = *state;
 	char path[PATH_MAX];
 	elf_make_build_id(&f->stripped, id, sizeof(id));
 	assert_int_equal(mkfifo(path_of(f, ".build-id/ab/cdef0123.debug", path), 0600), 0);
@@ -259,9 +249,8 @@ TEST_WITH(test_build_id_fifo, setup, teardown)
 }
 
 /* The right file, but where a link leads out of the debug directory: it is not opened. */
-TEST_WITH(test_build_id_outside, setup, teardown)
+TEST_OF(test_build_id_outside, struct fixture *f)
 {
-	struct fixture *f = *state;
 	char outside[PATH_MAX], link[PATH_MAX];
 	elf_make_build_id(&f->stripped, id, sizeof(id));
 	elf_make_build_id(&f->debug, id, sizeof(id));
@@ -279,9 +268,8 @@ TEST_WITH(test_build_id_outside, setup, teardown)
 }
 
 /* Distributions link from .build-id to the file's place in the same directory. */
-TEST_WITH(test_build_id_link_inside, setup, teardown)
+TEST_OF(test_build_id_link_inside, struct fixture *f)
 {
-	struct fixture *f = *state;
 	char link[PATH_MAX];
 	elf_make_build_id(&f->stripped, id, sizeof(id));
 	elf_make_build_id(&f->debug, id, sizeof(id));
@@ -296,9 +284,8 @@ TEST_WITH(test_build_id_link_inside, setup, teardown)
 }
 
 /* In a container the same path is another file: what is beside that one is the host's. */
-TEST_WITH(test_debuglink_beside_another, setup, teardown)
+TEST_OF(test_debuglink_beside_another, struct fixture *f)
 {
-	struct fixture *f = *state;
 	char path[PATH_MAX], other[PATH_MAX];
 	link_to(f, "x.debug", 0);
 	write_debug(f, "x.debug");

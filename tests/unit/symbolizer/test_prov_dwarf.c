@@ -102,9 +102,8 @@ static void expect_here(const struct sw_symbol *symbol, const char *function, in
 	assert_int_equal(symbol->source, SW_SOURCE_DWARF);
 }
 
-TEST_WITH(test_inlined_chain, setup, teardown)
+TEST_OF(test_inlined_chain, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_symbols *symbols;
 	const struct sw_symbol *found;
 	assert_int_equal(sw_symbolize(f->symbolizer, &f->walks, NULL, &symbols, NULL), 0);
@@ -124,9 +123,8 @@ TEST_WITH(test_inlined_chain, setup, teardown)
 	sw_symbols_destroy(symbols);
 }
 
-TEST_WITH(test_no_inlines, setup, teardown)
+TEST_OF(test_no_inlines, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_symbols *symbols;
 	const struct sw_symbol *found;
 	struct sw_symbolize_options o = {.no_inlines = true};

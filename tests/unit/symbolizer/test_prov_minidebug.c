@@ -20,7 +20,6 @@ static size_t packed_bytes;
 /* A module whose .dynsym has one function and whose .gnu_debugdata another. */
 static int setup(void **state)
 {
-	(void) state;
 	elf_make_init(&inner);
 	uint32_t text = elf_make_section(&inner, ".text", SHT_NOBITS, SHF_ALLOC | SHF_EXECINSTR,
 					 TEXT, NULL, 0x100);

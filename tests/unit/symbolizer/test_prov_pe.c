@@ -20,7 +20,6 @@ static struct sw_arena arena;
  * at 0x2000, that of 0x1100 before it all at 0xf00 in a section of its own. Leaves from 0x3000. */
 static int setup(void **state)
 {
-	(void) state;
 	static const uint8_t xdata[] = {
 		0x01, 0, 0, 0, /* plain */
 		0x21, 0, 0, 0, 0x00, 0x12, 0, 0, 0x80, 0x12, 0, 0, 0x00, 0x90, 0, 0,
@@ -42,7 +41,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void) state;
 	sw_arena_deinit(&arena);
 	return 0;
 }

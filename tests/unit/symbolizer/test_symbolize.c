@@ -100,9 +100,8 @@ static const struct sw_symbol *one(struct fixture *f, const struct sw_frame *fra
 
 static const struct sw_symbolize_options offline = {.debug_dir = "/nonexistent"};
 
-TEST_WITH(test_two_modules, setup, teardown)
+TEST_OF(test_two_modules, struct fixture *f)
 {
-	struct fixture *f = *state;
 	const struct sw_frame *in_a = add(f, f->place_a, A_BIAS + TEXT + 4, SW_FRAME_EXACT_PC);
 	const struct sw_frame *in_b = add(f, f->place_b, B_BIAS + TEXT + 5, 0);
 	const struct sw_frame *again = add(f, f->place_a, A_BIAS + TEXT + 4, SW_FRAME_EXACT_PC);
@@ -128,9 +127,8 @@ TEST_WITH(test_two_modules, setup, teardown)
 }
 
 /* A return address right behind a function that ends with a call belongs to that function. */
-TEST_WITH(test_call_at_function_end, setup, teardown)
+TEST_OF(test_call_at_function_end, struct fixture *f)
 {
-	struct fixture *f = *state;
 	const struct sw_frame *caller = add(f, f->place_a, A_BIAS + TEXT + 0x20, 0);
 	const struct sw_frame *exact = add(f, f->place_a, A_BIAS + TEXT + 0x20, SW_FRAME_EXACT_PC);
 	const struct sw_symbol *symbol;
@@ -140,9 +138,8 @@ TEST_WITH(test_call_at_function_end, setup, teardown)
 	assert_int_equal(sw_symbols_find(f->symbols, exact, &symbol), 0);
 }
 
-TEST_WITH(test_assembly_label, setup, teardown)
+TEST_OF(test_assembly_label, struct fixture *f)
 {
-	struct fixture *f = *state;
 	const struct sw_frame *inside = add(f, f->place_a, A_BIAS + TEXT + 0x90, SW_FRAME_EXACT_PC);
 	const struct sw_frame *last = add(f, f->place_a, A_BIAS + TEXT + 0xff, SW_FRAME_EXACT_PC);
 	const struct sw_frame *behind =
@@ -155,9 +152,8 @@ TEST_WITH(test_assembly_label, setup, teardown)
 	assert_int_equal(sw_symbols_find(f->symbols, behind, &symbol), 0); /* not its section */
 }
 
-TEST_WITH(test_no_demangle, setup, teardown)
+TEST_OF(test_no_demangle, struct fixture *f)
 {
-	struct fixture *f = *state;
 	const struct sw_frame *frame = add(f, f->place_a, A_BIAS + TEXT, SW_FRAME_EXACT_PC);
 	struct sw_symbolize_options o = offline;
 	o.no_demangle = true;
@@ -168,9 +164,8 @@ TEST_WITH(test_no_demangle, setup, teardown)
 	assert_string_equal(one(f, frame)->function, "ns::f(int)");
 }
 
-TEST_WITH(test_unknown_places, setup, teardown)
+TEST_OF(test_unknown_places, struct fixture *f)
 {
-	struct fixture *f = *state;
 	const struct sw_frame *nowhere = add(f, NULL, 0x1234, SW_FRAME_EXACT_PC);
 	f->place_a->resolved = -1;
 	const struct sw_frame *no_bias = add(f, f->place_a, A_BIAS + TEXT, SW_FRAME_EXACT_PC);
@@ -185,9 +180,8 @@ TEST_WITH(test_unknown_places, setup, teardown)
 }
 
 /* Past the deadline nothing is looked up, and it says so; what is known already is still given. */
-TEST_WITH(test_deadline_and_memory, setup, teardown)
+TEST_OF(test_deadline_and_memory, struct fixture *f)
 {
-	struct fixture *f = *state;
 	const struct sw_frame *in_a = add(f, f->place_a, A_BIAS + TEXT, SW_FRAME_EXACT_PC);
 	const struct sw_symbol *symbol;
 	struct sw_symbolize_options late = offline;
@@ -210,9 +204,8 @@ TEST_WITH(test_deadline_and_memory, setup, teardown)
 }
 
 /* Frames of one address that differ by cookie are told apart. */
-TEST_WITH(test_cookies, setup, teardown)
+TEST_OF(test_cookies, struct fixture *f)
 {
-	struct fixture *f = *state;
 	(void) add(f, f->place_a, A_BIAS + TEXT, SW_FRAME_EXACT_PC);
 	(void) add(f, f->place_a, A_BIAS + TEXT, SW_FRAME_EXACT_PC);
 	f->frames[1].cookie = 7;

@@ -14,7 +14,6 @@ static uint32_t text, data;
 
 static int setup(void **state)
 {
-	(void) state;
 	elf_make_init(&made);
 	text = elf_make_section(&made, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, NULL,
 				TEXT_BYTES);

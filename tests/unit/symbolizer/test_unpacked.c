@@ -74,9 +74,8 @@ static bool is_mapped(const struct fixture *f)
 	return sw_unpacked_map(&f->unpacked, &f->key, f->at);
 }
 
-TEST_WITH(what_is_written_is_mapped, setup, teardown)
+TEST_OF(what_is_written_is_mapped, struct fixture *f)
 {
-	struct fixture *f = *state;
 	assert_false(is_mapped(f));
 	assert_int_equal(f->at[100], 0); /* nothing changed */
 	written(f);
@@ -87,9 +86,8 @@ TEST_WITH(what_is_written_is_mapped, setup, teardown)
 }
 
 /* Each of what the debug file is known by. */
-TEST_WITH(of_another_file_it_is_not, setup, teardown)
+TEST_OF(of_another_file_it_is_not, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_unpacked_key right = f->key;
 	written(f);
 	f->key.of.st_dev++;
@@ -117,25 +115,22 @@ TEST_WITH(of_another_file_it_is_not, setup, teardown)
 }
 
 /* After a power failure half of it may be missing. */
-TEST_WITH(of_an_earlier_start_it_is_not, setup, teardown)
+TEST_OF(of_an_earlier_start_it_is_not, struct fixture *f)
 {
-	struct fixture *f = *state;
 	written(f);
 	f->unpacked.boot_id[0] ^= 1;
 	assert_false(is_mapped(f));
 }
 
-TEST_WITH(cut_short_it_is_not, setup, teardown)
+TEST_OF(cut_short_it_is_not, struct fixture *f)
 {
-	struct fixture *f = *state;
 	written(f);
 	assert_int_equal(truncate(f->path, SW_UNPACKED_PAGE_BYTES + BYTES - 1), 0);
 	assert_false(is_mapped(f));
 }
 
-TEST_WITH(that_others_may_write_it_is_not, setup, teardown)
+TEST_OF(that_others_may_write_it_is_not, struct fixture *f)
 {
-	struct fixture *f = *state;
 	written(f);
 	assert_int_equal(chmod(f->path, 0664), 0);
 	assert_false(is_mapped(f));
@@ -145,9 +140,8 @@ TEST_WITH(that_others_may_write_it_is_not, setup, teardown)
 	assert_true(is_mapped(f));
 }
 
-TEST_WITH(of_another_user_it_is_not, setup, teardown)
+TEST_OF(of_another_user_it_is_not, struct fixture *f)
 {
-	struct fixture *f = *state;
 	if (geteuid() != 0)
 		SKIP_NOT_ROOT();
 	written(f);
@@ -158,9 +152,8 @@ TEST_WITH(of_another_user_it_is_not, setup, teardown)
 }
 
 /* A link leads to what somebody else chose; a FIFO never answers. */
-TEST_WITH(only_a_file_it_is, setup, teardown)
+TEST_OF(only_a_file_it_is, struct fixture *f)
 {
-	struct fixture *f = *state;
 	char elsewhere[PATH_BYTES + 4];
 	written(f);
 	(void) snprintf(elsewhere, sizeof(elsewhere), "%s.x", f->path);
@@ -175,9 +168,8 @@ TEST_WITH(only_a_file_it_is, setup, teardown)
 	assert_true(is_mapped(f));
 }
 
-TEST_WITH(only_what_root_or_we_installed, setup, teardown)
+TEST_OF(only_what_root_or_we_installed, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_unpacked_key right = f->key;
 	assert_true(sw_unpacked_may(&f->unpacked, &f->key));
 	f->key.of.st_uid = OTHER_UID;
@@ -195,9 +187,8 @@ TEST_WITH(only_what_root_or_we_installed, setup, teardown)
 	assert_false(sw_unpacked_may(&f->unpacked, &f->key));
 }
 
-TEST_WITH(directories_are_looked_at, setup, teardown)
+TEST_OF(directories_are_looked_at, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_unpacked u = {.owner = geteuid()};
 	assert_int_equal(chmod(f->directory, 0777), 0);
 	assert_false(sw_unpacked_add(&u, f->directory));
@@ -230,9 +221,8 @@ static bool is_there(const struct fixture *f, const char *name)
 }
 
 /* 512 MiB in all, which no disk has to hold: the files are empty but for their size. */
-TEST_WITH(what_was_not_used_goes_first, setup, teardown)
+TEST_OF(what_was_not_used_goes_first, struct fixture *f)
 {
-	struct fixture *f = *state;
 	const off_t part = 200 << 20;
 	file_make(f, "01.sections", part, 300);
 	file_make(f, "02.sections", part, 100);
@@ -252,9 +242,8 @@ TEST_WITH(what_was_not_used_goes_first, setup, teardown)
 	assert_true(is_mapped(f));
 }
 
-TEST_WITH(requests_are_whole_and_counted, setup, teardown)
+TEST_OF(requests_are_whole_and_counted, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_unpacked_request request;
 	int fds[2];
 	assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);

@@ -176,7 +176,6 @@ static bool toy_thread_note(void *state, const struct sw_thread *thread, struct 
 
 static size_t toy_identify(void *state, struct sw_runtime *ret, size_t max)
 {
-	(void) state;
 	if (max > 0)
 		*ret = (struct sw_runtime){.name = "toy", .version = "1", .entries = -1};
 	return max > 0;

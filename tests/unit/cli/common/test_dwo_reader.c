@@ -17,14 +17,12 @@ static char directory[] = "/tmp/snapwalk-test-XXXXXX";
 
 static int setup(void **state)
 {
-	(void) state;
 	return mkdtemp(directory) != NULL ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
 	char command[PATH_BYTES];
-	(void) state;
 	(void) snprintf(command, sizeof(command), "rm -rf %s", directory);
 	return system(command);
 }

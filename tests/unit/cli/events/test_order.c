@@ -11,8 +11,6 @@ static char last_text[8];
 
 static int note(void *arg, const struct sw_event *event, uint32_t row, struct sw_error *err)
 {
-	(void) arg;
-	(void) err;
 	assert_int_equal(row, event->number + 100);
 	told[n_told++] = event->number;
 	last = *event;

@@ -11,14 +11,11 @@
 
 static int answer(void *arg, int fd)
 {
-	(void) arg;
 	return write(fd, "four", 4) == 4 ? 7 : 1;
 }
 
 static int sleep_on(void *arg, int fd)
 {
-	(void) arg;
-	(void) fd;
 	(void) pause(); /* no signal comes but that which kills it */
 	return 0;
 }
@@ -26,7 +23,6 @@ static int sleep_on(void *arg, int fd)
 static int write_on(void *arg, int fd)
 {
 	char bytes[4096];
-	(void) arg;
 	memset(bytes, 'x', sizeof(bytes));
 	while (write(fd, bytes, sizeof(bytes)) > 0)
 		;

@@ -37,9 +37,8 @@ static void begin(const struct place *p, const struct sw_options *options, struc
 	assert_int_equal(access(p->file, F_OK), -1);
 }
 
-TEST_WITH(test_written, setup, teardown)
+TEST_OF(test_written, const struct place *p)
 {
-	const struct place *p = *state;
 	const struct sw_options options = {0};
 	struct sw_delivery d;
 	struct stat st;
@@ -50,9 +49,8 @@ TEST_WITH(test_written, setup, teardown)
 }
 
 /* The file could not be put in place: that is not told by status 0. */
-TEST_WITH(test_not_put_in_place, setup, teardown)
+TEST_OF(test_not_put_in_place, const struct place *p)
 {
-	const struct place *p = *state;
 	const struct sw_options options = {0};
 	struct sw_delivery d;
 	begin(p, &options, &d);
@@ -63,9 +61,8 @@ TEST_WITH(test_not_put_in_place, setup, teardown)
 }
 
 /* Nothing to write: no file, and the status is what it was. */
-TEST_WITH(test_nothing, setup, teardown)
+TEST_OF(test_nothing, const struct place *p)
 {
-	const struct place *p = *state;
 	const struct sw_options options = {0};
 	struct sw_delivery d;
 	assert_int_equal(sw_delivery_begin(&d, &options, SW_FORMAT_JSON, p->file, NULL), 0);

@@ -41,7 +41,6 @@ static void say(struct sw_delivery *d, const char *text)
 /* A line for each subject, with the number of the dump. */
 static int dump_lines(void *arg, struct sw_delivery *d, size_t first, size_t end)
 {
-	(void) arg;
 	for (size_t i = first; i < end; i++) {
 		char line[64];
 		(void) snprintf(line, sizeof(line), "%zu %zu\n", i, ++d->n_written);
@@ -105,7 +104,6 @@ static int split(const struct sw_split_work *work)
 
 static int setup(void **state)
 {
-	(void) state;
 	parent = getpid();
 	n_forks = 0;
 	n_good_forks = UINT32_MAX;
@@ -116,7 +114,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void) state;
 	return munmap(shared, sizeof(*shared));
 }
 

@@ -65,9 +65,8 @@ static void load(struct fixture *f, const char *text)
 	assert_int_equal(sw_config_load(&f->config, f->path, say, f, &err), 0);
 }
 
-TEST_WITH(test_defaults, setup, teardown)
+TEST_OF(test_defaults, const struct fixture *f)
 {
-	const struct fixture *f = *state;
 	const struct sw_config *c = &f->config;
 	assert_string_equal(c->state_dir, "/var/lib/snapwalk");
 	assert_string_equal(c->user, "snapwalk");
@@ -86,9 +85,8 @@ TEST_WITH(test_defaults, setup, teardown)
 	assert_int_equal(c->store_max_age_s, 30 * 86400);
 }
 
-TEST_WITH(test_values, setup, teardown)
+TEST_OF(test_values, struct fixture *f)
 {
-	struct fixture *f = *state;
 	load(f,
 	     "# comment\n[snapwalkd]\nStop=Never\nMaxStopMs = "
 	     "250\nMinIntervalSec=1.5\nOnDumpTimeoutSec=2min\n"
@@ -119,9 +117,8 @@ TEST_WITH(test_values, setup, teardown)
 }
 
 /* Each with its line; the default stays, and the rest of the file holds. */
-TEST_WITH(test_problems, setup, teardown)
+TEST_OF(test_problems, struct fixture *f)
 {
-	struct fixture *f = *state;
 	load(f,
 	     "[snapwalkd]\nColour=red\nMaxStopMs=0\nMaxStopMs=many\nWorkers=2.5\nStore=perhaps\n"
 	     "StateDirectory=relative\nDeny=\"open\nMaxAge=3 parsecs\nQueue=7\nStop=nver\n[gate]\n"
@@ -158,7 +155,7 @@ TEST_WITH(test_problems, setup, teardown)
 #define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 
 /* A key that protects, in whatever way it is misspelt, must not be taken for not there. */
-TEST_WITH(test_unsafe, setup, teardown)
+TEST_OF(test_unsafe, struct fixture *f)
 {
 	static const struct {
 		const char *text;
@@ -235,7 +232,6 @@ TEST_WITH(test_unsafe, setup, teardown)
 		 0},
 		{"[snapwalkd]\nColour=red\nWorkers=x\nStor=no\nMaxAge=30 days\n", 0},
 	};
-	struct fixture *f = *state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		sw_config_deinit(&f->config);
 		assert_int_equal(sw_config_init(&f->config), 0);
@@ -261,10 +257,9 @@ static void load_bytes(struct fixture *f, const char *text, size_t size)
 }
 
 /* A line with a NUL is no text: it is lost, and the next one is not. */
-TEST_WITH(test_nul, setup, teardown)
+TEST_OF(test_nul, struct fixture *f)
 {
 	static const char text[] = "Queue=9\nDeny=gpg\0 ssh\nWorkers=3\nMaxUse\0=\n";
-	struct fixture *f = *state;
 	char wanted[512];
 	load_bytes(f, text, sizeof(text) - 1);
 	assert_int_equal(f->n_said, 2);
@@ -278,7 +273,7 @@ TEST_WITH(test_nul, setup, teardown)
 
 /* The reasons against a path that is not the kernel's, and against a file that no process has as
  * its program. */
-TEST_WITH(test_deny_paths, setup, teardown)
+TEST_OF(test_deny_paths, struct fixture *f)
 {
 	static const struct {
 		const char *word, *why;
@@ -294,7 +289,6 @@ TEST_WITH(test_deny_paths, setup, teardown)
 		{"/dev/null", "neither a file nor a link to one"},
 		{"/dev/null/x", "no program can have this path: a part of it is no directory"},
 	};
-	struct fixture *f = *state;
 	char text[512], wanted[1024], script[192];
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		f->n_said = 0;
@@ -325,9 +319,8 @@ TEST_WITH(test_deny_paths, setup, teardown)
 }
 
 /* A path with links: as it is written, and where it leads; of what is not there, its directory's. */
-TEST_WITH(test_deny_links, setup, teardown)
+TEST_OF(test_deny_links, struct fixture *f)
 {
-	struct fixture *f = *state;
 	char real[PATH_MAX], program[PATH_MAX + 16], by_dir[PATH_MAX + 16], by_link[PATH_MAX + 16],
 		text[5 * PATH_MAX], target[PATH_MAX + 16];
 	assert_non_null(realpath(f->directory, real));
@@ -354,10 +347,9 @@ TEST_WITH(test_deny_links, setup, teardown)
 }
 
 /* More than goes to workers is refused when it is read. */
-TEST_WITH(test_deny_bytes, setup, teardown)
+TEST_OF(test_deny_bytes, struct fixture *f)
 {
 	enum { LINES = 185, WORD = 182, FIT = (SW_CONFIG_DENY_BYTES - 1) / WORD };
-	struct fixture *f = *state;
 	size_t used = 0;
 	sw_cleanup(sw_free_p) char *many = malloc(64 << 10);
 	assert_non_null(many);
@@ -369,9 +361,8 @@ TEST_WITH(test_deny_bytes, setup, teardown)
 	assert_non_null(strstr(f->said[0], ": too many words"));
 }
 
-TEST_WITH(test_restart, setup, teardown)
+TEST_OF(test_restart, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_config other;
 	assert_int_equal(sw_config_init(&other), 0);
 	assert_int_equal(sw_config_restart_needed(&f->config, &other, say, f), 0);
@@ -385,9 +376,8 @@ TEST_WITH(test_restart, setup, teardown)
 	sw_config_deinit(&other);
 }
 
-TEST_WITH(test_long_line, setup, teardown)
+TEST_OF(test_long_line, struct fixture *f)
 {
-	struct fixture *f = *state;
 	char text[1024], wanted[512];
 	(void) snprintf(text, sizeof(text), "Deny=%0500d\nQueue=9\nOdd=1\n", 0);
 	load(f, text);
@@ -401,9 +391,8 @@ TEST_WITH(test_long_line, setup, teardown)
 }
 
 /* Drop-ins in order of their names; only *.conf; an empty list begins anew. */
-TEST_WITH(test_drop_ins, setup, teardown)
+TEST_OF(test_drop_ins, struct fixture *f)
 {
-	struct fixture *f = *state;
 	char path[192];
 	(void) snprintf(path, sizeof(path), "%s.d", f->path);
 	assert_int_equal(mkdir(path, 0700), 0);
@@ -421,9 +410,8 @@ TEST_WITH(test_drop_ins, setup, teardown)
 	assert_null(f->config.deny[1]);
 }
 
-TEST_WITH(test_missing, setup, teardown)
+TEST_OF(test_missing, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_error err = {0};
 	assert_int_equal(sw_config_load(&f->config, f->path, say, f, &err), -SW_E_IO);
 	assert_non_null(strstr(err.message, f->path));

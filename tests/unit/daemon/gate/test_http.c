@@ -106,9 +106,8 @@ static int post_chunks(const struct fixture *f, size_t n, char byte)
 	return status_of(fd);
 }
 
-TEST_WITH(test_chunks, setup, teardown)
+TEST_OF(test_chunks, struct fixture *f)
 {
-	struct fixture *f = *state;
 	/* As much as is taken, which is no JSON; more than that. */
 	assert_int_equal(post_chunks(f, SW_ALERTS_BYTES_MAX / CHUNK, 'x'), 400);
 	assert_int_equal(post_chunks(f, SW_ALERTS_BYTES_MAX / CHUNK + 1, ' '), 413);
@@ -126,9 +125,8 @@ static int ask(const struct fixture *f, const char *text)
 #define REST  " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
 #define TOKEN "Authorization: Bearer 0123456789abcdef\r\n"
 
-TEST_WITH(test_refused, setup, teardown)
+TEST_OF(test_refused, struct fixture *f)
 {
-	struct fixture *f = *state;
 	assert_int_equal(ask(f, "GET /" REST "\r\n"), 404);
 	assert_int_equal(ask(f, "POST /metrics" REST "Content-Length: 0\r\n\r\n"), 405);
 	assert_int_equal(ask(f, "GET /alertmanager" REST TOKEN "\r\n"), 405);
@@ -146,9 +144,8 @@ TEST_WITH(test_refused, setup, teardown)
 }
 
 /* A name that was made to lead to loopback is refused, whatever is asked for. */
-TEST_WITH(test_host, setup, teardown)
+TEST_OF(test_host, struct fixture *f)
 {
-	struct fixture *f = *state;
 	f->gate.hosts = (struct sw_gate_hosts){.names = {"gate.example.org"}, .n = 1};
 #define GET(path, host) "GET " path " HTTP/1.1\r\n" host "Connection: close\r\n\r\n"
 	assert_int_equal(ask(f, GET("/metrics", "Host: evil.example:9911\r\n")), 421);

@@ -10,7 +10,6 @@ static struct sw_dump dumps[SW_COMMANDS_MAX + 8];
 
 static int setup(void **state)
 {
-	(void) state;
 	for (size_t i = 0; i < sizeof(dumps) / sizeof(dumps[0]); i++)
 		dumps[i] = (struct sw_dump){.refs = 1, .size = 10};
 	return 0;

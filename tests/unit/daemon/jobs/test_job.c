@@ -35,8 +35,6 @@ int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request 
 {
 	int ends[2];
 	struct worker *w = &workers[n_workers++];
-	(void) spawner;
-	(void) err;
 	assert_int_equal(names_fd, -EBADF);
 	assert_true(n_workers <= WORKERS_MAX);
 	assert_true(target_pidfd >= 0);
@@ -53,9 +51,6 @@ int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request 
 int sw_spawner_configure(struct sw_spawner *spawner, const struct sw_config *config,
 			 struct sw_error *err)
 {
-	(void) spawner;
-	(void) config;
-	(void) err;
 	return 0;
 }
 
@@ -198,9 +193,8 @@ static void submit(struct fixture *f, pid_t pid, uint32_t depth, struct listener
 	assert_int_equal(submit_as(f, &root, pid, depth, l, &dump, &refusal), SW_SUBMITTED_WAIT);
 }
 
-TEST_WITH(test_one, setup, teardown)
+TEST_OF(test_one, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct listener l = listener_new();
 	submit(f, 42, 9, &l);
 	assert_int_equal(f->jobs.n_queued, 1);
@@ -228,9 +222,8 @@ TEST_WITH(test_one, setup, teardown)
 }
 
 /* Callers in flight join; a caller soon after has the same dump; other options do not. */
-TEST_WITH(test_coalesced, setup, teardown)
+TEST_OF(test_coalesced, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct listener a = listener_new(), b = listener_new(), c = listener_new();
 	struct sw_dump *dump = NULL;
 	struct sw_refusal refusal = {0};
@@ -258,9 +251,8 @@ TEST_WITH(test_coalesced, setup, teardown)
 }
 
 /* A process has one tracer: its next capture waits, that of another process does not. */
-TEST_WITH(test_one_at_a_time, setup, teardown)
+TEST_OF(test_one_at_a_time, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct listener a = listener_new(), b = listener_new(), c = listener_new();
 	submit(f, 42, 9, &a);
 	submit(f, 42, 10, &b);
@@ -283,9 +275,8 @@ TEST_WITH(test_one_at_a_time, setup, teardown)
 }
 
 /* A job that was let in while the target had stop time left is asked again when its turn comes. */
-TEST_WITH(test_budget_at_start, setup, teardown)
+TEST_OF(test_budget_at_start, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct listener a = listener_new(), b = listener_new();
 	submit(f, 42, 9, &a);
 	submit(f, 42, 10, &b);
@@ -303,9 +294,8 @@ TEST_WITH(test_budget_at_start, setup, teardown)
 	assert_int_equal(f->jobs.n_queued, 0);
 }
 
-TEST_WITH(test_nonsense, setup, teardown)
+TEST_OF(test_nonsense, struct fixture *f)
 {
-	struct fixture *f = *state;
 	const struct sw_worker_resumed resumed = {0};
 	for (uint32_t i = 0; i < 4; i++) {
 		struct listener l = listener_new();
@@ -340,9 +330,8 @@ static int lowest_free_fd(void)
 }
 
 /* Descriptors that come along unasked do not stay open. */
-TEST_WITH(test_descriptors, setup, teardown)
+TEST_OF(test_descriptors, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct listener l = listener_new();
 	submit(f, 42, 9, &l);
 	loop(f);
@@ -362,7 +351,7 @@ TEST_WITH(test_descriptors, setup, teardown)
 	assert_string_equal(l.heard, "stopped io.snapwalk.Failed");
 }
 
-TEST_WITH(test_failures, setup, teardown)
+TEST_OF(test_failures, struct fixture *f)
 {
 	static const struct {
 		int code;
@@ -377,7 +366,6 @@ TEST_WITH(test_failures, setup, teardown)
 		{SW_E_NOT_PERMITTED, "io.snapwalk.NotPermitted"},
 		{SW_E_MEMORY, "io.snapwalk.Failed"},
 	};
-	struct fixture *f = *state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		struct sw_worker_failed failed = {.code = cases[i].code, .rule = 77};
 		struct listener l = listener_new();
@@ -392,9 +380,8 @@ TEST_WITH(test_failures, setup, teardown)
 	}
 }
 
-TEST_WITH(test_cancel, setup, teardown)
+TEST_OF(test_cancel, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct listener a = listener_new(), b = listener_new();
 	submit(f, 42, 9, &a);
 	sw_waiter_cancel(&a.waiter);
@@ -413,9 +400,8 @@ TEST_WITH(test_cancel, setup, teardown)
 	assert_int_equal(f->jobs.n_running, 0);
 }
 
-TEST_WITH(test_busy, setup, teardown)
+TEST_OF(test_busy, struct fixture *f)
 {
-	struct fixture *f = *state;
 	const struct sw_caller user = {.uid = 5, .gid = 5};
 	struct listener l[4] = {listener_new(), listener_new(), listener_new(), listener_new()};
 	struct sw_dump *dump = NULL;
@@ -445,9 +431,8 @@ TEST_WITH(test_busy, setup, teardown)
 	sw_waiter_cancel(&l[1].waiter);
 }
 
-TEST_WITH(test_deadline, setup, teardown)
+TEST_OF(test_deadline, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct listener a = listener_new(), b = listener_new();
 	f->config.timeout_ms = 1;
 	f->config.workers = 1;
@@ -509,7 +494,7 @@ static bool has_recent(struct fixture *f, const struct sw_caller *caller)
 	return false;
 }
 
-TEST_WITH(test_recent_right, setup, teardown)
+TEST_OF(test_recent_right, struct fixture *f)
 {
 	static const struct sw_caller others[] = {
 		{.uid = 6, .gid = 5, .same_user_ns = true},
@@ -517,7 +502,6 @@ TEST_WITH(test_recent_right, setup, teardown)
 		{.uid = 5, .gid = 5},
 		{.uid = 5, .gid = 5, .same_user_ns = true, .privileged = true},
 	};
-	struct fixture *f = *state;
 	capture_as(f, &user_five);
 	assert_true(has_recent(f, &user_five));
 	for (size_t i = 0; i < SW_ARRAY_SIZE(others); i++)
@@ -531,7 +515,7 @@ TEST_WITH(test_recent_right, setup, teardown)
 }
 
 /* The same for one that is being made. */
-TEST_WITH(test_running_right, setup, teardown)
+TEST_OF(test_running_right, struct fixture *f)
 {
 	static const struct sw_caller others[] = {
 		{.uid = 6, .gid = 5, .same_user_ns = true},
@@ -539,7 +523,6 @@ TEST_WITH(test_running_right, setup, teardown)
 		{.uid = 5, .gid = 5},
 		{.uid = 5, .gid = 5, .same_user_ns = true, .privileged = true},
 	};
-	struct fixture *f = *state;
 	struct listener l = listener_new(), mine = listener_new(), l2[4];
 	struct sw_dump *dump = NULL;
 	struct sw_refusal refusal = {0};
@@ -559,9 +542,8 @@ TEST_WITH(test_running_right, setup, teardown)
 
 /* A change of anything that decides who may look at the process ends the dump, also when the change
  * is taken back. */
-TEST_WITH(test_recent_rights, setup, teardown)
+TEST_OF(test_recent_rights, struct fixture *f)
 {
-	struct fixture *f = *state;
 	for (int i = 0; i < 13; i++) {
 		const struct sw_target_creds before = target_creds;
 		sw_recent_clear(&f->jobs.recent);
@@ -587,9 +569,8 @@ TEST_WITH(test_recent_rights, setup, teardown)
 }
 
 /* Where nothing may be young there is nothing; and a dump that was young is given until its time. */
-TEST_WITH(test_recent_age, setup, teardown)
+TEST_OF(test_recent_age, struct fixture *f)
 {
-	struct fixture *f = *state;
 	f->config.min_interval_ms = 0;
 	capture_as(f, &root);
 	assert_false(has_recent(f, &root));
@@ -602,9 +583,8 @@ TEST_WITH(test_recent_age, setup, teardown)
 }
 
 /* A child that executes a program when told to, with the same number and start time. */
-TEST_WITH(test_recent_exec, setup, teardown)
+TEST_OF(test_recent_exec, struct fixture *f)
 {
-	struct fixture *f = *state;
 	int go[2], done[2];
 	char byte = 0;
 	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
@@ -657,9 +637,8 @@ static void remove_store(struct fixture *f, const char *directory)
 }
 
 /* "store" of whoever joins, a capture under way or its dump, is as good as that of the first. */
-TEST_WITH(test_store_joining, setup, teardown)
+TEST_OF(test_store_joining, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct listener a = listener_new(), b = listener_new();
 	struct sw_dump *dump = NULL;
 	struct sw_refusal refusal = {0};
@@ -729,10 +708,9 @@ TEST_WITH(test_pulled_queue, setup, teardown)
 }
 
 /* A user who asks for much waits behind those who ask for little, and cannot fill the queue. */
-TEST_WITH(test_fair_queue, setup, teardown)
+TEST_OF(test_fair_queue, struct fixture *f)
 {
 	static const struct sw_caller a = {.uid = 5, .gid = 5}, b = {.uid = 6, .gid = 6};
-	struct fixture *f = *state;
 	struct listener l[8], one = listener_new(), other = listener_new(), roots = listener_new();
 	struct sw_dump *dump = NULL;
 	struct sw_refusal refusal = {0};

@@ -36,9 +36,6 @@ int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request 
 {
 	int ends[2];
 	struct worker *w = &workers[n_workers++];
-	(void) spawner;
-	(void) names_fd;
-	(void) err;
 	assert_true(n_workers <= WORKERS_MAX);
 	assert_true(target_pidfd >= 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -162,9 +159,8 @@ static uint64_t asked_for(const struct worker *w)
 
 /* A series has one worker for all its captures, with no slot between them; the worker ends with the
  * last one. */
-TEST_WITH(test_one_worker, setup, teardown)
+TEST_OF(test_one_worker, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_series *series = series_new(f, 4, 10);
 	for (uint64_t seq = 1; seq <= 4; seq++) {
 		ask(f, series);
@@ -190,9 +186,8 @@ TEST_WITH(test_one_worker, setup, teardown)
 }
 
 /* A worker makes one capture if it does not stay, its series ends, or it waits for long. */
-TEST_WITH(test_not_kept, setup, teardown)
+TEST_OF(test_not_kept, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_series *series = series_new(f, 9, 10);
 	for (size_t i = 0; i < 3; i++) {
 		ask(f, series);
@@ -216,9 +211,8 @@ TEST_WITH(test_not_kept, setup, teardown)
 
 /* A worker that is gone, that talks, or that is old is not asked: the capture is made by another
  * one. */
-TEST_WITH(test_renewed, setup, teardown)
+TEST_OF(test_renewed, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_series *series = series_new(f, 9, 10);
 	ask(f, series);
 	answer(f, &workers[0], "0-1", true);
@@ -255,9 +249,8 @@ TEST_WITH(test_renewed, setup, teardown)
 }
 
 /* A worker that dies at work costs that capture, and no other. */
-TEST_WITH(test_dies, setup, teardown)
+TEST_OF(test_dies, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_series *series = series_new(f, 9, 10);
 	ask(f, series);
 	answer(f, &workers[0], "0-1", true);
@@ -275,9 +268,8 @@ TEST_WITH(test_dies, setup, teardown)
 }
 
 /* The series ends while it waits, or works: it ends, too, and the capture is made. */
-TEST_WITH(test_cancelled, setup, teardown)
+TEST_OF(test_cancelled, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_series *waits = series_new(f, 9, 10), *works = series_new(f, 9, 10);
 	ask(f, waits);
 	answer(f, &workers[0], "0-1", true);
@@ -300,10 +292,9 @@ TEST_WITH(test_cancelled, setup, teardown)
 }
 
 /* A user has four that wait; the fifth series has a worker for each capture. */
-TEST_WITH(test_few, setup, teardown)
+TEST_OF(test_few, struct fixture *f)
 {
 	enum { PER_USER = 4 };
-	struct fixture *f = *state;
 	for (size_t i = 0; i < PER_USER + 1; i++) {
 		ask(f, series_new(f, 9, 10));
 		answer(f, &workers[i], "0-1", true);

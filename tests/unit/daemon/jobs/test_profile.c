@@ -31,8 +31,6 @@ int sw_spawner_spawn(struct sw_spawner *spawner, const struct sw_worker_request 
 		     struct sw_error *err)
 {
 	int ends[2];
-	(void) spawner;
-	(void) err;
 	assert_true(target_pidfd >= 0);
 	assert_true(names_fd >= 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -62,8 +60,6 @@ static void tell(struct sw_subscriber *subscriber, const struct sw_subject *subj
 {
 	struct fixture *f =
 		(struct fixture *) ((char *) subscriber - offsetof(struct fixture, subscriber));
-	(void) subject;
-	(void) failure;
 	f->n_told += dump != NULL;
 	f->n_failures += dump == NULL;
 }
@@ -200,9 +196,8 @@ static void fail_with(struct fixture *f, int code)
 }
 
 /* Each worker is given what the one before it has made; what is published is the last. */
-TEST_WITH(test_handed_on, setup, teardown)
+TEST_OF(test_handed_on, struct fixture *f)
 {
-	struct fixture *f = *state;
 	char said[1024];
 	start(f);
 	assert_int_equal(request.profile.rate_hz, RATE_HZ);
@@ -237,9 +232,8 @@ TEST_WITH(test_handed_on, setup, teardown)
 }
 
 /* A user who may see all of the profile may have seen each sample. */
-TEST_WITH(test_mixed, setup, teardown)
+TEST_OF(test_mixed, struct fixture *f)
 {
-	struct fixture *f = *state;
 	static const uint32_t mixed[] = {SW_MIXED_OTHERS, SW_MIXED_USERS, SW_MIXED_OTHERS,
 					 SW_MIXED_NAMES, 0};
 	char said[1024];
@@ -270,9 +264,8 @@ TEST_WITH(test_mixed, setup, teardown)
 }
 
 /* Later samples may fail; what else a worker says is a failure, too. */
-TEST_WITH(test_lost, setup, teardown)
+TEST_OF(test_lost, struct fixture *f)
 {
-	struct fixture *f = *state;
 	char said[1024], other[1024];
 	start(f);
 	answer_profile(f, "0-1", said);
@@ -291,11 +284,10 @@ TEST_WITH(test_lost, setup, teardown)
 }
 
 /* Samples of a worker that ends without a profile are counted as lost by the next one; once. */
-TEST_WITH(test_lost_are_counted, setup, teardown)
+TEST_OF(test_lost_are_counted, struct fixture *f)
 {
 	const struct sw_worker_resumed resumed = {.target = target};
 	const struct sw_worker_sampled more = {.n_samples = 70, .n_threads = 70};
-	struct fixture *f = *state;
 	char said[1024];
 	start(f);
 	assert_int_equal(request.profile.n_lost, 0);
@@ -316,9 +308,8 @@ TEST_WITH(test_lost_are_counted, setup, teardown)
 	assert_string_equal(f->id, "0-1");
 }
 
-TEST_WITH(test_never_begun, setup, teardown)
+TEST_OF(test_never_begun, struct fixture *f)
 {
-	struct fixture *f = *state;
 	start(f);
 	fail_with(f, SW_E_STOP_TIMEOUT);
 	assert_true(f->done);
@@ -332,15 +323,13 @@ TEST_WITH(test_never_begun, setup, teardown)
 /* A sample is no capture for somebody else, though the options are the same. */
 static void heard(struct sw_waiter *waiter, const struct sw_outcome *outcome)
 {
-	(void) waiter;
 	assert_non_null(outcome->dump);
 	assert_false(outcome->dump->profile);
 	assert_false(outcome->coalesced);
 }
 
-TEST_WITH(test_not_shared, setup, teardown)
+TEST_OF(test_not_shared, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_waiter waiter = {.done = heard};
 	struct sw_refusal refusal = {0};
 	struct sw_found found = {.pidfd = -EBADF};
@@ -371,9 +360,8 @@ TEST_WITH(test_not_shared, setup, teardown)
 }
 
 /* The profile so far is kept when the daemon ends. */
-TEST_WITH(test_daemon_ends, setup, teardown)
+TEST_OF(test_daemon_ends, struct fixture *f)
 {
-	struct fixture *f = *state;
 	char said[1024];
 	start(f);
 	answer_profile(f, "0-1", said);
@@ -393,9 +381,8 @@ static void run_until(struct fixture *f, const uint64_t *counter, uint64_t wante
 static const struct sw_worker_resumed resumed_now = {.stopped_us = 1};
 
 /* A worker that goes on: it has no slot, each sample counts, its process can be captured meanwhile. */
-TEST_WITH(test_lasts, setup, teardown)
+TEST_OF(test_lasts, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_waiter waiter = {.done = heard};
 	struct sw_refusal refusal = {0};
 	struct sw_found found = {.pidfd = -EBADF};
@@ -441,9 +428,8 @@ TEST_WITH(test_lasts, setup, teardown)
 
 /* Above StopPercent= it is told that it is enough. A worker that took few samples was not worth
  * it. */
-TEST_WITH(test_enough, setup, teardown)
+TEST_OF(test_enough, struct fixture *f)
 {
-	struct fixture *f = *state;
 	const struct sw_worker_sampled two = {.n_samples = 2, .stopped_us = INT64_C(1) << 40},
 				       much = {.n_samples = 1000, .stopped_us = INT64_C(1) << 40};
 	char said[1024], byte;
@@ -484,9 +470,8 @@ TEST_WITH(test_left, setup, teardown)
 }
 
 /* A user has four at once, alerts have the rest. */
-TEST_WITH(test_space, setup, teardown)
+TEST_OF(test_space, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_profiling *all[5] = {0};
 	struct sw_refusal refusal = {0};
 	for (size_t i = 0; i < 4; i++) {

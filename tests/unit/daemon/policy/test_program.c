@@ -92,9 +92,8 @@ static bool is_listed(const struct fixture *f, const char *word)
 }
 
 /* By whatever path its file is found. */
-TEST_WITH(listed, setup, teardown)
+TEST_OF(listed, struct fixture *f)
 {
-	struct fixture *f = *state;
 	char text[128];
 	assert_true(is_listed(f, f->program));
 	assert_true(is_listed(f, f->hard));
@@ -112,9 +111,8 @@ TEST_WITH(listed, setup, teardown)
 }
 
 /* A link that leads elsewhere is asked again; so is the file that was put in the program's place. */
-TEST_WITH(changed, setup, teardown)
+TEST_OF(changed, struct fixture *f)
 {
-	struct fixture *f = *state;
 	assert_int_equal(unlink(f->link), 0);
 	assert_int_equal(symlink("/usr/bin/env", f->link), 0);
 	assert_false(is_listed(f, f->link));
@@ -159,9 +157,8 @@ static int first_process(const struct fixture *f)
 }
 
 /* Paths that only process 1 sees, as under the unit's ProtectHome= and PrivateTmp=: absolute links, too. */
-TEST_WITH(hidden, setup, teardown)
+TEST_OF(hidden, struct fixture *f)
 {
-	struct fixture *f = *state;
 	pid_t pid = fork();
 	if (pid == 0) {
 		if (unshare(CLONE_NEWNS | CLONE_NEWPID) < 0 ||

@@ -325,7 +325,6 @@ static void without_spaces_at_end(char *line)
 
 static void test_table(void **state)
 {
-	(void) state;
 	sw_cleanup(sw_free_p) char *text = NULL;
 	size_t size = 0;
 	table_make();

@@ -45,9 +45,8 @@ static void answer(const struct fixture *f, const struct sw_spawner_answer *a, c
 }
 
 /* A wait that no signal has interrupted is over, whatever errno was before. */
-TEST_WITH(test_look, setup, teardown)
+TEST_OF(test_look, struct fixture *f)
 {
-	struct fixture *f = *state;
 	answer(f, &(struct sw_spawner_answer){.number = 1, .user_ns = {.dev = 1, .ino = 77}}, NULL,
 	       0);
 	errno = EINTR;
@@ -57,9 +56,8 @@ TEST_WITH(test_look, setup, teardown)
 }
 
 /* The answer to an order that nobody waits for any more is dropped, with its descriptors. */
-TEST_WITH(test_earlier, setup, teardown)
+TEST_OF(test_earlier, struct fixture *f)
 {
-	struct fixture *f = *state;
 	sw_cleanup(sw_close_p) int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	const int two[] = {fd, fd};
 	f->spawner.number = 4;
@@ -75,9 +73,8 @@ TEST_WITH(test_earlier, setup, teardown)
 }
 
 /* Descriptors that an answer lacks, and a spawner that is gone. */
-TEST_WITH(test_refused, setup, teardown)
+TEST_OF(test_refused, struct fixture *f)
 {
-	struct fixture *f = *state;
 	const struct sw_worker_request request = {.pid = 42};
 	int pidfd = -EBADF, stream = -EBADF;
 	struct sw_error err = {0};

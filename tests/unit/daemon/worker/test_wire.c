@@ -33,9 +33,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-TEST_WITH(test_bytes, setup, teardown)
+TEST_OF(test_bytes, const struct pair *p)
 {
-	const struct pair *p = *state;
 	struct sw_spawner_order sent = {.number = 7, .request = {.pid = 42, .reason = "why"}}, got;
 	int fds[SW_WIRE_FDS_MAX];
 	size_t n = 99;
@@ -45,9 +44,8 @@ TEST_WITH(test_bytes, setup, teardown)
 	assert_int_equal(n, 0);
 }
 
-TEST_WITH(test_descriptors, setup, teardown)
+TEST_OF(test_descriptors, const struct pair *p)
 {
-	const struct pair *p = *state;
 	struct stat wanted, got;
 	char byte;
 	int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -70,9 +68,8 @@ TEST_WITH(test_descriptors, setup, teardown)
 }
 
 /* An answer with a code that is none of ours, or without the worker, is no worker. */
-TEST_WITH(test_answers, setup, teardown)
+TEST_OF(test_answers, const struct pair *p)
 {
-	const struct pair *p = *state;
 	static const struct {
 		int32_t code;
 		size_t n_fds;
@@ -101,9 +98,8 @@ TEST_WITH(test_answers, setup, teardown)
 }
 
 /* An order says which descriptors come with it: each may be left out. */
-TEST_WITH(test_order, setup, teardown)
+TEST_OF(test_order, const struct pair *p)
 {
-	const struct pair *p = *state;
 	static const struct sw_worker_request request = {.pid = 42};
 	struct sw_spawner spawner = {.fd = p->a, .pidfd = -EBADF};
 	int target_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -177,9 +173,8 @@ static int lowest_free_fd(void)
 }
 
 /* Descriptors of a message that is not ours are all closed. */
-TEST_WITH(test_too_much, setup, teardown)
+TEST_OF(test_too_much, const struct pair *p)
 {
-	const struct pair *p = *state;
 	char small[4];
 	int fds[SW_WIRE_FDS_MAX], free_fd = lowest_free_fd();
 	size_t n = 99;
@@ -208,9 +203,8 @@ TEST_WITH(test_too_much, setup, teardown)
 	assert_int_equal(lowest_free_fd(), free_fd);
 }
 
-TEST_WITH(test_gone, setup, teardown)
+TEST_OF(test_gone, struct pair *p)
 {
-	struct pair *p = *state;
 	char byte;
 	int fds[SW_WIRE_FDS_MAX];
 	size_t n;
@@ -222,9 +216,8 @@ TEST_WITH(test_gone, setup, teardown)
 }
 
 /* Nobody reads: it does not wait. */
-TEST_WITH(test_full, setup, teardown)
+TEST_OF(test_full, const struct pair *p)
 {
-	const struct pair *p = *state;
 	static const char block[4096];
 	int r = 0;
 	for (int i = 0; r == 0 && i < 1 << 16; i++)

@@ -152,7 +152,6 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 		{REG_R15, SW_X86_64_R15}, {REG_RIP, SW_X86_64_RA},
 	};
 	const ucontext_t *u = context;
-	(void) signal;
 	memset(&thread, 0, sizeof(thread));
 	for (size_t i = 0; i < SW_ARRAY_SIZE(map); i++)
 		sw_regs_set(&thread.regs, map[i].to, (uint64_t) u->uc_mcontext.gregs[map[i].from]);

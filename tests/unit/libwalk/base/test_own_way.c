@@ -27,7 +27,6 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	static const char *const links[] = {"ours", "theirs", "ours_to_theirs", "real/dangling"};
-	(void) state;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(links); i++)
 		(void) unlink(links[i]);
 	return rmdir("real/below") < 0 || rmdir("real") < 0 || chdir("/") < 0 ||

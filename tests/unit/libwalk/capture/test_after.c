@@ -156,9 +156,8 @@ static size_t n_warnings(const struct fixture *f, enum sw_warning_code code, pid
 	return n;
 }
 
-TEST_WITH(test_plain, setup, teardown)
+TEST_OF(test_plain, struct fixture *f)
 {
-	struct fixture *f = *state;
 	copy(f);
 	assert_int_equal(sw_take_after(&f->take), 0);
 	const struct sw_snapshot *snap = f->take.snap;
@@ -177,9 +176,8 @@ TEST_WITH(test_plain, setup, teardown)
 }
 
 /* Code that is newer than the maps: they are read again, and what was there before stays. */
-TEST_WITH(test_new_code, setup, teardown)
+TEST_OF(test_new_code, struct fixture *f)
 {
-	struct fixture *f = *state;
 	uint64_t code_avma = child_maps_code(f);
 	assert_null(sw_snapshot_map(f->take.snap, code_avma));
 	f->take.stop.tracees[1].regs.rip = code_avma + 8;
@@ -192,9 +190,8 @@ TEST_WITH(test_new_code, setup, teardown)
 }
 
 /* The memory had another size in the stop than when the maps were read. */
-TEST_WITH(test_other_size, setup, teardown)
+TEST_OF(test_other_size, struct fixture *f)
 {
-	struct fixture *f = *state;
 	uint64_t page_avma = child_maps_code(f);
 	(void) snprintf(f->take.stop.statm, sizeof(f->take.stop.statm), "%llu ",
 			(unsigned long long) f->take.maps_pages + 1);
@@ -203,9 +200,8 @@ TEST_WITH(test_other_size, setup, teardown)
 	assert_non_null(sw_snapshot_map(f->take.snap, page_avma));
 }
 
-TEST_WITH(test_not_copied, setup, teardown)
+TEST_OF(test_not_copied, struct fixture *f)
 {
-	struct fixture *f = *state;
 	assert_int_equal(sw_take_after(&f->take), 0);
 	for (size_t i = 0; i < 2; i++) {
 		assert_true(f->take.snap->threads[i].captured);
@@ -214,9 +210,8 @@ TEST_WITH(test_not_copied, setup, teardown)
 }
 
 /* Without a reason of its own: it is missing, not gone. */
-TEST_WITH(test_not_stopped, setup, teardown)
+TEST_OF(test_not_stopped, struct fixture *f)
 {
-	struct fixture *f = *state;
 	f->take.stop.tracees[1].has_regs = false;
 	f->take.stop.tracees[1].release_ns = 0;
 	copy(f);
@@ -229,9 +224,8 @@ TEST_WITH(test_not_stopped, setup, teardown)
 }
 
 /* The same where our process that held it was killed. */
-TEST_WITH(test_died, setup, teardown)
+TEST_OF(test_died, struct fixture *f)
 {
-	struct fixture *f = *state;
 	f->take.stop.tracees[1].has_regs = false;
 	f->take.stop.finished = false;
 	f->take.stop.died = true;
@@ -250,9 +244,8 @@ static const char *message_of(const struct fixture *f, enum sw_warning_code code
 }
 
 /* The warnings after a stop that there was, and after none. */
-TEST_WITH(test_limits, setup, teardown)
+TEST_OF(test_limits, struct fixture *f)
 {
-	struct fixture *f = *state;
 	copy(f);
 	f->take.stop.timed_out = true;
 	f->take.n_undescribed = 1;
@@ -266,9 +259,8 @@ TEST_WITH(test_limits, setup, teardown)
 		"for it");
 }
 
-TEST_WITH(test_limit_of_copy, setup, teardown)
+TEST_OF(test_limit_of_copy, struct fixture *f)
 {
-	struct fixture *f = *state;
 	copy(f);
 	f->take.stop.timed_out = true;
 	for (size_t i = 0; i < 2; i++)
@@ -279,9 +271,8 @@ TEST_WITH(test_limit_of_copy, setup, teardown)
 			    "(nothing was stopped)");
 }
 
-TEST_WITH(test_interrupted, setup, teardown)
+TEST_OF(test_interrupted, struct fixture *f)
 {
-	struct fixture *f = *state;
 	f->take.stop.tracees[1].visible = true;
 	copy(f);
 	assert_int_equal(sw_take_after(&f->take), 0);
@@ -306,9 +297,8 @@ TEST_WITH(test_fresh, setup, teardown)
 }
 
 /* The process became another program: none of it is given. */
-TEST_WITH(test_changed, setup, teardown)
+TEST_OF(test_changed, struct fixture *f)
 {
-	struct fixture *f = *state;
 	f->take.stop.changed = true;
 	for (size_t i = 0; i < 2; i++)
 		f->take.stop.tracees[i].has_regs = false;
@@ -317,10 +307,9 @@ TEST_WITH(test_changed, setup, teardown)
 
 /* Pages did not come, or the helper was killed, before there was time for registers: they are the
  * stop's. Corrected registers are not written over, and neither are those of an earlier window. */
-TEST_WITH(test_registers, setup, teardown)
+TEST_OF(test_registers, struct fixture *f)
 {
 	enum { BACK = 0x1234 };
-	struct fixture *f = *state;
 	bool chosen[] = {true, false};
 	struct sw_thread *threads = f->take.snap->threads;
 	f->take.space->chosen = chosen;
@@ -339,9 +328,8 @@ TEST_WITH(test_registers, setup, teardown)
 }
 
 /* A stop that came to its end has filled the registers itself. */
-TEST_WITH(test_registers_are_there, setup, teardown)
+TEST_OF(test_registers_are_there, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_thread *threads = f->take.snap->threads;
 	copy(f);
 	sw_regs_set(&threads[0].regs, SW_ARCH_RA, 0x1234);
@@ -350,9 +338,8 @@ TEST_WITH(test_registers_are_there, setup, teardown)
 }
 
 /* A thread that was stopped twice was held as long as both times together. */
-TEST_WITH(test_stopped_twice, setup, teardown)
+TEST_OF(test_stopped_twice, struct fixture *f)
 {
-	struct fixture *f = *state;
 	f->take.stop.tracees[0].held_ns = 5000000;
 	f->take.stop.tracees[1].held_ns = 7000000;
 	f->take.stop.tracees[1].interrupt_ns = f->take.stop.tracees[1].release_ns = 0;
@@ -364,9 +351,8 @@ TEST_WITH(test_stopped_twice, setup, teardown)
 }
 
 /* Another program began after the copy: its maps are not those of the stacks. */
-TEST_WITH(test_other_program_later, setup, teardown)
+TEST_OF(test_other_program_later, struct fixture *f)
 {
-	struct fixture *f = *state;
 	const struct sw_map *maps = f->take.snap->maps;
 	size_t n_maps = f->take.snap->n_maps;
 	copy(f);

@@ -68,7 +68,6 @@ enum { N = 3, RAN = 1, ENDED = 2 };
 /* When the stacks were read: thread 12 ran meanwhile, thread 13 is not there. */
 static void look(size_t number, struct fake_look *ret)
 {
-	(void) number;
 	*ret = (struct fake_look){.n = 2};
 	for (uint32_t i = 0; i < ret->n; i++)
 		ret->records[i] = (struct sw_iterate_record){.tid = 11 + i,

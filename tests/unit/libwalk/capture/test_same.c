@@ -22,7 +22,6 @@ static uint64_t at(const void *p)
 /* A table that was wanted and copied, and a node that was read. */
 static int setup(void **state)
 {
-	(void) state;
 	uint64_t value;
 	memset(table, 7, sizeof(table));
 	node = 5;
@@ -39,7 +38,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void) state;
 	capture_case_deinit(&c);
 	return 0;
 }

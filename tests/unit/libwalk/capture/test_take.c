@@ -14,7 +14,6 @@ static int n_windows, n_late; /* of which the first ones come at a bad time */
 
 static bool probe(const struct sw_snapshot *snap)
 {
-	(void) snap;
 	return true;
 }
 

@@ -39,7 +39,6 @@ static void (*reads)(const struct sw_snapshot *snap, struct sw_memory memory);
 
 static bool probe(const struct sw_snapshot *snap)
 {
-	(void) snap;
 	return true;
 }
 
@@ -58,9 +57,6 @@ static void touch(const struct sw_snapshot *snap, void *found, struct sw_memory 
 
 static int open_none(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
-	(void) snap;
-	(void) found;
-	(void) ret_state;
 	return 0;
 }
 
@@ -113,7 +109,6 @@ static bool warns(const char *text)
 
 static int setup(void **state)
 {
-	(void) state;
 	list.head = (uint64_t) (uintptr_t) &list.words[2];
 	list.words[2] = 0x1234567;
 	elsewhere[3] = 33;
@@ -218,8 +213,6 @@ TEST_WITH(test_rehearsed, setup, NULL)
 
 static void hang_at_once(const struct sw_snapshot *s, struct sw_memory memory)
 {
-	(void) s;
-	(void) memory;
 	for (;;)
 		atomic_signal_fence(memory_order_seq_cst);
 }
@@ -264,7 +257,6 @@ TEST_WITH(test_late_for_more, setup, NULL)
 static void read_elsewhere(const struct sw_snapshot *s, struct sw_memory memory)
 {
 	uint64_t word;
-	(void) s;
 	(void) sw_memory_u64(memory, (uint64_t) (uintptr_t) &elsewhere[3], &word);
 }
 

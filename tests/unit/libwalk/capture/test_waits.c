@@ -136,7 +136,6 @@ static uint64_t reread_switches;
 
 static void look(size_t number, struct fake_look *ret)
 {
-	(void) number;
 	*ret = (struct fake_look){.n = 1};
 	ret->records[0] = (struct sw_iterate_record){.tid = (uint32_t) reread_tid,
 						     .state = 1,

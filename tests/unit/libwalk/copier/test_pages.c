@@ -17,7 +17,6 @@ static struct {
 /* Each byte is the number of its page; nothing is at GAP. */
 static void ask(const void *arg)
 {
-	(void) arg;
 	asked.n++;
 	asked.n_ranges += channel.n_ranges;
 	if (asked.refuse)
@@ -48,7 +47,6 @@ static void next_run(void)
 
 static int setup(void **state)
 {
-	(void) state;
 	memset(&channel, 0, sizeof(channel));
 	memset(&asked, 0, sizeof(asked));
 	pages = (struct sw_copier_pages){.channel = &channel, .ask = ask};

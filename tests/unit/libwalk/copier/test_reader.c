@@ -26,7 +26,6 @@ static const uint8_t *kept;
 /* Each word of the memory is its own address. */
 static void read_words(void *arg, struct sw_copier_read *reads, size_t n)
 {
-	(void) arg;
 	n_reads += n;
 	for (size_t i = 0; i < n; i++) {
 		for (size_t k = 0; k + 8 <= reads[i].bytes; k += 8) {
@@ -39,8 +38,6 @@ static void read_words(void *arg, struct sw_copier_read *reads, size_t n)
 
 static bool keep(void *arg, uint64_t avma, const uint8_t *data, size_t bytes)
 {
-	(void) arg;
-	(void) bytes;
 	kept_avma = avma;
 	kept = data;
 	return true;
@@ -68,7 +65,6 @@ static void read_well(void *arg, struct sw_memory memory, const struct sw_copier
 		      size_t n_threads)
 {
 	uint64_t word;
-	(void) arg;
 	if (n_threads != 2 || threads[1].fs_base != WORD ||
 	    !sw_memory_u64(memory, threads[1].fs_base, &word) || word != WORD)
 		_exit(1);
@@ -106,9 +102,6 @@ static void read_many(void *arg, struct sw_memory memory, const struct sw_copier
 		      size_t n_threads)
 {
 	uint64_t word;
-	(void) arg;
-	(void) threads;
-	(void) n_threads;
 	for (uint64_t i = MANY; i > 0; i--)
 		(void) sw_memory_u64(memory, WORD + i * 4096, &word);
 }
@@ -129,10 +122,6 @@ TEST(test_rehearses_many)
 static void hang(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
 		 size_t n_threads)
 {
-	(void) arg;
-	(void) memory;
-	(void) threads;
-	(void) n_threads;
 	for (;;)
 		atomic_signal_fence(memory_order_seq_cst);
 }
@@ -184,8 +173,6 @@ static void be_late(void *arg, struct sw_memory memory, const struct sw_copier_t
 {
 	const struct sw_copier_channel *c = channel_of(memory);
 	uint64_t word;
-	(void) arg;
-	(void) threads;
 	while (!c->rehearses && atomic_load(&c->over) == 0)
 		atomic_signal_fence(memory_order_seq_cst);
 	if (!sw_memory_u64(memory, WORD, &word) || word != WORD)
@@ -243,9 +230,6 @@ static void die(void *arg, struct sw_memory memory, const struct sw_copier_threa
 		size_t n_threads)
 {
 	uint64_t word;
-	(void) arg;
-	(void) threads;
-	(void) n_threads;
 	(void) sw_memory_u64(memory, WORD, &word);
 	_exit(0);
 }
@@ -262,40 +246,24 @@ TEST(test_dies)
 static void open_file(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
 		      size_t n_threads)
 {
-	(void) arg;
-	(void) memory;
-	(void) threads;
-	(void) n_threads;
 	(void) open("/", O_RDONLY | O_CLOEXEC);
 }
 
 static void execute(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
 		    size_t n_threads)
 {
-	(void) arg;
-	(void) memory;
-	(void) threads;
-	(void) n_threads;
 	(void) mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
 static void kill_parent(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
 			size_t n_threads)
 {
-	(void) arg;
-	(void) memory;
-	(void) threads;
-	(void) n_threads;
 	(void) kill(getppid(), 0);
 }
 
 static void allocate(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
 		     size_t n_threads)
 {
-	(void) arg;
-	(void) memory;
-	(void) threads;
-	(void) n_threads;
 	for (size_t bytes = 16; bytes <= 32 << 20; bytes *= 2) {
 		char *p = malloc(bytes);
 		if (p == NULL)
@@ -310,10 +278,6 @@ enum { MUCH_BYTES = 1 << 20, MUCH_MAX = 512 };
 static void allocate_all(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
 			 size_t n_threads)
 {
-	(void) arg;
-	(void) memory;
-	(void) threads;
-	(void) n_threads;
 	for (size_t i = 0; i < MUCH_MAX; i++) {
 		char *p = malloc(MUCH_BYTES);
 		if (p == NULL)

@@ -24,7 +24,6 @@ static struct {
 static void read_pages(void *arg, struct sw_copier_read *reads, size_t n)
 {
 	const uint8_t *pool = copier.channel->pool;
-	(void) arg;
 	seen.n_calls++;
 	seen.n_reads += n;
 	if (n > seen.most)
@@ -41,10 +40,6 @@ static void read_pages(void *arg, struct sw_copier_read *reads, size_t n)
 
 static bool keep(void *arg, uint64_t avma, const uint8_t *data, size_t bytes)
 {
-	(void) arg;
-	(void) avma;
-	(void) data;
-	(void) bytes;
 	return seen.kept++ < seen.keep_max;
 }
 
@@ -52,7 +47,6 @@ static const struct sw_copier_source source = {.read = read_pages, .keep = keep}
 
 static int setup(void **state)
 {
-	(void) state;
 	void *p = mmap(NULL, sizeof(struct sw_copier_channel), PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	copier = (struct sw_copier){.channel = p};
@@ -63,7 +57,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void) state;
 	return munmap(copier.channel, sizeof(*copier.channel));
 }
 

@@ -10,7 +10,6 @@ static struct elf_make made;
 
 static int setup(void **state)
 {
-	(void) state;
 	elf_make_init(&made);
 	(void) elf_make_section(&made, ".text", SHT_PROGBITS, SHF_EXECINSTR, 0x1000, "code", 4);
 	(void) elf_make_section(&made, ".bss", SHT_NOBITS, SHF_WRITE, 0x2000, NULL, 64);

@@ -218,9 +218,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-TEST_WITH(test_library, setup, teardown)
+TEST_OF(test_library, const struct library *l)
 {
-	const struct library *l = *state;
 	static const char *const names[] = {"json_object_new_object", "json_tokener_parse_ex",
 					    "json_object_put", "json_c_version"};
 	static const char *const none[] = {"json_object_new_objec", "", "malloc"}; /* imported */
@@ -264,9 +263,8 @@ static void ask(const struct library *l, size_t size)
 }
 
 /* Cut anywhere, and with any one part of its tables overwritten: an answer, and no crash. */
-TEST_WITH(test_damaged, setup, teardown)
+TEST_OF(test_damaged, struct library *l)
 {
-	struct library *l = *state;
 	for (size_t size = 0; size < l->size; size += l->size / 64 + 1)
 		ask(l, size);
 	static const uint8_t values[] = {0x00, 0x7f, 0x80, 0xff};

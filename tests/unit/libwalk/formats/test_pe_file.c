@@ -15,7 +15,6 @@ static bool init(void)
 
 static int setup(void **state)
 {
-	(void) state;
 	pe_make_init(&pe);
 	return 0;
 }

@@ -98,7 +98,6 @@ static int interrupted_pipe[2];
 static void write_one(int number)
 {
 	const struct sw_iterate_record record = {.tid = 7, .is_last = 1};
-	(void) number;
 	if (write(interrupted_pipe[1], &record, sizeof(record)) == sizeof(record))
 		(void) close(interrupted_pipe[1]);
 }

@@ -35,7 +35,6 @@ static struct swft_table table(uint64_t id, uint32_t kind, uint64_t start, uint6
 
 static int setup(void **state)
 {
-	(void) state;
 	memset(&made, 0, sizeof(made));
 	memcpy(made.registry.magic, "SWFTABLE", 8);
 	made.registry.version = SWFT_VERSION;

@@ -124,9 +124,8 @@ static void name_is(struct fixture *f, uint64_t avma, const char *name, uint64_t
 	assert_int_equal(d.line, line);
 }
 
-TEST_WITH(test_regions, setup, teardown)
+TEST_OF(test_regions, struct fixture *f)
 {
-	struct fixture *f = *state;
 	(void) table(f, SWFT_FRAME_POINTER, CODE, 0x100);
 	table(f, SWFT_FIXED, CODE + 0x100, 0x100)->cfa_offset = 48;
 	attach(f);
@@ -141,9 +140,8 @@ TEST_WITH(test_regions, setup, teardown)
 }
 
 /* At a symbol's first instruction nothing has been reserved yet. */
-TEST_WITH(test_fixed_at_symbols, setup, teardown)
+TEST_OF(test_fixed_at_symbols, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct swft_table *t = table(f, SWFT_FIXED, CODE, 128);
 	t->cfa_offset = 48;
 	with_symbols(f, t);
@@ -154,9 +152,8 @@ TEST_WITH(test_fixed_at_symbols, setup, teardown)
 	assert_int_equal(find(f, CODE + 64).cfa_offset, 8);
 }
 
-TEST_WITH(test_names, setup, teardown)
+TEST_OF(test_names, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct swft_table *t = table(f, SWFT_FRAME_POINTER, CODE, 200);
 	with_symbols(f, t);
 	t = table(f, SWFT_FRAME_POINTER, CODE + 200, 50); /* one name for all of it, without NUL */
@@ -170,10 +167,9 @@ TEST_WITH(test_names, setup, teardown)
 }
 
 /* Sorted entries: the way out is that of the last one that begins before. */
-TEST_WITH(test_runtime_functions, setup, teardown)
+TEST_OF(test_runtime_functions, struct fixture *f)
 {
 	static const uint32_t entries[] = {0, 0x20, 0x500, 0x40, 0x60, 0x510, 0x60, 0x70, 0x520};
-	struct fixture *f = *state;
 	struct swft_table *t = table(f, SWFT_RUNTIME_FUNCTION, CODE, 0x100);
 	t->base = CODE;
 	t->data = ENTRIES;
@@ -190,12 +186,11 @@ TEST_WITH(test_runtime_functions, setup, teardown)
 }
 
 /* The table that counts is the newest one about the code that knows the address. */
-TEST_WITH(test_newest_that_knows, setup, teardown)
+TEST_OF(test_newest_that_knows, struct fixture *f)
 {
 	static const uint8_t cie[24] = {20, 0,    0,  0, 0,    0,    0, 0, 1,    'z', 'R', 0,
 					1,  0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1,   0,   0};
 	uint8_t fde[24] = {20, 0, 0, 0, 28};
-	struct fixture *f = *state;
 	(void) table(f, SWFT_FRAME_POINTER, CODE, 0x100);
 	struct swft_table *t = table(f, SWFT_EH_FRAME, CODE, 0x100);
 	int32_t distance = CODE + 0x40 - (EH_FRAME + 24 + 8);
@@ -213,9 +208,8 @@ TEST_WITH(test_newest_that_knows, setup, teardown)
 	assert_int_equal(find(f, CODE + 0x60).how, SW_JIT_FRAME_POINTER);
 }
 
-TEST_WITH(test_announced, setup, teardown)
+TEST_OF(test_announced, struct fixture *f)
 {
-	struct fixture *f = *state;
 	memcpy(table(f, SWFT_DEFERRED, CODE, 0x10)->format, "mine", 4);
 	attach(f);
 	assert_int_equal(find(f, CODE).how, SW_JIT_UNKNOWN);
@@ -226,9 +220,8 @@ TEST_WITH(test_announced, setup, teardown)
 }
 
 /* The memory that tables point to is not there, or too large: said, and not used. */
-TEST_WITH(test_bad_payload, setup, teardown)
+TEST_OF(test_bad_payload, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct swft_table *t = table(f, SWFT_EH_FRAME, CODE, 0x10);
 	t->data = 0x999000;
 	t->count = 100;
@@ -247,9 +240,8 @@ TEST_WITH(test_bad_payload, setup, teardown)
 	sw_text_deinit(&text);
 }
 
-TEST_WITH(test_recognised, setup, teardown)
+TEST_OF(test_recognised, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_runtime r[2];
 	(void) table(f, SWFT_FRAME_POINTER, CODE, 0x10);
 	table(f, SWFT_FRAME_POINTER, CODE, 0x10)->check = 0;

@@ -87,9 +87,8 @@ TEST_WITH(test_not_found, setup, teardown)
 }
 
 /* Numbers that lead out of the image, or of a table. */
-TEST_WITH(test_hostile, setup, teardown)
+TEST_OF(test_hostile, struct loaded *l)
 {
-	struct loaded *l = *state;
 	struct sw_pe_exports e;
 	u32_put(l, N_FUNCTIONS, 3);
 	assert_true(opened(l, &e));

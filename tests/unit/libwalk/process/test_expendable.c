@@ -25,7 +25,6 @@ static void add_one(void *arg)
 
 static void never_end(void *arg)
 {
-	(void) arg;
 	for (;;)
 		(void) pause();
 }

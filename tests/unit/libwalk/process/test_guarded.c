@@ -74,9 +74,8 @@ static void holds_bytes(int fd)
 	assert_memory_equal(bytes, "bytes", 5);
 }
 
-TEST_WITH(test_local, setup, teardown)
+TEST_OF(test_local, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct stat st, own;
 	sw_cleanup(sw_close_p) int fd =
 		sw_guarded_open(&f->pages, SW_ROOT_TARGETS, f->path, 0, SW_GUARDED_LOCAL, &st);
@@ -88,9 +87,8 @@ TEST_WITH(test_local, setup, teardown)
 	assert_null(f->pages.opener);
 }
 
-TEST_WITH(test_nothing_there, setup, teardown)
+TEST_OF(test_nothing_there, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct stat st;
 	assert_int_equal(sw_guarded_open(&f->pages, SW_ROOT_OURS, "/dev/shm", 0, SW_GUARDED_COPY,
 					 &st),
@@ -107,9 +105,8 @@ TEST_WITH(test_nothing_there, setup, teardown)
 }
 
 /* A copy: its own owner and mode say nothing of the file's, which *st has. */
-TEST_WITH(test_served, setup, teardown)
+TEST_OF(test_served, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct stat st, own;
 	serve(f);
 	assert_int_equal(sw_guarded_open(&f->pages, SW_ROOT_TARGETS, f->path, 0, SW_GUARDED_LOCAL,
@@ -128,9 +125,8 @@ TEST_WITH(test_served, setup, teardown)
 }
 
 /* The time of copies is no time that is waited; where it is up, no server is taken not to answer. */
-TEST_WITH(test_copies_have_their_own_time, setup, teardown)
+TEST_OF(test_copies_have_their_own_time, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct stat st;
 	serve(f);
 	sw_cleanup(sw_close_p) int fd =
@@ -176,9 +172,8 @@ static void served_mount_add(struct fixture *f)
 }
 
 /* The expendable process is not asked: it cannot hand the descriptor over where we have no privileges. */
-TEST_WITH(test_openat2_is_refused, setup, teardown)
+TEST_OF(test_openat2_is_refused, struct fixture *f)
 {
-	struct fixture *f = *state;
 	int status;
 	served_mount_add(f);
 	pid_t pid = fork();

@@ -15,7 +15,6 @@ static size_t n_reads;
 
 static bool file_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
-	(void) arg;
 	n_reads++;
 	return pread(file, buffer, length, (off_t) avma) == (ssize_t) length;
 }

@@ -143,9 +143,8 @@ static void assert_file(const struct fixture *f, uint64_t avma, uint64_t off, co
 	assert_int_equal(file->end_avma, avma + PAGE);
 }
 
-TEST_WITH(test_list, setup, teardown)
+TEST_OF(test_list, struct fixture *f)
 {
-	struct fixture *f = *state;
 	find(f);
 	assert_string_equal(f->found.program, "/bin/program");
 	assert_false(f->found.damaged);
@@ -163,9 +162,8 @@ TEST_WITH(test_list, setup, teardown)
 }
 
 /* Without the auxiliary vector the program is the image that has a list. */
-TEST_WITH(test_no_auxv, setup, teardown)
+TEST_OF(test_no_auxv, struct fixture *f)
 {
-	struct fixture *f = *state;
 	f->notes.phdr_avma = f->notes.entry_avma = f->notes.execfn_avma = 0;
 	find(f);
 	assert_string_equal(f->found.program, "prog");
@@ -173,9 +171,8 @@ TEST_WITH(test_no_auxv, setup, teardown)
 	assert_file(f, other_avma, 0, "/nonexistent/two.so");
 }
 
-TEST_WITH(test_nothing, setup, teardown)
+TEST_OF(test_nothing, struct fixture *f)
 {
-	struct fixture *f = *state;
 	f->core.n_segments = 0;
 	find(f);
 	assert_null(f->found.program);
@@ -183,9 +180,8 @@ TEST_WITH(test_nothing, setup, teardown)
 }
 
 /* A list that ends outside of the core file; images that it lacks have no name. */
-TEST_WITH(test_damaged, setup, teardown)
+TEST_OF(test_damaged, struct fixture *f)
 {
-	struct fixture *f = *state;
 	put_u64(f->data, LINKS_OFF + LINK_WORDS * 8 + 24, 0x1000);
 	find(f);
 	assert_true(f->found.damaged);
@@ -203,9 +199,8 @@ TEST_WITH(test_damaged, setup, teardown)
 	assert_true(f->found.damaged);
 }
 
-TEST_WITH(test_endless, setup, teardown)
+TEST_OF(test_endless, struct fixture *f)
 {
-	struct fixture *f = *state;
 	put_u64(f->data, LINKS_OFF + 2 * LINK_WORDS * 8 + 24, program_avma + data_off + LINKS_OFF);
 	find(f);
 	assert_true(f->found.limited);
@@ -220,9 +215,8 @@ TEST_WITH(test_endless, setup, teardown)
 }
 
 /* The second library is of a namespace of its own: dlmopen(3). */
-TEST_WITH(test_namespaces, setup, teardown)
+TEST_OF(test_namespaces, struct fixture *f)
 {
-	struct fixture *f = *state;
 	put_u64(f->data, LINKS_OFF + LINK_WORDS * 8 + 24, 0);
 	put_u64(f->data, DEBUG_OFF, 2);
 	put_u64(f->data, DEBUG_OFF + 40, program_avma + data_off + DEBUG_OFF + 64);
@@ -239,9 +233,8 @@ TEST_WITH(test_namespaces, setup, teardown)
 }
 
 /* A file of data with an ELF header is no module that is missing, nor is the vDSO. */
-TEST_WITH(test_nameless, setup, teardown)
+TEST_OF(test_nameless, struct fixture *f)
 {
-	struct fixture *f = *state;
 	put_u64(f->data, LINKS_OFF + LINK_WORDS * 8 + 24, 0);
 	find(f);
 	assert_int_equal(f->found.n_nameless, 1);

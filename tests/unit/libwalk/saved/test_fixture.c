@@ -358,9 +358,8 @@ static void assert_same(const struct sw_snapshot *a, const struct sw_snapshot *b
 	}
 }
 
-TEST_WITH(test_round_trip, setup, teardown)
+TEST_OF(test_round_trip, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_snapshot *made = make_snapshot();
 	assert_int_equal(sw_snapshot_save(made, f->first, &f->err), 0);
 	assert_int_equal(load(f, f->first), 0);
@@ -382,9 +381,8 @@ TEST_WITH(test_round_trip, setup, teardown)
 }
 
 /* Stacks that lie in a range, as those of core files do, are written once. */
-TEST_WITH(test_stack_in_range, setup, teardown)
+TEST_OF(test_stack_in_range, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_snapshot *made = fake_snapshot_create();
 	static uint8_t bytes[3 * FAKE_PAGE];
 	memset(bytes + FAKE_PAGE - 8, 0x5a, 16); /* the rest is a hole */
@@ -404,9 +402,8 @@ TEST_WITH(test_stack_in_range, setup, teardown)
 	fake_snapshot_destroy(made);
 }
 
-TEST_WITH(test_save_refused, setup, teardown)
+TEST_OF(test_save_refused, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_snapshot *made = make_snapshot();
 	char wanted[128];
 	assert_int_equal(mkdir(f->first, 0700), 0);
@@ -438,9 +435,8 @@ static void swap(const struct fixture *f, const char *temporary, const char *vic
 }
 
 /* Files of a victim must stay when the name of the temporary directory leads to them by then. */
-TEST_WITH(test_save_end_of_swapped, setup, teardown)
+TEST_OF(test_save_end_of_swapped, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_snapshot *made = make_snapshot();
 	char victim[96], moved[96], file[112];
 	(void) snprintf(victim, sizeof(victim), "%s/victim", f->dir);
@@ -470,9 +466,8 @@ TEST_WITH(test_save_end_of_swapped, setup, teardown)
 }
 
 /* The directory is placed and removed where it was made, though another user has replaced what it lies in by a link. */
-TEST_WITH(test_save_end_of_swapped_parent, setup, teardown)
+TEST_OF(test_save_end_of_swapped_parent, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_snapshot *made = make_snapshot();
 	char parent[96], real[96], victim[96], first[112], placed[112], left[160];
 	(void) snprintf(parent, sizeof(parent), "%s/parent", f->dir);
@@ -504,9 +499,8 @@ TEST_WITH(test_save_end_of_swapped_parent, setup, teardown)
 }
 
 /* Another directory that gets the name is no success. */
-TEST_WITH(test_save_end_of_swapped_late, setup, teardown)
+TEST_OF(test_save_end_of_swapped_late, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_snapshot *made = make_snapshot();
 	char moved[96];
 	sw_cleanup(sw_free_p) char *temporary = NULL;
@@ -527,9 +521,8 @@ TEST_WITH(test_save_end_of_swapped_late, setup, teardown)
 }
 
 /* A directory that another user puts in the new one's place before it is opened is refused, and stays as it is. */
-TEST_WITH(test_save_begin_of_swapped, setup, teardown)
+TEST_OF(test_save_begin_of_swapped, struct fixture *f)
 {
-	struct fixture *f = *state;
 	char moved[96], file[112];
 	(void) snprintf(moved, sizeof(moved), "%s/moved", f->dir);
 	(void) snprintf(file, sizeof(file), "%s/file", f->second);
@@ -559,10 +552,9 @@ TEST_WITH(test_save_begin_of_swapped, setup, teardown)
 }
 
 /* A user who may put a link there may let it lead to any directory of ours. */
-TEST_WITH(test_save_by_link, setup, teardown)
+TEST_OF(test_save_by_link, struct fixture *f)
 {
 	enum { ANOTHER = 65534 };
-	struct fixture *f = *state;
 	struct sw_snapshot *made = make_snapshot();
 	char real[96], link[96], by_link[112], store[112], wanted[256];
 	(void) snprintf(real, sizeof(real), "%s/real", f->dir);
@@ -609,9 +601,8 @@ static nlink_t links_of(const char *path)
 	return stat(path, &st) == 0 ? st.st_nlink : 0;
 }
 
-TEST_WITH(test_store, setup, teardown)
+TEST_OF(test_store, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_snapshot *made = make_snapshot();
 	char store[96], path[128] = "";
 	(void) snprintf(store, sizeof(store), "%s/store", f->dir);
@@ -641,9 +632,8 @@ TEST_WITH(test_store, setup, teardown)
 #define HEAD "snapwalk-fixture 1\narch x86_64\nprocess 1 0 0 5 -1 64 c - -\n"
 #define REGS "regs 0x0 0x10 0x20 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
 
-TEST_WITH(test_loaded_literal, setup, teardown)
+TEST_OF(test_loaded_literal, struct fixture *f)
 {
-	struct fixture *f = *state;
 	write_text(f, HEAD "\nlater 1 2 3\n"
 			   "thread 9 1 0 0x40 S -1 0 -1 -1 0x0 0x0 0x1000 0x3000 6 4 x%20y -\n" REGS
 			   "range 0x5000 4 12 word added later\nend\nrubbish after the end");
@@ -662,9 +652,8 @@ TEST_WITH(test_loaded_literal, setup, teardown)
 }
 
 /* Bytes beyond the memory file are missing, and that is said. */
-TEST_WITH(test_short_memory, setup, teardown)
+TEST_OF(test_short_memory, struct fixture *f)
 {
-	struct fixture *f = *state;
 	write_text(f, HEAD "thread 9 1 0 0 S -1 0 -1 -1 0 0 0x1000 0x3000 100 10 x -\n" REGS
 			   "range 0x5000 4 0xffffffffffffffff\nend\n");
 	assert_int_equal(load(f, f->first), 0);
@@ -675,9 +664,8 @@ TEST_WITH(test_short_memory, setup, teardown)
 	assert_string_equal(f->snap->warnings[0].message, "the fixture's memory is cut short");
 }
 
-TEST_WITH(test_missing_module, setup, teardown)
+TEST_OF(test_missing_module, struct fixture *f)
 {
-	struct fixture *f = *state;
 	write_text(f, HEAD "module 0 0 abc /lib/x\nplace 0 0x1000 0x2000\n"
 			   "map 0x1000 0x2000 0 1 0 0 0x5 0 /lib/x\nend\n");
 	assert_int_equal(load(f, f->first), 0);
@@ -687,9 +675,8 @@ TEST_WITH(test_missing_module, setup, teardown)
 	assert_null(sw_module_image(sw_snapshot_place(f->snap, 0x1800)->module, &size));
 }
 
-TEST_WITH(test_malformed, setup, teardown)
+TEST_OF(test_malformed, struct fixture *f)
 {
-	struct fixture *f = *state;
 	static const struct {
 		const char *text, *message;
 	} cases[] = {
@@ -728,9 +715,8 @@ TEST_WITH(test_malformed, setup, teardown)
 }
 
 /* A line for each thread more than the limit. */
-TEST_WITH(test_limit, setup, teardown)
+TEST_OF(test_limit, struct fixture *f)
 {
-	struct fixture *f = *state;
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
 	sw_text_printf(&text, HEAD);
 	for (unsigned i = 0; i <= 65536; i++)

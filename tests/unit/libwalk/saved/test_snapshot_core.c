@@ -150,9 +150,8 @@ static void put_32(uint8_t *to, size_t at, uint32_t value)
 	memcpy(to + at, &value, sizeof(value));
 }
 
-TEST_WITH(test_32_bit, setup, teardown)
+TEST_OF(test_32_bit, struct fixture *f)
 {
-	struct fixture *f = *state;
 	enum { STACK_32 = 0xffffd000, TEXT_32 = 0x8048000, NOTES = 512 };
 	/* ebx ecx edx esi edi ebp eax ds es fs gs orig_eax eip cs eflags esp ss */
 	static const uint32_t regs[17] = {3,
@@ -333,9 +332,8 @@ TEST_WITH(test_crash, setup, teardown)
 	assert_int_equal(f->snap->crash.signal, 0);
 }
 
-TEST_WITH(test_files_and_vdso, setup, teardown)
+TEST_OF(test_files_and_vdso, struct fixture *f)
 {
-	struct fixture *f = *state;
 	static const struct core_file files[] = {
 		{TEXT, TEXT + PAGE, 0, "/nonexistent/prog"},
 		{TEXT + PAGE, TEXT + 3 * PAGE, 1, "/nonexistent/prog"},
@@ -375,9 +373,8 @@ TEST_WITH(test_files_and_vdso, setup, teardown)
 	assert_int_equal(sw_module_kind(s->places[1].module), SW_MODULE_VDSO);
 }
 
-TEST_WITH(test_many_headers, setup, teardown)
+TEST_OF(test_many_headers, struct fixture *f)
 {
-	struct fixture *f = *state;
 	plain_core(&f->b);
 	f->b.extended_count = true;
 	core_write(&f->b, f->path, SIZE_MAX);
@@ -391,9 +388,8 @@ TEST_WITH(test_many_headers, setup, teardown)
 	assert_warning(f, 0, SW_WARN_PARTIAL, "the core file is cut short: 64 bytes are missing");
 }
 
-TEST_WITH(test_cut_short, setup, teardown)
+TEST_OF(test_cut_short, struct fixture *f)
 {
-	struct fixture *f = *state;
 	plain_core(&f->b);
 	core_write(&f->b, f->path, SIZE_MAX);
 	size_t whole = f->b.size;
@@ -418,9 +414,8 @@ TEST_WITH(test_cut_short, setup, teardown)
 	}
 }
 
-TEST_WITH(test_refused, setup, teardown)
+TEST_OF(test_refused, struct fixture *f)
 {
-	struct fixture *f = *state;
 	assert_int_equal(open_core(f, NULL), -SW_E_IO);
 	assert_int_equal(f->err.sys_errno, ENOENT);
 	plain_core(&f->b);
@@ -477,9 +472,8 @@ TEST_WITH(test_refused, setup, teardown)
 	assert_string_equal(f->err.message, "/nonexistent/exe: No such file or directory");
 }
 
-TEST_WITH(test_malformed_notes, setup, teardown)
+TEST_OF(test_malformed_notes, struct fixture *f)
 {
-	struct fixture *f = *state;
 	static const uint64_t many_files[] = {1000, PAGE, 1, 2, 3};
 	plain_core(&f->b);
 	core_note(&f->b, "CORE", NT_PRSTATUS, "short", 5);
@@ -498,9 +492,8 @@ TEST_WITH(test_malformed_notes, setup, teardown)
 	assert_int_equal(f->snap->n_threads, 1);
 }
 
-TEST_WITH(test_hostile_segments, setup, teardown)
+TEST_OF(test_hostile_segments, struct fixture *f)
 {
-	struct fixture *f = *state;
 	plain_core(&f->b);
 	core_load(&f->b, UINT64_MAX - 0xff, 0x1000, PF_R, zero_page, PAGE); /* wraps */
 	core_load(&f->b, STACK + 0x10, PAGE, PF_R, zero_page, PAGE);        /* overlaps */
@@ -617,9 +610,8 @@ static void program_core(struct fixture *f, const uint8_t *first_page)
 	core_write(&f->b, f->path, SIZE_MAX);
 }
 
-TEST_WITH(test_build_id, setup, teardown)
+TEST_OF(test_build_id, struct fixture *f)
 {
-	struct fixture *f = *state;
 	uint8_t ours[PAGE], other[PAGE];
 	size_t n;
 	make_program(ours, 0xaa);
@@ -645,9 +637,8 @@ TEST_WITH(test_build_id, setup, teardown)
 	assert_int_equal(sw_module_build_id(f->snap->places[0].module, &n)[0], 0xaa);
 }
 
-TEST_WITH(test_exe_path, setup, teardown)
+TEST_OF(test_exe_path, struct fixture *f)
 {
-	struct fixture *f = *state;
 	uint8_t page[PAGE];
 	make_program(page, 0xcc);
 	program_core(f, page);
@@ -664,9 +655,8 @@ TEST_WITH(test_exe_path, setup, teardown)
 }
 
 /* Without its first page the file cannot be checked: it is used, and if it is newer one is told. */
-TEST_WITH(test_unchecked, setup, teardown)
+TEST_OF(test_unchecked, struct fixture *f)
 {
-	struct fixture *f = *state;
 	uint8_t page[PAGE];
 	make_program(page, 0xcc);
 	write_program(f->file, page);
@@ -687,9 +677,8 @@ TEST_WITH(test_unchecked, setup, teardown)
 	assert_false(sw_module_deleted(f->snap->places[0].module));
 }
 
-TEST_WITH(test_open_regular, setup, teardown)
+TEST_OF(test_open_regular, struct fixture *f)
 {
-	struct fixture *f = *state;
 	assert_int_equal(mkfifo(f->path, 0600), 0);
 	assert_int_equal(sw_core_open_regular(f->path), -1); /* and does not wait for a writer */
 	assert_int_equal(errno, EINVAL);

@@ -56,9 +56,8 @@ static struct sw_module *from_memory(struct fixture *f, const char *name, const 
 }
 
 /* The same file is the same module, whoever opened it; another name or content is another one. */
-TEST_WITH(test_identity, setup, teardown)
+TEST_OF(test_identity, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_module *m = from_file(f, f->path, "/name", false);
 	assert_string_equal(sw_module_path(m), "/name");
 	assert_int_equal(sw_module_kind(m), SW_MODULE_ELF);
@@ -73,9 +72,8 @@ TEST_WITH(test_identity, setup, teardown)
 	assert_int_equal(f->ctx->n_modules, 3);
 }
 
-TEST_WITH(test_file_image, setup, teardown)
+TEST_OF(test_file_image, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_module *m = from_file(f, f->path, "/name", false);
 	size_t size;
 	assert_memory_equal(sw_module_image(m, &size), "abc", 3);
@@ -93,9 +91,8 @@ TEST_WITH(test_file_image, setup, teardown)
 }
 
 /* Images count from when they are looked at. */
-TEST_WITH(test_size, setup, teardown)
+TEST_OF(test_size, struct fixture *f)
 {
-	struct fixture *f = *state;
 	size_t n_modules, size;
 	uint64_t bytes;
 	struct sw_module *m = from_file(f, f->path, "/name", false);
@@ -108,9 +105,8 @@ TEST_WITH(test_size, setup, teardown)
 	assert_int_equal(bytes, 3);
 }
 
-TEST_WITH(test_empty_file, setup, teardown)
+TEST_OF(test_empty_file, struct fixture *f)
 {
-	struct fixture *f = *state;
 	assert_int_equal(truncate(f->path, 0), 0);
 	struct sw_module *m = from_file(f, f->path, "/name", false);
 	size_t size = 1;
@@ -120,9 +116,8 @@ TEST_WITH(test_empty_file, setup, teardown)
 	assert_null(sw_module_elf(m));
 }
 
-TEST_WITH(test_memory_image, setup, teardown)
+TEST_OF(test_memory_image, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_module *m = from_memory(f, "[vdso]", "0123456789abcdef", NULL);
 	size_t size;
 	assert_memory_equal(sw_module_image(m, &size), "0123456789abcdef", 16);
@@ -138,9 +133,8 @@ TEST_WITH(test_memory_image, setup, teardown)
 }
 
 /* This test program itself is an ELF file; with its build-id when the linker gave it one. */
-TEST_WITH(test_elf, setup, teardown)
+TEST_OF(test_elf, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_module *m = from_file(f, "/proc/self/exe", "/self", false);
 	assert_non_null(sw_module_elf(m));
 	assert_ptr_equal(sw_module_elf(m), sw_module_elf(m));
@@ -151,9 +145,8 @@ TEST_WITH(test_elf, setup, teardown)
 	assert_ptr_equal(sw_module_build_id(m, &size), id);
 }
 
-TEST_WITH(test_many, setup, teardown)
+TEST_OF(test_many, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_module *modules[300];
 	for (size_t i = 0; i < SW_ARRAY_SIZE(modules); i++) {
 		char name[16];

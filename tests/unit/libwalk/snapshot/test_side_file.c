@@ -72,9 +72,8 @@ static void text_is(struct sw_bytes bytes, const char *text)
 }
 
 /* Opened before, read after: what was added in between counts. */
-TEST_WITH(test_read_late, setup, teardown)
+TEST_OF(test_read_late, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_bytes bytes;
 	const char *name;
 	write_file(f, "root/file", "old");
@@ -100,9 +99,8 @@ TEST_WITH(test_read_late, setup, teardown)
 	assert_false(sw_side_file_at(f->snap, 1, &name, &bytes));
 }
 
-TEST_WITH(test_empty, setup, teardown)
+TEST_OF(test_empty, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_bytes bytes;
 	write_file(f, "root/file", "");
 	assert_int_equal(sw_side_file_keep(f->snap, "a", sw_capture_open(&f->capture, "file")), 0);
@@ -110,9 +108,8 @@ TEST_WITH(test_empty, setup, teardown)
 }
 
 /* The target chose what is there: no link as the last name, nothing outside its root, no fifo. */
-TEST_WITH(test_not_opened, setup, teardown)
+TEST_OF(test_not_opened, struct fixture *f)
 {
-	struct fixture *f = *state;
 	write_file(f, "root/file", "x");
 	assert_int_equal(symlinkat("file", f->live_fd, "root/link"), 0);
 	assert_int_equal(symlinkat("/etc", f->live_fd, "root/out"), 0);
@@ -124,9 +121,8 @@ TEST_WITH(test_not_opened, setup, teardown)
 	assert_int_equal(sw_capture_open(&f->capture, "/none"), -1);
 }
 
-TEST_WITH(test_not_kept, setup, teardown)
+TEST_OF(test_not_kept, struct fixture *f)
 {
-	struct fixture *f = *state;
 	assert_int_equal(sw_side_file_keep(f->snap, "a", -1), -SW_E_FORMAT);
 	assert_int_equal(sw_side_file_keep(f->snap, "a", dup(f->live_fd)), -SW_E_FORMAT);
 	write_file(f, "root/file", "x");
@@ -139,9 +135,8 @@ TEST_WITH(test_not_kept, setup, teardown)
 			    "left out");
 }
 
-TEST_WITH(test_all_kept, setup, teardown)
+TEST_OF(test_all_kept, struct fixture *f)
 {
-	struct fixture *f = *state;
 	write_file(f, "root/file", "x");
 	for (int i = 0; i < SW_SIDE_FILES_MAX; i++)
 		assert_int_equal(sw_side_file_keep(f->snap, "a",
@@ -150,9 +145,8 @@ TEST_WITH(test_all_kept, setup, teardown)
 	assert_null(sw_snapshot_limit(f->snap, 0));
 }
 
-TEST_WITH(test_refused, setup, teardown)
+TEST_OF(test_refused, struct fixture *f)
 {
-	struct fixture *f = *state;
 	assert_null(sw_side_file_refused(f->snap, "perf-map"));
 	sw_side_file_refuse(f->snap, "perf-map", "why");
 	assert_string_equal(sw_side_file_refused(f->snap, "perf-map"), "why");
@@ -160,9 +154,8 @@ TEST_WITH(test_refused, setup, teardown)
 }
 
 /* The first or the last bytes of a file that is longer. */
-TEST_WITH(test_cut, setup, teardown)
+TEST_OF(test_cut, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_file_copy copy;
 	write_file(f, "root/file", "0123456789");
 	sw_cleanup(sw_close_p) int fd = sw_capture_open(&f->capture, "/file");

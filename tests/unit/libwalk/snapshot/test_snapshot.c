@@ -18,9 +18,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-TEST_WITH(test_empty, setup, teardown)
+TEST_OF(test_empty, struct sw_snapshot *snap)
 {
-	struct sw_snapshot *snap = *state;
 	fake_snapshot_finish(snap);
 	assert_null(sw_snapshot_map(snap, 0));
 	assert_null(sw_snapshot_place(snap, 0));
@@ -32,9 +31,8 @@ TEST_WITH(test_empty, setup, teardown)
 }
 
 /* Ranges are [start, end), found in whatever order they were given. */
-TEST_WITH(test_maps, setup, teardown)
+TEST_OF(test_maps, struct sw_snapshot *snap)
 {
-	struct sw_snapshot *snap = *state;
 	(void) fake_snapshot_map(snap, 0x3000, 0x4000, "rw-p", "third");
 	(void) fake_snapshot_map(snap, 0x1000, 0x2000, "r-xp", "first");
 	(void) fake_snapshot_map(snap, 0x2000, 0x2800, "r--p", "second");
@@ -51,9 +49,8 @@ TEST_WITH(test_maps, setup, teardown)
 }
 
 /* The first of overlapping maps by address stays; empty and reversed ones go. */
-TEST_WITH(test_overlapping_maps, setup, teardown)
+TEST_OF(test_overlapping_maps, struct sw_snapshot *snap)
 {
-	struct sw_snapshot *snap = *state;
 	(void) fake_snapshot_map(snap, 0x1000, 0x3000, "r-xp", "a");
 	(void) fake_snapshot_map(snap, 0x2000, 0x4000, "r-xp", "b");
 	(void) fake_snapshot_map(snap, 0x5000, 0x5000, "r-xp", "c");
@@ -65,9 +62,8 @@ TEST_WITH(test_overlapping_maps, setup, teardown)
 	assert_string_equal(snap->maps[1].path, "e");
 }
 
-TEST_WITH(test_places, setup, teardown)
+TEST_OF(test_places, struct sw_snapshot *snap)
 {
-	struct sw_snapshot *snap = *state;
 	const struct sw_place *place = fake_snapshot_module(snap, SW_MODULE_ELF, "/bin/x", 0x1000,
 							    0x1000, 0x2000, NULL, 0);
 	struct sw_map *map = fake_snapshot_map(snap, 0x2000, 0x3000, "r-xp", "/bin/y");
@@ -81,9 +77,8 @@ TEST_WITH(test_places, setup, teardown)
 	assert_null(sw_snapshot_place(snap, 0x9000));
 }
 
-TEST_WITH(test_threads, setup, teardown)
+TEST_OF(test_threads, struct sw_snapshot *snap)
 {
-	struct sw_snapshot *snap = *state;
 	static const uint64_t word[] = {0};
 	(void) fake_snapshot_stack(snap, 30, 1, word, 1);
 	(void) fake_snapshot_stack(snap, 10, 2, word, 1);
@@ -96,9 +91,8 @@ TEST_WITH(test_threads, setup, teardown)
 	assert_null(sw_snapshot_thread(snap, -1));
 }
 
-TEST_WITH(test_ranges, setup, teardown)
+TEST_OF(test_ranges, struct sw_snapshot *snap)
 {
-	struct sw_snapshot *snap = *state;
 	fake_snapshot_range(snap, 0x2000, "bb", 2);
 	fake_snapshot_range(snap, 0x1000, "aa", 2);
 	fake_snapshot_finish(snap);
@@ -114,9 +108,8 @@ TEST_WITH(test_ranges, setup, teardown)
 	assert_int_equal(m.live_reads, 0);
 }
 
-TEST_WITH(test_warnings, setup, teardown)
+TEST_OF(test_warnings, struct sw_snapshot *snap)
 {
-	struct sw_snapshot *snap = *state;
 	sw_snapshot_warn(snap, SW_WARN_MODULE, 5, SW_E_NOT_FOUND, "%s is %d", "x", 7);
 	assert_int_equal(snap->n_warnings, 1);
 	assert_int_equal(snap->warnings[0].code, SW_WARN_MODULE);
@@ -134,9 +127,8 @@ TEST_WITH(test_warnings, setup, teardown)
 }
 
 /* Noted once for each place; what is a warning is not told a second time. */
-TEST_WITH(test_noted_limits, setup, teardown)
+TEST_OF(test_noted_limits, struct sw_snapshot *snap)
 {
-	struct sw_snapshot *snap = *state;
 	static const char one[] = "one", two[] = "two";
 	sw_snapshot_note_limit(snap, one);
 	sw_snapshot_note_limit(snap, one);

@@ -69,7 +69,6 @@ static int done[2];
 static int wait_for_end(void *arg)
 {
 	char byte;
-	(void) arg;
 	return read(done[0], &byte, 1) == 1 ? 0 : 1;
 }
 

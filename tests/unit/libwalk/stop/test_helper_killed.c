@@ -155,9 +155,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-TEST_WITH(test_every_call, setup, teardown)
+TEST_OF(test_every_call, struct fixture *f)
 {
-	struct fixture *f = *state;
 	struct sw_snapshot *snap;
 	struct sw_error err;
 	size_t n_nothing = 0, n_registers = 0, n_stacks = 0;

@@ -96,9 +96,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-TEST_WITH(test_nobody_asked, setup, teardown)
+TEST_OF(test_nobody_asked, struct fixture *f)
 {
-	struct fixture *f = *state;
 	assert_int_equal(sw_stop_run(&f->stop, NULL), 0);
 	assert_int_equal(f->n_permit, 0);
 	assert_int_equal(f->n_stopped, 1);
@@ -106,9 +105,8 @@ TEST_WITH(test_nobody_asked, setup, teardown)
 	assert_true(f->tracee.has_regs);
 }
 
-TEST_WITH(test_permitted, setup, teardown)
+TEST_OF(test_permitted, struct fixture *f)
 {
-	struct fixture *f = *state;
 	f->stop.permit = permit;
 	f->answer = true;
 	assert_int_equal(sw_stop_run(&f->stop, NULL), 0);
@@ -119,9 +117,8 @@ TEST_WITH(test_permitted, setup, teardown)
 	assert_int_equal(f->tracee.phase, SW_TRACEE_RELEASED);
 }
 
-TEST_WITH(test_refused, setup, teardown)
+TEST_OF(test_refused, struct fixture *f)
 {
-	struct fixture *f = *state;
 	f->stop.permit = permit;
 	assert_int_equal(sw_stop_run(&f->stop, NULL), 0);
 	assert_int_equal(f->n_permit, 1);
@@ -134,9 +131,8 @@ TEST_WITH(test_refused, setup, teardown)
 }
 
 /* Nothing is held: there is nothing to ask about. */
-TEST_WITH(test_gone, setup, teardown)
+TEST_OF(test_gone, struct fixture *f)
 {
-	struct fixture *f = *state;
 	f->stop.permit = permit;
 	assert_int_equal(kill(f->child, SIGKILL), 0);
 	siginfo_t info;

@@ -18,7 +18,6 @@ static struct {
 
 static bool copy(struct sw_capture *capture, uint64_t avma, size_t bytes, const uint8_t **ret_data)
 {
-	(void) capture;
 	world.n_asked++;
 	if (avma < BASE || avma - BASE > sizeof(world.bytes) - bytes)
 		return false;
@@ -28,7 +27,6 @@ static bool copy(struct sw_capture *capture, uint64_t avma, size_t bytes, const 
 
 static bool is_late(struct sw_capture *capture)
 {
-	(void) capture;
 	return world.late;
 }
 
@@ -110,7 +108,6 @@ static size_t n_reads;
 
 static bool plain_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
-	(void) arg;
 	n_reads++;
 	if (avma >= 3 * SW_MEMORY_BLOCK_BYTES + 8)
 		return false;

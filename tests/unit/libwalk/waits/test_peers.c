@@ -39,7 +39,6 @@ static struct fixture *now;
 
 static void nothing(int number)
 {
-	(void) number;
 }
 
 static void file_write(const char *name, const char *text)
@@ -192,9 +191,8 @@ static pid_t owner(pid_t self)
 }
 
 /* An owner that was looked at through one thread is proven of that thread. */
-TEST_WITH(test_owner, setup, teardown)
+TEST_OF(test_owner, struct fixture *f)
 {
-	struct fixture *f = *state;
 	fill(f, owner);
 	for (int i = 0; i < N; i++) {
 		const struct sw_wait_for *wait = f->threads[i].wait_for;
@@ -210,9 +208,8 @@ TEST_WITH(test_owner, setup, teardown)
 }
 
 /* The thread is in the same call, of another function: it returned meanwhile. */
-TEST_WITH(test_another_call, setup, teardown)
+TEST_OF(test_another_call, struct fixture *f)
 {
-	struct fixture *f = *state;
 	syscall_write(PID, SP + 16);
 	fill(f, owner);
 	assert_null(f->threads[0].wait_for);
@@ -225,9 +222,8 @@ static pid_t owner_and_thread_runs(pid_t self)
 	return owner(self);
 }
 
-TEST_WITH(test_thread_ran, setup, teardown)
+TEST_OF(test_thread_ran, struct fixture *f)
 {
-	struct fixture *f = *state;
 	fill(f, owner_and_thread_runs);
 	assert_null(f->threads[0].wait_for);
 	assert_null(f->threads[1].wait_for);
@@ -243,9 +239,8 @@ static pid_t owner_and_peer_runs(pid_t self)
 }
 
 /* The other process is named nevertheless, and what it waited for is not. */
-TEST_WITH(test_peer_ran, setup, teardown)
+TEST_OF(test_peer_ran, struct fixture *f)
 {
-	struct fixture *f = *state;
 	fill(f, owner_and_peer_runs);
 	assert_non_null(f->threads[0].wait_for);
 	assert_int_equal(f->snap->n_peers, 2); /* we have the lock */

@@ -14,15 +14,12 @@ static int a_state, b_state;
 
 static bool probe(const struct sw_snapshot *snap)
 {
-	(void) snap;
 	n_probes++;
 	return true;
 }
 
 static int open_runtime(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
-	(void) snap;
-	(void) found;
 	n_opened++;
 	*ret_state = is_there ? &a_state : NULL;
 	return 0;
@@ -30,13 +27,11 @@ static int open_runtime(const struct sw_snapshot *snap, void *found, void **ret_
 
 static void close_runtime(void *state)
 {
-	(void) state;
 	n_closed++;
 }
 
 static bool renew(void *state)
 {
-	(void) state;
 	n_renewed++;
 	return fits;
 }
@@ -44,16 +39,11 @@ static bool renew(void *state)
 static bool frames(void *state, const struct sw_cursor *callee, uint64_t caller_sp_avma,
 		   struct sw_frame_sink *sink)
 {
-	(void) state;
-	(void) callee;
-	(void) caller_sp_avma;
-	(void) sink;
 	return false;
 }
 
 static size_t identify(void *state, struct sw_runtime *ret, size_t max)
 {
-	(void) state;
 	assert_true(max > 0);
 	*ret = (struct sw_runtime){.name = "renewed"};
 	n_identified++;
@@ -62,8 +52,6 @@ static size_t identify(void *state, struct sw_runtime *ret, size_t max)
 
 static int attach(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
-	(void) snap;
-	(void) found;
 	n_attached++;
 	*ret_state = &b_state;
 	return 0;
@@ -71,15 +59,11 @@ static int attach(const struct sw_snapshot *snap, void *found, void **ret_state)
 
 static void detach(void *state)
 {
-	(void) state;
 	n_detached++;
 }
 
 static enum sw_step step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
-	(void) state;
-	(void) cursor;
-	(void) ret;
 	return SW_STEP_END;
 }
 
@@ -146,9 +130,8 @@ static void walk(struct fixture *f, const struct sw_tables *tables)
 }
 
 /* Unwinders that depend on maps and modules alone are asked once for all copies. */
-TEST_WITH(test_lasting, setup, teardown)
+TEST_OF(test_lasting, struct fixture *f)
 {
-	struct fixture *f = *state;
 	for (size_t i = 0; i < 3; i++) {
 		walk(f, &lasting_tables);
 		assert_true(sw_active_renew(&f->kept));
@@ -165,9 +148,8 @@ TEST_WITH(test_lasting, setup, teardown)
 }
 
 /* Where one has seen what was copied, all that have no state to be renewed are asked for each copy. */
-TEST_WITH(test_passing, setup, teardown)
+TEST_OF(test_passing, struct fixture *f)
 {
-	struct fixture *f = *state;
 	for (size_t i = 0; i < 3; i++)
 		walk(f, &passing_tables);
 	assert_int_equal(n_opened, 1);
@@ -177,9 +159,8 @@ TEST_WITH(test_passing, setup, teardown)
 }
 
 /* A runtime that is not there yet may come without a change of the maps. */
-TEST_WITH(test_absent, setup, teardown)
+TEST_OF(test_absent, struct fixture *f)
 {
-	struct fixture *f = *state;
 	is_there = false;
 	walk(f, &lasting_tables);
 	walk(f, &lasting_tables);
@@ -193,9 +174,8 @@ TEST_WITH(test_absent, setup, teardown)
 }
 
 /* A state that has become too large is made anew, with all others. */
-TEST_WITH(test_too_large, setup, teardown)
+TEST_OF(test_too_large, struct fixture *f)
 {
-	struct fixture *f = *state;
 	walk(f, &lasting_tables);
 	fits = false;
 	assert_false(sw_active_renew(&f->kept));

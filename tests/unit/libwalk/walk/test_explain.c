@@ -118,50 +118,38 @@ static size_t n_steps;
 
 static bool made_probe(const struct sw_snapshot *snap)
 {
-	(void) snap;
 	return true;
 }
 
 static int made_open(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
-	(void) snap;
-	(void) found;
 	*ret_state = &n_steps;
 	return 0;
 }
 
 static void made_close(void *state)
 {
-	(void) state;
 }
 
 static enum sw_step made_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
-	(void) cursor;
-	(void) ret;
 	++*(size_t *) state;
 	return SW_STEP_DECLINE;
 }
 
 static bool made_owns(void *state, const struct sw_cursor *cursor, uint64_t *ret_cookie)
 {
-	(void) state;
-	(void) cursor;
 	*ret_cookie = 7;
 	return true;
 }
 
 static int made_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
 {
-	(void) state;
-	(void) frame;
-	(void) ret;
 	return 0;
 }
 
 static void made_explain_frame(void *state, const struct sw_frame *frame, struct sw_text *text)
 {
-	(void) state;
 	if (frame->pc_avma % 2 == 0) /* of others there is nothing to tell */
 		sw_text_printf(text, "number %d\n", (int) frame->cookie);
 }

@@ -31,7 +31,6 @@ static size_t late_at; /* the deadline comes while this one is asked for; 0: nev
 
 static enum sw_step first_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
-	(void) state;
 	const struct answer *a = &answers[n_asked];
 	lookups[n_asked++] = cursor->lookup_avma;
 	if (late_at != 0 && n_asked == late_at)
@@ -44,9 +43,6 @@ static enum sw_step first_step(void *state, struct sw_cursor *cursor, struct sw_
 
 static enum sw_step second_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
-	(void) state;
-	(void) cursor;
-	(void) ret;
 	n_second++;
 	return SW_STEP_END;
 }
@@ -168,9 +164,8 @@ TEST_WITH(test_trust, setup, teardown)
 }
 
 /* Where one fails others are asked, unless theirs would be wrong, too. */
-TEST_WITH(test_final, setup, teardown)
+TEST_OF(test_final, struct fixture *f)
 {
-	struct fixture *f = *state;
 	answers[0].step = SW_STEP_FAIL;
 	answers[0].more.end = SW_END_BAD_UNWIND_INFO;
 	answers[0].more.why = "of the first";
@@ -213,29 +208,22 @@ static size_t n_said;
 
 static bool language_probe(const struct sw_snapshot *snap)
 {
-	(void) snap;
 	return true;
 }
 
 static int language_open(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
-	(void) snap;
-	(void) found;
 	*ret_state = said;
 	return 0;
 }
 
 static void language_close(void *state)
 {
-	(void) state;
 }
 
 static bool language_frames(void *state, const struct sw_cursor *callee, uint64_t caller_sp_avma,
 			    struct sw_frame_sink *sink)
 {
-	(void) state;
-	(void) callee;
-	(void) caller_sp_avma;
 	sink->without = said[n_said].without;
 	sink->may_miss = said[n_said].may_miss;
 	if (said[n_said].adds)
@@ -248,9 +236,6 @@ static bool language_frames(void *state, const struct sw_cursor *callee, uint64_
 
 static int language_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
 {
-	(void) state;
-	(void) frame;
-	(void) ret;
 	return 0;
 }
 

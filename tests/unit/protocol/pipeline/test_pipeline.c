@@ -140,8 +140,6 @@ TEST_WITH(test_deadlines, setup, teardown)
 static int resumed_late(void *arg, const struct sw_snapshot *snap, struct sw_error *err)
 {
 	const int64_t *until_ns = arg;
-	(void) snap;
-	(void) err;
 	while (sw_clock_ns() < *until_ns)
 		;
 	return 0;

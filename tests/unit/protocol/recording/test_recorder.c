@@ -49,7 +49,6 @@ static int next(void *arg, struct sw_sample *ret, struct sw_error *err)
 	uint64_t n = w->number++, generation = n / GENERATION, slot = n % THREADS;
 	struct sw_snapshot *snap = w->pipeline.snap;
 	struct sw_thread *t = &snap->threads[0];
-	(void) err;
 	*t = w->thread;
 	t->tid = tid_of(generation * THREADS + slot);
 	(void) snprintf(t->comm, sizeof(t->comm), "worker-%u", (unsigned) (n % 3));

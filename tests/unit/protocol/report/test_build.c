@@ -74,7 +74,6 @@ static struct sw_report *build(struct scene *s)
 
 static struct sw_frame frame(const struct scene *s, const struct sw_place *place, uint64_t pc)
 {
-	(void) s;
 	return (struct sw_frame){.pc_avma = pc,
 				 .sp_avma = 0x1000,
 				 .place = place,

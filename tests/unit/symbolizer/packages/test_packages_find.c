@@ -67,9 +67,8 @@ static const char *find(const struct lists *l, const char *path)
 }
 
 /* A file is in the list that has its whole path as a line, with or without "/usr". */
-TEST_WITH(test_lines, setup, teardown)
+TEST_OF(test_lines, struct lists *l)
 {
-	struct lists *l = *state;
 	put(l, "one:amd64.list", "/.\n/lib\n/lib/x\n/lib/x/liba.so.1\n/usr/lib/libb.so.1.2\n");
 	put(l, "two.list", "/usr/lib/libb.so.1\n/opt/usr/bin/c\n/usr/bin/d");
 	assert_string_equal(find(l, "/usr/lib/x/liba.so.1"), "one");
@@ -84,9 +83,8 @@ TEST_WITH(test_lines, setup, teardown)
 }
 
 /* The package that the name suggests is looked into first, and others where that has not the file. */
-TEST_WITH(test_guess, setup, teardown)
+TEST_OF(test_guess, struct lists *l)
 {
-	struct lists *l = *state;
 	put(l, "libfoo-bar2-3:amd64.list", "/usr/lib/libfoo_Bar2.so.3.1\n/usr/bin/same\n");
 	put(l, "same.list", "/usr/bin/same\n");
 	put(l, "another.list", "/usr/lib/libfoo_Bar2.so.3.1\n/usr/bin/other\n");
@@ -98,9 +96,8 @@ TEST_WITH(test_guess, setup, teardown)
 }
 
 /* Lists are looked into in an order: a name like the guess, a word of the path, all others. Here each has the file. */
-TEST_WITH(test_order, setup, teardown)
+TEST_OF(test_order, struct lists *l)
 {
-	struct lists *l = *state;
 	static const char java[] = "/usr/lib/jvm/java-17-openjdk-amd64/bin/java";
 	static const char python[] = "/usr/bin/python3.11";
 	char text[256];
@@ -119,9 +116,8 @@ TEST_WITH(test_order, setup, teardown)
 }
 
 /* Words that make a list likely are among the first of a path. */
-TEST_WITH(test_words, setup, teardown)
+TEST_OF(test_words, struct lists *l)
 {
-	struct lists *l = *state;
 	char path[256] = "", text[512];
 	for (int i = 0; i < 31; i++) /* the word before the first slash is the first one */
 		strcat(path, "/a");
@@ -134,7 +130,7 @@ TEST_WITH(test_words, setup, teardown)
 }
 
 /* Packages that are likely by a rule are looked into before all lists are. */
-TEST_WITH(test_rules, setup, teardown)
+TEST_OF(test_rules, struct lists *l)
 {
 	static const struct {
 		const char *path, *list, *package;
@@ -154,7 +150,6 @@ TEST_WITH(test_rules, setup, teardown)
 		 "openjdk-17-jre-headless"},
 		{"/usr/lib/postgresql/15/bin/postgres", "postgresql-15.list", "postgresql-15"},
 	};
-	struct lists *l = *state;
 	char text[128];
 	for (size_t i = 0; i < SW_ARRAY_SIZE(rules); i++) {
 		(void) snprintf(text, sizeof(text), "%s\n", rules[i].path);
@@ -189,10 +184,9 @@ static int64_t spent_ns(void)
 }
 
 /* The names of lists alone are not read for longer than there is time, whatever paths are compared with them. */
-TEST_WITH(test_deadline, setup, teardown)
+TEST_OF(test_deadline, struct lists *l)
 {
 	enum { LISTS = 3000, WANTS = 64, WORDS = 600, LIMIT_NS = 5000000 };
-	struct lists *l = *state;
 	static struct sw_package_want wants[WANTS];
 	static char path[WORDS * 6 + 8];
 	char name[400], file[32];
@@ -224,9 +218,8 @@ TEST_WITH(test_deadline, setup, teardown)
 }
 
 /* Several are found together, and each has its own. */
-TEST_WITH(test_several, setup, teardown)
+TEST_OF(test_several, struct lists *l)
 {
-	struct lists *l = *state;
 	put(l, "a.list", "/usr/bin/one\n/usr/bin/two\n");
 	put(l, "b.list", "/usr/bin/three\n");
 	struct sw_package_want wants[] = {{.path = "/usr/bin/three"},
@@ -243,9 +236,8 @@ TEST_WITH(test_several, setup, teardown)
 }
 
 /* Nothing but a regular file called NAME.list is read, whatever the path that is looked for. */
-TEST_WITH(test_others, setup, teardown)
+TEST_OF(test_others, struct lists *l)
 {
-	struct lists *l = *state;
 	char path[512], name[NAME_MAX + 1];
 	put(l, "a.postinst", "/usr/bin/x\n");
 	put(l, ".list", "/usr/bin/x\n");

@@ -12,7 +12,6 @@ static struct beam_world world;
 
 static int setup(void **state)
 {
-	(void) state;
 	beam_world_init(&world);
 	return 0;
 }

@@ -37,7 +37,6 @@ static bool frame_add(struct sw_frame_sink *sink, uint64_t address_avma, uint64_
 
 static int setup(void **state)
 {
-	(void) state;
 	beam_world_init(&world);
 	at = world.beam.found.layout;
 	window = (struct sw_beam_window){.whole = true};
@@ -50,7 +49,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void) state;
 	sw_beam_all_processes_destroy(world.beam.processes);
 	world.beam.processes = NULL;
 	return 0;
@@ -312,7 +310,6 @@ TEST_WITH(test_places, setup, teardown)
 
 static bool full_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
-	(void) arg;
 	if (avma < FULL || avma - FULL >= FULL_BYTES || length > FULL_BYTES)
 		return sw_memory_read(fake_memory(&world.fake), avma, buffer, length);
 	for (size_t i = 0; i + 8 <= length; i += 8) {

@@ -59,7 +59,6 @@ static void put_relative(unsigned to, const char *bytes, size_t n, uint64_t targ
 
 static int setup(void **state)
 {
-	(void) state;
 	static const uint32_t jit = 1;
 	memset(code, 0x90, sizeof(code));
 	memcpy(code + RELEASE, "25", 3);
@@ -74,7 +73,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void) state;
 	if (snap != NULL)
 		fake_snapshot_destroy(snap);
 	return 0;

@@ -13,7 +13,6 @@ static struct sw_beam_line line;
 
 static int setup(void **state)
 {
-	(void) state;
 	beam_world_init(&world);
 	return 0;
 }

@@ -36,7 +36,6 @@ static const uint8_t *bytes_at(uint64_t avma, size_t bytes)
 
 static bool copy(struct sw_capture *c, uint64_t avma, size_t bytes, const uint8_t **ret_data)
 {
-	(void) c;
 	seen.n_asked++;
 	const uint8_t *data = bytes_at(avma, bytes);
 	if (data == NULL)
@@ -60,7 +59,6 @@ static void copy_many(struct sw_capture *c, struct sw_capture_read *reads, size_
 
 static void read_many(struct sw_capture *c, struct sw_capture_read *reads, size_t n)
 {
-	(void) c;
 	for (size_t i = 0; i < n; i++)
 		reads[i].ok = sw_memory_read(world.beam.memory, reads[i].avma, reads[i].buffer,
 					     reads[i].bytes);
@@ -68,7 +66,6 @@ static void read_many(struct sw_capture *c, struct sw_capture_read *reads, size_
 
 static bool is_late(struct sw_capture *c)
 {
-	(void) c;
 	return seen.late_after > 0 && seen.n_asked > seen.late_after;
 }
 
@@ -95,7 +92,6 @@ static void look(void)
 
 static int setup(void **state)
 {
-	(void) state;
 	static const struct sw_capture_ops ops = {.copy = copy,
 						  .copy_many = copy_many,
 						  .read_many = read_many,

@@ -27,7 +27,6 @@ static struct sw_stepped stepped;
 /* f1 waits for f2, and has two words in its frame. */
 static int setup(void **state)
 {
-	(void) state;
 	static const uint8_t call[] = {0xe8, PROCESS_MAIN - AFTER_CALL, 0, 0, 0};
 	beam_world_init(&world);
 	world.place = (struct sw_place){.start_avma = CODE, .end_avma = CODE_END};

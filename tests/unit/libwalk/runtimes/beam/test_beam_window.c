@@ -33,7 +33,6 @@ static struct {
 
 static bool stack(struct sw_capture *c, uint64_t sp_avma, uint64_t end_avma)
 {
-	(void) c;
 	assert_true(seen.n_stacks < 2);
 	seen.stacks[seen.n_stacks++] = (struct sw_range){sp_avma, end_avma - sp_avma, NULL};
 	return true;
@@ -41,14 +40,12 @@ static bool stack(struct sw_capture *c, uint64_t sp_avma, uint64_t end_avma)
 
 static void stack_known(struct sw_capture *c, size_t n, uint64_t end_avma)
 {
-	(void) c;
 	assert_int_equal(n, 0);
 	seen.known_end_avma = end_avma;
 }
 
 static bool copy(struct sw_capture *c, uint64_t avma, size_t bytes, const uint8_t **ret_data)
 {
-	(void) c;
 	if (avma < BEAM_WORLD || bytes > BEAM_WORLD_BYTES ||
 	    avma - BEAM_WORLD > BEAM_WORLD_BYTES - bytes)
 		return false;
@@ -60,7 +57,6 @@ static bool copy(struct sw_capture *c, uint64_t avma, size_t bytes, const uint8_
 
 static void read_many(struct sw_capture *c, struct sw_capture_read *reads, size_t n)
 {
-	(void) c;
 	for (size_t i = 0; i < n; i++)
 		reads[i].ok = sw_memory_read(world.beam.memory, reads[i].avma, reads[i].buffer,
 					     reads[i].bytes);
@@ -68,7 +64,6 @@ static void read_many(struct sw_capture *c, struct sw_capture_read *reads, size_
 
 static bool wanted(struct sw_capture *c, uint64_t avma, void *buffer, size_t bytes)
 {
-	(void) c;
 	return sw_memory_read(world.beam.memory, avma, buffer, bytes);
 }
 
@@ -90,7 +85,6 @@ static void look(void)
 /* A scheduler whose thread executes f1 on its process's stack. */
 static int setup(void **state)
 {
-	(void) state;
 	static const struct sw_capture_ops ops = {
 		.stack = stack,
 		.stack_known = stack_known,

@@ -94,7 +94,6 @@ static void waits_for(uint32_t kind, uint64_t lock)
 
 static int setup(void **state)
 {
-	(void) state;
 	memset(&w, 0, sizeof(w));
 	put(AT_STORE, DATA + 0x200, 8);
 	put(AT_TABLE, DATA + AT_ENTRIES, 8);
@@ -143,7 +142,6 @@ static bool copy(struct sw_capture *capture, uint64_t avma, size_t bytes, const 
 
 static void read_many(struct sw_capture *capture, struct sw_capture_read *reads, size_t n)
 {
-	(void) capture;
 	for (size_t i = 0; i < n; i++)
 		reads[i].ok = target_read(reads[i].avma, reads[i].buffer, reads[i].bytes);
 }
@@ -159,7 +157,6 @@ static void copy_many(struct sw_capture *capture, struct sw_capture_read *reads,
 
 static bool wanted(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
 {
-	(void) capture;
 	for (unsigned i = 0; i < w.wanted; i++)
 		if (avma >= DATA + thread_at(i) &&
 		    avma + bytes <= DATA + thread_at(i) + WANTED_BYTES)
@@ -169,14 +166,12 @@ static bool wanted(struct sw_capture *capture, uint64_t avma, void *buffer, size
 
 static bool in_stack(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
 {
-	(void) capture;
 	return avma >= stack_avma(0) && avma < stack_avma(N_THREADS) &&
 	       target_read(avma, buffer, bytes);
 }
 
 static bool is_whole(struct sw_capture *capture)
 {
-	(void) capture;
 	return !w.runs;
 }
 

@@ -97,7 +97,6 @@ static bool part_read(uint64_t avma, void *buffer, size_t bytes, size_t begin, s
 
 static void read_many(struct sw_capture *capture, struct sw_capture_read *reads, size_t n)
 {
-	(void) capture;
 	assert_true(n <= SW_CAPTURE_READS);
 	w.calls++;
 	for (size_t i = 0; i < n; i++)
@@ -131,19 +130,16 @@ static bool copy(struct sw_capture *capture, uint64_t avma, size_t bytes, const 
 
 static bool wanted(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
 {
-	(void) capture;
 	return part_read(avma, buffer, bytes, AT_THREADS, AT_LOCALS);
 }
 
 static bool in_stack(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
 {
-	(void) capture;
 	return part_read(avma, buffer, bytes, AT_STACKS, AT_MONITORS);
 }
 
 static bool is_whole(struct sw_capture *capture)
 {
-	(void) capture;
 	return true;
 }
 

@@ -155,9 +155,8 @@ static void note_is(struct world *w, pid_t tid, int64_t id, const char *name, co
 	assert_string_equal(note.role != NULL ? note.role : "", role);
 }
 
-TEST_WITH(test_notes, setup, teardown)
+TEST_OF(test_notes, struct world *w)
 {
-	struct world *w = *state;
 	put(w, AT_THREADS + 2 * THREAD_BYTES + 4, 1, 4);
 	world_finish(w);
 	note_is(w, 101, 10, "first", "preemptive", "");
@@ -172,9 +171,8 @@ TEST_WITH(test_notes, setup, teardown)
 
 /* The threads: one that has stopped the others; a pool worker; one that has ended, whose stack is
  * another's now. */
-TEST_WITH(test_states, setup, teardown)
+TEST_OF(test_states, struct world *w)
 {
-	struct world *w = *state;
 	put(w, AT_SUSPENDER, thread_avma(0), 8);
 	put(w, AT_THREADS + THREAD_BYTES, 0x21a20, 4);
 	put(w, AT_THREADS + 2 * THREAD_BYTES, 0x1021220, 4);
@@ -185,9 +183,8 @@ TEST_WITH(test_states, setup, teardown)
 }
 
 /* A string that a collection has moved meanwhile is no name. */
-TEST_WITH(test_moved, setup, teardown)
+TEST_OF(test_moved, struct world *w)
 {
-	struct world *w = *state;
 	put(w, AT_THREADS + AT_STRING, STRING_TABLE + 8, 8);
 	put(w, AT_THREADS + 2 * THREAD_BYTES + AT_STRING + 12, 'A', 2);
 	put(w, AT_THREADS + THREAD_BYTES + AT_STRING + 8, 0x10000, 4);
@@ -198,9 +195,8 @@ TEST_WITH(test_moved, setup, teardown)
 }
 
 /* A list of threads that bites its tail ends. */
-TEST_WITH(test_circle, setup, teardown)
+TEST_OF(test_circle, struct world *w)
 {
-	struct world *w = *state;
 	put(w, AT_THREADS + 3 * THREAD_BYTES + LINK, thread_avma(0) + LINK, 8);
 	world_finish(w);
 	note_is(w, 103, 12, "a name longer than comm", "preemptive", "");
@@ -210,9 +206,8 @@ TEST_WITH(test_circle, setup, teardown)
  * Windows' numbers: 105 is what Linux calls another thread, and all Thread objects have addresses of stacks
  * that are others' here.
  */
-TEST_WITH(test_windows, setup, teardown)
+TEST_OF(test_windows, struct world *w)
 {
-	struct world *w = *state;
 	thread_make(w, 0, 105, stack_of(102) - 8, NULL);
 	thread_make(w, 2, 0x1f0, stack_of(101) - 8, "other");
 	for (unsigned i = 0; i < 2; i++) {

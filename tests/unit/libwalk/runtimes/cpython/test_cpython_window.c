@@ -19,7 +19,6 @@ static bool whole;
 
 static bool copy(struct sw_capture *capture, uint64_t avma, size_t bytes, const uint8_t **ret)
 {
-	(void) capture;
 	if (n_copies == COPIES_MAX || avma < WORLD || bytes > WORLD_BYTES ||
 	    avma - WORLD > WORLD_BYTES - bytes)
 		return false;
@@ -30,7 +29,6 @@ static bool copy(struct sw_capture *capture, uint64_t avma, size_t bytes, const 
 
 static void read_many(struct sw_capture *capture, struct sw_capture_read *reads, size_t n)
 {
-	(void) capture;
 	for (size_t i = 0; i < n; i++)
 		reads[i].ok = sw_memory_read(world.c.memory, reads[i].avma, reads[i].buffer,
 					     reads[i].bytes);
@@ -38,13 +36,11 @@ static void read_many(struct sw_capture *capture, struct sw_capture_read *reads,
 
 static bool is_whole(struct sw_capture *capture)
 {
-	(void) capture;
 	return whole;
 }
 
 static bool is_late(struct sw_capture *capture)
 {
-	(void) capture;
 	return false;
 }
 

@@ -17,7 +17,6 @@ static struct go_world world;
 
 static int setup(void **state)
 {
-	(void) state;
 	go_world_init(&world, true);
 	return 0;
 }
@@ -625,7 +624,6 @@ TEST_WITH(test_stale, setup, NULL)
 
 static bool nobody_runs(struct sw_capture *capture)
 {
-	(void) capture;
 	return false;
 }
 

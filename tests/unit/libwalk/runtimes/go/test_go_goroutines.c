@@ -19,7 +19,6 @@ static struct go_world world;
 
 static int setup(void **state)
 {
-	(void) state;
 	go_world_init(&world, false);
 	return 0;
 }

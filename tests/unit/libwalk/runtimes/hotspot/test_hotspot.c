@@ -22,14 +22,12 @@ static struct hotspot_world world;
 
 static int setup(void **state)
 {
-	(void) state;
 	hotspot_world_init(&world);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void) state;
 	hotspot_world_deinit(&world);
 	return 0;
 }

@@ -28,7 +28,6 @@ static struct sw_hotspot_initialized found;
 
 static bool is_other(void *arg, uint64_t thread_avma)
 {
-	(void) arg;
 	return thread_avma == OTHER;
 }
 

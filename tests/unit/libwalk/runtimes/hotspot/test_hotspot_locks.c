@@ -16,7 +16,6 @@ static struct sw_runtime_wait wait;
 
 static int setup(void **state)
 {
-	(void) state;
 	hotspot_world_init(&world);
 	hotspot_world_locks(&world);
 	return 0;
@@ -24,7 +23,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void) state;
 	hotspot_world_deinit(&world);
 	return 0;
 }

@@ -103,7 +103,6 @@ static void world_make(size_t n)
 
 static void read_many(struct sw_capture *capture, struct sw_capture_read *reads, size_t n)
 {
-	(void) capture;
 	assert_true(n <= SW_CAPTURE_READS);
 	w.calls++;
 	for (size_t i = 0; i < n; i++) {
@@ -132,7 +131,6 @@ static void copy_many(struct sw_capture *capture, struct sw_capture_read *reads,
 
 static bool is_whole(struct sw_capture *capture)
 {
-	(void) capture;
 	return !w.runs;
 }
 

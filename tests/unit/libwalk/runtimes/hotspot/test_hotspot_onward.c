@@ -22,7 +22,6 @@ struct place {
 static int setup(void **state)
 {
 	static const uint8_t call[] = {0xe8, 0, 0, 0, 0};
-	(void) state;
 	hotspot_world_init(&world);
 	hotspot_world_put(&world, WORLD_CALL - sizeof(call), call, sizeof(call));
 	return 0;
@@ -30,7 +29,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void) state;
 	hotspot_world_deinit(&world);
 	return 0;
 }

@@ -17,7 +17,6 @@ static size_t n_copies, stack_bytes;
 static bool copy(struct sw_capture *capture, uint64_t avma, size_t bytes, const uint8_t **ret)
 {
 	static uint8_t data[COPIES_MAX][SW_HOTSPOT_BLOB_BYTES];
-	(void) capture;
 	if (n_copies == COPIES_MAX || bytes > SW_HOTSPOT_BLOB_BYTES ||
 	    !sw_memory_read(world.h.memory, avma, data[n_copies], bytes))
 		return false;
@@ -28,7 +27,6 @@ static bool copy(struct sw_capture *capture, uint64_t avma, size_t bytes, const 
 
 static void read_many(struct sw_capture *capture, struct sw_capture_read *reads, size_t n)
 {
-	(void) capture;
 	for (size_t i = 0; i < n; i++)
 		reads[i].ok = sw_memory_read(world.h.memory, reads[i].avma, reads[i].buffer,
 					     reads[i].bytes);
@@ -38,7 +36,6 @@ static void read_many(struct sw_capture *capture, struct sw_capture_read *reads,
 static bool in_stack(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
 {
 	static const uint64_t back = WORLD_CALL;
-	(void) capture;
 	if (avma != SP)
 		return false;
 	stack_bytes += bytes;
@@ -49,7 +46,6 @@ static bool in_stack(struct sw_capture *capture, uint64_t avma, void *buffer, si
 
 static bool is_whole(struct sw_capture *capture)
 {
-	(void) capture;
 	return true;
 }
 

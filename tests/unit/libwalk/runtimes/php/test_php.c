@@ -14,14 +14,12 @@ static struct php_world world;
 
 static int setup(void **state)
 {
-	(void) state;
 	php_world_init(&world);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void) state;
 	php_world_deinit(&world);
 	return 0;
 }

@@ -48,7 +48,6 @@ static void string_set(struct string *s, const char *text)
 /* The copy has the whole name of the class, and of the other strings their heads. */
 static int setup(void **state)
 {
-	(void) state;
 	const struct sw_php_layout *at = sw_php_layout_of(8, 2);
 	memset(function, 0, sizeof(function));
 	function[SW_PHP_FUNC_TYPE] = SW_PHP_USER_FUNCTION;
@@ -92,7 +91,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void) state;
 	sw_php_copied_deinit(&copied);
 	return 0;
 }

@@ -12,7 +12,6 @@ static struct sw_served served;
 
 static int setup(void **state)
 {
-	(void) state;
 	php_world_init(&world);
 	return 0;
 }

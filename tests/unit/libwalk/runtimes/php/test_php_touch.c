@@ -21,7 +21,6 @@ static size_t n_reads;
 
 static bool note(void *arg, uint64_t avma, void *buffer, size_t length)
 {
-	(void) arg;
 	n_reads++;
 	if (!sw_memory_read(all, avma, buffer, length))
 		return false;
@@ -31,7 +30,6 @@ static bool note(void *arg, uint64_t avma, void *buffer, size_t length)
 
 static bool read_noted(void *arg, uint64_t avma, void *buffer, size_t length)
 {
-	(void) arg;
 	return sw_memory_read(all, avma, buffer, length) &&
 	       memchr(was_read + (avma - PHP_WORLD), false, length) == NULL;
 }
@@ -46,7 +44,6 @@ static void touch(void)
 
 static int setup(void **state)
 {
-	(void) state;
 	php_world_init(&world);
 	world.snap.threads = &world.thread;
 	all = world.php.memory;
@@ -56,7 +53,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void) state;
 	php_world_deinit(&world);
 	return 0;
 }

@@ -15,14 +15,12 @@ static struct ruby_world world;
 
 static int setup(void **state)
 {
-	(void) state;
 	ruby_world_init(&world);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void) state;
 	ruby_world_deinit(&world);
 	return 0;
 }
@@ -168,7 +166,6 @@ static size_t n_copies;
 
 static bool copy(struct sw_capture *capture, uint64_t avma, size_t bytes, const uint8_t **ret_data)
 {
-	(void) capture;
 	if (n_copies == COPIES_MAX || avma < RUBY_WORLD || bytes > RUBY_WORLD_BYTES ||
 	    avma - RUBY_WORLD > RUBY_WORLD_BYTES - bytes)
 		return false;
@@ -179,7 +176,6 @@ static bool copy(struct sw_capture *capture, uint64_t avma, size_t bytes, const 
 
 static bool is_whole(struct sw_capture *capture)
 {
-	(void) capture;
 	return true;
 }
 

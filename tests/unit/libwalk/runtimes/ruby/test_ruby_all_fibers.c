@@ -25,7 +25,6 @@ static bool frame_add(struct sw_frame_sink *sink, uint64_t address_avma, uint64_
 
 static int setup(void **state)
 {
-	(void) state;
 	ruby_fiber_world_init(&world);
 	ruby = &world.base.ruby;
 	memset(&window, 0, sizeof(window));
@@ -36,7 +35,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void) state;
 	sw_ruby_all_fibers_destroy(ruby->fibers);
 	ruby->fibers = NULL;
 	ruby_fiber_world_deinit(&world);

@@ -15,7 +15,6 @@ static struct sw_ruby_frame leaf, times;
 
 static int setup(void **state)
 {
-	(void) state;
 	ruby_world_init(&then);
 	ruby_world_init(&now);
 	copied = (struct sw_ruby_copied){0};
@@ -27,7 +26,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void) state;
 	sw_ruby_copied_deinit(&copied);
 	ruby_world_deinit(&then);
 	ruby_world_deinit(&now);

@@ -32,7 +32,6 @@ static bool each(void *arg, const struct sw_ruby_created *created)
 
 static int setup(void **state)
 {
-	(void) state;
 	ruby_fiber_world_init(&world);
 	vm = &world.base.ruby.vm;
 	wanted = SIZE_MAX;
@@ -41,7 +40,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void) state;
 	ruby_fiber_world_deinit(&world);
 	return 0;
 }
@@ -176,7 +174,6 @@ static size_t n_many; /* that were read */
 /* A context at each address, each leads to the one behind it. */
 static bool many_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
-	(void) arg;
 	uint64_t words[3] = {RUBY_FIBER_CREATED + 80, avma - 24, avma + 24};
 	if (avma < MANY || avma >= MANY + 0x10000000)
 		return sw_memory_read(fake_memory(&world.fake), avma, buffer, length);

@@ -61,7 +61,6 @@ static const Elf64_Ehdr header = {
 
 static int setup(void **state)
 {
-	(void) state;
 	static uint8_t image[0x1000];
 	const Elf64_Phdr segments[] = {
 		{.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_memsz = 0x1000, .p_filesz = 0x1000},
@@ -89,7 +88,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void) state;
 	fake_snapshot_destroy(snap);
 	return 0;
 }

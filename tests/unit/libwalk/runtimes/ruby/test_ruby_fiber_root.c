@@ -73,7 +73,6 @@ static void fiber_put(void)
 /* A thread that waits in what the first function of its fiber has called. */
 static int setup(void **state)
 {
-	(void) state;
 	memset(&t, 0, sizeof(t));
 	fiber_put();
 	t.regions[0] = (struct fake_region){FIBER, t.fiber, sizeof(t.fiber)};
@@ -100,7 +99,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void) state;
 	fake_snapshot_destroy(t.snap);
 	return 0;
 }

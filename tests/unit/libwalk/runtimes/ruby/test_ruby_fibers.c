@@ -36,7 +36,6 @@ static void put(uint8_t *at, size_t off, uint64_t value)
 
 static int setup(void **state)
 {
-	(void) state;
 	memset(machine, 0, sizeof(machine));
 	memset(fiber, 0, sizeof(fiber));
 	memset(other, 0, sizeof(other));

@@ -73,7 +73,6 @@ static void thread_put(unsigned i)
 /* The first two want the GVL, which the third one has. */
 static int setup(void **state)
 {
-	(void) state;
 	ruby_world_init(&world);
 	for (unsigned i = 0; i < N; i++)
 		thread_put(i);
@@ -88,7 +87,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void) state;
 	free(world.ruby.known);
 	ruby_world_deinit(&world);
 	return 0;

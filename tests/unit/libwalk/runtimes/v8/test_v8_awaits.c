@@ -64,7 +64,6 @@ static uint64_t undefined;
 
 static int setup(void **state)
 {
-	(void) state;
 	v8_heap_reset();
 	for (int32_t i = 0; i < SW_V8_AWAIT_BUILTINS; i++)
 		layout.awaits.builtins[i] = NUMBER + i;

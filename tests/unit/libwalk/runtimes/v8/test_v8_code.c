@@ -110,7 +110,6 @@ static int32_t position(void)
 
 static int setup(void **state)
 {
-	(void) state;
 	v8_heap_reset();
 	shared = v8_make(TYPE_SHARED, 64);
 	bytecode = v8_make(TYPE_BYTECODE, 128);
@@ -182,21 +181,18 @@ static size_t n_functions, n_bytecodes, n_functions_max;
 
 static void function_count(void *arg, uint64_t object)
 {
-	(void) arg;
 	assert_int_equal(object, shared);
 	n_functions++;
 }
 
 static void bytecode_count(void *arg, uint64_t object)
 {
-	(void) arg;
 	assert_int_equal(object, bytecode);
 	n_bytecodes++;
 }
 
 static bool is_enough(void *arg)
 {
-	(void) arg;
 	return n_functions >= n_functions_max;
 }
 

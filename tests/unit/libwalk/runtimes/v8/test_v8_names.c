@@ -75,7 +75,6 @@ static uint64_t function, shared;
 
 static int setup(void **state)
 {
-	(void) state;
 	static struct fake_region regions[3];
 	static struct fake_memory fake;
 	v8_heap_reset();
@@ -113,7 +112,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void) state;
 	fake_snapshot_destroy((struct sw_snapshot *) v8.snap);
 	sw_map64_deinit(&v8.by_frame);
 	free(v8.frames);

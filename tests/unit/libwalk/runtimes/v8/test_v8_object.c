@@ -43,7 +43,6 @@ static const struct sw_v8_layout layout = {
 
 static int setup(void **state)
 {
-	(void) state;
 	v8_heap_reset();
 	return 0;
 }

@@ -93,7 +93,6 @@ static size_t n_looks, n_looks_max; /* at the clock; 0: no end */
 /* A memory that does not read further than the heap. */
 static bool copy(struct sw_capture *c, uint64_t avma, size_t bytes, const uint8_t **ret_data)
 {
-	(void) c;
 	if (avma < V8_HEAP || avma - V8_HEAP > V8_HEAP_BYTES - bytes)
 		return false;
 	*ret_data = v8_heap_bytes + (avma - V8_HEAP);
@@ -102,7 +101,6 @@ static bool copy(struct sw_capture *c, uint64_t avma, size_t bytes, const uint8_
 
 static void read_many(struct sw_capture *c, struct sw_capture_read *reads, size_t n)
 {
-	(void) c;
 	for (size_t i = 0; i < n; i++) {
 		reads[i].ok = reads[i].avma >= STACK && reads[i].avma < STACK_END &&
 			      reads[i].bytes <= STACK_END - reads[i].avma;
@@ -114,7 +112,6 @@ static void read_many(struct sw_capture *c, struct sw_capture_read *reads, size_
 
 static bool is_late(struct sw_capture *c)
 {
-	(void) c;
 	return late || (n_looks_max > 0 && n_looks++ >= n_looks_max);
 }
 
@@ -151,7 +148,6 @@ static struct sw_v8_range ranges[2];
 
 static int setup(void **state)
 {
-	(void) state;
 	v8_heap_reset();
 	memset(words, 0, sizeof(words));
 	late = false;
@@ -184,7 +180,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void) state;
 	snap->threads = NULL;
 	snap->n_threads = 0;
 	fake_snapshot_destroy(snap);

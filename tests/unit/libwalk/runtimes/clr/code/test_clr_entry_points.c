@@ -134,9 +134,8 @@ static void is_named(struct clr_r2r *w, uint32_t rva, const char *name, uint32_t
 	assert_int_equal(w->start.index, index);
 }
 
-TEST_WITH(test_names, setup, teardown)
+TEST_OF(test_names, struct clr_r2r *w)
 {
-	struct clr_r2r *w = *state;
 	is_named(w, 0x100, "T.dll!N.Outer.Main(string[])", 0x100, 0);
 	is_named(w, 0x160, "T.dll!N.Outer+Inner`1.Call(T, U&, List`1[int])", 0x160, 0);
 	is_named(w, 0x200, "T.dll!Last.<Start>b__0()", 0x200, 0);
@@ -217,9 +216,8 @@ TEST(test_unknown)
 }
 
 /* Two entries for one function: neither is believed. */
-TEST_WITH(test_ambiguous, setup, teardown)
+TEST_OF(test_ambiguous, struct clr_r2r *w)
 {
-	struct clr_r2r *w = *state;
 	const struct instance list[] = {instances[1], instances[3], instances[1]};
 	struct buffer b;
 	instances_make(list, 3, &b);
@@ -240,9 +238,8 @@ TEST_WITH(test_hot_cold, setup_instances, teardown)
 	assert_non_null(clr_r2r_name(w, 0x280));
 }
 
-TEST_WITH(test_without, setup, teardown)
+TEST_OF(test_without, struct clr_r2r *w)
 {
-	struct clr_r2r *w = *state;
 	clr_r2r_put(w, R2R_HEADER + 16 + 12, 104, 4); /* another section */
 	assert_null(clr_r2r_name(w, 0x100));
 	assert_null(clr_r2r_name(w, 0x140));

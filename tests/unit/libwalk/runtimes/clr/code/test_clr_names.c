@@ -27,9 +27,8 @@ static void name_is(struct clr_named *w, uint64_t table_avma, unsigned class, ui
 	assert_string_equal(sw_clr_method_name(w->names, &w->at, method), expected);
 }
 
-TEST_WITH(test_methods, setup, teardown)
+TEST_OF(test_methods, struct clr_named *w)
 {
-	struct clr_named *w = *state;
 	name_is(w, NAMED_DATA + NAMED_OUTER, 0, 1, "T.dll!N.Outer.Main(string[])");
 	name_is(w, NAMED_DATA + NAMED_OUTER, 2, 2, "T.dll!N.Outer..ctor()");
 	name_is(w, NAMED_DATA + NAMED_INNER, 0, 4,
@@ -37,9 +36,8 @@ TEST_WITH(test_methods, setup, teardown)
 	name_is(w, NAMED_DATA + NAMED_OUTER, 3, 5, "T.dll!Last.<Start>b__0()");
 }
 
-TEST_WITH(test_generic_method, setup, teardown)
+TEST_OF(test_generic_method, struct clr_named *w)
 {
-	struct clr_named *w = *state;
 	size_t method = NAMED_CHUNK + NAMED_CHUNK_BYTES + 24;
 	clr_named_put(w, method + 24, NAMED_DATA + NAMED_ARGUMENTS, 8);
 	clr_named_put(w, method + 34, 4, 2);
@@ -53,11 +51,10 @@ TEST_WITH(test_generic_method, setup, teardown)
 		"T.dll!N.Outer+Inner`1[int].Call(T, U&, List`1[int])");
 }
 
-TEST_WITH(test_arrays, setup, teardown)
+TEST_OF(test_arrays, struct clr_named *w)
 {
 	static const char *const names[] = {"int[,].Get", "int[,].Set", "int[,].Address",
 					    "int[,]..ctor", "int[,]..ctor"};
-	struct clr_named *w = *state;
 	for (unsigned i = 0; i < 5; i++) {
 		clr_named_put(w, NAMED_CHUNK + NAMED_CHUNK_BYTES + 24 + 4, 4 + i, 2);
 		name_is(w, NAMED_DATA + NAMED_MATRIX, 4, 0, names[i]);
@@ -68,9 +65,8 @@ TEST_WITH(test_arrays, setup, teardown)
 	name_is(w, NAMED_DATA + NAMED_MATRIX, 4, 0, "int[?].?");
 }
 
-TEST_WITH(test_dynamic, setup, teardown)
+TEST_OF(test_dynamic, struct clr_named *w)
 {
-	struct clr_named *w = *state;
 	size_t method = NAMED_CHUNK + NAMED_CHUNK_BYTES + 24;
 	clr_named_put(w, method + 32, NAMED_DATA + NAMED_NAME, 8);
 	memcpy(w->data + NAMED_NAME, "Emitted", 8);
@@ -85,9 +81,8 @@ TEST_WITH(test_dynamic, setup, teardown)
 
 /* The memory of a dynamic method goes to the next one: what was read of it before may be
  * anything. */
-TEST_WITH(test_dynamic_holds, setup, teardown)
+TEST_OF(test_dynamic_holds, struct clr_named *w)
 {
-	struct clr_named *w = *state;
 	const struct sw_memory now = w->names->memory;
 	const char *name = "Emitted [dynamic method]";
 	uint64_t row = clr_named_method(w, NAMED_DATA + NAMED_OUTER, 0, 1);
@@ -110,18 +105,16 @@ TEST_WITH(test_dynamic_holds, setup, teardown)
 					      "\xef\xbf\xbd\xc3\xa9 [dynamic method]"));
 }
 
-TEST_WITH(test_without_metadata, setup, teardown)
+TEST_OF(test_without_metadata, struct clr_named *w)
 {
-	struct clr_named *w = *state;
 	name_is(w, NAMED_DATA + NAMED_BARE, 0, 0xabc123, "T.dll!0x06abc123");
 	name_is(w, NAMED_DATA + NAMED_OUTER, 0, 6, "T.dll!0x06000006"); /* no such row */
 	name_is(w, 0x1234, 0, 1, "?!0x06000001");
 }
 
 /* Where a type's module may be that of its arguments, it is not believed. */
-TEST_WITH(test_loader_module, setup, teardown)
+TEST_OF(test_loader_module, struct clr_named *w)
 {
-	struct clr_named *w = *state;
 	w->at.module_is_loader = true;
 	name_is(w, NAMED_DATA + NAMED_OUTER, 0, 1, "T.dll!N.Outer.Main(string[])");
 	name_is(w, NAMED_DATA + NAMED_INNER, 0, 4, "?!0x06000004");
@@ -130,9 +123,8 @@ TEST_WITH(test_loader_module, setup, teardown)
 }
 
 /* .NET 8 has the type's row in the upper half of a word, and keeps layouts in the image. */
-TEST_WITH(test_fixed, setup, teardown)
+TEST_OF(test_fixed, struct clr_named *w)
 {
-	struct clr_named *w = *state;
 	w->at = sw_clr_name_layout_fixed();
 	clr_named_put(w, NAMED_MODULE + 272, NAMED_DATA + NAMED_ASSEMBLY, 8);
 	clr_named_put(w, NAMED_IMAGE + 120, NAMED_DATA + NAMED_LAYOUT, 8);
@@ -145,9 +137,8 @@ TEST_WITH(test_fixed, setup, teardown)
 }
 
 /* A layout says if its image is mapped or flat. */
-TEST_WITH(test_layouts, setup, teardown)
+TEST_OF(test_layouts, struct clr_named *w)
 {
-	struct clr_named *w = *state;
 	for (unsigned mapped = 0; mapped < 2; mapped++) {
 		clr_make_image(w->image, (int) mapped, 0);
 		clr_named_put(w, NAMED_LAYOUT + 20, 0x172 | mapped, 4);
@@ -157,9 +148,8 @@ TEST_WITH(test_layouts, setup, teardown)
 }
 
 /* An image that is not described is looked at in both ways. */
-TEST_WITH(test_base, setup, teardown)
+TEST_OF(test_base, struct clr_named *w)
 {
-	struct clr_named *w = *state;
 	for (int mapped = 0; mapped < 2; mapped++) {
 		clr_make_image(w->image, mapped, 0);
 		clr_named_put(w, NAMED_MODULE + 216, 0, 8);
@@ -180,9 +170,8 @@ TEST_WITH(test_base, setup, teardown)
 }
 
 /* A type that is its own argument: as deep as types may be, and no deeper. */
-TEST_WITH(test_circle, setup, teardown)
+TEST_OF(test_circle, struct clr_named *w)
 {
-	struct clr_named *w = *state;
 	const char *name = sw_clr_method_name(w->names, &w->at,
 					      clr_named_method(w, NAMED_DATA + NAMED_LOOP, 0, 4));
 	size_t depth = 0;
@@ -193,9 +182,8 @@ TEST_WITH(test_circle, setup, teardown)
 }
 
 /* Each method is read once. */
-TEST_WITH(test_kept, setup, teardown)
+TEST_OF(test_kept, struct clr_named *w)
 {
-	struct clr_named *w = *state;
 	uint64_t method = clr_named_method(w, NAMED_DATA + NAMED_OUTER, 0, 1);
 	const char *name = sw_clr_method_name(w->names, &w->at, method);
 	w->fake.reads = 0;
@@ -203,9 +191,8 @@ TEST_WITH(test_kept, setup, teardown)
 	assert_int_equal(w->fake.reads, 0);
 }
 
-TEST_WITH(test_unreadable, setup, teardown)
+TEST_OF(test_unreadable, struct clr_named *w)
 {
-	struct clr_named *w = *state;
 	assert_null(sw_clr_method_name(w->names, &w->at, 0x10));
 	assert_null(sw_clr_method_name(w->names, &w->at, NAMED_DATA));
 	w->at.usable = false;
@@ -214,7 +201,7 @@ TEST_WITH(test_unreadable, setup, teardown)
 }
 
 /* The members that a runtime does not describe: no names, but no mistake either. */
-TEST_WITH(test_layout, setup, teardown)
+TEST_OF(test_layout, struct clr_named *w)
 {
 	static const struct {
 		const char *cut, *to;
@@ -226,7 +213,6 @@ TEST_WITH(test_layout, setup, teardown)
 		{"\"0xc\"", "\"0x18\"", false},
 		{"\"NumGenericArgs\"", "\"NumgenericArgs\"", true},
 	};
-	struct clr_named *w = *state;
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
 		char json[4096];
 		struct sw_clr_contract contract;

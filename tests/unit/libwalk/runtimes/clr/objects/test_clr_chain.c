@@ -17,7 +17,6 @@ static struct clr_objects w;
 
 static int begin(void **state)
 {
-	(void) state;
 	clr_objects_init(&w);
 	return 0;
 }
@@ -370,7 +369,6 @@ struct sockets {
 static bool sockets_open(void *arg, uint64_t module_avma, struct sw_clr_metadata *ret)
 {
 	struct sockets *s = arg;
-	(void) module_avma;
 	s->opened++;
 	return sw_clr_metadata_open(s->memory, SOCKETS, s->bytes, ret);
 }
