@@ -175,3 +175,20 @@ TEST(test_peek)
 	assert_peeked(&f, &at, 8, 5);
 	end(&f);
 }
+
+/* A record that is longer than the ring is none, though so much was written. */
+TEST(test_longer_than_the_ring)
+{
+	struct fixture f = start(0);
+	const uint32_t length = BYTES;
+	const uint64_t at = BYTES + HEAD;
+	memcpy(f.kernel + 2 * PAGE, &length, sizeof(length));
+	memcpy(f.kernel + PAGE, &at, sizeof(at));
+	assert_none(&f);
+	assert_false(sw_copies_ring_has_more(&f.ring));
+	end(&f);
+	f = start(0);
+	append(&f, BYTES - HEAD, 1);
+	assert_next(&f, BYTES - HEAD, 1);
+	end(&f);
+}

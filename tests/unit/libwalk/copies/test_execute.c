@@ -121,6 +121,24 @@ TEST(test_whole)
 		assert_int_equal(f.parts[0].data[i], 0);
 }
 
+/* A node of which the span has a part alone is copied as any other. */
+TEST(test_node_at_the_end_of_the_span)
+{
+	start();
+	struct sw_recipe *r = &f.recipe;
+	(void) sw_recipe_set(r, 6, STACK);
+	(void) sw_recipe_span(r, &(struct sw_recipe_span){.from = 6,
+							  .to = 6,
+							  .more = 8,
+							  .bytes_max = 4096,
+							  .kind = KIND});
+	(void) sw_recipe_set(r, 3, STACK);
+	frames_add(1);
+	execute();
+	assert_part(0, STACK, stack, 8);
+	assert_part(1, STACK, stack, 16);
+}
+
 /* A thread that is in no list has nothing. */
 TEST(test_search_ends)
 {

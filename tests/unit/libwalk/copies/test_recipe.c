@@ -116,5 +116,6 @@ TEST(test_what_the_kernel_is_not_given)
 	REFUSED(r.steps.steps[6].chain.second_bytes = SW_SAMPLED_NODE_MAX + 1);
 	REFUSED(r.steps.steps[0].what = SW_SAMPLED_WHATS);
 	REFUSED(r.steps.n_steps = SW_SAMPLED_STEPS_MAX + 1);
+	REFUSED((void) sw_recipe_user(&r, 0, 8 * SW_ITERATE_REGS));
 #undef REFUSED
 }

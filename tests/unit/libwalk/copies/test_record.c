@@ -114,6 +114,20 @@ TEST(test_a_part_that_is_longer_than_the_record)
 	free(m.bytes);
 }
 
+/* The bytes that a part is padded with belong to the record. */
+TEST(test_without_padding)
+{
+	struct made m = make();
+	size_t n = sizeof(struct sw_sampled_head) + 16 + 12;
+	head_change(m, (uint32_t) n, 1);
+	m.size = n;
+	assert_false(parses(m));
+	head_change(m, (uint32_t) n + 4, 1);
+	m.size = n + 4;
+	assert_true(parses(m));
+	free(m.bytes);
+}
+
 TEST(test_it_says_another_length)
 {
 	struct made m = make();
