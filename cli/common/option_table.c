@@ -124,7 +124,7 @@ const struct sw_option sw_option_table[] = {
 	{"args", 0, NULL, SW_FOR_DUMP,
 	 "also the request that each thread of PHP serves, which is private", sw_set_args, false},
 	{"args", 0, NULL, SW_FOR_ON,
-	 "of functions with --each: the registers that have the first six arguments",
+	 "for functions, with --each: the registers that hold the first six arguments",
 	 sw_set_event_args, false},
 	{"burst", 0, "N,MS", SW_FOR_DUMP,
 	 "N captures with MS between: what is busy, and what never ran", sw_set_burst, false},
@@ -202,12 +202,14 @@ const struct sw_option sw_option_table[] = {
 	{"errno", 0, "NAME|any", SW_FOR_ON, "only calls that fail with this error, as EMFILE",
 	 sw_set_errno, false},
 	{"larger", 0, "BYTES", SW_FOR_ON,
-	 "of mmap: only as much memory at once; K, M and G allowed", sw_set_larger, false},
-	{"return", 0, NULL, SW_FOR_ON, "of functions: when they return, with result and duration",
-	 sw_set_return, false},
+	 "for mmap: only calls for at least so much memory; K, M and G allowed", sw_set_larger,
+	 false},
+	{"return", 0, NULL, SW_FOR_ON,
+	 "for functions: the event is the return, with result and duration", sw_set_return, false},
 	{"slower", 0, "TIME", SW_FOR_ON,
-	 "of functions, which implies --return, and blocked: only what lasts as long: 500us, 50ms, "
-	 "2s",
+	 "for functions (it implies --return) and blocked: only what lasts at least so long: "
+	 "500us, "
+	 "50ms, 2s",
 	 sw_set_slower, false},
 	{"each", 0, NULL, SW_FOR_ON, "a line for each event when it happens", sw_set_each, false},
 	{"then", 0, "dump", SW_FOR_ON,
@@ -233,10 +235,11 @@ const struct sw_option sw_option_table[] = {
 	 "where there is no terminal: so many threads at most (default all)", sw_set_limit, false},
 	{"limit", 0, "N", SW_FOR_LIST, "so many dumps at most (default 100)", sw_set_limit, false},
 	{"limit", 0, "N", SW_FOR_LEAKS,
-	 "of functions and memory: follow at most so many things at once (default 65536)",
+	 "for functions and memory: follow at most so many things at once (default 65536)",
 	 sw_set_limit, false},
 	{"max-overhead", 0, "PERCENT", SW_FOR_LEAKS,
-	 "of memory: follow malloc and others only if that adds at most so much to the CPU time of "
+	 "for memory: follow malloc and others only if that adds at most so much to the CPU time "
+	 "of "
 	 "the process (default 5)",
 	 sw_set_max_overhead, false},
 	{"lock", 0, "ADDRESS", SW_FOR_EXPLAIN,

@@ -450,9 +450,9 @@ static bool check_merge(struct sw_options *o, struct sw_usage *usage)
 	if (!o->merge && o->label_given)
 		return sw_usage_fail(usage, "give --merge too", "belongs to --merge");
 	if (o->merge && o->burst_count > 0)
-		return sw_usage_fail(usage, "leave one of both away", "--burst is of one process");
+		return sw_usage_fail(usage, "leave one of both away", "--burst is for one process");
 	if (o->merge && o->keep != NULL)
-		return sw_usage_fail(usage, "leave one of both away", "--keep is of one process");
+		return sw_usage_fail(usage, "leave one of both away", "--keep is for one process");
 	return true;
 }
 
@@ -540,10 +540,10 @@ static bool check_leaks(struct sw_options *o, struct sw_usage *usage)
 				     "nothing to follow is given");
 	if (o->limit_given && o->of != SW_LEAKS_PAIRS && o->of != SW_LEAKS_MEMORY)
 		return sw_usage_fail(usage, "leave --limit away",
-				     "--limit is of functions and memory");
+				     "--limit is for functions and memory");
 	if (o->max_overhead_given && o->of != SW_LEAKS_MEMORY)
 		return sw_usage_fail(usage, "leave --max-overhead away",
-				     "--max-overhead is of memory");
+				     "--max-overhead is for memory");
 	if (!o->duration_given && o->program == NULL)
 		o->duration_s = DEFAULT_LEAKS_S;
 	return true;
@@ -558,13 +558,13 @@ static bool check_on(struct sw_options *o, struct sw_usage *usage)
 	if (is_blocked && o->slower_ns == 0)
 		return sw_usage_fail(usage, "give --slower 100ms", "how long is not given");
 	if (o->larger_bytes > 0 && (!is_call || strcmp(o->event_name, "mmap") != 0))
-		return sw_usage_fail(usage, "leave --larger away", "--larger is of mmap");
+		return sw_usage_fail(usage, "leave --larger away", "--larger is for mmap");
 	if (!is_function && (o->event_return || (o->slower_ns > 0 && !is_blocked) || o->event_args))
-		return sw_usage_fail(
-			usage, "give func:SYMBOL",
-			"--args, --return and --slower are of functions, --slower of blocked, too");
+		return sw_usage_fail(usage, "give func:SYMBOL",
+				     "--args, --return and --slower are for functions, --slower "
+				     "for blocked, too");
 	if (!is_call && o->errno_given)
-		return sw_usage_fail(usage, "leave --errno away", "--errno is of system calls");
+		return sw_usage_fail(usage, "leave --errno away", "--errno is for system calls");
 	if (o->event.what == SW_EVENT_DEATH && (o->each || o->count > 0))
 		return sw_usage_fail(usage, "leave --each and --count away", "a process dies once");
 	if (o->event_declared && (o->event_return || o->slower_ns > 0))

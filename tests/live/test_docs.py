@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 60s
+# tier: gate 70s
 """The words that the product can print are in the manual pages, and what the pages show can be done.
 
 The words come from the tables in the source that the program prints them from, so that a new one
@@ -20,7 +20,7 @@ import xml.etree.ElementTree
 sys.path.insert(0, os.path.dirname(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from daemon import Daemon  # noqa: E402
-from harness import SNAPWALK, Tap, Target, hangs_s, iterator_refused, patient_dump, snapwalk, wait_until  # noqa: E402
+from harness import SNAPWALK, Tap, Target, gcore, hangs_s, iterator_refused, patient_dump, snapwalk, wait_until  # noqa: E402
 from marked import marked, put_marked  # noqa: E402
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -310,25 +310,49 @@ def test_options(tap):
 
 
 # The replacements for words that cannot be as they stand on the machine of a test, or would take long.
-INSTEAD = (("sudo ", ""), (r"\b(PID|(?<!-)4242(?!-))\b", "{pid}"), ("--unit nginx", "{pid}"), (r"(-d|--duration) 10\b", r"\1 1"),
+INSTEAD = (("sudo ", ""), (r"--exe \./server", "--exe {exe}"), ("0x7f1c5a2e8d43", "{pc}"), ("0x55923d228100", "{lock}"), ("-- make -n", "-- sleep 1"),
+           (r"\b(PID|(?<!-)4242(?!-))\b", "{pid}"), ("--unit nginx", "{pid}"), (r"(-d|--duration) 10\b", r"\1 1"),
            ("top {pid}(?!.*--count)", "top {pid} --count 1"),
            ("top {pid}", "top {pid} --max-stop 5000"),  # a busy machine may not stop a thread within 100 ms
-           (r"(snapwalk (?:on|leaks) .*?)( -d \w+)?$", r"\1 -d 1"), (r"--of ('[^']+'|\S+:\S+|sqlite3)", "--of libc:opendir/closedir"), ("--count 3", "--count 2"), ("sleep 10", "sleep 0"),
+           (r"(snapwalk (?:on|leaks) (?!.* -- ).*?)( -d \w+)?$", r"\1 -d 1"), (r"--of ('[^']+'|\S+:\S+|sqlite3)", "--of libc:opendir/closedir"), ("--count 3", "--count 2"), ("sleep 10", "sleep 0"),
            (r"\b\d{8}T[\w.]+-4242-\w+", "latest"), ("'reserve\\|commit'", "."), (r"\./server.*", "sleep 1"),
            (r"func:lib\w+:\w+", "func:libc:malloc"),
            (r"usdt:lib\w+:\w+", "usdt:"))
 NOT_RUN = ("snapwalk watch",  # has no end: test_daemon_clients.py
-           "snapwalkd", "snapwalk.conf", "podman", "kubectl", "helm", "make ", "systemctl", "snapwalk 5822",
-           "snapwalk explain", "core.4242", "crash.dmp", "flamegraph.pl", "yesterday.json")  # need what is not there
+           "snapwalkd", "snapwalk.conf", "podman", "kubectl", "helm", "make deb", "systemctl", "snapwalk 5822",
+           "crash.dmp")  # need what is not there
 
 
-def run_line(line, directory, pid, **environment):
+def run_line(line, directory, words, **environment):
     for pattern, other in INSTEAD:
         line = re.sub(pattern, other, line)
-    path = f"{os.path.dirname(SNAPWALK)}:{os.environ['PATH']}"
-    return subprocess.run(["bash", "-o", "pipefail", "-c", line.replace("{pid}", str(pid))], cwd=directory,
+    for name, word in words.items():
+        line = line.replace("{%s}" % name, word)
+    path = f"{os.path.dirname(SNAPWALK)}:{directory}:{os.environ['PATH']}"
+    return subprocess.run(["bash", "-o", "pipefail", "-c", line], cwd=directory,
                           env={**os.environ, "PATH": path, **environment}, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=hangs_s())
+
+
+def prepare(directory, pid):
+    """Files that examples take, and the words in place of numbers that differ from run to run."""
+    dumps = ("rank-0.json", "rank-1.json", "before.json", "today.json")
+    for name in dumps:
+        subprocess.run([SNAPWALK, "dump", "--json", "-o", os.path.join(directory, name), str(pid)], check=True)
+    gcore(pid, os.path.join(directory, f"core.{pid}"))
+    with open(os.path.join(directory, "flamegraph.pl"), "w") as file:
+        file.write("#!/bin/sh\ngrep -E '^[^ ].* [0-9]+$'\n")
+    os.chmod(os.path.join(directory, "flamegraph.pl"), 0o755)
+    with open(os.path.join(directory, dumps[-1])) as file:
+        dump = json.load(file)
+    waits = [thread.get("blocked_on") or {} for thread in dump["threads"]]
+    return {"pid": str(pid), "exe": os.path.realpath(f"/proc/{pid}/exe"), "pc": dump["stacks"][0]["frames"][0]["pc"], "lock": next(wait["address"] for wait in waits if wait.get("kind") == "mutex")}
+
+
+def prepare_yesterday(directory, pid, line):
+    """A profile for sample, for diff a dump."""
+    words = ["sample", "-d", "1", "-f", "json"] if " sample " in line else ["dump", "--json"]
+    subprocess.run([SNAPWALK, *words, "-o", os.path.join(directory, "yesterday.json"), str(pid)], stderr=subprocess.DEVNULL)
 
 
 def test_recipes(tap):
@@ -341,15 +365,16 @@ def test_recipes(tap):
         tap.skip("recipes", "jq is not installed", "package jq")
         return
     with tempfile.TemporaryDirectory() as directory, Daemon() as daemon, Target("service", 20, 10) as target:
-        for name in ("rank-0.json", "rank-1.json"):
-            subprocess.run([SNAPWALK, "dump", "--json", "-o", os.path.join(directory, name), str(target.pid)], check=True)
+        words = prepare(directory, target.pid)
         for line in lines:
+            if "yesterday.json" in line:
+                prepare_yesterday(directory, target.pid, line)
             if not os.listdir(daemon.call("Status")["directory"]) or "latest" in line or "-4242-" in line:
                 daemon.client().call("Capture", target={"pid": target.pid}, options={"timeout_ms": 30000})
             if "setpriv" in line and os.geteuid() != 0:
                 tap.skip(line, "only root has capabilities to give up", Tap.ROOT)
                 continue
-            done = run_line(line, directory, target.pid, SNAPWALK_SOCKET=daemon.socket_path)
+            done = run_line(line, directory, words, SNAPWALK_SOCKET=daemon.socket_path)
             allowed = (0, 3) if " sample " in line or "--burst" in line else (0,)
             tap.check(done.returncode in allowed, f"the command works: {line}", (done.returncode, done.stdout, done.stderr))
             if "uniq -c" in line:

@@ -333,7 +333,7 @@ def said(tap):
                         ("function:x", "1"): "there is no such event"}.items():
         result = snapwalk("on", *words)
         tap.check(result.returncode == 2 and what in result.stderr, f"{' '.join(words)}: {what}", result.stderr)
-    for words, what in {("func:x", "--errno", "EIO"): "of system calls", ("syscall:read", "--slower", "1s"): "of functions",
+    for words, what in {("func:x", "--errno", "EIO"): "for system calls", ("syscall:read", "--slower", "1s"): "for functions",
                         ("func:x", "--slower", "5"): "it is 0, too large, or has no unit",
                         ("func:x", "--slower", "0ms"): "it is 0, too large, or has no unit"}.items():
         result = snapwalk("on", *words, "1")

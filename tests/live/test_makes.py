@@ -87,9 +87,9 @@ def blocked(tap):
 
 def said(tap):
     """Messages about what cannot be."""
-    for words, what in {("blocked", "1"): "how long is not given", ("thread", "--larger", "1M", "1"): "--larger is of mmap",
-                        ("syscall:read", "--larger", "1M", "1"): "--larger is of mmap",
-                        ("thread", "--slower", "1s", "1"): "of functions", ("mmap", "--larger", "0", "1"): "out of range"}.items():
+    for words, what in {("blocked", "1"): "how long is not given", ("thread", "--larger", "1M", "1"): "--larger is for mmap",
+                        ("syscall:read", "--larger", "1M", "1"): "--larger is for mmap",
+                        ("thread", "--slower", "1s", "1"): "for functions", ("mmap", "--larger", "0", "1"): "out of range"}.items():
         result = snapwalk("on", *words)
         tap.check(result.returncode == 2 and what in result.stderr, f"{' '.join(words)}: {what}", result.stderr)
 
