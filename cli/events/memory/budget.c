@@ -12,8 +12,9 @@
 #include <time.h>
 
 enum {
-	FIRST_NS = 20 * 1000 * 1000,    /* calls of one function are counted for so long, */
-	COUNTED_NS = 100 * 1000 * 1000, /* and those of all */
+	COUNTED_NS = 100 * 1000 * 1000, /* calls are counted for so long; those of one function */
+	LOOK_NS = 20 * 1000 *
+		  1000, /* only until they are far too many, which is looked at so often */
 	NS_PER_S = 1000000000,
 	PER_CENT = 100,
 };
@@ -21,7 +22,7 @@ enum {
 static const double NS_PER_US = 1000;
 /* A part of one CPU that is allowed in any case: any share of the time of a process that hardly runs is nothing. */
 static const double UNNOTICED_CPUS = 0.002;
-/* Calls of one function decide only where they come to so many times what is allowed: 20 ms say little. */
+/* Calls of one function decide only where they come to so many times what is allowed: a first look says little. */
 static const double FIRST_FACTOR = 2;
 
 static void wait_ns(int64_t ns)
@@ -29,34 +30,6 @@ static void wait_ns(int64_t ns)
 	struct timespec left = {.tv_nsec = ns};
 	while (nanosleep(&left, &left) < 0)
 		continue;
-}
-
-/* Counts calls at places of a function for a time. */
-static int calls_count(const struct sw_subject *subject, const struct sw_function *f,
-		       const struct sw_event_place *places, size_t n_places, int64_t for_ns,
-		       struct sw_memory_budget *b, struct sw_error *err)
-{
-	sw_cleanup(sw_watched_close) struct sw_watched w = {0};
-	const struct sw_event_options wanted = {.what = SW_EVENT_PAIR_CALLS,
-						.places = places,
-						.n_places = n_places};
-	clockid_t clock;
-	int r = sw_watched_open(&w, subject->pid, f->starttime, &wanted, err);
-	if (r == 0 && clock_getcpuclockid(subject->pid, &clock) != 0)
-		r = sw_fail(err, SW_E_EXITED, "the process exited");
-	if (r < 0)
-		return r;
-	const struct sw_event_cost before = sw_event_sampler_cost(w.sampler);
-	int64_t begin_ns = sw_clock_ns(), cpu_ns = sw_clock_read(clock);
-	wait_ns(for_ns);
-	b->calls = sw_event_sampler_cost(w.sampler);
-	b->counted_ns = sw_clock_ns() - begin_ns;
-	b->cpus = (double) (sw_clock_read(clock) - cpu_ns) / (double) b->counted_ns;
-	b->calls.n_handing -= before.n_handing;
-	b->calls.n_handing_stepped -= before.n_handing_stepped;
-	b->calls.n_taking -= before.n_taking;
-	b->calls.n_taking_stepped -= before.n_taking_stepped;
-	return 0;
 }
 
 /* Breakpoints, without the copies that the kernel's program measures. */
@@ -89,6 +62,15 @@ static void predict(struct sw_memory_budget *b)
 	b->predicted_cpus = (breakpoints_ns(b, &b->calls) + copies) / (double) b->counted_ns;
 }
 
+struct counting {
+	const struct sw_subject *subject;
+	const struct sw_function *function;
+	const struct sw_event_place *places; /* of it: whose calls are counted */
+	size_t n_places;
+	/* Asked every LOOK_NS; true: it has been long enough. NULL: it has not. */
+	bool (*is_enough)(const struct counting *c, struct sw_memory_budget *b);
+};
+
 /* The function whose calls tell most: malloc(3), else the first one that hands out. f->n: there is none. */
 static size_t main_function(const struct sw_function *f)
 {
@@ -112,24 +94,46 @@ static bool is_taking_stepped(const struct sw_function *f)
 	return false;
 }
 
-/* Calls of one function alone, so that a process which allocates all the time is not slowed at each function meanwhile. */
-static int first_look(const struct sw_subject *subject, const struct sw_function *f,
-		      struct sw_memory_budget *b, struct sw_error *err)
+/* Whether calls of one function come to far more than is allowed; what is handed out is taken back as often. */
+static bool is_far_too_much(const struct counting *c, struct sw_memory_budget *b)
 {
-	size_t k = main_function(f);
-	if (k == f->n)
-		return 0;
-	int r = calls_count(subject, f, &f->places[k], 1, FIRST_NS, b, err);
+	double taking = b->cost.taking;
+	if (is_taking_stepped(c->function))
+		taking += b->cost.stepped_more;
+	predict(b);
+	b->predicted_cpus += (double) (b->calls.n_handing + b->calls.n_handing_stepped) * taking /
+			     (double) b->counted_ns;
+	return !sw_memory_budget_allows(b, b->predicted_cpus / FIRST_FACTOR, b->cpus);
+}
+
+/* Counts calls for COUNTED_NS at most. Whether that was enough; -SW_E_*. */
+static int calls_count(const struct counting *c, struct sw_memory_budget *b, struct sw_error *err)
+{
+	sw_cleanup(sw_watched_close) struct sw_watched w = {0};
+	const struct sw_event_options wanted = {.what = SW_EVENT_PAIR_CALLS,
+						.places = c->places,
+						.n_places = c->n_places};
+	clockid_t clock;
+	int r = sw_watched_open(&w, c->subject->pid, c->function->starttime, &wanted, err);
+	if (r == 0 && clock_getcpuclockid(c->subject->pid, &clock) != 0)
+		r = sw_fail(err, SW_E_EXITED, "the process exited");
 	if (r < 0)
 		return r;
-	uint64_t n = b->calls.n_handing + b->calls.n_handing_stepped;
-	predict(b);
-	/* Blocks are taken back as often as they are handed out. */
-	double taking = b->cost.taking + (is_taking_stepped(f) ? b->cost.stepped_more : 0);
-	b->predicted_cpus += (double) n * taking / (double) b->counted_ns;
-	if (!sw_memory_budget_allows(b, b->predicted_cpus / FIRST_FACTOR, b->cpus))
-		b->only = f->names[k];
-	return 0;
+	const struct sw_event_cost before = sw_event_sampler_cost(w.sampler);
+	int64_t begin_ns = sw_clock_ns(), cpu_ns = sw_clock_read(clock);
+	bool enough = false;
+	do {
+		wait_ns(LOOK_NS);
+		b->calls = sw_event_sampler_cost(w.sampler);
+		b->counted_ns = sw_clock_ns() - begin_ns;
+		b->cpus = (double) (sw_clock_read(clock) - cpu_ns) / (double) b->counted_ns;
+		b->calls.n_handing -= before.n_handing;
+		b->calls.n_handing_stepped -= before.n_handing_stepped;
+		b->calls.n_taking -= before.n_taking;
+		b->calls.n_taking_stepped -= before.n_taking_stepped;
+		enough = c->is_enough != NULL && c->is_enough(c, b);
+	} while (b->counted_ns < COUNTED_NS && !enough);
+	return enough;
 }
 
 int sw_memory_budget_predict(const struct sw_subject *subject, const struct sw_function *function,
@@ -137,17 +141,27 @@ int sw_memory_budget_predict(const struct sw_subject *subject, const struct sw_f
 			     struct sw_error *err)
 {
 	struct sw_memory_budget b = {.max_percent = max_percent};
+	struct counting c = {.subject = subject, .function = function, .n_places = 1};
+	size_t first = main_function(function);
 	int r = sw_call_calibrate(stack_bytes, &b.cost, err);
-	if (r == 0)
-		r = first_look(subject, function, &b, err);
-	if (r == 0 && b.only == NULL) {
-		r = calls_count(subject, function, function->places, function->n, COUNTED_NS, &b,
-				err);
+	/* One probe at first: a process that allocates all the time would be slowed at each of them. */
+	if (r == 0 && first < function->n) {
+		c.places = &function->places[first];
+		c.is_enough = is_far_too_much;
+		r = calls_count(&c, &b, err);
+	}
+	if (r == 1) {
+		b.only = strdup(function->names[first]);
+		r = b.only != NULL ? 0 : sw_fail_nomem(err);
+	} else if (r == 0) {
+		c.places = function->places;
+		c.n_places = function->n;
+		c.is_enough = NULL;
+		r = calls_count(&c, &b, err);
 		predict(&b);
 	}
 	if (r < 0)
 		return r;
-	b.only = b.only != NULL ? strdup(b.only) : NULL;
 	*ret = b;
 	return 0;
 }
