@@ -77,6 +77,8 @@ static const struct {
 	{"scan_limit", SCANNED, "nothing else is known of where that stack goes on"},
 	{"scan_limit", 0, "see what there may be with --walk scan"},
 	{"native_only", 0, "sample that process alone"},
+	{"runtime_data", FILED, "the file does not have that memory"},
+	{"runtime_data", 0, "try again: the process may have changed it meanwhile"},
 	/* warnings */
 	{"thread_missing", FILED, "the file was made so, and has no more"},
 	{"thread_missing", 0, "'snapwalk doctor PID' says why"},

@@ -42,6 +42,9 @@ struct sw_frame_sink {
 	/* Set by frames(), too. The native frame executes language frames, as a rule, and has none.
 	 * If the whole stack has none of the runtime, it is marked, too. */
 	bool without;
+	/* Set by frames(), static: why not all of them are there, where memory that tells could not be read. Such a stack is not
+	 * complete. NULL: all that there is was read. */
+	const char *cut_why;
 };
 
 /* A stack that a runtime runs on a thread, or on none. */

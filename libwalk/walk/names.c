@@ -37,6 +37,7 @@ const char *sw_end_name(unsigned end)
 		[SW_END_SCAN_LIMIT] = "scan_limit",
 		[SW_END_TIMEOUT] = "timeout",
 		[SW_END_NATIVE_ONLY] = "native_only",
+		[SW_END_RUNTIME_DATA] = "runtime_data",
 		[SW_END_INTERNAL] = "internal",
 	};
 	return name_at(names, SW_ARRAY_SIZE(names), end);

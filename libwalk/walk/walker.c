@@ -46,6 +46,7 @@ struct sw_walker {
 	size_t n_without;
 	size_t without; /* 1 + index of the first native frame that has none of them; 0: there is none */
 	uint8_t without_owner;
+	const char *cut_why; /* static: a runtime could not read its frames; NULL: it could */
 	size_t switches, switches_max; /* of stacks so far, and at most */
 	size_t ahead_left;             /* see sw_cursor */
 	size_t straight_left;          /* likewise */
@@ -264,6 +265,8 @@ static bool language_frames(struct sw_walker *w, uint64_t caller_sp_avma)
 		w->frames[at + n] = l.native;
 		if (l.sink.may_miss)
 			w->frames[at + n].flags |= SW_FRAME_MAY_MISS;
+		if (l.sink.cut_why != NULL)
+			w->cut_why = l.sink.cut_why;
 		if (l.sink.without && n == 0) {
 			w->n_without++;
 			if (w->without == 0) {
@@ -620,7 +623,7 @@ static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, stru
 	w->switches = 0;
 	w->without = w->n_without = 0;
 	w->guessed = false;
-	w->why = NULL;
+	w->why = w->cut_why = NULL;
 	w->end = SW_END_INTERNAL;
 	cursor_aim(w, &thread->regs, first.flags & SW_FRAME_EXACT_PC);
 	first.pc_avma = thread->regs.pc_avma;
@@ -640,6 +643,8 @@ static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, stru
 	mark_without(w);
 	if (w->walks->snap->priv->lacks_runtime && w->end == SW_END_COMPLETE)
 		finish(w, SW_END_NATIVE_ONLY, "frames of its runtime were not copied");
+	if (w->cut_why != NULL && w->end == SW_END_COMPLETE)
+		finish(w, SW_END_RUNTIME_DATA, w->cut_why);
 	internal_frames(w);
 	end_left_out(w);
 	if (w->options->trim_unknown)

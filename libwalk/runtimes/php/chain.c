@@ -230,17 +230,18 @@ static void calls_read(struct sw_php *php, const struct sw_thread *thread)
 {
 	struct sw_php_chain *c = &php->chain;
 	uint64_t avma = 0;
-	c->cut = !innermost(php, thread, &avma) && php->by_copies;
+	c->missing = !innermost(php, thread, &avma);
+	c->cut = c->missing && php->by_copies;
 	while (avma != 0) {
 		if (!call_add(php, avma, &avma)) {
-			c->cut = true;
+			c->cut = c->missing = true;
 			return;
 		}
 		uint64_t generator = c->calls[c->n - 1].generator_avma;
 		if (c->n == 1)
 			avma = resumer(php, thread, avma);
-		else if (generator != 0)
-			c->cut |= !generators_add(php, generator);
+		else if (generator != 0 && !generators_add(php, generator))
+			c->cut = c->missing = true;
 	}
 }
 

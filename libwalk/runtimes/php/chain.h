@@ -37,6 +37,7 @@ struct sw_php_chain {
 	uint64_t fp_avma;
 	size_t n_native; /* frames of execute_ex() so far */
 	bool cut;        /* calls are missing, or what is known of one */
+	bool missing;    /* calls are missing */
 	bool begins;     /* the innermost of them has not yet kept r14 */
 };
 

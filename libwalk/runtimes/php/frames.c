@@ -147,6 +147,8 @@ bool sw_php_frames(struct sw_php *php, const struct sw_cursor *callee, uint64_t 
 		sw_php_chain_read(php, callee->thread);
 	bool executes = sw_php_engine_has(&php->engine, &php->found, callee, caller_sp_avma);
 	sink->may_miss = php->by_copies && is_incomplete(c, executes, caller_sp_avma == 0);
+	if (executes && c->missing)
+		sink->cut_why = "not all of PHP's calls could be read";
 	if (c->n == 0)
 		return false;
 	bool is_last = caller_sp_avma == 0 && c->n_native > 0 && c->next < c->n;

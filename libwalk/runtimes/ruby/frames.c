@@ -87,6 +87,8 @@ bool sw_ruby_frames(struct sw_ruby *ruby, const struct sw_cursor *callee, uint64
 	bool is_vm = own && svma >= ruby->found.start_svma && svma < ruby->found.end_svma;
 	sink->without = is_vm && ruby->by_copies && c->n == 0;
 	sink->may_miss = ruby->by_copies && is_incomplete(c, is_vm, caller_sp_avma == 0);
+	if (is_vm && (c->cut || (!ruby->by_copies && c->n == 0)))
+		sink->cut_why = "not all of Ruby's frames could be read";
 	if (c->n == 0 || (!own && !yjit))
 		return false;
 	c->jit_seen |= yjit;

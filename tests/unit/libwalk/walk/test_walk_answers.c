@@ -203,6 +203,7 @@ TEST_WITH(test_deadline, setup, teardown)
 static struct {
 	bool without, may_miss, adds;
 	size_t adds_more;
+	const char *cut_why;
 } said[4];
 static size_t n_said;
 
@@ -226,6 +227,7 @@ static bool language_frames(void *state, const struct sw_cursor *callee, uint64_
 {
 	sink->without = said[n_said].without;
 	sink->may_miss = said[n_said].may_miss;
+	sink->cut_why = said[n_said].cut_why;
 	if (said[n_said].adds)
 		assert_true(sink->add(sink, 0x1000, 1));
 	size_t more = said[n_said++].adds_more;
@@ -311,4 +313,21 @@ TEST_WITH(test_without, setup, teardown)
 	w = walk_language(*state, SW_STEP_END);
 	assert_true(w->frames[1].flags & SW_FRAME_MAY_MISS);
 	assert_false(w->frames[3].flags & SW_FRAME_MAY_MISS);
+}
+
+/* A stack of whose runtime not all could be read is not complete, whatever it has; one that ends before says why it ends. */
+TEST_WITH(test_runtime_data, setup, teardown)
+{
+	memset(said, 0, sizeof(said));
+	said[1].adds = true;
+	said[1].cut_why = "not all could be read";
+	const struct sw_walk *w = walk_language(*state, SW_STEP_END);
+	assert_int_equal(w->end, SW_END_RUNTIME_DATA);
+	assert_string_equal(w->why, "not all could be read");
+	assert_int_equal(w->n_frames, 4);
+	w = walk_language(*state, SW_STEP_FAIL);
+	assert_int_equal(w->end, SW_END_BAD_UNWIND_INFO);
+	said[1].cut_why = NULL;
+	w = walk_language(*state, SW_STEP_END);
+	assert_int_equal(w->end, SW_END_COMPLETE);
 }

@@ -671,3 +671,15 @@ TEST_WITH(test_names, setup, teardown)
 	php_world_u64(&world, PHP_STRINGS + SW_PHP_STRING_LENGTH, UINT64_MAX);
 	assert_string_equal(said(&frame), "[PHP function] :0");
 }
+
+/* Calls that could not be read are said with the frame that executes them; a function that could not is said elsewhere. */
+TEST_WITH(test_calls_missing, setup, teardown)
+{
+	struct php_sink sink;
+	assert_true(php_world_frames(&world, 0, PHP_LEAF, 0, &sink));
+	assert_null(sink.sink.cut_why);
+	php_world_u64(&world, PHP_MAIN + SW_PHP_ED_PREV, 0x10); /* nowhere */
+	world.php.chain.tid = 0;
+	assert_true(php_world_frames(&world, 0, PHP_LEAF, 0, &sink));
+	assert_non_null(sink.sink.cut_why);
+}
