@@ -72,6 +72,8 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 					 &held->not_checked); /* all else is there */
 		status = sw_status_worse(status, SW_STATUS_MISSING);
 	}
+	if (run->wanted.what == SW_EVENT_PAIRS)
+		status = sw_status_worse(status, sw_pairs_missing(run));
 	return sw_status_worse(status, sw_event_run_missing(run));
 }
 

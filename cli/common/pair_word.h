@@ -35,6 +35,7 @@ struct sw_pair_list {
 	size_t n;
 	unsigned n_pairs;
 	bool is_file; /* what is not there is left out: libraries have versions */
+	bool is_any;  /* pairs that are not there are no loss */
 	char *texts[SW_EVENT_PLACES_MAX]; /* owned: names and modules point into them */
 	size_t n_texts;
 };

@@ -462,7 +462,7 @@ int sw_event_run_missing(const struct sw_event_run *run)
 			"with --duration or --count the command goes on, and slows the process");
 	}
 	return why[0] != '\0' || over || run->n_lost > 0 || run->cost.n_not_held > 0 ||
-			       run->too_many > 0
+			       run->cost.n_unsure > 0 || run->too_many > 0
 		       ? SW_STATUS_MISSING
 		       : SW_STATUS_COMPLETE;
 }

@@ -664,8 +664,9 @@ static int place_take(const struct sw_target *target, const char *line, struct s
 	f->places[f->n] = place;
 	f->start_avma[f->n] = start;
 	f->end_avma[f->n] = end;
-	f->names[f->n++] = strdup(line);
-	return f->names[f->n - 1] == NULL ? sw_fail_nomem(err) : 0;
+	f->names[f->n] = strdup(line);
+	f->places[f->n].name = f->names[f->n];
+	return f->names[f->n++] == NULL ? sw_fail_nomem(err) : 0;
 }
 
 static int missing_take(const char *line, struct sw_function *f, struct sw_error *err)

@@ -2,6 +2,7 @@
 #include "events/held_output.h"
 #include "cleanup.h"
 #include "common/json_text.h"
+#include "common/pair_word.h"
 #include "errors.h"
 #include "events/cost.h"
 #include "events/held_bytes.h"
@@ -60,8 +61,12 @@ static void put_verdict(const struct sw_held *h, struct sw_text *text)
 			top = &h->rows[i];
 	}
 	sw_event_run_title(run, text);
-	sw_text_printf(text, ": %" PRIu64 " %s%s acquired, %" PRIu64 " released; ", h->acquired,
-		       h->kind->noun, sw_plural(h->acquired), h->released);
+	sw_text_printf(text, ": %" PRIu64 " %s%s", h->acquired, h->kind->noun,
+		       sw_plural(h->acquired));
+	if (run->wanted.what == SW_EVENT_PAIRS && !sw_pairs_are_all(run))
+		sw_text_printf(text, " of %u of %u pairs", sw_pairs_followed(run),
+			       run->options->pairs->n_pairs);
+	sw_text_printf(text, " acquired, %" PRIu64 " released; ", h->released);
 	if (n == 0 || minutes <= 0) {
 		sw_text_printf(text, "does not grow\n");
 		return;

@@ -88,7 +88,10 @@ static int line_read(const char *line, struct sw_intervals *ret)
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &begin, &end, &name) != 2 ||
 	    begin >= end || begin > INT64_MAX) /* the kernel's own page */
 		return 0;
-	/* The name of a file begins with a slash, and may have anything in it. */
+	/* The name of a file begins with a slash, and may have anything in it. The kernel maps a page of its own to step
+	 * instructions that have a breakpoint: that is what our probes do, or another tool's. */
+	if (strcmp(line + name, "[uprobes]\n") == 0)
+		return 0;
 	return sw_intervals_put(ret, begin, end, strcmp(line + name, "[stack]\n") == 0);
 }
 

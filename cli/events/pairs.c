@@ -50,6 +50,65 @@ static bool is_both(const struct sw_pair_list *list, const struct sw_pair_functi
 	return false;
 }
 
+static bool is_same_code(const struct sw_function *f, size_t a, size_t b)
+{
+	return f->start_avma[a] == f->start_avma[b] &&
+	       f->places[a].file_off == f->places[b].file_off;
+}
+
+/* Why a function is not followed, as of another one that is missing. */
+static int missing_add(struct sw_function *f, size_t i, size_t other)
+{
+	char *why;
+	if (f->n_missing == SW_EVENT_PLACES_MAX)
+		return 0; /* it is missing without a reason */
+	if (asprintf(&why, "it is the same code as %s, which is followed", f->names[other]) < 0)
+		return -SW_E_NOMEM;
+	f->missing[f->n_missing].wanted = f->wanted[i];
+	f->missing[f->n_missing].is_absent = false;
+	f->missing[f->n_missing++].why = why;
+	return 0;
+}
+
+/*
+ * Follows code that has several names once: each thing would be counted for each name. Of one pair the names mean the same.
+ * A thing of two pairs is of the first one; of a command line that is a mistake.
+ */
+static int aliases_drop(const struct sw_options *options, const struct sw_subject *subject,
+			struct sw_function *f)
+{
+	const struct sw_pair_list *list = options->pairs;
+	bool keep[SW_EVENT_PLACES_MAX];
+	for (size_t i = 0; i < f->n; i++) {
+		const struct sw_pair_function *of = &list->all[f->wanted[i]];
+		keep[i] = true;
+		for (size_t k = 0; k < i && keep[i]; k++) {
+			const struct sw_pair_function *first = &list->all[f->wanted[k]];
+			bool same_pair = first->pair == of->pair;
+			if (!keep[k] || !is_same_code(f, i, k) || first->releases != of->releases ||
+			    (of->releases && !same_pair))
+				continue;
+			keep[i] = false;
+			if (same_pair)
+				continue;
+			if (!list->is_file) {
+				char text[256];
+				(void) snprintf(
+					text, sizeof(text),
+					"%.80s and %.80s are two names of one function, and "
+					"what it hands out is of one pair",
+					f->names[k], f->names[i]); /* fits */
+				sw_complain(subject->name, text, "invalid", "give one of them");
+				return SW_STATUS_USAGE;
+			}
+			if (missing_add(f, i, k) < 0)
+				return SW_STATUS_NOTHING;
+		}
+	}
+	sw_function_keep(f, keep);
+	return SW_STATUS_COMPLETE;
+}
+
 static void places_set(const struct sw_pair_list *list, struct sw_function *f)
 {
 	for (size_t i = 0; i < f->n; i++) {
@@ -93,9 +152,11 @@ int sw_pairs_look(const struct sw_options *options, const struct sw_subject *sub
 	int status = sw_functions_find(options, subject, wanted, list->n, ret);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
+	if (!list->is_any)
+		status = aliases_drop(options, subject, ret);
 	halves_drop(list, ret);
 	places_set(list, ret);
-	return SW_STATUS_COMPLETE;
+	return status;
 }
 
 int sw_pairs_find(const struct sw_options *options, const struct sw_subject *subject,
@@ -122,6 +183,48 @@ static bool is_elsewhere(const struct sw_pair_list *list, const struct sw_functi
 		if (strcmp(list->all[f->wanted[i]].name, name) == 0)
 			return true;
 	return false;
+}
+
+/* Whether functions of a pair are followed, or others of the same names, as lists name each file where these may be. */
+static bool is_followed(const struct sw_pair_list *list, const struct sw_function *f, unsigned pair)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		const struct sw_pair_function *of = &list->all[f->wanted[i]];
+		if (of->pair == pair)
+			return true;
+		for (size_t k = 0; k < list->n; k++)
+			if (list->all[k].pair == pair && !of->releases && !list->all[k].releases &&
+			    strcmp(list->all[k].name, of->name) == 0)
+				return true;
+	}
+	return false;
+}
+
+unsigned sw_pairs_followed(const struct sw_event_run *run)
+{
+	unsigned n = 0;
+	for (unsigned pair = 0; pair < run->options->pairs->n_pairs; pair++)
+		n += is_followed(run->options->pairs, &run->function, pair);
+	return n;
+}
+
+bool sw_pairs_are_all(const struct sw_event_run *run)
+{
+	const struct sw_pair_list *list = run->options->pairs;
+	return list->is_any || sw_pairs_followed(run) == list->n_pairs;
+}
+
+int sw_pairs_missing(const struct sw_event_run *run)
+{
+	char text[128];
+	if (!sw_event_run_changes_code(run) || sw_pairs_are_all(run))
+		return SW_STATUS_COMPLETE;
+	(void) snprintf(text, sizeof(text), "%u of %u pairs were followed", sw_pairs_followed(run),
+			run->options->pairs->n_pairs); /* fits */
+	sw_complain(
+		run->subject.name, text, "unsupported",
+		"see 'not followed' in the text, or not_followed in JSON, for the reason of each");
+	return SW_STATUS_MISSING;
 }
 
 static void plain_put(struct sw_text *text, const char *s)
@@ -179,7 +282,8 @@ void sw_pairs_json(const struct sw_event_run *run, struct sw_text *ret)
 		sw_json_text_member(ret, "reason", f->missing[i].why);
 		sw_text_append(ret, "}", 1);
 	}
-	sw_text_append(ret, "]", 1);
+	sw_text_printf(ret, "],\"pairs\":%u,\"pairs_followed\":%u", list->n_pairs,
+		       sw_pairs_followed(run));
 }
 
 /* ---- what is outstanding ---------------------------------------------------------------------- */
@@ -466,6 +570,8 @@ void sw_pairs_figures(const struct sw_held *held, struct sw_text *ret)
 		{"acquired again before the release, of which the last one counts as released",
 		 p->again},
 		{"not followed, as so many were outstanding", cost->n_not_held},
+		{"not followed, as other threads got or gave up the same one all the time",
+		 cost->n_unsure},
 		{"calls that ended by no return", cost->n_left_out}};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(figures); i++)
 		if (figures[i].n > 0)
@@ -478,8 +584,8 @@ void sw_pairs_figures_json(const struct sw_held *held, struct sw_text *ret)
 	const struct sw_event_cost *cost = &held->run->cost;
 	sw_text_printf(ret,
 		       ",\"acquired_nothing\":%" PRIu64 ",\"acquired_again\":%" PRIu64
-		       ",\"not_held\":%" PRIu64 ",\"left_out\":%" PRIu64,
-		       cost->n_none, p->again, cost->n_not_held, cost->n_left_out);
+		       ",\"not_held\":%" PRIu64 ",\"unsure\":%" PRIu64 ",\"left_out\":%" PRIu64,
+		       cost->n_none, p->again, cost->n_not_held, cost->n_unsure, cost->n_left_out);
 }
 
 const struct sw_held_kind sw_held_pairs = {.name = "pairs",

@@ -19,7 +19,13 @@ int sw_pairs_look(const struct sw_options *options, const struct sw_subject *sub
 		  struct sw_function *ret);
 /* The notice that comes first: which code is changed. */
 void sw_pairs_notice(const struct sw_event_run *run, struct sw_text *ret);
-/* Members: changes_code, functions, not_followed. */
+/* Pairs of the list that are followed, in one file at least. */
+unsigned sw_pairs_followed(const struct sw_event_run *run);
+/* Whether these are all that are wanted. */
+bool sw_pairs_are_all(const struct sw_event_run *run);
+/* SW_STATUS_MISSING, and a complaint, where they are not. */
+int sw_pairs_missing(const struct sw_event_run *run);
+/* Members: changes_code, functions, not_followed, pairs, pairs_followed. */
 void sw_pairs_json(const struct sw_event_run *run, struct sw_text *ret);
 /* Figures of the end, for people and as members. */
 void sw_pairs_figures(const struct sw_held *held, struct sw_text *ret);

@@ -368,6 +368,7 @@ struct sw_copies_counts sw_copies_counts(const struct sw_copies *c)
 		sum.n_probed += __atomic_load_n(&c->counts[i].n_probed, __ATOMIC_RELAXED);
 		sum.n_left_out += __atomic_load_n(&c->counts[i].n_left_out, __ATOMIC_RELAXED);
 		sum.n_not_held += __atomic_load_n(&c->counts[i].n_not_held, __ATOMIC_RELAXED);
+		sum.n_unsure += __atomic_load_n(&c->counts[i].n_unsure, __ATOMIC_RELAXED);
 		sum.n_unknown += __atomic_load_n(&c->counts[i].n_unknown, __ATOMIC_RELAXED);
 		sum.n_none += __atomic_load_n(&c->counts[i].n_none, __ATOMIC_RELAXED);
 		for (size_t k = 0; k < SW_ARRAY_SIZE(sum.n_begun); k++)

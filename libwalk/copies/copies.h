@@ -38,11 +38,11 @@ struct sw_copies_options {
 /* Copies that are not there, by cause; and those that were made. */
 struct sw_copies_counts {
 	uint64_t n_taken;
-	uint64_t n_no_space, n_nested;          /* lost */
-	uint64_t n_probed;                      /* breakpoints that threads came to */
-	uint64_t n_left_out;                    /* calls of functions that did not return */
-	uint64_t n_not_held, n_unknown, n_none; /* of pairs, see iterate/sampled.h */
-	uint64_t n_begun[4];                    /* likewise */
+	uint64_t n_no_space, n_nested; /* lost */
+	uint64_t n_probed;             /* breakpoints that threads came to */
+	uint64_t n_left_out;           /* calls of functions that did not return */
+	uint64_t n_not_held, n_unsure, n_unknown, n_none; /* of pairs, see iterate/sampled.h */
+	uint64_t n_begun[4];                              /* likewise */
 	uint64_t n_timed, ns; /* how many were made, and how long that took the threads */
 };
 

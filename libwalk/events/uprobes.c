@@ -9,10 +9,17 @@
 #include "text.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+
+enum {
+	NOT_SUPPORTED = 524, /* the kernel's own ENOTSUPP, which errno.h does not have */
+	INSN_BYTES = 15,     /* of an instruction, at most */
+	PATH_BYTES = 32,     /* of a descriptor of this process */
+};
 
 /* perf_event_open(2) with the source uprobe: the number of the source stands in sysfs (perf_uprobe in
  * kernel/events/core.c, v4.17 to v6.18). */
@@ -58,8 +65,27 @@ static bool is_local(const struct sw_target *target, int file_fd)
 	return false;
 }
 
-static int refused(int error, struct sw_error *err)
+/* The bytes of an instruction, as many as one may have. */
+static void bytes_put(int file_fd, uint64_t file_off, char *ret, size_t size)
 {
+	uint8_t bytes[INSN_BYTES];
+	char path[PATH_BYTES];
+	(void) snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd); /* fits */
+	sw_cleanup(sw_close_p) int fd = open(path, O_RDONLY | O_CLOEXEC); /* file_fd is a path */
+	ssize_t n = pread(fd, bytes, sizeof(bytes), (off_t) file_off);
+	size_t at = 0;
+	ret[0] = '\0';
+	for (ssize_t i = 0; i < n && at + 4 <= size; i++)
+		at += (size_t) snprintf(ret + at, size - at, "%s%02x", i > 0 ? " " : "",
+					bytes[i]); /* fits */
+}
+
+/* The kernel has refused the last probe that was opened, at an instruction of a place; place NULL: there is none. */
+static int refused(int error, const struct sw_event_place *place, uint64_t file_off,
+		   struct sw_error *err)
+{
+	const char *name = place != NULL && place->name != NULL ? place->name : "this function";
+	char bytes[3 * INSN_BYTES];
 	switch (error) {
 	case ENOMEM: return sw_fail_nomem(err);
 	case EACCES:
@@ -70,10 +96,18 @@ static int refused(int error, struct sw_error *err)
 		return sw_fail(err, SW_E_LIMIT, "more than %d places of code would be probed",
 			       SW_UPROBES_MAX);
 	case ESRCH: return sw_fail(err, SW_E_EXITED, "the process exited");
+	case NOT_SUPPORTED:
+		bytes_put(place->file_fd, file_off, bytes, sizeof(bytes));
+		return sw_fail(err, SW_E_UNSUPPORTED,
+			       "the kernel does not probe %.100s: the instruction at 0x%" PRIx64
+			       " of its file (%s) is of a kind that it cannot step; name a "
+			       "function that calls it, or that it calls",
+			       name, file_off, bytes);
 	default:
 		errno = error;
 		return sw_fail_errno(err, SW_E_UNSUPPORTED,
-				     "the kernel cannot probe this place of the code");
+				     "the kernel cannot probe %.100s at 0x%" PRIx64 " of its file",
+				     name, file_off);
 	}
 }
 
@@ -100,7 +134,6 @@ static int probe_open(struct sw_uprobes *p, struct perf_event_attr *attr, pid_t 
 }
 
 enum { SEMAPHORE_SHIFT = 32 }; /* of config: format/ref_ctr_offset in sysfs, v4.20 */
-enum { PATH_BYTES = 32 };      /* of a descriptor of this process */
 
 /* The attributes of a probe, which has path until it is open. */
 static void attr_set(struct perf_event_attr *attr, char path[PATH_BYTES], uint32_t type,
@@ -162,19 +195,21 @@ static uint64_t cookie_of(const struct sw_event_place *place, size_t number)
 /* The returns before the beginning: each call that is noted comes to one. */
 static int place_open(struct sw_uprobes *p, pid_t tid, uint32_t type,
 		      const struct sw_event_place *place, size_t number,
-		      const struct sw_uprobes_programs *programs)
+		      const struct sw_uprobes_programs *programs, struct sw_error *err)
 {
 	const uint64_t cookie = cookie_of(place, number);
-	int r = 0;
-	for (size_t k = 0; r == 0 && programs->return_fd >= 0 && k < place->n_returns; k++)
-		r = instruction_open(p, tid, type, place->file_fd, place->returns_off[k], 0,
-				     cookie | (place->returns_first >> k & 1) << SW_CALLED_FIRST_AT,
-				     programs->return_fd);
-	return r < 0 ? r
-		     : instruction_open(p, tid, type, place->file_fd, place->file_off,
-					place->semaphore_off, cookie,
-					place->releases ? programs->release_fd
-							: programs->begin_fd);
+	for (size_t k = 0; programs->return_fd >= 0 && k < place->n_returns; k++) {
+		int r = instruction_open(p, tid, type, place->file_fd, place->returns_off[k], 0,
+					 cookie | (place->returns_first >> k & 1)
+							  << SW_CALLED_FIRST_AT,
+					 programs->return_fd);
+		if (r < 0)
+			return refused(-r, place, place->returns_off[k], err);
+	}
+	int r = instruction_open(p, tid, type, place->file_fd, place->file_off,
+				 place->semaphore_off, cookie,
+				 place->releases ? programs->release_fd : programs->begin_fd);
+	return r < 0 ? refused(-r, place, place->file_off, err) : 0;
 }
 
 int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place *places, size_t n,
@@ -191,7 +226,7 @@ int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place 
 	/* The kernel knows the process by the memory of a thread. */
 	sw_cleanup(sw_close_p) int live_fd = sw_target_live_thread(target, &tid);
 	if (live_fd < 0)
-		return refused(ESRCH, err);
+		return refused(ESRCH, NULL, 0, err);
 	for (size_t i = 0; i < n; i++)
 		if (!is_local(target, places[i].file_fd))
 			return sw_fail(
@@ -204,10 +239,10 @@ int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place 
 	for (int turn = 0; turn < 2; turn++)
 		for (size_t i = 0; r == 0 && i < n && i < SW_EVENT_PLACES_MAX; i++)
 			if (places[i].releases == (turn == 0))
-				r = place_open(&p, tid, type, &places[i], i, programs);
+				r = place_open(&p, tid, type, &places[i], i, programs, err);
 	if (r < 0) {
 		sw_uprobes_close(&p);
-		return refused(-r, err);
+		return r;
 	}
 	p.thread_fd = sw_take_fd(live_fd);
 	*ret = p;

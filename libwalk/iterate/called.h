@@ -39,6 +39,8 @@ enum {
 	SW_CALLED_FIRST_AT =
 		54, /* of a return: the result is the first argument of the function that it ends by a jump to */
 	SW_CALLED_STEPPED_AT = 55, /* the kernel steps the instruction */
+	/* Of an outstanding thing: it is released, and about to be taken out of the table. */
+	SW_CALLED_GONE = -1,
 	/* Parts of a value. */
 	SW_CALLED_VALUE_ARGUMENT = 7, /* from 1 on; 0: the result */
 	SW_CALLED_VALUE_POINTED = 8,  /* the word that this points to */
@@ -51,7 +53,7 @@ struct sw_called_handle {
 };
 struct sw_called_held {
 	uint64_t number;  /* of the event that acquired it last */
-	int64_t n;        /* how often it was acquired more than released */
+	int64_t n;        /* how often it was acquired more than released; SW_CALLED_GONE */
 	uint64_t time_ns; /* of that event */
 	uint64_t thread;  /* of it, as the kernel has it */
 };

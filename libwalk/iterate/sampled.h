@@ -182,8 +182,10 @@ struct sw_sampled_counts {
 	uint64_t n_left_out; /* of calls of functions: they ended, and did not return */
 	/* Counts of functions that are pairs. */
 	uint64_t n_not_held; /* acquired, and not followed: the table was full */
-	uint64_t n_unknown;  /* released, and not in the table */
-	uint64_t n_none;     /* calls that acquired nothing */
+	uint64_t
+		n_unsure; /* acquired or released, and not followed: others did so with the same one all the time */
+	uint64_t n_unknown; /* released, and not in the table */
+	uint64_t n_none;    /* calls that acquired nothing */
 	/* Calls of them that have begun, by what they do: enum sw_sampled_begun. */
 	uint64_t n_begun[4];
 	uint64_t n_timed; /* that were taken or found no space, and how long they all took */

@@ -1019,6 +1019,7 @@ struct sw_event_cost sw_event_sampler_cost(const struct sw_cpu_sampler *s)
 		.ns = counts.ns,
 		.n_left_out = counts.n_left_out,
 		.n_not_held = counts.n_not_held,
+		.n_unsure = counts.n_unsure,
 		.n_unknown = counts.n_unknown,
 		.n_none = counts.n_none,
 		.n_handing = counts.n_begun[0],

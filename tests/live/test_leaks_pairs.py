@@ -20,6 +20,7 @@ ALL = ("pool_get@size=arg0+outer_get@size=arg0/pool_put,open_out@*arg0@size=arg1
 FILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir, "cli", "leaks.d")
 PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "python", "pairs.py")
 RING = 16  # of the target
+STORM = 6000
 NUMBERS = "number_add@arg0/number_drop"
 
 
@@ -162,6 +163,71 @@ def share(tap):
                   (cpu_ms, answer["duration_ms"], cost))
 
 
+def storm(tap):
+    """Two threads that get and give up one handle at the same instant: it stays in the table, and each release is seen."""
+    with Target("pairs") as target:
+        run = Run("leaks", "--of", "reference_get/reference_put", "--json", "-d", 600, target.pid)
+        turn(target, f"storm {STORM}")
+        status, out, err = run.end()
+        answer = json.loads(out)
+        tap.equal((answer["opened_before_released"] + answer["unsure"], answer["open"], answer["left_out"]), (0, 2, 0),
+                  "storm: no handle is lost from the table")
+        tap.check(answer["lost"] > 0 or answer["acquired"] == 2 * STORM + 2, "storm: each is counted", (answer["acquired"], answer["lost"]))
+
+
+def aliases(tap):
+    """Code with two names is followed once; of two pairs it is refused, or left out where the pairs are of a file."""
+    with Target("pairs") as target:
+        run = begin(target, "number_add@arg0+number_also@arg0/number_drop", "--json")
+        turn(target, "many 5")
+        answer = json.loads(run.end()[1])
+        tap.equal((answer["acquired"], answer["open"], len(answer["functions"])), (5, 5, 2), "aliases: of one pair count once")
+        result = snapwalk("leaks", "--of", NUMBERS + ",number_also@arg0/pool_put", str(target.pid))
+        tap.check(result.returncode == 2 and "number_add and number_also are two names of one function" in result.stderr,
+                  "aliases: of two pairs are refused", result.stderr)
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "p.conf")
+        with open(path, "w") as file:
+            file.write("Pair=number_add@arg0/number_drop\nPair=number_also@arg0/pool_put\n")
+        with Target("pairs") as target:
+            run = begin(target, path, "--json")
+            turn(target, "many 5")
+            status, out, err = run.end()
+            answer = json.loads(out)
+            tap.equal((status, answer["acquired"], answer["pairs"], answer["pairs_followed"],
+                       [f["reason"] for f in answer["not_followed"]]),
+                      (3, 5, 2, 1, ["it is the same code as number_add, which is followed"]), "aliases: of a file the first one counts")
+
+
+def some(tap):
+    """A file of pairs of which only some are there: the verdict and the status say so."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "p.conf")
+        with open(path, "w") as file:
+            file.write("Pair=number_add@arg0/number_drop\n" + "".join(f"Pair=absent{i}/absent{i}_drop\n" for i in range(4)))
+        with Target("pairs") as target:
+            run = begin(target, path, "--json")
+            turn(target, "many 3")
+            status, out, err = run.end()
+            answer = json.loads(out)
+            tap.equal((status, answer["pairs"], answer["pairs_followed"], answer["acquired"]), (3, 5, 1, 3), "some pairs: JSON and status")
+            tap.check('"message":"1 of 5 pairs were followed"' in err, "some pairs: it is said", err)
+            run = begin(target, path)
+            turn(target, "many 3")
+            status, out, err = run.end()
+            tap.check(status == 3 and re.search(r": 3 handles of 1 of 5 pairs acquired, 0 released; grows by", out),
+                      "some pairs: the verdict says it", out)
+
+
+def unprobed(tap):
+    """Code that the kernel does not probe: which function, which instruction, and what to do."""
+    with Target("pairs") as target:
+        result = snapwalk("leaks", "--of", "locked_get/pool_put", str(target.pid))
+        tap.check(result.returncode == 1 and re.search(
+            r"the kernel does not probe locked_get: the instruction at 0x[0-9a-f]+ of its file \(f0 ff 47 04[ 0-9a-f]*\) is of a kind that "
+            r"it cannot step; name a function that calls it, or that it calls", result.stderr), "not probed: it is said which", result.stderr)
+
+
 def full(tap):
     """More than --limit are a figure, and the status says it."""
     with Target("pairs") as target:
@@ -276,7 +342,7 @@ def main():
         tap.skip("leaks --of LIB:ACQUIRE/RELEASE", iterator_refused(), Tap.ROOT)
         tap.done()
     wanted = sys.argv[1:]
-    for test in (rows, blocks, program, outside, busy, closing, share, full, text, refused, libraries, interpreter, files):
+    for test in (rows, blocks, program, outside, busy, closing, share, storm, aliases, some, unprobed, full, text, refused, libraries, interpreter, files):
         if not wanted or test.__name__ in wanted:
             tap.guard(test)
     tap.done()

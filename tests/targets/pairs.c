@@ -5,7 +5,8 @@
  * C library's blocks. A line "exec" makes it another
  * program; "fork" makes a child that releases all that it has; "many N" acquires N things and releases none. "ring" begins a thread that acquires and releases
  * without an end, and has RING things at most; "turn" waits until it has acquired RING more, and "rings" prints how many it has acquired.
- * "spin" begins a thread that only computes.
+ * "spin" begins a thread that only computes. "storm N" makes two threads take and give back one reference N times at once, and one
+ * more each that they keep.
  */
 #include "target.h"
 
@@ -110,6 +111,19 @@ ALONE int number_add(uint64_t number)
 	__asm__ volatile("" : : "r"(number) : "memory");
 	return 1;
 }
+
+/* Another name of the same code. */
+int number_also(uint64_t number) __attribute__((alias("number_add")));
+
+/* The kernel probes no instruction with this prefix. */
+__asm__(".text\n"
+	".globl locked_get\n"
+	".type locked_get, @function\n"
+	"locked_get:\n"
+	"	lock incl 4(%rdi)\n"
+	"	mov %rdi, %rax\n"
+	"	ret\n"
+	".size locked_get, . - locked_get\n");
 
 ALONE void number_drop(uint64_t number)
 {
@@ -412,6 +426,32 @@ static void spin_begin(void)
 		abort();
 }
 
+static atomic_bool storm_begins;
+
+static void *storm_thread(void *n)
+{
+	while (!storm_begins)
+		continue;
+	for (unsigned long left = *(unsigned long *) n; left > 0; left--) {
+		(void) reference_get();
+		reference_put(&reference);
+	}
+	(void) reference_get();
+	return NULL;
+}
+
+static void storm(unsigned long n)
+{
+	pthread_t ids[2];
+	storm_begins = false;
+	for (int i = 0; i < 2; i++)
+		if (pthread_create(&ids[i], NULL, storm_thread, &n) != 0)
+			abort();
+	storm_begins = true;
+	for (int i = 0; i < 2; i++)
+		(void) pthread_join(ids[i], NULL);
+}
+
 static void ring_wait(void)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
@@ -442,6 +482,8 @@ int main(int argc, char **argv)
 			child_releases();
 		else if (strcmp(line, "ring\n") == 0)
 			ring_begin();
+		else if (strncmp(line, "storm ", 6) == 0)
+			storm(strtoul(line + 6, NULL, 10));
 		else if (strcmp(line, "spin\n") == 0)
 			spin_begin();
 		else if (strcmp(line, "turn\n") == 0)

@@ -113,7 +113,7 @@ int sw_allocators_list(int proc_fd, struct sw_pair_list *ret, struct sw_error *e
 	if (file == NULL)
 		return sw_fail_errno(err, SW_E_IO, "its mappings cannot be listed");
 	(void) sw_take_fd(fd); /* the file's */
-	*ret = (struct sw_pair_list){.is_file = true};
+	*ret = (struct sw_pair_list){.is_file = true, .is_any = true};
 	int r = list_add(ret, others, NULL, err);
 	if (r == 0)
 		r = list_add(ret, rust, NULL, err);

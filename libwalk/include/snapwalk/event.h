@@ -78,6 +78,7 @@ enum { SW_EVENT_NO_REGISTER = 0xff };
 /** Where code of the process is probed. */
 struct sw_event_place {
 	int file_fd;       /* the file that is mapped; the caller's */
+	const char *name;  /* of the function, for errors; borrowed; NULL: not known */
 	uint64_t file_off; /* of an instruction */
 	bool emulated;  /* the kernel executes that instruction by itself: a fraction of the time */
 	bool reentered; /* a loop of the function comes back to it: its turns look like calls */
@@ -285,8 +286,10 @@ struct sw_event_cost {
 	uint64_t n_left_out;
 	/* Counts of SW_EVENT_PAIRS. */
 	uint64_t n_not_held; /* handed out when n_held were outstanding: these have no event */
-	uint64_t n_unknown;  /* taken back, and not handed out since the beginning */
-	uint64_t n_none;     /* calls that handed out nothing: failures */
+	/* Handed out or taken back while other threads did so with the same one without a pause: these are not followed. */
+	uint64_t n_unsure;
+	uint64_t n_unknown; /* taken back, and not handed out since the beginning */
+	uint64_t n_none;    /* calls that handed out nothing: failures */
 	/* Calls of places that hand out, and that take back: of those with an instruction that the kernel executes by itself,
 	 * and of others. */
 	uint64_t n_handing, n_handing_stepped, n_taking, n_taking_stepped;

@@ -12,6 +12,8 @@ enum {
 	ONLY_NEW = 1,        /* BPF_NOEXIST of linux/bpf.h */
 	MAP_LRU_HASH = 9,    /* BPF_MAP_TYPE_LRU_HASH */
 	THREADS_MAX = 16384, /* whose last release is known */
+	TABLE_FULL = 7,      /* E2BIG */
+	TRIES = 32,          /* to change a count that others change at that instant */
 };
 
 /* The last thing that a thread has taken back by a function that may call another one with it. */
@@ -129,18 +131,63 @@ static __always_inline bool is_inside(const struct sw_called_setup *called, uint
 	return pc >= range->start && pc < range->end;
 }
 
-/* A handle that is acquired again is counted there: so many releases give it up. NULL: the table is full. */
-static __always_inline struct sw_called_held *held_add(const struct sw_called_handle *key)
+/*
+ * Threads may acquire and release one handle at the same instant, as of an object that counts references. A count of 0 does not come
+ * back: who takes it from 1 makes it SW_CALLED_GONE, and takes it out of the table; who finds that waits until it is out. So
+ * nothing is added to what another CPU is about to take out.
+ *
+ * A handle that is acquired again is counted there: so many releases give it up. NULL: it is not followed, and that is counted.
+ */
+static __always_inline struct sw_called_held *held_add(const struct sw_called_handle *key,
+						       struct sw_sampled_counts *counts)
 {
-	const struct sw_called_held none = {0};
-	struct sw_called_held *held = bpf_map_lookup_elem(&sw_held, key);
-	if (held == NULL) {
-		(void) bpf_map_update_elem(&sw_held, key, &none, ONLY_NEW); /* or it is full */
-		held = bpf_map_lookup_elem(&sw_held, key);
+	const struct sw_called_held one = {.n = 1};
+	for (int i = 0; i < TRIES; i++) {
+		struct sw_called_held *held = bpf_map_lookup_elem(&sw_held, key);
+		if (held == NULL) {
+			long r = bpf_map_update_elem(&sw_held, key, &one, ONLY_NEW);
+			if (r == -TABLE_FULL) {
+				counts->n_not_held++;
+				return NULL;
+			}
+			if (r == 0)
+				return bpf_map_lookup_elem(&sw_held, key);
+			continue; /* another CPU has it there by now */
+		}
+		int64_t n = *(volatile int64_t *) &held->n;
+		if (n <= 0 || __sync_val_compare_and_swap(&held->n, n, n + 1) != n)
+			continue;
+		if (bpf_map_lookup_elem(&sw_held, key) == held)
+			return held;
+		(void) __sync_fetch_and_add(&held->n,
+					    -1); /* the place is another handle's by now */
+		break;
 	}
-	if (held != NULL)
-		(void) __sync_fetch_and_add(&held->n, 1);
-	return held;
+	counts->n_unsure++;
+	return NULL;
+}
+
+enum taken_off { NOT_THERE, TAKEN_OFF, UNSURE };
+
+/* Takes one off the count of a handle. *ret: as it was. */
+static __always_inline enum taken_off held_take(const struct sw_called_handle *key,
+						struct sw_called_held *ret)
+{
+	for (int i = 0; i < TRIES; i++) {
+		struct sw_called_held *held = bpf_map_lookup_elem(&sw_held, key);
+		if (held == NULL)
+			return NOT_THERE;
+		*ret = *held;
+		int64_t n = *(volatile int64_t *) &held->n;
+		if (n <= 0)
+			return NOT_THERE;
+		if (__sync_val_compare_and_swap(&held->n, n, n > 1 ? n - 1 : SW_CALLED_GONE) != n)
+			continue;
+		if (n == 1)
+			(void) bpf_map_delete_elem(&sw_held, key); /* it is there */
+		return TAKEN_OFF;
+	}
+	return UNSURE;
 }
 
 /*
@@ -154,16 +201,16 @@ static __always_inline void given_put_back(struct sw_called_setup *called,
 {
 	struct sw_called_handle key = {.handle = given->handle,
 				       .pair = cookie >> SW_CALLED_PAIR_AT & UINT16_MAX};
-	struct sw_called_held held = given->held;
 	if (given->was_there == 0) {
 		counts->n_unknown--;
 		return;
 	}
-	held.n = 1;
-	if (bpf_map_update_elem(&sw_held, &key, &held, 0) != 0) {
-		counts->n_not_held++;
+	struct sw_called_held *held = held_add(&key, counts);
+	if (held == NULL)
 		return;
-	}
+	held->number = given->held.number;
+	held->time_ns = given->held.time_ns;
+	held->thread = given->held.thread;
 	alone_put(called, task, SW_CALLED_PAIR_KEPT, key.handle, 1, cookie & SW_CALLED_PLACE_MASK);
 }
 
@@ -212,11 +259,9 @@ int sw_pair_acquired(void *ctx)
 	if (is_inside(called, cookie & SW_CALLED_PLACE_MASK, user->sp) ||
 	    is_inner(&key, task, entered.time_ns))
 		return 0;
-	struct sw_called_held *held = held_add(&key);
-	if (held == NULL) {
-		counts->n_not_held++;
+	struct sw_called_held *held = held_add(&key, counts);
+	if (held == NULL)
 		return 0;
-	}
 	uint64_t number = __sync_fetch_and_add(&called->n_events, 1);
 	held->number = number;
 	held->time_ns = bpf_ktime_get_ns();
@@ -247,8 +292,13 @@ int sw_pair_released(void *ctx)
 	if (!value_get(cookie >> SW_CALLED_HANDLE_AT & UINT8_MAX, words, 0, &key.handle) ||
 	    key.handle == 0)
 		return 0; /* nothing is released */
-	struct sw_called_held *held = bpf_map_lookup_elem(&sw_held, &key);
-	if (held == NULL) {
+	struct sw_called_held was = {0};
+	const enum taken_off taken = held_take(&key, &was);
+	if (taken == UNSURE) {
+		counts->n_unsure++;
+		return 0;
+	}
+	if (taken == NOT_THERE) {
 		const struct given *outer = bpf_map_lookup_elem(&sw_given, &thread);
 		if (outer != NULL && outer->handle == key.handle && user->sp <= outer->sp)
 			return 0; /* the function that took it back has called this one */
@@ -256,16 +306,14 @@ int sw_pair_released(void *ctx)
 	}
 	if ((cookie >> SW_CALLED_NESTS_AT & 1) != 0) {
 		struct given given = {.handle = key.handle, .sp = user->sp};
-		if (held != NULL) {
+		if (taken == TAKEN_OFF) {
 			given.was_there = 1;
-			given.held = *held;
+			given.held = was;
 		}
 		(void) bpf_map_update_elem(&sw_given, &thread, &given, 0); /* LRU: there is space */
 	}
-	if (held == NULL)
+	if (taken == NOT_THERE)
 		return 0;
-	if (__sync_fetch_and_add(&held->n, -1) <= 1)
-		(void) bpf_map_delete_elem(&sw_held, &key); /* it was there */
 	alone_put(called, task, SW_CALLED_PAIR_RELEASED, key.handle, 1,
 		  cookie & SW_CALLED_PLACE_MASK);
 	return 0;
