@@ -103,6 +103,7 @@ static const struct known known_waits[] = {
 	{"dotnet_monitor", SW_ACTIVITY_LOCK},
 	{"dotnet_rwlock", SW_ACTIVITY_LOCK},
 	{"dotnet_lock", SW_ACTIVITY_LOCK},
+	{"dotnet_class", SW_ACTIVITY_LOCK},
 	{"dotnet_wait", SW_ACTIVITY_CONDITION},
 	{"python_import", SW_ACTIVITY_LOCK},
 	{"thread", SW_ACTIVITY_CHILD},

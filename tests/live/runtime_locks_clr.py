@@ -87,9 +87,10 @@ def check_recorded(tap, framework, target, wanted):
 
 
 def check_deadlocks(tap, framework, directory):
-    with dotnet.Program("locks", "deadlocks", directory=directory) as target:
-        for stop in ("auto", "always"):
-            check_cycles(tap, framework, target.pid, words_of(target, "cycle"), stop)
+    for what in ("deadlocks", "class"):
+        with dotnet.Program("locks", what, directory=directory) as target:
+            for stop in ("auto", "always"):
+                check_cycles(tap, f"{framework} {what}", target.pid, words_of(target, "cycle"), stop)
 
 
 def check_many(tap, framework, directory):

@@ -18,9 +18,13 @@
  * too: what does not fit is not believed, as the layouts of AwareLock, of Lock and of ThreadLocalData are
  * published nowhere. Only versions are read in which they are known.
  *
+ * A thread that waits until another one has initialised a class has the address of a DeadlockAwareLock in its Thread, as
+ * long as it waits. That lock has the Thread that runs the class's static constructor, and is a part of the ListLockEntry
+ * of that class, but also of those for methods and files, which have no class there.
+ *
  * Objects move while a collector has stopped the threads: then no owner of a Lock is told.
  *
- * Source: dotnet/runtime v8.0.0, v9.0.0, v10.0.0, src/coreclr/vm/syncblk.h and threaddebugblockinginfo.h,
+ * Source: dotnet/runtime v8.0.0, v9.0.0, v10.0.0, src/coreclr/vm/syncblk.h, listlock.h and threaddebugblockinginfo.h,
  * threadstatics.h; System.Private.CoreLib/src/System/Threading/{ThreadBlockingInfo,Lock}.cs. Offsets as seen in
  * 8.0.31, 9.0.20 and 10.0.12.
  */
@@ -39,8 +43,10 @@ enum {
 	FIRST_8 = 1192, /* Thread.DebugBlockingInfo */
 	KIND_8 = 16,
 	ID_8 = 32,
+	CLASS_8 = 80,  /* Thread.m_pBlockingLock */
 	FIRST_9 = 928, /* Thread.m_ThreadLocalDataPtr; 10 says it */
 	KIND_9 = 8,
+	CLASS_9 = 24,
 	LOCKED = 1, /* AwareLock::LockState, Lock.State */
 	HEADER_HAS_INDEX = 0x08000000,
 	HEADER_HAS_HASH = 0x04000000,
@@ -76,6 +82,7 @@ struct sw_clr_locks_at sw_clr_locks_at(const struct sw_clr_runtime *r)
 		.store_avma = r->at.store_avma,
 		.sync_table_avma = r->at.sync_table_avma,
 		.kind = KIND_9,
+		.class_lock = CLASS_9,
 	};
 	const struct sw_clr_contract *c = &r->contract;
 	long major = strtol(r->version, NULL, 10);
@@ -88,6 +95,7 @@ struct sw_clr_locks_at sw_clr_locks_at(const struct sw_clr_runtime *r)
 		at.direct = true;
 		at.first = FIRST_8;
 		at.kind = KIND_8;
+		at.class_lock = CLASS_8;
 		at.id = ID_8;
 		at.usable = true;
 	} else if (major == 9 || major == 10) {
@@ -200,22 +208,30 @@ static pid_t tid_of(const struct sw_snapshot *snap, const struct lock_thread *t)
 
 /* ---- what one waits for ---------------------------------------------------------------------- */
 
-/* The class of an object; false when there is none. Descriptions of classes do not move. */
-static bool class_read(struct sw_clr *clr, const struct sw_clr_locks *l, uint64_t object, char *ret,
-		       size_t bytes)
+/* The name of a class by its MethodTable; false when there is none. Descriptions of classes do not move. */
+static bool class_name_read(struct sw_clr *clr, const struct sw_clr_locks *l, uint64_t table,
+			    char *ret, size_t bytes)
 {
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
 	struct sw_clr_names *names = sw_clr_names_get(clr);
-	uint64_t table;
 	*ret = '\0';
-	if (names == NULL || !names->at[l->runtime].usable ||
-	    !sw_memory_u64(l->memory, object, &table))
+	if (names == NULL || !names->at[l->runtime].usable)
 		return false;
-	sw_clr_type_name(names, &names->at[l->runtime], table & ~(uint64_t) TABLE_MASK, &text);
+	sw_clr_type_name(names, &names->at[l->runtime], table, &text);
 	if (text.failed || text.size == 0)
 		return false;
 	(void) snprintf(ret, bytes, "%s", text.data); /* cut to fit */
 	return true;
+}
+
+/* The class of an object; false when there is none. */
+static bool class_read(struct sw_clr *clr, const struct sw_clr_locks *l, uint64_t object, char *ret,
+		       size_t bytes)
+{
+	uint64_t table;
+	*ret = '\0';
+	return sw_memory_u64(l->memory, object, &table) &&
+	       class_name_read(clr, l, table & ~(uint64_t) TABLE_MASK, ret, bytes);
 }
 
 /* The Thread that has it, or its number. */
@@ -283,6 +299,33 @@ static bool lock_tell(struct sw_clr *clr, const struct sw_clr_locks *l,
 	return true;
 }
 
+static const struct lock_thread *thread_by_avma(const struct sw_clr_locks *l, uint64_t avma)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->threads[i].osid != 0 && l->threads[i].avma == avma)
+			return &l->threads[i];
+	return NULL;
+}
+
+/* False: it does not wait for a class, or nobody initialises it any more. */
+static bool class_tell(struct sw_clr *clr, const struct sw_clr_locks *l,
+		       const struct lock_thread *self, struct sw_runtime_wait *ret)
+{
+	uint64_t lock, holder, table;
+	if (!sw_clr_u64(l->memory, self->avma, l->at.class_lock, &lock) || lock == 0 ||
+	    lock % 8 != 0 || !sw_clr_u64(l->memory, lock, SW_CLR_CLASS_HOLDER, &holder) ||
+	    !sw_clr_u64(l->memory, lock, SW_CLR_CLASS_TABLE, &table))
+		return false;
+	const struct lock_thread *owner = thread_by_avma(l, holder);
+	struct sw_runtime_wait wait = {.kind = "dotnet_class"};
+	if (owner == NULL || owner == self ||
+	    !class_name_read(clr, l, table, wait.target, sizeof(wait.target)))
+		return false;
+	wait.owner_tid = tid_of(clr->snap, owner);
+	*ret = wait;
+	return true;
+}
+
 /* Where the thread says what it waits for; 0: it does not wait. */
 static uint64_t blocking_find(const struct sw_clr_locks *l, const struct lock_thread *self)
 {
@@ -307,6 +350,8 @@ bool sw_clr_wait_read(struct sw_clr *clr, const struct sw_thread *thread,
 		return false;
 	struct sw_clr_locks *l = locks_get(clr);
 	const struct lock_thread *self = l != NULL ? thread_by_osid(l, osid_of(thread)) : NULL;
+	if (self != NULL && class_tell(clr, l, self, ret))
+		return true;
 	uint64_t avma = self != NULL ? blocking_find(l, self) : 0;
 	struct sw_snapshot_memory source = {.snap = clr->snap, .thread = thread, .no_live = true};
 	struct sw_memory stack = sw_snapshot_memory(&source);

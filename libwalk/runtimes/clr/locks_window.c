@@ -79,6 +79,20 @@ static void reads_add(struct copying *c, uint64_t avma, size_t bytes, size_t who
 		reads_end(c, each);
 }
 
+/* Only once; of no more than there are threads. */
+static void lock_add(struct sw_clr_locks_plan *plan, uint64_t lock, enum sw_clr_waited_kind kind)
+{
+	size_t i = (size_t) sw_mix64(lock) % SW_CLR_LOCK_SLOTS;
+	while (plan->seen[i] != 0 && plan->seen[i] != lock)
+		i = (i + 1) % SW_CLR_LOCK_SLOTS;
+	/* A thread waits for one at a time, but who knows what it says. */
+	if (plan->seen[i] == lock || lock == 0 || lock % 8 != 0 ||
+	    plan->n_locks == SW_CLR_LOCK_THREADS_MAX)
+		return;
+	plan->seen[i] = lock;
+	plan->locks[plan->n_locks++] = (struct sw_clr_waited){.avma = lock, .kind = kind};
+}
+
 /* ---- the threads ----------------------------------------------------------------------------- */
 
 /* The head of a Thread; its word about what it waits for becomes the last one of plan->threads. */
@@ -95,6 +109,7 @@ static bool thread_read(struct copying *c, uint64_t thread, uint8_t head[SW_CLR_
 		first = u64_of(data, plan->at.first);
 	}
 	plan->threads[plan->n_threads++] = first;
+	lock_add(plan, u64_of(head, plan->at.class_lock), SW_CLR_WAITED_CLASS);
 	return true;
 }
 
@@ -146,19 +161,6 @@ static void locals_read(struct copying *c)
 
 /* ---- what they wait for ---------------------------------------------------------------------- */
 
-/* Only once; of no more than there are threads. */
-static void lock_add(struct sw_clr_locks_plan *plan, uint64_t lock, bool is_monitor)
-{
-	size_t i = (size_t) sw_mix64(lock) % SW_CLR_LOCK_SLOTS;
-	while (plan->seen[i] != 0 && plan->seen[i] != lock)
-		i = (i + 1) % SW_CLR_LOCK_SLOTS;
-	if (plan->seen[i] == lock || lock == 0 || lock % 8 != 0)
-		return;
-	plan->seen[i] = lock;
-	plan->locks[plan->n_locks++] =
-		(struct sw_clr_waited){.avma = lock, .is_monitor = is_monitor};
-}
-
 /* Locks are found by structures on stacks alone: the reader does not believe others either. */
 static void locks_find(struct copying *c)
 {
@@ -173,10 +175,10 @@ static void locks_find(struct copying *c)
 		memcpy(&kind, blocking + plan->at.kind, sizeof(kind));
 		lock = u64_of(blocking, 0);
 		if (kind <= SW_CLR_BLOCKING_WAIT)
-			lock_add(plan, lock, true);
+			lock_add(plan, lock, SW_CLR_WAITED_MONITOR);
 		else if (kind == SW_CLR_BLOCKING_LOCK &&
 			 sw_capture_in_stack(c->capture, lock, &lock, sizeof(lock)))
-			lock_add(plan, lock, false);
+			lock_add(plan, lock, SW_CLR_WAITED_LOCK);
 	}
 }
 
@@ -184,8 +186,10 @@ static void monitor_read(struct copying *c, size_t whose, const uint8_t *data)
 {
 	struct sw_clr_waited *lock = &c->plan->locks[whose];
 	uint32_t index;
+	if (lock->kind != SW_CLR_WAITED_MONITOR)
+		return;
 	memcpy(&index, data + SW_CLR_MONITOR_INDEX, sizeof(index));
-	lock->index = lock->is_monitor ? index & SW_CLR_INDEX_MASK : 0;
+	lock->index = index & SW_CLR_INDEX_MASK;
 }
 
 static void entry_read(struct copying *c, size_t whose, const uint8_t *data)
@@ -231,11 +235,14 @@ static void entries_copy(struct copying *c)
 
 static void locks_copy(struct copying *c)
 {
+	static const size_t bytes[] = {
+		[SW_CLR_WAITED_MONITOR] = SW_CLR_MONITOR_BYTES,
+		[SW_CLR_WAITED_LOCK] = SW_CLR_LOCK_BYTES,
+		[SW_CLR_WAITED_CLASS] = SW_CLR_CLASS_BYTES,
+	};
 	struct sw_clr_locks_plan *plan = c->plan;
 	for (size_t i = 0; i < plan->n_locks; i++)
-		reads_add(c, plan->locks[i].avma,
-			  plan->locks[i].is_monitor ? SW_CLR_MONITOR_BYTES : SW_CLR_LOCK_BYTES, i,
-			  monitor_read);
+		reads_add(c, plan->locks[i].avma, bytes[plan->locks[i].kind], i, monitor_read);
 	reads_end(c, monitor_read);
 	entries_copy(c);
 	for (size_t i = 0; i < plan->n_locks; i++) {

@@ -40,6 +40,10 @@ enum {
 	/* The structure that says what a thread waits for: ThreadBlockingInfo, in .NET 8
 	 * DebugBlockingItem. */
 	SW_CLR_BLOCKING_BYTES = 24,
+	/* class DeadlockAwareLock, a part of the ListLockEntry of a class that is being initialised */
+	SW_CLR_CLASS_HOLDER = 0,
+	SW_CLR_CLASS_TABLE = 16, /* MethodTable: of the entry */
+	SW_CLR_CLASS_BYTES = 24,
 };
 
 enum sw_clr_blocking {
@@ -51,18 +55,25 @@ enum sw_clr_blocking {
 /* Where threads say what they wait for. */
 struct sw_clr_locks_at {
 	bool usable;
-	bool direct;             /* Thread has the address, not its ThreadLocalData */
-	bool holder_is_id;       /* an AwareLock has the number of a Thread, u32, not its address */
-	uint32_t first;          /* in Thread: that address, or that of ThreadLocalData; less than
+	bool direct;         /* Thread has the address, not its ThreadLocalData */
+	bool holder_is_id;   /* an AwareLock has the number of a Thread, u32, not its address */
+	uint32_t first;      /* in Thread: that address, or that of ThreadLocalData; less than
 				    SW_CLR_FIRST_MAX */
-	uint32_t kind;           /* in what is there: enum sw_clr_blocking; the lock is at 0 */
-	uint32_t next, osid, id; /* in Thread */
-	uint32_t state;          /* the same */
-	uint32_t store_first;    /* in the thread store */
-	uint64_t store_avma;     /* of the variable */
+	uint32_t kind;       /* in what is there: enum sw_clr_blocking; the lock is at 0 */
+	uint32_t class_lock; /* in Thread: the DeadlockAwareLock that it waits for, while it does */
+	uint32_t next, osid, id;  /* in Thread */
+	uint32_t state;           /* the same */
+	uint32_t store_first;     /* in the thread store */
+	uint64_t store_avma;      /* of the variable */
 	uint64_t sync_table_avma; /* the same */
 	uint64_t
 		suspender_avma; /* the same: the thread that has stopped the others; 0: not known */
+};
+
+enum sw_clr_waited_kind {
+	SW_CLR_WAITED_MONITOR,
+	SW_CLR_WAITED_LOCK,
+	SW_CLR_WAITED_CLASS,
 };
 
 /* A lock that somebody waits for. */
@@ -70,7 +81,7 @@ struct sw_clr_waited {
 	uint64_t avma;
 	uint64_t object; /* a monitor's */
 	uint32_t index;  /* its number in the table; 0: it has none */
-	bool is_monitor;
+	enum sw_clr_waited_kind kind;
 };
 
 /* The plan for the window, made before it, with space for what is found in it. */

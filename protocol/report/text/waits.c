@@ -128,6 +128,7 @@ static const struct what {
 	{"dotnet_monitor", "for the monitor", NAMED},
 	{"dotnet_lock", "for the lock", NAMED},
 	{"dotnet_wait", "to be notified of", NAMED},
+	{"dotnet_class", "for the initialisation of class", NAMED | RUNS},
 	{"dotnet_rwlock", "for a read-write lock", 0},
 	{"ruby_gvl", "for the GVL", NAMED},
 	{"ruby_mutex", "for the Mutex", NAMED},

@@ -13,6 +13,34 @@ static class Locks
     {
     }
 
+    /// One thread stays in the static constructor until the program ends.
+    static class Slow
+    {
+        public static readonly int Value;
+        static Slow()
+        {
+            begun.Set();
+            Forever();
+            Value = 1;
+        }
+    }
+
+    /// Its static constructor wants what a thread has that wants the class.
+    static class Wants
+    {
+        public static readonly int Value;
+        static Wants()
+        {
+            begun.Set();
+            lock (wanted)
+                Value = 1;
+        }
+    }
+
+    static readonly ManualResetEventSlim begun = new();
+    static readonly Thing wanted = new();
+    static int seen;
+
     static readonly List<Thread> all = new();
 
     static void Start(string name, ThreadStart body)
@@ -36,6 +64,8 @@ static class Locks
             Kinds();
         else if (what == "many")
             Many(n);
+        else if (what == "class")
+            ClassDeadlock();
         else
             Deadlocks();
         Program.Ready();
@@ -94,6 +124,10 @@ static class Locks
         Waits("old-write", "dotnet_rwlock", "-", "-", () => old.AcquireWriterLock(Timeout.Infinite));
         Waits("counted", "semaphore", "-", "-", () => counted.Wait());
         Waits("join", "thread", "-", "-", () => holder.Join());
+        Start("initialiser", () => seen += Slow.Value);
+        begun.Wait();
+        Waits("class", "dotnet_class", "initialiser", "SwNet.Locks+Slow", () => seen += Slow.Value);
+        Waits("class-too", "dotnet_class", "initialiser", "SwNet.Locks+Slow", () => seen += Slow.Value);
         Waits("waiting", "dotnet_wait", "-", type, () => { lock (waited) Monitor.Wait(waited); });
         // Pulsed, but somebody else has the monitor meanwhile.
         Waits("again", "dotnet_monitor", "pulser", type, () => { lock (again) Monitor.Wait(again); });
@@ -159,6 +193,25 @@ static class Locks
             lock (second)
                 Forever();
         }
+    }
+
+    /// Not two static constructors that want each other: the runtime lets one of them go on.
+    static void ClassDeadlock()
+    {
+        using var has = new ManualResetEventSlim();
+        Start("cls-has", () =>
+        {
+            lock (wanted)
+            {
+                has.Set();
+                begun.Wait();
+                seen += Wants.Value;
+            }
+        });
+        has.Wait();
+        Start("cls-runs", () => seen += Wants.Value);
+        Console.WriteLine("cycle cls-has cls-runs");
+        begun.Wait();
     }
 
     static void Deadlocks()

@@ -17,6 +17,7 @@ enum {
 	STORE_FIRST = 88,
 	LINK = 112, /* in a Thread */
 	FIRST = 568,
+	CLASS_LOCK = 24,
 	BYTES = 0x400, /* of each of what follows, by thread */
 	AT_THREADS = 0x1000,
 	AT_LOCALS = AT_THREADS + THREADS_MAX * BYTES,
@@ -69,6 +70,7 @@ static void world_make(size_t n)
 	w.plan.at = (struct sw_clr_locks_at){.usable = true,
 					     .first = FIRST,
 					     .kind = 8,
+					     .class_lock = CLASS_LOCK,
 					     .next = LINK,
 					     .store_first = STORE_FIRST,
 					     .store_avma = DATA + AT_STORE,
@@ -254,6 +256,31 @@ TEST(test_lock_objects)
 	assert_int_equal(window(), ALONE - 1 + batches(100) + 1); /* no table */
 	assert_int_equal(times_copied(DATA + AT_OBJECTS + 3 * BYTES, SW_CLR_LOCK_BYTES), 1);
 	assert_true(is_whole_copy());
+}
+
+/* The locks of classes that are initialised are copied with the others. */
+TEST(test_classes)
+{
+	world_make(100);
+	for (size_t i = 0; i < 100; i++) {
+		put(AT_LOCALS + i * BYTES + SW_CLR_LOCAL_FIRST, 0, 8);
+		put(AT_THREADS + i * BYTES + CLASS_LOCK, DATA + AT_OBJECTS + (i / 2) * BYTES, 8);
+	}
+	assert_int_equal(window(), ALONE - 1 + batches(100) + batches(50)); /* no table */
+	assert_true(is_whole_copy());
+	for (size_t i = 0; i < 50; i++)
+		assert_int_equal(times_copied(DATA + AT_OBJECTS + i * BYTES, SW_CLR_CLASS_BYTES),
+				 1);
+}
+
+/* Threads that say that they wait for a class and for a monitor. */
+TEST(test_two_locks_each)
+{
+	world_make(SW_CLR_LOCK_THREADS_MAX);
+	for (size_t i = 0; i < SW_CLR_LOCK_THREADS_MAX; i++)
+		put(AT_THREADS + i * BYTES + CLASS_LOCK, DATA + AT_OBJECTS + i * BYTES, 8);
+	(void) window();
+	assert_int_equal(w.plan.n_locks, SW_CLR_LOCK_THREADS_MAX);
 }
 
 /* A thread that waits for nothing has nothing to copy, neither has one that says nonsense. */
