@@ -39,7 +39,7 @@ enum {
 	SW_CALLED_FIRST_AT =
 		54, /* of a return: the result is the first argument of the function that it ends by a jump to */
 	SW_CALLED_STEPPED_AT = 55, /* the kernel steps the instruction */
-	/* Of an outstanding thing: it is released, and about to be taken out of the table. */
+	/* State of an outstanding thing that is released and about to be taken out of the table. */
 	SW_CALLED_GONE = -1,
 	/* Parts of a value. */
 	SW_CALLED_VALUE_ARGUMENT = 7, /* from 1 on; 0: the result */

@@ -144,7 +144,7 @@ int sw_memory_budget_predict(const struct sw_subject *subject, const struct sw_f
 	struct counting c = {.subject = subject, .function = function, .n_places = 1};
 	size_t first = main_function(function);
 	int r = sw_call_calibrate(stack_bytes, &b.cost, err);
-	/* One probe at first: a process that allocates all the time would be slowed at each of them. */
+	/* A single probe at first: a process that allocates all the time would be slowed at each of them. */
 	if (r == 0 && first < function->n) {
 		c.places = &function->places[first];
 		c.is_enough = is_far_too_much;

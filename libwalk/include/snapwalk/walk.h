@@ -54,7 +54,7 @@ enum sw_end {
 	SW_END_TIMEOUT,
 	/* The native stack is whole; what a runtime has of its frames was not copied with it */
 	SW_END_NATIVE_ONLY,
-	/* Likewise, and what a runtime has of its frames could not be read, or not all of it */
+	/* The native stack is whole; what a runtime has of its frames could not be read, or not all of it */
 	SW_END_RUNTIME_DATA,
 	SW_END_INTERNAL,
 };
