@@ -13,7 +13,7 @@ static class Locks
     {
     }
 
-    /// One thread stays in the static constructor until the program ends.
+    /// A thread stays in the static constructor until the program ends.
     static class Slow
     {
         public static readonly int Value;
