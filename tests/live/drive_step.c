@@ -24,6 +24,7 @@
  */
 #include <snapwalk/walk.h>
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,7 +146,18 @@ static void let_go_stopped(const struct stepper *s)
 	if (ptrace(PTRACE_DETACH, s->pid, NULL, (void *) (long) SIGSTOP) != 0)
 		die("PTRACE_DETACH");
 	while (state_of(s) != 'T')
-		continue;
+		(void) sched_yield();
+}
+
+/* Who takes turns on one CPU need not wake another one for each. */
+static void share_cpu(const struct stepper *s)
+{
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	if (sched_setaffinity(0, sizeof(one), &one) != 0 ||
+	    sched_setaffinity(s->pid, sizeof(one), &one) != 0)
+		die("sched_setaffinity");
 }
 
 static void run_to(const struct stepper *s, uint64_t address)
@@ -416,6 +428,7 @@ int main(int argc, char **argv)
 	uint64_t end = strtoull(argv[3], NULL, 16);
 	if (sw_context_create(&s.ctx, &err) != 0 || sw_target_open(s.pid, &s.target, &err) != 0)
 		die(err.message);
+	share_cpu(&s);
 	hold(&s, true);
 	printf("armed\n");
 	fflush(stdout);
