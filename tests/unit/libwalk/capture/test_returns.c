@@ -115,6 +115,18 @@ TEST(not_of_others)
 	assert_int_equal(f.words[0][2], PAGE);
 }
 
+/* A word for which a thread waits is no part of its stack. */
+TEST(not_of_waits)
+{
+	struct fixture f;
+	fixture_init(&f);
+	f.words[0][2] = PAGE;
+	f.parts[0].wait = true;
+	add(&f, 11, SW_ITERATE_RETURN, 0x1010, CODE + 1);
+	sw_returns_put_back(&f.space);
+	assert_int_equal(f.words[0][2], PAGE);
+}
+
 TEST(words_of_32_bits)
 {
 	struct fixture f;
@@ -137,6 +149,7 @@ TEST(registers_in_the_page)
 	for (size_t i = 0; i < SW_ARRAY_SIZE(asks); i++) {
 		fixture_init(&f);
 		add(&f, 11, SW_ITERATE_RETURN, 0x1030, CODE + 2);
+		add(&f, 11, SW_ITERATE_RETURN, 0x1028, CODE + 3); /* the next one in, at INT3 */
 		add(&f, 11, SW_ITERATE_RETURN, 0x1020, CODE + 1);
 		add(&f, 11, SW_ITERATE_RETURN, 0x1008, CODE); /* left by longjmp() */
 		at(&f, 0, PAGE + asks[i].at, 0x1028 - 8 * (uint64_t) asks[i].pushed);

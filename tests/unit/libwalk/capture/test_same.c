@@ -23,7 +23,8 @@ static uint64_t at(const void *p)
 static int setup(void **state)
 {
 	uint64_t value;
-	memset(table, 7, sizeof(table));
+	for (size_t i = 0; i < TABLE_BYTES; i++)
+		table[i] = (uint8_t) (i >> 8);
 	node = 5;
 	capture_case_init(&c);
 	c.stop.copy_end_ns = INT64_MAX;
@@ -76,6 +77,13 @@ TEST_WITH(test_not_read, setup, teardown)
 TEST_WITH(test_not_copied, setup, teardown)
 {
 	c.space.parts[0].bytes--;
+	assert_false(sw_capture_same(&c.space));
+	c.space.parts[0].bytes++;
+	assert_true(sw_capture_same(&c.space));
+	c.space.parts[0].absent = true;
+	assert_false(sw_capture_same(&c.space));
+	c.space.parts[0].absent = false;
+	c.space.space_short = true; /* of what else was wanted nothing is known */
 	assert_false(sw_capture_same(&c.space));
 }
 
