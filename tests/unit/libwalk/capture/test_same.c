@@ -83,7 +83,7 @@ TEST_WITH(test_not_copied, setup, teardown)
 	c.space.parts[0].absent = true;
 	assert_false(sw_capture_same(&c.space));
 	c.space.parts[0].absent = false;
-	c.space.space_short = true; /* of what else was wanted nothing is known */
+	c.space.space_short = true; /* nothing is known of what else was wanted */
 	assert_false(sw_capture_same(&c.space));
 }
 

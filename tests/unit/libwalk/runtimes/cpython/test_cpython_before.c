@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is set aside for the window of CPython. The interpreter, and what is known of tasks, are as the test says. */
+/* Memory that is set aside for the window of CPython. The interpreter, and its tasks, are as the test says. */
 #include "fake.h"
 #include "runtimes/cpython/cpython.h"
 #include "runtimes/cpython/structures/find.h"

@@ -105,7 +105,7 @@ static void g_put(size_t g, uint64_t low, uint64_t high, uint64_t sched_sp)
 	heap[g + 7] = sched_sp;
 }
 
-/* One thread in a goroutine, which has g0's stack and one for signals besides. */
+/* A thread in a goroutine, which has g0's stack and one for signals besides. */
 static int setup(void **state)
 {
 	static const struct fake_region regions[] = {{HEAP, heap, sizeof(heap)},
