@@ -101,7 +101,7 @@ static void add_unsaid(struct reader *r, size_t index)
 			s == NULL || s->start_avma > f->end_avma ? f->end_avma : s->start_avma;
 		if (gap_end > at) {
 			if (fd < 0 && f->path[0] == '/')
-				fd = sw_core_open_regular(f->path);
+				fd = sw_core_open_named(r->snap, f->path);
 			uint32_t prot =
 				fd >= 0 ? sw_core_file_prot(fd, f->file_off + (at - f->start_avma))
 					: 0;
@@ -241,8 +241,7 @@ static int find_loaded(struct reader *r, struct sw_error *err)
 {
 	static const char about[] = "the core file does not say which files were mapped";
 	struct sw_snapshot *snap = r->snap;
-	if (sw_core_loaded_find(&snap->priv->arena, &r->core, r->exe_path, &r->notes, &r->loaded) <
-	    0)
+	if (sw_core_loaded_find(snap, &r->core, r->exe_path, &r->notes, &r->loaded) < 0)
 		return sw_fail_nomem(err);
 	if (r->loaded.program == NULL)
 		sw_snapshot_warn(snap, SW_WARN_MODULE, 0, SW_E_NOT_FOUND,
@@ -296,8 +295,7 @@ static int want(struct sw_capture *capture, uint64_t avma, size_t bytes)
 
 static int open_here(struct sw_capture *capture, const char *path, struct stat *st)
 {
-	(void) capture;
-	sw_cleanup(sw_close_p) int fd = sw_core_open_regular(path);
+	sw_cleanup(sw_close_p) int fd = sw_core_open_named(capture->snap, path);
 	return fd >= 0 && fstat(fd, st) == 0 ? sw_take_fd(fd) : -1;
 }
 

@@ -28,7 +28,8 @@ struct image {
 };
 
 struct finder {
-	struct sw_arena *arena;
+	const struct sw_snapshot *snap;
+	struct sw_arena *arena; /* its */
 	const struct sw_core_elf *core;
 	struct sw_core_notes *notes;
 	struct sw_core_loaded *found;
@@ -88,9 +89,9 @@ static bool image_around(const struct finder *f, uint64_t avma, struct image *re
 }
 
 /* The image as its file says that it is; its bias is not known. */
-static bool image_of_file(const char *path, struct image *ret)
+static bool image_of_file(const struct finder *f, const char *path, struct image *ret)
 {
-	sw_cleanup(sw_close_p) int fd = path != NULL ? sw_core_open_regular(path) : -EBADF;
+	sw_cleanup(sw_close_p) int fd = sw_core_open_named(f->snap, path);
 	return fd >= 0 && image_read(sw_core_file_memory(&fd), 0, ret);
 }
 
@@ -171,9 +172,14 @@ static bool is_program(const struct finder *f, struct image *image, uint64_t ent
 		sw_memory_wrap(f->memory, image->bias + headers->svma) == f->notes->phdr_avma);
 }
 
+/* path: where the core file says that it is; NULL: it does not say it. */
 static bool program_of_file(const struct finder *f, const char *path, struct image *ret)
 {
-	sw_cleanup(sw_close_p) int fd = path != NULL ? sw_core_open_regular(path) : -EBADF;
+	sw_cleanup(sw_close_p) int fd = -EBADF;
+	if (f->exe_path != NULL)
+		fd = sw_core_open_regular(f->exe_path);
+	else if (path != NULL)
+		fd = sw_core_open_named(f->snap, path);
 	Elf64_Ehdr header;
 	return fd >= 0 && sw_elf_header(sw_core_file_memory(&fd), 0, &header) &&
 	       image_read(sw_core_file_memory(&fd), 0, ret) && is_program(f, ret, header.e_entry);
@@ -195,8 +201,7 @@ static bool program_by_scan(const struct finder *f, struct image *ret)
 static bool program_find(const struct finder *f, const char *path, struct image *ret)
 {
 	return (f->notes->phdr_avma != 0 && image_at(f, page_begin(f->notes->phdr_avma), ret)) ||
-	       program_of_file(f, f->exe_path != NULL ? f->exe_path : path, ret) ||
-	       program_by_scan(f, ret);
+	       program_of_file(f, path, ret) || program_by_scan(f, ret);
 }
 
 /* ---- the dynamic linker's list ---------------------------------------------------------------- */
@@ -222,7 +227,7 @@ static bool link_image(const struct finder *f, const struct link *link, const ch
 	if ((image_at(f, link->bias, ret) || image_around(f, link->dynamic_avma, ret)) &&
 	    ret->bias == link->bias)
 		return true;
-	if (path[0] != '/' || !image_of_file(path, ret))
+	if (path[0] != '/' || !image_of_file(f, path, ret))
 		return false;
 	/* Another file may have its name now. */
 	const struct sw_elf_segment *dynamic = segment_typed(ret, PT_DYNAMIC);
@@ -308,7 +313,7 @@ static void nameless_add(struct finder *f, const struct sw_core_segment *s, stru
 	char path[SW_CORE_ID_PATH_MAX];
 	size_t id_bytes =
 		sw_core_build_id(f->memory, s->start_avma, s->end_avma - s->start_avma, id);
-	sw_cleanup(sw_close_p) int fd = sw_core_open_build_id(id, id_bytes, path);
+	sw_cleanup(sw_close_p) int fd = sw_core_open_build_id(f->snap, id, id_bytes, path);
 	if (fd < 0) {
 		f->found->n_nameless++;
 		return;
@@ -365,13 +370,14 @@ static void all_find(struct finder *f)
 	hand_over(f);
 }
 
-int sw_core_loaded_find(struct sw_arena *arena, const struct sw_core_elf *core,
+int sw_core_loaded_find(const struct sw_snapshot *snap, const struct sw_core_elf *core,
 			const char *exe_path, struct sw_core_notes *notes,
 			struct sw_core_loaded *ret)
 {
 	const struct sw_memory_ops ops = {.read = memory_read, .is_32bit = core->is_32bit};
 	struct sw_core_loaded found = {0};
-	struct finder f = {.arena = arena,
+	struct finder f = {.snap = snap,
+			   .arena = &snap->priv->arena,
 			   .core = core,
 			   .notes = notes,
 			   .found = &found,

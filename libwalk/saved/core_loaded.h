@@ -29,7 +29,7 @@ enum {
  * @param exe_path  The file that is the program, or NULL: where the core file says that it was.
  * @return 0; -SW_E_NOMEM.
  */
-int sw_core_loaded_find(struct sw_arena *arena, const struct sw_core_elf *core,
+int sw_core_loaded_find(const struct sw_snapshot *snap, const struct sw_core_elf *core,
 			const char *exe_path, struct sw_core_notes *notes,
 			struct sw_core_loaded *ret);
 

@@ -4,15 +4,17 @@
 #include "cleanup.h"
 #include "formats/elf_file.h"
 
+#include <snapwalk/local.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
 enum { SEGMENTS_MAX = 256, NOTE_BYTES_MAX = 4096, PAGE_BYTES = 4096 };
 
-int sw_core_open_regular(const char *path)
+/* Consumes handle, which is of O_PATH. */
+static int reopen_regular(int path_fd)
 {
-	sw_cleanup(sw_close_p) int handle = open(path, O_PATH | O_CLOEXEC);
+	sw_cleanup(sw_close_p) int handle = path_fd;
 	struct stat st;
 	if (handle < 0 || fstat(handle, &st) < 0)
 		return -1;
@@ -23,6 +25,16 @@ int sw_core_open_regular(const char *path)
 	char again[32];
 	(void) snprintf(again, sizeof(again), "/proc/self/fd/%d", handle); /* fits */
 	return open(again, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+}
+
+int sw_core_open_regular(const char *path)
+{
+	return reopen_regular(open(path, O_PATH | O_CLOEXEC));
+}
+
+int sw_core_open_named(const struct sw_snapshot *snap, const char *path)
+{
+	return reopen_regular(sw_local_open(sw_context_local(snap->ctx), path, 0));
 }
 
 /* A file as memory: addresses are offsets. */
@@ -70,7 +82,8 @@ static bool has_build_id(int fd, const uint8_t *id, size_t id_bytes)
 	       memcmp(found, id, id_bytes) == 0;
 }
 
-int sw_core_open_build_id(const uint8_t *id, size_t id_bytes, char path[SW_CORE_ID_PATH_MAX])
+int sw_core_open_build_id(const struct sw_snapshot *snap, const uint8_t *id, size_t id_bytes,
+			  char path[SW_CORE_ID_PATH_MAX])
 {
 	/* Fedora has links to programs and libraries in the first; debug packages of both kinds of
 	 * distributions in the second, beside those to debug files, which end in .debug. */
@@ -83,7 +96,7 @@ int sw_core_open_build_id(const uint8_t *id, size_t id_bytes, char path[SW_CORE_
 	for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
 		(void) snprintf(path, SW_CORE_ID_PATH_MAX, "%s/%.2s/%s", directories[i], hex,
 				hex + 2); /* fits */
-		sw_cleanup(sw_close_p) int fd = sw_core_open_regular(path);
+		sw_cleanup(sw_close_p) int fd = sw_core_open_named(snap, path);
 		if (fd >= 0 && has_build_id(fd, id, id_bytes))
 			return sw_take_fd(fd);
 	}
@@ -170,18 +183,28 @@ static int core_open(void *arg, const struct sw_map *map, const char *path, bool
 		return -1; /* "[heap]" and the like */
 	size_t id_bytes = build_id_mapped(o, map, id);
 	/* A relative name would be one of the directory in which we are, and of a hostile core. */
-	sw_cleanup(sw_close_p) int fd =
-		given || path[0] == '/' ? sw_core_open_regular(name) : -EBADF;
+	sw_cleanup(sw_close_p) int fd = -EBADF;
+	if (given)
+		fd = sw_core_open_regular(name);
+	else if (path[0] == '/')
+		fd = sw_core_open_named(o->snap, name);
+	const bool not_asked = fd == -1 && !given && (errno == EXDEV || errno == ELOOP);
 	if (fd >= 0 && (id_bytes > 0 ? has_build_id(fd, id, id_bytes)
 				     : may_be_the_file(o, fd, name, deleted && !given)))
 		return sw_take_fd(fd);
 	sw_cleanup(sw_close_p) int other =
-		given ? -EBADF : sw_core_open_build_id(id, id_bytes, id_path);
+		given ? -EBADF : sw_core_open_build_id(o->snap, id, id_bytes, id_path);
 	if (other >= 0) {
 		*ret_deleted = false;
 		return sw_take_fd(other);
 	}
 	*ret_deleted |= fd >= 0;
+	if (not_asked)
+		sw_snapshot_warn(o->snap, SW_WARN_MODULE, 0, SW_E_IO,
+				 "%s: not opened, as the way there leads to a file system whose "
+				 "server may not "
+				 "answer, or through a link of another user",
+				 name);
 	if (fd >= 0 && id_bytes > 0)
 		sw_snapshot_warn(o->snap, SW_WARN_MODULE, 0, SW_E_CHANGED,
 				 "%s: not the file that the process had mapped (build-id differs)",

@@ -26,6 +26,12 @@ struct sw_opener sw_core_opener(struct sw_core_opener *o);
 int sw_core_open_regular(const char *path);
 
 /*
+ * The same for a name that stands in the core file: whoever wrote it may have chosen one on a file system whose server
+ * does not answer, which is not asked. fd, or -1 with errno, as sw_local_open().
+ */
+int sw_core_open_named(const struct sw_snapshot *snap, const char *path);
+
+/*
  * The protection that the dynamic loader gives to the part of an ELF file at file_off. For file
  * mappings that the writer left out altogether (gdb does). 0 when it cannot be told.
  */
@@ -43,6 +49,7 @@ enum { SW_CORE_ID_PATH_MAX = 64 + 2 * SW_BUILD_ID_MAX };
 
 /* The file of that build-id where distributions keep links to them, if it has that build-id itself; its name in
  * path. fd, or -1. */
-int sw_core_open_build_id(const uint8_t *id, size_t id_bytes, char path[SW_CORE_ID_PATH_MAX]);
+int sw_core_open_build_id(const struct sw_snapshot *snap, const uint8_t *id, size_t id_bytes,
+			  char path[SW_CORE_ID_PATH_MAX]);
 
 #endif

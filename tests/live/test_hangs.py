@@ -12,6 +12,7 @@ only those."""
 import concurrent.futures
 import contextlib
 import itertools
+import json
 import os
 import re
 import shutil
@@ -403,6 +404,35 @@ def test_locked(tap, daemon, unit):
                 server.resume()
 
 
+def test_core(tap):
+    """Whoever wrote a core file chose the names in it."""
+    for place in (program, library, container):
+        name = place.__name__
+        with tempfile.TemporaryDirectory(dir="/var/tmp") as parent:
+            directory, core = f"{parent}/d", f"{parent}/core"
+            os.mkdir(directory)
+            with place(directory) as (server, target):
+                subprocess.run(["gdb", "-q", "-batch", "-p", str(target.pid), "-ex", f"gcore {core}"],
+                               stdin=subprocess.DEVNULL, capture_output=True, check=True)
+                made = {}
+                for limit in (fuse.WITHOUT_LIMIT, 0):
+                    server.stop_after(limit)
+                    took, result = run(["dump", "--json", "--core", core])
+                    server.resume()
+                    if result is None:
+                        took.communicate()
+                    if tap.check(result is not None and result[0] in (0, 3),
+                                 f"core file, {name}, server {'stopped' if limit == 0 else 'answers'}: answers", result):
+                        made[limit] = json.loads(result[1])
+                tap.check(all(len(dump["threads"]) > 0 for dump in made.values()) and len(made) == 2,
+                          f"core file, {name}: its threads are there", made.keys())
+                if name != "container":  # there the name is another file's, or none's
+                    tap.check(all("not opened, as the way there leads to a file system" in
+                                  " ".join(w["message"] for w in dump["warnings"]) for dump in made.values()),
+                              f"core file, {name}: it is told that the server was not asked",
+                              [dump["warnings"] for dump in made.values()])
+
+
 LIBRARIES, SLOW_MS, SLOW_LIMIT_S = 80, 30, 8
 
 
@@ -432,6 +462,8 @@ def some(tap, names):
     unit = Unit()
     if "slow" in names:
         tap.guard(test_slow)
+    if "core" in names:
+        tap.guard(test_core)
     with Daemon({"MinIntervalSec": 0, "StopPercent": 100, "KeepFree": "0"}) as daemon:
         if "locked" in names:
             tap.guard(test_locked, daemon, unit)
@@ -471,7 +503,7 @@ def main():
         tap.skip("--unit", "no cgroup can be made", tap.CGROUPS)
     unit.remove()
     # Most of the time is spent waiting for limits.
-    names = ["slow", "locked", *(place.__name__ for place in PLACES)]
+    names = ["slow", "locked", "core", *(place.__name__ for place in PLACES)]
     groups = [names[i::AT_ONCE] for i in range(AT_ONCE)]
     children = [subprocess.Popen([sys.executable, __file__, *group], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                  text=True, errors="replace") for group in groups]

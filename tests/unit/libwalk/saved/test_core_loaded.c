@@ -2,6 +2,7 @@
 /* The files of a core file without NT_FILE. */
 #include "saved/core_loaded.h"
 #include "errors.h"
+#include "snapshot/snapshot.h"
 #include "test.h"
 
 #include <elf.h>
@@ -24,7 +25,8 @@ struct fixture {
 	struct sw_core_elf core;
 	struct sw_core_notes notes;
 	struct sw_core_loaded found;
-	struct sw_arena arena;
+	struct sw_context *ctx;
+	struct sw_snapshot *snap;
 };
 
 static void put_u64(uint8_t *to, size_t at, uint64_t value)
@@ -81,7 +83,8 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 	const uint64_t at[3] = {program_avma, library_avma, other_avma};
 	*state = f;
-	if (f == NULL)
+	if (f == NULL || sw_context_create(&f->ctx, NULL) < 0 ||
+	    sw_snapshot_create(f->ctx, &f->snap, NULL) < 0)
 		return -1;
 	for (size_t i = 0; i < 3; i++) {
 		headers_put(f->headers[i], i == 0);
@@ -122,7 +125,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct fixture *f = *state;
-	sw_arena_deinit(&f->arena);
+	sw_snapshot_destroy(f->snap);
+	sw_context_destroy(f->ctx);
 	free(f);
 	return 0;
 }
@@ -130,7 +134,7 @@ static int teardown(void **state)
 static void find(struct fixture *f)
 {
 	f->notes.n_files = 0;
-	assert_int_equal(sw_core_loaded_find(&f->arena, &f->core, NULL, &f->notes, &f->found), 0);
+	assert_int_equal(sw_core_loaded_find(f->snap, &f->core, NULL, &f->notes, &f->found), 0);
 }
 
 static void assert_file(const struct fixture *f, uint64_t avma, uint64_t off, const char *path)
