@@ -405,7 +405,7 @@ def test_locked(tap, daemon, unit):
 
 
 def test_core(tap):
-    """Whoever wrote a core file chose the names in it."""
+    """The names in a core file are chosen by whoever wrote it."""
     for place in (program, library, container):
         name = place.__name__
         with tempfile.TemporaryDirectory(dir="/var/tmp") as parent:
