@@ -9,12 +9,19 @@
 #include "run/output.h"
 #include "run/sandbox.h"
 
+static bool is_profile(const struct sw_options *o)
+{
+	return o->profile_format != SW_PROFILE_TEXT && o->profile_format != SW_PROFILE_JSON;
+}
+
 static int put(struct sw_call_counts *counts, struct sw_output *output)
 {
 	const struct sw_options *o = counts->run->options;
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
 	int r = 0;
-	if (o->each && o->format == SW_FORMAT_JSON) /* the events are there already */
+	if (is_profile(o))
+		r = sw_call_counts_profile(counts, o->profile_format, &text);
+	else if (o->each && o->format == SW_FORMAT_JSON) /* the events are there already */
 		sw_event_dumps_lines(&counts->run->dumps, &text);
 	else
 		r = o->format == SW_FORMAT_JSON ? sw_call_counts_json(counts, &text)
@@ -29,7 +36,8 @@ static int notice_put(const struct sw_event_run *run, struct sw_output *output,
 {
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
 	bool as_json = run->options->format == SW_FORMAT_JSON;
-	if (run->wanted.what != SW_EVENT_FUNCTION || (as_json && !run->options->each))
+	if (run->wanted.what != SW_EVENT_FUNCTION || (as_json && !run->options->each) ||
+	    is_profile(run->options))
 		return 0;
 	if (as_json) {
 		sw_text_printf(&text, "{\"schema\":\"snapwalk.probe/1\",\"pid\":%d",
@@ -52,6 +60,8 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 	run->event = sw_call_counts_event;
 	run->arg = &counts;
 	run->stacks.with_json = run->options->format == SW_FORMAT_JSON;
+	if (is_profile(run->options) && sw_event_profiled_begin(&run->profiled, &err) < 0)
+		return sw_complain_error(run->subject.name, &err);
 	if (sw_sandbox_enter_capturing(run->options, false, &err) < 0 ||
 	    notice_put(run, output, &err) < 0)
 		return sw_complain_error("snapwalk", &err);

@@ -70,7 +70,7 @@ bool sw_format_by_name(struct sw_options *o, struct sw_usage *usage)
 	};
 	enum {
 		BY_NAME = SW_FOR_DUMP | SW_FOR_SAMPLE | SW_FOR_SHOW | SW_FOR_DIFF | SW_FOR_LEAKS |
-			  SW_FOR_SYMBOLIZE | SW_FOR_MERGE
+			  SW_FOR_ON | SW_FOR_SYMBOLIZE | SW_FOR_MERGE
 	};
 	if (o->output == NULL || o->format_given || !(o->command->bit & BY_NAME))
 		return true;
@@ -83,15 +83,17 @@ bool sw_format_by_name(struct sw_options *o, struct sw_usage *usage)
 		o->format_named = true;
 		if (o->command->bit & SW_FOR_SAMPLE)
 			return sw_set_profile_format(o, ends[i].format, usage);
-		if (o->command->bit & (SW_FOR_SHOW | SW_FOR_LEAKS | SW_FOR_SYMBOLIZE))
+		if (o->command->bit & (SW_FOR_SHOW | SW_FOR_LEAKS | SW_FOR_ON | SW_FOR_SYMBOLIZE))
 			return sw_set_show_format(o, ends[i].format, usage);
 		bool ok = sw_set_format(o, ends[i].format, usage);
 		if (!ok) {
 			(void) snprintf(usage->about, sizeof(usage->about), "%s", o->output);
-			return sw_usage_fail(usage,
-					     "give a name with .json, .html, .folded or .txt",
-					     "%s cannot write %s", o->command->name,
-					     ends[i].format);
+			return sw_usage_fail(
+				usage,
+				o->command->bit == SW_FOR_DIFF
+					? "give a name with .json or .txt"
+					: "give a name with .json, .html, .folded or .txt",
+				"%s cannot write %s", o->command->name, ends[i].format);
 		}
 		return ok;
 	}

@@ -570,6 +570,11 @@ static bool check_on(struct sw_options *o, struct sw_usage *usage)
 	if (o->event_declared && (o->event_return || o->slower_ns > 0))
 		return sw_usage_fail(usage, "leave --return and --slower away",
 				     "a probe that is declared does not return");
+	bool adds_up = o->event.what != SW_EVENT_DEATH && !o->each && !o->then_dump && !o->list;
+	if (!adds_up && o->profile_format != SW_PROFILE_TEXT &&
+	    o->profile_format != SW_PROFILE_JSON)
+		return sw_usage_fail(usage, "give a name with .json or .txt",
+				     "a profile is made where events are added up by stack");
 	if (o->then_dump && o->event.what == SW_EVENT_DEATH)
 		return sw_usage_fail(usage, "leave --then away",
 				     "a process that dies cannot be dumped");

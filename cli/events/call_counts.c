@@ -11,6 +11,7 @@
 #include <snapwalk/clock.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -416,4 +417,38 @@ int sw_call_counts_json(struct sw_call_counts *c, struct sw_text *text)
 	sw_event_dumps_json(&run->dumps, text);
 	sw_text_append(text, "}\n", 2);
 	return text->failed ? -SW_E_NOMEM : 0;
+}
+
+int sw_call_counts_profile(const struct sw_call_counts *c, enum sw_profile_format format,
+			   struct sw_text *ret)
+{
+	const struct sw_event_run *run = c->run;
+	struct sw_profile *profile = run->profiled.profile;
+	struct sw_profile_values values = {.types = {{"events", "count"}}, .n_types = 1};
+	values.n_rows = sw_profile_totals(profile).n_rows;
+	sw_cleanup(sw_free_p) uint64_t(*rows)[SW_PROFILE_VALUES_MAX] =
+		calloc(values.n_rows + 1, sizeof(*rows));
+	sw_cleanup(sw_free_p) char *data = NULL;
+	size_t size = 0;
+	if (rows == NULL)
+		return -SW_E_NOMEM;
+	for (size_t i = 0; i < c->n_rows; i++) {
+		uint32_t to = sw_event_profiled_row(&run->profiled, c->rows[i].row);
+		sw_profile_again(profile, to, c->rows[i].n, 0);
+		if (to != SW_PROFILE_NO_ROW)
+			rows[to][0] += c->rows[i].n;
+	}
+	sw_profile_again(profile, SW_PROFILE_NO_ROW, c->n_unknown, 0);
+	values.rows = rows;
+	sw_profile_set_info(profile,
+			    &(struct sw_profile_info){.begin_ns = run->begin_real_ns,
+						      .duration_ns = run->end_ns - run->begin_ns,
+						      .n_samples = c->n,
+						      .unit = "event"});
+	int r = sw_profile_write(profile, format,
+				 &(struct sw_profile_write_options){.values = &values}, &data,
+				 &size, NULL);
+	if (r == 0)
+		sw_text_append(ret, data, size);
+	return r == 0 && ret->failed ? -SW_E_NOMEM : r;
 }

@@ -36,4 +36,9 @@ int sw_call_counts_event(void *arg, const struct sw_event *event, uint32_t row,
 int sw_call_counts_text(struct sw_call_counts *counts, struct sw_text *ret);
 int sw_call_counts_json(struct sw_call_counts *counts, struct sw_text *ret);
 
+/* The number of events of each stack in a format of profiles. The run has kept its stacks (events/profiled.h). As
+ * sw_profile_write(). */
+int sw_call_counts_profile(const struct sw_call_counts *counts, enum sw_profile_format format,
+			   struct sw_text *ret);
+
 #endif

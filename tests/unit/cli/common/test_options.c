@@ -183,6 +183,7 @@ TEST(test_bad_lines)
 	bad("--json", "dump: no target is given: give a process id, or see snapwalk --help");
 	bad("diff a b -f html", "--format: is no option of diff: see snapwalk diff --help");
 	bad("diff a b -o x.html", "diff: it has no stacks: give a name with .json or .txt");
+	bad("diff a b -o x.svg", "x.svg: diff cannot write svg: give a name with .json or .txt");
 	bad("7 --burst 2,9 -o x.json", "dump: --burst gives text only: give a name with .txt");
 	bad("7 --burst 2,9 --json", "dump: --burst gives text only: leave --format away");
 	bad("sample 7 --diff a -o x.svg",
