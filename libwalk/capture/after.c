@@ -366,7 +366,8 @@ int sw_take_after(struct sw_take *take)
 		return r;
 	warn_stacks(take);
 	sw_own_tids_fill(snap, take->target->proc_fd, take->target->task_fd);
-	sw_newer_threads_find(snap, take->target->task_fd);
+	if (take->window == NULL || !take->window->all_listed)
+		sw_newer_threads_find(snap, take->target->task_fd);
 	if (maps_are_old(take))
 		r = maps_renew(take);
 	if (r == 0)

@@ -53,12 +53,13 @@ static bool waits_for_cpu(const struct sw_iterate_record *r)
 	return r->on_cpu == 0 && r->state == 0 && r->exit_state == 0 && !sw_iterate_is_worker(r);
 }
 
-/* Finds the thread of each record; both are in order of age, so the search goes on where it was. */
-static void records_match(struct sw_window *w, size_t which)
+/* Finds the thread of each record; both are in order of age, so the search goes on where it was. Returns how many records
+ * have none. */
+static size_t records_match(struct sw_window *w, size_t which)
 {
 	const struct sw_iterate_record *records = w->records[which];
 	struct sw_stop *s = w->stop;
-	size_t known = s->n, at = 0;
+	size_t known = s->n, at = 0, n_newer = 0;
 	for (size_t k = 0; k < w->passes[which].n; k++) {
 		const struct sw_iterate_record *record = &records[k];
 		size_t steps = 0;
@@ -72,14 +73,17 @@ static void records_match(struct sw_window *w, size_t which)
 		size_t i = steps < known                  ? at % known
 			   : which == 0 && s->new_threads ? thread_add(w, record)
 							  : SIZE_MAX;
-		if (i == SIZE_MAX)
+		if (i == SIZE_MAX) {
+			n_newer++;
 			continue;
+		}
 		w->threads[i].start_ns = record->start_ns;
 		w->threads[i].running = record->on_cpu != 0;
 		w->threads[i].runnable = record->on_cpu != 0 || waits_for_cpu(record);
 		*(which == 0 ? &w->threads[i].before : &w->threads[i].after) = (uint32_t) k + 1;
 		at++;
 	}
+	return n_newer;
 }
 
 static bool pass_read(struct sw_window *w, size_t which, int fd)
@@ -90,9 +94,11 @@ static bool pass_read(struct sw_window *w, size_t which, int fd)
 		w->threads[i].after = 0; /* of a first pass: it was of the window before */
 	}
 	w->passes[which].n = 0;
+	w->all_listed = false;
 	if (sw_iterate_read(fd, w->records[which], w->stop->capacity, &w->passes[which]) < 0)
 		return false;
-	records_match(w, which);
+	size_t n_newer = records_match(w, which);
+	w->all_listed = which == 1 && n_newer == 0 && !w->passes[1].cut && !w->passes[1].overflow;
 	return true;
 }
 
@@ -283,6 +289,7 @@ void sw_window_fill(void *arg, struct sw_stop *stop)
 	struct sw_window *w = arg;
 	/* A window with all threads begins anew: no thread counts as taken before. */
 	w->instant = w->whole ? SW_INSTANT_OF_RUNTIMES : w->instant + 1;
+	w->all_listed = false;
 	if (w->with_passes && !pass_of_window(w, 0)) {
 		w->failed = true;
 		return;

@@ -54,6 +54,7 @@ struct sw_window {
 	bool hooks_matter; /* what hooks copied, or could not, must be of one instant */
 	bool tables_same;  /* and was, as it is now what it was: sw_capture_same() */
 	size_t n_rest, n_rest_running, n_waiting;
+	bool all_listed; /* the second pass has shown no thread that is not listed */
 };
 
 /* Describe a thread by its record. */

@@ -703,6 +703,34 @@ TEST(test_nobody_seen)
 	end(f);
 }
 
+/* The second pass says whether the process has threads that are not listed, as long as it is whole. */
+TEST(test_all_listed)
+{
+	struct fixture *f = start();
+	run(f);
+	assert_true(f->window->all_listed);
+	f->window->with_passes = false; /* all are stopped: nobody has looked */
+	run(f);
+	assert_false(f->window->all_listed);
+	end(f);
+	f = start(); /* a thread comes between the passes */
+	f->n[1] = THREADS;
+	run(f);
+	assert_false(f->window->all_listed);
+	end(f);
+	f = start(); /* a thread comes before the first pass */
+	f->n[0] = f->n[1] = THREADS;
+	run(f);
+	assert_int_equal(f->stop.n, THREADS);
+	assert_true(f->window->all_listed);
+	end(f);
+	f = start(); /* the last thread of the second pass is not the youngest */
+	f->records[1][TEAM - 1].is_last = 0;
+	run(f);
+	assert_false(f->window->all_listed);
+	end(f);
+}
+
 /* More threads by now are no reason to say that some were left out. */
 TEST(test_look_finds_no_new)
 {
