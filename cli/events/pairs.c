@@ -336,6 +336,7 @@ static int create(struct sw_event_run *run, struct sw_held **ret, struct sw_erro
 		return sw_fail_nomem(err);
 	p->kind = sw_held_pairs;
 	p->kind.name = run->options->of_text;
+	p->kind.noun = list->is_any ? "block" : "object"; /* allocators hand out blocks */
 	for (size_t i = 0; i < list->n; i++)
 		p->kind.has_bytes |= list->all[i].size.argument != 0;
 	p->last = calloc(list->n_pairs, sizeof(*p->last));
@@ -590,7 +591,7 @@ void sw_pairs_figures_json(const struct sw_held *held, struct sw_text *ret)
 
 const struct sw_held_kind sw_held_pairs = {.name = "pairs",
 					   .events = SW_EVENT_PAIRS,
-					   .noun = "handle",
+					   .noun = "object",
 					   .got = "acquired",
 					   .there = "outstanding",
 					   .unseen = "released unseen",

@@ -63,7 +63,7 @@ static int64_t call_ns(const uint8_t *code)
 	return (now_ns - begin_ns) / n;
 }
 
-static bool measured(struct sw_event_probe_cost *ret)
+static bool measured(uint32_t type, struct sw_event_probe_cost *ret)
 {
 	sw_cleanup(sw_close_p) int file_fd = code_file();
 	if (file_fd < 0)
@@ -73,8 +73,8 @@ static bool measured(struct sw_event_probe_cost *ret)
 	if (code == MAP_FAILED)
 		return false;
 	/* The end of this process closes both. */
-	if (sw_uprobe_of_self(file_fd, EMULATED_AT) < 0 ||
-	    sw_uprobe_of_self(file_fd, STEPPED_AT) < 0)
+	if (sw_uprobe_of_self(type, file_fd, EMULATED_AT) < 0 ||
+	    sw_uprobe_of_self(type, file_fd, STEPPED_AT) < 0)
 		return false;
 	int64_t bare_ns = call_ns(code + BARE_AT), emulated_ns = call_ns(code + EMULATED_AT),
 		stepped_ns = call_ns(code + STEPPED_AT);
@@ -86,13 +86,16 @@ static bool measured(struct sw_event_probe_cost *ret)
 int sw_event_probe_cost_begin(struct sw_event_measuring *ret, struct sw_error *err)
 {
 	int ends[2];
+	uint32_t type = 0;
+	const bool has_type = sw_uprobe_type(&type);
 	const pid_t parent = getpid();
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return sw_fail_errno(err, SW_E_IO, "cannot make a pipe");
 	pid_t pid = fork();
 	if (pid == 0) {
 		struct sw_event_probe_cost cost;
-		if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && measured(&cost))
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && has_type &&
+		    measured(type, &cost))
 			(void) !write(ends[1], &cost, sizeof(cost)); /* else it is not known */
 		_exit(0);
 	}

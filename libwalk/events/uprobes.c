@@ -23,7 +23,7 @@ enum {
 
 /* perf_event_open(2) with the source uprobe: the number of the source stands in sysfs (perf_uprobe in
  * kernel/events/core.c, v4.17 to v6.18). */
-static bool type_read(uint32_t *ret)
+bool sw_uprobe_type(uint32_t *ret)
 {
 	enum { TEXT_MAX = 64 };
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
@@ -147,13 +147,10 @@ static void attr_set(struct perf_event_attr *attr, char path[PATH_BYTES], uint32
 	attr->probe_offset = file_off;
 }
 
-int sw_uprobe_of_self(int file_fd, uint64_t file_off)
+int sw_uprobe_of_self(uint32_t type, int file_fd, uint64_t file_off)
 {
 	char path[PATH_BYTES];
 	struct perf_event_attr attr;
-	uint32_t type;
-	if (!type_read(&type))
-		return -EOPNOTSUPP;
 	attr_set(&attr, path, type, file_fd, file_off);
 	int fd = (int) syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
@@ -220,7 +217,7 @@ int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place 
 	uint32_t type;
 	pid_t tid = 0;
 	int r = 0;
-	if (!type_read(&type))
+	if (!sw_uprobe_type(&type))
 		return sw_fail(err, SW_E_UNSUPPORTED,
 			       "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)");
 	/* The kernel knows the process by the memory of a thread. */

@@ -39,9 +39,11 @@ struct sw_uprobes_programs {
 int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place *places, size_t n,
 		    const struct sw_uprobes_programs *programs, struct sw_uprobes *ret,
 		    struct sw_error *err);
+/* The number of the kernel's source of probes, for sw_uprobe_of_self(). False: it has none. */
+bool sw_uprobe_type(uint32_t *ret);
 /* A probe without a program in the calling process alone, at an instruction of a file: for measuring it. A descriptor that has it, or
- * a negative errno. */
-int sw_uprobe_of_self(int file_fd, uint64_t file_off);
+ * a negative errno. Allocates nothing, as it is called in a child that may have been forked from one of several threads. */
+int sw_uprobe_of_self(uint32_t type, int file_fd, uint64_t file_off);
 /* Whether the thread has ended by whose memory the kernel knows the process: the programs do not run any more, though other
  * threads may go on. */
 bool sw_uprobes_are_over(const struct sw_uprobes *probes);

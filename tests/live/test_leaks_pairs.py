@@ -215,7 +215,7 @@ def some(tap):
             run = begin(target, path)
             turn(target, "many 3")
             status, out, err = run.end()
-            tap.check(status == 3 and re.search(r": 3 handles of 1 of 5 pairs acquired, 0 released; grows by", out),
+            tap.check(status == 3 and re.search(r": 3 objects of 1 of 5 pairs acquired, 0 released; grows by", out),
                       "some pairs: the verdict says it", out)
 
 
@@ -249,7 +249,7 @@ def text(tap):
                   out)
         tap.check(re.match(r"each call of these takes the process [0-9.]+ to [0-9.]+ µs longer on this machine, and the copy$",
                            lines[1]), "text: the second line says what a call takes", out)
-        tap.check(re.search(r": \d+ handles acquired, \d+ released; grows by \d+ a minute, \d+ % of it from in_thread "
+        tap.check(re.search(r": \d+ objects acquired, \d+ released; grows by \d+ a minute, \d+ % of it from in_thread "
                             r"pairs\.c:\d+$", lines[2]), "text: the verdict names the caller", out)
         tap.check(re.search(r"^ +\d+ +\d+ .*pool_get pairs\.c:\d+ < in_thread pairs\.c", out, re.M), "text: a row", out)
 

@@ -2,6 +2,7 @@
 #include "events/memory/calibrate.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "events/memory/calibrated_code.h"
 #include "events/memory/watched.h"
 
 #include <snapwalk/clock.h>
@@ -23,37 +24,6 @@ enum {
 	WAIT_MS = 10000,
 	DEPTH_BYTES = 16 << 10, /* of stack above the calls, as a copy takes as much as there is */
 };
-
-/*
- * A function that hands out what it is given, and two that take it back: an instruction that the kernel executes by itself
- * (push) at the beginning of the first two, and one that it steps at that of the last.
- */
-__asm__(".text\n"
-	".p2align 4\n"
-	".hidden sw_calibrated_hand, sw_calibrated_hand_ret, sw_calibrated_take, "
-	"sw_calibrated_step\n"
-	".globl sw_calibrated_hand, sw_calibrated_hand_ret, sw_calibrated_take, "
-	"sw_calibrated_step\n"
-	".type sw_calibrated_hand, @function\n"
-	".type sw_calibrated_take, @function\n"
-	".type sw_calibrated_step, @function\n"
-	"sw_calibrated_hand:\n"
-	"	push %rbx\n"
-	"	mov %rdi, %rax\n"
-	"	pop %rbx\n"
-	"sw_calibrated_hand_ret:\n"
-	"	ret\n"
-	"sw_calibrated_take:\n"
-	"	push %rbx\n"
-	"	pop %rbx\n"
-	"	ret\n"
-	"sw_calibrated_step:\n"
-	"	mov %rdi, %rax\n"
-	"	ret\n");
-extern uint64_t sw_calibrated_hand(uint64_t handle);
-extern const char sw_calibrated_hand_ret[];
-extern void sw_calibrated_take(uint64_t handle);
-extern uint64_t sw_calibrated_step(uint64_t handle);
 
 struct times {
 	int64_t handing_ns, taking_ns, unknown_ns, stepped_ns; /* of CALLS calls */
