@@ -115,7 +115,7 @@ looked_at libwalk/runtimes/hotspot/locks_window.c
 looked_at libwalk/runtimes/hotspot/virtual/window.c sw_hotspot_collector_read sw_hotspot_heap_is sw_hotspot_virtual_count sw_copied_blocks_begin sw_copied_blocks_memory
 looked_at libwalk/runtimes/hotspot/virtual/containers.c sw_hotspot_object_class sw_hotspot_pointer_read
 looked_at libwalk/runtimes/hotspot/structures/objects.c
-looked_at libwalk/runtimes/clr/locks_window.c sw_clr_tasks_copy
+looked_at libwalk/runtimes/clr/locks_window.c sw_clr_tasks_copy clock_gettime
 looked_at libwalk/runtimes/clr/objects/tasks_window.c sw_clr_class_cache_reset sw_clr_field_find sw_clr_graph_close sw_copied_blocks_begin sw_copied_blocks_has_space sw_copied_blocks_memory \
 	sw_clr_graph_reset sw_clr_graph_roots sw_clr_machine_find sw_clr_awaits_copy
 looked_at libwalk/runtimes/clr/objects/awaits_window.c clock_gettime sw_clr_tasks_go_on sw_clr_tasks_stacks sw_clr_box_pending sw_clr_chain_next sw_clr_class_get sw_memory_by_blocks \
@@ -168,7 +168,7 @@ looked_at libwalk/native/tls.c
 looked_at libwalk/runtimes/v8/window.c sw_snapshot_map sw_v8_array sw_v8_bytecode_position sw_v8_characters sw_copied_blocks_begin sw_copied_blocks_memory \
 	sw_v8_code_find_near sw_v8_code_touch sw_v8_deopt_object sw_v8_deopt_touch sw_v8_function_read sw_v8_has_type sw_v8_shared_of \
 	sw_v8_string sw_v8_wasm_find sw_v8_wasm_script sw_v8_wasm_touch sw_v8_await_begin sw_v8_await_next \
-	sw_v8_await_job sw_v8_microtask
+	sw_v8_await_job sw_v8_microtask clock_gettime
 looked_at libwalk/runtimes/v8/microtask.c sw_tls_address sw_arch_insn
 looked_at libwalk/runtimes/v8/awaits.c sw_v8_has_type sw_v8_object sw_v8_shared_bytecode sw_v8_shared_of sw_v8_type
 looked_at libwalk/runtimes/v8/code.c sw_v8_array sw_v8_has_type sw_v8_object sw_arch_insn sw_v8_positions_find \

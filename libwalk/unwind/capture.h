@@ -5,6 +5,7 @@
 #include "memory.h"
 
 #include <snapwalk/walk.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 /*
@@ -173,6 +174,16 @@ static inline ssize_t sw_capture_proc_read(struct sw_capture *capture, const cha
 					   char *buffer, size_t bytes)
 {
 	return capture->ops->proc_read(capture, name, buffer, bytes);
+}
+
+/* Before the window: whether the process has the clock of the machine: it is in no time namespace with another one. A kernel
+ * without these has no such file. */
+static inline bool sw_capture_has_our_clock(struct sw_capture *capture)
+{
+	char text[256];
+	long long s, ns;
+	ssize_t n = sw_capture_proc_read(capture, "timens_offsets", text, sizeof(text));
+	return n <= 0 || (sscanf(text, "monotonic %lld %lld", &s, &ns) == 2 && s == 0 && ns == 0);
 }
 
 enum {

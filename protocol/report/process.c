@@ -106,6 +106,31 @@ static const struct sw_report_collecting *collecting(struct sw_report_builder *b
 	return ret;
 }
 
+static const struct sw_report_event_loop *event_loop(struct sw_report_builder *b,
+						     const struct sw_event_loop *from)
+{
+	struct sw_report_event_loop *ret =
+		from->known ? sw_report_calloc(b, 1, sizeof(*ret)) : NULL;
+	if (ret != NULL)
+		*ret = (struct sw_report_event_loop){.late_ms = from->late_ms,
+						     .requests = from->requests};
+	return ret;
+}
+
+static const struct sw_report_thread_pool *thread_pool(struct sw_report_builder *b,
+						       const struct sw_thread_pool *from)
+{
+	struct sw_report_thread_pool *ret =
+		from->known ? sw_report_calloc(b, 1, sizeof(*ret)) : NULL;
+	if (ret != NULL)
+		*ret = (struct sw_report_thread_pool){.working = from->working,
+						      .threads = from->threads,
+						      .most = from->most,
+						      .taken_ms = from->taken_ms,
+						      .waits = from->waits};
+	return ret;
+}
+
 /* The runtimes and registries that were recognised: registries have entries, runtimes have none. */
 static void runtimes_fill(struct sw_report_builder *b)
 {
@@ -133,7 +158,9 @@ static void runtimes_fill(struct sw_report_builder *b)
 				.version = sw_report_copy_known(b, from->version),
 				.where = where,
 				.virtual_threads = virtual_threads(b, &from->virtual_threads),
-				.collecting = collecting(b, &from->collecting)};
+				.collecting = collecting(b, &from->collecting),
+				.event_loop = event_loop(b, &from->event_loop),
+				.thread_pool = thread_pool(b, &from->pool)};
 	}
 }
 

@@ -117,6 +117,7 @@ const char *sw_collects(const struct sw_report *r, const struct sw_report_thread
 }
 
 static const char libuv_pool[] = "the libuv thread pool";
+static const char dotnet_pool[] = "the .NET thread pool";
 
 /* Where workers of pools begin; file: the end of its path. */
 static const struct {
@@ -124,8 +125,7 @@ static const struct {
 } workers[] = {
 	{"java.util.concurrent.ThreadPoolExecutor.runWorker", NULL, "the Java thread pool"},
 	{"java.util.concurrent.ForkJoinPool.runWorker", NULL, "the Java fork-join pool"},
-	{"System.Threading.PortableThreadPool+WorkerThread.WorkerThreadStart", NULL,
-	 "the .NET thread pool"},
+	{"System.Threading.PortableThreadPool+WorkerThread.WorkerThreadStart", NULL, dotnet_pool},
 	{"_worker", "/concurrent/futures/thread.py", "the Python thread pool"},
 	{"uv__fs_work", NULL, libuv_pool},
 	{"uv__queue_work", NULL, libuv_pool},
@@ -180,11 +180,21 @@ const char *sw_works_for_pool(const struct sw_report *r, const struct sw_report_
 	return NULL;
 }
 
+bool sw_is_dotnet_pool(const char *pool)
+{
+	return strcmp(pool, dotnet_pool) == 0;
+}
+
+bool sw_is_libuv_pool(const char *pool)
+{
+	return strcmp(pool, libuv_pool) == 0;
+}
+
 bool sw_may_be_worker(const struct sw_report *r, const struct sw_report_thread *t, const char *pool)
 {
 	static const char begin[] = "worker"; /* Source: libuv v1.48, src/threadpool.c */
 	const struct sw_report_stack *s = sw_stack_of(r, t);
-	if (strcmp(pool, libuv_pool) != 0 || s == NULL || strcmp(s->end, "complete") != 0)
+	if (!sw_is_libuv_pool(pool) || s == NULL || strcmp(s->end, "complete") != 0)
 		return true;
 	for (size_t i = 0; i < s->n_frames; i++)
 		if (s->frames[i].function != NULL && sw_begins_with(s->frames[i].function, begin) &&

@@ -22,4 +22,8 @@ const char *sw_works_for_pool(const struct sw_report *report,
 bool sw_may_be_worker(const struct sw_report *report, const struct sw_report_thread *thread,
 		      const char *pool);
 
+/* Whether a pool that sw_works_for_pool() names is that of libuv, or of .NET. */
+bool sw_is_libuv_pool(const char *pool);
+bool sw_is_dotnet_pool(const char *pool);
+
 #endif

@@ -93,6 +93,23 @@ def check_deadlocks(tap, framework, directory):
                 check_cycles(tap, f"{framework} {what}", target.pid, words_of(target, "cycle"), stop)
 
 
+def check_pool(tap, framework, directory):
+    """The pool has no more threads, and work waits."""
+    with dotnet.Program("locks", "pool", directory=directory) as target:
+        def starved():
+            report = dump(target.pid, *PATIENT)
+            pool = next(r for r in report["process"]["runtimes"] if r["name"] == "clr").get("thread_pool")
+            return pool if pool and pool["working"] == 4 and (pool["taken_ms"] or 0) > 2000 else None
+        pool = wait_until(starved, "four threads of the pool, which have work")
+        tap.equal({key: pool[key] for key in ("working", "threads", "most", "waits")},
+                  {"working": 4, "threads": 4, "most": 4, "waits": True}, f"{framework}: the pool")
+        tap.check(pool["taken_ms"] < 600_000, f"{framework}: when work was taken", pool)
+        lines = snapwalk("dump", target.pid, *PATIENT).stdout.splitlines()[:10]
+        tap.check(any(re.match("4 of 4 threads of the .NET thread pool are at work.*; it may have no more; work waits "
+                               "in its queue, from which none was taken for [0-9.]+ s$", line) for line in lines),
+                  f"{framework}: the first lines say it", lines)
+
+
 def check_many(tap, framework, directory):
     """The waits of 1,000 threads are read many at once: that takes few system calls in the window."""
     n = 1000
@@ -147,7 +164,7 @@ def main():
             tap.skip(framework, reason, "the .NET SDK 10 (dotnet) in PATH")
             continue
         directory = dotnet.build(framework, *options)
-        for check in (check_kinds, check_namespace, check_deadlocks, check_random):
+        for check in (check_kinds, check_namespace, check_deadlocks, check_pool, check_random):
             tap.guard(check, framework, directory)
         if framework == "net10.0":
             tap.guard(check_many, framework, directory)

@@ -198,6 +198,23 @@ struct sw_collecting {
 	int stopped_permille; /* of the time since the start the program was stopped; -1: unknown */
 };
 
+/** The event loop of a program's first thread, at the instant of the copy. */
+struct sw_event_loop {
+	bool known;
+	/* For how long at least nothing but what the thread does now was done: since the loop looked at the clock. While it
+	 * waits for events, that is the wait. */
+	int64_t late_ms;
+	int64_t requests; /* for which it waits: work of its pool, writes, connections */
+};
+
+/** The pool of threads of a runtime, at the instant of the copy. */
+struct sw_thread_pool {
+	bool known;
+	int64_t working, threads, most; /* at work; there are; there may be */
+	int64_t taken_ms; /* since when no work was taken from the queue; -1: unknown */
+	bool waits;       /* the pool has asked for a thread to take work, which has not come */
+};
+
 /** A runtime that was recognised, or a registry in which it publishes its code. */
 struct sw_runtime {
 	const char *name;  /* static: "clr", "wine", "gdb-jit" ... */
@@ -209,6 +226,8 @@ struct sw_runtime {
 	char untold[256];  /* what of its threads is not told though it is used; "" */
 	struct sw_virtual_threads virtual_threads; /* of Java 21 and later */
 	struct sw_collecting collecting;
+	struct sw_event_loop event_loop; /* of node */
+	struct sw_thread_pool pool;      /* of .NET */
 };
 
 /** Walks of one snapshot: one for each captured thread, in the snapshot's order; then one for each

@@ -15,6 +15,7 @@
 #include "map.h"
 #include "runtimes/clr/objects/tasks_window.h"
 
+#include <snapwalk/clock.h>
 #include <string.h>
 
 struct copying {
@@ -254,6 +255,43 @@ static void locks_copy(struct copying *c)
 	reads_end(c, nothing_read);
 }
 
+/* The pool's object moves while a collector has stopped the threads. */
+static void pool_read(struct sw_capture *capture, const struct sw_clr_classes *at,
+		      struct sw_clr_pool_seen *ret)
+{
+	uint64_t suspender, pool, table;
+	struct sw_capture_read first[] = {
+		{.avma = at->suspender_avma, .buffer = &suspender, .bytes = sizeof(suspender)},
+		{.avma = at->pool_slot, .buffer = &pool, .bytes = sizeof(pool)},
+	};
+	ret->now_ns = 0;
+	if (at->pool_slot == 0 || !sw_capture_is_whole(capture))
+		return;
+	sw_capture_read_many(capture, first, 2);
+	if (!first[0].ok || !first[1].ok || suspender != 0)
+		return;
+	uint64_t separated = pool + at->pool_separated;
+	struct sw_capture_read fields[] = {
+		{.avma = pool, .buffer = &table, .bytes = sizeof(table)},
+		{.avma = pool + at->pool_most, .buffer = &ret->most, .bytes = sizeof(ret->most)},
+		{.avma = separated + SW_CLR_POOL_COUNTS,
+		 .buffer = &ret->counts,
+		 .bytes = sizeof(ret->counts)},
+		{.avma = separated + SW_CLR_POOL_TAKEN,
+		 .buffer = &ret->taken,
+		 .bytes = sizeof(ret->taken)},
+		{.avma = separated + SW_CLR_POOL_WANTED,
+		 .buffer = &ret->wanted,
+		 .bytes = sizeof(ret->wanted)},
+	};
+	sw_capture_read_many(capture, fields, 5);
+	for (size_t i = 0; i < 5; i++)
+		if (!fields[i].ok)
+			return;
+	if (table == at->pool_table)
+		ret->now_ns = sw_clock_ns();
+}
+
 int sw_clr_in_window(struct sw_capture *capture)
 {
 	struct sw_clr_locks_plan *plan = *capture->found;
@@ -261,6 +299,8 @@ int sw_clr_in_window(struct sw_capture *capture)
 	const uint8_t *data;
 	if (plan != NULL && plan->tasks != NULL)
 		sw_clr_tasks_copy(capture, plan->tasks);
+	if (plan != NULL && plan->tasks != NULL && plan->has_our_clock)
+		pool_read(capture, &plan->tasks->at, &plan->pool);
 	if (plan == NULL || !plan->at.usable || !sw_capture_is_whole(capture))
 		return 0;
 	plan->n_threads = plan->n_locks = plan->n_ranges = 0; /* the window may be repeated */

@@ -2,6 +2,7 @@
 #ifndef SW_CLR_LOCKS_WINDOW_H
 #define SW_CLR_LOCKS_WINDOW_H
 
+#include "runtimes/clr/pool.h"
 #include "runtimes/clr/threads.h"
 #include "unwind/capture.h"
 
@@ -97,6 +98,8 @@ struct sw_clr_locks_plan {
 	size_t n_ranges;
 	uint64_t table_avma;               /* of SyncTableEntries */
 	struct sw_clr_tasks_window *tasks; /* NULL: not asked for */
+	bool has_our_clock;
+	struct sw_clr_pool_seen pool;
 };
 
 /* From a Thread's beginning on, all that is told of it: one range costs less than two. */

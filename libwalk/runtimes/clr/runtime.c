@@ -12,6 +12,7 @@
  *	threads        what is copied in the stop
  *	tasks/         async methods that wait, and those that threads run, with who awaits them: by
  *	               objects/
+ *	pool           the thread pool: how many have work, since when none was taken
  *	thread_infos   what Thread objects say of threads
  */
 #include "runtimes/clr/runtime.h"
@@ -60,6 +61,8 @@ static int clr_open(const struct sw_snapshot *snap, void *found, void **ret_stat
 		return -SW_E_NOMEM;
 	clr->snap = snap;
 	clr->window = plan != NULL ? plan->tasks : NULL;
+	if (plan != NULL)
+		sw_clr_pool_tell(&plan->pool, &clr->pool);
 	clr->source.snap = snap;
 	clr->double_mapped = sw_clr_is_double_mapped(snap);
 	clr->memory = sw_snapshot_memory(&clr->source);
@@ -152,6 +155,8 @@ static size_t clr_identify(void *state, struct sw_runtime *ret, size_t max)
 	for (size_t i = 0; i < n; i++) {
 		const struct sw_clr_runtime *r = &clr->runtimes[i];
 		ret[i] = (struct sw_runtime){.name = "clr", .entries = -1};
+		if (i == 0)
+			ret[i].pool = clr->pool;
 		(void) snprintf(ret[i].version, sizeof(ret[i].version), "%s", r->version);
 		(void) snprintf(ret[i].where, sizeof(ret[i].where), "%s",
 				sw_module_path(r->place->module)); /* cut to fit */

@@ -64,6 +64,7 @@ static int locks_prepare(struct sw_capture *capture, const struct sw_clr_runtime
 	plan->tasks = tasks ? sw_clr_tasks_prepare(capture, r) : NULL;
 	if (tasks && plan->tasks == NULL)
 		return -SW_E_NOMEM;
+	plan->has_our_clock = sw_capture_has_our_clock(capture);
 	*capture->found = plan;
 	return 0;
 }

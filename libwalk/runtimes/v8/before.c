@@ -41,6 +41,7 @@ int sw_v8_before(struct sw_capture *capture)
 	w->awaits = snap->priv->awaits || snap->priv->tasks;
 	w->wasm_state_avma = sw_v8_wasm_state(snap, p, place);
 	w->microtasks = sw_v8_microtasks_of(snap, p, place);
+	sw_v8_loop_find(capture, p, place, &w->loop);
 	size_t n = 0;
 	for (size_t i = 0; i < snap->n_maps; i++)
 		n += (snap->maps[i].prot & SW_MAP_EXEC) != 0;

@@ -44,7 +44,7 @@ struct wanted {
 	uint64_t code_svma, data_svma, size_svma; /* 0: not there */
 	uint64_t table_svma, table_data_svma;
 	uint64_t sizes_svma, sizes_bytes;
-	uint64_t walker_svma, wasm_svma;
+	uint64_t walker_svma, wasm_svma, loop_svma;
 	bool has_isolate;
 	uint64_t isolate_svma; /* in a thread's copy */
 };
@@ -89,6 +89,8 @@ static void plain_take(const struct sw_elf_table *table, const Elf64_Sym *sym, s
 		w->table_data_svma = sym->st_value;
 	else if (name_is(table, sym, "PushAllRegistersAndIterateStack"))
 		w->walker_svma = sym->st_value;
+	else if (name_is(table, sym, "default_loop_struct"))
+		w->loop_svma = sym->st_value;
 }
 
 /* A defined symbol and the first character of its name. */
@@ -197,7 +199,7 @@ static const char *blob_find(struct sw_v8_program *p, const struct sw_elf_symbol
 			continue;
 		if (first == '_')
 			mangled_take(&table, &sym, &w);
-		else if (first == 'v' || first == 'P')
+		else if (first == 'v' || first == 'P' || first == 'd')
 			plain_take(&table, &sym, &w);
 	}
 	uint64_t svma = w.data_svma != 0 ? w.data_svma : w.code_svma;
@@ -207,6 +209,7 @@ static const char *blob_find(struct sw_v8_program *p, const struct sw_elf_symbol
 		return "the code of its builtins";
 	p->blob_off = (uint64_t) (p->blob.data - elf->image.data);
 	p->wasm_state_svma = w.wasm_svma;
+	p->loop_svma = w.loop_svma;
 	if (w.sizes_svma != 0 && sw_elf_loaded(elf, w.sizes_svma, &bytes) &&
 	    !sw_bytes_sub(bytes, 0, w.sizes_bytes, &p->sizes))
 		p->sizes = (struct sw_bytes){0};

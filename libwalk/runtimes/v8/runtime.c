@@ -12,6 +12,7 @@
  *	awaits    from an async function to those that await it; awaited: of those that threads run
  *	microtask what V8 runs of its queue
  *	before, window           what is copied while nothing moves
+ *	loop      since when libuv's loop has not looked for events
  */
 #include "runtimes/v8/runtime.h"
 #include "runtimes/v8/awaited.h"
@@ -55,6 +56,8 @@ static int v8_open(const struct sw_snapshot *snap, void *found, void **ret_state
 	v8->wasm_state_avma = sw_v8_wasm_state(snap, v8->program, v8->place);
 	v8->microtasks = sw_v8_microtasks_of(snap, v8->program, v8->place);
 	v8->short_why = window != NULL ? window->short_why : NULL;
+	if (window != NULL)
+		sw_v8_loop_tell(&window->loop, &v8->loop);
 	*ret_state = v8;
 	return 0;
 }
@@ -116,7 +119,7 @@ static size_t v8_identify(void *state, struct sw_runtime *ret, size_t max)
 	const struct sw_v8_program *p = v8->program;
 	if (max == 0)
 		return 0;
-	*ret = (struct sw_runtime){.name = "v8", .entries = -1};
+	*ret = (struct sw_runtime){.name = "v8", .entries = -1, .event_loop = v8->loop};
 	(void) snprintf(ret->version, sizeof(ret->version), "%s", p->version);
 	(void) snprintf(ret->where, sizeof(ret->where), "%s",
 			sw_module_path(v8->place->module)); /* cut to fit */

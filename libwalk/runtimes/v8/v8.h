@@ -39,6 +39,7 @@ struct sw_v8_program {
 	struct sw_v8_deopt deopts[SW_V8_DEOPTS_MAX];
 	size_t deopt_builtins[SW_V8_DEOPTS_MAX], n_deopts;
 	uint64_t wasm_state_svma; /* the variable that leads to code of WebAssembly; 0: unknown */
+	uint64_t loop_svma;       /* libuv's loop of the first thread; 0: unknown */
 	/* The code that finds pointers on the stack for the collector: assembly without tables,
 	 * which keeps rbp. */
 	struct sw_bytes walker;
@@ -77,6 +78,7 @@ struct sw_v8 {
 	const struct sw_v8_program *program; /* the module's */
 	uint64_t wasm_state_avma;            /* 0: unknown */
 	struct sw_v8_microtasks microtasks;
+	struct sw_event_loop loop;
 	const char *short_why;      /* static: why not all that names need was copied; NULL */
 	bool any_unnamed;           /* of the frames that were looked at */
 	struct sw_map64 by_frame;   /* mix of a frame's words -> 1 + index */

@@ -17,6 +17,7 @@
 #include "runtimes/v8/wasm.h"
 #include "snapshot/snapshot.h"
 
+#include <snapwalk/clock.h>
 #include <string.h>
 
 static const char no_space[] = "there was no space to copy all that leads to them";
@@ -402,6 +403,20 @@ static void thread_copy(struct sw_v8_window *w, const struct sw_thread *t)
 		job_copy(w, t);
 }
 
+static void loop_read(struct sw_capture *capture, struct sw_v8_loop *loop)
+{
+	struct sw_capture_read reads[] = {
+		{.avma = loop->avma + SW_V8_LOOP_TIME, .buffer = &loop->time_ms, .bytes = 8},
+		{.avma = loop->avma + SW_V8_LOOP_REQUESTS, .buffer = &loop->requests, .bytes = 4},
+	};
+	loop->now_ns = 0;
+	if (loop->avma == 0)
+		return;
+	sw_capture_read_many(capture, reads, 2);
+	if (reads[0].ok && reads[1].ok)
+		loop->now_ns = sw_clock_ns();
+}
+
 int sw_v8_in_window(struct sw_capture *capture)
 {
 	struct sw_v8_window *w = *capture->found;
@@ -415,6 +430,7 @@ int sw_v8_in_window(struct sw_capture *capture)
 	w->capture = capture;
 	for (size_t i = 0; i < capture->snap->n_threads; i++)
 		thread_copy(w, &capture->snap->threads[i]);
+	loop_read(capture, &w->loop);
 	if (w->blocks.n >= w->blocks.max)
 		w->short_why = no_space;
 	return 0;

@@ -4,6 +4,7 @@
 
 #include "runtimes/v8/instructions/deopt.h"
 #include "runtimes/v8/function.h"
+#include "runtimes/v8/loop.h"
 #include "runtimes/v8/microtask.h"
 #include "unwind/copied.h"
 
@@ -39,6 +40,7 @@ struct sw_v8_window {
 	struct sw_v8_layout at;
 	uint64_t wasm_state_avma;
 	struct sw_v8_microtasks microtasks;
+	struct sw_v8_loop loop;
 	struct sw_capture *capture; /* that of the call */
 	struct sw_v8_range *ranges; /* n_ranges, by address */
 	size_t n_ranges;

@@ -277,14 +277,27 @@ struct sw_report_collecting {
 	int64_t stopped_permille; /* -1: unknown */
 };
 
+/** As struct sw_event_loop. */
+struct sw_report_event_loop {
+	int64_t late_ms, requests;
+};
+
+/** As struct sw_thread_pool. */
+struct sw_report_thread_pool {
+	int64_t working, threads, most, taken_ms;
+	bool waits;
+};
+
 /** A runtime that was recognised in the process. */
 struct sw_report_runtime {
 	const char *name;
 	const char *version; /* NULL: unknown */
 	const char *where;   /* module or file it was found in; NULL: no single one */
 	const struct sw_report_virtual_threads
-		*virtual_threads;                      /* NULL: it has none, or not known */
-	const struct sw_report_collecting *collecting; /* NULL: not known */
+		*virtual_threads;                        /* NULL: it has none, or not known */
+	const struct sw_report_collecting *collecting;   /* NULL: not known */
+	const struct sw_report_event_loop *event_loop;   /* likewise */
+	const struct sw_report_thread_pool *thread_pool; /* likewise */
 };
 
 /** Where runtimes publish the code that they make. */

@@ -160,6 +160,21 @@ static struct json_object *runtime_object(const struct sw_report_runtime *r)
 		add_known(&c, "stopped_permille", r->collecting->stopped_permille);
 		add(&e, "collecting", element_end(&c));
 	}
+	if (r->event_loop != NULL) {
+		struct element l = element_begin();
+		add_int(&l, "late_ms", r->event_loop->late_ms);
+		add_int(&l, "requests", r->event_loop->requests);
+		add(&e, "event_loop", element_end(&l));
+	}
+	if (r->thread_pool != NULL) {
+		struct element p = element_begin();
+		add_int(&p, "working", r->thread_pool->working);
+		add_int(&p, "threads", r->thread_pool->threads);
+		add_int(&p, "most", r->thread_pool->most);
+		add_bool(&p, "waits", r->thread_pool->waits);
+		add_known(&p, "taken_ms", r->thread_pool->taken_ms);
+		add(&e, "thread_pool", element_end(&p));
+	}
 	return element_end(&e);
 }
 

@@ -142,6 +142,25 @@ static void read_collecting(struct sw_report_parser *p, void *to)
 	};
 }
 
+static void read_event_loop(struct sw_report_parser *p, void *to)
+{
+	*(struct sw_report_event_loop *) to = (struct sw_report_event_loop){
+		.late_ms = sw_parse_int(p, "late_ms", 0, INT64_MAX),
+		.requests = sw_parse_int(p, "requests", 0, INT64_MAX),
+	};
+}
+
+static void read_thread_pool(struct sw_report_parser *p, void *to)
+{
+	*(struct sw_report_thread_pool *) to = (struct sw_report_thread_pool){
+		.working = sw_parse_int(p, "working", 0, INT64_MAX),
+		.threads = sw_parse_int(p, "threads", 0, INT64_MAX),
+		.most = sw_parse_int(p, "most", 0, INT64_MAX),
+		.taken_ms = sw_parse_known(p, "taken_ms", INT64_MAX),
+		.waits = sw_parse_bool(p, "waits"),
+	};
+}
+
 static void read_runtime(struct sw_report_parser *p, void *to)
 {
 	static const struct objects virtual_threads = {"virtual_threads", "virtual_threads",
@@ -150,12 +169,20 @@ static void read_runtime(struct sw_report_parser *p, void *to)
 	static const struct objects collecting = {"collecting", "collecting",
 						  sizeof(struct sw_report_collecting),
 						  read_collecting};
+	static const struct objects event_loop = {"event_loop", "event_loop",
+						  sizeof(struct sw_report_event_loop),
+						  read_event_loop};
+	static const struct objects thread_pool = {"thread_pool", "thread_pool",
+						   sizeof(struct sw_report_thread_pool),
+						   read_thread_pool};
 	*(struct sw_report_runtime *) to = (struct sw_report_runtime){
 		.name = sw_parse_string(p, "name"),
 		.version = sw_parse_string_or_null(p, "version"),
 		.where = sw_parse_string_or_null(p, "where"),
 		.virtual_threads = read_object(p, &virtual_threads),
 		.collecting = read_object(p, &collecting),
+		.event_loop = read_object(p, &event_loop),
+		.thread_pool = read_object(p, &thread_pool),
 	};
 }
 

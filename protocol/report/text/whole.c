@@ -217,6 +217,33 @@ static struct place usual_place(const struct sw_report *r, const struct pool *po
 	return ret;
 }
 
+static const struct sw_report_event_loop *known_loop(const struct sw_report *r)
+{
+	for (size_t i = 0; i < r->process.n_runtimes; i++)
+		if (r->process.runtimes[i].event_loop != NULL)
+			return r->process.runtimes[i].event_loop;
+	return NULL;
+}
+
+/* ", as many as it may have; no work was taken from its queue for 12 s" */
+static void put_dotnet_pool(struct sw_text_writer *w, const struct pool *pool)
+{
+	const struct sw_report *r = w->report;
+	const struct sw_report_thread_pool *known = NULL;
+	char since[SW_DURATION_BYTES];
+	for (size_t i = 0; i < r->process.n_runtimes && sw_is_dotnet_pool(pool->kind); i++)
+		if (r->process.runtimes[i].thread_pool != NULL)
+			known = r->process.runtimes[i].thread_pool;
+	if (known == NULL)
+		return;
+	if (known->working >= known->most)
+		sw_put(w, "; it may have no more");
+	if (!known->waits || known->taken_ms < HELD_MS)
+		return;
+	sw_duration_format(since, known->taken_ms);
+	sw_put(w, "; work waits in its queue, from which none was taken for %s", since);
+}
+
 /*
  * That all threads of a pool that are there have work is no fault: pools make more threads on demand, and how many a pool
  * may have is not read.
@@ -229,6 +256,11 @@ static void put_pool(struct sw_text_writer *w, const struct pool *pool)
 		sw_put(w, usual.n == pool->n ? ", all" : ", %zu of them", usual.n);
 		put_where(w, usual.first);
 	}
+	put_dotnet_pool(w, pool);
+	/* A queue of its own is not read: what the loop waits for is in it, too. */
+	const struct sw_report_event_loop *loop = known_loop(w->report);
+	if (loop != NULL && sw_is_libuv_pool(pool->kind) && loop->requests > (int64_t) pool->n)
+		sw_put(w, "; %" PRId64 " requests of the event loop are not done", loop->requests);
 	sw_put(w, "\n");
 }
 
@@ -275,23 +307,60 @@ static const struct sw_report_thread *longest_asleep(const struct sw_report *r,
 	return ret;
 }
 
-/* "The event loop of node (77) has been held up for 3.1 s in load app.js:4" */
+static bool has_language(const struct sw_report_stack *s)
+{
+	for (size_t i = 0; s != NULL && i < s->n_frames; i++)
+		if (sw_frame_is_managed(&s->frames[i]))
+			return true;
+	return false;
+}
+
+/*
+ * The first thread, whose loop says since when at least it has not looked for events; NULL: it does look, or waits for
+ * them. A function of the program is needed: a wait that has just ended has still the time of its begin.
+ */
+static const struct sw_report_thread *thread_of_late_loop(const struct sw_report *r)
+{
+	const struct sw_report_event_loop *loop = known_loop(r);
+	const struct sw_report_thread *t =
+		loop != NULL && loop->late_ms >= HELD_MS ? sw_thread_of(r, r->process.pid) : NULL;
+	return t != NULL && (t->state == 'R' || t->state == 'S' || t->state == 'D') &&
+			       has_language(sw_stack_of(r, t)) && sw_idle_place(r, t) == NULL
+		       ? t
+		       : NULL;
+}
+
+static void put_loop(struct sw_text_writer *w, const struct sw_report_thread *t, int64_t ms,
+		     const char *now)
+{
+	char since[SW_DURATION_BYTES];
+	sw_duration_format(since, ms);
+	sw_put_styled(w, SW_STYLE_BOLD, "The event loop of ");
+	sw_put_thread(w, t->tid);
+	sw_put(w, " has been held up for %s%s", since, now);
+	put_where(w, t);
+	sw_put(w, "\n");
+}
+
+/*
+ * "The event loop of node (77) has been held up for 3.1 s in load app.js:4"; where the loop says since when, it may have been
+ * in other functions before: "for 3.1 s, now in load app.js:4".
+ */
 static void put_loops(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
+	const struct sw_report_thread *late = thread_of_late_loop(r);
 	size_t shown = 0;
+	if (late != NULL) {
+		put_loop(w, late, known_loop(r)->late_ms, ", now");
+		shown++;
+	}
 	/* Threads of one stack are in the same functions, which takes long to find out. */
 	for (size_t i = 0; i < r->n_stacks && shown < LOOPS_SHOWN; i++) {
 		const struct sw_report_thread *t = longest_asleep(r, &r->stacks[i]);
-		if (t == NULL || t->since_ms < HELD_MS || !sw_holds_loop_up(r, t))
+		if (t == NULL || t == late || t->since_ms < HELD_MS || !sw_holds_loop_up(r, t))
 			continue;
-		char since[SW_DURATION_BYTES];
-		sw_duration_format(since, t->since_ms);
-		sw_put_styled(w, SW_STYLE_BOLD, "The event loop of ");
-		sw_put_thread(w, t->tid);
-		sw_put(w, " has been held up for %s", since);
-		put_where(w, t);
-		sw_put(w, "\n");
+		put_loop(w, t, t->since_ms, "");
 		shown++;
 	}
 }

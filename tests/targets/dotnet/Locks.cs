@@ -13,7 +13,7 @@ static class Locks
     {
     }
 
-    /// A thread stays in the static constructor until the program ends.
+    /// A class whose static constructor keeps a thread until the program ends.
     static class Slow
     {
         public static readonly int Value;
@@ -66,6 +66,8 @@ static class Locks
             Many(n);
         else if (what == "class")
             ClassDeadlock();
+        else if (what == "pool")
+            Starve();
         else
             Deadlocks();
         Program.Ready();
@@ -212,6 +214,15 @@ static class Locks
         Start("cls-runs", () => seen += Wants.Value);
         Console.WriteLine("cycle cls-has cls-runs");
         begun.Wait();
+    }
+
+    /// Three times as much work as the thread pool may have threads.
+    static void Starve()
+    {
+        ThreadPool.SetMinThreads(4, 4);
+        ThreadPool.SetMaxThreads(4, 4);
+        for (int i = 0; i < 12; i++)
+            ThreadPool.QueueUserWorkItem(_ => Forever());
     }
 
     static void Deadlocks()

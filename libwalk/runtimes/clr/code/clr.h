@@ -75,6 +75,7 @@ struct sw_clr {
 	const struct sw_clr_tasks_window
 		*window;                /* borrowed: what copied tasks; NULL: nothing did */
 	struct sw_clr_all_tasks *tasks; /* owned; NULL until something is known of them */
+	struct sw_thread_pool pool;     /* of the first runtime */
 };
 
 /* Registers that code of the process leaves as they are; there is a runtime. */

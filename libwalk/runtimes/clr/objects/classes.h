@@ -90,6 +90,9 @@ struct sw_clr_classes {
 	uint64_t slots[SW_CLR_SLOTS_MAX];
 	size_t n_slots;
 	uint64_t suspender_avma; /* of the variable: the thread that has stopped the others */
+	/* The thread pool: the static field that leads to it, its class, and its fields, from the object's beginning on. */
+	uint64_t pool_slot, pool_table; /* 0: nobody has used it, or it is not known */
+	uint32_t pool_separated, pool_most;
 };
 
 /* Classes that were looked at, so that each is once. Empty when all but memory is zero. */

@@ -22,6 +22,8 @@ enum {
 static const char pooled_base[] =
 	"System.Runtime.CompilerServices.PoolingAsyncValueTaskMethodBuilder`1+StateMachineBox";
 
+static const char thread_pool[] = "System.Threading.PortableThreadPool";
+
 struct wanted {
 	const char *name; /* with its namespace and the types that it is in */
 	enum sw_clr_kind kind;
@@ -50,6 +52,7 @@ static const struct wanted wanted[] = {
 	/* only for their static fields or because others are asked for theirs */
 	{"System.Threading.ThreadPool", SW_CLR_OTHER, true},
 	{"System.Threading.ThreadPoolWorkQueue+WorkStealingQueueList", SW_CLR_OTHER, true},
+	{thread_pool, SW_CLR_OTHER, true},
 	{"System.Delegate", SW_CLR_OTHER, false},
 	{"System.String", SW_CLR_OTHER, false},
 	{"System.Object", SW_CLR_OTHER, false},
@@ -271,6 +274,18 @@ static void slot_add(struct finding *f, const char *type, const char *name)
 		f->at->slots[f->at->n_slots++] = slot;
 }
 
+static void pool_find(struct finding *f)
+{
+	struct sw_clr_classes *at = f->at;
+	uint32_t rid = rid_of(f, thread_pool);
+	at->pool_table = rid != 0 ? table_of(f, rid) : 0;
+	if (at->pool_table == 0 ||
+	    !member_find(f, 0, thread_pool, "_separated", &at->pool_separated) ||
+	    !member_find(f, 0, thread_pool, "_maxThreads", &at->pool_most) ||
+	    !slot_find(f, thread_pool, "ThreadPoolInstance", &at->pool_slot))
+		at->pool_slot = 0;
+}
+
 /* Whether what the runtime does not say itself is as it is known: classes are those that their names say, with their
  * fields where all know them, and the one static field of String is one. */
 static bool layout_holds(const struct finding *f, uint64_t object_table)
@@ -329,6 +344,7 @@ bool sw_clr_classes_find(const struct sw_clr_contract *contract, const struct sw
 	slot_add(&f, "System.Threading.TimerQueue", "<Instances>k__BackingField");
 	slot_add(&f, "System.Threading.ThreadPool", "s_workQueue");
 	slot_add(&f, "System.Threading.ThreadPoolWorkQueue+WorkStealingQueueList", "s_queues");
+	pool_find(&f);
 	*ret_why = NULL;
 	return ret->usable = true;
 }

@@ -229,6 +229,41 @@ TEST(test_pools)
 	assert_whole(&w, "");
 }
 
+/* .NET keeps how many threads its pool may have, and when work was last taken from its queue. */
+TEST(test_dotnet_pool)
+{
+	static const char *const busy[FRAMES] = {
+		"C futex", "shop.Order.total",
+		"System.Private.CoreLib.dll!System.Threading.PortableThreadPool+WorkerThread."
+		"WorkerThreadStart()"};
+	static const struct {
+		struct sw_report_thread_pool pool;
+		const char *wanted;
+	} cases[] = {
+		{{.working = 2, .threads = 2, .most = 9, .taken_ms = 12000}, ""},
+		{{.working = 2, .threads = 2, .most = 2, .taken_ms = 12000},
+		 "; it may have no more"},
+		{{.working = 2, .threads = 2, .most = 9, .taken_ms = 900, .waits = true}, ""},
+		{{.working = 2, .threads = 2, .most = 9, .taken_ms = -1, .waits = true}, ""},
+		{{.working = 2, .threads = 2, .most = 2, .taken_ms = 12000, .waits = true},
+		 "; it may have no more; work waits in its queue, from which none was taken for 12 "
+		 "s"},
+	};
+	char wanted[256];
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct world w;
+		make(&w, "clr");
+		w.runtime.thread_pool = &cases[i].pool;
+		(void) add(&w, ".NET TP Worker", 'S', "clr", busy);
+		(void) add(&w, ".NET TP Worker", 'S', "clr", busy);
+		(void) snprintf(wanted, sizeof(wanted),
+				"2 of 2 threads of the .NET thread pool are at work, all in "
+				"shop.Order.total app:4%s\n",
+				cases[i].wanted);
+		assert_whole(&w, wanted);
+	}
+}
+
 /* The place that most threads are in is told, not that of the first one. */
 TEST(test_places)
 {
@@ -265,10 +300,58 @@ TEST(test_libuv)
 	(void) add(&w, "node", 'S', "native", busy);
 	(void) add(&w, "node", 'S', "native", busy);
 	assert_whole(&w, wanted);
+	struct sw_report_event_loop loop = {.late_ms = 5, .requests = 2};
+	w.runtime.event_loop = &loop;
+	assert_whole(&w, wanted); /* those that are worked on */
+	loop.requests = 9;
+	assert_whole(&w, "2 of 2 threads of the libuv thread pool are at work, all in pread64; 9 "
+			 "requests of the event loop are not done\n");
+	w.runtime.event_loop = NULL;
 	w.stacks[0].end = "truncated"; /* it may be a worker */
 	assert_whole(&w, "");
 	w.stacks[0].end = "complete";
 	(void) add(&w, "node", 'S', "native", idle);
+	assert_whole(&w, "");
+}
+
+/* node's loop says since when it has not looked for events. */
+TEST(test_late_loop)
+{
+	static const char *const spins[FRAMES] = {"load", "C uv_run"};
+	static const char *const sync[FRAMES] = {"C pread64", "load", "C uv_run"};
+	static const char *const wakes[FRAMES] = {"C uv__io_poll", "C uv_run"};
+	static const char *const waits[FRAMES] = {"C epoll_pwait", "C uv__io_poll", "C uv_run"};
+	struct sw_report_event_loop loop = {.late_ms = 2700, .requests = 1};
+	static const char wanted[] =
+		"The event loop of node (10) has been held up for 2.7 s, now in load app:4\n";
+	struct world w;
+	make(&w, "v8");
+	w.runtime.event_loop = &loop;
+	w.report.process.pid = 10;
+	struct sw_report_thread *t = add(&w, "node", 'R', "v8js", spins);
+	assert_whole(&w, wanted);
+	t->state = 'T'; /* somebody has stopped it */
+	assert_whole(&w, "");
+	t->state = 'R';
+	loop.late_ms = 900;
+	assert_whole(&w, "");
+	loop.late_ms = 2700;
+	w.report.process.pid = 9; /* it is another thread's */
+	assert_whole(&w, "");
+	make(&w, "v8");
+	w.runtime.event_loop = &loop;
+	w.report.process.pid = 10;
+	add(&w, "node", 'S', "v8js", sync)->syscall = "pread64";
+	assert_whole(&w, wanted);
+	make(&w, "v8");
+	w.runtime.event_loop = &loop;
+	w.report.process.pid = 10;
+	(void) add(&w, "node", 'R', "v8js", wakes);
+	assert_whole(&w, "");
+	make(&w, "v8");
+	w.runtime.event_loop = &loop;
+	w.report.process.pid = 10;
+	add(&w, "node", 'S', "v8js", waits)->syscall = "epoll_pwait";
 	assert_whole(&w, "");
 }
 

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * A loop of libuv keeps the time at which it last looked at the clock: when it begins a turn, when the wait for events is
+ * over, and when the program asks for the time of timers. As long as a function of the program runs, that time stays, so
+ * that it says since when at least nothing else was done. It only grows: what is read later than a stack is not earlier.
+ *
+ *	uv_loop_t   u32 active requests at 32 (work for the pool, names to look up, writes and connections under way);
+ *	            u64 time in ms of CLOCK_MONOTONIC at 544, where a pthread_mutex_t has 40 bytes
+ *
+ * node's first thread runs default_loop_struct; loops of Workers are nowhere by name. The structure is libuv's public one,
+ * whose layout stays in all of its versions 1. Source: libuv v1.48, include/uv.h, include/uv/unix.h, src/uv-common.c.
+ */
+#include "runtimes/v8/loop.h"
+#include "snapshot/bias.h"
+
+enum { NS_PER_MS = 1000000 };
+
+void sw_v8_loop_find(struct sw_capture *capture, const struct sw_v8_program *p,
+		     struct sw_place *place, struct sw_v8_loop *ret)
+{
+	*ret = (struct sw_v8_loop){0};
+	if (p->loop_svma != 0 && sw_capture_has_our_clock(capture) &&
+	    sw_place_resolve(place, capture->snap))
+		ret->avma = p->loop_svma + place->bias;
+}
+
+void sw_v8_loop_tell(const struct sw_v8_loop *loop, struct sw_event_loop *ret)
+{
+	int64_t now_ms = loop->now_ns / NS_PER_MS;
+	if (loop->time_ms == 0 || now_ms <= 0 || loop->time_ms > (uint64_t) now_ms)
+		return;
+	*ret = (struct sw_event_loop){.known = true,
+				      .late_ms = now_ms - (int64_t) loop->time_ms,
+				      .requests = loop->requests};
+}
