@@ -149,7 +149,7 @@ static void let_go_stopped(const struct stepper *s)
 		(void) sched_yield();
 }
 
-/* Who takes turns on one CPU need not wake another one for each. */
+/* Puts stepper and program on one CPU: nobody wakes another CPU for each turn. */
 static void share_cpu(const struct stepper *s)
 {
 	cpu_set_t one;

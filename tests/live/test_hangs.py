@@ -261,7 +261,7 @@ MAY_BE_EMPTY = ("verify", "explain", "cpu", "on", "leaks")
 
 
 def where_it_waits(pid):
-    """What each thread of a process and of those that it has made does: a line for each."""
+    """A line for each thread of a process and of those that it has made: what the thread does."""
     found = []
     for tid in os.listdir(f"/proc/{pid}/task"):
         said = []

@@ -11,7 +11,7 @@ enum {
 	SW_CLR_POOL_WANTED = 256, /* i32: threads that it has asked for */
 };
 
-/* What was read of the pool in one instant. */
+/* The words of the pool that were read in one instant. */
 struct sw_clr_pool_seen {
 	int64_t now_ns; /* when; 0: it was not */
 	uint64_t counts;
@@ -19,7 +19,7 @@ struct sw_clr_pool_seen {
 	int16_t most;
 };
 
-/* What that says; *ret is zeroed. */
+/* Tells what these words say; *ret is zeroed. */
 void sw_clr_pool_tell(const struct sw_clr_pool_seen *seen, struct sw_thread_pool *ret);
 
 #endif

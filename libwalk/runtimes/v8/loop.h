@@ -23,7 +23,7 @@ struct sw_v8_loop {
 /* Before the window: where it is. */
 void sw_v8_loop_find(struct sw_capture *capture, const struct sw_v8_program *program,
 		     struct sw_place *place, struct sw_v8_loop *ret);
-/* What that says; *ret is zeroed. */
+/* Tells what was read; *ret is zeroed. */
 void sw_v8_loop_tell(const struct sw_v8_loop *loop, struct sw_event_loop *ret);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the event loop does: spin, a function that never ends; sync, one that waits for a file; turns, many short
+// The event loop does one of these: spin, a function that never ends; sync, one that waits for a file; turns, many short
 // functions; idle, it waits for a timer; pool FIFO, more work for libuv's threads than there are threads.
 'use strict';
 const fs = require('fs');

@@ -25,7 +25,7 @@ TEST(test_late)
 	assert_int_equal(tell(4100, 4100 * MS).late_ms, 0);
 }
 
-/* It has not begun, could not be read, or is nonsense. */
+/* A loop that has not begun, could not be read, or is nonsense. */
 TEST(test_unknown)
 {
 	assert_false(tell(0, 4100 * MS).known);
