@@ -15,10 +15,11 @@ import time
 from harness import SNAPWALK, Tap, Target, public
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
+# The first zsh looks through all its functions, the next ones read what that one has found (-d).
 # zsh calls compadd for each group of matches: this one writes down what fits, and comppostfuncs the end.
 ZSH = r"""PS1= PS2= RPS1=
 fpath=("$PLACE" $fpath)
-autoload -Uz compinit && compinit -u -D
+autoload -Uz compinit && compinit -u -C -d "$PLACE/functions"
 compadd() {
 	if [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\ * ]]; then builtin compadd "$@"; return; fi
 	local -a found
