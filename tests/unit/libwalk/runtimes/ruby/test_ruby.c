@@ -210,6 +210,37 @@ TEST_WITH(test_window_no_places, setup, teardown)
 	free(window);
 }
 
+/* A thread's frames, and the values below them, are copied at once. */
+TEST_WITH(test_window_stack, setup, teardown)
+{
+	static const struct sw_capture_ops ops = {.copy = copy, .is_whole = is_whole};
+	struct sw_ruby_window *window = calloc(1, sizeof(*window));
+	void *found = window;
+	struct sw_capture capture = {.snap = &world.snap, .ops = &ops, .found = &found};
+	struct sw_ruby_stack stack;
+	bool frames = false, values = false;
+	assert_non_null(window);
+	window->found = world.ruby.found;
+	world.snap.threads = &world.thread;
+	world.snap.n_threads = 1;
+	ruby_world_u64(&world, RUBY_LEAF + SW_RUBY_FRAME_SP, RUBY_FRAMES - 0x100);
+	assert_true(sw_ruby_stack_read(&world.ruby.vm, world.thread.fs_base, &stack));
+	assert_true(stack.values_avma < RUBY_FRAMES - 0x100);
+	n_copies = 0;
+	assert_int_equal(sw_ruby_in_window(&capture), 0);
+	for (size_t i = 0; i < n_copies; i++) {
+		frames |= copies[i].start_avma == stack.first_avma &&
+			  copies[i].size == stack.end_avma - stack.first_avma;
+		values |= copies[i].start_avma == stack.values_avma &&
+			  copies[i].size == RUBY_FRAMES - 0x100 - stack.values_avma;
+	}
+	assert_true(frames);
+	assert_true(values);
+	assert_int_equal(window->bulk[0].bytes, 0); /* of no other thread */
+	assert_int_equal(window->bulk[1].bytes, 0);
+	free(window);
+}
+
 /* Frames of more threads than a limit are not copied, and the snapshot says so. */
 TEST_WITH(test_window_limit, setup, teardown)
 {
