@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 40s
+# tier: gate 55s
 # strict
 """The command gives its privileges up before it reads what the target chose.
 
@@ -189,12 +189,12 @@ CAPTURES = {"sample": ("sample", "--duration", "1", "--max-stop", "60000"),
             "burst": ("dump", "--burst", "2,50")}
 
 
-def attacked(directory, what, *args):
+def attacked(directory, what, *args, at=None):
     made, kept = os.path.join(directory, "made"), os.path.join(directory, "kept")
     with open(kept, "w") as file:
         os.fchmod(file.fileno(), 0o644)
     env = {**os.environ, "ATTACK": what, "ATTACK_FILE": made, "ATTACK_CHMOD": kept,
-           "LD_PRELOAD": os.path.join(TARGETS, "attack.so")}
+           "LD_PRELOAD": os.path.join(TARGETS, "attack.so"), **({"ATTACK_AT": at} if at else {})}
     return subprocess.run([SNAPWALK, *map(str, args)], env=env, capture_output=True, text=True)
 
 
@@ -275,6 +275,29 @@ def taken_over_at_events(tap):
         for name, args in ways.items():
             run = attacked(directory, "write", *args, "--no-sandbox", target.pid)
             tap.check("attack: done\n" in run.stderr, f"{name} --no-sandbox: write: done", run.stderr)
+
+
+def taken_over_in_functions(tap):
+    """The process that looks up functions, which reads symbols of the target's files: taken over where it writes what
+    it found, it can do what a parser can, and no more."""
+    if iterator_refused():
+        tap.skip("taken over while functions are looked up", iterator_refused(), Tap.ROOT)
+        return
+    with Target("pairs") as target, tempfile.TemporaryDirectory() as directory:
+        ways = {"on func": ("on", "func:libc.so.6:malloc", "--count", "1", "--duration", "1"),
+                "leaks of functions": ("leaks", "--of", "libc.so.6:malloc/free", "--duration", "1")}
+        for i, (what, error) in enumerate(ATTACKS.items()):
+            name = list(ways)[i % len(ways)]
+            if error == "EACCES" and landlock_version() < 1:
+                tap.skip(f"{name}: {what}", "the kernel has no Landlock", "Linux 5.13 with Landlock")
+                continue
+            run = attacked(directory, what, *ways[name], target.pid, at="write")
+            if error:
+                tap.check(run.stderr.startswith(f"attack: {error}\n") and run.returncode in (0, 3),
+                          f"{name}: {what}: {error}, and the result is there", (run.returncode, run.stderr))
+            else:
+                refused(tap, name, what, error, run)
+        tap.check(not os.path.exists(os.path.join(directory, "made")), "no file was made while functions are looked up")
 
 
 def told_to_end(run):
@@ -418,6 +441,7 @@ def main():
     tap.guard(taken_over)
     tap.guard(taken_over_between)
     tap.guard(taken_over_at_events)
+    tap.guard(taken_over_in_functions)
     tap.guard(between_captures)
     tap.guard(file_in_place)
     tap.guard(snapshot_in_place)

@@ -7,6 +7,10 @@
  *
  * Writes "attack: done" or "attack: ERROR" to standard error and goes on; or is killed.
  *
+ *	ATTACK_AT=write
+ *
+ * Does so where a confined process first writes something instead: one that reads symbols and no DWARF writes what it found.
+ *
  *	ATTACK=second
  *
  * Writes "attack: second" and ends by a signal where a process makes its second report.
@@ -19,10 +23,12 @@
 #include <linux/openat2.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -34,12 +40,16 @@
 
 static const char *what;
 static pid_t parent;
+static ssize_t (*real_write)(int fd, const void *bytes, size_t n);
+static bool at_write;
 static Dwarf *(*real)(Elf *elf, Dwarf_Cmd cmd, Elf_Scn *scngrp);
 
 __attribute__((constructor)) static void begin(void)
 {
 	what = getenv("ATTACK");
 	parent = getppid();
+	at_write = getenv("ATTACK_AT") != NULL;
+	real_write = (ssize_t(*)(int, const void *, size_t)) dlsym(RTLD_NEXT, "write");
 	real = (Dwarf * (*) (Elf *, Dwarf_Cmd, Elf_Scn *) ) dlsym(RTLD_NEXT, "dwarf_begin_elf");
 }
 
@@ -145,13 +155,27 @@ int uname(struct utsname *name)
 	return (int) syscall(SYS_uname, name);
 }
 
-Dwarf *dwarf_begin_elf(Elf *elf, Dwarf_Cmd cmd, Elf_Scn *scngrp)
+static void attack_once(void)
 {
 	static int done;
-	if (what != NULL && strcmp(what, "second") != 0 && done++ == 0) {
-		errno = 0;
-		int r = attack();
-		dprintf(STDERR_FILENO, "attack: %s\n", r >= 0 ? "done" : strerrorname_np(errno));
-	}
+	if (what == NULL || strcmp(what, "second") == 0 || done++ > 0)
+		return;
+	errno = 0;
+	int r = attack();
+	dprintf(STDERR_FILENO, "attack: %s\n", r >= 0 ? "done" : strerrorname_np(errno));
+}
+
+Dwarf *dwarf_begin_elf(Elf *elf, Dwarf_Cmd cmd, Elf_Scn *scngrp)
+{
+	if (!at_write)
+		attack_once();
 	return real(elf, cmd, scngrp);
+}
+
+/* A filter that does not permit the question answers it as well. */
+ssize_t write(int fd, const void *bytes, size_t n)
+{
+	if (at_write && prctl(PR_GET_SECCOMP) != 0)
+		attack_once();
+	return real_write(fd, bytes, n);
 }
