@@ -34,7 +34,10 @@ def formats(tap):
         types, rows = pprof_rows(gzip.decompress(made("pb.gz")), sums)
         tap.equal((types, {name: row[0] for name, row in rows.items()}), (["events/count"], sums), "pprof: events of each stack")
         for end, begin in begins.items():
-            tap.check(made(end).startswith(begin), f"{end}: what it begins with")
+            text = made(end)
+            tap.check(text.startswith(begin), f"{end}: what it begins with")
+            if end == "html":
+                tap.check(b'"unit":"event"' in text and b'"n_samples":%d' % (3 * n) in text, "html: of events, all of them", text[-2000:])
     for words, what in ((("death", "-o", "x.html", "1"), "death"), (("syscall:read", "--each", "-o", "x.svg", "1"), "--each"),
                         (("syscall:read", "--then", "dump", "-o", "x.pb.gz", "1"), "--then"), (("usdt:", "-o", "x.folded", "1"), "usdt:")):
         result = snapwalk("on", *words)
