@@ -110,8 +110,8 @@ static const struct group {
 	{"What it may cost the process",
 	 {"stop", "max-stop", "restart", "priority", "stack-bytes", "timeout", "soft"}},
 	{"How stacks are walked and named",
-	 {"depth", "walk", "scan-below", "scan-range", "scan-all", "trim-unknown", "symbols",
-	  "no-inlines", "from", "debuginfod", "cache"}},
+	 {"depth", "walk", "walks", "scan-below", "scan-range", "scan-all", "trim-unknown",
+	  "symbols", "no-inlines", "from", "debuginfod", "cache"}},
 	{"Other options", {NULL}},
 };
 

@@ -188,6 +188,17 @@ bool sw_set_scan_range(struct sw_options *o, const char *value, struct sw_usage 
 	return sw_size_parse(value, 1, MAX_SCAN_RANGE, &o->walk.scan_range_bytes, usage);
 }
 
+bool sw_set_walks(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	static const enum sw_walk_memory values[] = {SW_WALK_REMEMBER, SW_WALK_FORGET,
+						     SW_WALK_REMEMBER_BOTH};
+	int n = sw_choice_parse(value, "remember|each|both", usage);
+	if (n < 0)
+		return false;
+	o->walk.memory = values[n];
+	return true;
+}
+
 bool sw_set_scan_all(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	(void) value;

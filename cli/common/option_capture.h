@@ -8,7 +8,8 @@
 sw_option_set sw_set_follow, sw_set_kernel, sw_set_threads, sw_set_stop, sw_set_max_stop,
 	sw_set_timeout, sw_set_stack_bytes, sw_set_goroutines, sw_set_tasks, sw_set_args,
 	sw_set_restart, sw_set_via, sw_set_priority, sw_set_depth, sw_set_walk, sw_set_scan_below,
-	sw_set_scan_range, sw_set_scan_all, sw_set_trim_unknown, sw_set_symbols, sw_set_from,
-	sw_set_debuginfod, sw_set_no_sandbox, sw_set_cache, sw_set_no_inlines, sw_set_burst;
+	sw_set_walks, sw_set_scan_range, sw_set_scan_all, sw_set_trim_unknown, sw_set_symbols,
+	sw_set_from, sw_set_debuginfod, sw_set_no_sandbox, sw_set_cache, sw_set_no_inlines,
+	sw_set_burst;
 
 #endif

@@ -294,6 +294,8 @@ static const char *only_direct(const struct sw_options *o)
 		return "--walk";
 	if (o->snapshot.kernel_stacks)
 		return "--kernel";
+	if (o->walk.memory != SW_WALK_REMEMBER)
+		return "--walks";
 	if (o->walk.scan_below > 0)
 		return "--scan-below";
 	if (o->walk.scan_range_bytes > 0)

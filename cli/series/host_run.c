@@ -123,6 +123,9 @@ static int recorder_open(struct sw_host_run *run, const struct sw_host_event *ev
 	how.only_events = true;
 	how.naming = naming;
 	how.naming_arg = run;
+	/* Each process has few samples, and many processes are not to take memory for them. */
+	if (how.how.walk.memory == SW_WALK_REMEMBER)
+		how.how.walk.memory = SW_WALK_FORGET;
 	int r = sw_target_open(event->pid, &target, err);
 	if (r < 0)
 		return r;

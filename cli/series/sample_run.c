@@ -160,6 +160,8 @@ struct sw_recorder_totals sw_sample_run_totals(const struct sw_sample_run *run)
 		sum.n_failed += t->n_failed;
 		sum.n_threads += t->n_threads;
 		sum.n_read += t->n_read;
+		sum.n_remembered += t->n_remembered;
+		sum.n_differ += t->n_differ;
 		sum.n_missed += t->n_missed;
 		sum.n_stopped += t->n_stopped;
 		sum.n_interrupted += t->n_interrupted;
@@ -441,6 +443,12 @@ static int say_missing(const struct sw_sample_run *run, const struct sw_recorder
 		sw_say(about, "samples_interrupted",
 		       "%llu time%s a system call with a time limit returned EINTR",
 		       ull(t->n_interrupted), sw_plural(t->n_interrupted));
+	if (run->options->walk.memory == SW_WALK_REMEMBER_BOTH)
+		sw_say(about, "walks_compared",
+		       "%llu of %llu stacks were walked before; walked again, %llu differ",
+		       ull(t->n_remembered), ull(t->n_read), ull(t->n_differ));
+	if (t->n_differ > 0)
+		status = SW_STATUS_MISSING;
 	const struct sw_profile_totals totals = sw_profile_totals(run->profile);
 	if (totals.left_count > 0) {
 		sw_say(about, "samples_no_space", "%llu stacks found no space and are not counted",

@@ -2,6 +2,7 @@
 #ifndef SW_ARCH_H
 #define SW_ARCH_H
 
+#include "arch/asked.h"
 #include "memory.h"
 
 #include <snapwalk/walk.h>
@@ -54,9 +55,11 @@ static inline bool sw_regs_get(const struct sw_regs *regs, unsigned number, uint
 		*ret = regs->sp_avma;
 	else if (number == SW_ARCH_RA)
 		*ret = regs->pc_avma;
-	else if (number < SW_REGS_MAX && (regs->known & (UINT32_C(1) << number)))
+	else if (number < SW_REGS_MAX && (regs->known & (UINT32_C(1) << number))) {
 		*ret = regs->val[number];
-	else
+		if (regs->asked != NULL && (regs->initial & (UINT32_C(1) << number)))
+			sw_asked_note(regs->asked, number);
+	} else
 		return false;
 	return true;
 }
@@ -67,6 +70,7 @@ static inline void sw_regs_set(struct sw_regs *regs, unsigned number, uint64_t v
 		return;
 	regs->val[number] = value;
 	regs->known |= UINT32_C(1) << number;
+	regs->initial &= ~(UINT32_C(1) << number);
 	if (number == SW_ARCH_SP)
 		regs->sp_avma = value;
 	if (number == SW_ARCH_RA)

@@ -266,6 +266,7 @@ const struct sw_unwinder_ops sw_unwind_elf = {
 	.weak_trust = SW_TRUST_INSTRUCTIONS,
 	.sources = sources,
 	.kinds = SW_CODE_ELF | SW_CODE_VDSO,
+	.repeats = true,
 	.step = elf_step,
 	.explain = elf_explain,
 };

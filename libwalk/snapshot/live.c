@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "arena.h"
 #include "snapshot/read.h"
+#include "snapshot/read_log.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -57,6 +58,8 @@ bool sw_live_read(const struct sw_snapshot *snap, uint64_t avma, void *buffer, s
 	struct sw_snapshot_priv *priv = snap->priv;
 	uint8_t *to = buffer;
 	uint64_t end;
+	if (priv->read_log != NULL)
+		priv->read_log->broken = true;
 	if (priv->mem_fd < 0 || __builtin_add_overflow(avma, length, &end) || end > INT64_MAX)
 		return false;
 	while (length > 0) {

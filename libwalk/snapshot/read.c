@@ -3,6 +3,7 @@
 #include "snapshot/bias.h"
 #include "snapshot/read.h"
 #include "snapshot/live.h"
+#include "snapshot/read_log.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 
@@ -218,7 +219,8 @@ static size_t copies_read(const struct sw_snapshot *snap, uint64_t avma, uint8_t
 }
 
 /* Part by part, as a read may begin in copied memory and end in memory that was not copied. */
-static bool parts_read(struct sw_snapshot_memory *m, uint64_t avma, uint8_t *to, size_t length)
+static bool parts_read(struct sw_snapshot_memory *m, uint64_t avma, uint8_t *to, size_t length,
+		       bool *from_copies)
 {
 	while (length > 0) {
 		size_t part = length;
@@ -227,6 +229,7 @@ static bool parts_read(struct sw_snapshot_memory *m, uint64_t avma, uint8_t *to,
 		const struct sw_module *module = module_at(m->snap, map);
 		/* Memory is what a PE image is, its file only nearly. */
 		bool memory_first = module != NULL && module->kind == SW_MODULE_PE;
+		*from_copies |= n > 0;
 		if (n == 0 && !memory_first)
 			n = image_read(m->snap, map, avma, to, part);
 		if (n == 0 && live_read(m, avma, to, part)) {
@@ -248,16 +251,23 @@ static bool snapshot_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
 	struct sw_snapshot_memory *m = arg;
 	const struct sw_thread *t = m->thread;
+	struct sw_read_log *log = m->snap->priv->read_log;
 	uint64_t end;
 	/* Nearly every read of a walk is a word of the thread's own stack. */
 	if (t != NULL && avma >= t->stack_avma && avma - t->stack_avma < t->stack_bytes &&
 	    length <= t->stack_bytes - (avma - t->stack_avma)) {
 		memcpy(buffer, t->stack + (avma - t->stack_avma), length);
+		if (log != NULL)
+			sw_read_log_note(log, avma, buffer, length);
 		return true;
 	}
 	if (__builtin_add_overflow(avma, length, &end))
 		return false;
-	return parts_read(m, avma, buffer, length);
+	bool from_copies = false;
+	bool ok = parts_read(m, avma, buffer, length, &from_copies);
+	if (log != NULL && (from_copies || !ok))
+		sw_read_log_note(log, avma, ok ? buffer : NULL, length);
+	return ok;
 }
 
 struct sw_memory sw_snapshot_memory(struct sw_snapshot_memory *memory)

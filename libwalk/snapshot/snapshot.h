@@ -60,7 +60,9 @@ struct sw_snapshot_priv {
 	struct sw_slots found;      /* what hooks of unwinders and runtimes keep, by their ops */
 	struct sw_side_files *side; /* owned: snapshot/side_file.h; NULL: none */
 	uint64_t image_bytes;       /* of images that were put together from memory so far */
-	struct sw_range *copies;    /* all stacks and ranges by start, without overlaps */
+	struct sw_read_log
+		*read_log;       /* borrowed: where reads of the walk are noted; NULL: nowhere */
+	struct sw_range *copies; /* all stacks and ranges by start, without overlaps */
 	size_t n_copies, copies_max;
 };
 

@@ -80,6 +80,8 @@ struct sw_runtime_ops {
 	/* Optional: wire names by sw_stepped.source instead of name; ends with NULL. */
 	const char *const *sources;
 
+	bool repeats; /* as sw_unwinder_ops.repeats */
+
 	/* Optional. How often one walk may leave a stack for another because of it. */
 	size_t switches_max;
 

@@ -28,8 +28,9 @@ enum { SW_TABLES_MAX = 48 /* rows of both together */ };
 struct sw_active {
 	const struct sw_unwinder_ops *unwinder; /* one of these two is NULL */
 	const struct sw_runtime_ops *runtime;
-	void *state; /* owned: from attach() or open() */
-	bool kept;   /* the state is the snapshot's: sw_snapshot_priv.kept */
+	void *state;  /* owned: from attach() or open() */
+	bool repeats; /* see sw_unwinder_ops */
+	bool kept;    /* the state is the snapshot's: sw_snapshot_priv.kept */
 	/* The functions and data of either that the walker uses. */
 	const char *name;
 	const char *kind;           /* NULL: it owns no code */

@@ -127,6 +127,11 @@ struct sw_unwinder_ops {
 	void (*detach)(void *state); /* frees it; called with what attach made, NULL allowed */
 	bool lasts; /* what attach() makes depends on maps and modules alone, on nothing that was copied */
 
+	/* step(), owns(), and frames() of a runtime depend on nothing but what lasts, what sw_regs_get() says of the cursor's
+	 * registers and those of its thread, where the copies of a recipe are, and what is read by sw_snapshot_memory(): a walk that
+	 * is told the same has the same frames. */
+	bool repeats;
+
 	/* Unwind one frame. state is NULL without attach. */
 	enum sw_step (*step)(void *state, struct sw_cursor *cursor, struct sw_stepped *ret);
 

@@ -2,6 +2,7 @@
 #include "walk/active.h"
 #include "errors.h"
 #include "snapshot/snapshot.h"
+#include "walk/remembered.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 static struct sw_active of_runtime(const struct sw_runtime_ops *ops)
 {
 	return (struct sw_active){.runtime = ops,
+				  .repeats = ops->repeats,
 				  .name = ops->name,
 				  .kind = ops->kind,
 				  .sources = ops->sources,
@@ -23,6 +25,7 @@ static struct sw_active of_runtime(const struct sw_runtime_ops *ops)
 static struct sw_active of_unwinder(const struct sw_unwinder_ops *ops)
 {
 	return (struct sw_active){.unwinder = ops,
+				  .repeats = ops->repeats,
 				  .name = ops->name,
 				  .kind = ops->kind,
 				  .sources = ops->sources,
@@ -182,7 +185,8 @@ bool sw_active_renew(struct sw_slots *kept)
 	bool all = true;
 	for (size_t i = 0; i < kept->n; i++) {
 		const struct sw_slot *slot = &kept->all[i];
-		if (slot->destroy == kept_destroy || slot->value == NULL)
+		if (slot->destroy == kept_destroy || sw_remembered_is(slot->key) ||
+		    slot->value == NULL)
 			continue;
 		const struct sw_runtime_ops *ops = slot->key;
 		all &= ops->renew(slot->value);

@@ -13,7 +13,9 @@
 #include "native/instructions.h"
 #include "snapshot/bias.h"
 #include "walk/goroutines.h"
+#include "walk/active.h"
 #include "walk/names.h"
+#include "walk/remembered.h"
 #include "walk/tasks.h"
 #include "walk/walker.h"
 #include "snapshot/read.h"
@@ -57,8 +59,17 @@ struct sw_walker {
 	bool scanning; /* the walk has ended, but is to go on */
 	bool guessed;  /* a frame was, and none has been proven since */
 	bool failed_nomem;
-	bool of_one; /* memory is what the copy of one thread has */
+	bool of_one;             /* memory is what the copy of one thread has */
+	struct sw_read_log *log; /* borrowed: what the walk is told is noted there; NULL: nowhere */
+	struct sw_thread told;   /* the thread whose registers note it */
 };
+
+/* A participant is asked: what it says may depend on what nobody notes. */
+static void note_asked(struct sw_walker *w, const struct sw_active *active)
+{
+	if (w->log != NULL && !active->repeats)
+		w->log->broken = true;
+}
 
 static bool frame_append(struct sw_walker *w, const struct sw_frame *frame)
 {
@@ -192,8 +203,10 @@ static void frame_own(struct sw_walker *w, struct sw_frame *frame)
 	for (size_t i = 0; i < w->active->n; i++) {
 		const struct sw_active *a = &w->active->all[i];
 		uint64_t cookie = 0;
-		if (a->owns == NULL || !(a->kinds & kind) ||
-		    !a->owns(a->state, &w->cursor, &cookie))
+		if (a->owns == NULL || !(a->kinds & kind))
+			continue;
+		note_asked(w, a);
+		if (!a->owns(a->state, &w->cursor, &cookie))
 			continue;
 		frame->owner = (uint8_t) (i + 1);
 		frame->cookie = cookie;
@@ -252,6 +265,7 @@ static bool language_frames(struct sw_walker *w, uint64_t caller_sp_avma)
 		const struct sw_active *a = &w->active->all[w->carriers[i]];
 		if (!(a->kinds & kind))
 			continue;
+		note_asked(w, a);
 		size_t at = w->n_frames - 1;
 		struct language l = {.sink.add = language_add,
 				     .w = w,
@@ -303,8 +317,10 @@ static bool is_written_code(struct sw_walker *w, uint64_t avma)
 {
 	for (size_t i = 0; i < w->active->n; i++) {
 		const struct sw_active *a = &w->active->all[i];
-		if (a->runtime != NULL && a->runtime->writes_code != NULL &&
-		    a->runtime->writes_code(a->state, avma))
+		if (a->runtime == NULL || a->runtime->writes_code == NULL)
+			continue;
+		note_asked(w, a);
+		if (a->runtime->writes_code(a->state, avma))
 			return true;
 	}
 	return false;
@@ -382,6 +398,7 @@ static bool step(struct sw_walker *w)
 		const struct sw_active *a = &w->active->all[i];
 		if (a->step == NULL || !(a->kinds & kind) || !mode_allows(w, a))
 			continue;
+		note_asked(w, a);
 		struct sw_stepped s = {.end = SW_END_BAD_UNWIND_INFO};
 		size_t live_before = w->memory.live_reads;
 		switch (a->step(a->state, c, &s)) {
@@ -659,6 +676,67 @@ static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, stru
 	w->walks->live_reads += w->memory.live_reads;
 }
 
+static bool is_same(const struct sw_walk *a, const struct sw_walk *b)
+{
+	if (a->n_frames != b->n_frames || a->end != b->end || a->why != b->why ||
+	    a->n_left_out != b->n_left_out || a->n_trimmed != b->n_trimmed)
+		return false;
+	for (size_t i = 0; i < a->n_frames; i++) {
+		const struct sw_frame *x = &a->frames[i], *y = &b->frames[i];
+		if (x->pc_avma != y->pc_avma || x->sp_avma != y->sp_avma || x->place != y->place ||
+		    x->cookie != y->cookie || x->by != y->by || x->kind != y->kind ||
+		    x->owner != y->owner || x->trust != y->trust || x->flags != y->flags)
+			return false;
+	}
+	return true;
+}
+
+/* Walks a thread, and keeps the walk for later copies that tell the same. */
+static void walk_noted(struct sw_walker *w, struct sw_remembered *remembered,
+		       const struct sw_thread *thread, struct sw_frame first, struct sw_walk *walk)
+{
+	struct sw_snapshot_priv *priv = w->walks->snap->priv;
+	w->log = remembered != NULL ? sw_remembered_log(remembered) : NULL;
+	if (w->log == NULL) {
+		walk_stack(w, thread, first, walk);
+		return;
+	}
+	w->told = *thread;
+	w->told.regs.initial = w->told.regs.known;
+	w->told.regs.asked = &w->log->asked;
+	priv->read_log = w->log;
+	walk_stack(w, &w->told, first, walk);
+	priv->read_log = NULL;
+	w->log = NULL;
+	if (!w->failed_nomem)
+		sw_remembered_add(remembered, thread, walk);
+}
+
+/* Copies that tell a walk the same as an earlier one have the same walk. */
+static void walk_or_remember(struct sw_walker *w, const struct sw_thread *thread,
+			     struct sw_frame first, struct sw_walk *walk)
+{
+	struct sw_remembered *remembered = NULL;
+	struct sw_snapshot_memory memory = {.snap = w->walks->snap,
+					    .thread = thread,
+					    .no_live = true};
+	struct sw_walk known;
+	if (thread->copy != NULL && sw_active_kept(w->walks->snap, w->walks->priv->tables) != NULL)
+		remembered = sw_remembered_of(w->walks->snap, w->options);
+	if (remembered == NULL || !sw_remembered_find(remembered, &memory, &known)) {
+		walk_noted(w, remembered, thread, first, walk);
+		return;
+	}
+	w->walks->n_remembered++;
+	if (w->options->memory == SW_WALK_REMEMBER_BOTH) {
+		walk_stack(w, thread, first, walk);
+		w->walks->n_differ += !is_same(walk, &known);
+		return;
+	}
+	*walk = known;
+	walk->frames = keep(w, known.frames, known.n_frames * sizeof(*known.frames));
+}
+
 static void walk_thread(struct sw_walker *w, const struct sw_thread *thread, struct sw_walk *walk)
 {
 	const struct sw_snapshot *snap = w->walks->snap;
@@ -668,7 +746,7 @@ static void walk_thread(struct sw_walker *w, const struct sw_thread *thread, str
 	const struct sw_frame first = {.by = "context",
 				       .trust = SW_TRUST_CONTEXT,
 				       .flags = SW_FRAME_EXACT_PC};
-	walk_stack(w, thread, first, walk);
+	walk_or_remember(w, thread, first, walk);
 	walk->thread = thread;
 	walk->info = thread_info(w, thread);
 	walk->wait = thread_wait(w, thread);

@@ -185,6 +185,8 @@ static int events_count(struct sw_recorder *r, const struct sw_sample *sample, s
 	int code = sw_recorder_find(r, sample, SW_BY_EVENTS, &f, err);
 	if (code < 0 || f.walks == NULL)
 		return code;
+	r->totals.n_remembered += f.walks->n_remembered;
+	r->totals.n_differ += f.walks->n_differ;
 	for (size_t i = 0; i < f.walks->n_walks; i++) {
 		uint64_t n = f.weights != NULL ? f.weights[i] : 1;
 		struct sw_recorder_slot *s =

@@ -10,6 +10,7 @@ interpreters are (a word of their versions; by default one of each kind, all wit
 """
 import json
 import os
+import re
 import shutil
 import sys
 
@@ -140,11 +141,31 @@ def native(tap):
     """Threads on the stacks of main() and of the C library, with pages in them that nobody has touched."""
     with Target("depths", 2) as target:
         samples(tap, "native", "native", target)
+        compared(tap, "native", "native", target)
+
+
+def compared(tap, name, kind, target):
+    """Walks that are those of earlier samples are walked again."""
+    if iterator_refused():
+        return  # samples() has said so
+    target.kind, target.names = kind, set()
+    before, differ = 0, 0
+    for _ in range(RUNS_MAX):
+        said = sample(target, SECONDS, ("--mode", "cpu", "--rate", RATE, "--walks", "both"))[2]
+        found = re.search(r"(\d+) of \d+ stacks were walked before; walked again, (\d+) differ", said)
+        before, differ = before + int(found.group(1)), differ + int(found.group(2))
+        if before > 0:
+            break
+    print(f"# {name}: {before} walked before", flush=True)
+    tap.equal(differ, 0, f"{name}: a walk that is remembered is the one that is made again")
+    if kind == "native":
+        tap.check(before > 0, f"{name}: some stacks were walked before", said)
 
 
 def python(tap, version, path):
     with Target("python", PYTHON, 2, 0, path=path) as target:
         samples(tap, f"python {version}", "python", target)
+        compared(tap, f"python {version}", "python", target)
         tap.check(target.names <= {"MainThread", "Thread-1" if minor(version) < 10 else "Thread-1 (work)"}, f"python {version}: threads have Python's names",
                   target.names)
 

@@ -95,11 +95,16 @@ enum { SW_REGS_MAX = 17 };
 
 /** Registers in DWARF numbering of x86-64 (7 is rsp, 16 the return address). 32-bit programs have the
  * lower halves of the first eight, and 16. */
+struct sw_asked;
 struct sw_regs {
 	uint32_t known; /* bit N: val[N] is valid; pc and sp are always valid */
 	uint64_t val[SW_REGS_MAX];
 	uint64_t pc_avma;
 	uint64_t sp_avma;
+	/* In walks that are remembered: which of val are as they were when the walk began, and where it is noted that one of
+	 * these was asked for. Else NULL. */
+	uint32_t initial;
+	struct sw_asked *asked; /* borrowed, for the walk */
 };
 
 /** Where registers and stack of a thread come from. */

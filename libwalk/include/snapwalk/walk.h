@@ -257,6 +257,8 @@ struct sw_walks {
 	size_t n_task_waits;
 	/* Asked for, and no runtime of the process has such; then there is a reason above, too. */
 	bool no_goroutines, no_tasks, no_requests;
+	size_t n_remembered; /* walks that were those of earlier copies, and */
+	size_t n_differ; /* were not the same when walked again: never, but for a fault of ours */
 	struct sw_walks_priv *priv;
 };
 
@@ -264,6 +266,13 @@ enum sw_walk_mode {
 	SW_WALK_HYBRID, /* tables, then frame pointer, then scan */
 	SW_WALK_TABLES, /* only what tables say */
 	SW_WALK_SCAN,   /* only the scan: shows every return address there may be */
+};
+
+/** Whether a walk of a copy by a recipe may be that of an earlier copy, in which all that the walk was told was the same. */
+enum sw_walk_memory {
+	SW_WALK_REMEMBER,
+	SW_WALK_FORGET,        /* each copy is walked */
+	SW_WALK_REMEMBER_BOTH, /* each is, and both walks are compared: sw_walks.n_differ */
 };
 
 /** Zero-initialised means the defaults. */
@@ -283,6 +292,7 @@ struct sw_walk_options {
 	bool tasks;      /* of asyncio and of .NET, likewise */
 	bool awaits; /* of the async functions of .NET and V8 that threads run, with who awaits them; tasks has them, too */
 	bool args;   /* the requests that threads serve: sw_walk.request */
+	enum sw_walk_memory memory;
 };
 
 /**

@@ -191,6 +191,7 @@ const struct sw_runtime_ops sw_runtime_cpython = {
 	.before = sw_cpython_before,
 	.in_window = sw_cpython_in_window,
 	.recipe = sw_cpython_recipe,
+	.repeats = true,
 	.renew = cpython_renew,
 	.open = cpython_open,
 	.close = cpython_close,

@@ -36,6 +36,8 @@ struct sw_recorder_totals {
 	uint64_t n_failed;                  /* that did not */
 	uint64_t n_threads;                 /* of all samples together, as the following */
 	uint64_t n_read;                    /* threads that were read anew */
+	uint64_t n_remembered;              /* whose walk was that of an earlier copy, */
+	uint64_t n_differ;                  /* and is another one: sw_walks.n_differ */
 	uint64_t n_missed;                  /* that ran, and whose stack could not be had */
 	uint64_t n_stopped;                 /* that were stopped for it */
 	uint64_t n_interrupted;             /* calls that returned EINTR because of that */
