@@ -543,9 +543,9 @@ static bool check_leaks(struct sw_options *o, struct sw_usage *usage)
 	if (o->limit_given && o->of != SW_LEAKS_PAIRS && o->of != SW_LEAKS_MEMORY)
 		return sw_usage_fail(usage, "leave --limit away",
 				     "--limit is for functions and memory");
-	if (o->max_overhead_given && o->of != SW_LEAKS_MEMORY)
+	if (o->max_overhead_given && o->of != SW_LEAKS_PAIRS && o->of != SW_LEAKS_MEMORY)
 		return sw_usage_fail(usage, "leave --max-overhead away",
-				     "--max-overhead is for memory");
+				     "--max-overhead is for functions and memory");
 	if (!o->duration_given && o->program == NULL)
 		o->duration_s = DEFAULT_LEAKS_S;
 	return true;
@@ -565,6 +565,9 @@ static bool check_on(struct sw_options *o, struct sw_usage *usage)
 		return sw_usage_fail(usage, "give func:SYMBOL",
 				     "--args, --return and --slower are for functions, --slower "
 				     "for blocked, too");
+	if (!is_function && o->max_overhead_given)
+		return sw_usage_fail(usage, "leave --max-overhead away",
+				     "--max-overhead is for functions");
 	if (!is_call && o->errno_given)
 		return sw_usage_fail(usage, "leave --errno away", "--errno is for system calls");
 	if (o->event.what == SW_EVENT_DEATH && (o->each || o->count > 0))

@@ -172,6 +172,8 @@ static int prepare(struct sw_event_run *run, const struct sw_event_options *want
 	else if (wanted->what == SW_EVENT_PAIRS)
 		status = sw_pairs_find(run->options, &run->subject, &run->function);
 	sw_overhead_end(&run->overhead, &run->function);
+	if (run->options->max_overhead_given)
+		run->overhead.max_percent = run->options->max_overhead_percent;
 	if (status == SW_STATUS_COMPLETE && before != NULL)
 		status = before(run);
 	return status;
@@ -283,8 +285,9 @@ double sw_event_run_spent(const struct sw_event_run *run, const struct sw_event_
 static bool is_limited(const struct sw_event_run *run)
 {
 	const struct sw_options *o = run->options;
-	return sw_event_run_changes_code(run) && !(o->duration_given && o->duration_s > 0) &&
-	       o->count == 0;
+	return sw_event_run_changes_code(run) &&
+	       (o->max_overhead_given ||
+		(!(o->duration_given && o->duration_s > 0) && o->count == 0));
 }
 
 /* Ends the run where its breakpoints take more than is allowed. */
@@ -437,6 +440,29 @@ int sw_event_run_all(struct sw_event_run *run)
 				       : SW_STATUS_COMPLETE;
 }
 
+static void too_many_say(const struct sw_event_run *run)
+{
+	const uint32_t given = run->overhead.max_percent;
+	char text[192], more[96];
+	if (given > 0)
+		(void) snprintf(more, sizeof(more),
+				"adds more than the %" PRIu32
+				" %% of --max-overhead to its CPU time",
+				given); /* fits, as the following */
+	else
+		(void) snprintf(more, sizeof(more),
+				"takes more than %d %% of a CPU, or %d %% of what it uses",
+				SW_OVERHEAD_PERCENT, SW_OVERHEAD_OWN_PERCENT);
+	(void) snprintf(text, sizeof(text),
+			"it comes to breakpoints %" PRIu64
+			" times a second, which %s: the command has ended",
+			run->too_many, more);
+	sw_complain(run->subject.name, text, "limit",
+		    given > 0 ? "a larger --max-overhead permits it, and slows the process"
+			      : "with --duration or --count the command goes on, and slows the "
+				"process");
+}
+
 int sw_event_run_missing(const struct sw_event_run *run)
 {
 	const char *why = sw_recorder_no_events(run->recorder);
@@ -449,18 +475,8 @@ int sw_event_run_missing(const struct sw_event_run *run)
 			    "the thread by which the kernel knows the process has ended: there are "
 			    "no events after that",
 			    "thread_ended", "begin again: another thread is taken");
-	if (run->too_many > 0) {
-		char text[160];
-		(void) snprintf(
-			text, sizeof(text),
-			"it comes to breakpoints %" PRIu64
-			" times a second, which takes more than %d %% of a CPU, or %d %% of "
-			"what it uses: the command has ended",
-			run->too_many, SW_OVERHEAD_PERCENT, SW_OVERHEAD_OWN_PERCENT); /* fits */
-		sw_complain(
-			run->subject.name, text, "limit",
-			"with --duration or --count the command goes on, and slows the process");
-	}
+	if (run->too_many > 0)
+		too_many_say(run);
 	return why[0] != '\0' || over || run->n_lost > 0 || run->cost.n_not_held > 0 ||
 			       run->cost.n_unsure > 0 || run->too_many > 0
 		       ? SW_STATUS_MISSING

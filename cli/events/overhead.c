@@ -9,6 +9,7 @@ enum {
 	USUAL_STEPPED_NS = 20000,
 };
 static const double NS_PER_US = 1000;
+static const double UNNOTICED = 0.002; /* of a CPU */
 
 void sw_overhead_begin(struct sw_overhead *o)
 {
@@ -54,10 +55,31 @@ static void account(double *above_ns, double spent_ns, double passed_ns, int per
 		*above_ns = 0;
 }
 
+/* The time that may be added by --max-overhead: a share of what the process uses by itself, or what nobody notices. */
+static double permitted_ns(const struct sw_overhead *o, double passed_ns, double used_ns,
+			   double spent)
+{
+	double own_ns = used_ns > spent ? used_ns - spent : 0;
+	double share_ns = own_ns * o->max_percent / PER_CENT, unnoticed_ns = passed_ns * UNNOTICED;
+	return share_ns > unnoticed_ns ? share_ns : unnoticed_ns;
+}
+
 bool sw_overhead_is_above(struct sw_overhead *o, int64_t now_ns, int64_t cpu_ns, double spent_ns)
 {
 	double spent = spent_ns - o->spent_ns;
 	double passed_ns = o->at_ns != 0 ? (double) (now_ns - o->at_ns) : 0;
+	if (o->max_percent > 0) {
+		double used_ns = o->at_ns == 0 ? 0
+				 : cpu_ns < 0  ? passed_ns
+					       : (double) (cpu_ns - o->cpu_ns);
+		o->above_own_ns += spent - permitted_ns(o, passed_ns, used_ns, spent);
+		if (o->above_own_ns < 0)
+			o->above_own_ns = 0;
+		o->spent_ns = spent_ns;
+		o->at_ns = now_ns;
+		o->cpu_ns = cpu_ns;
+		return o->above_own_ns > NS_PER_S / 10;
+	}
 	account(&o->above_ns, spent, passed_ns, SW_OVERHEAD_PERCENT);
 	if (o->at_ns != 0 && cpu_ns >= 0)
 		account(&o->above_own_ns, spent, (double) (cpu_ns - o->cpu_ns),

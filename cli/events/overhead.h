@@ -16,6 +16,7 @@ struct sw_overhead {
 	struct sw_event_measuring measuring;
 	struct sw_event_probe_cost cost; /* usual figures where is_usual */
 	bool is_usual;                   /* it could not be measured */
+	uint32_t max_percent;            /* of --max-overhead; 0: the shares below */
 	double breakpoint_ns;            /* a mean one of the functions */
 	/* Time that was taken above each share, and when that was. */
 	double above_ns, above_own_ns, spent_ns;
@@ -39,8 +40,9 @@ enum {
  * @param cpu_ns    CPU time of the process; below 0: not known.
  * @param spent_ns  It grows.
  * @return true: it is more than SW_OVERHEAD_PERCENT of a CPU by half a second, or more than SW_OVERHEAD_OWN_PERCENT of the
- *         CPU time of the process, which may get less than a CPU, by a tenth of one. Shares that were not used before
- *         do not count.
+ *         CPU time of the process, which may get less than a CPU, by a tenth of one. With max_percent: it has added more than
+ *         that to the CPU time that the process uses by itself, by a tenth of a second, and more than 0.2 % of a CPU. Shares
+ *         that were not used before do not count.
  */
 bool sw_overhead_is_above(struct sw_overhead *overhead, int64_t now_ns, int64_t cpu_ns,
 			  double spent_ns);

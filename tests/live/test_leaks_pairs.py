@@ -175,6 +175,18 @@ def storm(tap):
         tap.check(answer["lost"] > 0 or answer["acquired"] == 2 * STORM + 2, "storm: each is counted", (answer["acquired"], answer["lost"]))
 
 
+def overhead(tap):
+    """--max-overhead ends the run though it has a duration; a run without it goes on."""
+    with Target("pairs") as target:
+        run = Run("leaks", "--of", "reference_get/reference_put", "--json", "-d", 600, "--max-overhead", 10, target.pid)
+        target.send(f"storm {100 * STORM}")
+        status, out, err = run.end_by_itself()
+        answer = json.loads(out)
+        tap.check(status == 3 and answer["duration_ms"] < 300000 and re.search(
+            r'"code":"limit","message":"it comes to breakpoints \d+ times a second, which adds more than the 10 % of --max-overhead to its '
+            r'CPU time: the command has ended"', err), "--max-overhead: it ends the run, and says so", (status, answer["duration_ms"], err))
+
+
 def aliases(tap):
     """Code with two names is followed once; of two pairs it is refused, or left out where the pairs are of a file."""
     with Target("pairs") as target:
@@ -342,7 +354,7 @@ def main():
         tap.skip("leaks --of LIB:ACQUIRE/RELEASE", iterator_refused(), Tap.ROOT)
         tap.done()
     wanted = sys.argv[1:]
-    for test in (rows, blocks, program, outside, busy, closing, share, storm, aliases, some, unprobed, full, text, refused, libraries, interpreter, files):
+    for test in (rows, blocks, program, outside, busy, closing, share, storm, overhead, aliases, some, unprobed, full, text, refused, libraries, interpreter, files):
         if not wanted or test.__name__ in wanted:
             tap.guard(test)
     tap.done()

@@ -43,6 +43,19 @@ TEST(a_share_of_its_own)
 	assert_int_equal(above_after(&o, 1000 * MS, 3600 * 1000, 40, 80), -1);
 }
 
+/* --max-overhead: of what the process uses by itself, with an end that was given, too; so little is permitted in any case. */
+TEST(a_share_that_was_given)
+{
+	struct sw_overhead o = {.max_percent = 10};
+	assert_int_equal(above_after(&o, 1000 * MS, 3600 * 1000, 45, 500), -1); /* 9.9 % */
+	o = (struct sw_overhead){.max_percent = 10};
+	assert_int_equal(above_after(&o, 1000 * MS, 3600 * 1000, 100, 600), 2020); /* 20 % */
+	o = (struct sw_overhead){.max_percent = 10};
+	assert_int_equal(above_after(&o, 1000 * MS, 3600 * 1000, 2, 2), -1);
+	o = (struct sw_overhead){.max_percent = 1000};
+	assert_int_equal(above_after(&o, 1000 * MS, 3600 * 1000, 900, 1000), -1);
+}
+
 TEST(a_mean_of_what_is_probed)
 {
 	struct sw_function f = {.n = 2};
