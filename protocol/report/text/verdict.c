@@ -167,7 +167,9 @@ static void put_holder(struct sw_text_writer *w, const struct sw_report_holder *
 	}
 	if (t != NULL && (t->state == 'R' || h->n_waits_for <= 1)) {
 		const struct sw_report_frame *f = sw_where_is(w->report, t);
-		sw_put(w, f != NULL && t->state != 'R' ? "," : "");
+		/* "running in spin", but "running in futex, in spin" */
+		bool alone = t->state == 'R' && t->syscall == NULL && t->wchan == NULL;
+		sw_put(w, f != NULL && !alone ? "," : "");
 		put_where(w, f, true);
 	}
 	/* The first process was told by the thread's state. */

@@ -612,6 +612,12 @@ TEST(test_verdict)
 			"parser.py:4\n");
 	expect_in(text, "\n1 thread runs: burn-5 (10) in spin parser.py:4\n");
 	free(text);
+	threads[0].syscall = "futex"; /* what it is in was said */
+	text = text_of(&report, NULL);
+	expect_in(text, "\n3 threads wait for the GIL, which burn-5 (10) has, running in futex, in "
+			"spin parser.py:4\n");
+	free(text);
+	threads[0].syscall = NULL;
 	threads[2].blocked_on = threads[3].blocked_on = &redis;
 	holder.waiting = 1;
 	text = text_of(&report, NULL);
