@@ -241,7 +241,8 @@ const struct sw_option sw_option_table[] = {
 	 "for functions and memory: follow at most so many things at once (default 65536)",
 	 sw_set_limit, false},
 	{"max-overhead", 0, "PERCENT", SW_FOR_LEAKS,
-	 "for memory: follow malloc and others only if that adds at most so much to the CPU time of "
+	 "for memory: follow malloc and others only if that adds at most so much to the CPU time "
+	 "of "
 	 "the process (default 5); for functions: end when it adds more",
 	 sw_set_max_overhead, false},
 	{"max-overhead", 0, "PERCENT", SW_FOR_ON,
