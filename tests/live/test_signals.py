@@ -22,8 +22,10 @@ def storm_of_dumps(tap):
     for mode, rate in (("infinite", 2000), ("none", 2000), ("all", 500)):
         with Storm(8, rate) as storm:
             beats, _ = storm.check(tap, [0] * 8, f"{mode}: before")
-            for _ in range(DUMPS):
+            for n in range(1, 10 * DUMPS):
                 capture(storm.pid, "--restart", mode, "--symbols", "none")
+                if n >= DUMPS and sum(storm.sync()[0]) > 1000:
+                    break  # more dumps where a busy machine lets the target send few
             _, total = storm.check(tap, beats, f"{mode}: after {DUMPS} dumps")
             tap.check(total > 1000, f"{mode}: {total} signals were sent meanwhile")
             tap.equal(let_go(storm.pid), [], f"{mode}: no thread stayed stopped or traced")

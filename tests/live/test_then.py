@@ -63,9 +63,12 @@ def begin(pid, *args):
 
 
 def children(pid):
-    """All processes below one."""
-    with open(f"/proc/{pid}/task/{pid}/children") as file:
-        own = [int(child) for child in file.read().split()]
+    """All processes below one. One that has ended meanwhile has none."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            own = [int(child) for child in file.read().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
     return own + [below for child in own for below in children(child)]
 
 
