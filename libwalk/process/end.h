@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 /*
- * Kills a child of ours, by the descriptor that clone(2) gave (CLONE_PIDFD). Filters of system calls permit this and not
- * kill(2), which reaches every process of the same user. Fails only when the child has ended.
+ * Kills a child of ours, by the descriptor that clone(2) gave (CLONE_PIDFD): no number of a process is looked up, and
+ * valgrind does not take the signal for one of its own threads. Fails only when the child has ended.
  */
 static inline void sw_child_kill(int pidfd)
 {
