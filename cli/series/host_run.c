@@ -20,7 +20,7 @@ enum {
 	OFTEN_HZ = 100,
 	OFTEN_NS = NS_PER_S,
 	RECORDERS_MAX = 512,    /* each has the maps of a process, and some open files */
-	STACK_BYTES = 32 << 10, /* as much as the kernel copies; samples are few */
+	STACK_BYTES = 64 << 10, /* as much as the kernel copies; samples are few */
 	FORGET_S = 120,         /* a process of which no sample came for so long is forgotten */
 	MISSING_PER_CENT = 2,
 	PER_CENT = 100,

@@ -20,8 +20,8 @@ enum {
 	SW_SAMPLED_FAULTS_MAX =
 		64, /* reads of a recipe that may fail: each costs as much as 20 others */
 	SW_SAMPLED_MET_MAX = 64,      /* addresses that are remembered, a power of two */
-	SW_SAMPLED_STACK_MAX = 32760, /* below a power of two: the verifier masks it */
-	SW_SAMPLED_PART_MAX = 32760,
+	SW_SAMPLED_STACK_MAX = 65520, /* in two parts, as far as the recipe leaves space */
+	SW_SAMPLED_PART_MAX = 32760,  /* below a power of two: the verifier masks it */
 	SW_SAMPLED_BYTES_MAX = 65528, /* of a record */
 	SW_SAMPLED_NODE_MAX = 512,    /* of a list that is copied */
 	SW_SAMPLED_PROCESSES_MAX = 4096,

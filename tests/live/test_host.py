@@ -56,8 +56,7 @@ class Sampling:
     """A run of the command until it is told to stop. profile and said are what it gave."""
 
     def __init__(self, *args, rate=RATE):
-        self.args = [SNAPWALK, "sample", *map(str, args), "--duration", "0", "--format", "json", "--rate", str(rate),
-                     "--stack-bytes", "32K"]
+        self.args = [SNAPWALK, "sample", *map(str, args), "--duration", "0", "--format", "json", "--rate", str(rate)]
 
     def __enter__(self):
         self.process = subprocess.Popen(self.args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -112,6 +111,22 @@ def all_processes(tap):
         counts = check_stacks(tap, "all, Python", run.of(python.pid), "python")
         tap.check(counts.get("native only", 0) > 0, "all, Python: the first sample has native frames and says so", counts)
         tap.check("nothing was stopped" in summary_of(run.said), "all: nothing was stopped", run.said)
+
+
+def deep(tap):
+    """A stack of 50 KiB, which is more than one part of a copy, comes whole; where less is asked for, it is cut and says so."""
+    depth = 90
+    with Target("deep", depth, 2) as target:
+        for options, whole in (((), True), (("--stack-bytes", "16K"), False)):
+            with Sampling("--all", *options, rate=199) as run:
+                run.wait_sampled(target.pid)
+            found = [[f["function"] for f in frames] for frames, _ in run.of(target.pid)]
+            descents = [names for names in found if "compute" in names]
+            tap.check(descents, f"deep {options}: there are samples", found[:3])
+            if whole:
+                tap.equal({names.count("descend") for names in descents}, {depth}, "deep: all calls of all samples are there")
+            tap.equal([names for names in descents if ("[cut: stack_limit]" in names) == whole], [],
+                      f"deep {options}: a stack is cut where it says so")
 
 
 def later(tap):
@@ -197,7 +212,7 @@ def main():
     if why:
         tap.skip("all processes", why, "Linux 6.1, root")
     else:
-        for test in (all_processes, later, becomes, late, ends, refused):
+        for test in (all_processes, deep, later, becomes, late, ends, refused):
             tap.guard(test)
     tap.done()
 

@@ -27,7 +27,7 @@ enum { SW_HOST_PROCESSES_MAX = 1024 /* with samplers at once */ };
 /** Zero-initialised means the defaults. */
 struct sw_host_options {
 	uint32_t rate_hz;   /* samples a second on each CPU that is not idle; 0: 19 */
-	size_t stack_bytes; /* of each; 0: 16 KiB; at most 32 KiB */
+	size_t stack_bytes; /* of each; 0: 16 KiB; at most 64 KiB */
 };
 
 enum sw_host_kind {

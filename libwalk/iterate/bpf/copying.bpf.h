@@ -30,7 +30,7 @@ enum {
 	OUT_MASK = 0xffff,
 	PART_MASK = 0x7fff,
 	PAGE = 4096,
-	STACK_PAGES = 9, /* of SW_SAMPLED_STACK_MAX, wherever it begins */
+	STACK_PAGES = 9, /* of SW_SAMPLED_PART_MAX, wherever it begins */
 	RED_ZONE = 128,  /* below sp: SW_ARCH_RED_ZONE */
 };
 
@@ -189,8 +189,8 @@ static __always_inline uint64_t stack_begin(uint64_t sp, uint64_t end)
 static __always_inline void stack_copy(struct scratch *s, uint64_t sp, uint64_t end, uint32_t max)
 {
 	uint64_t from = stack_begin(sp, end), to = end;
-	if (max > SW_SAMPLED_STACK_MAX)
-		max = SW_SAMPLED_STACK_MAX;
+	if (max > SW_SAMPLED_PART_MAX)
+		max = SW_SAMPLED_PART_MAX;
 	if (end == 0)
 		s->flags |= SW_SAMPLED_STACK_OPEN;
 	if (end == 0 || end - from > max) {
@@ -200,6 +200,33 @@ static __always_inline void stack_copy(struct scratch *s, uint64_t sp, uint64_t 
 	}
 	if (end == 0 || piece(s, from, (uint32_t) (to - from), SW_SAMPLED_KIND_STACK) == ABSENT)
 		(void) stack_pages(s, from, to);
+}
+
+/*
+ * The part of a stack that stack_copy() has not copied, after the recipe, whose parts go before it: as much as is wanted,
+ * and as there is space for.
+ */
+int stack_rest(struct scratch *s, uint64_t from, uint64_t end, uint32_t max)
+{
+	if (s == NULL || (s->flags & SW_SAMPLED_STACK_CUT) == 0 || max <= SW_SAMPLED_PART_MAX)
+		return ABSENT;
+	uint64_t most = max - SW_SAMPLED_PART_MAX;
+	uint32_t at = s->at, space = SW_SAMPLED_BYTES_MAX - sizeof(struct sw_sampled_part);
+	from += SW_SAMPLED_PART_MAX;
+	if (at >= space || from >= end)
+		return FULL;
+	if (most > space - at)
+		most = space - at;
+	if (most > SW_SAMPLED_PART_MAX)
+		most = SW_SAMPLED_PART_MAX;
+	most &= ~UINT64_C(7);
+	if (end - from <= most) {
+		most = end - from;
+		s->flags &= ~SW_SAMPLED_STACK_CUT;
+	}
+	if (piece(s, from, (uint32_t) most, SW_SAMPLED_KIND_STACK) == ABSENT)
+		(void) stack_pages(s, from, from + most);
+	return COPIED;
 }
 
 /* ---- recipes --------------------------------------------------------------------------------- */
@@ -525,6 +552,8 @@ static __always_inline void sample_make(struct scratch *s, const struct task_str
 		s->flags |= SW_SAMPLED_RECIPE;
 		(void) bpf_loop(SW_SAMPLED_TURNS_MAX, turn, &cook, 0);
 	}
+	(void) stack_rest(s, stack_begin(sp, head->stack_end_avma), head->stack_end_avma,
+			  setup->stack_bytes);
 }
 
 /* The copying of one thread: the buffer, whose it is, and what counts it. */
