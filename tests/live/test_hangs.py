@@ -5,7 +5,7 @@
 
 A FUSE server (fuse.py) stops before the command begins, and after some of the requests that the command has made of it
 when it answered. What lies there: the program, a library, the working directory, debug files, .dwo files, the perf map,
-the root directory of a container.
+the root directory of a container. test_locked.py has a target whose memory is locked for that.
 
 SNAPWALK_HANGS=all: every command at every place, stopped after each number of requests. Words are names of places:
 only those."""
@@ -345,63 +345,7 @@ def try_place(tap, place, daemon, unit):
             tap.check(state_of(target.pid) in "SR", f"{place.__name__}: the target goes on")
 
 
-# A thread unmaps a file whose pages have to be written first; another one waits for the lock to map memory.
-LOCKS = """
-import ctypes, mmap, os, sys, threading
-memory = mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 4096)
-memory[0] = 1
-address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-print("ready", flush=True)
-sys.stdin.readline()
-threading.Thread(target=ctypes.CDLL(None).munmap, args=(ctypes.c_void_p(address), 4096)).start()
-sys.stdin.readline()
-threading.Thread(target=mmap.mmap, args=(-1, 4096)).start()
-sys.stdin.readline()
-"""
-
-
-def waiting(pid):
-    return sum(state_of(pid, tid) == "D" for tid in os.listdir(f"/proc/{pid}/task"))
-
-
 RUNS = 3
-LOCK_S = 3  # is waited for the lock where there is no limit: libwalk/process/pages.c
-
-
-def test_locked(tap, daemon, unit):
-    """A thread of the target holds the lock of its memory, and waits for the server: nobody can read that memory."""
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as parent:
-        directory, output = f"{parent}/d", f"{parent}/out"
-        os.mkdir(directory)
-        with fuse.Fuse(directory, {"file": bytes(4096)}) as server:
-            with Target("", "-c", LOCKS, f"{directory}/file", path=sys.executable) as target:
-                server.stop_after(0)
-                try:
-                    for n in (1, 2):
-                        target.send("")
-                        wait_until(lambda n=n: waiting(target.pid) == n, f"{n} threads that wait", 10)
-                except TimeoutError as error:
-                    server.resume()
-                    tap.skip("locked memory", str(error), "a kernel that unmaps so")
-                    return
-                for name, words in commands(target, daemon, unit, output).items():
-                    if name in (*RARE, "unit", "verify"):
-                        continue
-                    took, result = run(words)
-                    if result is None:
-                        server.resume()
-                        took[0].communicate()
-                        tap.check(False, f"locked memory, {name}: ends", took[1])
-                        return
-                    tap.check(True, f"locked memory, {name}: ends")
-                    if name == "dump":
-                        tap.check("locks its memory" in result[2], "locked memory: it is said", result)
-                    if name == "limited":
-                        # Whoever waits without regard to the limit does so each time; a busy machine does not.
-                        for _ in range(RUNS):
-                            took = took if took < LOCK_S else run(words)[0]
-                        tap.check(took < LOCK_S, "locked memory: no longer than --timeout is waited", took)
-                server.resume()
 
 
 def test_core(tap):
@@ -465,8 +409,6 @@ def some(tap, names):
     if "core" in names:
         tap.guard(test_core)
     with Daemon({"MinIntervalSec": 0, "StopPercent": 100, "KeepFree": "0"}) as daemon:
-        if "locked" in names:
-            tap.guard(test_locked, daemon, unit)
         for place in PLACES:
             if place.__name__ in names:
                 tap.guard(test_place, place, daemon, unit)
@@ -503,7 +445,7 @@ def main():
         tap.skip("--unit", "no cgroup can be made", tap.CGROUPS)
     unit.remove()
     # Most of the time is spent waiting for limits.
-    names = ["slow", "locked", "core", *(place.__name__ for place in PLACES)]
+    names = ["slow", "core", *(place.__name__ for place in PLACES)]
     groups = [names[i::AT_ONCE] for i in range(AT_ONCE)]
     children = [subprocess.Popen([sys.executable, __file__, *group], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                  text=True, errors="replace") for group in groups]
