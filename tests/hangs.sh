@@ -77,6 +77,7 @@ libwalk/base/urgent.c		proc	opendir
 libwalk/capture/after.c		proc	openat
 libwalk/capture/before.c	proc	openat readlinkat statx
 libwalk/compare/load.c		own	dlopen
+libwalk/events/memory_locks.c	proc	open readlink
 libwalk/events/uprobes.c	proc	open
 libwalk/copies/copies.c		proc	stat
 libwalk/iterate/pins.c		proc	fstatat open

@@ -8,6 +8,7 @@
 #include "process/filesystems.h"
 #include "text.h"
 
+#include <snapwalk/clock.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
@@ -19,6 +20,8 @@ enum {
 	NOT_SUPPORTED = 524, /* the kernel's own ENOTSUPP, which errno.h does not have */
 	INSN_BYTES = 15,     /* of an instruction, at most */
 	PATH_BYTES = 32,     /* of a descriptor of this process */
+	NS_PER_MS = 1000000,
+	TAKING_OUT_MS = 3000, /* is waited for processes whose memory is locked */
 };
 
 /* perf_event_open(2) with the source uprobe: the number of the source stands in sysfs (perf_uprobe in
@@ -196,16 +199,20 @@ static int place_open(struct sw_uprobes *p, pid_t tid, uint32_t type,
 {
 	const uint64_t cookie = cookie_of(place, number);
 	for (size_t k = 0; programs->return_fd >= 0 && k < place->n_returns; k++) {
-		int r = instruction_open(p, tid, type, place->file_fd, place->returns_off[k], 0,
-					 cookie | (place->returns_first >> k & 1)
-							  << SW_CALLED_FIRST_AT,
-					 programs->return_fd);
+		int r = sw_memory_locks_check(&p->locks, place->file_fd, err);
+		if (r < 0)
+			return r;
+		r = instruction_open(p, tid, type, place->file_fd, place->returns_off[k], 0,
+				     cookie | (place->returns_first >> k & 1) << SW_CALLED_FIRST_AT,
+				     programs->return_fd);
 		if (r < 0)
 			return refused(-r, place, place->returns_off[k], err);
 	}
-	int r = instruction_open(p, tid, type, place->file_fd, place->file_off,
-				 place->semaphore_off, cookie,
-				 place->releases ? programs->release_fd : programs->begin_fd);
+	int r = sw_memory_locks_check(&p->locks, place->file_fd, err);
+	if (r < 0)
+		return r;
+	r = instruction_open(p, tid, type, place->file_fd, place->file_off, place->semaphore_off,
+			     cookie, place->releases ? programs->release_fd : programs->begin_fd);
 	return r < 0 ? refused(-r, place, place->file_off, err) : 0;
 }
 
@@ -213,7 +220,8 @@ int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place 
 		    const struct sw_uprobes_programs *programs, struct sw_uprobes *ret,
 		    struct sw_error *err)
 {
-	struct sw_uprobes p = {.thread_fd = -EBADF};
+	struct sw_uprobes p = {.thread_fd = -EBADF,
+			       .patience_ns = (int64_t) TAKING_OUT_MS * NS_PER_MS};
 	uint32_t type;
 	pid_t tid = 0;
 	int r = 0;
@@ -232,6 +240,7 @@ int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place 
 				"(FUSE, NFS), and the kernel would wait for it with locks held: "
 				"copy "
 				"it to a disk");
+	r = sw_memory_locks_open(&p.locks, err);
 	/* Places that release come first: each thing that is noted has its release watched. */
 	for (int turn = 0; turn < 2; turn++)
 		for (size_t i = 0; r == 0 && i < n && i < SW_EVENT_PLACES_MAX; i++)
@@ -239,6 +248,7 @@ int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place 
 				r = place_open(&p, tid, type, &places[i], i, programs, err);
 	if (r < 0) {
 		sw_uprobes_close(&p);
+		sw_memory_locks_close(&p.locks);
 		return r;
 	}
 	p.thread_fd = sw_take_fd(live_fd);
@@ -253,13 +263,21 @@ bool sw_uprobes_are_over(const struct sw_uprobes *p)
 
 bool sw_uprobes_close_last(struct sw_uprobes *p)
 {
+	struct sw_iterate_lock holder;
+	const int64_t begin_ns = sw_clock_ns();
 	if (p->n == 0)
 		return false;
+	if (p->patience_ns > 0 &&
+	    sw_memory_locks_wait(&p->locks, -EBADF, p->patience_ns, &holder, NULL) == 1)
+		p->patience_ns = 0; /* as an end of this process would */
+	p->patience_ns -= sw_clock_ns() - begin_ns;
 	p->n--;
 	sw_close_p(&p->links[p->n]);
 	sw_close_p(&p->fds[p->n]);
-	if (p->n == 0)
+	if (p->n == 0) {
 		sw_close_p(&p->thread_fd);
+		sw_memory_locks_close(&p->locks);
+	}
 	return p->n > 0;
 }
 

@@ -2,6 +2,7 @@
 #ifndef SW_EVENTS_UPROBES_H
 #define SW_EVENTS_UPROBES_H
 
+#include "events/memory_locks.h"
 #include "process/target.h"
 
 #include <snapwalk/event.h>
@@ -18,6 +19,9 @@ struct sw_uprobes {
 	int fds[SW_UPROBES_MAX];   /* owned: events */
 	int links[SW_UPROBES_MAX]; /* owned: programs at them */
 	size_t n;
+	struct sw_memory_locks
+		locks; /* owned, with n: looked at before the kernel locks the memory of others */
+	int64_t patience_ns; /* that is left for taking probes out */
 	int thread_fd; /* owned, with n: /proc/PID/task/TID of the thread by which the kernel knows the process */
 };
 
@@ -34,7 +38,8 @@ struct sw_uprobes_programs {
  * @param places      With the files of their code. The number of a place is the cookie of its programs, and what its pair is
  *                    (iterate/called.h).
  * @return 0; -SW_E_LIMIT: more than SW_UPROBES_MAX; -SW_E_NOT_PERMITTED and -SW_E_UNSUPPORTED with the reason, also where a
- *         file is on a file system that may not answer; -SW_E_NOMEM.
+ *         file is on a file system that may not answer, or a process that maps it has its memory locked for a second
+ *         (events/memory_locks.h); -SW_E_NOMEM.
  */
 int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place *places, size_t n,
 		    const struct sw_uprobes_programs *programs, struct sw_uprobes *ret,
@@ -48,7 +53,8 @@ int sw_uprobe_of_self(uint32_t type, int file_fd, uint64_t file_off);
  * threads may go on. */
 bool sw_uprobes_are_over(const struct sw_uprobes *probes);
 /* Takes the last probe out, which takes the kernel 10 to 100s of ms. The order is the reverse one: a call that is noted can still
- * come to its return, and what is noted as acquired to its release. Whether there are more. */
+ * come to its return, and what is noted as acquired to its release. Waits before that while a
+ * process has its memory locked, for 3 s with all others together: then nothing else is left. Whether there are more. */
 bool sw_uprobes_close_last(struct sw_uprobes *probes);
 /* Twice is allowed, and one of zeroes. */
 void sw_uprobes_close(struct sw_uprobes *probes);

@@ -20,6 +20,7 @@
 #include <functions.lskel.h>
 #include <host.lskel.h>
 #include <lives.lskel.h>
+#include <locks.lskel.h>
 #include <mappings.lskel.h>
 #include <made.lskel.h>
 #include <moved.lskel.h>
@@ -236,6 +237,7 @@ int sw_iterate_program_load(enum sw_iterate_program program, int *ret_program_fd
 	case SW_ITERATE_THREADS: return PROGRAM_LOAD(sw_tasks, ret_program_fd);
 	case SW_ITERATE_RETURNS: return PROGRAM_LOAD(sw_returns, ret_program_fd);
 	case SW_ITERATE_FILES: return PROGRAM_LOAD(sw_files, ret_program_fd);
+	case SW_ITERATE_LOCKS: return PROGRAM_LOAD(sw_locks, ret_program_fd);
 	}
 	return -EINVAL;
 }
@@ -246,6 +248,7 @@ const char *sw_iterate_program_identity(enum sw_iterate_program program)
 	case SW_ITERATE_THREADS: return "tasks-" SW_DIGEST_TASKS;
 	case SW_ITERATE_RETURNS: return "returns-" SW_DIGEST_RETURNS;
 	case SW_ITERATE_FILES: return "files-" SW_DIGEST_FILES;
+	case SW_ITERATE_LOCKS: return "locks-" SW_DIGEST_LOCKS;
 	}
 	return NULL;
 }

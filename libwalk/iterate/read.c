@@ -69,6 +69,12 @@ int sw_iterate_read_returns(int fd, struct sw_iterate_return *returns, size_t ma
 	return pass_read(fd, returns, sizeof(*returns), max, ret_pass);
 }
 
+int sw_iterate_read_locks(int fd, struct sw_iterate_lock *locks, size_t max,
+			  struct sw_iterate_pass *ret_pass)
+{
+	return pass_read(fd, locks, sizeof(*locks), max, ret_pass);
+}
+
 int sw_iterate_read_moved(int fd, struct sw_iterate_moved *moved)
 {
 	struct sw_iterate_pass pass;

@@ -83,4 +83,15 @@ struct sw_iterate_file {
 	uint32_t is_pipe; /* else a socket */
 };
 
+/* A thread of a process whose memory is locked, for reading or for writing, by one of its threads or by somebody else. */
+struct sw_iterate_lock {
+	uint64_t memory; /* tells address spaces apart */
+	uint64_t
+		owner; /* who was the last to take the lock, as the kernel notes it; 0: not known */
+	uint64_t
+		n_switches; /* of a thread that waits where no signal wakes it: how often it left a CPU; 0: another one */
+	uint32_t pid, tid;          /* in the pid namespace of the reader; 0: not there */
+	char comm[SW_ITERATE_COMM]; /* of the process */
+};
+
 #endif

@@ -34,6 +34,7 @@ enum sw_iterate_program {
 	SW_ITERATE_THREADS, /* struct sw_iterate_record */
 	SW_ITERATE_RETURNS, /* struct sw_iterate_return */
 	SW_ITERATE_FILES,   /* struct sw_iterate_file, of all processes: sw_iterate_files_open() */
+	SW_ITERATE_LOCKS,   /* struct sw_iterate_lock, of all processes: sw_iterate_locks_link() */
 };
 
 /**
@@ -80,6 +81,14 @@ int sw_iterate_moved_program(size_t max_threads, int *ret_program_fd, struct sw_
  * @return As sw_iterate_load() and sw_iterate_open().
  */
 int sw_iterate_files_open(int *ret_fd, struct sw_error *err);
+
+/**
+ * Load the program that tells which processes have their memory locked, of all that our pid namespace shows: for
+ * sw_iterate_open() and sw_iterate_read_locks(). No lock is waited for.
+ *
+ * @return As sw_iterate_load() and sw_iterate_link().
+ */
+int sw_iterate_locks_link(int *ret_link_fd, struct sw_error *err);
 
 /* Makes the records of a pass that has begun and is not read yet have wait_key, for a microsecond a thread. */
 void sw_iterate_want_wait_keys(int fd);

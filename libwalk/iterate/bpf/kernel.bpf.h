@@ -39,7 +39,17 @@ struct pid_namespace {
 	struct ns_common ns;
 } SW_KERNEL;
 
+struct rw_semaphore {
+	struct {
+		long counter;
+	} count; /* 0: nobody has it */
+	struct {
+		long counter;
+	} owner;
+} SW_KERNEL;
+
 struct mm_struct {
+	struct rw_semaphore mmap_lock;
 	unsigned long start_stack;
 	unsigned long start_brk, brk;
 } SW_KERNEL;
