@@ -114,6 +114,16 @@ static int render(const struct child *c, char **ret_text, size_t *ret_size, stru
 	return sw_merge_text(c->merge, &how, ret_text, ret_size, err);
 }
 
+static void say_older(const struct sw_merge *merge)
+{
+	size_t n = sw_merge_older(merge);
+	if (n > 0)
+		(void) fprintf(stderr,
+			       "snapwalk: %zu dump%s not counted: the newest of a process "
+			       "counts\n",
+			       n, n == 1 ? " is" : "s are");
+}
+
 static int write_result(struct child *c, int fd)
 {
 	struct sw_error err = {0};
@@ -127,6 +137,8 @@ static int write_result(struct child *c, int fd)
 		r = sw_output_write(&out, text, size, &err);
 	if (r < 0)
 		return sw_complain_error("snapwalk", &err);
+	if (c->merging->options->format == SW_FORMAT_FOLDED) /* the others say it themselves */
+		say_older(c->merge);
 	return sw_status_worse(c->status, sw_merge_is_complete(c->merge) ? SW_STATUS_COMPLETE
 									 : SW_STATUS_MISSING);
 }

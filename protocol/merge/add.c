@@ -2,6 +2,7 @@
 /* A dump into the tree: each of its distinct stacks once for each role that its threads have. */
 #include "cleanup.h"
 #include "errors.h"
+#include "merge/newest.h"
 #include "merge/tables.h"
 #include "report/frame_kind.h"
 #include "text.h"
@@ -149,13 +150,11 @@ static void count(struct sw_merge *m, uint32_t place, uint32_t process, uint64_t
 	}
 }
 
-/* The entry of the process that is being added is the first one, if there is one. */
-static int here_find(struct adding *a, uint32_t place, struct sw_merge_here **ret)
+static int here_new(struct sw_merge *m, uint32_t *ret)
 {
-	struct sw_merge *m = a->m;
-	struct sw_merge_place *p = &m->places[place];
-	if (p->first_here != SW_MERGE_NONE && m->heres[p->first_here].process == a->process) {
-		*ret = &m->heres[p->first_here];
+	if (m->free_heres != SW_MERGE_NONE) {
+		*ret = m->free_heres;
+		m->free_heres = m->heres[*ret].next_own;
 		return 0;
 	}
 	if (m->n_heres >= m->options.max_places)
@@ -165,12 +164,35 @@ static int here_find(struct adding *a, uint32_t place, struct sw_merge_here **re
 	if (grown == NULL)
 		return -SW_E_NOMEM;
 	m->heres = grown;
-	grown[m->n_heres] = (struct sw_merge_here){.process = a->process,
-						   .next = p->first_here,
-						   .least_ms = -1,
-						   .most_ms = -1};
-	p->first_here = (uint32_t) m->n_heres;
-	*ret = &grown[m->n_heres++];
+	*ret = (uint32_t) m->n_heres++;
+	return 0;
+}
+
+/* The entry of the process that is being added is the first one, if there is one. */
+static int here_find(struct adding *a, uint32_t place, struct sw_merge_here **ret)
+{
+	struct sw_merge *m = a->m;
+	struct sw_merge_place *p = &m->places[place];
+	if (p->first_here != SW_MERGE_NONE && m->heres[p->first_here].process == a->process) {
+		*ret = &m->heres[p->first_here];
+		return 0;
+	}
+	uint32_t index;
+	int r = here_new(m, &index);
+	if (r < 0)
+		return r;
+	struct sw_merge_process *process = &m->processes[a->process];
+	m->heres[index] = (struct sw_merge_here){.process = a->process,
+						 .place = place,
+						 .next = p->first_here,
+						 .before = SW_MERGE_NONE,
+						 .next_own = process->first_own,
+						 .least_ms = -1,
+						 .most_ms = -1};
+	if (p->first_here != SW_MERGE_NONE)
+		m->heres[p->first_here].before = index;
+	p->first_here = process->first_own = index;
+	*ret = &m->heres[index];
 	return 0;
 }
 
@@ -293,38 +315,71 @@ static bool copy(struct sw_merge *m, const char *from, const char **to)
 	return from == NULL || *to != NULL;
 }
 
-static int process_add(struct sw_merge *m, const struct sw_report *report, const char *name)
+/* process: of a new one, the number of processes. */
+static int process_set(struct sw_merge *m, uint32_t process, const struct sw_report *report,
+		       const char *name)
 {
 	struct sw_merge_process *grown = sw_grow(m->processes, m->n_processes,
 						 &m->processes_capacity, FIRST, sizeof(*grown));
 	if (grown == NULL)
 		return -SW_E_NOMEM;
 	m->processes = grown;
-	struct sw_merge_process *p = &grown[m->n_processes];
-	*p = (struct sw_merge_process){.time_ns = report->time_ns,
-				       .n_threads = report->n_threads,
-				       .pid = report->process.pid,
-				       .complete = report->complete};
-	if (!copy(m, name, &p->name) || !copy(m, report->host_name, &p->host) ||
-	    !copy(m, report->process.comm, &p->comm) || !copy(m, report->process.unit, &p->unit) ||
-	    !copy(m, report->process.container, &p->container))
+	struct sw_merge_process p = {.time_ns = report->time_ns,
+				     .starttime = report->process.starttime,
+				     .first_own = SW_MERGE_NONE,
+				     .n_threads = report->n_threads,
+				     .pid = report->process.pid,
+				     .complete = report->complete};
+	const char *host = report->host_name != NULL ? report->host_name : "";
+	if (!copy(m, name, &p.name) || !copy(m, host, &p.host) ||
+	    !copy(m, report->process.comm, &p.comm) || !copy(m, report->process.unit, &p.unit) ||
+	    !copy(m, report->process.container, &p.container))
 		return -SW_E_NOMEM;
-	m->n_processes++;
+	grown[process] = p;
+	m->n_processes += process == m->n_processes;
 	return 0;
+}
+
+static int report_add(struct adding *a, const char *name)
+{
+	struct sw_merge *m = a->m;
+	const uint64_t left_before = m->left_threads;
+	int r = process_set(m, a->process, a->report, name);
+	if (r == 0)
+		r = all_add(a);
+	sw_text_deinit(&a->name);
+	free(a->path);
+	if (a->process < m->n_processes)
+		m->processes[a->process].left_threads = m->left_threads - left_before;
+	return r;
+}
+
+/* The newer one of two dumps of a process counts, the first one if they are the same. */
+static int same_add(struct sw_merge *m, uint32_t same, const struct sw_report *report,
+		    const char *name)
+{
+	struct adding a = {.m = m, .report = report, .process = same};
+	const struct sw_merge_process *known = &m->processes[same];
+	bool is_newer = report->time_ns > known->time_ns;
+	int r = sw_merge_older_add(m, is_newer ? known->name : name, same);
+	if (r < 0 || !is_newer)
+		return r;
+	sw_merge_process_clear(m, same);
+	return report_add(&a, name);
 }
 
 int sw_merge_add(struct sw_merge *merge, const struct sw_report *report, const char *name,
 		 struct sw_error *err)
 {
-	if (merge->n_processes >= merge->options.max_processes)
+	struct adding a = {.m = merge, .report = report, .process = (uint32_t) merge->n_processes};
+	uint32_t same;
+	int r = sw_merge_same_find(merge, report, a.process, &same);
+	if (r < 0)
+		return sw_fail_nomem(err);
+	if (same == SW_MERGE_NONE && merge->n_processes >= merge->options.max_processes)
 		return sw_fail(err, SW_E_LIMIT, "these are more than %zu processes",
 			       merge->options.max_processes);
-	struct adding a = {.m = merge, .report = report, .process = (uint32_t) merge->n_processes};
-	int r = process_add(merge, report, name);
-	if (r == 0)
-		r = all_add(&a);
-	sw_text_deinit(&a.name);
-	free(a.path);
+	r = same != SW_MERGE_NONE ? same_add(merge, same, report, name) : report_add(&a, name);
 	if (r == -SW_E_LIMIT)
 		return sw_fail(err, SW_E_LIMIT, "names of these processes take too much memory");
 	return r < 0 ? sw_fail_nomem(err) : 0;

@@ -123,6 +123,12 @@ static void put_page(struct writer *w)
 		put_escaped(w);
 		sw_text_printf(&w->text, "</p>\n");
 	}
+	for (size_t i = 0; i < w->m->n_older; i++) {
+		sw_text_printf(&w->text, "<p>not counted: ");
+		sw_merge_put_older(&w->plain, w->m, i);
+		put_escaped(w);
+		sw_text_printf(&w->text, "</p>\n");
+	}
 	if (sw_merge_roles(w->m, w->findings, &roles, &n) < 0)
 		w->failed = true;
 	for (size_t i = 0; i < n; i++)

@@ -94,7 +94,7 @@ static void put_processes(struct writer *w)
 		sw_text_printf(&w->text, ",");
 		put_string(w, "dump", p->name);
 		sw_text_printf(&w->text, ",");
-		put_string(w, "host", p->host);
+		put_string(w, "host", p->host[0] != '\0' ? p->host : NULL);
 		sw_text_printf(&w->text, ",\"pid\":%d,", (int) p->pid);
 		put_string(w, "comm", p->comm);
 		sw_text_printf(&w->text, ",");
@@ -183,6 +183,15 @@ static void put_refusals(struct writer *w)
 	}
 }
 
+static void put_older(struct writer *w)
+{
+	for (size_t i = 0; i < w->m->n_older; i++) {
+		sw_text_printf(&w->text, "%s{", comma(i));
+		put_string(w, "dump", w->m->older[i].name);
+		sw_text_printf(&w->text, ",\"process\":%" PRIu32 "}", w->m->older[i].process);
+	}
+}
+
 static void put_all(struct writer *w)
 {
 	sw_text_printf(&w->text, "{\"schema\":\"" SW_MERGE_SCHEMA "\",\"complete\":%s,",
@@ -195,6 +204,8 @@ static void put_all(struct writer *w)
 	}
 	sw_text_printf(&w->text, "],\"not_merged\":[");
 	put_refusals(w);
+	sw_text_printf(&w->text, "],\"older\":[");
+	put_older(w);
 	sw_text_printf(&w->text, "],\"left_threads\":%" PRIu64 ",\"processes\":[",
 		       w->m->left_threads);
 	put_processes(w);

@@ -26,6 +26,7 @@ int sw_merge_create(const struct sw_merge_options *options, struct sw_merge **re
 		m->options.max_places = MAX_PLACES;
 	if (m->options.max_bytes == 0)
 		m->options.max_bytes = MAX_BYTES;
+	m->free_heres = SW_MERGE_NONE;
 	bool failed = sw_merge_string_find(m, "", 0, &empty) < 0;
 	if (m->options.noun != NULL)
 		m->options.noun = sw_arena_strdup(&m->arena, m->options.noun);
@@ -42,12 +43,14 @@ void sw_merge_destroy(struct sw_merge *merge)
 	if (merge == NULL)
 		return;
 	sw_arena_deinit(&merge->arena);
+	sw_map64_deinit(&merge->processes_by_hash);
 	sw_map64_deinit(&merge->strings_by_hash);
 	sw_map64_deinit(&merge->frames_by_hash);
 	sw_map64_deinit(&merge->places_by_call);
 	sw_map64_deinit(&merge->roles_by_name);
 	free(merge->processes);
 	free(merge->refusals);
+	free(merge->older);
 	free(merge->strings);
 	free(merge->frames);
 	free(merge->places);
@@ -59,6 +62,11 @@ void sw_merge_destroy(struct sw_merge *merge)
 size_t sw_merge_processes(const struct sw_merge *merge)
 {
 	return merge->n_processes;
+}
+
+size_t sw_merge_older(const struct sw_merge *merge)
+{
+	return merge->n_older;
 }
 
 bool sw_merge_is_complete(const struct sw_merge *merge)

@@ -18,15 +18,24 @@ enum {
 struct sw_merge_process {
 	const char *name; /* these are in the arena; NULL: none */
 	const char *host, *comm, *unit, *container;
-	uint32_t program; /* a string */
+	uint32_t program;   /* a string */
+	uint32_t first_own; /* of its heres; SW_MERGE_NONE */
 	int64_t time_ns;
+	uint64_t starttime; /* 0: unknown */
 	size_t n_threads;
+	uint64_t left_threads; /* found no space */
 	pid_t pid;
 	bool complete;
 };
 
 struct sw_merge_refusal {
 	const char *name, *message; /* in the arena */
+};
+
+/* A dump of a process that has a newer one. */
+struct sw_merge_older {
+	const char *name; /* in the arena */
+	uint32_t process;
 };
 
 /* A call as all processes name it. Strings. */
@@ -51,7 +60,9 @@ struct sw_merge_place {
 
 /* Threads of a process whose innermost call a place is. */
 struct sw_merge_here {
-	uint32_t process, next;
+	uint32_t process, place;
+	uint32_t next, before; /* of the place; SW_MERGE_NONE */
+	uint32_t next_own;     /* of the process, or of those that are free; SW_MERGE_NONE */
 	uint32_t n_threads;
 	uint32_t n_running;        /* of these, on a CPU or wanting one */
 	int64_t least_ms, most_ms; /* off the CPU; -1: unknown */
@@ -70,7 +81,10 @@ struct sw_merge {
 	size_t n_processes, processes_capacity;
 	struct sw_merge_refusal *refusals;
 	size_t n_refusals, refusals_capacity;
-	const char **strings; /* in the arena; the first is "" */
+	struct sw_merge_older *older;
+	size_t n_older, older_capacity;
+	struct sw_map64 processes_by_hash; /* of host, process id and start time */
+	const char **strings;              /* in the arena; the first is "" */
 	size_t n_strings, strings_capacity, n_bytes;
 	struct sw_map64 strings_by_hash;
 	struct sw_merge_frame *frames;
@@ -81,6 +95,7 @@ struct sw_merge {
 	struct sw_map64 places_by_call; /* parent and frame */
 	struct sw_merge_here *heres;
 	size_t n_heres, heres_capacity;
+	uint32_t free_heres; /* the first one that may be used again; SW_MERGE_NONE */
 	struct sw_merge_role *roles;
 	size_t n_roles, roles_capacity;
 	struct sw_map64 roles_by_name; /* program and name */

@@ -74,6 +74,19 @@ static void put_refusals(struct writer *w)
 	}
 }
 
+static void put_older(struct writer *w)
+{
+	for (size_t i = 0; i < w->m->n_older; i++) {
+		if (i >= REFUSALS_SHOWN && !w->options->all) {
+			sw_text_printf(&w->text, "not counted: %zu more\n", w->m->n_older - i);
+			return;
+		}
+		sw_text_printf(&w->text, "not counted: ");
+		sw_merge_put_older(&w->text, w->m, i);
+		sw_text_printf(&w->text, "\n");
+	}
+}
+
 static void put_indent(struct writer *w, size_t depth)
 {
 	size_t columns = (depth + 1) * INDENT;
@@ -196,6 +209,7 @@ int sw_merge_text(const struct sw_merge *merge, const struct sw_text_options *op
 		sw_text_printf(&w.text, "\n\n");
 		put_verdict(&w);
 		put_refusals(&w);
+		put_older(&w);
 		put_roles(&w);
 	}
 	sw_merge_findings_deinit(&findings);

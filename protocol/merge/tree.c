@@ -172,7 +172,7 @@ void sw_merge_put_head(struct sw_text *text, const struct sw_merge_labels *label
 	put_programs(text, m);
 	if (n_hosts > 1)
 		sw_text_printf(text, " on %zu hosts", n_hosts);
-	else if (m->n_processes > 0) {
+	else if (m->n_processes > 0 && m->processes[0].host[0] != '\0') {
 		put(text, " on ");
 		put(text, m->processes[0].host);
 	}
@@ -187,6 +187,15 @@ void sw_merge_put_head(struct sw_text *text, const struct sw_merge_labels *label
 	else if (strcmp(first, last) != 0)
 		sw_text_printf(text, " to %s", last + DAY_BYTES + 1);
 	put(text, " UTC");
+}
+
+void sw_merge_put_older(struct sw_text *text, const struct sw_merge *m, size_t older)
+{
+	const struct sw_merge_older *o = &m->older[older];
+	put(text, o->name);
+	put(text, ": ");
+	put(text, m->processes[o->process].name);
+	put(text, " is the newest dump of that process");
 }
 
 /* Finds the processes at a place and below, and for how long they are there. */

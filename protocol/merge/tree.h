@@ -23,6 +23,9 @@ void sw_merge_put_role(struct sw_text *text, const struct sw_merge *m, uint32_t 
 /* "512 processes of server on 64 hosts, 51200 threads, 2026-11-20 10:35:50 to 10:35:52 UTC". Plain. */
 void sw_merge_put_head(struct sw_text *text, const struct sw_merge_labels *labels);
 
+/* "a.json: b.json is the newest dump of that process": why the dump m->older[older] does not count. Plain. */
+void sw_merge_put_older(struct sw_text *text, const struct sw_merge *m, size_t older);
+
 /* "511 ranks, all but rank 37, for 14 min": who is at a place, of those at its parent. Plain; nothing more than
  * n_processes where no memory is left. */
 void sw_merge_put_who(struct sw_text *text, const struct sw_merge_labels *labels, uint32_t place);

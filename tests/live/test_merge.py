@@ -208,6 +208,29 @@ def test_hostile(tap, directory):
                   f"{form}: threads that end in each call of others")
 
 
+def test_newest(tap, directory):
+    """Two dumps of one process: the newest one counts, and each format says so."""
+    old, new = (made(300, [("main", "S", 5, frames)]) for frames in (LOAD_BATCH, ALL_REDUCE))
+    new["time"] = "2026-11-20T10:36:50.084579Z"
+    other = write(directory, "other.json", made(301, [("main", "S", 5, ALL_REDUCE)]))
+    old, new = write(directory, "old.json", old), write(directory, "new.json", new)
+    for words in ((old, new, other), (new, old, other), (other, new, new, old)):
+        got = snapwalk("merge", *words)
+        tap.equal((got.returncode, got.stderr), (0, ""), "two dumps of a process")
+        tap.check("all 2 processes are in all_reduce" in got.stdout and "load_batch" not in got.stdout
+                  and f"\nnot counted: {old}: {new} is the newest dump of that process\n" in got.stdout,
+                  "the newest one counts", got.stdout)
+        result = merged(*words)
+        tap.equal((len(result["processes"]), {(entry["dump"], result["processes"][entry["process"]]["dump"])
+                                              for entry in result["older"] if entry["dump"] == old}),
+                  (2, {(old, new)}), "JSON: older")
+    got = snapwalk("merge", old, new, other, "--format", "folded")
+    tap.check("load_batch" not in got.stdout and got.stderr == "snapwalk: 1 dump is not counted: the newest of a "
+              "process counts\n", "folded stacks: on standard error", got)
+    got = snapwalk("merge", old, new, other, "--format", "html")
+    tap.check(f"<p>not counted: {old}: {new} is the newest dump" in got.stdout, "html", got.stdout[-1000:])
+
+
 def test_processes(tap, directory):
     """Processes that run: dump --merge, and dumps that the daemon keeps."""
     with Target("threads", 3, 10) as first, Target("threads", 3, 10) as second, Target("chain_pie") as other:
@@ -250,7 +273,13 @@ def test_cost(tap, directory):
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     tap.check("39 of 40 ranks" in got.stdout, "the result", got)
     tap.check(used < 0.4, "0.08 s of CPU time, and several times as much for a busy machine", used)
-    # Many times the same dumps: what is held grows with places, not with dumps.
+    # Many times the same dumps, which do not say that they are of one process: what is held grows with places, not with
+    # dumps.
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+        report["process"]["starttime"] = 0
+        write(directory, os.path.basename(path), report)
     peaks = []
     for n in (1, 10):
         code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL); "
@@ -263,7 +292,7 @@ def test_cost(tap, directory):
 
 def main():
     tap = Tap()
-    for test in (test_ranks, test_places, test_labels, test_hostile, test_processes, test_cost):
+    for test in (test_ranks, test_places, test_labels, test_hostile, test_newest, test_processes, test_cost):
         with tempfile.TemporaryDirectory() as directory:
             tap.guard(test, directory)
     tap.done()

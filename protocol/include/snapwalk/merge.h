@@ -46,7 +46,8 @@ SW_PUBLIC int sw_merge_create(const struct sw_merge_options *options, struct sw_
 SW_PUBLIC void sw_merge_destroy(struct sw_merge *merge);
 
 /**
- * Add a process.
+ * Add a process. Of several dumps of one process the newest one counts, whichever is added first: processes are the same
+ * by host, process id and start time.
  *
  * @param report  Borrowed for the call.
  * @param name    Where the dump came from: a file or an id; copied.
@@ -61,6 +62,9 @@ SW_PUBLIC int sw_merge_refuse(struct sw_merge *merge, const char *name, const ch
 
 /** Processes that were added. */
 SW_PUBLIC size_t sw_merge_processes(const struct sw_merge *merge);
+
+/** Dumps that do not count, as there is a newer one of the same process. */
+SW_PUBLIC size_t sw_merge_older(const struct sw_merge *merge);
 
 /** Whether each process that was added is complete, nothing was refused and all found space. */
 SW_PUBLIC bool sw_merge_is_complete(const struct sw_merge *merge);

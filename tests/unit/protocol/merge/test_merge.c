@@ -151,6 +151,89 @@ TEST(test_deep)
 	sw_merge_destroy(merge);
 }
 
+/* A dump of a process that began at an instant. */
+static void add_dump(struct sw_merge *merge, pid_t pid, uint64_t starttime, int64_t time_ns,
+		     size_t n, size_t calls, const char *name)
+{
+	struct world *w = world(pid, n, calls);
+	w->report.process.starttime = starttime;
+	w->report.time_ns = time_ns;
+	assert_int_equal(sw_merge_add(merge, &w->report, name, NULL), 0);
+	free(w);
+}
+
+static char *json_of(const struct sw_merge *merge)
+{
+	char *text;
+	size_t size;
+	assert_int_equal(sw_merge_json(merge, &text, &size, NULL), 0);
+	return text;
+}
+
+/* Of two dumps of a process the newest counts, in whichever order they come; nothing of the other one is left. */
+TEST(test_newest)
+{
+	for (int turn = 0; turn < 2; turn++) {
+		struct sw_merge *merge = merge_of(NULL);
+		add_dump(merge, 10, 5, 1000, 1, 3, "other.json");
+		add_dump(merge, 20, 5, turn == 0 ? 1000 : 2000, turn == 0 ? 4 : 1,
+			 turn == 0 ? 4 : 3, turn == 0 ? "old.json" : "new.json");
+		add_dump(merge, 20, 5, turn == 0 ? 2000 : 1000, turn == 0 ? 1 : 4,
+			 turn == 0 ? 3 : 4, turn == 0 ? "new.json" : "old.json");
+		assert_int_equal(sw_merge_processes(merge), 2);
+		assert_int_equal(sw_merge_older(merge), 1);
+		assert_true(sw_merge_is_complete(merge));
+		expect(merge, true, "2 processes of main on host, 2 threads");
+		expect(merge, true, "\n\nall 2 processes are in f0\n");
+		expect(merge, true,
+		       "\nnot counted: old.json: new.json is the newest dump of that process\n");
+		sw_merge_destroy(merge);
+	}
+}
+
+/* Whatever comes and goes, what is left is what the newest dumps alone would be. */
+TEST(test_newest_often)
+{
+	enum { PROCESSES = 5, TURNS = 40 };
+	struct sw_merge *often = merge_of(NULL), *once = merge_of(NULL);
+	size_t most = 0;
+	for (int turn = 0; turn < TURNS; turn++)
+		for (pid_t pid = 10; pid < 10 + PROCESSES; pid++)
+			add_dump(often, pid, 7, turn, 1 + (size_t) (pid * 7 + turn * 3) % 5, 6,
+				 "x");
+	for (pid_t pid = 10; pid < 10 + PROCESSES; pid++)
+		add_dump(once, pid, 7, TURNS - 1, 1 + (size_t) (pid * 7 + (TURNS - 1) * 3) % 5, 6,
+			 "x");
+	assert_int_equal(sw_merge_older(often), PROCESSES * (TURNS - 1));
+	const struct sw_text_options all = {.all = true};
+	char *a = text_of(often, &all), *b = text_of(once, &all), *end = strstr(a, "not counted");
+	assert_non_null(end);
+	assert_int_equal(strncmp(a, b, (size_t) (end - a)), 0);
+	assert_string_equal(strstr(end, "\n\n"), strstr(b + (end - a) - 1, "\n\n"));
+	free(a);
+	free(b);
+	a = json_of(often);
+	for (const char *at = a; (at = strstr(at, "\"here\":[{")) != NULL; at++)
+		most++;
+	assert_in_range(most, 1, 30);
+	free(a);
+	sw_merge_destroy(often);
+	sw_merge_destroy(once);
+}
+
+/* Processes whose start nobody says, or that began at other instants, are not the same. */
+TEST(test_not_same)
+{
+	struct sw_merge *merge = merge_of(NULL);
+	add_dump(merge, 10, 0, 1, 1, 3, "a");
+	add_dump(merge, 10, 0, 2, 1, 3, "b");
+	add_dump(merge, 10, 1, 3, 1, 3, "c");
+	add_dump(merge, 10, 2, 4, 1, 3, "d");
+	assert_int_equal(sw_merge_processes(merge), 4);
+	assert_int_equal(sw_merge_older(merge), 0);
+	sw_merge_destroy(merge);
+}
+
 /* Nothing was added. */
 TEST(test_empty)
 {
