@@ -72,6 +72,10 @@ static void process_set(struct filler *f)
 	const struct sw_minidump_module *program = program_of(md);
 	p->pid = md->pid != 0 && md->pid <= INT32_MAX ? (pid_t) md->pid : 1; /* not known */
 	p->elf_class = 64;
+	p->ppid = -1;
+	p->uid = (uid_t) -1;
+	p->gid = (gid_t) -1;
+	p->has_no_host = true;
 	p->exe = p->cgroup = "";
 	if (program != NULL) {
 		comm_put(p->comm, sw_minidump_name(program->path));

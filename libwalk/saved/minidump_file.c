@@ -467,8 +467,10 @@ int sw_minidump_parse(struct sw_arena *arena, struct sw_bytes file, const char *
 	struct stream streams[STREAMS_MAX];
 	*ret = (struct sw_minidump){0};
 	struct parser p = {arena, file, ret};
-	if (!sw_minidump_is(file) || file.size < HEADER_BYTES ||
-	    (u32(file, 4) & UINT16_MAX) != VERSION)
+	if (sw_minidump_is(file) && file.size < HEADER_BYTES)
+		return sw_fail(err, SW_E_FORMAT,
+			       "%s: this minidump is cut short: it ends in its header", name);
+	if (!sw_minidump_is(file) || (u32(file, 4) & UINT16_MAX) != VERSION)
 		return sw_fail(err, SW_E_FORMAT, "%s: no minidump of a version that is known",
 			       name);
 	ret->time_s = u32(file, 20);
@@ -484,6 +486,12 @@ int sw_minidump_parse(struct sw_arena *arena, struct sw_bytes file, const char *
 		if (k < n && takers[i].take(&p, streams[k].bytes) < 0)
 			return sw_fail_nomem(err);
 	}
+	if (ret->n_threads == 0 && ret->damaged)
+		return sw_fail(
+			err, SW_E_FORMAT,
+			"%s: this minidump is cut short or malformed: none of its threads can "
+			"be read",
+			name);
 	if (ret->n_threads == 0)
 		return sw_fail(err, SW_E_FORMAT, "%s: this minidump has no threads", name);
 	return 0;

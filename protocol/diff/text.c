@@ -72,10 +72,10 @@ static void put_head(struct writer *w)
 	else {
 		sw_put(&w->out, ": not the process of the first dump, which is ");
 		put_process(w, a);
-		if (!sw_same_text(a->host_name, b->host_name)) {
+		if (a->host_name != NULL && !sw_same_text(a->host_name, b->host_name)) {
 			sw_put(&w->out, " of host ");
 			sw_put_foreign(&w->out, a->host_name);
-		} else if (a->process.pid == b->process.pid)
+		} else if (a->process.pid == b->process.pid && a->host_name != NULL)
 			sw_put(&w->out, ", started at another time");
 	}
 	if (w->diff->same_process && !sw_same_text(a->process.exe, b->process.exe))

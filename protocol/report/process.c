@@ -38,6 +38,10 @@ static const char *copy_part(struct sw_report_builder *b, struct sw_cgroup_part 
 static void host_fill(struct sw_report_builder *b)
 {
 	struct utsname host;
+	if (b->walks->snap->process.has_no_host) {
+		b->report->host_machine = "x86_64"; /* whose minidumps are read */
+		return;
+	}
 	if (uname(&host) != 0)
 		memset(&host, 0, sizeof(host));
 	b->report->host_name = sw_report_copy(b, host.nodename);

@@ -42,10 +42,19 @@ def test_recorded(tap, directory):
     stack = stack_of(report, truth.crash[0])
     tap.equal({frame["trust"] for frame in stack["frames"][1:5]}, {"unwind_info"}, "frames are unwound by tables of the file")
     tap.equal((report["process"]["comm"], report["process"]["pid"], report["time"][:10]), (PROGRAM, 32, "2026-11-30"), "the process")
+    tap.equal((report["host"], report["process"]["uid"], report["process"]["ppid"]),
+              ({"name": None, "kernel": None, "machine": "x86_64"}, None, None), "what a minidump does not have is null")
     missing = [w["message"] for w in report["warnings"] if w["code"] == "module_unusable"]
     tap.check(len(missing) == 1 and "7 images" in missing[0] and "--images DIR" in missing[0], "images that are missing are said once", missing)
     text = snapwalk("dump", "--core", path, "--images", images, "--color", "never").stdout
     tap.check(f"EXCEPTION_ACCESS_VIOLATION: write to 0x28 by {PROGRAM}" in text and "write_there+0" in text, "as text", text)
+    tap.check("uid" not in text and "parent" not in text and os.uname().nodename not in text, "and is not printed", text)
+    kept = os.path.join(directory, "kept.json")
+    with open(kept, "w", encoding="utf-8") as file:
+        json.dump(report, file)
+    for words in (("show",), ("diff", kept), ("merge",), ("merge", "--json")):
+        got = snapwalk(*words, kept)
+        tap.check(got.returncode in (0, 1, 3) and "(null)" not in got.stdout and PROGRAM in got.stdout, f"{words[0]} of it", got)
     header = struct.unpack_from("<I", program, 0x3c)[0]
     time, size = (struct.unpack_from("<I", program, header + off)[0] for off in (8, 0x50))
     tree = os.path.join(directory, "tree", PROGRAM.upper(), f"{time:08X}{size:x}")
@@ -82,7 +91,11 @@ def test_damaged(tap, directory):
         if got.stdout:
             valid.validate(json.loads(got.stdout))
     tap.check(statuses <= {0, 1, 3} and 1 in statuses and 3 in statuses, "dumps and refusals", statuses)
-    for content, why in ((data[:32], "has no threads"), (data[:20], "no minidump of a version that is known")):
+    none = data[:8] + bytes(4) + data[12:]
+    other = data[:4] + b"\x94" + data[5:]
+    for content, why in ((data[:32], "is cut short or malformed: none of its threads can be read"),
+                         (data[:20], "is cut short: it ends in its header"), (none, "this minidump has no threads"),
+                         (other, "no minidump of a version that is known")):
         with open(path, "wb") as file:
             file.write(content)
         got = snapwalk("dump", "--core", path)

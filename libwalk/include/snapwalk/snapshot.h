@@ -227,8 +227,8 @@ struct sw_process_limits {
 };
 
 struct sw_process {
-	pid_t pid, ppid;
-	uid_t uid; /* the real one, as gid */
+	pid_t pid, ppid; /* ppid: -1 when unknown, as of a minidump */
+	uid_t uid;       /* the real one, as gid; (uid_t) -1 likewise */
 	gid_t gid;
 	uint64_t starttime; /* clock ticks since boot, field 22 of /proc/PID/stat */
 	int64_t uptime_ms;  /* age of the process, -1 when unknown */
@@ -237,6 +237,7 @@ struct sw_process {
 	const char *exe;    /* path, "" when unknown; the snapshot's */
 	const char *cgroup; /* path, "" when unknown; the snapshot's */
 	struct sw_process_limits limits;
+	bool has_no_host; /* it ran on another machine, of which nothing is known */
 };
 
 /** All times are CLOCK_MONOTONIC differences in ns; 0 for core files. */

@@ -327,12 +327,13 @@ struct sw_report_crash {
 struct sw_report {
 	const char *id; /* unique: time, pid, random */
 	uint64_t seq;
-	int64_t time_ns;    /* CLOCK_REALTIME */
-	const char *reason; /* NULL: none given */
-	const char *host_name, *host_kernel, *host_machine;
+	int64_t time_ns;                     /* CLOCK_REALTIME */
+	const char *reason;                  /* NULL: none given */
+	const char *host_name, *host_kernel; /* NULL: not known, as of a minidump */
+	const char *host_machine;
 	struct {
-		pid_t pid, ppid;
-		uid_t uid;
+		pid_t pid, ppid; /* ppid: -1 likewise */
+		uid_t uid;       /* (uid_t) -1 likewise */
 		uint64_t starttime;
 		int64_t uptime_ms;
 		int elf_class;

@@ -259,8 +259,8 @@ static struct json_object *process_object(const struct sw_report *r)
 	struct element e = element_begin();
 	add_int(&e, "pid", r->process.pid);
 	add_uint(&e, "starttime", r->process.starttime);
-	add_int(&e, "ppid", r->process.ppid);
-	add_uint(&e, "uid", r->process.uid);
+	add_known(&e, "ppid", r->process.ppid);
+	add_known(&e, "uid", r->process.uid != (uid_t) -1 ? (int64_t) r->process.uid : -1);
 	add_string(&e, "comm", r->process.comm);
 	add_string(&e, "exe", r->process.exe);
 	add_string(&e, "cgroup", r->process.cgroup);

@@ -93,8 +93,8 @@ static void read_host(struct sw_report_parser *p)
 	const struct sw_json *around = enter(p, "host");
 	if (around == NULL)
 		return;
-	p->report->host_name = sw_parse_string(p, "name");
-	p->report->host_kernel = sw_parse_string(p, "kernel");
+	p->report->host_name = sw_parse_string_or_null(p, "name");
+	p->report->host_kernel = sw_parse_string_or_null(p, "kernel");
 	p->report->host_machine = sw_parse_string(p, "machine");
 	leave(p, around);
 }
@@ -107,8 +107,8 @@ static void read_process(struct sw_report_parser *p)
 		return;
 	r->process.pid = (pid_t) sw_parse_int(p, "pid", 1, INT32_MAX);
 	r->process.starttime = (uint64_t) sw_parse_int(p, "starttime", 0, INT64_MAX);
-	r->process.ppid = (pid_t) sw_parse_int(p, "ppid", 0, INT32_MAX);
-	r->process.uid = (uid_t) sw_parse_int(p, "uid", 0, UINT32_MAX);
+	r->process.ppid = (pid_t) sw_parse_known(p, "ppid", INT32_MAX);
+	r->process.uid = (uid_t) sw_parse_known(p, "uid", UINT32_MAX);
 	r->process.comm = sw_parse_string(p, "comm");
 	r->process.exe = sw_parse_string_or_null(p, "exe");
 	r->process.cgroup = sw_parse_string_or_null(p, "cgroup");

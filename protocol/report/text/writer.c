@@ -70,7 +70,12 @@ static void put_service(struct sw_text_writer *w)
 static void put_owner(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
-	sw_put(w, "uid %u, parent %d", r->process.uid, (int) r->process.ppid);
+	if (r->process.uid == (uid_t) -1)
+		sw_put(w, "ran on another machine");
+	else
+		sw_put(w, "uid %u", r->process.uid);
+	if (r->process.ppid >= 0)
+		sw_put(w, ", parent %d", (int) r->process.ppid);
 	if (r->process.unit != NULL) {
 		sw_put(w, ", unit ");
 		sw_put_foreign(w, r->process.unit);
@@ -120,7 +125,7 @@ static void put_time(struct sw_text_writer *w)
 	enum sw_text_time kind = w->options->time;
 	if (kind == SW_TEXT_TIME_START && r->process.uptime_ms >= 0) {
 		sw_put_seconds(w, r->process.uptime_ms);
-		sw_put(w, " after its start on ");
+		sw_put(w, " after its start");
 		return;
 	}
 	static const char format[] = "%Y-%m-%d %H:%M:%S";
@@ -134,14 +139,17 @@ static void put_time(struct sw_text_writer *w)
 	} else {
 		sw_utc_format(stamp, sizeof(stamp), format, r->time_ns);
 	}
-	sw_put(w, "%s.%03d %s on ", stamp, (int) (r->time_ns % 1000000000 / 1000000), zone);
+	sw_put(w, "%s.%03d %s", stamp, (int) (r->time_ns % 1000000000 / 1000000), zone);
 }
 
 static void put_when(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
 	put_time(w);
-	sw_put_foreign(w, r->host_name);
+	if (r->host_name != NULL) {
+		sw_put(w, " on ");
+		sw_put_foreign(w, r->host_name);
+	}
 	put_stopped(w);
 	if (r->timings.interrupted_calls > 0)
 		sw_put(w, ", %zu system call%s interrupted", r->timings.interrupted_calls,
