@@ -38,6 +38,7 @@ cli/events/descriptors.c	proc	openat
 cli/events/mappings.c		proc	openat
 cli/events/memory/allocators.c	proc	openat
 cli/events/memory/calibrate.c	proc	open
+cli/events/objects/timers.c	proc	openat
 cli/events/threads.c		proc	openat
 cli/main.c			own	open
 cli/mcp/run.c			own	open

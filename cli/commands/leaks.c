@@ -4,7 +4,7 @@
 #include "cleanup.h"
 #include "common/complain.h"
 #include "errors.h"
-#include "events/held_kinds.h"
+#include "events/objects/held_kinds.h"
 #include "events/held_output.h"
 #include "events/held_profile.h"
 #include "events/memory/memory.h"

@@ -65,7 +65,14 @@ struct sw_want {
 enum sw_format { SW_FORMAT_TEXT, SW_FORMAT_JSON, SW_FORMAT_FOLDED, SW_FORMAT_HTML };
 enum sw_via { SW_VIA_AUTO, SW_VIA_DIRECT, SW_VIA_DAEMON };
 enum sw_top_sort { SW_TOP_BY_CPU, SW_TOP_BY_STATE, SW_TOP_BY_SINCE, SW_TOP_BY_NAME };
-enum sw_leaks_of { SW_LEAKS_FDS, SW_LEAKS_THREADS, SW_LEAKS_MAPS, SW_LEAKS_MEMORY, SW_LEAKS_PAIRS };
+enum sw_leaks_of {
+	SW_LEAKS_FDS,
+	SW_LEAKS_THREADS,
+	SW_LEAKS_MAPS,
+	SW_LEAKS_MEMORY,
+	SW_LEAKS_TIMERS,
+	SW_LEAKS_PAIRS
+};
 enum sw_color { SW_COLOR_AUTO, SW_COLOR_ALWAYS, SW_COLOR_NEVER };
 
 /* The size of a system call's name, with its end. */

@@ -52,9 +52,9 @@ static bool list_near(const char *directory, const char *name, char ret[static N
 
 static bool no_such_list(const char *name, struct sw_usage *usage)
 {
-	static const char *const kinds[] = {"fds", "threads", "maps", "memory"};
+	static const char *const kinds[] = {"fds", "threads", "maps", "memory", "timers"};
 	char remedy[sizeof(usage->remedy)] =
-		"give fds, threads, maps, memory, LIB:ACQUIRE/RELEASE, "
+		"give fds, threads, maps, memory, timers, LIB:ACQUIRE/RELEASE, "
 		"or a file of pairs, see snapwalk-leaks(1)";
 	char near[NAME_SIZE_MAX] = "";
 	bool found = false;

@@ -119,7 +119,7 @@ enum { SW_CALLED_ALONE = 1 << 16 };
 enum sw_called_what {
 	SW_CALLED_ENTER, /* a call begins */
 	SW_CALLED_EXIT,  /* it returns value[0] */
-	/* Descriptors: a record may have several of the first. Threads: value[0] is the thread; in the first value[1]
+	/* Timers: value[0] is the number. Descriptors: a record may have several of the first. Threads: value[0] is the thread; in the first value[1]
 	 * is its thread pointer, value[2] that of the thread that made it. */
 	SW_CALLED_ACQUIRED, /* value[0], of inode value[1], file value[2]; no file: it is closed again */
 	SW_CALLED_RELEASED, /* likewise: it is about to be closed */

@@ -16,6 +16,7 @@ enum sw_iterate_calls {
 	SW_ITERATE_CALL_RETURNS,
 	SW_ITERATE_DESCRIPTORS, /* iterate/bpf/descriptors.bpf.c: each that a process gets or gives up */
 	SW_ITERATE_MAPPINGS, /* iterate/bpf/mappings.bpf.c: memory that is mapped and unmapped */
+	SW_ITERATE_TIMERS,   /* iterate/bpf/timers.bpf.c: timers that are created and deleted */
 	SW_ITERATE_LIVES,    /* iterate/bpf/lives.bpf.c: threads that are made and that end */
 	/* iterate/bpf/functions.bpf.c: who has the programs puts them at places of code (events/uprobes.h) */
 	SW_ITERATE_FUNCTION_BEGINS,

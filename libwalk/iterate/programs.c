@@ -28,6 +28,7 @@
 #include <returns.lskel.h>
 #include <sample.lskel.h>
 #include <tasks.lskel.h>
+#include <timers.lskel.h>
 
 /* Takes the descriptor out of a skeleton. */
 static int take(int *fd)
@@ -184,6 +185,11 @@ int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_s
 						   PROGRAM(sw_mapping_exit),
 						   PROGRAM(sw_mapping_ends)},
 				   .trace_points = {"sys_enter", "sys_exit", "sched_process_exit"});
+	case SW_ITERATE_TIMERS:
+		return EVENTS_LOAD(sw_timers, sizes, ret, ret_said,
+				   .program_fds = {PROGRAM(sw_timer_exit),
+						   PROGRAM(sw_timer_program), -EBADF},
+				   .trace_points = {"sys_exit", "sched_process_exec"});
 	case SW_ITERATE_LIVES:
 		return EVENTS_LOAD(sw_lives, sizes, ret, ret_said,
 				   .program_fds = {PROGRAM(sw_thread_made),

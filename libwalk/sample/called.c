@@ -54,6 +54,10 @@ int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw
 		*ret_calls = SW_ITERATE_MAPPINGS;
 		only_64bit = "mappings";
 		break;
+	case SW_EVENT_TIMERS:
+		*ret_calls = SW_ITERATE_TIMERS;
+		only_64bit = "timers";
+		break;
 	case SW_EVENT_FUNCTION:
 		ret->slower_ns = (uint64_t) o->slower_ns;
 		*ret_calls =

@@ -267,7 +267,8 @@ def taken_over_at_events(tap):
         made = os.path.join(directory, "made")
         ways = {"on": ("on", "syscall:close", "--duration", "1"), "leaks": ("leaks", "--of", "fds", "--duration", "1"),
                 "leaks of threads": ("leaks", "--of", "threads", "--duration", "1"),
-                "leaks of maps": ("leaks", "--of", "maps", "--duration", "1")}
+                "leaks of maps": ("leaks", "--of", "maps", "--duration", "1"),
+                "leaks of timers": ("leaks", "--of", "timers", "--duration", "1")}
         for i, (what, error) in enumerate(BETWEEN.items()):
             name = list(ways)[i % len(ways)]
             refused(tap, name, what, error, attacked(directory, what, *ways[name], target.pid))

@@ -34,6 +34,7 @@ enum sw_event_what {
 	SW_EVENT_DESCRIPTORS,  /* each descriptor that the process gets or gives up */
 	SW_EVENT_THREAD_LIVES, /* each thread that is made or ends */
 	SW_EVENT_MAPPINGS,     /* memory that the process maps or unmaps */
+	SW_EVENT_TIMERS,       /* each timer of timer_create(2) that it creates or deletes */
 	/* Each call of a function. The kernel puts a breakpoint into the code of the process, and takes it out in the
 	 * end. */
 	SW_EVENT_FUNCTION,

@@ -170,7 +170,7 @@ static char *json_of(const struct sw_merge *merge)
 	return text;
 }
 
-/* Of two dumps of a process the newest counts, in whichever order they come; nothing of the other one is left. */
+/* The newest of two dumps of a process counts, in whichever order they come; nothing of the other one is left. */
 TEST(test_newest)
 {
 	for (int turn = 0; turn < 2; turn++) {
@@ -191,7 +191,7 @@ TEST(test_newest)
 	}
 }
 
-/* Whatever comes and goes, what is left is what the newest dumps alone would be. */
+/* Dumps come and go: what is left is what the newest dumps alone would be. */
 TEST(test_newest_often)
 {
 	enum { PROCESSES = 5, TURNS = 40 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "events/held_kinds.h"
+#include "events/objects/held_kinds.h"
 #include "events/descriptors.h"
 #include "events/mappings.h"
+#include "events/objects/timers.h"
 #include "events/pairs.h"
 #include "events/threads.h"
 
@@ -12,6 +13,7 @@ const struct sw_held_kind *sw_held_kind(enum sw_leaks_of of)
 	case SW_LEAKS_THREADS: return &sw_held_threads;
 	case SW_LEAKS_MEMORY:
 	case SW_LEAKS_MAPS: return &sw_held_mappings;
+	case SW_LEAKS_TIMERS: return &sw_held_timers;
 	case SW_LEAKS_PAIRS: return &sw_held_pairs;
 	}
 	return NULL;
