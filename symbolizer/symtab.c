@@ -4,10 +4,11 @@
 #include "dwarf/deadline.h"
 
 enum {
-	SYMTAB_DEADLINE_EVERY = 1 << 16, /* symbols */
-	SYMTAB_MATCHES_MAX = 1 << 26,    /* symbol and address pairs in one scan */
-	EXPORTED_LABEL_MAX = 256,        /* bytes: musl's functions in assembly are no larger */
-	SYMBOL_NAME_MAX = 1 << 20,       /* bytes; longer names are cut by nobody's linker */
+	STEPS_MAX = 1 << 26,       /* of one call: see went_on() */
+	DEADLINE_EVERY = 1 << 14,  /* steps */
+	STEP_NAME_BYTES = 16,      /* of a name that is read or compared */
+	EXPORTED_LABEL_MAX = 256,  /* bytes: musl's functions in assembly are no larger */
+	SYMBOL_NAME_MAX = 1 << 20, /* bytes; longer names are cut by nobody's linker */
 	INDEX_SCANS = 16, /* sorting takes as long as some scans; a dump makes one or two */
 	INDEX_STARTS_MAX = 1 << 20, /* functions; a larger table is scanned each time */
 };
@@ -25,12 +26,29 @@ struct scan {
 	struct sw_want *wants;
 	const uint64_t *keys; /* the wants' svma, close together */
 	size_t n;             /* at least 1 */
-	size_t matches;
+	int64_t deadline_ns;
+	size_t steps, next_look; /* so far; when the clock is looked at again */
+	bool stopped;            /* by the deadline or the limit */
 	/* The last section asked about: symbols of one section stand together. */
 	uint32_t cached_index;
 	struct sw_elf_section cached;
 	bool cached_valid;
 };
+
+/*
+ * Counts work by its cost: a symbol, a pair of a symbol and an address, or some bytes of a name are a step each. A file may have
+ * a million symbols that hold the same address, and names of a megabyte. False: the deadline or the limit came.
+ */
+static inline bool went_on(struct scan *scan, size_t steps)
+{
+	scan->steps += steps;
+	if (scan->steps < scan->next_look)
+		return !scan->stopped;
+	scan->next_look = scan->steps + DEADLINE_EVERY;
+	if (scan->steps > STEPS_MAX || sw_deadline_passed(scan->deadline_ns))
+		scan->stopped = true;
+	return !scan->stopped;
+}
 
 /* Fewer is better; see symtab.h. Names are compared only when this is equal. */
 static uint32_t symbol_rank(const struct symbol *s)
@@ -66,7 +84,7 @@ static size_t without_version(const char *name, size_t bytes)
 }
 
 /* Without its version. False when there is none. */
-static bool symbol_name(const struct scan *scan, const struct symbol *s, const char **ret,
+static bool symbol_name(struct scan *scan, const struct symbol *s, const char **ret,
 			size_t *ret_bytes)
 {
 	struct sw_bytes strings = scan->table->table.strings;
@@ -77,7 +95,7 @@ static bool symbol_name(const struct scan *scan, const struct symbol *s, const c
 	if (max > SYMBOL_NAME_MAX)
 		max = SYMBOL_NAME_MAX;
 	size_t bytes = strnlen(name, max);
-	if (bytes == max)
+	if (!went_on(scan, bytes / STEP_NAME_BYTES) || bytes == max)
 		return false;
 	*ret = name;
 	*ret_bytes = without_version(name, bytes);
@@ -215,9 +233,8 @@ static void consider(struct scan *scan, const struct symbol *s)
 	/* Only at the first want that it precedes: labels_spread() carries it on to the others. */
 	consider_label(scan, s, &scan->wants[first].label);
 	for (size_t i = first; i < scan->n; i++) {
-		if (scan->wants[i].svma - s->start_svma >= s->size_bytes)
+		if (scan->wants[i].svma - s->start_svma >= s->size_bytes || !went_on(scan, 1))
 			break;
-		scan->matches++;
 		consider_sized(scan, s, &scan->wants[i]);
 	}
 }
@@ -256,19 +273,15 @@ static struct symbol symbol32_at(const struct sw_elf_table *table, size_t i)
 			       .size_bytes = sym.st_size};
 }
 
-static bool scan_symbols(struct scan *scan, int64_t deadline_ns)
+static bool scan_symbols(struct scan *scan)
 {
 	const struct sw_elf_table *table = &scan->table->table;
 	size_t n = table->symbols.size / sw_elf_symbol_bytes(table->is_32bit);
-	for (size_t i = 1; i < n; i++) {
-		if (i % SYMTAB_DEADLINE_EVERY == 0 && sw_deadline_passed(deadline_ns))
-			return false;
-		if (scan->matches > SYMTAB_MATCHES_MAX)
-			return false;
+	for (size_t i = 1; i < n && went_on(scan, 1); i++) {
 		struct symbol s = table->is_32bit ? symbol32_at(table, i) : symbol_at(table, i);
 		consider(scan, &s);
 	}
-	return true;
+	return !scan->stopped;
 }
 
 bool sw_symtab_scan(const struct sw_symtab *table, struct sw_want *wants, size_t n,
@@ -281,8 +294,13 @@ bool sw_symtab_scan(const struct sw_symtab *table, struct sw_want *wants, size_t
 		return true;
 	for (size_t i = 0; i < n; i++)
 		keys[i] = wants[i].svma;
-	struct scan scan = {.table = table, .wants = wants, .keys = keys, .n = n};
-	bool whole = scan_symbols(&scan, deadline_ns);
+	struct scan scan = {.table = table,
+			    .wants = wants,
+			    .keys = keys,
+			    .n = n,
+			    .deadline_ns = deadline_ns,
+			    .next_look = DEADLINE_EVERY};
+	bool whole = scan_symbols(&scan);
 	labels_spread(wants, n);
 	return whole;
 }
@@ -308,12 +326,12 @@ static int start_compare(const void *a, const void *b)
 }
 
 /* False: there is no memory, there are too many functions, or the deadline came. */
-static bool starts_collect(struct scan *scan, struct sw_symtab_index *index, int64_t deadline_ns)
+static bool starts_collect(struct scan *scan, struct sw_symtab_index *index)
 {
 	const struct sw_elf_table *table = &scan->table->table;
 	size_t capacity = 0;
 	for (size_t i = 1; i < symbols_count(table); i++) {
-		if (i % SYMTAB_DEADLINE_EVERY == 0 && sw_deadline_passed(deadline_ns))
+		if (!went_on(scan, 1))
 			return false;
 		struct symbol s = any_symbol_at(table, i);
 		if (!is_function(scan, &s))
@@ -333,10 +351,10 @@ static bool starts_collect(struct scan *scan, struct sw_symtab_index *index, int
 	return index->n > 0;
 }
 
-static void index_make(struct scan *scan, struct sw_symtab_index *index, int64_t deadline_ns)
+static void index_make(struct scan *scan, struct sw_symtab_index *index)
 {
 	index->tried = true;
-	if (!starts_collect(scan, index, deadline_ns)) {
+	if (!starts_collect(scan, index)) {
 		sw_symtab_index_deinit(index);
 		index->tried = true;
 		return;
@@ -372,7 +390,7 @@ static void want_look_up(struct scan *scan, const struct sw_symtab_index *index,
 		const struct sw_symtab_start *start = &index->starts[i - 1];
 		if (start->start_svma != nearest && start->last_svma < want->svma)
 			break;
-		if (start->symbol >= symbols_count(table) || ++scan->matches > SYMTAB_MATCHES_MAX)
+		if (start->symbol >= symbols_count(table) || !went_on(scan, 1))
 			break;
 		struct symbol s = any_symbol_at(table, start->symbol);
 		if (s.start_svma > want->svma || !is_function(scan, &s))
@@ -387,16 +405,20 @@ static void want_look_up(struct scan *scan, const struct sw_symtab_index *index,
 bool sw_symtab_look_up(const struct sw_symtab *table, struct sw_symtab_index *index,
 		       struct sw_want *wants, size_t n, int64_t deadline_ns)
 {
-	struct scan scan = {.table = table, .wants = wants, .n = n};
+	struct scan scan = {.table = table,
+			    .wants = wants,
+			    .n = n,
+			    .deadline_ns = deadline_ns,
+			    .next_look = DEADLINE_EVERY};
 	if (index->n_scans >= INDEX_SCANS && !index->tried)
-		index_make(&scan, index, deadline_ns);
+		index_make(&scan, index);
 	if (index->starts == NULL) {
 		index->n_scans++;
 		return sw_symtab_scan(table, wants, n, deadline_ns);
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && !scan.stopped; i++)
 		want_look_up(&scan, index, &wants[i]);
-	return scan.matches <= SYMTAB_MATCHES_MAX;
+	return !scan.stopped;
 }
 
 void sw_symtab_index_deinit(struct sw_symtab_index *index)

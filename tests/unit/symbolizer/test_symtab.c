@@ -311,3 +311,69 @@ TEST(test_deadline)
 	assert_false(sw_symtab_scan(&table, &want, 1, 1)); /* the first ns after boot is over */
 	free(symbols);
 }
+
+/* Symbols that all hold the address, and have the same long name. Its last byte ends the search for a version. */
+struct long_names {
+	Elf64_Sym *symbols;
+	char *strings;
+	struct sw_symtab table;
+};
+
+static void long_names_make(struct long_names *l, size_t n, size_t bytes)
+{
+	l->symbols = calloc(n, sizeof(*l->symbols));
+	l->strings = calloc(bytes + 2, 1);
+	assert_non_null(l->symbols);
+	assert_non_null(l->strings);
+	memset(l->strings + 1, 'a', bytes - 1);
+	l->strings[bytes] = '!';
+	for (size_t i = 0; i < n; i++)
+		l->symbols[i] = (Elf64_Sym){.st_name = 1,
+					    .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+					    .st_shndx = 1,
+					    .st_value = TEXT,
+					    .st_size = TEXT_BYTES};
+	l->table = (struct sw_symtab){
+		.table.symbols = {(const uint8_t *) l->symbols, n * sizeof(*l->symbols)},
+		.table.strings = {(const uint8_t *) l->strings, bytes + 2},
+	};
+}
+
+static void long_names_free(struct long_names *l)
+{
+	free(l->symbols);
+	free(l->strings);
+}
+
+/* Few symbols may be much work: the deadline is asked by what the names cost, with the index and without it. */
+TEST(test_deadline_of_long_names)
+{
+	enum { N = 500, BYTES = 10000, SCANS = 17 };
+	struct long_names l;
+	struct sw_symtab_index index = {0};
+	long_names_make(&l, N, BYTES);
+	struct sw_want want = {.svma = TEXT + 1};
+	assert_false(sw_symtab_scan(&l.table, &want, 1, 1));
+	for (int i = 0; i < SCANS; i++) {
+		want = (struct sw_want){.svma = TEXT + 1};
+		assert_true(sw_symtab_look_up(&l.table, &index, &want, 1, 0));
+		assert_int_equal(want.name_bytes, BYTES);
+	}
+	assert_non_null(index.starts);
+	want = (struct sw_want){.svma = TEXT + 1};
+	assert_false(sw_symtab_look_up(&l.table, &index, &want, 1, 1));
+	sw_symtab_index_deinit(&index);
+	long_names_free(&l);
+}
+
+/* Without a deadline the work has a limit, too. */
+TEST(test_limit_of_long_names)
+{
+	enum { N = 1200, BYTES = 1000000 };
+	struct long_names l;
+	long_names_make(&l, N, BYTES);
+	struct sw_want want = {.svma = TEXT + 1};
+	assert_false(sw_symtab_scan(&l.table, &want, 1, 0));
+	assert_int_equal(want.name_bytes, BYTES);
+	long_names_free(&l);
+}
