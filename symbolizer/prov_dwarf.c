@@ -241,9 +241,10 @@ static int unit_lines(struct dwarf_slot *slot, struct sw_dwarf_want *wants, size
 			return 1;
 		bool is_split = opened == SW_DWARF_OPENED; /* and closed again */
 		r = scopes_lines(&job, is_split ? &split : NULL,
-				 is_split ? NULL
-					  : sw_dwarf_functions_of(&slot->functions,
-								  wants[0].die_off),
+				 is_split
+					 ? NULL
+					 : sw_dwarf_functions_of(&slot->functions, wants[0].die_off,
+								 request->tables),
 				 wants, n);
 		sw_dwarf_names_deinit(&job.names);
 		if (opened == SW_DWARF_OPENED)

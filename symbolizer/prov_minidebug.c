@@ -96,7 +96,7 @@ static int minidebug_names(struct sw_unit *unit, void **slot, struct sw_want *wa
 	}
 	struct sw_symtab table;
 	if (mini->found && sw_symtab_find(&mini->elf, SHT_SYMTAB, SW_SOURCE_MINIDEBUG, &table))
-		(void) sw_symtab_look_up(&table, &mini->index, wants, n, request->deadline_ns);
+		(void) sw_symtab_look_up(&table, &mini->index, wants, n, request);
 	return 0;
 }
 

@@ -18,7 +18,7 @@ static int table_names(const struct sw_symtab *table, void **slot, struct sw_wan
 		*slot = calloc(1, sizeof(struct sw_symtab_index));
 	if (*slot == NULL)
 		return -SW_E_NOMEM;
-	(void) sw_symtab_look_up(table, *slot, wants, n, request->deadline_ns);
+	(void) sw_symtab_look_up(table, *slot, wants, n, request);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #define SW_PROVIDER_H
 
 #include "arena.h"
+#include "table_memory.h"
 
 #include <snapwalk/symbolize.h>
 
@@ -59,6 +60,7 @@ struct sw_request {
 	struct sw_local *local; /* for names; NULL: for a process that may wait for ever */
 	const struct sw_debug_search *search; /* NULL: nobody looks for debug files elsewhere */
 	struct sw_unpacked *unpacked;         /* NULL: none */
+	struct sw_table_memory *tables;       /* outlives the unit; NULL: none are made */
 	int64_t deadline_ns;                  /* 0: none */
 	const struct sw_symbolize_options *options; /* borrowed; for dwo_read. NULL: the defaults */
 };

@@ -232,6 +232,7 @@ static int symbols_fill(struct sw_symbols *symbols, const struct sw_symbolize_op
 		.search = priv->symbolizer->search,
 		.deadline_ns = o->deadline_ns,
 		.unpacked = o->unpacked,
+		.tables = &priv->symbolizer->tables,
 		.options = o,
 	};
 	int r = units_look_up(priv, o->level, &request);

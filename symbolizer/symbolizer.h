@@ -5,6 +5,7 @@
 #include "arena.h"
 #include "entries.h"
 #include "kept.h"
+#include "table_memory.h"
 
 /* The state from one snapshot to the next: a unit for each module, and the strings of all
  * results. */
@@ -16,6 +17,7 @@ struct sw_symbolizer {
 	size_t n_units, capacity;
 	size_t n_entries;                     /* of all units, since the cache was last emptied */
 	size_t n_borrowers;                   /* sw_symbols not destroyed yet */
+	struct sw_table_memory tables;        /* of all units */
 	uint64_t generation;                  /* counts calls */
 	struct sw_kept kept;                  /* results of others */
 	const struct sw_debug_search *search; /* borrowed; NULL: none */

@@ -341,6 +341,8 @@ static bool starts_collect(struct scan *scan, struct sw_symtab_index *index)
 		if (grown == NULL)
 			return false;
 		index->starts = grown;
+		if (!sw_table_memory_take(index->memory, sizeof(*grown)))
+			return false;
 		uint64_t last;
 		if (__builtin_add_overflow(s.start_svma, s.size_bytes - (s.size_bytes != 0), &last))
 			last = UINT64_MAX;
@@ -351,14 +353,17 @@ static bool starts_collect(struct scan *scan, struct sw_symtab_index *index)
 	return index->n > 0;
 }
 
-static void index_make(struct scan *scan, struct sw_symtab_index *index)
+static void index_make(struct scan *scan, struct sw_symtab_index *index,
+		       struct sw_table_memory *memory)
 {
-	index->tried = true;
+	index->memory = memory;
 	if (!starts_collect(scan, index)) {
 		sw_symtab_index_deinit(index);
 		index->tried = true;
 		return;
 	}
+	index->tried = true;
+	index->starts = sw_table_shrink(index->starts, index->n, sizeof(*index->starts));
 	qsort(index->starts, index->n, sizeof(*index->starts), start_compare);
 	for (size_t i = 1; i < index->n; i++)
 		if (index->starts[i].last_svma < index->starts[i - 1].last_svma)
@@ -403,18 +408,18 @@ static void want_look_up(struct scan *scan, const struct sw_symtab_index *index,
 }
 
 bool sw_symtab_look_up(const struct sw_symtab *table, struct sw_symtab_index *index,
-		       struct sw_want *wants, size_t n, int64_t deadline_ns)
+		       struct sw_want *wants, size_t n, const struct sw_request *request)
 {
 	struct scan scan = {.table = table,
 			    .wants = wants,
 			    .n = n,
-			    .deadline_ns = deadline_ns,
+			    .deadline_ns = request->deadline_ns,
 			    .next_look = DEADLINE_EVERY};
 	if (index->n_scans >= INDEX_SCANS && !index->tried)
-		index_make(&scan, index);
+		index_make(&scan, index, request->tables);
 	if (index->starts == NULL) {
 		index->n_scans++;
-		return sw_symtab_scan(table, wants, n, deadline_ns);
+		return sw_symtab_scan(table, wants, n, request->deadline_ns);
 	}
 	for (size_t i = 0; i < n && !scan.stopped; i++)
 		want_look_up(&scan, index, &wants[i]);
@@ -423,6 +428,7 @@ bool sw_symtab_look_up(const struct sw_symtab *table, struct sw_symtab_index *in
 
 void sw_symtab_index_deinit(struct sw_symtab_index *index)
 {
+	sw_table_memory_give(index->memory, index->n * sizeof(*index->starts));
 	free(index->starts);
 	*index = (struct sw_symtab_index){0};
 }

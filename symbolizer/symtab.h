@@ -40,7 +40,8 @@ bool sw_symtab_scan(const struct sw_symtab *table, struct sw_want *wants, size_t
 
 /* The functions of a table by their start. Has numbers of symbols only, no bytes of the file, which may change. */
 struct sw_symtab_index {
-	size_t n_scans; /* so far, while there is none */
+	struct sw_table_memory *memory; /* borrowed; counts the starts */
+	size_t n_scans;                 /* so far, while there is none */
 	bool tried;
 	size_t n;
 	struct sw_symtab_start {
@@ -51,9 +52,9 @@ struct sw_symtab_index {
 };
 
 /* The same as sw_symtab_scan(), by the index when there have been so many scans that it pays; index is of this table alone, and
- * begins as zeros. */
+ * begins as zeros. Of the request it takes the deadline and the memory of tables, which outlives the index. */
 bool sw_symtab_look_up(const struct sw_symtab *table, struct sw_symtab_index *index,
-		       struct sw_want *wants, size_t n, int64_t deadline_ns);
+		       struct sw_want *wants, size_t n, const struct sw_request *request);
 void sw_symtab_index_deinit(struct sw_symtab_index *index);
 
 /* Whether a is the better of two names of one address: fewest leading underscores, the shortest,

@@ -12,7 +12,7 @@ enum {
 };
 
 struct sw_dwarf_functions *sw_dwarf_functions_of(struct sw_dwarf_function_units *units,
-						 uint64_t die_off)
+						 uint64_t die_off, struct sw_table_memory *memory)
 {
 	uint64_t index = 0;
 	if (sw_map64_get(&units->by_unit, die_off, &index))
@@ -29,14 +29,23 @@ struct sw_dwarf_functions *sw_dwarf_functions_of(struct sw_dwarf_function_units 
 		free(functions);
 		return NULL;
 	}
+	functions->memory = memory;
 	units->all[units->n++] = functions;
 	return functions;
+}
+
+static void functions_drop(struct sw_dwarf_functions *functions)
+{
+	sw_table_memory_give(functions->memory, functions->n * sizeof(*functions->all));
+	free(functions->all);
+	functions->all = NULL;
+	functions->n = functions->capacity = 0;
 }
 
 void sw_dwarf_function_units_deinit(struct sw_dwarf_function_units *units)
 {
 	for (size_t i = 0; i < units->n; i++) {
-		free(units->all[i]->all);
+		functions_drop(units->all[i]);
 		free(units->all[i]);
 	}
 	free(units->all);
@@ -54,11 +63,15 @@ bool sw_dwarf_functions_add(struct sw_dwarf_functions *functions, uint64_t start
 {
 	if (start >= end)
 		return true;
+	if (functions->n == RANGES_MAX)
+		return false;
 	struct sw_dwarf_function *grown =
 		sw_grow(functions->all, functions->n, &functions->capacity, FIRST, sizeof(*grown));
-	if (grown == NULL || functions->n == RANGES_MAX)
+	if (grown == NULL)
 		return false;
 	functions->all = grown;
+	if (!sw_table_memory_take(functions->memory, sizeof(*grown)))
+		return false;
 	functions->all[functions->n] = (struct sw_dwarf_function){.start = start,
 								  .end = end,
 								  .order = functions->n,
@@ -79,11 +92,11 @@ void sw_dwarf_functions_finish(struct sw_dwarf_functions *functions, bool whole)
 {
 	functions->tried = true;
 	if (!whole || functions->n == 0) {
-		free(functions->all);
-		functions->all = NULL;
-		functions->n = 0;
+		functions_drop(functions);
 		return;
 	}
+	functions->all = sw_table_shrink(functions->all, functions->n, sizeof(*functions->all));
+	functions->capacity = functions->n;
 	qsort(functions->all, functions->n, sizeof(*functions->all), by_start);
 	uint64_t last = 0;
 	for (size_t i = 0; i < functions->n; i++) {

@@ -3,6 +3,7 @@
 #define SW_DWARF_FUNCTIONS_H
 
 #include "map.h"
+#include "table_memory.h"
 
 #include <elfutils/libdw.h>
 
@@ -12,7 +13,8 @@
  * same units. A unit that has been searched often has a table.
  */
 struct sw_dwarf_functions {
-	size_t n_searches; /* without the table */
+	struct sw_table_memory *memory; /* borrowed; counts the ranges */
+	size_t n_searches;              /* without the table */
 	bool tried;
 	size_t n, capacity;
 	struct sw_dwarf_function {
@@ -30,14 +32,14 @@ struct sw_dwarf_function_units {
 	size_t n, capacity;
 };
 
-/* The functions of a unit; NULL: there is no memory for them, or there are those of many units. */
+/* The functions of a unit; NULL: there is no memory for them, or there are those of many units. memory outlives units. */
 struct sw_dwarf_functions *sw_dwarf_functions_of(struct sw_dwarf_function_units *units,
-						 uint64_t die_off);
+						 uint64_t die_off, struct sw_table_memory *memory);
 void sw_dwarf_function_units_deinit(struct sw_dwarf_function_units *units);
 
 /* Returns true if the unit is to have a table now: what it was asked for before would have paid for it. */
 bool sw_dwarf_functions_are_due(const struct sw_dwarf_functions *functions);
-/* Adds a range, in the order of the DIEs. False: there are too many. */
+/* Adds a range, in the order of the DIEs. False: there are too many, or all tables together have too many. */
 bool sw_dwarf_functions_add(struct sw_dwarf_functions *functions, uint64_t start, uint64_t end,
 			    const Dwarf_Die *die);
 /* All ranges were added (whole), or not: then there is no table. */

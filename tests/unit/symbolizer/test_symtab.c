@@ -46,12 +46,14 @@ static void expect_by_index(const struct sw_symtab *table, const struct sw_want 
 {
 	enum { TIMES = 20 };
 	struct sw_symtab_index index = {0};
+	struct sw_table_memory memory = {0};
+	const struct sw_request request = {.tables = &memory};
 	struct sw_want *wants = calloc(n, sizeof(*wants));
 	assert_non_null(wants);
 	for (int time = 0; time < TIMES; time++) {
 		for (size_t i = 0; i < n; i++)
 			wants[i] = (struct sw_want){.svma = scanned[i].svma};
-		assert_true(sw_symtab_look_up(table, &index, wants, n, 0));
+		assert_true(sw_symtab_look_up(table, &index, wants, n, &request));
 		for (size_t i = 0; i < n; i++)
 			expect_same(&wants[i], &scanned[i]);
 	}
@@ -351,17 +353,20 @@ TEST(test_deadline_of_long_names)
 	enum { N = 500, BYTES = 10000, SCANS = 17 };
 	struct long_names l;
 	struct sw_symtab_index index = {0};
+	struct sw_table_memory memory = {0};
+	struct sw_request request = {.tables = &memory};
 	long_names_make(&l, N, BYTES);
 	struct sw_want want = {.svma = TEXT + 1};
 	assert_false(sw_symtab_scan(&l.table, &want, 1, 1));
 	for (int i = 0; i < SCANS; i++) {
 		want = (struct sw_want){.svma = TEXT + 1};
-		assert_true(sw_symtab_look_up(&l.table, &index, &want, 1, 0));
+		assert_true(sw_symtab_look_up(&l.table, &index, &want, 1, &request));
 		assert_int_equal(want.name_bytes, BYTES);
 	}
 	assert_non_null(index.starts);
 	want = (struct sw_want){.svma = TEXT + 1};
-	assert_false(sw_symtab_look_up(&l.table, &index, &want, 1, 1));
+	request.deadline_ns = 1;
+	assert_false(sw_symtab_look_up(&l.table, &index, &want, 1, &request));
 	sw_symtab_index_deinit(&index);
 	long_names_free(&l);
 }
@@ -375,5 +380,32 @@ TEST(test_limit_of_long_names)
 	struct sw_want want = {.svma = TEXT + 1};
 	assert_false(sw_symtab_scan(&l.table, &want, 1, 0));
 	assert_int_equal(want.name_bytes, BYTES);
+	long_names_free(&l);
+}
+
+/* The index has its share of the memory of all tables; without it the table is scanned, with the same answer. */
+TEST(test_memory_of_index)
+{
+	enum { N = 500, BYTES = 10, SCANS = 17 };
+	const size_t wanted = N - 1; /* the first symbol is none */
+	struct long_names l;
+	long_names_make(&l, N, BYTES);
+	for (int lacks = 0; lacks <= 1; lacks++) {
+		struct sw_symtab_index index = {0};
+		struct sw_table_memory memory = {SW_TABLE_MEMORY_MAX -
+						 wanted * sizeof(struct sw_symtab_start) + lacks};
+		const struct sw_request request = {.tables = &memory};
+		const size_t before = memory.used_bytes;
+		for (int i = 0; i < SCANS; i++) {
+			struct sw_want want = {.svma = TEXT + 1};
+			assert_true(sw_symtab_look_up(&l.table, &index, &want, 1, &request));
+			assert_int_equal(want.name_bytes, BYTES);
+		}
+		assert_true(index.tried);
+		assert_true((index.starts == NULL) == lacks);
+		assert_int_equal(memory.used_bytes, lacks ? before : SW_TABLE_MEMORY_MAX);
+		sw_symtab_index_deinit(&index);
+		assert_int_equal(memory.used_bytes, before);
+	}
 	long_names_free(&l);
 }
