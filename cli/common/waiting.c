@@ -6,6 +6,7 @@
 #include "text.h"
 
 #include <snapwalk/clock.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <time.h>
@@ -28,6 +29,20 @@ static void end_say(int number)
 	(void) raise(number);               /* its effect is the default one by now */
 }
 
+static const int ending_numbers[] = {SIGINT, SIGTERM};
+
+/* A child that has a filter may not send itself the signal again: it has none of this. Also runs for those that are made
+ * when the command does not say this any more. */
+static void child_reset(void)
+{
+	for (size_t i = 0; i < SW_ARRAY_SIZE(ending_numbers); i++) {
+		struct sigaction before;
+		(void) sigaction(ending_numbers[i], NULL, &before); /* cannot fail */
+		if (before.sa_handler == end_say)
+			(void) signal(ending_numbers[i], SIG_DFL); /* likewise */
+	}
+}
+
 void sw_wait_say(const char *about, const char *message)
 {
 	sw_cleanup(sw_text_deinit) struct sw_text line = {0};
@@ -39,12 +54,14 @@ void sw_wait_say(const char *about, const char *message)
 	memcpy(ending.line, line.data, line.size);
 	ending.size = line.size;
 	ending.pid = getpid();
-	static const int numbers[] = {SIGINT, SIGTERM};
-	for (size_t i = 0; i < SW_ARRAY_SIZE(numbers); i++) {
+	if (pthread_atfork(NULL, NULL, child_reset) != 0)
+		return; /* there is no memory for it: likewise */
+	for (size_t i = 0; i < SW_ARRAY_SIZE(ending_numbers); i++) {
 		struct sigaction before;
-		(void) sigaction(numbers[i], NULL, &before); /* cannot fail, as the following */
+		(void) sigaction(ending_numbers[i], NULL,
+				 &before); /* cannot fail, as the following */
 		if (before.sa_handler == SIG_DFL)
-			(void) sigaction(numbers[i], &action, NULL);
+			(void) sigaction(ending_numbers[i], &action, NULL);
 	}
 }
 
