@@ -29,6 +29,7 @@ struct sw_function {
 		size_t wanted;
 		char *why;      /* owned */
 		bool is_absent; /* there is no such function; else it is there, and cannot be probed */
+		bool is_of_other; /* it is there, and is followed by another name, or for another pair */
 	} missing[SW_EVENT_PLACES_MAX];
 	size_t n_missing;
 };

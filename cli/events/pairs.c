@@ -62,10 +62,16 @@ static int missing_add(struct sw_function *f, size_t i, size_t other)
 	char *why;
 	if (f->n_missing == SW_EVENT_PLACES_MAX)
 		return 0; /* it is missing without a reason */
-	if (asprintf(&why, "it is the same code as %s, which is followed", f->names[other]) < 0)
+	int length =
+		strcmp(f->names[i], f->names[other]) == 0
+			? asprintf(&why, "what it hands out is of the first pair that it is in")
+			: asprintf(&why, "it is the same code as %s, which is followed",
+				   f->names[other]);
+	if (length < 0)
 		return -SW_E_NOMEM;
 	f->missing[f->n_missing].wanted = f->wanted[i];
 	f->missing[f->n_missing].is_absent = false;
+	f->missing[f->n_missing].is_of_other = true;
 	f->missing[f->n_missing++].why = why;
 	return 0;
 }
@@ -174,29 +180,53 @@ static size_t breakpoints_count(const struct sw_function *f)
 	return n;
 }
 
+static bool is_same_file(const struct sw_pair_function *a, const struct sw_pair_function *b)
+{
+	return a->module == NULL || b->module == NULL ? a->module == b->module
+						      : strcmp(a->module, b->module) == 0;
+}
+
 /* Whether a function that is missing is followed in another file: lists name each file where it may be. */
 static bool is_elsewhere(const struct sw_pair_list *list, const struct sw_function *f,
 			 size_t missing)
 {
-	const char *name = list->all[f->missing[missing].wanted].name;
-	for (size_t i = 0; i < f->n; i++)
-		if (strcmp(list->all[f->wanted[i]].name, name) == 0)
+	const struct sw_pair_function *of = &list->all[f->missing[missing].wanted];
+	for (size_t i = 0; i < f->n; i++) {
+		const struct sw_pair_function *other = &list->all[f->wanted[i]];
+		if (strcmp(other->name, of->name) == 0 && !is_same_file(other, of))
 			return true;
+	}
 	return false;
 }
 
-/* Whether functions of a pair are followed, or others of the same names, as lists name each file where these may be. */
-static bool is_followed(const struct sw_pair_list *list, const struct sw_function *f, unsigned pair)
+/* Whether one half of a pair is followed by functions of the same names, which are of another pair. */
+static bool half_is_of(const struct sw_pair_list *list, const struct sw_function *f, unsigned pair,
+		       unsigned other, bool releases)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		const struct sw_pair_function *of = &list->all[f->wanted[i]];
-		if (of->pair == pair)
-			return true;
+		if (of->pair != other || of->releases != releases)
+			continue;
 		for (size_t k = 0; k < list->n; k++)
-			if (list->all[k].pair == pair && !of->releases && !list->all[k].releases &&
+			if (list->all[k].pair == pair && list->all[k].releases == releases &&
 			    strcmp(list->all[k].name, of->name) == 0)
 				return true;
 	}
+	return false;
+}
+
+/* Whether functions of a pair are followed, or those of a pair of the same names, as lists name each file where these may
+ * be. */
+static bool is_followed(const struct sw_pair_list *list, const struct sw_function *f, unsigned pair)
+{
+	/* What one of them hands out is counted for another pair, which does not get it back. */
+	for (size_t i = 0; i < f->n_missing; i++)
+		if (f->missing[i].is_of_other && list->all[f->missing[i].wanted].pair == pair)
+			return false;
+	for (unsigned other = 0; other < list->n_pairs; other++)
+		if (half_is_of(list, f, pair, other, false) &&
+		    half_is_of(list, f, pair, other, true))
+			return true;
 	return false;
 }
 

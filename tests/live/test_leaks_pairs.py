@@ -231,6 +231,32 @@ def some(tap):
                       "some pairs: the verdict says it", out)
 
 
+def of_two_pairs(tap):
+    """A function that two pairs of a file begin with is followed in one of them, and the other one is not said to be."""
+    for release, missing in (("absent_drop", ["absent_drop", "number_add"]), ("pool_put", ["number_add"])):
+        with tempfile.TemporaryDirectory() as directory, Target("pairs") as target:
+            path = os.path.join(directory, "p.conf")
+            with open(path, "w") as file:
+                file.write(f"Pair={NUMBERS}\nPair=number_add@arg0/{release}\n")
+            run = begin(target, path, "--json")
+            turn(target, "many 3")
+            status, out, err = run.end()
+            answer = json.loads(out)
+            tap.equal((status, answer["pairs"], answer["pairs_followed"], answer["acquired"],
+                       [f["function"] for f in answer["not_followed"]]), (3, 2, 1, 3, missing), f"{release}: one of two pairs")
+            tap.check('"message":"1 of 2 pairs were followed"' in err, f"{release}: it is said", err)
+    with tempfile.TemporaryDirectory() as directory, Target("pairs") as target:
+        path = os.path.join(directory, "p.conf")
+        with open(path, "w") as file:
+            file.write(f"Pair={NUMBERS}\nPair=number_also@arg0+pool_get/pool_put\n")
+        run = begin(target, path, "--json")
+        turn(target, "many 3")
+        status, out, err = run.end()
+        answer = json.loads(out)
+        tap.equal((status, answer["pairs_followed"], [f["function"] for f in answer["not_followed"]]), (3, 1, ["number_also"]),
+                  "what another name hands out is of another pair: its own one is not followed")
+
+
 def unprobed(tap):
     """Code that the kernel does not probe: which function, which instruction, and what to do."""
     with Target("pairs") as target:
@@ -354,7 +380,7 @@ def main():
         tap.skip("leaks --of LIB:ACQUIRE/RELEASE", iterator_refused(), Tap.ROOT)
         tap.done()
     wanted = sys.argv[1:]
-    for test in (rows, blocks, program, outside, busy, closing, share, storm, overhead, aliases, some, unprobed, full, text, refused, libraries, interpreter, files):
+    for test in (rows, blocks, program, outside, busy, closing, share, storm, overhead, aliases, some, of_two_pairs, unprobed, full, text, refused, libraries, interpreter, files):
         if not wanted or test.__name__ in wanted:
             tap.guard(test)
     tap.done()
