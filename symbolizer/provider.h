@@ -3,7 +3,7 @@
 #define SW_PROVIDER_H
 
 #include "arena.h"
-#include "table_memory.h"
+#include "dwarf/table_memory.h"
 
 #include <snapwalk/symbolize.h>
 

@@ -5,7 +5,7 @@
 #include "arena.h"
 #include "entries.h"
 #include "kept.h"
-#include "table_memory.h"
+#include "dwarf/table_memory.h"
 
 /* The state from one snapshot to the next: a unit for each module, and the strings of all
  * results. */

@@ -3,7 +3,7 @@
 #define SW_DWARF_FUNCTIONS_H
 
 #include "map.h"
-#include "table_memory.h"
+#include "dwarf/table_memory.h"
 
 #include <elfutils/libdw.h>
 

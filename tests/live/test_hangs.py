@@ -276,7 +276,10 @@ def where_it_waits(pid):
 
 
 def run(words):
-    """(seconds, result); ((the process, where it waits), None) when it does not end, and was killed."""
+    """(seconds, result, None); (seconds, None, where it waits) when it does not end, and was killed.
+
+    What waits for a server that does not answer ends when the server goes on: the process is collected by reap().
+    """
     begin, stolen = time.monotonic(), stolen_s()
     process = subprocess.Popen([SNAPWALK, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, errors="replace")
@@ -289,22 +292,31 @@ def run(words):
                 continue
             where = "\n".join([" ".join(words), *where_it_waits(process.pid)])
             process.kill()
-            return (process, where), None
-    return time.monotonic() - begin - (stolen_s() - stolen), (process.returncode, *out)
+            HUNG.append(process)
+            return time.monotonic() - begin - (stolen_s() - stolen), None, where
+    return time.monotonic() - begin - (stolen_s() - stolen), (process.returncode, *out), None
+
+
+HUNG = []  # processes that were killed and are not collected
+
+
+def reap():
+    """Collects the processes that hung. The server has to go on before."""
+    while HUNG:
+        HUNG.pop().communicate()
 
 
 def cell(tap, label, name, words, server, output, stop_after):
     """The number of requests of the command, None when it hung."""
     asked = server.asked
     server.stop_after(stop_after)
-    took, result = run(words)
+    took, result, where = run(words)
     server.resume()
+    reap()
     asked = server.asked - asked
     if os.path.isdir(output):
         shutil.rmtree(output)
     if result is None:
-        hung, where = took
-        hung.communicate()
         tap.check(False, f"{label}: ends", where)
         return None
     status, out, err = result
@@ -361,12 +373,12 @@ def test_core(tap):
                 made = {}
                 for limit in (fuse.WITHOUT_LIMIT, 0):
                     server.stop_after(limit)
-                    took, result = run(["dump", "--json", "--core", core])
+                    _, result, where = run(["dump", "--json", "--core", core])
                     server.resume()
-                    if result is None:
-                        took.communicate()
+                    reap()
                     if tap.check(result is not None and result[0] in (0, 3),
-                                 f"core file, {name}, server {'stopped' if limit == 0 else 'answers'}: answers", result):
+                                 f"core file, {name}, server {'stopped' if limit == 0 else 'answers'}: answers",
+                                 where or result):
                         made[limit] = json.loads(result[1])
                 tap.check(all(len(dump["threads"]) > 0 for dump in made.values()) and len(made) == 2,
                           f"core file, {name}: its threads are there", made.keys())
@@ -389,15 +401,14 @@ def test_slow(tap):
             with Target("chain", env={**os.environ, "LD_PRELOAD": preload}) as target:
                 server.slow_ms = SLOW_MS
                 for _ in range(RUNS):
-                    took, result = run(["dump", "--via", "direct", str(target.pid)])
+                    took, result, where = run(["dump", "--via", "direct", str(target.pid)])
                     if result is None or took < SLOW_LIMIT_S:
                         break
                 server.slow_ms = 0
-                if result is None:
-                    took[0].communicate()
+                reap()
                 tap.check(result is not None and result[0] in (0, 3) and took < SLOW_LIMIT_S,
                           f"{LIBRARIES} libraries of a slow server: there is an answer",
-                          f"{took} {result}")
+                          where or f"{took} {result}")
 
 
 def some(tap, names):
