@@ -219,7 +219,7 @@ static bool half_is_of(const struct sw_pair_list *list, const struct sw_function
  * be. */
 static bool is_followed(const struct sw_pair_list *list, const struct sw_function *f, unsigned pair)
 {
-	/* What one of them hands out is counted for another pair, which does not get it back. */
+	/* A thing that one of them hands out is counted for another pair, which does not get it back. */
 	for (size_t i = 0; i < f->n_missing; i++)
 		if (f->missing[i].is_of_other && list->all[f->missing[i].wanted].pair == pair)
 			return false;

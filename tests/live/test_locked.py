@@ -18,7 +18,7 @@ import tempfile
 import fuse
 from daemon import Daemon
 from harness import TARGETS, Tap, Target, iterator_refused, state_of, wait_until
-from test_hangs import RARE, Unit, commands, run
+from test_hangs import RARE, Unit, commands, reap, run
 
 # A thread unmaps a file whose pages have to be written first: munmap(2) has the lock for reading by then. Another one waits
 # for the lock to map memory, and whoever comes later waits for that one.
@@ -102,10 +102,9 @@ def test_commands(tap, directory, daemon, unit):
         for _ in range(RUNS):
             took = took if took < LOCK_S or results["limited"][1] is None else run(words["limited"])[0]
         server.resume()
-        for name, (where, result) in results.items():
-            if result is None:
-                where[0].communicate()
-            tap.check(result is not None, f"locked memory, {name}: ends", result or where[1])
+        reap()
+        for name, (_, result, where) in results.items():
+            tap.check(result is not None, f"locked memory, {name}: ends", result or where)
         if results["dump"][1]:
             tap.check("locks its memory" in results["dump"][1][2], "locked memory: it is said", results["dump"][1])
         tap.check(took < LOCK_S, "locked memory: no longer than --timeout is waited", took)
@@ -114,10 +113,9 @@ def test_commands(tap, directory, daemon, unit):
 def probe(tap, server, other, function, label):
     """(return code, standard output, standard error) of the command; None: the kernel waited for the lock."""
     with ended_in_time(server.pid, PROBE_LIMIT_S) as said:
-        took, result = run(["on", function, "--duration", "1", "--json", str(other.pid)])
-    if result is None:
-        took[0].communicate()
-    return result if tap.check(result and said["in time"], f"{label}: ends before the server is ended", result) else None
+        _, result, where = run(["on", function, "--duration", "1", "--json", str(other.pid)])
+    reap()
+    return result if tap.check(result and said["in time"], f"{label}: ends before the server is ended", result or where) else None
 
 
 def test_probes(tap, directory, n, how):

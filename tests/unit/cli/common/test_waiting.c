@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a signal does to the children of a command that prepares. */
+/* Signals to the children of a command that prepares. */
 #include "common/waiting.h"
 #include "test.h"
 
