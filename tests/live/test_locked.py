@@ -12,35 +12,22 @@ import os
 import select
 import shutil
 import signal
-import sys
+import subprocess
 import tempfile
+import time
 
 import fuse
 from daemon import Daemon
-from harness import TARGETS, Tap, Target, iterator_refused, state_of, wait_until
+from harness import SNAPWALK, TARGETS, Tap, Target, iterator_refused, state_of, wait_until
+from test_functions import is_confined
 from test_hangs import RARE, Unit, commands, reap, run
 
-# A thread unmaps a file whose pages have to be written first: munmap(2) has the lock for reading by then. Another one waits
-# for the lock to map memory, and whoever comes later waits for that one.
-LOCKS = """
-import ctypes, mmap, os, sys, threading
-memory = mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 4096)
-memory[0] = 1
-address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-library = ctypes.CDLL(sys.argv[2])
-print("ready", flush=True)
-sys.stdin.readline()
-threading.Thread(target=ctypes.CDLL(None).munmap, args=(ctypes.c_void_p(address), 4096)).start()
-sys.stdin.readline()
-threading.Thread(target=mmap.mmap, args=(-1, 4096)).start()
-sys.stdin.readline()
-"""
 RUNS = 3
 LOCK_S = 3  # is waited for the lock where there is no limit: libwalk/process/pages.c
 AT_ONCE = 4
 # A probe that waits for the lock keeps this machine from forking for so long, if the command is wrong.
 PROBE_LIMIT_S = 8
-READS, WAITS = 1, 2  # threads of the target that wait: nobody else waits for the lock, or somebody does
+READS, WAITS = 1, 2  # threads of tests/targets/locks_memory.c that wait: one has the lock, and another one waits for it
 
 
 class Missing(Exception):
@@ -71,19 +58,23 @@ def ended_in_time(pid, limit_s):
         said["in time"] = os.waitpid(guard, 0)[1] == 0
 
 
+def lock(target, n):
+    for k in range(1, n + 1):
+        target.send("")
+        try:
+            wait_until(lambda k=k: waiting(target.pid) == k, f"{k} threads that wait", 10)
+        except TimeoutError as error:
+            raise Missing(str(error)) from error
+
+
 @contextlib.contextmanager
 def locked(directory, library, n):
     """The server, and the target of which n threads wait for it; it maps the library, too."""
     with fuse.Fuse(directory, {"file": bytes(4096)}) as server:
-        with Target("", "-c", LOCKS, f"{directory}/file", library, path=sys.executable) as target:
+        with Target("locks_memory", f"{directory}/file", library) as target:
             server.stop_after(0)
             try:
-                for k in range(1, n + 1):
-                    target.send("")
-                    try:
-                        wait_until(lambda k=k: waiting(target.pid) == k, f"{k} threads that wait", 10)
-                    except TimeoutError as error:
-                        raise Missing(str(error)) from error
+                lock(target, n)
                 yield server, target
             finally:
                 with contextlib.suppress(OSError):  # it was ended
@@ -127,14 +118,40 @@ def test_probes(tap, directory, n, how):
         result = probe(tap, server, other, function, label)
         if result is None:
             return
-        tap.check(result[0] == 1 and f"process {target.pid} (python" in result[2] and f"in {os.path.basename(library)} " in result[2],
+        tap.check(result[0] == 1 and f"process {target.pid} (locks_memory)" in result[2] and f"in {os.path.basename(library)} " in result[2],
                   f"{label}: refused, and it is said why", result)
         result = probe(tap, server, other, "func:callback", f"{label}, in a file that it does not map")
-        tap.check(result and result[0] == 0, f"{label}: placed in a file that the process does not map", result)
+        if result is None:
+            return
+        tap.check(result[0] == 0, f"{label}: placed in a file that the process does not map", result)
         server.resume()
         wait_until(lambda: waiting(target.pid) == 0, "no thread waits")
         result = probe(tap, server, other, function, f"{label}, let go")
         tap.check(result and result[0] == 0, f"{label}: placed when the memory is not locked any more", result)
+
+
+LOOKS, BETWEEN_S = 20, 0.05
+
+
+def test_end(tap, directory):
+    """A probe is there when memory is locked: the command does not take it out at once, and the machine can fork meanwhile."""
+    library = shutil.copy(f"{TARGETS}/plugin.so", f"{directory}.so")
+    words = [SNAPWALK, "on", f"func:{os.path.basename(library)}:plugin_run", "--json"]
+    with Target("plugin_user", library) as other, locked(directory, library, 0) as (server, target):
+        with ended_in_time(server.pid, PROBE_LIMIT_S) as said:
+            command = subprocess.Popen([*words, str(other.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            wait_until(lambda: command.poll() is not None or is_confined(command.pid), "the probe is placed")
+            lock(target, READS)
+            command.send_signal(signal.SIGINT)
+            states = []
+            for _ in range(LOOKS):
+                states.append(state_of(command.pid))
+                time.sleep(BETWEEN_S)
+            server.resume()
+            out, err = command.communicate()
+        tap.check(said["in time"] and "D" not in states, "end: the kernel does not wait for the lock", states)
+        tap.check("Z" not in states, "end: the command waits for it", states)
+        tap.check(command.returncode == 0, "end: it ends as always then", (command.returncode, out, err))
 
 
 def unless_missing(tap, test, *args):
@@ -163,6 +180,7 @@ def main():
         else:
             tap.guard(unless_missing, test_probes, directory, READS, "the lock is held for reading")
             tap.guard(unless_missing, test_probes, directory, WAITS, "others wait for the lock")
+            tap.guard(unless_missing, test_end, directory)
     unit.remove()
     tap.done()
 

@@ -116,6 +116,9 @@ $(T)/stepped_cet: tests/targets/stepped.c $(TARGET_DEPS)
 $(T)/coroutine_static $(T)/coroutine_exit_static: $(T)/%_static: tests/targets/%.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -static -o $@ $<
+$(T)/locks_memory: tests/targets/locks_memory.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -static -o $@ $<
 # libgcc as a library, and in the program.
 $(T)/stepped_throw: THROW_LDFLAGS :=
 $(T)/stepped_throw_static: THROW_LDFLAGS := -static
