@@ -7,6 +7,7 @@
 #include "run/obtain.h"
 #include "series/recording.h"
 
+#include <poll.h>
 #include <snapwalk/clock.h>
 #include <string.h>
 #include <time.h>
@@ -14,11 +15,10 @@
 
 enum {
 	NS_PER_S = 1000000000,
-	/* Nobody is woken. What has ended by then has no maps any more; each time costs as much as some samples. So samples are
-	 * fetched oftener for some time after one of a process that was not known: where one begins, others do. */
+	/* A sample of a process that is not known wakes the command, as what has ended has no maps any more. Others wait. A
+	 * round costs as much as some samples, so there is a pause before each. */
 	FETCHES_HZ = 25,
-	OFTEN_HZ = 100,
-	OFTEN_NS = NS_PER_S,
+	PAUSE_NS = 1000000,
 	RECORDERS_MAX = 512,    /* each has the maps of a process, and some open files */
 	STACK_BYTES = 64 << 10, /* as much as the kernel copies; samples are few */
 	FORGET_S = 120,         /* a process of which no sample came for so long is forgotten */
@@ -171,7 +171,6 @@ static int process_begin(struct sw_host_run *run, const struct sw_host_event *ev
 {
 	struct sw_error why = {0};
 	*ret = NULL;
-	run->often_ns = sw_clock_ns() + OFTEN_NS;
 	if (!sw_selects(run->options, event->pid)) {
 		sw_host_sampler_leave_out(run->host, event->pid);
 		return 0;
@@ -356,19 +355,29 @@ void sw_host_run_deinit(struct sw_host_run *run)
 	sw_profile_destroy(run->profile);
 }
 
-static int64_t fetches_hz(const struct sw_host_run *run)
+/* Waits for a sample of a process that is not known, at most until due_ns. True: a signal has come. */
+static bool wait_due(const struct sw_host_run *run, int64_t due_ns)
 {
-	return sw_clock_ns() < run->often_ns ? OFTEN_HZ : FETCHES_HZ;
+	struct pollfd wanted = {.fd = sw_host_sampler_fd(run->host), .events = POLLIN};
+	int64_t pause_ns = run->waits_ns + PAUSE_NS;
+	if (sw_wait_until(&run->signals, pause_ns < due_ns ? pause_ns : due_ns))
+		return true;
+	int64_t left_ns = due_ns - sw_clock_ns();
+	struct timespec t = {.tv_sec = left_ns / NS_PER_S, .tv_nsec = left_ns % NS_PER_S};
+	if (left_ns > 0)
+		(void) ppoll(&wanted, 1, &t, NULL); /* where it fails, the round is early */
+	return sw_wait_until(&run->signals, 0);
 }
 
 static int round_take_timed(struct sw_host_run *run, struct sw_error *err)
 {
 	int64_t begin_ns = sw_clock_read(CLOCK_THREAD_CPUTIME_ID), now_ns = sw_clock_ns();
 	int r = round_take(run, now_ns + NS_PER_S, err);
-	/* A round that waits for a CPU takes longer than the time between two. */
-	int64_t wall_ns = sw_clock_ns() - now_ns + NS_PER_S / fetches_hz(run);
+	/* With the time that it has waited before. */
+	int64_t wall_ns = sw_clock_ns() - run->waits_ns;
 	sw_urgency_round(&run->urgency, sw_clock_read(CLOCK_THREAD_CPUTIME_ID) - begin_ns, wall_ns,
 			 !run->options->snapshot.no_realtime);
+	run->waits_ns = sw_clock_ns();
 	return r;
 }
 
@@ -384,11 +393,12 @@ int sw_host_run_all(struct sw_host_run *run, struct sw_error *err)
 	sw_host_sampler_limit(run->host, run->begin_ns, end_ns);
 	/* The first round looks at all processes that run, and takes longest. */
 	sw_urgency_round(&run->urgency, 0, NS_PER_S / FETCHES_HZ, !o->snapshot.no_realtime);
+	run->waits_ns = run->begin_ns;
 	while (r == 0) {
-		due_ns = sw_clock_ns() + NS_PER_S / fetches_hz(run);
+		due_ns = sw_clock_ns() + NS_PER_S / FETCHES_HZ;
 		if (due_ns > end_ns)
 			due_ns = end_ns;
-		if (sw_wait_until(&run->signals, due_ns) || sw_clock_ns() >= end_ns)
+		if (wait_due(run, due_ns) || sw_clock_ns() >= end_ns)
 			break;
 		r = round_take_timed(run, err);
 		processes_forget(run, due_ns);

@@ -49,7 +49,7 @@ struct sw_host_run {
 	sigset_t signals; /* blocked: Control-C gives what is there so far */
 	struct sw_urgency urgency;
 	uint64_t peeked_at; /* see sw_host_sampler_peek() */
-	int64_t often_ns;   /* until then samples are fetched oftener */
+	int64_t waits_ns;   /* the last round ended then */
 	int64_t begin_ns, end_ns, begin_real_ns;
 };
 

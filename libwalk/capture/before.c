@@ -79,7 +79,7 @@ static void process_describe(struct sw_take *take)
 	    sw_proc_cgroup_find(text, &path, &length))
 		p->cgroup = keep_text(take, path, length);
 	/* A capture of some threads is one of many. */
-	if (take->options.tids == NULL && !take->options.running_only &&
+	if (!take->maps_only && take->options.tids == NULL && !take->options.running_only &&
 	    !take->options.blocked_only)
 		sw_process_limits_read(target->proc_fd, &p->limits);
 }

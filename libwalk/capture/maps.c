@@ -18,6 +18,7 @@ int sw_capture_maps(struct sw_context *ctx, const struct sw_target *target,
 		    struct sw_snapshot **ret, struct sw_error *err)
 {
 	sw_cleanup(take_deinit) struct sw_take take = {.target = target,
+						       .maps_only = true,
 						       .stop.statm_fd = -EBADF,
 						       .live_fd = -EBADF,
 						       .link_fd = -EBADF,

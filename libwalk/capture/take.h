@@ -17,12 +17,13 @@ struct sw_window;
 struct sw_take {
 	const struct sw_target *target;
 	struct sw_snapshot_options options; /* defaults filled in */
-	struct sw_snapshot *snap;           /* owned until it is handed over */
-	struct sw_stop stop;                /* its arrays are the snapshot's arena's */
-	struct sw_capture_space *space;     /* the snapshot's arena's */
-	int live_fd;                        /* owned: sw_target_live_fd() */
-	int link_fd;                        /* owned: the task iterator; -EBADF: not used */
-	struct sw_window *window;           /* the snapshot's arena's; NULL: all are stopped */
+	bool maps_only;           /* no threads, nor what limits the process has: it may end soon */
+	struct sw_snapshot *snap; /* owned until it is handed over */
+	struct sw_stop stop;      /* its arrays are the snapshot's arena's */
+	struct sw_capture_space *space; /* the snapshot's arena's */
+	int live_fd;                    /* owned: sw_target_live_fd() */
+	int link_fd;                    /* owned: the task iterator; -EBADF: not used */
+	struct sw_window *window;       /* the snapshot's arena's; NULL: all are stopped */
 	struct sw_waits *waits; /* the snapshot's arena's; NULL: each thread's was read by itself */
 	size_t n_waits;         /* threads that it tells of */
 	int64_t describe_end_ns; /* until when files of /proc are read that the stacks do not need; 0: no limit */

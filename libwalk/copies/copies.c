@@ -301,6 +301,12 @@ void sw_copies_forget(struct sw_copies *c, pid_t pid)
 	c->pids[number] = 0;
 }
 
+void sw_copies_know(struct sw_copies *c, pid_t pid)
+{
+	sw_copies_forget(c, pid);
+	(void) known_set(c, pid, 0); /* else each copy wakes the reader */
+}
+
 bool sw_copies_leave_out(struct sw_copies *c, pid_t pid)
 {
 	sw_copies_forget(c, pid);
@@ -351,6 +357,11 @@ bool sw_copies_peek(const struct sw_copies *c, uint64_t *at, struct sw_sampled_h
 		return true;
 	}
 	return false;
+}
+
+int sw_copies_fd(const struct sw_copies *c)
+{
+	return c->sample.ring_fd;
 }
 
 bool sw_copies_has_more(const struct sw_copies *c)

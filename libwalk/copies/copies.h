@@ -16,7 +16,8 @@
  *	sw_copies_sample	a process, and its recipe
  *	sw_copies_attach	an event of perf_event_open(2): at each of it the thread is copied; not where system
  *				calls are the events
- *	sw_copies_next		again and again, every 20 ms or so; nobody is woken
+ *	sw_copies_next		again and again, every 20 ms or so; nobody is woken, but
+ *				with all by a process that is not known: sw_copies_fd
  *
  * Only the first three need privileges, and parse nothing; the rest makes no system call, nor does another recipe for a
  * process that has one. With all no recipe makes a system call.
@@ -60,6 +61,9 @@ int sw_copies_sample(struct sw_copies *copies, pid_t pid, const struct sw_sample
 		     struct sw_error *err);
 void sw_copies_forget(struct sw_copies *copies, pid_t pid);
 
+/* With all: a process needs no recipe, until sw_copies_forget(): no copy of it wakes the reader any more. */
+void sw_copies_know(struct sw_copies *copies, pid_t pid);
+
 /* With all: a process is not copied, until sw_copies_forget(). False: there is no space to note that. */
 bool sw_copies_leave_out(struct sw_copies *copies, pid_t pid);
 
@@ -88,6 +92,9 @@ bool sw_copies_peek(const struct sw_copies *copies, uint64_t *at, struct sw_samp
 
 /* Whether a copy waits for sw_copies_next(); makes no system call. */
 bool sw_copies_has_more(const struct sw_copies *copies);
+
+/* Readable when there is a copy of a process that is not known, for poll(2); borrowed. With other copies it may be, too. */
+int sw_copies_fd(const struct sw_copies *copies);
 
 /* The counts so far. */
 struct sw_copies_counts sw_copies_counts(const struct sw_copies *copies);

@@ -110,7 +110,7 @@ struct sw_sampled_recipe {
 
 /*
  * A known process where all are sampled. It is at one of SW_SAMPLED_KNOWN_TRIES places from sw_sampled_hash()
- * of its pid on; a process that is at none has recipe 0, which has no steps.
+ * of its pid on; a process that is at none has recipe 0, which has no steps, and a copy of it wakes the reader.
  */
 struct sw_sampled_known {
 	uint32_t pid;    /* 0: nobody */

@@ -163,7 +163,7 @@ static int recipe_lend(struct sw_cpu_sampler *s, struct sw_error *err)
 		s->has_recipe ||
 		(r < 0 && (r != -SW_E_INVALID || sw_sample_has_runtime(s->base, &sw_tables)));
 	if (!s->has_recipe)
-		sw_copies_forget(s->copies, s->target->pid);
+		sw_copies_know(s->copies, s->target->pid);
 	s->recipe = s->has_recipe ? recipe : (struct sw_recipe){0};
 	s->recipe_generation = s->has_recipe ? sw_copies_generation(s->copies, s->target->pid) : 0;
 	return r == -SW_E_NOMEM ? sw_fail_nomem(err) : 0;

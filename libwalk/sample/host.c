@@ -205,6 +205,11 @@ void sw_host_sampler_limit(struct sw_host_sampler *h, int64_t begin_ns, int64_t 
 	h->end_ns = end_ns;
 }
 
+int sw_host_sampler_fd(const struct sw_host_sampler *h)
+{
+	return sw_copies_fd(h->copies);
+}
+
 void sw_host_sampler_leave_out(struct sw_host_sampler *h, pid_t pid)
 {
 	(void) sw_copies_leave_out(h->copies, pid); /* else each sample of it is left out */

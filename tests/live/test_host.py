@@ -129,6 +129,19 @@ def deep(tap):
                       f"deep {options}: a stack is cut where it says so")
 
 
+def short(tap):
+    """Processes that end 15 ms after they have computed are looked at before that: the first sample of each wakes the command."""
+    with Target("brief", 6, 15) as parent:
+        with Sampling("--all", rate=199) as run:
+            until = time.monotonic() + 6  # the time that the test is about goes by
+            wait_until(lambda: time.monotonic() >= until, "children to come and go")
+    seen = sum(n for root, found in run.by_root.items() if root.startswith("brief (") and root not in ("brief (ended)", f"brief ({parent.pid})")
+               for _, n in found)
+    ended = sum(n for _, n in run.by_root.get("brief (ended)", []))
+    tap.check(seen + ended > 30, "short: there are samples of children", (seen, ended))
+    tap.check(seen > 5 * ended, "short: most have a stack", (seen, ended))
+
+
 def later(tap):
     """By name: a process that begins while others are sampled, and one that has another name."""
     with Target("python", PYTHON, 1, 0, path=sys.executable) as other, Target("depths", 1) as first:
@@ -212,7 +225,7 @@ def main():
     if why:
         tap.skip("all processes", why, "Linux 6.1, root")
     else:
-        for test in (all_processes, deep, later, becomes, late, ends, refused):
+        for test in (all_processes, deep, short, later, becomes, late, ends, refused):
             tap.guard(test)
     tap.done()
 

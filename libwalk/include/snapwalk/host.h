@@ -65,6 +65,10 @@ SW_PUBLIC bool sw_host_sampler_peek(struct sw_host_sampler *host, uint64_t *at,
 SW_PUBLIC void sw_host_sampler_limit(struct sw_host_sampler *host, int64_t begin_ns,
 				     int64_t end_ns);
 
+/** Readable when there is a sample of a process without a sampler, for poll(2): it may end soon, and nothing can be found out
+ * about it then. Also with other samples at times. Borrowed. */
+SW_PUBLIC int sw_host_sampler_fd(const struct sw_host_sampler *host);
+
 /** No thread of this process is copied any more, until its end. */
 SW_PUBLIC void sw_host_sampler_leave_out(struct sw_host_sampler *host, pid_t pid);
 

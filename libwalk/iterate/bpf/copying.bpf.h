@@ -24,6 +24,7 @@ enum {
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_F_MMAPABLE = 1 << 10,
 	BPF_RB_NO_WAKEUP = 1,
+	BPF_RB_FORCE_WAKEUP = 2,
 };
 
 enum {
@@ -564,6 +565,7 @@ struct taking {
 	uint32_t pid; /* of the process, in the reader's namespace */
 	const struct sw_sampled_setup *setup;
 	const struct sw_sampled_recipe *recipe;
+	bool wakes; /* the reader, who else comes when it likes */
 };
 
 static __always_inline bool buffer_take(struct taking *t)
@@ -586,6 +588,7 @@ static __always_inline bool taking_maps(struct taking *t)
 	t->s = bpf_map_lookup_elem(&sw_scratch, &cpu);
 	t->pid = 0;
 	t->recipe = NULL;
+	t->wakes = false;
 	if (t->counts == NULL || t->setup == NULL || t->s == NULL)
 		return false;
 	t->leader = pointer_at(&t->task->group_leader);
@@ -651,7 +654,8 @@ static __always_inline bool taking_end(struct taking *t)
 	uint32_t bytes = t->s->at;
 	if (bytes > OUT_MASK)
 		bytes = OUT_MASK;
-	bool written = bpf_ringbuf_output(&sw_ring, t->s->out, bytes, BPF_RB_NO_WAKEUP) == 0;
+	uint64_t how = t->wakes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+	bool written = bpf_ringbuf_output(&sw_ring, t->s->out, bytes, how) == 0;
 	if (written)
 		t->counts->n_taken++;
 	else

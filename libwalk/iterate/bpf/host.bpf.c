@@ -16,15 +16,17 @@ struct {
 	__type(value, struct sw_sampled_known);
 } sw_known SEC(".maps");
 
-/* The number of a process's recipe. */
-static __always_inline uint32_t known_find(uint32_t pid)
+/* The number of a process's recipe; *is_known: whether the reader has looked at the process. */
+static __always_inline uint32_t known_find(uint32_t pid, bool *is_known)
 {
 	uint32_t at = sw_sampled_hash(pid);
 	for (uint32_t i = 0; i < SW_SAMPLED_KNOWN_TRIES; i++) {
 		uint32_t key = (at + i) % SW_SAMPLED_KNOWN_MAX;
 		const struct sw_sampled_known *known = bpf_map_lookup_elem(&sw_known, &key);
-		if (known != NULL && known->pid == pid)
+		if (known != NULL && known->pid == pid) {
+			*is_known = true;
 			return known->number;
+		}
 	}
 	return 0;
 }
@@ -36,9 +38,11 @@ int sw_host(const uint64_t *interrupted)
 	if (!taking_maps(&t) || !taking_process(&t))
 		return 0;
 	/* A process of another pid namespace gets SW_SAMPLED_NOT, which is the number of no recipe. */
-	uint32_t number = t.pid != 0 ? known_find(t.pid) : SW_SAMPLED_NOT;
+	bool is_known = false;
+	uint32_t number = t.pid != 0 ? known_find(t.pid, &is_known) : SW_SAMPLED_NOT;
 	if (!taking_recipe(&t, &number))
 		return 0;
+	t.wakes = !is_known; /* it may end soon, and has no maps then */
 	sample_make(t.s, t.task, t.setup, t.recipe, is_in_kernel(interrupted));
 	(void) taking_end(&t); /* what was lost is counted */
 	return 0;              /* the event itself writes nothing */
