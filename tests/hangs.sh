@@ -42,6 +42,7 @@ cli/events/objects/timers.c	proc	openat
 cli/events/threads.c		proc	openat
 cli/main.c			own	open
 cli/mcp/run.c			own	open
+cli/run/apart.c			proc	fopen opendir readlinkat
 cli/run/fetcher.c		own	access
 cli/run/keep.c			own	lstat
 cli/run/naming.c		own	stat

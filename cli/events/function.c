@@ -517,7 +517,7 @@ static int work(void *arg, int fd)
 	struct look_up *l = arg;
 	struct sw_error err = {0};
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
-	if (look_up(l, &text, &err) < 0) {
+	if (sw_apart_drop_bpf(&err) < 0 || look_up(l, &text, &err) < 0) {
 		if (l->remedy[0] == '\0')
 			return sw_complain_error(l->subject->name, &err);
 		sw_complain(l->subject->name, err.message, sw_error_wire(err.code), l->remedy);

@@ -2,18 +2,23 @@
 #include "run/apart.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "parts.h"
 #include "priority.h"
 #include "urgent.h"
 
 #include <snapwalk/clock.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 enum { READ_BYTES = 65536, NS_PER_MS = 1000000 };
 
@@ -42,6 +47,53 @@ int sw_apart_start(struct sw_apart *ret, int (*work)(void *arg, int fd), void *a
 	}
 	*ret = (struct sw_apart){.pid = pid, .fd = fds[0]};
 	return 0;
+}
+
+/* The kernel's own names, kernel/bpf/syscall.c and kernel/events/core.c: "bpf-map", "bpf-prog", "bpf_link", "bpf_iter". */
+static bool is_of_bpf(const char *name)
+{
+	return sw_begins_with(name, "anon_inode:bpf") ||
+	       sw_begins_with(name, "anon_inode:[perf_event]");
+}
+
+static bool descriptors_drop(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *entry;
+	if (dir == NULL)
+		return false;
+	while ((entry = readdir(dir)) != NULL) {
+		char name[64] = "";
+		ssize_t n = readlinkat(dirfd(dir), entry->d_name, name, sizeof(name) - 1);
+		if (n > 0 && is_of_bpf(name))
+			(void) close(atoi(entry->d_name)); /* the parent has it */
+	}
+	(void) closedir(dir);
+	return true;
+}
+
+/* Maps that are mapped stay after their descriptors. */
+static bool mappings_drop(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[4096];
+	if (maps == NULL)
+		return false;
+	while (fgets(line, sizeof(line), maps) != NULL) {
+		unsigned long start, end;
+		const char *name = strstr(line, "anon_inode:");
+		if (name != NULL && is_of_bpf(name) && sscanf(line, "%lx-%lx", &start, &end) == 2)
+			(void) munmap((void *) start, end - start); /* nobody uses it here */
+	}
+	(void) fclose(maps); /* was read */
+	return true;
+}
+
+int sw_apart_drop_bpf(struct sw_error *err)
+{
+	if (descriptors_drop() && mappings_drop())
+		return 0;
+	return sw_fail_errno(err, SW_E_IO, "cannot see what this process has open");
 }
 
 /* Whether there is something to be read. False: the deadline came first. */

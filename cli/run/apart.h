@@ -31,4 +31,8 @@ int sw_apart_finish(struct sw_apart *apart, struct sw_text *text, int *ret_statu
 int sw_apart_finish_within(struct sw_apart *apart, int64_t deadline_ns, size_t max_bytes,
 			   struct sw_text *text, int *ret_status, struct sw_error *err);
 
+/* In the child, before it parses: closes and unmaps what it has of the parent's BPF programs, maps and perf events.
+ * -SW_E_IO. */
+int sw_apart_drop_bpf(struct sw_error *err);
+
 #endif

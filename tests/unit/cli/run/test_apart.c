@@ -3,10 +3,16 @@
 #include "run/apart.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "skip.h"
 #include "test.h"
 
 #include <snapwalk/clock.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int answer(void *arg, int fd)
@@ -49,6 +55,50 @@ TEST(test_answer)
 	assert_int_equal(finish(answer, 0, 4, &size, &status), 0);
 	assert_int_equal(size, 4);
 	assert_int_equal(status, 7);
+}
+
+/* 1: the map is still open; 2: it is still mapped; 4: the pipe of the answer is gone. */
+static int bpf_look(void *arg, int fd)
+{
+	const int map_fd = *(const int *) arg;
+	struct sw_error err;
+	char line[4096];
+	int found = 0;
+	if (sw_apart_drop_bpf(&err) < 0)
+		return 8;
+	found |= fcntl(map_fd, F_GETFD) >= 0 ? 1 : 0;
+	FILE *maps = fopen("/proc/self/maps", "re");
+	while (maps != NULL && fgets(line, sizeof(line), maps) != NULL)
+		found |= strstr(line, "bpf-map") != NULL ? 2 : 0;
+	if (maps != NULL)
+		(void) fclose(maps); /* was read */
+	return found | (write(fd, "x", 1) == 1 ? 0 : 4);
+}
+
+/* The child that parses has no map of the parent's, whose own stays. */
+TEST(test_drop_bpf)
+{
+	union bpf_attr attr = {.map_type = BPF_MAP_TYPE_ARRAY,
+			       .key_size = sizeof(uint32_t),
+			       .value_size = sizeof(uint64_t),
+			       .max_entries = 1,
+			       .map_flags = BPF_F_MMAPABLE};
+	struct sw_apart apart;
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	int status = -1;
+	sw_cleanup(sw_close_p) int fd = (int) syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr));
+	if (fd < 0)
+		SKIP("no BPF map can be made", "root");
+	size_t bytes = (size_t) sysconf(_SC_PAGESIZE);
+	void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(mapped != MAP_FAILED);
+	assert_int_equal(sw_apart_start(&apart, bpf_look, &fd, NULL), 0);
+	assert_int_equal(sw_apart_finish(&apart, &text, &status, NULL), 0);
+	assert_int_equal(status, 0);
+	assert_int_equal(text.size, 1);
+	*(volatile uint64_t *) mapped = 1;
+	assert_true(fcntl(fd, F_GETFD) >= 0);
+	(void) munmap(mapped, bytes); /* as it was mapped */
 }
 
 TEST(test_deadline)
