@@ -376,6 +376,17 @@ int sw_core_snapshot(struct sw_context *ctx, const char *core_path,
 	if (result < 0)
 		return result;
 	struct sw_bytes file = {snap->priv->file, snap->priv->file_bytes};
+	if (sw_minidump_is(file) && options->exe_path != NULL)
+		return sw_fail(
+			err, SW_E_INVALID,
+			"%s: this is a minidump, whose images are given by --images DIR, not by "
+			"--exe",
+			core_path);
+	if (!sw_minidump_is(file) && options->n_images > 0)
+		return sw_fail(err, SW_E_INVALID,
+			       "%s: this is no minidump, and --images is for minidumps: give the "
+			       "program with --exe",
+			       core_path);
 	result = sw_minidump_is(file) ? sw_minidump_fill(snap, core_path, &images, err)
 				      : core_fill(&r, core_path, err);
 	if (result < 0)

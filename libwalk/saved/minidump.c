@@ -376,7 +376,10 @@ int sw_minidump_fill(struct sw_snapshot *snap, const char *name,
 {
 	struct filler f = {.snap = snap, .images = images};
 	struct sw_bytes file = {snap->priv->file, snap->priv->file_bytes};
-	int r = sw_minidump_parse(&snap->priv->arena, file, name, &f.md, err);
+	int r = sw_minidump_images_check(images, err);
+	if (r < 0)
+		return r;
+	r = sw_minidump_parse(&snap->priv->arena, file, name, &f.md, err);
 	if (r < 0)
 		return r;
 	snap->ranges = f.md.ranges;

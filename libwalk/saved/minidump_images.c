@@ -2,6 +2,7 @@
 /* Source: Microsoft, "Using SymStore": an image has the key of its TimeDateStamp with eight digits, then SizeOfImage. */
 #include "saved/minidump_images.h"
 #include "cleanup.h"
+#include "errors.h"
 #include "formats/pe_image.h"
 #include "memory.h"
 #include "saved/core_open.h"
@@ -22,6 +23,17 @@ const char *sw_minidump_name(const char *path)
 		if (*path == '\\' || *path == '/')
 			name = path + 1;
 	return name;
+}
+
+int sw_minidump_images_check(const struct sw_minidump_images *images, struct sw_error *err)
+{
+	for (size_t i = 0; i < images->n; i++) {
+		DIR *dir = opendir(images->directories[i]);
+		if (dir == NULL)
+			return sw_fail_errno(err, SW_E_IO, "--images %s", images->directories[i]);
+		(void) closedir(dir);
+	}
+	return 0;
 }
 
 /* The name of an entry of a directory, whatever its case, into ret. */

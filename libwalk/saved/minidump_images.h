@@ -23,4 +23,7 @@ const char *sw_minidump_name(const char *path);
 int sw_minidump_image_open(const struct sw_minidump_images *images,
 			   const struct sw_minidump_module *module, bool *ret_other);
 
+/* -SW_E_IO: one of the directories cannot be read. */
+int sw_minidump_images_check(const struct sw_minidump_images *images, struct sw_error *err);
+
 #endif

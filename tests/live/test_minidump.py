@@ -44,6 +44,16 @@ def test_recorded(tap, directory):
     tap.equal((report["process"]["comm"], report["process"]["pid"], report["time"][:10]), (PROGRAM, 32, "2026-11-30"), "the process")
     tap.equal((report["host"], report["process"]["uid"], report["process"]["ppid"]),
               ({"name": None, "kernel": None, "machine": "x86_64"}, None, None), "what a minidump does not have is null")
+    none = os.path.join(directory, "none")
+    elf = os.path.join(directory, "elf")
+    with open("/bin/true", "rb") as file, open(elf, "wb") as to:
+        to.write(file.read())
+    for words, why in (((path, "--exe", "/bin/true"), "this is a minidump, whose images are given by --images DIR"),
+                       ((path, "--images", none), f"--images {none}: No such file or directory"),
+                       ((path, "--images", elf), f"--images {elf}: Not a directory"),
+                       ((elf, "--images", images), "this is no minidump, and --images is for minidumps")):
+        got = snapwalk("dump", "--core", *words)
+        tap.check(got.returncode in (1, 2) and why in got.stderr and got.stdout == "", f"refused: {why}", got)
     missing = [w["message"] for w in report["warnings"] if w["code"] == "module_unusable"]
     tap.check(len(missing) == 1 and "7 images" in missing[0] and "--images DIR" in missing[0], "images that are missing are said once", missing)
     text = snapwalk("dump", "--core", path, "--images", images, "--color", "never").stdout
