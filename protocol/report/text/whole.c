@@ -38,9 +38,11 @@ static void put_where(struct sw_text_writer *w, const struct sw_report_thread *t
 		sw_put_foreign(w, f->function);
 		return;
 	}
-	/* without the assembly and the parameters */
+	/* Without the assembly and the parameters, which only methods of an assembly have: V8 has a function "(anonymous)", Ruby a
+	 * "block (2 levels) in load". */
 	const char *method = sw_frame_method(f);
-	sw_utf8_append_plain(&w->text, method, strcspn(method, "("));
+	sw_utf8_append_plain(&w->text, method,
+			     method != f->function ? strcspn(method, "(") : strlen(method));
 	if (f->file == NULL)
 		return;
 	sw_put(w, " ");

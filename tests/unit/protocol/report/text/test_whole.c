@@ -5,6 +5,7 @@
 #include "cleanup.h"
 #include "test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { THREADS = 4, FRAMES = 4 };
@@ -376,4 +377,32 @@ TEST(test_loops)
 	make(&w, "");
 	add(&w, "nginx", 'S', "native", nginx)->syscall = "pread64";
 	assert_whole(&w, "The event loop of nginx (10) has been held up for 3.1 s in pread64\n");
+}
+
+/* A parenthesis in a name begins parameters only behind an assembly. */
+TEST(test_names_of_loops)
+{
+	static const struct {
+		const char *kind, *name, *wanted;
+	} cases[] = {
+		{"v8js", "(anonymous)", "(anonymous)"},
+		{"ruby", "block (2 levels) in load", "block (2 levels) in load"},
+		{"clr", "App!Shop.Stock.Load(Int32)", "Shop.Stock.Load"},
+		{"clr", "Shop.Stock.<Load>b__0", "Shop.Stock.<Load>b__0"},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		const char *const names[FRAMES] = {cases[i].name, "C uv_run"};
+		struct sw_report_event_loop loop = {.late_ms = 2700, .requests = 1};
+		struct world w;
+		char wanted[128];
+		make(&w, "v8");
+		w.runtime.event_loop = &loop;
+		w.report.process.pid = 10;
+		(void) add(&w, "node", 'R', cases[i].kind, names);
+		(void) snprintf(
+			wanted, sizeof(wanted),
+			"The event loop of node (10) has been held up for 2.7 s, now in %s app:4\n",
+			cases[i].wanted); /* fits */
+		assert_whole(&w, wanted);
+	}
 }
