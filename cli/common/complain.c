@@ -261,6 +261,12 @@ static bool limit_was_reached(const struct sw_report *report)
 	return false;
 }
 
+/* As runtimes say it of a stack that has more of their frames than they follow. */
+static unsigned cause_of(const struct sw_report_warning *w)
+{
+	return strstr(w->message, " that are followed") != NULL ? SW_SAID_OF_FOLLOWED : 0;
+}
+
 void sw_complain_warnings(const char *about, const struct sw_report *report, unsigned causes,
 			  bool all)
 {
@@ -271,7 +277,7 @@ void sw_complain_warnings(const char *about, const struct sw_report *report, uns
 	for (size_t i = 0; i < shown; i++) {
 		const struct sw_report_warning *w = &report->warnings[i];
 		/* the message names the thread */
-		sw_complain(about, w->message, w->code, sw_remedy(w->code, causes));
+		sw_complain(about, w->message, w->code, sw_remedy(w->code, causes | cause_of(w)));
 	}
 	if (report->n_warnings > shown) {
 		char message[64];

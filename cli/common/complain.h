@@ -50,11 +50,12 @@ void sw_complain_warnings(const char *about, const struct sw_report *report, uns
 enum {
 	SW_SAID_OF_FILE =
 		1 << 0, /* a core file, a fixture, a dump that was kept: nothing is copied again */
-	SW_SAID_TO_ROOT = 1 << 1,    /* the user is root already */
-	SW_SAID_OF_UNREAD = 1 << 2,  /* no limit of ours ended the copies of stacks */
-	SW_SAID_AT_MOST = 1 << 3,    /* --stack-bytes is as large as it can be */
-	SW_SAID_AT_DEEPEST = 1 << 4, /* --depth likewise */
-	SW_SAID_OF_SCAN = 1 << 5,    /* --walk scan was given */
+	SW_SAID_TO_ROOT = 1 << 1,     /* the user is root already */
+	SW_SAID_OF_UNREAD = 1 << 2,   /* no limit of ours ended the copies of stacks */
+	SW_SAID_AT_MOST = 1 << 3,     /* --stack-bytes is as large as it can be */
+	SW_SAID_AT_DEEPEST = 1 << 4,  /* --depth likewise */
+	SW_SAID_OF_SCAN = 1 << 5,     /* --walk scan was given */
+	SW_SAID_OF_FOLLOWED = 1 << 6, /* a runtime has more frames than are followed */
 };
 
 /* The advice for an error or warning, by its wire name and causes; "" when there is none.

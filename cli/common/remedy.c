@@ -16,6 +16,7 @@ enum {
 	MOST = SW_SAID_AT_MOST,
 	DEEPEST = SW_SAID_AT_DEEPEST,
 	SCANNED = SW_SAID_OF_SCAN,
+	FOLLOWED = SW_SAID_OF_FOLLOWED,
 };
 
 /* The first row of a word counts whose causes are all there; the last one has none. */
@@ -77,6 +78,7 @@ static const struct {
 	{"scan_limit", SCANNED, "nothing else is known of where that stack goes on"},
 	{"scan_limit", 0, "see what there may be with --walk scan"},
 	{"native_only", 0, "sample that process alone"},
+	{"runtime_data", FOLLOWED, "no option changes that limit"},
 	{"runtime_data", FILED, "the file does not have that memory"},
 	{"runtime_data", 0, "try again: the process may have changed it meanwhile"},
 	/* warnings */

@@ -152,11 +152,14 @@ static uint64_t delegating(struct sw_php *php, const uint64_t *all, size_t n, ui
 static bool call_add(struct sw_php *php, uint64_t avma, uint64_t *ret_prev_avma)
 {
 	struct sw_php_chain *c = &php->chain;
+	if (c->n >= SW_PHP_CHAIN_MAX) {
+		c->limited = true;
+		return false;
+	}
 	struct sw_php_call *grown = sw_grow(c->calls, c->n, &c->capacity, 64, sizeof(*grown));
 	if (grown != NULL)
 		c->calls = grown;
-	if (grown == NULL || c->n >= SW_PHP_CHAIN_MAX ||
-	    !sw_php_call_read(php, avma, &c->calls[c->n], ret_prev_avma))
+	if (grown == NULL || !sw_php_call_read(php, avma, &c->calls[c->n], ret_prev_avma))
 		return false;
 	c->cut |= c->calls[c->n].unread;
 	c->n++;
@@ -226,6 +229,13 @@ static uint64_t resumer(struct sw_php *php, const struct sw_thread *thread, uint
 	return caller;
 }
 
+/* Notes that the calls from here on are missing. */
+static void calls_end(struct sw_php_chain *c)
+{
+	c->missing = true;
+	c->cut |= !c->limited;
+}
+
 static void calls_read(struct sw_php *php, const struct sw_thread *thread)
 {
 	struct sw_php_chain *c = &php->chain;
@@ -234,14 +244,14 @@ static void calls_read(struct sw_php *php, const struct sw_thread *thread)
 	c->cut = c->missing && php->by_copies;
 	while (avma != 0) {
 		if (!call_add(php, avma, &avma)) {
-			c->cut = c->missing = true;
+			calls_end(c);
 			return;
 		}
 		uint64_t generator = c->calls[c->n - 1].generator_avma;
 		if (c->n == 1)
 			avma = resumer(php, thread, avma);
 		else if (generator != 0 && !generators_add(php, generator))
-			c->cut = c->missing = true;
+			calls_end(c);
 	}
 }
 
@@ -250,7 +260,7 @@ void sw_php_chain_read(struct sw_php *php, const struct sw_thread *thread)
 	struct sw_php_chain *c = &php->chain;
 	c->tid = thread->tid;
 	c->n = c->next = c->n_native = 0;
-	c->fp_known = c->begins = false;
+	c->fp_known = c->begins = c->limited = false;
 	if (php->by_copies)
 		sw_php_copied_begin(&php->copied);
 	calls_read(php, thread);

@@ -9,7 +9,8 @@
 struct sw_php;
 
 enum {
-	SW_PHP_CHAIN_MAX = 8192,  /* frames of one thread that are followed */
+	SW_PHP_CHAIN_MAX =
+		8192, /* frames of one thread that are followed; frames.c says the number */
 	SW_PHP_STRING_MAX = 1024, /* bytes of a name; longer ones are not read */
 };
 
@@ -38,6 +39,7 @@ struct sw_php_chain {
 	size_t n_native; /* frames of execute_ex() so far */
 	bool cut;        /* calls are missing, or what is known of one */
 	bool missing;    /* calls are missing */
+	bool limited;    /* those behind SW_PHP_CHAIN_MAX are; that alone does not count as cut */
 	bool begins;     /* the innermost of them has not yet kept r14 */
 };
 

@@ -133,7 +133,7 @@ static void returning_add(struct sw_php *php, const struct sw_cursor *callee,
 static bool is_incomplete(const struct sw_php_chain *c, bool executes, bool outermost)
 {
 	if (executes)
-		return c->cut || (c->n_native > 0 && c->next >= c->n);
+		return c->cut || c->limited || (c->n_native > 0 && c->next >= c->n);
 	return outermost && c->next < c->n;
 }
 
@@ -148,7 +148,12 @@ bool sw_php_frames(struct sw_php *php, const struct sw_cursor *callee, uint64_t 
 	bool executes = sw_php_engine_has(&php->engine, &php->found, callee, caller_sp_avma);
 	sink->may_miss = php->by_copies && is_incomplete(c, executes, caller_sp_avma == 0);
 	if (executes && c->missing)
-		sink->cut_why = "not all of PHP's calls could be read";
+		sink->cut_why = c->limited
+					? "PHP has more calls there than the 8192 that are followed"
+					: "not all of PHP's calls could be read";
+	if (executes && c->limited)
+		sw_snapshot_note_limit(
+			php->snap, "php: calls of a thread that has more than 8192 were left out");
 	if (c->n == 0)
 		return false;
 	bool is_last = caller_sp_avma == 0 && c->n_native > 0 && c->next < c->n;

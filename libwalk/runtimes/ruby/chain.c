@@ -26,12 +26,15 @@ static bool frames_read(struct sw_ruby *ruby, const struct sw_ruby_stack *stack)
 	struct sw_ruby_chain *c = &ruby->chain;
 	for (uint64_t avma = stack->first_avma; avma < stack->end_avma;
 	     avma += ruby->found.layout->frame_bytes) {
+		if (c->n >= SW_RUBY_FRAMES_MAX) {
+			c->limited = true;
+			return true;
+		}
 		struct sw_ruby_frame *grown =
 			sw_grow(c->frames, c->n, &c->capacity, 64, sizeof(*grown));
 		if (grown != NULL)
 			c->frames = grown;
-		if (grown == NULL || c->n >= SW_RUBY_FRAMES_MAX ||
-		    !sw_ruby_frame_read(&ruby->vm, avma, &c->frames[c->n]))
+		if (grown == NULL || !sw_ruby_frame_read(&ruby->vm, avma, &c->frames[c->n]))
 			return false;
 		c->n++;
 	}
@@ -45,7 +48,7 @@ void sw_ruby_chain_read(struct sw_ruby *ruby, const struct sw_thread *thread)
 	sw_ruby_chain_end(ruby);
 	c->tid = thread->tid;
 	c->n = c->next = c->top = 0;
-	c->jit_seen = c->cfp_known = c->cut = false;
+	c->jit_seen = c->cfp_known = c->cut = c->limited = false;
 	c->ec_avma = 0;
 	if (ruby->by_copies)
 		sw_ruby_copied_begin(&ruby->copied);

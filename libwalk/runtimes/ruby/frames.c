@@ -68,7 +68,7 @@ static bool is_incomplete(const struct sw_ruby_chain *c, bool executes, bool out
 {
 	size_t i = c->next;
 	if (executes)
-		return c->cut || (i > 0 && i >= c->n);
+		return c->cut || c->limited || (i > 0 && i >= c->n);
 	while (i < c->n && c->frames[i].kind == SW_RUBY_FRAME_OTHER)
 		i++;
 	return outermost && i < c->n;
@@ -89,6 +89,12 @@ bool sw_ruby_frames(struct sw_ruby *ruby, const struct sw_cursor *callee, uint64
 	sink->may_miss = ruby->by_copies && is_incomplete(c, is_vm, caller_sp_avma == 0);
 	if (is_vm && (c->cut || (!ruby->by_copies && c->n == 0)))
 		sink->cut_why = "not all of Ruby's frames could be read";
+	if (is_vm && c->limited) {
+		sink->cut_why = "Ruby has more frames there than the 8192 that are followed";
+		sw_snapshot_note_limit(
+			ruby->snap,
+			"ruby: frames of a thread that has more than 8192 were left out");
+	}
 	if (c->n == 0 || (!own && !yjit))
 		return false;
 	c->jit_seen |= yjit;

@@ -19,6 +19,7 @@ struct sw_ruby_chain {
 	size_t next;
 	size_t top;     /* the first one that counts */
 	bool cut;       /* frames are missing, or what is known of one */
+	bool limited;   /* those behind SW_RUBY_FRAMES_MAX are; that alone does not count as cut */
 	bool jit_seen;  /* code of YJIT, since the last rb_vm_exec() */
 	bool cfp_known; /* what the frame before had in the register for the frame it executes */
 	uint64_t cfp_avma;

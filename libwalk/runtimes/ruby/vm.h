@@ -17,7 +17,7 @@ struct sw_ruby_vm {
 };
 
 enum {
-	SW_RUBY_FRAMES_MAX = 8192, /* of one thread that are followed */
+	SW_RUBY_FRAMES_MAX = 8192, /* of one thread that are followed; frames.c says the number */
 	SW_RUBY_NAME_MAX = 512,    /* bytes of a name or path; longer ones are not read */
 };
 

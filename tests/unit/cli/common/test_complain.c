@@ -224,3 +224,23 @@ TEST(test_limit_of_stacks)
 		   "snapwalk: 7: thread 7 (x): only the first 4096 bytes of the stack were copied "
 		   "(stack_limit): copy more with --stack-bytes\n");
 }
+
+/* A limit is no reason to try again, also where another stack has one. */
+TEST(test_limit_of_runtimes)
+{
+	struct sw_report_warning warnings[] = {
+		{.code = "runtime_data",
+		 .message = "the stack of thread 7 is not whole: PHP has more calls there than the "
+			    "8192 that are followed"},
+		{.code = "runtime_data",
+		 .message = "the stack of thread 8 is not whole: not all of PHP's calls could be "
+			    "read"}};
+	struct sw_report report = {.warnings = warnings, .n_warnings = 2};
+	listen_begin();
+	sw_complain_warnings("7", &report, 0, false);
+	listen_end(
+		"snapwalk: 7: the stack of thread 7 is not whole: PHP has more calls there than "
+		"the 8192 that are followed (runtime_data): no option changes that limit\n"
+		"snapwalk: 7: the stack of thread 8 is not whole: not all of PHP's calls could "
+		"be read (runtime_data): try again: the process may have changed it meanwhile\n");
+}

@@ -47,7 +47,7 @@ static void check_possible(const char *wire)
 		{SW_SAID_TO_ROOT, "run as root"},   {SW_SAID_AT_DEEPEST, "--depth"},
 		{SW_SAID_OF_SCAN, "--walk scan"},
 	};
-	for (unsigned causes = 0; causes < SW_SAID_OF_SCAN << 1; causes++) {
+	for (unsigned causes = 0; causes < SW_SAID_OF_FOLLOWED << 1; causes++) {
 		const char *remedy = sw_remedy(wire, causes);
 		if (remedy[0] == '\0')
 			fail_msg("%s has no remedy by causes %#x", wire, causes);
@@ -103,6 +103,10 @@ TEST(test_remedies_by_cause)
 		{"memory", 0, "compare with 'snapwalk verify PID'"},
 		{"memory", SW_SAID_OF_FILE, "the file does not have that memory"},
 		{"no_memory", SW_SAID_OF_FILE, "free some memory"},
+		{"runtime_data", 0, "try again: the process may have changed it meanwhile"},
+		{"runtime_data", SW_SAID_OF_FOLLOWED, "no option changes that limit"},
+		{"runtime_data", SW_SAID_OF_FOLLOWED | SW_SAID_OF_FILE,
+		 "no option changes that limit"},
 		{"frame_limit", SW_SAID_AT_DEEPEST,
 		 "no more frames than these are shown of a stack"},
 		{"not_permitted", SW_SAID_TO_ROOT, "see why with 'snapwalk doctor PID'"},

@@ -383,7 +383,11 @@ TEST_WITH(test_circle, setup, teardown)
 	php_world_u32(&world, PHP_CLOSURE + SW_PHP_ED_INFO, 0);
 	assert_true(php_world_frames(&world, 0, PHP_LEAF, 0, &sink));
 	assert_int_equal(world.php.chain.n, SW_PHP_CHAIN_MAX);
-	assert_true(world.php.cut);
+	assert_false(world.php.cut); /* the limit has words of its own */
+	assert_string_equal(sink.sink.cut_why,
+			    "PHP has more calls there than the 8192 that are followed");
+	assert_string_equal(sw_snapshot_limit(&world.snap, 0),
+			    "php: calls of a thread that has more than 8192 were left out");
 	assert_int_equal(sink.n, 64); /* as many as were taken */
 }
 
@@ -681,5 +685,6 @@ TEST_WITH(test_calls_missing, setup, teardown)
 	php_world_u64(&world, PHP_MAIN + SW_PHP_ED_PREV, 0x10); /* nowhere */
 	world.php.chain.tid = 0;
 	assert_true(php_world_frames(&world, 0, PHP_LEAF, 0, &sink));
-	assert_non_null(sink.sink.cut_why);
+	assert_string_equal(sink.sink.cut_why, "not all of PHP's calls could be read");
+	assert_null(sw_snapshot_limit(&world.snap, 0));
 }

@@ -103,6 +103,44 @@ TEST_WITH(test_left, setup, teardown)
 	assert_true(world.ruby.cut);
 }
 
+/* A stack of more frames than are followed is told as a limit, not as memory that could not be read. */
+TEST_WITH(test_more_than_followed, setup, teardown)
+{
+	enum { FRAMES = 0x800000, FRAME = 64 };
+	for (size_t more = 0; more <= 1; more++) {
+		const size_t n = SW_RUBY_FRAMES_MAX + more;
+		uint8_t *frames = calloc(n, FRAME);
+		assert_non_null(frames);
+		for (size_t i = 0; i < n; i++)
+			memcpy(frames + i * FRAME, world.data + (RUBY_LEAF - RUBY_WORLD), FRAME);
+		const struct fake_region regions[] = {world.region, {FRAMES, frames, n * FRAME}};
+		struct ruby_sink sink;
+		world.fake.regions = regions;
+		world.fake.n_regions = 2;
+		ruby_world_u64(&world, RUBY_EC + SW_RUBY_EC_CFP, FRAMES);
+		ruby_world_u64(&world, RUBY_EC + SW_RUBY_EC_STACK, FRAMES);
+		ruby_world_u64(&world, RUBY_EC + SW_RUBY_EC_STACK_SIZE, n * FRAME / 8);
+		world.ruby.chain.tid = 0;
+		assert_true(ruby_world_frames(&world, 0, true, 0, &sink));
+		assert_int_equal(world.ruby.chain.n, SW_RUBY_FRAMES_MAX);
+		assert_false(world.ruby.chain.cut);
+		if (more == 0) {
+			assert_null(sink.sink.cut_why);
+			assert_null(sw_snapshot_limit(&world.snap, 0));
+		} else {
+			assert_string_equal(
+				sink.sink.cut_why,
+				"Ruby has more frames there than the 8192 that are followed");
+			assert_string_equal(
+				sw_snapshot_limit(&world.snap, 0),
+				"ruby: frames of a thread that has more than 8192 were left out");
+		}
+		world.fake.regions = &world.region;
+		world.fake.n_regions = 1;
+		free(frames);
+	}
+}
+
 TEST_WITH(test_lines, setup, teardown)
 {
 	static const struct {
