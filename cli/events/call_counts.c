@@ -444,6 +444,7 @@ int sw_call_counts_profile(const struct sw_call_counts *c, enum sw_profile_forma
 			    &(struct sw_profile_info){.begin_ns = run->begin_real_ns,
 						      .duration_ns = run->end_ns - run->begin_ns,
 						      .n_samples = c->n,
+						      .n_lost = run->n_lost,
 						      .unit = "event"});
 	int r = sw_profile_write(profile, format,
 				 &(struct sw_profile_write_options){.values = &values}, &data,

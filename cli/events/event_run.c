@@ -463,8 +463,37 @@ static void too_many_say(const struct sw_event_run *run)
 				"process");
 }
 
+/* Text and JSON have them as figures; profiles, and lines of single events, do not. */
+static void lost_say(const struct sw_event_run *run)
+{
+	const struct sw_options *o = run->options;
+	bool is_json = o->profile_format == SW_PROFILE_JSON || o->format == SW_FORMAT_JSON;
+	const struct {
+		uint64_t n;
+		const char *what, *remedy;
+	} figures[] = {
+		{run->n_lost, "events were lost, as they came faster than they were read",
+		 "the result has the others; conditions of the event leave more of them out"},
+		{run->cost.n_not_held, "things were not followed, as so many were outstanding",
+		 "a larger --limit has space for more"},
+		{run->cost.n_unsure,
+		 "things were not followed, as other threads got or gave up the same one",
+		 "the result has the others"},
+	};
+	if (is_json ? !o->each : o->profile_format == SW_PROFILE_TEXT)
+		return;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(figures); i++) {
+		char text[128];
+		(void) snprintf(text, sizeof(text), "%" PRIu64 " %s", figures[i].n,
+				figures[i].what); /* fits */
+		if (figures[i].n > 0)
+			sw_complain(run->subject.name, text, "lost", figures[i].remedy);
+	}
+}
+
 int sw_event_run_missing(const struct sw_event_run *run)
 {
+	lost_say(run);
 	const char *why = sw_recorder_no_events(run->recorder);
 	if (why[0] != '\0')
 		sw_complain(run->subject.name, why, "no_stacks",

@@ -55,6 +55,7 @@ int sw_held_profile(const struct sw_held *h, enum sw_profile_format format, stru
 			    &(struct sw_profile_info){.begin_ns = run->begin_real_ns,
 						      .duration_ns = run->end_ns - run->begin_ns,
 						      .n_samples = h->acquired,
+						      .n_lost = run->n_lost,
 						      .unit = h->kind->has_bytes ? "byte"
 										 : h->kind->noun});
 	int r = sw_profile_write(run->profiled.profile, format,

@@ -34,9 +34,9 @@ static void put_head(struct sw_text *text, const struct sw_profile *p,
 	sw_text_deinit(&name);
 	sw_text_printf(text,
 		       ",\"unit\":\"%s\",\"mode\":\"%s\",\"by_time\":%s,\"n_samples\":%" PRIu64
-		       ",\"left\":%" PRIu64 ",\"diff\":%s,\"duration_ms\":",
+		       ",\"left\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"diff\":%s,\"duration_ms\":",
 		       i->unit != NULL ? i->unit : "sample", i->mode != NULL ? i->mode : "wall",
-		       v->by_time ? "true" : "false", i->n_samples, p->left_count,
+		       v->by_time ? "true" : "false", i->n_samples, p->left_count, i->n_lost,
 		       v->old_total > 0 ? "true" : "false");
 	sw_put_ms(text, (uint64_t) i->duration_ns);
 	put(text, ",\"time\":\"");

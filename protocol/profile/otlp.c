@@ -84,6 +84,7 @@ struct writer {
 	struct sw_text stacks;               /* of the dictionary */
 	struct sw_text message, part, inner; /* reused */
 	const struct sw_profile *p;
+	const struct sw_profile_values *of; /* NULL: samples and time */
 	struct sw_profile_locations locations;
 	struct sw_profile_resources resources;
 	struct sw_profile_pool pool;
@@ -166,7 +167,8 @@ static void put_sample(struct writer *w, struct sw_text *profile, const struct s
 	sw_proto_int(&w->part, SAMPLE_STACK, stack);
 	put_number_attribute(w, "thread.id", thread->tid);
 	put_text_attribute(w, "thread.name", sw_profile_text_of(w->p, thread->name));
-	put_text_attribute(w, "snapwalk.thread.state", sw_profile_state_word(row->state));
+	if (w->of == NULL) /* events have none */
+		put_text_attribute(w, "snapwalk.thread.state", sw_profile_state_word(row->state));
 	put_text_attribute(w, "snapwalk.thread.wait", sw_profile_text_of(w->p, row->wait));
 	sw_proto_message(&w->part, SAMPLE_ATTRIBUTES, &w->inner);
 	sw_proto_packed(&w->inner, value);
@@ -182,6 +184,15 @@ static void put_value_type(struct writer *w, struct sw_text *profile, unsigned f
 	sw_proto_message(profile, field, &w->part);
 }
 
+/* The value of a row that counts: of several, as pprof has them, the last one. */
+static uint64_t value_of(const struct writer *w, size_t row, bool by_time)
+{
+	const struct sw_profile_row *r = sw_profile_row_at(w->p, row);
+	if (w->of != NULL)
+		return row < w->of->n_rows ? w->of->rows[row][w->of->n_types - 1] : 0;
+	return by_time ? sw_profile_row_ns(w->p, r) : r->count;
+}
+
 /*
  * Put the rows of one process. Pyroscope 2 knows samples/count with the period cpu/nanoseconds, which the eBPF profiler of
  * OpenTelemetry writes, and off_cpu/nanoseconds without a period (grafana/pyroscope 3fe6a45,
@@ -193,13 +204,19 @@ static void put_profile(struct writer *w, struct sw_text *scope,
 	const struct sw_profile *p = w->p;
 	const char *mode = p->info.mode != NULL ? p->info.mode : "wall";
 	const char *type = strcmp(mode, "off") == 0 ? "off_cpu" : mode;
-	bool by_time = sw_profile_period_ns(p) > 0 && strcmp(mode, "cpu") != 0;
+	bool has_period = w->of == NULL && sw_profile_period_ns(p) > 0;
+	bool by_time = has_period && strcmp(mode, "cpu") != 0;
 	struct sw_text profile = {0};
-	put_value_type(w, &profile, PROFILE_SAMPLE_TYPE, by_time ? type : "samples",
-		       by_time ? "nanoseconds" : "count");
+	if (w->of != NULL)
+		put_value_type(w, &profile, PROFILE_SAMPLE_TYPE,
+			       w->of->types[w->of->n_types - 1].type,
+			       w->of->types[w->of->n_types - 1].unit);
+	else
+		put_value_type(w, &profile, PROFILE_SAMPLE_TYPE, by_time ? type : "samples",
+			       by_time ? "nanoseconds" : "count");
 	for (size_t i = 0; i < p->rows.n; i++) {
 		const struct sw_profile_row *row = sw_profile_row_at(p, i);
-		uint64_t value = by_time ? sw_profile_row_ns(p, row) : row->count;
+		uint64_t value = value_of(w, i, by_time);
 		const struct sw_profile_thread *thread = sw_profile_thread_at(p, row->thread);
 		if (thread->pid == process->pid && thread->generation == process->generation &&
 		    value > 0)
@@ -207,7 +224,7 @@ static void put_profile(struct writer *w, struct sw_text *scope,
 	}
 	sw_proto_fixed64(&profile, PROFILE_TIME, (uint64_t) p->info.begin_ns);
 	sw_proto_int(&profile, PROFILE_DURATION, (uint64_t) p->info.duration_ns);
-	if (!by_time && sw_profile_period_ns(p) > 0) {
+	if (!by_time && has_period) {
 		put_value_type(w, &profile, PROFILE_PERIOD_TYPE, type, "nanoseconds");
 		sw_proto_int(&profile, PROFILE_PERIOD, sw_profile_period_ns(p));
 	}
@@ -257,6 +274,8 @@ static void put_resource(struct writer *w, const struct sw_profile_process *proc
 	put_resource_text(w, "container.id", sw_profile_text_of(w->p, process->container));
 	put_resource_text(w, "snapwalk.unit", sw_profile_text_of(w->p, process->unit));
 	put_resource_text(w, "host.name", sw_profile_text_of(w->p, w->p->host));
+	if (w->p->info.unit != NULL && w->p->info.n_lost > 0)
+		put_resource_number(w, "snapwalk.events.lost", w->p->info.n_lost);
 	sw_proto_message(&resource, RESOURCE_PROFILES_RESOURCE, &w->message);
 	sw_proto_string(&w->message, SCOPE_NAME, "snapwalk");
 	sw_proto_string(&w->message, SCOPE_VERSION, SW_VERSION);
@@ -381,11 +400,11 @@ int sw_profile_otlp(struct sw_text *text, const struct sw_profile *p,
 	struct writer w = {
 		.to = text,
 		.p = p,
+		.of = options->values,
 		.attributes = {.item_bytes = sizeof(struct attribute),
 			       .key_bytes = sizeof(struct attribute)},
 		.stack_of = calloc(p->nodes.n + 1, sizeof(*w.stack_of)),
 	};
-	(void) options;
 	sw_profile_locations_init(&w.locations, p);
 	sw_profile_pool_init(&w.pool);
 	sw_profile_pool_init(&w.values);

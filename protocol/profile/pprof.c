@@ -258,6 +258,13 @@ static void put_all(struct writer *w)
 		if (!w->part.failed)
 			sw_proto_int(&w->to, PROFILE_COMMENT, string(w, w->part.data));
 	}
+	if (p->info.unit != NULL && p->info.n_lost > 0) {
+		w->part.size = 0;
+		sw_text_printf(&w->part, "%llu events were lost and are not in the profile",
+			       (unsigned long long) p->info.n_lost);
+		if (!w->part.failed)
+			sw_proto_int(&w->to, PROFILE_COMMENT, string(w, w->part.data));
+	}
 	sw_proto_int(&w->to, PROFILE_DEFAULT_SAMPLE_TYPE,
 		     string(w, w->values != NULL ? w->values->types[w->values->n_types - 1].type
 						 : values->types[sw_profile_by_time(p)].type));

@@ -2,7 +2,7 @@
 /*
  * speedscope's file format (jlfwong/speedscope, src/lib/file-format-spec.ts): a profile of all
  * threads on a CPU, one of all threads, and one of each group of threads. A thread that is not on a
- * CPU has its state as its innermost frame.
+ * CPU has its state as its innermost frame. Events have no state, and no profile of a CPU.
  */
 #include "cleanup.h"
 #include "profile/frame_name.h"
@@ -20,6 +20,7 @@ struct writer {
 	struct sw_text *to;
 	struct sw_profile_view view;
 	uint32_t *path; /* owned */
+	const char *unit;
 	bool failed;
 };
 
@@ -53,8 +54,7 @@ static void put_profile(struct writer *w, const char *name, bool cpu_only, uint3
 	const char *comma = "";
 	sw_text_printf(w->to, "{\"type\":\"sampled\",\"name\":");
 	sw_put_json(w->to, name);
-	sw_text_printf(w->to, ",\"unit\":\"%s\",\"startValue\":0,\"samples\":[",
-		       w->view.by_time ? "nanoseconds" : "none");
+	sw_text_printf(w->to, ",\"unit\":\"%s\",\"startValue\":0,\"samples\":[", w->unit);
 	for (size_t i = 0; i < t->rows.n; i++) {
 		if (!is_in(w, i, cpu_only, group))
 			continue;
@@ -115,7 +115,7 @@ static int put_groups(struct writer *w)
 static int put_all(struct writer *w, const struct sw_profile *p)
 {
 	bool any_cpu = false;
-	for (size_t i = 0; i < w->view.tables->rows.n; i++)
+	for (size_t i = 0; i < w->view.tables->rows.n && p->info.unit == NULL; i++)
 		any_cpu |= is_in(w, i, true, 0);
 	sw_text_printf(w->to, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
 			      "\"exporter\":\"snapwalk\",\"name\":");
@@ -143,6 +143,8 @@ int sw_profile_speedscope(struct sw_text *text, const struct sw_profile *p,
 	struct writer w = {.to = text};
 	(void) options;
 	int r = sw_profile_view_init(&w.view, p, NULL);
+	bool are_bytes = p->info.unit != NULL && strcmp(p->info.unit, "byte") == 0;
+	w.unit = r == 0 && w.view.by_time ? "nanoseconds" : are_bytes ? "bytes" : "none";
 	if (r == 0)
 		r = sw_profile_view_mark_states(&w.view);
 	if (r == 0)

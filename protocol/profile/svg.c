@@ -177,6 +177,12 @@ static void put_box(const struct picture *p, size_t node)
 	sw_text_printf(p->to, "</g>\n");
 }
 
+/* Of the command on; else events count what is outstanding. */
+static bool is_of_events(const struct sw_profile *profile)
+{
+	return profile->info.unit != NULL && strcmp(profile->info.unit, "event") == 0;
+}
+
 static void put_head(const struct picture *p, const struct sw_profile *profile)
 {
 	struct sw_text name = {0};
@@ -201,11 +207,15 @@ static void put_head(const struct picture *p, const struct sw_profile *profile)
 		sw_text_printf(p->to, ": nothing was sampled");
 	else {
 		sw_text_printf(p->to, ": %s, ",
-			       profile->info.unit != NULL ? "outstanding"
-			       : p->cpu_only              ? "on a CPU"
-							  : "all threads");
+			       is_of_events(profile)        ? "all threads"
+			       : profile->info.unit != NULL ? "outstanding"
+			       : p->cpu_only                ? "on a CPU"
+							    : "all threads");
 		put_amount(p, p->total);
 	}
+	if (profile->info.unit != NULL && profile->info.n_lost > 0)
+		sw_text_printf(p->to, "; %" PRIu64 " event%s lost", profile->info.n_lost,
+			       sw_plural(profile->info.n_lost));
 	if (profile->info.begin_ns > 0) {
 		sw_text_printf(p->to, "; ");
 		sw_put_time(p->to, profile->info.begin_ns);

@@ -145,7 +145,7 @@ enum sw_profile_format {
 
 enum { SW_PROFILE_VALUES_MAX = 4 };
 
-/** Values that pprof has of each row in place of samples and time. */
+/** Values that pprof has of each row in place of samples and time; OTLP has the last of them. */
 struct sw_profile_values {
 	struct sw_profile_value_type {
 		const char *type, *unit; /* "inuse_space", "bytes" */
@@ -156,7 +156,7 @@ struct sw_profile_values {
 	size_t n_rows;
 };
 
-/** Zero-initialised means the defaults. Only text, HTML and pprof look at it. */
+/** Zero-initialised means the defaults. Only text, HTML, pprof and OTLP look at it. */
 struct sw_profile_write_options {
 	const struct sw_profile_values *values; /* NULL: samples and time */
 	const struct sw_profile *old;           /* what to compare with; NULL: nothing */
