@@ -39,8 +39,6 @@ enum {
 	SW_CALLED_FIRST_AT =
 		54, /* of a return: the result is the first argument of the function that it ends by a jump to */
 	SW_CALLED_STEPPED_AT = 55, /* the kernel steps the instruction */
-	/* State of an outstanding thing that is released and about to be taken out of the table. */
-	SW_CALLED_GONE = -1,
 	/* Parts of a value. */
 	SW_CALLED_VALUE_ARGUMENT = 7, /* from 1 on; 0: the result */
 	SW_CALLED_VALUE_POINTED = 8,  /* the word that this points to */
@@ -52,8 +50,10 @@ struct sw_called_handle {
 	uint64_t pair;
 };
 struct sw_called_held {
-	uint64_t number;  /* of the event that acquired it last */
-	int64_t n;        /* how often it was acquired more than released; SW_CALLED_GONE */
+	uint64_t number; /* of the event that acquired it last */
+	/* The lower half says how often it was acquired more than released; 0: it is about to be taken out of the table.
+	 * The upper half is the number of the entry. */
+	uint64_t count;
 	uint64_t time_ns; /* of that event */
 	uint64_t thread;  /* of it, as the kernel has it */
 };
@@ -71,11 +71,12 @@ struct sw_called_test {
 };
 
 struct sw_called_setup {
-	uint64_t n_events; /* so far: the number of the next one */
-	uint64_t number;   /* of the system call, as the kernel has it for this kind of code */
-	uint32_t tgid;     /* the process in the kernel's own numbers; 0: not found yet */
-	uint32_t is_32bit; /* the code that calls */
-	uint32_t error;    /* only calls that failed with it; SW_CALLED_ANY_ERROR; 0: all */
+	uint64_t n_events;  /* so far: the number of the next one */
+	uint64_t number;    /* of the system call, as the kernel has it for this kind of code */
+	uint64_t n_entries; /* of pairs: entries that were put into the table so far */
+	uint32_t tgid;      /* the process in the kernel's own numbers; 0: not found yet */
+	uint32_t is_32bit;  /* the code that calls */
+	uint32_t error;     /* only calls that failed with it; SW_CALLED_ANY_ERROR; 0: all */
 	uint32_t n_tests;
 	/* Numbers of arguments, from 1 on; 0: none. That of a string; that of bytes, and that which has their number. */
 	uint32_t text, bytes, n_bytes;

@@ -1043,12 +1043,12 @@ int sw_event_sampler_held(const struct sw_cpu_sampler *s,
 			return sw_fail_errno(err, SW_E_IO, "what is outstanding cannot be listed");
 		}
 		for (long i = 0; r == 0 && i < n; i++)
-			if (held[i].held.n > 0)
+			if ((uint32_t) held[i].held.count > 0)
 				r = tell(arg, &(struct sw_event_held){
 						      .handle = held[i].key.handle,
 						      .pair = (unsigned) held[i].key.pair,
 						      .number = held[i].held.number,
-						      .n = (uint64_t) held[i].held.n});
+						      .n = (uint32_t) held[i].held.count});
 	}
 	return r;
 }

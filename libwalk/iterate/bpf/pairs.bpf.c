@@ -5,15 +5,13 @@
  * has put breakpoints into the code of one process, as for functions.bpf.c; the cookie of each says what its function does.
  */
 #include "iterate/bpf/function.bpf.h"
+#include "iterate/bpf/held.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum {
-	ONLY_NEW = 1,        /* BPF_NOEXIST of linux/bpf.h */
 	MAP_LRU_HASH = 9,    /* BPF_MAP_TYPE_LRU_HASH */
 	THREADS_MAX = 16384, /* whose last release is known */
-	TABLE_FULL = 7,      /* E2BIG */
-	TRIES = 32,          /* to change a count that others change at that instant */
 };
 
 /* The last thing that a thread has taken back by a function that may call another one with it. */
@@ -132,65 +130,6 @@ static __always_inline bool is_inside(const struct sw_called_setup *called, uint
 }
 
 /*
- * Threads may acquire and release one handle at the same instant, as of an object that counts references. A count of 0 does not come
- * back: who takes it from 1 makes it SW_CALLED_GONE, and takes it out of the table; who finds that waits until it is out. So
- * nothing is added to what another CPU is about to take out.
- *
- * A handle that is acquired again is counted there: so many releases give it up. NULL: it is not followed, and that is counted.
- */
-static __always_inline struct sw_called_held *held_add(const struct sw_called_handle *key,
-						       struct sw_sampled_counts *counts)
-{
-	const struct sw_called_held one = {.n = 1};
-	for (int i = 0; i < TRIES; i++) {
-		struct sw_called_held *held = bpf_map_lookup_elem(&sw_held, key);
-		if (held == NULL) {
-			long r = bpf_map_update_elem(&sw_held, key, &one, ONLY_NEW);
-			if (r == -TABLE_FULL) {
-				counts->n_not_held++;
-				return NULL;
-			}
-			if (r == 0)
-				return bpf_map_lookup_elem(&sw_held, key);
-			continue; /* another CPU has it there by now */
-		}
-		int64_t n = *(volatile int64_t *) &held->n;
-		if (n <= 0 || __sync_val_compare_and_swap(&held->n, n, n + 1) != n)
-			continue;
-		if (bpf_map_lookup_elem(&sw_held, key) == held)
-			return held;
-		(void) __sync_fetch_and_add(&held->n,
-					    -1); /* the place is another handle's by now */
-		break;
-	}
-	counts->n_unsure++;
-	return NULL;
-}
-
-enum taken_off { NOT_THERE, TAKEN_OFF, UNSURE };
-
-/* Takes one off the count of a handle. *ret: as it was. */
-static __always_inline enum taken_off held_take(const struct sw_called_handle *key,
-						struct sw_called_held *ret)
-{
-	for (int i = 0; i < TRIES; i++) {
-		struct sw_called_held *held = bpf_map_lookup_elem(&sw_held, key);
-		if (held == NULL)
-			return NOT_THERE;
-		*ret = *held;
-		int64_t n = *(volatile int64_t *) &held->n;
-		if (n <= 0)
-			return NOT_THERE;
-		if (__sync_val_compare_and_swap(&held->n, n, n > 1 ? n - 1 : SW_CALLED_GONE) != n)
-			continue;
-		if (n == 1)
-			(void) bpf_map_delete_elem(&sw_held, key); /* it is there */
-		return TAKEN_OFF;
-	}
-	return UNSURE;
-}
-
-/*
  * A function that takes one back and hands another out, as realloc(3), has ended with nothing: what was taken back in its
  * beginning is there still.
  */
@@ -205,7 +144,7 @@ static __always_inline void given_put_back(struct sw_called_setup *called,
 		counts->n_unknown--;
 		return;
 	}
-	struct sw_called_held *held = held_add(&key, counts);
+	struct sw_called_held *held = held_add(&sw_held, &key, called, counts);
 	if (held == NULL)
 		return;
 	held->number = given->held.number;
@@ -259,7 +198,7 @@ int sw_pair_acquired(void *ctx)
 	if (is_inside(called, cookie & SW_CALLED_PLACE_MASK, user->sp) ||
 	    is_inner(&key, task, entered.time_ns))
 		return 0;
-	struct sw_called_held *held = held_add(&key, counts);
+	struct sw_called_held *held = held_add(&sw_held, &key, called, counts);
 	if (held == NULL)
 		return 0;
 	uint64_t number = __sync_fetch_and_add(&called->n_events, 1);
@@ -293,7 +232,7 @@ int sw_pair_released(void *ctx)
 	    key.handle == 0)
 		return 0; /* nothing is released */
 	struct sw_called_held was = {0};
-	const enum taken_off taken = held_take(&key, &was);
+	const enum taken_off taken = held_take(&sw_held, &key, &was);
 	if (taken == UNSURE) {
 		counts->n_unsure++;
 		return 0;
