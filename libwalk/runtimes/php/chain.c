@@ -143,7 +143,8 @@ static uint64_t delegating(struct sw_php *php, const uint64_t *all, size_t n, ui
 		    sw_memory_u64(php->memory, avma + SW_PHP_GENERATOR_CALL, &call) &&
 		    call == call_avma)
 			return all[i];
-		php->chain.cut |= k == SW_PHP_GENERATORS_MAX;
+		if (k == SW_PHP_GENERATORS_MAX)
+			php->chain.cut = php->chain.missing = true;
 	}
 	return 0;
 }
@@ -225,7 +226,8 @@ static uint64_t resumer(struct sw_php *php, const struct sw_thread *thread, uint
 	if (linked)
 		return prev_avma;
 	uint64_t caller = innermost_of(php, all, n);
-	php->chain.cut |= caller == 0 || (by != 0 && !generators_add(php, by));
+	if (caller == 0 || (by != 0 && !generators_add(php, by)))
+		php->chain.cut = php->chain.missing = true;
 	return caller;
 }
 

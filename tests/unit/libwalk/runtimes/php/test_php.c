@@ -479,6 +479,7 @@ TEST_WITH(test_resumed, setup, teardown)
 	sw_php_chain_read(&world.php, &world.thread);
 	assert_int_equal(c->n, 1); /* nobody knows its caller */
 	assert_true(world.php.cut);
+	assert_true(c->missing);
 	world.php.cut = false;
 	sw_regs_set(regs, SW_X86_64_RBX, PHP_WORLD + 0x3000); /* no call */
 	sw_regs_set(regs, SW_X86_64_R12, PHP_GLOBALS);
@@ -508,6 +509,7 @@ TEST_WITH(test_resumed, setup, teardown)
 	sw_php_chain_read(&world.php, &world.thread);
 	assert_int_equal(c->n, 3);
 	assert_false(world.php.cut);
+	assert_false(c->missing);
 }
 
 /* The caller is the innermost of the calls in registers, whatever their order; if there is one such. */
@@ -528,12 +530,14 @@ TEST_WITH(test_resumed_order, setup, teardown)
 	assert_int_equal(c->n, 4);
 	assert_int_equal(c->calls[1].avma, PHP_CLOSURE);
 	assert_false(world.php.cut);
+	assert_false(c->missing);
 	php_world_u64(&world, other + SW_PHP_ED_FUNC, PHP_FUNCTIONS);
 	php_world_u64(&world, other + SW_PHP_ED_PREV, PHP_MAIN);
 	sw_regs_set(regs, SW_X86_64_R14, other);
 	sw_php_chain_read(&world.php, &world.thread);
 	assert_int_equal(c->n, 1);
 	assert_true(world.php.cut);
+	assert_true(c->missing);
 }
 
 /* A generator yields from leaf(), and is resumed by another call than before: it is in a register, too. */
@@ -583,12 +587,21 @@ TEST_WITH(test_resumed_delegating, setup, teardown)
 				      prevs[i][1]);
 		sw_php_chain_read(&world.php, &world.thread);
 		assert_false(world.php.cut);
+		assert_false(c->missing);
 		size_t n = c->n == 6 ? 2 : 1; /* with a place holder, or without */
 		assert_int_equal(c->n, n + 4);
 		assert_int_equal(c->calls[n].avma, CALL);
 		assert_int_equal(c->calls[n + 1].avma, PHP_CLOSURE);
 		assert_int_equal(sw_php_chain_run_end(c, n), n + 1);
 	}
+	/* The call of the one that yields cannot be read. */
+	php_world_u64(&world, PHP_LEAF + SW_PHP_ED_PREV, 0);
+	php_world_u64(&world, OUTER + SW_PHP_GENERATOR_CALL, 0x10);
+	sw_php_chain_read(&world.php, &world.thread);
+	assert_true(world.php.cut);
+	assert_true(c->missing);
+	world.php.cut = false;
+	php_world_u64(&world, OUTER + SW_PHP_GENERATOR_CALL, CALL);
 	/* Now nothing yields from leaf(). */
 	sw_regs_set(regs, SW_X86_64_RBP, LEAF);
 	php_world_u64(&world, PHP_LEAF + SW_PHP_ED_PREV, OUTER + SW_PHP_GENERATOR_FAKE);
@@ -600,6 +613,7 @@ TEST_WITH(test_resumed_delegating, setup, teardown)
 	php_world_u64(&world, LEAF + SW_PHP_GENERATOR_PARENT, LEAF);
 	sw_php_chain_read(&world.php, &world.thread);
 	assert_true(world.php.cut);
+	assert_true(c->missing);
 }
 
 /* While code is made all of opcache's memory is one mapping, which cannot be executed. */
