@@ -67,7 +67,7 @@ def main():
     for node in nodes():
         tap.guard(check_held, node, "spin", "spin")
         tap.guard(check_held, node, "sync", "held")
-        for mode in ("turns", "idle"):
+        for mode in ("turns", "idle", "main"):
             tap.guard(check_not_held, node, mode)
         tap.guard(check_pool, node)
     if not nodes():

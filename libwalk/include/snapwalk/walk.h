@@ -202,7 +202,7 @@ struct sw_collecting {
 struct sw_event_loop {
 	bool known;
 	/* For how long at least nothing but what the thread does now was done: since the loop looked at the clock. While it
-	 * waits for events, that is the wait. */
+	 * waits for events, that is the wait; before the loop begins, the time since it was made. */
 	int64_t late_ms;
 	int64_t requests; /* for which it waits: work of its pool, writes, connections */
 };

@@ -3,6 +3,8 @@
  * A loop of libuv keeps the time at which it last looked at the clock: when it begins a turn, when the wait for events is
  * over, and when the program asks for the time of timers. As long as a function of the program runs, that time stays, so
  * that it says since when at least nothing else was done. It only grows: what is read later than a stack is not earlier.
+ * uv_loop_init() sets it, too: before the first uv_run(), as in the main module of a script, it is the time at which the loop
+ * was made. Nothing in the loop tells the two apart; the stack does.
  *
  *	uv_loop_t   u32 active requests at 32 (work for the pool, names to look up, writes and connections under way);
  *	            u64 time in ms of CLOCK_MONOTONIC at 544, where a pthread_mutex_t has 40 bytes

@@ -16,7 +16,7 @@ enum {
 struct sw_v8_loop {
 	uint64_t avma;    /* 0: it is not known, or its clock is not ours */
 	int64_t now_ns;   /* when it was read; 0: it was not */
-	uint64_t time_ms; /* when it last looked at the clock; 0: it has not begun */
+	uint64_t time_ms; /* when it last looked at the clock, or was made; 0: it is not made */
 	uint32_t requests;
 };
 

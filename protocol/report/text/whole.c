@@ -309,17 +309,26 @@ static const struct sw_report_thread *longest_asleep(const struct sw_report *r,
 	return ret;
 }
 
-static bool has_language(const struct sw_report_stack *s)
+/*
+ * Whether libuv's loop has called a function of the program. What node does before it runs the loop, as all of the main module
+ * of a script, holds no loop up: the time of the loop is then that at which node has made it.
+ */
+static bool is_called_by_loop(const struct sw_report_stack *s)
 {
-	for (size_t i = 0; s != NULL && i < s->n_frames; i++)
-		if (sw_frame_is_managed(&s->frames[i]))
+	bool language = false;
+	for (size_t i = 0; s != NULL && i < s->n_frames; i++) {
+		language |= sw_frame_is_managed(&s->frames[i]);
+		if (language && s->frames[i].function != NULL &&
+		    strcmp(s->frames[i].function, "uv_run") == 0)
 			return true;
+	}
 	return false;
 }
 
 /*
  * The first thread, whose loop says since when at least it has not looked for events; NULL: it does look, or waits for
- * them. A function of the program is needed: a wait that has just ended has still the time of its begin.
+ * them, or its loop has not begun. A function of the program is needed: a wait that has just ended has still the time of its
+ * begin.
  */
 static const struct sw_report_thread *thread_of_late_loop(const struct sw_report *r)
 {
@@ -327,7 +336,7 @@ static const struct sw_report_thread *thread_of_late_loop(const struct sw_report
 	const struct sw_report_thread *t =
 		loop != NULL && loop->late_ms >= HELD_MS ? sw_thread_of(r, r->process.pid) : NULL;
 	return t != NULL && (t->state == 'R' || t->state == 'S' || t->state == 'D') &&
-			       has_language(sw_stack_of(r, t)) && sw_idle_place(r, t) == NULL
+			       is_called_by_loop(sw_stack_of(r, t)) && sw_idle_place(r, t) == NULL
 		       ? t
 		       : NULL;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The event loop does one of these: spin, a function that never ends; sync, one that waits for a file; turns, many short
-// functions; idle, it waits for a timer; pool FIFO, more work for libuv's threads than there are threads.
+// functions; idle, it waits for a timer; pool FIFO, more work for libuv's threads than there are threads. main: the main module
+// never ends, and the loop does not begin.
 'use strict';
 const fs = require('fs');
 const mode = process.argv[2];
@@ -26,6 +27,7 @@ const modes = {
     spin: () => setTimeout(spin, 1),
     sync: () => setTimeout(held, 1),
     turns: turn,
+    main: spin,
     idle: () => setTimeout(() => {}, 1e9),
     pool: () => {
         for (let i = 0; i < 9; i++)

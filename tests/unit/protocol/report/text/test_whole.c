@@ -320,6 +320,7 @@ TEST(test_late_loop)
 {
 	static const char *const spins[FRAMES] = {"load", "C uv_run"};
 	static const char *const sync[FRAMES] = {"C pread64", "load", "C uv_run"};
+	static const char *const main_module[FRAMES] = {"load", "C LoadEnvironment", "C main"};
 	static const char *const wakes[FRAMES] = {"C uv__io_poll", "C uv_run"};
 	static const char *const waits[FRAMES] = {"C epoll_pwait", "C uv__io_poll", "C uv_run"};
 	struct sw_report_event_loop loop = {.late_ms = 2700, .requests = 1};
@@ -344,6 +345,11 @@ TEST(test_late_loop)
 	w.report.process.pid = 10;
 	add(&w, "node", 'S', "v8js", sync)->syscall = "pread64";
 	assert_whole(&w, wanted);
+	make(&w, "v8");
+	w.runtime.event_loop = &loop;
+	w.report.process.pid = 10;
+	(void) add(&w, "node", 'R', "v8js", main_module); /* the loop has not begun */
+	assert_whole(&w, "");
 	make(&w, "v8");
 	w.runtime.event_loop = &loop;
 	w.report.process.pid = 10;
