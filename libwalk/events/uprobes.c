@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 
 enum {
 	NOT_SUPPORTED = 524, /* the kernel's own ENOTSUPP, which errno.h does not have */
@@ -159,15 +160,33 @@ int sw_uprobe_of_self(uint32_t type, int file_fd, uint64_t file_off)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Whether an earlier probe is at that instruction: functions share code that they jump to, and the kernel has one breakpoint
+ * there. Earlier probes are taken out later. */
+static bool is_shared(const struct sw_uprobes *p, const struct stat *file, uint64_t file_off)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->at[i].file_off == file_off && p->at[i].inode == file->st_ino &&
+		    p->at[i].device == file->st_dev)
+			return true;
+	return false;
+}
+
 /* Number is the cookie of the program. semaphore_off: 0: none. */
 static int instruction_open(struct sw_uprobes *p, pid_t tid, uint32_t type, int file_fd,
 			    uint64_t file_off, uint64_t semaphore_off, uint64_t number,
 			    int program_fd)
 {
+	struct stat file;
 	char path[PATH_BYTES];
 	struct perf_event_attr attr;
 	if (p->n == SW_UPROBES_MAX || semaphore_off > UINT32_MAX)
 		return -E2BIG;
+	if (fstat(file_fd, &file) < 0)
+		return -errno;
+	number |= (uint64_t) is_shared(p, &file, file_off) << SW_CALLED_SHARED_AT;
+	p->at[p->n].device = file.st_dev;
+	p->at[p->n].inode = file.st_ino;
+	p->at[p->n].file_off = file_off;
 	attr_set(&attr, path, type, file_fd, file_off);
 	attr.config = semaphore_off << SEMAPHORE_SHIFT;
 	return probe_open(p, &attr, tid, program_fd, number);

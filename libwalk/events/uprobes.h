@@ -7,6 +7,8 @@
 
 #include <snapwalk/event.h>
 
+#include <sys/types.h>
+
 enum { SW_UPROBES_MAX = 512 };
 
 /*
@@ -18,6 +20,11 @@ enum { SW_UPROBES_MAX = 512 };
 struct sw_uprobes {
 	int fds[SW_UPROBES_MAX];   /* owned: events */
 	int links[SW_UPROBES_MAX]; /* owned: programs at them */
+	struct {
+		dev_t device;
+		ino_t inode;
+		uint64_t file_off;
+	} at[SW_UPROBES_MAX]; /* the instruction of each */
 	size_t n;
 	struct sw_memory_locks
 		locks; /* owned, with n: looked at before the kernel locks the memory of others */

@@ -39,6 +39,8 @@ enum {
 	SW_CALLED_FIRST_AT =
 		54, /* of a return: the result is the first argument of the function that it ends by a jump to */
 	SW_CALLED_STEPPED_AT = 55, /* the kernel steps the instruction */
+	SW_CALLED_SHARED_AT =
+		56, /* another probe is at the same instruction, and counts the breakpoint */
 	/* Parts of a value. */
 	SW_CALLED_VALUE_ARGUMENT = 7, /* from 1 on; 0: the result */
 	SW_CALLED_VALUE_POINTED = 8,  /* the word that this points to */

@@ -86,6 +86,20 @@ def growing(tap):
         tap.check(json.loads(out)["overhead"]["breakpoint_ns"] > 0, "growth: the cost of breakpoints is measured", out)
 
 
+def breakpoints(tap):
+    """Each breakpoint counts once: at the beginning of a call, at the RET that functions of the C library share, at free()."""
+    calls, others = 2000, 100  # reading a line allocates, too
+    with Target("blocks") as target:
+        run = begin(target, "--max-overhead", 10000)
+        target.send(f"pace {calls}")
+        target.readline()
+        target.readline()
+        answer = json.loads(run.end()[1])
+        cost = answer["overhead"]
+        tap.check(3 * calls <= cost["breakpoints"] <= 3 * (calls + others), "breakpoints: two of malloc() and one of free()",
+                  (calls, answer["acquired"], answer["released"], cost))
+
+
 def interrupted(tap):
     """Control-C while it prepares ends it at once, with an answer."""
     with Target("blocks") as target:
@@ -105,7 +119,7 @@ def main():
         tap.skip("leaks --of memory", iterator_refused(), Tap.ROOT)
         tap.done()
     wanted = sys.argv[1:]
-    for test in (glibc, refused, growing, interrupted):
+    for test in (glibc, refused, growing, breakpoints, interrupted):
         if not wanted or test.__name__ in wanted:
             tap.guard(test)
     tap.done()

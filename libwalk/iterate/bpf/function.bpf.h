@@ -50,17 +50,13 @@ static __always_inline void words_read(const struct pt_regs *user,
 	ret[5] = user->r9;
 }
 
-/* A child of vfork(2) has the memory of the process, and is none of it. NULL: what happens is no event; else the
- * breakpoint is counted. */
+/* A child of vfork(2) has the memory of the process, and is none of it. NULL: what happens is no event. */
 static __always_inline struct sw_called_setup *called_here(void)
 {
-	uint32_t zero = 0, cpu = bpf_get_smp_processor_id();
-	struct sw_sampled_counts *counts = bpf_map_lookup_elem(&sw_counts, &cpu);
+	uint32_t zero = 0;
 	struct sw_called_setup *called = bpf_map_lookup_elem(&sw_called, &zero);
 	if (called == NULL || called->ended || !is_process(called, bpf_get_current_task_btf()))
 		return NULL;
-	if (counts != NULL)
-		counts->n_probed++;
 	return called;
 }
 
@@ -68,6 +64,17 @@ static __always_inline struct sw_sampled_counts *counts_here(void)
 {
 	uint32_t cpu = bpf_get_smp_processor_id();
 	return bpf_map_lookup_elem(&sw_counts, &cpu);
+}
+
+/* A thread has come to a breakpoint, which is counted once, also where several functions have a probe at that instruction. Called
+ * once by each program. NULL: what happens is no event. */
+static __always_inline struct sw_called_setup *breakpoint_here(uint64_t cookie)
+{
+	struct sw_called_setup *called = called_here();
+	struct sw_sampled_counts *counts = counts_here();
+	if (called != NULL && counts != NULL && (cookie >> SW_CALLED_SHARED_AT & 1) == 0)
+		counts->n_probed++;
+	return called;
 }
 
 /* Go has its goroutine in r14 (ABIInternal), whose first words are the bounds of its stack: runtime/runtime2.go, Go 1.17 to
@@ -86,15 +93,14 @@ static __always_inline struct call call_of(const struct pt_regs *user, uint64_t 
 }
 
 /* A call begins whose return is the event. */
-static __always_inline void call_note(void *ctx)
+static __always_inline void call_note(struct sw_called_setup *called, uint64_t cookie)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
 	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
-	struct sw_called_setup *called = called_here();
 	struct sw_sampled_counts *counts = counts_here();
-	struct call call = call_of(user, bpf_get_attach_cookie(ctx) & SW_CALLED_PLACE_MASK);
+	struct call call = call_of(user, cookie & SW_CALLED_PLACE_MASK);
 	struct entered entered = {.time_ns = bpf_ktime_get_ns(), .r14 = user->r14};
-	if (called == NULL || counts == NULL)
+	if (counts == NULL)
 		return;
 	words_read(user, entered.words);
 	if (bpf_map_lookup_elem(&sw_calls, &call) != NULL)

@@ -66,10 +66,10 @@ int sw_function_enter(void *ctx)
 {
 	const struct task_struct *task = bpf_get_current_task_btf();
 	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
-	struct sw_called_setup *called = called_here();
-	struct sw_called_event event = {
-		.what = SW_CALLED_FUNCTION_BEGINS,
-		.value = {0, 0, bpf_get_attach_cookie(ctx) & SW_CALLED_PLACE_MASK}};
+	uint64_t cookie = bpf_get_attach_cookie(ctx);
+	struct sw_called_setup *called = breakpoint_here(cookie);
+	struct sw_called_event event = {.what = SW_CALLED_FUNCTION_BEGINS,
+					.value = {0, 0, cookie & SW_CALLED_PLACE_MASK}};
 	uint64_t words[SW_CALLED_ARGUMENTS];
 	if (called == NULL)
 		return 0;
@@ -82,7 +82,10 @@ int sw_function_enter(void *ctx)
 SEC("uprobe")
 int sw_function_note(void *ctx)
 {
-	call_note(ctx);
+	uint64_t cookie = bpf_get_attach_cookie(ctx);
+	struct sw_called_setup *called = breakpoint_here(cookie);
+	if (called != NULL)
+		call_note(called, cookie);
 	return 0;
 }
 
@@ -92,7 +95,7 @@ int sw_function_return(void *ctx)
 	const struct task_struct *task = bpf_get_current_task_btf();
 	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
 	uint64_t cookie = bpf_get_attach_cookie(ctx), now_ns = bpf_ktime_get_ns();
-	struct sw_called_setup *called = called_here();
+	struct sw_called_setup *called = breakpoint_here(cookie);
 	struct sw_sampled_counts *counts = counts_here();
 	struct entered entered;
 	if (called == NULL || counts == NULL || !call_ends(user, cookie, counts, &entered))

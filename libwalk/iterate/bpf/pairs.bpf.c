@@ -84,10 +84,12 @@ static __always_inline void begun_count(uint64_t cookie, uint32_t what)
 SEC("uprobe")
 int sw_pair_note(void *ctx)
 {
-	if (called_here() == NULL)
+	uint64_t cookie = bpf_get_attach_cookie(ctx);
+	struct sw_called_setup *called = breakpoint_here(cookie);
+	if (called == NULL)
 		return 0;
-	begun_count(bpf_get_attach_cookie(ctx), 0);
-	call_note(ctx);
+	begun_count(cookie, 0);
+	call_note(called, cookie);
 	return 0;
 }
 
@@ -95,16 +97,18 @@ int sw_pair_note(void *ctx)
 SEC("uprobe")
 int sw_pair_begun(void *ctx)
 {
-	if (called_here() != NULL)
-		begun_count(bpf_get_attach_cookie(ctx), 0);
+	uint64_t cookie = bpf_get_attach_cookie(ctx);
+	if (breakpoint_here(cookie) != NULL)
+		begun_count(cookie, 0);
 	return 0;
 }
 
 SEC("uprobe")
 int sw_pair_taken(void *ctx)
 {
-	if (called_here() != NULL)
-		begun_count(bpf_get_attach_cookie(ctx), SW_SAMPLED_RELEASES);
+	uint64_t cookie = bpf_get_attach_cookie(ctx);
+	if (breakpoint_here(cookie) != NULL)
+		begun_count(cookie, SW_SAMPLED_RELEASES);
 	return 0;
 }
 
@@ -174,7 +178,7 @@ int sw_pair_acquired(void *ctx)
 	const struct task_struct *task = bpf_get_current_task_btf();
 	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
 	uint64_t cookie = bpf_get_attach_cookie(ctx);
-	struct sw_called_setup *called = called_here();
+	struct sw_called_setup *called = breakpoint_here(cookie);
 	struct sw_sampled_counts *counts = counts_here();
 	struct entered entered;
 	struct sw_called_handle key = {.pair = cookie >> SW_CALLED_PAIR_AT & UINT16_MAX};
@@ -220,7 +224,7 @@ int sw_pair_released(void *ctx)
 	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
 	uint64_t cookie = bpf_get_attach_cookie(ctx);
 	uint64_t words[SW_CALLED_ARGUMENTS];
-	struct sw_called_setup *called = called_here();
+	struct sw_called_setup *called = breakpoint_here(cookie);
 	struct sw_sampled_counts *counts = counts_here();
 	struct sw_called_handle key = {.pair = cookie >> SW_CALLED_PAIR_AT & UINT16_MAX};
 	uint64_t thread = (uint32_t) task->pid;
