@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
 	COUNTED_NS = 100 * 1000 * 1000, /* calls are counted for so long; those of one function */
-	LOOK_NS = 20 * 1000 *
-		  1000, /* only until they are far too many, which is looked at so often */
+	LOOK_NS = 20 * 1000 * 1000, /* less if they are far too many, which is looked at so often */
 	NS_PER_S = 1000000000,
 	PER_CENT = 100,
 };
@@ -94,16 +94,34 @@ static bool is_taking_stepped(const struct sw_function *f)
 	return false;
 }
 
-/* Whether calls of one function come to far more than is allowed; what is handed out is taken back as often. */
+bool sw_memory_budget_is_far_above(struct sw_memory_budget *b, double taking_ns)
+{
+	const int64_t counted_ns = b->counted_ns;
+	double most = 0;
+	b->is_least = counted_ns < COUNTED_NS;
+	if (b->is_least) {
+		double part = (double) counted_ns / COUNTED_NS;
+		b->cpus *= part;
+		b->counted_ns = COUNTED_NS;
+		most = (1 - part) * (double) sysconf(_SC_NPROCESSORS_ONLN);
+	}
+	predict(b);
+	b->cpus += most;
+	b->predicted_cpus += (double) (b->calls.n_handing + b->calls.n_handing_stepped) *
+			     taking_ns / (double) b->counted_ns;
+	if (!sw_memory_budget_allows(b, b->predicted_cpus / FIRST_FACTOR, b->cpus))
+		return true;
+	b->counted_ns = counted_ns;
+	b->is_least = false;
+	return false;
+}
+
 static bool is_far_too_much(const struct counting *c, struct sw_memory_budget *b)
 {
 	double taking = b->cost.taking;
 	if (is_taking_stepped(c->function))
 		taking += b->cost.stepped_more;
-	predict(b);
-	b->predicted_cpus += (double) (b->calls.n_handing + b->calls.n_handing_stepped) * taking /
-			     (double) b->counted_ns;
-	return !sw_memory_budget_allows(b, b->predicted_cpus / FIRST_FACTOR, b->cpus);
+	return sw_memory_budget_is_far_above(b, taking);
 }
 
 /* Counts calls for COUNTED_NS at most. Whether that was enough; -SW_E_*. */
@@ -185,11 +203,11 @@ void sw_memory_budget_text(const struct sw_memory_budget *b, struct sw_text *ret
 		sw_text_printf(ret, "it calls ");
 		sw_utf8_append_plain(ret, b->only, strlen(b->only));
 		sw_text_printf(ret,
-			       " %.0f times a second, and other functions were not counted; %.1f "
+			       "%s %.0f times a second, and other functions were not counted; %.1f "
 			       "and %.1f µs for each block and its release if followed: %.1f %% "
 			       "of its CPU time",
-			       (double) n / seconds, b->cost.handing / NS_PER_US,
-			       b->cost.taking / NS_PER_US, share);
+			       b->is_least ? " at least" : "", (double) n / seconds,
+			       b->cost.handing / NS_PER_US, b->cost.taking / NS_PER_US, share);
 		return;
 	}
 	sw_text_printf(ret,

@@ -12,16 +12,18 @@
 /*
  * The cost to a process of following its allocator: calls are counted for a moment by probes at their beginnings alone, and
  * taken times what a call costs on this machine. Calls of one function are counted before, so that a process which allocates all
- * the time has one probe for a moment, and no more. It is allowed up to a share of the CPU time that the process uses by
+ * the time has one probe for a moment, and no more. Counting ends early only if the calls until then are too many for all of the
+ * time: they may have been a burst. It is allowed up to a share of the CPU time that the process uses by
  * itself; so little that nobody notices it is allowed in any case.
  */
 struct sw_memory_budget {
 	struct sw_call_cost cost;
 	uint32_t max_percent;
-	int64_t counted_ns;         /* for so long */
+	int64_t counted_ns;         /* for so long, or less and these were too many for so long */
 	struct sw_event_cost calls; /* so many */
-	double cpus;                /* that the process used meanwhile */
-	double predicted_cpus;      /* that following it adds */
+	double cpus;           /* that the process used meanwhile; if is_least: may use at most */
+	double predicted_cpus; /* that following it adds */
+	bool is_least;         /* counting ended before: the figures are the least that there are */
 	/* Owned: only calls of this function were counted, as these are too many, and as many releases are assumed; NULL: those of
 	 * all were. */
 	char *only;
@@ -31,6 +33,13 @@ struct sw_memory_budget {
 int sw_memory_budget_predict(const struct sw_subject *subject, const struct sw_function *function,
 			     size_t stack_bytes, uint32_t max_percent, struct sw_memory_budget *ret,
 			     struct sw_error *err);
+/*
+ * Whether calls of one function, counted for counted_ns, come to far more than is allowed; as many things are taken back, for
+ * taking_ns each. A process may allocate all that it needs at once and compute for long then: as long as less than the whole time
+ * was counted, these calls are all of that time, in the rest of which the process may use each CPU. If so, the budget is
+ * that of the whole time.
+ */
+bool sw_memory_budget_is_far_above(struct sw_memory_budget *budget, double taking_ns);
 /* CPU time that calls have cost, in ns: by what a call costs, and by what the kernel's program has measured. */
 double sw_memory_budget_spent(const struct sw_memory_budget *budget,
 			      const struct sw_event_cost *calls);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Whether a process allocates too often to be followed, by what was counted in less than the whole time. */
+#include "events/memory/budget.h"
+#include "test.h"
+
+#include <unistd.h>
+
+enum { NS_PER_MS = 1000000, WHOLE_MS = 100, PERCENT = 5 };
+
+/* As a machine costs. */
+static const struct sw_call_cost COST = {.handing = 14000,
+					 .taking = 1000,
+					 .copy = 1000,
+					 .unknown = 900};
+
+static struct sw_memory_budget counted(unsigned calls, int64_t ms, double cpus)
+{
+	return (struct sw_memory_budget){.cost = COST,
+					 .max_percent = PERCENT,
+					 .counted_ns = ms * NS_PER_MS,
+					 .calls = {.n_handing = calls},
+					 .cpus = cpus};
+}
+
+/* 60 calls in 20 ms, which cost 0.9 ms, and 40 ms of computing that are still to come. */
+TEST(a_burst)
+{
+	for (int64_t ms = 20; ms < WHOLE_MS; ms += 20) {
+		struct sw_memory_budget b = counted(60, ms, 0.001);
+		assert_false(sw_memory_budget_is_far_above(&b, COST.taking));
+		assert_int_equal(b.counted_ns, ms * NS_PER_MS); /* counting goes on */
+		assert_false(b.is_least);
+	}
+}
+
+/* The whole time decides by what the process used in it. */
+TEST(the_whole_time)
+{
+	struct sw_memory_budget few = counted(60, WHOLE_MS, 0.4),
+				many = counted(60, WHOLE_MS, 0.04);
+	assert_false(sw_memory_budget_is_far_above(&few, COST.taking));
+	assert_true(sw_memory_budget_is_far_above(&many, COST.taking));
+	assert_false(many.is_least);
+}
+
+/* More calls in 20 ms than all CPUs could bear in 100: the figures are the least that there are. */
+TEST(a_storm)
+{
+	const double n_cpus = (double) sysconf(_SC_NPROCESSORS_ONLN);
+	const unsigned calls = (unsigned) (n_cpus * 1000);
+	struct sw_memory_budget b = counted(calls, 20, 1);
+	assert_true(sw_memory_budget_is_far_above(&b, COST.taking));
+	assert_true(b.is_least);
+	assert_int_equal(b.counted_ns, WHOLE_MS * NS_PER_MS);
+	assert_true(b.cpus > 0.8 * n_cpus && b.cpus <= 0.2 + 0.8 * n_cpus);
+	/* 15 µs for each, in 100 ms. */
+	assert_true(b.predicted_cpus > n_cpus * 0.149 && b.predicted_cpus < n_cpus * 0.151);
+}
