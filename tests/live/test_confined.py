@@ -260,8 +260,10 @@ def taken_over_at_events(tap):
     if iterator_refused():
         tap.skip("taken over at events", iterator_refused(), Tap.ROOT)
         return
-    calls = ("import os, threading, time\nprint('ready', flush=True)\nwhile True:\n os.close(os.dup(1))\n time.sleep(0.002)\n"
-             " thread = threading.Thread(target=int)\n thread.start()\n thread.join()")
+    calls = ("import ctypes, os, threading, time\nlibc = ctypes.CDLL(None)\ntimer = ctypes.c_void_p()\n"
+             "print('ready', flush=True)\nwhile True:\n os.close(os.dup(1))\n time.sleep(0.002)\n"
+             " thread = threading.Thread(target=int)\n thread.start()\n thread.join()\n"
+             " libc.timer_create(1, None, ctypes.byref(timer))\n libc.timer_delete(timer)")
     with Target(None, "-c", calls, path=sys.executable) as target, \
             tempfile.TemporaryDirectory() as directory:
         made = os.path.join(directory, "made")
