@@ -177,7 +177,7 @@ static void put_box(const struct picture *p, size_t node)
 	sw_text_printf(p->to, "</g>\n");
 }
 
-/* Of the command on; else events count what is outstanding. */
+/* Whether it is a profile of the command on; else events count what is outstanding. */
 static bool is_of_events(const struct sw_profile *profile)
 {
 	return profile->info.unit != NULL && strcmp(profile->info.unit, "event") == 0;
