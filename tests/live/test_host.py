@@ -139,7 +139,8 @@ def short(tap):
                for _, n in found)
     ended = sum(n for _, n in run.by_root.get("brief (ended)", []))
     tap.check(seen + ended > 30, "short: there are samples of children", (seen, ended))
-    tap.check(seen > 5 * ended, "short: most have a stack", (seen, ended))
+    # 12 to 130 times as many on a machine with some work, 3 times beside other tests; 1.1 to 2.2 times without the wake-up.
+    tap.check(seen > 2.5 * ended, "short: most have a stack", (seen, ended))
 
 
 def later(tap):
