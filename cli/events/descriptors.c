@@ -61,8 +61,9 @@ static void destroy(struct sw_held *held)
 /* ---- lists ------------------------------------------------------------------------------------ */
 
 /* Numbers of /proc/PID/fd, nothing else: to look at a file may wait for ever. */
-static int list_read(struct descriptors *d, struct sw_error *err)
+static int list_read(struct sw_held *held, struct sw_error *err)
 {
+	struct descriptors *d = (struct descriptors *) held;
 	sw_cleanup(sw_close_p) int fd =
 		openat(d->held.run->proc_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
@@ -93,7 +94,7 @@ static int list_read(struct descriptors *d, struct sw_error *err)
 
 static int begin(struct descriptors *d, struct sw_error *err)
 {
-	int r = list_read(d, err);
+	int r = list_read(&d->held, err);
 	for (size_t i = 0; r == 0 && i < d->n_open; i++) {
 		if (slot_reserve(d, d->open[i]) < 0)
 			return sw_fail_nomem(err);
@@ -196,14 +197,7 @@ static int event(void *arg, const struct sw_event *e, uint32_t row, struct sw_er
 static int check(void *arg, struct sw_error *err)
 {
 	struct descriptors *d = arg;
-	d->held.check_ns = sw_clock_ns();
-	int r = list_read(d, &d->held.not_checked);
-	if (r == -SW_E_NOMEM)
-		return sw_fail_nomem(err);
-	if (r < 0)
-		d->held.check_ns = 0;
-	d->held.n_there = d->n_open;
-	return 0;
+	return sw_held_check(&d->held, list_read, &d->n_open, err);
 }
 
 /* A descriptor that changed since the check was begun is neither. */

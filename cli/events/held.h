@@ -90,6 +90,14 @@ void sw_held_released(struct sw_held *held, uint32_t index);
 /* A thing of that row is outstanding in the end. -SW_E_NOMEM. */
 int sw_held_put(struct sw_held *held, uint32_t index, int64_t acquired_ns, uint64_t bytes);
 
+/*
+ * For check: reads the list of what is there in the end, of which *n says then how many it has. Why there is none is in
+ * held->not_checked. 0; -SW_E_NOMEM.
+ */
+int sw_held_check(struct sw_held *held,
+		  int (*list_read)(struct sw_held *held, struct sw_error *err), const size_t *n,
+		  struct sw_error *err);
+
 /* The rows are sorted then: most outstanding first. -SW_E_NOMEM. */
 int sw_held_finish(struct sw_held *held);
 

@@ -408,17 +408,16 @@ static int event(void *arg, const struct sw_event *e, uint32_t row, struct sw_er
 
 /* ---- the end ---------------------------------------------------------------------------------- */
 
+static int listed_read(struct sw_held *held, struct sw_error *err)
+{
+	struct mappings *m = (struct mappings *) held;
+	return list_read(m, &m->listed, err);
+}
+
 static int check(void *arg, struct sw_error *err)
 {
 	struct mappings *m = arg;
-	m->held.check_ns = sw_clock_ns();
-	int r = list_read(m, &m->listed, &m->held.not_checked);
-	if (r == -SW_E_NOMEM)
-		return sw_fail_nomem(err);
-	if (r < 0)
-		m->held.check_ns = 0;
-	m->held.n_there = m->listed.n;
-	return 0;
+	return sw_held_check(&m->held, listed_read, &m->listed.n, err);
 }
 
 /* Appends to ret what is in a and not in b, nor has changed late. */

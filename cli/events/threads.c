@@ -87,8 +87,9 @@ static struct thread *running_find(const struct threads *t, pid_t tid)
 
 /* ---- lists ------------------------------------------------------------------------------------ */
 
-static int list_read(struct threads *t, struct sw_error *err)
+static int list_read(struct sw_held *held, struct sw_error *err)
 {
+	struct threads *t = (struct threads *) held;
 	static const char cannot[] = "its threads cannot be listed";
 	sw_cleanup(sw_close_p) int fd =
 		openat(t->held.run->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -121,7 +122,7 @@ static int create(struct sw_event_run *run, struct sw_held **ret, struct sw_erro
 	if (t == NULL)
 		return sw_fail_nomem(err);
 	int r = sw_held_init(&t->held, &sw_held_threads, run);
-	r = r < 0 ? sw_fail_nomem(err) : list_read(t, err);
+	r = r < 0 ? sw_fail_nomem(err) : list_read(&t->held, err);
 	if (r < 0) {
 		destroy(&t->held);
 		return r;
@@ -228,14 +229,7 @@ static int event(void *arg, const struct sw_event *e, uint32_t row, struct sw_er
 static int check(void *arg, struct sw_error *err)
 {
 	struct threads *t = arg;
-	t->held.check_ns = sw_clock_ns();
-	int r = list_read(t, &t->held.not_checked);
-	if (r == -SW_E_NOMEM)
-		return sw_fail_nomem(err);
-	if (r < 0)
-		t->held.check_ns = 0;
-	t->held.n_there = t->listed.n;
-	return 0;
+	return sw_held_check(&t->held, list_read, &t->listed.n, err);
 }
 
 static bool has_ended(const struct threads *t, pid_t tid)

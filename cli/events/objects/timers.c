@@ -150,8 +150,9 @@ static int pass_read(struct timers *t, struct sw_error *err)
 }
 
 /* The kernel lists a page at a time, from the n-th timer on: a timer that is deleted meanwhile hides another one. */
-static int list_read(struct timers *t, struct sw_error *err)
+static int list_read(struct sw_held *held, struct sw_error *err)
 {
+	struct timers *t = (struct timers *) held;
 	size_t n = 0;
 	int r = 0;
 	t->listed.n = 0;
@@ -166,7 +167,7 @@ static int list_read(struct timers *t, struct sw_error *err)
 
 static int begin(struct timers *t, struct sw_error *err)
 {
-	int r = list_read(t, err);
+	int r = list_read(&t->held, err);
 	for (size_t i = 0; r == 0 && i < t->listed.n; i++) {
 		const struct timer timer = {.id = t->listed.all[i], .state = BEFORE};
 		if (insert(t, &timer) < 0)
@@ -291,14 +292,7 @@ static int event(void *arg, const struct sw_event *e, uint32_t row, struct sw_er
 static int check(void *arg, struct sw_error *err)
 {
 	struct timers *t = arg;
-	t->held.check_ns = sw_clock_ns();
-	int r = list_read(t, &t->held.not_checked);
-	if (r == -SW_E_NOMEM)
-		return sw_fail_nomem(err);
-	if (r < 0)
-		t->held.check_ns = 0;
-	t->held.n_there = t->listed.n;
-	return 0;
+	return sw_held_check(&t->held, list_read, &t->listed.n, err);
 }
 
 /* A timer that changed since the check was begun is neither. */
