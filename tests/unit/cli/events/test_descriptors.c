@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Descriptors are paired by the events of a process that is this one: what it has open is the check in the end. */
 #include "events/descriptors.h"
-#include "test.h"
+#include "held_case.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
@@ -9,24 +9,11 @@
 
 enum { FIRST = 300, ROW = 4 };
 
-static struct sw_event_run run;
 static const struct sw_held_kind *const of = &sw_held_descriptors;
-static struct sw_held *held;
-static uint64_t number;
 
 static void begin(void)
 {
-	run = (struct sw_event_run){.subject = {.pid = getpid()},
-				    .proc_fd = open("/proc/self", O_PATH | O_CLOEXEC)};
-	number = 0;
-	assert_int_equal(of->create(&run, &held, NULL), 0);
-	run.begin_ns = sw_clock_ns();
-}
-
-static void end(void)
-{
-	of->destroy(held);
-	assert_int_equal(close(run.proc_fd), 0);
+	begin_of(of);
 }
 
 static void tell(enum sw_event_kind kind, uint32_t fd, uint64_t file, uint32_t row)
@@ -47,16 +34,7 @@ static void opened(int fd)
 static void finish(void)
 {
 	assert_int_equal(of->check(held, NULL), 0);
-	run.end_ns = sw_clock_ns();
-	assert_int_equal(sw_held_finish(held), 0);
-}
-
-static const struct sw_held_row *row_of(uint32_t row)
-{
-	for (size_t i = 0; i < held->n_rows; i++)
-		if (held->rows[i].row == row)
-			return &held->rows[i];
-	return NULL;
+	finish_run();
 }
 
 TEST(test_pairs)

@@ -1,32 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Threads by their events. The process is this one, which has one thread: what it has is the check in the end. */
 #include "events/threads.h"
-#include "test.h"
+#include "held_case.h"
 
 #include <snapwalk/clock.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 enum { TID = 4000000, ROW = 2, PAGE = 4096 };
 
 static const struct sw_held_kind *const of = &sw_held_threads;
-static struct sw_event_run run;
-static struct sw_held *held;
-static uint64_t number;
 
 static void begin(void)
 {
-	run = (struct sw_event_run){.subject = {.pid = getpid()},
-				    .proc_fd = open("/proc/self", O_PATH | O_CLOEXEC)};
-	number = 0;
-	assert_int_equal(of->create(&run, &held, NULL), 0);
-	run.begin_ns = sw_clock_ns();
-}
-
-static void end(void)
-{
-	of->destroy(held);
-	assert_int_equal(close(run.proc_fd), 0);
+	begin_of(of);
 }
 
 static void tell(enum sw_event_kind kind, pid_t tid, uint64_t pointer)
@@ -44,8 +30,7 @@ static void tell(enum sw_event_kind kind, pid_t tid, uint64_t pointer)
 static void finish(void)
 {
 	assert_int_equal(of->check(held, NULL), 0);
-	run.end_ns = sw_clock_ns();
-	assert_int_equal(sw_held_finish(held), 0);
+	finish_run();
 }
 
 static const struct sw_held_row *row(void)

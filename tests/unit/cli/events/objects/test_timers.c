@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Timers are paired by the events of a process that is this one: what the kernel lists of it is the check in the end. */
 #include "events/objects/timers.h"
-#include "test.h"
+#include "held_case.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
@@ -12,10 +12,7 @@
 
 enum { ROW = 4, NONE = 0x7fff0000 /* no timer has this number */ };
 
-static struct sw_event_run run;
 static const struct sw_held_kind *const of = &sw_held_timers;
-static struct sw_held *held;
-static uint64_t number;
 
 /* The kernel's own number. */
 static int32_t created(void)
@@ -33,17 +30,7 @@ static void deleted(int32_t id)
 
 static void begin(void)
 {
-	run = (struct sw_event_run){.subject = {.pid = getpid()},
-				    .proc_fd = open("/proc/self", O_PATH | O_CLOEXEC)};
-	number = 0;
-	assert_int_equal(of->create(&run, &held, NULL), 0);
-	run.begin_ns = sw_clock_ns();
-}
-
-static void end(void)
-{
-	of->destroy(held);
-	assert_int_equal(close(run.proc_fd), 0);
+	begin_of(of);
 }
 
 static void tell(enum sw_event_kind kind, int32_t id, uint32_t row)
@@ -58,16 +45,7 @@ static void tell(enum sw_event_kind kind, int32_t id, uint32_t row)
 
 static void finish(void)
 {
-	run.end_ns = sw_clock_ns();
-	assert_int_equal(sw_held_finish(held), 0);
-}
-
-static const struct sw_held_row *row_of(uint32_t row)
-{
-	for (size_t i = 0; i < held->n_rows; i++)
-		if (held->rows[i].row == row)
-			return &held->rows[i];
-	return NULL;
+	finish_run();
 }
 
 static void figures(uint64_t before, uint64_t before_released, uint64_t unknown, uint64_t unseen)

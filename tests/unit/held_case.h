@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef HELD_CASE_H
+#define HELD_CASE_H
+
+#include "events/held.h"
+#include "test.h"
+
+#include <snapwalk/clock.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+/* A run of `leaks` over one kind of things. The process is this one: what the kernel lists of it is the check in the end. */
+static struct sw_event_run run;
+static struct sw_held *held;
+static uint64_t number; /* of the next event */
+
+static inline void begin_of(const struct sw_held_kind *kind)
+{
+	run = (struct sw_event_run){.subject = {.pid = getpid()},
+				    .proc_fd = open("/proc/self", O_PATH | O_CLOEXEC)};
+	number = 0;
+	assert_int_equal(kind->create(&run, &held, NULL), 0);
+	run.begin_ns = sw_clock_ns();
+}
+
+static inline void end(void)
+{
+	held->kind->destroy(held);
+	assert_int_equal(close(run.proc_fd), 0);
+}
+
+/* Ends the run; a check comes before. */
+static inline void finish_run(void)
+{
+	run.end_ns = sw_clock_ns();
+	assert_int_equal(sw_held_finish(held), 0);
+}
+
+/* NULL: there is none. */
+static inline const struct sw_held_row *row_of(uint32_t row)
+{
+	for (size_t i = 0; i < held->n_rows; i++)
+		if (held->rows[i].row == row)
+			return &held->rows[i];
+	return NULL;
+}
+
+#endif
