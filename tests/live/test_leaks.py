@@ -45,6 +45,11 @@ def found(answer, names):
     return sums
 
 
+def ages(tap, name, answer):
+    found_ages = [(s["oldest_ms"], s["median_age_ms"]) for s in answer["stacks"] if s["outstanding"]]
+    tap.check(all(0 <= median <= oldest <= answer["duration_ms"] for oldest, median in found_ages), f"{name}: ages", found_ages)
+
+
 def accounted(tap, name, answer, target):
     open_now = {fd for fd in os.listdir(f"/proc/{target.pid}/fd")}
     tap.equal((answer["lost"], answer["unknown_origin"], answer["closed_unseen"], answer["checked"]), (0, 0, 0, True),
@@ -71,8 +76,7 @@ def rows(tap):
         accounted(tap, "C", answer, target)
         halves = [(s["first_half"] + s["second_half"], s["outstanding"]) for s in answer["stacks"]]
         tap.check(all(a == b for a, b in halves), "C: both halves together are what is outstanding", halves)
-        ages = [(s["oldest_ms"], s["median_age_ms"]) for s in answer["stacks"] if s["outstanding"]]
-        tap.check(all(0 <= median <= oldest <= answer["duration_ms"] for oldest, median in ages), "C: ages", ages)
+        ages(tap, "C", answer)
         tap.check(all((s["oldest_ms"] is None) == (s["outstanding"] == 0) for s in answer["stacks"]), "C: ages of none")
 
 
