@@ -328,6 +328,7 @@ static int start_compare(const void *a, const void *b)
 /* False: there is no memory, there are too many functions, or the deadline came. */
 static bool starts_collect(struct scan *scan, struct sw_symtab_index *index)
 {
+	enum { FIRST = 256 };
 	const struct sw_elf_table *table = &scan->table->table;
 	size_t capacity = 0;
 	for (size_t i = 1; i < symbols_count(table); i++) {
@@ -337,7 +338,7 @@ static bool starts_collect(struct scan *scan, struct sw_symtab_index *index)
 		if (!is_function(scan, &s))
 			continue;
 		struct sw_symtab_start *grown =
-			sw_grow(index->starts, index->n, &capacity, INDEX_SCANS, sizeof(*grown));
+			sw_grow(index->starts, index->n, &capacity, FIRST, sizeof(*grown));
 		if (grown == NULL)
 			return false;
 		index->starts = grown;
@@ -357,12 +358,12 @@ static void index_make(struct scan *scan, struct sw_symtab_index *index,
 		       struct sw_table_memory *memory)
 {
 	index->memory = memory;
-	if (!starts_collect(scan, index)) {
+	bool made = starts_collect(scan, index);
+	if (!made)
 		sw_symtab_index_deinit(index);
-		index->tried = true;
-		return;
-	}
 	index->tried = true;
+	if (!made)
+		return;
 	index->starts = sw_table_shrink(index->starts, index->n, sizeof(*index->starts));
 	qsort(index->starts, index->n, sizeof(*index->starts), start_compare);
 	for (size_t i = 1; i < index->n; i++)
