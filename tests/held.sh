@@ -83,12 +83,13 @@ looked_at libwalk/stop/pace.c
 looked_at libwalk/stop/threads.c fstat faccessat openat close sw_proc_tids sw_stop_holds_any
 looked_at libwalk/arch/restart.c
 looked_at libwalk/arch/user_regs_x86_64.c
+looked_at libwalk/arch/syscall_x86_64.c
 looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_parts_copy sw_capture_parts_trim sw_capture_same_begin \
 	sw_capture_touch sw_futex_range sw_snapshot_map
 # The only waits are those of sw_copier_run() for the reader, and they end at the deadline.
 looked_at libwalk/capture/touch_window.c clock_gettime sw_capture_reads_make sw_copier_run
 looked_at libwalk/copier/serve.c clock_gettime
-looked_at libwalk/waits/range.c
+looked_at libwalk/waits/range.c sw_arch_syscall_register
 looked_at libwalk/unwind/copied.c
 looked_at libwalk/base/memory_blocks.c
 looked_at libwalk/base/priority.c sched_getparam sched_getscheduler sched_setscheduler
@@ -107,7 +108,7 @@ looked_at libwalk/capture/same.c sw_capture_is_over sw_capture_reads_make
 # for each of its sources.
 looked_at libwalk/runtimes/wine/stacks.c sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse
 looked_at libwalk/runtimes/wine/teb.c
-looked_at libwalk/runtimes/wine/frames.c sw_wine_i386_callback_load sw_wine_i386_context_regs sw_wine_i386_signal_sp \
+looked_at libwalk/runtimes/wine/frames_x86_64.c sw_wine_i386_callback_load sw_wine_i386_context_regs sw_wine_i386_signal_sp \
 	sw_wine_i386_start_regs sw_wine_i386_syscall_regs
 looked_at libwalk/runtimes/wine/frames_i386.c
 looked_at libwalk/runtimes/hotspot/window.c sw_snapshot_map sw_hotspot_locks_copy sw_hotspot_virtual_copy
@@ -136,8 +137,8 @@ looked_at libwalk/runtimes/cpython/structures/awaits.c sw_cpython_code_read sw_c
 looked_at libwalk/runtimes/cpython/structures/chain.c sw_cpython_frame_is_new sw_cpython_frames_adjoin
 looked_at libwalk/runtimes/cpython/structures/data_stack.c sw_cpython_code_read sw_cpython_frame_read
 looked_at libwalk/runtimes/cpython/structures/code.c
-looked_at libwalk/runtimes/cpython/gil.c sw_cpython_tid_of
-looked_at libwalk/runtimes/cpython/waited.c
+looked_at libwalk/runtimes/cpython/gil.c sw_cpython_tid_of sw_arch_syscall_register
+looked_at libwalk/runtimes/cpython/waited.c sw_arch_syscall_register
 looked_at libwalk/runtimes/cpython/structures/async_wait.c sw_cpython_attribute_get sw_cpython_class_name sw_cpython_code_read sw_cpython_is_class \
 	sw_cpython_self_read sw_cpython_string strlen strrchr
 looked_at libwalk/runtimes/cpython/structures/limit.c sw_cpython_attribute_get sw_cpython_class_name sw_cpython_code_read \

@@ -13,6 +13,13 @@ if grep -nE '^\s*#\s*include\s*["<][^">]*\.\./' -r libwalk symbolizer protocol c
 	status=1
 fi
 
+# A register is named in arch/ and in the sources of its machine; another machine needs those again, and nothing else.
+if grep -rnE --include='*.[ch]' 'SW_X86_64_' libwalk symbolizer protocol confine daemon cli |
+	grep -vE '^(libwalk/arch/[^:]*|[^:]*_(x86_64|i386)\.[ch]):'; then
+	echo "layers: a register of one machine is named outside of its sources (NAME_x86_64.c, registers_x86_64.h)" >&2
+	status=1
+fi
+
 declare -A includes
 components=()
 while [ $# -gt 1 ]; do

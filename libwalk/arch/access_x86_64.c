@@ -8,6 +8,7 @@
 #include "arch/access.h"
 #include "arch/arch.h"
 #include "bytes.h"
+#include "arch/x86_decode.h"
 
 #include <string.h>
 
@@ -43,11 +44,8 @@ static uint8_t next(struct decoder *d)
 
 static uint64_t reg(struct decoder *d, unsigned number)
 {
-	static const uint8_t dwarf[8] = {SW_X86_64_RAX, SW_X86_64_RCX, SW_X86_64_RDX,
-					 SW_X86_64_RBX, SW_X86_64_RSP, SW_X86_64_RBP,
-					 SW_X86_64_RSI, SW_X86_64_RDI};
 	uint64_t value = 0;
-	if (!sw_regs_get(&d->thread->regs, number < 8 ? dwarf[number] : number, &value))
+	if (!sw_regs_get(&d->thread->regs, sw_x86_dwarf_number(number), &value))
 		d->failed = true;
 	return value;
 }

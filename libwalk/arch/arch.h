@@ -36,6 +36,12 @@ enum {
 	SW_ARCH_SP = SW_X86_64_RSP,
 	SW_ARCH_FP = SW_X86_64_RBP,
 	SW_ARCH_RA = SW_X86_64_RA,
+	SW_ARCH_RESULT = SW_X86_64_RAX, /* of a function or system call */
+	/* What a handler of exceptions is told in, and moves the stack by (psABI 1.0, §3.2.1; GCC's
+	 * EH_RETURN_DATA_REGNO and EH_RETURN_STACKADJ_RTX, for i386, too). */
+	SW_ARCH_HANDLER_FIRST = SW_X86_64_RAX,
+	SW_ARCH_HANDLER_SECOND = SW_X86_64_RDX,
+	SW_ARCH_HANDLER_STACK = SW_X86_64_RCX,
 	SW_ARCH_WORD =
 		8, /* bytes of a return address on the stack; of i386 sw_memory_word_bytes() */
 	/* Bytes below sp that a leaf function may use: psABI 1.0, §3.2.2 "red zone". */
@@ -89,6 +95,9 @@ const char *sw_arch_reg_name(bool is_32bit, unsigned number);
 /* The register numbers that a function leaves as they were (psABI 1.0, figure 3.4; Intel386 psABI 1.1,
  * table 2.3), as a mask. */
 uint32_t sw_arch_preserved(bool is_32bit);
+
+/* Those that a function of 64-bit Windows leaves as they were: Microsoft, "x64 calling convention". */
+uint32_t sw_arch_preserved_windows(void);
 
 /* The register that tables of call frame information have in a column; SW_REGS_MAX: none of ours. */
 static inline unsigned sw_arch_reg_of_column(bool is_32bit, uint64_t column)

@@ -8,6 +8,7 @@
 #include "arch/i386.h"
 #include "arch/insn.h"
 #include "cleanup.h"
+#include "arch/x86_decode.h"
 
 #include <string.h>
 
@@ -28,6 +29,12 @@ uint32_t sw_arch_preserved(bool is_32bit)
 		return UINT32_C(1) << SW_X86_64_RBX | UINT32_C(1) << SW_X86_64_RBP |
 		       UINT32_C(1) << SW_X86_64_RSI | UINT32_C(1) << SW_X86_64_RDI;
 	return UINT32_C(1) << SW_X86_64_RBX | UINT32_C(1) << SW_X86_64_RBP | UINT32_C(0xf000);
+}
+
+uint32_t sw_arch_preserved_windows(void)
+{
+	return sw_arch_preserved(false) | UINT32_C(1) << SW_X86_64_RSI |
+	       UINT32_C(1) << SW_X86_64_RDI;
 }
 
 /* Bytes after ModRM that belong to it: SIB and displacement. */
@@ -80,9 +87,7 @@ unsigned sw_arch_call_before(struct sw_memory memory, uint64_t return_avma,
 /* A register by its number in instructions. */
 static bool operand_reg(const struct sw_regs *regs, unsigned number, uint64_t *ret)
 {
-	static const uint8_t dwarf[] = {SW_X86_64_RAX, SW_X86_64_RCX, SW_X86_64_RDX, SW_X86_64_RBX,
-					SW_X86_64_RSP, SW_X86_64_RBP, SW_X86_64_RSI, SW_X86_64_RDI};
-	return sw_regs_get(regs, number < 8 ? dwarf[number] : number, ret);
+	return sw_regs_get(regs, sw_x86_dwarf_number(number), ret);
 }
 
 /* Where the operand of an instruction lies: its ModRM byte and what follows; rex is its prefix, 0 when it has

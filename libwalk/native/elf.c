@@ -47,10 +47,10 @@ static enum sw_step entry_step(const struct sw_cursor *cursor, unsigned words, u
 static enum sw_step clone_step(struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	const struct sw_regs *r = &cursor->regs;
-	uint64_t rax, caller;
-	if (!sw_regs_get(r, SW_X86_64_RAX, &rax))
+	uint64_t result, caller;
+	if (!sw_regs_get(r, SW_ARCH_RESULT, &result))
 		return SW_STEP_DECLINE;
-	switch (sw_arch_clone_side(cursor->memory, r->pc_avma, rax)) {
+	switch (sw_arch_clone_side(cursor->memory, r->pc_avma, result)) {
 	case SW_CLONE_NONE: return SW_STEP_DECLINE;
 	case SW_CLONE_CHILD: return SW_STEP_END;
 	case SW_CLONE_PARENT: break;

@@ -51,7 +51,7 @@ static const struct sw_cfi_rule *return_rule(const struct sw_snapshot *snap, uin
 		return NULL;
 	if (rule->cfa_expr != NULL || rule->cfa_reg != SW_ARCH_SP || rule->cfa_offset != 0 ||
 	    !is_saved(rule, SW_ARCH_RA, RA_OFFSET) ||
-	    !is_saved(rule, SW_X86_64_RBX, RESERVED_BYTES))
+	    !is_saved(rule, SW_ARCH_STG_RUN_SAVED, RESERVED_BYTES))
 		return NULL;
 	*ret_bias = place->bias;
 	return rule;

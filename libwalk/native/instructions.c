@@ -372,9 +372,8 @@ static enum sw_step instructions_step(void *state, struct sw_cursor *cursor, str
 			     .called_left = CALLED_MAX,
 			     .word_bytes = sw_memory_word_bytes(cursor->memory),
 			     .callee = sw_callee_of(&quiet)};
-	f.preserved = sw_arch_preserved(f.is_32bit);
-	if (is_pe)
-		f.preserved |= UINT32_C(1) << SW_X86_64_RSI | UINT32_C(1) << SW_X86_64_RDI;
+	f.preserved =
+		is_pe && !f.is_32bit ? sw_arch_preserved_windows() : sw_arch_preserved(f.is_32bit);
 	struct machine start = {.regs = cursor->regs};
 	start.regs.known &= sw_arch_preserved(f.is_32bit) | UINT32_C(1) << SW_ARCH_SP;
 	start_called(&f, &start);

@@ -101,17 +101,17 @@ static bool saved_at(const struct sw_cfi_rule *rule, unsigned reg, int32_t *ret_
 /* The registers that are passed to it. */
 static bool is_saved_for_handler(const struct sw_cfi_rule *rule)
 {
-	/* In these two the handler is told of the exception; no other function saves them
-	 * (psABI 1.0, §3.2.1; GCC's EH_RETURN_DATA_REGNO, for i386, too). */
+	/* No other function saves them. */
 	int32_t offset;
-	return saved_at(rule, SW_X86_64_RAX, &offset) && saved_at(rule, SW_X86_64_RDX, &offset);
+	return saved_at(rule, SW_ARCH_HANDLER_FIRST, &offset) &&
+	       saved_at(rule, SW_ARCH_HANDLER_SECOND, &offset);
 }
 
 bool sw_may_lead_to_handler(const struct sw_cfi_rule *rule, bool exact_pc)
 {
 	/* The tables of libgcc for i386 say of its last instructions that all is restored. */
 	bool may_be_end = rule->is_32bit && exact_pc &&
-			  (rule->cfa_reg == SW_X86_64_RCX || rule->cfa_reg == SW_ARCH_SP);
+			  (rule->cfa_reg == SW_ARCH_HANDLER_STACK || rule->cfa_reg == SW_ARCH_SP);
 	return may_be_end || is_saved_for_handler(rule);
 }
 
@@ -182,7 +182,7 @@ static bool handler_regs(const struct context *c, const struct sw_cfi_rule *rule
 			     ~(UINT32_C(1) << SW_ARCH_SP | UINT32_C(1) << SW_ARCH_RA);
 	int32_t lowest;
 	*ret = (struct sw_regs){0};
-	if (!saved_at(rule, SW_X86_64_RAX, &lowest))
+	if (!saved_at(rule, SW_ARCH_HANDLER_FIRST, &lowest))
 		return false;
 	for (unsigned i = 0; i < SW_REGS_MAX; i++)
 		if ((preserved & UINT32_C(1) << i) &&

@@ -6,6 +6,7 @@
 #include "pe/epilog.h"
 #include "arch/arch.h"
 #include "bytes.h"
+#include "arch/x86_decode.h"
 
 enum {
 	/* 15 pops of 2 bytes and the longest instruction that leaves, 7 bytes. */
@@ -127,7 +128,7 @@ static bool epilog_decoded(struct sw_pe_env *env, const struct sw_pe_function *f
 			return false;
 	}
 	for (size_t i = 0; i < n; i++)
-		(void) sw_pe_draft_add(draft, SW_PE_LOAD, sw_pe_dwarf_reg(pops[i]),
+		(void) sw_pe_draft_add(draft, SW_PE_LOAD, sw_x86_dwarf_number(pops[i]),
 				       i * SW_ARCH_WORD); /* has space: it is empty */
 	draft->rule.end_off = n * SW_ARCH_WORD;
 	return true;
@@ -165,7 +166,7 @@ static void pop_code(struct pops *p, const struct sw_pe_code *code, struct sw_pe
 		p->code += code->info >= 8 ? 2 : 1;
 		if (popped)
 			return;
-		p->full |= !sw_pe_draft_add(draft, SW_PE_LOAD, sw_pe_dwarf_reg(code->info),
+		p->full |= !sw_pe_draft_add(draft, SW_PE_LOAD, sw_x86_dwarf_number(code->info),
 					    draft->rule.end_off);
 		draft->rule.end_off += SW_ARCH_WORD;
 	} else if (code->op == SW_PE_PUSH_MACHFRAME) {

@@ -7,13 +7,6 @@
 
 enum { HEADER_BYTES = 4, SLOT_BYTES = 2, PARENT_BYTES = SW_PE_FUNCTION_BYTES };
 
-unsigned sw_pe_dwarf_reg(unsigned number)
-{
-	static const uint8_t first[] = {SW_X86_64_RAX, SW_X86_64_RCX, SW_X86_64_RDX, SW_X86_64_RBX,
-					SW_X86_64_RSP, SW_X86_64_RBP, SW_X86_64_RSI, SW_X86_64_RDI};
-	return number < sizeof(first) ? first[number] : number;
-}
-
 /* How many slots a code takes; 0: it is not valid. */
 static size_t code_slots(const struct sw_pe_env *env, const struct sw_pe_info *info, uint8_t op,
 			 uint8_t op_info)

@@ -69,9 +69,6 @@ struct sw_pe_info {
 enum sw_pe_result sw_pe_info_read(struct sw_pe_env *env, uint32_t unwind_rva,
 				  struct sw_pe_info *ret);
 
-/* The DWARF number of a register in the numbering of instructions (0 rax, 1 rcx, ... 15 r15). */
-unsigned sw_pe_dwarf_reg(unsigned number);
-
 static inline enum sw_pe_result sw_pe_bad(struct sw_pe_env *env, const char *why)
 {
 	env->why = why;

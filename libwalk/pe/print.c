@@ -3,12 +3,13 @@
  * them. Registers are named as instructions number them. */
 #include "arch/arch.h"
 #include "pe/info.h"
+#include "arch/x86_decode.h"
 
 #include <inttypes.h>
 
 static const char *reg_name(unsigned number)
 {
-	return sw_arch_reg_name(false, sw_pe_dwarf_reg(number));
+	return sw_arch_reg_name(false, sw_x86_dwarf_number(number));
 }
 
 static void print_code(const struct sw_pe_info *info, const struct sw_pe_code *code,

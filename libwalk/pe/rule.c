@@ -7,6 +7,7 @@
 #include "arch/arch.h"
 #include "pe/epilog.h"
 #include "pe/info.h"
+#include "arch/x86_decode.h"
 
 #include <string.h>
 
@@ -14,10 +15,7 @@ enum { MACHINE_SP_OFF = 24 }; /* rip, cs, eflags, rsp, ss: what the processor pu
 
 uint32_t sw_pe_preserved(enum sw_pe_rules rules)
 {
-	uint32_t mask = sw_arch_preserved(false);
-	if (rules == SW_PE_WINDOWS)
-		mask |= UINT32_C(1) << SW_X86_64_RSI | UINT32_C(1) << SW_X86_64_RDI;
-	return mask;
+	return rules == SW_PE_WINDOWS ? sw_arch_preserved_windows() : sw_arch_preserved(false);
 }
 
 void sw_pe_draft_init(const struct sw_pe_env *env, struct sw_pe_draft *draft)
@@ -66,7 +64,7 @@ static bool frame_is_rsp(const struct sw_pe_info *info, uint32_t offset)
 
 static bool undo_save(struct undo *u, const struct sw_pe_code *code)
 {
-	unsigned reg = sw_pe_dwarf_reg(code->info);
+	unsigned reg = sw_x86_dwarf_number(code->info);
 	if (u->frame_is_rsp)
 		return sw_pe_draft_add(u->draft, SW_PE_LOAD, reg, u->frame_start + code->value);
 	return sw_pe_draft_add(u->draft, SW_PE_LOAD_FRAME, reg, code->value);
@@ -78,7 +76,7 @@ static bool undo_code(struct undo *u, const struct sw_pe_code *code)
 	struct sw_pe_rule *rule = &u->draft->rule;
 	switch ((enum sw_pe_op) code->op) {
 	case SW_PE_PUSH_NONVOL:
-		if (!sw_pe_draft_add(u->draft, SW_PE_LOAD, sw_pe_dwarf_reg(code->info),
+		if (!sw_pe_draft_add(u->draft, SW_PE_LOAD, sw_x86_dwarf_number(code->info),
 				     rule->end_off))
 			return false;
 		rule->end_off += SW_ARCH_WORD;
@@ -88,7 +86,8 @@ static bool undo_code(struct undo *u, const struct sw_pe_code *code)
 	case SW_PE_SET_FPREG:
 	case SW_PE_SET_FPREG_LARGE:
 		rule->end_off = 0;
-		return sw_pe_draft_add(u->draft, SW_PE_SET_SP, sw_pe_dwarf_reg(u->info->frame_reg),
+		return sw_pe_draft_add(u->draft, SW_PE_SET_SP,
+				       sw_x86_dwarf_number(u->info->frame_reg),
 				       u->info->frame_bytes);
 	case SW_PE_SAVE_NONVOL:
 	case SW_PE_SAVE_NONVOL_FAR: return undo_save(u, code);
@@ -112,7 +111,7 @@ static bool frame_set(struct undo *u, uint32_t offset)
 		if (offset >= code->offset &&
 		    (code->op == SW_PE_SAVE_NONVOL || code->op == SW_PE_SAVE_NONVOL_FAR))
 			return sw_pe_draft_add(u->draft, SW_PE_SET_FRAME,
-					       sw_pe_dwarf_reg(u->info->frame_reg),
+					       sw_x86_dwarf_number(u->info->frame_reg),
 					       u->info->frame_bytes);
 	}
 	return true;

@@ -176,7 +176,7 @@ static char state_of(const struct sw_thread *t, bool is_32bit)
 	uint64_t result = 0;
 	if (t->syscall < 0)
 		return 'R';
-	if (!sw_regs_get(&t->regs, SW_X86_64_RAX, &result))
+	if (!sw_regs_get(&t->regs, SW_ARCH_RESULT, &result))
 		return '?';
 	result = is_32bit ? (uint32_t) -result : -result;
 	return (result >= RESTART_FIRST && result <= RESTART_LAST) || result == EINTR ? 'S' : '?';

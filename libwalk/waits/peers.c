@@ -8,6 +8,7 @@
  */
 #include "waits/peers.h"
 #include "arch/arch.h"
+#include "arch/syscall.h"
 #include "cleanup.h"
 #include "duration.h"
 #include "process/proc.h"
@@ -412,8 +413,9 @@ static bool in_same_call(const struct resolver *r, const struct sw_thread *t)
 	(void) snprintf(name, sizeof(name), "task/%d/syscall", (int) t->tid); /* fits */
 	return syscall_read(r->proc_fd, name, &now) &&
 	       (now.number == t->syscall || now.number == SYS_restart_syscall) &&
-	       sw_regs_get(&t->regs, SW_X86_64_RDI, &first) && now.arguments[0] == first &&
-	       now.sp_avma == t->regs.sp_avma && now.pc_avma == t->regs.pc_avma;
+	       sw_regs_get(&t->regs, sw_arch_syscall_register(false, 0), &first) &&
+	       now.arguments[0] == first && now.sp_avma == t->regs.sp_avma &&
+	       now.pc_avma == t->regs.pc_avma;
 }
 
 static uint64_t switches_of(const struct resolver *r, const struct sw_thread *t)
@@ -537,11 +539,9 @@ static bool is_blocked(const struct sw_thread *t)
 static bool call_of_thread(const struct sw_snapshot *snap, const struct sw_thread *t,
 			   struct sw_blocking_call *ret)
 {
-	static const unsigned registers[6] = {SW_X86_64_RDI, SW_X86_64_RSI, SW_X86_64_RDX,
-					      SW_X86_64_R10, SW_X86_64_R8,  SW_X86_64_R9};
 	uint64_t arguments[6] = {0};
-	for (size_t i = 0; i < SW_ARRAY_SIZE(registers); i++)
-		if (!sw_regs_get(&t->regs, registers[i], &arguments[i]))
+	for (unsigned i = 0; i < SW_ARRAY_SIZE(arguments); i++)
+		if (!sw_regs_get(&t->regs, sw_arch_syscall_register(false, i), &arguments[i]))
 			return false;
 	struct sw_snapshot_memory memory = {.snap = snap, .no_live = true};
 	struct sw_memory m = sw_snapshot_memory(&memory);
@@ -569,9 +569,9 @@ static void resolve_timer(struct resolver *r, struct sw_thread *t)
 	struct sw_snapshot_memory memory = {.snap = r->snap, .no_live = true};
 	struct sw_memory m = sw_snapshot_memory(&memory);
 	if ((!plain && t->syscall != SYS_clock_nanosleep) ||
-	    !sw_regs_get(&t->regs, SW_X86_64_RDI, &clock) ||
-	    !sw_regs_get(&t->regs, SW_X86_64_RSI, &flags) ||
-	    !sw_regs_get(&t->regs, plain ? SW_X86_64_RDI : SW_X86_64_RDX, &avma) ||
+	    !sw_regs_get(&t->regs, sw_arch_syscall_register(false, 0), &clock) ||
+	    !sw_regs_get(&t->regs, sw_arch_syscall_register(false, 1), &flags) ||
+	    !sw_regs_get(&t->regs, sw_arch_syscall_register(false, plain ? 0 : 2), &avma) ||
 	    !m.ops->read(m.arg, avma, &asked, sizeof(asked)) || asked.tv_sec < 0)
 		return;
 	bool absolute = !plain && (flags & TIMER_ABSTIME) != 0;

@@ -2,6 +2,7 @@
 /* Runs while threads of the target may be STOPPED: tests/held.sh looks at what it calls. */
 #include "waits/range.h"
 #include "arch/arch.h"
+#include "arch/syscall.h"
 
 #include <sys/syscall.h>
 
@@ -16,8 +17,8 @@ bool sw_futex_call(const struct sw_thread *t, uint64_t *ret_word_avma, uint64_t 
 	bool is_32bit = t->syscall == I386_FUTEX || t->syscall == I386_FUTEX_TIME64;
 	if (!is_32bit && t->syscall != SYS_futex)
 		return false;
-	return sw_regs_get(&t->regs, is_32bit ? SW_X86_64_RBX : SW_X86_64_RDI, ret_word_avma) &&
-	       sw_regs_get(&t->regs, is_32bit ? SW_X86_64_RCX : SW_X86_64_RSI, ret_operation);
+	return sw_regs_get(&t->regs, sw_arch_syscall_register(is_32bit, 0), ret_word_avma) &&
+	       sw_regs_get(&t->regs, sw_arch_syscall_register(is_32bit, 1), ret_operation);
 }
 
 bool sw_futex_range(const struct sw_thread *t, uint64_t *ret_begin_avma, size_t *ret_bytes)

@@ -17,6 +17,7 @@
 #include "runtimes/cpython/gil.h"
 #include "runtimes/cpython/waited.h"
 #include "arch/arch.h"
+#include "arch/syscall.h"
 #include "bytes.h"
 #include "snapshot/snapshot.h"
 
@@ -86,7 +87,7 @@ bool sw_cpython_wait_read(struct sw_cpython *c, const struct sw_thread *thread,
 	uint64_t word, gil;
 	const struct sw_cpython_thread *self = NULL;
 	if (!c->usable || thread->syscall != SYS_futex ||
-	    !sw_regs_get(&thread->regs, SW_X86_64_RDI, &word))
+	    !sw_regs_get(&thread->regs, sw_arch_syscall_register(false, 0), &word))
 		return false;
 	for (size_t i = 0; i < c->n_threads && self == NULL; i++)
 		if (c->threads[i].id == thread->fs_base && c->threads[i].id != 0)

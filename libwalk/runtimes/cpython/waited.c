@@ -31,6 +31,7 @@
  */
 #include "runtimes/cpython/waited.h"
 #include "arch/arch.h"
+#include "arch/syscall.h"
 #include "snapshot/snapshot.h"
 
 #include <string.h>
@@ -116,7 +117,8 @@ bool sw_cpython_waited_copy(struct sw_capture *capture, const struct sw_cpython_
 	struct sw_capture_read reads[SW_CAPTURE_READS];
 	const uint8_t *data;
 	bool found = false;
-	if (!sw_capture_is_whole(capture) || !sw_regs_get(&t->regs, SW_X86_64_RDI, &wanted))
+	if (!sw_capture_is_whole(capture) ||
+	    !sw_regs_get(&t->regs, sw_arch_syscall_register(false, 0), &wanted))
 		return false;
 	if (l->minor >= HANDLE_MINOR)
 		event_copy(capture, wanted);
@@ -204,7 +206,7 @@ bool sw_cpython_waited_find(const struct sw_cpython *c, const struct sw_thread *
 {
 	uint64_t wanted;
 	if (!c->usable || thread->syscall != SYS_futex ||
-	    !sw_regs_get(&thread->regs, SW_X86_64_RDI, &wanted) ||
+	    !sw_regs_get(&thread->regs, sw_arch_syscall_register(false, 0), &wanted) ||
 	    (c->at.layout.minor >= SW_CPYTHON_PARKED_MINOR &&
 	     !sw_memory_u64(c->copied, wanted - PARKED_BEFORE, &wanted)))
 		return false;
@@ -220,7 +222,7 @@ bool sw_cpython_joined_find(const struct sw_cpython *c, const struct sw_thread *
 	uint32_t state;
 	return c->usable && c->at.layout.minor >= HANDLE_MINOR && thread->syscall == SYS_futex &&
 	       !c->snap->priv->hooks_torn &&
-	       sw_regs_get(&thread->regs, SW_X86_64_RDI, &semaphore) &&
+	       sw_regs_get(&thread->regs, sw_arch_syscall_register(false, 0), &semaphore) &&
 	       sw_memory_u64(memory, semaphore - PARKED_BEFORE, &event) && is_event(event) &&
 	       sw_memory_read(memory, event - STATE_BEFORE, &state, sizeof(state)) &&
 	       state == STATE_RUNNING && sw_memory_u64(memory, event - IDENT_BEFORE, ret);

@@ -11,6 +11,7 @@
 #include "runtimes/go/stacks.h"
 #include "runtimes/go/switch.h"
 #include "runtimes/go/window.h"
+#include "runtimes/go/registers_x86_64.h"
 
 #include <string.h>
 
@@ -85,11 +86,9 @@ static enum sw_step signal_step(const struct sw_cursor *cursor, struct sw_steppe
 	return SW_STEP_OK;
 }
 
-/* The registers of C code that has called Go: DWARF numbers in the order in which they are kept. */
+/* The registers of C code that has called Go. */
 static void saved_by_crosscall(const struct sw_go_frame *f, uint64_t cfa, struct sw_stepped *ret)
 {
-	static const unsigned kept[] = {SW_X86_64_RBX, SW_X86_64_R12, SW_X86_64_R13,
-					SW_X86_64_R14, SW_X86_64_R15, SW_X86_64_RBP};
 	const struct sw_regs *r = &f->cursor->regs;
 	uint64_t base = cfa - 8 - SAVED_BYTES, word;
 	if (f->cursor->exact_pc) {
@@ -105,9 +104,9 @@ static void saved_by_crosscall(const struct sw_go_frame *f, uint64_t cfa, struct
 			sw_regs_set(&ret->regs, SW_ARCH_FP, word);
 		return;
 	}
-	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+	for (size_t i = 0; i < sizeof(SW_GO_CROSSCALL_SAVED); i++)
 		if (sw_memory_u64(f->cursor->memory, base + 8 * i, &word))
-			sw_regs_set(&ret->regs, kept[i], word);
+			sw_regs_set(&ret->regs, SW_GO_CROSSCALL_SAVED[i], word);
 }
 
 static bool delta_find(struct sw_go_frame *f, uint64_t off)

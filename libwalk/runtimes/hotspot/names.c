@@ -14,6 +14,7 @@
 #include "runtimes/hotspot/structures/method.h"
 #include "runtimes/hotspot/structures/scopes.h"
 #include "runtimes/hotspot/top.h"
+#include "runtimes/hotspot/registers_x86_64.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,7 +55,7 @@ static bool interpreted_read(struct sw_hotspot *h, const struct sw_hotspot_blob 
 	const struct sw_hotspot_method *m;
 	*ret = (struct sw_hotspot_interpreted){0};
 	if (c->exact_pc && sw_hotspot_at_entry(h, blob, c->regs.pc_avma)) {
-		if (!sw_regs_get(&c->regs, SW_X86_64_RBX, &rbx) ||
+		if (!sw_regs_get(&c->regs, SW_HOTSPOT_REG_METHOD, &rbx) ||
 		    (m = sw_hotspot_method_get(h, rbx)) == NULL)
 			return false;
 		*ret = (struct sw_hotspot_interpreted){.method_avma = rbx,
@@ -79,7 +80,7 @@ static bool interpreted_read(struct sw_hotspot *h, const struct sw_hotspot_blob 
 	/* 8 puts the index there during a collection, as if methods could move: frame::is_bci(). */
 	if (h->version == 8 && ret->bcp_avma < m->code_bytes)
 		ret->bcp_avma += m->code_avma;
-	if (c->exact_pc && sw_regs_get(&c->regs, SW_X86_64_R13, &r13) && bcp_fits(m, r13))
+	if (c->exact_pc && sw_regs_get(&c->regs, SW_HOTSPOT_REG_BYTECODE, &r13) && bcp_fits(m, r13))
 		ret->bcp_avma = r13;
 	/* The copied frame and the method that is read now belong together: else another method has
 	 * come there. */

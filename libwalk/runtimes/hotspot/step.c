@@ -18,6 +18,7 @@
 #include "runtimes/hotspot/structures/copies.h"
 #include "runtimes/hotspot/threads.h"
 #include "runtimes/hotspot/top.h"
+#include "runtimes/hotspot/registers_x86_64.h"
 
 enum {
 	PENDING_WORDS_MAX = 6,     /* that code in the middle of a method may have pushed */
@@ -130,8 +131,6 @@ static bool stub_step(const struct sw_hotspot_frame *f, struct sw_hotspot_caller
 
 static bool call_stub_step(const struct sw_hotspot_frame *f, struct sw_stepped *ret)
 {
-	static const uint8_t saved[] = {SW_X86_64_RBX, SW_X86_64_R12, SW_X86_64_R13, SW_X86_64_R14,
-					SW_X86_64_R15};
 	uint64_t word;
 	if (!f->fp_known || f->fp < f->sp)
 		return false;
@@ -143,9 +142,9 @@ static bool call_stub_step(const struct sw_hotspot_frame *f, struct sw_stepped *
 	if (!sw_hotspot_word(f, f->fp, &word))
 		return false;
 	sw_regs_set(&ret->regs, SW_ARCH_FP, word);
-	for (size_t i = 0; i < sizeof(saved); i++)
+	for (size_t i = 0; i < sizeof(SW_HOTSPOT_CALL_STUB_SAVED); i++)
 		if (sw_hotspot_word(f, f->fp - 56 - 8 * i, &word))
-			sw_regs_set(&ret->regs, saved[i], word);
+			sw_regs_set(&ret->regs, SW_HOTSPOT_CALL_STUB_SAVED[i], word);
 	return true;
 }
 

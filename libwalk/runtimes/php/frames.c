@@ -18,6 +18,7 @@
 #include "runtimes/php/frames.h"
 #include "arch/arch.h"
 #include "runtimes/php/names.h"
+#include "runtimes/php/registers_x86_64.h"
 
 /*
  * The call at whose run's end the frame's calls end; n: it has none. fp_avma may be a call that begins
@@ -53,7 +54,7 @@ static uint64_t opline_of(const struct sw_php_chain *c, size_t i, const struct s
 	if (stored)
 		return sw_php_call_has(call, call->opline_avma) ? call->opline_avma : 0;
 	/* In generated code neither is kept up to date. */
-	if (!jit && c->fp_known && sw_regs_get(&callee->regs, SW_X86_64_R15, &ip) &&
+	if (!jit && c->fp_known && sw_regs_get(&callee->regs, SW_PHP_REG_OPLINE, &ip) &&
 	    sw_php_call_has(call, ip))
 		return ip;
 	return 0;
@@ -120,7 +121,7 @@ static void returning_add(struct sw_php *php, const struct sw_cursor *callee,
 			  struct sw_frame_sink *sink)
 {
 	struct sw_php_chain *c = &php->chain;
-	c->fp_known = sw_regs_get(&callee->regs, SW_X86_64_R14, &c->fp_avma) &&
+	c->fp_known = sw_regs_get(&callee->regs, SW_PHP_REG_CALL, &c->fp_avma) &&
 		      sw_php_chain_find(c, c->fp_avma) < c->n;
 	if (has_yielded(php))
 		calls_add(php, c, sw_php_chain_run_end(c, c->next), callee, false, sink);
@@ -168,7 +169,7 @@ bool sw_php_frames(struct sw_php *php, const struct sw_cursor *callee, uint64_t 
 			returning_add(php, callee, sink);
 			return true;
 		}
-		bool known = sw_regs_get(&callee->regs, SW_X86_64_R14, &fp);
+		bool known = sw_regs_get(&callee->regs, SW_PHP_REG_CALL, &fp);
 		c->begins = sw_php_engine_begins(&php->engine, &php->found, callee);
 		c->fp_known = known || c->begins;
 		c->fp_avma = c->begins ? c->calls[0].avma : fp;
@@ -178,7 +179,7 @@ bool sw_php_frames(struct sw_php *php, const struct sw_cursor *callee, uint64_t 
 		calls_add(php, c, last, callee, jit, sink);
 	/* The call that the next execute_ex() further out executes. */
 	if (c->n_native == 1 && c->begins) {
-		c->fp_known = sw_regs_get(&callee->regs, SW_X86_64_R14, &c->fp_avma);
+		c->fp_known = sw_regs_get(&callee->regs, SW_PHP_REG_CALL, &c->fp_avma);
 		return true;
 	}
 	c->fp_known =
@@ -191,7 +192,7 @@ void sw_php_frames_touch(const struct sw_php *php, const struct sw_thread *threa
 {
 	struct sw_php_call call;
 	uint64_t fp, prev;
-	if (sw_regs_get(&thread->regs, SW_X86_64_R14, &fp) && fp != 0)
+	if (sw_regs_get(&thread->regs, SW_PHP_REG_CALL, &fp) && fp != 0)
 		(void) sw_php_call_read(php, fp, &call,
 					&prev); /* fails where the register holds no call */
 }

@@ -19,14 +19,13 @@ uint64_t sw_php_place_holder(uint64_t avma, uint64_t func_avma, uint64_t this_av
 size_t sw_php_resumers(const struct sw_php_found *found, const struct sw_thread *thread,
 		       uint64_t ret_avma[static SW_PHP_RESUMERS_MAX])
 {
-	static const unsigned saved[] = {SW_X86_64_RBX, SW_X86_64_RBP, SW_X86_64_R12,
-					 SW_X86_64_R13, SW_X86_64_R14, SW_X86_64_R15};
-	static_assert(SW_ARRAY_SIZE(saved) == SW_PHP_RESUMERS_MAX, "one for each");
 	uint64_t svma = thread->regs.pc_avma - found->place->bias;
 	size_t n = 0;
 	if (svma < found->resume_svma || svma >= found->resume_end_svma)
 		return 0;
-	for (size_t i = 0; i < SW_PHP_RESUMERS_MAX; i++)
-		n += sw_regs_get(&thread->regs, saved[i], &ret_avma[n]) && ret_avma[n] != 0;
+	uint32_t preserved = sw_arch_preserved(false);
+	for (unsigned i = 0; i < SW_REGS_MAX && n < SW_PHP_RESUMERS_MAX; i++)
+		n += (preserved & UINT32_C(1) << i) != 0 &&
+		     sw_regs_get(&thread->regs, i, &ret_avma[n]) && ret_avma[n] != 0;
 	return n;
 }

@@ -9,6 +9,7 @@
 #include "arch/arch.h"
 #include "runtimes/ruby/chain.h"
 #include "runtimes/ruby/yjit.h"
+#include "runtimes/ruby/registers_x86_64.h"
 
 #include <stdio.h>
 
@@ -104,8 +105,9 @@ bool sw_ruby_frames(struct sw_ruby *ruby, const struct sw_cursor *callee, uint64
 		frames_add(ruby, sink);
 		c->jit_seen = c->cfp_known = false;
 	} else {
-		c->cfp_known = sw_regs_get(&callee->regs, yjit ? SW_X86_64_R13 : SW_X86_64_R15,
-					   &c->cfp_avma);
+		c->cfp_known =
+			sw_regs_get(&callee->regs, yjit ? SW_RUBY_REG_YJIT_CFP : SW_RUBY_REG_CFP,
+				    &c->cfp_avma);
 	}
 	return true;
 }

@@ -7,6 +7,7 @@
  */
 #include "runtimes/ruby/waits.h"
 #include "arch/arch.h"
+#include "arch/syscall.h"
 #include "bytes.h"
 #include "runtimes/ruby/locks.h"
 #include "snapshot/snapshot.h"
@@ -152,7 +153,7 @@ bool sw_ruby_wait(struct sw_ruby *ruby, const struct sw_thread *thread, struct s
 	bool futex = thread->syscall == SYS_futex;
 	const struct sw_ruby_known *k;
 	if ((!futex && thread->syscall != SYS_ppoll) || (k = known_of(ruby, thread)) == NULL ||
-	    !sw_regs_get(&thread->regs, SW_X86_64_RDI, &word))
+	    !sw_regs_get(&thread->regs, sw_arch_syscall_register(false, 0), &word))
 		return false;
 	const struct sw_ruby_lock_layout *at = ruby->found.layout->locks;
 	uint64_t gvl = k->thread.gvl_avma;

@@ -11,6 +11,7 @@
 #include "runtimes/v8/function.h"
 #include "runtimes/v8/wire.h"
 #include "snapshot/live.h"
+#include "runtimes/v8/registers_x86_64.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -73,7 +74,7 @@ static bool baseline_entered(struct sw_v8 *v8, const struct sw_cursor *c,
 	uint64_t function = 0, data;
 	if (c->regs.sp_avma == v8->unset_sp)
 		function = v8->unset_function;
-	else if (!sw_regs_get(&c->regs, SW_X86_64_RDI, &function))
+	else if (!sw_regs_get(&c->regs, SW_V8_REG_FUNCTION, &function))
 		return false;
 	return sw_v8_shared_of(v8->heap, function, ret) &&
 	       sw_v8_word(v8->heap, *ret, SW_V8_SHARED_DATA, &data) && data == code->object;
@@ -94,7 +95,7 @@ static bool wasm_read(struct sw_v8 *v8, const struct sw_cursor *c, const struct 
 				       sw_v8_frame_slot(c, SW_V8_SLOT_FUNCTION, &instance)
 			     : c->exact_pc &&
 				       c->regs.pc_avma - here->wasm.start_avma < ENTRY_BYTES &&
-				       sw_regs_get(&c->regs, SW_X86_64_RSI, &instance);
+				       sw_regs_get(&c->regs, SW_V8_REG_INSTANCE, &instance);
 	if (!known || !sw_v8_wasm_script(v8->heap, instance, &ret->script))
 		ret->script = 0;
 	return true;

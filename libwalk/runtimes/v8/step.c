@@ -13,6 +13,7 @@
 #include "arch/arch.h"
 #include "arch/insn.h"
 #include "runtimes/v8/find.h"
+#include "runtimes/v8/registers_x86_64.h"
 
 #include <string.h>
 
@@ -134,7 +135,7 @@ static void prologue_note(const struct frame *f, const struct caller *caller)
 	if (is_builtin(f, p->prologue) || is_builtin(f, p->wasm_prologue) ||
 	    is_way_to_prologue(f, caller)) {
 		f->v8->unset_sp = caller->sp;
-		if (!sw_regs_get(&f->cursor->regs, SW_X86_64_RDI, &f->v8->unset_function))
+		if (!sw_regs_get(&f->cursor->regs, SW_V8_REG_FUNCTION, &f->v8->unset_function))
 			f->v8->unset_function = 0;
 	}
 }
@@ -167,12 +168,10 @@ static bool is_entry(const struct sw_v8_builtin *b)
 
 static void preserved_restore(const struct frame *f, struct sw_stepped *ret)
 {
-	static const uint8_t saved[] = {SW_X86_64_R12, SW_X86_64_R13, SW_X86_64_R14, SW_X86_64_R15,
-					SW_X86_64_RBX};
 	uint64_t value;
-	for (size_t i = 0; i < sizeof(saved); i++)
+	for (size_t i = 0; i < sizeof(SW_V8_ENTRY_SAVED); i++)
 		if (word(f, f->fp - 24 - 8 * i, &value))
-			sw_regs_set(&ret->regs, saved[i], value);
+			sw_regs_set(&ret->regs, SW_V8_ENTRY_SAVED[i], value);
 }
 
 /*

@@ -16,6 +16,7 @@
 #include "runtimes/v8/positions.h"
 #include "runtimes/v8/wasm.h"
 #include "snapshot/snapshot.h"
+#include "runtimes/v8/registers_x86_64.h"
 
 #include <snapwalk/clock.h>
 #include <string.h>
@@ -335,12 +336,12 @@ static void top_copy(struct sw_v8_window *w, const struct sw_thread *t)
 	uint64_t rdi, rsi;
 	if (range == NULL)
 		return;
-	if (sw_regs_get(&t->regs, SW_X86_64_RDI, &rdi) && sw_v8_is_object(rdi))
+	if (sw_regs_get(&t->regs, SW_V8_REG_FUNCTION, &rdi) && sw_v8_is_object(rdi))
 		function_copy(w, rdi);
 	if (!range->made)
 		return;
 	code_copy(w, t->regs.pc_avma, true, true);
-	if (sw_regs_get(&t->regs, SW_X86_64_RSI, &rsi) && sw_v8_is_object(rsi))
+	if (sw_regs_get(&t->regs, SW_V8_REG_INSTANCE, &rsi) && sw_v8_is_object(rsi))
 		instance_copy(w, rsi);
 }
 

@@ -5,6 +5,7 @@
 #include "pe/cfi.h"
 #include "runtimes/wine/frames_i386.h"
 #include "runtimes/wine/replace.h"
+#include "runtimes/wine/registers_x86_64.h"
 
 enum {
 	/* Bytes of arguments of __wine_unix_call_dispatcher(), 32-bit: a handle of 8 bytes, the
@@ -107,7 +108,7 @@ const struct sw_cfi_rule *sw_wine_wrong_rule(const struct sw_wine *w, const stru
 	if (cfi == NULL ||
 	    sw_elf_cfi_row(cfi, c->lookup_avma - c->place->bias, &rule) != SW_ELF_ROW_FOUND)
 		return NULL;
-	return rule->cfa_expr == NULL && rule->cfa_reg == SW_X86_64_RBP &&
+	return rule->cfa_expr == NULL && rule->cfa_reg == SW_ARCH_FP &&
 			       rule->cfa_offset != CFA_OF_RBP
 		       ? rule
 		       : NULL;
@@ -122,12 +123,13 @@ enum sw_step sw_wine_caller_step(struct sw_wine *w, const struct sw_cfi_rule *ru
 	uint64_t rbp, value, fault = 0;
 	if (teb == NULL)
 		teb = &none;
-	if (!sw_regs_get(&c->regs, SW_X86_64_RBP, &rbp))
+	if (!sw_regs_get(&c->regs, SW_ARCH_FP, &rbp))
 		return sw_wine_conclude(SW_WINE_NONE, c, 0, "the frame pointer was lost", ret);
 	enum sw_wine_result r =
 		sw_wine_caller_regs(c->memory, teb, c->thread->fs_base, rbp, &ret->regs, &fault);
 	/* Registers that are not saved yet have their values still. */
-	for (unsigned reg = SW_X86_64_R12; r == SW_WINE_OK && reg <= SW_X86_64_R15; reg++)
+	for (unsigned reg = SW_WINE_REG_SAVED_FIRST;
+	     r == SW_WINE_OK && reg <= SW_WINE_REG_SAVED_LAST; reg++)
 		if (!rule_has(rule, reg) && sw_regs_get(&c->regs, reg, &value))
 			sw_regs_set(&ret->regs, reg, value);
 	return sw_wine_conclude(r, c, fault, NULL, ret);
@@ -219,7 +221,7 @@ bool sw_wine_is_thread_start(struct sw_wine *w, struct sw_cursor *c)
 	const struct sw_wine_teb *teb = sw_wine_teb_of(w, c->memory, c->thread);
 	if (teb != NULL && teb->is_32bit)
 		return false; /* there it is another one: the walk is cut */
-	if (teb == NULL || !sw_regs_get(&c->regs, SW_X86_64_RBX, &rbx))
+	if (teb == NULL || !sw_regs_get(&c->regs, SW_WINE_REG_FIRST_CONTEXT, &rbx))
 		return false;
 	first = ((teb->stack_base_avma - ENTRY_BYTES) & -UINT64_C(16)) - CONTEXT_BYTES;
 	return rbx == first &&

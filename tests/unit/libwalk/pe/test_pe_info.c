@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "pe_case.h"
 #include "test.h"
+#include "arch/x86_decode.h"
 
 #include <string.h>
 
@@ -174,5 +175,5 @@ TEST(test_register_numbers)
 		"r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15",
 	};
 	for (unsigned i = 0; i < SW_PE_REGS; i++)
-		assert_string_equal(sw_arch_reg_name(false, sw_pe_dwarf_reg(i)), names[i]);
+		assert_string_equal(sw_arch_reg_name(false, sw_x86_dwarf_number(i)), names[i]);
 }

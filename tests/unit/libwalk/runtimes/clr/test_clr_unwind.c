@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* unwind.c, hijack.c, restore.c and threads.c. */
+/* unwind.c, hijack_x86_64.c, restore_x86_64.c and threads.c. */
 #include "runtimes/clr/code/names.h"
 #include "runtimes/clr/tasks/all_tasks.h"
 #include "runtimes/clr/unwind.h"

@@ -2,6 +2,7 @@
 /* Source: go1.19.8 src/runtime/cgo/gcc_amd64.S. */
 #include "runtimes/go/entry.h"
 #include "arch/arch.h"
+#include "arch/x86_decode.h"
 #include "runtimes/go/step.h"
 
 enum {
@@ -11,12 +12,6 @@ enum {
 	POP = 0x58, /* + register, with the prefix REX_B for r8 to r15 */
 	REX_B = 0x41,
 };
-
-/* In the order of instructions -> DWARF numbers. */
-static const uint8_t numbers[16] = {SW_X86_64_RAX, SW_X86_64_RCX, SW_X86_64_RDX, SW_X86_64_RBX,
-				    SW_X86_64_RSP, SW_X86_64_RBP, SW_X86_64_RSI, SW_X86_64_RDI,
-				    SW_X86_64_R8,  SW_X86_64_R9,  SW_X86_64_R10, SW_X86_64_R11,
-				    SW_X86_64_R12, SW_X86_64_R13, SW_X86_64_R14, SW_X86_64_R15};
 
 /* The pops up to the ret; 0 when there is something else. */
 static size_t pops(const uint8_t *code, size_t size, uint8_t *registers)
@@ -29,7 +24,7 @@ static size_t pops(const uint8_t *code, size_t size, uint8_t *registers)
 		unsigned op = code[at + high];
 		if (op < POP || op > POP + 7)
 			return 0;
-		registers[n++] = numbers[op - POP + 8U * high];
+		registers[n++] = sw_x86_dwarf_number(op - POP + 8U * high);
 		at += 1U + high;
 	}
 	return 0;

@@ -14,6 +14,7 @@
  */
 #include "runtimes/clr/hijack.h"
 #include "arch/arch.h"
+#include "arch/x86_decode.h"
 #include "bytes.h"
 #include "runtimes/clr/threads.h"
 #include "runtimes/clr/unwind.h"
@@ -72,14 +73,6 @@ static bool is_trip_code(struct sw_bytes code)
 	return false;
 }
 
-/* x86-64's number of a register in instructions -> DWARF's. */
-static unsigned dwarf_number(unsigned number)
-{
-	static const uint8_t low[8] = {SW_X86_64_RAX, SW_X86_64_RCX, SW_X86_64_RDX, SW_X86_64_RBX,
-				       SW_X86_64_RSP, SW_X86_64_RBP, SW_X86_64_RSI, SW_X86_64_RDI};
-	return number < 8 ? low[number] : number;
-}
-
 /* The length of one instruction, and what it does to the stack; 0: not one of those that the
  * function has. */
 static size_t instruction(const uint8_t *c, struct stack *s)
@@ -89,7 +82,7 @@ static size_t instruction(const uint8_t *c, struct stack *s)
 	if (op >= 0x50 && op <= 0x57) {
 		if (s->n == PUSHES_MAX)
 			return 0;
-		s->pushed[s->n++] = dwarf_number((op - 0x50U) + 8 * (unsigned) prefix);
+		s->pushed[s->n++] = sw_x86_dwarf_number((op - 0x50U) + 8 * (unsigned) prefix);
 		return prefix + 1;
 	}
 	if (op >= 0x58 && op <= 0x5f) {
