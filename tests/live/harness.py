@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The common part of live tests: TAP output, starting and ending targets, running snapwalk.
 
-    from harness import Tap, Target, snapwalk, dump
-    tap = Tap()
-    with Target("threads", "4") as target:         # waits for its line "ready"
-        report = dump(target.pid)                  # parsed JSON
-        tap.check(report["threads"], "has threads")
-    tap.done()
+    from harness import Tap, Target, dump
+    def has_threads(tap):
+        with Target("threads", "4") as target:         # waits for its line "ready"
+            report = dump(target.pid)                  # parsed JSON
+            tap.check(report["threads"], "has threads")
+    Tap.main(has_threads)
 """
 import atexit
 import concurrent.futures
@@ -135,6 +135,24 @@ class Tap:
     def done(self):
         print(f"1..{self.number}", flush=True)
         sys.exit(1 if self.failed or not self.number else 0)
+
+    @classmethod
+    def main(cls, *tests, skip=("", "", "")):
+        """Runs the tests of a file, or those that the command line names, and exits. Each is a function, or a tuple of
+        one and its arguments. skip: the arguments of skip(); the tests run when its reason is "" or None."""
+        tap = cls()
+        if skip[1]:
+            tap.skip(*skip)
+            tap.done()
+        calls = [test if isinstance(test, tuple) else (test,) for test in tests]
+        wanted = {word for word in sys.argv[1:] if not word.startswith("-")}
+        unknown = wanted - {function.__name__ for function, *_ in calls}
+        if unknown:
+            sys.exit(f"no such test: {' '.join(sorted(unknown))}")
+        for function, *args in calls:
+            if not wanted or function.__name__ in wanted:
+                tap.guard(function, *args)
+        tap.done()
 
 
 def stolen_s():

@@ -6,12 +6,5 @@ from harness import Tap
 from test_daemon_integrations import alertmanager, monit
 
 
-def main():
-    tap = Tap()
-    tap.guard(alertmanager)
-    tap.guard(monit)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(alertmanager, monit)

@@ -330,12 +330,6 @@ def open_files(tap):
               "the harness raises the soft limit of open files")
 
 
-def main():
-    tap = Tap()
-    for test in (exports, needed_by_command, hardened, chosen_paths, stripped, caches, pkg_config, flags, refused, installs, open_files):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(exports, needed_by_command, hardened, chosen_paths, stripped, caches, pkg_config, flags, refused, installs,
+             open_files)

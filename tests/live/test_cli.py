@@ -739,16 +739,8 @@ def no_network(tap):
         tap.check(result.returncode == 0 and not asked, "DEBUGINFOD_URLS is ignored", result)
 
 
-def main():
-    tap = Tap()
-    for function in (bad_lines, no_such_target, itself, kernel_thread, thirty_two_bits, zombie,
-                     not_permitted, doctor_good, other_tracer, output_file, full_file_system,
-                     standard_output, formats, selectors, explain_and_verify, record, sample,
-                     hooks_without_daemon, hook_does_not_wait, words_for_users, completion, names_as_commands,
-                     manual_example, first_try, first_try_without_lines, no_network):
-        tap.guard(function)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(bad_lines, no_such_target, itself, kernel_thread, thirty_two_bits, zombie, not_permitted, doctor_good,
+             other_tracer, output_file, full_file_system, standard_output, formats, selectors, explain_and_verify, record,
+             sample, hooks_without_daemon, hook_does_not_wait, words_for_users, completion, names_as_commands, manual_example,
+             first_try, first_try_without_lines, no_network)

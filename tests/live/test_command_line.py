@@ -276,14 +276,6 @@ def test_existing(tap):
                   "choose another name\n", "record -o of a directory that is there", result)
 
 
-def main():
-    tap = Tap()
-    for test in (test_letters, test_help, test_mistakes, test_files, test_formats, test_stopped, test_page, test_json, test_json_explain,
-                 test_json_errors, test_few,
-                 test_existing):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(test_letters, test_help, test_mistakes, test_files, test_formats, test_stopped, test_page, test_json,
+             test_json_explain, test_json_errors, test_few, test_existing)

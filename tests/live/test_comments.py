@@ -60,12 +60,5 @@ def own(tap):
     tap.check(count <= comments.MOST, "this tree has at most MOST such lines", f"{count} of {comments.MOST}")
 
 
-def main():
-    tap = Tap()
-    for test in (lines, own):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    Tap.main(lines, own)

@@ -439,22 +439,7 @@ def by_user(tap):
         tap.equal([status[key] for key in LOCKED], ["2", "1"], "sample as a user: confined")
 
 
-def main():
-    tap = Tap()
-    tap.guard(taken_over)
-    tap.guard(taken_over_between)
-    tap.guard(taken_over_at_events)
-    tap.guard(taken_over_in_functions)
-    tap.guard(between_captures)
-    tap.guard(file_in_place)
-    tap.guard(snapshot_in_place)
-    tap.guard(files_compared)
-    tap.guard(by_user)
-    tap.guard(seen_from_outside)
-    tap.guard(debug_file_elsewhere)
-    tap.guard(debug_file_in_private)
-    tap.guard(parsed_of_owner)
-    tap.done()
-
-
-main()
+if __name__ == "__main__":
+    Tap.main(taken_over, taken_over_between, taken_over_at_events, taken_over_in_functions, between_captures, file_in_place,
+             snapshot_in_place, files_compared, by_user, seen_from_outside, debug_file_elsewhere, debug_file_in_private,
+             parsed_of_owner)

@@ -270,12 +270,6 @@ def test_refused(tap):
             refused(tap, words, f.name, words)
 
 
-def main():
-    tap = Tap()
-    for test in (test_gdb, test_kernel, test_overflow, test_incomplete, test_moved_program, test_no_files,
-                 test_no_files_moved, test_refused):
-        tap.guard(test)
-    tap.done()
-
-
-main()
+if __name__ == "__main__":
+    Tap.main(test_gdb, test_kernel, test_overflow, test_incomplete, test_moved_program, test_no_files, test_no_files_moved,
+             test_refused)

@@ -219,12 +219,5 @@ def users(tap):
         tap.equal(daemon.stored(), [hidden + ".json.zst"], "nothing else was touched")
 
 
-def main():
-    tap = Tap()
-    for test in (words, files, limits, young, users):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(words, files, limits, young, users)

@@ -281,14 +281,5 @@ def gate_in_a_call(tap):
         whole(tap, daemon, "the gate is killed in a call")
 
 
-def main():
-    tap = Tap()
-    tap.guard(workers)
-    tap.guard(daemon_killed)
-    tap.guard(only_spawner)
-    tap.guard(gate_killed)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(workers, daemon_killed, only_spawner, gate_killed)

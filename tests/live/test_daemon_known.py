@@ -22,13 +22,6 @@ def idle_after(tap):
         idle.idle(tap, daemon, "after a capture", IDLE_S)
 
 
-def main():
-    tap = Tap()
-    for test in (kill.one_worker, kill.in_a_call, kill.only_spawner, kill.gate_in_a_call,
-                 storm.one_after_another, storm.joiners, storm.budget, storm.uid_rate, abuse.in_turn, idle_after):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(kill.one_worker, kill.in_a_call, kill.only_spawner, kill.gate_in_a_call, storm.one_after_another, storm.joiners,
+             storm.budget, storm.uid_rate, abuse.in_turn, idle_after)

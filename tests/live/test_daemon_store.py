@@ -250,12 +250,5 @@ def unusable(tap):
                   "Read neither")
 
 
-def main():
-    tap = Tap()
-    for test in (kept, retention, full_disk, small_files, few_descriptors, damaged, unusable):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(kept, retention, full_disk, small_files, few_descriptors, damaged, unusable)

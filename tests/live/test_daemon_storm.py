@@ -257,15 +257,5 @@ def storm(tap):
         tap.check(all(t.process.poll() is None for t in targets), "every target runs")
 
 
-def main():
-    tap = Tap()
-    tap.guard(one_process)
-    tap.guard(joiners)
-    tap.guard(budget)
-    tap.guard(uid_rate)
-    tap.guard(storm)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(one_process, joiners, budget, uid_rate, storm)

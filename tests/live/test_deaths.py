@@ -9,7 +9,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 
 from harness import SNAPWALK, Tap, Target, iterator_refused, snapwalk, wait_until
@@ -156,17 +155,5 @@ def survives(tap):
     tap.check(result.returncode == 2 and "a process dies once" in result.stderr, "--each is refused", result.stderr)
 
 
-def main():
-    tap = Tap()
-    if iterator_refused():
-        tap.skip("deaths", iterator_refused(), Tap.ROOT)
-        tap.done()
-    wanted = sys.argv[1:]
-    for test in (exits, crashes, kills, memory, survives):
-        if not wanted or test.__name__ in wanted:
-            tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(exits, crashes, kills, memory, survives, skip=("deaths", iterator_refused(), Tap.ROOT))

@@ -9,7 +9,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 
 from harness import SNAPWALK, Tap, Target, iterator_refused, snapwalk, wait_until
 
@@ -127,17 +126,5 @@ def python(tap):
         process.communicate()
 
 
-def main():
-    tap = Tap()
-    if iterator_refused():
-        tap.skip("probes that programs declare", iterator_refused(), Tap.ROOT)
-        tap.done()
-    wanted = sys.argv[1:]
-    for test in (events, semaphores, said, python):
-        if not wanted or test.__name__ in wanted:
-            tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(events, semaphores, said, python, skip=("probes that programs declare", iterator_refused(), Tap.ROOT))

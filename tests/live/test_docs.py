@@ -456,14 +456,7 @@ def test_units(tap):
             tap.equal((done.returncode, said), (0, []), f"packaging/fleet: systemd reads {name}")
 
 
-def main():
-    tap = Tap()
-    for test in (test_errors, test_library, test_words_of_the_dump, test_json_of_commands, test_remedies,
-                 test_types_of_the_socket, test_commands,
-                 test_journal, test_configuration, test_jq, test_ids, test_readme, test_pictures, test_links, test_generated,
-                 test_options, test_recipes, test_uploader, test_units):
-        tap.guard(test)
-    tap.done()
-
-
-main()
+if __name__ == "__main__":
+    Tap.main(test_errors, test_library, test_words_of_the_dump, test_json_of_commands, test_remedies, test_types_of_the_socket,
+             test_commands, test_journal, test_configuration, test_jq, test_ids, test_readme, test_pictures, test_links,
+             test_generated, test_options, test_recipes, test_uploader, test_units)

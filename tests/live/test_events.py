@@ -242,17 +242,5 @@ def said(tap):
                   (result.returncode, result.stderr))
 
 
-def main():
-    tap = Tap()
-    if iterator_refused():
-        tap.skip("events", iterator_refused(), Tap.ROOT)
-        tap.done()
-    wanted = sys.argv[1:]
-    for test in (exact, python, each, last, stackless, killed, said):
-        if not wanted or test.__name__ in wanted:
-            tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(exact, python, each, last, stackless, killed, said, skip=("events", iterator_refused(), Tap.ROOT))

@@ -102,15 +102,5 @@ def losses(tap):
         busy.wait()
 
 
-def main():
-    tap = Tap()
-    if iterator_refused():
-        tap.skip("events", iterator_refused(), Tap.ROOT)
-        tap.done()
-    tap.guard(formats)
-    tap.guard(losses)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(formats, losses, skip=("events", iterator_refused(), Tap.ROOT))

@@ -93,11 +93,5 @@ def test_empty_list(tap):
                   "none of these")
 
 
-def main():
-    tap = Tap()
-    for test in (test_help, test_pages, test_empty_list):
-        tap.guard(test)
-    tap.done()
-
-
-main()
+if __name__ == "__main__":
+    Tap.main(test_help, test_pages, test_empty_list)

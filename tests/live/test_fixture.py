@@ -209,13 +209,5 @@ def test_kept(tap):
         tap.equal(summary(report), expected, f"{name}: as expected")
 
 
-def main():
-    tap = Tap()
-    for test in (test_recorded, test_elsewhere, test_deleted_program, test_read_later,
-                 test_missing_part, test_refused, test_kept):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(test_recorded, test_elsewhere, test_deleted_program, test_read_later, test_missing_part, test_refused, test_kept)

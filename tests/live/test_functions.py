@@ -10,7 +10,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 
 from fuse import Fuse, enter_mounts
@@ -408,18 +407,6 @@ def looked_up(tap):
                 tap.equal(process.returncode, -number, "the look-up ends by a signal")
 
 
-def main():
-    tap = Tap()
-    if iterator_refused():
-        tap.skip("functions", iterator_refused(), Tap.ROOT)
-        tap.done()
-    wanted = sys.argv[1:]
-    for test in (exact, destroyed, each, returns, unusual_returns, afterwards, unusual_targets, changes, killed, often,
-                 said, looked_up):
-        if not wanted or test.__name__ in wanted:
-            tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(exact, destroyed, each, returns, unusual_returns, afterwards, unusual_targets, changes, killed, often, said,
+             looked_up, skip=("functions", iterator_refused(), Tap.ROOT))

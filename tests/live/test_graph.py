@@ -191,12 +191,5 @@ def test_usage(tap):
                ["left/left.o: refers to right/right.o: right_value"], "--order-file", file.name, order=None)
 
 
-def main():
-    tap = Tap()
-    for test in (test_sound, test_references, test_groups, test_folders, test_sources, test_machines, test_usage):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(test_sound, test_references, test_groups, test_folders, test_sources, test_machines, test_usage)

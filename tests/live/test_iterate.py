@@ -10,7 +10,6 @@ import platform
 import re
 import signal
 import subprocess
-import sys
 import time
 
 from harness import TARGETS, Tap, Target, no_mounts, state_of, tool, wait_blocked, wait_until
@@ -396,23 +395,9 @@ def time_of_a_pass(tap):
                   f"loaded in {lines(out, 'load')[0]['best_cpu_us']} us of CPU")
 
 
-def main():
-    tap = Tap()
-    reason = refusal()
-    if reason:
-        tap.skip("the task iterator", reason,
-                 "root that may load programs (CAP_BPF, CAP_PERFMON), Linux 5.8 or newer with BTF")
-        tap.done()
-    only = sys.argv[1:]
-    for test in (registers_as_ptrace, fields_as_proc, waits, pidfd_and_threads_that_are_gone,
-                 overflow, uninterruptible, traced_by_another, stopped_by_a_signal, zombie_leader,
-                 io_uring_worker, on_a_cpu, program_of_32_bits, after_execve,
-                 namespace_seen_from_outside, namespace_seen_from_inside, without_privileges,
-                 refusals, nothing_torn, quiescent_is_still, time_of_a_pass):
-        if not only or test.__name__ in only:
-            tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(registers_as_ptrace, fields_as_proc, waits, pidfd_and_threads_that_are_gone, overflow, uninterruptible,
+             traced_by_another, stopped_by_a_signal, zombie_leader, io_uring_worker, on_a_cpu, program_of_32_bits, after_execve,
+             namespace_seen_from_outside, namespace_seen_from_inside, without_privileges, refusals, nothing_torn,
+             quiescent_is_still, time_of_a_pass,
+             skip=("the task iterator", refusal(), "root that may load programs (CAP_BPF, CAP_PERFMON), Linux 5.8 or newer with BTF"))

@@ -9,13 +9,6 @@ import test_jit_tables as tables
 from harness import Tap
 
 
-def main():
-    tap = Tap()
-    for test in (ftable.example, ftable.announced_only, *map(ftable.with_scratch, ftable.BUILT), ftable.hostile,
-                 tables.test_gdb, tables.gdb_many, tables.test_libgcc, tables.test_fixture, tables.test_images):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(ftable.example, ftable.announced_only, *map(ftable.with_scratch, ftable.BUILT), ftable.hostile, tables.test_gdb,
+             tables.gdb_many, tables.test_libgcc, tables.test_fixture, tables.test_images)

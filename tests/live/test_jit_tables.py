@@ -263,12 +263,5 @@ def test_images(tap):
                       ({"elf-cfi"}, "complete"), f"{how}{who}: by its own tables")
 
 
-def main():
-    tap = Tap()
-    for test in (test_gdb, test_gdb_many, test_gdb_churn, test_libgcc, test_libgcc_churn, test_fixture, test_images):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(test_gdb, test_gdb_many, test_gdb_churn, test_libgcc, test_libgcc_churn, test_fixture, test_images)

@@ -283,13 +283,6 @@ def test_manual(tap):
     tap.equal(sorted(set(words_of_enums(schema)) - manual), [], "the manual has every value")
 
 
-def main():
-    tap = Tap()
-    for test in (test_manual, test_schema_refuses, test_targets, test_options, test_names_are_text,
-                 test_ids_are_stable, test_depth_changes_id, test_not_asked_for, test_explain):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(test_manual, test_schema_refuses, test_targets, test_options, test_names_are_text, test_ids_are_stable,
+             test_depth_changes_id, test_not_asked_for, test_explain)

@@ -164,11 +164,5 @@ def test_against_python(tap):
     tap.check(sum(not t.portable and t.tree is not None for t in theirs) > 20, "numbers are of any size")
 
 
-def main():
-    tap = Tap()
-    tap.guard(test_against_python)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(test_against_python)

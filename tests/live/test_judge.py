@@ -215,12 +215,5 @@ def test_looks(tap):
         tap.equal(sorted(os.listdir(root)), ["a.b"], "modules of no look are removed")
 
 
-def main():
-    tap = Tap()
-    for test in (test_tail, test_rates, test_decides, test_counts, test_keeps, test_looks):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(test_tail, test_rates, test_decides, test_counts, test_keeps, test_looks)

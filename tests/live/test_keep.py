@@ -205,12 +205,5 @@ def test_several(tap):
         tap.check(not os.path.exists(kept), "two processes of a name: nothing is kept")
 
 
-def main():
-    tap = Tap()
-    for test in (test_same, test_same_capture, test_store, test_refused, test_links_of_others, test_several):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(test_same, test_same_capture, test_store, test_refused, test_links_of_others, test_several)

@@ -65,12 +65,5 @@ def test_refused(tap):
               (1, "snapwalkd: /sys/fs/bpf/snapwalk is in no BPF file system\n"), "one line says why not")
 
 
-def main():
-    tap = Tap()
-    for test in (test_kept, test_refused):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(test_kept, test_refused)

@@ -217,16 +217,6 @@ def kill_helper(process, seconds):
     return False
 
 
-def main():
-    tap = Tap()
-    tap.guard(random_instants, THREADS, KILLS)
-    tap.guard(random_instants, MANY_THREADS, KILLS // 3)
-    tap.guard(aimed_instants)
-    tap.guard(restart_written)
-    tap.guard(terminal_signals)
-    tap.guard(helper_killed)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main((random_instants, THREADS, KILLS), (random_instants, MANY_THREADS, KILLS // 3), aimed_instants, restart_written,
+             terminal_signals, helper_killed)

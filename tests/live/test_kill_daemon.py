@@ -135,12 +135,5 @@ def worker_killed(tap):
                       "the worker: the target can be captured afterwards")
 
 
-def main():
-    tap = Tap()
-    tap.guard(store_killed)
-    tap.guard(worker_killed)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(store_killed, worker_killed)

@@ -113,12 +113,5 @@ def blocked_calls(tap):
         check_released(tap, target, killed)
 
 
-def main():
-    tap = Tap()
-    tap.guard(each_call)
-    tap.guard(blocked_calls)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(each_call, blocked_calls)

@@ -50,11 +50,5 @@ def each_call(tap):
                   lambda ended, said: ended in ANSWERS and (ended == "exit 0") == (said == ""))
 
 
-def main():
-    tap = Tap()
-    tap.guard(each_call)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(each_call)

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 
 from harness import PATIENT, SNAPWALK, Tap, Target
 
@@ -102,12 +101,5 @@ def enough(tap):
         tap.equal(done.returncode, 77, "without SYS_PTRACE: not permitted")
 
 
-def main():
-    tap = Tap()
-    for test in (given, schema, templates, enough):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    Tap.main(given, schema, templates, enough)

@@ -257,17 +257,6 @@ def said(tap):
     tap.check(result.returncode == 2, "--of cats", result.stderr)
 
 
-def main():
-    tap = Tap()
-    if iterator_refused():
-        tap.skip("leaks", iterator_refused(), Tap.ROOT)
-        tap.done()
-    wanted = sys.argv[1:]
-    for test in (rows, program, python, unseen, limits, pid_again, killed, compared, said):
-        if not wanted or test.__name__ in wanted:
-            tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(rows, program, python, unseen, limits, pid_again, killed, compared, said,
+             skip=("leaks", iterator_refused(), Tap.ROOT))

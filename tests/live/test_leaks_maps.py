@@ -9,7 +9,6 @@ import json
 import os
 import re
 import signal
-import sys
 import tempfile
 
 from harness import Tap, Target, iterator_refused, seeded, wait_until
@@ -224,17 +223,5 @@ def formats(tap):
         tap.check(b'"unit":"byte"' in data and b'"over"' in data, "html: a flame graph of bytes", data[-3000:])
 
 
-def main():
-    tap = Tap()
-    if iterator_refused():
-        tap.skip("leaks --of maps", iterator_refused(), Tap.ROOT)
-        tap.done()
-    wanted = sys.argv[1:]
-    for test in (rows, program, unseen, threads_that_end, text, formats):
-        if not wanted or test.__name__ in wanted:
-            tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(rows, program, unseen, threads_that_end, text, formats, skip=("leaks --of maps", iterator_refused(), Tap.ROOT))

@@ -9,7 +9,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 
 from harness import SNAPWALK, Tap, Target, iterator_refused, seeded, wait_until
@@ -113,17 +112,5 @@ def interrupted(tap):
                   "Control-C while it prepares: it ends by the signal, and says so")
 
 
-def main():
-    tap = Tap()
-    if iterator_refused():
-        tap.skip("leaks --of memory", iterator_refused(), Tap.ROOT)
-        tap.done()
-    wanted = sys.argv[1:]
-    for test in (glibc, refused, growing, breakpoints, interrupted):
-        if not wanted or test.__name__ in wanted:
-            tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(glibc, refused, growing, breakpoints, interrupted, skip=("leaks --of memory", iterator_refused(), Tap.ROOT))

@@ -34,14 +34,5 @@ def predicted(tap):
         tap.check(expected / FACTOR <= each <= expected * FACTOR, "a block costs what is predicted, within a factor of 1.3", figures)
 
 
-def main():
-    tap = Tap()
-    if iterator_refused():
-        tap.skip("leaks --of memory", iterator_refused(), Tap.ROOT)
-        tap.done()
-    tap.guard(predicted)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(predicted, skip=("leaks --of memory", iterator_refused(), Tap.ROOT))

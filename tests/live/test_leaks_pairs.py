@@ -374,17 +374,7 @@ def files(tap):
                       f"{name}: is understood, and a process without its library is refused", result.stderr)
 
 
-def main():
-    tap = Tap()
-    if iterator_refused():
-        tap.skip("leaks --of LIB:ACQUIRE/RELEASE", iterator_refused(), Tap.ROOT)
-        tap.done()
-    wanted = sys.argv[1:]
-    for test in (rows, blocks, program, outside, busy, closing, share, storm, overhead, aliases, some, of_two_pairs, unprobed, full, text, refused, libraries, interpreter, files):
-        if not wanted or test.__name__ in wanted:
-            tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(rows, blocks, program, outside, busy, closing, share, storm, overhead, aliases, some, of_two_pairs, unprobed, full,
+             text, refused, libraries, interpreter, files,
+             skip=("leaks --of LIB:ACQUIRE/RELEASE", iterator_refused(), Tap.ROOT))

@@ -7,7 +7,6 @@ with the function that leaks in the verdict, though ten times as much is given u
 import json
 import os
 import re
-import sys
 
 from harness import Tap, Target, iterator_refused
 from test_events import Run
@@ -66,17 +65,5 @@ def maps(tap):
     tap.equal(first["outstanding_bytes"], TURNS * PIECE, "maps: the bytes that stay of each")
 
 
-def main():
-    tap = Tap()
-    if iterator_refused():
-        tap.skip("leaks", iterator_refused(), Tap.ROOT)
-        tap.done()
-    wanted = sys.argv[1:]
-    for test in (descriptors, threads, ssl, maps):
-        if not wanted or test.__name__ in wanted:
-            tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(descriptors, threads, ssl, maps, skip=("leaks", iterator_refused(), Tap.ROOT))

@@ -7,7 +7,6 @@ and each timer that the kernel lists in the end is accounted for.
 import json
 import re
 import signal
-import sys
 
 from harness import Tap, Target, iterator_refused, wait_until
 from test_events import Run
@@ -116,17 +115,5 @@ def text(tap):
         tap.check(answer["acquired"] > 2000, "a process that has ended: what was seen is there", answer["acquired"])
 
 
-def main():
-    tap = Tap()
-    if iterator_refused():
-        tap.skip("leaks --of timers", iterator_refused(), Tap.ROOT)
-        tap.done()
-    wanted = sys.argv[1:]
-    for test in (rows, program, busy, unseen, text):
-        if not wanted or test.__name__ in wanted:
-            tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(rows, program, busy, unseen, text, skip=("leaks --of timers", iterator_refused(), Tap.ROOT))

@@ -123,11 +123,5 @@ def test_corpus(tap):
               "corpus: the README names no file that is not there")
 
 
-def main():
-    tap = Tap()
-    for test in (test_fixtures, test_corpus):
-        tap.guard(test)
-    tap.done()
-
-
-main()
+if __name__ == "__main__":
+    Tap.main(test_fixtures, test_corpus)

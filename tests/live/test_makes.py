@@ -8,7 +8,6 @@ import json
 import re
 import signal
 import subprocess
-import sys
 
 from harness import SNAPWALK, Tap, Target, iterator_refused, snapwalk, wait_until
 
@@ -94,17 +93,5 @@ def said(tap):
         tap.check(result.returncode == 2 and what in result.stderr, f"{' '.join(words)}: {what}", result.stderr)
 
 
-def main():
-    tap = Tap()
-    if iterator_refused():
-        tap.skip("events", iterator_refused(), Tap.ROOT)
-        tap.done()
-    wanted = sys.argv[1:]
-    for test in (made, mapped, blocked, said):
-        if not wanted or test.__name__ in wanted:
-            tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(made, mapped, blocked, said, skip=("events", iterator_refused(), Tap.ROOT))

@@ -211,12 +211,5 @@ def test_client_goes(tap):
         tap.check(not os.path.exists(f"/proc/{child}"), "so does the command", child)
 
 
-def main():
-    tap = Tap()
-    for test in (test_messages, test_tools, test_during_call, test_end, test_client_goes):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(test_messages, test_tools, test_during_call, test_end, test_client_goes)

@@ -850,15 +850,8 @@ def test_debug_of_library(tap):
     tap.equal(lines, [4], "a debug file beside a library in a directory of its own")
 
 
-def main():
-    tap = Tap()
-    for test in (test_formats, test_nested, test_actor, test_ada, test_zstd, test_options, test_split_dwarf,
-                 test_split_based, test_split_damaged, test_dwp, test_split_i386, test_split_missing, test_stripped,
-                 test_debuglink, test_build_id, test_minidebug, test_dwz, test_dwz_missing, test_dwz_elsewhere, test_label, test_package,
-                 test_as_eu_addr2line, test_links, test_debug_links, test_debug_of_library):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(test_formats, test_nested, test_actor, test_ada, test_zstd, test_options, test_split_dwarf, test_split_based,
+             test_split_damaged, test_dwp, test_split_i386, test_split_missing, test_stripped, test_debuglink, test_build_id,
+             test_minidebug, test_dwz, test_dwz_missing, test_dwz_elsewhere, test_label, test_package, test_as_eu_addr2line,
+             test_links, test_debug_links, test_debug_of_library)

@@ -7,7 +7,6 @@ dpkg-query, apt-get, id and sleep are stand-ins, which write down how they are c
 """
 import os
 import subprocess
-import sys
 import tempfile
 
 from harness import Tap
@@ -77,11 +76,5 @@ def installs(tap):
         tap.equal((done.returncode, "make needed" in done.stderr), (1, True), "not Debian: it says how to know what is needed")
 
 
-def main():
-    tap = Tap()
-    tap.guard(installs)
-    tap.done()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    Tap.main(installs)

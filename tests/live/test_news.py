@@ -5,7 +5,6 @@
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 
 from harness import Tap
@@ -144,12 +143,5 @@ def own(tap):
     tap.check(done.returncode == 0 and done.stdout.count("\n- ") > 20, "the next section", done.stderr)
 
 
-def main():
-    tap = Tap()
-    for test in (sections, refused, released, own):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    Tap.main(sections, refused, released, own)

@@ -102,16 +102,5 @@ def changing(tap):
     tap.equal(wrong, [], f"a resource that changes all the time: whole, or told ({seen})")
 
 
-def main():
-    tap = Tap()
-    tap.guard(resource, "memfd")
-    tap.guard(resource, "anon")
-    tap.guard(kept)
-    tap.guard(profiles)
-    tap.guard(none)
-    tap.guard(changing)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main((resource, "memfd"), (resource, "anon"), kept, profiles, none, changing)

@@ -62,10 +62,5 @@ def refused(tap):
                 tap.check(run.returncode == 1 and why in said, f"{name} -o {kind}: refused", (run.returncode, said))
 
 
-def main():
-    tap = Tap()
-    tap.guard(refused)
-    tap.done()
-
-
-main()
+if __name__ == "__main__":
+    Tap.main(refused)

@@ -51,12 +51,5 @@ def test_some_by_hand(tap):
     tap.equal(source, "symtab", "only names: the source")
 
 
-def main():
-    tap = Tap()
-    for test in (test_every_address, test_some_by_hand):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(test_every_address, test_some_by_hand)

@@ -213,17 +213,6 @@ def test_new_code(tap, kernel, *command):
     tap.check(in_run >= stops // 2, f"new_code, {kernel}: most are stops in it", in_run)
 
 
-def main():
-    tap = Tap()
-    tap.guard(test_busy)
-    tap.guard(test_clock)
-    tap.guard(test_churn)
-    tap.guard(test_modules)
-    tap.guard(test_throwing)
-    tap.guard(test_new_code, "this kernel")
-    tap.guard(test_new_code, "an older one", os.path.join(TARGETS, "without"), "ioctl=ENOTTY", "--")
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(test_busy, test_clock, test_churn, test_modules, test_throwing, (test_new_code, "this kernel"),
+             (test_new_code, "an older one", os.path.join(TARGETS, "without"), "ioctl=ENOTTY", "--"))

@@ -173,12 +173,6 @@ def test_refused(tap):
                   "where the profile cannot be written, the program is not started", result)
 
 
-def main():
-    tap = Tap()
-    for test in (test_status, test_profile, test_surroundings, test_signals, test_duration, test_killed, test_no_pidfd, test_refused):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(test_status, test_profile, test_surroundings, test_signals, test_duration, test_killed, test_no_pidfd,
+             test_refused)

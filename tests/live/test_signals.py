@@ -132,16 +132,5 @@ def parent_sees_nothing(tap):
         tap.equal(seen, 0, f"a parent that polls during {CHILD_DUMPS} dumps is told nothing")
 
 
-def main():
-    tap = Tap()
-    tap.guard(storm_of_dumps)
-    tap.guard(sampled)
-    tap.guard(job_control)
-    tap.guard(job_control_races, False)
-    tap.guard(job_control_races, True)
-    tap.guard(parent_sees_nothing)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(storm_of_dumps, sampled, job_control, (job_control_races, False), (job_control_races, True), parent_sees_nothing)

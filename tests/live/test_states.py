@@ -482,16 +482,7 @@ def of_one_instant(tap):
     tap.equal(odd, [], f"of one instant: what {n} of them sleep in")
 
 
-def main():
-    tap = Tap()
-    for test in (zombie_leader, zombie_process, kernel_thread, vfork_parent, other_tracer, touched,
-                 churn, replaced_program, seccomp_strict, io_worker, hanging_memory, slow_to_stop,
-                 frozen, restarted_calls, of_one_instant):
-        tap.guard(test)
-    tap.guard(dying, "killed")
-    tap.guard(dying, "exiting")
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(zombie_leader, zombie_process, kernel_thread, vfork_parent, other_tracer, touched, churn, replaced_program,
+             seccomp_strict, io_worker, hanging_memory, slow_to_stop, frozen, restarted_calls, of_one_instant,
+             (dying, "killed"), (dying, "exiting"))

@@ -310,11 +310,5 @@ def test_refused(tap):
     tap.check(got.returncode == 2 and "--from: belongs to --core" in got.stderr, "refused: dump --from of a process", got)
 
 
-def main():
-    tap = Tap()
-    for test in (test_kept, test_deadlock, test_places, test_profile, test_debuginfod, test_refused):
-        tap.guard(test)
-    tap.done()
-
-
-main()
+if __name__ == "__main__":
+    Tap.main(test_kept, test_deadlock, test_places, test_profile, test_debuginfod, test_refused)

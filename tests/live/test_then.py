@@ -167,17 +167,5 @@ def said(tap):
     tap.check(result.returncode == 2 and "give --then dump" in result.stderr, "--then knows dump", result.stderr)
 
 
-def main():
-    tap = Tap()
-    if iterator_refused():
-        tap.skip("dumps at events", iterator_refused(), Tap.ROOT)
-        tap.done()
-    wanted = sys.argv[1:]
-    for test in (calls, functions, ends, said):
-        if not wanted or test.__name__ in wanted:
-            tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(calls, functions, ends, said, skip=("dumps at events", iterator_refused(), Tap.ROOT))

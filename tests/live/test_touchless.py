@@ -13,7 +13,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 
 from harness import (SNAPWALK, TARGETS, Tap, Target, dump, iterator_refused, state_of, tool,
                      wait_until)
@@ -166,19 +165,6 @@ def nothing_torn(tap):
         print(f"# {how}: {n}", flush=True)
 
 
-def main():
-    tap = Tap()
-    refused = iterator_refused()
-    if refused:
-        tap.skip("captures without a stop", refused,
-                 "root that may load programs (CAP_BPF, CAP_PERFMON), Linux 6.1 or newer with BTF")
-        tap.done()
-    only = sys.argv[1:]
-    for test in (same_walks, same_at_random, wait_places, busy, many, nothing_torn):
-        if not only or test.__name__ in only:
-            tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(same_walks, same_at_random, wait_places, busy, many, nothing_torn,
+             skip=("captures without a stop", iterator_refused(), "root that may load programs (CAP_BPF, CAP_PERFMON), Linux 6.1 or newer with BTF"))

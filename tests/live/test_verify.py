@@ -141,12 +141,5 @@ def test_not_installed(tap):
         tap.equal((result.returncode, result.stderr), (0, ""), "everything else works without it")
 
 
-def main():
-    tap = Tap()
-    for test in (test_same, test_frames, test_no_opinion, test_limits, test_without_process,
-                 test_not_installed):
-        tap.guard(test)
-    tap.done()
-
-
-main()
+if __name__ == "__main__":
+    Tap.main(test_same, test_frames, test_no_opinion, test_limits, test_without_process, test_not_installed)

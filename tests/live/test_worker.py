@@ -473,14 +473,7 @@ def latency(tap):
                   (median(times), median(direct), min(times), min(direct)))
 
 
-def main():
-    tap = Tap()
-    for test in (same_as_direct, stops, without_iterator, deep_stack, privileges, of_user, ambient, permission,
-                 reload, owner, which_process, limits, hostile_files, workers_killed, workers_crash, workers_hang,
-                 spawner_slow, spawners_killed, latency):
-        tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(same_as_direct, stops, without_iterator, deep_stack, privileges, of_user, ambient, permission, reload, owner,
+             which_process, limits, hostile_files, workers_killed, workers_crash, workers_hang, spawner_slow, spawners_killed,
+             latency)
