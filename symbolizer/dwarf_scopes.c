@@ -6,8 +6,8 @@
 
 enum {
 	NESTING_MAX = 64, /* namespaces in namespaces */
-	DIES_MAX = 1 << 26,
-	DIES_DEADLINE_EVERY = 4096,
+	STEPS_MAX = 1 << 26,
+	STEPS_DEADLINE_EVERY = 4096,
 };
 
 struct search {
@@ -17,17 +17,34 @@ struct search {
 	struct sw_scopes *scopes;
 	struct sw_dwarf_functions *made; /* all functions go there instead; NULL */
 	int64_t deadline_ns;
-	uint32_t dies; /* looked at */
-	bool nested;   /* in functions, too */
+	uint32_t steps; /* DIEs, ranges of DIEs and addresses that were compared with a range */
+	bool nested;    /* in functions, too */
 	bool stopped;
 };
+
+/* Counts a step. False: the deadline or the limit of steps has ended the search. */
+static bool step_count(struct search *s)
+{
+	if (++s->steps % STEPS_DEADLINE_EVERY == 0)
+		s->stopped |= s->steps >= STEPS_MAX || sw_deadline_passed(s->deadline_ns);
+	return !s->stopped;
+}
 
 /* Counts a DIE. False ends the search. */
 static bool search_goes_on(struct search *s)
 {
-	if (++s->dies % DIES_DEADLINE_EVERY == 0)
-		s->stopped = s->dies >= DIES_MAX || sw_deadline_passed(s->deadline_ns);
-	return !s->stopped && (s->made != NULL || s->n_found < s->n);
+	return step_count(s) && (s->made != NULL || s->n_found < s->n);
+}
+
+static bool ranges_hold(struct search *s, Dwarf_Die *die, uint64_t svma)
+{
+	struct sw_dwarf_ranges ranges;
+	uint64_t start, end;
+	sw_dwarf_ranges_begin(&ranges, die, s->skeleton);
+	while (step_count(s) && sw_dwarf_ranges_next(&ranges, &start, &end))
+		if (svma >= start && svma < end)
+			return true;
+	return false;
 }
 
 /* The child that holds the address and may hold inlined calls; false when there is none. */
@@ -42,7 +59,7 @@ static bool scope_below(struct search *s, Dwarf_Die *parent, uint64_t svma, Dwar
 		int tag = dwarf_tag(&child);
 		bool scope = tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
 			     tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
-		if (scope && sw_dwarf_ranges_hold(&child, s->skeleton, svma)) {
+		if (scope && ranges_hold(s, &child, svma)) {
 			*ret = child;
 			return true;
 		}
@@ -67,17 +84,35 @@ static void function_enter(struct search *s, Dwarf_Die *function, size_t i)
 	s->n_found++;
 }
 
+/* The first want at an address or behind it. */
+static size_t wants_from(const struct search *s, uint64_t svma)
+{
+	size_t low = 0, high = s->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (s->wants[middle].svma < svma)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static void function_match(struct search *s, Dwarf_Die *function)
 {
 	struct sw_dwarf_ranges ranges;
 	uint64_t start, end;
 	sw_dwarf_ranges_begin(&ranges, function, s->skeleton);
-	while (s->made != NULL && !s->stopped && sw_dwarf_ranges_next(&ranges, &start, &end))
-		s->stopped = !sw_dwarf_functions_add(s->made, start, end, function);
-	while (s->made == NULL && sw_dwarf_ranges_next(&ranges, &start, &end))
-		for (size_t i = 0; i < s->n && s->wants[i].svma < end; i++)
-			if (s->wants[i].svma >= start && !s->scopes[i].found)
+	while (step_count(s) && sw_dwarf_ranges_next(&ranges, &start, &end)) {
+		if (s->made != NULL) {
+			s->stopped = !sw_dwarf_functions_add(s->made, start, end, function);
+			continue;
+		}
+		for (size_t i = wants_from(s, start);
+		     i < s->n && s->wants[i].svma < end && step_count(s); i++)
+			if (!s->scopes[i].found)
 				function_enter(s, function, i);
+	}
 }
 
 static bool has_code(Dwarf_Die *die)

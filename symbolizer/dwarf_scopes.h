@@ -19,7 +19,8 @@ struct sw_scopes {
 /*
  * Finds the scopes of all wants of one unit in one pass over its DIEs; scopes[i] is for wants[i] (sorted
  * by svma). skeleton: NULL when the unit is whole. Stops when all are found. functions: of this unit, with the same answers
- * in less time where it was searched often; NULL: none. False: the deadline or the limit of DIEs came first.
+ * in less time where it was searched often; NULL: none. False: the deadline or the limit of
+ * DIEs and ranges came first.
  */
 bool sw_dwarf_scopes_find(Dwarf_Die *unit, const struct sw_dwarf_skeleton *skeleton,
 			  struct sw_dwarf_functions *functions, const struct sw_dwarf_want *wants,

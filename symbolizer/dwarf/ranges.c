@@ -152,17 +152,3 @@ bool sw_dwarf_ranges_next(struct sw_dwarf_ranges *r, uint64_t *start, uint64_t *
 	r->at = dwarf_ranges(r->die, r->at, &r->base, start, end);
 	return r->at > 0;
 }
-
-bool sw_dwarf_ranges_hold(Dwarf_Die *die, const struct sw_dwarf_skeleton *skeleton,
-			  uint64_t address)
-{
-	struct sw_dwarf_ranges ranges;
-	uint64_t start, end;
-	if (skeleton == NULL)
-		return dwarf_haspc(die, address) == 1;
-	sw_dwarf_ranges_begin(&ranges, die, skeleton);
-	while (sw_dwarf_ranges_next(&ranges, &start, &end))
-		if (address >= start && address < end)
-			return true;
-	return false;
-}

@@ -31,7 +31,5 @@ void sw_dwarf_ranges_begin(struct sw_dwarf_ranges *r, Dwarf_Die *die,
 			   const struct sw_dwarf_skeleton *skeleton);
 /* [*start, *end). False: there are no more. */
 bool sw_dwarf_ranges_next(struct sw_dwarf_ranges *r, uint64_t *start, uint64_t *end);
-bool sw_dwarf_ranges_hold(Dwarf_Die *die, const struct sw_dwarf_skeleton *skeleton,
-			  uint64_t address);
 
 #endif
