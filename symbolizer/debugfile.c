@@ -7,6 +7,7 @@
 #include "debugfile.h"
 #include "cleanup.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <lzma.h>
@@ -211,10 +212,18 @@ static bool linked_map(const struct sw_elf *main, const struct debuglink *link,
 	return false;
 }
 
-static bool by_debuglink(const struct sw_elf *main, const struct sw_unit *unit,
-			 struct sw_local *local, const char *debug_dir, struct sw_image *image,
-			 struct sw_elf *elf)
+/* Parsing has no right over other users' files: in a home of mode 0700 nothing is found, not even by root. */
+static bool is_closed(const char *path, struct sw_local *local)
 {
+	sw_cleanup(sw_close_p) int fd = path_open(local, path, 0);
+	return fd < 0 && errno == EACCES;
+}
+
+static bool by_debuglink(const struct sw_elf *main, const struct sw_unit *unit,
+			 struct sw_local *local, const char *debug_dir, struct sw_debugfile *file)
+{
+	struct sw_image *image = &file->image;
+	struct sw_elf *elf = &file->elf;
 	struct debuglink link;
 	char directory[PATH_MAX], name[PATH_MAX];
 	const char *path = sw_module_path(unit->module);
@@ -232,6 +241,8 @@ static bool by_debuglink(const struct sw_elf *main, const struct sw_unit *unit,
 		if (n > 0 && (size_t) n < sizeof(name) &&
 		    linked_map(main, &link, local, beside, name, true, image, elf))
 			return true;
+	} else {
+		file->refused = is_closed(path, local);
 	}
 	n = snprintf(name, sizeof(name), "%s/%s", directory, link.name);
 	return n > 0 && (size_t) n < sizeof(name) &&
@@ -257,7 +268,7 @@ static bool debugfile_open(struct sw_unit *unit, struct sw_debugfile *file, stru
 	bool has_id = id_of(main, unit, &id);
 	if (has_id && sw_debugfile_by_build_id(local, debug_dir, id, &file->image, &file->elf))
 		return true;
-	if (main != NULL && by_debuglink(main, unit, local, debug_dir, &file->image, &file->elf))
+	if (main != NULL && by_debuglink(main, unit, local, debug_dir, file))
 		return true;
 	return has_id && search != NULL &&
 	       search->find(search, id, &file->image, &file->elf,

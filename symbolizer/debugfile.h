@@ -40,6 +40,7 @@ void sw_build_id_hex(struct sw_bytes id, char ret[static 2 * SW_ID_BYTES_MOST + 
 /* A module's separate debug file, or the knowledge that there is none. */
 struct sw_debugfile {
 	bool found;
+	bool refused; /* it may be beside the module, in a directory that is closed to us */
 	struct sw_image image; /* owned */
 	struct sw_elf elf;     /* over image */
 };

@@ -312,7 +312,12 @@ static enum sw_dwarf_open slot_open(struct sw_unit *unit, struct sw_dwarf_file *
 	const struct sw_debugfile *separate =
 		sw_unit_debugfile(unit, request->local, request->debug_dir, request->search);
 	if (elf != NULL)
-		file->why = "it has no debug information, and there is no debug file for it";
+		file->why = unit->debugfile != NULL && unit->debugfile->refused
+				    ? "it has no debug information, and whether there is a debug "
+				      "file beside it cannot be seen: another user's directory is "
+				      "closed to us"
+				    : "it has no debug information, and there is no debug file for "
+				      "it";
 	if (separate == NULL)
 		return SW_DWARF_NONE;
 	return sw_dwarf_file_open(file, separate->image.fd, &separate->elf, request);

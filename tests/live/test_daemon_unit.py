@@ -19,7 +19,7 @@ import tempfile
 from confined import service_of
 from daemon import SNAPWALKD, UNPRIVILEGED, USER, Daemon, children, private_copy, refusal
 from gate import Gate, alert, payload
-from harness import BUILD, Tap, Target, iterator_refused, no_mounts, tool, wait_until
+from harness import BUILD, Tap, Target, iterator_refused, no_mounts, public, tool, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 UNITS = os.path.abspath(os.path.join(HERE, "../../daemon/units"))
@@ -85,7 +85,7 @@ class UnitGate(Gate):
     def start(self):
         user = pwd.getpwnam("daemon")
         os.chown(self.token_file, user.pw_uid, user.pw_gid)
-        self.prefix = [sys.executable, os.path.join(HERE, "confined.py"),
+        self.prefix = [sys.executable, public(os.path.join(HERE, "confined.py")),
                        os.path.join(UNITS, "snapwalk-gate.service"), self.daemon.directory, "--"]
         super().start()
 

@@ -30,7 +30,8 @@ def eu_stack_agrees(report, ours, theirs):
     bytes where that means 4."""
     if ours == theirs:
         return True
-    path = report["process"]["exe"].replace("_stripped", "_pie").replace("_separate", "_pie")
+    name = os.path.basename(report["process"]["exe"])
+    path = os.path.join(TARGETS, name.replace("_stripped", "_pie").replace("_separate", "_pie"))
     last = theirs[-1] - 1 - bias_of(report["process"]["pid"], report["process"]["exe"])
     return ours[:len(theirs)] == theirs and bool(expressions(path).at(last))
 

@@ -513,6 +513,21 @@ def test_debuglink(tap):
                 tap.equal(module["symbols"], found, f"{name}, damaged: source")
 
 
+def test_closed(tap):
+    """Root parses without its right over other users' files, and says what it cannot see."""
+    if os.geteuid() != 0:
+        tap.skip("a debug file in a closed directory", "not root", tap.ROOT)
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        path = build(directory, "-g")
+        separate(directory, path, os.path.join(directory, "names.debug"))
+        os.chmod(directory, 0o700)
+        os.chown(directory, NOBODY, NOBODY)
+        _, module = frames_of(path)
+        tap.check("another user's directory is closed to us" in module.get("symbols_why", ""),
+                  "a debug file in a closed directory: said so", module)
+
+
 def no_debug_directory():
     """Why /usr/lib/debug cannot be another directory for a snapwalk alone, None when it can."""
     return no_mounts() or (None if os.path.isdir("/usr/lib/debug") else "no /usr/lib/debug")
@@ -852,6 +867,6 @@ def test_debug_of_library(tap):
 
 if __name__ == "__main__":
     Tap.main(test_formats, test_nested, test_actor, test_ada, test_zstd, test_options, test_split_dwarf, test_split_based,
-             test_split_damaged, test_dwp, test_split_i386, test_split_missing, test_stripped, test_debuglink, test_build_id,
+             test_split_damaged, test_dwp, test_split_i386, test_split_missing, test_stripped, test_debuglink, test_closed, test_build_id,
              test_minidebug, test_dwz, test_dwz_missing, test_dwz_elsewhere, test_label, test_package, test_as_eu_addr2line,
              test_links, test_debug_links, test_debug_of_library)

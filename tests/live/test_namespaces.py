@@ -188,10 +188,10 @@ def denied_to_root(tap):
                  "belong to it, or a security module denies it"),
                 ("a filter", [WITHOUT, "ptrace=EPERM", "--"],
                  "a security module or a system call filter refuses it, although we are root")):
-            code, out, err, _ = run("dump", "--stop", "always", target.pid, command=[*prefix, SNAPWALK])
+            code, out, err, _ = run("dump", "--stop", "always", target.pid, command=[*prefix, public(SNAPWALK)])
             tap.equal((code, out, words in err), (77, "", True), f"{how}: the obstacle is named")
         # The namespace's root traces what belongs to it.
-        done = subprocess.run(["unshare", "-Ur", "sh", "-c", f"sleep 100 & {SNAPWALK} dump $!; status=$?; kill $!; "
+        done = subprocess.run(["unshare", "-Ur", "sh", "-c", f"sleep 100 & {public(SNAPWALK)} dump $!; status=$?; kill $!; "
                                "exit $status"], capture_output=True, text=True)
         tap.equal((done.returncode, "sleep" in done.stdout), (0, True), "in its own namespace root captures")
 

@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 
-from harness import TARGETS, Tap, Target, dump, slowness, snapwalk, state_of, wait_blocked, wait_until
+from harness import TARGETS, Tap, Target, dump, public, slowness, snapwalk, state_of, wait_blocked, wait_until
 from test_fixture import FIXTURES, opened
 
 KEPT = ("php-8.2", "python-3.13.0", "hotspot-17")
@@ -55,7 +55,8 @@ def test_kept(tap):
 
 def test_deadlock(tap):
     """A deadlock of mutexes is found by names, which say who waits for whom."""
-    with tempfile.TemporaryDirectory() as directory, Target("locks", "deadlock") as target:
+    with tempfile.TemporaryDirectory() as directory, \
+            Target(None, "deadlock", path=public(os.path.join(TARGETS, "locks"))) as target:
         wait_until(lambda: all(state_of(target.pid, int(tid)) == "S"
                                for tid in os.listdir(f"/proc/{target.pid}/task")), "the deadlock")
         fixture = os.path.join(directory, "fixture")
@@ -182,7 +183,8 @@ def without_names(profile):
 
 def test_profile(tap):
     """A profile whose names are taken away and added again is the same in all formats."""
-    with tempfile.TemporaryDirectory() as directory, Target("inlines") as target:
+    with tempfile.TemporaryDirectory() as directory, \
+            Target(None, path=public(os.path.join(TARGETS, "inlines"))) as target:
         named, bare = (os.path.join(directory, name) for name in ("named.json", "bare.json"))
         wait_blocked(target.pid)
         snapwalk("sample", target.pid, "--duration", 1, "--format", "json", "-o", named)
