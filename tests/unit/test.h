@@ -2,10 +2,19 @@
 #ifndef SW_TEST_H
 #define SW_TEST_H
 
-#include <stdarg.h>
-#include <setjmp.h>
-#include <stddef.h>
+/* What nearly every test uses of the C library, for all of them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+/* What cmocka.h needs before it, and bool. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <cmocka.h>
 
 /*

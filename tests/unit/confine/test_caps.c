@@ -5,13 +5,10 @@
 #include "skip.h"
 #include "test.h"
 
-#include <errno.h>
 #include <linux/capability.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static struct __user_cap_data_struct permitted[2], set[2];
 static int n_set;

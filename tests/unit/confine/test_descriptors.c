@@ -3,11 +3,8 @@
 
 #include <confine/descriptors.h>
 
-#include <fcntl.h>
-#include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { FDS = 64 };
 

@@ -7,15 +7,10 @@
 
 #include <confine/landlock.h>
 
-#include <fcntl.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* The actions of a confined process, as bits of its exit status. */
 enum { READ = 1, LIST = 2, CHANGE = 4, MAKE = 8, MAKE_DIR = 16, REMOVE = 32, REMOVE_DIR = 64 };

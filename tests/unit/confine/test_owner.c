@@ -8,7 +8,6 @@
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { NOBODY = 65534, WRONG_USER = 1, WRONG_GROUP = 2, SIGNAL_LOST = 4, GROUPS_LEFT = 8 };
 

@@ -5,7 +5,6 @@
 
 #include <confine/seccomp.h>
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>

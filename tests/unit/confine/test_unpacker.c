@@ -2,13 +2,10 @@
 #include "confine/unpacker.h"
 #include "test.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { CONFINED = 1, FILE_MADE = 2 };
 

@@ -4,8 +4,6 @@
 
 #include <snapwalk/alerts.h>
 
-#include <string.h>
-
 /* As Alertmanager 0.25.0 sent it, shortened: one alert resolved, one firing, a newline behind. */
 static const char payload[] =
 	"{\"receiver\":\"snapwalk\",\"status\":\"firing\",\"alerts\":["

@@ -3,8 +3,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
-
 #define ID  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define POD "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1f_2.slice"
 

@@ -5,10 +5,7 @@
 #include "test.h"
 
 #include <snapwalk/varlink.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>

@@ -5,9 +5,6 @@
 #include "text.h"
 #include "test.h"
 
-#include <stdint.h>
-#include <string.h>
-
 TEST(test_parse)
 {
 	struct json_object *object = NULL;

@@ -2,9 +2,6 @@
 #include "select_cgroup.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 static const char v2[] = "0::/system.slice/nginx.service/worker\n";

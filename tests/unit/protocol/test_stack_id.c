@@ -3,8 +3,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
-
 static const uint8_t build_id[] = {0xde, 0xad, 0xbe, 0xef};
 
 static const struct sw_stack_id_frame with_id = {.build_id = build_id,

@@ -6,7 +6,6 @@
 #include <snapwalk/protocol.h>
 #include <snapwalk/walk.h>
 
-#include <string.h>
 #include "skip.h"
 
 TEST(test_some)

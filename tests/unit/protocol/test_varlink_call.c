@@ -4,8 +4,6 @@
 #include "text.h"
 #include "test.h"
 
-#include <string.h>
-
 static struct sw_varlink_call parse(const char *text)
 {
 	struct sw_varlink_call call = {0};

@@ -3,8 +3,6 @@
 #include "test.h"
 
 #include <snapwalk/varlink.h>
-#include <stdint.h>
-#include <string.h>
 
 static void check_next(struct sw_varlink_input *input, const char *wanted)
 {

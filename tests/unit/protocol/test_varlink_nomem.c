@@ -8,7 +8,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
 #include "skip.h"
 
 #ifndef __SANITIZE_ADDRESS__

@@ -3,8 +3,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
-
 /* Frees the message. */
 static void check(int r, char *message, size_t size, const char *wanted)
 {

@@ -3,10 +3,6 @@
 
 #include <snapwalk/symbolize.h>
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static void expect(const char *mangled, const char *wanted)
 {
 	char *text = sw_demangle(mangled);

@@ -6,13 +6,8 @@
 
 #include <snapwalk/symbolize.h>
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { FILE_BYTES_MAX = 1 << 16, BIAS = 0x10000000, HEADER = 0x80, INTERNAL = 0x1010 };
 

@@ -2,9 +2,6 @@
 #include "dwarf_units.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct aranges {
 	uint8_t bytes[512];
 	size_t size;

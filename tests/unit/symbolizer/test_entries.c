@@ -3,7 +3,6 @@
 #include "entries.h"
 #include "test.h"
 
-#include <string.h>
 #include "skip.h"
 
 /* The stack is filled, so that the next function finds no 0 on it. */

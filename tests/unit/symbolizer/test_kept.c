@@ -7,8 +7,6 @@
 #include "snapshot/module.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 

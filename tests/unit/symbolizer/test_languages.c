@@ -5,10 +5,6 @@
 
 #include <snapwalk/symbolize.h>
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static void is(char *text, const char *wanted)
 {
 	if (wanted == NULL)

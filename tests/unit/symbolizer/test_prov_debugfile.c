@@ -9,15 +9,10 @@
 
 #include <snapwalk/symbolize.h>
 
-#include <fcntl.h>
 #include <limits.h>
 #include <lzma.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { TEXT = 0x1000, BIAS = 0x400000 };
 

@@ -8,9 +8,6 @@
 #include <snapwalk/finder.h>
 #include <snapwalk/symbolize.h>
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 extern const char __executable_start[]; /* of the linker: svma 0 of a PIE */

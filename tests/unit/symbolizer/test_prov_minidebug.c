@@ -8,8 +8,6 @@
 #include "test.h"
 
 #include <lzma.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { TEXT = 0x1000 };
 

@@ -6,9 +6,6 @@
 #include "providers.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* COFF symbols' types and classes. */
 enum { FUNCTION = 0x20, EXTERNAL = 2, STATIC = 3, LABEL = 6, FILE_NAME = 103, WEAK = 105 };
 enum { TEXT = 0x1000, RDATA = 0x8000, XDATA = 0x9000, LEAVES = 0x3000 };

@@ -5,9 +5,6 @@
 
 #include <snapwalk/symbolize.h>
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { TEXT = 0x1000, A_BIAS = 0x400000, B_BIAS = 0x800000, FRAMES_MAX = 8 };
 
 struct fixture {

@@ -3,10 +3,6 @@
 #include "symtab.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { TEXT = 0x1000, TEXT_BYTES = 0x1000, DATA = 0x3000 };
 
 static struct elf_make made;

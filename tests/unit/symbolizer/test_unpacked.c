@@ -5,11 +5,9 @@
 #include "test.h"
 
 #include "skip.h"
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { ID_BYTES = 20, PATH_BYTES = 256, OTHER_UID = 4711 };
 #define BYTES SW_UNPACKED_WORTH_BYTES

@@ -3,10 +3,6 @@
 #include "common/complain.h"
 #include "test.h"
 
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
-
 /* The text that the calls in between wrote to stderr. */
 static FILE *saved;
 static char *said;

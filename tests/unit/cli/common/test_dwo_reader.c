@@ -5,11 +5,7 @@
 #define TEST_OWN_MAIN
 #include "test.h"
 
-#include <string.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { PATH_BYTES = 256, LONG_AGO_NS = 1 };
 

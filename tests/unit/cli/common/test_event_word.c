@@ -4,9 +4,7 @@
 #include "test.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
-#include <string.h>
 #include <sys/un.h>
 
 TEST(test_call_with_conditions)

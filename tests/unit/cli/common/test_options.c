@@ -5,8 +5,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
-
 static const struct sw_command commands[] = {
 	{.name = "dump", .bit = SW_FOR_DUMP},       {.name = "sample", .bit = SW_FOR_SAMPLE},
 	{.name = "explain", .bit = SW_FOR_EXPLAIN}, {.name = "verify", .bit = SW_FOR_VERIFY},

@@ -2,10 +2,6 @@
 #include "common/pair_word.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static struct sw_usage usage;
 
 static struct sw_pair_list *parse(const char *text)

@@ -3,8 +3,6 @@
 #include "common/complain.h"
 #include "test.h"
 
-#include <string.h>
-
 TEST(test_every_error_has_a_remedy)
 {
 	static const char *const wires[] = {

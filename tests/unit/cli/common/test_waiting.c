@@ -5,12 +5,9 @@
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* As a child that parses, which may not send signals. Ends with 1 where it cannot. */
 static void child_run(int ready_fd)

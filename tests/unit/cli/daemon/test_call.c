@@ -8,14 +8,11 @@
 #include <snapwalk/clock.h>
 
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static const char system_path[] = "/run/snapwalk/io.snapwalk";
 

@@ -5,8 +5,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
-
 static const struct {
 	const char *error, *parameters;
 	int status;

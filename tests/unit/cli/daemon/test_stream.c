@@ -4,8 +4,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
-
 static int take(struct sw_stream *s, const char *text, struct sw_error *err)
 {
 	return sw_stream_take(s, text, strlen(text), err);

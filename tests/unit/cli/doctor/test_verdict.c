@@ -5,8 +5,6 @@
 #define TEST_OWN_MAIN
 #include "test.h"
 
-#include <string.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 
 /* Fields of /proc/PID/stat around state and flags. */

@@ -3,8 +3,6 @@
 #include "events/memory/budget.h"
 #include "test.h"
 
-#include <unistd.h>
-
 enum { NS_PER_MS = 1000000, WHOLE_MS = 100, PERCENT = 5 };
 
 /* As a machine costs. */

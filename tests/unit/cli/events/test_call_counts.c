@@ -3,8 +3,6 @@
 #include "events/call_counts.h"
 #include "test.h"
 
-#include <string.h>
-
 static struct sw_event event; /* too large for a stack */
 
 /* More kinds of errors than are told apart. */

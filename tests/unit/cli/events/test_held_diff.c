@@ -2,8 +2,6 @@
 #include "events/held_diff.h"
 #include "test.h"
 
-#include <string.h>
-
 static struct sw_text text_of(const char *s)
 {
 	return (struct sw_text){.data = (char *) (uintptr_t) s, .size = strlen(s)};

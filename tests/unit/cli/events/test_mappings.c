@@ -5,13 +5,10 @@
 #include "test.h"
 
 #include <snapwalk/clock.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { PAGE = 4096, ROW = 3, BASE = 0x10000000 };
 

@@ -2,8 +2,6 @@
 #include "events/order.h"
 #include "test.h"
 
-#include <string.h>
-
 static uint64_t told[2 * SW_EVENT_ORDER_MAX];
 static size_t n_told;
 static struct sw_event last;

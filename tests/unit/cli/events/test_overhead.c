@@ -3,8 +3,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
-
 #define MS 1000000L
 
 /* Looks each 20 ms for so long. spent: of each 1000 ns that pass; cpu: likewise of the process. *ret_ms: when it is above, or -1. */

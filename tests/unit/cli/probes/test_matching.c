@@ -3,8 +3,6 @@
 #include "probes/matching.h"
 #include "test.h"
 
-#include <string.h>
-
 static struct sw_matching matching; /* too large for a stack */
 
 /* Each name has an address of its own: 0x1000, 0x2000, ... */

@@ -7,13 +7,9 @@
 #include "test.h"
 
 #include <snapwalk/clock.h>
-#include <fcntl.h>
 #include <linux/bpf.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 static int answer(void *arg, int fd)
 {

@@ -4,7 +4,6 @@
 #include "common/complain.h"
 #include "test.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 /* A directory that can be taken away between the first byte and the name of the file. */

@@ -4,8 +4,6 @@
 #include "skip.h"
 #include "test.h"
 
-#include <string.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

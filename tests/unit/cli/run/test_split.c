@@ -5,9 +5,7 @@
 #include "test.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/mman.h>
 
 enum { PARTS = 8, SUBJECTS = PARTS * SW_SPLIT_SUBJECTS - 1, LONG_BYTES = 4 << 20 };

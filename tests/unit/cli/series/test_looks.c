@@ -4,8 +4,6 @@
 #include "still_process.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { THREADS = 4, LOOKS = 3, NAMES_SIZE = 256 };
 
 TEST(test_renumbered)

@@ -3,12 +3,8 @@
 #include "test.h"
 
 #include <errors.h>
-#include <fcntl.h>
 #include <snapwalk/snapshot.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static struct sw_session *join(struct sw_sessions *s)
 {

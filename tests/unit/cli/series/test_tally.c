@@ -2,10 +2,6 @@
 #include "series/tally.h"
 #include "test.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 static void add(struct sw_tally *t, const char *stack, uint64_t count)
 {
 	uint32_t row;

@@ -3,11 +3,7 @@
 #include "skip.h"
 #include "test.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { PASSED = 0, FAILED = 1, REFUSED = 2, ROUND_NS = 100000000, FIFTH_NS = 20000000 };
 

@@ -3,8 +3,6 @@
 #include "top/place.h"
 #include "test.h"
 
-#include <string.h>
-
 static struct sw_report_module modules[] = {{.path = "/lib/libc.so.6"},
 					    {.path = "/usr/lib/libpython.so"}};
 

@@ -2,10 +2,6 @@
 #include "top/view.h"
 #include "test.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const int64_t S = 1000000000;
 static const char busy[] = "main\n\nwork < main\nwork\nmain";
 static const char waiting[] = "http-7\nmutex of 12\ntake < serve\n__lll_lock_wait\ntake\nserve";

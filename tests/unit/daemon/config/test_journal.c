@@ -2,11 +2,6 @@
 #include "config/journal.h"
 #include "test.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 static int before = -1, pipe_fds[2];
 
 static void listen_begin(void)

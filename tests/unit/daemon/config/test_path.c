@@ -3,10 +3,7 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <string.h>
-#include <unistd.h>
 
 TEST(canonical)
 {

@@ -7,7 +7,6 @@
 #include <snapwalk/walk.h>
 
 #include <limits.h>
-#include <string.h>
 #include <sys/stat.h>
 
 enum { SAID_MAX = 16 };

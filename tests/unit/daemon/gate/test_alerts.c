@@ -4,8 +4,6 @@
 #include "test.h"
 
 #include <pwd.h>
-#include <string.h>
-#include <unistd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 

@@ -3,8 +3,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
-
 static const struct sw_gate_hosts hosts = {.names = {"gate.example.org", "web1"}, .n = 2};
 
 TEST(test_ours)

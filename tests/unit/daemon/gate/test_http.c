@@ -6,7 +6,6 @@
 
 #include <snapwalk/alerts.h>
 
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 

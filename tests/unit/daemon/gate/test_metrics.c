@@ -2,8 +2,6 @@
 #include "gate/metrics.h"
 #include "test.h"
 
-#include <string.h>
-
 static const char own[] =
 	"# HELP snapwalk_gate_requests_total HTTP requests, by answer.\n"
 	"# TYPE snapwalk_gate_requests_total counter\n"

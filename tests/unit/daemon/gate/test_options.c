@@ -4,7 +4,6 @@
 #include "test.h"
 
 #include <arpa/inet.h>
-#include <string.h>
 
 static void good_address(const char *text, const char *address, unsigned port)
 {

@@ -3,8 +3,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
-
 static void expect(enum sw_gate_pull pull, struct sw_gate_query query, const char *parameters,
 		   int64_t wait_ms)
 {

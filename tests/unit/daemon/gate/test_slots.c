@@ -2,9 +2,6 @@
 #include "gate/slots.h"
 #include "test.h"
 
-#include <string.h>
-#include <unistd.h>
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 

@@ -3,8 +3,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
-
 TEST(test_matches)
 {
 	static const char token[] = "0123456789abcdef";

@@ -3,8 +3,6 @@
 #include "jobs/commands.h"
 #include "test.h"
 
-#include <string.h>
-
 /* Only size and identity of a dump matter. */
 static struct sw_dump dumps[SW_COMMANDS_MAX + 8];
 

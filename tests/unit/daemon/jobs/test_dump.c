@@ -4,8 +4,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
-
 #define HEAD                                                                                      \
 	"\"schema\":\"snapwalk.dump/1\",\"id\":\"20261120T103550.084579-42-0a1b2c3d\",\"seq\":1," \
 	"\"time\":\"2026-11-20T10:35:50.084579Z\",\"reason\":\"why\",\"complete\":true,"          \

@@ -10,12 +10,10 @@
 #include "test.h"
 
 #include <snapwalk/clock.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 

@@ -14,9 +14,7 @@
 #include "test.h"
 
 #include <snapwalk/clock.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 

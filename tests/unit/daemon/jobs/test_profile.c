@@ -13,8 +13,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 

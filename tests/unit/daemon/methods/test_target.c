@@ -4,8 +4,6 @@
 
 #include <snapwalk/error.h>
 
-#include <string.h>
-
 TEST(test_pid)
 {
 	static const char *const refused[] = {"",           "0",

@@ -4,12 +4,10 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>

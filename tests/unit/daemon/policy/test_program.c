@@ -3,11 +3,9 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>

@@ -2,8 +2,6 @@
 #include "policy/throttle.h"
 #include "test.h"
 
-#include <string.h>
-
 static const int64_t MS = 1000000, S = 1000000000, T0 = 5000 * INT64_C(1000000000);
 
 static struct sw_limits *make(uint32_t per_minute, uint32_t burst, uint32_t percent_x100)

@@ -2,9 +2,6 @@
 #include "rpc/params.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 struct values {
 	int64_t number;
 	bool flag;

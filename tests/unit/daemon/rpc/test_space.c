@@ -5,8 +5,6 @@
 #include "rpc/connection.h"
 #include "test.h"
 
-#include <stdlib.h>
-
 enum { GATE = 77 };
 
 /* As many as this user gets; they stay. */

@@ -6,9 +6,7 @@
 #include "text.h"
 #include "test.h"
 
-#include <fcntl.h>
 #include <limits.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <snapwalk/recorder.h>
 

@@ -10,13 +10,11 @@
 #include <confine/landlock.h>
 #include <snapwalk/symbolize.h>
 
-#include <fcntl.h>
 #include <grp.h>
 #include <linux/seccomp.h>
 #include <pwd.h>
 #include <sched.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>

@@ -4,8 +4,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include "skip.h"
 

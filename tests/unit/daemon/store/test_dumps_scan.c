@@ -5,8 +5,6 @@
 #include "text.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static void put_file(const struct store_case *f, const char *name, const void *data, size_t size)

@@ -3,8 +3,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
-
 static void insert(struct sw_store_index *index, int64_t time_ns, const char *id)
 {
 	struct sw_store_head *head = calloc(1, sizeof(*head));

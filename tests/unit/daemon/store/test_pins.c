@@ -5,8 +5,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static const int64_t S = 1000000000;

@@ -7,7 +7,6 @@
 #include "test.h"
 
 #include <signal.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -6,10 +6,6 @@
 
 #include <snapwalk/pipeline.h>
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 

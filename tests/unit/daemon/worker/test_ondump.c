@@ -5,10 +5,8 @@
 #define TEST_OWN_MAIN
 #include "test.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

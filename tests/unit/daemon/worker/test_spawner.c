@@ -5,11 +5,7 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 enum { HANG_S = 20 };
 

@@ -7,10 +7,8 @@
 
 #include <snapwalk/clock.h>
 #include <signal.h>
-#include <stddef.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { PID = 4242, NS_PER_MS = 1000000 };
 

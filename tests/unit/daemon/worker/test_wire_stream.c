@@ -4,7 +4,6 @@
 #include "test.h"
 
 #include <signal.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 

@@ -11,7 +11,6 @@
 #include "test.h"
 
 #include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 

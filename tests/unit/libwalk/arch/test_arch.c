@@ -4,8 +4,6 @@
 #include "fake.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { AT = 0x400100 }; /* where the bytes under test lie */
 
 /* Code around AT: bytes that end there, or that begin there. */

@@ -8,8 +8,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
-
 #define CODE(...) {__VA_ARGS__}, sizeof((uint8_t[]){__VA_ARGS__})
 
 struct insn_case {

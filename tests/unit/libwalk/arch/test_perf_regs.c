@@ -2,7 +2,6 @@
 #include "arch/perf_regs.h"
 #include "test.h"
 
-#include <stddef.h>
 #include <asm/perf_regs.h>
 
 /* The kernel gives those whose bits are set, by their numbers. */

@@ -2,8 +2,6 @@
 #include "arch/restart.h"
 #include "test.h"
 
-#include <errno.h>
-#include <stddef.h>
 #include <sys/syscall.h>
 
 static const uint64_t NO_LIMIT_INT = UINT64_C(0xffffffff); /* -1 as the kernel sees an int */

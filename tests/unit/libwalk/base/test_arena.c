@@ -2,9 +2,6 @@
 #include "arena.h"
 #include "test.h"
 
-#include <stdint.h>
-#include <string.h>
-
 TEST(aligned_and_apart)
 {
 	struct sw_arena arena = {0};

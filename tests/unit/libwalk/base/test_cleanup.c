@@ -2,8 +2,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <fcntl.h>
-
 static int file_open(void)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);

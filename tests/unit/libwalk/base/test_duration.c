@@ -2,10 +2,6 @@
 #include "duration.h"
 #include "test.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 TEST(test_one)
 {
 	static const struct {

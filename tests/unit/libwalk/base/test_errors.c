@@ -2,10 +2,6 @@
 #include "errors.h"
 #include "test.h"
 
-#include <errno.h>
-#include <stddef.h>
-#include <string.h>
-
 static const struct {
 	int code;
 	const char *wire, *text;

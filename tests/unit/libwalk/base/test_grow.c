@@ -2,7 +2,6 @@
 #include "arena.h"
 #include "test.h"
 
-#include <stdint.h>
 #include "skip.h"
 
 TEST(test_doubles)

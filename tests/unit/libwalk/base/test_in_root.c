@@ -4,15 +4,9 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/openat2.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 enum { FLAGS = O_PATH | O_CLOEXEC };
 

@@ -4,9 +4,6 @@
 #include "text.h"
 #include "test.h"
 
-#include <stdint.h>
-#include <string.h>
-
 /* ---- what is taken: the same by check, scan and tree ------------------------------------------ */
 
 /* Exactly as large as the text, so that a byte too many is seen. */

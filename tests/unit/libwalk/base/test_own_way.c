@@ -4,10 +4,7 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { ANOTHER = 65534 };
 

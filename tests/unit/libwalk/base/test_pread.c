@@ -2,8 +2,6 @@
 #include "bytes.h"
 #include "test.h"
 
-#include <stddef.h>
-#include <string.h>
 #include <sys/mman.h>
 
 TEST(test_pread)

@@ -4,12 +4,8 @@
 #include "test.h"
 
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { NICE = 3, PASSED = 0, FAILED = 1, REFUSED = 2 };
 

@@ -2,8 +2,6 @@
 #include "slots.h"
 #include "test.h"
 
-#include <stdint.h>
-
 static char order[8];
 static size_t n_destroyed;
 

@@ -4,9 +4,6 @@
 #include "test.h"
 
 #include <snapwalk/error.h>
-#include <fcntl.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/mman.h>
 
 TEST(append_and_print)

@@ -3,8 +3,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
-
 #define R "\xef\xbf\xbd" /* U+FFFD */
 
 struct sample {

@@ -2,10 +2,7 @@
 #include "bytes.h"
 #include "test.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 

@@ -12,14 +12,11 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { PAGE = 4096 };
 

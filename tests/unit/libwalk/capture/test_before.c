@@ -7,12 +7,6 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 static const char old_maps[] = "10000-20000 rw-p 00000000 00:00 0 \n",
 		  new_maps[] = "10000-20000 rw-p 00000000 00:00 0 \n"
 			       "30000-40000 r-xp 00000000 00:00 0 \n";

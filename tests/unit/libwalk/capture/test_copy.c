@@ -13,11 +13,8 @@
 #include "waits/range.h"
 #include "test.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 enum {
 	STACK_AVMA = 0x700000, /* of the first thread; the others' follow */

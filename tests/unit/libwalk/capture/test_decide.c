@@ -2,9 +2,6 @@
 #include "capture/decide.h"
 #include "test.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 enum {
 	MS = 1000000,
 	LIMIT = 100 * MS,

@@ -7,13 +7,7 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 TEST(frames)
 {

@@ -6,10 +6,6 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 /* Two threads: the stack of 11 is [0x1000, 0x1040), that of 12 [0x2000, 0x2040). */
 enum { PAGE = 0x9000, CODE = 0x5000, N = 2, WORDS = 8, MAX = 8 };
 

@@ -6,8 +6,6 @@
 
 #include <snapwalk/clock.h>
 
-#include <string.h>
-
 enum { TABLE_BYTES = 40000 }; /* more than one system call reads */
 
 static uint8_t table[TABLE_BYTES];

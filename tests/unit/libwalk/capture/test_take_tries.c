@@ -8,9 +8,6 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <errno.h>
-#include <string.h>
-
 enum { TRIES_MAX = 8, MAX_STOP_MS = 100, MS = 1000000 };
 
 /* How a capture ends. */

@@ -13,8 +13,6 @@
 #include "test.h"
 
 #include <stdatomic.h>
-#include <string.h>
-#include <unistd.h>
 
 enum {
 	THREADS = 2,

@@ -12,10 +12,7 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 enum {
 	STACK_AVMA = 0x700000,

@@ -7,11 +7,8 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 

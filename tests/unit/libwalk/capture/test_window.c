@@ -9,9 +9,7 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 enum {
 	STACK_AVMA = 0x700000,

@@ -2,9 +2,6 @@
 #include "cfi/entry.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { SVMA = 0x2000 };
 
 /* A CIE ("zR", pcrel sdata4; CFA = rsp+8) and an FDE for [0x1000, 0x1010), then the end. */

@@ -5,7 +5,6 @@
 #include "test.h"
 
 #include <dwarf.h>
-#include <string.h>
 
 /* A frame that expressions are evaluated in: rsp 0x7000, rip 0x40100b, rbp 0x7020; rbx is lost. */
 static const uint64_t stack[] = {0x1122334455667788, 0xfedcba9876543210, 0x7018, 0x401136};

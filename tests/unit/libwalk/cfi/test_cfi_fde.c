@@ -6,7 +6,6 @@
 #include "test.h"
 
 #include <dwarf.h>
-#include <string.h>
 
 enum {
 	ABS8 = DW_EH_PE_absptr,

@@ -5,9 +5,6 @@
 #include "fake.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* A function of 16 bytes with the rows under test, through libdw as in real life. */
 struct fixture {
 	uint8_t *image;

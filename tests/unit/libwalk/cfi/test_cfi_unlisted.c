@@ -4,8 +4,6 @@
 #include "test.h"
 
 #include <endian.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { ENCODING = 0x1b, CODE = 0x1000, FRAME = 0x4000, HDR = 0x3000, FDES = 5, PAIRS = 8 };
 

@@ -3,9 +3,6 @@
 #include "elf_image.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* The row at 0x1004 of a function [0x1000, 0x1010): after 4 bytes CFA = rsp+40. */
 static const uint8_t rows[] = {0x44, 0x0e, 40};
 

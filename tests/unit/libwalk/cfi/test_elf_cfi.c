@@ -3,9 +3,6 @@
 #include "walk_case.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { BIAS = 0x550000000000 };
 
 static const uint8_t code[] = {1, 2, 3, 4};

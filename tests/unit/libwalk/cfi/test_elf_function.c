@@ -4,9 +4,6 @@
 #include "fake.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const struct image_fde fdes[] = {
 	{.start = 0x00, .end = 0x10},
 	{.start = 0x10, .end = 0x18},

@@ -9,7 +9,6 @@
 #include "test.h"
 
 #include <elf.h>
-#include <string.h>
 
 /*
  * A module made by hand, mapped at BASE:

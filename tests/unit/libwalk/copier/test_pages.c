@@ -3,8 +3,6 @@
 #include "copier/pages.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { PAGE = SW_COPIER_PAGE_BYTES, GAP = 0x666000 };
 
 static struct sw_copier_channel channel;

@@ -5,17 +5,12 @@
 #include "skip.h"
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <snapwalk/clock.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { MS = 1000000, LONG_MS = 20000, SHORT_MS = 300, WORD = 0x123450 };
 

@@ -7,10 +7,8 @@
 #include <pthread.h>
 #include <snapwalk/clock.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { MS = 1000000, LONG_MS = 20000, BAD = 0x666000 };
 

@@ -4,9 +4,7 @@
 #include "test.h"
 
 #include <linux/bpf.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 enum { PAGE = 4096, BYTES = 4096, HEAD = BPF_RINGBUF_HDR_SZ };
 

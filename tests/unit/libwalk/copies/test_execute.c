@@ -6,8 +6,6 @@
 #include "fake.h"
 #include "test.h"
 
-#include <string.h>
-
 enum {
 	THREAD = 0x7000, /* thread pointer */
 	STATES = 0x1000, /* two states: the word for the thread, the next one, the frame */

@@ -3,8 +3,6 @@
 #include "copies/recipe.h"
 #include "test.h"
 
-#include <string.h>
-
 /* A list of which the first node that fits is copied, with what it leads to. */
 static struct sw_recipe whole(void)
 {

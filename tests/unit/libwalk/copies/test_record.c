@@ -3,8 +3,6 @@
 #include "copies/record.h"
 #include "test.h"
 
-#include <string.h>
-
 struct made {
 	uint8_t *bytes; /* of its own size: a sanitizer sees what is behind it */
 	size_t size;

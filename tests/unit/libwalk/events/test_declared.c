@@ -4,8 +4,6 @@
 #include "test.h"
 
 #include <snapwalk/event.h>
-#include <stdint.h>
-#include <string.h>
 
 enum {
 	BASE = IMAGE_SECTIONS, /* where .stapsdt.base is now */

@@ -3,8 +3,6 @@
 #include "events/exits.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { AVMA = 0x401000 };
 
 #define EXITS(...) exits_of((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))

@@ -5,7 +5,6 @@
 #include "skip.h"
 #include "test.h"
 
-#include <string.h>
 #include <sys/mman.h>
 
 enum { MEMORY = 0x1000, OTHER = 0x2000, OWNER = 0x71, NEXT = 0x81 };

@@ -3,8 +3,6 @@
 #include "events/operands.h"
 #include "test.h"
 
-#include <string.h>
-
 static const uint8_t stack[16] = {1, 2, 3, 4, 5, 6, 7, 0x88, 0xff, 0xff};
 
 static const struct sw_copy_part part = {.avma = 0x1000,

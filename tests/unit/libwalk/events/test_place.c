@@ -5,8 +5,6 @@
 #include "test.h"
 
 #include <elf.h>
-#include <errno.h>
-#include <string.h>
 
 enum { AVMA = 0x401000 };
 

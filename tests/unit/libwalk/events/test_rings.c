@@ -5,10 +5,6 @@
 #include "arch/user_regs.h"
 #include "test.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	PAGE = 4096,
 	RING_BYTES = 128 << 10,

@@ -5,7 +5,6 @@
 #include "test.h"
 
 #include <snapwalk/event.h>
-#include <string.h>
 
 enum {
 	PUT = IMAGE_CODE + 0x80, /* the function that is called */

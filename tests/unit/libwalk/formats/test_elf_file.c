@@ -3,9 +3,6 @@
 #include "elf_make.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static struct elf_make made;
 
 static int setup(void **state)

@@ -3,8 +3,6 @@
 #include "elf_image.h"
 #include "test.h"
 
-#include <stdlib.h>
-
 TEST(test_starts)
 {
 	static const struct image_fde fdes[] = {{.start = 0x10, .end = 0x20},

@@ -4,12 +4,9 @@
 #include "test.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <json-c/json.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { EXEC = SHF_ALLOC | SHF_EXECINSTR, WRITE = SHF_ALLOC | SHF_WRITE };
 

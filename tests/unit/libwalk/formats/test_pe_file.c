@@ -3,8 +3,6 @@
 #include "pe_file.h"
 #include "test.h"
 
-#include <string.h>
-
 static struct pe_make pe;
 static struct sw_pe_file file;
 

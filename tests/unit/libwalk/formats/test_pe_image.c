@@ -4,9 +4,6 @@
 #include "pe_load.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	/* Offsets of header fields from the signature. */
 	MACHINE = 4,

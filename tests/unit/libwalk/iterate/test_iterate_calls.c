@@ -4,9 +4,6 @@
 #include "errors.h"
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
-
 static struct sw_iterate_programs programs_of(int fd)
 {
 	return (struct sw_iterate_programs){

@@ -3,10 +3,6 @@
 #include "iterate/called.h"
 #include "test.h"
 
-#include <errno.h>
-#include <stdbool.h>
-#include <string.h>
-
 enum { PLACES = 2, EACH_TIME = -1 };
 
 static struct place {

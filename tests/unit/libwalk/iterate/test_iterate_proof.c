@@ -2,8 +2,6 @@
 #include "iterate/proof.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { PF_IO_WORKER = 0x10, TEAM = 4 };
 
 static struct sw_iterate_record sleeper(uint32_t tid)

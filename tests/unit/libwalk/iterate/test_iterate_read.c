@@ -7,8 +7,6 @@
 #include <snapwalk/error.h>
 
 #include <signal.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/time.h>
 
 enum { RECORDS = 5 };

@@ -2,9 +2,7 @@
 #include "iterate/refusal.h"
 #include "test.h"
 
-#include <errno.h>
 #include <linux/capability.h>
-#include <string.h>
 
 #define BIT(n) (UINT64_C(1) << (n))
 

@@ -2,9 +2,6 @@
 #include "iterate/thread.h"
 #include "test.h"
 
-#include <stddef.h>
-#include <string.h>
-
 /* Source: linux include/linux/sched.h, v6.18; /proc of that kernel shows these letters. */
 TEST(states)
 {

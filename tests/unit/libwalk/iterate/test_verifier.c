@@ -2,10 +2,6 @@
 #include "iterate/verifier.h"
 #include "test.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 static void expect(const char *log, const char *said)
 {
 	struct sw_verifier_said ret;

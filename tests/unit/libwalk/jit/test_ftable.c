@@ -4,7 +4,6 @@
 
 #include <snapwalk/ftable.h>
 
-#include <stdbool.h>
 #include <sys/wait.h>
 
 static unsigned released;

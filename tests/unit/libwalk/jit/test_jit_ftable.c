@@ -5,8 +5,6 @@
 #include "fake.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { REGISTRY = 0x1000, CHUNK_A = 0x2000, CHUNK_B = 0x4000, TABLES = 4 };
 
 struct chunk {

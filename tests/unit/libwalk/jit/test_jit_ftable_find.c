@@ -6,8 +6,6 @@
 #include "jit/common/source.h"
 #include "test.h"
 
-#include <string.h>
-
 enum {
 	REGISTRY = 0x10000,
 	CHUNK = 0x20000,

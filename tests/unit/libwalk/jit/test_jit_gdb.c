@@ -10,9 +10,6 @@
 #include "test.h"
 
 #include <dwarf.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
 	LIST = 0x5000, /* the descriptor, and nodes behind it */

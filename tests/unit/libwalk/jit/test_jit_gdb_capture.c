@@ -8,7 +8,6 @@
 #include "jit/gdb/known.h"
 #include "test.h"
 
-#include <stdlib.h>
 #include <sys/mman.h>
 
 enum {

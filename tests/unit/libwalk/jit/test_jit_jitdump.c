@@ -4,8 +4,6 @@
 #include "cfi/fde.h"
 #include "test.h"
 
-#include <string.h>
-
 /* A file in the making. */
 static struct {
 	uint8_t bytes[128 << 10];

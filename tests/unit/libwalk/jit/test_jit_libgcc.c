@@ -14,10 +14,7 @@
 #include "test.h"
 
 #include <dwarf.h>
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
 	MEM = 0x5000,

@@ -9,9 +9,6 @@
 #include "jit/libgcc/known.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	MANY = 400,  /* objects of a large registry */
 	LONG = 3000, /* of one that is not read in whole in the stop */

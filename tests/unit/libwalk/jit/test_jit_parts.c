@@ -6,9 +6,6 @@
 #include "fake.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* The wanted parts, in the order of addresses. */
 static void wanted_are(struct sw_jit_parts *parts, const struct sw_jit_part *wanted, size_t n)
 {

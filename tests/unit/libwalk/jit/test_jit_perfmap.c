@@ -2,10 +2,6 @@
 #include "jit/perf/perfmap.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static struct sw_bytes text(const char *s)
 {
 	return (struct sw_bytes){(const uint8_t *) s, strlen(s)};

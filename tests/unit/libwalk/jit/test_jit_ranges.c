@@ -2,8 +2,6 @@
 #include "range_index.h"
 #include "test.h"
 
-#include <string.h>
-
 /* The value that holds an address, -1 for none. */
 static int64_t at(const struct sw_jit_ranges *r, uint64_t avma)
 {

@@ -10,8 +10,6 @@
 #include "test.h"
 
 #include <dwarf.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
 	ABS8 = DW_EH_PE_absptr,

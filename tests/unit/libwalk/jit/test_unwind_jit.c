@@ -9,8 +9,6 @@
 #include "test.h"
 
 #include <dwarf.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
 	BIAS = 0x550000000000,

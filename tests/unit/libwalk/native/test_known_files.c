@@ -5,9 +5,6 @@
 #include "fake.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { BASE = 0x550000000000, EACH = 0x100000 };
 
 /* The runtimes of a process with these files mapped. */

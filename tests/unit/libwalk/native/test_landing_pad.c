@@ -4,8 +4,6 @@
 #include "walk_case.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { BIAS = 0x550000000000, CODE = BIAS + IMAGE_CODE, SP = FAKE_STACK_AVMA + FAKE_STACK_BYTES };
 
 /*

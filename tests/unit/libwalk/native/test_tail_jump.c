@@ -3,8 +3,6 @@
 #include "fake.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { CODE = 0x401000, FOUND = 0x402000, SLOT = 0x403000 };
 
 /* Whether the code leads to FOUND, within so many instructions. SLOT holds FOUND. */

@@ -6,7 +6,6 @@
 #include "test.h"
 
 #include <elf.h>
-#include <string.h>
 
 enum {
 	BIAS = 0x550000000000,

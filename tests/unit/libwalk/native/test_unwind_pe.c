@@ -6,10 +6,6 @@
 #include "snapshot/read.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-
 /*
  * worker:	0x1000	push %rbx
  *		0x1001	sub $0x20,%rsp

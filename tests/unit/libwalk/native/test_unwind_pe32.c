@@ -5,8 +5,6 @@
 #include "test.h"
 
 #include <dwarf.h>
-#include <stdlib.h>
-#include <string.h>
 
 /*
  * start:	0x1000	call *%eax			table: CFA = esp+4

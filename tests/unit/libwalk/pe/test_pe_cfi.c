@@ -5,7 +5,6 @@
 #include "test.h"
 
 #include <dwarf.h>
-#include <string.h>
 
 /* The rows of both kinds of section: CFA = esp+4, the return address there. */
 #define CIE_ROWS DW_CFA_def_cfa, 4, 4, DW_CFA_offset | 8, 1

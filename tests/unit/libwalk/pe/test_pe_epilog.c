@@ -2,8 +2,6 @@
 #include "pe_case.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { RBX = 3, R12 = 12, R15 = 15 }; /* DWARF numbers */
 
 /* push %rbx; push %r15; sub $16,%rsp: in the body pc is at [rsp+32] */

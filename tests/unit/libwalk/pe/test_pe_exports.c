@@ -5,9 +5,6 @@
 #include "pe_load.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	FUNCTION = 0x1010,
 	N_FUNCTIONS = PE_MAKE_EDATA + 20,

@@ -6,9 +6,6 @@
 #include "snapshot/read.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /*
  * first:	0x1000..0x1010		entry
  *		0x1010..0x1080		assembly without entries

@@ -3,8 +3,6 @@
 #include "test.h"
 #include "arch/x86_decode.h"
 
-#include <string.h>
-
 static struct sw_pe_info info;
 
 static enum sw_pe_result read_info(struct pe_case *c, enum sw_pe_rules rules, const uint8_t *bytes,

@@ -2,8 +2,6 @@
 #include "pe_case.h"
 #include "test.h"
 
-#include <string.h>
-
 /* ___chkstk_ms of gcc 12.2's libgcc. */
 static const uint8_t chkstk[] = {
 	0x51,                                     /*  0: push %rcx */

@@ -9,10 +9,6 @@
 #define TEST_OWN_MAIN
 #include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	REGS = 10,
 	IMAGE_MAX = 1 << 22,

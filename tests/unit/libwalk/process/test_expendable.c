@@ -7,14 +7,10 @@
 #include "test.h"
 
 #include <snapwalk/clock.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { PATIENCE_NS = 1000000000, SHORT_NS = 20000000 };
 

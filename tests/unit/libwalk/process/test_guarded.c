@@ -6,16 +6,11 @@
 #include "skip.h"
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 struct fixture {
 	struct sw_arena arena;

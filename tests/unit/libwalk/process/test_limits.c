@@ -4,12 +4,7 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 struct file {
 	const char *name, *text;

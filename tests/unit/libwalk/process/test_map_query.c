@@ -7,10 +7,7 @@
 #include "text.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 enum { PAGE = 4096 };
 

@@ -2,10 +2,6 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct parsed {
 	struct sw_arena arena;
 	struct sw_map *maps;

@@ -3,8 +3,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define TAIL " 1 2 3 0 -1 4194560 1 2 3 4 70 30 5 6 20 0 1 0 998877 123456789 250 99\n"

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* By the pidfd, and where there is none by the file of its first thread. */
 static void assert_lives(const struct sw_target *target, bool expected)

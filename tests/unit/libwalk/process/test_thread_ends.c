@@ -3,11 +3,9 @@
 #include <snapwalk/thread_ends.h>
 #include "test.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 static pid_t number;
 

@@ -4,9 +4,7 @@
 #include "test.h"
 
 #include <snapwalk/clock.h>
-#include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 enum { SELF_OFF = 0x10, LIST_OFF = 0x2c0, TID_OFF = 0x2d0, HEADS = 0x1000, BESIDE = 16 };
 

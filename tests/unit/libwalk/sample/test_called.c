@@ -3,8 +3,6 @@
 #include "sample/called.h"
 #include "test.h"
 
-#include <string.h>
-
 static struct sw_event event; /* too large for a stack */
 
 static struct sw_called_event parts_of[SW_EVENT_HANDLES_MAX + 2];

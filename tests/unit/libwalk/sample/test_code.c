@@ -5,12 +5,6 @@
 #include "fake_process.h"
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #define CODE "400000-401000 r-xp 00000000 08:01 7 /bin/a\n"
 
 static char directory[32];

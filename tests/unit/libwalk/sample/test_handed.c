@@ -5,10 +5,6 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 static struct sw_snapshot *snapshot_create(void)
 {
 	static struct sw_context *ctx;

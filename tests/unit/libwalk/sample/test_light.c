@@ -8,9 +8,6 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
-
 enum {
 	STACK_AVMA = 0x700000,
 	STACK_BYTES = 0x4000,

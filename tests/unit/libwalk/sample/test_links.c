@@ -3,8 +3,6 @@
 #include "fake_process.h"
 #include "test.h"
 
-#include <errno.h>
-
 static void look(size_t number, struct fake_look *ret)
 {
 	*ret = (struct fake_look){.n = 1, .records = {{.tid = 1, .runtime_ns = 5}}};

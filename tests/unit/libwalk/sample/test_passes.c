@@ -4,8 +4,6 @@
 #include "fake_process.h"
 #include "test.h"
 
-#include <errno.h>
-
 enum { TEAM = 3 };
 
 static struct sw_iterate_moved moved;

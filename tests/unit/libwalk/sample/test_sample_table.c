@@ -2,8 +2,6 @@
 #include "sample/table.h"
 #include "test.h"
 
-#include <stddef.h>
-
 /* A slot stays with its thread, and is given again when that ends. An id that is used again by another
  * thread is another thread. */
 TEST(test_slots)

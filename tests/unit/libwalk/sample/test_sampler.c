@@ -6,12 +6,8 @@
 #include "test.h"
 
 #include <snapwalk/sampler.h>
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 enum { TEAM = 3, FIRST = 11, STARTTIME = 77 };
 

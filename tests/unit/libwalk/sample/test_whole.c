@@ -5,15 +5,10 @@
 #include "test.h"
 
 #include <snapwalk/sampler.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { BYTES_MAX = 1 << 16 };
 

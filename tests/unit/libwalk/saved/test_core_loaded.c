@@ -6,7 +6,6 @@
 #include "test.h"
 
 #include <elf.h>
-#include <string.h>
 
 enum {
 	PAGE = 0x1000,

@@ -7,8 +7,6 @@
 #include "saved/fixture_text.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 

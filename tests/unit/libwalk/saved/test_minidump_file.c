@@ -9,9 +9,6 @@
 
 #include <snapwalk/capture.h>
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 
 enum { STACK = 0x20f000, STACK_BYTES = 0x100, IMAGE = 0x140000000, DATA = 0x300000 };

@@ -9,10 +9,7 @@
 #include "test.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/procfs.h>
 #include <sys/stat.h>

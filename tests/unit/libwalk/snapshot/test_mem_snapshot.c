@@ -5,10 +5,7 @@
 #include "snapshot/read.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 #include <elf.h>
 
 enum { CODE = 0x400000, CODE_END = 0x402000, RELRO_END = 0x403000, DATA_END = 0x404000 };

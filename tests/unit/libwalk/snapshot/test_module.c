@@ -3,9 +3,6 @@
 #include "snapshot/module.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <string.h>
-
 struct fixture {
 	struct sw_context *ctx;
 	char path[64];

@@ -3,8 +3,6 @@
 #include "snapshot/pe_loader.h"
 #include "test.h"
 
-#include <string.h>
-
 enum {
 	TEB = 0x7ffd0000,
 	PEB = 0x7ffd4000,

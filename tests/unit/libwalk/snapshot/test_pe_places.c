@@ -7,10 +7,7 @@
 #include "snapshot/places.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 enum { BASE = 0x40000000, END = BASE + PE_LOAD_BYTES, TEB = 0x7ffd0000, OTHER = 0x7f0000000000 };
 

@@ -5,10 +5,7 @@
 #include "test.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 enum { IMAGE_BYTES = 0x3000, BASE = 0x7f0000000000 };
 

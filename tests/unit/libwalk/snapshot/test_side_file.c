@@ -6,8 +6,6 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 
 struct fixture {

@@ -4,8 +4,6 @@
 #include "snapshot/read.h"
 #include "test.h"
 
-#include <string.h>
-
 static int setup(void **state)
 {
 	*state = fake_snapshot_create();

@@ -5,7 +5,6 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 enum { PATIENCE_MS = 10000 };
 

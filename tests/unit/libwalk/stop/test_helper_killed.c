@@ -9,7 +9,6 @@
 #include "test.h"
 
 #include <signal.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>

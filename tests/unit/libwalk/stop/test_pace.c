@@ -2,9 +2,6 @@
 #include "stop/pace.h"
 #include "test.h"
 
-#include <stddef.h>
-#include <stdint.h>
-
 enum { US = 1000, MS = 1000000 };
 
 TEST(test_note)

@@ -5,14 +5,11 @@
 #include "fake_kernel.h"
 #include "test.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 enum { MS = 1000000, MAX_STOP_MS = 8000 };
 

@@ -4,10 +4,8 @@
 #include "process/proc.h"
 #include "test.h"
 
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
 

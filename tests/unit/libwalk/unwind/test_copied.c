@@ -3,10 +3,6 @@
 #include "memory_blocks.h"
 #include "test.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { BASE = 0x10000, BLOCK = 16, SLOTS = 16, MAX = 4 };
 
 /* Memory of which there are BYTES from BASE on; what copies of it were asked for. */

@@ -3,11 +3,7 @@
 #include "waits/fifo.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const int64_t ENOUGH_NS = INT64_C(60000000000); /* for all processes of a busy machine */
 

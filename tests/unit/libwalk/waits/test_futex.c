@@ -7,7 +7,6 @@
 #include "test.h"
 
 #include <linux/futex.h>
-#include <string.h>
 #include <sys/syscall.h>
 
 enum { WORD = 0x10010, WORDS = SW_WAIT_BYTES / 4, BEFORE = SW_FUTEX_BEFORE_BYTES / 4 };

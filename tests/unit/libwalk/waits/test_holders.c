@@ -5,14 +5,11 @@
 #include "skip.h"
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { NOBODY = 65534 };
 

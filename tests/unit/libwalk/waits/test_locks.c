@@ -2,8 +2,6 @@
 #include "waits/locks.h"
 #include "test.h"
 
-#include <stddef.h>
-
 static const char locks[] = "1: FLOCK  ADVISORY  WRITE 70 fd:01:393 0 EOF\n"
 			    "1: -> FLOCK  ADVISORY  WRITE 71 fd:01:393 0 EOF\n"
 			    "2: POSIX  ADVISORY  WRITE 72 fd:01:393 0 99\n"

@@ -5,7 +5,6 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <string.h>
 #include <sys/syscall.h>
 
 enum {

@@ -2,11 +2,7 @@
 #include "waits/own_tids.h"
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static void check(const char *status, pid_t own, size_t levels)
 {

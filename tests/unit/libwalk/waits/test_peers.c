@@ -12,17 +12,12 @@
 #include "skip.h"
 #include "test.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum { PID = 11, N = 2, SP = 0x7000, PC = 0x401000, FD = 3, SWITCHES = 5 };
 

@@ -3,7 +3,6 @@
 #include "waits/sockets.h"
 #include "test.h"
 
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 

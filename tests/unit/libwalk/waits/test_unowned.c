@@ -3,8 +3,6 @@
 #include "waits/unowned.h"
 #include "test.h"
 
-#include <string.h>
-
 TEST(test_timerfd)
 {
 	char text[SW_UNOWNED_TEXT_BYTES];

@@ -6,8 +6,6 @@
 #include "test.h"
 #include "walk/walks.h"
 
-#include <string.h>
-
 static size_t n_probes, n_opened, n_closed, n_attached, n_detached, n_identified, n_renewed;
 static bool is_there, fits; /* what open() and renew() answer */
 static int a_state, b_state;

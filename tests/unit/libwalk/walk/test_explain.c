@@ -3,9 +3,6 @@
 #include "walk/explain.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { BIAS = 0x550000000000, CODE = BIAS + IMAGE_CODE };
 
 static void explains(struct sw_snapshot *snap, uint64_t avma, const char *expected)

@@ -6,9 +6,6 @@
 #include "test.h"
 #include "walk_case.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { BIAS = 0x550000000000, CODE = BIAS + IMAGE_CODE, WORDS = 16 };
 
 /*

@@ -7,8 +7,6 @@
 #include "unwind/unwinder.h"
 #include "test.h"
 
-#include <string.h>
-
 enum {
 	CODE = 0x401000,
 	CODE_BYTES = 0x1000,

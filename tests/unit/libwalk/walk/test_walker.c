@@ -4,8 +4,6 @@
 #include "test.h"
 
 #include <snapwalk/clock.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { BIAS = 0x550000000000, CODE = BIAS + IMAGE_CODE, SP = FAKE_STACK_AVMA + FAKE_STACK_BYTES };
 

@@ -5,7 +5,6 @@
 
 #include <snapwalk/diff.h>
 #include <json-c/json.h>
-#include <string.h>
 
 /* Two dumps of a process, 2 s apart, and of another one. Threads: 1 moves, 2 and 3 wait for a mutex of 4,
  * which runs; 5 goes, 6 comes, 7 cannot be captured any more, 8 waited for 4 and waits for 2 now. */

@@ -4,8 +4,6 @@
 #include "test.h"
 
 #include <snapwalk/merge.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 
 enum { CALLS = 4096 };

@@ -6,8 +6,6 @@
 #include <snapwalk/clock.h>
 #include <snapwalk/pipeline.h>
 
-#include <string.h>
-
 static const struct sw_origin fixture = {.kind = SW_FROM_FIXTURE,
 					 .path = SW_TESTS_DIR "/fixtures/signal-stacks"};
 

@@ -4,10 +4,6 @@
 #include "profile/tables.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static struct sw_profile *create(const struct sw_profile_limits *limits)
 {
 	struct sw_profile *p = NULL;

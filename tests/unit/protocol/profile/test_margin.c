@@ -2,8 +2,6 @@
 #include "profile/margin.h"
 #include "test.h"
 
-#include <stdint.h>
-
 /* Wilson's interval, computed by hand: 1 of 1 is [20.7 %, 100 %], 30 of 60 is [37.7 %, 62.3 %]. Ten threads in each of
  * six rounds are no more than six samples, [18.8 %, 81.2 %]. */
 TEST(margins)

@@ -4,8 +4,6 @@
 
 #include <snapwalk/profile.h>
 
-#include <string.h>
-
 static void add(struct sw_profile *p, uint32_t pid, uint32_t generation, const char *key,
 		const char *value)
 {

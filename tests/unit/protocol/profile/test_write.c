@@ -8,9 +8,6 @@
 #include "test.h"
 
 #include <libdeflate.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "skip.h"
 
 #ifndef __SANITIZE_ADDRESS__

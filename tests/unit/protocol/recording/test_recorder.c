@@ -10,8 +10,6 @@
 #include <snapwalk/recorder.h>
 
 #include <malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 enum {
 	STACKS = 24,  /* of a thread: where it is */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "test.h"
 
-#include <stddef.h>
 #include <snapwalk/schedule.h>
 
 enum { MS = 1000000, S = 1000000000 };

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include <stddef.h>
 #include "recording/shares.h"
 #include "test.h"
 

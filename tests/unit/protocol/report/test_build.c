@@ -7,7 +7,6 @@
 #include "walk/walker.h"
 #include "test.h"
 
-#include <string.h>
 #include <time.h>
 
 enum {

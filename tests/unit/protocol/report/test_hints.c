@@ -4,9 +4,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* A report in the making, of which the rest is there: a stack of one frame, two modules. */
 struct scene {
 	struct sw_runtime runtimes[2];

@@ -5,8 +5,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { FRAMES = 8, THREADS = 3 };
 
 /* A report of one stack, which all of its threads have. */

@@ -3,8 +3,6 @@
 #include "sample_report.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { FRAMES = 6 };
 
 /* "kind|function|file" of each frame, from the innermost one on; a file may be missing. */

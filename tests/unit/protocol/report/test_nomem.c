@@ -9,7 +9,6 @@
 #include "test.h"
 #include "test.h"
 
-#include <string.h>
 #include "skip.h"
 
 #ifndef __SANITIZE_ADDRESS__

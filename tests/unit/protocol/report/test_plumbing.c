@@ -3,8 +3,6 @@
 #include "report/plumbing.h"
 #include "test.h"
 
-#include <string.h>
-
 #define LIBRARY "System.Private.CoreLib.dll!"
 
 struct expected {

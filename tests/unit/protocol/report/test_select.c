@@ -2,9 +2,6 @@
 #include "sample_report.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static struct sw_report *selected(struct sw_thread_filter filter)
 {
 	struct sw_report *report = NULL;

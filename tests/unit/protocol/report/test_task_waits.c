@@ -3,8 +3,6 @@
 #include "report/task_waits.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { N = 6, BASE = 0x1000 };
 
 static struct sw_report_task_wait waits[N];

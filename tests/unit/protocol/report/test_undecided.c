@@ -4,8 +4,6 @@
 #include "report/frame_kind.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { N = 2, WORD = 0x5000, OTHER = 11, ME = 10 };
 
 struct world {

@@ -3,8 +3,6 @@
 #include "report/waits.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { N = 8 };
 
 struct world {

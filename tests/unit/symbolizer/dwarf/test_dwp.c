@@ -3,8 +3,6 @@
 #include "dwarf/dwp.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { SLOTS = 4, COLUMNS = 2, UNITS = 3, OFF_IDS = 16, OFF_ROWS = OFF_IDS + SLOTS * 8 };
 
 /* Three units in four slots. B's slot is A's: its second hash makes it step three further. */

@@ -4,8 +4,6 @@
 #include "elf_make.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { HEADER_BYTES = 12, DATA_BYTES = 64, INFLATED_BYTES = 256 };
 
 static bool plan_of(const char *magic, size_t size, struct sw_dwarf_plan *plan)

@@ -4,13 +4,8 @@
 #include "test.h"
 
 #include <snapwalk/clock.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { NAMES_MAX = 32 };
 

@@ -5,9 +5,6 @@
 #include "errors.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { TEXT = 0x1000, N = 5 };
 
 static struct elf_make made;

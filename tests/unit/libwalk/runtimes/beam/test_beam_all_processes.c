@@ -6,8 +6,6 @@
 #include "runtimes/beam/window.h"
 #include "test.h"
 
-#include <string.h>
-
 enum {
 	NOWHERE = 0x66660000,
 	FULL = 0x40000000, /* of memory in which each word leads to the first process */

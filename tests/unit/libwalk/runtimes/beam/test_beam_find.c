@@ -6,9 +6,6 @@
 #include "runtimes/beam/runtime.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	RELEASE = 0x00, /* from IMAGE_CODE */
 	ERTS = 0x10,

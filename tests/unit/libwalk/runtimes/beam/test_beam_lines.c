@@ -5,9 +5,6 @@
 #include "runtimes/beam/names.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static struct beam_world world;
 static struct sw_beam_line line;
 

@@ -4,8 +4,6 @@
 #include "runtimes/beam/processes.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { TABLE = 0x300000, PLACES = 0x400000 };
 
 static uint8_t process[SW_BEAM_FULL_BYTES];

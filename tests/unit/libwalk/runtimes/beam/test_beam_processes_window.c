@@ -4,8 +4,6 @@
 #include "runtimes/beam/processes_window.h"
 #include "test.h"
 
-#include <string.h>
-
 enum {
 	COPIES_MAX = 256,
 	FULL_PLACES = 1000,

@@ -5,8 +5,6 @@
 #include "runtimes/beam/step.h"
 #include "test.h"
 
-#include <string.h>
-
 enum {
 	HEAP_TOP = BEAM_STACK,
 	STACK_END = BEAM_STACK + 0x400, /* of the process's stack */

@@ -4,9 +4,6 @@
 #include "runtimes/beam/window.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	VARIABLES = BEAM_WORLD + 0x180, /* of each kind: the array and how many there are */
 	SCHEDULER = BEAM_WORLD + 0x2800,

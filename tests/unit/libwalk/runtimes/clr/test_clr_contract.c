@@ -4,10 +4,6 @@
 #include "fake.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <snapwalk/error.h>
 
 static const uint64_t pointers[] = {0, 0x7f0010, 0x7f0020};

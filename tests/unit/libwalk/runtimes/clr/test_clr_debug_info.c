@@ -4,9 +4,6 @@
 #include "fake.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { AVMA = 0x7000, CODE_BYTES = 51, IL_BYTES = 13, NONE = -1, MAX = 256 };
 
 /*

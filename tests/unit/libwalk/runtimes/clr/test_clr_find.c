@@ -7,9 +7,6 @@
 #include "test.h"
 
 #include <elf.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define BASE UINT64_C(0x7f0000000000)
 

@@ -10,10 +10,6 @@
 
 #include <sys/syscall.h>
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	/* offsets in DATA */
 	AT_STORE = 0x100, /* variables */

@@ -4,8 +4,6 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <string.h>
-
 #define DATA UINT64_C(0x600000000000)
 
 enum {

@@ -6,9 +6,6 @@
 #include "runtimes/clr/metadata/signature.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { AVMA = 0x20000 };
 
 /* An assembly in memory, and what was read of it last. */

@@ -7,9 +7,6 @@
 #include "runtimes/clr/metadata/debug_directory.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 struct file {
 	uint8_t bytes[CLR_PDB_MAKE_BYTES];
 	size_t n;

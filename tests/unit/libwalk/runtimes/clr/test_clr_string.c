@@ -3,8 +3,6 @@
 #include "fake.h"
 #include "test.h"
 
-#include <string.h>
-
 #define AVMA UINT64_C(0x7030) /* 16 bytes before a block's end */
 
 static void text_is(struct sw_text *text, const char *expected)

@@ -4,10 +4,6 @@
 #include "snapshot/read.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	/* offsets in DATA */
 	AT_STORE = 0x100,     /* the variable */

@@ -10,9 +10,6 @@
 #include "snapshot/read.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	STORE_VARIABLE = 0x7100, /* in WORLD_DATA */
 	STORE = 0x7200,

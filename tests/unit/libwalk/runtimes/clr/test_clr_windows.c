@@ -13,10 +13,6 @@
 #include "walk_case.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	/* RVAs in coreclr.dll */
 	TRIP_RVA = 0x1000,

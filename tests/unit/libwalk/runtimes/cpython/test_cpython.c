@@ -10,9 +10,6 @@
 #include "runtimes/cpython/names.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static struct cpython_world world;
 
 /* The frames that frames() adds, as "name:line ...". */

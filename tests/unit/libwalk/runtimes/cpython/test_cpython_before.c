@@ -8,8 +8,6 @@
 #include "skip.h"
 #include "test.h"
 
-#include <string.h>
-
 #ifndef __SANITIZE_ADDRESS__
 #include "refuse_malloc.h"
 #endif

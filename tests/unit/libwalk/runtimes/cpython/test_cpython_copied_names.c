@@ -4,9 +4,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static struct sw_cpython_copied_name *get(struct sw_cpython_copied_names *names, uint64_t state,
 					  uint64_t id, uint64_t number)
 {

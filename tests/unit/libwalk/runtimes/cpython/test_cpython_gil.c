@@ -6,7 +6,6 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <stdlib.h>
 #include <sys/syscall.h>
 
 enum {

@@ -7,8 +7,6 @@
 #include "runtimes/cpython/structures/self.h"
 #include "test.h"
 
-#include <string.h>
-
 enum {
 	FRAME = WORLD_TASKS, /* of the method; its first variable is further on */
 	OBJECT = WORLD_TASKS + 0x240,

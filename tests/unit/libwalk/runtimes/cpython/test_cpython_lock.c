@@ -7,7 +7,6 @@
 #include "runtimes/cpython/lock.h"
 #include "test.h"
 
-#include <string.h>
 #include <sys/syscall.h>
 
 enum {

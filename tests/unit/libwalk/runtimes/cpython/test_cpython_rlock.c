@@ -6,8 +6,6 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 
 enum {

@@ -8,9 +8,6 @@
 #include "runtimes/cpython/task_waits.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /*
  * "first" awaits in outer(), for which inner() is asyncio's Lock.acquire(). "Task-7" is in leaf(), in the body of an "async with"
  * of that lock.

@@ -9,9 +9,6 @@
 #include "runtimes/cpython/tasks.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { OLDEST = 8, NEWEST_SETS = 13, NEWEST = 14 };
 
 static struct cpython_world world;

@@ -7,9 +7,6 @@
 #include "runtimes/cpython/window.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { COPIES_MAX = 128 };
 
 static struct cpython_world world;

@@ -10,9 +10,6 @@
 #include "runtimes/go/window.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static struct go_world world;
 
 static int setup(void **state)

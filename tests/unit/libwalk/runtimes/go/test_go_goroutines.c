@@ -11,8 +11,6 @@
 
 #include <snapwalk/clock.h>
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 static struct go_world world;

@@ -3,8 +3,6 @@
 #include "runtimes/go/pclntab.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { FIRST_AT = 32, SECOND_AT = 96, FUNCS_BYTES = 160, TABLE_OFF = 4 };
 
 static uint8_t funcs[FUNCS_BYTES];

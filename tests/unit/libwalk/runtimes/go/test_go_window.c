@@ -8,8 +8,6 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <string.h>
-
 enum {
 	HEAP_WORDS = 0x1000,
 	THREADS = SW_GO_TOGETHER + 1,

@@ -12,11 +12,7 @@
 #include "runtimes/hotspot/threads.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 static struct hotspot_world world;
 

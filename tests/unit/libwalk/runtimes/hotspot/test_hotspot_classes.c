@@ -4,8 +4,6 @@
 #include "runtimes/hotspot/classes.h"
 #include "test.h"
 
-#include <string.h>
-
 enum {
 	CLASSES = 0x100000, /* 0x40 each: state, who initialises it, name */
 	CLASS_BYTES = 0x40,

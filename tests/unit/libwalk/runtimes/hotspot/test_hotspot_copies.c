@@ -4,7 +4,6 @@
 #include "runtimes/hotspot/structures/sweeper.h"
 #include "test.h"
 
-#include <fcntl.h>
 #include <snapwalk/clock.h>
 
 static uint64_t counters[2][3]; /* how many have ended, when the last one began and ended */

@@ -4,8 +4,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { BYTES = 4096, NAME_OFF = 20 };
 
 struct counters {

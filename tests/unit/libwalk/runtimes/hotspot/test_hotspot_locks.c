@@ -7,8 +7,6 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { PENDING = 32, WAITING = 40, LOCKED = 56, BLOCKER = 32, STATUS = 36, OWNER = 12 };
 
 static struct hotspot_world world;

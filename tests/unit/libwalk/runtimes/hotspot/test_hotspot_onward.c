@@ -7,8 +7,6 @@
 #include "runtimes/hotspot/step.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { AT = WORLD_CODE + 0x80, STACK = 0x8000, CALLER_FP = 0x2222 };
 
 static struct hotspot_world world;

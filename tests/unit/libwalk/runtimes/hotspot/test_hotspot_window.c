@@ -5,9 +5,6 @@
 #include "runtimes/hotspot/window.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { COPIES_MAX = 64, SP = 0x8800, STACK_END = 0x9000 };
 
 static struct hotspot_world world;

@@ -5,8 +5,6 @@
 #include "runtimes/otel/process.h"
 #include "test.h"
 
-#include <string.h>
-
 #define BYTES(text) ((struct sw_bytes){(const uint8_t *) (text), sizeof(text) - 1})
 
 TEST(fields)

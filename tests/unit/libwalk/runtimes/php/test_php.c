@@ -7,9 +7,6 @@
 #include "runtimes/php/names.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static struct php_world world;
 
 static int setup(void **state)

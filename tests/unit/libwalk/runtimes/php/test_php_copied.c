@@ -5,9 +5,6 @@
 #include "runtimes/php/chain.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	FUNCTION = 0x1000,
 	CLASS = 0x2000,

@@ -4,9 +4,6 @@
 #include "runtimes/php/request.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static struct php_world world;
 static struct sw_served served;
 

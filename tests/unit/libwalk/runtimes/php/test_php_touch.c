@@ -9,8 +9,6 @@
 #include "runtimes/php/request.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { FAR = PHP_WORLD + 0x5000 };
 
 static struct php_world world;

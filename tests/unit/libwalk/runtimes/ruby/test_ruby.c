@@ -8,9 +8,6 @@
 #include "runtimes/ruby/yjit.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static struct ruby_world world;
 
 static int setup(void **state)

@@ -6,8 +6,6 @@
 #include "runtimes/ruby/window.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { FRAME = RUBY_FIBER_END - RUBY_FIBER_FRAMES_BYTES };
 
 static struct ruby_fiber_world world;

@@ -4,8 +4,6 @@
 #include "runtimes/ruby/copied.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { LABEL = RUBY_STRINGS + 0x80 + SW_RUBY_OBJECT_LENGTH /* "leaf" */ };
 
 static struct ruby_world then, now;

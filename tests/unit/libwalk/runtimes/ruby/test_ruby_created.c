@@ -4,8 +4,6 @@
 #include "runtimes/ruby/created.h"
 #include "test.h"
 
-#include <string.h>
-
 enum {
 	CREATED = RUBY_FIBER_CONTEXTS,
 	BEGUN = RUBY_FIBER_CONTEXTS + 0x20,

@@ -5,7 +5,6 @@
 #include "test.h"
 
 #include <elf.h>
-#include <string.h>
 
 enum {
 	BIAS = 0x40000000,

@@ -7,8 +7,6 @@
 #include "walk_case.h"
 #include "test.h"
 
-#include <string.h>
-
 enum {
 	BIAS = 0x40000000,
 	CODE = BIAS + IMAGE_CODE,

@@ -4,8 +4,6 @@
 #include "runtimes/ruby/fibers.h"
 #include "test.h"
 
-#include <string.h>
-
 enum {
 	START = 0x700000, /* of the fiber's memory, behind the page of its guard */
 	END = START + 0xa1000,

@@ -7,8 +7,6 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 
 /* Places that the frames of the world leave free, from its end on. */

@@ -5,9 +5,6 @@
 #include "runtimes/ruby/unexported.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	CURRENT = 0x00, /* from IMAGE_CODE */
 	EVAL = 0x40,

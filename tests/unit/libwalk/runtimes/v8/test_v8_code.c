@@ -5,8 +5,6 @@
 #include "v8_heap.h"
 #include "test.h"
 
-#include <string.h>
-
 enum {
 	TYPE_SHARED = 262,
 	TYPE_BYTECODE = 200,

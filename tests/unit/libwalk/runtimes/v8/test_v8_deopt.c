@@ -4,9 +4,6 @@
 #include "runtimes/v8/instructions/deopt.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /*
  * The builtin with two registers instead of sixteen:
  *

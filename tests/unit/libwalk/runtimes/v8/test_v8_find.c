@@ -4,10 +4,6 @@
 #include "runtimes/v8/find.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { BASE = 0x400000 };
 
 static const char *missing_of(const void *image, size_t bytes)

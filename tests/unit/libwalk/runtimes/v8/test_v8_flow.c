@@ -4,9 +4,6 @@
 #include "runtimes/v8/instructions/flow.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static struct sw_v8_state at(const uint8_t *code, size_t n, uint64_t pc)
 {
 	struct sw_v8_function_code f = {.code = {code, n}};

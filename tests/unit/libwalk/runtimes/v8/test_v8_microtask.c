@@ -4,8 +4,6 @@
 #include "runtimes/v8/microtask.h"
 #include "test.h"
 
-#include <stdlib.h>
-
 /* push %rbp; mov %rsp,%rbp; mov %rbp,0x68(%r13); mov %r11,0x1ae0(%r13); mov %r15,0x98(%r13);
  * mov %rdx,0x1ae0(%r13); mov 0x1ae0(%r13),%rdx; ret */
 static const uint8_t runs[] = {0x55, 0x48, 0x89, 0xe5, 0x49, 0x89, 0x6d, 0x68, 0x4d, 0x89,

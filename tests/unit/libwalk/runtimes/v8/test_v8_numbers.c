@@ -4,9 +4,6 @@
 #include "runtimes/v8/numbers.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { TABLE = 24, ENTRY_MAX = 32, N = 12 };
 
 /* By off; their numbers are in the other direction. */

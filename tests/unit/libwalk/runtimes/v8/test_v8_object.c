@@ -6,9 +6,6 @@
 #include "v8_heap.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	TYPE_FUNCTION = 2066,
 	TYPE_SHARED = 274,

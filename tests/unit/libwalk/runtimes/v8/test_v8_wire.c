@@ -4,9 +4,6 @@
 #include "runtimes/v8/wire.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { AT = 0x5000 };
 
 /*

@@ -6,9 +6,6 @@
 #include "wine_case.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	UNIX_SP = WINE_FRAME - 0x100,    /* of a Unix function */
 	DISPATCHER_SP = UNIX_SP + 8,     /* of the dispatcher that called it */

@@ -8,8 +8,6 @@
 #include "test.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum {

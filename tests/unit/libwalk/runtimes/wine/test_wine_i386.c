@@ -6,8 +6,6 @@
 #include "walk_case.h"
 #include "test.h"
 
-#include <string.h>
-
 enum {
 	WINDOWS = 0x400000, /* [WINDOWS, WINDOWS_END): the Windows stack */
 	WINDOWS_END = 0x401000,

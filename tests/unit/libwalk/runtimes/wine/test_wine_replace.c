@@ -5,8 +5,6 @@
 #include "snapshot/read.h"
 #include "test.h"
 
-#include <string.h>
-
 enum {
 	FRAME = 0x30000000,
 	CONTEXT = 0x40000000,

@@ -7,10 +7,7 @@
 #include "runtimes/wine/stacks.h"
 #include "test.h"
 
-#include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 enum {
 	BLOCK = 0x10000,

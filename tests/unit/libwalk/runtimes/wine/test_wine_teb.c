@@ -3,9 +3,6 @@
 #include "runtimes/wine/teb.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static bool parse(const struct wine_case *w, struct sw_wine_teb *ret)
 {
 	return sw_wine_teb_parse((struct sw_bytes){w->teb, sizeof(w->teb)}, false, WINE_TEB, ret);

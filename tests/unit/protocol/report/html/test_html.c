@@ -4,8 +4,6 @@
 #include "test.h"
 
 #include <json-c/json.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char hostile[] = "</script><script>alert('&')</script><!-- \\ \" \x1b[2J";
 

@@ -5,8 +5,6 @@
 #include "json_object.h"
 #include "test.h"
 
-#include <string.h>
-
 static const char wanted[] =
 	"{\"schema\":\"snapwalk.dump/1\",\"id\":\"20261120T103550.084579-4242-0badcafe\",\"seq\":3,"
 	"\"time\":\"2026-11-20T10:35:50.084579Z\",\"uptime_ms\":81234,\"reason\":null,"

@@ -6,7 +6,6 @@
 #include "test.h"
 
 #include <snapwalk/protocol.h>
-#include <string.h>
 
 SW_DEFINE_CLEANUP(struct sw_report *, sw_report_destroy);
 

@@ -3,8 +3,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
-
 TEST(test_lines)
 {
 	char *text;

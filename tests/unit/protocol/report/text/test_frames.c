@@ -4,8 +4,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { DEEP = 40, LINES = 6 };
 
 static struct sw_report_frame nameless(uint64_t offset)

@@ -4,7 +4,6 @@
 #include "test.h"
 
 #include <snapwalk/protocol.h>
-#include <string.h>
 
 static const struct sw_report_frame frames[] = {
 	{.function = "lock_wait", .module = -1, .trust = "context"},

@@ -8,9 +8,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static const char wanted[] = "\n"
 #include "sentences.h"
 	;

@@ -6,9 +6,6 @@
 #include "text.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 SW_DEFINE_CLEANUP(struct sw_report *, sw_report_destroy);
 
 enum { CROWD = 9 };

@@ -4,8 +4,6 @@
 #include "report/text/waits.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { N = 6 };
 
 struct world {

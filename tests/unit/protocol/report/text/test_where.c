@@ -5,8 +5,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <string.h>
-
 enum { FRAMES = 3 };
 
 static struct sw_report_frame frame(const char *kind, const char *function, const char *file)

@@ -5,9 +5,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { THREADS = 4, FRAMES = 4 };
 
 struct world {

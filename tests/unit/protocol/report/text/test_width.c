@@ -3,8 +3,6 @@
 #include "report/text/width.h"
 #include "test.h"
 
-#include <string.h>
-
 static void assert_fitted(void (*fit)(struct sw_text_writer *w, size_t from), size_t columns,
 			  const char *text, const char *wanted)
 {

@@ -5,9 +5,6 @@
 #include "cleanup.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static void assert_text(const struct sw_report *report, const struct sw_text_options *options,
 			const char *wanted)
 {

@@ -4,8 +4,6 @@
 #include "clr_world.h"
 #include "test.h"
 
-#include <string.h>
-
 enum {
 	PIECES_MAX = SW_CAPTURE_RANGES,
 	BODY = 0x100,

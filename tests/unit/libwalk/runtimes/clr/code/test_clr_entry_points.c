@@ -4,9 +4,6 @@
 #include "clr_r2r_make.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	SECTION_ENTRY_POINTS = 103,
 	SECTION_INSTANCES = 109,

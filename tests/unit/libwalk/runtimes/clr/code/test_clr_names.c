@@ -3,10 +3,6 @@
 #include "runtimes/clr/published/name_layout.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static int setup(void **state)
 {
 	*state = clr_named_create();

@@ -5,9 +5,6 @@
 #include "runtimes/clr/code/ranges.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static struct clr_world world;
 
 static struct sw_clr_code found(uint64_t pc)

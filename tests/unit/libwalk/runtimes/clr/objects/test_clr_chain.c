@@ -7,10 +7,6 @@
 #include "runtimes/clr/tasks/running.h"
 #include "test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { SOCKETS = 0x20000 }; /* metadata */
 
 static struct clr_objects w;

@@ -2,8 +2,6 @@
 #include "runtimes/cpython/extensions/greenlet.h"
 #include "test.h"
 
-#include <stddef.h>
-
 enum { BIAS = 0x550000000000, START = 0x1000, END = 0x1100 };
 
 /* The first function of a greenlet, in its own file only. */

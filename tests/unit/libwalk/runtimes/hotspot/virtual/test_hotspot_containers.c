@@ -3,9 +3,6 @@
 #include "fake.h"
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /*
  * A heap of objects of 64 bytes: [0] mark, [8] class, fields from 16 on; arrays have their length at 16 and
  * elements from 24 on. Classes are numbers. Each test puts into it what it needs.
