@@ -477,7 +477,7 @@ include packaging/packaging.mk
 
 .PHONY: clean help
 clean:
-	rm -rf build build-asan build-clang
+	rm -rf build build-asan build-clang build-coverage
 help:
 	@sed -n '3,5s/^#	//p' Makefile
 	@printf '%s\n' 'make               build' \
@@ -497,6 +497,7 @@ help:
 		'make check-kernel  the command on Debian'\''s own kernel, or KERNEL=FILE, emulated' \
 		'make check-nfs     programs on NFS whose server stops, on Debian'\''s kernel, emulated' \
 		'make check-mutants  faults that are put in one by one: does a test fail?' \
+		'make coverage      lines that unit tests run, by folder' \
 		'make check-flags   builds with clang, -O0, -O3, -flto; unit tests with each' \
 		'sudo make check-fresh  try and check in a clean root; SUITE=trixie RUNS=3 BUSY=4' \
 		'make lint layers   what a compiler does not see; who may include and call what' \

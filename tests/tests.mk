@@ -264,6 +264,17 @@ bench-events: deps-check deps-bench
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
 	@$(PYTHON) tests/bench/events.py --build $(BUILD)
 
+# Lines that unit tests and the fuzzers' corpora run, by folder. Processes that give up their rights write no counts, so
+# that what only live tests run is not in it. COVERAGE="--save FILE" keeps the covered lines, COVERAGE="--against FILE" says
+# which of them are covered no more.
+.PHONY: coverage coverage-run
+coverage: deps-check
+	@$(MAKE) --no-print-directory -s -j$$(nproc) BUILD=$(BUILD)-coverage CFLAGS="-O0 --coverage" LDFLAGS=--coverage coverage-run
+coverage-run: unit-tests fuzz-tests
+	@find $(BUILD) -name "*.gcda" -delete
+	@SNAPWALK_MUTATIONS=0 $(PYTHON) tests/run.py --build $(BUILD) --no-rerun --unit $(UNIT) --fuzz $(FUZZ) || true
+	@$(PYTHON) tests/coverage.py $(BUILD) $(COVERAGE)
+
 # Coverage-guided, clang only: make fuzz FUZZ_SECONDS=60
 FUZZ_SECONDS ?= 30
 fuzz: deps-check
