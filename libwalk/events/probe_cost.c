@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "events/uprobes.h"
+#include "process/end.h"
 
 #include <snapwalk/clock.h>
 
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -104,8 +106,28 @@ int sw_event_probe_cost_begin(struct sw_event_measuring *ret, struct sw_error *e
 		(void) close(ends[0]);
 		return sw_fail_errno(err, SW_E_IO, "cannot make a process");
 	}
-	*ret = (struct sw_event_measuring){.pid = pid, .fd = ends[0]};
+	*ret = (struct sw_event_measuring){.pid = pid,
+					   .fd = ends[0],
+					   .pidfd = (int) syscall(SYS_pidfd_open, pid, 0)};
+	if (ret->pidfd < 0) { /* no descriptor is left: it ends by itself, with its probes */
+		*ret = (struct sw_event_measuring){0};
+		(void) close(ends[0]);
+		return sw_fail_errno(err, SW_E_IO, "cannot open a process");
+	}
 	return 0;
+}
+
+/*
+ * The child ends with its probes, which takes the kernel a while: for ever where somebody else keeps a lock that this
+ * needs. One that has not ended is reaped after us.
+ */
+static void child_end(struct sw_event_measuring *m)
+{
+	struct pollfd end = {.fd = m->pidfd, .events = POLLIN};
+	sw_child_kill(m->pidfd);
+	if (poll(&end, 1, WAIT_MS) > 0)
+		(void) waitpid(m->pid, NULL, WNOHANG); /* has ended */
+	sw_close_p(&m->pidfd);
 }
 
 bool sw_event_probe_cost_end(struct sw_event_measuring *m, struct sw_event_probe_cost *ret)
@@ -120,10 +142,7 @@ bool sw_event_probe_cost_end(struct sw_event_measuring *m, struct sw_event_probe
 		*ret = cost;
 		known = true;
 	}
-	/* The child ends with its probes, which takes the kernel a while. */
-	(void) kill(m->pid, SIGKILL); /* it is our child */
-	while (waitpid(m->pid, NULL, 0) < 0 && errno == EINTR)
-		continue;
+	child_end(m);
 	sw_close_p(&m->fd);
 	m->pid = 0;
 	return known;

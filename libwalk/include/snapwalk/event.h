@@ -306,7 +306,7 @@ struct sw_event_probe_cost {
 /** Being measured. Zero-initialised it has not begun. */
 struct sw_event_measuring {
 	pid_t pid;
-	int fd;
+	int fd, pidfd; /* owned by it */
 };
 /**
  * Begin to measure it: a child of this process, which ends by itself, puts breakpoints into code of its own. No code of any
@@ -316,7 +316,8 @@ struct sw_event_measuring {
  */
 SW_PUBLIC int sw_event_probe_cost_begin(struct sw_event_measuring *ret, struct sw_error *err);
 /**
- * Waits for the figures, at most a second, and for the end of the child. Twice is allowed.
+ * Waits for the figures and for the end of the child, at most a second for each. A child that the kernel keeps longer
+ * is not waited for: it is killed, and ends when the kernel lets it. Twice is allowed.
  *
  * @param ret  NULL: they are not wanted. Set only if true is returned.
  * @return false: they are not known.
