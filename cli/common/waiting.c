@@ -14,11 +14,12 @@
 
 enum { NS_PER_S = 1000000000 };
 
-/* Wart: a handler of signals has no argument. Set once, before the handler is. */
+/* Wart: a handler of signals has no argument. Set before the handler is. */
 static struct {
 	char line[512];
 	size_t size;
-	pid_t pid; /* whose it is to say */
+	pid_t pid;           /* whose it is to say */
+	bool children_reset; /* child_reset() is registered, which cannot be taken back */
 } ending;
 
 static void end_say(int number)
@@ -54,8 +55,9 @@ void sw_wait_say(const char *about, const char *message)
 	memcpy(ending.line, line.data, line.size);
 	ending.size = line.size;
 	ending.pid = getpid();
-	if (pthread_atfork(NULL, NULL, child_reset) != 0)
+	if (!ending.children_reset && pthread_atfork(NULL, NULL, child_reset) != 0)
 		return; /* there is no memory for it: likewise */
+	ending.children_reset = true;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(ending_numbers); i++) {
 		struct sigaction before;
 		(void) sigaction(ending_numbers[i], NULL,

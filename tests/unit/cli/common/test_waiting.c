@@ -9,6 +9,18 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+static int n_registered;
+
+/* The C library's, which does no more than this: calls of it are counted. */
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+			     void *object);
+
+int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+{
+	n_registered++;
+	return __register_atfork(prepare, parent, child, NULL);
+}
+
 /* As a child that parses, which may not send signals. Ends with 1 where it cannot. */
 static void child_run(int ready_fd)
 {
@@ -56,6 +68,20 @@ static void check(int number)
 	assert_int_equal(waitpid(command, &status, 0), command);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), number);
+}
+
+/* A handler of forks cannot be taken back, so there is one, however often a command says this. */
+TEST(test_forks_are_handled_once)
+{
+	sigset_t signals;
+	for (int i = 0; i < 3; i++) {
+		sw_wait_say("42", "a signal has ended the command");
+		sw_wait_signals(&signals, true);
+		(void) sigprocmask(SIG_UNBLOCK, &signals, NULL); /* cannot fail */
+	}
+	assert_int_equal(n_registered, 1);
+	(void) signal(SIGINT, SIG_DFL); /* as it was */
+	(void) signal(SIGTERM, SIG_DFL);
 }
 
 TEST(test_child_ends_by_signal)
