@@ -82,6 +82,37 @@ def test_errors(tap):
     documented(tap, "io.snapwalk.7", methods, "methods of the socket")
 
 
+def arguments_of(text, begin):
+    """The arguments of a call in C, of which the first one begins there."""
+    found, depth = [""], 0
+    for token in re.findall(r'"(?:[^"\\]|\\.)*"|.', text[begin:], re.S):
+        depth += (token in "([{") - (token in ")]}")
+        if depth < 0:
+            return [argument.strip() for argument in found]
+        if token == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += token
+    return []
+
+
+def test_codes(tap):
+    """The code of each complaint is in the list that snapwalk(1) has, or in one of those that it names."""
+    sources = {os.path.join(where, name): read(os.path.join(where, name))
+               for where, _, names in os.walk(os.path.join(ROOT, "cli")) for name in names if name.endswith(".c")}
+    codes = set(re.findall(r'^\t\{interface, "\w+", 0, "(\w+)"', read("cli/daemon/complaint.c"), re.M))
+    codes |= set(re.findall(r'\.code = "(\w+)"', read("cli/daemon/complaint.c")))
+    for source in sources.values():
+        for call in re.finditer(r"\bsw_complain(_line)?\(", source):
+            codes |= set(re.findall(r'"(\w+)"', arguments_of(source, call.end())[3 if call.group(1) else 2]))
+    tap.check({"lost", "interrupted", "busy", "daemon", "limit", "usage"} <= codes, "codes of complaints: they are found",
+              sorted(codes))
+    listed = page("snapwalk.1").partition(".Sh DIAGNOSTICS")[2].partition(".Sh ")[0]
+    listed += page("libwalk.3").partition(".Sh ERRORS")[2].partition(".Sh ")[0]
+    tap.equal([code for code in sorted(codes) if not re.search(rf"(?<![\w-]){code}(?![\w-])", listed)], [],
+              "codes of complaints: each is in DIAGNOSTICS of snapwalk(1) or in ERRORS of libwalk(3)")
+
+
 def test_library(tap):
     """Each function and member that libwalk(3) names is in a public header."""
     folders = [f"{part}/include/snapwalk" for part in ("libwalk", "symbolizer", "protocol")]
@@ -457,6 +488,6 @@ def test_units(tap):
 
 
 if __name__ == "__main__":
-    Tap.main(test_errors, test_library, test_words_of_the_dump, test_json_of_commands, test_remedies, test_types_of_the_socket,
+    Tap.main(test_errors, test_codes, test_library, test_words_of_the_dump, test_json_of_commands, test_remedies, test_types_of_the_socket,
              test_commands, test_journal, test_configuration, test_jq, test_ids, test_readme, test_pictures, test_links,
              test_generated, test_options, test_recipes, test_uploader, test_units)
