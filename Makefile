@@ -499,6 +499,7 @@ help:
 		'make check-mutants  faults that are put in one by one: does a test fail?' \
 		'make coverage      lines that unit tests run, by folder' \
 		'make check-flags   builds with clang, -O0, -O3, -flto; unit tests with each' \
+		'make check-reproducible  dist and deb twice, in other folders and environments: the same bytes' \
 		'sudo make check-fresh  try and check in a clean root; SUITE=trixie RUNS=3 BUSY=4' \
 		'make lint layers   what a compiler does not see; who may include and call what' \
 		'make fmt           format the C code' \

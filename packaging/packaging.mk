@@ -11,12 +11,18 @@ rpm: deps-rpm
 	@packaging/rpm.sh $(BUILD)/rpm $(VERSION)
 	@echo "snapwalk: the packages are in $(BUILD)/rpm/RPMS"
 
-# With a build of its own, in which no path of this machine is: two builds of the same sources have the same bytes.
+# With a build of its own: without debug information, which is stripped here anyway, no path of this machine is in it, so
+# that two builds of the same sources have the same bytes.
 .PHONY: dist
 dist: deps-dist
-	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/dist-build CFLAGS="-O2 -g -ffile-prefix-map=$(CURDIR)=." static
+	@$(MAKE) --no-print-directory -s BUILD=$(BUILD)/dist-build CFLAGS=-O2 static
 	@packaging/dist.sh $(BUILD)/dist $(VERSION) $(BUILD)/dist-build/static/snapwalk
 	@echo "snapwalk: the files of the release are in $(BUILD)/dist"
+
+# Both twice, in other folders and environments: the same bytes.
+.PHONY: check-reproducible
+check-reproducible: deps-dist deps-deb
+	@tests/reproducible.sh $(BUILD)/reproducible
 
 # NEXT is the version that the fragments in news/ are for: the first one after a release raises it.
 NEXT ?= 0.2.0

@@ -81,7 +81,7 @@ $(BUILD)/tests/unit/program_$(1): $(UNIT_OBJ)/program_$(1).o $$(patsubst %,$(UNI
 $$(patsubst %,$(BUILD)/tests/unit/%,$$(call unit_tests,$(1))): $(BUILD)/tests/unit/program_$(1)
 	@mkdir -p $$(@D)
 	@rm -rf $$@
-	@ln -s $$(abspath $$<) $$@
+	@ln -sr $$< $$@
 endef
 $(foreach group,$(UNIT_GROUPS),$(eval $(call unit_program,$(group))))
 -include $(call dependencies,$(UNIT_OBJ))
@@ -245,7 +245,7 @@ docs-performance: deps-check deps-bench
 	@$(PYTHON) tests/bench/bench.py --build $(BUILD) --into docs/performance.md
 docs-invisibility: deps-check
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
-	@SNAPWALK_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/live/test_invisible.py --into docs/invisibility.md
+	@SNAPWALK_BUILD="$(abspath $(BUILD))" $(PYTHON) tests/live/test_invisible.py --into docs/invisibility.md
 
 # The pictures of the README, from real runs on this machine.
 .PHONY: docs-picture

@@ -9,7 +9,7 @@ BPF_GEN   := $(BUILD)/gen/iterate
 BPF_NAMES := tasks moved returns files sample host calls descriptors lives mappings timers functions deaths made blocked pairs locks
 BPF_LSKEL := $(BPF_NAMES:%=$(BPF_GEN)/%.lskel.h)
 # The programs have their files and lines in them, for the kernel: they must not name the folder of who builds.
-BPF_CFLAGS := -target bpf -mcpu=v3 -std=gnu17 -O2 -g -ffreestanding -Wall -Wextra -Werror -Ilibwalk -ffile-prefix-map=$(CURDIR)=.
+BPF_CFLAGS := -target bpf -mcpu=v3 -std=gnu17 -O2 -g -ffreestanding -Wall -Wextra -Werror -Ilibwalk -fdebug-compilation-dir=.
 
 # The tools that are missing, in words; empty: none.
 BPF_MISSING := $(shell command -v $(BPF_CLANG) >/dev/null || echo clang; \

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: tools 40s
-"""The files of a release: the same bytes from another folder at another time, with all that they name, signed."""
+# tier: tools 50s
+"""The files of a release: the same bytes from another folder at another time, with all that they name, signed. And that
+they can be made in a folder whose name has a space."""
 import json
 import os
 import re
@@ -128,9 +129,26 @@ def signed(tap, directory):
     tap.check(subprocess.run(check, capture_output=True).returncode != 0, "and is wrong for others")
 
 
+def spaces(tap, directory):
+    """The path of a folder with a space is in quotes in all that make runs there."""
+    place = os.path.join(directory, "a clone")
+    subprocess.run(["packaging/sources.sh", place], cwd=ROOT, check=True)
+    environment = {**os.environ, "MAKEFLAGS": ""}
+    # Without what looks for libraries and packages: only the commands are of interest.
+    done = subprocess.run(["make", "-n", "-o", "needed", "-o", "deps-static", "-o", "deps-dist", "-o", "deps-deb", "-o", "deps-rpm",
+                           "all", "static", "unit-tests", "fuzz-tests", "targets", "dist", "deb", "rpm", "install"],
+                          cwd=place, env=environment, capture_output=True, text=True)
+    tap.check(done.returncode == 0, "make runs in a folder with a space", done.stderr[-2000:])
+    lines = [line for line in done.stdout.splitlines() if place in line]
+    tap.check(lines, "some commands have the path of the folder")
+    apart = [line for line in lines if place in re.sub("'[^']*'" + '|"[^"]*"', "", line)]
+    tap.equal(apart[:3], [], "and each has it in quotes")
+
+
 def main():
     tap = Tap()
     with tempfile.TemporaryDirectory() as directory:
+        tap.guard(spaces, directory)
         out = same_bytes(tap, directory)
         for test, argument in ((contents, out), (bill, out), (signed, directory)):
             tap.guard(test, argument)
