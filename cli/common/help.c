@@ -95,38 +95,46 @@ enum { IN_GROUP = 20 };
 static const struct group {
 	const char *title;
 	const char *names[IN_GROUP]; /* NULL: no more */
+	const char *of_leaks; /* in this group for leaks, in another one for other commands */
 } groups[] = {
 	{"What is followed",
-	 {"of", "errno", "larger", "return", "slower", "each", "then", "max-overhead"}},
+	 {"of", "errno", "larger", "return", "slower", "each", "then", "max-overhead"},
+	 "limit"},
 	{"What is shown",
 	 {"all", "threads", "state", "states", "function", "thread", "filter", "since", "follow",
 	  "goroutines", "tasks", "args", "kernel", "lock", "by-process", "sort", "limit",
-	  "no-group", "verbose"}},
+	  "no-group", "verbose"},
+	 NULL},
 	{"How often, and for how long",
-	 {"duration", "rate", "interval", "count", "burst", "mode", "diff", "max-load"}},
+	 {"duration", "rate", "interval", "count", "burst", "mode", "diff", "max-load"},
+	 NULL},
 	{"Where to, and in which form",
 	 {"json", "format", "output", "keep", "modules-store", "merge", "label", "color", "time",
-	  "reason"}},
+	  "reason"},
+	 NULL},
 	{"What it may cost the process",
-	 {"stop", "max-stop", "restart", "priority", "stack-bytes", "timeout", "soft"}},
+	 {"stop", "max-stop", "restart", "priority", "stack-bytes", "timeout", "soft"},
+	 NULL},
 	{"How stacks are walked and named",
 	 {"depth", "walk", "walks", "scan-below", "scan-range", "scan-all", "trim-unknown",
-	  "symbols", "no-inlines", "from", "debuginfod", "cache"}},
-	{"Other options", {NULL}},
+	  "symbols", "no-inlines", "from", "debuginfod", "cache"},
+	 NULL},
+	{"Other options", {NULL}, NULL},
 };
 
-static bool is_in(const struct group *group, const char *name)
+static bool is_in(const struct group *group, const struct sw_option *o)
 {
 	for (size_t i = 0; i < IN_GROUP && group->names[i] != NULL; i++)
-		if (strcmp(group->names[i], name) == 0)
+		if (strcmp(group->names[i], o->name) == 0)
 			return true;
-	return false;
+	return group->of_leaks != NULL && o->commands == SW_FOR_LEAKS &&
+	       strcmp(group->of_leaks, o->name) == 0;
 }
 
 static const struct group *group_of(const struct sw_option *o)
 {
 	const struct group *group = groups;
-	while (group + 1 < groups + SW_ARRAY_SIZE(groups) && !is_in(group, o->name))
+	while (group + 1 < groups + SW_ARRAY_SIZE(groups) && !is_in(group, o))
 		group++;
 	return group;
 }

@@ -411,7 +411,7 @@ static int bad(const struct reader *r, const char *begin, struct sw_error *err)
 		return sw_fail(err, SW_E_FORMAT, "this is empty, where JSON is expected");
 	if (r->at == r->end)
 		return sw_fail(err, SW_E_FORMAT, "this JSON is cut short");
-	return sw_fail(err, SW_E_FORMAT, "this is not JSON that is taken here, at byte %zu",
+	return sw_fail(err, SW_E_FORMAT, "this cannot be read as JSON, at byte %zu",
 		       (size_t) (r->at - begin));
 }
 

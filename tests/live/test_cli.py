@@ -579,6 +579,10 @@ def words_for_users(tap):
     tap.equal(groups, ["Targets", "What is shown", "How often, and for how long", "Where to, and in which form",
                        "What it may cost the process", "How stacks are walked and named", "Other options"],
               "dump --help has its options in groups")
+    for command, group in (("leaks", "What is followed"), ("list", "What is shown")):
+        text = snapwalk(command, "--help").stdout
+        tap.equal([part.split(":\n")[0] for part in text.split("\n\n") if "\n  --limit N" in part], [group],
+                  f"{command} --help: where --limit is")
     commands = re.findall(r"^  ([a-z]+)(?: |$)", snapwalk("--help").stdout.split("Commands:")[1]
                           .split("Targets:")[0], re.M)
     tap.equal(commands, ["dump", "sample", "top", "on", "leaks", "explain", "verify", "record", "doctor",

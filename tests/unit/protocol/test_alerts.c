@@ -72,7 +72,7 @@ TEST(test_malformed)
 {
 	bad("[]", SW_E_FORMAT, "the payload: this is JSON, but not an object");
 	bad("{}", SW_E_FORMAT, "the payload has no alerts");
-	bad("{} {}", SW_E_FORMAT, "the payload: this is not JSON that is taken here, at byte 3");
+	bad("{} {}", SW_E_FORMAT, "the payload: this cannot be read as JSON, at byte 3");
 	bad("{\"alerts\":{}}", SW_E_FORMAT, "the payload has no alerts");
 	bad("{\"alerts\":[],\"version\":\"3\"}", SW_E_FORMAT, "the payload is not of version 4");
 	bad("{\"alerts\":[],\"version\":4}", SW_E_FORMAT, "the payload is not of version 4");
@@ -82,13 +82,13 @@ TEST(test_malformed)
 	bad("{\"alerts\":[{\"status\":\"firing\",\"labels\":{\"a\":1}}]}", SW_E_FORMAT,
 	    "alert 0: the label a is not a short string");
 	bad("{\"alerts\":[{\"status\":\"firing\",\"labels\":{\"a\":\"x\\u0000y\"}}]}", SW_E_FORMAT,
-	    "the payload: this is not JSON that is taken here, at byte 52");
+	    "the payload: this cannot be read as JSON, at byte 52");
 	bad("{\"alerts\":[{\"status\":\"firing\",\"fingerprint\":7,\"labels\":{}}]}", SW_E_FORMAT,
 	    "alert 0: fingerprint is not a short string");
 	bad("{\"alerts\":\"\xff\"}", SW_E_FORMAT,
-	    "the payload: this is not JSON that is taken here, at byte 11");
+	    "the payload: this cannot be read as JSON, at byte 11");
 	bad("{\"a\":[[[[[[[[[]]]]]]]]]}", SW_E_FORMAT,
-	    "the payload: this is not JSON that is taken here, at byte 13");
+	    "the payload: this cannot be read as JSON, at byte 13");
 }
 
 TEST(test_limits)

@@ -230,7 +230,7 @@ TEST_OF(test_malformed, struct service *s)
 	ANSWER(s, "{\"result\":1}");
 	check_receive(s, SW_E_FORMAT, "a member that is not known: 'result'");
 	ANSWER(s, "HTTP/1.1 400 Bad Request");
-	check_receive(s, SW_E_FORMAT, "this is not JSON that is taken here, at byte 0");
+	check_receive(s, SW_E_FORMAT, "this cannot be read as JSON, at byte 0");
 }
 
 TEST_OF(test_timeouts, struct service *s)

@@ -93,13 +93,13 @@ TEST(test_refused)
 	refuse("{\"method\":\"a.b.B\",\"extra\":1}", "a member that is not known: 'extra'");
 	refuse("{\"method\":\"a.b.B\",\"Method\":null}", "a member that is not known: 'Method'");
 	refuse("{\"method\":\"a.b.B\",\"parameters\":{\"a\":\"\xff\"}}",
-	       "this is not JSON that is taken here, at byte 37");
+	       "this cannot be read as JSON, at byte 37");
 	refuse("{\"method\":\"a.b.B\"}{\"method\":\"a.b.B\"}",
-	       "this is not JSON that is taken here, at byte 18");
-	refuse("{\"method\":\"a.b.B\"}x", "this is not JSON that is taken here, at byte 18");
+	       "this cannot be read as JSON, at byte 18");
+	refuse("{\"method\":\"a.b.B\"}x", "this cannot be read as JSON, at byte 18");
 	refuse("{\"method\":\"a.b.B\",\"parameters\":{\"a\":9223372036854775808}}",
 	       "a number is too large");
-	refuse("GET / HTTP/1.1\r\n", "this is not JSON that is taken here, at byte 0");
+	refuse("GET / HTTP/1.1\r\n", "this cannot be read as JSON, at byte 0");
 }
 
 /* The call's own object is the first of SW_VARLINK_DEPTH_MAX. */

@@ -311,9 +311,9 @@ TEST(test_messages)
 	struct sw_json_tree tree = {0};
 	static const char text[] = "{\"a\":01}";
 	assert_int_equal(sw_json_check(text, 8, 8, &err), -SW_E_FORMAT);
-	assert_string_equal(err.message, "this is not JSON that is taken here, at byte 7");
+	assert_string_equal(err.message, "this cannot be read as JSON, at byte 7");
 	assert_int_equal(sw_json_parse(&tree, text, 8, 8, &err), -SW_E_FORMAT);
-	assert_string_equal(err.message, "this is not JSON that is taken here, at byte 7");
+	assert_string_equal(err.message, "this cannot be read as JSON, at byte 7");
 	assert_int_equal(sw_json_check("", 0, 8, &err), -SW_E_FORMAT);
 	assert_string_equal(err.message, "this is empty, where JSON is expected");
 	assert_int_equal(sw_json_parse(&tree, text, (size_t) SW_JSON_TREE_BYTES_MAX + 1, 8, &err),

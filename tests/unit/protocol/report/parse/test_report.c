@@ -442,7 +442,7 @@ TEST(test_no_dump)
 		{"1", WRONG("schema", "dump")},
 		{"{\"threads\":[],\"stacks\":[],\"modules\":[],\"warnings\":[]}",
 		 WRONG("schema", "dump")},
-		{"{\"a\":\"\xff\"}", "this is not JSON that is taken here, at byte 6"},
+		{"{\"a\":\"\xff\"}", "this cannot be read as JSON, at byte 6"},
 	};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(texts); i++) {
 		struct sw_report *report = NULL;
