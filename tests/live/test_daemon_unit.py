@@ -86,7 +86,7 @@ class UnitGate(Gate):
         user = pwd.getpwnam("daemon")
         os.chown(self.token_file, user.pw_uid, user.pw_gid)
         self.prefix = [sys.executable, public(os.path.join(HERE, "confined.py")),
-                       os.path.join(UNITS, "snapwalk-gate.service"), self.daemon.directory, "--"]
+                       public(os.path.join(UNITS, "snapwalk-gate.service")), self.daemon.directory, "--"]
         super().start()
 
 

@@ -94,6 +94,7 @@ def refusals(tap, gate, twins):
 
 
 def one_at_a_time(tap, daemon, gate):
+    wait_until(lambda: daemon.call("Status")["capturing"] == 0, "what was asked for before to end")
     first = gate.begin("GET", PROFILE + "long&seconds=60")
     wait_until(lambda: daemon.call("Status")["capturing"] > 0, "the first profile to begin")
     status, headers, body = gate.get(PROFILE + "long&seconds=1")

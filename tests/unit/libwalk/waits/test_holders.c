@@ -4,6 +4,7 @@
 #include "iterate/tasks.h"
 #include "skip.h"
 #include "test.h"
+#include "waits/visible.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -88,7 +89,8 @@ TEST(both_ends_by_iterator)
 	const struct sw_holder *reader = ours(&w, w.ends[0]), *writer = ours(&w, w.ends[1]);
 	assert_true(reader->mode_known && reader->reads && !reader->writes);
 	assert_true(writer->mode_known && !writer->reads && writer->writes);
-	assert_true(w.holders.complete && !w.holders.cut);
+	/* in a container there may be others who have it */
+	assert_true(w.holders.complete == sw_all_processes_listed() && !w.holders.cut);
 	world_end(&w);
 }
 
