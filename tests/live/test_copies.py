@@ -26,6 +26,7 @@ RATE = 999
 ENOUGH = 300  # samples
 FEWEST = 20  # samples that say something of how many are complete
 RUNS_MAX = 4
+NODE_MARKED = 60  # of a thousand: where optimised code allocates, its tables do not say which of its functions does
 TARGETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets")
 PYTHON = os.path.join(TARGETS, "python", "depths.py")
 # The callers of each function; None: it has none, as the outermost one.
@@ -58,8 +59,16 @@ CALLERS = {
            "main.spin": {"main.loop", "main.grown", "main.key.func1"},
            **{f"main.{leaf}": {f"main.d{n}" for n in range(41)} for leaf in (
                "loop", "allocating", "growing", "timing", "sorting", "mapping", "calling", "napping")}},
+    "node": {"work": {None}, "turn": {"work"}, "d0": {"turn"}, **DEPTHS, "leaf": {*DEPTHS, "d0"}, "key": {"mapping", "applying"},
+             "order": {"sorting"}, "generating": {"iterating"}, "made": {"generating"}, "revive": {"reviving"},
+             "replaced": {"replacing"}, "thrown": {"throwing", "thrown"}, "Derived": {"constructing"}, "Base": {"Derived"},
+             "made1": {"making"}, "built1": {"building"}, "random": {"leaf", "turn", "napping"},
+             "spin": {"looping", "key", "order", "made", "revive", "replaced", "thrown", "throwing", "Base", "Derived", "made1",
+                      "built1"},
+             **{leaf: {"leaf"} for leaf in ("looping", "sorting", "mapping", "iterating", "reviving", "replacing", "allocating",
+                                            "throwing", "constructing", "applying", "making", "building", "napping")}},
 }
-KINDS = {"native": "native", "python": "cpython", "php": "php", "ruby": "ruby", "go": "go"}  # of frames
+KINDS = {"native": "native", "python": "cpython", "php": "php", "ruby": "ruby", "go": "go", "node": "v8js"}  # of frames
 
 
 def stacks(profile):
@@ -214,6 +223,17 @@ def go(tap, _):
         samples(tap, "go, waiting", "go", target, ("--rate", 99))
 
 
+def node(tap, path):
+    """Code of all compilers, closures that move, functions that builtins and C++ code call, code that is made for one call."""
+    script = os.path.join(TARGETS, "v8", "depths.js")
+    for name, options, words, whole in (
+            ("node", (), (), True), ("node, baseline", ("--always-sparkplug", "--no-opt"), (), True), ("node, loads", (), ("loads",), False)):
+        with Target("node", *options, script, *words, path=path) as target:
+            samples(tap, name, "node", target, whole=whole, marked=NODE_MARKED)
+    with Target("node", script, "naps", path=path) as target:
+        samples(tap, "node, waiting", "node", target, ("--rate", 99), marked=NODE_MARKED)
+
+
 def chosen():
     """Returns one interpreter of each version that is there, without 3.9, which differs from 3.10 by one offset."""
     found = {}
@@ -232,7 +252,7 @@ def main():
         tap.guard(waiting, version, path)
         if minor(version) >= 12:  # before, all have one lock, which none gives to another
             tap.guard(interpreters_of, version, path)
-    for name, function in (("php", php), ("ruby", ruby), ("go", go)):
+    for name, function in (("php", php), ("ruby", ruby), ("go", go), ("node", node)):
         path = shutil.which(name)
         if path:
             tap.guard(function, path)

@@ -129,6 +129,16 @@ uint64_t sw_v8_code_entered(struct sw_v8_heap heap, const struct sw_v8_code *cod
 		       : 0;
 }
 
+uint64_t sw_v8_code_number(struct sw_v8_heap heap, const struct sw_v8_code *code)
+{
+	uint64_t data, word;
+	return deopt_data(heap, code, &data) &&
+			       element(heap, data, heap.at->deopt_shared - 1, &word) &&
+			       sw_v8_is_smi(word) && sw_v8_smi(word) > 0
+		       ? (uint64_t) sw_v8_smi(word)
+		       : 0;
+}
+
 /* Calls that were inlined: where from, and which function. */
 struct inlined {
 	uint64_t positions_avma, literals;

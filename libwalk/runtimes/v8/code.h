@@ -37,6 +37,9 @@ bool sw_v8_code_shared(struct sw_v8_heap heap, const struct sw_v8_code *code, ui
  * at its begin. */
 uint64_t sw_v8_code_entered(struct sw_v8_heap heap, const struct sw_v8_code *code);
 
+/* The number of the compilation that MAGLEV and TURBOFAN code is of, which is given once; 0: it has none. */
+uint64_t sw_v8_code_number(struct sw_v8_heap heap, const struct sw_v8_code *code);
+
 /* A function of those that a place of compiled code executes. */
 struct sw_v8_level {
 	uint64_t shared;

@@ -3,6 +3,7 @@
 #include "native/known_files.h"
 #include "native/tls_symbol.h"
 #include "parts.h"
+#include "runtimes/v8/entry.h"
 #include "runtimes/v8/numbers.h"
 #include "snapshot/bias.h"
 #include "snapshot/module.h"
@@ -182,6 +183,27 @@ static void microtasks_find(struct sw_v8_program *p, const struct sw_elf_symbols
 		m->off = 0;
 }
 
+/*
+ * The builtins that call C++ code note their frame before: the first word that they write from rbp into the isolate. It is not
+ * known where two of them differ.
+ */
+static void entry_find(struct sw_v8_program *p)
+{
+	uint32_t found = 0;
+	for (size_t i = 0; i < p->n_builtins; i++) {
+		const struct sw_v8_builtin *b = &p->builtins[i];
+		struct sw_bytes code;
+		uint32_t off;
+		if (!sw_begins_with(b->name, "CEntry_Return") ||
+		    !sw_bytes_sub(p->blob, b->off, b->bytes, &code))
+			continue;
+		if (!sw_v8_entry_off(code, &off) || (found != 0 && off != found))
+			return;
+		found = off;
+	}
+	p->entry_off = found;
+}
+
 static const char *blob_find(struct sw_v8_program *p, const struct sw_elf_symbols *symbols)
 {
 	const struct sw_elf *elf = symbols->elf;
@@ -221,6 +243,8 @@ static const char *blob_find(struct sw_v8_program *p, const struct sw_elf_symbol
 		return "memory for the table of builtins";
 	const char *missing = builtins_fill(p, &table, svma);
 	microtasks_find(p, symbols, &w);
+	if (p->microtasks.off != 0) /* the variable that leads to the isolate is known */
+		entry_find(p);
 	svma = w.table_data_svma != 0 ? w.table_data_svma : w.table_svma;
 	if (missing == NULL && svma != 0 && sw_elf_loaded(elf, svma, &bytes))
 		sw_v8_numbers_find(p, bytes);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/v8/frame.h"
 #include "arch/arch.h"
+#include "runtimes/v8/copied.h"
 #include "runtimes/v8/find.h"
 #include "runtimes/v8/function.h"
 
@@ -38,6 +39,21 @@ static struct sw_v8_state code_flow(struct sw_v8 *v8, const struct sw_v8_code *c
 					       .framed = code->kind != SW_V8_OTHER_CODE,
 					       .entered = sw_v8_code_entered(v8->heap, code)};
 	return made_flow(v8, function, code->start_avma, code->end_avma, pc);
+}
+
+/* By copies the same code is interrupted at the same instruction again and again. */
+static struct sw_v8_state interrupted_state(struct sw_v8 *v8, const struct sw_v8_code *code,
+					    uint64_t pc)
+{
+	struct sw_v8_known_code *k = v8->by_copies ? sw_v8_known_code(v8, pc + 1) : NULL;
+	if (k == NULL)
+		return code_flow(v8, code, pc);
+	if (!k->has_state || k->state_pc != pc) {
+		k->state = code_flow(v8, code, pc);
+		k->state_pc = pc;
+		k->has_state = true;
+	}
+	return k->state;
 }
 
 /* A table of jumps has no frame. Where it leads to code that is compiled first, it has pushed which one. */
@@ -95,11 +111,12 @@ bool sw_v8_frame_look(struct sw_v8 *v8, const struct sw_cursor *cursor, struct s
 	if (ret->builtin == NULL && !ret->is_walker &&
 	    !sw_v8_is_made(v8->snap, cursor->lookup_avma))
 		return false;
-	if (ret->builtin == NULL && !ret->is_walker)
+	bool made = ret->builtin == NULL && !ret->is_walker;
+	if (made && !sw_v8_is_known_code(v8, pc + cursor->exact_pc))
 		ret->has_wasm = sw_v8_wasm_find(v8->heap, v8->wasm_state_avma, cursor->lookup_avma,
 						&ret->wasm);
-	if (ret->builtin == NULL && !ret->is_walker && !ret->has_wasm)
-		ret->has_code = sw_v8_code_find(v8->heap, pc + cursor->exact_pc, &ret->code);
+	if (made && !ret->has_wasm)
+		ret->has_code = sw_v8_code_at(v8, pc + cursor->exact_pc, &ret->code);
 	if (!cursor->exact_pc) {
 		if (v8->unset_sp != 0 && v8->unset_sp == cursor->regs.sp_avma)
 			ret->state = (struct sw_v8_state){.place = SW_V8_PLACE_STACK};
@@ -118,7 +135,7 @@ bool sw_v8_frame_look(struct sw_v8 *v8, const struct sw_cursor *cursor, struct s
 	} else if (ret->has_wasm) {
 		ret->state = sw_v8_wasm_state_at(v8, &ret->wasm, pc);
 	} else if (ret->has_code) {
-		ret->state = code_flow(v8, &ret->code, pc);
+		ret->state = interrupted_state(v8, &ret->code, pc);
 	} else {
 		ret->state = made_state(cursor);
 	}
@@ -138,5 +155,5 @@ bool sw_v8_frame_shared(struct sw_v8 *v8, const struct sw_cursor *cursor, uint64
 	uint64_t context, function;
 	return sw_v8_frame_slot(cursor, SW_V8_SLOT_CONTEXT, &context) && sw_v8_is_object(context) &&
 	       sw_v8_frame_slot(cursor, SW_V8_SLOT_FUNCTION, &function) &&
-	       sw_v8_shared_of(v8->heap, function, ret);
+	       sw_v8_function_shared(v8, function, ret);
 }

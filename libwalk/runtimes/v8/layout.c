@@ -335,6 +335,10 @@ bool sw_v8_layout_fill(const struct sw_elf_symbols *symbols, struct sw_v8_layout
 	layout.function_last = layout.function_first + 15;
 	if (sw_v8_constant(symbols, "LastJSFunctionType", &value) && value >= layout.function_first)
 		layout.function_last = value;
+	layout.shared_literal = SW_V8_NONE;
+	if (sw_v8_constant(symbols, "class_SharedFunctionInfo__flags__int", &value))
+		layout.shared_literal =
+			value + 4; /* function_literal_id of shared-function-info.tq */
 	layout.type_wrapper = SW_V8_NONE;
 	if (sw_v8_constant(symbols,
 			   "type_SharedFunctionInfoWrapper__SHARED_FUNCTION_INFO_WRAPPER_TYPE",

@@ -60,6 +60,7 @@ struct sw_v8_layout {
 	int32_t type_shared, type_script, type_scope, type_bytecode, type_code, type_wrapper;
 	int32_t type_debug_info; /* SW_V8_NONE: a function has its script all the same */
 	int32_t function_shared, shared_name, shared_script;
+	int32_t shared_literal; /* which function of its script it is; SW_V8_NONE: it is not known */
 	int32_t bytecode_data, kind_baseline;
 	int32_t deopt_literals, deopt_shared, deopt_positions; /* indices */
 	int32_t frame_entry, frame_construct_entry, frame_wasm, frame_js_to_wasm,

@@ -14,7 +14,7 @@
 #include "arch/insn.h"
 #include "runtimes/v8/object.h"
 
-enum { ROOT = 128, OFF_MAX = 1 << 16, TIMES = 2, CODE_MAX = 16 << 10 };
+enum { OFF_MAX = 1 << 16, TIMES = 2, CODE_MAX = 16 << 10 };
 
 /* 49 89 or 4d 89 /r with a displacement of 32 bits and r13 below it. */
 static bool is_store(struct sw_bytes code, size_t at, uint32_t *ret_off)
@@ -54,5 +54,5 @@ bool sw_v8_microtask(const struct sw_v8_microtasks *m, struct sw_memory memory, 
 	return m->off != 0 && fs_base != 0 &&
 	       sw_tls_address(&m->isolate, memory, m->bias, fs_base, &slot) &&
 	       sw_memory_u64(memory, slot, &isolate) && isolate != 0 && isolate % 8 == 0 &&
-	       sw_memory_u64(memory, isolate + ROOT + m->off, ret) && sw_v8_is_object(*ret);
+	       sw_memory_u64(memory, isolate + SW_V8_ROOT + m->off, ret) && sw_v8_is_object(*ret);
 }

@@ -5,6 +5,8 @@
 #include "bytes.h"
 #include "native/tls.h"
 
+enum { SW_V8_ROOT = 128 }; /* r13 is so far behind the begin of the isolate */
+
 /* Where V8 has what runs of its queue of microtasks: a handler of a promise, for example. */
 struct sw_v8_microtasks {
 	struct sw_tls_variable isolate; /* leads to the isolate that a thread is in */

@@ -6,6 +6,7 @@
  */
 #include "runtimes/v8/names.h"
 #include "arch/arch.h"
+#include "runtimes/v8/copied.h"
 #include "runtimes/v8/find.h"
 #include "runtimes/v8/frame.h"
 #include "runtimes/v8/function.h"
@@ -26,7 +27,8 @@ static bool is_same(const struct sw_v8_frame *a, const struct sw_v8_frame *b)
 	return a->shared == b->shared && a->bytecode == b->bytecode && a->offset == b->offset &&
 	       a->code.object == b->code.object && a->pc == b->pc && a->exact == b->exact &&
 	       a->wasm.object == b->wasm.object && a->script == b->script &&
-	       a->combinator == b->combinator && a->element == b->element;
+	       a->combinator == b->combinator && a->element == b->element &&
+	       a->identity == b->identity && a->number == b->number;
 }
 
 uint64_t sw_v8_frame_keep(struct sw_v8 *v8, const struct sw_v8_frame *frame)
@@ -35,6 +37,7 @@ uint64_t sw_v8_frame_keep(struct sw_v8 *v8, const struct sw_v8_frame *frame)
 	key = sw_mix64(key ^ sw_mix64((uint64_t) frame->offset ^ sw_mix64(frame->code.object)));
 	key = sw_mix64(key ^ frame->pc ^ (uint64_t) frame->exact << 63);
 	key = sw_mix64(key ^ sw_mix64(frame->wasm.object ^ sw_mix64(frame->script)));
+	key = sw_mix64(key ^ frame->identity ^ sw_mix64(frame->number));
 	key = sw_mix64(key ^ (uintptr_t) frame->combinator ^ (uint64_t) frame->element << 32);
 	if (sw_map64_get(&v8->by_frame, key, &kept) && kept <= v8->n_frames &&
 	    is_same(&v8->frames[kept - 1], frame))
@@ -54,11 +57,17 @@ uint64_t sw_v8_frame_keep(struct sw_v8 *v8, const struct sw_v8_frame *frame)
 static bool interpreted_read(struct sw_v8 *v8, const struct sw_cursor *c, struct sw_v8_frame *ret)
 {
 	uint64_t offset;
-	if (!sw_v8_frame_slot(c, SW_V8_SLOT_BYTECODE, &ret->bytecode) ||
-	    !sw_v8_has_type(v8->heap, ret->bytecode, v8->heap.at->type_bytecode) ||
-	    !sw_v8_frame_shared(v8, c, &ret->shared))
+	bool is_bytecode = sw_v8_frame_slot(c, SW_V8_SLOT_BYTECODE, &ret->bytecode) &&
+			   sw_v8_has_type(v8->heap, ret->bytecode, v8->heap.at->type_bytecode);
+	if ((!is_bytecode && !v8->by_copies) || !sw_v8_frame_shared(v8, c, &ret->shared))
 		return false;
 	ret->offset = -1;
+	/* By copies the bytecodes may be gone or moved: the line is not known then. */
+	if (v8->by_copies &&
+	    (!is_bytecode || sw_v8_shared_bytecode(v8->heap, ret->shared) != ret->bytecode)) {
+		ret->bytecode = 0;
+		return true;
+	}
 	/* A handler that was interrupted has not said yet which bytecode it executes. */
 	if (c->regs.sp_avma != v8->stale_sp && sw_v8_frame_slot(c, SW_V8_SLOT_OFFSET, &offset) &&
 	    sw_v8_is_smi(offset) && sw_v8_smi(offset) >= v8->heap.at->bytecode_data - 1)
@@ -76,7 +85,7 @@ static bool baseline_entered(struct sw_v8 *v8, const struct sw_cursor *c,
 		function = v8->unset_function;
 	else if (!sw_regs_get(&c->regs, SW_V8_REG_FUNCTION, &function))
 		return false;
-	return sw_v8_shared_of(v8->heap, function, ret) &&
+	return sw_v8_function_shared(v8, function, ret) &&
 	       sw_v8_word(v8->heap, *ret, SW_V8_SHARED_DATA, &data) && data == code->object;
 }
 
@@ -101,6 +110,23 @@ static bool wasm_read(struct sw_v8 *v8, const struct sw_cursor *c, const struct 
 	return true;
 }
 
+/* By copies, code of Maglev and TurboFan: it must be that of the frame. */
+static bool copied_read(struct sw_v8 *v8, const struct sw_cursor *c, const struct sw_v8_here *here,
+			struct sw_v8_frame *ret)
+{
+	uint64_t function, shared;
+	const struct sw_v8_known_code *k = sw_v8_known_code(v8, c->regs.pc_avma + c->exact_pc);
+	bool known = here->state.place == SW_V8_PLACE_FRAME
+			     ? sw_v8_frame_shared(v8, c, &shared)
+			     : sw_regs_get(&c->regs, SW_X86_64_RDI, &function) &&
+				       sw_v8_function_shared(v8, function, &shared);
+	if (k == NULL || k->shared == 0)
+		return false;
+	ret->shared = k->shared;
+	ret->number = k->number;
+	return (known && shared == k->shared) || sw_v8_is_proven_code(v8, c, k);
+}
+
 static bool made_read(struct sw_v8 *v8, const struct sw_cursor *c, const struct sw_v8_here *here,
 		      struct sw_v8_frame *ret)
 {
@@ -120,9 +146,61 @@ static bool made_read(struct sw_v8 *v8, const struct sw_cursor *c, const struct 
 		return is_framed && interpreted_read(v8, c, ret);
 	ret->code = here->code;
 	if (here->code.kind != SW_V8_BASELINE)
-		return sw_v8_code_shared(v8->heap, &here->code, &ret->shared);
+		return v8->by_copies ? copied_read(v8, c, here, ret)
+				     : sw_v8_code_shared(v8->heap, &here->code, &ret->shared);
 	return is_framed ? sw_v8_frame_shared(v8, c, &ret->shared)
 			 : baseline_entered(v8, c, &here->code, &ret->shared);
+}
+
+/* The frame is one of JavaScript if it has a context and a function where other frames have their
+ * type. */
+static bool is_function_frame(const struct sw_cursor *c)
+{
+	uint64_t context, function;
+	return sw_v8_frame_slot(c, SW_V8_SLOT_CONTEXT, &context) && sw_v8_is_object(context) &&
+	       sw_v8_frame_slot(c, SW_V8_SLOT_FUNCTION, &function) && sw_v8_is_object(function);
+}
+
+/* What a frame executes is told at once, as objects move. NULL: it could not be proven. */
+static const struct sw_v8_told *tell(struct sw_v8 *v8, const struct sw_v8_frame *f);
+
+/* Whether a frame that is not known may be one of the program. */
+static bool may_be_function(const struct sw_cursor *c, const struct sw_v8_here *here)
+{
+	if (here->builtin != NULL)
+		return here->builtin->interprets && here->state.place == SW_V8_PLACE_FRAME &&
+		       is_function_frame(c);
+	return !here->is_walker && !here->has_wasm &&
+	       (!here->has_code || here->code.is_regexp || here->code.kind != SW_V8_OTHER_CODE ||
+		is_function_frame(c));
+}
+
+static bool copied_owns(struct sw_v8 *v8, const struct sw_cursor *c, const struct sw_v8_here *here,
+			struct sw_v8_frame *frame, bool known, uint64_t *ret_cookie)
+{
+	uint64_t cookie = 0;
+	bool doubtful = !known && may_be_function(c, here);
+	v8->copies->doubtful_sp = v8->copies->doubtful_pc = 0;
+	if (!known && !doubtful)
+		return false;
+	if (frame->code.object != 0 || frame->wasm.object != 0) {
+		frame->pc = c->regs.pc_avma;
+		frame->exact = c->exact_pc;
+	}
+	if (known && frame->shared != 0) {
+		frame->identity = sw_v8_identity(v8, frame->shared);
+		doubtful |= frame->identity == 0;
+	}
+	if (!doubtful)
+		cookie = sw_v8_frame_keep(v8, frame);
+	if (cookie != 0 && v8->frames[cookie - 1].told == NULL)
+		v8->frames[cookie - 1].told = tell(v8, &v8->frames[cookie - 1]);
+	if (cookie == 0 || v8->frames[cookie - 1].told == NULL) {
+		v8->copies->doubtful_sp = c->regs.sp_avma;
+		v8->copies->doubtful_pc = c->regs.pc_avma;
+	}
+	*ret_cookie = cookie;
+	return true;
 }
 
 bool sw_v8_owns(struct sw_v8 *v8, const struct sw_cursor *cursor, uint64_t *ret_cookie)
@@ -138,6 +216,8 @@ bool sw_v8_owns(struct sw_v8 *v8, const struct sw_cursor *cursor, uint64_t *ret_
 	/* Wrappers and the way into WebAssembly never have a name. */
 	v8->any_unnamed |= !known && here.builtin == NULL && !here.is_walker &&
 			   !(here.has_code && here.code.kind == SW_V8_OTHER_CODE);
+	if (v8->by_copies)
+		return copied_owns(v8, cursor, &here, &frame, known, ret_cookie);
 	if (!known)
 		return false;
 	if (frame.code.object != 0 || frame.wasm.object != 0) {
@@ -161,15 +241,6 @@ static bool is_wrapper(struct sw_v8 *v8, const struct sw_cursor *c)
 		return true;
 	return sw_v8_code_find(v8->heap, c->regs.pc_avma + c->exact_pc, &code) &&
 	       code.kind == SW_V8_OTHER_CODE && sw_v8_frame_shared(v8, c, &shared);
-}
-
-/* The frame is one of JavaScript if it has a context and a function where other frames have their
- * type. */
-static bool is_function_frame(const struct sw_cursor *c)
-{
-	uint64_t context, function;
-	return sw_v8_frame_slot(c, SW_V8_SLOT_CONTEXT, &context) && sw_v8_is_object(context) &&
-	       sw_v8_frame_slot(c, SW_V8_SLOT_FUNCTION, &function) && sw_v8_is_object(function);
 }
 
 bool sw_v8_is_internal(struct sw_v8 *v8, const struct sw_cursor *cursor)
@@ -205,6 +276,8 @@ static bool is_unchanged(struct sw_v8 *v8, uint64_t script)
 static uint32_t line_of(struct sw_v8 *v8, uint64_t script, int32_t position)
 {
 	uint32_t line = sw_v8_line(v8->heap, script, position);
+	if (v8->by_copies) /* it is proven, or not, with all else that leads there */
+		return line;
 	if (line != 0 || !v8->snap->live || position < 0)
 		return line;
 	struct sw_snapshot_memory source = {.snap = v8->snap};
@@ -218,6 +291,8 @@ static int function_describe(struct sw_v8 *v8, const struct sw_v8_code *code,
 {
 	struct sw_v8_function function;
 	if (!sw_v8_function_read(v8->heap, level->shared, &function)) {
+		if (v8->by_copies)
+			return -SW_E_NOT_FOUND; /* nothing is told of the frame */
 		(void) snprintf(ret->function, sizeof(ret->function), "[JavaScript function]");
 		return 1;
 	}
@@ -354,15 +429,10 @@ static int regexp_describe(const struct sw_v8_frame *f, size_t level, struct sw_
 	return 1;
 }
 
-int sw_v8_describe(struct sw_v8 *v8, const struct sw_frame *frame, size_t level,
-		   struct sw_description *ret)
+static int frame_describe(struct sw_v8 *v8, const struct sw_v8_frame *f, size_t level,
+			  struct sw_description *ret)
 {
 	struct sw_v8_level levels[SW_V8_INLINED_MAX];
-	if (frame->cookie == 0 || frame->cookie > v8->n_frames) {
-		(void) snprintf(ret->function, sizeof(ret->function), "[JavaScript function]");
-		return level == 0 || level == SW_V8_OUTERMOST;
-	}
-	const struct sw_v8_frame *f = &v8->frames[frame->cookie - 1];
 	if (f->wasm.object != 0)
 		return wasm_describe(v8, f, level, ret);
 	if (f->combinator != NULL)
@@ -377,6 +447,76 @@ int sw_v8_describe(struct sw_v8 *v8, const struct sw_frame *frame, size_t level,
 	if (level == n - 1)
 		ret->start_avma = f->code.start_avma;
 	return function_describe(v8, &f->code, &levels[level], ret);
+}
+
+/* ---- by copies ------------------------------------------------------------------------------ */
+
+static const struct sw_v8_told *tell(struct sw_v8 *v8, const struct sw_v8_frame *f)
+{
+	struct sw_description d;
+	size_t n = 0;
+	int r = 1;
+	for (; r > 0 && n<SW_V8_INLINED_MAX; n += r> 0) {
+		d = (struct sw_description){0};
+		r = frame_describe(v8, f, n, &d);
+	}
+	if (r < 0)
+		return NULL;
+	struct sw_v8_told *told =
+		sw_arena_alloc(&v8->copies->arena, sizeof(*told) + n * sizeof(told->levels[0]));
+	if (told == NULL)
+		return NULL;
+	told->n = n;
+	for (size_t i = 0; i < n; i++) {
+		d = (struct sw_description){0};
+		if (frame_describe(v8, f, i, &d) <= 0)
+			return NULL;
+		told->levels[i].function = sw_v8_text_keep(v8, d.function);
+		told->levels[i].file = sw_v8_text_keep(v8, d.file);
+		told->levels[i].line = d.line;
+		told->start_avma = d.start_avma;
+		if (told->levels[i].function == NULL || told->levels[i].file == NULL)
+			return NULL;
+	}
+	/* All that was read now must be of the function that the copy has. */
+	return f->shared == 0 || sw_v8_is_still(v8, f->shared) ? told : NULL;
+}
+
+static int told_describe(const struct sw_v8_told *told, size_t level, struct sw_description *ret)
+{
+	if (level == SW_V8_OUTERMOST)
+		level = told->n - 1;
+	if (level >= told->n)
+		return 0;
+	if (level == told->n - 1)
+		ret->start_avma = told->start_avma;
+	(void) snprintf(ret->function, sizeof(ret->function), "%s", told->levels[level].function);
+	(void) snprintf(ret->file, sizeof(ret->file), "%s",
+			told->levels[level].file); /* these fit */
+	ret->line = told->levels[level].line;
+	return 1;
+}
+
+/* ---- what others call ----------------------------------------------------------------------- */
+
+bool sw_v8_is_doubtful(struct sw_v8 *v8, const struct sw_cursor *cursor)
+{
+	return v8->by_copies && v8->copies->doubtful_sp == cursor->regs.sp_avma &&
+	       v8->copies->doubtful_pc == cursor->regs.pc_avma;
+}
+
+int sw_v8_describe(struct sw_v8 *v8, const struct sw_frame *frame, size_t level,
+		   struct sw_description *ret)
+{
+	const struct sw_v8_frame *f = frame->cookie == 0 || frame->cookie > v8->n_frames
+					      ? NULL
+					      : &v8->frames[frame->cookie - 1];
+	if (f == NULL || (v8->by_copies && f->told == NULL)) {
+		(void) snprintf(ret->function, sizeof(ret->function), "[JavaScript function]");
+		return level == 0 || level == SW_V8_OUTERMOST;
+	}
+	return v8->by_copies ? told_describe(f->told, level, ret)
+			     : frame_describe(v8, f, level, ret);
 }
 
 /* ---- explain ------------------------------------------------------------------------------- */

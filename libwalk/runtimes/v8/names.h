@@ -13,6 +13,9 @@ bool sw_v8_owns(struct sw_v8 *v8, const struct sw_cursor *cursor, uint64_t *ret_
 /* The cookie of a frame; 0: it could not be kept. */
 uint64_t sw_v8_frame_keep(struct sw_v8 *v8, const struct sw_v8_frame *frame);
 
+/* By copies: whether frames may be missing at that frame, because it could not be proven what it executes. */
+bool sw_v8_is_doubtful(struct sw_v8 *v8, const struct sw_cursor *cursor);
+
 /* Whether the frame is V8's own, and not the program's. */
 bool sw_v8_is_internal(struct sw_v8 *v8, const struct sw_cursor *cursor);
 

@@ -12,15 +12,20 @@
  *	awaits    from an async function to those that await it; awaited: of those that threads run
  *	microtask what V8 runs of its queue
  *	before, window           what is copied while nothing moves
+ *	recipe, copied           copies of threads at events: what the kernel copies, and what is read later
+ *	entry                    where C++ code that JavaScript has called begins
  *	loop      since when libuv's loop has not looked for events
  */
 #include "runtimes/v8/runtime.h"
 #include "runtimes/v8/awaited.h"
 #include "runtimes/v8/before.h"
+#include "runtimes/v8/copied.h"
 #include "runtimes/v8/find.h"
 #include "runtimes/v8/names.h"
+#include "runtimes/v8/recipe.h"
 #include "runtimes/v8/step.h"
 #include "runtimes/v8/window.h"
+#include "snapshot/live.h"
 
 #include <snapwalk/error.h>
 #include <stdio.h>
@@ -31,6 +36,9 @@ static void v8_close(void *state)
 	struct sw_v8 *v8 = state;
 	if (v8 == NULL)
 		return;
+	if (v8->copies != NULL)
+		sw_v8_copies_deinit(v8);
+	free(v8->copies);
 	sw_map64_deinit(&v8->by_frame);
 	free(v8->frames);
 	free(v8->resumed);
@@ -49,9 +57,17 @@ static int v8_open(const struct sw_snapshot *snap, void *found, void **ret_state
 		v8_close(v8);
 		return 0;
 	}
-	/* Memory that was not copied of a process that runs again may have moved: it is not
-	 * read. */
-	v8->source = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
+	v8->by_copies = snap->priv->by_copies;
+	v8->copies = calloc(1, sizeof(*v8->copies));
+	if (v8->copies == NULL) {
+		v8_close(v8);
+		return -SW_E_NOMEM;
+	}
+	/* Memory that was not copied of a process that runs again may have moved: it is read, and proven, only by copies. */
+	v8->copied_source = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
+	v8->copied = (struct sw_v8_heap){&v8->program->at, sw_snapshot_memory(&v8->copied_source)};
+	v8->now = (struct sw_v8_heap){&v8->program->at, sw_live_memory(snap)};
+	v8->source = (struct sw_snapshot_memory){.snap = snap, .no_live = !v8->by_copies};
 	v8->heap = (struct sw_v8_heap){&v8->program->at, sw_snapshot_memory(&v8->source)};
 	v8->wasm_state_avma = sw_v8_wasm_state(snap, v8->program, v8->place);
 	v8->microtasks = sw_v8_microtasks_of(snap, v8->program, v8->place);
@@ -60,6 +76,11 @@ static int v8_open(const struct sw_snapshot *snap, void *found, void **ret_state
 		sw_v8_loop_tell(&window->loop, &v8->loop);
 	*ret_state = v8;
 	return 0;
+}
+
+static bool v8_renew(void *state)
+{
+	return sw_v8_copies_renew(state);
 }
 
 static enum sw_step v8_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
@@ -80,16 +101,19 @@ static bool v8_frames(void *state, const struct sw_cursor *callee, uint64_t call
 	struct sw_v8 *v8 = state;
 	uint64_t cookie;
 	(void) caller_sp_avma;
-	(void) sink; /* its functions have frames of their own */
 	if (!v8->program->usable)
 		return false;
-	sw_v8_resumed_note(v8, callee);
+	sink->may_miss = sw_v8_is_doubtful(v8, callee);
+	if (!v8->by_copies)
+		sw_v8_resumed_note(v8, callee);
 	return sw_v8_is_internal(v8, callee) && !sw_v8_owns(v8, callee, &cookie);
 }
 
 static size_t v8_awaited(void *state, const char **ret_why)
 {
-	return sw_v8_awaited(state, ret_why);
+	const struct sw_v8 *v8 = state;
+	*ret_why = NULL;
+	return v8->by_copies ? 0 : sw_v8_awaited(state, ret_why);
 }
 
 static bool v8_task(void *state, size_t n, struct sw_runtime_task *ret, struct sw_frame_sink *sink)
@@ -157,6 +181,9 @@ const struct sw_runtime_ops sw_runtime_v8 = {
 	.probe = sw_v8_probe,
 	.before = sw_v8_before,
 	.in_window = sw_v8_in_window,
+	.recipe = sw_v8_recipe,
+	.unpublished = true,
+	.renew = v8_renew,
 	.open = v8_open,
 	.close = v8_close,
 	.step = v8_step,

@@ -12,6 +12,7 @@
 #include "runtimes/v8/step.h"
 #include "arch/arch.h"
 #include "arch/insn.h"
+#include "runtimes/v8/copied.h"
 #include "runtimes/v8/find.h"
 #include "runtimes/v8/registers_x86_64.h"
 
@@ -144,14 +145,19 @@ static void prologue_note(const struct frame *f, const struct caller *caller)
 static bool by_deopt(const struct frame *f, struct caller *ret, bool *ret_incomplete)
 {
 	const struct sw_v8_program *p = f->v8->program;
+	struct sw_memory memory = f->v8->by_copies ? f->v8->copied.memory : f->v8->heap.memory;
 	struct sw_v8_given_up found;
 	if (f->cursor->exact_pc || f->here.builtin == NULL || !f->fp_known)
 		return false;
 	for (size_t i = 0; i < p->n_deopts; i++) {
-		if (f->here.builtin != &p->builtins[p->deopt_builtins[i]] ||
-		    !sw_v8_deopt_caller(&p->deopts[i], f->here.off, f->cursor->memory,
-					f->v8->heap.memory, f->sp, f->fp, &found))
+		if (f->here.builtin != &p->builtins[p->deopt_builtins[i]])
 			continue;
+		if (!sw_v8_deopt_caller(&p->deopts[i], f->here.off, f->cursor->memory, memory,
+					f->sp, f->fp, &found)) {
+			/* What C++ code has of that frame is in no copy of an event. */
+			*ret_incomplete |= f->v8->by_copies;
+			continue;
+		}
 		*ret = (struct caller){found.pc, found.sp, found.fp, true};
 		*ret_incomplete = found.incomplete;
 		return true;
@@ -198,12 +204,16 @@ static bool inlining_unknown(struct sw_v8 *v8, uint64_t pc)
 	struct sw_v8_wasm_code wasm;
 	struct sw_v8_wasm_level wasm_levels[SW_V8_WASM_INLINED_MAX];
 	bool certain;
-	if (sw_v8_is_made(v8->snap, pc - 1) &&
+	if (sw_v8_is_made(v8->snap, pc - 1) && !sw_v8_is_known_code(v8, pc) &&
 	    sw_v8_wasm_find(v8->heap, v8->wasm_state_avma, pc - 1, &wasm))
 		return wasm.kind == SW_V8_WASM_FUNCTION &&
 		       (sw_v8_wasm_levels(v8->heap, &wasm, pc, wasm_levels, &certain), !certain);
 	if (!sw_v8_is_made(v8->snap, pc - 1))
 		return false;
+	if (v8->by_copies) {
+		const struct sw_v8_known_code *k = sw_v8_known_code(v8, pc);
+		return k == NULL || k->uncertain;
+	}
 	/* Code that was not copied may have other functions in it. */
 	return !sw_v8_code_find(v8->heap, pc, &code) ||
 	       (code.kind >= SW_V8_MAGLEV && sw_v8_code_has_inlined(v8->heap, &code) &&

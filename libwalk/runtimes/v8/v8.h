@@ -12,6 +12,9 @@
 #include "snapshot/read.h"
 #include "snapshot/snapshot.h"
 
+struct sw_v8_copies;
+struct sw_v8_told;
+
 /* A builtin: code of V8 itself that its own compilers made when it was built. */
 struct sw_v8_builtin {
 	uint32_t off, bytes; /* in the blob */
@@ -46,6 +49,8 @@ struct sw_v8_program {
 	uint64_t walker_off;   /* in the file */
 	struct sw_bytes sizes; /* of bytecodes, for three scales of operands; none: unknown */
 	struct sw_v8_microtasks microtasks; /* bias: that of the place is not in it */
+	/* The rbp with which JavaScript has called the C++ code that runs, from the isolate's root on; 0: it is not known. */
+	uint32_t entry_off;
 };
 
 /* The code that a frame executes. */
@@ -60,6 +65,9 @@ struct sw_v8_frame {
 	uint64_t script;             /* of WebAssembly; 0: unknown */
 	const char *combinator;      /* static: it is no function but that call; NULL */
 	int32_t element;             /* of it; -1: unknown */
+	/* By copies: which function, wherever it lies; which compilation; what it executes. */
+	uint64_t identity, number;
+	const struct sw_v8_told *told; /* the arena's of the copies; NULL: unknown */
 };
 
 /* The function that a thread runs for a builtin which continues an async function, or as a
@@ -73,7 +81,13 @@ struct sw_v8_resumed {
 struct sw_v8 {
 	const struct sw_snapshot *snap; /* borrowed */
 	struct sw_snapshot_memory source;
-	struct sw_v8_heap heap;              /* over source */
+	struct sw_v8_heap heap; /* over source */
+	/* The snapshot has copies of the kernel's, one after another: heap has the running process behind the copy. */
+	bool by_copies;
+	struct sw_snapshot_memory copied_source;
+	struct sw_v8_heap copied;            /* the copy alone */
+	struct sw_v8_heap now;               /* the running process alone */
+	struct sw_v8_copies *copies;         /* owned */
 	struct sw_place *place;              /* borrowed from the snapshot */
 	const struct sw_v8_program *program; /* the module's */
 	uint64_t wasm_state_avma;            /* 0: unknown */

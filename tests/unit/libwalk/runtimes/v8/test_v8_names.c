@@ -2,6 +2,7 @@
 /* runtimes/v8/names: frames of made code, of which what says what it is was copied or not. */
 #include "runtimes/v8/names.h"
 #include "runtimes/v8/awaited.h"
+#include "runtimes/v8/copied.h"
 #include "runtimes/v8/function.h"
 #include "arch/arch.h"
 #include "v8_heap.h"
@@ -269,4 +270,48 @@ TEST_WITH(test_called, setup, teardown)
 	v8.n_resumed = 1;
 	sw_v8_resumed_note(&v8, &cursor);
 	assert_int_equal(v8.called, 0);
+}
+
+/* By copies a frame is told at once, if its function is the one of the copy still. */
+TEST_WITH(test_by_copies, setup, teardown)
+{
+	struct sw_v8_copies copies = {0};
+	struct sw_description d = {0};
+	uint64_t cookie = 0, script = v8_make(TYPE_SCRIPT, 72);
+	uint8_t *now_bytes = malloc(V8_HEAP_BYTES);
+	assert_non_null(now_bytes);
+	v8_put(shared, 16, v8_smi(0)); /* without a name */
+	v8_put(shared, 32, script);
+	v8_put(script, 64, v8_smi(7));
+	memcpy(now_bytes, v8_heap_bytes, V8_HEAP_BYTES);
+	struct fake_memory now = FAKE_MEMORY({V8_HEAP, now_bytes, V8_HEAP_BYTES});
+	v8.by_copies = true;
+	v8.copies = &copies;
+	v8.copied = v8.heap;
+	v8.now = (struct sw_v8_heap){&program.at, fake_memory(&now)};
+	(void) make_code(2);
+	assert_true(sw_v8_owns(&v8, &cursor, &cookie));
+	assert_false(sw_v8_is_doubtful(&v8, &cursor));
+	const struct sw_frame frame = {.cookie = cookie};
+	assert_int_equal(sw_v8_describe(&v8, &frame, 0, &d), 1);
+	assert_string_equal(d.function, "(anonymous)");
+	assert_int_equal(sw_v8_describe(&v8, &frame, 1, &d), 0);
+	/* What was told stays, though the function is elsewhere by now; another one would not be believed. */
+	now_bytes[shared - 1 + 16 - V8_HEAP] = 8;
+	assert_true(sw_v8_owns(&v8, &cursor, &cookie));
+	assert_int_equal(cookie, frame.cookie);
+	assert_false(sw_v8_is_doubtful(&v8, &cursor));
+	v8_put(script, 64, v8_smi(8));
+	assert_true(sw_v8_owns(&v8, &cursor, &cookie));
+	assert_true(sw_v8_is_doubtful(&v8, &cursor));
+	const struct sw_frame doubtful = {.cookie = cookie};
+	assert_int_equal(sw_v8_describe(&v8, &doubtful, SW_V8_OUTERMOST, &d), 1);
+	assert_string_equal(d.function, "[JavaScript function]");
+	/* A function that the copy does not have. */
+	v8_put(function, 24, function);
+	assert_true(sw_v8_owns(&v8, &cursor, &cookie));
+	assert_int_equal(cookie, 0);
+	assert_true(sw_v8_is_doubtful(&v8, &cursor));
+	sw_v8_copies_deinit(&v8);
+	free(now_bytes);
 }
