@@ -60,6 +60,10 @@ const struct sw_option sw_option_table[] = {
 	{"format", 'f', SW_PROFILE_FORMATS, PRINTS,
 	 "how to print (default as -o is named, else text); dumps: text, folded, json or html",
 	 sw_set_show_format, false},
+	{"format", 'f', SW_PROFILE_FORMATS, EVENTS,
+	 "how to print (default as -o is named, else text); formats of profiles: what each stack "
+	 "has added up",
+	 sw_set_show_format, false},
 	{"diff", 0, "FILE", SW_FOR_SAMPLE,
 	 "compare with a profile of --format json; in text and html", sw_set_diff, false},
 	{"output", 'o', "FILE",

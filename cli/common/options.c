@@ -167,16 +167,18 @@ static bool take_file(struct sw_options *o, const char *word, const struct sw_co
 	const char *message =
 		o->command_given ? "no process id" : "neither a command nor a process id";
 	enum sw_word_kind kind = sw_word_kind(word);
-	bool saved = kind == SW_WORD_CORE || kind == SW_WORD_SNAPSHOT;
+	bool saved = kind == SW_WORD_CORE || kind == SW_WORD_MINIDUMP || kind == SW_WORD_SNAPSHOT;
 	if (saved && (o->command->bit & OFFLINE)) {
 		o->wants[o->n_wants++] =
-			(struct sw_want){.kind = kind == SW_WORD_CORE ? SW_WANT_CORE
-								      : SW_WANT_FIXTURE,
+			(struct sw_want){.kind = kind == SW_WORD_SNAPSHOT ? SW_WANT_FIXTURE
+									  : SW_WANT_CORE,
 					 .text = word};
 		return true;
 	}
 	if (saved) {
-		message = kind == SW_WORD_CORE ? "it is a core file" : "it is a snapshot";
+		message = kind == SW_WORD_CORE       ? "it is a core file"
+			  : kind == SW_WORD_MINIDUMP ? "it is a minidump"
+						     : "it is a snapshot";
 		(void) snprintf(remedy, sizeof(remedy), "see it with 'snapwalk dump %.80s'", word);
 	} else if (kind == SW_WORD_PROGRAM) {
 		message = "it is a program, not a process";
@@ -189,8 +191,9 @@ static bool take_file(struct sw_options *o, const char *word, const struct sw_co
 		(void) snprintf(remedy, sizeof(remedy), "see it with 'snapwalk show %.80s'", word);
 	} else if (kind == SW_WORD_OTHER || strchr(word, '/') != NULL ||
 		   strncmp(word, "core.", strlen("core.")) == 0) {
-		message = kind == SW_WORD_OTHER ? "it is neither a core file nor a snapshot"
-						: "there is no such file";
+		message = kind == SW_WORD_OTHER
+				  ? "it is neither a core file, nor a minidump, nor a snapshot"
+				  : "there is no such file";
 		(void) snprintf(remedy, sizeof(remedy), "give a process id, or a core file");
 	} else if (!o->command_given && is_mistyped(word, commands, usage)) {
 		return false;
@@ -468,9 +471,7 @@ static bool check_program(struct sw_options *o, struct sw_usage *usage)
 				     "a process and a program are given");
 	if (o->via == SW_VIA_DAEMON)
 		return sw_usage_fail(usage, "leave --via away", "the daemon starts no programs");
-	bool for_people = o->command->bit == SW_FOR_ON
-				  ? o->format != SW_FORMAT_JSON
-				  : !o->format_given || o->profile_format == SW_PROFILE_TEXT;
+	bool for_people = !o->format_given || o->profile_format == SW_PROFILE_TEXT;
 	if ((o->command->bit == SW_FOR_ON && o->event.what == SW_EVENT_FUNCTION) ||
 	    (o->command->bit == SW_FOR_LEAKS &&
 	     (o->of == SW_LEAKS_PAIRS || o->of == SW_LEAKS_MEMORY)))
@@ -578,7 +579,9 @@ static bool check_on(struct sw_options *o, struct sw_usage *usage)
 	bool adds_up = o->event.what != SW_EVENT_DEATH && !o->each && !o->then_dump && !o->list;
 	if (!adds_up && o->profile_format != SW_PROFILE_TEXT &&
 	    o->profile_format != SW_PROFILE_JSON)
-		return sw_usage_fail(usage, "give a name with .json or .txt",
+		return sw_usage_fail(usage,
+				     o->format_named ? "give a name with .json or .txt"
+						     : "give --format text or json",
 				     "a profile is made where events are added up by stack");
 	if (o->then_dump && o->event.what == SW_EVENT_DEATH)
 		return sw_usage_fail(usage, "leave --then away",

@@ -52,6 +52,8 @@ enum sw_word_kind sw_word_kind(const char *path)
 		return SW_WORD_CORE;
 	if (type != ET_NONE)
 		return SW_WORD_PROGRAM;
+	if (n >= 4 && memcmp(bytes, "MDMP", 4) == 0)
+		return SW_WORD_MINIDUMP;
 	if (n > 0 && bytes[0] == '{')
 		return SW_WORD_JSON;
 	return may_run ? SW_WORD_PROGRAM : SW_WORD_OTHER;

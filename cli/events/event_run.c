@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	NS_PER_S = 1000000000,
@@ -238,6 +239,12 @@ int sw_event_run_with(const struct sw_options *options, struct sw_started *start
 	struct sw_error err = {0};
 	if (sw_output_open(&output, options->output, &err) < 0)
 		return sw_complain_error(options->output, &err);
+	bool is_binary = options->profile_format == SW_PROFILE_PPROF ||
+			 options->profile_format == SW_PROFILE_OTLP;
+	if (is_binary && options->output == NULL && isatty(STDOUT_FILENO)) {
+		sw_complain("--format", "a terminal cannot show it", "usage", "give -o FILE");
+		return SW_STATUS_USAGE;
+	}
 	/* The output of a program that was started is not mixed with a result. */
 	if (started != NULL && options->output == NULL)
 		output.fd = STDERR_FILENO;

@@ -77,9 +77,9 @@ def test_mistakes(tap):
         os.chdir(directory)
         refused(tap, ["script"], r"'snapwalk sample -- \./script'", "a program without a slash is started from here")
         os.chdir(before)
-        refused(tap, [text], "neither a core file nor a snapshot", "a file of something else")
+        refused(tap, [text], "neither a core file, nor a minidump, nor a snapshot", "a file of something else")
         refused(tap, [made], "see it with 'snapwalk show ", "a file of JSON")
-        refused(tap, [directory], "neither a core file nor a snapshot", "a directory")
+        refused(tap, [directory], "neither a core file, nor a minidump, nor a snapshot", "a directory")
 
 
 def test_files(tap):

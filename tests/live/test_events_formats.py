@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 30s
-"""snapwalk on -o NAME: a profile in the format that the end of the name says, with the events that a program makes."""
+"""snapwalk on -o NAME and -f FORMAT: a profile in the format that the end of the name or -f says, with the events that a
+program makes."""
 import gzip
 import json
 import os
@@ -56,6 +57,14 @@ def formats(tap):
             for name in set(stack.split(";")) & set(sums):
                 sums[name] += int(value)
         tap.equal(sums, {"by_first": n, "by_second": 2 * n}, "folded: events of each stack")
+        run = Run("on", "syscall:openat", "--errno", "ENOENT", "-f", "folded", target.pid)
+        turn(target)
+        status, out, err = run.end()
+        told = dict.fromkeys(sums, 0)
+        for stack, value in (line.rsplit(" ", 1) for line in out.splitlines()):
+            for name in set(stack.split(";")) & set(told):
+                told[name] += int(value)
+        tap.equal((status, told), (0, sums), "-f folded: the same on standard output")
         types, rows = pprof_rows(gzip.decompress(made("pb.gz")), sums)
         tap.equal((types, {name: row[0] for name, row in rows.items()}), (["events/count"], sums), "pprof: events of each stack")
         told = Events(made("otlp"))
@@ -76,6 +85,12 @@ def formats(tap):
                         (("syscall:read", "--then", "dump", "-o", "x.pb.gz", "1"), "--then"), (("usdt:", "-o", "x.folded", "1"), "usdt:")):
         result = snapwalk("on", *words)
         tap.check(result.returncode == 2 and "give a name with .json or .txt" in result.stderr, f"{what}: no profile", result.stderr)
+    for command in (("on", "syscall:read"), ("leaks", "--of", "fds")):
+        result = snapwalk(*command, "-f", "folded", "--", "true")
+        tap.check(result.returncode == 2 and "standard output is the program's (usage): give -o FILE" in result.stderr,
+                  f"{command[0]}: a profile is not mixed with what a program prints", result.stderr)
+    result = snapwalk("on", "death", "-f", "svg", 1)
+    tap.check(result.returncode == 2 and "give --format text or json" in result.stderr, "death: no profile by -f", result.stderr)
 
 
 def losses(tap):

@@ -54,6 +54,11 @@ def test_recorded(tap, directory):
                        ((elf, "--images", images), "this is no minidump, and --images is for minidumps")):
         got = snapwalk("dump", "--core", *words)
         tap.check(got.returncode in (1, 2) and why in got.stderr and got.stdout == "", f"refused: {why}", got)
+    word = snapwalk(path, "--images", images, "--json")
+    tap.check(word.returncode in (0, 3) and json.loads(word.stdout)["process"] == report["process"], "it is dumped without --core, too", word)
+    word = snapwalk("sample", path)
+    tap.check(word.returncode == 2 and f"it is a minidump (usage): see it with 'snapwalk dump {path[:80]}" in word.stderr,
+              "sample refuses it, and says what to do", word)
     missing = [w["message"] for w in report["warnings"] if w["code"] == "module_unusable"]
     tap.check(len(missing) == 1 and "7 images" in missing[0] and "--images DIR" in missing[0], "images that are missing are said once", missing)
     text = snapwalk("dump", "--core", path, "--images", images, "--color", "never").stdout
