@@ -92,12 +92,25 @@ static const char *without_about(const char *message, const char *about)
 	return repeats ? message + length + 2 : message;
 }
 
+/* A complaint about the command itself has its name once. */
+static bool is_ourselves(const char *about)
+{
+	return strcmp(about, "snapwalk") == 0;
+}
+
 /* The same line without memory for it. */
 static void complain_plainly(const char *about, const char *message, const char *code,
 			     const char *remedy)
 {
-	const char *const words[] = {"snapwalk: ", about, ": ", message,
-				     " (",         code,  ")",  remedy[0] != '\0' ? ": " : "",
+	bool named = !is_ourselves(about);
+	const char *const words[] = {"snapwalk: ",
+				     named ? about : "",
+				     named ? ": " : "",
+				     message,
+				     " (",
+				     code,
+				     ")",
+				     remedy[0] != '\0' ? ": " : "",
 				     remedy};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(words); i++)
 		put_visible(stderr, words[i], false);
@@ -140,8 +153,10 @@ static void line_as_text(struct sw_text *line, const char *about, const char *me
 			 const char *code, const char *remedy)
 {
 	sw_text_printf(line, "snapwalk: ");
-	append_visible(line, about, false);
-	sw_text_printf(line, ": ");
+	if (!is_ourselves(about)) {
+		append_visible(line, about, false);
+		sw_text_printf(line, ": ");
+	}
 	append_visible(line, message, false);
 	sw_text_printf(line, " (%s)", code);
 	if (remedy[0] != '\0')

@@ -156,11 +156,11 @@ TEST(test_about_ourselves)
 	assert_int_equal(sw_complain_error("snapwalk.json", &refused), SW_STATUS_NOTHING);
 	listen_end(
 		geteuid() == 0
-			? "snapwalk: snapwalk: refused (io): check the path, its permissions and "
+			? "snapwalk: refused (io): check the path, its permissions and "
 			  "the "
 			  "free space\n"
 			  "snapwalk: snapwalk.json: refused (io): see who may use it with 'ls -l'\n"
-			: "snapwalk: snapwalk: refused (io): check the path, its permissions and "
+			: "snapwalk: refused (io): check the path, its permissions and "
 			  "the "
 			  "free space\n"
 			  "snapwalk: snapwalk.json: refused (io): see who may use it with 'ls -l', "
