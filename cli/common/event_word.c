@@ -5,49 +5,10 @@
 #include "cleanup.h"
 #include "parts.h"
 
+#include <snapwalk/event_text.h>
 #include <snapwalk/protocol.h>
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-
-/* ---- what is known of some calls -------------------------------------------------------------- */
-
-/* Arguments from 1 on; 0: none. */
-static const struct known_call {
-	const char *name;
-	uint8_t text;           /* a path */
-	uint8_t bytes, n_bytes; /* an address of a socket, and its size */
-	bool at_begin;          /* does not return, or as another program */
-} known_calls[] = {
-	{"open", 1, 0, 0, false},       {"openat", 2, 0, 0, false},
-	{"openat2", 2, 0, 0, false},    {"creat", 1, 0, 0, false},
-	{"stat", 1, 0, 0, false},       {"lstat", 1, 0, 0, false},
-	{"newfstatat", 2, 0, 0, false}, {"statx", 2, 0, 0, false},
-	{"access", 1, 0, 0, false},     {"faccessat", 2, 0, 0, false},
-	{"faccessat2", 2, 0, 0, false}, {"readlink", 1, 0, 0, false},
-	{"readlinkat", 2, 0, 0, false}, {"unlink", 1, 0, 0, false},
-	{"unlinkat", 2, 0, 0, false},   {"rename", 1, 0, 0, false},
-	{"renameat", 2, 0, 0, false},   {"renameat2", 2, 0, 0, false},
-	{"mkdir", 1, 0, 0, false},      {"mkdirat", 2, 0, 0, false},
-	{"rmdir", 1, 0, 0, false},      {"chdir", 1, 0, 0, false},
-	{"chmod", 1, 0, 0, false},      {"chown", 1, 0, 0, false},
-	{"truncate", 1, 0, 0, false},   {"mount", 2, 0, 0, false},
-	{"connect", 0, 2, 3, false},    {"bind", 0, 2, 3, false},
-	{"sendto", 0, 5, 6, false},     {"execve", 1, 0, 0, true},
-	{"execveat", 2, 0, 0, true},    {"exit", 0, 0, 0, true},
-	{"exit_group", 0, 0, 0, true},
-};
-
-static const struct known_call *known_find(const char *name)
-{
-	for (size_t i = 0; i < SW_ARRAY_SIZE(known_calls); i++)
-		if (strcmp(known_calls[i].name, name) == 0)
-			return &known_calls[i];
-	return NULL;
-}
 
 /* ---- parse ------------------------------------------------------------------------------------ */
 
@@ -101,18 +62,7 @@ static bool take_call(struct sw_options *o, const char *name, size_t length, str
 	memcpy(o->event_call, name, length);
 	o->event_call[length] = '\0';
 	o->event_name = o->event_call;
-	o->event.call = sw_call_number(o->event_call, false);
-	o->event.call_32 = sw_call_number(o->event_call, true);
-	if (o->event.call < 0 && o->event.call_32 < 0)
-		return no_such_call(o->event_call, usage);
-	const struct known_call *known = known_find(o->event_call);
-	if (known == NULL)
-		return true;
-	o->event.text = known->text;
-	o->event.bytes = known->bytes;
-	o->event.n_bytes = known->n_bytes;
-	o->event.at_begin = known->at_begin;
-	return true;
+	return sw_event_set_call(&o->event, o->event_call) || no_such_call(o->event_call, usage);
 }
 
 static const struct {
@@ -250,34 +200,3 @@ void sw_event_finish(struct sw_options *o)
 }
 
 /* ---- addresses -------------------------------------------------------------------------------- */
-
-bool sw_event_address(const void *bytes, size_t size, char *ret, size_t ret_size)
-{
-	char text[INET6_ADDRSTRLEN];
-	struct sockaddr_storage any = {0};
-	memcpy(&any, bytes, size < sizeof(any) ? size : sizeof(any));
-	if (any.ss_family == AF_INET && size >= sizeof(struct sockaddr_in)) {
-		const struct sockaddr_in *in = (const struct sockaddr_in *) &any;
-		(void) inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text)); /* cannot fail */
-		(void) snprintf(ret, ret_size, "%s:%u", text, (unsigned) ntohs(in->sin_port));
-		return true;
-	}
-	if (any.ss_family == AF_INET6 && size >= sizeof(struct sockaddr_in6)) {
-		const struct sockaddr_in6 *in = (const struct sockaddr_in6 *) &any;
-		(void) inet_ntop(AF_INET6, &in->sin6_addr, text, sizeof(text)); /* cannot fail */
-		(void) snprintf(ret, ret_size, "[%s]:%u", text, (unsigned) ntohs(in->sin6_port));
-		return true;
-	}
-	if (any.ss_family == AF_UNIX && size > offsetof(struct sockaddr_un, sun_path)) {
-		const struct sockaddr_un *un = (const struct sockaddr_un *) &any;
-		size_t n = size - offsetof(struct sockaddr_un, sun_path);
-		if (n > sizeof(un->sun_path))
-			n = sizeof(un->sun_path);
-		bool abstract = un->sun_path[0] == '\0' && n > 1;
-		size_t length = strnlen(un->sun_path + abstract, n - abstract);
-		(void) snprintf(ret, ret_size, "%s%.*s", abstract ? "@" : "", (int) length,
-				un->sun_path + abstract);
-		return length > 0;
-	}
-	return false;
-}

@@ -13,7 +13,4 @@ bool sw_event_parse(struct sw_options *options, const char *text, struct sw_usag
 /* Finish an event by options that came behind its word. */
 void sw_event_finish(struct sw_options *options);
 
-/* "sockaddr" in words: "10.0.3.7:5432", "/run/x.sock"; false: it is of another family, or cut. */
-bool sw_event_address(const void *bytes, size_t size, char *ret, size_t ret_size);
-
 #endif

@@ -2,11 +2,11 @@
 /* Options that one subcommand has, or those that ask the daemon, and those of all. */
 #include "common/option_command.h"
 #include "cleanup.h"
-#include "common/errno_name.h"
 #include "common/option_values.h"
 #include "common/pair_file.h"
 #include "parts.h"
 
+#include <snapwalk/event_text.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "events/call_counts.h"
 #include "cleanup.h"
-#include "common/errno_name.h"
-#include "common/event_word.h"
 #include "common/json_text.h"
 #include "errors.h"
 #include "events/cost.h"
 #include "utf8.h"
 
-#include <snapwalk/clock.h>
+#include <snapwalk/event_text.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -20,8 +18,6 @@ enum {
 	STACKS_SHOWN = 20,
 	DETAILS_SHOWN = 3,
 	NS_PER_MS = 1000000,
-	ERROR_MAX = 4095,
-	DETAIL_SIZE = 320,
 };
 
 void sw_call_counts_deinit(struct sw_call_counts *c)
@@ -32,32 +28,6 @@ void sw_call_counts_deinit(struct sw_call_counts *c)
 }
 
 /* ---- one event -------------------------------------------------------------------------------- */
-
-/* Results of the kernel that no program sees: a signal interrupted the call. */
-static int64_t seen_result(const struct sw_event *e)
-{
-	if (e->kind == SW_EVENT_LEFT) /* of a function: what it is nobody knows */
-		return 0;
-	enum { ERESTARTSYS = 512, ERESTART_RESTARTBLOCK = 516 };
-	bool again = e->result <= -ERESTARTSYS && e->result >= -ERESTART_RESTARTBLOCK;
-	return again ? -EINTR : e->result;
-}
-
-static bool is_error(int64_t result)
-{
-	return result < 0 && result >= -ERROR_MAX;
-}
-
-/* The path or address of a call; false: it has none. */
-static bool detail_of(const struct sw_event *e, char ret[static DETAIL_SIZE])
-{
-	if (e->text != NULL) {
-		(void) snprintf(ret, DETAIL_SIZE, "%.*s", (int) strnlen(e->text, e->text_size),
-				(const char *) e->text);
-		return ret[0] != '\0';
-	}
-	return e->bytes != NULL && sw_event_address(e->bytes, e->bytes_size, ret, DETAIL_SIZE);
-}
 
 static int row_count(struct sw_call_counts *c, const struct sw_event *e, uint32_t row)
 {
@@ -83,7 +53,7 @@ static int row_count(struct sw_call_counts *c, const struct sw_event *e, uint32_
 
 static void result_count(struct sw_call_counts *c, const struct sw_event *e)
 {
-	int64_t result = is_error(seen_result(e)) ? seen_result(e) : 0;
+	int64_t result = sw_event_is_error(sw_event_result(e)) ? sw_event_result(e) : 0;
 	if (!e->returned || e->kind != SW_EVENT_CALLED)
 		return;
 	for (size_t i = 0; i < c->n_results; i++)
@@ -101,7 +71,7 @@ static void result_count(struct sw_call_counts *c, const struct sw_event *e)
 
 static void put_result(struct sw_text *text, int64_t result)
 {
-	const char *name = is_error(result) ? sw_errno_name((int) -result) : NULL;
+	const char *name = sw_event_is_error(result) ? sw_errno_name((int) -result) : NULL;
 	if (name != NULL)
 		sw_text_printf(text, "%s", name);
 	else
@@ -117,11 +87,6 @@ static void put_clock(struct sw_text *text, int64_t real_ns)
 	(void) gmtime_r(&s, &tm); /* fails only for years that do not fit */
 	(void) strftime(clock, sizeof(clock), "%H:%M:%S", &tm); /* fits */
 	sw_text_printf(text, "%s.%03d", clock, (int) (real_ns / NS_PER_MS % 1000));
-}
-
-static int64_t real_ns(const struct sw_event *e)
-{
-	return sw_realtime_ns() - (sw_clock_ns() - e->time_ns);
 }
 
 static bool is_function(const struct sw_event *e)
@@ -148,10 +113,10 @@ static void each_text(const struct sw_call_counts *c, const struct sw_event *e, 
 		      struct sw_text *text)
 {
 	const struct sw_options *o = c->run->options;
-	char detail[DETAIL_SIZE];
-	put_clock(text, real_ns(e));
+	char detail[SW_EVENT_DETAIL_BYTES];
+	put_clock(text, sw_event_real_ns(e));
 	sw_text_printf(text, " %d %s(", (int) e->tid, o->event_name);
-	if (detail_of(e, detail))
+	if (sw_event_detail(e, detail))
 		sw_utf8_append_plain(text, detail, strlen(detail));
 	if (o->event_args && is_function(e))
 		put_arguments(text, e);
@@ -162,7 +127,7 @@ static void each_text(const struct sw_call_counts *c, const struct sw_event *e, 
 		sw_text_printf(text, " for %.3f ms", (double) e->lasted_ns / NS_PER_MS);
 	else if (e->returned) {
 		sw_text_append(text, " = ", 3);
-		put_result(text, seen_result(e));
+		put_result(text, sw_event_result(e));
 	}
 	sw_text_append(text, "  ", 2);
 	if (row < c->run->stacks.n)
@@ -187,32 +152,18 @@ static const char *function_name(const struct sw_call_counts *c, const struct sw
 static void each_json(const struct sw_call_counts *c, const struct sw_event *e, uint32_t row,
 		      struct sw_text *text)
 {
-	char detail[DETAIL_SIZE];
-	sw_text_printf(text,
-		       "{\"schema\":\"snapwalk.event/1\",\"seq\":%" PRIu64 ",\"time_ns\":%" PRId64
-		       ",\"pid\":%d,\"tid\":%d",
-		       e->number, real_ns(e), (int) c->run->subject.pid, (int) e->tid);
-	sw_json_text_member(text, is_function(e) ? "function" : what_member(c->run),
-			    is_function(e) ? function_name(c, e) : c->run->options->event_name);
-	sw_text_printf(text, ",\"arguments\":[");
-	for (size_t i = 0; i < e->n_arguments; i++)
-		if (e->arguments_unknown >> i & 1)
-			sw_text_printf(text, "%snull", i > 0 ? "," : "");
-		else
-			sw_text_printf(text, "%s\"0x%" PRIx64 "\"", i > 0 ? "," : "",
-				       e->arguments[i]);
-	sw_text_append(text, "]", 1);
-	if (e->kind == SW_EVENT_LEFT)
-		sw_text_printf(text, ",\"result\":\"0x%" PRIx64 "\",\"lasted_ns\":%" PRId64,
-			       (uint64_t) e->result, e->lasted_ns);
-	else if (e->kind == SW_EVENT_WAITED)
-		sw_text_printf(text, ",\"lasted_ns\":%" PRId64, e->lasted_ns);
-	else if (e->returned)
-		sw_text_printf(text, ",\"result\":%" PRId64, seen_result(e));
-	if (e->returned && is_error(seen_result(e)))
-		sw_json_text_member(text, "errno", sw_errno_name((int) -seen_result(e)));
-	if (detail_of(e, detail))
-		sw_json_text_member(text, e->text != NULL ? "path" : "address", detail);
+	const struct sw_event_naming naming = {
+		.pid = c->run->subject.pid,
+		.member = is_function(e) ? "function" : what_member(c->run),
+		.name = is_function(e) ? function_name(c, e) : c->run->options->event_name};
+	sw_cleanup(sw_free_p) char *json = NULL;
+	size_t size = 0;
+	if (sw_event_json(e, &naming, &json, &size, NULL) < 0) {
+		text->failed = true;
+		return;
+	}
+	sw_text_printf(text, "{\"schema\":\"snapwalk.event/1\",");
+	sw_text_append(text, json, size);
 	sw_text_printf(text, ",\"stack\":");
 	if (row < c->run->stacks.n)
 		sw_text_append(text, c->run->stacks.stacks[row].json,
@@ -226,7 +177,7 @@ int sw_call_counts_event(void *arg, const struct sw_event *e, uint32_t row, stru
 {
 	struct sw_call_counts *c = arg;
 	const struct sw_options *o = c->run->options;
-	char detail[DETAIL_SIZE];
+	char detail[SW_EVENT_DETAIL_BYTES];
 	uint32_t detail_row = SW_TALLY_NO_ROW;
 	c->n++;
 	result_count(c, e);
@@ -234,7 +185,7 @@ int sw_call_counts_event(void *arg, const struct sw_event *e, uint32_t row, stru
 		c->longest_ns = e->lasted_ns;
 	if (row_count(c, e, row) < 0)
 		return sw_fail_nomem(err);
-	if (detail_of(e, detail)) {
+	if (sw_event_detail(e, detail)) {
 		if (sw_tally_row(&c->details, detail, strlen(detail), &detail_row) < 0)
 			return sw_fail_nomem(err);
 		sw_tally_again(&c->details, detail_row, 1);

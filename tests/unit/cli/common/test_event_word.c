@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/event_word.h"
-#include "common/errno_name.h"
 #include "test.h"
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/un.h>
 
 TEST(test_call_with_conditions)
 {
@@ -88,34 +83,6 @@ TEST(test_what_may_be_meant)
 	}
 }
 
-TEST(test_addresses)
-{
-	char text[160];
-	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(5432)};
-	struct sockaddr_un un = {.sun_family = AF_UNIX, .sun_path = "/run/x"};
-	in.sin_addr.s_addr = htonl(0x0a000307);
-	assert_true(sw_event_address(&in, sizeof(in), text, sizeof(text)));
-	assert_string_equal(text, "10.0.3.7:5432");
-	assert_false(sw_event_address(&in, sizeof(in) - 1, text, sizeof(text)));
-	assert_true(sw_event_address(&un, offsetof(struct sockaddr_un, sun_path) + 6, text,
-				     sizeof(text)));
-	assert_string_equal(text, "/run/x");
-	assert_true(sw_event_address(&un, offsetof(struct sockaddr_un, sun_path) + 4, text,
-				     sizeof(text)));
-	assert_string_equal(text, "/run");
-	assert_false(sw_event_address(&un, 2, text, sizeof(text)));
-	assert_false(sw_event_address("", 0, text, sizeof(text)));
-	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(80)};
-	in6.sin6_addr = in6addr_loopback;
-	assert_true(sw_event_address(&in6, sizeof(in6), text, sizeof(text)));
-	assert_string_equal(text, "[::1]:80");
-	assert_false(sw_event_address(&in6, sizeof(in6) - 1, text, sizeof(text)));
-	struct sockaddr_un abstract = {.sun_family = AF_UNIX, .sun_path = "\0bus"};
-	assert_true(sw_event_address(&abstract, offsetof(struct sockaddr_un, sun_path) + 4, text,
-				     sizeof(text)));
-	assert_string_equal(text, "@bus");
-}
-
 /* "::" is no colon: it is of a name of C++. */
 TEST(test_functions)
 {
@@ -177,14 +144,4 @@ TEST(test_returns)
 	o.event_return = true;
 	sw_event_finish(&o);
 	assert_true(o.event.at_return);
-}
-
-TEST(test_errors)
-{
-	assert_int_equal(sw_errno_number("EMFILE"), EMFILE);
-	assert_int_equal(sw_errno_number("EWOULDBLOCK"), EAGAIN);
-	assert_int_equal(sw_errno_number("EFOO"), 0);
-	assert_string_equal(sw_errno_name(EMFILE), "EMFILE");
-	assert_null(sw_errno_name(0));
-	assert_null(sw_errno_name(4000));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Written out: strerrorname_np() is in no C library but glibc since 2.32. */
-#include "common/errno_name.h"
 #include "cleanup.h"
 
+#include <snapwalk/event_text.h>
 #include <errno.h>
 #include <string.h>
 
