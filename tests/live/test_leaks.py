@@ -12,8 +12,10 @@ import signal
 import sys
 import tempfile
 
-from harness import Tap, Target, iterator_refused, snapwalk, wait_until
-from test_events import Run, ids_there, links
+import held
+from harness import Tap, Target, iterator_refused, snapwalk
+from held import ages, answer_without, found, nothing_lost, program_again, turn
+from test_events import Run, links
 
 PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "python", "descriptors.py")
 
@@ -23,37 +25,9 @@ def begin(target, *args):
     return Run("leaks", "--of", "fds", *args, "-d", 0, target.pid)
 
 
-def turn(target, what="go"):
-    """Returns the counts that the target writes down: {function: (acquired, outstanding)}."""
-    target.send(what)
-    told = {}
-    for line in iter(target.readline, "done"):
-        name, acquired, outstanding = line.split()
-        told[name] = (int(acquired), int(outstanding))
-    return told
-
-
-def found(answer, names):
-    """The same of an answer: a stack belongs to the innermost function of those names."""
-    sums = dict.fromkeys(names, (0, 0))
-    for s in answer["stacks"]:
-        name = next((f["function"] for f in s["frames"] if f["function"] in names), "-")
-        acquired, outstanding = sums.get(name, (0, 0))
-        sums[name] = (acquired + s["acquired"], outstanding + s["outstanding"])
-        if s["acquired"] != s["released"] + s["outstanding"] + s["closed_unseen"]:
-            raise RuntimeError(f"{s}")
-    return sums
-
-
-def ages(tap, name, answer):
-    found_ages = [(s["oldest_ms"], s["median_age_ms"]) for s in answer["stacks"] if s["outstanding"]]
-    tap.check(all(0 <= median <= oldest <= answer["duration_ms"] for oldest, median in found_ages), f"{name}: ages", found_ages)
-
-
 def accounted(tap, name, answer, target):
     open_now = {fd for fd in os.listdir(f"/proc/{target.pid}/fd")}
-    tap.equal((answer["lost"], answer["unknown_origin"], answer["closed_unseen"], answer["checked"]), (0, 0, 0, True),
-              f"{name}: nothing is lost or unknown")
+    nothing_lost(tap, name, answer)
     tap.equal((answer["open"], answer["outstanding"] + answer["opened_before"]), (len(open_now), len(open_now)),
               f"{name}: each open descriptor is accounted for")
 
@@ -64,8 +38,7 @@ def rows(tap):
         before = len(os.listdir(f"/proc/{target.pid}/fd"))
         run = begin(target, "--json")
         told = turn(target)
-        status, out, err = run.end()
-        answer = json.loads(out)
+        status, answer = run.answer()
         tap.equal(found(answer, told), told, "C: each row is what the program wrote down")
         tap.equal((status, answer["acquired"]), (0, sum(n for n, _ in told.values())), "C: the sum")
         batches = [s["last_seq"] - s["first_seq"] for s in answer["stacks"]
@@ -85,11 +58,8 @@ def program(tap):
     with Target("descriptors") as target:
         run = begin(target, "--json")
         told = turn(target)
-        target.send("exec")
-        wait_until(lambda: target.readline() == "ready", "it is another program")
-        again = turn(target)
-        status, out, err = run.end()
-        answer = json.loads(out)
+        again = program_again(target)
+        answer = run.answer()[1]
         sums = found(answer, told)
         tap.equal(again["by_open"], told["by_open"], "the new program does the same")
         tap.equal(sums["by_open"], (2 * told["by_open"][0], 2 + told["by_open"][1]),
@@ -104,8 +74,7 @@ def python(tap):
     with Target(None, PYTHON, path=sys.executable) as target:
         run = begin(target, "--json")
         told = turn(target)
-        status, out, err = run.end()
-        answer = json.loads(out)
+        answer = run.answer()[1]
         sums = found(answer, told)
         tap.equal({name: sums[name] for name in told}, told, "Python: each row is what the program wrote down")
         accounted(tap, "Python", answer, target)
@@ -138,12 +107,7 @@ def unseen(tap):
     with Target("descriptors") as target:
         run = begin(target, "--json")
         turn(target)
-        run.process.send_signal(signal.SIGSTOP)
-        target.process.send_signal(signal.SIGKILL)
-        target.process.wait()
-        run.process.send_signal(signal.SIGCONT)
-        out, err = run.process.communicate()
-        answer = json.loads(out)
+        answer = answer_without(run, target)
         tap.equal((answer["checked"], answer["open"]), (False, 0), "a process that has ended: it is not checked")
         tap.check(answer["acquired"] > 2000 and answer["lost"] == 0, "a process that has ended: what was seen is there",
                   {key: value for key, value in answer.items() if key != "stacks"})
@@ -156,8 +120,7 @@ def limits(tap):
         with Target("descriptors") as target:
             run = begin(target, "--json")
             turn(target, what)
-            status, out, err = run.end()
-            answer = json.loads(out)
+            status, answer = run.answer()
             sums = found(answer, ["many"])
             tap.equal((sums["many"], answer["unknown_origin"], answer["lost"], status), ((seen, seen), got - seen, 1, 3),
                       f"{what}: a limit is reached, and said")
@@ -216,12 +179,7 @@ def killed(tap):
     with Target("descriptors") as target:
         run = begin(target)
         tap.equal(len(links(run.process.pid)), 3, "there were programs at three trace points")
-        ids = set(re.findall(r"^(?:link_id|prog_id):\t(\d+)", "\n".join(links(run.process.pid)), re.M))
-        run.process.kill()
-        run.process.communicate()
-        wait_until(lambda: not ids & ids_there(), "links and programs are gone", 20)
-        tap.check(len(ids) == 6 and not ids & ids_there(), "kill -9: links and programs are gone", ids)
-        tap.check(turn(target), "kill -9: the target goes on")
+        held.killed(tap, run, target, 6)
 
 
 def compared(tap):

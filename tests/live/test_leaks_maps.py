@@ -5,40 +5,17 @@
 those calls and bytes; and each page that is mapped in the end is accounted for.
 """
 import gzip
-import json
 import os
 import re
-import signal
 import tempfile
 
-from harness import Tap, Target, iterator_refused, seeded, wait_until
+from harness import Tap, Target, iterator_refused, seeded
+from held import CALLS_AND_BYTES, answer_without, found, nothing_lost, program_again, turn
 from test_events import Run
 
 
 def begin(target, *args):
     return Run("leaks", "--of", "maps", *args, "-d", 0, target.pid)
-
-
-def turn(target, what):
-    """Figures that the target writes down: {function: (calls, bytes, calls left, bytes left)}."""
-    target.send(what)
-    told = {}
-    for line in iter(target.readline, "done"):
-        name, *numbers = line.split()
-        told[name] = tuple(map(int, numbers))
-    return told
-
-
-def found(answer, names):
-    """The same of an answer: a stack belongs to the innermost function of those names."""
-    sums = dict.fromkeys(names, (0, 0, 0, 0))
-    for s in answer["stacks"]:
-        name = next((f["function"] for f in s["frames"] if f["function"] in names), "-")
-        row = s["acquired"], s["acquired_bytes"], s["outstanding"], s["outstanding_bytes"]
-        sums[name] = tuple(a + b for a, b in zip(sums.get(name, (0, 0, 0, 0)), row))
-        if s["acquired"] != s["released"] + s["outstanding"] + s["closed_unseen"]:
-            raise RuntimeError(f"{s}")
-    return sums
 
 
 def mapped(pid):
@@ -52,8 +29,7 @@ def mapped(pid):
 
 
 def accounted(tap, name, answer, target):
-    tap.equal((answer["lost"], answer["unknown_origin"], answer["closed_unseen"], answer["checked"]), (0, 0, 0, True),
-              f"{name}: nothing is lost or unknown")
+    nothing_lost(tap, name, answer)
     total = mapped(target.pid)
     tap.equal(answer["outstanding_bytes"] + answer["before_bytes"], total, f"{name}: each byte is accounted for")
 
@@ -64,9 +40,8 @@ def rows(tap):
         with Target("mappings") as target:
             run = begin(target, "--json")
             told = turn(target, f"go {seed}")
-            status, out, err = run.end()
-            answer = json.loads(out)
-            sums = found(answer, told)
+            status, answer = run.answer()
+            sums = found(answer, told, CALLS_AND_BYTES)
             tap.equal({name: sums[name] for name in told}, told, f"seed {seed}: each row is what the program wrote down")
             tap.equal(status, 0, f"seed {seed}: status")
             accounted(tap, f"seed {seed}", answer, target)
@@ -77,12 +52,9 @@ def program(tap):
     with Target("mappings") as target:
         run = begin(target, "--json")
         told = turn(target, "go 3")
-        target.send("exec")
-        wait_until(lambda: target.readline() == "ready", "it is another program")
-        again = turn(target, "go 4")
-        status, out, err = run.end()
-        answer = json.loads(out)
-        sums = found(answer, told)
+        again = program_again(target, "go 4")
+        answer = run.answer()[1]
+        sums = found(answer, told, CALLS_AND_BYTES)
         wanted = {name: (told[name][0] + again[name][0], told[name][1] + again[name][1], *again[name][2:]) for name in told}
         tap.equal({name: sums[name] for name in told}, wanted, "execve: what was mapped before is gone")
         accounted(tap, "execve", answer, target)
@@ -93,8 +65,7 @@ def unseen(tap):
     with Target("mappings") as target:
         run = begin(target, "--json")
         turn(target, "unseen")
-        status, out, err = run.end()
-        answer = json.loads(out)
+        answer = run.answer()[1]
         tap.equal((answer["unknown_origin"], answer["unknown_bytes"], answer["closed_unseen"], answer["unseen_bytes"]),
                   (1, 5 * 4096, 1, 3 * 4096), "mapped and unmapped unseen")
         tap.equal([(s["acquired"], s["outstanding"], s["outstanding_bytes"]) for s in answer["stacks"]], [(1, 1, 4096)],
@@ -114,8 +85,7 @@ def threads_that_end(tap):
         before = data_kib(run.process.pid)
         turn(target, "end")
         after = data_kib(run.process.pid)
-        status, out, err = run.end()
-        answer = json.loads(out)
+        answer = run.answer()[1]
         tap.check(after - before < 1024, "threads that end: the command does not grow", (before, after))
         tap.equal((answer["unknown_origin"], answer["closed_unseen"]), (0, 0), "threads that end: nothing is unknown")
 
@@ -131,12 +101,7 @@ def text(tap):
     with Target("mappings") as target:
         run = begin(target, "--json")
         turn(target, "go 6")
-        run.process.send_signal(signal.SIGSTOP)
-        target.process.send_signal(signal.SIGKILL)
-        target.process.wait()
-        run.process.send_signal(signal.SIGCONT)
-        out, err = run.process.communicate()
-        answer = json.loads(out)
+        answer = answer_without(run, target)
         tap.equal((answer["checked"], answer["open"]), (False, 0), "a process that has ended: it is not checked")
         tap.check(answer["acquired"] > 1000 and answer["lost"] == 0, "a process that has ended: what was seen is there")
 

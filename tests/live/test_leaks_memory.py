@@ -12,6 +12,7 @@ import subprocess
 import time
 
 from harness import SNAPWALK, Tap, Target, iterator_refused, seeded, wait_until
+from held import CALLS_AND_BYTES, sums_of, turn
 from test_events import Run
 
 
@@ -19,30 +20,15 @@ def begin(target, *args):
     return Run("leaks", "--of", "memory", "--json", "-d", 0, *args, target.pid)
 
 
-def told_by(target, line):
-    target.send(line)
-    return {name: tuple(map(int, numbers)) for name, *numbers in (text.split() for text in iter(target.readline, "done"))}
-
-
-def sums_of(answer, names):
-    sums = dict.fromkeys(names, (0, 0, 0, 0))
-    for s in answer["stacks"]:
-        name = next((f["function"] for f in s["frames"] if f["function"] in names), "?")
-        row = s["acquired"], s["acquired_bytes"], s["outstanding"], s["outstanding_bytes"]
-        sums[name] = tuple(a + b for a, b in zip(sums.get(name, (0, 0, 0, 0)), row))
-    return sums
-
-
 def exact(tap, name, env):
     """Each row is what the program wrote down, in three threads at once."""
     seed = seeded(1).randrange(1 << 30)
     with Target("blocks", env={**os.environ, **env}) as target:
         run = begin(target, "--max-overhead", 10000)
-        told = told_by(target, f"go {seed}")
-        status, out, err = run.end()
-        answer = json.loads(out)
+        told = turn(target, f"go {seed}")
+        status, answer = run.answer()
         unknown = told.pop("-")[0]
-        tap.equal(sums_of(answer, told), told, f"{name}, seed {seed}: each row is what the program wrote down")
+        tap.equal(sums_of(answer["stacks"], told, CALLS_AND_BYTES), told, f"{name}, seed {seed}: each row is what the program wrote down")
         tap.equal((status, answer["followed"], answer["opened_before_released"], answer["lost"], answer["not_held"], answer["left_out"],
                    answer["without_stack"], answer["closed_unseen"], answer["acquired_again"]),
                   (0, True, unknown, 0, 0, 0, 0, 0, 0), f"{name}, seed {seed}: nothing is lost, and frees of before are counted")
@@ -93,7 +79,7 @@ def breakpoints(tap):
         target.send(f"pace {calls}")
         target.readline()
         target.readline()
-        answer = json.loads(run.end()[1])
+        answer = run.answer()[1]
         cost = answer["overhead"]
         tap.check(3 * calls <= cost["breakpoints"] <= 3 * (calls + others), "breakpoints: two of malloc() and one of free()",
                   (calls, answer["acquired"], answer["released"], cost))

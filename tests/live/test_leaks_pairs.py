@@ -12,7 +12,8 @@ import sys
 import tempfile
 import time
 
-from harness import Tap, Target, iterator_refused, seeded, snapwalk, wait_until
+from harness import Tap, Target, iterator_refused, seeded, snapwalk
+from held import CALLS_AND_BYTES, found, program_again, turn
 from test_events import Run
 
 ALL = ("pool_get@size=arg0+outer_get@size=arg0/pool_put,open_out@*arg0@size=arg1@ok=0/close_out@arg1,number_add@arg0/number_drop,"
@@ -28,27 +29,6 @@ def begin(target, of, *args):
     return Run("leaks", "--of", of, *args, "-d", 0, target.pid)
 
 
-def turn(target, what):
-    """Figures that the target writes down: {function: (calls, bytes, calls left, bytes left)}."""
-    target.send(what)
-    told = {}
-    for line in iter(target.readline, "done"):
-        name, *numbers = line.split()
-        told[name] = tuple(map(int, numbers))
-    return told
-
-
-def found(answer, names):
-    sums = dict.fromkeys(names, (0, 0, 0, 0))
-    for s in answer["stacks"]:
-        name = next((f["function"] for f in s["frames"] if f["function"] in names), "?")
-        row = s["acquired"], s["acquired_bytes"], s["outstanding"], s["outstanding_bytes"]
-        sums[name] = tuple(a + b for a, b in zip(sums.get(name, (0, 0, 0, 0)), row))
-        if s["acquired"] != s["released"] + s["outstanding"] + s["closed_unseen"]:
-            raise RuntimeError(f"{s}")
-    return sums
-
-
 def rows(tap):
     """Each row is what the program wrote down; what its child releases is the child's."""
     for seed in (1, seeded(2).randrange(1 << 30)):
@@ -56,11 +36,10 @@ def rows(tap):
             run = begin(target, ALL, "--json")
             told = turn(target, f"go {seed}")
             turn(target, "fork")
-            status, out, err = run.end()
-            answer = json.loads(out)
+            status, answer = run.answer()
             unknown, none = told.pop("-")[:2]
             told = {name: row for name, row in told.items() if row[0]}
-            tap.equal(found(answer, told), told, f"seed {seed}: each row is what the program wrote down")
+            tap.equal(found(answer, told, CALLS_AND_BYTES), told, f"seed {seed}: each row is what the program wrote down")
             tap.equal((status, answer["lost"], answer["not_held"], answer["left_out"], answer["without_stack"],
                        answer["closed_unseen"]), (0,) * 6, f"seed {seed}: nothing is lost")
             tap.equal((answer["opened_before"], answer["opened_before_released"], answer["acquired_nothing"]),
@@ -76,9 +55,8 @@ def blocks(tap):
     with Target("pairs") as target:
         run = begin(target, os.path.join(FILES, "malloc.conf"), "--json")
         told = {name: row for name, row in turn(target, f"blocks {seeded(5).randrange(1 << 30)}").items() if row[0]}
-        status, out, err = run.end()
-        answer = json.loads(out)
-        sums = found(answer, told)
+        status, answer = run.answer()
+        sums = found(answer, told, CALLS_AND_BYTES)
         unknown, none = told.pop("-")[:2]
         tap.equal({name: sums[name] for name in told}, told, "malloc: each row is what the program wrote down")
         tap.equal((len(told), status, answer["lost"], answer["not_held"], answer["without_stack"], answer["acquired_again"],
@@ -92,11 +70,8 @@ def program(tap):
     with Target("pairs") as target:
         run = begin(target, NUMBERS, "--json")
         turn(target, "many 7")
-        target.send("exec")
-        wait_until(lambda: target.readline() == "ready", "it is another program")
-        turn(target, "many 3")
-        status, out, err = run.end()
-        answer = json.loads(out)
+        program_again(target, "many 3")
+        answer = run.answer()[1]
         tap.equal((answer["acquired"], answer["released"], answer["outstanding"], answer["open"]), (10, 7, 3, 3),
                   "execve: what was acquired before is gone")
 
@@ -106,7 +81,7 @@ def outside(tap):
     with Target("pairs") as target:
         run = begin(target, "number_add@arg0@outside/number_drop", "--json")
         turn(target, "many 5")
-        answer = json.loads(run.end()[1])
+        answer = run.answer()[1]
         tap.equal((answer["acquired"], answer["open"]), (0, 0), "@outside: the program's own calls do not count")
 
 
@@ -116,7 +91,7 @@ def busy(tap):
         turn(target, "ring")
         run = begin(target, NUMBERS + ",pool_get+outer_get/pool_put+jump_put", "--json")
         turn(target, "turn")
-        answer = json.loads(run.end()[1])
+        answer = run.answer()[1]
         figures = {key: answer[key] for key in ("acquired", "outstanding", "acquired_again", "lost", "closed_unseen")}
         tap.check(answer["acquired"] >= RING and answer["outstanding"] <= RING,
                   "busy: what is outstanding is what the program has at most", figures)
@@ -168,8 +143,7 @@ def storm(tap):
     with Target("pairs") as target:
         run = Run("leaks", "--of", "reference_get/reference_put", "--json", "-d", 600, target.pid)
         turn(target, f"storm {STORM}")
-        status, out, err = run.end()
-        answer = json.loads(out)
+        answer = run.answer()[1]
         tap.equal((answer["opened_before_released"] + answer["unsure"], answer["open"], answer["left_out"]), (0, 2, 0),
                   "storm: no handle is lost from the table")
         tap.check(answer["lost"] > 0 or answer["acquired"] == 2 * STORM + 2, "storm: each is counted", (answer["acquired"], answer["lost"]))
@@ -192,7 +166,7 @@ def aliases(tap):
     with Target("pairs") as target:
         run = begin(target, "number_add@arg0+number_also@arg0/number_drop", "--json")
         turn(target, "many 5")
-        answer = json.loads(run.end()[1])
+        answer = run.answer()[1]
         tap.equal((answer["acquired"], answer["open"], len(answer["functions"])), (5, 5, 2), "aliases: of one pair count once")
         result = snapwalk("leaks", "--of", NUMBERS + ",number_also@arg0/pool_put", str(target.pid))
         tap.check(result.returncode == 2 and "number_add and number_also are two names of one function" in result.stderr,
@@ -204,8 +178,7 @@ def aliases(tap):
         with Target("pairs") as target:
             run = begin(target, path, "--json")
             turn(target, "many 5")
-            status, out, err = run.end()
-            answer = json.loads(out)
+            status, answer = run.answer()
             tap.equal((status, answer["acquired"], answer["pairs"], answer["pairs_followed"],
                        [f["reason"] for f in answer["not_followed"]]),
                       (3, 5, 2, 1, ["it is the same code as number_add, which is followed"]), "aliases: of a file the first one counts")
@@ -251,8 +224,7 @@ def of_two_pairs(tap):
             file.write(f"Pair={NUMBERS}\nPair=number_also@arg0+pool_get/pool_put\n")
         run = begin(target, path, "--json")
         turn(target, "many 3")
-        status, out, err = run.end()
-        answer = json.loads(out)
+        status, answer = run.answer()
         tap.equal((status, answer["pairs_followed"], [f["function"] for f in answer["not_followed"]]), (3, 1, ["number_also"]),
                   "what another name hands out is of another pair: its own one is not followed")
 
@@ -271,8 +243,7 @@ def full(tap):
     with Target("pairs") as target:
         run = begin(target, NUMBERS, "--json", "--limit", 64)
         turn(target, "many 100")
-        status, out, err = run.end()
-        answer = json.loads(out)
+        status, answer = run.answer()
         tap.equal((status, answer["outstanding"], answer["not_held"]), (3, 64, 36), "--limit: the others are a figure")
 
 
@@ -318,8 +289,7 @@ def libraries(tap):
                     continue
             run = begin(target, os.path.join(FILES, f"{name}.conf"), "--json")
             turn(target, "go")
-            status, out, err = run.end()
-            answer = json.loads(out)
+            status, answer = run.answer()
             kept = {leak: 0, other: 0}
             for s in answer["stacks"]:
                 functions = [f["function"] for f in s["frames"]]
@@ -363,7 +333,7 @@ def files(tap):
         with Target("pairs") as target:
             run = begin(target, path, "--json")
             turn(target, "many 3")
-            answer = json.loads(run.end()[1])
+            answer = run.answer()[1]
             tap.equal((answer["of"], answer["outstanding"], [f["function"] for f in answer["functions"]],
                        [f["function"] for f in answer["not_followed"]]),
                       (path, 3, ["number_add", "number_drop"], ["absent", "absent_too"]), "file: what is not there is left out, and told")

@@ -8,11 +8,12 @@ import json
 import os
 import re
 import shutil
-import signal
 import sys
 
-from harness import Tap, Target, iterator_refused, wait_until
-from test_events import Run, ids_there, links
+import held
+from harness import Tap, Target, iterator_refused
+from held import answer_without, nothing_lost, program_again, turn
+from test_events import Run
 
 PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "python", "lives.py")
 
@@ -21,34 +22,17 @@ def begin(target, *args):
     return Run("leaks", "--of", "threads", *args, "-d", 0, target.pid)
 
 
-def turn(target, what="go"):
-    """Figures that the target writes down: {function: (made, running, ended and not joined)}."""
-    target.send(what)
-    told = {}
-    for line in iter(target.readline, "done"):
-        name, *numbers = line.split()
-        told[name] = tuple(map(int, numbers))
-    return told
-
-
 def found(answer, names):
-    """The same of an answer; where joins are not known: without the last number."""
-    known = answer["not_joined"] is not None
-    sums = {name: (0, 0, 0) if known else (0, 0) for name in names}
-    for s in answer["stacks"]:
-        name = next((f["function"] for f in s["frames"] if f["function"] in names), "-")
-        left = s["not_joined"] if known else 0
-        row = (s["acquired"], s["outstanding"] - left, left)[:3 if known else 2]
-        sums[name] = tuple(a + b for a, b in zip(sums.get(name, (0,) * len(row)), row))
-        if s["acquired"] != s["released"] + s["outstanding"] + s["closed_unseen"]:
-            raise RuntimeError(f"{s}")
-    return sums
+    """Threads of each function: (made, running, ended and not joined); where joins are not known, without the last number."""
+    if answer["not_joined"] is None:
+        return held.found(answer, names)
+    return {name: (made, left - ended, ended)
+            for name, (made, left, ended) in held.found(answer, names, (*held.CALLS, "not_joined")).items()}
 
 
 def accounted(tap, name, answer, target):
     there = len(os.listdir(f"/proc/{target.pid}/task"))
-    tap.equal((answer["lost"], answer["unknown_origin"], answer["closed_unseen"], answer["checked"]), (0, 0, 0, True),
-              f"{name}: nothing is lost or unknown")
+    nothing_lost(tap, name, answer)
     tap.equal((answer["open"], answer["outstanding"] - (answer["not_joined"] or 0) + answer["opened_before"]),
               (there, there), f"{name}: each thread is accounted for")
 
@@ -58,8 +42,7 @@ def rows(tap):
     with Target("lives") as target:
         run = begin(target, "--json")
         told = turn(target)
-        status, out, err = run.end()
-        answer = json.loads(out)
+        status, answer = run.answer()
         tap.equal(found(answer, told), told, "C: each row is what the program wrote down")
         tap.equal((status, answer["acquired"], answer["not_joined"], answer["joins_unknown"], answer["opened_before"]),
                   (0, sum(n for n, _, _ in told.values()), 8, 0, 2), "C: the sums")
@@ -83,8 +66,7 @@ def ends(tap):
         run = begin(target, "--json")
         told = turn(target, "ends")
         again = turn(target, "ends")
-        status, out, err = run.end()
-        answer = json.loads(out)
+        answer = run.answer()[1]
         wanted = {name: tuple(a + b for a, b in zip(told[name], again[name])) for name in told}
         tap.equal(found(answer, told), wanted, "all have ended: each row is what the program wrote down")
         accounted(tap, "all have ended", answer, target)
@@ -95,11 +77,8 @@ def program(tap):
     with Target("lives") as target:
         run = begin(target, "--json")
         told = turn(target)
-        target.send("exec")
-        wait_until(lambda: target.readline() == "ready", "it is another program")
-        again = turn(target)
-        status, out, err = run.end()
-        answer = json.loads(out)
+        again = program_again(target)
+        answer = run.answer()[1]
         wanted = {name: (2 * told[name][0], *told[name][1:]) for name in told}
         sums = found(answer, told)
         tap.equal((again, {name: sums[name] for name in told}), (told, wanted),
@@ -124,8 +103,7 @@ def python(tap):
     with Target(None, PYTHON, path=sys.executable) as target:
         run = begin(target, "--json")
         told = turn(target)
-        status, out, err = run.end()
-        answer = json.loads(out)
+        answer = run.answer()[1]
         tap.equal({name: found(answer, told)[name] for name in told}, told,
                   "Python: each row is what the program wrote down")
         accounted(tap, "Python", answer, target)
@@ -141,20 +119,10 @@ def killed(tap):
     """Programs and links are gone after kill -9 of the command or the process."""
     with Target("lives") as target:
         run = begin(target)
-        ids = set(re.findall(r"^(?:link_id|prog_id):\t(\d+)", "\n".join(links(run.process.pid)), re.M))
-        run.process.kill()
-        run.process.communicate()
-        wait_until(lambda: not ids & ids_there(), "links and programs are gone", 20)
-        tap.check(len(ids) == 6 and not ids & ids_there(), "kill -9: links and programs are gone", ids)
-        tap.check(turn(target), "kill -9: the target goes on")
+        held.killed(tap, run, target, 6)
         run = begin(target, "--json")
         turn(target)
-        run.process.send_signal(signal.SIGSTOP)
-        target.process.send_signal(signal.SIGKILL)
-        target.process.wait()
-        run.process.send_signal(signal.SIGCONT)
-        out, err = run.process.communicate()
-        answer = json.loads(out)
+        answer = answer_without(run, target)
         tap.equal((answer["checked"], answer["acquired"], answer["outstanding"], answer["lost"]), (False, 76, 0, 0),
                   "a process that has ended: it is not checked, and no thread is left")
 

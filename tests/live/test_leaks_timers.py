@@ -6,11 +6,10 @@ and each timer that the kernel lists in the end is accounted for.
 """
 import json
 import re
-import signal
 
-from harness import Tap, Target, iterator_refused, wait_until
+from harness import Tap, Target, iterator_refused
+from held import ages, answer_without, found, nothing_lost, program_again, turn
 from test_events import Run
-from test_leaks import ages, found, turn
 
 
 def begin(target, *args):
@@ -23,8 +22,7 @@ def timers(pid):
 
 
 def accounted(tap, name, answer, there):
-    tap.equal((answer["lost"], answer["unknown_origin"], answer["closed_unseen"], answer["checked"]), (0, 0, 0, True),
-              f"{name}: nothing is lost or unknown")
+    nothing_lost(tap, name, answer)
     tap.equal((answer["open"], answer["outstanding"] + answer["opened_before"]), (there, there),
               f"{name}: each timer is accounted for")
 
@@ -34,8 +32,7 @@ def rows(tap):
     with Target("timers") as target:
         run = begin(target, "--json")
         told = turn(target)
-        status, out, err = run.end()
-        answer = json.loads(out)
+        status, answer = run.answer()
         tap.equal(found(answer, told), told, "each row is what the program wrote down")
         tap.equal((status, answer["of"], answer["acquired"]), (0, "timers", sum(n for n, _ in told.values())), "the sum")
         tap.equal((answer["opened_before"], answer["opened_before_released"], answer["without_stack"]), (3, 1, 0),
@@ -49,11 +46,8 @@ def program(tap):
     with Target("timers") as target:
         run = begin(target, "--json")
         told = turn(target)
-        target.send("exec")
-        wait_until(lambda: target.readline() == "ready", "it is another program")
-        again = turn(target)
-        status, out, err = run.end()
-        answer = json.loads(out)
+        again = program_again(target)
+        answer = run.answer()[1]
         sums = found(answer, told)
         wanted = {name: (2 * told[name][0], again[name][1]) for name in told}
         tap.equal({name: sums[name] for name in told}, wanted, "execve: all of before are gone")
@@ -74,8 +68,7 @@ def busy(tap):
         sums = found(answer, ("by_many", "churning"))
         tap.equal(sums["by_many"], (300, 300), "busy: those that stay")
         tap.check(sums["churning"][0] > 10 and sums["churning"][1] <= 1, "busy: those that come and go", sums)
-        tap.equal((answer["lost"], answer["unknown_origin"], answer["closed_unseen"], answer["checked"]), (0, 0, 0, True),
-                  "busy: nothing is lost or unknown")
+        nothing_lost(tap, "busy", answer)
         tap.equal(answer["opened_before"], 304, "busy: created before")
 
 
@@ -83,8 +76,7 @@ def unseen(tap):
     with Target("timers") as target:
         run = begin(target, "--json")
         turn(target, "unseen")
-        status, out, err = run.end()
-        answer = json.loads(out)
+        answer = run.answer()[1]
         tap.equal((answer["unknown_origin"], answer["closed_unseen"], answer["lost"], answer["checked"]), (1, 1, 0, True),
                   "32-bit code: created and deleted unseen")
         tap.equal([(s["acquired"], s["outstanding"], s["closed_unseen"]) for s in answer["stacks"]], [(1, 0, 1)],
@@ -104,12 +96,7 @@ def text(tap):
     with Target("timers") as target:
         run = begin(target, "--json")
         turn(target)
-        run.process.send_signal(signal.SIGSTOP)
-        target.process.send_signal(signal.SIGKILL)
-        target.process.wait()
-        run.process.send_signal(signal.SIGCONT)
-        out, err = run.process.communicate()
-        answer = json.loads(out)
+        answer = answer_without(run, target)
         tap.equal((answer["checked"], answer["open"], answer["lost"]), (False, 0, 0),
                   "a process that has ended: it is not checked")
         tap.check(answer["acquired"] > 2000, "a process that has ended: what was seen is there", answer["acquired"])
