@@ -37,4 +37,13 @@ static inline void expect_in(const char *text, const char *part)
 		fail_msg("'%s' is not in:\n%s", part, text);
 }
 
+/* The text of a report has this part. */
+static inline void expect_text(const struct sw_report *report,
+			       const struct sw_text_options *options, const char *part)
+{
+	char *text = text_of(report, options);
+	expect_in(text, part);
+	free(text);
+}
+
 #endif

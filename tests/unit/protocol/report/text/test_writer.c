@@ -158,26 +158,23 @@ TEST(test_recursion)
 			    : i < 30 ? sample_frame("recurse", 2)
 				     : sample_frame(i % 2 ? "odd" : "even", 3);
 	frames[DEEP - 1] = sample_frame("main", 9);
-	char *text = text_of(&report, NULL);
-	expect_in(text, "  #0   leaf+0     server  f.c:1\n"
-			"  #1   recurse+0  server  f.c:2\n"
-			"       … 28 more of the same (#2 to #29)\n"
-			"  #30  even+0     server  f.c:3\n"
-			"  #31  odd+0      server  f.c:3\n"
-			"       … 3 more rounds of these 2 (#32 to #37)\n"
-			"  #38  even+0     server  f.c:3\n"
-			"  #39  main+0     server  f.c:9\n");
-	free(text);
+	expect_text(&report, NULL,
+		    "  #0   leaf+0     server  f.c:1\n"
+		    "  #1   recurse+0  server  f.c:2\n"
+		    "       … 28 more of the same (#2 to #29)\n"
+		    "  #30  even+0     server  f.c:3\n"
+		    "  #31  odd+0      server  f.c:3\n"
+		    "       … 3 more rounds of these 2 (#32 to #37)\n"
+		    "  #38  even+0     server  f.c:3\n"
+		    "  #39  main+0     server  f.c:9\n");
 
-	text = text_of(&report, &(struct sw_text_options){.verbose = true});
+	char *text = text_of(&report, &(struct sw_text_options){.verbose = true});
 	assert_null(strstr(text, "more"));
 	free(text);
 
 	/* a guess in the middle is shown */
 	frames[15].trust = "scan";
-	text = text_of(&report, NULL);
-	expect_in(text, "  #15 ?recurse+0  server  f.c:2  [guess: scan]\n");
-	free(text);
+	expect_text(&report, NULL, "  #15 ?recurse+0  server  f.c:2  [guess: scan]\n");
 }
 
 /* Frames that rest on a guess are doubtful as well. */
@@ -188,19 +185,17 @@ TEST(test_doubt)
 	struct sw_report_stack stack;
 	struct sw_report report = one_stack(&stack, frames, 3);
 	frames[1].trust = "frame_pointer";
-	char *text = text_of(&report, NULL);
-	expect_in(text, "  #0   leaf+0    server  f.c:1\n"
-			"  #1  ?middle+0  server  f.c:2  [guess: frame pointer]\n"
-			"  #2   main+0    server  f.c:3\n");
-	free(text);
+	expect_text(&report, NULL,
+		    "  #0   leaf+0    server  f.c:1\n"
+		    "  #1  ?middle+0  server  f.c:2  [guess: frame pointer]\n"
+		    "  #2   main+0    server  f.c:3\n");
 	frames[2].after_guess = true;
 	stack.end = "memory";
-	text = text_of(&report, NULL);
-	expect_in(text, "  #0   leaf+0    server  f.c:1\n"
-			"  #1  ?middle+0  server  f.c:2  [guess: frame pointer]\n"
-			"  #2  ?main+0    server  f.c:3\n"
-			"       the stack is cut here (memory)\n");
-	free(text);
+	expect_text(&report, NULL,
+		    "  #0   leaf+0    server  f.c:1\n"
+		    "  #1  ?middle+0  server  f.c:2  [guess: frame pointer]\n"
+		    "  #2  ?main+0    server  f.c:3\n"
+		    "       the stack is cut here (memory)\n");
 }
 
 TEST(test_long_name)
@@ -212,22 +207,16 @@ TEST(test_long_name)
 	struct sw_report_frame frames[2] = {sample_frame(name, 1), sample_frame("main", 2)};
 	struct sw_report_stack stack;
 	struct sw_report report = one_stack(&stack, frames, 2);
-	char *text = text_of(&report, &(struct sw_text_options){.columns = 120});
-	expect_in(text, "  #0   nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn…"
-			"nnnnnnnnnnnnnnnnnnnnnnnZ+0  server  f.c:1\n"
-			"  #1   main+0                                        server  f.c:2\n");
-	free(text);
-	text = text_of(&report, &(struct sw_text_options){.columns = 120, .verbose = true});
-	expect_in(text, name);
-	free(text);
+	expect_text(&report, &(struct sw_text_options){.columns = 120},
+		    "  #0   nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn…"
+		    "nnnnnnnnnnnnnnnnnnnnnnnZ+0  server  f.c:1\n"
+		    "  #1   main+0                                        server  f.c:2\n");
+	expect_text(&report, &(struct sw_text_options){.columns = 120, .verbose = true}, name);
 	/* no terminal: a file */
-	text = text_of(&report, NULL);
-	expect_in(text, name);
-	free(text);
+	expect_text(&report, NULL, name);
 	/* however narrow */
-	text = text_of(&report, &(struct sw_text_options){.columns = 1});
-	expect_in(text, "  #0   nnnnnnnnnnnnnnnn…nnnnnnnnnnnnnnnnnnnnnnnZ+0  server");
-	free(text);
+	expect_text(&report, &(struct sw_text_options){.columns = 1},
+		    "  #0   nnnnnnnnnnnnnnnn…nnnnnnnnnnnnnnnnnnnnnnnZ+0  server");
 }
 
 /* The class with which a Java program began: the outermost frame of main(), while that goes on. */
@@ -252,11 +241,9 @@ TEST(test_java_head)
 	report.n_threads = 1;
 	report.process.runtimes = &runtime;
 	report.process.n_runtimes = 1;
-	char *text = text_of(&report, NULL);
-	expect_in(text, ", java 17.0.15, /usr/bin/server, main class shop.Orders\n");
-	free(text);
+	expect_text(&report, NULL, ", java 17.0.15, /usr/bin/server, main class shop.Orders\n");
 	stack.end = "memory"; /* what is behind it is not known */
-	text = text_of(&report, NULL);
+	char *text = text_of(&report, NULL);
 	assert_null(strstr(text, "main class"));
 	free(text);
 }
@@ -285,9 +272,7 @@ TEST(test_managed_name)
 	expect_in(text, "  #3   [fixup precode]+0                             server");
 	expect_in(text, "  #4   Emitted(int) [a!b]+0                          server");
 	free(text);
-	text = text_of(&report, &(struct sw_text_options){.verbose = true});
-	expect_in(text, strchr(waiting, '!') + 1);
-	free(text);
+	expect_text(&report, &(struct sw_text_options){.verbose = true}, strchr(waiting, '!') + 1);
 }
 
 static struct sw_report_frame language_frame(const char *function, uint32_t line)
@@ -319,10 +304,9 @@ TEST(test_warning_thread)
 	struct sw_report report = sample_report;
 	report.warnings = (struct sw_report_warning *) warnings;
 	report.n_warnings = 2;
-	char *text = text_of(&report, NULL);
-	expect_in(text, "  stack_limit: thread 4242 (w): part of it\n"
-			"  stack_limit: thread 4242 waits for it (thread 424)\n");
-	free(text);
+	expect_text(&report, NULL,
+		    "  stack_limit: thread 4242 (w): part of it\n"
+		    "  stack_limit: thread 4242 waits for it (thread 424)\n");
 }
 
 /* The machine whose frames are left out is named in the words of the language. */
@@ -339,9 +323,7 @@ TEST(test_machines)
 		frames[1].kind = machines[i][0];
 		struct sw_report_stack stack;
 		struct sw_report report = one_stack(&stack, frames, 2);
-		char *text = text_of(&report, NULL);
-		expect_in(text, machines[i][1]);
-		free(text);
+		expect_text(&report, NULL, machines[i][1]);
 	}
 }
 
@@ -357,15 +339,14 @@ TEST(test_interpreter)
 	frames[4].trust = "scan";
 	struct sw_report_stack stack;
 	struct sw_report report = one_stack(&stack, frames, 8);
-	char *text = text_of(&report, NULL);
-	expect_in(text, "  #0   re_match+0    server    f.c:1\n"
-			"  #1   Parser.token  (python)  parser.py:131\n"
-			"  #4  ?guessed+0     server    f.c:7  [guess: scan]\n"
-			"  #5   Parser.parse  (python)  parser.py:57\n"
-			"  #7   main+0        server    f.c:2\n"
-			"       … 3 frames of the interpreter (-v)\n");
-	free(text);
-	text = text_of(&report, &(struct sw_text_options){.verbose = true});
+	expect_text(&report, NULL,
+		    "  #0   re_match+0    server    f.c:1\n"
+		    "  #1   Parser.token  (python)  parser.py:131\n"
+		    "  #4  ?guessed+0     server    f.c:7  [guess: scan]\n"
+		    "  #5   Parser.parse  (python)  parser.py:57\n"
+		    "  #7   main+0        server    f.c:2\n"
+		    "       … 3 frames of the interpreter (-v)\n");
+	char *text = text_of(&report, &(struct sw_text_options){.verbose = true});
 	expect_in(text, "  #2   eval_loop+0   server    f.c:7\n");
 	expect_in(text, "(python)  /srv/app/parser.py:57\n"
 			"        pc 0, cpython, by cpython, trust runtime\n");
@@ -377,17 +358,13 @@ TEST(test_interpreter)
 	} languages[] = {{"jvm", "(java)"}, {"v8js", "(javascript)"}, {"php", "(php)"}};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(languages); i++) {
 		frames[1].kind = languages[i].kind;
-		text = text_of(&report, NULL);
-		expect_in(text, languages[i].name);
-		free(text);
+		expect_text(&report, NULL, languages[i].name);
 	}
 	/* V8's interpreter is in node's file, and so is the frame's address */
 	frames[1].kind = "v8js";
 	frames[1].module = frames[0].module;
 	frames[1].has_offset = true;
-	text = text_of(&report, NULL);
-	expect_in(text, "  #1   Parser.token  (javascript)  parser.py:131\n");
-	free(text);
+	expect_text(&report, NULL, "  #1   Parser.token  (javascript)  parser.py:131\n");
 }
 
 /* Frames that are left out in the middle end a fold, and count in the numbers behind it. */
@@ -421,11 +398,10 @@ TEST(test_interpreter_recursion)
 		frames[i + 1] = internal_frame("eval_loop");
 		frames[i + 2] = internal_frame("vectorcall");
 	}
-	char *text = text_of(&report, NULL);
-	expect_in(text, "  #0   fib  (python)  parser.py:3\n"
-			"       … 19 more of the same (#3 to #57)\n"
-			"       … 40 frames of the interpreter (-v)\n");
-	free(text);
+	expect_text(&report, NULL,
+		    "  #0   fib  (python)  parser.py:3\n"
+		    "       … 19 more of the same (#3 to #57)\n"
+		    "       … 40 frames of the interpreter (-v)\n");
 }
 
 enum { MANY = 40 };
@@ -610,16 +586,13 @@ TEST(test_verdict)
 	expect_in(text, "\n1 thread runs: burn-5 (10) in spin parser.py:4\n");
 	free(text);
 	threads[0].syscall = "futex"; /* what it is in was said */
-	text = text_of(&report, NULL);
-	expect_in(text, "\n3 threads wait for the GIL, which burn-5 (10) has, running in futex, in "
-			"spin parser.py:4\n");
-	free(text);
+	expect_text(&report, NULL,
+		    "\n3 threads wait for the GIL, which burn-5 (10) has, running in futex, in "
+		    "spin parser.py:4\n");
 	threads[0].syscall = NULL;
 	threads[2].blocked_on = threads[3].blocked_on = &redis;
 	holder.waiting = 1;
-	text = text_of(&report, NULL);
-	expect_in(text, "\n2 threads wait for redis-server (99) (tcp)\n");
-	free(text);
+	expect_text(&report, NULL, "\n2 threads wait for redis-server (99) (tcp)\n");
 }
 
 /* Threads that are runnable in a function that sleeps do not "run"; a process that is stopped says how it goes on. */
@@ -643,13 +616,9 @@ TEST(test_verdict_of_nameless)
 	stack.n_threads = 2;
 	report.threads = threads;
 	report.n_threads = 2;
-	char *text = text_of(&report, NULL);
-	expect_in(text, "\n1 thread runs: swipl (10) in server+0x2b25\n");
-	free(text);
+	expect_text(&report, NULL, "\n1 thread runs: swipl (10) in server+0x2b25\n");
 	threads[1].state = 'R';
-	text = text_of(&report, NULL);
-	expect_in(text, "\n2 threads run in server, one at server+0x2b25\n");
-	free(text);
+	expect_text(&report, NULL, "\n2 threads run in server, one at server+0x2b25\n");
 }
 
 TEST(test_verdict_of_sleepers)
@@ -672,25 +641,20 @@ TEST(test_verdict_of_sleepers)
 	stack.n_threads = 2;
 	report.threads = threads;
 	report.n_threads = 2;
-	char *text = text_of(&report, NULL);
-	expect_in(text, "\n2 threads are runnable, about to sleep or just woken in "
-			"java.lang.Thread.sleep\n");
-	free(text);
+	expect_text(&report, NULL,
+		    "\n2 threads are runnable, about to sleep or just woken in "
+		    "java.lang.Thread.sleep\n");
 	/* Threads that wait are folded as well. */
 	frames[0] = (struct sw_report_frame){.function = "pthread_cond_wait",
 					     .module = -1,
 					     .kind = "native",
 					     .by = "elf-cfi",
 					     .trust = "cfi"};
-	text = text_of(&report, NULL);
-	expect_in(text, "\n2 threads are runnable, about to wait or just woken in ");
-	free(text);
+	expect_text(&report, NULL, "\n2 threads are runnable, about to wait or just woken in ");
 	frames[0].function = "pthread_mutex_lock"; /* it may spin */
-	text = text_of(&report, NULL);
-	expect_in(text, "\n2 threads run in ");
-	free(text);
+	expect_text(&report, NULL, "\n2 threads run in ");
 	threads[0].state = 'T';
-	text = text_of(&report, NULL);
+	char *text = text_of(&report, NULL);
 	assert_null(strstr(text, "is stopped"));
 	free(text);
 	threads[1].state = 'T';
@@ -749,9 +713,7 @@ TEST(test_holder_of_idle)
 	free(text);
 	threads[2].blocked_on = &wait;
 	holder.waiting = 2;
-	text = text_of(&report, NULL);
-	expect_in(text, "\n1 thread waits for java (12)");
-	free(text);
+	expect_text(&report, NULL, "\n1 thread waits for java (12)");
 }
 
 TEST(test_all_idle)
@@ -770,9 +732,7 @@ TEST(test_all_idle)
 	stack.n_threads = 3;
 	report.threads = threads;
 	report.n_threads = 3;
-	char *text = text_of(&report, NULL);
-	expect_in(text, "\nAll 3 threads are idle: 3 in accept (--all shows them)\n");
-	free(text);
+	expect_text(&report, NULL, "\nAll 3 threads are idle: 3 in accept (--all shows them)\n");
 }
 
 /* The stack of an only thread is why one asks, wherever it waits. */
@@ -816,16 +776,12 @@ TEST(test_many_threads)
 	stack.n_threads = MANY;
 	report.threads = threads;
 	report.n_threads = MANY;
-	char *text = text_of(&report, NULL);
-	expect_in(text,
-		  "\n40 threads  pool-* ×14, io ×7, gc1 ×7, 12 others"
-		  "  (100 101 102 103 104 105 +34 more)\n"
-		  "  8 sleeping in read, 8 sleeping in futex, 8 sleeping in poll, 16 otherwise; "
-		  "0.80 s CPU\n");
-	free(text);
-	text = text_of(&report, &(struct sw_text_options){.verbose = true});
-	expect_in(text, " 138 139)\n");
-	free(text);
+	expect_text(&report, NULL,
+		    "\n40 threads  pool-* ×14, io ×7, gc1 ×7, 12 others"
+		    "  (100 101 102 103 104 105 +34 more)\n"
+		    "  8 sleeping in read, 8 sleeping in futex, 8 sleeping in poll, 16 otherwise; "
+		    "0.80 s CPU\n");
+	expect_text(&report, &(struct sw_text_options){.verbose = true}, " 138 139)\n");
 }
 
 /* Names of a runtime's threads are told as far as they say more than comm, and not too many. */
@@ -866,9 +822,7 @@ TEST(test_managed_threads)
 	threads[1].managed = &more[2];
 	threads[5].managed = &more[0];
 	threads[6].managed = &more[1];
-	text = text_of(&report, NULL);
-	expect_in(text, " [gc; signals; thread pool; 2 others]  (100 ");
-	free(text);
+	expect_text(&report, NULL, " [gc; signals; thread pool; 2 others]  (100 ");
 
 	/* comm has 15 bytes: ten threads of ten names would look the same */
 	struct sw_report_managed numbered[8];
@@ -879,14 +833,10 @@ TEST(test_managed_threads)
 		threads[i].comm = "http-nio-18081-";
 		threads[i].managed = &numbered[i];
 	}
-	text = text_of(&report, NULL);
-	expect_in(text, "\n8 threads  http-nio-18081-exec-*  (100 ");
-	free(text);
+	expect_text(&report, NULL, "\n8 threads  http-nio-18081-exec-*  (100 ");
 	for (size_t i = 0; i < 8; i++)
 		(void) snprintf(names[i], sizeof(names[i]), "Thread-%zu (burn)", i);
-	text = text_of(&report, NULL);
-	expect_in(text, "\n8 threads  Thread-* (burn)  (100 ");
-	free(text);
+	expect_text(&report, NULL, "\n8 threads  Thread-* (burn)  (100 ");
 }
 
 TEST(test_nothing)
