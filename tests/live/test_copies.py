@@ -151,6 +151,8 @@ def native(tap):
     with Target("depths", 2) as target:
         samples(tap, "native", "native", target)
         compared(tap, "native", "native", target)
+    with Target("depths", 2, "alike") as target:
+        compared(tap, "functions alike", "native", target)
 
 
 def compared(tap, name, kind, target):

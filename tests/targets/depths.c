@@ -6,9 +6,13 @@
  *
  * A stack is right when the numbers follow each other down to 0.
  *
- * arguments: threads
+ * With "alike" they are in a chain of two functions that have the same frame, each called at random: where the
+ * innermost function is and its registers do not tell which ones.
+ *
+ * arguments: threads [alike]
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,9 +88,28 @@ PLAIN(2, d3(deepest))
 PLAIN(1, d2(deepest))
 PLAIN(0, d1(deepest))
 
+#define ALIKE(name)                                   \
+	static NOINLINE void name(unsigned more)      \
+	{                                             \
+		if (more == 0)                        \
+			leaf();                       \
+		else                                  \
+			either[draw() % 2](more - 1); \
+		asm volatile("");                     \
+	}
+static void (*const either[2])(unsigned);
+ALIKE(left)
+ALIKE(right)
+static void (*const either[2])(unsigned) = {left, right};
+
+static bool is_alike;
+
 static NOINLINE void turn(void)
 {
-	d0((unsigned) (draw() % 16));
+	if (is_alike)
+		left(3);
+	else
+		d0((unsigned) (draw() % 16));
 	asm volatile("");
 }
 
@@ -101,6 +124,7 @@ static NOINLINE void *work(void *arg)
 int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 1;
+	is_alike = argc > 2;
 	for (int i = 1; i < n; i++) {
 		pthread_t thread;
 		if (pthread_create(&thread, NULL, work, (void *) (uintptr_t) i) != 0)
