@@ -53,4 +53,15 @@ void *realloc(void *p, size_t size)
 	return refuses() ? NULL : __libc_realloc(p, size);
 }
 
+/* The C library's calls its own realloc(). */
+void *reallocarray(void *p, size_t count, size_t size)
+{
+	size_t bytes;
+	if (__builtin_mul_overflow(count, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return realloc(p, bytes);
+}
+
 #endif

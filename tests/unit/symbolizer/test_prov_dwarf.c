@@ -3,6 +3,7 @@
  * Lines and inlined calls of this program's own functions, whose lines the preprocessor knows.
  */
 #include "snapshot/module.h"
+#include "symbolizer.h"
 #include "test.h"
 
 #include <snapwalk/finder.h>
@@ -196,6 +197,8 @@ TEST_WITH(test_one_by_one, setup, teardown)
 		expect_same(together, i, alone, 0);
 		sw_symbols_destroy(alone);
 	}
+	assert_int_equal(other->tables.used_bytes, 0);
+	assert_int_not_equal(f->symbolizer->tables.used_bytes, 0); /* the unit has a table by now */
 	sw_symbols_destroy(together);
 	sw_symbolizer_destroy(other);
 }

@@ -7,9 +7,11 @@ enum { TEXT = 0x1000, TEXT_BYTES = 0x1000, DATA = 0x3000 };
 
 static struct elf_make made;
 static uint32_t text, data;
+static bool has_index; /* there are functions, for which an index is made */
 
 static int setup(void **state)
 {
+	has_index = true;
 	elf_make_init(&made);
 	text = elf_make_section(&made, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, NULL,
 				TEXT_BYTES);
@@ -54,6 +56,7 @@ static void expect_by_index(const struct sw_symtab *table, const struct sw_want 
 			expect_same(&wants[i], &scanned[i]);
 	}
 	assert_true(index.tried);
+	assert_int_equal(index.starts != NULL, has_index);
 	sw_symtab_index_deinit(&index);
 	free(wants);
 }
@@ -290,6 +293,7 @@ TEST_WITH(test_index_of_none, setup, NULL)
 {
 	elf_make_symbol(&made, "object", STB_GLOBAL, STT_OBJECT, (uint16_t) data, DATA, 8);
 	struct sw_want want = {.svma = DATA};
+	has_index = false;
 	scan(&want, 1);
 	assert_null(want.name);
 }

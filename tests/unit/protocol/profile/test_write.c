@@ -152,6 +152,22 @@ TEST(test_text)
 	sw_profile_destroy(p);
 }
 
+/* Who waits longer comes first. */
+TEST(test_text_order)
+{
+	struct sw_profile *p = create();
+	struct sw_report more = sample_report;
+	more.threads = &sample_threads[3];
+	more.n_threads = 1;
+	assert_int_equal(sw_profile_add(p, &more, NULL, NULL, NULL), 0);
+	char *text = write_as(p, SW_PROFILE_TEXT);
+	const char *first = strstr(text, "bad\xef\xbf\xbd;name"),
+		   *second = strstr(text, "Order\\x1bqueue");
+	assert_true(first != NULL && second != NULL && first < second);
+	free(text);
+	sw_profile_destroy(p);
+}
+
 /* Read back it is the same profile. */
 TEST(test_round_trip)
 {

@@ -7,7 +7,6 @@
 #include "fake.h"
 #include "cleanup.h"
 #include "test.h"
-#include "test.h"
 
 #include "skip.h"
 

@@ -2,6 +2,8 @@
 /* report/undecided: facts about waits that names may change. */
 #include "report/undecided.h"
 #include "report/frame_kind.h"
+#include "report/waits.h"
+#include "cleanup.h"
 #include "test.h"
 
 enum { N = 2, WORD = 0x5000, OTHER = 11, ME = 10 };
@@ -159,5 +161,40 @@ TEST(test_exact)
 		assert_int_equal(sw_frame_is_exact(f, i), i >= 3);
 		f[i].exact_pc = 0;
 		assert_int_equal(sw_frame_is_exact(f, i), wanted[i]);
+	}
+}
+
+/* A futex below the sleep of a language is a sleep. The innermost function of the language that is its program's decides. */
+TEST(test_sleep)
+{
+	static const struct sw_report_frame
+		wait = {.kind = "native", .function = "futex_wait"},
+		nameless = {.kind = "jvm"},
+		internal = {.kind = "jvm", .function = "java.lang.Thread.sleep0", .internal = true},
+		sleeps = {.kind = "jvm", .function = "java.lang.Thread.sleep0"},
+		tick = {.kind = "jvm", .function = "Main.tick", .line = 4};
+	const struct {
+		struct sw_report_frame frames[4];
+		const char *kind;
+	} cases[] = {
+		{{wait, sleeps, tick}, "sleep"},     {{wait, nameless, sleeps, tick}, "sleep"},
+		{{wait, tick, sleeps}, "futex"},     {{wait, internal, tick}, "futex"},
+		{{wait, wait, wait, wait}, "futex"},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct world w;
+		const struct sw_report_futex futex = {.word_avma = WORD};
+		make(&w, NULL);
+		w.stacks[0].n_frames = 0;
+		w.stacks[0].frames = (struct sw_report_frame *) cases[i].frames;
+		while (w.stacks[0].n_frames < 4 &&
+		       cases[i].frames[w.stacks[0].n_frames].kind != NULL)
+			w.stacks[0].n_frames++;
+		sw_report_decide_futex(&w.b, &w.threads[0], &futex);
+		assert_string_equal(w.threads[0].blocked_on->kind, cases[i].kind);
+		w.stacks[0].n_frames = 1; /* the native frame alone */
+		sw_report_decide_futex(&w.b, &w.threads[0], &futex);
+		assert_string_equal(w.threads[0].blocked_on->kind, "futex");
+		sw_report_destroy(w.report);
 	}
 }
