@@ -2,6 +2,7 @@
 #include "confine/calls.h"
 #include "cleanup.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/nsfs.h>
@@ -201,6 +202,51 @@ static const uint32_t harmful_calls[] = {
 	SYS_init_module, SYS_finit_module,    SYS_open_by_handle_at,
 };
 
+/* Calls that change the machine, look around in it, or leave it: none of our processes needs them. */
+static const uint32_t machine_calls[] = {
+	SYS_mount,
+	SYS_umount2,
+	SYS_move_mount,
+	SYS_open_tree,
+	SYS_fsopen,
+	SYS_fsmount,
+	SYS_fsconfig,
+	SYS_fspick,
+	SYS_mount_setattr,
+	SYS_pivot_root,
+	SYS_chroot,
+	SYS_setns,
+	SYS_userfaultfd,
+	SYS_io_uring_setup,
+	SYS_keyctl,
+	SYS_add_key,
+	SYS_request_key,
+	SYS_init_module,
+	SYS_finit_module,
+	SYS_delete_module,
+	SYS_kexec_load,
+	SYS_kexec_file_load,
+	SYS_reboot,
+	SYS_swapon,
+	SYS_swapoff,
+	SYS_acct,
+	SYS_quotactl,
+	SYS_settimeofday,
+	SYS_clock_settime,
+	SYS_clock_adjtime,
+	SYS_adjtimex,
+	SYS_sethostname,
+	SYS_setdomainname,
+	SYS_iopl,
+	SYS_ioperm,
+	SYS_personality,
+	SYS_name_to_handle_at,
+	SYS_open_by_handle_at,
+	SYS_syslog,
+	SYS_modify_ldt,
+	SYS_vhangup,
+};
+
 /* The call that gives real-time priority up (urgent.c of libwalk/base). */
 static const struct sw_filter_rule ordinary = {.argument = 1,
 					       .mask = UINT32_MAX,
@@ -254,4 +300,18 @@ void sw_calls_add_harmful(struct sw_filter *f)
 	static const struct sw_filter_group harmful = {harmful_calls, SW_ARRAY_SIZE(harmful_calls),
 						       SECCOMP_RET_KILL_PROCESS};
 	sw_filter_add_group(f, &harmful);
+}
+
+void sw_calls_add_machine(struct sw_filter *f, uint32_t action)
+{
+	const struct sw_filter_group machine = {machine_calls, SW_ARRAY_SIZE(machine_calls),
+						action};
+	sw_filter_add_group(f, &machine);
+}
+
+void sw_calls_refuse_clone3(struct sw_filter *f)
+{
+	static const struct sw_filter_rule no_clone3 = {.call = SYS_clone3,
+							.action = SECCOMP_RET_ERRNO | ENOSYS};
+	sw_filter_add(f, &no_clone3);
 }

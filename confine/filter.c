@@ -98,6 +98,21 @@ void sw_filter_allow_without(struct sw_filter *f, uint32_t call, unsigned argume
 	sw_filter_add(f, &rule);
 }
 
+/* A rule is added for each bit, as a rule compares with one value. */
+void sw_filter_add_bits(struct sw_filter *f, uint32_t call, unsigned argument, uint32_t bits,
+			uint32_t action)
+{
+	for (uint32_t left = bits; left != 0; left &= left - 1) {
+		const uint32_t bit = left & -left;
+		const struct sw_filter_rule rule = {.call = call,
+						    .action = action,
+						    .argument = argument,
+						    .mask = bit,
+						    .value = bit};
+		sw_filter_add(f, &rule);
+	}
+}
+
 void sw_filter_add_from(struct sw_filter *f, uint32_t first, uint32_t action)
 {
 	jump(f, BPF_JGE, first, 0, 1);

@@ -6,6 +6,7 @@
 
 #include <asm/ioctls.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 
@@ -59,6 +60,24 @@ static const uint32_t parser_deadly[] = {
 	SYS_open_by_handle_at,
 	SYS_memfd_create,
 };
+
+/* Calls that no program needs which the daemon or the command executes for their user. EPERM, as it is not ours. */
+static const uint32_t program_refused[] = {
+	SYS_ptrace,
+	SYS_process_vm_readv,
+	SYS_process_vm_writev,
+	SYS_process_madvise,
+	SYS_pidfd_getfd,
+	SYS_kcmp,
+	SYS_unshare,
+	SYS_bpf,
+	SYS_perf_event_open,
+	SYS_sched_setscheduler,
+	SYS_sched_setattr,
+};
+
+/* The number that follows the last call of Linux 6.1. */
+enum { FIRST_UNKNOWN_CALL = 451 };
 
 /* SW_SECCOMP_FILES */
 static const uint32_t file_calls[] = {
@@ -118,5 +137,21 @@ int sw_seccomp_parser(unsigned more, struct sw_error *err)
 		sw_filter_add(&f, &is_terminal);
 	sw_filter_add_group(&f, &deadly);
 	int r = sw_filter_end(&f, SECCOMP_RET_ERRNO | EPERM, err);
+	return r < 0 ? r : sw_filter_enter(&f, err);
+}
+
+int sw_seccomp_program(struct sw_error *err)
+{
+	static const struct sw_filter_group refused = {program_refused,
+						       SW_ARRAY_SIZE(program_refused),
+						       SECCOMP_RET_ERRNO | EPERM};
+	struct sw_filter f = {.n = 0};
+	sw_filter_begin(&f);
+	sw_filter_add_from(&f, FIRST_UNKNOWN_CALL, SECCOMP_RET_ERRNO | ENOSYS);
+	sw_calls_add_machine(&f, SECCOMP_RET_ERRNO | EPERM);
+	sw_filter_add_group(&f, &refused);
+	sw_filter_add_bits(&f, SYS_clone, 0, CLONE_NEWUSER, SECCOMP_RET_ERRNO | EPERM);
+	sw_calls_refuse_clone3(&f);
+	int r = sw_filter_end(&f, SECCOMP_RET_ALLOW, err);
 	return r < 0 ? r : sw_filter_enter(&f, err);
 }

@@ -7,6 +7,7 @@
 
 #include <confine/caps.h>
 #include <confine/descriptors.h>
+#include <confine/seccomp.h>
 #include <snapwalk/clock.h>
 
 #include <fcntl.h>
@@ -196,7 +197,8 @@ __attribute__((noreturn)) static void child(int fd, const char *urls, const char
 	(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
 	environment_set(urls, cache, deadline_ns);
 	sw_confine_descriptors((int *const[]){&fd, &terminal_fd}, 2);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && sw_caps_keep(0, &ignored) == 0)
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && sw_caps_keep(0, &ignored) == 0 &&
+	    sw_seccomp_program(&ignored) == 0)
 		serve(fd, terminal_fd, deadline_ns);
 	_exit(0);
 }

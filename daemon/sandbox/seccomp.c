@@ -15,69 +15,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-/* Calls that change the machine, look around in it, or leave it: no process of the daemon needs them. */
-static const uint32_t machine_calls[] = {
-	SYS_mount,
-	SYS_umount2,
-	SYS_move_mount,
-	SYS_open_tree,
-	SYS_fsopen,
-	SYS_fsmount,
-	SYS_fsconfig,
-	SYS_fspick,
-	SYS_mount_setattr,
-	SYS_pivot_root,
-	SYS_chroot,
-	SYS_setns,
-	SYS_userfaultfd,
-	SYS_io_uring_setup,
-	SYS_keyctl,
-	SYS_add_key,
-	SYS_request_key,
-	SYS_init_module,
-	SYS_finit_module,
-	SYS_delete_module,
-	SYS_kexec_load,
-	SYS_kexec_file_load,
-	SYS_reboot,
-	SYS_swapon,
-	SYS_swapoff,
-	SYS_acct,
-	SYS_quotactl,
-	SYS_settimeofday,
-	SYS_clock_settime,
-	SYS_clock_adjtime,
-	SYS_adjtimex,
-	SYS_sethostname,
-	SYS_setdomainname,
-	SYS_iopl,
-	SYS_ioperm,
-	SYS_personality,
-	SYS_name_to_handle_at,
-	SYS_open_by_handle_at,
-	SYS_syslog,
-	SYS_modify_ldt,
-	SYS_vhangup,
-};
-
-/* Calls that neither the launcher nor a command of OnDump= needs besides. EPERM, as commands are not ours. */
-static const uint32_t commands_refused[] = {
-	SYS_ptrace,
-	SYS_process_vm_readv,
-	SYS_process_vm_writev,
-	SYS_process_madvise,
-	SYS_pidfd_getfd,
-	SYS_kcmp,
-	SYS_unshare,
-	SYS_bpf,
-	SYS_perf_event_open,
-	SYS_sched_setscheduler,
-	SYS_sched_setattr,
-};
-
-/* The number that follows the last call of Linux 6.1. */
-enum { FIRST_UNKNOWN_CALL = 451 };
-
 /*
  * Calls that would help who takes over the spawner or a worker, which have capabilities until they have captured:
  * sockets of any kind but the streams of workers, making or changing files. They kill, while others that are not
@@ -246,43 +183,6 @@ enum {
 			 CLONE_NEWUTS | CLONE_NEWCGROUP,
 };
 
-/* A rule is added for each bit, as a rule compares with one value. */
-static void refuse_bits(struct sw_filter *f, uint32_t call, unsigned argument, uint32_t bits,
-			uint32_t action)
-{
-	for (uint32_t left = bits; left != 0; left &= left - 1) {
-		const uint32_t bit = left & -left;
-		const struct sw_filter_rule rule = {.call = call,
-						    .action = action,
-						    .argument = argument,
-						    .mask = bit,
-						    .value = bit};
-		sw_filter_add(f, &rule);
-	}
-}
-
-/* The flags of clone3 are in memory, where no filter can see them; without it clone is used. */
-static const struct sw_filter_rule no_clone3 = {.call = SYS_clone3,
-						.action = SECCOMP_RET_ERRNO | ENOSYS};
-
-int sw_seccomp_commands(struct sw_error *err)
-{
-	static const struct sw_filter_group machine = {machine_calls, SW_ARRAY_SIZE(machine_calls),
-						       SECCOMP_RET_ERRNO | EPERM},
-					    refused = {commands_refused,
-						       SW_ARRAY_SIZE(commands_refused),
-						       SECCOMP_RET_ERRNO | EPERM};
-	struct sw_filter f = {.n = 0};
-	sw_filter_begin(&f);
-	sw_filter_add_from(&f, FIRST_UNKNOWN_CALL, SECCOMP_RET_ERRNO | ENOSYS);
-	sw_filter_add_group(&f, &machine);
-	sw_filter_add_group(&f, &refused);
-	refuse_bits(&f, SYS_clone, 0, CLONE_NEWUSER, SECCOMP_RET_ERRNO | EPERM);
-	sw_filter_add(&f, &no_clone3);
-	int r = sw_filter_end(&f, SECCOMP_RET_ALLOW, err);
-	return r < 0 ? r : sw_filter_enter(&f, err);
-}
-
 int sw_seccomp_broker(struct sw_error *err)
 {
 	static const struct sw_filter_group calls = {broker_calls, SW_ARRAY_SIZE(broker_calls),
@@ -295,7 +195,7 @@ int sw_seccomp_broker(struct sw_error *err)
 	sw_filter_add_rules(&f, broker_rules, SW_ARRAY_SIZE(broker_rules));
 	sw_calls_add_socket_options(&f, SOL_SOCKET, broker_options, SW_ARRAY_SIZE(broker_options));
 	sw_filter_allow_without(&f, SYS_clone, 0, NEW_NAMESPACES);
-	sw_filter_add(&f, &no_clone3);
+	sw_calls_refuse_clone3(&f);
 	sw_calls_add_harmful(&f);
 	int r = sw_filter_end(&f, SECCOMP_RET_ERRNO | EPERM, err);
 	return r < 0 ? r : sw_filter_enter(&f, err);
@@ -303,9 +203,7 @@ int sw_seccomp_broker(struct sw_error *err)
 
 int sw_seccomp_spawner(struct sw_error *err)
 {
-	static const struct sw_filter_group machine = {machine_calls, SW_ARRAY_SIZE(machine_calls),
-						       SECCOMP_RET_KILL_PROCESS},
-					    deadly = {spawner_deadly, SW_ARRAY_SIZE(spawner_deadly),
+	static const struct sw_filter_group deadly = {spawner_deadly, SW_ARRAY_SIZE(spawner_deadly),
 						      SECCOMP_RET_KILL_PROCESS},
 					    calls = {spawner_calls, SW_ARRAY_SIZE(spawner_calls),
 						     SECCOMP_RET_ALLOW};
@@ -318,8 +216,8 @@ int sw_seccomp_spawner(struct sw_error *err)
 	sw_filter_add_rules(&f, spawner_rules, SW_ARRAY_SIZE(spawner_rules));
 	sw_filter_add_group(&f, &calls);
 	sw_filter_allow_without(&f, SYS_clone, 0, NEW_NAMESPACES);
-	refuse_bits(&f, SYS_openat, 2, making, SECCOMP_RET_KILL_PROCESS);
-	sw_filter_add_group(&f, &machine);
+	sw_filter_add_bits(&f, SYS_openat, 2, making, SECCOMP_RET_KILL_PROCESS);
+	sw_calls_add_machine(&f, SECCOMP_RET_KILL_PROCESS);
 	sw_filter_add_group(&f, &deadly);
 	sw_calls_add_harmful(&f);
 	int r = sw_filter_end(&f, SECCOMP_RET_ERRNO | EPERM, err);

@@ -4,11 +4,9 @@
 
 #include <snapwalk/error.h>
 
-/* Filter the calling thread: the process must have no other. For workers after their capture:
- * confine/seccomp.h. */
+/* Filter the calling thread: the process must have no other. Workers after their capture, and commands of
+ * OnDump=: confine/seccomp.h. */
 int sw_seccomp_broker(struct sw_error *err);
-/* Also for commands of OnDump=, which may be any program. */
-int sw_seccomp_commands(struct sw_error *err);
 /* Also for workers until then. */
 int sw_seccomp_spawner(struct sw_error *err);
 

@@ -2,11 +2,11 @@
 /* The launcher: what it runs comes from the configuration alone. */
 #include "worker/launcher.h"
 #include "worker/wire.h"
-#include "sandbox/seccomp.h"
 #include "cleanup.h"
 #include "errors.h"
 
 #include <confine/caps.h>
+#include <confine/seccomp.h>
 #include <snapwalk/clock.h>
 #include <grp.h>
 #include <poll.h>
@@ -258,7 +258,7 @@ static int become(const struct sw_on_dump_user *user, struct sw_error *err)
 	/* Commands are the same user: not dumpable, they cannot look at us. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
 		return sw_fail_errno(err, SW_E_NOT_PERMITTED, "cannot give up new privileges");
-	return sw_seccomp_commands(err);
+	return sw_seccomp_program(err);
 }
 
 /* Ends with the broker, not with the signals that end it: commands must be ended first. */

@@ -21,4 +21,9 @@ void sw_calls_add_socket_options(struct sw_filter *filter, uint32_t level, const
  * another process or taking its descriptors, loading code into the kernel. */
 void sw_calls_add_harmful(struct sw_filter *filter);
 
+/* The action for calls that change the machine, look around in it, or leave it. */
+void sw_calls_add_machine(struct sw_filter *filter, uint32_t action);
+/* Lets clone3(2) fail: its flags are in memory, where no filter can see them. Libraries use clone(2) then. */
+void sw_calls_refuse_clone3(struct sw_filter *filter);
+
 #endif

@@ -65,6 +65,9 @@ void sw_filter_allow_without(struct sw_filter *filter, uint32_t call, unsigned a
 /* All calls from a number on. */
 void sw_filter_add_from(struct sw_filter *filter, uint32_t first, uint32_t action);
 void sw_filter_add_group(struct sw_filter *filter, const struct sw_filter_group *group);
+/* The action for a call that has any of some bits set in an argument. */
+void sw_filter_add_bits(struct sw_filter *filter, uint32_t call, unsigned argument, uint32_t bits,
+			uint32_t action);
 /* All other calls. -SW_E_INTERNAL: there were too many rules. */
 int sw_filter_end(struct sw_filter *filter, uint32_t action, struct sw_error *err);
 /* sw_filter_end() before it. For the calling thread, which must be the only one of its process and have

@@ -22,4 +22,8 @@ enum {
  * what it might be made to do kills it, what it need not do fails with EPERM. */
 int sw_seccomp_parser(unsigned more, struct sw_error *err);
 
+/* The same for a process that executes programs which are not ours, and for those: a command of OnDump=, debuginfod-find. What
+ * they need not do fails with EPERM; calls newer than Linux 6.1 fail with ENOSYS. */
+int sw_seccomp_program(struct sw_error *err);
+
 #endif

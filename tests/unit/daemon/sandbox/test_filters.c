@@ -7,6 +7,7 @@
  * Called with a path, writes the table there instead.
  */
 #include "cleanup.h"
+#include "copier/reader.h"
 #include "gate/filter.h"
 #include "process/expendable.h"
 #include "sandbox/seccomp.h"
@@ -20,10 +21,13 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
+#include <snapwalk/clock.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -35,8 +39,13 @@ enum {
 	PATH_TEXT = 256,
 	LINE_MAX_BYTES = 8192,
 };
+static const int64_t PATIENCE_NS = INT64_C(60) * 1000 * 1000 * 1000;
 
-static struct sock_fprog entered; /* by the role that comes next; its instructions are owned */
+/* The filter of the role that comes next; its number of instructions is set last. Shared with processes that a role makes. */
+static struct entered {
+	struct sock_filter filter[PROGRAM_MAX];
+	_Atomic unsigned short len;
+} * entered;
 
 /* The C library's: a filter is not entered, but kept. */
 int prctl(int option, ...)
@@ -49,10 +58,9 @@ int prctl(int option, ...)
 	va_end(ap);
 	if (option != PR_SET_SECCOMP)
 		return (int) syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
-	static struct sock_filter instructions[PROGRAM_MAX];
 	const struct sock_fprog *program = (const struct sock_fprog *) a[1];
-	memcpy(instructions, program->filter, program->len * sizeof(instructions[0]));
-	entered = (struct sock_fprog){program->len, instructions};
+	memcpy(entered->filter, program->filter, program->len * sizeof(entered->filter[0]));
+	entered->len = program->len;
 	return 0;
 }
 
@@ -96,8 +104,8 @@ static int top(struct sw_error *err)
 	return sw_seccomp_parser(SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE | SW_SECCOMP_SCREEN, err);
 }
 
-/* The reader shares our memory, so that its filter is kept as the others are. */
-static int reader(struct sw_error *err)
+/* The process that makes system calls which may not end, when it is to make few of them. */
+static int expendable(struct sw_error *err)
 {
 	struct sw_expendable *e = NULL;
 	int r = sw_expendable_start(NULL, 0, &e, err);
@@ -105,6 +113,26 @@ static int reader(struct sw_error *err)
 		return r;
 	bool ok = sw_expendable_confine(e);
 	return sw_expendable_end(e) && ok ? 0 : -1;
+}
+
+static void read_nothing(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
+			 size_t n_threads)
+{
+}
+
+/* The process that reads the data of a runtime. */
+static int reader(struct sw_error *err)
+{
+	const struct sw_copier_job job = {.run = read_nothing};
+	const int64_t deadline_ns = sw_clock_ns() + PATIENCE_NS;
+	struct sw_copier copier;
+	int r = sw_copier_create(&job, 1, &copier, err);
+	if (r < 0)
+		return r;
+	while (entered->len == 0 && sw_clock_ns() < deadline_ns)
+		(void) poll(NULL, 0, 1);
+	sw_copier_destroy(&copier);
+	return 0;
 }
 
 static const struct {
@@ -118,10 +146,11 @@ static const struct {
 	{"sample", sampler},
 	{"host", host},
 	{"top", top},
+	{"expendable", expendable},
 	{"reader", reader},
 	{"spawner", sw_seccomp_spawner},
 	{"broker", sw_seccomp_broker},
-	{"commands", sw_seccomp_commands},
+	{"commands", sw_seccomp_program},
 	{"gate", sw_gate_filter_enter},
 };
 
@@ -184,8 +213,8 @@ static void follow(uint32_t arch, uint32_t number, char *ret)
 	char path[PATH_TEXT] = "", space[16];
 	ret[0] = '\0';
 	for (;;) {
-		assert_true(pc < entered.len);
-		const struct sock_filter *i = &entered.filter[pc++];
+		assert_true(pc < entered->len);
+		const struct sock_filter *i = &entered->filter[pc++];
 		switch (BPF_CLASS(i->code)) {
 		case BPF_LD:
 			a = (struct value){.word = i->k, .mask = UINT32_MAX};
@@ -251,8 +280,9 @@ static void table_make(void)
 	struct sw_error err = {0};
 	char far[LINE_MAX_BYTES];
 	for (size_t r = 0; r < SW_ARRAY_SIZE(roles); r++) {
-		entered.len = 0;
+		entered->len = 0;
 		assert_int_equal(roles[r].enter(&err), 0);
+		assert_int_not_equal(entered->len, 0);
 		for (uint32_t n = 0; n < CALLS_MAX; n++)
 			follow(AUDIT_ARCH_X86_64, n, lines[n][r]);
 		others_are_refused(roles[r].name);
@@ -266,7 +296,7 @@ static void row_put(FILE *to, const char *name, uint32_t n)
 {
 	(void) fprintf(to, "%-24s", name);
 	for (size_t r = 0; r < SW_ARRAY_SIZE(roles); r++)
-		(void) fprintf(to, " %-8s", strchr(lines[n][r], ':') != NULL ? "?" : lines[n][r]);
+		(void) fprintf(to, " %-10s", strchr(lines[n][r], ':') != NULL ? "?" : lines[n][r]);
 	(void) fputc('\n', to);
 }
 
@@ -280,19 +310,34 @@ static bool same_row(uint32_t a, uint32_t b)
 
 static void table_put(FILE *to)
 {
-	(void) fputs("# SPDX-License-Identifier: LGPL-2.1-or-later\n"
-		     "# Written by tests/unit/daemon/sandbox/test_filters.c: + passes, - fails "
-		     "with EPERM, KILL "
-		     "kills the process.\n"
-		     "# ?: its arguments decide, as the lines at the end say: the first part that "
-		     "holds.\n"
-		     "# 0=1: the lower half of the first argument is 1; 0': its upper half; 0&3=0: "
-		     "has none of "
-		     "these bits.\n",
-		     to);
+	(void) fputs(
+		"# SPDX-License-Identifier: LGPL-2.1-or-later\n"
+		"# Written by tests/unit/daemon/sandbox/test_filters.c: + passes, - fails "
+		"with EPERM, KILL "
+		"kills the process.\n"
+		"# ?: its arguments decide, as the lines at the end say: the first part that "
+		"holds.\n"
+		"# 0=1: the lower half of the first argument is 1; 0': its upper half; 0&3=0: "
+		"has none of "
+		"these bits.\n"
+		"#\n"
+		"# parser: of the daemon's workers and series, and what reads .dwo files for the "
+		"command. unpacker: also the daemon's.\n"
+		"# dump: also verify, show, diff, merge, symbolize, explain, and what looks "
+		"functions up for on and leaks.\n"
+		"# keep: dump --keep, record. sample: also dump --burst, on, leaks. host: sample "
+		"--all. top: top on a terminal.\n"
+		"# expendable: what looks at memory and names that may not answer. reader: of "
+		"PHP's data.\n"
+		"# spawner: also its workers until they have captured, and what captures for a "
+		"series. commands: what executes\n"
+		"# commands of OnDump= and debuginfod-find, and these.\n"
+		"# No filter: mcp, which executes snapwalk with all of its user's rights; doctor, "
+		"list and others that parse nothing of a target.\n",
+		to);
 	(void) fprintf(to, "%-24s", "");
 	for (size_t r = 0; r < SW_ARRAY_SIZE(roles); r++)
-		(void) fprintf(to, " %-8s", roles[r].name);
+		(void) fprintf(to, " %-10s", roles[r].name);
 	(void) fputc('\n', to);
 	uint32_t unnamed = CALLS_MAX;
 	for (uint32_t n = 0; n < CALLS_MAX; n++) {
@@ -363,5 +408,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_table),
 	};
 	write_path = argc > 1 ? argv[1] : NULL;
+	entered = mmap(NULL, sizeof(*entered), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	if (entered == MAP_FAILED)
+		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

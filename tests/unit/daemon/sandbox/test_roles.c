@@ -6,6 +6,7 @@
 
 #include "skip.h"
 
+#include <confine/seccomp.h>
 #include <confine/filter.h>
 #include <confine/landlock.h>
 #include <snapwalk/symbolize.h>
@@ -549,7 +550,7 @@ static void child_commands(void)
 	struct sw_error err;
 	config = (struct sw_config){.user = (char *) "nobody"};
 	MUST(sw_sandbox_unprivileged(&config, &err) == 0);
-	MUST(sw_seccomp_commands(&err) == 0);
+	MUST(sw_seccomp_program(&err) == 0);
 	MUST(ptrace(PTRACE_TRACEME, 0, 0, 0) < 0 && errno == EPERM);
 	MUST(unshare(CLONE_NEWUSER) < 0 && errno == EPERM);
 	MUST(syscall(9999) < 0 && errno == ENOSYS);
@@ -579,7 +580,7 @@ static void child_calls_i386(void)
 	struct sw_error err;
 	config = (struct sw_config){.user = (char *) "nobody"};
 	MUST(sw_sandbox_unprivileged(&config, &err) == 0);
-	MUST(sw_seccomp_commands(&err) == 0);
+	MUST(sw_seccomp_program(&err) == 0);
 	long result = 20; /* getpid */
 	__asm__ volatile("int $0x80" : "+a"(result) : : "memory");
 }
