@@ -1,0 +1,372 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 15s
+"""Filters of system calls of live processes, and what dangerous calls do there (drive_roles.c).
+
+Each process of the commands, of the daemon and of the gate that enters a filter is stopped as soon as it has. Its filter, as the
+kernel has it, is that of a role of tests/unit/daemon/sandbox/filters.txt, which the unit tests hold against the source; and
+the roles are those that are listed here. Then the process is made to do DANGEROUS calls: each one is refused, fails or kills as
+filters.txt says, and those that pass are listed here as well. Of the calls that kill, each process makes one; all of them with
+SNAPWALK_ROLES=all, which takes minutes.
+"""
+import ctypes
+import errno
+import itertools
+import os
+import shutil
+import tempfile
+import zlib
+
+from daemon import Daemon
+from gate import Gate
+from harness import SNAPWALK, TARGETS, Tap, Target, snapwalk, state_of, wait_until
+from roles import Process, Table, drive, entered, numbers
+
+ALL = os.environ.get("SNAPWALK_ROLES") == "all"
+SIGSYS = 31
+AT_FDCWD, EMPTY_PATH = (1 << 64) - 100, 0x1000
+NEW_FILE = os.O_WRONLY | os.O_CREAT
+TARGET, HERE = "TARGET", "HERE"  # the process that is captured; a directory that everybody may write to
+
+# (call, its arguments): numbers, "@TEXT" and "%HEX" are pointers to text and to bytes.
+ZEROS, MESSAGE = "%" + "00" * 128, "%" + "00" * 56
+DANGEROUS = [
+    ("openat", AT_FDCWD, f"@{HERE}/made", NEW_FILE, 0o600), ("openat", AT_FDCWD, f"@{HERE}/there", os.O_RDWR),
+    ("openat", AT_FDCWD, "@/proc/self/mem", os.O_RDWR), ("openat", AT_FDCWD, f"@{HERE}/there", os.O_RDONLY | os.O_TRUNC),
+    ("openat", AT_FDCWD, f"@{HERE}", os.O_WRONLY | os.O_TMPFILE, 0o600), ("open", f"@{HERE}/made", NEW_FILE, 0o600),
+    ("openat2", AT_FDCWD, f"@{HERE}/made", "%41" + "00" * 23, 24), ("creat", f"@{HERE}/made", 0o600),
+    ("mkdirat", AT_FDCWD, f"@{HERE}/made", 0o700), ("mknodat", AT_FDCWD, f"@{HERE}/made", 0o100600, 0),
+    ("unlinkat", AT_FDCWD, f"@{HERE}/there", 0), ("renameat", AT_FDCWD, f"@{HERE}/there", AT_FDCWD, f"@{HERE}/made"),
+    ("renameat2", AT_FDCWD, f"@{HERE}/there", AT_FDCWD, f"@{HERE}/made", 0),
+    ("linkat", AT_FDCWD, f"@{HERE}/there", AT_FDCWD, f"@{HERE}/made", 0), ("symlinkat", "@there", AT_FDCWD, f"@{HERE}/made"),
+    ("truncate", f"@{HERE}/there", 0), ("chmod", f"@{HERE}/there", 0o777), ("fchmodat", AT_FDCWD, f"@{HERE}/there", 0o777),
+    ("fchownat", AT_FDCWD, f"@{HERE}/there", 65534, 65534, 0), ("setxattr", f"@{HERE}/there", "@user.x", "@y", 1, 0),
+    ("utimensat", AT_FDCWD, f"@{HERE}/there", 0, 0), ("open_by_handle_at", AT_FDCWD, ZEROS, os.O_RDWR),
+    ("socket", 2, 1, 0), ("socket", 1, 1, 0), ("socket", 17, 3, 0), ("socket", 16, 3, 4), ("socketpair", 1, 1, 0, ZEROS),
+    ("connect", 1, "%0200" + "1f90" + "7f000001" + "00" * 8, 16), ("bind", 1, "%0200" + "00" * 14, 16), ("listen", 1, 1),
+    ("accept4", 1, 0, 0, 0), ("sendto", 1, "@x", 1, 0, 0, 0), ("sendmsg", 1, MESSAGE, 0), ("sendmmsg", 1, MESSAGE, 1, 0),
+    ("recvmsg", 1, MESSAGE, 0), ("setsockopt", 1, 1, 26, ZEROS, 16),
+    ("pidfd_open", TARGET, 0), ("pidfd_getfd", 0, 0, 0), ("pidfd_send_signal", 0, 10, 0, 0),
+    ("kill", TARGET, 10), ("kill", TARGET, 9), ("tkill", TARGET, 10), ("tgkill", TARGET, TARGET, 10), ("tgkill", TARGET, TARGET, 6),
+    ("rt_sigqueueinfo", TARGET, 10, ZEROS), ("rt_tgsigqueueinfo", TARGET, TARGET, 10, ZEROS),
+    ("process_vm_readv", TARGET, ZEROS, 0, ZEROS, 0, 0), ("process_vm_writev", TARGET, ZEROS, 0, ZEROS, 0, 0),
+    ("process_madvise", 0, ZEROS, 1, 21, 0), ("process_mrelease", 0, 0), ("kcmp", TARGET, TARGET, 0, 0, 0),
+    ("ptrace", 16, TARGET, 0, 0), ("ptrace", 0x4206, TARGET, 0, 0x100000), ("ptrace", 0x4206, TARGET, 0, 0),
+    ("ptrace", 5, TARGET, 0x1000, 0), ("ptrace", 4, TARGET, 0x1000, 0), ("ptrace", 6, TARGET, 16 * 8, 0), ("ptrace", 13, TARGET, 0, ZEROS),
+    ("ptrace", 0x4205, TARGET, 1, ZEROS), ("ptrace", 0x4200, TARGET, 0, 0x100000), ("ptrace", 7, TARGET, 0, 9),
+    ("ptrace", 0x4203, TARGET, 0, ZEROS), ("ptrace", 0x420b, TARGET, 8, ZEROS), ("ptrace", 8, TARGET, 0, 0),
+    ("fcntl", 0, 8, TARGET), ("fcntl", 0, 10, 9), ("fcntl", 0, 4, 0x2000), ("fcntl", 0, 15, ZEROS), ("fcntl", 0, 1026, 1),
+    ("fcntl", 0, 1024, 0), ("fcntl", 0, 1036, ZEROS),
+    ("ioctl", 0, 0x5412, "@x"), ("ioctl", 0, 0x5452, "%01000000"), ("ioctl", 0, 0x8901, ZEROS), ("ioctl", 0, 0x541C, "%02"),
+    ("ioctl", 0, 0x5410, ZEROS), ("ioctl", 0, 0x540E, 1),
+    ("prctl", 0x59616D61, TARGET), ("prctl", 4, 1), ("prctl", 35, 1, 0, 0, 0), ("prctl", 47, 2, 21, 0, 0), ("prctl", 8, 1),
+    ("prctl", 24, 0), ("prctl", 36, 1), ("arch_prctl", 0x1012, 1),
+    ("bpf", 5, ZEROS, 128), ("bpf", 0, ZEROS, 72), ("bpf", 7, ZEROS, 16), ("bpf", 13, ZEROS, 16), ("bpf", 8, ZEROS, 16), ("bpf", 2, ZEROS, 32),
+    ("perf_event_open", ZEROS, TARGET, (1 << 64) - 1, (1 << 64) - 1, 0),
+    ("mount", "@none", f"@{HERE}", "@tmpfs", 0, 0), ("umount2", f"@{HERE}", 2), ("move_mount", 0, "@", 0, "@", 0), ("fsopen", "@tmpfs", 0),
+    ("open_tree", AT_FDCWD, "@/", 1), ("pivot_root", "@/nowhere", "@/nowhere"), ("chroot", f"@{HERE}"), ("setns", 0, 0),
+    ("unshare", 0x10000000), ("unshare", 0x20000), ("execve", "@/bin/true", 0, 0), ("memfd_create", "@x", 0),
+    ("execveat", 0, "@", 0, 0, EMPTY_PATH), ("uselib", "@/bin/true"),
+    ("io_uring_setup", 8, ZEROS), ("io_uring_enter", 0, 0, 0, 0, 0, 0), ("userfaultfd", 1), ("keyctl", 0, (1 << 64) - 3, 0),
+    ("add_key", "@user", "@x", "@y", 1, (1 << 64) - 3), ("request_key", "@user", "@x", 0, 0), ("init_module", ZEROS, 0, "@"),
+    ("finit_module", 0, "@", 0), ("delete_module", "@x", 0), ("kexec_load", 0, 17, 0, 0), ("reboot", 0, 0, 0, 0), ("syslog", 2, ZEROS, 1),
+    ("clone", 17, 0, 0, 0, 0), ("clone", 0x10000011, 0, 0, 0, 0), ("clone3", ZEROS, 88), ("fork",), ("vfork",),
+    ("setuid", 0), ("setgid", 0), ("setreuid", 0, 0), ("setresuid", 0, 0, 0), ("setresgid", 0, 0, 0), ("setgroups", 0, 0), ("setfsuid", 0),
+    ("capset", "%20080522" + "00" * 4, "%" + "ff" * 24), ("setpriority", 0, TARGET, (1 << 64) - 20),
+    ("sched_setscheduler", TARGET, 2, "%01000000"), ("sched_setattr", TARGET, ZEROS, 0), ("sched_setaffinity", TARGET, 8, "%01" + "00" * 7),
+    ("prlimit64", TARGET, 7, ZEROS, 0), ("move_pages", TARGET, 0, 0, 0, 0, 0), ("migrate_pages", TARGET, 1, ZEROS, ZEROS),
+    ("mmap", 0, 4096, 7, 0x22, (1 << 64) - 1, 0), ("mprotect", 0, 4096, 5), ("pkey_mprotect", 0, 4096, 5, (1 << 64) - 1),
+    ("shmget", 0, 4096, 0o1600), ("msgget", 0, 0o1600), ("semget", 0, 1, 0o1600), ("mq_open", "@x", NEW_FILE, 0o600, 0),
+    ("personality", 0x40000), ("modify_ldt", 1, ZEROS, 16), ("iopl", 3), ("ioperm", 0, 1, 1), ("sethostname", "@x", 1 << 20),
+    ("inotify_init1", 0), ("fanotify_init", 0, 0), ("name_to_handle_at", AT_FDCWD, "@/", ZEROS, ZEROS, 0), ("acct", 0), ("swapon", "@x", 0),
+    ("settimeofday", 0, 0), ("setsid",), ("seccomp", 0, 0, 0), ("lookup_dcookie", 0, ZEROS, 1), ("vmsplice", 0, ZEROS, 0, 0),
+    ("tee", 0, 1, 1, 0), ("splice", 0, 0, 1, 0, 1, 0), ("memfd_secret", 0), ("timer_create", 0, ZEROS, ZEROS), ("setitimer", 0, ZEROS, 0),
+]
+
+# Those that pass: what a role's work is. Nothing is asked of "commands", which has a list of what is refused.
+FILES = {"openat", "mkdirat", "unlinkat", "renameat", "renameat2", "linkat"}
+SAMPLES = {"process_vm_readv", "ptrace 0x4206", "memfd_create", "capset", "setitimer"}
+PERMITTED = {
+    "parser": set(), "dump": set(), "expendable": set(), "reader": set(), "unpacker": FILES, "keep": FILES, "sample": SAMPLES, "top": SAMPLES,
+    "host": SAMPLES | {"pidfd_open"},
+    "spawner": SAMPLES | {"pidfd_open", "socketpair", "sendmsg", "recvmsg", "kill 0x9", "tgkill 0x6", "prctl 0x4", "perf_event_open",
+                          "clone 0x11"},
+    "broker": FILES - {"linkat"} | {"socket 0x1", "socketpair", "connect", "accept4", "sendto", "sendmsg", "recvmsg", "pidfd_open",
+                                    "pidfd_send_signal", "tgkill 0x6", "memfd_create", "clone 0x11", "setitimer"},
+    "gate": {"socket 0x1", "connect", "accept4", "sendto", "sendmsg", "recvmsg", "tgkill 0x6"},
+}
+# Which argument tells apart calls that are there several times.
+TOLD_BY = {"ptrace": 1, "kill": 2, "tgkill": 3, "prctl": 1, "clone": 1, "socket": 1}
+
+SAMPLED = [("snapwalk", "sample"), ("snapwalk-unpack", "unpacker")]
+DUMPED = [("snapwalk", "dump"), ("snapwalk-unpack", "unpacker")]
+
+
+def commands(pid, directory):
+    """[(command, its processes with filters and their roles, whether what parses may read any file of its user)]"""
+    dump, fixture = os.path.join(directory, "dump.json"), os.path.join(directory, "fixture")
+    with open(dump, "w") as file:
+        snapwalk("dump", "--json", pid, capture_output=False, stdout=file)
+    snapwalk("record", "-o", fixture, pid)
+    return [
+        (["dump", pid], DUMPED, False),
+        (["dump", "--keep", os.path.join(directory, "keep{}"), pid], [("snapwalk", "keep"), ("snapwalk-unpack", "unpacker")], False),
+        (["record", "-o", os.path.join(directory, "record{}"), pid], [("snapwalk", "keep")], False),
+        (["dump", "--fixture", fixture], DUMPED, True),
+        (["dump", "--burst", "2,10", pid], SAMPLED, False),
+        (["sample", "-d", "1", pid], SAMPLED, False),
+        (["sample", "--all", "-d", "1"], [("snapwalk", "host"), ("snapwalk-unpack", "unpacker")], False),
+        (["on", "syscall:nanosleep", "-d", "1", pid], SAMPLED[:1], False),
+        (["leaks", "--of", "memory", "-d", "1", pid], [("snapwalk", "dump"), *SAMPLED[:1]], False),
+        (["show", dump], DUMPED[:1], False),
+        (["diff", dump, dump], DUMPED[:1], False),
+        (["merge", dump, dump], DUMPED[:1], False),
+        (["symbolize", dump], DUMPED, True),
+        (["symbolize", "--debuginfod=http://127.0.0.1:9", dump], [*DUMPED, ("snapwalk-fetch", "commands")], True),
+        (["verify", pid], DUMPED, False),
+        # These parse nothing of a target; mcp executes this command, which needs its rights.
+        (["mcp"], [], False), (["doctor", pid], [], False),
+    ]
+
+
+def label(call):
+    return f"{call[0]} {call[TOLD_BY[call[0]]]:#x}" if call[0] in TOLD_BY else call[0]
+
+
+def filled(call, pid, here):
+    """The call as drive_roles takes it, and its arguments as numbers, where pointers are some number."""
+    words = [pid if word == TARGET else word.replace(HERE, here) if isinstance(word, str) else word for word in call[1:]]
+    arguments = [word if isinstance(word, int) else 0x7FFF00001000 for word in words]
+    return ",".join(map(str, [numbers()[call[0]], *words])), [*arguments, *[0] * (6 - len(arguments))]
+
+
+class Calls:
+    """DANGEROUS for a process of certain roles."""
+
+    def __init__(self, table, roles, pid, here):
+        self.refused, self.deadly, self.permitted = [], [], []
+        for call in DANGEROUS:
+            word, arguments = filled(call, pid, here)
+            action = table.of_all(roles, call[0], arguments)
+            kind = self.permitted if action == "+" else self.deadly if action == "KILL" else self.refused
+            kind.append((label(call), word, {"-": -1, "ENOSYS": -38}.get(action) or action))
+
+
+def number_of(action):
+    return action if isinstance(action, int) else -(int(action, 16) & 0xFFFF)
+
+
+def result_of(line):
+    """The number of a call and what became of it."""
+    words = line.split()
+    return words[1], (words[2], int(words[3]))
+
+
+def checked(tap, what, calls, lines):
+    """The lines that drive_roles wrote: each call has failed, and the last one has killed."""
+    results = [result_of(line) for line in lines if line.startswith("call")]
+    wanted = [(word.split(",")[0], ("died", SIGSYS) if action == "KILL" else ("result", number_of(action)))
+              for _, word, action in calls]
+    wrong = [(calls[i][0], results[i] if i < len(results) else None, wanted[i]) for i in range(len(calls))
+             if i >= len(results) or results[i] != wanted[i]]
+    return tap.equal(wrong[:5], [], f"{what}: {len(calls)} calls fail or kill as filters.txt says")
+
+
+def rounds_of(calls, number):
+    """Lists of calls that a process makes: those that fail, and one that kills; with ALL also each other one that kills."""
+    deadly = calls.deadly[number % len(calls.deadly):] + calls.deadly[:number % len(calls.deadly)] if calls.deadly else []
+    return [calls.refused + deadly[:1], *([call] for call in deadly[1:] if ALL)]
+
+
+READ = ("openat", f"{numbers()['openat']},{AT_FDCWD},@/etc/passwd,0", "+")  # a file that is nobody's business
+
+
+def landlocked(tap, what, reads, read, made, lines):
+    """What parses may read other files or not, and what keeps or unpacks files may not make, change or remove any elsewhere."""
+    results = [result_of(line)[1][1] for line in lines if line.startswith("call")]
+    tap.equal(results[:len(read)], [results[0] if reads and results[:1] > [-1] else -errno.EACCES] * len(read),
+              f"{what}: other files {'can' if reads else 'cannot'} be read")
+    results = results[len(read):]
+    tap.check(len(results) == len(made) and all(result < 0 for result in results),
+              f"{what}: files elsewhere are neither made nor changed nor removed",
+              [(word, result) for (_, word, _), result in zip(made, results)])
+
+
+def prepare(here):
+    """A directory that everybody may write to, with a file."""
+    os.chmod(here, 0o777)
+    with open(os.path.join(here, "there"), "w") as file:
+        file.write("there")
+    os.chmod(file.name, 0o666)
+
+
+def untouched(here):
+    with open(os.path.join(here, "there")) as file:
+        return os.listdir(here) == ["there"] and file.read() == "there" and os.stat(file.name).st_mode & 0o7777 == 0o666
+
+
+def places(found):
+    """[(NAME:N, process)]: the N-th process of that name."""
+    counts = {}
+    for process in found:
+        n = counts.get(process.name, 0)
+        counts[process.name] = n + 1
+        yield f"{process.name}:{n}", process
+
+
+def no_landlock():
+    """Why there is no Landlock here, None when there is."""
+    version = ctypes.CDLL(None, use_errno=True).syscall(444, None, 0, 1)  # landlock_create_ruleset
+    return None if version >= 1 else os.strerror(ctypes.get_errno())
+
+
+def command_of(words):
+    """A function that gives the command: "{}" is a name that is new each time."""
+    names = itertools.count()
+    return lambda: [SNAPWALK, *(word.replace("{}", str(next(names))) if isinstance(word, str) else word for word in words)]
+
+
+def of_command(tap, table, pid, here, words, wanted, reads_some, **more):
+    run = command_of(words)
+    what = " ".join(words[:2] if str(words[-1] if len(words) < 2 else words[1]).startswith("--") else words[:1])
+    found, done = entered(run(), **more)
+    roles = sorted((process.name, *table.role_of(process)) for process in found)
+    if not tap.equal((roles, done.returncode in (0, 3)), (sorted(wanted), True), f"{what}: its processes have the filters of their roles"):
+        return
+    for number, (place, process) in enumerate(places(found)):
+        roles = table.role_of(process)
+        calls, about = Calls(table, roles, pid, here), f"{what}, {place}"
+        with_files = roles[-1] != "commands" and no_landlock() is None
+        read = [READ] if with_files and table.of_all(roles, "openat", [0] * 6) == "+" else []
+        made = [call for call in calls.permitted if call[0] in FILES and with_files]
+        for n, some in enumerate(rounds_of(calls, zlib.crc32(what.encode()) + number)):
+            before = [*read, *made] if n == 0 else []
+            lines, _ = drive("at", place, *(word for _, word, _ in [*before, *some]), command=run(), **more)
+            lines = [line for line in lines if line.startswith("call")]
+            checked(tap, about, some, lines[len(before):])
+            if before:
+                landlocked(tap, about, reads_some or roles[-1] in ("sample", "host"), read, made, lines[:len(before)])
+        tap.check(untouched(here), f"{about}: nothing was made, changed or removed", os.listdir(here))
+
+
+def test_commands(tap):
+    table = Table()
+    with tempfile.TemporaryDirectory() as directory, tempfile.TemporaryDirectory() as here, Target("threads", "2") as target:
+        os.chmod(directory, 0o755)
+        prepare(here)
+        with open(os.path.join(directory, "debuginfod-find"), "w") as file:
+            file.write("#!/bin/sh\nexit 1\n")
+        os.chmod(file.name, 0o755)
+        os.environ["PATH"] = f"{directory}:{os.environ['PATH']}"  # the process that executes it is looked at, not itself
+        tap.together([(of_command, table, target.pid, here, *row) for row in commands(target.pid, directory)])
+        tap.check(target.process.poll() is None and state_of(target.pid) == "S", "the target lives, and is not stopped")
+
+
+def test_reader(tap):
+    """The process that reads PHP's data."""
+    if shutil.which("php") is None:
+        tap.skip("reader", "php is not installed", "package php-cli")
+        return
+    wanted = [*DUMPED, ("snapwalk", "reader")]
+    with tempfile.TemporaryDirectory() as here, \
+            Target(None, "-r", "echo \"ready\\n\"; sleep(3600);", path=shutil.which("php")) as target:
+        prepare(here)
+        of_command(tap, Table(), target.pid, here, ["dump", target.pid], wanted, False)
+
+
+def test_permitted(tap):
+    """The dangerous calls that pass: a change of filters.txt that makes them more has to be written here, too."""
+    table = Table()
+    for role in table.roles:
+        if role != "commands":
+            found = {name for name, _, _ in Calls(table, [role], 1 << 20, "/tmp").permitted}
+            tap.equal(sorted(found), sorted(PERMITTED[role]), f"{role}: which dangerous calls pass")
+
+
+# ---- the daemon and the gate ---------------------------------------------------------------------
+
+DAEMON = [("snapwalk-spawn", "spawner"), ("snapwalk-unpack", "unpacker"), ("snapwalkd", "broker"),
+          ("snapwalk-worker", "spawner", "parser"), ("snapwalk-parser", "spawner", "parser")]
+
+
+class DrivenGate(Gate):
+    """The gate under drive_roles."""
+
+    def __init__(self, daemon, driver):
+        super().__init__(daemon)
+        self.driver = driver
+
+    def start(self):
+        self.prefix = [*self.driver, *self.prefix]
+        super().start()
+
+
+def driver(out, *words):
+    return [os.path.join(TARGETS, "drive_roles"), out, *words, "--"]
+
+
+def lines_of(path):
+    try:
+        with open(path) as file:
+            return file.read().splitlines()
+    except OSError:
+        return []
+
+
+def ask(daemon, pid, out, until):
+    """Has the daemon start its processes until drive_roles has written so, or it has ended."""
+    for words in (("dump",), *[("sample", "-d", "1")] * 9):
+        if daemon.process.poll() is not None or until(lines_of(out)):
+            return
+        snapwalk(*words, "--via", "daemon", "--socket", daemon.socket_path, pid)
+
+
+def of_daemon(tap, table, place, roles, number, pid, here):
+    """One process of a daemon of its own makes the calls."""
+    calls = Calls(table, roles, pid, here)
+    for some in rounds_of(calls, number):
+        with tempfile.NamedTemporaryFile() as out:
+            made = driver(out.name, "at", place, *(word for _, word, _ in some))
+            with Daemon(prefix=made, wait=False) as daemon:
+                wait_until(lambda: os.path.exists(daemon.socket_path) or daemon.process.poll() is not None, "the daemon to begin")
+                ask(daemon, pid, out.name, lambda lines: sum(line.startswith("call") for line in lines) >= len(some))
+            checked(tap, f"daemon, {place}", some, lines_of(out.name))
+
+
+def test_daemon(tap):
+    table = Table()
+    with tempfile.NamedTemporaryFile() as out, Target("threads", "2") as target, tempfile.TemporaryDirectory() as here:
+        with Daemon(prefix=driver(out.name, "list")) as daemon:
+            ask(daemon, target.pid, out.name, lambda lines: any("snapwalk-parser" in line for line in lines))
+            with tempfile.NamedTemporaryFile() as gate_out:
+                with DrivenGate(daemon, driver(gate_out.name, "list")):
+                    found = [Process(line) for line in lines_of(gate_out.name)]
+                tap.equal([(process.name, *table.role_of(process)) for process in found], [("snapwalk-gate", "gate")],
+                          "gate: it has the filter of its role")
+                calls = Calls(table, ["gate"], target.pid, here)
+                some = calls.refused
+                with DrivenGate(daemon, driver(gate_out.name, "at", "snapwalk-gate:0", *(word for _, word, _ in some))):
+                    checked(tap, "gate", some, lines_of(gate_out.name))
+        found = [Process(line) for line in lines_of(out.name)]
+        tap.equal(sorted({(process.name, *table.role_of(process)) for process in found}), sorted(DAEMON),
+                  "daemon: its processes have the filters of their roles")
+        tap.check(all(process.uid != 0 and (process.caps == 0 or process.name == "snapwalk-spawn") for process in found),
+                  "daemon: none is root, and the spawner alone has capabilities", [(p.name, p.uid, p.caps) for p in found])
+        tap.together([(of_daemon, table, place, table.role_of(process), number, target.pid, here)
+                      for number, (place, process) in enumerate(places(found)) if place.endswith(":0")])
+        tap.check(target.process.poll() is None, "the target lives")
+
+
+def main():
+    tap = Tap()
+    tap.guard(test_permitted)
+    if os.geteuid() != 0:
+        tap.skip("processes", "their filters can be seen by root alone", Tap.ROOT)
+    else:
+        tap.guard(test_commands)
+        tap.guard(test_reader)
+        tap.guard(test_daemon)
+    tap.done()
+
+
+main()
