@@ -9,6 +9,7 @@
 #include "errors.h"
 
 #include <confine/caps.h>
+#include <confine/landlock.h>
 
 #include <arpa/inet.h>
 #include <grp.h>
@@ -71,7 +72,11 @@ static int drop_privileges(struct sw_error *err)
 	/* The token is in our memory. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return sw_fail_errno(err, SW_E_NOT_PERMITTED, "cannot protect the token");
-	return sw_gate_filter_enter(err);
+	/* The filter lets it connect to the daemon's socket, and so would let it turn the socket of a client, or the one that
+	 * it listens at, to another address. Files can be read as their modes say. */
+	static const struct sw_landlock_path all = {.path = "/", .access = SW_LANDLOCK_LIST};
+	r = sw_landlock_enter(&all, 1, err);
+	return r < 0 ? r : sw_gate_filter_enter(err);
 }
 
 /* Port 0 is any: whoever asked for it needs to know which. */

@@ -14,6 +14,7 @@ import errno
 import itertools
 import os
 import shutil
+import socket
 import tempfile
 import zlib
 
@@ -292,9 +293,15 @@ DAEMON = [("snapwalk-spawn", "spawner"), ("snapwalk-unpack", "unpacker"), ("snap
 class DrivenGate(Gate):
     """The gate under drive_roles."""
 
-    def __init__(self, daemon, driver):
+    def __init__(self, daemon, driver, n_calls=None):
+        """n_calls: it need not answer, but make so many calls."""
         super().__init__(daemon)
-        self.driver = driver
+        self.driver, self.n_calls = driver, n_calls
+
+    def answers(self):
+        if self.n_calls is None:
+            return super().answers()
+        return sum(line.startswith("call") for line in lines_of(self.driver[1])) >= self.n_calls
 
     def start(self):
         self.prefix = [*self.driver, *self.prefix]
@@ -303,6 +310,23 @@ class DrivenGate(Gate):
 
 def driver(out, *words):
     return [os.path.join(TARGETS, "drive_roles"), out, *words, "--"]
+
+
+def connects_elsewhere(daemon, out):
+    """Whether the gate, when it is taken over, can turn one of its sockets to an address of the network: each descriptor is
+    disconnected and connected again."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        address = "0200" + server.getsockname()[1].to_bytes(2, "big").hex() + "7f000001" + "00" * 8
+        calls = [f"{numbers()['connect']},{fd},%{text},16" for fd in range(3, 16) for text in ("00" * 16, address)]
+        open(out, "w").close()  # what was written before is not counted
+        with DrivenGate(daemon, driver(out, "at", "snapwalk-gate:0", *calls), len(calls)):
+            results = [result_of(line)[1][1] for line in lines_of(out) if line.startswith("call")]
+        try:
+            server.accept()[0].close()
+        except BlockingIOError:
+            return results, False
+        return results, True
 
 
 def lines_of(path):
@@ -347,6 +371,10 @@ def test_daemon(tap):
                 some = calls.refused
                 with DrivenGate(daemon, driver(gate_out.name, "at", "snapwalk-gate:0", *(word for _, word, _ in some))):
                     checked(tap, "gate", some, lines_of(gate_out.name))
+                if no_landlock() is None:
+                    results, reached = connects_elsewhere(daemon, gate_out.name)
+                    tap.check(0 in results[::2] and not reached and -errno.EACCES in results[1::2],
+                              "gate: a socket of it that is disconnected cannot be connected to the network", results)
         found = [Process(line) for line in lines_of(out.name)]
         tap.equal(sorted({(process.name, *table.role_of(process)) for process in found}), sorted(DAEMON),
                   "daemon: its processes have the filters of their roles")
