@@ -19,6 +19,7 @@ TOOLS = {
     # The first calls of update find the lock taken, as many as the file has bytes.
     "apt-get": r'''echo "apt-get $*" >>"$CALLS"
 case "$*" in
+*--print-uris*cached*) ;;
 *--print-uris*) [ -e "$CALLS.lists" ] && echo "'http://mirror/p.deb' p.deb 1500000 SHA256:0" || exit 100 ;;
 *update*)
 	if [ -s "$CALLS.locked" ]; then
@@ -58,9 +59,11 @@ def installs(tap):
         tap.equal(run(directory, "here"), (0, "", "", []), "nothing is missing: apt-get is not called")
         status, out, err, calls = run(directory, "here", "gone", "also")
         tap.equal((status, err), (0, ""), "packages are missing")
-        tap.check("installing 1 package (1.5 MB to download)\ninstalling: gone also\n" in out, "it says what it installs", out)
+        tap.check("downloading 1 package (1.5 MB)\ninstalling: gone also\n" in out, "it says what it installs", out)
         tap.equal([call for call in calls if "DPkg::Lock::Timeout=" not in call], [], "apt-get waits for the lock of dpkg")
         tap.check(calls[-1].endswith("install -y --no-install-recommends gone also"), "only those that are missing", calls)
+        status, out, err, calls = run(directory, "cached")
+        tap.equal((status, out, err), (0, "installing: cached\n", ""), "a package that was downloaded before")
         status, out, err, calls = run(directory, "gone", locked=3)
         tap.equal((status, err, calls.count("sleep"), out.count("waiting for another program")), (0, "", 3, 1),
                   "the lists are locked: it waits, and says so once")
