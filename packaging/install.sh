@@ -42,7 +42,7 @@ fi
 # shellcheck disable=SC2086 # a list of words
 set -- install -y --no-install-recommends $missing
 apt --print-uris "$@" >/dev/null 2>&1 || update
-# Those that were downloaded before have no URI.
+# A package that was downloaded before has no URI.
 apt --print-uris "$@" |
 	awk '{ n++; size += $3 } END { if (n > 0) printf "downloading %d package%s (%.1f MB)\n", n, n == 1 ? "" : "s", size / 1e6 }'
 echo "installing:$missing"
