@@ -140,6 +140,32 @@ void sw_utf8_append_json(struct sw_text *text, const char *json, size_t size)
 		append_changed(text, json, size, change_in_json);
 }
 
+/* RFC 8259, section 7. */
+static bool change_for_json_string(uint32_t value, char *ret, size_t ret_size)
+{
+	static const char plain[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+	const char *at = value != 0 && value < 0x80 ? strchr(plain, (int) value) : NULL;
+	if (at != NULL)
+		(void) snprintf(ret, ret_size, "\\%c", letters[at - plain]); /* fits */
+	else if (steers_terminal(value))
+		(void) snprintf(ret, ret_size, "\\u%04x", value); /* fits */
+	else
+		return change_ill_formed(value, ret, ret_size);
+	return true;
+}
+
+void sw_utf8_append_json_string(struct sw_text *text, const char *s)
+{
+	size_t plain = 0;
+	while (s[plain] >= 0x20 && s[plain] < 0x7f && s[plain] != '"' && s[plain] != '\\')
+		plain++;
+	sw_text_append(text, "\"", 1);
+	sw_text_append(text, s, plain); /* nearly always all of it */
+	if (s[plain] != '\0')
+		append_changed(text, s + plain, strlen(s + plain), change_for_json_string);
+	sw_text_append(text, "\"", 1);
+}
+
 size_t sw_utf8_plain_length(const char *s, size_t size)
 {
 	static const char replacement[] = "\xef\xbf\xbd";

@@ -34,6 +34,9 @@ void sw_utf8_append_plain(struct sw_text *text, const char *s, size_t size);
  * to every reader, and nothing to a terminal. */
 void sw_utf8_append_json(struct sw_text *text, const char *json, size_t size);
 
+/* Appends s as a string of JSON, in quotes: valid UTF-8, and what sw_utf8_append_plain() changes is escaped. */
+void sw_utf8_append_json_string(struct sw_text *text, const char *s);
+
 /* Bytes of the character at s, of which size > 0 are there; 0: it is ill-formed, or one of those that
  * sw_utf8_append_plain() changes. */
 size_t sw_utf8_plain_length(const char *s, size_t size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The elements of a dump as json-c objects. Fields and their rules are in snapwalk-dump.schema.json
+ * The elements of a dump, written as they are read. Fields and their rules are in snapwalk-dump.schema.json
  * and snapwalk-dump(5): the fields of the schema's "required" lists are always there, null when
  * unknown; the others only when they say something.
  */
@@ -13,101 +13,131 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An object in the making. json-c's null is a NULL pointer, and so is its "out of memory": that is
- * why null is added by add_null() only, and every other NULL sets failed. */
+/* An object or array in the making, in the text. */
 struct element {
-	struct json_object *object; /* owned */
-	struct sw_text clean;       /* the string that is being added */
-	bool failed;                /* asked once, in element_end() */
+	struct sw_text *text; /* borrowed */
+	bool any;             /* something is in it */
 };
 
-static struct element element_begin(void)
+static struct element element_begin(struct sw_text *text, const char *bracket)
 {
-	struct json_object *object = json_object_new_object();
-	return (struct element){.object = object, .failed = object == NULL};
+	sw_text_append(text, bracket, 1);
+	return (struct element){.text = text};
 }
 
-static struct json_object *element_end(struct element *e)
+static struct element object_begin(struct sw_text *text)
 {
-	sw_text_deinit(&e->clean);
-	if (!e->failed)
-		return e->object;
-	(void) json_object_put(e->object); /* whether it was the last reference */
-	return NULL;
+	return element_begin(text, "{");
 }
 
-/* Every key is a literal and is added once: json-c need neither copy nor look for it. */
-static int add_to(struct element *e, const char *key, struct json_object *value)
+static void object_end(const struct element *e)
 {
-	return json_object_object_add_ex(e->object, key, value,
-					 JSON_C_OBJECT_ADD_KEY_IS_NEW |
-						 JSON_C_OBJECT_ADD_CONSTANT_KEY);
+	sw_text_append(e->text, "}", 1);
 }
 
-/* Consumes the value, also on failure. */
-static void add(struct element *e, const char *key, struct json_object *value)
+static struct element array_begin(struct sw_text *text)
 {
-	if (!e->failed && value != NULL && add_to(e, key, value) == 0)
-		return;
-	(void) json_object_put(value); /* NULL is legal */
-	e->failed = true;
+	return element_begin(text, "[");
 }
 
-static void add_null(struct element *e, const char *key)
+static void array_end(const struct element *e)
 {
-	e->failed = e->failed || add_to(e, key, NULL) < 0;
+	sw_text_append(e->text, "]", 1);
+}
+
+/* Where the next item of an array is written. */
+static struct sw_text *item(struct element *e)
+{
+	if (e->any)
+		sw_text_append(e->text, ",", 1);
+	e->any = true;
+	return e->text;
+}
+
+/* Where the value of the next member of an object is written. A name is a literal that needs no escapes. */
+static struct sw_text *member(struct element *e, const char *name)
+{
+	struct sw_text *text = item(e);
+	sw_text_append(text, "\"", 1);
+	sw_text_append(text, name, strlen(name));
+	sw_text_append(text, "\":", 2);
+	return text;
+}
+
+static void add_null(struct element *e, const char *name)
+{
+	sw_text_append(member(e, name), "null", 4);
 }
 
 /* NULL: unknown. */
-static void add_string(struct element *e, const char *key, const char *value)
+static void add_string(struct element *e, const char *name, const char *value)
 {
-	if (value == NULL) {
-		add_null(e, key);
-		return;
-	}
-	e->clean.size = 0;
-	sw_utf8_append(&e->clean, value, strlen(value));
-	add(e, key, e->clean.failed ? NULL : json_object_new_string(e->clean.data));
+	if (value == NULL)
+		add_null(e, name);
+	else
+		sw_utf8_append_json_string(member(e, name), value);
 }
 
-static void add_int(struct element *e, const char *key, int64_t value)
+static void append_int(struct sw_text *text, int64_t value)
 {
-	add(e, key, json_object_new_int64(value));
+	char digits[20]; /* of 2^63, and the sign */
+	size_t at = sizeof(digits);
+	uint64_t left = value < 0 ? -(uint64_t) value : (uint64_t) value;
+	do {
+		digits[--at] = (char) ('0' + left % 10);
+		left /= 10;
+	} while (left != 0);
+	if (value < 0)
+		digits[--at] = '-';
+	sw_text_append(text, digits + at, sizeof(digits) - at);
+}
+
+static void add_int(struct element *e, const char *name, int64_t value)
+{
+	append_int(member(e, name), value);
 }
 
 /* Above 2^63 - 1 it is written as that: readers take integers as int64 at most. */
-static void add_uint(struct element *e, const char *key, uint64_t value)
+static void add_uint(struct element *e, const char *name, uint64_t value)
 {
-	add_int(e, key, value > INT64_MAX ? INT64_MAX : (int64_t) value);
+	add_int(e, name, value > INT64_MAX ? INT64_MAX : (int64_t) value);
 }
 
 /* Negative: unknown. */
-static void add_known(struct element *e, const char *key, int64_t value)
+static void add_known(struct element *e, const char *name, int64_t value)
 {
 	if (value < 0)
-		add_null(e, key);
+		add_null(e, name);
 	else
-		add_int(e, key, value);
+		add_int(e, name, value);
 }
 
 /* Addresses are strings, because many readers keep 53 bits of a number. */
-static void add_hex(struct element *e, const char *key, uint64_t value)
+static void add_hex(struct element *e, const char *name, uint64_t value)
 {
-	char text[24];
-	(void) snprintf(text, sizeof(text), "0x%" PRIx64, value); /* fits: 18 digits at most */
-	add(e, key, json_object_new_string(text));
+	char text[20]; /* 16 digits, 0x and the quotes */
+	size_t at = sizeof(text);
+	text[--at] = '"';
+	do {
+		text[--at] = "0123456789abcdef"[value % 16];
+		value /= 16;
+	} while (value != 0);
+	text[--at] = 'x';
+	text[--at] = '0';
+	text[--at] = '"';
+	sw_text_append(member(e, name), text + at, sizeof(text) - at);
 }
 
-static void add_bool(struct element *e, const char *key, bool value)
+static void add_bool(struct element *e, const char *name, bool value)
 {
-	add(e, key, json_object_new_boolean(value));
+	sw_text_append(member(e, name), value ? "true" : "false", value ? 4 : 5);
 }
 
 /* For fields that are there only when they are true. */
-static void add_flag(struct element *e, const char *key, bool value)
+static void add_flag(struct element *e, const char *name, bool value)
 {
 	if (value)
-		add_bool(e, key, true);
+		add_bool(e, name, true);
 }
 
 static void add_time(struct element *e, const char *key, int64_t time_ns)
@@ -119,95 +149,85 @@ static void add_time(struct element *e, const char *key, int64_t time_ns)
 	add_string(e, key, text);
 }
 
-static struct json_object *host_object(const struct sw_report *r)
+static void host_object(struct sw_text *text, const struct sw_report *r)
 {
-	struct element e = element_begin();
+	struct element e = object_begin(text);
 	add_string(&e, "name", r->host_name);
 	add_string(&e, "kernel", r->host_kernel);
 	add_string(&e, "machine", r->host_machine);
-	return element_end(&e);
+	object_end(&e);
 }
 
-/* Consumes the element, also on failure, after which there is no array. */
-static void append_to(struct json_object **array, struct json_object *element)
+static void runtime_object(struct sw_text *text, const struct sw_report_runtime *r)
 {
-	if (*array != NULL && element != NULL && json_object_array_add(*array, element) == 0)
-		return;
-	(void) json_object_put(element); /* NULL is legal */
-	(void) json_object_put(*array);  /* likewise */
-	*array = NULL;
-}
-
-static struct json_object *runtime_object(const struct sw_report_runtime *r)
-{
-	struct element e = element_begin();
+	struct element e = object_begin(text);
 	add_string(&e, "name", r->name);
 	add_string(&e, "version", r->version);
 	add_string(&e, "where", r->where);
 	if (r->virtual_threads != NULL) {
-		struct element v = element_begin();
+		struct element v = object_begin(member(&e, "virtual_threads"));
 		add_int(&v, "count", r->virtual_threads->count);
 		add_int(&v, "mounted", r->virtual_threads->mounted);
 		add_bool(&v, "at_least", r->virtual_threads->at_least);
-		add(&e, "virtual_threads", element_end(&v));
+		object_end(&v);
 	}
 	if (r->collecting != NULL) {
-		struct element c = element_begin();
+		struct element c = object_begin(member(&e, "collecting"));
 		add_bool(&c, "now", r->collecting->now);
 		add_string(&c, "name", r->collecting->name);
 		add_string(&c, "cause", r->collecting->cause);
 		add_int(&c, "number", r->collecting->number);
 		add_known(&c, "stopped_permille", r->collecting->stopped_permille);
-		add(&e, "collecting", element_end(&c));
+		object_end(&c);
 	}
 	if (r->event_loop != NULL) {
-		struct element l = element_begin();
+		struct element l = object_begin(member(&e, "event_loop"));
 		add_int(&l, "late_ms", r->event_loop->late_ms);
 		add_int(&l, "requests", r->event_loop->requests);
-		add(&e, "event_loop", element_end(&l));
+		object_end(&l);
 	}
 	if (r->thread_pool != NULL) {
-		struct element p = element_begin();
+		struct element p = object_begin(member(&e, "thread_pool"));
 		add_int(&p, "working", r->thread_pool->working);
 		add_int(&p, "threads", r->thread_pool->threads);
 		add_int(&p, "most", r->thread_pool->most);
 		add_bool(&p, "waits", r->thread_pool->waits);
 		add_known(&p, "taken_ms", r->thread_pool->taken_ms);
-		add(&e, "thread_pool", element_end(&p));
+		object_end(&p);
 	}
-	return element_end(&e);
+	object_end(&e);
 }
 
-static struct json_object *runtimes_array(const struct sw_report *r)
+static void runtimes_array(struct sw_text *text, const struct sw_report *r)
 {
-	struct json_object *array = json_object_new_array();
+	struct element array = array_begin(text);
 	for (size_t i = 0; i < r->process.n_runtimes; i++)
-		append_to(&array, runtime_object(&r->process.runtimes[i]));
-	return array;
+		runtime_object(item(&array), &r->process.runtimes[i]);
+	array_end(&array);
 }
 
-static struct json_object *registry_object(const struct sw_report_registry *r)
+static void registry_object(struct sw_text *text, const struct sw_report_registry *r)
 {
-	struct element e = element_begin();
+	struct element e = object_begin(text);
 	add_string(&e, "name", r->name);
 	add_string(&e, "where", r->where);
 	add_int(&e, "entries", r->entries);
-	return element_end(&e);
+	object_end(&e);
 }
 
-static struct json_object *registries_array(const struct sw_report *r)
+static void registries_array(struct sw_text *text, const struct sw_report *r)
 {
-	struct json_object *array = json_object_new_array();
+	struct element array = array_begin(text);
 	for (size_t i = 0; i < r->process.n_registries; i++)
-		append_to(&array, registry_object(&r->process.registries[i]));
-	return array;
+		registry_object(item(&array), &r->process.registries[i]);
+	array_end(&array);
 }
 
 static void add_crash(struct element *e, const struct sw_report_crash *c)
 {
 	if (c == NULL)
 		return;
-	struct element inner = element_begin();
+	struct element inner = object_begin(member(e, "crash"));
 	add_string(&inner, "signal", c->signal);
 	add_int(&inner, "number", c->number);
 	add_int(&inner, "tid", c->tid);
@@ -223,40 +243,41 @@ static void add_crash(struct element *e, const struct sw_report_crash *c)
 	add_flag(&inner, "stack_overflow", c->stack_overflow);
 	if (c->stack_overflow)
 		add_known(&inner, "stack_bytes", c->stack_bytes);
-	add(e, "crash", element_end(&inner));
+	object_end(&inner);
 }
 
 static void add_limits(struct element *e, const struct sw_process_limits *limits)
 {
-	struct element inner = element_begin();
-	bool any = false;
+	struct element inner = {0}; /* without a text until there is one */
 	for (size_t i = 0; i < SW_LIMIT_FIELDS; i++) {
 		int64_t value = *sw_limit_field((struct sw_process_limits *) limits, i);
-		any |= value != 0;
+		if (value != 0 && inner.text == NULL)
+			inner = object_begin(member(e, "limits"));
 		if (value != 0)
 			add_int(&inner, sw_limit_name(i), value);
 	}
-	if (any)
-		add(e, "limits", element_end(&inner));
-	else
-		json_object_put(element_end(&inner));
+	if (inner.text != NULL)
+		object_end(&inner);
 }
 
-/* Keys are of ASCII, and come once: sw_otel_payload_parse(). */
+/* Keys come once: sw_otel_payload_parse(). */
 static void add_resource(struct element *e, const struct sw_report *r)
 {
-	struct element inner = element_begin();
-	for (size_t i = 0; i < r->process.n_resource; i++)
-		add_string(&inner, r->process.resource[i].key, r->process.resource[i].value);
-	if (r->process.n_resource > 0)
-		add(e, "resource", element_end(&inner));
-	else
-		json_object_put(element_end(&inner));
+	if (r->process.n_resource == 0)
+		return;
+	struct element inner = object_begin(member(e, "resource"));
+	for (size_t i = 0; i < r->process.n_resource; i++) {
+		struct sw_text *text = item(&inner);
+		sw_utf8_append_json_string(text, r->process.resource[i].key);
+		sw_text_append(text, ":", 1);
+		sw_utf8_append_json_string(text, r->process.resource[i].value);
+	}
+	object_end(&inner);
 }
 
-static struct json_object *process_object(const struct sw_report *r)
+static void process_object(struct sw_text *text, const struct sw_report *r)
 {
-	struct element e = element_begin();
+	struct element e = object_begin(text);
 	add_int(&e, "pid", r->process.pid);
 	add_uint(&e, "starttime", r->process.starttime);
 	add_known(&e, "ppid", r->process.ppid);
@@ -267,17 +288,17 @@ static struct json_object *process_object(const struct sw_report *r)
 	add_string(&e, "unit", r->process.unit);
 	add_string(&e, "container", r->process.container);
 	add_int(&e, "elf_class", r->process.elf_class);
-	add(&e, "runtimes", runtimes_array(r));
-	add(&e, "registries", registries_array(r));
+	runtimes_array(member(&e, "runtimes"), r);
+	registries_array(member(&e, "registries"), r);
 	add_crash(&e, r->process.crash);
 	add_limits(&e, &r->process.limits);
 	add_resource(&e, r);
-	return element_end(&e);
+	object_end(&e);
 }
 
-static struct json_object *timings_object(const struct sw_report *r)
+static void timings_object(struct sw_text *text, const struct sw_report *r)
 {
-	struct element e = element_begin();
+	struct element e = object_begin(text);
 	add_int(&e, "stopped_us", r->timings.stopped_us);
 	add_known(&e, "n_stopped", r->timings.n_stopped);
 	add_string(&e, "stopped_why", r->timings.stopped_why);
@@ -289,12 +310,24 @@ static struct json_object *timings_object(const struct sw_report *r)
 	add_int(&e, "symbolize_us", r->timings.symbolize_us);
 	add_int(&e, "total_us", r->timings.total_us);
 	add_uint(&e, "interrupted_calls", r->timings.interrupted_calls);
-	return element_end(&e);
+	object_end(&e);
 }
 
-struct json_object *sw_report_json_head(const struct sw_report *r)
+void sw_report_json_shared(struct sw_text *text, const struct sw_report *r)
 {
-	struct element e = element_begin();
+	struct element e = {.text = text, .any = true};
+	add_string(&e, "id", r->id);
+	add_time(&e, "time", r->time_ns);
+	if (r->reason != NULL)
+		add_string(&e, "reason", r->reason);
+	add_bool(&e, "complete", r->complete);
+	process_object(member(&e, "process"), r);
+	timings_object(member(&e, "timings"), r);
+}
+
+void sw_report_json_head(struct sw_text *text, const struct sw_report *r)
+{
+	struct element e = object_begin(text);
 	add_string(&e, "schema", SW_DUMP_SCHEMA);
 	add_string(&e, "id", r->id);
 	add_uint(&e, "seq", r->seq);
@@ -302,10 +335,10 @@ struct json_object *sw_report_json_head(const struct sw_report *r)
 	add_known(&e, "uptime_ms", r->process.uptime_ms);
 	add_string(&e, "reason", r->reason);
 	add_bool(&e, "complete", r->complete);
-	add(&e, "host", host_object(r));
-	add(&e, "process", process_object(r));
-	add(&e, "timings", timings_object(r));
-	return element_end(&e);
+	host_object(member(&e, "host"), r);
+	process_object(member(&e, "process"), r);
+	timings_object(member(&e, "timings"), r);
+	object_end(&e);
 }
 
 static void add_managed(struct element *e, const struct sw_report_managed *m)
@@ -314,20 +347,20 @@ static void add_managed(struct element *e, const struct sw_report_managed *m)
 		add_null(e, "managed");
 		return;
 	}
-	struct element inner = element_begin();
+	struct element inner = object_begin(member(e, "managed"));
 	add_string(&inner, "runtime", m->runtime);
 	add_known(&inner, "id", m->id);
 	add_string(&inner, "name", m->name);
 	add_string(&inner, "mode", m->mode);
 	add_string(&inner, "role", m->role);
-	add(e, "managed", element_end(&inner));
+	object_end(&inner);
 }
 
 static void add_blocked_on(struct element *e, const struct sw_report_wait *wait, int64_t since_ms)
 {
 	if (wait == NULL)
 		return;
-	struct element inner = element_begin();
+	struct element inner = object_begin(member(e, "blocked_on"));
 	add_string(&inner, "kind", wait->kind);
 	if (wait->has_address)
 		add_hex(&inner, "address", wait->address_avma);
@@ -339,83 +372,83 @@ static void add_blocked_on(struct element *e, const struct sw_report_wait *wait,
 	add_known(&inner, "owner_pid", wait->owner_pid > 0 ? wait->owner_pid : -1);
 	add_known(&inner, "since_ms", since_ms);
 	add_string(&inner, "trust", wait->trust);
-	add(e, "blocked_on", element_end(&inner));
+	object_end(&inner);
 }
 
 static void add_request(struct element *e, const struct sw_report_request *request)
 {
 	if (request == NULL)
 		return;
-	struct element inner = element_begin();
+	struct element inner = object_begin(member(e, "request"));
 	add_string(&inner, "runtime", request->runtime);
 	add_string(&inner, "method", request->method);
 	add_string(&inner, "uri", request->uri);
 	add_string(&inner, "script", request->script);
-	add(e, "request", element_end(&inner));
+	object_end(&inner);
 }
 
-struct json_object *sw_report_json_deadlock(const struct sw_report_deadlock *deadlock)
+void sw_report_json_deadlock(struct sw_text *text, const struct sw_report_deadlock *deadlock)
 {
-	struct json_object *tids = json_object_new_array();
+	struct element tids = array_begin(text);
 	for (size_t i = 0; i < deadlock->n; i++)
-		append_to(&tids, json_object_new_int64(deadlock->tids[i]));
-	return tids;
+		append_int(item(&tids), deadlock->tids[i]);
+	array_end(&tids);
 }
 
-static struct json_object *task_name(uint64_t address_avma, const char *name)
+static void task_name(struct sw_text *text, uint64_t address_avma, const char *name)
 {
-	struct element e = element_begin();
+	struct element e = object_begin(text);
 	add_hex(&e, "address", address_avma);
 	add_string(&e, "name", name);
-	return element_end(&e);
+	object_end(&e);
 }
 
-struct json_object *sw_report_json_task_wait(const struct sw_report_task_wait *wait)
+void sw_report_json_task_wait(struct sw_text *text, const struct sw_report_task_wait *wait)
 {
-	struct element e = element_begin();
+	struct element e = object_begin(text);
 	add_string(&e, "runtime", wait->runtime);
-	add(&e, "task", task_name(wait->address_avma, wait->name));
+	task_name(member(&e, "task"), wait->address_avma, wait->name);
 	add_string(&e, "kind", wait->kind);
 	add_hex(&e, "object", wait->object_avma);
 	if (wait->owner_avma != 0)
-		add(&e, "owner", task_name(wait->owner_avma, wait->owner_name));
+		task_name(member(&e, "owner"), wait->owner_avma, wait->owner_name);
 	else
 		add_null(&e, "owner");
 	if (wait->limited)
 		add_bool(&e, "limited", true);
-	return element_end(&e);
+	object_end(&e);
 }
 
-struct json_object *sw_report_json_task_deadlock(const struct sw_report *r,
-						 const struct sw_report_task_deadlock *deadlock)
+void sw_report_json_task_deadlock(struct sw_text *text, const struct sw_report *r,
+				  const struct sw_report_task_deadlock *deadlock)
 {
-	struct json_object *tasks = json_object_new_array();
+	struct element tasks = array_begin(text);
 	for (size_t i = 0; i < deadlock->n; i++) {
 		const struct sw_report_task_wait *wait = &r->task_waits[deadlock->waits[i]];
-		append_to(&tasks, task_name(wait->address_avma, wait->name));
+		task_name(item(&tasks), wait->address_avma, wait->name);
 	}
-	return tasks;
+	array_end(&tasks);
 }
 
-struct json_object *sw_report_json_holder(const struct sw_report_holder *holder)
+void sw_report_json_holder(struct sw_text *text, const struct sw_report_holder *holder)
 {
-	struct element e = element_begin();
+	struct element e = object_begin(text);
 	add_int(&e, "tid", holder->tid);
 	add_int(&e, "pid", holder->pid);
 	add_uint(&e, "waiting", holder->waiting);
 	if (holder->n_waits_for > 0) {
-		struct json_object *pids = json_object_new_array();
+		struct element pids = array_begin(member(&e, "waits_for"));
 		for (size_t i = 0; i < holder->n_waits_for; i++)
-			append_to(&pids, json_object_new_int64(holder->waits_for[i]));
-		add(&e, "waits_for", pids);
+			append_int(item(&pids), holder->waits_for[i]);
+		array_end(&pids);
 	}
-	return element_end(&e);
+	object_end(&e);
 }
 
-struct json_object *sw_report_json_peer(const struct sw_report_peer *peer)
+void sw_report_json_peer(struct sw_text *text, const struct sw_report_peer *peer)
 {
 	char state[2] = {peer->state, '\0'};
-	struct element e = element_begin();
+	struct element e = object_begin(text);
 	add_int(&e, "pid", peer->pid);
 	add_known(&e, "tid", peer->tid > 0 ? peer->tid : -1);
 	add_string(&e, "comm", peer->comm);
@@ -424,7 +457,7 @@ struct json_object *sw_report_json_peer(const struct sw_report_peer *peer)
 	add_known(&e, "owner_pid", peer->owner_pid > 0 ? peer->owner_pid : -1);
 	add_known(&e, "owner_tid", peer->owner_tid > 0 ? peer->owner_tid : -1);
 	add_flag(&e, "proven", peer->proven);
-	return element_end(&e);
+	object_end(&e);
 }
 
 static void add_tid(struct element *e, const char *key, pid_t tid)
@@ -438,7 +471,7 @@ static void add_undecided(struct element *e, const struct sw_report_undecided *u
 {
 	if (u == NULL)
 		return;
-	struct element inner = element_begin();
+	struct element inner = object_begin(member(e, "undecided"));
 	if (u->is_futex && u->futex.word_avma != 0)
 		add_hex(&inner, "word", u->futex.word_avma);
 	add_tid(&inner, "mutex_owner", u->futex.mutex_owner);
@@ -455,13 +488,13 @@ static void add_undecided(struct element *e, const struct sw_report_undecided *u
 		add_bool(&inner, "stayed", u->stayed);
 		add_int(&inner, "instant", u->instant);
 	}
-	add(e, "undecided", element_end(&inner));
+	object_end(&inner);
 }
 
-struct json_object *sw_report_json_thread(const struct sw_report_thread *t)
+void sw_report_json_thread(struct sw_text *text, const struct sw_report_thread *t)
 {
 	char state[2] = {t->state != '\0' ? t->state : '?', '\0'};
-	struct element e = element_begin();
+	struct element e = object_begin(text);
 	add_int(&e, "tid", t->tid);
 	add_string(&e, "comm", t->comm);
 	add_string(&e, "state", state);
@@ -483,20 +516,21 @@ struct json_object *sw_report_json_thread(const struct sw_report_thread *t)
 		add_string(&e, "reason", t->reason);
 		add_string(&e, "reason_text", t->reason_text);
 	}
-	return element_end(&e);
+	object_end(&e);
 }
 
-static struct json_object *tids_array(const struct sw_report *r, const struct sw_report_stack *s)
+static void tids_array(struct sw_text *text, const struct sw_report *r,
+		       const struct sw_report_stack *s)
 {
-	struct json_object *tids = json_object_new_array();
+	struct element tids = array_begin(text);
 	for (size_t i = 0; i < s->n_threads; i++)
-		append_to(&tids, json_object_new_int64(r->threads[s->threads[i]].tid));
-	return tids;
+		append_int(item(&tids), r->threads[s->threads[i]].tid);
+	array_end(&tids);
 }
 
-static struct json_object *created_by_object(const struct sw_report_goroutine *g)
+static void created_by_object(struct sw_text *text, const struct sw_report_goroutine *g)
 {
-	struct element e = element_begin();
+	struct element e = object_begin(text);
 	add_string(&e, "function", g->created_by);
 	add_string(&e, "file", g->created_file);
 	add_known(&e, "line", g->created_line == 0 ? -1 : (int64_t) g->created_line);
@@ -504,31 +538,31 @@ static struct json_object *created_by_object(const struct sw_report_goroutine *g
 		  g->created_by_id == 0 || g->created_by_id > INT64_MAX
 			  ? -1
 			  : (int64_t) g->created_by_id);
-	return element_end(&e);
+	object_end(&e);
 }
 
-static struct json_object *goroutine_object(const struct sw_report_goroutine *g)
+static void goroutine_object(struct sw_text *text, const struct sw_report_goroutine *g)
 {
-	struct element e = element_begin();
+	struct element e = object_begin(text);
 	add_uint(&e, "id", g->id);
 	add_string(&e, "state", g->state);
 	add_string(&e, "wait_reason", g->wait_reason);
 	add_known(&e, "since_ms", g->since_ms);
 	if (g->created_by != NULL)
-		add(&e, "created_by", created_by_object(g));
+		created_by_object(member(&e, "created_by"), g);
 	else
 		add_null(&e, "created_by");
 	add_known(&e, "tid", g->tid > 0 ? g->tid : -1);
 	add_flag(&e, "scanned", g->scanned);
-	return element_end(&e);
+	object_end(&e);
 }
 
-static struct json_object *goroutines_array(const struct sw_report_stack *s)
+static void goroutines_array(struct sw_text *text, const struct sw_report_stack *s)
 {
-	struct json_object *array = json_object_new_array();
+	struct element array = array_begin(text);
 	for (size_t i = 0; i < s->n_goroutines; i++)
-		append_to(&array, goroutine_object(&s->goroutines[i]));
-	return array;
+		goroutine_object(item(&array), &s->goroutines[i]);
+	array_end(&array);
 }
 
 static void add_waits_for(struct element *e, const struct sw_report_task *t)
@@ -537,15 +571,15 @@ static void add_waits_for(struct element *e, const struct sw_report_task *t)
 		add_null(e, "waits_for");
 		return;
 	}
-	struct element inner = element_begin();
+	struct element inner = object_begin(member(e, "waits_for"));
 	add_hex(&inner, "address", t->waits_for_avma);
 	add_string(&inner, "task", t->waits_for_name);
-	add(e, "waits_for", element_end(&inner));
+	object_end(&inner);
 }
 
-static struct json_object *task_object(const struct sw_report_task *t)
+static void task_object(struct sw_text *text, const struct sw_report_task *t)
 {
-	struct element e = element_begin();
+	struct element e = object_begin(text);
 	add_hex(&e, "address", t->address_avma);
 	add_string(&e, "name", t->name);
 	add_string(&e, "state", t->state);
@@ -557,28 +591,29 @@ static struct json_object *task_object(const struct sw_report_task *t)
 		add_string(&e, "initial_call", t->initial_call);
 	if (t->has_messages)
 		add_uint(&e, "messages", t->messages);
-	return element_end(&e);
+	object_end(&e);
 }
 
-static struct json_object *tasks_array(const struct sw_report_stack *s)
+static void tasks_array(struct sw_text *text, const struct sw_report_stack *s)
 {
-	struct json_object *array = json_object_new_array();
+	struct element array = array_begin(text);
 	for (size_t i = 0; i < s->n_tasks; i++)
-		append_to(&array, task_object(&s->tasks[i]));
-	return array;
+		task_object(item(&array), &s->tasks[i]);
+	array_end(&array);
 }
 
-struct json_object *sw_report_json_stack(const struct sw_report *r, const struct sw_report_stack *s)
+void sw_report_json_stack(struct sw_text *text, const struct sw_report *r,
+			  const struct sw_report_stack *s)
 {
 	char id[24];
 	(void) snprintf(id, sizeof(id), "%016" PRIx64, s->id); /* fits: 16 digits */
-	struct element e = element_begin();
+	struct element e = object_begin(text);
 	add_string(&e, "id", id);
-	add(&e, "threads", tids_array(r, s));
+	tids_array(member(&e, "threads"), r, s);
 	if (s->n_goroutines > 0)
-		add(&e, "goroutines", goroutines_array(s));
+		goroutines_array(member(&e, "goroutines"), s);
 	if (s->n_tasks > 0)
-		add(&e, "tasks", tasks_array(s));
+		tasks_array(member(&e, "tasks"), s);
 	add_string(&e, "end", s->end);
 	add_string(&e, "why", s->why);
 	if (s->n_trimmed > 0)
@@ -587,12 +622,12 @@ struct json_object *sw_report_json_stack(const struct sw_report *r, const struct
 		add_uint(&e, "left_out", s->n_left_out);
 		add_uint(&e, "left_out_before", s->left_out_before + s->n_kernel_frames);
 	}
-	return element_end(&e);
+	object_end(&e);
 }
 
-struct json_object *sw_report_json_frame(const struct sw_report_frame *f)
+void sw_report_json_frame(struct sw_text *text, const struct sw_report_frame *f)
 {
-	struct element e = element_begin();
+	struct element e = object_begin(text);
 	add_hex(&e, "pc", f->pc_avma);
 	add_known(&e, "module", f->module);
 	if (f->has_offset)
@@ -622,12 +657,12 @@ struct json_object *sw_report_json_frame(const struct sw_report_frame *f)
 		add_string(&e, "signature", f->signature);
 	if (f->tier != NULL)
 		add_string(&e, "tier", f->tier);
-	return element_end(&e);
+	object_end(&e);
 }
 
-struct json_object *sw_report_json_module(const struct sw_report_module *m)
+void sw_report_json_module(struct sw_text *text, const struct sw_report_module *m)
 {
-	struct element e = element_begin();
+	struct element e = object_begin(text);
 	add_string(&e, "path", m->path);
 	add_string(&e, "build_id", m->build_id);
 	add_hex(&e, "start", m->start_avma);
@@ -641,22 +676,22 @@ struct json_object *sw_report_json_module(const struct sw_report_module *m)
 		add_string(&e, "problem", m->problem);
 	if (m->debug_package != NULL)
 		add_string(&e, "debug_package", m->debug_package);
-	return element_end(&e);
+	object_end(&e);
 }
 
-struct json_object *sw_report_json_warning(const struct sw_report_warning *w)
+void sw_report_json_warning(struct sw_text *text, const struct sw_report_warning *w)
 {
-	struct element e = element_begin();
+	struct element e = object_begin(text);
 	add_string(&e, "code", w->code);
 	add_known(&e, "tid", w->tid == 0 ? -1 : w->tid);
 	add_string(&e, "message", w->message);
-	return element_end(&e);
+	object_end(&e);
 }
 
-struct json_object *sw_report_json_hint(const struct sw_report_hint *hint)
+void sw_report_json_hint(struct sw_text *text, const struct sw_report_hint *hint)
 {
-	struct element e = element_begin();
+	struct element e = object_begin(text);
 	add_string(&e, "code", hint->code);
 	add_string(&e, "message", hint->message);
-	return element_end(&e);
+	object_end(&e);
 }

@@ -9,7 +9,6 @@
 #include "arena.h"
 #include "map.h"
 #include "report/json/elements.h"
-#include "json_object.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +90,7 @@ static void put_frame_once(struct writer *w, const struct sw_report_frame *f)
 	const struct written *before = frame_find(w, f, hash, &first);
 	if (before == NULL) {
 		struct written written = {.frame = f, .offset = w->frames_text.size, .next = first};
-		sw_json_object_append(&w->frames_text, sw_report_json_frame(f));
+		sw_report_json_frame(&w->frames_text, f);
 		written.size = w->frames_text.size - written.offset;
 		if (w->frames_text.failed || !frame_remember(w, &written, hash)) {
 			w->text.failed = true;
@@ -104,7 +103,7 @@ static void put_frame_once(struct writer *w, const struct sw_report_frame *f)
 
 static void put_stack(struct writer *w, const struct sw_report *r, const struct sw_report_stack *s)
 {
-	sw_json_object_append(&w->text, sw_report_json_stack(r, s));
+	sw_report_json_stack(&w->text, r, s);
 	reopen_object(w);
 	put(w, ",\"frames\":[");
 	for (size_t i = 0; i < s->n_kernel_frames; i++) {
@@ -126,12 +125,12 @@ static void put_graph(struct writer *w, const struct sw_report *r)
 	put(w, "],\"deadlocks\":[");
 	for (size_t i = 0; i < r->n_deadlocks; i++) {
 		put(w, i > 0 ? "," : "");
-		sw_json_object_append(&w->text, sw_report_json_deadlock(&r->deadlocks[i]));
+		sw_report_json_deadlock(&w->text, &r->deadlocks[i]);
 	}
 	put(w, "],\"root_holders\":[");
 	for (size_t i = 0; i < r->n_root_holders; i++) {
 		put(w, i > 0 ? "," : "");
-		sw_json_object_append(&w->text, sw_report_json_holder(&r->root_holders[i]));
+		sw_report_json_holder(&w->text, &r->root_holders[i]);
 	}
 }
 
@@ -143,15 +142,14 @@ static void put_task_waits(struct writer *w, const struct sw_report *r)
 	put(w, "],\"task_waits\":[");
 	for (size_t i = 0; i < r->n_task_waits; i++) {
 		put(w, i > 0 ? "," : "");
-		sw_json_object_append(&w->text, sw_report_json_task_wait(&r->task_waits[i]));
+		sw_report_json_task_wait(&w->text, &r->task_waits[i]);
 	}
 	if (r->n_task_deadlocks == 0)
 		return;
 	put(w, "],\"task_deadlocks\":[");
 	for (size_t i = 0; i < r->n_task_deadlocks; i++) {
 		put(w, i > 0 ? "," : "");
-		sw_json_object_append(&w->text,
-				      sw_report_json_task_deadlock(r, &r->task_deadlocks[i]));
+		sw_report_json_task_deadlock(&w->text, r, &r->task_deadlocks[i]);
 	}
 }
 
@@ -163,7 +161,7 @@ static void put_peers(struct writer *w, const struct sw_report *r)
 	put(w, "],\"peers\":[");
 	for (size_t i = 0; i < r->n_peers; i++) {
 		put(w, i > 0 ? "," : "");
-		sw_json_object_append(&w->text, sw_report_json_peer(&r->peers[i]));
+		sw_report_json_peer(&w->text, &r->peers[i]);
 	}
 }
 
@@ -175,18 +173,18 @@ static void put_hints(struct writer *w, const struct sw_report *r)
 	put(w, "],\"hints\":[");
 	for (size_t i = 0; i < r->n_hints; i++) {
 		put(w, i > 0 ? "," : "");
-		sw_json_object_append(&w->text, sw_report_json_hint(&r->hints[i]));
+		sw_report_json_hint(&w->text, &r->hints[i]);
 	}
 }
 
 static void put_report(struct writer *w, const struct sw_report *r)
 {
-	sw_json_object_append(&w->text, sw_report_json_head(r));
+	sw_report_json_head(&w->text, r);
 	reopen_object(w);
 	put(w, ",\"threads\":[");
 	for (size_t i = 0; i < r->n_threads; i++) {
 		put(w, i > 0 ? "," : "");
-		sw_json_object_append(&w->text, sw_report_json_thread(&r->threads[i]));
+		sw_report_json_thread(&w->text, &r->threads[i]);
 	}
 	put(w, "],\"stacks\":[");
 	for (size_t i = 0; i < r->n_stacks; i++) {
@@ -196,12 +194,12 @@ static void put_report(struct writer *w, const struct sw_report *r)
 	put(w, "],\"modules\":[");
 	for (size_t i = 0; i < r->n_modules; i++) {
 		put(w, i > 0 ? "," : "");
-		sw_json_object_append(&w->text, sw_report_json_module(&r->modules[i]));
+		sw_report_json_module(&w->text, &r->modules[i]);
 	}
 	put(w, "],\"warnings\":[");
 	for (size_t i = 0; i < r->n_warnings; i++) {
 		put(w, i > 0 ? "," : "");
-		sw_json_object_append(&w->text, sw_report_json_warning(&r->warnings[i]));
+		sw_report_json_warning(&w->text, &r->warnings[i]);
 	}
 	put_graph(w, r);
 	put_task_waits(w, r);

@@ -2,11 +2,11 @@
 /* A lock as JSON. */
 #include "cleanup.h"
 #include "errors.h"
-#include "json_object.h"
 #include "report/activity.h"
 #include "report/builder.h"
 #include "report/json/elements.h"
 #include "report/lock.h"
+#include "utf8.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum { FUNCTIONS_SHOWN = 6 };
 
 static void append_string(struct sw_text *text, const char *s)
 {
-	sw_json_object_append(text, json_object_new_string(s));
+	sw_utf8_append_json_string(text, s);
 }
 
 /* The thread as a dump has it, and the functions at the top of its stack: the stack itself is not here. */
@@ -23,7 +23,7 @@ static void append_thread(struct sw_text *text, const struct sw_report *report,
 			  const struct sw_report_thread *thread)
 {
 	const struct sw_report_stack *stack = sw_stack_of(report, thread);
-	sw_json_object_append(text, sw_report_json_thread(thread));
+	sw_report_json_thread(text, thread);
 	if (text->failed)
 		return;
 	text->size--; /* the bracket that closes the thread */
@@ -81,7 +81,7 @@ int sw_report_lock_json(const struct sw_report *report, uint64_t address_avma, c
 		append_thread(&text, report, owner);
 	if (deadlock != NULL) {
 		sw_text_printf(&text, ",\"deadlock\":");
-		sw_json_object_append(&text, sw_report_json_deadlock(deadlock));
+		sw_report_json_deadlock(&text, deadlock);
 	}
 	sw_text_printf(&text, ",\"waiters\":[");
 	for (size_t i = 0, n = 0; i < report->n_threads; i++) {

@@ -126,6 +126,26 @@ TEST(test_append_json)
 	sw_text_deinit(&text);
 }
 
+static void check_json_string(const char *s, const char *expected)
+{
+	struct sw_text text = {0};
+	sw_utf8_append_json_string(&text, s);
+	assert_string_equal(text.data, expected);
+	sw_text_deinit(&text);
+}
+
+TEST(test_append_json_string)
+{
+	check_json_string("", "\"\"");
+	check_json_string("a/b c~", "\"a/b c~\"");
+	check_json_string("a\\b", "\"a\\\\b\"");
+	check_json_string("a\x7f", "\"a\\u007f\"");
+	check_json_string("a\"b\\c", "\"a\\\"b\\\\c\"");
+	check_json_string("\b\f\n\r\t\x01\x1f\x7f", "\"\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f\"");
+	check_json_string("\u00e9\xc2\x9b\u202e\xff\xe2\x82",
+			  "\"\u00e9\\u009b\\u202e\ufffd\ufffd\"");
+}
+
 /* Each character there is is decoded as what was encoded. */
 TEST(test_encode)
 {
