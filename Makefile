@@ -157,7 +157,7 @@ OBJ_DAEMON     := $(filter-out $(OBJ_GATE),$(call objects,daemon))
 ORDER_LIBWALK  := base arch formats process stop iterate iterate/bpf copier copies events snapshot waits unwind capture saved cfi pe native \
 	runtimes/clr/metadata runtimes/clr/published runtimes/clr/objects runtimes/clr/code runtimes/clr/tasks \
 	runtimes/hotspot/published runtimes/hotspot/structures runtimes/hotspot/virtual \
-	runtimes/cpython/extensions,runtimes/cpython/structures runtimes/v8/instructions \
+	runtimes/cpython/extensions,runtimes/cpython/structures runtimes/v8/instructions,runtimes/v8/objects \
 	runtimes/*!jit,jit/* jit/common jit/gdb,jit/libgcc,jit/ftable,jit/perf jit walk sample compare
 ORDER_DAEMON   := config policy rules,sandbox,store rpc,worker jobs methods . gate!*
 include libwalk/iterate/iterate.mk

@@ -174,11 +174,11 @@ looked_at libwalk/runtimes/v8/microtask.c sw_tls_address sw_arch_insn
 looked_at libwalk/runtimes/v8/awaits.c sw_v8_has_type sw_v8_object sw_v8_shared_bytecode sw_v8_shared_of sw_v8_type
 looked_at libwalk/runtimes/v8/code.c sw_v8_array sw_v8_has_type sw_v8_object sw_arch_insn sw_v8_positions_find \
 	sw_v8_positions_next sw_v8_positions_open sw_v8_positions_unsigned sw_v8_shared_bytecode
-looked_at libwalk/runtimes/v8/positions.c
+looked_at libwalk/runtimes/v8/objects/positions.c
 looked_at libwalk/runtimes/v8/wasm.c sw_v8_object sw_v8_positions_find
 looked_at libwalk/runtimes/v8/function.c sw_v8_array sw_v8_characters sw_v8_has_type sw_v8_is_string sw_v8_object \
 	sw_v8_string sw_v8_type
-looked_at libwalk/runtimes/v8/object.c sw_utf8_encode
+looked_at libwalk/runtimes/v8/objects/object.c sw_utf8_encode
 looked_at libwalk/arch/insn_x86_64.c sw_x86_decode
 looked_at libwalk/arch/x86_decode.c
 looked_at libwalk/jit/capture.c sw_jit_sources sw_n_jit_sources

@@ -3,7 +3,7 @@
 #define V8_HEAP_H
 
 #include "fake.h"
-#include "runtimes/v8/object.h"
+#include "runtimes/v8/objects/object.h"
 
 /* Objects of V8 in one array, each behind a map of its own. Addresses of them are V8's: with the lowest bit set. */
 enum { V8_HEAP = 0x10000, V8_HEAP_BYTES = 0x40000 };

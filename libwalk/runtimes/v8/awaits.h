@@ -2,7 +2,7 @@
 #ifndef SW_V8_AWAITS_H
 #define SW_V8_AWAITS_H
 
-#include "runtimes/v8/object.h"
+#include "runtimes/v8/objects/object.h"
 
 enum {
 	SW_V8_AWAITS_MAX = 128,   /* functions of one chain */

@@ -10,7 +10,7 @@
 #include "runtimes/v8/code.h"
 #include "arch/insn.h"
 #include "runtimes/v8/function.h"
-#include "runtimes/v8/positions.h"
+#include "runtimes/v8/objects/positions.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef SW_V8_CODE_H
 #define SW_V8_CODE_H
 
-#include "runtimes/v8/object.h"
+#include "runtimes/v8/objects/object.h"
 
 enum sw_v8_kind { SW_V8_OTHER_CODE, SW_V8_BASELINE, SW_V8_MAGLEV, SW_V8_TURBOFAN };
 

@@ -2,7 +2,7 @@
 #ifndef SW_V8_FUNCTION_H
 #define SW_V8_FUNCTION_H
 
-#include "runtimes/v8/object.h"
+#include "runtimes/v8/objects/object.h"
 
 /* In a SharedFunctionInfo: where its Code, its bytecode, or what leads to them is. */
 enum { SW_V8_SHARED_DATA = 8 };

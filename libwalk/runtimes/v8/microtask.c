@@ -12,7 +12,7 @@
  */
 #include "runtimes/v8/microtask.h"
 #include "arch/insn.h"
-#include "runtimes/v8/object.h"
+#include "runtimes/v8/objects/object.h"
 
 enum { OFF_MAX = 1 << 16, TIMES = 2, CODE_MAX = 16 << 10 };
 

@@ -2,11 +2,11 @@
 /*
  * JavaScript: the frames of V8's interpreter, compilers and builtins in node, without any help of it.
  *
- *	find      which module has V8, and its builtins (numbers: what functions call them); layout: what it publishes for debuggers
+ *	find      which module has V8, and its builtins (numbers: what functions call them); objects/layout: what it publishes for debuggers
  *	instructions/flow   where a function's return address is at each of its instructions
  *	frame     what a pc is in; step: one frame further
  *	instructions/deopt  from a builtin that replaces a frame to the caller of that
- *	object, function, code, positions   objects; names and lines; what was compiled into what
+ *	objects/, function, code   objects; names and lines; what was compiled into what
  *	wasm, wire               code of WebAssembly, which is no object; names of its functions
  *	names     which function a frame is in
  *	awaits    from an async function to those that await it; awaited: of those that threads run

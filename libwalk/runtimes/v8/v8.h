@@ -6,7 +6,7 @@
 #include "memory.h"
 #include "runtimes/v8/code.h"
 #include "runtimes/v8/instructions/deopt.h"
-#include "runtimes/v8/layout.h"
+#include "runtimes/v8/objects/layout.h"
 #include "runtimes/v8/microtask.h"
 #include "runtimes/v8/wasm.h"
 #include "snapshot/read.h"

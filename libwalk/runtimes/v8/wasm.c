@@ -13,7 +13,7 @@
  * to 14.6; offsets as node 18.20.8, 20.20.2, 22.23.3, 24.21.0 and 26.10.0 for x86-64 have them.
  */
 #include "runtimes/v8/wasm.h"
-#include "runtimes/v8/positions.h"
+#include "runtimes/v8/objects/positions.h"
 
 #include <string.h>
 

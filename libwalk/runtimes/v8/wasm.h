@@ -2,7 +2,7 @@
 #ifndef SW_V8_WASM_H
 #define SW_V8_WASM_H
 
-#include "runtimes/v8/object.h"
+#include "runtimes/v8/objects/object.h"
 
 enum sw_v8_wasm_kind {
 	SW_V8_WASM_FUNCTION,

@@ -13,7 +13,7 @@
 #include "runtimes/v8/code.h"
 #include "runtimes/v8/instructions/flow.h"
 #include "runtimes/v8/function.h"
-#include "runtimes/v8/positions.h"
+#include "runtimes/v8/objects/positions.h"
 #include "runtimes/v8/wasm.h"
 #include "snapshot/snapshot.h"
 #include "runtimes/v8/registers_x86_64.h"

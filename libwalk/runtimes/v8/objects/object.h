@@ -3,7 +3,7 @@
 #define SW_V8_OBJECT_H
 
 #include "memory.h"
-#include "runtimes/v8/layout.h"
+#include "runtimes/v8/objects/layout.h"
 
 /*
  * Objects of V8's heap. A word is a Smi (low bit 0, the number in the upper half) or the address of an

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Source: src/codegen/source-position-table.cc, source-position.h of V8 10.2 to 14.6. */
-#include "runtimes/v8/positions.h"
+#include "runtimes/v8/objects/positions.h"
 
 bool sw_v8_positions_open(struct sw_v8_heap heap, uint64_t avma, uint32_t n_bytes,
 			  struct sw_v8_positions *ret)

@@ -3,7 +3,7 @@
  * Source: src/objects/objects-inl.h, string.tq, instance-type.h of V8 10.2 to 14.6. The type of a string
  * has bits: 0-2 how it is made, 3 one byte a character, 4 an external one without its cached address.
  */
-#include "runtimes/v8/object.h"
+#include "runtimes/v8/objects/object.h"
 #include "utf8.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
  * way are by version: src/objects/code.h, code-kind.h, instruction-stream.h, bytecode-array.h,
  * scope-info.tq, promise.tq; the number of a bytecode as --print-bytecode has it.
  */
-#include "runtimes/v8/layout.h"
+#include "runtimes/v8/objects/layout.h"
 #include "cleanup.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef SW_V8_POSITIONS_H
 #define SW_V8_POSITIONS_H
 
-#include "runtimes/v8/object.h"
+#include "runtimes/v8/objects/object.h"
 
 enum {
 	SW_V8_TABLE_MAX = 64 << 10, /* bytes of a table */
