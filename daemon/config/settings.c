@@ -34,15 +34,25 @@ enum {
 			(flags), NULL                                                      \
 	}
 #define KEY(name, kind, field, min, max) KEY_WITH(name, kind, field, min, max, 0)
-#define KEY_CHOICE(name, field, choices)                                                        \
-	{                                                                                       \
-		(name), SW_CONFIG_CHOICE, offsetof(struct sw_config, field), 0, 0, 0, (choices) \
+#define KEY_CHOICE_WITH(name, field, choices, flags)                                        \
+	{                                                                                   \
+		(name), SW_CONFIG_CHOICE, offsetof(struct sw_config, field), 0, 0, (flags), \
+			(choices)                                                           \
 	}
+#define KEY_CHOICE(name, field, choices) KEY_CHOICE_WITH(name, field, choices, 0)
 
 const char *const sw_config_stop_modes[] = {
 	[SW_STOP_AUTO] = "auto",
 	[SW_STOP_NEVER] = "never",
 	[SW_STOP_ALWAYS] = "always",
+	NULL,
+};
+
+const char *const sw_config_events_for[] = {
+	[SW_EVENTS_NOBODY] = "no",
+	[SW_EVENTS_ROOT] = "root",
+	[SW_EVENTS_GROUP] = "group",
+	[SW_EVENTS_OWNERS] = "owners",
 	NULL,
 };
 
@@ -73,6 +83,7 @@ static const struct sw_config_key keys[] = {
 		 SW_KEY_RESTART),
 	KEY("Store", BOOL, store, 0, 1),
 	KEY_CHOICE("Stop", stop, sw_config_stop_modes),
+	KEY_CHOICE_WITH("Events", events, sw_config_events_for, SW_KEY_PROTECTS | SW_KEY_RESTART),
 	KEY("MaxStopMs", U32, max_stop_ms, 1, 10000),
 	KEY("TimeoutMs", U32, timeout_ms, 100, 600 * 1000),
 	KEY("NamesTimeoutMs", U32, names_timeout_ms, 0, 600 * 1000),
@@ -394,6 +405,7 @@ int sw_config_init(struct sw_config *config)
 	*config = (struct sw_config){
 		.store = true,
 		.require_same_namespace = true,
+		.events = SW_EVENTS_ROOT,
 		.max_stop_ms = 100,
 		.timeout_ms = 10 * 1000,
 		.names_timeout_ms = 2000,

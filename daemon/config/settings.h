@@ -10,6 +10,9 @@
 
 enum { SW_CONFIG_KEYS_MAX = 40 };
 
+/* Who may see events of processes: each includes those before it. They are whom Capture is permitted to, and no others. */
+enum sw_events_for { SW_EVENTS_NOBODY, SW_EVENTS_ROOT, SW_EVENTS_GROUP, SW_EVENTS_OWNERS };
+
 /*
  * snapwalk.conf(5): every limit that a client or target can run into. settings.c has the table of
  * keys with defaults and ranges; unknown keys and bad values are warned about with file and line.
@@ -30,6 +33,7 @@ struct sw_config {
 	bool store;         /* Store= */
 	bool require_same_namespace; /* RequireSameNamespace=; of caller and daemon */
 
+	uint32_t events;             /* Events= root; enum sw_events_for */
 	uint32_t stop;               /* Stop= auto; enum sw_stop_mode */
 	uint32_t max_stop_ms;        /* MaxStopMs= 100 */
 	uint32_t timeout_ms;         /* TimeoutMs= 10000: a whole call, then the worker is killed */
@@ -63,6 +67,8 @@ struct sw_config {
 
 /* Words of Stop= and of the option "stop" of calls, by enum sw_stop_mode; NULL-terminated. */
 extern const char *const sw_config_stop_modes[];
+/* Words of Events=, by enum sw_events_for; NULL-terminated. */
+extern const char *const sw_config_events_for[];
 /* Words for a profile, by enum sw_record_mode; NULL-terminated. */
 extern const char *const sw_config_profile_modes[];
 bool sw_config_mode_is_cpu(uint32_t mode);

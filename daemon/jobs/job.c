@@ -48,13 +48,18 @@ bool sw_job_is_sample(const struct sw_job *job)
 	return job->request.profile.rate_hz > 0;
 }
 
+bool sw_job_is_events(const struct sw_job *job)
+{
+	return job->request.events.wanted;
+}
+
 static struct sw_job *job_find(struct sw_jobs *jobs, const struct sw_submission *s)
 {
 	struct sw_job *job;
-	if (s->profile != NULL)
+	if (s->profile != NULL || s->events != NULL)
 		return NULL;
 	TAILQ_FOREACH(job, &jobs->list, link)
-	if (job->state != SW_JOB_ENDED && !sw_job_is_sample(job) &&
+	if (job->state != SW_JOB_ENDED && !sw_job_is_sample(job) && !sw_job_is_events(job) &&
 	    same_process(job, s->found->pid, s->found->starttime) &&
 	    memcmp(&job->options, &s->options, sizeof(job->options)) == 0 && same_right(job, s) &&
 	    same_exe(job, s))
@@ -165,9 +170,12 @@ static void request_fill(struct sw_job *job, const struct sw_submission *s)
 		r->groups[r->n_groups] = caller->groups[r->n_groups];
 	if (s->profile != NULL)
 		r->profile = *s->profile;
+	if (s->events != NULL)
+		r->events = *s->events;
 	r->repeats = s->keeper != NULL && s->keeper->wanted;
 	job->keeper = s->keeper;
-	job->lasts = r->profile.rate_hz > 0 && r->profile.size > 0 && !r->profile.alone;
+	job->lasts = r->events.wanted ||
+		     (r->profile.rate_hz > 0 && r->profile.size > 0 && !r->profile.alone);
 	if (s->reason != NULL)
 		(void) snprintf(r->reason, sizeof(r->reason), "%s", s->reason); /* checked before */
 }
@@ -293,8 +301,10 @@ static void slot_take(struct sw_job *job)
 		jobs->n_running++;
 		return;
 	}
-	int64_t left_ms = (job->request.profile.end_ns - sw_clock_ns()) / NS_PER_MS;
-	if (left_ms > SW_WORKER_LIFE_MS)
+	const bool events = sw_job_is_events(job);
+	const int64_t end_ns = events ? job->request.events.end_ns : job->request.profile.end_ns;
+	int64_t left_ms = (end_ns - sw_clock_ns()) / NS_PER_MS;
+	if (left_ms > SW_WORKER_LIFE_MS && !events)
 		left_ms = SW_WORKER_LIFE_MS;
 	uint64_t ms = jobs->config->timeout_ms + (uint64_t) (left_ms > 0 ? left_ms : 0);
 	jobs->n_lasting++;
@@ -445,7 +455,8 @@ static void publish_failure(const struct sw_job *job, const struct sw_refusal *r
 	sw_publish_failure(&job->jobs->publisher, &failure, &origin);
 }
 
-void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *refusal)
+static void finish(struct sw_job *job, struct sw_dump *dump, const struct sw_worker_ended *ended,
+		   struct sw_refusal *refusal)
 {
 	struct sw_jobs *jobs = job->jobs;
 	bool ran = job->state == SW_JOB_RUNNING;
@@ -455,7 +466,7 @@ void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *
 	(void) sd_event_source_set_time_relative(job->deadline, END_MS * UINT64_C(1000));
 	(void) sd_event_source_set_enabled(job->deadline, SD_EVENT_ONESHOT);
 	/* Later samples of a profile may fail: it says how many. */
-	if (dump == NULL && job->request.profile.size == 0)
+	if (dump == NULL && ended == NULL && job->request.profile.size == 0)
 		publish_failure(job, refusal);
 	while ((waiter = TAILQ_FIRST(&job->waiters)) != NULL) {
 		const struct sw_outcome outcome = {.dump = dump,
@@ -464,7 +475,8 @@ void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *
 						   .refusal = refusal,
 						   .lasted = ran && job->lasts,
 						   .n_sampled = job->n_sampled,
-						   .by_clock = job->by_clock};
+						   .by_clock = job->by_clock,
+						   .ended = ended};
 		TAILQ_REMOVE(&job->waiters, waiter, link);
 		waiter->job = NULL;
 		waiter->done(waiter, &outcome);
@@ -474,6 +486,17 @@ void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *
 		jobs->n_queued--;
 		remove_job(job);
 	}
+}
+
+void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *refusal)
+{
+	finish(job, dump, NULL, refusal);
+}
+
+void sw_job_finish_events(struct sw_job *job, const struct sw_worker_ended *ended)
+{
+	struct sw_refusal none = {0};
+	finish(job, NULL, ended, &none);
 }
 
 bool sw_refusal_is_final(const struct sw_refusal *refusal)
@@ -536,7 +559,8 @@ void sw_waiter_cancel(struct sw_waiter *waiter)
 
 void sw_job_end(struct sw_job *job, int64_t end_ns)
 {
-	job->request.profile.end_ns = end_ns; /* for the worker of one that is queued */
+	job->request.profile.end_ns = job->request.events.end_ns =
+		end_ns; /* for the worker of one that is queued */
 	if (job->state == SW_JOB_RUNNING && job->lasts)
 		sw_job_enough(job);
 }

@@ -31,6 +31,8 @@ struct sw_outcome {
 	bool lasted;
 	uint64_t n_sampled;
 	bool by_clock; /* of struct sw_worker_sampled */
+	const struct sw_worker_ended
+		*ended; /* borrowed; of events: there is no dump, and no refusal */
 };
 
 /* Somebody who waits. Zero-initialised but for its functions. */
@@ -40,6 +42,9 @@ struct sw_waiter {
 	bool coalesced;
 	/* The job is "queued", "stopped", "resumed". */
 	void (*state)(struct sw_waiter *waiter, const char *state);
+	/* Events, as a JSON object: "stacks", "events" and "lost". False: no more can be taken now, and
+	 * sw_job_go_on() says when. Only of a job of events, which has one waiter. */
+	bool (*events)(struct sw_waiter *waiter, const char *text, size_t size);
 	/* The waiter does not wait any more, and may be freed in there. */
 	void (*done)(struct sw_waiter *waiter, const struct sw_outcome *outcome);
 };
@@ -55,6 +60,7 @@ struct sw_submission {
 	/* A sample of a profile: it is no capture for others, and what comes of the profile is up to the waiter. NULL:
 	 * a dump. */
 	const struct sw_worker_profile *profile;
+	const struct sw_worker_events *events; /* likewise: events, and no dump; NULL: none */
 	struct sw_kept *keeper; /* borrowed: of its series, for as long as that; NULL: none */
 	bool fresh;             /* no dump that is there already */
 	bool store;
@@ -78,6 +84,8 @@ void sw_waiter_cancel(struct sw_waiter *waiter);
 void sw_waiter_detach(struct sw_waiter *waiter);
 /* A sample of a profile that is to end then (CLOCK_MONOTONIC), now: a worker that takes more is told so. */
 void sw_job_end(struct sw_job *job, int64_t end_ns);
+/* A waiter takes events again. */
+void sw_job_go_on(struct sw_job *job);
 /* Tells those who sample that it is enough, and waits for what they have, not for long. */
 void sw_jobs_settle(struct sw_jobs *jobs);
 /* Ends all jobs, kills their workers. */
@@ -101,7 +109,7 @@ struct sw_job {
 	struct sw_target_creds target; /* when it was stopped; before: when it was looked up */
 	int program_fd;                /* owned: sw_program_fd() of before */
 	bool store, alert, sampled;
-	/* Takes samples as long as its worker lives: it has no slot, nobody waits for its end to capture the same
+	/* Takes samples, or events, as long as its worker lives: it has no slot, nobody waits for its end to capture the same
 	 * process (worker/turn.h), and it ends when nobody waits for it. */
 	bool lasts;
 	struct sw_kept
@@ -121,6 +129,7 @@ struct sw_job {
 	bool runs_required;           /* it said so: see struct sw_worker_resumed */
 	bool kept;                    /* so it does: it has sent its dump */
 	bool enough;                  /* it was told so */
+	bool paused;                  /* its events are not read now */
 	bool by_clock;                /* it said so */
 	uint64_t n_sampled;           /* as it says */
 	bool left;                    /* killed, and not gone: it has no slot any more */
@@ -133,8 +142,11 @@ struct sw_job {
 /* Calls done() of all waiters. refusal is empty when there is a dump; what it holds is consumed;
  * dump is borrowed. The job may be freed. */
 void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *refusal);
+/* The same of events, which have ended. */
+void sw_job_finish_events(struct sw_job *job, const struct sw_worker_ended *ended);
 void sw_job_tell(struct sw_job *job, const char *state);
 bool sw_job_is_sample(const struct sw_job *job); /* of a profile */
+bool sw_job_is_events(const struct sw_job *job);
 /* The job's process was killed. When it waits for what no signal ends, its slot is free
  * nevertheless. */
 void sw_job_left(struct sw_job *job);

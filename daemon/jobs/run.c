@@ -10,6 +10,7 @@
 #include "rules/match.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "json.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
@@ -55,7 +56,8 @@ static void worker_failed(struct sw_job *job, const struct sw_worker_failed *fai
 	case SW_E_SELF: why = "self"; break;
 	case SW_E_ARCH: why = "architecture"; break;
 	default:
-		name = failed->code == SW_E_UNSUPPORTED && sw_job_is_sample(job)
+		name = failed->code == SW_E_UNSUPPORTED &&
+				       (sw_job_is_sample(job) || sw_job_is_events(job))
 			       ? SW_INTERFACE ".Unsupported"
 			       : SW_INTERFACE ".Failed";
 		(void) json_object_put(parameters); /* the only reference */
@@ -92,11 +94,18 @@ static void charge(struct sw_job *job, int64_t stopped_us, int64_t longest_us)
 
 /* Deny= with what the broker could not see without the worker's capabilities, the path of the executable:
  * as it was when the process stood still, and as the dump says. */
+static enum sw_deny_rule judge_target(const struct sw_job *job)
+{
+	const struct sw_caller caller = {.privileged = true, .same_user_ns = true};
+	const struct sw_subject subject = sw_target_subject(&job->target);
+	return sw_authorize(job->jobs->config, &caller, &subject);
+}
+
 static enum sw_deny_rule judge(const struct sw_job *job, const struct sw_dump *dump)
 {
 	const struct sw_caller caller = {.privileged = true, .same_user_ns = true};
 	struct sw_subject subject = sw_target_subject(&job->target);
-	enum sw_deny_rule rule = sw_authorize(job->jobs->config, &caller, &subject);
+	enum sw_deny_rule rule = judge_target(job);
 	if (rule != SW_DENY_NONE)
 		return rule;
 	for (int i = 0; i < 3; i++)
@@ -104,6 +113,16 @@ static enum sw_deny_rule judge(const struct sw_job *job, const struct sw_dump *d
 	subject.comm = dump->comm;
 	subject.exe = dump->exe;
 	return sw_authorize(job->jobs->config, &caller, &subject);
+}
+
+/* Events end before the first of them comes. */
+static void denied(struct sw_job *job, enum sw_deny_rule rule)
+{
+	struct sw_refusal refusal = {0};
+	job->jobs->counters->denied_total++;
+	(void) sw_refuse_denied(&refusal, job->request.pid, rule);
+	sw_job_kill(job);
+	sw_job_finish(job, NULL, &refusal);
 }
 
 static bool exe_allowed(const struct sw_job *job, const struct sw_dump *dump)
@@ -214,8 +233,54 @@ static void worker_sampled(struct sw_job *job, const struct sw_worker_sampled *m
 		sw_job_enough(job);
 }
 
+/* The text is checked for being JSON, and what it says of the process is the worker's word, as in a dump. */
+static void worker_told(struct sw_job *job)
+{
+	enum { DEPTH_MAX = 16 };
+	static const char *const names[] = {"stacks", "events", "lost"};
+	struct sw_waiter *waiter = TAILQ_FIRST(&job->waiters);
+	struct sw_json_scan scan = sw_json_scan_begin(job->payload, job->event.size, DEPTH_MAX);
+	struct sw_json_part name, value;
+	size_t n = 0;
+	int r = sw_json_check(job->payload, job->event.size, DEPTH_MAX, NULL);
+	while (r >= 0 && (r = sw_json_scan_next(&scan, &name, &value, NULL)) > 0) {
+		bool known = n < SW_ARRAY_SIZE(names) && name.size == strlen(names[n]) &&
+			     memcmp(name.data, names[n], name.size) == 0;
+		if (!known)
+			r = -SW_E_FORMAT;
+		n++;
+	}
+	if (r < 0 || n != SW_ARRAY_SIZE(names)) {
+		sw_job_kill(job);
+		failed_ourselves(job, "the worker told of something else than it was asked for");
+		return;
+	}
+	if (waiter == NULL || waiter->events(waiter, job->payload, job->event.size))
+		return;
+	job->paused = true;
+	(void) sd_event_source_set_enabled(job->on_stream, SD_EVENT_OFF); /* was on */
+}
+
+static void worker_ended(struct sw_job *job, const struct sw_worker_ended *ended)
+{
+	struct sw_worker_ended checked = *ended;
+	if (checked.end >= SW_WORKER_ENDS)
+		checked.end = SW_WORKER_END_TIME;
+	sw_job_finish_events(job, &checked);
+}
+
+void sw_job_go_on(struct sw_job *job)
+{
+	if (job->paused && job->on_stream != NULL)
+		(void) sd_event_source_set_enabled(job->on_stream, SD_EVENT_ON); /* was off */
+	if (job->paused)
+		(void) sd_event_source_set_enabled(job->on_exit, SD_EVENT_ON); /* or it was on */
+	job->paused = false;
+}
+
 static void on_event(struct sw_job *job)
 {
+	struct sw_worker_ended ended;
 	struct sw_worker_resumed resumed;
 	struct sw_worker_sampled sampled;
 	struct sw_worker_failed failed;
@@ -229,11 +294,19 @@ static void on_event(struct sw_job *job)
 		job->stays = resumed.stays;
 		job->runs_required = resumed.runs_required;
 		charge(job, resumed.stopped_us, resumed.stopped_us);
-		sw_job_tell(job, "resumed");
+		if (sw_job_is_events(job) && judge_target(job) != SW_DENY_NONE)
+			denied(job, judge_target(job));
+		else
+			sw_job_tell(job, "resumed");
 		break;
 	case SW_WORKER_SAMPLED:
 		memcpy(&sampled, job->payload, sizeof(sampled));
 		worker_sampled(job, &sampled);
+		break;
+	case SW_WORKER_EVENTS: worker_told(job); break;
+	case SW_WORKER_ENDED:
+		memcpy(&ended, job->payload, sizeof(ended));
+		worker_ended(job, &ended);
 		break;
 	case SW_WORKER_FAILED:
 		memcpy(&failed, job->payload, sizeof(failed));
@@ -254,9 +327,16 @@ static bool header_is_good(const struct sw_job *job)
 	case SW_WORKER_SAMPLED:
 		return e->size == sizeof(struct sw_worker_sampled) && job->resumed &&
 		       sw_job_is_sample(job);
+	case SW_WORKER_EVENTS:
+		return e->size > 0 && e->size <= SW_WORKER_EVENTS_BYTES && job->resumed &&
+		       sw_job_is_events(job);
+	case SW_WORKER_ENDED:
+		return e->size == sizeof(struct sw_worker_ended) && job->resumed &&
+		       sw_job_is_events(job);
 	case SW_WORKER_FAILED: return e->size == sizeof(struct sw_worker_failed);
 	case SW_WORKER_DUMP: /* nobody knows who may see one without the event before it */
-		return e->size > 0 && e->size <= job->jobs->config->dump_bytes_max && job->resumed;
+		return e->size > 0 && e->size <= job->jobs->config->dump_bytes_max &&
+		       job->resumed && !sw_job_is_events(job);
 	default: return false;
 	}
 }
@@ -332,7 +412,8 @@ static bool leave(struct sw_job *job)
 static int drain(struct sw_job *job)
 {
 	int r = 1;
-	for (int i = 0; r > 0 && i < READS_AT_ONCE && job->state == SW_JOB_RUNNING; i++) {
+	for (int i = 0; r > 0 && i < READS_AT_ONCE && job->state == SW_JOB_RUNNING && !job->paused;
+	     i++) {
 		r = read_some(job);
 		if (r > 0 && job->got >= sizeof(job->event) &&
 		    job->got == sizeof(job->event) + job->event.size)
@@ -363,8 +444,12 @@ static int on_exit_event(sd_event_source *source, int fd, uint32_t events, void 
 	(void) fd;
 	(void) events;
 	/* Bytes that the worker wrote before it ended are still in the stream, which is finite. */
-	while (job->state == SW_JOB_RUNNING && drain(job) > 0)
+	while (job->state == SW_JOB_RUNNING && !job->paused && drain(job) > 0)
 		;
+	if (job->state == SW_JOB_RUNNING && job->paused) {                      /* sw_job_go_on() */
+		(void) sd_event_source_set_enabled(job->on_exit, SD_EVENT_OFF); /* was on */
+		return 0;
+	}
 	stream_ends(job);
 	sw_job_gone(job);
 	return 0;
@@ -390,7 +475,7 @@ void sw_job_enough(struct sw_job *job)
 
 void sw_job_await(struct sw_job *job, int64_t end_ms)
 {
-	while (job->state == SW_JOB_RUNNING) {
+	while (job->state == SW_JOB_RUNNING && !job->paused) {
 		struct pollfd event = {.fd = job->stream, .events = POLLIN};
 		int64_t left_ms = end_ms - sw_clock_ms();
 		if (left_ms <= 0 || poll(&event, 1, (int) left_ms) == 0)

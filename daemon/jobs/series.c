@@ -22,6 +22,12 @@ static void on_state(struct sw_waiter *waiter, const char *state)
 		series->state(series, state);
 }
 
+static bool on_events(struct sw_waiter *waiter, const char *text, size_t size)
+{
+	struct sw_series *series = series_of(waiter);
+	return series->told(series, text, size);
+}
+
 static void on_done(struct sw_waiter *waiter, const struct sw_outcome *outcome)
 {
 	struct sw_series *series = series_of(waiter);
@@ -32,8 +38,8 @@ static void on_done(struct sw_waiter *waiter, const struct sw_outcome *outcome)
 static bool submit(struct sw_series *series, struct sw_found *found, struct sw_refusal *refusal)
 {
 	struct sw_dump *dump = NULL;
-	series->kept.wanted =
-		series->left > 0 && series->profile == NULL && series->interval_ns <= keep_ns_max;
+	series->kept.wanted = series->left > 0 && series->profile == NULL &&
+			      series->events == NULL && series->interval_ns <= keep_ns_max;
 	if (!sw_found_init(found, series->pid, series->starttime, -EBADF, refusal) ||
 	    !sw_target_permitted(series->jobs, &series->caller, found, refusal))
 		return false;
@@ -46,6 +52,7 @@ static bool submit(struct sw_series *series, struct sw_found *found, struct sw_r
 						 .names_fd = series->names_fd > 0 ? series->names_fd
 										  : 0,
 						 .profile = series->profile,
+						 .events = series->events,
 						 .keeper = &series->kept,
 						 .fresh = true,
 						 .store = series->store,
@@ -116,7 +123,8 @@ struct sw_series *sw_series_create(struct sw_jobs *jobs, const struct sw_submiss
 	if (series == NULL)
 		return NULL;
 	series->jobs = jobs;
-	series->waiter = (struct sw_waiter){.state = on_state, .done = on_done};
+	series->waiter =
+		(struct sw_waiter){.state = on_state, .events = on_events, .done = on_done};
 	series->pid = s->found->pid;
 	series->starttime = s->found->starttime;
 	series->options = s->options;
@@ -128,6 +136,7 @@ struct sw_series *sw_series_create(struct sw_jobs *jobs, const struct sw_submiss
 	series->next_ns = sw_clock_ns();
 	series->left = count;
 	series->profile = s->profile;
+	series->events = s->events;
 	sw_kept_init(&series->kept);
 	series->names_fd =
 		count > 1 ? sw_names_create(s->profile != NULL ? SW_PROFILE_BYTES : 0) : -EBADF;

@@ -16,7 +16,8 @@ struct sw_series {
 	struct sw_job_options options;
 	char *reason, *require_exe; /* owned; NULL: none */
 	bool store, alert, sampled, pulled;
-	const struct sw_worker_profile *profile; /* borrowed; NULL: dumps */
+	const struct sw_worker_profile *profile; /* borrowed; NULL: dumps, or */
+	const struct sw_worker_events *events;   /* likewise: events */
 	int64_t interval_ns, next_ns;
 	uint64_t left;          /* captures still to be made, without the one under way */
 	sd_event_source *timer; /* owned */
@@ -26,11 +27,13 @@ struct sw_series {
 	 * sw_series_destroy() must follow, at once or later. */
 	void (*done)(struct sw_series *series, const struct sw_outcome *outcome);
 	void (*state)(struct sw_series *series, const char *state); /* optional */
+	bool (*told)(struct sw_series *series, const char *text,
+		     size_t size); /* of events: sw_waiter.events */
 	void *owner;
 };
 
 /* As it should be but for owner and functions, which the caller sets before sw_series_next().
- * Copies the caller and the strings; the profile of the submission is borrowed, and may change between two
+ * Copies the caller and the strings; profile and events of the submission are borrowed, and may change between two
  * captures. NULL: no memory. */
 struct sw_series *sw_series_create(struct sw_jobs *jobs, const struct sw_submission *submission,
 				   uint64_t count, int64_t interval_ms);

@@ -7,6 +7,7 @@ const struct sw_method sw_method_table[] = {
 	{SW_INTERFACE ".Capture", sw_method_capture, false},
 	{SW_INTERFACE ".Sample", sw_method_sample, true},
 	{SW_INTERFACE ".Profile", sw_method_profile, false},
+	{SW_INTERFACE ".Events", sw_method_events, true},
 	{SW_INTERFACE ".Trigger", sw_method_trigger, false},
 	{SW_INTERFACE ".List", sw_method_list, false},
 	{SW_INTERFACE ".Read", sw_method_read, false},

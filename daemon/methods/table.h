@@ -11,6 +11,7 @@ extern const struct sw_method sw_method_table[];
 void sw_method_capture(struct sw_call *call);
 void sw_method_sample(struct sw_call *call);
 void sw_method_profile(struct sw_call *call);
+void sw_method_events(struct sw_call *call);
 void sw_method_trigger(struct sw_call *call);
 void sw_method_list(struct sw_call *call);
 void sw_method_read(struct sw_call *call);

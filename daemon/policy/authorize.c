@@ -32,6 +32,7 @@ const char *sw_deny_name(enum sw_deny_rule rule)
 	case SW_DENY_KERNEL: return "kernel";
 	case SW_DENY_ROOT_ONLY: return "root_only";
 	case SW_DENY_NAMESPACE: return "namespace";
+	case SW_DENY_EVENTS: return "events";
 	}
 	return "unknown";
 }
@@ -161,6 +162,21 @@ void sw_caller_place(const struct sw_config *config, struct sw_caller *caller,
 bool sw_caller_is_privileged(const struct sw_config *config, const struct sw_caller *caller)
 {
 	return caller->privileged && (!config->require_same_namespace || caller->same_user_ns);
+}
+
+enum sw_deny_rule sw_authorize_events(const struct sw_config *config,
+				      const struct sw_caller *caller)
+{
+	switch ((enum sw_events_for) config->events) {
+	case SW_EVENTS_OWNERS: return SW_DENY_NONE;
+	case SW_EVENTS_GROUP:
+		return sw_caller_is_privileged(config, caller) ? SW_DENY_NONE : SW_DENY_EVENTS;
+	case SW_EVENTS_ROOT:
+		return caller->uid == 0 && sw_caller_is_privileged(config, caller) ? SW_DENY_NONE
+										   : SW_DENY_EVENTS;
+	case SW_EVENTS_NOBODY: break;
+	}
+	return SW_DENY_EVENTS;
 }
 
 void sw_caller_deinit(struct sw_caller *caller)

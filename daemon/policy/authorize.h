@@ -17,6 +17,7 @@ enum sw_deny_rule {
 	SW_DENY_KERNEL,    /* the kernel refuses us */
 	SW_DENY_ROOT_ONLY, /* this method is for root and Group= */
 	SW_DENY_NAMESPACE, /* RequireSameNamespace=: the caller is in another user namespace */
+	SW_DENY_EVENTS,    /* Events= */
 };
 const char *sw_deny_name(enum sw_deny_rule rule); /* wire name, static */
 
@@ -89,6 +90,10 @@ struct sw_subject sw_target_subject(const struct sw_target_creds *creds);
 /* May this caller see and change everything but what Deny= names? With RequireSameNamespace= nobody may from another
  * user namespace. Asked at each call, as a reload may change that key while a connection lasts. */
 bool sw_caller_is_privileged(const struct sw_config *config, const struct sw_caller *caller);
+
+/* May this caller see events of a process that they may capture? SW_DENY_NONE, SW_DENY_EVENTS or SW_DENY_NAMESPACE. */
+enum sw_deny_rule sw_authorize_events(const struct sw_config *config,
+				      const struct sw_caller *caller);
 
 /* The decision, for live processes and for stored dumps. The privileged are refused by Deny= only. */
 enum sw_deny_rule sw_authorize(const struct sw_config *config, const struct sw_caller *caller,

@@ -25,6 +25,7 @@ static const char debug_dir[] = "/usr/lib/debug";
 static const uint64_t capture_caps = UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1)
 									     << CAP_DAC_READ_SEARCH;
 static const uint64_t events_cap = UINT64_C(1) << CAP_PERFMON;
+static const uint64_t programs_cap = UINT64_C(1) << CAP_BPF;
 
 static bool keeps_user(const struct sw_config *config)
 {
@@ -90,17 +91,23 @@ static int descend(const struct sw_config *config, uint64_t keep, struct sw_erro
 int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err)
 {
 	sw_caps_allow_realtime();
-	return descend(config, config->user_mode ? 0 : capture_caps | events_cap, err);
+	const uint64_t programs = config->events != SW_EVENTS_NOBODY ? programs_cap : 0;
+	return descend(config, config->user_mode ? 0 : capture_caps | events_cap | programs, err);
 }
 
-int sw_sandbox_spawner_begin(struct sw_error *err)
+int sw_sandbox_spawner_begin(const struct sw_config *config, struct sw_error *err)
 {
-	return sw_seccomp_spawner(err);
+	return sw_seccomp_spawner(config->events != SW_EVENTS_NOBODY && !config->user_mode, err);
 }
 
-int sw_sandbox_worker_begin(bool with_events, struct sw_error *err)
+int sw_sandbox_worker_begin(enum sw_worker_needs needs, struct sw_error *err)
 {
-	return with_events ? 0 : sw_caps_keep(capture_caps, err);
+	if (needs == SW_WORKER_NEEDS_PROGRAMS)
+		return 0;
+	int r = sw_caps_keep(needs == SW_WORKER_NEEDS_EVENTS ? capture_caps | events_cap
+							     : capture_caps,
+			     err);
+	return r < 0 ? r : sw_seccomp_no_programs(err);
 }
 
 int sw_sandbox_broker(const struct sw_config *config, struct sw_error *err)

@@ -16,15 +16,20 @@ struct sw_unpacked;
 /* Is there a user to become? As above. */
 int sw_sandbox_check_user(const struct sw_config *config, struct sw_error *err);
 
-/* Keeps CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_PERFMON, as far as they are there; with --user nothing. No
- * new privileges, not dumpable, no core file. */
+/* Keeps CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_PERFMON, as far as they are there, and CAP_BPF unless Events= is
+ * "no"; with --user nothing. No new privileges, not dumpable, no core file. */
 int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err);
 /* The spawner enters a seccomp filter before its first order, which its workers inherit: it allows their calls. A call
  * that would start a program, connect a socket, make or change a file, or change the machine kills. */
-int sw_sandbox_spawner_begin(struct sw_error *err);
-/* Confine a worker at its start: CAP_PERFMON goes, but for a worker that opens events of the
- * kernel. */
-int sw_sandbox_worker_begin(bool with_events, struct sw_error *err);
+int sw_sandbox_spawner_begin(const struct sw_config *config, struct sw_error *err);
+enum sw_worker_needs {
+	SW_WORKER_NEEDS_CAPTURES,
+	SW_WORKER_NEEDS_EVENTS,   /* it opens events of the kernel: CAP_PERFMON */
+	SW_WORKER_NEEDS_PROGRAMS, /* it also loads programs into the kernel: CAP_BPF */
+};
+/* Confine a worker at its start: what it does not need of the spawner's capabilities goes, and without the last of them
+ * the system call that loads programs. */
+int sw_sandbox_worker_begin(enum sw_worker_needs needs, struct sw_error *err);
 /* The same as the spawner without any capability. A seccomp filter allows the broker's calls; one that would
  * start a program, trace, or change the machine kills. */
 int sw_sandbox_broker(const struct sw_config *config, struct sw_error *err);

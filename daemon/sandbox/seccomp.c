@@ -6,6 +6,7 @@
 #include <asm/ioctls.h>
 #include <confine/calls.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -77,6 +78,25 @@ static const struct sw_filter_rule spawner_rules[] = {
 	SW_FILTER_ALLOWED(SYS_ioctl, 1, PERF_EVENT_IOC_SET_OUTPUT),
 	SW_FILTER_ALLOWED(SYS_kill, 1, SIGKILL), /* a worker, a parser */
 	SW_FILTER_ALLOWED(SYS_tgkill, 2, SIGABRT),
+};
+
+/* Of bpf(2), to load the programs of events and to attach them to trace points: libwalk/iterate/calls.c and the loaders of
+ * light skeletons (libbpf's skel_internal.h). */
+static const struct sw_filter_rule programs_rules[] = {
+	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_MAP_CREATE),
+	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_MAP_UPDATE_ELEM),
+	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_MAP_FREEZE),
+	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_PROG_LOAD),
+	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_PROG_RUN),
+	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_BTF_LOAD),
+	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_RAW_TRACEPOINT_OPEN),
+};
+
+/* What is left of it for captures: confine/calls.c. */
+static const struct sw_filter_rule no_programs_rules[] = {
+	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_ITER_CREATE),
+	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_LINK_CREATE),
+	{.call = SYS_bpf, .action = SECCOMP_RET_ERRNO | EPERM},
 };
 
 /*
@@ -201,7 +221,16 @@ int sw_seccomp_broker(struct sw_error *err)
 	return r < 0 ? r : sw_filter_enter(&f, err);
 }
 
-int sw_seccomp_spawner(struct sw_error *err)
+int sw_seccomp_no_programs(struct sw_error *err)
+{
+	struct sw_filter f = {.n = 0};
+	sw_filter_begin(&f);
+	sw_filter_add_rules(&f, no_programs_rules, SW_ARRAY_SIZE(no_programs_rules));
+	int r = sw_filter_end(&f, SECCOMP_RET_ALLOW, err);
+	return r < 0 ? r : sw_filter_enter(&f, err);
+}
+
+int sw_seccomp_spawner(bool programs, struct sw_error *err)
 {
 	static const struct sw_filter_group deadly = {spawner_deadly, SW_ARRAY_SIZE(spawner_deadly),
 						      SECCOMP_RET_KILL_PROCESS},
@@ -210,6 +239,8 @@ int sw_seccomp_spawner(struct sw_error *err)
 	const uint32_t making = O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY);
 	struct sw_filter f = {.n = 0};
 	sw_filter_begin(&f);
+	if (programs) /* before the rule of captures that refuses them */
+		sw_filter_add_rules(&f, programs_rules, SW_ARRAY_SIZE(programs_rules));
 	sw_calls_add_capture(&f);
 	sw_calls_add_own(&f);
 	sw_calls_add_reading(&f);

@@ -4,10 +4,14 @@
 
 #include <snapwalk/error.h>
 
+#include <stdbool.h>
+
 /* Filter the calling thread: the process must have no other. Workers after their capture, and commands of
  * OnDump=: confine/seccomp.h. */
 int sw_seccomp_broker(struct sw_error *err);
-/* Also for workers until then. */
-int sw_seccomp_spawner(struct sw_error *err);
+/* Also for workers until then. programs: some of them load programs into the kernel. */
+int sw_seccomp_spawner(bool programs, struct sw_error *err);
+/* For the others of them, in addition: of bpf(2) they have what captures need. */
+int sw_seccomp_no_programs(struct sw_error *err);
 
 #endif

@@ -6,27 +6,8 @@
 #include "errors.h"
 
 #include <snapwalk/clock.h>
-#include <fcntl.h>
-#include <string.h>
 
 enum { FETCH_NS = 100000000, NS_PER_S = 1000000000 };
-
-/* "Uid:" and "Gid:" of /proc/PID/status, one after the other. False: they cannot be read. */
-static bool ids_read(int status_fd, char *ret, size_t size)
-{
-	char text[4096];
-	ssize_t n = pread(status_fd, text, sizeof(text) - 1, 0);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	const char *begin = strstr(text, "\nUid:");
-	const char *end = begin != NULL ? strstr(begin, "\nFDSize:") : NULL;
-	if (end == NULL || (size_t) (end - begin) >= size)
-		return false;
-	memset(ret, 0, size);
-	memcpy(ret, begin, (size_t) (end - begin));
-	return true;
-}
 
 /* The recorder's own. */
 static int target_again(const struct sw_target *target, struct sw_target **ret,
@@ -46,14 +27,10 @@ int sw_worker_cpu_open(struct sw_worker *worker, const struct sw_target *target,
 	const struct sw_recorder_options options = sw_worker_record_options(worker);
 	struct sw_error why = {0};
 	struct sw_target *own = NULL;
-	char path[64];
 	ret->adding = (struct sw_profile_adding){.mode = SW_RECORD_CPU,
 						 .interval_ns = NS_PER_S / options.rate_hz};
 	ret->sink = sw_profile_sink(&ret->adding);
-	(void) snprintf(path, sizeof(path), "/proc/%d/status",
-			(int) sw_target_pid(target)); /* fits */
-	ret->status_fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (ret->status_fd < 0 || !ids_read(ret->status_fd, ret->ids, sizeof(ret->ids)))
+	if (!sw_worker_ids_open(&ret->ids, sw_target_pid(target)))
 		return sw_fail(err, SW_E_EXITED, "process %d has exited",
 			       (int) sw_target_pid(target));
 	int r = target_again(target, &own, err);
@@ -63,19 +40,12 @@ int sw_worker_cpu_open(struct sw_worker *worker, const struct sw_target *target,
 	if (r == 0)
 		return 0;
 	if (r == -SW_E_INVALID) {
-		sw_close_p(&ret->status_fd);
+		sw_worker_ids_close(&ret->ids);
 		ret->recorder = NULL;
 		return 0;
 	}
 	bool refused = r == -SW_E_NOT_PERMITTED || r == -SW_E_LIMIT;
 	return sw_fail(err, refused ? SW_E_UNSUPPORTED : -r, "%s", why.message);
-}
-
-/* The permission was given for these users. */
-static bool is_same(const struct sw_worker_cpu *cpu)
-{
-	char ids[sizeof(cpu->ids)];
-	return ids_read(cpu->status_fd, ids, sizeof(ids)) && strcmp(ids, cpu->ids) == 0;
 }
 
 static int fetch(struct sw_worker *worker, struct sw_worker_cpu *cpu, struct sw_error *err)
@@ -103,7 +73,7 @@ int sw_worker_cpu_run(struct sw_worker *worker, struct sw_worker_cpu *cpu,
 		next_ns += FETCH_NS;
 		/* Once more at the end: what was sampled until then. */
 		lasts = sw_worker_life_wait(&worker->life, worker->stream, next_ns);
-		r = is_same(cpu) ? fetch(worker, cpu, err) : -SW_E_CHANGED;
+		r = sw_worker_ids_are_same(&cpu->ids) ? fetch(worker, cpu, err) : -SW_E_CHANGED;
 	}
 	if (r == -SW_E_NOMEM || r == -SW_E_IO)
 		return r;

@@ -2,6 +2,7 @@
 #ifndef SW_DAEMON_WORKER_CPU_H
 #define SW_DAEMON_WORKER_CPU_H
 
+#include "worker/ids.h"
 #include "worker/profile.h"
 
 /* CPU time, by events of the kernel. */
@@ -9,8 +10,7 @@ struct sw_worker_cpu {
 	struct sw_recorder *recorder; /* owned; NULL: not by events */
 	struct sw_profile_adding adding;
 	struct sw_recorder_sink sink;
-	int status_fd; /* owned: of the process */
-	char ids[256]; /* its user and group ids when it was permitted */
+	struct sw_worker_ids ids; /* owned: of the process when it was permitted */
 };
 
 /*

@@ -4,6 +4,7 @@
 
 #include "policy/authorize.h"
 
+#include <snapwalk/event.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -22,6 +23,7 @@
  * The broker asks the same worker for one dump of a series (dumps.h) after the other, by a struct
  * sw_worker_next on the stream; closing it is the end.
  *
+ * The worker of events does likewise: the kernel's programs are loaded before, the ring is read after it.
  * The worker of a profile of CPU time opens events of the kernel before it gives its capabilities
  * up, and needs no parser: nobody is stopped.
  */
@@ -32,6 +34,8 @@ enum {
 	SW_WORKER_GROUPS_MAX = 64,
 	SW_WORKER_DENY_MAX = 32768, /* SW_CONFIG_DENY_BYTES of config/value.h */
 	SW_WORKER_PATH_MAX = 4096,
+	SW_WORKER_EVENT_NAME_MAX = 32,
+	SW_WORKER_EVENTS_BYTES = 4 << 20, /* of one SW_WORKER_EVENTS */
 };
 
 /* Samples of a profile: what the series knows of those before them. The first profile is begun by its worker, with
@@ -51,7 +55,16 @@ struct sw_worker_profile {
 	int64_t attach_us, copy_us, unwind_us, symbolize_us, interrupted_calls;
 };
 
-/* The order to a worker. No pointers: crosses a socket. */
+/* Events of a process, each with its stack. */
+struct sw_worker_events {
+	bool wanted;
+	struct sw_event_options options;     /* without places */
+	char name[SW_WORKER_EVENT_NAME_MAX]; /* of the event, or of the system call */
+	uint64_t count;                      /* so many; 0: no end by their number */
+	int64_t end_ns;                      /* CLOCK_MONOTONIC, when they are to end */
+};
+
+/* The order to a worker. No pointers that are followed: crosses a socket. */
 struct sw_worker_request {
 	uint64_t seq;
 	pid_t pid;          /* target, in our pid namespace; a pidfd may come with the request */
@@ -71,6 +84,7 @@ struct sw_worker_request {
 	char reason[SW_WORKER_REASON_MAX]; /* "" for none */
 	char required[SW_WORKER_PATH_MAX]; /* a path of RequireExe=; "": none, or a pattern */
 	struct sw_worker_profile profile;
+	struct sw_worker_events events; /* wanted: neither a dump nor a profile */
 };
 
 /* The messages on the worker's stream: headers, each followed by its payload. */
@@ -81,6 +95,8 @@ enum sw_worker_event_type {
 	SW_WORKER_DUMP,   /* the dump as JSON text, or the profile */
 	SW_WORKER_FAILED, /* struct sw_worker_failed; nothing follows */
 	SW_WORKER_SAMPLED, /* struct sw_worker_sampled, between RESUMED and DUMP; as often as it likes */
+	SW_WORKER_EVENTS, /* events as JSON text, after RESUMED; as often as it likes */
+	SW_WORKER_ENDED,  /* struct sw_worker_ended: of events; nothing follows */
 	/* Between a worker and its parser: worker/parser.h. */
 	SW_PARSER_SAMPLE,
 	SW_PARSER_END,
@@ -110,6 +126,22 @@ struct sw_worker_resumed {
 /* To a worker that stays: one dump more. */
 struct sw_worker_next {
 	uint64_t seq;
+};
+
+/* Why there are no events any more. */
+enum sw_worker_end {
+	SW_WORKER_END_TIME,    /* or who asked has said so */
+	SW_WORKER_END_COUNT,   /* so many as were asked for */
+	SW_WORKER_END_EXITED,  /* the process has ended */
+	SW_WORKER_END_CHANGED, /* it has other code or other users: another worker may go on */
+	SW_WORKER_ENDS,
+};
+
+struct sw_worker_ended {
+	uint32_t end;        /* enum sw_worker_end */
+	uint64_t n;          /* events that were sent */
+	uint64_t n_lost;     /* that were not: they came faster than they were read, */
+	uint64_t n_no_stack; /* or sent without a stack */
 };
 
 struct sw_worker_failed {

@@ -3,6 +3,7 @@
 #include "worker/capture.h"
 #include "worker/cpu.h"
 #include "worker/dumps.h"
+#include "worker/events.h"
 #include "worker/names.h"
 #include "worker/profile.h"
 #include "worker/series.h"
@@ -124,13 +125,15 @@ static int one_capture(struct sw_worker *worker, struct sw_target *target,
 static int capture(struct sw_worker *worker, const struct sw_worker_iterator *iterator,
 		   struct sw_error *err)
 {
-	struct sw_worker_cpu cpu = {.status_fd = -EBADF};
+	struct sw_worker_cpu cpu = {.ids = {.status_fd = -EBADF}};
 	struct sw_target *target = NULL;
 	int r = sw_session_create(&worker->session, err);
 	if (r == 0)
 		r = sw_worker_target_open(worker, &target, err);
 	if (r < 0)
 		return r;
+	if (worker->request.events.wanted)
+		return sw_worker_events_run(worker, target, err);
 	if (may_be_series(worker))
 		return sw_worker_series_run(worker, target, err);
 	iterator_take(worker, iterator, sw_target_pid(target));

@@ -96,6 +96,15 @@ static void reap(struct spawner *s)
 	}
 }
 
+static enum sw_worker_needs needs_of(const struct sw_worker_request *request)
+{
+	const struct sw_worker_profile *profile = &request->profile;
+	if (request->events.wanted)
+		return SW_WORKER_NEEDS_PROGRAMS;
+	return profile->rate_hz > 0 && profile->mode == SW_RECORD_CPU ? SW_WORKER_NEEDS_EVENTS
+								      : SW_WORKER_NEEDS_CAPTURES;
+}
+
 __attribute__((noreturn)) static void work(const struct spawner *s,
 					   const struct sw_worker_request *request,
 					   const struct sw_worker_fds *fds, pid_t parent)
@@ -109,9 +118,7 @@ __attribute__((noreturn)) static void work(const struct spawner *s,
 	for (size_t i = 0; i < SERIES_MAX; i++)
 		if (s->moved[i].fd >= 0 && s->moved[i].fd != fds->moved)
 			(void) close(s->moved[i].fd); /* of others */
-	const struct sw_worker_profile *profile = &request->profile;
-	if (sw_sandbox_worker_begin(profile->rate_hz > 0 && profile->mode == SW_RECORD_CPU, NULL) <
-	    0)
+	if (sw_sandbox_worker_begin(needs_of(request), NULL) < 0)
 		_exit(1);
 	sw_worker_run(&s->config, request, &s->iterator, &s->unpacked, fds);
 }
@@ -305,7 +312,7 @@ void sw_spawner_run(const struct sw_config *config, int fd, pid_t parent)
 	s.child_fd = signals_prepare();
 	if (s.child_fd < 0)
 		_exit(1);
-	if (sw_sandbox_spawner_begin(&err) < 0) {
+	if (sw_sandbox_spawner_begin(config, &err) < 0) {
 		answer(&s, 0, &err, NULL, 0);
 		_exit(1);
 	}

@@ -169,14 +169,31 @@ static int recipe_lend(struct sw_cpu_sampler *s, struct sw_error *err)
 	return r == -SW_E_NOMEM ? sw_fail_nomem(err) : 0;
 }
 
+/* Events whose process is not read later: the kernel copies stacks of native code, and nothing of a runtime. */
+static int fixed_take(struct sw_cpu_sampler *s, struct sw_error *err)
+{
+	static const struct sw_recipe none;
+	if (!sw_light_is_possible(s->base, &sw_tables))
+		return sw_fail(err, SW_E_UNSUPPORTED,
+			       "process %d has code other than native: its events have stacks "
+			       "only where the process may be read at each of them",
+			       (int) s->target->pid);
+	int r = copies_open(s, err);
+	if (r == 0)
+		r = sw_copies_sample(s->copies, s->target->pid, &none.steps, err);
+	return r;
+}
+
 /* The program is loaded once. Where that is refused, events without it have to do; system calls have no others. */
 static int recipe_take(struct sw_cpu_sampler *s, struct sw_error *err)
 {
 	struct sw_recipe recipe = {0};
 	if (is_fed(s))
 		return recipe_lend(s, err);
-	if (s->fixed) /* nothing of the process may be read later */
+	if (s->fixed && !s->by_calls) /* nothing of the process may be read later */
 		return 0;
+	if (s->fixed)
+		return fixed_take(s, err);
 	int r = sw_sample_recipe(s->base, &sw_tables, &recipe, &s->no_copies);
 	if (r == 0 && s->copies == NULL)
 		r = copies_open(s, &s->no_copies);
@@ -204,10 +221,11 @@ static void copies_lend(struct sw_cpu_sampler *s)
 {
 	struct sw_snapshot_priv *priv = s->snap->priv;
 	priv->by_copies = true;
+	priv->native_only = s->fixed;
 	priv->unpublished = sw_sample_is_unpublished(s->base, &sw_tables);
 	priv->kept = &s->kept;
 	priv->task_fd = s->target->task_fd;
-	if (s->base->priv->mem_fd >= 0)
+	if (s->base->priv->mem_fd >= 0 && !s->fixed)
 		priv->mem_fd = fcntl(s->base->priv->mem_fd, F_DUPFD_CLOEXEC, 0);
 	priv->live_dead = priv->mem_fd < 0;
 	s->snap->ranges = s->ranges;
@@ -496,7 +514,8 @@ int sw_event_sampler_create(struct sw_context *ctx, struct sw_target *target,
 	enum { STACK_BYTES = 8 << 10 };
 	const struct sw_events_options none = {
 		.stack_bytes = options->stack_bytes != 0 ? options->stack_bytes : STACK_BYTES};
-	return create(ctx, target, &none, 0, options, ret, err);
+	return create(ctx, target, &none, options->fixed ? SW_CPU_SAMPLER_FIXED : 0, options, ret,
+		      err);
 }
 
 int sw_cpu_sampler_create_fed(struct sw_context *ctx, struct sw_target *target,

@@ -140,6 +140,9 @@ struct sw_event_options {
 	unsigned least_of;
 	uint64_t least;
 	uint32_t n_held; /* of SW_EVENT_PAIRS: things that are outstanding at once; 0: 65536 */
+	/* Nothing of the process is read after the sampler was created, as the caller gives its privileges up then: only for
+	 * native code, and events end with -SW_E_CHANGED when there is new code. */
+	bool fixed;
 };
 
 /** A descriptor or thread that was got or given up. Its number is no identity, as it is used again. */

@@ -135,6 +135,17 @@ static int reader(struct sw_error *err)
 	return 0;
 }
 
+static int spawner(struct sw_error *err)
+{
+	return sw_seccomp_spawner(false, err);
+}
+
+/* Unless Events= is "no". */
+static int programs(struct sw_error *err)
+{
+	return sw_seccomp_spawner(true, err);
+}
+
 static const struct {
 	const char *name;
 	int (*enter)(struct sw_error *err);
@@ -148,7 +159,9 @@ static const struct {
 	{"top", top},
 	{"expendable", expendable},
 	{"reader", reader},
-	{"spawner", sw_seccomp_spawner},
+	{"spawner", spawner},
+	{"programs", programs},
+	{"captures", sw_seccomp_no_programs},
 	{"broker", sw_seccomp_broker},
 	{"commands", sw_seccomp_program},
 	{"gate", sw_gate_filter_enter},

@@ -12,6 +12,7 @@
 #include <snapwalk/symbolize.h>
 
 #include <grp.h>
+#include <linux/bpf.h>
 #include <linux/seccomp.h>
 #include <pwd.h>
 #include <sched.h>
@@ -336,7 +337,7 @@ static struct sw_config config; /* set before a child is forked */
 static int spawner_filtered(struct sw_error *err)
 {
 	int r = sw_sandbox_spawner(&config, err);
-	return r < 0 ? r : sw_sandbox_spawner_begin(err);
+	return r < 0 ? r : sw_sandbox_spawner_begin(&config, err);
 }
 
 static int spawner_enter(struct sw_error *err)
@@ -369,7 +370,7 @@ static void child_realtime(void)
 
 TEST(test_spawner)
 {
-	config = (struct sw_config){.user = (char *) "nobody"};
+	config = (struct sw_config){.user = (char *) "nobody", .events = SW_EVENTS_NOBODY};
 	struct inside c = inside_start(spawner_enter);
 	assert_int_equal(c.result, 0);
 	/* CAP_DAC_READ_SEARCH is 2, CAP_SYS_PTRACE 19, CAP_PERFMON 38. */
@@ -401,20 +402,69 @@ TEST(test_spawner)
 	inside_end(&c);
 }
 
-static int captures_enter(struct sw_error *err)
+static enum sw_worker_needs needs;
+
+static int worker_begun(struct sw_error *err)
 {
 	int r = spawner_filtered(err);
-	return r < 0 ? r : sw_sandbox_worker_begin(false, err);
+	return r < 0 ? r : sw_sandbox_worker_begin(needs, err);
 }
 
-/* A worker that opens no events of the kernel has no capability for it. */
+/* Each worker has what it needs of the capabilities of the spawner, and nothing else. */
 TEST(test_worker_begins)
 {
-	config = (struct sw_config){.user = (char *) "nobody"};
-	struct inside c = inside_start(captures_enter);
-	assert_int_equal(c.result, 0);
-	assert_caps(&c, is_root() ? "0000000000080004" : "0000000000000000");
-	inside_end(&c);
+	/* CAP_BPF is 39. */
+	static const struct {
+		enum sw_events_for events;
+		enum sw_worker_needs needs;
+		const char *caps;
+	} cases[] = {
+		{SW_EVENTS_ROOT, SW_WORKER_NEEDS_CAPTURES, "0000000000080004"},
+		{SW_EVENTS_ROOT, SW_WORKER_NEEDS_EVENTS, "0000004000080004"},
+		{SW_EVENTS_ROOT, SW_WORKER_NEEDS_PROGRAMS, "000000c000080004"},
+		{SW_EVENTS_NOBODY, SW_WORKER_NEEDS_CAPTURES, "0000000000080004"},
+		{SW_EVENTS_NOBODY, SW_WORKER_NEEDS_PROGRAMS, "0000004000080004"},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		config = (struct sw_config){.user = (char *) "nobody", .events = cases[i].events};
+		needs = cases[i].needs;
+		struct inside c = inside_start(worker_begun);
+		assert_int_equal(c.result, 0);
+		assert_caps(&c, is_root() ? cases[i].caps : "0000000000000000");
+		inside_end(&c);
+	}
+}
+
+/* A map that nobody uses: what the kernel says is not asked for where the filter refuses it. */
+static int map_create(void)
+{
+	union bpf_attr attr;
+	memset(&attr, 0, sizeof(attr));
+	attr.map_type = BPF_MAP_TYPE_ARRAY;
+	attr.key_size = attr.value_size = 4;
+	attr.max_entries = 0; /* the kernel's answer is EINVAL, or EPERM without the capability */
+	return (int) syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof(attr)) < 0 ? errno : 0;
+}
+
+static void child_loads_programs(void)
+{
+	struct sw_error err;
+	config = (struct sw_config){.user = (char *) "nobody", .events = SW_EVENTS_ROOT};
+	const bool may = needs == SW_WORKER_NEEDS_PROGRAMS && is_root();
+	MUST(worker_begun(&err) == 0);
+	MUST(map_create() == (may ? EINVAL : EPERM));
+	_exit(FINE);
+}
+
+/* The call that loads programs is refused to those who do not need it. */
+TEST(test_who_loads_programs)
+{
+	static const enum sw_worker_needs all[] = {SW_WORKER_NEEDS_CAPTURES, SW_WORKER_NEEDS_EVENTS,
+						   SW_WORKER_NEEDS_PROGRAMS};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(all); i++) {
+		needs = all[i];
+		assert_fine(child_loads_programs);
+	}
 }
 
 /* The calls of the spawner and its workers, which inherit the filter. */

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "worker/events.h"
+#include "worker/capture.h"
+#include "worker/ids.h"
+#include "worker/profile.h"
+#include "worker/wire.h"
+#include "cleanup.h"
+#include "errors.h"
+#include "map.h"
+#include "text.h"
+
+#include <snapwalk/clock.h>
+#include <snapwalk/event_text.h>
+#include <snapwalk/recorder.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+	FETCH_NS = 50000000,
+	NS_PER_MS = 1000000,
+	STACKS_MAX = 16384,
+	SEND_BYTES = 256 << 10, /* so many wait at most before they are sent */
+	LATE_MS = 10000,        /* of CPU time beyond what events last */
+};
+
+struct events {
+	struct sw_worker *worker;
+	struct sw_recorder *recorder;
+	struct sw_worker_ids ids;
+	int proc_fd;
+	struct sw_event_naming naming;
+	struct sw_map64 rows; /* by id of the stack: its row + 1 */
+	uint64_t stacks[STACKS_MAX];
+	uint32_t n_stacks;
+	struct sw_text new_stacks, told; /* that were not sent yet */
+	uint64_t n_waiting;              /* events of told */
+	uint64_t n_dropped;              /* that were not sent, as the process has other users */
+	uint64_t n_lost_told;
+	struct sw_worker_ended ended;
+};
+
+bool sw_worker_events_options(const struct sw_worker_events *asked, struct sw_event_options *ret)
+{
+	struct sw_event_options o = asked->options;
+	bool known = o.what == SW_EVENT_CALL || o.what == SW_EVENT_DEATH ||
+		     o.what == SW_EVENT_NEW_THREADS || o.what == SW_EVENT_NEW_PROCESSES ||
+		     o.what == SW_EVENT_BLOCKED;
+	bool good = known && o.n_tests <= SW_EVENT_TESTS_MAX && o.text <= SW_EVENT_ARGUMENTS &&
+		    o.bytes <= SW_EVENT_ARGUMENTS && o.n_bytes <= SW_EVENT_ARGUMENTS &&
+		    o.least_of <= SW_EVENT_ARGUMENTS && o.slower_ns >= 0 && o.error >= 0 &&
+		    o.error <= SW_EVENT_ERROR_MAX;
+	for (size_t i = 0; good && i < o.n_tests; i++)
+		good = o.tests[i].argument < SW_EVENT_ARGUMENTS;
+	if (!good)
+		return false;
+	o.places = NULL;
+	o.n_places = 0;
+	o.at_return = false;
+	o.n_held = 0;
+	o.fixed = true;
+	*ret = o;
+	return true;
+}
+
+/* ---- events as text -------------------------------------------------------------------------- */
+
+static int row_of(struct events *e, const struct sw_report *report, size_t thread, uint32_t *ret,
+		  struct sw_error *err)
+{
+	const ssize_t index = report->threads[thread].stack;
+	uint64_t row = 0;
+	if (index < 0)
+		return 0;
+	const struct sw_report_stack *stack = &report->stacks[index];
+	if (sw_map64_get(&e->rows, stack->id, &row)) {
+		*ret = (uint32_t) (row - 1);
+		return 0;
+	}
+	if (e->n_stacks == STACKS_MAX)
+		return 0;
+	sw_cleanup(sw_free_p) char *json = NULL;
+	size_t size = 0;
+	int r = sw_report_stack_json(report, stack, &json, &size, err);
+	if (r < 0)
+		return r;
+	if (sw_map64_put(&e->rows, stack->id, e->n_stacks + 1) < 0)
+		return sw_fail_nomem(err);
+	if (e->new_stacks.size > 0)
+		sw_text_append(&e->new_stacks, ",", 1);
+	sw_text_append(&e->new_stacks, json, size);
+	*ret = e->n_stacks;
+	e->stacks[e->n_stacks++] = stack->id;
+	return 0;
+}
+
+static int rows(void *arg, const struct sw_report *report, const bool *wanted,
+		const enum sw_activity *activity, uint32_t *ret_rows, struct sw_error *err)
+{
+	(void) activity;
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < report->n_threads; i++) {
+		ret_rows[i] = SW_RECORDER_NO_ROW;
+		if (wanted[i])
+			r = row_of(arg, report, i, &ret_rows[i], err);
+	}
+	return r;
+}
+
+/* event() counts. */
+static void count(void *arg, uint32_t row, uint64_t n)
+{
+	(void) arg;
+	(void) row;
+	(void) n;
+}
+
+/* Drops what waits: nobody was permitted to see it. */
+static int drop(struct events *e, struct sw_error *err)
+{
+	e->n_dropped += e->n_waiting;
+	e->ended.n -= e->n_waiting;
+	e->n_waiting = 0;
+	e->told.size = e->new_stacks.size = 0;
+	return sw_fail(err, SW_E_CHANGED, "process %d has other users", (int) e->naming.pid);
+}
+
+/* Sends what waits, with the number of events that were lost since. Whom the process belongs to is looked at first. */
+static int send(struct events *e, struct sw_error *err)
+{
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	if (e->n_waiting > 0 && !sw_worker_ids_are_same(&e->ids) &&
+	    !sw_recorder_has_ended(e->recorder))
+		return drop(e, err);
+	const uint64_t n_lost = e->ended.n_lost - e->n_lost_told;
+	if (e->n_waiting == 0 && n_lost == 0)
+		return 0;
+	sw_text_printf(&text, "{\"stacks\":[");
+	if (e->new_stacks.size > 0)
+		sw_text_append(&text, e->new_stacks.data, e->new_stacks.size);
+	sw_text_printf(&text, "],\"events\":[");
+	if (e->told.size > 0)
+		sw_text_append(&text, e->told.data, e->told.size);
+	sw_text_printf(&text, "],\"lost\":%" PRIu64 "}", n_lost);
+	if (text.failed || e->new_stacks.failed || e->told.failed)
+		return sw_fail_nomem(err);
+	e->n_lost_told = e->ended.n_lost;
+	e->n_waiting = e->new_stacks.size = e->told.size = 0;
+	return sw_worker_event_write(e->worker->stream, SW_WORKER_EVENTS, text.data, text.size,
+				     err);
+}
+
+static bool is_enough(const struct events *e)
+{
+	const uint64_t most = e->worker->request.events.count;
+	return most > 0 && e->ended.n >= most;
+}
+
+static int event(void *arg, const struct sw_event *event, uint32_t row, struct sw_error *err)
+{
+	struct events *e = arg;
+	sw_cleanup(sw_free_p) char *json = NULL;
+	size_t size = 0;
+	if (is_enough(e))
+		return 0;
+	int r = sw_event_json(event, &e->naming, &json, &size, err);
+	if (r < 0)
+		return r;
+	sw_text_printf(&e->told, "%s{", e->told.size > 0 ? "," : "");
+	sw_text_append(&e->told, json, size);
+	if (row < e->n_stacks)
+		sw_text_printf(&e->told, ",\"stack\":\"%016" PRIx64 "\"}", e->stacks[row]);
+	else
+		sw_text_printf(&e->told, ",\"stack\":null}");
+	e->ended.n++;
+	e->n_waiting++;
+	e->ended.n_no_stack += row >= e->n_stacks;
+	return e->told.size + e->new_stacks.size < SEND_BYTES ? 0 : send(e, err);
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+static int permitted(struct events *e, struct sw_error *err)
+{
+	struct sw_worker *w = e->worker;
+	return sw_worker_permit(w, e->proc_fd)
+		       ? 0
+		       : sw_fail(err, SW_E_NOT_PERMITTED,
+				 "process %d may not be captured by the one who asks",
+				 (int) w->request.pid);
+}
+
+/* The programs in the kernel, and the permission before and after them: it may have become another program, or
+ * another user's, meanwhile. */
+static int begin(struct events *e, struct sw_target *target, const struct sw_recorder_sink *sink,
+		 struct sw_error *err)
+{
+	struct sw_worker *w = e->worker;
+	const pid_t pid = sw_target_pid(target);
+	struct sw_recorder_options how = sw_worker_record_options(w);
+	struct sw_event_options wanted;
+	struct sw_error why = {0};
+	char path[64];
+	(void) snprintf(path, sizeof(path), "/proc/%d", (int) pid); /* fits */
+	e->proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int r = 0;
+	if (e->proc_fd < 0 || !sw_worker_ids_open(&e->ids, pid))
+		r = sw_fail(err, SW_E_EXITED, "process %d has exited", (int) pid);
+	else if (!sw_worker_events_options(&w->request.events, &wanted))
+		r = sw_fail(err, SW_E_INVALID, "there is no such event");
+	else
+		r = permitted(e, err);
+	if (r < 0) {
+		sw_target_close(target);
+		return r;
+	}
+	const struct sw_target_rights before = w->creds.rights;
+	how.mode = SW_RECORD_CPU;
+	how.event = &wanted;
+	r = sw_recorder_create(target, &how, w->session, sink, &e->recorder, &why);
+	if (r < 0) {
+		bool refused = r == -SW_E_NOT_PERMITTED || r == -SW_E_LIMIT || r == -SW_E_INVALID;
+		return sw_fail(err, refused ? SW_E_UNSUPPORTED : -r, "%s", why.message);
+	}
+	r = permitted(e, err);
+	if (r == 0 && (memcmp(&before, &w->creds.rights, sizeof(before)) != 0 ||
+		       !sw_worker_ids_are_same(&e->ids)))
+		r = sw_fail(err, SW_E_CHANGED, "process %d has changed its user meanwhile",
+			    (int) pid);
+	return r;
+}
+
+static int confine(struct events *e, struct sw_error *err)
+{
+	struct sw_worker *w = e->worker;
+	const int64_t left_ms = (w->request.events.end_ns - sw_clock_ns()) / NS_PER_MS;
+	const struct sw_worker_resumed resumed = {.target = w->creds,
+						  .runs_required = sw_worker_runs_required(w)};
+	int r = sw_worker_event_send(w->stream, SW_WORKER_RESUMED, &resumed, sizeof(resumed),
+				     w->program_fd, err);
+	return r < 0 ? r
+		     : sw_worker_confine(w, LATE_MS + (left_ms > 0 ? (uint32_t) left_ms : 0), err);
+}
+
+static int fetch(struct events *e, struct sw_error *err)
+{
+	int r = sw_recorder_sample(e->recorder, err);
+	e->ended.n_lost = sw_recorder_totals(e->recorder)->n_lost + e->n_dropped;
+	bool ended = sw_recorder_has_ended(e->recorder);
+	if (r == 0 || r == -SW_E_CHANGED || ended) {
+		int sent = send(e, err);
+		r = sent < 0 ? sent : ended ? 0 : r;
+	}
+	return r;
+}
+
+/* What happened until now: a fetch takes as much as there is time for. */
+static int rest_fetch(struct events *e, struct sw_error *err)
+{
+	int r = 0;
+	sw_recorder_stop_events(e->recorder);
+	for (uint64_t before = UINT64_MAX; r == 0 && before != e->ended.n && !is_enough(e);) {
+		before = e->ended.n;
+		r = fetch(e, err);
+	}
+	return r;
+}
+
+static int run(struct events *e, struct sw_error *err)
+{
+	struct sw_worker *w = e->worker;
+	int64_t next_ns = sw_clock_ns();
+	bool lasts = true;
+	int r = 0;
+	w->life = (struct sw_worker_life){.end_ns = w->request.events.end_ns};
+	while (lasts && r == 0 && !is_enough(e) && !sw_recorder_has_ended(e->recorder)) {
+		next_ns += FETCH_NS;
+		lasts = sw_worker_life_wait(&w->life, w->stream, next_ns);
+		r = lasts ? fetch(e, err) : rest_fetch(e, err);
+	}
+	if (r == -SW_E_CHANGED)
+		e->ended.end = SW_WORKER_END_CHANGED;
+	else if (is_enough(e))
+		e->ended.end = SW_WORKER_END_COUNT;
+	else if (sw_recorder_has_ended(e->recorder))
+		e->ended.end = SW_WORKER_END_EXITED;
+	else
+		e->ended.end = SW_WORKER_END_TIME;
+	return r == -SW_E_CHANGED ? 0 : r;
+}
+
+int sw_worker_events_run(struct sw_worker *worker, struct sw_target *target, struct sw_error *err)
+{
+	static struct events e; /* its table is large */
+	const struct sw_recorder_sink sink = {.rows = rows,
+					      .count = count,
+					      .event = event,
+					      .arg = &e};
+	e = (struct events){.worker = worker, .proc_fd = -EBADF, .ids = {.status_fd = -EBADF}};
+	worker->request.events.name[SW_WORKER_EVENT_NAME_MAX - 1] = '\0';
+	e.naming = (struct sw_event_naming){
+		.pid = sw_target_pid(target),
+		.member = worker->request.events.options.what == SW_EVENT_CALL ? "call" : "event",
+		.name = worker->request.events.name};
+	int r = begin(&e, target, &sink, err);
+	if (r == 0)
+		r = confine(&e, err);
+	if (r == 0)
+		r = run(&e, err);
+	return r < 0 ? r
+		     : sw_worker_event_write(worker->stream, SW_WORKER_ENDED, &e.ended,
+					     sizeof(e.ended), err);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_WORKER_EVENTS_H
+#define SW_DAEMON_WORKER_EVENTS_H
+
+#include "worker/target.h"
+
+/*
+ * Events of the process until they are to end, it ends, or it has other code or other users. The kernel's programs are
+ * loaded with privileges, which are given up before the first event is read: from then on nothing of the process can be
+ * looked at, and whoever walks and names has what the kernel copied. Nobody is stopped. To the broker: RESUMED, EVENTS
+ * and ENDED.
+ */
+int sw_worker_events_run(struct sw_worker *worker, struct sw_target *target, struct sw_error *err);
+
+/* What the broker asks for, as far as it can be given: it may have been taken over. False: it asks for something else. */
+bool sw_worker_events_options(const struct sw_worker_events *asked, struct sw_event_options *ret);
+
+#endif

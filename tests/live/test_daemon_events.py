@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# tier: gate 30s
+"""Events: the method of the daemon. Each event of programs that make a known number of them comes with its stack, to
+whom Events= permits it; nothing is left in the kernel when the client goes, and the worker that reads has no privilege."""
+import os
+import subprocess
+import sys
+
+from daemon import Daemon, UNPRIVILEGED, refusal
+from harness import Tap, Target, iterator_refused, wait_until
+from safety import status_field as field_of
+
+ROUNDS, THREADS = 50, 2  # of tests/targets/events.c
+N = ROUNDS * THREADS
+LONG_MS = 600 * 1000  # nobody waits for it
+
+
+def status_field(pid, field):
+    return field_of(pid, pid, field)
+
+
+def caps(pid, which="Prm"):
+    return int(status_field(pid, f"Cap{which}") or "0", 16)
+
+
+def call(name, **more):
+    return {"kind": "syscall", "call": name, **more}
+
+
+def begun(client, pid, event, **more):
+    """The replies, from when there are events on."""
+    replies = client.stream("Events", target={"pid": pid}, event=event,
+                            **{"duration_ms": LONG_MS, **more})
+    first = next(replies)
+    assert first == {"state": "begun"}, first
+    return replies
+
+
+def joined(replies):
+    """(events, stacks by id, the last reply, how often a stack was sent again)."""
+    events, stacks, last, again = [], {}, {}, 0
+    for reply in replies:
+        events += reply.get("events", [])
+        for stack in reply.get("stacks", []):
+            again += stack["id"] in stacks
+            stacks[stack["id"]] = stack
+        last = reply
+    return events, stacks, last, again
+
+
+def functions(stack):
+    return [frame["function"] for frame in stack["frames"]]
+
+
+def by(events, stacks, name):
+    return sum(name in functions(stacks[e["stack"]]) for e in events)
+
+
+def turn(target):
+    target.send("go")
+    wait_until(lambda: target.readline() == "done", "the target has made its calls")
+
+
+def links(pid):
+    """Programs of a process at trace points."""
+    n = 0
+    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+        try:
+            with open(f"/proc/{pid}/fdinfo/{fd}") as file:
+                n += "link_type:\traw_tracepoint" in file.read()
+        except OSError:
+            continue
+    return n
+
+
+def exact(tap, daemon):
+    """All events of all threads, none twice, each at its stack; then the count ends it."""
+    with Target("events") as target, daemon.client() as client:
+        replies = begun(client, target.pid, call("openat", errno="ENOENT"), count=3 * N)
+        turn(target)
+        events, stacks, last, again = joined(replies)
+        tap.equal((last["ended"], last["n_events"], last["n_lost"], last["n_without_stack"]), ("count", 3 * N, 0, 0),
+                  "openat that fails: all, none lost")
+        tap.equal((by(events, stacks, "by_first"), by(events, stacks, "by_second")), (N, 2 * N), "each at its stack")
+        tap.equal(sorted(e["seq"] for e in events), list(range(3 * N)), "each has a number")
+        tap.equal({(e["pid"], e["call"], e["errno"]) for e in events}, {(target.pid, "openat", "ENOENT")},
+                  "of which process, call and error")
+        tap.equal(again, 0, "each stack is sent once")
+        tap.check(all(s["end"] == "complete" for s in stacks.values()), "whole stacks", stacks)
+        replies = begun(client, target.pid, call("write", fd=9, arguments={"2": 1}), count=N)
+        turn(target)
+        events, stacks, last, _ = joined(replies)
+        tap.equal((last["n_events"], by(events, stacks, "write_nine")), (N, N), "conditions of arguments that hold")
+        replies = begun(client, target.pid, call("write", fd=9, arguments={"2": 2}), duration_ms=300)
+        turn(target)
+        events, stacks, last, _ = joined(replies)
+        tap.equal((last["ended"], events), ("time", []), "one that does not hold, until the time is up")
+
+
+def others(tap, daemon):
+    """How a process ends, as the last event of it; and another process, which has none."""
+    with Target("events") as target, Target("events") as second, daemon.client() as client:
+        replies = begun(client, target.pid, {"kind": "death"})
+        turn(second)
+        os.kill(target.pid, 9)
+        events, _, last, _ = joined(replies)
+        tap.equal((last["ended"], [e["event"] for e in events]), ("exited", ["death"]), "the death of a process")
+
+
+def privileges(tap, daemon):
+    """Who reads events has no capability; who hangs up leaves nothing in the kernel."""
+    with Target("events") as target:
+        with daemon.client() as client:
+            begun(client, target.pid, call("openat"))
+            worker, = daemon.workers()
+            wait_until(lambda: caps(worker) == 0, "it has given its privileges up")
+            tap.equal([caps(worker, c) for c in ("Prm", "Eff", "Inh", "Amb")], [0] * 4, "the worker has no capability")
+            tap.equal(links(worker), 1, "it has the program of the kernel")
+        wait_until(lambda: not daemon.workers(), "the worker ends when its client has gone")
+        tap.equal([links(pid) for pid in (daemon.pid, daemon.spawner)], [0, 0], "no program is left")
+        tap.equal(status_field(target.pid, "State")[:1], "S", "the target goes on")
+
+
+def writes(pid):
+    """Whether a process is in write(2) or writev(2); None when it has ended."""
+    try:
+        with open(f"/proc/{pid}/syscall") as file:
+            return file.read().split()[0] in ("1", "20")
+    except OSError:
+        return None
+
+
+def cpu_ticks(pid):
+    with open(f"/proc/{pid}/stat") as stat:
+        return sum(map(int, stat.read().rpartition(")")[2].split()[11:13]))
+
+
+def slow(tap, daemon):
+    """A client that does not read: the worker waits for it, and each event is there or said to be lost."""
+    turns, most = 0, 2000
+    with Target("events") as target, daemon.client() as client:
+        replies = begun(client, target.pid, call("openat"))
+        worker, = daemon.workers()
+        while turns < most and not all(writes(worker) for _ in range(50)):
+            turn(target)
+            turns += 1
+        tap.check(turns < most, "the worker cannot send any more", turns)
+        os.kill(target.pid, 9)
+        before, begin = cpu_ticks(daemon.pid), cpu_ticks(os.getpid())
+        wait_until(lambda: cpu_ticks(os.getpid()) - begin >= 10, "some time has passed")
+        tap.check(cpu_ticks(daemon.pid) - before < 10, "the daemon does nothing meanwhile")
+        events, _, last, _ = joined(replies)
+        tap.equal((last["ended"], last["n_events"] + last["n_lost"], last["n_events"]),
+                  ("exited", turns * 4 * N, len(events)), "each event is there or lost")
+
+
+def programs(tap, daemon):
+    """A process that becomes another program: a new worker goes on with that one."""
+    script = "read x; exec sh -c 'read x; cat /nowhere/b; read x'"
+    with subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as shell, \
+            daemon.client() as client:
+        replies = begun(client, shell.pid, {"kind": "process"}, count=1)
+        before = daemon.workers()
+        shell.stdin.write(b"\n")
+        shell.stdin.flush()
+        wait_until(lambda: daemon.workers() and daemon.workers() != before
+                   and caps(daemon.workers()[0]) == 0, "another worker goes on")
+        shell.stdin.write(b"\n")
+        shell.stdin.flush()
+        events, stacks, last, _ = joined(replies)
+        tap.equal((last["ended"], last["n_events"], last["n_breaks"]), ("count", 1, 1), "events of the next program")
+        tap.check(len(stacks) == 1, "with a stack", (events, stacks))
+        shell.kill()
+
+
+def refused(tap, daemon):
+    """What is not asked for as it should be, and processes whose events have no stacks."""
+    with Target("events") as target, daemon.client() as client:
+        for event, bad in ((call("openatt"), "call"), ({"kind": "syscall"}, "call"), (call("openat", errno="EFOO"), "errno"),
+                           (call("exit_group", failed=True), "errno"), (call("write", arguments={"6": 1}), "arguments"),
+                           (call("write", arguments={"1": "a"}), "arguments"), ({"kind": "death", "call": "openat"}, "call"),
+                           ({"kind": "blocked"}, "slower_ms"), ({"kind": "thread", "slower_ms": 1}, "slower_ms"),
+                           ({"kind": "func"}, "kind"), ({}, "kind")):
+            name, parameters = refusal(lambda: list(client.stream("Events", target={"pid": target.pid}, event=event,
+                                                                   duration_ms=1000)))
+            tap.equal((name, parameters.get("parameter")), ("org.varlink.service.InvalidParameter", bad), f"{event}: {bad}")
+        name, _ = refusal(client.call, "Events", target={"pid": target.pid}, event=call("openat"), duration_ms=1000)
+        tap.equal(name, "org.varlink.service.ExpectedMore", "a call without more")
+    with subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE) as python, daemon.client() as client:
+        wait_until(lambda: b"libc" in open(f"/proc/{python.pid}/maps", "rb").read(), "Python runs")
+        name, parameters = refusal(lambda: list(client.stream("Events", target={"pid": python.pid}, event=call("openat"),
+                                                               duration_ms=1000)))
+        tap.check(name == "Unsupported" and "other than native" in parameters["detail"], "code other than native",
+                  (name, parameters))
+        python.stdin.close()
+
+
+def permissions(tap):
+    """Events=: whoever may capture a process sees its events only where that is said."""
+    cases = (("no", {0: "NotPermitted"}), ("root", {0: None, UNPRIVILEGED: "NotPermitted"}),
+             ("group", {0: None, UNPRIVILEGED: "NotPermitted"}), ("owners", {0: None, UNPRIVILEGED: None}))
+    for word, callers in cases:
+        with Daemon({"Events": word}) as daemon, Target("events", user=UNPRIVILEGED, group=UNPRIVILEGED, extra_groups=[]) as target:
+            for uid, expected in callers.items():
+                with daemon.client(uid) as client:
+                    name, parameters = refusal(lambda: list(client.stream(
+                        "Events", target={"pid": target.pid}, event=call("openat"), duration_ms=100)))
+                    tap.equal((name, parameters.get("rule") if name else None),
+                              (expected, "events" if expected else None), f"Events={word}, uid {uid}")
+            if word == "owners":
+                with Target("events") as roots, daemon.client(UNPRIVILEGED) as client:
+                    name, parameters = refusal(lambda: list(client.stream(
+                        "Events", target={"pid": roots.pid}, event=call("openat"), duration_ms=100)))
+                    tap.equal((name, parameters.get("rule")), ("NotPermitted", "owner"),
+                              "Events=owners: not those of another user's process")
+            has = bool(caps(daemon.spawner) & 1 << 39)
+            tap.equal(has, word != "no", f"Events={word}: {'with' if word != 'no' else 'without'} CAP_BPF")
+
+
+def main():
+    tap = Tap()
+    if os.geteuid() != 0 or iterator_refused():
+        tap.skip("Events", iterator_refused() or "not root", Tap.ROOT)
+        tap.done()
+    with Daemon() as daemon:
+        for test in (exact, others, privileges, slow, programs, refused):
+            tap.guard(test, daemon)
+        tap.check(daemon.alive(), "the daemon lives", daemon.log())
+    tap.guard(permissions)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
