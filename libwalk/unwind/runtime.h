@@ -18,7 +18,7 @@
  *
  *	capture   probe, before, stacks, in_window
  *	events    probe, recipe; then for each copy open or renew, and as in a walk
- *	walk      probe, open; for each thread step, owns and frames, then thread, wait and request; then
+ *	walk      probe, open; for each thread step, owns and frames, then thread, wait_within, wait and request; then
  *	          goroutines, and goroutine for each, with step, owns and frames; tasks, and task for
  *	          each; task_waits, and task_wait for each; identify; resource
  *	output    names, inlined, explain, explain_frame
@@ -217,6 +217,8 @@ struct sw_runtime_ops {
 	 * that cannot be proven is none.
 	 */
 	bool (*wait)(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret);
+	/* Optional. The same where functions on the stack tell more: asked before wait(). */
+	bool (*wait_within)(void *state, const struct sw_walk *walk, struct sw_runtime_wait *ret);
 
 	/*
 	 * Optional. The request that a thread serves (*ret is zeroed); false: none. It is private: copied

@@ -497,9 +497,9 @@ static const struct sw_thread_info *thread_info(struct sw_walker *w, const struc
 
 /* The wait of a thread that is in a call, sleeps, was stopped while it did, or whose state is not
  * known. */
-static const struct sw_runtime_wait *thread_wait(struct sw_walker *w,
-						 const struct sw_thread *thread)
+static const struct sw_runtime_wait *thread_wait(struct sw_walker *w, const struct sw_walk *walk)
 {
+	const struct sw_thread *thread = walk->thread;
 	bool sleeps = thread->state == 'S' || thread->state == 'D' || thread->state == 'T' ||
 		      thread->state == '?' || (thread->state == 'R' && thread->syscall >= 0);
 	/* Locks were not copied. */
@@ -507,8 +507,10 @@ static const struct sw_runtime_wait *thread_wait(struct sw_walker *w,
 	for (size_t i = 0; sleeps && i < w->active->n; i++) {
 		const struct sw_active *a = &w->active->all[i];
 		struct sw_runtime_wait wait = {0};
-		if (a->runtime != NULL && a->runtime->wait != NULL &&
-		    a->runtime->wait(a->state, thread, &wait))
+		if (a->runtime != NULL &&
+		    ((a->runtime->wait_within != NULL &&
+		      a->runtime->wait_within(a->state, walk, &wait)) ||
+		     (a->runtime->wait != NULL && a->runtime->wait(a->state, thread, &wait))))
 			return keep(w, &wait, sizeof(wait));
 	}
 	return NULL;
@@ -749,7 +751,7 @@ static void walk_thread(struct sw_walker *w, const struct sw_thread *thread, str
 	walk_or_remember(w, thread, first, walk);
 	walk->thread = thread;
 	walk->info = thread_info(w, thread);
-	walk->wait = thread_wait(w, thread);
+	walk->wait = thread_wait(w, walk);
 	walk->request = thread_request(w, thread);
 	w->of_one |= of_many;
 }

@@ -102,6 +102,7 @@ static const struct known known_waits[] = {
 	{"java_task", SW_ACTIVITY_CHILD},
 	{"dotnet_monitor", SW_ACTIVITY_LOCK},
 	{"dotnet_rwlock", SW_ACTIVITY_LOCK},
+	{"dotnet_mutex", SW_ACTIVITY_LOCK},
 	{"dotnet_lock", SW_ACTIVITY_LOCK},
 	{"dotnet_class", SW_ACTIVITY_LOCK},
 	{"dotnet_wait", SW_ACTIVITY_CONDITION},

@@ -45,8 +45,8 @@ static void sockets_look(struct clr_objects *w, const uint8_t *data, size_t size
 	(void) clr_make_metadata(bytes, CLR_MAKE_SOCKET | (size % 2 == 0 ? CLR_MAKE_ENGINE : 0));
 	lay_over(bytes, sizeof(bytes), data, size);
 	for (uint64_t i = 0; i < 20; i++)
-		sw_clr_sockets_find(w->memory, OBJECTS_DATA + i * 0x800, metadata_open, &fake,
-				    &w->at);
+		sw_clr_part_find(w->memory, SW_CLR_SOCKETS, OBJECTS_DATA + i * 0x800, metadata_open,
+				 &fake, &w->at);
 	if (fake.reads > READS_MAX || w->at.n_known > SW_CLR_CLASSES_MAX)
 		__builtin_trap();
 }

@@ -152,7 +152,7 @@ static bool threads_read(struct sw_clr *clr, struct sw_clr_locks *l)
 	return link == 0;
 }
 
-static struct sw_clr_locks *locks_get(struct sw_clr *clr)
+struct sw_clr_locks *sw_clr_locks_get(struct sw_clr *clr)
 {
 	uint64_t suspender = 0;
 	size_t i = 0;
@@ -204,6 +204,33 @@ static pid_t tid_of(const struct sw_snapshot *snap, const struct lock_thread *t)
 		if (osid_of(&snap->threads[i]) == t->osid)
 			return snap->threads[i].tid;
 	return 0;
+}
+
+pid_t sw_clr_locks_tid(const struct sw_clr *clr, const struct sw_clr_locks *locks,
+		       enum sw_clr_number by, uint64_t number)
+{
+	const struct lock_thread *found = NULL;
+	for (size_t i = 0; number != 0 && i < locks->n; i++) {
+		const struct lock_thread *t = &locks->threads[i];
+		if (t->osid == 0 || number != (by == SW_CLR_BY_ID     ? t->id
+					       : by == SW_CLR_BY_OSID ? t->osid
+								      : t->avma))
+			continue;
+		if (found != NULL)
+			return 0;
+		found = t;
+	}
+	return found != NULL ? tid_of(clr->snap, found) : 0;
+}
+
+struct sw_memory sw_clr_locks_memory(const struct sw_clr_locks *locks)
+{
+	return locks->memory;
+}
+
+bool sw_clr_locks_move(const struct sw_clr_locks *locks)
+{
+	return locks->objects_move;
 }
 
 /* ---- what one waits for ---------------------------------------------------------------------- */
@@ -348,7 +375,7 @@ bool sw_clr_wait_read(struct sw_clr *clr, const struct sw_thread *thread,
 	uint32_t kind;
 	if (thread->syscall != SYS_futex || !thread->captured)
 		return false;
-	struct sw_clr_locks *l = locks_get(clr);
+	struct sw_clr_locks *l = sw_clr_locks_get(clr);
 	const struct lock_thread *self = l != NULL ? thread_by_osid(l, osid_of(thread)) : NULL;
 	if (self != NULL && class_tell(clr, l, self, ret))
 		return true;

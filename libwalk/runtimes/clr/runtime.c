@@ -9,6 +9,7 @@
  *	               collectible: code that may be freed right after the stop
  *	unwind         one frame further; hijack where the garbage collector interferes, stub
  *	locks          what threads wait for, and who has it; locks_window: what is copied for that
+ *	library_locks  the same of locks that the library makes: objects/awaits_window copies them
  *	threads        what is copied in the stop
  *	tasks/         async methods that wait, and those that threads run, with who awaits them: by
  *	               objects/
@@ -18,6 +19,7 @@
 #include "runtimes/clr/runtime.h"
 #include "runtimes/clr/tasks/all_tasks.h"
 #include "runtimes/clr/code/lines.h"
+#include "runtimes/clr/library_locks.h"
 #include "runtimes/clr/locks.h"
 #include "runtimes/clr/locks_window.h"
 #include "runtimes/clr/metadata/pdb_files.h"
@@ -132,6 +134,11 @@ static bool clr_wait(void *state, const struct sw_thread *thread, struct sw_runt
 	return sw_clr_wait_read(state, thread, ret);
 }
 
+static bool clr_wait_within(void *state, const struct sw_walk *walk, struct sw_runtime_wait *ret)
+{
+	return sw_clr_library_wait(state, walk, ret);
+}
+
 static size_t clr_tasks(void *state, const char **ret_why)
 {
 	return sw_clr_all_tasks(state, ret_why);
@@ -212,6 +219,7 @@ const struct sw_runtime_ops sw_runtime_clr = {
 	.identify = clr_identify,
 	.thread = clr_thread,
 	.wait = clr_wait,
+	.wait_within = clr_wait_within,
 	.tasks = clr_tasks,
 	.awaited = clr_awaited,
 	.task = clr_task,

@@ -7,7 +7,8 @@ namespace SwNet;
 
 /// Threads that lock and unlock at random, in an order in which they cannot wait for each other. Their stacks
 /// record who has what: whoever is in insideN() has the lock N, whoever is in lockN() alone wants it, or has
-/// it just now or no longer. 4 to 7 are of System.Threading.Lock where there is one.
+/// it just now or no longer. 4 and 5 are of System.Threading.Lock where there is one, 6 is a ReaderWriterLockSlim, which some
+/// read, and 7 a Mutex.
 static class Contended
 {
     const MethodImplOptions Keep = MethodImplOptions.NoInlining;
@@ -23,17 +24,15 @@ static class Contended
     static readonly Monitor2 monitor2 = new();
     static readonly Monitor3 monitor3 = new();
 #if NET9_0_OR_GREATER
-    static readonly Lock lock4Object = new(), lock5Object = new(), lock6Object = new(), lock7Object = new();
+    static readonly Lock lock4Object = new(), lock5Object = new();
 #else
     class Monitor4 { }
     class Monitor5 { }
-    class Monitor6 { }
-    class Monitor7 { }
     static readonly Monitor4 lock4Object = new();
     static readonly Monitor5 lock5Object = new();
-    static readonly Monitor6 lock6Object = new();
-    static readonly Monitor7 lock7Object = new();
 #endif
+    static readonly ReaderWriterLockSlim slim = new();
+    static readonly Mutex mutex = new();
 
     static volatile int sink;
 
@@ -164,8 +163,18 @@ static class Contended
     [MethodImpl(Keep)]
     static void lock6()
     {
-        lock (lock6Object)
+        if (Random.Shared.Next(4) == 0)
+        {
+            slim.EnterReadLock();
             inside6();
+            slim.ExitReadLock();
+        }
+        else
+        {
+            slim.EnterWriteLock();
+            inside6();
+            slim.ExitWriteLock();
+        }
         sink++;
     }
 
@@ -179,8 +188,9 @@ static class Contended
     [MethodImpl(Keep)]
     static void lock7()
     {
-        lock (lock7Object)
-            inside7();
+        mutex.WaitOne();
+        inside7();
+        mutex.ReleaseMutex();
         sink++;
     }
 

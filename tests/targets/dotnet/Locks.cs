@@ -58,6 +58,12 @@ static class Locks
 
     static void Forever() => Thread.Sleep(Timeout.Infinite);
 
+    static void Has(object it, Action body)
+    {
+        body();
+        GC.KeepAlive(it);
+    }
+
     public static void Run(string what, int n)
     {
         if (what == "kinds")
@@ -105,27 +111,58 @@ static class Locks
         Waits("lock", "dotnet_lock", "holder", "System.Threading.Lock", () => managed.Enter());
         Waits("trylock", "dotnet_lock", "holder", "System.Threading.Lock", () => managed.TryEnter(1_000_000_000));
 #endif
-        // The library's own: of whom is not known, but that they are locks.
+        // The library's own.
         var slim = new ReaderWriterLockSlim();
+        var upgraded = new ReaderWriterLockSlim();
+        var read = new ReaderWriterLockSlim();
         var old = new ReaderWriterLock();
+        var mutex = new Mutex();
+        var free = new Mutex();
         var counted = new SemaphoreSlim(0);
         Thread holder = all[0];
-        using var written = new ManualResetEventSlim();
+        using var written = new CountdownEvent(3);
         Start("writer", () =>
         {
             slim.EnterWriteLock();
             old.AcquireWriterLock(Timeout.Infinite);
-            written.Set();
+            written.Signal();
+            Forever();
+        });
+        Start("upgrader", () =>
+        {
+            upgraded.EnterUpgradeableReadLock();
+            mutex.WaitOne();
+            mutex.WaitOne();
+            written.Signal();
+            Forever();
+        });
+        Start("reader", () =>
+        {
+            read.EnterReadLock();
+            free.WaitOne();
+            free.ReleaseMutex();
+            written.Signal();
             Forever();
         });
         written.Wait();
-        Waits("slim-read", "dotnet_rwlock", "-", "-", () => slim.EnterReadLock());
-        Waits("slim-write", "dotnet_rwlock", "-", "-", () => slim.EnterWriteLock());
-        Waits("slim-upgrade", "dotnet_rwlock", "-", "-", () => slim.EnterUpgradeableReadLock());
-        Waits("old-read", "dotnet_rwlock", "-", "-", () => old.AcquireReaderLock(Timeout.Infinite));
-        Waits("old-write", "dotnet_rwlock", "-", "-", () => old.AcquireWriterLock(Timeout.Infinite));
-        Waits("counted", "semaphore", "-", "-", () => counted.Wait());
-        Waits("join", "thread", "-", "-", () => holder.Join());
+        const string slimType = "System.Threading.ReaderWriterLockSlim", oldType = "System.Threading.ReaderWriterLock";
+        Waits("slim-read", "dotnet_rwlock", "writer", slimType, () => slim.EnterReadLock());
+        Waits("slim-write", "dotnet_rwlock", "writer", slimType, () => slim.EnterWriteLock());
+        Waits("slim-limited", "dotnet_rwlock", "writer", slimType, () => slim.TryEnterWriteLock(1_000_000_000));
+        Waits("slim-upgrade", "dotnet_rwlock", "writer", slimType, () => slim.EnterUpgradeableReadLock());
+        Waits("upgrade-write", "dotnet_rwlock", "upgrader", slimType, () => upgraded.EnterWriteLock());
+        Waits("upgrade-too", "dotnet_rwlock", "upgrader", slimType, () => upgraded.EnterUpgradeableReadLock());
+        Waits("read-write", "dotnet_rwlock", "-", slimType, () => read.EnterWriteLock()); // of whom is in its thread alone
+        Waits("old-read", "dotnet_rwlock", "writer", oldType, () => old.AcquireReaderLock(Timeout.Infinite));
+        Waits("old-write", "dotnet_rwlock", "writer", oldType, () => old.AcquireWriterLock(Timeout.Infinite));
+        Waits("mutex", "dotnet_mutex", "upgrader", "-", () => mutex.WaitOne());
+        Waits("mutex-too", "dotnet_mutex", "upgrader", "-", () => mutex.WaitOne(1_000_000_000));
+        // Its stack leads to a mutex, too, which it does not wait for.
+        Waits("counted", "semaphore", "-", "-", () => Has(mutex, () => counted.Wait()));
+        Waits("join", "thread", "holder", "-", () => holder.Join());
+#if NET10_0_OR_GREATER
+        Waits("join-limited", "thread", "holder", "-", () => holder.Join(1_000_000_000)); // before, no method is on the stack
+#endif
         Start("initialiser", () => seen += Slow.Value);
         begun.Wait();
         Waits("class", "dotnet_class", "initialiser", "SwNet.Locks+Slow", () => seen += Slow.Value);
@@ -241,6 +278,36 @@ static class Locks
         Start("mon-de", () => Monitors(d, e, cde));
         Start("mon-ec", () => Monitors(e, c, cde));
         Console.WriteLine("cycle mon-cd mon-de mon-ec");
+        var slim = new ReaderWriterLockSlim();
+        var mutex = new Mutex();
+        var sm = new Barrier(2);
+        Start("rw-slim", () =>
+        {
+            slim.EnterWriteLock();
+            sm.SignalAndWait();
+            mutex.WaitOne();
+        });
+        Start("rw-mutex", () =>
+        {
+            mutex.WaitOne();
+            sm.SignalAndWait();
+            slim.EnterReadLock();
+        });
+        Console.WriteLine("cycle rw-slim rw-mutex");
+        var old = new ReaderWriterLock();
+        using var has = new ManualResetEventSlim();
+        Thread joined = null;
+        Start("rw-old", () =>
+        {
+            old.AcquireWriterLock(Timeout.Infinite);
+            has.Set();
+            SpinWait.SpinUntil(() => Volatile.Read(ref joined) != null);
+            joined.Join();
+        });
+        has.Wait();
+        Start("rw-joined", () => old.AcquireReaderLock(Timeout.Infinite));
+        Volatile.Write(ref joined, all[^1]);
+        Console.WriteLine("cycle rw-old rw-joined");
 #if NET9_0_OR_GREATER
         var m = new Thing();
         var l = new Lock();

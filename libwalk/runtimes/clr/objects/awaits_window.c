@@ -12,11 +12,24 @@
 
 #include <snapwalk/clock.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 enum {
 	CHUNK_WORDS = 64,
 	PAGE_SHIFT = 12,
 };
+
+/* The thread whose stack is looked at. */
+struct taking {
+	uint32_t index;  /* in snap->threads */
+	bool has_handle; /* its stack leads to a SafeWaitHandle */
+	int64_t end_ns;
+};
+
+static bool go_on(const struct sw_clr_tasks_window *w, int64_t end_ns)
+{
+	return sw_clr_tasks_go_on((void *) w) && sw_clock_ns() < end_ns;
+}
 
 static bool plain_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
@@ -47,74 +60,56 @@ static bool may_be_class(struct sw_clr_tasks_window *w, uint64_t word)
 	return word >> PAGE_SHIFT != 0 && w->verdicts[page_look(w, word >> PAGE_SHIFT)].classes;
 }
 
-/* True: it was not there before, and is now. */
-static bool node_add(struct sw_clr_graph *g, uint64_t avma)
+/* The node, which is added where it is missing (*ret_new); NULL: there is no space. */
+static struct sw_clr_node *node_get(struct sw_clr_graph *g, uint64_t avma, bool *ret_new)
 {
 	size_t i = (size_t) sw_mix64(avma) % SW_CLR_NODE_SLOTS;
 	while (g->seen[i] != 0 && g->nodes[g->seen[i] - 1].avma != avma)
 		i = (i + 1) % SW_CLR_NODE_SLOTS;
+	*ret_new = g->seen[i] == 0;
 	if (g->seen[i] != 0)
-		return false;
+		return &g->nodes[g->seen[i] - 1];
 	g->incomplete |= g->n == SW_CLR_NODES_MAX;
 	if (g->incomplete)
-		return false;
+		return NULL;
 	g->nodes[g->n] = (struct sw_clr_node){.avma = avma, .kind = SW_CLR_OTHER};
 	g->seen[i] = (uint32_t) ++g->n;
-	return true;
+	return &g->nodes[g->n - 1];
 }
 
-static void word_take(struct sw_clr_tasks_window *w, uint64_t word)
-{
-	if (may_be_object(w, word))
-		(void) node_add(&w->graph, word); /* it is there then */
-}
-
-static void stack_take(struct sw_clr_tasks_window *w, const struct sw_thread *thread)
-{
-	struct sw_memory stacks = sw_clr_tasks_stacks(w);
-	uint64_t words[CHUNK_WORDS], at = thread->regs.sp_avma & ~UINT64_C(7), end;
-	if (__builtin_add_overflow(at, SW_CLR_ROOT_STACK_BYTES, &end) ||
-	    end > thread->stack_end_avma)
-		end = thread->stack_end_avma;
-	while (at < end) {
-		size_t n = end - at < sizeof(words) ? (size_t) (end - at) & ~(size_t) 7
-						    : sizeof(words);
-		/* Copied memory may end anywhere. */
-		if (n == 0 || (!sw_memory_read(stacks, at, words, n) &&
-			       !sw_memory_read(stacks, at, words, n = sizeof(*words))))
-			return;
-		for (size_t i = 0; i < n / 8; i++)
-			word_take(w, words[i]);
-		at += n;
-	}
-}
-
-/* Whether an object is a box. Boxes are of classes of the runtime's own library: nothing more is
- * read of other classes. */
-static bool is_box(struct sw_clr_tasks_window *w, uint64_t object)
+/* The kind of an object's class. Only the libraries that are known have such: nothing more is read of other classes. */
+static unsigned kind_of(struct sw_clr_tasks_window *w, uint64_t object)
 {
 	struct sw_memory m = sw_memory_by_blocks(&w->reads);
-	uint64_t table;
+	uint64_t table, module;
 	if (!sw_memory_u64(m, object, &table))
-		return false;
+		return SW_CLR_OTHER;
 	table &= ~(uint64_t) SW_CLR_TABLE_UNMASK;
 	size_t i = (size_t) sw_mix64(table) % SW_CLR_VERDICTS;
 	if (w->tables[i].avma != table) {
 		w->tables[i].avma = table;
-		w->tables[i].box = false;
+		w->tables[i].kind = SW_CLR_OTHER;
 		if (!may_be_class(w, table) ||
-		    sw_clr_table_module(&w->at, m, table) != w->at.library_avma)
-			return false;
+		    (module = sw_clr_table_module(&w->at, m, table)) == 0 ||
+		    (module != w->at.library_avma && module != w->at.parts[SW_CLR_THREADING].avma))
+			return SW_CLR_OTHER;
 		const struct sw_clr_class *c = sw_clr_class_get(&w->at, &w->classes, table);
-		w->tables[i].box = c != NULL && sw_clr_kind_is_box(c->kind);
+		w->tables[i].kind = c != NULL ? c->kind : SW_CLR_OTHER;
 	}
-	return w->tables[i].box;
+	return w->tables[i].kind;
+}
+
+static bool is_box(struct sw_clr_tasks_window *w, uint64_t object)
+{
+	return sw_clr_kind_is_box(kind_of(w, object));
 }
 
 static void box_add(struct sw_clr_tasks_window *w, uint64_t avma)
 {
-	if (node_add(&w->graph, avma)) /* else its turn comes, or was */
-		w->graph.nodes[w->graph.n - 1].kind = SW_CLR_BOX;
+	bool is_new;
+	struct sw_clr_node *node = node_get(&w->graph, avma, &is_new);
+	if (node != NULL && is_new) /* else its turn comes, or was */
+		node->kind = SW_CLR_BOX;
 }
 
 /* The object itself, and with any the boxes that its fields lead to. */
@@ -154,31 +149,97 @@ static void box_follow(struct sw_clr_tasks_window *w, const struct sw_clr_chain 
 		object_read(w, fields - SW_CLR_OBJECT_HEAD, next == 0);
 }
 
+/* An object that may be what the thread waits for. A thread has its own System.Threading.Thread on its stack, which is not copied:
+ * only those that lie on the stacks of several threads. */
+static void waited_take(struct sw_clr_tasks_window *w, const struct sw_clr_node *node, bool is_new,
+			struct taking *t)
+{
+	switch (node->kind) {
+	case SW_CLR_RWLOCK_SLIM:
+	case SW_CLR_RWLOCK:
+		if (is_new)
+			object_read(w, node->avma, false);
+		break;
+	case SW_CLR_THREAD:
+		if (node->thread != t->index)
+			object_read(w, node->avma, false);
+		break;
+	case SW_CLR_WAIT_HANDLE: t->has_handle = true; break;
+	default: break;
+	}
+}
+
+static void word_take(struct sw_clr_tasks_window *w, uint64_t word, struct taking *t)
+{
+	bool is_new;
+	struct sw_clr_node *node =
+		may_be_object(w, word) ? node_get(&w->graph, word, &is_new) : NULL;
+	if (node == NULL)
+		return;
+	if (is_new) {
+		node->kind = (uint8_t) kind_of(w, word);
+		node->thread = t->index;
+	}
+	waited_take(w, node, is_new, t);
+}
+
+/* each() for the words of a stack, up to so many bytes, as far as there is time. */
+static void stack_take(struct sw_clr_tasks_window *w, struct taking *t, size_t bytes,
+		       void (*each)(struct sw_clr_tasks_window *w, uint64_t word, struct taking *t))
+{
+	struct sw_memory stacks = sw_clr_tasks_stacks(w);
+	const struct sw_thread *thread = &w->capture->snap->threads[t->index];
+	uint64_t words[CHUNK_WORDS], at = thread->regs.sp_avma & ~UINT64_C(7), end;
+	if (__builtin_add_overflow(at, bytes, &end) || end > thread->stack_end_avma)
+		end = thread->stack_end_avma;
+	while (at < end && go_on(w, t->end_ns)) {
+		size_t n = end - at < sizeof(words) ? (size_t) (end - at) & ~(size_t) 7
+						    : sizeof(words);
+		/* Copied memory may end anywhere. */
+		if (n == 0 || (!sw_memory_read(stacks, at, words, n) &&
+			       !sw_memory_read(stacks, at, words, n = sizeof(*words))))
+			return;
+		for (size_t i = 0; i < n / 8; i++)
+			each(w, words[i], t);
+		at += n;
+	}
+}
+
+/* Copies the mutex that a thread waits for. */
+static void mutex_take(struct sw_clr_tasks_window *w, uint64_t word, struct taking *t)
+{
+	uint64_t data;
+	uint32_t owner;
+	(void) t;
+	if (!may_be_class(w, word) ||
+	    sw_clr_pal_thread(&w->pal, sw_memory_by_blocks(&w->reads), word) == 0)
+		return;
+	(void) sw_clr_pal_thread(&w->pal, w->graph.memory, word);
+	(void) sw_clr_pal_mutex(&w->pal, w->graph.memory, word, &data, &owner);
+}
+
 /* Threads that run, and workers of the thread pool, run async methods more often than others. */
 static bool comes_first(const struct sw_thread *t)
 {
 	return t->state == 'R' || strcmp(t->comm, ".NET TP Worker") == 0;
 }
 
-static bool go_on(const struct sw_clr_tasks_window *w, int64_t end_ns)
-{
-	return sw_clr_tasks_go_on((void *) w) && sw_clock_ns() < end_ns;
-}
-
 /* Each thread with all that its stack leads to, so that what there is time for is whole. */
-static void thread_take(struct sw_clr_tasks_window *w, const struct sw_clr_chain *chain,
-			const struct sw_thread *thread, size_t *looked, int64_t end_ns)
+static void thread_take(struct sw_clr_tasks_window *w, const struct sw_clr_chain *chain, size_t i,
+			size_t *looked, int64_t end_ns)
 {
 	struct sw_clr_graph *g = &w->graph;
+	const struct sw_thread *thread = &w->capture->snap->threads[i];
+	struct taking t = {.index = (uint32_t) i, .end_ns = end_ns};
 	for (unsigned r = 0; r < SW_REGS_MAX && r < 32; r++)
 		if (thread->regs.known >> r & 1)
-			word_take(w, thread->regs.val[r]);
-	stack_take(w, thread);
-	for (; *looked < g->n && go_on(w, end_ns); ++*looked) {
-		const struct sw_clr_node *node = &g->nodes[*looked];
-		if (node->kind == SW_CLR_BOX || is_box(w, node->avma))
-			box_follow(w, chain, node->avma);
-	}
+			word_take(w, thread->regs.val[r], &t);
+	stack_take(w, &t, SW_CLR_ROOT_STACK_BYTES, word_take);
+	if (t.has_handle && thread->syscall == SYS_futex)
+		stack_take(w, &t, SW_CLR_PAL_STACK_BYTES, mutex_take);
+	for (; *looked < g->n && go_on(w, end_ns); ++*looked)
+		if (sw_clr_kind_is_box(g->nodes[*looked].kind))
+			box_follow(w, chain, g->nodes[*looked].avma);
 }
 
 void sw_clr_awaits_copy(struct sw_clr_tasks_window *w)
@@ -202,5 +263,5 @@ void sw_clr_awaits_copy(struct sw_clr_tasks_window *w)
 		for (size_t i = 0; i < snap->n_threads && go_on(w, end_ns); i++)
 			if (snap->threads[i].stack_end_avma != 0 &&
 			    comes_first(&snap->threads[i]) == (pass == 0))
-				thread_take(w, &chain, &snap->threads[i], &looked, end_ns);
+				thread_take(w, &chain, i, &looked, end_ns);
 }

@@ -6,7 +6,8 @@
 
 /*
  * In the window, part of sw_clr_tasks_copy(): the boxes that words on threads' stacks lead to, and those that lead on from
- * there to who awaits them. Nothing else is looked at: no timers, no queues, no other objects.
+ * there to who awaits them; and objects that say who has what a thread waits for (library_locks.c). Nothing else is looked at: no
+ * timers, no queues, no other objects.
  */
 void sw_clr_awaits_copy(struct sw_clr_tasks_window *w);
 

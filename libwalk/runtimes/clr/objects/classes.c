@@ -85,14 +85,17 @@ uint64_t sw_clr_table_module(const struct sw_clr_classes *at, struct sw_memory m
 	return sw_clr_u64(m, table, at->table_module, &module) ? module : 0;
 }
 
-/* False: of neither of the two modules that are known. */
+/* False: of none of the modules that are known. */
 static bool is_of_known(const struct sw_clr_classes *at, struct sw_memory m, uint64_t table,
-			uint32_t *ret_rid, bool *ret_of_sockets)
+			uint32_t *ret_rid, unsigned *ret_part)
 {
 	uint32_t flags2;
 	uint64_t module = sw_clr_table_module(at, m, table);
-	*ret_of_sockets = module != 0 && module == at->sockets_avma;
-	if ((module != at->library_avma && !*ret_of_sockets) ||
+	unsigned part = SW_CLR_PARTS - 1;
+	while (part > SW_CLR_CORE && (module == 0 || module != at->parts[part].avma))
+		part--;
+	*ret_part = part;
+	if ((module != at->library_avma && part == SW_CLR_CORE) ||
 	    !sw_clr_u32(m, table, at->table_flags2, &flags2))
 		return false;
 	*ret_rid = flags2 >> at->row_shift;
@@ -102,20 +105,19 @@ static bool is_of_known(const struct sw_clr_classes *at, struct sw_memory m, uin
 static bool is_of_library(const struct sw_clr_classes *at, struct sw_memory m, uint64_t table,
 			  uint32_t *ret_rid)
 {
-	bool of_sockets;
-	return is_of_known(at, m, table, ret_rid, &of_sockets) && !of_sockets;
+	unsigned part;
+	return is_of_known(at, m, table, ret_rid, &part) && part == SW_CLR_CORE;
 }
 
 /* The kind of a class, or that of the nearest of its parents that has one. */
 static enum sw_clr_kind kind_of(const struct sw_clr_classes *at, struct sw_memory m, uint64_t table)
 {
 	uint32_t rid;
-	bool of_sockets;
+	unsigned part;
 	for (unsigned i = 0; i < SW_CLR_PARENTS_MAX && table != 0 && table % 8 == 0; i++) {
-		if (is_of_known(at, m, table, &rid, &of_sockets))
+		if (is_of_known(at, m, table, &rid, &part))
 			for (size_t k = 0; k < at->n_known; k++)
-				if (at->known[k].rid == rid &&
-				    at->known[k].of_sockets == of_sockets)
+				if (at->known[k].rid == rid && at->known[k].part == part)
 					return at->known[k].kind;
 		if (!sw_clr_u64(m, table, at->table_parent, &table))
 			break;

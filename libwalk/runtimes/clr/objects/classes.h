@@ -31,13 +31,26 @@ enum sw_clr_kind {
 	SW_CLR_QUEUE,  /* of the thread pool, or a part of one */
 	SW_CLR_ENGINE, /* what waits for sockets */
 	SW_CLR_SOCKET, /* what is waited for of one socket */
+	/* Classes of objects that threads wait for, which lead to no task. */
+	SW_CLR_RWLOCK_SLIM,
+	SW_CLR_RWLOCK, /* the old one */
+	SW_CLR_THREAD,
+	SW_CLR_WAIT_HANDLE, /* SafeWaitHandle: of a mutex, a semaphore or an event */
 	SW_CLR_KINDS,
 };
 
+/* The libraries that have such classes. */
+enum sw_clr_part {
+	SW_CLR_CORE,      /* the runtime's own: library_avma */
+	SW_CLR_SOCKETS,   /* System.Net.Sockets */
+	SW_CLR_THREADING, /* System.Threading */
+	SW_CLR_PARTS,
+};
+
 enum {
-	SW_CLR_CLASSES_MAX = 24,  /* that have such a kind */
-	SW_CLR_SOCKETS_TRIES = 4, /* modules that may be System.Net.Sockets */
-	SW_CLR_SLOTS_MAX = 8,     /* static fields that lead to what is pending */
+	SW_CLR_CLASSES_MAX = 32, /* that have such a kind */
+	SW_CLR_PART_TRIES = 4,   /* modules that may be such a library */
+	SW_CLR_SLOTS_MAX = 8,    /* static fields that lead to what is pending */
 	SW_CLR_PARENTS_MAX = 16,
 	SW_CLR_FIELDS_MAX = 1024,  /* of one class */
 	SW_CLR_CLASS_CACHE = 4096, /* power of two */
@@ -70,13 +83,15 @@ struct sw_clr_classes {
 	uint32_t module_statics; /* where a module's types have them together; 0: they do not */
 	/* The runtime's own library: System.Private.CoreLib */
 	uint64_t library_avma; /* Module */
-	uint64_t sockets_avma; /* that of System.Net.Sockets; 0: it is not loaded, or not found */
-	uint64_t sockets_tried[SW_CLR_SOCKETS_TRIES]; /* modules that were looked at for it */
-	size_t n_sockets_tried;
+	struct {
+		uint64_t avma; /* the library's Module; 0: it is not loaded, or not found */
+		uint64_t tried[SW_CLR_PART_TRIES]; /* modules that were looked at for it */
+		size_t n_tried;
+	} parts[SW_CLR_PARTS]; /* but for SW_CLR_CORE */
 	struct {
 		uint32_t rid;
 		uint8_t kind;
-		bool of_sockets; /* of the module sockets_avma, else of the runtime's own library */
+		uint8_t part; /* enum sw_clr_part */
 	} known[SW_CLR_CLASSES_MAX];
 	size_t n_known;
 	/* Fields, from the object's beginning on. */
@@ -93,6 +108,9 @@ struct sw_clr_classes {
 	/* The thread pool: the static field that leads to it, its class, and its fields, from the object's beginning on. */
 	uint64_t pool_slot, pool_table; /* 0: nobody has used it, or it is not known */
 	uint32_t pool_separated, pool_most;
+	/* Who has locks, from the object's beginning on: numbers of threads, i32, and of System.Threading.Thread the address of its
+	 * Thread. 0: not known. */
+	uint32_t rwlock_writer, rwlock_upgrader, old_writer, thread_native;
 };
 
 /* Classes that were looked at, so that each is once. Empty when all but memory is zero. */
@@ -118,6 +136,12 @@ const struct sw_clr_class *sw_clr_class_of(const struct sw_clr_classes *at,
  * one from the first of them that are references. False: it has none. */
 bool sw_clr_field_find(const struct sw_clr_classes *at, struct sw_memory memory,
 		       uint64_t table_avma, uint32_t field_rid, bool is_static, uint32_t *ret);
+
+/* Whether objects of that class lead to tasks, as those in between may. */
+static inline bool sw_clr_kind_leads(unsigned kind)
+{
+	return kind != SW_CLR_OTHER && kind < SW_CLR_RWLOCK_SLIM;
+}
 
 /* Whether it is the box of a state machine. */
 static inline bool sw_clr_kind_is_box(unsigned kind)

@@ -23,6 +23,9 @@ static const char pooled_base[] =
 	"System.Runtime.CompilerServices.PoolingAsyncValueTaskMethodBuilder`1+StateMachineBox";
 
 static const char thread_pool[] = "System.Threading.PortableThreadPool";
+static const char thread[] = "System.Threading.Thread";
+static const char rwlock_slim[] = "System.Threading.ReaderWriterLockSlim";
+static const char rwlock[] = "System.Threading.ReaderWriterLock";
 
 struct wanted {
 	const char *name; /* with its namespace and the types that it is in */
@@ -49,6 +52,9 @@ static const struct wanted wanted[] = {
 	{"System.Threading.ThreadPoolWorkQueue+WorkStealingQueue", SW_CLR_QUEUE, true},
 	{"System.Collections.Concurrent.ConcurrentQueue`1", SW_CLR_QUEUE, true},
 	{"System.Collections.Concurrent.ConcurrentQueueSegment`1", SW_CLR_QUEUE, true},
+	{rwlock_slim, SW_CLR_RWLOCK_SLIM, true},
+	{thread, SW_CLR_THREAD, true},
+	{"Microsoft.Win32.SafeHandles.SafeWaitHandle", SW_CLR_WAIT_HANDLE, true},
 	/* only for their static fields or because others are asked for theirs */
 	{"System.Threading.ThreadPool", SW_CLR_OTHER, true},
 	{"System.Threading.ThreadPoolWorkQueue+WorkStealingQueueList", SW_CLR_OTHER, true},
@@ -69,12 +75,25 @@ static const struct wanted of_sockets[] = {
 	{"System.Net.Sockets.SocketAsyncContext", SW_CLR_SOCKET, true},
 };
 
-_Static_assert(WANTED + SW_ARRAY_SIZE(of_sockets) <= SW_CLR_CLASSES_MAX, "all are known together");
+static const struct wanted of_threading[] = {{rwlock, SW_CLR_RWLOCK, false}};
+
+_Static_assert(WANTED + SW_ARRAY_SIZE(of_sockets) + SW_ARRAY_SIZE(of_threading) <=
+		       SW_CLR_CLASSES_MAX,
+	       "all are known together");
+
+static const struct {
+	const struct wanted *wanted;
+	size_t n;
+} parts[] = {
+	[SW_CLR_SOCKETS] = {of_sockets, SW_ARRAY_SIZE(of_sockets)},
+	[SW_CLR_THREADING] = {of_threading, SW_ARRAY_SIZE(of_threading)},
+};
 
 struct finding {
 	struct sw_clr_classes *at;
 	struct sw_memory memory;
 	uint64_t module_avma;           /* in which they are */
+	enum sw_clr_part part;          /* the same */
 	struct sw_clr_metadata library; /* its */
 	const struct wanted *wanted;
 	size_t n_wanted;
@@ -118,7 +137,7 @@ static bool rids_find(struct finding *f)
 		if (f->rids[i] == 0 || f->wanted[i].kind == SW_CLR_OTHER)
 			continue;
 		f->at->known[f->at->n_known].rid = f->rids[i];
-		f->at->known[f->at->n_known].of_sockets = f->module_avma == f->at->sockets_avma;
+		f->at->known[f->at->n_known].part = (uint8_t) f->part;
 		f->at->known[f->at->n_known++].kind = (uint8_t) f->wanted[i].kind;
 	}
 	return true;
@@ -286,6 +305,13 @@ static void pool_find(struct finding *f)
 		at->pool_slot = 0;
 }
 
+/* Where an object says who has it; *ret 0: nobody has used its class yet, or it is not known. */
+static void owner_find(const struct finding *f, const char *type, const char *name, uint32_t *ret)
+{
+	if (!member_find(f, 0, type, name, ret))
+		*ret = 0;
+}
+
 /* Whether what the runtime does not say itself is as it is known: classes are those that their names say, with their
  * fields where all know them, and the one static field of String is one. */
 static bool layout_holds(const struct finding *f, uint64_t object_table)
@@ -324,7 +350,11 @@ bool sw_clr_classes_find(const struct sw_clr_contract *contract, const struct sw
 			 bool (*open)(void *arg, uint64_t module_avma, struct sw_clr_metadata *ret),
 			 void *arg, struct sw_clr_classes *ret, const char **ret_why)
 {
-	struct finding f = {.at = ret, .memory = memory, .wanted = wanted, .n_wanted = WANTED};
+	struct finding f = {.at = ret,
+			    .memory = memory,
+			    .part = SW_CLR_CORE,
+			    .wanted = wanted,
+			    .n_wanted = WANTED};
 	uint64_t variable, table;
 	*ret = (struct sw_clr_classes){0};
 	*ret_why = "the runtime does not say where objects have what, and is not .NET 8 or 9";
@@ -345,39 +375,45 @@ bool sw_clr_classes_find(const struct sw_clr_contract *contract, const struct sw
 	slot_add(&f, "System.Threading.ThreadPool", "s_workQueue");
 	slot_add(&f, "System.Threading.ThreadPoolWorkQueue+WorkStealingQueueList", "s_queues");
 	pool_find(&f);
+	owner_find(&f, rwlock_slim, "_writeLockOwnerId", &ret->rwlock_writer);
+	owner_find(&f, rwlock_slim, "_upgradeLockOwnerId", &ret->rwlock_upgrader);
+	owner_find(&f, thread, "_DONT_USE_InternalThread", &ret->thread_native);
 	*ret_why = NULL;
 	return ret->usable = true;
 }
 
 /* Each module is looked at once, and few are: a program may name any file so. */
-static bool sockets_try(struct sw_clr_classes *at, uint64_t module_avma)
+static bool part_try(struct sw_clr_classes *at, enum sw_clr_part part, uint64_t module_avma)
 {
-	for (size_t i = 0; i < at->n_sockets_tried; i++)
-		if (at->sockets_tried[i] == module_avma)
+	size_t n = at->parts[part].n_tried;
+	for (size_t i = 0; i < n; i++)
+		if (at->parts[part].tried[i] == module_avma)
 			return false;
-	if (at->n_sockets_tried == SW_CLR_SOCKETS_TRIES)
+	if (n == SW_CLR_PART_TRIES)
 		return false;
-	at->sockets_tried[at->n_sockets_tried++] = module_avma;
+	at->parts[part].tried[at->parts[part].n_tried++] = module_avma;
 	return true;
 }
 
-void sw_clr_sockets_find(struct sw_memory memory, uint64_t module_avma,
-			 bool (*open)(void *arg, uint64_t module_avma, struct sw_clr_metadata *ret),
-			 void *arg, struct sw_clr_classes *at)
+void sw_clr_part_find(struct sw_memory memory, enum sw_clr_part part, uint64_t module_avma,
+		      bool (*open)(void *arg, uint64_t module_avma, struct sw_clr_metadata *ret),
+		      void *arg, struct sw_clr_classes *at)
 {
 	struct finding f = {.at = at,
 			    .memory = memory,
 			    .module_avma = module_avma,
-			    .wanted = of_sockets,
-			    .n_wanted = SW_ARRAY_SIZE(of_sockets)};
-	if (module_avma == 0 || module_avma == at->library_avma || at->sockets_avma != 0 ||
-	    !sockets_try(at, module_avma) || !open(arg, module_avma, &f.library))
+			    .part = part,
+			    .wanted = parts[part].wanted,
+			    .n_wanted = parts[part].n};
+	if (module_avma == 0 || module_avma == at->library_avma || at->parts[part].avma != 0 ||
+	    !part_try(at, part, module_avma) || !open(arg, module_avma, &f.library) ||
+	    !rids_find(&f))
 		return;
-	at->sockets_avma = module_avma;
-	if (!rids_find(&f)) {
-		at->sockets_avma = 0;
-		return;
+	at->parts[part].avma = module_avma;
+	if (part == SW_CLR_SOCKETS) {
+		slot_add(&f, engine, "s_registeredContexts");
+		slot_add(&f, engine, "s_engines");
+	} else {
+		owner_find(&f, rwlock, "_writerID", &at->old_writer);
 	}
-	slot_add(&f, engine, "s_registeredContexts");
-	slot_add(&f, engine, "s_engines");
 }

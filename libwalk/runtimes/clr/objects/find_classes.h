@@ -13,11 +13,11 @@ bool sw_clr_classes_find(const struct sw_clr_contract *contract, const struct sw
 			 bool (*open)(void *arg, uint64_t module_avma, struct sw_clr_metadata *ret),
 			 void *arg, struct sw_clr_classes *ret, const char **ret_why);
 
-/* The same of System.Net.Sockets, which is module_avma: what leads to who awaits sockets is added to at,
- * all of it or nothing. Each module is looked at once, and SW_CLR_SOCKETS_TRIES are. */
-void sw_clr_sockets_find(struct sw_memory memory, uint64_t module_avma,
-			 bool (*open)(void *arg, uint64_t module_avma, struct sw_clr_metadata *ret),
-			 void *arg, struct sw_clr_classes *at);
+/* The same of a library of its own, which is module_avma: its classes are added to at, all of them or none. Each module is
+ * looked at once, and SW_CLR_PART_TRIES are. */
+void sw_clr_part_find(struct sw_memory memory, enum sw_clr_part part, uint64_t module_avma,
+		      bool (*open)(void *arg, uint64_t module_avma, struct sw_clr_metadata *ret),
+		      void *arg, struct sw_clr_classes *at);
 
 /* The row of a field of a type; 0: it has none. */
 uint32_t sw_clr_field_rid(const struct sw_clr_metadata *m, uint32_t type_rid, const char *name);

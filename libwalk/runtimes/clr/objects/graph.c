@@ -24,7 +24,8 @@ static void node_add(struct sw_clr_graph *g, uint64_t avma, uint8_t hops)
 		i = (i + 1) % SW_CLR_NODE_SLOTS;
 	if (g->seen[i] != 0 || (c = sw_clr_class_of(g->at, g->classes, g->memory, avma)) == NULL)
 		return;
-	if (c->kind == SW_CLR_OTHER && (hops == 0 || c->component_bytes > 0))
+	bool leads = sw_clr_kind_leads(c->kind);
+	if (!leads && (hops == 0 || c->component_bytes > 0))
 		return;
 	if (g->n == SW_CLR_NODES_MAX) {
 		g->incomplete = true;
@@ -32,8 +33,8 @@ static void node_add(struct sw_clr_graph *g, uint64_t avma, uint8_t hops)
 	}
 	g->nodes[g->n] = (struct sw_clr_node){
 		.avma = avma,
-		.kind = c->kind,
-		.hops = c->kind == SW_CLR_OTHER ? hops : 0,
+		.kind = leads ? c->kind : SW_CLR_OTHER,
+		.hops = leads ? 0 : hops,
 	};
 	g->seen[i] = (uint32_t) ++g->n;
 }

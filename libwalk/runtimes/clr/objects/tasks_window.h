@@ -4,6 +4,7 @@
 
 #include "memory_blocks.h"
 #include "runtimes/clr/objects/graph.h"
+#include "runtimes/clr/objects/pal.h"
 #include "unwind/copied.h"
 
 enum {
@@ -41,8 +42,9 @@ struct sw_clr_tasks_window {
 	} verdicts[SW_CLR_VERDICTS];
 	struct {
 		uint64_t avma; /* what may be a class; 0: not in use */
-		bool box;
+		uint8_t kind;  /* enum sw_clr_kind */
 	} tables[SW_CLR_VERDICTS];
+	struct sw_clr_pal pal;
 };
 
 /* The copied parts of stacks. */

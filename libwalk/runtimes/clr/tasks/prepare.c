@@ -14,7 +14,7 @@ enum {
 	BLOCKS = 256,
 	EXPECTED = 4 << 20, /* to be copied */
 	EXPECTED_RUNNING = 128 << 10,
-	SOCKETS_MAPS_MAX = 64, /* that have its name: an image has less than ten */
+	PART_MAPS_MAX = 64, /* that have its name: an image has less than ten */
 };
 
 struct library {
@@ -32,21 +32,25 @@ static bool library_open(void *arg, uint64_t module_avma, struct sw_clr_metadata
 	return true;
 }
 
-/* The classes that wait for sockets are in a library of their own. In single files, where its image
- * has no name, it is not found. */
-static void sockets_find(const struct sw_snapshot *snap, const struct sw_clr_layout *layout,
-			 struct sw_memory memory, struct library *library,
-			 struct sw_clr_classes *at)
+/* Some classes are in libraries of their own. In single files, where their images have no names, they are not found. */
+static void part_find(const struct sw_snapshot *snap, enum sw_clr_part part,
+		      const struct sw_clr_layout *layout, struct sw_memory memory,
+		      struct library *library, struct sw_clr_classes *at)
 {
+	static const char *const names[] = {
+		[SW_CLR_SOCKETS] = "/System.Net.Sockets.dll",
+		[SW_CLR_THREADING] = "/System.Threading.dll",
+	};
 	size_t n = 0;
-	for (size_t i = 0; i < snap->n_maps && at->sockets_avma == 0 && n < SOCKETS_MAPS_MAX; i++) {
+	for (size_t i = 0; i < snap->n_maps && at->parts[part].avma == 0 && n < PART_MAPS_MAX;
+	     i++) {
 		const char *name = strrchr(snap->maps[i].path, '/');
-		if (name == NULL || strcmp(name, "/System.Net.Sockets.dll") != 0)
+		if (name == NULL || strcmp(name, names[part]) != 0)
 			continue;
 		n++;
-		sw_clr_sockets_find(memory,
-				    sw_clr_image_module(layout, memory, snap->maps[i].start_avma),
-				    library_open, library, at);
+		sw_clr_part_find(memory, part,
+				 sw_clr_image_module(layout, memory, snap->maps[i].start_avma),
+				 library_open, library, at);
 	}
 }
 
@@ -79,11 +83,14 @@ struct sw_clr_tasks_window *sw_clr_tasks_prepare(struct sw_capture *capture,
 	memset(w->graph.stack_maps, 0, w->graph.n_stack_maps);
 	names.at[0] = sw_clr_name_layout_of(runtime);
 	/* With false it is found again afterwards, and said. */
-	if (names.at[0].usable &&
-	    sw_clr_classes_find(&runtime->contract, &runtime->at, memory, library_open, &library,
-				&w->at, &w->why) &&
-	    !w->running_only)
-		sockets_find(capture->snap, &runtime->at, memory, &library, &w->at);
+	if (names.at[0].usable && sw_clr_classes_find(&runtime->contract, &runtime->at, memory,
+						      library_open, &library, &w->at, &w->why)) {
+		part_find(capture->snap, SW_CLR_THREADING, &runtime->at, memory, &library, &w->at);
+		if (!w->running_only)
+			part_find(capture->snap, SW_CLR_SOCKETS, &runtime->at, memory, &library,
+				  &w->at);
+	}
+	w->pal = sw_clr_pal_of(runtime->version, runtime->is_windows);
 	sw_map64_deinit(&names.modules);
 	if (w->at.usable)
 		sw_capture_expect(capture, w->running_only ? EXPECTED_RUNNING : EXPECTED);
@@ -107,8 +114,9 @@ bool sw_clr_tasks_classes(struct sw_clr *clr, const char **ret_why)
 		}
 		if (sw_clr_classes_find(&clr->runtimes[i].contract, &clr->runtimes[i].at,
 					clr->memory, library_open, &library, &all->at, ret_why)) {
-			sockets_find(clr->snap, &clr->runtimes[i].at, clr->memory, &library,
-				     &all->at);
+			for (unsigned part = SW_CLR_SOCKETS; part < SW_CLR_PARTS; part++)
+				part_find(clr->snap, part, &clr->runtimes[i].at, clr->memory,
+					  &library, &all->at);
 			return true;
 		}
 	}

@@ -380,28 +380,28 @@ TEST_WITH(sockets, begin, NULL)
 	size_t n_known = at->n_known;
 	uint64_t first = OBJECTS_DATA + 0x1000;
 	for (uint64_t i = 0; i < 40; i++)
-		sw_clr_sockets_find(w.memory, first + i / 2 * 8, sockets_open, &s, at);
-	assert_int_equal(s.opened, SW_CLR_SOCKETS_TRIES);
+		sw_clr_part_find(w.memory, SW_CLR_SOCKETS, first + i / 2 * 8, sockets_open, &s, at);
+	assert_int_equal(s.opened, SW_CLR_PART_TRIES);
 	assert_int_equal(at->n_known, n_known);
 	assert_int_equal(at->n_slots, 0);
-	assert_int_equal(at->sockets_avma, 0);
+	assert_int_equal(at->parts[SW_CLR_SOCKETS].avma, 0);
 	/* With both classes it is that. */
-	at->n_sockets_tried = 0;
+	at->parts[SW_CLR_SOCKETS].n_tried = 0;
 	s.bytes = region.size = clr_make_metadata(bytes, CLR_MAKE_SOCKET | CLR_MAKE_ENGINE);
 	for (uint64_t i = 0; i < 2; i++)
-		sw_clr_sockets_find(w.memory, first + i * 8, sockets_open, &s, at);
-	assert_int_equal(s.opened, SW_CLR_SOCKETS_TRIES + 1);
-	assert_int_equal(at->sockets_avma, first);
+		sw_clr_part_find(w.memory, SW_CLR_SOCKETS, first + i * 8, sockets_open, &s, at);
+	assert_int_equal(s.opened, SW_CLR_PART_TRIES + 1);
+	assert_int_equal(at->parts[SW_CLR_SOCKETS].avma, first);
 	assert_int_equal(at->n_known, n_known + 2);
 	assert_int_equal(at->known[n_known].kind, SW_CLR_ENGINE);
 	assert_int_equal(at->known[n_known].rid, 5);
-	assert_true(at->known[n_known].of_sockets);
+	assert_int_equal(at->known[n_known].part, SW_CLR_SOCKETS);
 	assert_int_equal(at->known[n_known + 1].kind, SW_CLR_SOCKET);
 	assert_int_equal(at->known[n_known + 1].rid, 2);
 	/* No space: what is there stays. */
-	at->n_sockets_tried = 0;
-	at->sockets_avma = 0;
+	at->parts[SW_CLR_SOCKETS].n_tried = 0;
+	at->parts[SW_CLR_SOCKETS].avma = 0;
 	at->n_known = SW_CLR_CLASSES_MAX - 1;
-	sw_clr_sockets_find(w.memory, first, sockets_open, &s, at);
+	sw_clr_part_find(w.memory, SW_CLR_SOCKETS, first, sockets_open, &s, at);
 	assert_int_equal(at->n_known, SW_CLR_CLASSES_MAX);
 }
