@@ -42,7 +42,10 @@ static bool symbol_is(const struct sw_elf_table *table, uint64_t index, const ch
 {
 	Elf64_Sym sym;
 	if (!sw_bytes_copy(table->symbols, index * sizeof(sym), &sym, sizeof(sym)) ||
-	    sym.st_shndx == SHN_UNDEF || sym.st_value == 0)
+	    sym.st_shndx == SHN_UNDEF)
+		return false;
+	/* The first variable of a thread's block has the value 0. */
+	if (sym.st_value == 0 && ELF64_ST_TYPE(sym.st_info) != STT_TLS)
 		return false;
 	size_t length = strlen(name) + 1;
 	if (!sw_bytes_has(table->strings, sym.st_name, length) ||

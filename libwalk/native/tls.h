@@ -6,20 +6,43 @@
 
 /*
  * Where a thread's own copy of an exported variable (STT_TLS) is.
- * Source: psABI 1.0 and "ELF Handling For Thread-Local Storage" 0.21, §3.4.2 and §4.1 (variant II);
- * glibc 2.36, sysdeps/x86_64/nptl/tls.h (tcbhead_t) and sysdeps/generic/dl-dtv.h.
+ * Source: psABI 1.0 and "ELF Handling For Thread-Local Storage" 0.21, §3.4.2, §4.1 (variant II) and §4.4.2; "Thread-Local
+ * Storage Descriptors" (RFC, 2006), §3.1; glibc 2.36, sysdeps/x86_64/nptl/tls.h (tcbhead_t), sysdeps/generic/dl-dtv.h and
+ * sysdeps/x86_64/dl-tlsdesc.S.
  *
  *	a program's	fs + offset
- *	a library's	dtv = [fs + 8], block = [dtv + 16 * module], block + offset; module and offset
- *			are in a pair of words of its GOT, which ld.so fills
+ *	a library's	dtv = [fs + 8], block = [dtv + 16 * module], block + offset; module and offset are in a pair
+ *			of words that ld.so fills: in its GOT, or where the second word of a descriptor leads to
+ *	in static TLS	fs + a negative number, which a word of its GOT has, or the second word of a descriptor
  */
-struct sw_tls_variable {
-	bool program;
-	int64_t offset;    /* of the program's; of a library's, behind what its pair says */
-	uint64_t got_svma; /* of the library's pair */
+enum sw_tls_kind {
+	SW_TLS_PAIR,       /* module and offset: R_X86_64_DTPMOD64 */
+	SW_TLS_PROGRAM,    /* known before it runs */
+	SW_TLS_WORD,       /* R_X86_64_TPOFF64 */
+	SW_TLS_DESCRIPTOR, /* R_X86_64_TLSDESC */
 };
 
-enum { SW_TLS_MODULES_MAX = 4096 /* a greater number is not believed */ };
+struct sw_tls_variable {
+	enum sw_tls_kind kind;
+	int64_t offset;    /* of the program's; of others, behind what the GOT says */
+	uint64_t got_svma; /* of what the GOT has of it */
+};
+
+enum {
+	SW_TLS_MODULES_MAX = 4096, /* a greater number is not believed */
+	SW_TLS_STEPS_MAX = 3,
+};
+
+/* The way from the thread pointer to the variable, for all threads: each offset but the first one is added to the word
+ * at the address before. */
+struct sw_tls_way {
+	uint64_t offsets[SW_TLS_STEPS_MAX];
+	size_t n;
+};
+
+/* False: the memory says nonsense, or nothing yet. */
+bool sw_tls_way(const struct sw_tls_variable *variable, struct sw_memory memory, uint64_t bias,
+		struct sw_tls_way *ret);
 
 /* The address of the variable in the thread with that fs base; false when it has none (yet), or the
  * memory says nonsense. */

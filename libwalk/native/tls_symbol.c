@@ -15,27 +15,45 @@ static bool symbol_named(const struct sw_elf_table *table, uint64_t index, const
 	       sw_bytes_str(table->strings, ret->st_name, &own) && strcmp(own, name) == 0;
 }
 
-static bool relocations(const struct sw_elf_symbols *symbols, struct sw_bytes *ret)
+static bool relocations_of(const struct sw_elf_symbols *symbols, const char *name,
+			   struct sw_bytes *ret)
 {
 	struct sw_elf_section section;
-	return sw_elf_section_named(symbols->elf, ".rela.dyn", &section) &&
+	return sw_elf_section_named(symbols->elf, name, &section) &&
 	       sw_elf_section_bytes(symbols->elf, &section, ret);
 }
 
-/* The pair of a library, by the relocation that fills its first word. */
-static bool got_find(const struct sw_elf_symbols *symbols, const char *name, uint64_t *ret_svma)
+static bool relocations(const struct sw_elf_symbols *symbols, struct sw_bytes *ret)
+{
+	return relocations_of(symbols, ".rela.dyn", ret);
+}
+
+static bool kind_of(uint64_t relocation, enum sw_tls_kind *ret)
+{
+	switch (relocation) {
+	case R_X86_64_DTPMOD64: *ret = SW_TLS_PAIR; return true;
+	case R_X86_64_TPOFF64: *ret = SW_TLS_WORD; return true;
+	case R_X86_64_TLSDESC: *ret = SW_TLS_DESCRIPTOR; return true;
+	default: return false;
+	}
+}
+
+/* The entry of the GOT for a library's variable, by the relocation that fills it. Any of several will do. */
+static bool got_find(const struct sw_elf_symbols *symbols, const char *section, const char *name,
+		     struct sw_tls_variable *ret)
 {
 	struct sw_bytes bytes;
-	if (!relocations(symbols, &bytes))
+	if (!relocations_of(symbols, section, &bytes))
 		return false;
 	for (uint64_t i = 0; i < RELOCATIONS_MAX; i++) {
 		Elf64_Rela rela;
 		Elf64_Sym symbol;
+		enum sw_tls_kind kind;
 		if (!sw_bytes_copy(bytes, i * sizeof(rela), &rela, sizeof(rela)))
 			return false;
-		if (ELF64_R_TYPE(rela.r_info) == R_X86_64_DTPMOD64 &&
+		if (kind_of(ELF64_R_TYPE(rela.r_info), &kind) &&
 		    symbol_named(&symbols->dynsym, ELF64_R_SYM(rela.r_info), name, &symbol)) {
-			*ret_svma = rela.r_offset;
+			*ret = (struct sw_tls_variable){.kind = kind, .got_svma = rela.r_offset};
 			return true;
 		}
 	}
@@ -52,7 +70,8 @@ bool sw_tls_of_program(const struct sw_elf *elf, uint64_t svma, struct sw_tls_va
 	if ((align & (align - 1)) != 0 || align > (1 << 20) || tls.memory_bytes > (1 << 30))
 		return false;
 	end = (tls.memory_bytes + align - 1) & -align; /* it ends at fs */
-	*ret = (struct sw_tls_variable){.program = true, .offset = (int64_t) svma - (int64_t) end};
+	*ret = (struct sw_tls_variable){.kind = SW_TLS_PROGRAM,
+					.offset = (int64_t) svma - (int64_t) end};
 	return true;
 }
 
@@ -67,7 +86,9 @@ bool sw_tls_find(const struct sw_elf_symbols *symbols, const char *name,
 		return false;
 	return sw_elf_segment_typed(symbols->elf, PT_INTERP, &interp)
 		       ? sw_tls_of_program(symbols->elf, symbol.svma, ret)
-		       : got_find(symbols, name, &ret->got_svma);
+		       : got_find(symbols, ".rela.dyn", name, ret) ||
+				 /* GNU ld puts descriptors there. */
+				 got_find(symbols, ".rela.plt", name, ret);
 }
 
 bool sw_tls_of_pair(const struct sw_elf_symbols *symbols, uint64_t got_svma, int64_t offset,

@@ -106,7 +106,7 @@ void ruby_world_init(struct ruby_world *w)
 	w->ruby.found = (struct sw_ruby_found){.place = &w->place,
 					       .layout = sw_ruby_layout_of(3, 1),
 					       .version = "3.1.7",
-					       .ec = {.program = true, .offset = -8},
+					       .ec = {.kind = SW_TLS_PROGRAM, .offset = -8},
 					       .symbols_svma = RUBY_SYMBOLS,
 					       .start_svma = RUBY_CODE,
 					       .end_svma = RUBY_CODE + 0x100};

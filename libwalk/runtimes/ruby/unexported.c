@@ -81,7 +81,7 @@ bool sw_ruby_ec_in(const struct sw_elf_symbols *symbols, struct sw_bytes code, u
 		/* A program's: mov rax, fs:[offset] */
 		if (is(code, i, "\x64\x48\x8b\x04\x25", 5) && sw_bytes_u32(code, i + 5, &offset) &&
 		    (int32_t) offset < 0 && thread_is_read(code, i + 9)) {
-			*ret = (struct sw_tls_variable){.program = true,
+			*ret = (struct sw_tls_variable){.kind = SW_TLS_PROGRAM,
 							.offset = (int32_t) offset};
 			return true;
 		}

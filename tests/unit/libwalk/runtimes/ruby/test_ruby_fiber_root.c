@@ -88,7 +88,7 @@ static int setup(void **state)
 	t.ruby.snap = t.snap;
 	t.ruby.found = (struct sw_ruby_found){.place = &t.snap->places[0],
 					      .layout = sw_ruby_layout_of(3, 1),
-					      .ec = {.program = true, .offset = -8}};
+					      .ec = {.kind = SW_TLS_PROGRAM, .offset = -8}};
 	t.ruby.vm = (struct sw_ruby_vm){.memory = fake_memory(&t.fake), .found = &t.ruby.found};
 	walk_cursor_init(&t.walk, t.snap, thread, false);
 	t.walk.cursor.memory = t.ruby.vm.memory;

@@ -54,7 +54,8 @@ TEST(test_microtask)
 	struct fake_memory fake =
 		FAKE_MEMORY({FS - 16, &variable, 8}, {ISOLATE + 128, root, sizeof(root)});
 	struct sw_memory memory = fake_memory(&fake);
-	struct sw_v8_microtasks m = {.isolate = {.program = true, .offset = -16}, .off = OFF};
+	struct sw_v8_microtasks m = {.isolate = {.kind = SW_TLS_PROGRAM, .offset = -16},
+				     .off = OFF};
 	assert_true(sw_v8_microtask(&m, memory, FS, &found));
 	assert_int_equal(found, JOB);
 	assert_false(sw_v8_microtask(&m, memory, 0, &found));
