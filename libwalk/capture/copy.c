@@ -57,10 +57,10 @@ static void batch_copy(struct sw_capture_space *space, pid_t tid, size_t first, 
 	}
 }
 
-void sw_capture_parts_trim(struct sw_capture_space *space)
+void sw_capture_parts_trim(struct sw_capture_space *space, size_t from)
 {
 	const struct sw_pages *pages = &space->snap->priv->pages;
-	for (size_t i = 0; i < space->n_parts; i++) {
+	for (size_t i = from; i < space->n_parts; i++) {
 		struct sw_capture_part *p = &space->parts[i];
 		if (!sw_pages_may_stall(pages, p->avma, p->bytes))
 			continue;
@@ -70,10 +70,10 @@ void sw_capture_parts_trim(struct sw_capture_space *space)
 	}
 }
 
-void sw_capture_parts_copy(struct sw_capture_space *space)
+void sw_capture_parts_copy(struct sw_capture_space *space, size_t from)
 {
 	pid_t tid = held_tid(space);
-	size_t begin = space->first;
+	size_t begin = from;
 	for (size_t first = begin; first < space->n_parts;) {
 		/* The first batch is always copied: without it the answer is worth nothing. */
 		if (first > begin && sw_clock_ns() > space->stop->copy_end_ns) {

@@ -4,12 +4,12 @@
 
 #include "capture/space.h"
 
-/* Cuts space->parts to what will come: pages that are in memory, where others may never come. Also in
- * the stop, before the parts get their places. */
-void sw_capture_parts_trim(struct sw_capture_space *space);
+/* Cuts space->parts, from the first one that is given, to what will come: pages that are in memory, where others may
+ * never come. Also in the stop, before the parts get their places. */
+void sw_capture_parts_trim(struct sw_capture_space *space, size_t from);
 
-/* Copies space->parts, which have their places, until the deadline. Also in the stop. */
-void sw_capture_parts_copy(struct sw_capture_space *space);
+/* Copies space->parts, from the first one that is given, which have their places, until the deadline. Also in the stop. */
+void sw_capture_parts_copy(struct sw_capture_space *space, size_t from);
 
 /* Reads for ourselves, as sw_capture_reads() does for hooks. */
 void sw_capture_reads_make(struct sw_capture_space *space, struct sw_capture_read *reads, size_t n);

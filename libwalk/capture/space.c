@@ -94,7 +94,7 @@ int sw_capture_space_create(struct sw_snapshot *snap, struct sw_stop *stop,
 	space->copies_max = SW_CAPTURE_RANGES;
 	if (options->goroutines || options->tasks)
 		space->copies_max += SW_CAPTURE_GOROUTINES_RANGES;
-	space->parts_max = (3 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES;
+	space->parts_max = (4 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES;
 	space->parts = sw_arena_alloc(arena, space->parts_max * sizeof(*space->parts));
 	space->ranges_max =
 		(1 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES + space->copies_max;
@@ -126,6 +126,13 @@ static int want(struct sw_capture *capture, uint64_t avma, size_t bytes)
 	return 0;
 }
 
+static void of_threads(struct sw_capture *capture, const struct sw_capture_way *way)
+{
+	struct sw_capture_space *space = capture->arg;
+	if (way->n <= SW_CAPTURE_STEPS_MAX)
+		space->context = *way;
+}
+
 static int open_in_root(struct sw_capture *capture, const char *path, struct stat *st)
 {
 	struct sw_pages *pages = &capture->snap->priv->pages;
@@ -151,6 +158,7 @@ struct sw_capture sw_capture_of(struct sw_capture_space *space)
 						  .in_stack = sw_capture_in_stack_find,
 						  .read_many = sw_capture_reads,
 						  .is_whole = sw_capture_all_held,
+						  .of_threads = of_threads,
 						  .open = open_in_root,
 						  .proc_read = proc_read};
 	return (struct sw_capture){.snap = space->snap,
@@ -252,6 +260,10 @@ void sw_capture_part_give(struct sw_capture_space *space, const struct sw_captur
 		if (p->bytes == sizeof(t->wait))
 			memcpy(t->wait, p->to, sizeof(t->wait));
 		t->wait_bytes = p->bytes == sizeof(t->wait) ? p->bytes : 0;
+	} else if (p->context) {
+		/* For this thread alone, likewise: records of others may lie in the same bytes. */
+		snap->threads[p->owner].context = p->to;
+		snap->threads[p->owner].context_bytes = p->bytes;
 	} else if (p->bytes > 0 && snap->n_ranges < space->ranges_max) {
 		snap->ranges[snap->n_ranges++] = (struct sw_range){p->avma, p->bytes, p->to};
 	}

@@ -15,6 +15,8 @@
 #include "snapshot/snapshot.h"
 #include "waits/range.h"
 
+#include <snapwalk/clock.h>
+
 /* [begin, end) for a thread, at most stack_bytes from its lower end, or from its upper end. */
 static void part_add(struct sw_capture_space *space, uint64_t begin, uint64_t end, int32_t thread,
 		     int32_t owner)
@@ -162,19 +164,18 @@ bool sw_capture_all_held(struct sw_capture *capture)
 	return true;
 }
 
-/* Gives each part its place in the pool. When all together do not fit, each gets an equal part
+/* Gives each part, from the first one that is given, its place in the pool. When all together do not fit, each gets an equal part
  * first, and small ones leave more to the others. */
-static void parts_place(struct sw_capture_space *space)
+static void parts_place(struct sw_capture_space *space, size_t from)
 {
 	size_t space_bytes = space->size - space->kept, total = 0;
 	if (space_bytes > space->total_bytes)
 		space_bytes = space->total_bytes;
 	space_bytes = space_bytes > space->used ? space_bytes - space->used : 0;
-	for (size_t i = space->first; i < space->n_parts; i++)
+	for (size_t i = from; i < space->n_parts; i++)
 		total += space->parts[i].bytes;
-	size_t share =
-		total <= space_bytes ? SIZE_MAX : space_bytes / (space->n_parts - space->first);
-	for (size_t i = space->first; i < space->n_parts; i++) {
+	size_t share = total <= space_bytes ? SIZE_MAX : space_bytes / (space->n_parts - from);
+	for (size_t i = from; i < space->n_parts; i++) {
 		struct sw_capture_part *p = &space->parts[i];
 		if (p->bytes > share) {
 			p->bytes = share;
@@ -264,6 +265,72 @@ static void waits_add(struct sw_capture_space *space)
 	}
 }
 
+/* Threads that are led on their ways together. */
+struct led {
+	size_t n;
+	int32_t threads[SW_CAPTURE_READS];
+	uint64_t avmas[SW_CAPTURE_READS];
+};
+
+/* The next step of all. Threads that keep nothing are left out. */
+static void led_step(struct sw_capture_space *space, struct led *l, uint64_t offset)
+{
+	struct sw_capture_read reads[SW_CAPTURE_READS];
+	uint64_t words[SW_CAPTURE_READS];
+	size_t n = 0;
+	for (size_t i = 0; i < l->n; i++)
+		reads[i] =
+			(struct sw_capture_read){l->avmas[i], &words[i], sizeof(words[i]), false};
+	sw_capture_reads_make(space, reads, l->n);
+	for (size_t i = 0; i < l->n; i++) {
+		if (!reads[i].ok || words[i] == 0 || words[i] == UINT64_MAX)
+			continue;
+		l->threads[n] = l->threads[i];
+		l->avmas[n++] = words[i] + offset;
+	}
+	l->n = n;
+}
+
+static void led_add(struct sw_capture_space *space, struct led *l)
+{
+	for (size_t step = 1; step < space->context.n; step++)
+		led_step(space, l, space->context.offsets[step]);
+	for (size_t i = 0; i < l->n && space->n_parts < space->parts_max; i++) {
+		size_t n = space->n_parts;
+		uint64_t end;
+		if (__builtin_add_overflow(l->avmas[i], SW_CONTEXT_BYTES, &end))
+			continue;
+		part_add(space, l->avmas[i], end, -1, l->threads[i]);
+		space->parts[n].context = true;
+	}
+	l->n = 0;
+}
+
+/* The contexts of the threads whose registers came in this window. Pointers lead to them, so they come after the stacks. */
+static void contexts_copy(struct sw_capture_space *space)
+{
+	struct led l = {0};
+	size_t from = space->n_parts;
+	for (size_t k = space->first; space->context.n > 0 && k < space->n_found; k++) {
+		int32_t i = space->parts[k].thread;
+		if (i < 0 || space->snap->threads[i].fs_base == 0)
+			continue;
+		l.threads[l.n] = i;
+		l.avmas[l.n++] = space->snap->threads[i].fs_base + space->context.offsets[0];
+		if (l.n < SW_CAPTURE_READS)
+			continue;
+		led_add(space, &l);
+		if (sw_clock_ns() > space->stop->copy_end_ns)
+			break;
+	}
+	led_add(space, &l);
+	if (space->n_parts == from)
+		return;
+	sw_capture_parts_trim(space, from);
+	parts_place(space, from);
+	sw_capture_parts_copy(space, from);
+}
+
 void sw_capture_space_fill(void *arg, struct sw_stop *stop)
 {
 	struct sw_capture_space *space = arg;
@@ -283,9 +350,11 @@ void sw_capture_space_fill(void *arg, struct sw_stop *stop)
 		hooks_stacks(space);
 	space->n_hooked = space->n_parts - space->n_found;
 	waits_add(space);
-	sw_capture_parts_trim(space); /* the locks, too: they may lie in pages that do not come */
-	parts_place(space);
-	sw_capture_parts_copy(space);
+	sw_capture_parts_trim(space,
+			      0); /* the locks, too: they may lie in pages that do not come */
+	parts_place(space, space->first);
+	sw_capture_parts_copy(space, space->first);
+	contexts_copy(space);
 	if (space->only_rest)
 		return;
 	sw_capture_touch(space);

@@ -96,6 +96,18 @@ static bool save_wait(struct sw_fixture_saver *s, const struct sw_thread *t)
 	return true;
 }
 
+/* The context of a thread: what it publishes of its request; false with errno. */
+static bool save_context(struct sw_fixture_saver *s, const struct sw_thread *t)
+{
+	uint64_t off = 0;
+	if (!t->captured || t->context_bytes == 0)
+		return true;
+	if (!put_memory(s, t->context, t->context_bytes, &off))
+		return false;
+	sw_text_printf(&s->text, "context %zu %" PRIu64 "\n", t->context_bytes, off);
+	return true;
+}
+
 bool sw_fixture_save_threads(struct sw_fixture_saver *s)
 {
 	for (size_t i = 0; i < s->snap->n_threads; i++) {
@@ -123,7 +135,7 @@ bool sw_fixture_save_threads(struct sw_fixture_saver *s)
 		sw_text_append(&s->text, "\n", 1);
 		if (t->own_tid != 0)
 			sw_text_printf(&s->text, "owntid %d\n", t->own_tid);
-		if (!save_wait(s, t))
+		if (!save_wait(s, t) || !save_context(s, t))
 			return false;
 	}
 	return true;

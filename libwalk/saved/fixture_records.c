@@ -27,6 +27,7 @@
  *	wait SINCE_NS STAYED BYTES OFFSET
  *					of the thread before: for how long it has been off the CPU, whether it ran
  *					while others were captured, and the memory around the futex it waits on
+ *	context BYTES OFFSET		of the thread before: what it publishes of its request
  *	module KIND DELETED NAME PATH	numbered from 0; NAME is "-" when there is no file
  *	place MODULE START END		numbered from 0
  *	map START END FILE_OFFSET INODE MAJOR MINOR PROT PLACE PATH
@@ -214,6 +215,17 @@ static void take_wait(struct sw_fixture_loader *l, struct sw_fixture_line *line)
 		memcpy(t->wait, bytes, t->wait_bytes);
 }
 
+static void take_context(struct sw_fixture_loader *l, struct sw_fixture_line *line)
+{
+	struct sw_thread *t = l->thread;
+	if (t == NULL) {
+		line->bad = true;
+		return;
+	}
+	t->context_bytes = (size_t) sw_fixture_u64(line, SW_CONTEXT_BYTES);
+	t->context = memory_at(l, sw_fixture_u64(line, UINT64_MAX), &t->context_bytes);
+}
+
 /* Only plain names: what is read lies below the fixture's directory. */
 static bool name_ok(const char *name)
 {
@@ -340,6 +352,7 @@ static const struct sw_fixture_record records[] = {
 	{"regs", take_regs, SIZE_MAX, 0},
 	{"owntid", take_owntid, SIZE_MAX, 0},
 	{"wait", take_wait, SIZE_MAX, 0},
+	{"context", take_context, SIZE_MAX, 0},
 	{"module", take_module, offsetof(struct sw_fixture_counts, modules), MODULES_MAX},
 	{"place", take_place, offsetof(struct sw_fixture_counts, places), PLACES_MAX},
 	{"map", take_map, offsetof(struct sw_fixture_counts, maps), SW_MAPS_MAX},

@@ -2,6 +2,7 @@
 #ifndef SW_RUNTIME_H
 #define SW_RUNTIME_H
 
+#include "arena.h"
 #include "copies/recipe.h"
 #include "unwind/unwinder.h"
 
@@ -18,7 +19,8 @@
  *
  *	capture   probe, before, stacks, in_window
  *	events    probe, recipe; then for each copy open or renew, and as in a walk
- *	walk      probe, open; for each thread step, owns and frames, then thread, wait_within, wait and request; then
+ *	walk      probe, open; for each thread step, owns and frames, then thread, wait_within, wait, request and
+ *	          trace; then
  *	          goroutines, and goroutine for each, with step, owns and frames; tasks, and task for
  *	          each; task_waits, and task_wait for each; identify; resource
  *	output    names, inlined, explain, explain_frame
@@ -225,6 +227,11 @@ struct sw_runtime_ops {
 	 * only with sw_snapshot_options.args, and asked for only with sw_walk_options.args.
 	 */
 	bool (*request)(void *state, const struct sw_thread *thread, struct sw_served *ret);
+
+	/* Optional. The request that a thread works on, by what was copied with its registers (sw_thread.context); false: none, or
+	 * it was being changed. *ret is zeroed; what it points to is the arena's, or the state's. */
+	bool (*trace)(void *state, const struct sw_thread *thread, struct sw_arena *arena,
+		      struct sw_trace *ret);
 
 	/* Optional. What the process publishes of itself; the state's. */
 	const struct sw_resource *(*resource)(void *state);

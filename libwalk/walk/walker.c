@@ -528,6 +528,18 @@ static const struct sw_served *thread_request(struct sw_walker *w, const struct 
 	return NULL;
 }
 
+static const struct sw_trace *thread_trace(struct sw_walker *w, const struct sw_thread *thread)
+{
+	for (size_t i = 0; i < w->active->n; i++) {
+		const struct sw_active *a = &w->active->all[i];
+		struct sw_trace trace = {0};
+		if (a->runtime != NULL && a->runtime->trace != NULL &&
+		    a->runtime->trace(a->state, thread, &w->walks->priv->arena, &trace))
+			return keep(w, &trace, sizeof(trace));
+	}
+	return NULL;
+}
+
 static bool serves_requests(const struct sw_walker *w)
 {
 	for (size_t i = 0; i < w->active->n; i++)
@@ -753,6 +765,7 @@ static void walk_thread(struct sw_walker *w, const struct sw_thread *thread, str
 	walk->info = thread_info(w, thread);
 	walk->wait = thread_wait(w, walk);
 	walk->request = thread_request(w, thread);
+	walk->trace = thread_trace(w, thread);
 	w->of_one |= of_many;
 }
 

@@ -202,7 +202,8 @@ enum sw_activity sw_activity_of(const struct sw_report *r, const struct sw_repor
 	case 't': return SW_ACTIVITY_STOPPED;
 	default: break;
 	}
-	if (sw_idle_place(r, t) != NULL)
+	/* A thread that works on a request waits for something. */
+	if (t->trace == NULL && sw_idle_place(r, t) != NULL)
 		return SW_ACTIVITY_IDLE;
 	enum sw_activity found = of_wait(t);
 	if (found == SW_ACTIVITY_OTHER && is_in_lock(sw_stack_of(r, t)))

@@ -15,7 +15,7 @@ static uint64_t mix_text(uint64_t h, const char *text)
 static bool is_quiet(const struct sw_report *r, const struct sw_report_thread *t)
 {
 	const struct sw_report_wait *wait = t->blocked_on;
-	if (t->state != 'S' || t->stack < 0 || t->request != NULL)
+	if (t->state != 'S' || t->stack < 0 || t->request != NULL || t->trace != NULL)
 		return false;
 	if (wait != NULL && (wait->owner_tid != 0 || wait->owner_pid != 0))
 		return false;

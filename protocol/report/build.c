@@ -151,6 +151,34 @@ static const struct sw_report_request *request_fill(struct sw_report_builder *b,
 	return request;
 }
 
+static const char *hex(struct sw_report_builder *b, const uint8_t *bytes, size_t n)
+{
+	char text[2 * 16 + 1] = "";
+	for (size_t i = 0; i < n && 2 * i + 2 < sizeof(text); i++)
+		(void) snprintf(text + 2 * i, 3, "%02x", bytes[i]); /* fits */
+	return sw_report_copy(b, text);
+}
+
+static const struct sw_report_trace *trace_fill(struct sw_report_builder *b,
+						const struct sw_trace *from)
+{
+	struct sw_report_trace *trace = sw_report_calloc(b, 1, sizeof(*trace));
+	struct sw_attribute *to = sw_report_calloc(b, from->n_attributes, sizeof(*to));
+	if (trace == NULL || to == NULL)
+		return NULL;
+	for (size_t i = 0; i < from->n_attributes; i++)
+		to[i] = (struct sw_attribute){sw_report_copy(b, from->attributes[i].key),
+					      sw_report_copy(b, from->attributes[i].value)};
+	*trace = (struct sw_report_trace){.sampled = from->flags & 1,
+					  .attributes = to,
+					  .n_attributes = from->n_attributes};
+	if (from->has_ids) {
+		trace->trace_id = hex(b, from->trace_id, sizeof(from->trace_id));
+		trace->span_id = hex(b, from->span_id, sizeof(from->span_id));
+	}
+	return trace;
+}
+
 static void peers_build(struct sw_report_builder *b)
 {
 	const struct sw_snapshot *snap = b->walks->snap;
@@ -190,6 +218,8 @@ static void threads_build(struct sw_report_builder *b)
 			thread->managed = managed_fill(b, walk->info);
 		if (walk->request != NULL)
 			thread->request = request_fill(b, walk->request);
+		if (walk->trace != NULL)
+			thread->trace = trace_fill(b, walk->trace);
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The context of a process, whose bytes anybody wrote. */
+/* The context of a process and the record of a thread, whose bytes anybody wrote. */
 #include "fuzz.h"
-#include "runtimes/otel/process.h"
+#include "runtimes/otel/thread.h"
 
 #include <string.h>
 
@@ -26,6 +26,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	for (size_t i = 0; i < p.n_keys; i++)
 		expect(p.keys[i] == NULL || strlen(p.keys[i]) <= SW_OTEL_KEY_MAX);
+	struct sw_trace t;
+	bool cut = false;
+	if (sw_otel_record_parse((struct sw_bytes){data, size}, &p, &arena, &t, &cut)) {
+		expect(t.has_ids || t.n_attributes > 0);
+		expect(t.n_attributes <= p.n_keys && size >= SW_OTEL_RECORD_BYTES);
+		for (size_t i = 0; i < t.n_attributes; i++)
+			for (size_t k = 0; k < i; k++)
+				expect(strcmp(t.attributes[k].key, t.attributes[i].key) != 0);
+	}
 	sw_arena_deinit(&arena);
 	return 0;
 }

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 5s
-"""Resources that processes publish for OpenTelemetry (OTEP 4719), in dumps and profiles."""
+# tier: gate 10s
+"""Resources of processes (OTEP 4719) and requests of threads (OTEP 4947), which programs publish for OpenTelemetry."""
 import gzip
 import json
 import os
 import tempfile
 
-from harness import PATIENT, Tap, Target, snapwalk
+from harness import PATIENT, TARGETS, Tap, Target, gcore, snapwalk
+from spans import looks, wrong_of
 
 RESOURCE = {"service.name": "checkout", "service.version": "1.0", "k8s.pod.name": "checkout-7d9f",
             "bad": "line\nbreak", "process.pid": "4242"}
@@ -102,5 +103,67 @@ def changing(tap):
     tap.equal(wrong, [], f"a resource that changes all the time: whole, or told ({seen})")
 
 
+def traces_of(made):
+    return [t["trace"] for t in made["threads"] if "trace" in t]
+
+
+def trace_of(tid, number):
+    return {"trace_id": f"4bf92f3577b34da6{tid:08x}{number:08x}", "span_id": f"{number + 1:016x}", "sampled": True,
+            "attributes": {"http_route": f"/span/{number}", "user_id": str(number + 1)}}
+
+
+def threads(tap):
+    """The request of each thread, whatever model of thread-local storage the program was built with."""
+    library = [os.path.join(TARGETS, f"span_{model}.so") for model in ("gnu", "descriptor", "initial")]
+    for name, more in (("spans", []), *(("spans_library", [path]) for path in library)):
+        what = os.path.basename(more[0]) if more else name
+        with Target(name, "memfd", 3, *more) as target:
+            made, _ = dump(target.pid)
+            workers = sorted(t["tid"] for t in made["threads"] if t["tid"] != target.pid)
+            tap.equal(traces_of(made), [trace_of(tid, i) for i, tid in enumerate(workers)],
+                      f"{what}: each thread has its request")
+            tap.equal(made["timings"]["n_stopped"], 0, f"{what}: nothing was stopped")
+            if more:
+                continue
+            text = snapwalk("dump", target.pid, *PATIENT).stdout
+            line = f"works on /span/1, trace {trace_of(workers[1], 1)['trace_id']}"
+            tap.check(f"{workers[1]} {line}" in text, "the request in the text", text)
+            with tempfile.TemporaryDirectory() as directory:
+                again(tap, target, directory, traces_of(made))
+
+
+def again(tap, target, directory, traces):
+    """From a dump that is read again, a recorded snapshot and a core file."""
+    path, fixture, core = (os.path.join(directory, name) for name in ("made.json", "fixture", "core"))
+    snapwalk("dump", target.pid, "--json", "-o", path, *PATIENT)
+    shown = snapwalk("show", path).stdout
+    tap.check(all(t["trace_id"] in shown for t in traces), "a dump that is read again has the requests", shown)
+    snapwalk("record", target.pid, "-o", fixture)
+    made = json.loads(snapwalk("dump", "--fixture", fixture, "--json", "--no-sandbox").stdout)
+    tap.equal(traces_of(made), traces, "a recorded snapshot has the requests")
+    gcore(target.pid, core)
+    made = json.loads(snapwalk("dump", "--core", core, "--json", "--no-sandbox").stdout)
+    tap.equal(sorted(traces_of(made), key=lambda t: t["span_id"]), traces, "a core file has the requests")
+
+
+def schemas(tap):
+    """Threads' records of which the process says that they are something else are none; those of the final name are."""
+    for schema, n in (("tls_v1", 2), ("nodejs_v1_dev", 0), ("", 0)):
+        with Target("spans", "memfd", 2, env={"SPANS_SCHEMA": schema}) as target:
+            made, _ = dump(target.pid)
+            tap.equal(len(traces_of(made)), n, f"schema {schema!r}: {n} requests")
+
+
+def moving(tap):
+    """Requests that begin and end all the time: id, attributes and stack are of one instant."""
+    with Target("spans", "moving", 6) as target:
+        n, wrong = 0, []
+        for made in looks(target.pid, 8):
+            n += len(traces_of(made))
+            wrong += wrong_of(made)
+    tap.equal(wrong, [], f"requests belong to their stacks ({n} of them)")
+    tap.check(n >= 8, "and are seen", n)
+
+
 if __name__ == "__main__":
-    Tap.main((resource, "memfd"), (resource, "anon"), kept, profiles, none, changing)
+    Tap.main((resource, "memfd"), (resource, "anon"), kept, profiles, none, changing, threads, schemas, moving)

@@ -46,6 +46,21 @@ $(T)/chain_musl_static: tests/targets/chain.c $(TARGET_DEPS)
 $(T)/locks_musl $(T)/lives_musl: $(T)/%_musl: tests/targets/%.c $(TARGET_DEPS)
 	@mkdir -p $(@D)
 	musl-gcc $(TARGET_CFLAGS) -static -o $@ $<
+# The variable of OpenTelemetry's thread context: of the program, or of a library by each model of thread-local storage.
+$(T)/spans: tests/targets/spans.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -Wl,--export-dynamic-symbol=otel_thread_ctx_v1 -o $@ $<
+$(T)/spans_library: tests/targets/spans.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -DIN_LIBRARY -o $@ $<
+SPAN_gnu := -mtls-dialect=gnu
+SPAN_descriptor := -mtls-dialect=gnu2
+SPAN_initial := -ftls-model=initial-exec
+SPAN_LIBRARIES := $(patsubst %,$(T)/span_%.so,gnu descriptor initial)
+$(SPAN_LIBRARIES): $(T)/span_%.so: tests/targets/lib/span_variable.c $(TARGET_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TARGET_CFLAGS) -fPIC -shared $(SPAN_$*) -o $@ $<
+
 $(T)/chain_stripped: $(T)/chain_pie
 	strip -o $@ $<
 # Debug information in a file of its own, found by debuglink (and by build-id where installed).
@@ -284,7 +299,7 @@ $(T)/drive_toy: TESTS_CFLAGS += tests/unit/toy/runtime.c
 $(T)/toy $(T)/fiber_entry: TARGET_CFLAGS += -rdynamic
 
 .PHONY: targets
-targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/locks_musl $(T)/lives_musl $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/statics $(T)/cxx20 $(T)/functions $(T)/blocks $(T)/plugin.so $(T)/called.so $(T)/destroyed.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/haskell_stripped $(T)/stepped_cet $(T)/stepped_bare_plt $(T)/stepped_synchronous $(THROW_TARGETS) $(T)/coroutine_static $(T)/coroutine_exit_static $(I386_TARGETS) \
+targets: $(TARGETS) $(CHAIN_TARGETS) $(T)/locks_musl $(T)/lives_musl $(T)/i386 $(T)/exceptions $(T)/throwing $(T)/statics $(T)/cxx20 $(T)/functions $(T)/blocks $(T)/plugin.so $(T)/spans_library $(SPAN_LIBRARIES) $(T)/called.so $(T)/destroyed.so $(T)/refuse.so $(T)/attack.so $(T)/symfile_code.o $(T)/symfile_debug.o $(T)/jit_libgcc_static $(T)/haskell_stripped $(T)/stepped_cet $(T)/stepped_bare_plt $(T)/stepped_synchronous $(THROW_TARGETS) $(T)/coroutine_static $(T)/coroutine_exit_static $(I386_TARGETS) \
 	$(BENCH_PROGRAMS) $(DRIVERS)
 # Targets that only the soak looks at: two thirds of the time that all targets take.
 .PHONY: targets-soak

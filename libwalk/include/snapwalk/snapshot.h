@@ -119,7 +119,10 @@ enum sw_captured_by {
 /** Wire name ("iterator"); static. NULL for SW_CAPTURED_NOT. */
 SW_PUBLIC const char *sw_captured_by_name(enum sw_captured_by by);
 
-enum { SW_WAIT_BYTES = 48 /* copied around the word of a futex on which a thread waits */ };
+enum {
+	SW_WAIT_BYTES = 48,      /* copied around the word of a futex on which a thread waits */
+	SW_CONTEXT_BYTES = 1024, /* copied of what a thread publishes of its request */
+};
 
 /** The object that a thread waits for in a system call that is not futex(), as the kernel tells
  * it. */
@@ -194,8 +197,11 @@ struct sw_thread {
 	size_t stack_bytes;      /* how much was copied */
 	const uint8_t *stack;    /* the snapshot's */
 	bool pages_missing;      /* of its stack some pages did not come */
-	uint8_t wait[SW_WAIT_BYTES];          /* copied with the registers: the lock it waits for */
-	size_t wait_bytes;                    /* 0: none was copied */
+	uint8_t wait[SW_WAIT_BYTES]; /* copied with the registers: the lock it waits for */
+	size_t wait_bytes;           /* 0: none was copied */
+	const uint8_t *
+		context; /* the snapshot's: copied with the registers, what it publishes of its request */
+	size_t context_bytes;                 /* at most SW_CONTEXT_BYTES; 0: none was copied */
 	const struct sw_wait_for *wait_for;   /* the snapshot's; NULL: unknown, or not asked for */
 	const struct sw_kernel_stack *kernel; /* the snapshot's, of all threads with the same; NULL:
 						 unknown, or not asked for */

@@ -103,6 +103,24 @@ struct sw_served {
 	char script[1024];   /* path */
 };
 
+/** An attribute that a process publishes of itself, or of a thread: OpenTelemetry's OTEP 4719 and 4947. */
+struct sw_attribute {
+	const char *key, *value;
+};
+struct sw_resource {
+	const struct sw_attribute *attributes; /* each key once */
+	size_t n_attributes;
+};
+
+/** The request that a thread works on, as its program publishes it for OpenTelemetry: OTEP 4947. */
+struct sw_trace {
+	bool has_ids; /* trace_id and span_id are set */
+	uint8_t trace_id[16], span_id[8];
+	uint8_t flags;                         /* W3C trace flags; 1: sampled */
+	const struct sw_attribute *attributes; /* the walks'; each key once */
+	size_t n_attributes;
+};
+
 /** A goroutine as Go's runtime knows it. Strings are the walks' or static. */
 struct sw_goroutine {
 	uint64_t id;
@@ -175,6 +193,7 @@ struct sw_walk {
 		*goroutine;              /* the walks'; NULL: none, or they were not asked for */
 	const struct sw_task *task;      /* likewise */
 	const struct sw_served *request; /* the walks'; NULL: none, or not asked for */
+	const struct sw_trace *trace;    /* the walks'; NULL: it publishes none */
 	const struct sw_runtime_wait
 		*wait; /* the walks'; NULL when no runtime knows what it waits for */
 };
@@ -232,15 +251,6 @@ struct sw_runtime {
 
 /** Walks of one snapshot: one for each captured thread, in the snapshot's order; then one for each
  * goroutine and each task that no thread runs, or that runs within another one. */
-/** An attribute that a process publishes of itself: OpenTelemetry's OTEP 4719. */
-struct sw_attribute {
-	const char *key, *value;
-};
-struct sw_resource {
-	const struct sw_attribute *attributes; /* each key once */
-	size_t n_attributes;
-};
-
 struct sw_walks {
 	const struct sw_snapshot *snap; /* borrowed */
 	struct sw_walk *walks;

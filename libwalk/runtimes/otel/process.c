@@ -34,6 +34,8 @@ enum {
 static const char signature[] = "OTEL_CTX";
 /* The metadata of threads' attributes: OTEP 4947. */
 static const char key_map[] = "threadlocal.attribute_key_map";
+static const char schema[] = "threadlocal.schema_version";
+static const char *const schemas[] = {"tlsdesc_v1_dev", "tls_v1"};
 
 /* ---- payload --------------------------------------------------------------------------------- */
 
@@ -140,6 +142,12 @@ static int resource_parse(struct sw_bytes bytes, struct sw_arena *arena, struct 
 	return r;
 }
 
+static bool is_key(const char *text)
+{
+	const struct sw_bytes key = {(const uint8_t *) text, strlen(text)};
+	return key.size > 0 && key.size <= SW_OTEL_KEY_MAX && key_is_good(key);
+}
+
 /* A list of strings. One that is none has its place, too. */
 static int keys_parse(struct sw_bytes list, struct sw_arena *arena, struct sw_otel_process *ret)
 {
@@ -157,19 +165,36 @@ static int keys_parse(struct sw_bytes list, struct sw_arena *arena, struct sw_ot
 		int r = value_text(f.bytes, arena, &text, &ret->cut);
 		if (r < 0)
 			return r;
-		ret->keys[ret->n_keys++] =
-			text != NULL && text[0] != '\0' && strlen(text) <= SW_OTEL_KEY_MAX ? text
-											   : NULL;
+		ret->keys[ret->n_keys++] = text != NULL && is_key(text) ? text : NULL;
 	}
 	return 0;
+}
+
+static bool is_text(struct sw_bytes bytes, const char *text)
+{
+	return bytes.size == strlen(text) && memcmp(bytes.data, text, bytes.size) == 0;
+}
+
+static bool is_schema(struct sw_bytes value)
+{
+	struct sw_otel_message m = {value, 0};
+	struct sw_otel_field f;
+	if (!sw_otel_message_next(&m, &f) || f.number != ANY_STRING || f.wire != SW_OTEL_BYTES)
+		return false;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(schemas); i++)
+		if (is_text(f.bytes, schemas[i]))
+			return true;
+	return false;
 }
 
 static int extra_parse(struct sw_bytes pair, struct sw_arena *arena, struct sw_otel_process *ret)
 {
 	struct sw_bytes key, value;
 	struct sw_otel_field f;
-	if (!pair_parse(pair, &key, &value) || key.size != sizeof(key_map) - 1 ||
-	    memcmp(key.data, key_map, key.size) != 0)
+	if (!pair_parse(pair, &key, &value))
+		return 0;
+	ret->has_threads |= is_text(key, schema) && is_schema(value);
+	if (!is_text(key, key_map))
 		return 0;
 	struct sw_otel_message m = {value, 0};
 	if (!sw_otel_message_next(&m, &f) || f.number != ANY_ARRAY || f.wire != SW_OTEL_BYTES)

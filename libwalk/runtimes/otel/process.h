@@ -31,8 +31,9 @@ struct sw_otel_process {
 	const char *keys
 		[SW_OTEL_KEYS_MAX]; /* the arena's; of attributes of threads, by index; NULL: not valid */
 	size_t n_keys;
-	bool cut;     /* something was left out at a limit */
-	bool changed; /* the process wrote it anew meanwhile: nothing of it is here */
+	bool has_threads; /* threads publish records, found by a variable: runtimes/otel/thread.h */
+	bool cut;         /* something was left out at a limit */
+	bool changed;     /* the process wrote it anew meanwhile: nothing of it is here */
 };
 
 /* Whether a mapping is named as one with a context. */

@@ -2,12 +2,14 @@
 #include "runtimes/otel/runtime.h"
 #include "cleanup.h"
 #include "runtimes/otel/process.h"
+#include "runtimes/otel/thread.h"
 #include "snapshot/snapshot.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 struct otel {
+	const struct sw_snapshot *snap; /* borrowed */
 	struct sw_arena arena;
 	struct sw_otel_process process;
 };
@@ -20,11 +22,17 @@ static void otel_close(void *state)
 	free(otel);
 }
 
+static int otel_before(struct sw_capture *capture)
+{
+	sw_otel_threads_before(capture);
+	return 0;
+}
+
 static int otel_open(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
 	bool is_there = false;
 	struct otel *otel = calloc(1, sizeof(*otel));
-	(void) found; /* it has no hooks */
+	(void) found; /* what is copied of threads is theirs */
 	if (otel == NULL)
 		return -SW_E_NOMEM;
 	int r = sw_otel_process_read(snap, &otel->arena, &otel->process, &is_there);
@@ -35,8 +43,23 @@ static int otel_open(const struct sw_snapshot *snap, void *found, void **ret_sta
 	if (otel->process.cut)
 		sw_snapshot_note_limit(snap, "OTEL_CTX: attributes after the 64th, and those "
 					     "that are too long, were left out");
+	otel->snap = snap;
 	*ret_state = otel;
 	return 0;
+}
+
+static bool otel_trace(void *state, const struct sw_thread *thread, struct sw_arena *arena,
+		       struct sw_trace *ret)
+{
+	const struct otel *otel = state;
+	const struct sw_bytes record = {thread->context, thread->context_bytes};
+	bool cut = false;
+	bool is_there = otel->process.has_threads && record.size > 0 &&
+			sw_otel_record_parse(record, &otel->process, arena, ret, &cut);
+	if (cut)
+		sw_snapshot_note_limit(otel->snap, "attributes of a thread's request after the "
+						   "first 996 bytes were left out");
+	return is_there;
 }
 
 /* A resource is no runtime, and listed as one only where there is something to tell. */
@@ -62,8 +85,10 @@ const struct sw_runtime_ops sw_runtime_otel = {
 	.trust = SW_TRUST_RUNTIME,
 	.weak_trust = SW_TRUST_RUNTIME,
 	.probe = sw_otel_process_probe,
+	.before = otel_before,
 	.open = otel_open,
 	.close = otel_close,
 	.identify = otel_identify,
+	.trace = otel_trace,
 	.resource = otel_resource,
 };

@@ -149,6 +149,15 @@ struct sw_report_request {
 	const char *script; /* path */
 };
 
+/** The request that a thread works on, as its program publishes it for OpenTelemetry. */
+struct sw_report_trace {
+	const char *trace_id; /* 32 hex digits; NULL: it publishes attributes alone */
+	const char *span_id;  /* 16; likewise */
+	bool sampled;
+	const struct sw_attribute *attributes; /* each key once */
+	size_t n_attributes;
+};
+
 /** Another process, for which a thread waits: at the other end of a pipe, say. */
 struct sw_report_peer {
 	pid_t pid;
@@ -212,6 +221,7 @@ struct sw_report_thread {
 	const struct sw_report_managed *managed; /* NULL: no runtime knows it */
 	const struct sw_report_wait *blocked_on; /* NULL: it does not wait, or nothing is known */
 	const struct sw_report_request *request; /* NULL: none, or nobody asked */
+	const struct sw_report_trace *trace;     /* NULL: it publishes none */
 	/* NULL: names that are added later change nothing of its wait. */
 	const struct sw_report_undecided *undecided;
 };

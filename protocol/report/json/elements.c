@@ -261,16 +261,17 @@ static void add_limits(struct element *e, const struct sw_process_limits *limits
 }
 
 /* Keys come once: sw_otel_payload_parse(). */
-static void add_resource(struct element *e, const struct sw_report *r)
+static void add_attributes(struct element *e, const char *key, const struct sw_attribute *all,
+			   size_t n)
 {
-	if (r->process.n_resource == 0)
+	if (n == 0)
 		return;
-	struct element inner = object_begin(member(e, "resource"));
-	for (size_t i = 0; i < r->process.n_resource; i++) {
+	struct element inner = object_begin(member(e, key));
+	for (size_t i = 0; i < n; i++) {
 		struct sw_text *text = item(&inner);
-		sw_utf8_append_json_string(text, r->process.resource[i].key);
+		sw_utf8_append_json_string(text, all[i].key);
 		sw_text_append(text, ":", 1);
-		sw_utf8_append_json_string(text, r->process.resource[i].value);
+		sw_utf8_append_json_string(text, all[i].value);
 	}
 	object_end(&inner);
 }
@@ -292,7 +293,7 @@ static void process_object(struct sw_text *text, const struct sw_report *r)
 	registries_array(member(&e, "registries"), r);
 	add_crash(&e, r->process.crash);
 	add_limits(&e, &r->process.limits);
-	add_resource(&e, r);
+	add_attributes(&e, "resource", r->process.resource, r->process.n_resource);
 	object_end(&e);
 }
 
@@ -384,6 +385,18 @@ static void add_request(struct element *e, const struct sw_report_request *reque
 	add_string(&inner, "method", request->method);
 	add_string(&inner, "uri", request->uri);
 	add_string(&inner, "script", request->script);
+	object_end(&inner);
+}
+
+static void add_trace(struct element *e, const struct sw_report_trace *trace)
+{
+	if (trace == NULL)
+		return;
+	struct element inner = object_begin(member(e, "trace"));
+	add_string(&inner, "trace_id", trace->trace_id);
+	add_string(&inner, "span_id", trace->span_id);
+	add_bool(&inner, "sampled", trace->sampled);
+	add_attributes(&inner, "attributes", trace->attributes, trace->n_attributes);
 	object_end(&inner);
 }
 
@@ -508,6 +521,7 @@ void sw_report_json_thread(struct sw_text *text, const struct sw_report_thread *
 	add_managed(&e, t->managed);
 	add_blocked_on(&e, t->blocked_on, t->since_ms);
 	add_request(&e, t->request);
+	add_trace(&e, t->trace);
 	add_undecided(&e, t->undecided);
 	if (t->stop_us >= 0)
 		add_int(&e, "stop_us", t->stop_us);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { RESOURCE_MAX = 64 };
+enum { RESOURCE_MAX = 64, TRACE_ATTRIBUTES_MAX = 256 };
 
 /* The name of a Debian package (Debian Policy, 5.6.1), which becomes a word of a command that is recommended. Anything else
  * in a file that came from anywhere is none. */
@@ -248,29 +248,39 @@ void sw_parse_limits(struct sw_report_parser *p)
 		p->report->process.limits = *got;
 }
 
-void sw_parse_resource(struct sw_report_parser *p)
+/* An object whose members are strings; NULL: there is none. */
+static const struct sw_attribute *attributes_read(struct sw_report_parser *p, const char *name,
+						  size_t max, size_t *ret_n)
 {
-	const struct sw_json *from = sw_json_member(p->from, "resource");
+	const struct sw_json *from = sw_json_member(p->from, name);
+	*ret_n = 0;
 	if (from == NULL || from->type == SW_JSON_NULL)
-		return;
-	if (from->type != SW_JSON_OBJECT || from->n > RESOURCE_MAX) {
-		sw_parse_fail(p, "resource");
-		return;
+		return NULL;
+	if (from->type != SW_JSON_OBJECT || from->n > max) {
+		sw_parse_fail(p, name);
+		return NULL;
 	}
 	struct sw_attribute *to = sw_parse_calloc(p, from->n, sizeof(*to));
-	const struct sw_json *around = into(p, from, "resource");
+	const char *what = p->what;
+	const struct sw_json *around = into(p, from, name);
 	const struct sw_json *member = from + 1;
 	for (uint32_t i = 0; to != NULL && i < from->n; i++, member += member->span) {
 		const char *key = sw_arena_strdup(p->arena, member->name);
 		if (key == NULL)
 			sw_parse_fail_nomem(p);
 		else if (!is_key(key))
-			sw_parse_fail(p, "resource");
+			sw_parse_fail(p, name);
 		to[i] = (struct sw_attribute){key, sw_parse_string(p, member->name)};
 	}
-	(void) into(p, around, "dump");
-	p->report->process.resource = to;
-	p->report->process.n_resource = to != NULL ? from->n : 0;
+	(void) into(p, around, what);
+	*ret_n = to != NULL ? from->n : 0;
+	return to;
+}
+
+void sw_parse_resource(struct sw_report_parser *p)
+{
+	p->report->process.resource =
+		attributes_read(p, "resource", RESOURCE_MAX, &p->report->process.n_resource);
 }
 
 static void read_managed(struct sw_report_parser *p, void *to)
@@ -306,6 +316,27 @@ static void read_request(struct sw_report_parser *p, void *to)
 		.uri = sw_parse_string_or_null(p, "uri"),
 		.script = sw_parse_string_or_null(p, "script"),
 	};
+}
+
+/* Hex digits of a number of bytes; NULL: none. */
+static const char *read_id(struct sw_report_parser *p, const char *name, size_t bytes)
+{
+	const char *s = sw_parse_string_or_null(p, name);
+	if (s != NULL && (strlen(s) != 2 * bytes || strspn(s, "0123456789abcdef") != 2 * bytes))
+		sw_parse_fail(p, name);
+	return s;
+}
+
+static void read_trace(struct sw_report_parser *p, void *to)
+{
+	struct sw_report_trace *trace = to;
+	*trace = (struct sw_report_trace){
+		.trace_id = read_id(p, "trace_id", 16),
+		.span_id = read_id(p, "span_id", 8),
+		.sampled = sw_parse_bool(p, "sampled"),
+	};
+	trace->attributes =
+		attributes_read(p, "attributes", TRACE_ATTRIBUTES_MAX, &trace->n_attributes);
 }
 
 static char read_state(struct sw_report_parser *p)
@@ -492,6 +523,8 @@ void sw_parse_thread(struct sw_report_parser *p, size_t index)
 						  sizeof(struct sw_report_wait), read_blocked_on};
 	static const struct objects request = {"request", "request",
 					       sizeof(struct sw_report_request), read_request};
+	static const struct objects trace = {"trace", "trace", sizeof(struct sw_report_trace),
+					     read_trace};
 	static const struct objects undecided = {"undecided", "undecided",
 						 sizeof(struct sw_report_undecided),
 						 read_undecided};
@@ -514,6 +547,7 @@ void sw_parse_thread(struct sw_report_parser *p, size_t index)
 		.managed = read_object(p, &managed),
 		.blocked_on = read_object(p, &blocked_on),
 		.request = read_object(p, &request),
+		.trace = read_object(p, &trace),
 		.undecided = read_object(p, &undecided),
 	};
 	if (t->captured != (t->stack >= 0))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The heading of a stack in the text: how many threads, which, and what they wait for. */
 #include "report/text/threads.h"
+#include "report/text/traces.h"
 #include "cleanup.h"
 #include "report/builder.h"
 #include "report/text/put.h"
@@ -171,6 +172,23 @@ static void put_requests(struct sw_text_writer *w, const size_t *threads, size_t
 		sw_put(w, "  … %zu more requests (--all shows them)\n", n - REQUESTS_SHOWN);
 }
 
+/* "  4303 works on GET /order, trace 4bf92f3577b34da6a3ce929d0e0e4736, for 31 s", a line for each. */
+static void put_traces(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < n_threads; i++) {
+		const struct sw_report_thread *t = &w->report->threads[threads[i]];
+		if (t->trace == NULL ||
+		    (n++ >= REQUESTS_SHOWN && !w->options->all && !w->options->verbose))
+			continue;
+		sw_put(w, "  %d works on ", (int) t->tid);
+		sw_put_trace(w, t);
+		sw_put(w, "\n");
+	}
+	if (n > REQUESTS_SHOWN && !w->options->all && !w->options->verbose)
+		sw_put(w, "  … %zu more traces (--all shows them)\n", n - REQUESTS_SHOWN);
+}
+
 static bool has_crashed(const struct sw_report *r, const struct sw_report_thread *t)
 {
 	return r->process.crash != NULL && r->process.crash->tid == t->tid;
@@ -277,6 +295,7 @@ void sw_text_threads(struct sw_text_writer *w, const size_t *threads, size_t n_t
 	if (w->options->verbose)
 		put_managed(w, threads, n_threads);
 	put_requests(w, threads, n_threads);
+	put_traces(w, threads, n_threads);
 	sw_wrap(w, from);
 }
 

@@ -11,6 +11,7 @@
 #include "report/text/task_waits.h"
 #include "report/text/tasks.h"
 #include "report/text/threads.h"
+#include "report/text/traces.h"
 #include "report/text/waits.h"
 #include "report/text/whole.h"
 #include "report/text/width.h"
@@ -412,6 +413,7 @@ void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activitie
 		put_holders(w, activities);
 		put_peers(w);
 	}
+	sw_text_traces(w);
 	put_running(w, activities);
 	put_counts(w, counts);
 	sw_wrap(w, from);

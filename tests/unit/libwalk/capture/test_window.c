@@ -168,6 +168,69 @@ TEST(test_ran)
 	end(f);
 }
 
+enum {
+	VARIABLE = 0x40,
+	RECORD = 0x3000
+}; /* the first is below the thread pointer; both in a thread's part */
+
+static void put_word(size_t i, uint64_t at, uint64_t word)
+{
+	memcpy(memory + i * STACK_BYTES + at, &word, sizeof(word));
+}
+
+/*
+ * The context of a thread belongs to its registers: it is copied for each alone, also where their records are in the same bytes,
+ * and thrown away for a thread that ran. A thread that keeps nothing has none.
+ */
+TEST(test_contexts)
+{
+	struct fixture *f = start();
+	f->space->context = (struct sw_capture_way){{(uint64_t) -VARIABLE, 0}, 2};
+	memset(memory, 0, sizeof(memory));
+	put_word(0, 0x2000 - VARIABLE, STACK_AVMA + RECORD);
+	put_word(1, 0x2000 - VARIABLE, STACK_AVMA + RECORD + 8);
+	put_word(0, RECORD, 1);
+	put_word(0, RECORD + 8, 2);
+	f->records[1][1].n_voluntary++;
+	run(f);
+	assert_taken(f, "tnt");
+	/* Before the second window of the thread, all records change. */
+	f->window->whole = false;
+	f->records[0][1].n_voluntary++;
+	put_word(0, RECORD, 3);
+	put_word(0, RECORD + 8, 4);
+	run(f);
+	assert_taken(f, "ttt");
+	hand_over(f);
+	for (size_t i = 0; i < 2; i++) {
+		const struct sw_thread *t = &f->snap->threads[i];
+		uint64_t words[2];
+		assert_int_equal(t->context_bytes, SW_CONTEXT_BYTES);
+		memcpy(words, t->context, sizeof(words));
+		assert_int_equal(words[0], i == 0 ? 1 : 4);
+	}
+	assert_int_equal(f->snap->threads[2].context_bytes, 0);
+	end(f);
+}
+
+/* A thread that was not taken at all, and a pointer to nowhere. */
+TEST(test_contexts_lost)
+{
+	struct fixture *f = start();
+	f->space->context = (struct sw_capture_way){{(uint64_t) -VARIABLE, 0}, 2};
+	memset(memory, 0, sizeof(memory));
+	put_word(0, 0x2000 - VARIABLE, STACK_AVMA + RECORD);
+	put_word(1, 0x2000 - VARIABLE, 0x10);
+	put_word(2, 0x2000 - VARIABLE, UINT64_MAX - 8);
+	f->records[1][0].n_voluntary++;
+	run(f);
+	assert_taken(f, "ntt");
+	hand_over(f);
+	for (size_t i = 0; i < TEAM; i++)
+		assert_int_equal(f->snap->threads[i].context_bytes, 0);
+	end(f);
+}
+
 TEST(test_on_a_cpu)
 {
 	struct fixture *f = start();

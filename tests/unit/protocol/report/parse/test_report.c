@@ -88,8 +88,15 @@ TEST(test_waits)
 	assert_true(waiting.n_threads >= 2 && waiting.n_threads <= 16);
 	memcpy(threads, waiting.threads, waiting.n_threads * sizeof(*threads));
 	static const struct sw_report_request request = {.runtime = "php", .uri = "/a?b"};
+	static const struct sw_attribute route = {"http_route", "/order"};
+	static const struct sw_report_trace trace = {.trace_id = "4bf92f3577b34da6a3ce929d0e0e4736",
+						     .span_id = "00f067aa0ba902b7",
+						     .sampled = true,
+						     .attributes = &route,
+						     .n_attributes = 1};
 	threads[0].blocked_on = &wait;
 	threads[0].request = &request;
+	threads[0].trace = &trace;
 	threads[1].blocked_on = &lock;
 	waiting.threads = threads;
 	waiting.process.crash = &crash;
@@ -130,6 +137,9 @@ TEST(test_waits)
 	assert_string_equal(report->threads[0].request->uri, "/a?b");
 	assert_null(report->threads[0].request->method);
 	assert_null(report->threads[1].request);
+	assert_string_equal(report->threads[0].trace->span_id, "00f067aa0ba902b7");
+	assert_string_equal(report->threads[0].trace->attributes[0].value, "/order");
+	assert_null(report->threads[1].trace);
 	assert_true(report->threads[1].blocked_on->has_address);
 	assert_string_equal(report->process.crash->access, "write");
 	assert_int_equal(report->process.crash->sender_uid, -1);
