@@ -84,8 +84,6 @@ void sw_waiter_cancel(struct sw_waiter *waiter);
 void sw_waiter_detach(struct sw_waiter *waiter);
 /* A sample of a profile that is to end then (CLOCK_MONOTONIC), now: a worker that takes more is told so. */
 void sw_job_end(struct sw_job *job, int64_t end_ns);
-/* A waiter takes events again. */
-void sw_job_go_on(struct sw_job *job);
 /* Tells those who sample that it is enough, and waits for what they have, not for long. */
 void sw_jobs_settle(struct sw_jobs *jobs);
 /* Ends all jobs, kills their workers. */

@@ -4,6 +4,7 @@
 #include "methods/table.h"
 #include "methods/context.h"
 #include "methods/target.h"
+#include "jobs/run.h"
 #include "jobs/series.h"
 #include "rpc/params.h"
 #include "rpc/space.h"

@@ -118,7 +118,7 @@ static bool copied_read(struct sw_v8 *v8, const struct sw_cursor *c, const struc
 	const struct sw_v8_known_code *k = sw_v8_known_code(v8, c->regs.pc_avma + c->exact_pc);
 	bool known = here->state.place == SW_V8_PLACE_FRAME
 			     ? sw_v8_frame_shared(v8, c, &shared)
-			     : sw_regs_get(&c->regs, SW_X86_64_RDI, &function) &&
+			     : sw_regs_get(&c->regs, SW_V8_REG_FUNCTION, &function) &&
 				       sw_v8_function_shared(v8, function, &shared);
 	if (k == NULL || k->shared == 0)
 		return false;

@@ -58,7 +58,7 @@ static const struct sw_v8_program program = {
 	       .code_start = 40,
 	       .code_size = 56,
 	       .code_flags = 52},
-	.microtasks = {.isolate = {.program = true, .offset = -16}, .off = 8},
+	.microtasks = {.isolate = {.kind = SW_TLS_PROGRAM, .offset = -16}, .off = 8},
 	.entry_off = ENTRY_OFF,
 };
 
