@@ -27,6 +27,34 @@ static struct sw_go_image image_of(const struct go_world *w, bool expected)
 	return image;
 }
 
+/* A program without the section of its version: the text to which a variable leads, with the length that this says. */
+TEST(test_version_searched)
+{
+	enum { OTHER = GO_RODATA + 0x1c00, TEXT = GO_RODATA + 0x1d00, VARIABLE = GO_DATA + 0x300 };
+	static const char other[] = "go1.11 and later",
+			  far[] = "go1.26-with-more-behind-it-than-there-"
+				  "is-space-for-in-what-is-kept";
+	static const struct {
+		const char *text;
+		uint64_t length;
+		const char *version;
+	} cases[] = {
+		{"go1.26.1", 8, "1.26.1"},
+		{"go1.26.1", 7, ""}, /* of another variable */
+		{"go1.x", 5, ""},
+		{far, sizeof(far) - 1, ""},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		static struct go_world w;
+		go_world_init(&w, true);
+		memcpy(w.image + (OTHER - GO_BASE), other, sizeof(other));
+		memcpy(w.image + (TEXT - GO_BASE), cases[i].text, strlen(cases[i].text));
+		go_world_module(&w, VARIABLE - GO_MODULE, TEXT);
+		go_world_module(&w, VARIABLE - GO_MODULE + 8, cases[i].length);
+		assert_string_equal(image_of(&w, true).version, cases[i].version);
+	}
+}
+
 /* ---- tables ------------------------------------------------------------------------------------ */
 
 static void check_table(bool v118)
