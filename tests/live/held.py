@@ -14,7 +14,7 @@ CALLS_AND_BYTES = ("acquired", "acquired_bytes", "outstanding", "outstanding_byt
 
 
 def turn(target, what="go"):
-    """What the target writes down when it is told to do something: {function: (number, ...)}."""
+    """Returns what the target writes down when it is told to do something: {function: (number, ...)}."""
     target.send(what)
     return {name: tuple(map(int, numbers)) for name, *numbers in (line.split() for line in iter(target.readline, "done"))}
 
@@ -36,7 +36,7 @@ def sums_of(stacks, names, figures):
 
 
 def found(answer, names, figures=CALLS):
-    """What an answer says of those functions, in the order of the figures."""
+    """Returns what an answer says of those functions, in the order of the figures."""
     for s in answer["stacks"]:
         if s["acquired"] != s["released"] + s["outstanding"] + s["closed_unseen"]:
             raise RuntimeError(f"{s}")

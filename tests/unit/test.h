@@ -2,14 +2,14 @@
 #ifndef SW_TEST_H
 #define SW_TEST_H
 
-/* What nearly every test uses of the C library, for all of them. */
+/* Headers of the C library that nearly every test uses. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-/* What cmocka.h needs before it, and bool. */
+/* Headers that cmocka.h needs before it, and bool. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

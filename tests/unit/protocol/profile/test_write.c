@@ -152,7 +152,7 @@ TEST(test_text)
 	sw_profile_destroy(p);
 }
 
-/* Who waits longer comes first. */
+/* The thread that waits longer comes first. */
 TEST(test_text_order)
 {
 	struct sw_profile *p = create();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What BEAM's window asks for before it, of a machine that is where the test says. */
+/* runtimes/beam/before: memory that the window asks for, of a machine that is where the test says. */
 #include "fake.h"
 #include "cleanup.h"
 #include "errors.h"
@@ -43,7 +43,7 @@ static int want(struct sw_capture *capture, uint64_t avma, size_t bytes)
 	return 0;
 }
 
-/* What sw_beam_before() returns; *ret is what it leaves for the window. */
+/* Calls sw_beam_before(); *ret is what it leaves for the window. */
 static int before(struct sw_snapshot *snap, void **ret)
 {
 	static const struct sw_capture_ops ops = {.want = want};
