@@ -85,16 +85,43 @@ static size_t end_find(const struct sw_read_dump *dump)
 	return found != NULL ? (size_t) (found - text->data) + 2 : text->size;
 }
 
-/* The first member says whether it is a profile. */
-static bool is_profile(const char *json, size_t size)
+/* The first member says what it is: its value, in quotes; size 0: it has none. */
+static struct sw_json_part schema_of(const char *json, size_t size)
 {
-	static const char schema[] = "schema", profile[] = "\"snapwalk.profile/";
+	static const char schema[] = "schema";
 	struct sw_json_scan scan = sw_json_scan_begin(json, size, DEPTH_MAX);
 	struct sw_json_part name, value;
-	return scan.close == '}' && sw_json_scan_next(&scan, &name, &value, NULL) > 0 &&
-	       name.size == sizeof(schema) - 1 && memcmp(name.data, schema, name.size) == 0 &&
-	       value.size >= sizeof(profile) - 1 &&
-	       memcmp(value.data, profile, sizeof(profile) - 1) == 0;
+	bool found = scan.close == '}' && sw_json_scan_next(&scan, &name, &value, NULL) > 0 &&
+		     name.size == sizeof(schema) - 1 && memcmp(name.data, schema, name.size) == 0;
+	return found ? value : (struct sw_json_part){0};
+}
+
+static bool begins_with(struct sw_json_part part, const char *begin)
+{
+	return part.size >= strlen(begin) && memcmp(part.data, begin, strlen(begin)) == 0;
+}
+
+/* The command that prints JSON of this schema, which is no dump; NULL: it may be a dump. */
+static const char *printed_by(struct sw_json_part schema)
+{
+	static const struct {
+		const char *begin, *command;
+	} others[] = {
+		{"\"snapwalk.leaks/", "leaks"},
+		{"\"snapwalk.event", "on"}, /* snapwalk.events, and snapwalk.event of each */
+		{"\"snapwalk.probe/", "on"},
+		{"\"snapwalk.death/", "on"},
+		{"\"snapwalk.usdt/", "on"},
+		{"\"snapwalk.merge/", "merge"},
+		{"\"snapwalk.explain/", "explain"},
+		{"\"snapwalk.doctor/", "doctor"},
+		{"\"snapwalk.top/", "top"},
+		{"\"snapwalk.verify/", "verify"},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(others); i++)
+		if (begins_with(schema, others[i].begin))
+			return others[i].command;
+	return NULL;
 }
 
 static void parsed_free(struct sw_read_dump *dump)
@@ -115,8 +142,14 @@ int sw_read_dump_parse(struct sw_read_dump *dump, struct sw_error *err)
 	parsed_free(dump);
 	const char *json = dump->text.size > 0 ? dump->text.data + dump->begin : "";
 	size_t size = dump->end - dump->begin;
-	return is_profile(json, size) ? sw_profile_parse(json, size, &dump->profile, err)
-				      : sw_report_parse(json, size, &dump->report, err);
+	struct sw_json_part schema = schema_of(json, size);
+	const char *command = printed_by(schema);
+	if (command != NULL)
+		return sw_fail(err, SW_E_FORMAT, "it is what 'snapwalk %s' prints, not a dump",
+			       command);
+	return begins_with(schema, "\"snapwalk.profile/")
+		       ? sw_profile_parse(json, size, &dump->profile, err)
+		       : sw_report_parse(json, size, &dump->report, err);
 }
 
 int sw_read_dump_next(struct sw_read_dump *dump)

@@ -80,6 +80,13 @@ def test_mistakes(tap):
         refused(tap, [text], "neither a core file, nor a minidump, nor a snapshot", "a file of something else")
         refused(tap, [made], "see it with 'snapwalk show ", "a file of JSON")
         refused(tap, [directory], "neither a core file, nor a minidump, nor a snapshot", "a directory")
+        for schema, command in (("leaks", "leaks"), ("events", "on"), ("event", "on"), ("merge", "merge"), ("explain", "explain")):
+            with open(made, "w") as file:
+                file.write('{"schema":"snapwalk.%s/1"}\n' % schema)
+            for reader in (["show"], ["merge"]):
+                told = snapwalk(*reader, made).stderr
+                tap.check(f"it is what 'snapwalk {command}' prints, not a dump (bad_format)" in told,
+                          f"{reader[0]} of what {command} printed: {schema}", told)
 
 
 def test_files(tap):
