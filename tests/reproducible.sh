@@ -38,7 +38,7 @@ made() {
 }
 
 build first 022 2 TZ=UTC LANG=C
-build 'second and other' 077 1 TZ=Asia/Tokyo LANG=C.UTF-8 LC_ALL=C.UTF-8
+build 'second and other' 077 3 TZ=Asia/Tokyo LANG=C.UTF-8 LC_ALL=C.UTF-8
 [ -n "$(made first)" ] || { echo "snapwalk: nothing was made in $directory/first" >&2; exit 1; }
 if ! diff <(made first) <(made 'second and other'); then
 	echo "snapwalk: two builds differ, see $directory" >&2

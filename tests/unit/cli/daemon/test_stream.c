@@ -82,7 +82,7 @@ TEST(test_malformed)
 		{"{\"stacks\":{}}", "the daemon's stacks are no list"},
 		{"{\"warnings\":1}", "the daemon's warnings are no list"},
 		{"{\"summary\":[]}", "this is JSON, but not an object"},
-		{"{\"stacks\":[1,]}", "this is not JSON that is taken here, at byte 13"},
+		{"{\"stacks\":[1,]}", "this cannot be read as JSON, at byte 13"},
 	};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		struct sw_stream s = {0};
