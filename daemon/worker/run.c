@@ -96,7 +96,8 @@ static int one_capture(struct sw_worker *worker, struct sw_target *target,
 	options.snapshot.blocked_only = options.snapshot.stop != stop;
 	if (worker->request.profile.rate_hz == 0) {
 		sw_urgent_begin();
-		sw_urgent_spare(pid);
+		sw_urgent_spare(
+			&pid, 1); /* its other threads: by the capture, as soon as it knows them */
 	}
 	/* Without it the stop is tried all the same. */
 	(void) sw_turn_take(worker->turns_fd, pid,

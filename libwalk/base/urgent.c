@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "urgent.h"
-#include "cleanup.h"
 
-#include <dirent.h>
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/time.h>
 
 enum {
@@ -71,29 +68,25 @@ void sw_urgent_end(void)
 		give_up();
 }
 
-/* "." and "..": 0, which would be ourselves. */
 static bool is_lowest(pid_t tid)
 {
 	struct sched_param param;
-	int policy = tid > 0 ? sched_getscheduler(tid) : -1;
+	int policy = sched_getscheduler(tid);
 	return policy >= 0 &&
 	       ((policy & ~SCHED_RESET_ON_FORK) == SCHED_FIFO ||
 		(policy & ~SCHED_RESET_ON_FORK) == SCHED_RR) &&
 	       sched_getparam(tid, &param) == 0 && param.sched_priority == LOWEST;
 }
 
-void sw_urgent_spare(pid_t pid)
+void sw_urgent_spare(const pid_t *tids, size_t n)
 {
-	char path[32];
-	size_t n = 0;
-	if (!urgent)
-		return;
-	(void) snprintf(path, sizeof(path), "/proc/%d/task", (int) pid);
-	sw_cleanup(sw_closedir_p) DIR *tasks = opendir(path);
-	for (struct dirent *e; tasks != NULL && n < THREADS_MAX && (e = readdir(tasks)) != NULL;
-	     n++)
-		if (is_lowest((pid_t) strtol(e->d_name, NULL, 10))) {
+	for (size_t i = 0; urgent && i < n && i < THREADS_MAX; i++)
+		if (is_lowest(tids[i]))
 			sw_urgent_end();
-			return;
-		}
+}
+
+void sw_urgent_spare_priority(unsigned rt_priority)
+{
+	if (urgent && rt_priority == LOWEST)
+		sw_urgent_end();
 }

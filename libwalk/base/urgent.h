@@ -2,6 +2,7 @@
 #ifndef SW_BASE_URGENT_H
 #define SW_BASE_URGENT_H
 
+#include <stddef.h>
 #include <sys/types.h>
 
 /*
@@ -14,8 +15,10 @@ enum { SW_URGENT_CPU_MS = 100 };
 void sw_urgent_begin(void);
 /* In a child that was forked meanwhile, and is to have it, too: with CPU time of its own. */
 void sw_urgent_child(void);
-/* Gives it up where a thread of pid has that same priority, and would have to wait for us. */
-void sw_urgent_spare(pid_t pid);
+/* Gives it up where one of these threads has that same priority, and would have to wait for us. */
+void sw_urgent_spare(const pid_t *tids, size_t n);
+/* The same by a thread's real-time priority, where it is known; 0: it has none. */
+void sw_urgent_spare_priority(unsigned rt_priority);
 void sw_urgent_end(void);
 
 #endif

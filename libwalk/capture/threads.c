@@ -6,6 +6,7 @@
 #include "capture/waits.h"
 #include "errors.h"
 #include "priority.h"
+#include "urgent.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -194,6 +195,7 @@ static int threads_list(struct sw_take *take, size_t *ret_n)
 	s->overflow = *ret_n > s->capacity;
 	if (s->overflow)
 		*ret_n = s->capacity;
+	sw_urgent_spare(s->tids, *ret_n);
 	return 0;
 }
 

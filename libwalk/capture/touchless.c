@@ -14,6 +14,7 @@
 #include "priority.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
+#include "urgent.h"
 
 #include <snapwalk/clock.h>
 
@@ -128,6 +129,7 @@ int sw_take_first_pass(struct sw_take *take, size_t *ret_n)
 		const struct sw_iterate_record *record = &w->records[0][i];
 		s->tids[i] = snap->threads[i].tid = (pid_t) record->tid;
 		w->threads[i].start_ns = record->start_ns;
+		sw_urgent_spare_priority(record->rt_priority);
 		sw_window_describe(&snap->threads[i], record);
 		take->space->likely += stack_likely(take->space, record);
 	}

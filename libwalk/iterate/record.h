@@ -35,11 +35,12 @@ struct sw_iterate_record {
 	uint32_t tracer;    /* who traces it, in the pid namespace of the reader; 0: nobody there */
 	uint32_t is_last;   /* in this instant no thread of its process is younger */
 	uint32_t on_cpu;
-	uint32_t state;      /* task_struct.__state */
-	uint32_t exit_state; /* task_struct.exit_state */
-	uint32_t flags;      /* PF_*; as in field 9 of /proc/PID/stat */
-	uint32_t traced;     /* task_struct.ptrace, 0: not traced */
-	uint32_t in_exec;    /* in execve(): its memory may be another program's already */
+	uint32_t state;       /* task_struct.__state */
+	uint32_t exit_state;  /* task_struct.exit_state */
+	uint32_t flags;       /* PF_*; as in field 9 of /proc/PID/stat */
+	uint32_t traced;      /* task_struct.ptrace, 0: not traced */
+	uint16_t in_exec;     /* in execve(): its memory may be another program's already */
+	uint16_t rt_priority; /* of SCHED_FIFO and SCHED_RR, 1 to 99; else 0 */
 	char comm[SW_ITERATE_COMM];
 };
 

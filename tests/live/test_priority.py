@@ -56,6 +56,7 @@ def priorities(tap):
         tap.equal(policy_of(target), (FIFO, 0), "a thread of the process with a higher one: it need not wait for us")
         os.sched_setscheduler(thread, os.SCHED_RR, os.sched_param(1))
         tap.equal(policy_of(target), (GIVEN_UP, 0), "a thread of the process with the same one: given up")
+        tap.equal(policy_of(target, "--stop", "always"), (GIVEN_UP, 0), "the same without the iterator")
     for many in (MANY, 2 * MANY, 4 * MANY):  # of a fast machine, more threads
         with Target("states", "plain", many) as target:
             seen = policy_of(target, "--no-group")

@@ -119,6 +119,7 @@ struct task_struct {
 	unsigned int ptrace;
 	int on_cpu; /* only with CONFIG_SMP */
 	int prio;
+	unsigned int rt_priority;
 	struct sched_entity se;
 	struct sched_info sched_info;
 	int exit_state;

@@ -99,7 +99,8 @@ static __always_inline void record_fill(struct seq_file *seq, struct task_struct
 	r->state = task->__state;
 	r->exit_state = task->exit_state;
 	r->flags = task->flags;
-	r->in_exec = is_in_exec(task, r);
+	r->in_exec = (uint16_t) is_in_exec(task, r);
+	r->rt_priority = (uint16_t) task->rt_priority;
 	__builtin_memcpy(r->comm, task->comm, sizeof(r->comm));
 }
 
