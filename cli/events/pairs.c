@@ -244,22 +244,46 @@ bool sw_pairs_are_all(const struct sw_event_run *run)
 	return list->is_any || sw_pairs_followed(run) == list->n_pairs;
 }
 
-int sw_pairs_missing(const struct sw_event_run *run)
-{
-	char text[128];
-	if (!sw_event_run_changes_code(run) || sw_pairs_are_all(run))
-		return SW_STATUS_COMPLETE;
-	(void) snprintf(text, sizeof(text), "%u of %u pairs were followed", sw_pairs_followed(run),
-			run->options->pairs->n_pairs); /* fits */
-	sw_complain(
-		run->subject.name, text, "unsupported",
-		"see 'not followed' in the text, or not_followed in JSON, for the reason of each");
-	return SW_STATUS_MISSING;
-}
-
 static void plain_put(struct sw_text *text, const char *s)
 {
 	sw_utf8_append_plain(text, s, strlen(s));
+}
+
+/* Each pair that is not followed, with its reason, where the output has no place for it. */
+static void each_complain(const struct sw_event_run *run)
+{
+	const struct sw_function *f = &run->function;
+	const struct sw_pair_list *list = run->options->pairs;
+	for (size_t i = 0; i < f->n_missing; i++) {
+		sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+		if (is_elsewhere(list, f, i))
+			continue;
+		sw_text_printf(&text, "not followed: ");
+		plain_put(&text, list->all[f->missing[i].wanted].name);
+		sw_text_printf(&text, ": ");
+		plain_put(&text, f->missing[i].why);
+		if (!text.failed) /* the figures below are there in any case */
+			sw_complain(run->subject.name, text.data, "unsupported",
+				    "the output has the other pairs");
+	}
+}
+
+int sw_pairs_missing(const struct sw_event_run *run)
+{
+	const enum sw_profile_format format = run->options->profile_format;
+	const bool shown = format == SW_PROFILE_TEXT || format == SW_PROFILE_JSON;
+	char text[128];
+	if (!sw_event_run_changes_code(run) || sw_pairs_are_all(run))
+		return SW_STATUS_COMPLETE;
+	if (!shown)
+		each_complain(run);
+	(void) snprintf(text, sizeof(text), "%u of %u pairs were followed", sw_pairs_followed(run),
+			run->options->pairs->n_pairs); /* fits */
+	sw_complain(run->subject.name, text, "unsupported",
+		    shown ? "see 'not followed' in the text, or not_followed in JSON, for the "
+			    "reason of each"
+			  : "the lines above say which pairs are not, and why");
+	return SW_STATUS_MISSING;
 }
 
 void sw_pairs_notice(const struct sw_event_run *run, struct sw_text *ret)

@@ -202,6 +202,12 @@ def some(tap):
             status, out, err = run.end()
             tap.check(status == 3 and re.search(r": 3 objects of 1 of 5 pairs acquired, 0 released; grows by", out),
                       "some pairs: the verdict says it", out)
+            run = begin(target, path, "-o", os.path.join(directory, "x.html"))
+            turn(target, "many 3")
+            status, out, err = run.end()
+            tap.equal((status, sorted(re.findall(r"not followed: ([a-z0-9_]+): ", err))),
+                      (3, sorted(f"absent{i}{end}" for i in range(4) for end in ("", "_drop"))),
+                      "some pairs: a profile has no place for their names, so that they are said")
 
 
 def of_two_pairs(tap):
