@@ -84,8 +84,8 @@ looked_at libwalk/stop/threads.c fstat faccessat openat close sw_proc_tids sw_st
 looked_at libwalk/arch/restart.c
 looked_at libwalk/arch/user_regs_x86_64.c
 looked_at libwalk/arch/syscall_x86_64.c
-looked_at libwalk/capture/stacks.c sw_arch_thread_fill sw_capture_parts_copy sw_capture_parts_trim sw_capture_same_begin \
-	sw_capture_touch sw_futex_range sw_snapshot_map
+looked_at libwalk/capture/stacks.c clock_gettime sw_arch_thread_fill sw_capture_parts_copy sw_capture_parts_trim sw_capture_same_begin \
+	sw_capture_reads_make sw_capture_touch sw_futex_range sw_snapshot_map
 # The only waits are those of sw_copier_run() for the reader, and they end at the deadline.
 looked_at libwalk/capture/touch_window.c clock_gettime sw_capture_reads_make sw_copier_run
 looked_at libwalk/copier/serve.c clock_gettime
@@ -120,7 +120,7 @@ looked_at libwalk/runtimes/clr/locks_window.c sw_clr_tasks_copy clock_gettime
 looked_at libwalk/runtimes/clr/objects/tasks_window.c sw_clr_class_cache_reset sw_clr_field_find sw_clr_graph_close sw_copied_blocks_begin sw_copied_blocks_has_space sw_copied_blocks_memory \
 	sw_clr_graph_reset sw_clr_graph_roots sw_clr_machine_find sw_clr_awaits_copy
 looked_at libwalk/runtimes/clr/objects/awaits_window.c clock_gettime sw_clr_tasks_go_on sw_clr_tasks_stacks sw_clr_box_pending sw_clr_chain_next sw_clr_class_get sw_memory_by_blocks \
-	sw_clr_class_of sw_clr_graph_stacks sw_clr_machine_find sw_clr_may_be_object sw_clr_table_module sw_snapshot_map strcmp
+	sw_clr_class_of sw_clr_graph_stacks sw_clr_machine_find sw_clr_may_be_object sw_clr_table_module sw_snapshot_map sw_clr_pal_mutex sw_clr_pal_thread strcmp
 looked_at libwalk/runtimes/clr/objects/graph.c sw_clr_class_of sw_snapshot_map strncmp
 looked_at libwalk/runtimes/clr/objects/chain.c sw_clr_argument sw_clr_box_table sw_clr_pooled_source sw_clr_class_of sw_clr_field_find
 looked_at libwalk/runtimes/clr/objects/classes.c
