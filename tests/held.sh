@@ -121,6 +121,7 @@ looked_at libwalk/runtimes/clr/objects/tasks_window.c sw_clr_class_cache_reset s
 	sw_clr_graph_reset sw_clr_graph_roots sw_clr_machine_find sw_clr_awaits_copy
 looked_at libwalk/runtimes/clr/objects/awaits_window.c clock_gettime sw_clr_tasks_go_on sw_clr_tasks_stacks sw_clr_box_pending sw_clr_chain_next sw_clr_class_get sw_memory_by_blocks \
 	sw_clr_class_of sw_clr_graph_stacks sw_clr_machine_find sw_clr_may_be_object sw_clr_table_module sw_snapshot_map sw_clr_pal_mutex sw_clr_pal_thread strcmp
+looked_at libwalk/runtimes/clr/objects/pal.c
 looked_at libwalk/runtimes/clr/objects/graph.c sw_clr_class_of sw_snapshot_map strncmp
 looked_at libwalk/runtimes/clr/objects/chain.c sw_clr_argument sw_clr_box_table sw_clr_pooled_source sw_clr_class_of sw_clr_field_find
 looked_at libwalk/runtimes/clr/objects/classes.c

@@ -23,6 +23,7 @@
 #include "runtimes/clr/tasks/running.h"
 #include "cleanup.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -147,7 +148,7 @@ static pid_t rwlock_owner(const struct looking *l, uint64_t object)
 static bool mutex_tell(const struct looking *l, struct sw_runtime_wait *ret)
 {
 	const struct sw_clr_runtime *r = &l->clr->runtimes[l->clr->tasks->runtime];
-	const struct sw_clr_pal pal = sw_clr_pal_of(r->version, r->is_windows);
+	const struct sw_clr_pal pal = sw_clr_pal_of(strtol(r->version, NULL, 10), r->is_windows);
 	struct sw_memory memory = sw_clr_locks_memory(l->locks);
 	uint64_t word, begin = l->thread->regs.sp_avma & ~UINT64_C(7);
 	for (uint64_t at = begin; at < l->end_avma && at < begin + SW_CLR_PAL_STACK_BYTES;

@@ -12,7 +12,7 @@ struct sw_clr_locks_at sw_clr_locks_at(const struct sw_clr_runtime *runtime);
 /* All that was copied, of one instant; NULL: it was not. */
 struct sw_clr_locks *sw_clr_locks_get(struct sw_clr *clr);
 
-/* What was copied, no more. */
+/* Reads what was copied, no more. */
 struct sw_memory sw_clr_locks_memory(const struct sw_clr_locks *locks);
 
 /* Whether the collector moves objects. */

@@ -108,8 +108,8 @@ struct sw_clr_classes {
 	/* The thread pool: the static field that leads to it, its class, and its fields, from the object's beginning on. */
 	uint64_t pool_slot, pool_table; /* 0: nobody has used it, or it is not known */
 	uint32_t pool_separated, pool_most;
-	/* Who has locks, from the object's beginning on: numbers of threads, i32, and of System.Threading.Thread the address of its
-	 * Thread. 0: not known. */
+	/* Fields that say who has a lock, from the object's beginning on: numbers of threads, i32, and of
+	 * System.Threading.Thread the address of its Thread. 0: not known. */
 	uint32_t rwlock_writer, rwlock_upgrader, old_writer, thread_native;
 };
 

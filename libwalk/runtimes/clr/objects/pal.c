@@ -2,13 +2,10 @@
 #include "runtimes/clr/objects/pal.h"
 #include "runtimes/clr/metadata/remote.h"
 
-#include <stdlib.h>
-
 enum { KIND_MUTEX = 2 };
 
-struct sw_clr_pal sw_clr_pal_of(const char *version, bool is_windows)
+struct sw_clr_pal sw_clr_pal_of(long major, bool is_windows)
 {
-	long major = strtol(version, NULL, 10);
 	if (is_windows || major < 8 || major > 10)
 		return (struct sw_clr_pal){.usable = false};
 	if (major == 10)

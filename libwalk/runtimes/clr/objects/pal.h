@@ -27,7 +27,7 @@ struct sw_clr_pal {
 };
 
 /* Not usable where it is not known: those of .NET 8 to 10 for Linux are. */
-struct sw_clr_pal sw_clr_pal_of(const char *version, bool is_windows);
+struct sw_clr_pal sw_clr_pal_of(long major, bool is_windows);
 
 /* The number of the thread whose CPalThread it is; 0: it is none. */
 uint32_t sw_clr_pal_thread(const struct sw_clr_pal *at, struct sw_memory memory, uint64_t avma);

@@ -90,7 +90,7 @@ struct sw_clr_tasks_window *sw_clr_tasks_prepare(struct sw_capture *capture,
 			part_find(capture->snap, SW_CLR_SOCKETS, &runtime->at, memory, &library,
 				  &w->at);
 	}
-	w->pal = sw_clr_pal_of(runtime->version, runtime->is_windows);
+	w->pal = sw_clr_pal_of(strtol(runtime->version, NULL, 10), runtime->is_windows);
 	sw_map64_deinit(&names.modules);
 	if (w->at.usable)
 		sw_capture_expect(capture, w->running_only ? EXPECTED_RUNNING : EXPECTED);
