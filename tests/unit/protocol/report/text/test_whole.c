@@ -120,8 +120,11 @@ TEST(test_java)
 		"for the VM\n");
 	c.stopped_permille = 20;
 	assert_whole(&w, "3 threads wait for an operation of the Java VM\n");
-	w.report.n_root_holders = 0;
+	/* Just woken, or about to wait. */
 	w.threads[0].state = 'R';
+	assert_whole(&w, "3 threads wait for an operation of the Java VM\n");
+	w.report.n_root_holders = 0;
+	w.threads[0].syscall = NULL;
 	assert_whole(&w, "");
 	c = (struct sw_report_collecting){.now = true, .number = 11, .stopped_permille = -1};
 	assert_whole(&w, "Collecting garbage: of which kind is not known\n");
