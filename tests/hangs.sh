@@ -67,15 +67,15 @@ daemon/sandbox/roles.c		proc	fopen
 daemon/store/directory.c	own	openat
 daemon/store/dumps.c		own	openat
 daemon/store/pins.c		own	fstatat openat
-daemon/worker/cpu.c		proc	open
 daemon/worker/dumps.c		proc	open
+daemon/worker/events.c		proc	open
+daemon/worker/ids.c		proc	open
 daemon/worker/launcher.c	own	chdir
 daemon/worker/series.c		proc	open
 daemon/worker/target.c		proc	fopen open
 libwalk/base/in_root.c	known	openat readlinkat statx
 libwalk/base/own_way.c	own	open openat readlink
 libwalk/base/text.c		own	openat
-libwalk/base/urgent.c		proc	opendir
 libwalk/capture/after.c		proc	openat
 libwalk/capture/before.c	proc	openat readlinkat statx
 libwalk/compare/load.c		own	dlopen
