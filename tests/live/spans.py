@@ -17,8 +17,8 @@ def looks(pid, n):
 
 
 def wrong_of_thread(thread, frames):
-    """What is wrong with a thread's request; None. In work_K() it is that of span K. In span_K() it begins or ends: there is
-    none, or that one."""
+    """Says what is wrong with a thread's request; None: nothing. In work_K() it is that of span K. In span_K() it begins or
+    ends: there is none, or that one."""
     trace = thread.get("trace")
     match = TRACE.match(trace["trace_id"]) if trace is not None else None
     if trace is not None and match is None:
