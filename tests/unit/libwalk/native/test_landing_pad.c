@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "arch/eh_return.h"
 #include "arch/arch.h"
 #include "native/elf.h"
 #include "walk_case.h"
@@ -178,6 +179,27 @@ TEST(test_restoring)
 		assert_int_equal(walk_reg(&s.regs, SW_ARCH_FP), at(MAIN_RBP));
 		assert_int_equal(walk_reg(&s.regs, SW_X86_64_R12), 0x1212);
 		assert_int_equal(s.flags, SW_FRAME_EXACT_PC);
+	}
+}
+
+/* A branch on the way to the handler stays in the function: one that leads far away, or back, is of other code. */
+TEST(test_branches)
+{
+	static const struct {
+		uint32_t distance;
+		enum sw_eh_return expected;
+	} cases[] = {
+		{0x100, SW_EH_RETURN_AHEAD},
+		{0x1000, SW_EH_RETURN_NO},
+		{(uint32_t) -0x100, SW_EH_RETURN_NO},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		/* je; mov %rcx,%rsp; pop %rcx; jmp *%rcx */
+		uint8_t bytes[32] = {0x0f, 0x84, 0, 0, 0, 0, 0x48, 0x89, 0xcc, 0x59, 0xff, 0xe1};
+		memcpy(bytes + 2, &cases[i].distance, sizeof(cases[i].distance));
+		struct fake_memory fake = FAKE_MEMORY({0x5000, bytes, sizeof(bytes)});
+		assert_int_equal(sw_arch_eh_return(fake_memory(&fake), 0x5000, true, true),
+				 cases[i].expected);
 	}
 }
 
