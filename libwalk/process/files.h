@@ -20,6 +20,8 @@ struct sw_opener {
 	void *arg;
 	/* Whether the file system of that mapping does not answer; NULL: all do. */
 	bool (*stalled)(void *arg, const struct sw_map *map);
+	/* Optional. Whether it was told why the file that was opened last could not be: it is there. */
+	bool (*told)(void *arg);
 	/* The result of fstat() for the file of which an fd that open() gave may be a copy; NULL:
 	 * fstat() itself. */
 	int (*stat)(void *arg, int fd, struct stat *st);

@@ -170,7 +170,7 @@ static bool may_be_the_file(const struct sw_core_opener *o, int fd, const char *
 
 static int core_open(void *arg, const struct sw_map *map, const char *path, bool *ret_deleted)
 {
-	const struct sw_core_opener *o = arg;
+	struct sw_core_opener *o = arg;
 	size_t length;
 	bool deleted = sw_map_path_deleted(map, &length);
 	bool is_program = o->program != NULL && strcmp(map->path, o->program) == 0;
@@ -179,6 +179,7 @@ static int core_open(void *arg, const struct sw_map *map, const char *path, bool
 	uint8_t id[SW_BUILD_ID_MAX];
 	char id_path[SW_CORE_ID_PATH_MAX];
 	*ret_deleted = deleted;
+	o->not_asked = false;
 	if (name == path && path[0] == '[')
 		return -1; /* "[heap]" and the like */
 	size_t id_bytes = build_id_mapped(o, map, id);
@@ -199,6 +200,7 @@ static int core_open(void *arg, const struct sw_map *map, const char *path, bool
 		return sw_take_fd(other);
 	}
 	*ret_deleted |= fd >= 0;
+	o->not_asked = not_asked;
 	if (not_asked)
 		sw_snapshot_warn(o->snap, SW_WARN_MODULE, 0, SW_E_IO,
 				 "%s: not opened, as the way there leads to a file system whose "
@@ -212,7 +214,17 @@ static int core_open(void *arg, const struct sw_map *map, const char *path, bool
 	return -1;
 }
 
+/* Of the file that was opened last. */
+static bool core_told(void *arg)
+{
+	const struct sw_core_opener *o = arg;
+	return o->not_asked;
+}
+
 struct sw_opener sw_core_opener(struct sw_core_opener *o)
 {
-	return (struct sw_opener){.open = core_open, .read = core_read, .arg = o};
+	return (struct sw_opener){.open = core_open,
+				  .told = core_told,
+				  .read = core_read,
+				  .arg = o};
 }

@@ -14,6 +14,7 @@ struct sw_core_opener {
 	int64_t core_mtime_ns;
 	const char *program;  /* path in the core of the program; NULL when unknown */
 	const char *exe_path; /* to open instead of it; NULL: the path in the core */
+	bool not_asked; /* the file that was opened last: its server was not asked, which was told */
 };
 
 /* The opener for sw_snapshot_find_places(); borrows o. */

@@ -117,7 +117,9 @@ static int module_of_memory(struct sw_place_finder *f, const struct sw_place_gro
 		image = g->pe ? pe_image_from_memory(f, g, &size, &problem)
 			      : image_from_memory(f, g, &size, &problem);
 		f->snap->priv->image_bytes += size;
-		if (problem != NULL)
+		if (problem != NULL && f->opener->told != NULL && f->opener->told(f->opener->arg))
+			problem = "its file was not opened, and its memory is not here";
+		else if (problem != NULL)
 			sw_snapshot_warn(f->snap, SW_WARN_MODULE, 0, SW_E_NOT_FOUND, "%s: %s", path,
 					 problem);
 	}

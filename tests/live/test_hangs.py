@@ -387,6 +387,8 @@ def test_core(tap):
                                   " ".join(w["message"] for w in dump["warnings"]) for dump in made.values()),
                               f"core file, {name}: it is told that the server was not asked",
                               [dump["warnings"] for dump in made.values()])
+                    tap.check("its file is gone" not in json.dumps(list(made.values())),
+                              f"core file, {name}: and not that the file is gone", [dump["warnings"] for dump in made.values()])
 
 
 LIBRARIES, SLOW_MS, SLOW_LIMIT_S = 80, 30, 8
