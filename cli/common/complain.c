@@ -7,6 +7,7 @@
 #include "utf8.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,6 +244,10 @@ static const char *remedy_of(const char *about, const struct sw_error *err)
 {
 	bool file = is_file(about);
 	unsigned causes = (file ? SW_SAID_OF_FILE : 0) | (geteuid() == 0 ? SW_SAID_TO_ROOT : 0);
+	char by_filter[32]; /* as sw_apart_finish() says it */
+	(void) snprintf(by_filter, sizeof(by_filter), "killed by signal %d ", SIGSYS); /* fits */
+	if (strstr(err->message, by_filter) != NULL)
+		causes |= SW_SAID_OF_FILTER;
 	const char *remedy = sw_remedy(sw_error_wire(err->code), causes);
 	if (err->code != SW_E_IO || !file)
 		return remedy;
@@ -276,10 +281,12 @@ static bool limit_was_reached(const struct sw_report *report)
 	return false;
 }
 
-/* As runtimes say it of a stack that has more of their frames than they follow. */
+/* As runtimes say it of a stack that has more of their frames than they follow, and of what is published for OpenTelemetry. */
 static unsigned cause_of(const struct sw_report_warning *w)
 {
-	return strstr(w->message, " that are followed") != NULL ? SW_SAID_OF_FOLLOWED : 0;
+	return (strstr(w->message, " that are followed") != NULL ? SW_SAID_OF_FOLLOWED : 0) |
+	       (strstr(w->message, "the resource that it publishes") != NULL ? SW_SAID_OF_RESOURCE
+									     : 0);
 }
 
 void sw_complain_warnings(const char *about, const struct sw_report *report, unsigned causes,

@@ -56,6 +56,8 @@ enum {
 	SW_SAID_AT_DEEPEST = 1 << 4,  /* --depth likewise */
 	SW_SAID_OF_SCAN = 1 << 5,     /* --walk scan was given */
 	SW_SAID_OF_FOLLOWED = 1 << 6, /* a runtime has more frames than are followed */
+	SW_SAID_OF_RESOURCE = 1 << 7, /* it is what the process publishes of itself, no frames */
+	SW_SAID_OF_FILTER = 1 << 8,   /* a filter of system calls killed a process of ours */
 };
 
 /* The advice for an error or warning, by its wire name and causes; "" when there is none.

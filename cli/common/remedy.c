@@ -17,6 +17,8 @@ enum {
 	DEEPEST = SW_SAID_AT_DEEPEST,
 	SCANNED = SW_SAID_OF_SCAN,
 	FOLLOWED = SW_SAID_OF_FOLLOWED,
+	RESOURCE = SW_SAID_OF_RESOURCE,
+	FILTER = SW_SAID_OF_FILTER,
 };
 
 /* The first row of a word counts whose causes are all there; the last one has none. */
@@ -55,6 +57,9 @@ static const struct {
 	 "that memory is secret, or does not come from where it is: no option changes that"},
 	{"not_found", 0, "see what there is with 'ps -e -o pid,comm,cgroup'"},
 	{"unsupported", 0, "see CAVEATS in snapwalk(1) for what is supported"},
+	{"internal", FILTER,
+	 "please report it with the command, its output and the line of 'journalctl -k' with "
+	 "type=1326"},
 	{"internal", 0, "please report it with the command and its output"},
 	{"running", FILED, "the file was made so, and has no more"},
 	{"running", 0, "stop it with --stop auto, or look longer with --max-stop"},
@@ -89,6 +94,8 @@ static const struct {
 	{"module_unusable", 0,
 	 "without that file, frames in it are found by frame pointer or scan"},
 	{"partial_input", 0, "the rest of the input is missing, make it again"},
+	{"runtime", FILED | RESOURCE, "frames are not concerned, and the file does not have it"},
+	{"runtime", RESOURCE, "frames are not concerned: try again to have it"},
 	{"runtime", FILED,
 	 "its frames may be guessed, unnamed or missing: see CAVEATS in snapwalk(1)"},
 	{"runtime", 0,

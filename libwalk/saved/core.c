@@ -376,7 +376,11 @@ static int core_fill(struct reader *reader, const char *core_path, struct sw_err
 	if (exe_path != NULL) {
 		sw_cleanup(sw_close_p) int fd = sw_core_open_regular(exe_path);
 		if (fd < 0)
-			return sw_fail_errno(err, SW_E_IO, "%s", exe_path);
+			return errno == EINVAL
+				       ? sw_fail(err, SW_E_FORMAT,
+						 "%s: not a regular file, and so no program",
+						 exe_path)
+				       : sw_fail_errno(err, SW_E_IO, "%s", exe_path);
 	}
 	int result = read_core(reader, core_path, err);
 	if (result < 0)

@@ -159,6 +159,9 @@ def test_moved_program(tap):
         same_stacks(tap, "with --exe", live, report)
         for tid, functions in stacks.items():
             tap.equal(own_functions(report, tid), functions, "with --exe: functions")
+        refused = snapwalk("dump", "--core", path, "--exe", "/dev/null")
+        tap.check(refused.returncode == 1 and "/dev/null: not a regular file" in refused.stderr
+                  and "(bad_format)" in refused.stderr, "--exe of a device: what it should be", refused)
         without = dump(["--core", path], status=(0, 3))
         for tid in stacks:
             stack = stack_of(without, tid)

@@ -240,3 +240,25 @@ TEST(test_limit_of_runtimes)
 		"snapwalk: 7: the stack of thread 8 is not whole: not all of PHP's calls could "
 		"be read (runtime_data): try again: the process may have changed it meanwhile\n");
 }
+
+/* Some causes are in the message alone. */
+TEST(test_remedies_by_message)
+{
+	const struct sw_error killed = {
+		.code = SW_E_INTERNAL,
+		.message = "what read its files was killed by signal 31 (Bad system call)"};
+	struct sw_report_warning warning = {
+		.code = "runtime",
+		.message = "otel: the process was changing the resource that it publishes, which "
+			   "is not here"};
+	const struct sw_report report = {.warnings = &warning, .n_warnings = 1};
+	listen_begin();
+	(void) sw_complain_error("7", &killed);
+	listen_end("snapwalk: 7: what read its files was killed by signal 31 (Bad system call) "
+		   "(internal): please report it with the command, its output and the line of "
+		   "'journalctl -k' with type=1326\n");
+	listen_begin();
+	sw_complain_warnings("7", &report, 0, true);
+	listen_end("snapwalk: 7: otel: the process was changing the resource that it publishes, "
+		   "which is not here (runtime): frames are not concerned: try again to have it\n");
+}

@@ -43,9 +43,9 @@ static void check_possible(const char *wire)
 		{SW_SAID_OF_FILE, "--threads"},     {SW_SAID_OF_FILE, "doctor PID"},
 		{SW_SAID_OF_FILE, "explain PID"},   {SW_SAID_OF_FILE, "verify PID"},
 		{SW_SAID_TO_ROOT, "run as root"},   {SW_SAID_AT_DEEPEST, "--depth"},
-		{SW_SAID_OF_SCAN, "--walk scan"},
+		{SW_SAID_OF_SCAN, "--walk scan"},   {SW_SAID_OF_RESOURCE, "guessed"},
 	};
-	for (unsigned causes = 0; causes < SW_SAID_OF_FOLLOWED << 1; causes++) {
+	for (unsigned causes = 0; causes < SW_SAID_OF_FILTER << 1; causes++) {
 		const char *remedy = sw_remedy(wire, causes);
 		if (remedy[0] == '\0')
 			fail_msg("%s has no remedy by causes %#x", wire, causes);
@@ -105,6 +105,12 @@ TEST(test_remedies_by_cause)
 		{"runtime_data", SW_SAID_OF_FOLLOWED, "no option changes that limit"},
 		{"runtime_data", SW_SAID_OF_FOLLOWED | SW_SAID_OF_FILE,
 		 "no option changes that limit"},
+		{"runtime", SW_SAID_OF_RESOURCE, "frames are not concerned: try again to have it"},
+		{"runtime", SW_SAID_OF_RESOURCE | SW_SAID_OF_FILE,
+		 "frames are not concerned, and the file does not have it"},
+		{"internal", SW_SAID_OF_FILTER,
+		 "please report it with the command, its output and the line of 'journalctl -k' "
+		 "with type=1326"},
 		{"frame_limit", SW_SAID_AT_DEEPEST,
 		 "no more frames than these are shown of a stack"},
 		{"not_permitted", SW_SAID_TO_ROOT, "see why with 'snapwalk doctor PID'"},
