@@ -214,7 +214,7 @@ static int core_open(void *arg, const struct sw_map *map, const char *path, bool
 	return -1;
 }
 
-/* Of the file that was opened last. */
+/* Whether a warning has said why the file that was opened last was not. */
 static bool core_told(void *arg)
 {
 	const struct sw_core_opener *o = arg;

@@ -218,7 +218,7 @@ static bool call_make(pid_t tid, const struct user_regs_struct *before, const ch
 	uint8_t saved[BYTES_MAX], bytes[BYTES_MAX];
 	uint64_t n[ARGUMENTS + 1] = {0};
 	struct user_regs_struct regs = *before;
-	/* Its own stack, as it was afterwards: it does not run meanwhile. */
+	/* The process's own stack has the bytes, and is as it was afterwards: the process does not run meanwhile. */
 	const uint64_t at = before->rsp & ~(uint64_t) (STACK_ALIGN - 1);
 	char *text = strdup(call);
 	memory_copy(tid, at, saved, sizeof(saved), false);

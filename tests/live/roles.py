@@ -116,7 +116,7 @@ class Table:
                 self.rows[call] = dict(zip(self.roles, actions[0].split()))
 
     def text(self, role, call):
-        """What becomes of a call: as the table has it, with its conditions."""
+        """Returns the result of a call as the table has it, with its conditions."""
         action = self.rows[call][role] if call in self.rows else self.rows[self.unknown][role]
         return self.more[role, call] if action == "?" else action
 
@@ -149,12 +149,12 @@ class Table:
         return roles if others == {"KILL"} else []
 
     def of_all(self, roles, call, arguments):
-        """What becomes of a call where several filters look at it: the kernel takes the strictest, of equal ones the newest."""
+        """Returns the result of a call at which several filters look: the kernel takes the strictest, of equal ones the newest."""
         found = [self.wanted(role, call, arguments) for role in reversed(roles)]
         return "KILL" if "KILL" in found else next((action for action in found if action != "+"), "+")
 
     def wanted(self, role, call, arguments):
-        """What becomes of a call with these arguments."""
+        """Returns the result of a call with these arguments."""
         for part in self.text(role, call).split("; "):
             conditions, _, action = part.rpartition(": ")
             if all(self.holds(condition, arguments) for condition in conditions.split(" and ") if condition):

@@ -84,7 +84,7 @@ DANGEROUS = [
     ("tee", 0, 1, 1, 0), ("splice", 0, 0, 1, 0, 1, 0), ("memfd_secret", 0), ("timer_create", 0, ZEROS, ZEROS), ("setitimer", 0, ZEROS, 0),
 ]
 
-# Those that pass: what a role's work is. Nothing is asked of "commands", which has a list of what is refused.
+# Dangerous calls that pass, as they are a role's work. Nothing is asked of "commands", which has a list of what is refused.
 FILES = {"openat", "mkdirat", "unlinkat", "renameat", "renameat2", "linkat"}
 SAMPLES = {"process_vm_readv", "ptrace 0x4206", "memfd_create", "capset", "setitimer"}
 PERMITTED = {
@@ -183,7 +183,7 @@ READ = ("openat", f"{numbers()['openat']},{AT_FDCWD},@/etc/passwd,0", "+")  # a 
 
 
 def landlocked(tap, what, reads, read, made, lines):
-    """What parses may read other files or not, and what keeps or unpacks files may not make, change or remove any elsewhere."""
+    """A parser may read other files or not; a process that keeps or unpacks files makes, changes and removes none elsewhere."""
     results = [result_of(line)[1][1] for line in lines if line.startswith("call")]
     tap.equal(results[:len(read)], [results[0] if reads and results[:1] > [-1] else -errno.EACCES] * len(read),
               f"{what}: other files {'can' if reads else 'cannot'} be read")
@@ -346,7 +346,7 @@ def ask(daemon, pid, out, until):
 
 
 def of_daemon(tap, table, place, roles, number, pid, here):
-    """One process of a daemon of its own makes the calls."""
+    """A daemon is started for each round, and its process at that place makes the calls."""
     calls = Calls(table, roles, pid, here)
     for some in rounds_of(calls, number):
         with tempfile.NamedTemporaryFile() as out:
