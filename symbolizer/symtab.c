@@ -161,11 +161,9 @@ static const struct sw_elf_section *section_of(struct scan *scan, uint32_t index
 	return &scan->cached;
 }
 
-/* Keeps the last start before the address, and the best symbol of size 0 that starts there. */
-static void consider_label(struct scan *scan, const struct symbol *s, struct sw_label *label)
+/* Keeps a symbol that starts nowhere before the label, and the best one of size 0 that starts there. */
+static void label_keep(struct scan *scan, const struct symbol *s, struct sw_label *label)
 {
-	if (label->seen && s->start_svma < label->start_svma)
-		return;
 	bool same = label->seen && s->start_svma == label->start_svma;
 	if (!same)
 		*label = (struct sw_label){.seen = true, .start_svma = s->start_svma};
@@ -192,11 +190,20 @@ static void consider_label(struct scan *scan, const struct symbol *s, struct sw_
 	label->source = scan->table->source;
 }
 
+/* Keeps the last start before the address: most symbols come before another one. */
+static inline void consider_label(struct scan *scan, const struct symbol *s, struct sw_label *label)
+{
+	if (!label->seen || s->start_svma >= label->start_svma)
+		label_keep(scan, s, label);
+}
+
 /*
  * Symbols without a type or without a size could be anything: they count only in an executable
  * section. A file without section headers cannot say; then only typed ones with a size count.
+ * Inlined, as symbol_at(): the compiler makes calls of what the index uses, too, and a scan asks 10,000 times.
  */
-static bool is_function(struct scan *scan, const struct symbol *s)
+static inline __attribute__((always_inline)) bool is_function(struct scan *scan,
+							      const struct symbol *s)
 {
 	uint8_t type = ELF64_ST_TYPE(s->info);
 	if (s->section == SHN_UNDEF || s->section == SHN_COMMON)
@@ -250,7 +257,8 @@ static void labels_spread(struct sw_want *wants, size_t n)
 }
 
 /* The entry at an index, which is whole: none of these can fail. */
-static struct symbol symbol_at(const struct sw_elf_table *table, size_t i)
+static inline __attribute__((always_inline)) struct symbol
+symbol_at(const struct sw_elf_table *table, size_t i)
 {
 	struct sw_bytes raw = {table->symbols.data + i * sizeof(Elf64_Sym), sizeof(Elf64_Sym)};
 	struct symbol s = {0};
