@@ -10,7 +10,7 @@
 
 enum { SW_CONFIG_KEYS_MAX = 40 };
 
-/* Who may see events of processes: each includes those before it. They are whom Capture is permitted to, and no others. */
+/* The callers that may see events of a process which they may capture: each value includes those before it. */
 enum sw_events_for { SW_EVENTS_NOBODY, SW_EVENTS_ROOT, SW_EVENTS_GROUP, SW_EVENTS_OWNERS };
 
 /*

@@ -15,6 +15,8 @@ void sw_job_go_on(struct sw_job *job);
 void sw_job_enough(struct sw_job *job);
 /* Wait until the worker has sent its profile, at most until end_ms (CLOCK_MONOTONIC). */
 void sw_job_await(struct sw_job *job, int64_t end_ms);
+/* Reads events of a worker again: the waiter has space for them. */
+void sw_job_go_on(struct sw_job *job);
 void sw_job_run_deinit(struct sw_job *job);
 
 #endif

@@ -116,7 +116,7 @@ static bool call_read(const struct event_params *p, struct sw_event_options *o, 
 	return p->arguments == NULL || tests_read(p->arguments, o);
 }
 
-/* What belongs to another kind of event is refused: it would mean more than was asked for. */
+/* A member that belongs to another kind of event is refused: the caller would get more than was asked for. */
 static bool event_read(struct json_object *event, struct sw_worker_events *ret, const char **bad)
 {
 	struct event_params p = {.fd = -1};

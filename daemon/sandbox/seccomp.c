@@ -80,7 +80,7 @@ static const struct sw_filter_rule spawner_rules[] = {
 	SW_FILTER_ALLOWED(SYS_tgkill, 2, SIGABRT),
 };
 
-/* Of bpf(2), to load the programs of events and to attach them to trace points: libwalk/iterate/calls.c and the loaders of
+/* Commands of bpf(2) that load the programs of events and attach them to trace points: libwalk/iterate/calls.c and the loaders of
  * light skeletons (libbpf's skel_internal.h). */
 static const struct sw_filter_rule programs_rules[] = {
 	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_MAP_CREATE),
@@ -92,7 +92,7 @@ static const struct sw_filter_rule programs_rules[] = {
 	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_RAW_TRACEPOINT_OPEN),
 };
 
-/* What is left of it for captures: confine/calls.c. */
+/* Commands of bpf(2) that captures need: confine/calls.c. */
 static const struct sw_filter_rule no_programs_rules[] = {
 	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_ITER_CREATE),
 	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_LINK_CREATE),

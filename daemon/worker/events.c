@@ -254,7 +254,7 @@ static int fetch(struct events *e, struct sw_error *err)
 	return r;
 }
 
-/* What happened until now: a fetch takes as much as there is time for. */
+/* Fetches all events until now: a single fetch takes as many as there is time for. */
 static int rest_fetch(struct events *e, struct sw_error *err)
 {
 	int r = 0;

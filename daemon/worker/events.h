@@ -12,7 +12,7 @@
  */
 int sw_worker_events_run(struct sw_worker *worker, struct sw_target *target, struct sw_error *err);
 
-/* What the broker asks for, as far as it can be given: it may have been taken over. False: it asks for something else. */
+/* Checks the options that the broker gives: it may have been taken over. False: they are of no event that there is. */
 bool sw_worker_events_options(const struct sw_worker_events *asked, struct sw_event_options *ret);
 
 #endif

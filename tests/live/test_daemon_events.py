@@ -109,7 +109,7 @@ def others(tap, daemon):
 
 
 def privileges(tap, daemon):
-    """Who reads events has no capability; who hangs up leaves nothing in the kernel."""
+    """The worker that reads events has no capability; a client that hangs up leaves nothing in the kernel."""
     with Target("events") as target:
         with daemon.client() as client:
             begun(client, target.pid, call("openat"))
@@ -175,7 +175,7 @@ def programs(tap, daemon):
 
 
 def refused(tap, daemon):
-    """What is not asked for as it should be, and processes whose events have no stacks."""
+    """Calls with wrong parameters are refused, and so are processes whose events have no stacks."""
     with Target("events") as target, daemon.client() as client:
         for event, bad in ((call("openatt"), "call"), ({"kind": "syscall"}, "call"), (call("openat", errno="EFOO"), "errno"),
                            (call("exit_group", failed=True), "errno"), (call("write", arguments={"6": 1}), "arguments"),
