@@ -9,8 +9,6 @@
 /* -SW_E_*: nothing has begun then. */
 int sw_job_run(struct sw_job *job, struct sw_error *err);
 void sw_job_kill(struct sw_job *job);
-/* The waiter takes events again. */
-void sw_job_go_on(struct sw_job *job);
 /* Ask a long-running worker to stop and send its profile. */
 void sw_job_enough(struct sw_job *job);
 /* Wait until the worker has sent its profile, at most until end_ms (CLOCK_MONOTONIC). */

@@ -54,8 +54,9 @@ int sw_sample_recipe(const struct sw_snapshot *base, const struct sw_tables *tab
 		     struct sw_recipe *ret, struct sw_error *err)
 {
 	struct sw_recipe recipe = {0};
-	if ((sw_snapshot_has_made_code(base) && !sw_sample_is_unpublished(base, tables)) ||
-	    sw_snapshot_has_kind(base, SW_MODULE_PE))
+	/* Images of .NET's assemblies are such modules, too; Wine has no recipe. */
+	if ((sw_snapshot_has_made_code(base) || sw_snapshot_has_kind(base, SW_MODULE_PE)) &&
+	    !sw_sample_is_unpublished(base, tables))
 		return sw_fail(err, SW_E_INVALID, "process %d has code that it makes itself",
 			       (int) base->process.pid);
 	tables = sw_tables_of(tables, base);

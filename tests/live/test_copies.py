@@ -69,6 +69,8 @@ CALLERS = {
                                             "throwing", "constructing", "applying", "making", "building", "napping")}},
 }
 KINDS = {"native": "native", "python": "cpython", "php": "php", "ruby": "ruby", "go": "go", "node": "v8js"}  # of frames
+# The names that the callers are of, where those of frames have more. Before Python 3.11 there are names without their classes.
+NAMES = {"python": lambda name: name.split(".")[-1]}
 
 
 def stacks(profile):
@@ -85,8 +87,8 @@ def judge(kind, frames):
     if frames[0]["function"] == "[no stack: running]":
         return "missed"
     callers = CALLERS[kind]
-    # Before Python 3.11 there are names without their classes.
-    names = [(f["function"] or "").split(".")[-1] if kind == "python" else f["function"] or "" for f in frames if f["kind"] == KINDS[kind]]
+    name_of = NAMES.get(kind, str)
+    names = [name_of(f["function"] or "") for f in frames if f["kind"] == KINDS[kind]]
     known = [name for name in names if name in callers]
     marked = any(f.get("may_miss") or f.get("mark") or (f["kind"] == KINDS[kind] != "native" and f["function"] is None) for f in frames)
     if not marked and any(caller not in callers[function] for caller, function in zip(known, known[1:])):

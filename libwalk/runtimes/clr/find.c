@@ -248,9 +248,15 @@ static bool is_candidate(const struct sw_snapshot *snap, const struct sw_place *
 	       (!only_likely && place->end_avma - place->start_avma >= RUNTIME_BYTES_MIN);
 }
 
+/* Walks of copies of the kernel's are told of no such code, so that it is not looked for in tables. */
+static bool has_made_code(const struct sw_snapshot *snap)
+{
+	return snap->priv->unpublished || sw_snapshot_has_made_code(snap);
+}
+
 bool sw_clr_probe(const struct sw_snapshot *snap)
 {
-	if (!sw_snapshot_has_made_code(snap))
+	if (!has_made_code(snap))
 		return false;
 	for (size_t i = 0; i < snap->n_places; i++)
 		if (is_candidate(snap, &snap->places[i], false))
@@ -263,7 +269,7 @@ int sw_clr_runtimes_find(const struct sw_snapshot *snap, struct sw_memory memory
 {
 	*ret_n = 0;
 	/* The stubs that each runtime makes for itself are such code. */
-	if (!sw_snapshot_has_made_code(snap))
+	if (!has_made_code(snap))
 		return 0;
 	for (size_t i = 0; i < snap->n_places && *ret_n < SW_CLR_RUNTIMES_MAX; i++) {
 		struct sw_place *place = &snap->places[i];

@@ -6,11 +6,11 @@
  *	code/          ranges: address -> method (r2r: code of ReadyToRun images)
  *	               names: method -> name (types, modules, entry_points, metadata/)
  *	               lines: its file and line (r2r_debug, pdb_files, metadata/)
- *	               collectible: code that may be freed right after the stop
+ *	               collectible: code that may be freed right after the stop; dynamic: between copies
  *	unwind         one frame further; hijack where the garbage collector interferes, stub
  *	locks          what threads wait for, and who has it; locks_window: what is copied for that
  *	library_locks  the same of locks that the library makes: objects/awaits_window copies them
- *	threads        what is copied in the stop
+ *	threads        what is copied in the stop; recipe: at an event
  *	tasks/         async methods that wait, and those that threads run, with who awaits them: by
  *	               objects/
  *	pool           the thread pool: how many have work, since when none was taken
@@ -18,11 +18,13 @@
  */
 #include "runtimes/clr/runtime.h"
 #include "runtimes/clr/tasks/all_tasks.h"
+#include "runtimes/clr/code/dynamic.h"
 #include "runtimes/clr/code/lines.h"
 #include "runtimes/clr/library_locks.h"
 #include "runtimes/clr/locks.h"
 #include "runtimes/clr/locks_window.h"
 #include "runtimes/clr/metadata/pdb_files.h"
+#include "runtimes/clr/recipe.h"
 #include "runtimes/clr/thread_infos.h"
 #include "runtimes/clr/threads.h"
 #include "runtimes/clr/unwind.h"
@@ -45,6 +47,8 @@ static void clr_close(void *state)
 	sw_clr_names_destroy(clr->names);
 	sw_clr_thread_infos_destroy(clr->infos);
 	sw_clr_runtimes_deinit(clr->runtimes, clr->n_runtimes);
+	free(clr->dynamic);
+	sw_map64_deinit(&clr->by_start);
 	sw_map64_deinit(&clr->by_pc);
 	sw_map64_deinit(&clr->rules);
 	sw_map64_deinit(&clr->hijacks);
@@ -62,6 +66,7 @@ static int clr_open(const struct sw_snapshot *snap, void *found, void **ret_stat
 	if (clr == NULL)
 		return -SW_E_NOMEM;
 	clr->snap = snap;
+	clr->by_copies = snap->priv->by_copies;
 	clr->window = plan != NULL ? plan->tasks : NULL;
 	if (plan != NULL)
 		sw_clr_pool_tell(&plan->pool, &clr->pool);
@@ -76,6 +81,19 @@ static int clr_open(const struct sw_snapshot *snap, void *found, void **ret_stat
 	return r;
 }
 
+/* Code, methods and their metadata are constant. */
+static bool clr_renew(void *state)
+{
+	enum {
+		CODES_MAX = 1 << 18,
+		COPIES_MAX = 1 << 16
+	}; /* what is not kept is looked up each time, and lies about */
+	struct sw_clr *clr = state;
+	sw_clr_dynamic_renew(clr);
+	return clr->n_copies < COPIES_MAX && clr->by_pc.count < CODES_MAX &&
+	       clr->rules.count < CODES_MAX;
+}
+
 static enum sw_step clr_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
 	return sw_clr_step(state, cursor, ret);
@@ -84,10 +102,12 @@ static enum sw_step clr_step(void *state, struct sw_cursor *cursor, struct sw_st
 static bool clr_owns(void *state, const struct sw_cursor *cursor, uint64_t *ret_cookie)
 {
 	struct sw_clr *clr = state;
-	(void) ret_cookie; /* the pc tells all */
-	return !sw_clr_is_native(cursor->place) &&
-	       (sw_clr_code_find(clr, cursor->regs.pc_avma) != NULL ||
-		sw_clr_is_helper(clr, cursor));
+	if (sw_clr_is_native(cursor->place))
+		return false;
+	const struct sw_clr_code *code = sw_clr_code_find(clr, cursor->regs.pc_avma);
+	/* The pc tells all of other code. */
+	return (code != NULL && (sw_clr_dynamic_find(clr, cursor, code, ret_cookie), true)) ||
+	       sw_clr_is_helper(clr, cursor);
 }
 
 /* The runtime's module, and what it makes to get from there to methods and back. */
@@ -97,7 +117,8 @@ static bool clr_internal(void *state, const struct sw_frame *frame)
 	for (size_t i = 0; i < clr->n_runtimes; i++)
 		if (frame->place != NULL && frame->place == clr->runtimes[i].place)
 			return true;
-	if (frame->owner == 0 || frame->cookie != 0 || strcmp(frame->kind, "clr") != 0)
+	if (frame->owner == 0 || (frame->cookie != 0 && !clr->by_copies) ||
+	    strcmp(frame->kind, "clr") != 0)
 		return false;
 	const struct sw_clr_code *code = sw_clr_code_find(clr, frame->pc_avma);
 	return code == NULL || code->kind == SW_CLR_CODE_STUB;
@@ -105,6 +126,13 @@ static bool clr_internal(void *state, const struct sw_frame *frame)
 
 static int clr_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
 {
+	const struct sw_clr *clr = state;
+	if (clr->by_copies && frame->cookie != 0) {
+		const char *name = sw_clr_dynamic_name(clr, frame->cookie);
+		(void) snprintf(ret->function, sizeof(ret->function), "%s",
+				name != NULL ? name : "");
+		return name != NULL;
+	}
 	if (frame->cookie != 0) { /* of a task: there is no code */
 		sw_clr_task_frame_describe(state, frame->cookie, ret);
 		return ret->function[0] != '\0';
@@ -117,6 +145,8 @@ static int clr_names(void *state, const struct sw_frame *frame, struct sw_descri
 	if (code->kind == SW_CLR_CODE_STUB) {
 		ret->start_avma = code->start_avma;
 		(void) snprintf(ret->function, sizeof(ret->function), "[%s]", code->stub);
+	} else if (sw_clr_is_doubtful(clr, code)) {
+		(void) snprintf(ret->function, sizeof(ret->function), "[dynamic method]");
 	} else {
 		sw_clr_describe(state, code, ret);
 		sw_clr_line_describe(state, code, sw_frame_lookup_avma(frame), ret);
@@ -126,17 +156,20 @@ static int clr_names(void *state, const struct sw_frame *frame, struct sw_descri
 
 static bool clr_thread(void *state, const struct sw_thread *thread, struct sw_thread_info *ret)
 {
-	return sw_clr_thread_info(state, thread, ret);
+	const struct sw_clr *clr = state;
+	return !clr->by_copies && sw_clr_thread_info(state, thread, ret);
 }
 
 static bool clr_wait(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret)
 {
-	return sw_clr_wait_read(state, thread, ret);
+	const struct sw_clr *clr = state;
+	return !clr->by_copies && sw_clr_wait_read(state, thread, ret);
 }
 
 static bool clr_wait_within(void *state, const struct sw_walk *walk, struct sw_runtime_wait *ret)
 {
-	return sw_clr_library_wait(state, walk, ret);
+	const struct sw_clr *clr = state;
+	return !clr->by_copies && sw_clr_library_wait(state, walk, ret);
 }
 
 static size_t clr_tasks(void *state, const char **ret_why)
@@ -146,7 +179,9 @@ static size_t clr_tasks(void *state, const char **ret_why)
 
 static size_t clr_awaited(void *state, const char **ret_why)
 {
-	return sw_clr_awaited_tasks(state, ret_why);
+	const struct sw_clr *clr = state;
+	*ret_why = NULL;
+	return clr->by_copies ? 0 : sw_clr_awaited_tasks(state, ret_why);
 }
 
 static bool clr_task(void *state, size_t n, struct sw_runtime_task *ret, struct sw_frame_sink *sink)
@@ -210,6 +245,9 @@ const struct sw_runtime_ops sw_runtime_clr = {
 	.probe = sw_clr_probe,
 	.before = sw_clr_before,
 	.in_window = sw_clr_in_window,
+	.recipe = sw_clr_recipe,
+	.unpublished = true,
+	.renew = clr_renew,
 	.open = clr_open,
 	.close = clr_close,
 	.step = clr_step,

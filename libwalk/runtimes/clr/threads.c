@@ -131,6 +131,9 @@ size_t sw_clr_threads_get(struct sw_clr *clr, const uint64_t **ret)
 struct replaced {
 	struct sw_clr *clr;
 	const struct sw_clr_runtime *runtime;
+	/* By copies: */
+	struct sw_memory memory; /* the copy */
+	uint64_t slot_avma, avma;
 };
 
 /*
@@ -164,12 +167,41 @@ static bool replaced_add(void *arg, uint64_t thread_avma)
 	return true;
 }
 
+/* By copies: the Thread that was copied counts, and no other. */
+static bool replaced_look(void *arg, uint64_t thread_avma)
+{
+	struct replaced *r = arg;
+	uint64_t words[SW_CLR_THREAD_WORDS];
+	if (!sw_memory_read(r->memory, thread_avma, words, sizeof(words)))
+		return true;
+	for (size_t i = 1; i < SW_CLR_THREAD_WORDS && r->avma == 0; i++) {
+		if (words[i] != r->slot_avma)
+			continue;
+		const struct sw_clr_code *code = sw_clr_code_find(r->clr, words[i - 1]);
+		if (code != NULL && code->kind != SW_CLR_CODE_STUB)
+			r->avma = words[i - 1];
+	}
+	return r->avma == 0;
+}
+
+static bool copied_find(struct sw_clr *clr, struct sw_memory memory, uint64_t slot_avma,
+			uint64_t *ret_avma)
+{
+	struct replaced r = {.clr = clr, .memory = memory, .slot_avma = slot_avma};
+	for (size_t i = 0; i < clr->n_runtimes && r.avma == 0; i++)
+		threads_each(&clr->runtimes[i], clr->memory, replaced_look, &r);
+	*ret_avma = r.avma;
+	return r.avma != 0;
+}
+
 bool sw_clr_hijacked_find(struct sw_clr *clr, struct sw_memory memory, uint64_t slot_avma,
 			  uint64_t *ret_avma)
 {
 	uint64_t pair_avma;
+	if (clr->by_copies)
+		return copied_find(clr, memory, slot_avma, ret_avma);
 	for (size_t i = 0; i < clr->n_runtimes && !clr->replaced_tried; i++) {
-		struct replaced r = {clr, &clr->runtimes[i]};
+		struct replaced r = {.clr = clr, .runtime = &clr->runtimes[i]};
 		threads_each(r.runtime, clr->memory, replaced_add, &r);
 	}
 	clr->replaced_tried = true;

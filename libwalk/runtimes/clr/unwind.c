@@ -11,6 +11,7 @@
 #include "native/call_site.h"
 #include "formats/pe_image.h"
 #include "pe/rule.h"
+#include "runtimes/clr/code/dynamic.h"
 #include "runtimes/clr/code/ranges.h"
 #include "runtimes/clr/restore.h"
 #include "runtimes/clr/stub.h"
@@ -47,7 +48,8 @@ static enum sw_pe_result rule_get(struct sw_clr *clr, const struct sw_clr_code *
 				  const struct sw_pe_rule **ret)
 {
 	uint64_t key = pc_avma << 1 | env->exact_pc, kept;
-	if (sw_map64_get(&clr->rules, key, &kept)) {
+	bool lasts = !sw_clr_is_doubtful(clr, code);
+	if (lasts && sw_map64_get(&clr->rules, key, &kept)) {
 		*ret = (const struct sw_pe_rule *) (uintptr_t) kept;
 		return SW_PE_OK;
 	}
@@ -71,7 +73,9 @@ static enum sw_pe_result rule_get(struct sw_clr *clr, const struct sw_clr_code *
 	memcpy(rule + 1, draft.ops, bytes);
 	*rule = draft.rule;
 	rule->ops = (const struct sw_pe_rule_op *) (rule + 1);
-	(void) sw_map64_put(&clr->rules, key, (uintptr_t) rule); /* lost: it is made again */
+	if (lasts)
+		(void) sw_map64_put(&clr->rules, key,
+				    (uintptr_t) rule); /* lost: it is made again */
 	*ret = rule;
 	return SW_PE_OK;
 }
@@ -183,7 +187,11 @@ enum sw_step sw_clr_step(struct sw_clr *clr, struct sw_cursor *cursor, struct sw
 	}
 	if (code->kind != SW_CLR_CODE_STUB) {
 		enum sw_step step = method_step(clr, code, cursor, ret);
-		if (step == SW_STEP_OK)
+		uint64_t cookie;
+		if (step == SW_STEP_OK && sw_clr_dynamic_find(clr, cursor, code, &cookie) &&
+		    cookie == 0)
+			ret->flags |= SW_FRAME_MAY_MISS;
+		if (step == SW_STEP_OK && !clr->by_copies)
 			sw_clr_tasks_note(clr, code, cursor, ret->regs.sp_avma);
 		return step;
 	}

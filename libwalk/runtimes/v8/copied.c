@@ -61,7 +61,7 @@ bool sw_v8_function_shared(struct sw_v8 *v8, uint64_t function, uint64_t *ret)
 	return true;
 }
 
-/* What says which function it is. */
+/* The words that say which function it is. */
 struct identity {
 	uint64_t name, outer, script, script_id, literal;
 };

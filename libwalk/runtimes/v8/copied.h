@@ -10,7 +10,7 @@
 #include <snapwalk/walk.h>
 
 enum {
-	/* What the recipe copies of objects (recipe.h): up to what is needed of them, in all versions. */
+	/* The bytes that the recipe copies of objects (recipe.h): up to what is needed of them, in all versions. */
 	SW_V8_COPIED_FUNCTION_BYTES = 64,
 	SW_V8_COPIED_SHARED_BYTES = 80,
 	SW_V8_COPIED_SCRIPT_BYTES = 72,
@@ -31,7 +31,7 @@ enum {
  * A frame of which neither holds has no name, and is marked.
  */
 
-/* What a frame executes, innermost first. */
+/* The functions that a frame executes, innermost first. */
 struct sw_v8_told {
 	uint64_t start_avma;
 	size_t n;

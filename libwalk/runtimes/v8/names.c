@@ -161,7 +161,7 @@ static bool is_function_frame(const struct sw_cursor *c)
 	       sw_v8_frame_slot(c, SW_V8_SLOT_FUNCTION, &function) && sw_v8_is_object(function);
 }
 
-/* What a frame executes is told at once, as objects move. NULL: it could not be proven. */
+/* The functions of a frame are told at once, as objects move. NULL: they could not be proven. */
 static const struct sw_v8_told *tell(struct sw_v8 *v8, const struct sw_v8_frame *f);
 
 /* Whether a frame that is not known may be one of the program. */

@@ -154,7 +154,7 @@ static bool by_deopt(const struct frame *f, struct caller *ret, bool *ret_incomp
 			continue;
 		if (!sw_v8_deopt_caller(&p->deopts[i], f->here.off, f->cursor->memory, memory,
 					f->sp, f->fp, &found)) {
-			/* What C++ code has of that frame is in no copy of an event. */
+			/* The object that C++ code has of that frame is in no copy of an event. */
 			*ret_incomplete |= f->v8->by_copies;
 			continue;
 		}

@@ -22,6 +22,7 @@ static class Program
             case "fresh": Fresh.Run(); break;
             case "locks": Locks.Run(args[1], args.Length > 2 ? int.Parse(args[2]) : 0); break;
             case "contended": Contended.Run(); break;
+            case "depths": Depths.Run(args); break;
             case "awaits" when args[1] == "more": AwaitsMore.Run(); break;
             case "awaits" when args[1] == "sockets": AwaitsSockets.Run(); break;
             case "awaits": Awaits.Run(args[1]); break;

@@ -51,11 +51,20 @@ static inline enum sw_pe_rules sw_clr_rules(const struct sw_clr_runtime *runtime
 	return runtime->is_windows ? SW_PE_WINDOWS : SW_PE_CLR_SYSV;
 }
 
+struct sw_clr_dynamic;
+
 /* All of them, and what was found with their help. */
 struct sw_clr {
 	const struct sw_snapshot *snap;   /* borrowed */
 	struct sw_snapshot_memory source; /* of memory */
 	struct sw_memory memory;
+	/* The snapshot has copies of the kernel's, one after another: code may come, and some may be freed, between them. */
+	bool by_copies;
+	uint64_t n_copies;              /* since it was opened */
+	int64_t renewed_ns;             /* when the last one came */
+	struct sw_clr_dynamic *dynamic; /* owned */
+	size_t n_dynamic, dynamic_capacity;
+	struct sw_map64 by_start; /* first instruction -> 1 + index of dynamic */
 	struct sw_clr_runtime runtimes[SW_CLR_RUNTIMES_MAX];
 	size_t n_runtimes;
 	bool double_mapped; /* see sw_clr_is_helper() */
@@ -77,6 +86,12 @@ struct sw_clr {
 	struct sw_clr_all_tasks *tasks; /* owned; NULL until something is known of them */
 	struct sw_thread_pool pool;     /* of the first runtime */
 };
+
+/* By copies: whether the code may be another one than was there when the copy was made. */
+static inline bool sw_clr_is_doubtful(const struct sw_clr *clr, const struct sw_clr_code *code)
+{
+	return clr->by_copies && code->collectible;
+}
 
 /* Registers that code of the process leaves as they are; there is a runtime. */
 static inline uint32_t sw_clr_preserved(const struct sw_clr *clr)

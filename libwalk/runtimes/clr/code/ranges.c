@@ -276,12 +276,19 @@ bool sw_clr_range_find(const struct sw_clr_runtime *runtime, struct sw_memory me
 	return section.flags & FLAG_CODE_HEAP && jit_find(runtime, memory, &section, pc_avma, ret);
 }
 
+/* Code that may be freed, and where there was none, is looked up for each copy. */
+static bool is_of_moment(uint64_t kept)
+{
+	const struct sw_clr_code *code = (const struct sw_clr_code *) (uintptr_t) kept;
+	return code == NULL || code->collectible;
+}
+
 /* Each distinct address is looked up once; that nothing managed is there is remembered, too. */
 const struct sw_clr_code *sw_clr_code_find(struct sw_clr *clr, uint64_t pc_avma)
 {
 	uint64_t kept;
 	struct sw_clr_code code;
-	if (sw_map64_get(&clr->by_pc, pc_avma, &kept))
+	if (sw_map64_get(&clr->by_pc, pc_avma, &kept) && !(clr->by_copies && is_of_moment(kept)))
 		return (const struct sw_clr_code *) (uintptr_t) kept;
 	struct sw_clr_code *found = NULL;
 	for (size_t i = 0; i < clr->n_runtimes && found == NULL; i++) {

@@ -222,7 +222,7 @@ TEST_WITH(test_code, setup, teardown)
 	assert_int_equal(k->number, 5);
 	assert_false(k->uncertain);
 	assert_true(sw_v8_is_known_code(&v8, PC));
-	/* It is proven for a copy that was made after it was first seen, and only as long as it is the same compilation. */
+	/* The code is proven for a copy that was made after it was first seen, and only as long as it is the same compilation. */
 	copy.head.time_ns = (uint64_t) k->first_ns;
 	assert_false(sw_v8_is_proven_code(&v8, &cursor, k));
 	copy.head.time_ns++;

@@ -296,7 +296,7 @@ TEST_WITH(test_by_copies, setup, teardown)
 	assert_int_equal(sw_v8_describe(&v8, &frame, 0, &d), 1);
 	assert_string_equal(d.function, "(anonymous)");
 	assert_int_equal(sw_v8_describe(&v8, &frame, 1, &d), 0);
-	/* What was told stays, though the function is elsewhere by now; another one would not be believed. */
+	/* The name that was told stays, though the function is elsewhere by now; another one would not be believed. */
 	now_bytes[shared - 1 + 16 - V8_HEAP] = 8;
 	assert_true(sw_v8_owns(&v8, &cursor, &cookie));
 	assert_int_equal(cookie, frame.cookie);
