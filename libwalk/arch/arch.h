@@ -37,7 +37,7 @@ enum {
 	SW_ARCH_FP = SW_X86_64_RBP,
 	SW_ARCH_RA = SW_X86_64_RA,
 	SW_ARCH_RESULT = SW_X86_64_RAX, /* of a function or system call */
-	/* What a handler of exceptions is told in, and moves the stack by (psABI 1.0, §3.2.1; GCC's
+	/* A handler of exceptions is told in these, and moves the stack by the last one (psABI 1.0, §3.2.1; GCC's
 	 * EH_RETURN_DATA_REGNO and EH_RETURN_STACKADJ_RTX, for i386, too). */
 	SW_ARCH_HANDLER_FIRST = SW_X86_64_RAX,
 	SW_ARCH_HANDLER_SECOND = SW_X86_64_RDX,
@@ -96,7 +96,7 @@ const char *sw_arch_reg_name(bool is_32bit, unsigned number);
  * table 2.3), as a mask. */
 uint32_t sw_arch_preserved(bool is_32bit);
 
-/* Those that a function of 64-bit Windows leaves as they were: Microsoft, "x64 calling convention". */
+/* The same of 64-bit Windows: Microsoft, "x64 calling convention". */
 uint32_t sw_arch_preserved_windows(void);
 
 /* The register that tables of call frame information have in a column; SW_REGS_MAX: none of ours. */

@@ -48,7 +48,7 @@ static bool has_java(const struct sw_report_stack *s)
 bool sw_waits_for_machine(const struct sw_report *r, const struct sw_report_thread *t)
 {
 	const struct sw_report_stack *s = sw_stack_of(r, t);
-	/* It is woken each time one of the operations that it needs has ended. */
+	/* A waiting thread is woken each time one of the operations that it needs has ended. */
 	bool waits = t->state == 'S' || (t->state == 'R' && t->syscall != NULL);
 	/* Without symbols of the VM that is not known: consumers of a queue wait by the same call. */
 	return s != NULL && waits && has_runtime(r, "hotspot") && has_java(s) && is_in_operation(s);

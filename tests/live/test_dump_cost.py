@@ -22,7 +22,7 @@ LIMITS = {1: (737, 407, 4370), 100: (971, 772, 13700), 1000: (1346, 2315, 99000)
 
 
 def system_calls(pid, scratch):
-    """Of all processes of a dump."""
+    """The system calls of all processes of a dump."""
     out = os.path.join(scratch, "strace")
     subprocess.run([tool("strace"), "-f", "-c", "-o", out, *DUMP, str(pid)], stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL, check=True, timeout=120)
@@ -31,7 +31,7 @@ def system_calls(pid, scratch):
 
 
 def page_faults(pid):
-    """Of all processes of a dump."""
+    """The page faults of all processes of a dump."""
     null = os.open(os.devnull, os.O_WRONLY)
     child = os.posix_spawn(DUMP[0], [*DUMP, str(pid)], os.environ,
                            file_actions=[(os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, null, 2)])
@@ -43,7 +43,7 @@ def page_faults(pid):
 
 
 def kilo_instructions(pid, scratch):
-    """Of the command: without its sandbox, in which valgrind cannot work."""
+    """The instructions of the command: without its sandbox, in which valgrind cannot work."""
     run = subprocess.run([tool("valgrind"), "--tool=callgrind",
                           f"--callgrind-out-file={os.path.join(scratch, 'callgrind')}", *DUMP, "--no-sandbox", str(pid)],
                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True, timeout=300)

@@ -9,7 +9,7 @@
  *	Thread			the address of its Thread
  *	SafeWaitHandle		leads nowhere: the PAL says it (objects/pal.h)
  *
- * Who reads is written down in each thread alone, and not told.
+ * Readers are written down in each thread alone, and not told.
  *
  * Source: dotnet/runtime v8.0.0, v9.0.0, v10.0.0, src/libraries/System.Private.CoreLib/src/System/Threading/
  * ReaderWriterLockSlim.cs, src/libraries/System.Threading/src/System/Threading/ReaderWriterLock.cs.
@@ -48,7 +48,7 @@ static const struct way {
 	{"System.Threading.Thread.Join", SW_CLR_THREAD, "thread", ""},
 };
 
-/* What is looked for, and where. */
+/* A search for the object that a thread waits for. */
 struct looking {
 	struct sw_clr *clr;
 	const struct sw_clr_locks *locks;
@@ -137,7 +137,7 @@ static pid_t rwlock_owner(const struct looking *l, uint64_t object)
 	uint32_t offset = slim ? at->rwlock_writer : at->old_writer, id;
 	if (offset == 0 || !sw_clr_u32(memory, object, offset, &id))
 		return 0;
-	/* Who reads until it writes keeps others that do so, and writers, but no readers. */
+	/* An upgradeable reader keeps others of its kind waiting, and writers, but no readers. */
 	if (slim && (int32_t) id == -1 && !l->reads && at->rwlock_upgrader != 0 &&
 	    !sw_clr_u32(memory, object, at->rwlock_upgrader, &id))
 		return 0;

@@ -4,7 +4,7 @@
 
 #include "arch/arch.h"
 
-/* What crosscall2() and the like save of C code that calls Go, upwards: src/runtime/cgo/asm_amd64.s. */
+/* crosscall2() and the like save these of C code that calls Go, upwards: src/runtime/cgo/asm_amd64.s. */
 static const uint8_t SW_GO_CROSSCALL_SAVED[] = {SW_X86_64_RBX, SW_X86_64_R12, SW_X86_64_R13,
 						SW_X86_64_R14, SW_X86_64_R15, SW_X86_64_RBP};
 

@@ -10,7 +10,7 @@ enum {
 	SW_HOTSPOT_REG_BYTECODE = SW_X86_64_R13, /* in interpreted code */
 };
 
-/* What the call stub saves, from its first word downwards. */
+/* The call stub saves these, from its first word downwards. */
 static const uint8_t SW_HOTSPOT_CALL_STUB_SAVED[] = {SW_X86_64_RBX, SW_X86_64_R12, SW_X86_64_R13,
 						     SW_X86_64_R14, SW_X86_64_R15};
 

@@ -10,7 +10,7 @@ enum {
 	SW_V8_REG_INSTANCE = SW_X86_64_RSI, /* of WebAssembly */
 };
 
-/* What JSEntry saves, from its first word downwards: src/builtins/x64/builtins-x64.cc, Generate_JSEntryVariant(). */
+/* JSEntry saves these, from its first word downwards: src/builtins/x64/builtins-x64.cc, Generate_JSEntryVariant(). */
 static const uint8_t SW_V8_ENTRY_SAVED[] = {SW_X86_64_R12, SW_X86_64_R13, SW_X86_64_R14,
 					    SW_X86_64_R15, SW_X86_64_RBX};
 
