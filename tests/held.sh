@@ -182,7 +182,7 @@ looked_at libwalk/runtimes/v8/function.c sw_v8_array sw_v8_characters sw_v8_has_
 looked_at libwalk/runtimes/v8/objects/object.c sw_utf8_encode
 looked_at libwalk/arch/insn_x86_64.c sw_x86_decode
 looked_at libwalk/arch/x86_decode.c
-looked_at libwalk/jit/capture.c sw_jit_sources sw_n_jit_sources
+looked_at libwalk/jit/capture.c sw_jit_hook_table sw_n_jit_hooks
 looked_at libwalk/jit/common/stop.c
 looked_at libwalk/jit/gdb/capture.c sw_jit_gdb_walk sw_jit_stop_memory
 looked_at libwalk/jit/gdb/list.c
@@ -199,7 +199,7 @@ looked_at libwalk/iterate/proof.c sw_iterate_is_worker
 
 # Nothing of ours that these call is where nobody looks; the tables of sources are data.
 for name in $called; do
-	case "$defined $read_alone sw_jit_sources sw_n_jit_sources " in
+	case "$defined $read_alone sw_jit_hook_table sw_n_jit_hooks " in
 	*" $name "*) ;;
 	*) [ "${name#sw_}" = "$name" ] || finding "$name() is called, and is in no file that is looked at" ;;
 	esac
@@ -207,9 +207,9 @@ done
 
 # in_window FILE TABLE FUNCTION: each entry of a table that is called in the window.
 # shellcheck disable=SC2016 # $ is awk's where there is one
-entries=$(grep -rlE 'struct sw_(runtime|unwinder|jit_source|capture)_ops' libwalk --include='*.c' |
+entries=$(grep -rlE 'struct sw_(runtime|unwinder|jit_hook|capture)_ops' libwalk --include='*.c' |
 	xargs awk '
-		/const struct sw_(runtime|unwinder|jit_source|capture)_ops [a-z_0-9]+ = \{/ {
+		/const struct sw_(runtime|unwinder|jit_hook|capture)_ops [a-z_0-9]+ = \{/ {
 			inside = 1
 			hooks = /sw_capture_ops/ ? "stack|stack_known|copy|copy_many|wanted|in_stack|read_many|is_whole" \
 						 : "stacks|in_window|capture"

@@ -2,7 +2,7 @@
 #ifndef SW_JIT_CAPTURE_H
 #define SW_JIT_CAPTURE_H
 
-#include "jit/sources.h"
+#include "jit/hooks.h"
 
 /* From hook to hook: what leads to registries, and what each source keeps. */
 struct sw_jit_hooks {

@@ -124,9 +124,13 @@ static bool trampoline_find(void *state, uint64_t avma, struct sw_jit_entry *ret
 	return true;
 }
 
-const struct sw_jit_source_ops sw_jit_trampoline = {
+const struct sw_jit_hook_ops sw_jit_trampoline_hooks = {
 	.name = "trampoline",
 	.probe = trampoline_probe,
+};
+
+const struct sw_jit_source_ops sw_jit_trampoline = {
+	.name = "trampoline",
 	.attach = trampoline_attach,
 	.detach = free,
 	.find = trampoline_find,

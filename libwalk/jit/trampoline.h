@@ -5,6 +5,7 @@
 #include "jit/common/source.h"
 
 /* Code that publishes nothing, but whose frame is always the same. */
+extern const struct sw_jit_hook_ops sw_jit_trampoline_hooks;
 extern const struct sw_jit_source_ops sw_jit_trampoline;
 
 #endif

@@ -25,9 +25,10 @@ static int jit_prepare(struct sw_capture *capture)
 		return -SW_E_NOMEM;
 	*capture->found = h;
 	int r = h->roots.limited ? -SW_E_LIMIT : 0;
-	for (size_t i = 0; i < sw_n_jit_sources; i++) {
+	for (size_t i = 0; i < sw_n_jit_hooks; i++) {
 		struct sw_jit_capture c = sw_jit_capture_of(capture, i);
-		int one = sw_jit_sources[i]->prepare != NULL ? sw_jit_sources[i]->prepare(&c) : 0;
+		int one = sw_jit_hook_table[i]->prepare != NULL ? sw_jit_hook_table[i]->prepare(&c)
+								: 0;
 		r = r < 0 ? r : one;
 	}
 	return r;

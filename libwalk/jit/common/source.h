@@ -17,9 +17,14 @@
  * an address says how to step out of it; when what it says leads nowhere, the next one is asked.
  * Names are independent of that: the first source that has a name gives it.
  *
- * How to add a source: a folder jit/NAME with a const struct sw_jit_source_ops, a row in the table of
- * jit/unwinder.c at its place in the order of preference.
- * Sources never step: they say what the code's rule is.
+ * A source has two tables of functions. Those of sw_jit_hook_ops run before and in the window, with the
+ * privileges of a capture; those of sw_jit_source_ops read the copy, without any. Nothing that runs in the
+ * window refers to the second table, so that its parsers cannot be reached with privileges
+ * (tests/privileged.py).
+ *
+ * How to add a source: a folder jit/NAME with a const struct sw_jit_source_ops and a const struct
+ * sw_jit_hook_ops, a row in the tables of jit/sources.c and jit/hooks.c at its place in the order of
+ * preference. Sources never step: they say what the code's rule is.
  */
 
 /* How to step out of code. */
@@ -64,8 +69,9 @@ struct sw_jit_capture {
 	void **state; /* the source's own between the hooks; from snap->priv->arena, NULL at first */
 };
 
-struct sw_jit_source_ops {
-	const char *name; /* wire name, as in the table of names */
+/* What runs while the process that captures has its privileges. */
+struct sw_jit_hook_ops {
+	const char *name; /* the source's */
 
 	/*
 	 * Optional. Once per ELF module and context: finds by its file what leads to a registry,
@@ -82,6 +88,11 @@ struct sw_jit_source_ops {
 
 	/* Optional. Target STOPPED: as sw_unwinder_ops.capture. */
 	int (*capture)(struct sw_jit_capture *c);
+};
+
+/* What reads the copy. */
+struct sw_jit_source_ops {
+	const char *name; /* wire name, as in the table of names */
 
 	/*
 	 * Optional. Target running again: make *ret_state. Does as little as can be, since most

@@ -153,11 +153,15 @@ static size_t ftable_recognise(void *state, struct sw_runtime *ret, size_t max)
 	return n;
 }
 
-const struct sw_jit_source_ops sw_jit_ftable = {
+const struct sw_jit_hook_ops sw_jit_ftable_hooks = {
 	.name = "ftable",
 	.probe = ftable_probe,
 	.prepare = ftable_prepare,
 	.capture = sw_ftable_capture,
+};
+
+const struct sw_jit_source_ops sw_jit_ftable = {
+	.name = "ftable",
 	.attach = sw_ftable_attach,
 	.detach = sw_ftable_detach,
 	.find = ftable_find,

@@ -5,6 +5,7 @@
 #include "jit/common/source.h"
 
 /* The project's own registry: <snapwalk/ftable.h>. */
+extern const struct sw_jit_hook_ops sw_jit_ftable_hooks;
 extern const struct sw_jit_source_ops sw_jit_ftable;
 
 #endif

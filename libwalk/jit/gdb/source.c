@@ -167,11 +167,15 @@ static size_t gdb_recognise(void *state, struct sw_runtime *ret, size_t max)
 	return n;
 }
 
-const struct sw_jit_source_ops sw_jit_gdb = {
+const struct sw_jit_hook_ops sw_jit_gdb_hooks = {
 	.name = "jit-gdb",
 	.probe = gdb_probe,
 	.prepare = sw_jit_gdb_prepare,
 	.capture = sw_jit_gdb_capture,
+};
+
+const struct sw_jit_source_ops sw_jit_gdb = {
+	.name = "jit-gdb",
 	.attach = gdb_attach,
 	.detach = gdb_detach,
 	.find = gdb_find,

@@ -119,11 +119,15 @@ static size_t libgcc_recognise(void *state, struct sw_runtime *ret, size_t max)
 	return n;
 }
 
-const struct sw_jit_source_ops sw_jit_libgcc = {
+const struct sw_jit_hook_ops sw_jit_libgcc_hooks = {
 	.name = "jit-libgcc",
 	.probe = sw_jit_libgcc_probe,
 	.prepare = sw_jit_libgcc_prepare,
 	.capture = sw_jit_libgcc_capture,
+};
+
+const struct sw_jit_source_ops sw_jit_libgcc = {
+	.name = "jit-libgcc",
 	.attach = libgcc_attach,
 	.detach = libgcc_detach,
 	.find = libgcc_find,

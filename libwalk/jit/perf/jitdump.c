@@ -212,6 +212,10 @@ static size_t jitdump_recognise(void *state, struct sw_runtime *ret, size_t max)
 	return st->n < max ? st->n : max;
 }
 
+const struct sw_jit_hook_ops sw_jit_jitdump_hooks = {
+	.name = "jitdump",
+};
+
 const struct sw_jit_source_ops sw_jit_jitdump = {
 	.name = "jitdump",
 	.attach = jitdump_attach,

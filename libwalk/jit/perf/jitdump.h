@@ -4,6 +4,7 @@
 
 #include "jit/common/source.h"
 
+extern const struct sw_jit_hook_ops sw_jit_jitdump_hooks;
 extern const struct sw_jit_source_ops sw_jit_jitdump;
 
 #endif

@@ -293,9 +293,13 @@ static size_t perfmap_recognise(void *state, struct sw_runtime *ret, size_t max)
 	return 1;
 }
 
-const struct sw_jit_source_ops sw_jit_perfmap = {
+const struct sw_jit_hook_ops sw_jit_perfmap_hooks = {
 	.name = side_name,
 	.prepare = perfmap_prepare,
+};
+
+const struct sw_jit_source_ops sw_jit_perfmap = {
+	.name = side_name,
 	.attach = perfmap_attach,
 	.detach = perfmap_detach,
 	.describe = perfmap_describe,

@@ -27,6 +27,7 @@ bool sw_perfmap_line_read(struct sw_bytes map, size_t offset, struct sw_perfmap_
 int sw_perfmap_parse(struct sw_bytes map, struct sw_jit_ranges *ranges, size_t *ret_n,
 		     bool *ret_limited);
 
+extern const struct sw_jit_hook_ops sw_jit_perfmap_hooks;
 extern const struct sw_jit_source_ops sw_jit_perfmap;
 
 #endif

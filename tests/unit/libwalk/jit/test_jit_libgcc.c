@@ -4,7 +4,7 @@
 #include "elf_make.h"
 #include "capture_case.h"
 #include "jit_case.h"
-#include "jit/sources.h"
+#include "jit/hooks.h"
 #include "jit/libgcc/source.h"
 #include "jit/libgcc/list.h"
 #include "snapshot/live.h"
@@ -486,7 +486,7 @@ static struct sw_jit_capture turning_capture(struct turning *t)
 	struct sw_snapshot *snap = t->c.snap;
 	size_t i = 0;
 	assert_int_equal(sw_jit_roots_make(snap, &snap->priv->arena, &t->roots), 0);
-	while (sw_jit_sources[i] != &sw_jit_libgcc)
+	while (sw_jit_hook_table[i] != &sw_jit_libgcc_hooks)
 		i++;
 	return (struct sw_jit_capture){.capture = &t->c.capture,
 				       .roots = t->roots.all + t->roots.first[i],
@@ -541,7 +541,7 @@ static void turning_init(struct turning *t, size_t n, int version)
 		t->data[(FRAMES_TREE - DATA_SVMA) / 8] = (uintptr_t) t->nodes[0];
 
 	struct sw_jit_capture c = turning_capture(t);
-	assert_int_equal(sw_jit_libgcc.prepare(&c), 0);
+	assert_int_equal(sw_jit_libgcc_hooks.prepare(&c), 0);
 }
 
 static void turning_stop(struct turning *t)
@@ -549,7 +549,7 @@ static void turning_stop(struct turning *t)
 	struct sw_snapshot *snap = t->c.snap;
 	capture_case_copy(&t->c);
 	struct sw_jit_capture c = turning_capture(t);
-	assert_int_equal(sw_jit_libgcc.capture(&c), 0);
+	assert_int_equal(sw_jit_libgcc_hooks.capture(&c), 0);
 	for (size_t i = 0; i < t->c.space.n_want; i++) {
 		const struct sw_capture_part *p = &t->c.space.parts[i];
 		snap->ranges[snap->n_ranges++] = (struct sw_range){p->avma, p->bytes, p->to};

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "jit/hooks.h"
 #include "jit/sources.h"
 #include "arch/arch.h"
 #include "cleanup.h"
@@ -21,12 +22,15 @@ enum {
 	EXEC = SHF_ALLOC | SHF_EXECINSTR,
 };
 
-/* The wire names are the sources' own, in their order. */
+/* The wire names are the sources' own, in their order, which is that of their hooks. */
 TEST(test_names)
 {
 	const struct sw_unwinder_ops *ops = walk_unwinder("jit");
 	for (size_t i = 0; i < sw_n_jit_sources; i++)
 		assert_string_equal(ops->sources[i], sw_jit_sources[i]->name);
+	assert_int_equal(sw_n_jit_hooks, sw_n_jit_sources);
+	for (size_t i = 0; i < sw_n_jit_sources; i++)
+		assert_string_equal(sw_jit_hook_table[i]->name, sw_jit_sources[i]->name);
 	assert_null(ops->sources[sw_n_jit_sources]);
 	assert_null(sw_jit_sources[sw_n_jit_sources]);
 }
