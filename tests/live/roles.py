@@ -54,7 +54,7 @@ class Program:
             code, jt, jf, k = self.code[pc]
             pc += 1
             if code == LOAD:
-                value = ("known", arch) if k == LOAD_ARCH else ("known", number) if k == LOAD_NUMBER else ("argument", k, 0xFFFFFFFF)
+                value = {LOAD_ARCH: ("known", arch), LOAD_NUMBER: ("known", number)}.get(k, ("argument", k, 0xFFFFFFFF))
             elif code == AND:
                 value = ("argument", value[1], value[2] & k)
             elif code in (JEQ, JGE) and value[0] == "known":
@@ -149,7 +149,8 @@ class Table:
         return roles if others == {"KILL"} else []
 
     def of_all(self, roles, call, arguments):
-        """Returns the result of a call at which several filters look: the kernel takes the strictest, of equal ones the newest."""
+        """Returns the result of a call at which several filters look: the kernel takes the strictest one,
+        and of equal ones the newest."""
         found = [self.wanted(role, call, arguments) for role in reversed(roles)]
         return "KILL" if "KILL" in found else next((action for action in found if action != "+"), "+")
 
