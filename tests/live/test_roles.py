@@ -25,7 +25,7 @@ from roles import Process, Table, drive, entered, numbers
 
 ALL = os.environ.get("SNAPWALK_ROLES") == "all"
 SIGSYS = 31
-AT_FDCWD, EMPTY_PATH = (1 << 64) - 100, 0x1000
+AT_FDCWD, EMPTY_PATH, MSG_FASTOPEN = (1 << 64) - 100, 0x1000, 0x20000000
 NEW_FILE = os.O_WRONLY | os.O_CREAT
 TARGET, HERE = "TARGET", "HERE"  # the process that is captured; a directory that everybody may write to
 
@@ -336,7 +336,9 @@ def connects_elsewhere(daemon, out):
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
         address = "0200" + server.getsockname()[1].to_bytes(2, "big").hex() + "7f000001" + "00" * 8
-        calls = [f"{numbers()['connect']},{fd},%{text},16" for fd in range(3, 16) for text in ("00" * 16, address)]
+        calls = [call for fd in range(3, 16) for call in (
+            f"{numbers()['connect']},{fd},%{'00' * 16},16", f"{numbers()['connect']},{fd},%{address},16",
+            f"{numbers()['sendto']},{fd},@x,1,{MSG_FASTOPEN},%{address},16")]
         open(out, "w").close()  # what was written before is not counted
         with DrivenGate(daemon, driver(out, "at", "snapwalk-gate:0", *calls), len(calls)):
             results = [result_of(line)[1][1] for line in lines_of(out) if line.startswith("call")]
@@ -391,7 +393,8 @@ def test_daemon(tap):
                     checked(tap, "gate", some, lines_of(gate_out.name))
                 if no_landlock() is None:
                     results, reached = connects_elsewhere(daemon, gate_out.name)
-                    tap.check(0 in results[::2] and not reached and -errno.EACCES in results[1::2],
+                    tap.check(0 in results[::3] and not reached and -errno.EACCES in results[1::3]
+                              and set(results[2::3]) == {-errno.EPERM},
                               "gate: a socket of it that is disconnected cannot be connected to the network", results)
         found = [Process(line) for line in lines_of(out.name)]
         tap.equal(sorted({(process.name, *table.role_of(process)) for process in found}), sorted(DAEMON),
