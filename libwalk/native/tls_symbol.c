@@ -5,14 +5,16 @@
 
 enum { RELOCATIONS_MAX = 1 << 20 };
 
+/* Strings are compared where they lie: the end of a long one would be looked for by each relocation. */
 static bool symbol_named(const struct sw_elf_table *table, uint64_t index, const char *name,
 			 Elf64_Sym *ret)
 {
-	const char *own;
+	const size_t bytes = strlen(name) + 1;
 	return index < table->symbols.size / sizeof(*ret) &&
 	       sw_bytes_copy(table->symbols, index * sizeof(*ret), ret, sizeof(*ret)) &&
 	       ELF64_ST_TYPE(ret->st_info) == STT_TLS &&
-	       sw_bytes_str(table->strings, ret->st_name, &own) && strcmp(own, name) == 0;
+	       sw_bytes_has(table->strings, ret->st_name, bytes) &&
+	       memcmp(table->strings.data + ret->st_name, name, bytes) == 0;
 }
 
 static bool relocations_of(const struct sw_elf_symbols *symbols, const char *name,
