@@ -315,13 +315,15 @@ static void contexts_copy(struct sw_capture_space *space)
 		int32_t i = space->parts[k].thread;
 		if (i < 0 || space->snap->threads[i].fs_base == 0)
 			continue;
+		if (l.n == 0 && sw_clock_ns() > space->stop->copy_end_ns) {
+			space->out_of_time = true;
+			break;
+		}
 		l.threads[l.n] = i;
 		l.avmas[l.n++] = space->snap->threads[i].fs_base + space->context.offsets[0];
 		if (l.n < SW_CAPTURE_READS)
 			continue;
 		led_add(space, &l);
-		if (sw_clock_ns() > space->stop->copy_end_ns)
-			break;
 	}
 	led_add(space, &l);
 	if (space->n_parts == from)

@@ -57,8 +57,8 @@ static bool otel_trace(void *state, const struct sw_thread *thread, struct sw_ar
 	bool is_there = otel->process.has_threads && record.size > 0 &&
 			sw_otel_record_parse(record, &otel->process, arena, ret, &cut);
 	if (cut)
-		sw_snapshot_note_limit(otel->snap, "attributes of a thread's request after the "
-						   "first 996 bytes were left out");
+		sw_snapshot_note_limit(otel->snap, "attributes of a thread's request that were "
+						   "not copied (996 bytes at most) are not here");
 	return is_there;
 }
 

@@ -7,28 +7,56 @@
 
 #include <string.h>
 
+/* Also on a machine that has no turn for us the search ends. */
+static const int64_t ALL_NS = 1000000000;
+
 enum { SPAN_AT = 16, VALID_AT = 24, FLAGS_AT = 25, SIZE_AT = 26 };
+enum { STRINGS_MAX = 64 << 20 }; /* without a hash table they are searched as a whole */
 
 static const char variable_name[] = "otel_thread_ctx_v1";
 
 /* ---- where it is ----------------------------------------------------------------------------- */
 
-static bool variable_find(const struct sw_place *place, struct sw_tls_variable *ret)
+/* What is too large to be searched is told as a search that took too long. */
+static void unfinished(const struct sw_snapshot *snap)
+{
+	sw_snapshot_note_limit(snap, "requests of threads are not here: not all files of the "
+				     "process were searched for what leads to them, which took "
+				     "too long");
+}
+
+static bool variable_find(const struct sw_snapshot *snap, const struct sw_place *place,
+			  struct sw_tls_variable *ret)
 {
 	struct sw_elf_symbols symbols;
-	return sw_module_kind(place->module) == SW_MODULE_ELF &&
-	       sw_elf_symbols_open(sw_module_elf(place->module), &symbols) &&
-	       sw_tls_find(&symbols, variable_name, ret);
+	if (sw_module_kind(place->module) != SW_MODULE_ELF ||
+	    !sw_elf_symbols_open(sw_module_elf(place->module), &symbols))
+		return false;
+	if (symbols.gnu_hash.size == 0 && symbols.dynsym.strings.size > STRINGS_MAX) {
+		unfinished(snap);
+		return false;
+	}
+	return sw_tls_find(&symbols, variable_name, ret);
 }
 
 void sw_otel_threads_before(struct sw_capture *capture)
 {
+	const struct sw_budget budget = sw_budget_begin(SW_OTEL_SEARCH_NS, ALL_NS);
+	sw_otel_threads_search(capture, &budget);
+}
+
+void sw_otel_threads_search(struct sw_capture *capture, const struct sw_budget *budget)
+{
 	const struct sw_snapshot *snap = capture->snap;
 	for (size_t i = 0; i < snap->n_places; i++) {
 		struct sw_place *place = &snap->places[i];
+		if (sw_budget_spent(budget)) {
+			unfinished(snap);
+			return;
+		}
 		struct sw_tls_variable variable;
 		struct sw_tls_way way;
-		if (!variable_find(place, &variable))
+		if (!variable_find(snap, place, &variable))
 			continue;
 		if (variable.kind != SW_TLS_PROGRAM && !sw_place_resolve(place, snap))
 			continue;

@@ -6,6 +6,7 @@
 #include "bytes.h"
 #include "runtimes/otel/process.h"
 #include "unwind/capture.h"
+#include "waits/budget.h"
 
 /*
  * The record that a thread publishes of its request. A variable of each thread, which a program or library exports as
@@ -22,8 +23,14 @@
  */
 enum { SW_OTEL_RECORD_BYTES = 28 };
 
-/* Before the window: lets the records of all threads be copied, where a module of the process has the variable. */
+/*
+ * Before the window: lets the records of all threads be copied, where a module of the process has the variable. A search that
+ * takes longer than SW_OTEL_SEARCH_NS of CPU time is given up, which is noted as a limit.
+ */
+enum { SW_OTEL_SEARCH_NS = 20000000 };
 void sw_otel_threads_before(struct sw_capture *capture);
+/* The same with a budget of the caller's. */
+void sw_otel_threads_search(struct sw_capture *capture, const struct sw_budget *budget);
 
 /*
  * Decodes a record. Attributes whose key is not known are left out, of two with one key the last one counts.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Records of threads, by bytes that were written down from OTEP 4947. */
 #include "runtimes/otel/thread.h"
+#include "snapshot/snapshot.h"
 #include "test.h"
 
 #include <string.h>
@@ -78,4 +79,17 @@ TEST(test_cut)
 	assert_true(cut);
 	assert_int_equal(t.n_attributes, 1);
 	sw_arena_deinit(&arena);
+}
+
+/* A process may map files that take long to search: that is given up, and said. */
+TEST(test_search_ends)
+{
+	struct sw_place place = {0};
+	struct sw_snapshot_priv priv = {0};
+	struct sw_snapshot snap = {.places = &place, .n_places = 1, .priv = &priv};
+	struct sw_capture capture = {.snap = &snap};
+	const struct sw_budget spent = sw_budget_begin(-1, 1000000000);
+	sw_otel_threads_search(&capture, &spent);
+	assert_int_equal(priv.n_limits, 1);
+	assert_non_null(strstr(priv.limits[0], "took too long"));
 }
