@@ -19,6 +19,7 @@
 #include "process/proc.h"
 #include "sample/borrowed.h"
 #include "sample/called.h"
+#include "sample/code.h"
 #include "sample/light.h"
 #include "sample/recipes.h"
 #include "snapshot/snapshot.h"
@@ -34,9 +35,10 @@
 enum {
 	BATCH = 64, /* threads of one snapshot */
 	DEFAULT_STACK_BYTES = 16 << 10,
-	NAMES_NS = 1000000000,   /* for so long a name of a thread is believed */
-	UNKNOWN_NS = 1000000000, /* maps are read again for unknown code once in so long, */
-	CODE_NS = 20000000,      /* and so often when code was mapped */
+	NAMES_NS = 1000000000,     /* for so long a name of a thread is believed */
+	UNKNOWN_NS = 1000000000,   /* maps are read again for unknown code once in so long, */
+	CODE_NS = 20000000,        /* and so often when code was mapped */
+	ANNOUNCED_NS = 1000000000, /* the least time between looks for runtimes that come later */
 };
 
 struct sw_cpu_sampler {
@@ -91,6 +93,7 @@ struct sw_cpu_sampler {
 	bool base_old;
 	bool code_came; /* since it was made */
 	int64_t base_ns;
+	struct sw_sample_code code;
 	uint64_t generation, number;
 	struct sw_error no_copies; /* why the kernel does not copy */
 	uint64_t n_left;           /* samples that came after what is known was old */
@@ -656,6 +659,13 @@ static void thread_add(struct sw_cpu_sampler *s, const struct sw_events_sample *
 	s->n++;
 }
 
+/* Whether a runtime has come that the maps do not have. Of all processes each is asked less often. */
+static bool is_announced(struct sw_cpu_sampler *s)
+{
+	const int64_t every_ns = (is_fed(s) ? INT64_C(10) : 1) * ANNOUNCED_NS;
+	return !s->fixed && sw_sample_code_is_announced(&s->code, s->target, s->base, every_ns);
+}
+
 static bool is_known_code(const struct sw_cpu_sampler *s, uint64_t pc)
 {
 	const struct sw_map *map = sw_snapshot_map(s->snap, pc);
@@ -811,6 +821,10 @@ static void batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 			s->has_kept = s->base_old = true;
 			return;
 		}
+		if (!again && !s->program_came && is_announced(s)) {
+			s->has_kept = s->base_old = true;
+			return;
+		}
 		if (lacks_frames(s) && !s->by_calls) {
 			s->n_left++;
 			continue;
@@ -891,6 +905,7 @@ static int fed_take(struct sw_cpu_sampler *s, bool *ret_new_program, struct sw_e
 	bool unknown = s->snap != NULL && !is_known_code(s, s->copy.regs.rip);
 	bool due = (s->code_came || unknown) &&
 		   sw_clock_ns() - s->base_ns > (s->code_came ? CODE_NS : UNKNOWN_NS);
+	due = due || (s->snap != NULL && is_announced(s));
 	if (s->base_old || s->snap == NULL || s->program_came || *ret_new_program || due) {
 		int r = fed_renew(s, &usable, err);
 		if (r < 0)

@@ -50,8 +50,7 @@ struct sw_light {
 
 bool sw_light_has_frames(const struct sw_runtime_ops *runtime)
 {
-	return runtime->before != NULL || runtime->step != NULL || runtime->owns != NULL ||
-	       runtime->frames != NULL;
+	return runtime->step != NULL || runtime->owns != NULL || runtime->frames != NULL;
 }
 
 bool sw_light_is_possible(const struct sw_snapshot *snap, const struct sw_tables *tables)

@@ -31,7 +31,7 @@ struct sw_light_result {
 	bool renewed; /* with a recipe: cookies of frames mean something else than in the samples before */
 };
 
-/* Whether a runtime has more than a name: one that is only recognised has native frames only. */
+/* Whether a runtime has frames: with one that is only recognised, or only tells of threads, all are native. */
 bool sw_light_has_frames(const struct sw_runtime_ops *runtime);
 
 /* Whether the process of a snapshot is such a one. */

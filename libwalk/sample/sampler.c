@@ -387,7 +387,7 @@ static void light_prepare(struct sw_sampler *s)
 		s->heavy = true; /* as without it */
 	else
 		(void) sw_sample_code_is_other(
-			&s->code, s->target); /* its result is of no matter: the look is */
+			&s->code, s->target, s->snap); /* its result is of no matter: the look is */
 }
 
 /* The records of those that are wanted are in the memory of the light way from its first window on, which is given up:
@@ -498,7 +498,7 @@ static int read_light(struct sw_sampler *s, struct sw_sample *ret, struct sw_err
 {
 	struct sw_light_result got;
 	if (s->light == NULL || s->n_wanted > sw_light_capacity(s->light) || s->new_program ||
-	    sw_sample_code_is_other(&s->code, s->target))
+	    sw_sample_code_is_other(&s->code, s->target, s->snap))
 		return 0;
 	int r = sw_light_read(s->light, s->wanted, s->n_wanted, &got, err);
 	ret->n_stopped = got.n_stopped;

@@ -99,6 +99,12 @@ struct sw_runtime_ops {
 	int (*before)(struct sw_capture *capture);
 
 	/*
+	 * Optional, for a runtime that may come at any time without new code. Whether a mapping of that name is what
+	 * probe() looks for: samplers look for one now and then, and read the maps anew when it has come.
+	 */
+	bool (*announces)(const char *path);
+
+	/*
 	 * Optional. In the window, registers known, stacks not copied yet: where a thread has more
 	 * than one stack, add the others with sw_capture_stack(). Actions that in_window() may not
 	 * take are forbidden here, too.
@@ -130,9 +136,9 @@ struct sw_runtime_ops {
 	/* With recipe. Code that such a process makes publishes nothing: its own steps lead out of it, or none. */
 	bool unpublished;
 
-	/* With recipe. The snapshot has another copy now: what was read of the one before, but for what is
-	 * constant, does not count any more. Cookies go on meaning what they meant. False: the state has
-	 * become too large, and is to be made anew. */
+	/* With recipe, or for a state that may be out of date. The snapshot has another copy now: what was read of the one
+	 * before, but for what is constant, does not count any more. Cookies go on meaning what they meant. False: the state has
+	 * become too large or can be had whole now, and is to be made anew, with all others. */
 	bool (*renew)(void *state);
 
 	/* As sw_unwinder_ops.attach. *ret_state stays NULL when the runtime is not there after all: it

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 10s
 """Resources of processes (OTEP 4719) and requests of threads (OTEP 4947), which programs publish for OpenTelemetry."""
+import contextlib
 import gzip
 import json
 import os
+import subprocess
 import tempfile
 
-from harness import PATIENT, TARGETS, Tap, Target, gcore, snapwalk
+from harness import PATIENT, SNAPWALK, TARGETS, Tap, Target, gcore, snapwalk, wait_until
 from spans import looks, wrong_of
 
 RESOURCE = {"service.name": "checkout", "service.version": "1.0", "k8s.pod.name": "checkout-7d9f",
@@ -75,6 +77,39 @@ def profiles(tap):
         snapwalk("symbolize", f"{made}.json", "-o", again)
         with open(again) as file:
             tap.equal(json.load(file)["processes"][0].get("resource"), want, "symbolize keeps the resource")
+
+
+def sleeps(pid):
+    """How often a command has slept since it loaded what it samples by; 0: it has not."""
+    fds = f"/proc/{pid}/fd"
+    if not any("bpf" in os.readlink(os.path.join(fds, fd)) for fd in os.listdir(fds)):
+        return 0
+    with open(f"/proc/{pid}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("voluntary_ctxt_switches"))
+
+
+def late(tap):
+    """Resources that are published, or whole, when a series has taken samples. Nothing is stopped because of one."""
+    with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as stack:
+        series = []
+        for kind, mode in (("late", "wall"), ("late", "cpu"), ("begun", "cpu")):
+            target = stack.enter_context(Target("spans", f"{kind} moving", 3))
+            path = os.path.join(directory, f"{kind}-{mode}")
+            command = [SNAPWALK, "sample", str(target.pid), "--mode", mode, "--rate", "199", "--duration", "6", "--format",
+                       "json", "-o", path]
+            run = stack.enter_context(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
+            series.append((kind, mode, path, target, run))
+        begun = [wait_until(lambda: sleeps(run.pid), f"{run.args}: samples begin") for *_, run in series]
+        for (*_, target, run), before in zip(series, begun):
+            wait_until(lambda: run.poll() is not None or sleeps(run.pid) > before + 20, f"{run.args}: samples are taken")
+            target.process.stdin.write("\n")
+            target.process.stdin.flush()
+        for kind, mode, path, _, run in series:
+            said = run.communicate()[1]
+            with open(path) as file:
+                got = json.load(file)["processes"][0].get("resource", {})
+            tap.equal(got.get("service.version"), "1.1", f"{kind}, {mode}: the resource is in the profile")
+            tap.check("nothing was stopped" in said, f"{kind}, {mode}: nothing was stopped", said)
 
 
 def none(tap):
@@ -166,4 +201,4 @@ def moving(tap):
 
 
 if __name__ == "__main__":
-    Tap.main((resource, "memfd"), (resource, "anon"), kept, profiles, none, changing, threads, schemas, moving)
+    Tap.main((resource, "memfd"), (resource, "anon"), kept, profiles, late, none, changing, threads, schemas, moving)

@@ -5,11 +5,12 @@
  *	spans [KIND [THREADS [LIBRARY]]]
  *
  * KIND: memfd (default) or anon: how the mapping of the resource is named; broken: its time stays 0; huge: its size is
- * not to be believed; changing: it is written anew all the time; late: there is none before the first line of stdin. On each
- * line of stdin the version becomes one more, which it says.
+ * not to be believed; changing: it is written anew all the time; late: there is none before the first line of stdin; begun:
+ * up to then it is being written. On each line of stdin the version becomes one more, which it says.
  *
  * THREADS wait, each in a request of its own, which it publishes. KIND moving: they begin and end spans all the time, in
- * records that other threads get as soon as they are free (odd threads) or that they change in place. Then the stack is
+ * records that other threads get as soon as they are free (odd threads) or that they change in place; "late moving" and
+ * "begun moving" are both. Then the stack is
  * the truth: a thread in work_K() is in span K, as its route and the number in its span id and its user_id say, and the
  * thread's own id is in its trace id.
  *
@@ -137,7 +138,8 @@ static void publish(const char *kind, int version)
 	header->payload = m->data;
 	header->size = strcmp(kind, "huge") == 0 ? UINT32_MAX : (uint32_t) m->size;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	header->published = strcmp(kind, "broken") == 0 ? 0 : now_ns();
+	bool written = strcmp(kind, "broken") != 0 && (version > 0 || strncmp(kind, "begun", 5) != 0);
+	header->published = written ? now_ns() : 0;
 }
 
 static void map_make(const char *kind)
@@ -355,7 +357,7 @@ static void threads_start(const char *kind, int n)
 	for (size_t i = 0; i < RECORDS; i++)
 		free_records[n_free++] = &records[i];
 	n_workers = n;
-	bool moving = strcmp(kind, "moving") == 0;
+	bool moving = strstr(kind, "moving") != NULL;
 	for (int i = 0; i < n; i++) {
 		pthread_t thread;
 		struct worker *w = calloc(1, sizeof(*w));
@@ -384,7 +386,7 @@ int main(int argc, char **argv)
 	char line[16];
 	if (argc > 3)
 		library_load(argv[3]);
-	if (strcmp(kind, "late") != 0)
+	if (strncmp(kind, "late", 4) != 0)
 		map_make(kind);
 	threads_start(kind, argc > 2 ? atoi(argv[2]) : 0);
 	puts("ready");

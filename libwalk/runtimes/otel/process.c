@@ -224,12 +224,12 @@ int sw_otel_payload_parse(struct sw_bytes payload, struct sw_arena *arena,
 
 /* ---- where it is ----------------------------------------------------------------------------- */
 
-static bool is_named(const struct sw_map *map)
+bool sw_otel_process_is_named(const char *path)
 {
 	static const char *const names[] = {"/memfd:OTEL_CTX", "[anon_shmem:OTEL_CTX]",
 					    "[anon:OTEL_CTX]"};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++)
-		if (sw_begins_with(map->path, names[i]))
+		if (sw_begins_with(path, names[i]))
 			return true;
 	return false;
 }
@@ -237,7 +237,7 @@ static bool is_named(const struct sw_map *map)
 bool sw_otel_process_probe(const struct sw_snapshot *snap)
 {
 	for (size_t i = 0; i < snap->n_maps; i++)
-		if (is_named(&snap->maps[i]))
+		if (sw_otel_process_is_named(snap->maps[i].path))
 			return true;
 	return false;
 }
@@ -268,11 +268,14 @@ static bool header_parse(const uint8_t *data, struct header *ret)
 static enum context payload_read(const struct sw_snapshot *snap, const struct sw_map *map,
 				 uint8_t *payload, size_t *ret_size)
 {
-	/* Samples of a series never read what may have gone on since; this is checked by itself. */
-	if (snap->priv->base != NULL)
-		snap = snap->priv->base;
+	/* Samples of a series never read what may have gone on since; the header proves by itself what was read. Nothing of
+	 * it is kept: the process may write another one before the next sample. */
 	struct sw_snapshot_memory memory = {.snap = snap};
 	struct sw_memory m = sw_snapshot_memory(&memory);
+	if (snap->priv->base != NULL) {
+		snap = snap->priv->base;
+		m = sw_live_memory(snap);
+	}
 	uint8_t before[HEADER_BYTES], after[HEADER_BYTES];
 	struct header header;
 	if (map->end_avma - map->start_avma < HEADER_BYTES ||
@@ -306,7 +309,7 @@ int sw_otel_process_read(const struct sw_snapshot *snap, struct sw_arena *arena,
 	if (payload == NULL)
 		return -SW_E_NOMEM;
 	for (size_t i = 0; i < snap->n_maps && tries < TRIES_MAX; i++) {
-		if (!is_named(&snap->maps[i]))
+		if (!sw_otel_process_is_named(snap->maps[i].path))
 			continue;
 		tries++;
 		enum context context = payload_read(snap, &snap->maps[i], payload, &size);

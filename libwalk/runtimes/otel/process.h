@@ -36,7 +36,10 @@ struct sw_otel_process {
 	bool changed;     /* the process wrote it anew meanwhile: nothing of it is here */
 };
 
-/* Whether a mapping is named as one with a context. */
+/* Whether a mapping of that name may have a context. */
+bool sw_otel_process_is_named(const char *path);
+
+/* Whether there is such a mapping. */
 bool sw_otel_process_probe(const struct sw_snapshot *snap);
 
 /* Decodes a payload; strings come from the arena. What is damaged ends it. 0; -SW_E_NOMEM. */

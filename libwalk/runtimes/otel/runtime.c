@@ -5,6 +5,7 @@
 #include "runtimes/otel/thread.h"
 #include "snapshot/snapshot.h"
 
+#include <snapwalk/clock.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,7 +13,10 @@ struct otel {
 	const struct sw_snapshot *snap; /* borrowed */
 	struct sw_arena arena;
 	struct sw_otel_process process;
+	int64_t looked_ns; /* when it was read last */
 };
+
+enum { RENEW_NS = 1000000000 };
 
 static void otel_close(void *state)
 {
@@ -44,8 +48,27 @@ static int otel_open(const struct sw_snapshot *snap, void *found, void **ret_sta
 		sw_snapshot_note_limit(snap, "OTEL_CTX: attributes after the 64th, and those "
 					     "that are too long, were left out");
 	otel->snap = snap;
+	otel->looked_ns = sw_clock_ns();
 	*ret_state = otel;
 	return 0;
+}
+
+/* Looks again now and then at what the process was writing. It is whole for whoever opens it next: other walks may have
+ * the state that is here. */
+static bool otel_renew(void *state)
+{
+	struct otel *otel = state;
+	struct sw_otel_process process;
+	struct sw_arena arena = {0};
+	bool is_there = false;
+	const int64_t now_ns = sw_clock_ns();
+	if (!otel->process.changed || now_ns - otel->looked_ns < RENEW_NS)
+		return true;
+	otel->looked_ns = now_ns;
+	bool whole = sw_otel_process_read(otel->snap, &arena, &process, &is_there) == 0 &&
+		     is_there && !process.changed;
+	sw_arena_deinit(&arena);
+	return !whole;
 }
 
 static bool otel_trace(void *state, const struct sw_thread *thread, struct sw_arena *arena,
@@ -85,7 +108,9 @@ const struct sw_runtime_ops sw_runtime_otel = {
 	.trust = SW_TRUST_RUNTIME,
 	.weak_trust = SW_TRUST_RUNTIME,
 	.probe = sw_otel_process_probe,
+	.announces = sw_otel_process_is_named,
 	.before = otel_before,
+	.renew = otel_renew,
 	.open = otel_open,
 	.close = otel_close,
 	.identify = otel_identify,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Whether a process has other code, by its maps, while they change. */
 #include "sample/code.h"
+#include "fake.h"
 #include "fake_kernel.h"
 #include "fake_process.h"
 #include "test.h"
@@ -10,6 +11,7 @@
 static char directory[32];
 static struct sw_target target;
 static struct sw_sample_code code;
+static struct sw_snapshot *base;
 static size_t n_read;
 
 static void file_write(const char *name, const char *text)
@@ -39,13 +41,13 @@ static size_t reads_of(const char *maps, const char *size, bool is_other)
 	file_write("statm", size);
 	fake_kernel.now_ns += 1000000000;
 	n_read = 0;
-	assert_int_equal(sw_sample_code_is_other(&code, &target), is_other);
+	assert_int_equal(sw_sample_code_is_other(&code, &target, base), is_other);
 	return n_read;
 }
 
-TEST(test_changes)
+/* A process whose maps and size are files. */
+static void directory_make(void)
 {
-	char command[64];
 	strcpy(directory, "/tmp/snapwalk-test-XXXXXX");
 	assert_non_null(mkdtemp(directory));
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -53,6 +55,23 @@ TEST(test_changes)
 	target = (struct sw_target){.pid = 11, .pidfd = -EBADF, .proc_fd = fd, .task_fd = -EBADF};
 	fake_kernel = (struct fake_kernel){0};
 	fake_process = (struct fake_process){.look = look, .reading = reading, .live_fd = fd};
+	code = (struct sw_sample_code){0};
+	base = fake_snapshot_create();
+}
+
+static void directory_remove(void)
+{
+	char command[64];
+	fake_process = (struct fake_process){0};
+	fake_snapshot_destroy(base);
+	assert_int_equal(close(target.proc_fd), 0);
+	(void) snprintf(command, sizeof(command), "rm -r %s", directory); /* fits */
+	assert_int_equal(system(command), 0);
+}
+
+TEST(test_changes)
+{
+	directory_make();
 	assert_int_equal(reads_of(CODE, "10 1", false), 1);
 	assert_int_equal(reads_of(CODE, "10 1", false), 0); /* nothing was mapped */
 	assert_int_equal(reads_of(CODE "500000-600000 rw-p 0 00:00 0\n", "20 1", false), 1);
@@ -62,14 +81,50 @@ TEST(test_changes)
 	file_write("statm", "40 1");
 	file_write("maps", CODE);
 	n_read = 0;
-	assert_false(sw_sample_code_is_other(&code, &target));
+	assert_false(sw_sample_code_is_other(&code, &target, base));
 	assert_int_equal(n_read, 0);
 	assert_int_equal(reads_of(CODE, "40 1", true), 1);
 	/* No thread lives through which the maps could be read. */
 	fake_process.ended = true;
 	assert_int_equal(reads_of(CODE, "50 1", true), 0);
-	fake_process = (struct fake_process){0};
-	assert_int_equal(close(fd), 0);
-	(void) snprintf(command, sizeof(command), "rm -r %s", directory); /* fits */
-	assert_int_equal(system(command), 0);
+	directory_remove();
+}
+
+static void size_write(const char *maps, const char *size)
+{
+	file_write("maps", maps);
+	file_write("statm", size);
+}
+
+/* A mapping that a runtime is found by may come when all code is there. */
+TEST(test_announced)
+{
+	static const char later[] =
+		CODE "600000-601000 rw-s 00000000 00:01 9   /memfd:OTEL_CTX (deleted)\n";
+	static const struct sw_map named = {.start_avma = 0x600000,
+					    .end_avma = 0x601000,
+					    .path = "/memfd:OTEL_CTX (deleted)"};
+	enum { EVERY_NS = 1000000000 };
+	struct sw_sample_code other = {0};
+	directory_make();
+	size_write(CODE, "10 1");
+	assert_false(sw_sample_code_is_announced(&other, &target, base, EVERY_NS));
+	assert_int_equal(reads_of(CODE, "10 1", false), 1);
+	assert_int_equal(reads_of(CODE "600000-601000 rw-p 0 00:00 0 [anon:other]\n", "11 1",
+				  false),
+			 1);
+	assert_int_equal(reads_of(later, "12 1", true), 1);
+	assert_true(sw_sample_code_is_announced(&other, &target, base, EVERY_NS));
+	size_write(later, "13 1"); /* too early */
+	assert_false(sw_sample_code_is_announced(&other, &target, base, EVERY_NS));
+	fake_kernel.now_ns += EVERY_NS;
+	assert_true(sw_sample_code_is_announced(&other, &target, base, EVERY_NS));
+	/* The maps that are known have it. */
+	base->maps = (struct sw_map *) &named;
+	base->n_maps = 1;
+	assert_int_equal(reads_of(later, "14 1", false), 1);
+	assert_false(sw_sample_code_is_announced(&other, &target, base, EVERY_NS));
+	base->maps = NULL;
+	base->n_maps = 0;
+	directory_remove();
 }
