@@ -45,7 +45,8 @@ bool sw_sample_is_unpublished(const struct sw_snapshot *base, const struct sw_ta
 {
 	tables = sw_tables_of(tables, base);
 	for (size_t i = 0; i < tables->n_runtimes; i++)
-		if (tables->runtimes[i]->unpublished && tables->runtimes[i]->probe(base))
+		if (tables->runtimes[i]->unpublished && tables->runtimes[i]->probe(base) &&
+		    is_there(base, tables->runtimes[i]))
 			return true;
 	return false;
 }
