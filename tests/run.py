@@ -131,29 +131,43 @@ class Totals:
             self.skips.setdefault(needs, []).extend(lines)
 
 
+LEFT_S = 10  # to end, for what a program has started and not ended
+
+
 def run_one(file, environment, limit):
-    """The whole process group of a program that hangs is ended."""
+    """The whole process group of a program that hangs is ended, and what a program leaves behind that has its output."""
     begin = time.monotonic()
     child = subprocess.Popen(file.command(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, env=environment, start_new_session=True)
-    hung = threading.Event()
+    hung, left, read = threading.Event(), threading.Event(), threading.Event()
 
     def end_group():
         hung.set()
         os.killpg(child.pid, signal.SIGKILL)
 
+    def end_left():
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        if not read.wait(LEFT_S):
+            left.set()
+            os.killpg(child.pid, signal.SIGKILL)
+
     timer = threading.Timer(limit, end_group)
+    leftover = threading.Thread(target=end_left, daemon=True)
     timer.daemon = True
     timer.start()
+    leftover.start()
     out = child.stdout.read()
+    read.set()
     child.stdout.close()
     # The process stays a zombie, and its number its own, until the timer can no longer kill it.
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     timer.cancel()
     timer.join()
+    leftover.join()
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
-    end, status = (f"\ntimed out after {limit} s\n", -1) if hung.is_set() else ("", child.returncode)
+    end, status = (f"\ntimed out after {limit} s\n", -1) if hung.is_set() else \
+        ("\nleft processes behind, which had to be ended\n", -1) if left.is_set() else ("", child.returncode)
     return Ran(out.decode("utf-8", "replace") + end, status, time.monotonic() - begin, usage.ru_utime + usage.ru_stime)
 
 

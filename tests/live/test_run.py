@@ -159,6 +159,20 @@ def hung(tap):
         tap.check(3 <= result.seconds < 30, "it is not waited for", result.seconds)
 
 
+def left_behind(tap):
+    """Processes that a file leaves behind are ended, and said: their output would never end."""
+    run.LEFT_S, patience = 1, run.LEFT_S
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "leaves")
+        with open(path, "w") as file:
+            file.write("#!/bin/sh\nsleep 600 &\necho begun\n")
+        os.chmod(path, 0o755)
+        result = run.run_one(run.File(path, "unit"), os.environ, 300)
+    run.LEFT_S = patience
+    tap.equal((result.output, result.status), ("begun\n\nleft processes behind, which had to be ended\n", -1),
+              "processes that are left behind are ended")
+
+
 def soaked(tap):
     """A soak shows what failed, keeps it, and is no failure."""
     with tempfile.TemporaryDirectory() as folder:
@@ -299,6 +313,7 @@ tap.guard(shown)
 tap.guard(again)
 tap.guard(beside)
 tap.guard(hung)
+tap.guard(left_behind)
 tap.guard(soaked)
 tap.guard(rates)
 tap.guard(progress)

@@ -56,7 +56,7 @@ def same_walks_of(tap, name, args):
         wait_until(lambda: {state_of(target.pid, tid) for tid in tasks(target.pid)} <= {"T", "Z"},
                    f"{name} to stop")
         # Threads that no stop reaches are waited for.
-        limit = ("--max-stop", "1000") if name == "hanging" else ()
+        limit = ("--max-stop", int(1000 * max(1, os.getloadavg()[0] / os.cpu_count()))) if name == "hanging" else ()
         reports = {stop: dump(target.pid, *limit, "--symbols", "names", "--timeout", "60000",
                               "--stop", stop, status=(0, 3)) for stop in ("always", "auto", "never")}
         wanted = walks(reports["always"])
