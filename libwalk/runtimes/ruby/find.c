@@ -14,7 +14,7 @@ enum {
 	ID2STR_BYTES = 32,
 };
 
-static const char slot_key; /* of what is kept with a module */
+static const char slot_key, exec_key; /* of what is kept with a module */
 
 bool sw_ruby_file_probe(const char *path)
 {
@@ -104,21 +104,8 @@ static bool version_read(const struct sw_elf_symbols *symbols, struct sw_ruby_fo
 	return true;
 }
 
-static bool vm_exec_find(const struct sw_elf_symbols *symbols, struct sw_module *module,
-			 struct sw_ruby_found *f)
-{
-	struct sw_elf_symbol symbol;
-	if (!sw_elf_symbols_find(symbols, "rb_vm_exec", &symbol) || symbol.size == 0)
-		return sw_ruby_vm_exec_find(symbols, module, &f->start_svma, &f->end_svma);
-	f->start_svma = symbol.svma;
-	if (__builtin_add_overflow(symbol.svma, symbol.size, &f->end_svma))
-		f->end_svma = symbol.svma;
-	return true;
-}
-
 /* All but place. */
-static void module_look(const struct sw_elf_symbols *symbols, struct sw_module *module,
-			struct sw_ruby_found *f)
+static void module_look(const struct sw_elf_symbols *symbols, struct sw_ruby_found *f)
 {
 	if (!version_read(symbols, f)) {
 		f->missing = "its version";
@@ -126,11 +113,8 @@ static void module_look(const struct sw_elf_symbols *symbols, struct sw_module *
 		   !sw_ruby_ec_find(symbols, &f->ec)) {
 		f->layout = NULL;
 		f->missing = "ruby_current_ec";
-	} else if (vm_exec_find(symbols, module, f)) {
-		f->symbols_svma = symbols_find(symbols);
 	} else {
-		f->layout = NULL;
-		f->missing = "rb_vm_exec";
+		f->symbols_svma = symbols_find(symbols);
 	}
 }
 
@@ -156,7 +140,7 @@ static bool place_look(const struct sw_snapshot *snap, struct sw_place *place,
 		ret->missing = "ruby_version";
 		return false;
 	}
-	module_look(&symbols, place->module, ret);
+	module_look(&symbols, ret);
 	struct sw_ruby_found *kept = slot != NULL ? malloc(sizeof(*kept)) : NULL;
 	if (kept != NULL) {
 		*kept = *ret;
@@ -175,4 +159,36 @@ bool sw_ruby_find(const struct sw_snapshot *snap, struct sw_ruby_found *ret)
 		    place_look(snap, &snap->places[i], ret))
 			return true;
 	return ret->place != NULL;
+}
+
+static bool exec_look(struct sw_module *module, struct sw_ruby_exec *e)
+{
+	struct sw_elf_symbols symbols;
+	struct sw_elf_symbol symbol;
+	if (!sw_elf_symbols_open(sw_module_elf(module), &symbols))
+		return false;
+	if (!sw_elf_symbols_find(&symbols, "rb_vm_exec", &symbol) || symbol.size == 0)
+		return sw_ruby_vm_exec_find(&symbols, module, &e->start_svma, &e->end_svma);
+	e->start_svma = symbol.svma;
+	if (__builtin_add_overflow(symbol.svma, symbol.size, &e->end_svma))
+		e->end_svma = symbol.svma;
+	return true;
+}
+
+bool sw_ruby_exec_find(const struct sw_place *place, struct sw_ruby_exec *ret)
+{
+	void **slot = sw_slots_get(&place->module->slots, &exec_key, free);
+	*ret = (struct sw_ruby_exec){0};
+	if (slot != NULL && *slot != NULL) {
+		*ret = *(const struct sw_ruby_exec *) *slot;
+		return true;
+	}
+	if (!exec_look(place->module, ret))
+		return false;
+	struct sw_ruby_exec *kept = slot != NULL ? malloc(sizeof(*kept)) : NULL;
+	if (kept != NULL) {
+		*kept = *ret;
+		*slot = kept;
+	}
+	return true;
 }

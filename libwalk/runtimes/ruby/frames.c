@@ -85,7 +85,7 @@ bool sw_ruby_frames(struct sw_ruby *ruby, const struct sw_cursor *callee, uint64
 		sw_ruby_chain_read(ruby, callee->thread);
 	bool own = callee->place == ruby->found.place, yjit = sw_ruby_in_yjit(ruby, callee);
 	uint64_t svma = callee->lookup_avma - ruby->found.place->bias;
-	bool is_vm = own && svma >= ruby->found.start_svma && svma < ruby->found.end_svma;
+	bool is_vm = own && svma >= ruby->exec.start_svma && svma < ruby->exec.end_svma;
 	sink->without = is_vm && ruby->by_copies && c->n == 0;
 	sink->may_miss = ruby->by_copies && is_incomplete(c, is_vm, caller_sp_avma == 0);
 	if (is_vm && (c->cut || (!ruby->by_copies && c->n == 0)))

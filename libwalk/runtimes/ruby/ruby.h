@@ -36,6 +36,7 @@ struct sw_ruby {
 		source; /* what was copied; never the running process, whose objects
 					     may be others by now */
 	struct sw_ruby_found found;
+	struct sw_ruby_exec exec;
 	struct sw_ruby_vm vm;
 	bool by_copies; /* of sw_snapshot_priv */
 	struct sw_snapshot_memory later_source;

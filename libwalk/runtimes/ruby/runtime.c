@@ -56,6 +56,10 @@ static int ruby_open(const struct sw_snapshot *snap, void *found, void **ret_sta
 		ruby_close(ruby);
 		return 0;
 	}
+	if (ruby->found.layout != NULL && !sw_ruby_exec_find(ruby->found.place, &ruby->exec)) {
+		ruby->found.layout = NULL;
+		ruby->found.missing = "rb_vm_exec";
+	}
 	ruby->by_copies = snap->priv->by_copies;
 	ruby->later_source = (struct sw_snapshot_memory){.snap = snap};
 	ruby->later = ruby->now = ruby->vm;
